@@ -1,0 +1,48 @@
+package hardware
+
+import "math"
+
+// comm is the time GPUs of a replica spend passing activations on.
+type comm struct{ fixedS, rowS float64 }
+
+// newComm prices the all-reduce after each mixer and each feed-forward network of a tensor-parallel group of g GPUs, and
+// the hand-over between pipeline stages:
+//
+//	T = n_c · (a_l · (1 + 0.15 log2 g) + rows · H · 2 B · 2(g−1)/g / (e_n · link)) + (stages − 1) · (a_l + rows · H · 2 B / (e_n · link))
+//
+// The form and its 0.15 are those that fit public collective tables (a ring moves 2(g−1)/g of the message).
+func newComm(d *Deployment) comm {
+	link, err := d.linkBps()
+	if err != nil {
+		panic(err) // Validate has seen it
+	}
+	var c comm
+	if link == 0 {
+		return c
+	}
+	e := d.Efficiency
+	rowBytes := float64(d.Model.Hidden) * 2
+	if g := float64(d.Parallel.Tensor); g > 1 {
+		n := float64(d.collectives())
+		c.fixedS += n * e.CollectiveS * (1 + 0.15*math.Log2(g))
+		c.rowS += n * rowBytes * 2 * (g - 1) / g / (e.Link * link)
+	}
+	hops := float64(d.Parallel.Pipeline - 1)
+	c.fixedS += hops * e.CollectiveS
+	c.rowS += hops * rowBytes / (e.Link * link)
+	return c
+}
+
+// collectives returns how many all-reduces a step takes: one per mixer and one per feed-forward network.
+func (d *Deployment) collectives() int {
+	n := 0
+	for _, r := range d.Model.Layers {
+		if r.Mixer.Attention.Heads > 0 || r.Mixer.Recurrence.ValueHeads > 0 {
+			n += r.Count
+		}
+		if r.FFN.Width > 0 || r.FFN.Experts > 0 {
+			n += r.Count
+		}
+	}
+	return n
+}

@@ -1,0 +1,105 @@
+package hardware
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Deployment is one replica: a model, the GPUs that run it, how it is split over them, and what the engine achieves.
+type Deployment struct {
+	GPU        GPU
+	Model      LLM
+	KVDtype    string // of cache elements: bf16 or fp8
+	Parallel   Parallel
+	Efficiency Efficiency
+}
+
+// Parallel is how a replica is split: GPUs = Tensor × Pipeline.
+type Parallel struct {
+	Tensor   int // GPUs that share every layer
+	Pipeline int // stages of layers
+}
+
+// GPUs returns how many GPUs a replica takes.
+func (p Parallel) GPUs() int { return p.Tensor * p.Pipeline }
+
+// KVDtypes are the cache element types that are modelled.
+func KVDtypes() []string { return []string{"bf16", "fp8"} }
+
+// Validate reports why d cannot run, whatever its batch.
+func (d *Deployment) Validate() error {
+	if d.Parallel.Tensor < 1 || d.Parallel.Pipeline < 1 {
+		return fmt.Errorf("hardware: tensor parallel %d × pipeline parallel %d, both must be at least 1", d.Parallel.Tensor, d.Parallel.Pipeline)
+	}
+	if d.KVDtype != "bf16" && d.KVDtype != "fp8" {
+		return fmt.Errorf("hardware: kv_cache %q not known; have %s", d.KVDtype, strings.Join(KVDtypes(), " "))
+	}
+	if n := d.Model.LayerCount(); d.Parallel.Pipeline > n {
+		return fmt.Errorf("hardware: pipeline_parallel %d, but %s has only %d layers", d.Parallel.Pipeline, d.Model.Name, n)
+	}
+	t := d.Parallel.Tensor
+	for _, g := range d.Model.Attention() {
+		if g.Heads%t != 0 {
+			return fmt.Errorf("hardware: tensor_parallel %d does not divide the %d attention heads of %s; %s would do", t, g.Heads, d.Model.Name, divisors(g.Heads))
+		}
+		if g.Latent == 0 && g.KVHeads%t != 0 && t%g.KVHeads != 0 {
+			return fmt.Errorf("hardware: tensor_parallel %d neither divides the %d KV heads of %s nor is a multiple of them", t, g.KVHeads, d.Model.Name)
+		}
+	}
+	if _, err := d.windows(); err != nil {
+		return err
+	}
+	_, err := d.linkBps()
+	return err
+}
+
+func divisors(n int) string {
+	var s []string
+	for i := 1; i <= n; i *= 2 {
+		if n%i == 0 {
+			s = append(s, fmt.Sprint(i))
+		}
+	}
+	return strings.Join(s, ", ")
+}
+
+// kvBytesPerElement returns the size of a cache element.
+func (d *Deployment) kvBytesPerElement() float64 {
+	if d.KVDtype == "fp8" {
+		return 1
+	}
+	return 2
+}
+
+// kvShare returns the part of a group's cache that one tensor-parallel rank holds: KV heads are split while there are
+// enough and replicated beyond; a latent is replicated.
+func (d *Deployment) kvShare(g AttentionGroup) float64 {
+	if g.Latent > 0 {
+		return 1
+	}
+	return math.Ceil(float64(g.KVHeads)/float64(d.Parallel.Tensor)) / float64(g.KVHeads)
+}
+
+// linkBps returns the bandwidth, one way, of the link that joins the GPUs of a stage: the scale-up link inside its
+// domain; PCIe where there is none; the network beyond. 0 for a single GPU.
+func (d *Deployment) linkBps() (float64, error) {
+	n := d.Parallel.GPUs()
+	domain := max(1, int(d.GPU.Domain.Value))
+	switch {
+	case n == 1:
+		return 0, nil
+	case n <= domain && d.GPU.ScaleUpBps.Value > 0:
+		return d.GPU.ScaleUpBps.Value, nil
+	case n <= nodeGPUs && d.GPU.ScaleUpBps.Value == 0:
+		return d.GPU.Need("pcie_bps")
+	}
+	bps, err := d.GPU.Need("nic_bps")
+	if err != nil {
+		return 0, fmt.Errorf("%w; %d GPUs reach beyond its scale-up domain of %d", err, n, domain)
+	}
+	return bps, nil
+}
+
+// nodeGPUs is how many GPUs without a scale-up link share a host's PCIe, as in common 8-GPU servers.
+const nodeGPUs = 8

@@ -1,0 +1,94 @@
+package hardware
+
+import "math"
+
+// product is a group of matrix products that run back to back in every layer: what one GPU reads for it and computes
+// per token.
+type product struct {
+	name      string
+	bytes     float64 // weights, of the whole group; of all experts for experts
+	flops     float64 // per row
+	peakS     float64 // per row, at peak
+	rowS      float64 // per row, at the efficiency
+	experts   bool    // only the experts that the rows are routed to are read
+	lastToken bool    // rows are the outputs of the step, not all its tokens
+}
+
+// products returns the linear layers of one GPU, by part of the model. A tensor class is split over the tensor-parallel
+// group, except what every rank holds whole.
+func (d *Deployment) products() []product {
+	parts := []struct {
+		name    string
+		classes []Class
+	}{
+		{"attention projections", []Class{Attention, AttentionReplicated, Indexer, Recurrent}},
+		{"feed-forward", []Class{DenseFFN, SharedExperts, Router, Norms}},
+		{"experts", []Class{RoutedExperts}},
+		{"LM head", []Class{Head}},
+	}
+	params := d.Model.Params()
+	var out []product
+	for _, part := range parts {
+		p := product{name: part.name, experts: part.name == "experts", lastToken: part.name == "LM head"}
+		for _, c := range part.classes {
+			d.addClass(&p, c, float64(params[c])*d.share(c))
+		}
+		if p.bytes > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// share returns the part of a class's weights that one rank holds.
+func (d *Deployment) share(c Class) float64 {
+	switch c {
+	case AttentionReplicated, Indexer, Router, Norms:
+		return 1
+	}
+	return 1 / float64(d.Parallel.Tensor)
+}
+
+// addClass adds n parameters of class c to p: each is read once per step and multiplied once per row, 2 FLOPs.
+func (d *Deployment) addClass(p *product, c Class, n float64) {
+	if n == 0 {
+		return
+	}
+	p.bytes += n * d.Model.WeightBits(c) / 8
+	if c == Norms {
+		return // read, but no matrix
+	}
+	efficiency := d.Efficiency.Compute
+	used := n
+	if c == RoutedExperts {
+		efficiency *= d.Efficiency.MoECompute
+		used *= float64(d.Model.TopK()) / float64(d.Model.Experts())
+	}
+	peak, _ := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(c))
+	p.flops += 2 * used
+	p.peakS += 2 * used / peak
+	p.rowS += 2 * used / (peak * efficiency)
+}
+
+// active returns the expected share of an MoE layer's experts that rows tokens touch when each picks k of E at random:
+// 1 − (1 − k/E)^rows.
+func (d *Deployment) active(rows float64) float64 {
+	e, k := d.Model.Experts(), d.Model.TopK()
+	if e == 0 || k == e {
+		return 1
+	}
+	return -math.Expm1(rows * math.Log1p(-float64(k)/float64(e)))
+}
+
+// smax is the time of two overlapping uses of a GPU: (a^p + b^p)^(1/p), from their sum (p = 1) to the longer (p = ∞).
+func smax(a, b, p float64) float64 {
+	switch {
+	case a == 0 || b == 0 || math.IsInf(p, 1):
+		return max(a, b)
+	case p == 2:
+		return math.Sqrt(float64(a*a) + float64(b*b))
+	case p == 1:
+		return a + b
+	}
+	return math.Pow(math.Pow(a, p)+math.Pow(b, p), 1/p)
+}

@@ -1,0 +1,107 @@
+package hardware
+
+// LLM is a decoder-only transformer as far as cost goes: what a step reads, multiplies and caches. It leaves out vision
+// and audio towers. All counts are computed from the shape, never stored.
+type LLM struct {
+	Name           string
+	Hidden         int
+	Vocab          int // rows of the embedding, padding included
+	ContextMax     int // tokens; what the checkpoint says, not what is served
+	TiedEmbeddings bool
+	HeadBias       bool
+	Positions      int  // rows of a learned position table; 0: none
+	EmbeddingNorm  bool // a norm after the embedding
+	NormVectors    int  // vectors of Hidden per norm: 1 RMSNorm, 2 LayerNorm with bias, 0 a norm without weights
+	NoFinalNorm    bool
+	Layers         []LayerRun
+	MTP            int      // multi-token-prediction modules the checkpoint ships
+	MTPLayer       LayerRun // the decoder layer inside each of them
+	Precision      Precision
+	Source         string
+}
+
+// LayerRun is Count equal layers in a row.
+type LayerRun struct {
+	Count int
+	Mixer Mixer
+	FFN   FFN
+	Norms int // norms over Hidden in each layer
+}
+
+// LayerCount is the number of layers, MTP modules not included.
+func (m LLM) LayerCount() int {
+	return m.countLayers(func(LayerRun) int { return 1 })
+}
+
+// MoELayers is the number of layers with routed experts.
+func (m LLM) MoELayers() int {
+	return m.countLayers(func(r LayerRun) int { return boolToInt(r.FFN.Experts > 0) })
+}
+
+// MixerLayers counts the layers whose token mixer launches more kernels than plain attention does: latent attention and
+// recurrences once, sparse attention twice, for its indexer.
+func (m LLM) MixerLayers() int {
+	return m.countLayers(func(r LayerRun) int {
+		n := boolToInt(r.Mixer.Recurrence.ValueHeads > 0)
+		if r.Mixer.Attention.Latent.Rank > 0 {
+			n++
+		}
+		return n + boolToInt(r.Mixer.Attention.Index.Heads > 0)
+	})
+}
+
+func (m LLM) countLayers(weight func(LayerRun) int) int {
+	n := 0
+	for _, r := range m.Layers {
+		n += r.Count * weight(r)
+	}
+	return n
+}
+
+// Experts is the number of routed experts of an MoE layer; 0: dense. Validate makes all MoE layers agree.
+func (m LLM) Experts() int { return m.moe().Experts }
+
+// TopK is the number of routed experts that a token uses in an MoE layer; 0: dense.
+func (m LLM) TopK() int { return m.moe().TopK }
+
+func (m LLM) moe() FFN {
+	for _, r := range m.Layers {
+		if r.FFN.Experts > 0 {
+			return r.FFN
+		}
+	}
+	return FFN{}
+}
+
+// StateBytes is the recurrent state of one sequence: the state and the convolution's window, over all layers.
+func (m LLM) StateBytes() float64 {
+	sum := 0.0
+	for _, r := range m.Layers {
+		sum += float64(r.Count) * r.Mixer.Recurrence.bytes()
+	}
+	return sum
+}
+
+// AttentionKind names how the model attends, by its least usual layers: MHA, MQA, GQA, MLA, sliding window, chunked
+// window, sparse, hybrid linear.
+func (m LLM) AttentionKind() string {
+	kinds := make([]string, 0, len(m.Layers))
+	for _, r := range m.Layers {
+		kinds = append(kinds, r.Mixer.kind())
+	}
+	for _, kind := range []string{kindHybrid, kindSparse, kindChunked, kindSliding, kindMLA, kindGQA, kindMQA, kindMHA} {
+		for _, k := range kinds {
+			if k == kind {
+				return kind
+			}
+		}
+	}
+	return "none"
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,93 @@
+package hardware
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Format is how the weights of a class are stored and multiplied.
+type Format struct {
+	Dtype string  // bf16 fp8 int8 int4 mxfp4 nvfp4; fp16 counts as bf16
+	Bits  float64 // per weight, scales included; an average where a class is mixed
+}
+
+// Precision is what a checkpoint ships: a format per class, and the type it asks for in the KV cache.
+type Precision struct {
+	Weights [NumClasses]Format
+	KVCache string // dtype; empty: the checkpoint leaves it to the engine
+}
+
+// Dtypes are the weight types that WithWeights knows.
+func Dtypes() []string { return []string{"bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4"} }
+
+// FormatOf is the usual format of a dtype, with its scales:
+//
+//	fp8    one fp32 scale per 128 × 128 block: 8 + 32/16384 bits
+//	int8   one scale per output channel, less than 0.01 bit at any width met here, not counted
+//	int4   one bf16 scale per 32 weights: 4 + 16/32
+//	mxfp4  one 8-bit exponent per 32 weights: 4 + 8/32 (OCP Microscaling Formats 1.0)
+//	nvfp4  one fp8 scale per 16 weights: 4 + 8/16
+func FormatOf(dtype string) (Format, error) {
+	switch dtype {
+	case "bf16":
+		return Format{dtype, 16}, nil
+	case "fp8":
+		return Format{dtype, 8 + 32.0/(128*128)}, nil
+	case "int8":
+		return Format{dtype, 8}, nil
+	case "int4", "nvfp4":
+		return Format{dtype, 4.5}, nil
+	case "mxfp4":
+		return Format{dtype, 4.25}, nil
+	}
+	return Format{}, fmt.Errorf("hardware: weights %q not known; have %s", dtype, strings.Join(Dtypes(), " "))
+}
+
+// UniformPrecision stores every class in bf16.
+func UniformPrecision() Precision {
+	var p Precision
+	for c := range p.Weights {
+		p.Weights[c] = Format{"bf16", 16}
+	}
+	return p
+}
+
+// Quantizable reports whether WithWeights changes a class: the large linear layers. Embedding, head, indexer, router and
+// norms keep the checkpoint's type, as published quantised checkpoints do.
+func (c Class) Quantizable() bool {
+	switch c {
+	case Attention, AttentionReplicated, Recurrent, SharedExperts, DenseFFN, RoutedExperts:
+		return true
+	}
+	return false
+}
+
+// WithWeights is m with its linear classes (attention, recurrent mixers, feed-forward networks, experts) stored as dtype,
+// whatever they were; embedding, head, indexer, router and norms stay as they are.
+func (m LLM) WithWeights(dtype string) (LLM, error) {
+	f, err := FormatOf(dtype)
+	if err != nil {
+		return LLM{}, err
+	}
+	for c := range NumClasses {
+		if c.Quantizable() {
+			m.Precision.Weights[c] = f
+		}
+	}
+	return m, nil
+}
+
+// WeightBits is the bits per weight of a class, scales included.
+func (m LLM) WeightBits(c Class) float64 { return m.Precision.Weights[c].Bits }
+
+// ComputeDtype is the type a class is multiplied in.
+func (m LLM) ComputeDtype(c Class) string { return m.Precision.Weights[c].Dtype }
+
+// WeightBytes is the size of the decoder's checkpoint; a tied table is stored once.
+func (m LLM) WeightBytes() float64 {
+	sum := 0.0
+	for c, n := range m.Params() {
+		sum += float64(n) * m.Precision.Weights[c].Bits / 8
+	}
+	return sum
+}

@@ -1,0 +1,124 @@
+package hardware
+
+import (
+	"fmt"
+	"math"
+)
+
+// Memory is the budget of one GPU of a replica, in bytes, and the KV cache that it leaves.
+type Memory struct {
+	Total       float64 // of the GPU
+	Usable      float64 // gpu_memory_utilization of it
+	Weights     float64
+	Activations float64 // at the largest step
+	Context     float64 // CUDA context, communication buffers
+	KV          float64 // what is left: Blocks fit in it
+	BlockBytes  float64 // of one block, on this GPU
+	TokenBytes  float64 // cache of one token, on this GPU
+	FixedBytes  float64 // of one sequence, whatever its length: recurrent state, full windows
+
+	Blocks         int64 // KV blocks, one of them the null block that vLLM keeps back
+	SequenceBlocks int32 // blocks that hold FixedBytes
+}
+
+// contextBytes is what a process takes beside weights, activations and cache. It is the mean over six logged
+// num_gpu_blocks of vLLM 0.15–0.19 on H100 and RTX 4090, tensor parallel 1 to 4, after subtracting the other terms of
+// this file; they range from 0.7e9 to 1.7e9.
+const contextBytes = 1.3e9
+
+// Memory computes the budget for steps of up to tokens rows, sequences of which yield a token, in blocks of blockSize
+// tokens.
+func (d *Deployment) Memory(utilization float64, tokens, sequences, blockSize int) (Memory, error) {
+	m := Memory{Total: d.GPU.MemoryBytes.Value, Context: contextBytes}
+	m.Usable = m.Total * utilization
+	m.Weights = d.weightBytesPerGPU()
+	m.Activations = d.activationBytes(tokens, sequences)
+	m.TokenBytes, m.FixedBytes = d.cacheBytes()
+	m.BlockBytes = m.TokenBytes * float64(blockSize)
+	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
+	m.KV = m.Usable - m.Weights - m.Activations - m.Context
+	if m.KV < m.BlockBytes {
+		return m, d.tooLarge(m)
+	}
+	m.Blocks = int64(m.KV / m.BlockBytes)
+	return m, nil
+}
+
+// weightBytesPerGPU returns the weights of the fullest GPU: its share of the largest pipeline stage, and the embedding
+// rows, which are split like the head.
+func (d *Deployment) weightBytesPerGPU() float64 {
+	stage := math.Ceil(float64(d.Model.LayerCount())/float64(d.Parallel.Pipeline)) / float64(d.Model.LayerCount())
+	sum := 0.0
+	for c, n := range d.Model.Params() {
+		part := stage
+		if Class(c) == Embedding || Class(c) == Head {
+			part = 1
+		}
+		sum += float64(n) * d.Model.WeightBits(Class(c)) / 8 * d.share(Class(c)) * part
+	}
+	return sum
+}
+
+// activationBytes estimates the largest step's activations at 2 bytes: input and residual, and the two halves and the
+// product of the widest feed-forward network,
+//
+//	tokens · (2H + 3·I/t) · 2 B + sequences · V/t · 4 B
+//
+// with I the intermediate width that a token meets (routed and shared experts together) and the logits in fp32.
+func (d *Deployment) activationBytes(tokens, sequences int) float64 {
+	t, widest := float64(d.Parallel.Tensor), 0
+	for _, r := range d.Model.Layers {
+		widest = max(widest, r.FFN.Width, r.FFN.TopK*r.FFN.ExpertWidth+r.FFN.SharedWidth)
+	}
+	rows := float64(tokens) * (2*float64(d.Model.Hidden) + 3*float64(widest)/t) * 2
+	return rows + float64(sequences)*float64(d.Model.Vocab)/t*4
+}
+
+// cacheBytes returns what a token adds to the cache of one GPU, and what a sequence takes whatever its length. Layers
+// with a limited window are given their full window; if all layers have one, they count by token, as a cache without a
+// group for windowed layers allocates them.
+func (d *Deployment) cacheBytes() (token, fixed float64) {
+	b, stages := d.kvBytesPerElement(), float64(d.Parallel.Pipeline)
+	windowed := 0.0
+	for _, g := range d.Model.Attention() {
+		bytes := g.KVBytesPerToken(b)*d.kvShare(g) + g.IndexBytesPerToken()
+		if g.Window > 0 {
+			windowed += bytes
+			fixed += bytes * float64(g.Window)
+		} else {
+			token += bytes
+		}
+	}
+	if token == 0 {
+		token, fixed = windowed, 0
+	}
+	fixed += d.Model.StateBytes() / float64(d.Parallel.Tensor)
+	return token / stages, fixed / stages
+}
+
+// tooLarge says by how much the model misses and what would hold it.
+func (d *Deployment) tooLarge(m Memory) error {
+	need := m.Weights + m.Activations + m.Context + m.BlockBytes
+	hint := fmt.Sprintf("lower weights precision, a GPU of at least %.0f GB, or more GPUs per replica would do", need/(m.Usable/m.Total)/1e9)
+	if t := d.fittingTensor(m); t > 0 {
+		hint = fmt.Sprintf("tensor_parallel %d would do", t)
+	}
+	return fmt.Errorf("hardware: %s does not fit on %d × %s: each GPU needs %.1f GB (weights %.1f, activations %.1f, context %.1f) "+
+		"and gives %.1f GB of its %.1f; it misses by %.1f GB; %s", d.Model.Name, d.Parallel.GPUs(), d.GPU.Name, need/1e9, m.Weights/1e9,
+		m.Activations/1e9, m.Context/1e9, m.Usable/1e9, m.Total/1e9, (need-m.Usable)/1e9, hint)
+}
+
+// fittingTensor returns the least tensor-parallel size, a power-of-two multiple of the present one, that holds the
+// model; 0: none up to 64.
+func (d *Deployment) fittingTensor(m Memory) int {
+	for t := 2 * d.Parallel.Tensor; t <= 64; t *= 2 {
+		wider := *d
+		wider.Parallel.Tensor = t
+		token, _ := wider.cacheBytes()
+		activations := m.Activations * float64(d.Parallel.Tensor) / float64(t)
+		if wider.Validate() == nil && wider.weightBytesPerGPU()+activations+m.Context+token*m.BlockBytes/m.TokenBytes < m.Usable*0.98 {
+			return t
+		}
+	}
+	return 0
+}

@@ -1,0 +1,119 @@
+package sim_test
+
+import (
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+	"github.com/decodesim/decodesim/workloads"
+)
+
+// h100Llama8B is a Llama-3.1-8B on one H100 SXM under vLLM, written out: benchmarks must not move with the catalogs.
+func h100Llama8B() hardware.Deployment {
+	known := func(v float64) hardware.Quantity { return hardware.Quantity{Value: v, Source: "benchmark"} }
+	layer := hardware.LayerRun{
+		Count: 32, Norms: 2, FFN: hardware.FFN{Width: 14336},
+		Mixer: hardware.Mixer{Attention: hardware.SelfAttention{Heads: 32, KVHeads: 8, KeyDim: 128, ValueDim: 128}},
+	}
+	return hardware.Deployment{
+		GPU: hardware.GPU{
+			Name: "h100", MemoryBytes: known(85.52e9), BandwidthBps: known(3.35e12), Domain: known(8), ScaleUpBps: known(450e9),
+			FLOPS: hardware.Peaks{BF16: known(989.4e12), FP8: known(1978.9e12)},
+		},
+		Model: hardware.LLM{
+			Name: "llama-8b", Hidden: 4096, Vocab: 128256, NormVectors: 1, Layers: []hardware.LayerRun{layer},
+			Precision: hardware.UniformPrecision(),
+		},
+		KVDtype: "bf16", Parallel: hardware.Parallel{Tensor: 1, Pipeline: 1},
+		Efficiency: hardware.Efficiency{
+			Bandwidth: .85, Compute: .7, MoECompute: .25, KVBandwidth: .8, AttentionCompute: .4, Link: .35, LayerS: 20e-6,
+			SequenceS: 4.4e-6, CollectiveS: 9e-6, Overlap: 2,
+		},
+	}
+}
+
+// load is a benchmark's traffic.
+type load struct {
+	name           string
+	rate           float64 // per replica
+	prompt, output float64 // mean tokens, lognormal
+	cv             float64 // 0: 1
+	blocks         int64
+	seats          int
+	replicas       int
+	router         sim.Router
+}
+
+func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
+	cv := l.cv
+	if cv == 0 {
+		cv = 1
+	}
+	src, err := workloads.NewOpenLoop(workloads.OpenLoop{
+		Arrivals: workloads.Arrivals{Process: "poisson", Rate: l.rate * float64(max(1, l.replicas))},
+		Lengths: workloads.Lengths{
+			Prompt: workloads.Length{Distribution: "lognormal", Mean: l.prompt, CV: cv, Max: 16384},
+			Output: workloads.Length{Distribution: "lognormal", Mean: l.output, CV: cv, Max: 65536},
+		},
+		Requests: int64(requests),
+	}, 1)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d := h100Llama8B()
+	router := l.router
+	if router == nil {
+		router = new(policies.RoundRobin)
+	}
+	return sim.Config{
+		Source: src, Sink: sink,
+		Pool: &sim.Pool{
+			Size: max(1, l.replicas), KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
+			Model: hardware.NewRoofline(d, l.seats), Router: router,
+			Scheduler: &policies.VLLMV1{MaxNumSeqs: l.seats, MaxNumBatchedTokens: 2048},
+		},
+	}
+}
+
+var loads = []load{
+	{name: "load=70%", rate: 21, prompt: 512, output: 256, blocks: 27000, seats: 256},
+	{name: "saturated", rate: 1000, prompt: 512, output: 256, blocks: 27000, seats: 256},
+	{name: "output=8k/rate=0.3", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
+	{name: "output=8k/saturated", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
+	{name: "batch=3", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256},
+	{name: "replicas=64/least-loaded", rate: 21, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64, router: policies.LeastLoaded{}},
+}
+
+// BenchmarkRun simulates whole runs, the generator of the workload included. An op is a request.
+func BenchmarkRun(b *testing.B) {
+	for _, l := range loads {
+		b.Run(l.name, func(b *testing.B) {
+			var m metrics.Recorder
+			c := l.config(b, b.N, &m)
+			cl, err := sim.New(c)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			b.ResetTimer()
+			cl.Run()
+			b.StopTimer()
+			runtime.ReadMemStats(&after)
+			pool := cl.PoolTotals()
+			b.ReportMetric(float64(m.Output)/b.Elapsed().Seconds()/1e6, "Mtok/s")
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mreq/s")
+			b.ReportMetric(float64(pool.DecodeSum)/float64(max(1, pool.Steps)), "batch")
+			b.ReportMetric(pool.BusyS/cl.Now().Seconds()/float64(pool.Instances)*100, "busy-%")
+			b.ReportMetric(float64(pool.Preemptions)/float64(b.N), "preempt/req")
+			b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(b.N), "mallocs/req")
+			if math.IsNaN(m.ITL.MeanS()) {
+				b.Fatal("no tokens")
+			}
+		})
+	}
+}

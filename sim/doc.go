@@ -1,0 +1,29 @@
+// Package sim is the serving model: a deterministic discrete-event simulation of requests moving through instances of an
+// LLM engine.
+//
+// Read it in the order a request meets it:
+//
+//	ports.go      the interfaces the outside world implements
+//	cluster.go    arrival → router → instance; the order of events at one instant
+//	pool.go       identical instances and their policies
+//	instance.go   queue → batch → plan
+//	queue.go      requests that wait
+//	work.go       what a scheduler may do to a batch
+//	segment.go    consecutive steps priced and advanced together
+//	commit.go     step → tokens
+//	decodeset.go  the running decodes, as sums
+//	wheel.go      which of them ends or changes next
+//	kv.go         cache blocks
+//	hangup.go     clients that leave
+//	observe.go    reading a run between its events
+//	ends.go       which instance's steps end next
+//	time.go       the clock
+//
+// sim imports no other package of this module. Each port is implemented by one directory: workloads (Source), policies
+// (Router, Scheduler), hardware (StepModel), sim/metrics (Sink).
+//
+// Why it is fast: a decode step touches no request. The batch is sums (sequences, Σ context, blocks due by residue), a
+// counter of steps and a finish order; whatever else is asked of a sequence follows from the counter. Runs of steps
+// between changes are one event. Both are exact: with integer time and affine prices, n steps at once end at the very
+// picosecond, and leave the very histogram, that n single steps do.
+package sim

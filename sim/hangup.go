@@ -1,0 +1,148 @@
+package sim
+
+import "slices"
+
+// A client that hangs up (time-out, cancellation) leaves at its deadline. The engine learns of it between steps: until
+// the boundary at or after the deadline the sequence keeps its place in the batch and its blocks, as in an engine that
+// aborts requests between steps, but tokens of that boundary reach nobody.
+
+// timer is the deadline of a request. It is void if the slot holds another request by then.
+type timer struct {
+	at       Time
+	id       int32
+	instance int32
+	slot     int32
+}
+
+func (t *timer) before(u *timer) bool { return t.at < u.at || t.at == u.at && t.id < u.id }
+
+// timers is a binary min-heap of deadlines.
+type timers []timer
+
+func (h timers) next() Time {
+	if len(h) == 0 {
+		return Forever
+	}
+	return h[0].at
+}
+
+func (h *timers) push(t timer) {
+	*h = append(*h, t)
+	q, i := *h, len(*h)-1
+	for i > 0 {
+		p := (i - 1) / 2
+		if !q[i].before(&q[p]) {
+			break
+		}
+		q[i], q[p] = q[p], q[i]
+		i = p
+	}
+}
+
+func (h *timers) pop() timer {
+	q := *h
+	top, n := q[0], len(q)-1
+	q[0] = q[n]
+	q = q[:n]
+	*h = q
+	for i := 0; ; {
+		c := 2*i + 1
+		if c >= n {
+			break
+		}
+		if c+1 < n && q[c+1].before(&q[c]) {
+			c++
+		}
+		if !q[c].before(&q[i]) {
+			break
+		}
+		q[i], q[c] = q[c], q[i]
+		i = c
+	}
+	return top
+}
+
+// hangup ends the request of t for its client.
+func (in *Instance) hangup(t timer) {
+	r := &in.slab[t.slot]
+	if r.ID != t.id {
+		return
+	}
+	switch r.state {
+	case waiting:
+		in.cluster.done(r, t.at, Failed)
+		in.pool.outstanding[in.index]--
+		if i := slices.Index(in.front, t.slot); i >= 0 {
+			in.front = slices.Delete(in.front, i, i+1)
+			in.forget(t.slot)
+		} else {
+			r.state = gone
+			in.dead++
+		}
+		in.cut(t.at) // whoever waited behind it may fit
+	case prefilling:
+		r.state = leavingPrefill
+		in.hungup = append(in.hungup, t.slot)
+		in.cluster.done(r, t.at, Failed)
+	case decoding:
+		r.state = leavingDecode
+		in.hungup = append(in.hungup, t.slot)
+		seen := *r // what the client saw: not the boundary at the deadline itself
+		_, seen.Emitted = in.progress(r)
+		seen.Emitted += int32(in.seg.Ended(t.at.Sub(in.start) - 1))
+		in.cluster.done(&seen, t.at, Failed)
+		in.cut(t.at)
+	}
+}
+
+// commitHungup reports n steps of which the last one's tokens do not reach the clients that hung up during it.
+func (in *Instance) commitHungup(n int) {
+	sink := in.cluster.sink
+	last := in.seg.Tail(n - 1)
+	if n > 1 {
+		sink.Run(in, in.start, &in.seg, n-1, in.decodes)
+	}
+	sink.Run(in, in.start.Add(in.seg.Span(n-1)), &last, 1, in.decodes-in.leaving())
+	for _, slot := range in.traced {
+		r := &in.slab[slot]
+		_, emitted := in.progress(r)
+		seen := n
+		if r.state == leavingDecode {
+			seen = n - 1
+		}
+		in.cluster.tracer.Tokens(r, emitted, in.start, &in.seg, seen)
+	}
+}
+
+// drop frees what the requests whose clients hung up still hold.
+func (in *Instance) drop(now Time) {
+	for _, slot := range in.hungup {
+		r := &in.slab[slot]
+		if r.state == leavingPrefill {
+			i := slices.Index(in.prefill, slot)
+			in.prefill = slices.Delete(in.prefill, i, i+1)
+			in.kv.release(int64(r.held))
+		} else if r.finish > in.set.step {
+			computed, _ := in.progress(r)
+			in.set.ends.remove(slot)
+			in.set.leave(slot, computed, &in.kv)
+			in.kv.release(in.kv.Blocks(computed))
+			in.untrace(r, slot)
+		}
+		in.unlink(slot)
+		in.forget(slot)
+		in.pool.outstanding[in.index]--
+	}
+	in.hungup = in.hungup[:0]
+}
+
+// leaving returns how many of the decoding sequences have lost their client.
+func (in *Instance) leaving() int {
+	n := 0
+	for _, slot := range in.hungup {
+		if in.slab[slot].state == leavingDecode {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,10 @@
+// Package metrics turns what a run reports into the numbers users ask for.
+//
+//	recorder.go  the definitions of TTFT, ITL, TPOT, E2E and queue time
+//	account.go   what the time of a step is made of, and its bound
+//	trace.go     gaps by output position, from traced requests
+//	hist.go      the histogram behind every quantile
+//	timeline.go  the state of a run over time
+//	summary.go   summary.json
+//	summarize.go recorder → summary
+package metrics

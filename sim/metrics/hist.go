@@ -1,0 +1,172 @@
+package metrics
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+const (
+	// subBits makes 512 buckets per octave: a bucket's midpoint is within 0.1 % of every value in it.
+	subBits = 9
+	// floorBits is the resolution, 2^10 ps ≈ 1 ns, below which values share buckets.
+	floorBits = 10
+)
+
+// Hist is a log-linear histogram of durations (the bucketing of HdrHistogram). Counts are integers: merging is exact and
+// the order of insertion irrelevant. The zero Hist is empty; its array grows to the range used.
+type Hist struct {
+	count []uint64
+	n     uint64
+	sum   Uint128 // of values, in picoseconds
+	max   sim.Duration
+}
+
+func bucket(d sim.Duration) int {
+	u := uint64(d) >> floorBits
+	if u < 2<<subBits {
+		return int(u)
+	}
+	shift := bits.Len64(u) - subBits - 1
+	return shift<<subBits + int(u>>uint(shift))
+}
+
+// upper returns the exclusive upper bound of bucket i.
+func upper(i int) sim.Duration {
+	if i < 2<<subBits {
+		return sim.Duration(i+1) << floorBits
+	}
+	shift := i>>subBits - 1
+	return sim.Duration(i-shift<<subBits+1) << uint(shift) << floorBits
+}
+
+// midpoint returns the value that stands for bucket i.
+func midpoint(i int) float64 {
+	lo := sim.Duration(0)
+	if i > 0 {
+		lo = upper(i - 1)
+	}
+	return (float64(lo) + float64(upper(i))) / 2
+}
+
+// Add counts d, w times.
+func (h *Hist) Add(d sim.Duration, w uint64) {
+	i := bucket(d)
+	if i >= len(h.count) {
+		h.grow(i)
+	}
+	h.count[i] += w
+	h.n += w
+	h.sum.AddProduct(uint64(d), w)
+	h.max = max(h.max, d)
+}
+
+// AddRun counts the lengths of the first n steps of g, w times each. It costs one operation per bucket crossed, not per
+// step.
+func (h *Hist) AddRun(g *sim.Segment, n int, w uint64) {
+	if n == 1 {
+		h.Add(g.First, w)
+		return
+	}
+	v, last := g.First, g.Step(n-1)
+	i, end := bucket(v), bucket(last)
+	if end >= len(h.count) {
+		h.grow(end)
+	}
+	h.n += uint64(n) * w
+	h.sum.AddProduct(uint64(g.Span(n)), w)
+	h.max = max(h.max, last)
+	for left := n; ; {
+		if i == end {
+			h.count[i] += uint64(left) * w
+			return
+		}
+		k := int((upper(i) - v + g.Growth - 1) / g.Growth)
+		h.count[i] += uint64(k) * w
+		v += sim.Duration(k) * g.Growth
+		left -= k
+		i = bucket(v)
+	}
+}
+
+// grow makes room for bucket i and half an octave beyond.
+func (h *Hist) grow(i int) {
+	count := make([]uint64, i+1<<(subBits-1))
+	copy(count, h.count)
+	h.count = count
+}
+
+// Merge adds the counts of o.
+func (h *Hist) Merge(o *Hist) {
+	if len(o.count) > len(h.count) {
+		h.grow(len(o.count) - 1)
+	}
+	for i, c := range o.count {
+		h.count[i] += c
+	}
+	h.n += o.n
+	h.sum.Add(o.sum)
+	h.max = max(h.max, o.max)
+}
+
+// N returns the number of values.
+func (h *Hist) N() int64 { return int64(h.n) }
+
+// MeanS returns the mean in seconds, NaN if there is none.
+func (h *Hist) MeanS() float64 {
+	if h.n == 0 {
+		return math.NaN()
+	}
+	return h.sum.Float() / float64(h.n) * 1e-12
+}
+
+// MaxS returns the greatest value in seconds, NaN if there is none.
+func (h *Hist) MaxS() float64 {
+	if h.n == 0 {
+		return math.NaN()
+	}
+	return h.max.Seconds()
+}
+
+// QuantileS returns the nearest-rank quantile in seconds, that of rank ⌈q·n⌉, as the midpoint of its bucket; NaN if there
+// is none. It never exceeds the maximum.
+func (h *Hist) QuantileS(q float64) float64 {
+	if h.n == 0 {
+		return math.NaN()
+	}
+	rank, seen := uint64(math.Ceil(q*float64(h.n))), uint64(0)
+	for i, c := range h.count {
+		if seen += c; seen >= max(1, rank) {
+			return min(midpoint(i), float64(h.max)) * 1e-12
+		}
+	}
+	return h.MaxS()
+}
+
+// Quantiles returns the summary of the distribution.
+func (h *Hist) Quantiles() Quantiles {
+	return Quantiles{
+		N: h.N(), Mean: h.MeanS(), P50: h.QuantileS(.5), P90: h.QuantileS(.9), P95: h.QuantileS(.95),
+		P99: h.QuantileS(.99), P999: h.QuantileS(.999), Max: h.MaxS(),
+	}
+}
+
+// Each calls f for every occupied bucket in increasing order, with its midpoint in seconds and its count.
+func (h *Hist) Each(f func(seconds float64, count int64)) {
+	for i, c := range h.count {
+		if c > 0 {
+			f(min(midpoint(i), float64(h.max))*1e-12, int64(c))
+		}
+	}
+}
+
+// Counts returns everything exact about h, for comparison: the counts up to the last occupied bucket, then n, the sum
+// and the maximum.
+func (h *Hist) Counts() []uint64 {
+	last := len(h.count)
+	for last > 0 && h.count[last-1] == 0 {
+		last--
+	}
+	return append(append([]uint64(nil), h.count[:last]...), h.n, h.sum.hi, h.sum.lo, uint64(h.max))
+}

@@ -1,0 +1,111 @@
+package metrics
+
+import "github.com/decodesim/decodesim/sim"
+
+// Recorder is the sim.Sink that defines the metrics. Each is computed here and nowhere else, as the client sees it:
+//
+//	TTFT   first token − arrival
+//	ITL    token − token before, of the same request; a preemption is one long gap
+//	TPOT   (last token − first token) / (tokens − 1), of completed requests with more than one
+//	E2E    last token − arrival, of completed requests
+//	queue  first admission to a batch − arrival, of completed requests
+//
+// Tokens before the end of the warm-up, and requests that arrived before it, are simulated but not recorded.
+type Recorder struct {
+	Warmup sim.Time
+	SLO    Limits
+	Rows   func(r *sim.Request, at sim.Time, o sim.Outcome) // told of every request that ends; nil: nobody
+
+	TTFT, ITL, TPOT, E2E, Queue Hist
+
+	Outcomes  [sim.NumOutcomes]int64 // of all requests, warm-up included
+	Output    int64                  // tokens recorded
+	Recorded  int64                  // completed requests recorded
+	Attained  int64                  // of those, how many met the SLO
+	Preempted int64                  // preemptions of the requests that have ended
+	LastToken sim.Time
+
+	account account
+}
+
+// Limits is an SLO on the latencies of a request; 0: none.
+type Limits struct{ TTFT, TPOT sim.Duration }
+
+var _ sim.Sink = (*Recorder)(nil)
+
+// First implements sim.Sink: it records TTFT.
+func (m *Recorder) First(r *sim.Request) {
+	m.LastToken = r.First
+	if r.First < m.Warmup {
+		return
+	}
+	m.Output++
+	if r.Arrival >= m.Warmup {
+		m.TTFT.Add(r.First.Sub(r.Arrival), 1)
+	}
+}
+
+// Run implements sim.Sink: it records ITL, for consecutive tokens are one step apart.
+func (m *Recorder) Run(_ *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
+	if tokens == 0 {
+		return
+	}
+	m.LastToken = max(m.LastToken, start.Add(g.Span(n)))
+	if start < m.Warmup {
+		m.warm(start, g, n, tokens)
+		return
+	}
+	m.record(g, n, tokens)
+}
+
+func (m *Recorder) record(g *sim.Segment, n, tokens int) {
+	m.ITL.AddRun(g, n, uint64(tokens))
+	m.Output += int64(n) * int64(tokens)
+	m.account.add(g, n, uint64(tokens))
+}
+
+// warm records what a run that began in the warm-up emits after it.
+func (m *Recorder) warm(start sim.Time, g *sim.Segment, n, tokens int) {
+	cold := min(n, g.Ended(m.Warmup.Sub(start)-1))
+	if cold < n {
+		rest := g.Tail(cold)
+		m.record(&rest, n-cold, tokens)
+	}
+}
+
+// Gap implements sim.Sink: it records the ITL across an interruption.
+func (m *Recorder) Gap(r *sim.Request, t sim.Time, _ sim.Cause) {
+	m.LastToken = max(m.LastToken, t)
+	if t >= m.Warmup {
+		m.ITL.Add(t.Sub(r.Last), 1)
+		m.Output++
+	}
+}
+
+// Done implements sim.Sink: it records TPOT, E2E and queue time.
+func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
+	m.Outcomes[o]++
+	m.Preempted += int64(r.Preemptions)
+	if m.Rows != nil {
+		m.Rows(r, at, o)
+	}
+	if o != sim.Completed || r.Arrival < m.Warmup {
+		return
+	}
+	m.Recorded++
+	m.E2E.Add(at.Sub(r.Arrival), 1)
+	m.Queue.Add(r.Admitted.Sub(r.Arrival), 1)
+	tpot := sim.Duration(0)
+	if r.Emitted > 1 {
+		tpot = at.Sub(r.First) / sim.Duration(r.Emitted-1)
+		m.TPOT.Add(tpot, 1)
+	}
+	if m.SLO.met(r.First.Sub(r.Arrival), tpot) {
+		m.Attained++
+	}
+}
+
+// met reports whether a request is good. One with a single token has no TPOT to miss, as in vllm bench serve.
+func (l Limits) met(ttft, tpot sim.Duration) bool {
+	return (l.TTFT == 0 || ttft <= l.TTFT) && (l.TPOT == 0 || tpot <= l.TPOT)
+}

@@ -1,0 +1,150 @@
+package metrics
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// SchemaSummary names the format of summary.json. Fields are added, never renamed.
+const SchemaSummary = "decodesim/summary/v1"
+
+// Summary is the result of a run, in SI units; latencies are in seconds.
+type Summary struct {
+	Schema     string       `json:"schema"`
+	Scenario   string       `json:"scenario"`
+	Seed       uint64       `json:"seed"`
+	Version    string       `json:"version"`
+	Requests   Requests     `json:"requests"`
+	Tokens     Tokens       `json:"tokens"`
+	DurationS  float64      `json:"duration_s"` // first send to last token
+	Latency    Latency      `json:"latency"`
+	ByPosition []Octave     `json:"itl_by_position,omitempty"`
+	Throughput Throughput   `json:"throughput"`
+	SLO        *SLO         `json:"slo,omitempty"` // absent without an SLO
+	Bound      Bound        `json:"bound"`
+	Pools      []PoolResult `json:"pools"`
+	Cost       *Cost        `json:"cost,omitempty"` // absent where a GPU of the scenario has no price
+	Load       Load         `json:"load"`
+	Warnings   []string     `json:"warnings"`
+}
+
+// Requests counts the requests of a run: completed, rejected, failed and unfinished sum to arrived.
+type Requests struct {
+	Arrived     int64 `json:"arrived"`
+	Completed   int64 `json:"completed"`
+	Rejected    int64 `json:"rejected"`
+	Failed      int64 `json:"failed"`
+	Unfinished  int64 `json:"unfinished"`
+	Preemptions int64 `json:"preemptions"`
+}
+
+// Tokens counts the tokens of the requests that arrived (prompt) and those emitted (output).
+type Tokens struct {
+	Prompt       int64 `json:"prompt"`
+	PromptCached int64 `json:"prompt_cached"`
+	Output       int64 `json:"output"`
+}
+
+// Latency holds the distributions that users feel; see recorder.go for their definitions.
+type Latency struct {
+	TTFT     Quantiles `json:"ttft_s"`
+	ITL      Quantiles `json:"itl_s"`
+	ITLChunk Quantiles `json:"itl_chunk_s"`
+	TPOT     Quantiles `json:"tpot_s"`
+	E2E      Quantiles `json:"e2e_s"`
+	Queue    Quantiles `json:"queue_s"`
+}
+
+// Quantiles describes a distribution. With N = 0 the others are NaN, and null in JSON.
+type Quantiles struct {
+	N                                   int64
+	Mean, P50, P90, P95, P99, P999, Max float64
+}
+
+// MarshalJSON writes NaN as null.
+func (q Quantiles) MarshalJSON() ([]byte, error) {
+	num := func(x float64) any {
+		if math.IsNaN(x) {
+			return nil
+		}
+		return x
+	}
+	return json.Marshal(struct {
+		N    int64 `json:"n"`
+		Mean any   `json:"mean"`
+		P50  any   `json:"p50"`
+		P90  any   `json:"p90"`
+		P95  any   `json:"p95"`
+		P99  any   `json:"p99"`
+		P999 any   `json:"p999"`
+		Max  any   `json:"max"`
+	}{q.N, num(q.Mean), num(q.P50), num(q.P90), num(q.P95), num(q.P99), num(q.P999), num(q.Max)})
+}
+
+// Octave is the inter-token latency of the traced requests over the output positions From ≤ position < To.
+type Octave struct {
+	From     int32   `json:"from"`
+	To       int32   `json:"to"`
+	Requests int64   `json:"requests"` // traced requests that reached it
+	N        int64   `json:"n"`        // gaps
+	Mean     float64 `json:"mean"`
+	P50      float64 `json:"p50"`
+	P99      float64 `json:"p99"`
+}
+
+// Throughput is what left the system per second of the run.
+type Throughput struct {
+	RequestsPerS           float64 `json:"requests_per_s"`
+	OutputTokensPerS       float64 `json:"output_tokens_per_s"`
+	OutputTokensPerSPerGPU float64 `json:"output_tokens_per_s_per_gpu"`
+}
+
+// SLO is the share of completed requests that met every limit, and their rate.
+type SLO struct {
+	TTFTS       float64 `json:"ttft_s,omitempty"` // the limits; 0: none
+	TPOTS       float64 `json:"tpot_s,omitempty"`
+	Attainment  float64 `json:"attainment"`
+	GoodputPerS float64 `json:"goodput_per_s"`
+}
+
+// Bound compares the steps with the least time the data sheet allows, both weighted by tokens.
+type Bound struct {
+	ITLFloorS       float64 `json:"itl_floor_s"`
+	StepS           float64 `json:"step_s"`
+	FractionOfBound float64 `json:"fraction_of_bound"` // floor / step, ≤ 1
+	Limit           string  `json:"limit"`             // memory or compute: what binds the bound in most tokens' steps
+	Share           Share   `json:"share"`
+}
+
+// Share is what the mean step a token waits for is made of; the fields sum to 1.
+type Share struct {
+	Weights       float64 `json:"weights"`
+	KV            float64 `json:"kv"`
+	Compute       float64 `json:"compute"`
+	Communication float64 `json:"communication"`
+	Overhead      float64 `json:"overhead"`
+}
+
+// PoolResult is one pool's load. Utilization is the busy share of replica time.
+type PoolResult struct {
+	Name           string  `json:"name"`
+	GPU            string  `json:"gpu"`
+	GPUs           int     `json:"gpus"`
+	Replicas       int     `json:"replicas"`
+	Utilization    float64 `json:"utilization"`
+	BatchMean      float64 `json:"batch_mean"` // decoding sequences, mean over steps
+	KVPeakFraction float64 `json:"kv_peak_fraction"`
+	KVBlocks       int64   `json:"kv_blocks"` // of one replica
+}
+
+// Cost is the rent of the GPUs and what it makes of a token.
+type Cost struct {
+	USDPerHour                float64 `json:"usd_per_hour"`
+	USDPerMillionOutputTokens float64 `json:"usd_per_million_output_tokens"`
+}
+
+// Load compares what was offered with what was served, while requests arrived.
+type Load struct {
+	OfferedPerS float64 `json:"offered_per_s"`
+	ServedPerS  float64 `json:"served_per_s"`
+}

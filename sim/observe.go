@@ -1,0 +1,100 @@
+package sim
+
+// Observation is the state of a run at one instant: steps of a running segment that have ended by then count.
+type Observation struct {
+	Totals
+	Running int64 // requests in a batch
+	Waiting int64 // requests in a queue
+	KVUsed  int64 // blocks
+	KVTotal int64
+}
+
+// State returns the state of the whole run at now, which must not be later than the next event.
+func (c *Cluster) State(now Time) Observation {
+	o := Observation{Totals: c.totals}
+	for _, in := range c.instances {
+		o.Running += int64(in.running)
+		o.Waiting += int64(in.Queued())
+		o.KVTotal += in.kv.total
+		o.KVUsed += in.kv.total - in.kv.free
+		ended := in.ended(now)
+		if ended > 0 {
+			o.KVUsed += in.set.blocksFor(1, int64(min(ended+1, in.steps)), &in.kv)
+		}
+		o.OutputTokens += in.underway() + int64(ended)*int64(in.decodes-in.leaving())
+	}
+	return o
+}
+
+// ended returns how many of the steps under way have ended by now.
+func (in *Instance) ended(now Time) int {
+	switch {
+	case in.end == Forever:
+		return 0
+	case now >= in.end:
+		return in.steps
+	}
+	return in.seg.Ended(now.Sub(in.start))
+}
+
+// underway returns the tokens emitted so far, up to the steps under way, by requests that have not ended.
+func (in *Instance) underway() int64 {
+	var n int64
+	for slot := in.head; slot != noSlot; slot = in.slab[slot].next {
+		r := &in.slab[slot]
+		if r.state == decoding {
+			_, emitted := in.progress(r)
+			n += int64(emitted)
+		} else if r.state == prefilling {
+			n += int64(r.Emitted)
+		}
+	}
+	for _, slot := range in.front {
+		n += int64(in.slab[slot].Emitted)
+	}
+	return n
+}
+
+// settle reports the steps that have ended by now, the horizon, of those under way.
+func (in *Instance) settle(now Time) {
+	n := in.ended(now)
+	if in.end == Forever {
+		return
+	}
+	in.busy += now.Sub(in.start)
+	in.cluster.totals.OutputTokens += in.underway()
+	if n == 0 || in.decodes == 0 {
+		return
+	}
+	in.cluster.sink.Run(in, in.start, &in.seg, n, in.decodes)
+	if len(in.traced) > 0 {
+		in.trace(n)
+	}
+	in.stepCount += int64(n)
+	in.decodeSum += int64(n) * int64(in.decodes)
+	in.cluster.totals.OutputTokens += int64(n) * int64(in.decodes-in.leaving())
+}
+
+// PoolTotals is the load of a pool over a run.
+type PoolTotals struct {
+	Instances   int
+	BusyS       float64 // Σ length of steps over instances
+	Steps       int64
+	DecodeSum   int64 // Σ over steps of the decoding sequences
+	KVBlocks    int64 // of one instance
+	KVPeak      int64 // the most blocks one instance used at once
+	Preemptions int64
+}
+
+// PoolTotals returns the load of the pool so far.
+func (c *Cluster) PoolTotals() PoolTotals {
+	p := c.pool
+	t := PoolTotals{Instances: len(p.instances), KVBlocks: p.KVBlocks, Preemptions: p.preemptions}
+	for _, in := range p.instances {
+		t.BusyS += in.busy.Seconds()
+		t.Steps += in.stepCount
+		t.DecodeSum += in.decodeSum
+		t.KVPeak = max(t.KVPeak, in.kv.total-in.kv.low)
+	}
+	return t
+}

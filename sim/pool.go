@@ -1,0 +1,47 @@
+package sim
+
+import "fmt"
+
+// Pool is a set of identical instances and the policies that run them.
+type Pool struct {
+	Name           string
+	Size           int      // instances
+	KVBlocks       int64    // cache blocks of one instance that sequences can use
+	BlockSize      int32    // tokens per block
+	SequenceBlocks int32    // blocks a sequence holds whatever its length
+	MaxModelLen    int32    // prompt plus output tokens; longer requests are rejected
+	Windows        []Window // limits on attention that Model prices; at most two
+	Model          StepModel
+	Scheduler      Scheduler
+	Router         Router
+
+	instances   []*Instance
+	outstanding []int32 // requests of each instance, queued or running
+	preemptions int64
+}
+
+func (p *Pool) validate() error {
+	switch {
+	case p.Size < 1 || p.BlockSize < 1 || p.SequenceBlocks < 0 || p.MaxModelLen < 2:
+		return fmt.Errorf("sim: pool %q needs at least 1 instance, 1 token per block and 2 tokens of context; got %d, %d and %d",
+			p.Name, p.Size, p.BlockSize, p.MaxModelLen)
+	case p.Model == nil || p.Scheduler == nil || p.Router == nil:
+		return fmt.Errorf("sim: pool %q needs Model, Scheduler and Router", p.Name)
+	case len(p.Windows) > 2:
+		return fmt.Errorf("sim: pool %q has %d attention windows, at most 2", p.Name, len(p.Windows))
+	}
+	k := newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks)
+	if need := k.Blocks(p.MaxModelLen); need > p.KVBlocks {
+		return fmt.Errorf("sim: pool %q: one request of %d tokens needs %d KV blocks, the cache has %d", p.Name, p.MaxModelLen, need, p.KVBlocks)
+	}
+	return nil
+}
+
+// Len returns the number of instances.
+func (p *Pool) Len() int { return len(p.instances) }
+
+// Instance returns the i-th instance.
+func (p *Pool) Instance(i int) *Instance { return p.instances[i] }
+
+// Outstanding returns, by instance, the requests routed to it that have not ended. It must not be modified.
+func (p *Pool) Outstanding() []int32 { return p.outstanding }

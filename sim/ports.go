@@ -1,0 +1,104 @@
+package sim
+
+// The ports: everything the model needs from outside. Each is implemented by one directory of the module.
+
+// Source yields requests in arrival order. Next fills *r, which is zero, and reports whether there was one; after false
+// it is asked again when a request has ended. Implemented in workloads.
+type Source interface {
+	Next(r *Request) bool
+}
+
+// Follower is a Source whose later requests depend on how earlier ones went (closed loop, sessions, retries). The run
+// asks When before every event and takes Next only when that instant has come.
+type Follower interface {
+	When() Time               // arrival of the earliest request known so far; Forever: none
+	Done(at Time, r *Request) // r has ended for the client, whatever its outcome
+}
+
+// Router picks the instance of a pool that will serve r. It is asked once, when r reaches the pool. Implemented in
+// policies.
+type Router interface {
+	Route(now Time, r *Request, pool *Pool) *Instance
+}
+
+// Scheduler decides what an instance runs next. It is asked when a batch may change, not per token: its answer holds
+// for the number of steps it returns (0: no limit) unless something arrives, finishes or fails to fit. It acts only
+// through w and must depend only on queue, batch and cache. Implemented in policies.
+type Scheduler interface {
+	Schedule(in *Instance, w *Work) (steps int)
+}
+
+// StepModel prices steps: one Shape per rank that runs in lock step (one otherwise); the busiest rank decides. It fills
+// *g, whose every field it must set. Implemented in hardware.
+type StepModel interface {
+	Price(ranks []Shape, g *Segment)
+}
+
+// Sink observes a run in time order. Tokens are told by the run of steps, never one by one. Implemented in sim/metrics.
+type Sink interface {
+	// First: r emitted its first token at r.Last.
+	First(r *Request)
+	// Run: n steps of g began at start; in each of them, tokens sequences that had emitted a token at the end of the
+	// step before emitted one more. n is 1 and tokens may be 0 in a step with prefill.
+	Run(in *Instance, start Time, g *Segment, n, tokens int)
+	// Gap: r emitted a token at t, the first since r.Last, when something other than the step itself held it up.
+	Gap(r *Request, t Time, cause Cause)
+	// Done: r has ended at `at`. A completed request emitted its last token then.
+	Done(r *Request, at Time, o Outcome)
+}
+
+// Tracer is a Sink that is also told every token of the requests marked Traced.
+type Tracer interface {
+	// Tokens: r, which had emitted a token at start, emitted one at the end of each of the first n steps of g; r.Emitted
+	// counts those before.
+	Tokens(r *Request, emitted int32, start Time, g *Segment, n int)
+}
+
+// Cause says why a gap between two tokens is longer than a step.
+type Cause uint8
+
+// The causes of a long gap.
+const (
+	Preempted Cause = iota // the KV cache was dropped and recomputed
+)
+
+// Outcome says how a request ended.
+type Outcome uint8
+
+// The outcomes; with requests still under way at the end of the run (unfinished) they sum to the arrivals.
+const (
+	Completed Outcome = iota
+	Rejected          // it could never be served: longer than the model's or the cache's limit
+	Failed            // the client hung up: time-out or cancellation
+	NumOutcomes
+)
+
+var outcomeNames = [NumOutcomes]string{"completed", "rejected", "failed"}
+
+func (o Outcome) String() string { return outcomeNames[o] }
+
+// Shape is all a cost model may know of a rank's batch in one step: sums, kept incrementally. Pricing visits no
+// sequence.
+type Shape struct {
+	Decodes       int   // sequences that decode
+	DecodeTokens  int64 // Σ tokens they compute: one each, plus drafts
+	DecodeCtx     int64 // Σ tokens they attend to, the new one included
+	Prefills      int   // prompt chunks
+	PrefillTokens int64 // Σ prompt tokens
+	PrefillPairs  int64 // Σ query–key pairs: t·c + t(t+1)/2 for a chunk of t tokens after c computed ones
+	PrefillCtx    int64 // Σ tokens the chunks attend to at their end: c + t
+	Outputs       int   // rows through the LM head
+	Capped        [2]Capped
+}
+
+// Capped is the decode context as layers with a limited window see it, for a Window the instance was told of.
+type Capped struct {
+	Ctx     int64 // Σ over sequences of the tokens in the window
+	Growing int   // sequences whose window still grows by one token per step
+}
+
+// Window is a limit on the tokens a layer attends to. The zero Window is none.
+type Window struct {
+	Tokens  int32
+	Chunked bool // attention restarts at every multiple of Tokens instead of sliding
+}

@@ -1,0 +1,43 @@
+package sim
+
+// Request is one generation: a prompt to read and tokens to emit. A Source sets the first group of fields; the rest is
+// the engine's record of progress.
+type Request struct {
+	ID        int32 // in arrival order, from 0
+	Prompt    int32 // tokens, ≥ 1
+	Output    int32 // tokens it will emit, ≥ 1: the true length, already cut at MaxOutput
+	MaxOutput int32 // the client's max_tokens, ≥ Output; 0: the client asks for exactly Output
+	Content   int32 // node in a tree of content extents, for prefix reuse; 0: nothing shared
+	Class     uint8 // index of its service class
+	Priority  int8  // lower runs first where a policy looks at it
+	Traced    bool  // told step by step to a Sink that is a Tracer
+	Arrival   Time  // when the client sends it
+	Deadline  Time  // when the client hangs up; 0: never
+
+	Emitted     int32 // tokens emitted; in the decode set: as of joining it
+	Computed    int32 // tokens whose KV entries exist; in the decode set: as of joining it
+	Preemptions int32
+	Admitted    Time // when it first entered a batch
+	First       Time // when the client has the first token
+	Last        Time // when the client has the latest token
+
+	state  state
+	chunk  int32 // prompt tokens in the step under way
+	held   int32 // KV blocks, except in the decode set, where they follow from the computed tokens
+	finish int64 // step of the decode set with which it ends
+	joined int64 // step of the decode set at which it joined
+	prev   int32 // running list, by slot; noSlot: none
+	next   int32
+}
+
+// Limit returns the most tokens r may emit, as the engine must plan for.
+func (r *Request) Limit() int32 {
+	if r.MaxOutput > 0 {
+		return r.MaxOutput
+	}
+	return r.Output
+}
+
+// Pending returns how many tokens must still be prefilled before r can emit: the rest of the prompt and, after a
+// preemption, the tokens it had emitted.
+func (r *Request) Pending() int32 { return r.Prompt + r.Emitted - r.Computed }

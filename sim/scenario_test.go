@@ -1,0 +1,190 @@
+package sim_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// scenario is a random configuration for the laws.
+type scenario struct {
+	size       int
+	blocks     int64
+	blockSize  int32
+	fixed      int32
+	maxLen     int32
+	windows    []sim.Window
+	policy     *policies.VLLMV1
+	model      sim.StepModel
+	roundRobin bool
+	turn       int
+	ingress    sim.Duration
+	requests   []sim.Request
+	clients    int          // > 0: closed loop
+	think      sim.Duration // of a client
+}
+
+// soak reports whether the long version of the laws was asked for.
+func soak() bool { return os.Getenv("DECODESIM_SOAK") != "" }
+
+func cases(usual, long int) int {
+	if soak() {
+		return long
+	}
+	return usual
+}
+
+// drawScenario draws sizes that are often tight: full caches, single seats, budgets of a few tokens, prices that switch
+// regime, windows that fill, arrivals that coincide with step boundaries and clients that hang up.
+func drawScenario(t *rapid.T) scenario {
+	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
+	seats := one("max_num_seqs", 1, 2, 4, 16, 64, 256)
+	sc := scenario{
+		size: int(one("replicas", 1, 1, 1, 2, 5)), blockSize: one("block_size", 1, 7, 16, 16, 32), fixed: one("fixed", 0, 0, 2),
+		policy: &policies.VLLMV1{
+			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 8, 16, 64, 256, 2048, 8192)),
+			LongPrefillTokenThreshold: one("threshold", 0, 0, 3, 32, 100), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
+		},
+		roundRobin: rapid.Bool().Draw(t, "round_robin"),
+		ingress:    sim.Duration(one("ingress", 0, 0, 5)) * sim.Millisecond,
+	}
+	prompt, output := one("prompt", 1, 20, 300, 2000), one("output", 1, 5, 60, 500, 2000)
+	sc.maxLen = prompt + output - one("reject", 0, 0, 0, 1)
+	sc.maxLen = max(2, sc.maxLen)
+	tight := rapid.SampledFrom([]float64{1, 1.3, 2, 5, 20, 1000}).Draw(t, "cache")
+	sc.blocks = int64(float64((sc.maxLen+sc.blockSize-1)/sc.blockSize+sc.fixed) * tight)
+	for range one("windows", 0, 0, 0, 1, 2) {
+		sc.windows = append(sc.windows, sim.Window{Tokens: one("window", 1, 16, 100, 700), Chunked: rapid.Bool().Draw(t, "chunked")})
+	}
+	sc.model = drawModel(t, len(sc.windows))
+	if rapid.IntRange(0, 3).Draw(t, "closed") == 0 {
+		sc.clients = int(one("clients", 1, 3, 20))
+		sc.think = sim.Duration(one("think", 0, 0, 50)) * sim.Millisecond
+	}
+	sc.drawRequests(t, prompt, output)
+	return sc
+}
+
+func (sc *scenario) drawRequests(t *rapid.T, prompt, output int32) {
+	rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	n := rapid.IntRange(1, 150).Draw(t, "requests")
+	rate := math.Pow(10, rapid.Float64Range(-0.5, 3.5).Draw(t, "log10 rate"))
+	grid := sim.Time(rapid.SampledFrom([]sim.Duration{1, 1, sim.Millisecond, 500 * sim.Millisecond}).Draw(t, "grid"))
+	patience := rapid.SampledFrom([]float64{0, 0, 0, 0.05, 2, 50}).Draw(t, "patience_s")
+	at := 0.0
+	for i := range n {
+		at += rnd.ExpFloat64() / rate
+		r := sim.Request{ID: int32(i), Prompt: 1 + rnd.Int32N(prompt), Output: 1 + rnd.Int32N(output), Traced: true}
+		if rnd.IntN(4) == 0 {
+			r.MaxOutput = min(r.Output+rnd.Int32N(5), output)
+		}
+		r.Arrival = sim.Time(at*1e12) / grid * grid
+		if patience > 0 && rnd.IntN(2) == 0 {
+			r.Deadline = r.Arrival.Add(1 + sim.Seconds(rnd.ExpFloat64()*patience))
+			if d := r.Deadline / grid * grid; d > r.Arrival {
+				r.Deadline = d
+			}
+		}
+		sc.requests = append(sc.requests, r)
+	}
+}
+
+// source returns a fresh source of the scenario's requests.
+func (sc *scenario) source() sim.Source {
+	if sc.clients > 0 {
+		c := &closedLoop{requests: sc.requests, think: sc.think, client: map[int32]int{}}
+		for range sc.clients {
+			c.ready = append(c.ready, 0)
+		}
+		return c
+	}
+	return &open{requests: sc.requests}
+}
+
+// open yields requests as they are.
+type open struct {
+	requests []sim.Request
+	n        int
+}
+
+func (s *open) Next(r *sim.Request) bool {
+	if s.n == len(s.requests) {
+		return false
+	}
+	*r = s.requests[s.n]
+	s.n++
+	return true
+}
+
+// closedLoop yields each request when a client is ready for it.
+type closedLoop struct {
+	requests []sim.Request
+	n        int
+	think    sim.Duration
+	ready    []sim.Time // by client; Forever: it waits for an answer
+	client   map[int32]int
+}
+
+func (s *closedLoop) first() int {
+	best := 0
+	for i, t := range s.ready {
+		if t < s.ready[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+func (s *closedLoop) When() sim.Time {
+	if s.n == len(s.requests) {
+		return sim.Forever
+	}
+	return s.ready[s.first()]
+}
+
+func (s *closedLoop) Next(r *sim.Request) bool {
+	i := s.first()
+	*r = s.requests[s.n]
+	if r.Deadline != 0 {
+		r.Deadline = s.ready[i].Add(r.Deadline.Sub(r.Arrival))
+	}
+	r.Arrival = s.ready[i]
+	s.client[r.ID] = i
+	s.ready[i] = sim.Forever
+	s.n++
+	return true
+}
+
+func (s *closedLoop) Done(at sim.Time, r *sim.Request) { s.ready[s.client[r.ID]] = at.Add(s.think) }
+
+// config returns the scenario for the simulator.
+func (sc *scenario) config(sink sim.Sink) sim.Config {
+	var router sim.Router = policies.LeastLoaded{}
+	if sc.roundRobin {
+		router = new(policies.RoundRobin)
+	}
+	return sim.Config{
+		Source: sc.source(), Sink: sink, Ingress: sc.ingress,
+		Pool: &sim.Pool{
+			Name: "test", Size: sc.size, KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed,
+			MaxModelLen: sc.maxLen, Windows: sc.windows, Model: sc.model, Scheduler: sc.policy, Router: router,
+		},
+	}
+}
+
+func run(t require.TestingT, c sim.Config) *sim.Cluster {
+	if h, ok := t.(testing.TB); ok {
+		h.Helper()
+	}
+	cl, err := sim.New(c)
+	require.NoError(t, err)
+	cl.Run()
+	return cl
+}

@@ -1,0 +1,104 @@
+package sim
+
+import "math"
+
+// Affine is a quantity that changes by the same amount with every step: A + i·B at step i, in picoseconds.
+type Affine struct{ A, B Duration }
+
+// At returns the value at step i.
+func (f Affine) At(i int) Duration { return f.A + Duration(i)*f.B }
+
+// Sum returns the sum over the first n steps: n·A + B·n(n−1)/2.
+func (f Affine) Sum(n int) Duration {
+	k := Duration(n)
+	return k*f.A + f.B*(k*(k-1)/2)
+}
+
+// From returns f counted from step i.
+func (f Affine) From(i int) Affine { return Affine{f.At(i), f.B} }
+
+// A Part is a share of a step's time.
+type Part uint8
+
+// The parts of a step, in the order in which overlapping time is attributed: the last is the remainder.
+const (
+	Weights Part = iota // reading weights
+	KV                  // reading the cache
+	Compute             // arithmetic beyond the memory time it overlaps
+	Communication
+	Overhead
+	NumParts
+)
+
+var partNames = [NumParts]string{"weights", "kv", "compute", "communication", "overhead"}
+
+func (p Part) String() string { return partNames[p] }
+
+// Segment prices consecutive steps of an unchanged batch: step i (from 0) lasts First + i·Growth, for i < Steps. Decode
+// attention reads a cache that grows by one token per sequence and step, so a fixed batch is affine in i until another
+// resource becomes its bottleneck, which is where a cost model ends the segment.
+type Segment struct {
+	First, Growth Duration
+	Steps         int
+	Bound         Affine           // max(bytes / peak bandwidth, FLOPs / peak FLOP/s), rounded down: never above the step
+	ComputeBound  bool             // which of the two the bound is
+	Part          [NumParts]Affine // sum to the step exactly
+}
+
+// Step returns the length of step i.
+func (g *Segment) Step(i int) Duration { return g.First + Duration(i)*g.Growth }
+
+// Span returns the length of the first n steps.
+func (g *Segment) Span(n int) Duration {
+	k := Duration(n)
+	return k*g.First + g.Growth*(k*(k-1)/2)
+}
+
+// Cover returns the least n ≥ 1 with Span(n) ≥ d: the step boundary at or after d. Span(n) = d is a quadratic in n; its
+// float root is corrected with exact integers.
+func (g *Segment) Cover(d Duration) int {
+	if d <= g.First {
+		return 1
+	}
+	n := max(1, g.root(d))
+	for n > 1 && g.Span(n-1) >= d {
+		n--
+	}
+	for g.Span(n) < d {
+		n++
+	}
+	return n
+}
+
+// Ended returns the greatest n with Span(n) ≤ d: how many steps have ended after d.
+func (g *Segment) Ended(d Duration) int {
+	if d < g.First {
+		return 0
+	}
+	n := max(1, g.root(d))
+	for g.Span(n) > d {
+		n--
+	}
+	for g.Span(n+1) <= d {
+		n++
+	}
+	return n
+}
+
+func (g *Segment) root(d Duration) int {
+	if g.Growth == 0 {
+		return int(d / g.First)
+	}
+	a, b := float64(g.First)-float64(g.Growth)/2, float64(g.Growth)
+	return int(2 * float64(d) / (a + math.Sqrt(float64(a*a)+2*b*float64(d))))
+}
+
+// Tail returns the segment that remains after i steps.
+func (g *Segment) Tail(i int) Segment {
+	t := *g
+	t.First, t.Steps, t.Bound = g.Step(i), g.Steps-i, g.Bound.From(i)
+	for p := range t.Part {
+		t.Part[p] = g.Part[p].From(i)
+	}
+	return t
+}

@@ -1,0 +1,100 @@
+package sim
+
+import "math/bits"
+
+// noSlot marks the absence of a slot.
+const noSlot int32 = -1
+
+// wheel is a timing wheel over the steps of a decode set: it answers in constant time when the next entry is due. Slots
+// due in the same step modulo its size share a bucket, an intrusive list. An entry more than a lap ahead stays where it
+// is: the false stop only splits a run of steps.
+type wheel struct {
+	mask  uint64
+	head  []int32  // first slot of each bucket
+	words []uint64 // occupied buckets, a bit each
+	sum   uint64   // occupied words, a bit each
+	next  []int32  // by slot
+	due   []int64  // by slot: the step at which it is due
+}
+
+// wheelBits sizes the wheel: 4096 steps, enough that outputs of a few thousand tokens rarely lap, in 16 kB.
+const wheelBits = 12
+
+func newWheel(logSize uint) wheel {
+	size := 1 << max(6, min(logSize, wheelBits))
+	w := wheel{mask: uint64(size - 1), head: make([]int32, size), words: make([]uint64, size/64)}
+	for i := range w.head {
+		w.head[i] = noSlot
+	}
+	return w
+}
+
+func (w *wheel) add(slot int32, due int64) {
+	for int(slot) >= len(w.due) {
+		w.due, w.next = append(w.due, 0), append(w.next, noSlot)
+	}
+	b := uint64(due) & w.mask
+	w.due[slot], w.next[slot] = due, w.head[b]
+	w.head[b] = slot
+	w.words[b>>6] |= 1 << (b & 63)
+	w.sum |= 1 << (b >> 6)
+}
+
+func (w *wheel) remove(slot int32) {
+	b := uint64(w.due[slot]) & w.mask
+	p := &w.head[b]
+	for *p != slot {
+		p = &w.next[*p]
+	}
+	*p = w.next[slot]
+	w.tidy(b)
+}
+
+// tidy clears the bits of bucket b if it is empty.
+func (w *wheel) tidy(b uint64) {
+	if w.head[b] != noSlot {
+		return
+	}
+	w.words[b>>6] &^= 1 << (b & 63)
+	if w.words[b>>6] == 0 {
+		w.sum &^= 1 << (b >> 6)
+	}
+}
+
+// take appends the slots due at step now to out, removes them, and returns out.
+func (w *wheel) take(now int64, out []int32) []int32 {
+	b := uint64(now) & w.mask
+	p := &w.head[b]
+	if *p == noSlot {
+		return out
+	}
+	for *p != noSlot {
+		s := *p
+		if w.due[s] != now {
+			p = &w.next[s]
+			continue
+		}
+		*p = w.next[s]
+		out = append(out, s)
+	}
+	w.tidy(b)
+	return out
+}
+
+// until returns how many steps after now something may be due: from 1 to the size of the wheel.
+func (w *wheel) until(now int64) int {
+	b := uint64(now+1) & w.mask
+	word := b >> 6
+	if v := w.words[word] >> (b & 63); v != 0 {
+		return bits.TrailingZeros64(v) + 1
+	}
+	n := uint64(len(w.words))
+	// The words after this one, rotated so that bit j stands for word+1+j; the last is this word's own beginning.
+	later := (w.sum>>(word+1) | w.sum<<(n-word-1)) & (^uint64(0) >> (64 - n))
+	if later == 0 {
+		return int(w.mask) + 1
+	}
+	j := (word + 1 + uint64(bits.TrailingZeros64(later))) & (n - 1)
+	at := j<<6 + uint64(bits.TrailingZeros64(w.words[j]))
+	return int((at-b)&w.mask) + 1
+}

@@ -1,0 +1,91 @@
+package sim
+
+// Work is how a Scheduler acts on an instance: it admits, chunks and preempts, and sees what that leaves. It is the
+// composition of the next step, kept as sums.
+type Work struct {
+	in     *Instance
+	demand int64 // blocks that the step needs beyond those held: decodes and chunks
+	shape  Shape // its prefill half
+	closed bool
+	now    Time
+}
+
+func (w *Work) reset(in *Instance, now Time) {
+	*w = Work{in: in, now: now, demand: in.set.blocksDue(0, &in.kv)}
+}
+
+// Room returns the free KV blocks that the step, as composed so far, leaves; negative if it does not fit.
+func (w *Work) Room() int64 { return w.in.kv.free - w.demand }
+
+// Admit moves the head of the queue into the batch. The caller gives it a chunk next.
+func (w *Work) Admit(r *Request) {
+	in := w.in
+	slot := in.popHead()
+	if r != &in.slab[slot] {
+		panic("sim: admitted a request that is not the head of the queue")
+	}
+	if r.Admitted == 0 && r.Preemptions == 0 {
+		r.Admitted = w.now
+	}
+	r.state = prefilling
+	in.link(slot)
+	in.prefill = append(in.prefill, slot)
+}
+
+// Chunk runs the next n tokens of r's prompt in the step. Room may turn negative: then the caller preempts.
+func (w *Work) Chunk(r *Request, n int32) {
+	if n < 1 || n > r.Pending() || r.chunk != 0 || r.state != prefilling {
+		panic("sim: a chunk must be of a request in prefill, once, and within what it has pending")
+	}
+	r.chunk = n
+	w.count(r, 1)
+}
+
+// count adds r's chunk to the step, or takes it out again.
+func (w *Work) count(r *Request, sign int64) {
+	t, c := int64(r.chunk), int64(r.Computed)
+	w.demand += sign * (w.in.kv.Blocks(r.Computed+r.chunk) - int64(r.held))
+	w.shape.Prefills += int(sign)
+	w.shape.PrefillTokens += sign * t
+	w.shape.PrefillPairs += sign * (t*c + t*(t+1)/2)
+	w.shape.PrefillCtx += sign * (c + t)
+	if r.chunk == r.Pending() {
+		w.shape.Outputs += int(sign)
+	}
+}
+
+// PreemptTail drops the cache of the latest admitted request and puts it back at the head of the queue, to be computed
+// again. It reports false if that was the only one.
+func (w *Work) PreemptTail() bool {
+	in := w.in
+	slot := in.tail
+	r := &in.slab[slot]
+	if r.state == decoding {
+		r.Computed, r.Emitted = in.progress(r)
+		if in.kv.residue(int64(r.Computed)) == 0 {
+			w.demand--
+		}
+		in.set.ends.remove(slot)
+		in.set.leave(slot, r.Computed, &in.kv)
+		in.kv.release(in.kv.Blocks(r.Computed))
+		r.Last = w.now
+		in.untrace(r, slot)
+	} else {
+		if r.chunk > 0 {
+			w.count(r, -1)
+		}
+		in.kv.release(int64(r.held))
+		in.prefill = in.prefill[:len(in.prefill)-1]
+	}
+	r.held, r.Computed, r.chunk = 0, 0, 0
+	r.state = waiting
+	r.Preemptions++
+	in.pool.preemptions++
+	in.unlink(slot)
+	in.front = append(in.front, slot)
+	return in.running > 0
+}
+
+// Close says that no arrival can change the batch before one of its members ends: the queue's head is blocked, or the
+// seats are taken. Runs of steps are then not cut at arrivals.
+func (w *Work) Close() { w.closed = true }
