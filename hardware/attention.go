@@ -22,6 +22,9 @@ type attention struct {
 	flops     float64 // per context token of a decode
 	pairFLOPs float64 // per query–key pair of a prompt
 	limit     float64 // tokens a prompt token attends to at most; 0: all
+
+	ctxPS, flopsPS     float64 // per context token of a decode: memory and compute time at the efficiency
+	pairPS, pairPeakPS float64 // per pair
 }
 
 // windows returns the limits on attention that the model's layers have: sliding and chunked windows, and the top-k of
@@ -91,5 +94,17 @@ func (d *Deployment) attentions() []attention {
 		}
 		out = append(out, a)
 	}
+	for i := range out {
+		out[i].price(d)
+	}
 	return out
+}
+
+// price derives the times of a.
+func (a *attention) price(d *Deployment) {
+	bandwidth, peak := d.GPU.BandwidthBps.Value, d.GPU.FLOPS.BF16.Value
+	a.ctxPS = a.bytes / (d.Efficiency.KVBandwidth * bandwidth) * psPerS
+	a.flopsPS = a.flops / (d.Efficiency.AttentionCompute * peak) * psPerS
+	a.pairPeakPS = a.pairFLOPs / peak * psPerS
+	a.pairPS = a.pairPeakPS / d.Efficiency.AttentionCompute
 }

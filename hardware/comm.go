@@ -3,7 +3,7 @@ package hardware
 import "math"
 
 // comm is the time GPUs of a replica spend passing activations on.
-type comm struct{ fixedS, rowS float64 }
+type comm struct{ fixedPS, rowPS float64 }
 
 // newComm prices the all-reduce after each mixer and each feed-forward network of a tensor-parallel group of g GPUs, and
 // the hand-over between pipeline stages:
@@ -24,12 +24,12 @@ func newComm(d *Deployment) comm {
 	rowBytes := float64(d.Model.Hidden) * 2
 	if g := float64(d.Parallel.Tensor); g > 1 {
 		n := float64(d.collectives())
-		c.fixedS += n * e.CollectiveS * (1 + 0.15*math.Log2(g))
-		c.rowS += n * rowBytes * 2 * (g - 1) / g / (e.Link * link)
+		c.fixedPS += psPerS * n * e.CollectiveS * (1 + 0.15*math.Log2(g))
+		c.rowPS += psPerS * n * rowBytes * 2 * (g - 1) / g / (e.Link * link)
 	}
 	hops := float64(d.Parallel.Pipeline - 1)
-	c.fixedS += hops * e.CollectiveS
-	c.rowS += hops * rowBytes / (e.Link * link)
+	c.fixedPS += psPerS * hops * e.CollectiveS
+	c.rowPS += psPerS * hops * rowBytes / (e.Link * link)
 	return c
 }
 

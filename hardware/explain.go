@@ -4,44 +4,60 @@ import "github.com/decodesim/decodesim/sim"
 
 // PartCost is one part of a step on one GPU: what it moves and computes, and the time that takes.
 type PartCost struct {
-	Name     string
-	Bytes    float64
-	FLOPs    float64
-	MemoryS  float64 // bytes at the achieved bandwidth
-	ComputeS float64 // FLOPs at the achieved rate
-	TimeS    float64 // the two overlapped, as the step counts them
-	BoundS   float64 // max(bytes, FLOPs) at peak
+	Name         string
+	Kind         sim.Part // Weights or KV, by what it reads; Communication; Overhead
+	Bytes        float64
+	FLOPs        float64
+	MemoryS      float64 // bytes at the achieved bandwidth
+	ComputeS     float64 // FLOPs at the achieved rate
+	TimeS        float64 // the two overlapped, as the step counts them
+	MemoryPeakS  float64 // bytes at peak bandwidth
+	ComputePeakS float64 // FLOPs at the peak rate of their number format
 }
 
 // Parts takes one decode step apart: batch sequences with the given context tokens each, the new one included.
 func (r *Roofline) Parts(batch, context int) []PartCost {
 	d, n := &r.d, float64(batch)
-	e, bw, f16 := d.Efficiency, d.GPU.BandwidthBps.Value, d.GPU.FLOPS.BF16.Value
+	e, windows := d.Efficiency, d.Windows()
 	var out []PartCost
 	for i := range r.products {
 		p := &r.products[i]
-		c := PartCost{Name: p.name, Bytes: r.read(p, n), FLOPs: n * p.flops, ComputeS: n * p.rowS}
-		c.MemoryS = c.Bytes / (e.Bandwidth * bw)
-		c.TimeS, c.BoundS = smax(c.MemoryS, c.ComputeS, e.Overlap), max(c.Bytes/bw, n*p.peakS)
-		out = append(out, c)
+		out = append(out, PartCost{
+			Name: p.name, Kind: sim.Weights, Bytes: r.read(p, n), FLOPs: n * p.flops,
+			ComputeS: n * p.rowPS / psPerS, ComputePeakS: n * p.peakPS / psPerS,
+		})
 	}
-	windows := d.Windows()
 	for _, a := range r.attend {
-		sees := float64(context)
+		sees := n * float64(context)
 		if a.window >= 0 {
-			sees = float64(seen(windows[a.window], context))
+			sees = n * float64(seen(windows[a.window], context))
 		}
-		c := PartCost{Name: "KV cache, " + a.name, Bytes: n * sees * a.bytes, FLOPs: n * sees * a.flops}
-		c.MemoryS, c.ComputeS = r.attentionS(c.Bytes, c.FLOPs)
-		c.TimeS, c.BoundS = smax(c.MemoryS, c.ComputeS, e.Overlap), max(c.Bytes/bw, c.FLOPs/f16)
-		out = append(out, c)
+		flops := sees * a.flops
+		out = append(out, PartCost{
+			Name: "KV cache, " + a.name, Kind: sim.KV, Bytes: sees * a.bytes, FLOPs: flops,
+			ComputeS: sees * a.flopsPS / psPerS, ComputePeakS: flops / d.GPU.FLOPS.BF16.Value,
+		})
 	}
 	if state := n * 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor); state > 0 {
-		out = append(out, PartCost{Name: "recurrent state", Bytes: state, MemoryS: n * r.stateS, TimeS: n * r.stateS, BoundS: state / bw})
+		out = append(out, PartCost{Name: "recurrent state", Kind: sim.KV, Bytes: state})
+	}
+	for i := range out {
+		c, share := &out[i], e.Bandwidth
+		if c.Kind == sim.KV {
+			share = e.KVBandwidth
+		}
+		c.MemoryPeakS = c.Bytes / d.GPU.BandwidthBps.Value
+		c.MemoryS = c.MemoryPeakS / share
+		c.TimeS = smax(c.MemoryS, c.ComputeS, e.Overlap)
 	}
 	return append(out,
-		PartCost{Name: "communication", TimeS: r.comm.fixedS + n*r.comm.rowS},
-		PartCost{Name: "overhead", TimeS: r.fixedS + n*e.SequenceS})
+		PartCost{Name: "communication", Kind: sim.Communication, TimeS: (r.comm.fixedPS + n*r.comm.rowPS) / psPerS},
+		PartCost{Name: "overhead", Kind: sim.Overhead, TimeS: r.fixedPS/psPerS + n*e.SequenceS})
+}
+
+// ExpertsRead returns how many of the routed experts of a layer a decode step of batch sequences is expected to read.
+func (r *Roofline) ExpertsRead(batch int) float64 {
+	return float64(r.d.Model.Experts()) * r.d.active(float64(batch))
 }
 
 func seen(w sim.Window, context int) int {

@@ -8,8 +8,9 @@ type product struct {
 	name      string
 	bytes     float64 // weights, of the whole group; of all experts for experts
 	flops     float64 // per row
-	peakS     float64 // per row, at peak
-	rowS      float64 // per row, at the efficiency
+	memoryPS  float64 // reading the weights, at the efficiency
+	rowPS     float64 // per row, at the efficiency
+	peakPS    float64 // per row, at peak
 	experts   bool    // only the experts that the rows are routed to are read
 	lastToken bool    // rows are the outputs of the step, not all its tokens
 }
@@ -33,6 +34,7 @@ func (d *Deployment) products() []product {
 		for _, c := range part.classes {
 			d.addClass(&p, c, float64(params[c])*d.share(c))
 		}
+		p.memoryPS = p.bytes / (d.Efficiency.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS
 		if p.bytes > 0 {
 			out = append(out, p)
 		}
@@ -66,8 +68,8 @@ func (d *Deployment) addClass(p *product, c Class, n float64) {
 	}
 	peak, _ := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(c))
 	p.flops += 2 * used
-	p.peakS += 2 * used / peak
-	p.rowS += 2 * used / (peak * efficiency)
+	p.peakPS += 2 * used / peak * psPerS
+	p.rowPS += 2 * used / (peak * efficiency) * psPerS
 }
 
 // active returns the expected share of an MoE layer's experts that rows tokens touch when each picks k of E at random:
@@ -83,12 +85,21 @@ func (d *Deployment) active(rows float64) float64 {
 // smax is the time of two overlapping uses of a GPU: (a^p + b^p)^(1/p), from their sum (p = 1) to the longer (p = ∞).
 func smax(a, b, p float64) float64 {
 	switch {
-	case a == 0 || b == 0 || math.IsInf(p, 1):
-		return max(a, b)
 	case p == 2:
 		return math.Sqrt(float64(a*a) + float64(b*b))
+	case a == 0 || b == 0 || math.IsInf(p, 1):
+		return max(a, b)
 	case p == 1:
 		return a + b
 	}
-	return math.Pow(math.Pow(a, p)+math.Pow(b, p), 1/p)
+	long, short := max(a, b), min(a, b)
+	return long * math.Pow(1+math.Pow(short/long, p), 1/p) // never below the longer, and no power under- or overflows
+}
+
+// read returns the bytes of p that a step with so many rows reads.
+func (r *Roofline) read(p *product, rows float64) float64 {
+	if p.experts {
+		return p.bytes * r.d.active(rows)
+	}
+	return p.bytes
 }

@@ -24,15 +24,23 @@ import (
 // Coefficients of what grows from step to step are integer picoseconds, rounded up once, so that the price of step i of
 // a run is exactly affine in i; see sim.Segment.
 type Roofline struct {
-	d        Deployment
-	products []product
-	attend   []attention
-	comm     comm
-	stateS   float64 // per sequence, at the efficiency
-	fixedS   float64 // per step
-	perSeq   sim.Duration
-	ctx      [3]growth // full context, then by window
-	decode   []base    // decode-only steps, by number of sequences
+	d         Deployment
+	products  []product
+	attend    []attention
+	comm      comm
+	quadratic bool // the overlap is p = 2
+	windows   int
+	statePS   float64 // per sequence, at the efficiency
+	fixedPS   float64 // per step
+
+	readPS                  float64 // weights that every step reads, at the efficiency
+	rowPeakPS, outputPeakPS float64 // arithmetic at peak, per row and per row that yields a token
+	perSeq                  sim.Duration
+
+	peakWeights, peakKV float64 // time at peak bandwidth, as a share of that at the efficiency
+
+	ctx    [3]growth // full context, then by window
+	decode []base    // decode-only steps, by number of sequences
 }
 
 // growth is what one more context token of one sequence adds to a step.
@@ -44,7 +52,8 @@ type growth struct {
 // base is the part of a step that does not grow.
 type base struct {
 	price                      sim.Duration // rounded up
-	weights, kv, compute, comm sim.Duration // rounded down; overhead is the rest
+	weights, kv, compute, comm sim.Duration // rounded down
+	overhead                   sim.Duration // the rest
 	boundMemory, boundFLOPs    sim.Duration // rounded down
 }
 
@@ -53,23 +62,25 @@ var _ sim.StepModel = (*Roofline)(nil)
 // NewRoofline derives the coefficients of d, which must be valid; batches up to decodesMax are tabulated.
 func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	e := d.Efficiency
-	r := &Roofline{d: d, products: d.products(), attend: d.attentions(), comm: newComm(&d)}
-	r.stateS = 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor) / (e.KVBandwidth * d.GPU.BandwidthBps.Value)
-	r.fixedS = float64(d.Model.LayerCount())*e.LayerS + float64(d.Model.MoELayers())*e.MoELayerS +
-		float64(d.Model.MixerLayers())*e.MixerLayerS + e.StepS
-	r.perSeq = sim.SecondsUp(e.SequenceS)
-	var exact [3]struct{ price, memory, boundMemory, boundFLOPs float64 }
-	for _, a := range r.attend {
-		x := &exact[a.window+1]
-		m, f := r.attentionS(a.bytes, a.flops)
-		x.price += smax(m, f, e.Overlap)
-		x.memory += m
-		x.boundMemory += a.bytes / d.GPU.BandwidthBps.Value
-		x.boundFLOPs += a.flops / d.GPU.FLOPS.BF16.Value
+	r := &Roofline{
+		d: d, products: d.products(), attend: d.attentions(), comm: newComm(&d), windows: len(d.Windows()),
+		quadratic: e.Overlap == 2, perSeq: sim.SecondsUp(e.SequenceS), peakWeights: e.Bandwidth, peakKV: e.KVBandwidth,
 	}
-	for i, x := range exact {
-		r.ctx[i] = growth{ceil(x.price), floor(x.memory), floor(x.boundMemory), floor(x.boundFLOPs)}
+	r.statePS = 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor) / (e.KVBandwidth * d.GPU.BandwidthBps.Value) * psPerS
+	r.fixedPS = psPerS * (float64(d.Model.LayerCount())*e.LayerS + float64(d.Model.MoELayers())*e.MoELayerS +
+		float64(d.Model.MixerLayers())*e.MixerLayerS + e.StepS)
+	for _, p := range r.products {
+		switch {
+		case p.lastToken:
+			r.outputPeakPS += p.peakPS
+		default:
+			r.rowPeakPS += p.peakPS
+		}
+		if !p.experts {
+			r.readPS += p.memoryPS
+		}
 	}
+	r.ctx = r.growths()
 	r.decode = make([]base, decodesMax+1)
 	for n := 1; n <= decodesMax; n++ {
 		r.decode[n] = r.base(&sim.Shape{Decodes: n, DecodeTokens: int64(n), Outputs: n})
@@ -77,68 +88,90 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	return r
 }
 
-// ceil and floor convert seconds to picoseconds.
-func ceil(s float64) sim.Duration  { return sim.Duration(math.Ceil(s * 1e12)) }
-func floor(s float64) sim.Duration { return sim.Duration(math.Floor(s * 1e12)) }
+// psPerS converts seconds to the clock's picoseconds.
+const psPerS = 1e12
 
-// attentionS returns the memory and the compute time of attention.
-func (r *Roofline) attentionS(bytes, flops float64) (memory, compute float64) {
-	e := r.d.Efficiency
-	return bytes / (e.KVBandwidth * r.d.GPU.BandwidthBps.Value), flops / (e.AttentionCompute * r.d.GPU.FLOPS.BF16.Value)
+// growths returns what a context token adds: in layers that see all of it, and in those with either window.
+func (r *Roofline) growths() [3]growth {
+	var out [3]growth
+	var exact [3]struct{ price, memory, boundMemory, boundFLOPs float64 }
+	for i := range r.attend {
+		a := &r.attend[i]
+		x := &exact[a.window+1]
+		m := a.ctxPS
+		x.price += r.both(m, a.flopsPS)
+		x.memory += m
+		x.boundMemory += m * r.peakKV
+		x.boundFLOPs += a.flopsPS * r.d.Efficiency.AttentionCompute
+	}
+	for i, x := range exact {
+		out[i] = growth{
+			sim.Duration(math.Ceil(x.price)), sim.Duration(x.memory), sim.Duration(x.boundMemory), sim.Duration(x.boundFLOPs),
+		}
+	}
+	return out
 }
 
-// base prices what does not grow with the context of the decodes: everything else.
+// base prices what does not grow with the context of the decodes: everything else. It sums picoseconds.
 func (r *Roofline) base(b *sim.Shape) base {
-	e, bw := r.d.Efficiency, r.d.GPU.BandwidthBps.Value
-	rows := float64(b.DecodeTokens + b.PrefillTokens)
-	var weights, kv, compute, boundMemory, boundFLOPs float64
+	rows, outputs := float64(b.DecodeTokens+b.PrefillTokens), float64(b.Outputs)
+	weights := r.readPS                                                  // reading them
+	flops := float64(rows*r.rowPeakPS) + float64(outputs*r.outputPeakPS) // arithmetic at peak
+	products := 0.0                                                      // the two overlapped
 	for i := range r.products {
 		p := &r.products[i]
-		bytes, n := r.read(p, rows), rows
-		if p.lastToken {
-			n = float64(b.Outputs)
+		m, n := p.memoryPS, rows
+		if p.experts {
+			m *= r.d.active(rows)
+			weights += m
+		} else if p.lastToken {
+			n = outputs
 		}
-		m := bytes / (e.Bandwidth * bw)
-		weights += m
-		compute += smax(m, n*p.rowS, e.Overlap) - m
-		boundMemory += bytes / bw
-		boundFLOPs += n * p.peakS
+		products += r.both(m, float64(n*p.rowPS))
 	}
-	kv = r.stateS * float64(b.Decodes+b.Prefills)
-	boundMemory += kv * e.KVBandwidth
+	kv := r.statePS * float64(b.Decodes+b.Prefills)
+	attention := kv
 	if b.Prefills > 0 {
 		for i := range r.attend {
-			bytes, flops := r.attend[i].prefill(b)
-			m, f := r.attentionS(bytes, flops)
+			a := &r.attend[i]
+			ctx, pairs := a.prefill(b)
+			m := ctx * a.ctxPS
 			kv += m
-			compute += smax(m, f, e.Overlap) - m
-			boundMemory += bytes / bw
-			boundFLOPs += flops / r.d.GPU.FLOPS.BF16.Value
+			attention += r.both(m, float64(pairs*a.pairPS))
+			flops += float64(pairs * a.pairPeakPS)
 		}
 	}
-	comm := r.comm.fixedS + rows*r.comm.rowS
-	return base{
-		price: ceil(weights+kv+compute+comm+r.fixedS) + r.perSeq*sim.Duration(b.Decodes), weights: floor(weights), kv: floor(kv),
-		compute: floor(compute), comm: floor(comm), boundMemory: floor(boundMemory), boundFLOPs: floor(boundFLOPs),
+	comm := r.comm.fixedPS + float64(rows*r.comm.rowPS)
+	at := base{
+		price:   sim.Duration(products+attention+comm+r.fixedPS) + 1 + r.perSeq*sim.Duration(b.Decodes),
+		weights: sim.Duration(weights), kv: sim.Duration(kv), compute: sim.Duration(products + attention - weights - kv),
+		comm: sim.Duration(comm), boundMemory: sim.Duration(float64(weights*r.peakWeights) + float64(kv*r.peakKV)),
+		boundFLOPs: sim.Duration(flops),
 	}
+	at.overhead = at.price - at.weights - at.kv - at.compute - at.comm
+	return at
 }
 
-// read returns the bytes of p that a step with so many rows reads.
-func (r *Roofline) read(p *product, rows float64) float64 {
-	if p.experts {
-		return p.bytes * r.d.active(rows)
+// both is the time of memory and compute time together; the smooth maximum with p = 2 is worth a path of its own.
+func (r *Roofline) both(memory, compute float64) float64 {
+	if r.quadratic {
+		return math.Sqrt(float64(memory*memory) + float64(compute*compute))
 	}
-	return p.bytes
+	return r.smax(memory, compute)
 }
 
-// prefill returns what the chunks of a step cost: each reads the context it attends to once, and multiplies pairs.
-func (a *attention) prefill(b *sim.Shape) (bytes, flops float64) {
-	ctx, pairs := float64(b.PrefillCtx), float64(b.PrefillPairs)
+func (r *Roofline) smax(memory, compute float64) float64 {
+	return smax(memory, compute, r.d.Efficiency.Overlap)
+}
+
+// prefill returns what the chunks of a step see: each reads the context it attends to once, and multiplies pairs.
+func (a *attention) prefill(b *sim.Shape) (ctx, pairs float64) {
+	ctx, pairs = float64(b.PrefillCtx), float64(b.PrefillPairs)
 	if a.limit > 0 {
 		pairs = min(pairs, a.limit*float64(b.PrefillTokens))
 		ctx = min(ctx, a.limit*float64(b.Prefills)+float64(b.PrefillTokens))
 	}
-	return ctx * a.bytes, pairs * a.pairFLOPs
+	return ctx, pairs
 }
 
 // Price implements sim.StepModel.
@@ -151,41 +184,35 @@ func (r *Roofline) Price(ranks []sim.Shape, g *sim.Segment) {
 	} else {
 		fixed = r.base(b)
 	}
-	price, kv := sim.Affine{A: at.price}, sim.Affine{A: at.kv}
-	memory, flops := sim.Affine{A: at.boundMemory}, sim.Affine{A: at.boundFLOPs}
-	r.ctx[0].add(sim.Duration(b.DecodeCtx), sim.Duration(b.Decodes), &price, &kv, &memory, &flops)
-	for i := range b.Capped {
-		if c := &b.Capped[i]; c.Ctx > 0 {
-			r.ctx[i+1].add(sim.Duration(c.Ctx), sim.Duration(c.Growing), &price, &kv, &memory, &flops)
-		}
+	// What grows: price and its memory part, and both sides of the bound, by the context and per step.
+	k, n, c := sim.Duration(b.DecodeCtx), sim.Duration(b.Decodes), &r.ctx[0]
+	priceA, priceB, kvA, kvB := c.price*k, c.price*n, c.memory*k, c.memory*n
+	memory := sim.Affine{A: at.boundMemory + c.boundMemory*k, B: c.boundMemory * n}
+	flops := sim.Affine{A: at.boundFLOPs + c.boundFLOPs*k, B: c.boundFLOPs * n}
+	for i := range r.windows {
+		k, n, c = sim.Duration(b.Capped[i].Ctx), sim.Duration(b.Capped[i].Growing), &r.ctx[i+1]
+		priceA, priceB, kvA, kvB = priceA+c.price*k, priceB+c.price*n, kvA+c.memory*k, kvB+c.memory*n
+		memory.A, memory.B = memory.A+c.boundMemory*k, memory.B+c.boundMemory*n
+		flops.A, flops.B = flops.A+c.boundFLOPs*k, flops.B+c.boundFLOPs*n
 	}
-	g.First, g.Growth, g.Steps = price.A, price.B, math.MaxInt32
+	g.First, g.Growth, g.Steps = at.price+priceA, priceB, math.MaxInt32
 	g.Part[sim.Weights] = sim.Affine{A: at.weights}
-	g.Part[sim.KV] = kv
-	// Attention that multiplies longer than it reads: what its price exceeds the reading by.
-	attend := sim.Affine{A: price.A - at.price - (kv.A - at.kv), B: price.B - kv.B}
-	g.Part[sim.Compute] = sim.Affine{A: at.compute + attend.A, B: attend.B}
+	g.Part[sim.KV] = sim.Affine{A: at.kv + kvA, B: kvB}
+	// Attention that multiplies longer than it reads counts as compute, by what its price exceeds the reading.
+	g.Part[sim.Compute] = sim.Affine{A: at.compute + priceA - kvA, B: priceB - kvB}
 	g.Part[sim.Communication] = sim.Affine{A: at.comm}
-	g.Part[sim.Overhead] = sim.Affine{A: at.price - at.weights - at.kv - at.compute - at.comm}
-	bound(memory, flops, g)
-}
-
-// add adds ctx context tokens that grow by the given number per step.
-func (c *growth) add(ctx, growing sim.Duration, price, kv, memory, flops *sim.Affine) {
-	price.A, price.B = price.A+c.price*ctx, price.B+c.price*growing
-	kv.A, kv.B = kv.A+c.memory*ctx, kv.B+c.memory*growing
-	memory.A, memory.B = memory.A+c.boundMemory*ctx, memory.B+c.boundMemory*growing
-	flops.A, flops.B = flops.A+c.boundFLOPs*ctx, flops.B+c.boundFLOPs*growing
+	g.Part[sim.Overhead] = sim.Affine{A: at.overhead}
+	bound(&memory, &flops, g)
 }
 
 // bound sets g's bound to the greater of two affine times, and ends the segment where the other overtakes it.
-func bound(memory, flops sim.Affine, g *sim.Segment) {
+func bound(memory, flops *sim.Affine, g *sim.Segment) {
 	high, low := memory, flops
 	g.ComputeBound = flops.A > memory.A
 	if g.ComputeBound {
 		high, low = flops, memory
 	}
-	g.Bound = high
+	g.Bound = *high
 	if low.B > high.B {
 		g.Steps = int(min((high.A-low.A)/(low.B-high.B)+1, math.MaxInt32))
 	}

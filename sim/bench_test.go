@@ -80,12 +80,12 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 }
 
 var loads = []load{
-	{name: "load=70%", rate: 21, prompt: 512, output: 256, blocks: 27000, seats: 256},
+	{name: "load=70%", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256},
 	{name: "saturated", rate: 1000, prompt: 512, output: 256, blocks: 27000, seats: 256},
 	{name: "output=8k/rate=0.3", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
 	{name: "output=8k/saturated", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
 	{name: "batch=3", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256},
-	{name: "replicas=64/least-loaded", rate: 21, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64, router: policies.LeastLoaded{}},
+	{name: "replicas=64/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64, router: policies.LeastLoaded{}},
 }
 
 // BenchmarkRun simulates whole runs, the generator of the workload included. An op is a request.

@@ -17,6 +17,9 @@ type Config struct {
 	// Observe, if set, is called at instants of its own choice, between events: it returns the next.
 	Observe func(c *Cluster, now Time) (next Time)
 
+	// TraceEvery marks the requests whose ID is a multiple of it as Traced; 0: those the source marks.
+	TraceEvery int32
+
 	// MaxRun bounds the steps advanced at once; 0: no bound. It changes the number of events, never a result: that is
 	// tested with MaxRun = 1. LogWheel is the size of the timing wheels, a power of two; 0: 12. Likewise.
 	MaxRun   int
@@ -53,8 +56,9 @@ type Cluster struct {
 	next    Request // it, unless the source is a Follower
 	woken   []int32 // instances to plan when everything at this instant has happened
 
-	observe   func(*Cluster, Time) Time
-	observeAt Time
+	traceEvery int32
+	observe    func(*Cluster, Time) Time
+	observeAt  Time
 
 	totals Totals
 }
@@ -74,7 +78,7 @@ func New(c Config) (*Cluster, error) {
 	}
 	cl := &Cluster{
 		source: c.Source, sink: c.Sink, pool: c.Pool, ingress: c.Ingress, until: c.Until, maxRun: c.MaxRun,
-		logWheel: c.LogWheel, arrival: Forever, observe: c.Observe, observeAt: Forever, ends: newEnds(c.Pool.Size),
+		logWheel: c.LogWheel, traceEvery: c.TraceEvery, arrival: Forever, observe: c.Observe, observeAt: Forever, ends: newEnds(c.Pool.Size),
 	}
 	if cl.until == 0 {
 		cl.until = Forever - 1
@@ -130,11 +134,7 @@ func (c *Cluster) Run() {
 			c.deliver()
 		default:
 			c.now = t
-			in := c.instances[id]
-			in.commit()
-			in.end = Forever
-			c.ends.set(id, Forever)
-			c.wake(in)
+			c.commit(c.instances[id])
 		}
 	}
 }
@@ -169,6 +169,9 @@ func (c *Cluster) deliver() {
 	}
 	c.totals.Arrived++
 	c.totals.PromptTokens += int64(r.Prompt)
+	if c.traceEvery > 0 && r.ID%c.traceEvery == 0 {
+		r.Traced = true
+	}
 	switch {
 	case int64(r.Prompt)+int64(r.Limit()) > int64(c.pool.MaxModelLen):
 		c.done(r, c.now, Rejected)
@@ -180,6 +183,22 @@ func (c *Cluster) deliver() {
 		in.enqueue(c.now, r)
 	}
 	c.fetch()
+}
+
+// commit ends the steps of in, and plans the next if nothing else is to happen at this instant.
+func (c *Cluster) commit(in *Instance) {
+	in.commit()
+	in.end = Forever
+	c.ends.set(in.ID, Forever)
+	next, _ := c.ends.min()
+	if len(c.woken) > 0 || min(next, c.arrival, c.timers.next()) == c.now {
+		c.wake(in)
+		return
+	}
+	in.plan(c.now)
+	if in.end != Forever {
+		c.ends.set(in.ID, in.end)
+	}
 }
 
 // wake notes that in is to be planned at this instant.

@@ -24,7 +24,9 @@ func (in *Instance) commit() {
 		if in.set.windows != nil {
 			in.scratch = in.set.turn(in.scratch)
 		}
-		in.retire(now)
+		if !in.set.ends.none(in.set.step) {
+			in.retire(now)
+		}
 	}
 	if len(in.prefill) > 0 {
 		in.commitPrefill(now)

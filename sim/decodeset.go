@@ -89,8 +89,12 @@ func (s *decodeSet) blocksDue(i int64, kv *Cache) int64 {
 
 // blocksFor returns the new blocks that steps [from, to) ahead need: whole cycles by division, the rest by count.
 func (s *decodeSet) blocksFor(from, to int64, kv *Cache) int64 {
-	n := (to - from) / int64(kv.size) * int64(s.n)
-	for i := from + (to-from)/int64(kv.size)*int64(kv.size); i < to; i++ {
+	n := int64(0)
+	if size := int64(kv.size); to-from >= size {
+		cycles := (to - from) / size
+		n, from = cycles*int64(s.n), from+cycles*size
+	}
+	for i := from; i < to; i++ {
 		n += s.blocksDue(i, kv)
 	}
 	return n
@@ -100,7 +104,7 @@ func (s *decodeSet) blocksFor(from, to int64, kv *Cache) int64 {
 // hand has its blocks already.
 func (s *decodeSet) stepsWithin(limit int, kv *Cache) int {
 	size, more := int64(kv.size), int64(limit-1)
-	if (more+size-1)/size*int64(s.n) <= kv.free {
+	if (more+size)*int64(s.n) <= kv.free*size { // at most ⌈more/size⌉ blocks each
 		return limit
 	}
 	cycles := kv.free / int64(s.n)

@@ -42,9 +42,13 @@ func (e *ends) min() (Time, int32) {
 
 func (e *ends) set(i int32, t Time) {
 	e.key[i] = t
-	if e.leaves == 1 {
-		return
+	if e.leaves > 1 {
+		e.replay(i)
 	}
+}
+
+// replay plays the matches of leaf i again.
+func (e *ends) replay(i int32) {
 	best := e.better(i, i^1)
 	node := (int(i) + e.leaves) >> 1
 	e.winner[node] = best

@@ -164,10 +164,11 @@ func (in *Instance) progress(r *Request) (computed, emitted int32) {
 	return r.Computed + d, r.Emitted + d
 }
 
-// enqueue adds r to the queue at now. A request with a deadline needs a record at once, so that its timer finds it.
+// enqueue adds r to the queue at now. The first in line gets its record at once, and so does a request with a deadline,
+// for its timer to find.
 func (in *Instance) enqueue(now Time, r *Request) {
-	slot := noSlot
-	if r.Deadline != 0 || r.Content != 0 {
+	slot, first := noSlot, in.queue.n == 0 && len(in.front) == 0
+	if first || r.Deadline != 0 || r.Content != 0 {
 		slot = in.record()
 		in.slab[slot] = *r
 		in.slab[slot].state = waiting
@@ -175,7 +176,11 @@ func (in *Instance) enqueue(now Time, r *Request) {
 			in.cluster.timers.push(timer{at: r.Deadline, id: r.ID, instance: in.ID, slot: slot})
 		}
 	}
-	in.queue.push(r, slot)
+	if first {
+		in.front = append(in.front, slot)
+	} else {
+		in.queue.push(r, slot)
+	}
 	switch {
 	case in.end == Forever:
 		in.cluster.wake(in)
@@ -214,7 +219,6 @@ func (in *Instance) plan(now Time) {
 		return
 	}
 	b := &in.shapes[0]
-	*b = w.shape
 	b.Outputs += in.decodes
 	in.set.shape(b)
 	in.pool.Model.Price(in.shapes[:], &in.seg)

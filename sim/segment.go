@@ -57,8 +57,13 @@ func (g *Segment) Span(n int) Duration {
 // Cover returns the least n ≥ 1 with Span(n) ≥ d: the step boundary at or after d. Span(n) = d is a quadratic in n; its
 // float root is corrected with exact integers.
 func (g *Segment) Cover(d Duration) int {
-	if d <= g.First {
-		return 1
+	span, step := g.First, g.First
+	for n := 1; n <= 8; n++ { // most runs are short: cheaper than a root
+		if span >= d {
+			return n
+		}
+		step += g.Growth
+		span += step
 	}
 	n := max(1, g.root(d))
 	for n > 1 && g.Span(n-1) >= d {

@@ -34,7 +34,7 @@ const HorizonS = 53 * 86400.0
 // Seconds converts s, rounding to the nearest picosecond. It panics if s is negative, NaN or beyond the clock: such a
 // value is a bug, for whoever takes numbers from users checks them first.
 func Seconds(s float64) Duration {
-	ps := math.Round(s * 1e12)
+	ps := float64(s*1e12) + 0.5
 	if !(ps >= 0 && ps < 1<<63) {
 		panic(fmt.Sprintf("sim: %g s is not a duration", s))
 	}

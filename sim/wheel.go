@@ -13,8 +13,13 @@ type wheel struct {
 	head  []int32  // first slot of each bucket
 	words []uint64 // occupied buckets, a bit each
 	sum   uint64   // occupied words, a bit each
-	next  []int32  // by slot
-	due   []int64  // by slot: the step at which it is due
+	entry []entry  // by slot
+}
+
+// entry is a slot's place in a wheel.
+type entry struct {
+	due  int64 // the step at which it is due
+	next int32 // slot behind it in the bucket
 }
 
 // wheelBits sizes the wheel: 4096 steps, enough that outputs of a few thousand tokens rarely lap, in 16 kB.
@@ -30,23 +35,23 @@ func newWheel(logSize uint) wheel {
 }
 
 func (w *wheel) add(slot int32, due int64) {
-	for int(slot) >= len(w.due) {
-		w.due, w.next = append(w.due, 0), append(w.next, noSlot)
+	for int(slot) >= len(w.entry) {
+		w.entry = append(w.entry, entry{})
 	}
 	b := uint64(due) & w.mask
-	w.due[slot], w.next[slot] = due, w.head[b]
+	w.entry[slot] = entry{due, w.head[b]}
 	w.head[b] = slot
 	w.words[b>>6] |= 1 << (b & 63)
 	w.sum |= 1 << (b >> 6)
 }
 
 func (w *wheel) remove(slot int32) {
-	b := uint64(w.due[slot]) & w.mask
+	b := uint64(w.entry[slot].due) & w.mask
 	p := &w.head[b]
 	for *p != slot {
-		p = &w.next[*p]
+		p = &w.entry[*p].next
 	}
-	*p = w.next[slot]
+	*p = w.entry[slot].next
 	w.tidy(b)
 }
 
@@ -61,20 +66,21 @@ func (w *wheel) tidy(b uint64) {
 	}
 }
 
+// none reports whether nothing is due at step now: a quick look before take.
+func (w *wheel) none(now int64) bool { return w.head[uint64(now)&w.mask] == noSlot }
+
 // take appends the slots due at step now to out, removes them, and returns out.
 func (w *wheel) take(now int64, out []int32) []int32 {
 	b := uint64(now) & w.mask
 	p := &w.head[b]
-	if *p == noSlot {
-		return out
-	}
 	for *p != noSlot {
 		s := *p
-		if w.due[s] != now {
-			p = &w.next[s]
+		e := &w.entry[s]
+		if e.due != now {
+			p = &e.next
 			continue
 		}
-		*p = w.next[s]
+		*p = e.next
 		out = append(out, s)
 	}
 	w.tidy(b)

@@ -4,14 +4,15 @@ package sim
 // composition of the next step, kept as sums.
 type Work struct {
 	in     *Instance
-	demand int64 // blocks that the step needs beyond those held: decodes and chunks
-	shape  Shape // its prefill half
+	demand int64  // blocks that the step needs beyond those held: decodes and chunks
+	shape  *Shape // its prefill half
 	closed bool
 	now    Time
 }
 
 func (w *Work) reset(in *Instance, now Time) {
-	*w = Work{in: in, now: now, demand: in.set.blocksDue(0, &in.kv)}
+	*w = Work{in: in, now: now, demand: in.set.blocksDue(0, &in.kv), shape: &in.shapes[0]}
+	w.shape.Prefills, w.shape.PrefillTokens, w.shape.PrefillPairs, w.shape.PrefillCtx, w.shape.Outputs = 0, 0, 0, 0, 0
 }
 
 // Room returns the free KV blocks that the step, as composed so far, leaves; negative if it does not fit.

@@ -13,18 +13,30 @@ type account struct {
 
 // add counts n steps of g that emitted w tokens each.
 func (a *account) add(g *sim.Segment, n int, w uint64) {
-	a.tokens += int64(n) * int64(w)
+	tokens := uint64(n) * w
+	a.tokens += int64(tokens)
 	if g.ComputeBound {
-		a.compute += int64(n) * int64(w)
+		a.compute += int64(tokens)
 	}
-	addAffine(&a.bound, &g.Bound, n, w)
-	for p := range a.part {
-		addAffine(&a.part[p], &g.Part[p], n, w)
+	a.bound.AddProduct(uint64(g.Bound.A), tokens)
+	a.part[sim.Weights].AddProduct(uint64(g.Part[sim.Weights].A), tokens)
+	a.part[sim.KV].AddProduct(uint64(g.Part[sim.KV].A), tokens)
+	a.part[sim.Compute].AddProduct(uint64(g.Part[sim.Compute].A), tokens)
+	a.part[sim.Communication].AddProduct(uint64(g.Part[sim.Communication].A), tokens)
+	a.part[sim.Overhead].AddProduct(uint64(g.Part[sim.Overhead].A), tokens)
+	if n > 1 {
+		a.grow(g, tokens*uint64(n-1)/2) // Σ over steps of w·i
 	}
 }
 
-func addAffine(s *Uint128, f *sim.Affine, n int, w uint64) {
-	s.AddProduct(uint64(f.Sum(n)), w)
+// grow counts what each step of a run is longer than the one before.
+func (a *account) grow(g *sim.Segment, pairs uint64) {
+	a.bound.AddProduct(uint64(g.Bound.B), pairs)
+	for p := range a.part {
+		if b := g.Part[p].B; b != 0 {
+			a.part[p].AddProduct(uint64(b), pairs)
+		}
+	}
 }
 
 // step returns Σ tokens × step.

@@ -62,6 +62,18 @@ func (h *Hist) Add(d sim.Duration, w uint64) {
 	h.max = max(h.max, d)
 }
 
+// One counts d once.
+func (h *Hist) One(d sim.Duration) {
+	i := bucket(d)
+	if i >= len(h.count) {
+		h.grow(i)
+	}
+	h.count[i]++
+	h.n++
+	h.sum.AddOne(uint64(d))
+	h.max = max(h.max, d)
+}
+
 // AddRun counts the lengths of the first n steps of g, w times each. It costs one operation per bucket crossed, not per
 // step.
 func (h *Hist) AddRun(g *sim.Segment, n int, w uint64) {

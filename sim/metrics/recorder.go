@@ -41,7 +41,7 @@ func (m *Recorder) First(r *sim.Request) {
 	}
 	m.Output++
 	if r.Arrival >= m.Warmup {
-		m.TTFT.Add(r.First.Sub(r.Arrival), 1)
+		m.TTFT.One(r.First.Sub(r.Arrival))
 	}
 }
 
@@ -77,7 +77,7 @@ func (m *Recorder) warm(start sim.Time, g *sim.Segment, n, tokens int) {
 func (m *Recorder) Gap(r *sim.Request, t sim.Time, _ sim.Cause) {
 	m.LastToken = max(m.LastToken, t)
 	if t >= m.Warmup {
-		m.ITL.Add(t.Sub(r.Last), 1)
+		m.ITL.One(t.Sub(r.Last))
 		m.Output++
 	}
 }
@@ -93,12 +93,12 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 		return
 	}
 	m.Recorded++
-	m.E2E.Add(at.Sub(r.Arrival), 1)
-	m.Queue.Add(r.Admitted.Sub(r.Arrival), 1)
+	m.E2E.One(at.Sub(r.Arrival))
+	m.Queue.One(r.Admitted.Sub(r.Arrival))
 	tpot := sim.Duration(0)
 	if r.Emitted > 1 {
 		tpot = at.Sub(r.First) / sim.Duration(r.Emitted-1)
-		m.TPOT.Add(tpot, 1)
+		m.TPOT.One(tpot)
 	}
 	if m.SLO.met(r.First.Sub(r.Arrival), tpot) {
 		m.Attained++

@@ -13,3 +13,55 @@ type Sample struct {
 	KVTotal int64
 	Tokens  int64 // emitted so far
 }
+
+// Timeline samples a run at even spacing. Where the samples grow too many, it drops every other and doubles the
+// spacing: a run of any length leaves between half of samplesMax and samplesMax.
+type Timeline struct {
+	samples []Sample
+	every   sim.Duration
+}
+
+const samplesMax = 2048
+
+// NewTimeline returns a timeline for a run of about spanS seconds; 0: unknown.
+func NewTimeline(spanS float64) *Timeline {
+	every := sim.Millisecond
+	if spanS > 0 && spanS < sim.HorizonS {
+		every = max(every, sim.Seconds(spanS/samplesMax))
+	}
+	return &Timeline{every: every}
+}
+
+// Observe is a sim.Config.Observe.
+func (t *Timeline) Observe(c *sim.Cluster, now sim.Time) (next sim.Time) {
+	if len(t.samples) == samplesMax {
+		for i := range samplesMax / 2 {
+			t.samples[i] = t.samples[2*i]
+		}
+		t.samples = t.samples[:samplesMax/2]
+		t.every *= 2
+		if next = t.samples[len(t.samples)-1].At.Add(t.every); next > now {
+			return next
+		}
+	}
+	t.samples = append(t.samples, sample(c.State(now), now))
+	return now.Add(t.every)
+}
+
+// Samples returns the samples of the run c, which has ended, with its end.
+func (t *Timeline) Samples(c *sim.Cluster) []Sample {
+	o := c.State(c.Now())
+	o.Totals = c.Totals() // which has counted the steps up to a horizon already
+	samples := t.samples
+	if n := len(samples); n > 0 && samples[n-1].At == c.Now() {
+		samples = samples[:n-1]
+	}
+	return append(samples, sample(o, c.Now()))
+}
+
+func sample(o sim.Observation, at sim.Time) Sample {
+	return Sample{
+		At: at, Arrived: o.Arrived, Ended: o.Ended, Running: o.Running, Waiting: o.Waiting,
+		KVUsed: o.KVUsed, KVTotal: o.KVTotal, Tokens: o.OutputTokens,
+	}
+}

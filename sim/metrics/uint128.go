@@ -13,6 +13,13 @@ func (s *Uint128) AddProduct(a, b uint64) {
 	s.hi, _ = bits.Add64(s.hi, hi, carry)
 }
 
+// AddOne adds a.
+func (s *Uint128) AddOne(a uint64) {
+	var carry uint64
+	s.lo, carry = bits.Add64(s.lo, a, 0)
+	s.hi += carry
+}
+
 // Add adds o.
 func (s *Uint128) Add(o Uint128) {
 	var carry uint64

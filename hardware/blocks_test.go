@@ -1,0 +1,82 @@
+package hardware_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// The cache that vLLM 0.15 to 0.19 found room for, num_gpu_blocks of 16 tokens at gpu_memory_utilization 0.9, as its logs
+// in public benchmark data say, is predicted within 1 % where the cache takes most of the memory, and within 8 % where
+// it takes little, as beside 16 GB of weights on 25 GB: the context that a process takes varies by as much as 1 GB
+// between logs and is one number here. It is fitted to these logs among others, so this is no hold-out.
+func TestBlocksAreThoseThatVLLMLogged(t *testing.T) {
+	worst := 0.0
+	for _, c := range []struct {
+		model, gpu       string
+		memoryBytes      float64 // that the log gives; 0: the catalog's
+		tensor           int
+		tokens, seqs     int
+		blocks, marginPC float64
+	}{
+		{"llama-3.1-8b", "rtx-4090", 25_250_627_584, 1, 2048, 256, 2588, 8},
+		{"llama-3.1-70b", "h100-sxm", 0, 4, 2048, 128, 30425, 1},
+		{"mistral-nemo-12b", "h100-sxm", 0, 2, 1024, 128, 48009, 1},
+		{"qwen2.5-7b", "h100-sxm", 0, 1, 2048, 128, 65368, 1},
+		{"llama-2-7b", "h100-sxm", 0, 1, 2048, 128, 7463, 1.1},
+	} {
+		d := deployment(t, c.model, c.gpu, c.tensor)
+		if c.memoryBytes > 0 {
+			d.GPU.MemoryBytes.Value = c.memoryBytes
+		}
+		m, err := d.Memory(0.9, c.tokens, c.seqs, 16)
+		require.NoError(t, err)
+		percent := 100 * (float64(m.Blocks) - c.blocks) / c.blocks
+		t.Logf("%-17s %s × %d: %6d blocks predicted, %6.0f logged: %+.1f %%", c.model, c.gpu, c.tensor, m.Blocks, c.blocks, percent)
+		assert.LessOrEqual(t, math.Abs(percent), c.marginPC, c.model)
+		worst = max(worst, math.Abs(percent))
+	}
+	t.Logf("the worst is %.1f %% off", worst)
+}
+
+// The budget adds up, and what fits grows with memory.
+func TestMemoryIsSpentOnce(t *testing.T) {
+	for _, name := range configs.ModelNames() {
+		d := deployment(t, name, "h200-sxm", 1)
+		if !fitting(&d) {
+			continue
+		}
+		m, err := d.Memory(0.92, 2048, 256, 16)
+		require.NoError(t, err)
+		assert.InEpsilon(t, m.Usable, m.Weights+m.Activations+m.Context+m.KV, 1e-12, name)
+		assert.LessOrEqual(t, float64(m.Blocks)*m.BlockBytes, m.KV, name)
+		assert.Greater(t, float64(m.Blocks+1)*m.BlockBytes, m.KV, name)
+		more, err := d.Memory(0.95, 2048, 256, 16)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, more.Blocks, m.Blocks, name)
+	}
+}
+
+// What does not fit says by how much, and what would hold it does.
+func TestWhatIsTooLargeNamesWhatWouldDo(t *testing.T) {
+	d := deployment(t, "llama-3.1-70b", "h100-sxm", 1)
+	_, err := d.Memory(0.92, 2048, 256, 16)
+	require.ErrorContains(t, err, "llama-3.1-70b does not fit on 1 × h100-sxm")
+	require.ErrorContains(t, err, "tensor_parallel 2 would do")
+	d.Parallel.Tensor = 2
+	_, err = d.Memory(0.92, 2048, 256, 16)
+	require.NoError(t, err)
+	for _, name := range configs.ModelNames() {
+		for _, gpuName := range []string{"h100-sxm", "rtx-4090", "l4", "mi300x"} {
+			d := hardware.Deployment{GPU: gpu(t, gpuName), Model: model(t, name), KVDtype: "bf16", Parallel: hardware.Parallel{Tensor: 1, Pipeline: 1}}
+			if _, err := d.Memory(0.92, 2048, 256, 16); err != nil {
+				assert.Regexp(t, `misses by \d+\.\d GB; .* would do$`, err.Error())
+			}
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package hardware_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// The sums of a batch leave open how many pairs a prompt longer than a window has, and the roofline counts the most
+// there can be; so does its bound. The price is above the bound of the true pairs all the same.
+func overcounts(d *hardware.Deployment, b batch) bool {
+	return len(d.Windows()) > 0 && len(b.chunks) > 0
+}
+
+// No step of any deployment in the catalogs is shorter than max(bytes / peak bandwidth, FLOPs / peak FLOP/s), and the
+// bound that a step reports is that number less what rounding to picoseconds per context token takes.
+func TestNoStepBeatsItsBound(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	steps := 0
+	visited, unfit := everyDeployment(t, func(d hardware.Deployment) {
+		if random.IntN(2) == 0 {
+			d.Efficiency = randomEfficiency(random)
+		}
+		r := hardware.NewRoofline(d, 4)
+		for range 3 {
+			b := randomBatch(random, min(d.Model.ContextMax, 1<<18))
+			g := price(r, b)
+			if message := boundBroken(&d, b, &g); message != "" {
+				require.Fail(t, message, "%s, weights %v, cache %s, on %d × %s, %+v, %+v", d.Model.Name,
+					d.Model.Precision.Weights[hardware.Attention], d.KVDtype, d.Parallel.Tensor, d.GPU.Name, d.Efficiency, b)
+			}
+			steps++
+		}
+	})
+	t.Logf("%d deployments fit, at the least power-of-two tensor-parallel size, and %d do not; %d steps priced", visited, unfit, steps)
+	assert.Greater(t, visited, 10_000, "the catalogs are not empty")
+}
+
+// boundBroken says how a segment breaks the law of the bound; empty: it keeps it.
+func boundBroken(d *hardware.Deployment, b batch, g *sim.Segment) string {
+	memoryS, computeS := whole(twin(d, b))
+	ideal := max(memoryS, computeS) * 1e12
+	s := b.shape(d)
+	rounding := 4 + float64(s.DecodeCtx+s.Capped[0].Ctx+s.Capped[1].Ctx) // 1 ps per context token of each window
+	first, bound := float64(g.First), float64(g.Bound.A)
+	switch {
+	case first < ideal*(1-1e-12):
+		return "the step is shorter than its bound"
+	case g.Bound.A > g.First:
+		return "the reported bound is above the step"
+	case bound > ideal*(1+1e-12) && !overcounts(d, b):
+		return "the reported bound is above the true one"
+	case bound < ideal*(1-1e-9)-rounding:
+		return "the reported bound is below the true one by more than rounding"
+	case math.Abs(memoryS-computeS)*1e12 > rounding && g.ComputeBound != (computeS > memoryS) && !overcounts(d, b):
+		return "the bound is the wrong one of the two"
+	case g.Steps < 1:
+		return "a segment has no step"
+	}
+	return partsBroken(g)
+}
+
+// partsBroken says how the parts fail to make up the segment.
+func partsBroken(g *sim.Segment) string {
+	var sum sim.Affine
+	for _, p := range g.Part {
+		if p.A < 0 || p.B < 0 {
+			return "a part is negative"
+		}
+		sum.A += p.A
+		sum.B += p.B
+	}
+	last := min(g.Steps, 1<<20) - 1
+	switch {
+	case sum.A != g.First || sum.B != g.Growth:
+		return "the parts do not sum to the step"
+	case g.Bound.At(last) > g.Step(last):
+		return "the reported bound overtakes the step within the segment"
+	}
+	return ""
+}
+
+// Reading the weights alone bounds a step: 70.6 GB in fp8 with a bf16 head at 3.35 TB/s is 21 ms.
+func TestBoundOf70BOnOneH100(t *testing.T) {
+	d := deployment(t, "llama-3.1-70b", "h100-sxm", 1)
+	var err error
+	d.Model, err = d.Model.WithWeights("fp8")
+	require.NoError(t, err)
+	g := hardware.NewRoofline(d, 1).Step(1, 1)
+	assert.InDelta(t, 21e-3, g.Bound.A.Seconds(), 0.15e-3)
+	assert.False(t, g.ComputeBound)
+	assert.Less(t, float64(g.First-g.Bound.A), 1e-3*float64(g.Bound.A), "the textbook engine is at its bound")
+}
+
+// A decode of Llama 3.1 8B in bf16 reads 15.0 GB of weights and 131,072 bytes per token of context: 4.48 ms and 39 ns.
+func TestBoundOf8BOnOneH100(t *testing.T) {
+	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
+	r := hardware.NewRoofline(d, 1)
+	empty, full := r.Step(1, 1), r.Step(1, 32769)
+	assert.InDelta(t, 4.48e-3, empty.Bound.A.Seconds(), 0.01e-3)
+	assert.InDelta(t, 32768*131072/3.35e12, (full.Bound.A - empty.Bound.A).Seconds(), 1e-6)
+}

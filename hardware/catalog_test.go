@@ -1,0 +1,97 @@
+package hardware_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// gpu, model and efficiency return entries of the catalogs.
+func gpu(t *testing.T, name string) hardware.GPU {
+	g, err := configs.GPU(name)
+	require.NoError(t, err)
+	return g
+}
+
+func model(t *testing.T, name string) hardware.LLM {
+	m, err := configs.Model(name)
+	require.NoError(t, err)
+	return m
+}
+
+func efficiency(t *testing.T, engine string) hardware.Efficiency {
+	e, err := configs.Engine(engine)
+	require.NoError(t, err)
+	return e.Efficiency
+}
+
+// deployment returns the model as its checkpoint stores it on t-way tensor-parallel GPUs under the textbook engine.
+func deployment(t *testing.T, modelName, gpuName string, tensor int) hardware.Deployment {
+	d := hardware.Deployment{
+		GPU: gpu(t, gpuName), Model: model(t, modelName), KVDtype: "bf16", Efficiency: efficiency(t, "textbook"),
+		Parallel: hardware.Parallel{Tensor: tensor, Pipeline: 1},
+	}
+	require.NoError(t, d.Validate())
+	return d
+}
+
+// randomEfficiency draws what no engine may have but every engine could.
+func randomEfficiency(r *rand.Rand) hardware.Efficiency {
+	share := func() float64 { return 1 - 0.95*r.Float64() }
+	span := func() float64 { return r.Float64() * 1e-4 }
+	return hardware.Efficiency{
+		Bandwidth: share(), Compute: share(), MoECompute: share(), KVBandwidth: share(), AttentionCompute: share(), Link: share(),
+		LayerS: span(), MoELayerS: span(), MixerLayerS: span(), StepS: span(), SequenceS: span(), CollectiveS: span(),
+		Overlap: []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
+	}
+}
+
+// fitting narrows d to the smallest power-of-two tensor-parallel size that holds it; false: none up to 64.
+func fitting(d *hardware.Deployment) bool {
+	d.Parallel.Pipeline = 1
+	for d.Parallel.Tensor = 1; d.Parallel.Tensor <= 64; d.Parallel.Tensor *= 2 {
+		if d.Validate() != nil {
+			continue
+		}
+		if _, err := d.Memory(0.92, 2048, 256, 16); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// everyDeployment visits each accelerator × model × weights × cache dtype of the catalogs that fits, and returns how
+// many there are and how many do not fit.
+func everyDeployment(t *testing.T, visit func(d hardware.Deployment)) (visited, unfit int) {
+	var models []hardware.LLM
+	for _, name := range configs.ModelNames() {
+		models = append(models, model(t, name))
+	}
+	for _, gpuName := range configs.GPUNames() {
+		d := hardware.Deployment{GPU: gpu(t, gpuName), Efficiency: efficiency(t, "vllm-v1")}
+		for _, m := range models {
+			for _, weights := range append([]string{""}, hardware.Dtypes()...) {
+				d.Model = m
+				if weights != "" {
+					var err error
+					d.Model, err = m.WithWeights(weights)
+					require.NoError(t, err)
+				}
+				for _, d.KVDtype = range hardware.KVDtypes() {
+					if !fitting(&d) {
+						unfit++
+						continue
+					}
+					visited++
+					visit(d)
+				}
+			}
+		}
+	}
+	return visited, unfit
+}

@@ -1,0 +1,75 @@
+package hardware_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// What a step is said to be made of is what it is: the times add up to its price, the bytes and FLOPs at peak to its
+// bound, each within the rounding to integers.
+func TestExplainedPartsAreTheStep(t *testing.T) {
+	random := rand.New(rand.NewPCG(17, 18))
+	for range 300 {
+		d := randomDeployment(t, random, someGPUs, someModels)
+		r := hardware.NewRoofline(d, 8)
+		n, context := 1+random.IntN(32), 1+random.IntN(min(d.Model.ContextMax, 1<<16))
+		g, shape := r.Step(n, context), r.Shape(n, context)
+		var step, memory, compute float64
+		for _, p := range r.Parts(n, context) {
+			step += p.TimeS * 1e12
+			memory += p.MemoryPeakS * 1e12
+			compute += p.ComputePeakS * 1e12
+			assert.GreaterOrEqual(t, p.TimeS*(1+1e-12), max(p.MemoryPeakS, p.ComputePeakS), "%s of %s", p.Name, d.Model.Name)
+		}
+		rounding := roundingPS(shape) + float64(n) // of the overhead per sequence
+		assert.InDelta(t, step, float64(g.First), rounding+1e-12*step, d.Model.Name)
+		assert.InDelta(t, max(memory, compute), float64(g.Bound.A), rounding+1e-12*step, d.Model.Name)
+		assert.Equal(t, alike(n, context).shape(&d), shape)
+	}
+}
+
+// alike is n decodes of one context.
+func alike(n, context int) (b batch) {
+	for range n {
+		b.decodes = append(b.decodes, context)
+	}
+	return b
+}
+
+// Of E experts, rows that pick k each at random are expected to touch E·(1 − (1 − k/E)^rows): a few for one row, all for
+// many.
+func TestExpertsReadAreThoseTouched(t *testing.T) {
+	d := deployment(t, "mixtral-8x7b", "h200-sxm", 2)
+	r := hardware.NewRoofline(d, 1)
+	assert.InDelta(t, 2, r.ExpertsRead(1), 1e-12)
+	assert.InDelta(t, 8*(1-math.Pow(0.75, 4)), r.ExpertsRead(4), 1e-12)
+	assert.InDelta(t, 8, r.ExpertsRead(256), 1e-9)
+	assert.Zero(t, hardware.NewRoofline(deployment(t, "llama-3.1-8b", "h100-sxm", 1), 1).ExpertsRead(4))
+}
+
+// The parts of sim sum to the step by kind as the explained ones do: communication and overhead are the same numbers.
+func TestPartsOfASegmentAreTheExplainedOnes(t *testing.T) {
+	d := deployment(t, "llama-3.1-70b", "h100-sxm", 4)
+	d.Efficiency = efficiency(t, "vllm-v1")
+	r := hardware.NewRoofline(d, 64)
+	g := r.Step(64, 2000)
+	var kinds [sim.NumParts]float64
+	for _, p := range r.Parts(64, 2000) {
+		switch p.Kind {
+		case sim.Weights, sim.KV:
+			kinds[p.Kind] += p.MemoryS
+			kinds[sim.Compute] += p.TimeS - p.MemoryS
+		default:
+			kinds[p.Kind] += p.TimeS
+		}
+	}
+	for kind, seconds := range kinds {
+		assert.InDelta(t, seconds, g.Part[kind].A.Seconds(), 1e-6, sim.Part(kind))
+	}
+}

@@ -1,0 +1,184 @@
+package hardware_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// scaled returns q times a factor.
+func scaled(q hardware.Quantity, factor float64) hardware.Quantity {
+	q.Value *= factor
+	return q
+}
+
+// better are improvements that money buys.
+var better = map[string]func(g *hardware.GPU, factor float64){
+	"bandwidth": func(g *hardware.GPU, by float64) { g.BandwidthBps = scaled(g.BandwidthBps, by) },
+	"compute": func(g *hardware.GPU, by float64) {
+		for _, q := range []*hardware.Quantity{&g.FLOPS.BF16, &g.FLOPS.FP8, &g.FLOPS.INT8, &g.FLOPS.FP4} {
+			*q = scaled(*q, by)
+		}
+	},
+	"links": func(g *hardware.GPU, by float64) {
+		for _, q := range []*hardware.Quantity{&g.ScaleUpBps, &g.PCIeBps, &g.NICBps} {
+			*q = scaled(*q, by)
+		}
+	},
+}
+
+// randomDeployment draws from the catalogs until something fits, and then perhaps splits it further.
+func randomDeployment(t *testing.T, r *rand.Rand, gpus, models []string) hardware.Deployment {
+	for {
+		d := hardware.Deployment{GPU: gpu(t, gpus[r.IntN(len(gpus))]), Model: model(t, models[r.IntN(len(models))]), Efficiency: randomEfficiency(r)}
+		d.KVDtype = hardware.KVDtypes()[r.IntN(2)]
+		if dtypes := hardware.Dtypes(); r.IntN(2) == 0 {
+			d.Model, _ = d.Model.WithWeights(dtypes[r.IntN(len(dtypes))])
+		}
+		if !fitting(&d) {
+			continue
+		}
+		wider := d
+		wider.Parallel.Tensor *= 1 << r.IntN(3)
+		wider.Parallel.Pipeline = 1 + r.IntN(2)
+		if wider.Validate() == nil {
+			return wider
+		}
+		return d
+	}
+}
+
+// A few of each: what differs is the kind of attention, of experts and of links.
+var (
+	someGPUs   = []string{"h100-sxm", "rtx-4090", "b200-sxm", "mi300x", "l4", "a100-sxm-80gb"}
+	someModels = []string{"llama-3.1-8b", "llama-3.1-70b", "gpt-oss-120b", "gemma-3-27b", "llama-4-scout", "deepseek-v3.2", "qwen3.5-35b-a3b", "mistral-7b-v0.1"}
+)
+
+// More bandwidth, FLOP/s or link bandwidth never lengthens a step, now or later in its segment, beyond the picosecond
+// that a sum of floats may round differently.
+func TestBetterHardwareIsNeverSlower(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for range 300 {
+		d := randomDeployment(t, random, someGPUs, someModels)
+		b := randomBatch(random, min(d.Model.ContextMax, 1<<18))
+		before := price(hardware.NewRoofline(d, 0), b)
+		for name, improve := range better {
+			faster := d
+			improve(&faster.GPU, 1+random.Float64())
+			after := price(hardware.NewRoofline(faster, 0), b)
+			assert.LessOrEqual(t, after.First, before.First+1, "%s: %s on %s, %+v", name, d.Model.Name, d.GPU.Name, b)
+			assert.LessOrEqual(t, after.Growth, before.Growth, "%s: %s on %s, %+v", name, d.Model.Name, d.GPU.Name, b)
+			assert.LessOrEqual(t, after.Bound.A, before.Bound.A+1, "%s: %s on %s, %+v", name, d.Model.Name, d.GPU.Name, b)
+		}
+	}
+}
+
+// Sharing every layer with more GPUs never raises the bound, although it may lengthen the step: they must talk.
+func TestMoreGPUsNeverRaiseTheBound(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 10))
+	for range 300 {
+		d := randomDeployment(t, random, someGPUs, someModels)
+		b := randomBatch(random, min(d.Model.ContextMax, 1<<18))
+		before := price(hardware.NewRoofline(d, 0), b)
+		wider := d
+		if wider.Parallel.Tensor *= 2; wider.Validate() != nil {
+			continue
+		}
+		after := price(hardware.NewRoofline(wider, 0), b)
+		assert.LessOrEqual(t, after.Bound.A, before.Bound.A+1, "%s on %s, tensor parallel %d, %+v", d.Model.Name, d.GPU.Name, d.Parallel.Tensor, b)
+	}
+}
+
+// Another sequence, another token of context or another token of prompt never shortens a step. Chunked windows are left
+// out of the second: at the end of a chunk they start anew.
+func TestMoreWorkIsNeverFaster(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 12))
+	for range 300 {
+		d := randomDeployment(t, random, someGPUs, someModels)
+		contextMax := min(d.Model.ContextMax, 1<<18)
+		b := randomBatch(random, contextMax-1)
+		r := hardware.NewRoofline(d, len(b.decodes)/2) // one side of the table and the other
+		first := price(r, b).First
+
+		more := b
+		more.decodes = append(append([]int{}, b.decodes...), 1+random.IntN(contextMax))
+		assert.GreaterOrEqual(t, price(r, more).First, first, "a sequence: %s on %s, %+v", d.Model.Name, d.GPU.Name, b)
+		more = b
+		more.chunks = append(append([]chunk{}, b.chunks...), chunk{0, 1 + random.IntN(100)})
+		assert.GreaterOrEqual(t, price(r, more).First, first, "a chunk: %s on %s, %+v", d.Model.Name, d.GPU.Name, b)
+		if len(b.decodes) > 0 && len(b.chunks) == 0 && !chunked(&d) {
+			assert.GreaterOrEqual(t, price(r, b.after(1)).First, first, "a token: %s on %s, %+v", d.Model.Name, d.GPU.Name, b)
+		}
+	}
+}
+
+func chunked(d *hardware.Deployment) bool {
+	for _, w := range d.Windows() {
+		if w.Chunked {
+			return true
+		}
+	}
+	return false
+}
+
+// A segment is the prices of its steps one by one, to the picosecond: contexts grow, and windows until one of them is
+// full or starts anew, which is where an instance ends a run.
+func TestSegmentsAreTheirSteps(t *testing.T) {
+	random := rand.New(rand.NewPCG(13, 14))
+	steps, ends := 0, 0
+	for range 300 {
+		d := randomDeployment(t, random, someGPUs, someModels)
+		b := randomBatch(random, min(d.Model.ContextMax, 1<<17)/2)
+		if b.chunks = nil; len(b.decodes) == 0 {
+			continue
+		}
+		r := hardware.NewRoofline(d, 64)
+		g := price(r, b)
+		n := min(g.Steps, crossing(&d, b), d.Model.ContextMax/2)
+		for _, i := range []int{0, 1, n / 3, n - 1} {
+			if i >= n {
+				continue
+			}
+			alone := price(r, b.after(i))
+			assert.Equal(t, g.Step(i), alone.First, "step %d: %s, %+v", i, d.Model.Name, b)
+			assert.Equal(t, g.Bound.At(i), alone.Bound.A, "bound of step %d: %s, %+v", i, d.Model.Name, b)
+			for p := range g.Part {
+				assert.Equal(t, g.Part[p].At(i), alone.Part[p].A, "%s of step %d: %s, %+v", sim.Part(p), i, d.Model.Name, b)
+			}
+			if i == 0 || alone.Bound.A > 0 && memoryEqualsCompute(&d, b.after(i)) {
+				continue
+			}
+			assert.Equal(t, g.ComputeBound, alone.ComputeBound, "limit of step %d: %s, %+v", i, d.Model.Name, b)
+			steps++
+		}
+		if g.Steps < n+1 {
+			ends++
+		}
+	}
+	t.Logf("%d later steps compared; %d segments end where the other resource overtakes", steps, ends)
+}
+
+// memoryEqualsCompute reports whether which of the two binds is a matter of rounding.
+func memoryEqualsCompute(d *hardware.Deployment, b batch) bool {
+	memoryS, computeS := whole(twin(d, b))
+	s := b.shape(d)
+	gap := max(memoryS-computeS, computeS-memoryS) * 1e12
+	return gap <= 4+float64(s.DecodeCtx+s.Capped[0].Ctx+s.Capped[1].Ctx)
+}
+
+// crossing returns after how many steps a window of b stops growing as it did.
+func crossing(d *hardware.Deployment, b batch) int {
+	n := 1 << 30
+	for _, w := range d.Windows() {
+		for _, context := range b.decodes {
+			if v := seen(w, context); w.Chunked || v < int(w.Tokens) {
+				n = min(n, int(w.Tokens)-v+1)
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,226 @@
+package hardware_test
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// batch is a step spelled out: the context of each decode, the new token included, and each chunk of prompt.
+type batch struct {
+	decodes []int
+	chunks  []chunk
+	ends    int // chunks that complete their prompt, and so yield a token
+}
+
+// chunk is so many tokens after those computed.
+type chunk struct{ computed, tokens int }
+
+func (b batch) rows() int {
+	n := len(b.decodes)
+	for _, c := range b.chunks {
+		n += c.tokens
+	}
+	return n
+}
+
+// after returns the batch i steps later, of a batch that only decodes.
+func (b batch) after(i int) batch {
+	later := batch{decodes: make([]int, len(b.decodes))}
+	for j, context := range b.decodes {
+		later.decodes[j] = context + i
+	}
+	return later
+}
+
+// randomBatch draws decodes, chunks or both, within a context limit.
+func randomBatch(r *rand.Rand, contextMax int) batch {
+	var b batch
+	logUniform := func(most int) int { return int(math.Exp(r.Float64() * math.Log(float64(most)))) }
+	kind := r.IntN(3)
+	if kind < 2 {
+		for range logUniform(40) {
+			b.decodes = append(b.decodes, logUniform(contextMax))
+		}
+	}
+	if kind > 0 {
+		for range 1 + r.IntN(3) {
+			c := chunk{tokens: logUniform(min(contextMax, 8192))}
+			c.computed = r.IntN(contextMax - c.tokens + 1)
+			b.chunks = append(b.chunks, c)
+		}
+		b.ends = r.IntN(len(b.chunks) + 1)
+	}
+	return b
+}
+
+// seen returns how many of context tokens the newest attends to under w.
+func seen(w sim.Window, context int) int {
+	switch {
+	case w.Tokens == 0:
+		return context
+	case w.Chunked:
+		return (context-1)%int(w.Tokens) + 1
+	}
+	return min(context, int(w.Tokens))
+}
+
+// shape sums b up as an instance would.
+func (b batch) shape(d *hardware.Deployment) sim.Shape {
+	s := sim.Shape{Decodes: len(b.decodes), DecodeTokens: int64(len(b.decodes)), Prefills: len(b.chunks), Outputs: len(b.decodes) + b.ends}
+	for _, context := range b.decodes {
+		s.DecodeCtx += int64(context)
+		for i, w := range d.Windows() {
+			s.Capped[i].Ctx += int64(seen(w, context))
+			if w.Chunked || context < int(w.Tokens) {
+				s.Capped[i].Growing++
+			}
+		}
+	}
+	for _, c := range b.chunks {
+		t, after := int64(c.tokens), int64(c.computed)
+		s.PrefillTokens += t
+		s.PrefillPairs += t*after + t*(t+1)/2
+		s.PrefillCtx += after + t
+	}
+	return s
+}
+
+// part is what a step's part moves, and how long it takes one GPU at the peaks of its data sheet.
+type part struct{ bytes, memoryS, computeS float64 }
+
+// twin computes the parts of a step from the model's shape and the data sheet alone, sequence by sequence and layer by
+// layer, in floats.
+func twin(d *hardware.Deployment, b batch) []part {
+	rows, outputs := float64(b.rows()), float64(len(b.decodes)+b.ends)
+	parts := []part{
+		linear(d, rows, 1, hardware.Attention, hardware.AttentionReplicated, hardware.Indexer, hardware.Recurrent),
+		linear(d, rows, 1, hardware.DenseFFN, hardware.SharedExperts, hardware.Router, hardware.Norms),
+		linear(d, outputs, 1, hardware.Head),
+	}
+	if e := float64(d.Model.Experts()); e > 0 {
+		k := float64(d.Model.TopK())
+		p := linear(d, rows, 1-math.Pow(1-k/e, rows), hardware.RoutedExperts)
+		p.computeS *= k / e
+		parts = append(parts, p)
+	}
+	state := part{}
+	for _, r := range d.Model.Layers {
+		if r.Mixer.Attention.Heads > 0 {
+			parts = append(parts, attention(d, r.Mixer.Attention, float64(r.Count), b)...)
+		}
+		if x := r.Mixer.Recurrence; x.ValueHeads > 0 {
+			channels := float64(2*x.KeyHeads*x.KeyDim + x.ValueHeads*x.ValueDim)
+			bytes := float64(x.ValueHeads*x.ValueDim*x.KeyDim*x.StateBytes) + float64(x.Kernel-1)*channels*2
+			state.bytes += float64(r.Count) * 2 * bytes / float64(d.Parallel.Tensor) * float64(len(b.decodes)+len(b.chunks))
+		}
+	}
+	parts = append(parts, state)
+	for i := range parts {
+		parts[i].memoryS = parts[i].bytes / d.GPU.BandwidthBps.Value
+	}
+	return parts
+}
+
+// linear reads a share of classes of weights and multiplies rows by all of them.
+func linear(d *hardware.Deployment, rows, share float64, classes ...hardware.Class) part {
+	var p part
+	params := d.Model.Params()
+	for _, c := range classes {
+		n := float64(params[c])
+		switch c {
+		case hardware.AttentionReplicated, hardware.Indexer, hardware.Router, hardware.Norms:
+		default:
+			n /= float64(d.Parallel.Tensor)
+		}
+		format := d.Model.Precision.Weights[c]
+		p.bytes += n * format.Bits / 8 * share
+		if c != hardware.Norms {
+			peak, _ := d.GPU.ComputeFLOPS(format.Dtype)
+			p.computeS += rows * 2 * n / peak
+		}
+	}
+	return p
+}
+
+// attention is that of equal layers: the cache and, if they are sparse, the index.
+func attention(d *hardware.Deployment, a hardware.SelfAttention, layers float64, b batch) []part {
+	t, element := float64(d.Parallel.Tensor), 2.0
+	if d.KVDtype == "fp8" {
+		element = 1
+	}
+	heads := float64(a.Heads) / t
+	bytes := math.Ceil(float64(a.KVHeads)/t) * float64(a.KeyDim+a.ValueDim) * element
+	decode, pair := 2*heads*float64(a.KeyDim+a.ValueDim), 2*heads*float64(a.KeyDim+a.ValueDim+a.Latent.RopeDim)
+	if rank := a.Latent.Rank; rank > 0 {
+		bytes, decode = float64(rank+a.Latent.RopeDim)*element, 2*heads*float64(2*rank+a.Latent.RopeDim)
+		if a.Index.Heads > 0 && d.KVDtype == "fp8" {
+			bytes = float64(rank) + 4*math.Ceil(float64(rank)/128) + 2*float64(a.Latent.RopeDim)
+		}
+	}
+	w := sim.Window{Tokens: int32(a.Window), Chunked: a.Chunked}
+	if a.Index.Heads == 0 {
+		return visit(d, w, layers, bytes, decode, pair, b)
+	}
+	index := 2 * float64(a.Index.Heads*a.Index.Dim)
+	w = sim.Window{Tokens: int32(a.Index.TopK)}
+	return append(visit(d, w, layers, bytes, decode, pair, b),
+		visit(d, sim.Window{}, layers, float64(a.Index.Dim)+4*math.Ceil(float64(a.Index.Dim)/128), index, index, b)...)
+}
+
+// visit adds up what each decode and what each chunk reads and multiplies: engines run the two in kernels of their own.
+func visit(d *hardware.Deployment, w sim.Window, layers, bytes, decode, pair float64, b batch) []part {
+	var decodes, chunks part
+	for _, context := range b.decodes {
+		decodes.bytes += layers * float64(seen(w, context)) * bytes
+		decodes.computeS += layers * float64(seen(w, context)) * decode / d.GPU.FLOPS.BF16.Value
+	}
+	for _, c := range b.chunks {
+		chunks.bytes += layers * float64(distinct(w, c)) * bytes
+		chunks.computeS += layers * pairs(w, c) * pair / d.GPU.FLOPS.BF16.Value
+	}
+	return []part{decodes, chunks}
+}
+
+// distinct returns how many tokens of context a chunk reads at least.
+func distinct(w sim.Window, c chunk) int {
+	switch all := c.computed + c.tokens; {
+	case w.Tokens == 0:
+		return all
+	case w.Chunked:
+		return c.computed%int(w.Tokens) + c.tokens
+	default:
+		return min(all, int(w.Tokens))
+	}
+}
+
+// pairs returns how many pairs of query and key a chunk multiplies.
+func pairs(w sim.Window, c chunk) float64 {
+	if t := float64(c.tokens); w.Tokens == 0 {
+		return t*float64(c.computed) + t*(t+1)/2
+	}
+	sum := 0
+	for i := range c.tokens {
+		sum += seen(w, c.computed+i+1)
+	}
+	return float64(sum)
+}
+
+// whole sums the parts.
+func whole(parts []part) (memoryS, computeS float64) {
+	for _, p := range parts {
+		memoryS += p.memoryS
+		computeS += p.computeS
+	}
+	return memoryS, computeS
+}
+
+// price returns the segment of b.
+func price(r *hardware.Roofline, b batch) sim.Segment {
+	d := r.Deployment()
+	var g sim.Segment
+	r.Price([]sim.Shape{b.shape(&d)}, &g)
+	return g
+}

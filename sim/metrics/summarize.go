@@ -1,0 +1,140 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// Description is what a summary says beside its measurements.
+type Description struct {
+	Scenario    string
+	Seed        uint64
+	Version     string
+	GPU         string
+	GPUs        int // of the pool
+	USDPerHour  float64
+	MaxModelLen int32
+	Closed      bool     // requests wait for others to end: what is offered is a result
+	Warnings    []string // known before the run
+}
+
+// Summary returns the results of the run that f watched.
+func (f *Full) Summary(d Description) *Summary {
+	c := f.load.cluster
+	totals, pool := c.Totals(), c.PoolTotals()
+	s := &Summary{
+		Schema: SchemaSummary, Scenario: d.Scenario, Seed: d.Seed, Version: d.Version,
+		Requests: Requests{
+			Arrived: totals.Arrived, Completed: f.Outcomes[sim.Completed], Rejected: f.Outcomes[sim.Rejected],
+			Failed: f.Outcomes[sim.Failed], Unfinished: totals.Arrived - totals.Ended, Preemptions: pool.Preemptions,
+		},
+		Tokens:     Tokens{Prompt: totals.PromptTokens, Output: totals.OutputTokens},
+		DurationS:  f.durationS(),
+		ByPosition: f.positions(),
+		Bound:      f.account.summary(),
+		Latency: Latency{
+			TTFT: f.TTFT.Quantiles(), ITL: f.ITL.Quantiles(), ITLChunk: f.ITL.Quantiles(), TPOT: f.TPOT.Quantiles(),
+			E2E: f.E2E.Quantiles(), Queue: f.Queue.Quantiles(),
+		},
+		Pools: []PoolResult{f.pool(d, pool)},
+	}
+	s.Throughput = Throughput{
+		RequestsPerS: ratio(float64(f.Recorded), s.DurationS), OutputTokensPerS: ratio(float64(f.Output), s.DurationS),
+		OutputTokensPerSPerGPU: ratio(float64(f.Output), s.DurationS*float64(d.GPUs)),
+	}
+	if f.SLO != (Limits{}) {
+		s.SLO = &SLO{
+			TTFTS: f.SLO.TTFT.Seconds(), TPOTS: f.SLO.TPOT.Seconds(),
+			Attainment: ratio(float64(f.Attained), float64(f.Recorded)), GoodputPerS: ratio(float64(f.Attained), s.DurationS),
+		}
+	}
+	if d.USDPerHour > 0 && f.Output > 0 {
+		s.Cost = &Cost{d.USDPerHour, ratio(d.USDPerHour/3600*1e6, s.Throughput.OutputTokensPerS)}
+	}
+	if !d.Closed {
+		s.Load.OfferedPerS, s.Load.ServedPerS = f.load.rates()
+	}
+	s.Warnings = f.warnings(s, d)
+	return s
+}
+
+// ratio returns a/b, and 0 for 0/0: nothing happened.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// durationS is the measured span: from the first send, or the end of the warm-up if that is later, to the last token.
+func (f *Full) durationS() float64 {
+	return max(0, f.LastToken.Sub(max(min(f.load.start, f.LastToken), f.Warmup)).Seconds())
+}
+
+// pool returns the load of the pool over the whole run, warm-up included.
+func (f *Full) pool(d Description, p sim.PoolTotals) PoolResult {
+	spanS := max(0, f.load.cluster.Now().Sub(min(f.load.start, f.load.cluster.Now())).Seconds())
+	return PoolResult{
+		Name: f.load.pool.Name, GPU: d.GPU, GPUs: d.GPUs, Replicas: p.Instances,
+		Utilization: ratio(p.BusyS, spanS*float64(p.Instances)), BatchMean: ratio(float64(p.DecodeSum), float64(p.Steps)),
+		KVPeakFraction: ratio(float64(p.KVPeak), float64(p.KVBlocks)), KVBlocks: p.KVBlocks,
+	}
+}
+
+// summary returns the mean step that a token waits for, and its bound.
+func (a *account) summary() Bound {
+	if a.tokens == 0 {
+		return Bound{}
+	}
+	step := a.step()
+	b := Bound{
+		ITLFloorS: a.bound.Float() / float64(a.tokens) * 1e-12, StepS: step / float64(a.tokens) * 1e-12,
+		FractionOfBound: a.bound.Float() / step, Limit: "memory",
+		Share: Share{
+			Weights: a.part[sim.Weights].Float() / step, KV: a.part[sim.KV].Float() / step, Compute: a.part[sim.Compute].Float() / step,
+			Communication: a.part[sim.Communication].Float() / step, Overhead: a.part[sim.Overhead].Float() / step,
+		},
+	}
+	if 2*a.compute > a.tokens {
+		b.Limit = "compute"
+	}
+	return b
+}
+
+const (
+	preemptedMax = 0.02 // preemptions per request that pass without remark
+	tailMin      = 1000 // requests below which a p99 rests on fewer than ten
+)
+
+// warnings returns what a reader must know to trust the numbers, the gravest first.
+func (f *Full) warnings(s *Summary, d Description) []string {
+	w := []string{}
+	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
+	r := &s.Requests
+	if !d.Closed && f.load.growing() {
+		add("the queue is still growing: offered %s/s, served %s/s; latencies depend on the length of the run", rate(s.Load.OfferedPerS), rate(s.Load.ServedPerS))
+	}
+	if r.Rejected > 0 {
+		add("%d of %d requests were rejected: longer than max_model_len, %d tokens", r.Rejected, r.Arrived, d.MaxModelLen)
+	}
+	if share := ratio(float64(r.Preemptions), float64(r.Arrived)); share > preemptedMax {
+		add("%d preemptions of %d requests: the KV cache is too small for this load", r.Preemptions, r.Arrived)
+	}
+	if n := f.Recorded; n > 0 && n < tailMin {
+		add("only %d measured requests: no more than %d of them are at or above p99", n, n-(99*n+99)/100+1)
+	}
+	if f.Recorded == 0 {
+		add("no request was measured from its arrival to its completion")
+	}
+	return append(w, d.Warnings...)
+}
+
+// rate prints requests/s with three significant digits.
+func rate(x float64) string {
+	if x <= 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%.*f", int(max(0, 2-math.Floor(math.Log10(x)))), x)
+}

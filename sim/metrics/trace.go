@@ -1,0 +1,92 @@
+package metrics
+
+import (
+	"math/bits"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// Full is the Recorder of a whole run: it also follows the traced requests by output position, and the load over time.
+type Full struct {
+	Recorder
+	octaves [31]octave
+	load    load
+}
+
+// octave is the gaps before the tokens at the positions 2^i ≤ position < 2^(i+1); the first token has position 1.
+type octave struct {
+	gaps    Hist
+	reached int64 // traced requests that emitted token 2^i
+}
+
+var (
+	_ sim.Sink   = (*Full)(nil)
+	_ sim.Tracer = (*Full)(nil)
+)
+
+// Watch makes f follow the load of c and its pool, whose sink it is.
+func (f *Full) Watch(c *sim.Cluster, p *sim.Pool) {
+	f.load = load{cluster: c, pool: p, start: sim.Forever}
+}
+
+// First implements sim.Sink.
+func (f *Full) First(r *sim.Request) {
+	f.Recorder.First(r)
+	f.load.start = min(f.load.start, r.Arrival)
+}
+
+// Gap implements sim.Sink.
+func (f *Full) Gap(r *sim.Request, t sim.Time, c sim.Cause) {
+	f.Recorder.Gap(r, t, c)
+	if r.Traced && r.Arrival >= f.Warmup {
+		o := f.octave(r.Emitted)
+		o.gaps.Add(t.Sub(r.Last), 1)
+	}
+}
+
+// Done implements sim.Sink.
+func (f *Full) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
+	f.Recorder.Done(r, at, o)
+	f.load.done(r, at)
+}
+
+// Tokens implements sim.Tracer: it counts the steps before each token, an octave at a time.
+func (f *Full) Tokens(r *sim.Request, emitted int32, _ sim.Time, g *sim.Segment, n int) {
+	if r.Arrival < f.Warmup {
+		return
+	}
+	for i := 0; i < n; {
+		position := emitted + 1 + int32(i)
+		o := f.octave(position)
+		end := 2 << (bits.Len32(uint32(position)) - 1) // the first position of the next octave
+		k := min(n-i, end-int(position))
+		rest := g.Tail(i)
+		o.gaps.AddRun(&rest, k, 1)
+		i += k
+	}
+}
+
+// octave returns the octave of a position, and notes that a request has reached it.
+func (f *Full) octave(position int32) *octave {
+	o := &f.octaves[bits.Len32(uint32(position))-1]
+	if position&(position-1) == 0 {
+		o.reached++
+	}
+	return o
+}
+
+// positions summarizes the octaves that a traced request reached.
+func (f *Full) positions() []Octave {
+	var out []Octave
+	for i := range f.octaves {
+		o := &f.octaves[i]
+		if o.gaps.N() == 0 {
+			continue
+		}
+		out = append(out, Octave{
+			From: 1 << i, To: int32(min(2<<i, 1<<31-1)), Requests: o.reached, N: o.gaps.N(),
+			Mean: o.gaps.MeanS(), P50: o.gaps.QuantileS(.5), P99: o.gaps.QuantileS(.99),
+		})
+	}
+	return out
+}

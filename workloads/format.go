@@ -1,0 +1,128 @@
+package workloads
+
+import (
+	"fmt"
+	"strings"
+)
+
+// format is a layout of traces: the names of its three columns (CSV) or keys (JSON lines). Others are ignored, among
+// them Azure's NumImages and the block ids of prompts.
+type format struct {
+	name   string
+	column [3]string // by role
+	time   timeUnit
+	// failures: a row without output is a failed request, which is counted and not replayed.
+	failures bool
+}
+
+// The roles of columns, in the order in which a row is checked.
+const (
+	timeRole = iota
+	promptRole
+	outputRole
+	numRoles
+)
+
+type timeUnit uint8
+
+const (
+	noTime timeUnit = iota
+	seconds
+	milliseconds
+	date
+)
+
+// formats returns the layouts that are known, an earlier one winning over a later one that also fits:
+//
+//	decodesim   the project's own, with seconds or milliseconds
+//	azure       Azure LLM inference traces 2023 and 2024, and 2025 multimodal (AzurePublicDataset)
+//	mooncake    FAST'25 release; timestamps are milliseconds
+//	burstgpt    with or without Session ID and Elapsed time; failed requests have 0 response tokens (Timestamp without
+//	            its unit is unverified)
+//	vidur       vidur and splitwise-sim (column names unverified)
+//	lengths     no arrivals
+func formats() []format {
+	return []format{
+		{"decodesim", [3]string{"arrival_s", "input_tokens", "output_tokens"}, seconds, false},
+		{"decodesim", [3]string{"arrival_ms", "input_tokens", "output_tokens"}, milliseconds, false},
+		{"azure", [3]string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, date, false},
+		{"mooncake", [3]string{"timestamp", "input_length", "output_length"}, milliseconds, false},
+		{"burstgpt", [3]string{"Timestamp", "Request tokens", "Response tokens"}, seconds, true},
+		{"burstgpt", [3]string{"Timestamp(s)", "Request tokens", "Response tokens"}, seconds, true},
+		{"vidur", [3]string{"arrived_at", "num_prefill_tokens", "num_decode_tokens"}, seconds, false},
+		{"lengths", [3]string{"", "input_tokens", "output_tokens"}, noTime, false},
+	}
+}
+
+// layout says where a file keeps the columns of its format.
+type layout struct {
+	format format
+	role   []int8 // CSV: role of each column, −1: ignored
+}
+
+// match finds the format whose columns are all among names.
+func match(names []string) (layout, error) {
+	for _, f := range formats() {
+		l := layout{format: f, role: make([]int8, len(names))}
+		found := [numRoles]int{}
+		for i, name := range names {
+			l.role[i] = -1
+			for role, column := range f.column {
+				if name == column && column != "" {
+					l.role[i] = int8(role)
+					found[role]++
+				}
+			}
+		}
+		if found[promptRole] == 1 && found[outputRole] == 1 && (found[timeRole] == 1 || f.time == noTime) {
+			return l, nil
+		}
+	}
+	return layout{}, fmt.Errorf("columns %s are of no known trace; accepted, each column once: %s",
+		clip([]byte(strings.Join(names, ","))), known())
+}
+
+// known lists the columns of every format.
+func known() string {
+	var list []string
+	for _, f := range formats() {
+		list = append(list, fmt.Sprintf("%s (%s)", strings.TrimPrefix(strings.Join(f.column[:], ","), ","), f.name))
+	}
+	return strings.Join(list, "; ") + "; as CSV with a header or as JSON lines"
+}
+
+// parse reads a time of the format.
+func (u timeUnit) parse(b []byte) (instant, bool) {
+	switch u {
+	case seconds:
+		return parseSeconds(b)
+	case milliseconds:
+		return parseMilliseconds(b)
+	case date:
+		if len(b) > 2 && b[0] == '"' && b[len(b)-1] == '"' { // a JSON string
+			b = b[1 : len(b)-1]
+		}
+		return parseDate(b)
+	}
+	return instant{}, true
+}
+
+// accepted says what parse takes.
+func (u timeUnit) accepted() string {
+	switch u {
+	case milliseconds:
+		return "a number of milliseconds, 0 or more"
+	case date:
+		return `a date such as "2023-11-16 18:15:46.6805900", or with a suffix such as "+00:00"`
+	}
+	return "a number of seconds, 0 or more"
+}
+
+// clip quotes a value for an error, shortened to what a reader needs to find it.
+func clip(b []byte) string {
+	const most = 60
+	if len(b) > most {
+		return fmt.Sprintf("%q…", b[:most])
+	}
+	return fmt.Sprintf("%q", b)
+}

@@ -1,0 +1,115 @@
+package workloads
+
+import (
+	"math/rand/v2"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/rng"
+)
+
+// Lengths says how long prompts and outputs are: two independent laws, or recorded Pairs instead of them.
+type Lengths struct {
+	Prompt Length // prompt_tokens
+	Output Length // output_tokens: what the model would emit if nobody cut it
+	// MaxOutput is the client's max_tokens, which cuts the output. Without a Distribution the client asks for exactly the
+	// output it gets.
+	MaxOutput Length
+	Pairs     *Pairs // nil: the laws
+	Resample  bool   // draw pairs with replacement; false: in the order of the file, starting over at its end
+}
+
+// Truncated counts the draws that a law's bounds changed; see Length.
+type Truncated struct{ Prompt, Output, MaxOutput int64 }
+
+// sizes draws the lengths of requests, each from a stream of its own, so that a change of one law keeps the others.
+type sizes struct {
+	prompt, output, limit    law
+	prompts, outputs, limits *rand.Rand // limits is nil without a limit
+	pairs                    *Pairs
+	resample                 *rand.Rand // nil: in order
+	next                     int
+}
+
+func newSizes(c Lengths, seed uint64) (*sizes, error) {
+	s := &sizes{pairs: c.Pairs}
+	if c.MaxOutput.Distribution != "" {
+		l, err := newLaw("max_output", c.MaxOutput)
+		if err != nil {
+			return nil, err
+		}
+		s.limit, s.limits = *l, rng.Stream(seed, "workloads.limits")
+	}
+	if c.Pairs != nil {
+		err := first(
+			absent("prompt_tokens", "a workload with recorded lengths", c.Prompt.Distribution != "", c.Prompt.Distribution),
+			absent("output_tokens", "a workload with recorded lengths", c.Output.Distribution != "", c.Output.Distribution),
+		)
+		if c.Resample {
+			s.resample = rng.Stream(seed, "workloads.pairs")
+		}
+		return s, err
+	}
+	prompt, err := newLaw("prompt_tokens", c.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	output, err := newLaw("output_tokens", c.Output)
+	if err != nil {
+		return nil, err
+	}
+	s.prompt, s.output = *prompt, *output
+	s.prompts, s.outputs = rng.Stream(seed, "workloads.prompts"), rng.Stream(seed, "workloads.outputs")
+	return s, nil
+}
+
+// draw sets the lengths of r.
+func (s *sizes) draw(r *sim.Request) {
+	if s.pairs != nil {
+		r.Prompt, r.Output = s.pair()
+	} else {
+		r.Prompt, r.Output = s.prompt.draw(s.prompts), s.output.draw(s.outputs)
+	}
+	if s.limits != nil {
+		s.cut(r)
+	}
+}
+
+// cut sets the client's limit on r.
+func (s *sizes) cut(r *sim.Request) {
+	r.MaxOutput = s.limit.draw(s.limits)
+	r.Output = min(r.Output, r.MaxOutput)
+}
+
+// fill draws the lengths of several requests, without the client's limits: what draw would, in the same order by stream.
+func (s *sizes) fill(prompt, output []int32) {
+	if s.pairs != nil {
+		for i := range prompt {
+			prompt[i], output[i] = s.pair()
+		}
+		return
+	}
+	s.prompt.fill(prompt, s.prompts)
+	s.output.fill(output, s.outputs)
+}
+
+func (s *sizes) pair() (prompt, output int32) {
+	i := s.next
+	if s.resample != nil {
+		i = s.resample.IntN(len(s.pairs.prompt))
+	} else if s.next++; s.next == len(s.pairs.prompt) {
+		s.next = 0
+	}
+	return s.pairs.prompt[i], s.pairs.output[i]
+}
+
+// means returns the mean prompt and output in tokens, before truncation and before a limit cuts the output.
+func (s *sizes) means() (prompt, output float64) {
+	if s.pairs != nil {
+		return s.pairs.Means()
+	}
+	return s.prompt.mean, s.output.mean
+}
+
+func (s *sizes) truncated() Truncated {
+	return Truncated{s.prompt.cut, s.output.cut, s.limit.cut}
+}
