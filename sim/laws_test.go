@@ -16,8 +16,15 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("rapid.checks", strconv.Itoa(cases(400, 6000))); err != nil {
-		panic(err)
+	set := func(name, value string) {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	set("rapid.checks", strconv.Itoa(cases(400, 6000)))
+	set("rapid.nofailfile", "true")
+	if !soak() { // the soak looks for new cases, the tests for regressions
+		set("rapid.seed", "1")
 	}
 	os.Exit(m.Run())
 }
@@ -30,6 +37,8 @@ type journal struct {
 	end    map[int32]sim.Time
 	admit  map[int32]sim.Time
 	runs   int
+
+	switches int // runs that end because the price changes regime
 }
 
 func newJournal() *journal {
@@ -44,6 +53,9 @@ func (j *journal) First(r *sim.Request) {
 func (j *journal) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
 	j.Recorder.Run(in, start, g, n, tokens)
 	j.runs++
+	if n == g.Steps && g.Steps > 1 {
+		j.switches++
+	}
 }
 
 func (j *journal) Gap(r *sim.Request, t sim.Time, c sim.Cause) {
@@ -83,11 +95,14 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 			compare(t, fmt.Sprintf("%+v", variant), twin, j, cl)
 			if variant.maxRun == 0 && variant.wheel == 0 {
 				cover["runs"] += j.runs
+				cover["regime switches"] += j.switches
 			}
 		}
 		cover["cases"]++
 		cover["steps"] += twin.steps
 		cover["preemptions"] += twin.preempts
+		cover["steps that spend the budget"] += twin.spent
+		cover["arrivals on a step boundary"] += twin.boundary
 		if twin.preempts > 0 {
 			cover["cases with preemption"]++
 		}

@@ -18,8 +18,11 @@ type naive struct {
 	insts    []*naiveInstance
 	loads    []int32
 	all      []*naiveRequest
+	patient  []*naiveRequest // those with a deadline
 	steps    int
 	preempts int
+	spent    int // steps whose token budget ran out
+	boundary int // arrivals at the very end of a step
 }
 
 type naiveRequest struct {
@@ -82,8 +85,8 @@ func (n *naive) event() bool {
 		}
 	}
 	var leaver *naiveRequest
-	for _, r := range n.all {
-		if r.outcome == "" && r.Deadline != 0 && (leaver == nil || r.Deadline < leaver.Deadline) {
+	for _, r := range n.patient {
+		if r.outcome == "" && (leaver == nil || r.Deadline < leaver.Deadline) {
 			leaver = r
 		}
 	}
@@ -126,6 +129,14 @@ func (n *naive) deliver() {
 		n.source.Next(&r.Request)
 	}
 	n.all = append(n.all, r)
+	if r.Deadline != 0 {
+		n.patient = append(n.patient, r)
+	}
+	for _, in := range n.insts {
+		if in.end == n.now {
+			n.boundary++
+		}
+	}
 	if r.Prompt+r.Limit() > n.maxLen {
 		n.done(r, "rejected")
 		return
@@ -216,6 +227,9 @@ func (n *naive) plan(in *naiveInstance) {
 		in.free -= need
 		r.blocks, r.want = need, want
 		budget -= want
+	}
+	if budget == 0 {
+		n.spent++
 	}
 	in.end = sim.Forever
 	if len(in.running) > 0 {

@@ -46,7 +46,7 @@ func (f *Full) Summary(d Description) *Summary {
 	}
 	if f.SLO != (Limits{}) {
 		s.SLO = &SLO{
-			TTFTS: f.SLO.TTFT.Seconds(), TPOTS: f.SLO.TPOT.Seconds(),
+			TTFTS: float64(f.SLO.TTFT) / 1e12, TPOTS: float64(f.SLO.TPOT) / 1e12,
 			Attainment: ratio(float64(f.Attained), float64(f.Recorded)), GoodputPerS: ratio(float64(f.Attained), s.DurationS),
 		}
 	}

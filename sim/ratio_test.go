@@ -1,0 +1,67 @@
+package sim_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// naiveScenario is the first of the benchmark loads for the naive twin.
+func naiveScenario(b *testing.B, l load, requests int) scenario {
+	c := l.config(b, requests, &metrics.Recorder{})
+	sc := scenario{
+		size: 1, blocks: c.Pool.KVBlocks, blockSize: c.Pool.BlockSize, maxLen: c.Pool.MaxModelLen,
+		policy: c.Pool.Scheduler.(*policies.VLLMV1), model: hardware.NewRoofline(h100Llama8B(), l.seats),
+	}
+	for {
+		var r sim.Request
+		if !c.Source.Next(&r) {
+			return sc
+		}
+		sc.requests = append(sc.requests, r)
+	}
+}
+
+// BenchmarkNaive is the same load on the naive twin: the ratio to BenchmarkRun is what sums and runs of steps buy. Unlike
+// a wall-clock figure it says the same on a slow or busy machine.
+func BenchmarkNaive(b *testing.B) {
+	for _, l := range loads[:2] {
+		b.Run(l.name, func(b *testing.B) {
+			n := min(b.N, 3000) // it keeps every token time: enough to be steady, not to fill memory
+			sc := naiveScenario(b, l, n)
+			b.ResetTimer()
+			tokens := 0
+			for done := 0; done < b.N; done += n {
+				for _, r := range runNaive(sc).all {
+					tokens += len(r.tokens)
+				}
+			}
+			b.ReportMetric(float64(tokens)/b.Elapsed().Seconds()/1e6, "Mtok/s")
+		})
+	}
+}
+
+// TestSteadyStateDoesNotAllocate: what a run allocates does not depend on how many requests it serves.
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
+	mallocs := func(l load, requests int) uint64 {
+		var m metrics.Recorder
+		cl, err := sim.New(l.config(t, requests, &m))
+		require.NoError(t, err)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		cl.Run()
+		runtime.ReadMemStats(&after)
+		return after.Mallocs - before.Mallocs
+	}
+	for _, l := range []load{loads[0], loads[4]} {
+		few, many := mallocs(l, 20_000), mallocs(l, 120_000)
+		t.Logf("%s: %d allocations for 20,000 requests, %d for 120,000", l.name, few, many)
+		require.Less(t, many, few+60, "%s: 100,000 more requests", l.name)
+	}
+}
