@@ -21,7 +21,6 @@ type attention struct {
 	bytes     float64 // per context token
 	flops     float64 // per context token of a decode
 	pairFLOPs float64 // per query–key pair of a prompt
-	limit     float64 // tokens a prompt token attends to at most; 0: all
 
 	ctxPS, flopsPS     float64 // per context token of a decode: memory and compute time at the efficiency
 	pairPS, pairPeakPS float64 // per pair
@@ -85,7 +84,7 @@ func (d *Deployment) attentions() []attention {
 			a.flops = 2 * heads * float64(2*g.LatentRank+g.RopeDim)
 		}
 		if w, ok := g.window(); ok {
-			a.name, a.window, a.limit = "windowed attention", indexWindow(windows, w), float64(w.Tokens)
+			a.name, a.window = "windowed attention", indexWindow(windows, w)
 		}
 		if g.IndexHeads > 0 {
 			a.name = "sparse attention"

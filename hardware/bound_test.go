@@ -12,12 +12,6 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// The sums of a batch leave open how many pairs a prompt longer than a window has, and the roofline counts the most
-// there can be; so does its bound. The price is above the bound of the true pairs all the same.
-func overcounts(d *hardware.Deployment, b batch) bool {
-	return len(d.Windows()) > 0 && len(b.chunks) > 0
-}
-
 // No step of any deployment in the catalogs is shorter than max(bytes / peak bandwidth, FLOPs / peak FLOP/s), and the
 // bound that a step reports is that number less what rounding to picoseconds per context token takes.
 func TestNoStepBeatsItsBound(t *testing.T) {
@@ -54,11 +48,11 @@ func boundBroken(d *hardware.Deployment, b batch, g *sim.Segment) string {
 		return "the step is shorter than its bound"
 	case g.Bound.A > g.First:
 		return "the reported bound is above the step"
-	case bound > ideal*(1+1e-12) && !overcounts(d, b):
+	case bound > ideal*(1+1e-12):
 		return "the reported bound is above the true one"
 	case bound < ideal*(1-1e-9)-rounding:
 		return "the reported bound is below the true one by more than rounding"
-	case math.Abs(memoryS-computeS)*1e12 > rounding && g.ComputeBound != (computeS > memoryS) && !overcounts(d, b):
+	case math.Abs(memoryS-computeS)*1e12 > rounding && g.ComputeBound != (computeS > memoryS):
 		return "the bound is the wrong one of the two"
 	case g.Steps < 1:
 		return "a segment has no step"
@@ -84,6 +78,16 @@ func partsBroken(g *sim.Segment) string {
 		return "the reported bound overtakes the step within the segment"
 	}
 	return ""
+}
+
+// A prompt beyond its window multiplies the window alone: each of 8,192 tokens sees 4,096, whatever came before.
+func TestBoundOfAPromptBeyondItsWindow(t *testing.T) {
+	d := deployment(t, "mistral-7b-v0.1", "h100-sxm", 1)
+	b := batch{chunks: []chunk{{20_000, 8192}}}
+	_, computeS := whole(twin(&d, b))
+	g := price(hardware.NewRoofline(d, 1), b)
+	assert.True(t, g.ComputeBound)
+	assert.InEpsilon(t, computeS, g.Bound.A.Seconds(), 1e-6)
 }
 
 // Reading the weights alone bounds a step: 70.6 GB in fp8 with a bf16 head at 3.35 TB/s is 21 ms.

@@ -24,12 +24,12 @@ func newComm(d *Deployment) comm {
 	rowBytes := float64(d.Model.Hidden) * 2
 	if g := float64(d.Parallel.Tensor); g > 1 {
 		n := float64(d.collectives())
-		c.fixedPS += psPerS * n * e.CollectiveS * (1 + 0.15*math.Log2(g))
-		c.rowPS += psPerS * n * rowBytes * 2 * (g - 1) / g / (e.Link * link)
+		c.fixedPS += float64(psPerS * n * e.CollectiveS * (1 + float64(0.15*math.Log2(g))))
+		c.rowPS += float64(psPerS * n * rowBytes * 2 * (g - 1) / g / (e.Link * link))
 	}
 	hops := float64(d.Parallel.Pipeline - 1)
-	c.fixedPS += psPerS * hops * e.CollectiveS
-	c.rowPS += psPerS * hops * rowBytes / (e.Link * link)
+	c.fixedPS += float64(psPerS * hops * e.CollectiveS)
+	c.rowPS += float64(psPerS * hops * rowBytes / (e.Link * link))
 	return c
 }
 

@@ -56,7 +56,7 @@ func (d *Deployment) addClass(p *product, c Class, n float64) {
 	if n == 0 {
 		return
 	}
-	p.bytes += n * d.Model.WeightBits(c) / 8
+	p.bytes += float64(n * d.Model.WeightBits(c) / 8)
 	if c == Norms {
 		return // read, but no matrix
 	}
@@ -68,8 +68,8 @@ func (d *Deployment) addClass(p *product, c Class, n float64) {
 	}
 	peak, _ := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(c))
 	p.flops += 2 * used
-	p.peakPS += 2 * used / peak * psPerS
-	p.rowPS += 2 * used / (peak * efficiency) * psPerS
+	p.peakPS += float64(2 * used / peak * psPerS)
+	p.rowPS += float64(2 * used / (peak * efficiency) * psPerS)
 }
 
 // active returns the expected share of an MoE layer's experts that rows tokens touch when each picks k of E at random:

@@ -67,8 +67,8 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 		quadratic: e.Overlap == 2, perSeq: sim.SecondsUp(e.SequenceS), peakWeights: e.Bandwidth, peakKV: e.KVBandwidth,
 	}
 	r.statePS = 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor) / (e.KVBandwidth * d.GPU.BandwidthBps.Value) * psPerS
-	r.fixedPS = psPerS * (float64(d.Model.LayerCount())*e.LayerS + float64(d.Model.MoELayers())*e.MoELayerS +
-		float64(d.Model.MixerLayers())*e.MixerLayerS + e.StepS)
+	layers, moe, mixers := float64(d.Model.LayerCount()), float64(d.Model.MoELayers()), float64(d.Model.MixerLayers())
+	r.fixedPS = psPerS * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) + float64(mixers*e.MixerLayerS) + e.StepS)
 	for _, p := range r.products {
 		switch {
 		case p.lastToken:
@@ -101,8 +101,8 @@ func (r *Roofline) growths() [3]growth {
 		m := a.ctxPS
 		x.price += r.both(m, a.flopsPS)
 		x.memory += m
-		x.boundMemory += m * r.peakKV
-		x.boundFLOPs += a.flopsPS * r.d.Efficiency.AttentionCompute
+		x.boundMemory += float64(m * r.peakKV)
+		x.boundFLOPs += float64(a.flopsPS * r.d.Efficiency.AttentionCompute)
 	}
 	for i, x := range exact {
 		out[i] = growth{
@@ -122,20 +122,20 @@ func (r *Roofline) base(b *sim.Shape) base {
 		p := &r.products[i]
 		m, n := p.memoryPS, rows
 		if p.experts {
-			m *= r.d.active(rows)
+			m = float64(m * r.d.active(rows))
 			weights += m
 		} else if p.lastToken {
 			n = outputs
 		}
 		products += r.both(m, float64(n*p.rowPS))
 	}
-	kv := r.statePS * float64(b.Decodes+b.Prefills)
+	kv := float64(r.statePS * float64(b.Decodes+b.Prefills))
 	attention := kv
 	if b.Prefills > 0 {
 		for i := range r.attend {
 			a := &r.attend[i]
 			ctx, pairs := a.prefill(b)
-			m := ctx * a.ctxPS
+			m := float64(ctx * a.ctxPS)
 			kv += m
 			attention += r.both(m, float64(pairs*a.pairPS))
 			flops += float64(pairs * a.pairPeakPS)
@@ -166,12 +166,11 @@ func (r *Roofline) smax(memory, compute float64) float64 {
 
 // prefill returns what the chunks of a step see: each reads the context it attends to once, and multiplies pairs.
 func (a *attention) prefill(b *sim.Shape) (ctx, pairs float64) {
-	ctx, pairs = float64(b.PrefillCtx), float64(b.PrefillPairs)
-	if a.limit > 0 {
-		pairs = min(pairs, a.limit*float64(b.PrefillTokens))
-		ctx = min(ctx, a.limit*float64(b.Prefills)+float64(b.PrefillTokens))
+	if a.window >= 0 {
+		c := &b.Capped[a.window]
+		return float64(c.PrefillCtx), float64(c.PrefillPairs)
 	}
-	return ctx, pairs
+	return float64(b.PrefillCtx), float64(b.PrefillPairs)
 }
 
 // Price implements sim.StepModel.

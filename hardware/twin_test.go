@@ -84,6 +84,10 @@ func (b batch) shape(d *hardware.Deployment) sim.Shape {
 		s.PrefillTokens += t
 		s.PrefillPairs += t*after + t*(t+1)/2
 		s.PrefillCtx += after + t
+		for i, w := range d.Windows() {
+			s.Capped[i].PrefillPairs += int64(pairs(w, c))
+			s.Capped[i].PrefillCtx += int64(distinct(w, c))
+		}
 	}
 	return s
 }
@@ -184,16 +188,16 @@ func visit(d *hardware.Deployment, w sim.Window, layers, bytes, decode, pair flo
 	return []part{decodes, chunks}
 }
 
-// distinct returns how many tokens of context a chunk reads at least.
+// distinct returns how many tokens of context some query of a chunk attends to. Sparse attention counts as the window of
+// its top-k.
 func distinct(w sim.Window, c chunk) int {
-	switch all := c.computed + c.tokens; {
+	switch {
 	case w.Tokens == 0:
-		return all
+		return c.computed + c.tokens
 	case w.Chunked:
 		return c.computed%int(w.Tokens) + c.tokens
-	default:
-		return min(all, int(w.Tokens))
 	}
+	return min(c.computed, int(w.Tokens)-1) + c.tokens
 }
 
 // pairs returns how many pairs of query and key a chunk multiplies.

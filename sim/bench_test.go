@@ -105,7 +105,7 @@ func BenchmarkRun(b *testing.B) {
 			b.StopTimer()
 			runtime.ReadMemStats(&after)
 			pool := cl.PoolTotals()
-			b.ReportMetric(float64(m.Output)/b.Elapsed().Seconds()/1e6, "Mtok/s")
+			b.ReportMetric(float64(m.Output())/b.Elapsed().Seconds()/1e6, "Mtok/s")
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mreq/s")
 			b.ReportMetric(float64(pool.DecodeSum)/float64(max(1, pool.Steps)), "batch")
 			b.ReportMetric(pool.BusyS/cl.Now().Seconds()/float64(pool.Instances)*100, "busy-%")

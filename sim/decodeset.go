@@ -125,7 +125,7 @@ func (s *decodeSet) stepsWithin(limit int, kv *Cache) int {
 func (s *decodeSet) shape(b *Shape) {
 	b.Decodes, b.DecodeTokens, b.DecodeCtx = s.n, int64(s.n), s.ctx+int64(s.n)
 	for i := range s.windows {
-		b.Capped[i] = Capped{Ctx: s.windows[i].ctx, Growing: s.windows[i].growing}
+		b.Capped[i].Ctx, b.Capped[i].Growing = s.windows[i].ctx, s.windows[i].growing
 	}
 }
 
@@ -135,6 +135,29 @@ func (w *window) view(x int32) int32 {
 		return (x-1)%w.Tokens + 1
 	}
 	return min(x, w.Tokens)
+}
+
+// pairs returns Σ view(x) for x from 1 to n.
+func (w *window) pairs(n int64) int64 {
+	size := int64(w.Tokens)
+	full, rest := n/size, n%size
+	switch {
+	case w.Chunked:
+		return full*(size*(size+1)/2) + rest*(rest+1)/2
+	case full > 0:
+		return size*(size+1)/2 + (n-size)*size
+	}
+	return n * (n + 1) / 2
+}
+
+// chunk adds what a chunk of t prompt tokens after c computed ones sees, or takes it out again.
+func (w *window) chunk(b *Capped, c, t, sign int64) {
+	b.PrefillPairs += sign * (w.pairs(c+t) - w.pairs(c))
+	before := min(c, int64(w.Tokens)-1)
+	if w.Chunked {
+		before = c % int64(w.Tokens)
+	}
+	b.PrefillCtx += sign * (before + t)
 }
 
 func (w *window) join(slot, x int32, step int64) {

@@ -39,7 +39,7 @@ func (p prices) Price(ranks []sim.Shape, g *sim.Segment) {
 	n := sim.Duration(b.Decodes)
 	memory := sim.Affine{A: p.weights + p.ctx*sim.Duration(b.DecodeCtx+b.PrefillCtx), B: p.ctx * n}
 	for i, c := range b.Capped {
-		memory.A += p.capped[i] * sim.Duration(c.Ctx)
+		memory.A += p.capped[i] * sim.Duration(c.Ctx+c.PrefillCtx+c.PrefillPairs)
 		memory.B += p.capped[i] * sim.Duration(c.Growing)
 	}
 	compute := sim.Affine{

@@ -271,6 +271,9 @@ func (n *naive) price(in *naiveInstance) sim.Duration {
 			b.PrefillTokens += t
 			b.PrefillPairs += t*c + t*(t+1)/2
 			b.PrefillCtx += c + t
+			for i, w := range n.windows {
+				n.chunk(&b.Capped[i], w, c, t)
+			}
 			if r.want == r.Pending() {
 				b.Outputs++
 			}
@@ -279,6 +282,20 @@ func (n *naive) price(in *naiveInstance) sim.Duration {
 	var g sim.Segment
 	n.model.Price([]sim.Shape{b}, &g)
 	return g.First
+}
+
+// chunk looks at every query of a chunk and every key that it attends to in a window.
+func (n *naive) chunk(b *sim.Capped, w sim.Window, c, t int64) {
+	first := c + 1
+	for query := c + 1; query <= c+t; query++ {
+		oldest := max(1, query-int64(w.Tokens)+1)
+		if w.Chunked {
+			oldest = (query-1)/int64(w.Tokens)*int64(w.Tokens) + 1
+		}
+		b.PrefillPairs += query - oldest + 1
+		first = min(first, oldest)
+	}
+	b.PrefillCtx += c + t - first + 1
 }
 
 // commit emits the tokens of the step that ends: those of decodes by ID, then those of prompts in order.

@@ -91,10 +91,12 @@ type Shape struct {
 	Capped        [2]Capped
 }
 
-// Capped is the decode context as layers with a limited window see it, for a Window the instance was told of.
+// Capped is the context as layers with a limited window see it, for a Window the instance was told of.
 type Capped struct {
-	Ctx     int64 // Σ over sequences of the tokens in the window
-	Growing int   // sequences whose window still grows by one token per step
+	Ctx          int64 // Σ over decodes of the tokens in the window
+	Growing      int   // decodes whose window still grows by one token per step
+	PrefillPairs int64 // Σ query–key pairs of the chunks within the window
+	PrefillCtx   int64 // Σ tokens that some query of a chunk attends to
 }
 
 // Window is a limit on the tokens a layer attends to. The zero Window is none.

@@ -13,6 +13,9 @@ type Work struct {
 func (w *Work) reset(in *Instance, now Time) {
 	*w = Work{in: in, now: now, demand: in.set.blocksDue(0, &in.kv), shape: &in.shapes[0]}
 	w.shape.Prefills, w.shape.PrefillTokens, w.shape.PrefillPairs, w.shape.PrefillCtx, w.shape.Outputs = 0, 0, 0, 0, 0
+	if in.set.windows != nil {
+		w.shape.Capped = [2]Capped{}
+	}
 }
 
 // Room returns the free KV blocks that the step, as composed so far, leaves; negative if it does not fit.
@@ -50,6 +53,9 @@ func (w *Work) count(r *Request, sign int64) {
 	w.shape.PrefillTokens += sign * t
 	w.shape.PrefillPairs += sign * (t*c + t*(t+1)/2)
 	w.shape.PrefillCtx += sign * (c + t)
+	for i := range w.in.set.windows {
+		w.in.set.windows[i].chunk(&w.shape.Capped[i], c, t, sign)
+	}
 	if r.chunk == r.Pending() {
 		w.shape.Outputs += int(sign)
 	}

@@ -4,6 +4,7 @@
 //	account.go   what the time of a step is made of, and its bound
 //	trace.go     gaps by output position, from traced requests
 //	hist.go      the histogram behind every quantile
+//	load.go      offered against served, and whether the queue grows
 //	timeline.go  the state of a run over time
 //	summary.go   summary.json
 //	summarize.go recorder → summary

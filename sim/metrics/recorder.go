@@ -19,14 +19,17 @@ type Recorder struct {
 	TTFT, ITL, TPOT, E2E, Queue Hist
 
 	Outcomes  [sim.NumOutcomes]int64 // of all requests, warm-up included
-	Output    int64                  // tokens recorded
 	Recorded  int64                  // completed requests recorded
 	Attained  int64                  // of those, how many met the SLO
 	Preempted int64                  // preemptions of the requests that have ended
-	LastToken sim.Time
+	LastToken sim.Time               // of a request that has ended, or a first one
 
 	account account
+	first   int64 // first tokens after the warm-up
 }
+
+// Output returns the tokens recorded: first ones, and one for each gap.
+func (m *Recorder) Output() int64 { return m.first + m.ITL.N() }
 
 // Limits is an SLO on the latencies of a request; 0: none.
 type Limits struct{ TTFT, TPOT sim.Duration }
@@ -39,7 +42,7 @@ func (m *Recorder) First(r *sim.Request) {
 	if r.First < m.Warmup {
 		return
 	}
-	m.Output++
+	m.first++
 	if r.Arrival >= m.Warmup {
 		m.TTFT.One(r.First.Sub(r.Arrival))
 	}
@@ -50,7 +53,6 @@ func (m *Recorder) Run(_ *sim.Instance, start sim.Time, g *sim.Segment, n, token
 	if tokens == 0 {
 		return
 	}
-	m.LastToken = max(m.LastToken, start.Add(g.Span(n)))
 	if start < m.Warmup {
 		m.warm(start, g, n, tokens)
 		return
@@ -60,7 +62,6 @@ func (m *Recorder) Run(_ *sim.Instance, start sim.Time, g *sim.Segment, n, token
 
 func (m *Recorder) record(g *sim.Segment, n, tokens int) {
 	m.ITL.AddRun(g, n, uint64(tokens))
-	m.Output += int64(n) * int64(tokens)
 	m.account.add(g, n, uint64(tokens))
 }
 
@@ -75,10 +76,8 @@ func (m *Recorder) warm(start sim.Time, g *sim.Segment, n, tokens int) {
 
 // Gap implements sim.Sink: it records the ITL across an interruption.
 func (m *Recorder) Gap(r *sim.Request, t sim.Time, _ sim.Cause) {
-	m.LastToken = max(m.LastToken, t)
 	if t >= m.Warmup {
 		m.ITL.One(t.Sub(r.Last))
-		m.Output++
 	}
 }
 
@@ -89,7 +88,11 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	if m.Rows != nil {
 		m.Rows(r, at, o)
 	}
-	if o != sim.Completed || r.Arrival < m.Warmup {
+	if o != sim.Completed {
+		return
+	}
+	m.LastToken = at
+	if r.Arrival < m.Warmup {
 		return
 	}
 	m.Recorded++

@@ -41,8 +41,8 @@ func (f *Full) Summary(d Description) *Summary {
 		Pools: []PoolResult{f.pool(d, pool)},
 	}
 	s.Throughput = Throughput{
-		RequestsPerS: ratio(float64(f.Recorded), s.DurationS), OutputTokensPerS: ratio(float64(f.Output), s.DurationS),
-		OutputTokensPerSPerGPU: ratio(float64(f.Output), s.DurationS*float64(d.GPUs)),
+		RequestsPerS: ratio(float64(f.Recorded), s.DurationS), OutputTokensPerS: ratio(float64(f.Output()), s.DurationS),
+		OutputTokensPerSPerGPU: ratio(float64(f.Output()), s.DurationS*float64(d.GPUs)),
 	}
 	if f.SLO != (Limits{}) {
 		s.SLO = &SLO{
@@ -50,7 +50,7 @@ func (f *Full) Summary(d Description) *Summary {
 			Attainment: ratio(float64(f.Attained), float64(f.Recorded)), GoodputPerS: ratio(float64(f.Attained), s.DurationS),
 		}
 	}
-	if d.USDPerHour > 0 && f.Output > 0 {
+	if d.USDPerHour > 0 && f.Output() > 0 {
 		s.Cost = &Cost{d.USDPerHour, ratio(d.USDPerHour/3600*1e6, s.Throughput.OutputTokensPerS)}
 	}
 	if !d.Closed {
@@ -68,9 +68,14 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// durationS is the measured span: from the first send, or the end of the warm-up if that is later, to the last token.
+// durationS is the measured span: from the first send, or the end of the warm-up if that is later, to the last token, or
+// to the horizon if that cut requests short.
 func (f *Full) durationS() float64 {
-	return max(0, f.LastToken.Sub(max(min(f.load.start, f.LastToken), f.Warmup)).Seconds())
+	last := f.LastToken
+	if t := f.load.cluster.Totals(); t.Ended < t.Arrived {
+		last = f.load.cluster.Now()
+	}
+	return max(0, last.Sub(max(min(f.load.start, last), f.Warmup)).Seconds())
 }
 
 // pool returns the load of the pool over the whole run, warm-up included.
@@ -114,7 +119,8 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 	r := &s.Requests
 	if !d.Closed && f.load.growing() {
-		add("the queue is still growing: offered %s/s, served %s/s; latencies depend on the length of the run", rate(s.Load.OfferedPerS), rate(s.Load.ServedPerS))
+		add("the queue is still growing: offered %s/s, served %s/s; latencies depend on the length of the run",
+			rate(s.Load.OfferedPerS), rate(s.Load.ServedPerS))
 	}
 	if r.Rejected > 0 {
 		add("%d of %d requests were rejected: longer than max_model_len, %d tokens", r.Rejected, r.Arrived, d.MaxModelLen)

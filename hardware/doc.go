@@ -1,0 +1,13 @@
+// Package hardware prices work: what a step of a given batch costs on given GPUs.
+//
+//	gpu.go         an accelerator's data sheet
+//	llm*.go        a model's shape: what there is to read, multiply and cache
+//	deployment.go  one replica: a model on GPUs, split over them
+//	efficiency.go  what serving software achieves of the peak
+//	linear.go      weights: bytes read and arithmetic per token
+//	attention.go   the cache: bytes read and arithmetic per context token
+//	comm.go        passing activations between GPUs
+//	roofline.go    the price of a step, the sum of these
+//	memory.go      the memory budget and the KV blocks it leaves
+//	explain.go     one step taken apart
+package hardware

@@ -1,0 +1,105 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// run simulates a small scenario with a timeline.
+func run(t *testing.T, set ...string) (*metrics.Full, *metrics.Summary, []metrics.Sample) {
+	file := filepath.Join(t.TempDir(), "chat.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`model: llama-3.1-8b
+pools: [{gpu: h100-sxm}]
+workload:
+  arrivals: {process: constant, rate: 4}
+  prompt_tokens: {distribution: fixed, mean: 100}
+  output_tokens: {distribution: fixed, mean: 50}
+  requests: 200
+slo: {ttft_ms: 500}
+`), 0o600))
+	s, err := configs.Load(file, configs.Options{Set: set})
+	require.NoError(t, err)
+	b, err := s.Build()
+	require.NoError(t, err)
+	f, line := &metrics.Full{}, metrics.NewTimeline(0)
+	f.SLO, f.Warmup = b.SLO, b.Warmup
+	b.Config.Sink, b.Config.Observe = f, line.Observe
+	c, err := sim.New(b.Config)
+	require.NoError(t, err)
+	f.Watch(c, b.Config.Pool)
+	c.Run()
+	return f, f.Summary(b.Describe("v", c.Totals().Arrived)), line.Samples(c)
+}
+
+func TestASummaryCountsWhatWasSent(t *testing.T) {
+	_, s, _ := run(t)
+	assert.Equal(t, metrics.Requests{Arrived: 200, Completed: 200}, s.Requests)
+	assert.Equal(t, metrics.Tokens{Prompt: 20000, Output: 10000}, s.Tokens)
+	assert.EqualValues(t, 200, s.Latency.TTFT.N)
+	assert.EqualValues(t, 200*49, s.Latency.ITL.N)
+	assert.InEpsilon(t, 4, s.Load.OfferedPerS, 1e-9)
+	assert.InEpsilon(t, 199/4.0+s.Latency.E2E.P50, s.DurationS, 0.01, "from the first send to the last token")
+	assert.InEpsilon(t, 10000/s.DurationS, s.Throughput.OutputTokensPerS, 1e-12)
+	assert.Equal(t, &metrics.SLO{TTFTS: 0.5, Attainment: 1, GoodputPerS: 200 / s.DurationS}, s.SLO)
+	assert.InEpsilon(t, s.Bound.ITLFloorS/s.Bound.StepS, s.Bound.FractionOfBound, 1e-12)
+	assert.InEpsilon(t, s.Latency.ITL.Mean, s.Bound.StepS, 1e-9, "without preemption a gap is a step")
+	assert.Equal(t, []string{
+		"only 200 measured requests: no more than 3 of them are at or above p99",
+		"the efficiencies of engine vllm-v1 are priors, not calibrated on h100-sxm",
+	}, s.Warnings)
+}
+
+func TestASummaryOfNothingIsJSON(t *testing.T) {
+	_, s, _ := run(t, "pools.serve.max_model_len=120")
+	assert.Equal(t, metrics.Requests{Arrived: 200, Rejected: 200}, s.Requests)
+	assert.Nil(t, s.Cost)
+	assert.Equal(t, "200 of 200 requests were rejected: longer than max_model_len, 120 tokens", s.Warnings[0])
+	assert.Equal(t, "no request was measured from its arrival to its completion", s.Warnings[1])
+	text, err := json.Marshal(s)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"ttft_s":{"n":0,"mean":null`)
+}
+
+func TestManyPreemptionsAreTold(t *testing.T) {
+	_, s, _ := run(t, "workload.arrivals.rate=1000", "pools.serve.num_gpu_blocks=80", "workload.output_tokens.mean=300")
+	require.Greater(t, s.Requests.Preemptions, int64(4))
+	assert.Contains(t, s.Warnings[0], " preemptions of 200 requests: the KV cache is too small for this load")
+}
+
+func TestATimelineIsEvenAndNeverLong(t *testing.T) {
+	for _, requests := range []string{"10", "200", "5000"} {
+		f, s, samples := run(t, "workload.requests="+requests)
+		require.LessOrEqual(t, len(samples), 2049)
+		require.Greater(t, len(samples), 1000)
+		every := samples[1].At.Sub(samples[0].At)
+		for i, x := range samples[:len(samples)-1] {
+			require.EqualValues(t, i, x.At.Sub(0)/every, "sample %d", i)
+			require.Equal(t, x.At, samples[0].At.Add(every*sim.Duration(i)))
+			require.Equal(t, x.Arrived-x.Ended, x.Running+x.Waiting, "sample %d: who is in the system", i)
+			require.LessOrEqual(t, x.Tokens, samples[i+1].Tokens)
+		}
+		last := samples[len(samples)-1]
+		require.Equal(t, s.Requests.Arrived, last.Ended)
+		require.Equal(t, f.Output(), last.Tokens)
+		require.Zero(t, last.KVUsed)
+	}
+}
+
+func TestATimelineEndsAtTheHorizon(t *testing.T) {
+	f, s, samples := run(t, "workload.requests=null", "workload.duration_s=10.3", "workload.arrivals.rate=50")
+	last := samples[len(samples)-1]
+	require.InEpsilon(t, 10.3, last.At.Seconds(), 1e-12)
+	require.Equal(t, f.Output(), last.Tokens)
+	require.Equal(t, s.Requests.Unfinished, last.Running+last.Waiting)
+	require.Equal(t, s.Requests.Unfinished, last.Arrived-last.Ended)
+	require.Positive(t, last.Running)
+}

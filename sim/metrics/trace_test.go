@@ -1,0 +1,69 @@
+package metrics
+
+import (
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// TestOctavesAreCountedAsSingleTokens compares a run of tokens with the same tokens one by one, sorted by position.
+func TestOctavesAreCountedAsSingleTokens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var fast Full
+		var slow [31]Hist
+		var reached [31]int64
+		for range rapid.IntRange(1, 5).Draw(t, "requests") {
+			r := &sim.Request{Traced: true}
+			emitted := int32(1)
+			for range rapid.IntRange(1, 6).Draw(t, "runs") {
+				n := rapid.IntRange(1, 300).Draw(t, "n")
+				g := &sim.Segment{
+					First:  sim.Duration(rapid.Int64Range(1, 1e11).Draw(t, "first")),
+					Growth: sim.Duration(rapid.Int64Range(0, 1e8).Draw(t, "growth")), Steps: n,
+				}
+				fast.Tokens(r, emitted, 0, g, n)
+				for i := range n {
+					position := uint32(emitted) + 1 + uint32(i)
+					o := bits.Len32(position) - 1
+					slow[o].Add(g.Step(i), 1)
+					if position == 1<<o {
+						reached[o]++
+					}
+				}
+				emitted += int32(n)
+				if rapid.Bool().Draw(t, "preempted") {
+					emitted++
+					r.Emitted, r.Last = emitted, 1000
+					fast.Gap(r, 1e12, sim.Preempted)
+					o := bits.Len32(uint32(emitted)) - 1
+					slow[o].Add(1e12-1000, 1)
+					if emitted == 1<<o {
+						reached[o]++
+					}
+				}
+			}
+		}
+		for i := range slow {
+			require.Equal(t, slow[i].Counts(), fast.octaves[i].gaps.Counts(), "octave %d", i)
+			require.Equal(t, reached[i], fast.octaves[i].reached, "octave %d", i)
+		}
+		positions := fast.positions()
+		for i, o := range positions {
+			require.Equal(t, int32(2)<<i, o.From)
+			require.Equal(t, 2*o.From, o.To)
+		}
+	})
+}
+
+func TestWarmUpRequestsHaveNoOctaves(t *testing.T) {
+	f := Full{Recorder: Recorder{Warmup: 10}}
+	g := &sim.Segment{First: 5, Steps: 3}
+	f.Tokens(&sim.Request{Traced: true, Arrival: 9}, 1, 20, g, 3)
+	require.Empty(t, f.positions())
+	f.Tokens(&sim.Request{Traced: true, Arrival: 10}, 1, 20, g, 3)
+	require.Len(t, f.positions(), 2)
+}
