@@ -1,0 +1,59 @@
+# decodesim: each target says what it does in the comment that follows it; `make` prints them.
+
+SHELL   := bash
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
+BINARY  := bin/decodesim
+DEMO    := demo-out
+VENV    := notebooks/.venv
+MODEL   := ./sim/... ./hardware/... ./policies/... ./workloads/...
+
+# Both can be given on the command line: make bench BENCHTIME=1x COUNT=10
+BENCHTIME ?= 1s
+COUNT     ?= 1
+
+.PHONY: help build demo test soak bench lint notebooks clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/decodesim
+	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BINARY) ./cmd/decodesim
+
+demo: build ## simulate a 70B model on H100s: a table here, plots and a report in demo-out/
+	@rm -rf $(DEMO)
+	$(BINARY) run chat-70b --out $(DEMO)
+
+test: ## vet and run every test
+	go vet ./...
+	go test ./...
+
+soak: ## the laws of the simulator over many more random scenarios
+	DECODESIM_SOAK=1 go test -count 1 -timeout 60m ./sim/...
+
+bench: ## benchmarks of the simulator; BENCHTIME and COUNT set how long and how often
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -count $(COUNT) ./sim/... ./workloads/...
+
+lint: ## formatting, vet, staticcheck, and whether the model still builds for a web page
+	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \
+	if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go tool -modfile=tools/go.mod staticcheck ./...
+	GOOS=js GOARCH=wasm go build $(MODEL)
+
+# Each notebook runs in its own directory with the environment's own kernel; an exception in a cell fails the target.
+# The executed copies are thrown away: those in the tree stay without outputs.
+notebooks: build $(VENV)/installed ## run every notebook from its first cell to its last
+	@out=$$(mktemp -d); trap 'rm -rf "$$out"' EXIT; set -e; \
+	for notebook in notebooks/*.ipynb; do \
+		echo "$$notebook"; \
+		env -u MPLBACKEND PYDEVD_DISABLE_FILE_VALIDATION=1 JUPYTER_PREFER_ENV_PATH=1 DECODESIM="$(CURDIR)/$(BINARY)" \
+			$(VENV)/bin/jupyter nbconvert --log-level WARN --to notebook --execute --output-dir "$$out" "$$notebook"; \
+	done
+
+$(VENV)/installed: notebooks/requirements.txt
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+clean: ## remove what the other targets write
+	rm -rf bin $(DEMO) $(VENV)

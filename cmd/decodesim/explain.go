@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+)
+
+// explainFlags are the flags of explain that are no key of a scenario.
+type explainFlags struct {
+	batch, context int
+	set            []string
+	out            string
+	json           bool
+}
+
+func newExplain(out, errOut io.Writer) *cobra.Command {
+	var f explainFlags
+	c := &cobra.Command{
+		Use:   "explain SCENARIO | explain --model NAME --gpu NAME",
+		Short: "Take one decode step apart: bytes, FLOPs, the bound, and what limits it",
+		Long: `Take one decode step apart: what each part of the model moves and computes, how long that takes, how far the
+step is above the bound max(bytes / bandwidth, FLOPs / peak), what limits it, and at which batch and context that
+changes. The deployment is that of a scenario or of flags; given both, the flags stand above the scenario.`,
+		Example: `  decodesim explain chat-70b
+  decodesim explain --model llama-3.1-8b --gpu h100-sxm --batch 64 --context 4096
+  decodesim explain --model path/to/config.json --gpu h200-sxm --tensor-parallel 8 --weights fp8 --json`,
+		Args:              atMostOneScenario,
+		ValidArgsFunction: completeScenario,
+		RunE:              func(c *cobra.Command, args []string) error { return runExplain(c, args, &f, out, errOut) },
+	}
+	flags := c.Flags()
+	flags.String("model", "", "catalog name, or a path to a HuggingFace config.json")
+	flags.String("gpu", "", "catalog name")
+	flags.String("weights", "", "bf16 fp8 int8 int4 mxfp4 nvfp4; default: as in the checkpoint")
+	flags.String("kv-cache", "", "bf16 fp8; default: as in the checkpoint")
+	flags.Int("tensor-parallel", 1, "GPUs that share every layer")
+	flags.Int("pipeline-parallel", 1, "stages of layers")
+	flags.String("engine", "", "vllm-v1 textbook; default: vllm-v1, or the scenario's")
+	flags.IntVar(&f.batch, "batch", 1, "sequences that decode; for a scenario, by default all that fit")
+	flags.IntVar(&f.context, "context", contextDefault, "tokens each attends to, the new one included; for a scenario, by default the workload's mean")
+	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.block_size=32")
+	flags.StringVar(&f.out, "out", "", "leave explain.json and the plots roofline and itl_vs_batch in `DIR`")
+	flags.BoolVar(&f.json, "json", false, "print JSON (SI units) instead of tables")
+	cobra.CheckErr(c.MarkFlagDirname("out"))
+	return c
+}
+
+func atMostOneScenario(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s: %q is one argument too many; expected at most one scenario", c.CommandPath(), args[1])
+	}
+	return nil
+}
+
+func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io.Writer) (err error) {
+	s, err := explainedStep(c, args, f)
+	if err != nil {
+		return err
+	}
+	var dir *report.Dir
+	if f.out != "" {
+		if dir, err = report.Open(f.out); err != nil {
+			return err
+		}
+		defer dir.Abandon()
+	}
+	x := explain(s)
+	if f.json {
+		err = writeExplanation(out, x)
+	} else {
+		_, err = out.Write(explainText(s, x))
+	}
+	if err != nil {
+		return failure{err}
+	}
+	if dir == nil {
+		return nil
+	}
+	names, err := writeExplainFiles(dir, s, x)
+	if err != nil {
+		return failure{err}
+	}
+	if f.json {
+		out = errOut // stdout is the JSON alone
+	}
+	for _, name := range names {
+		if _, err := fmt.Fprintln(out, filepath.Join(dir.Path(), name)); err != nil {
+			return failure{err}
+		}
+	}
+	return nil
+}
+
+func writeExplanation(w io.Writer, x *explanation) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(x)
+}

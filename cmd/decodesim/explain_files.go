@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+)
+
+// writeExplainFiles leaves the plots and explain.json, and returns their names.
+func writeExplainFiles(dir *report.Dir, s *step, x *explanation) ([]string, error) {
+	caption := report.Caption{
+		Scenario: fmt.Sprintf("decode at context %d", x.Context), Model: x.Model, Hardware: fmt.Sprintf("%d × %s", x.GPUs, x.GPU),
+		Seed: s.scenario.Seed,
+	}
+	if x.Scenario != "" {
+		caption.Scenario = fmt.Sprintf("%s, %s", s.scenario.Name, caption.Scenario)
+	}
+	figures := []struct {
+		name string
+		draw func() (report.Figure, error)
+	}{
+		{"roofline", func() (report.Figure, error) { return report.DrawRoofline(caption, rooflineOf(s, x)) }},
+		{"itl_vs_batch", func() (report.Figure, error) { return report.ITLVsBatch(caption, batchPoints(x)) }},
+	}
+	var names []string
+	for _, f := range figures {
+		figure, err := f.draw()
+		if err == nil {
+			err = figure.Write(dir, f.name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, f.name+".svg", f.name+".png")
+	}
+	const file = "explain.json"
+	err := dir.WriteFile(file, func(w io.Writer) error { return writeExplanation(w, x) })
+	return append(names, file), err
+}
+
+// rooflineOf places the batches that fit, and the step itself, under the roof of one GPU.
+func rooflineOf(s *step, x *explanation) report.Roofline {
+	gpu := &s.Deployment.GPU
+	peak, dtype := gpu.ComputeFLOPS(x.Weights)
+	r := report.Roofline{GPU: x.GPU, DType: dtype, BandwidthBps: gpu.BandwidthBps.Value, PeakFLOPS: peak}
+	for _, c := range x.Curve {
+		if c.Fits || c.Batch == x.Batch {
+			r.Points = append(r.Points, report.RooflinePoint{Label: fmt.Sprintf("batch %d", c.Batch), Intensity: c.flops / c.bytes, FLOPS: c.flops / c.StepS})
+		}
+	}
+	return r
+}
+
+// batchPoints are the batches that fit, and the step itself.
+func batchPoints(x *explanation) []report.BatchPoint {
+	var points []report.BatchPoint
+	for _, c := range x.Curve {
+		if c.Fits || c.Batch == x.Batch {
+			points = append(points, report.BatchPoint{Batch: c.Batch, ITLS: c.StepS, FloorS: c.BoundS, ComputeBound: c.Limit == "compute"})
+		}
+	}
+	return points
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// explained runs decodesim explain and decodes its JSON.
+func explained(t *testing.T, args ...string) *explanation {
+	var out, errOut bytes.Buffer
+	status := execute(context.Background(), &out, &errOut, append([]string{"explain", "--json"}, args...))
+	require.Equal(t, exitOK, status, errOut.String())
+	x := &explanation{}
+	d := json.NewDecoder(&out)
+	d.DisallowUnknownFields()
+	require.NoError(t, d.Decode(x))
+	assert.False(t, d.More(), "stdout is one JSON document")
+	return x
+}
+
+// told runs decodesim explain and returns its tables.
+func told(t *testing.T, args ...string) string {
+	var out, errOut bytes.Buffer
+	status := execute(context.Background(), &out, &errOut, append([]string{"explain"}, args...))
+	require.Equal(t, exitOK, status, errOut.String())
+	assert.Empty(t, errOut.String())
+	return out.String()
+}
+
+// The bound of a dense model is (weights + batch · context · cache of a token) / bandwidth.
+func TestExplainGivesTheBoundOfTheFormula(t *testing.T) {
+	const read, perToken, bandwidth, flops = 2 * (8_030_261_248 - 128_256*4096), 131_072, 3.35e12, 989.4e12
+	for _, c := range []struct{ batch, context string }{{"1", "1"}, {"8", "4096"}, {"32", "32768"}} {
+		x := explained(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--batch", c.batch, "--context", c.context)
+		assert.Equal(t, "memory", x.Limit)
+		assert.EqualValues(t, perToken, x.KVBytes)
+		assert.InEpsilon(t, (read+float64(x.Batch*x.Context)*perToken)/bandwidth, x.BoundS, 1e-4)
+		assert.InEpsilon(t, x.BoundS/x.StepS, x.Fraction, 1e-12)
+	}
+}
+
+// What is said adds up: parts to the step, budget to the memory, and no batch of the curve beats its bound.
+func TestExplainedNumbersAddUp(t *testing.T) {
+	for _, args := range [][]string{
+		{"chat-70b"},
+		{"chat-8b", "--set", "pools.serve.max_num_seqs=64", "--set", "pools.serve.max_num_batched_tokens=64"},
+		{"code-completion", "--gpu", "l40s"},
+		{"--model", "gpt-oss-120b", "--gpu", "h100-sxm", "--batch", "7", "--context", "5000"},
+		{"--model", "deepseek-v3.2", "--gpu", "h200-sxm", "--tensor-parallel", "8", "--kv-cache", "fp8", "--batch", "32"},
+		{"--model", "qwen3.5-35b-a3b", "--gpu", "b200-sxm", "--pipeline-parallel", "2", "--engine", "textbook", "--weights", "nvfp4"},
+	} {
+		x := explained(t, args...)
+		bytes, flops, seconds, share := 0.0, 0.0, 0.0, 0.0
+		for _, p := range x.Parts {
+			bytes, flops, seconds, share = bytes+p.Bytes, flops+p.FLOPs, seconds+p.TimeS, share+p.Share
+		}
+		assert.InEpsilon(t, x.StepS, seconds, 1e-4, args)
+		assert.InEpsilon(t, 1, share, 1e-4, args)
+		assert.InEpsilon(t, x.BytesTotal, bytes, 1e-12, args)
+		assert.InEpsilon(t, x.FLOPsTotal, flops, 1e-12, args)
+		s := x.Share
+		assert.InEpsilon(t, 1, s.Weights+s.KV+s.Compute+s.Communication+s.Overhead, 1e-12, args)
+		m := x.Memory
+		assert.InEpsilon(t, m.Usable, m.Weights+m.Activations+m.Context+m.KV, 1e-12, args)
+		assert.Positive(t, m.Sequences, args)
+
+		var last curve
+		for _, c := range x.Curve {
+			assert.Greater(t, c.Batch, last.Batch, args)
+			assert.GreaterOrEqual(t, c.StepS, last.StepS, args)
+			assert.LessOrEqual(t, c.BoundS, c.StepS, args)
+			assert.InEpsilon(t, max(c.MemoryS, c.ComputeS), c.BoundS, 1e-3, args)
+			assert.InEpsilon(t, float64(c.Batch)/c.StepS, c.TokensPerS, 1e-12, args)
+			last = c
+		}
+	}
+}
+
+// A scenario is explained at the batch that fills it: as many sequences of its mean context as fit, and no more.
+func TestExplainFillsAScenario(t *testing.T) {
+	x := explained(t, "chat-8b")
+	assert.Equal(t, x.Memory.Sequences, x.Batch)
+	assert.Equal(t, 1154+106, x.Context, "1154.7 tokens of prompt and half of 211.1 of output")
+	assert.True(t, x.Fits)
+	x = explained(t, "chat-8b", "--set", "pools.serve.max_num_seqs=64")
+	assert.Equal(t, 64, x.Batch)
+	x = explained(t, "chat-8b", "--batch", "500")
+	assert.False(t, x.Fits)
+	assert.Contains(t, strings.Join(x.Warnings, "\n"), "500 sequences of 1260 tokens do not fit")
+}
+
+// newStep parses a command line as explain does.
+func newStep(t *testing.T, args ...string) *step {
+	c := newExplain(&bytes.Buffer{}, &bytes.Buffer{})
+	require.NoError(t, c.ParseFlags(args))
+	batch, err := c.Flags().GetInt("batch")
+	require.NoError(t, err)
+	context, err := c.Flags().GetInt("context")
+	require.NoError(t, err)
+	s, err := explainedStep(c, c.Flags().Args(), &explainFlags{batch: batch, context: context})
+	require.NoError(t, err)
+	return s
+}
+
+// Where something is said to take over it does: not one sequence and not one token before.
+func TestExplainedSwitchesAreSwitches(t *testing.T) {
+	batches, contexts := 0, 0
+	for _, args := range []string{
+		"--model llama-3.1-8b --gpu h100-sxm --context 16 --kv-cache fp8",
+		"--model llama-3.1-8b --gpu h100-sxm --batch 64",
+		"--model gpt-oss-120b --gpu h200-sxm --batch 16",
+		"--model llama-4-scout --gpu h200-sxm --tensor-parallel 4 --batch 3",
+		"--model gemma-3-27b --gpu h100-sxm --batch 32 --context 100",
+		"--model deepseek-v3.2 --gpu h200-sxm --tensor-parallel 8 --batch 400 --context 50",
+		"--model mistral-7b-v0.1 --gpu h100-sxm --context 10",
+	} {
+		s := newStep(t, strings.Fields(args)...)
+		if n := s.computeFrom(); n > 1 {
+			before, after := s.price(n-1), s.price(n)
+			assert.False(t, before.ComputeBound, args)
+			assert.True(t, after.ComputeBound, args)
+			batches++
+		} else {
+			for m := 1; m < 5000; m *= 3 {
+				g := s.price(m)
+				assert.Equal(t, n == 1, g.ComputeBound, "never or always: %s", args)
+			}
+		}
+		outweighs := func(context int) bool { weights, cache := s.reads(s.batch, context); return cache > weights }
+		if c := s.cacheFrom(); c > 1 {
+			assert.False(t, outweighs(c-1), args)
+			assert.True(t, outweighs(c), args)
+			contexts++
+		} else {
+			assert.False(t, outweighs(s.Deployment.Model.ContextMax), args)
+		}
+	}
+	assert.Greater(t, batches, 2)
+	assert.Greater(t, contexts, 2)
+}
+
+// The linear layers of a dense bf16 model turn at the ridge of the GPU, 989.4e12 / 3.35e12 FLOP per byte at one FLOP
+// per byte and sequence: from batch 296.
+func TestLinearLayersTurnAtTheRidge(t *testing.T) {
+	x := explained(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "16")
+	require.NotNil(t, x.LinearSwitchBatch)
+	assert.Equal(t, 296, *x.LinearSwitchBatch)
+	assert.Contains(t, told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "16"), "compute-bound from batch 296")
+	long := explained(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "8192")
+	assert.Nil(t, long.SwitchBatch, "the cache binds to memory whatever the batch")
+	assert.Nil(t, long.LinearSwitchBatch, "and 296 sequences of so much context do not fit")
+}
+
+func TestExplainTellsWhatAPlannerAsks(t *testing.T) {
+	text := told(t, "--model", "gpt-oss-120b", "--gpu", "h100-sxm", "--engine", "textbook", "--batch", "8", "--context", "8000")
+	for _, want := range []string{
+		"gpt-oss-120b · 1 × h100-sxm · mxfp4 weights · bf16 KV cache · textbook",
+		"one decode step: batch 8, context 8,000",
+		"experts (28.7 of 128)", "KV cache, windowed attention", "bound, at peak", "× its bound of",
+		"never within what fits", "room for 35 sequences of 8,000 tokens", "this step", "does not fit",
+	} {
+		assert.Contains(t, text, want)
+	}
+	text = told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm")
+	assert.Contains(t, text, "batch 1 (default), context 2,048 (default)")
+	text = told(t, "chat-8b", "--context", "16", "--kv-cache", "fp8")
+	assert.Regexp(t, `memory-bound until batch \d+; compute-bound beyond`, text)
+}
+
+// Bad input names the flag, the value and what would do, on stderr alone, with exit status 2.
+func TestExplainRefusesBadInput(t *testing.T) {
+	h100 := []string{"--gpu", "h100-sxm"}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{nil, "expected a SCENARIO, or both --model and --gpu"},
+		{[]string{"--model", "llama-3.1-8b"}, "both --model and --gpu"},
+		{[]string{"chat-9b"}, `scenario "chat-9b" not found; did you mean "chat-8b"?`},
+		{[]string{"chat-8b", "chat-70b"}, `"chat-70b" is one argument too many`},
+		{append(h100, "--model", "llama-3.1-8c"), `--model llama-3.1-8c: model "llama-3.1-8c" not found; did you mean "llama-3.1-8b"?`},
+		{[]string{"--model", "llama-3.1-8b", "--gpu", "h100-smx"}, `--gpu h100-smx: gpu "h100-smx" not found; did you mean "h100-sxm"?`},
+		{append(h100, "--model", "llama-3.1-8b", "--engine", "vllm-v2"), `--engine vllm-v2: engine "vllm-v2" not found; did you mean "vllm-v1"?`},
+		{append(h100, "--model", "llama-3.1-8b", "--weights", "fp9"), `--weights fp9: "fp9" is unknown; did you mean "fp8"?`},
+		{append(h100, "--model", "llama-3.1-8b", "--kv-cache", "int4"), `--kv-cache int4: "int4" is unknown`},
+		{append(h100, "--model", "llama-3.1-8b", "--tensor-parallel", "3"), "3 does not divide the 32 attention heads of llama-3.1-8b; 1, 2, 4, 8, 16, 32 would do"},
+		{append(h100, "--model", "llama-3.1-8b", "--tensor-parallel", "0"), "--tensor-parallel 0: 0 is out of range"},
+		{append(h100, "--model", "llama-3.1-8b", "--batch", "0"), "--batch 0: expected 1 to 1048576 sequences"},
+		{append(h100, "--model", "llama-3.1-8b", "--context", "131073"), "llama-3.1-8b has a context of 131072 tokens; expected 1 to 131072"},
+		{append(h100, "--model", "llama-3.1-8b", "--batch", "1048576", "--context", "131072"), "expected at most 600 s"},
+		{append(h100, "--model", "llama-3.1-8b", "--set", "pools.serve.block_siz=8"), `no key "block_siz" in pools[0]; did you mean "block_size"?`},
+		{append(h100, "--model", "llama-3.1-70b"), "misses by 65.9 GB; tensor_parallel 2 would do"},
+		{append(h100, "--model", "no/such/config.json"), "does not exist"},
+		{append(h100, "--model", "llama-3.1-8b", "--tokens", "3"), "unknown flag: --tokens"},
+	} {
+		var out, errOut bytes.Buffer
+		status := execute(context.Background(), &out, &errOut, append([]string{"explain"}, c.args...))
+		assert.Equal(t, exitBadInput, status, c.args)
+		assert.Empty(t, out.String(), c.args)
+		assert.Contains(t, errOut.String(), c.says)
+		assert.NotContains(t, errOut.String(), baseScenario+".yaml", "flags stand in no file")
+	}
+}
+
+// A config.json of HuggingFace's is a model like those built in.
+func TestExplainReadsACheckpointsConfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+		"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+		"vocab_size": 128256, "max_position_embeddings": 131072, "hidden_act": "silu", "rms_norm_eps": 1e-05,
+		"tie_word_embeddings": false, "attention_bias": false, "torch_dtype": "bfloat16"}`), 0o600))
+	read := explained(t, "--model", file, "--gpu", "h100-sxm")
+	built := explained(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm")
+	read.Model = built.Model
+	assert.Equal(t, built, read)
+}
+
+// --out leaves the plots and the JSON that --json prints; stdout then is that JSON alone.
+func TestExplainLeavesFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "explained")
+	args := []string{"chat-8b", "--engine", "textbook"}
+	text := told(t, append(args, "--out", dir)...)
+	for _, name := range []string{"roofline.svg", "roofline.png", "itl_vs_batch.svg", "itl_vs_batch.png", "explain.json"} {
+		path := filepath.Join(dir, name)
+		assert.Contains(t, text, path+"\n")
+		assert.FileExists(t, path)
+	}
+	var out, errOut bytes.Buffer
+	require.Equal(t, exitOK, execute(context.Background(), &out, &errOut, append([]string{"explain", "--json", "--out", dir}, args...)))
+	written, err := os.ReadFile(filepath.Join(dir, "explain.json"))
+	require.NoError(t, err)
+	assert.Equal(t, string(written), out.String())
+	assert.Contains(t, errOut.String(), filepath.Join(dir, "explain.json"))
+}

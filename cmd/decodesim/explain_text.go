@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/decodesim/decodesim/configs"
+)
+
+// explainText writes the explanation for people.
+func explainText(s *step, x *explanation) []byte {
+	var b bytes.Buffer
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	name := ""
+	if x.Scenario != "" {
+		name = x.Scenario + " · "
+	}
+	line("%s%s · %s · %s weights · %s KV cache · %s", name, x.Model, replicaOf(&s.scenario.Pools[0]), x.Weights, x.KVCache, x.Engine)
+	line("one decode step: batch %d%s, context %s%s", x.Batch, because(s.batchWhy), grouped(x.Context), because(s.contextWhy))
+	line("")
+	explainParts(&b, x)
+	line("")
+	explainLimits(line, s, x)
+	line("")
+	explainMemory(line, x)
+	line("")
+	explainLadder(&b, x)
+	for _, warning := range x.Warnings {
+		line("warning: %s", warning)
+	}
+	return b.Bytes()
+}
+
+// replicaOf names the GPUs of one replica.
+func replicaOf(p *configs.Pool) string {
+	one := *p
+	one.Replicas = 1
+	return strings.TrimPrefix(replicas(&one), "1 replica of ")
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
+}
+
+// explainParts is the table by part, of one GPU.
+func explainParts(b *bytes.Buffer, x *explanation) {
+	head := "part"
+	if x.GPUs > 1 {
+		head = "part, on each GPU"
+	}
+	rows := [][]string{{head, "bytes", "FLOPs", "FLOP/byte", "memory ms", "compute ms", "time ms", "share", "limit"}}
+	for _, p := range x.Parts {
+		name, limit := p.Name, "memory"
+		if name == "experts" {
+			name = fmt.Sprintf("experts (%s of %d)", short(x.ExpertsRead), x.Experts)
+		}
+		switch {
+		case p.Bytes == 0 && p.TimeS == 0:
+			continue
+		case p.Bytes == 0:
+			rows = append(rows, []string{name, "", "", "", "", "", milli(p.TimeS), percentOf(p.Share), ""})
+			continue
+		case p.ComputeS > p.MemoryS:
+			limit = "compute"
+		}
+		rows = append(rows, []string{
+			name, prefixed(p.Bytes, "B"), prefixed(p.FLOPs, ""), short(p.FLOPs / p.Bytes), milli(p.MemoryS), milli(p.ComputeS),
+			milli(p.TimeS), percentOf(p.Share), limit,
+		})
+	}
+	intensity := short(x.FLOPsTotal / x.BytesTotal)
+	rows = append(rows,
+		[]string{"step", prefixed(x.BytesTotal, "B"), prefixed(x.FLOPsTotal, ""), intensity, "", "", milli(x.StepS), "100 %", ""},
+		[]string{"bound, at peak", "", "", "", milli(x.MemoryS), milli(x.ComputeS), milli(x.BoundS), percentOf(x.Fraction), x.Limit})
+	aligned(b, rows)
+}
+
+// explainLimits says in sentences what limits the step and from where on something else does.
+func explainLimits(line func(string, ...any), s *step, x *explanation) {
+	line("The step takes %s ms, %s × its bound of %s ms, for %s tokens/s: %s.", milli(x.StepS), threeDigits(x.StepS/x.BoundS), milli(x.BoundS),
+		rate(x.TokensPerS), sharesOf(&x.Share))
+	bandwidth := prefixed(s.Deployment.GPU.BandwidthBps.Value, "B/s")
+	if x.Limit == "memory" {
+		line("Memory sets the bound: %s at %s take %s ms, the arithmetic %s ms.", prefixed(x.BytesTotal, "B"), bandwidth, milli(x.MemoryS), milli(x.ComputeS))
+	} else {
+		line("Compute sets the bound: the arithmetic takes %s ms, %s at %s %s ms.", milli(x.ComputeS), prefixed(x.BytesTotal, "B"), bandwidth, milli(x.MemoryS))
+	}
+	line("Batch: %s", batchSentence(s, x))
+	line("Context: %s", contextSentence(s, x))
+}
+
+// sharesOf lists what the time goes to, the least of it left out.
+func sharesOf(share *shareX) string {
+	var parts []string
+	for _, p := range []struct {
+		name  string
+		share float64
+	}{
+		{"weights", share.Weights}, {"KV", share.KV}, {"compute", share.Compute}, {"communication", share.Communication},
+		{"overhead", share.Overhead},
+	} {
+		if p.share >= 0.005 {
+			parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*p.share, p.name))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// batchSentence says from which batch on compute limits.
+func batchSentence(s *step, x *explanation) string {
+	seats := s.seats()
+	text := ""
+	switch {
+	case x.computeFrom == 0:
+		text = fmt.Sprintf("at %s tokens of context memory binds every batch, for reading a sequence's cache takes longer than its arithmetic",
+			grouped(x.Context))
+	case x.SwitchBatch == nil:
+		text = fmt.Sprintf("memory-bound up to batch %s, never compute-bound within the %s that the engine runs at this context",
+			grouped(x.computeFrom-1), grouped(seats))
+	case x.computeFrom == 1:
+		text = "compute-bound at every batch"
+	default:
+		text = fmt.Sprintf("memory-bound until batch %s; compute-bound beyond", grouped(x.computeFrom-1))
+	}
+	switch {
+	case x.linearFrom == 0:
+		return text + "."
+	case x.LinearSwitchBatch == nil:
+		return text + fmt.Sprintf("; the linear layers by themselves would be compute-bound from batch %s, which does not fit.", grouped(x.linearFrom))
+	}
+	return text + fmt.Sprintf("; the linear layers by themselves are compute-bound from batch %s.", grouped(x.linearFrom))
+}
+
+// contextSentence says from which context on the cache is read longer than the weights.
+func contextSentence(s *step, x *explanation) string {
+	most, limit := s.roomiest(), s.Deployment.Model.ContextMax
+	switch {
+	case x.cacheFrom == 0:
+		return fmt.Sprintf("cache reads outweigh the weights at no context of up to %s tokens, at this batch.", grouped(limit))
+	case x.SwitchContext == nil && most == 0:
+		return fmt.Sprintf("cache reads would outweigh the weights from context %s; but this batch fits at no context.", grouped(x.cacheFrom))
+	case x.SwitchContext == nil:
+		return fmt.Sprintf("cache reads would outweigh the weights from context %s, never within what fits: %s tokens each, at this batch.",
+			grouped(x.cacheFrom), grouped(most))
+	}
+	return fmt.Sprintf("cache reads outweigh the weights from context %s, at this batch; up to %s tokens each fit.", grouped(x.cacheFrom), grouped(most))
+}
+
+func explainMemory(line func(string, ...any), x *explanation) {
+	m := &x.Memory
+	line("Memory of a GPU: %s GB usable of %s: %s weights, %s activations, %s context, %s KV cache.", giga(m.Usable), giga(m.Total),
+		giga(m.Weights), giga(m.Activations), giga(m.Context), giga(m.KV))
+	line("The cache has %s blocks of %d tokens (%s each; %s per token over all GPUs), room for %s sequences of %s tokens or one of %s.",
+		grouped(int(m.Blocks)), m.BlockSize, prefixed(m.Block, "B"), prefixed(x.KVBytes, "B"), grouped(m.Sequences), grouped(x.Context),
+		grouped(m.MaxModelLen))
+}
+
+// explainLadder is the step by batch: what fits, and the first that does not.
+func explainLadder(b *bytes.Buffer, x *explanation) {
+	rows := [][]string{{"batch", "step ms", "tokens/s per GPU", "× bound", "limit", ""}}
+	for _, c := range x.Curve {
+		var notes []string
+		if c.Batch == x.Batch {
+			notes = append(notes, "this step")
+		}
+		if c.Batch > x.Memory.Sequences {
+			notes = append(notes, "does not fit")
+		} else if !c.Fits {
+			notes = append(notes, "above max_num_seqs")
+		}
+		rows = append(rows, []string{
+			grouped(c.Batch), milli(c.StepS), rate(c.TokensPerSPerGPU), threeDigits(c.StepS / c.BoundS), c.Limit,
+			"  " + strings.Join(notes, ", "),
+		})
+		if !c.Fits && c.Batch >= x.Batch {
+			break
+		}
+	}
+	aligned(b, rows)
+}
+
+// aligned writes rows in columns: the first to the left, like the last of a head without a name, the others to the right.
+func aligned(b *bytes.Buffer, rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for j, cell := range row {
+			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for j, cell := range row {
+			gap := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
+			switch {
+			case j == 0:
+				line.WriteString(cell + gap)
+			case rows[0][j] == "":
+				line.WriteString(cell)
+			default:
+				line.WriteString("  " + gap + cell)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}
+
+// milli prints seconds as milliseconds with three significant digits.
+func milli(seconds float64) string { return threeDigits(seconds * 1e3) }
+
+// threeDigits prints three significant digits, trailing zeros included, and no exponent.
+func threeDigits(x float64) string {
+	if x == 0 {
+		return "0"
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
+	return strconv.FormatFloat(rounded, 'f', max(0, 2-int(math.Floor(math.Log10(rounded)))), 64)
+}
+
+// rate prints tokens/s.
+func rate(x float64) string {
+	if x >= 999.5 {
+		return grouped(int(math.Round(x)))
+	}
+	return threeDigits(x)
+}
+
+func percentOf(share float64) string { return threeDigits(100*share) + " %" }
+
+// prefixed prints a count with a decimal prefix and a unit, which may be empty.
+func prefixed(x float64, unit string) string {
+	for _, p := range []struct {
+		size float64
+		name string
+	}{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if x >= 0.9995*p.size {
+			return threeDigits(x/p.size) + " " + p.name + unit
+		}
+	}
+	return threeDigits(x) + strings.TrimRight(" "+unit, " ")
+}
+
+// grouped prints a count with commas between thousands.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

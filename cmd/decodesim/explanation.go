@@ -1,0 +1,211 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// explanation is a decode step taken apart, in SI units. Bytes, FLOPs and parts are those of one GPU of a
+// tensor-parallel group, through all its stages.
+type explanation struct {
+	Scenario     string  `json:"scenario,omitempty"`
+	Model        string  `json:"model"`
+	GPU          string  `json:"gpu"`
+	GPUs         int     `json:"gpus"`
+	Tensor       int     `json:"tensor_parallel"`
+	Pipeline     int     `json:"pipeline_parallel"`
+	Weights      string  `json:"weights"` // dtype of most of them
+	KVCache      string  `json:"kv_cache"`
+	Engine       string  `json:"engine"`
+	Batch        int     `json:"batch"`
+	Context      int     `json:"context"`
+	Experts      int     `json:"experts,omitempty"`
+	ExpertsRead  float64 `json:"experts_read,omitempty"` // of each layer, expected
+	Parts        []partX `json:"parts"`
+	BytesTotal   float64 `json:"bytes"`
+	FLOPsTotal   float64 `json:"flops"`
+	BoundS       float64 `json:"bound_s"`
+	MemoryS      float64 `json:"memory_s"`  // all bytes at peak bandwidth
+	ComputeS     float64 `json:"compute_s"` // all FLOPs at peak
+	StepS        float64 `json:"step_s"`
+	Fraction     float64 `json:"fraction_of_bound"` // bound / step
+	Limit        string  `json:"limit"`             // of the bound: memory or compute
+	Share        shareX  `json:"time_share"`
+	TokensPerS   float64 `json:"tokens_per_s"`
+	WeightsBytes float64 `json:"weights_bytes"`      // of the checkpoint
+	KVBytes      float64 `json:"kv_bytes_per_token"` // over all layers and GPUs, no window full, each head once
+	Memory       memoryX `json:"memory"`
+	Fits         bool    `json:"fits"` // batch and context, into the cache
+	Curve        []curve `json:"curve"`
+
+	// Where another resource takes over, or null: never within what fits.
+	SwitchBatch       *int `json:"switch_batch"`        // compute binds the step from this batch on, at this context
+	SwitchContext     *int `json:"switch_context"`      // the cache outweighs the weights from this context on, at this batch
+	LinearSwitchBatch *int `json:"linear_switch_batch"` // compute binds the linear layers alone from this batch on
+
+	Warnings []string `json:"warnings"`
+
+	computeFrom, cacheFrom, linearFrom int // the same, fit or not; 0: never
+}
+
+// partX is one part of the step: times are at what the engine achieves.
+type partX struct {
+	Name     string  `json:"name"`
+	Bytes    float64 `json:"bytes"`
+	FLOPs    float64 `json:"flops"`
+	MemoryS  float64 `json:"memory_s"`
+	ComputeS float64 `json:"compute_s"`
+	TimeS    float64 `json:"time_s"`
+	Share    float64 `json:"share"` // of the step
+}
+
+// shareX is what the step's time goes to: compute is what exceeds the reading that it overlaps.
+type shareX struct {
+	Weights       float64 `json:"weights"`
+	KV            float64 `json:"kv"`
+	Compute       float64 `json:"compute"`
+	Communication float64 `json:"communication"`
+	Overhead      float64 `json:"overhead"`
+}
+
+func shareOf(g *sim.Segment) shareX {
+	share := func(p sim.Part) float64 { return float64(g.Part[p].A) / float64(g.First) }
+	return shareX{share(sim.Weights), share(sim.KV), share(sim.Compute), share(sim.Communication), share(sim.Overhead)}
+}
+
+// memoryX is the budget of one GPU.
+type memoryX struct {
+	Total       float64 `json:"total_bytes"`
+	Usable      float64 `json:"usable_bytes"`
+	Weights     float64 `json:"weights_bytes"`
+	Activations float64 `json:"activation_bytes"`
+	Context     float64 `json:"context_bytes"` // of the process: CUDA context and buffers
+	KV          float64 `json:"kv_bytes"`
+	Block       float64 `json:"block_bytes"`
+	BlockSize   int     `json:"block_size"`
+	Blocks      int64   `json:"blocks"`        // one of them the engine keeps back
+	Sequences   int     `json:"sequences"`     // of this context at once
+	MaxModelLen int     `json:"max_model_len"` // tokens of one sequence
+}
+
+// curve is the step of another batch at the same context; memory and compute are at peak, so the longer is the bound.
+type curve struct {
+	Batch            int     `json:"batch"`
+	StepS            float64 `json:"step_s"`
+	BoundS           float64 `json:"bound_s"`
+	MemoryS          float64 `json:"memory_s"`
+	ComputeS         float64 `json:"compute_s"`
+	TokensPerS       float64 `json:"tokens_per_s"`
+	TokensPerSPerGPU float64 `json:"tokens_per_s_per_gpu"`
+	Limit            string  `json:"limit"`
+	Fits             bool    `json:"fits"`
+
+	bytes, flops float64
+}
+
+func explain(s *step) *explanation {
+	d, pool := &s.Deployment, &s.scenario.Pools[0]
+	x := &explanation{
+		Scenario: s.name, Model: d.Model.Name, GPU: d.GPU.Name, GPUs: d.Parallel.GPUs(), Tensor: d.Parallel.Tensor,
+		Pipeline: d.Parallel.Pipeline, Weights: weightsOf(&d.Model), KVCache: d.KVDtype, Engine: pool.Engine,
+		Batch: s.batch, Context: s.context, Experts: d.Model.Experts(), ExpertsRead: s.Model.ExpertsRead(s.batch),
+		WeightsBytes: d.Model.WeightBytes(), Fits: s.fitting(s.context) >= s.batch,
+	}
+	for _, g := range d.Model.Attention() {
+		x.KVBytes += g.KVBytesPerToken(kvBytes(d.KVDtype)) + g.IndexBytesPerToken()
+	}
+	at := s.point(s.batch)
+	x.BytesTotal, x.FLOPsTotal, x.MemoryS, x.ComputeS = at.bytes, at.flops, at.MemoryS, at.ComputeS
+	x.BoundS, x.StepS, x.Limit, x.TokensPerS = at.BoundS, at.StepS, at.Limit, at.TokensPerS
+	x.Fraction = x.BoundS / x.StepS
+	g := s.price(s.batch)
+	x.Share = shareOf(&g)
+	for _, p := range s.Model.Parts(s.batch, s.context) {
+		x.Parts = append(x.Parts, partX{p.Name, p.Bytes, p.FLOPs, p.MemoryS, p.ComputeS, p.TimeS, p.TimeS / x.StepS})
+	}
+	m := &s.Memory
+	x.Memory = memoryX{
+		m.Total, m.Usable, m.Weights, m.Activations, m.Context, m.KV, m.BlockBytes, pool.BlockSize, s.KVBlocks + 1,
+		s.fitting(s.context), int(s.MaxModelLen),
+	}
+	x.Curve = s.curve()
+	x.computeFrom, x.cacheFrom, x.linearFrom = s.computeFrom(), s.cacheFrom(), s.linearFrom()
+	x.SwitchBatch = within(x.computeFrom, s.seats())
+	x.SwitchContext = within(x.cacheFrom, s.roomiest())
+	x.LinearSwitchBatch = within(x.linearFrom, s.seats())
+	x.Warnings = s.warnings()
+	return x
+}
+
+// warnings says what a reader should know beside the numbers.
+func (s *step) warnings() []string {
+	notes := (&configs.Built{Replica: s.Replica, Scenario: s.scenario}).Describe(programVersion(), 0).Warnings
+	pool := &s.scenario.Pools[0]
+	switch fits := s.fitting(s.context); {
+	case s.batch > fits:
+		notes = append(notes, fmt.Sprintf("%d sequences of %d tokens do not fit: the cache holds %d; no engine runs this step", s.batch, s.context, fits))
+	case s.batch > pool.MaxNumSeqs:
+		notes = append(notes, fmt.Sprintf("%d sequences are more than max_num_seqs, %d: the engine does not run this step", s.batch, pool.MaxNumSeqs))
+	}
+	if s.context > int(s.MaxModelLen) {
+		notes = append(notes, fmt.Sprintf("%d tokens of context are more than max_model_len, %d", s.context, s.MaxModelLen))
+	}
+	return append([]string{}, notes...)
+}
+
+// within returns n if it is between 1 and most.
+func within(n, most int) *int {
+	if n == 0 || n > most {
+		return nil
+	}
+	return &n
+}
+
+func kvBytes(dtype string) float64 {
+	if dtype == "fp8" {
+		return 1
+	}
+	return 2
+}
+
+// curveMax is how far the curve goes at least, so that its end shows what no memory would hold.
+const curveMax = 1024
+
+// curve prices the powers of two, the step's own batch and the largest that the engine runs.
+func (s *step) curve() []curve {
+	seats := s.seats()
+	batches := []int{s.batch}
+	for n := 1; n <= s.longest(max(curveMax, s.batch, seats)); n *= 2 {
+		batches = append(batches, n)
+	}
+	if seats > 0 {
+		batches = append(batches, seats)
+	}
+	slices.Sort(batches)
+	var points []curve
+	for _, n := range slices.Compact(batches) {
+		points = append(points, s.point(n))
+	}
+	return points
+}
+
+// point prices a batch.
+func (s *step) point(n int) curve {
+	g := s.price(n)
+	c := curve{Batch: n, StepS: g.First.Seconds(), BoundS: g.Bound.A.Seconds(), Limit: "memory", Fits: n <= s.seats()}
+	if g.ComputeBound {
+		c.Limit = "compute"
+	}
+	for _, p := range s.Model.Parts(n, s.context) {
+		c.bytes += p.Bytes
+		c.flops += p.FLOPs
+		c.MemoryS += p.MemoryPeakS
+		c.ComputeS += p.ComputePeakS
+	}
+	c.TokensPerS = float64(n) / c.StepS
+	c.TokensPerSPerGPU = c.TokensPerS / float64(s.Deployment.Parallel.GPUs())
+	return c
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// outbox is the directory of --out and the files of this run in it: all of them, or none.
+type outbox struct {
+	dir   *report.Dir
+	fresh bool // the directory is ours
+	names []string
+	done  bool
+}
+
+func openOutbox(path string) (*outbox, error) {
+	_, err := os.Lstat(path)
+	fresh := os.IsNotExist(err)
+	dir, err := report.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &outbox{dir: dir, fresh: fresh}, nil
+}
+
+// abandon takes back what was written, unless all of it was.
+func (o *outbox) abandon() {
+	if o.done {
+		return
+	}
+	for _, name := range o.names {
+		_ = os.Remove(filepath.Join(o.dir.Path(), name))
+	}
+	if o.fresh {
+		_ = os.Remove(o.dir.Path()) // fails where somebody else put something: then it stays
+	}
+	o.dir.Abandon()
+}
+
+func (o *outbox) file(name string, write func(io.Writer) error) error {
+	o.names = append(o.names, name)
+	return o.dir.WriteFile(name, write)
+}
+
+func (o *outbox) figure(name string, f report.Figure, err error) error {
+	if err != nil {
+		return err
+	}
+	o.names = append(o.names, name+".svg", name+".png")
+	return f.Write(o.dir, name)
+}
+
+// paths returns where the files are, in the order in which they were written.
+func (o *outbox) paths() []string {
+	paths := slices.Clone(o.names)
+	for i, name := range paths {
+		paths[i] = filepath.Join(o.dir.Path(), name)
+	}
+	return paths
+}
+
+// leave writes everything a run leaves. The summary comes last: where it is, the others are whole.
+func (o *outbox) leave(ctx context.Context, b *configs.Built, r *result) error {
+	scenario, err := b.Scenario.YAMLFor(o.dir.Path())
+	if err != nil {
+		return err
+	}
+	steps := []func() error{
+		func() error { return o.file("scenario.yaml", writeBytes(scenario)) },
+		func() error { return o.requests(r.requests) },
+	}
+	steps = append(steps, o.figures(b, r)...)
+	steps = append(steps, func() error {
+		return o.file("summary.json", func(w io.Writer) error { return writeSummary(w, r.summary) })
+	})
+	for _, step := range steps {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		if err := step(); err != nil {
+			return failure{err}
+		}
+	}
+	o.done = true
+	return nil
+}
+
+func (o *outbox) requests(l *requestLog) error {
+	if l == nil || l.over {
+		return nil
+	}
+	return o.file("requests.csv", func(w io.Writer) error { return report.RequestsCSV(w, slices.Values(l.sorted())) })
+}
+
+func (o *outbox) figures(b *configs.Built, r *result) []func() error {
+	caption := report.CaptionOf(r.summary, b.Deployment.Model.Name)
+	l := &r.summary.Latency
+	itl := report.Distribution{Title: "Inter-token latency", Noun: "token gaps"}
+	itl.Curves = []report.Curve{cumulative("ITL", &r.recorder.ITL, l.ITL)}
+	ttft := report.Distribution{Title: "Time to first token", Noun: "requests"}
+	ttft.Curves = []report.Curve{cumulative("TTFT", &r.recorder.TTFT, l.TTFT)}
+	if r.summary.SLO != nil {
+		ttft.SLOS = r.summary.SLO.TTFTS
+	}
+	return []func() error{
+		func() error { f, err := report.CDF(caption, itl); return o.figure("itl_cdf", f, err) },
+		func() error { f, err := report.CDF(caption, ttft); return o.figure("ttft_cdf", f, err) },
+		func() error { f, err := report.Timeline(caption, r.samples); return o.figure("timeline", f, err) },
+	}
+}
+
+// cumulative turns a histogram into a cumulative distribution.
+func cumulative(name string, h *metrics.Hist, q metrics.Quantiles) report.Curve {
+	c := report.Curve{Name: name, Quantiles: q}
+	seen := int64(0)
+	h.Each(func(seconds float64, count int64) {
+		seen += count
+		c.Points = append(c.Points, report.Point{X: seconds, F: float64(seen) / float64(h.N())})
+	})
+	return c
+}
+
+func writeBytes(b []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	}
+}
+
+// writeSummary writes summary.json.
+func writeSummary(w io.Writer, s *metrics.Summary) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(s)
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// table writes the report's table with the scenario between its heading and its figures.
+func table(w io.Writer, b *configs.Built, r *result, o report.Options) error {
+	var text bytes.Buffer
+	if err := report.Table(&text, r.summary, report.CaptionOf(r.summary, b.Deployment.Model.Name), o); err != nil {
+		return err
+	}
+	heading, rest, _ := strings.Cut(text.String(), "\n")
+	_, err := io.WriteString(w, heading+"\n"+head(b)+rest)
+	return err
+}
+
+// head describes what was simulated, a line each.
+func head(b *configs.Built) string {
+	p, m := &b.Scenario.Pools[0], &b.Memory
+	var s strings.Builder
+	for _, line := range [][2]string{
+		{"model", modelLine(&b.Deployment)},
+		{"hardware", replicas(p)},
+		{"engine", fmt.Sprintf("%s: at most %d sequences and %d tokens a step, %d tokens a sequence", p.Engine,
+			p.MaxNumSeqs, p.MaxNumBatchedTokens, b.MaxModelLen)},
+		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights, %s activations, %s context, %s KV cache", giga(m.Usable), giga(m.Weights),
+			giga(m.Activations), giga(m.Context), giga(m.KV))},
+		{"KV cache", cacheLine(b)},
+		{"workload", workloadLine(b)},
+	} {
+		fmt.Fprintf(&s, "%-13s%s\n", line[0], line[1])
+	}
+	return s.String()
+}
+
+func modelLine(d *hardware.Deployment) string {
+	m := &d.Model
+	size := billions(m.ParamsTotal()) + " parameters"
+	if m.Experts() > 0 {
+		size += fmt.Sprintf(" (%s active, %d of %d experts)", billions(m.ActiveAll()), m.TopK(), m.Experts())
+	}
+	return fmt.Sprintf("%s: %s, %s weights, %s KV cache", m.Name, size, weightsOf(m), d.KVDtype)
+}
+
+// weightsOf names the format of the class that holds most weights.
+func weightsOf(m *hardware.LLM) string {
+	most, name := int64(0), ""
+	for c, n := range m.Params() {
+		if n > most {
+			most, name = n, m.ComputeDtype(hardware.Class(c))
+		}
+	}
+	return name
+}
+
+// replicas says what a pool consists of.
+func replicas(p *configs.Pool) string {
+	text := "1 replica"
+	if p.Replicas > 1 {
+		text = fmt.Sprintf("%d replicas", p.Replicas)
+	}
+	text += fmt.Sprintf(" of %d × %s", p.GPUs(), p.GPU)
+	if p.TensorParallel > 1 {
+		text += fmt.Sprintf(", tensor parallel %d", p.TensorParallel)
+	}
+	if p.PipelineParallel > 1 {
+		text += fmt.Sprintf(", pipeline parallel %d", p.PipelineParallel)
+	}
+	return text
+}
+
+// cacheLine says how much a replica holds, in tokens and in requests of mean length.
+func cacheLine(b *configs.Built) string {
+	size := int64(b.Scenario.Pools[0].BlockSize)
+	text := fmt.Sprintf("%d blocks of %d tokens a replica: %s tokens", b.KVBlocks, size, thousands(b.KVBlocks*size))
+	if length := b.PromptMean + b.OutputMean; length > 0 {
+		each := int64(math.Ceil(length/float64(size))) + int64(b.Memory.SequenceBlocks)
+		text += fmt.Sprintf(", %d requests of mean length", b.KVBlocks/each)
+	}
+	return text
+}
+
+func workloadLine(b *configs.Built) string {
+	w := &b.Scenario.Workload
+	var parts []string
+	switch {
+	case w.Trace != nil:
+		parts = append(parts, fmt.Sprintf("%s, %s requests/s", filepath.Base(w.Trace.File), short(b.RatePerS)))
+	case w.ClosedLoop != nil:
+		parts = append(parts, fmt.Sprintf("%d clients that wait for their answers", w.ClosedLoop.Concurrency))
+	default:
+		parts = append(parts, fmt.Sprintf("%s, %s requests/s", w.Arrivals.Process, short(b.RatePerS)))
+	}
+	parts = append(parts, lengths("prompts", w.PromptTokens, b.PromptMean)+" tokens", lengths("outputs", w.OutputTokens, b.OutputMean))
+	switch {
+	case w.DurationS > 0 && w.Trace == nil:
+		parts = append(parts, fmt.Sprintf("for %s s", short(w.DurationS)))
+	case b.Requests > 0:
+		parts = append(parts, fmt.Sprintf("%.0f requests", b.Requests))
+	}
+	if w.WarmupS > 0 {
+		parts = append(parts, fmt.Sprintf("the first %s s not measured", short(w.WarmupS)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// lengths names a law and its mean; a trace has none.
+func lengths(what string, law *configs.Lengths, mean float64) string {
+	switch {
+	case law == nil:
+		return fmt.Sprintf("%s of mean %s", what, short(mean))
+	case law.Distribution == "fixed":
+		return fmt.Sprintf("%s of %s", what, short(mean))
+	}
+	return fmt.Sprintf("%s %s of mean %s", law.Distribution, what, short(mean))
+}
+
+func billions(n int64) string { return short(float64(n)/1e9) + " G" }
+
+func giga(bytes float64) string { return short(bytes / 1e9) }
+
+// short prints x with three significant digits and no exponent.
+func short(x float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
+	if x >= 1000 {
+		rounded, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'f', 0, 64), 64)
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// thousands prints n with a prefix.
+func thousands(n int64) string {
+	switch {
+	case n >= 1e6:
+		return short(float64(n)/1e6) + " M"
+	case n >= 1e4:
+		return short(float64(n)/1e3) + " k"
+	}
+	return fmt.Sprint(n)
+}

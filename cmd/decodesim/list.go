@@ -1,0 +1,196 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/policies"
+)
+
+func listed() []string { return []string{"models", "gpus", "engines", "policies", "scenarios"} }
+
+func newList(out io.Writer) *cobra.Command {
+	kinds := strings.Join(listed(), "|")
+	return &cobra.Command{
+		Use:       "list " + kinds,
+		Short:     "List what is built in",
+		ValidArgs: listed(),
+		Args:      oneArgument("one of " + strings.Join(listed(), ", ")),
+		RunE: func(_ *cobra.Command, args []string) error {
+			rows, err := list(args[0])
+			if err != nil {
+				return err
+			}
+			return columns(out, rows)
+		},
+	}
+}
+
+// list returns a table with its head; columns after the first that begin with a digit in it are numbers.
+func list(kind string) ([][]string, error) {
+	switch kind {
+	case "models":
+		return listModels()
+	case "gpus":
+		return listGPUs()
+	case "engines":
+		return listEngines()
+	case "policies":
+		return listPolicies(), nil
+	case "scenarios":
+		return listScenarios()
+	}
+	return nil, fmt.Errorf("list: unknown kind %q; have %s", kind, strings.Join(listed(), ", "))
+}
+
+func listModels() ([][]string, error) {
+	rows := [][]string{{"model", "parameters", "active", "layers", "experts", "context", "KV B/token", "attention", "weights"}}
+	for _, name := range configs.ModelNames() {
+		m, err := configs.Model(name)
+		if err != nil {
+			return nil, err
+		}
+		experts := "–"
+		if m.Experts() > 0 {
+			experts = fmt.Sprintf("%d of %d", m.TopK(), m.Experts())
+		}
+		rows = append(rows, []string{
+			name, billions(m.ParamsTotal()), billions(m.ActiveAll()), fmt.Sprint(m.LayerCount()), experts, fmt.Sprint(m.ContextMax),
+			cacheBytes(m), m.AttentionKind(), weightsOf(&m),
+		})
+	}
+	return rows, nil
+}
+
+// cacheBytes is what a token adds to the cache of the whole model, in the checkpoint's type or else bf16.
+func cacheBytes(m hardware.LLM) string {
+	element, sum := 2.0, 0.0
+	if m.Precision.KVCache == "fp8" {
+		element = 1
+	}
+	for _, g := range m.Attention() {
+		sum += g.KVBytesPerToken(element) + g.IndexBytesPerToken()
+	}
+	return fmt.Sprintf("%.0f", sum)
+}
+
+func listGPUs() ([][]string, error) {
+	rows := [][]string{{"gpu", "vendor", "memory GB", "TB/s", "bf16 TFLOP/s", "fp8 TFLOP/s", "link GB/s", "USD/h", "provider"}}
+	for _, name := range configs.GPUNames() {
+		g, err := configs.GPU(name)
+		if err != nil {
+			return nil, err
+		}
+		price, provider := "–", "–"
+		if g.Price.Known() {
+			price, provider = fmt.Sprintf("%.2f", g.Price.USDPerHour), g.Price.Provider+", "+g.Price.Date
+		}
+		rows = append(rows, []string{
+			name, g.Vendor, figure(g.MemoryBytes, 1e9), figure(g.BandwidthBps, 1e12), figure(g.FLOPS.BF16, 1e12), figure(g.FLOPS.FP8, 1e12),
+			figure(g.ScaleUpBps, 1e9), price, provider,
+		})
+	}
+	return append(rows, []string{}, []string{"peaks are dense; ? stands in no document that was read; – nobody states it"}), nil
+}
+
+func figure(q hardware.Quantity, unit float64) string {
+	switch {
+	case !q.Known():
+		return "–"
+	case q.Unverified:
+		return short(q.Value/unit) + "?"
+	}
+	return short(q.Value / unit)
+}
+
+func listEngines() ([][]string, error) {
+	rows := [][]string{{"engine", "scheduler", "describes"}}
+	for _, name := range configs.EngineNames() {
+		e, err := configs.Engine(name)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, []string{name, e.Scheduler, e.Describes})
+	}
+	return rows, nil
+}
+
+func listPolicies() [][]string {
+	rows := [][]string{{"policy", "role", "does"}}
+	for _, name := range policies.RouterNames() {
+		rows = append(rows, []string{name, "router", policyDoes(name)})
+	}
+	for _, name := range policies.SchedulerNames() {
+		rows = append(rows, []string{name, "scheduler", policyDoes(name)})
+	}
+	return rows
+}
+
+func policyDoes(name string) string {
+	switch name {
+	case "least-loaded":
+		return "the replica with the fewest requests, queued or running"
+	case "round-robin":
+		return "each replica in turn"
+	case "vllm-v1":
+		return "one token budget for prompts and decodes, chunked prefill, preemption of the latest by recomputation"
+	}
+	return ""
+}
+
+func listScenarios() ([][]string, error) {
+	rows := [][]string{{"scenario", "asks"}}
+	for _, name := range configs.ScenarioNames() {
+		text, err := configs.File(name)
+		if err != nil {
+			return nil, err
+		}
+		question, _, _ := strings.Cut(string(text), "\n")
+		rows = append(rows, []string{name, strings.TrimPrefix(question, "# ")})
+	}
+	return rows, nil
+}
+
+// columns prints rows, the first of which is the head. A column is aligned to the right if it holds numbers.
+func columns(w io.Writer, rows [][]string) error {
+	head := rows[0]
+	width, right := make([]int, len(head)), make([]bool, len(head))
+	for _, row := range rows {
+		if len(row) < len(head) {
+			continue // a note
+		}
+		for j, cell := range row {
+			width[j] = max(width[j], utf8.RuneCountInString(cell))
+		}
+	}
+	for j := range head {
+		right[j] = slices.ContainsFunc(rows[1:], func(row []string) bool { return len(row) > j && isNumber(row[j]) })
+	}
+	right[0] = false
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for j, cell := range row {
+			gap := ""
+			if len(row) == len(head) {
+				gap = strings.Repeat(" ", width[j]-utf8.RuneCountInString(cell))
+			}
+			if right[j] {
+				cell, gap = gap+cell, ""
+			}
+			line.WriteString(cell + gap + "  ")
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func isNumber(cell string) bool { return cell != "" && cell[0] >= '0' && cell[0] <= '9' }

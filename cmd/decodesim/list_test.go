@@ -1,0 +1,54 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+)
+
+func TestEverythingBuiltInIsListedAndShown(t *testing.T) {
+	for kind, names := range map[string][]string{
+		"models": configs.ModelNames(), "gpus": configs.GPUNames(), "engines": configs.EngineNames(), "scenarios": configs.ScenarioNames(),
+	} {
+		status, out, errOut := try("list", kind)
+		require.Equal(t, exitOK, status, errOut)
+		for _, name := range names {
+			assert.Contains(t, out, "\n"+name+" ", kind)
+			status, text, _ := try("show", name)
+			assert.Equal(t, exitOK, status)
+			assert.Contains(t, text, "name: "+name)
+		}
+	}
+}
+
+func TestNoNameIsBuiltInTwice(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range configs.FileNames() {
+		if name != "textbook" {
+			assert.False(t, seen[name], name)
+		}
+		seen[name] = true
+	}
+}
+
+func TestEveryPolicySaysWhatItDoes(t *testing.T) {
+	for _, row := range listPolicies()[1:] {
+		assert.NotEmpty(t, row[2], row[0])
+	}
+}
+
+func TestVersionNamesTheProgram(t *testing.T) {
+	status, out, _ := try("version")
+	assert.Equal(t, exitOK, status)
+	assert.True(t, strings.HasPrefix(out, "decodesim test "), out)
+}
+
+func TestScenariosComplete(t *testing.T) {
+	status, out, _ := try("__complete", "run", "")
+	assert.Equal(t, exitOK, status)
+	assert.True(t, strings.HasPrefix(out, "chat-70b\nchat-8b\n"), out)
+}

@@ -1,0 +1,119 @@
+// Command decodesim simulates LLM decode serving.
+//
+//	main.go      the commands, errors and exit statuses
+//	run.go       decodesim run: scenario → summary
+//	simulate.go  one run, watched
+//	requestlog.go
+//	             a row per request
+//	files.go     what --out leaves
+//	head.go      the scenario above the table
+//	explain*.go  decodesim explain: one step taken apart
+//	list.go show.go version.go
+//	             what is built in
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses: a failure is a run that broke, bad input one that never started.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitBadInput    = 2
+	exitInterrupted = 130 // as a shell reports a program that SIGINT ended
+)
+
+// failure is an error of a run under way; every other error is one of its input.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// errInterrupted ends a run whose user pressed Ctrl-C.
+var errInterrupted = errors.New("interrupted")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	status := execute(ctx, os.Stdout, os.Stderr, os.Args[1:])
+	stop()
+	os.Exit(status)
+}
+
+// execute runs a command line, prints its error and returns the exit status.
+func execute(ctx context.Context, out, errOut io.Writer, args []string) int {
+	root := newRoot(out, errOut)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(errOut, "decodesim: %s\n", strings.TrimSpace(err.Error()))
+	var f failure
+	switch {
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.As(err, &f):
+		return exitFailure
+	}
+	return exitBadInput
+}
+
+func newRoot(out, errOut io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "decodesim",
+		Short: "Simulate LLM decode serving: what users feel, and what it costs",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			return unknownCommand(c, args[0])
+		},
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetOut(out)
+	root.SetErr(errOut)
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+	})
+	root.AddCommand(newRun(out, errOut), newExplain(out, errOut), newList(out), newShow(out), newVersion(out))
+	return root
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean %q?", name, near[0])
+	}
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q; have %s", name, strings.Join(names, ", "))
+}
+
+// oneArgument requires one argument and says which.
+func oneArgument(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch len(args) {
+		case 1:
+			return nil
+		case 0:
+			return fmt.Errorf("%s: missing %s; see %s --help", c.CommandPath(), what, c.CommandPath())
+		}
+		return fmt.Errorf("%s: %q is one argument too many; expected only %s", c.CommandPath(), args[1], what)
+	}
+}

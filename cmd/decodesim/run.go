@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/configs"
+)
+
+// runFlags are the flags of decodesim run.
+type runFlags struct {
+	out  string
+	json bool
+	set  []string
+	seed uint64
+}
+
+func newRun(out, errOut io.Writer) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run SCENARIO",
+		Short: "Simulate a scenario once",
+		Long: "Simulate a scenario once and print what its users feel and what it costs.\n\n" +
+			"SCENARIO is the name of a built-in scenario (decodesim list scenarios) or a path to a YAML file.",
+		Example: "  decodesim run chat-70b\n" +
+			"  decodesim run chat-70b --set workload.arrivals.rate=12 --set pools.serve.replicas=3 --out busy\n" +
+			"  decodesim run my-scenario.yaml --seed 2 --json",
+		Args:              oneArgument("a scenario: a name or a path to a YAML file"),
+		ValidArgsFunction: completeScenario,
+		RunE: func(c *cobra.Command, args []string) error {
+			options := configs.Options{Set: f.set, Env: os.Environ()}
+			if c.Flags().Changed("seed") {
+				options.Seed = &f.seed
+			}
+			return f.run(c.Context(), out, errOut, args[0], options)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.out, "out", "", "leave scenario, summary, requests and plots in `DIR`")
+	flags.BoolVar(&f.json, "json", false, "print the summary as JSON instead of the table")
+	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.replicas=3")
+	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
+	cobra.CheckErr(c.MarkFlagDirname("out"))
+	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
+	return c
+}
+
+func completeScenario(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return configs.ScenarioNames(), cobra.ShellCompDirectiveDefault // and files
+}
+
+// run simulates a scenario. A directory that cannot take the results is refused before the run, not after it.
+func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario string, options configs.Options) (err error) {
+	s, err := configs.Load(scenario, options)
+	if err != nil {
+		return err
+	}
+	b, err := s.Build()
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	var box *outbox
+	var log *requestLog
+	if f.out != "" {
+		if box, err = openOutbox(f.out); err != nil {
+			return err
+		}
+		defer box.abandon()
+		log = newRequestLog(b.Scenario)
+	}
+	r, err := simulate(ctx, b, errOut, log, box != nil)
+	if err != nil {
+		return err
+	}
+	if box != nil {
+		if err := box.leave(ctx, b, r); err != nil {
+			return err
+		}
+	}
+	return f.print(out, errOut, b, r, box)
+}
+
+// print writes the results to out, and where the files are: to errOut if out is for a program.
+func (f *runFlags) print(out, errOut io.Writer, b *configs.Built, r *result, box *outbox) error {
+	var text bytes.Buffer
+	list := io.Writer(&text)
+	if f.json {
+		if err := writeSummary(&text, r.summary); err != nil {
+			return failure{err}
+		}
+		list = errOut
+	} else if err := table(&text, b, r, report.Options{Colour: colour(out)}); err != nil {
+		return failure{err}
+	}
+	if box != nil {
+		if !f.json {
+			text.WriteByte('\n')
+		}
+		for _, path := range box.paths() {
+			fmt.Fprintln(list, path)
+		}
+	}
+	if _, err := out.Write(text.Bytes()); err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+// colour reports whether w is a terminal that wants colour.
+func colour(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == ""
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// small is a scenario that runs in milliseconds.
+const small = `name: small
+model: llama-3.1-8b
+pools: [{gpu: h100-sxm, replicas: 2, max_num_seqs: 16}]
+workload:
+  arrivals: {process: poisson, rate: 20}
+  prompt_tokens: {distribution: lognormal, mean: 500, cv: 1}
+  output_tokens: {distribution: lognormal, mean: 60, cv: 1}
+  requests: 400
+slo: {ttft_ms: 200, tpot_ms: 20}
+`
+
+// inDir moves to an empty directory that holds chat.yaml.
+func inDir(t *testing.T, text string) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("chat.yaml", []byte(text), 0o600))
+}
+
+// entries returns the names in a directory.
+func entries(t *testing.T, dir string) []string {
+	list, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestASmallRunPrintsItsGolden(t *testing.T) {
+	golden, err := filepath.Abs("testdata/what-does-a-small-run-print.txt")
+	require.NoError(t, err)
+	inDir(t, small)
+	status, table, errOut := try("run", "chat.yaml")
+	require.Equal(t, exitOK, status, errOut)
+	require.Empty(t, errOut)
+	_, summary, _ := try("run", "chat.yaml", "--json")
+	got := small + "\n" + table + "\n" + summary
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}
+
+func TestARunIsTheSameToTheByte(t *testing.T) {
+	inDir(t, small)
+	for _, procs := range []int{1, 2} {
+		before := runtime.GOMAXPROCS(procs)
+		defer runtime.GOMAXPROCS(before)
+		for i := range 2 {
+			status, _, errOut := try("run", "chat.yaml", "--out", fmt.Sprintf("out-%d-%d", procs, i))
+			require.Equal(t, exitOK, status, errOut)
+		}
+	}
+	names := entries(t, "out-1-0")
+	require.Equal(t, []string{
+		"itl_cdf.png", "itl_cdf.svg", "requests.csv", "scenario.yaml", "summary.json", "timeline.png", "timeline.svg", "ttft_cdf.png", "ttft_cdf.svg",
+	}, names)
+	for _, dir := range []string{"out-1-1", "out-2-0", "out-2-1"} {
+		require.Equal(t, names, entries(t, dir))
+		for _, name := range names {
+			want, err := os.ReadFile(filepath.Join("out-1-0", name))
+			require.NoError(t, err)
+			got, err := os.ReadFile(filepath.Join(dir, name))
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(want, got), "%s of %s", name, dir)
+		}
+	}
+}
+
+// TestTheScenarioOfARunRerunsIt covers every way a value gets into a scenario, and paths that move with it.
+func TestTheScenarioOfARunRerunsIt(t *testing.T) {
+	trace := "model: llama-3.1-8b\npools: [{gpu: l4}]\nworkload: {trace: {file: t.csv, speed: 2}, duration_s: 3}\n"
+	closed := "model: llama-3.1-8b\nweights: fp8\npools: [{gpu: l4, num_gpu_blocks: 300}]\nworkload: {closed_loop: {concurrency: 4}, duration_s: 30, " +
+		"prompt_tokens: {distribution: fixed, mean: 40}, output_tokens: {distribution: uniform, min: 1, max: 50}}\n"
+	for name, run := range map[string]struct {
+		text string
+		args []string
+	}{
+		"a file":          {small, nil},
+		"flags":           {small, []string{"--set", "workload.arrivals.rate=9", "--seed", "7", "--set", "pools.serve.max_model_len=4096"}},
+		"a lowered limit": {strings.Replace(small, "replicas: 2", "num_gpu_blocks: 200", 1), nil},
+		"a trace":         {trace, nil},
+		"a closed loop":   {closed, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inDir(t, run.text)
+			require.NoError(t, os.WriteFile("t.csv", []byte("arrival_s,input_tokens,output_tokens\n0,5,9\n1,90,3\n1,4,1\n7,7,7\n"), 0o600))
+			status, summary, errOut := try(append([]string{"run", "chat.yaml", "--json", "--out", "deep/out"}, run.args...)...)
+			require.Equal(t, exitOK, status, errOut)
+			written, err := os.ReadFile("deep/out/summary.json")
+			require.NoError(t, err)
+			require.Equal(t, summary, string(written))
+			status, again, errOut := try("run", "deep/out/scenario.yaml", "--json")
+			require.Equal(t, exitOK, status, errOut)
+			require.Equal(t, summary, again)
+			first, err := os.ReadFile("deep/out/scenario.yaml")
+			require.NoError(t, err)
+			status, _, errOut = try("run", "deep/out/scenario.yaml", "--out", "deep/again")
+			require.Equal(t, exitOK, status, errOut)
+			second, err := os.ReadFile("deep/again/scenario.yaml")
+			require.NoError(t, err)
+			require.Equal(t, string(first), string(second))
+		})
+	}
+}
+
+func TestEveryBuiltInScenarioRuns(t *testing.T) {
+	for _, name := range []string{"chat-70b", "chat-8b", "code-completion", "textbook-8b"} {
+		s := summaryOf(t, name, "--set", "workload.requests=1000")
+		assert.EqualValues(t, 1000, s.Requests.Completed, name)
+		assert.InDelta(t, 0.8, s.SLO.Attainment, 0.2, name)
+		assert.InDelta(t, 1, s.Bound.Share.Weights+s.Bound.Share.KV+s.Bound.Share.Compute+s.Bound.Share.Communication+s.Bound.Share.Overhead, 1e-9)
+		assert.Less(t, s.Bound.FractionOfBound, 1.0, name)
+		assert.InEpsilon(t, s.Cost.USDPerHour/3600/s.Throughput.OutputTokensPerS*1e6, s.Cost.USDPerMillionOutputTokens, 1e-9)
+	}
+}
+
+// TestTheBuiltInRatesAreTwoThirdsOfWhatIsServed holds the scenarios to their comments.
+func TestTheBuiltInRatesAreTwoThirdsOfWhatIsServed(t *testing.T) {
+	for _, name := range []string{"chat-70b", "chat-8b", "code-completion"} {
+		usual := summaryOf(t, name, "--set", "workload.requests=1000")
+		flooded := summaryOf(t, name, "--set", "workload.requests=8000", "--set", "workload.arrivals.rate=1000")
+		assert.InDelta(t, 0.66, usual.Load.OfferedPerS/flooded.Throughput.RequestsPerS, 0.06, name)
+	}
+}
+
+// summaryOf runs a scenario.
+func summaryOf(t *testing.T, args ...string) *metrics.Summary {
+	status, out, errOut := try(append([]string{"run", "--json"}, args...)...)
+	require.Equal(t, exitOK, status, errOut)
+	var s metrics.Summary
+	require.NoError(t, json.Unmarshal([]byte(out), &s))
+	return &s
+}
+
+func TestTheRequestsAddUpToTheSummary(t *testing.T) {
+	inDir(t, small)
+	s := summaryOf(t, "chat.yaml", "--out", "out")
+	text, err := os.ReadFile("out/requests.csv")
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	require.Len(t, lines, 401)
+	prompt, output, instances := int64(0), int64(0), map[string]int{}
+	for i, line := range lines[1:] {
+		cell := strings.Split(line, ",")
+		require.Equal(t, fmt.Sprint(i), cell[0])
+		var p, o int64
+		_, err := fmt.Sscan(cell[2]+" "+cell[3], &p, &o)
+		require.NoError(t, err)
+		prompt, output = prompt+p, output+o
+		instances[cell[11]]++
+	}
+	assert.Equal(t, s.Tokens, metrics.Tokens{Prompt: prompt, Output: output})
+	assert.Len(t, instances, 2)
+}
+
+func TestManyRequestsHaveNoFileUnlessAskedFor(t *testing.T) {
+	inDir(t, small)
+	long := []string{"run", "chat.yaml", "--set", "workload.requests=100001", "--set", "workload.output_tokens=null",
+		"--set", "workload.output_tokens.distribution=fixed", "--set", "workload.output_tokens.mean=2", "--out"}
+	status, _, errOut := try(append(long, "auto")...)
+	require.Equal(t, exitOK, status, errOut)
+	require.NoFileExists(t, "auto/requests.csv")
+	status, _, errOut = try(append(long, "asked", "--set", "output.requests_csv=true")...)
+	require.Equal(t, exitOK, status, errOut)
+	require.FileExists(t, "asked/requests.csv")
+	one, err := os.ReadFile("auto/summary.json")
+	require.NoError(t, err)
+	other, err := os.ReadFile("asked/summary.json")
+	require.NoError(t, err)
+	require.Equal(t, string(one), string(other))
+	status, _, errOut = try("run", "chat.yaml", "--set", "output.requests_csv=false", "--out", "none")
+	require.Equal(t, exitOK, status, errOut)
+	require.NoFileExists(t, "none/requests.csv")
+}
+
+func TestCtrlCLeavesNothing(t *testing.T) {
+	inDir(t, small)
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	var out, errOut bytes.Buffer
+	status := execute(ctx, &out, &errOut, []string{"run", "chat.yaml", "--set", "workload.requests=10000000", "--out", "out"})
+	assert.Equal(t, exitInterrupted, status)
+	assert.Equal(t, "decodesim: interrupted\n", errOut.String())
+	assert.Empty(t, out.String())
+	assert.Equal(t, []string{"chat.yaml"}, entries(t, "."))
+}

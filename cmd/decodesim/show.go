@@ -1,0 +1,33 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/decodesim/decodesim/configs"
+)
+
+func newShow(out io.Writer) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show NAME",
+		Short:   "Print a built-in file, to copy",
+		Long:    "Print the YAML file of a built-in scenario, GPU, model or engine, to copy and change.",
+		Example: "  decodesim show chat-70b > my-scenario.yaml",
+		Args:    oneArgument("the name of a scenario, GPU, model or engine"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return configs.FileNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, err := configs.File(args[0])
+			if err != nil {
+				return err
+			}
+			_, err = out.Write(text)
+			return err
+		},
+	}
+}

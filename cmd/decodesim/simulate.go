@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// result is a run that has ended.
+type result struct {
+	summary  *metrics.Summary
+	recorder *metrics.Full
+	samples  []metrics.Sample // nil without a timeline
+	requests *requestLog      // nil without one
+}
+
+// simulate runs b once. With a requestLog or a timeline it also keeps what the files of --out show; the results are the
+// same with and without.
+func simulate(ctx context.Context, b *configs.Built, errOut io.Writer, log *requestLog, timeline bool) (r *result, err error) {
+	recorder := &metrics.Full{}
+	recorder.Warmup, recorder.SLO = b.Warmup, b.SLO
+	config := b.Config
+	config.Sink = recorder
+	w := &watch{ctx: ctx, log: log, expected: b.Requests, progress: progressTo(errOut)}
+	recorder.Rows = w.done
+	var line *metrics.Timeline
+	if timeline {
+		line = metrics.NewTimeline(b.SpanS)
+		config.Observe = line.Observe
+	}
+	if log != nil {
+		log.routed = config.Pool.Router
+		config.Pool.Router = log
+	}
+	c, err := sim.New(config)
+	if err != nil {
+		return nil, err
+	}
+	recorder.Watch(c, config.Pool)
+	if err := w.run(c); err != nil {
+		return nil, err
+	}
+	if err := b.SourceErr(); err != nil {
+		return nil, failure{err}
+	}
+	r = &result{recorder: recorder, requests: log, summary: recorder.Summary(b.Describe(programVersion(), c.Totals().Arrived))}
+	if line != nil {
+		r.samples = line.Samples(c)
+	}
+	return r, nil
+}
+
+// watch is told of every request that ends: it keeps the log, prints progress and stops a run whose user gave up.
+type watch struct {
+	ctx      context.Context
+	log      *requestLog
+	expected float64
+	progress io.Writer // nil: none
+	ended    int64
+	printed  time.Time
+}
+
+// lookEvery is how many requests pass between looks at the clock and at Ctrl-C.
+const lookEvery = 1 << 12
+
+func (w *watch) done(r *sim.Request, at sim.Time, o sim.Outcome) {
+	if w.log != nil {
+		w.log.add(r, at, o)
+	}
+	if w.ended++; w.ended%lookEvery == 0 {
+		w.look(at)
+	}
+}
+
+func (w *watch) look(at sim.Time) {
+	if w.ctx.Err() != nil {
+		panic(errInterrupted) // the one way out of a run; run recovers it
+	}
+	if w.progress == nil || time.Since(w.printed) < 200*time.Millisecond {
+		return
+	}
+	w.printed = time.Now()
+	share := ""
+	if w.expected > 0 {
+		share = fmt.Sprintf(" (%.0f %%)", 100*min(1, float64(w.ended)/w.expected))
+	}
+	fmt.Fprintf(w.progress, "\r\x1b[K%d requests%s, %.0f s simulated", w.ended, share, at.Seconds())
+}
+
+// run runs c to its end or to Ctrl-C.
+func (w *watch) run(c *sim.Cluster) (err error) {
+	w.printed = time.Now()
+	defer func() {
+		if w.progress != nil {
+			fmt.Fprint(w.progress, "\r\x1b[K")
+		}
+		if x := recover(); x == errInterrupted {
+			err = errInterrupted
+		} else if x != nil {
+			panic(x)
+		}
+	}()
+	c.Run()
+	if w.ctx.Err() != nil {
+		return errInterrupted
+	}
+	return nil
+}
+
+// progressTo returns w if it is a terminal; else nil.
+func progressTo(w io.Writer) io.Writer {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return w
+	}
+	return nil
+}

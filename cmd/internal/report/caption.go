@@ -1,0 +1,52 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// Caption names the run on everything that shows it.
+type Caption struct {
+	Scenario string
+	Model    string // catalog name; empty: not said
+	Hardware string // such as "8 × h100-sxm"; empty: not said
+	Seed     uint64
+}
+
+// CaptionOf returns the caption of a run of the model.
+func CaptionOf(s *metrics.Summary, model string) Caption {
+	return Caption{s.Scenario, model, hardwareOf(s.Pools), s.Seed}
+}
+
+func (c Caption) String() string {
+	var parts []string
+	for _, part := range []string{c.Scenario, c.Model, c.Hardware} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("seed %d", c.Seed)), " · ")
+}
+
+// hardwareOf counts the GPUs of each kind, in the order of the pools.
+func hardwareOf(pools []metrics.PoolResult) string {
+	var kinds, parts []string
+	for _, p := range pools {
+		if !slices.Contains(kinds, p.GPU) {
+			kinds = append(kinds, p.GPU)
+		}
+	}
+	for _, kind := range kinds {
+		n := 0
+		for _, p := range pools {
+			if p.GPU == kind {
+				n += p.GPUs
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%d × %s", n, kind))
+	}
+	return strings.Join(parts, " + ")
+}

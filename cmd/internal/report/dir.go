@@ -1,0 +1,118 @@
+package report
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Dir is the directory that receives the files of a run. Each is written whole or not at all.
+type Dir struct {
+	path    string
+	created []string // directories that Open made, deepest first
+	written bool
+}
+
+// Open returns the directory, which it makes if need be. It refuses one that holds a run: results of two runs under one
+// name are worse than none.
+func Open(path string) (*Dir, error) {
+	d := &Dir{path: path}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.IsDir():
+		return nil, fmt.Errorf("output %q is a file, want a directory", path)
+	case err == nil:
+		if err := d.refuseRun(); err != nil {
+			return nil, err
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		if err := d.make(); err != nil {
+			d.Abandon()
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("output %q: %w", path, err)
+	}
+	if err := d.probe(); err != nil {
+		d.Abandon()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *Dir) refuseRun() error {
+	for _, name := range []string{"summary.json", "scenario.yaml"} {
+		if _, err := os.Lstat(filepath.Join(d.path, name)); err == nil {
+			return fmt.Errorf("output %q already holds a run (%s); name another directory or remove it", d.path, name)
+		}
+	}
+	return nil
+}
+
+// make makes the directory and the parents it lacks, and remembers which.
+func (d *Dir) make() error {
+	for p := filepath.Clean(d.path); ; p = filepath.Dir(p) {
+		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		d.created = append(d.created, p)
+	}
+	if err := os.MkdirAll(d.path, 0o755); err != nil {
+		return fmt.Errorf("output %q cannot be made: %w", d.path, err)
+	}
+	return nil
+}
+
+// probe finds out before the run, not after it, that nothing can be written.
+func (d *Dir) probe() error {
+	f, err := os.CreateTemp(d.path, ".probe-*")
+	if err != nil {
+		return fmt.Errorf("output %q cannot be written: %w", d.path, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// Path returns the path of the directory.
+func (d *Dir) Path() string { return d.path }
+
+// WriteFile writes a file by a temporary name, which it takes back if write fails, and then renames it.
+func (d *Dir) WriteFile(name string, write func(io.Writer) error) (err error) {
+	if name != filepath.Base(name) {
+		return fmt.Errorf("output file %q: want a plain file name", name)
+	}
+	f, err := os.CreateTemp(d.path, "."+name+"-*")
+	if err != nil {
+		return fmt.Errorf("output %q: %w", name, err)
+	}
+	done := false
+	defer func() {
+		if !done { // also when write panics
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	b := bufio.NewWriterSize(f, 1<<16)
+	if err := errors.Join(write(b), b.Flush(), f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("output %q: %w", name, err)
+	}
+	if err := os.Rename(f.Name(), filepath.Join(d.path, name)); err != nil {
+		return fmt.Errorf("output %q: %w", name, err)
+	}
+	done, d.written = true, true
+	return nil
+}
+
+// Abandon removes the directories that Open made, if no file was written. Deferred, it leaves nothing of a run that
+// failed early.
+func (d *Dir) Abandon() {
+	if d.written {
+		return
+	}
+	for _, path := range d.created {
+		_ = os.Remove(path) // fails where somebody else put something: then it stays
+	}
+}

@@ -1,0 +1,13 @@
+// Package report shows what a run found. It reads results and computes none: every number it prints is a field of
+// metrics.Summary, a sample of the timeline or a point of a distribution.
+//
+//	caption.go    the run's name on everything that shows it
+//	units.go      numbers with units, three significant digits
+//	table.go      the terminal table; sections.go below the latencies
+//	requests.go   requests.csv
+//	dir.go        the output directory, whose files are whole or absent
+//	figure.go     SVG and PNG of one drawing; style.go the one house style
+//	scale.go      values to positions; ticks.go where the labels stand
+//	panel.go      axes, lines and areas of one coordinate system
+//	cdf.go timeline.go roofline.go batch.go   the plots
+package report

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+func caption() Caption { return Caption{"chat-70b", "llama-3.1-70b", "8 × h100-sxm", 1} }
+
+// curveOf returns the distribution of the samples.
+func curveOf(name string, samples []float64) Curve {
+	slices.Sort(samples)
+	n, sum := len(samples), 0.0
+	c := Curve{Name: name}
+	for i, x := range samples {
+		sum += x
+		c.Points = append(c.Points, Point{x, float64(i+1) / float64(n)})
+	}
+	q := func(p float64) float64 { return samples[max(0, int(math.Ceil(p*float64(n)))-1)] }
+	c.Quantiles = metrics.Quantiles{N: int64(n), Mean: sum / float64(n), P50: q(.5), P90: q(.9), P95: q(.95), P99: q(.99),
+		P999: q(.999), Max: samples[n-1]}
+	return c
+}
+
+// lognormal returns the distribution of n log-normal samples.
+func lognormal(name string, median, sigma float64, n int) Curve {
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	samples := make([]float64, n)
+	for i := range samples {
+		samples[i] = median * math.Exp(sigma*r.NormFloat64())
+	}
+	return curveOf(name, samples)
+}
+
+// bursts returns gaps of which two of three are 0.
+func bursts(n int) Curve {
+	c := make([]float64, n)
+	for i := range c {
+		if i%3 == 0 {
+			c[i] = 0.04 + 0.00001*float64(i)
+		}
+	}
+	return curveOf("bursts", c)
+}
+
+// timeline returns n samples of a system that fills up.
+func timeline(n int, every sim.Duration) []metrics.Sample {
+	r := rand.New(rand.NewPCG(3, 3))
+	var samples []metrics.Sample
+	m := metrics.Sample{KVTotal: 20000}
+	for range n {
+		samples = append(samples, m)
+		m.At = m.At.Add(every)
+		m.Arrived += int64(r.IntN(12))
+		m.Running = max(0, min(256, m.Running+int64(r.IntN(9))-3))
+		m.Waiting = max(0, m.Running-150)
+		m.KVUsed = m.Running * 70
+		m.Tokens += m.Running * 35
+	}
+	return samples
+}
+
+// batches prices decode steps of a toy 70B model on four H100.
+func batches(n int) (Roofline, []BatchPoint) {
+	r := Roofline{GPU: "h100-sxm × 4", DType: "bf16", BandwidthBps: 4 * 3.35e12, PeakFLOPS: 4 * 989.4e12}
+	var points []BatchPoint
+	for i := range n {
+		b := 1 << i
+		bytes, flop := 140e9+float64(b)*30e6, float64(b)*140e9
+		memory, compute := bytes/r.BandwidthBps, flop/r.PeakFLOPS
+		step := (memory+compute)/0.8 + 0.002
+		r.Points = append(r.Points, RooflinePoint{"batch " + strconv.Itoa(b), flop / bytes, flop / step})
+		points = append(points, BatchPoint{b, step, max(memory, compute), compute > memory})
+	}
+	return r, points
+}
+
+// summary is a run with something of everything.
+func summary() *metrics.Summary {
+	itl := metrics.Quantiles{N: 1275000, Mean: .0149, P50: .0142, P90: .0171, P95: .018, P99: .0314, P999: .1, Max: .41}
+	return &metrics.Summary{
+		Scenario: "chat-70b", Seed: 1, DurationS: 633,
+		Requests: metrics.Requests{Arrived: 5000, Completed: 4990, Rejected: 4, Unfinished: 6, Preemptions: 12},
+		Tokens:   metrics.Tokens{Prompt: 2560000, PromptCached: 51200, Output: 1280000},
+		Latency: metrics.Latency{
+			TTFT:     metrics.Quantiles{N: 4996, Mean: .0851, P50: .0712, P90: .14, P95: .171, P99: .29, P999: .5, Max: .6123},
+			ITL:      itl,
+			ITLChunk: itl,
+			TPOT:     metrics.Quantiles{N: 4990, Mean: .0149, P50: .0148, P90: .0161, P95: .0165, P99: .0171, P999: .02, Max: .0222},
+			E2E:      metrics.Quantiles{N: 4990, Mean: 3.91, P50: 3.456, P90: 7.1, P95: 8.8, P99: 12.34, P999: 20, Max: 23.4},
+			Queue:    metrics.Quantiles{N: 4996, Mean: .0021, P99: .01, P999: .9, Max: 1.2},
+		},
+		ByPosition: []metrics.Octave{
+			{From: 1, To: 2, Requests: 500, N: 500, Mean: .0141, P50: .014, P99: .03},
+			{From: 2, To: 4, Requests: 498, N: 990, Mean: .0141, P50: .014, P99: .03},
+		},
+		Throughput: metrics.Throughput{RequestsPerS: 7.9, OutputTokensPerS: 3150.4, OutputTokensPerSPerGPU: 393.8},
+		Load:       metrics.Load{OfferedPerS: 8.02, ServedPerS: 7.96},
+		SLO:        &metrics.SLO{TTFTS: 1, TPOTS: .05, Attainment: .9731, GoodputPerS: 7.69},
+		Bound: metrics.Bound{ITLFloorS: .0089, StepS: .0141, FractionOfBound: .63, Limit: "memory",
+			Share: metrics.Share{Weights: .71, KV: .18, Compute: .001, Overhead: .109}},
+		Pools: []metrics.PoolResult{{Name: "serve", GPU: "h100-sxm", GPUs: 8, Replicas: 2, Utilization: .83,
+			BatchMean: 41.23, KVPeakFraction: .37}},
+		Cost:     &metrics.Cost{USDPerHour: 31.92, USDPerMillionOutputTokens: 2.815},
+		Warnings: []string{"4 prompts are longer than the model's limit of 8192 tokens"},
+	}
+}

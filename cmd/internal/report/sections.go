@@ -1,0 +1,108 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// BoundSentence says what the mean step is made of and how near it is to the least the data sheet allows. It is empty
+// if no token followed another.
+func BoundSentence(s *metrics.Summary) string {
+	b := &s.Bound
+	if s.Latency.ITL.N == 0 || b.StepS <= 0 {
+		return ""
+	}
+	var parts []string
+	for _, part := range []struct {
+		name  string
+		share float64
+	}{
+		{"weights", b.Share.Weights}, {"KV", b.Share.KV}, {"compute", b.Share.Compute},
+		{"communication", b.Share.Communication}, {"overhead", b.Share.Overhead},
+	} {
+		if part.share >= 0.005 {
+			parts = append(parts, wholePercent(part.share)+" "+part.name)
+		}
+	}
+	bound := "compute bound"
+	if b.Limit == "memory" {
+		bound = "bandwidth bound"
+	}
+	return fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs at %s of the %s (%s).",
+		duration(s.Latency.ITL.P50), duration(b.StepS), strings.Join(parts, ", "),
+		wholePercent(b.FractionOfBound), bound, duration(b.ITLFloorS))
+}
+
+// positions prints the inter-token latency by output position, for the requests that were followed token by token.
+func positions(t *text, s *metrics.Summary) {
+	if len(s.ByPosition) == 0 {
+		return
+	}
+	rows := [][]string{{"ITL by token", "mean", "p50", "p99", "", "n", "requests"}}
+	for _, o := range s.ByPosition {
+		u := timeUnit(o.P50)
+		rows = append(rows, []string{
+			span(o.From, o.To-1), significant(o.Mean / u.size), significant(o.P50 / u.size),
+			significant(o.P99 / u.size), u.name, fmt.Sprint(o.N), fmt.Sprint(o.Requests),
+		})
+	}
+	t.columns(rows)
+	t.line(fmt.Sprintf("(a sample of %d of %d requests)", s.ByPosition[0].Requests, s.Requests.Arrived))
+	t.blank()
+}
+
+// sections prints what is not a latency.
+func sections(t *text, s *metrics.Summary) {
+	p := &s.Throughput
+	t.item("throughput", fmt.Sprintf("%s requests/s, %s output tokens/s, %s per GPU, over %s", significant(p.RequestsPerS),
+		significant(p.OutputTokensPerS), significant(p.OutputTokensPerSPerGPU), duration(s.DurationS)))
+	if s.Load.OfferedPerS > 0 {
+		t.item("load", fmt.Sprintf("%s requests/s offered, %s served while they arrived", significant(s.Load.OfferedPerS),
+			significant(s.Load.ServedPerS)))
+	}
+	r := &s.Requests
+	t.item("requests", fmt.Sprintf("%d arrived: %d completed, %d rejected, %d failed, %d unfinished; %d preemptions",
+		r.Arrived, r.Completed, r.Rejected, r.Failed, r.Unfinished, r.Preemptions))
+	k := &s.Tokens
+	t.item("tokens", fmt.Sprintf("%d prompt (%d cached), %d output", k.Prompt, k.PromptCached, k.Output))
+	for _, q := range s.Pools {
+		t.item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s: utilization %s, mean batch %s, peak KV %s", q.GPUs, q.GPU,
+			q.Replicas, plural("replica", q.Replicas), percent(q.Utilization), significant(q.BatchMean), percent(q.KVPeakFraction)))
+	}
+	if s.SLO != nil {
+		t.item("SLO", objective(s.SLO))
+	}
+	if s.Cost != nil {
+		t.item("cost", fmt.Sprintf("$%s per hour, $%s per million output tokens", significant(s.Cost.USDPerHour),
+			significant(s.Cost.USDPerMillionOutputTokens)))
+	}
+}
+
+func objective(o *metrics.SLO) string {
+	var limits []string
+	if o.TTFTS > 0 {
+		limits = append(limits, "TTFT ≤ "+limit(o.TTFTS))
+	}
+	if o.TPOTS > 0 {
+		limits = append(limits, "TPOT ≤ "+limit(o.TPOTS))
+	}
+	return fmt.Sprintf("%s: met by %s of the completed requests, goodput %s requests/s", strings.Join(limits, " and "),
+		percent(o.Attainment), significant(o.GoodputPerS))
+}
+
+// span prints the numbers from first to last.
+func span(first, last int32) string {
+	if first == last {
+		return fmt.Sprint(first)
+	}
+	return fmt.Sprintf("%d–%d", first, last)
+}
+
+func plural(noun string, n int) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// Options chooses how a table looks. The zero Options suits files and pipes.
+type Options struct {
+	Colour bool // ANSI escapes for terminals
+}
+
+// Table writes a run as a table for people. Everything in it is in summary.json too.
+func Table(w io.Writer, s *metrics.Summary, c Caption, o Options) error {
+	t := &text{colour: o.Colour}
+	t.heading(c.String())
+	t.blank()
+	latencies(t, &s.Latency)
+	t.blank()
+	if sentence := BoundSentence(s); sentence != "" {
+		t.line(sentence)
+		t.blank()
+	}
+	positions(t, s)
+	sections(t, s)
+	for _, warning := range s.Warnings {
+		t.warning("warning: " + warning)
+	}
+	_, err := w.Write(t.buf.Bytes())
+	return err
+}
+
+// latencies prints each distribution in the one unit that suits its median.
+func latencies(t *text, l *metrics.Latency) {
+	rows := [][]string{{"", "mean", "p50", "p90", "p95", "p99", "max", "", "n"}}
+	add := func(name string, q metrics.Quantiles) {
+		typical := q.P50
+		if typical == 0 {
+			typical = q.Mean
+		}
+		u := timeUnit(typical)
+		row := []string{name}
+		for _, x := range []float64{q.Mean, q.P50, q.P90, q.P95, q.P99, q.Max} {
+			row = append(row, significant(x/u.size))
+		}
+		if q.N == 0 {
+			u.name = ""
+		}
+		rows = append(rows, append(row, u.name, fmt.Sprint(q.N)))
+	}
+	add("TTFT", l.TTFT)
+	add("ITL", l.ITL)
+	if l.ITLChunk.N != l.ITL.N {
+		add("ITL, chunks", l.ITLChunk)
+	}
+	add("TPOT", l.TPOT)
+	add("E2E", l.E2E)
+	add("queue", l.Queue)
+	t.columns(rows)
+}
+
+// text is lines of a table under way.
+type text struct {
+	buf    bytes.Buffer
+	colour bool
+}
+
+func (t *text) blank()              { t.buf.WriteByte('\n') }
+func (t *text) line(s string)       { t.buf.WriteString(s + "\n") }
+func (t *text) heading(s string)    { t.line(t.paint("1", s)) }
+func (t *text) warning(s string)    { t.line(t.paint("33", s)) }
+func (t *text) item(name, s string) { t.line(fmt.Sprintf("%-13s", name) + s) }
+
+func (t *text) paint(code, s string) string {
+	if !t.colour {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// columns aligns rows: the first column to the left, the others to the right. The first row is the head.
+func (t *text) columns(rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for j, cell := range row {
+			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
+		}
+	}
+	widths[0] = max(widths[0], 11)
+	for i, row := range rows {
+		var b strings.Builder
+		for j, cell := range row {
+			gap := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
+			if j == 0 {
+				b.WriteString(cell + gap)
+			} else {
+				b.WriteString("  " + gap + cell)
+			}
+		}
+		if line := strings.TrimRight(b.String(), " "); i == 0 {
+			t.line(t.paint("2", line))
+		} else {
+			t.line(line)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package report
+
+import (
+	"flag"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+func TestTheTableReadsAsItsGolden(t *testing.T) {
+	const file = "testdata/what-does-a-run-print.txt"
+	s := summary()
+	var b strings.Builder
+	require.NoError(t, Table(&b, s, CaptionOf(s, "llama-3.1-70b"), Options{}))
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), b.String())
+}
+
+func TestColourComesOnlyWhenAsked(t *testing.T) {
+	var plain, coloured strings.Builder
+	require.NoError(t, Table(&plain, summary(), Caption{}, Options{}))
+	require.NoError(t, Table(&coloured, summary(), Caption{}, Options{Colour: true}))
+	assert.NotContains(t, plain.String(), "\x1b")
+	assert.Contains(t, coloured.String(), "\x1b[1m")
+}
+
+func TestARunWithoutTokensHasDashes(t *testing.T) {
+	nan := math.NaN()
+	none := metrics.Quantiles{Mean: nan, P50: nan, P90: nan, P95: nan, P99: nan, P999: nan, Max: nan}
+	s := &metrics.Summary{Latency: metrics.Latency{TTFT: none, ITL: none, ITLChunk: none, TPOT: none, E2E: none, Queue: none}}
+	var b strings.Builder
+	require.NoError(t, Table(&b, s, Caption{}, Options{}))
+	assert.NotContains(t, b.String(), "NaN")
+	assert.Contains(t, b.String(), "–")
+	assert.Empty(t, BoundSentence(s))
+}
+
+func TestNumbersHaveThreeSignificantDigits(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0", 14.23: "14.2", 9.996: "10.0", 0.001234: "0.00123", 1234: "1230", 99.96: "100", 126000: "126000", 1: "1.00",
+	} {
+		assert.Equal(t, want, significant(x))
+	}
+	assert.Equal(t, "50 ms", limit(0.05))
+	assert.Equal(t, "14.2 ms", duration(0.0142))
+	assert.Equal(t, "1.00 s", duration(0.9999))
+	assert.Equal(t, "250 µs", limit(250e-6))
+	assert.Equal(t, "989 TFLOP/s", scaled(989.4e12, "FLOP/s"))
+	assert.Equal(t, "> 99.9 %", percent(0.99999))
+	assert.Equal(t, "100 %", percent(1))
+}

@@ -1,0 +1,123 @@
+package configs
+
+import (
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+	"github.com/decodesim/decodesim/workloads"
+)
+
+// Built is a scenario turned into the parts of a run. Close it after the run.
+type Built struct {
+	*Replica
+	Scenario *Scenario // with max_model_len written in
+	Config   sim.Config
+	SLO      metrics.Limits
+	Warmup   sim.Time
+
+	// What to expect of the load; 0: unknown. Lengths are means before any limit cuts them.
+	Requests               float64
+	RatePerS               float64 // 0 in a closed loop too, whose rate is a result
+	SpanS                  float64 // seconds in which the requests arrive
+	PromptMean, OutputMean float64 // tokens
+
+	source source
+}
+
+// source is what every workload can say of itself.
+type source interface {
+	sim.Source
+	Rate() float64
+	Requests() float64
+	Means() (prompt, output float64)
+	Err() error
+}
+
+var (
+	_ source = (*workloads.Open)(nil)
+	_ source = (*workloads.Closed)(nil)
+	_ source = (*workloads.Trace)(nil)
+)
+
+// Build makes the parts of a run of s, or says which value of s has none. The run still lacks its Sink.
+func (s *Scenario) Build() (*Built, error) {
+	r, err := s.Replica()
+	if err != nil {
+		return nil, err
+	}
+	resolved := s.clone()
+	p := &resolved.Pools[0]
+	p.MaxModelLen = int(r.MaxModelLen)
+	b := &Built{Replica: r, Scenario: resolved, Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS))}
+	b.SLO = metrics.Limits{TTFT: sim.Seconds(s.SLO.TTFTMS / 1e3), TPOT: sim.Seconds(s.SLO.TPOTMS / 1e3)}
+	pool := &sim.Pool{
+		Name: p.Name, Size: p.Replicas, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize), MaxModelLen: r.MaxModelLen,
+		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
+	}
+	if pool.Scheduler, err = s.scheduler(p); err != nil {
+		return nil, err
+	}
+	if pool.Router, err = policies.NewRouter(s.Router); err != nil {
+		return nil, s.origins.errorf("router", "%s", bareMessage(err))
+	}
+	if err := b.load(); err != nil {
+		return nil, err
+	}
+	b.Config = sim.Config{
+		Source: b.source, Pool: pool, Ingress: sim.Seconds(r.Deployment.Efficiency.FirstTokenS),
+		Until: s.horizon(), TraceEvery: b.traceEvery(),
+	}
+	return b, nil
+}
+
+// horizon is when the clock stops. A trace has an end of its own: duration_s only narrows its window.
+func (s *Scenario) horizon() sim.Time {
+	if s.Workload.Trace != nil {
+		return 0
+	}
+	return sim.Time(0).Add(sim.Seconds(s.Workload.DurationS))
+}
+
+// scheduler returns what the pool's engine runs its steps by.
+func (s *Scenario) scheduler(p *Pool) (sim.Scheduler, error) {
+	engine, err := Engine(p.Engine)
+	if err != nil {
+		return nil, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
+	}
+	if engine.Scheduler != "vllm-v1" {
+		return nil, s.origins.errorf("pools[0].engine", "its scheduler %q is unknown; have %s", engine.Scheduler, quoted(policies.SchedulerNames()))
+	}
+	v := &policies.VLLMV1{
+		MaxNumSeqs: p.MaxNumSeqs, MaxNumBatchedTokens: int32(p.MaxNumBatchedTokens),
+		LongPrefillTokenThreshold: int32(p.LongPrefillTokenThreshold), SchedulerReserveFullISL: p.SchedulerReserveFullISL,
+	}
+	if err := v.Validate(); err != nil {
+		return nil, s.origins.errorf("pools[0]", "%s", bareMessage(err))
+	}
+	return v, nil
+}
+
+// Close closes the file of a trace.
+func (b *Built) Close() error {
+	if t, ok := b.source.(*workloads.Trace); ok {
+		return t.Close()
+	}
+	return nil
+}
+
+// SourceErr says, after the run, why the workload broke off, or nil.
+func (b *Built) SourceErr() error { return b.source.Err() }
+
+// Describe returns what a summary of the run says beside its measurements; version is the program's. It belongs after the
+// run: some warnings are about the requests that were sent.
+func (b *Built) Describe(version string, sent int64) metrics.Description {
+	p := &b.Scenario.Pools[0]
+	d := metrics.Description{
+		Scenario: b.Scenario.Name, Seed: b.Scenario.Seed, Version: version, GPU: p.GPU, GPUs: p.GPUs() * p.Replicas,
+		MaxModelLen: b.MaxModelLen, Closed: b.Scenario.Workload.ClosedLoop != nil, Warnings: b.warnings(sent),
+	}
+	if price := b.Deployment.GPU.Price; price.Known() {
+		d.USDPerHour = price.USDPerHour * float64(d.GPUs)
+	}
+	return d
+}

@@ -1,0 +1,49 @@
+package configs
+
+import "fmt"
+
+// cache sizes the KV cache and the longest sequence. vLLM keeps one block back, the null block that stands for tokens
+// outside a window (vllm/v1/core/block_pool.py); where max_model_len is not given, it takes the model's context and
+// lowers it to what the cache holds of one sequence (vllm/v1/core/kv_cache_utils.py).
+func (s *Scenario) cache(r *Replica, p *Pool) error {
+	blocks := r.Memory.Blocks
+	if p.NumGPUBlocks > 0 {
+		if p.NumGPUBlocks > blocks {
+			r.notes = append(r.notes, fmt.Sprintf("num_gpu_blocks is %d, but memory holds %d", p.NumGPUBlocks, blocks))
+		}
+		blocks = p.NumGPUBlocks
+	}
+	r.KVBlocks = blocks - 1
+	fits := min(max(0, r.KVBlocks-int64(r.Memory.SequenceBlocks))*int64(p.BlockSize), 1<<30)
+	if fits < 2 {
+		return s.origins.errorf("pools[0]", "the KV cache has %d blocks of %d tokens, one of them the engine's own, and a sequence takes %d "+
+			"whatever its length; expected room for one sequence: more memory or GPUs per replica", blocks, p.BlockSize, r.Memory.SequenceBlocks)
+	}
+	return s.longest(r, p, fits)
+}
+
+// longest sets the longest sequence, of which the cache holds fits tokens.
+func (s *Scenario) longest(r *Replica, p *Pool, fits int64) error {
+	context, name, path := int64(r.Deployment.Model.ContextMax), r.Deployment.Model.Name, "pools[0].max_model_len"
+	if context == 0 {
+		context = fits
+	}
+	asked := int64(p.MaxModelLen)
+	switch {
+	case asked == 0:
+		asked = min(context, fits)
+	case asked > context:
+		return s.origins.errorf(path, "%d is longer than the context of %s, %d tokens; accepted: 2 to %d", asked, name, context, min(context, fits))
+	case asked > fits:
+		return s.origins.errorf(path, "%d is more than the KV cache holds of one sequence, %d tokens in %d blocks; accepted: 2 to %d",
+			asked, fits, r.KVBlocks, fits)
+	case asked < 2:
+		return s.origins.errorf(path, "%d leaves no room for a prompt and an output; accepted: 2 to %d", asked, min(context, fits))
+	}
+	r.MaxModelLen = int32(asked)
+	if asked == fits && fits < context {
+		r.notes = append(r.notes, fmt.Sprintf("max_model_len is %d tokens, all that the KV cache holds of one sequence; %s has a context of %d",
+			asked, name, context))
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package configs
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads"
+)
+
+// load makes the source of the requests.
+func (b *Built) load() (err error) {
+	s := b.Scenario
+	w := &s.Workload
+	switch {
+	case w.Trace != nil:
+		var t *workloads.Trace
+		if t, err = workloads.OpenTrace(w.Trace.File, w.replay(s.Seed)); err != nil {
+			return s.badTrace(err)
+		}
+		b.source = t
+	case w.ClosedLoop != nil:
+		b.source, err = workloads.NewClosedLoop(w.closedLoop(), s.Seed)
+	default:
+		b.source, err = workloads.NewOpenLoop(w.openLoop(), s.Seed)
+	}
+	if err != nil {
+		c := checker{origins: &s.origins}
+		c.refused(err)
+		return c.err
+	}
+	b.expect()
+	return nil
+}
+
+// badTrace points an error about a trace at the scenario, unless it is about a row: then the trace's own line says more.
+func (s *Scenario) badTrace(err error) error {
+	const path = "workload.trace.file"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s.origins.errorf(path, "%q does not exist; expected a CSV or JSON-lines file", s.Workload.Trace.File)
+	case refusal.MatchString(err.Error()):
+		c := checker{origins: &s.origins}
+		c.refused(err)
+		return c.err
+	}
+	return s.origins.errorf(path, "%s", bareMessage(err))
+}
+
+// expect estimates how many requests come, and in which time.
+func (b *Built) expect() {
+	w := &b.Scenario.Workload
+	b.Requests, b.RatePerS = b.source.Requests(), b.source.Rate()
+	b.PromptMean, b.OutputMean = b.source.Means()
+	if b.RatePerS > 0 {
+		b.SpanS = b.Requests / b.RatePerS
+		return
+	}
+	if w.ClosedLoop == nil {
+		return
+	}
+	turn := b.turnS()
+	if b.Requests == 0 {
+		b.Requests = w.DurationS / turn * float64(w.ClosedLoop.Concurrency)
+	}
+	b.SpanS = b.Requests * turn / float64(w.ClosedLoop.Concurrency)
+}
+
+// turnS estimates what a client of a closed loop takes from one request to the next: thinking, the ingress, the prompts
+// of all clients of a replica in one step, and an output of mean length in a batch of all of them.
+func (b *Built) turnS() float64 {
+	w, p := &b.Scenario.Workload, &b.Scenario.Pools[0]
+	batch := min((w.ClosedLoop.Concurrency+p.Replicas-1)/p.Replicas, p.MaxNumSeqs)
+	context := max(1, int(min(b.PromptMean+b.OutputMean/2, float64(b.MaxModelLen))))
+	decode := b.Model.Step(batch, context)
+	n, prompt := int64(batch), int64(max(1, b.PromptMean))
+	var prefill sim.Segment
+	b.Model.Price([]sim.Shape{{
+		Prefills: batch, PrefillTokens: n * prompt, PrefillPairs: n * prompt * (prompt + 1) / 2, PrefillCtx: n * prompt, Outputs: batch,
+	}}, &prefill)
+	outsideS := w.ClosedLoop.ThinkTimeS + b.Deployment.Efficiency.FirstTokenS
+	return outsideS + prefill.First.Seconds() + max(1, b.OutputMean)*decode.First.Seconds()
+}
+
+// tracedMax is how many requests are followed token by token: enough for the tails by position, few enough to cost
+// little.
+const tracedMax = 2000
+
+func (b *Built) traceEvery() int32 {
+	return int32(min(max(1, math.Ceil(b.Requests/tracedMax)), math.MaxInt32))
+}

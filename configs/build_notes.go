@@ -1,0 +1,74 @@
+package configs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/workloads"
+)
+
+// noteHardware warns of figures that nobody has checked.
+func (r *Replica) noteHardware(p *Pool) {
+	var unread []string
+	used := figures(&r.Deployment)
+	for _, f := range r.Deployment.GPU.Fields() {
+		if f.Unverified && slices.Contains(used, f.Path) {
+			unread = append(unread, f.Path)
+		}
+	}
+	if len(unread) > 0 {
+		r.notes = append(r.notes, fmt.Sprintf("%s of gpu %s stand in no document that was read", strings.Join(unread, ", "), p.GPU))
+	}
+	if strings.HasPrefix(r.Deployment.Efficiency.Source, "prior") {
+		r.notes = append(r.notes, fmt.Sprintf("the efficiencies of engine %s are priors, not calibrated on %s", p.Engine, p.GPU))
+	}
+}
+
+// figures lists the figures of the GPU that the price of a step rests on, by their YAML paths.
+func figures(d *hardware.Deployment) []string {
+	used := []string{"memory_bytes", "bandwidth_bps", "flops.bf16"}
+	for class, n := range d.Model.Params() {
+		if n > 0 {
+			_, dtype := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(hardware.Class(class)))
+			used = append(used, "flops."+dtype)
+		}
+	}
+	switch n := d.Parallel.GPUs(); {
+	case n == 1:
+	case d.GPU.ScaleUpBps.Value == 0:
+		used = append(used, "pcie_bps")
+	case n <= int(d.GPU.Domain.Value):
+		used = append(used, "scale_up_bps")
+	default:
+		used = append(used, "nic_bps")
+	}
+	return used
+}
+
+// truncatedMax is the share of lengths that a law may cut before its mean is another than the scenario says.
+const truncatedMax = 0.01
+
+// warnings returns everything about the deployment and the sent requests that a reader of the results should know.
+func (b *Built) warnings(sent int64) []string {
+	notes := slices.Clone(b.notes)
+	switch src := b.source.(type) {
+	case *workloads.Trace:
+		if n := src.Skipped(); n > 0 {
+			notes = append(notes, fmt.Sprintf("%d rows of the trace were skipped: failed or without tokens", n))
+		}
+	case interface{ Truncated() workloads.Truncated }:
+		cut := src.Truncated()
+		for _, law := range []struct {
+			key string
+			n   int64
+		}{{"prompt_tokens", cut.Prompt}, {"output_tokens", cut.Output}} {
+			if share := float64(law.n) / float64(max(1, sent)); share > truncatedMax {
+				notes = append(notes, fmt.Sprintf("%.1f %% of %s were outside the law's bounds and were cut; "+
+					"their mean is not the one stated", 100*share, law.key))
+			}
+		}
+	}
+	return notes
+}

@@ -1,0 +1,159 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs/huggingface"
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// Replica is one replica of a scenario: the model on its GPUs, what its memory holds and what its steps cost. It is all
+// that does not depend on the load.
+type Replica struct {
+	Deployment  hardware.Deployment
+	Memory      hardware.Memory
+	Model       *hardware.Roofline
+	KVBlocks    int64 // that sequences can use
+	MaxModelLen int32
+
+	notes []string // warnings
+}
+
+// tableMax bounds the batch sizes whose price is tabulated; larger batches are priced when they occur.
+const tableMax = 4096
+
+// Replica builds the replica of s, or says which value of s no replica can have.
+func (s *Scenario) Replica() (*Replica, error) {
+	if len(s.Pools) > 1 {
+		return nil, s.origins.errorf("pools[1]", "pool %q is one too many: this version models one pool", s.Pools[1].Name)
+	}
+	p := &s.Pools[0]
+	d, err := s.deployment(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replica{Deployment: d}
+	if r.Memory, err = d.Memory(p.GPUMemoryUtilization, p.MaxNumBatchedTokens, p.MaxNumSeqs, p.BlockSize); err != nil {
+		return nil, s.origins.errorf("pools[0]", "%s", bareMessage(err))
+	}
+	if err := s.cache(r, p); err != nil {
+		return nil, err
+	}
+	r.Model = hardware.NewRoofline(d, min(p.MaxNumSeqs, tableMax))
+	r.noteHardware(p)
+	return r, nil
+}
+
+// deployment puts the model on the pool's GPUs.
+func (s *Scenario) deployment(p *Pool) (d hardware.Deployment, err error) {
+	if p.DataParallel > 1 {
+		return d, s.origins.errorf("pools[0].data_parallel",
+			"%d is not modelled by this version; accepted: 1, with more replicas instead", p.DataParallel)
+	}
+	if d.Model, err = s.model(); err != nil {
+		return d, err
+	}
+	if p.ExpertParallel && d.Model.Experts() == 0 {
+		return d, s.origins.errorf("pools[0].expert_parallel", "true, but %s has no experts; accepted: false", d.Model.Name)
+	}
+	if d.GPU, err = GPU(p.GPU); err != nil {
+		return d, s.origins.errorf("pools[0].gpu", "%s", bareMessage(err))
+	}
+	if d.Efficiency, err = s.efficiency(p); err != nil {
+		return d, err
+	}
+	if d.KVDtype = s.KVCache; d.KVDtype == "" {
+		d.KVDtype = d.Model.Precision.KVCache
+	}
+	if d.KVDtype == "" {
+		d.KVDtype = "bf16"
+	}
+	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel}
+	return d, s.undeployable(d.Validate())
+}
+
+// undeployable points hardware's refusal at the key it is about.
+func (s *Scenario) undeployable(err error) error {
+	if err == nil {
+		return nil
+	}
+	message := bareMessage(err)
+	for _, key := range []string{"tensor_parallel", "pipeline_parallel"} {
+		if rest, ok := strings.CutPrefix(message, key+" "); ok {
+			return s.origins.errorf("pools[0]."+key, "%s", rest)
+		}
+	}
+	if rest, ok := strings.CutPrefix(message, "kv_cache "); ok {
+		return s.origins.errorf("kv_cache", "%s", rest)
+	}
+	return s.origins.errorf("pools[0]", "%s", message)
+}
+
+// model returns the model, in the weights that the scenario asks for.
+func (s *Scenario) model() (hardware.LLM, error) {
+	m, err := s.checkpoint()
+	if err != nil {
+		return m, s.origins.errorf("model", "%s", bareMessage(err))
+	}
+	if s.Weights == "" {
+		return m, nil
+	}
+	if m, err = m.WithWeights(s.Weights); err != nil {
+		return m, s.origins.errorf("weights", "%s", bareMessage(err))
+	}
+	return m, nil
+}
+
+func (s *Scenario) checkpoint() (hardware.LLM, error) {
+	if !isModelPath(s.Model) {
+		return Model(s.Model)
+	}
+	f, err := os.Open(s.Model)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return hardware.LLM{}, fmt.Errorf("file %q does not exist", s.Model)
+	case err != nil:
+		return hardware.LLM{}, fmt.Errorf("file cannot be read: %w", err)
+	}
+	defer f.Close()
+	return huggingface.Read(modelName(s.Model), f)
+}
+
+// modelName names a model by its file, or by the directory of a file that is called like all others.
+func modelName(path string) string {
+	name := filepath.Base(path)
+	if name == "config.json" {
+		return filepath.Base(filepath.Dir(path))
+	}
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
+// efficiency returns what the pool's file states, or else the engine's.
+func (s *Scenario) efficiency(p *Pool) (hardware.Efficiency, error) {
+	if p.Efficiency != "" {
+		e, err := LoadEfficiency(p.Efficiency)
+		if err != nil {
+			err = s.origins.errorf("pools[0].efficiency", "%s", bareMessage(err))
+		}
+		return e, err
+	}
+	engine, err := Engine(p.Engine)
+	if err != nil {
+		return hardware.Efficiency{}, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
+	}
+	return engine.Efficiency, nil
+}
+
+// bareMessage is an error without the package that found it, for it gets a position in the user's file instead.
+func bareMessage(err error) string {
+	message := err.Error()
+	for _, name := range []string{"configs: ", "hardware: ", "huggingface: ", "policies: ", "workloads: "} {
+		message = strings.TrimPrefix(message, name)
+	}
+	return message
+}

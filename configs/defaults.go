@@ -1,0 +1,157 @@
+package configs
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/spf13/viper"
+)
+
+// defaultPool is a pool of which a scenario names only the GPU; the engine adds its own defaults.
+func defaultPool() Pool {
+	return Pool{
+		Name: "serve", Role: "serve", Replicas: 1,
+		TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
+		Engine: "vllm-v1",
+	}
+}
+
+// defaultScenario returns what every scenario is made of unless some layer says otherwise.
+func defaultScenario(name string, pools []Pool) *Scenario {
+	return &Scenario{
+		Name:        name,
+		Pools:       pools,
+		Router:      "least-loaded",
+		Speculation: Speculation{Method: "none"},
+		Workload:    Workload{Trace: &Trace{Speed: 1}},
+		Seed:        1,
+		Output:      Output{RequestsCSV: Auto},
+	}
+}
+
+// pool returns the default pool under the engine.
+func (e *EngineSpec) pool() Pool {
+	p := defaultPool()
+	p.Engine = e.Name
+	p.LongPrefillTokenThreshold = e.Arguments.LongPrefillTokenThreshold
+	p.SchedulerReserveFullISL = e.Arguments.SchedulerReserveFullISL
+	p.GPUMemoryUtilization = e.Arguments.GPUMemoryUtilization
+	p.BlockSize = e.Arguments.BlockSize
+	p.EnablePrefixCaching = e.Arguments.EnablePrefixCaching
+	return p
+}
+
+// scenario returns the topmost value of every key.
+func (l *layers) scenario() (*Scenario, error) {
+	v, err := l.stack()
+	if err != nil {
+		return nil, err
+	}
+	s := l.skeleton
+	pools, err := l.defaultPools(v)
+	if err != nil {
+		return nil, err
+	}
+	setDefaults(v, defaultScenario(s.Name, pools))
+	var absent []reflect.Value
+	walk(reflect.ValueOf(s).Elem(), "", func(path string, _ field, value reflect.Value) {
+		switch {
+		case isSection(value) && !l.sections[path]:
+			absent = append(absent, value)
+		case isSection(value):
+		case v.IsSet(path):
+			value.Set(reflect.ValueOf(v.Get(path)))
+		default:
+			value.SetZero()
+		}
+	})
+	for _, section := range absent {
+		section.SetZero()
+	}
+	s.origins = l.origins
+	return s, s.fillLimits()
+}
+
+// stack puts the layers above the defaults into viper. The environment is merged over the file, which viper keeps
+// below what Set sets; it does not read the environment itself, for its own way lists no unknown variables.
+func (l *layers) stack() (*viper.Viper, error) {
+	v := viper.NewWithOptions(viper.KeyDelimiter("::"))
+	for _, layer := range []map[string]any{l.file, l.env} {
+		if err := v.MergeConfigMap(layer); err != nil {
+			return nil, fmt.Errorf("configs: %w", err)
+		}
+	}
+	for path, value := range l.set {
+		v.Set(path, value)
+	}
+	return v, nil
+}
+
+// defaultPools returns the defaults of each pool, which depend on its engine.
+func (l *layers) defaultPools(v *viper.Viper) ([]Pool, error) {
+	pools := make([]Pool, len(l.skeleton.Pools))
+	for i := range pools {
+		path := fmt.Sprintf("pools[%d].engine", i)
+		name := defaultPool().Engine
+		if v.IsSet(path) {
+			name = v.GetString(path)
+		}
+		if err := l.origins.known(path, "engine", name, EngineNames()); err != nil {
+			return nil, err
+		}
+		engine, err := Engine(name)
+		if err != nil {
+			return nil, err
+		}
+		pools[i] = engine.pool()
+	}
+	return pools, nil
+}
+
+func setDefaults(v *viper.Viper, s *Scenario) {
+	walk(reflect.ValueOf(s).Elem(), "", func(path string, _ field, value reflect.Value) {
+		if !isSection(value) && !value.IsZero() {
+			v.SetDefault(path, value.Interface())
+		}
+	})
+}
+
+// fillLimits writes the batch limits that the engine takes on the pool's GPU where no layer gives them. A default of
+// max_num_seqs is never above the tokens of a step, which the engine would refuse.
+func (s *Scenario) fillLimits() error {
+	for i := range s.Pools {
+		p, path := &s.Pools[i], fmt.Sprintf("pools[%d].", i)
+		if p.GPU == "" {
+			return s.origins.errorf(path+"gpu", "missing; expected one of %s", quoted(GPUNames()))
+		}
+		if err := s.origins.known(path+"gpu", "gpu", p.GPU, GPUNames()); err != nil {
+			return err
+		}
+		gpu, err := GPU(p.GPU)
+		if err != nil {
+			return err
+		}
+		engine, err := Engine(p.Engine)
+		if err != nil {
+			return err
+		}
+		limit := engine.Limit(gpu.Name, gpu.MemoryBytes.Value)
+		if !s.origins.given(path + "max_num_batched_tokens") {
+			p.MaxNumBatchedTokens = max(limit.MaxNumBatchedTokens, p.MaxNumSeqs)
+		}
+		if !s.origins.given(path + "max_num_seqs") {
+			p.MaxNumSeqs = min(limit.MaxNumSeqs, p.MaxNumBatchedTokens)
+		}
+	}
+	return nil
+}
+
+// known refuses a name that a catalog does not have.
+func (o *origins) known(path, kind, name string, have []string) error {
+	for _, n := range have {
+		if n == name {
+			return nil
+		}
+	}
+	return o.errorf(path, "%s", unknownName(kind, name, have))
+}

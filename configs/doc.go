@@ -1,0 +1,13 @@
+// Package configs turns names and files into a run: the catalogs of accelerators, models, engines and scenarios, and the
+// strict reading of a user's own files.
+//
+//	strict*.go     YAML decoded without mercy: file, line, column, key, and what was meant
+//	scenario*.go   what a scenario can say
+//	layers*.go     --set over environment over file over defaults
+//	defaults.go    what it leaves out
+//	validate*.go   what it must not say
+//	gpus.go models*.go engines.go
+//	               the catalogs
+//	huggingface/   a model's config.json
+//	build*.go      scenario → parts of a run
+package configs

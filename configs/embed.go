@@ -1,0 +1,37 @@
+package configs
+
+import (
+	"embed"
+	"path"
+	"strings"
+)
+
+// The catalogs travel in the binary, so that it runs from any directory, offline.
+//
+//go:embed gpus/*.yaml models/*.yaml engines/*.yaml scenarios/*.yaml
+var files embed.FS
+
+// embeddedNames returns the names in an embedded directory, in order: its YAML files without their extension.
+func embeddedNames(dir string) []string {
+	entries, err := files.ReadDir(dir)
+	if err != nil {
+		panic("configs: no embedded directory " + dir)
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".yaml"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// embedded returns the file of a name in an embedded directory and its bytes; ok: there is one.
+func embedded(dir, name string) (file string, data []byte, ok bool) {
+	file = path.Join(dir, name+".yaml")
+	if strings.Contains(name, "/") {
+		return file, nil, false
+	}
+	data, err := files.ReadFile(file)
+	return file, data, err == nil
+}

@@ -1,0 +1,89 @@
+package configs
+
+import (
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/policies"
+)
+
+func TestEnginesAreWhole(t *testing.T) {
+	require.Equal(t, []string{"textbook", "vllm-v1"}, EngineNames())
+	for _, name := range EngineNames() {
+		e, err := Engine(name)
+		require.NoError(t, err)
+		require.Equal(t, name, e.Name)
+		require.True(t, slices.Contains(policies.SchedulerNames(), e.Scheduler), e.Scheduler)
+	}
+	_, err := Engine("vllm")
+	require.EqualError(t, err, `configs: engine "vllm" not found; have "textbook", "vllm-v1"`)
+}
+
+func TestEnginesTakeTheirLimitsFromTheGPU(t *testing.T) {
+	e, err := Engine("vllm-v1")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		gpu          string
+		memory       float64
+		seqs, tokens int
+	}{
+		{"h100-sxm", 80 << 30, 1024, 8192}, {"h100-sxm", 70 << 30, 1024, 8192}, {"h100-sxm", 70<<30 - 1, 256, 2048},
+		{"a100-sxm-80gb", 80 << 30, 256, 2048}, {"l4", 24e9, 256, 2048},
+	} {
+		l := e.Limit(c.gpu, c.memory)
+		require.Equal(t, []int{c.seqs, c.tokens}, []int{l.MaxNumSeqs, l.MaxNumBatchedTokens}, c.gpu)
+	}
+}
+
+func TestTextbookIsIdeal(t *testing.T) {
+	e, err := Engine("textbook")
+	require.NoError(t, err)
+	require.Equal(t, hardware.Efficiency{
+		Bandwidth: 1, Compute: 1, MoECompute: 1, KVBandwidth: 1, AttentionCompute: 1, Link: 1,
+		Overlap: math.Inf(1), Source: "definition: no losses",
+	}, e.Efficiency)
+}
+
+func TestEfficiencyFilesStateEverything(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const whole = `bandwidth: 1
+compute: 0.5
+moe_compute: 0.5
+kv_bandwidth: 1
+attention_compute: 1
+link: 1
+layer_s: 0
+moe_layer_s: 0
+mixer_layer_s: 0
+step_s: 1e-3
+sequence_s: 0
+collective_s: 0
+first_token_s: 0
+overlap: 2
+source: measured
+`
+	load := func(text string) error {
+		require.NoError(t, os.WriteFile("e.yaml", []byte(text), 0o600))
+		_, err := LoadEfficiency("e.yaml")
+		return err
+	}
+	require.NoError(t, load(whole))
+	for _, c := range []struct{ old, new, want string }{
+		{"link: 1\n", "", "e.yaml:1:1: link: missing; an efficiency file states every constant"},
+		{"bandwidth: 1\n", "bandwidth: 1.2\n", "e.yaml:1:1: bandwidth: 1.2 is out of range; expected a share in (0, 1]"},
+		{"step_s: 1e-3", "step_s: -1", "e.yaml:10:1: step_s: -1 is out of range; expected seconds in [0, 3600]"},
+		{"overlap: 2", "overlap: 0.5", "e.yaml:14:1: overlap: 0.5 is out of range; expected ≥ 1, or .inf"},
+		{"source: measured", `source: ""`, "e.yaml:15:1: source: missing; expected where the numbers come from"},
+		{"link:", "lnk:", `e.yaml:6:1: lnk: unknown key; did you mean "link"?`},
+	} {
+		require.EqualError(t, load(strings.Replace(whole, c.old, c.new, 1)), c.want)
+	}
+	_, err := LoadEfficiency("none.yaml")
+	require.EqualError(t, err, `configs: efficiency file "none.yaml" does not exist`)
+}

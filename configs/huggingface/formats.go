@@ -1,0 +1,156 @@
+package huggingface
+
+import "github.com/decodesim/decodesim/hardware"
+
+// blockScaleBits is the share of one fp32 scale per block of weights; without blocks there is one per tensor, which is
+// nothing per weight.
+func (q *fields) blockScaleBits() float64 {
+	block := q.counts("weight_block_size")
+	if len(block) == 0 {
+		return 0
+	}
+	if len(block) != 2 || block[0] < 1 || block[1] < 1 {
+		q.fail("weight_block_size", "want two whole numbers ≥ 1")
+		return 0
+	}
+	return 32 / (float64(block[0]) * float64(block[1]))
+}
+
+// groupedInt is GPTQ's and AWQ's format: one bf16 scale and one zero point of the weights' own width per group.
+func (q *fields) groupedInt() hardware.Format {
+	bits := q.count(0, "bits", "w_bit")
+	group := 0.0
+	if raw := q.show("group_size"); raw != "-1" {
+		group = float64(q.count(0, "group_size", "q_group_size"))
+	} else {
+		q.has("group_size")
+	}
+	f := hardware.Format{Bits: float64(bits)}
+	if group > 0 {
+		f.Bits += (16 + float64(bits)) / group
+	}
+	switch bits {
+	case 4:
+		f.Dtype = "int4"
+	case 8:
+		f.Dtype = "int8"
+	default:
+		q.fail("bits", "understood are 4 and 8")
+	}
+	return f
+}
+
+// bitsAndBytes is 8 bits per weight, or 4 and one fp32 scale per 64 (unverified).
+func (q *fields) bitsAndBytes() hardware.Format {
+	switch {
+	case q.flag(false, "load_in_4bit", "_load_in_4bit"):
+		return hardware.Format{Dtype: "int4", Bits: 4.5}
+	case q.flag(false, "load_in_8bit", "_load_in_8bit"):
+		return hardware.Format{Dtype: "int8", Bits: 8}
+	}
+	q.fail("load_in_4bit", "want load_in_4bit or load_in_8bit to be true")
+	return hardware.Format{}
+}
+
+// configGroups reads compressed-tensors: a format per group, targets by class name, path or pattern.
+func (q *fields) configGroups() []target {
+	groups := q.object("config_groups")
+	if groups == nil {
+		q.fail("config_groups", "want an object of groups with targets and weights")
+		return nil
+	}
+	var out []target
+	for _, name := range groups.keys() {
+		g := groups.object(name)
+		if g == nil {
+			continue
+		}
+		if t, ok := g.target(); ok {
+			out = append(out, t)
+		}
+		groups.err = firstError(groups.err, g.err)
+	}
+	q.err = firstError(q.err, groups.err)
+	if len(out) == 0 {
+		q.fail("config_groups", "want at least one group with weights")
+	}
+	return out
+}
+
+// target reads one group; false: it quantises no weights.
+func (g *fields) target() (target, bool) {
+	w := g.object("weights")
+	if w == nil {
+		return target{}, false
+	}
+	t := target{format: w.weightFormat()}
+	g.err = firstError(g.err, w.err)
+	names := g.texts("targets")
+	for _, n := range names {
+		if n == "Linear" {
+			return t, true
+		}
+	}
+	if len(names) == 0 {
+		return t, true
+	}
+	m, err := newMatcher(names)
+	g.err = firstError(g.err, err)
+	t.only = m
+	return t, true
+}
+
+// weightFormat reads bits, type and grouping. Scales are bf16 per group of integers, 8 bits per group of 4-bit floats,
+// fp32 per block of 8-bit floats; one per channel or tensor is nothing per weight.
+func (w *fields) weightFormat() hardware.Format {
+	bits, kind := w.count(0, "num_bits"), w.text("float", "type")
+	group := float64(w.count(0, "group_size"))
+	f := hardware.Format{Bits: float64(bits)}
+	switch {
+	case kind == "int" && (bits == 4 || bits == 8):
+		f.Dtype = map[int]string{4: "int4", 8: "int8"}[bits]
+		if group > 0 {
+			f.Bits += 16 / group
+		}
+	case kind == "float" && bits == 8:
+		f.Dtype = "fp8"
+		if block := w.counts("block_structure"); len(block) == 2 && block[0] > 0 && block[1] > 0 {
+			f.Bits += 32 / (float64(block[0]) * float64(block[1]))
+		}
+	case kind == "float" && bits == 4 && group == 32:
+		f.Dtype, f.Bits = "mxfp4", 4.25
+	case kind == "float" && bits == 4:
+		f.Dtype, f.Bits = "nvfp4", 4.5
+	default:
+		w.fail("num_bits", "of type %q are not understood; int of 4 or 8 and float of 4 or 8 bits are", kind)
+	}
+	return f
+}
+
+// modelopt reads NVIDIA's algorithm names.
+func (q *fields) modelopt() []target {
+	var f hardware.Format
+	switch q.text("", "quant_algo") {
+	case "FP8":
+		f = hardware.Format{Dtype: "fp8", Bits: 8}
+	case "FP8_PB_WO", "FP8_PB_REAL":
+		f = hardware.Format{Dtype: "fp8", Bits: 8 + 32.0/(128*128)}
+	case "NVFP4", "NVFP4_AWQ", "W4A16_NVFP4":
+		f = hardware.Format{Dtype: "nvfp4", Bits: 4.5}
+	case "MXFP4", "W4A8_MXFP4_FP8":
+		f = hardware.Format{Dtype: "mxfp4", Bits: 4.25}
+	case "INT8_SQ", "INT8":
+		f = hardware.Format{Dtype: "int8", Bits: 8}
+	case "W4A16", "W4A16_AWQ":
+		f = hardware.Format{Dtype: "int4", Bits: 4}
+		if group := q.count(128, "group_size"); group > 0 {
+			f.Bits += 16 / float64(group)
+		}
+	default:
+		if q.has("config_groups") {
+			return q.configGroups()
+		}
+		q.fail("quant_algo", "understood are FP8, FP8_PB_WO, NVFP4, MXFP4, INT8_SQ and W4A16_AWQ")
+	}
+	return []target{{format: f}}
+}

@@ -1,0 +1,195 @@
+package huggingface
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// sizeMax is the longest config read; the longest published ones, with a quantisation list per layer, are a tenth of it.
+const sizeMax = 16 << 20
+
+// layersMax bounds lists that are made per layer, before the shape is validated.
+const layersMax = 1000
+
+// Read reads a config.json. The name is the model's, for messages and reports.
+func Read(name string, r io.Reader) (hardware.LLM, error) {
+	data, err := io.ReadAll(io.LimitReader(r, sizeMax+1))
+	if err != nil {
+		return hardware.LLM{}, fmt.Errorf("huggingface: %s: %w", name, err)
+	}
+	if len(data) > sizeMax {
+		return hardware.LLM{}, fmt.Errorf("huggingface: %s: longer than %d bytes; want a config.json", name, sizeMax)
+	}
+	m, err := read(name, data)
+	if err != nil {
+		return hardware.LLM{}, fmt.Errorf("huggingface: %s: %w", name, err)
+	}
+	return m, nil
+}
+
+func read(name string, data []byte) (hardware.LLM, error) {
+	outer, err := newFields("", data)
+	if err != nil {
+		return hardware.LLM{}, err
+	}
+	c, err := decoder(outer)
+	if err != nil {
+		return hardware.LLM{}, err
+	}
+	m := c.model()
+	m.Name = name
+	m.Source = "HuggingFace config.json of " + name
+	if c.err == nil {
+		c.refuseUnread()
+	}
+	if c.err != nil {
+		return hardware.LLM{}, c.err
+	}
+	if c.quantization != nil {
+		if m, err = quantize(m, c.quantization); err != nil {
+			return hardware.LLM{}, err
+		}
+	}
+	return m, m.Validate()
+}
+
+// config is a decoder's fields, beside what stands outside of them and what its family's code adds.
+type config struct {
+	*fields
+	family       family
+	modelType    string
+	tied         bool // by the outer object or the library's default
+	quantization *fields
+
+	hidden, layers, heads, context int
+}
+
+// model reads the shape, from the outside in.
+func (c *config) model() hardware.LLM {
+	m := hardware.LLM{Precision: hardware.UniformPrecision()}
+	c.hidden = c.required("hidden_size", "n_embd", "d_model")
+	c.layers = c.required("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+	c.heads = c.requiredOr(c.family.heads, "num_attention_heads", "n_head", "n_heads", "num_heads")
+	c.context = c.contextMax()
+	if c.err == nil && c.layers > layersMax {
+		c.fail("num_hidden_layers", "want 1 to %d", layersMax)
+	}
+	m.Hidden, m.ContextMax = c.hidden, c.context
+	m.Vocab = c.requiredOr(c.family.vocab, "vocab_size", "padded_vocab_size")
+	m.TiedEmbeddings = c.flag(c.tied, "tie_word_embeddings", "tie_embeddings")
+	m.HeadBias = c.flag(c.family.headBias, "lm_head_bias")
+	m.NormVectors, m.EmbeddingNorm = c.family.normVectors, c.family.embeddingNorm
+	m.Positions = c.positions()
+	if c.err != nil {
+		return m
+	}
+	m.Layers = runs(c.layerRuns())
+	c.mtp(&m)
+	c.checkType()
+	c.only("mlp_type", "default")
+	c.only("norm_type", "layer_norm", "rms_norm", "layernorm", "rmsnorm")
+	c.only("order_of_interleaved_layers", "local_attn_first")
+	return m
+}
+
+// contextMax is the longest sequence; several keys may say it differently, and the first is the one libraries use.
+func (c *config) contextMax() int {
+	n := c.anyCount(c.family.context, "max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length",
+		"model_max_length", "seq_length", "n_ctx")
+	if n == 0 && c.err == nil {
+		c.err = fmt.Errorf("%smax_position_embeddings is missing or 0; want a whole number ≥ 1", c.path)
+	}
+	return n
+}
+
+// positions is the rows of a learned position table.
+func (c *config) positions() int {
+	if !c.family.learnedPositions {
+		return 0
+	}
+	if c.family.name == "opt" {
+		c.opt()
+	}
+	return c.context + c.family.positionsExtra
+}
+
+// opt refuses the two small members of the family that differ in layout.
+func (c *config) opt() {
+	if d := c.count(c.hidden, "word_embed_proj_dim"); d != c.hidden {
+		c.fail("word_embed_proj_dim", "want hidden_size, %d; projected embeddings are not understood", c.hidden)
+	}
+	if !c.flag(true, "do_layer_norm_before") {
+		c.fail("do_layer_norm_before", "want true; norms after the layer are not understood")
+	}
+}
+
+// checkType refuses weight types that are not 16 or 32 bits wide; engines load 32-bit checkpoints in 16 bits.
+func (c *config) checkType() {
+	for _, key := range []string{"torch_dtype", "dtype"} {
+		switch t := c.text("bfloat16", key); t {
+		case "bfloat16", "float16", "float32", "auto", "half", "float", "torch.bfloat16", "torch.float16", "torch.float32":
+		default:
+			c.fail(key, "understood are bfloat16, float16 and float32")
+		}
+	}
+}
+
+// only refuses any value of key but the ones that mean what the family's layout is anyway.
+func (c *config) only(key string, values ...string) {
+	if c.has(key) && !slices.Contains(values, c.text("", key)) {
+		c.fail(key, "understood are %s", strings.Join(values, ", "))
+	}
+}
+
+// mtp reads how many multi-token-prediction modules the checkpoint ships; each holds a layer like the last one.
+// MiniMax-M2 declares modules and publishes none (MiniMax-AI/MiniMax-M2.5, discussion of missing tensors).
+func (c *config) mtp(m *hardware.LLM) {
+	m.MTP = c.count(0, "num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
+	c.flag(false, "mtp_use_dedicated_embeddings")
+	if c.family.name == "minimax_m2" {
+		c.count(0, "num_mtp_modules")
+		c.count(0, "mtp_transformer_layers")
+		c.flag(false, "use_mtp")
+	}
+	if m.MTP > 0 && len(m.Layers) > 0 {
+		m.MTPLayer = m.Layers[len(m.Layers)-1]
+		m.MTPLayer.Count = 1
+	}
+}
+
+// layerRuns describes every layer by itself.
+func (c *config) layerRuns() []hardware.LayerRun {
+	kinds := c.mixerKinds()
+	mixers := c.mixers(kinds)
+	ffns := c.ffns()
+	if c.err != nil {
+		return nil
+	}
+	out := make([]hardware.LayerRun, c.layers)
+	for i := range out {
+		out[i] = hardware.LayerRun{Mixer: mixers[kinds[i]], FFN: ffns[i], Norms: c.family.norms}
+	}
+	return out
+}
+
+// runs joins equal neighbours.
+func runs(layers []hardware.LayerRun) []hardware.LayerRun {
+	var out []hardware.LayerRun
+	for _, l := range layers {
+		l.Count = 1
+		if n := len(out); n > 0 {
+			last := out[n-1]
+			last.Count = 1
+			if last == l {
+				out[n-1].Count++
+				continue
+			}
+		}
+		out = append(out, l)
+	}
+	return out
+}

@@ -1,0 +1,215 @@
+package configs
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// layers collects what each layer says about each value of a scenario, by path, and lets viper find the topmost.
+//
+// viper lower-cases keys, splits them at dots and cannot reach into lists. So each of its keys is a whole path such as
+// pools[0].replicas, in lower case by the rules of the schema, under a delimiter that no path contains; names stand in
+// values only.
+type layers struct {
+	file, env, set map[string]any
+	sections       map[string]bool // optional sections that some layer has
+	origins        origins
+	skeleton       *Scenario // has every section and as many list elements as the file: the paths there are
+}
+
+// origins says where values come from.
+type origins struct {
+	where    *positions
+	assigned map[string]string // path → the flag or the variable that set it
+}
+
+// errorf reports an error about the value at path.
+func (o *origins) errorf(path, format string, args ...any) error {
+	if by, ok := o.assigned[path]; ok {
+		return &fileError{by, "", fmt.Sprintf(format, args...)}
+	}
+	return o.where.errorf(path, format, args...)
+}
+
+// given reports whether any layer above the defaults set the value at path.
+func (o *origins) given(path string) bool {
+	_, assigned := o.assigned[path]
+	_, inFile := o.where.at[path]
+	return assigned || inFile
+}
+
+func newLayers(file, skeleton *Scenario, where *positions) *layers {
+	l := &layers{
+		file: map[string]any{}, env: map[string]any{}, set: map[string]any{}, sections: map[string]bool{},
+		origins:  origins{where, map[string]string{}},
+		skeleton: skeleton,
+	}
+	walk(reflect.ValueOf(file).Elem(), "", func(path string, f field, v reflect.Value) {
+		if _, there := where.at[path]; !there {
+			return
+		}
+		if isSection(v) {
+			l.sections[path] = !v.IsNil()
+			return
+		}
+		l.file[path] = v.Interface()
+	})
+	fillSections(reflect.ValueOf(skeleton).Elem())
+	return l
+}
+
+// assign sets a value in a layer. Of an optional section, nil takes it away from every layer so far.
+func (l *layers) assign(layer map[string]any, path string, value any, by string) {
+	if value == nil {
+		if _, v := l.at(path); isSection(v) {
+			v.Set(reflect.New(v.Type().Elem()))
+			fillSections(v.Elem())
+		}
+		inside := func(other string, _ any) bool {
+			return other == path || strings.HasPrefix(other, path+".") || strings.HasPrefix(other, path+"[")
+		}
+		maps.DeleteFunc(l.file, inside)
+		maps.DeleteFunc(l.env, inside)
+		maps.DeleteFunc(l.set, inside)
+		maps.DeleteFunc(l.sections, func(other string, _ bool) bool { return inside(other, nil) })
+		maps.DeleteFunc(l.origins.where.at, func(other string, _ position) bool { return inside(other, nil) })
+		maps.DeleteFunc(l.origins.assigned, func(other, _ string) bool { return inside(other, nil) })
+		return
+	}
+	layer[path] = value
+	l.origins.assigned[path] = by
+	for section := parent(path); section != ""; section = parent(section) {
+		l.sections[section] = true
+	}
+}
+
+// environment reads the variables DECODESIM_*: the path of a value in capitals, with _ for every other character.
+func (l *layers) environment(env []string) error {
+	const prefix = "DECODESIM_"
+	paths := map[string]string{}
+	var names []string
+	walk(reflect.ValueOf(l.skeleton).Elem(), "", func(path string, f field, v reflect.Value) {
+		if !isSection(v) {
+			name := prefix + l.variable(path)
+			paths[name] = path
+			names = append(names, name)
+		}
+	})
+	for _, entry := range slices.Sorted(slices.Values(env)) {
+		name, text, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, prefix) || name == prefix+"SHARED" {
+			continue
+		}
+		path, ok := paths[name]
+		if !ok {
+			return &fileError{entry, "", "no such key; " + firstOf(didYouMean(name, names), "have DECODESIM_SEED and so on")}
+		}
+		if err := l.parse(l.env, path, text, entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// variable returns the name of the variable for a path: POOLS_SERVE_REPLICAS for pools[0].replicas.
+func (l *layers) variable(path string) string {
+	for i := range l.skeleton.Pools {
+		if inPool, ok := strings.CutPrefix(path, fmt.Sprintf("pools[%d].", i)); ok {
+			path = "pools_" + l.poolName(i) + "_" + inPool
+			break
+		}
+	}
+	path = strings.ReplaceAll(path, "]", "")
+	return strings.ToUpper(strings.Map(func(r rune) rune {
+		if r == '.' || r == '[' || r == '-' {
+			return '_'
+		}
+		return r
+	}, path))
+}
+
+func (l *layers) poolName(i int) string {
+	if name := l.skeleton.Pools[i].Name; name != "" {
+		return name
+	}
+	return defaultPool().Name
+}
+
+// flag reads one --set key=value.
+func (l *layers) flag(set string) error {
+	by := "--set " + set
+	key, text, ok := strings.Cut(set, "=")
+	if !ok || key == "" {
+		return &fileError{by, "", "expected key=value, such as --set workload.arrivals.rate=4"}
+	}
+	path, err := l.locate(key)
+	if err != nil {
+		return &fileError{by, "", err.Error()}
+	}
+	return l.parse(l.set, path, text, by)
+}
+
+// parse reads a value as its type demands and assigns it.
+func (l *layers) parse(layer map[string]any, path, text, by string) error {
+	f, target := l.at(path)
+	if f.optional && (text == "null" || text == "~") {
+		l.assign(layer, path, nil, by)
+		return nil
+	}
+	if isSection(target) || isRows(target) || target.Kind() == reflect.Struct {
+		return &fileError{by, "", fmt.Sprintf("%s has keys of its own; set those, such as %s.%s", path, path, firstKey(target))}
+	}
+	n, err := parseValue(text, target.Type())
+	if err != nil {
+		return &fileError{by, "", err.Error()}
+	}
+	value := reflect.New(target.Type()).Elem()
+	d := decoder{&positions{at: map[string]position{}}}
+	if err := d.value(n, path, value); err != nil {
+		return &fileError{by, "", err.(*fileError).message}
+	}
+	if value, err = l.fromHere(path, value); err != nil {
+		return &fileError{by, "", err.Error()}
+	}
+	l.assign(layer, path, value.Interface(), by)
+	return nil
+}
+
+// parseValue reads the YAML of a value; text is taken as it stands.
+func parseValue(text string, t reflect.Type) (*yaml.Node, error) {
+	if t.Kind() == reflect.String && t.Name() == "string" {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}, nil
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) == 0 {
+		return nil, fmt.Errorf("%q is not a value", text)
+	}
+	return document.Content[0], nil
+}
+
+// fromHere makes a path given on the command line or in the environment absolute: it is relative to the working
+// directory, not to the scenario file.
+func (l *layers) fromHere(path string, v reflect.Value) (reflect.Value, error) {
+	file := strings.HasSuffix(path, ".efficiency") || path == "workload.trace.file" || path == "model" && isModelPath(v.String())
+	if !file {
+		return v, nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return v, err
+	}
+	return reflect.ValueOf(absolute(dir, v.String())), nil
+}
+
+func firstOf(a, b string) string {
+	if strings.HasPrefix(a, "did") {
+		return a
+	}
+	return b
+}

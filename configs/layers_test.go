@@ -1,0 +1,152 @@
+package configs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// base is a scenario that says no more than it must, with a value each in the file for what the tests override.
+const base = `model: llama-3.1-8b
+pools:
+  - name: serve
+    gpu: h100-sxm
+    replicas: 2
+  - name: other
+    gpu: a100-sxm-80gb
+workload:
+  arrivals: {process: poisson, rate: 2}
+  prompt_tokens: {distribution: fixed, mean: 100}
+  output_tokens: {distribution: fixed, mean: 10}
+  requests: 10
+seed: 5
+`
+
+// inDir writes chat.yaml into a new working directory.
+func inDir(t *testing.T, text string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("chat.yaml", []byte(text), 0o600))
+}
+
+func TestLayersStandInOrder(t *testing.T) {
+	inDir(t, base)
+	seed := uint64(9)
+	for _, c := range []struct {
+		name string
+		opts Options
+		seed uint64
+		rate float64
+		reps int
+	}{
+		{"file", Options{}, 5, 2, 2},
+		{"environment over file", Options{Env: []string{
+			"DECODESIM_SEED=6", "DECODESIM_WORKLOAD_ARRIVALS_RATE=4", "DECODESIM_POOLS_SERVE_REPLICAS=3",
+			"DECODESIM_SHARED=/data", "HOME=/", "SEED=1",
+		}}, 6, 4, 3},
+		{"set over environment", Options{
+			Env: []string{"DECODESIM_SEED=6", "DECODESIM_WORKLOAD_ARRIVALS_RATE=4", "DECODESIM_POOLS_SERVE_REPLICAS=3"},
+			Set: []string{"seed=7", "workload.arrivals.rate=5e0", "pools.serve.replicas=4"},
+		}, 7, 5, 4},
+		{"a later set over an earlier one", Options{Set: []string{"seed=7", "seed=8", "pools.0.replicas=5", "pools[0].replicas=6"}}, 8, 2, 6},
+		{"seed over all", Options{Set: []string{"seed=7"}, Env: []string{"DECODESIM_SEED=6"}, Seed: &seed}, 9, 2, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := Load("chat.yaml", c.opts)
+			require.NoError(t, err)
+			require.Equal(t, []any{c.seed, c.rate, c.reps}, []any{s.Seed, s.Workload.Arrivals.Rate, s.Pools[0].Replicas})
+		})
+	}
+}
+
+func TestEveryKindOfValueCanBeSet(t *testing.T) {
+	inDir(t, base)
+	s, err := Load("chat.yaml", Options{Set: []string{
+		"name=12", "weights=fp8", "pools.other.expert_parallel=true", "pools.other.gpu_memory_utilization=0.5",
+		"output.requests_csv=false", "slo.ttft_ms=100", "workload.cancel.probability=0.5", "workload.cancel.after_s=3",
+		"workload.output_tokens=null", "workload.output_tokens.distribution=empirical", "workload.output_tokens.values=[1, 2]",
+	}})
+	require.NoError(t, err)
+	require.Equal(t, "12", s.Name)
+	require.Equal(t, "fp8", s.Weights)
+	require.True(t, s.Pools[1].ExpertParallel)
+	require.Equal(t, 0.5, s.Pools[1].GPUMemoryUtilization)
+	require.Equal(t, Off, s.Output.RequestsCSV)
+	require.Equal(t, SLO{TTFTMS: 100}, s.SLO)
+	require.Equal(t, Cancel{0.5, 3}, s.Workload.Cancel)
+	require.Equal(t, &Lengths{Distribution: "empirical", Values: []float64{1, 2}}, s.Workload.OutputTokens)
+}
+
+func TestNullTakesASectionAway(t *testing.T) {
+	inDir(t, base)
+	s, err := Load("chat.yaml", Options{Set: []string{"workload.arrivals=null", "workload.closed_loop.concurrency=4"}})
+	require.NoError(t, err)
+	require.Nil(t, s.Workload.Arrivals)
+	require.Equal(t, &ClosedLoop{Concurrency: 4}, s.Workload.ClosedLoop)
+}
+
+func TestPathsStartWhereTheyAreNamed(t *testing.T) {
+	inDir(t, "")
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir("sub", 0o700))
+	text := "model: m/config.json\npools: [{gpu: l4, efficiency: e.yaml}]\nworkload: {trace: {file: ../t.csv}}\n"
+	require.NoError(t, os.WriteFile("sub/s.yaml", []byte(text), 0o600))
+	s, err := Load("sub/s.yaml", Options{})
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(here, "sub/m/config.json"), s.Model)
+	require.Equal(t, filepath.Join(here, "sub/e.yaml"), s.Pools[0].Efficiency)
+	require.Equal(t, filepath.Join(here, "t.csv"), s.Workload.Trace.File)
+	require.Equal(t, "s", s.Name)
+
+	s, err = Load("sub/s.yaml", Options{Set: []string{"workload.trace.file=u.csv"}, Env: []string{"DECODESIM_MODEL=./c.json"}})
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(here, "u.csv"), s.Workload.Trace.File)
+	require.Equal(t, filepath.Join(here, "c.json"), s.Model)
+}
+
+func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
+	inDir(t, base)
+	set := func(s string) Options { return Options{Set: []string{s}} }
+	env := func(s string) Options { return Options{Env: []string{s}} }
+	for _, c := range []struct {
+		opts Options
+		want string
+	}{
+		{set("pools.serv.replicas=3"), `--set pools.serv.replicas=3: no pool "serv"; have "serve", "other"`},
+		{set("pools.2.replicas=3"), `--set pools.2.replicas=3: no pool "2"; have "serve", "other"`},
+		{set("seed=abc"), `--set seed=abc: expected an integer, got "abc"`},
+		{set("seed="), `--set seed=: "" is not a value`},
+		{set("sede=1"), `--set sede=1: no key "sede"; did you mean "seed"?`},
+		{set("workload.arrivals.rat=1"), `--set workload.arrivals.rat=1: no key "rat" in workload.arrivals; did you mean "rate"?`},
+		{set("seed.x=1"), `--set seed.x=1: seed is a value; it has no key "x"`},
+		{set("seed"), `--set seed: expected key=value, such as --set workload.arrivals.rate=4`},
+		{set("=1"), `--set =1: expected key=value, such as --set workload.arrivals.rate=4`},
+		{set("workload=1"), `--set workload=1: workload has keys of its own; set those, such as workload.arrivals`},
+		{set("workload.arrivals=1"), `--set workload.arrivals=1: workload.arrivals has keys of its own; set those, such as workload.arrivals.process`},
+		{set("pools=[]"), `--set pools=[]: pools has keys of its own; set those, such as pools.0.name`},
+		{set("workload.arrivals.points.0.rate=1"), `--set workload.arrivals.points.0.rate=1: no element "0" in workload.arrivals.points, which is empty`},
+		{set("workload.arrivals.rate=.inf"), `--set workload.arrivals.rate=.inf: expected a finite number, got .inf`},
+		{set("workload.arrivals.rate=-1"), `--set workload.arrivals.rate=-1: is -1; accepted: a number above 0 and at most 1000000000`},
+		{set("pools.serve.replicas=0"), `--set pools.serve.replicas=0: 0 is out of range; expected a whole number from 1 to 1048576`},
+		{set("output.requests_csv=maybe"), `--set output.requests_csv=maybe: expected auto, true or false, got "maybe"`},
+		{set("workload.requests=null"), `chat.yaml:8:1: workload: has no end; expected requests, duration_s or both`},
+		{env("DECODESIM_SEED=abc"), `DECODESIM_SEED=abc: expected an integer, got "abc"`},
+		{env("DECODESIM_SEDE=1"), `DECODESIM_SEDE=1: no such key; did you mean "DECODESIM_SEED"?`},
+		{env("DECODESIM_POOLS_SERV_REPLICAS=1"), `DECODESIM_POOLS_SERV_REPLICAS=1: no such key; did you mean "DECODESIM_POOLS_SERVE_REPLICAS"?`},
+		{env("DECODESIM_X=1"), `DECODESIM_X=1: no such key; have DECODESIM_SEED and so on`},
+		{env("DECODESIM_POOLS_OTHER_GPU=h1000"), `DECODESIM_POOLS_OTHER_GPU=h1000: gpu "h1000" not found; have `},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			_, err := Load("chat.yaml", c.opts)
+			require.Error(t, err)
+			if c.want[len(c.want)-1] == ' ' {
+				require.Contains(t, err.Error(), c.want)
+				return
+			}
+			require.EqualError(t, err, c.want)
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package configs
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// ModelNames returns the names of the models that are built in, in order.
+func ModelNames() []string { return embeddedNames("models") }
+
+// Model returns the model of the catalog with that name.
+func Model(name string) (hardware.LLM, error) {
+	file, text, ok := embedded("models", name)
+	if !ok {
+		return hardware.LLM{}, notFound("model", name, ModelNames())
+	}
+	spec, err := readModel(file, text)
+	if err != nil {
+		return hardware.LLM{}, err
+	}
+	if spec.Name != name {
+		return hardware.LLM{}, fmt.Errorf("configs: %s names model %q, want %q", file, spec.Name, name)
+	}
+	return spec.model(file)
+}
+
+func readModel(file string, text []byte) (modelSpec, error) {
+	var spec modelSpec
+	err := decodeStrict(file, text, &spec)
+	return spec, err
+}
+
+// model builds the shape and checks it.
+func (s modelSpec) model(file string) (hardware.LLM, error) {
+	m := hardware.LLM{
+		Name: s.Name, Source: s.Source, Hidden: s.Hidden, Vocab: s.Vocab, ContextMax: s.Context,
+		TiedEmbeddings: s.TiedEmbeddings, Positions: s.Positions, EmbeddingNorm: s.EmbeddingNorm,
+		NormVectors: 1, MTP: s.MTP,
+	}
+	if s.LayerNorm {
+		m.NormVectors = 2
+	}
+	layers, err := s.runs(s.Layers)
+	if err == nil && s.MTPLayer != nil {
+		m.MTPLayer, err = s.run(*s.MTPLayer)
+	}
+	if err == nil {
+		m.Precision, err = s.Weights.precision()
+	}
+	if err != nil {
+		return hardware.LLM{}, fmt.Errorf("configs: %s: %w", file, err)
+	}
+	m.Layers = layers
+	if err := m.Validate(); err != nil {
+		return hardware.LLM{}, fmt.Errorf("configs: %s: %w", file, err)
+	}
+	return m, nil
+}

@@ -1,0 +1,67 @@
+package configs
+
+// Scenario is a deployment, the load on it and what is asked of it: all that a run is a function of, with the seed. Load
+// returns one with every default written in.
+//
+// The tags serve three ends: yaml names the key in files, in --set and in the environment; omitempty marks keys that may
+// stay absent, as null, when the zero value says so; doc is the comment in the resolved file. A key with omitempty and
+// no doc is left out of the resolved file when absent: another law's parameter.
+type Scenario struct {
+	Name        string      `yaml:"name" doc:"of the results"`
+	Model       string      `yaml:"model" doc:"catalog name, or a path to a HuggingFace config.json"`
+	Weights     string      `yaml:"weights,omitempty" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as in the checkpoint"`
+	KVCache     string      `yaml:"kv_cache,omitempty" doc:"bf16 fp8; null: as the model computes"`
+	Pools       []Pool      `yaml:"pools"`
+	Router      string      `yaml:"router" doc:"which replica serves a request"`
+	Speculation Speculation `yaml:"speculation"`
+	Workload    Workload    `yaml:"workload"`
+	SLO         SLO         `yaml:"slo"`
+	Seed        uint64      `yaml:"seed" doc:"of every random stream"`
+	Output      Output      `yaml:"output"`
+
+	origins origins // where each value comes from, for errors found later
+}
+
+// Pool is a set of equal replicas. Its engine limits keep the engine's own argument names.
+type Pool struct {
+	Name                      string  `yaml:"name" doc:"as in --set pools.NAME.replicas=3"`
+	Role                      string  `yaml:"role" doc:"serve: prefill and decode alike"`
+	GPU                       string  `yaml:"gpu" doc:"catalog name"`
+	Replicas                  int     `yaml:"replicas" doc:"instances of the model, each on GPUs of its own"`
+	TensorParallel            int     `yaml:"tensor_parallel" doc:"GPUs that share every layer"`
+	PipelineParallel          int     `yaml:"pipeline_parallel" doc:"stages of layers; priced, not scheduled"`
+	DataParallel              int     `yaml:"data_parallel" doc:"ranks in lock step, each with its own batch and cache"`
+	ExpertParallel            bool    `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
+	Engine                    string  `yaml:"engine" doc:"the defaults of what follows, and how steps are scheduled"`
+	MaxNumSeqs                int     `yaml:"max_num_seqs,omitempty" doc:"sequences in a batch"`
+	MaxNumBatchedTokens       int     `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step"`
+	LongPrefillTokenThreshold int     `yaml:"long_prefill_token_threshold" doc:"tokens of one prompt in a step; 0: no limit"`
+	SchedulerReserveFullISL   bool    `yaml:"scheduler_reserve_full_isl" doc:"admit a prompt only if all of it fits"`
+	GPUMemoryUtilization      float64 `yaml:"gpu_memory_utilization" doc:"share of GPU memory the engine takes"`
+	BlockSize                 int     `yaml:"block_size" doc:"tokens per KV block"`
+	MaxModelLen               int     `yaml:"max_model_len,omitempty" doc:"tokens of prompt and output; null: the model's own limit"`
+	EnablePrefixCaching       bool    `yaml:"enable_prefix_caching" doc:"reuse the KV cache of equal prompt beginnings"`
+	NumGPUBlocks              int64   `yaml:"num_gpu_blocks,omitempty" doc:"KV blocks of a rank; null: what fits into memory"`
+	Efficiency                string  `yaml:"efficiency,omitempty" doc:"path to a file of efficiencies; null: the engine's"`
+	KVTransfer                string  `yaml:"kv_transfer,omitempty" doc:"how a prefill pool hands over; null: it does not"`
+	FirstToken                string  `yaml:"first_token,omitempty" doc:"which pool emits the first token; null: the only one"`
+}
+
+// GPUs returns how many GPUs one replica takes.
+func (p *Pool) GPUs() int { return p.TensorParallel * p.PipelineParallel * p.DataParallel }
+
+// Speculation is how tokens are drafted before the model verifies them.
+type Speculation struct {
+	Method string `yaml:"method" doc:"none"`
+}
+
+// SLO holds the limits a request must keep to count as goodput. 0: no such limit.
+type SLO struct {
+	TTFTMS float64 `yaml:"ttft_ms,omitempty" doc:"milliseconds to the first token; null: no limit"`
+	TPOTMS float64 `yaml:"tpot_ms,omitempty" doc:"milliseconds per token after it; null: no limit"`
+}
+
+// Output says what a run leaves behind.
+type Output struct {
+	RequestsCSV AutoBool `yaml:"requests_csv" doc:"auto: up to 100000 requests; or true, false"`
+}

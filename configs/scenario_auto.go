@@ -1,0 +1,28 @@
+package configs
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// AutoBool is a switch that may decide for itself. The zero value is none of the three; Load never returns it.
+type AutoBool string
+
+// The settings of an AutoBool.
+const (
+	Auto AutoBool = "auto"
+	On   AutoBool = "true"
+	Off  AutoBool = "false"
+)
+
+func (b *AutoBool) decodeScalar(n *yaml.Node) error {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool" && (n.Value == "true" || n.Value == "false"):
+	case n.Kind == yaml.ScalarNode && n.Value == string(Auto):
+	default:
+		return fmt.Errorf("expected auto, true or false, got %s", describe(n))
+	}
+	*b = AutoBool(n.Value)
+	return nil
+}

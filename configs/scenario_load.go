@@ -1,0 +1,138 @@
+package configs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Options are what stands above a scenario file. The zero value leaves the file as it is.
+type Options struct {
+	Set  []string // key=value, in order; a later one wins
+	Env  []string // NAME=value, as of os.Environ; only the names DECODESIM_* matter
+	Seed *uint64  // stands above all; nil: not given
+}
+
+// Load returns the scenario of an embedded name or of a YAML file, complete and checked: every key has its value, from
+// Options.Seed, then Options.Set, the environment, the file and the defaults, in this order. Its paths are absolute.
+func Load(nameOrPath string, opts Options) (*Scenario, error) {
+	src, err := openScenario(nameOrPath)
+	if err != nil {
+		return nil, err
+	}
+	l, err := src.layers()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.environment(opts.Env); err != nil {
+		return nil, err
+	}
+	for _, set := range opts.Set {
+		if err := l.flag(set); err != nil {
+			return nil, err
+		}
+	}
+	if opts.Seed != nil {
+		l.assign(l.set, "seed", *opts.Seed, fmt.Sprintf("--seed %d", *opts.Seed))
+	}
+	s, err := l.scenario()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ScenarioNames returns the scenarios built in.
+func ScenarioNames() []string { return embeddedNames("scenarios") }
+
+// scenarioSource is the file of a scenario before it is read.
+type scenarioSource struct {
+	file string // as errors name it
+	dir  string // that its relative paths start from
+	data []byte
+}
+
+// openScenario finds a scenario. A name is embedded; whatever looks like a path, or is a file here, is read.
+func openScenario(nameOrPath string) (scenarioSource, error) {
+	if file, data, ok := embedded("scenarios", nameOrPath); ok {
+		return scenarioSource{file, "", data}, nil
+	}
+	extension := filepath.Ext(nameOrPath)
+	isPath := strings.ContainsAny(nameOrPath, `/\`) || extension == ".yaml" || extension == ".yml"
+	if at, err := os.Stat(nameOrPath); !isPath && (err != nil || at.IsDir()) {
+		return scenarioSource{}, notFound("scenario", nameOrPath, ScenarioNames())
+	}
+	data, err := readFile("scenario", nameOrPath)
+	if err != nil {
+		return scenarioSource{}, err
+	}
+	dir, err := filepath.Abs(filepath.Dir(nameOrPath))
+	if err != nil {
+		return scenarioSource{}, fmt.Errorf("configs: scenario %q: %w", nameOrPath, err)
+	}
+	return scenarioSource{nameOrPath, dir, data}, nil
+}
+
+// readFile reads a file that a user named, for errors that say what it was for.
+func readFile(kind, file string) ([]byte, error) {
+	data, err := os.ReadFile(file)
+	switch {
+	case os.IsNotExist(err):
+		return nil, fmt.Errorf("configs: %s file %q does not exist", kind, file)
+	case err != nil:
+		return nil, fmt.Errorf("configs: %s file %q cannot be read: %w", kind, file, err)
+	}
+	return data, nil
+}
+
+// layers decodes the file strictly and puts it at the bottom of the layers.
+func (src scenarioSource) layers() (*layers, error) {
+	var s, skeleton Scenario
+	where, err := decodePositions(src.file, src.data, &s)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decodePositions(src.file, src.data, &skeleton); err != nil {
+		return nil, err
+	}
+	for _, p := range s.paths() {
+		*p = absolute(src.dir, *p)
+	}
+	if s.Name == "" {
+		base := filepath.Base(src.file)
+		skeleton.Name = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	return newLayers(&s, &skeleton, where), nil
+}
+
+// paths returns where s names files. A model is one if it looks like a path.
+func (s *Scenario) paths() []*string {
+	var paths []*string
+	if isModelPath(s.Model) {
+		paths = append(paths, &s.Model)
+	}
+	for i := range s.Pools {
+		paths = append(paths, &s.Pools[i].Efficiency)
+	}
+	if s.Workload.Trace != nil {
+		paths = append(paths, &s.Workload.Trace.File)
+	}
+	return paths
+}
+
+// isModelPath tells a path to a config.json from a catalog name.
+func isModelPath(model string) bool {
+	return strings.ContainsAny(model, `/\`) || strings.HasSuffix(model, ".json")
+}
+
+// absolute returns path as seen from dir; an absent one stays absent.
+func absolute(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

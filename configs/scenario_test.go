@@ -1,0 +1,176 @@
+package configs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/workloads"
+)
+
+// bare forgets where the values came from, so that equal scenarios compare equal.
+func bare(s *Scenario) Scenario {
+	c := *s
+	c.origins = origins{}
+	return c
+}
+
+func TestEmbeddedScenariosLoadAndSayWhatTheyAnswer(t *testing.T) {
+	require.Equal(t, []string{"chat-70b", "chat-8b", "code-completion", "textbook-8b"}, ScenarioNames())
+	for _, name := range ScenarioNames() {
+		s, err := Load(name, Options{})
+		require.NoError(t, err)
+		require.Equal(t, name, s.Name)
+		_, text, _ := embedded("scenarios", name)
+		require.Regexp(t, regexp.MustCompile(`^# .*\?\n`), string(text), "%s starts with its question", name)
+	}
+}
+
+func TestDefaultsAreWrittenOut(t *testing.T) {
+	inDir(t, `model: m
+pools: [{gpu: h100-sxm}, {name: b, gpu: a100-sxm-80gb}, {name: c, gpu: l4, max_num_batched_tokens: 64}]
+workload:
+  closed_loop: {concurrency: 3}
+  prompt_tokens: {distribution: fixed, mean: 1}
+  output_tokens: {distribution: fixed, mean: 1}
+  requests: 4
+`)
+	s, err := Load("chat.yaml", Options{})
+	require.NoError(t, err)
+	pool := Pool{
+		Name: "serve", Role: "serve", GPU: "h100-sxm", Replicas: 1, TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
+		Engine: "vllm-v1", MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, SchedulerReserveFullISL: true,
+		GPUMemoryUtilization: 0.92, BlockSize: 16,
+	}
+	b, c := pool, pool
+	b.Name, b.GPU, b.MaxNumSeqs, b.MaxNumBatchedTokens = "b", "a100-sxm-80gb", 256, 2048
+	c.Name, c.GPU, c.MaxNumSeqs, c.MaxNumBatchedTokens = "c", "l4", 64, 64
+	one := &Lengths{Distribution: "fixed", Mean: 1}
+	require.Equal(t, Scenario{
+		Name: "chat", Model: "m", Pools: []Pool{pool, b, c}, Router: "least-loaded", Speculation: Speculation{"none"},
+		Workload: Workload{ClosedLoop: &ClosedLoop{Concurrency: 3}, PromptTokens: one, OutputTokens: one, Requests: 4},
+		Seed:     1, Output: Output{Auto},
+	}, bare(s))
+
+	text := string(s.YAML())
+	for _, key := range []string{
+		"name", "model", "weights", "kv_cache", "pools", "role", "gpu", "replicas", "tensor_parallel", "pipeline_parallel",
+		"data_parallel", "expert_parallel", "engine", "max_num_seqs", "max_num_batched_tokens",
+		"long_prefill_token_threshold", "scheduler_reserve_full_isl", "gpu_memory_utilization", "block_size",
+		"max_model_len", "enable_prefix_caching", "num_gpu_blocks", "efficiency", "kv_transfer", "first_token", "router",
+		"method", "concurrency", "think_time_s", "max_tokens", "requests", "duration_s", "warmup_s", "timeout_s",
+		"probability", "after_s", "ttft_ms", "tpot_ms", "seed", "requests_csv",
+	} {
+		require.Regexp(t, `(?m)^[ -]*`+key+`:`, text)
+	}
+}
+
+func TestAResolvedScenarioRerunsItself(t *testing.T) {
+	for _, name := range ScenarioNames() {
+		s, err := Load(name, Options{})
+		require.NoError(t, err)
+		inDir(t, string(s.YAML()))
+		again, err := Load("chat.yaml", Options{})
+		require.NoError(t, err)
+		require.Equal(t, bare(s), bare(again))
+		require.Equal(t, string(s.YAML()), string(again.YAML()))
+	}
+}
+
+func TestAResolvedScenarioReloadsFromAnotherDirectory(t *testing.T) {
+	inDir(t, "model: ./cfg.json\npools: [{gpu: l4, efficiency: e.yaml}]\nworkload: {trace: {file: t.csv}}\n")
+	s, err := Load("chat.yaml", Options{})
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll("out/deep", 0o700))
+	text, err := s.YAMLFor("out/deep")
+	require.NoError(t, err)
+	require.Contains(t, string(text), "file: ../../t.csv ")
+	for _, file := range []struct {
+		path string
+		text []byte
+	}{{"out/deep/scenario.yaml", text}, {filepath.Join(t.TempDir(), "scenario.yaml"), s.YAML()}} {
+		require.NoError(t, os.WriteFile(file.path, file.text, 0o600))
+		again, err := Load(file.path, Options{})
+		require.NoError(t, err)
+		require.Equal(t, bare(s), bare(again))
+	}
+	here, err := s.YAMLFor(".")
+	require.NoError(t, err)
+	require.Contains(t, string(here), "model: ./cfg.json ")
+}
+
+// TestEveryScenarioReloads draws scenarios and demands that their resolved files reload to the same.
+func TestEveryScenarioReloads(t *testing.T) {
+	inDir(t, base)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[ -~äß]{1,12}`).Draw(t, "name")
+		rate := rapid.Float64Range(1e-3, 1e6).Draw(t, "rate")
+		seed := rapid.Uint64().Draw(t, "seed")
+		values := rapid.SliceOfN(rapid.Float64Range(1, 1e6), 1, 4).Draw(t, "values")
+		list := fmt.Sprint(values[0])
+		for _, v := range values[1:] {
+			list += ", " + fmt.Sprint(v)
+		}
+		s, err := Load("chat.yaml", Options{Seed: &seed, Set: []string{
+			"name=" + text,
+			fmt.Sprintf("workload.arrivals.rate=%v", rate),
+			"workload.output_tokens=null",
+			"workload.output_tokens.distribution=empirical",
+			"workload.output_tokens.values=[" + list + "]",
+			fmt.Sprintf("pools.serve.max_num_seqs=%d", rapid.IntRange(1, 1000).Draw(t, "sequences")),
+			fmt.Sprintf("output.requests_csv=%s", rapid.SampledFrom([]AutoBool{Auto, On, Off}).Draw(t, "csv")),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile("again.yaml", s.YAML(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Load("again.yaml", Options{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, s.YAML())
+		}
+		require.Equal(t, bare(s), bare(again))
+	})
+}
+
+func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	have := `have "chat-70b", "chat-8b", "code-completion", "textbook-8b"`
+	for name, want := range map[string]string{
+		"chat-80b":  `configs: scenario "chat-80b" not found; did you mean "chat-70b"? ` + have,
+		"nonsense":  `configs: scenario "nonsense" not found; ` + have,
+		"":          `configs: scenario "" not found; ` + have,
+		"a.yaml":    `configs: scenario file "a.yaml" does not exist`,
+		"./no/file": `configs: scenario file "./no/file" does not exist`,
+	} {
+		_, err := Load(name, Options{})
+		require.EqualError(t, err, want)
+	}
+	require.NoError(t, os.Mkdir("nonsense", 0o700))
+	_, err := Load("nonsense", Options{})
+	require.EqualError(t, err, `configs: scenario "nonsense" not found; `+have)
+	_, err = Load("./", Options{})
+	require.ErrorContains(t, err, `configs: scenario file "./" cannot be read`)
+}
+
+func TestATraceEndsWhereTheFirstLimitIs(t *testing.T) {
+	trace := Trace{File: "t.csv", Speed: 2, Limit: 50, StartS: 10, EndS: 100, SkipEmpty: true}
+	w := Workload{Trace: &trace, Requests: 40, DurationS: 30, TimeoutS: 7, Cancel: Cancel{0.5, 3}}
+	want := workloads.TraceOptions{
+		Speed: 2, Limit: 40, StartS: 10, EndS: 70, SkipEmpty: true, Seed: 9,
+		Patience: workloads.Patience{TimeoutS: 7, CancelShare: 0.5, CancelAfterS: 3},
+	}
+	require.Equal(t, want, w.replay(9))
+	w.Requests, w.DurationS = 60, 60
+	want.Limit, want.EndS = 50, 100
+	require.Equal(t, want, w.replay(9))
+	w.Requests, w.DurationS, trace.Limit, trace.EndS = 0, 0, 0, 0
+	want.Limit, want.EndS = 0, 0
+	require.Equal(t, want, w.replay(9))
+}

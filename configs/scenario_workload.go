@@ -1,0 +1,152 @@
+package configs
+
+import "github.com/decodesim/decodesim/workloads"
+
+// Workload is what is asked of the deployment: exactly one of arrivals, closed loop and trace says when.
+type Workload struct {
+	Arrivals     *Arrivals   `yaml:"arrivals"`
+	ClosedLoop   *ClosedLoop `yaml:"closed_loop"`
+	Trace        *Trace      `yaml:"trace"`
+	PromptTokens *Lengths    `yaml:"prompt_tokens"`
+	OutputTokens *Lengths    `yaml:"output_tokens"`
+	MaxTokens    int64       `yaml:"max_tokens,omitempty" doc:"the client's limit on the output; null: exactly the output it gets"`
+	Requests     int64       `yaml:"requests,omitempty" doc:"sent in all; null: no limit"`
+	DurationS    float64     `yaml:"duration_s,omitempty" doc:"seconds in which requests are sent; null: no limit"`
+	WarmupS      float64     `yaml:"warmup_s" doc:"seconds whose requests are served but not measured"`
+	TimeoutS     float64     `yaml:"timeout_s,omitempty" doc:"seconds after which a client hangs up; null: never"`
+	Cancel       Cancel      `yaml:"cancel"`
+}
+
+// Arrivals is an open loop: requests come whatever becomes of the ones before. See workloads.Arrivals for the processes.
+type Arrivals struct {
+	Process   string      `yaml:"process" doc:"law of the gaps between requests"`
+	Rate      float64     `yaml:"rate,omitempty" doc:"requests/s, the long-run mean; null: as the points or the bursts say"`
+	CV        float64     `yaml:"cv,omitempty"`
+	OnRate    float64     `yaml:"on_rate,omitempty"`
+	OffRate   float64     `yaml:"off_rate,omitempty"`
+	OnS       float64     `yaml:"on_s,omitempty"`
+	OffS      float64     `yaml:"off_s,omitempty"`
+	Points    []RatePoint `yaml:"points,omitempty"`
+	Amplitude float64     `yaml:"amplitude,omitempty"`
+	PeriodS   float64     `yaml:"period_s,omitempty"`
+}
+
+// RatePoint is the rate at an instant.
+type RatePoint struct {
+	AtS  float64 `yaml:"at_s"`
+	Rate float64 `yaml:"rate"`
+}
+
+// ClosedLoop is a number of clients that each wait for an answer before they send the next request.
+type ClosedLoop struct {
+	Concurrency int     `yaml:"concurrency" doc:"clients"`
+	ThinkTimeS  float64 `yaml:"think_time_s" doc:"seconds between an answer and the next request"`
+}
+
+// Trace replays recorded arrivals and lengths.
+type Trace struct {
+	File      string  `yaml:"file" doc:"CSV or JSON lines, plain or gzipped"`
+	Speed     float64 `yaml:"speed" doc:"2: twice as fast as recorded"`
+	Limit     int64   `yaml:"limit,omitempty" doc:"requests taken; null: all"`
+	StartS    float64 `yaml:"start_s" doc:"seconds of the recording left out before the first request taken"`
+	EndS      float64 `yaml:"end_s,omitempty" doc:"seconds of the recording after which none is taken; null: its end"`
+	SkipEmpty bool    `yaml:"skip_empty" doc:"leave out rows without tokens instead of refusing them"`
+}
+
+// Lengths is a law of token counts. See workloads.Length for the laws.
+type Lengths struct {
+	Distribution string     `yaml:"distribution" doc:"law of the token counts"`
+	Mean         float64    `yaml:"mean,omitempty"`
+	CV           float64    `yaml:"cv,omitempty"`
+	Shape        float64    `yaml:"shape,omitempty"`
+	Min          int64      `yaml:"min,omitempty"`
+	Max          int64      `yaml:"max,omitempty"`
+	Values       []float64  `yaml:"values,omitempty"`
+	Weights      []float64  `yaml:"weights,omitempty"`
+	Edges        []float64  `yaml:"edges,omitempty"`
+	Quantiles    []Quantile `yaml:"quantiles,omitempty"`
+}
+
+// Quantile says that a share P of the requests has at most so many tokens.
+type Quantile struct {
+	P      float64 `yaml:"p"`
+	Tokens float64 `yaml:"tokens"`
+}
+
+// Cancel is clients that hang up although they get what they asked for.
+type Cancel struct {
+	Probability float64 `yaml:"probability" doc:"of a request whose client hangs up"`
+	AfterS      float64 `yaml:"after_s" doc:"seconds after sending it, the mean of an exponential law"`
+}
+
+// laws returns how long requests are; without length laws, as under a trace, they are empty.
+func (w *Workload) laws() workloads.Lengths {
+	l := workloads.Lengths{}
+	if w.PromptTokens != nil {
+		l.Prompt = w.PromptTokens.law()
+	}
+	if w.OutputTokens != nil {
+		l.Output = w.OutputTokens.law()
+	}
+	if w.MaxTokens > 0 {
+		l.MaxOutput = workloads.Length{Distribution: "fixed", Mean: float64(w.MaxTokens)}
+	}
+	return l
+}
+
+func (l *Lengths) law() workloads.Length {
+	law := workloads.Length{
+		Distribution: l.Distribution, Mean: l.Mean, CV: l.CV, Shape: l.Shape, Min: l.Min, Max: l.Max,
+		Values: l.Values, Weights: l.Weights, Edges: l.Edges,
+	}
+	for _, q := range l.Quantiles {
+		law.Quantiles = append(law.Quantiles, workloads.Quantile(q))
+	}
+	return law
+}
+
+func (a *Arrivals) law() workloads.Arrivals {
+	law := workloads.Arrivals{
+		Process: a.Process, Rate: a.Rate, CV: a.CV, OnRate: a.OnRate, OffRate: a.OffRate, OnS: a.OnS, OffS: a.OffS,
+		Amplitude: a.Amplitude, PeriodS: a.PeriodS,
+	}
+	for _, p := range a.Points {
+		law.Points = append(law.Points, workloads.RatePoint(p))
+	}
+	return law
+}
+
+func (w *Workload) patience() workloads.Patience {
+	return workloads.Patience{TimeoutS: w.TimeoutS, CancelShare: w.Cancel.Probability, CancelAfterS: w.Cancel.AfterS}
+}
+
+// openLoop returns the open loop of a workload with arrivals.
+func (w *Workload) openLoop() workloads.OpenLoop {
+	return workloads.OpenLoop{
+		Arrivals: w.Arrivals.law(), Lengths: w.laws(), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
+	}
+}
+
+// closedLoop returns the closed loop of a workload that has one.
+func (w *Workload) closedLoop() workloads.ClosedLoop {
+	return workloads.ClosedLoop{
+		Concurrency: int64(w.ClosedLoop.Concurrency), ThinkTimeS: w.ClosedLoop.ThinkTimeS, Lengths: w.laws(),
+		Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
+	}
+}
+
+// replay returns what a trace workload takes of its file: the narrower of its window and the workload's own ends.
+func (w *Workload) replay(seed uint64) workloads.TraceOptions {
+	t := w.Trace
+	o := workloads.TraceOptions{
+		Speed: t.Speed, Limit: t.Limit, StartS: t.StartS, EndS: t.EndS, SkipEmpty: t.SkipEmpty,
+		Patience: w.patience(), Seed: seed,
+	}
+	if w.Requests > 0 && (o.Limit == 0 || w.Requests < o.Limit) {
+		o.Limit = w.Requests
+	}
+	if endS := t.StartS + w.DurationS*t.Speed; w.DurationS > 0 && (o.EndS == 0 || endS < o.EndS) {
+		o.EndS = endS
+	}
+	return o
+}

@@ -1,0 +1,129 @@
+package configs
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// YAML returns the scenario with every value written out, as a file that Load reads back to the same scenario. Its
+// paths are absolute, so the file may stand anywhere on this machine.
+func (s *Scenario) YAML() []byte { return s.write() }
+
+// YAMLFor is YAML with paths relative to the directory the file will stand in, so that both may move together.
+func (s *Scenario) YAMLFor(dir string) ([]byte, error) {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("configs: directory %q: %w", dir, err)
+	}
+	moved := s.clone()
+	for _, p := range moved.paths() {
+		if *p == "" {
+			continue
+		}
+		relative, err := filepath.Rel(from, *p)
+		if err != nil {
+			continue // another volume: only the absolute path leads there
+		}
+		if *p = filepath.ToSlash(relative); !strings.Contains(*p, "/") {
+			*p = "./" + *p
+		}
+	}
+	return moved.write(), nil
+}
+
+// clone copies s as deeply as paths reach.
+func (s *Scenario) clone() *Scenario {
+	c := *s
+	c.Pools = append([]Pool(nil), s.Pools...)
+	if s.Workload.Trace != nil {
+		trace := *s.Workload.Trace
+		c.Workload.Trace = &trace
+	}
+	return &c
+}
+
+func (s *Scenario) write() []byte {
+	w := scenarioWriter{}
+	w.WriteString("# A scenario with every default written out; it runs as it stands.\n")
+	w.keys(reflect.ValueOf(s).Elem(), "", "")
+	return w.Bytes()
+}
+
+// scenarioWriter writes YAML in the order of the schema, with the doc of each key behind it.
+type scenarioWriter struct{ bytes.Buffer }
+
+// docColumn is where comments start, if the line is not longer.
+const docColumn = 44
+
+// keys writes the keys of a struct; the first line starts with first, which is indent or the dash of a list.
+func (w *scenarioWriter) keys(v reflect.Value, first, indent string) {
+	for _, f := range fieldsOf(v.Type()) {
+		value, doc := v.FieldByIndex(f.index), v.Type().FieldByIndex(f.index).Tag.Get("doc")
+		switch {
+		case isSection(value) && value.IsNil(), f.optional && value.IsZero() && doc == "":
+			continue
+		case isSection(value):
+			fmt.Fprintf(w, "%s%s:\n", first, f.key)
+			w.keys(value.Elem(), indent+"  ", indent+"  ")
+		case value.Kind() == reflect.Struct:
+			fmt.Fprintf(w, "%s%s:\n", first, f.key)
+			w.keys(value, indent+"  ", indent+"  ")
+		case isRows(value):
+			fmt.Fprintf(w, "%s%s:\n", first, f.key)
+			for i := range value.Len() {
+				w.keys(value.Index(i), indent+"  - ", indent+"    ")
+			}
+		case f.optional && value.IsZero():
+			w.line(first+f.key+": null", doc)
+		default:
+			w.line(first+f.key+": "+literal(value), doc)
+		}
+		first = indent
+	}
+}
+
+func (w *scenarioWriter) line(text, doc string) {
+	if doc != "" {
+		text = fmt.Sprintf("%-*s # %s", docColumn, text, doc)
+	}
+	w.WriteString(text + "\n")
+}
+
+// literal writes a value so that the strict decoder reads it back.
+func literal(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Slice:
+		elements := make([]string, v.Len())
+		for i := range elements {
+			elements[i] = literal(v.Index(i))
+		}
+		return "[" + strings.Join(elements, ", ") + "]"
+	case reflect.Float64:
+		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case reflect.String:
+		return quote(v)
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// quote writes text, in quotes where it would read as something else.
+func quote(v reflect.Value) string {
+	text := v.String()
+	if v.Type() == reflect.TypeFor[AutoBool]() {
+		return text
+	}
+	var n yaml.Node
+	plain := yaml.Unmarshal([]byte("k: "+text), &n) == nil && len(n.Content) == 1 && n.Content[0].Kind == yaml.MappingNode &&
+		len(n.Content[0].Content) == 2 && n.Content[0].Content[1].Tag == "!!str" && n.Content[0].Content[1].Value == text &&
+		n.Content[0].Content[1].Style == 0 && n.Content[0].Content[1].Anchor == ""
+	if plain {
+		return text
+	}
+	return strconv.Quote(text)
+}

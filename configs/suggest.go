@@ -1,0 +1,77 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// suggest returns the name nearest to got, or "" if none is near enough to be a slip of the finger.
+func suggest(got string, have []string) string {
+	best, bestDistance := "", 1+max(1, len(got)/3)
+	for _, name := range have {
+		if d := editDistance(strings.ToLower(got), strings.ToLower(name)); d < bestDistance {
+			best, bestDistance = name, d
+		}
+	}
+	return best
+}
+
+// didYouMean returns the end of a message about an unknown name: the nearest one, or else all.
+func didYouMean(got string, have []string) string {
+	if near := suggest(got, have); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "have " + quoted(have)
+}
+
+// unknownName says that a catalog has no such name: the nearest name if one is near, and all there are.
+func unknownName(kind, name string, have []string) string {
+	hint := ""
+	if near := suggest(name, have); near != "" {
+		hint = fmt.Sprintf("did you mean %q? ", near)
+	}
+	return fmt.Sprintf("%s %q not found; %shave %s", kind, name, hint, quoted(have))
+}
+
+// notFound is unknownName for a name that stands in no file.
+func notFound(kind, name string, have []string) error {
+	return errors.New("configs: " + unknownName(kind, name, have))
+}
+
+func quoted(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	q := make([]string, len(names))
+	for i, name := range names {
+		q[i] = strconv.Quote(name)
+	}
+	return strings.Join(q, ", ")
+}
+
+// editDistance is the number of insertions, deletions, substitutions and swaps of neighbours from a to b, by rows of the
+// usual table.
+func editDistance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	before, last, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		before, last, row = last, row, before
+		row[0] = i
+		for j := 1; j <= len(t); j++ {
+			cost := 1
+			if s[i-1] == t[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+	}
+	return row[len(t)]
+}

@@ -1,0 +1,168 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/policies"
+)
+
+// validate reports the first value that no model or deployment could have. What depends on the model (attention heads,
+// memory) is checked where the parts are built.
+func (s *Scenario) validate() error {
+	c := checker{origins: &s.origins}
+	c.text("name", s.Name, "a name")
+	c.text("model", s.Model, "a catalog name, or a path to a HuggingFace config.json")
+	c.maybeOneOf("weights", s.Weights, hardware.Dtypes())
+	c.maybeOneOf("kv_cache", s.KVCache, []string{"bf16", "fp8"})
+	s.checkPools(&c)
+	c.oneOf("router", s.Router, policies.RouterNames())
+	c.modelled("speculation.method", s.Speculation.Method, "none")
+	c.maybeAbove("slo.ttft_ms", s.SLO.TTFTMS, 0, 1e9)
+	c.maybeAbove("slo.tpot_ms", s.SLO.TPOTMS, 0, 1e9)
+	s.Workload.check(&c)
+	return c.err
+}
+
+// poolName is what --set and the environment can name.
+var poolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+
+func (s *Scenario) checkPools(c *checker) {
+	if len(s.Pools) == 0 {
+		c.fail("pools", "missing; expected a list with at least one pool, such as [{gpu: h100-sxm}]")
+	}
+	for i := range s.Pools {
+		p, path := &s.Pools[i], fmt.Sprintf("pools[%d]", i)
+		if !poolName.MatchString(p.Name) {
+			c.fail(path+".name", "%q is not a name of a pool; expected a letter, then letters, digits, - and _", p.Name)
+		}
+		for j := range i {
+			if strings.EqualFold(s.Pools[j].Name, p.Name) {
+				c.fail(path+".name", "%q is the name of pools[%d] already; expected one of its own", p.Name, j)
+			}
+		}
+		p.check(c, path)
+	}
+}
+
+// countMax bounds counts of replicas, GPUs and sequences, so that their products fit an int.
+const countMax = 1 << 20
+
+// check refuses values out of range and, by name, what this version has no model for.
+func (p *Pool) check(c *checker, path string) {
+	if slices.Contains([]string{"prefill", "decode"}, p.Role) {
+		c.fail(path+".role", "%q is not modelled by this version; accepted: \"serve\"", p.Role)
+	}
+	c.oneOf(path+".role", p.Role, []string{"serve"})
+	c.count(path+".replicas", int64(p.Replicas), countMax)
+	c.count(path+".tensor_parallel", int64(p.TensorParallel), 1024)
+	c.count(path+".pipeline_parallel", int64(p.PipelineParallel), 1024)
+	c.count(path+".data_parallel", int64(p.DataParallel), 1024)
+	c.count(path+".max_num_seqs", int64(p.MaxNumSeqs), countMax)
+	c.count(path+".max_num_batched_tokens", int64(p.MaxNumBatchedTokens), 1<<30)
+	if p.MaxNumBatchedTokens < p.MaxNumSeqs {
+		c.fail(path+".max_num_batched_tokens", "%d is below max_num_seqs, %d; a step must hold a token of each sequence",
+			p.MaxNumBatchedTokens, p.MaxNumSeqs)
+	}
+	c.whole(path+".long_prefill_token_threshold", int64(p.LongPrefillTokenThreshold), 0, 1<<30)
+	c.above(path+".gpu_memory_utilization", p.GPUMemoryUtilization, 0, 1)
+	c.count(path+".block_size", int64(p.BlockSize), 1<<16)
+	c.maybeCount(path+".max_model_len", int64(p.MaxModelLen), 1<<30)
+	c.maybeCount(path+".num_gpu_blocks", p.NumGPUBlocks, 1<<31-1)
+	if p.EnablePrefixCaching {
+		c.fail(path+".enable_prefix_caching", "true is not modelled by this version; accepted: false")
+	}
+	c.unmodelled(path+".kv_transfer", p.KVTransfer)
+	c.unmodelled(path+".first_token", p.FirstToken)
+}
+
+// checker keeps the first error.
+type checker struct {
+	origins *origins
+	err     error
+}
+
+func (c *checker) fail(path, format string, args ...any) {
+	if c.err == nil {
+		c.err = c.origins.errorf(path, format, args...)
+	}
+}
+
+// text requires a value that can stand on one line.
+func (c *checker) text(path, text, want string) {
+	switch {
+	case text == "":
+		c.fail(path, "missing; expected %s", want)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		c.fail(path, "%q has characters that do not print; expected %s", text, want)
+	}
+}
+
+func (c *checker) oneOf(path, name string, names []string) {
+	if c.err == nil && !slices.Contains(names, name) {
+		c.fail(path, "%q is unknown; %s", name, didYouMean(name, names))
+	}
+}
+
+// maybeOneOf accepts an absent name too.
+func (c *checker) maybeOneOf(path, name string, names []string) {
+	if name != "" || c.origins.given(path) {
+		c.oneOf(path, name, names)
+	}
+}
+
+// modelled refuses what later versions may accept.
+func (c *checker) modelled(path, got, want string) {
+	if got != want {
+		c.fail(path, "%q is not modelled by this version; accepted: %q", got, want)
+	}
+}
+
+// unmodelled refuses a key whose only value here is none.
+func (c *checker) unmodelled(path, got string) {
+	if got != "" || c.origins.given(path) {
+		c.fail(path, "%q is not modelled by this version; accepted: null", got)
+	}
+}
+
+func (c *checker) whole(path string, n, low, high int64) {
+	if n < low || n > high {
+		c.fail(path, "%d is out of range; expected a whole number from %d to %d", n, low, high)
+	}
+}
+
+func (c *checker) count(path string, n, high int64) { c.whole(path, n, 1, high) }
+
+// maybeCount accepts an absent number too, which is zero as long as nobody wrote it.
+func (c *checker) maybeCount(path string, n, high int64) {
+	if n != 0 || c.origins.given(path) {
+		c.count(path, n, high)
+	}
+}
+
+// above requires low < x ≤ high.
+func (c *checker) above(path string, x, low, high float64) {
+	if !(x > low && x <= high) {
+		c.fail(path, "%g is out of range; expected a number above %g and at most %g", x, low, high)
+	}
+}
+
+// maybeAbove accepts an absent number too.
+func (c *checker) maybeAbove(path string, x, low, high float64) {
+	if x != 0 || c.origins.given(path) {
+		c.above(path, x, low, high)
+	}
+}
+
+// within requires low ≤ x ≤ high.
+func (c *checker) within(path string, x, low, high float64) {
+	if !(x >= low && x <= high) || math.IsNaN(x) {
+		c.fail(path, "%g is out of range; expected a number from %g to %g", x, low, high)
+	}
+}

@@ -1,0 +1,168 @@
+package configs
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads"
+)
+
+// check refuses workloads that say too little, too much or what no source could send.
+func (w *Workload) check(c *checker) {
+	var ways []string
+	for _, way := range []struct {
+		key   string
+		there bool
+	}{{"arrivals", w.Arrivals != nil}, {"closed_loop", w.ClosedLoop != nil}, {"trace", w.Trace != nil}} {
+		if way.there {
+			ways = append(ways, way.key)
+		}
+	}
+	switch {
+	case !c.origins.given("workload") && len(ways) == 0:
+		c.fail("workload", "missing; expected arrivals, closed_loop or trace in it")
+	case len(ways) == 0:
+		c.fail("workload", "says not when requests come; expected one of arrivals, closed_loop, trace")
+	case len(ways) > 1:
+		c.fail("workload."+ways[1], "stands beside %s; expected one of arrivals, closed_loop, trace", ways[0])
+	}
+	w.checkExtent(c)
+	w.checkPatience(c)
+	switch {
+	case w.Trace != nil:
+		w.checkTrace(c)
+	case w.ClosedLoop != nil:
+		c.count("workload.closed_loop.concurrency", int64(w.ClosedLoop.Concurrency), countMax)
+		c.within("workload.closed_loop.think_time_s", w.ClosedLoop.ThinkTimeS, 0, sim.HorizonS)
+	}
+	if w.Trace == nil {
+		w.checkLaws(c)
+	}
+}
+
+// checkExtent requires an end, which a trace has of its own.
+func (w *Workload) checkExtent(c *checker) {
+	c.maybeCount("workload.requests", w.Requests, 1<<31-1)
+	c.maybeAbove("workload.duration_s", w.DurationS, 0, sim.HorizonS)
+	if w.Requests == 0 && w.DurationS == 0 && w.Trace == nil {
+		c.fail("workload", "has no end; expected requests, duration_s or both")
+	}
+	c.within("workload.warmup_s", w.WarmupS, 0, sim.HorizonS)
+	if w.DurationS > 0 && w.WarmupS >= w.DurationS {
+		c.fail("workload.warmup_s", "%g leaves nothing to measure of duration_s, %g; expected less", w.WarmupS, w.DurationS)
+	}
+	c.maybeCount("workload.max_tokens", w.MaxTokens, 1<<30-1)
+}
+
+func (w *Workload) checkPatience(c *checker) {
+	c.maybeAbove("workload.timeout_s", w.TimeoutS, 0, sim.HorizonS)
+	c.within("workload.cancel.probability", w.Cancel.Probability, 0, 1)
+	c.within("workload.cancel.after_s", w.Cancel.AfterS, 0, sim.HorizonS)
+	switch {
+	case w.Cancel.Probability > 0 && w.Cancel.AfterS == 0:
+		c.fail("workload.cancel.after_s", "missing; expected seconds above 0 beside a probability of %g", w.Cancel.Probability)
+	case w.Cancel.Probability == 0 && w.Cancel.AfterS > 0:
+		c.fail("workload.cancel.after_s", "%g has no effect; expected a probability above 0 beside it", w.Cancel.AfterS)
+	}
+}
+
+// checkTrace requires a file, and refuses laws that the trace would replace in silence.
+func (w *Workload) checkTrace(c *checker) {
+	t, path := w.Trace, "workload.trace."
+	c.text(path+"file", t.File, "a path to a CSV or JSON-lines file")
+	c.within(path+"speed", t.Speed, 1e-6, 1e6)
+	c.maybeCount(path+"limit", t.Limit, 1<<31-1)
+	c.within(path+"start_s", t.StartS, 0, sim.HorizonS)
+	c.maybeAbove(path+"end_s", t.EndS, t.StartS, sim.HorizonS)
+	if w.MaxTokens > 0 {
+		c.fail("workload.max_tokens", "%d has no effect on a trace; accepted: null", w.MaxTokens)
+	}
+	if w.PromptTokens != nil {
+		c.fail("workload.prompt_tokens", "stands beside trace, which has lengths of its own; expected only one of them")
+	}
+	if w.OutputTokens != nil {
+		c.fail("workload.output_tokens", "stands beside trace, which has lengths of its own; expected only one of them")
+	}
+}
+
+// checkLaws lets workloads judge the laws, so that no rule is written twice, and points its answer at the file.
+func (w *Workload) checkLaws(c *checker) {
+	if w.PromptTokens == nil {
+		c.fail("workload.prompt_tokens", "missing; expected a length law, such as {distribution: fixed, mean: 512}")
+	}
+	if w.OutputTokens == nil {
+		c.fail("workload.output_tokens", "missing; expected a length law, such as {distribution: fixed, mean: 256}")
+	}
+	w.checkNames(c)
+	w.checkRows(c)
+	if c.err != nil {
+		return
+	}
+	probe := *w
+	if w.Arrivals == nil { // a closed loop: only the lengths are laws
+		probe.Arrivals, probe.Requests, probe.DurationS = &Arrivals{Process: "constant", Rate: 1}, 1, 0
+	}
+	if _, err := workloads.NewOpenLoop(probe.openLoop(), 1); err != nil {
+		c.refused(err)
+	}
+}
+
+// checkNames requires the name of each law, with a suggestion.
+func (w *Workload) checkNames(c *checker) {
+	name := func(path, got string, names []string) {
+		if got == "" {
+			c.fail(path, "missing; have %s", quoted(names))
+		}
+		c.oneOf(path, got, names)
+	}
+	if w.Arrivals != nil {
+		name("workload.arrivals.process", w.Arrivals.Process, workloads.ArrivalNames())
+	}
+	if w.PromptTokens != nil {
+		name("workload.prompt_tokens.distribution", w.PromptTokens.Distribution, workloads.LengthNames())
+	}
+	if w.OutputTokens != nil {
+		name("workload.output_tokens.distribution", w.OutputTokens.Distribution, workloads.LengthNames())
+	}
+}
+
+// checkRows requires both coordinates of every point: a rate left out is not a rate of 0.
+func (w *Workload) checkRows(c *checker) {
+	require := func(path string, rows int, keys ...string) {
+		for i := range rows {
+			for _, key := range keys {
+				if at := fmt.Sprintf("%s[%d].%s", path, i, key); !c.origins.given(at) {
+					c.fail(at, "missing; expected %s", strings.Join(keys, " and "))
+				}
+			}
+		}
+	}
+	if w.Arrivals != nil {
+		require("workload.arrivals.points", len(w.Arrivals.Points), "at_s", "rate")
+	}
+	if w.PromptTokens != nil {
+		require("workload.prompt_tokens.quantiles", len(w.PromptTokens.Quantiles), "p", "tokens")
+	}
+	if w.OutputTokens != nil {
+		require("workload.output_tokens.quantiles", len(w.OutputTokens.Quantiles), "p", "tokens")
+	}
+}
+
+// refusal is how workloads refuses a value: the field, which is the key below workload, the value, and what would do.
+var refusal = regexp.MustCompile(`^workloads: ([a-z_.\[\]0-9]+) is (.*); accepted: (.*)$`)
+
+func (c *checker) refused(err error) {
+	m := refusal.FindStringSubmatch(err.Error())
+	if m == nil {
+		c.fail("workload", "%s", strings.TrimPrefix(err.Error(), "workloads: "))
+		return
+	}
+	path := "workload." + m[1]
+	if m[2] == "0" && !c.origins.given(path) {
+		c.fail(path, "missing; accepted: %s", m[3])
+		return
+	}
+	c.fail(path, "is %s; accepted: %s", m[2], m[3])
+}
