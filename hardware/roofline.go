@@ -59,7 +59,8 @@ type base struct {
 
 var _ sim.StepModel = (*Roofline)(nil)
 
-// NewRoofline derives the coefficients of d, which must be valid; batches up to decodesMax are tabulated.
+// NewRoofline derives the coefficients of d, which must be valid; batches up to decodesMax are tabulated. A Roofline serves
+// one run at a time.
 func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	e := d.Efficiency
 	r := &Roofline{
@@ -83,7 +84,7 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	r.ctx = r.growths()
 	r.decode = make([]base, decodesMax+1)
 	for n := 1; n <= decodesMax; n++ {
-		r.decode[n] = r.base(&sim.Shape{Decodes: n, DecodeTokens: int64(n), Outputs: n})
+		r.decode[n].fill(r, &sim.Shape{Decodes: n, DecodeTokens: int64(n), Outputs: n})
 	}
 	return r
 }
@@ -112,25 +113,12 @@ func (r *Roofline) growths() [3]growth {
 	return out
 }
 
-// base prices what does not grow with the context of the decodes: everything else. It sums picoseconds.
-func (r *Roofline) base(b *sim.Shape) base {
+// fill prices what does not grow with the context of the decodes: everything else. It sums picoseconds.
+func (at *base) fill(r *Roofline, b *sim.Shape) {
 	rows, outputs := float64(b.DecodeTokens+b.PrefillTokens), float64(b.Outputs)
-	weights := r.readPS                                                  // reading them
-	flops := float64(rows*r.rowPeakPS) + float64(outputs*r.outputPeakPS) // arithmetic at peak
-	products := 0.0                                                      // the two overlapped
-	for i := range r.products {
-		p := &r.products[i]
-		m, n := p.memoryPS, rows
-		if p.experts {
-			m = float64(m * r.d.active(rows))
-			weights += m
-		} else if p.lastToken {
-			n = outputs
-		}
-		products += r.both(m, float64(n*p.rowPS))
-	}
+	weights, products := r.linear(rows, outputs) // reading them, and with the arithmetic it overlaps
 	kv := float64(r.statePS * float64(b.Decodes+b.Prefills))
-	attention := kv
+	attention, flops := kv, float64(rows*r.rowPeakPS)+float64(outputs*r.outputPeakPS)
 	if b.Prefills > 0 {
 		for i := range r.attend {
 			a := &r.attend[i]
@@ -142,25 +130,42 @@ func (r *Roofline) base(b *sim.Shape) base {
 		}
 	}
 	comm := r.comm.fixedPS + float64(rows*r.comm.rowPS)
-	at := base{
-		price:   sim.Duration(products+attention+comm+r.fixedPS) + 1 + r.perSeq*sim.Duration(b.Decodes),
-		weights: sim.Duration(weights), kv: sim.Duration(kv), compute: sim.Duration(products + attention - weights - kv),
-		comm: sim.Duration(comm), boundMemory: sim.Duration(float64(weights*r.peakWeights) + float64(kv*r.peakKV)),
-		boundFLOPs: sim.Duration(flops),
-	}
+	at.price = sim.Duration(products+attention+comm+r.fixedPS) + 1 + r.perSeq*sim.Duration(b.Decodes)
+	at.weights, at.kv, at.comm = sim.Duration(weights), sim.Duration(kv), sim.Duration(comm)
+	at.compute = sim.Duration(products + attention - weights - kv)
 	at.overhead = at.price - at.weights - at.kv - at.compute - at.comm
-	return at
+	at.boundMemory = sim.Duration(float64(weights*r.peakWeights) + float64(kv*r.peakKV))
+	at.boundFLOPs = sim.Duration(flops)
 }
 
-// both is the time of memory and compute time together; the smooth maximum with p = 2 is worth a path of its own.
+// linear returns the time of the linear layers: reading their weights, and that overlapped with the arithmetic. The
+// smooth maximum with p = 2 is worth a path of its own.
+func (r *Roofline) linear(rows, outputs float64) (weights, products float64) {
+	weights = r.readPS
+	for i := range r.products {
+		p := &r.products[i]
+		m, n := p.memoryPS, rows
+		if p.experts {
+			m = float64(m * r.d.active(rows))
+			weights += m
+		} else if p.lastToken {
+			n = outputs
+		}
+		c := float64(n * p.rowPS)
+		if r.quadratic {
+			products += math.Sqrt(float64(m*m) + float64(c*c))
+		} else {
+			products += smax(m, c, r.d.Efficiency.Overlap)
+		}
+	}
+	return weights, products
+}
+
+// both is the time of memory and compute time together.
 func (r *Roofline) both(memory, compute float64) float64 {
 	if r.quadratic {
 		return math.Sqrt(float64(memory*memory) + float64(compute*compute))
 	}
-	return r.smax(memory, compute)
-}
-
-func (r *Roofline) smax(memory, compute float64) float64 {
 	return smax(memory, compute, r.d.Efficiency.Overlap)
 }
 
@@ -176,12 +181,11 @@ func (a *attention) prefill(b *sim.Shape) (ctx, pairs float64) {
 // Price implements sim.StepModel.
 func (r *Roofline) Price(ranks []sim.Shape, g *sim.Segment) {
 	b := &ranks[0]
-	var fixed base
-	at := &fixed
+	at := &r.decode[0] // of no batch: free for those that are not tabulated
 	if b.Prefills == 0 && b.Decodes < len(r.decode) {
 		at = &r.decode[b.Decodes]
 	} else {
-		fixed = r.base(b)
+		at.fill(r, b)
 	}
 	// What grows: price and its memory part, and both sides of the bound, by the context and per step.
 	k, n, c := sim.Duration(b.DecodeCtx), sim.Duration(b.Decodes), &r.ctx[0]

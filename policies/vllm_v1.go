@@ -52,10 +52,10 @@ func (p *VLLMV1) Schedule(in *sim.Instance, w *sim.Work) int {
 		return 1 // vLLM admits nobody in a step that preempts, but may in the next
 	}
 	for budget > 0 && in.Running() < p.MaxNumSeqs {
-		r := in.Head()
-		if r == nil {
+		if in.Queued() == 0 {
 			return 0
 		}
+		r := in.Head()
 		n := p.chunk(r, budget)
 		need := n
 		if p.SchedulerReserveFullISL {

@@ -11,7 +11,7 @@ type account struct {
 	part    [sim.NumParts]Uint128
 }
 
-// add counts n steps of g that emitted w tokens each.
+// add counts n steps of g that emitted w tokens each, as if all were like the first.
 func (a *account) add(g *sim.Segment, n int, w uint64) {
 	tokens := uint64(n) * w
 	a.tokens += int64(tokens)
@@ -24,13 +24,11 @@ func (a *account) add(g *sim.Segment, n int, w uint64) {
 	a.part[sim.Compute].AddProduct(uint64(g.Part[sim.Compute].A), tokens)
 	a.part[sim.Communication].AddProduct(uint64(g.Part[sim.Communication].A), tokens)
 	a.part[sim.Overhead].AddProduct(uint64(g.Part[sim.Overhead].A), tokens)
-	if n > 1 {
-		a.grow(g, tokens*uint64(n-1)/2) // Σ over steps of w·i
-	}
 }
 
-// grow counts what each step of a run is longer than the one before.
-func (a *account) grow(g *sim.Segment, pairs uint64) {
+// grow counts what each of those steps is longer than the one before: Σ w·i·B over the steps i.
+func (a *account) grow(g *sim.Segment, n int, w uint64) {
+	pairs := uint64(n) * uint64(n-1) / 2 * w
 	a.bound.AddProduct(uint64(g.Bound.B), pairs)
 	for p := range a.part {
 		if b := g.Part[p].B; b != 0 {

@@ -77,10 +77,6 @@ func (h *Hist) One(d sim.Duration) {
 // AddRun counts the lengths of the first n steps of g, w times each. It costs one operation per bucket crossed, not per
 // step.
 func (h *Hist) AddRun(g *sim.Segment, n int, w uint64) {
-	if n == 1 {
-		h.Add(g.First, w)
-		return
-	}
 	v, last := g.First, g.Step(n-1)
 	i, end := bucket(v), bucket(last)
 	if end >= len(h.count) {

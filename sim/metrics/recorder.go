@@ -57,12 +57,17 @@ func (m *Recorder) Run(_ *sim.Instance, start sim.Time, g *sim.Segment, n, token
 		m.warm(start, g, n, tokens)
 		return
 	}
-	m.record(g, n, tokens)
+	m.record(g, n, uint64(tokens))
 }
 
-func (m *Recorder) record(g *sim.Segment, n, tokens int) {
-	m.ITL.AddRun(g, n, uint64(tokens))
-	m.account.add(g, n, uint64(tokens))
+func (m *Recorder) record(g *sim.Segment, n int, tokens uint64) {
+	m.account.add(g, n, tokens)
+	if n > 1 {
+		m.account.grow(g, n, tokens)
+		m.ITL.AddRun(g, n, tokens)
+	} else {
+		m.ITL.Add(g.First, tokens)
+	}
 }
 
 // warm records what a run that began in the warm-up emits after it.
@@ -70,7 +75,7 @@ func (m *Recorder) warm(start sim.Time, g *sim.Segment, n, tokens int) {
 	cold := min(n, g.Ended(m.Warmup.Sub(start)-1))
 	if cold < n {
 		rest := g.Tail(cold)
-		m.record(&rest, n-cold, tokens)
+		m.record(&rest, n-cold, uint64(tokens))
 	}
 }
 
