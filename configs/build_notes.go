@@ -21,6 +21,9 @@ func (r *Replica) noteHardware(p *Pool) {
 	if len(unread) > 0 {
 		r.notes = append(r.notes, fmt.Sprintf("%s of gpu %s stand in no document that was read", strings.Join(unread, ", "), p.GPU))
 	}
+	if p.ExpertParallel {
+		r.notes = append(r.notes, "expert_parallel is priced with experts in balance, at which it costs what slices of all experts do")
+	}
 	if strings.HasPrefix(r.Deployment.Efficiency.Source, "prior") {
 		r.notes = append(r.notes, fmt.Sprintf("the efficiencies of engine %s are priors, not calibrated on %s", p.Engine, p.GPU))
 	}

@@ -59,10 +59,10 @@ func (d *Deployment) weightBytesPerGPU() float64 {
 	return sum
 }
 
-// activationBytes estimates the largest step's activations at 2 bytes: input and residual, and the two halves and the
-// product of the widest feed-forward network,
+// activationBytes estimates the largest step's activations at 2 bytes: input and residual, the two halves and the product
+// of the widest feed-forward network, and the outputs of a token's k experts before they are added up,
 //
-//	tokens · (2H + 3·I/t) · 2 B + sequences · V/t · 4 B
+//	tokens · (2H + 3·I/t + k·H) · 2 B + sequences · V/t · 4 B
 //
 // with I the intermediate width that a token meets (routed and shared experts together) and the logits in fp32.
 func (d *Deployment) activationBytes(tokens, sequences int) float64 {
@@ -70,7 +70,7 @@ func (d *Deployment) activationBytes(tokens, sequences int) float64 {
 	for _, r := range d.Model.Layers {
 		widest = max(widest, r.FFN.Width, r.FFN.TopK*r.FFN.ExpertWidth+r.FFN.SharedWidth)
 	}
-	rows := float64(tokens) * (2*float64(d.Model.Hidden) + 3*float64(widest)/t) * 2
+	rows := float64(tokens) * (float64((2+d.Model.TopK())*d.Model.Hidden) + 3*float64(widest)/t) * 2
 	return rows + float64(sequences)*float64(d.Model.Vocab)/t*4
 }
 

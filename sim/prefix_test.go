@@ -1,0 +1,138 @@
+package sim_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// TestAHorizonCutsNothingElse: a run stopped at an instant is the beginning of the whole run, and every request of it has
+// ended in one way or is still under way.
+func TestAHorizonCutsNothingElse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sc := drawScenario(t)
+		whole := newJournal()
+		end := run(t, sc.config(whole)).Now()
+		until := 1 + sim.Time(rapid.Float64Range(0, 1).Draw(t, "until")*float64(end))
+		part := newJournal()
+		c := sc.config(part)
+		c.Until = until
+		cl := run(t, c)
+		ended := int64(0)
+		for id, outcome := range part.ended {
+			require.Equal(t, whole.ended[id], outcome, "request %d", id)
+			require.LessOrEqual(t, part.end[id], until)
+			ended++
+		}
+		tokens := int64(0)
+		for id, times := range whole.tokens {
+			n, _ := slices.BinarySearch(times, until+1)
+			equalTimes(t, times[:n], part.tokens[id], "request")
+			tokens += int64(n)
+		}
+		totals := cl.Totals()
+		require.Equal(t, tokens, totals.OutputTokens)
+		require.Equal(t, ended, totals.Ended)
+		require.LessOrEqual(t, totals.Ended, totals.Arrived)
+		require.Equal(t, ended, part.Outcomes[sim.Completed]+part.Outcomes[sim.Rejected]+part.Outcomes[sim.Failed])
+	})
+}
+
+// TestObserversSeeEndedSteps: reading a run between its events changes nothing and counts the steps of a run of steps
+// that have ended by then: exactly the tokens that clients have.
+func TestObserversSeeEndedSteps(t *testing.T) {
+	looks := 0
+	rapid.Check(t, func(t *rapid.T) {
+		sc := drawScenario(t)
+		plain := newJournal()
+		end := run(t, sc.config(plain)).Now()
+		every := sim.Duration(1 + float64(end)*rapid.Float64Range(0.01, 0.5).Draw(t, "every"))
+		var seen []sim.Observation
+		var at []sim.Time
+		observed := newJournal()
+		c := sc.config(observed)
+		c.Observe = func(cl *sim.Cluster, now sim.Time) sim.Time {
+			seen, at = append(seen, cl.State(now)), append(at, now)
+			return now.Add(every)
+		}
+		run(t, c)
+		require.Equal(t, plain.tokens, observed.tokens)
+		leavers := slices.ContainsFunc(sc.requests, func(r sim.Request) bool { return r.Deadline != 0 })
+		for i, o := range seen {
+			emitted, boundary := plain.emittedBy(at[i])
+			if !boundary { // at the very end of a step, the observer comes before its commit
+				require.Equal(t, emitted, o.OutputTokens, "tokens at %v", at[i])
+				looks++
+			}
+			require.LessOrEqual(t, o.KVUsed, o.KVTotal)
+			if !leavers { // an engine still holds those whose clients have hung up
+				require.Equal(t, o.Arrived-o.Ended, o.Running+o.Waiting)
+			}
+			require.LessOrEqual(t, o.Arrived-o.Ended, o.Running+o.Waiting)
+		}
+	})
+	t.Logf("%d looks", looks)
+}
+
+// emittedBy returns how many tokens have been emitted by an instant, and whether one was at it.
+func (j *journal) emittedBy(at sim.Time) (n int64, boundary bool) {
+	for _, times := range j.tokens {
+		i, _ := slices.BinarySearch(times, at+1)
+		n += int64(i)
+		boundary = boundary || i > 0 && times[i-1] == at
+	}
+	return n, boundary
+}
+
+// TestRoundRobinPartitions: replicas behind a router that does not look are as many independent systems.
+func TestRoundRobinPartitions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sc := drawScenario(t)
+		sc.clients, sc.roundRobin = 0, true
+		together := newJournal()
+		run(t, sc.config(together))
+		routed := 0
+		split := make([][]sim.Request, sc.size)
+		for _, r := range sc.requests {
+			if r.Prompt+r.Limit() > sc.maxLen || r.Deadline != 0 && r.Deadline <= r.Arrival.Add(sc.ingress) {
+				continue // never reaches the router
+			}
+			split[routed%sc.size] = append(split[routed%sc.size], r)
+			routed++
+		}
+		for i := range split {
+			alone, one := newJournal(), sc
+			one.size, one.requests = 1, split[i]
+			run(t, one.config(alone))
+			for id, times := range alone.tokens {
+				equalTimes(t, times, together.tokens[id], "request")
+				require.Equal(t, alone.ended[id], together.ended[id])
+			}
+		}
+	})
+}
+
+// TestReplicasAreASystemEachAtZeroLoad: requests that never meet see the same latencies on one replica as on many.
+func TestReplicasAreASystemEachAtZeroLoad(t *testing.T) {
+	for _, size := range []int{2, 7} {
+		sc := scenario{
+			size: 1, blocks: 1000, blockSize: 16, maxLen: 4000, policy: &policies.VLLMV1{MaxNumSeqs: 8, MaxNumBatchedTokens: 512},
+			model: prices{weights: 4 * sim.Millisecond, ctx: 46_031, token: 33_000_001, overhead: sim.Millisecond},
+		}
+		for i := range int32(20) {
+			sc.requests = append(sc.requests, sim.Request{
+				ID: i, Prompt: 100 + 97*i, Output: 1 + 11*i, Arrival: sim.Time(i) * sim.Time(1000*sim.Second), Traced: true,
+			})
+		}
+		one, many := newJournal(), newJournal()
+		run(t, sc.config(one))
+		sc.size = size
+		run(t, sc.config(many))
+		require.Equal(t, one.tokens, many.tokens)
+	}
+}
