@@ -30,7 +30,7 @@ func h100Llama8B() hardware.Deployment {
 		},
 		KVDtype: "bf16", Parallel: hardware.Parallel{Tensor: 1, Pipeline: 1},
 		Efficiency: hardware.Efficiency{
-			Bandwidth: .85, Compute: .7, MoECompute: .25, KVBandwidth: .8, AttentionCompute: .4, Link: .35, LayerS: 20e-6,
+			Bandwidth: .85, Compute: .7, MoECompute: .25, KVBandwidth: .85, AttentionCompute: .4, Link: .35, LayerS: 10e-6,
 			SequenceS: 4.4e-6, CollectiveS: 9e-6, Overlap: 2,
 		},
 	}
@@ -82,7 +82,7 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 var loads = []load{
 	{name: "load=70%", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256},
 	{name: "saturated", rate: 1000, prompt: 512, output: 256, blocks: 27000, seats: 256},
-	{name: "output=8k/rate=0.3", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
+	{name: "output=8k/rate=0.3", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256},
 	{name: "output=8k/saturated", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
 	{name: "batch=3", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256},
 	{name: "replicas=64/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64, router: policies.LeastLoaded{}},
