@@ -37,7 +37,6 @@ func TestVLLMV1RefusesWhatVLLMRefuses(t *testing.T) {
 type story struct {
 	first   map[int32]sim.Time
 	resumed []int32
-	route   map[int32]int32
 }
 
 func (s *story) First(r *sim.Request)                                { s.first[r.ID] = r.First }
