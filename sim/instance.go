@@ -89,13 +89,12 @@ func (in *Instance) Head() *Request {
 	}
 	for in.queue.n > 0 {
 		q := in.queue.pop()
-		slot := q.slot
+		slot := q.slot()
 		switch {
 		case slot == noSlot:
 			slot = in.record()
 			in.slab[slot] = Request{
-				ID: q.id, Prompt: q.prompt, Output: q.output, MaxOutput: q.maxOutput, Arrival: q.arrival,
-				Class: q.class, Priority: q.priority, Traced: q.traced, state: waiting,
+				ID: q.id, Prompt: q.prompt, Output: q.output, MaxOutput: q.maxOutput, Arrival: q.arrival, state: waiting,
 			}
 		case in.slab[slot].state == gone:
 			in.dead--
@@ -164,11 +163,11 @@ func (in *Instance) progress(r *Request) (computed, emitted int32) {
 	return r.Computed + d, r.Emitted + d
 }
 
-// enqueue adds r to the queue at now. The first in line gets its record at once, and so does a request with a deadline,
-// for its timer to find.
+// enqueue adds r to the queue at now. The first in line gets its record at once, and so does a request that is more
+// than the queue can say.
 func (in *Instance) enqueue(now Time, r *Request) {
 	slot, first := noSlot, in.queue.n == 0 && len(in.front) == 0
-	if first || r.Deadline != 0 || r.Content != 0 {
+	if first || !r.plain() {
 		slot = in.record()
 		in.slab[slot] = *r
 		in.slab[slot].state = waiting
@@ -179,7 +178,7 @@ func (in *Instance) enqueue(now Time, r *Request) {
 	if first {
 		in.front = append(in.front, slot)
 	} else {
-		in.queue.push(r, slot)
+		in.queue.push(r.pack(slot))
 	}
 	switch {
 	case in.end == Forever:

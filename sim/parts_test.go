@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,7 +90,7 @@ func TestFifoAgainstASlice(t *testing.T) {
 				list = list[1:]
 			}
 		}
-		q.push(&Request{ID: id}, noSlot)
+		q.push((&Request{ID: id}).pack(noSlot))
 		list = append(list, id)
 		if rnd.IntN(5) < 2 {
 			require.Equal(t, list[0], q.pop().id)
@@ -97,4 +98,20 @@ func TestFifoAgainstASlice(t *testing.T) {
 		}
 		require.Equal(t, len(list), q.n)
 	}
+}
+
+// TestWaitingRequestsAreSmall: a queue of a million costs at most 32 bytes for each.
+func TestWaitingRequestsAreSmall(t *testing.T) {
+	const n = 1_000_000
+	var before, after runtime.MemStats
+	var q fifo
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for id := range int32(n) {
+		q.push((&Request{ID: id, Prompt: 1, Output: 1}).pack(noSlot))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Equal(t, int32(0), q.pop().id)
+	require.Less(t, float64(after.HeapAlloc-before.HeapAlloc)/n, 32.0)
 }
