@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"fmt"
 	"math"
 	"runtime"
 	"testing"
@@ -114,6 +115,23 @@ func BenchmarkRun(b *testing.B) {
 			if math.IsNaN(m.ITL.MeanS()) {
 				b.Fatal("no tokens")
 			}
+		})
+	}
+}
+
+// BenchmarkGrowth runs the same load for a hundred thousand and for ten million requests: a request must cost the same.
+func BenchmarkGrowth(b *testing.B) {
+	for _, requests := range []int{100_000, 10_000_000} {
+		b.Run(fmt.Sprintf("requests=%d", requests), func(b *testing.B) {
+			for range b.N {
+				var m metrics.Recorder
+				cl, err := sim.New(loads[0].config(b, requests, &m))
+				if err != nil {
+					b.Fatal(err)
+				}
+				cl.Run()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*requests), "ns/req")
 		})
 	}
 }
