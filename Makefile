@@ -3,6 +3,7 @@
 SHELL   := bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
 BINARY  := bin/decodesim
+PROFILE := cmd/decodesim/default.pgo
 DEMO    := demo-out
 VENV    := notebooks/.venv
 MODEL   := ./sim/... ./hardware/... ./policies/... ./workloads/...
@@ -11,7 +12,7 @@ MODEL   := ./sim/... ./hardware/... ./policies/... ./workloads/...
 BENCHTIME ?= 1s
 COUNT     ?= 1
 
-.PHONY: help build demo test soak bench lint notebooks clean
+.PHONY: help build demo test soak bench profile lint notebooks clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,8 +31,13 @@ test: ## vet and run every test
 soak: ## the laws of the simulator over many more random scenarios
 	DECODESIM_SOAK=1 go test -count 1 -timeout 60m ./sim/...
 
+# The benchmarks are built as the command is: go build takes the profile beside a command's main package by itself.
 bench: ## benchmarks of the simulator; BENCHTIME and COUNT set how long and how often
-	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -count $(COUNT) ./sim/... ./workloads/...
+	go test -pgo=$(CURDIR)/$(PROFILE) -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -count $(COUNT) \
+		./sim/... ./workloads/... ./configs
+
+profile: ## measure anew the profile that builds are optimised by
+	go test -run '^$$' -bench 'Run/' -benchtime 2000000x -o /dev/null -cpuprofile $(PROFILE) ./sim
 
 lint: ## formatting, vet, staticcheck, and whether the model still builds for a web page
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \

@@ -195,6 +195,11 @@ func (c *Cluster) commit(in *Instance) {
 		c.wake(in)
 		return
 	}
+	c.start(in)
+}
+
+// start plans in and schedules the end of its steps.
+func (c *Cluster) start(in *Instance) {
 	in.plan(c.now)
 	if in.end != Forever {
 		c.ends.set(in.ID, in.end)
@@ -215,12 +220,8 @@ func (c *Cluster) plan() {
 		slices.Sort(c.woken)
 	}
 	for _, id := range c.woken {
-		in := c.instances[id]
-		in.woken = false
-		in.plan(c.now)
-		if in.end != Forever {
-			c.ends.set(id, in.end)
-		}
+		c.instances[id].woken = false
+		c.start(c.instances[id])
 	}
 	c.woken = c.woken[:0]
 }
