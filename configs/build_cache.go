@@ -16,8 +16,16 @@ func (s *Scenario) cache(r *Replica, p *Pool) error {
 	r.KVBlocks = blocks - 1
 	fits := min(max(0, r.KVBlocks-int64(r.Memory.SequenceBlocks))*int64(p.BlockSize), 1<<30)
 	if fits < 2 {
-		return s.origins.errorf("pools[0]", "the KV cache has %d blocks of %d tokens, one of them the engine's own, and a sequence takes %d "+
-			"whatever its length; expected room for one sequence: more memory or GPUs per replica", blocks, p.BlockSize, r.Memory.SequenceBlocks)
+		path, remedy := "pools[0]", "more memory or GPUs per replica"
+		if p.NumGPUBlocks > 0 {
+			path, remedy = "pools[0].num_gpu_blocks", "more blocks"
+		}
+		fixed := ""
+		if r.Memory.SequenceBlocks > 0 {
+			fixed = fmt.Sprintf(" and %d that every sequence takes", r.Memory.SequenceBlocks)
+		}
+		return s.origins.errorf(path, "the KV cache has %d blocks of %d tokens, with one that the engine keeps back%s; "+
+			"expected room for a sequence of 2 tokens: %s", blocks, p.BlockSize, fixed, remedy)
 	}
 	return s.longest(r, p, fits)
 }

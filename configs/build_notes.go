@@ -21,6 +21,9 @@ func (r *Replica) noteHardware(p *Pool) {
 	if len(unread) > 0 {
 		r.notes = append(r.notes, fmt.Sprintf("%s of gpu %s stand in no document that was read", strings.Join(unread, ", "), p.GPU))
 	}
+	if p.PipelineParallel > 1 {
+		r.notes = append(r.notes, "pipeline_parallel is priced, not scheduled: one batch at a time passes through all stages")
+	}
 	if p.ExpertParallel {
 		r.notes = append(r.notes, "expert_parallel is priced with experts in balance, at which it costs what slices of all experts do")
 	}
@@ -72,6 +75,9 @@ func (b *Built) warnings(sent int64) []string {
 					"their mean is not the one stated", 100*share, law.key))
 			}
 		}
+	}
+	if gpu := &b.Deployment.GPU; !gpu.Price.Known() {
+		notes = append(notes, fmt.Sprintf("no cost: no source states a price of gpu %s", gpu.Name))
 	}
 	return notes
 }

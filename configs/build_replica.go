@@ -121,7 +121,28 @@ func (s *Scenario) checkpoint() (hardware.LLM, error) {
 		return hardware.LLM{}, fmt.Errorf("file cannot be read: %w", err)
 	}
 	defer f.Close()
-	return huggingface.Read(modelName(s.Model), f)
+	m, err := huggingface.Read(modelName(s.Model), f)
+	if err != nil || filepath.Base(s.Model) != "config.json" || m.Precision != hardware.UniformPrecision() {
+		return m, err
+	}
+	return quantizedBeside(m, filepath.Dir(s.Model))
+}
+
+// quantizedBeside applies the quantisation that some checkpoints state in a file of its own beside a config.json that is
+// silent about it. Without it, their weights would count as bf16.
+func quantizedBeside(m hardware.LLM, dir string) (hardware.LLM, error) {
+	f, err := os.Open(filepath.Join(dir, "hf_quant_config.json"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return m, nil
+	case err != nil:
+		return m, fmt.Errorf("quantisation cannot be read: %w", err)
+	}
+	defer f.Close()
+	if m, err = huggingface.Quantize(m, f); err != nil {
+		err = fmt.Errorf("hf_quant_config.json: %w", err)
+	}
+	return m, err
 }
 
 // modelName names a model by its file, or by the directory of a file that is called like all others.

@@ -140,7 +140,7 @@ func (s *Scenario) fillLimits() error {
 			p.MaxNumBatchedTokens = max(limit.MaxNumBatchedTokens, p.MaxNumSeqs)
 		}
 		if !s.origins.given(path + "max_num_seqs") {
-			p.MaxNumSeqs = min(limit.MaxNumSeqs, p.MaxNumBatchedTokens)
+			p.MaxNumSeqs = min(limit.MaxNumSeqs, max(1, p.MaxNumBatchedTokens))
 		}
 	}
 	return nil

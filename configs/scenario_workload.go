@@ -11,7 +11,7 @@ type Workload struct {
 	OutputTokens *Lengths    `yaml:"output_tokens"`
 	MaxTokens    int64       `yaml:"max_tokens,omitempty" doc:"the client's limit on the output; null: exactly the output it gets"`
 	Requests     int64       `yaml:"requests,omitempty" doc:"sent in all; null: no limit"`
-	DurationS    float64     `yaml:"duration_s,omitempty" doc:"seconds in which requests are sent; null: no limit"`
+	DurationS    float64     `yaml:"duration_s,omitempty" doc:"seconds after which the run ends, whatever is under way; null: no limit"`
 	WarmupS      float64     `yaml:"warmup_s" doc:"seconds whose requests are served but not measured"`
 	TimeoutS     float64     `yaml:"timeout_s,omitempty" doc:"seconds after which a client hangs up; null: never"`
 	Cancel       Cancel      `yaml:"cancel"`

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
 )
 
 // explainFlags are the flags of explain that are no key of a scenario.
@@ -48,17 +49,31 @@ changes. The deployment is that of a scenario or of flags; given both, the flags
 	flags.StringVar(&f.out, "out", "", "leave explain.json and the plots roofline and itl_vs_batch in `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON (SI units) instead of tables")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
+	completeNames(c, map[string][]string{
+		"gpu": configs.GPUNames(), "engine": configs.EngineNames(), "weights": hardware.Dtypes(), "kv-cache": {"bf16", "fp8"},
+	}, cobra.ShellCompDirectiveNoFileComp)
+	completeNames(c, map[string][]string{"model": configs.ModelNames()}, cobra.ShellCompDirectiveDefault) // and files
 	return c
+}
+
+// completeNames makes the shell offer names for flags.
+func completeNames(c *cobra.Command, names map[string][]string, others cobra.ShellCompDirective) {
+	for flag, have := range names {
+		cobra.CheckErr(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(have, others)))
+	}
 }
 
 func atMostOneScenario(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return fmt.Errorf("%s: %q is one argument too many; expected at most one scenario", c.CommandPath(), args[1])
+		return fmt.Errorf("%s: %q is one argument too many; expected at most one scenario", c.Name(), args[1])
 	}
 	return nil
 }
 
 func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io.Writer) (err error) {
+	if err := outNamed(c); err != nil {
+		return err
+	}
 	s, err := explainedStep(c, args, f)
 	if err != nil {
 		return err
@@ -71,27 +86,36 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 		defer dir.Abandon()
 	}
 	x := explain(s)
-	if f.json {
-		err = writeExplanation(out, x)
-	} else {
-		_, err = out.Write(explainText(s, x))
+	if dir != nil {
+		if err := writeExplainFiles(dir, s, x); err != nil {
+			return failure{err}
+		}
 	}
-	if err != nil {
+	if err := f.print(out, errOut, s, x, dir); err != nil {
 		return failure{err}
+	}
+	return nil
+}
+
+// print writes the explanation to out, and where the files are: to errOut if out is for a program.
+func (f *explainFlags) print(out, errOut io.Writer, s *step, x *explanation, dir *report.Dir) error {
+	if f.json {
+		if err := writeExplanation(out, x); err != nil {
+			return err
+		}
+	} else if _, err := out.Write(explainText(s, x)); err != nil {
+		return err
 	}
 	if dir == nil {
 		return nil
 	}
-	names, err := writeExplainFiles(dir, s, x)
-	if err != nil {
-		return failure{err}
-	}
+	list := out
 	if f.json {
-		out = errOut // stdout is the JSON alone
+		list = errOut // stdout is the JSON alone
 	}
-	for _, name := range names {
-		if _, err := fmt.Fprintln(out, filepath.Join(dir.Path(), name)); err != nil {
-			return failure{err}
+	for _, path := range dir.Files() {
+		if _, err := fmt.Fprintln(list, path); err != nil {
+			return err
 		}
 	}
 	return nil

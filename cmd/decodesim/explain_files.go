@@ -7,8 +7,8 @@ import (
 	"github.com/decodesim/decodesim/cmd/internal/report"
 )
 
-// writeExplainFiles leaves the plots and explain.json, and returns their names.
-func writeExplainFiles(dir *report.Dir, s *step, x *explanation) ([]string, error) {
+// writeExplainFiles leaves the plots and explain.json: all of them, or none.
+func writeExplainFiles(dir *report.Dir, s *step, x *explanation) error {
 	caption := report.Caption{
 		Scenario: fmt.Sprintf("decode at context %d", x.Context), Model: x.Model, Hardware: fmt.Sprintf("%d × %s", x.GPUs, x.GPU),
 		Seed: s.scenario.Seed,
@@ -23,20 +23,20 @@ func writeExplainFiles(dir *report.Dir, s *step, x *explanation) ([]string, erro
 		{"roofline", func() (report.Figure, error) { return report.DrawRoofline(caption, rooflineOf(s, x)) }},
 		{"itl_vs_batch", func() (report.Figure, error) { return report.ITLVsBatch(caption, batchPoints(x)) }},
 	}
-	var names []string
 	for _, f := range figures {
 		figure, err := f.draw()
 		if err == nil {
 			err = figure.Write(dir, f.name)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		names = append(names, f.name+".svg", f.name+".png")
 	}
-	const file = "explain.json"
-	err := dir.WriteFile(file, func(w io.Writer) error { return writeExplanation(w, x) })
-	return append(names, file), err
+	if err := dir.WriteFile("explain.json", func(w io.Writer) error { return writeExplanation(w, x) }); err != nil {
+		return err
+	}
+	dir.Keep()
+	return nil
 }
 
 // rooflineOf places the batches that fit, and the step itself, under the roof of one GPU.

@@ -234,7 +234,12 @@ func TestExplainLeavesFiles(t *testing.T) {
 		assert.FileExists(t, path)
 	}
 	var out, errOut bytes.Buffer
-	require.Equal(t, exitOK, execute(context.Background(), &out, &errOut, append([]string{"explain", "--json", "--out", dir}, args...)))
+	again := append([]string{"explain", "--json", "--out", dir}, args...)
+	require.Equal(t, exitBadInput, execute(context.Background(), &out, &errOut, again), "the directory is taken")
+	assert.Contains(t, errOut.String(), "already holds a run (explain.json)")
+	dir = filepath.Join(t.TempDir(), "again")
+	again[3] = dir
+	require.Equal(t, exitOK, execute(context.Background(), &out, &errOut, again))
 	written, err := os.ReadFile(filepath.Join(dir, "explain.json"))
 	require.NoError(t, err)
 	assert.Equal(t, string(written), out.String())

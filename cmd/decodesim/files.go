@@ -3,83 +3,56 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
+
+	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// outbox is the directory of --out and the files of this run in it: all of them, or none.
-type outbox struct {
-	dir   *report.Dir
-	fresh bool // the directory is ours
-	names []string
-	done  bool
+// outNamed refuses an --out that names nothing, as an unset shell variable leaves it: it would leave no files.
+func outNamed(c *cobra.Command) error {
+	if out := c.Flags().Lookup("out"); out.Changed && out.Value.String() == "" {
+		return errors.New("--out is empty; expected a directory")
+	}
+	return nil
 }
 
+// outbox is the directory of --out and the files of this run in it: all of them, or none.
+type outbox struct{ *report.Dir }
+
 func openOutbox(path string) (*outbox, error) {
-	_, err := os.Lstat(path)
-	fresh := os.IsNotExist(err)
 	dir, err := report.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return &outbox{dir: dir, fresh: fresh}, nil
-}
-
-// abandon takes back what was written, unless all of it was.
-func (o *outbox) abandon() {
-	if o.done {
-		return
-	}
-	for _, name := range o.names {
-		_ = os.Remove(filepath.Join(o.dir.Path(), name))
-	}
-	if o.fresh {
-		_ = os.Remove(o.dir.Path()) // fails where somebody else put something: then it stays
-	}
-	o.dir.Abandon()
-}
-
-func (o *outbox) file(name string, write func(io.Writer) error) error {
-	o.names = append(o.names, name)
-	return o.dir.WriteFile(name, write)
+	return &outbox{dir}, nil
 }
 
 func (o *outbox) figure(name string, f report.Figure, err error) error {
 	if err != nil {
 		return err
 	}
-	o.names = append(o.names, name+".svg", name+".png")
-	return f.Write(o.dir, name)
-}
-
-// paths returns where the files are, in the order in which they were written.
-func (o *outbox) paths() []string {
-	paths := slices.Clone(o.names)
-	for i, name := range paths {
-		paths[i] = filepath.Join(o.dir.Path(), name)
-	}
-	return paths
+	return f.Write(o.Dir, name)
 }
 
 // leave writes everything a run leaves. The summary comes last: where it is, the others are whole.
 func (o *outbox) leave(ctx context.Context, b *configs.Built, r *result) error {
-	scenario, err := b.Scenario.YAMLFor(o.dir.Path())
+	scenario, err := b.Scenario.YAMLFor(o.Path())
 	if err != nil {
 		return err
 	}
 	steps := []func() error{
-		func() error { return o.file("scenario.yaml", writeBytes(scenario)) },
+		func() error { return o.WriteFile("scenario.yaml", writeBytes(scenario)) },
 		func() error { return o.requests(r.requests) },
 	}
 	steps = append(steps, o.figures(b, r)...)
 	steps = append(steps, func() error {
-		return o.file("summary.json", func(w io.Writer) error { return writeSummary(w, r.summary) })
+		return o.WriteFile("summary.json", func(w io.Writer) error { return writeSummary(w, r.summary) })
 	})
 	for _, step := range steps {
 		if ctx.Err() != nil {
@@ -89,7 +62,7 @@ func (o *outbox) leave(ctx context.Context, b *configs.Built, r *result) error {
 			return failure{err}
 		}
 	}
-	o.done = true
+	o.Keep()
 	return nil
 }
 
@@ -97,7 +70,7 @@ func (o *outbox) requests(l *requestLog) error {
 	if l == nil || l.over {
 		return nil
 	}
-	return o.file("requests.csv", func(w io.Writer) error { return report.RequestsCSV(w, slices.Values(l.sorted())) })
+	return o.WriteFile("requests.csv", func(w io.Writer) error { return report.RequestsCSV(w, slices.Values(l.sorted())) })
 }
 
 func (o *outbox) figures(b *configs.Built, r *result) []func() error {
@@ -109,6 +82,7 @@ func (o *outbox) figures(b *configs.Built, r *result) []func() error {
 	ttft.Curves = []report.Curve{cumulative("TTFT", &r.recorder.TTFT, l.TTFT)}
 	if r.summary.SLO != nil {
 		ttft.SLOS = r.summary.SLO.TTFTS
+		itl.SLOS, itl.SLOOf = r.summary.SLO.TPOTS, "TPOT" // a limit on the mean gap of a request
 	}
 	return []func() error{
 		func() error { f, err := report.CDF(caption, itl); return o.figure("itl_cdf", f, err) },

@@ -112,8 +112,8 @@ func oneArgument(what string) cobra.PositionalArgs {
 		case 1:
 			return nil
 		case 0:
-			return fmt.Errorf("%s: missing %s; see %s --help", c.CommandPath(), what, c.CommandPath())
+			return fmt.Errorf("%s: missing %s; see %s --help", c.Name(), what, c.CommandPath())
 		}
-		return fmt.Errorf("%s: %q is one argument too many; expected only %s", c.CommandPath(), args[1], what)
+		return fmt.Errorf("%s: %q is one argument too many; expected only %s", c.Name(), args[1], what)
 	}
 }

@@ -55,7 +55,14 @@ func TestMistakesAreNamed(t *testing.T) {
 			[]string{"--set", "pools.serve.data_parallel=2"}},
 		"a number that is none": {
 			small, `--set workload.arrivals.rate=fast: `, []string{"--set", "workload.arrivals.rate=fast"}},
-		"a flag misspelt": {small, `unknown flag: --ouput; see decodesim run --help`, []string{"--ouput", "x"}},
+		"a step of no tokens": {
+			small[:strings.Index(small, ", max_num_seqs: 16")] + small[strings.Index(small, ", max_num_seqs: 16")+len(", max_num_seqs: 16"):],
+			`--set pools.serve.max_num_batched_tokens=0: 0 is out of range`, []string{"--set", "pools.serve.max_num_batched_tokens=0"}},
+		"a cache of no block but the engine's": {
+			small, `--set pools.serve.num_gpu_blocks=1: the KV cache has 1 blocks of 16 tokens, with one that the engine keeps back; ` +
+				`expected room for a sequence of 2 tokens: more blocks`, []string{"--set", "pools.serve.num_gpu_blocks=1"}},
+		"an output directory without a name": {small, `--out is empty; expected a directory`, []string{"--out", ""}},
+		"a flag misspelt":                    {small, `unknown flag: --ouput; see decodesim run --help`, []string{"--ouput", "x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inDir(t, mistake.text)
@@ -73,8 +80,8 @@ func TestCommandsSayWhatTheyLack(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for line, want := range map[string]string{
 		"rn chat-70b":      `unknown command "rn"; did you mean "run"?`,
-		"run":              `decodesim run: missing a scenario: a name or a path to a YAML file; see decodesim run --help`,
-		"run chat-8b more": `decodesim run: "more" is one argument too many; expected only a scenario: a name or a path to a YAML file`,
+		"run":              `run: missing a scenario: a name or a path to a YAML file; see decodesim run --help`,
+		"run chat-8b more": `run: "more" is one argument too many; expected only a scenario: a name or a path to a YAML file`,
 		"run chat-80b":     `configs: scenario "chat-80b" not found; did you mean "chat-70b"? have "chat-70b", "chat-8b", "code-completion", "textbook-8b"`,
 		"run absent.yaml":  `configs: scenario file "absent.yaml" does not exist`,
 		"list cars":        `list: unknown kind "cars"; have models, gpus, engines, policies, scenarios`,
@@ -136,4 +143,16 @@ func TestAFailedWriteTakesBackTheRest(t *testing.T) {
 	assert.Empty(t, out)
 	assert.Contains(t, errOut, `decodesim: output "timeline.svg": `)
 	assert.Equal(t, []string{"timeline.svg"}, entries(t, "out"), "what was there before")
+}
+
+func TestTheShellIsOfferedNames(t *testing.T) {
+	for line, want := range map[string]string{
+		"run ": "chat-70b\n", "explain --gpu ": "h100-sxm\n", "explain --model ": "llama-3.1-8b\n", "explain --engine ": "textbook\n",
+		"explain --weights ": "nvfp4\n", "show ": "l40s\n",
+	} {
+		flag, _, _ := strings.Cut(line, " ")
+		status, out, _ := try(append([]string{"__complete", flag}, strings.Split(strings.TrimPrefix(line, flag+" "), " ")...)...)
+		assert.Equal(t, exitOK, status)
+		assert.Contains(t, out, want, line)
+	}
 }

@@ -35,6 +35,9 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 		Args:              oneArgument("a scenario: a name or a path to a YAML file"),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := outNamed(c); err != nil {
+				return err
+			}
 			options := configs.Options{Set: f.set, Env: os.Environ()}
 			if c.Flags().Changed("seed") {
 				options.Seed = &f.seed
@@ -76,7 +79,7 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		if box, err = openOutbox(f.out); err != nil {
 			return err
 		}
-		defer box.abandon()
+		defer box.Abandon()
 		log = newRequestLog(b.Scenario)
 	}
 	r, err := simulate(ctx, b, errOut, log, box != nil)
@@ -107,7 +110,7 @@ func (f *runFlags) print(out, errOut io.Writer, b *configs.Built, r *result, box
 		if !f.json {
 			text.WriteByte('\n')
 		}
-		for _, path := range box.paths() {
+		for _, path := range box.Files() {
 			fmt.Fprintln(list, path)
 		}
 	}

@@ -90,16 +90,16 @@ const lagging = 0.05
 // chance. Requests in a batch do not count: filling an empty system is no lag.
 func (l *load) growing() bool {
 	offered, served := l.rates()
-	if l.n < 2 || served >= (1-lagging)*offered {
+	if l.n == 0 || served >= (1-lagging)*offered {
 		return false
 	}
-	last := l.looks[l.n-1]
-	for _, half := range l.looks[:l.n-1] {
-		if 2*half.arrived < last.arrived {
-			continue
+	last, half := l.looks[l.n-1], look{} // without a look halfway, as when all arrived before any ended, the empty system
+	for _, earlier := range l.looks[:l.n-1] {
+		if 2*earlier.arrived >= last.arrived {
+			half = earlier
+			break
 		}
-		more, arrivals := float64(last.waiting-half.waiting), float64(last.arrived-half.arrived)
-		return more > lagging*arrivals && more > 3*math.Sqrt(arrivals)
 	}
-	return false
+	more, arrivals := float64(last.waiting-half.waiting), float64(last.arrived-half.arrived)
+	return more > lagging*arrivals && more > 3*math.Sqrt(arrivals)
 }

@@ -125,16 +125,27 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 	if r.Rejected > 0 {
 		add("%d of %d requests were rejected: longer than max_model_len, %d tokens", r.Rejected, r.Arrived, d.MaxModelLen)
 	}
+	if r.Failed > 0 {
+		add("%d of %d requests failed, for their clients hung up; E2E, TPOT and the SLO tell of the others alone", r.Failed, r.Arrived)
+	}
 	if share := ratio(float64(r.Preemptions), float64(r.Arrived)); share > preemptedMax {
 		add("%d preemptions of %d requests: the KV cache is too small for this load", r.Preemptions, r.Arrived)
 	}
 	if n := f.Recorded; n > 0 && n < tailMin {
-		add("only %d measured requests: no more than %d of them are at or above p99", n, n-(99*n+99)/100+1)
+		add("only %d measured request%s: no more than %d of them are at or above p99", n, plural(n), n-(99*n+99)/100+1)
 	}
 	if f.Recorded == 0 {
 		add("no request was measured from its arrival to its completion")
 	}
 	return append(w, d.Warnings...)
+}
+
+// plural is the ending of a noun that n counts.
+func plural(n int64) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
 }
 
 // rate prints requests/s with three significant digits.

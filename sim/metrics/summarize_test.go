@@ -72,7 +72,18 @@ func TestASummaryOfNothingIsJSON(t *testing.T) {
 func TestManyPreemptionsAreTold(t *testing.T) {
 	_, s, _ := run(t, "workload.arrivals.rate=1000", "pools.serve.num_gpu_blocks=80", "workload.output_tokens.mean=300")
 	require.Greater(t, s.Requests.Preemptions, int64(4))
-	assert.Contains(t, s.Warnings[0], " preemptions of 200 requests: the KV cache is too small for this load")
+	assert.Equal(t, "the queue is still growing: offered 1000/s, served 0/s; latencies depend on the length of the run", s.Warnings[0])
+	assert.Contains(t, s.Warnings[1], " preemptions of 200 requests: the KV cache is too small for this load")
+}
+
+// Whoever hangs up leaves the quick requests behind, and all arrive before the first ends: both must be said.
+func TestWarningsOfAFloodAreTold(t *testing.T) {
+	_, s, _ := run(t, "workload.arrivals.rate=100000", "pools.serve.max_num_seqs=4", "workload.timeout_s=2")
+	require.Greater(t, s.Requests.Failed, int64(100))
+	assert.Contains(t, s.Warnings[0], "the queue is still growing: offered 100000/s, served 0/s")
+	assert.Contains(t, s.Warnings[1], " of 200 requests failed, for their clients hung up; ")
+	_, s, _ = run(t, "workload.requests=1")
+	assert.Equal(t, "only 1 measured request: no more than 1 of them are at or above p99", s.Warnings[0])
 }
 
 func TestATimelineIsEvenAndNeverLong(t *testing.T) {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -25,6 +26,7 @@ type Distribution struct {
 	Noun   string // what is counted: "token gaps", "requests"
 	Curves []Curve
 	SLOS   float64 // limit in seconds; 0: none
+	SLOOf  string  // metric that is limited, where it is not the one shown: "TPOT"
 }
 
 // CDF draws cumulative distributions over a log time axis. One curve carries its quantiles; several have a legend.
@@ -51,7 +53,7 @@ func CDF(c Caption, d Distribution) (Figure, error) {
 		p.nameX("time, log scale")
 		named := p.nameY("share of " + d.Noun)
 		if d.SLOS > 0 {
-			p.slo(d.SLOS, named+14)
+			p.slo(d.SLOS, strings.TrimSpace(d.SLOOf+" SLO "+limit(d.SLOS)), named+14)
 		}
 		for i, curve := range d.Curves {
 			p.line(series(i), steps(curve.Points, p.x))
@@ -142,10 +144,10 @@ func (p *panel) quantiles(k shade, q metrics.Quantiles, labels bool) {
 }
 
 // slo draws the limit as a dashed line, named above the panel where no curve goes, right of from.
-func (p *panel) slo(s float64, from vg.Length) {
+func (p *panel) slo(s float64, name string, from vg.Length) {
 	x := p.atX(s)
 	p.stroke(brick, 1.1, []vg.Length{4, 3}, vg.Point{X: x, Y: p.bottom}, vg.Point{X: x, Y: p.top + 7})
-	name, k := "SLO "+limit(s), ink{sizeSmall, brick, true}
+	k := ink{sizeSmall, brick, true}
 	half := k.width(name) / 2
 	x = max(from+half, min(p.right-half, x))
 	p.text(x, p.top+nameRise, 0.5, k, name)

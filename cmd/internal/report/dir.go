@@ -14,7 +14,8 @@ import (
 type Dir struct {
 	path    string
 	created []string // directories that Open made, deepest first
-	written bool
+	files   []string // written so far
+	kept    bool
 }
 
 // Open returns the directory, which it makes if need be. It refuses one that holds a run: results of two runs under one
@@ -45,7 +46,7 @@ func Open(path string) (*Dir, error) {
 }
 
 func (d *Dir) refuseRun() error {
-	for _, name := range []string{"summary.json", "scenario.yaml"} {
+	for _, name := range []string{"summary.json", "scenario.yaml", "explain.json"} {
 		if _, err := os.Lstat(filepath.Join(d.path, name)); err == nil {
 			return fmt.Errorf("output %q already holds a run (%s); name another directory or remove it", d.path, name)
 		}
@@ -96,21 +97,38 @@ func (d *Dir) WriteFile(name string, write func(io.Writer) error) (err error) {
 		}
 	}()
 	b := bufio.NewWriterSize(f, 1<<16)
-	if err := errors.Join(write(b), b.Flush(), f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("output %q: %w", name, err)
+	for _, step := range []func() error{func() error { return write(b) }, b.Flush, func() error { return f.Chmod(0o644) }, f.Close} {
+		if err := step(); err != nil {
+			return fmt.Errorf("output %q: %w", name, err)
+		}
 	}
 	if err := os.Rename(f.Name(), filepath.Join(d.path, name)); err != nil {
 		return fmt.Errorf("output %q: %w", name, err)
 	}
-	done, d.written = true, true
+	done, d.files = true, append(d.files, name)
 	return nil
 }
 
-// Abandon removes the directories that Open made, if no file was written. Deferred, it leaves nothing of a run that
-// failed early.
+// Files returns the paths of the files, in the order in which they were written.
+func (d *Dir) Files() []string {
+	paths := make([]string, len(d.files))
+	for i, name := range d.files {
+		paths[i] = filepath.Join(d.path, name)
+	}
+	return paths
+}
+
+// Keep makes the files stay: all of them are written.
+func (d *Dir) Keep() { d.kept = true }
+
+// Abandon removes the files and the directories that Open made, unless Keep was called before. Deferred, it leaves
+// nothing of a run that failed.
 func (d *Dir) Abandon() {
-	if d.written {
+	if d.kept {
 		return
+	}
+	for _, path := range d.Files() {
+		_ = os.Remove(path)
 	}
 	for _, path := range d.created {
 		_ = os.Remove(path) // fails where somebody else put something: then it stays

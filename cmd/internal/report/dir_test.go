@@ -49,6 +49,9 @@ func TestADirectoryWithARunIsRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(path, "scenario.yaml"), nil, 0o644))
 	_, err = Open(path)
 	require.ErrorContains(t, err, "already holds a run (scenario.yaml)")
+	require.NoError(t, os.Rename(filepath.Join(path, "scenario.yaml"), filepath.Join(path, "explain.json")))
+	_, err = Open(path)
+	require.ErrorContains(t, err, "already holds a run (explain.json)")
 	_, err = Open(filepath.Join(path, "notes.txt"))
 	require.ErrorContains(t, err, "is a file, want a directory")
 	_, err = Open(filepath.Join(path, "notes.txt", "below"))
@@ -66,7 +69,15 @@ func TestAnAbandonedDirectoryLeavesNothing(t *testing.T) {
 
 	d, err = Open(path)
 	require.NoError(t, err)
-	require.NoError(t, d.WriteFile("summary.json", writes("{}")))
+	require.NoError(t, d.WriteFile("scenario.yaml", writes("")))
 	d.Abandon()
-	assert.FileExists(t, filepath.Join(path, "summary.json"))
+	assert.Empty(t, names(t, root), "half a run is none")
+
+	d, err = Open(path)
+	require.NoError(t, err)
+	require.NoError(t, d.WriteFile("summary.json", writes("{}")))
+	d.Keep()
+	d.Abandon()
+	assert.Equal(t, []string{filepath.Join(path, "summary.json")}, d.Files())
+	assert.FileExists(t, d.Files()[0])
 }

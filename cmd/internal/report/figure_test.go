@@ -28,7 +28,7 @@ type drawing struct {
 func drawings() []drawing {
 	cdf := func(name string, slo float64, curves ...Curve) drawing {
 		return drawing{name, func() (Figure, error) {
-			return CDF(caption(), Distribution{"Inter-token latency", "token gaps", curves, slo})
+			return CDF(caption(), Distribution{Title: "Inter-token latency", Noun: "token gaps", Curves: curves, SLOS: slo, SLOOf: "TPOT"})
 		}}
 	}
 	line := func(name string, n int, every sim.Duration) drawing {

@@ -54,7 +54,8 @@ func Timeline(c Caption, samples []metrics.Sample) (Figure, error) {
 	})
 }
 
-// merge keeps at most intervalsMax+1 samples. A kept one has the highest level since the one before.
+// merge keeps at most intervalsMax+1 samples. A kept one has the highest level since the one before. A run ends when it
+// does: an end that is no more than half an interval long joins the interval before, or one token would look like a burst.
 func merge(samples []metrics.Sample) []metrics.Sample {
 	every := (len(samples) - 1 + intervalsMax - 1) / intervalsMax
 	out := []metrics.Sample{samples[0]}
@@ -62,12 +63,21 @@ func merge(samples []metrics.Sample) []metrics.Sample {
 		group := samples[i:min(i+every, len(samples))]
 		m := group[len(group)-1]
 		for _, g := range group {
-			m.Running, m.Waiting = max(m.Running, g.Running), max(m.Waiting, g.Waiting)
-			m.KVUsed = max(m.KVUsed, g.KVUsed)
+			m = highestOf(m, g)
 		}
 		out = append(out, m)
 	}
+	if n := len(out); n > 2 && 2*out[n-1].At.Sub(out[n-2].At) <= out[n-2].At.Sub(out[n-3].At) {
+		out = append(out[:n-2], highestOf(out[n-1], out[n-2]))
+	}
 	return out
+}
+
+// highestOf is m with the higher levels of both.
+func highestOf(m, other metrics.Sample) metrics.Sample {
+	m.Running, m.Waiting = max(m.Running, other.Running), max(m.Waiting, other.Waiting)
+	m.KVUsed = max(m.KVUsed, other.KVUsed)
+	return m
 }
 
 func rows(s []metrics.Sample, unitS float64) []row {
