@@ -12,26 +12,26 @@ import (
 )
 
 // gpu, model and efficiency return entries of the catalogs.
-func gpu(t *testing.T, name string) hardware.GPU {
+func gpu(t testing.TB, name string) hardware.GPU {
 	g, err := configs.GPU(name)
 	require.NoError(t, err)
 	return g
 }
 
-func model(t *testing.T, name string) hardware.LLM {
+func model(t testing.TB, name string) hardware.LLM {
 	m, err := configs.Model(name)
 	require.NoError(t, err)
 	return m
 }
 
-func efficiency(t *testing.T, engine string) hardware.Efficiency {
+func efficiency(t testing.TB, engine string) hardware.Efficiency {
 	e, err := configs.Engine(engine)
 	require.NoError(t, err)
 	return e.Efficiency
 }
 
 // deployment returns the model as its checkpoint stores it on t-way tensor-parallel GPUs under the textbook engine.
-func deployment(t *testing.T, modelName, gpuName string, tensor int) hardware.Deployment {
+func deployment(t testing.TB, modelName, gpuName string, tensor int) hardware.Deployment {
 	d := hardware.Deployment{
 		GPU: gpu(t, gpuName), Model: model(t, modelName), KVDtype: "bf16", Efficiency: efficiency(t, "textbook"),
 		Parallel: hardware.Parallel{Tensor: tensor, Pipeline: 1},

@@ -25,7 +25,10 @@ import (
 // a run is exactly affine in i; see sim.Segment.
 type Roofline struct {
 	d         Deployment
-	products  []product
+	products  []product // all of them, in order; and by what their rows are:
+	dense     []product // every token
+	head      product   // tokens of the step that yield another
+	experts   product   // every token, reading only the experts it is routed to
 	attend    []attention
 	comm      comm
 	quadratic bool // the overlap is p = 2
@@ -33,9 +36,9 @@ type Roofline struct {
 	statePS   float64 // per sequence, at the efficiency
 	fixedPS   float64 // per step
 
-	readPS                  float64 // weights that every step reads, at the efficiency
-	rowPeakPS, outputPeakPS float64 // arithmetic at peak, per row and per row that yields a token
-	perSeq                  sim.Duration
+	readPS    float64 // weights that every step reads, at the efficiency
+	rowPeakPS float64 // arithmetic at peak per row, the head's apart
+	perSeq    sim.Duration
 
 	peakWeights, peakKV float64 // time at peak bandwidth, as a share of that at the efficiency
 
@@ -73,14 +76,17 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	for _, p := range r.products {
 		switch {
 		case p.lastToken:
-			r.outputPeakPS += p.peakPS
+			r.head = p
+		case p.experts:
+			r.experts = p
 		default:
+			r.dense = append(r.dense, p)
+			r.readPS += p.memoryPS
 			r.rowPeakPS += p.peakPS
 		}
-		if !p.experts {
-			r.readPS += p.memoryPS
-		}
 	}
+	r.readPS += r.head.memoryPS
+	r.rowPeakPS += r.experts.peakPS
 	r.ctx = r.growths()
 	r.decode = make([]base, decodesMax+1)
 	for n := 1; n <= decodesMax; n++ {
@@ -118,7 +124,7 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 	rows, outputs := float64(b.DecodeTokens+b.PrefillTokens), float64(b.Outputs)
 	weights, products := r.linear(rows, outputs) // reading them, and with the arithmetic it overlaps
 	kv := float64(r.statePS * float64(b.Decodes+b.Prefills))
-	attention, flops := kv, float64(rows*r.rowPeakPS)+float64(outputs*r.outputPeakPS)
+	attention, flops := kv, float64(rows*r.rowPeakPS)+float64(outputs*r.head.peakPS)
 	if b.Prefills > 0 {
 		for i := range r.attend {
 			a := &r.attend[i]
@@ -139,26 +145,24 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 }
 
 // linear returns the time of the linear layers: reading their weights, and that overlapped with the arithmetic. The
-// smooth maximum with p = 2 is worth a path of its own.
+// smooth maximum with p = 2 is worth a loop of its own.
 func (r *Roofline) linear(rows, outputs float64) (weights, products float64) {
-	weights = r.readPS
-	for i := range r.products {
-		p := &r.products[i]
-		m, n := p.memoryPS, rows
-		if p.experts {
-			m = float64(m * r.d.active(rows))
-			weights += m
-		} else if p.lastToken {
-			n = outputs
-		}
-		c := float64(n * p.rowPS)
-		if r.quadratic {
+	if r.quadratic {
+		for i := range r.dense {
+			m, c := r.dense[i].memoryPS, float64(rows*r.dense[i].rowPS)
 			products += math.Sqrt(float64(m*m) + float64(c*c))
-		} else {
-			products += smax(m, c, r.d.Efficiency.Overlap)
+		}
+	} else {
+		for i := range r.dense {
+			products += r.both(r.dense[i].memoryPS, float64(rows*r.dense[i].rowPS))
 		}
 	}
-	return weights, products
+	products += r.both(r.head.memoryPS, float64(outputs*r.head.rowPS))
+	if r.experts.bytes == 0 {
+		return r.readPS, products
+	}
+	m := float64(r.experts.memoryPS * r.d.active(rows))
+	return r.readPS + m, products + r.both(m, float64(rows*r.experts.rowPS))
 }
 
 // both is the time of memory and compute time together.

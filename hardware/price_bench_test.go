@@ -1,0 +1,33 @@
+package hardware_test
+
+import (
+	"testing"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// BenchmarkPrice prices one step: of decodes alone, and with a chunk of prompt.
+func BenchmarkPrice(b *testing.B) {
+	d := deployment(b, "llama-3.1-8b", "h100-sxm", 1)
+	r := hardware.NewRoofline(d, 256)
+	for _, c := range []struct {
+		name  string
+		shape sim.Shape
+	}{
+		{"decode", sim.Shape{Decodes: 64, DecodeTokens: 64, DecodeCtx: 64 * 700, Outputs: 64}},
+		{"mixed", sim.Shape{
+			Decodes: 64, DecodeTokens: 64, DecodeCtx: 64 * 700, Outputs: 65,
+			Prefills: 1, PrefillTokens: 512, PrefillPairs: 512 * 513 / 2, PrefillCtx: 512,
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var g sim.Segment
+			ranks := []sim.Shape{c.shape}
+			b.ReportAllocs()
+			for range b.N {
+				r.Price(ranks, &g)
+			}
+		})
+	}
+}
