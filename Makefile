@@ -26,10 +26,11 @@ demo: build ## simulate a 70B model on H100s: a table here, plots and a report i
 
 test: ## vet and run every test
 	go vet ./...
-	go test ./...
+	go test $$(go list ./... | grep -v '/sim$$')
+	@set -o pipefail; go test -v ./sim | grep -vE '^=== |\[rapid\]'
 
 soak: ## the laws of the simulator over many more random scenarios
-	DECODESIM_SOAK=1 go test -count 1 -timeout 60m ./sim/...
+	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... | grep -vE '^=== |\[rapid\]'
 
 # The benchmarks are built as the command is: go build takes the profile beside a command's main package by itself.
 bench: ## benchmarks of the simulator; BENCHTIME and COUNT set how long and how often

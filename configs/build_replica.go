@@ -111,7 +111,11 @@ func (s *Scenario) model() (hardware.LLM, error) {
 
 func (s *Scenario) checkpoint() (hardware.LLM, error) {
 	if !isModelPath(s.Model) {
-		return Model(s.Model)
+		m, err := Model(s.Model)
+		if at, statErr := os.Stat(s.Model); err != nil && statErr == nil && at.IsDir() {
+			err = aDirectory(s.Model)
+		}
+		return m, err
 	}
 	f, err := os.Open(s.Model)
 	switch {
@@ -121,11 +125,18 @@ func (s *Scenario) checkpoint() (hardware.LLM, error) {
 		return hardware.LLM{}, fmt.Errorf("file cannot be read: %w", err)
 	}
 	defer f.Close()
+	if isDirectory(f) {
+		return hardware.LLM{}, aDirectory(s.Model)
+	}
 	m, err := huggingface.Read(modelName(s.Model), f)
 	if err != nil || filepath.Base(s.Model) != "config.json" || m.Precision != hardware.UniformPrecision() {
 		return m, err
 	}
 	return quantizedBeside(m, filepath.Dir(s.Model))
+}
+
+func aDirectory(path string) error {
+	return fmt.Errorf("%q is a directory; name its config.json", path)
 }
 
 // quantizedBeside applies the quantisation that some checkpoints state in a file of its own beside a config.json that is

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,14 +80,33 @@ func openScenario(nameOrPath string) (scenarioSource, error) {
 
 // readFile reads a file that a user named, for errors that say what it was for.
 func readFile(kind, file string) ([]byte, error) {
-	data, err := os.ReadFile(file)
+	f, err := os.Open(file)
 	switch {
 	case os.IsNotExist(err):
 		return nil, fmt.Errorf("configs: %s file %q does not exist", kind, file)
 	case err != nil:
 		return nil, fmt.Errorf("configs: %s file %q cannot be read: %w", kind, file, err)
 	}
+	defer f.Close()
+	if isDirectory(f) {
+		return nil, fmt.Errorf("configs: %s file %q is a directory; expected a YAML file", kind, file)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, sizeMax+1))
+	if err != nil {
+		return nil, fmt.Errorf("configs: %s file %q cannot be read: %w", kind, file, err)
+	}
+	if len(data) > sizeMax {
+		return nil, fmt.Errorf("configs: %s file %q is longer than %d bytes (4 MiB); expected a shorter YAML file", kind, file, sizeMax)
+	}
 	return data, nil
+}
+
+// sizeMax bounds what is read of a file, which may be a device without an end.
+const sizeMax = 4 << 20
+
+func isDirectory(f *os.File) bool {
+	at, err := f.Stat()
+	return err == nil && at.IsDir()
 }
 
 // layers decodes the file strictly and puts it at the bottom of the layers.

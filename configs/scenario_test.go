@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -156,7 +157,7 @@ func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
 	_, err := Load("nonsense", Options{})
 	require.EqualError(t, err, `configs: scenario "nonsense" not found; `+have)
 	_, err = Load("./", Options{})
-	require.ErrorContains(t, err, `configs: scenario file "./" cannot be read`)
+	require.ErrorContains(t, err, `configs: scenario file "./" is a directory`)
 }
 
 func TestATraceEndsWhereTheFirstLimitIs(t *testing.T) {
@@ -173,4 +174,15 @@ func TestATraceEndsWhereTheFirstLimitIs(t *testing.T) {
 	w.Requests, w.DurationS, trace.Limit, trace.EndS = 0, 0, 0, 0
 	want.Limit, want.EndS = 0, 0
 	require.Equal(t, want, w.replay(9))
+}
+
+func TestAFileWithoutEndIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "long.yaml")
+	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("#\n"), sizeMax/2+1), 0o600))
+	_, err := Load(file, Options{})
+	require.EqualError(t, err, fmt.Sprintf("configs: scenario file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
+	_, err = LoadEfficiency(file)
+	require.EqualError(t, err, fmt.Sprintf("configs: efficiency file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
+	_, err = LoadEfficiency(filepath.Dir(file))
+	require.ErrorContains(t, err, "is a directory; expected a YAML file")
 }

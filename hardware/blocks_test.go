@@ -2,6 +2,7 @@ package hardware_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -75,8 +76,43 @@ func TestWhatIsTooLargeNamesWhatWouldDo(t *testing.T) {
 		for _, gpuName := range []string{"h100-sxm", "rtx-4090", "l4", "mi300x"} {
 			d := hardware.Deployment{GPU: gpu(t, gpuName), Model: model(t, name), KVDtype: "bf16", Parallel: hardware.Parallel{Tensor: 1, Pipeline: 1}}
 			if _, err := d.Memory(0.92, 2048, 256, 16); err != nil {
-				assert.Regexp(t, `misses by \d+\.\d GB; .* would do$`, err.Error())
+				assert.Regexp(t, `misses by \d+\.\d GB; .* would do(, over the network beyond a (domain|host) of \d+)?$`, err.Error())
 			}
 		}
+	}
+}
+
+// A hint that leaves the scale-up domain says so: the network is an order of magnitude slower.
+func TestAHintSaysThatItLeavesTheDomain(t *testing.T) {
+	for _, c := range []struct{ model, gpu, want string }{
+		{"llama-3.1-70b", "h100-sxm", "; tensor_parallel 2 would do"},
+		{"deepseek-v3", "h100-sxm", "; tensor_parallel 16 would do, over the network beyond a domain of 8"},
+		{"deepseek-v3", "l40s", "; tensor_parallel 32 would do, over the network beyond a host of 8"},
+	} {
+		d := deployment(t, c.model, c.gpu, 1)
+		d.GPU.NICBps = d.GPU.BandwidthBps // some cards are sold without
+		_, err := d.Memory(0.92, 8192, 256, 16)
+		require.Error(t, err)
+		assert.True(t, strings.HasSuffix(err.Error(), c.want), err)
+	}
+}
+
+// Ranks share heads while there are enough of them; beyond, and of a latent, each holds a copy.
+func TestCopiesOfTheCacheAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		model  string
+		tensor int
+		once   float64
+		copies float64
+	}{
+		{"llama-3.1-8b", 1, 131072, 1},
+		{"llama-3.1-8b", 8, 131072, 1},
+		{"llama-3.1-8b", 16, 131072, 2},
+		{"deepseek-v3", 8, 61 * 576 * 2, 8},
+	} {
+		d := deployment(t, c.model, "h200-sxm", c.tensor)
+		once, held := d.KVBytesPerToken()
+		assert.InEpsilon(t, c.once, once, 1e-12, c.model)
+		assert.InEpsilon(t, c.copies, held/once, 1e-12, c.model)
 	}
 }

@@ -96,12 +96,23 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 	return token / stages, fixed / stages
 }
 
+// KVBytesPerToken returns what a token adds to the cache of the model, no window full, and what the GPUs of a replica hold
+// of it together: more where ranks hold copies, as all do of a latent.
+func (d *Deployment) KVBytesPerToken() (once, held float64) {
+	for _, g := range d.Model.Attention() {
+		bytes, index := g.KVBytesPerToken(d.kvBytesPerElement()), g.IndexBytesPerToken()
+		once += bytes + index
+		held += float64(d.Parallel.Tensor) * (bytes*d.kvShare(g) + index)
+	}
+	return once, held
+}
+
 // tooLarge says by how much the model misses and what would hold it.
 func (d *Deployment) tooLarge(m Memory) error {
 	need := m.Weights + m.Activations + m.Context + m.BlockBytes
 	hint := fmt.Sprintf("lower weights precision, a GPU of at least %.0f GB, or more GPUs per replica would do", need/(m.Usable/m.Total)/1e9)
 	if t := d.fittingTensor(m); t > 0 {
-		hint = fmt.Sprintf("tensor_parallel %d would do", t)
+		hint = fmt.Sprintf("tensor_parallel %d would do%s", t, d.beyond(t))
 	}
 	return fmt.Errorf("hardware: %s does not fit on %d × %s: each GPU needs %.1f GB (weights %.1f, activations %.1f, context %.1f) "+
 		"and gives %.1f GB of its %.1f; it misses by %.1f GB; %s", d.Model.Name, d.Parallel.GPUs(), d.GPU.Name, need/1e9, m.Weights/1e9,
@@ -121,4 +132,17 @@ func (d *Deployment) fittingTensor(m Memory) int {
 		}
 	}
 	return 0
+}
+
+// beyond says where the tensor-parallel size t leaves the link that joins the GPUs of a domain or host: every layer then
+// waits for the network.
+func (d *Deployment) beyond(t int) string {
+	n := Parallel{t, d.Parallel.Pipeline}.GPUs()
+	switch domain := max(1, int(d.GPU.Domain.Value)); {
+	case d.GPU.ScaleUpBps.Value > 0 && n > domain:
+		return fmt.Sprintf(", over the network beyond a domain of %d", domain)
+	case d.GPU.ScaleUpBps.Value == 0 && n > nodeGPUs:
+		return fmt.Sprintf(", over the network beyond a host of %d", nodeGPUs)
+	}
+	return ""
 }

@@ -239,11 +239,8 @@ func (c *Cluster) done(r *Request, at Time, o Outcome) {
 
 // stop ends the run. At a horizon, the steps that have ended by then have been seen by the clients.
 func (c *Cluster) stop() {
-	if c.until == Forever-1 {
-		return
-	}
-	if t, _ := c.ends.min(); t == Forever && c.arrival == Forever {
-		return // everything has ended before the horizon
+	if t, _ := c.ends.min(); c.until == Forever-1 || t == Forever && c.arrival == Forever {
+		return // everything has ended
 	}
 	c.now = c.until
 	for _, in := range c.instances {

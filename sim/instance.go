@@ -93,9 +93,7 @@ func (in *Instance) Head() *Request {
 		switch {
 		case slot == noSlot:
 			slot = in.record()
-			in.slab[slot] = Request{
-				ID: q.id, Prompt: q.prompt, Output: q.output, MaxOutput: q.maxOutput, Arrival: q.arrival, state: waiting,
-			}
+			in.slab[slot] = *q.request()
 		case in.slab[slot].state == gone:
 			in.dead--
 			in.forget(slot)

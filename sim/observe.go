@@ -55,24 +55,41 @@ func (in *Instance) underway() int64 {
 	return n
 }
 
-// settle reports the steps that have ended by now, the horizon, of those under way.
+// settle reports the steps that have ended by now, the horizon, of those under way, and then every request still here.
 func (in *Instance) settle(now Time) {
 	n := in.ended(now)
-	if in.end == Forever {
-		return
+	if in.end != Forever {
+		in.busy += now.Sub(in.start)
+		in.cluster.totals.OutputTokens += int64(n) * int64(in.decodes-in.leaving())
 	}
-	in.busy += now.Sub(in.start)
 	in.cluster.totals.OutputTokens += in.underway()
-	if n == 0 || in.decodes == 0 {
-		return
-	}
-	in.cluster.sink.Run(in, in.start, &in.seg, n, in.decodes)
-	if len(in.traced) > 0 {
+	if n > 0 && in.decodes > 0 {
+		in.cluster.sink.Run(in, in.start, &in.seg, n, in.decodes)
 		in.trace(n)
+		in.stepCount += int64(n)
+		in.decodeSum += int64(n) * int64(in.decodes)
 	}
-	in.stepCount += int64(n)
-	in.decodeSum += int64(n) * int64(in.decodes)
-	in.cluster.totals.OutputTokens += int64(n) * int64(in.decodes-in.leaving())
+	for slot := in.head; slot != noSlot; slot = in.slab[slot].next {
+		r := in.slab[slot]
+		switch r.state {
+		case decoding:
+			r.Computed, r.Emitted = in.progress(&r)
+			r.Computed, r.Emitted = r.Computed+int32(n), r.Emitted+int32(n)
+		case leavingDecode, leavingPrefill:
+			continue // their clients have been told
+		}
+		in.cluster.sink.Done(&r, now, Unfinished)
+	}
+	for _, slot := range in.front {
+		in.cluster.sink.Done(&in.slab[slot], now, Unfinished)
+	}
+	in.queue.each(func(q queued) {
+		if slot := q.slot(); slot == noSlot {
+			in.cluster.sink.Done(q.request(), now, Unfinished)
+		} else if in.slab[slot].state != gone {
+			in.cluster.sink.Done(&in.slab[slot], now, Unfinished)
+		}
+	})
 }
 
 // PoolTotals is the load of a pool over a run.

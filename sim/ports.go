@@ -43,7 +43,8 @@ type Sink interface {
 	Run(in *Instance, start Time, g *Segment, n, tokens int)
 	// Gap: r emitted a token at t, the first since r.Last, when something other than the step itself held it up.
 	Gap(r *Request, t Time, cause Cause)
-	// Done: r has ended at `at`. A completed request emitted its last token then.
+	// Done: r has ended at `at`. A completed request emitted its last token then. At the horizon of a run it is told of
+	// every request still under way, as Unfinished.
 	Done(r *Request, at Time, o Outcome)
 }
 
@@ -65,15 +66,16 @@ const (
 // Outcome says how a request ended.
 type Outcome uint8
 
-// The outcomes; with requests still under way at the end of the run (unfinished) they sum to the arrivals.
+// The outcomes; they sum to the arrivals.
 const (
-	Completed Outcome = iota
-	Rejected          // it could never be served: longer than the model's or the cache's limit
-	Failed            // the client hung up: time-out or cancellation
+	Completed  Outcome = iota
+	Rejected           // it could never be served: longer than the model's or the cache's limit
+	Failed             // the client hung up: time-out or cancellation
+	Unfinished         // the run ended first
 	NumOutcomes
 )
 
-var outcomeNames = [NumOutcomes]string{"completed", "rejected", "failed"}
+var outcomeNames = [NumOutcomes]string{"completed", "rejected", "failed", "unfinished"}
 
 func (o Outcome) String() string { return outcomeNames[o] }
 

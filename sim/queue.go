@@ -32,6 +32,11 @@ func (q *queued) slot() int32 {
 	return noSlot
 }
 
+// request returns the record of a q that has none.
+func (q *queued) request() *Request {
+	return &Request{ID: q.id, Prompt: q.prompt, Output: q.output, MaxOutput: q.maxOutput, Arrival: q.arrival, state: waiting}
+}
+
 // page is a stretch of the queue. Pages are recycled, so a queue neither doubles nor leaves garbage.
 type page struct {
 	item [170]queued
@@ -86,4 +91,15 @@ func (q *fifo) pop() queued {
 		q.spare = p
 	}
 	return x
+}
+
+// each calls f with every item, the oldest first.
+func (q *fifo) each(f func(queued)) {
+	at, left := q.from, q.n
+	for p := q.head; left > 0; p, at = p.next, 0 {
+		for ; at < len(p.item) && left > 0; at++ {
+			f(p.item[at])
+			left--
+		}
+	}
 }

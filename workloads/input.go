@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"unicode/utf8"
 )
@@ -20,25 +21,33 @@ type input struct {
 	text  *bufio.Reader
 }
 
-// openInput opens path. What cannot be read twice, such as a pipe, is read into memory first.
+// openInput opens path, unless it cannot be read twice. It looks at what path is first: opening a pipe waits for whoever
+// writes to it.
 func openInput(path string) (*input, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("workloads: %w", err)
+	}
+	switch {
+	case info.IsDir():
+		return nil, fmt.Errorf("workloads: %s is a directory; accepted: a trace file", path)
+	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
+		return nil, unseekable(path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("workloads: %w", err)
 	}
-	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() {
-		return &input{name: path, file: f, close: f}, nil
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		f.Close()
+		return nil, unseekable(path)
 	}
-	defer f.Close()
-	if err == nil && info.IsDir() {
-		return nil, fmt.Errorf("workloads: %s is a directory; accepted: a trace file", path)
-	}
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return nil, fmt.Errorf("workloads: %w", err)
-	}
-	return &input{name: path, file: bytes.NewReader(data)}, nil
+	return &input{name: path, file: f, close: f}, nil
+}
+
+func unseekable(path string) error {
+	return fmt.Errorf("workloads: %s is a pipe or device that can be read only once, and a trace is read twice; "+
+		"accepted: a file", path)
 }
 
 // rewind returns the text from its start.

@@ -46,6 +46,7 @@ type Trace struct {
 	end      sim.Duration // 0: none
 	sent     int64
 	done     bool
+	goesOn   bool // beyond the window's end
 	err      error
 	stats    TraceStats
 }
@@ -141,7 +142,11 @@ func (t *Trace) advance() (at sim.Time, w row, ok bool) {
 			break
 		}
 		since, inside := t.since(&w)
-		if t.err != nil || t.end > 0 && since >= t.end {
+		if t.err != nil {
+			break
+		}
+		if t.end > 0 && since >= t.end {
+			t.goesOn = true
 			break
 		}
 		if !inside {
@@ -188,11 +193,11 @@ func (t *Trace) arrival(since sim.Duration) (sim.Time, bool) {
 // Stats describes what the trace replays; zero if it was opened Unchecked.
 func (t *Trace) Stats() TraceStats { return t.stats }
 
-// Rate returns the mean rate of the replay in requests/s, over the window where it has an end and else up to the last
-// arrival; 0: unknown.
+// Rate returns the mean rate of the replay in requests/s, over the window where the file goes on beyond it and else up
+// to the last arrival: a window that outlasts the file says nothing about what would have come; 0: unknown.
 func (t *Trace) Rate() float64 {
 	span := t.stats.DurationS
-	if t.end > 0 && t.stats.Requests != t.options.Limit {
+	if t.goesOn {
 		span = (t.end - t.start).Seconds() / t.options.Speed
 	}
 	if span == 0 {

@@ -176,3 +176,24 @@ func TestCalendarDaysFollowEachOther(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, instant{1700158546, 680590000000}, at)
 }
+
+// A window that outlasts the file says nothing about what would have come after its last row.
+func TestTheRateOfATraceIsOverWhatItHas(t *testing.T) {
+	text := "arrival_s,input_tokens,output_tokens\n0,1,1\n10,1,1\n12,1,1\n15,1,1\n"
+	for _, c := range []struct {
+		options TraceOptions
+		rate    float64
+	}{
+		{TraceOptions{}, 4. / 15},
+		{TraceOptions{StartS: 10, EndS: 99999}, 3. / 5},
+		{TraceOptions{StartS: 10, EndS: 99999, Speed: 2}, 3. / 2.5},
+		{TraceOptions{StartS: 5, EndS: 15}, 2. / 10},
+		{TraceOptions{StartS: 5, EndS: 15, Limit: 2}, 2. / 7},
+		{TraceOptions{StartS: 5, EndS: 15, Limit: 9, Speed: 2}, 2. / 5},
+		{TraceOptions{StartS: 15, EndS: 20}, 0},
+	} {
+		tr, err := NewTrace("trace", strings.NewReader(text), c.options)
+		require.NoError(t, err)
+		require.InDelta(t, c.rate, tr.Rate(), 1e-12, c.options)
+	}
+}

@@ -11,7 +11,6 @@ import (
 func writeExplainFiles(dir *report.Dir, s *step, x *explanation) error {
 	caption := report.Caption{
 		Scenario: fmt.Sprintf("decode at context %d", x.Context), Model: x.Model, Hardware: fmt.Sprintf("%d × %s", x.GPUs, x.GPU),
-		Seed: s.scenario.Seed,
 	}
 	if x.Scenario != "" {
 		caption.Scenario = fmt.Sprintf("%s, %s", s.scenario.Name, caption.Scenario)

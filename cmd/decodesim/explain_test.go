@@ -169,7 +169,11 @@ func TestExplainTellsWhatAPlannerAsks(t *testing.T) {
 	} {
 		assert.Contains(t, text, want)
 	}
+	text = told(t, "--model", "deepseek-v3", "--gpu", "h200-sxm", "--tensor-parallel", "8")
+	assert.Contains(t, text, "671 G parameters (37.6 G active) in 61 layers, MLA, 8 of 256 experts; KV cache of 70.3 kB per token, held 8 times\n")
+	assert.Contains(t, text, "562 kB per token over all GPUs", "every rank holds the latent")
 	text = told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm")
+	assert.Contains(t, text, "8.03 G parameters in 32 layers, GQA; KV cache of 131 kB per token\n")
 	assert.Contains(t, text, "batch 1 (default), context 2,048 (default)")
 	text = told(t, "chat-8b", "--context", "16", "--kv-cache", "fp8")
 	assert.Regexp(t, `memory-bound until batch \d+; compute-bound beyond`, text)
@@ -199,6 +203,10 @@ func TestExplainRefusesBadInput(t *testing.T) {
 		{append(h100, "--model", "llama-3.1-8b", "--set", "pools.serve.block_siz=8"), `no key "block_siz" in pools[0]; did you mean "block_size"?`},
 		{append(h100, "--model", "llama-3.1-70b"), "misses by 65.9 GB; tensor_parallel 2 would do"},
 		{append(h100, "--model", "no/such/config.json"), "does not exist"},
+		{append(h100, "--model", "."), `--model .: "." is a directory; name its config.json`},
+		{append(h100, "--model", "./"), `--model ./: "`},
+		{append(h100, "--model", "./"), `" is a directory; name its config.json`},
+		{append(h100, "--model", "/dev/zero"), "longer than 4194304 bytes (4 MiB); want a shorter JSON file"},
 		{append(h100, "--model", "llama-3.1-8b", "--tokens", "3"), "unknown flag: --tokens"},
 	} {
 		var out, errOut bytes.Buffer
@@ -233,6 +241,9 @@ func TestExplainLeavesFiles(t *testing.T) {
 		assert.Contains(t, text, path+"\n")
 		assert.FileExists(t, path)
 	}
+	figure, err := os.ReadFile(filepath.Join(dir, "roofline.svg"))
+	require.NoError(t, err)
+	assert.NotContains(t, string(figure), "seed", "nothing is drawn at random")
 	var out, errOut bytes.Buffer
 	again := append([]string{"explain", "--json", "--out", dir}, args...)
 	require.Equal(t, exitBadInput, execute(context.Background(), &out, &errOut, again), "the directory is taken")

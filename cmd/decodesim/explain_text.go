@@ -20,6 +20,7 @@ func explainText(s *step, x *explanation) []byte {
 		name = x.Scenario + " · "
 	}
 	line("%s%s · %s · %s weights · %s KV cache · %s", name, x.Model, replicaOf(&s.scenario.Pools[0]), x.Weights, x.KVCache, x.Engine)
+	line("%s; KV cache of %s", shapeLine(&s.Deployment.Model), perToken(&s.Deployment))
 	line("one decode step: batch %d%s, context %s%s", x.Batch, because(s.batchWhy), grouped(x.Context), because(s.contextWhy))
 	line("")
 	explainParts(&b, x)
@@ -158,7 +159,7 @@ func explainMemory(line func(string, ...any), x *explanation) {
 	line("Memory of a GPU: %s GB usable of %s: %s weights, %s activations, %s context, %s KV cache.", giga(m.Usable), giga(m.Total),
 		giga(m.Weights), giga(m.Activations), giga(m.Context), giga(m.KV))
 	line("The cache has %s blocks of %d tokens (%s each; %s per token over all GPUs), room for %s sequences of %s tokens or one of %s.",
-		grouped(int(m.Blocks)), m.BlockSize, prefixed(m.Block, "B"), prefixed(x.KVBytes, "B"), grouped(m.Sequences), grouped(x.Context),
+		grouped(int(m.Blocks)), m.BlockSize, prefixed(m.Block, "B"), prefixed(x.KVBytesHeld, "B"), grouped(m.Sequences), grouped(x.Context),
 		grouped(m.MaxModelLen))
 }
 

@@ -35,8 +35,9 @@ type explanation struct {
 	Limit        string  `json:"limit"`             // of the bound: memory or compute
 	Share        shareX  `json:"time_share"`
 	TokensPerS   float64 `json:"tokens_per_s"`
-	WeightsBytes float64 `json:"weights_bytes"`      // of the checkpoint
-	KVBytes      float64 `json:"kv_bytes_per_token"` // over all layers and GPUs, no window full, each head once
+	WeightsBytes float64 `json:"weights_bytes"`           // of the checkpoint
+	KVBytes      float64 `json:"kv_bytes_per_token"`      // over all layers and GPUs, no window full, each head once
+	KVBytesHeld  float64 `json:"kv_bytes_held_per_token"` // the same, with the copies that ranks hold of a head or latent
 	Memory       memoryX `json:"memory"`
 	Fits         bool    `json:"fits"` // batch and context, into the cache
 	Curve        []curve `json:"curve"`
@@ -114,9 +115,7 @@ func explain(s *step) *explanation {
 		Batch: s.batch, Context: s.context, Experts: d.Model.Experts(), ExpertsRead: s.Model.ExpertsRead(s.batch),
 		WeightsBytes: d.Model.WeightBytes(), Fits: s.fitting(s.context) >= s.batch,
 	}
-	for _, g := range d.Model.Attention() {
-		x.KVBytes += g.KVBytesPerToken(kvBytes(d.KVDtype)) + g.IndexBytesPerToken()
-	}
+	x.KVBytes, x.KVBytesHeld = d.KVBytesPerToken()
 	at := s.point(s.batch)
 	x.BytesTotal, x.FLOPsTotal, x.MemoryS, x.ComputeS = at.bytes, at.flops, at.MemoryS, at.ComputeS
 	x.BoundS, x.StepS, x.Limit, x.TokensPerS = at.BoundS, at.StepS, at.Limit, at.TokensPerS
@@ -162,13 +161,6 @@ func within(n, most int) *int {
 		return nil
 	}
 	return &n
-}
-
-func kvBytes(dtype string) float64 {
-	if dtype == "fp8" {
-		return 1
-	}
-	return 2
 }
 
 // curveMax is how far the curve goes at least, so that its end shows what no memory would hold.

@@ -45,12 +45,34 @@ func head(b *configs.Built) string {
 }
 
 func modelLine(d *hardware.Deployment) string {
-	m := &d.Model
+	return fmt.Sprintf("%s: %s; %s weights; %s KV cache, %s", d.Model.Name, shapeLine(&d.Model), weightsOf(&d.Model), d.KVDtype, perToken(d))
+}
+
+// shapeLine is the size of a model and what its layers are.
+func shapeLine(m *hardware.LLM) string {
 	size := billions(m.ParamsTotal()) + " parameters"
 	if m.Experts() > 0 {
-		size += fmt.Sprintf(" (%s active, %d of %d experts)", billions(m.ActiveAll()), m.TopK(), m.Experts())
+		size += fmt.Sprintf(" (%s active)", billions(m.ActiveAll()))
 	}
-	return fmt.Sprintf("%s: %s, %s weights, %s KV cache", m.Name, size, weightsOf(m), d.KVDtype)
+	attention := m.AttentionKind()
+	if attention != strings.ToUpper(attention) {
+		attention += " attention" // such as "sliding window"; MLA is attention by name
+	}
+	size += fmt.Sprintf(" in %d layers, %s", m.LayerCount(), attention)
+	if m.Experts() > 0 {
+		size += fmt.Sprintf(", %d of %d experts", m.TopK(), m.Experts())
+	}
+	return size
+}
+
+// perToken is what a token adds to the cache, and how often its replica holds that.
+func perToken(d *hardware.Deployment) string {
+	once, held := d.KVBytesPerToken()
+	text := prefixed(once, "B") + " per token"
+	if held > once {
+		text += fmt.Sprintf(", held %s times", short(held/once))
+	}
+	return text
 }
 
 // weightsOf names the format of the class that holds most weights.

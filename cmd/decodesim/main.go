@@ -17,8 +17,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -85,11 +87,30 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.SuggestionsMinimumDistance = 2
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(newRun(out, errOut), newExplain(out, errOut), newList(out), newShow(out), newVersion(out))
 	return root
+}
+
+// badValue is how the flag library refuses a value: quoted, and the flag.
+var badValue = regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-z-]+)" flag: `)
+
+// badFlag says what a flag takes, in place of how its value failed to parse.
+func badFlag(c *cobra.Command, err error) error {
+	m := badValue.FindStringSubmatch(err.Error())
+	if m == nil {
+		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+	}
+	want := "another value"
+	switch c.Flags().Lookup(m[2]).Value.Type() {
+	case "uint64":
+		want = fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64))
+	case "int":
+		want = fmt.Sprintf("a whole number of at most %d", math.MaxInt)
+	case "bool":
+		want = "true or false"
+	}
+	return fmt.Errorf("--%s %s: expected %s; see %s --help", m[2], m[1], want, c.CommandPath())
 }
 
 func unknownCommand(root *cobra.Command, name string) error {

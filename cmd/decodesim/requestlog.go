@@ -16,6 +16,7 @@ type requestLog struct {
 	instances []int32 // by ID
 	routed    sim.Router
 	pool      string
+	ingress   sim.Duration
 	limit     int // rows beyond which none are kept; 0: no limit
 	over      bool
 }
@@ -64,8 +65,8 @@ func (l *requestLog) add(r *sim.Request, at sim.Time, o sim.Outcome) {
 	if r.Emitted > 0 {
 		row.TTFT = r.First.Sub(r.Arrival)
 	}
-	if r.Emitted > 0 || r.Preemptions > 0 {
-		row.Queue = r.Admitted.Sub(r.Arrival)
+	if r.Admitted > 0 || r.Emitted > 0 || r.Preemptions > 0 {
+		row.Queue = r.Admitted.Sub(r.Arrival) - l.ingress
 	}
 	if o == sim.Completed {
 		row.E2E = at.Sub(r.Arrival)

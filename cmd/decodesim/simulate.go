@@ -26,7 +26,7 @@ type result struct {
 // same with and without.
 func simulate(ctx context.Context, b *configs.Built, errOut io.Writer, log *requestLog, timeline bool) (r *result, err error) {
 	recorder := &metrics.Full{}
-	recorder.Warmup, recorder.SLO = b.Warmup, b.SLO
+	recorder.Warmup, recorder.SLO, recorder.Ingress = b.Warmup, b.SLO, b.Config.Ingress
 	config := b.Config
 	config.Sink = recorder
 	w := &watch{ctx: ctx, log: log, expected: b.Requests, progress: progressTo(errOut)}
@@ -37,7 +37,7 @@ func simulate(ctx context.Context, b *configs.Built, errOut io.Writer, log *requ
 		config.Observe = line.Observe
 	}
 	if log != nil {
-		log.routed = config.Pool.Router
+		log.routed, log.ingress = config.Pool.Router, config.Ingress
 		config.Pool.Router = log
 	}
 	c, err := sim.New(config)

@@ -3,6 +3,7 @@ package huggingface
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,6 +25,10 @@ type fields struct {
 func newFields(path string, data []byte) (*fields, error) {
 	f := &fields{path: path, used: map[string]bool{}}
 	if err := json.Unmarshal(data, &f.raw); err != nil {
+		var other *json.UnmarshalTypeError
+		if errors.As(err, &other) {
+			return nil, fmt.Errorf("%sis a JSON %s; want a JSON object", label(path), other.Value)
+		}
 		return nil, fmt.Errorf("%sis not a JSON object: %w", label(path), err)
 	}
 	if f.raw == nil {

@@ -26,7 +26,7 @@ type target struct {
 
 // Quantize applies a separate quantisation file (hf_quant_config.json, as NVIDIA's checkpoints have it) to m.
 func Quantize(m hardware.LLM, r io.Reader) (hardware.LLM, error) {
-	data, err := io.ReadAll(io.LimitReader(r, sizeMax))
+	data, err := readAll(r)
 	if err != nil {
 		return hardware.LLM{}, fmt.Errorf("huggingface: %s: %w", m.Name, err)
 	}

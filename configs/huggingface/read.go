@@ -9,26 +9,33 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 )
 
-// sizeMax is the longest config read; the longest published ones, with a quantisation list per layer, are a tenth of it.
-const sizeMax = 16 << 20
+// sizeMax is the longest config read; the longest published ones, with a quantisation list per layer, are below half of
+// it. It also ends the reading of a device without an end.
+const sizeMax = 4 << 20
 
 // layersMax bounds lists that are made per layer, before the shape is validated.
 const layersMax = 1000
 
 // Read reads a config.json. The name is the model's, for messages and reports.
 func Read(name string, r io.Reader) (hardware.LLM, error) {
-	data, err := io.ReadAll(io.LimitReader(r, sizeMax+1))
+	data, err := readAll(r)
 	if err != nil {
 		return hardware.LLM{}, fmt.Errorf("huggingface: %s: %w", name, err)
-	}
-	if len(data) > sizeMax {
-		return hardware.LLM{}, fmt.Errorf("huggingface: %s: longer than %d bytes; want a config.json", name, sizeMax)
 	}
 	m, err := read(name, data)
 	if err != nil {
 		return hardware.LLM{}, fmt.Errorf("huggingface: %s: %w", name, err)
 	}
 	return m, nil
+}
+
+// readAll reads a file of at most sizeMax bytes.
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, sizeMax+1))
+	if err == nil && len(data) > sizeMax {
+		err = fmt.Errorf("longer than %d bytes (4 MiB); want a shorter JSON file", sizeMax)
+	}
+	return data, err
 }
 
 func read(name string, data []byte) (hardware.LLM, error) {

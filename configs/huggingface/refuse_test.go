@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/hardware"
 )
 
 const mixture = llama + `,"num_experts":8,"num_experts_per_tok":2,"moe_intermediate_size":32`
@@ -14,7 +16,7 @@ const mixture = llama + `,"num_experts":8,"num_experts_per_tok":2,"moe_intermedi
 // where there is one, the value.
 var refused = []struct{ name, config, says string }{
 	{"no JSON", `hello`, "not a JSON object"},
-	{"a list", `[1]`, "not a JSON object"},
+	{"a list", `[1]`, "is a JSON array; want a JSON object"},
 	{"null", `null`, "want a JSON object"},
 	{"cut short", `{` + llama, "not a JSON object"},
 	{"two documents", `{` + llama + `}{}`, "not a JSON object"},
@@ -38,7 +40,7 @@ var refused = []struct{ name, config, says string }{
 	{"a masked model of another name", `{"architectures":["NewForMaskedLM"],` + llama + `}`, "NewForMaskedLM"},
 	{"a vision model", `{"architectures":["ViTForImageClassification"],` + llama + `}`, "ViTForImageClassification"},
 	{"a vision part only", `{"model_type":"some_vl","vision_config":{"hidden_size":64}}`, "hidden_size is missing"},
-	{"a null decoder", `{"text_config":[]}`, "text_config is not a JSON object"},
+	{"a null decoder", `{"text_config":[]}`, "text_config is a JSON array; want a JSON object"},
 	{"lightning attention", `{` + llama + `,"attn_type_list":[0,1]}`, "attn_type_list is [0,1]"},
 	{"an unknown layer type", `{` + llama + `,"layer_types":["full_attention","conv"]}`, `"conv"`},
 	{"too few layer types", `{` + llama + `,"layer_types":["full_attention"]}`, "has 1 entries"},
@@ -103,5 +105,22 @@ func TestFieldsThatSayNothingAreAccepted(t *testing.T) {
 		`"ssm_cfg":{}`, `"output_hidden_states":true`, `"router_aux_loss_coef":0.1`, `"unknown_detail":{"a":1}`, `"num_beams":1`} {
 		_, err := Read("some-model", strings.NewReader(`{`+llama+`,`+field+`}`))
 		assert.NoError(t, err, field)
+	}
+}
+
+// What a file is instead of an object is said in JSON's words, and a file without an end is not read to it.
+func TestWhatIsNoConfigIsSaidPlainly(t *testing.T) {
+	for text, want := range map[string]string{
+		"[1, 2]":  "huggingface: m: config is a JSON array; want a JSON object",
+		"7":       "huggingface: m: config is a JSON number; want a JSON object",
+		`{"a": 1`: "huggingface: m: config is not a JSON object: unexpected end of JSON input",
+		`{"model_type": "llama", "quantization_config": "fp8"}`: "huggingface: m: quantization_config is a JSON string; want a JSON object",
+		strings.Repeat(" ", sizeMax+1):                          "huggingface: m: longer than 4194304 bytes (4 MiB); want a shorter JSON file",
+	} {
+		_, err := Read("m", strings.NewReader(text))
+		require.EqualError(t, err, want)
+		_, err = Quantize(hardware.LLM{Name: "m"}, strings.NewReader(text))
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "Go value")
 	}
 }

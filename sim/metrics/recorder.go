@@ -8,19 +8,21 @@ import "github.com/decodesim/decodesim/sim"
 //	ITL    token − token before, of the same request; a preemption is one long gap
 //	TPOT   (last token − first token) / (tokens − 1), of completed requests with more than one
 //	E2E    last token − arrival, of completed requests
-//	queue  first admission to a batch − arrival, of completed requests
+//	queue  first admission to a batch − arrival at the engine, of requests with a first token
 //
 // Tokens before the end of the warm-up, and requests that arrived before it, are simulated but not recorded.
 type Recorder struct {
-	Warmup sim.Time
-	SLO    Limits
-	Rows   func(r *sim.Request, at sim.Time, o sim.Outcome) // told of every request that ends; nil: nobody
+	Warmup  sim.Time
+	Ingress sim.Duration // between arrival and arrival at the engine
+	SLO     Limits
+	Rows    func(r *sim.Request, at sim.Time, o sim.Outcome) // told of every request that ends; nil: nobody
 
 	TTFT, ITL, TPOT, E2E, Queue Hist
 
 	Outcomes  [sim.NumOutcomes]int64 // of all requests, warm-up included
 	Recorded  int64                  // completed requests recorded
 	Attained  int64                  // of those, how many met the SLO
+	Unserved  int64                  // requests that were rejected or failed after the warm-up: they missed it
 	Preempted int64                  // preemptions of the requests that have ended
 	LastToken sim.Time               // of a request that has ended, or a first one
 
@@ -36,7 +38,7 @@ type Limits struct{ TTFT, TPOT sim.Duration }
 
 var _ sim.Sink = (*Recorder)(nil)
 
-// First implements sim.Sink: it records TTFT.
+// First implements sim.Sink: it records TTFT and queue time.
 func (m *Recorder) First(r *sim.Request) {
 	m.LastToken = r.First
 	if r.First < m.Warmup {
@@ -45,6 +47,7 @@ func (m *Recorder) First(r *sim.Request) {
 	m.first++
 	if r.Arrival >= m.Warmup {
 		m.TTFT.One(r.First.Sub(r.Arrival))
+		m.Queue.One(r.Admitted.Sub(r.Arrival) - m.Ingress)
 	}
 }
 
@@ -86,7 +89,7 @@ func (m *Recorder) Gap(r *sim.Request, t sim.Time, _ sim.Cause) {
 	}
 }
 
-// Done implements sim.Sink: it records TPOT, E2E and queue time.
+// Done implements sim.Sink: it records TPOT and E2E.
 func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	m.Outcomes[o]++
 	m.Preempted += int64(r.Preemptions)
@@ -94,6 +97,9 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 		m.Rows(r, at, o)
 	}
 	if o != sim.Completed {
+		if o != sim.Unfinished && r.Arrival >= m.Warmup {
+			m.Unserved++
+		}
 		return
 	}
 	m.LastToken = at
@@ -102,7 +108,6 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	}
 	m.Recorded++
 	m.E2E.One(at.Sub(r.Arrival))
-	m.Queue.One(r.Admitted.Sub(r.Arrival))
 	tpot := sim.Duration(0)
 	if r.Emitted > 1 {
 		tpot = at.Sub(r.First) / sim.Duration(r.Emitted-1)

@@ -28,7 +28,7 @@ func (f *Full) Summary(d Description) *Summary {
 		Schema: SchemaSummary, Scenario: d.Scenario, Seed: d.Seed, Version: d.Version,
 		Requests: Requests{
 			Arrived: totals.Arrived, Completed: f.Outcomes[sim.Completed], Rejected: f.Outcomes[sim.Rejected],
-			Failed: f.Outcomes[sim.Failed], Unfinished: totals.Arrived - totals.Ended, Preemptions: pool.Preemptions,
+			Failed: f.Outcomes[sim.Failed], Unfinished: f.Outcomes[sim.Unfinished], Preemptions: pool.Preemptions,
 		},
 		Tokens:     Tokens{Prompt: totals.PromptTokens, Output: totals.OutputTokens},
 		DurationS:  f.durationS(),
@@ -47,7 +47,7 @@ func (f *Full) Summary(d Description) *Summary {
 	if f.SLO != (Limits{}) {
 		s.SLO = &SLO{
 			TTFTS: float64(f.SLO.TTFT) / 1e12, TPOTS: float64(f.SLO.TPOT) / 1e12,
-			Attainment: ratio(float64(f.Attained), float64(f.Recorded)), GoodputPerS: ratio(float64(f.Attained), s.DurationS),
+			Attainment: ratio(float64(f.Attained), float64(f.Recorded+f.Unserved)), GoodputPerS: ratio(float64(f.Attained), s.DurationS),
 		}
 	}
 	if d.USDPerHour > 0 && f.Output() > 0 {

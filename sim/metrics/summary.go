@@ -38,14 +38,15 @@ type Requests struct {
 	Preemptions int64 `json:"preemptions"`
 }
 
-// Tokens counts the tokens of the requests that arrived (prompt) and those emitted (output).
+// Tokens counts the tokens of the requests that arrived (prompt) and those emitted (output), warm-up included.
 type Tokens struct {
 	Prompt       int64 `json:"prompt"`
 	PromptCached int64 `json:"prompt_cached"`
 	Output       int64 `json:"output"`
 }
 
-// Latency holds the distributions that users feel; see recorder.go for their definitions.
+// Latency holds the distributions that users feel; see recorder.go for their definitions. After a warm-up, per-request
+// latencies are those of requests that arrived later, and ITL that of tokens emitted later.
 type Latency struct {
 	TTFT     Quantiles `json:"ttft_s"`
 	ITL      Quantiles `json:"itl_s"`
@@ -92,14 +93,14 @@ type Octave struct {
 	P99      float64 `json:"p99"`
 }
 
-// Throughput is what left the system per second of the run.
+// Throughput is what left the system per second of the run, after the warm-up.
 type Throughput struct {
 	RequestsPerS           float64 `json:"requests_per_s"`
 	OutputTokensPerS       float64 `json:"output_tokens_per_s"`
 	OutputTokensPerSPerGPU float64 `json:"output_tokens_per_s_per_gpu"`
 }
 
-// SLO is the share of completed requests that met every limit, and their rate.
+// SLO is the share of the requests that ended which met every limit, and their rate. Rejected and failed ones missed them.
 type SLO struct {
 	TTFTS       float64 `json:"ttft_s,omitempty"` // the limits; 0: none
 	TPOTS       float64 `json:"tpot_s,omitempty"`

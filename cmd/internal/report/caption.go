@@ -11,14 +11,14 @@ import (
 // Caption names the run on everything that shows it.
 type Caption struct {
 	Scenario string
-	Model    string // catalog name; empty: not said
-	Hardware string // such as "8 × h100-sxm"; empty: not said
-	Seed     uint64
+	Model    string  // catalog name; empty: not said
+	Hardware string  // such as "8 × h100-sxm"; empty: not said
+	Seed     *uint64 // nil: nothing random is shown
 }
 
 // CaptionOf returns the caption of a run of the model.
 func CaptionOf(s *metrics.Summary, model string) Caption {
-	return Caption{s.Scenario, model, hardwareOf(s.Pools), s.Seed}
+	return Caption{s.Scenario, model, hardwareOf(s.Pools), &s.Seed}
 }
 
 func (c Caption) String() string {
@@ -28,7 +28,10 @@ func (c Caption) String() string {
 			parts = append(parts, part)
 		}
 	}
-	return strings.Join(append(parts, fmt.Sprintf("seed %d", c.Seed)), " · ")
+	if c.Seed != nil {
+		parts = append(parts, fmt.Sprintf("seed %d", *c.Seed))
+	}
+	return strings.Join(parts, " · ")
 }
 
 // hardwareOf counts the GPUs of each kind, in the order of the pools.

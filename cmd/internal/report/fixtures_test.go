@@ -10,7 +10,10 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-func caption() Caption { return Caption{"chat-70b", "llama-3.1-70b", "8 × h100-sxm", 1} }
+func caption() Caption {
+	seed := uint64(1)
+	return Caption{"chat-70b", "llama-3.1-70b", "8 × h100-sxm", &seed}
+}
 
 // curveOf returns the distribution of the samples.
 func curveOf(name string, samples []float64) Curve {

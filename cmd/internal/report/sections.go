@@ -88,7 +88,7 @@ func objective(o *metrics.SLO) string {
 	if o.TPOTS > 0 {
 		limits = append(limits, "TPOT ≤ "+limit(o.TPOTS))
 	}
-	return fmt.Sprintf("%s: met by %s of the completed requests, goodput %s requests/s", strings.Join(limits, " and "),
+	return fmt.Sprintf("%s: met by %s of the requests, goodput %s requests/s", strings.Join(limits, " and "),
 		percent(o.Attainment), significant(o.GoodputPerS))
 }
 
