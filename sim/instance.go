@@ -61,6 +61,7 @@ func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
 		kv: newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks),
 	}
 	in.set = newDecodeSet(p.BlockSize, p.Windows, c.logWheel)
+	in.work = Work{in: in, shape: &in.shapes[0]}
 	return in
 }
 
@@ -201,7 +202,7 @@ func (in *Instance) cut(now Time) {
 // plan starts the next step, or run of steps, at now.
 func (in *Instance) plan(now Time) {
 	w := &in.work
-	w.reset(in, now)
+	w.reset(now)
 	limit := in.pool.Scheduler.Schedule(in, w)
 	if w.demand > in.kv.free {
 		panic("sim: the scheduler composed a step that the cache cannot hold")

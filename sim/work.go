@@ -10,12 +10,15 @@ type Work struct {
 	now    Time
 }
 
-func (w *Work) reset(in *Instance, now Time) {
-	*w = Work{in: in, now: now, demand: in.set.blocksDue(0, &in.kv), shape: &in.shapes[0]}
-	w.shape.Prefills, w.shape.PrefillTokens, w.shape.PrefillPairs, w.shape.PrefillCtx, w.shape.Outputs = 0, 0, 0, 0, 0
-	if in.set.windows != nil {
-		w.shape.Capped = [2]Capped{}
+// reset starts the composition of another step.
+func (w *Work) reset(now Time) {
+	in, b := w.in, w.shape
+	w.now, w.demand, w.closed = now, in.set.blocksDue(0, &in.kv), false
+	if b.Prefills > 0 {
+		b.Prefills, b.PrefillTokens, b.PrefillPairs, b.PrefillCtx = 0, 0, 0, 0
+		b.Capped = [2]Capped{}
 	}
+	b.Outputs = 0
 }
 
 // Room returns the free KV blocks that the step, as composed so far, leaves; negative if it does not fit.
