@@ -298,21 +298,9 @@ func (n *naive) chunk(b *sim.Capped, w sim.Window, c, t int64) {
 	b.PrefillCtx += c + t - first + 1
 }
 
-// commit emits the tokens of the step that ends: those of decodes by ID, then those of prompts in order.
+// commit emits the tokens of the step that ends.
 func (n *naive) commit(in *naiveInstance) {
-	order := slices.Clone(in.running)
-	slices.SortStableFunc(order, func(a, b *naiveRequest) int {
-		switch {
-		case a.decoding && b.decoding:
-			return int(a.ID - b.ID)
-		case a.decoding:
-			return -1
-		case b.decoding:
-			return 1
-		}
-		return 0
-	})
-	for _, r := range order {
+	for _, r := range in.running {
 		r.Computed += r.want
 		if r.left || r.Pending() > 0 {
 			continue
