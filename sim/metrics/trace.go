@@ -47,7 +47,9 @@ func (f *Full) Gap(r *sim.Request, t sim.Time, c sim.Cause) {
 // Done implements sim.Sink.
 func (f *Full) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	f.Recorder.Done(r, at, o)
-	f.load.done(r, at)
+	if o != sim.Unfinished {
+		f.load.done(r, at)
+	}
 }
 
 // Tokens implements sim.Tracer: it counts the steps before each token, an octave at a time.
