@@ -61,8 +61,8 @@ func (b *Built) expect() {
 		return
 	}
 	turn := b.turnS()
-	if b.Requests == 0 {
-		b.Requests = w.DurationS / turn * float64(w.ClosedLoop.Concurrency)
+	if timed := w.DurationS / turn * float64(w.ClosedLoop.Concurrency); timed > 0 && (b.Requests == 0 || timed < b.Requests) {
+		b.Requests = timed
 	}
 	b.SpanS = b.Requests * turn / float64(w.ClosedLoop.Concurrency)
 }

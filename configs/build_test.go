@@ -122,6 +122,16 @@ func TestTheWarmUpIsServedButNotMeasured(t *testing.T) {
 	assert.InDelta(t, 10*100, summary.Throughput.OutputTokensPerS, 150, "the measured tokens in the measured time")
 }
 
+// What ends a closed loop first says how many requests to expect, on which the traced sample and the timeline depend.
+func TestADurationBoundsWhatAClosedLoopExpects(t *testing.T) {
+	inDir(t, strings.Replace(chat8b, "arrivals: {process: poisson, rate: 10}", "closed_loop: {concurrency: 4}", 1))
+	short := build(t, "workload.requests=10000000", "workload.duration_s=10")
+	assert.InDelta(t, 10, short.SpanS, 1e-6)
+	assert.EqualValues(t, 1, short.Config.TraceEvery)
+	assert.InEpsilon(t, build(t, "workload.requests=null", "workload.duration_s=10").Requests, short.Requests, 1e-9)
+	assert.InDelta(t, 50, build(t, "workload.duration_s=1000000").Requests, 1e-9)
+}
+
 func TestAtMostTwoThousandRequestsAreTraced(t *testing.T) {
 	inDir(t, chat8b)
 	for requests, every := range map[string]int32{"1": 1, "2000": 1, "2001": 2, "5000": 3, "1000000": 500} {

@@ -64,12 +64,15 @@ func newLayers(file, skeleton *Scenario, where *positions) *layers {
 	return l
 }
 
-// assign sets a value in a layer. Of an optional section, nil takes it away from every layer so far.
+// assign sets a value in a layer. Nil takes an optional value, section or list away from every layer so far.
 func (l *layers) assign(layer map[string]any, path string, value any, by string) {
 	if value == nil {
-		if _, v := l.at(path); isSection(v) {
+		switch _, v := l.at(path); {
+		case isSection(v):
 			v.Set(reflect.New(v.Type().Elem()))
 			fillSections(v.Elem())
+		case isRows(v):
+			v.SetZero()
 		}
 		inside := func(other string, _ any) bool {
 			return other == path || strings.HasPrefix(other, path+".") || strings.HasPrefix(other, path+"[")

@@ -3,6 +3,7 @@ package configs
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,6 +86,15 @@ func TestNullTakesASectionAway(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, s.Workload.Arrivals)
 	require.Equal(t, &ClosedLoop{Concurrency: 4}, s.Workload.ClosedLoop)
+}
+
+func TestNullTakesAListAway(t *testing.T) {
+	inDir(t, strings.Replace(base, "process: poisson, rate: 2", "process: piecewise, points: [{at_s: 0, rate: 2}, {at_s: 5, rate: 9}]", 1))
+	s, err := Load("chat.yaml", Options{Set: []string{
+		"workload.arrivals.points=null", "workload.arrivals.process=poisson", "workload.arrivals.rate=3",
+	}})
+	require.NoError(t, err)
+	require.Equal(t, &Arrivals{Process: "poisson", Rate: 3}, s.Workload.Arrivals)
 }
 
 func TestPathsStartWhereTheyAreNamed(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
 )
 
@@ -173,6 +174,8 @@ func TestATraceEndsWhereTheFirstLimitIs(t *testing.T) {
 	require.Equal(t, want, w.replay(9))
 	w.Requests, w.DurationS, trace.Limit, trace.EndS = 0, 0, 0, 0
 	want.Limit, want.EndS = 0, 0
+	require.Equal(t, want, w.replay(9))
+	w.DurationS = sim.HorizonS // times the speed, more than the clock holds: the trace ends first
 	require.Equal(t, want, w.replay(9))
 }
 

@@ -1,6 +1,9 @@
 package configs
 
-import "github.com/decodesim/decodesim/workloads"
+import (
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads"
+)
 
 // Workload is what is asked of the deployment: exactly one of arrivals, closed loop and trace says when.
 type Workload struct {
@@ -11,7 +14,7 @@ type Workload struct {
 	OutputTokens *Lengths    `yaml:"output_tokens"`
 	MaxTokens    int64       `yaml:"max_tokens,omitempty" doc:"the client's limit on the output; null: exactly the output it gets"`
 	Requests     int64       `yaml:"requests,omitempty" doc:"sent in all; null: no limit"`
-	DurationS    float64     `yaml:"duration_s,omitempty" doc:"seconds after which the run ends, whatever is under way; null: no limit"`
+	DurationS    float64     `yaml:"duration_s,omitempty" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
 	WarmupS      float64     `yaml:"warmup_s" doc:"seconds whose requests are served but not measured"`
 	TimeoutS     float64     `yaml:"timeout_s,omitempty" doc:"seconds after which a client hangs up; null: never"`
 	Cancel       Cancel      `yaml:"cancel"`
@@ -145,7 +148,8 @@ func (w *Workload) replay(seed uint64) workloads.TraceOptions {
 	if w.Requests > 0 && (o.Limit == 0 || w.Requests < o.Limit) {
 		o.Limit = w.Requests
 	}
-	if endS := t.StartS + w.DurationS*t.Speed; w.DurationS > 0 && (o.EndS == 0 || endS < o.EndS) {
+	// An end beyond the clock is none: a trace that reaches it is refused anyway.
+	if endS := t.StartS + w.DurationS*t.Speed; w.DurationS > 0 && endS <= sim.HorizonS && (o.EndS == 0 || endS < o.EndS) {
 		o.EndS = endS
 	}
 	return o

@@ -78,6 +78,9 @@ func (p *Pool) check(c *checker, path string) {
 	if p.EnablePrefixCaching {
 		c.fail(path+".enable_prefix_caching", "true is not modelled by this version; accepted: false")
 	}
+	if p.Efficiency == "" && c.origins.given(path+".efficiency") {
+		c.fail(path+".efficiency", "is empty; expected a path to a file of efficiencies, or null for the engine's")
+	}
 	c.unmodelled(path+".kv_transfer", p.KVTransfer)
 	c.unmodelled(path+".first_token", p.FirstToken)
 }

@@ -87,7 +87,9 @@ func NewClosedLoop(c ClosedLoop, seed uint64) (*Closed, error) {
 		l.end, l.timed = sim.Time(sim.Seconds(c.DurationS)), true
 	}
 	for i := range c.Concurrency {
-		l.push(sim.Time(sim.Seconds(c.RampS * float64(i) / float64(c.Concurrency))))
+		if at := sim.Time(sim.Seconds(c.RampS * float64(i) / float64(c.Concurrency))); at < l.end {
+			l.push(at)
+		}
 	}
 	return l, nil
 }

@@ -79,6 +79,14 @@ func TestClientsStartOverTheRamp(t *testing.T) {
 	require.InDeltaSlice(t, []float64{0, 0.5, 1, 1, 1.5, 1.5, 2, 2}, at, 1e-12)
 }
 
+func TestNoClientStartsAfterTheEnd(t *testing.T) {
+	l, err := NewClosedLoop(ClosedLoop{Concurrency: 4, RampS: 8, DurationS: 3, ThinkTimeS: 10, Lengths: plain()}, 1)
+	require.NoError(t, err)
+	all, _ := serve(l, second, nil)
+	require.Len(t, all, 2)
+	require.Equal(t, sim.Time(0).Add(2*sim.Second), all[1].Arrival)
+}
+
 func TestTheOrderOfTiesChangesNothing(t *testing.T) {
 	config := ClosedLoop{Concurrency: 16, ThinkTimeS: 0.2, ThinkLaw: "exponential", Lengths: plain(), Requests: 3000}
 	// Answers take whole tenths of a second, so many end together once thoughts are rounded too.

@@ -121,8 +121,14 @@ func (o *Open) stop(s float64) {
 	}
 }
 
-// Rate returns the mean offered rate in requests/s.
-func (o *Open) Rate() float64 { return o.clock.rate }
+// Rate returns the mean offered rate in requests/s: in the long run, but of points without a period, which have none, over
+// the time in which the requests are expected.
+func (o *Open) Rate() float64 {
+	if c := o.clock.curve; c != nil && c.period == 0 && o.expected > 0 {
+		return o.expected / c.at(o.expected)
+	}
+	return o.clock.rate
+}
 
 // Requests returns how many requests to expect; with a duration, on average.
 func (o *Open) Requests() float64 { return o.expected }

@@ -118,6 +118,29 @@ func TestDurationAndRequestsBothEndTheLoop(t *testing.T) {
 	}
 }
 
+// Points without a period have no long run: a low rate that lasts 10 s is not the rate of a run of 200 s.
+func TestTheRateOfPointsIsThatOfTheRun(t *testing.T) {
+	points := []RatePoint{{0, 1}, {10, 1}, {10, 20}}
+	for _, c := range []struct {
+		points          []RatePoint
+		periodS         float64
+		requests        int64
+		durationS, want float64
+	}{
+		{points, 0, 0, 200, 3810 / 200.0},
+		{points, 0, 3810, 0, 3810 / 200.0},
+		{points, 0, 5, 200, 1},
+		{[]RatePoint{{0, 0}, {10, 0}, {10, 5}}, 0, 0, 20, 2.5},
+		{points, 20, 0, 200, 10.5},
+		{[]RatePoint{{0, 0}, {10, 0}, {10, 5}}, 0, 0, 5, 0},
+	} {
+		arrivals := Arrivals{Process: "piecewise", Points: c.points, PeriodS: c.periodS}
+		o, err := NewOpenLoop(OpenLoop{Arrivals: arrivals, Lengths: plain(), Requests: c.requests, DurationS: c.durationS}, 1)
+		require.NoError(t, err)
+		require.InDelta(t, c.want, o.Rate(), 1e-9, c)
+	}
+}
+
 func TestClientsHangUpAsTheirPatienceSays(t *testing.T) {
 	config := OpenLoop{Arrivals: Arrivals{Process: "constant", Rate: 10}, Lengths: plain(), Requests: 20_000}
 	config.Patience = Patience{TimeoutS: 4, CancelShare: 0.25, CancelAfterS: 2}

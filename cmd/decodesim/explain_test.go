@@ -177,6 +177,8 @@ func TestExplainTellsWhatAPlannerAsks(t *testing.T) {
 	assert.Contains(t, text, "batch 1 (default), context 2,048 (default)")
 	text = told(t, "chat-8b", "--context", "16", "--kv-cache", "fp8")
 	assert.Regexp(t, `memory-bound until batch \d+; compute-bound beyond`, text)
+	text = told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "100", "--set", "pools.serve.max_num_seqs=256")
+	assert.Contains(t, text, "compute-bound from batch 296, above max_num_seqs.", "the cache has room for thousands")
 }
 
 // Bad input names the flag, the value and what would do, on stderr alone, with exit status 2.

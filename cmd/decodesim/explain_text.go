@@ -134,7 +134,11 @@ func batchSentence(s *step, x *explanation) string {
 	case x.linearFrom == 0:
 		return text + "."
 	case x.LinearSwitchBatch == nil:
-		return text + fmt.Sprintf("; the linear layers by themselves would be compute-bound from batch %s, which does not fit.", grouped(x.linearFrom))
+		why := "which does not fit"
+		if x.linearFrom <= x.Memory.Sequences {
+			why = "above max_num_seqs"
+		}
+		return text + fmt.Sprintf("; the linear layers by themselves would be compute-bound from batch %s, %s.", grouped(x.linearFrom), why)
 	}
 	return text + fmt.Sprintf("; the linear layers by themselves are compute-bound from batch %s.", grouped(x.linearFrom))
 }

@@ -118,13 +118,17 @@ func workloadLine(b *configs.Built) string {
 	var parts []string
 	switch {
 	case w.Trace != nil:
-		parts = append(parts, fmt.Sprintf("%s, %s requests/s", filepath.Base(w.Trace.File), short(b.RatePerS)))
+		parts = append(parts, filepath.Base(w.Trace.File)+perSecond(b.RatePerS))
 	case w.ClosedLoop != nil:
 		parts = append(parts, fmt.Sprintf("%d clients that wait for their answers", w.ClosedLoop.Concurrency))
 	default:
-		parts = append(parts, fmt.Sprintf("%s, %s requests/s", w.Arrivals.Process, short(b.RatePerS)))
+		parts = append(parts, w.Arrivals.Process+perSecond(b.RatePerS))
 	}
-	parts = append(parts, lengths("prompts", w.PromptTokens, b.PromptMean)+" tokens", lengths("outputs", w.OutputTokens, b.OutputMean))
+	outputs := lengths("outputs", w.OutputTokens, b.OutputMean)
+	if w.MaxTokens > 0 {
+		outputs += fmt.Sprintf(", cut at %d", w.MaxTokens)
+	}
+	parts = append(parts, lengths("prompts", w.PromptTokens, b.PromptMean)+" tokens", outputs)
 	switch {
 	case w.DurationS > 0 && w.Trace == nil:
 		parts = append(parts, fmt.Sprintf("for %s s", short(w.DurationS)))
@@ -135,6 +139,14 @@ func workloadLine(b *configs.Built) string {
 		parts = append(parts, fmt.Sprintf("the first %s s not measured", short(w.WarmupS)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// perSecond is a rate where one is known: requests that come at one instant have none.
+func perSecond(rate float64) string {
+	if rate == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s requests/s", short(rate))
 }
 
 // lengths names a law and its mean; a trace has none.

@@ -207,3 +207,19 @@ func TestCtrlCLeavesNothing(t *testing.T) {
 	assert.Empty(t, out.String())
 	assert.Equal(t, []string{"chat.yaml"}, entries(t, "."))
 }
+
+// Requests that all come at one instant come at no rate, and none is said.
+func TestATraceOfOneInstantHasNoRate(t *testing.T) {
+	inDir(t, small[:strings.Index(small, "  arrivals")]+"  trace: {file: t.csv}\n")
+	require.NoError(t, os.WriteFile("t.csv", []byte("arrival_s,input_tokens,output_tokens\n0,5,9\n0,7,3\n"), 0o600))
+	status, out, errOut := try("run", "chat.yaml")
+	require.Equal(t, exitOK, status, errOut)
+	require.Contains(t, out, "\nworkload     t.csv; prompts of mean 6 tokens; outputs of mean 6; 2 requests\n")
+}
+
+func TestTheHeadSaysWhereOutputsAreCut(t *testing.T) {
+	inDir(t, small)
+	status, out, errOut := try("run", "chat.yaml", "--set", "workload.max_tokens=40")
+	require.Equal(t, exitOK, status, errOut)
+	require.Contains(t, out, "lognormal outputs of mean 60, cut at 40; 400 requests\n")
+}

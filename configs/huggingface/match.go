@@ -38,6 +38,9 @@ func newMatcher(entries []string) (*matcher, error) {
 }
 
 func (m *matcher) add(entry string) error {
+	if !strings.HasPrefix(entry, "re:") {
+		entry = strings.TrimSuffix(entry, ".") // "layers.1." spares layers.10 where names are matched by their beginning
+	}
 	switch {
 	case strings.HasPrefix(entry, "re:"):
 		re, err := regexp.Compile("^(?:" + strings.TrimPrefix(entry, "re:") + ")")

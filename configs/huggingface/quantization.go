@@ -161,11 +161,31 @@ func (q *fields) ignored() *matcher {
 	for _, key := range []string{"modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules", "llm_int8_skip_modules"} {
 		entries = append(entries, q.texts(key)...)
 	}
+	entries = append(entries, q.overrides()...)
 	m, err := newMatcher(entries)
 	if err != nil && q.err == nil {
 		q.err = fmt.Errorf("%s: %w", strings.TrimSuffix(q.path, "."), err)
 	}
 	return m
+}
+
+// overrides reads what GPTQModel and AutoRound say of single modules (unverified): a pattern after "-:" is kept as it was,
+// any other format of its own is refused.
+func (q *fields) overrides() []string {
+	var kept []string
+	if d := q.object("dynamic"); d != nil {
+		for _, key := range d.keys() {
+			pattern, ok := strings.CutPrefix(key, "-:")
+			if !ok {
+				q.fail("dynamic", "the override of %q is not understood; patterns of kept modules, after \"-:\", are", key)
+			}
+			kept = append(kept, "re:"+pattern)
+		}
+	}
+	if e := q.object("extra_config"); e != nil && len(e.raw) > 0 {
+		q.fail("extra_config", "formats of single modules are not understood; want none")
+	}
+	return kept
 }
 
 // kvCache is the cache's type where the checkpoint sets one.

@@ -68,6 +68,7 @@ func TestQuantizationLists(t *testing.T) {
 		`"re:.*mlp\\.(gate|up|gate_up|down)_proj.*"`:    {dense: true},
 		`"re:.*shared_experts.*"`:                       {shared: true},
 		`"model.layers.0.mlp"`:                          {dense: true},
+		`"model.layers.0.mlp."`:                         {dense: true},
 		`"model.language_model.layers.1.mlp.experts"`:   {routed: true},
 		`"mtp.layers.0.mlp","visual.layers.1"`:          {},
 		`"model.layers.2.mlp","model.layers.11"`:        {},
@@ -89,4 +90,20 @@ func TestMixedClassesAverage(t *testing.T) {
 	m = quantized(t, `{"quant_method":"fp8","modules_to_not_convert":["o_proj"]}`)
 	assert.Equal(t, "fp8", m.ComputeDtype(hardware.Attention))
 	assert.InDelta(t, (8*2+16)/3.0, m.WeightBits(hardware.Attention), 1e-9)
+}
+
+// What a config says of single modules is read or refused, never passed over.
+func TestOverridesOfModulesAreNotPassedOver(t *testing.T) {
+	const gptq = `{"quant_method":"gptq","bits":4,"group_size":128,`
+	m := quantized(t, gptq+`"dynamic":{"-:.*self_attn.*":{}},"extra_config":{}}`)
+	assert.Equal(t, 16.0, m.WeightBits(hardware.Attention))
+	assert.Equal(t, 4+20.0/128, m.WeightBits(hardware.RoutedExperts))
+	for override, want := range map[string]string{
+		`"dynamic":{"+:.*down_proj.*":{"bits":8}}`: `quantization_config.dynamic is {"+:.*down_proj.*":{"bits":8}}: the override of`,
+		`"dynamic":7`: `quantization_config.dynamic is a JSON number`,
+		`"extra_config":{"model.layers.0.mlp":{"bits":16}}`: `quantization_config.extra_config is `,
+	} {
+		_, err := Read("m", strings.NewReader(`{`+mixture+`,"quantization_config":`+gptq+override+`}}`))
+		assert.ErrorContains(t, err, want)
+	}
 }
