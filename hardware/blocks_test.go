@@ -1,6 +1,7 @@
 package hardware_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -82,6 +83,32 @@ func TestWhatIsTooLargeNamesWhatWouldDo(t *testing.T) {
 	}
 }
 
+// The tensor-parallel size that an error names does hold the model, also where activations take most of a GPU: they are
+// split in part only.
+func TestAHintHolds(t *testing.T) {
+	hints := 0
+	for _, name := range []string{"llama-3.1-8b", "llama-3.1-70b", "qwen3-32b"} {
+		for _, tokens := range []int{2048, 65536, 262144, 524288} {
+			d := deployment(t, name, "l4", 1)
+			d.GPU.NICBps = d.GPU.BandwidthBps // it has no scale-up link
+			_, err := d.Memory(0.92, tokens, 256, 16)
+			if err == nil {
+				continue
+			}
+			_, hint, named := strings.Cut(err.Error(), "; tensor_parallel ")
+			if !named {
+				continue
+			}
+			hints++
+			_, err = fmt.Sscan(hint, &d.Parallel.Tensor)
+			require.NoError(t, err)
+			_, err = d.Memory(0.92, tokens, 256, 16)
+			assert.NoError(t, err, "%s, %d tokens", name, tokens)
+		}
+	}
+	assert.NotZero(t, hints)
+}
+
 // A hint that leaves the scale-up domain says so: the network is an order of magnitude slower.
 func TestAHintSaysThatItLeavesTheDomain(t *testing.T) {
 	for _, c := range []struct{ model, gpu, want string }{
@@ -115,4 +142,25 @@ func TestCopiesOfTheCacheAreCounted(t *testing.T) {
 		assert.InEpsilon(t, c.once, once, 1e-12, c.model)
 		assert.InEpsilon(t, c.copies, held/once, 1e-12, c.model)
 	}
+}
+
+// The cache is that of the largest stage, as the weights are: of 61 layers, two stages hold 31 and 30.
+func TestTheLargestStageLimitsTheCache(t *testing.T) {
+	d := deployment(t, "deepseek-v3", "h200-sxm", 8)
+	m, err := d.Memory(0.92, 2048, 256, 16)
+	require.NoError(t, err)
+	d.Parallel.Pipeline = 2
+	halves, err := d.Memory(0.92, 2048, 256, 16)
+	require.NoError(t, err)
+	assert.InEpsilon(t, m.TokenBytes*31/61, halves.TokenBytes, 1e-12)
+}
+
+// Without attention there are no blocks to count.
+func TestRecurrentStatesAloneAreRefused(t *testing.T) {
+	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
+	layer := d.Model.Layers[0]
+	layer.Mixer = hardware.Mixer{Recurrence: hardware.Recurrence{KeyHeads: 16, KeyDim: 128, ValueHeads: 32, ValueDim: 128, Kernel: 4, StateBytes: 4}}
+	d.Model.Layers = []hardware.LayerRun{layer}
+	require.NoError(t, d.Model.Validate())
+	assert.ErrorContains(t, d.Validate(), "no layer of llama-3.1-8b has attention")
 }

@@ -38,6 +38,9 @@ func (d *Deployment) Validate() error {
 	if n := d.Model.LayerCount(); d.Parallel.Pipeline > n {
 		return fmt.Errorf("hardware: pipeline_parallel %d, but %s has only %d layers", d.Parallel.Pipeline, d.Model.Name, n)
 	}
+	if len(d.Model.Attention()) == 0 {
+		return fmt.Errorf("hardware: no layer of %s has attention; a cache of recurrent states alone is not modelled", d.Model.Name)
+	}
 	t := d.Parallel.Tensor
 	for _, g := range d.Model.Attention() {
 		if g.Heads%t != 0 {
@@ -50,8 +53,12 @@ func (d *Deployment) Validate() error {
 	if _, err := d.windows(); err != nil {
 		return err
 	}
-	_, err := d.linkBps()
-	return err
+	for _, n := range []int{t, d.Parallel.GPUs()} {
+		if _, err := d.linkBps(n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func divisors(n int) string {
@@ -62,6 +69,12 @@ func divisors(n int) string {
 		}
 	}
 	return strings.Join(s, ", ")
+}
+
+// stageShare returns the part of the layers that the largest pipeline stage holds.
+func (d *Deployment) stageShare() float64 {
+	n := d.Model.LayerCount()
+	return float64(ceilDivInt(n, d.Parallel.Pipeline)) / float64(n)
 }
 
 // kvBytesPerElement returns the size of a cache element.
@@ -81,10 +94,9 @@ func (d *Deployment) kvShare(g AttentionGroup) float64 {
 	return math.Ceil(float64(g.KVHeads)/float64(d.Parallel.Tensor)) / float64(g.KVHeads)
 }
 
-// linkBps returns the bandwidth, one way, of the link that joins the GPUs of a stage: the scale-up link inside its
-// domain; PCIe where there is none; the network beyond. 0 for a single GPU.
-func (d *Deployment) linkBps() (float64, error) {
-	n := d.Parallel.GPUs()
+// linkBps returns the bandwidth, one way, of the link that joins n GPUs, those of a stage or those of all stages: the
+// scale-up link inside its domain; PCIe where there is none; the network beyond. 0 for a single GPU.
+func (d *Deployment) linkBps(n int) (float64, error) {
 	domain := max(1, int(d.GPU.Domain.Value))
 	switch {
 	case n == 1:

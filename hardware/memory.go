@@ -29,26 +29,31 @@ const contextBytes = 1.3e9
 // Memory computes the budget for steps of up to tokens rows, sequences of which yield a token, in blocks of blockSize
 // tokens.
 func (d *Deployment) Memory(utilization float64, tokens, sequences, blockSize int) (Memory, error) {
+	m := d.budget(utilization, tokens, sequences, blockSize)
+	if m.KV < m.BlockBytes {
+		return m, d.tooLarge(m, d.fittingTensor(utilization, tokens, sequences, blockSize))
+	}
+	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
+	m.Blocks = int64(m.KV / m.BlockBytes)
+	return m, nil
+}
+
+// budget divides the memory, and leaves in KV what remains, less than nothing if the rest does not fit.
+func (d *Deployment) budget(utilization float64, tokens, sequences, blockSize int) Memory {
 	m := Memory{Total: d.GPU.MemoryBytes.Value, Context: contextBytes}
 	m.Usable = m.Total * utilization
 	m.Weights = d.weightBytesPerGPU()
 	m.Activations = d.activationBytes(tokens, sequences)
 	m.TokenBytes, m.FixedBytes = d.cacheBytes()
 	m.BlockBytes = m.TokenBytes * float64(blockSize)
-	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
 	m.KV = m.Usable - m.Weights - m.Activations - m.Context
-	if m.KV < m.BlockBytes {
-		return m, d.tooLarge(m)
-	}
-	m.Blocks = int64(m.KV / m.BlockBytes)
-	return m, nil
+	return m
 }
 
 // weightBytesPerGPU returns the weights of the fullest GPU: its share of the largest pipeline stage, and the embedding
 // rows, which are split like the head.
 func (d *Deployment) weightBytesPerGPU() float64 {
-	stage := math.Ceil(float64(d.Model.LayerCount())/float64(d.Parallel.Pipeline)) / float64(d.Model.LayerCount())
-	sum := 0.0
+	stage, sum := d.stageShare(), 0.0
 	for c, n := range d.Model.Params() {
 		part := stage
 		if Class(c) == Embedding || Class(c) == Head {
@@ -74,11 +79,11 @@ func (d *Deployment) activationBytes(tokens, sequences int) float64 {
 	return rows + float64(sequences)*float64(d.Model.Vocab)/t*4
 }
 
-// cacheBytes returns what a token adds to the cache of one GPU, and what a sequence takes whatever its length. Layers
-// with a limited window are given their full window; if all layers have one, they count by token, as a cache without a
-// group for windowed layers allocates them.
+// cacheBytes returns what a token adds to the cache of one GPU of the largest stage, and what a sequence takes whatever
+// its length. Layers with a limited window are given their full window; if all layers have one, they count by token, as a
+// cache without a group for windowed layers allocates them.
 func (d *Deployment) cacheBytes() (token, fixed float64) {
-	b, stages := d.kvBytesPerElement(), float64(d.Parallel.Pipeline)
+	b, stage := d.kvBytesPerElement(), d.stageShare()
 	windowed := 0.0
 	for _, g := range d.Model.Attention() {
 		bytes := g.KVBytesPerToken(b)*d.kvShare(g) + g.IndexBytesPerToken()
@@ -93,7 +98,7 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 		token, fixed = windowed, 0
 	}
 	fixed += d.Model.StateBytes() / float64(d.Parallel.Tensor)
-	return token / stages, fixed / stages
+	return token * stage, fixed * stage
 }
 
 // KVBytesPerToken returns what a token adds to the cache of the model, no window full, and what the GPUs of a replica hold
@@ -107,11 +112,11 @@ func (d *Deployment) KVBytesPerToken() (once, held float64) {
 	return once, held
 }
 
-// tooLarge says by how much the model misses and what would hold it.
-func (d *Deployment) tooLarge(m Memory) error {
+// tooLarge says by how much the model misses and what would hold it: the tensor-parallel size t, if not 0.
+func (d *Deployment) tooLarge(m Memory, t int) error {
 	need := m.Weights + m.Activations + m.Context + m.BlockBytes
 	hint := fmt.Sprintf("lower weights precision, a GPU of at least %.0f GB, or more GPUs per replica would do", need/(m.Usable/m.Total)/1e9)
-	if t := d.fittingTensor(m); t > 0 {
+	if t > 0 {
 		hint = fmt.Sprintf("tensor_parallel %d would do%s", t, d.beyond(t))
 	}
 	return fmt.Errorf("hardware: %s does not fit on %d × %s: each GPU needs %.1f GB (weights %.1f, activations %.1f, context %.1f) "+
@@ -120,24 +125,21 @@ func (d *Deployment) tooLarge(m Memory) error {
 }
 
 // fittingTensor returns the least tensor-parallel size, a power-of-two multiple of the present one, that holds the
-// model; 0: none up to 64.
-func (d *Deployment) fittingTensor(m Memory) int {
+// model and leaves 2 % of what is usable to the cache; 0: none up to 64.
+func (d *Deployment) fittingTensor(utilization float64, tokens, sequences, blockSize int) int {
 	for t := 2 * d.Parallel.Tensor; t <= 64; t *= 2 {
 		wider := *d
 		wider.Parallel.Tensor = t
-		token, _ := wider.cacheBytes()
-		activations := m.Activations * float64(d.Parallel.Tensor) / float64(t)
-		if wider.Validate() == nil && wider.weightBytesPerGPU()+activations+m.Context+token*m.BlockBytes/m.TokenBytes < m.Usable*0.98 {
+		if m := wider.budget(utilization, tokens, sequences, blockSize); wider.Validate() == nil && m.KV-m.BlockBytes > 0.02*m.Usable {
 			return t
 		}
 	}
 	return 0
 }
 
-// beyond says where the tensor-parallel size t leaves the link that joins the GPUs of a domain or host: every layer then
+// beyond says where n GPUs that share every layer leave the link that joins those of a domain or host: every layer then
 // waits for the network.
-func (d *Deployment) beyond(t int) string {
-	n := Parallel{t, d.Parallel.Pipeline}.GPUs()
+func (d *Deployment) beyond(n int) string {
 	switch domain := max(1, int(d.GPU.Domain.Value)); {
 	case d.GPU.ScaleUpBps.Value > 0 && n > domain:
 		return fmt.Sprintf(", over the network beyond a domain of %d", domain)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -21,7 +22,7 @@ type Config struct {
 	TraceEvery int32
 
 	// MaxRun bounds the steps advanced at once; 0: no bound. It changes the number of events, never a result: that is
-	// tested with MaxRun = 1. LogWheel is the size of the timing wheels, a power of two; 0: 12. Likewise.
+	// tested with MaxRun = 1. LogWheel is the binary logarithm of the size of the timing wheels, 6 to 12; 0: 12. Likewise.
 	MaxRun   int
 	LogWheel uint
 }
@@ -30,8 +31,8 @@ func (c *Config) validate() error {
 	switch {
 	case c.Source == nil || c.Sink == nil || c.Pool == nil:
 		return errors.New("sim: Source, Sink and Pool are required")
-	case c.Until < 0 || c.MaxRun < 0 || c.Ingress < 0:
-		return errors.New("sim: Until, MaxRun and Ingress must not be negative")
+	case c.Until < 0 || c.MaxRun < 0 || c.Ingress < 0 || c.TraceEvery < 0:
+		return fmt.Errorf("sim: Until %v, MaxRun %d, Ingress %v and TraceEvery %d must not be negative", c.Until, c.MaxRun, c.Ingress, c.TraceEvery)
 	}
 	return c.Pool.validate()
 }
@@ -112,7 +113,7 @@ func (c *Cluster) Run() {
 	c.fetch()
 	for {
 		t, id := c.ends.min()
-		hangup := c.timers.next()
+		hangup := c.hangup()
 		t = min(t, c.arrival, hangup)
 		if t > c.now && len(c.woken) > 0 {
 			c.plan()
@@ -191,7 +192,7 @@ func (c *Cluster) commit(in *Instance) {
 	in.end = Forever
 	c.ends.set(in.ID, Forever)
 	next, _ := c.ends.min()
-	if len(c.woken) > 0 || min(next, c.arrival, c.timers.next()) == c.now {
+	if len(c.woken) > 0 || min(next, c.arrival, c.hangup()) == c.now {
 		c.wake(in)
 		return
 	}

@@ -6,7 +6,7 @@ import "slices"
 // the boundary at or after the deadline the sequence keeps its place in the batch and its blocks, as in an engine that
 // aborts requests between steps, but tokens of that boundary reach nobody.
 
-// timer is the deadline of a request. It is void if the slot holds another request by then.
+// timer is the deadline of a request. It is void once the request has ended.
 type timer struct {
 	at       Time
 	id       int32
@@ -18,13 +18,6 @@ func (t *timer) before(u *timer) bool { return t.at < u.at || t.at == u.at && t.
 
 // timers is a binary min-heap of deadlines.
 type timers []timer
-
-func (h timers) next() Time {
-	if len(h) == 0 {
-		return Forever
-	}
-	return h[0].at
-}
 
 func (h *timers) push(t timer) {
 	*h = append(*h, t)
@@ -62,12 +55,22 @@ func (h *timers) pop() timer {
 	return top
 }
 
+// hangup returns the earliest deadline of a request that has not ended. It drops void ones: they are no events, and a
+// run must not last until them.
+func (c *Cluster) hangup() Time {
+	for len(c.timers) > 0 {
+		t := &c.timers[0]
+		if r := &c.instances[t.instance].slab[t.slot]; r.ID == t.id && r.state != free {
+			return t.at
+		}
+		c.timers.pop()
+	}
+	return Forever
+}
+
 // hangup ends the request of t for its client.
 func (in *Instance) hangup(t timer) {
 	r := &in.slab[t.slot]
-	if r.ID != t.id {
-		return
-	}
 	switch r.state {
 	case waiting:
 		in.cluster.done(r, t.at, Failed)

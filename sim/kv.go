@@ -43,12 +43,6 @@ func (k *Cache) residue(x int64) int {
 	return int(r)
 }
 
-// Free returns how many blocks are free.
-func (k *Cache) Free() int64 { return k.free }
-
-// Total returns how many blocks sequences can hold.
-func (k *Cache) Total() int64 { return k.total }
-
 func (k *Cache) take(n int64) {
 	if n > k.free {
 		panic("sim: took more KV blocks than are free")

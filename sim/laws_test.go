@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/policies"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -84,6 +85,7 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)
 		twin := runNaive(sc)
+		var jumps *sim.Cluster // the run without a bound on its steps
 		for _, variant := range []struct {
 			maxRun int
 			wheel  uint
@@ -93,6 +95,11 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 			c.MaxRun, c.LogWheel = variant.maxRun, variant.wheel
 			cl := run(t, c)
 			compare(t, fmt.Sprintf("%+v", variant), twin, j, cl)
+			if jumps == nil {
+				jumps = cl
+			}
+			require.Equal(t, jumps.PoolTotals(), cl.PoolTotals(), "%+v: busy time, batches and peak of the cache", variant)
+			require.Equal(t, jumps.Now(), cl.Now(), "%+v: end", variant)
 			if variant.maxRun == 0 && variant.wheel == 0 {
 				cover["runs"] += j.runs
 				cover["regime switches"] += j.switches
@@ -115,6 +122,19 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 		}
 	})
 	t.Logf("covered: %v", cover)
+}
+
+// TestARunEndsWithItsLastEvent: the deadline of a request that has been served in time keeps no run going, at which
+// utilization and the timeline would count the wait as idle.
+func TestARunEndsWithItsLastEvent(t *testing.T) {
+	for _, deadline := range []sim.Time{0, sim.Time(600 * sim.Second)} {
+		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 100, model: ticks(sim.Second), policy: &policies.VLLMV1{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
+		sc.requests = []sim.Request{{ID: 0, Prompt: 1, Output: 3, Deadline: deadline}, {ID: 1, Prompt: 1, Output: 2, Deadline: deadline}}
+		j := newJournal()
+		cl := run(t, sc.config(j))
+		require.Equal(t, sim.Time(5*sim.Second), cl.Now())
+		require.Equal(t, int64(2), j.Outcomes[sim.Completed])
+	}
 }
 
 func compare(t require.TestingT, variant string, twin *naive, j *journal, cl *sim.Cluster) {

@@ -29,14 +29,14 @@ func TestCoverAndEnded(t *testing.T) {
 	}
 }
 
-// TestAffineSum: the closed form is the sum.
-func TestAffineSum(t *testing.T) {
-	f, sum := Affine{A: 7, B: 3}, Duration(0)
+// TestSpanIsTheSum: the closed form is the sum of the steps.
+func TestSpanIsTheSum(t *testing.T) {
+	g, sum := Segment{First: 7, Growth: 3, Bound: Affine{A: 5, B: 2}}, Duration(0)
 	for i := range 20 {
-		require.Equal(t, sum, f.Sum(i))
-		sum += f.At(i)
+		require.Equal(t, sum, g.Span(i))
+		sum += g.Step(i)
 	}
-	require.Equal(t, Affine{A: 7 + 5*3, B: 3}, f.From(5))
+	require.Equal(t, Affine{A: 5 + 5*2, B: 2}, g.Bound.From(5))
 }
 
 // TestWheelAgainstAList: the next due step and what is due at it, over several laps of a small wheel.

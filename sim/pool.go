@@ -23,12 +23,17 @@ type Pool struct {
 func (p *Pool) validate() error {
 	switch {
 	case p.Size < 1 || p.BlockSize < 1 || p.SequenceBlocks < 0 || p.MaxModelLen < 2:
-		return fmt.Errorf("sim: pool %q needs at least 1 instance, 1 token per block and 2 tokens of context; got %d, %d and %d",
-			p.Name, p.Size, p.BlockSize, p.MaxModelLen)
+		return fmt.Errorf("sim: pool %q needs at least 1 instance, 1 token per block, 0 blocks per sequence and 2 tokens of context; got %d, %d, %d and %d",
+			p.Name, p.Size, p.BlockSize, p.SequenceBlocks, p.MaxModelLen)
 	case p.Model == nil || p.Scheduler == nil || p.Router == nil:
 		return fmt.Errorf("sim: pool %q needs Model, Scheduler and Router", p.Name)
 	case len(p.Windows) > 2:
 		return fmt.Errorf("sim: pool %q has %d attention windows, at most 2", p.Name, len(p.Windows))
+	}
+	for _, w := range p.Windows {
+		if w.Tokens < 1 {
+			return fmt.Errorf("sim: pool %q has an attention window of %d tokens, must be at least 1", p.Name, w.Tokens)
+		}
 	}
 	k := newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks)
 	if need := k.Blocks(p.MaxModelLen); need > p.KVBlocks {

@@ -140,3 +140,21 @@ func TestReplicasAreASystemEachAtZeroLoad(t *testing.T) {
 		require.Equal(t, one.tokens, many.tokens)
 	}
 }
+
+// TestImpossibleRunsAreRefused: what no run can do is an error that names it.
+func TestImpossibleRunsAreRefused(t *testing.T) {
+	for want, change := range map[string]func(*sim.Config){
+		"TraceEvery -1":                      func(c *sim.Config) { c.TraceEvery = -1 },
+		"attention window of 0 tokens":       func(c *sim.Config) { c.Pool.Windows = []sim.Window{{}} },
+		"got 1, 16, -1 and 100":              func(c *sim.Config) { c.Pool.SequenceBlocks = -1 },
+		"needs 7 KV blocks, the cache has 6": func(c *sim.Config) { c.Pool.KVBlocks = 6 },
+	} {
+		sc := scenario{size: 1, blocks: 7, blockSize: 16, maxLen: 100, model: ticks(sim.Second), policy: &policies.VLLMV1{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
+		c := sc.config(newJournal())
+		_, err := sim.New(c)
+		require.NoError(t, err)
+		change(&c)
+		_, err = sim.New(c)
+		require.ErrorContains(t, err, want)
+	}
+}

@@ -8,12 +8,6 @@ type Affine struct{ A, B Duration }
 // At returns the value at step i.
 func (f Affine) At(i int) Duration { return f.A + Duration(i)*f.B }
 
-// Sum returns the sum over the first n steps: n·A + B·n(n−1)/2.
-func (f Affine) Sum(n int) Duration {
-	k := Duration(n)
-	return k*f.A + f.B*(k*(k-1)/2)
-}
-
 // From returns f counted from step i.
 func (f Affine) From(i int) Affine { return Affine{f.At(i), f.B} }
 
@@ -48,7 +42,7 @@ type Segment struct {
 // Step returns the length of step i.
 func (g *Segment) Step(i int) Duration { return g.First + Duration(i)*g.Growth }
 
-// Span returns the length of the first n steps.
+// Span returns the length of the first n steps: n·First + Growth·n(n−1)/2.
 func (g *Segment) Span(n int) Duration {
 	k := Duration(n)
 	return k*g.First + g.Growth*(k*(k-1)/2)

@@ -65,9 +65,12 @@ func (w *Work) count(r *Request, sign int64) {
 }
 
 // PreemptTail drops the cache of the latest admitted request and puts it back at the head of the queue, to be computed
-// again. It reports false if that was the only one.
-func (w *Work) PreemptTail() bool {
+// again. The batch must not be empty: a single request always fits.
+func (w *Work) PreemptTail() {
 	in := w.in
+	if in.running == 0 {
+		panic("sim: nobody is left to preempt")
+	}
 	slot := in.tail
 	r := &in.slab[slot]
 	if r.state == decoding {
@@ -93,7 +96,6 @@ func (w *Work) PreemptTail() bool {
 	in.pool.preemptions++
 	in.unlink(slot)
 	in.front = append(in.front, slot)
-	return in.running > 0
 }
 
 // Close says that no arrival can change the batch before one of its members ends: the queue's head is blocked, or the

@@ -23,7 +23,6 @@ type Recorder struct {
 	Recorded  int64                  // completed requests recorded
 	Attained  int64                  // of those, how many met the SLO
 	Unserved  int64                  // requests that were rejected or failed after the warm-up: they missed it
-	Preempted int64                  // preemptions of the requests that have ended
 	LastToken sim.Time               // of a request that has ended, or a first one
 
 	account account
@@ -92,7 +91,6 @@ func (m *Recorder) Gap(r *sim.Request, t sim.Time, _ sim.Cause) {
 // Done implements sim.Sink: it records TPOT and E2E.
 func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	m.Outcomes[o]++
-	m.Preempted += int64(r.Preemptions)
 	if m.Rows != nil {
 		m.Rows(r, at, o)
 	}

@@ -126,7 +126,7 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 		add("%d of %d requests were rejected: longer than max_model_len, %d tokens", r.Rejected, r.Arrived, d.MaxModelLen)
 	}
 	if r.Failed > 0 {
-		add("%d of %d requests failed, for their clients hung up; E2E, TPOT and the SLO tell of the others alone", r.Failed, r.Arrived)
+		add("%d of %d requests failed, for their clients hung up; E2E and TPOT tell of the others alone", r.Failed, r.Arrived)
 	}
 	if share := ratio(float64(r.Preemptions), float64(r.Arrived)); share > preemptedMax {
 		add("%d preemptions of %d requests: the KV cache is too small for this load", r.Preemptions, r.Arrived)

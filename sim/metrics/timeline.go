@@ -40,9 +40,6 @@ func (t *Timeline) Observe(c *sim.Cluster, now sim.Time) (next sim.Time) {
 		}
 		t.samples = t.samples[:samplesMax/2]
 		t.every *= 2
-		if next = t.samples[len(t.samples)-1].At.Add(t.every); next > now {
-			return next
-		}
 	}
 	t.samples = append(t.samples, sample(c.State(now), now))
 	return now.Add(t.every)
