@@ -164,3 +164,18 @@ func TestRecurrentStatesAloneAreRefused(t *testing.T) {
 	require.NoError(t, d.Model.Validate())
 	assert.ErrorContains(t, d.Validate(), "no layer of llama-3.1-8b has attention")
 }
+
+// A short sequence of a model with long windows is not charged for windows it does not fill, and one with short windows
+// pays for each of them once.
+func TestWindowsInTheCache(t *testing.T) {
+	scout := deployment(t, "llama-4-scout", "h100-sxm", 4)
+	m, err := scout.Memory(0.9, 2048, 128, 16)
+	require.NoError(t, err)
+	assert.Zero(t, m.SequenceBlocks)
+	assert.InDelta(t, 196_608.0/4, m.TokenBytes, 1, "48 layers, 8 KV heads of 128, keys and values, bf16")
+	oss := deployment(t, "gpt-oss-120b", "h100-sxm", 2)
+	m, err = oss.Memory(0.9, 2048, 128, 16)
+	require.NoError(t, err)
+	assert.InDelta(t, 36_864.0/2, m.TokenBytes, 1, "the 18 layers that see everything")
+	assert.EqualValues(t, 8, m.SequenceBlocks, "18 windows of 128 tokens are as many bytes as 8 blocks of the others")
+}

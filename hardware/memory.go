@@ -15,7 +15,7 @@ type Memory struct {
 	KV          float64 // what is left: Blocks fit in it
 	BlockBytes  float64 // of one block, on this GPU
 	TokenBytes  float64 // cache of one token, on this GPU
-	FixedBytes  float64 // of one sequence, whatever its length: recurrent state, full windows
+	FixedBytes  float64 // of one sequence, whatever its length: recurrent state, short windows
 
 	Blocks         int64 // KV blocks, one of them the null block that vLLM keeps back
 	SequenceBlocks int32 // blocks that hold FixedBytes
@@ -79,15 +79,19 @@ func (d *Deployment) activationBytes(tokens, sequences int) float64 {
 	return rows + float64(sequences)*float64(d.Model.Vocab)/t*4
 }
 
+// wholeWindowMax is the longest window, in tokens, that every sequence is charged whole: few are shorter.
+const wholeWindowMax = 512
+
 // cacheBytes returns what a token adds to the cache of one GPU of the largest stage, and what a sequence takes whatever
-// its length. Layers with a limited window are given their full window; if all layers have one, they count by token, as a
-// cache without a group for windowed layers allocates them.
+// its length. Layers with a short window are given all of it; layers with a longer one, or all of them if no layer sees the
+// whole context, count by token like any other, as an engine allocates them whose cache has no group for windowed layers.
+// So a context longer than such a window is charged for more than the layers keep.
 func (d *Deployment) cacheBytes() (token, fixed float64) {
 	b, stage := d.kvBytesPerElement(), d.stageShare()
 	windowed := 0.0
 	for _, g := range d.Model.Attention() {
 		bytes := g.KVBytesPerToken(b)*d.kvShare(g) + g.IndexBytesPerToken()
-		if g.Window > 0 {
+		if g.Window > 0 && g.Window <= wholeWindowMax {
 			windowed += bytes
 			fixed += bytes * float64(g.Window)
 		} else {

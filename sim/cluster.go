@@ -13,7 +13,7 @@ type Config struct {
 	Sink    Sink
 	Pool    *Pool
 	Ingress Duration // from the client to the engine's queue: network, API server, tokenizer
-	Until   Time     // stop here; 0: run until every request has ended
+	Until   Time     // stop here, at most at ClockEnd; 0: run until every request has ended
 
 	// Observe, if set, is called at instants of its own choice, between events: it returns the next.
 	Observe func(c *Cluster, now Time) (next Time)
@@ -31,7 +31,7 @@ func (c *Config) validate() error {
 	switch {
 	case c.Source == nil || c.Sink == nil || c.Pool == nil:
 		return errors.New("sim: Source, Sink and Pool are required")
-	case c.Until < 0 || c.MaxRun < 0 || c.Ingress < 0 || c.TraceEvery < 0:
+	case c.Until < 0 || c.Until > ClockEnd || c.MaxRun < 0 || c.Ingress < 0 || c.TraceEvery < 0:
 		return fmt.Errorf("sim: Until %v, MaxRun %d, Ingress %v and TraceEvery %d must not be negative", c.Until, c.MaxRun, c.Ingress, c.TraceEvery)
 	}
 	return c.Pool.validate()
@@ -41,6 +41,7 @@ func (c *Config) validate() error {
 type Cluster struct {
 	now       Time
 	until     Time
+	overran   bool
 	source    Source
 	follower  Follower // source, if it is one
 	sink      Sink
@@ -82,7 +83,7 @@ func New(c Config) (*Cluster, error) {
 		logWheel: c.LogWheel, traceEvery: c.TraceEvery, arrival: Forever, observe: c.Observe, observeAt: Forever, ends: newEnds(c.Pool.Size),
 	}
 	if cl.until == 0 {
-		cl.until = Forever - 1
+		cl.until = ClockEnd
 	}
 	if cl.maxRun == 0 {
 		cl.maxRun = math.MaxInt32
@@ -142,6 +143,9 @@ func (c *Cluster) Run() {
 
 // Now returns the time of the event being handled; after Run, the end of the run.
 func (c *Cluster) Now() Time { return c.now }
+
+// Overran reports whether the run was still under way at the end of the clock.
+func (c *Cluster) Overran() bool { return c.overran }
 
 // Totals returns what the run has seen so far.
 func (c *Cluster) Totals() Totals { return c.totals }
@@ -240,9 +244,10 @@ func (c *Cluster) done(r *Request, at Time, o Outcome) {
 
 // stop ends the run. At a horizon, the steps that have ended by then have been seen by the clients.
 func (c *Cluster) stop() {
-	if t, _ := c.ends.min(); c.until == Forever-1 || t == Forever && c.arrival == Forever {
+	if t, _ := c.ends.min(); t == Forever && c.arrival == Forever {
 		return // everything has ended
 	}
+	c.overran = c.until == ClockEnd
 	c.now = c.until
 	for _, in := range c.instances {
 		in.settle(c.now)

@@ -6,7 +6,7 @@ import "math/bits"
 type Cache struct {
 	size  int32 // tokens per block
 	shift int8  // log2 of size, or -1
-	fixed int32 // blocks a sequence holds whatever its length (recurrent state, full windows)
+	fixed int32 // blocks a sequence holds whatever its length (recurrent state, short windows)
 	total int64
 	free  int64
 	low   int64 // the fewest blocks ever free
@@ -26,7 +26,7 @@ func (k *Cache) Blocks(n int32) int64 { return int64(k.fixed) + int64(k.paged(n)
 // paged returns ⌈n / block size⌉.
 func (k *Cache) paged(n int32) int32 {
 	if k.shift >= 0 {
-		return (n + k.size - 1) >> uint(k.shift)
+		return (n + k.size - 1) >> (uint(k.shift) & 31)
 	}
 	return (n + k.size - 1) / k.size
 }

@@ -158,3 +158,18 @@ func TestImpossibleRunsAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// TestTheClockEnds: a run that would outlast the clock stops at its end and says so.
+func TestTheClockEnds(t *testing.T) {
+	sc := scenario{
+		size: 1, blocks: 1000, blockSize: 16, maxLen: 4000, policy: &policies.VLLMV1{MaxNumSeqs: 1, MaxNumBatchedTokens: 512},
+		model: prices{overhead: 3600 * sim.Second}, requests: []sim.Request{{Prompt: 1, Output: 1200}, {ID: 1, Prompt: 1, Output: 1200}},
+	}
+	j := newJournal()
+	cl := run(t, sc.config(j))
+	require.True(t, cl.Overran())
+	require.Equal(t, sim.ClockEnd, cl.Now())
+	require.Equal(t, map[int32]string{0: "completed", 1: "unfinished"}, j.ended)
+	sc.requests = sc.requests[:1]
+	require.False(t, run(t, sc.config(newJournal())).Overran())
+}

@@ -31,6 +31,9 @@ const Forever Time = math.MaxInt64
 // HorizonS is the longest run in seconds: half the range of the clock, so that sums of an instant and a span are safe.
 const HorizonS = 53 * 86400.0
 
+// ClockEnd is that instant.
+const ClockEnd Time = 53 * 86400 * Time(Second)
+
 // Seconds converts s, rounding to the nearest picosecond. It panics if s is negative, NaN or beyond the clock: such a
 // value is a bug, for whoever takes numbers from users checks them first.
 func Seconds(s float64) Duration {

@@ -51,6 +51,10 @@ func simulate(ctx context.Context, b *configs.Built, errOut io.Writer, log *requ
 	if err := b.SourceErr(); err != nil {
 		return nil, failure{err}
 	}
+	if c.Overran() {
+		return nil, failure{fmt.Errorf("%d of %d requests are still under way after %.0f days, the end of the simulated clock; "+
+			"send fewer or shorter ones, or add replicas", c.Totals().Arrived-c.Totals().Ended, c.Totals().Arrived, sim.HorizonS/86400)}
+	}
 	r = &result{recorder: recorder, requests: log, summary: recorder.Summary(b.Describe(programVersion(), c.Totals().Arrived))}
 	if line != nil {
 		r.samples = line.Samples(c)

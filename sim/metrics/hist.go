@@ -29,7 +29,7 @@ func bucket(d sim.Duration) int {
 		return int(u)
 	}
 	shift := bits.Len64(u) - subBits - 1
-	return shift<<subBits + int(u>>uint(shift))
+	return shift<<subBits + int(u>>(uint(shift)&63))
 }
 
 // upper returns the exclusive upper bound of bucket i.
