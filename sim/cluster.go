@@ -61,6 +61,7 @@ type Cluster struct {
 	traceEvery int32
 	observe    func(*Cluster, Time) Time
 	observeAt  Time
+	pause      Time // past it there is more than events: min(until, observeAt − 1)
 
 	totals Totals
 }
@@ -96,6 +97,7 @@ func New(c Config) (*Cluster, error) {
 	if c.Observe != nil {
 		cl.observeAt = 0
 	}
+	cl.pause = min(cl.until, cl.observeAt-1)
 	p := c.Pool
 	p.instances, p.outstanding, p.preemptions = nil, make([]int32, p.Size), 0
 	for i := range p.Size {
@@ -116,17 +118,13 @@ func (c *Cluster) Run() {
 		t, id := c.ends.min()
 		hangup := c.hangup()
 		t = min(t, c.arrival, hangup)
-		if t > c.now && len(c.woken) > 0 {
-			c.plan()
-			continue
-		}
 		switch {
-		case t == Forever || min(t, c.observeAt) > c.until:
-			c.stop()
-			return
-		case c.observeAt <= t:
-			c.now = c.observeAt
-			c.observeAt = c.observe(c, c.now)
+		case t > c.now && len(c.woken) > 0:
+			c.plan()
+		case t > c.pause:
+			if !c.control(t) {
+				return
+			}
 		case hangup == t:
 			c.now = t
 			timer := c.timers.pop()
@@ -139,6 +137,18 @@ func (c *Cluster) Run() {
 			c.commit(c.instances[id])
 		}
 	}
+}
+
+// control lets the observer look, or ends the run and reports false. Nothing else happens before t, which is past pause.
+func (c *Cluster) control(t Time) bool {
+	if t == Forever || min(t, c.observeAt) > c.until {
+		c.stop()
+		return false
+	}
+	c.now = c.observeAt
+	c.observeAt = c.observe(c, c.now)
+	c.pause = min(c.until, c.observeAt-1)
+	return true
 }
 
 // Now returns the time of the event being handled; after Run, the end of the run.

@@ -223,13 +223,14 @@ func (in *Instance) plan(now Time) {
 	if in.seg.First < 1 {
 		panic("sim: a step takes time")
 	}
-	in.start, in.steps = now, 1
+	in.start, in.steps, in.end = now, 1, now.Add(in.seg.First)
 	if b.Prefills == 0 {
 		n := min(in.seg.Steps, in.set.until(), in.cluster.maxRun)
 		if limit > 0 {
 			n = min(n, limit)
 		}
-		in.steps = in.set.stepsWithin(n, &in.kv)
+		if in.steps = in.set.stepsWithin(n, &in.kv); in.steps > 1 {
+			in.end = now.Add(in.seg.Span(in.steps))
+		}
 	}
-	in.end = now.Add(in.seg.Span(in.steps))
 }
