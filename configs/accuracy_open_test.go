@@ -20,21 +20,17 @@ import (
 //
 // It accepts a median absolute error of 40 %, for the same reason as in closed loops.
 func TestUncalibratedAccuracyInOpenLoops(t *testing.T) {
-	skipped := map[string]int{}
-	var scored []score
-	for _, row := range readRows(t, filepath.Join(measuredDir(t), "C_vllm_blis_experiments.csv")) {
-		reason := openUnusable(row)
-		if reason == "" {
-			var s *Scenario
-			if s, reason = loadText(t, openScenarioText(t, row)); reason == "" {
-				scored = append(scored, priceStage(t, row, s))
-			}
+	file := filepath.Join(measuredDir(t), "C_vllm_blis_experiments.csv")
+	scored := scoreRows(t, file, func(row map[string]string) (score, string) {
+		if reason := openUnusable(row); reason != "" {
+			return score{}, reason
 		}
+		s, reason := loadText(t, openScenarioText(t, row))
 		if reason != "" {
-			skipped[reason]++
+			return score{}, reason
 		}
-	}
-	logSkipped(t, skipped)
+		return priceStage(t, row, s), ""
+	})
 	t.Logf("%s", accuracyTable(scored, []func(score) string{
 		func(s score) string { return s.gpu },
 		func(s score) string { return s.class },

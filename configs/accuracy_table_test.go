@@ -99,6 +99,20 @@ func (e errorSummary) String() string {
 	return fmt.Sprintf("%6.1f %6.1f %+7.1f", 100*e.median, 100*e.p90, 100*e.bias)
 }
 
+// scoreRows scores every row of a file, and counts by reason those that cannot be.
+func scoreRows(t *testing.T, file string, one func(row map[string]string) (score, string)) (scored []score) {
+	skipped := map[string]int{}
+	for _, row := range readRows(t, file) {
+		if s, reason := one(row); reason == "" {
+			scored = append(scored, s)
+		} else {
+			skipped[reason]++
+		}
+	}
+	logSkipped(t, skipped)
+	return scored
+}
+
 func logSkipped(t *testing.T, skipped map[string]int) {
 	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
 		t.Logf("%5d rows skipped: %s", skipped[reason], reason)

@@ -30,21 +30,16 @@ import (
 func TestUncalibratedAccuracyInClosedLoops(t *testing.T) {
 	dir := measuredDir(t)
 	args := readEngineArgs(t, filepath.Join(dir, "A_engine_args.json"))
-	skipped := map[string]int{}
-	var scored []score
-	for _, row := range readRows(t, filepath.Join(dir, "A_aic_silicon.csv")) {
-		reason := closedUnusable(row)
-		if reason == "" {
-			var s *Scenario
-			if s, reason = closedScenario(t, row, args[row["engine_args_id"]]); reason == "" {
-				scored = append(scored, replay(t, row, s))
-			}
+	scored := scoreRows(t, filepath.Join(dir, "A_aic_silicon.csv"), func(row map[string]string) (score, string) {
+		if reason := closedUnusable(row); reason != "" {
+			return score{}, reason
 		}
+		s, reason := closedScenario(t, row, args[row["engine_args_id"]])
 		if reason != "" {
-			skipped[reason]++
+			return score{}, reason
 		}
-	}
-	logSkipped(t, skipped)
+		return replay(t, row, s), ""
+	})
 	t.Logf("%s", accuracyTable(scored, []func(score) string{
 		func(s score) string { return s.gpu },
 		func(s score) string { return s.class },

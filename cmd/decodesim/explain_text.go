@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
 )
 
@@ -85,7 +86,7 @@ func explainParts(b *bytes.Buffer, x *explanation) {
 
 // explainLimits says in sentences what limits the step and from where on something else does.
 func explainLimits(line func(string, ...any), s *step, x *explanation) {
-	line("The step takes %s ms, %s × its bound of %s ms, for %s tokens/s: %s.", milli(x.StepS), threeDigits(x.StepS/x.BoundS), milli(x.BoundS),
+	line("The step takes %s ms, %s × its bound of %s ms, for %s tokens/s: %s.", milli(x.StepS), report.Significant(x.StepS/x.BoundS), milli(x.BoundS),
 		rate(x.TokensPerS), sharesOf(&x.Share))
 	bandwidth := prefixed(s.Deployment.GPU.BandwidthBps.Value, "B/s")
 	if x.Limit == "memory" {
@@ -181,7 +182,7 @@ func explainLadder(b *bytes.Buffer, x *explanation) {
 			notes = append(notes, "above max_num_seqs")
 		}
 		rows = append(rows, []string{
-			grouped(c.Batch), milli(c.StepS), rate(c.TokensPerSPerGPU), threeDigits(c.StepS / c.BoundS), c.Limit,
+			grouped(c.Batch), milli(c.StepS), rate(c.TokensPerSPerGPU), report.Significant(c.StepS / c.BoundS), c.Limit,
 			"  " + strings.Join(notes, ", "),
 		})
 		if !c.Fits && c.Batch >= x.Batch {
@@ -217,26 +218,17 @@ func aligned(b *bytes.Buffer, rows [][]string) {
 }
 
 // milli prints seconds as milliseconds with three significant digits.
-func milli(seconds float64) string { return threeDigits(seconds * 1e3) }
-
-// threeDigits prints three significant digits, trailing zeros included, and no exponent.
-func threeDigits(x float64) string {
-	if x == 0 {
-		return "0"
-	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
-	return strconv.FormatFloat(rounded, 'f', max(0, 2-int(math.Floor(math.Log10(rounded)))), 64)
-}
+func milli(seconds float64) string { return report.Significant(seconds * 1e3) }
 
 // rate prints tokens/s.
 func rate(x float64) string {
 	if x >= 999.5 {
 		return grouped(int(math.Round(x)))
 	}
-	return threeDigits(x)
+	return report.Significant(x)
 }
 
-func percentOf(share float64) string { return threeDigits(100*share) + " %" }
+func percentOf(share float64) string { return report.Significant(100*share) + " %" }
 
 // prefixed prints a count with a decimal prefix and a unit, which may be empty.
 func prefixed(x float64, unit string) string {
@@ -245,10 +237,10 @@ func prefixed(x float64, unit string) string {
 		name string
 	}{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
 		if x >= 0.9995*p.size {
-			return threeDigits(x/p.size) + " " + p.name + unit
+			return report.Significant(x/p.size) + " " + p.name + unit
 		}
 	}
-	return threeDigits(x) + strings.TrimRight(" "+unit, " ")
+	return report.Significant(x) + strings.TrimRight(" "+unit, " ")
 }
 
 // grouped prints a count with commas between thousands.

@@ -73,7 +73,7 @@ func (p *panel) roof(r Roofline, ridge float64) {
 	p.line(inkDark, []Point{{start, start * r.BandwidthBps}, {ridge, r.PeakFLOPS}, {p.x.hi, r.PeakFLOPS}})
 	peak := p.at(ridge, r.PeakFLOPS)
 	bold, soft := ink{sizeText, inkDark, true}, ink{sizeSmall, inkSoft, false}
-	p.text(p.right, peak.Y+6, 1, bold, scaled(r.PeakFLOPS, "FLOP/s")+" "+r.DType+", from "+significant(ridge)+" FLOP per byte")
+	p.text(p.right, peak.Y+6, 1, bold, scaled(r.PeakFLOPS, "FLOP/s")+" "+r.DType+", from "+Significant(ridge)+" FLOP per byte")
 	p.stroke(axisLine, 1, []vg.Length{3, 3}, vg.Point{X: peak.X, Y: p.bottom}, peak)
 	p.halo(peak.X+6, p.bottom+7, 0, soft, "compute-bound")
 	p.halo(peak.X-6, p.bottom+7, 1, soft, "memory-bound")

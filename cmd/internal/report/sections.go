@@ -44,8 +44,8 @@ func positions(t *text, s *metrics.Summary) {
 	for _, o := range s.ByPosition {
 		u := timeUnit(o.P50)
 		rows = append(rows, []string{
-			span(o.From, o.To-1), significant(o.Mean / u.size), significant(o.P50 / u.size),
-			significant(o.P99 / u.size), u.name, fmt.Sprint(o.N), fmt.Sprint(o.Requests),
+			span(o.From, o.To-1), Significant(o.Mean / u.size), Significant(o.P50 / u.size),
+			Significant(o.P99 / u.size), u.name, fmt.Sprint(o.N), fmt.Sprint(o.Requests),
 		})
 	}
 	t.columns(rows)
@@ -56,11 +56,11 @@ func positions(t *text, s *metrics.Summary) {
 // sections prints what is not a latency.
 func sections(t *text, s *metrics.Summary) {
 	p := &s.Throughput
-	t.item("throughput", fmt.Sprintf("%s requests/s, %s output tokens/s, %s per GPU, over %s", significant(p.RequestsPerS),
-		significant(p.OutputTokensPerS), significant(p.OutputTokensPerSPerGPU), duration(s.DurationS)))
+	t.item("throughput", fmt.Sprintf("%s requests/s, %s output tokens/s, %s per GPU, over %s", Significant(p.RequestsPerS),
+		Significant(p.OutputTokensPerS), Significant(p.OutputTokensPerSPerGPU), duration(s.DurationS)))
 	if s.Load.OfferedPerS > 0 {
-		t.item("load", fmt.Sprintf("%s requests/s offered, %s served while they arrived", significant(s.Load.OfferedPerS),
-			significant(s.Load.ServedPerS)))
+		t.item("load", fmt.Sprintf("%s requests/s offered, %s served while they arrived", Significant(s.Load.OfferedPerS),
+			Significant(s.Load.ServedPerS)))
 	}
 	r := &s.Requests
 	t.item("requests", fmt.Sprintf("%d arrived: %d completed, %d rejected, %d failed, %d unfinished; %d preemptions",
@@ -69,14 +69,14 @@ func sections(t *text, s *metrics.Summary) {
 	t.item("tokens", fmt.Sprintf("%d prompt (%d cached), %d output", k.Prompt, k.PromptCached, k.Output))
 	for _, q := range s.Pools {
 		t.item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s: utilization %s, mean batch %s, peak KV %s", q.GPUs, q.GPU,
-			q.Replicas, plural("replica", q.Replicas), percent(q.Utilization), significant(q.BatchMean), percent(q.KVPeakFraction)))
+			q.Replicas, plural("replica", q.Replicas), percent(q.Utilization), Significant(q.BatchMean), percent(q.KVPeakFraction)))
 	}
 	if s.SLO != nil {
 		t.item("SLO", objective(s.SLO))
 	}
 	if s.Cost != nil {
-		t.item("cost", fmt.Sprintf("$%s per hour, $%s per million output tokens", significant(s.Cost.USDPerHour),
-			significant(s.Cost.USDPerMillionOutputTokens)))
+		t.item("cost", fmt.Sprintf("$%s per hour, $%s per million output tokens", Significant(s.Cost.USDPerHour),
+			Significant(s.Cost.USDPerMillionOutputTokens)))
 	}
 }
 
@@ -89,7 +89,7 @@ func objective(o *metrics.SLO) string {
 		limits = append(limits, "TPOT ≤ "+limit(o.TPOTS))
 	}
 	return fmt.Sprintf("%s: met by %s of the requests, goodput %s requests/s", strings.Join(limits, " and "),
-		percent(o.Attainment), significant(o.GoodputPerS))
+		percent(o.Attainment), Significant(o.GoodputPerS))
 }
 
 // span prints the numbers from first to last.

@@ -46,7 +46,7 @@ func latencies(t *text, l *metrics.Latency) {
 		u := timeUnit(typical)
 		row := []string{name}
 		for _, x := range []float64{q.Mean, q.P50, q.P90, q.P95, q.P99, q.Max} {
-			row = append(row, significant(x/u.size))
+			row = append(row, Significant(x/u.size))
 		}
 		if q.N == 0 {
 			u.name = ""

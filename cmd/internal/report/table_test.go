@@ -51,7 +51,7 @@ func TestNumbersHaveThreeSignificantDigits(t *testing.T) {
 	for x, want := range map[float64]string{
 		0: "0", 14.23: "14.2", 9.996: "10.0", 0.001234: "0.00123", 1234: "1230", 99.96: "100", 126000: "126000", 1: "1.00",
 	} {
-		assert.Equal(t, want, significant(x))
+		assert.Equal(t, want, Significant(x))
 	}
 	assert.Equal(t, "50 ms", limit(0.05))
 	assert.Equal(t, "14.2 ms", duration(0.0142))

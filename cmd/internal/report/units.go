@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// significant prints x with three significant digits and no exponent; NaN, which says that nothing was measured, is a
+// Significant prints x with three significant digits and no exponent; NaN, which says that nothing was measured, is a
 // dash.
-func significant(x float64) string {
+func Significant(x float64) string {
 	if math.IsNaN(x) {
 		return "–"
 	}
@@ -71,7 +71,7 @@ func countUnit(x float64) unit {
 // duration prints a time with its unit: 14.2 ms.
 func duration(s float64) string {
 	u := timeUnit(s)
-	return significant(s/u.size) + " " + u.name
+	return Significant(s/u.size) + " " + u.name
 }
 
 // limit prints a time that somebody chose: 50 ms, not 50.0 ms.
@@ -83,12 +83,12 @@ func limit(s float64) string {
 // scaled prints a rate with a prefix before its unit: 989 TFLOP/s.
 func scaled(x float64, base string) string {
 	u := countUnit(x)
-	return significant(x/u.size) + " " + u.name + base
+	return Significant(x/u.size) + " " + u.name + base
 }
 
 // percent prints a share with three significant digits. What is less than all never reads 100 %.
 func percent(share float64) string {
-	text := significant(100 * share)
+	text := Significant(100 * share)
 	if share < 1 && text == "100" {
 		return "> 99.9 %"
 	}
