@@ -10,7 +10,7 @@ import (
 // Built is a scenario turned into the parts of a run. Close it after the run.
 type Built struct {
 	*Replica
-	Scenario *Scenario // with max_model_len written in
+	Scenario *Scenario // with max_model_len and enable_prefix_caching written in
 	Config   sim.Config
 	SLO      metrics.Limits
 	Warmup   sim.Time
@@ -54,6 +54,10 @@ func (s *Scenario) Build() (*Built, error) {
 		Name: p.Name, Size: p.Replicas, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize), MaxModelLen: r.MaxModelLen,
 		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
 	}
+	if pool.PrefixCaching, err = s.prefixCaching(r, p); err != nil {
+		return nil, err
+	}
+	p.EnablePrefixCaching = pool.PrefixCaching
 	if pool.Scheduler, err = s.scheduler(p); err != nil {
 		return nil, err
 	}
@@ -64,7 +68,7 @@ func (s *Scenario) Build() (*Built, error) {
 		return nil, err
 	}
 	b.Config = sim.Config{
-		Source: b.source, Pool: pool, Ingress: sim.Seconds(r.Deployment.Efficiency.FirstTokenS),
+		Source: b.source, Contents: b.contents(), Pool: pool, Ingress: sim.Seconds(r.Deployment.Efficiency.FirstTokenS),
 		Until: s.horizon(), TraceEvery: b.traceEvery(),
 	}
 	return b, nil
@@ -78,6 +82,18 @@ func (s *Scenario) horizon() sim.Time {
 	return sim.Time(0).Add(sim.Seconds(s.Workload.DurationS))
 }
 
+// chunkMax returns the longest chunk of one prompt in a step; 0: no limit. The limits of an engine are those of each
+// data-parallel rank, and a replica is scheduled as one with all their tokens: a chunk is still no longer than a rank takes.
+func (p *Pool) chunkMax() int {
+	switch {
+	case p.DataParallel == 1:
+		return p.LongPrefillTokenThreshold
+	case p.LongPrefillTokenThreshold == 0:
+		return p.MaxNumBatchedTokens
+	}
+	return min(p.LongPrefillTokenThreshold, p.MaxNumBatchedTokens)
+}
+
 // scheduler returns what the pool's engine runs its steps by.
 func (s *Scenario) scheduler(p *Pool) (sim.Scheduler, error) {
 	engine, err := Engine(p.Engine)
@@ -88,8 +104,8 @@ func (s *Scenario) scheduler(p *Pool) (sim.Scheduler, error) {
 		return nil, s.origins.errorf("pools[0].engine", "its scheduler %q is unknown; have %s", engine.Scheduler, quoted(policies.SchedulerNames()))
 	}
 	v := &policies.VLLMV1{
-		MaxNumSeqs: p.MaxNumSeqs, MaxNumBatchedTokens: int32(p.MaxNumBatchedTokens),
-		LongPrefillTokenThreshold: int32(p.LongPrefillTokenThreshold), SchedulerReserveFullISL: p.SchedulerReserveFullISL,
+		MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: int32(p.MaxNumBatchedTokens * p.DataParallel),
+		LongPrefillTokenThreshold: int32(p.chunkMax()), SchedulerReserveFullISL: p.SchedulerReserveFullISL,
 	}
 	if err := v.Validate(); err != nil {
 		return nil, s.origins.errorf("pools[0]", "%s", bareMessage(err))

@@ -4,17 +4,19 @@ import "fmt"
 
 // cache sizes the KV cache and the longest sequence. vLLM keeps one block back, the null block that stands for tokens
 // outside a window (vllm/v1/core/block_pool.py); where max_model_len is not given, it takes the model's context and
-// lowers it to what the cache holds of one sequence (vllm/v1/core/kv_cache_utils.py).
+// lowers it to what the cache holds of one sequence (vllm/v1/core/kv_cache_utils.py). Each data-parallel rank has a cache of
+// its own: a sequence fits into one of them, while the replica counts the blocks of all.
 func (s *Scenario) cache(r *Replica, p *Pool) error {
-	blocks := r.Memory.Blocks
+	ranks := int64(r.Deployment.Parallel.Ranks())
+	blocks := r.Memory.Blocks / ranks
 	if p.NumGPUBlocks > 0 {
 		if p.NumGPUBlocks > blocks {
 			r.notes = append(r.notes, fmt.Sprintf("num_gpu_blocks is %d, but memory holds %d", p.NumGPUBlocks, blocks))
 		}
 		blocks = p.NumGPUBlocks
 	}
-	r.KVBlocks = blocks - 1
-	fits := min(max(0, r.KVBlocks-int64(r.Memory.SequenceBlocks))*int64(p.BlockSize), 1<<30)
+	r.KVBlocks = (blocks - 1) * ranks
+	fits := min(max(0, blocks-1-int64(r.Memory.SequenceBlocks))*int64(p.BlockSize), 1<<30)
 	if fits < 2 {
 		path, remedy := "pools[0]", "more memory or GPUs per replica"
 		if p.NumGPUBlocks > 0 {

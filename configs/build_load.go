@@ -16,7 +16,9 @@ func (b *Built) load() (err error) {
 	switch {
 	case w.Trace != nil:
 		var t *workloads.Trace
-		if t, err = workloads.OpenTrace(w.Trace.File, w.replay(s.Seed)); err != nil {
+		o := w.replay(s.Seed)
+		o.Contents = s.Pools[0].EnablePrefixCaching
+		if t, err = workloads.OpenTrace(w.Trace.File, o); err != nil {
 			return s.badTrace(err)
 		}
 		b.source = t

@@ -97,5 +97,5 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	_, summary := simulate(t, s)
 	assert.Nil(t, summary.Cost)
 	assert.Contains(t, summary.Warnings, "no cost: no source states a price of gpu gaudi-3")
-	assert.Contains(t, summary.Warnings, "pipeline_parallel is priced, not scheduled: one batch at a time passes through all stages")
+	assert.Contains(t, summary.Warnings, "pipeline_parallel is priced, not scheduled: decodes pass through the stages in equal microbatches, and prompts in one")
 }

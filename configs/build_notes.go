@@ -22,7 +22,10 @@ func (r *Replica) noteHardware(p *Pool) {
 		r.notes = append(r.notes, fmt.Sprintf("%s of gpu %s stand in no document that was read", strings.Join(unread, ", "), p.GPU))
 	}
 	if p.PipelineParallel > 1 {
-		r.notes = append(r.notes, "pipeline_parallel is priced, not scheduled: one batch at a time passes through all stages")
+		r.notes = append(r.notes, "pipeline_parallel is priced, not scheduled: decodes pass through the stages in equal microbatches, and prompts in one")
+	}
+	if p.DataParallel > 1 {
+		r.notes = append(r.notes, "data_parallel is priced, not scheduled: its ranks share sequences and context evenly")
 	}
 	if p.ExpertParallel {
 		r.notes = append(r.notes, "expert_parallel is priced with experts in balance, at which it costs what slices of all experts do")

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/huggingface"
@@ -44,17 +45,13 @@ func (s *Scenario) Replica() (*Replica, error) {
 	if err := s.cache(r, p); err != nil {
 		return nil, err
 	}
-	r.Model = hardware.NewRoofline(d, min(p.MaxNumSeqs, tableMax))
+	r.Model = hardware.NewRoofline(d, min(p.Seats(), tableMax))
 	r.noteHardware(p)
 	return r, nil
 }
 
 // deployment puts the model on the pool's GPUs.
 func (s *Scenario) deployment(p *Pool) (d hardware.Deployment, err error) {
-	if p.DataParallel > 1 {
-		return d, s.origins.errorf("pools[0].data_parallel",
-			"%d is not modelled by this version; accepted: 1, with more replicas instead", p.DataParallel)
-	}
 	if d.Model, err = s.model(); err != nil {
 		return d, err
 	}
@@ -73,8 +70,27 @@ func (s *Scenario) deployment(p *Pool) (d hardware.Deployment, err error) {
 	if d.KVDtype == "" {
 		d.KVDtype = "bf16"
 	}
-	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel}
+	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel, Expert: p.ExpertParallel}
+	d.Materialized = p.Attention == "materialized"
+	if d.Launch, err = s.launch(p); err != nil {
+		return d, err
+	}
 	return d, s.undeployable(d.Validate())
+}
+
+// launch says how the engine drives its GPUs. Capture sizes may be given in any order.
+func (s *Scenario) launch(p *Pool) (hardware.Launch, error) {
+	l := hardware.Launch{Eager: p.EnforceEager, Async: p.AsyncScheduling}
+	if len(p.CUDAGraphCaptureSizes) > 0 {
+		l.Graphs = slices.Compact(slices.Sorted(slices.Values(p.CUDAGraphCaptureSizes)))
+		return l, nil
+	}
+	engine, err := Engine(p.Engine)
+	if err != nil {
+		return l, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
+	}
+	l.Graphs = engine.CUDAGraphs.Sizes(p.GPU, p.MaxNumSeqs)
+	return l, nil
 }
 
 // undeployable points hardware's refusal at the key it is about.
@@ -83,13 +99,15 @@ func (s *Scenario) undeployable(err error) error {
 		return nil
 	}
 	message := bareMessage(err)
-	for _, key := range []string{"tensor_parallel", "pipeline_parallel"} {
+	for _, key := range []string{"tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel"} {
 		if rest, ok := strings.CutPrefix(message, key+" "); ok {
 			return s.origins.errorf("pools[0]."+key, "%s", rest)
 		}
 	}
-	if rest, ok := strings.CutPrefix(message, "kv_cache "); ok {
-		return s.origins.errorf("kv_cache", "%s", rest)
+	for _, key := range []string{"kv_cache", "weight_sparsity"} {
+		if rest, ok := strings.CutPrefix(message, key+" "); ok {
+			return s.origins.errorf(key, "%s", rest)
+		}
 	}
 	return s.origins.errorf("pools[0]", "%s", message)
 }
@@ -100,11 +118,15 @@ func (s *Scenario) model() (hardware.LLM, error) {
 	if err != nil {
 		return m, s.origins.errorf("model", "%s", bareMessage(err))
 	}
-	if s.Weights == "" {
-		return m, nil
+	if s.Weights != "" {
+		if m, err = m.WithWeights(s.Weights); err != nil {
+			return m, s.origins.errorf("weights", "%s", bareMessage(err))
+		}
 	}
-	if m, err = m.WithWeights(s.Weights); err != nil {
-		return m, s.origins.errorf("weights", "%s", bareMessage(err))
+	if s.Sparsity != "" {
+		if m, err = m.WithSparsity(s.Sparsity); err != nil {
+			return m, s.origins.errorf("weight_sparsity", "%s", bareMessage(err))
+		}
 	}
 	return m, nil
 }

@@ -37,6 +37,7 @@ func (e *EngineSpec) pool() Pool {
 	p.SchedulerReserveFullISL = e.Arguments.SchedulerReserveFullISL
 	p.GPUMemoryUtilization = e.Arguments.GPUMemoryUtilization
 	p.BlockSize = e.Arguments.BlockSize
+	p.Attention, p.EnforceEager, p.AsyncScheduling = e.Arguments.Attention, e.Arguments.EnforceEager, e.Arguments.AsyncScheduling
 	p.EnablePrefixCaching = e.Arguments.EnablePrefixCaching
 	return p
 }

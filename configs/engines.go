@@ -17,7 +17,8 @@ type EngineSpec struct {
 	Describes  string              `yaml:"describes"` // which version of which engine
 	Source     string              `yaml:"source"`
 	Arguments  EngineArguments     `yaml:"arguments"`
-	Limits     []EngineLimit       `yaml:"limits"` // the first row that fits a GPU; the last fits all
+	Limits     []EngineLimit       `yaml:"limits"`      // the first row that fits a GPU; the last fits all
+	CUDAGraphs CUDAGraphs          `yaml:"cuda_graphs"` // absent: no step is padded
 	Efficiency hardware.Efficiency `yaml:"efficiency"`
 }
 
@@ -28,6 +29,9 @@ type EngineArguments struct {
 	LongPrefillTokenThreshold int     `yaml:"long_prefill_token_threshold"` // tokens of one prompt per step; 0: no limit
 	SchedulerReserveFullISL   bool    `yaml:"scheduler_reserve_full_isl"`
 	EnablePrefixCaching       bool    `yaml:"enable_prefix_caching"`
+	Attention                 string  `yaml:"attention"` // flash or materialized
+	EnforceEager              bool    `yaml:"enforce_eager"`
+	AsyncScheduling           bool    `yaml:"async_scheduling"` // see hardware.Launch
 }
 
 // EngineLimit is the engine's default batch limit on some GPUs.
@@ -36,6 +40,45 @@ type EngineLimit struct {
 	Except              string  `yaml:"except"` // not for GPUs whose name starts so; empty: for all
 	MaxNumSeqs          int     `yaml:"max_num_seqs"`
 	MaxNumBatchedTokens int     `yaml:"max_num_batched_tokens"`
+}
+
+// CUDAGraphs says how large the CUDA graphs are that an engine captures: up to RowsPerSequence times max_num_seqs, but
+// not above RowsMax. The zero value is none.
+type CUDAGraphs struct {
+	RowsPerSequence int            `yaml:"rows_per_sequence"`
+	RowsMax         []CUDAGraphMax `yaml:"rows_max"` // the first row that fits a GPU; the last fits all
+}
+
+// CUDAGraphMax is the limit on GPUs whose name starts so; empty: on all.
+type CUDAGraphMax struct {
+	GPU  string `yaml:"gpu"`
+	Rows int    `yaml:"rows"`
+}
+
+// Sizes returns the rows that are captured for so many sequences on a GPU; nil: none.
+func (c *CUDAGraphs) Sizes(gpu string, sequences int) []int {
+	for _, l := range c.RowsMax {
+		if strings.HasPrefix(gpu, l.GPU) {
+			return hardware.CaptureSizes(min(c.RowsPerSequence*sequences, l.Rows))
+		}
+	}
+	return nil
+}
+
+func (c *CUDAGraphs) validate() error {
+	n := len(c.RowsMax)
+	if n == 0 && c.RowsPerSequence == 0 {
+		return nil
+	}
+	if n == 0 || c.RowsMax[n-1].GPU != "" || c.RowsPerSequence < 1 {
+		return errors.New("cuda_graphs: expected rows_per_sequence ≥ 1 and a last row of rows_max that fits every GPU: without gpu")
+	}
+	for i, l := range c.RowsMax {
+		if l.Rows < 1 || l.Rows > 1<<16 {
+			return fmt.Errorf("cuda_graphs.rows_max[%d].rows: %d is out of range; expected 1 to %d", i, l.Rows, 1<<16)
+		}
+	}
+	return nil
 }
 
 // EngineNames returns the engines built in.
@@ -88,10 +131,17 @@ func (e *EngineSpec) validate(name string) error {
 				"max_num_batched_tokens", i, l.MaxNumSeqs, l.MaxNumBatchedTokens)
 		}
 	}
-	return validateEfficiency(&e.Efficiency)
+	if a.Attention != "flash" && a.Attention != "materialized" {
+		return fmt.Errorf("arguments.attention: %q is unknown; have \"flash\", \"materialized\"", a.Attention)
+	}
+	if err := e.CUDAGraphs.validate(); err != nil {
+		return err
+	}
+	return e.Efficiency.Validate()
 }
 
-// LoadEfficiency reads an efficiency file: the keys of hardware.Efficiency, all of them.
+// LoadEfficiency reads an efficiency file: the keys of hardware.Efficiency, all of them but those whose absence means no
+// effect.
 func LoadEfficiency(file string) (hardware.Efficiency, error) {
 	data, err := readFile("efficiency", file)
 	if err != nil {
@@ -102,54 +152,16 @@ func LoadEfficiency(file string) (hardware.Efficiency, error) {
 	if err != nil {
 		return e, err
 	}
-	for _, f := range keysOf(fieldsOf(reflect.TypeOf(e))) {
-		if _, ok := where.at[f]; !ok {
-			return e, where.errorf(f, "missing; an efficiency file states every constant")
+	for _, f := range fieldsOf(reflect.TypeOf(e)) {
+		if _, ok := where.at[f.key]; !ok && !f.optional {
+			return e, where.errorf(f.key, "missing; an efficiency file states every constant")
 		}
 	}
-	var wrong *rangeError
-	if err := validateEfficiency(&e); errors.As(err, &wrong) {
-		return e, where.errorf(wrong.key, "%s", wrong.message)
+	var wrong *hardware.RangeError
+	if err := e.Validate(); errors.As(err, &wrong) {
+		return e, where.errorf(wrong.Key, "%s", wrong.Message)
 	} else if err != nil {
 		return e, err
 	}
 	return e, nil
-}
-
-// rangeError says that the value of a key is out of range.
-type rangeError struct{ key, message string }
-
-func (e *rangeError) Error() string { return e.key + ": " + e.message }
-
-// validateEfficiency checks that shares are in (0, 1], times are ≥ 0 and the overlap is ≥ 1.
-func validateEfficiency(e *hardware.Efficiency) error {
-	for _, share := range []struct {
-		key   string
-		value float64
-	}{
-		{"bandwidth", e.Bandwidth}, {"compute", e.Compute}, {"moe_compute", e.MoECompute},
-		{"kv_bandwidth", e.KVBandwidth}, {"attention_compute", e.AttentionCompute}, {"link", e.Link},
-	} {
-		if !(share.value > 0 && share.value <= 1) {
-			return &rangeError{share.key, fmt.Sprintf("%g is out of range; expected a share in (0, 1]", share.value)}
-		}
-	}
-	for _, span := range []struct {
-		key   string
-		value float64
-	}{
-		{"layer_s", e.LayerS}, {"moe_layer_s", e.MoELayerS}, {"mixer_layer_s", e.MixerLayerS}, {"step_s", e.StepS},
-		{"sequence_s", e.SequenceS}, {"collective_s", e.CollectiveS}, {"first_token_s", e.FirstTokenS},
-	} {
-		if !(span.value >= 0 && span.value <= 3600) {
-			return &rangeError{span.key, fmt.Sprintf("%g is out of range; expected seconds in [0, 3600]", span.value)}
-		}
-	}
-	if !(e.Overlap >= 1) {
-		return &rangeError{"overlap", fmt.Sprintf("%g is out of range; expected ≥ 1, or .inf", e.Overlap)}
-	}
-	if e.Source == "" {
-		return &rangeError{"source", "missing; expected where the numbers come from"}
-	}
-	return nil
 }

@@ -10,7 +10,8 @@ type Scenario struct {
 	Name        string      `yaml:"name" doc:"of the results"`
 	Model       string      `yaml:"model" doc:"catalog name, or a path to a HuggingFace config.json"`
 	Weights     string      `yaml:"weights,omitempty" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as in the checkpoint"`
-	KVCache     string      `yaml:"kv_cache,omitempty" doc:"bf16 fp8; null: as the model computes"`
+	Sparsity    string      `yaml:"weight_sparsity,omitempty" doc:"2:4, two of every four weights kept; null: none"`
+	KVCache     string      `yaml:"kv_cache,omitempty" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as the model computes"`
 	Pools       []Pool      `yaml:"pools"`
 	Router      string      `yaml:"router" doc:"which replica serves a request"`
 	Speculation Speculation `yaml:"speculation"`
@@ -30,11 +31,11 @@ type Pool struct {
 	Replicas                  int     `yaml:"replicas" doc:"instances of the model, each on GPUs of its own"`
 	TensorParallel            int     `yaml:"tensor_parallel" doc:"GPUs that share every layer"`
 	PipelineParallel          int     `yaml:"pipeline_parallel" doc:"stages of layers; priced, not scheduled"`
-	DataParallel              int     `yaml:"data_parallel" doc:"ranks in lock step, each with its own batch and cache"`
+	DataParallel              int     `yaml:"data_parallel" doc:"ranks of an MoE model in lock step, each with its own batch and cache; priced as if they shared evenly"`
 	ExpertParallel            bool    `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
 	Engine                    string  `yaml:"engine" doc:"the defaults of what follows, and how steps are scheduled"`
-	MaxNumSeqs                int     `yaml:"max_num_seqs,omitempty" doc:"sequences in a batch"`
-	MaxNumBatchedTokens       int     `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step"`
+	MaxNumSeqs                int     `yaml:"max_num_seqs,omitempty" doc:"sequences in a batch of a rank"`
+	MaxNumBatchedTokens       int     `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step of a rank"`
 	LongPrefillTokenThreshold int     `yaml:"long_prefill_token_threshold" doc:"tokens of one prompt in a step; 0: no limit"`
 	SchedulerReserveFullISL   bool    `yaml:"scheduler_reserve_full_isl" doc:"admit a prompt only if all of it fits"`
 	GPUMemoryUtilization      float64 `yaml:"gpu_memory_utilization" doc:"share of GPU memory the engine takes"`
@@ -42,6 +43,10 @@ type Pool struct {
 	MaxModelLen               int     `yaml:"max_model_len,omitempty" doc:"tokens of prompt and output; null: the model's own limit"`
 	EnablePrefixCaching       bool    `yaml:"enable_prefix_caching" doc:"reuse the KV cache of equal prompt beginnings"`
 	NumGPUBlocks              int64   `yaml:"num_gpu_blocks,omitempty" doc:"KV blocks of a rank; null: what fits into memory"`
+	Attention                 string  `yaml:"attention" doc:"flash, or materialized: scores pass through memory"`
+	EnforceEager              bool    `yaml:"enforce_eager" doc:"launch kernel by kernel, without CUDA graphs"`
+	CUDAGraphCaptureSizes     []int   `yaml:"cudagraph_capture_sizes,omitempty" doc:"rows that steps are padded to; null: the engine's own"`
+	AsyncScheduling           bool    `yaml:"async_scheduling" doc:"step_s passes beside the GPU's time instead of after it"`
 	Efficiency                string  `yaml:"efficiency,omitempty" doc:"path to a file of efficiencies; null: the engine's"`
 	KVTransfer                string  `yaml:"kv_transfer,omitempty" doc:"how a prefill pool hands over; null: it does not"`
 	FirstToken                string  `yaml:"first_token,omitempty" doc:"which pool emits the first token; null: the only one"`
@@ -49,6 +54,9 @@ type Pool struct {
 
 // GPUs returns how many GPUs one replica takes.
 func (p *Pool) GPUs() int { return p.TensorParallel * p.PipelineParallel * p.DataParallel }
+
+// Seats returns how many sequences one replica runs at once: all its data-parallel ranks together.
+func (p *Pool) Seats() int { return p.MaxNumSeqs * p.DataParallel }
 
 // Speculation is how tokens are drafted before the model verifies them.
 type Speculation struct {

@@ -22,6 +22,16 @@ func Load(nameOrPath string, opts Options) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
+	return src.load(opts)
+}
+
+// Read is Load of a scenario that a program wrote: name stands for its file in errors, and relative paths start from
+// the working directory.
+func Read(name string, text []byte, opts Options) (*Scenario, error) {
+	return scenarioSource{name, "", text}.load(opts)
+}
+
+func (src scenarioSource) load(opts Options) (*Scenario, error) {
 	l, err := src.layers()
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ workload:
 	pool := Pool{
 		Name: "serve", Role: "serve", GPU: "h100-sxm", Replicas: 1, TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
 		Engine: "vllm-v1", MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, SchedulerReserveFullISL: true,
-		GPUMemoryUtilization: 0.92, BlockSize: 16,
+		GPUMemoryUtilization: 0.92, BlockSize: 16, EnablePrefixCaching: true, Attention: "flash",
 	}
 	b, c := pool, pool
 	b.Name, b.GPU, b.MaxNumSeqs, b.MaxNumBatchedTokens = "b", "a100-sxm-80gb", 256, 2048
@@ -64,8 +64,9 @@ workload:
 		"name", "model", "weights", "kv_cache", "pools", "role", "gpu", "replicas", "tensor_parallel", "pipeline_parallel",
 		"data_parallel", "expert_parallel", "engine", "max_num_seqs", "max_num_batched_tokens",
 		"long_prefill_token_threshold", "scheduler_reserve_full_isl", "gpu_memory_utilization", "block_size",
-		"max_model_len", "enable_prefix_caching", "num_gpu_blocks", "efficiency", "kv_transfer", "first_token", "router",
-		"method", "concurrency", "think_time_s", "max_tokens", "requests", "duration_s", "warmup_s", "timeout_s",
+		"max_model_len", "enable_prefix_caching", "num_gpu_blocks", "attention", "enforce_eager",
+		"cudagraph_capture_sizes", "async_scheduling", "weight_sparsity", "efficiency", "kv_transfer", "first_token", "router",
+		"method", "concurrency", "think_time_s", "ramp_s", "max_tokens", "requests", "duration_s", "warmup_s", "timeout_s",
 		"probability", "after_s", "ttft_ms", "tpot_ms", "seed", "requests_csv",
 	} {
 		require.Regexp(t, `(?m)^[ -]*`+key+`:`, text)

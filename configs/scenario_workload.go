@@ -12,6 +12,9 @@ type Workload struct {
 	Trace        *Trace      `yaml:"trace"`
 	PromptTokens *Lengths    `yaml:"prompt_tokens"`
 	OutputTokens *Lengths    `yaml:"output_tokens"`
+	Prefix       *Prefix     `yaml:"prefix"`
+	Distinct     int64       `yaml:"distinct_prompts,omitempty" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
+	Order        string      `yaml:"order,omitempty" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
 	MaxTokens    int64       `yaml:"max_tokens,omitempty" doc:"the client's limit on the output; null: exactly the output it gets"`
 	Requests     int64       `yaml:"requests,omitempty" doc:"sent in all; null: no limit"`
 	DurationS    float64     `yaml:"duration_s,omitempty" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
@@ -44,11 +47,12 @@ type RatePoint struct {
 type ClosedLoop struct {
 	Concurrency int     `yaml:"concurrency" doc:"clients"`
 	ThinkTimeS  float64 `yaml:"think_time_s" doc:"seconds between an answer and the next request"`
+	RampS       float64 `yaml:"ramp_s" doc:"seconds over which the clients start, evenly spread; 0: all at once"`
 }
 
 // Trace replays recorded arrivals and lengths.
 type Trace struct {
-	File      string  `yaml:"file" doc:"CSV or JSON lines, plain or gzipped"`
+	File      string  `yaml:"file" doc:"CSV or JSON lines, plain or gzipped; ids of prompt blocks, as in hash_ids, say what is shared"`
 	Speed     float64 `yaml:"speed" doc:"2: twice as fast as recorded"`
 	Limit     int64   `yaml:"limit,omitempty" doc:"requests taken; null: all"`
 	StartS    float64 `yaml:"start_s" doc:"seconds of the recording left out before the first request taken"`
@@ -68,6 +72,13 @@ type Lengths struct {
 	Weights      []float64  `yaml:"weights,omitempty"`
 	Edges        []float64  `yaml:"edges,omitempty"`
 	Quantiles    []Quantile `yaml:"quantiles,omitempty"`
+}
+
+// Prefix is text that the prompts of many requests begin with, such as a system prompt, in front of what prompt_tokens
+// says.
+type Prefix struct {
+	Groups int64 `yaml:"groups" doc:"prefixes in all; a request has one of them, at random"`
+	Tokens int64 `yaml:"tokens" doc:"length of each, in front of prompt_tokens"`
 }
 
 // Quantile says that a share P of the requests has at most so many tokens.
@@ -90,6 +101,10 @@ func (w *Workload) laws() workloads.Lengths {
 	}
 	if w.OutputTokens != nil {
 		l.Output = w.OutputTokens.law()
+	}
+	l.Sharing = workloads.Sharing{DistinctPrompts: w.Distinct, Order: w.Order}
+	if w.Prefix != nil {
+		l.Sharing.Groups, l.Sharing.PrefixTokens = w.Prefix.Groups, w.Prefix.Tokens
 	}
 	if w.MaxTokens > 0 {
 		l.MaxOutput = workloads.Length{Distribution: "fixed", Mean: float64(w.MaxTokens)}
@@ -133,7 +148,7 @@ func (w *Workload) openLoop() workloads.OpenLoop {
 // closedLoop returns the closed loop of a workload that has one.
 func (w *Workload) closedLoop() workloads.ClosedLoop {
 	return workloads.ClosedLoop{
-		Concurrency: int64(w.ClosedLoop.Concurrency), ThinkTimeS: w.ClosedLoop.ThinkTimeS, Lengths: w.laws(),
+		Concurrency: int64(w.ClosedLoop.Concurrency), ThinkTimeS: w.ClosedLoop.ThinkTimeS, RampS: w.ClosedLoop.RampS, Lengths: w.laws(),
 		Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
 	}
 }

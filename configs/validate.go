@@ -20,7 +20,8 @@ func (s *Scenario) validate() error {
 	c.text("name", s.Name, "a name")
 	c.text("model", s.Model, "a catalog name, or a path to a HuggingFace config.json")
 	c.maybeOneOf("weights", s.Weights, hardware.Dtypes())
-	c.maybeOneOf("kv_cache", s.KVCache, []string{"bf16", "fp8"})
+	c.maybeOneOf("weight_sparsity", s.Sparsity, hardware.Sparsities())
+	c.maybeOneOf("kv_cache", s.KVCache, hardware.KVDtypes())
 	s.checkPools(&c)
 	c.oneOf("router", s.Router, policies.RouterNames())
 	c.modelled("speculation.method", s.Speculation.Method, "none")
@@ -75,14 +76,28 @@ func (p *Pool) check(c *checker, path string) {
 	c.count(path+".block_size", int64(p.BlockSize), 1<<16)
 	c.maybeCount(path+".max_model_len", int64(p.MaxModelLen), 1<<30)
 	c.maybeCount(path+".num_gpu_blocks", p.NumGPUBlocks, 1<<31-1)
-	if p.EnablePrefixCaching {
-		c.fail(path+".enable_prefix_caching", "true is not modelled by this version; accepted: false")
-	}
+	p.checkLaunch(c, path)
 	if p.Efficiency == "" && c.origins.given(path+".efficiency") {
 		c.fail(path+".efficiency", "is empty; expected a path to a file of efficiencies, or null for the engine's")
 	}
 	c.unmodelled(path+".kv_transfer", p.KVTransfer)
 	c.unmodelled(path+".first_token", p.FirstToken)
+}
+
+// checkLaunch refuses kernels that are unknown and graphs of no size.
+func (p *Pool) checkLaunch(c *checker, path string) {
+	c.oneOf(path+".attention", p.Attention, []string{"flash", "materialized"})
+	sizes := path + ".cudagraph_capture_sizes"
+	for _, n := range p.CUDAGraphCaptureSizes {
+		c.count(sizes, int64(n), 1<<16)
+	}
+	if len(p.CUDAGraphCaptureSizes) == 0 && c.origins.given(sizes) {
+		c.fail(sizes, "is empty; expected rows such as [1, 2, 4, 8], null for the engine's own, or enforce_eager: true for none")
+	}
+	if tokens := int64(p.DataParallel) * int64(p.MaxNumBatchedTokens); tokens > 1<<30 {
+		c.fail(path+".data_parallel", "%d ranks of max_num_batched_tokens, %d, are %d tokens in a step; expected at most %d",
+			p.DataParallel, p.MaxNumBatchedTokens, tokens, 1<<30)
+	}
 }
 
 // checker keeps the first error.

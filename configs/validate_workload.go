@@ -36,8 +36,10 @@ func (w *Workload) check(c *checker) {
 	case w.ClosedLoop != nil:
 		c.count("workload.closed_loop.concurrency", int64(w.ClosedLoop.Concurrency), countMax)
 		c.within("workload.closed_loop.think_time_s", w.ClosedLoop.ThinkTimeS, 0, sim.HorizonS)
+		c.within("workload.closed_loop.ramp_s", w.ClosedLoop.RampS, 0, sim.HorizonS)
 	}
 	if w.Trace == nil {
+		w.checkSharing(c)
 		w.checkLaws(c)
 	}
 }
@@ -79,12 +81,37 @@ func (w *Workload) checkTrace(c *checker) {
 	if w.MaxTokens > 0 {
 		c.fail("workload.max_tokens", "%d has no effect on a trace; accepted: null", w.MaxTokens)
 	}
+	if w.Prefix != nil {
+		c.fail("workload.prefix", "stands beside trace, whose block ids say what prompts share; expected only one of them")
+	}
+	if w.Distinct != 0 || c.origins.given("workload.distinct_prompts") {
+		c.fail("workload.distinct_prompts", "stands beside trace, which has prompts of its own; expected only one of them")
+	}
+	if w.Order != "" || c.origins.given("workload.order") {
+		c.fail("workload.order", "stands beside trace, which has an order of its own; expected only one of them")
+	}
 	if w.PromptTokens != nil {
 		c.fail("workload.prompt_tokens", "stands beside trace, which has lengths of its own; expected only one of them")
 	}
 	if w.OutputTokens != nil {
 		c.fail("workload.output_tokens", "stands beside trace, which has lengths of its own; expected only one of them")
 	}
+}
+
+// checkSharing refuses numbers that nobody left out but that are none, and unknown names with a suggestion. The rest is
+// for workloads to judge.
+func (w *Workload) checkSharing(c *checker) {
+	if w.Prefix != nil {
+		for _, key := range []string{"groups", "tokens"} {
+			if path := "workload.prefix." + key; !c.origins.given(path) {
+				c.fail(path, "missing; expected groups and tokens")
+			}
+		}
+		c.count("workload.prefix.groups", w.Prefix.Groups, 1<<24)
+		c.count("workload.prefix.tokens", w.Prefix.Tokens, 1<<29-1)
+	}
+	c.maybeCount("workload.distinct_prompts", w.Distinct, 1<<24)
+	c.maybeOneOf("workload.order", w.Order, workloads.OrderNames())
 }
 
 // checkLaws lets workloads judge the laws, so that no rule is written twice, and points its answer at the file.

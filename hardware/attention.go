@@ -15,15 +15,22 @@ import (
 // and multiplies  2 · a/t · (d_k + d_v) · layers  FLOPs; on a latent, absorbed: 2 · a/t · (2r + p) · layers (DeepSeek-V2,
 // arXiv 2405.04434, §2.1.2). A prompt token and each token it attends to cost 2 · a/t · (d_k + d_v) · layers: a latent is
 // expanded first.
+//
+// A kernel that materialises its scores writes and reads S = Q·Kᵀ and P = softmax(S), all a/t · layers of them at 2 bytes:
+// 8 · a/t · layers bytes per pair of query and key, which an IO-aware kernel keeps on chip (Dao et al., FlashAttention,
+// arXiv 2205.14135, §2.2).
 type attention struct {
 	name      string
 	window    int     // index into the windows; −1: sees the whole context
 	bytes     float64 // per context token
 	flops     float64 // per context token of a decode
 	pairFLOPs float64 // per query–key pair of a prompt
+	scores    float64 // bytes per pair, of either, in a kernel that materialises them; 0: none
 
-	ctxPS, flopsPS     float64 // per context token of a decode: memory and compute time at the efficiency
-	pairPS, pairPeakPS float64 // per pair
+	// Times at the efficiency, in the slowest stage, and at peak.
+	ctxPS, scorePS       float64 // memory, per context token and per pair
+	flopsPS, flopsPeakPS float64 // per context token of a decode
+	pairPS, pairPeakPS   float64 // per pair of a prompt
 }
 
 // windows returns the limits on attention that the model's layers have: sliding and chunked windows, and the top-k of
@@ -77,11 +84,14 @@ func (d *Deployment) attentions() []attention {
 	for _, g := range d.Model.Attention() {
 		heads := float64(g.Heads) / float64(d.Parallel.Tensor) * float64(g.Layers)
 		a := attention{
-			name: "attention", window: -1, bytes: g.KVBytesPerToken(d.kvBytesPerElement()) * d.kvShare(g),
+			name: "attention", window: -1, bytes: d.kvBytes(g) * d.kvShare(g),
 			flops: 2 * heads * float64(g.KeyDim+g.ValueDim), pairFLOPs: 2 * heads * float64(g.KeyDim+g.ValueDim),
 		}
 		if g.Latent > 0 {
 			a.flops = 2 * heads * float64(2*g.LatentRank+g.RopeDim)
+		}
+		if d.Materialized {
+			a.scores = 4 * 2 * heads
 		}
 		if w, ok := g.window(); ok {
 			a.name, a.window = "windowed attention", indexWindow(windows, w)
@@ -101,9 +111,9 @@ func (d *Deployment) attentions() []attention {
 
 // price derives the times of a.
 func (a *attention) price(d *Deployment) {
-	bandwidth, peak := d.GPU.BandwidthBps.Value, d.GPU.FLOPS.BF16.Value
-	a.ctxPS = a.bytes / (d.Efficiency.KVBandwidth * bandwidth) * psPerS
-	a.flopsPS = a.flops / (d.Efficiency.AttentionCompute * peak) * psPerS
-	a.pairPeakPS = a.pairFLOPs / peak * psPerS
-	a.pairPS = a.pairPeakPS / d.Efficiency.AttentionCompute
+	e, peak, stretch := &d.Efficiency, d.GPU.FLOPS.BF16.Value, d.stretch()
+	bandwidth := e.KVBandwidth * d.GPU.BandwidthBps.Value
+	a.ctxPS, a.scorePS = a.bytes/bandwidth*psPerS*stretch, a.scores/bandwidth*psPerS*stretch
+	a.flopsPeakPS, a.pairPeakPS = a.flops/peak*psPerS, a.pairFLOPs/peak*psPerS
+	a.flopsPS, a.pairPS = a.flopsPeakPS/e.AttentionCompute*stretch, a.pairPeakPS/e.AttentionCompute*stretch
 }

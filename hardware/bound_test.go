@@ -20,6 +20,7 @@ func TestNoStepBeatsItsBound(t *testing.T) {
 	visited, unfit := everyDeployment(t, func(d hardware.Deployment) {
 		if random.IntN(2) == 0 {
 			d.Efficiency = randomEfficiency(random)
+			decorate(random, &d)
 		}
 		r := hardware.NewRoofline(d, 4)
 		for range 3 {
@@ -64,7 +65,7 @@ func boundBroken(d *hardware.Deployment, b batch, g *sim.Segment) string {
 func partsBroken(g *sim.Segment) string {
 	var sum sim.Affine
 	for _, p := range g.Part {
-		if p.A < 0 || p.B < 0 {
+		if p.A < 0 || p.At(min(g.Steps, 1<<20)-1) < 0 {
 			return "a part is negative"
 		}
 		sum.A += p.A

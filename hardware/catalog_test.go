@@ -47,7 +47,35 @@ func randomEfficiency(r *rand.Rand) hardware.Efficiency {
 	return hardware.Efficiency{
 		Bandwidth: share(), Compute: share(), MoECompute: share(), KVBandwidth: share(), AttentionCompute: share(), Link: share(),
 		LayerS: span(), MoELayerS: span(), MixerLayerS: span(), StepS: span(), SequenceS: span(), CollectiveS: span(),
+		MixedKV: []float64{0, 1, 1 + 2*r.Float64()}[r.IntN(3)], EagerLayerS: []float64{0, span()}[r.IntN(2)],
 		Overlap: []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
+	}
+}
+
+// decorate perhaps turns on whatever d can have: ranks, stages, graphs, a slow host, sparse weights and another kernel.
+func decorate(r *rand.Rand, d *hardware.Deployment) {
+	plain, sometimes := *d, func() bool { return r.IntN(3) == 0 }
+	if d.Model.Experts() > 0 && sometimes() {
+		d.Parallel.Data, d.Parallel.Expert = 1+r.IntN(4), r.IntN(2) == 0
+	}
+	if sometimes() {
+		d.Parallel.Pipeline = 1 + r.IntN(min(4, d.Model.LayerCount()))
+	}
+	if sometimes() {
+		d.Launch.Graphs = hardware.CaptureSizes(1 + r.IntN(100))
+	}
+	if sometimes() {
+		d.Efficiency.StepS = r.Float64() * 0.02
+	}
+	d.Launch.Eager, d.Launch.Async, d.Materialized = sometimes(), sometimes(), sometimes()
+	if d.Validate() != nil {
+		*d = plain
+	}
+	if sparse, err := d.Model.WithSparsity("2:4"); err == nil && sometimes() {
+		dense := d.Model
+		if d.Model = sparse; d.Validate() != nil {
+			d.Model = dense
+		}
 	}
 }
 
@@ -65,13 +93,14 @@ func fitting(d *hardware.Deployment) bool {
 	return false
 }
 
-// everyDeployment visits each accelerator × model × weights × cache dtype of the catalogs that fits, and returns how
+// everyDeployment visits each accelerator × model × weights of the catalogs that fits, with three cache dtypes, and returns how
 // many there are and how many do not fit.
 func everyDeployment(t *testing.T, visit func(d hardware.Deployment)) (visited, unfit int) {
 	var models []hardware.LLM
 	for _, name := range configs.ModelNames() {
 		models = append(models, model(t, name))
 	}
+	others := 0
 	for _, gpuName := range configs.GPUNames() {
 		d := hardware.Deployment{GPU: gpu(t, gpuName), Efficiency: efficiency(t, "vllm-v1")}
 		for _, m := range models {
@@ -82,7 +111,8 @@ func everyDeployment(t *testing.T, visit func(d hardware.Deployment)) (visited, 
 					d.Model, err = m.WithWeights(weights)
 					require.NoError(t, err)
 				}
-				for _, d.KVDtype = range hardware.KVDtypes() {
+				others++
+				for _, d.KVDtype = range []string{"bf16", "fp8", hardware.KVDtypes()[2+others%4]} {
 					if !fitting(&d) {
 						unfit++
 						continue

@@ -3,7 +3,11 @@ package hardware
 import "math"
 
 // comm is the time GPUs of a replica spend passing activations on.
-type comm struct{ fixedPS, rowPS float64 }
+type comm struct {
+	fixedPS float64
+	rowPS   float64 // per token of a rank
+	tokenPS float64 // per token of all data-parallel ranks
+}
 
 // newComm prices the all-reduce after each mixer and each feed-forward network of a tensor-parallel group of g GPUs, and
 // the hand-over between pipeline stages:
@@ -12,14 +16,26 @@ type comm struct{ fixedPS, rowPS float64 }
 //
 // with link_g that of the group and link_s that of all stages: a stage stays within a host where that can hold it.
 // The form and its 0.15 are those that fit public collective tables (a ring moves 2(g−1)/g of the message).
+//
+// Between data-parallel ranks an MoE layer dispatches tokens to the experts and combines what they yield, in place of its
+// all-reduce: 2 collectives of the same latency over the G = g · ranks GPUs, of half the volume each, for the tokens of all
+// ranks: tokens · H · 2 B · (G−1)/G. That is what an all-gather and a reduce-scatter move. An all-to-all brings a GPU only
+// the tokens that its experts were chosen for, at most k/G of all: where k < G − 1 it moves less than is priced here.
 func newComm(d *Deployment) comm {
 	var c comm
 	e := d.Efficiency
 	rowBytes := float64(d.Model.Hidden) * 2
+	reduces, exchanges := d.collectives()
+	latencyPS := func(g float64) float64 { return psPerS * e.CollectiveS * (1 + float64(0.15*math.Log2(g))) }
 	if g := float64(d.Parallel.Tensor); g > 1 {
-		n := float64(d.collectives())
-		c.fixedPS += float64(psPerS * n * e.CollectiveS * (1 + float64(0.15*math.Log2(g))))
+		n := float64(reduces) * d.stretch()
+		c.fixedPS += float64(n * latencyPS(g))
 		c.rowPS += float64(psPerS * n * rowBytes * 2 * (g - 1) / g / (e.Link * d.link(d.Parallel.Tensor)))
+	}
+	if g := float64(d.Parallel.expertGPUs()); exchanges > 0 {
+		n := float64(exchanges) * d.stretch()
+		c.fixedPS += float64(n * latencyPS(g))
+		c.tokenPS += float64(psPerS * n * rowBytes * (g - 1) / g / (e.Link * d.link(d.Parallel.expertGPUs())))
 	}
 	if hops := float64(d.Parallel.Pipeline - 1); hops > 0 {
 		c.fixedPS += float64(psPerS * hops * e.CollectiveS)
@@ -37,16 +53,19 @@ func (d *Deployment) link(n int) float64 {
 	return bps
 }
 
-// collectives returns how many all-reduces a step takes: one per mixer and one per feed-forward network.
-func (d *Deployment) collectives() int {
-	n := 0
+// collectives returns how many all-reduces a step takes: one per mixer and one per feed-forward network; and how many
+// dispatches and combines: one of each per MoE layer between data-parallel ranks, whose sum over experts they include.
+func (d *Deployment) collectives() (reduces, exchanges int) {
 	for _, r := range d.Model.Layers {
 		if r.Mixer.Attention.Heads > 0 || r.Mixer.Recurrence.ValueHeads > 0 {
-			n += r.Count
+			reduces += r.Count
 		}
-		if r.FFN.Width > 0 || r.FFN.Experts > 0 {
-			n += r.Count
+		switch {
+		case r.FFN.Experts > 0 && d.Parallel.Ranks() > 1:
+			exchanges += 2 * r.Count
+		case r.FFN.Width > 0 || r.FFN.Experts > 0:
+			reduces += r.Count
 		}
 	}
-	return n
+	return reduces, exchanges
 }

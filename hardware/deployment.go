@@ -10,30 +10,21 @@ import (
 type Deployment struct {
 	GPU        GPU
 	Model      LLM
-	KVDtype    string // of cache elements: bf16 or fp8
+	KVDtype    string // of cache elements, one of KVDtypes
 	Parallel   Parallel
 	Efficiency Efficiency
+	Launch     Launch
+
+	Materialized bool // attention writes its scores to memory and reads them back
 }
-
-// Parallel is how a replica is split: GPUs = Tensor × Pipeline.
-type Parallel struct {
-	Tensor   int // GPUs that share every layer
-	Pipeline int // stages of layers
-}
-
-// GPUs returns how many GPUs a replica takes.
-func (p Parallel) GPUs() int { return p.Tensor * p.Pipeline }
-
-// KVDtypes are the cache element types that are modelled.
-func KVDtypes() []string { return []string{"bf16", "fp8"} }
 
 // Validate reports why d cannot run, whatever its batch.
 func (d *Deployment) Validate() error {
 	if d.Parallel.Tensor < 1 || d.Parallel.Pipeline < 1 {
 		return fmt.Errorf("hardware: tensor parallel %d × pipeline parallel %d, both must be at least 1", d.Parallel.Tensor, d.Parallel.Pipeline)
 	}
-	if d.KVDtype != "bf16" && d.KVDtype != "fp8" {
-		return fmt.Errorf("hardware: kv_cache %q not known; have %s", d.KVDtype, strings.Join(KVDtypes(), " "))
+	if _, err := kvBits(d.KVDtype); err != nil {
+		return err
 	}
 	if n := d.Model.LayerCount(); d.Parallel.Pipeline > n {
 		return fmt.Errorf("hardware: pipeline_parallel %d, but %s has only %d layers", d.Parallel.Pipeline, d.Model.Name, n)
@@ -41,6 +32,36 @@ func (d *Deployment) Validate() error {
 	if len(d.Model.Attention()) == 0 {
 		return fmt.Errorf("hardware: no layer of %s has attention; a cache of recurrent states alone is not modelled", d.Model.Name)
 	}
+	if err := d.validateRanks(); err != nil {
+		return err
+	}
+	for _, f := range d.Model.Precision.Weights {
+		if _, err := d.GPU.rate(f); err != nil {
+			return err
+		}
+	}
+	if err := d.Launch.validate(); err != nil {
+		return err
+	}
+	return d.validateSplit()
+}
+
+// validateRanks reports what no data-parallel ranks can share.
+func (d *Deployment) validateRanks() error {
+	switch n, experts := d.Parallel.Data, d.Model.Experts(); {
+	case n < 0:
+		return fmt.Errorf("hardware: data_parallel %d; expected 1 or more", n)
+	case n > 1 && experts == 0:
+		return fmt.Errorf("hardware: data_parallel %d, but %s has no experts that ranks would share; accepted: 1, with %d times the replicas", n, d.Model.Name, n)
+	case d.Parallel.Expert && d.Parallel.expertGPUs() > experts:
+		return fmt.Errorf("hardware: expert_parallel true over %d GPUs, but %s has %d experts; accepted: false, or fewer GPUs",
+			d.Parallel.expertGPUs(), d.Model.Name, experts)
+	}
+	return nil
+}
+
+// validateSplit reports heads, windows and links that do not fit the tensor-parallel size.
+func (d *Deployment) validateSplit() error {
 	t := d.Parallel.Tensor
 	for _, g := range d.Model.Attention() {
 		if g.Heads%t != 0 {
@@ -53,7 +74,7 @@ func (d *Deployment) Validate() error {
 	if _, err := d.windows(); err != nil {
 		return err
 	}
-	for _, n := range []int{t, d.Parallel.GPUs()} {
+	for _, n := range []int{t, d.Parallel.expertGPUs(), d.Parallel.GPUs()} {
 		if _, err := d.linkBps(n); err != nil {
 			return err
 		}
@@ -75,14 +96,6 @@ func divisors(n int) string {
 func (d *Deployment) stageShare() float64 {
 	n := d.Model.LayerCount()
 	return float64(ceilDivInt(n, d.Parallel.Pipeline)) / float64(n)
-}
-
-// kvBytesPerElement returns the size of a cache element.
-func (d *Deployment) kvBytesPerElement() float64 {
-	if d.KVDtype == "fp8" {
-		return 1
-	}
-	return 2
 }
 
 // kvShare returns the part of a group's cache that one tensor-parallel rank holds: KV heads are split while there are

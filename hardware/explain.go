@@ -8,8 +8,8 @@ type PartCost struct {
 	Kind         sim.Part // Weights or KV, by what it reads; Communication; Overhead
 	Bytes        float64
 	FLOPs        float64
-	MemoryS      float64 // bytes at the achieved bandwidth
-	ComputeS     float64 // FLOPs at the achieved rate
+	MemoryS      float64 // bytes at the achieved bandwidth, with what padding reads, in the slowest stage
+	ComputeS     float64 // FLOPs at the achieved rate, the same
 	TimeS        float64 // the two overlapped, as the step counts them
 	MemoryPeakS  float64 // bytes at peak bandwidth
 	ComputePeakS float64 // FLOPs at the peak rate of their number format
@@ -17,47 +17,82 @@ type PartCost struct {
 
 // Parts takes one decode step apart: batch sequences with the given context tokens each, the new one included.
 func (r *Roofline) Parts(batch, context int) []PartCost {
-	d, n := &r.d, float64(batch)
-	e, windows := d.Efficiency, d.Windows()
+	d, shape := &r.d, r.Shape(batch, context)
+	var l load
+	r.load(&l, &shape)
 	var out []PartCost
+	windows := d.Windows()
 	for i := range r.products {
-		p := &r.products[i]
-		out = append(out, PartCost{
-			Name: p.name, Kind: sim.Weights, Bytes: r.read(p, n), FLOPs: n * p.flops,
-			ComputeS: n * p.rowPS / psPerS, ComputePeakS: n * p.peakPS / psPerS,
-		})
+		out = append(out, r.explainProduct(&r.products[i], &l))
 	}
 	for _, a := range r.attend {
-		sees := n * float64(context)
+		sees := float64(batch) / float64(min(batch, r.shares))
 		if a.window >= 0 {
-			sees = n * float64(seen(windows[a.window], context))
+			sees *= float64(seen(windows[a.window], context))
+		} else {
+			sees *= float64(context)
 		}
-		flops := sees * a.flops
 		out = append(out, PartCost{
-			Name: "KV cache, " + a.name, Kind: sim.KV, Bytes: sees * a.bytes, FLOPs: flops,
-			ComputeS: sees * a.flopsPS / psPerS, ComputePeakS: flops / d.GPU.FLOPS.BF16.Value,
+			Name: "KV cache, " + a.name, Kind: sim.KV, Bytes: sees * (a.bytes + a.scores), FLOPs: sees * a.flops,
+			MemoryS: sees * (a.ctxPS + a.scorePS) / psPerS, ComputeS: sees * a.flopsPS / psPerS, ComputePeakS: sees * a.flopsPeakPS / psPerS,
 		})
 	}
-	if state := n * 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor); state > 0 {
-		out = append(out, PartCost{Name: "recurrent state", Kind: sim.KV, Bytes: state})
+	if state := l.sequences * 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor); state > 0 {
+		out = append(out, PartCost{Name: "recurrent state", Kind: sim.KV, Bytes: state, MemoryS: l.sequences * r.statePS / psPerS})
 	}
 	for i := range out {
-		c, share := &out[i], e.Bandwidth
-		if c.Kind == sim.KV {
-			share = e.KVBandwidth
-		}
+		c := &out[i]
 		c.MemoryPeakS = c.Bytes / d.GPU.BandwidthBps.Value
-		c.MemoryS = c.MemoryPeakS / share
-		c.TimeS = smax(c.MemoryS, c.ComputeS, e.Overlap)
+		c.TimeS = smax(c.MemoryS, c.ComputeS, d.Efficiency.Overlap)
 	}
-	return append(out,
-		PartCost{Name: "communication", Kind: sim.Communication, TimeS: (r.comm.fixedPS + n*r.comm.rowPS) / psPerS},
-		PartCost{Name: "overhead", Kind: sim.Overhead, TimeS: r.fixedPS/psPerS + n*e.SequenceS})
+	out = append(out,
+		PartCost{Name: "communication", Kind: sim.Communication, TimeS: (r.comm.fixedPS + l.rows*r.comm.rowPS + l.tokens*r.comm.tokenPS) / psPerS},
+		PartCost{Name: "overhead", Kind: sim.Overhead, TimeS: r.fixedPS/psPerS + float64(l.decodes)*d.Efficiency.SequenceS})
+	sum := 0.0
+	for i := range out {
+		sum += out[i].TimeS
+	}
+	if floor := r.floors[boolToInt(l.eager)].Seconds(); floor > sum {
+		out = append(out, PartCost{Name: "waiting for the host", Kind: sim.Overhead, TimeS: floor - sum})
+	}
+	return out
+}
+
+// explainProduct takes a group of matrix products apart.
+func (r *Roofline) explainProduct(p *product, l *load) PartCost {
+	rows, asked, read, touched := l.rows, l.asked, 1.0, 1.0
+	switch {
+	case p.lastToken:
+		rows, asked = l.outputs, l.outputs
+	case p.experts:
+		rows, asked = l.tokens, l.routed
+		read, touched = r.d.active(rows), r.d.active(asked)
+	}
+	return PartCost{
+		Name: p.name, Kind: sim.Weights, Bytes: p.bytes * touched, FLOPs: asked * p.flops,
+		MemoryS: p.memoryPS * read / psPerS, ComputeS: rows * p.rowPS / psPerS, ComputePeakS: asked * p.peakPS / psPerS,
+	}
+}
+
+// Share is what the busiest GPU has of a decode step.
+type Share struct {
+	Sequences int  // of its data-parallel rank
+	Rows      int  // that its linear layers multiply: those of a microbatch, padded to a CUDA graph
+	Padding   int  // of them
+	Tokens    int  // that its experts are shared by: those of all ranks
+	Eager     bool // launched kernel by kernel
+}
+
+// Share returns that of a step of batch decodes.
+func (r *Roofline) Share(batch int) Share {
+	var l load
+	r.load(&l, &sim.Shape{Decodes: batch, DecodeTokens: int64(batch), Outputs: batch})
+	return Share{l.decodes, int(l.rows), int(l.rows - l.asked), int(l.tokens), l.eager}
 }
 
 // ExpertsRead returns how many of the routed experts of a layer a decode step of batch sequences is expected to read.
 func (r *Roofline) ExpertsRead(batch int) float64 {
-	return float64(r.d.Model.Experts()) * r.d.active(float64(batch))
+	return float64(r.d.Model.Experts()) * r.d.active(float64(r.Share(batch).Tokens))
 }
 
 func seen(w sim.Window, context int) int {

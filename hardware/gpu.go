@@ -8,19 +8,21 @@ import (
 // GPU is an accelerator as its data sheet describes it: peaks, not what software achieves of them (see Efficiency).
 // Compute is dense, link rates are one direction of one device, and a Quantity that no source states is absent.
 type GPU struct {
-	Name         string   `yaml:"name"`
-	Vendor       string   `yaml:"vendor"`
-	Year         Quantity `yaml:"year"`          // of launch
-	MemoryBytes  Quantity `yaml:"memory_bytes"`  // as the driver reports it, where someone printed that
-	BandwidthBps Quantity `yaml:"bandwidth_bps"` // of that memory
-	OnChipBytes  Quantity `yaml:"on_chip_bytes"` // last-level cache or scratchpad
-	FLOPS        Peaks    `yaml:"flops"`
-	ScaleUpBps   Quantity `yaml:"scale_up_bps"` // sum over the links of the domain (NVLink, Infinity Fabric, ICI); 0: none
-	Domain       Quantity `yaml:"domain"`       // devices that these links join; 1: none
-	PCIeBps      Quantity `yaml:"pcie_bps"`
-	NICBps       Quantity `yaml:"nic_bps"` // share of the node's network
-	TDPW         Quantity `yaml:"tdp_w"`
-	Price        Price    `yaml:"price"`
+	Name           string   `yaml:"name"`
+	Vendor         string   `yaml:"vendor"`
+	Year           Quantity `yaml:"year"`          // of launch
+	MemoryBytes    Quantity `yaml:"memory_bytes"`  // as the driver reports it, where someone printed that
+	BandwidthBps   Quantity `yaml:"bandwidth_bps"` // of that memory
+	OnChipBytes    Quantity `yaml:"on_chip_bytes"` // last-level cache or scratchpad
+	FLOPS          Peaks    `yaml:"flops"`
+	SparseRatio    Quantity `yaml:"sparse_ratio"`     // peak with 2:4 structured sparsity over the dense one, in 16 and 8 bits
+	SparseRatioFP4 Quantity `yaml:"sparse_ratio_fp4"` // the same in fp4
+	ScaleUpBps     Quantity `yaml:"scale_up_bps"`     // sum over the links of the domain (NVLink, Infinity Fabric, ICI); 0: none
+	Domain         Quantity `yaml:"domain"`           // devices that these links join; 1: none
+	PCIeBps        Quantity `yaml:"pcie_bps"`
+	NICBps         Quantity `yaml:"nic_bps"` // share of the node's network
+	TDPW           Quantity `yaml:"tdp_w"`
+	Price          Price    `yaml:"price"`
 }
 
 // Peaks holds the dense peak rate of each number format in FLOP/s (integer formats: operations/s; a multiply-add is
@@ -77,6 +79,8 @@ func (g GPU) Fields() []Field {
 		{"flops.int8", g.FLOPS.INT8},
 		{"flops.fp4", g.FLOPS.FP4},
 		{"flops.int4", g.FLOPS.INT4},
+		{"sparse_ratio", g.SparseRatio},
+		{"sparse_ratio_fp4", g.SparseRatioFP4},
 		{"scale_up_bps", g.ScaleUpBps},
 		{"domain", g.Domain},
 		{"pcie_bps", g.PCIeBps},

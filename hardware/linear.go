@@ -9,14 +9,14 @@ type product struct {
 	bytes     float64 // weights, of the whole group; of all experts for experts
 	flops     float64 // per row
 	memoryPS  float64 // reading the weights, at the efficiency
-	rowPS     float64 // per row, at the efficiency
+	rowPS     float64 // per row, at the efficiency; both in the slowest stage, see stretch
 	peakPS    float64 // per row, at peak
 	experts   bool    // only the experts that the rows are routed to are read
 	lastToken bool    // rows are the outputs of the step, not all its tokens
 }
 
 // products returns the linear layers of one GPU, by part of the model. A tensor class is split over the tensor-parallel
-// group, except what every rank holds whole.
+// group, except what every GPU holds whole, and the routed experts, which all data-parallel ranks share.
 func (d *Deployment) products() []product {
 	parts := []struct {
 		name    string
@@ -34,7 +34,8 @@ func (d *Deployment) products() []product {
 		for _, c := range part.classes {
 			d.addClass(&p, c, float64(params[c])*d.share(c))
 		}
-		p.memoryPS = p.bytes / (d.Efficiency.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS
+		p.memoryPS = p.bytes / (d.Efficiency.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * d.stretch()
+		p.rowPS *= d.stretch()
 		if p.bytes > 0 {
 			out = append(out, p)
 		}
@@ -47,6 +48,8 @@ func (d *Deployment) share(c Class) float64 {
 	switch c {
 	case AttentionReplicated, Indexer, Router, Norms:
 		return 1
+	case RoutedExperts:
+		return d.expertShare()
 	}
 	return 1 / float64(d.Parallel.Tensor)
 }
@@ -61,15 +64,27 @@ func (d *Deployment) addClass(p *product, c Class, n float64) {
 		return // read, but no matrix
 	}
 	efficiency := d.Efficiency.Compute
+	if q := d.Efficiency.QuantizedCompute; q > 0 && quantizedActivations(d.Model.ComputeDtype(c)) {
+		efficiency *= q
+	}
 	used := n
 	if c == RoutedExperts {
 		efficiency *= d.Efficiency.MoECompute
 		used *= float64(d.Model.TopK()) / float64(d.Model.Experts())
 	}
-	peak, _ := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(c))
+	peak, err := d.GPU.rate(d.Model.Precision.Weights[c])
+	if err != nil {
+		panic(err) // Validate refuses it
+	}
 	p.flops += 2 * used
 	p.peakPS += float64(2 * used / peak * psPerS)
 	p.rowPS += float64(2 * used / (peak * efficiency) * psPerS)
+}
+
+// quantizedActivations reports whether products of weights of this type quantise the other operand first. int4 is a type
+// of weights alone, and so is mxfp4 in most kernels.
+func quantizedActivations(dtype string) bool {
+	return dtype == "fp8" || dtype == "int8" || dtype == "nvfp4"
 }
 
 // active returns the expected share of an MoE layer's experts that rows tokens touch when each picks k of E at random:
@@ -94,12 +109,4 @@ func smax(a, b, p float64) float64 {
 	}
 	long, short := max(a, b), min(a, b)
 	return long * math.Pow(1+math.Pow(short/long, p), 1/p) // never below the longer, and no power under- or overflows
-}
-
-// read returns the bytes of p that a step with so many rows reads.
-func (r *Roofline) read(p *product, rows float64) float64 {
-	if p.experts {
-		return p.bytes * r.d.active(rows)
-	}
-	return p.bytes
 }

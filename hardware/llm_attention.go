@@ -64,14 +64,18 @@ func (s SelfAttention) group() AttentionGroup {
 // it, and the rotary key in bf16, so 512 + 16 + 128 = 656 bytes and not 576 (Tencent/KsanaLLM,
 // 3rdparty/LLM_kernels/csrc/utils/quant_type.h).
 func (g AttentionGroup) KVBytesPerToken(bytesPerElement float64) float64 {
-	elements := g.KVHeads * (g.KeyDim + g.ValueDim)
-	if g.Latent > 0 {
-		elements = g.Latent
-	}
 	if g.Latent > 0 && g.IndexHeads > 0 && bytesPerElement == 1 {
 		return float64(g.Layers * (g.LatentRank + 4*ceilDivInt(g.LatentRank, 128) + 2*g.RopeDim))
 	}
-	return float64(g.Layers*elements) * bytesPerElement
+	return float64(g.Layers*g.elements()) * bytesPerElement
+}
+
+// elements is what one token adds to the cache of one layer.
+func (g AttentionGroup) elements() int {
+	if g.Latent > 0 {
+		return g.Latent
+	}
+	return g.KVHeads * (g.KeyDim + g.ValueDim)
 }
 
 // IndexBytesPerToken is what one token adds to the index cache: the shared index key in fp8 and one fp32 scale per 128

@@ -7,8 +7,9 @@ import (
 
 // Format is how the weights of a class are stored and multiplied.
 type Format struct {
-	Dtype string  // bf16 fp8 int8 int4 mxfp4 nvfp4; fp16 counts as bf16
-	Bits  float64 // per weight, scales included; an average where a class is mixed
+	Dtype  string  // bf16 fp8 int8 int4 mxfp4 nvfp4; fp16 counts as bf16
+	Bits   float64 // per weight, scales included; an average where a class is mixed
+	Sparse bool    // two of every four weights are kept, see WithSparsity
 }
 
 // Precision is what a checkpoint ships: a format per class, and the type it asks for in the KV cache.
@@ -30,15 +31,15 @@ func Dtypes() []string { return []string{"bf16", "fp8", "int8", "int4", "mxfp4",
 func FormatOf(dtype string) (Format, error) {
 	switch dtype {
 	case "bf16":
-		return Format{dtype, 16}, nil
+		return Format{Dtype: dtype, Bits: 16}, nil
 	case "fp8":
-		return Format{dtype, 8 + 32.0/(128*128)}, nil
+		return Format{Dtype: dtype, Bits: 8 + 32.0/(128*128)}, nil
 	case "int8":
-		return Format{dtype, 8}, nil
+		return Format{Dtype: dtype, Bits: 8}, nil
 	case "int4", "nvfp4":
-		return Format{dtype, 4.5}, nil
+		return Format{Dtype: dtype, Bits: 4.5}, nil
 	case "mxfp4":
-		return Format{dtype, 4.25}, nil
+		return Format{Dtype: dtype, Bits: 4.25}, nil
 	}
 	return Format{}, fmt.Errorf("hardware: weights %q not known; have %s", dtype, strings.Join(Dtypes(), " "))
 }
@@ -47,7 +48,7 @@ func FormatOf(dtype string) (Format, error) {
 func UniformPrecision() Precision {
 	var p Precision
 	for c := range p.Weights {
-		p.Weights[c] = Format{"bf16", 16}
+		p.Weights[c] = Format{Dtype: "bf16", Bits: 16}
 	}
 	return p
 }

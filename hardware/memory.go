@@ -17,7 +17,7 @@ type Memory struct {
 	TokenBytes  float64 // cache of one token, on this GPU
 	FixedBytes  float64 // of one sequence, whatever its length: recurrent state, short windows
 
-	Blocks         int64 // KV blocks, one of them the null block that vLLM keeps back
+	Blocks         int64 // KV blocks of a replica, over its data-parallel ranks; one of each is the null block that vLLM keeps back
 	SequenceBlocks int32 // blocks that hold FixedBytes
 }
 
@@ -26,15 +26,15 @@ type Memory struct {
 // this file; they range from 0.7e9 to 1.7e9.
 const contextBytes = 1.3e9
 
-// Memory computes the budget for steps of up to tokens rows, sequences of which yield a token, in blocks of blockSize
-// tokens.
+// Memory computes the budget for steps of up to tokens rows on a rank, sequences of which yield a token, in blocks of
+// blockSize tokens.
 func (d *Deployment) Memory(utilization float64, tokens, sequences, blockSize int) (Memory, error) {
 	m := d.budget(utilization, tokens, sequences, blockSize)
 	if m.KV < m.BlockBytes {
 		return m, d.tooLarge(m, d.fittingTensor(utilization, tokens, sequences, blockSize))
 	}
 	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
-	m.Blocks = int64(m.KV / m.BlockBytes)
+	m.Blocks = int64(m.KV/m.BlockBytes) * int64(d.Parallel.Ranks())
 	return m, nil
 }
 
@@ -87,10 +87,10 @@ const wholeWindowMax = 512
 // whole context, count by token like any other, as an engine allocates them whose cache has no group for windowed layers.
 // So a context longer than such a window is charged for more than the layers keep.
 func (d *Deployment) cacheBytes() (token, fixed float64) {
-	b, stage := d.kvBytesPerElement(), d.stageShare()
+	stage := d.stageShare()
 	windowed := 0.0
 	for _, g := range d.Model.Attention() {
-		bytes := g.KVBytesPerToken(b)*d.kvShare(g) + g.IndexBytesPerToken()
+		bytes := d.kvBytes(g)*d.kvShare(g) + g.IndexBytesPerToken()
 		if g.Window > 0 && g.Window <= wholeWindowMax {
 			windowed += bytes
 			fixed += bytes * float64(g.Window)
@@ -106,10 +106,11 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 }
 
 // KVBytesPerToken returns what a token adds to the cache of the model, no window full, and what the GPUs of a replica hold
-// of it together: more where ranks hold copies, as all do of a latent.
+// of it together: more where a tensor-parallel group holds copies, as all its GPUs do of a latent. A sequence is on one
+// data-parallel rank.
 func (d *Deployment) KVBytesPerToken() (once, held float64) {
 	for _, g := range d.Model.Attention() {
-		bytes, index := g.KVBytesPerToken(d.kvBytesPerElement()), g.IndexBytesPerToken()
+		bytes, index := d.kvBytes(g), g.IndexBytesPerToken()
 		once += bytes + index
 		held += float64(d.Parallel.Tensor) * (bytes*d.kvShare(g) + index)
 	}

@@ -1,6 +1,7 @@
 package hardware_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/decodesim/decodesim/hardware"
@@ -27,6 +28,20 @@ func BenchmarkPrice(b *testing.B) {
 			b.ReportAllocs()
 			for range b.N {
 				r.Price(ranks, &g)
+			}
+		})
+	}
+}
+
+// BenchmarkNewRoofline derives the coefficients of a deployment, as a fit does over and over: without a table and with one
+// of 64 batch sizes.
+func BenchmarkNewRoofline(b *testing.B) {
+	d := deployment(b, "deepseek-v3", "h200-sxm", 8)
+	for _, decodesMax := range []int{0, 64} {
+		b.Run(fmt.Sprint(decodesMax), func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				hardware.NewRoofline(d, decodesMax)
 			}
 		})
 	}

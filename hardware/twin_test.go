@@ -93,32 +93,74 @@ func (b batch) shape(d *hardware.Deployment) sim.Shape {
 }
 
 // part is what a step's part moves, and how long it takes one GPU at the peaks of its data sheet.
-type part struct{ bytes, memoryS, computeS float64 }
+type part struct {
+	bytes, memoryS, computeS float64
+	kind                     string // weights, experts, decode or cache, for the efficiency that it has
+}
+
+// mine is what the busiest GPU has of a batch: sequences are dealt out one by one, to microbatches of ranks.
+type mine struct {
+	rows, tokens, outputs, sequences float64
+	context, prompt                  float64 // shares of what decodes and chunks see
+	decodes                          int     // of the rank
+}
+
+func busiest(d *hardware.Deployment, b batch) mine {
+	ranks, stages := d.Parallel.Ranks(), d.Parallel.Pipeline
+	shares, perRank, perBatch := make([]int, ranks*stages), make([]int, ranks), make([]int, stages)
+	for i := range b.decodes {
+		shares[i%len(shares)]++
+		perRank[i%ranks]++
+		perBatch[i%stages]++
+	}
+	m := mine{decodes: perRank[0], rows: float64(shares[0]), tokens: float64(perBatch[0]), outputs: float64(shares[0]), sequences: float64(shares[0])}
+	m.context = 1 / float64(max(1, min(len(b.decodes), ranks*stages)))
+	m.prompt = 1 / float64(max(1, min(len(b.chunks), ranks)))
+	prompt := 0
+	for _, c := range b.chunks {
+		prompt += c.tokens
+	}
+	m.tokens += float64(prompt)
+	m.rows += float64(prompt) * m.prompt
+	m.outputs += float64(b.ends) * m.prompt
+	m.sequences += float64(len(b.chunks)) * m.prompt
+	return m
+}
 
 // twin computes the parts of a step from the model's shape and the data sheet alone, sequence by sequence and layer by
 // layer, in floats.
-func twin(d *hardware.Deployment, b batch) []part {
-	rows, outputs := float64(b.rows()), float64(len(b.decodes)+b.ends)
+func twin(d *hardware.Deployment, b batch) []part { return twinOf(d, b, busiest(d, b)) }
+
+// twinOf is twin with the rows of the linear layers perhaps padded.
+func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 	parts := []part{
-		linear(d, rows, 1, hardware.Attention, hardware.AttentionReplicated, hardware.Indexer, hardware.Recurrent),
-		linear(d, rows, 1, hardware.DenseFFN, hardware.SharedExperts, hardware.Router, hardware.Norms),
-		linear(d, outputs, 1, hardware.Head),
+		linear(d, m.rows, 1, hardware.Attention, hardware.AttentionReplicated, hardware.Indexer, hardware.Recurrent),
+		linear(d, m.rows, 1, hardware.DenseFFN, hardware.SharedExperts, hardware.Router, hardware.Norms),
+		linear(d, m.outputs, 1, hardware.Head),
 	}
 	if e := float64(d.Model.Experts()); e > 0 {
 		k := float64(d.Model.TopK())
-		p := linear(d, rows, 1-math.Pow(1-k/e, rows), hardware.RoutedExperts)
+		p := linear(d, m.tokens, 1-math.Pow(1-k/e, m.tokens), hardware.RoutedExperts)
 		p.computeS *= k / e
+		p.kind = "experts"
 		parts = append(parts, p)
 	}
-	state := part{}
+	state := part{kind: "cache"}
 	for _, r := range d.Model.Layers {
 		if r.Mixer.Attention.Heads > 0 {
-			parts = append(parts, attention(d, r.Mixer.Attention, float64(r.Count), b)...)
+			for _, p := range attention(d, r.Mixer.Attention, float64(r.Count), b) {
+				share := m.prompt
+				if p.kind == "decode" {
+					share = m.context
+				}
+				p.bytes, p.computeS = p.bytes*share, p.computeS*share
+				parts = append(parts, p)
+			}
 		}
 		if x := r.Mixer.Recurrence; x.ValueHeads > 0 {
 			channels := float64(2*x.KeyHeads*x.KeyDim + x.ValueHeads*x.ValueDim)
 			bytes := float64(x.ValueHeads*x.ValueDim*x.KeyDim*x.StateBytes) + float64(x.Kernel-1)*channels*2
-			state.bytes += float64(r.Count) * 2 * bytes / float64(d.Parallel.Tensor) * float64(len(b.decodes)+len(b.chunks))
+			state.bytes += float64(r.Count) * 2 * bytes / float64(d.Parallel.Tensor) * m.sequences
 		}
 	}
 	parts = append(parts, state)
@@ -130,19 +172,30 @@ func twin(d *hardware.Deployment, b batch) []part {
 
 // linear reads a share of classes of weights and multiplies rows by all of them.
 func linear(d *hardware.Deployment, rows, share float64, classes ...hardware.Class) part {
-	var p part
+	p := part{kind: "weights"}
 	params := d.Model.Params()
 	for _, c := range classes {
 		n := float64(params[c])
 		switch c {
 		case hardware.AttentionReplicated, hardware.Indexer, hardware.Router, hardware.Norms:
+		case hardware.RoutedExperts:
+			gpus, e := float64(d.Parallel.Tensor*d.Parallel.Ranks()), float64(d.Model.Experts())
+			if n /= gpus; d.Parallel.Expert {
+				n *= gpus / e * math.Ceil(e/gpus)
+			}
 		default:
 			n /= float64(d.Parallel.Tensor)
 		}
 		format := d.Model.Precision.Weights[c]
 		p.bytes += n * format.Bits / 8 * share
 		if c != hardware.Norms {
-			peak, _ := d.GPU.ComputeFLOPS(format.Dtype)
+			peak, dtype := d.GPU.ComputeFLOPS(format.Dtype)
+			switch {
+			case format.Sparse && dtype == "fp4":
+				peak *= d.GPU.SparseRatioFP4.Value
+			case format.Sparse:
+				peak *= d.GPU.SparseRatio.Value
+			}
 			p.computeS += rows * 2 * n / peak
 		}
 	}
@@ -151,10 +204,8 @@ func linear(d *hardware.Deployment, rows, share float64, classes ...hardware.Cla
 
 // attention is that of equal layers: the cache and, if they are sparse, the index.
 func attention(d *hardware.Deployment, a hardware.SelfAttention, layers float64, b batch) []part {
-	t, element := float64(d.Parallel.Tensor), 2.0
-	if d.KVDtype == "fp8" {
-		element = 1
-	}
+	t := float64(d.Parallel.Tensor)
+	element := map[string]float64{"bf16": 16, "fp8": 8, "int8": 8, "int4": 4.5, "mxfp4": 4.25, "nvfp4": 4.5}[d.KVDtype] / 8
 	heads := float64(a.Heads) / t
 	bytes := math.Ceil(float64(a.KVHeads)/t) * float64(a.KeyDim+a.ValueDim) * element
 	decode, pair := 2*heads*float64(a.KeyDim+a.ValueDim), 2*heads*float64(a.KeyDim+a.ValueDim+a.Latent.RopeDim)
@@ -164,25 +215,29 @@ func attention(d *hardware.Deployment, a hardware.SelfAttention, layers float64,
 			bytes = float64(rank) + 4*math.Ceil(float64(rank)/128) + 2*float64(a.Latent.RopeDim)
 		}
 	}
+	scores := 0.0
+	if d.Materialized {
+		scores = 4 * 2 * heads // written and read before and after the softmax
+	}
 	w := sim.Window{Tokens: int32(a.Window), Chunked: a.Chunked}
 	if a.Index.Heads == 0 {
-		return visit(d, w, layers, bytes, decode, pair, b)
+		return visit(d, w, layers, bytes, scores, decode, pair, b)
 	}
 	index := 2 * float64(a.Index.Heads*a.Index.Dim)
 	w = sim.Window{Tokens: int32(a.Index.TopK)}
-	return append(visit(d, w, layers, bytes, decode, pair, b),
-		visit(d, sim.Window{}, layers, float64(a.Index.Dim)+4*math.Ceil(float64(a.Index.Dim)/128), index, index, b)...)
+	return append(visit(d, w, layers, bytes, scores, decode, pair, b),
+		visit(d, sim.Window{}, layers, float64(a.Index.Dim)+4*math.Ceil(float64(a.Index.Dim)/128), 0, index, index, b)...)
 }
 
 // visit adds up what each decode and what each chunk reads and multiplies: engines run the two in kernels of their own.
-func visit(d *hardware.Deployment, w sim.Window, layers, bytes, decode, pair float64, b batch) []part {
-	var decodes, chunks part
+func visit(d *hardware.Deployment, w sim.Window, layers, bytes, scores, decode, pair float64, b batch) []part {
+	decodes, chunks := part{kind: "decode"}, part{kind: "cache"}
 	for _, context := range b.decodes {
-		decodes.bytes += layers * float64(seen(w, context)) * bytes
+		decodes.bytes += layers * float64(seen(w, context)) * (bytes + scores)
 		decodes.computeS += layers * float64(seen(w, context)) * decode / d.GPU.FLOPS.BF16.Value
 	}
 	for _, c := range b.chunks {
-		chunks.bytes += layers * float64(distinct(w, c)) * bytes
+		chunks.bytes += layers * (float64(distinct(w, c))*bytes + pairs(w, c)*scores)
 		chunks.computeS += layers * pairs(w, c) * pair / d.GPU.FLOPS.BF16.Value
 	}
 	return []part{decodes, chunks}

@@ -41,7 +41,7 @@ func (p *VLLMV1) Schedule(in *sim.Instance, w *sim.Work) int {
 	budget := p.MaxNumBatchedTokens - int32(in.Decoding())
 	for i := range in.Prefilling() {
 		r := in.Prefill(i)
-		n := p.chunk(r, budget)
+		n := p.chunk(r.Pending(), budget)
 		w.Chunk(r, n)
 		budget -= n
 	}
@@ -56,12 +56,13 @@ func (p *VLLMV1) Schedule(in *sim.Instance, w *sim.Work) int {
 			return 0
 		}
 		r := in.Head()
-		n := p.chunk(r, budget)
+		pending := r.Pending() - w.Cached(r)
+		n := p.chunk(pending, budget)
 		need := n
 		if p.SchedulerReserveFullISL {
-			need = r.Pending()
+			need = pending
 		}
-		if in.Cache().Blocks(need) > w.Room() {
+		if w.Need(need) > w.Room() {
 			break
 		}
 		w.Admit(r)
@@ -72,9 +73,9 @@ func (p *VLLMV1) Schedule(in *sim.Instance, w *sim.Work) int {
 	return 0
 }
 
-// chunk returns how many tokens of r's prompt fit a step.
-func (p *VLLMV1) chunk(r *sim.Request, budget int32) int32 {
-	n := min(r.Pending(), budget)
+// chunk returns how many of the pending tokens of a prompt fit a step.
+func (p *VLLMV1) chunk(pending, budget int32) int32 {
+	n := min(pending, budget)
 	if p.LongPrefillTokenThreshold > 0 {
 		n = min(n, p.LongPrefillTokenThreshold)
 	}

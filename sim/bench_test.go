@@ -47,6 +47,8 @@ type load struct {
 	seats          int
 	replicas       int
 	router         sim.Router
+	prefix         bool // prefix caching
+	sharing        workloads.Sharing
 }
 
 func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
@@ -57,8 +59,9 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 	src, err := workloads.NewOpenLoop(workloads.OpenLoop{
 		Arrivals: workloads.Arrivals{Process: "poisson", Rate: l.rate * float64(max(1, l.replicas))},
 		Lengths: workloads.Lengths{
-			Prompt: workloads.Length{Distribution: "lognormal", Mean: l.prompt, CV: cv, Max: 16384},
-			Output: workloads.Length{Distribution: "lognormal", Mean: l.output, CV: cv, Max: 65536},
+			Prompt:  workloads.Length{Distribution: "lognormal", Mean: l.prompt, CV: cv, Max: 16384},
+			Sharing: l.sharing,
+			Output:  workloads.Length{Distribution: "lognormal", Mean: l.output, CV: cv, Max: 65536},
 		},
 		Requests: int64(requests),
 	}, 1)
@@ -71,9 +74,9 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 		router = new(policies.RoundRobin)
 	}
 	return sim.Config{
-		Source: src, Sink: sink,
+		Contents: src.Contents(), Source: src, Sink: sink,
 		Pool: &sim.Pool{
-			Size: max(1, l.replicas), KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
+			Size: max(1, l.replicas), PrefixCaching: l.prefix, KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
 			Model: hardware.NewRoofline(d, l.seats), Router: router,
 			Scheduler: &policies.VLLMV1{MaxNumSeqs: l.seats, MaxNumBatchedTokens: 2048},
 		},
@@ -87,6 +90,13 @@ var loads = []load{
 	{name: "output=8k/saturated", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
 	{name: "batch=3", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256},
 	{name: "replicas=64/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64, router: policies.LeastLoaded{}},
+	{name: "load=70%/prefix-caching", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
+	{name: "saturated/prefix-caching", rate: 1000, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
+	{name: "load=70%/prompts=100", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,
+		sharing: workloads.Sharing{Groups: 10, PrefixTokens: 100, DistinctPrompts: 100}},
+	{name: "load=70%/prompts=10k", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,
+		sharing: workloads.Sharing{Groups: 100, PrefixTokens: 1000, DistinctPrompts: 10_000}},
+	{name: "output=8k/saturated/prefix-caching", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256, prefix: true},
 }
 
 // BenchmarkRun simulates whole runs, the generator of the workload included. An op is a request.

@@ -9,11 +9,12 @@ import (
 
 // Config is all a run is a function of.
 type Config struct {
-	Source  Source
-	Sink    Sink
-	Pool    *Pool
-	Ingress Duration // from the client to the engine's queue: network, API server, tokenizer
-	Until   Time     // stop here, at most at ClockEnd; 0: run until every request has ended
+	Source   Source
+	Sink     Sink
+	Pool     *Pool
+	Contents *Contents // that requests name; nil: they name none
+	Ingress  Duration  // from the client to the engine's queue: network, API server, tokenizer
+	Until    Time      // stop here, at most at ClockEnd; 0: run until every request has ended
 
 	// Observe, if set, is called at instants of its own choice, between events: it returns the next.
 	Observe func(c *Cluster, now Time) (next Time)
@@ -48,6 +49,7 @@ type Cluster struct {
 	tracer    Tracer // sink, if it is one
 	pool      *Pool
 	instances []*Instance
+	contents  *Contents
 	ingress   Duration
 	maxRun    int
 	logWheel  uint
@@ -70,6 +72,7 @@ type Cluster struct {
 type Totals struct {
 	Arrived      int64
 	PromptTokens int64 // of the requests that arrived
+	CachedTokens int64 // of those, found in a cache when the request first entered a batch
 	Ended        int64
 	OutputTokens int64 // emitted to clients that were still there
 }
@@ -82,6 +85,9 @@ func New(c Config) (*Cluster, error) {
 	cl := &Cluster{
 		source: c.Source, sink: c.Sink, pool: c.Pool, ingress: c.Ingress, until: c.Until, maxRun: c.MaxRun,
 		logWheel: c.LogWheel, traceEvery: c.TraceEvery, arrival: Forever, observe: c.Observe, observeAt: Forever, ends: newEnds(c.Pool.Size),
+	}
+	if cl.contents = c.Contents; cl.contents == nil {
+		cl.contents = new(Contents)
 	}
 	if cl.until == 0 {
 		cl.until = ClockEnd
@@ -100,6 +106,7 @@ func New(c Config) (*Cluster, error) {
 	cl.pause = min(cl.until, cl.observeAt-1)
 	p := c.Pool
 	p.instances, p.outstanding, p.preemptions = nil, make([]int32, p.Size), 0
+	p.prompted, p.cached = 0, 0
 	for i := range p.Size {
 		in := newInstance(cl, p, int32(len(cl.instances)), int32(i))
 		p.instances = append(p.instances, in)
@@ -184,6 +191,9 @@ func (c *Cluster) deliver() {
 	}
 	c.totals.Arrived++
 	c.totals.PromptTokens += int64(r.Prompt)
+	if r.Content < 0 || int(r.Content) >= c.contents.Len() {
+		panic(fmt.Sprintf("sim: request %d has content %d, of %d nodes", r.ID, r.Content, c.contents.Len()))
+	}
 	if c.traceEvery > 0 && r.ID%c.traceEvery == 0 {
 		r.Traced = true
 	}

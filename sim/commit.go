@@ -18,7 +18,7 @@ func (in *Instance) commit() {
 	}
 	if in.decodes > 0 {
 		if n > 1 {
-			in.kv.take(in.set.blocksFor(1, int64(n), &in.kv))
+			in.take(in.set.blocksFor(1, int64(n), &in.kv))
 		}
 		in.set.advance(n)
 		if in.set.windows != nil {
@@ -34,6 +34,9 @@ func (in *Instance) commit() {
 	if len(in.hungup) > 0 {
 		in.drop(now)
 	}
+	if len(in.freed) > 0 {
+		in.free()
+	}
 }
 
 // retire ends the sequences whose last token came with the step just taken, in order of ID.
@@ -47,7 +50,7 @@ func (in *Instance) retire(now Time) {
 		r := &in.slab[slot]
 		r.Computed, r.Emitted = in.progress(r)
 		in.set.leave(slot, r.Computed, &in.kv)
-		in.kv.release(in.kv.Blocks(r.Computed))
+		in.vacate(slot, r.Computed)
 		in.untrace(r, slot)
 		if r.state == decoding {
 			r.Last = now
@@ -78,7 +81,7 @@ func (in *Instance) commitPrefill(now Time) {
 			r.Last = now
 		}
 		if r.Emitted == r.Output {
-			in.kv.release(int64(r.held))
+			in.vacate(slot, r.Computed)
 			in.finish(slot, r, now)
 			continue
 		}

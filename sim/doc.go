@@ -14,6 +14,9 @@
 //	decodeset.go  the running decodes, as sums
 //	wheel.go      which of them ends or changes next
 //	kv.go         cache blocks
+//	contents.go   what prompts have in common
+//	prefix.go     what the cache still knows of prompts
+//	extents.go    that, as stretches of blocks in order of eviction
 //	hangup.go     clients that leave
 //	observe.go    reading a run between its events
 //	ends.go       which instance's steps end next

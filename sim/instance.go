@@ -26,12 +26,15 @@ type Instance struct {
 	index   int32 // in the pool
 
 	kv      Cache
+	prefix  *prefixes // what is cached, beyond how much; nil: nothing is found again
+	freed   []int32   // requests to free when the step has been committed
 	set     decodeSet
 	slab    []Request // records, by slot
 	spare   []int32   // free slots
 	head    int32     // running list, in order of admission
 	tail    int32
 	running int
+	order   int64   // admissions so far
 	prefill []int32 // members of the running list that prefill, in its order
 	traced  []int32 // decoding slots that are told step by step
 
@@ -62,6 +65,9 @@ func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
 	}
 	in.set = newDecodeSet(p.BlockSize, p.Windows, c.logWheel)
 	in.work = Work{in: in, shape: &in.shapes[0]}
+	if p.PrefixCaching {
+		in.prefix = newPrefixes(in, c.contents)
+	}
 	return in
 }
 
@@ -125,13 +131,19 @@ func (in *Instance) record() int32 {
 }
 
 func (in *Instance) forget(slot int32) {
-	in.slab[slot].state = free
+	r := &in.slab[slot]
+	if r.own != 0 {
+		in.prefix.disown(r)
+	}
+	r.state = free
 	in.spare = append(in.spare, slot)
 }
 
 func (in *Instance) link(slot int32) {
 	r := &in.slab[slot]
 	r.prev, r.next = in.tail, noSlot
+	r.order = in.order
+	in.order++
 	if in.tail != noSlot {
 		in.slab[in.tail].next = slot
 	} else {
@@ -207,7 +219,7 @@ func (in *Instance) plan(now Time) {
 	if w.demand > in.kv.free {
 		panic("sim: the scheduler composed a step that the cache cannot hold")
 	}
-	in.kv.take(w.demand)
+	w.settle()
 	in.decodes = in.set.n
 	if in.decodes+w.shape.Prefills == 0 {
 		if in.Queued() > 0 || in.running > 0 {

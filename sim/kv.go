@@ -31,6 +31,14 @@ func (k *Cache) paged(n int32) int32 {
 	return (n + k.size - 1) / k.size
 }
 
+// full returns ⌊n / block size⌋.
+func (k *Cache) full(n int32) int32 {
+	if k.shift >= 0 {
+		return n >> (uint(k.shift) & 31)
+	}
+	return n / k.size
+}
+
 // residue returns x mod block size, in [0, size), also for negative x.
 func (k *Cache) residue(x int64) int {
 	if k.shift >= 0 {
@@ -55,4 +63,36 @@ func (k *Cache) release(n int64) {
 	if k.free += n; k.free > k.total {
 		panic("sim: released more KV blocks than were taken")
 	}
+}
+
+// take takes n blocks, the next to be evicted.
+func (in *Instance) take(n int64) {
+	in.kv.take(n)
+	if in.prefix != nil {
+		in.prefix.evict(n)
+	}
+}
+
+// vacate frees what the request in slot holds, with that many tokens computed. With prefix caching the order counts, and
+// it waits for the others that this step frees.
+func (in *Instance) vacate(slot, computed int32) {
+	if in.prefix == nil {
+		in.kv.release(in.kv.Blocks(computed))
+	} else {
+		in.freed = append(in.freed, slot)
+	}
+}
+
+// free frees what the requests in freed hold, in order of admission.
+func (in *Instance) free() {
+	for i := 1; i < len(in.freed); i++ { // most steps free few, in order
+		for j := i; j > 0 && in.slab[in.freed[j]].order < in.slab[in.freed[j-1]].order; j-- {
+			in.freed[j], in.freed[j-1] = in.freed[j-1], in.freed[j]
+		}
+	}
+	for _, slot := range in.freed {
+		r := &in.slab[slot]
+		in.prefix.release(r, slot, r.Computed, false)
+	}
+	in.freed = in.freed[:0]
 }

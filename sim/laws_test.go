@@ -37,13 +37,14 @@ type journal struct {
 	ended  map[int32]string
 	end    map[int32]sim.Time
 	admit  map[int32]sim.Time
+	cached map[int32]int32
 	runs   int
 
 	switches int // runs that end because the price changes regime
 }
 
 func newJournal() *journal {
-	return &journal{tokens: map[int32][]sim.Time{}, ended: map[int32]string{}, end: map[int32]sim.Time{}, admit: map[int32]sim.Time{}}
+	return &journal{tokens: map[int32][]sim.Time{}, ended: map[int32]string{}, end: map[int32]sim.Time{}, admit: map[int32]sim.Time{}, cached: map[int32]int32{}}
 }
 
 func (j *journal) First(r *sim.Request) {
@@ -75,7 +76,7 @@ func (j *journal) Tokens(r *sim.Request, emitted int32, start sim.Time, g *sim.S
 
 func (j *journal) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	j.Recorder.Done(r, at, o)
-	j.ended[r.ID], j.end[r.ID], j.admit[r.ID] = o.String(), at, r.Admitted
+	j.ended[r.ID], j.end[r.ID], j.admit[r.ID], j.cached[r.ID] = o.String(), at, r.Admitted, r.Cached
 }
 
 // TestRunsEqualTheNaiveTwin: advancing many steps in one event, with batches kept as sums, gives every token of every
@@ -101,6 +102,7 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 			require.Equal(t, jumps.PoolTotals(), cl.PoolTotals(), "%+v: busy time, batches and peak of the cache", variant)
 			require.Equal(t, jumps.Now(), cl.Now(), "%+v: end", variant)
 			if variant.maxRun == 0 && variant.wheel == 0 {
+				cover["evictions"] += int(cl.PoolTotals().Evictions)
 				cover["runs"] += j.runs
 				cover["regime switches"] += j.switches
 			}
@@ -115,6 +117,10 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 		}
 		for i, r := range twin.all {
 			cover["tokens"] += len(r.tokens)
+			cover["cached tokens"] += int(r.Cached)
+			if r.Cached > 0 {
+				cover["hits"]++
+			}
 			cover[r.outcome]++
 			if i > 0 && r.Arrival == twin.all[i-1].Arrival {
 				cover["simultaneous arrivals"]++
@@ -139,10 +145,11 @@ func TestARunEndsWithItsLastEvent(t *testing.T) {
 
 func compare(t require.TestingT, variant string, twin *naive, j *journal, cl *sim.Cluster) {
 	var itl, ttft metrics.Hist
-	var tokens int64
+	var tokens, cached int64
 	for _, r := range twin.all {
 		require.Equal(t, r.outcome, j.ended[r.ID], "%s: outcome of request %d", variant, r.ID)
 		equalTimes(t, r.tokens, j.tokens[r.ID], fmt.Sprintf("%s: request %d", variant, r.ID))
+		require.Equal(t, r.Cached, j.cached[r.ID], "%s: cached tokens of request %d", variant, r.ID)
 		if r.outcome == "completed" {
 			require.Equal(t, r.admitted, j.admit[r.ID], "%s: admission of request %d", variant, r.ID)
 		}
@@ -154,7 +161,16 @@ func compare(t require.TestingT, variant string, twin *naive, j *journal, cl *si
 			}
 		}
 		tokens += int64(len(r.tokens))
+		cached += int64(r.Cached)
 	}
+	evictions := 0
+	for _, in := range twin.insts {
+		if in.pool != nil {
+			evictions += in.pool.evicted
+		}
+	}
+	require.Equal(t, cached, cl.Totals().CachedTokens, "%s: cached tokens", variant)
+	require.Equal(t, int64(evictions), cl.PoolTotals().Evictions, "%s: evictions", variant)
 	require.Equal(t, ttft.Counts(), j.TTFT.Counts(), "%s: TTFT", variant)
 	require.Equal(t, itl.Counts(), j.ITL.Counts(), "%s: ITL", variant)
 	require.Equal(t, tokens, cl.Totals().OutputTokens, "%s: tokens", variant)

@@ -31,6 +31,11 @@ type naiveRequest struct {
 	decoding bool
 	want     int32 // tokens in the step under way
 	blocks   int64
+	pages    []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
+	hashes   []int    // of its blocks, as far as anybody asked
+	content  []bool
+	resumed  int // blocks found after a preemption
+	regained int // of those, blocks that only this request has
 	admitted sim.Time
 	tokens   []sim.Time // when each was emitted
 	left     bool       // the client hung up
@@ -42,6 +47,7 @@ type naiveInstance struct {
 	running []*naiveRequest
 	waiting []*naiveRequest
 	free    int64
+	pool    *blockPool // nil: no prefix caching
 	end     sim.Time
 	woken   bool
 }
@@ -49,7 +55,11 @@ type naiveInstance struct {
 func runNaive(sc scenario) *naive {
 	n := &naive{scenario: sc, source: sc.source(), loads: make([]int32, sc.size)}
 	for i := range sc.size {
-		n.insts = append(n.insts, &naiveInstance{id: i, free: sc.blocks, end: sim.Forever})
+		in := &naiveInstance{id: i, free: sc.blocks, end: sim.Forever}
+		if sc.tree != nil {
+			in.pool = newBlockPool(sc.blocks, sc.blockSize, sc.tree)
+		}
+		n.insts = append(n.insts, in)
 	}
 	for n.event() {
 	}
@@ -198,7 +208,7 @@ func (n *naive) plan(in *naiveInstance) {
 		for fits && n.needs(r, r.Computed+want)-r.blocks > in.free {
 			victim := in.running[len(in.running)-1]
 			in.running = in.running[:len(in.running)-1]
-			in.free += victim.blocks
+			in.release(victim)
 			victim.blocks, victim.Computed, victim.want, victim.decoding = 0, 0, 0, false
 			victim.Preemptions++
 			n.preempts++
@@ -208,24 +218,37 @@ func (n *naive) plan(in *naiveInstance) {
 		if !fits {
 			break
 		}
-		in.free -= n.needs(r, r.Computed+want) - r.blocks
-		r.blocks, r.want = n.needs(r, r.Computed+want), want
+		n.allocate(in, r, want)
 		budget -= want
 	}
 	for !preempted && len(in.waiting) > 0 && budget > 0 && len(in.running) < p.MaxNumSeqs {
 		r := in.waiting[0]
+		var hits []*block
+		if in.pool != nil {
+			hits = in.pool.lookup(r)
+		}
+		found := int32(len(hits)) * n.blockSize
+		r.Computed = found
 		want := n.want(p, r, budget)
-		need := n.needs(r, want)
-		if p.SchedulerReserveFullISL && n.needs(r, r.Pending()) > in.free || need > in.free {
+		more := idle(hits) - int64(len(hits))
+		if p.SchedulerReserveFullISL && n.needs(r, r.Prompt+r.Emitted)+more > in.free || n.needs(r, found+want)+more > in.free {
+			r.Computed = 0
 			break
 		}
 		in.waiting = in.waiting[1:]
 		in.running = append(in.running, r)
 		if r.Preemptions == 0 {
-			r.admitted = n.now
+			r.admitted, r.Cached = n.now, found
 		}
-		in.free -= need
-		r.blocks, r.want = need, want
+		if r.Preemptions > 0 {
+			r.resumed += len(hits)
+			r.regained += len(hits) - len(shared(hits))
+		}
+		if in.free -= idle(hits); in.pool != nil {
+			in.pool.touch(hits)
+		}
+		r.pages, r.blocks = hits, int64(len(hits))
+		n.allocate(in, r, want)
 		budget -= want
 	}
 	if budget == 0 {
@@ -236,6 +259,32 @@ func (n *naive) plan(in *naiveInstance) {
 		in.end = n.now.Add(n.price(in))
 		n.steps++
 	}
+}
+
+// allocate gives r the blocks for so many more tokens.
+func (n *naive) allocate(in *naiveInstance, r *naiveRequest, want int32) {
+	blocks := n.needs(r, r.Computed+want)
+	more := blocks - r.blocks
+	in.free -= more
+	r.blocks, r.want = blocks, want
+	if in.pool == nil {
+		return
+	}
+	for range more {
+		r.pages = append(r.pages, in.pool.allocate())
+	}
+	in.pool.cache(r, r.Computed+want)
+}
+
+// release frees the blocks of r.
+func (in *naiveInstance) release(r *naiveRequest) {
+	if in.pool == nil {
+		in.free += r.blocks
+	} else {
+		in.pool.release(r.pages)
+		in.free = int64(in.pool.free.Len())
+	}
+	r.pages = nil
 }
 
 func (n *naive) want(p *policies.VLLMV1, r *naiveRequest, budget int32) int32 {
@@ -317,7 +366,7 @@ func (n *naive) commit(in *naiveInstance) {
 		if r.outcome == "" {
 			return false
 		}
-		in.free += r.blocks
+		in.release(r)
 		if r.left {
 			n.loads[in.id]--
 		}

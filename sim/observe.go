@@ -101,16 +101,22 @@ type PoolTotals struct {
 	KVBlocks    int64 // of one instance
 	KVPeak      int64 // the most blocks one instance used at once
 	Preemptions int64
+	Prompted    int64 // prompt tokens of the requests admitted, each counted once
+	Cached      int64 // of those, found in the cache
+	Evictions   int64 // cached blocks of content that made room for others
 }
 
 // PoolTotals returns the load of the pool so far.
 func (c *Cluster) PoolTotals() PoolTotals {
 	p := c.pool
-	t := PoolTotals{Instances: len(p.instances), KVBlocks: p.KVBlocks, Preemptions: p.preemptions}
+	t := PoolTotals{Instances: len(p.instances), KVBlocks: p.KVBlocks, Preemptions: p.preemptions, Prompted: p.prompted, Cached: p.cached}
 	for _, in := range p.instances {
 		t.BusyS += in.busy.Seconds()
 		t.Steps += in.stepCount
 		t.DecodeSum += in.decodeSum
+		if in.prefix != nil {
+			t.Evictions += in.prefix.evicted
+		}
 		t.KVPeak = max(t.KVPeak, in.kv.total-in.kv.low)
 	}
 	return t

@@ -1,6 +1,9 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Pool is a set of identical instances and the policies that run them.
 type Pool struct {
@@ -11,6 +14,7 @@ type Pool struct {
 	SequenceBlocks int32    // blocks a sequence holds whatever its length
 	MaxModelLen    int32    // prompt plus output tokens; longer requests are rejected
 	Windows        []Window // limits on attention that Model prices; at most two
+	PrefixCaching  bool     // find the cache of equal prompt beginnings again
 	Model          StepModel
 	Scheduler      Scheduler
 	Router         Router
@@ -18,6 +22,8 @@ type Pool struct {
 	instances   []*Instance
 	outstanding []int32 // requests of each instance, queued or running
 	preemptions int64
+	prompted    int64 // prompt tokens of the requests admitted
+	cached      int64 // of those, found in the cache
 }
 
 func (p *Pool) validate() error {
@@ -29,6 +35,9 @@ func (p *Pool) validate() error {
 		return fmt.Errorf("sim: pool %q needs Model, Scheduler and Router", p.Name)
 	case len(p.Windows) > 2:
 		return fmt.Errorf("sim: pool %q has %d attention windows, at most 2", p.Name, len(p.Windows))
+	}
+	if p.PrefixCaching && p.KVBlocks > math.MaxInt32 {
+		return fmt.Errorf("sim: pool %q has %d KV blocks, at most %d with prefix caching", p.Name, p.KVBlocks, math.MaxInt32)
 	}
 	for _, w := range p.Windows {
 		if w.Tokens < 1 {

@@ -1,8 +1,10 @@
 package sim_test
 
 import (
+	"math"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -47,6 +49,30 @@ func BenchmarkNaive(b *testing.B) {
 	}
 }
 
+// BenchmarkPrefixCachingWithoutSharing says what prefix caching costs where nothing is shared: the ratio of the fastest of
+// several runs with it to the fastest without, taken in turn.
+func BenchmarkPrefixCachingWithoutSharing(b *testing.B) {
+	const requests = 100_000
+	for _, l := range loads[:2] {
+		b.Run(l.name, func(b *testing.B) {
+			fastest := [2]time.Duration{math.MaxInt64, math.MaxInt64}
+			for range b.N {
+				for i := range fastest {
+					l.prefix = i == 1
+					cl, err := sim.New(l.config(b, requests, &metrics.Recorder{}))
+					require.NoError(b, err)
+					start := time.Now()
+					cl.Run()
+					fastest[i] = min(fastest[i], time.Since(start))
+				}
+			}
+			b.ReportMetric(float64(fastest[0])/requests, "off-ns/req")
+			b.ReportMetric(float64(fastest[1])/requests, "on-ns/req")
+			b.ReportMetric(float64(fastest[1])/float64(fastest[0]), "on/off")
+		})
+	}
+}
+
 // TestSteadyStateDoesNotAllocate: what a run allocates does not depend on how many requests it serves.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	mallocs := func(l load, requests int) uint64 {
@@ -59,7 +85,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.Mallocs - before.Mallocs
 	}
-	for _, l := range []load{loads[0], loads[4]} {
+	for _, l := range []load{loads[0], loads[4], loads[6], loads[8], loads[9]} {
 		few, many := mallocs(l, 20_000), mallocs(l, 120_000)
 		t.Logf("%s: %d allocations for 20,000 requests, %d for 120,000", l.name, few, many)
 		require.Less(t, many, few+60, "%s: 100,000 more requests", l.name)

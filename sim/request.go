@@ -7,7 +7,7 @@ type Request struct {
 	Prompt    int32 // tokens, ≥ 1
 	Output    int32 // tokens it will emit, ≥ 1: the true length, already cut at MaxOutput
 	MaxOutput int32 // the client's max_tokens, ≥ Output; 0: the client asks for exactly Output
-	Content   int32 // node in a tree of content extents, for prefix reuse; 0: nothing shared
+	Content   int32 // node of Contents, for prefix reuse; 0: nothing shared
 	Class     uint8 // index of its service class
 	Priority  int8  // lower runs first where a policy looks at it
 	Traced    bool  // told step by step to a Sink that is a Tracer
@@ -16,6 +16,7 @@ type Request struct {
 
 	Emitted     int32 // tokens emitted; in the decode set: as of joining it
 	Computed    int32 // tokens whose KV entries exist; in the decode set: as of joining it
+	Cached      int32 // prompt tokens found in the cache when it first entered a batch
 	Preemptions int32
 	Admitted    Time // when it first entered a batch
 	First       Time // when the client has the first token
@@ -28,6 +29,10 @@ type Request struct {
 	joined int64 // step of the decode set at which it joined
 	prev   int32 // running list, by slot; noSlot: none
 	next   int32
+	order  int64 // of its latest admission
+	shared int32 // of the blocks held, those whose content others may ask for: the first ones
+	pieces int32 // what they are
+	own    int32 // extent of the cache that only this preempted request may ask for; 0: none
 }
 
 // Limit returns the most tokens r may emit, as the engine must plan for.

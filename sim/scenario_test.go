@@ -27,8 +27,9 @@ type scenario struct {
 	turn       int
 	ingress    sim.Duration
 	requests   []sim.Request
-	clients    int          // > 0: closed loop
-	think      sim.Duration // of a client
+	tree       *sim.Contents // nil: no prefix caching
+	clients    int           // > 0: closed loop
+	think      sim.Duration  // of a client
 }
 
 // soak reports whether the long version of the laws was asked for.
@@ -69,6 +70,9 @@ func drawScenario(t *rapid.T) scenario {
 		sc.think = sim.Duration(one("think", 0, 0, 50)) * sim.Millisecond
 	}
 	sc.drawRequests(t, prompt, output)
+	if rapid.IntRange(0, 1).Draw(t, "prefix_caching") == 1 {
+		sc.drawContents(t)
+	}
 	return sc
 }
 
@@ -93,6 +97,34 @@ func (sc *scenario) drawRequests(t *rapid.T, prompt, output int32) {
 			}
 		}
 		sc.requests = append(sc.requests, r)
+	}
+}
+
+// drawContents turns prefix caching on and lets prompts begin with the paths of a random tree, or with a part of one. The
+// cache is of a size that a block-by-block reference can follow.
+func (sc *scenario) drawContents(t *rapid.T) {
+	sc.tree = new(sim.Contents)
+	sc.blocks = min(sc.blocks, 5000+int64(sc.maxLen))
+	rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "content seed"), 2))
+	depth := []int32{0}
+	longest := 1 + rnd.Int32N(sc.requests[0].Prompt+40)
+	for range rapid.SampledFrom([]int{0, 1, 3, 10, 40}).Draw(t, "nodes") {
+		parent := rnd.Int32N(int32(len(depth)))
+		for depth[parent] == 4 {
+			parent = rnd.Int32N(int32(len(depth)))
+		}
+		sc.tree.Add(parent, 1+rnd.Int32N(longest))
+		depth = append(depth, depth[parent]+1)
+	}
+	tail := rapid.SampledFrom([]int32{1, 20, 300}).Draw(t, "tail")
+	for i := range sc.requests {
+		r := &sc.requests[i]
+		if r.Content = rnd.Int32N(int32(sc.tree.Len())); r.Content == 0 || rnd.IntN(4) == 0 {
+			continue
+		}
+		if room := sc.maxLen - r.Limit(); room > 0 {
+			r.Prompt = min(room, sc.tree.Tokens(r.Content)+rnd.Int32N(tail))
+		}
 	}
 }
 
@@ -171,10 +203,10 @@ func (sc *scenario) config(sink sim.Sink) sim.Config {
 		router = new(policies.RoundRobin)
 	}
 	return sim.Config{
-		Source: sc.source(), Sink: sink, Ingress: sc.ingress,
+		Source: sc.source(), Sink: sink, Ingress: sc.ingress, Contents: sc.tree,
 		Pool: &sim.Pool{
 			Name: "test", Size: sc.size, KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed,
-			MaxModelLen: sc.maxLen, Windows: sc.windows, Model: sc.model, Scheduler: sc.policy, Router: router,
+			MaxModelLen: sc.maxLen, Windows: sc.windows, PrefixCaching: sc.tree != nil, Model: sc.model, Scheduler: sc.policy, Router: router,
 		},
 	}
 }

@@ -18,10 +18,12 @@
 //	exponential.go gamma.go zipf.go empirical.go
 //	              what some laws need to be drawn
 //	sizes.go      Lengths: the prompt, the output and the limit of a request
+//	sharing.go    Sharing: prompts that begin alike, and prompts that repeat
 //	pairs.go      Pairs: recorded prompt and output lengths that belong together
 //	patience.go   Patience: time-outs and cancellations
 //	scan.go       the whole trace, before it is replayed
 //	rows.go       rows of a trace file, checked
+//	blocks.go     what prompts of a trace share, by the ids of their blocks
 //	format.go     the formats it may have
 //	csv.go jsonl.go number.go lines.go input.go
 //	              from bytes to rows

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// format is a layout of traces: the names of its three columns (CSV) or keys (JSON lines). Others are ignored, among
-// them Azure's NumImages and the block ids of prompts.
+// format is a layout of traces: the names of its columns (CSV) or keys (JSON lines). Others are ignored, among them
+// Azure's NumImages. Block ids have a key of their own choice, and only where a trace is asked for what prompts share.
 type format struct {
 	name   string
-	column [3]string // by role
+	column [numRoles]string // by role; empty: it has none, or nobody asks for it
 	time   timeUnit
 	// failures: a row without output is a failed request, which is counted and not replayed.
 	failures bool
@@ -20,6 +20,7 @@ const (
 	timeRole = iota
 	promptRole
 	outputRole
+	idsRole
 	numRoles
 )
 
@@ -43,14 +44,14 @@ const (
 //	lengths     no arrivals
 func formats() []format {
 	return []format{
-		{"decodesim", [3]string{"arrival_s", "input_tokens", "output_tokens"}, seconds, false},
-		{"decodesim", [3]string{"arrival_ms", "input_tokens", "output_tokens"}, milliseconds, false},
-		{"azure", [3]string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, date, false},
-		{"mooncake", [3]string{"timestamp", "input_length", "output_length"}, milliseconds, false},
-		{"burstgpt", [3]string{"Timestamp", "Request tokens", "Response tokens"}, seconds, true},
-		{"burstgpt", [3]string{"Timestamp(s)", "Request tokens", "Response tokens"}, seconds, true},
-		{"vidur", [3]string{"arrived_at", "num_prefill_tokens", "num_decode_tokens"}, seconds, false},
-		{"lengths", [3]string{"", "input_tokens", "output_tokens"}, noTime, false},
+		{"decodesim", [numRoles]string{"arrival_s", "input_tokens", "output_tokens"}, seconds, false},
+		{"decodesim", [numRoles]string{"arrival_ms", "input_tokens", "output_tokens"}, milliseconds, false},
+		{"azure", [numRoles]string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, date, false},
+		{"mooncake", [numRoles]string{"timestamp", "input_length", "output_length"}, milliseconds, false},
+		{"burstgpt", [numRoles]string{"Timestamp", "Request tokens", "Response tokens"}, seconds, true},
+		{"burstgpt", [numRoles]string{"Timestamp(s)", "Request tokens", "Response tokens"}, seconds, true},
+		{"vidur", [numRoles]string{"arrived_at", "num_prefill_tokens", "num_decode_tokens"}, seconds, false},
+		{"lengths", [numRoles]string{"", "input_tokens", "output_tokens"}, noTime, false},
 	}
 }
 
@@ -58,6 +59,8 @@ func formats() []format {
 type layout struct {
 	format format
 	role   []int8 // CSV: role of each column, −1: ignored
+	ids    string // JSON: the key of the block ids; empty: there are none
+	block  int32  // tokens of one of these blocks
 }
 
 // match finds the format whose columns are all among names.
@@ -86,7 +89,7 @@ func match(names []string) (layout, error) {
 func known() string {
 	var list []string
 	for _, f := range formats() {
-		list = append(list, fmt.Sprintf("%s (%s)", strings.TrimPrefix(strings.Join(f.column[:], ","), ","), f.name))
+		list = append(list, fmt.Sprintf("%s (%s)", strings.Trim(strings.Join(f.column[:], ","), ","), f.name))
 	}
 	return strings.Join(list, "; ") + "; as CSV with a header or as JSON lines"
 }

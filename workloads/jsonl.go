@@ -3,8 +3,7 @@ package workloads
 import "bytes"
 
 // object walks the members of a JSON object on one line. Values are returned as they are written and those that nobody
-// asks for are skipped, not decoded: the block ids of a prompt ("hash_ids", "block512_ids", "block16_input") pass here
-// as the raw text of an array, which is where prefix reuse would take them.
+// asks for are skipped, not decoded.
 type object struct {
 	rest  []byte
 	inner bool // a member has been read

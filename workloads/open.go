@@ -84,8 +84,8 @@ func (o *Open) Next(r *sim.Request) bool {
 	b.next++
 	r.ID = o.drawn - int32(b.n-i)
 	r.Arrival, r.Prompt, r.Output = b.at[i], b.prompt[i], b.output[i]
-	if o.sizes.limits != nil {
-		o.sizes.cut(r)
+	if o.sizes.limits != nil || o.sizes.sharing != nil {
+		o.sizes.finish(r)
 	}
 	o.patience.mark(r)
 	return true

@@ -24,8 +24,9 @@ type rows struct {
 	skipped   int64   // rows without a request
 	base      instant // of the first row, skipped or not
 	last      instant
-	lastLine  int // 0: no row yet
-	blank     int // number of a blank line, after which nothing may follow
+	lastLine  int     // 0: no row yet
+	ids       []int64 // of the blocks of the last row, if they are asked for
+	blank     int     // number of a blank line, after which nothing may follow
 }
 
 // openRows reads as much of in as tells its format.
@@ -50,6 +51,9 @@ func openRows(in *input, skipEmpty bool) (*rows, error) {
 	}
 	if t.layout, err = match(names); err != nil {
 		return nil, l.fail("%s", err)
+	}
+	if t.json {
+		t.layout.ids, t.layout.block = blockKey(names)
 	}
 	return t, nil
 }
@@ -127,7 +131,7 @@ func (t *rows) splitJSON(line []byte, f *fields) error {
 	for role, column := range t.layout.format.column {
 		if f[role] == nil && column != "" {
 			return t.lines.fail("%s is missing; accepted: the keys %s in every line", column,
-				strings.TrimPrefix(strings.Join(t.layout.format.column[:], ","), ","))
+				strings.Trim(strings.Join(t.layout.format.column[:], ","), ","))
 		}
 	}
 	return nil
@@ -166,7 +170,23 @@ func (t *rows) convert(f *fields, r *row) (bool, error) {
 		return false, t.refuse(role, f, acceptedTokens)
 	}
 	*r = row{at, int32(prompt), int32(output), t.lines.number}
-	return true, nil
+	return true, t.readIDs(f, prompt)
+}
+
+// readIDs reads the block ids of a prompt, if they are asked for. The last block may be a beginning.
+func (t *rows) readIDs(f *fields, prompt int64) (err error) {
+	if t.layout.format.column[idsRole] == "" {
+		return nil
+	}
+	var ok bool
+	if t.ids, ok = appendIDs(t.ids[:0], f[idsRole]); !ok {
+		return t.refuse(idsRole, f, "a list of whole numbers of at most 18 digits")
+	}
+	if most := (prompt + int64(t.layout.block) - 1) / int64(t.layout.block); int64(len(t.ids)) > most {
+		return t.lines.fail("%s has %d ids; accepted: at most %d, for a prompt of %d tokens in blocks of %d",
+			t.layout.ids, len(t.ids), most, prompt, t.layout.block)
+	}
+	return nil
 }
 
 const acceptedTokens = "a whole number of tokens from 1 to 1073741823"

@@ -27,10 +27,18 @@ func (t *Trace) scan() error {
 		}
 		s.Requests, s.DurationS = t.sent, at.Seconds()
 		prompts, outputs = prompts+int64(w.prompt), outputs+int64(w.output)
+		if t.blocks != nil {
+			if err := t.blocks.learn(t.rows.ids, w.prompt); err != nil {
+				return t.rows.lines.fail("%s", err)
+			}
+		}
 		s.PromptMax, s.OutputMax = max(s.PromptMax, w.prompt), max(s.OutputMax, w.output)
 	}
 	if t.err != nil {
 		return t.err
+	}
+	if t.blocks != nil {
+		t.blocks.build()
 	}
 	s.Skipped = t.rows.skipped
 	if s.Requests == 0 {

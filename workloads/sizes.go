@@ -15,7 +15,8 @@ type Lengths struct {
 	// output it gets.
 	MaxOutput Length
 	Pairs     *Pairs // nil: the laws
-	Resample  bool   // draw pairs with replacement; false: in the order of the file, starting over at its end
+	Sharing   Sharing
+	Resample  bool // draw pairs with replacement; false: in the order of the file, starting over at its end
 }
 
 // Truncated counts the draws that a law's bounds changed; see Length.
@@ -28,9 +29,19 @@ type sizes struct {
 	pairs                    *Pairs
 	resample                 *rand.Rand // nil: in order
 	next                     int
+	sharing                  *sharing // nil: every prompt is another
 }
 
 func newSizes(c Lengths, seed uint64) (*sizes, error) {
+	s, err := newLaws(c, seed)
+	if err != nil {
+		return nil, err
+	}
+	s.sharing, err = newSharing(c.Sharing, s, seed)
+	return s, err
+}
+
+func newLaws(c Lengths, seed uint64) (*sizes, error) {
 	s := &sizes{pairs: c.Pairs}
 	if c.MaxOutput.Distribution != "" {
 		l, err := newLaw("max_output", c.MaxOutput)
@@ -64,10 +75,27 @@ func newSizes(c Lengths, seed uint64) (*sizes, error) {
 
 // draw sets the lengths of r.
 func (s *sizes) draw(r *sim.Request) {
+	if !s.repeats() {
+		r.Prompt, r.Output = s.lengths()
+	}
+	s.finish(r)
+}
+
+// repeats reports whether prompts come from a set that has been drawn.
+func (s *sizes) repeats() bool { return s.sharing != nil && s.sharing.prompts != nil }
+
+// lengths draws a prompt and an output.
+func (s *sizes) lengths() (prompt, output int32) {
 	if s.pairs != nil {
-		r.Prompt, r.Output = s.pair()
-	} else {
-		r.Prompt, r.Output = s.prompt.draw(s.prompts), s.output.draw(s.outputs)
+		return s.pair()
+	}
+	return s.prompt.draw(s.prompts), s.output.draw(s.outputs)
+}
+
+// finish says what r, whose lengths are drawn, shares, and sets the client's limit.
+func (s *sizes) finish(r *sim.Request) {
+	if s.sharing != nil {
+		s.sharing.mark(r)
 	}
 	if s.limits != nil {
 		s.cut(r)
@@ -80,8 +108,12 @@ func (s *sizes) cut(r *sim.Request) {
 	r.Output = min(r.Output, r.MaxOutput)
 }
 
-// fill draws the lengths of several requests, without the client's limits: what draw would, in the same order by stream.
+// fill draws the lengths of several requests, which finish takes from there: what draw would, in the same order by
+// stream.
 func (s *sizes) fill(prompt, output []int32) {
+	if s.repeats() {
+		return
+	}
 	if s.pairs != nil {
 		for i := range prompt {
 			prompt[i], output[i] = s.pair()
@@ -104,10 +136,11 @@ func (s *sizes) pair() (prompt, output int32) {
 
 // means returns the mean prompt and output in tokens, before truncation and before a limit cuts the output.
 func (s *sizes) means() (prompt, output float64) {
+	prompt, output = s.prompt.mean, s.output.mean
 	if s.pairs != nil {
-		return s.pairs.Means()
+		prompt, output = s.pairs.Means()
 	}
-	return s.prompt.mean, s.output.mean
+	return s.sharing.mean(prompt), output
 }
 
 func (s *sizes) truncated() Truncated {

@@ -20,7 +20,8 @@ type TraceOptions struct {
 	SkipEmpty bool    // skip and count rows of 0 tokens instead of refusing them
 	Patience  Patience
 	Seed      uint64 // of cancellations
-	Unchecked bool   // replay without reading the file through first; Stats stay zero
+	Contents  bool   // let requests share what equal block ids stand for, in a trace that has them
+	Unchecked bool   // replay without reading the file through first; Stats stay zero, and nothing is shared
 }
 
 // TraceStats describes the requests that a trace replays.
@@ -36,12 +37,14 @@ type TraceStats struct {
 }
 
 // Trace is the source that replays a file. It reads the file through once before the run, so that a corrupt row is
-// reported before anything is simulated, and then streams it in constant memory.
+// reported before anything is simulated, and then streams it in constant memory: constant but for block ids, of which it
+// keeps every one that is distinct.
 type Trace struct {
 	in       *input
 	options  TraceOptions
 	patience patience
 	rows     *rows
+	blocks   *blocks // nil: nothing is shared
 	start    sim.Duration
 	end      sim.Duration // 0: none
 	sent     int64
@@ -117,6 +120,12 @@ func (t *Trace) rewind() (err error) {
 	if t.rows, err = openRows(t.in, t.options.SkipEmpty); err != nil {
 		return err
 	}
+	if l := &t.rows.layout; t.options.Contents && !t.options.Unchecked && l.ids != "" {
+		l.format.column[idsRole] = l.ids
+		if t.blocks == nil {
+			t.blocks = newBlocks(l.block)
+		}
+	}
 	if f := t.rows.layout.format; f.time == noTime {
 		return t.rows.lines.fail("there are no arrival times, only %s,%s; accepted: a trace with arrivals, or these lengths "+
 			"with an arrival process", f.column[promptRole], f.column[outputRole])
@@ -131,8 +140,19 @@ func (t *Trace) Next(r *sim.Request) bool {
 		return false
 	}
 	r.ID, r.Arrival, r.Prompt, r.Output = int32(t.sent-1), at, w.prompt, w.output
+	if t.blocks != nil {
+		r.Content = t.blocks.content(t.rows.ids)
+	}
 	t.patience.mark(r)
 	return true
+}
+
+// Contents returns the tree that the requests' Content is in; nil: they share nothing.
+func (t *Trace) Contents() *sim.Contents {
+	if t.blocks == nil {
+		return nil
+	}
+	return &t.blocks.tree
 }
 
 // advance returns the next selected row and its arrival in the run.

@@ -39,7 +39,7 @@ changes. The deployment is that of a scenario or of flags; given both, the flags
 	flags.String("model", "", "catalog name, or a path to a HuggingFace config.json")
 	flags.String("gpu", "", "catalog name")
 	flags.String("weights", "", "bf16 fp8 int8 int4 mxfp4 nvfp4; default: as in the checkpoint")
-	flags.String("kv-cache", "", "bf16 fp8; default: as in the checkpoint")
+	flags.String("kv-cache", "", "bf16 fp8 int8 int4 mxfp4 nvfp4; default: as in the checkpoint")
 	flags.Int("tensor-parallel", 1, "GPUs that share every layer")
 	flags.Int("pipeline-parallel", 1, "stages of layers")
 	flags.String("engine", "", "vllm-v1 textbook; default: vllm-v1, or the scenario's")
@@ -50,7 +50,7 @@ changes. The deployment is that of a scenario or of flags; given both, the flags
 	flags.BoolVar(&f.json, "json", false, "print JSON (SI units) instead of tables")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	completeNames(c, map[string][]string{
-		"gpu": configs.GPUNames(), "engine": configs.EngineNames(), "weights": hardware.Dtypes(), "kv-cache": {"bf16", "fp8"},
+		"gpu": configs.GPUNames(), "engine": configs.EngineNames(), "weights": hardware.Dtypes(), "kv-cache": hardware.KVDtypes(),
 	}, cobra.ShellCompDirectiveNoFileComp)
 	completeNames(c, map[string][]string{"model": configs.ModelNames()}, cobra.ShellCompDirectiveDefault) // and files
 	return c

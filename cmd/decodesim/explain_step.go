@@ -110,7 +110,11 @@ func (s *step) choose(batchGiven, contextGiven bool, f *explainFlags) error {
 	case s.name == "":
 		s.batchWhy = "default"
 	default:
-		s.batch, s.batchWhy = max(1, s.seats()), fmt.Sprintf("as many as fit, up to max_num_seqs %d", s.scenario.Pools[0].MaxNumSeqs)
+		pool := &s.scenario.Pools[0]
+		s.batch, s.batchWhy = max(1, s.seats()), fmt.Sprintf("as many as fit, up to max_num_seqs %d", pool.MaxNumSeqs)
+		if pool.DataParallel > 1 {
+			s.batchWhy += fmt.Sprintf(" on each of %d ranks", pool.DataParallel)
+		}
 	}
 	return nil
 }
@@ -158,18 +162,20 @@ func (s *step) seconds(n int) float64 {
 	return sum
 }
 
-// fitting returns how many sequences of so much context the cache holds at once.
+// fitting returns how many sequences of so much context the caches hold at once.
 func (s *step) fitting(context int) int {
-	block := int64(s.scenario.Pools[0].BlockSize)
-	return int(s.KVBlocks / ((int64(context)+block-1)/block + int64(s.Memory.SequenceBlocks)))
+	block, ranks := int64(s.scenario.Pools[0].BlockSize), int64(s.Deployment.Parallel.Ranks())
+	return int(s.KVBlocks / ranks / ((int64(context)+block-1)/block + int64(s.Memory.SequenceBlocks)) * ranks)
 }
 
 // seats returns how many sequences of the step's context the engine runs at once: what fits, up to its own limit.
-func (s *step) seats() int { return min(s.fitting(s.context), s.scenario.Pools[0].MaxNumSeqs) }
+func (s *step) seats() int { return min(s.fitting(s.context), s.scenario.Pools[0].Seats()) }
 
 // roomiest returns the longest context of which the cache holds the batch; 0: none.
 func (s *step) roomiest() int {
-	blocks := s.KVBlocks/int64(s.batch) - int64(s.Memory.SequenceBlocks)
+	ranks := int64(s.Deployment.Parallel.Ranks())
+	each := (int64(s.batch) + ranks - 1) / ranks
+	blocks := s.KVBlocks/ranks/each - int64(s.Memory.SequenceBlocks)
 	return int(min(max(0, blocks)*int64(s.scenario.Pools[0].BlockSize), int64(s.MaxModelLen)))
 }
 

@@ -56,6 +56,9 @@ func TestExplainedNumbersAddUp(t *testing.T) {
 		{"--model", "gpt-oss-120b", "--gpu", "h100-sxm", "--batch", "7", "--context", "5000"},
 		{"--model", "deepseek-v3.2", "--gpu", "h200-sxm", "--tensor-parallel", "8", "--kv-cache", "fp8", "--batch", "32"},
 		{"--model", "qwen3.5-35b-a3b", "--gpu", "b200-sxm", "--pipeline-parallel", "2", "--engine", "textbook", "--weights", "nvfp4"},
+		{"--model", "deepseek-v3", "--gpu", "h200-sxm", "--kv-cache", "fp8", "--batch", "77", "--set", "pools.serve.data_parallel=8"},
+		{"--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--kv-cache", "int4", "--batch", "25", "--set", "weight_sparsity=2:4",
+			"--set", "pools.serve.attention=materialized", "--set", "pools.serve.async_scheduling=true"},
 	} {
 		x := explained(t, args...)
 		bytes, flops, seconds, share := 0.0, 0.0, 0.0, 0.0
@@ -196,7 +199,7 @@ func TestExplainRefusesBadInput(t *testing.T) {
 		{[]string{"--model", "llama-3.1-8b", "--gpu", "h100-smx"}, `--gpu h100-smx: gpu "h100-smx" not found; did you mean "h100-sxm"?`},
 		{append(h100, "--model", "llama-3.1-8b", "--engine", "vllm-v2"), `--engine vllm-v2: engine "vllm-v2" not found; did you mean "vllm-v1"?`},
 		{append(h100, "--model", "llama-3.1-8b", "--weights", "fp9"), `--weights fp9: "fp9" is unknown; did you mean "fp8"?`},
-		{append(h100, "--model", "llama-3.1-8b", "--kv-cache", "int4"), `--kv-cache int4: "int4" is unknown`},
+		{append(h100, "--model", "llama-3.1-8b", "--kv-cache", "int5"), `--kv-cache int5: "int5" is unknown; did you mean "int8"?`},
 		{append(h100, "--model", "llama-3.1-8b", "--tensor-parallel", "3"), "3 does not divide the 32 attention heads of llama-3.1-8b; 1, 2, 4, 8, 16, 32 would do"},
 		{append(h100, "--model", "llama-3.1-8b", "--tensor-parallel", "0"), "--tensor-parallel 0: 0 is out of range"},
 		{append(h100, "--model", "llama-3.1-8b", "--batch", "0"), "--batch 0: expected 1 to 1048576 sequences"},
@@ -218,6 +221,35 @@ func TestExplainRefusesBadInput(t *testing.T) {
 		assert.Contains(t, errOut.String(), c.says)
 		assert.NotContains(t, errOut.String(), baseScenario+".yaml", "flags stand in no file")
 	}
+}
+
+// What the busiest GPU has of a batch is told where it is not simply the batch.
+func TestExplainTellsWhatAGPUHasOfABatch(t *testing.T) {
+	ranks := []string{"--model", "deepseek-v3", "--gpu", "h200-sxm", "--set", "pools.serve.data_parallel=8", "--batch", "100"}
+	text := told(t, ranks...)
+	assert.Contains(t, text, "data parallel: 8 ranks in lock step, of up to 13 sequences each; experts see 128 tokens at once\n")
+	assert.Contains(t, text, "CUDA graph: the linear layers run 16 rows, 3 of them padding\n")
+	x := explained(t, ranks...)
+	assert.Equal(t, []int{8, 8, 13, 16, 3}, []int{x.Data, x.GPUs, x.RankBatch, x.Rows, x.RowsPadding})
+	assert.Zero(t, x.Memory.Sequences%8, "as many on each rank")
+
+	dense := []string{"--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--batch", "32"}
+	text = told(t, dense...)
+	for _, word := range []string{"data parallel", "CUDA graph", "eager", "waiting for the host", "pipeline:"} {
+		assert.NotContains(t, text, word, "off")
+	}
+	eager := append(dense, "--set", "pools.serve.enforce_eager=true")
+	assert.Contains(t, told(t, eager...), "eager: no CUDA graph runs 32 rows; what launching takes is not known (eager_layer_s is 0)\n")
+	file := filepath.Join(t.TempDir(), "slow.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`{bandwidth: 1, compute: 1, moe_compute: 1, kv_bandwidth: 1, attention_compute: 1, link: 1,
+		layer_s: 0, moe_layer_s: 0, mixer_layer_s: 0, eager_layer_s: 1e-3, step_s: 0, sequence_s: 0, collective_s: 0, first_token_s: 0,
+		overlap: 2, source: test}`), 0o600))
+	text = told(t, append(eager, "--set", "pools.serve.efficiency="+file)...)
+	assert.Contains(t, text, "launching takes the host at least 32.0 ms\n")
+	assert.Contains(t, text, "waiting for the host")
+	text = told(t, append(dense, "--pipeline-parallel", "2", "--set", "weight_sparsity=2:4")...)
+	assert.Contains(t, text, "pipeline: 2 stages, each with 16 rows at a time\n")
+	assert.Contains(t, text, "2:4 bf16 weights")
 }
 
 // A config.json of HuggingFace's is a model like those built in.

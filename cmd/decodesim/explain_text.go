@@ -20,9 +20,11 @@ func explainText(s *step, x *explanation) []byte {
 	if x.Scenario != "" {
 		name = x.Scenario + " · "
 	}
-	line("%s%s · %s · %s weights · %s KV cache · %s", name, x.Model, replicaOf(&s.scenario.Pools[0]), x.Weights, x.KVCache, x.Engine)
+	line("%s%s · %s · %s weights · %s KV cache · %s", name, x.Model, replicaOf(&s.scenario.Pools[0]),
+		strings.TrimLeft(x.Sparsity+" "+x.Weights, " "), x.KVCache, x.Engine)
 	line("%s; KV cache of %s", shapeLine(&s.Deployment.Model), perToken(&s.Deployment))
 	line("one decode step: batch %d%s, context %s%s", x.Batch, because(s.batchWhy), grouped(x.Context), because(s.contextWhy))
+	explainShare(line, s, x)
 	line("")
 	explainParts(&b, x)
 	line("")
@@ -49,6 +51,25 @@ func because(why string) string {
 		return ""
 	}
 	return " (" + why + ")"
+}
+
+// explainShare says what the busiest GPU has of the batch, where that is not all of it as it is.
+func explainShare(line func(string, ...any), s *step, x *explanation) {
+	if x.Data > 1 {
+		line("data parallel: %d ranks in lock step, of up to %s sequences each; experts see %s tokens at once", x.Data, grouped(x.RankBatch),
+			grouped(s.Model.Share(s.batch).Tokens))
+	}
+	if x.Pipeline > 1 {
+		line("pipeline: %d stages, each with %s rows at a time", x.Pipeline, grouped(x.Rows))
+	}
+	switch floor := float64(s.Deployment.Model.LayerCount()) * s.Deployment.Efficiency.EagerLayerS; {
+	case x.Eager && floor > 0:
+		line("eager: no CUDA graph runs %s rows; launching takes the host at least %s ms", grouped(x.Rows), milli(floor))
+	case x.Eager:
+		line("eager: no CUDA graph runs %s rows; what launching takes is not known (eager_layer_s is 0)", grouped(x.Rows))
+	case x.RowsPadding > 0:
+		line("CUDA graph: the linear layers run %s rows, %s of them padding", grouped(x.Rows), grouped(x.RowsPadding))
+	}
 }
 
 // explainParts is the table by part, of one GPU.

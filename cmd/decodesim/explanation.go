@@ -9,7 +9,7 @@ import (
 )
 
 // explanation is a decode step taken apart, in SI units. Bytes, FLOPs and parts are those of one GPU of a
-// tensor-parallel group, through all its stages.
+// tensor-parallel group and data-parallel rank, through all its stages.
 type explanation struct {
 	Scenario     string  `json:"scenario,omitempty"`
 	Model        string  `json:"model"`
@@ -17,11 +17,17 @@ type explanation struct {
 	GPUs         int     `json:"gpus"`
 	Tensor       int     `json:"tensor_parallel"`
 	Pipeline     int     `json:"pipeline_parallel"`
-	Weights      string  `json:"weights"` // dtype of most of them
+	Data         int     `json:"data_parallel"`
+	Weights      string  `json:"weights"`                   // dtype of most of them
+	Sparsity     string  `json:"weight_sparsity,omitempty"` // of the linear layers
 	KVCache      string  `json:"kv_cache"`
 	Engine       string  `json:"engine"`
 	Batch        int     `json:"batch"`
 	Context      int     `json:"context"`
+	RankBatch    int     `json:"rank_batch"`   // sequences of the busiest data-parallel rank
+	Rows         int     `json:"rows"`         // that its linear layers multiply at once: of a microbatch, padding included
+	RowsPadding  int     `json:"rows_padding"` // of them, up to the next CUDA graph
+	Eager        bool    `json:"eager"`        // launched kernel by kernel
 	Experts      int     `json:"experts,omitempty"`
 	ExpertsRead  float64 `json:"experts_read,omitempty"` // of each layer, expected
 	Parts        []partX `json:"parts"`
@@ -87,7 +93,7 @@ type memoryX struct {
 	KV          float64 `json:"kv_bytes"`
 	Block       float64 `json:"block_bytes"`
 	BlockSize   int     `json:"block_size"`
-	Blocks      int64   `json:"blocks"`        // one of them the engine keeps back
+	Blocks      int64   `json:"blocks"`        // of all ranks; each keeps one back
 	Sequences   int     `json:"sequences"`     // of this context at once
 	MaxModelLen int     `json:"max_model_len"` // tokens of one sequence
 }
@@ -112,9 +118,11 @@ func explain(s *step) *explanation {
 	x := &explanation{
 		Scenario: s.name, Model: d.Model.Name, GPU: d.GPU.Name, GPUs: d.Parallel.GPUs(), Tensor: d.Parallel.Tensor,
 		Pipeline: d.Parallel.Pipeline, Weights: weightsOf(&d.Model), KVCache: d.KVDtype, Engine: pool.Engine,
-		Batch: s.batch, Context: s.context, Experts: d.Model.Experts(), ExpertsRead: s.Model.ExpertsRead(s.batch),
+		Data: d.Parallel.Ranks(), Sparsity: s.scenario.Sparsity, Batch: s.batch, Context: s.context, Experts: d.Model.Experts(), ExpertsRead: s.Model.ExpertsRead(s.batch),
 		WeightsBytes: d.Model.WeightBytes(), Fits: s.fitting(s.context) >= s.batch,
 	}
+	share := s.Model.Share(s.batch)
+	x.RankBatch, x.Rows, x.RowsPadding, x.Eager = share.Sequences, share.Rows, share.Padding, share.Eager
 	x.KVBytes, x.KVBytesHeld = d.KVBytesPerToken()
 	at := s.point(s.batch)
 	x.BytesTotal, x.FLOPsTotal, x.MemoryS, x.ComputeS = at.bytes, at.flops, at.MemoryS, at.ComputeS
@@ -127,7 +135,7 @@ func explain(s *step) *explanation {
 	}
 	m := &s.Memory
 	x.Memory = memoryX{
-		m.Total, m.Usable, m.Weights, m.Activations, m.Context, m.KV, m.BlockBytes, pool.BlockSize, s.KVBlocks + 1,
+		m.Total, m.Usable, m.Weights, m.Activations, m.Context, m.KV, m.BlockBytes, pool.BlockSize, s.KVBlocks + int64(d.Parallel.Ranks()),
 		s.fitting(s.context), int(s.MaxModelLen),
 	}
 	x.Curve = s.curve()
@@ -146,8 +154,8 @@ func (s *step) warnings() []string {
 	switch fits := s.fitting(s.context); {
 	case s.batch > fits:
 		notes = append(notes, fmt.Sprintf("%d sequences of %d tokens do not fit: the cache holds %d; no engine runs this step", s.batch, s.context, fits))
-	case s.batch > pool.MaxNumSeqs:
-		notes = append(notes, fmt.Sprintf("%d sequences are more than max_num_seqs, %d: the engine does not run this step", s.batch, pool.MaxNumSeqs))
+	case s.batch > pool.Seats():
+		notes = append(notes, fmt.Sprintf("%d sequences are more than max_num_seqs, %d: the engine does not run this step", s.batch, pool.Seats()))
 	}
 	if s.context > int(s.MaxModelLen) {
 		notes = append(notes, fmt.Sprintf("%d tokens of context are more than max_model_len, %d", s.context, s.MaxModelLen))

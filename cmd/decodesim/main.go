@@ -8,6 +8,7 @@
 //	files.go     what --out leaves
 //	head.go      the scenario above the table
 //	explain*.go  decodesim explain: one step taken apart
+//	validate*.go decodesim validate: measured runs replayed
 //	list.go show.go version.go
 //	             what is built in
 package main
@@ -88,7 +89,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(badFlag)
-	root.AddCommand(newRun(out, errOut), newExplain(out, errOut), newList(out), newShow(out), newVersion(out))
+	root.AddCommand(newRun(out, errOut), newExplain(out, errOut), newValidate(out, errOut), newList(out), newShow(out), newVersion(out))
 	return root
 }
 

@@ -51,7 +51,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"experts of a dense model": {
 			small, `--set pools.serve.expert_parallel=true: true, but llama-3.1-8b has no experts; accepted: false`, []string{"--set", "pools.serve.expert_parallel=true"}},
 		"data parallel": {
-			small, `--set pools.serve.data_parallel=2: 2 is not modelled by this version; accepted: 1, with more replicas instead`,
+			small, `--set pools.serve.data_parallel=2: 2, but llama-3.1-8b has no experts that ranks would share; accepted: 1, with 2 times the replicas`,
 			[]string{"--set", "pools.serve.data_parallel=2"}},
 		"a number that is none": {
 			small, `--set workload.arrivals.rate=fast: `, []string{"--set", "workload.arrivals.rate=fast"}},

@@ -56,7 +56,7 @@ func (l *requestLog) add(r *sim.Request, at sim.Time, o sim.Outcome) {
 		return
 	}
 	row := report.RequestRow{
-		ID: r.ID, Arrival: r.Arrival, PromptTokens: r.Prompt, OutputTokens: r.Emitted, Preemptions: r.Preemptions,
+		ID: r.ID, Arrival: r.Arrival, PromptTokens: r.Prompt, OutputTokens: r.Emitted, CachedTokens: r.Cached, Preemptions: r.Preemptions,
 		TTFT: report.Unknown, TPOT: report.Unknown, E2E: report.Unknown, Queue: report.Unknown, Pool: l.pool, Outcome: o.String(),
 	}
 	if o != sim.Rejected && int(r.ID) < len(l.instances) {

@@ -31,8 +31,11 @@ func (a *account) grow(g *sim.Segment, n int, w uint64) {
 	pairs := uint64(n) * uint64(n-1) / 2 * w
 	a.bound.AddProduct(uint64(g.Bound.B), pairs)
 	for p := range a.part {
-		if b := g.Part[p].B; b != 0 {
+		switch b := g.Part[p].B; {
+		case b > 0:
 			a.part[p].AddProduct(uint64(b), pairs)
+		case b < 0: // the wait for a host, while the rest of the step grows
+			a.part[p].SubProduct(uint64(-b), pairs)
 		}
 	}
 }

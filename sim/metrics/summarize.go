@@ -30,7 +30,7 @@ func (f *Full) Summary(d Description) *Summary {
 			Arrived: totals.Arrived, Completed: f.Outcomes[sim.Completed], Rejected: f.Outcomes[sim.Rejected],
 			Failed: f.Outcomes[sim.Failed], Unfinished: f.Outcomes[sim.Unfinished], Preemptions: pool.Preemptions,
 		},
-		Tokens:     Tokens{Prompt: totals.PromptTokens, Output: totals.OutputTokens},
+		Tokens:     Tokens{Prompt: totals.PromptTokens, PromptCached: totals.CachedTokens, Output: totals.OutputTokens},
 		DurationS:  f.durationS(),
 		ByPosition: f.positions(),
 		Bound:      f.account.summary(),
@@ -81,11 +81,16 @@ func (f *Full) durationS() float64 {
 // pool returns the load of the pool over the whole run, warm-up included.
 func (f *Full) pool(d Description, p sim.PoolTotals) PoolResult {
 	spanS := max(0, f.load.cluster.Now().Sub(min(f.load.start, f.load.cluster.Now())).Seconds())
-	return PoolResult{
+	r := PoolResult{
 		Name: f.load.pool.Name, GPU: d.GPU, GPUs: d.GPUs, Replicas: p.Instances,
 		Utilization: ratio(p.BusyS, spanS*float64(p.Instances)), BatchMean: ratio(float64(p.DecodeSum), float64(p.Steps)),
 		KVPeakFraction: ratio(float64(p.KVPeak), float64(p.KVBlocks)), KVBlocks: p.KVBlocks,
 	}
+	if f.load.pool.PrefixCaching {
+		hits := ratio(float64(p.Cached), float64(p.Prompted))
+		r.PrefixHitRate = &hits
+	}
+	return r
 }
 
 // summary returns the mean step that a token waits for, and its bound.

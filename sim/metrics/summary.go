@@ -38,7 +38,8 @@ type Requests struct {
 	Preemptions int64 `json:"preemptions"`
 }
 
-// Tokens counts the tokens of the requests that arrived (prompt) and those emitted (output), warm-up included.
+// Tokens counts the tokens of the requests that arrived (prompt), those of them that a cache held when the request was
+// first admitted (prompt_cached), and those emitted (output), warm-up included.
 type Tokens struct {
 	Prompt       int64 `json:"prompt"`
 	PromptCached int64 `json:"prompt_cached"`
@@ -136,6 +137,10 @@ type PoolResult struct {
 	BatchMean      float64 `json:"batch_mean"` // decoding sequences, mean over steps
 	KVPeakFraction float64 `json:"kv_peak_fraction"`
 	KVBlocks       int64   `json:"kv_blocks"` // of one replica
+
+	// PrefixHitRate is the share of the prompt tokens of admitted requests that the cache held, as vLLM counts it; absent
+	// without prefix caching.
+	PrefixHitRate *float64 `json:"prefix_hit_rate,omitempty"`
 }
 
 // Cost is the rent of the GPUs and what it makes of a token.

@@ -46,7 +46,7 @@ func Open(path string) (*Dir, error) {
 }
 
 func (d *Dir) refuseRun() error {
-	for _, name := range []string{"summary.json", "scenario.yaml", "explain.json"} {
+	for _, name := range []string{"summary.json", "scenario.yaml", "explain.json", "predictions.csv", "validation.json"} {
 		if _, err := os.Lstat(filepath.Join(d.path, name)); err == nil {
 			return fmt.Errorf("output %q already holds a run (%s); name another directory or remove it", d.path, name)
 		}
@@ -68,13 +68,20 @@ func (d *Dir) make() error {
 	return nil
 }
 
+// probeBytes is about what the files of a run take: a disk with less is full.
+const probeBytes = 4 << 20
+
 // probe finds out before the run, not after it, that nothing can be written.
 func (d *Dir) probe() error {
 	f, err := os.CreateTemp(d.path, ".probe-*")
 	if err != nil {
 		return fmt.Errorf("output %q cannot be written: %w", d.path, err)
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	_, err = f.Write(make([]byte, probeBytes))
+	if err = errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
+		return fmt.Errorf("output %q cannot be written: %w", d.path, err)
+	}
+	return nil
 }
 
 // Path returns the path of the directory.

@@ -10,4 +10,6 @@
 //	scale.go      values to positions; ticks.go where the labels stand
 //	panel.go      axes, lines and areas of one coordinate system
 //	cdf.go timeline.go roofline.go batch.go   the plots
+//	predictions.go   predictions beside measurements, as CSV; validation*.go as text
+//	parity.go spread.go   how far they are apart, drawn; clouds.go what shares a colour
 package report

@@ -68,8 +68,12 @@ func sections(t *text, s *metrics.Summary) {
 	k := &s.Tokens
 	t.item("tokens", fmt.Sprintf("%d prompt (%d cached), %d output", k.Prompt, k.PromptCached, k.Output))
 	for _, q := range s.Pools {
-		t.item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s: utilization %s, mean batch %s, peak KV %s", q.GPUs, q.GPU,
-			q.Replicas, plural("replica", q.Replicas), percent(q.Utilization), Significant(q.BatchMean), percent(q.KVPeakFraction)))
+		hits := ""
+		if q.PrefixHitRate != nil && k.PromptCached > 0 {
+			hits = fmt.Sprintf(", prefix hits %s", percent(*q.PrefixHitRate))
+		}
+		t.item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s: utilization %s, mean batch %s, peak KV %s%s", q.GPUs, q.GPU,
+			q.Replicas, plural("replica", q.Replicas), percent(q.Utilization), Significant(q.BatchMean), percent(q.KVPeakFraction), hits))
 	}
 	if s.SLO != nil {
 		t.item("SLO", objective(s.SLO))

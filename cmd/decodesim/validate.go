@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/decodesim/decodesim/cmd/internal/measured"
+	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/cmd/internal/study"
+	"github.com/decodesim/decodesim/configs"
+)
+
+// validateFlags are the flags of decodesim validate.
+type validateFlags struct {
+	data       string
+	scenario   string
+	set        []string
+	efficiency string
+	show       string
+	out        string
+	json       bool
+}
+
+func newValidate(out, errOut io.Writer) *cobra.Command {
+	var f validateFlags
+	c := &cobra.Command{
+		Use:   "validate --data FILE",
+		Short: "Replay measured runs and say how far the predictions are from them",
+		Long: `Simulate every run of a file of measurements as it was really run, and print predictions beside measurements: by
+how much the latencies and throughputs differ, by model class, GPU, engine, mode and quality. No measured latency is read
+before it is predicted, and nothing is fitted. Rows that cannot be simulated are counted with the reason.
+
+The file is recognised by its columns or keys: tables of closed-loop sweeps, stages of inference-perf, request timings,
+results of vllm bench serve, AIPerf, GuideLLM and inference-perf, or a table of your own. Results of benchmark tools say
+the load and not the deployment: that is --scenario, a name or a file, whose workload the data replace.`,
+		Example: "  decodesim validate --data measured.csv --out accuracy\n" +
+			"  decodesim validate --data vllm_bench.json --scenario my-scenario.yaml\n" +
+			"  decodesim validate --data measured.csv --set pools.serve.max_num_seqs=256 --json\n" +
+			"  decodesim validate --data measured.csv --show run-17 > run-17.yaml && decodesim run run-17.yaml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("validate: %q is one argument too many; expected only flags, such as --data %s", args[0], args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.check(c); err != nil {
+				return err
+			}
+			return f.run(c.Context(), out, errOut)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.data, "data", "", "the measurements: a CSV, JSON or JSONL `FILE`")
+	flags.StringVar(&f.scenario, "scenario", "", "deployment of runs whose data do not say it: the name of a `SCENARIO` or a YAML file")
+	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario of every run; repeatable, such as pools.serve.max_num_seqs=64")
+	flags.StringVar(&f.efficiency, "efficiency", "", "what the steps of every run achieve: a YAML `FILE`")
+	flags.StringVar(&f.show, "show", "", "print the scenario of the run with this `ID`, which decodesim run takes, and simulate nothing")
+	flags.StringVar(&f.out, "out", "", "leave predictions.csv, validation.json and plots in `DIR`")
+	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
+	cobra.CheckErr(c.MarkFlagDirname("out"))
+	cobra.CheckErr(c.MarkFlagFilename("data", "csv", "json", "jsonl"))
+	cobra.CheckErr(c.MarkFlagFilename("efficiency", "yaml", "yml"))
+	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
+	completeNames(c, map[string][]string{"scenario": configs.ScenarioNames()}, cobra.ShellCompDirectiveDefault) // and files
+	return c
+}
+
+// check refuses flags that are missing or empty, as an unset shell variable leaves them.
+func (f *validateFlags) check(c *cobra.Command) error {
+	if !c.Flags().Changed("data") {
+		return fmt.Errorf("validate: missing --data: a file of measurements; see %s --help", c.CommandPath())
+	}
+	for _, flag := range []struct{ name, want string }{
+		{"data", "a file of measurements"}, {"scenario", "a name or a YAML file"}, {"efficiency", "a YAML file"}, {"show", "the id of a run"},
+	} {
+		if x := c.Flags().Lookup(flag.name); x.Changed && x.Value.String() == "" {
+			return fmt.Errorf("--%s is empty; expected %s", flag.name, flag.want)
+		}
+	}
+	return outNamed(c)
+}
+
+// run simulates the runs of a file and scores them. A directory that cannot take the results is refused before that.
+func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
+	file, above, err := f.read()
+	if err != nil {
+		return err
+	}
+	if f.show != "" {
+		return showRun(out, file, f.show, above)
+	}
+	var dir *report.Dir
+	if f.out != "" {
+		if dir, err = report.Open(f.out); err != nil {
+			return err
+		}
+		defer dir.Abandon()
+	}
+	v, err := f.score(ctx, errOut, file, above)
+	if err != nil {
+		return err
+	}
+	if dir != nil {
+		if err := leaveValidation(ctx, dir, v); err != nil {
+			return err
+		}
+	}
+	return f.print(out, errOut, v, dir)
+}
+
+// score predicts every value and compares it with what was measured.
+func (f *validateFlags) score(ctx context.Context, errOut io.Writer, file *measured.File, above configs.Options) (*study.Validation, error) {
+	predictions, err := study.PredictUnder(ctx, file.Runs, above, nil, toldOf(progressTo(errOut), len(file.Runs)))
+	if progress := progressTo(errOut); progress != nil {
+		fmt.Fprint(progress, "\r\x1b[K")
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, errInterrupted
+	case err != nil:
+		return nil, failure{err}
+	}
+	if err := suitsNone(predictions); err != nil {
+		return nil, err
+	}
+	v := study.Score(file, predictions)
+	v.Version, v.Scenario, v.Set = programVersion(), f.scenario, f.sets()
+	return v, nil
+}
+
+// toldOf prints progress, at most five times a second; nil: none.
+func toldOf(w io.Writer, runs int) func(done int) {
+	if w == nil {
+		return nil
+	}
+	printed := time.Now()
+	return func(done int) {
+		if time.Since(printed) > 200*time.Millisecond {
+			printed = time.Now()
+			fmt.Fprintf(w, "\r\x1b[K%d of %d runs (%d %%)", done, runs, 100*done/runs)
+		}
+	}
+}
+
+// print writes the results to out, and where the files are: to errOut if out is for a program.
+func (f *validateFlags) print(out, errOut io.Writer, v *study.Validation, dir *report.Dir) error {
+	var text bytes.Buffer
+	list := io.Writer(&text)
+	if f.json {
+		if err := writeValidation(&text, v); err != nil {
+			return failure{err}
+		}
+		list = errOut
+	} else if err := report.ValidationTable(&text, v, report.Options{Colour: colour(out)}); err != nil {
+		return failure{err}
+	}
+	if dir != nil {
+		if !f.json {
+			text.WriteByte('\n')
+		}
+		for _, path := range dir.Files() {
+			fmt.Fprintln(list, path)
+		}
+	}
+	if _, err := out.Write(text.Bytes()); err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+func writeValidation(w io.Writer, v *study.Validation) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// decodesimVariables are those of the environment that stand above a scenario.
+func decodesimVariables() []string {
+	var found []string
+	for _, entry := range os.Environ() {
+		if strings.HasPrefix(entry, "DECODESIM_") && !strings.HasPrefix(entry, "DECODESIM_SHARED=") {
+			found = append(found, entry)
+		}
+	}
+	return found
+}

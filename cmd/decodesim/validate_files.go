@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/cmd/internal/study"
+)
+
+// leaveValidation writes the predictions and the plots: all of them, or none. validation.json comes last: where it is, the
+// others are whole.
+func leaveValidation(ctx context.Context, dir *report.Dir, v *study.Validation) error {
+	caption := report.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: whatIsShown(v)}
+	steps := []func() error{
+		func() error {
+			return dir.WriteFile("predictions.csv", func(w io.Writer) error { return report.PredictionsCSV(w, v.Rows) })
+		},
+	}
+	draw := func(name string, figure func() (report.Figure, error)) {
+		steps = append(steps, func() error {
+			f, err := figure()
+			if err != nil {
+				return err
+			}
+			return f.Write(dir, name)
+		})
+	}
+	for _, metric := range []string{"ttft", "tpot", "e2e"} {
+		if metric != "e2e" || v.Has(metric) {
+			draw("parity_"+metric, func() (report.Figure, error) { return report.Parity(caption, v, metric) })
+		}
+	}
+	draw("error_by_concurrency", func() (report.Figure, error) { return report.ErrorByConcurrency(caption, v) })
+	steps = append(steps, func() error {
+		return dir.WriteFile("validation.json", func(w io.Writer) error { return writeValidation(w, v) })
+	})
+	for _, step := range steps {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		if err := step(); err != nil {
+			return failure{err}
+		}
+	}
+	dir.Keep()
+	return nil
+}
+
+// whatIsShown says how many rows a plot is of.
+func whatIsShown(v *study.Validation) string {
+	text := fmt.Sprintf("%d of %d rows simulated", v.Counts.Simulated, v.Counts.Rows)
+	if v.Quality != "" {
+		text += ", errors of quality " + v.Quality
+	}
+	return text
+}
+
+// shortened cuts a name that leaves no room beside it.
+func shortened(name string) string {
+	const most = 48
+	if letters := []rune(name); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return name
+}

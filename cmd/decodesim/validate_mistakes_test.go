@@ -1,0 +1,98 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMistakesInMeasurementsAreNamed: each ends before anything is simulated or written, with one line that says where,
+// what, and what would do.
+func TestMistakesInMeasurementsAreNamed(t *testing.T) {
+	changed := func(old, with string) string {
+		require.Contains(t, points, old)
+		return strings.Replace(points, old, with, 1)
+	}
+	head, _, _ := strings.Cut(points, "\n")
+	for name, mistake := range map[string]struct{ text, want string }{
+		"nothing":               {"", `data file "data.csv" is empty`},
+		"no rows":               {head + "\n", `data.csv: no rows; expected a header and a row per measurement`},
+		"other columns":         {"a,b\n1,2\n", `data file "data.csv" has no known schema; expected `},
+		"a ragged row":          {changed(",6,6.1,150", ",6"), `data.csv: not a CSV file: record on line 2: wrong number of fields`},
+		"not a number":          {changed("12.5", "NaN"), `data.csv:2: ttft_ms: "NaN"; expected a number`},
+		"an infinity":           {changed("12.5", "Inf"), `data.csv:2: ttft_ms: "Inf"; expected a number`},
+		"less than nothing":     {changed("8.25", "-8.25"), `data.csv:3: tpot_ms: "-8.25"; expected a number above 0`},
+		"zero":                  {changed("8.25", "0"), `data.csv:3: tpot_ms: "0"; expected a number above 0`},
+		"a column misspelt":     {changed("tpot_ms", "tpto_ms"), `data.csv:1: tpto_ms: no such column; expected some of ttft_ms, `},
+		"half a client":         {changed("textbook,1,", "textbook,0.5,"), `data.csv:2: concurrency: "0.5"; expected a whole number from 1`},
+		"no JSON after a brace": {"{x", `data.csv:1:`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inData(t, mistake.text)
+			refused(t, mistake.want, "--data", "data.csv", "--out", "out")
+			assert.Equal(t, []string{"data.csv"}, entries(t, "."))
+		})
+	}
+}
+
+func TestMistakesOfAValidationAreNamed(t *testing.T) {
+	inData(t, points)
+	require.NoError(t, os.WriteFile("part.yaml", []byte("bandwidth: 0.9\n"), 0o600))
+	data := []string{"--data", "data.csv"}
+	for _, mistake := range []struct {
+		want string
+		args []string
+	}{
+		{`validate: missing --data: a file of measurements; see decodesim validate --help`, nil},
+		{`validate: "data.csv" is one argument too many; expected only flags, such as --data data.csv`, []string{"data.csv"}},
+		{`data file "absent.csv" does not exist`, []string{"--data", "absent.csv"}},
+		{`--data is empty; expected a file of measurements`, []string{"--data", ""}},
+		{`--out is empty; expected a directory`, append(data, "--out", "")},
+		{`output "data.csv" is a file, want a directory`, append(data, "--out", "data.csv")},
+		{`--show is empty; expected the id of a run`, append(data, "--show", "")},
+		{`--show "x": no such run in data.csv; have "alone", "busy", "long", "elsewhere"`, append(data, "--show", "x")},
+		{`--show "elsewhere": the run is not simulated: model no-such-model is not in the catalog`, append(data, "--show", "elsewhere")},
+		{`--scenario "chat-80b": no such file, and none of the scenarios that are built in (`, append(data, "--scenario", "chat-80b")},
+		{`--set pools.serve.sequences=3: no key "sequences" in pools[0]; `, append(data, "--set", "pools.serve.sequences=3")},
+		{`--set pools.serve.tensor_parallel=3: 3 does not divide`, append(data, "--set", "pools.serve.tensor_parallel=3")},
+		{`configs: efficiency file "absent.yaml" does not exist`, append(data, "--efficiency", "absent.yaml")},
+		{`part.yaml:`, append(data, "--efficiency", "part.yaml")},
+		{`unknown flag: --dta; see decodesim validate --help`, []string{"--dta", "x"}},
+	} {
+		refused(t, mistake.want, mistake.args...)
+	}
+	t.Setenv("DECODESIM_SHARED", "absent")
+	refused(t, `DECODESIM_SHARED=absent: no such directory; expected the folder of shared data, or the variable unset`, data...)
+	t.Setenv("DECODESIM_SHARED", "")
+	t.Setenv("DECODESIM_SPEED", "3")
+	refused(t, `DECODESIM_SPEED=3: no such key; `, data...)
+	assert.Equal(t, []string{"data.csv", "part.yaml"}, entries(t, "."))
+}
+
+// refused runs a validation that must end with an error of one line before it starts.
+func refused(t *testing.T, want string, args ...string) {
+	t.Helper()
+	status, out, errOut := try(append([]string{"validate"}, args...)...)
+	assert.Equal(t, exitBadInput, status, want)
+	assert.Empty(t, out, want)
+	assert.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
+	assert.Truef(t, strings.HasPrefix(errOut, "decodesim: "+want), "got  %swant decodesim: %s", errOut, want)
+}
+
+func TestAValidationIsNotWrittenOverAnother(t *testing.T) {
+	inData(t, points)
+	status, _, errOut := try("validate", "--data", "data.csv", "--out", "out")
+	require.Equal(t, exitOK, status, errOut)
+	refused(t, `output "out" already holds a run (predictions.csv); name another directory or remove it`, "--data", "data.csv", "--out", "out")
+}
+
+func TestAnOptionThatSuitsSomeRunsSkipsTheOthers(t *testing.T) {
+	inData(t, strings.Replace(points, "long,llama-3.1-8b", "long,qwen2.5-7b", 1)) // of 28 heads, the other of 32
+	status, out, errOut := try("validate", "--data", "data.csv", "--set", "pools.serve.tensor_parallel=8")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Contains(t, out, "4 rows: 2 simulated, 2 skipped")
+	assert.Contains(t, out, "8 does not divide the 28 attention heads of qwen2.5-7b")
+}

@@ -1,0 +1,129 @@
+package measured
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// Tables of closed loops share columns and rules: what a row was run on, how it spells its lengths and statistics, and
+// which rows are beyond what is modelled.
+
+// first returns the first reason that is one; empty: none.
+func first(reasons ...string) string {
+	for _, why := range reasons {
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// deployed fills in what a row was run on, from names as the data spell them. The answer is why it is not simulated;
+// empty: it is.
+func deployed(l *Labels, p *setup, model, gpu, precision string) string {
+	var noModel, noGPU, noWeights string
+	p.model, noModel = catalogModel(model)
+	p.gpu, noGPU = catalogGPU(gpu)
+	p.weights = weightsOf(p.model, precision)
+	p.engine = l.Engine
+	l.Model, l.GPU, l.Precision = p.model, p.gpu, precisionOf(p.model, precision)
+	if noModel != "" {
+		l.Model = model
+	}
+	if noGPU != "" {
+		l.GPU = gpu
+	}
+	if l.Class == "" {
+		l.Class = classOf(p.model)
+	}
+	if p.weights != "" && !slices.Contains(hardware.Dtypes(), p.weights) {
+		noWeights = "weights in " + precision + " are not modelled"
+	}
+	return first(noModel, noGPU, noWeights)
+}
+
+// tooLong says why requests of so many tokens are not simulated.
+func tooLong(model string, tokens int) string {
+	if m, ok := models()[model]; ok && m.ContextMax > 0 && tokens > m.ContextMax {
+		return "prompt and output are longer than the context of the model"
+	}
+	return ""
+}
+
+// speculative says why a row that drafts tokens is not simulated.
+func speculative(method string) string {
+	switch method {
+	case "", "none":
+		return ""
+	case "unknown":
+		return "unknown whether it speculates"
+	}
+	return "speculative decoding (" + method + "), which is not modelled"
+}
+
+// engineUnknown says why a row of an engine is not simulated. The steps of the others than vLLM are priced by
+// efficiencies of their own, under the scheduler of vLLM.
+func engineUnknown(engine string) string {
+	if slices.Contains([]string{"vllm", "sglang", "tensorrt-llm"}, engine) {
+		return ""
+	}
+	return "engine " + engine + " is not modelled"
+}
+
+// ownScheduler withholds the TTFT of engines other than vLLM, whose schedulers decide it.
+func ownScheduler(values []Value, engine string) {
+	if engine != "vllm" {
+		skipTTFT(values, "TTFT of "+engine+" needs its own scheduler, which is not modelled")
+	}
+}
+
+func skipTTFT(values []Value, why string) {
+	for i := range values {
+		if values[i].Metric == TTFT {
+			values[i].Skip = why
+		}
+	}
+}
+
+// lengthShare returns the shortest length as a share of the nominal one: "uniform_0.8" draws from 0.8 n to n.
+func (r *record) lengthShare(column string) float64 {
+	text := r.text(column)
+	if text == "" || strings.HasPrefix(text, "fixed") {
+		return 1
+	}
+	least, ok := strings.CutPrefix(text, "uniform_")
+	share, err := strconv.ParseFloat(least, 64)
+	if !ok || err != nil || !(share > 0 && share <= 1) {
+		r.fail(column, `"fixed", or "uniform_" and a share in (0, 1]`)
+		return 1
+	}
+	return share
+}
+
+// statColumns are the statistics as columns spell them: ttft_median_ms.
+var statColumns = [NumStats]string{"mean", "median", "p90", "p95", "p99", "max"}
+
+// stats adds every statistic that the table has of these metrics; lead is the one that the data lead with.
+func (r *record) stats(values []Value, lead Stat, metrics ...Metric) []Value {
+	for _, m := range metrics {
+		for stat, name := range statColumns {
+			v := Other(m, Stat(stat), 0)
+			if Stat(stat) == lead {
+				v = Lead(m, lead, 0)
+			}
+			values = r.latency(values, v, fmt.Sprintf("%s_%s_ms", m, name))
+		}
+	}
+	return values
+}
+
+// rates adds the throughputs.
+func (r *record) rates(values []Value) []Value {
+	const want = "a rate per second above 0"
+	values = r.value(values, Lead(OutputPerS, Mean, 0), "output_throughput", want)
+	return r.value(values, Lead(RequestsPerS, Mean, 0), "request_throughput", want)
+}

@@ -1,0 +1,33 @@
+package measured
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestEqualPrecisionsHaveOneName(t *testing.T) {
+	for _, c := range []struct{ model, precision, name, weights string }{
+		{"gpt-oss-120b", "fp4", "mxfp4", ""},
+		{"gpt-oss-120b", "mxfp4(marlin)", "mxfp4", ""},
+		{"gpt-oss-120b", "bf16", "bf16", "bf16"},
+		{"deepseek-r1", "fp4", "nvfp4", "nvfp4"},
+		{"deepseek-r1", "fp8", "fp8", ""},
+		{"llama-2-70b", "FP16", "bf16", ""},
+		{"llama-2-70b", "", "bf16", ""},
+		{"llama-2-70b", "fp8", "fp8", "fp8"},
+		{"", "fp8", "fp8", "fp8"},
+	} {
+		assert.Equal(t, c.name, precisionOf(c.model, c.precision), "%v", c)
+		assert.Equal(t, c.weights, weightsOf(c.model, c.precision), "%v", c)
+	}
+}
+
+func TestClassesAreThoseOfTheSweeps(t *testing.T) {
+	for model, class := range map[string]string{
+		"llama-2-7b": "dense-mha", "llama-3.1-8b": "dense-gqa", "mixtral-8x7b": "moe-gqa", "deepseek-r1": "moe-mla", "glm-5": "moe-mla-dsa",
+		"gpt-oss-20b": "moe-sliding-window", "qwen3.5-397b-a17b": "moe-hybrid-linear-attn", "no-such-model": "",
+	} {
+		assert.Equal(t, class, classOf(model), model)
+	}
+}

@@ -1,0 +1,230 @@
+package measured
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs"
+)
+
+// points are a user's own measurements, one a row: the load, what was measured, and as much of the deployment as the
+// user cares to write; the rest is a scenario's.
+var points = schema{
+	name: "points",
+	about: "a table of your own (CSV with concurrency or rate, prompt_tokens, output_tokens, and any of ttft_ms, tpot_ms, itl_ms, e2e_ms, " +
+		"output_tokens_per_s)",
+	is: func(s *source) bool {
+		if s.table == nil || !s.table.has("prompt_tokens", "output_tokens") || !s.table.has("concurrency") && !s.table.has("rate") {
+			return false
+		}
+		return slices.ContainsFunc(pointColumns(), func(c pointColumn) bool { return s.table.has(c.name) })
+	},
+	read: readPoints,
+}
+
+// pointColumn is a column with a measured value.
+type pointColumn struct {
+	name  string
+	value Value
+}
+
+// pointColumns are all of them: a metric's own name is its mean.
+func pointColumns() []pointColumn {
+	var all []pointColumn
+	for _, m := range []Metric{TTFT, TPOT, ITL, E2E} {
+		all = append(all, pointColumn{m.String() + "_ms", Lead(m, Mean, 0)})
+		for _, s := range []Stat{P50, P90, P95, P99, Max} {
+			all = append(all, pointColumn{m.String() + "_" + s.String() + "_ms", Other(m, s, 0)})
+		}
+	}
+	return append(all, pointColumn{"output_tokens_per_s", Lead(OutputPerS, Mean, 0)}, pointColumn{"requests_per_s", Lead(RequestsPerS, Mean, 0)})
+}
+
+// poolColumns are the arguments of a pool that a row may give, by the keys of a scenario: all that are one value.
+func poolColumns() []string {
+	var keys []string
+	pool := reflect.TypeFor[configs.Pool]()
+	for i := range pool.NumField() {
+		f := pool.Field(i)
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		switch f.Type.Kind() {
+		case reflect.Int, reflect.Int64, reflect.Float64, reflect.Bool, reflect.String:
+			if !slices.Contains([]string{"", "name", "role", "gpu", "engine"}, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// pointKeys are all other columns that are read.
+var pointKeys = []string{
+	"id", "concurrency", "rate", "prompt_tokens", "output_tokens", "requests", "duration_s", "model", "weights", "kv_cache", "gpu", "engine",
+}
+
+// Requests of a row that does not say how many were sent.
+const (
+	requestsPerClient = 10
+	requestsAtRate    = 300
+)
+
+func readPoints(s *source, f *File) error {
+	f.Notes = append(f.Notes, fmt.Sprintf("every request of a row has its prompt_tokens and output_tokens; latencies are means; a row that does "+
+		"not say how many requests were sent has %d per client, all clients starting at once, or %d Poisson arrivals", requestsPerClient, requestsAtRate))
+	if err := checkColumns(s.table, f); err != nil {
+		return err
+	}
+	for i, id := range s.names(len(s.table.rows)) {
+		r := s.table.record(i)
+		run := pointRun(r, firstText(r.text("id"), id))
+		if r.err != nil {
+			return r.err
+		}
+		f.Runs = append(f.Runs, run)
+	}
+	return nil
+}
+
+// checkColumns refuses columns that look measured and are not read, and notes the others that are not.
+func checkColumns(t *table, f *File) error {
+	known := slices.Concat(pointKeys, poolColumns())
+	var values, unread []string
+	for _, c := range pointColumns() {
+		values = append(values, c.name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.columns)) {
+		switch {
+		case slices.Contains(known, name), slices.Contains(values, name):
+		case strings.HasSuffix(name, "_ms"), strings.HasSuffix(name, "_per_s"):
+			return fmt.Errorf("%s:1: %s: no such column; expected some of %s", t.path, name, strings.Join(values, ", "))
+		default:
+			unread = append(unread, strconv.Quote(name))
+		}
+	}
+	if unread != nil {
+		f.Notes = append(f.Notes, "columns that are not read: "+strings.Join(unread, ", "))
+	}
+	return nil
+}
+
+func pointRun(r *record, id string) Run {
+	run := Run{ID: id, Labels: Labels{Source: "points"}}
+	row := Row{ID: id, Request: -1}
+	for _, c := range pointColumns() {
+		row.Values = r.value(row.Values, c.value, c.name, "a number above 0, or nothing")
+	}
+	if len(row.Values) == 0 {
+		r.err = firstError(r.err, fmt.Errorf("%s:%d: nothing was measured; expected a value in one of the columns that are", r.path, r.line))
+	}
+	run.Rows = []Row{row}
+	a := asked{prompt: pointTokens(r, "prompt_tokens"), output: pointTokens(r, "output_tokens")}
+	pointArrivals(r, &a)
+	a.label(&run.Labels)
+	head, skip := pointDeployment(r, &run.Labels)
+	if run.Skip = skip; skip != "" || r.err != nil {
+		return run
+	}
+	run.Over = head + a.over()
+	if run.Labels.Model != "" && run.Labels.GPU != "" {
+		run.Scenario = run.Over
+	}
+	return run
+}
+
+func pointTokens(r *record, column string) counts {
+	return counts{mean: float64(r.count(column, 1))}
+}
+
+// pointArrivals reads the load: concurrency or rate, one of them.
+func pointArrivals(r *record, a *asked) {
+	_, closed := r.optional("concurrency")
+	rate, open := r.optional("rate")
+	switch {
+	case closed == open:
+		r.fail("concurrency", "either a concurrency or a rate")
+		return
+	case closed:
+		a.clients = r.count("concurrency", 1)
+		a.requests = requestsPerClient * a.clients
+	case rate <= 0:
+		r.fail("rate", "requests/s above 0")
+	default:
+		a.rate, a.requests = rate, requestsAtRate
+	}
+	if seconds, ok := r.optional("duration_s"); ok {
+		a.seconds, a.requests = seconds, 0
+	}
+	if r.text("requests") != "" {
+		a.requests = r.count("requests", 1)
+	}
+}
+
+// pointDeployment writes what a row says of its deployment as keys of a scenario, or says why it is not simulated.
+func pointDeployment(r *record, l *Labels) (over, skip string) {
+	var top, pool []string
+	add := func(to *[]string, key, value string) {
+		if value != "" {
+			*to = append(*to, key+": "+yamlText(value))
+		}
+	}
+	if name := r.text("model"); name != "" {
+		if l.Model, skip = catalogModel(name); skip != "" && strings.HasSuffix(name, ".json") {
+			l.Model, skip = name, ""
+		}
+		add(&top, "model", l.Model)
+	}
+	if name := r.text("gpu"); name != "" && skip == "" {
+		l.GPU, skip = catalogGPU(name)
+		add(&pool, "gpu", l.GPU)
+	}
+	if skip != "" {
+		return "", skip
+	}
+	add(&top, "weights", r.text("weights"))
+	add(&top, "kv_cache", r.text("kv_cache"))
+	l.Precision = r.text("weights")
+	if name := r.text("engine"); name != "" {
+		engine := setup{engine: engineOf(name)}
+		l.Engine = engine.engine
+		switch {
+		case slices.Contains(configs.EngineNames(), name):
+			add(&pool, "engine", name)
+		case !slices.Contains(enginesModelled, l.Engine):
+			return "", "engine " + name + " is not modelled"
+		default:
+			add(&pool, "efficiency", engine.standIn())
+		}
+	}
+	for _, key := range poolColumns() {
+		add(&pool, key, r.text(key))
+	}
+	if len(top) > 0 {
+		over = strings.Join(top, "\n") + "\n"
+	}
+	if len(pool) > 0 {
+		over += "pools:\n  - " + strings.Join(pool, "\n    ") + "\n"
+	}
+	return over, ""
+}
+
+// yamlText writes a value of a table as YAML, in quotes unless it is a plain word or number.
+func yamlText(value string) string {
+	if regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+-]*$`).MatchString(value) {
+		return value
+	}
+	return strconv.Quote(value)
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

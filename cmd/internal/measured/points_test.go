@@ -1,0 +1,107 @@
+package measured
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+)
+
+func TestAPointSaysTheLoadAndWhatWasMeasured(t *testing.T) {
+	f, err := readText(t, `id,concurrency,rate,prompt_tokens,output_tokens,requests,ttft_ms,ttft_p99_ms,tpot_ms,output_tokens_per_s,node
+one,8,,1000,200,,120,300,11.5,690,a
+two,,2.5,1000,200,,,,12,,b
+three,16,,1000,200,40,,,13,,b
+`)
+	require.NoError(t, err)
+	require.Len(t, f.Runs, 3)
+	lengths := []string{"prompt_tokens: {distribution: fixed, mean: 1000}", "output_tokens: {distribution: fixed, mean: 200}"}
+	load := func(lines ...string) string { return workload(append(lines, lengths...)...) }
+	assert.Equal(t, Run{
+		ID: "one", Over: load("closed_loop: {concurrency: 8}", "requests: 80"),
+		Labels: Labels{Source: "points", Load: "1000/200", Concurrency: 8},
+		Rows: []Row{{ID: "one", Request: -1, Values: []Value{
+			Lead(TTFT, Mean, 120), Other(TTFT, P99, 300), Lead(TPOT, Mean, 11.5), Lead(OutputPerS, Mean, 690),
+		}}},
+	}, f.Runs[0])
+	assert.Equal(t, load("arrivals: {process: poisson, rate: 2.5}", "requests: 300"), f.Runs[1].Over)
+	assert.Equal(t, load("closed_loop: {concurrency: 16}", "requests: 40"), f.Runs[2].Over)
+	assert.Contains(t, f.Notes, `columns that are not read: "node"`)
+	assert.ErrorContains(t, f.Whole(), "data: one does not say on which GPUs and with which engine it was measured; expected that deployment as "+
+		"--scenario, a name or a file, whose workload the data replace")
+}
+
+func TestAPointMayBeAWholeDeployment(t *testing.T) {
+	f, err := readText(t, `model,gpu,engine,tensor_parallel,max_num_seqs,weights,concurrency,prompt_tokens,output_tokens,tpot_ms
+meta-llama/Llama-3.1-70B-Instruct,NVIDIA H100,vllm,4,64,fp8,8,1000,200,11.5
+`)
+	r := one(t, f, err)
+	require.NoError(t, f.Whole())
+	assert.True(t, strings.HasPrefix(r.Scenario, "model: llama-3.1-70b\nweights: fp8\npools:\n  - gpu: h100-sxm\n    tensor_parallel: 4\n    max_num_seqs: 64\nworkload:\n"), r.Scenario)
+	s, err := configs.Read(r.ID, []byte(r.Scenario), configs.Options{})
+	require.NoError(t, err)
+	_, err = s.Build()
+	require.NoError(t, err)
+	require.NoError(t, r.Label(s))
+	assert.Equal(t, "llama-3.1-70b h100-sxm vllm fp8 tp4", r.Labels.Deployment())
+}
+
+func TestAPointBeyondTheModelSaysWhy(t *testing.T) {
+	for _, c := range []struct{ row, why string }{
+		{"my-model,h100,vllm", "model my-model is not in the catalog"},
+		{"llama-3.1-8b,abacus,vllm", "GPU abacus is not in the catalog"},
+		{"llama-3.1-8b,h100,tgi", "engine tgi is not modelled"},
+	} {
+		f, err := readText(t, "model,gpu,engine,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+c.row+",8,1000,200,11.5\n")
+		r := one(t, f, err)
+		assert.Equal(t, c.why, r.Skip)
+		assert.Equal(t, []Value{Lead(TPOT, Mean, 11.5)}, r.Rows[0].Values)
+		assert.NoError(t, f.Whole())
+	}
+}
+
+func TestOtherEnginesHaveTheirOwnEfficiencies(t *testing.T) {
+	f, err := readText(t, "engine,concurrency,prompt_tokens,output_tokens,tpot_ms\nsglang,8,1000,200,11.5\nTRTLLM,8,1000,200,11.5\ntextbook,8,1000,200,11.5\n")
+	require.NoError(t, err)
+	for i, engine := range []string{"sglang", "tensorrt-llm", "textbook"} {
+		assert.Equal(t, engine, f.Runs[i].Labels.Engine)
+		line := ""
+		if name := (&setup{engine: engine}).standIn(); name != "" && engine != "textbook" {
+			line = "pools:\n  - efficiency: " + name + "\n"
+		} else if engine == "textbook" {
+			line = "pools:\n  - engine: textbook\n"
+		}
+		assert.True(t, strings.HasPrefix(f.Runs[i].Over, line+"workload:"), f.Runs[i].Over)
+	}
+	assert.Equal(t, "sglang", engineLabel(&configs.Pool{Engine: "vllm-v1", Efficiency: "sglang"}))
+	assert.Equal(t, "vllm", engineLabel(&configs.Pool{Engine: "vllm-v1"}))
+}
+
+func TestEveryArgumentOfAPoolIsAColumn(t *testing.T) {
+	keys := poolColumns()
+	assert.Subset(t, keys, []string{"replicas", "tensor_parallel", "expert_parallel", "max_num_seqs", "gpu_memory_utilization", "num_gpu_blocks"})
+	assert.NotContains(t, keys, "gpu", "which is translated")
+	f, err := readText(t, "expert_parallel,max_num_seqs,concurrency,prompt_tokens,output_tokens,tpot_ms\ntrue,,8,1000,200,11.5\n")
+	assert.Contains(t, one(t, f, err).Over, "pools:\n  - expert_parallel: true\nworkload:")
+}
+
+func TestBadPointsAreRefused(t *testing.T) {
+	const head = "concurrency,rate,prompt_tokens,output_tokens,tpot_ms\n"
+	for _, c := range []struct{ content, message string }{
+		{head + "8,,1000,200,11\n8,2,1000,200,11\n", `data:3: concurrency: "8"; expected either a concurrency or a rate`},
+		{head + ",,1000,200,11\n", `data:2: concurrency: ""; expected either a concurrency or a rate`},
+		{head + ",-1,1000,200,11\n", `data:2: rate: "-1"; expected requests/s above 0`},
+		{head + "1.5,,1000,200,11\n", `data:2: concurrency: "1.5"; expected a whole number from 1 to 1e9`},
+		{head + "8,,0,200,11\n", `data:2: prompt_tokens: "0"; expected a whole number from 1 to 1e9`},
+		{head + "8,,1000,200,-3\n", `data:2: tpot_ms: "-3"; expected a number above 0, or nothing`},
+		{head + "8,,1000,200,\n", `data:2: nothing was measured; expected a value in one of the columns that are`},
+	} {
+		_, err := readText(t, c.content)
+		assert.EqualError(t, err, c.message)
+	}
+	_, err := readText(t, "concurrency,prompt_tokens,output_tokens,tpot_ms,tftt_ms\n8,1000,200,11,3\n")
+	assert.ErrorContains(t, err, "data:1: tftt_ms: no such column; expected some of ttft_ms, ttft_p50_ms")
+}

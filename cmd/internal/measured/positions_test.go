@@ -1,0 +1,92 @@
+package measured
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func positionTable(edits ...string) string {
+	return tableOf([]string{
+		"id", "e1", "model", "MiniMaxAI/MiniMax-M2.5", "system", "h200_sxm", "gpus_total", "8", "backend", "vllm",
+		"backend_version", "nightly", "parallel", "dep8", "tp", "1", "ep", "8", "attn_dp", "8", "precision", "fp8", "spec_method", "none",
+		"isl", "1024", "osl", "128", "length_dist", "fixed", "concurrency", "4", "num_prompts", "40", "completed", "40",
+		"request_throughput", "1.5", "output_throughput", "190", "ttft_median_ms", "700", "ttft_p99_ms", "900", "tpot_median_ms", "15",
+		"tpot_p99_ms", "17", "e2e_median_ms", "2600", "e2e_p99_ms", "2900",
+	}, edits)
+}
+
+func TestARunByPositionLeadsWithItsMedians(t *testing.T) {
+	f, err := readText(t, positionTable())
+	run := one(t, f, err)
+	assert.Equal(t, "decode by position", f.Schema)
+	assert.Equal(t, Run{
+		ID: "e1",
+		Labels: Labels{
+			Source: "token-position", Model: "minimax-m2.5", Class: "moe-gqa", GPU: "h200-sxm", Engine: "vllm", Version: "nightly",
+			Mode: "agg", Quality: "B", Precision: "fp8", Parallel: "tp1-dp8-ep", Load: "1024/128", Concurrency: 4,
+		},
+		Scenario: `model: minimax-m2.5
+pools:
+  - gpu: h200-sxm
+    tensor_parallel: 1
+    data_parallel: 8
+    expert_parallel: true
+workload:
+  closed_loop: {concurrency: 4}
+  requests: 40
+  prompt_tokens: {distribution: fixed, mean: 1024}
+  output_tokens: {distribution: fixed, mean: 128}
+`,
+		Rows: []Row{{ID: "e1", Request: -1, Values: []Value{
+			{TTFT, P50, "ttft", 700, ""}, {TTFT, P99, "ttft_p99", 900, ""}, {TPOT, P50, "tpot", 15, ""}, {TPOT, P99, "tpot_p99", 17, ""},
+			{E2E, P50, "e2e", 2600, ""}, {E2E, P99, "e2e_p99", 2900, ""},
+			{OutputPerS, Mean, "output_tokens_per_s", 190, ""}, {RequestsPerS, Mean, "requests_per_s", 1.5, ""},
+		}}},
+	}, run)
+}
+
+func TestLayoutsByPositionCountTheGPUsOfAnAttentionRank(t *testing.T) {
+	for layout, edits := range map[string][]string{
+		"tp8":        {"tp", "8", "ep", "1", "attn_dp", "1"},
+		"tp8-ep":     {"tp", "8", "ep", "8", "attn_dp", "1"},
+		"tp2-dp4-ep": {"tp", "2", "ep", "8", "attn_dp", "4"},
+		"tp1-dp8-ep": {"tp", "8", "ep", "8", "attn_dp", "8"}, // all GPUs counted, as other tables do
+	} {
+		f, err := readText(t, positionTable(edits...))
+		run := one(t, f, err)
+		assert.Equal(t, layout, run.Labels.Parallel)
+		assert.Empty(t, run.Skip)
+	}
+}
+
+func TestRunsByPositionBeyondTheModelSayWhy(t *testing.T) {
+	for why, edits := range map[string][]string{
+		"speculative decoding (mtp), which is not modelled":          {"spec_method", "mtp"},
+		"the parallel layout contradicts itself":                     {"tp", "4", "attn_dp", "4"},
+		"more than one request in 20 failed":                         {"completed", "37"},
+		"prompt and output are longer than the context of the model": {"isl", "300000"},
+		"model z/z is not in the catalog":                            {"model", "z/z"},
+	} {
+		f, err := readText(t, positionTable(edits...))
+		run := one(t, f, err)
+		assert.Equal(t, why, run.Skip)
+		assert.Empty(t, run.Scenario)
+		assert.Len(t, run.Rows[0].Values, 8)
+	}
+}
+
+func TestEverySharedRunByPositionIsRead(t *testing.T) {
+	f := readShared(t, "E_token_position_h200.csv")
+	require.Len(t, f.Runs, 96)
+	assert.Equal(t, 96, rowsOf(t, f))
+	assert.Equal(t, map[string]int{"": 96}, reasons(f))
+	layouts := map[string]int{}
+	for _, run := range f.Runs {
+		layouts[run.Labels.Model+" "+run.Labels.Parallel]++
+		assert.Len(t, run.Rows[0].Values, 8, run.ID)
+	}
+	assert.Equal(t, map[string]int{"minimax-m2.5 tp8-ep": 57, "minimax-m2.5 tp1-dp8-ep": 4, "qwen3.5-397b-a17b tp8": 35}, layouts)
+	buildAll(t, f)
+}

@@ -1,0 +1,91 @@
+package measured
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func profiledTableOf(edits ...string) string {
+	return tableOf([]string{
+		"id", "p1", "model", "openai/gpt-oss-120b", "system", "h200_sxm", "gpus_total", "1", "tp", "1", "backend", "vllm",
+		"backend_version", "0.22.0", "precision", "mxfp4(marlin)", "isl", "8000", "osl", "1000", "length_dist", "uniform_0.8",
+		"concurrency", "4", "num_prompts", "40", "warmup_prompts", "8", "spec_method", "none", "run_kind", "repeat",
+		"request_throughput", "0.5", "output_throughput", "500", "ttft_mean_ms", "300", "ttft_median_ms", "250", "ttft_p99_ms", "900",
+		"tpot_mean_ms", "7", "itl_mean_ms", "6.5", "itl_p90_ms", "8", "e2e_mean_ms", "7000", "e2e_std_ms", "40",
+		"kv_max", "2.5", "spec_accept_len", "",
+	}, edits)
+}
+
+func TestAProfiledRunLeadsWithItsMeansAndKeepsTheRest(t *testing.T) {
+	f, err := readText(t, profiledTableOf())
+	run := one(t, f, err)
+	assert.Equal(t, "profiled closed loops", f.Schema)
+	assert.Len(t, f.Notes, 2)
+	assert.Equal(t, Run{
+		ID: "p1",
+		Labels: Labels{
+			Source: "inferencex-profiling", Model: "gpt-oss-120b", Class: "moe-sliding-window", GPU: "h200-sxm", Engine: "vllm",
+			Version: "0.22.0", Mode: "agg", Quality: "A", Precision: "mxfp4", Parallel: "tp1", Load: "8000/1000", Concurrency: 4,
+		},
+		Scenario: `model: gpt-oss-120b
+pools:
+  - gpu: h200-sxm
+    tensor_parallel: 1
+    max_num_seqs: 256
+    max_num_batched_tokens: 8192
+    max_model_len: 10240
+    enable_prefix_caching: false
+workload:
+  closed_loop: {concurrency: 4}
+  requests: 40
+  prompt_tokens: {distribution: uniform, min: 6400, max: 8000}
+  output_tokens: {distribution: uniform, min: 800, max: 1000}
+`,
+		Rows: []Row{{ID: "p1", Request: -1, Values: []Value{
+			{TTFT, Mean, "ttft", 300, ""}, {TTFT, P50, "ttft_p50", 250, ""}, {TTFT, P99, "ttft_p99", 900, ""},
+			{TPOT, Mean, "tpot", 7, ""}, {ITL, Mean, "itl", 6.5, ""}, {ITL, P90, "itl_p90", 8, ""}, {E2E, Mean, "e2e", 7000, ""},
+			{OutputPerS, Mean, "output_tokens_per_s", 500, ""}, {RequestsPerS, Mean, "requests_per_s", 0.5, ""},
+		}}},
+	}, run)
+}
+
+func TestAProfiledRunOfLongRequestsHasALongerLimit(t *testing.T) {
+	f, err := readText(t, profiledTableOf("isl", "16000"))
+	assert.Contains(t, one(t, f, err).Scenario, "max_model_len: 17000")
+	f, err = readText(t, profiledTableOf("model", "bigscience/bloom", "precision", "bf16", "isl", "512", "osl", "128"))
+	assert.NotContains(t, one(t, f, err).Scenario, "max_model_len", "the limit is beyond the model's context")
+}
+
+func TestAProfiledRunThatSpeculatesIsSkipped(t *testing.T) {
+	f, err := readText(t, profiledTableOf("spec_method", "eagle3", "spec_accept_len", "2.3"))
+	run := one(t, f, err)
+	assert.Equal(t, "speculative decoding (eagle3), which is not modelled", run.Skip)
+	assert.Equal(t, "B", run.Labels.Quality)
+	assert.Len(t, run.Rows[0].Values, 9)
+}
+
+func TestBadFieldsOfAProfiledRunAreNamed(t *testing.T) {
+	for want, edits := range map[string][]string{
+		`data:2: itl_p90_ms: "0"; expected a latency in milliseconds above 0`:                     {"itl_p90_ms", "0"},
+		`data:2: output_throughput: "-3"; expected a rate per second above 0`:                     {"output_throughput", "-3"},
+		`data:2: num_prompts: ""; expected a number`:                                              {"num_prompts", ""},
+		`data:2: request_throughput: "x"; expected a number, or nothing`:                          {"request_throughput", "x"},
+		`data:2: length_dist: "uniform_x"; expected "fixed", or "uniform_" and a share in (0, 1]`: {"length_dist", "uniform_x"},
+	} {
+		_, err := readText(t, profiledTableOf(edits...))
+		assert.EqualError(t, err, want)
+	}
+}
+
+func TestEverySharedProfiledRunIsRead(t *testing.T) {
+	f := readShared(t, "A3_gptoss120b_h200_vllm022.csv")
+	require.Len(t, f.Runs, 57)
+	assert.Equal(t, 57, rowsOf(t, f))
+	assert.Equal(t, map[string]int{"": 47, "speculative decoding (eagle3), which is not modelled": 10}, reasons(f))
+	for _, run := range f.Runs {
+		assert.Len(t, run.Rows[0].Values, 22, run.ID) // five statistics of four latencies, and two rates
+	}
+	buildAll(t, f)
+}

@@ -1,0 +1,106 @@
+package measured
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// source is a file before it is recognised.
+type source struct {
+	path   string
+	shared string // folder of data that a file may refer to; empty: none
+	data   []byte
+	table  *table   // CSV, or nil
+	json   []object // JSON values, or nil
+}
+
+// dir is the folder of the file, where what it refers to may lie.
+func (s *source) dir() string { return filepath.Dir(s.path) }
+
+// schema is one kind of file.
+type schema struct {
+	name  string
+	about string // what it holds, for the error that lists them
+	is    func(*source) bool
+	read  func(*source, *File) error
+}
+
+// schemas are all kinds of file, the most particular first.
+func schemas() []schema {
+	return []schema{
+		silicon, profiled, longRuns, positions, acceptance, splitwise, fits,
+		stages, experiments, timings,
+		vllmBench, aiperf, guidellm, inferencePerf, points,
+	}
+}
+
+// Read reads a file of measurements. Whatever else it names is sought beside it and then under shared, which may be empty.
+func Read(path, shared string) (*File, error) {
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("data file %q does not exist", path)
+	case err != nil:
+		return nil, fmt.Errorf("data file %q cannot be read: %w", path, err)
+	}
+	src := &source{path: path, shared: shared, data: data}
+	first := bytes.TrimLeft(data, "\ufeff \t\r\n")
+	switch {
+	case len(first) == 0:
+		return nil, fmt.Errorf("data file %q is empty", path)
+	case first[0] != '{' && first[0] != '[':
+		if src.table, err = readTable(path, data); err != nil {
+			return nil, err
+		}
+	default:
+		if src.json, err = readDocuments(path, data); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range schemas() {
+		if s.is(src) {
+			f := &File{Path: path, Schema: s.name}
+			if err := s.read(src, f); err != nil {
+				return nil, err
+			}
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("data file %q has no known schema; expected %s", path, known())
+}
+
+func known() string {
+	var b bytes.Buffer
+	for i, s := range schemas() {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(s.about)
+	}
+	return b.String()
+}
+
+// companion returns a file that goes with the data: beside it, or under the shared folder.
+func (s *source) companion(names ...string) ([]byte, string, error) {
+	dirs := []string{s.dir()}
+	if s.shared != "" {
+		dirs = append(dirs, s.shared, filepath.Join(s.shared, "groundtruth"))
+	}
+	for _, dir := range dirs {
+		for _, name := range names {
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			data, err := os.ReadFile(path)
+			if err == nil {
+				return data, path, nil
+			}
+			if !errors.Is(err, fs.ErrNotExist) {
+				return nil, "", fmt.Errorf("%q, which goes with %q, cannot be read: %w", path, s.path, err)
+			}
+		}
+	}
+	return nil, "", nil
+}

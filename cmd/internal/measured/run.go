@@ -1,0 +1,106 @@
+package measured
+
+import "strings"
+
+// File is a file of measurements as simulations to be run and values to be compared with them.
+type File struct {
+	Path   string
+	Schema string // how the file was recognised
+	Runs   []Run
+	Notes  []string // what a reader assumed for all rows
+}
+
+// Run is one simulation: how a deployment was set up and loaded. Several rows of a file may describe one run.
+type Run struct {
+	ID       string
+	Scenario string // as YAML; holds no measured latency
+	Over     string // YAML keys that go over a scenario given beside the data (File.On); empty: Scenario says all
+	Skip     string // why it is not simulated; empty: it is
+	Labels   Labels
+	Rows     []Row
+}
+
+// Labels say what a run is one of. Results are grouped by them; an empty one is unknown.
+type Labels struct {
+	Source      string // schema, or origin within it
+	Model       string // catalog name
+	Class       string // dense, moe, moe-mla, …
+	GPU         string // catalog name
+	Engine      string // vllm sglang trtllm
+	Version     string // of the engine
+	Mode        string // agg, disagg
+	Quality     string // A is what accuracy is claimed for
+	Precision   string
+	Parallel    string // layout, such as tp4 or tp4-dp2
+	Load        string // profile of the load, such as 8192/1024
+	Concurrency int    // clients of a closed loop; 0: an open one
+}
+
+// Deployment names what data are held out by: rows of one deployment are never split between fitting and scoring.
+func (l *Labels) Deployment() string {
+	return strings.Join([]string{l.Model, l.GPU, l.Engine, l.Precision, l.Parallel}, " ")
+}
+
+// Row is what was measured of some requests of a run.
+type Row struct {
+	ID      string
+	FromS   float64 // only requests sent at FromS ≤ t < ToS, seconds from the start of the run
+	ToS     float64 // 0: all
+	Request int     // the one request, in order of arrival; −1: all in the window
+	Values  []Value
+}
+
+// Value is one measured number: milliseconds, or per second.
+type Value struct {
+	Metric   Metric
+	Stat     Stat
+	Name     string // in predictions.csv; ttft tpot itl e2e for the statistic that the data lead with
+	Measured float64
+	Skip     string // why it is not compared; empty: it is
+}
+
+// Metric is what is measured of a request, or of all.
+type Metric uint8
+
+// The metrics.
+const (
+	TTFT Metric = iota
+	TPOT        // (last token − first) / (tokens − 1), per request
+	ITL         // between tokens, pooled over requests
+	E2E
+	OutputPerS   // output tokens per second, first send to last token
+	RequestsPerS // completed requests per second, likewise
+	NumMetrics
+)
+
+var metricNames = [NumMetrics]string{"ttft", "tpot", "itl", "e2e", "output_tokens_per_s", "requests_per_s"}
+
+func (m Metric) String() string { return metricNames[m] }
+
+// Stat is which number stands for many requests.
+type Stat uint8
+
+// The statistics.
+const (
+	Mean Stat = iota
+	P50
+	P90
+	P95
+	P99
+	Max
+	NumStats
+)
+
+var statNames = [NumStats]string{"mean", "p50", "p90", "p95", "p99", "max"}
+
+func (s Stat) String() string { return statNames[s] }
+
+// Lead is a value whose name is the bare metric's: the statistic that the data lead with.
+func Lead(m Metric, s Stat, measured float64) Value {
+	return Value{Metric: m, Stat: s, Name: m.String(), Measured: measured}
+}
+
+// Other is a value beside the leading one, such as ttft_p99.
+func Other(m Metric, s Stat, measured float64) Value {
+	return Value{Metric: m, Stat: s, Name: m.String() + "_" + s.String(), Measured: measured}
+}

@@ -1,0 +1,92 @@
+package measured
+
+import (
+	"fmt"
+	"strings"
+)
+
+// setup is what a run was set up with; text writes it as a scenario. Empty values are the engine's defaults.
+type setup struct {
+	model      string // catalog name
+	weights    string // empty: as in the checkpoint
+	kvCache    string
+	gpu        string
+	engine     string // of Labels
+	tensor     int
+	data       int // attention data-parallel ranks; 0: 1
+	expert     bool
+	arguments  []string // of the pool, as "max_num_seqs: 256"
+	workload   []string // lines, without indent
+	efficiency string   // path or name; empty: that of the engine
+}
+
+// arg adds an argument of the pool, if it has a value.
+func (s *setup) arg(key string, value any) {
+	if text := fmt.Sprint(value); text != "" && text != "0" {
+		s.arguments = append(s.arguments, key+": "+text)
+	}
+}
+
+// load adds a line of the workload.
+func (s *setup) load(format string, args ...any) {
+	s.workload = append(s.workload, fmt.Sprintf(format, args...))
+}
+
+// text writes the scenario.
+func (s *setup) text() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("model: %s", s.model)
+	if s.weights != "" {
+		line("weights: %s", s.weights)
+	}
+	if s.kvCache != "" {
+		line("kv_cache: %s", s.kvCache)
+	}
+	line("pools:\n  - gpu: %s\n    tensor_parallel: %d", s.gpu, max(1, s.tensor))
+	if s.data > 1 {
+		line("    data_parallel: %d", s.data)
+	}
+	if s.expert {
+		line("    expert_parallel: true")
+	}
+	if e := s.standIn(); e != "" {
+		line("    efficiency: %s", e)
+	}
+	for _, a := range s.arguments {
+		line("    %s", a)
+	}
+	line("workload:")
+	for _, w := range s.workload {
+		line("  %s", w)
+	}
+	return b.String()
+}
+
+// standIn names the efficiencies of an engine whose scheduler is not modelled: its batches are those of vLLM.
+func (s *setup) standIn() string {
+	if s.engine != "vllm" && s.engine != "" {
+		return s.engine
+	}
+	return ""
+}
+
+// closed adds a closed loop of so many clients, all of which start at once.
+func (s *setup) closed(clients, requests int) {
+	s.load("closed_loop: {concurrency: %d}", clients)
+	s.load("requests: %d", requests)
+}
+
+// lengths adds the laws of prompt and output: fixed, or uniform in [share·n, n].
+func (s *setup) lengths(prompt, output int, share float64) {
+	for _, l := range []struct {
+		key string
+		n   int
+	}{{"prompt_tokens", prompt}, {"output_tokens", output}} {
+		if share == 1 {
+			s.load("%s: {distribution: fixed, mean: %d}", l.key, l.n)
+		} else {
+			s.load("%s: {distribution: uniform, min: %d, max: %d}", l.key, max(1, int(share*float64(l.n))), l.n)
+		}
+	}
+}

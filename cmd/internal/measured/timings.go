@@ -1,0 +1,167 @@
+package measured
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// timings are runs of vLLM with the times of every request, in three files that belong together: what each run was set up
+// with, a line per request, and a line per second of what the server held. Any of the three names the runs; the others lie
+// beside it or in the shared folder and are found by their keys. Each run replays a trace, which is sought likewise.
+var timings = schema{
+	name: "request timings",
+	about: "request timings (JSON lines with run, i, queued_s, first_token_s, last_token_s; or their runs with run, model, system, " +
+		"workload; or CSV with run, t, running, waiting)",
+	is:   func(s *source) bool { return timingPart(s) != noPart },
+	read: readTimings,
+}
+
+// part is one of the files.
+type part uint8
+
+const (
+	noPart part = iota
+	runsPart
+	requestsPart
+	seriesPart
+)
+
+// timingPart says which of the files s is.
+func timingPart(s *source) part {
+	switch {
+	case s.table != nil && s.table.has("run", "t", "running", "waiting"):
+		return seriesPart
+	case len(s.json) == 0:
+		return noPart
+	}
+	return objectPart(s.json[0])
+}
+
+func objectPart(o object) part {
+	switch {
+	case o.has("run", "i", "queued_s", "first_token_s", "last_token_s", "output_tokens"):
+		return requestsPart
+	case o.has("run", "model", "system", "workload"):
+		return runsPart
+	}
+	return noPart
+}
+
+// timingsNotes are what is assumed of every run.
+var timingsNotes = []string{
+	"times count from when the server queued the request, a few hundredths of a second after the client sent it",
+	"a run that does not say how many KV blocks it had takes the number of one of the same deployment",
+}
+
+func readTimings(s *source, f *File) error {
+	f.Notes = append(f.Notes, timingsNotes...)
+	own := timingPart(s)
+	runs, err := s.timingLines(own, runsPart)
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		return fmt.Errorf("%s: no file beside it says how its runs were set up; expected JSON lines with run, model, system, workload, "+
+			"such as D_runs.jsonl", s.path)
+	}
+	requests, err := s.timingLines(own, requestsPart)
+	if err != nil {
+		return err
+	}
+	named := runsOf(s.json)
+	if own == seriesPart {
+		named = s.table.distinct("run")
+		f.Notes = append(f.Notes, fmt.Sprintf("%d samples per second of what the servers held are no latencies: not compared", len(s.table.rows)))
+	}
+	t := timingReader{source: s, runs: runs, requests: requests}
+	return t.read(f, named)
+}
+
+// timingLines returns the lines of one kind: those of the given file if it is of this kind, then those of runs that no
+// file before has, in order of the files.
+func (s *source) timingLines(own, want part) ([]object, error) {
+	var lines []object
+	if own == want {
+		lines = s.json
+	}
+	for _, path := range s.neighbours(".jsonl") {
+		more, err := linesOfPart(path, want)
+		if err != nil {
+			return nil, err
+		}
+		known := runsOf(lines)
+		for _, o := range more {
+			if !slices.Contains(known, o.text("run")) {
+				lines = append(lines, o)
+			}
+		}
+	}
+	for _, o := range lines {
+		if o.text("run") == "" {
+			o.fail("run", o.fields["run"], "the name of a run")
+			return nil, o.origin.err
+		}
+	}
+	return lines, nil
+}
+
+// linesOfPart returns the lines of a file of one kind, which its first line tells; of another, none.
+func linesOfPart(path string, want part) ([]object, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("data file %q cannot be read: %w", path, err)
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	head, err := readDocuments(path, line)
+	if err != nil || len(head) == 0 || objectPart(head[0]) != want {
+		return nil, nil // no part of these data, sound or not
+	}
+	return readDocuments(path, data)
+}
+
+// neighbours returns the other files with an extension beside the data, then in the shared folder.
+func (s *source) neighbours(extension string) []string {
+	dirs := []string{s.dir()}
+	if s.shared != "" {
+		dirs = append(dirs, s.shared, filepath.Join(s.shared, "groundtruth"))
+	}
+	var paths []string
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // a folder that is not there holds nothing
+		}
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			if !e.IsDir() && filepath.Ext(path) == extension && path != filepath.Clean(s.path) && !slices.Contains(paths, path) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
+
+// runsOf returns the names of the runs of lines, in order.
+func runsOf(lines []object) []string {
+	return distinct(len(lines), func(i int) string { return lines[i].text("run") })
+}
+
+// distinct returns the values of a column, in order.
+func (t *table) distinct(column string) []string {
+	return distinct(len(t.rows), func(i int) string { return t.record(i).text(column) })
+}
+
+func distinct(n int, at func(int) string) []string {
+	var names []string
+	seen := map[string]bool{}
+	for i := range n {
+		if name := at(i); !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,7 @@
+// Package study runs simulations to learn about the simulator, or about many deployments at once.
+//
+//	predict.go   a measured run simulated; observe.go what was measured of it, computed as the tools do
+//	all.go       many runs over all cores
+//	score.go     predictions beside measurements: what is compared and what is not; score_groups.go by label,
+//	             score_errors.go summed up
+package study

@@ -1,0 +1,96 @@
+package hardware
+
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// Parallel is how a replica is split: GPUs = Tensor × Pipeline × Ranks.
+type Parallel struct {
+	Tensor   int  // GPUs that share every layer
+	Pipeline int  // stages of layers
+	Data     int  // ranks in lock step, each with sequences of its own, that share the experts; 0 and 1: one rank
+	Expert   bool // a GPU holds whole experts, instead of a slice of each
+}
+
+// GPUs returns how many GPUs a replica takes.
+func (p Parallel) GPUs() int { return p.Tensor * p.Pipeline * p.Ranks() }
+
+// Ranks returns the number of attention data-parallel ranks.
+func (p Parallel) Ranks() int { return max(1, p.Data) }
+
+// expertGPUs returns how many GPUs of a stage share its experts: those of all ranks.
+func (p Parallel) expertGPUs() int { return p.Tensor * p.Ranks() }
+
+// load is the work of a step as the busiest GPU meets it, while it computes one microbatch of its rank.
+//
+// Data-parallel ranks and microbatches are priced, not scheduled: they share the batch evenly. Of n decodes the busiest
+// of s shares, ranks times microbatches, has ⌈n/s⌉, with 1/min(n, s) of all context. Of c prompt chunks the busiest of r
+// ranks has 1/min(c, r) of the tokens, for a chunk is on one rank; one microbatch carries all of a step's prompts, as one
+// batch of the engine would. There are as many microbatches as pipeline stages.
+type load struct {
+	rows    float64 // tokens, those that pad a CUDA graph included
+	tokens  float64 // the same over all ranks: experts see them together
+	asked   float64 // rows without padding
+	routed  float64 // tokens without padding
+	outputs float64 // rows through the LM head
+
+	sequences float64 // whose recurrent state is read and written
+	prefill   float64 // share of what the chunks read and multiply
+	decodes   int     // of a rank, over all its microbatches
+	eager     bool    // launched kernel by kernel
+}
+
+// load fills l with the busiest share of b.
+func (r *Roofline) load(l *load, b *sim.Shape) {
+	if r.shares == 1 {
+		l.rows = float64(b.DecodeTokens + b.PrefillTokens)
+		l.tokens, l.asked, l.routed = l.rows, l.rows, l.rows
+		l.outputs, l.sequences = float64(b.Outputs), float64(b.Decodes+b.Prefills)
+		l.prefill, l.decodes = 1, b.Decodes
+	} else {
+		r.divide(l, b)
+	}
+	l.eager = r.d.Launch.Eager
+	if r.padded != nil {
+		r.pad(l)
+	}
+}
+
+// divide fills l with the busiest of several shares.
+func (r *Roofline) divide(l *load, b *sim.Shape) {
+	ranks := r.d.Parallel.Ranks()
+	*l = load{decodes: ceilDivInt(b.Decodes, ranks)}
+	if b.Decodes > 0 {
+		each := float64(b.DecodeTokens) / float64(b.Decodes)
+		l.sequences = float64(ceilDivInt(b.Decodes, r.shares))
+		l.rows = float64(l.sequences * each)
+		l.tokens = float64(float64(ceilDivInt(b.Decodes, r.d.Parallel.Pipeline)) * each)
+		l.outputs = float64(l.sequences * float64(min(int64(b.Outputs), b.DecodeTokens)) / float64(b.Decodes))
+	}
+	if b.Prefills > 0 {
+		l.prefill = 1 / float64(min(b.Prefills, ranks))
+		l.sequences += float64(float64(b.Prefills) * l.prefill)
+		l.rows += float64(float64(b.PrefillTokens) * l.prefill)
+		l.tokens += float64(b.PrefillTokens)
+		l.outputs += float64(float64(max(0, int64(b.Outputs)-b.DecodeTokens)) * l.prefill)
+	}
+	l.asked, l.routed = l.rows, l.tokens
+}
+
+// stretch returns by how much the slowest stage is longer than an even share of the layers: p · ⌈L/p⌉ / L. A step lasts
+// the longer of the sum of the stages and p times the slowest of them, each at the ⌈n/p⌉ sequences of a microbatch. With
+// embedding and head spread like layers, as engines leave the last stage fewer of them, that is the price of one
+// microbatch through all layers, stretched. Fewer sequences than stages leave bubbles: the step gets no shorter. Prompts
+// gain nothing from stages, which is too slow where several batches of prompts are under way at once.
+func (d *Deployment) stretch() float64 { return float64(d.Parallel.Pipeline) * d.stageShare() }
+
+// expertShare returns the part of the routed experts that the fullest GPU holds: an even slice of all, or whole ones.
+func (d *Deployment) expertShare() float64 {
+	n, e := float64(d.Parallel.expertGPUs()), float64(d.Model.Experts())
+	if d.Parallel.Expert && e > 0 {
+		return math.Ceil(e/n) / e
+	}
+	return 1 / n
+}

@@ -1,0 +1,90 @@
+package hardware
+
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// base is the part of a step that does not grow.
+type base struct {
+	price                      sim.Duration // rounded up
+	weights, kv, compute, comm sim.Duration // rounded down
+	overhead                   sim.Duration // the rest
+	boundMemory, boundFLOPs    sim.Duration // rounded down
+	floor                      sim.Duration // of the whole step, for the host
+}
+
+// fill prices what does not grow with the context of the decodes: everything else. It sums picoseconds.
+func (at *base) fill(r *Roofline, b *sim.Shape) {
+	var l load
+	r.load(&l, b)
+	weights, products := r.linear(&l) // reading them, and with the arithmetic it overlaps
+	kv := float64(r.statePS * l.sequences)
+	attention, flops := kv, float64(l.asked*r.rowPeakPS)+float64(l.routed*r.experts.peakPS)+float64(l.outputs*r.head.peakPS)
+	if b.Prefills > 0 {
+		for i := range r.attend {
+			a := &r.attend[i]
+			ctx, pairs := a.prefill(b)
+			ctx, pairs = ctx*l.prefill, pairs*l.prefill
+			m := float64(ctx*a.ctxPS) + float64(pairs*a.scorePS)
+			kv += m
+			attention += r.both(m, float64(pairs*a.pairPS))
+			flops += float64(pairs * a.pairPeakPS)
+		}
+	}
+	comm := r.comm.fixedPS + float64(l.rows*r.comm.rowPS) + float64(l.tokens*r.comm.tokenPS)
+	at.price = sim.Duration(products+attention+comm+r.fixedPS) + 1 + r.perSeq*sim.Duration(l.decodes)
+	at.weights, at.kv, at.comm = sim.Duration(weights), sim.Duration(kv), sim.Duration(comm)
+	at.compute = sim.Duration(products + attention - weights - kv)
+	at.overhead = at.price - at.weights - at.kv - at.compute - at.comm
+	if l.routed != l.tokens {
+		weights = r.reads(l.routed) // padding is nothing that must be read
+	}
+	at.boundMemory = sim.Duration(float64(weights*r.peakWeights) + float64(kv*r.peakKV))
+	at.boundFLOPs = sim.Duration(flops)
+	at.floor = r.floors[boolToInt(l.eager)]
+}
+
+// linear returns the time of the linear layers: reading their weights, and that overlapped with the arithmetic. The
+// smooth maximum with p = 2 is worth a loop of its own.
+func (r *Roofline) linear(l *load) (weights, products float64) {
+	if r.quadratic {
+		for i := range r.dense {
+			m, c := r.dense[i].memoryPS, float64(l.rows*r.dense[i].rowPS)
+			products += math.Sqrt(float64(m*m) + float64(c*c))
+		}
+	} else {
+		for i := range r.dense {
+			products += r.both(r.dense[i].memoryPS, float64(l.rows*r.dense[i].rowPS))
+		}
+	}
+	products += r.both(r.head.memoryPS, float64(l.outputs*r.head.rowPS))
+	if r.experts.bytes == 0 {
+		return r.readPS, products
+	}
+	m := float64(r.experts.memoryPS * r.d.active(l.tokens))
+	return r.readPS + m, products + r.both(m, float64(l.tokens*r.experts.rowPS))
+}
+
+// reads returns the time of reading the weights that so many tokens over all ranks touch.
+func (r *Roofline) reads(tokens float64) float64 {
+	return r.readPS + float64(r.experts.memoryPS*r.d.active(tokens))
+}
+
+// both is the time of memory and compute time together.
+func (r *Roofline) both(memory, compute float64) float64 {
+	if r.quadratic {
+		return math.Sqrt(float64(memory*memory) + float64(compute*compute))
+	}
+	return smax(memory, compute, r.d.Efficiency.Overlap)
+}
+
+// prefill returns what the chunks of a step see: each reads the context it attends to once, and multiplies pairs.
+func (a *attention) prefill(b *sim.Shape) (ctx, pairs float64) {
+	if a.window >= 0 {
+		c := &b.Capped[a.window]
+		return float64(c.PrefillCtx), float64(c.PrefillPairs)
+	}
+	return float64(b.PrefillCtx), float64(b.PrefillPairs)
+}

@@ -1,0 +1,150 @@
+package sim_test
+
+import (
+	"container/list"
+	"encoding/binary"
+	"slices"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// blockPool is the cache as vLLM keeps it, block by block: a queue of free blocks, and a map from the hash of a block,
+// which stands for all tokens up to its end, to the blocks that hold it, in the order in which they were computed.
+type blockPool struct {
+	tree    *sim.Contents
+	size    int32
+	free    *list.List // of *block, the next to be evicted first
+	cached  map[int][]*block
+	hashes  map[string]int // a hash is the number of a text: the hash before it and the tokens
+	evicted int            // blocks with content of the tree
+	doubles int            // blocks computed although another one had the same content
+	doubled int            // blocks found of which there were two
+}
+
+type block struct {
+	hash    int // 0: none
+	refs    int
+	content bool // all its tokens are of the tree
+	place   *list.Element
+}
+
+func newBlockPool(blocks int64, size int32, tree *sim.Contents) *blockPool {
+	p := &blockPool{tree: tree, size: size, free: list.New(), cached: map[int][]*block{}, hashes: map[string]int{}}
+	for range blocks {
+		b := &block{}
+		b.place = p.free.PushBack(b)
+	}
+	return p
+}
+
+// token names the token of r at a position: the same for two requests if both have it from the same node.
+func (p *blockPool) token(r *naiveRequest, at int32) (owner, offset int32, content bool) {
+	if at >= min(r.Prompt, p.tree.Tokens(r.Content)) {
+		return -1 - r.ID, at, false
+	}
+	node := r.Content
+	for p.tree.Tokens(p.tree.Parent(node)) > at {
+		node = p.tree.Parent(node)
+	}
+	return node, at, true
+}
+
+// hash returns the hash of r's block i, and whether all of it is content of the tree.
+func (p *blockPool) hash(r *naiveRequest, i int) (int, bool) {
+	for len(r.hashes) <= i {
+		var text []byte
+		if n := len(r.hashes); n > 0 {
+			text = binary.AppendVarint(text, int64(r.hashes[n-1]))
+		}
+		all := true
+		for at := int32(len(r.hashes)) * p.size; at < int32(len(r.hashes)+1)*p.size; at++ {
+			owner, offset, content := p.token(r, at)
+			text = binary.AppendVarint(binary.AppendVarint(text, int64(owner)), int64(offset))
+			all = all && content
+		}
+		if p.hashes[string(text)] == 0 {
+			p.hashes[string(text)] = len(p.hashes) + 1
+		}
+		r.hashes, r.content = append(r.hashes, p.hashes[string(text)]), append(r.content, all)
+	}
+	return r.hashes[i], r.content[i]
+}
+
+// lookup returns the blocks that r finds: full ones, and not its last token.
+func (p *blockPool) lookup(r *naiveRequest) (hits []*block) {
+	for i := 0; int32(i+1)*p.size <= r.Prompt+r.Emitted-1; i++ {
+		h, _ := p.hash(r, i)
+		if len(p.cached[h]) == 0 {
+			break
+		}
+		hits = append(hits, p.cached[h][0])
+		if len(p.cached[h]) > 1 {
+			p.doubled++
+		}
+	}
+	return hits
+}
+
+// idle returns how many of the blocks are free.
+func idle(blocks []*block) (n int64) {
+	for _, b := range blocks {
+		if b.refs == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// shared returns the blocks whose content others may have too.
+func shared(blocks []*block) (list []*block) {
+	for _, b := range blocks {
+		if b.content {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+func (p *blockPool) touch(blocks []*block) {
+	for _, b := range blocks {
+		if b.refs == 0 {
+			p.free.Remove(b.place)
+		}
+		b.refs++
+	}
+}
+
+// allocate returns the next block to be evicted.
+func (p *blockPool) allocate() *block {
+	b := p.free.Remove(p.free.Front()).(*block)
+	if b.hash != 0 {
+		p.cached[b.hash] = slices.DeleteFunc(p.cached[b.hash], func(x *block) bool { return x == b })
+		if b.content {
+			p.evicted++
+		}
+	}
+	b.hash, b.refs, b.content = 0, 1, false
+	return b
+}
+
+// cache lets others find the blocks of r that hold the first n tokens.
+func (p *blockPool) cache(r *naiveRequest, n int32) {
+	for i := 0; int32(i+1)*p.size <= n; i++ {
+		if b := r.pages[i]; b.hash == 0 {
+			b.hash, b.content = p.hash(r, i)
+			if len(p.cached[b.hash]) > 0 {
+				p.doubles++
+			}
+			p.cached[b.hash] = append(p.cached[b.hash], b)
+		}
+	}
+}
+
+// release frees blocks, the last one first.
+func (p *blockPool) release(blocks []*block) {
+	for _, b := range slices.Backward(blocks) {
+		if b.refs--; b.refs == 0 {
+			b.place = p.free.PushBack(b)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package sim_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads"
+)
+
+// drawSharing draws a small scenario in which much is shared, computed twice, evicted and preempted.
+func drawSharing(t *rapid.T) scenario {
+	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
+	seats := one("max_num_seqs", 1, 3, 8, 30)
+	sc := scenario{
+		size: int(one("replicas", 1, 1, 2)), blockSize: one("block_size", 1, 2, 4, 7), fixed: one("fixed", 0, 0, 0, 2),
+		policy: &policies.VLLMV1{
+			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 16, 64, 1000)),
+			LongPrefillTokenThreshold: one("threshold", 0, 1, 3, 10), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
+		},
+		model: drawModel(t, 0), roundRobin: true, clients: int(one("clients", 0, 0, 3)),
+	}
+	prompt, output := one("prompt", 3, 20, 60), one("output", 1, 5, 60)
+	sc.maxLen = 4*prompt + output
+	sc.drawRequests(t, prompt, output)
+	sc.blocks = int64((sc.maxLen+sc.blockSize-1)/sc.blockSize+sc.fixed) * int64(one("tenths", 10, 12, 20, 100)) / 10
+	sc.drawContents(t)
+	return sc
+}
+
+// TestExtentsAreBlocks: a cache that knows extents finds, request by request, what a cache of single blocks finds, evicts
+// as many, and has every block back in the end.
+func TestExtentsAreBlocks(t *testing.T) {
+	cover := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		sc := drawSharing(t)
+		twin := runNaive(sc)
+		for _, maxRun := range []int{0, 1} {
+			j := newJournal()
+			c := sc.config(j)
+			c.MaxRun = maxRun
+			cl := run(t, c)
+			compare(t, fmt.Sprintf("at most %d steps", maxRun), twin, j, cl)
+			require.NoError(t, sim.CheckCaches(cl))
+			cover["evictions"] += int(cl.PoolTotals().Evictions)
+		}
+		cover["preemptions"] += twin.preempts
+		for _, in := range twin.insts {
+			cover["blocks computed twice"] += in.pool.doubles
+			cover["found where computed twice"] += in.pool.doubled
+		}
+		for _, r := range twin.all {
+			cover["requests"]++
+			cover["blocks a resumed request finds"] += r.resumed
+			cover["of those, of its own"] += r.regained
+			if r.Cached > 0 {
+				cover["hits"]++
+			}
+		}
+	})
+	t.Logf("covered: %v", cover)
+	for _, what := range []string{
+		"evictions", "preemptions", "hits", "blocks computed twice", "found where computed twice", "blocks a resumed request finds", "of those, of its own",
+	} {
+		require.Positive(t, cover[what], what)
+	}
+}
+
+// TestWithoutSharingOnlyPreemptionFeelsTheCache: where prompts share nothing and nobody is preempted, prefix caching changes
+// no token of any request.
+func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
+	same := 0
+	rapid.Check(t, func(t *rapid.T) {
+		sc := drawScenario(t)
+		for i := range sc.requests {
+			sc.requests[i].Content = 0
+		}
+		sc.tree = nil
+		off, on := newJournal(), newJournal()
+		without := run(t, sc.config(off))
+		sc.tree = new(sim.Contents)
+		with := run(t, sc.config(on))
+		require.NoError(t, sim.CheckCaches(with))
+		if without.PoolTotals().Preemptions > 0 {
+			return
+		}
+		same++
+		require.Equal(t, off, on)
+		require.Equal(t, without.PoolTotals(), with.PoolTotals())
+		require.Equal(t, without.Totals(), with.Totals())
+	})
+	require.Positive(t, same)
+}
+
+// TestASharedPromptIsComputedOnce tells the rules on one prompt of 40 tokens in blocks of 16, of which 35 are shared.
+func TestASharedPromptIsComputedOnce(t *testing.T) {
+	tree := new(sim.Contents)
+	system := tree.Add(0, 32)
+	question := tree.Add(system, 3)
+	for _, test := range []struct {
+		name         string
+		first, later sim.Request
+		cached       int32
+	}{
+		{"two full blocks", sim.Request{Content: question, Prompt: 40}, sim.Request{Content: question, Prompt: 40}, 32},
+		{"never the last token", sim.Request{Content: system, Prompt: 32}, sim.Request{Content: system, Prompt: 32}, 16},
+		{"nor a block that is not full", sim.Request{Content: system, Prompt: 31}, sim.Request{Content: system, Prompt: 32}, 16},
+		{"another tail", sim.Request{Content: question, Prompt: 60}, sim.Request{Content: system, Prompt: 90}, 32},
+		{"its own tail is not shared", sim.Request{Prompt: 40}, sim.Request{Prompt: 40}, 0},
+	} {
+		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 200, tree: tree, model: ticks(sim.Second), policy: &policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+		test.first.Output, test.later.Output, test.later.ID = 2, 2, 1
+		for _, gap := range []sim.Time{0, sim.Time(10 * sim.Second)} { // in the same step, or after the first has ended
+			test.later.Arrival = gap
+			sc.requests = []sim.Request{test.first, test.later}
+			j := newJournal()
+			cl := run(t, sc.config(j))
+			require.Equal(t, map[int32]int32{0: 0, 1: test.cached}, j.cached, test.name)
+			require.Equal(t, int64(test.cached), cl.Totals().CachedTokens, test.name)
+		}
+	}
+}
+
+// TestWhatEndsTogetherIsFreedInOrderOfAdmission: request 0, whose prompt takes as many steps as request 1 takes for prompt
+// and output, is freed first and evicted first.
+func TestWhatEndsTogetherIsFreedInOrderOfAdmission(t *testing.T) {
+	tree := new(sim.Contents)
+	a, b := tree.Add(0, 40), tree.Add(0, 40)
+	found := map[int32]int{}
+	for evict := int32(1); evict < 16; evict++ {
+		sc := scenario{
+			size: 1, blocks: 20, blockSize: 4, maxLen: 80, tree: tree, model: ticks(sim.Second),
+			policy: &policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 100, LongPrefillTokenThreshold: 10},
+		}
+		sc.requests = []sim.Request{
+			{ID: 0, Content: a, Prompt: 40, Output: 1}, {ID: 1, Content: b, Prompt: 10, Output: 4},
+			{ID: 2, Prompt: 4 * evict, Output: 1, Arrival: sim.Time(20 * sim.Second)},
+			{ID: 3, Content: a, Prompt: 40, Output: 1, Arrival: sim.Time(60 * sim.Second)},
+		}
+		for i := range sc.requests {
+			sc.requests[i].Traced = true
+		}
+		j := newJournal()
+		cl := run(t, sc.config(j))
+		compare(t, fmt.Sprintf("%d blocks evicted", evict), runNaive(sc), j, cl)
+		require.Equal(t, j.end[0], j.end[1], "they end together")
+		found[j.cached[3]]++
+	}
+	require.Greater(t, len(found), 5)
+}
+
+// TestARealTraceIsCachedBlockByBlock: conversations with shared beginnings, on the small cache on which they were measured.
+func TestARealTraceIsCachedBlockByBlock(t *testing.T) {
+	dir := os.Getenv("DECODESIM_SHARED")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared")
+	}
+	file := filepath.Join(dir, "workloads", "D_sharegpt_llama31_300.jsonl")
+	if _, err := os.Stat(file); err != nil {
+		t.Skipf("no trace at %s; set DECODESIM_SHARED to the folder that has workloads/", file)
+	}
+	trace, err := workloads.OpenTrace(file, workloads.TraceOptions{Contents: true})
+	require.NoError(t, err)
+	defer trace.Close()
+	sc := scenario{
+		size: 1, blocks: 2588, blockSize: 16, maxLen: 2588 * 16, tree: trace.Contents(),
+		policy: &policies.VLLMV1{MaxNumSeqs: 256, MaxNumBatchedTokens: 2048, SchedulerReserveFullISL: true},
+		model:  prices{weights: 16 * sim.Millisecond, token: 100 * sim.Microsecond, ctx: 130 * sim.Nanosecond, overhead: sim.Millisecond},
+	}
+	for r := (sim.Request{}); trace.Next(&r); r = (sim.Request{}) {
+		r.Traced = true
+		sc.requests = append(sc.requests, r)
+	}
+	twin, j := runNaive(sc), newJournal()
+	cl := run(t, sc.config(j))
+	compare(t, file, twin, j, cl)
+	require.NoError(t, sim.CheckCaches(cl))
+	require.Positive(t, cl.PoolTotals().Preemptions)
+	t.Logf("%d of %d prompt tokens cached, %d blocks of prompts evicted, %d preemptions",
+		cl.Totals().CachedTokens, cl.Totals().PromptTokens, cl.PoolTotals().Evictions, cl.PoolTotals().Preemptions)
+}

@@ -1,0 +1,32 @@
+package sim
+
+import "fmt"
+
+// CheckCaches reports, after a run that served everything, whatever an instance's prefix cache has kept or lost.
+func CheckCaches(c *Cluster) error {
+	for _, in := range c.instances {
+		p := in.prefix
+		if p == nil {
+			continue
+		}
+		var free int64
+		linked := 0
+		for i := p.at[0].newer; i != 0; i = p.at[i].newer {
+			x := &p.at[i]
+			if x.refs != 0 || x.len() < 1 || x.node < 0 || p.at[x.newer].older != i {
+				return fmt.Errorf("instance %d: extent %d is %+v", in.ID, i, *x)
+			}
+			free += int64(x.len())
+			linked++
+		}
+		switch {
+		case free != in.kv.free || free != in.kv.total:
+			return fmt.Errorf("instance %d: %d blocks in the order of eviction, %d free, %d in all", in.ID, free, in.kv.free, in.kv.total)
+		case linked != len(p.at)-1-len(p.spare):
+			return fmt.Errorf("instance %d: %d extents in the order of eviction, %d in use", in.ID, linked, len(p.at)-1-len(p.spare))
+		case len(p.spares) != len(p.pieces)-1:
+			return fmt.Errorf("instance %d: %d of %d pieces are held", in.ID, len(p.pieces)-1-len(p.spares), len(p.pieces)-1)
+		}
+	}
+	return nil
+}

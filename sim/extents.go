@@ -1,0 +1,189 @@
+package sim
+
+// extent is consecutive blocks of the cache that are in one state: held by the same number of requests, or free and next
+// to each other in the order of eviction. Blocks are counted along the prompt, from its start.
+type extent struct {
+	node          int32 // of Contents; 0: nobody will ask for it; −1 − slot: only the preempted request there will
+	from, to      int32
+	refs          int32 // requests that hold it; 0: free, and in the order of eviction
+	older, newer  int32 // neighbours in that order
+	before, after int32 // neighbours among the extents of the node, in the order in which they were computed
+	right         int32 // the end that was split off last, good for whoever has held both since
+}
+
+func (x *extent) len() int32 { return x.to - x.from }
+
+// extents is every block of a cache, as extents. Extent 0 closes the order of eviction to a ring.
+type extents struct {
+	at      []extent
+	spare   []int32
+	head    []int32 // first extent of each content node; 0: none. Nodes beyond its length have none either
+	tail    []int32
+	evicted int64 // blocks of content that made room for others
+	forget  func(slot int32)
+}
+
+// add returns the number of a new extent. It is in no order yet.
+func (p *extents) add(x extent) int32 {
+	if n := len(p.spare); n > 0 {
+		i := p.spare[n-1]
+		p.spare = p.spare[:n-1]
+		p.at[i] = x
+		return i
+	}
+	p.at = append(p.at, x)
+	return int32(len(p.at) - 1)
+}
+
+// remove forgets extent i.
+func (p *extents) remove(i int32) {
+	x := &p.at[i]
+	if x.refs == 0 {
+		p.unlink(i)
+	}
+	if x.node > 0 {
+		p.unlist(i)
+	}
+	p.spare = append(p.spare, i)
+}
+
+// unlink takes extent i out of the order of eviction.
+func (p *extents) unlink(i int32) {
+	x := &p.at[i]
+	p.at[x.older].newer, p.at[x.newer].older = x.newer, x.older
+}
+
+// link puts extent i into the order of eviction, right after older.
+func (p *extents) link(i, older int32) {
+	x := &p.at[i]
+	x.older, x.newer = older, p.at[older].newer
+	p.at[x.newer].older, p.at[older].newer = i, i
+}
+
+// list makes extent i, of a content node, the latest of its node.
+func (p *extents) list(i int32) {
+	node := p.at[i].node
+	for int(node) >= len(p.head) {
+		p.head, p.tail = append(p.head, 0), append(p.tail, 0)
+	}
+	last := p.tail[node]
+	p.at[i].before, p.at[i].after = last, 0
+	p.tail[node] = i
+	if last == 0 {
+		p.head[node] = i
+	} else {
+		p.at[last].after = i
+	}
+}
+
+func (p *extents) unlist(i int32) {
+	x := &p.at[i]
+	if x.before == 0 {
+		p.head[x.node] = x.after
+	} else {
+		p.at[x.before].after = x.after
+	}
+	if x.after == 0 {
+		p.tail[x.node] = x.before
+	} else {
+		p.at[x.after].before = x.before
+	}
+}
+
+// split cuts extent i, of a content node, before block at, and returns the part behind the cut. Of free blocks that part
+// is evicted first.
+func (p *extents) split(i, at int32) int32 {
+	x := p.at[i]
+	if at <= x.from || at >= x.to {
+		panic("sim: split an extent outside of it")
+	}
+	x.from, x.before = at, i
+	j := p.add(x)
+	if x.after != 0 {
+		p.at[x.after].before = j
+	} else {
+		p.tail[x.node] = j
+	}
+	y := &p.at[i]
+	y.to, y.right, y.after = at, j, j
+	if y.refs == 0 {
+		p.link(j, y.older)
+	}
+	return j
+}
+
+// free makes extent i, which nobody holds any more, the last to be evicted. What the end of it touches joins it, if that
+// was the last before it: the order of eviction stays the same.
+func (p *extents) free(i int32) {
+	x, j := &p.at[i], p.at[0].older
+	y := &p.at[j]
+	if j != 0 && x.after == j && y.from == x.to {
+		x.to = y.to
+		p.remove(j)
+	}
+	p.link(i, p.at[0].older)
+}
+
+// waste makes n blocks, which nobody will ask for, the last to be evicted.
+func (p *extents) waste(n int32) {
+	if n == 0 {
+		return
+	}
+	last := p.at[0].older
+	if last != 0 && p.at[last].node == 0 {
+		p.at[last].to += n
+		return
+	}
+	p.link(p.add(extent{to: n}), last)
+}
+
+// evict takes the n free blocks that are the next to be evicted: the oldest extent from its end.
+func (p *extents) evict(n int64) {
+	for n > 0 {
+		i := p.at[0].newer
+		x := &p.at[i]
+		if i == 0 {
+			panic("sim: evicted more KV blocks than are free")
+		}
+		d := int32(min(int64(x.len()), n))
+		x.to -= d
+		n -= int64(d)
+		if x.node > 0 {
+			p.evicted += int64(d)
+		}
+		if x.to == x.from {
+			if x.node < 0 {
+				p.forget(-1 - x.node)
+			}
+			p.remove(i)
+		}
+	}
+}
+
+// resident returns how many blocks of the path to node are there, if there is at least one of the node's own; else 0.
+// With a block, all those before it on the path are there too: whoever held the block last held those as well, and they
+// were freed after it.
+func (p *extents) resident(node int32) int32 {
+	n := int32(0)
+	if int(node) < len(p.head) {
+		for i := p.head[node]; i != 0; i = p.at[i].after {
+			n = max(n, p.at[i].to)
+		}
+	}
+	return n
+}
+
+// pick returns the extent of node in which block to − 1 is found, which is the earliest computed that has it, and the
+// first block from which on, up to that one, this is so. No block before low counts.
+func (p *extents) pick(node, to, low int32) (i, from int32) {
+	for i = p.head[node]; i != 0; i = p.at[i].after {
+		x := &p.at[i]
+		switch {
+		case x.from < to && to <= x.to:
+			return i, max(low, x.from)
+		case x.to < to:
+			low = max(low, x.to)
+		}
+	}
+	panic("sim: a cached block has lost one before it")
+}

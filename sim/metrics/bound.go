@@ -1,0 +1,4 @@
+package metrics
+
+// Bound returns what the steps were made of that tokens have waited for so far.
+func (m *Recorder) Bound() Bound { return m.account.summary() }

@@ -1,0 +1,214 @@
+package sim
+
+import "slices"
+
+// prefixes is what an instance's cache still knows of the prompts it has computed: a radix tree over Contents, of extents
+// instead of blocks. It does what vLLM's block pool does block by block (vllm/v1/core/block_pool.py,
+// kv_cache_manager.py), to the block:
+//
+//   - Only full blocks are found again, and never the last token, for something must be computed. A block belongs to the
+//     node in which it ends.
+//   - A block counts as computed as soon as the step that computes it is composed: the next request of the same step
+//     finds it.
+//   - Free blocks keep what they hold and make room in the order in which they were freed. A request frees the end of
+//     its prompt first, so the beginning stays longest; requests that end with one step free in order of admission.
+//   - Blocks that two requests compute at the same time stay two; the one computed first is found.
+//   - A preempted request finds its own blocks again, those of its tail and its output too.
+//
+// Tails and outputs of requests that have ended are found by nobody. They take their place in the order of eviction as
+// mere numbers, so that a load without sharing costs next to nothing. Blocks that a sequence holds whatever its length
+// are never shared; where they are short windows, vLLM also needs those of the prompt's last tokens to be there still,
+// which is taken for granted here.
+type prefixes struct {
+	extents
+	in     *Instance
+	tree   *Contents
+	pieces []piece // what requests hold, as lists from the end of the prompt to its beginning; 0 ends a list
+	spares []int32 // free ones
+	path   []int32 // scratch
+}
+
+// piece is a stretch of blocks of one request, from the beginning of an extent on. The extent may have been split since.
+type piece struct{ extent, to, next int32 }
+
+func newPrefixes(in *Instance, tree *Contents) *prefixes {
+	p := &prefixes{in: in, tree: tree, pieces: make([]piece, 1)}
+	p.at = make([]extent, 1)
+	p.forget = func(slot int32) { in.slab[slot].own = 0 }
+	p.waste(int32(in.kv.total))
+	return p
+}
+
+// floor returns how many blocks n tokens fill.
+func (p *prefixes) floor(n int32) int32 { return p.in.kv.full(n) }
+
+// shareable returns how many blocks of r's prompt others may have too.
+func (p *prefixes) shareable(r *Request) int32 {
+	if r.Content == 0 {
+		return 0
+	}
+	return p.floor(min(r.Prompt, p.tree.Tokens(r.Content)))
+}
+
+// start returns how many blocks of the path to node are not its own.
+func (p *prefixes) start(node int32) int32 { return p.floor(p.tree.Tokens(p.tree.Parent(node))) }
+
+// find returns how many blocks r, which waits, finds in the cache, and how many of those are free.
+func (p *prefixes) find(r *Request) (found, idle int32) {
+	if r.own != 0 {
+		x := &p.at[r.own]
+		return x.to, x.len() + p.idle(r, x.from)
+	}
+	limit := min(p.shareable(r), p.floor(r.Prompt+r.Emitted-1))
+	for node := r.Content; node != 0; node = p.tree.Parent(node) {
+		if start := p.start(node); start < limit {
+			if n := min(limit, p.resident(node)); n > start {
+				return n, p.idle(r, n)
+			}
+		}
+	}
+	return 0, 0
+}
+
+// idle returns how many of the first n blocks of r's path are free.
+func (p *prefixes) idle(r *Request, n int32) (idle int32) {
+	for node := r.Content; n > 0; node = p.tree.Parent(node) {
+		for start := p.start(node); n > start; {
+			i, from := p.pick(node, n, start)
+			if p.at[i].refs == 0 {
+				idle += n - from
+			}
+			n = from
+		}
+	}
+	return idle
+}
+
+// hold gives r the blocks that find found.
+func (p *prefixes) hold(r *Request, found int32) {
+	if r.own != 0 {
+		found = p.at[r.own].from
+		p.remove(r.own)
+		r.own = 0
+	}
+	r.shared = found
+	last := int32(0)
+	for node := r.Content; found > 0; node = p.tree.Parent(node) {
+		for start := p.start(node); found > start; {
+			i, from := p.pick(node, found, start)
+			i = p.take(i, from, found)
+			next := p.piece(i, found)
+			if last == 0 {
+				r.pieces = next
+			} else {
+				p.pieces[last].next = next
+			}
+			last, found = next, from
+		}
+	}
+}
+
+// take adds a holder to blocks [from, to) of extent i and returns the extent that begins there.
+func (p *prefixes) take(i, from, to int32) int32 {
+	if from > p.at[i].from {
+		i = p.split(i, from)
+	}
+	if to < p.at[i].to {
+		p.split(i, to)
+	}
+	x := &p.at[i]
+	if x.refs == 0 {
+		p.unlink(i)
+	}
+	x.refs++
+	return i
+}
+
+func (p *prefixes) piece(extent, to int32) int32 {
+	if n := len(p.spares); n > 0 {
+		i := p.spares[n-1]
+		p.spares = p.spares[:n-1]
+		p.pieces[i] = piece{extent, to, 0}
+		return i
+	}
+	p.pieces = append(p.pieces, piece{extent, to, 0})
+	return int32(len(p.pieces) - 1)
+}
+
+// publish lets others find the blocks that r has computed up to a number of tokens.
+func (p *prefixes) publish(r *Request, computed int32) {
+	if r.Content == 0 {
+		return
+	}
+	to := min(p.shareable(r), p.floor(computed))
+	if to <= r.shared {
+		return
+	}
+	p.path = p.path[:0]
+	for node := r.Content; p.floor(p.tree.Tokens(node)) > r.shared; node = p.tree.Parent(node) {
+		p.path = append(p.path, node)
+	}
+	for i := len(p.path) - 1; i >= 0 && r.shared < to; i-- {
+		if end := min(to, p.floor(p.tree.Tokens(p.path[i]))); end > r.shared {
+			p.extend(r, p.path[i], end)
+		}
+	}
+}
+
+// extend adds blocks up to end, computed by r, to a node: to the extent that r added to last, if it is r's alone and
+// nobody has added one since.
+func (p *prefixes) extend(r *Request, node, end int32) {
+	if last := p.pieces[r.pieces]; r.pieces != 0 {
+		x := &p.at[last.extent]
+		if x.node == node && x.to == last.to && x.refs == 1 && x.after == 0 {
+			x.to, p.pieces[r.pieces].to, r.shared = end, end, end
+			return
+		}
+	}
+	i := p.add(extent{node: node, from: r.shared, to: end, refs: 1})
+	p.list(i)
+	next := r.pieces
+	r.pieces = p.piece(i, end)
+	p.pieces[r.pieces].next, r.shared = next, end
+}
+
+// release frees what r, in slot, holds with that many tokens computed. One that is preempted will ask for it again.
+func (p *prefixes) release(r *Request, slot, computed int32, preempted bool) {
+	private := int32(p.in.kv.Blocks(computed)) - r.shared
+	freed, full := int64(private), p.floor(computed)
+	if preempted && full > r.shared {
+		p.waste(private - (full - r.shared))
+		r.own = p.add(extent{node: -1 - slot, from: r.shared, to: full})
+		p.link(r.own, p.at[0].older)
+	} else {
+		p.waste(private)
+	}
+	for i := r.pieces; i != 0; i = p.pieces[i].next {
+		freed += p.drop(p.pieces[i])
+		p.spares = append(p.spares, i)
+	}
+	r.pieces, r.shared = 0, 0
+	p.in.kv.release(freed)
+}
+
+// drop takes a holder off a piece, its end first, and returns how many blocks nobody holds any more.
+func (p *prefixes) drop(q piece) (freed int64) {
+	p.path = append(p.path[:0], q.extent)
+	for i := q.extent; p.at[i].to < q.to; {
+		i = p.at[i].right
+		p.path = append(p.path, i)
+	}
+	for _, i := range slices.Backward(p.path) {
+		x := &p.at[i]
+		if x.refs--; x.refs == 0 {
+			freed += int64(x.len())
+			p.free(i)
+		}
+	}
+	return freed
+}
+
+// disown leaves what a preempted request still had to the order of eviction: it will not come back.
+func (p *prefixes) disown(r *Request) {
+	p.at[r.own].node, r.own = 0, 0
+}
