@@ -10,7 +10,7 @@ import (
 )
 
 // noteHardware warns of figures that nobody has checked.
-func (r *Replica) noteHardware(p *Pool) {
+func (r *Replica) noteHardware(s *Scenario, p *Pool) {
 	var unread []string
 	used := figures(&r.Deployment)
 	for _, f := range r.Deployment.GPU.Fields() {
@@ -30,8 +30,8 @@ func (r *Replica) noteHardware(p *Pool) {
 	if p.ExpertParallel {
 		r.notes = append(r.notes, "expert_parallel is priced with experts in balance, at which it costs what slices of all experts do")
 	}
-	if strings.HasPrefix(r.Deployment.Efficiency.Source, "prior") {
-		r.notes = append(r.notes, fmt.Sprintf("the efficiencies of engine %s are priors, not calibrated on %s", p.Engine, p.GPU))
+	if _, stated, err := s.efficiency(p); err == nil && !stated {
+		r.notes = append(r.notes, fmt.Sprintf("no measurement of %s went into the efficiencies of engine %s: they are those of other GPUs", p.GPU, p.Engine))
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Scenario) Replica() (*Replica, error) {
 		return nil, err
 	}
 	r.Model = hardware.NewRoofline(d, min(p.Seats(), tableMax))
-	r.noteHardware(p)
+	r.noteHardware(s, p)
 	return r, nil
 }
 
@@ -61,7 +61,7 @@ func (s *Scenario) deployment(p *Pool) (d hardware.Deployment, err error) {
 	if d.GPU, err = GPU(p.GPU); err != nil {
 		return d, s.origins.errorf("pools[0].gpu", "%s", bareMessage(err))
 	}
-	if d.Efficiency, err = s.efficiency(p); err != nil {
+	if d.Efficiency, _, err = s.efficiency(p); err != nil {
 		return d, err
 	}
 	if d.KVDtype = s.KVCache; d.KVDtype == "" {
@@ -187,20 +187,29 @@ func modelName(path string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// efficiency returns what the pool's file states, or else the engine's.
-func (s *Scenario) efficiency(p *Pool) (hardware.Efficiency, error) {
-	if p.Efficiency != "" {
-		e, err := LoadEfficiency(p.Efficiency)
-		if err != nil {
+// efficiency returns what the pool's file or name says, or else the engine's; stated: it was measured on this GPU, or is
+// the user's own.
+func (s *Scenario) efficiency(p *Pool) (e hardware.Efficiency, stated bool, err error) {
+	name := p.Efficiency
+	if isEfficiencyPath(name) {
+		if e, err = LoadEfficiency(name); err != nil {
 			err = s.origins.errorf("pools[0].efficiency", "%s", bareMessage(err))
 		}
-		return e, err
+		return e, true, err
 	}
-	engine, err := Engine(p.Engine)
+	if name == "" {
+		engine, err := Engine(p.Engine)
+		if err != nil {
+			return e, false, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
+		}
+		name = engine.Efficiency
+	}
+	all, err := EfficienciesOf(name)
 	if err != nil {
-		return hardware.Efficiency{}, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
+		return e, false, s.origins.errorf("pools[0].efficiency", "%s, or a path to a file of efficiencies", bareMessage(err))
 	}
-	return engine.Efficiency, nil
+	e, stated = all.For(p.GPU)
+	return e, stated || len(all.GPUs) == 0, nil
 }
 
 // bareMessage is an error without the package that found it, for it gets a position in the user's file instead.

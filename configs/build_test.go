@@ -87,19 +87,19 @@ func TestAModelMayBeAHuggingFaceFile(t *testing.T) {
 
 func TestAnEfficiencyFileTakesTheEnginesPlace(t *testing.T) {
 	inDir(t, strings.Replace(chat8b, "gpu: h100-sxm", "gpu: h100-sxm, efficiency: e.yaml", 1))
-	e, err := Engine("vllm-v1")
+	prior, err := EfficienciesOf("prior")
 	require.NoError(t, err)
-	_, text, _ := embedded("engines", "vllm-v1")
-	_, table, _ := strings.Cut(string(text), "\nefficiency:")
-	_, table, _ = strings.Cut(table, "\n")
-	table = strings.ReplaceAll("\n"+table, "\n  ", "\n")
-	measured := strings.Replace(strings.Replace(table, "first_token_s: 50e-3", "first_token_s: 20e-3", 1), `"prior:`, `"measured:`, 1)
+	e := prior.Default
+	_, text, _ := embedded(efficiencyDir, "prior")
+	_, table, _ := strings.Cut(string(text), "\ndefault:")
+	table = strings.ReplaceAll(table, "\n  ", "\n")
+	measured := strings.Replace(table, "first_token_s: 50e-3", "first_token_s: 20e-3", 1)
 	require.NoError(t, os.WriteFile("e.yaml", []byte(measured), 0o600))
 	b := build(t)
-	e.Efficiency.FirstTokenS, e.Efficiency.Source = 0.02, b.Deployment.Efficiency.Source
-	assert.Equal(t, e.Efficiency, b.Deployment.Efficiency)
+	e.FirstTokenS = 0.02
+	assert.Equal(t, e, b.Deployment.Efficiency)
 	assert.Equal(t, 20*sim.Millisecond, b.Config.Ingress)
-	assert.Empty(t, b.warnings(1), "no longer a prior")
+	assert.Empty(t, b.warnings(1), "the user's own")
 }
 
 func TestADurationStopsTheClock(t *testing.T) {

@@ -3,7 +3,7 @@ package configs
 import "fmt"
 
 // Kinds are the catalogs that are built in, in the order in which File looks for a name.
-func Kinds() []string { return []string{"scenarios", "gpus", "models", "engines"} }
+func Kinds() []string { return []string{"scenarios", "gpus", "models", "engines", efficiencyDir} }
 
 // FileNames returns the names of every file that is built in, by catalog.
 func FileNames() []string {

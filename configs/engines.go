@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/hardware"
@@ -12,14 +13,14 @@ import (
 // EngineSpec is a serving engine: the scheduler that stands for it, what it takes for arguments left out, and what it is
 // assumed to achieve of a GPU.
 type EngineSpec struct {
-	Name       string              `yaml:"name"`
-	Scheduler  string              `yaml:"scheduler"` // its name in policies
-	Describes  string              `yaml:"describes"` // which version of which engine
-	Source     string              `yaml:"source"`
-	Arguments  EngineArguments     `yaml:"arguments"`
-	Limits     []EngineLimit       `yaml:"limits"`      // the first row that fits a GPU; the last fits all
-	CUDAGraphs CUDAGraphs          `yaml:"cuda_graphs"` // absent: no step is padded
-	Efficiency hardware.Efficiency `yaml:"efficiency"`
+	Name       string          `yaml:"name"`
+	Scheduler  string          `yaml:"scheduler"` // its name in policies
+	Describes  string          `yaml:"describes"` // which version of which engine
+	Source     string          `yaml:"source"`
+	Arguments  EngineArguments `yaml:"arguments"`
+	Limits     []EngineLimit   `yaml:"limits"`      // the first row that fits a GPU; the last fits all
+	CUDAGraphs CUDAGraphs      `yaml:"cuda_graphs"` // absent: no step is padded
+	Efficiency string          `yaml:"efficiency"`  // name of the efficiencies that price its steps
 }
 
 // EngineArguments are the engine's defaults that are the same on every GPU.
@@ -137,7 +138,10 @@ func (e *EngineSpec) validate(name string) error {
 	if err := e.CUDAGraphs.validate(); err != nil {
 		return err
 	}
-	return e.Efficiency.Validate()
+	if !slices.Contains(EfficiencyNames(), e.Efficiency) {
+		return fmt.Errorf("efficiency: %w", notFound("efficiency", e.Efficiency, EfficiencyNames()))
+	}
+	return nil
 }
 
 // LoadEfficiency reads an efficiency file: the keys of hardware.Efficiency, all of them but those whose absence means no

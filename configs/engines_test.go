@@ -42,12 +42,12 @@ func TestEnginesTakeTheirLimitsFromTheGPU(t *testing.T) {
 }
 
 func TestTextbookIsIdeal(t *testing.T) {
-	e, err := Engine("textbook")
+	e, err := EfficienciesOf("textbook")
 	require.NoError(t, err)
 	require.Equal(t, hardware.Efficiency{
 		Bandwidth: 1, Compute: 1, MoECompute: 1, KVBandwidth: 1, AttentionCompute: 1, Link: 1,
 		Overlap: math.Inf(1), Source: "definition: no losses",
-	}, e.Efficiency)
+	}, e.Default)
 }
 
 func TestEfficiencyFilesStateEverything(t *testing.T) {

@@ -146,7 +146,9 @@ func (s *Scenario) paths() []*string {
 		paths = append(paths, &s.Model)
 	}
 	for i := range s.Pools {
-		paths = append(paths, &s.Pools[i].Efficiency)
+		if isEfficiencyPath(s.Pools[i].Efficiency) {
+			paths = append(paths, &s.Pools[i].Efficiency)
+		}
 	}
 	if s.Workload.Trace != nil {
 		paths = append(paths, &s.Workload.Trace.File)

@@ -78,7 +78,10 @@ func (p *Pool) check(c *checker, path string) {
 	c.maybeCount(path+".num_gpu_blocks", p.NumGPUBlocks, 1<<31-1)
 	p.checkLaunch(c, path)
 	if p.Efficiency == "" && c.origins.given(path+".efficiency") {
-		c.fail(path+".efficiency", "is empty; expected a path to a file of efficiencies, or null for the engine's")
+		c.fail(path+".efficiency", "is empty; expected a name, a path to a file of efficiencies, or null for the engine's")
+	}
+	if p.Efficiency != "" && !isEfficiencyPath(p.Efficiency) {
+		c.oneOf(path+".efficiency", p.Efficiency, EfficiencyNames())
 	}
 	c.unmodelled(path+".kv_transfer", p.KVTransfer)
 	c.unmodelled(path+".first_token", p.FirstToken)

@@ -31,7 +31,7 @@ func TestImpossibleScenariosAreRefused(t *testing.T) {
 		{with("replicas: 2", "replicas: 0"), `chat.yaml:5:5: pools[0].replicas: 0 is out of range; ` + range20},
 		{with("replicas: 2", "role: decode"), `chat.yaml:5:5: pools[0].role: "decode" is not modelled by this version; accepted: "serve"`},
 		{with("replicas: 2", "role: server"), `chat.yaml:5:5: pools[0].role: "server" is unknown; did you mean "serve"?`},
-		{with("replicas: 2", `efficiency: ""`), `chat.yaml:5:5: pools[0].efficiency: is empty; expected a path to a file of efficiencies, or null for the engine's`},
+		{with("replicas: 2", `efficiency: ""`), `chat.yaml:5:5: pools[0].efficiency: is empty; expected a name, a path to a file of efficiencies, or null for the engine's`},
 		{with("replicas: 2", "kv_transfer: push"), `chat.yaml:5:5: pools[0].kv_transfer: "push" is not modelled by this version; accepted: null`},
 		{with("replicas: 2", "first_token: decode"), `chat.yaml:5:5: pools[0].first_token: "decode" is not modelled by this version; accepted: null`},
 		{with("replicas: 2", "tensor_parallel: -1"), `chat.yaml:5:5: pools[0].tensor_parallel: -1 is out of range; expected a whole number from 1 to 1024`},

@@ -15,7 +15,7 @@ var splitwise = schema{
 }
 
 // eagerStack is the engine of the rows.
-const eagerStack = "2023-eager"
+const eagerStack = "eager-2023"
 
 // splitwiseBlock is the block in which the cache of a batch is counted. That stack had no blocks and took the memory that
 // the batch needed; so many blocks hold all of it.

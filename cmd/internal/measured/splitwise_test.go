@@ -25,7 +25,7 @@ func TestABatchOfStepsIsABurst(t *testing.T) {
 	assert.Equal(t, Run{
 		ID: "f1",
 		Labels: Labels{
-			Source: "splitwise", Model: "llama-2-70b", Class: "dense-gqa", GPU: "h100-sxm", Engine: "2023-eager", Version: "2023",
+			Source: "splitwise", Model: "llama-2-70b", Class: "dense-gqa", GPU: "h100-sxm", Engine: "eager-2023", Version: "2023",
 			Mode: "agg", Quality: "C", Precision: "bf16", Parallel: "tp4", Load: "512/128", Concurrency: 16,
 		},
 		Scenario: `model: llama-2-70b

@@ -1,0 +1,79 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// Efficiencies are what serving software achieves, by GPU: measured on some of them, and what is to be expected of any
+// other.
+type Efficiencies struct {
+	Name      string              `yaml:"name"`
+	Describes string              `yaml:"describes"` // which software, and where the numbers come from
+	Default   hardware.Efficiency `yaml:"default"`   // on a GPU that is not among the following
+	GPUs      []GPUEfficiency     `yaml:"gpus,omitempty"`
+}
+
+// GPUEfficiency is what is achieved on one GPU.
+type GPUEfficiency struct {
+	GPU        string              `yaml:"gpu"` // catalog name
+	Efficiency hardware.Efficiency `yaml:"efficiency"`
+}
+
+// efficiencyDir is beside the engines whose steps it prices.
+const efficiencyDir = "engines/efficiencies"
+
+// EfficiencyNames returns the efficiencies built in.
+func EfficiencyNames() []string { return embeddedNames(efficiencyDir) }
+
+// EfficienciesOf returns the efficiencies built in under a name.
+func EfficienciesOf(name string) (Efficiencies, error) {
+	file, data, ok := embedded(efficiencyDir, name)
+	if !ok {
+		return Efficiencies{}, notFound("efficiency", name, EfficiencyNames())
+	}
+	var e Efficiencies
+	if err := decodeStrict(file, data, &e); err != nil {
+		return e, err
+	}
+	if err := e.validate(name); err != nil {
+		return e, fmt.Errorf("%s: %w", file, err)
+	}
+	return e, nil
+}
+
+// For returns what is achieved on a GPU, and whether it is one of those stated.
+func (e *Efficiencies) For(gpu string) (achieved hardware.Efficiency, stated bool) {
+	for _, g := range e.GPUs {
+		if g.GPU == gpu {
+			return g.Efficiency, true
+		}
+	}
+	return e.Default, false
+}
+
+func (e *Efficiencies) validate(name string) error {
+	if e.Name != name || e.Describes == "" {
+		return fmt.Errorf("name: %q, describes: %q; expected the name of the file, %q, and what it describes", e.Name, e.Describes, name)
+	}
+	if err := e.Default.Validate(); err != nil {
+		return fmt.Errorf("default.%w", err)
+	}
+	for i := range e.GPUs {
+		g := &e.GPUs[i]
+		if _, _, ok := embedded("gpus", g.GPU); !ok {
+			return fmt.Errorf("gpus[%d].gpu: %w", i, notFound("gpu", g.GPU, GPUNames()))
+		}
+		if err := g.Efficiency.Validate(); err != nil {
+			return fmt.Errorf("gpus[%d].efficiency.%w", i, err)
+		}
+	}
+	return nil
+}
+
+// isEfficiencyPath tells a path to an efficiency file from the name of built-in efficiencies.
+func isEfficiencyPath(efficiency string) bool {
+	return strings.ContainsAny(efficiency, `/\`) || strings.HasSuffix(efficiency, ".yaml") || strings.HasSuffix(efficiency, ".yml")
+}
