@@ -10,7 +10,7 @@ import (
 // Built is a scenario turned into the parts of a run. Close it after the run.
 type Built struct {
 	*Replica
-	Scenario *Scenario // with max_model_len and enable_prefix_caching written in
+	Scenario *Scenario // with max_model_len, enable_prefix_caching and requests written in
 	Config   sim.Config
 	SLO      metrics.Limits
 	Warmup   sim.Time
@@ -21,7 +21,8 @@ type Built struct {
 	SpanS                  float64 // seconds in which the requests arrive
 	PromptMean, OutputMean float64 // tokens
 
-	source source
+	source  source
+	skipped int64 // rows of failed requests in the file of recorded lengths
 }
 
 // source is what every workload can say of itself.
@@ -53,6 +54,7 @@ func (s *Scenario) Build() (*Built, error) {
 	pool := &sim.Pool{
 		Name: p.Name, Size: p.Replicas, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize), MaxModelLen: r.MaxModelLen,
 		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
+		Ahead: p.AsyncScheduling,
 	}
 	if pool.PrefixCaching, err = s.prefixCaching(r, p); err != nil {
 		return nil, err

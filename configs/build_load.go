@@ -10,9 +10,13 @@ import (
 )
 
 // load makes the source of the requests.
-func (b *Built) load() (err error) {
+func (b *Built) load() error {
 	s := b.Scenario
 	w := &s.Workload
+	pairs, err := s.recorded()
+	if err != nil {
+		return err
+	}
 	switch {
 	case w.Trace != nil:
 		var t *workloads.Trace
@@ -23,14 +27,20 @@ func (b *Built) load() (err error) {
 		}
 		b.source = t
 	case w.ClosedLoop != nil:
-		b.source, err = workloads.NewClosedLoop(w.closedLoop(), s.Seed)
+		b.source, err = workloads.NewClosedLoop(w.closedLoop(pairs), s.Seed)
 	default:
-		b.source, err = workloads.NewOpenLoop(w.openLoop(), s.Seed)
+		b.source, err = workloads.NewOpenLoop(w.openLoop(pairs), s.Seed)
 	}
 	if err != nil {
 		c := checker{origins: &s.origins}
 		c.refused(err)
 		return c.err
+	}
+	if pairs != nil {
+		b.skipped = pairs.Skipped()
+		if w.bounded() && w.Requests == 0 {
+			w.Requests = int64(pairs.Len())
+		}
 	}
 	b.expect()
 	return nil
@@ -63,10 +73,11 @@ func (b *Built) expect() {
 		return
 	}
 	turn := b.turnS()
-	if timed := w.DurationS / turn * float64(w.ClosedLoop.Concurrency); timed > 0 && (b.Requests == 0 || timed < b.Requests) {
+	wait := w.ClosedLoop.RampS / 2 // of the mean client, before its first request
+	if timed := (w.DurationS - wait) / turn * float64(w.ClosedLoop.Concurrency); timed > 0 && (b.Requests == 0 || timed < b.Requests) {
 		b.Requests = timed
 	}
-	b.SpanS = b.Requests * turn / float64(w.ClosedLoop.Concurrency)
+	b.SpanS = b.Requests*turn/float64(w.ClosedLoop.Concurrency) + wait
 }
 
 // turnS estimates what a client of a closed loop takes from one request to the next: thinking, the ingress, the prompts

@@ -62,6 +62,9 @@ const truncatedMax = 0.01
 // warnings returns everything about the deployment and the sent requests that a reader of the results should know.
 func (b *Built) warnings(sent int64) []string {
 	notes := slices.Clone(b.notes)
+	if b.skipped > 0 {
+		notes = append(notes, fmt.Sprintf("%d rows of the recorded lengths were skipped: failed requests", b.skipped))
+	}
 	switch src := b.source.(type) {
 	case *workloads.Trace:
 		if n := src.Skipped(); n > 0 {

@@ -60,6 +60,24 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	assert.Equal(t, bare(s), bare(again))
 }
 
+// One key says that a host works while its GPUs do: it hides its time, and fixes a batch a step before it runs.
+func TestAsynchronousSchedulingIsPriceAndSemantics(t *testing.T) {
+	inDir(t, `model: llama-3.1-8b
+pools: [{name: serve, gpu: h100-sxm}]
+workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, mean: 9}, output_tokens: {distribution: fixed, mean: 9}, requests: 1}
+`)
+	for set, want := range map[string]bool{
+		"engine=vllm-v1": true, "engine=textbook": false, "async_scheduling=true": true, "async_scheduling=false": false,
+	} {
+		s, err := Load("chat.yaml", Options{Set: []string{"pools.serve." + set}})
+		require.NoError(t, err)
+		b, err := s.Build()
+		require.NoError(t, err)
+		assert.Equal(t, want, b.Config.Pool.Ahead, set)
+		assert.Equal(t, want, b.Deployment.Launch.Async, set)
+	}
+}
+
 // Graphs reach twice max_num_seqs, 512 rows or 1024 on a data-centre Blackwell; the textbook pads nothing.
 func TestGraphsOfAnEngine(t *testing.T) {
 	e, err := Engine("vllm-v1")

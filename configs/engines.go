@@ -32,7 +32,7 @@ type EngineArguments struct {
 	EnablePrefixCaching       bool    `yaml:"enable_prefix_caching"`
 	Attention                 string  `yaml:"attention"` // flash or materialized
 	EnforceEager              bool    `yaml:"enforce_eager"`
-	AsyncScheduling           bool    `yaml:"async_scheduling"` // see hardware.Launch
+	AsyncScheduling           bool    `yaml:"async_scheduling"` // see sim.Pool.Ahead and hardware.Launch.Async
 }
 
 // EngineLimit is the engine's default batch limit on some GPUs.

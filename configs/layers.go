@@ -199,7 +199,8 @@ func parseValue(text string, t reflect.Type) (*yaml.Node, error) {
 // fromHere makes a path given on the command line or in the environment absolute: it is relative to the working
 // directory, not to the scenario file.
 func (l *layers) fromHere(path string, v reflect.Value) (reflect.Value, error) {
-	file := strings.HasSuffix(path, ".efficiency") && isEfficiencyPath(v.String()) || path == "workload.trace.file" || path == "model" && isModelPath(v.String())
+	file := path == "workload.trace.file" || path == "workload.lengths.file" ||
+		strings.HasSuffix(path, ".efficiency") && isEfficiencyPath(v.String()) || path == "model" && isModelPath(v.String())
 	if !file {
 		return v, nil
 	}

@@ -46,7 +46,7 @@ type Pool struct {
 	Attention                 string  `yaml:"attention" doc:"flash, or materialized: scores pass through memory"`
 	EnforceEager              bool    `yaml:"enforce_eager" doc:"launch kernel by kernel, without CUDA graphs"`
 	CUDAGraphCaptureSizes     []int   `yaml:"cudagraph_capture_sizes,omitempty" doc:"rows that steps are padded to; null: the engine's own"`
-	AsyncScheduling           bool    `yaml:"async_scheduling" doc:"step_s passes beside the GPU's time instead of after it"`
+	AsyncScheduling           bool    `yaml:"async_scheduling" doc:"a batch is fixed one step before it runs; step_s is hidden behind the GPU's time"`
 	Efficiency                string  `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
 	KVTransfer                string  `yaml:"kv_transfer,omitempty" doc:"how a prefill pool hands over; null: it does not"`
 	FirstToken                string  `yaml:"first_token,omitempty" doc:"which pool emits the first token; null: the only one"`

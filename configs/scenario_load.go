@@ -153,6 +153,9 @@ func (s *Scenario) paths() []*string {
 	if s.Workload.Trace != nil {
 		paths = append(paths, &s.Workload.Trace.File)
 	}
+	if s.Workload.Lengths != nil {
+		paths = append(paths, &s.Workload.Lengths.File)
+	}
 	return paths
 }
 

@@ -47,7 +47,7 @@ workload:
 	pool := Pool{
 		Name: "serve", Role: "serve", GPU: "h100-sxm", Replicas: 1, TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
 		Engine: "vllm-v1", MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, SchedulerReserveFullISL: true,
-		GPUMemoryUtilization: 0.92, BlockSize: 16, EnablePrefixCaching: true, Attention: "flash",
+		GPUMemoryUtilization: 0.92, BlockSize: 16, EnablePrefixCaching: true, Attention: "flash", AsyncScheduling: true,
 	}
 	b, c := pool, pool
 	b.Name, b.GPU, b.MaxNumSeqs, b.MaxNumBatchedTokens = "b", "a100-sxm-80gb", 256, 2048

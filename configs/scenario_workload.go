@@ -10,13 +10,14 @@ type Workload struct {
 	Arrivals     *Arrivals   `yaml:"arrivals"`
 	ClosedLoop   *ClosedLoop `yaml:"closed_loop"`
 	Trace        *Trace      `yaml:"trace"`
+	Lengths      *Recorded   `yaml:"lengths"`
 	PromptTokens *Lengths    `yaml:"prompt_tokens"`
 	OutputTokens *Lengths    `yaml:"output_tokens"`
 	Prefix       *Prefix     `yaml:"prefix"`
 	Distinct     int64       `yaml:"distinct_prompts,omitempty" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
 	Order        string      `yaml:"order,omitempty" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
 	MaxTokens    int64       `yaml:"max_tokens,omitempty" doc:"the client's limit on the output; null: exactly the output it gets"`
-	Requests     int64       `yaml:"requests,omitempty" doc:"sent in all; null: no limit"`
+	Requests     int64       `yaml:"requests,omitempty" doc:"sent in all; null: as many as there are recorded lengths, or no limit"`
 	DurationS    float64     `yaml:"duration_s,omitempty" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
 	WarmupS      float64     `yaml:"warmup_s" doc:"seconds whose requests are served but not measured"`
 	TimeoutS     float64     `yaml:"timeout_s,omitempty" doc:"seconds after which a client hangs up; null: never"`
@@ -93,9 +94,9 @@ type Cancel struct {
 	AfterS      float64 `yaml:"after_s" doc:"seconds after sending it, the mean of an exponential law"`
 }
 
-// laws returns how long requests are; without length laws, as under a trace, they are empty.
-func (w *Workload) laws() workloads.Lengths {
-	l := workloads.Lengths{}
+// laws returns how long requests are, with the recorded lengths where there are some.
+func (w *Workload) laws(pairs *workloads.Pairs) workloads.Lengths {
+	l := workloads.Lengths{Pairs: pairs, Repeat: w.Lengths != nil && w.Lengths.Repeat}
 	if w.PromptTokens != nil {
 		l.Prompt = w.PromptTokens.law()
 	}
@@ -139,17 +140,17 @@ func (w *Workload) patience() workloads.Patience {
 }
 
 // openLoop returns the open loop of a workload with arrivals.
-func (w *Workload) openLoop() workloads.OpenLoop {
+func (w *Workload) openLoop(pairs *workloads.Pairs) workloads.OpenLoop {
 	return workloads.OpenLoop{
-		Arrivals: w.Arrivals.law(), Lengths: w.laws(), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
+		Arrivals: w.Arrivals.law(), Lengths: w.laws(pairs), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
 	}
 }
 
 // closedLoop returns the closed loop of a workload that has one.
-func (w *Workload) closedLoop() workloads.ClosedLoop {
+func (w *Workload) closedLoop(pairs *workloads.Pairs) workloads.ClosedLoop {
 	return workloads.ClosedLoop{
-		Concurrency: int64(w.ClosedLoop.Concurrency), ThinkTimeS: w.ClosedLoop.ThinkTimeS, RampS: w.ClosedLoop.RampS, Lengths: w.laws(),
-		Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
+		Concurrency: int64(w.ClosedLoop.Concurrency), ThinkTimeS: w.ClosedLoop.ThinkTimeS, RampS: w.ClosedLoop.RampS,
+		Lengths: w.laws(pairs), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
 	}
 }
 

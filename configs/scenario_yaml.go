@@ -45,6 +45,10 @@ func (s *Scenario) clone() *Scenario {
 		trace := *s.Workload.Trace
 		c.Workload.Trace = &trace
 	}
+	if s.Workload.Lengths != nil {
+		lengths := *s.Workload.Lengths
+		c.Workload.Lengths = &lengths
+	}
 	return &c
 }
 

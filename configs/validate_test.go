@@ -70,6 +70,8 @@ func TestImpossibleWorkloadsAreRefused(t *testing.T) {
 		{with("rate: 2", "rate: 1e-9"), `chat.yaml:12:3: workload.requests: is 10; accepted: at most the `},
 		{with(arrivals, "closed_loop: {}"), `chat.yaml:9:3: workload.closed_loop.concurrency: 0 is out of range; expected a whole number from 1 to 1048576`},
 		{with(arrivals, "closed_loop: {concurrency: 1, think_time_s: -1}"), `chat.yaml:9:33: workload.closed_loop.think_time_s: -1 is out of range; expected a number from 0 to 4.5792e+06`},
+		{with(arrivals, "closed_loop: {concurrency: 1, ramp_s: -1}"), `chat.yaml:9:33: workload.closed_loop.ramp_s: -1 is out of range; expected a number from 0 to 4.5792e+06`},
+		{with(arrivals, "closed_loop: {concurrency: 2, ramp_s: 5}\n  duration_s: 4"), `chat.yaml:9:33: workload.closed_loop.ramp_s: 5 leaves clients that never start within duration_s, 4; expected at most that`},
 		{with(prompts, ""), `chat.yaml:8:1: workload.prompt_tokens: missing; expected a length law, such as {distribution: fixed, mean: 512}`},
 		{with("fixed, mean: 100", "fixe, mean: 100"), `chat.yaml:10:19: workload.prompt_tokens.distribution: "fixe" is unknown; did you mean "fixed"?`},
 		{with("mean: 100", "mean: 100, cv: 1"), `chat.yaml:10:51: workload.prompt_tokens.cv: is 1; accepted: nothing, for fixed has no such parameter`},

@@ -37,6 +37,9 @@ func (w *Workload) check(c *checker) {
 		c.count("workload.closed_loop.concurrency", int64(w.ClosedLoop.Concurrency), countMax)
 		c.within("workload.closed_loop.think_time_s", w.ClosedLoop.ThinkTimeS, 0, sim.HorizonS)
 		c.within("workload.closed_loop.ramp_s", w.ClosedLoop.RampS, 0, sim.HorizonS)
+		if ramp := w.ClosedLoop.RampS; w.DurationS > 0 && ramp > w.DurationS {
+			c.fail("workload.closed_loop.ramp_s", "%g leaves clients that never start within duration_s, %g; expected at most that", ramp, w.DurationS)
+		}
 	}
 	if w.Trace == nil {
 		w.checkSharing(c)
@@ -44,11 +47,11 @@ func (w *Workload) check(c *checker) {
 	}
 }
 
-// checkExtent requires an end, which a trace has of its own.
+// checkExtent requires an end, which a trace and recorded lengths have of their own.
 func (w *Workload) checkExtent(c *checker) {
 	c.maybeCount("workload.requests", w.Requests, 1<<31-1)
 	c.maybeAbove("workload.duration_s", w.DurationS, 0, sim.HorizonS)
-	if w.Requests == 0 && w.DurationS == 0 && w.Trace == nil {
+	if w.Requests == 0 && w.DurationS == 0 && w.Trace == nil && !w.bounded() {
 		c.fail("workload", "has no end; expected requests, duration_s or both")
 	}
 	c.within("workload.warmup_s", w.WarmupS, 0, sim.HorizonS)
@@ -96,6 +99,9 @@ func (w *Workload) checkTrace(c *checker) {
 	if w.OutputTokens != nil {
 		c.fail("workload.output_tokens", "stands beside trace, which has lengths of its own; expected only one of them")
 	}
+	if w.Lengths != nil {
+		c.fail("workload.lengths", "stands beside trace, which has lengths of its own; expected only one of them")
+	}
 }
 
 // checkSharing refuses numbers that nobody left out but that are none, and unknown names with a suggestion. The rest is
@@ -116,10 +122,12 @@ func (w *Workload) checkSharing(c *checker) {
 
 // checkLaws lets workloads judge the laws, so that no rule is written twice, and points its answer at the file.
 func (w *Workload) checkLaws(c *checker) {
-	if w.PromptTokens == nil {
+	switch {
+	case w.Lengths != nil:
+		w.checkRecorded(c)
+	case w.PromptTokens == nil:
 		c.fail("workload.prompt_tokens", "missing; expected a length law, such as {distribution: fixed, mean: 512}")
-	}
-	if w.OutputTokens == nil {
+	case w.OutputTokens == nil:
 		c.fail("workload.output_tokens", "missing; expected a length law, such as {distribution: fixed, mean: 256}")
 	}
 	w.checkNames(c)
@@ -127,13 +135,33 @@ func (w *Workload) checkLaws(c *checker) {
 	if c.err != nil {
 		return
 	}
-	probe := *w
-	if w.Arrivals == nil { // a closed loop: only the lengths are laws
-		probe.Arrivals, probe.Requests, probe.DurationS = &Arrivals{Process: "constant", Rate: 1}, 1, 0
-	}
-	if _, err := workloads.NewOpenLoop(probe.openLoop(), 1); err != nil {
+	if err := w.probe(); err != nil {
 		c.refused(err)
 	}
+}
+
+// probe makes a source of the laws, to see whether it can be made. Of a closed loop only the lengths are laws.
+func (w *Workload) probe() error {
+	probe := *w
+	if w.Arrivals == nil { // as many arrivals as there may be requests, within the clock
+		probe.Arrivals, probe.Requests, probe.DurationS = &Arrivals{Process: "constant", Rate: 1000}, max(1, w.Requests), 0
+	}
+	if w.Lengths == nil {
+		_, err := workloads.NewOpenLoop(probe.openLoop(nil), 1)
+		return err
+	}
+	pairs, err := w.Lengths.probe()
+	if err != nil {
+		return err
+	}
+	if w.Lengths.File != "" { // how many there are is seen when it is read
+		probe.Lengths = &Recorded{Repeat: true}
+		if probe.Requests == 0 && probe.DurationS == 0 {
+			probe.Requests = 1
+		}
+	}
+	_, err = workloads.NewOpenLoop(probe.openLoop(pairs), 1)
+	return err
 }
 
 // checkNames requires the name of each law, with a suggestion.

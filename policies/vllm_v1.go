@@ -56,6 +56,9 @@ func (p *VLLMV1) Schedule(in *sim.Instance, w *sim.Work) int {
 			return 0
 		}
 		r := in.Head()
+		if r == nil {
+			return 0
+		}
 		pending := r.Pending() - w.Cached(r)
 		n := p.chunk(pending, budget)
 		need := n

@@ -48,6 +48,7 @@ type load struct {
 	replicas       int
 	router         sim.Router
 	prefix         bool // prefix caching
+	ahead          bool // asynchronous scheduling
 	sharing        workloads.Sharing
 }
 
@@ -76,7 +77,7 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 	return sim.Config{
 		Contents: src.Contents(), Source: src, Sink: sink,
 		Pool: &sim.Pool{
-			Size: max(1, l.replicas), PrefixCaching: l.prefix, KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
+			Size: max(1, l.replicas), PrefixCaching: l.prefix, Ahead: l.ahead, KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
 			Model: hardware.NewRoofline(d, l.seats), Router: router,
 			Scheduler: &policies.VLLMV1{MaxNumSeqs: l.seats, MaxNumBatchedTokens: 2048},
 		},
@@ -97,6 +98,9 @@ var loads = []load{
 	{name: "load=70%/prompts=10k", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,
 		sharing: workloads.Sharing{Groups: 100, PrefixTokens: 1000, DistinctPrompts: 10_000}},
 	{name: "output=8k/saturated/prefix-caching", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256, prefix: true},
+	{name: "load=70%/ahead", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, ahead: true},
+	{name: "batch=3/ahead", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256, ahead: true},
+	{name: "output=8k/rate=0.3/ahead", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256, ahead: true},
 }
 
 // BenchmarkRun simulates whole runs, the generator of the workload included. An op is a request.

@@ -31,6 +31,7 @@ func drawSharing(t *rapid.T) scenario {
 	sc.drawRequests(t, prompt, output)
 	sc.blocks = int64((sc.maxLen+sc.blockSize-1)/sc.blockSize+sc.fixed) * int64(one("tenths", 10, 12, 20, 100)) / 10
 	sc.drawContents(t)
+	sc.ahead = rapid.Bool().Draw(t, "ahead")
 	return sc
 }
 

@@ -82,7 +82,7 @@ func (in *Instance) hangup(t timer) {
 			r.state = gone
 			in.dead++
 		}
-		in.cut(t.at) // whoever waited behind it may fit
+		in.cut(t.at, 0) // whoever waited behind it may fit
 	case prefilling:
 		r.state = leavingPrefill
 		in.hungup = append(in.hungup, t.slot)
@@ -94,7 +94,7 @@ func (in *Instance) hangup(t timer) {
 		_, seen.Emitted = in.progress(r)
 		seen.Emitted += int32(in.seg.Ended(t.at.Sub(in.start) - 1))
 		in.cluster.done(&seen, t.at, Failed)
-		in.cut(t.at)
+		in.cut(t.at, 0)
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 // Its life is a loop of plan and commit. plan asks the Scheduler for the step's composition, prices it and starts one
 // mixed step or a run of decode steps; commit, at its end, moves tokens, retires sequences and leaves the instance to be
 // planned again. An arrival during a run cuts it at the next step boundary, where continuous batching could admit it
-// (Orca, OSDI '22, §3.2).
+// (Orca, OSDI '22, §3.2), or one step later if batches are fixed a step ahead.
 type Instance struct {
 	ID      int32 // in the cluster
 	cluster *Cluster
@@ -41,6 +41,8 @@ type Instance struct {
 	queue fifo
 	front []int32 // preempted or materialised requests: a stack ahead of the queue
 	dead  int     // entries of queue whose client hung up
+	ahead int     // steps by which a batch is fixed before it runs: 0 or 1
+	seen  Time    // the scheduler sees who arrived by then; Forever: everybody
 
 	work    Work
 	shapes  [1]Shape
@@ -60,18 +62,21 @@ type Instance struct {
 
 func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
 	in := &Instance{
-		ID: id, cluster: c, pool: p, index: index, head: noSlot, tail: noSlot, end: Forever,
+		ID: id, cluster: c, pool: p, index: index, head: noSlot, tail: noSlot, end: Forever, seen: Forever,
 		kv: newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks),
 	}
 	in.set = newDecodeSet(p.BlockSize, p.Windows, c.logWheel)
 	in.work = Work{in: in, shape: &in.shapes[0]}
+	if p.Ahead {
+		in.ahead = 1
+	}
 	if p.PrefixCaching {
 		in.prefix = newPrefixes(in, c.contents)
 	}
 	return in
 }
 
-// Queued returns the number of requests not in the batch.
+// Queued returns the number of requests not in the batch, whether the scheduler sees them yet or not.
 func (in *Instance) Queued() int { return in.queue.n - in.dead + len(in.front) }
 
 // Running returns the number of requests in the batch.
@@ -90,7 +95,22 @@ func (in *Instance) Prefill(i int) *Request { return &in.slab[in.prefill[i]] }
 func (in *Instance) Cache() *Cache { return &in.kv }
 
 // Head returns the request at the head of the queue, or nil. The pointer is good until the next call.
+//
+// With Pool.Ahead it is nil, too, if the head reached the engine after the step that has just ended began. An engine that
+// schedules asynchronously (vLLM, vllm/v1/core/sched/async_scheduler.py) composes a step when the one before begins, so an
+// arrival waits for the rest of the step under way and for a whole step that was fixed without it. An engine with nothing
+// in its batch takes everybody at once. What a step frees, seats and blocks, can be had at its end: a simplification, for
+// such an engine composes the next step before it knows who has ended.
 func (in *Instance) Head() *Request {
+	r := in.first()
+	if r == nil || r.Arrival > in.seen {
+		return nil
+	}
+	return r
+}
+
+// first returns the request at the head of the queue, or nil, whether the scheduler sees it or not.
+func (in *Instance) first() *Request {
 	if n := len(in.front); n > 0 {
 		return &in.slab[in.front[n-1]]
 	}
@@ -195,16 +215,16 @@ func (in *Instance) enqueue(now Time, r *Request) {
 	case in.end == Forever:
 		in.cluster.wake(in)
 	case in.steps > 1 && !in.work.closed:
-		in.cut(now)
+		in.cut(now, in.ahead)
 	}
 }
 
-// cut shortens the run under way to the first step boundary at or after now.
-func (in *Instance) cut(now Time) {
+// cut shortens the run under way to the first step boundary at or after now, or so many steps more.
+func (in *Instance) cut(now Time, more int) {
 	if in.steps == 1 || in.end == now {
 		return
 	}
-	if n := in.seg.Cover(now.Sub(in.start)); n < in.steps {
+	if n := in.seg.Cover(now.Sub(in.start)) + more; n < in.steps {
 		in.steps = n
 		in.end = in.start.Add(in.seg.Span(n))
 		in.cluster.ends.set(in.ID, in.end)
@@ -215,6 +235,9 @@ func (in *Instance) cut(now Time) {
 func (in *Instance) plan(now Time) {
 	w := &in.work
 	w.reset(now)
+	if in.ahead > 0 {
+		in.look()
+	}
 	limit := in.pool.Scheduler.Schedule(in, w)
 	if w.demand > in.kv.free {
 		panic("sim: the scheduler composed a step that the cache cannot hold")
@@ -241,8 +264,19 @@ func (in *Instance) plan(now Time) {
 		if limit > 0 {
 			n = min(n, limit)
 		}
+		if in.ahead > 0 && !w.closed && in.Queued() > 0 {
+			n = 1 // the scheduler sees them at the end of it
+		}
 		if in.steps = in.set.stepsWithin(n, &in.kv); in.steps > 1 {
 			in.end = now.Add(in.seg.Span(in.steps))
 		}
+	}
+}
+
+// look sets what the scheduler sees: who had reached the engine when the step that has just ended began.
+func (in *Instance) look() {
+	in.seen = Forever
+	if in.running > 0 {
+		in.seen = in.start.Add(in.seg.Span(in.steps-1) - in.cluster.ingress)
 	}
 }

@@ -111,6 +111,7 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 		cover["steps"] += twin.steps
 		cover["preemptions"] += twin.preempts
 		cover["steps that spend the budget"] += twin.spent
+		cover["steps fixed before an arrival"] += twin.missed
 		cover["arrivals on a step boundary"] += twin.boundary
 		if twin.preempts > 0 {
 			cover["cases with preemption"]++

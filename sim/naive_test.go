@@ -23,6 +23,7 @@ type naive struct {
 	preempts int
 	spent    int // steps whose token budget ran out
 	boundary int // arrivals at the very end of a step
+	missed   int // steps that somebody could have joined who came during the one before
 }
 
 type naiveRequest struct {
@@ -40,6 +41,7 @@ type naiveRequest struct {
 	tokens   []sim.Time // when each was emitted
 	left     bool       // the client hung up
 	running  *naiveInstance
+	noticed  bool // it waited when a step began: the batch of the next may have it
 }
 
 type naiveInstance struct {
@@ -194,10 +196,11 @@ func (n *naive) needs(r *naiveRequest, tokens int32) int64 {
 	return int64(n.fixed) + int64((tokens+n.blockSize-1)/n.blockSize)
 }
 
-// plan is Scheduler.schedule() of vLLM V1, then the price of what it composed.
+// plan is Scheduler.schedule() of vLLM V1.
 func (n *naive) plan(in *naiveInstance) {
 	in.woken = false
 	p, budget, preempted := n.policy, n.policy.MaxNumBatchedTokens, false
+	everybody := !n.ahead || len(in.running) == 0
 	for _, r := range in.running {
 		r.want = 0
 	}
@@ -223,6 +226,10 @@ func (n *naive) plan(in *naiveInstance) {
 	}
 	for !preempted && len(in.waiting) > 0 && budget > 0 && len(in.running) < p.MaxNumSeqs {
 		r := in.waiting[0]
+		if !everybody && !r.noticed {
+			n.missed++
+			break
+		}
 		var hits []*block
 		if in.pool != nil {
 			hits = in.pool.lookup(r)
@@ -254,10 +261,18 @@ func (n *naive) plan(in *naiveInstance) {
 	if budget == 0 {
 		n.spent++
 	}
+	n.begin(in)
+}
+
+// begin starts the step that was composed; the next one may have everybody who waits by now.
+func (n *naive) begin(in *naiveInstance) {
 	in.end = sim.Forever
 	if len(in.running) > 0 {
 		in.end = n.now.Add(n.price(in))
 		n.steps++
+	}
+	for _, r := range in.waiting {
+		r.noticed = true
 	}
 }
 

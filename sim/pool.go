@@ -15,6 +15,7 @@ type Pool struct {
 	MaxModelLen    int32    // prompt plus output tokens; longer requests are rejected
 	Windows        []Window // limits on attention that Model prices; at most two
 	PrefixCaching  bool     // find the cache of equal prompt beginnings again
+	Ahead          bool     // asynchronous scheduling: a batch is fixed one step before it runs; see Instance.Head
 	Model          StepModel
 	Scheduler      Scheduler
 	Router         Router

@@ -85,7 +85,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.Mallocs - before.Mallocs
 	}
-	for _, l := range []load{loads[0], loads[4], loads[6], loads[8], loads[9]} {
+	for _, l := range []load{loads[0], loads[4], loads[6], loads[8], loads[9], loads[11]} {
 		few, many := mallocs(l, 20_000), mallocs(l, 120_000)
 		t.Logf("%s: %d allocations for 20,000 requests, %d for 120,000", l.name, few, many)
 		require.Less(t, many, few+60, "%s: 100,000 more requests", l.name)

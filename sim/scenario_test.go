@@ -23,6 +23,7 @@ type scenario struct {
 	windows    []sim.Window
 	policy     *policies.VLLMV1
 	model      sim.StepModel
+	ahead      bool
 	roundRobin bool
 	turn       int
 	ingress    sim.Duration
@@ -73,6 +74,7 @@ func drawScenario(t *rapid.T) scenario {
 	if rapid.IntRange(0, 1).Draw(t, "prefix_caching") == 1 {
 		sc.drawContents(t)
 	}
+	sc.ahead = rapid.Bool().Draw(t, "ahead")
 	return sc
 }
 
@@ -206,7 +208,7 @@ func (sc *scenario) config(sink sim.Sink) sim.Config {
 		Source: sc.source(), Sink: sink, Ingress: sc.ingress, Contents: sc.tree,
 		Pool: &sim.Pool{
 			Name: "test", Size: sc.size, KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed,
-			MaxModelLen: sc.maxLen, Windows: sc.windows, PrefixCaching: sc.tree != nil, Model: sc.model, Scheduler: sc.policy, Router: router,
+			MaxModelLen: sc.maxLen, Windows: sc.windows, PrefixCaching: sc.tree != nil, Ahead: sc.ahead, Model: sc.model, Scheduler: sc.policy, Router: router,
 		},
 	}
 }

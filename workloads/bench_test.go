@@ -48,6 +48,7 @@ func TestSourcesDoNotAllocatePerRequest(t *testing.T) {
 	require.NoError(t, err)
 	var r sim.Request
 	require.Zero(t, testing.AllocsPerRun(2000, func() { o.Next(&r) }))
+	l = Lengths{Pairs: recorded(t, []int64{7, 8}, []int64{9, 3}), Repeat: true}
 	c, err := NewClosedLoop(ClosedLoop{Concurrency: 64, ThinkTimeS: 1, ThinkLaw: "exponential", Lengths: l, Requests: 1 << 20}, 1)
 	require.NoError(t, err)
 	require.Zero(t, testing.AllocsPerRun(2000, func() { c.Next(&r); c.Done(r.Arrival+1, &r) }))

@@ -16,7 +16,7 @@ type ClosedLoop struct {
 	ThinkLaw    string  // "constant" (also "") or "exponential"
 	RampS       float64 // the clients start evenly spread over it; 0: all at once
 	Lengths     Lengths
-	Requests    int64   // 0: no limit
+	Requests    int64   // 0: as many as there are recorded lengths, if they do not repeat; else no limit
 	DurationS   float64 // requests sent before it; 0: no limit
 	Patience    Patience
 }
@@ -60,7 +60,11 @@ func NewClosedLoop(c ClosedLoop, seed uint64) (*Closed, error) {
 	if c.Concurrency < 1 || c.Concurrency > concurrencyMax {
 		return nil, refuse("closed_loop.concurrency", c.Concurrency, fmt.Sprintf("a whole number from 1 to %d", concurrencyMax))
 	}
-	err := first(
+	var err error
+	if c.Requests, err = c.Lengths.take(c.Requests); err != nil {
+		return nil, err
+	}
+	err = first(
 		closed("closed_loop.think_time_s", c.ThinkTimeS, 0, sim.HorizonS/100),
 		oneOf("closed_loop.think_law", c.ThinkLaw, []string{"", "constant", "exponential"}),
 		closed("closed_loop.ramp_s", c.RampS, 0, sim.HorizonS),

@@ -19,7 +19,7 @@
 //	              what some laws need to be drawn
 //	sizes.go      Lengths: the prompt, the output and the limit of a request
 //	sharing.go    Sharing: prompts that begin alike, and prompts that repeat
-//	pairs.go      Pairs: recorded prompt and output lengths that belong together
+//	pairs.go      Pairs: recorded prompt and output lengths, taken in order
 //	patience.go   Patience: time-outs and cancellations
 //	scan.go       the whole trace, before it is replayed
 //	rows.go       rows of a trace file, checked

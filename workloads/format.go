@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -35,7 +36,7 @@ const (
 
 // formats returns the layouts that are known, an earlier one winning over a later one that also fits:
 //
-//	decodesim   the project's own, with seconds or milliseconds
+//	decodesim   the project's own, with seconds or milliseconds, and the requests.csv of a run
 //	azure       Azure LLM inference traces 2023 and 2024, and 2025 multimodal (AzurePublicDataset)
 //	mooncake    FAST'25 release; timestamps are milliseconds
 //	burstgpt    with or without Session ID and Elapsed time; failed requests have 0 response tokens (Timestamp without
@@ -46,6 +47,7 @@ func formats() []format {
 	return []format{
 		{"decodesim", [numRoles]string{"arrival_s", "input_tokens", "output_tokens"}, seconds, false},
 		{"decodesim", [numRoles]string{"arrival_ms", "input_tokens", "output_tokens"}, milliseconds, false},
+		{"decodesim", [numRoles]string{"arrival_s", "prompt_tokens", "output_tokens"}, seconds, false},
 		{"azure", [numRoles]string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, date, false},
 		{"mooncake", [numRoles]string{"timestamp", "input_length", "output_length"}, milliseconds, false},
 		{"burstgpt", [numRoles]string{"Timestamp", "Request tokens", "Response tokens"}, seconds, true},
@@ -63,9 +65,22 @@ type layout struct {
 	block  int32  // tokens of one of these blocks
 }
 
-// match finds the format whose columns are all among names.
-func match(names []string) (layout, error) {
-	for _, f := range formats() {
+// lengthFormats returns the layouts of recorded lengths: those of traces without their arrivals, and the names that the
+// OpenAI API gives to token counts.
+func lengthFormats() []format {
+	var list []format
+	for _, f := range append(formats(), format{name: "openai", column: [numRoles]string{"", "prompt_tokens", "completion_tokens"}}) {
+		f.column[timeRole], f.time = "", noTime
+		if !slices.ContainsFunc(list, func(g format) bool { return g.column == f.column }) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// match finds the first of formats whose columns are all among names.
+func match(names []string, formats []format) (layout, error) {
+	for _, f := range formats {
 		l := layout{format: f, role: make([]int8, len(names))}
 		found := [numRoles]int{}
 		for i, name := range names {
@@ -82,13 +97,13 @@ func match(names []string) (layout, error) {
 		}
 	}
 	return layout{}, fmt.Errorf("columns %s are of no known trace; accepted, each column once: %s",
-		clip([]byte(strings.Join(names, ","))), known())
+		clip([]byte(strings.Join(names, ","))), known(formats))
 }
 
-// known lists the columns of every format.
-func known() string {
+// known lists the columns of formats.
+func known(formats []format) string {
 	var list []string
-	for _, f := range formats() {
+	for _, f := range formats {
 		list = append(list, fmt.Sprintf("%s (%s)", strings.Trim(strings.Join(f.column[:], ","), ","), f.name))
 	}
 	return strings.Join(list, "; ") + "; as CSV with a header or as JSON lines"

@@ -30,7 +30,7 @@ func openInput(path string) (*input, error) {
 	}
 	switch {
 	case info.IsDir():
-		return nil, fmt.Errorf("workloads: %s is a directory; accepted: a trace file", path)
+		return nil, fmt.Errorf("workloads: %s is a directory; accepted: a file", path)
 	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
 		return nil, unseekable(path)
 	}
@@ -92,7 +92,7 @@ func (in *input) sniff() error {
 		return fmt.Errorf("workloads: %s: %s", in.name, reason(err))
 	}
 	if len(bytes.TrimSpace(head)) == 0 && err == io.EOF {
-		return fmt.Errorf("workloads: %s is empty; accepted: a trace with at least one request", in.name)
+		return fmt.Errorf("workloads: %s is empty; accepted: at least one request", in.name)
 	}
 	if i := strange(head, err == io.EOF); i >= 0 {
 		return fmt.Errorf("workloads: %s is not text: its byte %d is %#02x; accepted: UTF-8 CSV or JSON lines, plain or gzip",

@@ -11,7 +11,7 @@ import (
 type OpenLoop struct {
 	Arrivals  Arrivals
 	Lengths   Lengths
-	Requests  int64   // 0: no limit
+	Requests  int64   // 0: as many as there are recorded lengths, if they do not repeat; else no limit
 	DurationS float64 // arrivals before it; 0: no limit
 	Patience  Patience
 }
@@ -48,11 +48,14 @@ var _ sim.Source = (*Open)(nil)
 
 // NewOpenLoop returns the source that c describes in the run with the given seed.
 func NewOpenLoop(c OpenLoop, seed uint64) (*Open, error) {
+	var err error
+	if c.Requests, err = c.Lengths.take(c.Requests); err != nil {
+		return nil, err
+	}
 	if err := extent(c.Requests, c.DurationS); err != nil {
 		return nil, err
 	}
 	o := &Open{limit: requestsMax, endS: sim.HorizonS}
-	var err error
 	if o.clock, err = newClock(c.Arrivals, seed); err != nil {
 		return nil, err
 	}

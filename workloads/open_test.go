@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -175,29 +174,4 @@ func TestClientsHangUpAsTheirPatienceSays(t *testing.T) {
 		_, err := NewOpenLoop(config, 1)
 		require.ErrorContains(t, err, want)
 	}
-}
-
-func TestPairsStayTogether(t *testing.T) {
-	p, err := NewPairs("lengths.csv", strings.NewReader("input_tokens,output_tokens\n10,1\n20,2\n30,3\n"))
-	require.NoError(t, err)
-	config := OpenLoop{Arrivals: Arrivals{Process: "constant", Rate: 10}, Lengths: Lengths{Pairs: p}, Requests: 300}
-	o, err := NewOpenLoop(config, 1)
-	require.NoError(t, err)
-	prompt, output := o.Means()
-	require.Equal(t, [2]float64{20, 2}, [2]float64{prompt, output})
-	for i, r := range drain(o) {
-		require.Equal(t, [2]int32{int32(i%3+1) * 10, int32(i%3 + 1)}, [2]int32{r.Prompt, r.Output})
-	}
-	config.Lengths.Resample = true
-	o, err = NewOpenLoop(config, 1)
-	require.NoError(t, err)
-	var seen [4]int
-	for _, r := range drain(o) {
-		require.Equal(t, r.Prompt, 10*r.Output)
-		seen[r.Output]++
-	}
-	require.Greater(t, min(seen[1], seen[2], seen[3]), 70)
-	config.Lengths.Prompt = plain().Prompt
-	_, err = NewOpenLoop(config, 1)
-	require.ErrorContains(t, err, `prompt_tokens is "lognormal"; accepted: nothing`)
 }

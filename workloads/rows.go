@@ -29,8 +29,8 @@ type rows struct {
 	blank     int     // number of a blank line, after which nothing may follow
 }
 
-// openRows reads as much of in as tells its format.
-func openRows(in *input, skipEmpty bool) (*rows, error) {
+// openRows reads as much of in as tells which of formats it has.
+func openRows(in *input, formats []format, skipEmpty bool) (*rows, error) {
 	l, err := in.rewind()
 	if err != nil {
 		return nil, err
@@ -47,9 +47,9 @@ func openRows(in *input, skipEmpty bool) (*rows, error) {
 	}
 	names, ok := split(line)
 	if !ok {
-		return nil, l.fail("%s is neither a CSV header nor a JSON object; accepted: %s", clip(line), known())
+		return nil, l.fail("%s is neither a CSV header nor a JSON object; accepted: %s", clip(line), known(formats))
 	}
-	if t.layout, err = match(names); err != nil {
+	if t.layout, err = match(names, formats); err != nil {
 		return nil, l.fail("%s", err)
 	}
 	if t.json {

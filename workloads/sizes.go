@@ -7,16 +7,17 @@ import (
 	"github.com/decodesim/decodesim/sim/rng"
 )
 
-// Lengths says how long prompts and outputs are: two independent laws, or recorded Pairs instead of them.
+// Lengths says how long prompts and outputs are: two independent laws, or recorded Pairs instead of them, whose order no
+// seed, server or client changes.
 type Lengths struct {
 	Prompt Length // prompt_tokens
 	Output Length // output_tokens: what the model would emit if nobody cut it
 	// MaxOutput is the client's max_tokens, which cuts the output. Without a Distribution the client asks for exactly the
 	// output it gets.
 	MaxOutput Length
-	Pairs     *Pairs // nil: the laws
+	Pairs     *Pairs // the k-th request has the k-th of them; nil: the laws
+	Repeat    bool   // start over after the last of the Pairs; false: no more requests than there are pairs
 	Sharing   Sharing
-	Resample  bool // draw pairs with replacement; false: in the order of the file, starting over at its end
 }
 
 // Truncated counts the draws that a law's bounds changed; see Length.
@@ -26,10 +27,9 @@ type Truncated struct{ Prompt, Output, MaxOutput int64 }
 type sizes struct {
 	prompt, output, limit    law
 	prompts, outputs, limits *rand.Rand // limits is nil without a limit
-	pairs                    *Pairs
-	resample                 *rand.Rand // nil: in order
-	next                     int
-	sharing                  *sharing // nil: every prompt is another
+	pairs                    *Pairs     // nil: the laws
+	next                     int        // of the pairs
+	sharing                  *sharing   // nil: every prompt is another
 }
 
 func newSizes(c Lengths, seed uint64) (*sizes, error) {
@@ -51,14 +51,10 @@ func newLaws(c Lengths, seed uint64) (*sizes, error) {
 		s.limit, s.limits = *l, rng.Stream(seed, "workloads.limits")
 	}
 	if c.Pairs != nil {
-		err := first(
+		return s, first(
 			absent("prompt_tokens", "a workload with recorded lengths", c.Prompt.Distribution != "", c.Prompt.Distribution),
 			absent("output_tokens", "a workload with recorded lengths", c.Output.Distribution != "", c.Output.Distribution),
 		)
-		if c.Resample {
-			s.resample = rng.Stream(seed, "workloads.pairs")
-		}
-		return s, err
 	}
 	prompt, err := newLaw("prompt_tokens", c.Prompt)
 	if err != nil {
@@ -126,9 +122,7 @@ func (s *sizes) fill(prompt, output []int32) {
 
 func (s *sizes) pair() (prompt, output int32) {
 	i := s.next
-	if s.resample != nil {
-		i = s.resample.IntN(len(s.pairs.prompt))
-	} else if s.next++; s.next == len(s.pairs.prompt) {
+	if s.next++; s.next == len(s.pairs.prompt) {
 		s.next = 0
 	}
 	return s.pairs.prompt[i], s.pairs.output[i]

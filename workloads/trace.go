@@ -117,7 +117,7 @@ func (t *Trace) configure() (err error) {
 // rewind goes back to the first request.
 func (t *Trace) rewind() (err error) {
 	t.done, t.sent = false, 0
-	if t.rows, err = openRows(t.in, t.options.SkipEmpty); err != nil {
+	if t.rows, err = openRows(t.in, formats(), t.options.SkipEmpty); err != nil {
 		return err
 	}
 	if l := &t.rows.layout; t.options.Contents && !t.options.Unchecked && l.ids != "" {

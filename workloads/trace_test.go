@@ -46,6 +46,7 @@ func TestEveryFormatIsRead(t *testing.T) {
 		{"seconds", "decodesim", "arrival_s,input_tokens,output_tokens\n0.000000,374,44\n0.25,396,109\n.250,879,55\n"},
 		{"rebased", "decodesim", "arrival_s,input_tokens,output_tokens\n1700000000.125,374,44\n1700000000.375,396,109\n1700000000.375000,879,55"},
 		{"exponents", "decodesim", "arrival_s,input_tokens,output_tokens\n0e0,374,44\n2.5e-1,396.0,109.\n25E-02,879,55"},
+		{"requests.csv", "decodesim", "id,arrival_s,prompt_tokens,output_tokens,ttft_s\n0,1,374,44,\n1,1.25,396,109,\n2,1.25,879,55,0.1\n"},
 		{"windows", "decodesim", "\xef\xbb\xbfarrival_s,input_tokens,output_tokens\r\n0,374,44\r\n0.25,396,109\r\n0.25,879,55\r\n\r\n\r\n"},
 		{"blanks, quotes, more columns", "decodesim",
 			"who, output_tokens ,\"input_tokens\",arrival_s\n\"a, \"\"b\"\"\",44,374,0\n,109,\t396,0.25\nc,\"55\",879,0.25\n"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +15,9 @@ import (
 	"github.com/decodesim/decodesim/policies"
 )
 
-func listed() []string { return []string{"models", "gpus", "engines", "policies", "scenarios"} }
+func listed() []string {
+	return []string{"models", "gpus", "engines", "efficiencies", "policies", "scenarios"}
+}
 
 func newList(out io.Writer) *cobra.Command {
 	kinds := strings.Join(listed(), "|")
@@ -42,6 +45,8 @@ func list(kind string) ([][]string, error) {
 		return listGPUs()
 	case "engines":
 		return listEngines()
+	case "efficiencies":
+		return listEfficiencies()
 	case "policies":
 		return listPolicies(), nil
 	case "scenarios":
@@ -118,6 +123,22 @@ func listEngines() ([][]string, error) {
 			return nil, err
 		}
 		rows = append(rows, []string{name, e.Scheduler, e.Describes})
+	}
+	return rows, nil
+}
+
+func listEfficiencies() ([][]string, error) {
+	rows := [][]string{{"efficiency", "describes", "measured on"}}
+	for _, name := range configs.EfficiencyNames() {
+		e, err := configs.EfficienciesOf(name)
+		if err != nil {
+			return nil, err
+		}
+		gpus := []string{}
+		for _, g := range e.GPUs {
+			gpus = append(gpus, g.GPU)
+		}
+		rows = append(rows, []string{name, e.Describes, cmp.Or(strings.Join(gpus, " "), "–")})
 	}
 	return rows, nil
 }

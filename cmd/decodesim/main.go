@@ -89,7 +89,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(badFlag)
-	root.AddCommand(newRun(out, errOut), newExplain(out, errOut), newValidate(out, errOut), newList(out), newShow(out), newVersion(out))
+	root.AddCommand(newRun(out, errOut), newExplain(out, errOut), newValidate(out, errOut), newCalibrate(out, errOut), newList(out), newShow(out), newVersion(out))
 	return root
 }
 

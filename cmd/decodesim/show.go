@@ -12,9 +12,9 @@ func newShow(out io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show NAME",
 		Short:   "Print a built-in file, to copy",
-		Long:    "Print the YAML file of a built-in scenario, GPU, model or engine, to copy and change.",
+		Long:    "Print the YAML file of a built-in scenario, GPU, model, engine or efficiency, to copy and change.",
 		Example: "  decodesim show chat-70b > my-scenario.yaml",
-		Args:    oneArgument("the name of a scenario, GPU, model or engine"),
+		Args:    oneArgument("the name of a scenario, GPU, model, engine or efficiency"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

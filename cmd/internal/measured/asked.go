@@ -18,7 +18,8 @@ type asked struct {
 	seconds  float64 // after which the tool stopped; 0: after the requests
 	prompt   counts
 	output   counts
-	underWay float64 // requests under way as measured, the most or the mean; 0: unknown
+	lengths  [][2]int // prompt and output of each request, in the order sent; nil: counts tell what is known
+	underWay float64  // requests under way as measured, the most or the mean; 0: unknown
 }
 
 // tooMany is why a run is not simulated whose failures the simulation would serve.
@@ -54,14 +55,18 @@ func (a *asked) over() string {
 	default:
 		p.load("closed_loop: {concurrency: %d}", a.together())
 	}
-	if a.requests > 0 {
+	if a.requests > 0 && a.lengths == nil {
 		p.load("requests: %d", a.requests)
 	}
 	if a.seconds > 0 {
 		p.load("duration_s: %s", plain(a.seconds))
 	}
-	p.load("prompt_tokens: %s", a.prompt.law())
-	p.load("output_tokens: %s", a.output.law())
+	if a.lengths != nil {
+		p.load("%s", recorded(a.lengths))
+	} else {
+		p.load("prompt_tokens: %s", a.prompt.law())
+		p.load("output_tokens: %s", a.output.law())
+	}
 	return "workload:\n  " + strings.Join(p.workload, "\n  ") + "\n"
 }
 
@@ -111,12 +116,13 @@ func measuredModel(name string) string {
 
 // notesOfLoad are what every reader assumes of a load whose deployment the user describes.
 func notesOfLoad(f *File) {
-	f.Notes = append(f.Notes,
-		"the load is that of the data and the deployment that of the scenario; what the data do not say, such as prompts that share "+
-			"a beginning, is the scenario's too",
+	f.Notes = append(f.Notes, noteOfDeployment,
 		"prompt and output lengths are drawn independently of each other, with the distribution that the data tell: from each "+
 			"request's length, from percentiles, or else all at the mean")
 }
+
+const noteOfDeployment = "the load is that of the data and the deployment that of the scenario; what the data do not say, such as prompts " +
+	"that share a beginning, is the scenario's too"
 
 func firstText(texts ...string) string {
 	for _, t := range texts {

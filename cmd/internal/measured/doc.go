@@ -9,7 +9,7 @@
 //	setup.go    the text of a scenario
 //	closedloop.go  what tables of closed loops share: deployments, lengths, statistics, what is not modelled
 //	silicon.go     closed-loop sweeps of many deployments (one row: mean TTFT and mean TPOT)
-//	profiled.go    closed loops on profiled servers, all statistics; longruns.go: the requests of some of them
+//	profiled.go    closed loops on profiled servers, all statistics; longruns.go: the requests of some of them, recorded.go: their lengths
 //	positions.go   closed loops over a grid of prompt lengths, medians
 //	splitwise.go   single steps: one prefill and the decode steps of a batch
 //	unmeasured.go  tables beside the data that hold no measurement
@@ -17,7 +17,7 @@
 //	timings.go  times of every request over a trace; timings_run.go: a run of them, timings_trace.go: its trace
 //	vllmbench.go aiperf.go guidellm.go inferenceperf.go
 //	            results of benchmark tools, which say the load and not the deployment; asked.go: such a load, counts.go: its
-//	            token counts, statistics.go: its latencies
+//	            token counts, statistics.go: its latencies, vllmrequests.go: its requests one by one
 //	points.go   a user's own table: the load, what was measured, and what the user cares to say of the deployment
 //	deployment.go  those runs on the deployment of a scenario; overlay.go: its text with their keys over it
 //	document.go    JSON values; object.go: their fields

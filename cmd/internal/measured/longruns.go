@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // longRuns are the single requests of profiled closed loops, in the order they were sent: lengths and TTFT. How a run was
@@ -19,10 +20,12 @@ var longRuns = schema{
 }
 
 func readLongRuns(s *source, f *File) error {
-	setups, err := profiledRuns(s)
+	setups, notes, err := profiledRuns(s)
 	if err != nil {
 		return err
 	}
+	f.Notes = append(f.Notes, notes...)
+	f.Notes = append(f.Notes, "a run has the requests that its lines list: the k-th sent has the lengths of the k-th line")
 	at := map[string]int{}
 	var lengths [][][2]int // of the requests of each run, in order
 	for _, o := range s.json {
@@ -76,17 +79,25 @@ func longRun(id string, setups []Run) Run {
 	return run
 }
 
-// recordedLengths puts the lengths of the requests, in order, in place of the laws. No key of a scenario states them for a
-// closed loop, so the run is skipped: prompts drawn from the law have other lengths than the request they would stand for.
-func recordedLengths(run *Run, _ [][2]int) {
-	if run.Skip == "" {
-		run.Scenario, run.Skip = "", "a closed loop over recorded lengths, which no key of a scenario states"
+// recordedLengths puts the lengths of the requests, in order, in place of the laws and of the number of requests.
+func recordedLengths(run *Run, lengths [][2]int) {
+	switch {
+	case run.Skip != "":
+		return
+	case len(lengths) > recordedMax:
+		run.Scenario, run.Skip = "", fmt.Sprintf("more than %d requests, which no scenario lists", recordedMax)
+		return
 	}
+	lines := slices.DeleteFunc(strings.Split(run.Scenario, "\n"), func(line string) bool {
+		key, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+		return line == "" || slices.Contains([]string{"prompt_tokens", "output_tokens", "requests"}, key)
+	})
+	run.Scenario = strings.Join(append(lines, "  "+recorded(lengths), ""), "\n")
+	ownSchedulers(run.Rows, run.Labels.Engine)
 }
 
-// profiledRuns returns the runs of all tables of profiled runs that go with the data.
-func profiledRuns(s *source) ([]Run, error) {
-	var runs []Run
+// profiledRuns returns the runs of all tables of profiled runs that go with the data, and what is assumed of them.
+func profiledRuns(s *source) (runs []Run, notes []string, err error) {
 	dirs := []string{s.dir()}
 	if s.shared != "" {
 		dirs = append(dirs, s.shared, filepath.Join(s.shared, "groundtruth"))
@@ -102,27 +113,26 @@ func profiledRuns(s *source) ([]Run, error) {
 			}
 			table, err := profiledTable(filepath.Join(dir, e.Name()))
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			runs = append(runs, table...)
+			if runs = append(runs, table.Runs...); notes == nil {
+				notes = table.Notes // those of every such table
+			}
 		}
 	}
-	return runs, nil
+	return runs, notes, nil
 }
 
 // profiledTable returns the runs of a table of profiled runs; none: it is another kind of file.
-func profiledTable(path string) ([]Run, error) {
+func profiledTable(path string) (f File, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("data file %q cannot be read: %w", path, err)
+		return f, fmt.Errorf("data file %q cannot be read: %w", path, err)
 	}
 	t, err := readTable(path, data)
 	if err != nil || !isProfiled(t) {
-		return nil, nil
+		return f, nil
 	}
-	var f File
-	if err := readProfiled(&source{path: path, table: t}, &f); err != nil {
-		return nil, err
-	}
-	return f.Runs, nil
+	err = readProfiled(&source{path: path, table: t}, &f)
+	return f, err
 }

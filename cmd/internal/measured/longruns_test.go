@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
 )
 
 const longRunLines = `{"run":"p1","i":0,"input_tokens":7084,"output_tokens":958,"ttft_s":1.25}
@@ -21,14 +23,33 @@ func TestRequestsOfALongRunAreRowsOfItInOrder(t *testing.T) {
 	assert.Equal(t, "p1", known.ID)
 	assert.Equal(t, "gpt-oss-120b", known.Labels.Model)
 	assert.Equal(t, 4, known.Labels.Concurrency)
-	assert.Equal(t, "a closed loop over recorded lengths, which no key of a scenario states", known.Skip)
-	assert.Empty(t, known.Scenario)
+	assert.Empty(t, known.Skip)
+	assert.Contains(t, known.Scenario, "workload:\n  closed_loop: {concurrency: 4}\n  lengths: {values: [[7084, 958], [6959, 981]]}\n")
+	s, err := configs.Read(known.ID, []byte(known.Scenario), configs.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, [][]int64{{7084, 958}, {6959, 981}}, s.Workload.Lengths.Values)
+	assert.Len(t, f.Notes, 3, "those of the table too")
 	assert.Equal(t, []Row{
 		{ID: "p1#0", Request: 0, Values: []Value{Lead(TTFT, Mean, 1250)}},
 		{ID: "p1#1", Request: 1, Values: []Value{Lead(TTFT, Mean, 375)}},
 	}, known.Rows)
 	assert.Equal(t, "the table of profiled runs that describes it is not beside the data", unknown.Skip)
 	assert.Len(t, unknown.Rows, 1)
+}
+
+func TestRequestsOfALongRunOnAnotherSchedulerHaveNoTTFTToCompare(t *testing.T) {
+	f, err := readText(t, longRunLines, "setups.csv", profiledTableOf("backend", "sglang"))
+	require.NoError(t, err)
+	assert.Empty(t, f.Runs[0].Skip)
+	for _, row := range f.Runs[0].Rows {
+		assert.Equal(t, "TTFT of sglang needs its own scheduler, which is not modelled", row.Values[0].Skip)
+	}
+}
+
+func TestALongRunOfMoreRequestsThanAScenarioListsIsSkipped(t *testing.T) {
+	run := Run{Scenario: "workload:\n  requests: 3\n"}
+	recordedLengths(&run, make([][2]int, recordedMax+1))
+	assert.Equal(t, Run{Skip: "more than 100000 requests, which no scenario lists"}, run)
 }
 
 func TestBadRequestsOfALongRunAreNamed(t *testing.T) {
@@ -50,5 +71,5 @@ func TestEverySharedRequestOfALongRunIsRead(t *testing.T) {
 	f := readShared(t, "A3_long_runs_requests.jsonl")
 	require.Len(t, f.Runs, 2)
 	assert.Equal(t, 2960, rowsOf(t, f))
-	assert.Equal(t, map[string]int{"a closed loop over recorded lengths, which no key of a scenario states": 2}, reasons(f))
+	assert.Equal(t, map[string]int{"": 2}, reasons(f))
 }

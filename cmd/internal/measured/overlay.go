@@ -85,7 +85,7 @@ func blank(lines []string, m *yaml.Node, at int) {
 
 // loadKeys are the keys of a workload that say when how much is asked.
 var loadKeys = []string{
-	"arrivals", "closed_loop", "trace", "prompt_tokens", "output_tokens", "max_tokens", "requests", "duration_s", "warmup_s",
+	"arrivals", "closed_loop", "trace", "lengths", "prompt_tokens", "output_tokens", "max_tokens", "requests", "duration_s", "warmup_s",
 }
 
 // merged returns what a top-level key becomes.

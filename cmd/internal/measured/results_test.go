@@ -93,9 +93,7 @@ func TestDetailedResultsTellEachLength(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, f.Runs, 2)
 	assert.Equal(t, workload(
-		"closed_loop: {concurrency: 2}", "requests: 4",
-		"prompt_tokens: {distribution: empirical, values: [80, 120], weights: [2, 2]}",
-		"output_tokens: {distribution: empirical, values: [3, 4], weights: [3, 1]}"), f.Runs[0].Over)
+		"closed_loop: {concurrency: 2}", "lengths: {values: [[80, 3], [120, 3], [80, 3], [120, 4]]}"), f.Runs[0].Over)
 	values := f.Runs[0].Rows[0].Values
 	assert.Equal(t, []string{"ttft", "ttft_p50", "ttft_p99", "tpot", "tpot_p50", "tpot_p99", "itl", "itl_p50", "itl_p99", "e2e", "e2e_p50",
 		"e2e_p99", "output_tokens_per_s", "requests_per_s"}, namesOf(values))
@@ -103,6 +101,51 @@ func TestDetailedResultsTellEachLength(t *testing.T) {
 	assert.InDelta(t, 45, values[10].Measured, 1e-9)
 	assert.InDelta(t, 50+0.97*20, values[11].Measured, 1e-9)
 	assert.Equal(t, "data-1", f.Runs[0].ID)
+}
+
+func TestDetailedResultsTellWhatEachRequestSaw(t *testing.T) {
+	f, err := readResult(t, "vllm_detailed.jsonl", `"itls": [[0.01, 0.01]`, `"itls": [[0.02, 0.04]`, `"ttfts": [0.02, `, `"ttfts": [0, `)
+	require.NoError(t, err)
+	rows := f.Runs[0].Rows
+	require.Len(t, rows, 5)
+	for i, want := range [][2]float64{{10, 30}, {20, 10}, {30, 10}, {40, 10}} {
+		row := rows[i+1]
+		assert.Equal(t, []string{"ttft", "tpot"}, namesOf(row.Values))
+		assert.InDeltaSlice(t, want[:], []float64{row.Values[0].Measured, row.Values[1].Measured}, 1e-9)
+		assert.Equal(t, i, row.Request)
+		assert.Empty(t, row.Values[0].Skip)
+	}
+	chunks := f.Runs[1].Rows
+	assert.Equal(t, []string{"tpot"}, namesOf(chunks[1].Values), "no first token")
+	assert.InDelta(t, 10, chunks[1].Values[0].Measured, 1e-9, "two gaps for ten tokens")
+}
+
+func TestRequestsAtARateAreNotComparedOneByOne(t *testing.T) {
+	f, err := readResult(t, "vllm_detailed.jsonl", `"request_rate": "inf"`, `"request_rate": 3`, `"max_concurrency": 2`, `"max_concurrency": null`)
+	require.NoError(t, err)
+	assert.Equal(t, workload("arrivals: {process: poisson, rate: 3}", "lengths: {values: [[80, 3], [120, 3], [80, 3], [120, 4]]}"), f.Runs[0].Over)
+	assert.Empty(t, f.Runs[0].Rows[0].Values[0].Skip)
+	for _, row := range f.Runs[0].Rows[1:] {
+		for _, v := range row.Values {
+			assert.Equal(t, "the instants at which a rate sent the requests are not in the file", v.Skip)
+		}
+	}
+}
+
+func TestDetailsThatCannotBeAreRefused(t *testing.T) {
+	for _, c := range []struct{ old, new, message string }{
+		{`"input_lens": [80, `, `"input_lens": [80.5, `, `data:1: input_lens[0]: 80.5; expected a whole number of tokens up to 1e9`},
+		{`"output_lens": [3, 3, 3, 4]`, `"output_lens": [3, 3, 3, 4e9]`, `data:1: output_lens[3]: 4000000000; expected a whole number of tokens up to 1e9`},
+		{`"output_lens": [3, 3, 3, 4]`, `"output_lens": [3, 3, 3]`, `data:1: output_lens: 3; expected as many as input_lens, 4`},
+		{`"ttfts": [0.01, `, `"ttfts": ["soon", `, `data:1: ttfts[0]: "soon"; expected a number`},
+		{`"itls": [[0.01, 0.01], [0.01, 0.01], `, `"itls": [[0.01, 0.01], [0.01, "x"], `, `data:1: itls[1][1]: "x"; expected seconds`},
+	} {
+		_, err := readResult(t, "vllm_detailed.jsonl", c.old, c.new)
+		assert.EqualError(t, err, c.message)
+	}
+	f, err := readResult(t, "vllm_detailed.jsonl", `"ttfts"`, `"other"`)
+	require.NoError(t, err)
+	assert.Len(t, f.Runs[0].Rows, 1, "without their times there are no rows of requests")
 }
 
 func namesOf(values []Value) []string {
@@ -117,7 +160,7 @@ func TestWithoutRateAndLimitEveryRequestStartsAtOnce(t *testing.T) {
 	f, err := readResult(t, "vllm_detailed.jsonl")
 	require.NoError(t, err)
 	r := f.Runs[1]
-	assert.Contains(t, r.Over, "closed_loop: {concurrency: 3}\n  requests: 3\n")
+	assert.Contains(t, r.Over, "closed_loop: {concurrency: 3}\n  lengths: {values: [[100, 11], [100, 11], [100, 11]]}\n")
 	assert.Equal(t, 3, r.Labels.Concurrency)
 	assert.Equal(t, skipped(Lead(ITL, Mean, 50), "gaps are between chunks of several tokens"), r.Rows[0].Values[2], "2 gaps for 11 tokens")
 	f, err = readResult(t, "vllm_detailed.jsonl", `"max_concurrency": 2`, `"max_concurrency": null`, `"request_rate": "inf", `, ``)
@@ -128,8 +171,12 @@ func TestWithoutRateAndLimitEveryRequestStartsAtOnce(t *testing.T) {
 func TestRequestsThatFailedHaveNoLengths(t *testing.T) {
 	f, err := readResult(t, "vllm_detailed.jsonl", `"output_lens": [3, 3, 3, 4]`, `"output_lens": [3, 3, 0, 4]`)
 	require.NoError(t, err)
-	assert.Contains(t, f.Runs[0].Over, "values: [80, 120], weights: [1, 2]")
-	assert.Contains(t, f.Runs[0].Over, "values: [3, 4], weights: [2, 1]")
+	assert.Contains(t, f.Runs[0].Over, "lengths: {values: [[80, 3], [120, 3], [120, 4]]}")
+	rows := f.Runs[0].Rows
+	require.Len(t, rows, 4)
+	assert.Equal(t, []string{"data-1#0", "data-1#1", "data-1#3"}, []string{rows[1].ID, rows[2].ID, rows[3].ID}, "as the file counts")
+	assert.Equal(t, []int{-1, 0, 1, 2}, []int{rows[0].Request, rows[1].Request, rows[2].Request, rows[3].Request}, "as the simulation does")
+	assert.InDelta(t, 40, rows[3].Values[0].Measured, 1e-9)
 	assert.InDelta(t, (30+40+70)/3.0, f.Runs[0].Rows[0].Values[9].Measured, 1e-9)
 }
 

@@ -60,6 +60,9 @@ func siliconRun(r *record, args map[string]engineArgs) Run {
 	}
 	p.kvCache = quantizedCache(&p, run.Labels.Source)
 	args[r.text("engine_args_id")].apply(&p, clients, prompt)
+	if p.engine == "vllm" && synchronous(run.Labels.Version) && !args[r.text("engine_args_id")].AsyncScheduling {
+		p.arg("async_scheduling", false)
+	}
 	if run.Labels.Source == "nvidia_gap" && p.engine == "vllm" {
 		p.arg("max_num_batched_tokens", gapBudget)
 	}
@@ -126,6 +129,14 @@ func siliconLayout(r *record, l *Labels, p *setup) (unknown string) {
 // mean TPOT and TTFT of Qwen3-32B on H100 fit 2048 at every load and contradict the 8192 of a default server.
 const gapBudget = 2048
 
+// synchronous reports whether a version of vLLM plans a step only when the one before has ended, unless it is told not to:
+// those before 0.14 (unverified; the TTFT of the rows agrees).
+func synchronous(version string) bool {
+	var major, minor int
+	n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	return n == 2 && major == 0 && minor < 14
+}
+
 // quantizedCache returns the cache type that goes with weights which a publisher quantised anew: InferenceX ran NVIDIA's
 // copies of such checkpoints, which ask for fp8.
 func quantizedCache(p *setup, source string) string {
@@ -148,6 +159,7 @@ type engineArgs struct {
 	MaxNumSeqs          string `json:"max_num_seqs"`
 	GPUMemory           string `json:"gpu_mem"`
 	KVCache             string `json:"kv_cache_dtype"`
+	AsyncScheduling     bool   `json:"async_scheduling"`
 }
 
 // readEngineArgs reads the launch scripts that the rows refer to; without the file, every argument is the engine's default.

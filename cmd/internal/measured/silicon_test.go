@@ -68,9 +68,12 @@ workload:
 }
 
 func TestASweepWithoutScriptTakesTheDefaultsOfTheEngine(t *testing.T) {
-	f, err := readText(t, siliconTable("engine_args_id", "", "source", "nvidia_gap", "num_prompts", "", "length_dist", "fixed_nominal",
+	f, err := readText(t, siliconTable("engine_args_id", "", "num_prompts", "", "length_dist", "fixed_nominal",
 		"attn_tp", "4", "attn_dp", "1", "ep", "1"), "engine_args.json", siliconScripts)
-	assert.Equal(t, `model: gpt-oss-120b
+	assert.Equal(t, withoutScript, one(t, f, err).Scenario)
+}
+
+const withoutScript = `model: gpt-oss-120b
 pools:
   - gpu: h200-sxm
     tensor_parallel: 4
@@ -79,7 +82,32 @@ workload:
   requests: 40
   prompt_tokens: {distribution: fixed, mean: 1000}
   output_tokens: {distribution: fixed, mean: 500}
-`, one(t, f, err).Scenario)
+`
+
+func TestTheUndocumentedSourceRanWithASmallBudget(t *testing.T) {
+	gap := []string{"source", "nvidia_gap", "engine_args_id", "", "num_prompts", "", "length_dist", "fixed_nominal", "attn_tp", "4", "attn_dp", "1", "ep", "1"}
+	f, err := readText(t, siliconTable(gap...))
+	budget := strings.Replace(withoutScript, "parallel: 4\n", "parallel: 4\n    max_num_batched_tokens: 2048\n", 1)
+	assert.Equal(t, budget, one(t, f, err).Scenario)
+	f, err = readText(t, siliconTable(append(gap, "backend", "sglang")...))
+	assert.NotContains(t, one(t, f, err).Scenario, "max_num_batched_tokens", "an argument of vLLM")
+}
+
+func TestWeightsThatWereQuantisedAnewComeWithAnFP8Cache(t *testing.T) {
+	for _, c := range []struct {
+		model, precision, source string
+		cache                    bool
+	}{
+		{"meta-llama/Llama-3.1-70B", "fp8", "inferencex", true},
+		{"meta-llama/Llama-3.1-70B", "fp4", "inferencex", true},
+		{"meta-llama/Llama-3.1-70B", "bf16", "inferencex", false},
+		{"meta-llama/Llama-3.1-70B", "fp8", "nvidia_gap", false},
+		{"MiniMaxAI/MiniMax-M2.5", "fp8", "inferencex", false}, // published so
+	} {
+		f, err := readText(t, siliconTable("model", c.model, "precision", c.precision, "source", c.source, "engine_args_id", "", "attn_tp", "4",
+			"attn_dp", "1", "ep", "1"))
+		assert.Equal(t, c.cache, strings.Contains(one(t, f, err).Scenario, "kv_cache: fp8"), c)
+	}
 }
 
 func TestVariablesOfAScriptThatAreNotKnownAreLeftOut(t *testing.T) {

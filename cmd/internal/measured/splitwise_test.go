@@ -32,6 +32,7 @@ func TestABatchOfStepsIsABurst(t *testing.T) {
 pools:
   - gpu: h100-sxm
     tensor_parallel: 4
+    efficiency: eager-2023
     max_num_seqs: 16
     max_num_batched_tokens: 8192
     block_size: 16

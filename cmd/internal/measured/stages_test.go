@@ -86,13 +86,16 @@ func TestStagesAreSetUpAsTheyRan(t *testing.T) {
 	assert.Equal(t, []configs.RatePoint{{AtS: 0, Rate: 5}, {AtS: 600, Rate: 5}, {AtS: 600, Rate: 10}}, s.Workload.Arrivals.Points)
 	assert.EqualValues(t, 9000, s.Workload.Requests, "and no duration, which would cut the last answers off")
 	assert.Zero(t, s.Workload.DurationS)
-	assert.Equal(t, 566.0, s.Workload.PromptTokens.Mean)
+	assert.Equal(t, configs.Prefix{Groups: 10, Tokens: 100}, *s.Workload.Prefix)
+	assert.Equal(t, 466.0, s.Workload.PromptTokens.Mean, "behind the prefix")
+	assert.EqualValues(t, 100, s.Workload.Distinct)
+	assert.True(t, p.EnablePrefixCaching)
 	assert.Equal(t, 247.0, s.Workload.OutputTokens.Mean)
 }
 
 func TestPromptsHaveTheLengthThatWasCounted(t *testing.T) {
 	s := loaded(t, soundStages(t, "", "id=X-7-s1 stage=1 rate_rps=10 prompt_len_mean=591.63").Runs[0])
-	assert.Equal(t, 592.0, s.Workload.PromptTokens.Mean)
+	assert.Equal(t, 592.0, s.Workload.PromptTokens.Mean+float64(s.Workload.Prefix.Tokens))
 }
 
 func TestALoadIsKnownByItsRowsOrByItsName(t *testing.T) {

@@ -1,9 +1,6 @@
 package measured
 
-import (
-	"slices"
-	"strconv"
-)
+import "slices"
 
 // vllmBench is what `vllm bench serve` writes, and SGLang's bench_serving in much the same words: a result per run, in a
 // file or line of its own. Latencies are in milliseconds but for the lists per request, in seconds. The wait for a seat
@@ -19,9 +16,11 @@ var vllmBench = schema{
 }
 
 func readVLLMBench(s *source, f *File) error {
-	notesOfLoad(f)
-	f.Notes = append(f.Notes, "a request rate of inf without max_concurrency sends every request at once; arrivals at a rate are "+
-		"not stretched to end on time, as the tool's are")
+	f.Notes = append(f.Notes, noteOfDeployment,
+		"prompt and output lengths are those of each request, in the order sent, where the result lists them for those that got an answer; "+
+			"else all are at the mean",
+		"a request rate of inf without max_concurrency sends every request at once; arrivals at a rate are not stretched to end on time, "+
+			"as the tool's are")
 	for i, id := range s.names(len(s.json)) {
 		run := vllmRun(s.json[i], id)
 		if err := s.json[i].origin.err; err != nil {
@@ -48,11 +47,11 @@ func vllmRun(o object, id string) Run {
 	a := asked{requests: int(all), underWay: vllmUnderWay(o, completed)}
 	a.prompt = counts{mean: o.required("total_input_tokens", "tokens above 0") / completed}
 	a.output = counts{mean: o.required("total_output_tokens", "tokens above 0") / completed}
-	vllmLengths(o, &a)
+	of := vllmLengths(o, &a)
 	skipChunks(o, &a, row.Values)
 	vllmArrivals(o, &a)
 	a.label(&run.Labels)
-	run.Rows, run.Over = []Row{row}, a.over()
+	run.Rows, run.Over = append([]Row{row}, vllmRequests(o, id, &a, of)...), a.over()
 	ramp := ""
 	if o.text("ramp_up_strategy") != "" {
 		ramp = "the request rate ramps up, which no workload does"
@@ -91,23 +90,6 @@ func vllmUnderWay(o object, completed float64) float64 {
 		return 0
 	}
 	return (completed*ttft + max(0, tokens-completed)*tpot) / 1000 / seconds
-}
-
-// vllmLengths takes the lengths of the requests that got an answer, where the file lists them.
-func vllmLengths(o object, a *asked) {
-	prompts, outputs := o.numbers("input_lens"), o.numbers("output_lens")
-	if len(prompts) == 0 || len(outputs) == 0 {
-		return
-	}
-	if len(prompts) != len(outputs) {
-		o.fail("output_lens", len(outputs), "as many as input_lens, "+strconv.Itoa(len(prompts)))
-		return
-	}
-	for i := range prompts {
-		if outputs[i] >= 1 && prompts[i] >= 1 {
-			a.prompt.each, a.output.each = append(a.prompt.each, prompts[i]), append(a.output.each, outputs[i])
-		}
-	}
 }
 
 // skipChunks keeps gaps between chunks of several tokens from being compared with gaps between tokens. Pooled over

@@ -32,6 +32,9 @@ func PredictUnder(ctx context.Context, runs []measured.Run, above configs.Option
 	return out, nil
 }
 
+// Each calls do(0) … do(n−1) over all cores.
+func Each(n int, do func(i int)) { each(n, do, nil) }
+
 // each calls do(0) … do(n−1) over all cores.
 func each(n int, do func(i int), told func(done int)) {
 	var next, done atomic.Int64

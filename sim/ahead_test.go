@@ -1,0 +1,101 @@
+package sim_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+)
+
+const (
+	stepTime   = 10 * sim.Millisecond // of a step that decodes one sequence
+	promptTime = 25 * sim.Millisecond // of a step that reads a prompt beside it
+)
+
+// twoTimes is a model of these two steps.
+type twoTimes struct{}
+
+func (twoTimes) Price(ranks []sim.Shape, g *sim.Segment) {
+	*g = sim.Segment{First: stepTime, Steps: 1 << 20}
+	if ranks[0].Prefills > 0 {
+		g.First = promptTime
+	}
+	g.Part[sim.Overhead].A = g.First
+}
+
+// TestAnArrivalWaitsForAStepFixedWithoutIt: the prompt of a request that arrives at the share x of a decode step of
+// length T is read after the rest of it, (1 − x)·T, and with batches fixed a step ahead after another T. An arrival at
+// a boundary belongs to the step that ends there.
+func TestAnArrivalWaitsForAStepFixedWithoutIt(t *testing.T) {
+	for _, c := range []struct {
+		into  sim.Duration // a step
+		delay [2]sim.Duration
+	}{
+		{1, [2]sim.Duration{stepTime - 1, 2*stepTime - 1}},
+		{stepTime / 4, [2]sim.Duration{stepTime * 3 / 4, stepTime * 7 / 4}},
+		{stepTime - 1, [2]sim.Duration{1, stepTime + 1}},
+		{stepTime, [2]sim.Duration{0, stepTime}},
+	} {
+		for _, ingress := range []sim.Duration{0, 3 * sim.Millisecond} {
+			var runs [2]int
+			for i, ahead := range []bool{false, true} {
+				sc := aheadScenario(ahead)
+				sc.ingress = ingress
+				begun := sim.Time(0).Add(promptTime + 20*stepTime)
+				sc.requests = []sim.Request{
+					{ID: 0, Prompt: 1, Output: 500, Traced: true},
+					{ID: 1, Prompt: 1, Output: 3, Traced: true, Arrival: begun.Add(c.into)},
+				}
+				j := newJournal()
+				run(t, sc.config(j))
+				what := fmt.Sprintf("ahead %v, %v into a step, ingress %v", ahead, c.into, ingress)
+				require.Equal(t, c.delay[i]+promptTime+ingress, j.tokens[1][0].Sub(sc.requests[1].Arrival), what)
+				require.Equal(t, j.tokens[1][0], j.tokens[0][20+1+int((c.into+c.delay[i])/stepTime)], "%s: both are in that step", what)
+				runs[i] = j.runs
+			}
+			require.Equal(t, runs[0], runs[1], "a run of steps is cut where the arrival is seen, not before")
+		}
+	}
+}
+
+// TestAnIdleEngineTakesEverybodyAtOnce: no step was fixed before them, neither when the engine had nothing to do, nor when
+// its batch ends as they wait.
+func TestAnIdleEngineTakesEverybodyAtOnce(t *testing.T) {
+	sc := aheadScenario(true)
+	end := sim.Time(0).Add(promptTime + stepTime) // of the first request
+	late := sim.Time(0).Add(sim.Second)
+	sc.requests = []sim.Request{
+		{ID: 0, Prompt: 1, Output: 2, Traced: true},
+		{ID: 1, Prompt: 1, Output: 1, Arrival: end - 1, Traced: true},
+		{ID: 2, Prompt: 1, Output: 1, Arrival: late, Traced: true},
+	}
+	j := newJournal()
+	run(t, sc.config(j))
+	require.Equal(t, []sim.Time{end.Add(promptTime)}, j.tokens[1])
+	require.Equal(t, []sim.Time{late.Add(promptTime)}, j.tokens[2])
+}
+
+// TestAClientThatHangsUpUnseenHoldsNobodyUp: behind it waits a request that came before the step that ends.
+func TestAClientThatHangsUpUnseenHoldsNobodyUp(t *testing.T) {
+	sc := aheadScenario(true)
+	begun := sim.Time(0).Add(promptTime + 20*stepTime)
+	sc.requests = []sim.Request{
+		{ID: 0, Prompt: 1, Output: 500, Traced: true},
+		{ID: 1, Prompt: 1, Output: 3, Arrival: begun - 2, Deadline: begun + 1, Traced: true},
+		{ID: 2, Prompt: 1, Output: 3, Arrival: begun - 1, Traced: true},
+	}
+	j := newJournal()
+	run(t, sc.config(j))
+	require.Equal(t, "failed", j.ended[1])
+	require.Equal(t, begun.Add(stepTime+promptTime), j.tokens[2][0])
+}
+
+func aheadScenario(ahead bool) scenario {
+	return scenario{
+		size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{}, ahead: ahead,
+		policy: &policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
+	}
+}
