@@ -12,7 +12,14 @@ MODEL   := ./sim/... ./hardware/... ./policies/... ./workloads/...
 BENCHTIME ?= 1s
 COUNT     ?= 1
 
-.PHONY: help build demo test soak bench profile lint notebooks clean
+# Measurements are not part of the repository: they lie in groundtruth/ of this folder.
+DECODESIM_SHARED ?= ../shared
+TRUTH    := $(DECODESIM_SHARED)/groundtruth
+FITTED   := A_aic_silicon.csv A3_gptoss120b_h200_vllm022.csv C_vllm_blis_experiments.csv D_runs.jsonl F_splitwise_perf.csv
+UNFITTED := B_vllm_h100_inferenceperf.csv E_token_position_h200.csv
+FIT       = $(BINARY) calibrate $(FITTED:%=--data $(TRUTH)/%) $(UNFITTED:%=--unfitted $(TRUTH)/%) --report docs/accuracy.md
+
+.PHONY: help build demo test soak bench profile calibrate accuracy truth lint notebooks clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +46,16 @@ bench: ## benchmarks of the simulator; BENCHTIME and COUNT set how long and how 
 
 profile: ## measure anew the profile that builds are optimised by
 	go test -run '^$$' -bench 'Run/' -benchtime 2000000x -o /dev/null -cpuprofile $(PROFILE) ./sim
+
+truth: # the measurements are there
+	@test -d $(TRUTH) || { echo "no measurements in $(TRUTH); expected DECODESIM_SHARED to name the folder that holds groundtruth/"; exit 1; }
+
+calibrate: truth build ## fit efficiencies to measurements: configs/engines/efficiencies/ and docs/accuracy.md anew
+	$(FIT) --catalog configs/engines/efficiencies
+	@$(MAKE) --no-print-directory build
+
+accuracy: truth build ## docs/accuracy.md anew: how accurate that fit is
+	$(FIT)
 
 lint: ## formatting, vet, staticcheck, and whether the model still builds for a web page
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \

@@ -1,14 +1,49 @@
 package configs
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/sim"
 )
 
+// efficiency returns what the pool's file or name says, or else the engine's; and why to doubt it, if there is a reason. A
+// file is the user's own, who knows best.
+func (s *Scenario) efficiency(p *Pool) (e hardware.Efficiency, doubt string, err error) {
+	name, of := p.Efficiency, "efficiencies "+p.Efficiency
+	if isEfficiencyPath(name) {
+		if e, err = LoadEfficiency(name); err != nil {
+			err = s.origins.errorf("pools[0].efficiency", "%s", bareMessage(err))
+		}
+		return e, "", err
+	}
+	if name == "" {
+		engine, err := Engine(p.Engine)
+		if err != nil {
+			return e, "", s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
+		}
+		name, of = engine.Efficiency, "efficiencies of engine "+p.Engine
+	}
+	all, err := EfficienciesOf(name)
+	if err != nil {
+		return e, "", s.origins.errorf("pools[0].efficiency", "%s, or a path to a file of efficiencies", bareMessage(err))
+	}
+	e, measured := all.For(p.GPU)
+	switch {
+	case measured:
+	case len(all.GPUs) > 0:
+		doubt = fmt.Sprintf("no measurement of %s went into the %s: they are those of other GPUs", p.GPU, of)
+	case strings.HasPrefix(e.Source, "prior"):
+		doubt = fmt.Sprintf("the %s are priors, not calibrated on %s", of, p.GPU)
+	}
+	return e, doubt, nil
+}
+
 // SetEfficiency prices the run with e instead of what the scenario says, as a fit does over and over.
 func (b *Built) SetEfficiency(e hardware.Efficiency) {
 	b.Deployment.Efficiency = e
-	b.Model = hardware.NewRoofline(b.Deployment, min(b.Scenario.Pools[0].MaxNumSeqs, tableMax))
+	b.price(&b.Scenario.Pools[0])
 	b.Config.Pool.Model = b.Model
 	b.Config.Ingress = sim.Seconds(e.FirstTokenS)
 }

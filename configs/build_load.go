@@ -84,7 +84,7 @@ func (b *Built) expect() {
 // of all clients of a replica in one step, and an output of mean length in a batch of all of them.
 func (b *Built) turnS() float64 {
 	w, p := &b.Scenario.Workload, &b.Scenario.Pools[0]
-	batch := min((w.ClosedLoop.Concurrency+p.Replicas-1)/p.Replicas, p.MaxNumSeqs)
+	batch := min((w.ClosedLoop.Concurrency+p.Replicas-1)/p.Replicas, p.Seats())
 	context := max(1, int(min(b.PromptMean+b.OutputMean/2, float64(b.MaxModelLen))))
 	decode := b.Model.Step(batch, context)
 	n, prompt := int64(batch), int64(max(1, b.PromptMean))
@@ -93,7 +93,7 @@ func (b *Built) turnS() float64 {
 		Prefills: batch, PrefillTokens: n * prompt, PrefillPairs: n * prompt * (prompt + 1) / 2, PrefillCtx: n * prompt, Outputs: batch,
 	}}, &prefill)
 	outsideS := w.ClosedLoop.ThinkTimeS + b.Deployment.Efficiency.FirstTokenS
-	return outsideS + prefill.First.Seconds() + max(1, b.OutputMean)*decode.First.Seconds()
+	return outsideS + prefill.First.Seconds() + float64(max(1, b.OutputMean)*decode.First.Seconds())
 }
 
 // tracedMax is how many requests are followed token by token: enough for the tails by position, few enough to cost

@@ -5,14 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/workloads"
 )
 
 // noteHardware warns of figures that nobody has checked.
-func (r *Replica) noteHardware(s *Scenario, p *Pool) {
+func (r *Replica) noteHardware(p *Pool) {
 	var unread []string
-	used := figures(&r.Deployment)
+	used := r.Deployment.Figures()
 	for _, f := range r.Deployment.GPU.Fields() {
 		if f.Unverified && slices.Contains(used, f.Path) {
 			unread = append(unread, f.Path)
@@ -30,30 +29,6 @@ func (r *Replica) noteHardware(s *Scenario, p *Pool) {
 	if p.ExpertParallel {
 		r.notes = append(r.notes, "expert_parallel is priced with experts in balance, at which it costs what slices of all experts do")
 	}
-	if _, stated, err := s.efficiency(p); err == nil && !stated {
-		r.notes = append(r.notes, fmt.Sprintf("no measurement of %s went into the efficiencies of engine %s: they are those of other GPUs", p.GPU, p.Engine))
-	}
-}
-
-// figures lists the figures of the GPU that the price of a step rests on, by their YAML paths.
-func figures(d *hardware.Deployment) []string {
-	used := []string{"memory_bytes", "bandwidth_bps", "flops.bf16"}
-	for class, n := range d.Model.Params() {
-		if n > 0 {
-			_, dtype := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(hardware.Class(class)))
-			used = append(used, "flops."+dtype)
-		}
-	}
-	switch n := d.Parallel.GPUs(); {
-	case n == 1:
-	case d.GPU.ScaleUpBps.Value == 0:
-		used = append(used, "pcie_bps")
-	case n <= int(d.GPU.Domain.Value):
-		used = append(used, "scale_up_bps")
-	default:
-		used = append(used, "nic_bps")
-	}
-	return used
 }
 
 // truncatedMax is the share of lengths that a law may cut before its mean is another than the scenario says.

@@ -27,6 +27,7 @@ workload: {closed_loop: {concurrency: 300}, prompt_tokens: {distribution: fixed,
 	v := b.Config.Pool.Scheduler.(*policies.VLLMV1)
 	assert.Equal(t, []int{512, 8192, 1024}, []int{v.MaxNumSeqs, int(v.MaxNumBatchedTokens), int(v.LongPrefillTokenThreshold)})
 	assert.Equal(t, 128, b.Deployment.Launch.Graphs[len(b.Deployment.Launch.Graphs)-1], "twice the sequences of a rank")
+	assert.Greater(t, b.turnS(), build(t, "workload.closed_loop.concurrency=64").turnS(), "all 300 are in one batch")
 	_, summary := simulate(t, s)
 	assert.EqualValues(t, 400, summary.Requests.Completed)
 	assert.Contains(t, summary.Warnings, "data_parallel is priced, not scheduled: its ranks share sequences and context evenly")

@@ -38,6 +38,11 @@ func (s *Scenario) Replica() (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
+	efficiency, doubt, err := s.efficiency(p)
+	if err != nil {
+		return nil, err
+	}
+	d.Efficiency = efficiency
 	r := &Replica{Deployment: d}
 	if r.Memory, err = d.Memory(p.GPUMemoryUtilization, p.MaxNumBatchedTokens, p.MaxNumSeqs, p.BlockSize); err != nil {
 		return nil, s.origins.errorf("pools[0]", "%s", bareMessage(err))
@@ -45,24 +50,26 @@ func (s *Scenario) Replica() (*Replica, error) {
 	if err := s.cache(r, p); err != nil {
 		return nil, err
 	}
-	r.Model = hardware.NewRoofline(d, min(p.Seats(), tableMax))
-	r.noteHardware(s, p)
+	r.price(p)
+	r.noteHardware(p)
+	if doubt != "" {
+		r.notes = append(r.notes, doubt)
+	}
 	return r, nil
 }
 
-// deployment puts the model on the pool's GPUs.
+// price makes the model of a replica's steps from its deployment.
+func (r *Replica) price(p *Pool) {
+	r.Model = hardware.NewRoofline(r.Deployment, min(p.Seats(), tableMax))
+}
+
+// deployment puts the model on the pool's GPUs. What they achieve is another question, see efficiency.
 func (s *Scenario) deployment(p *Pool) (d hardware.Deployment, err error) {
 	if d.Model, err = s.model(); err != nil {
 		return d, err
 	}
-	if p.ExpertParallel && d.Model.Experts() == 0 {
-		return d, s.origins.errorf("pools[0].expert_parallel", "true, but %s has no experts; accepted: false", d.Model.Name)
-	}
 	if d.GPU, err = GPU(p.GPU); err != nil {
 		return d, s.origins.errorf("pools[0].gpu", "%s", bareMessage(err))
-	}
-	if d.Efficiency, _, err = s.efficiency(p); err != nil {
-		return d, err
 	}
 	if d.KVDtype = s.KVCache; d.KVDtype == "" {
 		d.KVDtype = d.Model.Precision.KVCache
@@ -185,31 +192,6 @@ func modelName(path string) string {
 		return filepath.Base(filepath.Dir(path))
 	}
 	return strings.TrimSuffix(name, filepath.Ext(name))
-}
-
-// efficiency returns what the pool's file or name says, or else the engine's; stated: it was measured on this GPU, or is
-// the user's own.
-func (s *Scenario) efficiency(p *Pool) (e hardware.Efficiency, stated bool, err error) {
-	name := p.Efficiency
-	if isEfficiencyPath(name) {
-		if e, err = LoadEfficiency(name); err != nil {
-			err = s.origins.errorf("pools[0].efficiency", "%s", bareMessage(err))
-		}
-		return e, true, err
-	}
-	if name == "" {
-		engine, err := Engine(p.Engine)
-		if err != nil {
-			return e, false, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
-		}
-		name = engine.Efficiency
-	}
-	all, err := EfficienciesOf(name)
-	if err != nil {
-		return e, false, s.origins.errorf("pools[0].efficiency", "%s, or a path to a file of efficiencies", bareMessage(err))
-	}
-	e, stated = all.For(p.GPU)
-	return e, stated || len(all.GPUs) == 0, nil
 }
 
 // bareMessage is an error without the package that found it, for it gets a position in the user's file instead.

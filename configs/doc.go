@@ -6,7 +6,8 @@
 //	layers*.go     --set over environment over file over defaults
 //	defaults.go    what it leaves out
 //	validate*.go   what it must not say
-//	gpus.go models*.go engines.go
+//	recorded.go    lengths as they were, in place of laws
+//	gpus.go models*.go engines.go efficiencies.go
 //	               the catalogs
 //	huggingface/   a model's config.json
 //	build*.go      scenario → parts of a run

@@ -1,7 +1,9 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/decodesim/decodesim/hardware"
@@ -66,11 +68,42 @@ func (e *Efficiencies) validate(name string) error {
 		if _, _, ok := embedded("gpus", g.GPU); !ok {
 			return fmt.Errorf("gpus[%d].gpu: %w", i, notFound("gpu", g.GPU, GPUNames()))
 		}
+		for j := range i {
+			if e.GPUs[j].GPU == g.GPU {
+				return fmt.Errorf("gpus[%d].gpu: %q is that of gpus[%d] already; expected one of its own", i, g.GPU, j)
+			}
+		}
 		if err := g.Efficiency.Validate(); err != nil {
 			return fmt.Errorf("gpus[%d].efficiency.%w", i, err)
 		}
 	}
 	return nil
+}
+
+// LoadEfficiency reads an efficiency file: the keys of hardware.Efficiency, all of them but those whose absence means no
+// effect.
+func LoadEfficiency(file string) (hardware.Efficiency, error) {
+	data, err := readFile("efficiency", file)
+	if err != nil {
+		return hardware.Efficiency{}, err
+	}
+	var e hardware.Efficiency
+	where, err := decodePositions(file, data, &e)
+	if err != nil {
+		return e, err
+	}
+	for _, f := range fieldsOf(reflect.TypeOf(e)) {
+		if _, ok := where.at[f.key]; !ok && !f.optional {
+			return e, where.errorf(f.key, "missing; an efficiency file states every constant")
+		}
+	}
+	var wrong *hardware.RangeError
+	if err := e.Validate(); errors.As(err, &wrong) {
+		return e, where.errorf(wrong.Key, "%s", wrong.Message)
+	} else if err != nil {
+		return e, err
+	}
+	return e, nil
 }
 
 // isEfficiencyPath tells a path to an efficiency file from the name of built-in efficiencies.

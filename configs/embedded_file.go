@@ -14,7 +14,7 @@ func FileNames() []string {
 	return names
 }
 
-// File returns the YAML that is built in under a name: of a scenario, a GPU, a model or an engine.
+// File returns the YAML that is built in under a name: of a scenario, a GPU, a model, an engine or efficiencies.
 func File(name string) ([]byte, error) {
 	for _, kind := range Kinds() {
 		if _, data, ok := embedded(kind, name); ok {

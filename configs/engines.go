@@ -3,7 +3,6 @@ package configs
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -142,30 +141,4 @@ func (e *EngineSpec) validate(name string) error {
 		return fmt.Errorf("efficiency: %w", notFound("efficiency", e.Efficiency, EfficiencyNames()))
 	}
 	return nil
-}
-
-// LoadEfficiency reads an efficiency file: the keys of hardware.Efficiency, all of them but those whose absence means no
-// effect.
-func LoadEfficiency(file string) (hardware.Efficiency, error) {
-	data, err := readFile("efficiency", file)
-	if err != nil {
-		return hardware.Efficiency{}, err
-	}
-	var e hardware.Efficiency
-	where, err := decodePositions(file, data, &e)
-	if err != nil {
-		return e, err
-	}
-	for _, f := range fieldsOf(reflect.TypeOf(e)) {
-		if _, ok := where.at[f.key]; !ok && !f.optional {
-			return e, where.errorf(f.key, "missing; an efficiency file states every constant")
-		}
-	}
-	var wrong *hardware.RangeError
-	if err := e.Validate(); errors.As(err, &wrong) {
-		return e, where.errorf(wrong.Key, "%s", wrong.Message)
-	} else if err != nil {
-		return e, err
-	}
-	return e, nil
 }

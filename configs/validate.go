@@ -77,6 +77,7 @@ func (p *Pool) check(c *checker, path string) {
 	c.maybeCount(path+".max_model_len", int64(p.MaxModelLen), 1<<30)
 	c.maybeCount(path+".num_gpu_blocks", p.NumGPUBlocks, 1<<31-1)
 	p.checkLaunch(c, path)
+	p.checkRanks(c, path)
 	if p.Efficiency == "" && c.origins.given(path+".efficiency") {
 		c.fail(path+".efficiency", "is empty; expected a name, a path to a file of efficiencies, or null for the engine's")
 	}
@@ -97,6 +98,10 @@ func (p *Pool) checkLaunch(c *checker, path string) {
 	if len(p.CUDAGraphCaptureSizes) == 0 && c.origins.given(sizes) {
 		c.fail(sizes, "is empty; expected rows such as [1, 2, 4, 8], null for the engine's own, or enforce_eager: true for none")
 	}
+}
+
+// checkRanks bounds the tokens of a step over all data-parallel ranks, which are counted in 32 bits.
+func (p *Pool) checkRanks(c *checker, path string) {
 	if tokens := int64(p.DataParallel) * int64(p.MaxNumBatchedTokens); tokens > 1<<30 {
 		c.fail(path+".data_parallel", "%d ranks of max_num_batched_tokens, %d, are %d tokens in a step; expected at most %d",
 			p.DataParallel, p.MaxNumBatchedTokens, tokens, 1<<30)

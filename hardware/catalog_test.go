@@ -11,7 +11,7 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 )
 
-// gpu, model and efficiency return entries of the catalogs.
+// gpu and model return entries of the catalogs, and efficiency what an engine achieves on a GPU that nobody measured.
 func gpu(t testing.TB, name string) hardware.GPU {
 	g, err := configs.GPU(name)
 	require.NoError(t, err)
@@ -27,7 +27,9 @@ func model(t testing.TB, name string) hardware.LLM {
 func efficiency(t testing.TB, engine string) hardware.Efficiency {
 	e, err := configs.Engine(engine)
 	require.NoError(t, err)
-	return e.Efficiency
+	achieved, err := configs.EfficienciesOf(e.Efficiency)
+	require.NoError(t, err)
+	return achieved.Default
 }
 
 // deployment returns the model as its checkpoint stores it on t-way tensor-parallel GPUs under the textbook engine.
@@ -47,7 +49,7 @@ func randomEfficiency(r *rand.Rand) hardware.Efficiency {
 	return hardware.Efficiency{
 		Bandwidth: share(), Compute: share(), MoECompute: share(), KVBandwidth: share(), AttentionCompute: share(), Link: share(),
 		LayerS: span(), MoELayerS: span(), MixerLayerS: span(), StepS: span(), SequenceS: span(), CollectiveS: span(),
-		MixedKV: []float64{0, 1, 1 + 2*r.Float64()}[r.IntN(3)], EagerLayerS: []float64{0, span()}[r.IntN(2)],
+		QuantizedCompute: []float64{0, 1, share()}[r.IntN(3)], MixedKV: []float64{0, 1, 1 + 2*r.Float64()}[r.IntN(3)], EagerLayerS: []float64{0, span()}[r.IntN(2)],
 		Overlap: []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
 	}
 }
@@ -93,8 +95,8 @@ func fitting(d *hardware.Deployment) bool {
 	return false
 }
 
-// everyDeployment visits each accelerator × model × weights of the catalogs that fits, with three cache dtypes, and returns how
-// many there are and how many do not fit.
+// everyDeployment visits each accelerator × model × weights of the catalogs that fits, with three cache dtypes, and returns
+// how many there are and how many do not fit.
 func everyDeployment(t *testing.T, visit func(d hardware.Deployment)) (visited, unfit int) {
 	var models []hardware.LLM
 	for _, name := range configs.ModelNames() {

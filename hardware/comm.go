@@ -44,6 +44,11 @@ func newComm(d *Deployment) comm {
 	return c
 }
 
+// ps returns the time of a load.
+func (c *comm) ps(l *load) float64 {
+	return c.fixedPS + float64(l.rows*c.rowPS) + float64(l.tokens*c.tokenPS)
+}
+
 // link is linkBps of a deployment that Validate accepts.
 func (d *Deployment) link(n int) float64 {
 	bps, err := d.linkBps(n)

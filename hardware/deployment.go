@@ -46,13 +46,15 @@ func (d *Deployment) Validate() error {
 	return d.validateSplit()
 }
 
-// validateRanks reports what no data-parallel ranks can share.
+// validateRanks reports what no ranks and no GPUs of a stage can share.
 func (d *Deployment) validateRanks() error {
 	switch n, experts := d.Parallel.Data, d.Model.Experts(); {
 	case n < 0:
 		return fmt.Errorf("hardware: data_parallel %d; expected 1 or more", n)
 	case n > 1 && experts == 0:
 		return fmt.Errorf("hardware: data_parallel %d, but %s has no experts that ranks would share; accepted: 1, with %d times the replicas", n, d.Model.Name, n)
+	case d.Parallel.Expert && experts == 0:
+		return fmt.Errorf("hardware: expert_parallel true, but %s has no experts; accepted: false", d.Model.Name)
 	case d.Parallel.Expert && d.Parallel.expertGPUs() > experts:
 		return fmt.Errorf("hardware: expert_parallel true over %d GPUs, but %s has %d experts; accepted: false, or fewer GPUs",
 			d.Parallel.expertGPUs(), d.Model.Name, experts)
@@ -74,7 +76,7 @@ func (d *Deployment) validateSplit() error {
 	if _, err := d.windows(); err != nil {
 		return err
 	}
-	for _, n := range []int{t, d.Parallel.expertGPUs(), d.Parallel.GPUs()} {
+	for _, n := range d.linked() {
 		if _, err := d.linkBps(n); err != nil {
 			return err
 		}
@@ -107,24 +109,15 @@ func (d *Deployment) kvShare(g AttentionGroup) float64 {
 	return math.Ceil(float64(g.KVHeads)/float64(d.Parallel.Tensor)) / float64(g.KVHeads)
 }
 
-// linkBps returns the bandwidth, one way, of the link that joins n GPUs, those of a stage or those of all stages: the
-// scale-up link inside its domain; PCIe where there is none; the network beyond. 0 for a single GPU.
+// linkBps returns the bandwidth, one way, of the link that joins n GPUs; 0 for a single GPU.
 func (d *Deployment) linkBps(n int) (float64, error) {
-	domain := max(1, int(d.GPU.Domain.Value))
-	switch {
-	case n == 1:
+	path := d.linkField(n)
+	if path == "" {
 		return 0, nil
-	case n <= domain && d.GPU.ScaleUpBps.Value > 0:
-		return d.GPU.ScaleUpBps.Value, nil
-	case n <= nodeGPUs && d.GPU.ScaleUpBps.Value == 0:
-		return d.GPU.Need("pcie_bps")
 	}
-	bps, err := d.GPU.Need("nic_bps")
-	if err != nil {
-		return 0, fmt.Errorf("%w; %d GPUs reach beyond its scale-up domain of %d", err, n, domain)
+	bps, err := d.GPU.Need(path)
+	if err != nil && path == "nic_bps" {
+		return 0, fmt.Errorf("%w; %d GPUs reach beyond its scale-up domain of %d", err, n, max(1, int(d.GPU.Domain.Value)))
 	}
-	return bps, nil
+	return bps, err
 }
-
-// nodeGPUs is how many GPUs without a scale-up link share a host's PCIe, as in common 8-GPU servers.
-const nodeGPUs = 8

@@ -3,6 +3,7 @@
 //	gpu.go         an accelerator's data sheet
 //	llm*.go        a model's shape: what there is to read, multiply and cache
 //	deployment.go  one replica: a model on GPUs, split over them
+//	figures.go     the figures of the data sheet that its price rests on
 //	parallel.go    what the busiest GPU has of a batch
 //	launch.go      graphs, padding and the host
 //	efficiency.go  what serving software achieves of the peak

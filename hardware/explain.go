@@ -46,8 +46,8 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 		c.TimeS = smax(c.MemoryS, c.ComputeS, d.Efficiency.Overlap)
 	}
 	out = append(out,
-		PartCost{Name: "communication", Kind: sim.Communication, TimeS: (r.comm.fixedPS + l.rows*r.comm.rowPS + l.tokens*r.comm.tokenPS) / psPerS},
-		PartCost{Name: "overhead", Kind: sim.Overhead, TimeS: r.fixedPS/psPerS + float64(l.decodes)*d.Efficiency.SequenceS})
+		PartCost{Name: "communication", Kind: sim.Communication, TimeS: r.comm.ps(&l) / psPerS},
+		PartCost{Name: "overhead", Kind: sim.Overhead, TimeS: r.fixedPS/psPerS + float64(float64(l.decodes)*d.Efficiency.SequenceS)})
 	sum := 0.0
 	for i := range out {
 		sum += out[i].TimeS

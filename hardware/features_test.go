@@ -93,6 +93,34 @@ func TestImpossibleRanksAreRefused(t *testing.T) {
 	assert.ErrorContains(t, d.Validate(), "data_parallel -1; expected 1 or more")
 }
 
+// Quantising activations costs where the GPU multiplies in the weights' type, and nowhere else: an A100 widens fp8 weights,
+// and kernels widen int4 and mxfp4.
+func TestOnlyQuantizedProductsQuantizeActivations(t *testing.T) {
+	for _, c := range []struct {
+		gpu, weights string
+		slower       float64
+	}{
+		{"h100-sxm", "bf16", 1}, {"h100-sxm", "fp8", 2}, {"a100-sxm-80gb", "fp8", 1}, {"a100-sxm-80gb", "int8", 2}, {"h100-sxm", "int4", 1},
+		{"b200-sxm", "nvfp4", 2}, {"h100-sxm", "nvfp4", 1}, {"b200-sxm", "mxfp4", 1},
+	} {
+		d := deployment(t, "llama-3.1-8b", c.gpu, 1)
+		var err error
+		d.Model, err = d.Model.WithWeights(c.weights)
+		require.NoError(t, err)
+		before := hardware.NewRoofline(d, 0).Parts(8, 10)
+		d.Efficiency.QuantizedCompute = 0.5
+		after := hardware.NewRoofline(d, 0).Parts(8, 10)
+		for i := range before {
+			slower := 1.0
+			if before[i].Name == "attention projections" || before[i].Name == "feed-forward" {
+				slower = c.slower
+			}
+			assert.InDelta(t, slower*before[i].ComputeS, after[i].ComputeS, 1e-15, "%s of %s on %s", before[i].Name, c.weights, c.gpu)
+			assert.Equal(t, before[i].ComputePeakS, after[i].ComputePeakS)
+		}
+	}
+}
+
 // In a step with prompts, decodes read the cache k_mix times as long; alone they do not.
 func TestMixedStepsReadTheCacheSlower(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
@@ -262,6 +290,7 @@ func TestEfficiencyRanges(t *testing.T) {
 		spoil func(e *hardware.Efficiency)
 		want  string
 	}{
+		{func(e *hardware.Efficiency) { e.QuantizedCompute = 1.5 }, "quantized_compute: 1.5 is out of range; expected a share in (0, 1]"},
 		{func(e *hardware.Efficiency) { e.MixedKV = 0.5 }, "mixed_kv: 0.5 is out of range; expected a factor in [1, 1000]"},
 		{func(e *hardware.Efficiency) { e.EagerLayerS = -1 }, "eager_layer_s: -1 is out of range; expected seconds in [0, 3600]"},
 		{func(e *hardware.Efficiency) { e.Link = math.NaN() }, "link: NaN is out of range; expected a share in (0, 1]"},

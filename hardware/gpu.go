@@ -104,12 +104,7 @@ func (g GPU) Need(path string) (float64, error) {
 	panic(fmt.Sprintf("hardware: a gpu has no field %q", path))
 }
 
-// PeakFLOPS returns the dense peak of a number format; false where the device has no such unit or no source states it.
-func (g GPU) PeakFLOPS(dtype string) (float64, bool) {
-	q := g.peak(dtype)
-	return q.Value, q.Known()
-}
-
+// peak returns the dense peak of a number format, absent where the device has no such unit or no source states it.
 func (g GPU) peak(dtype string) Quantity {
 	switch dtype {
 	case "fp32":

@@ -56,8 +56,6 @@ func TestAnAbsentFieldIsAnErrorThatNamesIt(t *testing.T) {
 	g.NICBps = Quantity{}
 	_, err := g.Need("nic_bps")
 	require.EqualError(t, err, `hardware: gpu "toy" has no nic_bps: no source states it`)
-	_, ok := g.PeakFLOPS("fp4")
-	assert.False(t, ok)
 	v, err := g.Need("tdp_w")
 	require.NoError(t, err)
 	assert.Equal(t, 700.0, v)

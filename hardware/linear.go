@@ -64,7 +64,7 @@ func (d *Deployment) addClass(p *product, c Class, n float64) {
 		return // read, but no matrix
 	}
 	efficiency := d.Efficiency.Compute
-	if q := d.Efficiency.QuantizedCompute; q > 0 && quantizedActivations(d.Model.ComputeDtype(c)) {
+	if q := d.Efficiency.QuantizedCompute; q > 0 && d.GPU.quantizesActivations(d.Model.ComputeDtype(c)) {
 		efficiency *= q
 	}
 	used := n
@@ -81,10 +81,11 @@ func (d *Deployment) addClass(p *product, c Class, n float64) {
 	p.rowPS += float64(2 * used / (peak * efficiency) * psPerS)
 }
 
-// quantizedActivations reports whether products of weights of this type quantise the other operand first. int4 is a type
-// of weights alone, and so is mxfp4 in most kernels.
-func quantizedActivations(dtype string) bool {
-	return dtype == "fp8" || dtype == "int8" || dtype == "nvfp4"
+// quantizesActivations reports whether products with weights of this type quantise the other operand first: only where the
+// device multiplies in that type. mxfp4 is a type of weights alone in most kernels, as int4 is in all.
+func (g GPU) quantizesActivations(weights string) bool {
+	_, dtype := g.ComputeFLOPS(weights)
+	return dtype == "fp8" || dtype == "int8" || dtype == "fp4" && weights != "mxfp4"
 }
 
 // active returns the expected share of an MoE layer's experts that rows tokens touch when each picks k of E at random:

@@ -29,13 +29,18 @@ func (g GPU) rate(f Format) (float64, error) {
 	if !f.Sparse {
 		return peak, nil
 	}
-	field, ratio := "sparse_ratio", g.SparseRatio
-	if dtype == "fp4" {
-		field, ratio = "sparse_ratio_fp4", g.SparseRatioFP4
-	}
+	field, ratio := g.sparseRatio(dtype)
 	if !ratio.Known() {
 		return 0, fmt.Errorf("hardware: weight_sparsity 2:4, but gpu %q has no known unit for it in %s: no source states its %s; accepted: null",
 			g.Name, dtype, field)
 	}
 	return peak * ratio.Value, nil
+}
+
+// sparseRatio returns the ratio that counts for products in a number format, and its YAML path.
+func (g GPU) sparseRatio(dtype string) (path string, ratio Quantity) {
+	if dtype == "fp4" {
+		return "sparse_ratio_fp4", g.SparseRatioFP4
+	}
+	return "sparse_ratio", g.SparseRatio
 }

@@ -19,9 +19,13 @@ func naive(d *hardware.Deployment, b batch) float64 {
 	for _, p := range twinOf(d, b, m) {
 		memoryS, computeS := p.memoryS, p.computeS
 		switch p.kind {
-		case "experts":
-			memoryS, computeS = memoryS/e.Bandwidth, computeS/(e.Compute*e.MoECompute)
-		case "weights":
+		case "experts", "weights":
+			if e.QuantizedCompute > 0 {
+				computeS += p.quantizedS/e.QuantizedCompute - p.quantizedS
+			}
+			if p.kind == "experts" {
+				computeS /= e.MoECompute
+			}
 			memoryS, computeS = memoryS/e.Bandwidth, computeS/e.Compute
 		default:
 			if p.kind == "decode" && len(b.chunks) > 0 {
@@ -143,6 +147,7 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		for name, on := range map[string]bool{
 			"data parallel": d.Parallel.Data > 1, "stages": d.Parallel.Pipeline > 1, "graphs": d.Launch.Graphs != nil, "eager": d.Launch.Eager,
 			"async": d.Launch.Async, "materialized": d.Materialized, "sparse": d.Model.Precision.Weights[hardware.Attention].Sparse,
+			"quantized":  d.Efficiency.QuantizedCompute > 0 && linear(&d, 1, 1, hardware.Attention).quantizedS > 0,
 			"host-bound": g.Part[4].B < 0, "mixed": d.Efficiency.MixedKV > 1 && len(b.decodes) > 0 && len(b.chunks) > 0,
 		} {
 			if on {
@@ -151,5 +156,5 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 9, "every feature was met: %v", features)
+	assert.Len(t, features, 10, "every feature was met: %v", features)
 }

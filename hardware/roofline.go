@@ -18,9 +18,10 @@ import (
 //	comm       collectives and stage hand-overs, see comm.go
 //	fixed      L·t_L + L_moe·t_M + L_x·t_X + T_e + n·t_r
 //
-// M_e are the tokens of all data-parallel ranks; k_mix is 1 unless prompts share the step. parallel.go says what the
-// busiest GPU has of a batch and how long the slowest pipeline stage makes a step, launch.go which rows pad a CUDA graph
-// and when the host is the longer.
+// M_e are the tokens of all data-parallel ranks; k_mix is 1 unless prompts share the step; e_c is that of the part, see
+// Efficiency; a kernel that materialises scores moves more, see attention.go. parallel.go says what the busiest GPU has of a
+// batch and how long the slowest pipeline stage makes a step, launch.go which rows pad a CUDA graph and when the host is the
+// longer.
 //
 // The form is the one found to suffice for public benchmark data: more terms did not help on unseen deployments. With
 // all efficiencies 1 and all times 0 it is the sum over parts of max(bytes/BW, FLOPs/F), never below the max over the
@@ -38,11 +39,11 @@ type Roofline struct {
 	comm      comm
 	quadratic bool // the overlap is p = 2
 	windows   int
-	shares    int     // data-parallel ranks × microbatches
-	padded    []int32 // rows of the graph by rows to run; nil: none is padded
-	floors    [2]sim.Duration
-	statePS   float64 // per sequence, at the efficiency
-	fixedPS   float64 // per step
+	shares    int             // data-parallel ranks × microbatches
+	padded    []int32         // rows of the graph by rows to run; nil: none is padded
+	floors    [2]sim.Duration // of a graph, and launched kernel by kernel
+	statePS   float64         // per sequence, at the efficiency
+	fixedPS   float64         // per step
 
 	readPS    float64 // weights that every step reads, at the efficiency
 	rowPeakPS float64 // arithmetic at peak per row, the head's and the experts' apart
@@ -79,7 +80,7 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	layers, moe, mixers := float64(d.Model.LayerCount()), float64(d.Model.MoELayers()), float64(d.Model.MixerLayers())
 	r.fixedPS = psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) + float64(mixers*e.MixerLayerS))
 	if !d.Launch.Async {
-		r.fixedPS += psPerS * e.StepS
+		r.fixedPS += float64(psPerS * e.StepS)
 	}
 	for _, p := range r.products {
 		switch {
@@ -117,8 +118,9 @@ func (r *Roofline) growths(slower float64) []growths {
 		a := &r.attend[i]
 		x := &exact[a.window+1]
 		m := a.ctxPS + a.scorePS
-		x.price += r.both(m*slower, a.flopsPS)
-		x.memory += m * slower
+		slow := float64(m * slower)
+		x.price += r.both(slow, a.flopsPS)
+		x.memory += slow
 		x.boundMemory += float64(m * r.peakKV)
 		x.boundFLOPs += a.flopsPeakPS
 	}

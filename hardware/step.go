@@ -33,7 +33,7 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 			flops += float64(pairs * a.pairPeakPS)
 		}
 	}
-	comm := r.comm.fixedPS + float64(l.rows*r.comm.rowPS) + float64(l.tokens*r.comm.tokenPS)
+	comm := r.comm.ps(&l)
 	at.price = sim.Duration(products+attention+comm+r.fixedPS) + 1 + r.perSeq*sim.Duration(l.decodes)
 	at.weights, at.kv, at.comm = sim.Duration(weights), sim.Duration(kv), sim.Duration(comm)
 	at.compute = sim.Duration(products + attention - weights - kv)

@@ -95,7 +95,8 @@ func (b batch) shape(d *hardware.Deployment) sim.Shape {
 // part is what a step's part moves, and how long it takes one GPU at the peaks of its data sheet.
 type part struct {
 	bytes, memoryS, computeS float64
-	kind                     string // weights, experts, decode or cache, for the efficiency that it has
+	quantizedS               float64 // of computeS, where the rows are quantised as the weights are
+	kind                     string  // weights, experts, decode or cache, for the efficiency that it has
 }
 
 // mine is what the busiest GPU has of a batch: sequences are dealt out one by one, to microbatches of ranks.
@@ -142,6 +143,7 @@ func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 		k := float64(d.Model.TopK())
 		p := linear(d, m.tokens, 1-math.Pow(1-k/e, m.tokens), hardware.RoutedExperts)
 		p.computeS *= k / e
+		p.quantizedS *= k / e
 		p.kind = "experts"
 		parts = append(parts, p)
 	}
@@ -197,6 +199,9 @@ func linear(d *hardware.Deployment, rows, share float64, classes ...hardware.Cla
 				peak *= d.GPU.SparseRatio.Value
 			}
 			p.computeS += rows * 2 * n / peak
+			if dtype == "fp8" || dtype == "int8" || format.Dtype == "nvfp4" && dtype == "fp4" {
+				p.quantizedS += rows * 2 * n / peak
+			}
 		}
 	}
 	return p

@@ -9,7 +9,8 @@ import (
 // VLLMV1 is the default scheduler of vLLM V1 (vllm/v1/core/sched/scheduler.py): continuous batching in arrival order
 // with chunked prefill. Each step has a budget of tokens; running requests take theirs in order of admission, one token
 // if they decode and a chunk of prompt otherwise; what is left admits waiting requests. A running request that finds no
-// KV block preempts the one admitted last, which is recomputed later; a waiting request never preempts.
+// KV block preempts the one admitted last, which is recomputed later; a waiting request never preempts. It starts behind
+// what the prefix cache holds of it.
 //
 // vLLM walks the running list; here decodes are a sum. The two agree because the budget can run out only at the tail of
 // the list: nobody's demand grows while it runs, and a request is admitted only with budget left over. For the same
@@ -52,9 +53,6 @@ func (p *VLLMV1) Schedule(in *sim.Instance, w *sim.Work) int {
 		return 1 // vLLM admits nobody in a step that preempts, but may in the next
 	}
 	for budget > 0 && in.Running() < p.MaxNumSeqs {
-		if in.Queued() == 0 {
-			return 0
-		}
 		r := in.Head()
 		if r == nil {
 			return 0

@@ -41,8 +41,9 @@ func h100Llama8B() hardware.Deployment {
 type load struct {
 	name           string
 	rate           float64 // per replica
-	prompt, output float64 // mean tokens, lognormal
+	prompt, output float64 // mean tokens
 	cv             float64 // 0: 1
+	fixed          bool    // every length is the mean; false: lognormal
 	blocks         int64
 	seats          int
 	replicas       int
@@ -57,12 +58,16 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 	if cv == 0 {
 		cv = 1
 	}
+	law := func(mean float64, longest int64) workloads.Length {
+		if l.fixed {
+			return workloads.Length{Distribution: "fixed", Mean: mean}
+		}
+		return workloads.Length{Distribution: "lognormal", Mean: mean, CV: cv, Max: longest}
+	}
 	src, err := workloads.NewOpenLoop(workloads.OpenLoop{
 		Arrivals: workloads.Arrivals{Process: "poisson", Rate: l.rate * float64(max(1, l.replicas))},
 		Lengths: workloads.Lengths{
-			Prompt:  workloads.Length{Distribution: "lognormal", Mean: l.prompt, CV: cv, Max: 16384},
-			Sharing: l.sharing,
-			Output:  workloads.Length{Distribution: "lognormal", Mean: l.output, CV: cv, Max: 65536},
+			Prompt: law(l.prompt, 16384), Output: law(l.output, 65536), Sharing: l.sharing,
 		},
 		Requests: int64(requests),
 	}, 1)
@@ -100,6 +105,8 @@ var loads = []load{
 	{name: "output=8k/saturated/prefix-caching", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256, prefix: true},
 	{name: "load=70%/ahead", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, ahead: true},
 	{name: "batch=3/ahead", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256, ahead: true},
+	{name: "load=70%/prompts=3x512", rate: 24, prompt: 512, output: 256, fixed: true, blocks: 27000, seats: 256, prefix: true,
+		sharing: workloads.Sharing{DistinctPrompts: 3}},
 	{name: "output=8k/rate=0.3/ahead", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256, ahead: true},
 }
 

@@ -50,7 +50,7 @@ func (in *Instance) retire(now Time) {
 		r := &in.slab[slot]
 		r.Computed, r.Emitted = in.progress(r)
 		in.set.leave(slot, r.Computed, &in.kv)
-		in.vacate(slot, r.Computed)
+		in.vacate(slot)
 		in.untrace(r, slot)
 		if r.state == decoding {
 			r.Last = now
@@ -81,7 +81,7 @@ func (in *Instance) commitPrefill(now Time) {
 			r.Last = now
 		}
 		if r.Emitted == r.Output {
-			in.vacate(slot, r.Computed)
+			in.vacate(slot)
 			in.finish(slot, r, now)
 			continue
 		}

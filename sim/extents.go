@@ -20,7 +20,6 @@ type extents struct {
 	head    []int32 // first extent of each content node; 0: none. Nodes beyond its length have none either
 	tail    []int32
 	evicted int64 // blocks of content that made room for others
-	forget  func(slot int32)
 }
 
 // add returns the number of a new extent. It is in no order yet.
@@ -137,40 +136,20 @@ func (p *extents) waste(n int32) {
 	p.link(p.add(extent{to: n}), last)
 }
 
-// evict takes the n free blocks that are the next to be evicted: the oldest extent from its end.
-func (p *extents) evict(n int64) {
-	for n > 0 {
-		i := p.at[0].newer
-		x := &p.at[i]
-		if i == 0 {
-			panic("sim: evicted more KV blocks than are free")
-		}
-		d := int32(min(int64(x.len()), n))
-		x.to -= d
-		n -= int64(d)
-		if x.node > 0 {
-			p.evicted += int64(d)
-		}
-		if x.to == x.from {
-			if x.node < 0 {
-				p.forget(-1 - x.node)
-			}
-			p.remove(i)
-		}
-	}
-}
-
-// resident returns how many blocks of the path to node are there, if there is at least one of the node's own; else 0.
+// resident returns how many of the first limit blocks of the path to node are there, if one of the node's own is; else 0.
 // With a block, all those before it on the path are there too: whoever held the block last held those as well, and they
 // were freed after it.
-func (p *extents) resident(node int32) int32 {
+//
+// Where a prompt ends with a block, each repetition computes that block once more and a node may have as many extents as
+// it had requests; the ones computed first reach the limit.
+func (p *extents) resident(node, limit int32) int32 {
 	n := int32(0)
 	if int(node) < len(p.head) {
-		for i := p.head[node]; i != 0; i = p.at[i].after {
+		for i := p.head[node]; i != 0 && n < limit; i = p.at[i].after {
 			n = max(n, p.at[i].to)
 		}
 	}
-	return n
+	return min(n, limit)
 }
 
 // pick returns the extent of node in which block to − 1 is found, which is the earliest computed that has it, and the

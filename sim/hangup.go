@@ -124,12 +124,12 @@ func (in *Instance) drop(now Time) {
 		if r.state == leavingPrefill {
 			i := slices.Index(in.prefill, slot)
 			in.prefill = slices.Delete(in.prefill, i, i+1)
-			in.vacate(slot, r.Computed)
+			in.vacate(slot)
 		} else if r.finish > in.set.step {
 			r.Computed, _ = in.progress(r)
 			in.set.ends.remove(slot)
 			in.set.leave(slot, r.Computed, &in.kv)
-			in.vacate(slot, r.Computed)
+			in.vacate(slot)
 			in.untrace(r, slot)
 		}
 		in.unlink(slot)

@@ -73,11 +73,11 @@ func (in *Instance) take(n int64) {
 	}
 }
 
-// vacate frees what the request in slot holds, with that many tokens computed. With prefix caching the order counts, and
-// it waits for the others that this step frees.
-func (in *Instance) vacate(slot, computed int32) {
+// vacate frees what the request in slot holds. With prefix caching the order counts, and it waits for the others that
+// this step frees.
+func (in *Instance) vacate(slot int32) {
 	if in.prefix == nil {
-		in.kv.release(in.kv.Blocks(computed))
+		in.kv.release(in.kv.Blocks(in.slab[slot].Computed))
 	} else {
 		in.freed = append(in.freed, slot)
 	}
@@ -92,7 +92,7 @@ func (in *Instance) free() {
 	}
 	for _, slot := range in.freed {
 		r := &in.slab[slot]
-		in.prefix.release(r, slot, r.Computed, false)
+		in.prefix.release(r, slot, in.kv.Blocks(r.Computed), false)
 	}
 	in.freed = in.freed[:0]
 }

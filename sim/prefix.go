@@ -34,7 +34,6 @@ type piece struct{ extent, to, next int32 }
 func newPrefixes(in *Instance, tree *Contents) *prefixes {
 	p := &prefixes{in: in, tree: tree, pieces: make([]piece, 1)}
 	p.at = make([]extent, 1)
-	p.forget = func(slot int32) { in.slab[slot].own = 0 }
 	p.waste(int32(in.kv.total))
 	return p
 }
@@ -62,7 +61,7 @@ func (p *prefixes) find(r *Request) (found, idle int32) {
 	limit := min(p.shareable(r), p.floor(r.Prompt+r.Emitted-1))
 	for node := r.Content; node != 0; node = p.tree.Parent(node) {
 		if start := p.start(node); start < limit {
-			if n := min(limit, p.resident(node)); n > start {
+			if n := p.resident(node, limit); n > start {
 				return n, p.idle(r, n)
 			}
 		}
@@ -172,10 +171,10 @@ func (p *prefixes) extend(r *Request, node, end int32) {
 	p.pieces[r.pieces].next, r.shared = next, end
 }
 
-// release frees what r, in slot, holds with that many tokens computed. One that is preempted will ask for it again.
-func (p *prefixes) release(r *Request, slot, computed int32, preempted bool) {
-	private := int32(p.in.kv.Blocks(computed)) - r.shared
-	freed, full := int64(private), p.floor(computed)
+// release frees the blocks that r, in slot, holds. One that is preempted will ask for them again.
+func (p *prefixes) release(r *Request, slot int32, held int64, preempted bool) {
+	private := int32(held) - r.shared
+	freed, full := int64(private), p.floor(r.Computed)
 	if preempted && full > r.shared {
 		p.waste(private - (full - r.shared))
 		r.own = p.add(extent{node: -1 - slot, from: r.shared, to: full})
@@ -210,5 +209,30 @@ func (p *prefixes) drop(q piece) (freed int64) {
 
 // disown leaves what a preempted request still had to the order of eviction: it will not come back.
 func (p *prefixes) disown(r *Request) {
-	p.at[r.own].node, r.own = 0, 0
+	x := &p.at[r.own]
+	x.node, x.from, x.to = 0, 0, x.len() // from 0 on it can grow to the whole cache, which an int32 holds
+	r.own = 0
+}
+
+// evict takes the n free blocks that are the next to be evicted: the oldest extent from its end.
+func (p *prefixes) evict(n int64) {
+	for n > 0 {
+		i := p.at[0].newer
+		x := &p.at[i]
+		if i == 0 {
+			panic("sim: evicted more KV blocks than are free")
+		}
+		d := int32(min(int64(x.len()), n))
+		x.to -= d
+		n -= int64(d)
+		if x.node > 0 {
+			p.evicted += int64(d)
+		}
+		if x.to == x.from {
+			if x.node < 0 {
+				p.in.slab[-1-x.node].own = 0
+			}
+			p.remove(i)
+		}
+	}
 }

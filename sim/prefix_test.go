@@ -1,7 +1,9 @@
 package sim_test
 
 import (
-	"slices"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,168 +11,178 @@ import (
 
 	"github.com/decodesim/decodesim/policies"
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads"
 )
 
-// TestAHorizonCutsNothingElse: a run stopped at an instant is the beginning of the whole run, and every request of it has
-// ended in one way or is still under way.
-func TestAHorizonCutsNothingElse(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		sc := drawScenario(t)
-		whole := newJournal()
-		end := run(t, sc.config(whole)).Now()
-		until := 1 + sim.Time(rapid.Float64Range(0, 1).Draw(t, "until")*float64(end))
-		part := newJournal()
-		c := sc.config(part)
-		c.Until = until
-		cl := run(t, c)
-		ended := int64(0)
-		for id, outcome := range part.ended {
-			if outcome == "unfinished" {
-				require.Less(t, until, whole.end[id], "request %d", id)
-				continue
-			}
-			require.Equal(t, whole.ended[id], outcome, "request %d", id)
-			require.LessOrEqual(t, part.end[id], until)
-			ended++
-		}
-		tokens := int64(0)
-		for id, times := range whole.tokens {
-			n, _ := slices.BinarySearch(times, until+1)
-			equalTimes(t, times[:n], part.tokens[id], "request")
-			tokens += int64(n)
-		}
-		totals := cl.Totals()
-		require.Equal(t, tokens, totals.OutputTokens)
-		require.Equal(t, ended, totals.Ended)
-		require.Equal(t, totals.Arrived, int64(len(part.ended)), "the outcomes sum to the arrivals")
-		require.Equal(t, totals.Arrived-totals.Ended, part.Outcomes[sim.Unfinished])
-	})
-}
-
-// TestObserversSeeEndedSteps: reading a run between its events changes nothing and counts the steps of a run of steps
-// that have ended by then: exactly the tokens that clients have.
-func TestObserversSeeEndedSteps(t *testing.T) {
-	looks := 0
-	rapid.Check(t, func(t *rapid.T) {
-		sc := drawScenario(t)
-		plain := newJournal()
-		end := run(t, sc.config(plain)).Now()
-		every := sim.Duration(1 + float64(end)*rapid.Float64Range(0.01, 0.5).Draw(t, "every"))
-		var seen []sim.Observation
-		var at []sim.Time
-		observed := newJournal()
-		c := sc.config(observed)
-		c.Observe = func(cl *sim.Cluster, now sim.Time) sim.Time {
-			seen, at = append(seen, cl.State(now)), append(at, now)
-			return now.Add(every)
-		}
-		run(t, c)
-		require.Equal(t, plain.tokens, observed.tokens)
-		leavers := slices.ContainsFunc(sc.requests, func(r sim.Request) bool { return r.Deadline != 0 })
-		for i, o := range seen {
-			emitted, boundary := plain.emittedBy(at[i])
-			if !boundary { // at the very end of a step, the observer comes before its commit
-				require.Equal(t, emitted, o.OutputTokens, "tokens at %v", at[i])
-				looks++
-			}
-			require.LessOrEqual(t, o.KVUsed, o.KVTotal)
-			if !leavers { // an engine still holds those whose clients have hung up
-				require.Equal(t, o.Arrived-o.Ended, o.Running+o.Waiting)
-			}
-			require.LessOrEqual(t, o.Arrived-o.Ended, o.Running+o.Waiting)
-		}
-	})
-	t.Logf("%d looks", looks)
-}
-
-// emittedBy returns how many tokens have been emitted by an instant, and whether one was at it.
-func (j *journal) emittedBy(at sim.Time) (n int64, boundary bool) {
-	for _, times := range j.tokens {
-		i, _ := slices.BinarySearch(times, at+1)
-		n += int64(i)
-		boundary = boundary || i > 0 && times[i-1] == at
-	}
-	return n, boundary
-}
-
-// TestRoundRobinPartitions: replicas behind a router that does not look are as many independent systems.
-func TestRoundRobinPartitions(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		sc := drawScenario(t)
-		sc.clients, sc.roundRobin = 0, true
-		together := newJournal()
-		run(t, sc.config(together))
-		routed := 0
-		split := make([][]sim.Request, sc.size)
-		for _, r := range sc.requests {
-			if r.Prompt+r.Limit() > sc.maxLen || r.Deadline != 0 && r.Deadline <= r.Arrival.Add(sc.ingress) {
-				continue // never reaches the router
-			}
-			split[routed%sc.size] = append(split[routed%sc.size], r)
-			routed++
-		}
-		for i := range split {
-			alone, one := newJournal(), sc
-			one.size, one.requests = 1, split[i]
-			run(t, one.config(alone))
-			for id, times := range alone.tokens {
-				equalTimes(t, times, together.tokens[id], "request")
-				require.Equal(t, alone.ended[id], together.ended[id])
-			}
-		}
-	})
-}
-
-// TestReplicasAreASystemEachAtZeroLoad: requests that never meet see the same latencies on one replica as on many.
-func TestReplicasAreASystemEachAtZeroLoad(t *testing.T) {
-	for _, size := range []int{2, 7} {
-		sc := scenario{
-			size: 1, blocks: 1000, blockSize: 16, maxLen: 4000, policy: &policies.VLLMV1{MaxNumSeqs: 8, MaxNumBatchedTokens: 512},
-			model: prices{weights: 4 * sim.Millisecond, ctx: 46_031, token: 33_000_001, overhead: sim.Millisecond},
-		}
-		for i := range int32(20) {
-			sc.requests = append(sc.requests, sim.Request{
-				ID: i, Prompt: 100 + 97*i, Output: 1 + 11*i, Arrival: sim.Time(i) * sim.Time(1000*sim.Second), Traced: true,
-			})
-		}
-		one, many := newJournal(), newJournal()
-		run(t, sc.config(one))
-		sc.size = size
-		run(t, sc.config(many))
-		require.Equal(t, one.tokens, many.tokens)
-	}
-}
-
-// TestImpossibleRunsAreRefused: what no run can do is an error that names it.
-func TestImpossibleRunsAreRefused(t *testing.T) {
-	for want, change := range map[string]func(*sim.Config){
-		"TraceEvery -1":                      func(c *sim.Config) { c.TraceEvery = -1 },
-		"attention window of 0 tokens":       func(c *sim.Config) { c.Pool.Windows = []sim.Window{{}} },
-		"got 1, 16, -1 and 100":              func(c *sim.Config) { c.Pool.SequenceBlocks = -1 },
-		"at most 2147483647 with prefix":     func(c *sim.Config) { c.Pool.PrefixCaching, c.Pool.KVBlocks = true, 1<<31 },
-		"needs 7 KV blocks, the cache has 6": func(c *sim.Config) { c.Pool.KVBlocks = 6 },
-	} {
-		sc := scenario{size: 1, blocks: 7, blockSize: 16, maxLen: 100, model: ticks(sim.Second), policy: &policies.VLLMV1{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
-		c := sc.config(newJournal())
-		_, err := sim.New(c)
-		require.NoError(t, err)
-		change(&c)
-		_, err = sim.New(c)
-		require.ErrorContains(t, err, want)
-	}
-}
-
-// TestTheClockEnds: a run that would outlast the clock stops at its end and says so.
-func TestTheClockEnds(t *testing.T) {
+// drawSharing draws a small scenario in which much is shared, computed twice, evicted and preempted.
+func drawSharing(t *rapid.T) scenario {
+	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
+	seats := one("max_num_seqs", 1, 3, 8, 30)
 	sc := scenario{
-		size: 1, blocks: 1000, blockSize: 16, maxLen: 4000, policy: &policies.VLLMV1{MaxNumSeqs: 1, MaxNumBatchedTokens: 512},
-		model: prices{overhead: 3600 * sim.Second}, requests: []sim.Request{{Prompt: 1, Output: 1200}, {ID: 1, Prompt: 1, Output: 1200}},
+		size: int(one("replicas", 1, 1, 2)), blockSize: one("block_size", 1, 2, 4, 7), fixed: one("fixed", 0, 0, 0, 2),
+		policy: &policies.VLLMV1{
+			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 16, 64, 1000)),
+			LongPrefillTokenThreshold: one("threshold", 0, 1, 3, 10), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
+		},
+		model: drawModel(t, 0), roundRobin: true, clients: int(one("clients", 0, 0, 3)),
 	}
-	j := newJournal()
+	prompt, output := one("prompt", 3, 20, 60), one("output", 1, 5, 60)
+	sc.maxLen = 4*prompt + output
+	sc.drawRequests(t, prompt, output)
+	sc.blocks = int64((sc.maxLen+sc.blockSize-1)/sc.blockSize+sc.fixed) * int64(one("tenths", 10, 12, 20, 100)) / 10
+	sc.drawContents(t)
+	sc.ahead = rapid.Bool().Draw(t, "ahead")
+	return sc
+}
+
+// TestExtentsAreBlocks: a cache that knows extents finds, request by request, what a cache of single blocks finds, evicts
+// as many, and has every block back in the end.
+func TestExtentsAreBlocks(t *testing.T) {
+	cover := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		sc := drawSharing(t)
+		twin := runNaive(sc)
+		for _, maxRun := range []int{0, 1} {
+			j := newJournal()
+			c := sc.config(j)
+			c.MaxRun = maxRun
+			cl := run(t, c)
+			compare(t, fmt.Sprintf("at most %d steps", maxRun), twin, j, cl)
+			require.NoError(t, sim.CheckCaches(cl))
+			cover["evictions"] += int(cl.PoolTotals().Evictions)
+		}
+		cover["preemptions"] += twin.preempts
+		for _, in := range twin.insts {
+			cover["blocks computed twice"] += in.pool.doubles
+			cover["found where computed twice"] += in.pool.doubled
+		}
+		for _, r := range twin.all {
+			cover["requests"]++
+			cover["blocks a resumed request finds"] += r.resumed
+			cover["of those, of its own"] += r.regained
+			if r.Cached > 0 {
+				cover["hits"]++
+			}
+		}
+	})
+	t.Logf("covered: %v", cover)
+	for _, what := range []string{
+		"evictions", "preemptions", "hits", "blocks computed twice", "found where computed twice", "blocks a resumed request finds", "of those, of its own",
+	} {
+		require.Positive(t, cover[what], what)
+	}
+}
+
+// TestWithoutSharingOnlyPreemptionFeelsTheCache: where prompts share nothing and nobody is preempted, prefix caching changes
+// no token of any request.
+func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
+	same := 0
+	rapid.Check(t, func(t *rapid.T) {
+		sc := drawScenario(t)
+		for i := range sc.requests {
+			sc.requests[i].Content = 0
+		}
+		sc.tree = nil
+		off, on := newJournal(), newJournal()
+		without := run(t, sc.config(off))
+		sc.tree = new(sim.Contents)
+		with := run(t, sc.config(on))
+		require.NoError(t, sim.CheckCaches(with))
+		if without.PoolTotals().Preemptions > 0 {
+			return
+		}
+		same++
+		require.Equal(t, off, on)
+		require.Equal(t, without.PoolTotals(), with.PoolTotals())
+		require.Equal(t, without.Totals(), with.Totals())
+	})
+	require.Positive(t, same)
+}
+
+// TestASharedPromptIsComputedOnce tells the rules on one prompt of 40 tokens in blocks of 16, of which 35 are shared.
+func TestASharedPromptIsComputedOnce(t *testing.T) {
+	tree := new(sim.Contents)
+	system := tree.Add(0, 32)
+	question := tree.Add(system, 3)
+	for _, test := range []struct {
+		name         string
+		first, later sim.Request
+		cached       int32
+	}{
+		{"two full blocks", sim.Request{Content: question, Prompt: 40}, sim.Request{Content: question, Prompt: 40}, 32},
+		{"never the last token", sim.Request{Content: system, Prompt: 32}, sim.Request{Content: system, Prompt: 32}, 16},
+		{"nor a block that is not full", sim.Request{Content: system, Prompt: 31}, sim.Request{Content: system, Prompt: 32}, 16},
+		{"another tail", sim.Request{Content: question, Prompt: 60}, sim.Request{Content: system, Prompt: 90}, 32},
+		{"its own tail is not shared", sim.Request{Prompt: 40}, sim.Request{Prompt: 40}, 0},
+	} {
+		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 200, tree: tree, model: ticks(sim.Second), policy: &policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+		test.first.Output, test.later.Output, test.later.ID = 2, 2, 1
+		for _, gap := range []sim.Time{0, sim.Time(10 * sim.Second)} { // in the same step, or after the first has ended
+			test.later.Arrival = gap
+			sc.requests = []sim.Request{test.first, test.later}
+			j := newJournal()
+			cl := run(t, sc.config(j))
+			require.Equal(t, map[int32]int32{0: 0, 1: test.cached}, j.cached, test.name)
+			require.Equal(t, int64(test.cached), cl.Totals().CachedTokens, test.name)
+		}
+	}
+}
+
+// TestWhatEndsTogetherIsFreedInOrderOfAdmission: request 0, whose prompt takes as many steps as request 1 takes for prompt
+// and output, is freed first and evicted first.
+func TestWhatEndsTogetherIsFreedInOrderOfAdmission(t *testing.T) {
+	tree := new(sim.Contents)
+	a, b := tree.Add(0, 40), tree.Add(0, 40)
+	found := map[int32]int{}
+	for evict := int32(1); evict < 16; evict++ {
+		sc := scenario{
+			size: 1, blocks: 20, blockSize: 4, maxLen: 80, tree: tree, model: ticks(sim.Second),
+			policy: &policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 100, LongPrefillTokenThreshold: 10},
+		}
+		sc.requests = []sim.Request{
+			{ID: 0, Content: a, Prompt: 40, Output: 1}, {ID: 1, Content: b, Prompt: 10, Output: 4},
+			{ID: 2, Prompt: 4 * evict, Output: 1, Arrival: sim.Time(20 * sim.Second)},
+			{ID: 3, Content: a, Prompt: 40, Output: 1, Arrival: sim.Time(60 * sim.Second)},
+		}
+		for i := range sc.requests {
+			sc.requests[i].Traced = true
+		}
+		j := newJournal()
+		cl := run(t, sc.config(j))
+		compare(t, fmt.Sprintf("%d blocks evicted", evict), runNaive(sc), j, cl)
+		require.Equal(t, j.end[0], j.end[1], "they end together")
+		found[j.cached[3]]++
+	}
+	require.Greater(t, len(found), 5)
+}
+
+// TestARealTraceIsCachedBlockByBlock: conversations with shared beginnings, on the small cache on which they were measured.
+func TestARealTraceIsCachedBlockByBlock(t *testing.T) {
+	dir := os.Getenv("DECODESIM_SHARED")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared")
+	}
+	file := filepath.Join(dir, "workloads", "D_sharegpt_llama31_300.jsonl")
+	if _, err := os.Stat(file); err != nil {
+		t.Skipf("no trace at %s; set DECODESIM_SHARED to the folder that has workloads/", file)
+	}
+	trace, err := workloads.OpenTrace(file, workloads.TraceOptions{Contents: true})
+	require.NoError(t, err)
+	defer trace.Close()
+	sc := scenario{
+		size: 1, blocks: 2588, blockSize: 16, maxLen: 2588 * 16, tree: trace.Contents(),
+		policy: &policies.VLLMV1{MaxNumSeqs: 256, MaxNumBatchedTokens: 2048, SchedulerReserveFullISL: true},
+		model:  prices{weights: 16 * sim.Millisecond, token: 100 * sim.Microsecond, ctx: 130 * sim.Nanosecond, overhead: sim.Millisecond},
+	}
+	for r := (sim.Request{}); trace.Next(&r); r = (sim.Request{}) {
+		r.Traced = true
+		sc.requests = append(sc.requests, r)
+	}
+	twin, j := runNaive(sc), newJournal()
 	cl := run(t, sc.config(j))
-	require.True(t, cl.Overran())
-	require.Equal(t, sim.ClockEnd, cl.Now())
-	require.Equal(t, map[int32]string{0: "completed", 1: "unfinished"}, j.ended)
-	sc.requests = sc.requests[:1]
-	require.False(t, run(t, sc.config(newJournal())).Overran())
+	compare(t, file, twin, j, cl)
+	require.NoError(t, sim.CheckCaches(cl))
+	require.Positive(t, cl.PoolTotals().Preemptions)
+	t.Logf("%d of %d prompt tokens cached, %d blocks of prompts evicted, %d preemptions",
+		cl.Totals().CachedTokens, cl.Totals().PromptTokens, cl.PoolTotals().Evictions, cl.PoolTotals().Preemptions)
 }

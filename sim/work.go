@@ -125,8 +125,10 @@ func (w *Work) PreemptTail() {
 	}
 	slot := in.tail
 	r := &in.slab[slot]
+	held := int64(r.held)
 	if r.state == decoding {
 		r.Computed, r.Emitted = in.progress(r)
+		held = in.kv.Blocks(r.Computed)
 		if in.kv.residue(int64(r.Computed)) == 0 {
 			w.demand--
 		}
@@ -141,9 +143,9 @@ func (w *Work) PreemptTail() {
 		in.prefill = in.prefill[:len(in.prefill)-1]
 	}
 	if in.prefix != nil {
-		in.prefix.release(r, slot, r.Computed, true)
+		in.prefix.release(r, slot, held, true)
 	} else {
-		in.kv.release(in.kv.Blocks(r.Computed))
+		in.kv.release(held)
 	}
 	r.held, r.Computed, r.chunk = 0, 0, 0
 	r.state = waiting

@@ -16,8 +16,8 @@ import (
 type blocks struct {
 	tokens int32 // of a block
 	known  map[link]int32
-	before []int32 // the block in front of each; 0: none. Block 0 stands in front of the first
-	begins []bool  // whether an extent does
+	before []int32 // the block in front of each, until the tree is built; 0: none. Block 0 stands in front of the first
+	begins []bool  // whether an extent does, until then
 	node   []int32 // of the tree, once it is built
 	tree   sim.Contents
 }
@@ -129,7 +129,7 @@ func (k *blocks) build() {
 		}
 		first = end
 	}
-	k.begins = nil
+	k.before, k.begins = nil, nil
 }
 
 // content returns the node that a prompt of known blocks ends in.

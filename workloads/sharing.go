@@ -23,7 +23,8 @@ type Sharing struct {
 // distinctMax bounds the memory of a set of prompts to half a GiB.
 const distinctMax = 1 << 24
 
-// prefixMax leaves a prompt as much room behind its prefix.
+// prefixMax lets the longest prompt and its prefix fit an int32. What exceeds tokensMax then is longer than any model takes,
+// and rejected as such.
 const prefixMax = 1<<29 - 1
 
 // OrderNames lists the orders in which distinct prompts are sent.
@@ -85,7 +86,6 @@ func newSharing(c Sharing, s *sizes, seed uint64) (*sharing, error) {
 			group = h.groups[i%c.Groups]
 		}
 		tokens, output := s.lengths()
-		tokens = min(tokens, tokensMax-h.tokens)
 		h.prompts = append(h.prompts, prompt{h.tree.Add(group, tokens), h.tokens + tokens, output})
 	}
 	order := rng.Stream(seed, "workloads.order")
@@ -101,7 +101,7 @@ func newSharing(c Sharing, s *sizes, seed uint64) (*sharing, error) {
 func (h *sharing) mark(r *sim.Request) {
 	if h.grouped != nil {
 		r.Content = h.groups[h.grouped.IntN(len(h.groups))]
-		r.Prompt = min(r.Prompt, tokensMax-h.tokens) + h.tokens
+		r.Prompt += h.tokens
 		return
 	}
 	i := h.next

@@ -49,6 +49,19 @@ func TestGroupsPutAPrefixInFront(t *testing.T) {
 	}
 }
 
+// TestAPrefixCutsNoPrompt: not even the longest, behind the longest prefix.
+func TestAPrefixCutsNoPrompt(t *testing.T) {
+	for _, c := range []Sharing{{Groups: 2, PrefixTokens: prefixMax}, {Groups: 2, PrefixTokens: prefixMax, DistinctPrompts: 2}} {
+		l := plain()
+		l.Prompt, l.Sharing = Length{Distribution: "fixed", Mean: tokensMax}, c
+		o, err := NewOpenLoop(OpenLoop{Arrivals: Arrivals{Process: "poisson", Rate: 8}, Lengths: l, Requests: 2}, 1)
+		require.NoError(t, err)
+		for _, r := range drain(o) {
+			require.EqualValues(t, prefixMax+tokensMax, r.Prompt)
+		}
+	}
+}
+
 // TestDistinctPromptsRepeat: the set is as large as asked, evenly over the groups, and comes around in one order.
 func TestDistinctPromptsRepeat(t *testing.T) {
 	c := Sharing{Groups: 10, PrefixTokens: 100, DistinctPrompts: 100}

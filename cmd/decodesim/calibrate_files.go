@@ -1,11 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/decodesim/decodesim/cmd/internal/calibrate"
 	"github.com/decodesim/decodesim/configs"
@@ -19,30 +20,39 @@ type calibrationFile struct {
 
 // openCalibration makes sure, before the fit, that the file can be written and is not there.
 func openCalibration(path string) (*calibrationFile, error) {
-	if _, err := os.Lstat(path); err == nil {
+	if e := filepath.Ext(path); e != ".yaml" && e != ".yml" {
+		return nil, fmt.Errorf("--out %q: expected a file whose name ends in .yaml", path)
+	}
+	switch at, err := os.Lstat(path); {
+	case err == nil && at.IsDir():
+		return nil, fmt.Errorf("--out %q is a directory; expected a file", path)
+	case err == nil:
 		return nil, fmt.Errorf("--out %q exists; name another file or remove it", path)
 	}
-	if e := filepath.Ext(path); e != ".yaml" && e != ".yml" {
-		return nil, fmt.Errorf("--out %q: expected a file that ends in .yaml", path)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".calibration-*")
+	dir := filepath.Dir(path)
+	temp, err := os.CreateTemp(dir, ".calibration-*")
 	if err != nil {
-		return nil, fmt.Errorf("--out %q cannot be written: %w", path, err)
+		var of *fs.PathError
+		if errors.As(err, &of) {
+			err = of.Err // without the temporary name
+		}
+		return nil, fmt.Errorf("--out %q cannot be written to directory %q: %w", path, dir, err)
 	}
 	return &calibrationFile{path, temp}, nil
 }
 
 func (f *calibrationFile) write(c *calibrate.Calibration) error {
-	if err := calibrate.WriteEfficiency(f.temp, &c.Efficiency, c.Head()); err != nil {
-		return err
+	for _, step := range []func() error{
+		func() error { return calibrate.WriteEfficiency(f.temp, &c.Efficiency, c.Head()) },
+		func() error { return f.temp.Chmod(0o644) },
+		f.temp.Close,
+		func() error { return os.Rename(f.temp.Name(), f.path) },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("--out %q: %w", f.path, err)
+		}
 	}
-	if err := f.temp.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.temp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.temp.Name(), f.path)
+	return nil
 }
 
 // abandon removes what a failed fit leaves.
@@ -51,26 +61,16 @@ func (f *calibrationFile) abandon() {
 	_ = os.Remove(f.temp.Name())
 }
 
-// replaceEfficiencies writes a file of the catalog.
-func replaceEfficiencies(dir string, set *configs.Efficiencies) (path string, err error) {
-	path = filepath.Join(dir, set.Name+".yaml")
-	temp, err := os.CreateTemp(dir, ".efficiencies-*")
-	if err != nil {
-		return path, err
+// replaceCatalog writes the files of the catalog.
+func replaceCatalog(dir string, sets []configs.Efficiencies) (written []string, err error) {
+	const head = "Fitted by make calibrate; see docs/accuracy.md for what it was fitted to and how far off it is."
+	for i := range sets {
+		path := filepath.Join(dir, sets[i].Name+".yaml")
+		err := replaceFile(path, func(w io.Writer) error { return calibrate.WriteEfficiencies(w, &sets[i], head) })
+		if err != nil {
+			return nil, err
+		}
+		written = append(written, path)
 	}
-	defer os.Remove(temp.Name())
-	var b strings.Builder
-	if err := calibrate.WriteEfficiencies(&b, set, "Fitted by make calibrate; see docs/accuracy.md for what it was fitted to and how far off it is."); err != nil {
-		return path, err
-	}
-	if _, err := io.WriteString(temp, b.String()); err != nil {
-		return path, err
-	}
-	if err := temp.Chmod(0o644); err != nil {
-		return path, err
-	}
-	if err := temp.Close(); err != nil {
-		return path, err
-	}
-	return path, os.Rename(temp.Name(), path)
+	return written, nil
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // TestDocumentationShowsRealOutput runs every command that a ```console block of the documentation shows after "$ " and
-// compares what it prints. A line "…" stands for lines left out; make targets and the like are not run.
+// compares what it prints. A line "…" stands for lines left out; what cat shows is a file that later commands of the block
+// find; make targets and the like are not run.
 func TestDocumentationShowsRealOutput(t *testing.T) {
 	for _, page := range []string{"README.md"} {
 		path, err := filepath.Abs(filepath.Join("..", "..", page))
@@ -38,6 +39,7 @@ func TestDocumentationShowsRealOutput(t *testing.T) {
 func TestFigureOfTheReadme(t *testing.T) {
 	figure, err := filepath.Abs(filepath.Join("..", "..", "docs", "itl_cdf.svg"))
 	require.NoError(t, err)
+	t.Chdir(t.TempDir())
 	output(t, []string{"run", "chat-70b", "--out", "out"})
 	drawn, err := os.ReadFile(filepath.Join("out", "itl_cdf.svg"))
 	require.NoError(t, err)
@@ -49,13 +51,53 @@ func TestFigureOfTheReadme(t *testing.T) {
 	require.True(t, bytes.Equal(drawn, shown), "docs/itl_cdf.svg is not what decodesim run chat-70b draws; run go test ./cmd/decodesim -run Readme -update")
 }
 
+// TestTheReadmeSaysTheAccuracy: what it says of errors is what the page on accuracy says.
+func TestTheReadmeSaysTheAccuracy(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(root(t), name))
+		require.NoError(t, err)
+		return string(text)
+	}
+	page, readme := read(filepath.Join("docs", "accuracy.md")), read("README.md")
+	const from, to = "<!-- from docs/accuracy.md -->\n", "<!-- end -->"
+	head, rest, found := strings.Cut(readme, from)
+	_, tail, ended := strings.Cut(rest, to)
+	require.True(t, found && ended, "README.md: no lines between %s and %s", from, to)
+	want := head + from + headlines(t, page) + to + tail
+	if *update {
+		require.NoError(t, os.WriteFile(filepath.Join(root(t), "README.md"), []byte(want), 0o644))
+		return
+	}
+	require.Equal(t, want, readme, "run go test ./cmd/decodesim -run Readme -update")
+}
+
+// headlines are the first paragraph of the page and the leading lines of its first table.
+func headlines(t *testing.T, page string) string {
+	_, body, found := strings.Cut(page, "\n\n")
+	require.True(t, found)
+	claim, _, _ := strings.Cut(body, "\n\n")
+	var table strings.Builder
+	for line := range strings.Lines(page[:strings.Index(page, "![")]) {
+		for _, lead := range []string{"| data", "|---", "| A, all", "| A, vLLM", "| C, open", "| D,"} {
+			if strings.HasPrefix(line, lead) {
+				table.WriteString(line)
+			}
+		}
+	}
+	return claim + "\n\n" + table.String()
+}
+
 // rerun runs the commands of a block and returns the block with their true outputs.
 func rerun(t *testing.T, page, block string) (ran int, shown string) {
 	var out strings.Builder
+	t.Chdir(t.TempDir())
 	for _, section := range strings.Split("\n"+strings.TrimSuffix(block, "\n"), "\n$ ")[1:] {
 		command, want, _ := strings.Cut(section, "\n")
 		out.WriteString("$ " + command + "\n")
 		args := strings.Fields(command)
+		if args[0] == "cat" {
+			require.NoError(t, os.WriteFile(args[1], []byte(want+"\n"), 0o600))
+		}
 		if filepath.Base(args[0]) != "decodesim" {
 			if want != "" {
 				out.WriteString(want + "\n")
@@ -75,9 +117,9 @@ func rerun(t *testing.T, page, block string) (ran int, shown string) {
 	return ran, out.String()
 }
 
-// output runs a command line in an empty directory.
+// output runs a command line.
 func output(t *testing.T, args []string) string {
-	t.Chdir(t.TempDir())
+	t.Setenv("DECODESIM_SHARED", "")
 	var out, errOut bytes.Buffer
 	status := execute(context.Background(), &out, &errOut, args)
 	require.Contains(t, []int{exitOK, exitBadInput}, status, errOut.String())

@@ -32,6 +32,9 @@ type Recorder struct {
 // Output returns the tokens recorded: first ones, and one for each gap.
 func (m *Recorder) Output() int64 { return m.first + m.ITL.N() }
 
+// Bound returns what the steps were made of that tokens have waited for so far.
+func (m *Recorder) Bound() Bound { return m.account.summary() }
+
 // Limits is an SLO on the latencies of a request; 0: none.
 type Limits struct{ TTFT, TPOT sim.Duration }
 

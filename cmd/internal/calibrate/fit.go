@@ -21,18 +21,19 @@ type Fit struct {
 	Runs       []*Run
 	Stiffness  float64 // what a scaling one sigma from one costs, in residuals of a run
 
-	steps []float64 // logarithms of the scalings, group by group
+	steps  []float64  // logarithms of the scalings, group by group
+	before []Residual // of the first simulation, under the priors
 
 	at       []float64   // where residuals and slopes were taken
 	residual [][]float64 // of each run, by value
 	slopes   [][]float64 // of each run: value by value, by parameter
 }
 
-// Run is a frozen run in a fit.
+// Run is a frozen run in a fit. Of weight 0 it is not fitted to.
 type Run struct {
 	*study.Frozen
 	Prior  hardware.Efficiency
-	Weight float64 // 0: not fitted to
+	Weight float64
 
 	groups  []int
 	hasTPOT bool
@@ -63,6 +64,11 @@ func (f *Fit) Efficiency(r *Run) hardware.Efficiency {
 }
 
 func (f *Fit) efficiency(prior hardware.Efficiency, groups []int, x []float64) hardware.Efficiency {
+	return scale(f.Parameters, prior, f.sum(groups, x))
+}
+
+// sum returns the steps of all groups together, by parameter.
+func (f *Fit) sum(groups []int, x []float64) []float64 {
 	n := len(f.Parameters)
 	sum := make([]float64, n)
 	for _, g := range groups {
@@ -70,7 +76,7 @@ func (f *Fit) efficiency(prior hardware.Efficiency, groups []int, x []float64) h
 			sum[p] += x[g*n+p]
 		}
 	}
-	return scale(f.Parameters, prior, sum)
+	return sum
 }
 
 // Residuals returns the logarithms of predicted over measured of a run, value by value.
@@ -81,6 +87,15 @@ func (r *Run) residuals(e hardware.Efficiency) []float64 {
 	r.Predict(e, out)
 	for j := range out {
 		out[j] = math.Log(out[j] / r.Values[j].Value.Measured)
+	}
+	return out
+}
+
+// simulated returns the residuals of the simulation that was frozen.
+func (r *Run) simulated() []float64 {
+	out := make([]float64, len(r.Values))
+	for j := range out {
+		out[j] = math.Log(r.Values[j].Predicted / r.Values[j].Value.Measured)
 	}
 	return out
 }

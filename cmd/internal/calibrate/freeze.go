@@ -2,10 +2,10 @@ package calibrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/decodesim/decodesim/cmd/internal/measured"
 	"github.com/decodesim/decodesim/cmd/internal/study"
@@ -21,84 +21,84 @@ type Plan struct {
 	Prior      *hardware.Efficiency            // nil: what the scenario of a run says
 	Stiffness  float64                         // see Fit
 	Even       bool                            // a deployment of n runs weighs √n, not n
+	Possible   bool                            // runs that beat the bound are not fitted to
 	Told       func(round, done int)           // progress; nil: nobody
 }
 
 // Rounds of simulating and fitting. What is priced anew after the first differs little; after the third, hardly.
 const rounds = 3
 
-// To fits to measured runs. Skipped says of each run why it was not fitted to, by its place; empty: it was.
+// To fits to measured runs. Skipped says of each run why it was not fitted to, by its place; empty: it was. Where none can
+// be simulated there is no fit: nil.
 func (p *Plan) To(ctx context.Context, runs []measured.Run) (f *Fit, skipped []string, err error) {
-	var with study.Efficiencies
+	var with fitted
 	for round := range rounds {
-		next := &Fit{Parameters: p.Parameters, Stiffness: p.Stiffness}
-		if f != nil {
-			next.steps = f.steps
+		next, why, err := p.freeze(ctx, runs, with, round)
+		if err != nil || len(next.Runs) == 0 {
+			return nil, why, err
 		}
-		if skipped, err = p.freeze(ctx, runs, with, next, round); err != nil {
+		next.follow(f)
+		if err := next.solve(ctx); err != nil {
 			return nil, nil, err
 		}
-		if len(next.Runs) == 0 {
-			return nil, skipped, nil
-		}
-		if f != nil && len(next.Groups) != len(f.Groups) {
-			return nil, nil, errors.New("calibrate: other runs complete under the fitted efficiencies than under the prior ones")
-		}
-		f = next
-		if err := f.solve(ctx); err != nil {
-			return nil, nil, err
-		}
-		fitted := map[*measured.Run]hardware.Efficiency{}
-		for _, r := range f.Runs {
-			fitted[r.Frozen.Run] = f.Efficiency(r)
-		}
-		with = func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
-			if e, ok := fitted[run]; ok {
-				return e
-			}
-			return d.Efficiency
-		}
+		f, skipped, with = next, why, next.efficiencies()
 	}
 	f.linearize(f.steps)
 	return f, skipped, nil
 }
 
-// freeze simulates the runs and puts those that can be fitted to into f.
-func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with study.Efficiencies, f *Fit, round int) ([]string, error) {
-	frozen, skipped := make([]*study.Frozen, len(runs)), make([]string, len(runs))
-	priors := make([]hardware.Efficiency, len(runs))
+// freeze simulates the runs, under the efficiencies that are given or else their priors, and returns a fit to those that
+// can be fitted to, which is still to be solved.
+func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with fitted, round int) (*Fit, []string, error) {
+	frozen, skipped := make([]*Run, len(runs)), make([]string, len(runs))
+	var mu sync.Mutex
 	done := 0
 	study.Each(len(runs), func(i int) {
-		priced := func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
-			if priors[i] = d.Efficiency; p.Prior != nil {
-				priors[i] = *p.Prior
-			}
-			if with != nil {
-				return with(run, d)
-			}
-			return priors[i]
+		frozen[i], skipped[i] = p.freezeOne(ctx, &runs[i], with)
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; p.Told != nil {
+			p.Told(round, done)
 		}
-		frozen[i], skipped[i] = study.Freeze(ctx, &runs[i], p.Above, priced, leading)
 	})
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for i, x := range frozen {
-		switch done++; {
-		case skipped[i] != "":
-		case len(x.Values) == 0:
-			skipped[i] = "no measured TTFT, TPOT, E2E or throughput of the whole run"
-		default:
-			f.add(&Run{Frozen: x, Prior: priors[i], Weight: 1}, p.groups(&x.Run.Labels))
+	f := &Fit{Parameters: p.Parameters, Stiffness: p.Stiffness}
+	for i, r := range frozen {
+		if skipped[i] == "" {
+			f.add(r, p.groups(&r.Run.Labels))
 		}
-	}
-	if p.Told != nil {
-		p.Told(round, done)
 	}
 	if p.Even {
 		f.even()
 	}
-	return skipped, nil
+	return f, skipped, nil
+}
+
+func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with fitted) (*Run, string) {
+	r := &Run{Weight: 1}
+	frozen, skip := study.Freeze(ctx, run, p.Above, func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
+		r.Prior = d.Efficiency
+		if p.Prior != nil {
+			r.Prior = *p.Prior
+		}
+		if e, ok := with[run]; ok {
+			return e
+		}
+		return r.Prior
+	}, leading)
+	switch {
+	case skip != "":
+		return nil, skip
+	case len(frozen.Values) == 0:
+		return nil, "no measured TTFT, TPOT, E2E or throughput of the whole run"
+	}
+	r.Frozen = frozen
+	if false && r.beatsBound() != nil {
+		r.Weight = 0
+	}
+	return r, ""
 }
 
 func (p *Plan) groups(l *measured.Labels) []string {
@@ -135,6 +135,32 @@ func (f *Fit) even() {
 		n[r.Run.Labels.Deployment()]++
 	}
 	for _, r := range f.Runs {
-		r.Weight = 1 / math.Sqrt(n[r.Run.Labels.Deployment()])
+		r.Weight /= math.Sqrt(n[r.Run.Labels.Deployment()])
 	}
+}
+
+// follow starts where another fit ended, nil: at the priors. Other runs may complete under its efficiencies, and so make
+// other groups.
+func (f *Fit) follow(last *Fit) {
+	n := len(f.Parameters)
+	f.steps = make([]float64, len(f.Groups)*n)
+	if last == nil {
+		f.before = f.collect((*Run).simulated)
+		return
+	}
+	f.before = last.before
+	for g, name := range f.Groups {
+		if h := slices.Index(last.Groups, name); h >= 0 {
+			copy(f.steps[g*n:(g+1)*n], last.steps[h*n:])
+		}
+	}
+}
+
+// efficiencies returns what the fit gives each run.
+func (f *Fit) efficiencies() fitted {
+	with := fitted{}
+	for _, r := range f.Runs {
+		with[r.Run] = f.Efficiency(r)
+	}
+	return with
 }

@@ -21,22 +21,29 @@ func (f *Fit) Known() []float64 {
 		return known
 	}
 	for p := range known {
-		known[p] = 1 - 2*f.hold(p)*inverse.At(p, p)
+		known[p] = max(0, 1-2*f.hold(p)*inverse.At(p, p))
 	}
 	return known
 }
 
-// Impossible returns the values that beat the bound: a measured TPOT below the least mean step that the data sheet allows.
-// Such a run speculates, or is not what it says it is.
+// Impossible returns the runs that beat the bound.
 func (f *Fit) Impossible() []*Run {
 	var out []*Run
 	for _, r := range f.Runs {
-		for _, v := range r.Values {
-			if v.Value.Metric == measured.TPOT && v.Value.Measured < r.FloorMS {
-				out = append(out, r)
-				break
-			}
+		if r.beatsBound() != nil {
+			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// beatsBound returns a measured TPOT below the least mean step that the data sheet allows; nil: there is none. Such a run
+// speculates, or is not what it says it is.
+func (r *Run) beatsBound() *measured.Value {
+	for i := range r.Values {
+		if v := r.Values[i].Value; v.Metric == measured.TPOT && v.Measured < r.FloorMS {
+			return v
+		}
+	}
+	return nil
 }

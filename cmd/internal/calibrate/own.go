@@ -2,34 +2,13 @@ package calibrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
-	"strings"
 
 	"github.com/decodesim/decodesim/cmd/internal/measured"
-	"github.com/decodesim/decodesim/cmd/internal/study"
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
 )
-
-// Calibration is the efficiency of one GPU under one engine, fitted to a user's own measurements from what was known.
-type Calibration struct {
-	Efficiency hardware.Efficiency
-	Prior      hardware.Efficiency
-	Constants  []Constant
-	Skipped    map[string]int // runs that were not fitted to, by reason
-	Impossible []string       // ids of runs that beat the bound
-	Runs       int
-
-	Before, InSample, LeftOut []Residual // LeftOut: each run predicted from the others alone; nil: of one run
-}
-
-// Constant is a fitted constant, before and after.
-type Constant struct {
-	Name          string
-	Prior, Fitted float64
-	Known         float64 // share of what is known of it that the data say, 0 to 1
-}
 
 // ownStiffness weighs the prior against runs of one deployment, which err together: what is left between them is about a
 // third of what is between deployments, a tenth of it when squared.
@@ -44,100 +23,96 @@ func Own(ctx context.Context, files []*measured.File, above configs.Options, tol
 	if err := alike(runs); err != nil {
 		return nil, err
 	}
-	p := Plan{Above: above, Parameters: Parameters(), Stiffness: ownStiffness, Told: told}
+	p := Plan{Above: above, Parameters: Parameters(), Stiffness: ownStiffness, Possible: true, Told: told}
 	f, skipped, err := p.To(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
-	if f == nil {
-		return nil, fmt.Errorf("none of the %d runs can be fitted to; the first, %q: %s", len(runs), runs[0].ID, skipped[0])
+	if err := fitting(f, runs, skipped); err != nil {
+		return nil, err
 	}
-	c := &Calibration{Prior: f.Runs[0].Prior, Runs: len(f.Runs), Skipped: map[string]int{}}
-	for _, why := range skipped {
-		if why != "" {
-			c.Skipped[why]++
-		}
-	}
-	for _, r := range f.Impossible() {
-		c.Impossible = append(c.Impossible, r.Run.ID)
-	}
-	c.Efficiency = Rounded(f.Efficiency(f.Runs[0]))
-	for i, share := range f.Known() {
-		p := &f.Parameters[i]
-		if p.value(c.Prior) > 0 {
-			c.Constants = append(c.Constants, Constant{p.Name, p.value(c.Prior), p.value(c.Efficiency), share})
-		}
-	}
-	c.Before = f.collect(func(r *Run) []float64 { return r.residuals(r.Prior) })
-	c.InSample = f.collect(func(r *Run) []float64 { return r.residuals(c.Efficiency) })
-	if len(f.Runs) > 1 {
-		c.LeftOut = f.LeaveOut(func(r *Run) string { return r.Run.ID })
-	}
-	c.Efficiency.Source = c.source()
-	return c, nil
+	return p.judge(ctx, runs, f)
 }
 
 // alike refuses runs of several GPUs or engines, whose efficiencies are not the same.
 func alike(runs []measured.Run) error {
-	var first *measured.Labels
+	var first *measured.Run
 	for i := range runs {
-		l := &runs[i].Labels
+		r := &runs[i]
 		switch {
-		case runs[i].Skip != "":
+		case r.Skip != "":
 		case first == nil:
-			first = l
-		case first.GPU != l.GPU || first.Engine != l.Engine:
-			return fmt.Errorf("the data are of %s on %s and of %s on %s, such as run %q; expected one GPU and engine at a time",
-				first.Engine, first.GPU, l.Engine, l.GPU, runs[i].ID)
+			first = r
+		case first.Labels.GPU != r.Labels.GPU || first.Labels.Engine != r.Labels.Engine:
+			return fmt.Errorf("run %q is of %s and run %q of %s; expected one GPU and one engine: calibrate each by itself",
+				first.ID, software(&first.Labels), r.ID, software(&r.Labels))
 		}
 	}
 	return nil
 }
 
-// source says what the file rests on.
-func (c *Calibration) source() string {
-	s := fmt.Sprintf("decodesim calibrate: %d runs; TPOT %s in sample", c.Runs, inWords(c.InSample))
-	if c.LeftOut != nil {
-		s += ", " + inWords(c.LeftOut) + " on runs left out"
-	}
-	return s
-}
+func software(l *measured.Labels) string { return l.Engine + " on " + l.GPU }
 
-func inWords(residuals []Residual) string {
-	e := ErrorsOf(residuals, measured.TPOT)
-	if e.N == 0 {
-		return "not measured"
+// fitting refuses a fit to nothing, or from several priors.
+func fitting(f *Fit, runs []measured.Run, skipped []string) error {
+	switch {
+	case len(runs) == 0:
+		return errors.New("the data hold no run; expected one at least")
+	case f == nil:
+		return fmt.Errorf("no run of %d can be fitted to; the first, %q: %s", len(runs), runs[0].ID, skipped[0])
 	}
-	return fmt.Sprintf("within %.1f %%", e.MedianPct)
-}
-
-// ErrorsOf sums up the errors of a metric.
-func ErrorsOf(residuals []Residual, m measured.Metric) study.Errors {
-	var percents []float64
-	for _, r := range residuals {
-		if r.Value.Value.Metric == m {
-			percents = append(percents, 100*r.Error)
+	first := f.Runs[0]
+	if f.weighed() == 0 {
+		return fmt.Errorf("every run that can be simulated beats the bound of the data sheet: %q measured a TPOT of %.3g ms, and %s takes %.3g ms at "+
+			"least; expected runs without speculation, on the GPU and of the model that the data say",
+			first.Run.ID, first.beatsBound().Measured, first.Run.Labels.GPU, first.FloorMS)
+	}
+	for _, r := range f.Runs {
+		if r.Prior != first.Prior {
+			return fmt.Errorf("runs %q and %q start from different efficiencies, of %q and %q; expected one for all: calibrate each by itself",
+				first.Run.ID, r.Run.ID, first.Prior.Source, r.Prior.Source)
 		}
 	}
-	return study.ErrorsOf(percents)
+	return nil
 }
 
-// Head is the comment above the constants in the file.
-func (c *Calibration) Head() string {
-	var unknown []string
-	for _, k := range c.Constants {
-		if k.Known < Decided {
-			unknown = append(unknown, k.Name)
+// judge simulates the runs once more, under the constants as their file will have them, and sums up what came of the fit.
+func (p *Plan) judge(ctx context.Context, runs []measured.Run, f *Fit) (*Calibration, error) {
+	prior := f.Runs[0].Prior
+	c := &Calibration{Schema: SchemaCalibration, Prior: prior, Efficiency: f.rounded(prior, f.Efficiency(f.Runs[0]))}
+	with := fitted{}
+	for _, r := range f.Runs {
+		with[r.Run] = c.Efficiency
+	}
+	last, skipped, err := p.freeze(ctx, runs, with, rounds)
+	if err != nil {
+		return nil, err
+	}
+	last.follow(f)
+	last.linearize(last.steps)
+	c.constants(last)
+	c.skips(skipped)
+	for _, r := range last.Impossible() {
+		c.TooFast = append(c.TooFast, TooFast{r.Run.ID, r.beatsBound().Measured, r.FloorMS})
+	}
+	after, out := last.collect((*Run).simulated), []Residual(nil)
+	if c.Runs = last.weighed(); c.Runs > 1 {
+		if out, err = last.LeaveOneOut(ctx); err != nil {
+			return nil, err
 		}
 	}
-	if len(unknown) == 0 {
-		return "What was measured of one GPU and engine."
-	}
-	return "What was measured of one GPU and engine. The data do not tell " + strings.Join(unknown, ", ") + ": they are as before."
+	c.Errors = errorsBy(f.before, after, out)
+	c.Efficiency.Source = c.source()
+	return c, nil
 }
 
-// Decided is the share above which the data, and not the prior, say what a constant is.
-const Decided = 0.5
-
-// Change is how much a constant moved, in percent.
-func (k *Constant) Change() float64 { return 100 * math.Expm1(math.Log(k.Fitted/k.Prior)) }
+// rounded returns e with as many digits as a fit deserves. What was not fitted is the prior, digit by digit.
+func (f *Fit) rounded(prior, e hardware.Efficiency) hardware.Efficiency {
+	out := Rounded(e)
+	for i := range f.Parameters {
+		if p := &f.Parameters[i]; p.value(e) == p.value(prior) {
+			*p.at(&out) = p.value(prior)
+		}
+	}
+	return out
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/decodesim/decodesim/cmd/internal/study"
@@ -28,16 +29,16 @@ func (f *Fit) linearize(x []float64) {
 
 func (f *Fit) slopesOf(r *Run, x []float64) (residuals, slopes []float64) {
 	n := len(f.Parameters)
-	e := f.efficiency(r.Prior, r.groups, x)
-	residuals = r.residuals(e)
+	at := f.sum(r.groups, x)
+	beside := func(p int, step float64) []float64 {
+		to := slices.Clone(at)
+		to[p] += step
+		return r.residuals(scale(f.Parameters, r.Prior, to))
+	}
+	residuals = r.residuals(scale(f.Parameters, r.Prior, at))
 	slopes = make([]float64, len(residuals)*n)
-	one := make([]float64, n)
 	for p := range n {
-		one[p] = slopeStep
-		up := r.residuals(scale(f.Parameters, e, one))
-		one[p] = -slopeStep
-		down := r.residuals(scale(f.Parameters, e, one))
-		one[p] = 0
+		up, down := beside(p, slopeStep), beside(p, -slopeStep)
 		for j := range residuals {
 			slopes[j*n+p] = (up[j] - down[j]) / (2 * slopeStep)
 		}
@@ -56,9 +57,7 @@ func (f *Fit) gradient(grad, x []float64) {
 		for j, d := range f.residual[i] {
 			k := r.pull(j, d) * d
 			for _, g := range r.groups {
-				for p, s := range f.slopes[i][j*n : (j+1)*n] {
-					grad[g*n+p] += k * s
-				}
+				floats.AddScaled(grad[g*n:(g+1)*n], k, f.slopes[i][j*n:(j+1)*n])
 			}
 		}
 	}
@@ -103,43 +102,12 @@ func addSquare(h []float64, stride int, groups []int, s []float64, k float64) {
 	}
 }
 
-// relax returns the steps that minimise the loss without the runs whose weight is 0 in weights, with residuals taken to be
-// linear around the fit.
+// relax returns the steps that minimise the loss over the runs whose weight is not 0 in weights, with residuals taken to be
+// linear around where they were taken: a few rounds of least squares, each with the pulls of the one before.
 func (f *Fit) relax(weights []float64) []float64 {
-	m, n := len(f.steps), len(f.Parameters)
 	x := slices.Clone(f.steps)
-	moved := make([]float64, n)
 	for range 5 {
-		h, b := mat.NewSymDense(m, nil), mat.NewVecDense(m, nil)
-		for i := range x {
-			h.SetSym(i, i, 2*f.hold(i))
-			b.SetVec(i, -2*f.hold(i)*x[i])
-		}
-		raw := h.RawSymmetric()
-		for i, r := range f.Runs {
-			if weights[i] == 0 {
-				continue
-			}
-			for p := range moved {
-				moved[p] = 0
-				for _, g := range r.groups {
-					moved[p] += x[g*n+p] - f.at[g*n+p]
-				}
-			}
-			for j, d := range f.residual[i] {
-				s := f.slopes[i][j*n : (j+1)*n]
-				for p := range moved {
-					d += s[p] * moved[p]
-				}
-				k := r.pull(j, d)
-				addSquare(raw.Data, raw.Stride, r.groups, s, k)
-				for _, g := range r.groups {
-					for p := range s {
-						b.SetVec(g*n+p, b.AtVec(g*n+p)-k*d*s[p])
-					}
-				}
-			}
-		}
+		h, b := f.normal(x, weights)
 		var chol mat.Cholesky
 		if !chol.Factorize(h) {
 			panic("calibrate: a penalised least squares has one minimum")
@@ -153,4 +121,34 @@ func (f *Fit) relax(weights []float64) []float64 {
 		}
 	}
 	return x
+}
+
+// normal returns the curvature of the linear loss at x, and its slope downwards.
+func (f *Fit) normal(x, weights []float64) (*mat.SymDense, *mat.VecDense) {
+	m, n := len(x), len(f.Parameters)
+	h, b := mat.NewSymDense(m, nil), mat.NewVecDense(m, nil)
+	for i := range x {
+		h.SetSym(i, i, 2*f.hold(i))
+		b.SetVec(i, -2*f.hold(i)*x[i])
+	}
+	raw := h.RawSymmetric()
+	for i, r := range f.Runs {
+		if weights[i] == 0 {
+			continue
+		}
+		moved := f.sum(r.groups, x)
+		for p, at := range f.sum(r.groups, f.at) {
+			moved[p] -= at
+		}
+		for j, d := range f.residual[i] {
+			s := f.slopes[i][j*n : (j+1)*n]
+			d += floats.Dot(s, moved)
+			k := r.pull(j, d)
+			addSquare(raw.Data, raw.Stride, r.groups, s, k)
+			for _, g := range r.groups {
+				floats.AddScaled(b.RawVector().Data[g*n:(g+1)*n], -k*d, s)
+			}
+		}
+	}
+	return h, b
 }

@@ -3,6 +3,7 @@ package calibrate
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -50,6 +51,14 @@ func Rounded(e hardware.Efficiency) hardware.Efficiency {
 
 func digits(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
 
+// number writes a constant so that a file gives it back.
+func number(x float64) string {
+	if math.IsInf(x, 1) {
+		return ".inf"
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
 // WriteEfficiency writes an efficiency file that run accepts.
 func WriteEfficiency(w io.Writer, e *hardware.Efficiency, head string) error {
 	_, err := io.WriteString(w, comment(head)+block(e, ""))
@@ -87,7 +96,7 @@ func block(e *hardware.Efficiency, indent string) string {
 		if optional && c.value == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "%s%-32s # %s\n", indent, c.key+": "+digits(c.value), c.about)
+		fmt.Fprintf(&b, "%s%-32s # %s\n", indent, c.key+": "+number(c.value), c.about)
 	}
 	fmt.Fprintf(&b, "%ssource: %s\n", indent, strconv.Quote(e.Source))
 	return b.String()

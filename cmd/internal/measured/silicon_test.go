@@ -12,7 +12,7 @@ import (
 func siliconTable(edits ...string) string {
 	return tableOf([]string{
 		"id", "a", "quality", "A", "source", "inferencex", "model", "openai/gpt-oss-120b", "arch", "moe", "system", "h200_sxm",
-		"backend", "vllm", "backend_version", "0.12.0", "precision", "fp4", "mode", "agg", "isl", "1000", "osl", "500",
+		"backend", "vllm", "backend_version", "0.19.0", "precision", "fp4", "mode", "agg", "isl", "1000", "osl", "500",
 		"length_dist", "uniform_0.8", "concurrency", "4", "num_prompts", "40", "layout", "tp4-ep4-dp1", "layout_confidence", "high",
 		"tp", "4", "ep", "4", "attn_tp", "1", "attn_dp", "4", "spec_method", "none", "engine_args_id", "s",
 		"ttft_mean_ms", "100.5", "tpot_mean_ms", "7", "flags", "",
@@ -44,7 +44,7 @@ func TestASweepIsSimulatedAsItsRowAndItsScriptSay(t *testing.T) {
 	assert.Equal(t, Run{
 		ID: "a",
 		Labels: Labels{
-			Source: "inferencex", Model: "gpt-oss-120b", Class: "moe", GPU: "h200-sxm", Engine: "vllm", Version: "0.12.0", Mode: "agg",
+			Source: "inferencex", Model: "gpt-oss-120b", Class: "moe", GPU: "h200-sxm", Engine: "vllm", Version: "0.19.0", Mode: "agg",
 			Quality: "A", Precision: "mxfp4", Parallel: "tp1-dp4-ep", Load: "1000/500", Concurrency: 4,
 		},
 		Scenario: `model: gpt-oss-120b
@@ -83,6 +83,15 @@ workload:
   prompt_tokens: {distribution: fixed, mean: 1000}
   output_tokens: {distribution: fixed, mean: 500}
 `
+
+func TestOlderVersionsPlanOneStepAtATime(t *testing.T) {
+	for version, asynchronous := range map[string]bool{"0.10.2": false, "0.13.9": false, "0.14.0": true, "1.0": true, "nightly-5b8c": true} {
+		f, err := readText(t, siliconTable("backend_version", version, "engine_args_id", ""))
+		assert.Equal(t, !asynchronous, strings.Contains(one(t, f, err).Scenario, "async_scheduling: false"), version)
+	}
+	f, err := readText(t, siliconTable("backend_version", "0.10.2", "backend", "sglang", "engine_args_id", ""))
+	assert.NotContains(t, one(t, f, err).Scenario, "async_scheduling", "a version of another engine")
+}
 
 func TestTheUndocumentedSourceRanWithASmallBudget(t *testing.T) {
 	gap := []string{"source", "nvidia_gap", "engine_args_id", "", "num_prompts", "", "length_dist", "fixed_nominal", "attn_tp", "4", "attn_dp", "1", "ep", "1"}
