@@ -46,12 +46,15 @@ func (b *Built) warnings(sent int64) []string {
 			notes = append(notes, fmt.Sprintf("%d rows of the trace were skipped: failed or without tokens", n))
 		}
 	case interface{ Truncated() workloads.Truncated }:
-		cut := src.Truncated()
+		cut, draws := src.Truncated(), sent
+		if n := b.Scenario.Workload.Distinct; n > 0 {
+			draws = n // drawn once, then sent again and again
+		}
 		for _, law := range []struct {
 			key string
 			n   int64
 		}{{"prompt_tokens", cut.Prompt}, {"output_tokens", cut.Output}} {
-			if share := float64(law.n) / float64(max(1, sent)); share > truncatedMax {
+			if share := float64(law.n) / float64(max(1, draws)); share > truncatedMax {
 				notes = append(notes, fmt.Sprintf("%.1f %% of %s were outside the law's bounds and were cut; "+
 					"their mean is not the one stated", 100*share, law.key))
 			}

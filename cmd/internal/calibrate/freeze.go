@@ -95,7 +95,7 @@ func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with fitted) (*
 		return nil, "no measured TTFT, TPOT, E2E or throughput of the whole run"
 	}
 	r.Frozen = frozen
-	if false && r.beatsBound() != nil {
+	if p.Possible && r.beatsBound() != nil {
 		r.Weight = 0
 	}
 	return r, ""
