@@ -35,8 +35,9 @@ type Run struct {
 	Prior  hardware.Efficiency
 	Weight float64
 
-	groups  []int
-	hasTPOT bool
+	groups   []int
+	hasTPOT  bool
+	requests int // measured one by one
 }
 
 // A residual is the logarithm of predicted over measured. Beyond its scale it counts less than by its square, for some
@@ -47,15 +48,20 @@ const (
 )
 
 // term returns the weight and the scale of a value's residual. Where there is a TPOT, E2E and throughput follow from it and
-// from TTFT: they are predicted, but not fitted to.
+// from TTFT: they are predicted, but not fitted to. The n requests of a run err together: they weigh √n runs.
 func (r *Run) term(j int) (weight, scale float64) {
-	switch m := r.Values[j].Value.Metric; {
+	v := &r.Values[j]
+	weight = r.Weight
+	if v.Row.Request >= 0 {
+		weight /= math.Sqrt(float64(r.requests))
+	}
+	switch m := v.Value.Metric; {
 	case m == measured.TTFT:
-		return r.Weight * ttftWeight, ttftScale
+		return weight * ttftWeight, ttftScale
 	case m != measured.TPOT && r.hasTPOT:
 		return 0, stepScale
 	}
-	return r.Weight, stepScale
+	return weight, stepScale
 }
 
 // Efficiency returns what the fit gives a run.

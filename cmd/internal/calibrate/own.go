@@ -23,7 +23,7 @@ func Own(ctx context.Context, files []*measured.File, above configs.Options, tol
 	if err := alike(runs); err != nil {
 		return nil, err
 	}
-	p := Plan{Above: above, Parameters: Parameters(), Stiffness: ownStiffness, Possible: true, Told: told}
+	p := Plan{Above: above, Parameters: Parameters(), Stiffness: ownStiffness, Possible: true, Requests: true, Told: told}
 	f, skipped, err := p.To(ctx, runs)
 	if err != nil {
 		return nil, err
