@@ -17,6 +17,7 @@ type Efficiency struct {
 	Link             float64 `yaml:"link"`                        // of link bandwidth (e_n)
 	LayerS           float64 `yaml:"layer_s"`                     // per layer and step (t_L)
 	MoELayerS        float64 `yaml:"moe_layer_s"`                 // more per MoE layer (t_M)
+	QuantizedLayerS  float64 `yaml:"quantized_layer_s,omitempty"` // more per layer whose feed-forward network quantises activations (t_Q)
 	MixerLayerS      float64 `yaml:"mixer_layer_s"`               // more per MLA or linear-attention layer; twice for sparse attention (t_X)
 	EagerLayerS      float64 `yaml:"eager_layer_s,omitempty"`     // per layer: what the host takes to launch it without a CUDA graph (t_eager)
 	StepS            float64 `yaml:"step_s"`                      // per step: what the host takes to prepare it (T_e); see Launch.Async
@@ -51,6 +52,7 @@ func (e *Efficiency) Validate() error {
 		value float64
 	}{
 		{"layer_s", e.LayerS}, {"moe_layer_s", e.MoELayerS}, {"mixer_layer_s", e.MixerLayerS}, {"eager_layer_s", e.EagerLayerS},
+		{"quantized_layer_s", e.QuantizedLayerS},
 		{"step_s", e.StepS}, {"sequence_s", e.SequenceS}, {"collective_s", e.CollectiveS}, {"first_token_s", e.FirstTokenS},
 	} {
 		if !(span.value >= 0 && span.value <= 3600) {

@@ -121,6 +121,21 @@ func TestOnlyQuantizedProductsQuantizeActivations(t *testing.T) {
 	}
 }
 
+func TestLayersThatQuantizeActivationsTakeLonger(t *testing.T) {
+	for _, c := range []struct {
+		gpu, weights string
+		more         float64 // µs, of 32 layers
+	}{{"h100-sxm", "bf16", 0}, {"h100-sxm", "fp8", 320}, {"a100-sxm-80gb", "fp8", 0}, {"b200-sxm", "nvfp4", 320}, {"b200-sxm", "int4", 0}} {
+		d := deployment(t, "llama-3.1-8b", c.gpu, 1)
+		var err error
+		d.Model, err = d.Model.WithWeights(c.weights)
+		require.NoError(t, err)
+		slow := d
+		slow.Efficiency.QuantizedLayerS = 10e-6
+		assert.InDelta(t, c.more*1e-6, step(slow, alike(4, 100))-step(d, alike(4, 100)), 1e-11, "%s on %s", c.weights, c.gpu)
+	}
+}
+
 // In a step with prompts, decodes read the cache k_mix times as long; alone they do not.
 func TestMixedStepsReadTheCacheSlower(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)

@@ -98,6 +98,17 @@ func (d *Deployment) active(rows float64) float64 {
 	return -math.Expm1(rows * math.Log1p(-float64(k)/float64(e)))
 }
 
+// quantizedLayers counts the layers whose feed-forward network quantises its activations, and so launches kernels for that.
+func (d *Deployment) quantizedLayers() float64 {
+	return float64(d.Model.countLayers(func(r LayerRun) int {
+		class := DenseFFN
+		if r.FFN.Experts > 0 {
+			class = RoutedExperts
+		}
+		return boolToInt(d.GPU.quantizesActivations(d.Model.ComputeDtype(class)))
+	}))
+}
+
 // smax is the time of two overlapping uses of a GPU: (a^p + b^p)^(1/p), from their sum (p = 1) to the longer (p = ∞).
 func smax(a, b, p float64) float64 {
 	switch {

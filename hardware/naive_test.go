@@ -35,12 +35,17 @@ func naive(d *hardware.Deployment, b batch) float64 {
 		}
 		sum += powers(memoryS, computeS, e.Overlap)
 	}
-	layers, moe, mixers := 0.0, 0.0, 0.0
+	layers, moe, mixers, quantized := 0.0, 0.0, 0.0, 0.0
 	for _, r := range d.Model.Layers {
 		n := float64(r.Count)
 		layers += n
+		dtype := d.Model.ComputeDtype(hardware.DenseFFN)
 		if r.FFN.Experts > 0 {
 			moe += n
+			dtype = d.Model.ComputeDtype(hardware.RoutedExperts)
+		}
+		if _, unit := d.GPU.ComputeFLOPS(dtype); unit == "fp8" || unit == "int8" || dtype == "nvfp4" && unit == "fp4" {
+			quantized += n
 		}
 		for _, extra := range []bool{r.Mixer.Attention.Latent.Rank > 0, r.Mixer.Attention.Index.Heads > 0, r.Mixer.Recurrence.ValueHeads > 0} {
 			if extra {
@@ -49,7 +54,7 @@ func naive(d *hardware.Deployment, b batch) float64 {
 		}
 	}
 	collectiveS, handOverS := talk(d, m)
-	sum += collectiveS + layers*e.LayerS + moe*e.MoELayerS + mixers*e.MixerLayerS
+	sum += collectiveS + layers*e.LayerS + moe*e.MoELayerS + mixers*e.MixerLayerS + quantized*e.QuantizedLayerS
 	stages := float64(d.Parallel.Pipeline)
 	gpuS := sum*stages*math.Ceil(layers/stages)/layers + handOverS + float64(m.decodes)*e.SequenceS
 	launchS := 0.0

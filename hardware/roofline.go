@@ -16,7 +16,7 @@ import (
 //	state      2·s·(n + chunks) / (e_kv·BW)                        recurrent state s, read and written
 //	prefill    Σ over kinds  smax(ctx·k / (e_kv·BW), pairs·2·a·(d_k+d_v) / (e_at·F16))
 //	comm       collectives and stage hand-overs, see comm.go
-//	fixed      L·t_L + L_moe·t_M + L_x·t_X + T_e + n·t_r
+//	fixed      L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X + T_e + n·t_r
 //
 // M_e are the tokens of all data-parallel ranks; k_mix is 1 unless prompts share the step; e_c is that of the part, see
 // Efficiency; a kernel that materialises scores moves more, see attention.go. parallel.go says what the busiest GPU has of a
@@ -78,7 +78,7 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	}
 	r.statePS = 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor) / (e.KVBandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
 	layers, moe, mixers := float64(d.Model.LayerCount()), float64(d.Model.MoELayers()), float64(d.Model.MixerLayers())
-	r.fixedPS = psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) + float64(mixers*e.MixerLayerS))
+	r.fixedPS = psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) + float64(mixers*e.MixerLayerS) + float64(d.quantizedLayers()*e.QuantizedLayerS))
 	if !d.Launch.Async {
 		r.fixedPS += float64(psPerS * e.StepS)
 	}

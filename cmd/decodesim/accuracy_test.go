@@ -214,9 +214,9 @@ func TestMistakesOfAReportAreTold(t *testing.T) {
 	inData(t, sweepRows())
 	for want, args := range map[string][]string{
 		"--unfitted is for the page that --report names": {"--catalog", ".", "--unfitted", "data.csv"},
-		"--report is empty": {"--report", ""},
-		"expected no --out": {"--report", "page.md", "--set", "seed=3"},
-		`data file "none.csv" does not exist`:                {"--report", "page.md", "--unfitted", "none.csv"},
+		"--report is empty":                   {"--report", ""},
+		"expected no --out":                   {"--report", "page.md", "--set", "seed=3"},
+		`data file "none.csv" does not exist`: {"--report", "page.md", "--unfitted", "none.csv"},
 	} {
 		status, out, errOut := try(append([]string{"calibrate", "--data", "data.csv"}, args...)...)
 		assert.Equal(t, exitBadInput, status, want)

@@ -84,7 +84,7 @@ func TestCommandsSayWhatTheyLack(t *testing.T) {
 		"run chat-8b more":            `run: "more" is one argument too many; expected only a scenario: a name or a path to a YAML file`,
 		"run chat-80b":                `configs: scenario "chat-80b" not found; did you mean "chat-70b"? have "chat-70b", "chat-8b", "code-completion", "textbook-8b"`,
 		"run absent.yaml":             `configs: scenario file "absent.yaml" does not exist`,
-		"list cars":                   `list: unknown kind "cars"; have models, gpus, engines, policies, scenarios`,
+		"list cars":                   `list: unknown kind "cars"; have models, gpus, engines, efficiencies, policies, scenarios`,
 		"run /dev/zero":               `configs: scenario file "/dev/zero" is longer than 4194304 bytes (4 MiB); expected a shorter YAML file`,
 		"run ./":                      `configs: scenario file "./" is a directory; expected a YAML file`,
 		"run chat-8b --seed -1":       `--seed "-1": expected a whole number from 0 to 18446744073709551615; see decodesim run --help`,

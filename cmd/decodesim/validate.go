@@ -63,7 +63,7 @@ the load and not the deployment: that is --scenario, a name or a file, whose wor
 	flags.StringVar(&f.data, "data", "", "the measurements: a CSV, JSON or JSONL `FILE`")
 	flags.StringVar(&f.scenario, "scenario", "", "deployment of runs whose data do not say it: the name of a `SCENARIO` or a YAML file")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario of every run; repeatable, such as pools.serve.max_num_seqs=64")
-	flags.StringVar(&f.efficiency, "efficiency", "", "what the steps of every run achieve: a YAML `FILE`")
+	flags.StringVar(&f.efficiency, "efficiency", "", "what the steps of every run achieve: a name or a YAML `FILE`")
 	flags.StringVar(&f.show, "show", "", "print the scenario of the run with this `ID`, which decodesim run takes, and simulate nothing")
 	flags.StringVar(&f.out, "out", "", "leave predictions.csv, validation.json and plots in `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
@@ -81,7 +81,7 @@ func (f *validateFlags) check(c *cobra.Command) error {
 		return fmt.Errorf("validate: missing --data: a file of measurements; see %s --help", c.CommandPath())
 	}
 	for _, flag := range []struct{ name, want string }{
-		{"data", "a file of measurements"}, {"scenario", "a name or a YAML file"}, {"efficiency", "a YAML file"}, {"show", "the id of a run"},
+		{"data", "a file of measurements"}, {"scenario", "a name or a YAML file"}, {"efficiency", "a name or a YAML file"}, {"show", "the id of a run"},
 	} {
 		if x := c.Flags().Lookup(flag.name); x.Changed && x.Value.String() == "" {
 			return fmt.Errorf("--%s is empty; expected %s", flag.name, flag.want)

@@ -33,7 +33,7 @@ func (f *validateFlags) read() (*measured.File, configs.Options, error) {
 	if err != nil {
 		return nil, above, err
 	}
-	if f.efficiency != "" {
+	if f.efficiency != "" && !slices.Contains(configs.EfficiencyNames(), f.efficiency) {
 		if _, err := configs.LoadEfficiency(f.efficiency); err != nil {
 			return nil, above, err
 		}

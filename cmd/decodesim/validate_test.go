@@ -225,9 +225,9 @@ func TestResultsOfAToolTakeADeployment(t *testing.T) {
 
 func TestAnEfficiencyStandsAboveEveryRun(t *testing.T) {
 	inData(t, strings.ReplaceAll(points, "textbook", "vllm-v1"))
-	engine, err := os.ReadFile(filepath.Join(root(t), "configs", "engines", "textbook.yaml"))
+	engine, err := os.ReadFile(filepath.Join(root(t), "configs", "engines", "efficiencies", "textbook.yaml"))
 	require.NoError(t, err)
-	_, section, _ := strings.Cut(string(engine), "\nefficiency:\n")
+	_, section, _ := strings.Cut(string(engine), "\ndefault:\n")
 	var ideal strings.Builder
 	for line := range strings.Lines(section) {
 		if !strings.HasPrefix(line, "  ") {

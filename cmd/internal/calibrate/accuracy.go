@@ -220,16 +220,16 @@ func (s Sets) Predict(ctx context.Context, runs []measured.Run) ([]study.Predict
 	}, nil)
 }
 
-// PredictAfter simulates a run under efficiencies fitted to that very run, from what is built in, as a user's calibration
+// PredictAfter simulates a run under efficiencies fitted to that very run, from what is built in, as Own
 // does. Nil: it cannot be fitted to.
 func (s Sets) PredictAfter(ctx context.Context, run measured.Run) ([]study.Prediction, error) {
 	prior := s.For(run.Labels.Engine, run.Labels.GPU)
-	p := Plan{Parameters: Parameters(), Prior: &prior, Stiffness: ownStiffness}
+	p := Plan{Parameters: Parameters(), Prior: &prior, Stiffness: ownStiffness, Possible: true}
 	f, _, err := p.To(ctx, []measured.Run{run})
 	if err != nil || f == nil {
 		return nil, err
 	}
-	e := Rounded(f.Efficiency(f.Runs[0]))
+	e := f.rounded(prior, f.Efficiency(f.Runs[0]))
 	return study.Predict(ctx, []measured.Run{run}, func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }, nil)
 }
 

@@ -35,9 +35,8 @@ type Run struct {
 	Prior  hardware.Efficiency
 	Weight float64
 
-	groups   []int
-	hasTPOT  bool
-	requests int // measured one by one
+	groups  []int
+	hasTPOT bool
 }
 
 // A residual is the logarithm of predicted over measured. Beyond its scale it counts less than by its square, for some
@@ -48,20 +47,15 @@ const (
 )
 
 // term returns the weight and the scale of a value's residual. Where there is a TPOT, E2E and throughput follow from it and
-// from TTFT: they are predicted, but not fitted to. The n requests of a run err together: they weigh √n runs.
+// from TTFT: they are predicted, but not fitted to.
 func (r *Run) term(j int) (weight, scale float64) {
-	v := &r.Values[j]
-	weight = r.Weight
-	if v.Row.Request >= 0 {
-		weight /= math.Sqrt(float64(r.requests))
-	}
-	switch m := v.Value.Metric; {
+	switch m := r.Values[j].Value.Metric; {
 	case m == measured.TTFT:
-		return weight * ttftWeight, ttftScale
+		return r.Weight * ttftWeight, ttftScale
 	case m != measured.TPOT && r.hasTPOT:
 		return 0, stepScale
 	}
-	return weight, stepScale
+	return r.Weight, stepScale
 }
 
 // Efficiency returns what the fit gives a run.

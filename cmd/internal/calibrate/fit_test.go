@@ -117,7 +117,7 @@ func TestLimitsHoldNobodyUp(t *testing.T) {
 			atLimit = append(atLimit, p.Name)
 		}
 	}
-	assert.Equal(t, []string{"bandwidth", "compute"}, atLimit)
+	assert.Equal(t, []string{"bandwidth", "compute", "kv_bandwidth"}, atLimit)
 }
 
 // TestLeavingOutIsRefitting: what is taken from slopes predicts the runs left out within 2 % of what a fit without them
@@ -126,7 +126,7 @@ func TestLeavingOutIsRefitting(t *testing.T) {
 	runs := dense.grid(1, 8, 64)
 	measure(t, runs, truth(t))
 	scatter(runs)
-	f := fitTo(t, runs, ownStiffness)
+	f := fitTo(t, runs, catalogStiffness)
 	quick := f.Without(func(r *Run) string { return r.Run.ID })
 	for i, left := range f.Runs {
 		again := &Fit{Parameters: f.Parameters, Groups: f.Groups, Stiffness: f.Stiffness}

@@ -22,7 +22,6 @@ type Plan struct {
 	Stiffness  float64                         // see Fit
 	Even       bool                            // a deployment of n runs weighs √n, not n
 	Possible   bool                            // runs that beat the bound are not fitted to
-	Requests   bool                            // single requests are fitted to as well, where they were measured
 	Told       func(round, done int)           // progress; nil: nobody
 }
 
@@ -88,7 +87,7 @@ func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with fitted) (*
 			return e
 		}
 		return r.Prior
-	}, p.wants)
+	}, leading)
 	switch {
 	case skip != "":
 		return nil, skip
@@ -109,12 +108,9 @@ func (p *Plan) groups(l *measured.Labels) []string {
 	return p.Groups(l)
 }
 
-// wants picks the values that the data lead with, of many requests together or of single ones.
-func (p *Plan) wants(row *measured.Row, v *measured.Value) bool {
-	if row.Request >= 0 && !p.Requests {
-		return false
-	}
-	return v.Name == v.Metric.String() && v.Metric != measured.RequestsPerS
+// leading picks the values that the data lead with, of many requests together.
+func leading(row *measured.Row, v *measured.Value) bool {
+	return row.Request < 0 && v.Name == v.Metric.String() && v.Metric != measured.RequestsPerS
 }
 
 // add adds a run, and its groups if they are new.
@@ -129,12 +125,6 @@ func (f *Fit) add(r *Run, groups []string) {
 		r.groups = append(r.groups, g)
 	}
 	r.hasTPOT = slices.ContainsFunc(r.Values, func(v study.FrozenValue) bool { return v.Value.Metric == measured.TPOT })
-	r.requests = 0
-	for _, row := range r.Frozen.Run.Rows {
-		if row.Request >= 0 {
-			r.requests++
-		}
-	}
 	f.Runs = append(f.Runs, r)
 }
 

@@ -59,7 +59,7 @@ func (f *Fit) LeaveOut(key func(*Run) string) []Residual {
 // LeaveOneOut returns the residuals of every run under a fit to all others. Few runs are fitted to anew, for each of them
 // may be the only one to tell something; of many, none changes much, and the slopes will do.
 func (f *Fit) LeaveOneOut(ctx context.Context) ([]Residual, error) {
-	const few = 12
+	const few = 60
 	if len(f.Runs) > few {
 		return f.LeaveOut(func(r *Run) string { return strconv.Itoa(slices.Index(f.Runs, r)) }), nil
 	}

@@ -38,12 +38,11 @@ func (f *Fit) Impossible() []*Run {
 }
 
 // beatsBound returns a measured TPOT below the least mean step that the data sheet allows; nil: there is none. Such a run
-// speculates, or is not what it says it is. A single request may: the steps that it waited for are others than the mean.
+// speculates, or is not what it says it is.
 func (r *Run) beatsBound() *measured.Value {
 	for i := range r.Values {
-		v := &r.Values[i]
-		if v.Row.Request < 0 && v.Value.Metric == measured.TPOT && v.Value.Measured < r.FloorMS {
-			return v.Value
+		if v := r.Values[i].Value; v.Metric == measured.TPOT && v.Measured < r.FloorMS {
+			return v
 		}
 	}
 	return nil

@@ -121,9 +121,9 @@ func TestWhatTheDataDoNotTellStays(t *testing.T) {
 		}
 		assert.Equal(t, k.Known < Decided, k.Measure != "", k.Name)
 	}
-	assert.Equal(t, []string{"moe_compute", "quantized_compute", "link", "moe_layer_s", "mixer_layer_s", "collective_s"}, untold)
+	assert.Equal(t, []string{"moe_compute", "quantized_compute", "link", "moe_layer_s", "quantized_layer_s", "mixer_layer_s", "collective_s"}, untold)
 	assert.Equal(t, 0.123456789, c.Efficiency.Link)
-	assert.Contains(t, c.Head(), "The data say nothing of moe_compute, quantized_compute, link, moe_layer_s, mixer_layer_s, collective_s.")
+	assert.Contains(t, c.Head(), "The data say nothing of moe_compute, quantized_compute, link, moe_layer_s, quantized_layer_s, mixer_layer_s, collective_s.")
 }
 
 func TestWhatIsSwitchedOffStaysOff(t *testing.T) {

@@ -38,6 +38,7 @@ func Parameters() []Parameter {
 			"TPOT of a small model at concurrency 1", func(e *e) *float64 { return &e.LayerS }},
 		{"moe_layer_s", .6, 1e-6, 1e-3,
 			"a model with experts: TPOT at concurrency 1", func(e *e) *float64 { return &e.MoELayerS }},
+		{"quantized_layer_s", .6, 1e-6, 1e-3, "weights of fp8 or less: TPOT at concurrency 1", func(e *e) *float64 { return &e.QuantizedLayerS }},
 		{"mixer_layer_s", .8, 1e-6, 1e-3,
 			"a model with MLA or linear attention: TPOT at concurrency 1", func(e *e) *float64 { return &e.MixerLayerS }},
 		{"sequence_s", .7, 1e-7, 1e-3,

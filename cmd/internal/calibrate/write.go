@@ -30,6 +30,7 @@ func constants(e *hardware.Efficiency) []constant {
 		{"link", e.Link, "of link bandwidth"},
 		{"layer_s", e.LayerS, "s per layer"},
 		{"moe_layer_s", e.MoELayerS, "s more per MoE layer"},
+		{"quantized_layer_s", e.QuantizedLayerS, "s more per layer that quantises activations"},
 		{"mixer_layer_s", e.MixerLayerS, "s more per MLA or linear layer"},
 		{"eager_layer_s", e.EagerLayerS, "s per layer to launch it without a graph"},
 		{"step_s", e.StepS, "s per step on the host"},
@@ -92,7 +93,7 @@ func comment(text string) string {
 func block(e *hardware.Efficiency, indent string) string {
 	var b strings.Builder
 	for _, c := range constants(e) {
-		optional := c.key == "mixed_kv" || c.key == "eager_layer_s" || c.key == "quantized_compute"
+		optional := c.key == "mixed_kv" || c.key == "eager_layer_s" || strings.HasPrefix(c.key, "quantized_")
 		if optional && c.value == 0 {
 			continue
 		}

@@ -42,7 +42,7 @@ func TestAFileGivesBackWhatWasWritten(t *testing.T) {
 			KVBandwidth:      share.Draw(t, "kv_bandwidth"), MixedKV: rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1, 9)).Draw(t, "mixed_kv"),
 			AttentionCompute: share.Draw(t, "attention_compute"), Link: share.Draw(t, "link"), LayerS: span.Draw(t, "layer_s"),
 			MoELayerS: span.Draw(t, "moe_layer_s"), MixerLayerS: span.Draw(t, "mixer_layer_s"), EagerLayerS: span.Draw(t, "eager_layer_s"),
-			StepS: span.Draw(t, "step_s"), SequenceS: span.Draw(t, "sequence_s"), CollectiveS: span.Draw(t, "collective_s"),
+			QuantizedLayerS: span.Draw(t, "quantized_layer_s"), StepS: span.Draw(t, "step_s"), SequenceS: span.Draw(t, "sequence_s"), CollectiveS: span.Draw(t, "collective_s"),
 			FirstTokenS: span.Draw(t, "first_token_s"),
 			Overlap:     rapid.OneOf(rapid.Just(math.Inf(1)), rapid.Float64Range(1, 9)).Draw(t, "overlap"),
 			Source:      rapid.StringMatching(`[a-z "':#\\%µ]{1,20}`).Draw(t, "source"),

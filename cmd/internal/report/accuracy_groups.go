@@ -64,10 +64,10 @@ func clientsOf(n int) (name string, order int) {
 // replays are the errors on runs whose every request was measured.
 func (a *Accuracy) replays(m *markdown) {
 	m.heading(2, "Request by request")
-	m.para("Data D replays traces whose every request was timed. Errors in percent: of the run's mean, and of single requests the median of the " +
-		"absolute error. \"GPU left out\" is what a GPU of which only the catalogue entry is known gets. \"In sample\" is what the program carries, " +
-		"fitted to all data, these runs among them. \"Calibrated on this run\" is fitted to the means of the run that it predicts, as " +
-		"`decodesim calibrate` would: in sample too.")
+	m.para("Data D replays traces whose every request was timed. Errors in percent: of the run's mean, and of single requests the median " +
+		"of the absolute error. \"GPU left out\" is what a GPU of which only the catalogue entry is known gets. \"In sample\" is what the " +
+		"program carries, fitted to all data, these runs among them. \"Calibrated on this run\" is what `decodesim calibrate` makes of " +
+		"the means of the very run that it predicts: in sample too.")
 	rows := [][]string{{"run", "efficiencies", "mean TPOT", "TPOT per request", "mean TTFT", "TTFT per request", "mean E2E"}}
 	for i := range a.Replays {
 		r := &a.Replays[i]
@@ -88,10 +88,14 @@ func (a *Accuracy) replays(m *markdown) {
 func (a *Accuracy) wrong(m *markdown) {
 	m.heading(2, "Where it is wrong, and why")
 	between, within := a.spreads()
-	m.para("Runs of one deployment err together. Of mean TPOT in data A, left out, the median deployment errs by %s %% in the median of its runs, and the median run by %s %% around "+
-		"the median of its deployment. What differs between deployments is kernels, settings and versions that no label names: a few points of one's own help more than a "+
+	m.para("Runs of one deployment err together. Of mean TPOT in data A, left out, the median deployment errs by %s %% in the median of "+
+		"its runs, "+
+		"and the median run by %s %% around "+
+		"the median of its deployment. What differs between deployments is kernels, settings and versions that no label names: a few points of "+
+		"one's own help more than a "+
 		"term of the model would.", errorDigits(between), errorDigits(within))
-	m.para("The deployments of data A, of at least %d runs, whose mean TPOT errs most when they are left out, with the median signed error in percent:", worstRuns)
+	m.para("The deployments of data A, of at least %d runs, whose mean TPOT errs most when they are left out, with the median signed error in "+
+		"percent:", worstRuns)
 	a.worstTable(m, allOf(ofData("A"), leads(measured.TPOT)))
 	m.para("Of mean TTFT under vLLM:")
 	a.worstTable(m, allOf(ofData("A"), under("vllm"), leads(measured.TTFT)))
@@ -118,17 +122,22 @@ func (a *Accuracy) spreads() (between, within float64) {
 // causes are the known reasons of what errs most.
 func causes() []string {
 	return []string{
-		"**Near saturation, TTFT cannot be predicted.** Where the load is close to what a server bears, waiting grows as 1/(1 − load): a step that is some " +
-			"percent too long makes a queue that does not drain, and a TTFT many times too long, without limit where a whole GPU is left out. Mixtral-8x7B on two H100 at " +
-			"20 requests/s is such a case. The TPOT of the same stages errs as that of others.",
-		"**TTFT of SGLang and TensorRT-LLM is not claimed.** Their batching of prompts is not modelled: their steps are priced by efficiencies of their " +
-			"own, under the scheduler of vLLM. TPOT depends little on it, TTFT wholly.",
-		"**DeepSeek-R1.** Of all models its deployments differ most from one another: under SGLang on four B300 in fp8 a token takes twice as long as the model says and as in nvfp4, under " +
-			"TensorRT-LLM with attention data parallelism it takes less. Nothing in the labels tells them apart.",
-		"**Waves that stay in lock step (data E).** Prompts and outputs of fixed lengths, sent by all clients at once: in the measured runs each wave of prompts is prefilled together, each waiting for " +
-			"the last, and then decoded together undisturbed. Simulated clients drift apart, so that their TTFT is a fraction of the measured one and, for long prompts, their TPOT several times. " +
-			"The servers also yield half of what servers of the same GPU and model yield in data A, with arguments that are not stated.",
-		"**Stacks of 2023 that launch every kernel by itself (data F).** The host decides their decode steps, and one constant per layer stands for it, whatever the model.",
+		"**Near saturation, TTFT cannot be predicted.** Where the load is close to what a server bears, waiting grows as 1/(1 − load): a " +
+			"step that is some percent too long makes a queue that does not drain, and a TTFT many times too long, without limit where a " +
+			"whole GPU is left out. Mixtral-8x7B on two H100 at 20 requests/s is such a case. The TPOT of the same stages, beside it in " +
+			"the table, errs by far less.",
+		"**TTFT of SGLang and TensorRT-LLM is not claimed.** Their batching of prompts is not modelled: their steps are priced by " +
+			"efficiencies of their own, under the scheduler of vLLM. TPOT depends little on it, TTFT wholly.",
+		"**DeepSeek-R1.** Of all models its deployments differ most from one another. Under SGLang on four B300 in fp8 a token takes " +
+			"twice as long as predicted: with prompts of 8192 tokens most of that is waiting for the prompts of others, which that server " +
+			"prefills at less than half the rate of the same GPUs in nvfp4 (mean TTFT of 3.2 s with four clients). Under TensorRT-LLM " +
+			"with attention data parallelism a token takes less than predicted. No label tells why.",
+		"**Waves that stay in lock step (data E).** Prompts and outputs of fixed lengths, sent by all clients at once: in the measured " +
+			"runs each wave of prompts is prefilled together, each waiting for the last, and then decoded together undisturbed. Simulated " +
+			"clients drift apart, so that their TTFT is a fraction of the measured one and, for long prompts, their TPOT several times. " +
+			"The servers, whose arguments are not stated, also yield about half of what is predicted from servers of the same GPU in data A.",
+		"**Stacks of 2023 that launch every kernel by itself (data F).** The host decides their decode steps, and one constant per layer " +
+			"stands for it, whatever the model.",
 		"**Speculation, and separate pools for prefill and decode,** are not modelled: their rows are excluded, not approximated.",
 	}
 }
@@ -175,8 +184,8 @@ func (a *Accuracy) worstStages(m *markdown) {
 // unfitted are the errors on what is kept from every fit.
 func (a *Accuracy) unfitted(m *markdown) {
 	m.heading(2, "Runs that nothing was fitted to")
-	m.para("B is some of the runs of C as another collector counted them, E and the rows of quality B and C say too little of how they were run (server " +
-		"arguments, versions, flags of their collectors). Predicted with what the program carries:")
+	m.para("B is some of the runs of C as another collector counted them, E and the rows of quality B and C say too little of how they " +
+		"were run (server arguments, versions, flags of their collectors). Predicted with what the program carries:")
 	rows := [][]string{{"data", "quality", "model and engine", "metric", "n", "error"}}
 	whole := func(p *study.Prediction) bool { return leads(p.Value.Metric)(p) }
 	for _, g := range groupBy(a.Unfitted, whole, func(p *study.Prediction) (string, int) { return strings.Join(unfittedName(&p.Run.Labels), " "), 0 }) {

@@ -74,9 +74,9 @@ func (a *Accuracy) claim(m *markdown) {
 		whole.N, whole.deployments, within(calibrate.DeploymentOut, closed), within(calibrate.DeploymentOut, allOf(vllm, leads(measured.TPOT))),
 		within(calibrate.DeploymentOut, allOf(vllm, leads(measured.TTFT))), within(calibrate.GPUOut, closed), within(calibrate.ModelOut, closed),
 		calibrate.CalibrationPoints, within(calibrate.AfterPoints, closed))
-	m.para("This page, its figures and the constants that the program carries are written by `make calibrate` from measured data " +
-		"beside the repository, always the same bytes. Every number below is of a simulation of the run as it was made (clients, " +
-		"lengths, engine arguments, repeated prompts), compared with the statistic that was measured, nearly always a mean over requests.")
+	m.para("This page, its figures and the constants that the program carries are written by `make calibrate` from measured data beside " +
+		"the repository, always the same bytes. Every number below is of a simulation of the run as it was made (clients, lengths, engine " +
+		"arguments, repeated prompts), compared with the statistic that was measured, nearly always a mean over requests.")
 }
 
 // headlineHolds are the columns of the first table.
@@ -90,8 +90,10 @@ func headlineHolds() []string {
 func (a *Accuracy) headline(m *markdown) {
 	m.heading(2, "Errors")
 	m.para("In each cell: median and 90th percentile of the absolute error, and in brackets the median of the signed one (+: "+
-		"predicted too long), all in percent of the measurement. Left out: the run, all runs of its deployment (model, GPU, engine, precision and "+
-		"parallelism), GPU or model are kept from the fit that predicts it. After %d points: fitted to %d runs spread over the load of a deployment, "+
+		"predicted too long), all in percent of the measurement. Left out: the run, all runs of its deployment (model, GPU, engine, "+
+		"precision and "+
+		"parallelism), GPU or model are kept from the fit that predicts it. After %d points: fitted to %d runs spread over the load of a "+
+		"deployment, "+
 		"from what the other deployments say; of deployments with at least twice as many, errors of the other runs.",
 		calibrate.CalibrationPoints, calibrate.CalibrationPoints)
 	rows := [][]string{{"data", "metric", "n", "deployments"}}
@@ -119,8 +121,8 @@ func (a *Accuracy) headline(m *markdown) {
 		}
 	}
 	m.table(2, rows)
-	m.para("C counts stages and whole runs as its rows do. F is single steps of stacks of 2023: its TTFT is a step that prefills a batch, its " +
-		"TPOT a step that decodes one.")
+	m.para("C counts stages and whole runs as its rows do. F is single steps of stacks of 2023: its TTFT is a step that prefills a batch, " +
+		"its TPOT a step that decodes one.")
 }
 
 func (a *Accuracy) headlineRow(name string, metric measured.Metric, keep cut) []string {
@@ -154,10 +156,11 @@ func cell(e study.Errors) string {
 // noise says how far any error can fall.
 func (a *Accuracy) noise(m *markdown) {
 	m.heading(2, "How small an error can be")
-	m.para("The same software measured again, within the same data: TPOT differs by 0.3 to 0.6 %% in the median, and one pair in ten of the " +
-		"same version by 8 %% or more; TTFT by 3 %% in the median and 14 %% one time in ten; two runs of one trace on an RTX 4090 (data D) by 6 %% in TPOT " +
-		"and 13 %% in TTFT. Versions of an engine a few months apart differ by 6 %% in TPOT and 11 %% in TTFT in the median, 15 %% and 33 %% one time " +
-		"in ten. Efficiencies here are of an engine and not of its version, so below 5 to 7 %% of TPOT over many versions a fit would only " +
-		"describe its own data.")
-	m.para("On the experiments of C, the least errors that other simulators publish are 6.8 %% (E2E), 18 %% (TTFT) and 7.1 %% (TPOT) in the median.")
+	m.para("The same software measured again, within the same data (NOISE.md beside them): TPOT differs by 0.3 to 0.6 %% in the median, and one pair in ten of " +
+		"the same version by 8 %% or more; TTFT by 3 %% in the median and 14 %% one time in ten; two runs of one trace on an RTX 4090 " +
+		"(data D) by 6 %% in TPOT and 13 %% in TTFT. Versions of an engine a few months apart differ by 6 %% in TPOT and 11 %% in TTFT in " +
+		"the median, 15 %% and 33 %% one time in ten. Efficiencies here are of an engine and not of its version, so below 5 to 7 %% of " +
+		"TPOT over many versions a fit would only describe its own data.")
+	m.para("On the experiments of C, the least errors that other simulators publish are 6.8 %% (E2E), 18 %% (TTFT) and 7.1 %% (TPOT) in " +
+		"the median.")
 }

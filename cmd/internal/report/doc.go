@@ -11,5 +11,6 @@
 //	panel.go      axes, lines and areas of one coordinate system
 //	cdf.go timeline.go roofline.go batch.go   the plots
 //	predictions.go   predictions beside measurements, as CSV; validation*.go as text
+//	accuracy*.go   docs/accuracy.md; markdown.go its paragraphs and tables
 //	parity.go spread.go   how far they are apart, drawn; clouds.go what shares a colour
 package report
