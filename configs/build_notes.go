@@ -29,6 +29,24 @@ func (r *Replica) noteHardware(p *Pool) {
 	if p.ExpertParallel {
 		r.notes = append(r.notes, "expert_parallel is priced with experts in balance, at which it costs what slices of all experts do")
 	}
+	r.noteHost(p)
+}
+
+// noteHost warns of choices that cost time on a real host and none here, where the efficiencies do not tell its time from
+// that of the GPU. Of a host that takes no time at all nothing is expected.
+func (r *Replica) noteHost(p *Pool) {
+	e := &r.Deployment.Efficiency
+	if e.LayerS == 0 {
+		return
+	}
+	if p.EnforceEager && e.EagerLayerS == 0 {
+		r.notes = append(r.notes, "enforce_eager only saves the padding of CUDA graphs: the efficiencies have no eager_layer_s, the host's "+
+			"time to launch a layer")
+	}
+	if !p.AsyncScheduling && e.StepS == 0 {
+		r.notes = append(r.notes, "async_scheduling: false only lets arrivals join a step sooner: the efficiencies have no step_s, the host's "+
+			"time between steps")
+	}
 }
 
 // truncatedMax is the share of lengths that a law may cut before its mean is another than the scenario says.

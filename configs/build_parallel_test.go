@@ -1,10 +1,13 @@
 package configs
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/policies"
@@ -59,6 +62,42 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	again, err := Read("resolved", s.YAML(), Options{})
 	require.NoError(t, err)
 	assert.Equal(t, bare(s), bare(again))
+}
+
+// A choice that costs time on a real host, and none under efficiencies that do not state it, is said.
+func TestWhatAHostDoesForNothingIsSaid(t *testing.T) {
+	inDir(t, `model: llama-3.1-8b
+pools: [{name: serve, gpu: h100-sxm}]
+workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, mean: 9}, output_tokens: {distribution: fixed, mean: 9}, requests: 1}
+`)
+	e, err := EfficienciesOf("vllm")
+	require.NoError(t, err)
+	e.Default.EagerLayerS, e.Default.StepS = 1e-5, 1e-4
+	stated, err := yaml.Marshal(e.Default)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile("host.yaml", stated, 0o600))
+	for _, c := range []struct {
+		set          string
+		eager, async bool
+	}{
+		{"engine=vllm-v1", false, false},
+		{"enforce_eager=true", true, false},
+		{"async_scheduling=false", false, true},
+		{"engine=textbook,enforce_eager=true", false, false},
+		{"efficiency=host.yaml,enforce_eager=true,async_scheduling=false", false, false},
+	} {
+		var set []string
+		for _, key := range strings.Split(c.set, ",") {
+			set = append(set, "pools.serve."+key)
+		}
+		s, err := Load("chat.yaml", Options{Set: set})
+		require.NoError(t, err)
+		r, err := s.Replica()
+		require.NoError(t, err)
+		notes := strings.Join(r.notes, "; ")
+		assert.Equal(t, c.eager, strings.Contains(notes, "the efficiencies have no eager_layer_s"), "%s: %s", c.set, notes)
+		assert.Equal(t, c.async, strings.Contains(notes, "the efficiencies have no step_s"), "%s: %s", c.set, notes)
+	}
 }
 
 // One key says that a host works while its GPUs do: it hides its time, and fixes a batch a step before it runs.

@@ -81,15 +81,22 @@ func (e *Efficiencies) validate(name string) error {
 }
 
 // LoadEfficiency reads an efficiency file: the keys of hardware.Efficiency, all of them but those whose absence means no
-// effect.
+// effect. A word that is no path can only be meant for the name of built-in ones.
 func LoadEfficiency(file string) (hardware.Efficiency, error) {
+	if !isEfficiencyPath(file) {
+		return hardware.Efficiency{}, fmt.Errorf("%w, or a path that ends in .yaml", notFound("efficiency", file, EfficiencyNames()))
+	}
 	data, err := readFile("efficiency", file)
 	if err != nil {
 		return hardware.Efficiency{}, err
 	}
 	var e hardware.Efficiency
 	where, err := decodePositions(file, data, &e)
-	if err != nil {
+	switch {
+	case err != nil && decodeStrict(file, data, new(Efficiencies)) == nil:
+		return e, fmt.Errorf("%s: efficiencies of several GPUs, as the built-in ones are; expected the constants of one: those "+
+			"under default or under a gpu, as the whole file", file)
+	case err != nil:
 		return e, err
 	}
 	for _, f := range fieldsOf(reflect.TypeOf(e)) {

@@ -86,4 +86,10 @@ source: measured
 	}
 	_, err := LoadEfficiency("none.yaml")
 	require.EqualError(t, err, `configs: efficiency file "none.yaml" does not exist`)
+	_, err = LoadEfficiency("vlllm")
+	require.ErrorContains(t, err, `configs: efficiency "vlllm" not found; did you mean "vllm"? have "eager-2023", `)
+	several, err := File("vllm")
+	require.NoError(t, err)
+	require.EqualError(t, load(string(several)), "e.yaml: efficiencies of several GPUs, as the built-in ones are; expected the constants "+
+		"of one: those under default or under a gpu, as the whole file")
 }

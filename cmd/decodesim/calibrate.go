@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -95,6 +97,18 @@ func (f *calibrateFlags) check(c *cobra.Command) error {
 	}
 	if len(f.unfitted) > 0 && f.report == "" {
 		return errors.New("--unfitted is for the page that --report names; expected --report FILE beside it")
+	}
+	return f.checkPlaces()
+}
+
+// checkPlaces refuses, before a fit that takes its time, places where nothing can be written.
+func (f *calibrateFlags) checkPlaces() error {
+	if at, err := os.Stat(f.catalog); f.catalog != "" && (err != nil || !at.IsDir()) {
+		return fmt.Errorf("--catalog %q: no such directory; expected the one of the efficiencies to rewrite", f.catalog)
+	}
+	dir := filepath.Dir(f.report)
+	if at, err := os.Stat(dir); f.report != "" && (err != nil || !at.IsDir()) {
+		return fmt.Errorf("--report %q: no such directory as %q; expected a file in one that exists", f.report, dir)
 	}
 	return nil
 }

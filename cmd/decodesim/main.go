@@ -7,8 +7,12 @@
 //	             a row per request
 //	files.go     what --out leaves
 //	head.go      the scenario above the table
-//	explain*.go  decodesim explain: one step taken apart
+//	explain*.go explanation.go
+//	             decodesim explain: one step taken apart
 //	validate*.go decodesim validate: measured runs replayed
+//	calibrate*.go
+//	             decodesim calibrate: efficiencies fitted to measured runs
+//	accuracy*.go what docs/accuracy.md is written from
 //	list.go show.go version.go
 //	             what is built in
 package main

@@ -54,14 +54,11 @@ func FitCatalog(ctx context.Context, files []*measured.File, told func(round, do
 // Unfittable says why runs with these labels are left out of the catalog, decided before any was predicted: what is not of
 // quality A says too little of how it was run, unless it is all there is of its engine.
 func Unfittable(l *measured.Labels) string {
-	if l.Quality != "" && l.Quality != "A" && l.Engine != eager {
+	if l.Quality != "" && l.Quality != "A" && l.Engine != measured.EagerStack {
 		return "quality " + l.Quality + ": not fitted to"
 	}
 	return ""
 }
-
-// eager is the engine of measurements from before CUDA graphs.
-const eager = "eager-2023"
 
 func levels(l *measured.Labels) []string { return []string{"all", l.Engine, l.Engine + " " + l.GPU} }
 
@@ -113,7 +110,7 @@ func (c *Catalog) versions(of func(*measured.Labels) bool) int {
 }
 
 func describe(engine string, versions int) string {
-	if engine == eager {
+	if engine == measured.EagerStack {
 		return "serving stacks of 2023 that launch every kernel by itself"
 	}
 	return fmt.Sprintf("%s, %d versions of 2025 and 2026", engine, versions)

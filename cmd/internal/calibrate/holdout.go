@@ -16,11 +16,6 @@ type Residual struct {
 	Error float64 // predicted / measured − 1
 }
 
-// InSample returns the residuals of all runs under the fit that was made of them.
-func (f *Fit) InSample() []Residual {
-	return f.collect(func(r *Run) []float64 { return f.Residuals(r) })
-}
-
 // collect gathers residuals of the runs that are fitted to.
 func (f *Fit) collect(of func(*Run) []float64) []Residual {
 	parts := make([][]float64, len(f.Runs))

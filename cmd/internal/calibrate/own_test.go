@@ -70,7 +70,7 @@ func TestHardlyHeldAFitFindsTheMachine(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqual(t, decided, 5)
-	for _, r := range append(f.InSample(), f.LeaveOut(func(r *Run) string { return r.Run.ID })...) {
+	for _, r := range append(f.collect(f.Residuals), f.LeaveOut(func(r *Run) string { return r.Run.ID })...) {
 		assert.InDelta(t, 0, r.Error, 0.01, "%s: %s", r.Run.Run.ID, r.Value.Value.Name)
 	}
 }

@@ -1,6 +1,9 @@
 package measured
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // aiperf is the profile that AIPerf exports, and GenAI-Perf before it: one run, each metric with its unit. What it calls
 // inter_token_latency is one value per request, (E2E − TTFT)/(tokens − 1): TPOT here.
@@ -60,7 +63,7 @@ func aiperfRun(o object, id string) Run {
 	if settings.origin.err != nil {
 		return run
 	}
-	if run.Skip = firstText(failed(bad, good+bad), replays(settings), a.skip()); run.Skip != "" && a.clients == 0 && a.rate == 0 {
+	if run.Skip = cmp.Or(failed(bad, good+bad), replays(settings), a.skip()); run.Skip != "" && a.clients == 0 && a.rate == 0 {
 		return run
 	}
 	if a.requests == 0 {

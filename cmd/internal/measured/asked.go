@@ -1,6 +1,7 @@
 package measured
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -51,7 +52,7 @@ func (a *asked) over() string {
 	case a.rate > 0 && a.cv > 0:
 		p.load("arrivals: {process: gamma, rate: %s, cv: %s}", plain(a.rate), plain(a.cv))
 	case a.rate > 0:
-		p.load("arrivals: {process: %s, rate: %s}", firstText(a.process, "poisson"), plain(a.rate))
+		p.load("arrivals: {process: %s, rate: %s}", cmp.Or(a.process, "poisson"), plain(a.rate))
 	default:
 		p.load("closed_loop: {concurrency: %d}", a.together())
 	}
@@ -123,12 +124,3 @@ func notesOfLoad(f *File) {
 
 const noteOfDeployment = "the load is that of the data and the deployment that of the scenario; what the data do not say, such as prompts " +
 	"that share a beginning, is the scenario's too"
-
-func firstText(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}

@@ -1,6 +1,7 @@
 package measured
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,16 +12,6 @@ import (
 
 // Tables of closed loops share columns and rules: what a row was run on, how it spells its lengths and statistics, and
 // which rows are beyond what is modelled.
-
-// first returns the first reason that is one; empty: none.
-func first(reasons ...string) string {
-	for _, why := range reasons {
-		if why != "" {
-			return why
-		}
-	}
-	return ""
-}
 
 // deployed fills in what a row was run on, from names as the data spell them. The answer is why it is not simulated;
 // empty: it is.
@@ -43,7 +34,7 @@ func deployed(l *Labels, p *setup, model, gpu, precision string) string {
 	if p.weights != "" && !slices.Contains(hardware.Dtypes(), p.weights) {
 		noWeights = "weights in " + precision + " are not modelled"
 	}
-	return first(noModel, noGPU, noWeights)
+	return cmp.Or(noModel, noGPU, noWeights)
 }
 
 // tooLong says why requests of so many tokens are not simulated.
@@ -56,7 +47,7 @@ func tooLong(model string, tokens int) string {
 
 // speculative says why a row that drafts tokens is not simulated.
 func speculative(method string) string {
-	switch method {
+	switch strings.ToLower(method) {
 	case "", "none":
 		return ""
 	case "unknown":
@@ -68,8 +59,11 @@ func speculative(method string) string {
 // engineUnknown says why a row of an engine is not simulated. The steps of the others than vLLM are priced by
 // efficiencies of their own, under the scheduler of vLLM.
 func engineUnknown(engine string) string {
-	if slices.Contains([]string{"vllm", "sglang", "tensorrt-llm"}, engine) {
+	switch {
+	case slices.Contains(enginesModelled, engine):
 		return ""
+	case engine == "":
+		return "the engine is not stated"
 	}
 	return "engine " + engine + " is not modelled"
 }
@@ -96,8 +90,12 @@ func (r *record) lengthShare(column string) float64 {
 		return 1
 	}
 	least, ok := strings.CutPrefix(text, "uniform_")
+	if !ok {
+		r.leave(fmt.Sprintf("lengths %q, which are not modelled", text))
+		return 1
+	}
 	share, err := strconv.ParseFloat(least, 64)
-	if !ok || err != nil || !(share > 0 && share <= 1) {
+	if err != nil || !(share > 0 && share <= 1) {
 		r.fail(column, `"fixed", or "uniform_" and a share in (0, 1]`)
 		return 1
 	}
@@ -124,6 +122,6 @@ func (r *record) stats(values []Value, lead Stat, metrics ...Metric) []Value {
 // rates adds the throughputs.
 func (r *record) rates(values []Value) []Value {
 	const want = "a rate per second above 0"
-	values = r.value(values, Lead(OutputPerS, Mean, 0), "output_throughput", want)
-	return r.value(values, Lead(RequestsPerS, Mean, 0), "request_throughput", want)
+	values = r.reported(values, Lead(OutputPerS, Mean, 0), "output_throughput", want)
+	return r.reported(values, Lead(RequestsPerS, Mean, 0), "request_throughput", want)
 }

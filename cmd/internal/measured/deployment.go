@@ -2,6 +2,7 @@ package measured
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,13 +63,13 @@ func (r *Run) Label(s *configs.Scenario) error {
 	if known(s.Model) {
 		class = classOf(s.Model)
 	}
-	l.Model = firstText(l.Model, s.Model)
-	l.Class = firstText(l.Class, class)
-	l.GPU = firstText(l.GPU, p.GPU)
-	l.Engine = firstText(l.Engine, engineLabel(p))
-	l.Mode = firstText(l.Mode, modeOf(s))
-	l.Precision = firstText(l.Precision, s.Weights, ownOf(s.Model))
-	l.Parallel = firstText(l.Parallel, layoutOf(p.TensorParallel, p.DataParallel, p.ExpertParallel))
+	l.Model = cmp.Or(l.Model, s.Model)
+	l.Class = cmp.Or(l.Class, class)
+	l.GPU = cmp.Or(l.GPU, p.GPU)
+	l.Engine = cmp.Or(l.Engine, engineLabel(p))
+	l.Mode = cmp.Or(l.Mode, modeOf(s))
+	l.Precision = cmp.Or(l.Precision, s.Weights, ownOf(s.Model))
+	l.Parallel = cmp.Or(l.Parallel, layoutOf(p.TensorParallel, p.DataParallel, p.ExpertParallel))
 	return nil
 }
 

@@ -4,7 +4,7 @@
 //
 //	run.go      a file, its runs, rows and values
 //	read.go     which reader a file is for
-//	table.go    CSV fields
+//	table.go    CSV fields; rows.go a run for every row
 //	names.go    names of models and GPUs as the catalogs have them
 //	setup.go    the text of a scenario
 //	closedloop.go  what tables of closed loops share: deployments, lengths, statistics, what is not modelled

@@ -1,5 +1,7 @@
 package measured
 
+import "cmp"
+
 // guidellm is a report of guidellm: a run per benchmark. Request latencies are in seconds, all else in milliseconds. Its
 // inter_token_latency_ms is (last − first)/(tokens − 1) per request, weighted by tokens − 1, so that its mean is that of
 // all gaps: ITL here. Its time_per_output_token_ms includes the first token and is none of the metrics here.
@@ -87,7 +89,7 @@ func guideRun(report, b object, id string) Run {
 	if a.seconds > 0 {
 		a.requests = 0
 	}
-	run.Skip = firstText(run.Skip, failed(bad, good+bad+cut), a.skip())
+	run.Skip = cmp.Or(run.Skip, failed(bad, good+bad+cut), a.skip())
 	a.label(&run.Labels)
 	run.Over = a.over()
 	return run
@@ -95,7 +97,7 @@ func guideRun(report, b object, id string) Run {
 
 // guideArrivals reads the strategy of a benchmark and says why there is no such workload.
 func guideArrivals(s object, a *asked) (skip string) {
-	kind := firstText(s.text("type_"), s.text("type"), s.text("kind"))
+	kind := cmp.Or(s.text("type_"), s.text("type"), s.text("kind"))
 	limit, _ := s.above("max_concurrency")
 	switch kind {
 	case "synchronous":

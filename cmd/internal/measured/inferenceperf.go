@@ -1,6 +1,7 @@
 package measured
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -79,7 +80,7 @@ func perfRun(o, settings object, id string) Run {
 	if o.origin.err != nil {
 		return run
 	}
-	run.Skip = firstText(failed(failures, completed+failures), a.skip())
+	run.Skip = cmp.Or(failed(failures, completed+failures), a.skip())
 	a.label(&run.Labels)
 	run.Over = a.over()
 	return run

@@ -3,7 +3,6 @@ package measured
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -98,26 +97,13 @@ func recordedLengths(run *Run, lengths [][2]int) {
 
 // profiledRuns returns the runs of all tables of profiled runs that go with the data, and what is assumed of them.
 func profiledRuns(s *source) (runs []Run, notes []string, err error) {
-	dirs := []string{s.dir()}
-	if s.shared != "" {
-		dirs = append(dirs, s.shared, filepath.Join(s.shared, "groundtruth"))
-	}
-	for _, dir := range dirs {
-		entries, err := os.ReadDir(dir)
+	for _, path := range s.neighbours(".csv") {
+		table, err := profiledTable(path)
 		if err != nil {
-			continue // a folder that is not there holds no tables
+			return nil, nil, err
 		}
-		for _, e := range entries {
-			if e.IsDir() || filepath.Ext(e.Name()) != ".csv" {
-				continue
-			}
-			table, err := profiledTable(filepath.Join(dir, e.Name()))
-			if err != nil {
-				return nil, nil, err
-			}
-			if runs = append(runs, table.Runs...); notes == nil {
-				notes = table.Notes // those of every such table
-			}
+		if runs = append(runs, table.Runs...); notes == nil {
+			notes = table.Notes // those of every such table
 		}
 	}
 	return runs, notes, nil

@@ -38,8 +38,8 @@ func catalogModel(repository string) (name, unknown string) {
 // modelSuffixes are what repositories add to a name without changing what a step costs; precision is a column.
 var modelSuffixes = []string{
 	"-hf", "-instruct", "-chat", "-it", "-fp8", "-nvfp4", "-fp4", "-bf16", "-awq", "-int4", "-dynamic", "-v0.1", "-0528", "-0324", "-2407", "-2507",
-	"-gptq", "-quantized.w8a8", "-quantized.w4a16", "-preview", "-thinking", "-nvfp4-v2", "-base", "-mxfp4", "-fp8-dynamic",
-	"-fp8-kv", "-fp4-v2",
+	"-gptq", "-quantized.w8a8", "-quantized.w4a16", "-preview", "-thinking", "-nvfp4-v2", "-base", "-mxfp4",
+	"-fp8-kv", "-fp4-v2", "-terminus", "-0905",
 }
 
 // modelAliases are names that differ by more than what is added.
@@ -74,8 +74,9 @@ var modelAliases = map[string]string{
 // taken for the 80 GB one.
 func catalogGPU(system string) (name, unknown string) {
 	name = strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(strings.TrimSpace(system)))
-	name = strings.TrimPrefix(name, "nvidia-")
-	name = strings.TrimPrefix(name, "geforce-")
+	for _, maker := range []string{"nvidia-", "geforce-", "amd-", "instinct-"} {
+		name = strings.TrimPrefix(name, maker)
+	}
 	if known, ok := gpuAliases[name]; ok {
 		name = known
 	}
@@ -89,7 +90,7 @@ var gpuAliases = map[string]string{
 	"a100-sxm": "a100-sxm-80gb", "a100": "a100-sxm-80gb", "a100-80gb": "a100-sxm-80gb", "a100-80g-sxm": "a100-sxm-80gb",
 	"a100-40gb": "a100-sxm-40gb", "a100-sxm4-80gb": "a100-sxm-80gb", "a100-sxm4-40gb": "a100-sxm-40gb",
 	"h100": "h100-sxm", "h100-80gb": "h100-sxm", "h100-80gb-hbm3": "h100-sxm", "h200": "h200-sxm", "b200": "b200-sxm", "b300": "b300-sxm",
-	"h100-sxm5": "h100-sxm", "h100-sxm5-80gb": "h100-sxm", "gb200-nvl72": "gb200", "gb300-nvl72": "gb300",
+	"h100-sxm5": "h100-sxm", "h100-sxm5-80gb": "h100-sxm", "gb200-nvl72": "gb200", "gb300-nvl72": "gb300", "gb200-sxm": "gb200", "gb300-sxm": "gb300", "gaudi3": "gaudi-3", "mi300x-oam": "mi300x",
 	"rtx4090": "rtx-4090", "rtxpro6000": "rtx-pro-6000-server", "rtx-pro-6000": "rtx-pro-6000-server",
 	"rtx-pro-6000-blackwell-server-edition":      "rtx-pro-6000-server",
 	"rtx-pro-6000-blackwell-workstation-edition": "rtx-pro-6000-ws",

@@ -31,3 +31,16 @@ func TestClassesAreThoseOfTheSweeps(t *testing.T) {
 		assert.Equal(t, class, classOf(model), model)
 	}
 }
+
+func TestGPUsAreKnownAsDriversAndTablesSpellThem(t *testing.T) {
+	for system, want := range map[string]string{
+		"h200_sxm": "h200-sxm", " gb200_sxm": "gb200", "NVIDIA GeForce RTX 4090": "rtx-4090", "AMD Instinct MI300X": "mi300x",
+		"NVIDIA A100-SXM4-40GB": "a100-sxm-40gb", "l40s": "l40s",
+	} {
+		name, unknown := catalogGPU(system)
+		assert.Equal(t, want, name)
+		assert.Empty(t, unknown)
+	}
+	_, unknown := catalogGPU("NVIDIA H20")
+	assert.Equal(t, "GPU NVIDIA H20 is not in the catalog", unknown)
+}

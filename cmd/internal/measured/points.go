@@ -1,6 +1,7 @@
 package measured
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -81,7 +82,7 @@ func readPoints(s *source, f *File) error {
 	}
 	for i, id := range s.names(len(s.table.rows)) {
 		r := s.table.record(i)
-		run := pointRun(r, firstText(r.text("id"), id))
+		run := pointRun(r, cmp.Or(r.text("id"), id))
 		if r.err != nil {
 			return r.err
 		}
@@ -119,7 +120,7 @@ func pointRun(r *record, id string) Run {
 		row.Values = r.value(row.Values, c.value, c.name, "a number above 0, or nothing")
 	}
 	if len(row.Values) == 0 {
-		r.err = firstError(r.err, fmt.Errorf("%s:%d: nothing was measured; expected a value in one of the columns that are", r.path, r.line))
+		r.err = cmp.Or(r.err, fmt.Errorf("%s:%d: nothing was measured; expected a value in one of the columns that are", r.path, r.line))
 	}
 	run.Rows = []Row{row}
 	a := asked{prompt: pointTokens(r, "prompt_tokens"), output: pointTokens(r, "output_tokens")}
@@ -137,6 +138,9 @@ func pointRun(r *record, id string) Run {
 }
 
 func pointTokens(r *record, column string) counts {
+	if r.text(column) == "" {
+		r.fail(column, "a whole number of tokens")
+	}
 	return counts{mean: float64(r.count(column, 1))}
 }
 
@@ -185,9 +189,13 @@ func pointDeployment(r *record, l *Labels) (over, skip string) {
 	if skip != "" {
 		return "", skip
 	}
-	add(&top, "weights", r.text("weights"))
+	weights := r.text("weights")
+	if _, listed := models()[l.Model]; listed && weights == "" { // the catalog's name no longer says it
+		weights = weightsOf(l.Model, precisionInName(r.text("model")))
+	}
+	add(&top, "weights", weights)
 	add(&top, "kv_cache", r.text("kv_cache"))
-	l.Precision = r.text("weights")
+	l.Precision = weights
 	if name := r.text("engine"); name != "" {
 		engine := setup{engine: engineOf(name)}
 		l.Engine = engine.engine
@@ -218,13 +226,4 @@ func yamlText(value string) string {
 		return value
 	}
 	return strconv.Quote(value)
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

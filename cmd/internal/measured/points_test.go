@@ -49,6 +49,18 @@ meta-llama/Llama-3.1-70B-Instruct,NVIDIA H100,vllm,4,64,fp8,8,1000,200,11.5
 	assert.Equal(t, "llama-3.1-70b h100-sxm vllm fp8 tp4", r.Labels.Deployment())
 }
 
+func TestThePrecisionInTheNameOfAPointsModelIsKept(t *testing.T) {
+	for row, want := range map[string]string{
+		"RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8,": "model: llama-3.1-8b\nweights: fp8\n",
+		"meta-llama/Llama-3.1-8B,":                 "model: llama-3.1-8b\nworkload:",
+		"nvidia/DeepSeek-R1-0528-NVFP4,fp8":        "model: deepseek-r1\nweights: fp8\n",
+		"here/my-FP8.json,":                        "model: here/my-FP8.json\nworkload:",
+	} {
+		f, err := readText(t, "model,weights,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+row+",8,1000,200,11.5\n")
+		assert.True(t, strings.HasPrefix(one(t, f, err).Over, want), "%s: %s", row, f.Runs[0].Over)
+	}
+}
+
 func TestAPointBeyondTheModelSaysWhy(t *testing.T) {
 	for _, c := range []struct{ row, why string }{
 		{"my-model,h100,vllm", "model my-model is not in the catalog"},
@@ -96,6 +108,8 @@ func TestBadPointsAreRefused(t *testing.T) {
 		{head + ",-1,1000,200,11\n", `data:2: rate: "-1"; expected requests/s above 0`},
 		{head + "1.5,,1000,200,11\n", `data:2: concurrency: "1.5"; expected a whole number from 1 to 1e9`},
 		{head + "8,,0,200,11\n", `data:2: prompt_tokens: "0"; expected a whole number from 1 to 1e9`},
+		{head + "8,,,200,11\n", `data:2: prompt_tokens: ""; expected a whole number of tokens`},
+		{head + "8,,1000,200,0\n", `data:2: tpot_ms: "0"; expected a number above 0, or nothing`},
 		{head + "8,,1000,200,-3\n", `data:2: tpot_ms: "-3"; expected a number above 0, or nothing`},
 		{head + "8,,1000,200,\n", `data:2: nothing was measured; expected a value in one of the columns that are`},
 	} {

@@ -1,5 +1,7 @@
 package measured
 
+import "cmp"
+
 // positions is a table of closed loops of fixed lengths over a grid of prompt lengths and clients, one run a row: medians
 // and 99th percentiles. Their servers ran with the arguments that the engine chose.
 var positions = schema{
@@ -16,15 +18,7 @@ func readPositions(s *source, f *File) error {
 	f.Notes = append(f.Notes,
 		"server arguments are not stated: the engine's own defaults for the GPU are assumed, in the version that is modelled",
 		"warm-up requests are not simulated: prompts are random, and the one that warmed up is one of the measured at most")
-	for i := range s.table.rows {
-		r := s.table.record(i)
-		run := positionRun(r)
-		if r.err != nil {
-			return r.err
-		}
-		f.Runs = append(f.Runs, run)
-	}
-	return nil
+	return f.each(s.table, positionRun)
 }
 
 // positionRun reads a row. Nothing but the layout is known of the server, so the quality is B.
@@ -45,7 +39,7 @@ func positionRun(r *record) Run {
 	if misplaced == "" {
 		run.Labels.Parallel = layoutOf(p.tensor, p.data, p.expert)
 	}
-	run.Skip = first(speculative(r.text("spec_method")), unknown, engineUnknown(run.Labels.Engine), misplaced,
+	run.Skip = cmp.Or(speculative(r.text("spec_method")), unknown, engineUnknown(run.Labels.Engine), misplaced,
 		tooLong(p.model, prompt+output), failed(float64(requests-r.count("completed", 0)), float64(requests)))
 	if run.Skip != "" {
 		return run

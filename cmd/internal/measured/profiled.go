@@ -1,5 +1,7 @@
 package measured
 
+import "cmp"
+
 // profiled is a table of closed loops on vLLM servers that were profiled while they ran, one run a row: means and
 // percentiles of all latencies, throughputs, and the acceptance of drafts where there were any. The server's arguments
 // are not in the table.
@@ -27,15 +29,7 @@ func readProfiled(s *source, f *File) error {
 	f.Notes = append(f.Notes,
 		"server arguments are those published for the runs: max_num_seqs 256, max_num_batched_tokens 8192, max_model_len 10240, no prefix caching",
 		"warm-up requests are not simulated: without prefix caching they leave nothing behind on a server that is idle again")
-	for i := range s.table.rows {
-		r := s.table.record(i)
-		run := profiledRun(r)
-		if r.err != nil {
-			return r.err
-		}
-		f.Runs = append(f.Runs, run)
-	}
-	return nil
+	return f.each(s.table, profiledRun)
 }
 
 func profiledRun(r *record) Run {
@@ -51,7 +45,7 @@ func profiledRun(r *record) Run {
 	run.Rows = []Row{row}
 	p := setup{tensor: tensor}
 	unknown := deployed(&run.Labels, &p, r.text("model"), r.text("system"), r.text("precision"))
-	if run.Skip = first(speculative(r.text("spec_method")), unknown, engineUnknown(run.Labels.Engine), tooLong(p.model, prompt+output)); run.Skip != "" {
+	if run.Skip = cmp.Or(speculative(r.text("spec_method")), unknown, engineUnknown(run.Labels.Engine), tooLong(p.model, prompt+output)); run.Skip != "" {
 		run.Labels.Quality = "B"
 		return run
 	}

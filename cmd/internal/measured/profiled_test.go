@@ -1,6 +1,7 @@
 package measured
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,11 +67,40 @@ func TestAProfiledRunThatSpeculatesIsSkipped(t *testing.T) {
 	assert.Len(t, run.Rows[0].Values, 9)
 }
 
+// TestARowThatLeavesSomethingOpenIsSkippedAlone: the rest of the file is read, and what was measured is kept.
+func TestARowThatLeavesSomethingOpenIsSkippedAlone(t *testing.T) {
+	for _, c := range []struct{ column, value, why string }{
+		{"num_prompts", "", "num_prompts is not stated"},
+		{"tp", " ", "tp is not stated"},
+		{"isl", "NaN", "isl is not stated"},
+		{"length_dist", "zipf", `lengths "zipf", which are not modelled`},
+		{"backend", "", "the engine is not stated"},
+	} {
+		sound := profiledTableOf()
+		_, odd, _ := strings.Cut(profiledTableOf(c.column, c.value), "\n")
+		f, err := readText(t, sound+odd)
+		require.NoError(t, err)
+		require.Len(t, f.Runs, 2)
+		assert.Empty(t, f.Runs[0].Skip)
+		assert.NotEmpty(t, f.Runs[0].Scenario)
+		assert.Equal(t, c.why, f.Runs[1].Skip)
+		assert.Empty(t, f.Runs[1].Scenario)
+		assert.Len(t, f.Runs[1].Rows[0].Values, len(f.Runs[0].Rows[0].Values))
+	}
+}
+
+func TestALatencyOfZeroWasNotMeasured(t *testing.T) {
+	f, err := readText(t, profiledTableOf("itl_p90_ms", "0", "request_throughput", "0"))
+	for _, v := range one(t, f, err).Rows[0].Values {
+		assert.NotContains(t, []string{"itl_p90", "requests_per_s"}, v.Name)
+	}
+}
+
 func TestBadFieldsOfAProfiledRunAreNamed(t *testing.T) {
 	for want, edits := range map[string][]string{
-		`data:2: itl_p90_ms: "0"; expected a latency in milliseconds above 0`:                     {"itl_p90_ms", "0"},
+		`data:2: itl_p90_ms: "-1"; expected a latency in milliseconds above 0`:                    {"itl_p90_ms", "-1"},
 		`data:2: output_throughput: "-3"; expected a rate per second above 0`:                     {"output_throughput", "-3"},
-		`data:2: num_prompts: ""; expected a number`:                                              {"num_prompts", ""},
+		`data:2: num_prompts: "0"; expected a whole number from 1 to 1e9`:                         {"num_prompts", "0"},
 		`data:2: request_throughput: "x"; expected a number, or nothing`:                          {"request_throughput", "x"},
 		`data:2: length_dist: "uniform_x"; expected "fixed", or "uniform_" and a share in (0, 1]`: {"length_dist", "uniform_x"},
 	} {

@@ -15,6 +15,9 @@ func stagesOf(rows []*record) (load []stage, unknown string) {
 	stated := map[int]stage{}
 	last := -1
 	for _, r := range rows {
+		if r.text("stage") == "" {
+			continue
+		}
 		i := r.count("stage", -1)
 		rate, hasRate := r.optional("rate_rps")
 		duration, hasDuration := r.optional("duration_s")

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // source is a file before it is recognised.
@@ -18,8 +19,32 @@ type source struct {
 	json   []object // JSON values, or nil
 }
 
-// dir is the folder of the file, where what it refers to may lie.
-func (s *source) dir() string { return filepath.Dir(s.path) }
+// dirs are the folders in which lies what the file refers to: its own, then the shared one.
+func (s *source) dirs() []string {
+	dirs := []string{filepath.Dir(s.path)}
+	if s.shared != "" {
+		dirs = append(dirs, s.shared, filepath.Join(s.shared, "groundtruth"))
+	}
+	return dirs
+}
+
+// neighbours returns the other files with an extension in those folders.
+func (s *source) neighbours(extension string) []string {
+	var paths []string
+	for _, dir := range s.dirs() {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // a folder that is not there holds nothing
+		}
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			if !e.IsDir() && filepath.Ext(path) == extension && path != filepath.Clean(s.path) && !slices.Contains(paths, path) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
 
 // schema is one kind of file.
 type schema struct {
@@ -86,11 +111,7 @@ func known() string {
 
 // companion returns a file that goes with the data: beside it, or under the shared folder.
 func (s *source) companion(names ...string) ([]byte, string, error) {
-	dirs := []string{s.dir()}
-	if s.shared != "" {
-		dirs = append(dirs, s.shared, filepath.Join(s.shared, "groundtruth"))
-	}
-	for _, dir := range dirs {
+	for _, dir := range s.dirs() {
 		for _, name := range names {
 			path := filepath.Join(dir, filepath.FromSlash(name))
 			data, err := os.ReadFile(path)

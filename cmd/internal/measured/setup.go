@@ -7,17 +7,16 @@ import (
 
 // setup is what a run was set up with; text writes it as a scenario. Empty values are the engine's defaults.
 type setup struct {
-	model      string // catalog name
-	weights    string // empty: as in the checkpoint
-	kvCache    string
-	gpu        string
-	engine     string // of Labels
-	tensor     int
-	data       int // attention data-parallel ranks; 0: 1
-	expert     bool
-	arguments  []string // of the pool, as "max_num_seqs: 256"
-	workload   []string // lines, without indent
-	efficiency string   // path or name; empty: that of the engine
+	model     string // catalog name
+	weights   string // empty: as in the checkpoint
+	kvCache   string
+	gpu       string
+	engine    string // of Labels
+	tensor    int
+	data      int // attention data-parallel ranks; 0: 1
+	expert    bool
+	arguments []string // of the pool, as "max_num_seqs: 256"
+	workload  []string // lines, without indent
 }
 
 // arg adds an argument of the pool, if it has a value.

@@ -1,6 +1,7 @@
 package measured
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -27,17 +28,9 @@ func readSilicon(s *source, f *File) error {
 		return err
 	}
 	f.Notes = append(f.Notes,
-		"means over requests; where a row does not say, 10 requests per client, all clients starting at once",
+		"means over requests; where a row does not say, 10 requests per client, all clients starting at once, of fixed lengths, without speculation",
 		"server arguments are those of the launch script of a row, as far as it states them, and else the defaults of vLLM")
-	for i := range s.table.rows {
-		r := s.table.record(i)
-		run := siliconRun(r, args)
-		if r.err != nil {
-			return r.err
-		}
-		f.Runs = append(f.Runs, run)
-	}
-	return nil
+	return f.each(s.table, func(r *record) Run { return siliconRun(r, args) })
 }
 
 func siliconRun(r *record, args map[string]engineArgs) Run {
@@ -51,7 +44,7 @@ func siliconRun(r *record, args map[string]engineArgs) Run {
 	run.Rows = []Row{row}
 	p := setup{}
 	unknown := deployed(&run.Labels, &p, r.text("model"), r.text("system"), r.text("precision"))
-	if run.Skip = first(siliconSkip(r), unknown, siliconLayout(r, &run.Labels, &p)); run.Skip != "" {
+	if run.Skip = cmp.Or(siliconSkip(r), unknown, siliconLayout(r, &run.Labels, &p)); run.Skip != "" {
 		return run
 	}
 	clients, prompt, output := r.count("concurrency", 1), r.count("isl", 1), r.count("osl", 1)
@@ -59,8 +52,9 @@ func siliconRun(r *record, args map[string]engineArgs) Run {
 		return run
 	}
 	p.kvCache = quantizedCache(&p, run.Labels.Source)
-	args[r.text("engine_args_id")].apply(&p, clients, prompt)
-	if p.engine == "vllm" && synchronous(run.Labels.Version) && !args[r.text("engine_args_id")].AsyncScheduling {
+	script := args[r.text("engine_args_id")]
+	script.apply(&p, clients, prompt)
+	if p.engine == "vllm" && synchronous(run.Labels.Version) && !script.AsyncScheduling {
 		p.arg("async_scheduling", false)
 	}
 	if run.Labels.Source == "nvidia_gap" && p.engine == "vllm" {
@@ -78,7 +72,7 @@ func siliconRun(r *record, args map[string]engineArgs) Run {
 
 func siliconLabels(r *record) Labels {
 	l := Labels{
-		Source: r.text("source"), Engine: engineOf(r.text("backend")), Version: r.text("backend_version"), Mode: r.text("mode"),
+		Source: r.text("source"), Engine: engineOf(r.text("backend")), Version: r.text("backend_version"), Mode: strings.ToLower(r.text("mode")),
 		Quality: r.text("quality"), Parallel: r.text("layout"), Load: r.text("isl") + "/" + r.text("osl"), Class: r.text("arch"),
 	}
 	if c, ok := r.optional("concurrency"); ok {
@@ -99,17 +93,21 @@ func engineOf(backend string) string {
 
 // siliconSkip says why a row is not simulated, whatever it was run on.
 func siliconSkip(r *record) string {
-	switch {
-	case r.text("mode") != "agg":
+	switch mode := strings.ToLower(r.text("mode")); {
+	case mode == "disagg":
 		return "prefill and decode in separate pools, which is not modelled"
+	case mode == "":
+		return "unknown whether prefill and decode share a pool"
+	case mode != "agg":
+		return "mode " + mode + ", which is not modelled"
 	case r.text("concurrency") == "":
-		return first(speculative(r.text("spec_method")), "the number of clients is not stated")
+		return cmp.Or(speculative(r.text("spec_method")), "the number of clients is not stated")
 	}
-	return first(speculative(r.text("spec_method")), engineUnknown(engineOf(r.text("backend"))))
+	return cmp.Or(speculative(r.text("spec_method")), engineUnknown(engineOf(r.text("backend"))))
 }
 
 // siliconLayout fills in how the model was split, or says what is unknown of it: tp counts all GPUs, attn_tp those of an
-// attention rank and attn_dp the ranks.
+// attention rank and attn_dp the ranks, of which there are several where dp_attention is set.
 func siliconLayout(r *record, l *Labels, p *setup) (unknown string) {
 	if r.text("attn_tp") == "" || r.text("layout_confidence") == "unknown" {
 		return "the parallel layout is not known"
@@ -118,7 +116,7 @@ func siliconLayout(r *record, l *Labels, p *setup) (unknown string) {
 	if r.text("attn_dp") != "" {
 		p.data = r.count("attn_dp", 1)
 	}
-	if r.text("tp") != "" && r.count("tp", 1) != p.tensor*p.data {
+	if apart, _ := r.flag("dp_attention"); apart && p.data == 1 && r.text("tp") != "1" || r.text("tp") != "" && r.count("tp", 1) != p.tensor*p.data {
 		return contradiction
 	}
 	l.Parallel = layoutOf(p.tensor, p.data, p.expert)
@@ -133,7 +131,7 @@ const gapBudget = 2048
 // those before 0.14 (unverified; the TTFT of the rows agrees).
 func synchronous(version string) bool {
 	var major, minor int
-	n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	n, _ := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d", &major, &minor)
 	return n == 2 && major == 0 && minor < 14
 }
 

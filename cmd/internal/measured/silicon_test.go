@@ -85,7 +85,7 @@ workload:
 `
 
 func TestOlderVersionsPlanOneStepAtATime(t *testing.T) {
-	for version, asynchronous := range map[string]bool{"0.10.2": false, "0.13.9": false, "0.14.0": true, "1.0": true, "nightly-5b8c": true} {
+	for version, asynchronous := range map[string]bool{"0.10.2": false, "v0.12.0": false, "0.13.9": false, "0.14.0": true, "1.0": true, "nightly-5b8c": true} {
 		f, err := readText(t, siliconTable("backend_version", version, "engine_args_id", ""))
 		assert.Equal(t, !asynchronous, strings.Contains(one(t, f, err).Scenario, "async_scheduling: false"), version)
 	}
@@ -143,6 +143,11 @@ func TestSweepsBeyondTheModelKeepTheirValuesAndSayWhy(t *testing.T) {
 	}{
 		{[]string{"mode", "disagg", "spec_method", "mtp", "attn_tp", "", "concurrency", "", "ep", "", "tp", ""},
 			"prefill and decode in separate pools, which is not modelled"},
+		{[]string{"mode", "Disagg"}, "prefill and decode in separate pools, which is not modelled"},
+		{[]string{"mode", "static"}, "mode static, which is not modelled"},
+		{[]string{"mode", ""}, "unknown whether prefill and decode share a pool"},
+		{[]string{"length_dist", "zipf"}, `lengths "zipf", which are not modelled`},
+		{[]string{"isl", ""}, "isl is not stated"},
 		{[]string{"spec_method", "mtp"}, "speculative decoding (mtp), which is not modelled"},
 		{[]string{"spec_method", "unknown"}, "unknown whether it speculates"},
 		{[]string{"concurrency", ""}, "the number of clients is not stated"},
@@ -176,7 +181,6 @@ func TestBadFieldsOfASweepAreNamed(t *testing.T) {
 		`data:2: ttft_mean_ms: "-1"; expected a latency in milliseconds above 0`:                    {"ttft_mean_ms", "-1"},
 		`data:2: concurrency: "0"; expected a whole number from 1 to 1e9`:                           {"concurrency", "0"},
 		`data:2: num_prompts: "2.5"; expected a whole number from 1 to 1e9`:                         {"num_prompts", "2.5"},
-		`data:2: length_dist: "zipf"; expected "fixed", or "uniform_" and a share in (0, 1]`:        {"length_dist", "zipf"},
 		`data:2: length_dist: "uniform_1.2"; expected "fixed", or "uniform_" and a share in (0, 1]`: {"length_dist", "uniform_1.2"},
 		`data:2: attn_tp: "-4"; expected a whole number from 1 to 1e9`:                              {"attn_tp", "-4"},
 	} {

@@ -1,6 +1,9 @@
 package measured
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // splitwise is a table of single steps, one shape of batch a row: a batch of equal prompts was sent to an idle server at
 // once, prompt_time is the step that prefilled all of them and token_time the mean decode step of that batch. The stack
@@ -14,8 +17,8 @@ var splitwise = schema{
 	read: readSplitwise,
 }
 
-// eagerStack is the engine of the rows.
-const eagerStack = "eager-2023"
+// EagerStack is the engine of the rows: stacks from before CUDA graphs.
+const EagerStack = "eager-2023"
 
 // splitwiseBlock is the block in which the cache of a batch is counted. That stack had no blocks and took the memory that
 // the batch needed; so many blocks hold all of it.
@@ -25,15 +28,7 @@ func readSplitwise(s *source, f *File) error {
 	f.Notes = append(f.Notes,
 		"the precision is not stated: the checkpoint's own 16 bits are assumed",
 		"a batch is a burst of requests whose prompts are prefilled in one step; the stack of 2023 is stood for by the scheduler of vLLM")
-	for i := range s.table.rows {
-		r := s.table.record(i)
-		run := splitwiseRun(r)
-		if r.err != nil {
-			return r.err
-		}
-		f.Runs = append(f.Runs, run)
-	}
-	return nil
+	return f.each(s.table, splitwiseRun)
 }
 
 // splitwiseRun reads a row. Its quality is C, for no engine that is modelled ran it.
@@ -41,7 +36,7 @@ func splitwiseRun(r *record) Run {
 	prompt, output, batch := r.count("prompt_size", 1), r.count("token_size", 1), r.count("batch_size", 1)
 	p := setup{tensor: r.count("tp", 1)}
 	run := Run{ID: r.text("id"), Labels: Labels{
-		Source: "splitwise", Engine: eagerStack, Version: "2023", Mode: "agg", Quality: "C",
+		Source: "splitwise", Engine: EagerStack, Version: "2023", Mode: "agg", Quality: "C",
 		Parallel: layoutOf(p.tensor, 1, false), Load: r.text("prompt_size") + "/" + r.text("token_size"), Concurrency: batch,
 	}}
 	row := Row{ID: run.ID, Request: -1}
@@ -54,7 +49,7 @@ func splitwiseRun(r *record) Run {
 		run.Labels.GPU += "-pcap"
 		unknown = "the power of the GPU is capped, which is not modelled"
 	}
-	if run.Skip = first(unknown, tooLong(p.model, prompt+output)); run.Skip != "" {
+	if run.Skip = cmp.Or(unknown, tooLong(p.model, prompt+output)); run.Skip != "" {
 		return run
 	}
 	p.arg("max_num_seqs", batch)

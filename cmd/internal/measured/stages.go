@@ -44,12 +44,9 @@ func readStages(s *source, f *File, key string) error {
 	for _, rows := range s.table.groups(key, setupColumns...) {
 		run := stagesRun(rows)
 		run.Labels.Source = f.Schema
-		for _, r := range rows {
-			if r.err != nil {
-				return r.err
-			}
+		if err := f.keep(run, rows...); err != nil {
+			return err
 		}
-		f.Runs = append(f.Runs, run)
 	}
 	return nil
 }
@@ -101,19 +98,21 @@ func stagesRun(rows []*record) Run {
 	}
 	stagesPool(&p, r)
 	p.stages(load)
-	shared := prefix{r.given("prompt_groups", 0), r.given("prompts_per_group", 0), r.count("system_prompt_len", 0)}
+	shared := prefix{r.given("prompt_groups", 0), r.given("prompts_per_group", 0), r.given("system_prompt_len", 0)}
 	p.lengths(p.repeat(shared, promptLength(rows)), r.count("output_len", 1), 1)
-	p.cachePrefixes(r.text("prefix_caching") == "1")
+	if on, stated := r.flag("prefix_caching"); stated {
+		p.cachePrefixes(on)
+	}
 	run.Scenario = p.text()
 	return run
 }
 
-// given returns a whole number above 0; an empty field is otherwise.
+// given returns a whole number above 0; an empty field, or 0, is otherwise.
 func (r *record) given(column string, otherwise int) int {
-	if r.text(column) == "" {
+	if _, stated := r.optional(column); !stated {
 		return otherwise
 	}
-	return r.count(column, 1)
+	return cmp.Or(r.count(column, 0), otherwise)
 }
 
 // stagesPool adds the engine's arguments.
@@ -137,7 +136,7 @@ func promptLength(rows []*record) int {
 		}
 	}
 	r := rows[0]
-	return r.count("system_prompt_len", 0) + r.count("question_len", 1)
+	return r.given("system_prompt_len", 0) + r.count("question_len", 1)
 }
 
 // stageRow reads what was measured of the requests of a stage; stage −1 is all of them.
@@ -153,8 +152,8 @@ func stageRow(r *record, load []stage) Row {
 			row.Values = r.latency(row.Values, Other(m, s, 0), column(s))
 		}
 	}
-	row.Values = r.value(row.Values, Lead(OutputPerS, Mean, 0), "output_throughput_tok_s", "output tokens per second above 0")
-	row.Values = r.value(row.Values, Lead(RequestsPerS, Mean, 0), "request_throughput_rps", "requests per second above 0")
+	row.Values = r.reported(row.Values, Lead(OutputPerS, Mean, 0), "output_throughput_tok_s", "output tokens per second above 0")
+	row.Values = r.reported(row.Values, Lead(RequestsPerS, Mean, 0), "request_throughput_rps", "requests per second above 0")
 	if strings.Contains(r.text("flags"), "ttft_p99_cold_start") {
 		row.skip(TTFT, P99, "p99 of TTFT is that of a cold start (flag ttft_p99_cold_start)")
 	}
@@ -176,8 +175,9 @@ func stagesQuality(rows []*record) string {
 	quality := "A"
 	for _, r := range rows {
 		own := r.text("quality")
+		overload, _ := r.flag("overload")
 		switch flags := r.text("flags"); {
-		case r.text("overload") == "1" || strings.Contains(flags, "overload"):
+		case overload || strings.Contains(flags, "overload"):
 			own = "C"
 		case strings.Contains(flags, "near_saturation"):
 			own = max(own, "B")
@@ -189,8 +189,9 @@ func stagesQuality(rows []*record) string {
 
 // stagesSkip says why a load is not simulated.
 func stagesSkip(r *record) string {
+	chunked, stated := r.flag("chunked_prefill")
 	switch {
-	case r.text("chunked_prefill") == "0":
+	case stated && !chunked:
 		return "prefill in one piece, which is not modelled"
 	case !poissonLike(r.text("arrival")):
 		return fmt.Sprintf("arrivals %q, which are not modelled", r.text("arrival"))

@@ -131,13 +131,15 @@ func TestALoadIsKnownByItsRowsOrByItsName(t *testing.T) {
 
 func TestDoubtfulStagesAreLabelled(t *testing.T) {
 	for row, want := range map[string]string{
-		"":                              "A",
-		"quality=":                      "A",
-		"quality=C":                     "C",
-		"overload=1":                    "C",
-		"flags=near_saturation":         "B",
-		"quality=C flags=x|near_satura": "C",
-		"flags=ttft_p99_cold_start":     "A",
+		"":                                  "A",
+		"quality=":                          "A",
+		"quality=C":                         "C",
+		"overload=1":                        "C",
+		"overload=True":                     "C",
+		"overload=False":                    "A",
+		"flags=near_saturation":             "B",
+		"quality=C flags=x|near_saturation": "C",
+		"flags=ttft_p99_cold_start":         "A",
 	} {
 		assert.Equal(t, want, soundStages(t, "id=X-7-s1 stage=1 rate_rps=10", row).Runs[0].Labels.Quality, row)
 	}
@@ -155,6 +157,9 @@ func TestStagesThatAreBeyondTheModelSayWhy(t *testing.T) {
 		"system=unheard":        "GPU unheard is not in the catalog",
 		"backend=other":         "engine other is not modelled",
 		"chunked_prefill=0":     "prefill in one piece, which is not modelled",
+		"chunked_prefill=False": "prefill in one piece, which is not modelled",
+		"output_len=":           "output_len is not stated",
+		"question_len=":         "question_len is not stated",
 		"arrival=bursts":        `arrivals "bursts", which are not modelled`,
 		"precision=int3":        "weights in int3 are not modelled",
 	} {
@@ -163,6 +168,19 @@ func TestStagesThatAreBeyondTheModelSayWhy(t *testing.T) {
 		assert.Empty(t, run.Scenario)
 		assert.Len(t, run.Rows[0].Values, 6, "what was measured is kept")
 	}
+}
+
+func TestPrefixesOfStagesAreCachedAsTheRowSays(t *testing.T) {
+	for row, want := range map[string]string{
+		"prefix_caching=1": "enable_prefix_caching: true\n", "prefix_caching=True": "enable_prefix_caching: true\n",
+		"prefix_caching=0": "enable_prefix_caching: false\n", "prefix_caching=false": "enable_prefix_caching: false\n",
+		"prefix_caching=1 prompt_groups=0": "prompt_tokens: {distribution: fixed, mean: 566}\n",
+	} {
+		run := soundStages(t, row).Runs[0]
+		assert.Contains(t, run.Scenario, want, row)
+		loaded(t, run)
+	}
+	assert.NotContains(t, soundStages(t, "prefix_caching=").Runs[0].Scenario, "enable_prefix_caching", "the engine's own default")
 }
 
 func TestWeightsOfStagesAreThoseOfTheirPrecision(t *testing.T) {
@@ -175,15 +193,16 @@ func TestWeightsOfStagesAreThoseOfTheirPrecision(t *testing.T) {
 
 func TestBadStagesAreRefusedByLine(t *testing.T) {
 	for row, want := range map[string]string{
-		"stage=first":    `stage: "first"; expected a number`,
-		"stage=0.5":      `stage: "0.5"; expected a whole number from -1`,
-		"tp=0":           `tp: "0"; expected a whole number from 1`,
-		"rate_rps=-1":    `rate_rps: "-1"; expected requests per second, above 0`,
-		"duration_s=0":   `duration_s: "0"; expected seconds, above 0`,
-		"tpot_mean_ms=0": `tpot_mean_ms: "0"; expected a latency`,
-		"output_len=":    `output_len: ""; expected a number`,
-		"max_num_seqs=x": `max_num_seqs: "x"; expected a number`,
-		"question_len=0": `question_len: "0"; expected a whole number from 1`,
+		"stage=first":       `stage: "first"; expected a number`,
+		"stage=0.5":         `stage: "0.5"; expected a whole number from -1`,
+		"tp=0":              `tp: "0"; expected a whole number from 1`,
+		"rate_rps=-1":       `rate_rps: "-1"; expected requests per second, above 0`,
+		"duration_s=0":      `duration_s: "0"; expected seconds, above 0`,
+		"tpot_mean_ms=-1":   `tpot_mean_ms: "-1"; expected a latency`,
+		"output_len=0":      `output_len: "0"; expected a whole number from 1`,
+		"max_num_seqs=x":    `max_num_seqs: "x"; expected a number`,
+		"question_len=0":    `question_len: "0"; expected a whole number from 1`,
+		"prefix_caching=on": `prefix_caching: "on"; expected 1 or 0, or True or False`,
 	} {
 		_, err := readText(t, stageTable(row))
 		require.ErrorContains(t, err, "data:2: "+want)

@@ -55,8 +55,8 @@ func statisticsOf(o object, factor float64) statistics {
 	return found
 }
 
-// linear returns a quantile of sorted numbers, linear between them, as the tools define it.
-func linear(sorted []float64, p float64) float64 {
+// Quantile returns the p-quantile of sorted numbers, linear between them, as numpy and so the benchmark tools define it.
+func Quantile(sorted []float64, p float64) float64 {
 	at := p * float64(len(sorted)-1)
 	i := int(math.Floor(at))
 	if i+1 >= len(sorted) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -120,28 +119,6 @@ func linesOfPart(path string, want part) ([]object, error) {
 		return nil, nil // no part of these data, sound or not
 	}
 	return readDocuments(path, data)
-}
-
-// neighbours returns the other files with an extension beside the data, then in the shared folder.
-func (s *source) neighbours(extension string) []string {
-	dirs := []string{s.dir()}
-	if s.shared != "" {
-		dirs = append(dirs, s.shared, filepath.Join(s.shared, "groundtruth"))
-	}
-	var paths []string
-	for _, dir := range dirs {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue // a folder that is not there holds nothing
-		}
-		for _, e := range entries {
-			path := filepath.Join(dir, e.Name())
-			if !e.IsDir() && filepath.Ext(path) == extension && path != filepath.Clean(s.path) && !slices.Contains(paths, path) {
-				paths = append(paths, path)
-			}
-		}
-	}
-	return paths
 }
 
 // runsOf returns the names of the runs of lines, in order.

@@ -118,23 +118,26 @@ func sameDeployment(a, b object) bool {
 	return true
 }
 
-// requestRow reads one request. Without a first token it failed, and has no latencies.
+// requestRow reads one request. Without a first token it failed, and has no latencies; without a last one, it failed later.
 func requestRow(run string, o object) Row {
 	i := o.count("i", 0, -1)
 	if i < 0 {
 		o.fail("i", o.fields["i"], "the number of the request in its run, from 0")
 	}
 	row := Row{ID: fmt.Sprintf("%s#%d", run, i), Request: i}
-	token, ok := o.optional("first_token_s")
-	if !ok {
+	if _, ok := o.optional("first_token_s"); !ok {
 		return row
 	}
 	queued := o.since("queued_s", 0)
-	if token = o.since("first_token_s", queued); token == queued {
+	token := o.since("first_token_s", queued)
+	if token == queued {
 		o.fail("first_token_s", o.fields["first_token_s"], fmt.Sprintf("seconds later than queued_s, %g", queued))
 	}
-	last := o.since("last_token_s", token)
 	row.Values = append(row.Values, Lead(TTFT, Mean, 1e3*(token-queued)))
+	if _, ok := o.optional("last_token_s"); !ok {
+		return row
+	}
+	last := o.since("last_token_s", token)
 	if n := o.count("output_tokens", 1, 1); n > 1 && last > token {
 		row.Values = append(row.Values, Lead(TPOT, Mean, 1e3*(last-token)/float64(n-1)))
 	}

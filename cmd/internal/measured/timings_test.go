@@ -169,12 +169,17 @@ func TestAFailedRequestHasNoLatencies(t *testing.T) {
 	assert.Equal(t, Row{ID: "R#1", Request: 1}, f.Runs[0].Rows[2])
 }
 
+func TestARequestThatEndedEarlyHasATTFT(t *testing.T) {
+	f, err := timed(t, "b.jsonl", `"last_token_s":0.625`, `"last_token_s":null`)
+	require.NoError(t, err)
+	assert.Equal(t, Row{ID: "R#0", Request: 0, Values: []Value{Lead(TTFT, Mean, 125)}}, f.Runs[0].Rows[1])
+}
+
 func TestBadTimingsAreRefusedByLine(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{`"first_token_s":0.5`, `"first_token_s":0.25`, `b.jsonl:2: first_token_s: 0.25; expected seconds later than queued_s, 0.25`},
 		{`"first_token_s":0.5`, `"first_token_s":0.2`, `b.jsonl:2: first_token_s: 0.2; expected seconds, 0.25 or later`},
 		{`"last_token_s":0.625`, `"last_token_s":0.1`, `b.jsonl:1: last_token_s: 0.1; expected seconds, 0.125 or later`},
-		{`"last_token_s":0.625`, `"last_token_s":null`, `b.jsonl:1: last_token_s: missing; expected seconds, 0.125 or later`},
 		{`"queued_s":0,`, `"queued_s":"now",`, `b.jsonl:1: queued_s: "now"; expected a number`},
 		{`"i":1`, `"i":2`, `b.jsonl:2: i: 2; expected less than the 2 requests of`},
 		{`"i":1`, `"i":0.5`, `b.jsonl:2: i: 0.5; expected a whole number from 0`},

@@ -1,6 +1,9 @@
 package measured
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // vllmBench is what `vllm bench serve` writes, and SGLang's bench_serving in much the same words: a result per run, in a
 // file or line of its own. Latencies are in milliseconds but for the lists per request, in seconds. The wait for a seat
@@ -56,7 +59,7 @@ func vllmRun(o object, id string) Run {
 	if o.text("ramp_up_strategy") != "" {
 		ramp = "the request rate ramps up, which no workload does"
 	}
-	run.Skip = firstText(failed(all-completed, all), ramp, a.skip())
+	run.Skip = cmp.Or(failed(all-completed, all), ramp, a.skip())
 	return run
 }
 
@@ -181,7 +184,7 @@ func endToEnd(o object) statistics {
 	}
 	slices.Sort(all)
 	found.add(Mean, (&counts{each: all}).average())
-	found.add(P50, linear(all, 0.5))
-	found.add(P99, linear(all, 0.99))
+	found.add(P50, Quantile(all, 0.5))
+	found.add(P99, Quantile(all, 0.99))
 	return found
 }

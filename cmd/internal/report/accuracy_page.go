@@ -76,7 +76,8 @@ func (a *Accuracy) claim(m *markdown) {
 		calibrate.CalibrationPoints, within(calibrate.AfterPoints, closed))
 	m.para("This page, its figures and the constants that the program carries are written by `make calibrate` from measured data beside " +
 		"the repository, always the same bytes. Every number below is of a simulation of the run as it was made (clients, lengths, engine " +
-		"arguments, repeated prompts), compared with the statistic that was measured, nearly always a mean over requests.")
+		"arguments, repeated prompts), compared with the statistic that was measured, nearly always a mean over requests. " +
+		"Letters stand for sets of data, which the table near the end of the page describes.")
 }
 
 // headlineHolds are the columns of the first table.

@@ -49,7 +49,7 @@ func TestARunWithoutTokensHasDashes(t *testing.T) {
 
 func TestNumbersHaveThreeSignificantDigits(t *testing.T) {
 	for x, want := range map[float64]string{
-		0: "0", 14.23: "14.2", 9.996: "10.0", 0.001234: "0.00123", 1234: "1230", 99.96: "100", 126000: "126000", 1: "1.00",
+		0: "0", 14.23: "14.2", 9.996: "10.0", 0.001234: "0.00123", 1234: "1230", 99.96: "100", 126000: "126000", 1: "1.00", 1e300: "1.00e+300", -2e15: "-2.00e+15",
 	} {
 		assert.Equal(t, want, Significant(x))
 	}

@@ -5,14 +5,20 @@ import (
 	"strconv"
 )
 
-// Significant prints x with three significant digits and no exponent; NaN, which says that nothing was measured, is a
-// dash.
+// exponentFrom is a number that no result of a run reaches, and that no column has room for.
+const exponentFrom = 1e15
+
+// Significant prints x with three significant digits, below 10¹⁵ without an exponent; NaN, which says that nothing was
+// measured, is a dash.
 func Significant(x float64) string {
 	if math.IsNaN(x) {
 		return "–"
 	}
 	if x == 0 || math.IsInf(x, 0) {
 		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	if math.Abs(x) >= exponentFrom {
+		return strconv.FormatFloat(x, 'e', 2, 64)
 	}
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
 	decimals := 2 - int(math.Floor(math.Log10(math.Abs(rounded))))

@@ -2,6 +2,8 @@
 //
 //	predict.go   a measured run simulated; observe.go what was measured of it, computed as the tools do
 //	all.go       many runs over all cores
+//	freeze.go    a run whose batches are kept, to be priced anew; freeze_tape.go its batches, freeze_shapes.go
+//	             the fewer that stand for them, freeze_wait.go which of them a measured value waits for
 //	score.go     predictions beside measurements: what is compared and what is not; score_groups.go by label,
 //	             score_errors.go summed up
 package study

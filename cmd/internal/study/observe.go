@@ -113,26 +113,16 @@ func (o *observation) value(v *measured.Value, in []request) (float64, bool) {
 	return statistic(samples, v.Stat), true
 }
 
-// statistic reduces samples, which it sorts. Quantiles interpolate linearly, as numpy and so the benchmark tools do.
+// statistic reduces samples, which it sorts.
 func statistic(samples []float64, s measured.Stat) float64 {
 	if s == measured.Mean {
 		return stat.Mean(samples, nil)
 	}
 	slices.Sort(samples)
-	return interpolated(samples, shares[s])
+	return measured.Quantile(samples, shares[s])
 }
 
 var shares = [measured.NumStats]float64{measured.P50: .5, measured.P90: .9, measured.P95: .95, measured.P99: .99, measured.Max: 1}
-
-// interpolated returns the p-quantile of sorted samples.
-func interpolated(sorted []float64, p float64) float64 {
-	at := p * float64(len(sorted)-1)
-	i := min(int(at), len(sorted)-1)
-	if i+1 == len(sorted) {
-		return sorted[i]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
-}
 
 func (o *observation) itl(s measured.Stat) float64 {
 	if s == measured.Mean {

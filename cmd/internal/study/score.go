@@ -107,14 +107,14 @@ func Score(f *measured.File, predictions []Prediction) *Validation {
 		panic("study: predictions of other runs than are scored")
 	}
 	v.countSkips()
-	if slices.ContainsFunc(v.Rows, func(r ScoredRow) bool { return r.Labels.Quality == best }) {
+	if slices.ContainsFunc(v.Rows, func(r ScoredRow) bool { return r.Labels.Quality == best && r.Skipped == "" }) {
 		v.Quality = best
 	}
 	v.compare()
 	return v
 }
 
-// best is the quality that accuracy is claimed for.
+// best is the quality that accuracy is claimed for, where a row of it is compared.
 const best = "A"
 
 // nothing is why a row without values is not compared, unless its run says why.

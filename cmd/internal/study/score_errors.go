@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+
+	"github.com/decodesim/decodesim/cmd/internal/measured"
 )
 
 // Errors sums up relative errors in percent. Quantiles interpolate linearly. With N = 0 all but Skipped are NaN, and null
@@ -33,9 +35,9 @@ func ErrorsOf(percents []float64) Errors {
 		size[i] = math.Abs(p)
 	}
 	slices.Sort(size)
-	e.MedianPct, e.P90Pct, e.BiasPct = interpolated(size, 0.5), interpolated(size, 0.9), interpolated(signed, 0.5)
+	e.MedianPct, e.P90Pct, e.BiasPct = measured.Quantile(size, 0.5), measured.Quantile(size, 0.9), measured.Quantile(signed, 0.5)
 	for i, p := range []float64{0.1, 0.25, 0.75, 0.9} {
-		e.Spread[i] = interpolated(signed, p)
+		e.Spread[i] = measured.Quantile(signed, p)
 	}
 	for i, most := range []float64{10, 25} {
 		up, _ := slices.BinarySearchFunc(size, most, func(s, most float64) int {

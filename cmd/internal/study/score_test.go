@@ -133,6 +133,9 @@ func TestWithoutTheBestQualityAllRowsCount(t *testing.T) {
 	v := Score(hand(handRow{"B", "agg", "", 10, 20}, handRow{"C", "agg", "", 30, 40}))
 	assert.Empty(t, v.Quality)
 	assert.Equal(t, 2, v.Metrics[0].All.N)
+	v = Score(hand(handRow{"B", "agg", "", 10, 20}, handRow{"A", "agg", "too long", 0, 0}))
+	assert.Empty(t, v.Quality, "nothing of the best quality is compared")
+	assert.Equal(t, []int{1, 1}, []int{v.Metrics[0].All.N, v.Metrics[0].All.Skipped})
 }
 
 func TestTokensFasterThanTheBoundAreListed(t *testing.T) {
