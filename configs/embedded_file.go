@@ -22,7 +22,7 @@ func File(name string) ([]byte, error) {
 		}
 	}
 	hint := "see decodesim list"
-	if near := suggest(name, FileNames()); near != "" {
+	if near := Suggest(name, FileNames()); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return nil, fmt.Errorf("nothing built in is called %q; %s", name, hint)

@@ -122,7 +122,7 @@ func TestTheNearestNameIsSuggested(t *testing.T) {
 	for got, want := range map[string]string{
 		"h100sxm": "h100-sxm", "H200-SXM": "h200-sxm", "sede": "seed", "l": "l4", "tpu": "", "": "",
 	} {
-		require.Equal(t, want, suggest(got, have), "%q", got)
+		require.Equal(t, want, Suggest(got, have), "%q", got)
 	}
 	require.Equal(t, `gpu "h1000-sxm" not found; did you mean "h100-sxm"? have "h100-sxm", "l4"`,
 		unknownName("gpu", "h1000-sxm", []string{"h100-sxm", "l4"}))

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// suggest returns the name nearest to got, or "" if none is near enough to be a slip of the finger.
-func suggest(got string, have []string) string {
+// Suggest returns the name nearest to got, or "" if none is near enough to be a slip of the finger.
+func Suggest(got string, have []string) string {
 	best, bestDistance := "", 1+max(1, len(got)/3)
 	for _, name := range have {
 		if d := editDistance(strings.ToLower(got), strings.ToLower(name)); d < bestDistance {
@@ -20,7 +20,7 @@ func suggest(got string, have []string) string {
 
 // didYouMean returns the end of a message about an unknown name: the nearest one, or else all.
 func didYouMean(got string, have []string) string {
-	if near := suggest(got, have); near != "" {
+	if near := Suggest(got, have); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "have " + quoted(have)
@@ -29,7 +29,7 @@ func didYouMean(got string, have []string) string {
 // unknownName says that a catalog has no such name: the nearest name if one is near, and all there are.
 func unknownName(kind, name string, have []string) string {
 	hint := ""
-	if near := suggest(name, have); near != "" {
+	if near := Suggest(name, have); near != "" {
 		hint = fmt.Sprintf("did you mean %q? ", near)
 	}
 	return fmt.Sprintf("%s %q not found; %shave %s", kind, name, hint, quoted(have))

@@ -185,7 +185,7 @@ func TestMistakesOfACalibrationAreNamed(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty.csv": "", "none.csv": head + "\n", "unknown.csv": head + "\n" + unknown + "\n", "fast.csv": head + "\n" + fast,
 		"negative.csv": strings.Replace(own, ",8.2", ",-8.2", 1), "idle.csv": strings.Replace(own, "60,6,31", "60,0,31", 1),
-		"two.csv":  head + "\n" + first + "\n" + strings.Replace(first, "h100-sxm", "h200-sxm", 1) + "\n",
+		"two.csv":  head + "\n" + first + "\n" + strings.NewReplacer("alone", "other", "h100-sxm", "h200-sxm").Replace(first) + "\n",
 		"old.yaml": "bandwidth: 0.9\n",
 	} {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
@@ -209,7 +209,7 @@ func TestMistakesOfACalibrationAreNamed(t *testing.T) {
 		{`no run of 1 can be fitted to; the first, "elsewhere": model no-such-model is not in the catalog`, []string{"--data", "unknown.csv"}},
 		{`every run that can be simulated beats the bound of the data sheet: "drafts" measured a TPOT of 3.1 ms, and h100-sxm takes 4.`,
 			[]string{"--data", "fast.csv"}},
-		{`run "alone" is of vllm-v1 on h100-sxm and run "alone" of vllm-v1 on h200-sxm; expected one GPU and one engine`, []string{"--data", "two.csv"}},
+		{`run "alone" is of vllm-v1 on h100-sxm and run "other" of vllm-v1 on h200-sxm; expected one GPU and one engine`, []string{"--data", "two.csv"}},
 		{`--set pools.serve.sequences=3: no key "sequences" in pools[0]; `, append(data, "--set", "pools.serve.sequences=3")},
 		{`no run of 6 can be fitted to; the first, "alone": --set pools.serve.efficiency=old.yaml: `, append(data, "--set", "pools.serve.efficiency=old.yaml")},
 		{`--scenario "chat-80b": no such file, and none of the scenarios that are built in (`, append(data, "--scenario", "chat-80b")},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ the load and not the deployment: that is --scenario, a name or a file, whose wor
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.data, "data", "", "the measurements: a CSV, JSON or JSONL `FILE`")
+	flags.StringVar(&f.data, "data", "", "the measurements: a CSV, JSON or JSONL `FILE`, gzip or plain")
 	flags.StringVar(&f.scenario, "scenario", "", "deployment of runs whose data do not say it: the name of a `SCENARIO` or a YAML file")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario of every run; repeatable, such as pools.serve.max_num_seqs=64")
 	flags.StringVar(&f.efficiency, "efficiency", "", "what the steps of every run achieve: a name or a YAML `FILE`")
@@ -68,7 +69,7 @@ the load and not the deployment: that is --scenario, a name or a file, whose wor
 	flags.StringVar(&f.out, "out", "", "leave predictions.csv, validation.json and plots in `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
-	cobra.CheckErr(c.MarkFlagFilename("data", "csv", "json", "jsonl"))
+	cobra.CheckErr(c.MarkFlagFilename("data", "csv", "json", "jsonl", "gz"))
 	cobra.CheckErr(c.MarkFlagFilename("efficiency", "yaml", "yml"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	completeNames(c, map[string][]string{"scenario": configs.ScenarioNames()}, cobra.ShellCompDirectiveDefault) // and files
@@ -157,10 +158,15 @@ func (f *validateFlags) print(out, errOut io.Writer, v *study.Validation, dir *r
 	var text bytes.Buffer
 	list := io.Writer(&text)
 	if f.json {
+		list = errOut
+	}
+	if v.Counts.Simulated == 0 {
+		fmt.Fprintf(list, "Nothing could be simulated: %s\n", whySkipped(v))
+	}
+	if f.json {
 		if err := writeValidation(&text, v); err != nil {
 			return failure{err}
 		}
-		list = errOut
 	} else if err := report.ValidationTable(&text, v, report.Options{Colour: colour(out)}); err != nil {
 		return failure{err}
 	}
@@ -176,6 +182,14 @@ func (f *validateFlags) print(out, errOut io.Writer, v *study.Validation, dir *r
 		return failure{err}
 	}
 	return nil
+}
+
+// whySkipped says why no row has a prediction, if that is one reason.
+func whySkipped(v *study.Validation) string {
+	if len(v.Rows) > 0 && !slices.ContainsFunc(v.Rows, func(r study.ScoredRow) bool { return r.Skipped != v.Rows[0].Skipped }) {
+		return "every row is skipped: " + v.Rows[0].Skipped
+	}
+	return "every row is skipped, each for a reason given with it"
 }
 
 func writeValidation(w io.Writer, v *study.Validation) error {

@@ -29,6 +29,12 @@ func TestMistakesInMeasurementsAreNamed(t *testing.T) {
 		"a column misspelt":     {changed("tpot_ms", "tpto_ms"), `data.csv:1: tpto_ms: no such column; expected some of ttft_ms, `},
 		"half a client":         {changed("textbook,1,", "textbook,0.5,"), `data.csv:2: concurrency: "0.5"; expected a whole number from 1`},
 		"no JSON after a brace": {"{x", `data.csv:1:`},
+		"an id twice":           {changed("busy,", "alone,"), `data.csv:3: id: "alone" stands on line 2 too; expected one row per id`},
+		"a column twice":        {changed("tpot_p99_ms", "tpot_ms"), `data.csv:1: column "tpot_ms" stands twice, as columns 10 and 11; expected one of each name`},
+		"a load misspelt":       {changed("concurrency", "concurrancy"), `data.csv:1: concurrancy: no such column in the nearest schema, "points"; did you mean "concurrency"? expected `},
+		"semicolons":            {strings.ReplaceAll(points, ",", ";"), `data.csv: separated by ";"; expected ","`},
+		"half of a gzip file":   {"\x1f\x8b\x08", `data file "data.csv" cannot be read: its gzip data cannot be unpacked: unexpected EOF; expected a whole file`},
+		"a month of waiting":    {changed("12.5", "2.7e9"), `data.csv:2: ttft_ms: "2.7e9"; expected milliseconds above 0, up to 1e9`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inData(t, mistake.text)
@@ -96,4 +102,27 @@ func TestAnOptionThatSuitsSomeRunsSkipsTheOthers(t *testing.T) {
 	require.Equal(t, exitOK, status, errOut)
 	assert.Contains(t, out, "4 rows: 2 simulated, 2 skipped")
 	assert.Contains(t, out, "8 does not divide the 28 attention heads of qwen2.5-7b")
+}
+
+func TestAFileOfWhichNothingCanBeSimulatedSaysSoFirst(t *testing.T) {
+	head, rest, _ := strings.Cut(points, "\n")
+	_, elsewhere, _ := strings.Cut(rest, "elsewhere")
+	row := head + "\nelsewhere" + elsewhere
+	for text, want := range map[string]string{
+		row: "Nothing could be simulated: every row is skipped: model no-such-model is not in the catalog\n",
+		row + strings.Replace("other"+elsewhere, "no-such-model", "another", 1): "Nothing could be simulated: every row is skipped, each for a reason given with it\n",
+	} {
+		inData(t, text)
+		status, out, errOut := try("validate", "--data", "data.csv")
+		require.Equal(t, exitOK, status, errOut)
+		assert.True(t, strings.HasPrefix(out, want), out)
+		assert.Contains(t, out, "0 simulated")
+		status, out, errOut = try("validate", "--data", "data.csv", "--json")
+		require.Equal(t, exitOK, status, errOut)
+		assert.Equal(t, want, errOut)
+		assert.True(t, strings.HasPrefix(out, "{"), out)
+	}
+	inData(t, points)
+	_, out, _ := try("validate", "--data", "data.csv")
+	assert.NotContains(t, out, "Nothing could be simulated")
 }

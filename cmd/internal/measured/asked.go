@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 )
 
@@ -97,7 +96,7 @@ func gammaCV(shape float64) float64 {
 
 // names labels the runs of a file by its name, and by their place if there are several.
 func (s *source) names(runs int) []string {
-	stem := strings.TrimSuffix(filepath.Base(s.path), filepath.Ext(s.path))
+	stem := stemOf(s.path)
 	all := make([]string, runs)
 	for i := range all {
 		if all[i] = stem; runs > 1 {

@@ -3,9 +3,9 @@
 // scenario; what was measured stays apart, so that no prediction can see it.
 //
 //	run.go      a file, its runs, rows and values
-//	read.go     which reader a file is for
-//	table.go    CSV fields; rows.go a run for every row
-//	names.go    names of models and GPUs as the catalogs have them
+//	read.go     which reader a file is for; plain.go: compressed files, schema.go: kinds of file, and the one that was perhaps meant
+//	table.go    CSV fields; rows.go a run for every row; plausible.go: the range of what is measured
+//	names.go    names of models and GPUs as the catalogs have them; spelling.go: the name that was perhaps meant
 //	setup.go    the text of a scenario
 //	closedloop.go  what tables of closed loops share: deployments, lengths, statistics, what is not modelled
 //	silicon.go     closed-loop sweeps of many deployments (one row: mean TTFT and mean TPOT)

@@ -2,7 +2,6 @@ package measured
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 )
@@ -111,12 +110,12 @@ func profiledRuns(s *source) (runs []Run, notes []string, err error) {
 
 // profiledTable returns the runs of a table of profiled runs; none: it is another kind of file.
 func profiledTable(path string) (f File, err error) {
-	data, err := os.ReadFile(path)
+	data, err := readPlain(path)
 	if err != nil {
 		return f, fmt.Errorf("data file %q cannot be read: %w", path, err)
 	}
 	t, err := readTable(path, data)
-	if err != nil || !isProfiled(t) {
+	if err != nil || !t.hasAll(profiledColumns) {
 		return f, nil
 	}
 	err = readProfiled(&source{path: path, table: t}, &f)

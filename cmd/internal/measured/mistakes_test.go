@@ -51,7 +51,7 @@ func TestASpoiltResultIsAnErrorOrALoadThatRuns(t *testing.T) {
 			objects, err := readDocuments("data", spoilt)
 			require.NoError(t, err)
 			src, f := &source{path: "data", json: objects}, &File{}
-			i := slices.IndexFunc(schemas(), func(s schema) bool { return s.is(src) })
+			i := slices.IndexFunc(schemas(), func(s schema) bool { return s.knows(src) })
 			if i < 0 {
 				return
 			}

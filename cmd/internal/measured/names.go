@@ -13,6 +13,14 @@ import (
 // catalogModel returns the catalog's name of a published checkpoint, or what is unknown about it. Repositories spell the
 // owner, the precision and the fine-tuning that change neither size nor shape.
 func catalogModel(repository string) (name, unknown string) {
+	if name, ok := shortModel(repository); ok {
+		return name, ""
+	}
+	return "", "model " + repository + " is not in the catalog"
+}
+
+// shortModel returns a checkpoint's name without what repositories add to it; ok: it is the catalog's.
+func shortModel(repository string) (name string, ok bool) {
 	name = strings.ToLower(repository[strings.LastIndex(repository, "/")+1:])
 	have := configs.ModelNames()
 	for {
@@ -20,7 +28,7 @@ func catalogModel(repository string) (name, unknown string) {
 			name = known
 		}
 		if slices.Contains(have, name) {
-			return name, ""
+			return name, true
 		}
 		shorter := name
 		for _, suffix := range modelSuffixes { // one at a time: the rest may be a name already
@@ -29,7 +37,7 @@ func catalogModel(repository string) (name, unknown string) {
 			}
 		}
 		if shorter == name {
-			return "", "model " + repository + " is not in the catalog"
+			return name, false
 		}
 		name = shorter
 	}
@@ -73,10 +81,7 @@ var modelAliases = map[string]string{
 // catalogGPU returns the catalog's name of an accelerator, or what is unknown about it. An A100 of unstated memory is
 // taken for the 80 GB one.
 func catalogGPU(system string) (name, unknown string) {
-	name = strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(strings.TrimSpace(system)))
-	for _, maker := range []string{"nvidia-", "geforce-", "amd-", "instinct-"} {
-		name = strings.TrimPrefix(name, maker)
-	}
+	name = shortGPU(system)
 	if known, ok := gpuAliases[name]; ok {
 		name = known
 	}
@@ -84,6 +89,15 @@ func catalogGPU(system string) (name, unknown string) {
 		return "", "GPU " + system + " is not in the catalog"
 	}
 	return name, ""
+}
+
+// shortGPU returns an accelerator's name without its maker, spelt like those of the catalog.
+func shortGPU(system string) string {
+	name := strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(strings.TrimSpace(system)))
+	for _, maker := range []string{"nvidia-", "geforce-", "amd-", "instinct-"} {
+		name = strings.TrimPrefix(name, maker)
+	}
+	return name
 }
 
 var gpuAliases = map[string]string{

@@ -15,17 +15,18 @@ import (
 
 // points are a user's own measurements, one a row: the load, what was measured, and as much of the deployment as the
 // user cares to write; the rest is a scenario's.
-var points = schema{
-	name: "points",
-	about: "a table of your own (CSV with concurrency or rate, prompt_tokens, output_tokens, and any of ttft_ms, tpot_ms, itl_ms, e2e_ms, " +
-		"output_tokens_per_s)",
-	is: func(s *source) bool {
-		if s.table == nil || !s.table.has("prompt_tokens", "output_tokens") || !s.table.has("concurrency") && !s.table.has("rate") {
-			return false
-		}
-		return slices.ContainsFunc(pointColumns(), func(c pointColumn) bool { return s.table.has(c.name) })
-	},
-	read: readPoints,
+func points() schema {
+	var measured []string
+	for _, c := range pointColumns() {
+		measured = append(measured, c.name)
+	}
+	return schema{
+		name: "points",
+		about: "a table of your own (CSV with concurrency or rate, prompt_tokens, output_tokens, and any of ttft_ms, tpot_ms, itl_ms, e2e_ms, " +
+			"output_tokens_per_s)",
+		columns: []string{"concurrency|rate", "prompt_tokens", "output_tokens", strings.Join(measured, "|")},
+		read:    readPoints,
+	}
 }
 
 // pointColumn is a column with a measured value.
@@ -80,6 +81,9 @@ func readPoints(s *source, f *File) error {
 	if err := checkColumns(s.table, f); err != nil {
 		return err
 	}
+	if err := s.table.oneRowPerID(); err != nil {
+		return err
+	}
 	for i, id := range s.names(len(s.table.rows)) {
 		r := s.table.record(i)
 		run := pointRun(r, cmp.Or(r.text("id"), id))
@@ -102,7 +106,7 @@ func checkColumns(t *table, f *File) error {
 		switch {
 		case slices.Contains(known, name), slices.Contains(values, name):
 		case strings.HasSuffix(name, "_ms"), strings.HasSuffix(name, "_per_s"):
-			return fmt.Errorf("%s:1: %s: no such column; expected some of %s", t.path, name, strings.Join(values, ", "))
+			return fmt.Errorf("%s:%d: %s: no such column; expected some of %s", t.path, t.header, name, strings.Join(values, ", "))
 		default:
 			unread = append(unread, strconv.Quote(name))
 		}
@@ -157,6 +161,8 @@ func pointArrivals(r *record, a *asked) {
 		a.requests = requestsPerClient * a.clients
 	case rate <= 0:
 		r.fail("rate", "requests/s above 0")
+	case rate > ratePerSMax:
+		r.fail("rate", RequestsPerS.accepted())
 	default:
 		a.rate, a.requests = rate, requestsAtRate
 	}
@@ -168,6 +174,22 @@ func pointArrivals(r *record, a *asked) {
 	}
 }
 
+// pointModel and pointGPU are names of the catalogs, or what is unknown about them and which ones a user perhaps meant.
+func pointModel(written string) (name, unknown string) {
+	if name, unknown = catalogModel(written); unknown != "" {
+		short, _ := shortModel(written)
+		unknown = didYouMean(unknown, short, slices.Concat(configs.ModelNames(), slices.Sorted(maps.Keys(modelAliases))))
+	}
+	return name, unknown
+}
+
+func pointGPU(written string) (name, unknown string) {
+	if name, unknown = catalogGPU(written); unknown != "" {
+		unknown = didYouMean(unknown, shortGPU(written), slices.Concat(configs.GPUNames(), slices.Sorted(maps.Keys(gpuAliases))))
+	}
+	return name, unknown
+}
+
 // pointDeployment writes what a row says of its deployment as keys of a scenario, or says why it is not simulated.
 func pointDeployment(r *record, l *Labels) (over, skip string) {
 	var top, pool []string
@@ -177,13 +199,13 @@ func pointDeployment(r *record, l *Labels) (over, skip string) {
 		}
 	}
 	if name := r.text("model"); name != "" {
-		if l.Model, skip = catalogModel(name); skip != "" && strings.HasSuffix(name, ".json") {
+		if l.Model, skip = pointModel(name); skip != "" && strings.HasSuffix(name, ".json") {
 			l.Model, skip = name, ""
 		}
 		add(&top, "model", l.Model)
 	}
 	if name := r.text("gpu"); name != "" && skip == "" {
-		l.GPU, skip = catalogGPU(name)
+		l.GPU, skip = pointGPU(name)
 		add(&pool, "gpu", l.GPU)
 	}
 	if skip != "" {
@@ -203,7 +225,7 @@ func pointDeployment(r *record, l *Labels) (over, skip string) {
 		case slices.Contains(configs.EngineNames(), name):
 			add(&pool, "engine", name)
 		case !slices.Contains(enginesModelled, l.Engine):
-			return "", "engine " + name + " is not modelled"
+			return "", didYouMean("engine "+name+" is not modelled", l.Engine, slices.Concat(configs.EngineNames(), enginesModelled))
 		default:
 			add(&pool, "efficiency", engine.standIn())
 		}

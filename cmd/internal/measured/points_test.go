@@ -66,6 +66,11 @@ func TestAPointBeyondTheModelSaysWhy(t *testing.T) {
 		{"my-model,h100,vllm", "model my-model is not in the catalog"},
 		{"llama-3.1-8b,abacus,vllm", "GPU abacus is not in the catalog"},
 		{"llama-3.1-8b,h100,tgi", "engine tgi is not modelled"},
+		{"meta-llama/Lama-3.1-8B-Instruct,h100,vllm", `model meta-llama/Lama-3.1-8B-Instruct is not in the catalog; did you mean "llama-3.1-8b"?`},
+		{"llama-3.1-8b,NVIDIA H1000,vllm", `GPU NVIDIA H1000 is not in the catalog; did you mean "h100"?`},
+		{"llama-3.1-8b,h200_smx,vllm", `GPU h200_smx is not in the catalog; did you mean "h200-sxm"?`},
+		{"llama-3.1-8b,h100,vlm", `engine vlm is not modelled; did you mean "vllm"?`},
+		{"llama-3.1-8b,h100,sg-lang", `engine sg-lang is not modelled; did you mean "sglang"?`},
 	} {
 		f, err := readText(t, "model,gpu,engine,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+c.row+",8,1000,200,11.5\n")
 		r := one(t, f, err)

@@ -7,9 +7,9 @@ import "cmp"
 var positions = schema{
 	name:  "decode by position",
 	about: "decode by position (CSV with id, model, parallel, attn_dp, isl, concurrency, completed, ttft_median_ms, ttft_p99_ms)",
-	is: func(s *source) bool {
-		return s.table != nil && s.table.has("id", "model", "system", "gpus_total", "backend", "tp", "ep", "attn_dp", "precision", "spec_method",
-			"isl", "osl", "concurrency", "num_prompts", "completed", "ttft_median_ms", "ttft_p99_ms", "tpot_median_ms", "e2e_median_ms")
+	columns: []string{
+		"id", "model", "system", "gpus_total", "backend", "tp", "ep", "attn_dp", "precision", "spec_method", "isl", "osl",
+		"concurrency", "num_prompts", "completed", "ttft_median_ms", "ttft_p99_ms", "tpot_median_ms", "e2e_median_ms",
 	},
 	read: readPositions,
 }
@@ -18,7 +18,7 @@ func readPositions(s *source, f *File) error {
 	f.Notes = append(f.Notes,
 		"server arguments are not stated: the engine's own defaults for the GPU are assumed, in the version that is modelled",
 		"warm-up requests are not simulated: prompts are random, and the one that warmed up is one of the measured at most")
-	return f.each(s.table, positionRun)
+	return f.eachID(s.table, positionRun)
 }
 
 // positionRun reads a row. Nothing but the layout is known of the server, so the quality is B.

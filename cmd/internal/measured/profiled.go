@@ -6,15 +6,15 @@ import "cmp"
 // percentiles of all latencies, throughputs, and the acceptance of drafts where there were any. The server's arguments
 // are not in the table.
 var profiled = schema{
-	name:  "profiled closed loops",
-	about: "profiled closed loops (CSV with id, model, run_kind, concurrency, num_prompts, ttft_mean_ms, itl_mean_ms, kv_max, spec_accept_len)",
-	is:    func(s *source) bool { return isProfiled(s.table) },
-	read:  readProfiled,
+	name:    "profiled closed loops",
+	about:   "profiled closed loops (CSV with id, model, run_kind, concurrency, num_prompts, ttft_mean_ms, itl_mean_ms, kv_max, spec_accept_len)",
+	columns: profiledColumns,
+	read:    readProfiled,
 }
 
-func isProfiled(t *table) bool {
-	return t != nil && t.has("id", "model", "system", "backend", "tp", "precision", "isl", "osl", "length_dist", "concurrency", "num_prompts",
-		"run_kind", "spec_method", "ttft_mean_ms", "itl_mean_ms", "kv_max", "spec_accept_len")
+var profiledColumns = []string{
+	"id", "model", "system", "backend", "tp", "precision", "isl", "osl", "length_dist", "concurrency", "num_prompts", "run_kind",
+	"spec_method", "ttft_mean_ms", "itl_mean_ms", "kv_max", "spec_accept_len",
 }
 
 // The arguments of the servers, as published with the runs. Longer requests than max_model_len admits were run with a
@@ -29,7 +29,7 @@ func readProfiled(s *source, f *File) error {
 	f.Notes = append(f.Notes,
 		"server arguments are those published for the runs: max_num_seqs 256, max_num_batched_tokens 8192, max_model_len 10240, no prefix caching",
 		"warm-up requests are not simulated: without prefix caching they leave nothing behind on a server that is idle again")
-	return f.each(s.table, profiledRun)
+	return f.eachID(s.table, profiledRun)
 }
 
 func profiledRun(r *record) Run {

@@ -77,7 +77,7 @@ func TestARowThatLeavesSomethingOpenIsSkippedAlone(t *testing.T) {
 		{"backend", "", "the engine is not stated"},
 	} {
 		sound := profiledTableOf()
-		_, odd, _ := strings.Cut(profiledTableOf(c.column, c.value), "\n")
+		_, odd, _ := strings.Cut(profiledTableOf("id", "odd", c.column, c.value), "\n")
 		f, err := readText(t, sound+odd)
 		require.NoError(t, err)
 		require.Len(t, f.Runs, 2)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // source is a file before it is recognised.
@@ -28,7 +29,7 @@ func (s *source) dirs() []string {
 	return dirs
 }
 
-// neighbours returns the other files with an extension in those folders.
+// neighbours returns the other files with an extension, compressed or not, in those folders.
 func (s *source) neighbours(extension string) []string {
 	var paths []string
 	for _, dir := range s.dirs() {
@@ -38,7 +39,7 @@ func (s *source) neighbours(extension string) []string {
 		}
 		for _, e := range entries {
 			path := filepath.Join(dir, e.Name())
-			if !e.IsDir() && filepath.Ext(path) == extension && path != filepath.Clean(s.path) && !slices.Contains(paths, path) {
+			if !e.IsDir() && filepath.Ext(strings.TrimSuffix(path, zippedSuffix)) == extension && path != filepath.Clean(s.path) && !slices.Contains(paths, path) {
 				paths = append(paths, path)
 			}
 		}
@@ -46,26 +47,9 @@ func (s *source) neighbours(extension string) []string {
 	return paths
 }
 
-// schema is one kind of file.
-type schema struct {
-	name  string
-	about string // what it holds, for the error that lists them
-	is    func(*source) bool
-	read  func(*source, *File) error
-}
-
-// schemas are all kinds of file, the most particular first.
-func schemas() []schema {
-	return []schema{
-		silicon, profiled, longRuns, positions, acceptance, splitwise, fits,
-		stages, experiments, timings,
-		vllmBench, aiperf, guidellm, inferencePerf, points,
-	}
-}
-
 // Read reads a file of measurements. Whatever else it names is sought beside it and then under shared, which may be empty.
 func Read(path, shared string) (*File, error) {
-	data, err := os.ReadFile(path)
+	data, err := readPlain(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("data file %q does not exist", path)
@@ -87,26 +71,18 @@ func Read(path, shared string) (*File, error) {
 		}
 	}
 	for _, s := range schemas() {
-		if s.is(src) {
+		if s.knows(src) {
 			f := &File{Path: path, Schema: s.name}
 			if err := s.read(src, f); err != nil {
+				return nil, err
+			}
+			if err := f.plausible(); err != nil {
 				return nil, err
 			}
 			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("data file %q has no known schema; expected %s", path, known())
-}
-
-func known() string {
-	var b bytes.Buffer
-	for i, s := range schemas() {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		b.WriteString(s.about)
-	}
-	return b.String()
+	return nil, unrecognised(src)
 }
 
 // companion returns a file that goes with the data: beside it, or under the shared folder.
@@ -114,7 +90,7 @@ func (s *source) companion(names ...string) ([]byte, string, error) {
 	for _, dir := range s.dirs() {
 		for _, name := range names {
 			path := filepath.Join(dir, filepath.FromSlash(name))
-			data, err := os.ReadFile(path)
+			data, err := readPlain(path)
 			if err == nil {
 				return data, path, nil
 			}

@@ -1,5 +1,13 @@
 package measured
 
+// eachID adds a run for every row of a table whose ids name one row each.
+func (f *File) eachID(t *table, read func(*record) Run) error {
+	if err := t.oneRowPerID(); err != nil {
+		return err
+	}
+	return f.each(t, read)
+}
+
 // each adds a run for every row.
 func (f *File) each(t *table, read func(*record) Run) error {
 	for i := range t.rows {

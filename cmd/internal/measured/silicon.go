@@ -15,9 +15,9 @@ import (
 var silicon = schema{
 	name:  "closed-loop sweeps",
 	about: "closed-loop sweeps (CSV with id, model, system, backend, mode, isl, osl, concurrency, ttft_mean_ms, tpot_mean_ms)",
-	is: func(s *source) bool {
-		return s.table != nil && s.table.has("id", "model", "system", "backend", "mode", "isl", "osl", "concurrency", "ttft_mean_ms", "tpot_mean_ms") &&
-			s.table.has("precision", "spec_method")
+	columns: []string{
+		"id", "model", "system", "backend", "mode", "isl", "osl", "concurrency", "ttft_mean_ms", "tpot_mean_ms",
+		"precision", "spec_method",
 	},
 	read: readSilicon,
 }
@@ -30,7 +30,7 @@ func readSilicon(s *source, f *File) error {
 	f.Notes = append(f.Notes,
 		"means over requests; where a row does not say, 10 requests per client, all clients starting at once, of fixed lengths, without speculation",
 		"server arguments are those of the launch script of a row, as far as it states them, and else the defaults of vLLM")
-	return f.each(s.table, func(r *record) Run { return siliconRun(r, args) })
+	return f.eachID(s.table, func(r *record) Run { return siliconRun(r, args) })
 }
 
 func siliconRun(r *record, args map[string]engineArgs) Run {

@@ -11,8 +11,9 @@ import (
 var splitwise = schema{
 	name:  "prompt and token steps",
 	about: "prompt and token steps (CSV with id, model, hardware, tp, prompt_size, batch_size, token_size, prompt_time_ms_mean, token_time_ms_mean)",
-	is: func(s *source) bool {
-		return s.table != nil && s.table.has("id", "model", "hardware", "tp", "prompt_size", "batch_size", "token_size", "prompt_time_ms_mean", "token_time_ms_mean")
+	columns: []string{
+		"id", "model", "hardware", "tp", "prompt_size", "batch_size", "token_size", "prompt_time_ms_mean",
+		"token_time_ms_mean",
 	},
 	read: readSplitwise,
 }
@@ -28,7 +29,7 @@ func readSplitwise(s *source, f *File) error {
 	f.Notes = append(f.Notes,
 		"the precision is not stated: the checkpoint's own 16 bits are assumed",
 		"a batch is a burst of requests whose prompts are prefilled in one step; the stack of 2023 is stood for by the scheduler of vLLM")
-	return f.each(s.table, splitwiseRun)
+	return f.eachID(s.table, splitwiseRun)
 }
 
 // splitwiseRun reads a row. Its quality is C, for no engine that is modelled ran it.

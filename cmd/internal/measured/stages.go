@@ -12,22 +12,24 @@ import (
 // tokens put right; what it reported itself stands in columns raw_…, which are not read.
 var (
 	stages = schema{
-		name:  "inference-perf stages",
-		about: "open-loop stages of inference-perf (CSV with id, experiment, model, system, tp, profile, stage, rate_rps, output_len, ttft_mean_ms, tpot_mean_ms)",
-		is:    func(s *source) bool { return isStages(s, "experiment") },
-		read:  func(s *source, f *File) error { return readStages(s, f, "experiment") },
+		name:    "inference-perf stages",
+		about:   "open-loop stages of inference-perf (CSV with id, experiment, model, system, tp, profile, stage, rate_rps, output_len, ttft_mean_ms, tpot_mean_ms)",
+		columns: stagesColumns("experiment"),
+		read:    func(s *source, f *File) error { return readStages(s, f, "experiment") },
 	}
 	experiments = schema{
-		name:  "inference-perf experiments",
-		about: "the same by numbered experiments (exp_id in place of experiment)",
-		is:    func(s *source) bool { return isStages(s, "exp_id") },
-		read:  func(s *source, f *File) error { return readStages(s, f, "exp_id") },
+		name:    "inference-perf experiments",
+		about:   "the same by numbered experiments (exp_id in place of experiment)",
+		columns: stagesColumns("exp_id"),
+		read:    func(s *source, f *File) error { return readStages(s, f, "exp_id") },
 	}
 )
 
-func isStages(s *source, key string) bool {
-	return s.table != nil && s.table.has("id", key, "model", "system", "tp", "profile", "stage", "rate_rps", "duration_s",
-		"system_prompt_len", "question_len", "output_len", "ttft_mean_ms", "tpot_mean_ms")
+func stagesColumns(key string) []string {
+	return []string{
+		"id", key, "model", "system", "tp", "profile", "stage", "rate_rps", "duration_s",
+		"system_prompt_len", "question_len", "output_len", "ttft_mean_ms", "tpot_mean_ms",
+	}
 }
 
 // stagesNotes are what is assumed of every run.

@@ -3,33 +3,89 @@ package measured
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // table is a CSV file by column name.
 type table struct {
 	path    string
+	header  int // its line
 	columns map[string]int
 	rows    [][]string
+	lines   []int // of the file, where each row begins
 }
 
 // readTable parses CSV; every row has as many fields as the header.
 func readTable(path string, data []byte) (*table, error) {
-	records, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: not a CSV file: %w", path, err)
+	if err := commasBetween(path, data); err != nil {
+		return nil, err
 	}
-	if len(records) < 2 {
+	t := &table{path: path, columns: map[string]int{}}
+	reader := csv.NewReader(bytes.NewReader(data))
+	for {
+		fields, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: not a CSV file: %w", path, err)
+		}
+		line, _ := reader.FieldPos(0)
+		t.rows, t.lines = append(t.rows, fields), append(t.lines, line)
+	}
+	if len(t.rows) < 2 {
 		return nil, fmt.Errorf("%s: no rows; expected a header and a row per measurement", path)
 	}
-	t := &table{path: path, columns: map[string]int{}, rows: records[1:]}
-	for i, name := range records[0] {
-		t.columns[strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))] = i
+	names := t.rows[0]
+	t.header, t.rows, t.lines = t.lines[0], t.rows[1:], t.lines[1:]
+	return t, t.name(names)
+}
+
+// commasBetween refuses the tables that spreadsheets write with something else than commas between their columns.
+func commasBetween(path string, data []byte) error {
+	head, _, _ := bytes.Cut(bytes.TrimLeft(data, "\ufeff\r\n"), []byte("\n"))
+	if bytes.ContainsRune(head, ',') || !utf8.Valid(head) {
+		return nil
 	}
-	return t, nil
+	for _, between := range []string{";", "\t"} {
+		if bytes.Contains(head, []byte(between)) {
+			return fmt.Errorf("%s: separated by %q; expected \",\", and a point in decimal fractions", path, between)
+		}
+	}
+	return nil
+}
+
+// name names the columns. Several without a name do no harm, for none of them is read.
+func (t *table) name(names []string) error {
+	for i, name := range names {
+		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
+		if first, twice := t.columns[name]; twice && name != "" {
+			return fmt.Errorf("%s:%d: column %q stands twice, as columns %d and %d; expected one of each name", t.path, t.header, name, first+1, i+1)
+		}
+		t.columns[name] = i
+	}
+	return nil
+}
+
+// oneRowPerID refuses two rows of one id, of which a prediction could be told of neither. Rows without an id have none in
+// common.
+func (t *table) oneRowPerID() error {
+	at := map[string]int{}
+	for i := range t.rows {
+		r := t.record(i)
+		id := r.text("id")
+		if first, twice := at[id]; twice && id != "" {
+			return fmt.Errorf("%s:%d: id: %q stands on line %d too; expected one row per id", t.path, r.line, id, first)
+		}
+		at[id] = r.line
+	}
+	return nil
 }
 
 // has reports whether the table has all these columns.
@@ -46,13 +102,13 @@ func (t *table) has(names ...string) bool {
 // thing that it takes to simulate the row and that the row leaves open, which is the row's affair alone.
 type record struct {
 	*table
-	line   int // of the file, if no field has line breaks
+	line   int // of the file
 	fields []string
 	err    error
 	open   string // what is left open; empty: nothing
 }
 
-func (t *table) record(i int) *record { return &record{table: t, line: i + 2, fields: t.rows[i]} }
+func (t *table) record(i int) *record { return &record{table: t, line: t.lines[i], fields: t.rows[i]} }
 
 // text returns a field; a column that is absent is empty.
 func (r *record) text(name string) string {
@@ -149,6 +205,8 @@ func (r *record) value(values []Value, v Value, column, want string) []Value {
 		return values
 	case x <= 0:
 		r.fail(column, want)
+	case x > v.Metric.measuredMax():
+		r.fail(column, v.Metric.accepted())
 	}
 	v.Measured = x
 	return append(values, v)

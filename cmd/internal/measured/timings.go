@@ -3,7 +3,6 @@ package measured
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"slices"
 )
 
@@ -14,9 +13,13 @@ var timings = schema{
 	name: "request timings",
 	about: "request timings (JSON lines with run, i, queued_s, first_token_s, last_token_s; or their runs with run, model, system, " +
 		"workload; or CSV with run, t, running, waiting)",
-	is:   func(s *source) bool { return timingPart(s) != noPart },
-	read: readTimings,
+	columns: seriesColumns,
+	is:      func(s *source) bool { return timingPart(s) != noPart },
+	read:    readTimings,
 }
+
+// seriesColumns are those of the line per second.
+var seriesColumns = []string{"run", "t", "running", "waiting"}
 
 // part is one of the files.
 type part uint8
@@ -31,7 +34,7 @@ const (
 // timingPart says which of the files s is.
 func timingPart(s *source) part {
 	switch {
-	case s.table != nil && s.table.has("run", "t", "running", "waiting"):
+	case s.table != nil && s.table.hasAll(seriesColumns):
 		return seriesPart
 	case len(s.json) == 0:
 		return noPart
@@ -109,7 +112,7 @@ func (s *source) timingLines(own, want part) ([]object, error) {
 
 // linesOfPart returns the lines of a file of one kind, which its first line tells; of another, none.
 func linesOfPart(path string, want part) ([]object, error) {
-	data, err := os.ReadFile(path)
+	data, err := readPlain(path)
 	if err != nil {
 		return nil, fmt.Errorf("data file %q cannot be read: %w", path, err)
 	}

@@ -7,8 +7,8 @@ package measured
 var acceptance = schema{
 	name:  "acceptance lengths",
 	about: "acceptance lengths of drafts (CSV with model, method, curve, thinking, draft_tokens, accept_len, accept_rate)",
-	is: func(s *source) bool {
-		return s.table != nil && s.table.has("model", "method", "curve", "thinking", "draft_tokens", "accept_len", "accept_rate")
+	columns: []string{
+		"model", "method", "curve", "thinking", "draft_tokens", "accept_len", "accept_rate",
 	},
 	read: func(s *source, f *File) error { return readUnmeasured(s, f, acceptanceRow) },
 }
@@ -32,8 +32,8 @@ func acceptanceRow(r *record) Run {
 var fits = schema{
 	name:  "fitted step times",
 	about: "fitted step times (CSV with engine, hardware, model, tp, prefill_a_ms, dec_small_a, dec_large_a)",
-	is: func(s *source) bool {
-		return s.table != nil && s.table.has("engine", "hardware", "model", "tp", "prefill_a_ms", "dec_small_a", "dec_large_a")
+	columns: []string{
+		"engine", "hardware", "model", "tp", "prefill_a_ms", "dec_small_a", "dec_large_a",
 	},
 	read: func(s *source, f *File) error { return readUnmeasured(s, f, fitRow) },
 }

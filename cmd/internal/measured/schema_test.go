@@ -1,0 +1,97 @@
+package measured
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestATableThatIsNearlyKnownIsToldWhatItMisses(t *testing.T) {
+	about := "; expected " + points().about
+	for _, c := range []struct{ head, message string }{
+		{"concurrancy,prompt_tokens,output_tokens,tpot_ms", `data:1: concurrancy: no such column in the nearest schema, "points"; did you mean "concurrency"? expected ` + points().about},
+		{"concurrency,prompt_tokens,ouptut_tokens,tpot_ms", `data:1: ouptut_tokens: no such column in the nearest schema, "points"; did you mean "output_tokens"? expected ` + points().about},
+		{"concurrency,prompt_tokens,output_tokens,tpto_ms", `data:1: tpto_ms: no such column in the nearest schema, "points"; did you mean "tpot_ms"? expected ` + points().about},
+		{"clients,prompt_tokens,output_tokens,tpot_ms", `data:1: no column "concurrency" or "rate", which the nearest schema, "points", needs` + about},
+		{"rate,prompt_tokens,tokens_out,tpot_ms", `data:1: no column "output_tokens", which the nearest schema, "points", needs` + about},
+		{"rate,prompt_tokens,output_tokens,median", `data:1: no column "ttft_ms" or "ttft_p50_ms" or the like, which the nearest schema, "points", needs` + about},
+		{"run,t,running,wating", `data:1: wating: no such column in the nearest schema, "request timings"; did you mean "waiting"? expected ` + timings.about},
+	} {
+		_, err := readText(t, c.head+"\n8,1000,200,11\n")
+		assert.EqualError(t, err, c.message)
+	}
+	_, err := readText(t, "rate,b,c,d\n1,2,3,4\n")
+	assert.ErrorContains(t, err, `has no known schema; expected closed-loop sweeps`, "a quarter of a schema is near none")
+}
+
+// TestEverySchemaIsNearestToItself: any one column that is taken from a table is the one that is missed.
+func TestEverySchemaIsNearestToItself(t *testing.T) {
+	tried := 0
+	for _, s := range schemas() {
+		for i, missed := range s.columns {
+			rest := slices.Delete(slices.Clone(s.columns), i, i+1)
+			for j := range rest {
+				rest[j], _, _ = strings.Cut(rest[j], "|")
+			}
+			_, err := readText(t, strings.Join(rest, ",")+"\n"+strings.Repeat(",", len(rest)-1)+"\n")
+			name, _, _ := strings.Cut(missed, "|")
+			if err == nil || !strings.Contains(err.Error(), "nearest schema") {
+				continue // what is left is another kind's
+			}
+			if missed == "experiment" || missed == "exp_id" { // which is all that these two differ by
+				continue
+			}
+			tried++
+			assert.ErrorContains(t, err, `data:1: no column "`+name+`"`, s.name)
+		}
+	}
+	assert.Greater(t, tried, 80)
+}
+
+// zipped writes a file compressed.
+func zipped(t *testing.T, path, text string) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+}
+
+func TestACompressedFileIsReadAsItsContent(t *testing.T) {
+	dir := t.TempDir()
+	text := strings.TrimPrefix(pointsHead, "id,") + "8,1000,200,11\n16,1000,200,13\n"
+	plain, packed := filepath.Join(dir, "data.csv"), filepath.Join(dir, "data.csv.gz")
+	require.NoError(t, os.WriteFile(plain, []byte(text), 0o600))
+	zipped(t, packed, text)
+	want, err := Read(plain, "")
+	require.NoError(t, err)
+	got, err := Read(packed, "")
+	require.NoError(t, err)
+	assert.Equal(t, "data-1", got.Runs[0].ID)
+	assert.Equal(t, want.Runs, got.Runs)
+
+	whole, err := os.ReadFile(packed)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(packed, whole[:len(whole)-9], 0o600))
+	_, err = Read(packed, "")
+	assert.ErrorContains(t, err, "its gzip data cannot be unpacked: unexpected EOF; expected a whole file")
+}
+
+func TestCompressedFilesThatBelongTogetherAreFound(t *testing.T) {
+	dir := t.TempDir()
+	zipped(t, filepath.Join(dir, "requests.jsonl.gz"), `{"run":"p1","i":0,"input_tokens":900,"output_tokens":100,"ttft_s":0.1}`+"\n")
+	zipped(t, filepath.Join(dir, "table.csv.gz"), profiledTableOf("id", "p1"))
+	f, err := Read(filepath.Join(dir, "requests.jsonl.gz"), "")
+	require.NoError(t, err)
+	require.Len(t, f.Runs, 1)
+	assert.Empty(t, f.Runs[0].Skip)
+	assert.Contains(t, f.Runs[0].Scenario, "900")
+}

@@ -1,0 +1,15 @@
+package measured
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/configs"
+)
+
+// didYouMean ends a reason with the name that was perhaps meant.
+func didYouMean(reason, got string, have []string) string {
+	if near := configs.Suggest(got, have); near != "" {
+		return fmt.Sprintf("%s; did you mean %q?", reason, near)
+	}
+	return reason
+}
