@@ -43,12 +43,7 @@ that a pool's efficiency takes.
 The data are what decodesim validate reads, with --scenario for the deployment where they do not say it.`,
 		Example: "  decodesim calibrate --data measured.csv --scenario my-scenario.yaml --out my-efficiency.yaml\n" +
 			"  decodesim run my-scenario.yaml --set pools.serve.efficiency=my-efficiency.yaml",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("calibrate: %q is one argument too many; expected only flags, such as --data %s", args[0], args[0])
-			}
-			return nil
-		},
+		Args: onlyData,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.check(c); err != nil {
 				return err
@@ -57,7 +52,7 @@ The data are what decodesim validate reads, with --scenario for the deployment w
 		},
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.data, "data", nil, "measurements: a CSV, JSON or JSONL `FILE`; repeatable")
+	flags.StringArrayVar(&f.data, "data", nil, "measurements: a CSV, JSON or JSONL `FILE`, gzip or plain; repeatable")
 	flags.StringVar(&f.scenario, "scenario", "", "deployment of runs whose data do not say it: the name of a `SCENARIO` or a YAML file")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario of every run; repeatable")
 	flags.StringVar(&f.out, "out", "", "write the efficiencies to this YAML `FILE`")

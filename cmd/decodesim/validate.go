@@ -47,12 +47,7 @@ the load and not the deployment: that is --scenario, a name or a file, whose wor
 			"  decodesim validate --data vllm_bench.json --scenario my-scenario.yaml\n" +
 			"  decodesim validate --data measured.csv --set pools.serve.max_num_seqs=256 --json\n" +
 			"  decodesim validate --data measured.csv --show run-17 > run-17.yaml && decodesim run run-17.yaml",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("validate: %q is one argument too many; expected only flags, such as --data %s", args[0], args[0])
-			}
-			return nil
-		},
+		Args: onlyData,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.check(c); err != nil {
 				return err

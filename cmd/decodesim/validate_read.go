@@ -9,10 +9,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/decodesim/decodesim/cmd/internal/measured"
 	"github.com/decodesim/decodesim/cmd/internal/study"
 	"github.com/decodesim/decodesim/configs"
 )
+
+// onlyData refuses arguments: the files are named by --data.
+func onlyData(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s: %q is one argument too many; expected only flags, such as --data %s", c.Name(), args[0], args[0])
+	}
+	return nil
+}
 
 // sets are the values that stand above every scenario.
 func (f *validateFlags) sets() []string {
