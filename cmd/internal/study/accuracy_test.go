@@ -1,0 +1,89 @@
+package study
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/cmd/internal/measured"
+	"github.com/decodesim/decodesim/configs"
+)
+
+// publicRuns reads a table of public measurements.
+func publicRuns(t *testing.T, file string) []measured.Run {
+	shared := os.Getenv("DECODESIM_SHARED")
+	if shared == "" {
+		shared = filepath.Join("..", "..", "..", "..", "shared")
+	}
+	path := filepath.Join(shared, "groundtruth", file)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("no public measurements: set DECODESIM_SHARED to the data folder (looked in %s)", shared)
+	}
+	f, err := measured.Read(path, shared)
+	require.NoError(t, err)
+	return f.Runs
+}
+
+// errorsOfAll returns the errors of what the data lead with, of quality A.
+func errorsOfAll(t *testing.T, runs []measured.Run, m measured.Metric) Errors {
+	predictions, err := Predict(context.Background(), runs, nil, nil)
+	require.NoError(t, err)
+	var percents []float64
+	for i := range predictions {
+		p := &predictions[i]
+		if p.Skip == "" && p.Value.Name == m.String() && p.Run.Labels.Quality == "A" {
+			percents = append(percents, 100*p.Error())
+		}
+	}
+	return ErrorsOf(percents)
+}
+
+// TestBuiltInConstantsFitPublicMeasurements guards the whole way from a table to an error, with constants that were fitted
+// to most of these runs: it is no claim of accuracy, which is docs/accuracy.md, but a change of price that nobody refitted,
+// or a run that is set up wrongly, is seen here.
+func TestBuiltInConstantsFitPublicMeasurements(t *testing.T) {
+	for _, c := range []struct {
+		file        string
+		metric      measured.Metric
+		n           int // at least
+		median, p90 float64
+	}{
+		{"A_aic_silicon.csv", measured.TPOT, 1000, 10, 25}, {"A_aic_silicon.csv", measured.TTFT, 400, 20, 50},
+		{"C_vllm_blis_experiments.csv", measured.TPOT, 80, 8, 20}, {"C_vllm_blis_experiments.csv", measured.E2E, 80, 8, 20},
+	} {
+		e := errorsOfAll(t, publicRuns(t, c.file), c.metric)
+		assert.GreaterOrEqual(t, e.N, c.n, c.file)
+		assert.Less(t, e.MedianPct, c.median, "%s of %s", c.metric, c.file)
+		assert.Less(t, e.P90Pct, c.p90, "%s of %s", c.metric, c.file)
+	}
+}
+
+// TestReplaysKeepTheLaws: every run of the closed loops completes each request, and its mean step is above its bound.
+func TestReplaysKeepTheLaws(t *testing.T) {
+	runs := publicRuns(t, "A_aic_silicon.csv")
+	replayed := make([]bool, len(runs))
+	Each(len(runs), func(i int) {
+		if runs[i].Skip != "" || runs[i].Labels.Quality != "A" {
+			return
+		}
+		o, floorMS, skip := observe(context.Background(), &runs[i], configs.Options{}, nil)
+		if !assert.Empty(t, skip, runs[i].ID) {
+			return
+		}
+		replayed[i] = true
+		assert.Zero(t, o.incomplete(), runs[i].ID)
+		assert.GreaterOrEqual(t, 1e3*o.Recorder.ITL.MeanS(), floorMS, runs[i].ID)
+		assert.Less(t, o.Bound().FractionOfBound, 1.0, runs[i].ID)
+	})
+	n := 0
+	for _, ok := range replayed {
+		if ok {
+			n++
+		}
+	}
+	assert.Greater(t, n, 1000)
+}
