@@ -105,7 +105,7 @@ func (s *Scenario) scheduler(p *Pool) (sim.Scheduler, error) {
 	if engine.Scheduler != "vllm-v1" {
 		return nil, s.origins.errorf("pools[0].engine", "its scheduler %q is unknown; have %s", engine.Scheduler, quoted(policies.SchedulerNames()))
 	}
-	v := &policies.VLLMV1{
+	v := &policies.Continuous{
 		MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: int32(p.MaxNumBatchedTokens * p.DataParallel),
 		LongPrefillTokenThreshold: int32(p.chunkMax()), SchedulerReserveFullISL: p.SchedulerReserveFullISL,
 	}

@@ -120,7 +120,7 @@ func TestARequestAloneHasTheLatencyOfTheFormula(t *testing.T) {
 		run, err := sim.New(sim.Config{Source: o, Sink: o, Pool: &sim.Pool{
 			Size: 1, KVBlocks: 1 << 20, BlockSize: 16, MaxModelLen: 1 << 20, Windows: d.Windows(),
 			Model: hardware.NewRoofline(d, 4), Router: policies.LeastLoaded{},
-			Scheduler: &policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: budget},
+			Scheduler: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: budget},
 		}})
 		require.NoError(t, err)
 		run.Run()

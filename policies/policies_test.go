@@ -21,11 +21,11 @@ func TestNamesMakeRouters(t *testing.T) {
 	assert.EqualError(t, err, `policies: router "random" not found; have least-loaded, round-robin`)
 }
 
-// TestVLLMV1RefusesWhatVLLMRefuses: limits that no engine starts with.
-func TestVLLMV1RefusesWhatVLLMRefuses(t *testing.T) {
-	good := policies.VLLMV1{MaxNumSeqs: 8, MaxNumBatchedTokens: 8}
+// TestContinuousRefusesWhatVLLMRefuses: limits that no engine starts with.
+func TestContinuousRefusesWhatVLLMRefuses(t *testing.T) {
+	good := policies.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 8}
 	assert.NoError(t, good.Validate())
-	for _, bad := range []policies.VLLMV1{
+	for _, bad := range []policies.Continuous{
 		{MaxNumSeqs: 0, MaxNumBatchedTokens: 8}, {MaxNumSeqs: 9, MaxNumBatchedTokens: 8},
 		{MaxNumSeqs: 8, MaxNumBatchedTokens: 8, LongPrefillTokenThreshold: -1},
 	} {
@@ -61,7 +61,7 @@ func (l *list) Next(r *sim.Request) bool {
 	return true
 }
 
-func tell(t *testing.T, policy policies.VLLMV1, blocks int64, requests ...sim.Request) *story {
+func tell(t *testing.T, policy policies.Continuous, blocks int64, requests ...sim.Request) *story {
 	t.Helper()
 	s, source := &story{first: map[int32]sim.Time{}}, list(requests)
 	c, err := sim.New(sim.Config{Sink: s, Source: &source, Pool: &sim.Pool{
@@ -76,14 +76,14 @@ func at(seconds int64) sim.Time { return sim.Time(seconds) * sim.Time(sim.Second
 
 // TestPromptsAreChunked: a prompt of 20 tokens takes three steps of 8, and the next shares the last of them.
 func TestPromptsAreChunked(t *testing.T) {
-	s := tell(t, policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 8}, 100,
+	s := tell(t, policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 8}, 100,
 		sim.Request{ID: 0, Prompt: 20, Output: 1}, sim.Request{ID: 1, Prompt: 4, Output: 1})
 	assert.Equal(t, map[int32]sim.Time{0: at(3), 1: at(3)}, s.first)
 }
 
 // TestALongPrefillThresholdLetsOthersIn: with chunks of at most 4, the second prompt runs beside the first.
 func TestALongPrefillThresholdLetsOthersIn(t *testing.T) {
-	s := tell(t, policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 8, LongPrefillTokenThreshold: 4}, 100,
+	s := tell(t, policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 8, LongPrefillTokenThreshold: 4}, 100,
 		sim.Request{ID: 0, Prompt: 20, Output: 1}, sim.Request{ID: 1, Prompt: 4, Output: 1})
 	assert.Equal(t, map[int32]sim.Time{0: at(5), 1: at(1)}, s.first)
 }
@@ -91,7 +91,7 @@ func TestALongPrefillThresholdLetsOthersIn(t *testing.T) {
 // TestTheLatestIsPreempted: 10 blocks of 4 tokens hold two sequences of 16 until one grows; the later one goes back, and
 // the client that has its first token sees a gap, not another first token.
 func TestTheLatestIsPreempted(t *testing.T) {
-	s := tell(t, policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 64}, 10,
+	s := tell(t, policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 64}, 10,
 		sim.Request{ID: 0, Prompt: 16, Output: 12}, sim.Request{ID: 1, Prompt: 16, Output: 12})
 	assert.Equal(t, map[int32]sim.Time{0: at(1), 1: at(1)}, s.first)
 	assert.Equal(t, []int32{1}, s.resumed)
@@ -100,8 +100,8 @@ func TestTheLatestIsPreempted(t *testing.T) {
 // TestReservingTheWholePrompt: a chunk would fit beside the first request, the whole prompt does not.
 func TestReservingTheWholePrompt(t *testing.T) {
 	first, second := sim.Request{ID: 0, Prompt: 24, Output: 1}, sim.Request{ID: 1, Prompt: 28, Output: 1}
-	chunked := tell(t, policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 26}, 10, first, second)
-	whole := tell(t, policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 26, SchedulerReserveFullISL: true}, 10, first, second)
+	chunked := tell(t, policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 26}, 10, first, second)
+	whole := tell(t, policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 26, SchedulerReserveFullISL: true}, 10, first, second)
 	assert.Equal(t, at(2), chunked.first[1])
 	assert.Equal(t, at(3), whole.first[1])
 }
@@ -112,7 +112,7 @@ func TestFewestRequestsFirst(t *testing.T) {
 	source := list{{ID: 0, Prompt: 1, Output: 30}, {ID: 1, Prompt: 1, Output: 2}, {ID: 2, Prompt: 1, Output: 1, Arrival: at(5)}}
 	c, err := sim.New(sim.Config{Sink: &story{first: map[int32]sim.Time{}}, Source: &source, Pool: &sim.Pool{
 		Name: "p", Size: 2, KVBlocks: 100, BlockSize: 4, MaxModelLen: 40, Model: second{},
-		Scheduler: &policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 64}, Router: spy{&routed},
+		Scheduler: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 64}, Router: spy{&routed},
 	}})
 	require.NoError(t, err)
 	c.Run()

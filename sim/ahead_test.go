@@ -96,6 +96,6 @@ func TestAClientThatHangsUpUnseenHoldsNobodyUp(t *testing.T) {
 func aheadScenario(ahead bool) scenario {
 	return scenario{
 		size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{}, ahead: ahead,
-		policy: &policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
+		policy: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
 	}
 }

@@ -84,7 +84,7 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 		Pool: &sim.Pool{
 			Size: max(1, l.replicas), PrefixCaching: l.prefix, Ahead: l.ahead, KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
 			Model: hardware.NewRoofline(d, l.seats), Router: router,
-			Scheduler: &policies.VLLMV1{MaxNumSeqs: l.seats, MaxNumBatchedTokens: 2048},
+			Scheduler: &policies.Continuous{MaxNumSeqs: l.seats, MaxNumBatchedTokens: 2048},
 		},
 	}
 }

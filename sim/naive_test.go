@@ -302,7 +302,7 @@ func (in *naiveInstance) release(r *naiveRequest) {
 	r.pages = nil
 }
 
-func (n *naive) want(p *policies.VLLMV1, r *naiveRequest, budget int32) int32 {
+func (n *naive) want(p *policies.Continuous, r *naiveRequest, budget int32) int32 {
 	want := min(r.Pending(), budget)
 	if p.LongPrefillTokenThreshold > 0 {
 		want = min(want, p.LongPrefillTokenThreshold)

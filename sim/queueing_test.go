@@ -53,7 +53,7 @@ func queueTime(t *testing.T, servers int, rate float64, step sim.Duration, servi
 			Source: &markovian{rnd: rand.New(rand.NewPCG(seed, 3)), rate: rate, service: service, n: requests},
 			Pool: &sim.Pool{
 				Name: "queue", Size: 1, KVBlocks: 1 << 30, BlockSize: 16, MaxModelLen: 1 << 20, Model: ticks(step),
-				Scheduler: &policies.VLLMV1{MaxNumSeqs: servers, MaxNumBatchedTokens: 1 << 20}, Router: policies.LeastLoaded{},
+				Scheduler: &policies.Continuous{MaxNumSeqs: servers, MaxNumBatchedTokens: 1 << 20}, Router: policies.LeastLoaded{},
 			},
 		})
 		waits = append(waits, m.Queue.MeanS())

@@ -19,7 +19,7 @@ func naiveScenario(b *testing.B, l load, requests int) scenario {
 	c := l.config(b, requests, &metrics.Recorder{})
 	sc := scenario{
 		size: 1, blocks: c.Pool.KVBlocks, blockSize: c.Pool.BlockSize, maxLen: c.Pool.MaxModelLen,
-		policy: c.Pool.Scheduler.(*policies.VLLMV1), model: hardware.NewRoofline(h100Llama8B(), l.seats),
+		policy: c.Pool.Scheduler.(*policies.Continuous), model: hardware.NewRoofline(h100Llama8B(), l.seats),
 	}
 	for {
 		var r sim.Request

@@ -21,7 +21,7 @@ type scenario struct {
 	fixed      int32
 	maxLen     int32
 	windows    []sim.Window
-	policy     *policies.VLLMV1
+	policy     *policies.Continuous
 	model      sim.StepModel
 	ahead      bool
 	roundRobin bool
@@ -50,7 +50,7 @@ func drawScenario(t *rapid.T) scenario {
 	seats := one("max_num_seqs", 1, 2, 4, 16, 64, 256)
 	sc := scenario{
 		size: int(one("replicas", 1, 1, 1, 2, 5)), blockSize: one("block_size", 1, 7, 16, 16, 32), fixed: one("fixed", 0, 0, 2),
-		policy: &policies.VLLMV1{
+		policy: &policies.Continuous{
 			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 8, 16, 64, 256, 2048, 8192)),
 			LongPrefillTokenThreshold: one("threshold", 0, 0, 3, 32, 100), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
 		},

@@ -12,7 +12,7 @@ import (
 
 // fickle admits whoever comes first, thinks better of it, and then schedules as vLLM does.
 type fickle struct {
-	policies.VLLMV1
+	policies.Continuous
 	regrets int
 }
 
@@ -26,7 +26,7 @@ func (f *fickle) Schedule(in *sim.Instance, w *sim.Work) int {
 		w.PreemptTail()
 		f.regrets++
 	}
-	return f.VLLMV1.Schedule(in, w)
+	return f.Continuous.Schedule(in, w)
 }
 
 // TestWhoHasJustBeenAdmittedGivesBackNothing: a request that is preempted in the step that admits it holds no block yet,
@@ -37,7 +37,7 @@ func TestWhoHasJustBeenAdmittedGivesBackNothing(t *testing.T) {
 		for i := range int32(10) {
 			sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 1 + i, Output: 4, Traced: true, Arrival: sim.Time(i) * sim.Time(2*sim.Second)})
 		}
-		policy := &fickle{VLLMV1: policies.VLLMV1{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+		policy := &fickle{Continuous: policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
 		j := newJournal()
 		c := sc.config(j)
 		c.Pool.Scheduler, c.Pool.PrefixCaching = policy, prefix

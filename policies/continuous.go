@@ -6,7 +6,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// VLLMV1 is the default scheduler of vLLM V1 (vllm/v1/core/sched/scheduler.py): continuous batching in arrival order
+// Continuous is the default scheduler of vLLM V1 (vllm/v1/core/sched/scheduler.py): continuous batching in arrival order
 // with chunked prefill. Each step has a budget of tokens; running requests take theirs in order of admission, one token
 // if they decode and a chunk of prompt otherwise; what is left admits waiting requests. A running request that finds no
 // KV block preempts the one admitted last, which is recomputed later; a waiting request never preempts. It starts behind
@@ -15,17 +15,17 @@ import (
 // vLLM walks the running list; here decodes are a sum. The two agree because the budget can run out only at the tail of
 // the list: nobody's demand grows while it runs, and a request is admitted only with budget left over. For the same
 // reason the tails preempted are as few as it takes to fit the whole step.
-type VLLMV1 struct {
+type Continuous struct {
 	MaxNumSeqs                int   // requests in the batch
 	MaxNumBatchedTokens       int32 // tokens per step, at least MaxNumSeqs
 	LongPrefillTokenThreshold int32 // longest chunk of prompt; 0: no limit
 	SchedulerReserveFullISL   bool  // admit only what fits whole, although only a chunk is allocated
 }
 
-var _ sim.Scheduler = (*VLLMV1)(nil)
+var _ sim.Scheduler = (*Continuous)(nil)
 
 // Validate reports arguments that vLLM refuses too.
-func (p *VLLMV1) Validate() error {
+func (p *Continuous) Validate() error {
 	switch {
 	case p.MaxNumSeqs < 1:
 		return fmt.Errorf("policies: max_num_seqs is %d, must be at least 1", p.MaxNumSeqs)
@@ -38,7 +38,7 @@ func (p *VLLMV1) Validate() error {
 }
 
 // Schedule implements sim.Scheduler.
-func (p *VLLMV1) Schedule(in *sim.Instance, w *sim.Work) int {
+func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 	budget := p.MaxNumBatchedTokens - int32(in.Decoding())
 	for i := range in.Prefilling() {
 		r := in.Prefill(i)
@@ -75,7 +75,7 @@ func (p *VLLMV1) Schedule(in *sim.Instance, w *sim.Work) int {
 }
 
 // chunk returns how many of the pending tokens of a prompt fit a step.
-func (p *VLLMV1) chunk(pending, budget int32) int32 {
+func (p *Continuous) chunk(pending, budget int32) int32 {
 	n := min(pending, budget)
 	if p.LongPrefillTokenThreshold > 0 {
 		n = min(n, p.LongPrefillTokenThreshold)
