@@ -6,23 +6,65 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Continuous is the default scheduler of vLLM V1 (vllm/v1/core/sched/scheduler.py): continuous batching in arrival order
-// with chunked prefill. Each step has a budget of tokens; running requests take theirs in order of admission, one token
-// if they decode and a chunk of prompt otherwise; what is left admits waiting requests. A running request that finds no
-// KV block preempts the one admitted last, which is recomputed later; a waiting request never preempts. It starts behind
-// what the prefix cache holds of it.
+// Continuous gives prompts and decodes alike one budget of tokens per step: continuous batching, iteration by iteration
+// (Orca, OSDI '22), with chunked prefill (Sarathi-Serve, OSDI '24) unless it is Unchunked. It is the scheduler of vLLM V1
+// (vllm/v1/core/sched/scheduler.py) and, by its arguments, of Sarathi, TensorRT-LLM and Orca.
+//
+// Running requests take tokens in order of admission, one if they decode and a chunk of prompt otherwise; what is left
+// admits waiting requests. A running request that finds no KV block preempts; a waiting one never does, and one that does
+// not fit holds up those behind it. It starts behind what the prefix cache holds of it.
 //
 // vLLM walks the running list; here decodes are a sum. The two agree because the budget can run out only at the tail of
 // the list: nobody's demand grows while it runs, and a request is admitted only with budget left over. For the same
-// reason the tails preempted are as few as it takes to fit the whole step.
+// reason the tails preempted are as few as it takes to fit the whole step. Of victims by order, vLLM also leaves out of the
+// step whoever comes behind a request that preempts itself; here they run.
 type Continuous struct {
-	MaxNumSeqs                int   // requests in the batch
-	MaxNumBatchedTokens       int32 // tokens per step, at least MaxNumSeqs
-	LongPrefillTokenThreshold int32 // longest chunk of prompt; 0: no limit
-	SchedulerReserveFullISL   bool  // admit only what fits whole, although only a chunk is allocated
+	MaxNumSeqs                int     // requests in the batch
+	MaxNumBatchedTokens       int32   // tokens per step, at least MaxNumSeqs
+	LongPrefillTokenThreshold int32   // longest chunk of prompt; 0: no limit
+	SchedulerReserveFullISL   bool    // admit only what fits whole, although only a chunk is allocated
+	Unchunked                 bool    // a prompt runs whole in one step, or waits
+	Reserve                   Reserve // what admission takes from the cache
+	MaxModelLen               int32   // tokens that Reserve MaxModelLen takes
+	NoEvict                   bool    // admit only what fits with everybody at its limit: nobody is ever preempted
+	WatermarkBlocks           int64   // that admission leaves free while anything runs
+	Victim                    Victim  // who is preempted
 }
 
 var _ sim.Scheduler = (*Continuous)(nil)
+
+// Reserve says how much of the cache a request takes when it is admitted.
+type Reserve uint8
+
+// The reservations.
+const (
+	AsComputed  Reserve = iota // what its next chunk needs: paged attention (vLLM, SOSP '23)
+	WholePrompt                // its prompt
+	MaxOutput                  // its prompt and all it may emit
+	MaxModelLen                // the longest sequence of the model
+)
+
+// Victim says who is preempted when the cache is full.
+type Victim uint8
+
+// The victims.
+const (
+	Tail        Victim = iota // who was admitted last
+	LastInOrder               // who would come last in the queue; without an order of it, the tail
+)
+
+// of returns the next victim.
+func (v Victim) of(in *sim.Instance) *sim.Request {
+	worst := in.Tail()
+	if v == LastInOrder {
+		for r := in.Before(worst); r != nil; r = in.Before(r) {
+			if in.Later(r, worst) {
+				worst = r
+			}
+		}
+	}
+	return worst
+}
 
 // Validate reports arguments that vLLM refuses too.
 func (p *Continuous) Validate() error {
@@ -33,6 +75,10 @@ func (p *Continuous) Validate() error {
 		return fmt.Errorf("policies: max_num_batched_tokens is %d, must be at least max_num_seqs (%d)", p.MaxNumBatchedTokens, p.MaxNumSeqs)
 	case p.LongPrefillTokenThreshold < 0:
 		return fmt.Errorf("policies: long_prefill_token_threshold is %d, must be 0 (no limit) or more", p.LongPrefillTokenThreshold)
+	case p.WatermarkBlocks < 0:
+		return fmt.Errorf("policies: the watermark is %d blocks, must be 0 or more", p.WatermarkBlocks)
+	case p.Reserve == MaxModelLen && p.MaxModelLen < 1:
+		return fmt.Errorf("policies: max_model_len is %d, must be at least 1 to be reserved", p.MaxModelLen)
 	}
 	return nil
 }
@@ -48,30 +94,70 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 	}
 	if w.Room() < 0 {
 		for w.Room() < 0 {
-			w.PreemptTail()
+			w.Preempt(p.Victim.of(in), sim.Recompute)
 		}
 		return 1 // vLLM admits nobody in a step that preempts, but may in the next
 	}
-	for budget > 0 && in.Running() < p.MaxNumSeqs {
+	p.admit(in, w, budget)
+	return 0
+}
+
+// admit fills what is left of the step's budget with requests that wait.
+func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
+	for prompts := in.Prefilling(); budget > 0 && in.Running() < p.MaxNumSeqs; prompts++ {
 		r := in.Head()
 		if r == nil {
-			return 0
+			return
 		}
-		pending := r.Pending() - w.Cached(r)
+		cached := w.Cached(r)
+		pending := r.Pending() - cached
 		n := p.chunk(pending, budget)
-		need := n
-		if p.SchedulerReserveFullISL {
-			need = pending
+		if p.Unchunked {
+			if n = pending; n > budget && (prompts > 0 || r.Preemptions == 0) {
+				break
+			}
 		}
-		if w.Need(need) > w.Room() {
+		need, reserve := p.need(r, n, pending)
+		if !p.fits(in, w, r, w.Need(need), cached) {
 			break
 		}
-		w.Admit(r)
+		w.Admit(r, reserve)
 		w.Chunk(r, n)
 		budget -= n
 	}
-	w.Close()
-	return 0
+	if in.Running() >= p.MaxNumSeqs {
+		w.Close()
+	} else {
+		w.Block()
+	}
+}
+
+// need returns the tokens for which there must be blocks to admit r, beyond those cached, and those to reserve of all.
+func (p *Continuous) need(r *sim.Request, n, pending int32) (need, reserve int32) {
+	switch p.Reserve {
+	case WholePrompt:
+		return pending, r.Prompt + r.Emitted
+	case MaxOutput:
+		return r.Prompt + r.Limit(), r.Prompt + r.Limit()
+	case MaxModelLen:
+		return p.MaxModelLen, p.MaxModelLen
+	}
+	if p.SchedulerReserveFullISL {
+		return pending, 0
+	}
+	return n, 0
+}
+
+// fits reports whether r, of which so many tokens are cached, can be admitted if that takes so many blocks.
+func (p *Continuous) fits(in *sim.Instance, w *sim.Work, r *sim.Request, blocks int64, cached int32) bool {
+	room := w.Room()
+	if p.NoEvict && w.Need(r.Prompt+r.Limit()-cached) > room-w.Promised() {
+		return false
+	}
+	if in.Running() > 0 {
+		room -= p.WatermarkBlocks
+	}
+	return blocks <= room
 }
 
 // chunk returns how many of the pending tokens of a prompt fit a step.

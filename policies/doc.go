@@ -1,7 +1,11 @@
 // Package policies holds the decisions of a serving system: which instance a request goes to, and what an instance runs
 // next.
 //
-//	router.go     where a request goes
-//	vllm_v1.go    what a vLLM V1 engine runs next
-//	names.go      the names of routers and schedulers in scenarios
+//	router.go         where a request goes
+//	order.go          in which order a queue is served
+//	continuous.go     what an instance runs next: vLLM V1, Sarathi, TensorRT-LLM, Orca
+//	prefill_first.go  … vLLM V0, and decodes first
+//	sglang.go         … SGLang
+//	static.go         … a static batch
+//	names.go          the names of routers and schedulers in scenarios
 package policies

@@ -22,4 +22,4 @@ func NewRouter(name string) (sim.Router, error) {
 }
 
 // SchedulerNames returns the schedulers that engines can name.
-func SchedulerNames() []string { return []string{"vllm-v1"} }
+func SchedulerNames() []string { return []string{"continuous", "prefill-first", "sglang", "static"} }

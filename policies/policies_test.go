@@ -41,8 +41,10 @@ type story struct {
 
 func (s *story) First(r *sim.Request)                                { s.first[r.ID] = r.First }
 func (s *story) Run(*sim.Instance, sim.Time, *sim.Segment, int, int) {}
-func (s *story) Gap(r *sim.Request, _ sim.Time, _ sim.Cause)         { s.resumed = append(s.resumed, r.ID) }
-func (s *story) Done(*sim.Request, sim.Time, sim.Outcome)            {}
+func (s *story) Held(*sim.Instance, sim.Time, sim.Time, *sim.Segment, int) {
+}
+func (s *story) Gap(r *sim.Request, _ sim.Time, _ sim.Cause) { s.resumed = append(s.resumed, r.ID) }
+func (s *story) Done(*sim.Request, sim.Time, sim.Outcome)    {}
 
 // second is a step model: a step takes a second.
 type second struct{}

@@ -54,6 +54,8 @@ type Cluster struct {
 	maxRun    int
 	logWheel  uint
 
+	limitMax int32 // the most tokens that any request so far may emit
+
 	ends    ends
 	timers  timers
 	arrival Time    // of the next request at the engine; Forever: none known
@@ -106,7 +108,7 @@ func New(c Config) (*Cluster, error) {
 	cl.pause = min(cl.until, cl.observeAt-1)
 	p := c.Pool
 	p.instances, p.outstanding, p.preemptions = nil, make([]int32, p.Size), 0
-	p.prompted, p.cached = 0, 0
+	p.prompted, p.cached, p.swaps = 0, 0, 0
 	for i := range p.Size {
 		in := newInstance(cl, p, int32(len(cl.instances)), int32(i))
 		p.instances = append(p.instances, in)
@@ -191,6 +193,7 @@ func (c *Cluster) deliver() {
 	}
 	c.totals.Arrived++
 	c.totals.PromptTokens += int64(r.Prompt)
+	c.limitMax = max(c.limitMax, r.Limit())
 	if r.Content < 0 || int(r.Content) >= c.contents.Len() {
 		panic(fmt.Sprintf("sim: request %d has content %d, of %d nodes", r.ID, r.Content, c.contents.Len()))
 	}
@@ -198,7 +201,7 @@ func (c *Cluster) deliver() {
 		r.Traced = true
 	}
 	switch {
-	case int64(r.Prompt)+int64(r.Limit()) > int64(c.pool.MaxModelLen):
+	case int64(r.Prompt)+int64(r.Limit()) > int64(c.pool.MaxModelLen), c.pool.PromptMax > 0 && r.Prompt > c.pool.PromptMax:
 		c.done(r, c.now, Rejected)
 	case r.Deadline != 0 && r.Deadline <= c.now:
 		c.done(r, c.now, Failed)

@@ -7,16 +7,11 @@ func (in *Instance) commit() {
 	now, n := in.end, in.steps
 	in.busy += now.Sub(in.start)
 	in.stepCount += int64(n)
-	in.decodeSum += int64(n) * int64(in.decodes)
-	if len(in.hungup) > 0 {
-		in.commitHungup(n)
-	} else {
-		in.cluster.sink.Run(in, in.start, &in.seg, n, in.decodes)
-		if len(in.traced) > 0 {
-			in.trace(n)
-		}
-	}
+	in.decodeSum += int64(n) * int64(in.emitting())
+	in.idleSum += int64(n) * int64(len(in.idle))
+	in.tell(n)
 	if in.decodes > 0 {
+		in.decode, in.late, in.fresh = now, false, in.fresh[:0]
 		if n > 1 {
 			in.take(in.set.blocksFor(1, int64(n), &in.kv))
 		}
@@ -34,6 +29,9 @@ func (in *Instance) commit() {
 	if len(in.hungup) > 0 {
 		in.drop(now)
 	}
+	if in.running > 0 && len(in.idle) == in.running {
+		in.disband()
+	}
 	if len(in.freed) > 0 {
 		in.free()
 	}
@@ -48,10 +46,13 @@ func (in *Instance) retire(now Time) {
 	}
 	for _, slot := range done {
 		r := &in.slab[slot]
-		r.Computed, r.Emitted = in.progress(r)
-		in.set.leave(slot, r.Computed, &in.kv)
-		in.vacate(slot)
 		in.untrace(r, slot)
+		if in.padded > 0 {
+			in.rest(slot, now)
+			continue
+		}
+		in.leave(slot)
+		in.vacate(slot)
 		if r.state == decoding {
 			r.Last = now
 			in.finish(slot, r, now)
@@ -65,8 +66,8 @@ func (in *Instance) commitPrefill(now Time) {
 	kept := in.prefill[:0]
 	for _, slot := range in.prefill {
 		r := &in.slab[slot]
-		r.Computed += r.chunk
-		r.held = int32(in.kv.Blocks(r.Computed))
+		r.Computed = max(r.Computed+r.chunk, in.padded)
+		r.held = max(r.reserved, int32(in.kv.Blocks(r.Computed)))
 		r.chunk = 0
 		if r.Pending() > 0 || r.state == leavingPrefill {
 			kept = append(kept, slot)
@@ -80,15 +81,17 @@ func (in *Instance) commitPrefill(now Time) {
 			in.cluster.sink.Gap(r, now, Preempted)
 			r.Last = now
 		}
-		if r.Emitted == r.Output {
+		switch {
+		case r.Emitted < r.Output:
+			in.join(slot)
+		case in.padded > 0:
+			in.join(slot)
+			in.set.ends.remove(slot)
+			in.untrace(r, slot)
+			in.rest(slot, now)
+		default:
 			in.vacate(slot)
 			in.finish(slot, r, now)
-			continue
-		}
-		r.state, r.held, r.joined = decoding, 0, in.set.step
-		r.finish = in.set.join(slot, r.Computed, r.Output-r.Emitted, &in.kv)
-		if r.Traced && in.cluster.tracer != nil {
-			in.traced = append(in.traced, slot)
 		}
 	}
 	in.prefill = kept
@@ -100,15 +103,6 @@ func (in *Instance) finish(slot int32, r *Request, now Time) {
 	in.pool.outstanding[in.index]--
 	in.cluster.done(r, now, Completed)
 	in.forget(slot)
-}
-
-// trace tells the tracer of the tokens of the traced requests.
-func (in *Instance) trace(n int) {
-	for _, slot := range in.traced {
-		r := &in.slab[slot]
-		_, emitted := in.progress(r)
-		in.cluster.tracer.Tokens(r, emitted, in.start, &in.seg, n)
-	}
 }
 
 func (in *Instance) untrace(r *Request, slot int32) {

@@ -5,8 +5,10 @@ package sim
 // follow from the step at which it joined.
 type decodeSet struct {
 	n       int
+	paged   int   // members that take a block when they need one; the others have reserved theirs
 	step    int64 // steps taken since the start of the run
 	ctx     int64 // Σ computed tokens of the members, as of step
+	owed    int64 // Σ tokens that the members may still emit, by their limits, as of step
 	due     []int32
 	ends    wheel // by the step with which a member emits its last token
 	windows []window
@@ -20,7 +22,7 @@ type window struct {
 	turns   wheel // by the step at which a member stops growing, or starts a new chunk
 }
 
-// newDecodeSet returns an empty set over blocks of size tokens. residues[r] counts members whose computed tokens are
+// newDecodeSet returns an empty set over blocks of size tokens. due[r] counts paged members whose computed tokens are
 // congruent to r + step modulo the block size: those with r + step ≡ 0 need a new block.
 func newDecodeSet(size int32, windows []Window, logWheel uint) decodeSet {
 	s := decodeSet{due: make([]int32, size), ends: newWheel(logWheel)}
@@ -30,26 +32,42 @@ func newDecodeSet(size int32, windows []Window, logWheel uint) decodeSet {
 	return s
 }
 
-// join adds the sequence in slot, with computed tokens in the cache and remaining tokens to emit.
-func (s *decodeSet) join(slot int32, computed, remaining int32, kv *Cache) (finish int64) {
+// member is a sequence as it joins or leaves.
+type member struct {
+	slot     int32
+	computed int32 // tokens in the cache
+	owed     int32 // tokens it may still emit
+	paged    bool
+}
+
+// join adds m, with so many tokens left to emit.
+func (s *decodeSet) join(m member, remaining int32, kv *Cache) (finish int64) {
 	finish = s.step + int64(remaining)
 	s.n++
-	s.ctx += int64(computed)
-	s.due[kv.residue(int64(computed)-s.step)]++
-	s.ends.add(slot, finish)
+	s.ctx += int64(m.computed)
+	s.owed += int64(m.owed)
+	if m.paged {
+		s.paged++
+		s.due[kv.residue(int64(m.computed)-s.step)]++
+	}
+	s.ends.add(m.slot, finish)
 	for i := range s.windows {
-		s.windows[i].join(slot, computed+1, s.step)
+		s.windows[i].join(m.slot, m.computed+1, s.step)
 	}
 	return finish
 }
 
-// leave removes the sequence in slot, whose computed tokens are as of now. Its end must have been taken or removed.
-func (s *decodeSet) leave(slot int32, computed int32, kv *Cache) {
+// leave removes m, as it is now. Its end must have been taken or removed.
+func (s *decodeSet) leave(m member, kv *Cache) {
 	s.n--
-	s.ctx -= int64(computed)
-	s.due[kv.residue(int64(computed)-s.step)]--
+	s.ctx -= int64(m.computed)
+	s.owed -= int64(m.owed)
+	if m.paged {
+		s.paged--
+		s.due[kv.residue(int64(m.computed)-s.step)]--
+	}
 	for i := range s.windows {
-		s.windows[i].leave(slot, computed+1)
+		s.windows[i].leave(m.slot, m.computed+1)
 	}
 }
 
@@ -57,6 +75,7 @@ func (s *decodeSet) leave(slot int32, computed int32, kv *Cache) {
 func (s *decodeSet) advance(n int) {
 	s.step += int64(n)
 	s.ctx += int64(n) * int64(s.n)
+	s.owed -= int64(n) * int64(s.n)
 	for i := range s.windows {
 		w := &s.windows[i]
 		w.ctx += int64(n) * int64(w.growing)
@@ -92,7 +111,7 @@ func (s *decodeSet) blocksFor(from, to int64, kv *Cache) int64 {
 	n := int64(0)
 	if size := int64(kv.size); to-from >= size {
 		cycles := (to - from) / size
-		n, from = cycles*int64(s.n), from+cycles*size
+		n, from = cycles*int64(s.paged), from+cycles*size
 	}
 	for i := from; i < to; i++ {
 		n += s.blocksDue(i, kv)
@@ -104,11 +123,11 @@ func (s *decodeSet) blocksFor(from, to int64, kv *Cache) int64 {
 // hand has its blocks already.
 func (s *decodeSet) stepsWithin(limit int, kv *Cache) int {
 	size, more := int64(kv.size), int64(limit-1)
-	if (more+size)*int64(s.n) <= kv.free*size { // at most ⌈more/size⌉ blocks each
+	if (more+size)*int64(s.paged) <= kv.free*size { // at most ⌈more/size⌉ blocks each
 		return limit
 	}
-	cycles := kv.free / int64(s.n)
-	left := kv.free - cycles*int64(s.n)
+	cycles := kv.free / int64(s.paged)
+	left := kv.free - cycles*int64(s.paged)
 	i := cycles * size
 	for i < more {
 		b := s.blocksDue(i+1, kv)
@@ -121,8 +140,16 @@ func (s *decodeSet) stepsWithin(limit int, kv *Cache) int {
 	return int(min(i, more)) + 1
 }
 
-// shape fills in the decode half of a step's shape: every member attends to its context and its own new token.
-func (s *decodeSet) shape(b *Shape) {
+// shape fills in the decode half of a step's shape: every member attends to its context and its own new token, unless all
+// are held.
+func (s *decodeSet) shape(b *Shape, held bool) {
+	if held {
+		b.Decodes, b.DecodeTokens, b.DecodeCtx = 0, 0, 0
+		for i := range s.windows {
+			b.Capped[i].Ctx, b.Capped[i].Growing = 0, 0
+		}
+		return
+	}
 	b.Decodes, b.DecodeTokens, b.DecodeCtx = s.n, int64(s.n), s.ctx+int64(s.n)
 	for i := range s.windows {
 		b.Capped[i].Ctx, b.Capped[i].Growing = s.windows[i].ctx, s.windows[i].growing

@@ -60,7 +60,7 @@ func (h *timers) pop() timer {
 func (c *Cluster) hangup() Time {
 	for len(c.timers) > 0 {
 		t := &c.timers[0]
-		if r := &c.instances[t.instance].slab[t.slot]; r.ID == t.id && r.state != free {
+		if r := &c.instances[t.instance].slab[t.slot]; r.ID == t.id && r.state != free && r.state != idle {
 			return t.at
 		}
 		c.timers.pop()
@@ -72,15 +72,13 @@ func (c *Cluster) hangup() Time {
 func (in *Instance) hangup(t timer) {
 	r := &in.slab[t.slot]
 	switch r.state {
-	case waiting:
+	case waiting, moved:
 		in.cluster.done(r, t.at, Failed)
 		in.pool.outstanding[in.index]--
-		if i := slices.Index(in.front, t.slot); i >= 0 {
-			in.front = slices.Delete(in.front, i, i+1)
-			in.forget(t.slot)
+		if r.state == moved {
+			in.unswap(t.slot)
 		} else {
-			r.state = gone
-			in.dead++
+			in.unqueue(t.slot)
 		}
 		in.cut(t.at, 0) // whoever waited behind it may fit
 	case prefilling:
@@ -91,52 +89,62 @@ func (in *Instance) hangup(t timer) {
 		r.state = leavingDecode
 		in.hungup = append(in.hungup, t.slot)
 		seen := *r // what the client saw: not the boundary at the deadline itself
-		_, seen.Emitted = in.progress(r)
-		seen.Emitted += int32(in.seg.Ended(t.at.Sub(in.start) - 1))
+		if _, seen.Emitted = in.progress(r); in.decodes > 0 {
+			seen.Emitted += int32(in.seg.Ended(t.at.Sub(in.start) - 1))
+		}
 		in.cluster.done(&seen, t.at, Failed)
 		in.cut(t.at, 0)
 	}
 }
 
-// commitHungup reports n steps of which the last one's tokens do not reach the clients that hung up during it.
-func (in *Instance) commitHungup(n int) {
-	sink := in.cluster.sink
-	last := in.seg.Tail(n - 1)
-	if n > 1 {
-		sink.Run(in, in.start, &in.seg, n-1, in.decodes)
-	}
-	sink.Run(in, in.start.Add(in.seg.Span(n-1)), &last, 1, in.decodes-in.leaving())
-	for _, slot := range in.traced {
-		r := &in.slab[slot]
-		_, emitted := in.progress(r)
-		seen := n
-		if r.state == leavingDecode {
-			seen = n - 1
-		}
-		in.cluster.tracer.Tokens(r, emitted, in.start, &in.seg, seen)
-	}
+// unswap frees the host memory of the request in slot, whose client has hung up.
+func (in *Instance) unswap(slot int32) {
+	in.host += in.holding(&in.slab[slot])
+	i := slices.Index(in.swapped, slot)
+	in.swapped = slices.Delete(in.swapped, i, i+1)
+	in.forget(slot)
 }
 
-// drop frees what the requests whose clients hung up still hold.
+// drop frees what the requests whose clients hung up still hold. In a static batch their rows stay.
 func (in *Instance) drop(now Time) {
 	for _, slot := range in.hungup {
 		r := &in.slab[slot]
-		if r.state == leavingPrefill {
+		prefilled := r.state == leavingPrefill
+		ended := !prefilled && r.finish <= in.set.step // with the step just taken; see retire
+		if prefilled {
 			i := slices.Index(in.prefill, slot)
 			in.prefill = slices.Delete(in.prefill, i, i+1)
-			in.vacate(slot)
-		} else if r.finish > in.set.step {
-			r.Computed, _ = in.progress(r)
+			if in.padded > 0 {
+				in.join(slot)
+			}
+		}
+		if r.state != leavingPrefill && !ended { // a padded prompt has joined
 			in.set.ends.remove(slot)
-			in.set.leave(slot, r.Computed, &in.kv)
-			in.vacate(slot)
 			in.untrace(r, slot)
 		}
-		in.unlink(slot)
-		in.forget(slot)
 		in.pool.outstanding[in.index]--
+		switch {
+		case in.padded > 0 && !ended:
+			r.state = leavingDecode
+			in.rest(slot, now)
+		case in.padded > 0:
+		default:
+			in.dropFrom(slot, r, ended)
+		}
 	}
 	in.hungup = in.hungup[:0]
+}
+
+// dropFrom takes the request in slot out of the batch.
+func (in *Instance) dropFrom(slot int32, r *Request, ended bool) {
+	if r.state == leavingDecode && !ended {
+		in.leave(slot)
+	}
+	if !ended {
+		in.vacate(slot)
+	}
+	in.unlink(slot)
+	in.forget(slot)
 }
 
 // leaving returns how many of the decoding sequences have lost their client.

@@ -9,6 +9,8 @@ const (
 	prefilling
 	decoding
 	gone           // its client hung up while it was queued
+	moved          // its cache is in host memory
+	idle           // it has ended, and keeps its row and its blocks until the batch has
 	leavingPrefill // its client hung up during the step under way
 	leavingDecode
 )
@@ -35,14 +37,32 @@ type Instance struct {
 	tail    int32
 	running int
 	order   int64   // admissions so far
+	left    int64   // departures from the running list so far
 	prefill []int32 // members of the running list that prefill, in its order
 	traced  []int32 // decoding slots that are told step by step
+	classes []int32 // members of the decode set by class; nil: there is one class
+	told    []int32 // by class, of the tokens that the sink is being told of
+	ceiling int64   // Σ blocks of the running requests at their limits
+	holds   int64   // Σ blocks that they hold, shared ones counted by each
 
-	queue fifo
-	front []int32 // preempted or materialised requests: a stack ahead of the queue
-	dead  int     // entries of queue whose client hung up
-	ahead int     // steps by which a batch is fixed before it runs: 0 or 1
-	seen  Time    // the scheduler sees who arrived by then; Forever: everybody
+	queue   fifo
+	front   []int32 // preempted or materialised requests: a stack ahead of the queue
+	sorted  sorted  // who waits, with an Order
+	swapped []int32 // whose cache is in host memory, the longest there first
+	host    int64   // blocks free there
+	dead    int     // entries of queue whose client hung up
+	again   int     // entries of queue that have emitted tokens
+	ahead   int     // steps by which a batch is fixed before it runs: 0 or 1
+	seen    Time    // the scheduler sees who arrived by then; Forever: everybody
+
+	padded int32   // tokens to which the prompts of the batch are padded; 0: none
+	idle   []int32 // members of the decode set that have ended
+	decode Time    // end of the latest step in which the decode set emitted
+	fresh  []int32 // who has joined it since
+	late   bool    // some of its members emitted their latest token before that
+
+	// Memory is for a scheduler's own use: the state of an instance that its policy goes by, if it has any.
+	Memory [3]int64
 
 	work    Work
 	shapes  [1]Shape
@@ -50,7 +70,7 @@ type Instance struct {
 	start   Time    // when they began
 	end     Time    // when they end; Forever: idle
 	steps   int
-	decodes int  // members of the decode set during them
+	decodes int  // members of the decode set that emit in them
 	woken   bool // to be planned at this instant
 	hungup  []int32
 	scratch []int32
@@ -58,12 +78,16 @@ type Instance struct {
 	busy      Duration // total length of its steps
 	stepCount int64
 	decodeSum int64 // Σ over steps of the decoding sequences
+	idleSum   int64 // Σ over steps of the rows that have ended
 }
 
 func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
 	in := &Instance{
 		ID: id, cluster: c, pool: p, index: index, head: noSlot, tail: noSlot, end: Forever, seen: Forever,
-		kv: newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks),
+		kv: newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks), host: p.SwapBlocks,
+	}
+	if p.Classes > 1 {
+		in.classes, in.told = make([]int32, p.Classes), make([]int32, p.Classes)
 	}
 	in.set = newDecodeSet(p.BlockSize, p.Windows, c.logWheel)
 	in.work = Work{in: in, shape: &in.shapes[0]}
@@ -76,14 +100,71 @@ func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
 	return in
 }
 
-// Queued returns the number of requests not in the batch, whether the scheduler sees them yet or not.
-func (in *Instance) Queued() int { return in.queue.n - in.dead + len(in.front) }
-
 // Running returns the number of requests in the batch.
 func (in *Instance) Running() int { return in.running }
 
-// Decoding returns the number of sequences that decode.
+// Decoding returns the number of rows that decode, idle ones included.
 func (in *Instance) Decoding() int { return in.set.n }
+
+// Idle returns how many of them have ended: in a static batch they stay until the last has.
+func (in *Instance) Idle() int { return len(in.idle) }
+
+// SwappedOut returns how many requests have their cache in host memory.
+func (in *Instance) SwappedOut() int { return len(in.swapped) }
+
+// Departed returns how many requests have left the batch so far: ended, dropped or preempted.
+func (in *Instance) Departed() int64 { return in.left }
+
+// Steps returns how many decode steps the instance has taken.
+func (in *Instance) Steps() int64 { return in.set.step }
+
+// Owed returns Σ min(tokens that it may still emit, clip) over the sequences that decode.
+func (in *Instance) Owed(clip int32) int64 {
+	if in.cluster.limitMax <= clip {
+		return in.set.owed
+	}
+	var sum int64
+	for r := in.Tail(); r != nil; r = in.Before(r) {
+		if in.Decodes(r) {
+			_, emitted := in.progress(r)
+			sum += int64(min(r.Limit()-emitted, clip))
+		}
+	}
+	return sum
+}
+
+// Tail returns the running request that was admitted last, or nil.
+func (in *Instance) Tail() *Request { return in.at(in.tail) }
+
+// Before returns the running request that was admitted before r, or nil.
+func (in *Instance) Before(r *Request) *Request { return in.at(r.prev) }
+
+func (in *Instance) at(slot int32) *Request {
+	if slot == noSlot {
+		return nil
+	}
+	return &in.slab[slot]
+}
+
+// Decodes reports whether r, which runs, emits a token per step.
+func (in *Instance) Decodes(r *Request) bool { return r.state == decoding || r.state == leavingDecode }
+
+// Progress returns the tokens that r, which runs, has emitted.
+func (in *Instance) Progress(r *Request) int32 {
+	if !in.Decodes(r) {
+		return r.Emitted
+	}
+	_, emitted := in.progress(r)
+	return emitted
+}
+
+// Later reports whether a comes after b in the pool's order, or, without one, was admitted later. Both run.
+func (in *Instance) Later(a, b *Request) bool {
+	if in.pool.Order != nil {
+		return before(b, a)
+	}
+	return a.order > b.order
+}
 
 // Prefilling returns the number of requests in the batch whose prompt is not complete.
 func (in *Instance) Prefilling() int { return len(in.prefill) }
@@ -93,51 +174,6 @@ func (in *Instance) Prefill(i int) *Request { return &in.slab[in.prefill[i]] }
 
 // Cache returns the instance's KV cache.
 func (in *Instance) Cache() *Cache { return &in.kv }
-
-// Head returns the request at the head of the queue, or nil. The pointer is good until the next call.
-//
-// With Pool.Ahead it is nil, too, if the head reached the engine after the step that has just ended began. An engine that
-// schedules asynchronously (vLLM, vllm/v1/core/sched/async_scheduler.py) composes a step when the one before begins, so an
-// arrival waits for the rest of the step under way and for a whole step that was fixed without it. An engine with nothing
-// in its batch takes everybody at once. What a step frees, seats and blocks, can be had at its end: a simplification, for
-// such an engine composes the next step before it knows who has ended.
-func (in *Instance) Head() *Request {
-	r := in.first()
-	if r == nil || r.Arrival > in.seen {
-		return nil
-	}
-	return r
-}
-
-// first returns the request at the head of the queue, or nil, whether the scheduler sees it or not.
-func (in *Instance) first() *Request {
-	if n := len(in.front); n > 0 {
-		return &in.slab[in.front[n-1]]
-	}
-	for in.queue.n > 0 {
-		q := in.queue.pop()
-		slot := q.slot()
-		switch {
-		case slot == noSlot:
-			slot = in.record()
-			in.slab[slot] = *q.request()
-		case in.slab[slot].state == gone:
-			in.dead--
-			in.forget(slot)
-			continue
-		}
-		in.front = append(in.front, slot)
-		return &in.slab[slot]
-	}
-	return nil
-}
-
-func (in *Instance) popHead() int32 {
-	n := len(in.front) - 1
-	slot := in.front[n]
-	in.front = in.front[:n]
-	return slot
-}
 
 // record returns a free slot.
 func (in *Instance) record() int32 {
@@ -171,6 +207,7 @@ func (in *Instance) link(slot int32) {
 	}
 	in.tail = slot
 	in.running++
+	in.ceiling += in.kv.Blocks(r.Prompt + r.Limit())
 }
 
 func (in *Instance) unlink(slot int32) {
@@ -186,37 +223,14 @@ func (in *Instance) unlink(slot int32) {
 		in.tail = r.prev
 	}
 	in.running--
+	in.left++
+	in.ceiling -= in.kv.Blocks(r.Prompt + r.Limit())
 }
 
 // progress returns the computed and emitted tokens of a decoding request.
 func (in *Instance) progress(r *Request) (computed, emitted int32) {
 	d := int32(in.set.step - r.joined)
 	return r.Computed + d, r.Emitted + d
-}
-
-// enqueue adds r to the queue at now. The first in line gets its record at once, and so does a request that is more
-// than the queue can say.
-func (in *Instance) enqueue(now Time, r *Request) {
-	slot, first := noSlot, in.queue.n == 0 && len(in.front) == 0
-	if first || !r.plain() {
-		slot = in.record()
-		in.slab[slot] = *r
-		in.slab[slot].state = waiting
-		if r.Deadline != 0 {
-			in.cluster.timers.push(timer{at: r.Deadline, id: r.ID, instance: in.ID, slot: slot})
-		}
-	}
-	if first {
-		in.front = append(in.front, slot)
-	} else {
-		in.queue.push(r.pack(slot))
-	}
-	switch {
-	case in.end == Forever:
-		in.cluster.wake(in)
-	case in.steps > 1 && !in.work.closed:
-		in.cut(now, in.ahead)
-	}
 }
 
 // cut shortens the run under way to the first step boundary at or after now, or so many steps more.
@@ -244,6 +258,9 @@ func (in *Instance) plan(now Time) {
 	}
 	w.settle()
 	in.decodes = in.set.n
+	if w.held {
+		in.decodes, in.late = 0, in.late || in.set.n > 0
+	}
 	if in.decodes+w.shape.Prefills == 0 {
 		if in.Queued() > 0 || in.running > 0 {
 			panic("sim: the scheduler left an instance idle with work to do")
@@ -253,18 +270,18 @@ func (in *Instance) plan(now Time) {
 	}
 	b := &in.shapes[0]
 	b.Outputs += in.decodes
-	in.set.shape(b)
+	in.set.shape(b, w.held)
 	in.pool.Model.Price(in.shapes[:], &in.seg)
 	if in.seg.First < 1 {
 		panic("sim: a step takes time")
 	}
 	in.start, in.steps, in.end = now, 1, now.Add(in.seg.First)
-	if b.Prefills == 0 {
+	if b.Prefills == 0 && b.SwapBlocks == 0 {
 		n := min(in.seg.Steps, in.set.until(), in.cluster.maxRun)
 		if limit > 0 {
 			n = min(n, limit)
 		}
-		if in.ahead > 0 && !w.closed && in.Queued() > 0 {
+		if in.ahead > 0 && !in.shut() && in.Queued() > 0 {
 			n = 1 // the scheduler sees them at the end of it
 		}
 		if in.steps = in.set.stepsWithin(n, &in.kv); in.steps > 1 {

@@ -23,6 +23,15 @@ func newCache(blocks int64, size, fixed int32) Cache {
 // Blocks returns the blocks that a sequence of n tokens holds.
 func (k *Cache) Blocks(n int32) int64 { return int64(k.fixed) + int64(k.paged(n)) }
 
+// Total returns the blocks of the cache.
+func (k *Cache) Total() int64 { return k.total }
+
+// Free returns the blocks that nobody holds.
+func (k *Cache) Free() int64 { return k.free }
+
+// BlockSize returns the tokens of a block.
+func (k *Cache) BlockSize() int32 { return k.size }
+
 // paged returns ⌈n / block size⌉.
 func (k *Cache) paged(n int32) int32 {
 	if k.shift >= 0 {
@@ -68,31 +77,8 @@ func (k *Cache) release(n int64) {
 // take takes n blocks, the next to be evicted.
 func (in *Instance) take(n int64) {
 	in.kv.take(n)
+	in.holds += n
 	if in.prefix != nil {
 		in.prefix.evict(n)
 	}
-}
-
-// vacate frees what the request in slot holds. With prefix caching the order counts, and it waits for the others that
-// this step frees.
-func (in *Instance) vacate(slot int32) {
-	if in.prefix == nil {
-		in.kv.release(in.kv.Blocks(in.slab[slot].Computed))
-	} else {
-		in.freed = append(in.freed, slot)
-	}
-}
-
-// free frees what the requests in freed hold, in order of admission.
-func (in *Instance) free() {
-	for i := 1; i < len(in.freed); i++ { // most steps free few, in order
-		for j := i; j > 0 && in.slab[in.freed[j]].order < in.slab[in.freed[j-1]].order; j-- {
-			in.freed[j], in.freed[j-1] = in.freed[j-1], in.freed[j]
-		}
-	}
-	for _, slot := range in.freed {
-		r := &in.slab[slot]
-		in.prefix.release(r, slot, in.kv.Blocks(r.Computed), false)
-	}
-	in.freed = in.freed[:0]
 }

@@ -1,5 +1,7 @@
 package sim
 
+import "slices"
+
 // Observation is the state of a run at one instant: steps of a running segment that have ended by then count.
 type Observation struct {
 	Totals
@@ -18,10 +20,10 @@ func (c *Cluster) State(now Time) Observation {
 		o.KVTotal += in.kv.total
 		o.KVUsed += in.kv.total - in.kv.free
 		ended := in.ended(now)
-		if ended > 0 {
+		if ended > 0 && in.decodes > 0 {
 			o.KVUsed += in.set.blocksFor(1, int64(min(ended+1, in.steps)), &in.kv)
 		}
-		o.OutputTokens += in.underway() + int64(ended)*int64(in.decodes-in.leaving())
+		o.OutputTokens += in.underway() + int64(ended)*int64(in.reaching())
 	}
 	return o
 }
@@ -49,10 +51,27 @@ func (in *Instance) underway() int64 {
 			n += int64(r.Emitted)
 		}
 	}
-	for _, slot := range in.front {
-		n += int64(in.slab[slot].Emitted)
+	for _, list := range [][]int32{in.front, in.sorted, in.swapped} {
+		for _, slot := range list {
+			n += int64(in.slab[slot].Emitted)
+		}
+	}
+	if in.again > 0 {
+		in.queue.each(func(q queued) {
+			if slot := q.slot(); slot != noSlot && in.slab[slot].state != gone {
+				n += int64(in.slab[slot].Emitted)
+			}
+		})
 	}
 	return n
+}
+
+// reaching returns how many tokens reach their clients with each step under way.
+func (in *Instance) reaching() int {
+	if in.decodes == 0 {
+		return 0
+	}
+	return in.emitting() - in.leaving()
 }
 
 // settle reports the steps that have ended by now, the horizon, of those under way, and then every request still here.
@@ -60,28 +79,33 @@ func (in *Instance) settle(now Time) {
 	n := in.ended(now)
 	if in.end != Forever {
 		in.busy += now.Sub(in.start)
-		in.cluster.totals.OutputTokens += int64(n) * int64(in.decodes-in.leaving())
+		in.cluster.totals.OutputTokens += int64(n) * int64(in.reaching())
 	}
 	in.cluster.totals.OutputTokens += in.underway()
 	if n > 0 && in.decodes > 0 {
-		in.cluster.sink.Run(in, in.start, &in.seg, n, in.decodes)
-		in.trace(n)
+		in.tell(n)
 		in.stepCount += int64(n)
-		in.decodeSum += int64(n) * int64(in.decodes)
+		in.decodeSum += int64(n) * int64(in.emitting())
+		in.idleSum += int64(n) * int64(len(in.idle))
 	}
 	for slot := in.head; slot != noSlot; slot = in.slab[slot].next {
 		r := in.slab[slot]
 		switch r.state {
 		case decoding:
 			r.Computed, r.Emitted = in.progress(&r)
-			r.Computed, r.Emitted = r.Computed+int32(n), r.Emitted+int32(n)
-		case leavingDecode, leavingPrefill:
+			if in.decodes > 0 {
+				r.Computed, r.Emitted = r.Computed+int32(n), r.Emitted+int32(n)
+			}
+		case leavingDecode, leavingPrefill, idle:
 			continue // their clients have been told
 		}
 		in.cluster.sink.Done(&r, now, Unfinished)
 	}
-	for _, slot := range in.front {
-		in.cluster.sink.Done(&in.slab[slot], now, Unfinished)
+	slices.Sort(in.sorted) // a heap's own order may depend on when it was looked at
+	for _, list := range [][]int32{in.swapped, in.front, in.sorted} {
+		for _, slot := range list {
+			in.cluster.sink.Done(&in.slab[slot], now, Unfinished)
+		}
 	}
 	in.queue.each(func(q queued) {
 		if slot := q.slot(); slot == noSlot {
@@ -100,7 +124,9 @@ type PoolTotals struct {
 	DecodeSum   int64 // Σ over steps of the decoding sequences
 	KVBlocks    int64 // of one instance
 	KVPeak      int64 // the most blocks one instance used at once
+	IdleSum     int64 // Σ over steps of the rows that had ended
 	Preemptions int64
+	Swaps       int64 // of those, to host memory
 	Prompted    int64 // prompt tokens of the requests admitted, each counted once
 	Cached      int64 // of those, found in the cache
 	Evictions   int64 // cached blocks of content that made room for others
@@ -109,7 +135,7 @@ type PoolTotals struct {
 // PoolTotals returns the load of the pool so far.
 func (c *Cluster) PoolTotals() PoolTotals {
 	p := c.pool
-	t := PoolTotals{Instances: len(p.instances), KVBlocks: p.KVBlocks, Preemptions: p.preemptions, Prompted: p.prompted, Cached: p.cached}
+	t := PoolTotals{Instances: len(p.instances), KVBlocks: p.KVBlocks, Preemptions: p.preemptions, Swaps: p.swaps, Prompted: p.prompted, Cached: p.cached}
 	for _, in := range p.instances {
 		t.BusyS += in.busy.Seconds()
 		t.Steps += in.stepCount
@@ -117,6 +143,7 @@ func (c *Cluster) PoolTotals() PoolTotals {
 		if in.prefix != nil {
 			t.Evictions += in.prefix.evicted
 		}
+		t.IdleSum += in.idleSum
 		t.KVPeak = max(t.KVPeak, in.kv.total-in.kv.low)
 	}
 	return t

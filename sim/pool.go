@@ -13,9 +13,13 @@ type Pool struct {
 	BlockSize      int32    // tokens per block
 	SequenceBlocks int32    // blocks a sequence holds whatever its length
 	MaxModelLen    int32    // prompt plus output tokens; longer requests are rejected
+	PromptMax      int32    // prompt tokens; longer requests are rejected; 0: no such limit
 	Windows        []Window // limits on attention that Model prices; at most two
 	PrefixCaching  bool     // find the cache of equal prompt beginnings again
 	Ahead          bool     // asynchronous scheduling: a batch is fixed one step before it runs; see Instance.Head
+	SwapBlocks     int64    // host memory for swapped sequences, in blocks
+	Classes        int      // of service, that sinks tell apart; 0: as 1
+	Order          Order    // of the queue; nil: first come, first served
 	Model          StepModel
 	Scheduler      Scheduler
 	Router         Router
@@ -23,6 +27,7 @@ type Pool struct {
 	instances   []*Instance
 	outstanding []int32 // requests of each instance, queued or running
 	preemptions int64
+	swaps       int64 // of those, to host memory
 	prompted    int64 // prompt tokens of the requests admitted
 	cached      int64 // of those, found in the cache
 }
@@ -32,6 +37,9 @@ func (p *Pool) validate() error {
 	case p.Size < 1 || p.BlockSize < 1 || p.SequenceBlocks < 0 || p.MaxModelLen < 2:
 		return fmt.Errorf("sim: pool %q needs at least 1 instance, 1 token per block, 0 blocks per sequence and 2 tokens of context; got %d, %d, %d and %d",
 			p.Name, p.Size, p.BlockSize, p.SequenceBlocks, p.MaxModelLen)
+	case p.PromptMax < 0 || p.SwapBlocks < 0 || p.Classes < 0 || p.Classes > 256:
+		return fmt.Errorf("sim: pool %q: PromptMax %d and SwapBlocks %d must not be negative, Classes %d be from 0 to 256",
+			p.Name, p.PromptMax, p.SwapBlocks, p.Classes)
 	case p.Model == nil || p.Scheduler == nil || p.Router == nil:
 		return fmt.Errorf("sim: pool %q needs Model, Scheduler and Router", p.Name)
 	case len(p.Windows) > 2:

@@ -28,6 +28,12 @@ type Scheduler interface {
 	Schedule(in *Instance, w *Work) (steps int)
 }
 
+// Order sorts a queue: by Key, the smaller first, then by arrival. It is asked once, when r reaches an instance, so what it
+// says must not depend on time: an order by what is left of a wait is one by when that wait ends. Implemented in policies.
+type Order interface {
+	Key(r *Request) int64
+}
+
 // StepModel prices steps: one Shape per rank that runs in lock step (one otherwise); the busiest rank decides. It fills
 // *g, whose every field it must set. Implemented in hardware.
 type StepModel interface {
@@ -39,8 +45,12 @@ type Sink interface {
 	// First: r emitted its first token at r.Last.
 	First(r *Request)
 	// Run: n steps of g began at start; in each of them, tokens sequences that had emitted a token at the end of the
-	// step before emitted one more. n is 1 and tokens may be 0 in a step with prefill.
+	// step before emitted one more. n is 1 and tokens may be 0 in a step with prefill. Instance.Classes and
+	// Instance.Prompts say more of it.
 	Run(in *Instance, start Time, g *Segment, n, tokens int)
+	// Held: with the first step of g, which began at start, tokens sequences emitted one that had emitted their last at
+	// since, before it: steps of prompts alone came between.
+	Held(in *Instance, since, start Time, g *Segment, tokens int)
 	// Gap: r emitted a token at t, the first since r.Last, when something other than the step itself held it up.
 	Gap(r *Request, t Time, cause Cause)
 	// Done: r has ended at `at`. A completed request emitted its last token then. At the horizon of a run it is told of
@@ -53,6 +63,8 @@ type Tracer interface {
 	// Tokens: r, which had emitted a token at start, emitted one at the end of each of the first n steps of g; r.Emitted
 	// counts those before.
 	Tokens(r *Request, emitted int32, start Time, g *Segment, n int)
+	// Late: r, which had emitted as many tokens, the last of them at since, emitted one at t and was held up in between.
+	Late(r *Request, emitted int32, since, t Time)
 }
 
 // Cause says why a gap between two tokens is longer than a step.
@@ -61,6 +73,8 @@ type Cause uint8
 // The causes of a long gap.
 const (
 	Preempted Cause = iota // the KV cache was dropped and recomputed
+	Swapped                // the KV cache was in host memory
+	Waited                 // it had joined while prompts ran alone
 )
 
 // Outcome says how a request ended.
@@ -90,6 +104,7 @@ type Shape struct {
 	PrefillPairs  int64 // Σ query–key pairs: t·c + t(t+1)/2 for a chunk of t tokens after c computed ones
 	PrefillCtx    int64 // Σ tokens the chunks attend to at their end: c + t
 	Outputs       int   // rows through the LM head
+	SwapBlocks    int64 // KV blocks copied to and from host memory before the step runs
 	Capped        [2]Capped
 }
 

@@ -25,7 +25,7 @@ type prefixes struct {
 	tree   *Contents
 	pieces []piece // what requests hold, as lists from the end of the prompt to its beginning; 0 ends a list
 	spares []int32 // free ones
-	path   []int32 // scratch
+	nodes  []int32 // scratch
 }
 
 // piece is a stretch of blocks of one request, from the beginning of an extent on. The extent may have been split since.
@@ -41,12 +41,22 @@ func newPrefixes(in *Instance, tree *Contents) *prefixes {
 // floor returns how many blocks n tokens fill.
 func (p *prefixes) floor(n int32) int32 { return p.in.kv.full(n) }
 
-// shareable returns how many blocks of r's prompt others may have too.
-func (p *prefixes) shareable(r *Request) int32 {
-	if r.Content == 0 {
-		return 0
+// path returns the node that r's tokens lead to, and how many of the tokens on the way others may have too. What it
+// answers is among them if somebody will continue it.
+func (p *prefixes) path(r *Request) (node, tokens int32) {
+	if r.Answer != 0 {
+		return r.Answer, p.tree.Tokens(r.Answer)
 	}
-	return p.floor(min(r.Prompt, p.tree.Tokens(r.Content)))
+	if r.Content == 0 {
+		return 0, 0
+	}
+	return r.Content, min(r.Prompt, p.tree.Tokens(r.Content))
+}
+
+// shareable returns how many blocks of r others may have too.
+func (p *prefixes) shareable(r *Request) int32 {
+	_, tokens := p.path(r)
+	return p.floor(tokens)
 }
 
 // start returns how many blocks of the path to node are not its own.
@@ -58,8 +68,9 @@ func (p *prefixes) find(r *Request) (found, idle int32) {
 		x := &p.at[r.own]
 		return x.to, x.len() + p.idle(r, x.from)
 	}
-	limit := min(p.shareable(r), p.floor(r.Prompt+r.Emitted-1))
-	for node := r.Content; node != 0; node = p.tree.Parent(node) {
+	node, tokens := p.path(r)
+	limit := min(p.floor(tokens), p.floor(r.Prompt+r.Emitted-1))
+	for ; node != 0; node = p.tree.Parent(node) {
 		if start := p.start(node); start < limit {
 			if n := p.resident(node, limit); n > start {
 				return n, p.idle(r, n)
@@ -71,7 +82,8 @@ func (p *prefixes) find(r *Request) (found, idle int32) {
 
 // idle returns how many of the first n blocks of r's path are free.
 func (p *prefixes) idle(r *Request, n int32) (idle int32) {
-	for node := r.Content; n > 0; node = p.tree.Parent(node) {
+	node, _ := p.path(r)
+	for ; n > 0; node = p.tree.Parent(node) {
 		for start := p.start(node); n > start; {
 			i, from := p.pick(node, n, start)
 			if p.at[i].refs == 0 {
@@ -92,7 +104,8 @@ func (p *prefixes) hold(r *Request, found int32) {
 	}
 	r.shared = found
 	last := int32(0)
-	for node := r.Content; found > 0; node = p.tree.Parent(node) {
+	node, _ := p.path(r)
+	for ; found > 0; node = p.tree.Parent(node) {
 		for start := p.start(node); found > start; {
 			i, from := p.pick(node, found, start)
 			i = p.take(i, from, found)
@@ -136,20 +149,21 @@ func (p *prefixes) piece(extent, to int32) int32 {
 
 // publish lets others find the blocks that r has computed up to a number of tokens.
 func (p *prefixes) publish(r *Request, computed int32) {
-	if r.Content == 0 {
+	node, tokens := p.path(r)
+	if node == 0 {
 		return
 	}
-	to := min(p.shareable(r), p.floor(computed))
+	to := min(p.floor(tokens), p.floor(computed))
 	if to <= r.shared {
 		return
 	}
-	p.path = p.path[:0]
-	for node := r.Content; p.floor(p.tree.Tokens(node)) > r.shared; node = p.tree.Parent(node) {
-		p.path = append(p.path, node)
+	p.nodes = p.nodes[:0]
+	for ; p.floor(p.tree.Tokens(node)) > r.shared; node = p.tree.Parent(node) {
+		p.nodes = append(p.nodes, node)
 	}
-	for i := len(p.path) - 1; i >= 0 && r.shared < to; i-- {
-		if end := min(to, p.floor(p.tree.Tokens(p.path[i]))); end > r.shared {
-			p.extend(r, p.path[i], end)
+	for i := len(p.nodes) - 1; i >= 0 && r.shared < to; i-- {
+		if end := min(to, p.floor(p.tree.Tokens(p.nodes[i]))); end > r.shared {
+			p.extend(r, p.nodes[i], end)
 		}
 	}
 }
@@ -171,10 +185,10 @@ func (p *prefixes) extend(r *Request, node, end int32) {
 	p.pieces[r.pieces].next, r.shared = next, end
 }
 
-// release frees the blocks that r, in slot, holds. One that is preempted will ask for them again.
-func (p *prefixes) release(r *Request, slot int32, held int64, preempted bool) {
+// release frees the blocks that r, in slot, holds. One that is preempted will ask again for those of its first tokens.
+func (p *prefixes) release(r *Request, slot int32, held int64, tokens int32, preempted bool) {
 	private := int32(held) - r.shared
-	freed, full := int64(private), p.floor(r.Computed)
+	freed, full := int64(private), p.floor(tokens)
 	if preempted && full > r.shared {
 		p.waste(private - (full - r.shared))
 		r.own = p.add(extent{node: -1 - slot, from: r.shared, to: full})
@@ -192,12 +206,12 @@ func (p *prefixes) release(r *Request, slot int32, held int64, preempted bool) {
 
 // drop takes a holder off a piece, its end first, and returns how many blocks nobody holds any more.
 func (p *prefixes) drop(q piece) (freed int64) {
-	p.path = append(p.path[:0], q.extent)
+	p.nodes = append(p.nodes[:0], q.extent)
 	for i := q.extent; p.at[i].to < q.to; {
 		i = p.at[i].right
-		p.path = append(p.path, i)
+		p.nodes = append(p.nodes, i)
 	}
-	for _, i := range slices.Backward(p.path) {
+	for _, i := range slices.Backward(p.nodes) {
 		x := &p.at[i]
 		if x.refs--; x.refs == 0 {
 			freed += int64(x.len())

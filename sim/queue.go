@@ -12,7 +12,7 @@ type queued struct {
 
 // plain reports whether r, not yet in the engine, is only what queued can say.
 func (r *Request) plain() bool {
-	return r.Deadline == 0 && r.Content == 0 && r.Class == 0 && r.Priority == 0 && !r.Traced
+	return r.Deadline == 0 && r.Content == 0 && r.Answer == 0 && r.Class == 0 && r.Priority == 0 && !r.Traced
 }
 
 // pack returns r as an entry of the queue; slot is its record, or noSlot.
@@ -92,6 +92,9 @@ func (q *fifo) pop() queued {
 	}
 	return x
 }
+
+// peek returns the oldest item; the queue must not be empty.
+func (q *fifo) peek() *queued { return &q.head.item[q.from] }
 
 // each calls f with every item, the oldest first.
 func (q *fifo) each(f func(queued)) {

@@ -8,6 +8,7 @@ type Request struct {
 	Output    int32 // tokens it will emit, ≥ 1: the true length, already cut at MaxOutput
 	MaxOutput int32 // the client's max_tokens, ≥ Output; 0: the client asks for exactly Output
 	Content   int32 // node of Contents, for prefix reuse; 0: nothing shared
+	Answer    int32 // node of Contents that ends with what it emits: Content's path, the prompt and Output tokens; 0: nobody asks for it
 	Class     uint8 // index of its service class
 	Priority  int8  // lower runs first where a policy looks at it
 	Traced    bool  // told step by step to a Sink that is a Tracer
@@ -22,17 +23,20 @@ type Request struct {
 	First       Time // when the client has the first token
 	Last        Time // when the client has the latest token
 
-	state  state
-	chunk  int32 // prompt tokens in the step under way
-	held   int32 // KV blocks, except in the decode set, where they follow from the computed tokens
-	finish int64 // step of the decode set with which it ends
-	joined int64 // step of the decode set at which it joined
-	prev   int32 // running list, by slot; noSlot: none
-	next   int32
-	order  int64 // of its latest admission
-	shared int32 // of the blocks held, those whose content others may ask for: the first ones
-	pieces int32 // what they are
-	own    int32 // extent of the cache that only this preempted request may ask for; 0: none
+	state    state
+	swapped  bool  // since its latest token
+	chunk    int32 // prompt tokens in the step under way
+	held     int32 // KV blocks, except in the decode set, where they follow from the computed tokens
+	reserved int32 // KV blocks that it holds at least, from its admission on
+	key      int64 // its place in a queue that has an Order
+	finish   int64 // step of the decode set with which it ends
+	joined   int64 // step of the decode set at which it joined
+	prev     int32 // running list, by slot; noSlot: none
+	next     int32
+	order    int64 // of its latest admission
+	shared   int32 // of the blocks held, those whose content others may ask for: the first ones
+	pieces   int32 // what they are
+	own      int32 // extent of the cache that only this preempted request may ask for; 0: none
 }
 
 // Limit returns the most tokens r may emit, as the engine must plan for.
@@ -46,3 +50,6 @@ func (r *Request) Limit() int32 {
 // Pending returns how many tokens must still be prefilled before r can emit: the rest of the prompt and, after a
 // preemption, the tokens it had emitted.
 func (r *Request) Pending() int32 { return r.Prompt + r.Emitted - r.Computed }
+
+// recallable reports whether a cache may know tokens of r.
+func (r *Request) recallable() bool { return r.Content != 0 || r.Answer != 0 || r.own != 0 }

@@ -3,13 +3,15 @@ package sim
 // Work is how a Scheduler acts on an instance: it admits, chunks and preempts, and sees what that leaves. It is the
 // composition of the next step, kept as sums.
 type Work struct {
-	in     *Instance
-	demand int64  // blocks that the step needs beyond those held and those taken: decodes and chunks
-	shape  *Shape // its prefill half
-	closed bool
-	now    Time
+	in      *Instance
+	demand  int64  // blocks that the step needs beyond those held and those taken: decodes and chunks
+	shape   *Shape // its prefill half
+	closed  bool   // nobody can be admitted before a member of the batch ends
+	blocked bool   // the head of the queue cannot
+	held    bool   // decodes get no token
+	now     Time
 
-	looked  bool  // into the cache
+	taken   bool  // some of the blocks that the step needs have been taken
 	settled int   // members of the prefill list whose chunks others may find
 	found   int32 // blocks that the head of the queue finds in the cache
 	idle    int32 // of those, free ones
@@ -18,8 +20,9 @@ type Work struct {
 // reset starts the composition of another step.
 func (w *Work) reset(now Time) {
 	in, b := w.in, w.shape
-	w.now, w.demand, w.closed = now, in.set.blocksDue(0, &in.kv), false
-	w.looked, w.settled, w.found, w.idle = false, 0, 0, 0
+	w.now, w.demand, w.closed, w.blocked, w.held = now, in.set.blocksDue(0, &in.kv), false, false, false
+	w.taken, w.settled, w.found, w.idle = false, 0, 0, 0
+	b.SwapBlocks = 0
 	if b.Prefills > 0 {
 		b.Prefills, b.PrefillTokens, b.PrefillPairs, b.PrefillCtx = 0, 0, 0, 0
 		b.Capped = [2]Capped{}
@@ -30,13 +33,12 @@ func (w *Work) reset(now Time) {
 // Room returns the free KV blocks that the step, as composed so far, leaves; negative if it does not fit.
 func (w *Work) Room() int64 { return w.in.kv.free - w.demand }
 
-// Cached returns how many tokens of r, the head of the queue, the cache holds already: what r need not compute if it is
-// admitted next. Nobody can be preempted after that, for what this step takes from the cache has been taken.
+// Cached returns how many tokens of r, which waits, the cache holds already: what r need not compute if it is admitted
+// next. Nobody can be preempted after that in a step that needs blocks so far, for they have been taken.
 func (w *Work) Cached(r *Request) int32 {
 	w.found, w.idle = 0, 0
-	if p := w.in.prefix; p != nil && (r.Content != 0 || r.own != 0) {
+	if p := w.in.prefix; p != nil && r.recallable() {
 		w.settle()
-		w.looked = true
 		w.found, w.idle = p.find(r)
 	}
 	return w.found * w.in.kv.size
@@ -45,8 +47,10 @@ func (w *Work) Cached(r *Request) int32 {
 // settle takes the blocks that the step needs so far and lets others find what its chunks compute.
 func (w *Work) settle() {
 	in := w.in
-	in.take(w.demand)
-	w.demand = 0
+	if w.demand > 0 {
+		in.take(w.demand)
+		w.demand, w.taken = 0, true
+	}
 	if in.prefix == nil {
 		return
 	}
@@ -54,8 +58,29 @@ func (w *Work) settle() {
 		r := &in.slab[slot]
 		in.prefix.publish(r, r.Computed+r.chunk)
 	}
+	w.taken = w.taken || w.settled < len(in.prefill)
 	w.settled = len(in.prefill)
 }
+
+// Hold makes it a step of prompts alone: decodes get no token and take no block. It comes before anybody is admitted.
+func (w *Work) Hold() {
+	if !w.held {
+		w.held = true
+		w.demand -= w.in.set.blocksDue(0, &w.in.kv)
+	}
+}
+
+// Release makes it a step of decodes after all.
+func (w *Work) Release() {
+	if w.held {
+		w.held = false
+		w.demand += w.in.set.blocksDue(0, &w.in.kv)
+	}
+}
+
+// Promised returns the blocks that the running requests will take after this step, as composed so far, if each emits as
+// much as it may.
+func (w *Work) Promised() int64 { return w.in.ceiling - w.in.holds - w.demand }
 
 // Need returns the free blocks that it takes to admit the request that Cached was asked of last, and to compute the next
 // n of its tokens.
@@ -64,14 +89,21 @@ func (w *Work) Need(n int32) int64 {
 	return kv.Blocks(w.found*kv.size+n) - int64(w.found-w.idle)
 }
 
-// Admit moves the head of the queue, which Cached was asked of, into the batch. The caller gives it a chunk next.
-func (w *Work) Admit(r *Request) {
+// More returns the blocks that the next n tokens of r, which prefills, take.
+func (w *Work) More(r *Request, n int32) int64 {
+	return max(0, w.in.kv.Blocks(r.Computed+n)-int64(r.held))
+}
+
+// Admit moves the head of the queue, which Cached was asked of, into the batch. If reserve is not 0 it takes the blocks of
+// so many tokens at once. The caller gives it a chunk next.
+func (w *Work) Admit(r *Request, reserve int32) {
 	in := w.in
 	slot := in.popHead()
 	if r != &in.slab[slot] {
 		panic("sim: admitted a request that is not the head of the queue")
 	}
 	r.held, r.Computed = w.found, w.found*in.kv.size
+	in.holds += int64(w.found)
 	if w.found > 0 {
 		in.kv.take(int64(w.idle))
 		in.prefix.hold(r, w.found)
@@ -86,6 +118,32 @@ func (w *Work) Admit(r *Request) {
 	r.state = prefilling
 	in.link(slot)
 	in.prefill = append(in.prefill, slot)
+	if r.reserved = 0; reserve > 0 {
+		w.reserve(r, reserve)
+	}
+}
+
+// reserve takes the blocks of so many tokens for r.
+func (w *Work) reserve(r *Request, tokens int32) {
+	r.reserved = int32(w.in.kv.Blocks(tokens))
+	if more := r.reserved - r.held; more > 0 {
+		w.demand += int64(more)
+		r.held = r.reserved
+	}
+}
+
+// Pad makes the prompts of a batch that has just been admitted as long as one of so many tokens, and reserves so many for
+// each. The batch stays together: who has ended keeps its row and its blocks until all have.
+func (w *Work) Pad(tokens, reserve int32) {
+	in := w.in
+	for _, slot := range in.prefill {
+		w.count(&in.slab[slot], -1)
+	}
+	in.padded = tokens
+	for _, slot := range in.prefill {
+		w.reserve(&in.slab[slot], reserve)
+		w.count(&in.slab[slot], 1)
+	}
 }
 
 // Chunk runs the next n tokens of r's prompt in the step. Room may turn negative: then the caller preempts.
@@ -99,8 +157,8 @@ func (w *Work) Chunk(r *Request, n int32) {
 
 // count adds r's chunk to the step, or takes it out again.
 func (w *Work) count(r *Request, sign int64) {
-	t, c := int64(r.chunk), int64(r.Computed)
-	w.demand += sign * (w.in.kv.Blocks(r.Computed+r.chunk) - int64(r.held))
+	t, c := int64(max(r.chunk, w.in.padded)), int64(r.Computed)
+	w.demand += sign * max(0, w.in.kv.Blocks(r.Computed+r.chunk)-int64(r.held))
 	w.shape.Prefills += int(sign)
 	w.shape.PrefillTokens += sign * t
 	w.shape.PrefillPairs += sign * (t*c + t*(t+1)/2)
@@ -113,48 +171,10 @@ func (w *Work) count(r *Request, sign int64) {
 	}
 }
 
-// PreemptTail drops the cache of the latest admitted request and puts it back at the head of the queue, to be computed
-// again. The batch must not be empty: a single request always fits.
-func (w *Work) PreemptTail() {
-	in := w.in
-	if in.running == 0 {
-		panic("sim: nobody is left to preempt")
-	}
-	if w.looked {
-		panic("sim: preempted after looking into the cache")
-	}
-	slot := in.tail
-	r := &in.slab[slot]
-	held := int64(r.held)
-	if r.state == decoding {
-		r.Computed, r.Emitted = in.progress(r)
-		held = in.kv.Blocks(r.Computed)
-		if in.kv.residue(int64(r.Computed)) == 0 {
-			w.demand--
-		}
-		in.set.ends.remove(slot)
-		in.set.leave(slot, r.Computed, &in.kv)
-		r.Last = w.now
-		in.untrace(r, slot)
-	} else {
-		if r.chunk > 0 {
-			w.count(r, -1)
-		}
-		in.prefill = in.prefill[:len(in.prefill)-1]
-	}
-	if in.prefix != nil {
-		in.prefix.release(r, slot, held, true)
-	} else {
-		in.kv.release(held)
-	}
-	r.held, r.Computed, r.chunk = 0, 0, 0
-	r.state = waiting
-	r.Preemptions++
-	in.pool.preemptions++
-	in.unlink(slot)
-	in.front = append(in.front, slot)
-}
-
-// Close says that no arrival can change the batch before one of its members ends: the queue's head is blocked, or the
-// seats are taken. Runs of steps are then not cut at arrivals.
+// Close says that no arrival can change the batch before one of its members ends: the seats are taken. Runs of steps are
+// then not cut at arrivals.
 func (w *Work) Close() { w.closed = true }
+
+// Block says that the head of the queue cannot be admitted before a member of the batch ends. Runs of steps are then cut
+// at arrivals only if one may come before it.
+func (w *Work) Block() { w.blocked = true }

@@ -8,6 +8,7 @@ type account struct {
 	tokens  int64
 	compute int64 // tokens whose step was bound by compute
 	bound   Uint128
+	held    Uint128 // Σ tokens × time between the token before and the step
 	part    [sim.NumParts]Uint128
 }
 
@@ -47,4 +48,9 @@ func (a *account) step() float64 {
 		sum.Add(p)
 	}
 	return sum.Float()
+}
+
+// hold counts so many tokens that had to wait before their step began.
+func (a *account) hold(wait sim.Duration, tokens int) {
+	a.held.AddProduct(uint64(wait), uint64(tokens))
 }

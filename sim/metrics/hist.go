@@ -143,13 +143,27 @@ func (h *Hist) QuantileS(q float64) float64 {
 	if h.n == 0 {
 		return math.NaN()
 	}
+	return min(midpoint(h.rank(q)), float64(h.max)) * 1e-12
+}
+
+// rank returns the bucket of the nearest-rank quantile; h must not be empty.
+func (h *Hist) rank(q float64) int {
 	rank, seen := uint64(math.Ceil(q*float64(h.n))), uint64(0)
 	for i, c := range h.count {
 		if seen += c; seen >= max(1, rank) {
-			return min(midpoint(i), float64(h.max)) * 1e-12
+			return i
 		}
 	}
-	return h.MaxS()
+	return len(h.count) - 1
+}
+
+// from returns how many values are in bucket i or above.
+func (h *Hist) from(i int) uint64 {
+	var n uint64
+	for ; i < len(h.count); i++ {
+		n += h.count[i]
+	}
+	return n
 }
 
 // Quantiles returns the summary of the distribution.

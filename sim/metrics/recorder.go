@@ -19,6 +19,9 @@ type Recorder struct {
 
 	TTFT, ITL, TPOT, E2E, Queue Hist
 
+	// Stalls holds, by what they had in them, the gaps of ITL that were more than a step of decodes.
+	Stalls [NumStalls]Hist
+
 	Outcomes  [sim.NumOutcomes]int64 // of all requests, warm-up included
 	Recorded  int64                  // completed requests recorded
 	Attained  int64                  // of those, how many met the SLO
@@ -29,6 +32,17 @@ type Recorder struct {
 	first   int64 // first tokens after the warm-up
 }
 
+// A Stall is what made a gap between two tokens longer than a step of decodes alone.
+type Stall uint8
+
+// The stalls.
+const (
+	Mixed     Stall = iota // the step had chunks of prompts in it
+	Held                   // steps of prompts alone came between
+	Preempted              // the cache had been dropped, or was in host memory
+	NumStalls
+)
+
 // Output returns the tokens recorded: first ones, and one for each gap.
 func (m *Recorder) Output() int64 { return m.first + m.ITL.N() }
 
@@ -36,7 +50,7 @@ func (m *Recorder) Output() int64 { return m.first + m.ITL.N() }
 func (m *Recorder) Bound() Bound { return m.account.summary() }
 
 // Limits is an SLO on the latencies of a request; 0: none.
-type Limits struct{ TTFT, TPOT sim.Duration }
+type Limits struct{ TTFT, TPOT, E2E sim.Duration }
 
 var _ sim.Sink = (*Recorder)(nil)
 
@@ -54,9 +68,12 @@ func (m *Recorder) First(r *sim.Request) {
 }
 
 // Run implements sim.Sink: it records ITL, for consecutive tokens are one step apart.
-func (m *Recorder) Run(_ *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
+func (m *Recorder) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
 	if tokens == 0 {
 		return
+	}
+	if n == 1 && in != nil && in.Prompts() > 0 && start >= m.Warmup {
+		m.Stalls[Mixed].Add(g.First, uint64(tokens))
 	}
 	if start < m.Warmup {
 		m.warm(start, g, n, tokens)
@@ -84,11 +101,29 @@ func (m *Recorder) warm(start sim.Time, g *sim.Segment, n, tokens int) {
 	}
 }
 
-// Gap implements sim.Sink: it records the ITL across an interruption.
-func (m *Recorder) Gap(r *sim.Request, t sim.Time, _ sim.Cause) {
-	if t >= m.Warmup {
-		m.ITL.One(t.Sub(r.Last))
+// Held implements sim.Sink: it records the ITL of sequences that steps of prompts alone held up.
+func (m *Recorder) Held(_ *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
+	gap := start.Sub(since) + g.First
+	if start.Add(g.First) < m.Warmup {
+		return
 	}
+	m.account.add(g, 1, uint64(tokens))
+	m.account.hold(start.Sub(since), tokens)
+	m.ITL.Add(gap, uint64(tokens))
+	m.Stalls[Held].Add(gap, uint64(tokens))
+}
+
+// Gap implements sim.Sink: it records the ITL across an interruption.
+func (m *Recorder) Gap(r *sim.Request, t sim.Time, c sim.Cause) {
+	if t < m.Warmup {
+		return
+	}
+	gap, stall := t.Sub(r.Last), Preempted
+	if c == sim.Waited {
+		stall = Held
+	}
+	m.ITL.One(gap)
+	m.Stalls[stall].One(gap)
 }
 
 // Done implements sim.Sink: it records TPOT and E2E.
@@ -114,12 +149,12 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 		tpot = at.Sub(r.First) / sim.Duration(r.Emitted-1)
 		m.TPOT.One(tpot)
 	}
-	if m.SLO.met(r.First.Sub(r.Arrival), tpot) {
+	if m.SLO.met(r.First.Sub(r.Arrival), tpot, at.Sub(r.Arrival)) {
 		m.Attained++
 	}
 }
 
 // met reports whether a request is good. One with a single token has no TPOT to miss, as in vllm bench serve.
-func (l Limits) met(ttft, tpot sim.Duration) bool {
-	return (l.TTFT == 0 || ttft <= l.TTFT) && (l.TPOT == 0 || tpot <= l.TPOT)
+func (l Limits) met(ttft, tpot, e2e sim.Duration) bool {
+	return (l.TTFT == 0 || ttft <= l.TTFT) && (l.TPOT == 0 || tpot <= l.TPOT) && (l.E2E == 0 || e2e <= l.E2E)
 }

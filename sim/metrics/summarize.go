@@ -26,30 +26,20 @@ func (f *Full) Summary(d Description) *Summary {
 	totals, pool := c.Totals(), c.PoolTotals()
 	s := &Summary{
 		Schema: SchemaSummary, Scenario: d.Scenario, Seed: d.Seed, Version: d.Version,
-		Requests: Requests{
-			Arrived: totals.Arrived, Completed: f.Outcomes[sim.Completed], Rejected: f.Outcomes[sim.Rejected],
-			Failed: f.Outcomes[sim.Failed], Unfinished: f.Outcomes[sim.Unfinished], Preemptions: pool.Preemptions,
-		},
+		Requests:   f.requests(pool.Preemptions),
 		Tokens:     Tokens{Prompt: totals.PromptTokens, PromptCached: totals.CachedTokens, Output: totals.OutputTokens},
 		DurationS:  f.durationS(),
 		ByPosition: f.positions(),
 		Bound:      f.account.summary(),
-		Latency: Latency{
-			TTFT: f.TTFT.Quantiles(), ITL: f.ITL.Quantiles(), ITLChunk: f.ITL.Quantiles(), TPOT: f.TPOT.Quantiles(),
-			E2E: f.E2E.Quantiles(), Queue: f.Queue.Quantiles(),
-		},
-		Pools: []PoolResult{f.pool(d, pool)},
+		Tail:       f.tail(),
+		Latency:    f.latency(),
+		Pools:      []PoolResult{f.pool(d, pool)},
 	}
 	s.Throughput = Throughput{
 		RequestsPerS: ratio(float64(f.Recorded), s.DurationS), OutputTokensPerS: ratio(float64(f.Output()), s.DurationS),
 		OutputTokensPerSPerGPU: ratio(float64(f.Output()), s.DurationS*float64(d.GPUs)),
 	}
-	if f.SLO != (Limits{}) {
-		s.SLO = &SLO{
-			TTFTS: float64(f.SLO.TTFT) / 1e12, TPOTS: float64(f.SLO.TPOT) / 1e12,
-			Attainment: ratio(float64(f.Attained), float64(f.Recorded+f.Unserved)), GoodputPerS: ratio(float64(f.Attained), s.DurationS),
-		}
-	}
+	s.SLO, s.Classes = f.slo(s.DurationS), f.results(s.DurationS)
 	if d.USDPerHour > 0 && f.Output() > 0 {
 		s.Cost = &Cost{d.USDPerHour, ratio(d.USDPerHour/3600*1e6, s.Throughput.OutputTokensPerS)}
 	}
@@ -85,6 +75,7 @@ func (f *Full) pool(d Description, p sim.PoolTotals) PoolResult {
 		Name: f.load.pool.Name, GPU: d.GPU, GPUs: d.GPUs, Replicas: p.Instances,
 		Utilization: ratio(p.BusyS, spanS*float64(p.Instances)), BatchMean: ratio(float64(p.DecodeSum), float64(p.Steps)),
 		KVPeakFraction: ratio(float64(p.KVPeak), float64(p.KVBlocks)), KVBlocks: p.KVBlocks,
+		IdleRows: ratio(float64(p.IdleSum), float64(p.IdleSum+p.DecodeSum)), Swaps: p.Swaps,
 	}
 	if f.load.pool.PrefixCaching {
 		hits := ratio(float64(p.Cached), float64(p.Prompted))
@@ -107,6 +98,7 @@ func (a *account) summary() Bound {
 			Communication: a.part[sim.Communication].Float() / step, Overhead: a.part[sim.Overhead].Float() / step,
 		},
 	}
+	b.HeldS = a.held.Float() / float64(a.tokens) * 1e-12
 	if 2*a.compute > a.tokens {
 		b.Limit = "compute"
 	}

@@ -10,22 +10,24 @@ const SchemaSummary = "decodesim/summary/v1"
 
 // Summary is the result of a run, in SI units; latencies are in seconds.
 type Summary struct {
-	Schema     string       `json:"schema"`
-	Scenario   string       `json:"scenario"`
-	Seed       uint64       `json:"seed"`
-	Version    string       `json:"version"`
-	Requests   Requests     `json:"requests"`
-	Tokens     Tokens       `json:"tokens"`
-	DurationS  float64      `json:"duration_s"` // first send to last token
-	Latency    Latency      `json:"latency"`
-	ByPosition []Octave     `json:"itl_by_position,omitempty"`
-	Throughput Throughput   `json:"throughput"`
-	SLO        *SLO         `json:"slo,omitempty"` // absent without an SLO
-	Bound      Bound        `json:"bound"`
-	Pools      []PoolResult `json:"pools"`
-	Cost       *Cost        `json:"cost,omitempty"` // absent where a GPU of the scenario has no price
-	Load       Load         `json:"load"`
-	Warnings   []string     `json:"warnings"`
+	Schema     string        `json:"schema"`
+	Scenario   string        `json:"scenario"`
+	Seed       uint64        `json:"seed"`
+	Version    string        `json:"version"`
+	Requests   Requests      `json:"requests"`
+	Tokens     Tokens        `json:"tokens"`
+	DurationS  float64       `json:"duration_s"` // first send to last token
+	Latency    Latency       `json:"latency"`
+	ByPosition []Octave      `json:"itl_by_position,omitempty"`
+	Throughput Throughput    `json:"throughput"`
+	SLO        *SLO          `json:"slo,omitempty"` // absent without an SLO
+	Bound      Bound         `json:"bound"`
+	Tail       *Tail         `json:"itl_tail,omitempty"` // absent without gaps
+	Pools      []PoolResult  `json:"pools"`
+	Cost       *Cost         `json:"cost,omitempty"` // absent where a GPU of the scenario has no price
+	Load       Load          `json:"load"`
+	Classes    []ClassResult `json:"classes,omitempty"` // absent without service classes
+	Warnings   []string      `json:"warnings"`
 }
 
 // Requests counts the requests of a run: completed, rejected, failed and unfinished sum to arrived.
@@ -105,8 +107,18 @@ type Throughput struct {
 type SLO struct {
 	TTFTS       float64 `json:"ttft_s,omitempty"` // the limits; 0: none
 	TPOTS       float64 `json:"tpot_s,omitempty"`
+	E2ES        float64 `json:"e2e_s,omitempty"`
 	Attainment  float64 `json:"attainment"`
 	GoodputPerS float64 `json:"goodput_per_s"`
+}
+
+// ClassResult is what the users of one service class felt, by the definitions of the whole run.
+type ClassResult struct {
+	Name     string   `json:"name"`
+	Requests Requests `json:"requests"`
+	Tokens   Tokens   `json:"tokens"`
+	Latency  Latency  `json:"latency"`
+	SLO      *SLO     `json:"slo,omitempty"` // its own, or the scenario's; absent without either
 }
 
 // Bound compares the steps with the least time the data sheet allows, both weighted by tokens.
@@ -116,6 +128,7 @@ type Bound struct {
 	FractionOfBound float64 `json:"fraction_of_bound"` // floor / step, ≤ 1
 	Limit           string  `json:"limit"`             // memory or compute: what binds the bound in most tokens' steps
 	Share           Share   `json:"share"`
+	HeldS           float64 `json:"held_s"` // beside the step: the mean time for which steps of prompts alone hold a token up
 }
 
 // Share is what the mean step a token waits for is made of; the fields sum to 1.
@@ -136,7 +149,9 @@ type PoolResult struct {
 	Utilization    float64 `json:"utilization"`
 	BatchMean      float64 `json:"batch_mean"` // decoding sequences, mean over steps
 	KVPeakFraction float64 `json:"kv_peak_fraction"`
-	KVBlocks       int64   `json:"kv_blocks"` // of one replica
+	KVBlocks       int64   `json:"kv_blocks"`           // of one replica
+	IdleRows       float64 `json:"idle_rows,omitempty"` // share of the decode rows that had ended and were computed all the same
+	Swaps          int64   `json:"swaps,omitempty"`     // preemptions to host memory
 
 	// PrefixHitRate is the share of the prompt tokens of admitted requests that the cache held, as vLLM counts it; absent
 	// without prefix caching.

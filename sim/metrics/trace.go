@@ -6,11 +6,14 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Full is the Recorder of a whole run: it also follows the traced requests by output position, and the load over time.
+// Full is the Recorder of a whole run: it also follows the traced requests by output position, the load over
+// time, and each service class by itself.
 type Full struct {
 	Recorder
 	octaves [31]octave
 	load    load
+	classes []byClass // nil: requests are not told apart
+	alone   [1]int32  // scratch: the tokens of the only class
 }
 
 // octave is the gaps before the tokens at the positions 2^i ≤ position < 2^(i+1); the first token has position 1.
@@ -32,12 +35,18 @@ func (f *Full) Watch(c *sim.Cluster, p *sim.Pool) {
 // First implements sim.Sink.
 func (f *Full) First(r *sim.Request) {
 	f.Recorder.First(r)
+	if f.classes != nil {
+		f.classes[r.Class].First(r)
+	}
 	f.load.start = min(f.load.start, r.Arrival)
 }
 
 // Gap implements sim.Sink.
 func (f *Full) Gap(r *sim.Request, t sim.Time, c sim.Cause) {
 	f.Recorder.Gap(r, t, c)
+	if f.classes != nil {
+		f.classes[r.Class].Gap(r, t, c)
+	}
 	if r.Traced && r.Arrival >= f.Warmup {
 		o := f.octave(r.Emitted)
 		o.gaps.Add(t.Sub(r.Last), 1)
@@ -47,6 +56,9 @@ func (f *Full) Gap(r *sim.Request, t sim.Time, c sim.Cause) {
 // Done implements sim.Sink.
 func (f *Full) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	f.Recorder.Done(r, at, o)
+	if f.classes != nil {
+		f.classes[r.Class].done(r, at, o)
+	}
 	if o != sim.Unfinished {
 		f.load.done(r, at)
 	}
@@ -65,6 +77,13 @@ func (f *Full) Tokens(r *sim.Request, emitted int32, _ sim.Time, g *sim.Segment,
 		rest := g.Tail(i)
 		o.gaps.AddRun(&rest, k, 1)
 		i += k
+	}
+}
+
+// Late implements sim.Tracer.
+func (f *Full) Late(r *sim.Request, emitted int32, since, t sim.Time) {
+	if r.Arrival >= f.Warmup {
+		f.octave(emitted+1).gaps.Add(t.Sub(since), 1)
 	}
 }
 

@@ -1,0 +1,252 @@
+package sim
+
+import (
+	"slices"
+)
+
+// Who waits for an instance stands in one of three places: the front, a stack of requests that have records, its top the
+// head of the queue; behind it the queue, packed; and, if the pool has an Order, a heap instead of both, which whoever
+// arrives joins as soon as the scheduler can see him.
+
+// Head returns the request at the head of the queue, or nil. The pointer is good until the next call.
+//
+// With Pool.Ahead it is nil, too, if the head reached the engine after the step that has just ended began. An engine that
+// schedules asynchronously (vLLM, vllm/v1/core/sched/async_scheduler.py) composes a step when the one before begins, so an
+// arrival waits for the rest of the step under way and for a whole step that was fixed without it. An engine with nothing
+// in its batch takes everybody at once. What a step frees, seats and blocks, can be had at its end: a simplification, for
+// such an engine composes the next step before it knows who has ended.
+func (in *Instance) Head() *Request {
+	r := in.first()
+	if r == nil || r.Arrival > in.seen {
+		return nil
+	}
+	return r
+}
+
+// Queued returns the number of requests not in the batch, whether the scheduler sees them yet or not.
+func (in *Instance) Queued() int {
+	return in.queue.n - in.dead + len(in.front) + len(in.sorted) + len(in.swapped)
+}
+
+// Waiting returns the i-th request of a queue without an Order, or nil if it does not have so many that the scheduler
+// sees. The pointer is good until the next call.
+func (in *Instance) Waiting(i int) *Request {
+	for len(in.front) <= i {
+		slot := in.unpack()
+		if slot == noSlot {
+			return nil
+		}
+		in.front = slices.Insert(in.front, 0, slot)
+	}
+	r := &in.slab[in.front[len(in.front)-1-i]]
+	if r.Arrival > in.seen {
+		return nil
+	}
+	return r
+}
+
+// Arrange gives the first requests of a queue without an Order another order, for good: the i-th is then the one that
+// Waiting(order[i]) returned.
+func (in *Instance) Arrange(order []int32) {
+	last := len(in.front) - 1
+	in.scratch = in.scratch[:0]
+	for _, i := range order {
+		in.scratch = append(in.scratch, in.front[last-int(i)])
+	}
+	for i, slot := range in.scratch {
+		in.front[last-i] = slot
+	}
+}
+
+// first returns the request at the head of the queue, or nil, whether the scheduler sees it or not.
+func (in *Instance) first() *Request {
+	if in.pool.Order != nil {
+		in.sort()
+		if len(in.sorted) == 0 {
+			return nil
+		}
+		return &in.slab[in.sorted[0]]
+	}
+	if n := len(in.front); n > 0 {
+		return &in.slab[in.front[n-1]]
+	}
+	slot := in.unpack()
+	if slot == noSlot {
+		return nil
+	}
+	in.front = append(in.front, slot)
+	return &in.slab[slot]
+}
+
+// unpack takes the oldest request out of the queue and returns its record, or noSlot if it is empty.
+func (in *Instance) unpack() int32 {
+	for in.queue.n > 0 {
+		q := in.queue.pop()
+		slot := q.slot()
+		switch {
+		case slot == noSlot:
+			slot = in.record()
+			in.slab[slot] = *q.request()
+			return slot
+		case in.slab[slot].Emitted > 0:
+			in.again--
+		}
+		if in.slab[slot].state == gone {
+			in.dead--
+			in.forget(slot)
+			continue
+		}
+		return slot
+	}
+	return noSlot
+}
+
+// sort moves whom the scheduler sees from the queue, which is in order of arrival, to their places in the order.
+func (in *Instance) sort() {
+	for in.queue.n > 0 {
+		if in.slab[in.queue.peek().slot()].Arrival > in.seen {
+			return
+		}
+		if slot := in.unpack(); slot != noSlot {
+			in.sorted.push(in.slab, slot)
+		}
+	}
+}
+
+func (in *Instance) popHead() int32 {
+	if in.pool.Order != nil {
+		return in.sorted.pop(in.slab)
+	}
+	n := len(in.front) - 1
+	slot := in.front[n]
+	in.front = in.front[:n]
+	return slot
+}
+
+// enqueue adds r to the queue at now. The first in line gets its record at once, and so does a request that is more
+// than the queue can say.
+func (in *Instance) enqueue(now Time, r *Request) {
+	sorted := in.pool.Order != nil
+	slot, first := noSlot, in.queue.n == 0 && len(in.front) == 0 && !sorted
+	if first || sorted || !r.plain() {
+		slot = in.record()
+		in.slab[slot] = *r
+		in.slab[slot].state = waiting
+		if r.Deadline != 0 {
+			in.cluster.timers.push(timer{at: r.Deadline, id: r.ID, instance: in.ID, slot: slot})
+		}
+	}
+	if sorted {
+		in.slab[slot].key = in.pool.Order.Key(r)
+	}
+	if first {
+		in.front = append(in.front, slot)
+	} else {
+		in.queue.push(r.pack(slot))
+	}
+	switch {
+	case in.end == Forever:
+		in.cluster.wake(in)
+	case in.steps > 1 && !in.shut():
+		in.cut(now, in.ahead)
+	}
+}
+
+// shut reports whether no arrival can change the batch before one of its members ends.
+func (in *Instance) shut() bool {
+	return in.work.closed || in.work.blocked && in.pool.Order == nil // with an order, whoever comes may be the new head
+}
+
+// requeue puts the preempted request in slot back: to the head of the queue, to its end, or to its place in the order.
+func (in *Instance) requeue(slot int32, last bool) {
+	switch r := &in.slab[slot]; {
+	case in.pool.Order != nil:
+		in.sorted.push(in.slab, slot)
+	case last && in.Queued() > 0:
+		in.queue.push(r.pack(slot))
+		if r.Emitted > 0 {
+			in.again++
+		}
+	default:
+		in.front = append(in.front, slot)
+	}
+}
+
+// unqueue takes the waiting request in slot, whose client has hung up, out of the queue.
+func (in *Instance) unqueue(slot int32) {
+	if i := slices.Index(in.front, slot); i >= 0 {
+		in.front = slices.Delete(in.front, i, i+1)
+	} else if i := slices.Index(in.sorted, slot); i >= 0 {
+		in.sorted.remove(in.slab, i)
+	} else { // somewhere in the pages of the queue
+		in.slab[slot].state = gone
+		in.dead++
+		return
+	}
+	in.forget(slot)
+}
+
+// before reports whether a comes before b in the pool's order.
+func before(a, b *Request) bool {
+	switch {
+	case a.key != b.key:
+		return a.key < b.key
+	case a.Arrival != b.Arrival:
+		return a.Arrival < b.Arrival
+	}
+	return a.ID < b.ID
+}
+
+// sorted is a binary heap of the slots of waiting requests, in a pool's order.
+type sorted []int32
+
+func (h *sorted) push(slab []Request, slot int32) {
+	*h = append(*h, slot)
+	h.up(slab, len(*h)-1)
+}
+
+func (h *sorted) pop(slab []Request) int32 {
+	top := (*h)[0]
+	h.remove(slab, 0)
+	return top
+}
+
+func (h *sorted) remove(slab []Request, i int) {
+	q, n := *h, len(*h)-1
+	q[i] = q[n]
+	*h = q[:n]
+	if i < n {
+		h.down(slab, i)
+		h.up(slab, i)
+	}
+}
+
+func (h *sorted) up(slab []Request, i int) {
+	q := *h
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !before(&slab[q[i]], &slab[q[parent]]) {
+			return
+		}
+		q[i], q[parent] = q[parent], q[i]
+		i = parent
+	}
+}
+
+func (h *sorted) down(slab []Request, i int) {
+	q := *h
+	for {
+		child := 2*i + 1
+		if child >= len(q) {
+			return
+		}
+		if child+1 < len(q) && before(&slab[q[child+1]], &slab[q[child]]) {
+			child++
+		}
+		if !before(&slab[q[child]], &slab[q[i]]) {
+			return
+		}
+		q[i], q[child] = q[child], q[i]
+		i = child
+	}
+}
