@@ -7,23 +7,28 @@
 //	cluster.go    arrival → router → instance; the order of events at one instant
 //	pool.go       identical instances and their policies
 //	instance.go   queue → batch → plan
-//	queue.go      requests that wait
-//	work.go       what a scheduler may do to a batch
+//	line.go       who waits, in which order
+//	queue.go      those of them whom nobody has looked at yet
+//	work.go       what a scheduler may do to a batch: admit, chunk, hold, reserve
+//	preempt.go    and take out of it: recompute, retract, swap
 //	segment.go    consecutive steps priced and advanced together
 //	commit.go     step → tokens
+//	membership.go who joins and leaves the batch, and what it frees
+//	tell.go       what the sink hears of it
 //	decodeset.go  the running decodes, as sums
 //	wheel.go      which of them ends or changes next
 //	kv.go         cache blocks
 //	contents.go   what prompts have in common
 //	prefix.go     what the cache still knows of prompts
 //	extents.go    that, as stretches of blocks in order of eviction
+//	offload.go    and what of it host memory keeps
 //	hangup.go     clients that leave
 //	observe.go    reading a run between its events
 //	ends.go       which instance's steps end next
 //	time.go       the clock
 //
 // sim imports no other package of this module. Each port is implemented by one directory: workloads (Source), policies
-// (Router, Scheduler), hardware (StepModel), sim/metrics (Sink).
+// (Router, Scheduler, Order), hardware (StepModel), sim/metrics (Sink).
 //
 // Why it is fast: a decode step touches no request. The batch is sums (sequences, Σ context, blocks due by residue), a
 // counter of steps and a finish order; whatever else is asked of a sequence follows from the counter. Runs of steps

@@ -18,6 +18,7 @@ type Pool struct {
 	PrefixCaching  bool     // find the cache of equal prompt beginnings again
 	Ahead          bool     // asynchronous scheduling: a batch is fixed one step before it runs; see Instance.Head
 	SwapBlocks     int64    // host memory for swapped sequences, in blocks
+	OffloadBlocks  int64    // host memory for what the prefix cache has no room for, in blocks
 	Classes        int      // of service, that sinks tell apart; 0: as 1
 	Order          Order    // of the queue; nil: first come, first served
 	Model          StepModel
@@ -37,6 +38,8 @@ func (p *Pool) validate() error {
 	case p.Size < 1 || p.BlockSize < 1 || p.SequenceBlocks < 0 || p.MaxModelLen < 2:
 		return fmt.Errorf("sim: pool %q needs at least 1 instance, 1 token per block, 0 blocks per sequence and 2 tokens of context; got %d, %d, %d and %d",
 			p.Name, p.Size, p.BlockSize, p.SequenceBlocks, p.MaxModelLen)
+	case p.OffloadBlocks < 0 || p.OffloadBlocks > 0 && !p.PrefixCaching:
+		return fmt.Errorf("sim: pool %q: OffloadBlocks is %d, must be 0 or, with prefix caching, more", p.Name, p.OffloadBlocks)
 	case p.PromptMax < 0 || p.SwapBlocks < 0 || p.Classes < 0 || p.Classes > 256:
 		return fmt.Errorf("sim: pool %q: PromptMax %d and SwapBlocks %d must not be negative, Classes %d be from 0 to 256",
 			p.Name, p.PromptMax, p.SwapBlocks, p.Classes)

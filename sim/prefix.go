@@ -23,9 +23,10 @@ type prefixes struct {
 	extents
 	in     *Instance
 	tree   *Contents
-	pieces []piece // what requests hold, as lists from the end of the prompt to its beginning; 0 ends a list
-	spares []int32 // free ones
-	nodes  []int32 // scratch
+	pieces []piece    // what requests hold, as lists from the end of the prompt to its beginning; 0 ends a list
+	spares []int32    // free ones
+	nodes  []int32    // scratch
+	host   *hostCache // beyond the GPUs' memory; nil: none
 }
 
 // piece is a stretch of blocks of one request, from the beginning of an extent on. The extent may have been split since.
@@ -35,6 +36,9 @@ func newPrefixes(in *Instance, tree *Contents) *prefixes {
 	p := &prefixes{in: in, tree: tree, pieces: make([]piece, 1)}
 	p.at = make([]extent, 1)
 	p.waste(int32(in.kv.total))
+	if in.pool.OffloadBlocks > 0 {
+		p.host = newHostCache(in.pool.OffloadBlocks)
+	}
 	return p
 }
 
@@ -62,22 +66,26 @@ func (p *prefixes) shareable(r *Request) int32 {
 // start returns how many blocks of the path to node are not its own.
 func (p *prefixes) start(node int32) int32 { return p.floor(p.tree.Tokens(p.tree.Parent(node))) }
 
-// find returns how many blocks r, which waits, finds in the cache, and how many of those are free.
-func (p *prefixes) find(r *Request) (found, idle int32) {
+// find returns how many blocks r, which waits, finds in the cache, how many of those are free, and how many more there
+// are in host memory.
+func (p *prefixes) find(r *Request) (found, idle, beyond int32) {
 	if r.own != 0 {
 		x := &p.at[r.own]
-		return x.to, x.len() + p.idle(r, x.from)
+		return x.to, x.len() + p.idle(r, x.from), 0
 	}
 	node, tokens := p.path(r)
 	limit := min(p.floor(tokens), p.floor(r.Prompt+r.Emitted-1))
+	if p.host != nil {
+		beyond = p.host.find(p, node, limit)
+	}
 	for ; node != 0; node = p.tree.Parent(node) {
 		if start := p.start(node); start < limit {
 			if n := p.resident(node, limit); n > start {
-				return n, p.idle(r, n)
+				return n, p.idle(r, n), max(0, beyond-n)
 			}
 		}
 	}
-	return 0, 0
+	return 0, 0, beyond
 }
 
 // idle returns how many of the first n blocks of r's path are free.
@@ -187,6 +195,10 @@ func (p *prefixes) extend(r *Request, node, end int32) {
 
 // release frees the blocks that r, in slot, holds. One that is preempted will ask again for those of its first tokens.
 func (p *prefixes) release(r *Request, slot int32, held int64, tokens int32, preempted bool) {
+	if p.host != nil && r.shared > 0 {
+		node, _ := p.path(r)
+		p.host.store(p, node, r.shared)
+	}
 	private := int32(held) - r.shared
 	freed, full := int64(private), p.floor(tokens)
 	if preempted && full > r.shared {

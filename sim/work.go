@@ -15,13 +15,14 @@ type Work struct {
 	settled int   // members of the prefill list whose chunks others may find
 	found   int32 // blocks that the head of the queue finds in the cache
 	idle    int32 // of those, free ones
+	beyond  int32 // and, beyond those, in host memory
 }
 
 // reset starts the composition of another step.
 func (w *Work) reset(now Time) {
 	in, b := w.in, w.shape
 	w.now, w.demand, w.closed, w.blocked, w.held = now, in.set.blocksDue(0, &in.kv), false, false, false
-	w.taken, w.settled, w.found, w.idle = false, 0, 0, 0
+	w.taken, w.settled, w.found, w.idle, w.beyond = false, 0, 0, 0, 0
 	b.SwapBlocks = 0
 	if b.Prefills > 0 {
 		b.Prefills, b.PrefillTokens, b.PrefillPairs, b.PrefillCtx = 0, 0, 0, 0
@@ -36,12 +37,12 @@ func (w *Work) Room() int64 { return w.in.kv.free - w.demand }
 // Cached returns how many tokens of r, which waits, the cache holds already: what r need not compute if it is admitted
 // next. Nobody can be preempted after that in a step that needs blocks so far, for they have been taken.
 func (w *Work) Cached(r *Request) int32 {
-	w.found, w.idle = 0, 0
+	w.found, w.idle, w.beyond = 0, 0, 0
 	if p := w.in.prefix; p != nil && r.recallable() {
 		w.settle()
-		w.found, w.idle = p.find(r)
+		w.found, w.idle, w.beyond = p.find(r)
 	}
-	return w.found * w.in.kv.size
+	return (w.found + w.beyond) * w.in.kv.size
 }
 
 // settle takes the blocks that the step needs so far and lets others find what its chunks compute.
@@ -86,7 +87,7 @@ func (w *Work) Promised() int64 { return w.in.ceiling - w.in.holds - w.demand }
 // n of its tokens.
 func (w *Work) Need(n int32) int64 {
 	kv := &w.in.kv
-	return kv.Blocks(w.found*kv.size+n) - int64(w.found-w.idle)
+	return kv.Blocks((w.found+w.beyond)*kv.size+n) - int64(w.found-w.idle)
 }
 
 // More returns the blocks that the next n tokens of r, which prefills, take.
@@ -102,13 +103,17 @@ func (w *Work) Admit(r *Request, reserve int32) {
 	if r != &in.slab[slot] {
 		panic("sim: admitted a request that is not the head of the queue")
 	}
-	r.held, r.Computed = w.found, w.found*in.kv.size
+	r.held, r.Computed = w.found, (w.found+w.beyond)*in.kv.size
 	in.holds += int64(w.found)
 	if w.found > 0 {
 		in.kv.take(int64(w.idle))
 		in.prefix.hold(r, w.found)
-		w.found, w.idle = 0, 0
 	}
+	if w.beyond > 0 {
+		w.shape.SwapBlocks += int64(w.beyond)
+		in.prefix.host.loaded += int64(w.beyond)
+	}
+	w.found, w.idle, w.beyond = 0, 0, 0
 	if r.Admitted == 0 && r.Preemptions == 0 {
 		r.Admitted, r.Cached = w.now, r.Computed
 		in.cluster.totals.CachedTokens += int64(r.Computed)
