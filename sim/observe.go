@@ -129,7 +129,7 @@ type PoolTotals struct {
 	Swaps       int64 // of those, to host memory
 	Prompted    int64 // prompt tokens of the requests admitted, each counted once
 	Cached      int64 // of those, found in the cache
-	Loaded      int64 // cached blocks that came from host memory
+	Loaded      int64 // cached tokens that came from host memory
 	Evictions   int64 // cached blocks of content that made room for others
 }
 
@@ -144,7 +144,7 @@ func (c *Cluster) PoolTotals() PoolTotals {
 		if in.prefix != nil {
 			t.Evictions += in.prefix.evicted
 			if in.prefix.host != nil {
-				t.Loaded += in.prefix.host.loaded
+				t.Loaded += in.prefix.host.loaded * int64(p.BlockSize)
 			}
 		}
 		t.IdleSum += in.idleSum

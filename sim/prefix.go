@@ -88,6 +88,19 @@ func (p *prefixes) find(r *Request) (found, idle, beyond int32) {
 	return 0, 0, beyond
 }
 
+// walk appends to path the nodes, from the root on, in which the first n blocks of r end.
+func (p *prefixes) walk(r *Request, n int32, path []int32) []int32 {
+	from := len(path)
+	node, _ := p.path(r)
+	for ; node != 0; node = p.tree.Parent(node) {
+		if p.start(node) < n {
+			path = append(path, node)
+		}
+	}
+	slices.Reverse(path[from:])
+	return path
+}
+
 // idle returns how many of the first n blocks of r's path are free.
 func (p *prefixes) idle(r *Request, n int32) (idle int32) {
 	node, _ := p.path(r)

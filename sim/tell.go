@@ -7,7 +7,7 @@ package sim
 // tell reports n steps that have ended. If those are all, clients that hung up during them miss the last.
 func (in *Instance) tell(n int) {
 	leaving := 0
-	if n == in.steps {
+	if n == in.steps && in.decodes > 0 {
 		leaving = in.leaving()
 	}
 	if leaving == 0 && !in.lateNow() {

@@ -45,6 +45,15 @@ func (w *Work) Cached(r *Request) int32 {
 	return (w.found + w.beyond) * w.in.kv.size
 }
 
+// Path appends to path the nodes of Contents, from the root on, that the cache holds blocks of and r, of whom Cached was
+// asked last, finds.
+func (w *Work) Path(r *Request, path []int32) []int32 {
+	if p := w.in.prefix; p != nil && w.found+w.beyond > 0 && r.own == 0 {
+		return p.walk(r, w.found+w.beyond, path)
+	}
+	return path
+}
+
 // settle takes the blocks that the step needs so far and lets others find what its chunks compute.
 func (w *Work) settle() {
 	in := w.in

@@ -43,6 +43,7 @@ func objects(n int) string {
 func TestSourcesDoNotAllocatePerRequest(t *testing.T) {
 	l := plain()
 	l.MaxOutput = Length{Distribution: "fixed", Mean: 400}
+	l.Classes = []Class{{Name: "a", Share: 0.5, Prompt: l.Prompt, MaxOutput: l.MaxOutput}, {Name: "b", Share: 0.5, Priority: 1}}
 	o, err := NewOpenLoop(OpenLoop{Arrivals: Arrivals{Process: "poisson", Rate: 8}, Lengths: l, Requests: 1 << 20,
 		Patience: Patience{TimeoutS: 9, CancelShare: 0.1, CancelAfterS: 1}}, 1)
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ type ClosedLoop struct {
 // A request that is rejected ends like any other. Where every request ends at the instant it was sent and clients do
 // not think, time would stand still: the loop then ends at Requests, or with an error after stallMax such requests.
 type Closed struct {
-	due      []sim.Time // a heap: when sends are due
+	due      instants // when sends are due
 	think    sim.Duration
 	thinkS   float64
 	thoughts *rand.Rand // nil: constant
@@ -92,7 +92,7 @@ func NewClosedLoop(c ClosedLoop, seed uint64) (*Closed, error) {
 	}
 	for i := range c.Concurrency {
 		if at := sim.Time(sim.Seconds(c.RampS * float64(i) / float64(c.Concurrency))); at < l.end {
-			l.push(at)
+			l.due.push(at)
 		}
 	}
 	return l, nil
@@ -100,10 +100,10 @@ func NewClosedLoop(c ClosedLoop, seed uint64) (*Closed, error) {
 
 // When returns the instant of the earliest send that is due.
 func (l *Closed) When() sim.Time {
-	if len(l.due) == 0 || l.sent == l.limit {
+	if l.sent == l.limit {
 		return sim.Forever
 	}
-	return l.due[0]
+	return l.due.first()
 }
 
 // Next fills the request that is due first.
@@ -111,7 +111,7 @@ func (l *Closed) Next(r *sim.Request) bool {
 	if len(l.due) == 0 || l.sent == l.limit {
 		return false
 	}
-	r.ID, r.Arrival = l.sent, l.pop()
+	r.ID, r.Arrival = l.sent, l.due.pop()
 	l.sizes.draw(r)
 	l.patience.mark(r)
 	l.sent++
@@ -137,7 +137,7 @@ func (l *Closed) Done(at sim.Time, r *sim.Request) {
 		return
 	}
 	if next < l.end {
-		l.push(next)
+		l.due.push(next)
 	} else if !l.timed {
 		l.fail(fmt.Errorf("workloads: closed_loop: a request would be sent after %g s; accepted: a run within %g s",
 			next.Seconds(), sim.HorizonS))
@@ -162,36 +162,3 @@ func (l *Closed) Truncated() Truncated { return l.sizes.truncated() }
 
 // Err says why the source ended before its limits, or nil.
 func (l *Closed) Err() error { return l.err }
-
-// push adds a send to the heap.
-func (l *Closed) push(t sim.Time) {
-	l.due = append(l.due, t)
-	i := len(l.due) - 1
-	for i > 0 && l.due[(i-1)/2] > t {
-		l.due[i] = l.due[(i-1)/2]
-		i = (i - 1) / 2
-	}
-	l.due[i] = t
-}
-
-// pop removes the earliest send from the heap.
-func (l *Closed) pop() sim.Time {
-	top, n := l.due[0], len(l.due)-1
-	t := l.due[n]
-	l.due = l.due[:n]
-	i := 0
-	for child := 1; child < n; child = 2*i + 1 {
-		if child+1 < n && l.due[child+1] < l.due[child] {
-			child++
-		}
-		if l.due[child] >= t {
-			break
-		}
-		l.due[i] = l.due[child]
-		i = child
-	}
-	if n > 0 {
-		l.due[i] = t
-	}
-	return top
-}

@@ -87,7 +87,7 @@ func (o *Open) Next(r *sim.Request) bool {
 	b.next++
 	r.ID = o.drawn - int32(b.n-i)
 	r.Arrival, r.Prompt, r.Output = b.at[i], b.prompt[i], b.output[i]
-	if o.sizes.limits != nil || o.sizes.sharing != nil {
+	if o.sizes.finishes() {
 		o.sizes.finish(r)
 	}
 	o.patience.mark(r)

@@ -18,6 +18,7 @@ type Lengths struct {
 	Pairs     *Pairs // the k-th request has the k-th of them; nil: the laws
 	Repeat    bool   // start over after the last of the Pairs; false: no more requests than there are pairs
 	Sharing   Sharing
+	Classes   []Class // nil: all requests are alike
 }
 
 // Truncated counts the draws that a law's bounds changed; see Length.
@@ -29,12 +30,21 @@ type sizes struct {
 	prompts, outputs, limits *rand.Rand // limits is nil without a limit
 	pairs                    *Pairs     // nil: the laws
 	next                     int        // of the pairs
+	classes                  *classes   // nil: none
 	sharing                  *sharing   // nil: every prompt is another
 }
 
 func newSizes(c Lengths, seed uint64) (*sizes, error) {
 	s, err := newLaws(c, seed)
 	if err != nil {
+		return nil, err
+	}
+	if c.Sharing.DistinctPrompts > 0 {
+		if err := ownLengths(c.Classes, "a workload with distinct_prompts"); err != nil {
+			return nil, err
+		}
+	}
+	if s.classes, err = newClasses(c.Classes, seed); err != nil {
 		return nil, err
 	}
 	s.sharing, err = newSharing(c.Sharing, s, seed)
@@ -54,19 +64,30 @@ func newLaws(c Lengths, seed uint64) (*sizes, error) {
 		return s, first(
 			absent("prompt_tokens", "a workload with recorded lengths", c.Prompt.Distribution != "", c.Prompt.Distribution),
 			absent("output_tokens", "a workload with recorded lengths", c.Output.Distribution != "", c.Output.Distribution),
+			ownLengths(c.Classes, "a workload with recorded lengths"),
 		)
 	}
-	prompt, err := newLaw("prompt_tokens", c.Prompt)
-	if err != nil {
-		return nil, err
-	}
-	output, err := newLaw("output_tokens", c.Output)
-	if err != nil {
-		return nil, err
-	}
-	s.prompt, s.output = *prompt, *output
 	s.prompts, s.outputs = rng.Stream(seed, "workloads.prompts"), rng.Stream(seed, "workloads.outputs")
-	return s, nil
+	return s, s.fillLaws(c)
+}
+
+// fillLaws makes the laws of lengths that are not each class's own.
+func (s *sizes) fillLaws(c Lengths) error {
+	if c.Prompt.Distribution != "" || lacks(c.Classes, func(k *Class) *Length { return &k.Prompt }) {
+		prompt, err := newLaw("prompt_tokens", c.Prompt)
+		if err != nil {
+			return err
+		}
+		s.prompt = *prompt
+	}
+	if c.Output.Distribution != "" || lacks(c.Classes, func(k *Class) *Length { return &k.Output }) {
+		output, err := newLaw("output_tokens", c.Output)
+		if err != nil {
+			return err
+		}
+		s.output = *output
+	}
+	return nil
 }
 
 // draw sets the lengths of r.
@@ -88,20 +109,27 @@ func (s *sizes) lengths() (prompt, output int32) {
 	return s.prompt.draw(s.prompts), s.output.draw(s.outputs)
 }
 
-// finish says what r, whose lengths are drawn, shares, and sets the client's limit.
+// finishes reports whether requests have more than lengths.
+func (s *sizes) finishes() bool { return s.limits != nil || s.sharing != nil || s.classes != nil }
+
+// finish says of which class r is, whose ID and lengths are set, and what it shares, and sets the client's limit.
 func (s *sizes) finish(r *sim.Request) {
+	limit, own := int32(0), int32(0)
+	if s.limits != nil { // drawn even where the class has its own: the others keep theirs
+		limit = s.limit.draw(s.limits)
+	}
+	if s.classes != nil {
+		own = s.classes.mark(r)
+	}
 	if s.sharing != nil {
 		s.sharing.mark(r)
 	}
-	if s.limits != nil {
-		s.cut(r)
+	if own > 0 {
+		limit = own
 	}
-}
-
-// cut sets the client's limit on r.
-func (s *sizes) cut(r *sim.Request) {
-	r.MaxOutput = s.limit.draw(s.limits)
-	r.Output = min(r.Output, r.MaxOutput)
+	if limit > 0 {
+		r.MaxOutput, r.Output = limit, min(r.Output, limit)
+	}
 }
 
 // fill draws the lengths of several requests, which finish takes from there: what draw would, in the same order by
@@ -134,9 +162,10 @@ func (s *sizes) means() (prompt, output float64) {
 	if s.pairs != nil {
 		prompt, output = s.pairs.Means()
 	}
-	return s.sharing.mean(prompt), output
+	return s.sharing.mean(s.classes.mean(prompt, ownPrompt)), s.classes.mean(output, ownOutput)
 }
 
 func (s *sizes) truncated() Truncated {
-	return Truncated{s.prompt.cut, s.output.cut, s.limit.cut}
+	k := s.classes
+	return Truncated{k.cut(s.prompt.cut, ownPrompt), k.cut(s.output.cut, ownOutput), k.cut(s.limit.cut, ownLimit)}
 }

@@ -19,9 +19,10 @@ type TraceOptions struct {
 	EndS      float64 // seconds, not included; 0: to the end
 	SkipEmpty bool    // skip and count rows of 0 tokens instead of refusing them
 	Patience  Patience
-	Seed      uint64 // of cancellations
-	Contents  bool   // let requests share what equal block ids stand for, in a trace that has them
-	Unchecked bool   // replay without reading the file through first; Stats stay zero, and nothing is shared
+	Seed      uint64  // of cancellations and classes
+	Classes   []Class // drawn for each request; a trace has lengths of its own
+	Contents  bool    // let requests share what equal block ids stand for, in a trace that has them
+	Unchecked bool    // replay without reading the file through first; Stats stay zero, and nothing is shared
 }
 
 // TraceStats describes the requests that a trace replays.
@@ -44,7 +45,8 @@ type Trace struct {
 	options  TraceOptions
 	patience patience
 	rows     *rows
-	blocks   *blocks // nil: nothing is shared
+	blocks   *blocks  // nil: nothing is shared
+	classes  *classes // nil: none
 	start    sim.Duration
 	end      sim.Duration // 0: none
 	sent     int64
@@ -110,6 +112,12 @@ func (t *Trace) configure() (err error) {
 		return err
 	}
 	t.start, t.end = sim.Seconds(o.StartS), sim.Seconds(o.EndS)
+	if err := first(ownLengths(o.Classes, "a trace"), ownLimits(o.Classes, "a trace")); err != nil {
+		return err
+	}
+	if t.classes, err = newClasses(o.Classes, o.Seed); err != nil {
+		return err
+	}
 	t.patience, err = newPatience(o.Patience, o.Seed)
 	return err
 }
@@ -142,6 +150,9 @@ func (t *Trace) Next(r *sim.Request) bool {
 	r.ID, r.Arrival, r.Prompt, r.Output = int32(t.sent-1), at, w.prompt, w.output
 	if t.blocks != nil {
 		r.Content = t.blocks.content(t.rows.ids)
+	}
+	if t.classes != nil {
+		t.classes.mark(r)
 	}
 	t.patience.mark(r)
 	return true

@@ -1,6 +1,7 @@
 // Package metrics turns what a run reports into the numbers users ask for.
 //
 //	recorder.go  the definitions of TTFT, ITL, TPOT, E2E and queue time
+//	class.go     the same by service class
 //	account.go   what the time of a step is made of, and its bound
 //	trace.go     gaps by output position, from traced requests
 //	hist.go      the histogram behind every quantile

@@ -16,6 +16,7 @@ type Description struct {
 	GPUs        int // of the pool
 	USDPerHour  float64
 	MaxModelLen int32
+	RejectedFor string   // in which a request was too long for the engine; empty: max_model_len
 	Closed      bool     // requests wait for others to end: what is offered is a result
 	Warnings    []string // known before the run
 }
@@ -39,6 +40,7 @@ func (f *Full) Summary(d Description) *Summary {
 		RequestsPerS: ratio(float64(f.Recorded), s.DurationS), OutputTokensPerS: ratio(float64(f.Output()), s.DurationS),
 		OutputTokensPerSPerGPU: ratio(float64(f.Output()), s.DurationS*float64(d.GPUs)),
 	}
+	s.Requests.Arrived = totals.Arrived
 	s.SLO, s.Classes = f.slo(s.DurationS), f.results(s.DurationS)
 	if d.USDPerHour > 0 && f.Output() > 0 {
 		s.Cost = &Cost{d.USDPerHour, ratio(d.USDPerHour/3600*1e6, s.Throughput.OutputTokensPerS)}
@@ -80,6 +82,7 @@ func (f *Full) pool(d Description, p sim.PoolTotals) PoolResult {
 	if f.load.pool.PrefixCaching {
 		hits := ratio(float64(p.Cached), float64(p.Prompted))
 		r.PrefixHitRate = &hits
+		r.HostHitRate = ratio(float64(p.Loaded), float64(p.Prompted))
 	}
 	return r
 }
@@ -120,7 +123,11 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 			rate(s.Load.OfferedPerS), rate(s.Load.ServedPerS))
 	}
 	if r.Rejected > 0 {
-		add("%d of %d requests were rejected: longer than max_model_len, %d tokens", r.Rejected, r.Arrived, d.MaxModelLen)
+		longer := d.RejectedFor
+		if longer == "" {
+			longer = fmt.Sprintf("longer than max_model_len, %d tokens", d.MaxModelLen)
+		}
+		add("%d of %d requests were rejected: %s", r.Rejected, r.Arrived, longer)
 	}
 	if r.Failed > 0 {
 		add("%d of %d requests failed, for their clients hung up; E2E and TPOT tell of the others alone", r.Failed, r.Arrived)

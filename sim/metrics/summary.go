@@ -156,6 +156,7 @@ type PoolResult struct {
 	// PrefixHitRate is the share of the prompt tokens of admitted requests that the cache held, as vLLM counts it; absent
 	// without prefix caching.
 	PrefixHitRate *float64 `json:"prefix_hit_rate,omitempty"`
+	HostHitRate   float64  `json:"host_hit_rate,omitempty"` // of that, what host memory held
 }
 
 // Cost is the rent of the GPUs and what it makes of a token.
