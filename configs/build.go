@@ -10,7 +10,7 @@ import (
 // Built is a scenario turned into the parts of a run. Close it after the run.
 type Built struct {
 	*Replica
-	Scenario *Scenario // with max_model_len, enable_prefix_caching and requests written in
+	Scenario *Scenario // with max_num_batched_tokens, max_model_len, enable_prefix_caching and requests written in
 	Config   sim.Config
 	SLO      metrics.Limits
 	Warmup   sim.Time
@@ -48,19 +48,22 @@ func (s *Scenario) Build() (*Built, error) {
 	}
 	resolved := s.clone()
 	p := &resolved.Pools[0]
-	p.MaxModelLen = int(r.MaxModelLen)
+	p.MaxModelLen, p.MaxNumBatchedTokens = int(r.MaxModelLen), r.MaxNumBatchedTokens
 	b := &Built{Replica: r, Scenario: resolved, Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS))}
 	b.SLO = metrics.Limits{TTFT: sim.Seconds(s.SLO.TTFTMS / 1e3), TPOT: sim.Seconds(s.SLO.TPOTMS / 1e3)}
 	pool := &sim.Pool{
 		Name: p.Name, Size: p.Replicas, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize), MaxModelLen: r.MaxModelLen,
 		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
-		Ahead: p.AsyncScheduling,
+		Ahead: p.AsyncScheduling, PromptMax: r.PromptMax, SwapBlocks: r.SwapBlocks, Classes: len(s.Workload.Classes),
 	}
 	if pool.PrefixCaching, err = s.prefixCaching(r, p); err != nil {
 		return nil, err
 	}
-	p.EnablePrefixCaching = pool.PrefixCaching
-	if pool.Scheduler, err = s.scheduler(p); err != nil {
+	p.EnablePrefixCaching, pool.OffloadBlocks = pool.PrefixCaching, r.offloadBlocks(p, pool.PrefixCaching)
+	if pool.Scheduler, err = s.scheduler(p, r); err != nil {
+		return nil, err
+	}
+	if pool.Order, err = s.order(p, r); err != nil {
 		return nil, err
 	}
 	if pool.Router, err = policies.NewRouter(s.Router); err != nil {
@@ -84,37 +87,6 @@ func (s *Scenario) horizon() sim.Time {
 	return sim.Time(0).Add(sim.Seconds(s.Workload.DurationS))
 }
 
-// chunkMax returns the longest chunk of one prompt in a step; 0: no limit. The limits of an engine are those of each
-// data-parallel rank, and a replica is scheduled as one with all their tokens: a chunk is still no longer than a rank takes.
-func (p *Pool) chunkMax() int {
-	switch {
-	case p.DataParallel == 1:
-		return p.LongPrefillTokenThreshold
-	case p.LongPrefillTokenThreshold == 0:
-		return p.MaxNumBatchedTokens
-	}
-	return min(p.LongPrefillTokenThreshold, p.MaxNumBatchedTokens)
-}
-
-// scheduler returns what the pool's engine runs its steps by.
-func (s *Scenario) scheduler(p *Pool) (sim.Scheduler, error) {
-	engine, err := Engine(p.Engine)
-	if err != nil {
-		return nil, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
-	}
-	if engine.Scheduler != "vllm-v1" {
-		return nil, s.origins.errorf("pools[0].engine", "its scheduler %q is unknown; have %s", engine.Scheduler, quoted(policies.SchedulerNames()))
-	}
-	v := &policies.Continuous{
-		MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: int32(p.MaxNumBatchedTokens * p.DataParallel),
-		LongPrefillTokenThreshold: int32(p.chunkMax()), SchedulerReserveFullISL: p.SchedulerReserveFullISL,
-	}
-	if err := v.Validate(); err != nil {
-		return nil, s.origins.errorf("pools[0]", "%s", bareMessage(err))
-	}
-	return v, nil
-}
-
 // Close closes the file of a trace.
 func (b *Built) Close() error {
 	if t, ok := b.source.(*workloads.Trace); ok {
@@ -132,7 +104,7 @@ func (b *Built) Describe(version string, sent int64) metrics.Description {
 	p := &b.Scenario.Pools[0]
 	d := metrics.Description{
 		Scenario: b.Scenario.Name, Seed: b.Scenario.Seed, Version: version, GPU: p.GPU, GPUs: p.GPUs() * p.Replicas,
-		MaxModelLen: b.MaxModelLen, Closed: b.Scenario.Workload.ClosedLoop != nil, Warnings: b.warnings(sent),
+		MaxModelLen: b.MaxModelLen, RejectedFor: b.Scenario.rejectedFor(b.Replica), Closed: b.Scenario.Workload.ClosedLoop != nil, Warnings: b.warnings(sent),
 	}
 	if price := b.Deployment.GPU.Price; price.Known() {
 		d.USDPerHour = price.USDPerHour * float64(d.GPUs)

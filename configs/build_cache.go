@@ -3,10 +3,10 @@ package configs
 import "fmt"
 
 // cache sizes the KV cache and the longest sequence. vLLM keeps one block back, the null block that stands for tokens
-// outside a window (vllm/v1/core/block_pool.py); where max_model_len is not given, it takes the model's context and
+// outside a window (vllm/v1/core/block_pool.py), which other engines lack; where max_model_len is not given, it takes the model's context and
 // lowers it to what the cache holds of one sequence (vllm/v1/core/kv_cache_utils.py). Each data-parallel rank has a cache of
 // its own: a sequence fits into one of them, while the replica counts the blocks of all.
-func (s *Scenario) cache(r *Replica, p *Pool) error {
+func (s *Scenario) cache(r *Replica, p *Pool, e *EngineSpec) error {
 	ranks := int64(r.Deployment.Parallel.Ranks())
 	blocks := r.Memory.Blocks / ranks
 	if p.NumGPUBlocks > 0 {
@@ -15,19 +15,22 @@ func (s *Scenario) cache(r *Replica, p *Pool) error {
 		}
 		blocks = p.NumGPUBlocks
 	}
-	r.KVBlocks = (blocks - 1) * ranks
-	fits := min(max(0, blocks-1-int64(r.Memory.SequenceBlocks))*int64(p.BlockSize), 1<<30)
+	r.CacheBlocks, r.KVBlocks = blocks*ranks, (blocks-e.BlocksKept)*ranks
+	fits := min(max(0, blocks-e.BlocksKept-int64(r.Memory.SequenceBlocks))*int64(p.BlockSize), 1<<30)
 	if fits < 2 {
 		path, remedy := "pools[0]", "more memory or GPUs per replica"
 		if p.NumGPUBlocks > 0 {
 			path, remedy = "pools[0].num_gpu_blocks", "more blocks"
 		}
-		fixed := ""
+		kept, fixed := "", ""
+		if e.BlocksKept > 0 {
+			kept = ", with one that the engine keeps back"
+		}
 		if r.Memory.SequenceBlocks > 0 {
 			fixed = fmt.Sprintf(" and %d that every sequence takes", r.Memory.SequenceBlocks)
 		}
-		return s.origins.errorf(path, "the KV cache has %d blocks of %d tokens, with one that the engine keeps back%s; "+
-			"expected room for a sequence of 2 tokens: %s", blocks, p.BlockSize, fixed, remedy)
+		return s.origins.errorf(path, "the KV cache has %d blocks of %d tokens%s%s; expected room for a sequence of 2 tokens: %s",
+			blocks, p.BlockSize, kept, fixed, remedy)
 	}
 	return s.longest(r, p, fits)
 }

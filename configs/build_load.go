@@ -26,6 +26,8 @@ func (b *Built) load() error {
 			return s.badTrace(err)
 		}
 		b.source = t
+	case w.Sessions != nil:
+		b.source, err = workloads.NewSessionLoop(w.sessionLoop(int64(b.MaxModelLen)), s.Seed)
 	case w.ClosedLoop != nil:
 		b.source, err = workloads.NewClosedLoop(w.closedLoop(pairs), s.Seed)
 	default:
@@ -92,7 +94,11 @@ func (b *Built) turnS() float64 {
 	b.Model.Price([]sim.Shape{{
 		Prefills: batch, PrefillTokens: n * prompt, PrefillPairs: n * prompt * (prompt + 1) / 2, PrefillCtx: n * prompt, Outputs: batch,
 	}}, &prefill)
-	outsideS := w.ClosedLoop.ThinkTimeS + b.Deployment.Efficiency.FirstTokenS
+	outsideS := w.ClosedLoop.ThinkTimeS
+	if s, ok := b.source.(*workloads.Sessions); ok {
+		outsideS = s.PauseS()
+	}
+	outsideS += b.Deployment.Efficiency.FirstTokenS
 	return outsideS + prefill.First.Seconds() + float64(max(1, b.OutputMean)*decode.First.Seconds())
 }
 

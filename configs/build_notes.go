@@ -78,6 +78,7 @@ func (b *Built) warnings(sent int64) []string {
 			}
 		}
 	}
+	notes = append(notes, b.noteSessions()...)
 	if gpu := &b.Deployment.GPU; !gpu.Price.Known() {
 		notes = append(notes, fmt.Sprintf("no cost: no source states a price of gpu %s", gpu.Name))
 	}

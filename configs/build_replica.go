@@ -20,7 +20,13 @@ type Replica struct {
 	Memory      hardware.Memory
 	Model       *hardware.Roofline
 	KVBlocks    int64 // that sequences can use
+	CacheBlocks int64 // those and the ones that the engine keeps back
 	MaxModelLen int32
+	PromptMax   int32 // tokens of a prompt that the engine takes; 0: as many as a sequence has
+
+	MaxNumBatchedTokens int // of a rank
+
+	SwapBlocks, OffloadBlocks int64 // of host memory, for swapped sequences and for cached prefixes
 
 	notes []string // warnings
 }
@@ -34,6 +40,10 @@ func (s *Scenario) Replica() (*Replica, error) {
 		return nil, s.origins.errorf("pools[1]", "pool %q is one too many: this version models one pool", s.Pools[1].Name)
 	}
 	p := &s.Pools[0]
+	engine, err := Engine(p.Engine)
+	if err != nil {
+		return nil, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
+	}
 	d, err := s.deployment(p)
 	if err != nil {
 		return nil, err
@@ -43,13 +53,18 @@ func (s *Scenario) Replica() (*Replica, error) {
 		return nil, err
 	}
 	d.Efficiency = efficiency
-	r := &Replica{Deployment: d}
-	if r.Memory, err = d.Memory(p.GPUMemoryUtilization, p.MaxNumBatchedTokens, p.MaxNumSeqs, p.BlockSize); err != nil {
+	r := &Replica{Deployment: d, MaxNumBatchedTokens: p.stepTokens(&engine, &d.Model)}
+	if r.Memory, err = d.MemoryOf(p.memoryShare(&engine), p.tokensMax(r.MaxNumBatchedTokens), p.MaxNumSeqs, p.BlockSize); err != nil {
 		return nil, s.origins.errorf("pools[0]", "%s", bareMessage(err))
 	}
-	if err := s.cache(r, p); err != nil {
+	if err := s.cache(r, p, &engine); err != nil {
 		return nil, err
 	}
+	if err := s.hostMemory(r, p, &engine); err != nil {
+		return nil, err
+	}
+	r.limitPrompts(p, &engine)
+	r.noteEngine(p, &engine)
 	r.price(p)
 	r.noteHardware(p)
 	if doubt != "" {

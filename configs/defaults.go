@@ -32,13 +32,7 @@ func defaultScenario(name string, pools []Pool) *Scenario {
 // pool returns the default pool under the engine.
 func (e *EngineSpec) pool() Pool {
 	p := defaultPool()
-	p.Engine = e.Name
-	p.LongPrefillTokenThreshold = e.Arguments.LongPrefillTokenThreshold
-	p.SchedulerReserveFullISL = e.Arguments.SchedulerReserveFullISL
-	p.GPUMemoryUtilization = e.Arguments.GPUMemoryUtilization
-	p.BlockSize = e.Arguments.BlockSize
-	p.Attention, p.EnforceEager, p.AsyncScheduling = e.Arguments.Attention, e.Arguments.EnforceEager, e.Arguments.AsyncScheduling
-	p.EnablePrefixCaching = e.Arguments.EnablePrefixCaching
+	p.Engine, p.EngineArguments = e.Name, e.Arguments
 	return p
 }
 
@@ -49,7 +43,7 @@ func (l *layers) scenario() (*Scenario, error) {
 		return nil, err
 	}
 	s := l.skeleton
-	pools, err := l.defaultPools(v)
+	pools, err := l.defaultPools()
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +63,7 @@ func (l *layers) scenario() (*Scenario, error) {
 	for _, section := range absent {
 		section.SetZero()
 	}
-	s.origins = l.origins
+	s.origins, s.notes = l.origins, l.notes
 	return s, s.fillLimits()
 }
 
@@ -89,19 +83,19 @@ func (l *layers) stack() (*viper.Viper, error) {
 }
 
 // defaultPools returns the defaults of each pool, which depend on its engine.
-func (l *layers) defaultPools(v *viper.Viper) ([]Pool, error) {
+func (l *layers) defaultPools() ([]Pool, error) {
 	pools := make([]Pool, len(l.skeleton.Pools))
 	for i := range pools {
-		path := fmt.Sprintf("pools[%d].engine", i)
-		name := defaultPool().Engine
-		if v.IsSet(path) {
-			name = v.GetString(path)
-		}
-		if err := l.origins.known(path, "engine", name, EngineNames()); err != nil {
+		path := fmt.Sprintf("pools[%d]", i)
+		name := l.engineAt(path)
+		if err := l.origins.known(path+".engine", "engine", name, EngineNames()); err != nil {
 			return nil, err
 		}
 		engine, err := Engine(name)
 		if err != nil {
+			return nil, err
+		}
+		if err := l.fitEngine(path, &engine); err != nil {
 			return nil, err
 		}
 		pools[i] = engine.pool()
@@ -117,8 +111,7 @@ func setDefaults(v *viper.Viper, s *Scenario) {
 	})
 }
 
-// fillLimits writes the batch limits that the engine takes on the pool's GPU where no layer gives them. A default of
-// max_num_seqs is never above the tokens of a step, which the engine would refuse.
+// fillLimits writes what the engine takes on the pool's GPU where no layer says it.
 func (s *Scenario) fillLimits() error {
 	for i := range s.Pools {
 		p, path := &s.Pools[i], fmt.Sprintf("pools[%d].", i)
@@ -137,14 +130,38 @@ func (s *Scenario) fillLimits() error {
 			return err
 		}
 		limit := engine.Limit(gpu.Name, gpu.MemoryBytes.Value)
-		if !s.origins.given(path + "max_num_batched_tokens") {
-			p.MaxNumBatchedTokens = max(limit.MaxNumBatchedTokens, p.MaxNumSeqs)
+		if !s.origins.given(path + "gpu_memory_utilization") {
+			p.GPUMemoryUtilization = limit.GPUMemoryUtilization
 		}
-		if !s.origins.given(path + "max_num_seqs") {
-			p.MaxNumSeqs = min(limit.MaxNumSeqs, max(1, p.MaxNumBatchedTokens))
-		}
+		p.fillBatch(&engine, limit, s.origins.given(path+"max_num_seqs"), s.origins.given(path+"max_num_batched_tokens"))
 	}
 	return nil
+}
+
+// fillBatch writes the limits of a batch that nobody gave. A default of max_num_seqs is never above the tokens of a step,
+// which most engines would refuse. Tokens that follow the longest sequence stay absent until the model is known.
+func (p *Pool) fillBatch(e *EngineSpec, limit EngineLimit, seqsGiven, tokensGiven bool) {
+	switch {
+	case tokensGiven:
+	case e.followsLength(p):
+		p.MaxNumBatchedTokens = 0
+	case e.Scheduler == schedulerSGLang:
+		p.MaxNumBatchedTokens = limit.MaxNumBatchedTokens // of prompts alone
+	default:
+		p.MaxNumBatchedTokens = max(limit.MaxNumBatchedTokens, p.MaxNumSeqs)
+	}
+	switch {
+	case seqsGiven:
+	case e.Scheduler == schedulerSGLang || p.MaxNumBatchedTokens == 0 && !tokensGiven:
+		p.MaxNumSeqs = limit.MaxNumSeqs
+	default:
+		p.MaxNumSeqs = min(limit.MaxNumSeqs, max(1, p.MaxNumBatchedTokens))
+	}
+}
+
+// followsLength reports whether the tokens of a step are by default as many as the longest sequence has.
+func (e *EngineSpec) followsLength(p *Pool) bool {
+	return e.WholePrompts > 0 && !p.EnableChunkedPrefill
 }
 
 // known refuses a name that a catalog does not have.

@@ -3,11 +3,16 @@
 //
 //	strict*.go     YAML decoded without mercy: file, line, column, key, and what was meant
 //	scenario*.go   what a scenario can say
+//	arguments.go engine_names.go
+//	               what its engines can be told, and what each calls it
 //	layers*.go     --set over environment over file over defaults
+//	engine_switch.go
+//	               the same scenario under another engine
 //	defaults.go    what it leaves out
+//	values.go      what it says in the end, key by key
 //	validate*.go   what it must not say
 //	recorded.go    lengths as they were, in place of laws
-//	gpus.go models*.go engines.go efficiencies.go
+//	gpus.go models*.go engines*.go efficiencies.go
 //	               the catalogs
 //	huggingface/   a model's config.json
 //	build*.go      scenario → parts of a run

@@ -1,45 +1,57 @@
 package configs
 
 import (
-	"errors"
-	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/policies"
 )
 
-// EngineSpec is a serving engine: the scheduler that stands for it, what it takes for arguments left out, and what it is
-// assumed to achieve of a GPU.
+// EngineSpec is a serving engine: the scheduler that stands for it, the arguments it has under its own names, what it takes
+// for those left out, and what it is assumed to achieve of a GPU.
 type EngineSpec struct {
-	Name       string          `yaml:"name"`
-	Scheduler  string          `yaml:"scheduler"` // its name in policies
-	Describes  string          `yaml:"describes"` // which version of which engine
-	Source     string          `yaml:"source"`
-	Arguments  EngineArguments `yaml:"arguments"`
-	Limits     []EngineLimit   `yaml:"limits"`      // the first row that fits a GPU; the last fits all
-	CUDAGraphs CUDAGraphs      `yaml:"cuda_graphs"` // absent: no step is padded
-	Efficiency string          `yaml:"efficiency"`  // name of the efficiencies that price its steps
+	Name       string            `yaml:"name"`
+	Scheduler  string            `yaml:"scheduler"` // its name in policies
+	Describes  string            `yaml:"describes"` // which version of which engine
+	Source     string            `yaml:"source"`
+	Names      map[string]string `yaml:"names"`     // its own name of an argument → the key of every engine
+	Arguments  EngineArguments   `yaml:"arguments"` // defaults; in its file under its own names
+	Means      map[string]string `yaml:"means"`     // its own name → what it means, where that is not what the key says
+	Limits     []EngineLimit     `yaml:"limits"`    // defaults by GPU, the first row that fits; empty: those of Arguments
+	NewTokens  NewTokens         `yaml:"new_tokens"`
+	CUDAGraphs CUDAGraphs        `yaml:"cuda_graphs"` // absent: no step is padded
+	Efficiency string            `yaml:"efficiency"`  // name of the efficiencies that price its steps
+	Departures []string          `yaml:"departures"`  // what is not as in the engine described
+
+	MemoryShare  hardware.ShareOf `yaml:"memory_share"`            // what its share of the memory is a share of
+	BlocksKept   int64            `yaml:"kv_blocks_kept"`          // KV blocks of a rank that no sequence can have
+	WholePrompts int              `yaml:"whole_prompt_tokens_min"` // where prompts run whole, a step takes max_model_len and at least so many tokens; 0: its usual limit
+
+	OffloadingPerGPU bool `yaml:"kv_offloading_per_gpu"` // kv_offloading_size is that of each GPU, not of a replica
+
+	keys []string // the arguments that it has, in the order of its file, by the keys of every engine
 }
 
-// EngineArguments are the engine's defaults that are the same on every GPU.
-type EngineArguments struct {
-	BlockSize                 int     `yaml:"block_size"` // tokens
-	GPUMemoryUtilization      float64 `yaml:"gpu_memory_utilization"`
-	LongPrefillTokenThreshold int     `yaml:"long_prefill_token_threshold"` // tokens of one prompt per step; 0: no limit
-	SchedulerReserveFullISL   bool    `yaml:"scheduler_reserve_full_isl"`
-	EnablePrefixCaching       bool    `yaml:"enable_prefix_caching"`
-	Attention                 string  `yaml:"attention"` // flash or materialized
-	EnforceEager              bool    `yaml:"enforce_eager"`
-	AsyncScheduling           bool    `yaml:"async_scheduling"` // see sim.Pool.Ahead and hardware.Launch.Async
-}
-
-// EngineLimit is the engine's default batch limit on some GPUs.
+// EngineLimit is what an engine takes on some GPUs. 0: the same as on any.
 type EngineLimit struct {
-	MemoryBytesMin      float64 `yaml:"memory_bytes_min"`
-	Except              string  `yaml:"except"` // not for GPUs whose name starts so; empty: for all
-	MaxNumSeqs          int     `yaml:"max_num_seqs"`
-	MaxNumBatchedTokens int     `yaml:"max_num_batched_tokens"`
+	MemoryBytesMin       float64 `yaml:"memory_bytes_min"`
+	Except               string  `yaml:"except"` // not for GPUs whose name starts so; empty: for all
+	MaxNumSeqs           int     `yaml:"max_num_seqs"`
+	MaxNumBatchedTokens  int     `yaml:"max_num_batched_tokens"`
+	GPUMemoryUtilization float64 `yaml:"gpu_memory_utilization"`
+}
+
+// NewTokens is what SGLang expects running requests to emit yet: a ratio of their maximum. The zero value is another
+// engine's, which expects nothing.
+type NewTokens struct {
+	Init               float64 `yaml:"init"`       // ratio at first, times schedule_conservativeness
+	MinFactor          float64 `yaml:"min_factor"` // the least ratio, as a part of that
+	DecaySteps         int64   `yaml:"decay_steps"`
+	ClipMax            int32   `yaml:"clip_max"` // tokens; no request counts more
+	RetractDecodeSteps int32   `yaml:"retract_decode_steps"`
 }
 
 // CUDAGraphs says how large the CUDA graphs are that an engine captures: up to RowsPerSequence times max_num_seqs, but
@@ -65,80 +77,99 @@ func (c *CUDAGraphs) Sizes(gpu string, sequences int) []int {
 	return nil
 }
 
-func (c *CUDAGraphs) validate() error {
-	n := len(c.RowsMax)
-	if n == 0 && c.RowsPerSequence == 0 {
-		return nil
-	}
-	if n == 0 || c.RowsMax[n-1].GPU != "" || c.RowsPerSequence < 1 {
-		return errors.New("cuda_graphs: expected rows_per_sequence ≥ 1 and a last row of rows_max that fits every GPU: without gpu")
-	}
-	for i, l := range c.RowsMax {
-		if l.Rows < 1 || l.Rows > 1<<16 {
-			return fmt.Errorf("cuda_graphs.rows_max[%d].rows: %d is out of range; expected 1 to %d", i, l.Rows, 1<<16)
-		}
-	}
-	return nil
-}
-
 // EngineNames returns the engines built in.
 func EngineNames() []string { return embeddedNames("engines") }
 
-// Engine returns the engine of that name.
+// Engine returns the engine of that name, which must not be modified.
 func Engine(name string) (EngineSpec, error) {
-	file, data, ok := embedded("engines", name)
-	if !ok {
-		return EngineSpec{}, notFound("engine", name, EngineNames())
-	}
-	var e EngineSpec
-	if err := decodeStrict(file, data, &e); err != nil {
+	all, err := engines()
+	if err != nil {
 		return EngineSpec{}, err
 	}
-	if err := e.validate(name); err != nil {
-		return EngineSpec{}, fmt.Errorf("%s: %w", file, err)
+	for i := range all {
+		if all[i].Name == name {
+			return all[i], nil
+		}
 	}
-	return e, nil
+	return EngineSpec{}, notFound("engine", name, EngineNames())
 }
 
-// Limit returns the engine's default batch limits on a GPU.
+// engines reads every engine built in; once, for every load of a scenario asks for their names of its keys.
+var engines = sync.OnceValues(func() ([]EngineSpec, error) {
+	var all []EngineSpec
+	for _, name := range EngineNames() {
+		file, data, _ := embedded("engines", name)
+		e, err := readEngine(file, name, data)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, uniqueNames(all)
+})
+
+// Limit returns the engine's defaults on a GPU.
 func (e *EngineSpec) Limit(gpu string, memoryBytes float64) EngineLimit {
+	usual := EngineLimit{
+		MaxNumSeqs: e.Arguments.MaxNumSeqs, MaxNumBatchedTokens: e.Arguments.MaxNumBatchedTokens,
+		GPUMemoryUtilization: e.Arguments.GPUMemoryUtilization,
+	}
 	for _, l := range e.Limits {
 		if memoryBytes >= l.MemoryBytesMin && (l.Except == "" || !strings.HasPrefix(gpu, l.Except)) {
+			if l.MaxNumSeqs == 0 {
+				l.MaxNumSeqs = usual.MaxNumSeqs
+			}
+			if l.MaxNumBatchedTokens == 0 {
+				l.MaxNumBatchedTokens = usual.MaxNumBatchedTokens
+			}
+			if l.GPUMemoryUtilization == 0 {
+				l.GPUMemoryUtilization = usual.GPUMemoryUtilization
+			}
 			return l
 		}
 	}
-	panic("configs: engine " + e.Name + " has no limit for " + gpu)
+	return usual
 }
 
-func (e *EngineSpec) validate(name string) error {
-	if e.Name != name {
-		return fmt.Errorf("name: %q; expected the name of the file, %q", e.Name, name)
-	}
-	if e.Scheduler == "" || e.Describes == "" || e.Source == "" {
-		return errors.New("scheduler, describes and source are required")
-	}
-	a := e.Arguments
-	if a.BlockSize < 1 || !(a.GPUMemoryUtilization > 0 && a.GPUMemoryUtilization <= 1) || a.LongPrefillTokenThreshold < 0 {
-		return fmt.Errorf("arguments: %+v; expected block_size ≥ 1, gpu_memory_utilization in (0, 1], "+
-			"long_prefill_token_threshold ≥ 0", a)
-	}
-	if n := len(e.Limits); n == 0 || e.Limits[n-1].MemoryBytesMin != 0 || e.Limits[n-1].Except != "" {
-		return errors.New("limits: the last row must fit every GPU: memory_bytes_min: 0, without except")
-	}
-	for i, l := range e.Limits {
-		if l.MaxNumSeqs < 1 || l.MaxNumBatchedTokens < l.MaxNumSeqs {
-			return fmt.Errorf("limits[%d]: max_num_seqs %d, max_num_batched_tokens %d; expected 1 ≤ max_num_seqs ≤ "+
-				"max_num_batched_tokens", i, l.MaxNumSeqs, l.MaxNumBatchedTokens)
+// Keys returns the arguments that e has, by the keys of every engine, in the order of its file.
+func (e *EngineSpec) Keys() []string { return slices.Clone(e.keys) }
+
+// Own returns the engine's own name of a key that every engine calls the same.
+func (e *EngineSpec) Own(key string) string {
+	for own, is := range e.Names {
+		if is == key {
+			return own
 		}
 	}
-	if a.Attention != "flash" && a.Attention != "materialized" {
-		return fmt.Errorf("arguments.attention: %q is unknown; have \"flash\", \"materialized\"", a.Attention)
+	return key
+}
+
+// OwnNames returns the arguments that e has, under its own names, in the order of its file.
+func (e *EngineSpec) OwnNames() []string {
+	names := e.Keys()
+	for i, key := range names {
+		names[i] = e.Own(key)
 	}
-	if err := e.CUDAGraphs.validate(); err != nil {
-		return err
+	return names
+}
+
+// has reports whether e has the argument.
+func (e *EngineSpec) has(key string) bool { return slices.Contains(e.keys, key) }
+
+// doc says what the argument means to the engine.
+func (e *EngineSpec) doc(key string) string {
+	if doc, ok := e.Means[e.Own(key)]; ok {
+		return doc
 	}
-	if !slices.Contains(EfficiencyNames(), e.Efficiency) {
-		return fmt.Errorf("efficiency: %w", notFound("efficiency", e.Efficiency, EfficiencyNames()))
+	t := reflect.TypeFor[EngineArguments]()
+	f, _ := fieldNamed(fieldsOf(t), key)
+	return t.FieldByIndex(f.index).Tag.Get("doc")
+}
+
+// orders returns the orders of the queue that e can be given.
+func (e *EngineSpec) orders() []string {
+	if e.Scheduler == schedulerSGLang {
+		return append(policies.OrderNames(), cacheOrders()...)
 	}
-	return nil
+	return policies.OrderNames()
 }

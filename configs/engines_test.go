@@ -14,7 +14,8 @@ import (
 )
 
 func TestEnginesAreWhole(t *testing.T) {
-	require.Equal(t, []string{"textbook", "vllm-v1"}, EngineNames())
+	const have = `"decode-priority", "orca", "sarathi", "sglang", "static", "tensorrt-llm", "textbook", "vllm-v0", "vllm-v1"`
+	require.Equal(t, have, quoted(EngineNames()))
 	for _, name := range EngineNames() {
 		e, err := Engine(name)
 		require.NoError(t, err)
@@ -22,7 +23,37 @@ func TestEnginesAreWhole(t *testing.T) {
 		require.True(t, slices.Contains(policies.SchedulerNames(), e.Scheduler), e.Scheduler)
 	}
 	_, err := Engine("vllm")
-	require.EqualError(t, err, `configs: engine "vllm" not found; have "textbook", "vllm-v1"`)
+	require.EqualError(t, err, `configs: engine "vllm" not found; have `+have)
+}
+
+func TestWrongEngineFilesAreRefused(t *testing.T) {
+	_, text, _ := embedded("engines", "tensorrt-llm")
+	for _, c := range []struct{ old, new, want string }{
+		{"name: tensorrt-llm", "name: trt", `e.yaml: name: "trt"; expected the name of the file, "tensorrt-llm"`},
+		{"memory_share: free", "memory_share: rest", `e.yaml: memory_share: "rest" is unknown; have "total", "static", "free"`},
+		{"  max_batch_size: 2048 ", "  max_num_seqs: 2048 ", "e.yaml: max_num_seqs: expected the engine's own name, max_batch_size"},
+		{"  max_batch_size: 2048 ", "  max_batch_siz: 2048 ", "arguments.max_batch_siz: unknown key"},
+		{"  max_batch_size: 2048 ", "  max_batch_size: null ", "e.yaml: limits[0]: "},
+		{"  max_seq_len: null ", "  #", `e.yaml: names.max_seq_len: the engine has no argument "max_model_len"`},
+		{"max_seq_len: max_model_len", "max_seq_len: max_model_len\n  block: block_size", `e.yaml: names: "block_size" goes by two names`},
+		{"  enable_chunked_prefill: \"", "  enable_chunks: \"", "e.yaml: means.enable_chunks: the engine has no such argument"},
+		{"  reserve: as-computed", "  attention: flash", "arguments.attention: duplicate key"},
+		{"efficiency: tensorrt-llm", "efficiency: trt", "e.yaml: efficiency: "},
+		{"departures:", "limits: [{memory_bytes_min: 5}]\ndepartures:", "e.yaml: limits: the last row must fit every GPU"},
+	} {
+		require.Contains(t, string(text), c.old)
+		_, err := readEngine("e.yaml", "tensorrt-llm", []byte(strings.Replace(string(text), c.old, c.new, 1)))
+		require.ErrorContains(t, err, c.want)
+	}
+	_, err := readEngine("e.yaml", "tensorrt-llm", text)
+	require.NoError(t, err)
+}
+
+func TestNoNameMeansTwoThings(t *testing.T) {
+	spec := func(own, key string) EngineSpec { return EngineSpec{Name: own, Names: map[string]string{own: key}} }
+	require.NoError(t, uniqueNames([]EngineSpec{spec("a", "block_size"), spec("a", "block_size")}))
+	require.ErrorContains(t, uniqueNames([]EngineSpec{spec("a", "block_size"), spec("a", "max_num_seqs")}), "another engine calls block_size so")
+	require.ErrorContains(t, uniqueNames([]EngineSpec{spec("replicas", "block_size")}), "is a key of every pool")
 }
 
 func TestEnginesTakeTheirLimitsFromTheGPU(t *testing.T) {
@@ -37,8 +68,11 @@ func TestEnginesTakeTheirLimitsFromTheGPU(t *testing.T) {
 		{"a100-sxm-80gb", 80 << 30, 256, 2048}, {"l4", 24e9, 256, 2048},
 	} {
 		l := e.Limit(c.gpu, c.memory)
-		require.Equal(t, []int{c.seqs, c.tokens}, []int{l.MaxNumSeqs, l.MaxNumBatchedTokens}, c.gpu)
+		require.Equal(t, EngineLimit{l.MemoryBytesMin, l.Except, c.seqs, c.tokens, 0.92}, l, c.gpu)
 	}
+	e, err = Engine("sglang")
+	require.NoError(t, err)
+	require.Equal(t, EngineLimit{60 << 30, "", 2048, 8192, 0.835}, e.Limit("h100-sxm", 85520809984))
 }
 
 func TestTextbookIsIdeal(t *testing.T) {

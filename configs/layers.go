@@ -20,7 +20,9 @@ type layers struct {
 	file, env, set map[string]any
 	sections       map[string]bool // optional sections that some layer has
 	origins        origins
-	skeleton       *Scenario // has every section and as many list elements as the file: the paths there are
+	skeleton       *Scenario         // has every section and as many list elements as the file: the paths there are
+	notes          []string          // what was left out
+	written        map[string]string // layer and path → the name that the layer has for it
 }
 
 // origins says where values come from.
@@ -48,7 +50,7 @@ func newLayers(file, skeleton *Scenario, where *positions) *layers {
 	l := &layers{
 		file: map[string]any{}, env: map[string]any{}, set: map[string]any{}, sections: map[string]bool{},
 		origins:  origins{where, map[string]string{}},
-		skeleton: skeleton,
+		skeleton: skeleton, written: map[string]string{},
 	}
 	walk(reflect.ValueOf(file).Elem(), "", func(path string, f field, v reflect.Value) {
 		if _, there := where.at[path]; !there {
@@ -95,13 +97,20 @@ func (l *layers) assign(layer map[string]any, path string, value any, by string)
 // environment reads the variables DECODESIM_*: the path of a value in capitals, with _ for every other character.
 func (l *layers) environment(env []string) error {
 	const prefix = "DECODESIM_"
-	paths := map[string]string{}
+	variables := map[string]variable{}
 	var names []string
+	add := func(path, key string) {
+		name := prefix + l.variable(join(parent(path), key))
+		variables[name] = variable{path, key}
+		names = append(names, name)
+	}
 	walk(reflect.ValueOf(l.skeleton).Elem(), "", func(path string, f field, v reflect.Value) {
-		if !isSection(v) {
-			name := prefix + l.variable(path)
-			paths[name] = path
-			names = append(names, name)
+		if isSection(v) {
+			return
+		}
+		add(path, f.key)
+		for _, own := range l.ownNames(path, f.key) {
+			add(path, own)
 		}
 	})
 	for _, entry := range slices.Sorted(slices.Values(env)) {
@@ -109,16 +118,22 @@ func (l *layers) environment(env []string) error {
 		if !strings.HasPrefix(name, prefix) || name == prefix+"SHARED" {
 			continue
 		}
-		path, ok := paths[name]
+		at, ok := variables[name]
 		if !ok {
 			return &fileError{entry, "", "no such key; " + firstOf(didYouMean(name, names), "have DECODESIM_SEED and so on")}
 		}
-		if err := l.parse(l.env, path, text, entry); err != nil {
+		if err := l.keyed("environment", at.path, at.key, entry); err != nil {
+			return err
+		}
+		if err := l.parse(l.env, at.path, text, entry); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// variable is what a variable of the environment sets: the value at a path, whose last key is called so.
+type variable struct{ path, key string }
 
 // variable returns the name of the variable for a path: POOLS_SERVE_REPLICAS for pools[0].replicas.
 func (l *layers) variable(path string) string {
@@ -151,9 +166,12 @@ func (l *layers) flag(set string) error {
 	if !ok || key == "" {
 		return &fileError{by, "", "expected key=value, such as --set workload.arrivals.rate=4"}
 	}
-	path, err := l.locate(key)
+	path, name, err := l.locate(key)
 	if err != nil {
 		return &fileError{by, "", err.Error()}
+	}
+	if err := l.keyed("--set", path, name, by); err != nil {
+		return err
 	}
 	return l.parse(l.set, path, text, by)
 }
@@ -173,7 +191,7 @@ func (l *layers) parse(layer map[string]any, path, text, by string) error {
 		return &fileError{by, "", err.Error()}
 	}
 	value := reflect.New(target.Type()).Elem()
-	d := decoder{&positions{at: map[string]position{}}}
+	d := decoder{newPositions("")}
 	if err := d.value(n, path, value); err != nil {
 		return &fileError{by, "", err.(*fileError).message}
 	}

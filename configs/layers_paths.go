@@ -3,6 +3,8 @@ package configs
 import (
 	"fmt"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,9 +49,10 @@ func fillSections(v reflect.Value) {
 	})
 }
 
-// locate returns the path that a dotted key means: pools[0].replicas for pools.serve.replicas and pools.0.replicas.
-func (l *layers) locate(key string) (string, error) {
-	v, path := reflect.ValueOf(l.skeleton).Elem(), ""
+// locate returns the path that a dotted key means: pools[0].replicas for pools.serve.replicas and pools.0.replicas; and
+// the name of its last key, which may be an engine's own.
+func (l *layers) locate(key string) (path, name string, err error) {
+	v := reflect.ValueOf(l.skeleton).Elem()
 	key = strings.NewReplacer("[", ".", "]", "").Replace(key)
 	for _, element := range strings.Split(key, ".") {
 		if isSection(v) {
@@ -59,43 +62,100 @@ func (l *layers) locate(key string) (string, error) {
 		case isRows(v):
 			i, err := l.row(path, element, v.Len())
 			if err != nil {
-				return "", err
+				return "", "", err
 			}
 			path, v = fmt.Sprintf("%s[%d]", path, i), v.Index(i)
 		case v.Kind() == reflect.Struct:
 			known := fieldsOf(v.Type())
-			f, ok := fieldNamed(known, element)
-			if !ok {
-				return "", fmt.Errorf("no key %q%s; %s", element, under(path), didYouMean(element, keysOf(known)))
+			key := element
+			if r, ok := v.Addr().Interface().(renamer); ok {
+				key = r.keyOf(element)
 			}
-			path, v = join(path, element), v.FieldByIndex(f.index)
+			f, ok := fieldNamed(known, key)
+			if !ok {
+				return "", "", fmt.Errorf("no key %q%s; %s", element, under(path), l.hint(path, element, keysOf(known)))
+			}
+			path, v = join(path, key), v.FieldByIndex(f.index)
 		default:
-			return "", fmt.Errorf("%s is a value; it has no key %q", path, element)
+			return "", "", fmt.Errorf("%s is a value; it has no key %q", path, element)
 		}
+		name = element
 	}
-	return path, nil
+	return path, name, nil
 }
 
-// row returns the index of a list element, by the name of a pool or by its index.
-func (l *layers) row(path, element string, rows int) (int, error) {
-	var names []string
-	if path == "pools" {
-		for i := range rows {
-			if names = append(names, l.poolName(i)); names[i] == element {
-				return i, nil
-			}
+// hint suggests a key at path; that of a pool in the words of its engine.
+func (l *layers) hint(path, name string, have []string) string {
+	if !poolPath.MatchString(path) {
+		return didYouMean(name, have)
+	}
+	engine, err := Engine(l.engineAt(path))
+	if err != nil {
+		return didYouMean(name, have)
+	}
+	return engine.hint(name)
+}
+
+// poolPath is the path of a pool.
+var poolPath = regexp.MustCompile(`^pools\[\d+\]$`)
+
+// engineAt returns the name of the engine of the pool at path, as the layers so far have it.
+func (l *layers) engineAt(path string) string {
+	for _, layer := range []map[string]any{l.set, l.env, l.file} {
+		if name, ok := layer[path+".engine"].(string); ok {
+			return name
 		}
+	}
+	return defaultPool().Engine
+}
+
+// ownNames returns the names that engines of their own have for the key at path.
+func (l *layers) ownNames(path, key string) []string {
+	if !poolPath.MatchString(parent(path)) {
+		return nil
+	}
+	all, err := engines()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for i := range all {
+		if own := all[i].Own(key); own != key && !slices.Contains(names, own) {
+			names = append(names, own)
+		}
+	}
+	return names
+}
+
+// row returns the index of a list element, by the name of a pool or of a class or by its index.
+func (l *layers) row(path, element string, rows int) (int, error) {
+	kind, names := l.names(path, rows)
+	if i := slices.Index(names, element); i >= 0 {
+		return i, nil
 	}
 	i, err := strconv.Atoi(element)
 	switch {
 	case err == nil && i >= 0 && i < rows:
 		return i, nil
-	case path == "pools":
-		return 0, fmt.Errorf("no pool %q; have %s", element, quoted(names))
+	case len(names) > 0:
+		return 0, fmt.Errorf("no %s %q; have %s", kind, element, quoted(names))
 	case rows == 0:
 		return 0, fmt.Errorf("no element %q in %s, which is empty", element, path)
 	}
 	return 0, fmt.Errorf("no element %q in %s; have 0 to %d", element, path, rows-1)
+}
+
+// names returns what the elements of a list are, and their names; nil: they have none.
+func (l *layers) names(path string, rows int) (kind string, names []string) {
+	for i := range rows {
+		switch path {
+		case "pools":
+			kind, names = "pool", append(names, l.poolName(i))
+		case "workload.classes":
+			kind, names = "class", append(names, l.skeleton.Workload.Classes[i].Name)
+		}
+	}
+	return kind, names
 }
 
 // at returns the field and the value of the skeleton at a path that locate or walk gave.

@@ -20,36 +20,26 @@ type Scenario struct {
 	Seed        uint64      `yaml:"seed" doc:"of every random stream"`
 	Output      Output      `yaml:"output"`
 
-	origins origins // where each value comes from, for errors found later
+	origins origins  // where each value comes from, for errors found later
+	notes   []string // what Load left out, see Options.Engine
 }
 
-// Pool is a set of equal replicas. Its engine limits keep the engine's own argument names.
+// Pool is a set of equal replicas. What its engine has no argument for stays zero, or at what the engine has fixed.
 type Pool struct {
-	Name                      string  `yaml:"name" doc:"as in --set pools.NAME.replicas=3"`
-	Role                      string  `yaml:"role" doc:"serve: prefill and decode alike"`
-	GPU                       string  `yaml:"gpu" doc:"catalog name"`
-	Replicas                  int     `yaml:"replicas" doc:"instances of the model, each on GPUs of its own"`
-	TensorParallel            int     `yaml:"tensor_parallel" doc:"GPUs that share every layer"`
-	PipelineParallel          int     `yaml:"pipeline_parallel" doc:"stages of layers; priced, not scheduled"`
-	DataParallel              int     `yaml:"data_parallel" doc:"ranks of an MoE model in lock step, each with its own batch and cache; priced as if they shared evenly"`
-	ExpertParallel            bool    `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
-	Engine                    string  `yaml:"engine" doc:"the defaults of what follows, and how steps are scheduled"`
-	MaxNumSeqs                int     `yaml:"max_num_seqs,omitempty" doc:"sequences in a batch of a rank"`
-	MaxNumBatchedTokens       int     `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step of a rank"`
-	LongPrefillTokenThreshold int     `yaml:"long_prefill_token_threshold" doc:"tokens of one prompt in a step; 0: no limit"`
-	SchedulerReserveFullISL   bool    `yaml:"scheduler_reserve_full_isl" doc:"admit a prompt only if all of it fits"`
-	GPUMemoryUtilization      float64 `yaml:"gpu_memory_utilization" doc:"share of GPU memory the engine takes"`
-	BlockSize                 int     `yaml:"block_size" doc:"tokens per KV block"`
-	MaxModelLen               int     `yaml:"max_model_len,omitempty" doc:"tokens of prompt and output; null: the model's own limit"`
-	EnablePrefixCaching       bool    `yaml:"enable_prefix_caching" doc:"reuse the KV cache of equal prompt beginnings"`
-	NumGPUBlocks              int64   `yaml:"num_gpu_blocks,omitempty" doc:"KV blocks of a rank; null: what fits into memory"`
-	Attention                 string  `yaml:"attention" doc:"flash, or materialized: scores pass through memory"`
-	EnforceEager              bool    `yaml:"enforce_eager" doc:"launch kernel by kernel, without CUDA graphs"`
-	CUDAGraphCaptureSizes     []int   `yaml:"cudagraph_capture_sizes,omitempty" doc:"rows that steps are padded to; null: the engine's own"`
-	AsyncScheduling           bool    `yaml:"async_scheduling" doc:"a batch is fixed one step before it runs; step_s is hidden behind the GPU's time"`
-	Efficiency                string  `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
-	KVTransfer                string  `yaml:"kv_transfer,omitempty" doc:"how a prefill pool hands over; null: it does not"`
-	FirstToken                string  `yaml:"first_token,omitempty" doc:"which pool emits the first token; null: the only one"`
+	Name             string `yaml:"name" doc:"as in --set pools.NAME.replicas=3"`
+	Role             string `yaml:"role" doc:"serve: prefill and decode alike"`
+	GPU              string `yaml:"gpu" doc:"catalog name"`
+	Replicas         int    `yaml:"replicas" doc:"instances of the model, each on GPUs of its own"`
+	TensorParallel   int    `yaml:"tensor_parallel" doc:"GPUs that share every layer"`
+	PipelineParallel int    `yaml:"pipeline_parallel" doc:"stages of layers; priced, not scheduled"`
+	DataParallel     int    `yaml:"data_parallel" doc:"ranks of an MoE model in lock step, each with its own batch and cache; priced as if they shared evenly"`
+	ExpertParallel   bool   `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
+	Engine           string `yaml:"engine" doc:"the defaults of what follows, and how steps are scheduled"`
+	EngineArguments  `yaml:",inline"`
+
+	Efficiency string `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
+	KVTransfer string `yaml:"kv_transfer,omitempty" doc:"how a prefill pool hands over; null: it does not"`
+	FirstToken string `yaml:"first_token,omitempty" doc:"which pool emits the first token; null: the only one"`
 }
 
 // GPUs returns how many GPUs one replica takes.

@@ -23,7 +23,7 @@ func bare(s *Scenario) Scenario {
 }
 
 func TestEmbeddedScenariosLoadAndSayWhatTheyAnswer(t *testing.T) {
-	require.Equal(t, []string{"chat-70b", "chat-8b", "code-completion", "textbook-8b"}, ScenarioNames())
+	require.Equal(t, []string{"chat-70b", "chat-8b", "code-completion", "multi-turn-8b", "textbook-8b", "two-classes-8b"}, ScenarioNames())
 	for _, name := range ScenarioNames() {
 		s, err := Load(name, Options{})
 		require.NoError(t, err)
@@ -46,8 +46,12 @@ workload:
 	require.NoError(t, err)
 	pool := Pool{
 		Name: "serve", Role: "serve", GPU: "h100-sxm", Replicas: 1, TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
-		Engine: "vllm-v1", MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, SchedulerReserveFullISL: true,
-		GPUMemoryUtilization: 0.92, BlockSize: 16, EnablePrefixCaching: true, Attention: "flash", AsyncScheduling: true,
+		Engine: "vllm-v1",
+		EngineArguments: EngineArguments{
+			MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, EnableChunkedPrefill: true, SchedulerReserveFullISL: true, Reserve: "as-computed",
+			QueueOrder: "fcfs", PreemptionMode: "recompute", PreemptionVictim: "last-in-order", GPUMemoryUtilization: 0.92, BlockSize: 16,
+			EnablePrefixCaching: true, Attention: "flash", AsyncScheduling: true,
+		},
 	}
 	b, c := pool, pool
 	b.Name, b.GPU, b.MaxNumSeqs, b.MaxNumBatchedTokens = "b", "a100-sxm-80gb", 256, 2048
@@ -64,7 +68,7 @@ workload:
 		"name", "model", "weights", "kv_cache", "pools", "role", "gpu", "replicas", "tensor_parallel", "pipeline_parallel",
 		"data_parallel", "expert_parallel", "engine", "max_num_seqs", "max_num_batched_tokens",
 		"long_prefill_token_threshold", "scheduler_reserve_full_isl", "gpu_memory_utilization", "block_size",
-		"max_model_len", "enable_prefix_caching", "num_gpu_blocks", "attention", "enforce_eager",
+		"scheduling_policy", "aging_s", "watermark", "max_model_len", "enable_prefix_caching", "num_gpu_blocks", "attention", "enforce_eager",
 		"cudagraph_capture_sizes", "async_scheduling", "weight_sparsity", "efficiency", "kv_transfer", "first_token", "router",
 		"method", "concurrency", "think_time_s", "ramp_s", "max_tokens", "requests", "duration_s", "warmup_s", "timeout_s",
 		"probability", "after_s", "ttft_ms", "tpot_ms", "seed", "requests_csv",
@@ -144,7 +148,7 @@ func TestEveryScenarioReloads(t *testing.T) {
 
 func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
-	have := `have "chat-70b", "chat-8b", "code-completion", "textbook-8b"`
+	have := `have "chat-70b", "chat-8b", "code-completion", "multi-turn-8b", "textbook-8b", "two-classes-8b"`
 	for name, want := range map[string]string{
 		"chat-80b":  `configs: scenario "chat-80b" not found; did you mean "chat-70b"? ` + have,
 		"nonsense":  `configs: scenario "nonsense" not found; ` + have,

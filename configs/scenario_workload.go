@@ -14,17 +14,20 @@ type Workload struct {
 	PromptTokens *Lengths    `yaml:"prompt_tokens"`
 	OutputTokens *Lengths    `yaml:"output_tokens"`
 	Prefix       *Prefix     `yaml:"prefix"`
+	Sessions     *Sessions   `yaml:"sessions"`
+	Classes      []Class     `yaml:"classes,omitempty"`
 	Distinct     int64       `yaml:"distinct_prompts,omitempty" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
 	Order        string      `yaml:"order,omitempty" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
 	MaxTokens    int64       `yaml:"max_tokens,omitempty" doc:"the client's limit on the output; null: exactly the output it gets"`
-	Requests     int64       `yaml:"requests,omitempty" doc:"sent in all; null: as many as there are recorded lengths, or no limit"`
+	Requests     int64       `yaml:"requests,omitempty" doc:"sent in all, turns of sessions included; null: as many as there are recorded lengths, or no limit"`
 	DurationS    float64     `yaml:"duration_s,omitempty" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
 	WarmupS      float64     `yaml:"warmup_s" doc:"seconds whose requests are served but not measured"`
 	TimeoutS     float64     `yaml:"timeout_s,omitempty" doc:"seconds after which a client hangs up; null: never"`
 	Cancel       Cancel      `yaml:"cancel"`
 }
 
-// Arrivals is an open loop: requests come whatever becomes of the ones before. See workloads.Arrivals for the processes.
+// Arrivals is an open loop: requests come whatever becomes of the ones before, or sessions do. See workloads.Arrivals for
+// the processes.
 type Arrivals struct {
 	Process   string      `yaml:"process" doc:"law of the gaps between requests"`
 	Rate      float64     `yaml:"rate,omitempty" doc:"requests/s, the long-run mean; null: as the points or the bursts say"`
@@ -47,7 +50,7 @@ type RatePoint struct {
 // ClosedLoop is a number of clients that each wait for an answer before they send the next request.
 type ClosedLoop struct {
 	Concurrency int     `yaml:"concurrency" doc:"clients"`
-	ThinkTimeS  float64 `yaml:"think_time_s" doc:"seconds between an answer and the next request"`
+	ThinkTimeS  float64 `yaml:"think_time_s" doc:"seconds between an answer and the next request, or between two sessions"`
 	RampS       float64 `yaml:"ramp_s" doc:"seconds over which the clients start, evenly spread; 0: all at once"`
 }
 
@@ -63,7 +66,7 @@ type Trace struct {
 
 // Lengths is a law of token counts. See workloads.Length for the laws.
 type Lengths struct {
-	Distribution string     `yaml:"distribution" doc:"law of the token counts"`
+	Distribution string     `yaml:"distribution" doc:"law of the counts"`
 	Mean         float64    `yaml:"mean,omitempty"`
 	CV           float64    `yaml:"cv,omitempty"`
 	Shape        float64    `yaml:"shape,omitempty"`
@@ -96,7 +99,7 @@ type Cancel struct {
 
 // laws returns how long requests are, with the recorded lengths where there are some.
 func (w *Workload) laws(pairs *workloads.Pairs) workloads.Lengths {
-	l := workloads.Lengths{Pairs: pairs, Repeat: w.Lengths != nil && w.Lengths.Repeat}
+	l := workloads.Lengths{Pairs: pairs, Repeat: w.Lengths != nil && w.Lengths.Repeat, Classes: w.classes()}
 	if w.PromptTokens != nil {
 		l.Prompt = w.PromptTokens.law()
 	}
@@ -159,7 +162,7 @@ func (w *Workload) replay(seed uint64) workloads.TraceOptions {
 	t := w.Trace
 	o := workloads.TraceOptions{
 		Speed: t.Speed, Limit: t.Limit, StartS: t.StartS, EndS: t.EndS, SkipEmpty: t.SkipEmpty,
-		Patience: w.patience(), Seed: seed,
+		Patience: w.patience(), Seed: seed, Classes: w.classes(),
 	}
 	if w.Requests > 0 && (o.Limit == 0 || w.Requests < o.Limit) {
 		o.Limit = w.Requests

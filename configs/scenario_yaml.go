@@ -67,8 +67,15 @@ const docColumn = 44
 
 // keys writes the keys of a struct; the first line starts with first, which is indent or the dash of a list.
 func (w *scenarioWriter) keys(v reflect.Value, first, indent string) {
+	engine := engineOf(v)
 	for _, f := range fieldsOf(v.Type()) {
 		value, doc := v.FieldByIndex(f.index), v.Type().FieldByIndex(f.index).Tag.Get("doc")
+		if engine != nil && isArgument(f.key) {
+			if !engine.has(f.key) {
+				continue
+			}
+			f.key, doc = engine.Own(f.key), engine.doc(f.key)
+		}
 		switch {
 		case isSection(value) && value.IsNil(), f.optional && value.IsZero() && doc == "":
 			continue
@@ -90,6 +97,19 @@ func (w *scenarioWriter) keys(v reflect.Value, first, indent string) {
 		}
 		first = indent
 	}
+}
+
+// engineOf returns the engine whose words a pool is written in; nil: v is no pool.
+func engineOf(v reflect.Value) *EngineSpec {
+	p, ok := v.Addr().Interface().(*Pool)
+	if !ok {
+		return nil
+	}
+	engine, err := Engine(p.Engine)
+	if err != nil {
+		return nil
+	}
+	return &engine
 }
 
 func (w *scenarioWriter) line(text, doc string) {

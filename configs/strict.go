@@ -26,13 +26,28 @@ type position struct{ line, column int }
 
 // positions says where each path of a file stands: at its key, or where a list element begins.
 type positions struct {
-	file string
-	at   map[string]position // of "pools[0].gpu", say; "" is the document
+	file  string
+	at    map[string]position // of "pools[0].gpu", say; "" is the document
+	names map[string]string   // path → the name that its key goes by, where that is another
+}
+
+func newPositions(file string) *positions {
+	return &positions{file, map[string]position{}, map[string]string{}}
 }
 
 // errorf reports an error at path, or at the nearest part of it that the file has.
 func (p *positions) errorf(path, format string, args ...any) error {
-	return &fileError{p.prefix(path), path, fmt.Sprintf(format, args...)}
+	return &fileError{p.prefix(path), p.shown(path), fmt.Sprintf(format, args...)}
+}
+
+// shown returns the path as its reader knows it: each key by the name that it goes by.
+func (p *positions) shown(path string) string {
+	for near := path; near != ""; near = parent(near) {
+		if name, ok := p.names[near]; ok {
+			return join(parent(near), name) + path[len(near):]
+		}
+	}
+	return path
 }
 
 func (p *positions) prefix(path string) string {
@@ -65,7 +80,7 @@ func (e *fileError) Error() string {
 
 // decodePositions is decodeStrict that also returns where everything stands, for errors found later.
 func decodePositions(file string, data []byte, out any) (*positions, error) {
-	where := &positions{file, map[string]position{}}
+	where := newPositions(file)
 	root, err := parseOne(where, data)
 	if err != nil {
 		return nil, err

@@ -62,10 +62,20 @@ func (d decoder) plain(n *yaml.Node, path string) error {
 	return nil
 }
 
+// renamer is a struct whose keys may go by other names. A hint is for who mistypes one in n.
+type renamer interface {
+	keyOf(name string) string
+	hint(name string, n *yaml.Node) string
+}
+
 // mapping fills the struct v, whose tags are all the keys there may be.
 func (d decoder) mapping(n *yaml.Node, path string, v reflect.Value) error {
-	known := fieldsOf(v.Type())
-	return d.pairs(n, path, func(key string, value *yaml.Node, at string) error {
+	known, keyOf := fieldsOf(v.Type()), sameKey
+	hint := func(name string, _ *yaml.Node) string { return didYouMean(name, keysOf(known)) }
+	if r, ok := v.Addr().Interface().(renamer); ok {
+		keyOf, hint = r.keyOf, r.hint
+	}
+	return d.pairs(n, path, keyOf, func(key string, value *yaml.Node, at string) error {
 		for _, f := range known {
 			if f.key != key {
 				continue
@@ -76,9 +86,11 @@ func (d decoder) mapping(n *yaml.Node, path string, v reflect.Value) error {
 			}
 			return d.value(value, at, v.FieldByIndex(f.index))
 		}
-		return d.where.errorf(at, "unknown key; %s", didYouMean(key, keysOf(known)))
+		return d.where.errorf(at, "unknown key; %s", hint(key, n))
 	})
 }
+
+func sameKey(name string) string { return name }
 
 // table fills the map v, whose keys are free.
 func (d decoder) table(n *yaml.Node, path string, v reflect.Value) error {
@@ -86,7 +98,7 @@ func (d decoder) table(n *yaml.Node, path string, v reflect.Value) error {
 		panic("configs: a map with keys that are not strings: " + v.Type().String())
 	}
 	v.Set(reflect.MakeMap(v.Type()))
-	return d.pairs(n, path, func(key string, value *yaml.Node, at string) error {
+	return d.pairs(n, path, sameKey, func(key string, value *yaml.Node, at string) error {
 		element := reflect.New(v.Type().Elem()).Elem()
 		if err := d.value(value, at, element); err != nil {
 			return err
@@ -96,31 +108,44 @@ func (d decoder) table(n *yaml.Node, path string, v reflect.Value) error {
 	})
 }
 
-// pairs visits the keys of a mapping in the order of the file, refusing duplicates.
-func (d decoder) pairs(n *yaml.Node, path string, visit func(key string, value *yaml.Node, at string) error) error {
+// pairs visits the keys of a mapping in the order of the file, refusing duplicates: a key is what keyOf makes of its name.
+func (d decoder) pairs(n *yaml.Node, path string, keyOf func(string) string, visit func(key string, value *yaml.Node, at string) error) error {
 	if n.Kind != yaml.MappingNode {
 		return d.where.errorf(path, "expected a mapping of keys to values, got %s", describe(n))
 	}
-	first := map[string]int{}
+	first := map[string]*yaml.Node{}
 	for i := 0; i < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		at := join(path, key.Value)
-		d.mark(at, key)
-		switch line, seen := first[key.Value]; {
-		case key.Kind != yaml.ScalarNode || key.Anchor != "" || key.Style&yaml.TaggedStyle != 0:
-			d.mark(path, key)
-			return d.where.errorf(path, "expected a plain key, got %s", describe(key))
-		case key.Value == "<<" && key.Tag == "!!merge":
+		name, value := n.Content[i], n.Content[i+1]
+		key := keyOf(name.Value)
+		at := join(path, key)
+		d.mark(at, name)
+		d.name(at, key, name.Value)
+		switch before, seen := first[key]; {
+		case name.Kind != yaml.ScalarNode || name.Anchor != "" || name.Style&yaml.TaggedStyle != 0:
+			d.mark(path, name)
+			return d.where.errorf(path, "expected a plain key, got %s", describe(name))
+		case name.Value == "<<" && name.Tag == "!!merge":
 			return d.where.errorf(at, "YAML merge keys (<<) are not supported; write the keys out")
+		case seen && before.Value != name.Value:
+			return d.where.errorf(at, "is another name of %s, which is on line %d; expected only one of them", before.Value, before.Line)
 		case seen:
-			return d.where.errorf(at, "duplicate key; the first is on line %d", line)
+			return d.where.errorf(at, "duplicate key; the first is on line %d", before.Line)
 		}
-		first[key.Value] = key.Line
-		if err := visit(key.Value, value, at); err != nil {
+		first[key] = name
+		if err := visit(key, value, at); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// name keeps the name that the key at a path goes by.
+func (d decoder) name(path, key, name string) {
+	if name == key {
+		delete(d.where.names, path)
+		return
+	}
+	d.where.names[path] = name
 }
 
 func (d decoder) mark(path string, n *yaml.Node) { d.where.at[path] = position{n.Line, n.Column} }

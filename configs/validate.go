@@ -65,18 +65,12 @@ func (p *Pool) check(c *checker, path string) {
 	c.count(path+".tensor_parallel", int64(p.TensorParallel), 1024)
 	c.count(path+".pipeline_parallel", int64(p.PipelineParallel), 1024)
 	c.count(path+".data_parallel", int64(p.DataParallel), 1024)
-	c.count(path+".max_num_seqs", int64(p.MaxNumSeqs), countMax)
-	c.count(path+".max_num_batched_tokens", int64(p.MaxNumBatchedTokens), 1<<30)
-	if p.MaxNumBatchedTokens < p.MaxNumSeqs {
-		c.fail(path+".max_num_batched_tokens", "%d is below max_num_seqs, %d; a step must hold a token of each sequence",
-			p.MaxNumBatchedTokens, p.MaxNumSeqs)
+	engine, err := Engine(p.Engine)
+	if err != nil {
+		c.fail(path+".engine", "%s", bareMessage(err))
+		return
 	}
-	c.whole(path+".long_prefill_token_threshold", int64(p.LongPrefillTokenThreshold), 0, 1<<30)
-	c.above(path+".gpu_memory_utilization", p.GPUMemoryUtilization, 0, 1)
-	c.count(path+".block_size", int64(p.BlockSize), 1<<16)
-	c.maybeCount(path+".max_model_len", int64(p.MaxModelLen), 1<<30)
-	c.maybeCount(path+".num_gpu_blocks", p.NumGPUBlocks, 1<<31-1)
-	p.checkLaunch(c, path)
+	p.checkArguments(c, path, &engine)
 	p.checkRanks(c, path)
 	if p.Efficiency == "" && c.origins.given(path+".efficiency") {
 		c.fail(path+".efficiency", "is empty; expected a name, a path to a file of efficiencies, or null for the engine's")
@@ -86,26 +80,6 @@ func (p *Pool) check(c *checker, path string) {
 	}
 	c.unmodelled(path+".kv_transfer", p.KVTransfer)
 	c.unmodelled(path+".first_token", p.FirstToken)
-}
-
-// checkLaunch refuses kernels that are unknown and graphs of no size.
-func (p *Pool) checkLaunch(c *checker, path string) {
-	c.oneOf(path+".attention", p.Attention, []string{"flash", "materialized"})
-	sizes := path + ".cudagraph_capture_sizes"
-	for _, n := range p.CUDAGraphCaptureSizes {
-		c.count(sizes, int64(n), 1<<16)
-	}
-	if len(p.CUDAGraphCaptureSizes) == 0 && c.origins.given(sizes) {
-		c.fail(sizes, "is empty; expected rows such as [1, 2, 4, 8], null for the engine's own, or enforce_eager: true for none")
-	}
-}
-
-// checkRanks bounds the tokens of a step over all data-parallel ranks, which are counted in 32 bits.
-func (p *Pool) checkRanks(c *checker, path string) {
-	if tokens := int64(p.DataParallel) * int64(p.MaxNumBatchedTokens); tokens > 1<<30 {
-		c.fail(path+".data_parallel", "%d ranks of max_num_batched_tokens, %d, are %d tokens in a step; expected at most %d",
-			p.DataParallel, p.MaxNumBatchedTokens, tokens, 1<<30)
-	}
 }
 
 // checker keeps the first error.

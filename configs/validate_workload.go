@@ -30,6 +30,8 @@ func (w *Workload) check(c *checker) {
 	}
 	w.checkExtent(c)
 	w.checkPatience(c)
+	w.checkClasses(c)
+	w.checkSessions(c)
 	switch {
 	case w.Trace != nil:
 		w.checkTrace(c)
@@ -125,13 +127,12 @@ func (w *Workload) checkLaws(c *checker) {
 	switch {
 	case w.Lengths != nil:
 		w.checkRecorded(c)
-	case w.PromptTokens == nil:
+	case w.PromptTokens == nil && w.fallsBack(func(k *Class) *Lengths { return k.PromptTokens }):
 		c.fail("workload.prompt_tokens", "missing; expected a length law, such as {distribution: fixed, mean: 512}")
-	case w.OutputTokens == nil:
+	case w.OutputTokens == nil && w.fallsBack(func(k *Class) *Lengths { return k.OutputTokens }):
 		c.fail("workload.output_tokens", "missing; expected a length law, such as {distribution: fixed, mean: 256}")
 	}
 	w.checkNames(c)
-	w.checkRows(c)
 	if c.err != nil {
 		return
 	}
@@ -140,11 +141,25 @@ func (w *Workload) checkLaws(c *checker) {
 	}
 }
 
+// fallsBack reports whether some request has the workload's own law: there is no class, or one without own.
+func (w *Workload) fallsBack(own func(*Class) *Lengths) bool {
+	for i := range w.Classes {
+		if own(&w.Classes[i]) == nil {
+			return true
+		}
+	}
+	return len(w.Classes) == 0
+}
+
 // probe makes a source of the laws, to see whether it can be made. Of a closed loop only the lengths are laws.
 func (w *Workload) probe() error {
 	probe := *w
 	if w.Arrivals == nil { // as many arrivals as there may be requests, within the clock
 		probe.Arrivals, probe.Requests, probe.DurationS = &Arrivals{Process: "constant", Rate: 1000}, max(1, w.Requests), 0
+	}
+	if w.Sessions != nil {
+		_, err := workloads.NewSessionLoop(w.sessionLoop(0), 1)
+		return err
 	}
 	if w.Lengths == nil {
 		_, err := workloads.NewOpenLoop(probe.openLoop(nil), 1)
@@ -166,42 +181,30 @@ func (w *Workload) probe() error {
 
 // checkNames requires the name of each law, with a suggestion.
 func (w *Workload) checkNames(c *checker) {
-	name := func(path, got string, names []string) {
-		if got == "" {
-			c.fail(path, "missing; have %s", quoted(names))
-		}
-		c.oneOf(path, got, names)
-	}
 	if w.Arrivals != nil {
-		name("workload.arrivals.process", w.Arrivals.Process, workloads.ArrivalNames())
+		c.named("workload.arrivals.process", w.Arrivals.Process, workloads.ArrivalNames())
+		c.rows("workload.arrivals.points", len(w.Arrivals.Points), "at_s", "rate")
 	}
-	if w.PromptTokens != nil {
-		name("workload.prompt_tokens.distribution", w.PromptTokens.Distribution, workloads.LengthNames())
-	}
-	if w.OutputTokens != nil {
-		name("workload.output_tokens.distribution", w.OutputTokens.Distribution, workloads.LengthNames())
-	}
+	c.law("workload.prompt_tokens", w.PromptTokens)
+	c.law("workload.output_tokens", w.OutputTokens)
 }
 
-// checkRows requires both coordinates of every point: a rate left out is not a rate of 0.
-func (w *Workload) checkRows(c *checker) {
-	require := func(path string, rows int, keys ...string) {
-		for i := range rows {
-			for _, key := range keys {
-				if at := fmt.Sprintf("%s[%d].%s", path, i, key); !c.origins.given(at) {
-					c.fail(at, "missing; expected %s", strings.Join(keys, " and "))
-				}
+// named requires a name, one of those.
+func (c *checker) named(path, got string, names []string) {
+	if got == "" {
+		c.fail(path, "missing; have %s", quoted(names))
+	}
+	c.oneOf(path, got, names)
+}
+
+// rows requires both coordinates of every point: a rate left out is not a rate of 0.
+func (c *checker) rows(path string, rows int, keys ...string) {
+	for i := range rows {
+		for _, key := range keys {
+			if at := fmt.Sprintf("%s[%d].%s", path, i, key); !c.origins.given(at) {
+				c.fail(at, "missing; expected %s", strings.Join(keys, " and "))
 			}
 		}
-	}
-	if w.Arrivals != nil {
-		require("workload.arrivals.points", len(w.Arrivals.Points), "at_s", "rate")
-	}
-	if w.PromptTokens != nil {
-		require("workload.prompt_tokens.quantiles", len(w.PromptTokens.Quantiles), "p", "tokens")
-	}
-	if w.OutputTokens != nil {
-		require("workload.output_tokens.quantiles", len(w.OutputTokens.Quantiles), "p", "tokens")
 	}
 }
 

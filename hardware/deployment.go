@@ -14,6 +14,7 @@ type Deployment struct {
 	Parallel   Parallel
 	Efficiency Efficiency
 	Launch     Launch
+	Swap       Swap
 
 	Materialized bool // attention writes its scores to memory and reads them back
 }

@@ -8,7 +8,7 @@ import (
 // Memory is the budget of one GPU of a replica, in bytes, and the KV cache that it leaves.
 type Memory struct {
 	Total       float64 // of the GPU
-	Usable      float64 // gpu_memory_utilization of it
+	Usable      float64 // what the engine takes of it: the sum of the four that follow
 	Weights     float64
 	Activations float64 // at the largest step
 	Context     float64 // CUDA context, communication buffers
@@ -17,21 +17,48 @@ type Memory struct {
 	TokenBytes  float64 // cache of one token, on this GPU
 	FixedBytes  float64 // of one sequence, whatever its length: recurrent state, short windows
 
-	Blocks         int64 // KV blocks of a replica, over its data-parallel ranks; one of each is the null block that vLLM keeps back
+	Blocks         int64 // KV blocks of a replica, over its data-parallel ranks; vLLM keeps one of each back, the null block
 	SequenceBlocks int32 // blocks that hold FixedBytes
 }
+
+// MemoryShare is how much memory of a GPU an engine is told to take: a share, and of what.
+type MemoryShare struct {
+	Of    ShareOf
+	Share float64 // in (0, 1]
+}
+
+// ShareOf says what a MemoryShare is a share of.
+type ShareOf string
+
+// The three meanings that engines give the argument.
+const (
+	// OfTotal: weights, activations, context and cache take the share of the GPU's memory, as gpu_memory_utilization of vLLM
+	// (vllm/config/cache.py).
+	OfTotal ShareOf = "total"
+	// OfStatic: weights and cache take the share; activations and context must do with the rest, as mem_fraction_static of
+	// SGLang.
+	OfStatic ShareOf = "static"
+	// OfFree: the cache takes the share of what weights, activations and context leave, as free_gpu_memory_fraction of
+	// TensorRT-LLM.
+	OfFree ShareOf = "free"
+)
 
 // contextBytes is what a process takes beside weights, activations and cache. It is the mean over six logged
 // num_gpu_blocks of vLLM 0.15–0.19 on H100 and RTX 4090, tensor parallel 1 to 4, after subtracting the other terms of
 // this file; they range from 0.7e9 to 1.7e9.
 const contextBytes = 1.3e9
 
-// Memory computes the budget for steps of up to tokens rows on a rank, sequences of which yield a token, in blocks of
-// blockSize tokens.
+// Memory is MemoryOf for a share of the whole memory.
 func (d *Deployment) Memory(utilization float64, tokens, sequences, blockSize int) (Memory, error) {
-	m := d.budget(utilization, tokens, sequences, blockSize)
+	return d.MemoryOf(MemoryShare{OfTotal, utilization}, tokens, sequences, blockSize)
+}
+
+// MemoryOf computes the budget for steps of up to tokens rows on a rank, sequences of which yield a token, in blocks of
+// blockSize tokens.
+func (d *Deployment) MemoryOf(share MemoryShare, tokens, sequences, blockSize int) (Memory, error) {
+	m := d.budget(share, tokens, sequences, blockSize)
 	if m.KV < m.BlockBytes {
-		return m, d.tooLarge(m, d.fittingTensor(utilization, tokens, sequences, blockSize))
+		return m, d.tooLarge(m, share, d.fittingTensor(share, tokens, sequences, blockSize))
 	}
 	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
 	m.Blocks = int64(m.KV/m.BlockBytes) * int64(d.Parallel.Ranks())
@@ -39,15 +66,37 @@ func (d *Deployment) Memory(utilization float64, tokens, sequences, blockSize in
 }
 
 // budget divides the memory, and leaves in KV what remains, less than nothing if the rest does not fit.
-func (d *Deployment) budget(utilization float64, tokens, sequences, blockSize int) Memory {
+func (d *Deployment) budget(share MemoryShare, tokens, sequences, blockSize int) Memory {
 	m := Memory{Total: d.GPU.MemoryBytes.Value, Context: contextBytes}
-	m.Usable = m.Total * utilization
 	m.Weights = d.weightBytesPerGPU()
 	m.Activations = d.activationBytes(tokens, sequences)
 	m.TokenBytes, m.FixedBytes = d.cacheBytes()
 	m.BlockBytes = m.TokenBytes * float64(blockSize)
-	m.KV = m.Usable - m.Weights - m.Activations - m.Context
+	switch share.Of {
+	case OfTotal:
+		m.Usable = m.Total * share.Share
+		m.KV = m.Usable - m.Weights - m.Activations - m.Context
+		return m
+	case OfStatic:
+		m.KV = float64(m.Total*share.Share) - m.Weights
+	case OfFree:
+		m.KV = share.Share * (m.Total - m.Weights - m.Activations - m.Context)
+	default:
+		panic(fmt.Sprintf("hardware: a share of %q; have %q, %q, %q", share.Of, OfTotal, OfStatic, OfFree))
+	}
+	m.Usable = m.Weights + m.Activations + m.Context + m.KV
 	return m
+}
+
+// totalFor returns the memory of the least GPU that holds m's weights and one block of cache.
+func (s MemoryShare) totalFor(m *Memory) float64 {
+	switch s.Of {
+	case OfStatic:
+		return (m.Weights + m.BlockBytes) / s.Share
+	case OfFree:
+		return m.Weights + m.Activations + m.Context + m.BlockBytes/s.Share
+	}
+	return (m.Weights + m.Activations + m.Context + m.BlockBytes) / s.Share
 }
 
 // weightBytesPerGPU returns the weights of the fullest GPU: its share of the largest pipeline stage, and the embedding
@@ -118,24 +167,32 @@ func (d *Deployment) KVBytesPerToken() (once, held float64) {
 }
 
 // tooLarge says by how much the model misses and what would hold it: the tensor-parallel size t, if not 0.
-func (d *Deployment) tooLarge(m Memory, t int) error {
-	need := m.Weights + m.Activations + m.Context + m.BlockBytes
-	hint := fmt.Sprintf("lower weights precision, a GPU of at least %.0f GB, or more GPUs per replica would do", need/(m.Usable/m.Total)/1e9)
+func (d *Deployment) tooLarge(m Memory, share MemoryShare, t int) error {
+	hint := fmt.Sprintf("lower weights precision, a GPU of at least %.0f GB, or more GPUs per replica would do", share.totalFor(&m)/1e9)
 	if t > 0 {
 		hint = fmt.Sprintf("tensor_parallel %d would do%s", t, d.beyond(t))
 	}
-	return fmt.Errorf("hardware: %s does not fit on %d × %s: each GPU needs %.1f GB (weights %.1f, activations %.1f, context %.1f) "+
-		"and gives %.1f GB of its %.1f; it misses by %.1f GB; %s", d.Model.Name, d.Parallel.GPUs(), d.GPU.Name, need/1e9, m.Weights/1e9,
-		m.Activations/1e9, m.Context/1e9, m.Usable/1e9, m.Total/1e9, (need-m.Usable)/1e9, hint)
+	need, gives, parts := m.Weights+m.Activations+m.Context+m.BlockBytes, m.Usable, fmt.Sprintf("weights %.1f, activations %.1f, context %.1f",
+		m.Weights/1e9, m.Activations/1e9, m.Context/1e9)
+	switch share.Of {
+	case OfStatic:
+		need, gives = m.Weights+m.BlockBytes, m.Total*share.Share
+		parts = fmt.Sprintf("weights %.1f", m.Weights/1e9)
+	case OfFree:
+		gives = m.Total
+	}
+	return fmt.Errorf("hardware: %s does not fit on %d × %s: each GPU needs %.1f GB (%s) "+
+		"and gives %.1f GB of its %.1f; it misses by %.1f GB; %s", d.Model.Name, d.Parallel.GPUs(), d.GPU.Name, need/1e9, parts,
+		gives/1e9, m.Total/1e9, (need-gives)/1e9, hint)
 }
 
 // fittingTensor returns the least tensor-parallel size, a power-of-two multiple of the present one, that holds the
 // model and leaves 2 % of what is usable to the cache; 0: none up to 64.
-func (d *Deployment) fittingTensor(utilization float64, tokens, sequences, blockSize int) int {
+func (d *Deployment) fittingTensor(share MemoryShare, tokens, sequences, blockSize int) int {
 	for t := 2 * d.Parallel.Tensor; t <= 64; t *= 2 {
 		wider := *d
 		wider.Parallel.Tensor = t
-		if m := wider.budget(utilization, tokens, sequences, blockSize); wider.Validate() == nil && m.KV-m.BlockBytes > 0.02*m.Usable {
+		if m := wider.budget(share, tokens, sequences, blockSize); wider.Validate() == nil && m.KV-m.BlockBytes > 0.02*m.Usable {
 			return t
 		}
 	}

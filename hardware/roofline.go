@@ -48,6 +48,7 @@ type Roofline struct {
 	readPS    float64 // weights that every step reads, at the efficiency
 	rowPeakPS float64 // arithmetic at peak per row, the head's and the experts' apart
 	perSeq    sim.Duration
+	swap      sim.Duration // of a block to or from host memory
 
 	peakWeights, peakKV float64 // time at peak bandwidth, as a share of that at the efficiency
 
@@ -73,7 +74,7 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	r := &Roofline{
 		d: d, products: d.products(), attend: d.attentions(), comm: newComm(&d), windows: len(d.Windows()),
 		quadratic: e.Overlap == 2, shares: d.Parallel.Ranks() * d.Parallel.Pipeline, padded: d.Launch.table(),
-		floors: [2]sim.Duration{d.floor(false), d.floor(true)}, perSeq: sim.SecondsUp(e.SequenceS),
+		floors: [2]sim.Duration{d.floor(false), d.floor(true)}, perSeq: sim.SecondsUp(e.SequenceS), swap: d.swapTime(),
 		peakWeights: e.Bandwidth / stretch, peakKV: e.KVBandwidth / stretch,
 	}
 	r.statePS = 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor) / (e.KVBandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
@@ -170,6 +171,9 @@ func (r *Roofline) Price(ranks []sim.Shape, g *sim.Segment) {
 	bound(&memory, &flops, g)
 	if g.First < at.floor {
 		wait(at.floor, g)
+	}
+	if b.SwapBlocks > 0 {
+		r.copy(b.SwapBlocks, g)
 	}
 }
 

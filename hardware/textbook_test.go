@@ -95,6 +95,10 @@ func (o *one) Gap(*sim.Request, sim.Time, sim.Cause) {
 	panic("nothing holds up a request that is alone")
 }
 
+func (o *one) Held(*sim.Instance, sim.Time, sim.Time, *sim.Segment, int) {
+	panic("a single request is never held up")
+}
+
 func (o *one) Done(_ *sim.Request, _ sim.Time, outcome sim.Outcome) { o.ended = outcome }
 
 // A request that is alone has the latencies of the closed formula: the prompt in chunks, then each token after the

@@ -6,6 +6,7 @@
 //	continuous.go     what an instance runs next: vLLM V1, Sarathi, TensorRT-LLM, Orca
 //	prefill_first.go  … vLLM V0, and decodes first
 //	sglang.go         … SGLang
+//	cache_order.go    its orders of the queue
 //	static.go         … a static batch
 //	names.go          the names of routers and schedulers in scenarios
 package policies

@@ -3,7 +3,6 @@ package policies
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"github.com/decodesim/decodesim/sim"
 )
@@ -27,24 +26,8 @@ type SGLang struct {
 	RetractDecodeSteps int32 // for which retracting makes room
 	Order              CacheOrder
 
-	matches []match // scratch
-	order   []int32
+	sorter cacheOrder
 }
-
-// CacheOrder is an order of SGLang's queue.
-type CacheOrder uint8
-
-// The orders.
-const (
-	FCFS CacheOrder = iota // or as the pool's Order has it
-	LPM                    // the longest prefix in the cache first, among up to 128 that wait
-)
-
-// lpmMax is the longest queue that is sorted by what the cache holds.
-const lpmMax = 128
-
-// match is what the cache holds of the i-th request that waits.
-type match struct{ i, tokens int32 }
 
 var _ sim.Scheduler = (*SGLang)(nil)
 
@@ -186,8 +169,8 @@ func (p *SGLang) resume(in *sim.Instance, w *sim.Work, b *budget) bool {
 
 // admit adds requests that wait to a batch, which has some already or none, and reports whether it has some then.
 func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, some bool) bool {
-	if p.Order == LPM {
-		p.sort(in, w)
+	if p.Order != FCFS {
+		p.sorter.sort(p.Order, in, w)
 	}
 	for {
 		r := in.Head()
@@ -234,27 +217,6 @@ func (p *SGLang) expected(r *sim.Request) int32 { return min(r.Limit()-r.Emitted
 
 // full notes that nobody else can be admitted before somebody departs.
 func (p *SGLang) full(in *sim.Instance) { in.Memory[fullSince] = in.Departed() + 1 }
-
-// sort brings those with the longest cached prefixes to the head of the queue.
-func (p *SGLang) sort(in *sim.Instance, w *sim.Work) {
-	p.matches = p.matches[:0]
-	for i := int32(0); ; i++ {
-		r := in.Waiting(int(i))
-		if r == nil {
-			break
-		}
-		if i == lpmMax {
-			return
-		}
-		p.matches = append(p.matches, match{i, w.Cached(r)})
-	}
-	slices.SortStableFunc(p.matches, func(a, b match) int { return int(b.tokens) - int(a.tokens) })
-	p.order = p.order[:0]
-	for _, m := range p.matches {
-		p.order = append(p.order, m.i)
-	}
-	in.Arrange(p.order)
-}
 
 // retract makes room for the sequences that decode, and learns from it what to expect of them.
 func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {

@@ -1,0 +1,77 @@
+package configs
+
+import "github.com/decodesim/decodesim/hardware"
+
+// EngineArguments are the keys of a pool that its engine knows, each under the name that is the same for every engine:
+// vLLM's where vLLM has one. An engine has some of them, under names of its own where it has those; see EngineSpec. A value
+// that the engine lacks is zero, or what EngineSpec.Fixed says.
+type EngineArguments struct {
+	MaxNumSeqs                int     `yaml:"max_num_seqs,omitempty" doc:"sequences in a batch of a rank"`
+	MaxNumBatchedTokens       int     `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step of a rank; null: as many as a sequence has"`
+	MaxPrefillTokens          int     `yaml:"max_prefill_tokens" doc:"prompt tokens in a batch; a single prompt may have more"`
+	EnableChunkedPrefill      bool    `yaml:"enable_chunked_prefill" doc:"a prompt may be divided over steps; false: it runs whole, or waits"`
+	EnableMixedChunk          bool    `yaml:"enable_mixed_chunk" doc:"decodes run in the steps of prompts; false: they wait"`
+	LongPrefillTokenThreshold int     `yaml:"long_prefill_token_threshold" doc:"tokens of one prompt in a step; 0: no limit"`
+	PrefillBelow              int     `yaml:"prefill_below" doc:"prompts run only while fewer sequences decode; 0: always"`
+	SchedulerReserveFullISL   bool    `yaml:"scheduler_reserve_full_isl" doc:"admit a prompt only if all of it fits"`
+	Reserve                   string  `yaml:"reserve" doc:"cache taken at admission: as-computed prompt max-tokens max-model-len"`
+	CapacitySchedulerPolicy   string  `yaml:"capacity_scheduler_policy" doc:"GUARANTEED_NO_EVICT: admit what fits to its last token; MAX_UTILIZATION: what fits now"`
+	ScheduleConservativeness  float64 `yaml:"schedule_conservativeness" doc:"factor on the output that a running request is expected to grow by"`
+	QueueOrder                string  `yaml:"queue_order" doc:"who is served first: fcfs priority shortest-job shortest-predicted-job earliest-deadline least-laxity aging"`
+	AgingS                    float64 `yaml:"aging_s,omitempty" doc:"seconds of waiting worth a level of priority, for aging; null: another order"`
+	PredictionCV              float64 `yaml:"prediction_cv,omitempty" doc:"error of predicted output lengths, for shortest-predicted-job; null: another order"`
+	PreemptionMode            string  `yaml:"preemption_mode" doc:"recompute, or swap to host memory"`
+	PreemptionVictim          string  `yaml:"preemption_victim" doc:"tail: the latest admitted; last-in-order: the last by queue_order"`
+	SwapSpace                 float64 `yaml:"swap_space" doc:"GiB of host memory per GPU for swapped sequences"`
+	HostLinkBps               float64 `yaml:"host_link_bps,omitempty" doc:"bytes/s of a GPU to host memory; null: the catalog's pcie_bps"`
+	GPUMemoryUtilization      float64 `yaml:"gpu_memory_utilization,omitempty" doc:"share of GPU memory the engine takes"`
+	BlockSize                 int     `yaml:"block_size" doc:"tokens per KV block"`
+	Watermark                 float64 `yaml:"watermark" doc:"share of the KV blocks that admission leaves free"`
+	MaxModelLen               int     `yaml:"max_model_len,omitempty" doc:"tokens of prompt and output; null: the model's own limit"`
+	EnablePrefixCaching       bool    `yaml:"enable_prefix_caching" doc:"reuse the KV cache of equal prompt beginnings"`
+	NumGPUBlocks              int64   `yaml:"num_gpu_blocks,omitempty" doc:"KV blocks of a rank; null: what fits into memory"`
+	KVOffloadingSize          float64 `yaml:"kv_offloading_size,omitempty" doc:"GiB of host memory of a replica for cached prefixes; null: none"`
+	Attention                 string  `yaml:"attention" doc:"flash, or materialized: scores pass through memory"`
+	EnforceEager              bool    `yaml:"enforce_eager" doc:"launch kernel by kernel, without CUDA graphs"`
+	CUDAGraphCaptureSizes     []int   `yaml:"cudagraph_capture_sizes,omitempty" doc:"rows that steps are padded to; null: the engine's own"`
+	AsyncScheduling           bool    `yaml:"async_scheduling" doc:"a batch is fixed one step before it runs; step_s is hidden behind the GPU's time"`
+}
+
+// memoryShare is what gpu_memory_utilization means to the engine.
+func (a *EngineArguments) memoryShare(e *EngineSpec) hardware.MemoryShare {
+	return hardware.MemoryShare{Of: e.MemoryShare, Share: a.GPUMemoryUtilization}
+}
+
+// The schedulers, as engines name them.
+const (
+	schedulerContinuous   = "continuous"
+	schedulerPrefillFirst = "prefill-first"
+	schedulerSGLang       = "sglang"
+	schedulerStatic       = "static"
+)
+
+// The values of the arguments that are names.
+const (
+	reserveAsComputed  = "as-computed"
+	reservePrompt      = "prompt"
+	reserveMaxTokens   = "max-tokens"
+	reserveMaxModelLen = "max-model-len"
+
+	noEvict        = "GUARANTEED_NO_EVICT"
+	maxUtilization = "MAX_UTILIZATION"
+
+	orderFCFS      = "fcfs"
+	orderAging     = "aging"
+	orderPredicted = "shortest-predicted-job"
+	orderLPM       = "lpm"
+	orderDFSWeight = "dfs-weight"
+
+	preemptRecompute = "recompute"
+	preemptSwap      = "swap"
+
+	victimTail        = "tail"
+	victimLastInOrder = "last-in-order"
+)
+
+// cacheOrders are the orders of a queue that look at the prefix cache, which only SGLang's does.
+func cacheOrders() []string { return []string{orderLPM, orderDFSWeight} }

@@ -1,0 +1,103 @@
+package configs
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// switchEngines puts every pool under another engine. What the pools say of theirs is carried over by its meaning; what the
+// new one has no argument for, or means something else by, is left out and noted.
+func (l *layers) switchEngines(to string) error {
+	by := "engine " + to
+	if err := (&origins{newPositions(by), nil}).known("", "engine", to, EngineNames()); err != nil {
+		return err
+	}
+	engine, err := Engine(to)
+	if err != nil {
+		return err
+	}
+	for i := range l.skeleton.Pools {
+		path := fmt.Sprintf("pools[%d]", i)
+		from, err := Engine(l.engineAt(path))
+		if err != nil {
+			return l.origins.known(path+".engine", "engine", l.engineAt(path), EngineNames())
+		}
+		if from.Name == engine.Name {
+			continue
+		}
+		l.arguments(path, func(key, at string) {
+			name := l.origins.name(at)
+			if reason := l.lost(key, at, &from, &engine); reason != "" {
+				l.notes = append(l.notes, fmt.Sprintf("pools.%s.%s: %s is left out: %s", l.poolName(i), name, shownValue(l.topmost(at)), reason))
+				l.forget(at)
+				return
+			}
+			delete(l.origins.where.names, at)
+			if own := engine.Own(key); own != key {
+				l.origins.where.names[at] = own
+			}
+		})
+		l.assign(l.set, path+".engine", engine.Name, by)
+	}
+	return nil
+}
+
+// lost says why the value of a key has no place under another engine; "": it has.
+func (l *layers) lost(key, at string, from, to *EngineSpec) string {
+	value := l.topmost(at)
+	switch {
+	case !to.has(key):
+		return fmt.Sprintf("engine %s has no such argument", to.Name)
+	case key == "gpu_memory_utilization" && from.MemoryShare != to.MemoryShare, key == "kv_offloading_size" && from.OffloadingPerGPU != to.OffloadingPerGPU:
+		return fmt.Sprintf("%s of %s is that of something else", to.Own(key), to.Name)
+	case key == "queue_order" && !contains(to.orders(), value):
+		return fmt.Sprintf("engine %s has no such order", to.Name)
+	case key == "max_num_batched_tokens" && l.wholePrompts(at, from) != l.wholePrompts(at, to):
+		return fmt.Sprintf("of %s and %s only one runs prompts whole, for which it is the longest of them", from.Name, to.Name)
+	}
+	return ""
+}
+
+// wholePrompts reports whether the pool of the key at path would run prompts whole under the engine.
+func (l *layers) wholePrompts(path string, e *EngineSpec) bool {
+	if chunked, ok := l.topmost(join(parent(path), "enable_chunked_prefill")).(bool); ok && e.has("enable_chunked_prefill") {
+		return !chunked
+	}
+	size, ok := l.topmost(path).(int)
+	return !e.Arguments.EnableChunkedPrefill || e.Scheduler == schedulerSGLang && ok && size < 0
+}
+
+// topmost returns the value that the layers have at path; nil: none.
+func (l *layers) topmost(path string) any {
+	for _, layer := range []map[string]any{l.set, l.env, l.file} {
+		if value, ok := layer[path]; ok {
+			return value
+		}
+	}
+	return nil
+}
+
+// forget takes the value at path away from every layer.
+func (l *layers) forget(path string) {
+	for _, layer := range []map[string]any{l.set, l.env, l.file} {
+		delete(layer, path)
+	}
+	delete(l.origins.where.at, path)
+	delete(l.origins.where.names, path)
+	delete(l.origins.assigned, path)
+}
+
+func contains(names []string, value any) bool {
+	for _, name := range names {
+		if name == value {
+			return true
+		}
+	}
+	return false
+}
+
+// shownValue writes a value as the resolved scenario has it.
+func shownValue(value any) string { return literal(reflect.ValueOf(value)) }
+
+// Notes says what Load left out of the scenario because its pools were put under another engine; see Options.Engine.
+func (s *Scenario) Notes() []string { return s.notes }

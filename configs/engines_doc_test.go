@@ -1,0 +1,100 @@
+package configs
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/engines.md")
+
+// TestThePageOfEnginesIsThatOfTheirFiles: docs/engines.md says what the YAML files say; -update writes it.
+func TestThePageOfEnginesIsThatOfTheirFiles(t *testing.T) {
+	const file = "../docs/engines.md"
+	page := enginePage(t)
+	if *update {
+		require.NoError(t, os.WriteFile(file, page, 0o644))
+	}
+	have, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(page), string(have), "run go test ./configs -run Page -update")
+}
+
+func enginePage(t *testing.T) []byte {
+	var b bytes.Buffer
+	b.WriteString("# Engines\n\nWritten from `configs/engines/` by `go test ./configs -run Page -update`. An engine is a policy, arguments under " +
+		"its own names with\nits own defaults, and the efficiencies that price its steps. `decodesim show NAME` prints its file. A scenario may " +
+		"name an\nargument as the engine does or as the column *key* does, which is the same for every engine. What is marked unverified is from\n" +
+		"memory: no document or source was read for it.\n\n| engine | describes | policy | efficiencies |\n|---|---|---|---|\n")
+	for _, name := range EngineNames() {
+		e, err := Engine(name)
+		require.NoError(t, err)
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s |\n", name, name, e.Describes, e.Scheduler, e.Efficiency)
+	}
+	for _, name := range EngineNames() {
+		e, err := Engine(name)
+		require.NoError(t, err)
+		engineSection(t, &b, &e)
+	}
+	return b.Bytes()
+}
+
+func engineSection(t *testing.T, b *bytes.Buffer, e *EngineSpec) {
+	fmt.Fprintf(b, "\n## %s\n\n%s. Source: %s.\n\n| argument | key | default | note |\n|---|---|---|---|\n", e.Name, e.Describes, strings.TrimSuffix(e.Source, "."))
+	notes := argumentNotes(t, e)
+	for _, key := range e.Keys() {
+		own, shown := e.Own(key), "the same"
+		if own != key {
+			shown = "`" + key + "`"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", own, shown, e.defaultOf(key), notes[own])
+	}
+	b.WriteString("\nWhat is not as in the engine described:\n\n")
+	for _, d := range e.Departures {
+		b.WriteString("- " + d + "\n")
+	}
+}
+
+// argumentNotes returns the comments behind the arguments in the engine's file.
+func argumentNotes(t *testing.T, e *EngineSpec) map[string]string {
+	_, data, _ := embedded("engines", e.Name)
+	root, err := parseOne(newPositions(e.Name), data)
+	require.NoError(t, err)
+	notes := map[string]string{}
+	for _, pair := range pairsOf(child(root, "arguments")) {
+		notes[pair[0].Value] = strings.TrimPrefix(pair[1].LineComment+pair[0].LineComment, "# ")
+	}
+	return notes
+}
+
+// defaultOf writes the default of an argument; what depends on the GPU from the least to the most.
+func (e *EngineSpec) defaultOf(key string) string {
+	f, _ := fieldNamed(fieldsOf(reflect.TypeFor[EngineArguments]()), key)
+	v := reflect.ValueOf(e.Arguments).FieldByIndex(f.index)
+	if !f.optional || !v.IsZero() {
+		return literal(v)
+	}
+	var least, most float64
+	for i, l := range e.Limits {
+		x := map[string]float64{
+			"max_num_seqs": float64(l.MaxNumSeqs), "max_num_batched_tokens": float64(l.MaxNumBatchedTokens), "gpu_memory_utilization": l.GPUMemoryUtilization,
+		}[key]
+		if i == 0 {
+			least, most = x, x
+		}
+		least, most = min(least, x), max(most, x)
+	}
+	switch {
+	case most == 0:
+		return "null"
+	case least == most:
+		return fmt.Sprintf("%g", most)
+	}
+	return fmt.Sprintf("%g to %g", least, most)
+}

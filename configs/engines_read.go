@@ -1,0 +1,195 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// readEngine reads the file of an engine. Its arguments and limits stand under the engine's own names; they are called what
+// every engine calls them before they are decoded, and what is fixed is added to them.
+func readEngine(file, name string, data []byte) (e EngineSpec, err error) {
+	where := newPositions(file)
+	root, err := parseOne(where, data)
+	if err != nil {
+		return e, err
+	}
+	names := map[string]string{}
+	for _, pair := range pairsOf(child(root, "names")) {
+		names[pair[0].Value] = pair[1].Value
+	}
+	arguments := child(root, "arguments")
+	for _, table := range append([]*yaml.Node{arguments}, listOf(child(root, "limits"))...) {
+		if err := rename(table, names); err != nil {
+			return e, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	for _, pair := range pairsOf(arguments) {
+		e.keys = append(e.keys, pair[0].Value)
+	}
+	if fixed := take(root, "fixed"); fixed != nil && arguments != nil {
+		arguments.Content = append(arguments.Content, fixed.Content...)
+	}
+	if err := (decoder{where}).structInto(root, &e); err != nil {
+		return e, err
+	}
+	if err := e.validate(name); err != nil {
+		return e, fmt.Errorf("%s: %w", file, err)
+	}
+	return e, nil
+}
+
+// rename gives the keys of a mapping the names that every engine has for them. A key that has two names there has one
+// of them only.
+func rename(table *yaml.Node, names map[string]string) error {
+	for _, pair := range pairsOf(table) {
+		for own, key := range names {
+			if pair[0].Value == key {
+				return fmt.Errorf("%s: expected the engine's own name, %s", key, own)
+			}
+		}
+	}
+	for _, pair := range pairsOf(table) {
+		if key, ok := names[pair[0].Value]; ok {
+			pair[0].Value = key
+		}
+	}
+	return nil
+}
+
+// pairsOf returns the keys and values of a mapping; none if it is nothing of the kind.
+func pairsOf(n *yaml.Node) [][2]*yaml.Node {
+	var pairs [][2]*yaml.Node
+	if n != nil && n.Kind == yaml.MappingNode {
+		for i := 0; i < len(n.Content); i += 2 {
+			pairs = append(pairs, [2]*yaml.Node{n.Content[i], n.Content[i+1]})
+		}
+	}
+	return pairs
+}
+
+func listOf(n *yaml.Node) []*yaml.Node {
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	return n.Content
+}
+
+// child returns the value of a key of a mapping, or nil.
+func child(n *yaml.Node, key string) *yaml.Node {
+	for _, pair := range pairsOf(n) {
+		if pair[0].Value == key {
+			return pair[1]
+		}
+	}
+	return nil
+}
+
+// take is child that also removes the key.
+func take(n *yaml.Node, key string) *yaml.Node {
+	for i, pair := range pairsOf(n) {
+		if pair[0].Value == key {
+			n.Content = slices.Delete(n.Content, 2*i, 2*i+2)
+			return pair[1]
+		}
+	}
+	return nil
+}
+
+// uniqueNames reports a name that means two things. A scenario may name a key as any engine does, so that an error can say
+// which engine that is, and no name may depend on the engine.
+func uniqueNames(all []EngineSpec) error {
+	keys := keysOf(fieldsOf(reflect.TypeFor[Pool]()))
+	of := map[string]string{}
+	for i := range all {
+		for own, key := range all[i].Names {
+			switch is, taken := of[own]; {
+			case slices.Contains(keys, own):
+				return fmt.Errorf("configs: engine %s: names.%s: is a key of every pool", all[i].Name, own)
+			case taken && is != key:
+				return fmt.Errorf("configs: engine %s: names.%s: is %s; another engine calls %s so", all[i].Name, own, key, is)
+			}
+			of[own] = key
+		}
+	}
+	return nil
+}
+
+func (e *EngineSpec) validate(name string) error {
+	if e.Name != name {
+		return fmt.Errorf("name: %q; expected the name of the file, %q", e.Name, name)
+	}
+	if e.Scheduler == "" || e.Describes == "" || e.Source == "" || len(e.Departures) == 0 {
+		return errors.New("scheduler, describes, source and departures are required")
+	}
+	if !slices.Contains([]hardware.ShareOf{hardware.OfTotal, hardware.OfStatic, hardware.OfFree}, e.MemoryShare) {
+		return fmt.Errorf("memory_share: %q is unknown; have %q, %q, %q", e.MemoryShare, hardware.OfTotal, hardware.OfStatic, hardware.OfFree)
+	}
+	named := map[string]bool{}
+	for own, key := range e.Names {
+		if !e.has(key) {
+			return fmt.Errorf("names.%s: the engine has no argument %q", own, key)
+		}
+		if named[key] {
+			return fmt.Errorf("names: %q goes by two names", key)
+		}
+		named[key] = true
+	}
+	for own := range e.Means {
+		if !slices.Contains(e.OwnNames(), own) {
+			return fmt.Errorf("means.%s: the engine has no such argument", own)
+		}
+	}
+	if err := e.validateDefaults(); err != nil {
+		return err
+	}
+	if err := e.CUDAGraphs.validate(); err != nil {
+		return err
+	}
+	if !slices.Contains(EfficiencyNames(), e.Efficiency) {
+		return fmt.Errorf("efficiency: %w", notFound("efficiency", e.Efficiency, EfficiencyNames()))
+	}
+	return nil
+}
+
+// validateDefaults refuses limits that leave some GPU without one. That the values themselves are possible, every load of a
+// scenario checks.
+func (e *EngineSpec) validateDefaults() error {
+	n := len(e.Limits)
+	if n > 0 && (e.Limits[n-1].MemoryBytesMin != 0 || e.Limits[n-1].Except != "") {
+		return errors.New("limits: the last row must fit every GPU: memory_bytes_min: 0, without except")
+	}
+	for i := range max(1, n) {
+		row := EngineLimit{}
+		if n > 0 {
+			row = e.Limits[i]
+		}
+		l := e.Limit("", row.MemoryBytesMin)
+		if l.MaxNumSeqs < 1 || l.MaxNumBatchedTokens < 1 && e.WholePrompts < 1 || !(l.GPUMemoryUtilization > 0 && l.GPUMemoryUtilization <= 1) {
+			return fmt.Errorf("limits[%d]: %+v; expected max_num_seqs ≥ 1, max_num_batched_tokens ≥ 1 and gpu_memory_utilization in (0, 1], "+
+				"here or among the arguments", i, l)
+		}
+	}
+	return nil
+}
+
+func (c *CUDAGraphs) validate() error {
+	n := len(c.RowsMax)
+	if n == 0 && c.RowsPerSequence == 0 {
+		return nil
+	}
+	if n == 0 || c.RowsMax[n-1].GPU != "" || c.RowsPerSequence < 1 {
+		return errors.New("cuda_graphs: expected rows_per_sequence ≥ 1 and a last row of rows_max that fits every GPU: without gpu")
+	}
+	for i, l := range c.RowsMax {
+		if l.Rows < 1 || l.Rows > 1<<16 {
+			return fmt.Errorf("cuda_graphs.rows_max[%d].rows: %d is out of range; expected 1 to %d", i, l.Rows, 1<<16)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/decodesim/decodesim/workloads"
+)
+
+// checkClasses refuses classes without a name or a share, and whose SLO no request could have. Whether shares sum to 1 and
+// what laws may be is for workloads to judge.
+func (w *Workload) checkClasses(c *checker) {
+	if len(w.Classes) == 0 && c.origins.given("workload.classes") {
+		c.fail("workload.classes", "is empty; expected a list such as [{name: chat, share: 0.8}, {name: batch, share: 0.2}], or null")
+	}
+	for i := range w.Classes {
+		k, path := &w.Classes[i], fmt.Sprintf("workload.classes[%d].", i)
+		if !poolName.MatchString(k.Name) {
+			c.fail(path+"name", "%q is not a name of a class; expected a letter, then letters, digits, - and _", k.Name)
+		}
+		if !c.origins.given(path + "share") {
+			c.fail(path+"share", "missing; expected a number above 0 and at most 1")
+		}
+		c.whole(path+"priority", k.Priority, math.MinInt8, math.MaxInt8)
+		c.maybeCount(path+"max_tokens", k.MaxTokens, 1<<30-1)
+		if w.Trace != nil && k.MaxTokens > 0 {
+			c.fail(path+"max_tokens", "%d has no effect on a trace; accepted: null", k.MaxTokens)
+		}
+		if k.SLO != nil {
+			c.maybeAbove(path+"slo.ttft_ms", k.SLO.TTFTMS, 0, 1e9)
+			c.maybeAbove(path+"slo.tpot_ms", k.SLO.TPOTMS, 0, 1e9)
+			c.maybeAbove(path+"slo.e2e_ms", k.SLO.E2EMS, 0, 1e9)
+		}
+		c.law(path+"prompt_tokens", k.PromptTokens)
+		c.law(path+"output_tokens", k.OutputTokens)
+	}
+}
+
+// checkSessions requires the turns, and refuses what has no sessions.
+func (w *Workload) checkSessions(c *checker) {
+	const path = "workload.sessions"
+	s := w.Sessions
+	switch {
+	case s == nil:
+		return
+	case w.Trace != nil:
+		c.fail(path, "stands beside trace, whose requests are recorded; expected only one of them")
+	case w.Lengths != nil:
+		c.fail(path, "stands beside lengths, which are of single requests; expected only one of them")
+	case w.Distinct != 0:
+		c.fail(path, "stands beside distinct_prompts, which are sent again and again; expected only one of them")
+	case s.Turns == nil:
+		c.fail(path+".turns", "missing; expected a law, such as {distribution: fixed, mean: 5}")
+	}
+	c.law(path+".turns", s.Turns)
+	if s.ThinkTimeS == nil {
+		return
+	}
+	c.named(path+".think_time_s.distribution", s.ThinkTimeS.Distribution, workloads.SpanNames())
+	if !c.origins.given(path + ".think_time_s.mean") {
+		c.fail(path+".think_time_s.mean", "missing; expected seconds")
+	}
+}
+
+// law requires the name of a law, with a suggestion, and both coordinates of its points.
+func (c *checker) law(path string, l *Lengths) {
+	if l != nil {
+		c.named(path+".distribution", l.Distribution, workloads.LengthNames())
+		c.rows(path+".quantiles", len(l.Quantiles), "p", "tokens")
+	}
+}

@@ -1,0 +1,126 @@
+package configs
+
+import "fmt"
+
+// checkArguments refuses what the pool's engine could not be told, in its own words.
+func (p *Pool) checkArguments(c *checker, path string, e *EngineSpec) {
+	c.count(path+".max_num_seqs", int64(p.MaxNumSeqs), countMax)
+	p.checkTokens(c, path, e)
+	c.whole(path+".long_prefill_token_threshold", int64(p.LongPrefillTokenThreshold), 0, 1<<30)
+	c.whole(path+".prefill_below", int64(p.PrefillBelow), 0, countMax)
+	if e.has("max_prefill_tokens") {
+		c.count(path+".max_prefill_tokens", int64(p.MaxPrefillTokens), 1<<30)
+		c.above(path+".schedule_conservativeness", p.ScheduleConservativeness, 0, 1000)
+	}
+	if e.has("capacity_scheduler_policy") {
+		c.oneOf(path+".capacity_scheduler_policy", p.CapacitySchedulerPolicy, []string{noEvict, maxUtilization})
+	}
+	c.oneOf(path+".reserve", p.Reserve, []string{reserveAsComputed, reservePrompt, reserveMaxTokens, reserveMaxModelLen})
+	p.checkOrder(c, path, e)
+	p.checkPreemption(c, path, e)
+	p.checkMemory(c, path)
+	p.checkLaunch(c, path)
+}
+
+// checkTokens refuses steps that are too short. Absent tokens follow the longest sequence, which is known with the model.
+func (p *Pool) checkTokens(c *checker, path string, e *EngineSpec) {
+	tokens := path + ".max_num_batched_tokens"
+	switch {
+	case e.Scheduler == schedulerSGLang && p.MaxNumBatchedTokens == -1:
+	case e.Scheduler == schedulerSGLang && (p.MaxNumBatchedTokens < 1 || p.MaxNumBatchedTokens > 1<<30):
+		c.fail(tokens, "%d is out of range; expected a whole number from 1 to %d, or -1 for prompts that run whole", p.MaxNumBatchedTokens, 1<<30)
+	case p.MaxNumBatchedTokens == 0 && !c.origins.given(tokens) && e.followsLength(p):
+	default:
+		c.count(tokens, int64(p.MaxNumBatchedTokens), 1<<30)
+		if p.MaxNumBatchedTokens < p.MaxNumSeqs && e.Scheduler != schedulerSGLang {
+			c.fail(tokens, "%d is below %s, %d; a step must hold a token of each sequence", p.MaxNumBatchedTokens,
+				c.origins.name(path+".max_num_seqs"), p.MaxNumSeqs)
+		}
+	}
+}
+
+// checkOrder refuses orders that the engine has no queue for, and those that lack what they go by.
+func (p *Pool) checkOrder(c *checker, path string, e *EngineSpec) {
+	order := path + ".queue_order"
+	c.oneOf(order, p.QueueOrder, e.orders())
+	if contains(cacheOrders(), p.QueueOrder) && !p.EnablePrefixCaching {
+		c.fail(order, "%q goes by the prefix cache; expected another order, or %s true", p.QueueOrder, c.origins.name(path+".enable_prefix_caching"))
+	}
+	for _, of := range []struct {
+		key, order, example string
+		value               float64
+		high                float64
+	}{
+		{"aging_s", orderAging, "10", p.AgingS, 1e6},
+		{"prediction_cv", orderPredicted, "0.5", p.PredictionCV, 100},
+	} {
+		at := path + "." + of.key
+		switch needed := p.QueueOrder == of.order; {
+		case needed && !c.origins.given(at):
+			c.fail(at, "missing beside %s %s; expected a number such as %s", c.origins.name(order), of.order, of.example)
+		case needed:
+			c.above(at, of.value, 0, of.high)
+		case c.origins.given(at):
+			c.fail(at, "%g has no effect with %s %s; accepted: null, or %s", of.value, c.origins.name(order), p.QueueOrder, of.order)
+		}
+	}
+}
+
+// checkPreemption refuses swapping to nowhere.
+func (p *Pool) checkPreemption(c *checker, path string, e *EngineSpec) {
+	if e.has("preemption_mode") {
+		c.oneOf(path+".preemption_mode", p.PreemptionMode, []string{preemptRecompute, preemptSwap})
+	}
+	if e.has("preemption_victim") {
+		c.oneOf(path+".preemption_victim", p.PreemptionVictim, []string{victimTail, victimLastInOrder})
+	}
+	space := path + ".swap_space"
+	c.within(space, p.SwapSpace, 0, 1<<20)
+	if p.PreemptionMode == preemptSwap && p.SwapSpace == 0 {
+		c.fail(space, "0 leaves no room to swap to; expected GiB above 0, or %s recompute", c.origins.name(path+".preemption_mode"))
+	}
+	c.maybeAbove(path+".host_link_bps", p.HostLinkBps, 0, 1e15)
+}
+
+// checkMemory refuses shares and sizes out of range.
+func (p *Pool) checkMemory(c *checker, path string) {
+	c.above(path+".gpu_memory_utilization", p.GPUMemoryUtilization, 0, 1)
+	c.count(path+".block_size", int64(p.BlockSize), 1<<16)
+	if p.Watermark == 1 {
+		c.fail(path+".watermark", "1 leaves no block to admit anybody to; expected a share from 0 to below 1")
+	}
+	c.within(path+".watermark", p.Watermark, 0, 1)
+	c.maybeCount(path+".max_model_len", int64(p.MaxModelLen), 1<<30)
+	c.maybeCount(path+".num_gpu_blocks", p.NumGPUBlocks, 1<<31-1)
+	c.maybeAbove(path+".kv_offloading_size", p.KVOffloadingSize, 0, 1<<20)
+	if p.KVOffloadingSize > 0 && !p.EnablePrefixCaching {
+		c.fail(path+".kv_offloading_size", "%g keeps cached prefixes, of which there are none; accepted: null, or %s true", p.KVOffloadingSize,
+			c.origins.name(path+".enable_prefix_caching"))
+	}
+}
+
+// checkLaunch refuses kernels that are unknown and graphs of no size.
+func (p *Pool) checkLaunch(c *checker, path string) {
+	c.oneOf(path+".attention", p.Attention, []string{"flash", "materialized"})
+	sizes := path + ".cudagraph_capture_sizes"
+	for _, n := range p.CUDAGraphCaptureSizes {
+		c.count(sizes, int64(n), 1<<16)
+	}
+	if len(p.CUDAGraphCaptureSizes) == 0 && c.origins.given(sizes) {
+		c.fail(sizes, "is empty; expected rows such as [1, 2, 4, 8], null for the engine's own, or %s for none",
+			fmt.Sprintf("%s: true", c.origins.name(path+".enforce_eager")))
+	}
+}
+
+// checkRanks bounds the tokens of a step over all data-parallel ranks, which are counted in 32 bits.
+func (p *Pool) checkRanks(c *checker, path string) {
+	for _, of := range []struct {
+		key    string
+		tokens int
+	}{{"max_num_batched_tokens", p.MaxNumBatchedTokens}, {"max_prefill_tokens", p.MaxPrefillTokens}} {
+		if tokens := int64(p.DataParallel) * int64(of.tokens); tokens > 1<<30 {
+			c.fail(path+".data_parallel", "%d ranks of %s, %d, are %d tokens in a step; expected at most %d",
+				p.DataParallel, c.origins.name(path+"."+of.key), of.tokens, tokens, 1<<30)
+		}
+	}
+}
