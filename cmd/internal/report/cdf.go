@@ -27,7 +27,19 @@ type Distribution struct {
 	Curves []Curve
 	SLOS   float64 // limit in seconds; 0: none
 	SLOOf  string  // metric that is limited, where it is not the one shown: "TPOT"
+	Short  string  // "ITL"; empty: the title
 }
+
+// short names the distribution where there is little room.
+func (d *Distribution) short() string {
+	if d.Short != "" {
+		return d.Short
+	}
+	return d.Title
+}
+
+// limitName names the line of the limit.
+func limitName(d Distribution) string { return strings.TrimSpace(d.SLOOf + " SLO " + limit(d.SLOS)) }
 
 // CDF draws cumulative distributions over a log time axis. One curve carries its quantiles; several have a legend.
 func CDF(c Caption, d Distribution) (Figure, error) {
@@ -53,15 +65,24 @@ func CDF(c Caption, d Distribution) (Figure, error) {
 		p.nameX("time, log scale")
 		named := p.nameY("share of " + d.Noun)
 		if d.SLOS > 0 {
-			p.slo(d.SLOS, strings.TrimSpace(d.SLOOf+" SLO "+limit(d.SLOS)), named+14)
+			p.slo(d.SLOS, limitName(d), named+14)
 		}
+		p.curves(d.Curves)
 		for i, curve := range d.Curves {
-			p.line(series(i), steps(curve.Points, p.x))
-		}
-		for i, curve := range d.Curves {
-			p.quantiles(series(i), curve.Quantiles, len(d.Curves) == 1)
+			p.quantiles(curveStyle(len(d.Curves), i).shade, curve.Quantiles, len(d.Curves) == 1)
 		}
 	})
+}
+
+// curves draws staircases, each in its style. One of several ends with its last sample: beyond it they would cover each other.
+func (p *panel) curves(curves []Curve) {
+	for i, curve := range curves {
+		k, corners := curveStyle(len(curves), i), steps(curve.Points, p.x)
+		if len(curves) > 1 && len(corners) > 0 {
+			corners = corners[:len(corners)-1]
+		}
+		p.stroke(k.shade, lineWidth, k.dashes, p.all(corners)...)
+	}
 }
 
 // countLine is the third line of the header: how many samples, where one curve needs no legend.
@@ -161,20 +182,37 @@ func (s *sheet) legend(top vg.Length, curves []Curve) vg.Length {
 	dark, soft := ink{sizeText, inkDark, true}, ink{sizeText, inkSoft, false}
 	wide := vg.Length(0)
 	for _, curve := range curves {
-		wide = max(wide, dark.width(curve.Name))
+		wide = max(wide, dark.width(legendName(curve)))
 	}
 	top -= 2
 	for i, curve := range curves {
 		y := top - 14*vg.Length(i)
-		s.stroke(series(i), 2.4, nil, vg.Point{X: marginLeft, Y: y + 3}, vg.Point{X: marginLeft + 16, Y: y + 3})
-		s.text(marginLeft+22, y, 0, dark, curve.Name)
+		s.key(y, curveStyle(len(curves), i))
+		s.text(marginLeft+30, y, 0, dark, legendName(curve))
 		q, cells := curve.Quantiles, []string{"no samples"}
 		if q.N > 0 {
 			cells = []string{"p50 " + duration(q.P50), "p90 " + duration(q.P90), "p99 " + duration(q.P99), fmt.Sprint("n = ", q.N)}
 		}
 		for j, cell := range cells {
-			s.text(marginLeft+36+wide+74*vg.Length(j), y, 0, soft, cell)
+			s.text(marginLeft+44+wide+74*vg.Length(j), y, 0, soft, cell)
 		}
 	}
 	return top - 14*vg.Length(len(curves))
+}
+
+// legendNameMax is the longest name that a legend has room for beside its quantiles.
+const legendNameMax = 26
+
+// legendName is the name of a curve. A long one loses its middle: names differ at their ends.
+func legendName(c Curve) string {
+	if letters := []rune(c.Name); len(letters) > legendNameMax {
+		const tail = 8
+		return string(letters[:legendNameMax-1-tail]) + "…" + string(letters[len(letters)-tail:])
+	}
+	return c.Name
+}
+
+// key is the line of a curve in a legend, beside text at y.
+func (s *sheet) key(y vg.Length, k curveLook) {
+	s.stroke(k.shade, 2, k.dashes, vg.Point{X: marginLeft, Y: y + 3}, vg.Point{X: marginLeft + 24, Y: y + 3})
 }

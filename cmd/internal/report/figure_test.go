@@ -31,6 +31,13 @@ func drawings() []drawing {
 			return CDF(caption(), Distribution{Title: "Inter-token latency", Noun: "token gaps", Curves: curves, SLOS: slo, SLOOf: "TPOT"})
 		}}
 	}
+	pair := func(name string, itl, ttft []Curve) drawing {
+		return drawing{name, func() (Figure, error) {
+			return CDFPair(caption(), "Inter-token latency and time to first token",
+				Distribution{Title: "Inter-token latency", Short: "ITL", Noun: "token gaps", Curves: itl, SLOS: 0.04, SLOOf: "TPOT"},
+				Distribution{Title: "Time to first token", Short: "TTFT", Noun: "requests", Curves: ttft, SLOS: 0.5})
+		}}
+	}
 	line := func(name string, n int, every sim.Duration) drawing {
 		return drawing{name, func() (Figure, error) { return Timeline(caption(), timeline(n, every)) }}
 	}
@@ -51,6 +58,10 @@ func drawings() []drawing {
 		cdf("cdf-all-zero", 0, curveOf("serve", []float64{0, 0})),
 		cdf("cdf-none", 1, Curve{Name: "serve"}),
 		cdf("cdf-several", 1, lognormal("1 × tp8", 0.18, 0.8, 3000), lognormal("2 × tp4", 0.28, 0.6, 2000), Curve{Name: "8 × tp1"}),
+		cdf("cdf-many", 0.04, many(1)...),
+		pair("pair", many(1), many(8)),
+		pair("pair-two", many(1)[:2], []Curve{bursts(3000), {Name: "1 × tp4"}}),
+		pair("pair-none", []Curve{{Name: "a"}, {Name: "b"}}, []Curve{{Name: "a"}, {Name: "b"}}),
 		line("timeline", 900, 700*sim.Millisecond),
 		line("timeline-days", 50, 9000*sim.Second),
 		line("timeline-two", 2, sim.Millisecond),

@@ -40,6 +40,16 @@ func lognormal(name string, median, sigma float64, n int) Curve {
 	return curveOf(name, samples)
 }
 
+// many returns as many distributions as have colours of their own, and two more, around times of that many units.
+func many(unit float64) []Curve {
+	var curves []Curve
+	for i, name := range []string{"vllm-v0", "sarathi", "vllm-v1", "sglang", "tensorrt-llm", "orca", "static", "decode-priority", "textbook",
+		"max_num_batched_tokens=1024 and so on"} {
+		curves = append(curves, lognormal(name, unit*(0.011+0.002*float64(i)), 0.2+0.11*float64(i), 3000))
+	}
+	return curves
+}
+
 // bursts returns gaps of which two of three are 0.
 func bursts(n int) Curve {
 	c := make([]float64, n)

@@ -27,17 +27,26 @@ type RequestRow struct {
 	Pool         string
 	Instance     int32
 	Outcome      string
+	Class        string // empty in every row: there are no classes, and no column
 }
 
 const requestsHead = "id,arrival_s,prompt_tokens,output_tokens,cached_tokens,ttft_s,tpot_s,e2e_s,queue_s,preemptions," +
-	"pool,instance,outcome\n"
+	"pool,instance,outcome"
 
-// RequestsCSV writes a line per request. Times are exact: picoseconds, as decimal seconds.
+// RequestsCSV writes a line per request. Times are exact: picoseconds, as decimal seconds. The first row says whether there
+// is a column of classes.
 func RequestsCSV(w io.Writer, rows iter.Seq[RequestRow]) error {
 	const full = 1 << 16
 	b := append(make([]byte, 0, full+1024), requestsHead...)
+	first, classed := true, false
 	for r := range rows {
-		b = r.appendTo(b)
+		if first {
+			if first, classed = false, r.Class != ""; classed {
+				b = append(b, ",class"...)
+			}
+			b = append(b, '\n')
+		}
+		b = r.appendTo(b, classed)
 		if len(b) < full {
 			continue
 		}
@@ -46,11 +55,14 @@ func RequestsCSV(w io.Writer, rows iter.Seq[RequestRow]) error {
 		}
 		b = b[:0]
 	}
+	if first {
+		b = append(b, '\n')
+	}
 	_, err := w.Write(b)
 	return err
 }
 
-func (r *RequestRow) appendTo(b []byte) []byte {
+func (r *RequestRow) appendTo(b []byte, classed bool) []byte {
 	b = appendCount(b, r.ID)
 	b = append(appendSeconds(b, sim.Duration(r.Arrival)), ',')
 	b = appendCount(b, r.PromptTokens)
@@ -63,7 +75,11 @@ func (r *RequestRow) appendTo(b []byte) []byte {
 	b = appendCount(b, r.Preemptions)
 	b = append(appendName(b, r.Pool), ',')
 	b = appendCount(b, r.Instance)
-	return append(appendName(b, r.Outcome), '\n')
+	b = appendName(b, r.Outcome)
+	if classed {
+		b = appendName(append(b, ','), r.Class)
+	}
+	return append(b, '\n')
 }
 
 func appendCount(b []byte, n int32) []byte { return append(strconv.AppendInt(b, int64(n), 10), ',') }

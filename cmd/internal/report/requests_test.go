@@ -32,9 +32,19 @@ func TestRequestsBecomeLines(t *testing.T) {
 	}
 	var b strings.Builder
 	require.NoError(t, RequestsCSV(&b, slices.Values(rows)))
-	assert.Equal(t, requestsHead+
+	assert.Equal(t, requestsHead+"\n"+
 		"0,0.5,512,256,16,0.07,0.014,4,0,1,serve,1,completed\n"+
 		"1,0,99999,0,0,,,,,0,\"a,\"\"b\"\"\",0,rejected\n", b.String())
+}
+
+func TestRequestsOfClassesHaveAColumnForThem(t *testing.T) {
+	var b strings.Builder
+	rows := []RequestRow{{TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: "serve", Outcome: "failed", Class: "batch"}}
+	require.NoError(t, RequestsCSV(&b, slices.Values(rows)))
+	assert.Equal(t, requestsHead+",class\n0,0,0,0,0,,,,,0,serve,0,failed,batch\n", b.String())
+	b.Reset()
+	require.NoError(t, RequestsCSV(&b, slices.Values(rows[:0])))
+	assert.Equal(t, requestsHead+"\n", b.String())
 }
 
 type brokenWriter struct{}

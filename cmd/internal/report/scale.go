@@ -7,6 +7,7 @@ type scale struct {
 	lo, hi float64
 	log    bool
 	zero   bool // on a log scale: its left end is a bin for 0
+	nines  int  // of shares: 90 %, 99 % and so on equally far apart, up to so many; 0: linear
 }
 
 // zeroBin is the share of a log scale that the bin for 0 and the gap beside it take.
@@ -14,6 +15,9 @@ const zeroBin = 0.08
 
 // at returns the position of v.
 func (s scale) at(v float64) float64 {
+	if s.nines > 0 {
+		return -math.Log10(math.Max(1-v, 1e-9)) / float64(s.nines)
+	}
 	if !s.log {
 		return (v - s.lo) / (s.hi - s.lo)
 	}

@@ -30,9 +30,13 @@ func BoundSentence(s *metrics.Summary) string {
 	if b.Limit == "memory" {
 		bound = "bandwidth bound"
 	}
-	return fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs at %s of the %s (%s).",
+	held := ""
+	if b.HeldS >= 0.005*b.StepS {
+		held = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.", duration(b.HeldS))
+	}
+	return fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs at %s of the %s (%s).%s",
 		duration(s.Latency.ITL.P50), duration(b.StepS), strings.Join(parts, ", "),
-		wholePercent(b.FractionOfBound), bound, duration(b.ITLFloorS))
+		wholePercent(b.FractionOfBound), bound, duration(b.ITLFloorS), held)
 }
 
 // positions prints the inter-token latency by output position, for the requests that were followed token by token.
@@ -62,15 +66,26 @@ func sections(t *text, s *metrics.Summary) {
 		t.item("load", fmt.Sprintf("%s requests/s offered, %s served while they arrived", Significant(s.Load.OfferedPerS),
 			Significant(s.Load.ServedPerS)))
 	}
-	r := &s.Requests
-	t.item("requests", fmt.Sprintf("%d arrived: %d completed, %d rejected, %d failed, %d unfinished; %d preemptions",
-		r.Arrived, r.Completed, r.Rejected, r.Failed, r.Unfinished, r.Preemptions))
+	r, swaps := &s.Requests, ""
+	for _, q := range s.Pools {
+		if q.Swaps > 0 {
+			swaps += fmt.Sprintf(", %d of them to host memory", q.Swaps)
+		}
+	}
+	t.item("requests", fmt.Sprintf("%d arrived: %d completed, %d rejected, %d failed, %d unfinished; %d preemptions%s",
+		r.Arrived, r.Completed, r.Rejected, r.Failed, r.Unfinished, r.Preemptions, swaps))
 	k := &s.Tokens
 	t.item("tokens", fmt.Sprintf("%d prompt (%d cached), %d output", k.Prompt, k.PromptCached, k.Output))
 	for _, q := range s.Pools {
 		hits := ""
 		if q.PrefixHitRate != nil && k.PromptCached > 0 {
 			hits = fmt.Sprintf(", prefix hits %s", percent(*q.PrefixHitRate))
+		}
+		if q.HostHitRate > 0 {
+			hits += fmt.Sprintf(" (%s from host memory)", percent(q.HostHitRate))
+		}
+		if q.IdleRows > 0 {
+			hits += fmt.Sprintf(", %s of the rows had ended", percent(q.IdleRows))
 		}
 		t.item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s: utilization %s, mean batch %s, peak KV %s%s", q.GPUs, q.GPU,
 			q.Replicas, plural("replica", q.Replicas), percent(q.Utilization), Significant(q.BatchMean), percent(q.KVPeakFraction), hits))
@@ -85,15 +100,22 @@ func sections(t *text, s *metrics.Summary) {
 }
 
 func objective(o *metrics.SLO) string {
-	var limits []string
-	if o.TTFTS > 0 {
-		limits = append(limits, "TTFT ≤ "+limit(o.TTFTS))
+	return fmt.Sprintf("%s: met by %s of the requests, goodput %s requests/s", limits(o), percent(o.Attainment),
+		Significant(o.GoodputPerS))
+}
+
+// limits says what a request must keep to count.
+func limits(o *metrics.SLO) string {
+	var all []string
+	for _, l := range []struct {
+		name    string
+		seconds float64
+	}{{"TTFT", o.TTFTS}, {"TPOT", o.TPOTS}, {"E2E", o.E2ES}} {
+		if l.seconds > 0 {
+			all = append(all, l.name+" ≤ "+limit(l.seconds))
+		}
 	}
-	if o.TPOTS > 0 {
-		limits = append(limits, "TPOT ≤ "+limit(o.TPOTS))
-	}
-	return fmt.Sprintf("%s: met by %s of the requests, goodput %s requests/s", strings.Join(limits, " and "),
-		percent(o.Attainment), Significant(o.GoodputPerS))
+	return strings.Join(all, " and ")
 }
 
 // span prints the numbers from first to last.

@@ -39,6 +39,24 @@ func series(i int) shade {
 	return [...]shade{blue, amber, green, plum, brick, slate}[i%6]
 }
 
+// curveLook is how a curve is drawn.
+type curveLook struct {
+	shade  shade
+	dashes []vg.Length // nil: solid
+}
+
+// curveStyle returns the look of the i-th of n curves: one alone is blue; several have colours that the colour-blind tell
+// apart (Okabe and Ito, "Color Universal Design", 2008, with wine in place of yellow, which white paper swallows), and
+// dashes that their neighbours do not have. No two of the first 32 are alike.
+func curveStyle(n, i int) curveLook {
+	if n == 1 {
+		return curveLook{blue, nil}
+	}
+	colours := [...]shade{0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x24292f, 0x882255}
+	dashes := [...][]vg.Length{nil, {6, 2}, {2, 1.5}, {8, 2, 2, 2}}
+	return curveLook{colours[i%len(colours)], dashes[(i+i/len(colours))%len(dashes)]}
+}
+
 // Sizes in points.
 const (
 	figureWidth  = 8 * vg.Inch

@@ -26,6 +26,7 @@ func Table(w io.Writer, s *metrics.Summary, c Caption, o Options) error {
 		t.line(sentence)
 		t.blank()
 	}
+	classes(t, s)
 	positions(t, s)
 	sections(t, s)
 	for _, warning := range s.Warnings {

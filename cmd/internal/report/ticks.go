@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // tick is a value with a grid line, and a label unless that is empty.
@@ -72,6 +73,16 @@ func countTicks(s scale, n int) []tick {
 
 func percentTicks(s scale, n int) []tick {
 	return linearTicks(s, n, func(v float64) string { return tidy(100*v) + " %" })
+}
+
+// ninesTicks marks 0, 50 %, 90 %, 99 % and so on.
+func ninesTicks(s scale) []tick {
+	ticks := []tick{{0, "0 %"}, {0.5, "50 %"}}
+	for n := 1; n <= s.nines; n++ {
+		v := 1 - math.Pow(10, -float64(n))
+		ticks = append(ticks, tick{v, strconv.FormatFloat(100*v, 'f', max(0, n-2), 64) + " %"})
+	}
+	return ticks
 }
 
 // timeTicks marks round values of a unit on a scale in seconds.

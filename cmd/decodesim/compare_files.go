@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// compareBox is the directory of --out with a folder for each scenario: all files of this comparison, or none.
+type compareBox struct {
+	dir     *report.Dir
+	folders []*report.Dir // by variant
+}
+
+func openCompareBox(path string, names []string) (*compareBox, error) {
+	dir, err := report.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	box := &compareBox{dir: dir}
+	for _, name := range names {
+		inner, err := report.Open(filepath.Join(path, folder(name)))
+		if err != nil {
+			box.abandon()
+			return nil, err
+		}
+		box.folders = append(box.folders, inner)
+	}
+	return box, nil
+}
+
+// abandon takes back what was written, the folders first, unless all of it was.
+func (box *compareBox) abandon() {
+	for _, d := range box.folders {
+		d.Abandon()
+	}
+	box.dir.Abandon()
+}
+
+func (box *compareBox) files() []string {
+	var paths []string
+	for _, d := range box.folders {
+		paths = append(paths, d.Files()...)
+	}
+	return append(paths, box.dir.Files()...)
+}
+
+// leave writes everything. compare.json comes last: where it is, the others are whole.
+func (box *compareBox) leave(ctx context.Context, r *race) error {
+	var steps []func() error
+	for i, d := range box.folders {
+		scenario, err := r.scenarios[i].YAMLFor(d.Path())
+		if err != nil {
+			return err
+		}
+		summary := r.comparison.Scenarios[i].Summary
+		steps = append(steps,
+			func() error { return d.WriteFile("scenario.yaml", writeBytes(scenario)) },
+			func() error {
+				return d.WriteFile("summary.json", func(w io.Writer) error { return writeSummary(w, summary) })
+			})
+	}
+	steps = append(steps, box.figures(r)...)
+	steps = append(steps,
+		func() error {
+			return box.dir.WriteFile("compare.csv", func(w io.Writer) error { return report.ComparisonCSV(w, r.comparison) })
+		},
+		func() error {
+			return box.dir.WriteFile("compare.json", func(w io.Writer) error { return writeComparison(w, r.comparison) })
+		})
+	for _, step := range steps {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		if err := step(); err != nil {
+			return failure{err}
+		}
+	}
+	for _, d := range append(box.folders, box.dir) {
+		d.Keep()
+	}
+	return nil
+}
+
+// figures draws the distributions of all scenarios over each other: each by itself, and both side by side.
+func (box *compareBox) figures(r *race) []func() error {
+	caption := report.ComparisonCaption(r.comparison, r.models)
+	itl := report.Distribution{Title: "Inter-token latency", Noun: "token gaps", Curves: r.curves(r.itl), Short: "ITL"}
+	ttft := report.Distribution{Title: "Time to first token", Noun: "requests", Curves: r.curves(r.ttft), Short: "TTFT"}
+	if slo := r.comparison.Scenarios[0].Summary.SLO; slo != nil && r.sameSLO() {
+		ttft.SLOS = slo.TTFTS
+		itl.SLOS, itl.SLOOf = slo.TPOTS, "TPOT"
+	}
+	leave := func(name string, draw func() (report.Figure, error)) func() error {
+		return func() error {
+			f, err := draw()
+			if err != nil {
+				return err
+			}
+			return f.Write(box.dir, name)
+		}
+	}
+	return []func() error{
+		leave("itl_cdf", func() (report.Figure, error) { return report.CDF(caption, itl) }),
+		leave("ttft_cdf", func() (report.Figure, error) { return report.CDF(caption, ttft) }),
+		leave("cdfs", func() (report.Figure, error) {
+			return report.CDFPair(caption, "Inter-token latency and time to first token", itl, ttft)
+		}),
+	}
+}
+
+func (r *race) curves(hists []metrics.Hist) []report.Curve {
+	curves := make([]report.Curve, len(hists))
+	for i := range hists {
+		curves[i] = cumulative(r.variants[i].name, &hists[i], hists[i].Quantiles())
+	}
+	return curves
+}
+
+// sameSLO reports whether one limit holds for all, which is then drawn.
+func (r *race) sameSLO() bool {
+	for _, s := range r.scenarios {
+		if s.SLO != r.scenarios[0].SLO {
+			return false
+		}
+	}
+	return true
+}

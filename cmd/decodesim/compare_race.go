@@ -1,0 +1,235 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/cmd/internal/study"
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// race is scenarios that will serve the same requests.
+type race struct {
+	variants   []variant
+	scenarios  []*configs.Scenario // resolved, under the first seed
+	models     []string
+	seeds      []uint64
+	comparison *study.Comparison
+	itl, ttft  []metrics.Hist // by variant, over the seeds
+}
+
+// lap is one run of one variant.
+type lap struct {
+	trial     study.Trial
+	itl, ttft *metrics.Hist
+	err       error
+}
+
+// race reads and builds every scenario once, so that no run starts if one cannot be.
+func (f *compareFlags) race(errOut io.Writer, args []string) (*race, error) {
+	all, err := f.variants(args)
+	if err != nil {
+		return nil, err
+	}
+	r := &race{variants: all}
+	var seed *uint64
+	if f.seedGiven {
+		seed = &f.seed
+	}
+	var notes []string
+	for i := range all {
+		s, err := all[i].load(seed)
+		if err != nil {
+			return nil, err
+		}
+		if f.seeds > 1 && s.Workload.Trace != nil {
+			return nil, fmt.Errorf("--seeds %d: the requests of %s come from a trace, and are the same under every seed; expected 1", f.seeds, all[i].label)
+		}
+		if i > 0 && s.Seed != r.scenarios[0].Seed {
+			notes = append(notes, fmt.Sprintf("seed %d of %s gives way to %d, that of %s", s.Seed, all[i].label, r.scenarios[0].Seed, all[0].label))
+		}
+		for _, left := range s.Notes() {
+			notes = append(notes, all[i].label+": "+left)
+		}
+		r.scenarios = append(r.scenarios, s)
+	}
+	nameApart(all, r.scenarios)
+	for i := range f.seeds {
+		r.seeds = append(r.seeds, r.scenarios[0].Seed+uint64(i))
+	}
+	trace := func(s *configs.Scenario) bool { return s.Workload.Trace != nil }
+	r.comparison = &study.Comparison{Version: programVersion(), Seeds: r.seeds, Seedable: !slices.ContainsFunc(r.scenarios, trace)}
+	for i := range all {
+		if err := r.enter(i); err != nil {
+			return nil, err
+		}
+	}
+	r.comparison.Diff = diffOf(r.scenarios)
+	tellOnce(errOut, notes)
+	return r, nil
+}
+
+// enter builds a variant to see that it can be, and notes what it is.
+func (r *race) enter(i int) error {
+	b, err := r.build(i, r.seeds[0])
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	r.scenarios[i] = b.Scenario
+	r.models = append(r.models, b.Deployment.Model.Name)
+	r.comparison.Scenarios = append(r.comparison.Scenarios, study.Contender{
+		Name: r.variants[i].name, Source: r.variants[i].source,
+		Is: b.Deployment.Model.Name + " · " + replicas(&b.Scenario.Pools[0]),
+	})
+	return nil
+}
+
+func (r *race) build(i int, seed uint64) (*configs.Built, error) {
+	s, err := r.variants[i].load(&seed)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.Build()
+	return b, r.variants[i].named(err)
+}
+
+func (r *race) names() []string {
+	names := make([]string, len(r.variants))
+	for i := range names {
+		names[i] = r.variants[i].name
+	}
+	return names
+}
+
+// run runs every variant under every seed, over all cores, some seeds at a time: their requests are kept no longer than
+// it takes to pair them.
+func (r *race) run(ctx context.Context, errOut io.Writer) error {
+	n := len(r.variants)
+	r.itl, r.ttft = make([]metrics.Hist, n), make([]metrics.Hist, n)
+	together := (runtime.GOMAXPROCS(0) + n - 1) / n
+	progress := progressTo(errOut)
+	told := toldOf(progress, n*len(r.seeds))
+	for from := 0; from < len(r.seeds); from += together {
+		seeds := r.seeds[from:min(from+together, len(r.seeds))]
+		laps := make([]lap, n*len(seeds))
+		study.EachTold(len(laps), func(k int) { laps[k] = r.lap(ctx, k%n, seeds[k/n]) }, func(done int) {
+			if told != nil {
+				told(from*n + done)
+			}
+		})
+		if err := r.take(ctx, laps); err != nil {
+			return err
+		}
+	}
+	if progress != nil {
+		fmt.Fprint(progress, "\r\x1b[K")
+	}
+	r.comparison.Close()
+	for i := range r.comparison.Scenarios {
+		r.comparison.Scenarios[i].Why = report.TailSentence(r.comparison, i)
+	}
+	return nil
+}
+
+// take adds the laps of some seeds to the comparison, in order.
+func (r *race) take(ctx context.Context, laps []lap) error {
+	n := len(r.variants)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	for k := range laps {
+		if err := laps[k].err; err != nil {
+			return cmp.Or(interrupted(err), error(failure{fmt.Errorf("%s: %w", r.variants[k%n].label, err)}))
+		}
+	}
+	for k := 0; k < len(laps); k += n {
+		trials := make([]study.Trial, n)
+		for i := range trials {
+			trials[i] = laps[k+i].trial
+			r.itl[i].Merge(laps[k+i].itl)
+			r.ttft[i].Merge(laps[k+i].ttft)
+		}
+		r.comparison.Add(trials)
+	}
+	return nil
+}
+
+// interrupted returns errInterrupted if err is.
+func interrupted(err error) error {
+	if errors.Is(err, errInterrupted) {
+		return errInterrupted
+	}
+	return nil
+}
+
+// lap runs a variant once.
+func (r *race) lap(ctx context.Context, i int, seed uint64) lap {
+	if ctx.Err() != nil {
+		return lap{err: errInterrupted}
+	}
+	b, err := r.build(i, seed)
+	if err != nil {
+		return lap{err: err}
+	}
+	defer b.Close()
+	log := &requestLog{}
+	ran, err := simulate(ctx, b, io.Discard, log, false)
+	if err != nil {
+		return lap{err: err}
+	}
+	return lap{
+		trial: study.Trial{Summary: ran.summary, Requests: served(log.rows), WarmupS: b.Warmup.Seconds()},
+		itl:   &ran.recorder.ITL, ttft: &ran.recorder.TTFT,
+	}
+}
+
+// served returns the requests of a run by ID.
+func served(rows []report.RequestRow) []study.Served {
+	all := make([]study.Served, len(rows))
+	for i := range rows {
+		row := &rows[i]
+		q := study.Served{Arrival: row.Arrival, TTFT: row.TTFT, Queue: row.Queue, E2E: row.E2E, Prompt: row.PromptTokens}
+		if row.Outcome == sim.Completed.String() {
+			q.Output = row.OutputTokens
+		}
+		all[row.ID] = q
+	}
+	return all
+}
+
+// diffOf returns the keys that the scenarios do not agree on, as resolved. They all have names and one seed.
+func diffOf(scenarios []*configs.Scenario) []study.KeyDiff {
+	diff := []study.KeyDiff{}
+	seen := map[string]int{"name": -1, "seed": -1}
+	for i, s := range scenarios {
+		for _, v := range s.Values() {
+			at, ok := seen[v.Key]
+			if !ok {
+				at, seen[v.Key] = len(diff), len(diff)
+				diff = append(diff, study.KeyDiff{Key: v.Key, Values: make([]string, len(scenarios))})
+			}
+			if at >= 0 {
+				diff[at].Values[i] = v.Text
+			}
+		}
+	}
+	kept := diff[:0]
+	for _, d := range diff {
+		for _, v := range d.Values {
+			if v != d.Values[0] {
+				kept = append(kept, d)
+				break
+			}
+		}
+	}
+	return kept
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs"
+)
+
+// variant is one scenario of a comparison before it is built.
+type variant struct {
+	name   string // of its column and its folder; no two have the same
+	label  string // as errors name it
+	source string // name or path
+	engine string // that takes the place of the scenario's; empty: none does
+	set    []string
+}
+
+// variants returns what the command line asks to compare.
+func (f *compareFlags) variants(args []string) ([]variant, error) {
+	var all []variant
+	switch {
+	case len(f.engines) > 0:
+		for _, e := range f.engines {
+			e = strings.TrimSpace(e)
+			if _, err := configs.Engine(e); err != nil {
+				return nil, fmt.Errorf("--engines: %w", err)
+			}
+			all = append(all, variant{name: e, label: "engine " + e, source: args[0], engine: e, set: f.set})
+		}
+	case len(f.with) > 0:
+		all = append(all, variant{label: args[0], source: args[0], set: f.set})
+		for _, w := range f.with {
+			changes := strings.Fields(w)
+			if len(changes) == 0 {
+				return nil, fmt.Errorf("--with %q: expected KEY=VALUE, such as --with weights=bf16", w)
+			}
+			all = append(all, variant{name: shortChanges(changes, f.with), label: "--with " + w, source: args[0],
+				set: append(slices.Clone(f.set), changes...)})
+		}
+	default:
+		for _, a := range args {
+			all = append(all, variant{label: a, source: a, set: f.set})
+		}
+	}
+	return all, nil
+}
+
+// shortChanges names a variant by its changes, without the sections of the keys where that leaves no doubt: replicas=3.
+func shortChanges(changes, with []string) string {
+	short := func(change string) string {
+		key, value, _ := strings.Cut(change, "=")
+		return key[strings.LastIndexByte(key, '.')+1:] + "=" + value
+	}
+	seen := map[string]string{}
+	for _, w := range with {
+		for _, change := range strings.Fields(w) {
+			if other, ok := seen[short(change)]; ok && other != change {
+				return strings.Join(changes, " ")
+			}
+			seen[short(change)] = change
+		}
+	}
+	names := make([]string, len(changes))
+	for i, change := range changes {
+		names[i] = short(change)
+	}
+	return strings.Join(names, " ")
+}
+
+// load reads the scenario of v under a seed; nil: its own.
+func (v *variant) load(seed *uint64) (*configs.Scenario, error) {
+	s, err := configs.Load(v.source, configs.Options{Set: v.set, Env: os.Environ(), Seed: seed, Engine: v.engine})
+	return s, v.named(err)
+}
+
+// named says in an error which variant it is about, unless it says so itself.
+func (v *variant) named(err error) error {
+	if err == nil || strings.Contains(err.Error(), v.label) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", v.label, err)
+}
+
+// nameApart gives every variant a name, and scenarios of one name numbers. Names are those of folders too.
+func nameApart(all []variant, scenarios []*configs.Scenario) {
+	var taken []string
+	for i := range all {
+		v := &all[i]
+		if v.name == "" {
+			v.name = scenarios[i].Name
+		}
+		base := v.name
+		for n := 2; slices.ContainsFunc(taken, func(t string) bool { return strings.EqualFold(folder(t), folder(v.name)) }); n++ {
+			v.name = fmt.Sprintf("%s-%d", base, n)
+		}
+		taken = append(taken, v.name)
+	}
+}
+
+// folder is the directory of a name: without what means something to a file system.
+func folder(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:*?"<>| `, r) {
+			return '-'
+		}
+		return r
+	}, name)
+	if strings.Trim(plain, ".") == "" || strings.HasPrefix(plain, ".") {
+		plain = "-" + plain
+	}
+	return plain
+}
+
+// tellOnce writes notes, each once.
+func tellOnce(w io.Writer, notes []string) {
+	var told []string
+	for _, n := range notes {
+		if !slices.Contains(told, n) {
+			told = append(told, n)
+			fmt.Fprintln(w, "decodesim: "+n)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package report
+
+import (
+	"gonum.org/v1/plot/vg"
+)
+
+const (
+	betweenPanels = vg.Length(64)
+	legendRow     = vg.Length(14)
+	pairNines     = 3 // 99.9 %: beyond it runs of some thousand requests have few samples
+)
+
+// CDFPair draws two distributions of the same curves side by side, under one legend. The scale of the shares has as much
+// room from 90 % to 99 % as below 90 %: curves that differ do so in their tails.
+func CDFPair(c Caption, title string, left, right Distribution) (Figure, error) {
+	height := figureHeight + legendRow*vg.Length(max(0, len(left.Curves)-2))
+	return render(height, func(s *sheet) {
+		top := s.header(title, c)
+		top = s.pairLegend(top, left, right)
+		start := marginLeft + 34
+		wide := (figureWidth - marginRight - start - betweenPanels) / 2
+		for i, d := range []Distribution{left, right} {
+			at := start + vg.Length(i)*(wide+betweenPanels)
+			x, ok := timeScale(d)
+			if !ok {
+				s.text(at+wide/2, s.height*0.35, 0.5, ink{sizeText, inkSoft, false}, "no "+d.Noun+": nothing to show")
+				continue
+			}
+			p := &panel{s, at, at + wide, marginBottom + 34, top - nameRise - 20, x, scale{nines: pairNines}}
+			p.distribution(d)
+		}
+	})
+}
+
+// distribution draws the curves of one of several panels of a sheet.
+func (p *panel) distribution(d Distribution) {
+	p.text(p.left-34, p.top+nameRise+13, 0, ink{sizeText, inkDark, true}, d.Title)
+	p.ticksX(p.sparse(logTicks(p.x, limit)), true)
+	p.ticksY(ninesTicks(p.y))
+	p.floor()
+	p.nameX("time, log scale")
+	k := ink{sizeSmall, inkDark, false}
+	name := "share of " + d.Noun
+	p.text(p.left-34, p.top+nameRise, 0, k, name)
+	if d.SLOS > 0 {
+		p.slo(d.SLOS, limitName(d), p.left-34+k.width(name)+10)
+	}
+	p.curves(d.Curves)
+	for i, curve := range d.Curves {
+		if q := curve.Quantiles; q.N > 0 {
+			p.dot(p.at(q.P99, 0.99), curveStyle(len(d.Curves), i).shade)
+		}
+	}
+}
+
+// sparse takes labels away that would touch the one before.
+func (p *panel) sparse(ticks []tick) []tick {
+	k, end := ink{sizeSmall, inkSoft, false}, vg.Length(0)
+	for i, t := range ticks {
+		if t.label == "" {
+			continue
+		}
+		half := k.width(t.label) / 2
+		if x := p.atX(t.value); x-half < end+4 && end > 0 {
+			ticks[i].label = ""
+		} else {
+			end = x + half
+		}
+	}
+	return ticks
+}
+
+// pairLegend lists the curves with their quantiles in both distributions, and returns where the space below begins.
+func (s *sheet) pairLegend(top vg.Length, left, right Distribution) vg.Length {
+	dark, soft := ink{sizeText, inkDark, true}, ink{sizeText, inkSoft, false}
+	wide := vg.Length(0)
+	for _, curve := range left.Curves {
+		wide = max(wide, dark.width(legendName(curve)))
+	}
+	at := func(column int) vg.Length { return marginLeft + 44 + wide + 82*vg.Length(column+1) }
+	top -= 6
+	for j, head := range []string{left.short() + " p50", "p99", right.short() + " p50", "p99"} {
+		s.text(at(j), top, 1, soft, head)
+	}
+	for i, curve := range left.Curves {
+		y := top - legendRow*vg.Length(i+1)
+		s.key(y, curveStyle(len(left.Curves), i))
+		s.text(marginLeft+30, y, 0, dark, legendName(curve))
+		for j, q := range []Curve{curve, right.Curves[i]} {
+			if q.Quantiles.N == 0 {
+				s.text(at(2*j), y, 1, soft, "no samples")
+				continue
+			}
+			s.text(at(2*j), y, 1, soft, duration(q.Quantiles.P50))
+			s.text(at(2*j+1), y, 1, soft, duration(q.Quantiles.P99))
+		}
+	}
+	return top - legendRow*vg.Length(len(left.Curves)+1)
+}

@@ -1,0 +1,202 @@
+package study
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// SchemaComparison names the format of compare.json. Fields are added, never renamed.
+const SchemaComparison = "decodesim/compare/v1"
+
+// Comparison is scenarios that served the same requests, each beside the first. Scenarios, Seeds, Diff and what they
+// name are the caller's to fill; Add and Close fill the rest.
+type Comparison struct {
+	Schema     string         `json:"schema"`
+	Version    string         `json:"version"`
+	Seeds      []uint64       `json:"seeds"`
+	Requests   Likeness       `json:"requests"`  // the least alike
+	Intervals  string         `json:"intervals"` // what they are made of: IntervalsByBatches or IntervalsBySeeds
+	Confidence float64        `json:"confidence"`
+	Scenarios  []Contender    `json:"scenarios"`
+	Diff       []KeyDiff      `json:"diff"`
+	Metrics    []ComparedItem `json:"metrics"`
+	Notes      []string       `json:"notes"`
+
+	Seedable bool `json:"-"` // other seeds would make other requests
+
+	trials [][]*metrics.Summary // by seed
+	pairs  []pairing            // by scenario, of the only seed
+}
+
+// The ways to an interval.
+const (
+	IntervalsByBatches = "batch means of one run"
+	IntervalsBySeeds   = "replications by seed"
+)
+
+// Likeness says how alike the requests of the scenarios are.
+type Likeness string
+
+// From alike to not.
+const (
+	SameRequests Likeness = "same"         // arrivals and lengths
+	SameLengths  Likeness = "same lengths" // sent at other times, as clients do that wait for their answers
+	NotTheSame   Likeness = "different"
+)
+
+// Contender is one of the scenarios.
+type Contender struct {
+	Name     string           `json:"name"` // of its column and of its folder
+	Source   string           `json:"source"`
+	Is       string           `json:"is"`       // model and hardware
+	Requests Likeness         `json:"requests"` // to those of the first
+	Why      string           `json:"why"`      // its tail looks as it does
+	Summary  *metrics.Summary `json:"summary"`  // of the first seed
+}
+
+// KeyDiff is a key that the scenarios do not agree on, and its value in each; "": the scenario has no such key.
+type KeyDiff struct {
+	Key    string   `json:"key"`
+	Values []string `json:"values"`
+}
+
+// ComparedItem is one metric of every scenario.
+type ComparedItem struct {
+	Metric      string        `json:"metric"` // where it stands in summary.json
+	Name        string        `json:"name"`
+	Unit        string        `json:"unit"`
+	Values      []Number      `json:"values"`      // means over the seeds
+	Differences []*Difference `json:"differences"` // to the first scenario, whose own is null
+}
+
+// Difference is a value less that of the first scenario.
+type Difference struct {
+	Mean     Number    `json:"mean"`
+	Relative Number    `json:"relative"`
+	Interval *Interval `json:"interval"` // null: one run tells none
+}
+
+// Interval holds the true difference with the confidence of the Comparison.
+type Interval struct {
+	Low         float64 `json:"low"`
+	High        float64 `json:"high"`
+	N           int     `json:"n"`           // batches or seeds
+	Significant bool    `json:"significant"` // it does not hold 0
+}
+
+// Number is NaN, written as null, where nothing was measured.
+type Number float64
+
+// MarshalJSON writes NaN and infinities as null.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// Trial is one run of a scenario.
+type Trial struct {
+	Summary  *metrics.Summary
+	Requests []Served // by ID
+	WarmupS  float64
+}
+
+// Add takes the runs of all scenarios under the next seed.
+func (c *Comparison) Add(trials []Trial) {
+	var summaries []*metrics.Summary
+	for _, t := range trials {
+		summaries = append(summaries, t.Summary)
+	}
+	c.trials = append(c.trials, summaries)
+	for i := range trials {
+		p := pair(&trials[0], &trials[i])
+		c.Scenarios[i].Requests = lessAlike(c.Scenarios[i].Requests, p.likeness())
+		c.Requests = lessAlike(c.Requests, c.Scenarios[i].Requests)
+		if len(c.Seeds) == 1 {
+			c.pairs = append(c.pairs, p)
+		}
+	}
+}
+
+// lessAlike returns the less alike of two; "" is more than alike.
+func lessAlike(a, b Likeness) Likeness {
+	order := []Likeness{"", SameRequests, SameLengths, NotTheSame}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
+}
+
+// Close computes the metrics and their differences once every run was added.
+func (c *Comparison) Close() {
+	c.Schema, c.Confidence, c.Intervals = SchemaComparison, confidence, IntervalsByBatches
+	if len(c.Seeds) > 1 {
+		c.Intervals = IntervalsBySeeds
+	}
+	for i := range c.Scenarios {
+		c.Scenarios[i].Summary = c.trials[0][i]
+	}
+	for _, m := range comparedMetrics() {
+		if item, ok := c.item(&m); ok {
+			c.Metrics = append(c.Metrics, item)
+		}
+	}
+	c.note()
+	c.trials, c.pairs = nil, nil
+}
+
+// item computes a metric; false: no scenario has it.
+func (c *Comparison) item(m *comparedMetric) (item ComparedItem, ok bool) {
+	item = ComparedItem{Metric: m.metric, Name: m.name, Unit: m.unit}
+	for i := range c.Scenarios {
+		values := make([]float64, len(c.trials))
+		for seed, summaries := range c.trials {
+			values[seed] = m.of(summaries[i])
+		}
+		item.Values = append(item.Values, Number(mean(values)))
+		ok = ok || !math.IsNaN(mean(values))
+	}
+	for i := range c.Scenarios {
+		item.Differences = append(item.Differences, c.difference(m, &item, i))
+	}
+	return item, ok
+}
+
+func (c *Comparison) difference(m *comparedMetric, item *ComparedItem, i int) *Difference {
+	if i == 0 {
+		return nil
+	}
+	first, other := item.Values[0], item.Values[i]
+	d := &Difference{Mean: other - first, Relative: (other - first) / first}
+	switch {
+	case math.IsNaN(float64(d.Mean)):
+	case len(c.trials) > 1:
+		paired := make([]float64, len(c.trials))
+		for seed, summaries := range c.trials {
+			paired[seed] = m.of(summaries[i]) - m.of(summaries[0])
+		}
+		d.Interval = intervalOf(mean(paired), paired)
+	case m.sample != nil && c.Scenarios[i].Requests != NotTheSame:
+		d.Interval = c.pairs[i].interval(m)
+	}
+	return d
+}
+
+// note says what a reader must know of the intervals.
+func (c *Comparison) note() {
+	c.Notes = []string{}
+	if len(c.trials) > 1 {
+		return
+	}
+	for i, p := range c.pairs[1:] {
+		if n := len(p.both); n < p.sent && !p.unlike {
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: intervals are of the %d of %d requests that both it and %s completed",
+				c.Scenarios[i+1].Name, n, p.sent, c.Scenarios[0].Name))
+		}
+	}
+}
+
+// EachTold is Each; told, which may be nil, hears how many are done, one at a time.
+func EachTold(n int, do func(i int), told func(done int)) { each(n, do, told) }
