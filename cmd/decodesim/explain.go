@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,7 @@ changes. The deployment is that of a scenario or of flags; given both, the flags
 	flags.String("kv-cache", "", "bf16 fp8 int8 int4 mxfp4 nvfp4; default: as in the checkpoint")
 	flags.Int("tensor-parallel", 1, "GPUs that share every layer")
 	flags.Int("pipeline-parallel", 1, "stages of layers")
-	flags.String("engine", "", "vllm-v1 textbook; default: vllm-v1, or the scenario's")
+	flags.String("engine", "", strings.Join(configs.EngineNames(), " ")+"; default: vllm-v1, or the scenario's")
 	flags.IntVar(&f.batch, "batch", 1, "sequences that decode; for a scenario, by default all that fit")
 	flags.IntVar(&f.context, "context", contextDefault, "tokens each attends to, the new one included; for a scenario, by default the workload's mean")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.block_size=32")

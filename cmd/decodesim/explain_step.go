@@ -111,7 +111,7 @@ func (s *step) choose(batchGiven, contextGiven bool, f *explainFlags) error {
 		s.batchWhy = "default"
 	default:
 		pool := &s.scenario.Pools[0]
-		s.batch, s.batchWhy = max(1, s.seats()), fmt.Sprintf("as many as fit, up to max_num_seqs %d", pool.MaxNumSeqs)
+		s.batch, s.batchWhy = max(1, s.seats()), fmt.Sprintf("as many as fit, up to %s %d", pool.Own("max_num_seqs"), pool.MaxNumSeqs)
 		if pool.DataParallel > 1 {
 			s.batchWhy += fmt.Sprintf(" on each of %d ranks", pool.DataParallel)
 		}

@@ -182,11 +182,18 @@ func contextSentence(s *step, x *explanation) string {
 
 func explainMemory(line func(string, ...any), x *explanation) {
 	m := &x.Memory
-	line("Memory of a GPU: %s GB usable of %s: %s weights, %s activations, %s context, %s KV cache.", giga(m.Usable), giga(m.Total),
-		giga(m.Weights), giga(m.Activations), giga(m.Context), giga(m.KV))
-	line("The cache has %s blocks of %d tokens (%s each; %s per token over all GPUs), room for %s sequences of %s tokens or one of %s.",
-		grouped(int(m.Blocks)), m.BlockSize, prefixed(m.Block, "B"), prefixed(x.KVBytesHeld, "B"), grouped(m.Sequences), grouped(x.Context),
+	line("Memory of a GPU: %s GB usable of %s: %s weights, %s activations, %s context, %s KV cache%s.", giga(m.Usable), giga(m.Total),
+		giga(m.Weights), giga(m.Activations), giga(m.Context), giga(m.KV), x.memoryShare)
+	line("The cache has %s blocks of %s (%s each; %s per token over all GPUs), room for %s sequences of %s tokens or one of %s.",
+		grouped(int(m.Blocks)), tokensOf(m.BlockSize), prefixed(m.Block, "B"), prefixed(x.KVBytesHeld, "B"), grouped(m.Sequences), grouped(x.Context),
 		grouped(m.MaxModelLen))
+}
+
+func tokensOf(n int) string {
+	if n == 1 {
+		return "1 token"
+	}
+	return fmt.Sprintf("%d tokens", n)
 }
 
 // explainLadder is the step by batch: what fits, and the first that does not.

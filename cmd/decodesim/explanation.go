@@ -56,6 +56,8 @@ type explanation struct {
 	Warnings []string `json:"warnings"`
 
 	computeFrom, cacheFrom, linearFrom int // the same, fit or not; 0: never
+
+	memoryShare string // what the share of the memory is one of, in the words of the engine
 }
 
 // partX is one part of the step: times are at what the engine achieves.
@@ -93,7 +95,7 @@ type memoryX struct {
 	KV          float64 `json:"kv_bytes"`
 	Block       float64 `json:"block_bytes"`
 	BlockSize   int     `json:"block_size"`
-	Blocks      int64   `json:"blocks"`        // of all ranks; each keeps one back
+	Blocks      int64   `json:"blocks"`        // of all ranks, with those that the engine keeps back
 	Sequences   int     `json:"sequences"`     // of this context at once
 	MaxModelLen int     `json:"max_model_len"` // tokens of one sequence
 }
@@ -135,9 +137,10 @@ func explain(s *step) *explanation {
 	}
 	m := &s.Memory
 	x.Memory = memoryX{
-		m.Total, m.Usable, m.Weights, m.Activations, m.Context, m.KV, m.BlockBytes, pool.BlockSize, s.KVBlocks + int64(d.Parallel.Ranks()),
+		m.Total, m.Usable, m.Weights, m.Activations, m.Context, m.KV, m.BlockBytes, pool.BlockSize, s.CacheBlocks,
 		s.fitting(s.context), int(s.MaxModelLen),
 	}
+	x.memoryShare = shareLine(pool)
 	x.Curve = s.curve()
 	x.computeFrom, x.cacheFrom, x.linearFrom = s.computeFrom(), s.cacheFrom(), s.linearFrom()
 	x.SwitchBatch = within(x.computeFrom, s.seats())

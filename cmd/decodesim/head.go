@@ -32,16 +32,43 @@ func head(b *configs.Built) string {
 	for _, line := range [][2]string{
 		{"model", modelLine(&b.Deployment)},
 		{"hardware", replicas(p)},
-		{"engine", fmt.Sprintf("%s: at most %d sequences and %d tokens a step, %d tokens a sequence", p.Engine,
-			p.MaxNumSeqs, p.MaxNumBatchedTokens, b.MaxModelLen)},
-		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights, %s activations, %s context, %s KV cache", giga(m.Usable), giga(m.Weights),
-			giga(m.Activations), giga(m.Context), giga(m.KV))},
+		{"engine", engineLine(b)},
+		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights, %s activations, %s context, %s KV cache%s", giga(m.Usable), giga(m.Weights),
+			giga(m.Activations), giga(m.Context), giga(m.KV), shareLine(p))},
 		{"KV cache", cacheLine(b)},
 		{"workload", workloadLine(b)},
 	} {
 		fmt.Fprintf(&s, "%-13s%s\n", line[0], line[1])
 	}
 	return s.String()
+}
+
+// engineLine says in the engine's own words what it puts into a batch.
+func engineLine(b *configs.Built) string {
+	p := &b.Scenario.Pools[0]
+	text := p.Engine + ":"
+	for i, limit := range []struct {
+		key   string
+		value int
+	}{{"max_num_seqs", p.MaxNumSeqs}, {"max_num_batched_tokens", p.MaxNumBatchedTokens}, {"max_model_len", int(b.MaxModelLen)}} {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf(" %s %d", p.Own(limit.key), limit.value)
+	}
+	return text
+}
+
+// shareLine says in the engine's own words what its share of the memory is one of, where it is not of what is printed.
+func shareLine(p *configs.Pool) string {
+	own := fmt.Sprintf("; %s %g of ", p.Own("gpu_memory_utilization"), p.GPUMemoryUtilization)
+	switch p.MemoryShareOf() {
+	case hardware.OfStatic:
+		return own + "the GPU for weights and cache"
+	case hardware.OfFree:
+		return own + "what the rest leaves for the cache"
+	}
+	return ""
 }
 
 func modelLine(d *hardware.Deployment) string {
@@ -106,6 +133,9 @@ func replicas(p *configs.Pool) string {
 func cacheLine(b *configs.Built) string {
 	size := int64(b.Scenario.Pools[0].BlockSize)
 	text := fmt.Sprintf("%d blocks of %d tokens a replica: %s tokens", b.KVBlocks, size, thousands(b.KVBlocks*size))
+	if size == 1 {
+		text = fmt.Sprintf("%s tokens a replica", thousands(b.KVBlocks))
+	}
 	if length := b.PromptMean + b.OutputMean; length > 0 {
 		each := int64(math.Ceil(length/float64(size))) + int64(b.Memory.SequenceBlocks)
 		text += fmt.Sprintf(", %d requests of mean length", b.KVBlocks/each)
@@ -124,11 +154,20 @@ func workloadLine(b *configs.Built) string {
 	default:
 		parts = append(parts, w.Arrivals.Process+perSecond(b.RatePerS))
 	}
-	outputs := lengths("outputs", w.OutputTokens, b.OutputMean)
+	promptLaw, outputLaw := w.PromptTokens, w.OutputTokens
+	if turns := b.TurnsMean(); turns > 0 {
+		parts = append(parts, fmt.Sprintf("in sessions of %s turns on average", short(turns)))
+		promptLaw = nil // it is what a turn adds
+	}
+	if len(w.Classes) > 0 {
+		parts = append(parts, shares(w.Classes))
+		promptLaw, outputLaw = nil, nil
+	}
+	outputs := lengths("outputs", outputLaw, b.OutputMean)
 	if w.MaxTokens > 0 {
 		outputs += fmt.Sprintf(", cut at %d", w.MaxTokens)
 	}
-	parts = append(parts, lengths("prompts", w.PromptTokens, b.PromptMean)+" tokens", outputs)
+	parts = append(parts, lengths("prompts", promptLaw, b.PromptMean)+" tokens", outputs)
 	switch {
 	case w.DurationS > 0 && w.Trace == nil:
 		parts = append(parts, fmt.Sprintf("for %s s", short(w.DurationS)))
@@ -139,6 +178,15 @@ func workloadLine(b *configs.Built) string {
 		parts = append(parts, fmt.Sprintf("the first %s s not measured", short(w.WarmupS)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// shares names the classes of a workload.
+func shares(classes []configs.Class) string {
+	var parts []string
+	for i := range classes {
+		parts = append(parts, fmt.Sprintf("%s %% %s", short(100*classes[i].Share), classes[i].Name))
+	}
+	return strings.Join(parts, " and ")
 }
 
 // perSecond is a rate where one is known: requests that come at one instant have none.

@@ -116,15 +116,17 @@ func figure(q hardware.Quantity, unit float64) string {
 }
 
 func listEngines() ([][]string, error) {
-	rows := [][]string{{"engine", "scheduler", "describes"}}
+	rows := [][]string{{"engine", "scheduler", "sequences", "tokens a step", "memory", "describes"}}
 	for _, name := range configs.EngineNames() {
 		e, err := configs.Engine(name)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, []string{name, e.Scheduler, e.Describes})
+		rows = append(rows, []string{
+			name, e.Scheduler, e.Own("max_num_seqs"), e.Own("max_num_batched_tokens"), e.Own("gpu_memory_utilization"), e.Describes,
+		})
 	}
-	return rows, nil
+	return append(rows, []string{}, []string{"sequences, tokens a step, memory: what the engine calls these limits; decodesim show NAME has all of its arguments"}), nil
 }
 
 func listEfficiencies() ([][]string, error) {
@@ -160,8 +162,14 @@ func policyDoes(name string) string {
 		return "the replica with the fewest requests, queued or running"
 	case "round-robin":
 		return "each replica in turn"
-	case "vllm-v1":
-		return "one token budget for prompts and decodes, chunked prefill, preemption of the latest by recomputation"
+	case "continuous":
+		return "one token budget a step for prompts and decodes alike, chunked prefill if the engine has it"
+	case "prefill-first":
+		return "whole prompts in steps of their own while decodes wait; or, below prefill_below decodes alone"
+	case "sglang":
+		return "prompts in steps of their own, room kept for the tokens that are expected, retraction when it was too little"
+	case "static":
+		return "a padded batch at a time, formed when the one before has wholly ended"
 	}
 	return ""
 }

@@ -28,11 +28,25 @@ func TestEverythingBuiltInIsListedAndShown(t *testing.T) {
 func TestNoNameIsBuiltInTwice(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range configs.FileNames() {
-		if name != "textbook" {
-			assert.False(t, seen[name], name)
-		}
+		assert.False(t, seen[name], name)
 		seen[name] = true
 	}
+}
+
+// TestAnEngineAndItsEfficienciesMayShareAName: the name is the engine's, and the efficiencies are found with their catalog.
+func TestAnEngineAndItsEfficienciesMayShareAName(t *testing.T) {
+	for _, name := range []string{"sglang", "textbook"} {
+		_, engine, _ := try("show", name)
+		_, same, _ := try("show", "engines/"+name)
+		status, efficiencies, _ := try("show", "efficiencies/"+name)
+		assert.Equal(t, exitOK, status)
+		assert.Equal(t, engine, same)
+		assert.Contains(t, engine, "\nscheduler: ")
+		assert.Contains(t, efficiencies, "\n  bandwidth: ")
+	}
+	status, _, errOut := try("show", "gpus/sglang")
+	assert.Equal(t, exitBadInput, status)
+	assert.Contains(t, errOut, `nothing built in is called "gpus/sglang"`)
 }
 
 func TestEveryPolicySaysWhatItDoes(t *testing.T) {

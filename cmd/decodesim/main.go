@@ -7,12 +7,14 @@
 //	             a row per request
 //	files.go     what --out leaves
 //	head.go      the scenario above the table
+//	compare*.go  decodesim compare: scenarios on the same requests
 //	explain*.go explanation.go
 //	             decodesim explain: one step taken apart
 //	validate*.go decodesim validate: measured runs replayed
 //	calibrate*.go
 //	             decodesim calibrate: efficiencies fitted to measured runs
 //	accuracy*.go what docs/accuracy.md is written from
+//	import.go    decodesim import: a server's command line as a scenario
 //	list.go show.go version.go
 //	             what is built in
 package main
@@ -93,7 +95,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(badFlag)
-	root.AddCommand(newRun(out, errOut), newExplain(out, errOut), newValidate(out, errOut), newCalibrate(out, errOut), newList(out), newShow(out), newVersion(out))
+	root.AddCommand(newRun(out, errOut), newCompare(out, errOut), newExplain(out, errOut), newValidate(out, errOut), newCalibrate(out, errOut), newImport(out, errOut), newList(out), newShow(out), newVersion(out))
 	return root
 }
 

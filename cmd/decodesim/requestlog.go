@@ -16,6 +16,7 @@ type requestLog struct {
 	instances []int32 // by ID
 	routed    sim.Router
 	pool      string
+	classes   []configs.Class
 	ingress   sim.Duration
 	limit     int // rows beyond which none are kept; 0: no limit
 	over      bool
@@ -26,13 +27,14 @@ const autoRows = 100_000
 
 // newRequestLog returns the log that s asks for, or nil.
 func newRequestLog(s *configs.Scenario) *requestLog {
+	l := &requestLog{pool: s.Pools[0].Name, classes: s.Workload.Classes, limit: autoRows}
 	switch s.Output.RequestsCSV {
 	case configs.Off:
 		return nil
 	case configs.On:
-		return &requestLog{pool: s.Pools[0].Name}
+		l.limit = 0
 	}
-	return &requestLog{pool: s.Pools[0].Name, limit: autoRows}
+	return l
 }
 
 // Route implements sim.Router.
@@ -61,6 +63,9 @@ func (l *requestLog) add(r *sim.Request, at sim.Time, o sim.Outcome) {
 	}
 	if o != sim.Rejected && int(r.ID) < len(l.instances) {
 		row.Instance = l.instances[r.ID]
+	}
+	if len(l.classes) > 0 {
+		row.Class = l.classes[r.Class].Name
 	}
 	if r.Emitted > 0 {
 		row.TTFT = r.First.Sub(r.Arrival)

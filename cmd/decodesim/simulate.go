@@ -27,6 +27,7 @@ type result struct {
 func simulate(ctx context.Context, b *configs.Built, errOut io.Writer, log *requestLog, timeline bool) (r *result, err error) {
 	recorder := &metrics.Full{}
 	recorder.Warmup, recorder.SLO, recorder.Ingress = b.Warmup, b.SLO, b.Config.Ingress
+	recorder.Split(b.Classes())
 	config := b.Config
 	config.Sink = recorder
 	w := &watch{ctx: ctx, log: log, expected: b.Requests, progress: progressTo(errOut)}
