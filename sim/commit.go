@@ -73,6 +73,7 @@ func (in *Instance) commitPrefill(now Time) {
 			kept = append(kept, slot)
 			continue
 		}
+		r.swapped = false
 		r.Emitted++
 		if r.Emitted == 1 {
 			r.First, r.Last = now, now
