@@ -86,6 +86,9 @@ func (p *SGLang) Schedule(in *sim.Instance, w *sim.Work) int {
 			return 1
 		}
 		if p.prefill(in, w) {
+			if p.EnableMixedChunk && in.Decoding() > 0 {
+				in.Memory[ratioStep]++
+			}
 			return 1
 		}
 		if full = in.Memory[fullSince] == in.Departed()+1; !full || in.Prefilling() > 0 {
@@ -237,6 +240,7 @@ func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {
 	if limits > 0 {
 		n := emitted + int64(in.Decoding())*int64(p.RetractDecodeSteps)
 		p.setRatio(in, min(RatioOne, ratioOf(n, limits)))
+		in.Memory[ratioStep]++
 	}
 }
 

@@ -51,6 +51,9 @@ type load struct {
 	prefix         bool // prefix caching
 	ahead          bool // asynchronous scheduling
 	sharing        workloads.Sharing
+	scheduler      sim.Scheduler // nil: that of vLLM with a budget of 2048 tokens
+	promptMax      int32
+	swapBlocks     int64
 }
 
 func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
@@ -79,12 +82,16 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 	if router == nil {
 		router = new(policies.RoundRobin)
 	}
+	scheduler := l.scheduler
+	if scheduler == nil {
+		scheduler = &policies.Continuous{MaxNumSeqs: l.seats, MaxNumBatchedTokens: 2048}
+	}
 	return sim.Config{
 		Contents: src.Contents(), Source: src, Sink: sink,
 		Pool: &sim.Pool{
 			Size: max(1, l.replicas), PrefixCaching: l.prefix, Ahead: l.ahead, KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
 			Model: hardware.NewRoofline(d, l.seats), Router: router,
-			Scheduler: &policies.Continuous{MaxNumSeqs: l.seats, MaxNumBatchedTokens: 2048},
+			Scheduler: scheduler, PromptMax: l.promptMax, SwapBlocks: l.swapBlocks,
 		},
 	}
 }
@@ -110,9 +117,39 @@ var loads = []load{
 	{name: "output=8k/rate=0.3/ahead", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256, ahead: true},
 }
 
+// engines are the policies with the arguments that engines have by default, on a model of 81,920 tokens.
+var engines = []load{
+	{name: "vllm-v0", promptMax: 81920, swapBlocks: 2048,
+		scheduler: &policies.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270}},
+	{name: "vllm-v0-swap", promptMax: 81920, swapBlocks: 2048,
+		scheduler: &policies.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270, Preempt: sim.Swap}},
+	{name: "decode-priority", promptMax: 81920,
+		scheduler: &policies.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270, PrefillBelow: 32}},
+	{name: "sarathi", scheduler: &policies.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 512, Reserve: policies.WholePrompt, WatermarkBlocks: 270}},
+	{name: "orca", promptMax: 81920, scheduler: &policies.Continuous{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, Unchunked: true, Reserve: policies.MaxOutput}},
+	{name: "tensorrt-llm", prefix: true, ahead: true, promptMax: 8192,
+		scheduler: &policies.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true, NoEvict: true}},
+	{name: "sglang", prefix: true, ahead: true, scheduler: &policies.SGLang{
+		MaxRunningRequests: 256, MaxPrefillTokens: 16384, ChunkedPrefillSize: 8192, InitNewTokenRatio: 700_000_000, MinNewTokenRatio: 98_000_000,
+		NewTokenRatioDecay: 1_003_333, ClipMaxNewTokens: 4096, RetractDecodeSteps: 20,
+	}},
+	{name: "static", scheduler: &policies.Static{MaxBatchSize: 64, MaxNumBatchedTokens: 81920}},
+}
+
+// engineLoads runs every engine at two loads.
+func engineLoads() (list []load) {
+	for _, l := range loads[:2] {
+		for _, e := range engines {
+			e.name, e.rate, e.prompt, e.output, e.blocks, e.seats = "engine="+e.name+"/"+l.name, l.rate, l.prompt, l.output, l.blocks, 2048
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
 // BenchmarkRun simulates whole runs, the generator of the workload included. An op is a request.
 func BenchmarkRun(b *testing.B) {
-	for _, l := range loads {
+	for _, l := range append(engineLoads(), loads...) {
 		b.Run(l.name, func(b *testing.B) {
 			var m metrics.Recorder
 			c := l.config(b, b.N, &m)

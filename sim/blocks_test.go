@@ -39,10 +39,13 @@ func newBlockPool(blocks int64, size int32, tree *sim.Contents) *blockPool {
 
 // token names the token of r at a position: the same for two requests if both have it from the same node.
 func (p *blockPool) token(r *naiveRequest, at int32) (owner, offset int32, content bool) {
-	if at >= min(r.Prompt, p.tree.Tokens(r.Content)) {
+	node, end := r.Content, min(r.Prompt, p.tree.Tokens(r.Content))
+	if r.Answer != 0 {
+		node, end = r.Answer, p.tree.Tokens(r.Answer)
+	}
+	if at >= end {
 		return -1 - r.ID, at, false
 	}
-	node := r.Content
 	for p.tree.Tokens(p.tree.Parent(node)) > at {
 		node = p.tree.Parent(node)
 	}
@@ -117,14 +120,22 @@ func (p *blockPool) touch(blocks []*block) {
 // allocate returns the next block to be evicted.
 func (p *blockPool) allocate() *block {
 	b := p.free.Remove(p.free.Front()).(*block)
-	if b.hash != 0 {
-		p.cached[b.hash] = slices.DeleteFunc(p.cached[b.hash], func(x *block) bool { return x == b })
-		if b.content {
-			p.evicted++
-		}
+	if b.content {
+		p.evicted++
 	}
-	b.hash, b.refs, b.content = 0, 1, false
+	p.forget([]*block{b})
+	b.refs = 1
 	return b
+}
+
+// forget lets nobody find blocks any more.
+func (p *blockPool) forget(blocks []*block) {
+	for _, b := range blocks {
+		if b.hash != 0 {
+			p.cached[b.hash] = slices.DeleteFunc(p.cached[b.hash], func(x *block) bool { return x == b })
+		}
+		b.hash, b.content = 0, false
+	}
 }
 
 // cache lets others find the blocks of r that hold the first n tokens.

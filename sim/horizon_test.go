@@ -97,13 +97,13 @@ func (j *journal) emittedBy(at sim.Time) (n int64, boundary bool) {
 func TestRoundRobinPartitions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)
-		sc.clients, sc.roundRobin = 0, true
+		sc.clients, sc.sessions, sc.roundRobin = 0, 0, true
 		together := newJournal()
 		run(t, sc.config(together))
 		routed := 0
 		split := make([][]sim.Request, sc.size)
 		for _, r := range sc.requests {
-			if r.Prompt+r.Limit() > sc.maxLen || r.Deadline != 0 && r.Deadline <= r.Arrival.Add(sc.ingress) {
+			if r.Prompt+r.Limit() > sc.maxLen || sc.promptMax > 0 && r.Prompt > sc.promptMax || r.Deadline != 0 && r.Deadline <= r.Arrival.Add(sc.ingress) {
 				continue // never reaches the router
 			}
 			split[routed%sc.size] = append(split[routed%sc.size], r)

@@ -74,6 +74,8 @@ type Instance struct {
 	woken   bool // to be planned at this instant
 	hungup  []int32
 	scratch []int32
+	part    Segment // of the steps under way, while a sink is told of it
+	shown   Request // a request as the sink is told of it
 
 	busy      Duration // total length of its steps
 	stepCount int64

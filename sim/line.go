@@ -28,9 +28,12 @@ func (in *Instance) Queued() int {
 	return in.queue.n - in.dead + len(in.front) + len(in.sorted) + len(in.swapped)
 }
 
-// Waiting returns the i-th request of a queue without an Order, or nil if it does not have so many that the scheduler
+// Waiting returns the i-th request of a queue without an Order, or nil if it has one, or not so many that the scheduler
 // sees. The pointer is good until the next call.
 func (in *Instance) Waiting(i int) *Request {
+	if in.pool.Order != nil {
+		return nil
+	}
 	for len(in.front) <= i {
 		slot := in.unpack()
 		if slot == noSlot {

@@ -63,12 +63,12 @@ func (in *Instance) rest(slot int32, now Time) {
 		in.classes[r.Class]--
 	}
 	if r.state == decoding {
-		seen := *r
-		_, seen.Emitted = in.progress(r)
-		seen.Last = now
+		in.shown = *r
+		_, in.shown.Emitted = in.progress(r)
+		in.shown.Last = now
 		in.pool.outstanding[in.index]--
 		r.state = idle
-		in.cluster.done(&seen, now, Completed)
+		in.cluster.done(&in.shown, now, Completed)
 		return
 	}
 	r.state = idle

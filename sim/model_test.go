@@ -12,6 +12,7 @@ type prices struct {
 	weights, token   sim.Duration // per step, per token computed
 	ctx, pair        sim.Duration // per context token: memory, compute
 	capped           [2]sim.Duration
+	swap             sim.Duration // per block copied
 	overhead, perSeq sim.Duration
 	single           bool // answer for one step only
 }
@@ -27,6 +28,7 @@ func drawModel(t *rapid.T, windows int) prices {
 	if rapid.IntRange(0, 3).Draw(t, "grid_price") == 0 { // boundaries fall on the grid of arrivals
 		p = prices{overhead: sim.Millisecond * ps("ms", 1, 5, 500)}
 	}
+	p.swap = ps("swap", 0, 3_000_017, sim.Millisecond)
 	for i := range windows {
 		p.capped[i] = ps("capped", 0, 46_031, sim.Microsecond)
 	}
@@ -53,10 +55,10 @@ func (p prices) Price(ranks []sim.Shape, g *sim.Segment) {
 	if low.B > high.B { // the other one overtakes after this many steps
 		g.Steps = int((high.A-low.A)/(low.B-high.B)) + 1
 	}
-	fixed := p.overhead + p.perSeq*(n+sim.Duration(b.Prefills))
+	fixed := p.overhead + p.perSeq*(n+sim.Duration(b.Prefills)) + p.swap*sim.Duration(b.SwapBlocks)
 	g.First, g.Growth, g.Bound = high.A+fixed, high.B, high
 	g.Part[sim.Weights], g.Part[sim.Overhead] = high, sim.Affine{A: fixed}
-	if p.single {
+	if p.single || b.SwapBlocks > 0 { // only the first step copies
 		g.Steps = 1
 	}
 }

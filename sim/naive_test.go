@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/decodesim/decodesim/policies"
@@ -8,29 +9,31 @@ import (
 )
 
 // naive is the obvious simulator that the fast one must equal to the picosecond: one step at a time, every request
-// visited in every step, vLLM's scheduler as it is written (a walk of the running list that allocates as it goes), and
-// a linear search for the next event.
+// visited in every step, every policy written out as a walk over lists, and a linear search for the next event.
 type naive struct {
 	scenario
-	now      sim.Time
-	source   sim.Source
-	next     *sim.Request // the source's next request, unless it is a Follower
-	insts    []*naiveInstance
-	loads    []int32
-	all      []*naiveRequest
-	patient  []*naiveRequest // those with a deadline
-	steps    int
-	preempts int
-	spent    int // steps whose token budget ran out
-	boundary int // arrivals at the very end of a step
-	missed   int // steps that somebody could have joined who came during the one before
+	now     sim.Time
+	source  sim.Source
+	tree    *sim.Contents // of this run; nil: no prefix caching
+	next    *sim.Request  // the source's next request, unless it is a Follower
+	insts   []*naiveInstance
+	loads   []int32
+	all     []*naiveRequest
+	patient []*naiveRequest // those with a deadline
+	steps   int
+	peak    int64          // the most blocks in use at once
+	gaps    map[string]int // between two tokens of a request, by what came between
+	cover   map[string]int // how often what is worth testing came up
 }
 
 type naiveRequest struct {
 	sim.Request
+	key      int64 // of the queue's order
 	outcome  string
 	decoding bool
 	want     int32 // tokens in the step under way
+	prefill  int32 // of the tokens computed, those that were not decoded
+	pad      int32 // tokens by which a static batch makes its prompt longer
 	blocks   int64
 	pages    []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
 	hashes   []int    // of its blocks, as far as anybody asked
@@ -39,27 +42,38 @@ type naiveRequest struct {
 	regained int // of those, blocks that only this request has
 	admitted sim.Time
 	tokens   []sim.Time // when each was emitted
+	cause    string     // what has held it up since the latest one
 	left     bool       // the client hung up
+	gone     bool       // the engine knows
 	running  *naiveInstance
 	noticed  bool // it waited when a step began: the batch of the next may have it
 }
 
 type naiveInstance struct {
-	id      int
-	running []*naiveRequest
-	waiting []*naiveRequest
-	free    int64
-	pool    *blockPool // nil: no prefix caching
-	end     sim.Time
-	woken   bool
+	id        int
+	running   []*naiveRequest // in order of admission
+	waiting   []*naiveRequest
+	swapped   []*naiveRequest // in order of swapping out
+	free      int64
+	host      int64      // free blocks of host memory
+	copied    int64      // blocks that the step copies from or to it
+	pool      *blockPool // nil: no prefix caching
+	end       sim.Time
+	woken     bool
+	everybody bool // the step that is composed may have those who came since the last one began
+	sglang    sglangState
 }
 
 func runNaive(sc scenario) *naive {
-	n := &naive{scenario: sc, source: sc.source(), loads: make([]int32, sc.size)}
+	n := &naive{scenario: sc, loads: make([]int32, sc.size), gaps: map[string]int{}, cover: map[string]int{}}
+	n.source, n.tree = sc.source()
 	for i := range sc.size {
-		in := &naiveInstance{id: i, free: sc.blocks, end: sim.Forever}
-		if sc.tree != nil {
-			in.pool = newBlockPool(sc.blocks, sc.blockSize, sc.tree)
+		in := &naiveInstance{id: i, free: sc.blocks, host: sc.swapBlocks, end: sim.Forever}
+		if n.tree != nil {
+			in.pool = newBlockPool(sc.blocks, sc.blockSize, n.tree)
+		}
+		if p, ok := sc.policy.(*policies.SGLang); ok {
+			in.sglang.ratio = p.InitNewTokenRatio
 		}
 		n.insts = append(n.insts, in)
 	}
@@ -146,10 +160,14 @@ func (n *naive) deliver() {
 	}
 	for _, in := range n.insts {
 		if in.end == n.now {
-			n.boundary++
+			n.cover["arrivals on a step boundary"]++
 		}
 	}
-	if r.Prompt+r.Limit() > n.maxLen {
+	long := n.promptMax > 0 && r.Prompt > n.promptMax
+	if long {
+		n.cover["prompts over the engine's limit"]++
+	}
+	if long || r.Prompt+r.Limit() > n.maxLen {
 		n.done(r, "rejected")
 		return
 	}
@@ -157,11 +175,10 @@ func (n *naive) deliver() {
 		n.done(r, "failed")
 		return
 	}
-	i := n.route()
-	in := n.insts[i]
-	n.loads[i]++
+	in := n.insts[n.route()]
+	n.loads[in.id]++
 	r.running = in
-	in.waiting = append(in.waiting, r)
+	n.enqueue(in, r)
 	if in.end == sim.Forever {
 		in.woken = true
 	}
@@ -182,6 +199,7 @@ func (n *naive) done(r *naiveRequest, outcome string) {
 	}
 }
 
+// hangup forgets a request that is in no batch; one that is in a batch goes at the end of the step.
 func (n *naive) hangup(r *naiveRequest) {
 	n.done(r, "failed")
 	r.left = true
@@ -190,76 +208,32 @@ func (n *naive) hangup(r *naiveRequest) {
 		in.waiting = slices.Delete(in.waiting, i, i+1)
 		n.loads[in.id]--
 	}
+	if i := slices.Index(in.swapped, r); i >= 0 {
+		in.swapped = slices.Delete(in.swapped, i, i+1)
+		in.host += r.blocks
+		n.loads[in.id]--
+		n.cover["hang-ups while swapped out"]++
+	}
 }
 
-func (n *naive) needs(r *naiveRequest, tokens int32) int64 {
-	return int64(n.fixed) + int64((tokens+n.blockSize-1)/n.blockSize)
-}
-
-// plan is Scheduler.schedule() of vLLM V1.
+// plan composes the next step of an instance as its policy does, and begins it.
 func (n *naive) plan(in *naiveInstance) {
-	in.woken = false
-	p, budget, preempted := n.policy, n.policy.MaxNumBatchedTokens, false
-	everybody := !n.ahead || len(in.running) == 0
+	in.woken, in.copied = false, 0
+	in.everybody = !n.ahead || len(in.running) == 0
 	for _, r := range in.running {
 		r.want = 0
 	}
-	for i := 0; i < len(in.running) && budget > 0; i++ {
-		r := in.running[i]
-		want := n.want(p, r, budget)
-		fits := true
-		for fits && n.needs(r, r.Computed+want)-r.blocks > in.free {
-			victim := in.running[len(in.running)-1]
-			in.running = in.running[:len(in.running)-1]
-			in.release(victim)
-			victim.blocks, victim.Computed, victim.want, victim.decoding = 0, 0, 0, false
-			victim.Preemptions++
-			n.preempts++
-			in.waiting = slices.Insert(in.waiting, 0, victim)
-			preempted, fits = true, victim != r
-		}
-		if !fits {
-			break
-		}
-		n.allocate(in, r, want)
-		budget -= want
-	}
-	for !preempted && len(in.waiting) > 0 && budget > 0 && len(in.running) < p.MaxNumSeqs {
-		r := in.waiting[0]
-		if !everybody && !r.noticed {
-			n.missed++
-			break
-		}
-		var hits []*block
-		if in.pool != nil {
-			hits = in.pool.lookup(r)
-		}
-		found := int32(len(hits)) * n.blockSize
-		r.Computed = found
-		want := n.want(p, r, budget)
-		more := idle(hits) - int64(len(hits))
-		if p.SchedulerReserveFullISL && n.needs(r, r.Prompt+r.Emitted)+more > in.free || n.needs(r, found+want)+more > in.free {
-			r.Computed = 0
-			break
-		}
-		in.waiting = in.waiting[1:]
-		in.running = append(in.running, r)
-		if r.Preemptions == 0 {
-			r.admitted, r.Cached = n.now, found
-		}
-		if r.Preemptions > 0 {
-			r.resumed += len(hits)
-			r.regained += len(hits) - len(shared(hits))
-		}
-		if in.free -= idle(hits); in.pool != nil {
-			in.pool.touch(hits)
-		}
-		r.pages, r.blocks = hits, int64(len(hits))
-		n.allocate(in, r, want)
-		budget -= want
-	}
-	if budget == 0 {
-		n.spent++
+	switch p := n.policy.(type) {
+	case *policies.Continuous:
+		n.planContinuous(in, p)
+	case *policies.PrefillFirst:
+		n.planPrefillFirst(in, p)
+	case *policies.SGLang:
+		n.planSGLang(in, p)
+	case *policies.Static:
+		n.planStatic(in, p)
+	default:
+		panic(fmt.Sprintf("no twin of %T", p))
 	}
 	n.begin(in)
 }
@@ -270,122 +244,68 @@ func (n *naive) begin(in *naiveInstance) {
 	if len(in.running) > 0 {
 		in.end = n.now.Add(n.price(in))
 		n.steps++
+	} else if len(in.waiting)+len(in.swapped) > 0 {
+		panic(fmt.Sprintf("at %v instance %d has nothing to do and %d requests", n.now, in.id, len(in.waiting)+len(in.swapped)))
 	}
+	n.peak = max(n.peak, n.blocks-in.free)
 	for _, r := range in.waiting {
 		r.noticed = true
 	}
-}
-
-// allocate gives r the blocks for so many more tokens.
-func (n *naive) allocate(in *naiveInstance, r *naiveRequest, want int32) {
-	blocks := n.needs(r, r.Computed+want)
-	more := blocks - r.blocks
-	in.free -= more
-	r.blocks, r.want = blocks, want
-	if in.pool == nil {
-		return
-	}
-	for range more {
-		r.pages = append(r.pages, in.pool.allocate())
-	}
-	in.pool.cache(r, r.Computed+want)
-}
-
-// release frees the blocks of r.
-func (in *naiveInstance) release(r *naiveRequest) {
-	if in.pool == nil {
-		in.free += r.blocks
-	} else {
-		in.pool.release(r.pages)
-		in.free = int64(in.pool.free.Len())
-	}
-	r.pages = nil
-}
-
-func (n *naive) want(p *policies.Continuous, r *naiveRequest, budget int32) int32 {
-	want := min(r.Pending(), budget)
-	if p.LongPrefillTokenThreshold > 0 {
-		want = min(want, p.LongPrefillTokenThreshold)
-	}
-	return want
-}
-
-func (n *naive) price(in *naiveInstance) sim.Duration {
-	var b sim.Shape
 	for _, r := range in.running {
-		t, c := int64(r.want), int64(r.Computed)
-		switch {
-		case r.decoding:
-			b.Decodes++
-			b.DecodeTokens++
-			b.DecodeCtx += c + 1
-			b.Outputs++
-			for i, w := range n.windows {
-				see, grows := min(c+1, int64(w.Tokens)), c+1 < int64(w.Tokens)
-				if w.Chunked {
-					see, grows = c%int64(w.Tokens)+1, true
-				}
-				b.Capped[i].Ctx += see
-				if grows {
-					b.Capped[i].Growing++
-				}
-			}
-		case t > 0:
-			b.Prefills++
-			b.PrefillTokens += t
-			b.PrefillPairs += t*c + t*(t+1)/2
-			b.PrefillCtx += c + t
-			for i, w := range n.windows {
-				n.chunk(&b.Capped[i], w, c, t)
-			}
-			if r.want == r.Pending() {
-				b.Outputs++
-			}
+		if r.decoding && r.want == 0 && r.cause == "" {
+			r.cause = "held"
 		}
 	}
-	var g sim.Segment
-	n.model.Price([]sim.Shape{b}, &g)
-	return g.First
-}
-
-// chunk looks at every query of a chunk and every key that it attends to in a window.
-func (n *naive) chunk(b *sim.Capped, w sim.Window, c, t int64) {
-	first := c + 1
-	for query := c + 1; query <= c+t; query++ {
-		oldest := max(1, query-int64(w.Tokens)+1)
-		if w.Chunked {
-			oldest = (query-1)/int64(w.Tokens)*int64(w.Tokens) + 1
-		}
-		b.PrefillPairs += query - oldest + 1
-		first = min(first, oldest)
-	}
-	b.PrefillCtx += c + t - first + 1
 }
 
 // commit emits the tokens of the step that ends.
 func (n *naive) commit(in *naiveInstance) {
 	for _, r := range in.running {
-		r.Computed += r.want
-		if r.left || r.Pending() > 0 {
+		if r.Computed += r.want; !r.decoding {
+			r.prefill = r.Computed
+		}
+		r.decoding = r.decoding || r.Pending() <= 0
+		if r.outcome != "" || r.want == 0 || r.Pending() > 0 {
 			continue
 		}
-		r.Emitted++
-		r.tokens = append(r.tokens, n.now)
-		r.decoding = true
-		if r.Emitted == r.Output {
+		n.emit(in, r)
+	}
+	for _, r := range in.running {
+		if r.outcome != "" && !r.gone {
+			r.gone = true
 			n.loads[in.id]--
-			n.done(r, "completed")
 		}
 	}
-	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
-		if r.outcome == "" {
-			return false
-		}
-		in.release(r)
-		if r.left {
-			n.loads[in.id]--
-		}
-		return true
-	})
+	if _, ok := n.policy.(*policies.Static); !ok || ended(in.running) {
+		in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
+			if r.gone {
+				n.release(in, r)
+				in.sglang.forget(r)
+			}
+			return r.gone
+		})
+	}
 	in.end, in.woken = sim.Forever, true
+}
+
+func (n *naive) emit(in *naiveInstance, r *naiveRequest) {
+	if r.Emitted > 0 {
+		n.gaps[r.cause]++
+	}
+	r.cause = ""
+	r.Emitted++
+	r.tokens = append(r.tokens, n.now)
+	if r.Emitted == r.Output {
+		n.done(r, "completed")
+	}
+}
+
+// decodes returns those of a batch that decode.
+func decodes(batch []*naiveRequest) (list []*naiveRequest) {
+	for _, r := range batch {
+		if r.decoding {
+			list = append(list, r)
+		}
+	}
+	return list
 }

@@ -15,7 +15,7 @@ type Observation struct {
 func (c *Cluster) State(now Time) Observation {
 	o := Observation{Totals: c.totals}
 	for _, in := range c.instances {
-		o.Running += int64(in.running)
+		o.Running += int64(in.running - len(in.idle))
 		o.Waiting += int64(in.Queued())
 		o.KVTotal += in.kv.total
 		o.KVUsed += in.kv.total - in.kv.free

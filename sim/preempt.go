@@ -18,6 +18,7 @@ func (w *Work) Preempt(r *Request, how How) {
 	}
 	slot := in.slotOf(r)
 	decodes := r.state == decoding
+	prefilled := r.Computed
 	if decodes {
 		w.interrupt(r, slot)
 	} else {
@@ -40,7 +41,7 @@ func (w *Work) Preempt(r *Request, how How) {
 	} else {
 		kept := r.Computed
 		if how == Retract {
-			kept = min(kept, r.Prompt)
+			kept = prefilled
 		}
 		if r.Answer != 0 {
 			in.prefix.publish(r, kept)

@@ -17,19 +17,29 @@ import (
 // drawSharing draws a small scenario in which much is shared, computed twice, evicted and preempted.
 func drawSharing(t *rapid.T) scenario {
 	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
-	seats := one("max_num_seqs", 1, 3, 8, 30)
 	sc := scenario{
 		size: int(one("replicas", 1, 1, 2)), blockSize: one("block_size", 1, 2, 4, 7), fixed: one("fixed", 0, 0, 0, 2),
-		policy: &policies.Continuous{
-			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 16, 64, 1000)),
-			LongPrefillTokenThreshold: one("threshold", 0, 1, 3, 10), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
-		},
-		model: drawModel(t, 0), roundRobin: true, clients: int(one("clients", 0, 0, 3)),
+		model: drawModel(t, 0), roundRobin: true,
+	}
+	if sc.clients = int(one("clients", 0, 0, 3)); sc.clients == 0 {
+		sc.sessions = int(one("sessions", 0, 0, 1, 5))
 	}
 	prompt, output := one("prompt", 3, 20, 60), one("output", 1, 5, 60)
 	sc.maxLen = 4*prompt + output
-	sc.drawRequests(t, prompt, output)
 	sc.blocks = int64((sc.maxLen+sc.blockSize-1)/sc.blockSize+sc.fixed) * int64(one("tenths", 10, 12, 20, 100)) / 10
+	if rapid.Bool().Draw(t, "continuous") {
+		seats := one("max_num_seqs", 1, 3, 8, 30)
+		sc.policy = &policies.Continuous{
+			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 16, 64, 1000)),
+			LongPrefillTokenThreshold: one("threshold", 0, 1, 3, 10), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
+		}
+	} else {
+		for sc.policy == nil || sc.anonymous {
+			sc.anonymous, sc.order, sc.promptMax, sc.swapBlocks = false, nil, 0, 0
+			drawPolicy(t, &sc, sc.maxLen)
+		}
+	}
+	sc.drawRequests(t, prompt, output)
 	sc.drawContents(t)
 	sc.ahead = rapid.Bool().Draw(t, "ahead")
 	return sc
@@ -51,7 +61,7 @@ func TestExtentsAreBlocks(t *testing.T) {
 			require.NoError(t, sim.CheckCaches(cl))
 			cover["evictions"] += int(cl.PoolTotals().Evictions)
 		}
-		cover["preemptions"] += twin.preempts
+		cover["preemptions"] += twin.cover["preemptions"]
 		for _, in := range twin.insts {
 			cover["blocks computed twice"] += in.pool.doubles
 			cover["found where computed twice"] += in.pool.doubled
@@ -82,7 +92,10 @@ func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
 		for i := range sc.requests {
 			sc.requests[i].Content = 0
 		}
-		sc.tree = nil
+		sc.tree, sc.sessions = nil, 0
+		if sc.anonymous {
+			return
+		}
 		off, on := newJournal(), newJournal()
 		without := run(t, sc.config(off))
 		sc.tree = new(sim.Contents)

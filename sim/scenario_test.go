@@ -20,8 +20,14 @@ type scenario struct {
 	blockSize  int32
 	fixed      int32
 	maxLen     int32
+	crowded    bool // much comes at once
+	promptMax  int32
 	windows    []sim.Window
-	policy     *policies.Continuous
+	policy     sim.Scheduler
+	anonymous  bool      // the policy knows no prefix caching
+	order      sim.Order // nil: first come, first served
+	swapBlocks int64
+	classes    int
 	model      sim.StepModel
 	ahead      bool
 	roundRobin bool
@@ -30,6 +36,7 @@ type scenario struct {
 	requests   []sim.Request
 	tree       *sim.Contents // nil: no prefix caching
 	clients    int           // > 0: closed loop
+	sessions   int           // > 0: the requests are turns of conversations
 	think      sim.Duration  // of a client
 }
 
@@ -47,31 +54,38 @@ func cases(usual, long int) int {
 // regime, windows that fill, arrivals that coincide with step boundaries and clients that hang up.
 func drawScenario(t *rapid.T) scenario {
 	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
-	seats := one("max_num_seqs", 1, 2, 4, 16, 64, 256)
 	sc := scenario{
 		size: int(one("replicas", 1, 1, 1, 2, 5)), blockSize: one("block_size", 1, 7, 16, 16, 32), fixed: one("fixed", 0, 0, 2),
-		policy: &policies.Continuous{
-			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 8, 16, 64, 256, 2048, 8192)),
-			LongPrefillTokenThreshold: one("threshold", 0, 0, 3, 32, 100), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
-		},
-		roundRobin: rapid.Bool().Draw(t, "round_robin"),
-		ingress:    sim.Duration(one("ingress", 0, 0, 5)) * sim.Millisecond,
+		roundRobin: rapid.Bool().Draw(t, "round_robin"), classes: int(one("classes", 0, 1, 3)),
+		ingress: sim.Duration(one("ingress", 0, 0, 5)) * sim.Millisecond,
 	}
 	prompt, output := one("prompt", 1, 20, 300, 2000), one("output", 1, 5, 60, 500, 2000)
+	sc.crowded = rapid.IntRange(0, 2).Draw(t, "crowded") == 0
+	cache := []float64{1, 1.3, 2, 5, 20, 1000}
+	if sc.crowded { // more than its memory holds
+		prompt, output, cache = one("prompt", 5, 40, 100), one("output", 40, 100, 300), []float64{1, 1.3, 2, 4}
+	}
 	sc.maxLen = prompt + output - one("reject", 0, 0, 0, 1)
 	sc.maxLen = max(2, sc.maxLen)
-	tight := rapid.SampledFrom([]float64{1, 1.3, 2, 5, 20, 1000}).Draw(t, "cache")
+	sc.think = sim.Duration(one("think", 0, 0, 50)) * sim.Millisecond
+	switch rapid.SampledFrom([]string{"open", "open", "open", "closed", "sessions"}).Draw(t, "source") {
+	case "closed":
+		sc.clients = int(one("clients", 1, 3, 20))
+	case "sessions":
+		sc.sessions = int(one("sessions", 1, 3, 20))
+		sc.maxLen *= one("turns", 1, 3, 6) // and not all of them find room
+	}
+	tight := rapid.SampledFrom(cache).Draw(t, "cache")
 	sc.blocks = int64(float64((sc.maxLen+sc.blockSize-1)/sc.blockSize+sc.fixed) * tight)
 	for range one("windows", 0, 0, 0, 1, 2) {
 		sc.windows = append(sc.windows, sim.Window{Tokens: one("window", 1, 16, 100, 700), Chunked: rapid.Bool().Draw(t, "chunked")})
 	}
+	drawPolicy(t, &sc, prompt)
 	sc.model = drawModel(t, len(sc.windows))
-	if rapid.IntRange(0, 3).Draw(t, "closed") == 0 {
-		sc.clients = int(one("clients", 1, 3, 20))
-		sc.think = sim.Duration(one("think", 0, 0, 50)) * sim.Millisecond
-	}
 	sc.drawRequests(t, prompt, output)
-	if rapid.IntRange(0, 1).Draw(t, "prefix_caching") == 1 {
+	sglang, sorts := sc.policy.(*policies.SGLang)
+	sorts = sorts && sglang.Order != policies.FCFS
+	if (rapid.Bool().Draw(t, "prefix_caching") || sorts) && !sc.anonymous {
 		sc.drawContents(t)
 	}
 	sc.ahead = rapid.Bool().Draw(t, "ahead")
@@ -82,6 +96,9 @@ func (sc *scenario) drawRequests(t *rapid.T, prompt, output int32) {
 	rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	n := rapid.IntRange(1, 150).Draw(t, "requests")
 	rate := math.Pow(10, rapid.Float64Range(-0.5, 3.5).Draw(t, "log10 rate"))
+	if sc.crowded {
+		rate = 300
+	}
 	grid := sim.Time(rapid.SampledFrom([]sim.Duration{1, 1, sim.Millisecond, 500 * sim.Millisecond}).Draw(t, "grid"))
 	patience := rapid.SampledFrom([]float64{0, 0, 0, 0.05, 2, 50}).Draw(t, "patience_s")
 	at := 0.0
@@ -92,6 +109,7 @@ func (sc *scenario) drawRequests(t *rapid.T, prompt, output int32) {
 			r.MaxOutput = min(r.Output+rnd.Int32N(5), output)
 		}
 		r.Arrival = sim.Time(at*1e12) / grid * grid
+		r.Class, r.Priority = uint8(rnd.IntN(max(1, sc.classes))), int8(rnd.IntN(3)-1)
 		if patience > 0 && rnd.IntN(2) == 0 {
 			r.Deadline = r.Arrival.Add(1 + sim.Seconds(rnd.ExpFloat64()*patience))
 			if d := r.Deadline / grid * grid; d > r.Arrival {
@@ -130,16 +148,23 @@ func (sc *scenario) drawContents(t *rapid.T) {
 	}
 }
 
-// source returns a fresh source of the scenario's requests.
-func (sc *scenario) source() sim.Source {
+// source returns a fresh source of the scenario's requests, and the tree of their contents.
+func (sc *scenario) source() (sim.Source, *sim.Contents) {
+	if sc.sessions > 0 {
+		tree := sc.tree
+		if tree != nil {
+			tree = clone(tree)
+		}
+		return newConversations(sc, tree), tree
+	}
 	if sc.clients > 0 {
 		c := &closedLoop{requests: sc.requests, think: sc.think, client: map[int32]int{}}
 		for range sc.clients {
 			c.ready = append(c.ready, 0)
 		}
-		return c
+		return c, sc.tree
 	}
-	return &open{requests: sc.requests}
+	return &open{requests: sc.requests}, sc.tree
 }
 
 // open yields requests as they are.
@@ -204,11 +229,13 @@ func (sc *scenario) config(sink sim.Sink) sim.Config {
 	if sc.roundRobin {
 		router = new(policies.RoundRobin)
 	}
+	source, tree := sc.source()
 	return sim.Config{
-		Source: sc.source(), Sink: sink, Ingress: sc.ingress, Contents: sc.tree,
+		Source: source, Sink: sink, Ingress: sc.ingress, Contents: tree,
 		Pool: &sim.Pool{
-			Name: "test", Size: sc.size, KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed,
-			MaxModelLen: sc.maxLen, Windows: sc.windows, PrefixCaching: sc.tree != nil, Ahead: sc.ahead, Model: sc.model, Scheduler: sc.policy, Router: router,
+			Name: "test", Size: sc.size, KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
+			PromptMax: sc.promptMax, Windows: sc.windows, PrefixCaching: tree != nil, Ahead: sc.ahead, SwapBlocks: sc.swapBlocks,
+			Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 		},
 	}
 }

@@ -55,15 +55,15 @@ func (in *Instance) tellApart(n, leaving int) {
 	}
 	if from < n {
 		in.each(func(r *Request) bool { return r.state == leavingDecode })
-		last := in.seg.Tail(n - 1)
-		sink.Run(in, in.start.Add(in.seg.Span(n-1)), &last, 1, in.emitting()-leaving)
+		in.part = in.seg.Tail(n - 1)
+		sink.Run(in, in.start.Add(in.seg.Span(n-1)), &in.part, 1, in.emitting()-leaving)
 	}
 }
 
 // run reports n steps from the from-th on.
 func (in *Instance) run(from, n, tokens int) {
-	rest := in.seg.Tail(from)
-	in.cluster.sink.Run(in, in.start.Add(in.seg.Span(from)), &rest, n, tokens)
+	in.part = in.seg.Tail(from)
+	in.cluster.sink.Run(in, in.start.Add(in.seg.Span(from)), &in.part, n, tokens)
 }
 
 // tellLate reports the first step: who joined since the decode set last emitted is told one by one, unless his latest
@@ -79,9 +79,9 @@ func (in *Instance) tellLate(without bool) {
 		case r.Last == in.start:
 			now++
 		default:
-			seen := *r
-			seen.Emitted++
-			sink.Gap(&seen, t, r.cause())
+			in.shown = *r
+			in.shown.Emitted++
+			sink.Gap(&in.shown, t, r.cause())
 		}
 	}
 	if without {
@@ -90,13 +90,13 @@ func (in *Instance) tellLate(without bool) {
 	if in.decode == in.start {
 		now, held = now+held, 0
 	}
-	first := in.seg.Tail(0)
-	first.Steps = 1
+	in.part = in.seg.Tail(0)
+	in.part.Steps = 1
 	in.each(func(r *Request) bool { return without && r.state == leavingDecode || !in.inTime(r) })
-	sink.Run(in, in.start, &first, 1, now)
+	sink.Run(in, in.start, &in.part, 1, now)
 	if held > 0 {
 		in.each(func(r *Request) bool { return without && r.state == leavingDecode || in.isFresh(r) })
-		sink.Held(in, in.decode, in.start, &first, held)
+		sink.Held(in, in.decode, in.start, &in.part, held)
 	}
 }
 

@@ -1,0 +1,116 @@
+package sim_test
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// journal records what the sink is told, token by token.
+type journal struct {
+	metrics.Recorder
+	tokens map[int32][]sim.Time
+	ended  map[int32]string
+	end    map[int32]sim.Time
+	admit  map[int32]sim.Time
+	cached map[int32]int32
+	runs   int
+
+	switches int // runs that end because the price changes regime
+
+	gaps   map[string]int    // between two tokens of a request, by what came between
+	byITL  [256]metrics.Hist // by class
+	byTTFT [256]metrics.Hist
+}
+
+func newJournal() *journal {
+	return &journal{
+		tokens: map[int32][]sim.Time{}, ended: map[int32]string{}, end: map[int32]sim.Time{}, admit: map[int32]sim.Time{},
+		cached: map[int32]int32{}, gaps: map[string]int{},
+	}
+}
+
+func (j *journal) First(r *sim.Request) {
+	j.Recorder.First(r)
+	j.tokens[r.ID] = append(j.tokens[r.ID], r.First)
+	j.byTTFT[r.Class].One(r.First.Sub(r.Arrival))
+}
+
+func (j *journal) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
+	j.Recorder.Run(in, start, g, n, tokens)
+	j.runs++
+	if n == g.Steps && g.Steps > 1 {
+		j.switches++
+	}
+	j.count("", n*tokens)
+	for i := range n {
+		j.perClass(in, tokens, g.Step(i))
+	}
+}
+
+func (j *journal) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
+	j.Recorder.Held(in, since, start, g, tokens)
+	j.count("held", tokens)
+	j.perClass(in, tokens, start.Add(g.First).Sub(since))
+}
+
+func (j *journal) count(cause string, n int) {
+	if n < 0 {
+		panic(fmt.Sprintf("told of %d tokens", n))
+	}
+	if n > 0 {
+		j.gaps[cause] += n
+	}
+}
+
+// perClass records the gap of so many tokens by class.
+func (j *journal) perClass(in *sim.Instance, tokens int, gap sim.Duration) {
+	by := in.Classes()
+	if len(by) == 0 {
+		by = []int32{int32(tokens)}
+	}
+	for class, k := range by {
+		if tokens -= int(k); k > 0 {
+			j.byITL[class].Add(gap, uint64(k))
+		}
+	}
+	if tokens != 0 {
+		panic(fmt.Sprintf("%d tokens are told too many, of the classes %v", tokens, by))
+	}
+}
+
+func (j *journal) Gap(r *sim.Request, t sim.Time, c sim.Cause) {
+	j.Recorder.Gap(r, t, c)
+	j.tokens[r.ID] = append(j.tokens[r.ID], t)
+	j.count(map[sim.Cause]string{sim.Preempted: "preempted", sim.Swapped: "swapped", sim.Waited: "held"}[c], 1)
+	j.byITL[r.Class].One(t.Sub(r.Last))
+}
+
+// Tokens implements sim.Tracer.
+func (j *journal) Tokens(r *sim.Request, emitted int32, start sim.Time, g *sim.Segment, n int) {
+	j.upTo(r, emitted)
+	for i := range n {
+		j.tokens[r.ID] = append(j.tokens[r.ID], start.Add(g.Span(i+1)))
+	}
+}
+
+// Late implements sim.Tracer.
+func (j *journal) Late(r *sim.Request, emitted int32, since, t sim.Time) {
+	j.upTo(r, emitted)
+	if last := j.tokens[r.ID][emitted-1]; last != since {
+		panic(fmt.Sprintf("request %d emitted at %v, told of %v", r.ID, last, since))
+	}
+	j.tokens[r.ID] = append(j.tokens[r.ID], t)
+}
+
+func (j *journal) upTo(r *sim.Request, emitted int32) {
+	if int(emitted) != len(j.tokens[r.ID]) {
+		panic(fmt.Sprintf("request %d has %d tokens, told of %d", r.ID, len(j.tokens[r.ID]), emitted))
+	}
+}
+
+func (j *journal) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
+	j.Recorder.Done(r, at, o)
+	j.ended[r.ID], j.end[r.ID], j.admit[r.ID], j.cached[r.ID] = o.String(), at, r.Admitted, r.Cached
+}

@@ -1,0 +1,104 @@
+package sim_test
+
+import "github.com/decodesim/decodesim/policies"
+
+// planContinuous shares a budget of tokens between decodes, chunks under way and new requests, in this order.
+func (n *naive) planContinuous(in *naiveInstance, p *policies.Continuous) {
+	budget := p.MaxNumBatchedTokens - int32(len(decodes(in.running)))
+	chunks := 0
+	for _, r := range in.running {
+		if r.decoding {
+			r.want = 1
+			continue
+		}
+		r.want = n.chunkOf(p, r.Pending(), budget)
+		budget -= r.want
+		chunks++
+	}
+	preempted := false
+	for n.demand(in.running) > in.free {
+		n.recompute(in, n.victim(in, p.Victim))
+		preempted = true
+	}
+	n.grow(in)
+	for !preempted && budget > 0 && len(in.running) < p.MaxNumSeqs {
+		want := n.admitContinuous(in, p, budget, chunks)
+		if want == 0 {
+			break
+		}
+		budget -= want
+		chunks++
+	}
+	if budget <= 0 {
+		n.cover["steps that spend the budget"]++
+	}
+}
+
+func (n *naive) chunkOf(p *policies.Continuous, pending, budget int32) int32 {
+	want := min(pending, budget)
+	if p.LongPrefillTokenThreshold > 0 {
+		want = min(want, p.LongPrefillTokenThreshold)
+	}
+	return want
+}
+
+// admitContinuous admits the head of the queue if it may join a step, and returns the tokens of its chunk; 0: it may not.
+func (n *naive) admitContinuous(in *naiveInstance, p *policies.Continuous, budget int32, chunks int) int32 {
+	r := n.head(in)
+	if r == nil {
+		return 0
+	}
+	f := n.lookup(in, r)
+	whole := r.Prompt + r.Emitted
+	want := n.chunkOf(p, whole-f.tokens, budget)
+	if p.Unchunked {
+		want = whole - f.tokens
+		if alone := chunks == 0 && r.Preemptions > 0; want > budget && !alone {
+			n.cover["prompts that wait for a whole budget"]++
+			return 0
+		}
+	}
+	var takes int64
+	switch p.Reserve {
+	case policies.AsComputed:
+		takes = n.needs(f.tokens + want)
+	case policies.WholePrompt:
+		takes = n.needs(whole)
+	case policies.MaxOutput:
+		takes = n.needs(r.Prompt + r.Limit())
+	case policies.MaxModelLen:
+		takes = n.needs(p.MaxModelLen)
+	}
+	asks := takes
+	if p.SchedulerReserveFullISL {
+		asks = max(asks, n.needs(whole))
+	}
+	room := in.free
+	if len(in.running) > 0 {
+		room -= p.WatermarkBlocks
+	}
+	if asks-f.more > room {
+		if asks-f.more <= in.free {
+			n.cover["stopped by the watermark"]++
+		}
+		return 0
+	}
+	if p.NoEvict && !n.completes(in, r, f) {
+		n.cover["stopped by no-evict"]++
+		return 0
+	}
+	n.admit(in, r, f, want, takes)
+	if p.Reserve != policies.AsComputed {
+		n.cover["reserved blocks"] += int(takes - n.needs(f.tokens+want))
+	}
+	return want
+}
+
+// completes reports whether r and everybody in the batch can emit all they may without anybody making room.
+func (n *naive) completes(in *naiveInstance, r *naiveRequest, f found) bool {
+	room := in.free
+	for _, other := range in.running {
+		room -= n.needs(other.Prompt+other.Limit()) - other.blocks
+	}
+	return n.needs(r.Prompt+r.Limit())-f.more <= room
+}

@@ -1,0 +1,122 @@
+package sim_test
+
+import "slices"
+
+// needs returns the blocks of a sequence of so many tokens.
+func (n *naive) needs(tokens int32) int64 {
+	return int64(n.fixed) + int64((tokens+n.blockSize-1)/n.blockSize)
+}
+
+// grows returns the blocks that r must take for the tokens it has in the step.
+func (n *naive) grows(r *naiveRequest) int64 {
+	if r.want == 0 {
+		return 0
+	}
+	return max(0, n.needs(r.Computed+r.want)-r.blocks)
+}
+
+// demand returns the blocks that the step takes.
+func (n *naive) demand(batch []*naiveRequest) (blocks int64) {
+	for _, r := range batch {
+		blocks += n.grows(r)
+	}
+	return blocks
+}
+
+// grow gives every one of a batch the blocks for its step.
+func (n *naive) grow(in *naiveInstance) {
+	for _, r := range in.running {
+		if r.want > 0 {
+			n.hold(in, r, r.blocks+n.grows(r))
+		}
+	}
+}
+
+// hold lets r have so many blocks in all, with the contents that the step computes.
+func (n *naive) hold(in *naiveInstance, r *naiveRequest, blocks int64) {
+	more := blocks - r.blocks
+	in.free -= more
+	r.blocks = blocks
+	if in.free < 0 {
+		panic("the cache is overdrawn")
+	}
+	if in.pool == nil {
+		return
+	}
+	for range more {
+		r.pages = append(r.pages, in.pool.allocate())
+	}
+	in.pool.cache(r, r.Computed+r.want)
+}
+
+// release frees the blocks of r.
+func (n *naive) release(in *naiveInstance, r *naiveRequest) {
+	if in.pool == nil {
+		in.free += r.blocks
+	} else {
+		in.pool.release(r.pages)
+		in.free = int64(in.pool.free.Len())
+	}
+	r.pages = nil
+}
+
+// found is what the cache has of a request that waits.
+type found struct {
+	hits   []*block
+	tokens int32 // of them
+	more   int64 // blocks to be deducted from its need: those of the hits, unless they are free and so to be taken
+}
+
+func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
+	if in.pool == nil {
+		return found{}
+	}
+	hits := in.pool.lookup(r)
+	return found{hits, int32(len(hits)) * n.blockSize, int64(len(hits)) - idle(hits)}
+}
+
+// admit moves r from the queue to the batch with a chunk of so many tokens, and gives it so many blocks in all.
+func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, blocks int64) {
+	n.dequeue(in, r)
+	in.running = append(in.running, r)
+	if r.Preemptions == 0 {
+		r.admitted, r.Cached = n.now, f.tokens
+	} else {
+		r.resumed += len(f.hits)
+		r.regained += len(f.hits) - len(shared(f.hits))
+	}
+	if in.free -= idle(f.hits); in.pool != nil {
+		in.pool.touch(f.hits)
+	}
+	r.Computed, r.want, r.pages, r.blocks = f.tokens, want, slices.Clone(f.hits), int64(len(f.hits))
+	n.hold(in, r, blocks)
+}
+
+// swapOut moves a member of the batch to host memory, if there is room.
+func (n *naive) swapOut(in *naiveInstance, r *naiveRequest) bool {
+	if r.blocks > in.host {
+		n.cover["recomputed for want of host memory"]++
+		return false
+	}
+	n.leave(in, r)
+	n.release(in, r)
+	in.host -= r.blocks
+	in.copied += r.blocks
+	in.swapped = append(in.swapped, r)
+	r.cause = "swapped"
+	n.cover["swapped out"]++
+	return true
+}
+
+// swapIn moves who has been longest in host memory back to the batch, where it decodes.
+func (n *naive) swapIn(in *naiveInstance) {
+	r := in.swapped[0]
+	in.swapped = in.swapped[1:]
+	in.running = append(in.running, r)
+	in.free -= r.blocks
+	in.host += r.blocks
+	in.copied += r.blocks
+	r.want = 1
+	n.hold(in, r, r.blocks+n.grows(r))
+	n.cover["swapped in"]++
+}

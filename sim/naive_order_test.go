@@ -1,0 +1,89 @@
+package sim_test
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/decodesim/decodesim/policies"
+)
+
+// inOrder compares two requests of a queue that has an order.
+func inOrder(a, b *naiveRequest) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.Arrival, b.Arrival), cmp.Compare(a.ID, b.ID))
+}
+
+// enqueue puts r at the end of the queue, or where the order has it.
+func (n *naive) enqueue(in *naiveInstance, r *naiveRequest) {
+	in.waiting = append(in.waiting, r)
+	if n.order != nil {
+		r.key = n.order.Key(&r.Request)
+		slices.SortFunc(in.waiting, inOrder)
+	}
+}
+
+// head returns whom the engine takes next; nil: nobody whom it knows of.
+func (n *naive) head(in *naiveInstance) *naiveRequest {
+	for _, r := range in.waiting {
+		if in.everybody || r.noticed {
+			return r
+		}
+		n.cover["steps fixed before an arrival"]++
+	}
+	return nil
+}
+
+// dequeue takes r from the queue.
+func (n *naive) dequeue(in *naiveInstance, r *naiveRequest) {
+	i := slices.Index(in.waiting, r)
+	in.waiting = slices.Delete(in.waiting, i, i+1)
+	for _, other := range in.waiting[:i] {
+		if in.everybody || other.noticed {
+			panic("somebody was before")
+		}
+	}
+	if slices.ContainsFunc(in.waiting, func(o *naiveRequest) bool {
+		return (in.everybody || o.noticed) && (o.Arrival < r.Arrival || o.Arrival == r.Arrival && o.ID < r.ID)
+	}) {
+		n.cover["overtakings"]++
+	}
+}
+
+// victim returns who must make room.
+func (n *naive) victim(in *naiveInstance, which policies.Victim) *naiveRequest {
+	if which == policies.LastInOrder && n.order != nil {
+		v := slices.MaxFunc(in.running, inOrder)
+		if v != in.running[len(in.running)-1] {
+			n.cover["victims that were not the last admitted"]++
+		}
+		return v
+	}
+	return in.running[len(in.running)-1]
+}
+
+// recompute preempts a member of the batch: its cache is dropped, and it waits before all others, or where the order has it.
+// SGLang lets it wait behind all others, and what it decoded is not found again.
+func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
+	_, retracted := n.policy.(*policies.SGLang)
+	if n.leave(in, r); retracted && in.pool != nil {
+		in.pool.forget(r.pages[min(len(r.pages), int(r.prefill/n.blockSize)):])
+	}
+	n.release(in, r)
+	r.blocks, r.Computed, r.prefill, r.decoding = 0, 0, 0, false
+	r.cause = "preempted"
+	n.cover["preemptions"]++
+	if n.order != nil || retracted {
+		n.enqueue(in, r)
+		return
+	}
+	in.waiting = slices.Insert(in.waiting, 0, r)
+}
+
+// leave takes r from the batch before its time.
+func (n *naive) leave(in *naiveInstance, r *naiveRequest) {
+	i := slices.Index(in.running, r)
+	in.running = slices.Delete(in.running, i, i+1)
+	in.sglang.forget(r)
+	r.want = 0
+	r.Preemptions++
+	n.cover["any preemptions"]++
+}

@@ -1,0 +1,55 @@
+package sim_test
+
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/policies"
+)
+
+// planStatic decodes every row of a batch until all have ended, and then takes the next batch.
+func (n *naive) planStatic(in *naiveInstance, p *policies.Static) {
+	for _, r := range in.running {
+		if r.want = 1; r.gone {
+			n.cover["rows that have ended"]++
+		}
+	}
+	if len(in.running) > 0 {
+		return
+	}
+	batch := []*naiveRequest{}
+	for len(batch) < p.MaxBatchSize {
+		r := n.head(in)
+		if r == nil || len(batch) > 0 && !n.staticFits(append(slices.Clone(batch), r), p) {
+			break
+		}
+		n.dequeue(in, r)
+		batch = append(batch, r)
+	}
+	prompt, limit := longest(batch)
+	for _, r := range batch {
+		r.admitted, r.want, r.pad = n.now, r.Prompt, prompt-r.Prompt
+		n.hold(in, r, n.needs(prompt+limit))
+		n.cover["padding"] += int(r.pad)
+	}
+	in.running = batch
+}
+
+// staticFits reports whether a batch keeps to the limits when every row is as long as the longest.
+func (n *naive) staticFits(batch []*naiveRequest, p *policies.Static) bool {
+	prompt, limit := longest(batch)
+	rows := int64(len(batch))
+	return rows*int64(prompt) <= int64(p.MaxNumBatchedTokens) && rows*n.needs(prompt+limit) <= n.blocks
+}
+
+// longest returns the longest prompt of a batch and the most tokens that one of it may emit.
+func longest(batch []*naiveRequest) (prompt, limit int32) {
+	for _, r := range batch {
+		prompt, limit = max(prompt, r.Prompt), max(limit, r.Limit())
+	}
+	return prompt, limit
+}
+
+// ended reports whether every row of a batch has.
+func ended(batch []*naiveRequest) bool {
+	return !slices.ContainsFunc(batch, func(r *naiveRequest) bool { return !r.gone })
+}

@@ -1,0 +1,115 @@
+package sim_test
+
+import (
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// drawPolicy draws one of the policies with arguments that often bind. The requests may be as long as sc says.
+func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
+	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
+	seats := one("max_num_seqs", 1, 2, 4, 16, 64, 256)
+	if sc.crowded {
+		seats = max(4, seats)
+	}
+	wide := max(seats, one("max_num_batched_tokens", 64, 256, 2048, 8192), one("longest prompt", 1, prompt, prompt, sc.maxLen))
+	switch rapid.SampledFrom([]string{"continuous", "continuous", "reserving", "prefill-first", "prefill-first", "sglang", "sglang", "static"}).Draw(t, "policy") {
+	case "continuous":
+		sc.policy = &policies.Continuous{
+			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 8, 16, 64, 256, 2048, 8192)),
+			LongPrefillTokenThreshold: one("threshold", 0, 0, 3, 32, 100), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
+			WatermarkBlocks: drawWatermark(t, sc), Victim: drawVictim(t),
+		}
+	case "reserving":
+		p := &policies.Continuous{
+			MaxNumSeqs: int(seats), MaxNumBatchedTokens: wide,
+			LongPrefillTokenThreshold: one("threshold", 0, 0, 32), WatermarkBlocks: drawWatermark(t, sc), Victim: drawVictim(t),
+			Reserve:     rapid.SampledFrom([]policies.Reserve{policies.AsComputed, policies.WholePrompt, policies.MaxOutput, policies.MaxModelLen}).Draw(t, "reserve"),
+			MaxModelLen: sc.maxLen, NoEvict: rapid.Bool().Draw(t, "no_evict"), Unchunked: rapid.Bool().Draw(t, "unchunked"),
+		}
+		if p.Unchunked {
+			sc.promptMax = p.MaxNumBatchedTokens
+		}
+		sc.policy, sc.anonymous = p, p.Reserve == policies.MaxOutput || p.Reserve == policies.MaxModelLen
+	case "prefill-first":
+		p := &policies.PrefillFirst{
+			MaxNumSeqs: int(seats), MaxNumBatchedTokens: wide,
+			WatermarkBlocks: drawWatermark(t, sc), PrefillBelow: int(one("prefill_below", 0, 0, 0, 1, 3, 20)),
+			Preempt: rapid.SampledFrom([]sim.How{sim.Recompute, sim.Swap, sim.Swap}).Draw(t, "preempt"), Victim: drawVictim(t),
+		}
+		sc.promptMax = p.MaxNumBatchedTokens
+		if p.Preempt == sim.Swap {
+			sc.swapBlocks = rapid.SampledFrom([]int64{0, sc.blocks / 4, sc.blocks, 10 * sc.blocks}).Draw(t, "swap_blocks")
+			sc.anonymous = true
+		}
+		sc.policy = p
+	case "sglang":
+		drawSGLang(t, sc, int(seats))
+	case "static":
+		sc.policy = &policies.Static{MaxBatchSize: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 64, 256, 2048, 8192))}
+		sc.anonymous = true
+	}
+	if rapid.IntRange(0, 9).Draw(t, "prompt_max") == 0 {
+		sc.promptMax = min(max(1, sc.promptMax), one("longest prompt", 1, 30, 1000))
+	}
+	if p, ok := sc.policy.(*policies.SGLang); !ok || p.Order == policies.FCFS {
+		sc.order = drawOrder(t)
+	}
+}
+
+func drawSGLang(t *rapid.T, sc *scenario, seats int) {
+	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
+	p := &policies.SGLang{
+		MaxRunningRequests: seats, MaxPrefillTokens: one("max_prefill_tokens", 8, 64, 256, 2048, 16384),
+		ChunkedPrefillSize: one("chunked_prefill_size", 0, 4, 16, 64, 256, 2048), EnableMixedChunk: rapid.Bool().Draw(t, "mixed"),
+		InitNewTokenRatio: int64(rapid.SampledFrom([]float64{0, .1, .7, 1}).Draw(t, "init_ratio") * 1e9), ClipMaxNewTokens: one("clip", 1, 30, 4096),
+		RetractDecodeSteps: one("retract_steps", 1, 5, 20), Order: rapid.SampledFrom([]policies.CacheOrder{policies.FCFS, policies.LPM}).Draw(t, "schedule_policy"),
+	}
+	p.MinNewTokenRatio = p.InitNewTokenRatio / int64(one("min_ratio", 1, 5, 1000))
+	p.NewTokenRatioDecay = (p.InitNewTokenRatio - p.MinNewTokenRatio) / int64(one("decay_steps", 1, 7, 600))
+	if p.ChunkedPrefillSize > 0 {
+		p.ChunkedPrefillSize = max(p.ChunkedPrefillSize, sc.blockSize)
+	}
+	sc.policy = p
+}
+
+func drawWatermark(t *rapid.T, sc *scenario) int64 {
+	return rapid.SampledFrom([]int64{0, 0, 1, sc.blocks / 100, sc.blocks / 5}).Draw(t, "watermark")
+}
+
+func drawVictim(t *rapid.T) policies.Victim {
+	return rapid.SampledFrom([]policies.Victim{policies.Tail, policies.LastInOrder}).Draw(t, "victim")
+}
+
+// shuffled is an order with ties that nobody would want.
+type shuffled struct{}
+
+func (shuffled) Key(r *sim.Request) int64 { return int64(uint32(r.ID)*2654435761) % 7 }
+
+func drawOrder(t *rapid.T) sim.Order {
+	return rapid.SampledFrom([]sim.Order{
+		nil, nil, nil, shuffled{}, policies.Priority{}, policies.ShortestJob{}, policies.Aging{Step: sim.Second},
+		policies.EarliestDeadline{TTFT: []sim.Duration{0, sim.Second, 10 * sim.Second}},
+	}).Draw(t, "order")
+}
+
+// freshPolicy returns a copy of the scenario's policy, for one may keep what it has seen.
+func (sc *scenario) freshPolicy() sim.Scheduler {
+	switch p := sc.policy.(type) {
+	case *policies.Continuous:
+		fresh := *p
+		return &fresh
+	case *policies.PrefillFirst:
+		fresh := *p
+		return &fresh
+	case *policies.SGLang:
+		fresh := *p
+		return &fresh
+	case *policies.Static:
+		fresh := *p
+		return &fresh
+	}
+	return sc.policy
+}
