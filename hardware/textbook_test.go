@@ -95,6 +95,8 @@ func (o *one) Gap(*sim.Request, sim.Time, sim.Cause) {
 	panic("nothing holds up a request that is alone")
 }
 
+func (o *one) Burst(*sim.Instance, sim.Time, int) {}
+
 func (o *one) Held(*sim.Instance, sim.Time, sim.Time, *sim.Segment, int) {
 	panic("a single request is never held up")
 }

@@ -85,12 +85,13 @@ func (p *Continuous) Validate() error {
 
 // Schedule implements sim.Scheduler.
 func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
-	budget := p.MaxNumBatchedTokens - int32(in.Decoding())
+	budget := p.MaxNumBatchedTokens - int32(in.Decoding()) - int32(in.Drafts())
 	for i := range in.Prefilling() {
 		r := in.Prefill(i)
-		n := p.chunk(r.Pending(), budget)
-		w.Chunk(r, n)
-		budget -= n
+		if n := p.chunk(r.Pending(), budget); n > 0 { // drafts may leave none
+			w.Chunk(r, n)
+			budget -= n
+		}
 	}
 	if w.Room() < 0 {
 		for w.Room() < 0 {

@@ -123,7 +123,7 @@ func (p *SGLang) budget(in *sim.Instance) budget {
 	cache := in.Cache()
 	free, ride := cache.Free()*int64(cache.BlockSize()), int64(0)
 	if p.EnableMixedChunk {
-		ride = int64(in.Decoding())
+		ride = int64(in.Decoding()) + in.Drafts()
 	}
 	b := budget{total: free - ride, now: free - ride, input: int64(p.MaxPrefillTokens) - ride, chunk: 1 << 40}
 	if expected := in.Owed(p.ClipMaxNewTokens); expected > 0 {

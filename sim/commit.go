@@ -15,12 +15,10 @@ func (in *Instance) commit() {
 		if n > 1 {
 			in.take(in.set.blocksFor(1, int64(n), &in.kv))
 		}
-		in.set.advance(n)
-		if in.set.windows != nil {
-			in.scratch = in.set.turn(in.scratch)
-		}
-		if !in.set.ends.none(in.set.step) {
-			in.retire(now)
+		if in.spec != nil {
+			in.verified(now)
+		} else {
+			in.advance(now, n)
 		}
 	}
 	if len(in.prefill) > 0 {
@@ -37,10 +35,20 @@ func (in *Instance) commit() {
 	}
 }
 
-// retire ends the sequences whose last token came with the step just taken, in order of ID.
-func (in *Instance) retire(now Time) {
-	done := in.set.ends.take(in.set.step, in.scratch[:0])
-	in.scratch = done
+// advance takes n steps of the decode set.
+func (in *Instance) advance(now Time, n int) {
+	in.set.advance(n)
+	if in.set.windows != nil {
+		in.scratch = in.set.turn(in.scratch)
+	}
+	if !in.set.ends.none(in.set.step) {
+		in.scratch = in.set.ends.take(in.set.step, in.scratch[:0])
+		in.retire(now, in.scratch)
+	}
+}
+
+// retire ends the sequences in done, whose last token came with the step just taken, in order of ID.
+func (in *Instance) retire(now Time, done []int32) {
 	if len(done) > 1 {
 		slices.SortFunc(done, func(a, b int32) int { return int(in.slab[a].ID) - int(in.slab[b].ID) })
 	}

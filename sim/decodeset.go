@@ -1,5 +1,7 @@
 package sim
 
+import "math"
+
 // decodeSet is the set of sequences that emit one token per step. It keeps what a step costs (how many sequences, Σ of
 // their context) and when something changes, so that advancing k steps touches no sequence: a member's own counters
 // follow from the step at which it joined.
@@ -8,6 +10,7 @@ type decodeSet struct {
 	paged   int   // members that take a block when they need one; the others have reserved theirs
 	step    int64 // steps taken since the start of the run
 	ctx     int64 // Σ computed tokens of the members, as of step
+	walked  bool  // members are moved on one by one: their ends, windows and blocks are not kept here
 	owed    int64 // Σ tokens that the members may still emit, by their limits, as of step
 	due     []int32
 	ends    wheel // by the step with which a member emits its last token
@@ -46,6 +49,9 @@ func (s *decodeSet) join(m member, remaining int32, kv *Cache) (finish int64) {
 	s.n++
 	s.ctx += int64(m.computed)
 	s.owed += int64(m.owed)
+	if s.walked {
+		return math.MaxInt64
+	}
 	if m.paged {
 		s.paged++
 		s.due[kv.residue(int64(m.computed)-s.step)]++
@@ -62,6 +68,9 @@ func (s *decodeSet) leave(m member, kv *Cache) {
 	s.n--
 	s.ctx -= int64(m.computed)
 	s.owed -= int64(m.owed)
+	if s.walked {
+		return
+	}
 	if m.paged {
 		s.paged--
 		s.due[kv.residue(int64(m.computed)-s.step)]--
@@ -144,13 +153,13 @@ func (s *decodeSet) stepsWithin(limit int, kv *Cache) int {
 // are held.
 func (s *decodeSet) shape(b *Shape, held bool) {
 	if held {
-		b.Decodes, b.DecodeTokens, b.DecodeCtx = 0, 0, 0
+		b.Decodes, b.DecodeTokens, b.DecodeCtx, b.Drafts = 0, 0, 0, 0
 		for i := range s.windows {
 			b.Capped[i].Ctx, b.Capped[i].Growing = 0, 0
 		}
 		return
 	}
-	b.Decodes, b.DecodeTokens, b.DecodeCtx = s.n, int64(s.n), s.ctx+int64(s.n)
+	b.Decodes, b.DecodeTokens, b.DecodeCtx, b.Drafts = s.n, int64(s.n), s.ctx+int64(s.n), 0
 	for i := range s.windows {
 		b.Capped[i].Ctx, b.Capped[i].Growing = s.windows[i].ctx, s.windows[i].growing
 	}

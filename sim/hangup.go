@@ -119,7 +119,9 @@ func (in *Instance) drop(now Time) {
 			}
 		}
 		if r.state != leavingPrefill && !ended { // a padded prompt has joined
-			in.set.ends.remove(slot)
+			if !in.set.walked {
+				in.set.ends.remove(slot)
+			}
 			in.untrace(r, slot)
 		}
 		in.pool.outstanding[in.index]--

@@ -55,6 +55,13 @@ type Instance struct {
 	ahead   int     // steps by which a batch is fixed before it runs: 0 or 1
 	seen    Time    // the scheduler sees who arrived by then; Forever: everybody
 
+	spec        *Speculation // nil: off
+	drafting    int32        // tokens that a sequence drafts in the step being composed
+	draftSum    int64        // Σ over the decodes
+	drafts      []Draft      // of the step under way
+	draftedSum  int64        // Σ over steps
+	acceptedSum int64        // of those, emitted to clients
+
 	padded int32   // tokens to which the prompts of the batch are padded; 0: none
 	idle   []int32 // members of the decode set that have ended
 	decode Time    // end of the latest step in which the decode set emitted
@@ -88,6 +95,7 @@ func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
 		ID: id, cluster: c, pool: p, index: index, head: noSlot, tail: noSlot, end: Forever, seen: Forever,
 		kv: newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks), host: p.SwapBlocks,
 	}
+	in.spec, in.set.walked = p.Speculation, p.Speculation != nil
 	if p.Classes > 1 {
 		in.classes, in.told = make([]int32, p.Classes), make([]int32, p.Classes)
 	}
@@ -231,6 +239,9 @@ func (in *Instance) unlink(slot int32) {
 
 // progress returns the computed and emitted tokens of a decoding request.
 func (in *Instance) progress(r *Request) (computed, emitted int32) {
+	if in.spec != nil {
+		return r.Computed, r.Emitted
+	}
 	d := int32(in.set.step - r.joined)
 	return r.Computed + d, r.Emitted + d
 }
@@ -271,14 +282,17 @@ func (in *Instance) plan(now Time) {
 		return
 	}
 	b := &in.shapes[0]
-	b.Outputs += in.decodes
 	in.set.shape(b, w.held)
+	if in.spec != nil && !w.held {
+		in.draft(b)
+	}
+	b.Outputs += int(b.DecodeTokens)
 	in.pool.Model.Price(in.shapes[:], &in.seg)
 	if in.seg.First < 1 {
 		panic("sim: a step takes time")
 	}
 	in.start, in.steps, in.end = now, 1, now.Add(in.seg.First)
-	if b.Prefills == 0 && b.SwapBlocks == 0 {
+	if b.Prefills == 0 && b.SwapBlocks == 0 && in.spec == nil {
 		n := min(in.seg.Steps, in.set.until(), in.cluster.maxRun)
 		if limit > 0 {
 			n = min(n, limit)

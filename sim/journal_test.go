@@ -55,6 +55,12 @@ func (j *journal) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment, 
 	j.perClass(in, tokens, start.Add(g.First).Sub(since))
 }
 
+func (j *journal) Burst(in *sim.Instance, t sim.Time, tokens int) {
+	j.Recorder.Burst(in, t, tokens)
+	j.count("burst", tokens)
+	j.perClass(in, tokens, 0)
+}
+
 func (j *journal) count(cause string, n int) {
 	if n < 0 {
 		panic(fmt.Sprintf("told of %d tokens", n))
@@ -92,6 +98,14 @@ func (j *journal) Tokens(r *sim.Request, emitted int32, start sim.Time, g *sim.S
 	j.upTo(r, emitted)
 	for i := range n {
 		j.tokens[r.ID] = append(j.tokens[r.ID], start.Add(g.Span(i+1)))
+	}
+}
+
+// Many implements sim.Tracer.
+func (j *journal) Many(r *sim.Request, emitted int32, t sim.Time, n int) {
+	j.upTo(r, emitted)
+	for range n {
+		j.tokens[r.ID] = append(j.tokens[r.ID], t)
 	}
 }
 

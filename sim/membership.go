@@ -8,7 +8,10 @@ import "slices"
 // join adds the request in slot, whose prompt is complete, to the decode set.
 func (in *Instance) join(slot int32) {
 	r := &in.slab[slot]
-	r.state, r.held, r.joined = decoding, 0, in.set.step
+	r.state, r.joined = decoding, in.set.step
+	if in.spec == nil {
+		r.held = 0
+	}
 	r.finish = in.set.join(in.member(slot), r.Output-r.Emitted, &in.kv)
 	in.fresh = append(in.fresh, slot)
 	if in.classes != nil {
@@ -52,6 +55,9 @@ func (in *Instance) paged(r *Request) bool {
 
 // holding returns the blocks that r, whose record is as of now, holds.
 func (in *Instance) holding(r *Request) int64 {
+	if in.spec != nil {
+		return int64(r.held)
+	}
 	return max(int64(r.reserved), in.kv.Blocks(r.Computed))
 }
 

@@ -23,7 +23,7 @@ func (c *Cluster) State(now Time) Observation {
 		if ended > 0 && in.decodes > 0 {
 			o.KVUsed += in.set.blocksFor(1, int64(min(ended+1, in.steps)), &in.kv)
 		}
-		o.OutputTokens += in.underway() + int64(ended)*int64(in.reaching())
+		o.OutputTokens += in.underway() + int64(ended)*(int64(in.reaching())+in.bursting())
 	}
 	return o
 }
@@ -125,6 +125,8 @@ type PoolTotals struct {
 	KVBlocks    int64 // of one instance
 	KVPeak      int64 // the most blocks one instance used at once
 	IdleSum     int64 // Σ over steps of the rows that had ended
+	Drafted     int64 // tokens drafted
+	Accepted    int64 // of those, emitted to clients
 	Preemptions int64
 	Swaps       int64 // of those, to host memory
 	Prompted    int64 // prompt tokens of the requests admitted, each counted once
@@ -147,6 +149,8 @@ func (c *Cluster) PoolTotals() PoolTotals {
 				t.Loaded += in.prefix.host.loaded * int64(p.BlockSize)
 			}
 		}
+		t.Drafted += in.draftedSum
+		t.Accepted += in.acceptedSum
 		t.IdleSum += in.idleSum
 		t.KVPeak = max(t.KVPeak, in.kv.total-in.kv.low)
 	}

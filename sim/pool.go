@@ -8,19 +8,20 @@ import (
 // Pool is a set of identical instances and the policies that run them.
 type Pool struct {
 	Name           string
-	Size           int      // instances
-	KVBlocks       int64    // cache blocks of one instance that sequences can use
-	BlockSize      int32    // tokens per block
-	SequenceBlocks int32    // blocks a sequence holds whatever its length
-	MaxModelLen    int32    // prompt plus output tokens; longer requests are rejected
-	PromptMax      int32    // prompt tokens; longer requests are rejected; 0: no such limit
-	Windows        []Window // limits on attention that Model prices; at most two
-	PrefixCaching  bool     // find the cache of equal prompt beginnings again
-	Ahead          bool     // asynchronous scheduling: a batch is fixed one step before it runs; see Instance.Head
-	SwapBlocks     int64    // host memory for swapped sequences, in blocks
-	OffloadBlocks  int64    // host memory for what the prefix cache has no room for, in blocks
-	Classes        int      // of service, that sinks tell apart; 0: as 1
-	Order          Order    // of the queue; nil: first come, first served
+	Size           int          // instances
+	KVBlocks       int64        // cache blocks of one instance that sequences can use
+	BlockSize      int32        // tokens per block
+	SequenceBlocks int32        // blocks a sequence holds whatever its length
+	MaxModelLen    int32        // prompt plus output tokens; longer requests are rejected
+	PromptMax      int32        // prompt tokens; longer requests are rejected; 0: no such limit
+	Windows        []Window     // limits on attention that Model prices; at most two
+	PrefixCaching  bool         // find the cache of equal prompt beginnings again
+	Ahead          bool         // asynchronous scheduling: a batch is fixed one step before it runs; see Instance.Head
+	SwapBlocks     int64        // host memory for swapped sequences, in blocks
+	OffloadBlocks  int64        // host memory for what the prefix cache has no room for, in blocks
+	Classes        int          // of service, that sinks tell apart; 0: as 1
+	Order          Order        // of the queue; nil: first come, first served
+	Speculation    *Speculation // nil: a token per sequence and step
 	Model          StepModel
 	Scheduler      Scheduler
 	Router         Router
@@ -43,6 +44,8 @@ func (p *Pool) validate() error {
 	case p.PromptMax < 0 || p.SwapBlocks < 0 || p.Classes < 0 || p.Classes > 256:
 		return fmt.Errorf("sim: pool %q: PromptMax %d and SwapBlocks %d must not be negative, Classes %d be from 0 to 256",
 			p.Name, p.PromptMax, p.SwapBlocks, p.Classes)
+	case p.Speculation != nil && (p.Speculation.Acceptance == nil || p.Speculation.validate() != nil):
+		return fmt.Errorf("sim: pool %q: speculation needs Acceptance and, in order of batch size, drafts from 0 to %d", p.Name, DraftsMax)
 	case p.Model == nil || p.Scheduler == nil || p.Router == nil:
 		return fmt.Errorf("sim: pool %q needs Model, Scheduler and Router", p.Name)
 	case len(p.Windows) > 2:

@@ -34,6 +34,13 @@ type Order interface {
 	Key(r *Request) int64
 }
 
+// Acceptance draws how many drafted tokens a model accepts: for each of the batch, Accepted of the Drafts, the first ones. What
+// it draws depends on the request, the position and a seed alone, so neither preemption nor another deployment changes
+// it. Implemented in policies.
+type Acceptance interface {
+	Verify(batch []Draft)
+}
+
 // StepModel prices steps: one Shape per rank that runs in lock step (one otherwise); the busiest rank decides. It fills
 // *g, whose every field it must set. Implemented in hardware.
 type StepModel interface {
@@ -51,6 +58,8 @@ type Sink interface {
 	// Held: with the first step of g, which began at start, tokens sequences emitted one that had emitted their last at
 	// since, before it: steps of prompts alone came between.
 	Held(in *Instance, since, start Time, g *Segment, tokens int)
+	// Burst: at t, tokens more were emitted by sequences that emitted one at t: drafts that were accepted.
+	Burst(in *Instance, t Time, tokens int)
 	// Gap: r emitted a token at t, the first since r.Last, when something other than the step itself held it up.
 	Gap(r *Request, t Time, cause Cause)
 	// Done: r has ended at `at`. A completed request emitted its last token then. At the horizon of a run it is told of
@@ -65,6 +74,8 @@ type Tracer interface {
 	Tokens(r *Request, emitted int32, start Time, g *Segment, n int)
 	// Late: r, which had emitted as many tokens, the last of them at since, emitted one at t and was held up in between.
 	Late(r *Request, emitted int32, since, t Time)
+	// Many: r, which had emitted as many tokens, the last of them at t, emitted n more at t.
+	Many(r *Request, emitted int32, t Time, n int)
 }
 
 // Cause says why a gap between two tokens is longer than a step.
@@ -98,6 +109,7 @@ func (o Outcome) String() string { return outcomeNames[o] }
 type Shape struct {
 	Decodes       int   // sequences that decode
 	DecodeTokens  int64 // Σ tokens they compute: one each, plus drafts
+	Drafts        int64 // Σ drafted tokens among them; 0: no speculation in this step
 	DecodeCtx     int64 // Σ tokens they attend to, the new one included
 	Prefills      int   // prompt chunks
 	PrefillTokens int64 // Σ prompt tokens

@@ -67,9 +67,16 @@ func (w *Work) interrupt(r *Request, slot int32) {
 	if !in.isFresh(r) {
 		r.Last = in.decode
 	}
-	in.set.ends.remove(slot)
+	if !in.set.walked {
+		in.set.ends.remove(slot)
+	}
 	in.leave(slot)
-	if !w.held && in.paged(r) && in.kv.residue(int64(r.Computed)) == 0 {
+	switch {
+	case w.held:
+	case in.spec != nil:
+		w.demand -= in.lookFor(r)
+		in.draftSum -= int64(in.draftsOf(r))
+	case in.paged(r) && in.kv.residue(int64(r.Computed)) == 0:
 		w.demand--
 	}
 	in.untrace(r, slot)
@@ -99,12 +106,16 @@ func (in *Instance) swapOut(r *Request, slot int32, blocks int64) {
 	in.swapped = append(in.swapped, slot)
 }
 
-// Swapped returns the request that has been in host memory for longest, or nil, and the blocks it left. It is as of then.
+// Swapped returns the request that has been in host memory for longest, or nil, and the blocks that it takes to bring it
+// back, but for one that its next token may need. It is as it left.
 func (in *Instance) Swapped() (r *Request, blocks int64) {
 	if len(in.swapped) == 0 {
 		return nil, 0
 	}
 	r = &in.slab[in.swapped[0]]
+	if in.spec != nil {
+		return r, int64(r.held) + in.lookFor(r)
+	}
 	return r, in.holding(r)
 }
 
@@ -117,8 +128,13 @@ func (w *Work) SwapIn() {
 	in.swapped = append(in.swapped[:0], in.swapped[1:]...)
 	in.host += blocks
 	w.shape.SwapBlocks += blocks
-	w.demand += max(int64(r.reserved), in.kv.Blocks(r.Computed+1))
 	in.link(slot)
 	in.join(slot)
 	in.late = true
+	if in.spec != nil {
+		in.draftSum += int64(in.draftsOf(r))
+		w.demand += int64(r.held) + in.lookFor(r)
+		return
+	}
+	w.demand += max(int64(r.reserved), in.kv.Blocks(r.Computed+1))
 }

@@ -20,8 +20,8 @@ type Work struct {
 
 // reset starts the composition of another step.
 func (w *Work) reset(now Time) {
-	in, b := w.in, w.shape
-	w.now, w.demand, w.closed, w.blocked, w.held = now, in.set.blocksDue(0, &in.kv), false, false, false
+	b := w.shape
+	w.now, w.demand, w.closed, w.blocked, w.held = now, w.due(), false, false, false
 	w.taken, w.settled, w.found, w.idle, w.beyond = false, 0, 0, 0, 0
 	b.SwapBlocks = 0
 	if b.Prefills > 0 {
@@ -76,7 +76,7 @@ func (w *Work) settle() {
 func (w *Work) Hold() {
 	if !w.held {
 		w.held = true
-		w.demand -= w.in.set.blocksDue(0, &w.in.kv)
+		w.demand -= w.due()
 	}
 }
 
@@ -84,8 +84,16 @@ func (w *Work) Hold() {
 func (w *Work) Release() {
 	if w.held {
 		w.held = false
-		w.demand += w.in.set.blocksDue(0, &w.in.kv)
+		w.demand += w.due()
 	}
+}
+
+// due returns the blocks that the decodes need for the step.
+func (w *Work) due() int64 {
+	if w.in.spec != nil {
+		return w.in.lookAhead()
+	}
+	return w.in.set.blocksDue(0, &w.in.kv)
 }
 
 // Promised returns the blocks that the running requests will take after this step, as composed so far, if each emits as
@@ -150,6 +158,9 @@ func (w *Work) reserve(r *Request, tokens int32) {
 // each. The batch stays together: who has ended keeps its row and its blocks until all have.
 func (w *Work) Pad(tokens, reserve int32) {
 	in := w.in
+	if in.spec != nil {
+		panic("sim: a static batch does not speculate")
+	}
 	for _, slot := range in.prefill {
 		w.count(&in.slab[slot], -1)
 	}

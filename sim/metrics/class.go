@@ -52,6 +52,17 @@ func (f *Full) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment, tok
 	}
 }
 
+// Burst implements sim.Sink.
+func (f *Full) Burst(in *sim.Instance, t sim.Time, tokens int) {
+	f.Recorder.Burst(in, t, tokens)
+	if f.classes == nil {
+		return
+	}
+	for i, k := range f.shares(in, tokens) {
+		f.classes[i].Burst(in, t, int(k))
+	}
+}
+
 // shares returns how many of the tokens that a sink is told of are of each class.
 func (f *Full) shares(in *sim.Instance, tokens int) []int32 {
 	if of := in.Classes(); of != nil {
@@ -95,7 +106,7 @@ func (m *Recorder) requests(preemptions int64) Requests {
 // latency returns the distributions.
 func (m *Recorder) latency() Latency {
 	return Latency{
-		TTFT: m.TTFT.Quantiles(), ITL: m.ITL.Quantiles(), ITLChunk: m.ITL.Quantiles(), TPOT: m.TPOT.Quantiles(),
+		TTFT: m.TTFT.Quantiles(), ITL: m.ITL.Quantiles(), ITLChunk: m.chunks(), TPOT: m.TPOT.Quantiles(),
 		E2E: m.E2E.Quantiles(), Queue: m.Queue.Quantiles(),
 	}
 }

@@ -143,7 +143,20 @@ func (h *Hist) QuantileS(q float64) float64 {
 	if h.n == 0 {
 		return math.NaN()
 	}
-	return min(midpoint(h.rank(q)), float64(h.max)) * 1e-12
+	i := h.rank(q)
+	if i == 0 {
+		return 0
+	}
+	return min(midpoint(i), float64(h.max)) * 1e-12
+}
+
+// withoutZeros returns h without n values of zero, which it has.
+func (h *Hist) withoutZeros(n uint64) Hist {
+	rest := *h
+	rest.count = append([]uint64(nil), h.count...)
+	rest.count[0] -= n
+	rest.n -= n
+	return rest
 }
 
 // rank returns the bucket of the nearest-rank quantile; h must not be empty.

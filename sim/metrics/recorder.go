@@ -30,6 +30,7 @@ type Recorder struct {
 
 	account account
 	first   int64 // first tokens after the warm-up
+	burst   int64 // gaps of zero between tokens that came together
 }
 
 // A Stall is what made a gap between two tokens longer than a step of decodes alone.
@@ -45,6 +46,15 @@ const (
 
 // Output returns the tokens recorded: first ones, and one for each gap.
 func (m *Recorder) Output() int64 { return m.first + m.ITL.N() }
+
+// chunks describes the gaps between chunks: between tokens, but for those that came together.
+func (m *Recorder) chunks() Quantiles {
+	if m.burst == 0 {
+		return m.ITL.Quantiles()
+	}
+	gaps := m.ITL.withoutZeros(uint64(m.burst))
+	return gaps.Quantiles()
+}
 
 // Bound returns what the steps were made of that tokens have waited for so far.
 func (m *Recorder) Bound() Bound { return m.account.summary() }
@@ -111,6 +121,14 @@ func (m *Recorder) Held(_ *sim.Instance, since, start sim.Time, g *sim.Segment, 
 	m.account.hold(start.Sub(since), tokens)
 	m.ITL.Add(gap, uint64(tokens))
 	m.Stalls[Held].Add(gap, uint64(tokens))
+}
+
+// Burst implements sim.Sink: tokens that came with another have a gap of zero.
+func (m *Recorder) Burst(_ *sim.Instance, t sim.Time, tokens int) {
+	if t >= m.Warmup {
+		m.ITL.Add(0, uint64(tokens))
+		m.burst += int64(tokens)
+	}
 }
 
 // Gap implements sim.Sink: it records the ITL across an interruption.

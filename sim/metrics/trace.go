@@ -87,6 +87,16 @@ func (f *Full) Late(r *sim.Request, emitted int32, since, t sim.Time) {
 	}
 }
 
+// Many implements sim.Tracer.
+func (f *Full) Many(r *sim.Request, emitted int32, _ sim.Time, n int) {
+	if r.Arrival < f.Warmup {
+		return
+	}
+	for i := range int32(n) {
+		f.octave(emitted+1+i).gaps.Add(0, 1)
+	}
+}
+
 // octave returns the octave of a position, and notes that a request has reached it.
 func (f *Full) octave(position int32) *octave {
 	o := &f.octaves[bits.Len32(uint32(position))-1]
