@@ -54,8 +54,6 @@ type Cluster struct {
 	maxRun    int
 	logWheel  uint
 
-	limitMax int32 // the most tokens that any request so far may emit
-
 	ends    ends
 	timers  timers
 	arrival Time    // of the next request at the engine; Forever: none known
@@ -193,7 +191,6 @@ func (c *Cluster) deliver() {
 	}
 	c.totals.Arrived++
 	c.totals.PromptTokens += int64(r.Prompt)
-	c.limitMax = max(c.limitMax, r.Limit())
 	if r.Content < 0 || int(r.Content) >= c.contents.Len() {
 		panic(fmt.Sprintf("sim: request %d has content %d, of %d nodes", r.ID, r.Content, c.contents.Len()))
 	}

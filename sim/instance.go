@@ -66,6 +66,7 @@ type Instance struct {
 	idle   []int32 // members of the decode set that have ended
 	decode Time    // end of the latest step in which the decode set emitted
 	fresh  []int32 // who has joined it since
+	long   []int32 // members of the decode set that owed more than longOwed when they joined it
 	late   bool    // some of its members emitted their latest token before that
 
 	// Memory is for a scheduler's own use: the state of an instance that its policy goes by, if it has any.
@@ -89,6 +90,9 @@ type Instance struct {
 	decodeSum int64 // Σ over steps of the decoding sequences
 	idleSum   int64 // Σ over steps of the rows that have ended
 }
+
+// longOwed is what few requests may emit more than: a sum that clips what is owed at it, or higher, looks at those alone.
+const longOwed = 4096
 
 func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
 	in := &Instance{
@@ -130,8 +134,13 @@ func (in *Instance) Steps() int64 { return in.set.step }
 
 // Owed returns Σ min(tokens that it may still emit, clip) over the sequences that decode.
 func (in *Instance) Owed(clip int32) int64 {
-	if in.cluster.limitMax <= clip {
-		return in.set.owed
+	if clip >= longOwed {
+		sum := in.set.owed
+		for _, slot := range in.long {
+			r := &in.slab[slot]
+			sum -= int64(max(0, r.Limit()-in.Progress(r)-clip))
+		}
+		return sum
 	}
 	var sum int64
 	for r := in.Tail(); r != nil; r = in.Before(r) {

@@ -14,6 +14,9 @@ func (in *Instance) join(slot int32) {
 	}
 	r.finish = in.set.join(in.member(slot), r.Output-r.Emitted, &in.kv)
 	in.fresh = append(in.fresh, slot)
+	if r.Limit()-r.Emitted > longOwed {
+		in.long = append(in.long, slot)
+	}
 	if in.classes != nil {
 		in.classes[r.Class]++
 	}
@@ -27,6 +30,11 @@ func (in *Instance) leave(slot int32) {
 	r := &in.slab[slot]
 	if r.joined == in.set.step {
 		in.stale(slot)
+	}
+	if len(in.long) > 0 {
+		if i := slices.Index(in.long, slot); i >= 0 {
+			in.long = slices.Delete(in.long, i, i+1)
+		}
 	}
 	r.Computed, r.Emitted = in.progress(r)
 	in.set.leave(in.member(slot), &in.kv)
