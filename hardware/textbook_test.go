@@ -91,7 +91,7 @@ func (o *one) Run(_ *sim.Instance, _ sim.Time, g *sim.Segment, n, tokens int) {
 	}
 }
 
-func (o *one) Gap(*sim.Request, sim.Time, sim.Cause) {
+func (o *one) Gap(*sim.Instance, *sim.Request, sim.Time, sim.Cause) {
 	panic("nothing holds up a request that is alone")
 }
 

@@ -87,7 +87,7 @@ func (in *Instance) commitPrefill(now Time) {
 			r.First, r.Last = now, now
 			in.cluster.sink.First(r)
 		} else {
-			in.cluster.sink.Gap(r, now, Preempted)
+			in.cluster.sink.Gap(in, r, now, Preempted)
 			r.Last = now
 		}
 		switch {

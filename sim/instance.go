@@ -73,16 +73,17 @@ type Instance struct {
 	Memory [3]int64
 
 	work    Work
-	shapes  [1]Shape
-	seg     Segment // price of the steps under way
-	start   Time    // when they began
-	end     Time    // when they end; Forever: idle
+	shapes  [2]Shape // of the step; and of a part of it, while a sink is told of it
+	seg     Segment  // price of the steps under way
+	start   Time     // when they began
+	end     Time     // when they end; Forever: idle
 	steps   int
 	decodes int  // members of the decode set that emit in them
 	woken   bool // to be planned at this instant
 	hungup  []int32
 	scratch []int32
 	part    Segment // of the steps under way, while a sink is told of it
+	alone   Segment // price of a part of the step, likewise
 	shown   Request // a request as the sink is told of it
 
 	busy      Duration // total length of its steps
@@ -296,7 +297,7 @@ func (in *Instance) plan(now Time) {
 		in.draft(b)
 	}
 	b.Outputs += int(b.DecodeTokens)
-	in.pool.Model.Price(in.shapes[:], &in.seg)
+	in.pool.Model.Price(in.shapes[:1], &in.seg)
 	if in.seg.First < 1 {
 		panic("sim: a step takes time")
 	}

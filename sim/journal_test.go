@@ -86,8 +86,8 @@ func (j *journal) perClass(in *sim.Instance, tokens int, gap sim.Duration) {
 	}
 }
 
-func (j *journal) Gap(r *sim.Request, t sim.Time, c sim.Cause) {
-	j.Recorder.Gap(r, t, c)
+func (j *journal) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
+	j.Recorder.Gap(in, r, t, c)
 	j.tokens[r.ID] = append(j.tokens[r.ID], t)
 	j.count(map[sim.Cause]string{sim.Preempted: "preempted", sim.Swapped: "swapped", sim.Waited: "held"}[c], 1)
 	j.byITL[r.Class].One(t.Sub(r.Last))

@@ -60,8 +60,9 @@ type Sink interface {
 	Held(in *Instance, since, start Time, g *Segment, tokens int)
 	// Burst: at t, tokens more were emitted by sequences that emitted one at t: drafts that were accepted.
 	Burst(in *Instance, t Time, tokens int)
-	// Gap: r emitted a token at t, the first since r.Last, when something other than the step itself held it up.
-	Gap(r *Request, t Time, cause Cause)
+	// Gap: r emitted a token at t, the end of the first step under way, the first since r.Last, when something other than
+	// that step held it up.
+	Gap(in *Instance, r *Request, t Time, cause Cause)
 	// Done: r has ended at `at`. A completed request emitted its last token then. At the horizon of a run it is told of
 	// every request still under way, as Unfinished.
 	Done(r *Request, at Time, o Outcome)

@@ -30,7 +30,7 @@ type Request struct {
 	reserved int32 // KV blocks that it holds at least, from its admission on
 	key      int64 // its place in a queue that has an Order
 	finish   int64 // step of the decode set with which it ends
-	joined   int64 // step of the decode set at which it joined
+	joined   int64 // step of the decode set at which it joined; in prefill: the time of its latest admission
 	prev     int32 // running list, by slot; noSlot: none
 	next     int32
 	order    int64 // of its latest admission
@@ -46,6 +46,9 @@ func (r *Request) Limit() int32 {
 	}
 	return r.Output
 }
+
+// Readmitted returns when r, which a sink is told of with Preempted, came back into the batch.
+func (r *Request) Readmitted() Time { return Time(r.joined) }
 
 // Pending returns how many tokens must still be prefilled before r can emit: the rest of the prompt and, after a
 // preemption, the tokens it had emitted.

@@ -81,7 +81,7 @@ func (in *Instance) tellLate(without bool) {
 		default:
 			in.shown = *r
 			in.shown.Emitted++
-			sink.Gap(&in.shown, t, r.cause())
+			sink.Gap(in, &in.shown, t, r.cause())
 		}
 	}
 	if without {

@@ -137,7 +137,7 @@ func (w *Work) Admit(r *Request, reserve int32) {
 		in.pool.prompted += int64(r.Prompt)
 		in.pool.cached += int64(r.Computed)
 	}
-	r.state = prefilling
+	r.state, r.joined = prefilling, int64(w.now)
 	in.link(slot)
 	in.prefill = append(in.prefill, slot)
 	if r.reserved = 0; reserve > 0 {

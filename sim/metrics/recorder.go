@@ -19,6 +19,9 @@ type Recorder struct {
 
 	TTFT, ITL, TPOT, E2E, Queue Hist
 
+	// Attribution takes every gap of ITL apart; nil: nobody asked, and it costs nothing.
+	Attribution *Attribution
+
 	// Stalls holds, by what they had in them, the gaps of ITL that were more than a step of decodes.
 	Stalls [NumStalls]Hist
 
@@ -86,13 +89,21 @@ func (m *Recorder) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, toke
 		m.Stalls[Mixed].Add(g.First, uint64(tokens))
 	}
 	if start < m.Warmup {
-		m.warm(start, g, n, tokens)
+		m.warm(in, start, g, n, tokens)
 		return
 	}
-	m.record(g, n, uint64(tokens))
+	m.record(in, g, n, uint64(tokens))
 }
 
-func (m *Recorder) record(g *sim.Segment, n int, tokens uint64) {
+func (m *Recorder) record(in *sim.Instance, g *sim.Segment, n int, tokens uint64) {
+	if m.Attribution != nil {
+		if n > 1 || in.Plain() {
+			m.Attribution.run(g, n, tokens)
+		} else {
+			s := in.Split()
+			m.Attribution.one(&s, tokens)
+		}
+	}
 	m.account.add(g, n, tokens)
 	if n > 1 {
 		m.account.grow(g, n, tokens)
@@ -103,16 +114,16 @@ func (m *Recorder) record(g *sim.Segment, n int, tokens uint64) {
 }
 
 // warm records what a run that began in the warm-up emits after it.
-func (m *Recorder) warm(start sim.Time, g *sim.Segment, n, tokens int) {
+func (m *Recorder) warm(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
 	cold := min(n, g.Ended(m.Warmup.Sub(start)-1))
 	if cold < n {
 		rest := g.Tail(cold)
-		m.record(&rest, n-cold, uint64(tokens))
+		m.record(in, &rest, n-cold, uint64(tokens))
 	}
 }
 
 // Held implements sim.Sink: it records the ITL of sequences that steps of prompts alone held up.
-func (m *Recorder) Held(_ *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
+func (m *Recorder) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
 	gap := start.Sub(since) + g.First
 	if start.Add(g.First) < m.Warmup {
 		return
@@ -121,6 +132,11 @@ func (m *Recorder) Held(_ *sim.Instance, since, start sim.Time, g *sim.Segment, 
 	m.account.hold(start.Sub(since), tokens)
 	m.ITL.Add(gap, uint64(tokens))
 	m.Stalls[Held].Add(gap, uint64(tokens))
+	if m.Attribution != nil {
+		s := in.Split()
+		s[sim.Prefill] += start.Sub(since)
+		m.Attribution.one(&s, uint64(tokens))
+	}
 }
 
 // Burst implements sim.Sink: tokens that came with another have a gap of zero.
@@ -132,7 +148,7 @@ func (m *Recorder) Burst(_ *sim.Instance, t sim.Time, tokens int) {
 }
 
 // Gap implements sim.Sink: it records the ITL across an interruption.
-func (m *Recorder) Gap(r *sim.Request, t sim.Time, c sim.Cause) {
+func (m *Recorder) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
 	if t < m.Warmup {
 		return
 	}
@@ -142,6 +158,29 @@ func (m *Recorder) Gap(r *sim.Request, t sim.Time, c sim.Cause) {
 	}
 	m.ITL.One(gap)
 	m.Stalls[stall].One(gap)
+	if m.Attribution != nil {
+		m.attribute(in, r, t, c)
+	}
+}
+
+// attribute takes the gap across an interruption apart: to the first step that emits again, and that step.
+func (m *Recorder) attribute(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
+	var s sim.Split
+	if c == sim.Preempted {
+		s[sim.Queueing], s[sim.Recomputing] = r.Readmitted().Sub(r.Last), t.Sub(r.Readmitted())
+	} else {
+		s = in.Split()
+		wait := t.Sub(r.Last)
+		for _, d := range s {
+			wait -= d
+		}
+		if c == sim.Swapped {
+			s[sim.Queueing] += wait
+		} else {
+			s[sim.Prefill] += wait
+		}
+	}
+	m.Attribution.one(&s, 1)
 }
 
 // Done implements sim.Sink: it records TPOT and E2E.

@@ -41,6 +41,9 @@ func (f *Full) Summary(d Description) *Summary {
 		OutputTokensPerSPerGPU: ratio(float64(f.Output()), s.DurationS*float64(d.GPUs)),
 	}
 	s.Requests.Arrived = totals.Arrived
+	if f.Attribution != nil {
+		s.Gaps = f.Attribution.Gaps()
+	}
 	s.SLO, s.Classes = f.slo(s.DurationS), f.results(s.DurationS)
 	if d.USDPerHour > 0 && f.Output() > 0 {
 		s.Cost = &Cost{d.USDPerHour, ratio(d.USDPerHour/3600*1e6, s.Throughput.OutputTokensPerS)}

@@ -22,7 +22,8 @@ type Summary struct {
 	Throughput Throughput    `json:"throughput"`
 	SLO        *SLO          `json:"slo,omitempty"` // absent without an SLO
 	Bound      Bound         `json:"bound"`
-	Tail       *Tail         `json:"itl_tail,omitempty"` // absent without gaps
+	Tail       *Tail         `json:"itl_tail,omitempty"`  // absent without gaps
+	Gaps       []Gap         `json:"itl_parts,omitempty"` // what gaps between tokens are made of; absent unless asked for
 	Pools      []PoolResult  `json:"pools"`
 	Cost       *Cost         `json:"cost,omitempty"` // absent where a GPU of the scenario has no price
 	Load       Load          `json:"load"`

@@ -42,10 +42,10 @@ func (f *Full) First(r *sim.Request) {
 }
 
 // Gap implements sim.Sink.
-func (f *Full) Gap(r *sim.Request, t sim.Time, c sim.Cause) {
-	f.Recorder.Gap(r, t, c)
+func (f *Full) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
+	f.Recorder.Gap(in, r, t, c)
 	if f.classes != nil {
-		f.classes[r.Class].Gap(r, t, c)
+		f.classes[r.Class].Gap(in, r, t, c)
 	}
 	if r.Traced && r.Arrival >= f.Warmup {
 		o := f.octave(r.Emitted)

@@ -38,7 +38,7 @@ func TestOctavesAreCountedAsSingleTokens(t *testing.T) {
 				if rapid.Bool().Draw(t, "preempted") {
 					emitted++
 					r.Emitted, r.Last = emitted, 1000
-					fast.Gap(r, 1e12, sim.Preempted)
+					fast.Gap(nil, r, 1e12, sim.Preempted)
 					o := bits.Len32(uint32(emitted)) - 1
 					slow[o].Add(1e12-1000, 1)
 					if emitted == 1<<o {

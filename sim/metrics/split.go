@@ -1,0 +1,141 @@
+package metrics
+
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// Attribution sums what gaps between tokens are made of, by the length of the gap: which share of the p99 gap is prompts,
+// which is reading weights. It looks at each run of steps, never at a token.
+type Attribution struct {
+	at []bin // by bucket of the histogram, coarsened
+}
+
+// bin is the gaps of about the same length: how many, and Σ of what they are made of.
+type bin struct {
+	n     uint64
+	parts [sim.NumWaits]Uint128
+}
+
+// coarse is how many of the histogram's buckets make a bin: 32 bins per octave.
+const coarse = subBits - 5
+
+func (a *Attribution) bin(d sim.Duration) *bin {
+	i := bucket(d) >> coarse
+	for i >= len(a.at) {
+		a.at = append(a.at, bin{})
+	}
+	return &a.at[i]
+}
+
+// one counts w gaps made of s.
+func (a *Attribution) one(s *sim.Split, w uint64) {
+	var gap sim.Duration
+	for _, d := range s {
+		gap += d
+	}
+	b := a.bin(gap)
+	b.n += w
+	for p, d := range s {
+		if d > 0 {
+			b.parts[p].AddProduct(uint64(d), w)
+		}
+	}
+}
+
+// run counts n steps of g, of decodes alone, w times each: bin by bin, not step by step.
+func (a *Attribution) run(g *sim.Segment, n int, w uint64) {
+	for i := 0; i < n; {
+		first := g.Step(i)
+		b, k := a.bin(first), n-i
+		if g.Growth > 0 {
+			edge := upper(bucket(first)>>coarse<<coarse + 1<<coarse - 1)
+			k = min(k, int((edge-first+g.Growth-1)/g.Growth))
+		}
+		b.n += uint64(k) * w
+		for p := range g.Part {
+			// Σ over the k steps of A + j·B, which is never negative although B may be
+			b.parts[p].AddProduct(uint64(sim.Duration(k)*g.Part[p].At(i)+g.Part[p].B*sim.Duration(k*(k-1)/2)), w)
+		}
+		i += k
+	}
+}
+
+// Gap is what a gap between two tokens of a certain length is made of.
+type Gap struct {
+	At    string  `json:"at"` // mean, p50, …
+	GapS  float64 `json:"gap_s"`
+	Parts Parts   `json:"parts_s"` // sum to the gap
+}
+
+// Parts is a gap by what it is made of, in seconds. What prompts, speculation and copies add to a step is what it would be
+// shorter without.
+type Parts struct {
+	Weights       float64 `json:"weights"`
+	KV            float64 `json:"kv"`
+	Compute       float64 `json:"compute"`
+	Communication float64 `json:"communication"`
+	Overhead      float64 `json:"overhead"`
+	Prefill       float64 `json:"prefill"`     // prompts in the same step, or in steps of their own before it
+	Speculation   float64 `json:"speculation"` // drafting and verifying
+	Copying       float64 `json:"copying"`     // between host memory and the GPU's
+	Queueing      float64 `json:"queueing"`    // after a preemption, until the next admission
+	Recomputing   float64 `json:"recomputing"` // from there to the next token
+}
+
+// Gaps returns what the mean gap and those at some quantiles are made of; tokens that came together have no gap.
+func (a *Attribution) Gaps() []Gap {
+	var all bin
+	for i := range a.at {
+		all.add(&a.at[i])
+	}
+	if all.n == 0 {
+		return nil
+	}
+	gaps := []Gap{all.gap("mean")}
+	for _, q := range []struct {
+		name string
+		q    float64
+	}{{"p50", .5}, {"p90", .9}, {"p95", .95}, {"p99", .99}, {"p999", .999}} {
+		rank, seen := uint64(max(1, math.Ceil(q.q*float64(all.n)))), uint64(0)
+		for i := range a.at {
+			if seen += a.at[i].n; seen >= rank {
+				gaps = append(gaps, a.at[i].gap(q.name))
+				break
+			}
+		}
+	}
+	return gaps
+}
+
+// N returns how many gaps were counted: of tokens that did not come together with another.
+func (a *Attribution) N() (n int64) {
+	for i := range a.at {
+		n += int64(a.at[i].n)
+	}
+	return n
+}
+
+func (b *bin) add(o *bin) {
+	b.n += o.n
+	for p := range b.parts {
+		b.parts[p].Add(o.parts[p])
+	}
+}
+
+// gap returns the mean gap of b.
+func (b *bin) gap(at string) Gap {
+	var mean [sim.NumWaits]float64
+	g := Gap{At: at}
+	for p := range mean {
+		mean[p] = b.parts[p].Float() / float64(b.n) * 1e-12
+		g.GapS += mean[p]
+	}
+	g.Parts = Parts{
+		Weights: mean[sim.Weights], KV: mean[sim.KV], Compute: mean[sim.Compute], Communication: mean[sim.Communication],
+		Overhead: mean[sim.Overhead], Prefill: mean[sim.Prefill], Speculation: mean[sim.Drafting],
+		Copying: mean[sim.Copying], Queueing: mean[sim.Queueing], Recomputing: mean[sim.Recomputing],
+	}
+	return g
+}
