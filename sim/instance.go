@@ -78,8 +78,9 @@ type Instance struct {
 	start   Time     // when they began
 	end     Time     // when they end; Forever: idle
 	steps   int
-	decodes int  // members of the decode set that emit in them
-	woken   bool // to be planned at this instant
+	noise   Duration // of that, what they last longer by chance
+	decodes int      // members of the decode set that emit in them
+	woken   bool     // to be planned at this instant
 	hungup  []int32
 	scratch []int32
 	part    Segment // of the steps under way, while a sink is told of it
@@ -301,8 +302,11 @@ func (in *Instance) plan(now Time) {
 	if in.seg.First < 1 {
 		panic("sim: a step takes time")
 	}
+	if in.pool.Noise != nil {
+		in.disturb(now)
+	}
 	in.start, in.steps, in.end = now, 1, now.Add(in.seg.First)
-	if b.Prefills == 0 && b.SwapBlocks == 0 && in.spec == nil {
+	if b.Prefills == 0 && b.SwapBlocks == 0 && in.spec == nil && in.pool.Noise == nil {
 		n := min(in.seg.Steps, in.set.until(), in.cluster.maxRun)
 		if limit > 0 {
 			n = min(n, limit)
@@ -314,6 +318,15 @@ func (in *Instance) plan(now Time) {
 			in.end = now.Add(in.seg.Span(in.steps))
 		}
 	}
+}
+
+// disturb makes the step that begins at now longer, by what is overhead.
+func (in *Instance) disturb(now Time) {
+	if in.noise = in.pool.Noise.Stretch(in.ID, in.stepCount, now, in.seg.First); in.noise < 0 {
+		panic("sim: noise made a step shorter")
+	}
+	in.seg.First += in.noise
+	in.seg.Part[Overhead].A += in.noise
 }
 
 // look sets what the scheduler sees: who had reached the engine when the step that has just ended began.

@@ -22,6 +22,7 @@ type Pool struct {
 	Classes        int          // of service, that sinks tell apart; 0: as 1
 	Order          Order        // of the queue; nil: first come, first served
 	Speculation    *Speculation // nil: a token per sequence and step
+	Noise          Noise        // nil: steps last as priced
 	Model          StepModel
 	Scheduler      Scheduler
 	Router         Router

@@ -47,6 +47,13 @@ type StepModel interface {
 	Price(ranks []Shape, g *Segment)
 }
 
+// Noise lengthens steps at random: jitter, neighbours. Stretch returns what the step-th step of an instance, which begins at
+// now and should last d, lasts longer; not less than 0. It must depend on its arguments and a seed alone. With it, a run has
+// one step. Implemented in policies.
+type Noise interface {
+	Stretch(instance int32, step int64, now Time, d Duration) Duration
+}
+
 // Sink observes a run in time order. Tokens are told by the run of steps, never one by one. Implemented in sim/metrics.
 type Sink interface {
 	// First: r emitted its first token at r.Last.

@@ -25,7 +25,8 @@ type Split [NumWaits]Duration
 // those of the step that remains.
 func (in *Instance) Split() (s Split) {
 	b, g := in.shapes[0], in.seg
-	left := g.First
+	left := g.First - in.noise
+	g.First, g.Part[Overhead].A = left, g.Part[Overhead].A-in.noise
 	without := func(w Wait) {
 		in.shapes[1] = b
 		in.pool.Model.Price(in.shapes[1:], &in.alone)
@@ -51,6 +52,7 @@ func (in *Instance) Split() (s Split) {
 	for p, part := range g.Part {
 		s[p] = part.A
 	}
+	s[Overhead] += in.noise
 	return s
 }
 
