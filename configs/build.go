@@ -50,7 +50,7 @@ func (s *Scenario) Build() (*Built, error) {
 	p := &resolved.Pools[0]
 	p.MaxModelLen, p.MaxNumBatchedTokens = int(r.MaxModelLen), r.MaxNumBatchedTokens
 	b := &Built{Replica: r, Scenario: resolved, Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS))}
-	b.SLO = metrics.Limits{TTFT: sim.Seconds(s.SLO.TTFTMS / 1e3), TPOT: sim.Seconds(s.SLO.TPOTMS / 1e3)}
+	b.SLO = s.classLimits(nil)
 	pool := &sim.Pool{
 		Name: p.Name, Size: p.Replicas, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize), MaxModelLen: r.MaxModelLen,
 		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
@@ -64,6 +64,9 @@ func (s *Scenario) Build() (*Built, error) {
 		return nil, err
 	}
 	if pool.Order, err = s.order(p, r); err != nil {
+		return nil, err
+	}
+	if pool.Speculation, err = s.drafts(p); err != nil {
 		return nil, err
 	}
 	if pool.Router, err = policies.NewRouter(s.Router); err != nil {

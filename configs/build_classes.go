@@ -23,7 +23,7 @@ func (b *Built) Classes() []metrics.Class {
 // classLimits returns what a class asks for: its own SLO, or the scenario's.
 func (s *Scenario) classLimits(c *Class) metrics.Limits {
 	if c == nil || c.SLO == nil {
-		return metrics.Limits{TTFT: milliseconds(s.SLO.TTFTMS), TPOT: milliseconds(s.SLO.TPOTMS)}
+		return metrics.Limits{TTFT: milliseconds(s.SLO.TTFTMS), TPOT: milliseconds(s.SLO.TPOTMS), E2E: milliseconds(s.SLO.E2EMS)}
 	}
 	return metrics.Limits{TTFT: milliseconds(c.SLO.TTFTMS), TPOT: milliseconds(c.SLO.TPOTMS), E2E: milliseconds(c.SLO.E2EMS)}
 }

@@ -79,6 +79,7 @@ func (b *Built) warnings(sent int64) []string {
 		}
 	}
 	notes = append(notes, b.noteSessions()...)
+	notes = append(notes, b.Scenario.noteStream()...)
 	if gpu := &b.Deployment.GPU; !gpu.Price.Known() {
 		notes = append(notes, fmt.Sprintf("no cost: no source states a price of gpu %s", gpu.Name))
 	}

@@ -67,6 +67,7 @@ func (s *Scenario) Replica() (*Replica, error) {
 	r.noteEngine(p, &engine)
 	r.price(p)
 	r.noteHardware(p)
+	r.notes = append(r.notes, s.noteDrafts()...)
 	if doubt != "" {
 		r.notes = append(r.notes, doubt)
 	}
@@ -94,6 +95,10 @@ func (s *Scenario) deployment(p *Pool) (d hardware.Deployment, err error) {
 	}
 	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel, Expert: p.ExpertParallel}
 	d.Materialized = p.Attention == "materialized"
+	d.Decoding = s.decoding()
+	if d.Speculation, err = s.speculation(d.Model); err != nil {
+		return d, err
+	}
 	if d.Launch, err = s.launch(p); err != nil {
 		return d, err
 	}
@@ -111,7 +116,7 @@ func (s *Scenario) launch(p *Pool) (hardware.Launch, error) {
 	if err != nil {
 		return l, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
 	}
-	l.Graphs = engine.CUDAGraphs.Sizes(p.GPU, p.MaxNumSeqs)
+	l.Graphs = engine.CUDAGraphs.Sizes(p.GPU, p.MaxNumSeqs*(1+s.Speculation.DraftsMax()))
 	return l, nil
 }
 
@@ -136,7 +141,7 @@ func (s *Scenario) undeployable(err error) error {
 
 // model returns the model, in the weights that the scenario asks for.
 func (s *Scenario) model() (hardware.LLM, error) {
-	m, err := s.checkpoint()
+	m, err := checkpointOf(s.Model)
 	if err != nil {
 		return m, s.origins.errorf("model", "%s", bareMessage(err))
 	}
@@ -153,30 +158,31 @@ func (s *Scenario) model() (hardware.LLM, error) {
 	return m, nil
 }
 
-func (s *Scenario) checkpoint() (hardware.LLM, error) {
-	if !isModelPath(s.Model) {
-		m, err := Model(s.Model)
-		if at, statErr := os.Stat(s.Model); err != nil && statErr == nil && at.IsDir() {
-			err = aDirectory(s.Model)
+// checkpointOf returns the model of a catalog name or of a config.json.
+func checkpointOf(model string) (hardware.LLM, error) {
+	if !isModelPath(model) {
+		m, err := Model(model)
+		if at, statErr := os.Stat(model); err != nil && statErr == nil && at.IsDir() {
+			err = aDirectory(model)
 		}
 		return m, err
 	}
-	f, err := os.Open(s.Model)
+	f, err := os.Open(model)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return hardware.LLM{}, fmt.Errorf("file %q does not exist", s.Model)
+		return hardware.LLM{}, fmt.Errorf("file %q does not exist", model)
 	case err != nil:
 		return hardware.LLM{}, fmt.Errorf("file cannot be read: %w", err)
 	}
 	defer f.Close()
 	if isDirectory(f) {
-		return hardware.LLM{}, aDirectory(s.Model)
+		return hardware.LLM{}, aDirectory(model)
 	}
-	m, err := huggingface.Read(modelName(s.Model), f)
-	if err != nil || filepath.Base(s.Model) != "config.json" || m.Precision != hardware.UniformPrecision() {
+	m, err := huggingface.Read(modelName(model), f)
+	if err != nil || filepath.Base(model) != "config.json" || m.Precision != hardware.UniformPrecision() {
 		return m, err
 	}
-	return quantizedBeside(m, filepath.Dir(s.Model))
+	return quantizedBeside(m, filepath.Dir(model))
 }
 
 func aDirectory(path string) error {

@@ -22,10 +22,12 @@ func defaultScenario(name string, pools []Pool) *Scenario {
 		Name:        name,
 		Pools:       pools,
 		Router:      "least-loaded",
-		Speculation: Speculation{Method: "none"},
+		Speculation: Speculation{Method: noSpeculation, Acceptance: &Acceptance{Process: "iid"}},
+		Decoding:    Decoding{Sampling: "greedy"},
 		Workload:    Workload{Trace: &Trace{Speed: 1}},
+		Stream:      defaultStream(),
 		Seed:        1,
-		Output:      Output{RequestsCSV: Auto},
+		Output:      Output{RequestsCSV: Auto, Attribution: true},
 	}
 }
 

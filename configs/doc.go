@@ -11,6 +11,9 @@
 //	defaults.go    what it leaves out
 //	values.go      what it says in the end, key by key
 //	validate*.go   what it must not say
+//	stream.go      what lies between the engine and its clients, for views
+//	speculation*.go acceptance.go
+//	               what drafts tokens, and how many of them are accepted
 //	recorded.go    lengths as they were, in place of laws
 //	gpus.go models*.go engines*.go efficiencies.go
 //	               the catalogs

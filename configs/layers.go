@@ -218,7 +218,8 @@ func parseValue(text string, t reflect.Type) (*yaml.Node, error) {
 // directory, not to the scenario file.
 func (l *layers) fromHere(path string, v reflect.Value) (reflect.Value, error) {
 	file := path == "workload.trace.file" || path == "workload.lengths.file" ||
-		strings.HasSuffix(path, ".efficiency") && isEfficiencyPath(v.String()) || path == "model" && isModelPath(v.String())
+		strings.HasSuffix(path, ".efficiency") && isEfficiencyPath(v.String()) ||
+		(path == "model" || path == "speculation.draft_model") && isModelPath(v.String())
 	if !file {
 		return v, nil
 	}

@@ -66,7 +66,7 @@ func TestEveryKindOfValueCanBeSet(t *testing.T) {
 	inDir(t, base)
 	s, err := Load("chat.yaml", Options{Set: []string{
 		"name=12", "weights=fp8", "pools.other.expert_parallel=true", "pools.other.gpu_memory_utilization=0.5",
-		"output.requests_csv=false", "slo.ttft_ms=100", "workload.cancel.probability=0.5", "workload.cancel.after_s=3",
+		"output.requests_csv=false", "output.attribution=false", "slo.ttft_ms=100", "workload.cancel.probability=0.5", "workload.cancel.after_s=3",
 		"workload.output_tokens=null", "workload.output_tokens.distribution=empirical", "workload.output_tokens.values=[1, 2]",
 	}})
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestEveryKindOfValueCanBeSet(t *testing.T) {
 	require.Equal(t, "fp8", s.Weights)
 	require.True(t, s.Pools[1].ExpertParallel)
 	require.Equal(t, 0.5, s.Pools[1].GPUMemoryUtilization)
-	require.Equal(t, Off, s.Output.RequestsCSV)
+	require.Equal(t, Output{RequestsCSV: Off}, s.Output)
 	require.Equal(t, SLO{TTFTMS: 100}, s.SLO)
 	require.Equal(t, Cancel{0.5, 3}, s.Workload.Cancel)
 	require.Equal(t, &Lengths{Distribution: "empirical", Values: []float64{1, 2}}, s.Workload.OutputTokens)

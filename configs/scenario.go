@@ -15,7 +15,9 @@ type Scenario struct {
 	Pools       []Pool      `yaml:"pools"`
 	Router      string      `yaml:"router" doc:"which replica serves a request"`
 	Speculation Speculation `yaml:"speculation"`
+	Decoding    Decoding    `yaml:"decoding"`
 	Workload    Workload    `yaml:"workload"`
+	Stream      Stream      `yaml:"stream"`
 	SLO         SLO         `yaml:"slo"`
 	Seed        uint64      `yaml:"seed" doc:"of every random stream"`
 	Output      Output      `yaml:"output"`
@@ -48,18 +50,17 @@ func (p *Pool) GPUs() int { return p.TensorParallel * p.PipelineParallel * p.Dat
 // Seats returns how many sequences one replica runs at once: all its data-parallel ranks together.
 func (p *Pool) Seats() int { return p.MaxNumSeqs * p.DataParallel }
 
-// Speculation is how tokens are drafted before the model verifies them.
-type Speculation struct {
-	Method string `yaml:"method" doc:"none"`
-}
-
 // SLO holds the limits a request must keep to count as goodput. 0: no such limit.
 type SLO struct {
 	TTFTMS float64 `yaml:"ttft_ms,omitempty" doc:"milliseconds to the first token; null: no limit"`
 	TPOTMS float64 `yaml:"tpot_ms,omitempty" doc:"milliseconds per token after it; null: no limit"`
+	E2EMS  float64 `yaml:"e2e_ms,omitempty" doc:"milliseconds to the last token; null: no limit"`
+	// ITLP99MS is judged on the traced sample alone, for only there a request's own gaps are known.
+	ITLP99MS float64 `yaml:"itl_p99_ms,omitempty" doc:"milliseconds, the p99 of a request's own gaps, judged in views; null: no limit"`
 }
 
 // Output says what a run leaves behind.
 type Output struct {
 	RequestsCSV AutoBool `yaml:"requests_csv" doc:"auto: up to 100000 requests; or true, false"`
+	Attribution bool     `yaml:"attribution" doc:"what gaps between tokens are made of, by percentile"`
 }

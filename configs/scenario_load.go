@@ -157,6 +157,9 @@ func (s *Scenario) paths() []*string {
 	if isModelPath(s.Model) {
 		paths = append(paths, &s.Model)
 	}
+	if isModelPath(s.Speculation.DraftModel) {
+		paths = append(paths, &s.Speculation.DraftModel)
+	}
 	for i := range s.Pools {
 		if isEfficiencyPath(s.Pools[i].Efficiency) {
 			paths = append(paths, &s.Pools[i].Efficiency)

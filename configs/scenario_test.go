@@ -58,9 +58,10 @@ workload:
 	c.Name, c.GPU, c.MaxNumSeqs, c.MaxNumBatchedTokens = "c", "l4", 64, 64
 	one := &Lengths{Distribution: "fixed", Mean: 1}
 	require.Equal(t, Scenario{
-		Name: "chat", Model: "m", Pools: []Pool{pool, b, c}, Router: "least-loaded", Speculation: Speculation{"none"},
+		Name: "chat", Model: "m", Pools: []Pool{pool, b, c}, Router: "least-loaded", Speculation: Speculation{Method: "none"}, Decoding: Decoding{Sampling: "greedy"},
 		Workload: Workload{ClosedLoop: &ClosedLoop{Concurrency: 3}, PromptTokens: one, OutputTokens: one, Requests: 4},
-		Seed:     1, Output: Output{Auto},
+		Stream:   Stream{StreamInterval: 1, StallMS: 200, ReaderTokensPerS: 5},
+		Seed:     1, Output: Output{RequestsCSV: Auto, Attribution: true},
 	}, bare(s))
 
 	text := string(s.YAML())
@@ -71,7 +72,7 @@ workload:
 		"scheduling_policy", "aging_s", "watermark", "max_model_len", "enable_prefix_caching", "num_gpu_blocks", "attention", "enforce_eager",
 		"cudagraph_capture_sizes", "async_scheduling", "weight_sparsity", "efficiency", "kv_transfer", "first_token", "router",
 		"method", "concurrency", "think_time_s", "ramp_s", "max_tokens", "requests", "duration_s", "warmup_s", "timeout_s",
-		"probability", "after_s", "ttft_ms", "tpot_ms", "seed", "requests_csv",
+		"probability", "after_s", "ttft_ms", "tpot_ms", "seed", "requests_csv", "attribution",
 	} {
 		require.Regexp(t, `(?m)^[ -]*`+key+`:`, text)
 	}

@@ -24,9 +24,13 @@ func (s *Scenario) validate() error {
 	c.maybeOneOf("kv_cache", s.KVCache, hardware.KVDtypes())
 	s.checkPools(&c)
 	c.oneOf("router", s.Router, policies.RouterNames())
-	c.modelled("speculation.method", s.Speculation.Method, "none")
+	s.Speculation.check(&c)
+	s.Decoding.check(&c)
 	c.maybeAbove("slo.ttft_ms", s.SLO.TTFTMS, 0, 1e9)
 	c.maybeAbove("slo.tpot_ms", s.SLO.TPOTMS, 0, 1e9)
+	c.maybeAbove("slo.e2e_ms", s.SLO.E2EMS, 0, 1e9)
+	c.maybeAbove("slo.itl_p99_ms", s.SLO.ITLP99MS, 0, 1e9)
+	s.Stream.check(&c)
 	s.Workload.check(&c)
 	return c.err
 }

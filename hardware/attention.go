@@ -22,6 +22,7 @@ import (
 type attention struct {
 	name      string
 	window    int     // index into the windows; −1: sees the whole context
+	sparse    bool    // the window is what each token selects for itself
 	bytes     float64 // per context token
 	flops     float64 // per context token of a decode
 	pairFLOPs float64 // per query–key pair of a prompt
@@ -97,7 +98,7 @@ func (d *Deployment) attentions() []attention {
 			a.name, a.window = "windowed attention", indexWindow(windows, w)
 		}
 		if g.IndexHeads > 0 {
-			a.name = "sparse attention"
+			a.name, a.sparse = "sparse attention", true
 			index := 2 * float64(g.Layers*g.IndexHeads*g.IndexDim)
 			out = append(out, attention{name: "indexer", window: -1, bytes: g.IndexBytesPerToken(), flops: index, pairFLOPs: index})
 		}

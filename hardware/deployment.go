@@ -16,6 +16,9 @@ type Deployment struct {
 	Launch     Launch
 	Swap       Swap
 
+	Speculation *Speculation // nil: none
+	Decoding    Decoding
+
 	Materialized bool // attention writes its scores to memory and reads them back
 }
 
@@ -44,7 +47,13 @@ func (d *Deployment) Validate() error {
 	if err := d.Launch.validate(); err != nil {
 		return err
 	}
-	return d.validateSplit()
+	if err := d.Decoding.validate(); err != nil {
+		return err
+	}
+	if err := d.validateSplit(); err != nil {
+		return err
+	}
+	return d.validateSpeculation()
 }
 
 // validateRanks reports what no ranks and no GPUs of a stage can share.

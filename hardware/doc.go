@@ -12,6 +12,8 @@
 //	comm.go        passing activations between GPUs
 //	step.go        the part of a step that does not grow, the sum of these
 //	roofline.go    the price of a run of steps
+//	speculation*.go   drafts: what proposes them, and what a step costs that verifies them
+//	decoding.go    choosing tokens from logits
 //	memory.go      the memory budget and the KV blocks it leaves
 //	explain.go     one step taken apart
 package hardware

@@ -14,6 +14,7 @@ type LLM struct {
 	NormVectors    int  // vectors of Hidden per norm: 1 RMSNorm, 2 LayerNorm with bias, 0 a norm without weights
 	NoFinalNorm    bool
 	Layers         []LayerRun
+	Merge          int      // vectors of Hidden that a projection makes one of, before the layers of a head; 0: none
 	MTP            int      // multi-token-prediction modules the checkpoint ships
 	MTPLayer       LayerRun // the decoder layer inside each of them
 	Precision      Precision

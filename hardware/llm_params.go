@@ -38,7 +38,7 @@ func (c Counts) Total() int64 {
 	return sum
 }
 
-// Params counts the decoder: embedding, head, all layers and norms, without MTP modules. The validated bounds of a shape
+// Params counts the decoder: embedding, head, all layers and norms, without MTP modules and with the merge of a head. The validated bounds of a shape
 // keep every product below 2^63.
 func (m LLM) Params() Counts {
 	var c Counts
@@ -52,6 +52,7 @@ func (m LLM) Params() Counts {
 		c[Head] += int64(m.Vocab)
 	}
 	c[Norms] = int64(boolToInt(m.EmbeddingNorm)+boolToInt(!m.NoFinalNorm)) * int64(m.NormVectors) * h
+	c[AttentionReplicated] = int64(m.Merge) * h * h
 	for _, r := range m.Layers {
 		layer := m.layerParams(r)
 		for class, n := range layer {

@@ -68,9 +68,11 @@ func (d *Deployment) MemoryOf(share MemoryShare, tokens, sequences, blockSize in
 // budget divides the memory, and leaves in KV what remains, less than nothing if the rest does not fit.
 func (d *Deployment) budget(share MemoryShare, tokens, sequences, blockSize int) Memory {
 	m := Memory{Total: d.GPU.MemoryBytes.Value, Context: contextBytes}
-	m.Weights = d.weightBytesPerGPU()
-	m.Activations = d.activationBytes(tokens, sequences)
+	m.Weights = d.weightBytesPerGPU() + d.DrafterBytes()
+	m.Activations = d.activationBytes(tokens, sequences*d.rowsPerSequence())
 	m.TokenBytes, m.FixedBytes = d.cacheBytes()
+	token, fixed := d.drafterCacheBytes()
+	m.TokenBytes, m.FixedBytes = m.TokenBytes+token, m.FixedBytes+fixed
 	m.BlockBytes = m.TokenBytes * float64(blockSize)
 	switch share.Of {
 	case OfTotal:

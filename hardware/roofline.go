@@ -27,6 +27,9 @@ import (
 // all efficiencies 1 and all times 0 it is the sum over parts of max(bytes/BW, FLOPs/F), never below the max over the
 // whole step.
 //
+// A step that verifies drafts is priced by itself, see speculation_price.go, and choosing tokens otherwise than greedily in
+// decoding.go.
+//
 // Coefficients of what grows from step to step are integer picoseconds, rounded up once, so that the price of step i of
 // a run is exactly affine in i; see sim.Segment.
 type Roofline struct {
@@ -49,6 +52,8 @@ type Roofline struct {
 	rowPeakPS float64 // arithmetic at peak per row, the head's and the experts' apart
 	perSeq    sim.Duration
 	swap      sim.Duration // of a block to or from host memory
+	samplePS  float64      // of choosing a token, per row of the LM head
+	draft     *drafting    // nil: no speculation
 
 	peakWeights, peakKV float64 // time at peak bandwidth, as a share of that at the efficiency
 
@@ -80,6 +85,8 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	r.statePS = 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor) / (e.KVBandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
 	layers, moe, mixers := float64(d.Model.LayerCount()), float64(d.Model.MoELayers()), float64(d.Model.MixerLayers())
 	r.fixedPS = psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) + float64(mixers*e.MixerLayerS) + float64(d.quantizedLayers()*e.QuantizedLayerS))
+	r.fixedPS += float64(psPerS * d.Decoding.StructuredS)
+	r.samplePS, r.draft = d.samplePS(), newDrafting(&d)
 	if !d.Launch.Async {
 		r.fixedPS += float64(psPerS * e.StepS)
 	}
@@ -140,6 +147,10 @@ func (r *Roofline) growths(slower float64) []growths {
 // Price implements sim.StepModel.
 func (r *Roofline) Price(ranks []sim.Shape, g *sim.Segment) {
 	b := &ranks[0]
+	if r.speculates(b) {
+		r.speculate(b, g)
+		return
+	}
 	at, grow := &r.decode[0], r.pure // the entry of no batch is free for those that are not tabulated
 	if b.Prefills == 0 && b.Decodes < len(r.decode) && b.DecodeTokens == int64(b.Decodes) {
 		at = &r.decode[b.Decodes]

@@ -34,7 +34,7 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 		}
 	}
 	comm := r.comm.ps(&l)
-	at.price = sim.Duration(products+attention+comm+r.fixedPS) + 1 + r.perSeq*sim.Duration(l.decodes)
+	at.price = sim.Duration(products+attention+comm+r.fixedPS+float64(l.outputs*r.samplePS)) + 1 + r.perSeq*sim.Duration(l.decodes)
 	at.weights, at.kv, at.comm = sim.Duration(weights), sim.Duration(kv), sim.Duration(comm)
 	at.compute = sim.Duration(products + attention - weights - kv)
 	at.overhead = at.price - at.weights - at.kv - at.compute - at.comm

@@ -43,9 +43,11 @@ func (s *story) First(r *sim.Request)                                { s.first[r
 func (s *story) Run(*sim.Instance, sim.Time, *sim.Segment, int, int) {}
 func (s *story) Held(*sim.Instance, sim.Time, sim.Time, *sim.Segment, int) {
 }
-func (s *story) Burst(*sim.Instance, sim.Time, int)          {}
-func (s *story) Gap(_ *sim.Instance, r *sim.Request, _ sim.Time, _ sim.Cause) { s.resumed = append(s.resumed, r.ID) }
-func (s *story) Done(*sim.Request, sim.Time, sim.Outcome)    {}
+func (s *story) Burst(*sim.Instance, sim.Time, int) {}
+func (s *story) Gap(_ *sim.Instance, r *sim.Request, _ sim.Time, _ sim.Cause) {
+	s.resumed = append(s.resumed, r.ID)
+}
+func (s *story) Done(*sim.Request, sim.Time, sim.Outcome) {}
 
 // second is a step model: a step takes a second.
 type second struct{}

@@ -19,6 +19,7 @@ type explainFlags struct {
 	set            []string
 	out            string
 	json           bool
+	metrics        bool
 }
 
 func newExplain(out, errOut io.Writer) *cobra.Command {
@@ -28,10 +29,12 @@ func newExplain(out, errOut io.Writer) *cobra.Command {
 		Short: "Take one decode step apart: bytes, FLOPs, the bound, and what limits it",
 		Long: `Take one decode step apart: what each part of the model moves and computes, how long that takes, how far the
 step is above the bound max(bytes / bandwidth, FLOPs / peak), what limits it, and at which batch and context that
-changes. The deployment is that of a scenario or of flags; given both, the flags stand above the scenario.`,
+changes. With speculation it says what drafting does to the step, and at which batch and acceptance it pays. The
+deployment is that of a scenario or of flags; given both, the flags stand above the scenario.`,
 		Example: `  decodesim explain chat-70b
   decodesim explain --model llama-3.1-8b --gpu h100-sxm --batch 64 --context 4096
-  decodesim explain --model path/to/config.json --gpu h200-sxm --tensor-parallel 8 --weights fp8 --json`,
+  decodesim explain --model path/to/config.json --gpu h200-sxm --tensor-parallel 8 --weights fp8 --json
+  decodesim explain --model llama-3.1-70b --gpu h100-sxm --tensor-parallel 4 --speculation eagle --num-speculative-tokens 3 --acceptance 0.8`,
 		Args:              atMostOneScenario,
 		ValidArgsFunction: completeScenario,
 		RunE:              func(c *cobra.Command, args []string) error { return runExplain(c, args, &f, out, errOut) },
@@ -44,16 +47,22 @@ changes. The deployment is that of a scenario or of flags; given both, the flags
 	flags.Int("tensor-parallel", 1, "GPUs that share every layer")
 	flags.Int("pipeline-parallel", 1, "stages of layers")
 	flags.String("engine", "", strings.Join(configs.EngineNames(), " ")+"; default: vllm-v1, or the scenario's")
+	flags.String("speculation", "none", strings.Join(configs.SpeculationMethods(), " ")+": what drafts tokens")
+	flags.Int("num-speculative-tokens", 0, "drafts of a sequence in a step")
+	flags.String("draft-model", "", "what drafts: catalog name, or a path to a HuggingFace config.json")
+	flags.Float64("acceptance", 0, "rate at which each draft is accepted after accepted ones")
 	flags.IntVar(&f.batch, "batch", 1, "sequences that decode; for a scenario, by default all that fit")
 	flags.IntVar(&f.context, "context", contextDefault, "tokens each attends to, the new one included; for a scenario, by default the workload's mean")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.block_size=32")
 	flags.StringVar(&f.out, "out", "", "leave explain.json and the plots roofline and itl_vs_batch in `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON (SI units) instead of tables")
+	flags.BoolVar(&f.metrics, "metrics", false, "explain instead what benchmark tools say of one request: an example, or one of the scenario's run")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	completeNames(c, map[string][]string{
 		"gpu": configs.GPUNames(), "engine": configs.EngineNames(), "weights": hardware.Dtypes(), "kv-cache": hardware.KVDtypes(),
+		"speculation": configs.SpeculationMethods(),
 	}, cobra.ShellCompDirectiveNoFileComp)
-	completeNames(c, map[string][]string{"model": configs.ModelNames()}, cobra.ShellCompDirectiveDefault) // and files
+	completeNames(c, map[string][]string{"model": configs.ModelNames(), "draft-model": configs.ModelNames()}, cobra.ShellCompDirectiveDefault) // and files
 	return c
 }
 
@@ -72,6 +81,9 @@ func atMostOneScenario(c *cobra.Command, args []string) error {
 }
 
 func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io.Writer) (err error) {
+	if f.metrics {
+		return explainMetrics(c, args, f, out, errOut)
+	}
 	if err := outNamed(c); err != nil {
 		return err
 	}
@@ -87,6 +99,9 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 		defer dir.Abandon()
 	}
 	x := explain(s)
+	if x.Speculation, err = explainSpeculation(s); err != nil {
+		return err
+	}
 	if dir != nil {
 		if err := writeExplainFiles(dir, s, x); err != nil {
 			return failure{err}

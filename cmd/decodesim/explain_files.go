@@ -15,12 +15,16 @@ func writeExplainFiles(dir *report.Dir, s *step, x *explanation) error {
 	if x.Scenario != "" {
 		caption.Scenario = fmt.Sprintf("%s, %s", s.scenario.Name, caption.Scenario)
 	}
-	figures := []struct {
+	type drawing struct {
 		name string
 		draw func() (report.Figure, error)
-	}{
+	}
+	figures := []drawing{
 		{"roofline", func() (report.Figure, error) { return report.DrawRoofline(caption, rooflineOf(s, x)) }},
 		{"itl_vs_batch", func() (report.Figure, error) { return report.ITLVsBatch(caption, batchPoints(x)) }},
+	}
+	if v := x.Speculation; v != nil {
+		figures = append(figures, drawing{"speculation", func() (report.Figure, error) { return report.DrawSpeedUps(caption, speedUpsOf(s, v)) }})
 	}
 	for _, f := range figures {
 		figure, err := f.draw()

@@ -37,7 +37,8 @@ const baseScenario = "chat-8b"
 var flagKeys = []struct{ flag, key string }{
 	{"model", "model"}, {"gpu", "pools.0.gpu"}, {"weights", "weights"}, {"kv-cache", "kv_cache"},
 	{"tensor-parallel", "pools.0.tensor_parallel"}, {"pipeline-parallel", "pools.0.pipeline_parallel"},
-	{"engine", "pools.0.engine"},
+	{"engine", "pools.0.engine"}, {"speculation", "speculation.method"}, {"num-speculative-tokens", "speculation.num_speculative_tokens"},
+	{"draft-model", "speculation.draft_model"}, {"acceptance", "speculation.acceptance.rate"},
 }
 
 // explainedStep finds the step that the command line asks for.

@@ -33,6 +33,10 @@ func explainText(s *step, x *explanation) []byte {
 	explainMemory(line, x)
 	line("")
 	explainLadder(&b, x)
+	if x.Speculation != nil {
+		line("")
+		explainDrafting(&b, s, x)
+	}
 	for _, warning := range x.Warnings {
 		line("warning: %s", warning)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func listed() []string {
-	return []string{"models", "gpus", "engines", "efficiencies", "policies", "scenarios"}
+	return []string{"models", "gpus", "engines", "efficiencies", "acceptance", "policies", "scenarios"}
 }
 
 func newList(out io.Writer) *cobra.Command {
@@ -47,6 +47,8 @@ func list(kind string) ([][]string, error) {
 		return listEngines()
 	case "efficiencies":
 		return listEfficiencies()
+	case "acceptance":
+		return listAcceptance()
 	case "policies":
 		return listPolicies(), nil
 	case "scenarios":
@@ -143,6 +145,36 @@ func listEfficiencies() ([][]string, error) {
 		rows = append(rows, []string{name, e.Describes, cmp.Or(strings.Join(gpus, " "), "–")})
 	}
 	return rows, nil
+}
+
+func listAcceptance() ([][]string, error) {
+	rows := [][]string{{"acceptance", "model", "drafts by", "thinking", "1 draft", "3 drafts", "8 drafts", "measured on"}}
+	for _, name := range configs.AcceptanceNames() {
+		a, err := configs.AcceptanceOf(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range a.Curves {
+			lengths, err := a.Lengths(c.Thinking)
+			if err != nil {
+				return nil, err
+			}
+			thinking := "yes"
+			if !c.Thinking {
+				thinking = "no"
+			}
+			row := []string{name, a.Model, a.Method, thinking}
+			for _, k := range []int{1, 3, 8} {
+				cell := "–"
+				if k <= len(lengths) {
+					cell = fmt.Sprintf("%.2f", lengths[k-1])
+				}
+				row = append(row, cell)
+			}
+			rows = append(rows, append(row, a.MeasuredOn+", "+a.Dataset))
+		}
+	}
+	return append(rows, []string{}, []string{"tokens of a step, its own counted, as vLLM counts an acceptance length; TensorRT-LLM's is less by one"}), nil
 }
 
 func listPolicies() [][]string {

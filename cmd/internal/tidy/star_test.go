@@ -10,14 +10,15 @@ import (
 
 // imports is the architecture: what each package may import of this module.
 var imports = map[string][]string{
-	"sim":         {},
-	"sim/rng":     {},
-	"sim/metrics": {"sim"},
-	"hardware":    {"sim", "sim/rng"},
-	"policies":    {"sim", "sim/rng"},
-	"workloads":   {"sim", "sim/rng"},
-	"configs":     {"sim", "sim/rng", "sim/metrics", "hardware", "policies", "workloads", "configs"},
-	"cmd":         {"sim", "sim/rng", "sim/metrics", "hardware", "policies", "workloads", "configs", "cmd"},
+	"sim":               {},
+	"sim/rng":           {},
+	"sim/metrics":       {"sim"},
+	"sim/metrics/views": {"sim", "sim/rng", "sim/metrics"},
+	"hardware":          {"sim", "sim/rng"},
+	"policies":          {"sim", "sim/rng"},
+	"workloads":         {"sim", "sim/rng"},
+	"configs":           {"sim", "sim/rng", "sim/metrics", "sim/metrics/views", "hardware", "policies", "workloads", "configs"},
+	"cmd":               {"sim", "sim/rng", "sim/metrics", "sim/metrics/views", "hardware", "policies", "workloads", "configs", "cmd"},
 }
 
 // place returns the entry of imports that pkg belongs to: packages below configs and cmd are parts of them, any other

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics/views"
+)
+
+// explainMetrics prints what each benchmark tool says of one request: of the example, or of one that a scenario's run
+// traced.
+func explainMetrics(c *cobra.Command, args []string, f *explainFlags, out, errOut io.Writer) error {
+	for _, name := range []string{"model", "gpu", "weights", "kv-cache", "tensor-parallel", "pipeline-parallel", "engine", "batch", "context", "out"} {
+		if c.Flags().Changed(name) {
+			return fmt.Errorf("explain: --%s is of a step, and --metrics explains a request; expected a SCENARIO, --set, --json or none of them", name)
+		}
+	}
+	record, heading := views.Example(), "the example: one request on which the tools disagree"
+	if len(args) == 1 {
+		var err error
+		if record, heading, err = tracedRequest(c, args[0], f, errOut); err != nil {
+			return err
+		}
+	} else if len(f.set) > 0 {
+		return errors.New("explain: --set needs a SCENARIO; the example has none")
+	}
+	var text bytes.Buffer
+	err := report.Definitions(&text, &record, heading, report.Options{Colour: colour(out)})
+	if f.json {
+		text.Reset()
+		err = writeDefinitions(&text, &record, heading)
+	}
+	if err == nil {
+		_, err = out.Write(text.Bytes())
+	}
+	if err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+// tracedRequest simulates a scenario and returns the traced request of median latency among those with several tokens.
+func tracedRequest(c *cobra.Command, scenario string, f *explainFlags, errOut io.Writer) (r views.Record, heading string, err error) {
+	s, err := configs.Load(scenario, configs.Options{Set: f.set, Env: os.Environ()})
+	if err != nil {
+		return r, "", err
+	}
+	b, err := s.Build()
+	if err != nil {
+		return r, "", err
+	}
+	defer b.Close()
+	ran, err := simulateSampled(c.Context(), b, errOut, nil, false, true)
+	if err != nil {
+		return r, "", err
+	}
+	records := slices.DeleteFunc(ran.sample.Records(), func(r views.Record) bool {
+		return r.Outcome != sim.Completed || len(r.Chunks) < 2
+	})
+	if len(records) == 0 {
+		return r, "", failure{errors.New("no traced request completed with more than one chunk; nothing to explain")}
+	}
+	latency := func(r *views.Record) sim.Duration { return r.Chunks[len(r.Chunks)-1].At.Sub(r.Send) }
+	slices.SortStableFunc(records, func(a, b views.Record) int { return cmp.Compare(latency(&a), latency(&b)) })
+	r = records[(len(records)-1)/2]
+	return r, fmt.Sprintf("%s · seed %d · request %d, of median latency among %d traced", s.Name, s.Seed, r.ID, len(records)), nil
+}
+
+// definitionX is one measure of one request, in seconds.
+type definitionX struct {
+	Tool    string    `json:"tool"`
+	Name    string    `json:"name"`
+	Formula string    `json:"formula"`
+	Values  []float64 `json:"values"` // in seconds, tokens, and tokens/s
+	Weight  int64     `json:"weight"`
+}
+
+func writeDefinitions(w io.Writer, r *views.Record, heading string) error {
+	x := struct {
+		Request string        `json:"request"`
+		Prompt  int32         `json:"prompt_tokens"`
+		Tokens  int32         `json:"output_tokens"`
+		Chunks  int           `json:"chunks"`
+		Metrics []definitionX `json:"metrics"`
+	}{heading, r.Prompt, r.Tokens(), len(r.Chunks), nil}
+	for _, tool := range append(views.Tools(), views.Others()...) {
+		for i := range tool.Measures {
+			m := &tool.Measures[i]
+			values, weight := m.Values(r)
+			x.Metrics = append(x.Metrics, definitionX{tool.Name, m.Key, m.Formula, append([]float64{}, values...), weight})
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(x)
+}

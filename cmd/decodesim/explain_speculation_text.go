@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+)
+
+// explainDrafting says what drafting does to the step, and when it pays.
+func explainDrafting(b *bytes.Buffer, s *step, x *explanation) {
+	v := x.Speculation
+	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
+	what := v.Method
+	if v.Drafter != "" {
+		what += fmt.Sprintf(" (%s, %s GB of each GPU)", v.Drafter, giga(v.DrafterBytes))
+	}
+	line("Speculation: %s, %s a step and sequence, accepted %s. All of the above is the step without drafts.", what, count(v.Drafts, "draft"), acceptedHow(s))
+	line("With drafts the step takes %s ms, %s ms of it drafting, against %s ms without, and yields %s tokens of a sequence: %s × the tokens/s.",
+		milli(v.StepS), milli(v.DraftingS), milli(v.PlainS), report.Significant(v.TokensPerStep), report.Significant(v.SpeedUp))
+	line("Break-even: %s", breakEvenSentence(s, v))
+	line("Compute: %s", verifySentence(s, v))
+	if v.off > 0 {
+		line("Drafting is off above %s, whatever the table says.", count(v.off, "sequence"))
+	}
+	line("")
+	line("Speed-up of a sequence, by batch and the rate γ at which each draft is accepted:")
+	explainSpeedUps(b, s, v)
+}
+
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return grouped(n) + " " + noun
+}
+
+// acceptedHow says how drafts are accepted.
+func acceptedHow(s *step) string {
+	text := ""
+	switch a := s.scenario.Speculation.Acceptance; {
+	case a.Process == "iid":
+		text = "at the rate " + report.Significant(a.Rate) + " each"
+	case a.Process == "per-position":
+		text = "at rates by position"
+	case a.Name != "":
+		text = "as measured: " + a.Name
+	default:
+		text = "as lengths that were given"
+	}
+	if cv := s.scenario.Speculation.HeterogeneityCV; cv > 0 {
+		text += fmt.Sprintf(", which vary over requests by %s %%", report.Significant(100*cv))
+	}
+	return text
+}
+
+// breakEvenSentence says from which rate on drafting pays at the step's batch.
+func breakEvenSentence(s *step, v *speculationX) string {
+	at := fmt.Sprintf("at batch %s", grouped(s.batch))
+	switch need := v.StepS / v.PlainS; {
+	case v.Drafts == 0:
+		return at + " nothing is drafted."
+	case v.BreakEven == nil:
+		return fmt.Sprintf("%s a step takes as long as %s without drafts and yields at most %d tokens: drafting never pays.",
+			at, report.Significant(need), v.Drafts+1)
+	default:
+		return fmt.Sprintf("%s drafting pays from %s tokens a step, which drafts accepted at the rate %s each yield.",
+			at, report.Significant(need), report.Significant(*v.BreakEven))
+	}
+}
+
+// verifySentence says from which batch on compute limits the verification.
+func verifySentence(s *step, v *speculationX) string {
+	text := ""
+	switch seats := s.seats(); {
+	case v.linearFrom == 0:
+		text = "the linear layers of a verification stay memory-bound at every batch"
+	case v.LinearSwitchBatch == nil:
+		text = fmt.Sprintf("the linear layers of a verification would turn compute-bound at batch %s; %s fit", grouped(v.linearFrom), grouped(seats))
+	default:
+		text = fmt.Sprintf("the linear layers of a verification turn compute-bound at batch %s", grouped(v.linearFrom))
+	}
+	if v.SwitchBatch != nil {
+		return text + fmt.Sprintf(", the whole step at batch %s.", grouped(*v.SwitchBatch))
+	}
+	return text + "; the whole step does not, at this context."
+}
+
+// explainSpeedUps is the speed-up of a sequence by batch and rate.
+func explainSpeedUps(b *bytes.Buffer, s *step, v *speculationX) {
+	head := []string{"batch", "drafts", "ms without", "ms with"}
+	shown := []int{0, 3, 5, 6, 7, 8, 9, 10}
+	for _, i := range shown {
+		head = append(head, fmt.Sprintf("γ %.1f", v.Rates[i]))
+	}
+	rows := [][]string{append(head, "as accepted", "break-even")}
+	for _, p := range v.Curve {
+		row := []string{grouped(p.Batch), fmt.Sprint(p.Drafts), milli(p.PlainS), milli(p.StepS)}
+		for _, i := range shown {
+			row = append(row, fmt.Sprintf("%.2f", p.SpeedUps[i]))
+		}
+		even := "never"
+		switch {
+		case p.Drafts == 0:
+			even = "–"
+		case p.BreakEven != nil:
+			even = fmt.Sprintf("%.2f", *p.BreakEven)
+		}
+		rows = append(rows, append(row, fmt.Sprintf("%.2f", p.SpeedUp), even))
+		if p.Batch > s.seats() && p.Batch >= s.batch {
+			break
+		}
+	}
+	aligned(b, rows)
+}
+
+// speedUpsOf are the powers of two that the engine runs, for the heat map.
+func speedUpsOf(s *step, v *speculationX) report.SpeedUps {
+	h := report.SpeedUps{Drafts: fmt.Sprintf("%s, %s", count(v.Drafts, "draft"), v.Method), Rates: v.Rates}
+	for _, p := range v.Curve {
+		if bits.OnesCount(uint(p.Batch)) != 1 || p.Batch > max(s.seats(), s.batch) {
+			continue
+		}
+		h.Batches, h.Factor = append(h.Batches, p.Batch), append(h.Factor, p.SpeedUps)
+	}
+	h.Ridge = float64(v.linearFrom)
+	return h
+}

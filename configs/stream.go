@@ -1,0 +1,63 @@
+package configs
+
+import "github.com/decodesim/decodesim/sim/metrics/views"
+
+// Stream is what lies between the steps of an engine and a client, and what that client bears. It changes what clients
+// see of a run and not the run: see views.Stream.
+type Stream struct {
+	StreamInterval   int64   `yaml:"stream_interval" doc:"tokens in a chunk, but for the first, which comes at once; vLLM's argument"`
+	DetokenizeS      float64 `yaml:"detokenize_s" doc:"seconds of the API server for each token"`
+	FrameS           float64 `yaml:"frame_s" doc:"seconds of the API server for each chunk"`
+	RTTMS            float64 `yaml:"rtt_ms" doc:"milliseconds of the network, there and back"`
+	RTTJitterMS      float64 `yaml:"rtt_jitter_ms" doc:"milliseconds beyond that, the mean of an exponential law for each chunk"`
+	StallMS          float64 `yaml:"stall_ms" doc:"milliseconds; a longer gap between chunks is a stall"`
+	ReaderTokensPerS float64 `yaml:"reader_tokens_per_s" doc:"pace of a reader"`
+}
+
+// defaultStream is no network, a chunk for every step, and a reader of 5 tokens/s, who notices a fifth of a second. The last
+// two are choices, not measurements.
+func defaultStream() Stream {
+	return Stream{StreamInterval: 1, StallMS: 200, ReaderTokensPerS: 5}
+}
+
+func (s *Stream) check(c *checker) {
+	c.count("stream.stream_interval", s.StreamInterval, 1<<20)
+	c.within("stream.detokenize_s", s.DetokenizeS, 0, 60)
+	c.within("stream.frame_s", s.FrameS, 0, 60)
+	c.within("stream.rtt_ms", s.RTTMS, 0, 1e6)
+	c.within("stream.rtt_jitter_ms", s.RTTJitterMS, 0, 1e5)
+	c.above("stream.stall_ms", s.StallMS, 0, 1e9)
+	c.above("stream.reader_tokens_per_s", s.ReaderTokensPerS, 0, 1e6)
+}
+
+// Wire returns what delivers the tokens of the run to its clients.
+func (b *Built) Wire() *views.Wire {
+	s := &b.Scenario.Stream
+	return views.NewWire(views.Stream{
+		Interval: int32(s.StreamInterval), Detokenize: milliseconds(1e3 * s.DetokenizeS), Frame: milliseconds(1e3 * s.FrameS),
+		RTT: milliseconds(s.RTTMS), Jitter: milliseconds(s.RTTJitterMS),
+	}, b.Scenario.Seed)
+}
+
+// Pace returns what the readers of the run bear.
+func (b *Built) Pace() views.Pace {
+	s := b.Scenario
+	return views.Pace{StallS: s.Stream.StallMS / 1e3, ReaderTokensPerS: s.Stream.ReaderTokensPerS, ITLP99S: s.SLO.ITLP99MS / 1e3}
+}
+
+// noteStream says what of the summary the keys for views do not reach.
+func (s *Scenario) noteStream() (notes []string) {
+	shown := s.Stream
+	shown.StallMS, shown.ReaderTokensPerS = 0, 0
+	if shown != (Stream{StreamInterval: 1}) {
+		note := "stream: chunks, API server and network are in --view; the latencies of the summary are of tokens as the engine emits them"
+		if s.Workload.ClosedLoop != nil {
+			note += ", and the clients of a closed loop ask again when the engine is done"
+		}
+		notes = append(notes, note)
+	}
+	if s.SLO.ITLP99MS > 0 {
+		notes = append(notes, "slo.itl_p99_ms is judged in --view, on the traced requests; the attainment of the summary leaves it out")
+	}
+	return notes
+}

@@ -1,0 +1,62 @@
+package hardware
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Decoding is how tokens are chosen from logits, as far as that costs time beyond what an efficiency has of a sequence. The
+// zero value is greedy.
+type Decoding struct {
+	Sampling    Sampling
+	StructuredS float64 // seconds of the host per step for a grammar that constrains the output; 0: none
+}
+
+// Sampling names a way to choose a token.
+type Sampling string
+
+// The ways to choose a token.
+const (
+	Greedy Sampling = "greedy" // the likeliest; its one look at the logits is in the time per sequence that was measured
+	TopK   Sampling = "top-k"  // of the k likeliest
+	TopP   Sampling = "top-p"  // of the likeliest whose probabilities sum to p, with or without a k
+)
+
+// Samplings lists them.
+func Samplings() []string { return []string{string(Greedy), string(TopK), string(TopP)} }
+
+// bytesPerLogit returns what choosing moves beyond greedy, per logit of 4 bytes of a row. Every GPU of a group does it for
+// the whole vocabulary. Counted from the algorithms and measured on no engine, so unverified:
+//
+//	top-k  a radix select reads the row once for each of four 8-bit digits, then masks it and reads it again: 4·4 + 4 + 4
+//	top-p  a radix sort reads each key for its digits' counts, and reads and writes key and index of 4 bytes each, for each of
+//	       four digits (Merrill & Grimshaw, Parallel Processing Letters 21(2), 2011): 4·(4 + 2·8); the softmax reads twice
+//	       and writes, the running sum reads and writes: 5·4
+func (s Sampling) bytesPerLogit() (float64, error) {
+	switch s {
+	case "", Greedy:
+		return 0, nil
+	case TopK:
+		return 24, nil
+	case TopP:
+		return 100, nil
+	}
+	return 0, fmt.Errorf("hardware: sampling %q not known; have %s", s, strings.Join(Samplings(), ", "))
+}
+
+// samplePS returns the time to choose the token of a row, in picoseconds, at the bandwidth that reading weights achieves.
+func (d *Deployment) samplePS() float64 {
+	bytes, err := d.Decoding.Sampling.bytesPerLogit()
+	if err != nil {
+		panic(err) // Validate refuses it
+	}
+	return bytes * float64(d.Model.Vocab) / (d.Efficiency.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS
+}
+
+func (c *Decoding) validate() error {
+	if !(c.StructuredS >= 0 && c.StructuredS <= 3600) {
+		return fmt.Errorf("hardware: structured_output_s %g; expected seconds from 0 to 3600", c.StructuredS)
+	}
+	_, err := c.Sampling.bytesPerLogit()
+	return err
+}

@@ -1,0 +1,165 @@
+package hardware
+
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// drafting is what a step with drafts costs beside verifying them.
+type drafting struct {
+	pass     *Roofline // one pass of the drafter; nil: nothing on the GPU drafts
+	prompts  bool      // it has a cache, so it reads prompts too
+	parallel bool      // one pass yields all drafts
+	windows  []int     // of the target, by window of the drafter
+	host     sim.Duration
+}
+
+// newDrafting prices what drafts for d; nil: nothing does.
+func newDrafting(d *Deployment) *drafting {
+	if d.Speculation == nil {
+		return nil
+	}
+	s := &drafting{host: sim.SecondsUp(d.Speculation.HostS)}
+	if d.drafts() {
+		sub := d.drafting()
+		s.pass, s.parallel, s.windows = NewRoofline(sub, 0), d.Speculation.Drafter.Parallel, d.windowsOf(&sub)
+		s.prompts = len(s.pass.attend) > 0
+	}
+	return s
+}
+
+// speculates reports whether a step is more than one of plain decodes and prompts.
+func (r *Roofline) speculates(b *sim.Shape) bool {
+	return b.Drafts > 0 || b.Prefills > 0 && r.draft != nil && r.draft.prompts
+}
+
+// speculate prices a step in which each of n sequences verifies K drafts, for one step: what is accepted decides the next.
+//
+//	verify   the step of n·(1+K) rows: weights once, arithmetic and experts by rows, the cache once per sequence with the
+//	         arithmetic of all pairs of row and token; t_r by row, for a token is chosen from the logits of each
+//	draft    pass 1 of n·(1+K) rows, which brings the drafter's cache up to what was verified, and of the prompts in the
+//	         step; then K−1 passes of n rows, each after the other. Heads without a cache take one pass of n rows
+//	host     as given
+//
+// The last drafts of an output may be fewer: Σ K is spread evenly and K rounded up. Rows route to experts independently, though those of one sequence resemble each other.
+func (r *Roofline) speculate(b *sim.Shape, g *sim.Segment) {
+	at := r.once(b, float64(b.DecodeCtx), 0)
+	if r.draft != nil {
+		if r.draft.pass != nil {
+			r.draft.add(&at, b)
+		}
+		if b.Drafts > 0 {
+			at.price += r.draft.host
+			at.overhead += r.draft.host
+		}
+	}
+	*g = sim.Segment{First: at.price, Steps: 1}
+	g.Part[sim.Weights].A, g.Part[sim.KV].A, g.Part[sim.Compute].A = at.weights, at.kv, at.compute
+	g.Part[sim.Communication].A, g.Part[sim.Overhead].A = at.comm, at.overhead
+	bound(&sim.Affine{A: at.boundMemory}, &sim.Affine{A: at.boundFLOPs}, g)
+	if g.Steps = 1; g.First < at.floor {
+		wait(at.floor, g)
+	}
+	if b.SwapBlocks > 0 {
+		r.copy(b.SwapBlocks, g)
+	}
+}
+
+// add adds the passes of the drafter to the step that verifies what they draft. Draft j of a sequence attends to what the
+// model knew of it and the j − 1 drafts before; passes 2 to K cost K−1 times one at their mean context, in which a pass is
+// linear.
+func (s *drafting) add(at *base, b *sim.Shape) {
+	n, first := int64(b.Decodes), s.shape(b)
+	known := float64(b.DecodeCtx - b.Drafts)
+	if b.Drafts > 0 || s.prompts && b.Prefills > 0 {
+		one := s.pass.once(&first, known, float64(b.Drafts))
+		at.add(&one, 1)
+	}
+	if more := (b.Drafts+n-1)/max(1, n) - 1; more > 0 && !s.parallel {
+		first.DecodeTokens, first.Outputs = n, b.Decodes
+		first.Prefills, first.PrefillTokens, first.PrefillPairs, first.PrefillCtx = 0, 0, 0, 0
+		drafted := float64(n*(more+1)) / 2
+		one := s.pass.once(&first, known+drafted, drafted)
+		at.add(&one, more)
+	}
+}
+
+// shape returns that of the drafter's first pass.
+func (s *drafting) shape(b *sim.Shape) sim.Shape {
+	p := sim.Shape{Decodes: b.Decodes, DecodeTokens: b.DecodeTokens, DecodeCtx: b.DecodeCtx, Outputs: b.Decodes}
+	if b.Drafts == 0 {
+		p.Decodes, p.DecodeTokens, p.DecodeCtx, p.Outputs = 0, 0, 0, 0
+	}
+	if s.prompts {
+		p.Prefills, p.PrefillTokens, p.PrefillPairs, p.PrefillCtx = b.Prefills, b.PrefillTokens, b.PrefillPairs, b.PrefillCtx
+		p.Outputs += max(0, b.Outputs-int(b.DecodeTokens))
+		for i, of := range s.windows {
+			p.Capped[i] = b.Capped[of]
+		}
+	} else {
+		p.DecodeTokens = int64(p.Decodes)
+	}
+	return p
+}
+
+// add adds n times another cost.
+func (at *base) add(one *base, n int64) {
+	k := sim.Duration(n)
+	extra := max(0, one.floor-one.price) // launched kernel by kernel, perhaps
+	at.price += k * (one.price + extra)
+	at.weights, at.kv, at.compute, at.comm = at.weights+k*one.weights, at.kv+k*one.kv, at.compute+k*one.compute, at.comm+k*one.comm
+	at.overhead += k * (one.overhead + extra)
+	at.boundMemory, at.boundFLOPs = at.boundMemory+k*one.boundMemory, at.boundFLOPs+k*one.boundFLOPs
+}
+
+// once prices one step whose decodes see ctx tokens in all and compute DecodeTokens rows; what b says of windows is of up to
+// so many tokens later.
+//
+// A sequence's rows share one reading of its cache, except of sparse attention, where each selects tokens of its own. In a
+// window the first row sees as many tokens further back as there are rows after it. A recurrent state is written after each
+// row. Of n·R rows, row i of a sequence sees R − i tokens less than the last: the bound takes that off, and the rounding up
+// of windows with it, where the price leaves it.
+func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
+	var at base
+	at.fill(r, b)
+	if b.Decodes == 0 {
+		return at
+	}
+	n, share, slower := float64(b.Decodes), 1/float64(min(b.Decodes, r.shares)), 1.0
+	if b.Prefills > 0 {
+		slower = max(1, r.d.Efficiency.MixedKV)
+	}
+	rows := float64(b.DecodeTokens) / n
+	triangle := n * rows * (rows - 1) / 2
+	state := float64(n * share * (rows - 1) * r.statePS / 2)
+	attention, kv, boundMemory, boundFLOPs := state, state, 0.0, 0.0
+	for i := range r.attend {
+		a := &r.attend[i]
+		sees, reads, least := ctx, ctx, ctx
+		if a.window >= 0 {
+			c := &b.Capped[a.window]
+			sees = float64(c.Ctx)
+			least = max(0, sees-later)
+			reads = sees + float64(b.Decodes-c.Growing)*(rows-1)
+		}
+		if a.sparse {
+			reads = sees * rows
+		}
+		pairs := sees * rows
+		leastPairs := max(0, least*rows-triangle)
+		m := share * slower * (float64(reads*a.ctxPS) + float64(pairs*a.scorePS))
+		kv += m
+		attention += r.both(m, float64(share*pairs*a.flopsPS))
+		boundMemory += share * r.peakKV * (float64(least*a.ctxPS) + float64(leastPairs*a.scorePS))
+		boundFLOPs += share * float64(leastPairs*a.flopsPeakPS)
+	}
+	choosing := float64(float64(r.perSeq) * (rows - 1) * float64(ceilDivInt(b.Decodes, r.d.Parallel.Ranks())))
+	at.price += sim.Duration(math.Ceil(attention + choosing))
+	at.kv += sim.Duration(kv)
+	at.compute += sim.Duration(attention - kv)
+	at.overhead = at.price - at.weights - at.kv - at.compute - at.comm
+	at.boundMemory += sim.Duration(boundMemory)
+	at.boundFLOPs += sim.Duration(boundFLOPs)
+	return at
+}
