@@ -32,14 +32,14 @@ type match struct{ i, tokens, from, to int32 }
 
 // sort gives the queue of an instance another order, unless it is too long.
 func (c *cacheOrder) sort(by CacheOrder, in *sim.Instance, w *sim.Work) {
+	if in.Waiting(sortedMax) != nil {
+		return
+	}
 	c.matches, c.path = c.matches[:0], c.path[:0]
 	for i := int32(0); ; i++ {
 		r := in.Waiting(int(i))
 		if r == nil {
 			break
-		}
-		if i == sortedMax {
-			return
 		}
 		m := match{i: i, tokens: w.Cached(r), from: int32(len(c.path))}
 		if by == DFSWeight {

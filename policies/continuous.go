@@ -118,8 +118,11 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 				break
 			}
 		}
-		need, reserve := p.need(r, n, pending)
-		if !p.fits(in, w, r, w.Need(need), cached) {
+		need, reserve := n, int32(0)
+		if p.Reserve != AsComputed || p.SchedulerReserveFullISL {
+			need, reserve = p.need(r, pending)
+		}
+		if blocks := w.Need(need); blocks > w.Room() || p.withholds(in, w, r, blocks, cached) {
 			break
 		}
 		w.Admit(r, reserve)
@@ -133,8 +136,9 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 	}
 }
 
-// need returns the tokens for which there must be blocks to admit r, beyond those cached, and those to reserve of all.
-func (p *Continuous) need(r *sim.Request, n, pending int32) (need, reserve int32) {
+// need returns the tokens for which there must be blocks to admit r, beyond those cached, and those to reserve of all. More
+// than the next chunk is asked for.
+func (p *Continuous) need(r *sim.Request, pending int32) (need, reserve int32) {
 	switch p.Reserve {
 	case WholePrompt:
 		return pending, r.Prompt + r.Emitted
@@ -143,22 +147,16 @@ func (p *Continuous) need(r *sim.Request, n, pending int32) (need, reserve int32
 	case MaxModelLen:
 		return p.MaxModelLen, p.MaxModelLen
 	}
-	if p.SchedulerReserveFullISL {
-		return pending, 0
-	}
-	return n, 0
+	return pending, 0
 }
 
-// fits reports whether r, of which so many tokens are cached, can be admitted if that takes so many blocks.
-func (p *Continuous) fits(in *sim.Instance, w *sim.Work, r *sim.Request, blocks int64, cached int32) bool {
-	room := w.Room()
-	if p.NoEvict && w.Need(r.Prompt+r.Limit()-cached) > room-w.Promised() {
-		return false
+// withholds reports whether r, of which so many tokens are cached, must wait although there is room for the blocks that it
+// takes.
+func (p *Continuous) withholds(in *sim.Instance, w *sim.Work, r *sim.Request, blocks int64, cached int32) bool {
+	if p.WatermarkBlocks > 0 && in.Running() > 0 && blocks > w.Room()-p.WatermarkBlocks {
+		return true
 	}
-	if in.Running() > 0 {
-		room -= p.WatermarkBlocks
-	}
-	return blocks <= room
+	return p.NoEvict && w.Need(r.Prompt+r.Limit()-cached) > w.Room()-w.Promised()
 }
 
 // chunk returns how many of the pending tokens of a prompt fit a step.

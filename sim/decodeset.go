@@ -149,16 +149,16 @@ func (s *decodeSet) stepsWithin(limit int, kv *Cache) int {
 	return int(min(i, more)) + 1
 }
 
-// shape fills in the decode half of a step's shape: every member attends to its context and its own new token, unless all
-// are held.
-func (s *decodeSet) shape(b *Shape, held bool) {
-	if held {
-		b.Decodes, b.DecodeTokens, b.DecodeCtx, b.Drafts = 0, 0, 0, 0
-		for i := range s.windows {
-			b.Capped[i].Ctx, b.Capped[i].Growing = 0, 0
-		}
-		return
+// hide fills in the decode half of the shape of a step without decodes.
+func (s *decodeSet) hide(b *Shape) {
+	b.Decodes, b.DecodeTokens, b.DecodeCtx, b.Drafts = 0, 0, 0, 0
+	for i := range s.windows {
+		b.Capped[i].Ctx, b.Capped[i].Growing = 0, 0
 	}
+}
+
+// shape fills in the decode half of a step's shape: every member attends to its context and its own new token.
+func (s *decodeSet) shape(b *Shape) {
 	b.Decodes, b.DecodeTokens, b.DecodeCtx, b.Drafts = s.n, int64(s.n), s.ctx+int64(s.n), 0
 	for i := range s.windows {
 		b.Capped[i].Ctx, b.Capped[i].Growing = s.windows[i].ctx, s.windows[i].growing

@@ -88,11 +88,11 @@ func (in *Instance) hangup(t timer) {
 	case decoding:
 		r.state = leavingDecode
 		in.hungup = append(in.hungup, t.slot)
-		seen := *r // what the client saw: not the boundary at the deadline itself
-		if _, seen.Emitted = in.progress(r); in.decodes > 0 {
-			seen.Emitted += int32(in.seg.Ended(t.at.Sub(in.start) - 1))
+		in.shown = *r // what the client saw: not the boundary at the deadline itself
+		if _, in.shown.Emitted = in.progress(r); in.decodes > 0 {
+			in.shown.Emitted += int32(in.seg.Ended(t.at.Sub(in.start) - 1))
 		}
-		in.cluster.done(&seen, t.at, Failed)
+		in.cluster.done(&in.shown, t.at, Failed)
 		in.cut(t.at, 0)
 	}
 }

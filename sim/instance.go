@@ -43,7 +43,7 @@ type Instance struct {
 	classes []int32 // members of the decode set by class; nil: there is one class
 	told    []int32 // by class, of the tokens that the sink is being told of
 	ceiling int64   // Σ blocks of the running requests at their limits
-	holds   int64   // Σ blocks that they hold, shared ones counted by each
+	repeats int64   // Σ blocks that they hold, less the blocks in use: those that several hold count once in the cache
 
 	queue   fifo
 	front   []int32 // preempted or materialised requests: a stack ahead of the queue
@@ -101,11 +101,11 @@ func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
 		ID: id, cluster: c, pool: p, index: index, head: noSlot, tail: noSlot, end: Forever, seen: Forever,
 		kv: newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks), host: p.SwapBlocks,
 	}
-	in.spec, in.set.walked = p.Speculation, p.Speculation != nil
 	if p.Classes > 1 {
 		in.classes, in.told = make([]int32, p.Classes), make([]int32, p.Classes)
 	}
 	in.set = newDecodeSet(p.BlockSize, p.Windows, c.logWheel)
+	in.spec, in.set.walked = p.Speculation, p.Speculation != nil
 	in.work = Work{in: in, shape: &in.shapes[0]}
 	if p.Ahead {
 		in.ahead = 1
@@ -293,9 +293,13 @@ func (in *Instance) plan(now Time) {
 		return
 	}
 	b := &in.shapes[0]
-	in.set.shape(b, w.held)
-	if in.spec != nil && !w.held {
+	switch {
+	case w.held:
+		in.set.hide(b)
+	case in.spec != nil:
 		in.draft(b)
+	default:
+		in.set.shape(b)
 	}
 	b.Outputs += int(b.DecodeTokens)
 	in.pool.Model.Price(in.shapes[:1], &in.seg)
@@ -311,7 +315,7 @@ func (in *Instance) plan(now Time) {
 		if limit > 0 {
 			n = min(n, limit)
 		}
-		if in.ahead > 0 && !in.shut() && in.Queued() > 0 {
+		if in.ahead > 0 && in.unseen() {
 			n = 1 // the scheduler sees them at the end of it
 		}
 		if in.steps = in.set.stepsWithin(n, &in.kv); in.steps > 1 {

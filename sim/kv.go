@@ -77,7 +77,6 @@ func (k *Cache) release(n int64) {
 // take takes n blocks, the next to be evicted.
 func (in *Instance) take(n int64) {
 	in.kv.take(n)
-	in.holds += n
 	if in.prefix != nil {
 		in.prefix.evict(n)
 	}

@@ -81,36 +81,41 @@ func (in *Instance) first() *Request {
 	return &in.slab[slot]
 }
 
-// unpack takes the oldest request out of the queue and returns its record, or noSlot if it is empty.
+// unpack takes the oldest request whose client waits out of the queue and returns its record, or noSlot if there is none.
 func (in *Instance) unpack() int32 {
 	for in.queue.n > 0 {
-		q := in.queue.pop()
-		slot := q.slot()
-		switch {
-		case slot == noSlot:
-			slot = in.record()
-			in.slab[slot] = *q.request()
+		if slot := in.unpackOne(); slot != noSlot {
 			return slot
-		case in.slab[slot].Emitted > 0:
-			in.again--
 		}
-		if in.slab[slot].state == gone {
-			in.dead--
-			in.forget(slot)
-			continue
-		}
-		return slot
 	}
 	return noSlot
 }
 
+// unpackOne takes the oldest entry out of the queue and returns its record, or noSlot if its client has hung up.
+func (in *Instance) unpackOne() int32 {
+	q := in.queue.pop()
+	slot := q.slot()
+	if slot == noSlot {
+		slot = in.record()
+		in.slab[slot] = *q.request()
+		return slot
+	}
+	r := &in.slab[slot]
+	if r.Emitted > 0 {
+		in.again--
+	}
+	if r.state == gone {
+		in.dead--
+		in.forget(slot)
+		return noSlot
+	}
+	return slot
+}
+
 // sort moves whom the scheduler sees from the queue, which is in order of arrival, to their places in the order.
 func (in *Instance) sort() {
-	for in.queue.n > 0 {
-		if in.slab[in.queue.peek().slot()].Arrival > in.seen {
-			return
-		}
-		if slot := in.unpack(); slot != noSlot {
+	for in.queue.n > 0 && in.slab[in.queue.peek().slot()].Arrival <= in.seen {
+		if slot := in.unpackOne(); slot != noSlot {
 			in.sorted.push(in.slab, slot)
 		}
 	}
@@ -160,6 +165,15 @@ func (in *Instance) shut() bool {
 	return in.work.closed || in.work.blocked && in.pool.Order == nil // with an order, whoever comes may be the new head
 }
 
+// unseen reports whether somebody waits who may join the batch before a member of it ends: not those behind a head that
+// cannot, and whom the scheduler sees.
+func (in *Instance) unseen() bool {
+	if in.work.blocked && !in.work.closed {
+		return in.pool.Order != nil && in.queue.n > in.dead
+	}
+	return !in.work.closed && in.Queued() > 0
+}
+
 // requeue puts the preempted request in slot back: to the head of the queue, to its end, or to its place in the order.
 func (in *Instance) requeue(slot int32, last bool) {
 	switch r := &in.slab[slot]; {
@@ -179,7 +193,7 @@ func (in *Instance) requeue(slot int32, last bool) {
 func (in *Instance) unqueue(slot int32) {
 	if i := slices.Index(in.front, slot); i >= 0 {
 		in.front = slices.Delete(in.front, i, i+1)
-	} else if i := slices.Index(in.sorted, slot); i >= 0 {
+	} else if i := int(in.slab[slot].next); i < len(in.sorted) && in.sorted[i] == slot {
 		in.sorted.remove(in.slab, i)
 	} else { // somewhere in the pages of the queue
 		in.slab[slot].state = gone
@@ -200,10 +214,11 @@ func before(a, b *Request) bool {
 	return a.ID < b.ID
 }
 
-// sorted is a binary heap of the slots of waiting requests, in a pool's order.
+// sorted is a binary heap of the slots of waiting requests, in a pool's order. Request.next is a request's place in it.
 type sorted []int32
 
 func (h *sorted) push(slab []Request, slot int32) {
+	slab[slot].next = int32(len(*h))
 	*h = append(*h, slot)
 	h.up(slab, len(*h)-1)
 }
@@ -219,9 +234,15 @@ func (h *sorted) remove(slab []Request, i int) {
 	q[i] = q[n]
 	*h = q[:n]
 	if i < n {
+		slab[q[i]].next = int32(i)
 		h.down(slab, i)
 		h.up(slab, i)
 	}
+}
+
+func (h sorted) swap(slab []Request, i, j int) {
+	h[i], h[j] = h[j], h[i]
+	slab[h[i]].next, slab[h[j]].next = int32(i), int32(j)
 }
 
 func (h *sorted) up(slab []Request, i int) {
@@ -231,7 +252,7 @@ func (h *sorted) up(slab []Request, i int) {
 		if !before(&slab[q[i]], &slab[q[parent]]) {
 			return
 		}
-		q[i], q[parent] = q[parent], q[i]
+		q.swap(slab, i, parent)
 		i = parent
 	}
 }
@@ -249,7 +270,7 @@ func (h *sorted) down(slab []Request, i int) {
 		if !before(&slab[q[child]], &slab[q[i]]) {
 			return
 		}
-		q[i], q[child] = q[child], q[i]
+		q.swap(slab, i, child)
 		i = child
 	}
 }

@@ -102,10 +102,8 @@ func (in *Instance) disband() {
 // vacate frees what the request in slot holds. With prefix caching the order counts, and it waits for the others that
 // this step frees.
 func (in *Instance) vacate(slot int32) {
-	if r := &in.slab[slot]; in.prefix == nil {
-		n := in.holding(r)
-		in.kv.release(n)
-		in.holds -= n
+	if in.prefix == nil {
+		in.kv.release(in.holding(&in.slab[slot]))
 	} else {
 		in.freed = append(in.freed, slot)
 	}
@@ -120,12 +118,10 @@ func (in *Instance) free() {
 	}
 	for _, slot := range in.freed {
 		r := &in.slab[slot]
-		n := in.holding(r)
-		in.holds -= n
 		if r.Answer != 0 {
 			in.prefix.publish(r, r.Computed)
 		}
-		in.prefix.release(r, slot, n, r.Computed, false)
+		in.prefix.release(r, slot, in.holding(r), r.Computed, false)
 	}
 	in.freed = in.freed[:0]
 }

@@ -42,6 +42,8 @@ func (p *Pool) validate() error {
 			p.Name, p.Size, p.BlockSize, p.SequenceBlocks, p.MaxModelLen)
 	case p.OffloadBlocks < 0 || p.OffloadBlocks > 0 && !p.PrefixCaching:
 		return fmt.Errorf("sim: pool %q: OffloadBlocks is %d, must be 0 or, with prefix caching, more", p.Name, p.OffloadBlocks)
+	case p.SwapBlocks > 0 && p.PrefixCaching:
+		return fmt.Errorf("sim: pool %q: swapping and prefix caching exclude each other: SwapBlocks is %d", p.Name, p.SwapBlocks)
 	case p.PromptMax < 0 || p.SwapBlocks < 0 || p.Classes < 0 || p.Classes > 256:
 		return fmt.Errorf("sim: pool %q: PromptMax %d and SwapBlocks %d must not be negative, Classes %d be from 0 to 256",
 			p.Name, p.PromptMax, p.SwapBlocks, p.Classes)

@@ -28,7 +28,6 @@ func (w *Work) Preempt(r *Request, how How) {
 	if decodes {
 		held = in.holding(r)
 	}
-	in.holds -= held
 	r.Preemptions++
 	in.pool.preemptions++
 	in.unlink(slot)
@@ -99,7 +98,11 @@ func (w *Work) withdraw(r *Request, slot int32) {
 // swapOut copies the cache of r to host memory. The copy precedes the step, which can have the blocks.
 func (in *Instance) swapOut(r *Request, slot int32, blocks int64) {
 	in.host -= blocks
-	in.kv.release(blocks)
+	if in.prefix == nil {
+		in.kv.release(blocks)
+	} else { // what it shares stays with the others; all that comes back is its own
+		in.prefix.release(r, slot, blocks, 0, false)
+	}
 	in.work.shape.SwapBlocks += blocks
 	in.pool.swaps++
 	r.state, r.swapped = moved, true

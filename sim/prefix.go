@@ -227,6 +227,7 @@ func (p *prefixes) release(r *Request, slot int32, held int64, tokens int32, pre
 	}
 	r.pieces, r.shared = 0, 0
 	p.in.kv.release(freed)
+	p.in.repeats -= held - freed
 }
 
 // drop takes a holder off a piece, its end first, and returns how many blocks nobody holds any more.

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,5 +44,41 @@ func TestAllAcceptedEmitsOneMoreThanDrafted(t *testing.T) {
 			require.EqualValues(t, 30, cl.Totals().OutputTokens)
 			require.EqualValues(t, 28, j.ITL.N())
 		}
+	}
+}
+
+// uneven accepts more of some requests' drafts than of others'.
+type uneven struct{}
+
+func (uneven) Verify(batch []sim.Draft) {
+	for i := range batch {
+		batch[i].Accepted = min(batch[i].Request%4, batch[i].Drafts)
+	}
+}
+
+// TestSpeculationOutlivesHangUps: who hangs up leaves a batch whose members end when their drafts have it, in small wheels
+// too and with windows.
+func TestSpeculationOutlivesHangUps(t *testing.T) {
+	for _, windows := range [][]sim.Window{nil, {{Tokens: 64}}, {{Tokens: 64, Chunked: true}}} {
+		rnd := rand.New(rand.NewPCG(1, 2))
+		sc, _, j := speculating(3, 0)
+		sc.requests, sc.windows, sc.blocks = nil, windows, 64
+		sc.policy = &policies.Continuous{MaxNumSeqs: 16, MaxNumBatchedTokens: 1000}
+		at := sim.Time(0)
+		for i := range 5000 {
+			at = at.Add(sim.Duration(rnd.Int64N(int64(8 * sim.Second))))
+			r := sim.Request{ID: int32(i), Prompt: 1 + rnd.Int32N(100), Output: 1 + rnd.Int32N(200), Arrival: at}
+			if rnd.IntN(2) == 0 {
+				r.Deadline = at.Add(1 + sim.Duration(rnd.Int64N(int64(60*sim.Second))))
+			}
+			sc.requests = append(sc.requests, r)
+		}
+		c := sc.config(j)
+		c.Pool.Speculation, c.LogWheel = &sim.Speculation{Tokens: 3, Acceptance: uneven{}}, 6
+		cl := run(t, c)
+		require.Zero(t, cl.State(cl.Now()).KVUsed)
+		require.EqualValues(t, 5000, j.Outcomes[sim.Completed]+j.Outcomes[sim.Failed])
+		require.Positive(t, j.Outcomes[sim.Failed])
+		require.Positive(t, cl.PoolTotals().Preemptions)
 	}
 }

@@ -7,11 +7,13 @@ package sim
 // tell reports n steps that have ended. If those are all, clients that hung up during them miss the last.
 func (in *Instance) tell(n int) {
 	leaving := 0
-	if n == in.steps && in.decodes > 0 {
+	if len(in.hungup) > 0 && n == in.steps && in.decodes > 0 {
 		leaving = in.leaving()
 	}
 	if leaving == 0 && !in.lateNow() {
-		in.each(nil)
+		if in.classes != nil {
+			in.each(nil)
+		}
 		in.cluster.sink.Run(in, in.start, &in.seg, n, in.emitting())
 		if len(in.traced) > 0 {
 			in.trace(n, 0)

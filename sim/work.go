@@ -21,7 +21,12 @@ type Work struct {
 // reset starts the composition of another step.
 func (w *Work) reset(now Time) {
 	b := w.shape
-	w.now, w.demand, w.closed, w.blocked, w.held = now, w.due(), false, false, false
+	w.now, w.closed, w.blocked, w.held = now, false, false, false
+	if in := w.in; in.spec == nil {
+		w.demand = in.set.blocksDue(0, &in.kv)
+	} else {
+		w.demand = in.lookAhead()
+	}
 	w.taken, w.settled, w.found, w.idle, w.beyond = false, 0, 0, 0, 0
 	b.SwapBlocks = 0
 	if b.Prefills > 0 {
@@ -98,7 +103,10 @@ func (w *Work) due() int64 {
 
 // Promised returns the blocks that the running requests will take after this step, as composed so far, if each emits as
 // much as it may.
-func (w *Work) Promised() int64 { return w.in.ceiling - w.in.holds - w.demand }
+func (w *Work) Promised() int64 {
+	in := w.in
+	return in.ceiling - (in.kv.total - in.kv.free) - in.repeats - w.demand
+}
 
 // Need returns the free blocks that it takes to admit the request that Cached was asked of last, and to compute the next
 // n of its tokens.
@@ -121,8 +129,8 @@ func (w *Work) Admit(r *Request, reserve int32) {
 		panic("sim: admitted a request that is not the head of the queue")
 	}
 	r.held, r.Computed = w.found, (w.found+w.beyond)*in.kv.size
-	in.holds += int64(w.found)
 	if w.found > 0 {
+		in.repeats += int64(w.found - w.idle)
 		in.kv.take(int64(w.idle))
 		in.prefix.hold(r, w.found)
 	}
