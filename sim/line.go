@@ -193,7 +193,7 @@ func (in *Instance) requeue(slot int32, last bool) {
 func (in *Instance) unqueue(slot int32) {
 	if i := slices.Index(in.front, slot); i >= 0 {
 		in.front = slices.Delete(in.front, i, i+1)
-	} else if i := int(in.slab[slot].next); i < len(in.sorted) && in.sorted[i] == slot {
+	} else if i := int(in.slab[slot].next); i >= 0 && i < len(in.sorted) && in.sorted[i] == slot {
 		in.sorted.remove(in.slab, i)
 	} else { // somewhere in the pages of the queue
 		in.slab[slot].state = gone
