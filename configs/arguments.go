@@ -1,6 +1,9 @@
 package configs
 
-import "github.com/decodesim/decodesim/hardware"
+import (
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/policies"
+)
 
 // EngineArguments are the keys of a pool that its engine knows, each under the name that is the same for every engine:
 // vLLM's where vLLM has one. An engine has some of them, under names of its own where it has those; see EngineSpec. A value
@@ -72,6 +75,9 @@ const (
 	victimTail        = "tail"
 	victimLastInOrder = "last-in-order"
 )
+
+// QueueOrders returns the orders of a queue that some engine can be given.
+func QueueOrders() []string { return append(policies.OrderNames(), cacheOrders()...) }
 
 // cacheOrders are the orders of a queue that look at the prefix cache, which only SGLang's does.
 func cacheOrders() []string { return []string{orderLPM, orderDFSWeight} }

@@ -69,6 +69,9 @@ func (s *Scenario) Build() (*Built, error) {
 	if pool.Speculation, err = s.drafts(p); err != nil {
 		return nil, err
 	}
+	if pool.Noise, err = s.noise(); err != nil {
+		return nil, err
+	}
 	if pool.Router, err = policies.NewRouter(s.Router); err != nil {
 		return nil, s.origins.errorf("router", "%s", bareMessage(err))
 	}

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -28,6 +29,22 @@ func (p *Pool) tokensMax(tokens int) int {
 		return tokens
 	}
 	return p.MaxPrefillTokens
+}
+
+// shorterSteps names the arguments of an engine that shorten its steps, behind an error that asks for shorter ones.
+func (p *Pool) shorterSteps(e *EngineSpec, err error) string {
+	var tooLarge *hardware.MemoryError
+	if !errors.As(err, &tooLarge) || !tooLarge.Step {
+		return ""
+	}
+	switch tokens := e.Own("max_num_batched_tokens"); {
+	case p.MaxNumBatchedTokens == 0:
+		return fmt.Sprintf(": lower %s, or %s, which follows it", e.Own("max_model_len"), tokens)
+	case p.MaxNumBatchedTokens < 0:
+		return ": lower " + e.Own("max_prefill_tokens")
+	default:
+		return ": lower " + tokens
+	}
 }
 
 // hostMemory sizes the host memory that sequences are swapped to and cached prefixes are kept in, and says what a copy

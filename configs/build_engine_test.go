@@ -130,6 +130,34 @@ func TestHostMemoryKeepsPrefixes(t *testing.T) {
 		"chat.yaml:12:5: pools[0].hicache_size: 3 keeps cached prefixes, of which there are none; accepted: null, or radix_cache true")
 }
 
+// TestStepsThatTakeTheMemoryAreNamed: where activations leave no room, an error names what shortens the steps, as the engine
+// calls it, and doing so helps.
+func TestStepsThatTakeTheMemoryAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		engine, model, lower string
+		too, fits            []string
+	}{
+		{"vllm-v0", "llama-4-scout", "lower max_model_len, or max_num_batched_tokens, which follows it", nil, []string{"pools.serve.max_model_len=100000"}},
+		{"vllm-v0", "llama-4-scout", "lower max_num_batched_tokens", []string{"pools.serve.max_num_batched_tokens=3000000"},
+			[]string{"pools.serve.max_num_batched_tokens=8192"}},
+		{"tensorrt-llm", "llama-4-scout", "lower max_num_tokens", []string{"pools.serve.max_num_tokens=4000000"}, []string{"pools.serve.max_num_tokens=8192"}},
+	} {
+		inDir(t, strings.Replace(running(c.engine, "tensor_parallel: 4"), "h100-sxm", "h200-sxm", 1))
+		s, err := Load("chat.yaml", Options{Set: append(c.too, "model="+c.model)})
+		require.NoError(t, err)
+		_, err = s.Build()
+		require.ErrorContains(t, err, "does not fit on 4 × h200-sxm")
+		require.Truef(t, strings.HasSuffix(err.Error(), ": "+c.lower), "%v", err)
+		build(t, append(c.fits, "model="+c.model)...)
+	}
+	inDir(t, running("vllm-v1"))
+	s, err := Load("chat.yaml", Options{Set: []string{"model=llama-3.1-70b"}})
+	require.NoError(t, err)
+	_, err = s.Build()
+	require.ErrorContains(t, err, "tensor_parallel 2 would do")
+	require.NotContains(t, err.Error(), "steps of", "its weights alone are too large")
+}
+
 func TestALinkThatNobodyStatesIsAskedFor(t *testing.T) {
 	inDir(t, strings.Replace(running("vllm-v0", "preemption_mode: swap", "max_model_len: 4096"), "h100-sxm", "groq-lpu", 1))
 	s, err := Load("chat.yaml", Options{})

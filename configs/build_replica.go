@@ -55,7 +55,7 @@ func (s *Scenario) Replica() (*Replica, error) {
 	d.Efficiency = efficiency
 	r := &Replica{Deployment: d, MaxNumBatchedTokens: p.stepTokens(&engine, &d.Model)}
 	if r.Memory, err = d.MemoryOf(p.memoryShare(&engine), p.tokensMax(r.MaxNumBatchedTokens), p.MaxNumSeqs, p.BlockSize); err != nil {
-		return nil, s.origins.errorf("pools[0]", "%s", bareMessage(err))
+		return nil, s.origins.errorf("pools[0]", "%s%s", bareMessage(err), p.shorterSteps(&engine, err))
 	}
 	if err := s.cache(r, p, &engine); err != nil {
 		return nil, err

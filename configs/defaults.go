@@ -24,6 +24,7 @@ func defaultScenario(name string, pools []Pool) *Scenario {
 		Router:      "least-loaded",
 		Speculation: Speculation{Method: noSpeculation, Acceptance: &Acceptance{Process: "iid"}},
 		Decoding:    Decoding{Sampling: "greedy"},
+		Noise:       defaultNoise(),
 		Workload:    Workload{Trace: &Trace{Speed: 1}},
 		Stream:      defaultStream(),
 		Seed:        1,

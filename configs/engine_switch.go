@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 )
 
@@ -25,6 +26,7 @@ func (l *layers) switchEngines(to string) error {
 		if from.Name == engine.Name {
 			continue
 		}
+		block := l.blockSize(path, &from)
 		l.arguments(path, func(key, at string) {
 			name := l.origins.name(at)
 			if reason := l.lost(key, at, &from, &engine); reason != "" {
@@ -38,8 +40,35 @@ func (l *layers) switchEngines(to string) error {
 			}
 		})
 		l.assign(l.set, path+".engine", engine.Name, by)
+		l.carryBlocks(i, block, &from, &engine)
 	}
 	return nil
+}
+
+// blockSize returns the tokens of a block of the pool at path under the engine.
+func (l *layers) blockSize(path string, e *EngineSpec) int64 {
+	if size, ok := l.topmost(path + ".block_size").(int); ok {
+		return int64(size)
+	}
+	return int64(e.Arguments.BlockSize)
+}
+
+// carryBlocks keeps the tokens of a pool's cache where blocks, which had so many tokens, have another size now:
+//
+//	blocks = ⌊old blocks · old size / new size⌋
+//
+// What is out of range is left as it is, to be refused.
+func (l *layers) carryBlocks(pool int, old int64, from, to *EngineSpec) {
+	path := fmt.Sprintf("pools[%d]", pool)
+	at, size := path+".num_gpu_blocks", l.blockSize(path, to)
+	blocks, ok := l.topmost(at).(int64)
+	if !ok || size == old || min(blocks, old, size) < 1 || max(blocks, old, size) > math.MaxInt32 {
+		return
+	}
+	n, key := blocks*old/size, fmt.Sprintf("pools.%s.num_gpu_blocks", l.poolName(pool))
+	l.assign(l.set, at, n, fmt.Sprintf("engine %s: %s", to.Name, key))
+	l.notes = append(l.notes, fmt.Sprintf("%s: %d is carried over as %d: blocks of %s have %d tokens, those of %s %d",
+		key, blocks, n, from.Name, old, to.Name, size))
 }
 
 // lost says why the value of a key has no place under another engine; "": it has.

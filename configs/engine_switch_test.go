@@ -51,12 +51,46 @@ func TestChunksAndOrdersThatAnotherEngineLacksAreLeftOut(t *testing.T) {
 	require.Equal(t, 16, switched(t, "tensorrt-llm", "pools.serve.max_num_seqs=16").Pools[0].MaxNumSeqs)
 }
 
+// TestACacheKeepsItsTokensUnderBlocksOfAnotherSize: blocks are carried over by what they hold, rounded down, unless their size is
+// carried over too.
+func TestACacheKeepsItsTokensUnderBlocksOfAnotherSize(t *testing.T) {
+	inDir(t, running("vllm-v1", "num_gpu_blocks: 3001"))
+	for to, c := range map[string]struct {
+		blocks int64
+		note   string
+	}{
+		"sglang":       {48016, "pools.serve.num_gpu_blocks: 3001 is carried over as 48016: blocks of vllm-v1 have 16 tokens, those of sglang 1"},
+		"tensorrt-llm": {1500, "pools.serve.num_gpu_blocks: 3001 is carried over as 1500: blocks of vllm-v1 have 16 tokens, those of tensorrt-llm 32"},
+		"vllm-v0":      {3001, ""},
+		"vllm-v1":      {3001, ""},
+	} {
+		s := switched(t, to)
+		require.Equal(t, c.blocks, s.Pools[0].NumGPUBlocks, to)
+		if c.note != "" {
+			require.Equal(t, []string{c.note}, s.Notes())
+		} else {
+			require.Empty(t, s.Notes())
+		}
+		again, err := Read("again.yaml", s.YAML(), Options{})
+		require.NoError(t, err)
+		require.Equal(t, c.blocks, again.Pools[0].NumGPUBlocks)
+	}
+	sized := switched(t, "tensorrt-llm", "pools.serve.block_size=64", "pools.serve.num_gpu_blocks=500")
+	require.Equal(t, []int64{500, 64}, []int64{sized.Pools[0].NumGPUBlocks, int64(sized.Pools[0].BlockSize)})
+	require.Empty(t, sized.Notes())
+
+	inDir(t, running("sglang", "num_gpu_blocks: 15"))
+	_, err := Load("chat.yaml", Options{Engine: "vllm-v1"})
+	require.EqualError(t, err, "engine vllm-v1: pools.serve.num_gpu_blocks: 0 is out of range; expected a whole number from 1 to 2147483647")
+}
+
 func TestErrorsAfterASwitchAreInTheNewWords(t *testing.T) {
 	inDir(t, running("vllm-v1", "max_num_seqs: 0"))
 	_, err := Load("chat.yaml", Options{Engine: "sglang"})
 	require.EqualError(t, err, "chat.yaml:11:5: pools[0].max_running_requests: 0 is out of range; expected a whole number from 1 to 1048576")
 	_, err = Load("chat.yaml", Options{Engine: "sglung"})
 	require.ErrorContains(t, err, `engine "sglung" not found; did you mean "sglang"?`)
+	require.NotContains(t, err.Error(), "configs:")
 }
 
 // TestEveryScenarioRunsUnderEveryEngine: as comparisons of engines ask.

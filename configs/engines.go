@@ -169,7 +169,7 @@ func (e *EngineSpec) doc(key string) string {
 // orders returns the orders of the queue that e can be given.
 func (e *EngineSpec) orders() []string {
 	if e.Scheduler == schedulerSGLang {
-		return append(policies.OrderNames(), cacheOrders()...)
+		return QueueOrders()
 	}
 	return policies.OrderNames()
 }

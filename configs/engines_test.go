@@ -23,7 +23,7 @@ func TestEnginesAreWhole(t *testing.T) {
 		require.True(t, slices.Contains(policies.SchedulerNames(), e.Scheduler), e.Scheduler)
 	}
 	_, err := Engine("vllm")
-	require.EqualError(t, err, `configs: engine "vllm" not found; have `+have)
+	require.EqualError(t, err, `engine "vllm" not found; have `+have)
 }
 
 func TestWrongEngineFilesAreRefused(t *testing.T) {
@@ -119,9 +119,9 @@ source: measured
 		require.EqualError(t, load(strings.Replace(whole, c.old, c.new, 1)), c.want)
 	}
 	_, err := LoadEfficiency("none.yaml")
-	require.EqualError(t, err, `configs: efficiency file "none.yaml" does not exist`)
+	require.EqualError(t, err, `efficiency file "none.yaml" does not exist`)
 	_, err = LoadEfficiency("vlllm")
-	require.ErrorContains(t, err, `configs: efficiency "vlllm" not found; did you mean "vllm"? have "eager-2023", `)
+	require.ErrorContains(t, err, `efficiency "vlllm" not found; did you mean "vllm"? have "eager-2023", `)
 	several, err := File("vllm")
 	require.NoError(t, err)
 	require.EqualError(t, load(string(several)), "e.yaml: efficiencies of several GPUs, as the built-in ones are; expected the constants "+

@@ -16,6 +16,7 @@ type Scenario struct {
 	Router      string      `yaml:"router" doc:"which replica serves a request"`
 	Speculation Speculation `yaml:"speculation"`
 	Decoding    Decoding    `yaml:"decoding"`
+	Noise       *Noise      `yaml:"noise"`
 	Workload    Workload    `yaml:"workload"`
 	Stream      Stream      `yaml:"stream"`
 	SLO         SLO         `yaml:"slo"`

@@ -95,7 +95,7 @@ func openScenario(nameOrPath string) (scenarioSource, error) {
 	}
 	dir, err := filepath.Abs(filepath.Dir(nameOrPath))
 	if err != nil {
-		return scenarioSource{}, fmt.Errorf("configs: scenario %q: %w", nameOrPath, err)
+		return scenarioSource{}, fmt.Errorf("scenario %q: %w", nameOrPath, err)
 	}
 	return scenarioSource{nameOrPath, dir, data}, nil
 }
@@ -105,20 +105,20 @@ func readFile(kind, file string) ([]byte, error) {
 	f, err := os.Open(file)
 	switch {
 	case os.IsNotExist(err):
-		return nil, fmt.Errorf("configs: %s file %q does not exist", kind, file)
+		return nil, fmt.Errorf("%s file %q does not exist", kind, file)
 	case err != nil:
-		return nil, fmt.Errorf("configs: %s file %q cannot be read: %w", kind, file, err)
+		return nil, fmt.Errorf("%s file %q cannot be read: %w", kind, file, err)
 	}
 	defer f.Close()
 	if isDirectory(f) {
-		return nil, fmt.Errorf("configs: %s file %q is a directory; expected a YAML file", kind, file)
+		return nil, fmt.Errorf("%s file %q is a directory; expected a YAML file", kind, file)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, sizeMax+1))
 	if err != nil {
-		return nil, fmt.Errorf("configs: %s file %q cannot be read: %w", kind, file, err)
+		return nil, fmt.Errorf("%s file %q cannot be read: %w", kind, file, err)
 	}
 	if len(data) > sizeMax {
-		return nil, fmt.Errorf("configs: %s file %q is longer than %d bytes (4 MiB); expected a shorter YAML file", kind, file, sizeMax)
+		return nil, fmt.Errorf("%s file %q is longer than %d bytes (4 MiB); expected a shorter YAML file", kind, file, sizeMax)
 	}
 	return data, nil
 }

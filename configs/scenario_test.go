@@ -151,20 +151,20 @@ func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	have := `have "chat-70b", "chat-8b", "code-completion", "multi-turn-8b", "textbook-8b", "two-classes-8b"`
 	for name, want := range map[string]string{
-		"chat-80b":  `configs: scenario "chat-80b" not found; did you mean "chat-70b"? ` + have,
-		"nonsense":  `configs: scenario "nonsense" not found; ` + have,
-		"":          `configs: scenario "" not found; ` + have,
-		"a.yaml":    `configs: scenario file "a.yaml" does not exist`,
-		"./no/file": `configs: scenario file "./no/file" does not exist`,
+		"chat-80b":  `scenario "chat-80b" not found; did you mean "chat-70b"? ` + have,
+		"nonsense":  `scenario "nonsense" not found; ` + have,
+		"":          `scenario "" not found; ` + have,
+		"a.yaml":    `scenario file "a.yaml" does not exist`,
+		"./no/file": `scenario file "./no/file" does not exist`,
 	} {
 		_, err := Load(name, Options{})
 		require.EqualError(t, err, want)
 	}
 	require.NoError(t, os.Mkdir("nonsense", 0o700))
 	_, err := Load("nonsense", Options{})
-	require.EqualError(t, err, `configs: scenario "nonsense" not found; `+have)
+	require.EqualError(t, err, `scenario "nonsense" not found; `+have)
 	_, err = Load("./", Options{})
-	require.ErrorContains(t, err, `configs: scenario file "./" is a directory`)
+	require.ErrorContains(t, err, `scenario file "./" is a directory`)
 }
 
 func TestATraceEndsWhereTheFirstLimitIs(t *testing.T) {
@@ -189,9 +189,9 @@ func TestAFileWithoutEndIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "long.yaml")
 	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("#\n"), sizeMax/2+1), 0o600))
 	_, err := Load(file, Options{})
-	require.EqualError(t, err, fmt.Sprintf("configs: scenario file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
+	require.EqualError(t, err, fmt.Sprintf("scenario file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
 	_, err = LoadEfficiency(file)
-	require.EqualError(t, err, fmt.Sprintf("configs: efficiency file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
+	require.EqualError(t, err, fmt.Sprintf("efficiency file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
 	_, err = LoadEfficiency(filepath.Dir(file))
 	require.ErrorContains(t, err, "is a directory; expected a YAML file")
 }

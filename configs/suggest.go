@@ -37,7 +37,7 @@ func unknownName(kind, name string, have []string) string {
 
 // notFound is unknownName for a name that stands in no file.
 func notFound(kind, name string, have []string) error {
-	return errors.New("configs: " + unknownName(kind, name, have))
+	return errors.New(unknownName(kind, name, have))
 }
 
 func quoted(names []string) string {

@@ -26,6 +26,7 @@ func (s *Scenario) validate() error {
 	c.oneOf("router", s.Router, policies.RouterNames())
 	s.Speculation.check(&c)
 	s.Decoding.check(&c)
+	s.Noise.check(&c)
 	c.maybeAbove("slo.ttft_ms", s.SLO.TTFTMS, 0, 1e9)
 	c.maybeAbove("slo.tpot_ms", s.SLO.TPOTMS, 0, 1e9)
 	c.maybeAbove("slo.e2e_ms", s.SLO.E2EMS, 0, 1e9)

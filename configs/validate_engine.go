@@ -19,6 +19,7 @@ func (p *Pool) checkArguments(c *checker, path string, e *EngineSpec) {
 	p.checkOrder(c, path, e)
 	p.checkPreemption(c, path, e)
 	p.checkMemory(c, path)
+	p.checkPages(c, path, e)
 	p.checkLaunch(c, path)
 }
 
@@ -49,24 +50,28 @@ func (p *Pool) checkOrder(c *checker, path string, e *EngineSpec) {
 	for _, of := range []struct {
 		key, order, example string
 		value               float64
-		high                float64
+		above, high         float64
 	}{
-		{"aging_s", orderAging, "10", p.AgingS, 1e6},
-		{"prediction_cv", orderPredicted, "0.5", p.PredictionCV, 100},
+		{"aging_s", orderAging, "10", p.AgingS, clockS, 1e6},
+		{"prediction_cv", orderPredicted, "0.5", p.PredictionCV, 0, 100},
 	} {
 		at := path + "." + of.key
 		switch needed := p.QueueOrder == of.order; {
 		case needed && !c.origins.given(at):
 			c.fail(at, "missing beside %s %s; expected a number such as %s", c.origins.name(order), of.order, of.example)
 		case needed:
-			c.above(at, of.value, 0, of.high)
+			c.above(at, of.value, of.above, of.high)
 		case c.origins.given(at):
 			c.fail(at, "%g has no effect with %s %s; accepted: null, or %s", of.value, c.origins.name(order), p.QueueOrder, of.order)
 		}
 	}
 }
 
-// checkPreemption refuses swapping to nowhere.
+// clockS is as short a time as the clock tells, in seconds.
+const clockS = 1e-12
+
+// checkPreemption refuses swapping to nowhere, and beside a prefix cache: who would own a swapped block that others share is
+// not modelled.
 func (p *Pool) checkPreemption(c *checker, path string, e *EngineSpec) {
 	if e.has("preemption_mode") {
 		c.oneOf(path+".preemption_mode", p.PreemptionMode, []string{preemptRecompute, preemptSwap})
@@ -78,6 +83,10 @@ func (p *Pool) checkPreemption(c *checker, path string, e *EngineSpec) {
 	c.within(space, p.SwapSpace, 0, 1<<20)
 	if p.PreemptionMode == preemptSwap && p.SwapSpace == 0 {
 		c.fail(space, "0 leaves no room to swap to; expected GiB above 0, or %s recompute", c.origins.name(path+".preemption_mode"))
+	}
+	if p.PreemptionMode == preemptSwap && p.EnablePrefixCaching {
+		c.fail(path+".preemption_mode", "%q is not modelled with a prefix cache; accepted: %q, or %s false", preemptSwap, preemptRecompute,
+			c.origins.name(path+".enable_prefix_caching"))
 	}
 	c.maybeAbove(path+".host_link_bps", p.HostLinkBps, 0, 1e15)
 }
@@ -97,6 +106,21 @@ func (p *Pool) checkMemory(c *checker, path string) {
 		c.fail(path+".kv_offloading_size", "%g keeps cached prefixes, of which there are none; accepted: null, or %s true", p.KVOffloadingSize,
 			c.origins.name(path+".enable_prefix_caching"))
 	}
+}
+
+// checkPages refuses chunks that hold no page: SGLang divides prompts at pages, and a long one would never be read.
+func (p *Pool) checkPages(c *checker, path string, e *EngineSpec) {
+	if e.Scheduler != schedulerSGLang || p.MaxNumBatchedTokens < 0 || p.MaxNumBatchedTokens >= p.BlockSize {
+		return
+	}
+	chunk, page := path+".max_num_batched_tokens", path+".block_size"
+	if c.origins.given(chunk) {
+		c.fail(chunk, "%d is below %s, %d; a chunk is of whole pages: expected at least %d, or -1 for prompts that run whole",
+			p.MaxNumBatchedTokens, c.origins.name(page), p.BlockSize, p.BlockSize)
+		return
+	}
+	c.fail(page, "%d is above %s, %d; a chunk is of whole pages: expected at most %d, or %s -1 for prompts that run whole",
+		p.BlockSize, c.origins.name(chunk), p.MaxNumBatchedTokens, p.MaxNumBatchedTokens, c.origins.name(chunk))
 }
 
 // checkLaunch refuses kernels that are unknown and graphs of no size.

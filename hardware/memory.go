@@ -58,7 +58,8 @@ func (d *Deployment) Memory(utilization float64, tokens, sequences, blockSize in
 func (d *Deployment) MemoryOf(share MemoryShare, tokens, sequences, blockSize int) (Memory, error) {
 	m := d.budget(share, tokens, sequences, blockSize)
 	if m.KV < m.BlockBytes {
-		return m, d.tooLarge(m, share, d.fittingTensor(share, tokens, sequences, blockSize))
+		shorter := d.roomy(share, sequences, sequences, blockSize)
+		return m, &MemoryError{shorter, d.tooLarge(m, share, tokens, shorter, d.fittingTensor(share, tokens, sequences, blockSize))}
 	}
 	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
 	m.Blocks = int64(m.KV/m.BlockBytes) * int64(d.Parallel.Ranks())
@@ -168,11 +169,26 @@ func (d *Deployment) KVBytesPerToken() (once, held float64) {
 	return once, held
 }
 
-// tooLarge says by how much the model misses and what would hold it: the tensor-parallel size t, if not 0.
-func (d *Deployment) tooLarge(m Memory, share MemoryShare, t int) error {
+// MemoryError says that the model does not fit on its GPUs.
+type MemoryError struct {
+	Step    bool // it would with steps of fewer tokens, whose activations take less
+	message string
+}
+
+func (e *MemoryError) Error() string { return e.message }
+
+// tooLarge says by how much the model misses and what would hold it: steps of fewer tokens, if shorter, and the tensor-parallel
+// size t, if not 0.
+func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter bool, t int) string {
+	steps := fmt.Sprintf("steps of far fewer than %d tokens", tokens)
 	hint := fmt.Sprintf("lower weights precision, a GPU of at least %.0f GB, or more GPUs per replica would do", share.totalFor(&m)/1e9)
-	if t > 0 {
+	switch {
+	case t > 0 && shorter:
+		hint = fmt.Sprintf("tensor_parallel %d would do%s, or %s", t, d.beyond(t), steps)
+	case t > 0:
 		hint = fmt.Sprintf("tensor_parallel %d would do%s", t, d.beyond(t))
+	case shorter:
+		hint = steps + " would do"
 	}
 	need, gives, parts := m.Weights+m.Activations+m.Context+m.BlockBytes, m.Usable, fmt.Sprintf("weights %.1f, activations %.1f, context %.1f",
 		m.Weights/1e9, m.Activations/1e9, m.Context/1e9)
@@ -183,7 +199,7 @@ func (d *Deployment) tooLarge(m Memory, share MemoryShare, t int) error {
 	case OfFree:
 		gives = m.Total
 	}
-	return fmt.Errorf("hardware: %s does not fit on %d × %s: each GPU needs %.1f GB (%s) "+
+	return fmt.Sprintf("hardware: %s does not fit on %d × %s: each GPU needs %.1f GB (%s) "+
 		"and gives %.1f GB of its %.1f; it misses by %.1f GB; %s", d.Model.Name, d.Parallel.GPUs(), d.GPU.Name, need/1e9, parts,
 		gives/1e9, m.Total/1e9, (need-gives)/1e9, hint)
 }
@@ -194,11 +210,17 @@ func (d *Deployment) fittingTensor(share MemoryShare, tokens, sequences, blockSi
 	for t := 2 * d.Parallel.Tensor; t <= 64; t *= 2 {
 		wider := *d
 		wider.Parallel.Tensor = t
-		if m := wider.budget(share, tokens, sequences, blockSize); wider.Validate() == nil && m.KV-m.BlockBytes > 0.02*m.Usable {
+		if wider.Validate() == nil && wider.roomy(share, tokens, sequences, blockSize) {
 			return t
 		}
 	}
 	return 0
+}
+
+// roomy reports whether 2 % of what is usable are left to the cache.
+func (d *Deployment) roomy(share MemoryShare, tokens, sequences, blockSize int) bool {
+	m := d.budget(share, tokens, sequences, blockSize)
+	return m.KV-m.BlockBytes > 0.02*m.Usable
 }
 
 // beyond says where n GPUs that share every layer leave the link that joins those of a domain or host: every layer then

@@ -185,7 +185,34 @@ func listPolicies() [][]string {
 	for _, name := range policies.SchedulerNames() {
 		rows = append(rows, []string{name, "scheduler", policyDoes(name)})
 	}
+	for _, name := range configs.QueueOrders() {
+		rows = append(rows, []string{name, "queue order", orderDoes(name)})
+	}
 	return rows
+}
+
+func orderDoes(name string) string {
+	switch name {
+	case "fcfs":
+		return "first come, first served"
+	case "priority":
+		return "the lowest number first, as a class or a trace has it"
+	case "shortest-job":
+		return "the fewest tokens first, prompt and output: nobody knows the output, so a bound on what predictions can reach"
+	case "shortest-predicted-job":
+		return "the same with outputs predicted at random around the true ones, by prediction_cv"
+	case "earliest-deadline":
+		return "whose first token is due first, by the slo of its class"
+	case "least-laxity":
+		return "who must start first to be in time: the deadline less the time to read the prompt"
+	case "aging":
+		return "by priority, and a level more urgent for every aging_s of waiting"
+	case "lpm":
+		return "sglang: the longest prefix in the cache first"
+	case "dfs-weight":
+		return "sglang: prefix by prefix, the one that most of those who wait share first"
+	}
+	return ""
 }
 
 func policyDoes(name string) string {

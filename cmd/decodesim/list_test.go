@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/policies"
 )
 
 func TestEverythingBuiltInIsListedAndShown(t *testing.T) {
@@ -50,6 +51,12 @@ func TestAnEngineAndItsEfficienciesMayShareAName(t *testing.T) {
 }
 
 func TestEveryPolicySaysWhatItDoes(t *testing.T) {
+	_, out, _ := try("list", "policies")
+	for _, names := range [][]string{policies.RouterNames(), policies.SchedulerNames(), policies.OrderNames(), {"lpm", "dfs-weight"}} {
+		for _, name := range names {
+			assert.Contains(t, out, "\n"+name+" ")
+		}
+	}
 	for _, row := range listPolicies()[1:] {
 		assert.NotEmpty(t, row[2], row[0])
 	}

@@ -1,0 +1,52 @@
+package configs
+
+import (
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// Noise lengthens steps at random, see policies.Noise. An absent section is none.
+type Noise struct {
+	Jitter            float64 `yaml:"jitter" doc:"mean of what a step lasts longer, an exponential share of it; 0: none"`
+	NeighbourShare    float64 `yaml:"neighbour_share" doc:"of the periods in which a neighbour slows a replica down; 0: none"`
+	NeighbourSlowdown float64 `yaml:"neighbour_slowdown" doc:"times as long a step lasts then"`
+	NeighbourPeriodS  float64 `yaml:"neighbour_period_s" doc:"seconds that a neighbour comes or stays away for"`
+}
+
+// defaultNoise is none: a neighbour must be given with its share.
+func defaultNoise() *Noise { return &Noise{NeighbourSlowdown: 1, NeighbourPeriodS: 1} }
+
+// check refuses noise that shortens steps, and a neighbour of which only half is said.
+func (n *Noise) check(c *checker) {
+	if n == nil {
+		return
+	}
+	const share, slowdown, period = "noise.neighbour_share", "noise.neighbour_slowdown", "noise.neighbour_period_s"
+	c.within("noise.jitter", n.Jitter, 0, 10)
+	c.within(share, n.NeighbourShare, 0, 1)
+	for _, of := range []struct{ key, example string }{{slowdown, "1.5"}, {period, "10"}} {
+		switch given := c.origins.given(of.key); {
+		case n.NeighbourShare > 0 && !given:
+			c.fail(of.key, "missing beside neighbour_share %g; expected a number such as %s", n.NeighbourShare, of.example)
+		case given && !c.origins.given(share):
+			c.fail(of.key, "has no effect without neighbour_share; expected a share such as 0.1 beside it")
+		}
+	}
+	c.within(slowdown, n.NeighbourSlowdown, 1, 100)
+	c.above(period, n.NeighbourPeriodS, clockS, sim.HorizonS)
+}
+
+// noise returns what lengthens the steps of a run; nil: nothing.
+func (s *Scenario) noise() (sim.Noise, error) {
+	n := s.Noise
+	if n == nil || n.Jitter == 0 && n.NeighbourShare == 0 {
+		return nil, nil
+	}
+	made, err := policies.NewNoise(policies.Noise{
+		Jitter: n.Jitter, NeighbourShare: n.NeighbourShare, NeighbourSlowdown: n.NeighbourSlowdown, Period: sim.Seconds(n.NeighbourPeriodS),
+	}, s.Seed)
+	if err != nil {
+		return nil, s.origins.errorf("noise", "%s", bareMessage(err))
+	}
+	return made, nil
+}
