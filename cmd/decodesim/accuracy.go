@@ -30,6 +30,9 @@ func accuracyOf(ctx context.Context, c *calibrate.Catalog, sets calibrate.Sets, 
 	if a.Replays, err = replays(ctx, a.Holds, sets, files); err != nil {
 		return nil, err
 	}
+	if a.Occupied, err = occupied(ctx, sets, files); err != nil {
+		return nil, err
+	}
 	if a.Prompts, err = coldPrompts(ctx, sets); err != nil {
 		return nil, err
 	}

@@ -56,8 +56,7 @@ func speculative(method string) string {
 	return "speculative decoding (" + method + "), which is not modelled"
 }
 
-// engineUnknown says why a row of an engine is not simulated. The steps of the others than vLLM are priced by
-// efficiencies of their own, under the scheduler of vLLM.
+// engineUnknown says why a row of an engine is not simulated.
 func engineUnknown(engine string) string {
 	switch {
 	case slices.Contains(enginesModelled, engine):
@@ -66,13 +65,6 @@ func engineUnknown(engine string) string {
 		return "the engine is not stated"
 	}
 	return "engine " + engine + " is not modelled"
-}
-
-// ownScheduler withholds the TTFT of engines other than vLLM, whose schedulers decide it.
-func ownScheduler(values []Value, engine string) {
-	if engine != "vllm" {
-		skipTTFT(values, "TTFT of "+engine+" needs its own scheduler, which is not modelled")
-	}
 }
 
 func skipTTFT(values []Value, why string) {

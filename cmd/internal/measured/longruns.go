@@ -91,7 +91,6 @@ func recordedLengths(run *Run, lengths [][2]int) {
 		return line == "" || slices.Contains([]string{"prompt_tokens", "output_tokens", "requests"}, key)
 	})
 	run.Scenario = strings.Join(append(lines, "  "+recorded(lengths), ""), "\n")
-	ownSchedulers(run.Rows, run.Labels.Engine)
 }
 
 // profiledRuns returns the runs of all tables of profiled runs that go with the data, and what is assumed of them.

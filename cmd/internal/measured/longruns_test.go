@@ -37,13 +37,17 @@ func TestRequestsOfALongRunAreRowsOfItInOrder(t *testing.T) {
 	assert.Len(t, unknown.Rows, 1)
 }
 
-func TestRequestsOfALongRunOnAnotherSchedulerHaveNoTTFTToCompare(t *testing.T) {
+func TestRequestsOfALongRunUnderAnotherEngineAreScheduledByIt(t *testing.T) {
 	f, err := readText(t, longRunLines, "setups.csv", profiledTableOf("backend", "sglang"))
 	require.NoError(t, err)
 	assert.Empty(t, f.Runs[0].Skip)
+	assert.Contains(t, f.Runs[0].Scenario, "    engine: sglang\n    max_running_requests: 256\n    chunked_prefill_size: 8192\n")
+	assert.Contains(t, f.Runs[0].Scenario, "    radix_cache: false\n")
 	for _, row := range f.Runs[0].Rows {
-		assert.Equal(t, "TTFT of sglang needs its own scheduler, which is not modelled", row.Values[0].Skip)
+		assert.Empty(t, row.Values[0].Skip)
 	}
+	_, err = configs.Read("p1", []byte(f.Runs[0].Scenario), configs.Options{})
+	require.NoError(t, err)
 }
 
 func TestALongRunOfMoreRequestsThanAScenarioListsIsSkipped(t *testing.T) {

@@ -47,21 +47,31 @@ func pointColumns() []pointColumn {
 	return append(all, pointColumn{"output_tokens_per_s", Lead(OutputPerS, Mean, 0)}, pointColumn{"requests_per_s", Lead(RequestsPerS, Mean, 0)})
 }
 
-// poolColumns are the arguments of a pool that a row may give, by the keys of a scenario: all that are one value.
+// poolColumns are the arguments of a pool that a row may give, by the keys of a scenario: all that are one value. Those of
+// the engine go by the names that it has for them, or by those that every engine has.
 func poolColumns() []string {
 	var keys []string
-	pool := reflect.TypeFor[configs.Pool]()
-	for i := range pool.NumField() {
-		f := pool.Field(i)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[configs.Pool]()) {
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		switch f.Type.Kind() {
 		case reflect.Int, reflect.Int64, reflect.Float64, reflect.Bool, reflect.String:
 			if !slices.Contains([]string{"", "name", "role", "gpu", "engine"}, key) {
 				keys = append(keys, key)
+				keys = append(keys, ownNames(key)...)
 			}
 		}
 	}
 	return keys
+}
+
+// ownNames returns what engines call an argument that all have a key for, where that is another name.
+func ownNames(key string) (names []string) {
+	for _, name := range configs.EngineNames() {
+		if e, err := configs.Engine(name); err == nil && slices.Contains(e.Keys(), key) && e.Own(key) != key && !slices.Contains(names, e.Own(key)) {
+			names = append(names, e.Own(key))
+		}
+	}
+	return names
 }
 
 // pointKeys are all other columns that are read.
@@ -227,7 +237,7 @@ func pointDeployment(r *record, l *Labels) (over, skip string) {
 		case !slices.Contains(enginesModelled, l.Engine):
 			return "", didYouMean("engine "+name+" is not modelled", l.Engine, slices.Concat(configs.EngineNames(), enginesModelled))
 		default:
-			add(&pool, "efficiency", engine.standIn())
+			add(&pool, "engine", cmp.Or(engine.scheduled(), "vllm-v1"))
 		}
 	}
 	for _, key := range poolColumns() {

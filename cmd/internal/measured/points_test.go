@@ -1,6 +1,7 @@
 package measured
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ meta-llama/Llama-3.1-70B-Instruct,NVIDIA H100,vllm,4,64,fp8,8,1000,200,11.5
 `)
 	r := one(t, f, err)
 	require.NoError(t, f.Whole())
-	assert.True(t, strings.HasPrefix(r.Scenario, "model: llama-3.1-70b\nweights: fp8\npools:\n  - gpu: h100-sxm\n    tensor_parallel: 4\n    max_num_seqs: 64\nworkload:\n"), r.Scenario)
+	assert.True(t, strings.HasPrefix(r.Scenario, "model: llama-3.1-70b\nweights: fp8\npools:\n  - gpu: h100-sxm\n    engine: vllm-v1\n    tensor_parallel: 4\n    max_num_seqs: 64\nworkload:\n"), r.Scenario)
 	s, err := configs.Read(r.ID, []byte(r.Scenario), configs.Options{})
 	require.NoError(t, err)
 	_, err = s.Build()
@@ -80,26 +81,37 @@ func TestAPointBeyondTheModelSaysWhy(t *testing.T) {
 	}
 }
 
-func TestOtherEnginesHaveTheirOwnEfficiencies(t *testing.T) {
-	f, err := readText(t, "engine,concurrency,prompt_tokens,output_tokens,tpot_ms\nsglang,8,1000,200,11.5\nTRTLLM,8,1000,200,11.5\ntextbook,8,1000,200,11.5\n")
+func TestPointsOfAnEngineAreScheduledByIt(t *testing.T) {
+	f, err := readText(t, "engine,concurrency,prompt_tokens,output_tokens,tpot_ms\nsglang,8,1000,200,11.5\nTRTLLM,8,1000,200,11.5\n"+
+		"textbook,8,1000,200,11.5\nvllm,8,1000,200,11.5\nvllm-v0,8,1000,200,11.5\n")
 	require.NoError(t, err)
-	for i, engine := range []string{"sglang", "tensorrt-llm", "textbook"} {
-		assert.Equal(t, engine, f.Runs[i].Labels.Engine)
-		line := ""
-		if name := (&setup{engine: engine}).standIn(); name != "" && engine != "textbook" {
-			line = "pools:\n  - efficiency: " + name + "\n"
-		} else if engine == "textbook" {
-			line = "pools:\n  - engine: textbook\n"
-		}
-		assert.True(t, strings.HasPrefix(f.Runs[i].Over, line+"workload:"), f.Runs[i].Over)
+	for i, want := range []struct{ label, engine string }{
+		{"sglang", "sglang"}, {"tensorrt-llm", "tensorrt-llm"}, {"textbook", "textbook"}, {"vllm", "vllm-v1"}, {"vllm-v0", "vllm-v0"},
+	} {
+		assert.Equal(t, want.label, f.Runs[i].Labels.Engine)
+		assert.True(t, strings.HasPrefix(f.Runs[i].Over, "pools:\n  - engine: "+want.engine+"\nworkload:"), f.Runs[i].Over)
 	}
 	assert.Equal(t, "sglang", engineLabel(&configs.Pool{Engine: "vllm-v1", Efficiency: "sglang"}))
+	assert.Equal(t, "sglang", engineLabel(&configs.Pool{Engine: "sglang"}))
 	assert.Equal(t, "vllm", engineLabel(&configs.Pool{Engine: "vllm-v1"}))
+}
+
+func TestArgumentsOfAPointMayHaveTheNamesOfItsEngine(t *testing.T) {
+	f, err := readText(t, "model,gpu,engine,max_running_requests,chunked_prefill_size,max_num_seqs,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+
+		"llama-3.1-8b,h100,sglang,64,2048,,8,1000,200,11.5\nllama-3.1-8b,h100,sglang,,,64,8,1000,200,11.5\n")
+	require.NoError(t, err)
+	for _, run := range f.Runs {
+		s, err := configs.Read(run.ID, []byte(run.Scenario), configs.Options{})
+		require.NoError(t, err, run.Scenario)
+		assert.Equal(t, 64, s.Pools[0].MaxNumSeqs)
+	}
+	assert.NotContains(t, strings.Join(f.Notes, "\n"), "not read")
 }
 
 func TestEveryArgumentOfAPoolIsAColumn(t *testing.T) {
 	keys := poolColumns()
-	assert.Subset(t, keys, []string{"replicas", "tensor_parallel", "expert_parallel", "max_num_seqs", "gpu_memory_utilization", "num_gpu_blocks"})
+	assert.Subset(t, keys, []string{"replicas", "tensor_parallel", "expert_parallel", "max_num_seqs", "max_running_requests", "max_batch_size", "num_gpu_blocks"})
+	assert.ElementsMatch(t, slices.Compact(slices.Sorted(slices.Values(keys))), keys, "each once")
 	assert.NotContains(t, keys, "gpu", "which is translated")
 	f, err := readText(t, "expert_parallel,max_num_seqs,concurrency,prompt_tokens,output_tokens,tpot_ms\ntrue,,8,1000,200,11.5\n")
 	assert.Contains(t, one(t, f, err).Over, "pools:\n  - expert_parallel: true\nworkload:")

@@ -31,7 +31,6 @@ func positionRun(r *record) Run {
 	}}
 	row := Row{ID: run.ID, Request: -1}
 	row.Values = r.rates(r.stats(row.Values, P50, TTFT, TPOT, ITL, E2E))
-	ownScheduler(row.Values, run.Labels.Engine)
 	run.Rows = []Row{row}
 	p := setup{}
 	unknown := deployed(&run.Labels, &p, r.text("model"), r.text("system"), r.text("precision"))

@@ -18,5 +18,5 @@ func (s *setup) repeat(p prefix, prompt int) (rest int) {
 
 // cachePrefixes says whether the engine keeps the prefixes of prompts.
 func (s *setup) cachePrefixes(on bool) {
-	s.arguments = append(s.arguments, "enable_prefix_caching: "+map[bool]string{true: "true", false: "false"}[on])
+	s.arg("enable_prefix_caching", on)
 }

@@ -41,8 +41,7 @@ func profiledRun(r *record) Run {
 	}}
 	row := Row{ID: run.ID, Request: -1}
 	row.Values = r.rates(r.stats(row.Values, Mean, TTFT, TPOT, ITL, E2E))
-	ownScheduler(row.Values, run.Labels.Engine)
-	run.Rows = []Row{row}
+	run.Rows, run.Occupied = []Row{row}, r.occupied()
 	p := setup{tensor: tensor}
 	unknown := deployed(&run.Labels, &p, r.text("model"), r.text("system"), r.text("precision"))
 	if run.Skip = cmp.Or(speculative(r.text("spec_method")), unknown, engineUnknown(run.Labels.Engine), tooLong(p.model, prompt+output)); run.Skip != "" {
@@ -59,4 +58,18 @@ func profiledRun(r *record) Run {
 	p.lengths(prompt, output, r.lengthShare("length_dist"))
 	run.Scenario = p.text()
 	return run
+}
+
+// occupied reads how full the server was.
+func (r *record) occupied() (o Occupancy) {
+	for _, c := range []struct {
+		column string
+		to     *float64
+		whole  float64 // of which the column counts
+	}{{"kv_mean", &o.KVMean, 100}, {"kv_max", &o.KVMax, 100}, {"running_max", &o.RunningMax, 1}, {"waiting_max", &o.WaitingMax, 1}} {
+		if x, ok := r.optional(c.column); ok {
+			*c.to, o.Requests = x/c.whole, r.count("num_prompts", 1)
+		}
+	}
+	return o
 }

@@ -49,6 +49,7 @@ workload:
 			{TPOT, Mean, "tpot", 7, ""}, {ITL, Mean, "itl", 6.5, ""}, {ITL, P90, "itl_p90", 8, ""}, {E2E, Mean, "e2e", 7000, ""},
 			{OutputPerS, Mean, "output_tokens_per_s", 500, ""}, {RequestsPerS, Mean, "requests_per_s", 0.5, ""},
 		}}},
+		Occupied: Occupancy{KVMax: 0.025, Requests: 40},
 	}, run)
 }
 

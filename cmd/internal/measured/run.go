@@ -18,6 +18,14 @@ type Run struct {
 	Skip     string // why it is not simulated; empty: it is
 	Labels   Labels
 	Rows     []Row
+	Occupied Occupancy
+}
+
+// Occupancy is how full a server was, as its own counters tell. Zero values: they are not known.
+type Occupancy struct {
+	KVMean, KVMax          float64 // shares of the cache
+	RunningMax, WaitingMax float64 // requests
+	Requests               int     // sent in all
 }
 
 // Labels say what a run is one of. Results are grouped by them; an empty one is unknown.

@@ -2,7 +2,10 @@ package measured
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/decodesim/decodesim/configs"
 )
 
 // setup is what a run was set up with; text writes it as a scenario. Empty values are the engine's defaults.
@@ -11,7 +14,7 @@ type setup struct {
 	weights   string // empty: as in the checkpoint
 	kvCache   string
 	gpu       string
-	engine    string // of Labels
+	engine    string // of Labels, for it decides how arguments are called: before the first of them
 	tensor    int
 	data      int // attention data-parallel ranks; 0: 1
 	expert    bool
@@ -19,11 +22,16 @@ type setup struct {
 	workload  []string // lines, without indent
 }
 
-// arg adds an argument of the pool, if it has a value.
+// arg adds an argument of the pool, if it has a value, by the name that the engine has for the key.
 func (s *setup) arg(key string, value any) {
-	if text := fmt.Sprint(value); text != "" && text != "0" {
-		s.arguments = append(s.arguments, key+": "+text)
+	text := fmt.Sprint(value)
+	if text == "" || text == "0" {
+		return
 	}
+	if engine, err := configs.Engine(s.scheduled()); err == nil {
+		key = engine.Own(key)
+	}
+	s.arguments = append(s.arguments, key+": "+text)
 }
 
 // load adds a line of the workload.
@@ -49,8 +57,10 @@ func (s *setup) text() string {
 	if s.expert {
 		line("    expert_parallel: true")
 	}
-	if e := s.standIn(); e != "" {
-		line("    efficiency: %s", e)
+	if e := s.scheduled(); e != "" {
+		line("    engine: %s", e)
+	} else if s.engine == EagerStack {
+		line("    efficiency: %s", EagerStack)
 	}
 	for _, a := range s.arguments {
 		line("    %s", a)
@@ -62,9 +72,10 @@ func (s *setup) text() string {
 	return b.String()
 }
 
-// standIn names the efficiencies of an engine whose scheduler is not modelled: its batches are those of vLLM.
-func (s *setup) standIn() string {
-	if s.engine != "vllm" && s.engine != "" {
+// scheduled names the engine that forms the batches, as scenarios do; empty: that of a pool which does not say, vLLM. It
+// stands in for stacks from before CUDA graphs, which have efficiencies of their own.
+func (s *setup) scheduled() string {
+	if s.engine != "vllm" && slices.Contains(enginesModelled, s.engine) {
 		return s.engine
 	}
 	return ""

@@ -2,9 +2,7 @@ package measured
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -29,7 +27,8 @@ func readSilicon(s *source, f *File) error {
 	}
 	f.Notes = append(f.Notes,
 		"means over requests; where a row does not say, 10 requests per client, all clients starting at once, of fixed lengths, without speculation",
-		"server arguments are those of the launch script of a row, as far as it states them, and else the defaults of vLLM")
+		"server arguments are those of the launch script of a row, as far as it states them, and else the defaults of the engine",
+		"max_num_tokens of TensorRT-LLM, where it is not known, is enough for one prompt beside a token of every other client")
 	return f.eachID(s.table, func(r *record) Run { return siliconRun(r, args) })
 }
 
@@ -37,7 +36,6 @@ func siliconRun(r *record, args map[string]engineArgs) Run {
 	run := Run{ID: r.text("id"), Labels: siliconLabels(r)}
 	row := Row{ID: run.ID, Request: -1}
 	row.Values = r.stats(row.Values, Mean, TTFT, TPOT)
-	ownScheduler(row.Values, run.Labels.Engine)
 	if strings.Contains(r.text("flags"), "ttft_low_trust") {
 		skipTTFT(row.Values, "TTFT is not to be trusted (flag ttft_low_trust)")
 	}
@@ -51,7 +49,7 @@ func siliconRun(r *record, args map[string]engineArgs) Run {
 	if run.Skip = tooLong(p.model, prompt+output); run.Skip != "" {
 		return run
 	}
-	p.kvCache = quantizedCache(&p, run.Labels.Source)
+	p.kvCache = quantizedCache(&p, run.Labels.Version, r.text("gemm_quant"))
 	script := args[r.text("engine_args_id")]
 	script.apply(&p, clients, prompt)
 	if p.engine == "vllm" && synchronous(run.Labels.Version) && !script.AsyncScheduling {
@@ -129,16 +127,22 @@ const gapBudget = 2048
 
 // synchronous reports whether a version of vLLM plans a step only when the one before has ended, unless it is told not to:
 // those before 0.14 (unverified; the TTFT of the rows agrees).
-func synchronous(version string) bool {
-	var major, minor int
-	n, _ := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d", &major, &minor)
-	return n == 2 && major == 0 && minor < 14
+func synchronous(version string) bool { return before(version, 14) }
+
+// before reports whether a version of vLLM is older than 0.minor.
+func before(version string, minor int) bool {
+	var major, own int
+	n, _ := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d", &major, &own)
+	return n == 2 && major == 0 && own < minor
 }
 
-// quantizedCache returns the cache type that goes with weights which a publisher quantised anew: InferenceX ran NVIDIA's
-// copies of such checkpoints, which ask for fp8.
-func quantizedCache(p *setup, source string) string {
-	if source == "inferencex" && (p.weights == "nvfp4" || p.weights == "fp8") {
+// quantizedCache returns the cache type that goes with weights which NVIDIA quantised anew: those checkpoints ask for fp8, and
+// engines do as they ask, but for vLLM before 0.12 on Hopper (unverified: at 64 clients two H100 queue as with 16 bits). They
+// are all nvfp4, and fp8 where all of a matrix has one scale; fp8 with one for each block is the publishers', as is that of
+// SGLang's rows.
+func quantizedCache(p *setup, version, scales string) string {
+	anew := p.weights == "nvfp4" || p.weights == "fp8" && scales == "fp8" && p.engine != "sglang"
+	if anew && !(p.engine == "vllm" && before(version, 12) && strings.HasPrefix(p.gpu, "h")) {
 		return "fp8"
 	}
 	return ""
@@ -148,52 +152,4 @@ func quantizedCache(p *setup, source string) string {
 func expertParallel(r *record) bool {
 	ep, ok := r.optional("ep")
 	return ok && ep > 1
-}
-
-// engineArgs are the arguments of a launch script, as it writes them; empty: it does not. $CONC is the number of clients
-// there and $ISL the nominal prompt.
-type engineArgs struct {
-	MaxNumBatchedTokens string `json:"max_num_batched_tokens"`
-	MaxNumSeqs          string `json:"max_num_seqs"`
-	GPUMemory           string `json:"gpu_mem"`
-	KVCache             string `json:"kv_cache_dtype"`
-	AsyncScheduling     bool   `json:"async_scheduling"`
-}
-
-// readEngineArgs reads the launch scripts that the rows refer to; without the file, every argument is the engine's default.
-func readEngineArgs(s *source) (map[string]engineArgs, error) {
-	data, path, err := s.companion("A_engine_args.json", "engine_args.json")
-	if err != nil || data == nil {
-		return nil, err
-	}
-	var scripts []struct {
-		ID    string     `json:"engine_args_id"`
-		Flags engineArgs `json:"flags"`
-	}
-	if err := json.Unmarshal(data, &scripts); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	args := map[string]engineArgs{}
-	for _, a := range scripts {
-		args[a.ID] = a.Flags
-	}
-	return args, nil
-}
-
-// apply adds what the script says of the pool, as far as it is a number: other variables of a script are not known.
-func (a engineArgs) apply(p *setup, clients, prompt int) {
-	fill := strings.NewReplacer(`"$((ISL * 2 ))"`, fmt.Sprint(2*prompt), "$CONC", fmt.Sprint(clients))
-	if p.engine == "vllm" {
-		for _, arg := range []struct{ key, value string }{
-			{"max_num_batched_tokens", a.MaxNumBatchedTokens}, {"max_num_seqs", a.MaxNumSeqs}, {"gpu_memory_utilization", a.GPUMemory},
-		} {
-			value := fill.Replace(arg.value)
-			if _, err := strconv.ParseFloat(value, 64); err == nil {
-				p.arg(arg.key, value)
-			}
-		}
-	}
-	if strings.HasPrefix(a.KVCache, "fp8") {
-		p.kvCache = "fp8"
-	}
 }

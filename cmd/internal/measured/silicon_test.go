@@ -12,7 +12,7 @@ import (
 func siliconTable(edits ...string) string {
 	return tableOf([]string{
 		"id", "a", "quality", "A", "source", "inferencex", "model", "openai/gpt-oss-120b", "arch", "moe", "system", "h200_sxm",
-		"backend", "vllm", "backend_version", "0.19.0", "precision", "fp4", "mode", "agg", "isl", "1000", "osl", "500",
+		"backend", "vllm", "backend_version", "0.19.0", "precision", "fp4", "gemm_quant", "", "mode", "agg", "isl", "1000", "osl", "500",
 		"length_dist", "uniform_0.8", "concurrency", "4", "num_prompts", "40", "layout", "tp4-ep4-dp1", "layout_confidence", "high",
 		"tp", "4", "ep", "4", "attn_tp", "1", "attn_dp", "4", "spec_method", "none", "engine_args_id", "s",
 		"ttft_mean_ms", "100.5", "tpot_mean_ms", "7", "flags", "",
@@ -90,7 +90,7 @@ func TestOlderVersionsPlanOneStepAtATime(t *testing.T) {
 		assert.Equal(t, !asynchronous, strings.Contains(one(t, f, err).Scenario, "async_scheduling: false"), version)
 	}
 	f, err := readText(t, siliconTable("backend_version", "0.10.2", "backend", "sglang", "engine_args_id", ""))
-	assert.NotContains(t, one(t, f, err).Scenario, "async_scheduling", "a version of another engine")
+	assert.NotContains(t, one(t, f, err).Scenario, "overlap_schedule", "a version of another engine")
 }
 
 func TestTheUndocumentedSourceRanWithASmallBudget(t *testing.T) {
@@ -99,24 +99,7 @@ func TestTheUndocumentedSourceRanWithASmallBudget(t *testing.T) {
 	budget := strings.Replace(withoutScript, "parallel: 4\n", "parallel: 4\n    max_num_batched_tokens: 2048\n", 1)
 	assert.Equal(t, budget, one(t, f, err).Scenario)
 	f, err = readText(t, siliconTable(append(gap, "backend", "sglang")...))
-	assert.NotContains(t, one(t, f, err).Scenario, "max_num_batched_tokens", "an argument of vLLM")
-}
-
-func TestWeightsThatWereQuantisedAnewComeWithAnFP8Cache(t *testing.T) {
-	for _, c := range []struct {
-		model, precision, source string
-		cache                    bool
-	}{
-		{"meta-llama/Llama-3.1-70B", "fp8", "inferencex", true},
-		{"meta-llama/Llama-3.1-70B", "fp4", "inferencex", true},
-		{"meta-llama/Llama-3.1-70B", "bf16", "inferencex", false},
-		{"meta-llama/Llama-3.1-70B", "fp8", "nvidia_gap", false},
-		{"MiniMaxAI/MiniMax-M2.5", "fp8", "inferencex", false}, // published so
-	} {
-		f, err := readText(t, siliconTable("model", c.model, "precision", c.precision, "source", c.source, "engine_args_id", "", "attn_tp", "4",
-			"attn_dp", "1", "ep", "1"))
-		assert.Equal(t, c.cache, strings.Contains(one(t, f, err).Scenario, "kv_cache: fp8"), c)
-	}
+	assert.NotContains(t, one(t, f, err).Scenario, "chunked_prefill_size", "an argument of vLLM")
 }
 
 func TestVariablesOfAScriptThatAreNotKnownAreLeftOut(t *testing.T) {
@@ -124,16 +107,6 @@ func TestVariablesOfAScriptThatAreNotKnownAreLeftOut(t *testing.T) {
 	text := one(t, f, err).Scenario
 	assert.NotContains(t, text, "max_num_seqs")
 	assert.NotContains(t, text, "kv_cache")
-}
-
-func TestArgumentsOfOtherEnginesAreNotThoseOfVLLM(t *testing.T) {
-	f, err := readText(t, siliconTable("backend", "trtllm"), "engine_args.json", siliconScripts)
-	run := one(t, f, err)
-	assert.NotContains(t, run.Scenario, "max_num_seqs")
-	assert.Contains(t, run.Scenario, "kv_cache: fp8")
-	assert.Equal(t, "tensorrt-llm", run.Labels.Engine)
-	assert.Equal(t, "TTFT of tensorrt-llm needs its own scheduler, which is not modelled", run.Rows[0].Values[0].Skip)
-	assert.Empty(t, run.Rows[0].Values[1].Skip)
 }
 
 func TestSweepsBeyondTheModelKeepTheirValuesAndSayWhy(t *testing.T) {
@@ -214,10 +187,8 @@ func TestEverySharedSweepIsARun(t *testing.T) {
 	}
 	assert.Equal(t, 1152, exact, "rows of quality A, which are all to be simulated")
 	assert.Equal(t, map[string]int{
-		"": 521,
-		"TTFT of sglang needs its own scheduler, which is not modelled":       569,
-		"TTFT of tensorrt-llm needs its own scheduler, which is not modelled": 901,
-		"TTFT is not to be trusted (flag ttft_low_trust)":                     149,
+		"": 1991,
+		"TTFT is not to be trusted (flag ttft_low_trust)": 149,
 	}, withheld)
 	buildAll(t, f)
 }

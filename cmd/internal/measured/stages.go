@@ -94,7 +94,6 @@ func stagesRun(rows []*record) Run {
 	for _, r := range rows {
 		run.Rows = append(run.Rows, stageRow(r, load))
 	}
-	ownSchedulers(run.Rows, run.Labels.Engine)
 	if run.Skip = cmp.Or(unknown, engineUnknown(run.Labels.Engine), stagesSkip(r), unstated); run.Skip != "" {
 		return run
 	}

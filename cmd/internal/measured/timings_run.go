@@ -60,7 +60,6 @@ func (t *timingReader) run(o object, requests []object) (Run, error) {
 	}}
 	p := setup{tensor: tensor, data: ranks, expert: o.flag("expert_parallel")}
 	unknown := deployed(&run.Labels, &p, o.text("model"), timingGPU(o), precisionInName(o.text("model")))
-	ownSchedulers(run.Rows, run.Labels.Engine)
 	trace, missing, err := t.source.trace(o, requests)
 	if err != nil {
 		return run, err
@@ -104,11 +103,11 @@ func (t *timingReader) blocks(o object) int {
 	return 0
 }
 
-// sameDeployment reports whether two runs have the same number of KV blocks: all that takes memory is equal, but for the
-// little that a longer batch does.
+// sameDeployment reports whether two runs have the same number of KV blocks: all that takes memory is equal, also the batch,
+// whose graphs and logits do.
 func sameDeployment(a, b object) bool {
 	for _, key := range []string{
-		"system", "model", "tp", "dp", "expert_parallel", "dtype", "kv_cache_dtype", "max_model_len", "max_num_batched_tokens",
+		"system", "model", "tp", "dp", "expert_parallel", "dtype", "kv_cache_dtype", "max_model_len", "max_num_batched_tokens", "max_num_seqs",
 		"backend", "backend_version",
 	} {
 		if fmt.Sprint(a.fields[key]) != fmt.Sprint(b.fields[key]) {
@@ -174,13 +173,6 @@ func summaryRows(o object) []Row {
 		return nil
 	}
 	return []Row{row}
-}
-
-// ownSchedulers withholds TTFT from all rows, as ownScheduler does from one.
-func ownSchedulers(rows []Row, engine string) {
-	for _, row := range rows {
-		ownScheduler(row.Values, engine)
-	}
 }
 
 // timingGPU names the GPU as its driver does, which tells variants apart, or else as the run does.

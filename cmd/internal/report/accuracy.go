@@ -18,6 +18,7 @@ type Accuracy struct {
 	Unfitted []study.Prediction // of runs that are not fitted to, under what is built in
 	Excluded []Excluded
 	Replays  []Replay
+	Occupied []Occupied
 	Prompts  []ColdPrompt
 	Seventy  []AnchorStep
 	Targets  []Target

@@ -151,11 +151,15 @@ func caveats(m *markdown) {
 			"and TTFT of one deployment fit at every load; "+
 			"8192, the default of a server, they contradict. That reads a setting off latencies, so the errors on these rows are a little "+
 			"too good.",
-		"Checkpoints that NVIDIA quantised (fp8, nvfp4) ask for an fp8 cache; rows of A that use them are taken to have it, whatever the launch "+
-			"script leaves out.",
+		"Checkpoints that NVIDIA quantised ask for an fp8 cache, and engines do as they ask, but for vLLM before 0.12 on H100; everything else has a "+
+			"cache of 16 bits unless its launch script says fp8. Servers that queue for want of cache agree.",
 		"An A100 of unstated memory is taken for the one with 80 GB.",
 		"Prompts of C repeat as the tool's groups do, with prefix caching on; prompt lengths are nominal where they were not counted.",
 		"All runs of D are among the data fitted to; \"GPU left out\" is their honest error.",
-		"Batches of engines other than vLLM are those that vLLM would form.",
+		"TensorRT-LLM runs prompts whole. Where max_num_tokens is not stated, or by a variable of the script, a step is taken to hold one "+
+			"prompt beside a token of every other client: the least that keeps prompts from waiting for a batch to end. The default of a "+
+			"server, 8192, is less than prompts of that length need; for shorter ones in NVIDIA's own runs it is contradicted as vLLM's is.",
+		"A mem_fraction_static of SGLang that a script sets to an unknown variable is taken as 0.95, without which some of those servers "+
+			"would not hold their model and their clients. Their chunks, where unknown, are the default for the GPU.",
 	)
 }

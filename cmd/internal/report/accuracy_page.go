@@ -18,20 +18,14 @@ type AccuracyFigure struct {
 // AccuracyFigures draws predictions against measurements, of deployments that were left out of the fit.
 func AccuracyFigures(a *Accuracy) ([]AccuracyFigure, error) {
 	var out []AccuracyFigure
-	for _, f := range []struct {
-		metric, shown string
-		engines       []string
-	}{
-		{"tpot", "all engines", nil},
-		{"ttft", "vllm", []string{"vllm"}},
-	} {
-		v := a.Scored(calibrate.DeploymentOut, f.engines...)
-		c := Caption{Scenario: "each run predicted from other deployments", Model: f.shown, Hardware: counted(v.Counts.Simulated, "row")}
-		drawn, err := Parity(c, v, f.metric)
+	for _, metric := range []string{"tpot", "ttft"} {
+		v := a.Scored(calibrate.DeploymentOut)
+		c := Caption{Scenario: "each run predicted from other deployments", Model: "all engines", Hardware: counted(v.Counts.Simulated, "row")}
+		drawn, err := Parity(c, v, metric)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, AccuracyFigure{f.metric, drawn})
+		out = append(out, AccuracyFigure{metric, drawn})
 	}
 	return out, nil
 }
@@ -43,9 +37,11 @@ func AccuracyPage(w io.Writer, a *Accuracy, name string) error {
 	a.claim(m)
 	a.headline(m)
 	m.figure("Mean TPOT of deployments left out of the fit, predicted against measured", name+"_tpot.svg")
-	m.figure("Mean TTFT of vLLM deployments left out of the fit, predicted against measured", name+"_ttft.svg")
+	m.figure("Mean TTFT of deployments left out of the fit, predicted against measured", name+"_ttft.svg")
 	a.noise(m)
 	a.groups(m)
+	a.engines(m)
+	a.occupied(m)
 	a.replays(m)
 	a.prompts(m)
 	a.wrong(m)
@@ -61,17 +57,18 @@ func AccuracyPage(w io.Writer, a *Accuracy, name string) error {
 
 // claim says in a paragraph what may be expected.
 func (a *Accuracy) claim(m *markdown) {
-	closed, vllm := allOf(ofData("A"), leads(measured.TPOT)), allOf(ofData("A"), under("vllm"))
+	closed, first, vllm := allOf(ofData("A"), leads(measured.TPOT)), allOf(ofData("A"), leads(measured.TTFT)), allOf(ofData("A"), under("vllm"))
 	within := func(hold string, keep cut) string {
 		e := errorsIn(a.hold(hold), keep)
 		return fmt.Sprintf("%s %% (nine in ten within %s %%)", errorDigits(e.MedianPct), errorDigits(e.P90Pct))
 	}
 	whole := errorsIn(a.hold(calibrate.DeploymentOut), closed)
 	m.para("Of %d mean TPOTs measured on %d deployments under three engines (data A), each predicted without having seen its "+
-		"deployment, half are within %s. For vLLM alone it is %s, and %s of mean TTFT. On a GPU that the fit has not seen, TPOT is "+
+		"deployment, half are within %s; of as many mean TTFTs, within %s. For vLLM alone it is %s, and %s. On a GPU that the fit has not seen, TPOT is "+
 		"within %s; of a model that it has not seen, within %s. After a calibration on %d points of the deployment, the others are "+
 		"within %s. Trust differences between two simulations more than either.",
-		whole.N, whole.deployments, within(calibrate.DeploymentOut, closed), within(calibrate.DeploymentOut, allOf(vllm, leads(measured.TPOT))),
+		whole.N, whole.deployments, within(calibrate.DeploymentOut, closed), within(calibrate.DeploymentOut, first),
+		within(calibrate.DeploymentOut, allOf(vllm, leads(measured.TPOT))),
 		within(calibrate.DeploymentOut, allOf(vllm, leads(measured.TTFT))), within(calibrate.GPUOut, closed), within(calibrate.ModelOut, closed),
 		calibrate.CalibrationPoints, within(calibrate.AfterPoints, closed))
 	m.para("This page, its figures and the constants that the program carries are written by `make calibrate` from measured data beside " +
@@ -101,21 +98,21 @@ func (a *Accuracy) headline(m *markdown) {
 	for _, h := range headlineHolds() {
 		rows[0] = append(rows[0], columnOf(h))
 	}
-	closed, open := ofData("A"), ofData("C")
+	closed, open, both := ofData("A"), ofData("C"), []measured.Metric{measured.TPOT, measured.TTFT}
 	for _, r := range []struct {
 		name    string
 		keep    cut
 		metrics []measured.Metric
 	}{
-		{"A, all engines", closed, []measured.Metric{measured.TPOT}},
-		{"A, vLLM", allOf(closed, under("vllm")), []measured.Metric{measured.TPOT, measured.TTFT}},
-		{"A, SGLang", allOf(closed, under("sglang")), []measured.Metric{measured.TPOT}},
-		{"A, TensorRT-LLM", allOf(closed, under("tensorrt-llm")), []measured.Metric{measured.TPOT}},
+		{"A, all engines", closed, both},
+		{"A, vLLM", allOf(closed, under("vllm")), both},
+		{"A, SGLang", allOf(closed, under("sglang")), both},
+		{"A, TensorRT-LLM", allOf(closed, under("tensorrt-llm")), both},
 		{"A3, one deployment", ofData("A3"), []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E}},
 		{"C, open loop", open, []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E}},
 		{"C, whole runs", allOf(open, wholeRuns), []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E}},
 		{"D, traces", ofData("D"), []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E}},
-		{"F, single steps", ofData("F"), []measured.Metric{measured.TPOT, measured.TTFT}},
+		{"F, single steps", ofData("F"), both},
 	} {
 		for _, metric := range r.metrics {
 			rows = append(rows, a.headlineRow(r.name, metric, allOf(r.keep, leads(metric))))

@@ -68,21 +68,34 @@ func CDF(c Caption, d Distribution) (Figure, error) {
 			p.slo(d.SLOS, limitName(d), named+14)
 		}
 		p.curves(d.Curves)
-		for i, curve := range d.Curves {
-			p.quantiles(curveStyle(len(d.Curves), i).shade, curve.Quantiles, len(d.Curves) == 1)
+		if len(d.Curves) == 1 { // the legend of several has their quantiles
+			p.quantiles(curveStyle(1, 0).shade, d.Curves[0].Quantiles)
 		}
 	})
 }
 
-// curves draws staircases, each in its style. One of several ends with its last sample: beyond it they would cover each other.
+// curves draws staircases, each in its style, and marks that tell several apart.
 func (p *panel) curves(curves []Curve) {
+	for i, line := range p.staircases(curves) {
+		k := curveStyle(len(curves), i)
+		p.stroke(k.shade, k.width, k.dashes, line...)
+	}
+	if len(curves) > 1 {
+		p.marks(curves)
+	}
+}
+
+// staircases returns the corners of curves. One of several ends with its last sample: beyond it they would cover each other.
+func (p *panel) staircases(curves []Curve) [][]vg.Point {
+	lines := make([][]vg.Point, len(curves))
 	for i, curve := range curves {
-		k, corners := curveStyle(len(curves), i), steps(curve.Points, p.x)
+		corners := steps(curve.Points, p.x)
 		if len(curves) > 1 && len(corners) > 0 {
 			corners = corners[:len(corners)-1]
 		}
-		p.stroke(k.shade, lineWidth, k.dashes, p.all(corners)...)
+		lines[i] = p.all(corners)
 	}
+	return lines
 }
 
 // countLine is the third line of the header: how many samples, where one curve needs no legend.
@@ -148,7 +161,7 @@ func steps(points []Point, x scale) []Point {
 }
 
 // quantiles marks p50, p90 and p99. A label stands right of and below its dot, where a distribution never goes.
-func (p *panel) quantiles(k shade, q metrics.Quantiles, labels bool) {
+func (p *panel) quantiles(k shade, q metrics.Quantiles) {
 	if q.N == 0 {
 		return
 	}
@@ -158,9 +171,7 @@ func (p *panel) quantiles(k shade, q metrics.Quantiles, labels bool) {
 	}{{"p50", q.P50, 0.5}, {"p90", q.P90, 0.9}, {"p99", q.P99, 0.99}} {
 		dot := p.at(m.x, m.at)
 		p.dot(dot, k)
-		if labels {
-			p.halo(dot.X+8, dot.Y-10, 0, ink{sizeText, inkDark, false}, m.name+"  "+duration(m.x))
-		}
+		p.halo(dot.X+8, dot.Y-10, 0, ink{sizeText, inkDark, false}, m.name+"  "+duration(m.x))
 	}
 }
 
@@ -214,5 +225,8 @@ func legendName(c Curve) string {
 
 // key is the line of a curve in a legend, beside text at y.
 func (s *sheet) key(y vg.Length, k curveLook) {
-	s.stroke(k.shade, 2, k.dashes, vg.Point{X: marginLeft, Y: y + 3}, vg.Point{X: marginLeft + 24, Y: y + 3})
+	s.stroke(k.shade, k.width, k.dashes, vg.Point{X: marginLeft, Y: y + 3}, vg.Point{X: marginLeft + 24, Y: y + 3})
+	if k.mark != nil {
+		s.glyph(vg.Point{X: marginLeft + 12, Y: y + 3}, k.shade, markRadius, k.mark)
+	}
 }

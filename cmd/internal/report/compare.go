@@ -126,8 +126,19 @@ func comparedItems(t *text, c *study.Comparison) {
 	intervals := len(c.Scenarios) <= withIntervalsMax
 	blocks := make([][][]string, len(c.Scenarios)) // by scenario, row, cell
 	labels := []string{""}
+	class := ""
 	for _, item := range c.Metrics {
 		u, name := itemUnit(&item)
+		if item.Class != class {
+			class = item.Class
+			labels = append(labels, "class "+clipped(class, keyWidthMax))
+			for i := range blocks {
+				blocks[i] = append(blocks[i], noCells(i, intervals))
+			}
+		}
+		if class != "" {
+			name = "  " + name
+		}
 		labels = append(labels, name)
 		for i := range c.Scenarios {
 			cells := []string{itemValue(&item, u, i)}
@@ -157,6 +168,17 @@ func comparedItems(t *text, c *study.Comparison) {
 		}
 		t.line(line)
 	}
+}
+
+// noCells are the cells of a scenario on a line that names a class.
+func noCells(i int, intervals bool) []string {
+	switch {
+	case i == 0:
+		return make([]string, 1)
+	case intervals:
+		return make([]string, 3)
+	}
+	return make([]string, 2)
 }
 
 // spanned aligns the cells of a block to the right, under a name that spans them.

@@ -46,11 +46,44 @@ func (p *panel) distribution(d Distribution) {
 		p.slo(d.SLOS, limitName(d), p.left-34+k.width(name)+10)
 	}
 	p.curves(d.Curves)
-	for i, curve := range d.Curves {
-		if q := curve.Quantiles; q.N > 0 {
-			p.dot(p.at(q.P99, 0.99), curveStyle(len(d.Curves), i).shade)
+}
+
+const (
+	markRadius = vg.Length(2.6)
+	markApart  = vg.Length(11) // at least, from curve to curve
+	markPitch  = vg.Length(66) // at least, on a curve
+)
+
+// marks puts marks on curves that tell them apart where they coincide.
+func (p *panel) marks(curves []Curve) {
+	for i, places := range p.marked(curves) {
+		k := curveStyle(len(curves), i)
+		for _, at := range places {
+			p.glyph(at, k.shade, markRadius, k.mark)
 		}
 	}
+}
+
+// marked returns the places of the marks of each curve: where the way from the corner, right and up, is of a length that is
+// the curve's own, so that curves that coincide take turns. Unlike height or time alone, that way grows wherever a curve goes.
+func (p *panel) marked(curves []Curve) [][]vg.Point {
+	n := len(curves)
+	places := make([][]vg.Point, n)
+	pitch := max(markPitch, markApart*vg.Length(n))
+	way := func(q vg.Point) vg.Length { return q.X - p.left + q.Y - p.bottom }
+	for i, line := range p.staircases(curves) {
+		next := pitch * (vg.Length(i) + 0.5) / vg.Length(n)
+		for j := range line {
+			from, to := line[max(0, j-1)], line[j]
+			for ; next <= way(to); next += pitch {
+				if j > 0 {
+					part := (next - way(from)) / (way(to) - way(from))
+					places[i] = append(places[i], vg.Point{X: from.X + part*(to.X-from.X), Y: from.Y + part*(to.Y-from.Y)})
+				}
+			}
+		}
+	}
+	return places
 }
 
 // sparse takes labels away that would touch the one before.

@@ -99,6 +99,21 @@ func TestTheTableSaysWhatItComparedOn(t *testing.T) {
 	assert.Contains(t, seeds, "from 3 runs of each, paired by seed; values are means over them.\n\nUnder seed 4:\nvllm-v0: ")
 }
 
+// TestRowsOfAClassStandUnderItsName, in the columns of the others.
+func TestRowsOfAClassStandUnderItsName(t *testing.T) {
+	c := contest(2, 1)
+	for i, class := range []string{"interactive", "interactive", "batch"} {
+		item := c.Metrics[0]
+		item.Class, item.Name = class, []string{"TTFT mean", "TTFT p99", "TTFT mean"}[i]
+		c.Metrics = append(c.Metrics, item)
+	}
+	text := comparisonText(t, c)
+	_, row, _ := strings.Cut(text, "\nTTFT mean, ms")
+	row, _, _ = strings.Cut(row, "\n")
+	row = row[len("  "):]
+	assert.Contains(t, text, "\nclass interactive\n  TTFT mean, ms"+row+"\n  TTFT p99, ms "+row+"\nclass batch\n  TTFT mean, ms"+row+"\n")
+}
+
 // TestWarningsOfAllAreSaidOnce, and others with who gives them.
 func TestWarningsOfAllAreSaidOnce(t *testing.T) {
 	c := contest(2, 1)
@@ -171,10 +186,12 @@ func TestNoTwoCurvesLookAlike(t *testing.T) {
 		}
 		if i > 0 {
 			a, b := curveStyle(n, i), curveStyle(n, i-1)
+			assert.Less(t, a.width, b.width, "what is drawn later leaves what is below it visible")
+			assert.NotEqual(t, a.mark, b.mark)
 			assert.True(t, a.shade != b.shade && !slices.Equal(a.dashes, b.dashes), "neighbours differ in both: %d", i)
 		}
 	}
-	assert.Equal(t, curveLook{shade: blue}, curveStyle(1, 0))
+	assert.Equal(t, curveLook{shade: blue, width: lineWidth}, curveStyle(1, 0))
 }
 
 func TestNinesAreEquallyFarApart(t *testing.T) {
@@ -188,4 +205,27 @@ func TestNinesAreEquallyFarApart(t *testing.T) {
 		labels = append(labels, tick.label)
 	}
 	assert.Equal(t, []string{"0 %", "50 %", "90 %", "99 %", "99.9 %"}, labels)
+}
+
+// TestCurvesThatCoincideTakeTurns: of several equal ones every mark stands clear of the others'.
+func TestCurvesThatCoincideTakeTurns(t *testing.T) {
+	var points []Point
+	for i := range 100 {
+		points = append(points, Point{X: 0.01 * float64(i+1), F: float64(i+1) / 100})
+	}
+	for _, n := range []int{2, 7, 12} {
+		p := &panel{nil, 0, 400, 0, 160, logarithmic(0.01, 1), scale{hi: 1}}
+		places := p.marked(slices.Repeat([]Curve{{Points: points}}, n))
+		var all []float64 // ways to the marks
+		for i := range places {
+			assert.GreaterOrEqual(t, len(places[i]), 2, "curve %d of %d", i, n)
+			for _, q := range places[i] {
+				all = append(all, float64(q.X+q.Y))
+			}
+		}
+		slices.Sort(all)
+		for i := range all[1:] {
+			assert.Greater(t, all[i+1]-all[i], float64(2*markRadius), "of %d", n)
+		}
+	}
 }

@@ -47,6 +47,9 @@ func drawings() []drawing {
 	itl := func(name string, n int) drawing {
 		return drawing{name, func() (Figure, error) { _, b := batches(n); return ITLVsBatch(caption(), b) }}
 	}
+	speedUps := func(name string, batches int, ridge float64) drawing {
+		return drawing{name, func() (Figure, error) { return DrawSpeedUps(caption(), gains(batches, ridge)) }}
+	}
 	return []drawing{
 		cdf("cdf", 0.05, lognormal("serve", 0.0142, 0.25, 5000)),
 		cdf("cdf-limit-far-below", 1e-4, lognormal("serve", 0.18, 1.1, 5000)),
@@ -72,6 +75,10 @@ func drawings() []drawing {
 		itl("batch", 12),
 		itl("batch-one", 1),
 		itl("batch-none", 0),
+		speedUps("speculation", 8, 74),
+		speedUps("speculation-many", 14, 0),
+		speedUps("speculation-one", 1, 1),
+		speedUps("speculation-none", 0, 0),
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// BoundSentence says what the mean step is made of and how near it is to the least the data sheet allows. It is empty
-// if no token followed another.
+// BoundSentence says what the median gap between tokens is made of, or the mean step if gaps were not taken apart, and how
+// near the mean step is to the least the data sheet allows. It is empty if no token followed another.
 func BoundSentence(s *metrics.Summary) string {
 	b := &s.Bound
 	if s.Latency.ITL.N == 0 || b.StepS <= 0 {
@@ -34,9 +34,11 @@ func BoundSentence(s *metrics.Summary) string {
 	if b.HeldS >= 0.005*b.StepS {
 		held = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.", duration(b.HeldS))
 	}
-	return fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs at %s of the %s (%s).%s",
-		duration(s.Latency.ITL.P50), duration(b.StepS), strings.Join(parts, ", "),
-		wholePercent(b.FractionOfBound), bound, duration(b.ITLFloorS), held)
+	steps := fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs", duration(s.Latency.ITL.P50), duration(b.StepS), strings.Join(parts, ", "))
+	if median := medianClause(s); median != "" {
+		steps = fmt.Sprintf("%s; the mean step of %s runs", median, duration(b.StepS))
+	}
+	return fmt.Sprintf("%s at %s of the %s (%s).%s", steps, wholePercent(b.FractionOfBound), bound, duration(b.ITLFloorS), held)
 }
 
 // positions prints the inter-token latency by output position, for the requests that were followed token by token.
@@ -83,6 +85,10 @@ func sections(t *text, s *metrics.Summary) {
 		}
 		if q.HostHitRate > 0 {
 			hits += fmt.Sprintf(" (%s from host memory)", percent(q.HostHitRate))
+		}
+		if d := q.Speculation; d != nil {
+			hits += fmt.Sprintf(", %s tokens a step and sequence, %s of the drafts accepted", Significant(d.AcceptLength),
+				percent(float64(d.Accepted)/float64(d.Drafted)))
 		}
 		if q.IdleRows > 0 {
 			hits += fmt.Sprintf(", %s of the rows had ended", percent(q.IdleRows))

@@ -43,18 +43,29 @@ func series(i int) shade {
 type curveLook struct {
 	shade  shade
 	dashes []vg.Length // nil: solid
+	width  vg.Length
+	mark   draw.GlyphDrawer // nil: none
 }
+
+// Of several curves the first is drawn first and widest, the last is this wide: each stays visible on those below it.
+const (
+	thinnest = vg.Length(1.1)
+	widest   = vg.Length(2.6)
+)
 
 // curveStyle returns the look of the i-th of n curves: one alone is blue; several have colours that the colour-blind tell
 // apart (Okabe and Ito, "Color Universal Design", 2008, with wine in place of yellow, which white paper swallows), and
-// dashes that their neighbours do not have. No two of the first 32 are alike.
+// dashes that their neighbours do not have. No two of the first 32 are alike. Where curves coincide, the later ones are
+// thinner, and each has marks of its own.
 func curveStyle(n, i int) curveLook {
 	if n == 1 {
-		return curveLook{blue, nil}
+		return curveLook{shade: blue, width: lineWidth}
 	}
 	colours := [...]shade{0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x24292f, 0x882255}
 	dashes := [...][]vg.Length{nil, {6, 2}, {2, 1.5}, {8, 2, 2, 2}}
-	return curveLook{colours[i%len(colours)], dashes[(i+i/len(colours))%len(dashes)]}
+	marks := [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
+	width := thinnest + (widest-thinnest)*vg.Length(n-1-i)/vg.Length(n-1)
+	return curveLook{colours[i%len(colours)], dashes[(i+i/len(colours))%len(dashes)], width, marks[i%len(marks)]}
 }
 
 // Sizes in points.
@@ -121,9 +132,11 @@ func (s *sheet) stroke(k shade, width vg.Length, dashes []vg.Length, points ...v
 }
 
 // dot marks a point with a white rim that parts it from its curve.
-func (s *sheet) dot(p vg.Point, k shade) {
-	s.DrawGlyphNoClip(draw.GlyphStyle{Color: white, Radius: 4.2, Shape: draw.CircleGlyph{}}, p)
-	s.DrawGlyphNoClip(draw.GlyphStyle{Color: k, Radius: 3, Shape: draw.CircleGlyph{}}, p)
+func (s *sheet) dot(p vg.Point, k shade) { s.glyph(p, k, 3, draw.CircleGlyph{}) }
+
+func (s *sheet) glyph(p vg.Point, k shade, radius vg.Length, of draw.GlyphDrawer) {
+	s.DrawGlyphNoClip(draw.GlyphStyle{Color: white, Radius: radius + 1.2, Shape: of}, p)
+	s.DrawGlyphNoClip(draw.GlyphStyle{Color: k, Radius: radius, Shape: of}, p)
 }
 
 // header writes the title, the caption and further lines below it, and returns where the space below begins.

@@ -12,7 +12,8 @@ import (
 
 // Options chooses how a table looks. The zero Options suits files and pipes.
 type Options struct {
-	Colour bool // ANSI escapes for terminals
+	Colour bool   // ANSI escapes for terminals
+	Chunks string // what bounds the prompt tokens of a step, such as "max_num_batched_tokens 8192"; empty: nothing does
 }
 
 // Table writes a run as a table for people. Everything in it is in summary.json too.
@@ -24,8 +25,12 @@ func Table(w io.Writer, s *metrics.Summary, c Caption, o Options) error {
 	t.blank()
 	if sentence := BoundSentence(s); sentence != "" {
 		t.line(sentence)
+		if late := LateSentence(s, o.Chunks); late != "" {
+			t.line(late)
+		}
 		t.blank()
 	}
+	gaps(t, s)
 	classes(t, s)
 	positions(t, s)
 	sections(t, s)

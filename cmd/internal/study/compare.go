@@ -66,7 +66,8 @@ type KeyDiff struct {
 
 // ComparedItem is one metric of every scenario.
 type ComparedItem struct {
-	Metric      string        `json:"metric"` // where it stands in summary.json
+	Metric      string        `json:"metric"`          // where it stands in summary.json, a class under its name
+	Class       string        `json:"class,omitempty"` // of the requests that it is of; absent: of all
 	Name        string        `json:"name"`
 	Unit        string        `json:"unit"`
 	Values      []Number      `json:"values"`      // means over the seeds
@@ -138,13 +139,22 @@ func (c *Comparison) Close() {
 	for i := range c.Scenarios {
 		c.Scenarios[i].Summary = c.trials[0][i]
 	}
-	for _, m := range comparedMetrics() {
-		if item, ok := c.item(&m); ok {
-			c.Metrics = append(c.Metrics, item)
-		}
+	c.list("", comparedMetrics())
+	for _, class := range classNames(c.trials) {
+		c.list(class, classMetrics(class))
 	}
 	c.note()
 	c.trials, c.pairs = nil, nil
+}
+
+// list computes the metrics of a class, or of all requests.
+func (c *Comparison) list(class string, all []comparedMetric) {
+	for _, m := range all {
+		if item, ok := c.item(&m); ok {
+			item.Class = class
+			c.Metrics = append(c.Metrics, item)
+		}
+	}
 }
 
 // item computes a metric; false: no scenario has it.

@@ -57,18 +57,8 @@ func runMetrics() []comparedMetric {
 		count("completed", "completed", func(r *metrics.Requests) int64 { return r.Completed }),
 		count("rejected", "rejected", func(r *metrics.Requests) int64 { return r.Rejected }),
 		count("preemptions", "preemptions", func(r *metrics.Requests) int64 { return r.Preemptions }),
-		whole("slo.attainment", "SLO met", "share", func(s *metrics.Summary) float64 {
-			if s.SLO == nil {
-				return math.NaN()
-			}
-			return s.SLO.Attainment
-		}),
-		whole("slo.goodput_per_s", "goodput", "requests/s", func(s *metrics.Summary) float64 {
-			if s.SLO == nil {
-				return math.NaN()
-			}
-			return s.SLO.GoodputPerS
-		}),
+		whole("slo.attainment", "SLO met", "share", func(s *metrics.Summary) float64 { return attainment(s.SLO) }),
+		whole("slo.goodput_per_s", "goodput", "requests/s", func(s *metrics.Summary) float64 { return goodput(s.SLO) }),
 		whole("cost.usd_per_million_output_tokens", "cost", "USD/Mtoken", func(s *metrics.Summary) float64 {
 			if s.Cost == nil {
 				return math.NaN()

@@ -27,6 +27,7 @@ type Served struct {
 	Arrival          sim.Time
 	TTFT, Queue, E2E sim.Duration
 	Prompt, Output   int32
+	Class            string // of service; empty: there are none
 }
 
 // tpotS is the time per token after the first, in seconds; NaN for a single token.

@@ -231,3 +231,35 @@ func TestWhatNobodyMeasuredIsNull(t *testing.T) {
 		assert.NotContains(t, item.Metric, "cost.")
 	}
 }
+
+// TestAClassIsPairedByItself: an interval of one class says nothing of the other, and a run without it has no value.
+func TestAClassIsPairedByItself(t *testing.T) {
+	samples := correlated(rand.New(rand.NewPCG(9, 9)), 3000, 9, 0)
+	a, b := trialOf(samples), trialOf(samples)
+	for i := range samples {
+		a.Requests[i].Class = []string{"fast", "slow", "slow"}[i%3]
+		b.Requests[i].Class = a.Requests[i].Class
+		if b.Requests[i].Class == "slow" {
+			b.Requests[i].TTFT += sim.Seconds(2)
+		}
+	}
+	a.Summary.Classes = []metrics.ClassResult{{Name: "fast", SLO: &metrics.SLO{Attainment: .5, GoodputPerS: 3}}, {Name: "slow"}}
+	a.Summary.Classes[1].Latency.TTFT = metrics.Quantiles{N: 2000, Mean: 9}
+	b.Summary.Classes = []metrics.ClassResult{a.Summary.Classes[0], a.Summary.Classes[1]}
+	b.Summary.Classes[1].Latency.TTFT.Mean = 11
+	c := compared(a, b)
+	slow := itemOf(t, c, "classes.slow.latency.ttft_s.mean")
+	assert.Equal(t, "slow", slow.Class)
+	assert.Equal(t, []Number{9, 11}, slow.Values)
+	assert.InDelta(t, 2, slow.Differences[1].Interval.Low, 1e-6)
+	assert.InDelta(t, 2, slow.Differences[1].Interval.High, 1e-6)
+	assert.Equal(t, []Number{.5, .5}, itemOf(t, c, "classes.fast.slo.attainment").Values)
+	for _, item := range c.Metrics {
+		assert.NotEqual(t, "classes.slow.slo.attainment", item.Metric, "it has no limits")
+		assert.NotEqual(t, "classes.fast.latency.ttft_s.mean", item.Metric, "nothing was measured")
+	}
+	b.Summary.Classes = nil
+	gone := itemOf(t, compared(a, b), "classes.slow.latency.ttft_s.mean")
+	assert.True(t, math.IsNaN(float64(gone.Values[1])))
+	assert.Nil(t, gone.Differences[1].Interval)
+}

@@ -2,7 +2,9 @@
 //
 //	predict.go   a measured run simulated; observe.go what was measured of it, computed as the tools do
 //	all.go       many runs over all cores
-//	compare.go   scenarios on the same requests: compare_pairs.go differences with intervals, compare_metrics.go of what
+//	occupancy.go how full the server of a run is
+//	compare.go   scenarios on the same requests: compare_pairs.go differences with intervals, compare_metrics.go of what,
+//	             compare_classes.go by service class
 //	freeze.go    a run whose batches are kept, to be priced anew; freeze_tape.go its batches, freeze_shapes.go
 //	             the fewer that stand for them, freeze_wait.go which of them a measured value waits for
 //	score.go     predictions beside measurements: what is compared and what is not; score_groups.go by label,

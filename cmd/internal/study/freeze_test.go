@@ -42,6 +42,12 @@ func frozenRuns() map[string]*measured.Run {
 		"experts":     of("gpt-oss-120b", "gpu: h100-sxm, tensor_parallel: 2", "{closed_loop: {concurrency: 24}, requests: 240, "+varied),
 		"preemptions": of("llama-3.1-8b", "gpu: h100-sxm, num_gpu_blocks: 800, enable_prefix_caching: false", "{closed_loop: {concurrency: 64}, requests: 640, "+evicted),
 		"open load":   of("llama-3.1-8b", "gpu: h100-sxm", poisson+varied),
+
+		"prompts first": of("llama-3.1-8b", "gpu: h100-sxm, engine: sglang", "{closed_loop: {concurrency: 64}, requests: 640, "+varied),
+		"retractions": of("llama-3.1-8b", "gpu: h100-sxm, engine: sglang, num_gpu_blocks: 12000, radix_cache: false",
+			"{closed_loop: {concurrency: 64}, requests: 640, "+evicted),
+		"no eviction": of("llama-3.1-8b", "gpu: h100-sxm, engine: tensorrt-llm, num_gpu_blocks: 400",
+			"{closed_loop: {concurrency: 64}, requests: 640, "+evicted),
 	}
 }
 

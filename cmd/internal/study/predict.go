@@ -113,13 +113,18 @@ func reason(run *measured.Run, err error) string {
 // errStopped ends a simulation whose user gave up.
 var errStopped = errors.New("interrupted")
 
-func simulate(ctx context.Context, config sim.Config) (err error) {
+func simulate(ctx context.Context, config sim.Config) error {
+	_, err := simulateWhole(ctx, config)
+	return err
+}
+
+// simulateWhole returns the run too, which has ended.
+func simulateWhole(ctx context.Context, config sim.Config) (c *sim.Cluster, err error) {
 	if ctx.Err() != nil {
-		return errStopped
+		return nil, errStopped
 	}
-	c, err := sim.New(config)
-	if err != nil {
-		return err
+	if c, err = sim.New(config); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if x := recover(); x == errStopped {
@@ -130,7 +135,7 @@ func simulate(ctx context.Context, config sim.Config) (err error) {
 	}()
 	c.Run()
 	if c.Overran() {
-		return errors.New("the simulated clock ended before the run did")
+		return nil, errors.New("the simulated clock ended before the run did")
 	}
-	return nil
+	return c, nil
 }

@@ -1,0 +1,185 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// gapPart is one of the things that a gap between tokens is made of.
+type gapPart struct {
+	name    string // in tables and legends
+	is      string // in sentences
+	shade   shade
+	seconds float64
+}
+
+// partsOf lists what a gap is made of, as a stack from its bottom up. The colours are those that the colour-blind tell apart
+// of Paul Tol's "muted" scheme ("Colour Schemes", SRON/EPS/TN/09-002, 2021).
+func partsOf(p *metrics.Parts) []gapPart {
+	return []gapPart{
+		{"weights", "reading weights", 0x332288, p.Weights},
+		{"KV", "reading the KV cache", 0x88ccee, p.KV},
+		{"compute", "arithmetic", 0x44aa99, p.Compute},
+		{"communication", "communication", 0x117733, p.Communication},
+		{"overhead", "overhead", 0xdddddd, p.Overhead},
+		{"prefill", "prefill", 0xcc6677, p.Prefill},
+		{"speculation", "drafting and verifying", 0xddcc77, p.Speculation},
+		{"copying", "copies between host memory and the GPU", 0x999933, p.Copying},
+		{"queueing", "queueing after preemptions", 0x882255, p.Queueing},
+		{"recomputing", "recomputing after preemptions", 0xaa4499, p.Recomputing},
+	}
+}
+
+// gapShown is the share of some gap above which a part is worth a column.
+const gapShown = 0.005
+
+// notable tells which parts, by their index, are worth a column or a colour in a legend.
+func notable(gaps []metrics.Gap) []int {
+	var shown []int
+	for i := range partsOf(&metrics.Parts{}) {
+		if slices.ContainsFunc(gaps, func(g metrics.Gap) bool { return partsOf(&g.Parts)[i].seconds >= gapShown*g.GapS }) {
+			shown = append(shown, i)
+		}
+	}
+	return shown
+}
+
+// tabled are the gaps of the table: p95 would say little that p90 and p99 do not.
+func tabled(all []metrics.Gap) []metrics.Gap {
+	return slices.DeleteFunc(slices.Clone(all), func(g metrics.Gap) bool { return g.At == "p95" })
+}
+
+// gaps prints what gaps between tokens are made of. The columns of a row have the digits of its gap, so that they add up.
+func gaps(t *text, s *metrics.Summary) {
+	if len(s.Gaps) == 0 {
+		return
+	}
+	list := tabled(s.Gaps)
+	columns := notable(list)
+	head := []string{gapNoun(s) + " made of", "gap"}
+	for _, i := range columns {
+		head = append(head, partsOf(&metrics.Parts{})[i].name)
+	}
+	rows := [][]string{append(head, "")}
+	for _, g := range list {
+		u := timeUnit(gapAt(s, "p50").GapS)
+		gap := Significant(g.GapS / u.size)
+		row := []string{g.At, gap}
+		for _, i := range columns {
+			row = append(row, asFine(partsOf(&g.Parts)[i].seconds/u.size, gap))
+		}
+		rows = append(rows, append(row, u.name))
+	}
+	t.columns(rows)
+	t.blank()
+}
+
+// asFine prints x with as many decimals as another number is printed with; what rounds to nothing is a plain 0.
+func asFine(x float64, other string) string {
+	_, decimals, _ := strings.Cut(other, ".")
+	if math.Abs(x)*math.Pow10(len(decimals)) < 0.5 {
+		return "0"
+	}
+	return strconv.FormatFloat(x, 'f', len(decimals), 64)
+}
+
+// gapNoun names what was taken apart: tokens that came together have no gap between them.
+func gapNoun(s *metrics.Summary) string {
+	if s.Latency.ITLChunk.N != s.Latency.ITL.N {
+		return "chunk gap"
+	}
+	return "ITL"
+}
+
+// gapAt returns the gap of that name; zero: there is none.
+func gapAt(s *metrics.Summary, at string) metrics.Gap {
+	for _, g := range s.Gaps {
+		if g.At == at {
+			return g
+		}
+	}
+	return metrics.Gap{}
+}
+
+// medianClause says what the median gap is made of; empty: nobody asked.
+func medianClause(s *metrics.Summary) string {
+	g := gapAt(s, "p50")
+	if g.GapS <= 0 {
+		return ""
+	}
+	var shares []string
+	for _, p := range partsOf(&g.Parts) {
+		if p.seconds >= gapShown*g.GapS {
+			shares = append(shares, wholePercent(p.seconds/g.GapS)+" "+p.name)
+		}
+	}
+	return fmt.Sprintf("p50 %s %s: %s", gapNoun(s), duration(g.GapS), strings.Join(shares, ", "))
+}
+
+const (
+	tailWorth  = 1.1  // p99 over p50, from which it is worth a reason
+	nearlyAll  = 0.95 // share of the difference from which one reason is enough
+	alsoWorth  = 0.1  // share from which a second one is named
+	manyTimes  = 10   // how much more often, for one of two to stand for both
+	nothingMax = 1e-9 // share of a gap that is rounding
+)
+
+// LateSentence says why the p99 gap between tokens is longer than the median: the one or two parts of which there is most
+// more in it, and what bounds the first, where that is certain. It is empty if the gaps are about equal, or were not taken
+// apart. Chunks is what bounds the prompt tokens of a step; empty: nothing does.
+func LateSentence(s *metrics.Summary, chunks string) string {
+	p50, p99 := gapAt(s, "p50"), gapAt(s, "p99")
+	more := p99.GapS - p50.GapS
+	if p50.GapS <= 0 || p99.GapS < tailWorth*p50.GapS || more <= nothingMax*p99.GapS {
+		return ""
+	}
+	reasons, less := partsOf(&p99.Parts), partsOf(&p50.Parts)
+	for i := range reasons {
+		reasons[i].seconds -= less[i].seconds
+		if reasons[i].name == "prefill" {
+			reasons[i].is += prefillWhere(s.Tail)
+		}
+	}
+	slices.SortStableFunc(reasons, func(a, b gapPart) int { return cmp.Compare(b.seconds, a.seconds) })
+	first, second := reasons[0], reasons[1]
+	why := fmt.Sprintf("nearly all of the %s more is %s", duration(more), first.is)
+	if first.seconds < nearlyAll*more {
+		why = fmt.Sprintf("of the %s more, %s is %s", duration(more), duration(first.seconds), first.is)
+		if second.seconds >= alsoWorth*more {
+			why += fmt.Sprintf(" and %s %s", duration(second.seconds), second.is)
+		}
+	}
+	return fmt.Sprintf("p99 %s %s is %s the median: %s%s.", gapNoun(s), duration(p99.GapS), times(p99.GapS/p50.GapS), why,
+		lever(s, first.name, chunks))
+}
+
+// prefillWhere says where the prompts ran that the slowest gaps had in them.
+func prefillWhere(t *metrics.Tail) string {
+	switch {
+	case t == nil:
+		return ""
+	case t.Share.Mixed > manyTimes*t.Share.Held:
+		return " in the same step"
+	case t.Share.Held > manyTimes*t.Share.Mixed:
+		return " in steps of its own"
+	}
+	return " in the same step, or in steps of its own before it"
+}
+
+// lever says what acts on a part for certain: the prompt tokens of a step are bounded where they share it with decodes and
+// come in chunks, and preemptions have one cause.
+func lever(s *metrics.Summary, part, chunks string) string {
+	switch {
+	case part == "prefill" && chunks != "" && s.Tail != nil && s.Tail.Share.Mixed > manyTimes*s.Tail.Share.Held:
+		return "; " + chunks + " bounds it"
+	case part == "queueing", part == "recomputing":
+		return "; with more KV cache there would be fewer"
+	}
+	return ""
+}

@@ -1,0 +1,125 @@
+package report
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// late is a run whose p50 gap is 10 ms of weights and whose p99 gap has more in it.
+func late(more metrics.Parts, tail metrics.TailShare) *metrics.Summary {
+	s := summary()
+	more.Weights += .01
+	gap := 0.0
+	for _, p := range partsOf(&more) {
+		gap += p.seconds
+	}
+	s.Gaps = []metrics.Gap{{At: "p50", GapS: .01, Parts: metrics.Parts{Weights: .01}}, {At: "p99", GapS: gap, Parts: more}}
+	s.Tail = &metrics.Tail{Share: tail}
+	return s
+}
+
+func TestTheLateTokenHasItsReason(t *testing.T) {
+	mixed, held := metrics.TailShare{Mixed: 1}, metrics.TailShare{Held: 1}
+	const chunks = "max_num_batched_tokens 512"
+	for _, c := range []struct {
+		name   string
+		more   metrics.Parts
+		tail   metrics.TailShare
+		chunks string
+		want   string
+	}{
+		{"chunks", metrics.Parts{Prefill: .07}, mixed, chunks,
+			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step; max_num_batched_tokens 512 bounds it."},
+		{"whole prompts have no bound", metrics.Parts{Prefill: .07}, mixed, "",
+			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step."},
+		{"several steps of prompts alone have none", metrics.Parts{Prefill: .07}, held, chunks,
+			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in steps of its own."},
+		{"both", metrics.Parts{Prefill: .07}, metrics.TailShare{Mixed: .5, Held: .5}, chunks,
+			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step, or in steps of its own before it."},
+		{"two reasons", metrics.Parts{Queueing: .6, Recomputing: .3}, metrics.TailShare{Preempted: 1}, chunks,
+			"p99 ITL 910 ms is 91 × the median: of the 900 ms more, 600 ms is queueing after preemptions and 300 ms recomputing after preemptions; " +
+				"with more KV cache there would be fewer."},
+		{"one and crumbs", metrics.Parts{KV: .009, Overhead: .0009, Compute: .0001}, metrics.TailShare{Decode: 1}, chunks,
+			"p99 ITL 20.0 ms is 2.0 × the median: of the 10.0 ms more, 9.00 ms is reading the KV cache."},
+		{"about equal", metrics.Parts{KV: .0009}, metrics.TailShare{Decode: 1}, chunks, ""},
+	} {
+		assert.Equal(t, c.want, LateSentence(late(c.more, c.tail), c.chunks), c.name)
+	}
+	assert.Empty(t, LateSentence(&metrics.Summary{}, chunks), "no gaps")
+}
+
+// TestGapsThatNobodyTookApartLeaveNoTrace: the table is as it is without them, and the sentence tells of the mean step.
+func TestGapsThatNobodyTookApartLeaveNoTrace(t *testing.T) {
+	s := summary()
+	s.Gaps = nil
+	var b strings.Builder
+	require.NoError(t, Table(&b, s, Caption{}, Options{Chunks: "max_num_batched_tokens 512"}))
+	assert.NotContains(t, b.String(), "made of  ")
+	assert.NotContains(t, b.String(), "× the median")
+	assert.Contains(t, b.String(), "p50 ITL 14.2 ms; the mean step of 14.1 ms is 71 % weights, 18 % KV, 11 % overhead, and runs at 63 %")
+}
+
+func TestBurstsAreTakenApartByChunk(t *testing.T) {
+	s := summary()
+	s.Latency.ITLChunk.N /= 3
+	assert.Contains(t, BoundSentence(s), "p50 chunk gap 14.2 ms: 71 % weights")
+	assert.Contains(t, LateSentence(s, ""), "p99 chunk gap 31.4 ms")
+}
+
+func TestPartsHaveTheDigitsOfTheirGap(t *testing.T) {
+	for _, c := range []struct {
+		x    float64
+		gap  string
+		want string
+	}{{4.78, "10.0", "4.8"}, {4.78, "9.62", "4.78"}, {4.78, "149", "5"}, {.04, "10.0", "0"}, {.05, "10.0", "0.1"}, {0, "9.62", "0"}, {12345, "23400", "12345"}} {
+		assert.Equal(t, c.want, asFine(c.x, c.gap))
+	}
+}
+
+func TestFigureOfGapsKeepsTheHouseRules(t *testing.T) {
+	all := metrics.Parts{Weights: 1, KV: 1, Compute: 1, Communication: 1, Overhead: 1, Prefill: 1, Speculation: 1, Copying: 1, Queueing: 1, Recomputing: 1}
+	every := late(all, metrics.TailShare{Preempted: 1})
+	none := summary()
+	none.Gaps = nil
+	for name, s := range map[string]*metrics.Summary{"gaps": summary(), "gaps-every-part": every, "gaps-none": none} {
+		f, err := GapParts(caption(), s)
+		require.NoError(t, err)
+		again, err := GapParts(caption(), s)
+		require.NoError(t, err)
+		assert.True(t, bytes.Equal(f.SVG, again.SVG) && bytes.Equal(f.PNG, again.PNG), "the same input, the same bytes")
+		assert.Contains(t, string(f.SVG), caption().String())
+		noTextIsCutOrCovered(t, string(f.SVG))
+		names := legendOf(t, string(f.SVG))
+		switch name {
+		case "gaps":
+			assert.Equal(t, []string{"queueing", "prefill", "overhead", "KV", "weights"}, names, "as the stack, from its top down")
+		case "gaps-every-part":
+			assert.Len(t, names, len(partsOf(&all)))
+		default:
+			assert.Contains(t, string(f.SVG), "nothing to show")
+		}
+		if *look != "" {
+			require.NoError(t, os.WriteFile(filepath.Join(*look, name+".png"), f.PNG, 0o644))
+		}
+	}
+}
+
+// legendOf returns the names of parts that a drawing shows, in their order.
+func legendOf(t *testing.T, svg string) (names []string) {
+	for _, shown := range textsOf(t, svg) {
+		for _, p := range partsOf(&metrics.Parts{}) {
+			if p.name == shown.text {
+				names = append(names, p.name)
+			}
+		}
+	}
+	return names
+}
