@@ -44,10 +44,10 @@ first, what differs in the scenarios, and why each tail looks so. A scenario is 
 With --engines, one scenario is run under each engine; with --with, as it is and with each change.
 
 Differences come with 95 % intervals, and as ~ where they may be chance. Requests are paired, so what both scenarios
-suffer cancels. Of one run, TTFT, TPOT, E2E and queue have intervals from batch means: requests in order of arrival are
-cut into 10 to 25 batches of consecutive ones, for neighbours wait for one another and are no independent samples. With
---seeds N every scenario is run under N seeds from the scenario's own, and every metric has an interval from the N paired
-differences. Both use Student's t.
+suffer cancels. Of one run, TTFT, TPOT, E2E and queue have intervals from batch means, of all requests and of a class's:
+requests in order of arrival are cut into 10 to 25 batches of consecutive ones, for neighbours wait for one another and
+are no independent samples. With --seeds N every scenario is run under N seeds from the scenario's own, and every metric
+has an interval from the N paired differences. Both use Student's t.
 
 Requests are the same if arrivals and lengths are. In a closed loop and in conversations lengths are the same, and clients
 send when their answer has come. If the workloads differ so do the requests, and the table says so.`,

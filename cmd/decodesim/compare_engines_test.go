@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -61,4 +62,24 @@ func TestWhoNeverEvictsQueues(t *testing.T) {
 	assert.Zero(t, run["tensorrt-llm"].Requests.Preemptions)
 	assert.Positive(t, run["vllm-v1"].Requests.Preemptions)
 	assert.Greater(t, run["tensorrt-llm"].Latency.Queue.Mean, 1.5*run["vllm-v1"].Latency.Queue.Mean)
+}
+
+// TestClassesAreComparedByThemselves: their limits are theirs alone here, and who is served first gains what others lose.
+func TestClassesAreComparedByThemselves(t *testing.T) {
+	c, _ := comparison(t, "two-classes-8b", "--with", "pools.serve.queue_order=fcfs")
+	for _, m := range c.Metrics {
+		assert.NotContains(t, []string{"slo.attainment", "slo.goodput_per_s"}, m.Metric)
+	}
+	for _, name := range []string{"slo.attainment", "slo.goodput_per_s"} {
+		met := c.Metrics[c.at(t, "classes.interactive."+name)].Values
+		assert.Less(t, *met[1], 0.6**met[0], name)
+	}
+	for class, slower := range map[string]bool{"interactive": true, "batch": false} {
+		for _, name := range []string{"latency.ttft_s.mean", "latency.ttft_s.p99"} {
+			d := c.Metrics[c.at(t, "classes."+class+"."+name)].Differences[1]
+			require.NotNil(t, d.Interval, class)
+			assert.True(t, d.Interval.Significant, class)
+			assert.Equal(t, slower, *d.Mean > 0, "%s %s", class, name)
+		}
+	}
 }

@@ -181,7 +181,7 @@ func (r *race) lap(ctx context.Context, i int, seed uint64) lap {
 		return lap{err: err}
 	}
 	defer b.Close()
-	log := &requestLog{}
+	log := &requestLog{classes: b.Scenario.Workload.Classes}
 	ran, err := simulate(ctx, b, io.Discard, log, false)
 	if err != nil {
 		return lap{err: err}
@@ -197,7 +197,7 @@ func served(rows []report.RequestRow) []study.Served {
 	all := make([]study.Served, len(rows))
 	for i := range rows {
 		row := &rows[i]
-		q := study.Served{Arrival: row.Arrival, TTFT: row.TTFT, Queue: row.Queue, E2E: row.E2E, Prompt: row.PromptTokens}
+		q := study.Served{Arrival: row.Arrival, TTFT: row.TTFT, Queue: row.Queue, E2E: row.E2E, Prompt: row.PromptTokens, Class: row.Class}
 		if row.Outcome == sim.Completed.String() {
 			q.Output = row.OutputTokens
 		}

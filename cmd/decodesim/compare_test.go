@@ -102,7 +102,7 @@ func TestTheSameScenarioTwiceIsTheSame(t *testing.T) {
 	status, out, _ := try("compare", "chat.yaml", "chat.yaml")
 	require.Equal(t, exitOK, status)
 	assert.Contains(t, out, "\nthe scenarios do not differ\n")
-	assert.Contains(t, out, "\nTTFT mean, ms            34.2  34.2  =\n")
+	assert.Contains(t, out, "\nTTFT mean, ms            34.3  34.3  =\n")
 }
 
 func TestSeedsArePaired(t *testing.T) {
@@ -218,12 +218,13 @@ func TestBadComparisonsAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                                               "compare: missing scenarios: two or more names or paths to YAML files; see decodesim compare --help",
 		"chat.yaml":                                      `compare: only "chat.yaml"; expected a second scenario, or --engines or --with and what to vary`,
-		"chat.yaml chat-80b":                             `configs: scenario "chat-80b" not found; did you mean "chat-70b"?`,
+		"chat.yaml chat-80b":                             `scenario "chat-80b" not found; did you mean "chat-70b"?`,
 		"chat.yaml big.yaml":                             "big.yaml:3:9: pools[0]: llama-3.1-70b does not fit on 1 × h100-sxm",
 		"chat.yaml --with model=llama-3.1-70b":           "--with model=llama-3.1-70b: chat.yaml:3:9: pools[0]: llama-3.1-70b does not fit",
 		"chat.yaml --with weigths=fp8":                   `--with weigths=fp8: --set weigths=fp8: no key "weigths"; did you mean "weights"?`,
 		"chat.yaml --with weights":                       "--with weights: --set weights: expected key=value",
-		"chat.yaml --engines vllm-v1,vlm-v0":             `--engines: configs: engine "vlm-v0" not found; did you mean "vllm-v0"?`,
+		"chat.yaml --engines vllm-v1,vlm-v0":             `--engines: engine "vlm-v0" not found; did you mean "vllm-v0"?`,
+		"chat.yaml --engines sglang,orca,sglang":         `--engines "sglang,orca,sglang": sglang twice; expected every engine once`,
 		"chat.yaml --engines sglang":                     `--engines "sglang": expected two or more with commas between; have decode-priority, orca, `,
 		"chat.yaml --engines=":                           `--engines "": expected two or more`,
 		"chat.yaml big.yaml --engines a,b":               "compare: 2 scenarios with --engines; expected one scenario, a name or a path to a YAML file",

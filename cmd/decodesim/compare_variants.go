@@ -29,6 +29,9 @@ func (f *compareFlags) variants(args []string) ([]variant, error) {
 			if _, err := configs.Engine(e); err != nil {
 				return nil, fmt.Errorf("--engines: %w", err)
 			}
+			if slices.ContainsFunc(all, func(v variant) bool { return v.engine == e }) {
+				return nil, fmt.Errorf("--engines %q: %s twice; expected every engine once", strings.Join(f.engines, ","), e)
+			}
 			all = append(all, variant{name: e, label: "engine " + e, source: args[0], engine: e, set: f.set})
 		}
 	case len(f.with) > 0:

@@ -53,7 +53,8 @@ type explanation struct {
 	SwitchContext     *int `json:"switch_context"`      // the cache outweighs the weights from this context on, at this batch
 	LinearSwitchBatch *int `json:"linear_switch_batch"` // compute binds the linear layers alone from this batch on
 
-	Warnings []string `json:"warnings"`
+	Speculation *speculationX `json:"speculation,omitempty"`
+	Warnings    []string      `json:"warnings"`
 
 	computeFrom, cacheFrom, linearFrom int // the same, fit or not; 0: never
 

@@ -51,6 +51,7 @@ func (o *outbox) leave(ctx context.Context, b *configs.Built, r *result) error {
 		func() error { return o.requests(r.requests) },
 	}
 	steps = append(steps, o.figures(b, r)...)
+	steps = append(steps, o.viewFiles(b, r)...)
 	steps = append(steps, func() error {
 		return o.WriteFile("summary.json", func(w io.Writer) error { return writeSummary(w, r.summary) })
 	})
@@ -84,11 +85,15 @@ func (o *outbox) figures(b *configs.Built, r *result) []func() error {
 		ttft.SLOS = r.summary.SLO.TTFTS
 		itl.SLOS, itl.SLOOf = r.summary.SLO.TPOTS, "TPOT" // a limit on the mean gap of a request
 	}
-	return []func() error{
+	steps := []func() error{
 		func() error { f, err := report.CDF(caption, itl); return o.figure("itl_cdf", f, err) },
 		func() error { f, err := report.CDF(caption, ttft); return o.figure("ttft_cdf", f, err) },
 		func() error { f, err := report.Timeline(caption, r.samples); return o.figure("timeline", f, err) },
 	}
+	if r.recorder.Attribution != nil {
+		steps = append(steps, func() error { f, err := report.GapParts(caption, r.summary); return o.figure("itl_parts", f, err) })
+	}
+	return steps
 }
 
 // cumulative turns a histogram into a cumulative distribution.

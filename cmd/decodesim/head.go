@@ -33,12 +33,15 @@ func head(b *configs.Built) string {
 		{"model", modelLine(&b.Deployment)},
 		{"hardware", replicas(p)},
 		{"engine", engineLine(b)},
+		{"speculation", speculationLine(b)},
 		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights, %s activations, %s context, %s KV cache%s", giga(m.Usable), giga(m.Weights),
 			giga(m.Activations), giga(m.Context), giga(m.KV), shareLine(p))},
 		{"KV cache", cacheLine(b)},
 		{"workload", workloadLine(b)},
 	} {
-		fmt.Fprintf(&s, "%-13s%s\n", line[0], line[1])
+		if line[1] != "" {
+			fmt.Fprintf(&s, "%-13s%s\n", line[0], line[1])
+		}
 	}
 	return s.String()
 }
@@ -55,6 +58,32 @@ func engineLine(b *configs.Built) string {
 			text += ","
 		}
 		text += fmt.Sprintf(" %s %d", p.Own(limit.key), limit.value)
+	}
+	return text
+}
+
+// speculationLine says what is drafted, and what to expect of it; empty: nothing is.
+func speculationLine(b *configs.Built) string {
+	v := &b.Scenario.Speculation
+	if !v.On() {
+		return ""
+	}
+	text := v.Method
+	if v.DraftModel != "" {
+		text += " " + v.DraftModel
+	}
+	accept, err := b.Scenario.Accepting()
+	if err != nil {
+		return text // Build has refused it
+	}
+	switch most := v.DraftsMax(); {
+	case len(v.Adaptive) > 0:
+		text += fmt.Sprintf(", up to %d drafts a step by the size of the batch", most)
+	default:
+		text += fmt.Sprintf(", %d drafted a step: %s tokens a step and sequence expected", most, report.Significant(accept.Length(most)))
+	}
+	if v.DisableAboveBatch > 0 {
+		text += fmt.Sprintf(", none while more than %d sequences decode", v.DisableAboveBatch)
 	}
 	return text
 }

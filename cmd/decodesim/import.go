@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -137,7 +138,11 @@ func (f *importFlags) read(in io.Reader, args []string) (*commandline.Import, er
 		}
 		return commandline.Read(string(all), f.options)
 	}
-	if at, err := os.Stat(text); err == nil && !at.IsDir() {
+	at, err := os.Stat(text)
+	switch {
+	case err == nil && at.IsDir():
+		return nil, fmt.Errorf("%s is a directory; expected a file with the command line of a server, or that text in quotes", text)
+	case err == nil:
 		all, err := readNamed(text)
 		if err != nil {
 			return nil, err
@@ -145,8 +150,17 @@ func (f *importFlags) read(in io.Reader, args []string) (*commandline.Import, er
 		if text = string(all); strings.TrimSpace(text) == "" {
 			return nil, fmt.Errorf("%s is empty; expected the command line of a server", args[0])
 		}
+	case looksLikePath(text):
+		return nil, fmt.Errorf("no such file %q; expected a file with the command line of a server, or that text in quotes", text)
 	}
 	return commandline.Read(text, f.options)
+}
+
+// looksLikePath tells the name of a file from a command line, which has more than one word.
+func looksLikePath(text string) bool {
+	const ends = `.+\.[A-Za-z]\w{0,4}`
+	return !strings.HasPrefix(text, "-") && !strings.ContainsAny(text, " \t\r\n='\"$") &&
+		(strings.ContainsAny(text, `/\`) || regexp.MustCompile("^"+ends+"$").MatchString(text))
 }
 
 // namedMax bounds what is read of a file that a command line names, in bytes.

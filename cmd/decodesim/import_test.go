@@ -78,6 +78,7 @@ func TestAModelOfOnesOwnIsImported(t *testing.T) {
 func TestMistakesOfAnImportAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("empty.sh", nil, 0o600))
+	require.NoError(t, os.Mkdir("folder", 0o700))
 	const good = "vllm serve llama-3.1-8b"
 	for _, c := range []struct {
 		want string
@@ -93,6 +94,11 @@ func TestMistakesOfAnImportAreNamed(t *testing.T) {
 		{"--output 0: expected a number from 1 to 1e+06", []string{good, "--output", "0", "--gpu", "h100"}},
 		{`--var "CONC": expected NAME=VALUE`, []string{good, "--var", "CONC", "--gpu", "h100"}},
 		{"empty.sh is empty; expected the command line of a server", []string{"empty.sh", "--gpu", "h100"}},
+		{`no such file "nofile.sh"; expected a file with the command line of a server`, []string{"nofile.sh", "--gpu", "h100"}},
+		{`no such file "./serve"; expected a file`, []string{"./serve", "--gpu", "h100"}},
+		{"folder is a directory; expected a file", []string{"folder", "--gpu", "h100"}},
+		{`"nothing" starts no server that is known`, []string{"nothing", "--gpu", "h100"}},
+		{"--engine sglang: the command line starts vLLM", []string{good, "--engine", "sglang", "--gpu", "h100"}},
 		{"-tp 3: 3 does not divide the 32 attention heads", []string{good + " -tp 3", "--gpu", "h100"}},
 		{"--strict: --bogus: no flag of vllm-v1 that decodesim knows", []string{good + " --bogus", "--strict", "--gpu", "h100"}},
 		{"--strict: --enable-lora: LoRA adapters", []string{good + " --enable-lora", "--strict", "--gpu", "h100"}},

@@ -3,6 +3,7 @@
 //	main.go      the commands, errors and exit statuses
 //	run.go       decodesim run: scenario → summary
 //	simulate.go  one run, watched
+//	view*.go     decodesim run --view: the same in the words of benchmark tools
 //	requestlog.go
 //	             a row per request
 //	files.go     what --out leaves
@@ -10,6 +11,8 @@
 //	compare*.go  decodesim compare: scenarios on the same requests
 //	explain*.go explanation.go
 //	             decodesim explain: one step taken apart
+//	explain_metrics.go
+//	             decodesim explain --metrics: one request, and what each tool says of it
 //	validate*.go decodesim validate: measured runs replayed
 //	calibrate*.go
 //	             decodesim calibrate: efficiencies fitted to measured runs

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
 // runFlags are the flags of decodesim run.
@@ -20,6 +22,7 @@ type runFlags struct {
 	json bool
 	set  []string
 	seed uint64
+	view []string
 }
 
 func newRun(out, errOut io.Writer) *cobra.Command {
@@ -31,7 +34,8 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 			"SCENARIO is the name of a built-in scenario (decodesim list scenarios) or a path to a YAML file.",
 		Example: "  decodesim run chat-70b\n" +
 			"  decodesim run chat-70b --set workload.arrivals.rate=12 --set pools.serve.replicas=3 --out busy\n" +
-			"  decodesim run my-scenario.yaml --seed 2 --json",
+			"  decodesim run my-scenario.yaml --seed 2 --json\n" +
+			"  decodesim run chat-8b --view vllm,aiperf --out as-measured",
 		Args:              oneArgument("a scenario: a name or a path to a YAML file"),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -50,7 +54,10 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON instead of the table")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.replicas=3")
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
+	flags.StringSliceVar(&f.view, "view", nil, "`TOOLS` in whose terms to print the run instead, repeatable or with commas: "+
+		strings.Join(views.Names(), " ")+"; with --out, also their result files")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
+	cobra.CheckErr(c.RegisterFlagCompletionFunc("view", cobra.FixedCompletions(views.Names(), cobra.ShellCompDirectiveNoFileComp)))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	return c
 }
@@ -64,6 +71,10 @@ func completeScenario(_ *cobra.Command, args []string, _ string) ([]string, cobr
 
 // run simulates a scenario. A directory that cannot take the results is refused before the run, not after it.
 func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario string, options configs.Options) (err error) {
+	chosen, err := viewTools(f.view)
+	if err != nil {
+		return err
+	}
 	s, err := configs.Load(scenario, options)
 	if err != nil {
 		return err
@@ -82,9 +93,12 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		defer box.Abandon()
 		log = newRequestLog(b.Scenario)
 	}
-	r, err := simulate(ctx, b, errOut, log, box != nil)
+	r, err := simulateSampled(ctx, b, errOut, log, box != nil, chosen != nil)
 	if err != nil {
 		return err
+	}
+	if chosen != nil {
+		r.viewed = viewed(b, r, chosen)
 	}
 	if box != nil {
 		if err := box.leave(ctx, b, r); err != nil {
@@ -99,11 +113,17 @@ func (f *runFlags) print(out, errOut io.Writer, b *configs.Built, r *result, box
 	var text bytes.Buffer
 	list := io.Writer(&text)
 	if f.json {
+		list = errOut
+	}
+	if r.viewed != nil {
+		if err := f.printViews(&text, b, r, report.Options{Colour: colour(out)}); err != nil {
+			return failure{err}
+		}
+	} else if f.json {
 		if err := writeSummary(&text, r.summary); err != nil {
 			return failure{err}
 		}
-		list = errOut
-	} else if err := table(&text, b, r, report.Options{Colour: colour(out)}); err != nil {
+	} else if err := table(&text, b, r, report.Options{Colour: colour(out), Chunks: chunkLimit(b)}); err != nil {
 		return failure{err}
 	}
 	if box != nil {
@@ -118,6 +138,15 @@ func (f *runFlags) print(out, errOut io.Writer, b *configs.Built, r *result, box
 		return failure{err}
 	}
 	return nil
+}
+
+// chunkLimit says in the engine's own words what bounds the prompt tokens of a step; empty: nothing does.
+func chunkLimit(b *configs.Built) string {
+	p := &b.Scenario.Pools[0]
+	if !p.EnableChunkedPrefill {
+		return ""
+	}
+	return fmt.Sprintf("%s %d", p.Own("max_num_batched_tokens"), p.MaxNumBatchedTokens)
 }
 
 // colour reports whether w is a terminal that wants colour.

@@ -9,9 +9,11 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
+	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
 // result is a run that has ended.
@@ -20,16 +22,31 @@ type result struct {
 	recorder *metrics.Full
 	samples  []metrics.Sample // nil without a timeline
 	requests *requestLog      // nil without one
+	sample   *views.Sample    // nil without views
+	viewed   *report.Viewed   // nil without views
 }
 
 // simulate runs b once. With a requestLog or a timeline it also keeps what the files of --out show; the results are the
 // same with and without.
 func simulate(ctx context.Context, b *configs.Built, errOut io.Writer, log *requestLog, timeline bool) (r *result, err error) {
+	return simulateSampled(ctx, b, errOut, log, timeline, false)
+}
+
+// simulateSampled is simulate that, if asked to, follows the traced requests for views; the results are the same then too.
+func simulateSampled(ctx context.Context, b *configs.Built, errOut io.Writer, log *requestLog, timeline, sampled bool) (r *result, err error) {
 	recorder := &metrics.Full{}
 	recorder.Warmup, recorder.SLO, recorder.Ingress = b.Warmup, b.SLO, b.Config.Ingress
 	recorder.Split(b.Classes())
+	if b.Scenario.Output.Attribution {
+		recorder.Attribution = new(metrics.Attribution)
+	}
 	config := b.Config
 	config.Sink = recorder
+	var sample *views.Sample
+	if sampled {
+		sample = newSample(b, recorder)
+		config.Sink = sample
+	}
 	w := &watch{ctx: ctx, log: log, expected: b.Requests, progress: progressTo(errOut)}
 	recorder.Rows = w.done
 	var line *metrics.Timeline
@@ -56,7 +73,7 @@ func simulate(ctx context.Context, b *configs.Built, errOut io.Writer, log *requ
 		return nil, failure{fmt.Errorf("%d of %d requests are still under way after %.0f days, the end of the simulated clock; "+
 			"send fewer or shorter ones, or add replicas", c.Totals().Arrived-c.Totals().Ended, c.Totals().Arrived, sim.HorizonS/86400)}
 	}
-	r = &result{recorder: recorder, requests: log, summary: recorder.Summary(b.Describe(programVersion(), c.Totals().Arrived))}
+	r = &result{recorder: recorder, requests: log, sample: sample, summary: recorder.Summary(b.Describe(programVersion(), c.Totals().Arrived))}
 	if line != nil {
 		r.samples = line.Samples(c)
 	}

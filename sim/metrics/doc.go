@@ -9,4 +9,5 @@
 //	timeline.go  the state of a run over time
 //	summary.go   summary.json
 //	summarize.go recorder → summary
+//	views/       the same run in the words of benchmark tools
 package metrics

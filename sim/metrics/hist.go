@@ -51,8 +51,10 @@ func midpoint(i int) float64 {
 }
 
 // Add counts d, w times.
-func (h *Hist) Add(d sim.Duration, w uint64) {
-	i := bucket(d)
+func (h *Hist) Add(d sim.Duration, w uint64) { h.addAt(bucket(d), d, w) }
+
+// addAt counts d, of bucket i, w times.
+func (h *Hist) addAt(i int, d sim.Duration, w uint64) {
 	if i >= len(h.count) {
 		h.grow(i)
 	}

@@ -85,9 +85,6 @@ func (m *Recorder) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, toke
 	if tokens == 0 {
 		return
 	}
-	if n == 1 && in != nil && in.Prompts() > 0 && start >= m.Warmup {
-		m.Stalls[Mixed].Add(g.First, uint64(tokens))
-	}
 	if start < m.Warmup {
 		m.warm(in, start, g, n, tokens)
 		return
@@ -97,19 +94,18 @@ func (m *Recorder) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, toke
 
 func (m *Recorder) record(in *sim.Instance, g *sim.Segment, n int, tokens uint64) {
 	if m.Attribution != nil {
-		if n > 1 || in.Plain() {
-			m.Attribution.run(g, n, tokens)
-		} else {
-			s := in.Split()
-			m.Attribution.one(&s, tokens)
-		}
+		m.Attribution.steps(in, g, n, tokens)
 	}
 	m.account.add(g, n, tokens)
 	if n > 1 {
 		m.account.grow(g, n, tokens)
 		m.ITL.AddRun(g, n, tokens)
 	} else {
-		m.ITL.Add(g.First, tokens)
+		i := bucket(g.First)
+		m.ITL.addAt(i, g.First, tokens)
+		if in != nil && in.Prompts() > 0 {
+			m.Stalls[Mixed].addAt(i, g.First, tokens)
+		}
 	}
 }
 

@@ -44,6 +44,16 @@ func (a *Attribution) one(s *sim.Split, w uint64) {
 	}
 }
 
+// steps counts n steps of g that emitted so many tokens each.
+func (a *Attribution) steps(in *sim.Instance, g *sim.Segment, n int, tokens uint64) {
+	if n > 1 || in.Plain() {
+		a.run(g, n, tokens)
+		return
+	}
+	s := in.Split()
+	a.one(&s, tokens)
+}
+
 // run counts n steps of g, of decodes alone, w times each: bin by bin, not step by step.
 func (a *Attribution) run(g *sim.Segment, n int, w uint64) {
 	for i := 0; i < n; {
@@ -62,10 +72,11 @@ func (a *Attribution) run(g *sim.Segment, n int, w uint64) {
 	}
 }
 
-// Gap is what a gap between two tokens of a certain length is made of.
+// Gap is what a gap between two tokens of a certain length is made of: as those about as long are in
+// the mean.
 type Gap struct {
-	At    string  `json:"at"` // mean, p50, …
-	GapS  float64 `json:"gap_s"`
+	At    string  `json:"at"`      // mean, p50, p90, p95, p99, p999; of gaps between tokens that did not come together
+	GapS  float64 `json:"gap_s"`   // as in latency.itl_chunk_s
 	Parts Parts   `json:"parts_s"` // sum to the gap
 }
 
@@ -109,6 +120,44 @@ func (a *Attribution) Gaps() []Gap {
 	return gaps
 }
 
+// fit makes gaps as long as the quantiles that they stand for: a bin is 2 % wide, a quantile within 0.1 %, and whoever reads
+// both would look for a reason of the difference. Parts are those between the bin and the next one on that side; beyond the
+// last one they grow in proportion.
+func (a *Attribution) fit(gaps []Gap, q *Quantiles) {
+	for i, to := range [...]float64{q.Mean, q.P50, q.P90, q.P95, q.P99, q.P999} {
+		if i == 0 || i >= len(gaps) || gaps[i].GapS == to || gaps[i].GapS == 0 {
+			continue // the mean is exact
+		}
+		g := &gaps[i]
+		beside := a.beside(g.GapS, to > g.GapS)
+		share := (to - g.GapS) / (beside.GapS - g.GapS)
+		other := beside.Parts.fields()
+		for p, part := range g.Parts.fields() {
+			*part += float64(share * (*other[p] - *part)) // the same on any machine
+		}
+		g.GapS = to
+	}
+}
+
+// beside returns the bin next to that of a gap, above or below; a gap of nothing if there is none.
+func (a *Attribution) beside(gapS float64, above bool) (found Gap) {
+	for i := range a.at {
+		if a.at[i].n == 0 {
+			continue
+		}
+		switch g := a.at[i].gap(""); {
+		case !above && g.GapS < gapS:
+			found = g
+		case g.GapS > gapS:
+			if above {
+				found = g
+			}
+			return found
+		}
+	}
+	return found
+}
+
 // N returns how many gaps were counted: of tokens that did not come together with another.
 func (a *Attribution) N() (n int64) {
 	for i := range a.at {
@@ -126,16 +175,19 @@ func (b *bin) add(o *bin) {
 
 // gap returns the mean gap of b.
 func (b *bin) gap(at string) Gap {
-	var mean [sim.NumWaits]float64
 	g := Gap{At: at}
-	for p := range mean {
-		mean[p] = b.parts[p].Float() / float64(b.n) * 1e-12
-		g.GapS += mean[p]
-	}
-	g.Parts = Parts{
-		Weights: mean[sim.Weights], KV: mean[sim.KV], Compute: mean[sim.Compute], Communication: mean[sim.Communication],
-		Overhead: mean[sim.Overhead], Prefill: mean[sim.Prefill], Speculation: mean[sim.Drafting],
-		Copying: mean[sim.Copying], Queueing: mean[sim.Queueing], Recomputing: mean[sim.Recomputing],
+	for p, part := range g.Parts.fields() {
+		*part = b.parts[p].Float() / float64(b.n) * 1e-12
+		g.GapS += *part
 	}
 	return g
+}
+
+// fields returns the parts in the order of sim.Wait.
+func (p *Parts) fields() [sim.NumWaits]*float64 {
+	return [...]*float64{
+		sim.Weights: &p.Weights, sim.KV: &p.KV, sim.Compute: &p.Compute, sim.Communication: &p.Communication, sim.Overhead: &p.Overhead,
+		sim.Prefill: &p.Prefill, sim.Drafting: &p.Speculation, sim.Copying: &p.Copying, sim.Queueing: &p.Queueing,
+		sim.Recomputing: &p.Recomputing,
+	}
 }

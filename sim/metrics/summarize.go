@@ -43,6 +43,7 @@ func (f *Full) Summary(d Description) *Summary {
 	s.Requests.Arrived = totals.Arrived
 	if f.Attribution != nil {
 		s.Gaps = f.Attribution.Gaps()
+		f.Attribution.fit(s.Gaps, &s.Latency.ITLChunk)
 	}
 	s.SLO, s.Classes = f.slo(s.DurationS), f.results(s.DurationS)
 	if d.USDPerHour > 0 && f.Output() > 0 {
@@ -81,6 +82,9 @@ func (f *Full) pool(d Description, p sim.PoolTotals) PoolResult {
 		Utilization: ratio(p.BusyS, spanS*float64(p.Instances)), BatchMean: ratio(float64(p.DecodeSum), float64(p.Steps)),
 		KVPeakFraction: ratio(float64(p.KVPeak), float64(p.KVBlocks)), KVBlocks: p.KVBlocks,
 		IdleRows: ratio(float64(p.IdleSum), float64(p.IdleSum+p.DecodeSum)), Swaps: p.Swaps,
+	}
+	if p.Drafted > 0 {
+		r.Speculation = &Speculation{Drafted: p.Drafted, Accepted: p.Accepted, AcceptLength: 1 + ratio(float64(p.Accepted), float64(p.DecodeSum))}
 	}
 	if f.load.pool.PrefixCaching {
 		hits := ratio(float64(p.Cached), float64(p.Prompted))

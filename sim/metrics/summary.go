@@ -143,21 +143,30 @@ type Share struct {
 
 // PoolResult is one pool's load. Utilization is the busy share of replica time.
 type PoolResult struct {
-	Name           string  `json:"name"`
-	GPU            string  `json:"gpu"`
-	GPUs           int     `json:"gpus"`
-	Replicas       int     `json:"replicas"`
-	Utilization    float64 `json:"utilization"`
-	BatchMean      float64 `json:"batch_mean"` // decoding sequences, mean over steps
-	KVPeakFraction float64 `json:"kv_peak_fraction"`
-	KVBlocks       int64   `json:"kv_blocks"`           // of one replica
-	IdleRows       float64 `json:"idle_rows,omitempty"` // share of the decode rows that had ended and were computed all the same
-	Swaps          int64   `json:"swaps,omitempty"`     // preemptions to host memory
+	Name           string       `json:"name"`
+	GPU            string       `json:"gpu"`
+	GPUs           int          `json:"gpus"`
+	Replicas       int          `json:"replicas"`
+	Utilization    float64      `json:"utilization"`
+	BatchMean      float64      `json:"batch_mean"` // decoding sequences, mean over steps
+	KVPeakFraction float64      `json:"kv_peak_fraction"`
+	KVBlocks       int64        `json:"kv_blocks"`             // of one replica
+	Speculation    *Speculation `json:"speculation,omitempty"` // absent where nothing was drafted
+	IdleRows       float64      `json:"idle_rows,omitempty"`   // share of the decode rows that had ended and were computed all the same
+	Swaps          int64        `json:"swaps,omitempty"`       // preemptions to host memory
 
 	// PrefixHitRate is the share of the prompt tokens of admitted requests that the cache held, as vLLM counts it; absent
 	// without prefix caching.
 	PrefixHitRate *float64 `json:"prefix_hit_rate,omitempty"`
 	HostHitRate   float64  `json:"host_hit_rate,omitempty"` // of that, what host memory held
+}
+
+// Speculation is what drafting came to. AcceptLength is the tokens that a sequence emitted per step with it, the one of the
+// model itself included, as vLLM counts it.
+type Speculation struct {
+	Drafted      int64   `json:"drafted"`
+	Accepted     int64   `json:"accepted"`
+	AcceptLength float64 `json:"accept_length"`
 }
 
 // Cost is the rent of the GPUs and what it makes of a token.

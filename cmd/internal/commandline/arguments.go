@@ -48,6 +48,7 @@ func (d *draft) parse(args []string) ([]*given, error) {
 			g.values = following(g, args[i:])
 			i += len(g.values)
 		}
+		g.level()
 		if err := g.complete(); err != nil {
 			return nil, err
 		}
@@ -108,9 +109,13 @@ func (d *draft) take(all []*given) error {
 		if err := g.flag.read(d, g); err != nil {
 			return err
 		}
-		if len(g.before) > 0 && !g.remarked {
-			d.note("%s is given %d times; the last counts: %s", g.written, len(g.before)+1, g.text())
+		switch n := len(g.before); {
+		case n > 0 && g.remarked: // its value may be a secret
+			d.note("%s is given %d times; the last counts", g.written, n+1)
+		case n > 0:
+			d.note("%s is given %d times; the last counts: %s", g.written, n+1, g.text())
 		}
 	}
+	d.partly(all)
 	return nil
 }

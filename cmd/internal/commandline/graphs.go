@@ -56,18 +56,39 @@ func (d *draft) setSizes(sizes []int, g *given) {
 	d.set(key, strings.ReplaceAll(text, " ", ", "), g)
 }
 
-// compilation reads vLLM's --compilation-config: a level, an object, or a part of one behind a dot.
+// compilationFlag is vLLM's flag of many parts.
+const compilationFlag = "--compilation-config"
+
+// level takes a flag such as -O3 for the part of --compilation-config that it is: it leaves the other parts alone.
+func (g *given) level() {
+	if n, err := strconv.Atoi(g.value()); g.flag.names[0] == compilationFlag && len(g.path) == 0 && err == nil && n >= 0 && n <= 3 {
+		g.path = []string{"level"}
+	}
+}
+
+// partly has it said where parts of one flag are given beside the object that has all of them: they are read together, and
+// vLLM may take the last alone (unverified).
+func (d *draft) partly(all []*given) {
+	var whole, parts []*given
+	for _, g := range all {
+		switch {
+		case g.flag.names[0] != compilationFlag:
+		case len(g.path) == 0:
+			whole = append(whole, g)
+		default:
+			parts = append(parts, g)
+		}
+	}
+	if len(whole) > 0 && len(parts) > 0 {
+		d.note("%s and %s are one flag, given more than once: both are read; vLLM may take only the last (unverified)",
+			whole[len(whole)-1].written, parts[len(parts)-1].text())
+	}
+}
+
+// compilation reads vLLM's --compilation-config: an object, or a part of one behind a dot.
 func compilation(d *draft, g *given) error {
 	if len(g.path) == 1 {
 		return compiled(d, g, g.path[0], g.value())
-	}
-	if n, err := strconv.Atoi(g.value()); err == nil && n >= 0 && n <= 3 {
-		if n == 0 {
-			d.differ(g, uncompiled)
-		} else {
-			d.idle(g, kernels)
-		}
-		return nil
 	}
 	if unknownVariable(g.value()) != "" {
 		d.differ(g, "a variable without a value")

@@ -72,6 +72,9 @@ func (l *lexer) scenario(o Options) (*Import, error) {
 	}
 	o.ReadFile = l.reader(o.ReadFile)
 	d := &draft{options: o, engine: s.engine, flags: flagsOf(s.engine)}
+	if s.note != "" {
+		d.notes = append(d.notes, s.note)
+	}
 	all, err := d.gather(s.args)
 	if err != nil {
 		return nil, err

@@ -125,6 +125,70 @@ func TestWhatIsNoKeyIsNamed(t *testing.T) {
 	assert.NotContains(t, string(i.Text), "secret")
 }
 
+// TestPartsOfOneFlagAreReadTogether: a level behind an object leaves the object's sizes alone, and what is given twice is named.
+func TestPartsOfOneFlagAreReadTogether(t *testing.T) {
+	const object = `vllm serve llama-3.1-8b --compilation-config '{"cudagraph_capture_sizes":[1,2,4,8]}' `
+	for _, level := range []string{"-O3", "-O 2", "-O=1", "--compilation-config 3"} {
+		i, err := read(object+level, "h100", nil)
+		require.NoError(t, err)
+		assert.Contains(t, keys(i.Text), "cudagraph_capture_sizes: [1, 2, 4, 8]", level)
+		require.Len(t, i.Notes, 1, level)
+		assert.Contains(t, i.Notes[0], " are one flag, given more than once: both are read", level)
+	}
+	for text, want := range map[string]string{
+		object + `--compilation-config '{"cudagraph_mode":"NONE"}'`:                   "--compilation-config is given 2 times; the last counts: --compilation-config {\"cudagraph_mode\":\"NONE\"}",
+		"vllm serve llama-3.1-8b -O3 -O2":                                             "-O is given 2 times; the last counts: -O 2",
+		"vllm serve llama-3.1-8b --api-key secret1 --api-key secret2":                 "--api-key is given 2 times; the last counts",
+		"vllm serve llama-3.1-8b --max-num-seqs 8 --port 1 --max-num-seqs 8":          "--max-num-seqs is given 2 times; the last counts: --max-num-seqs 8",
+		"docker run vllm/vllm-openai:v0.6.3 --model llama-3.1-8b":                     "vllm/vllm-openai:v0.6.3 is older than vLLM 0.8, the first whose default is V1 (unverified): the engine is vllm-v0",
+		"sglang serve --model qwen3-8b --enable-hierarchical-cache --hicache-size 64": "--hicache-size 64 is in gigabytes, its key in GiB: 59.6",
+	} {
+		i, err := read(text, "h100", nil)
+		require.NoError(t, err, text)
+		assert.Equal(t, []string{want}, i.Notes, text)
+	}
+}
+
+// TestTheCacheInHostMemoryHasASwitchAndASize, each of which says nothing alone.
+func TestTheCacheInHostMemoryHasASwitchAndASize(t *testing.T) {
+	const serve = "sglang serve --model qwen3-8b "
+	i, err := read(serve+"--hicache-size 64 --enable-hierarchical-cache --hicache-ratio 2", "h100", nil)
+	require.NoError(t, err)
+	assert.Contains(t, keys(i.Text), "\nhicache_size: 59.6")
+	assert.Equal(t, []string{"--enable-hierarchical-cache --hicache-size 64"}, i.Taken)
+	assert.Equal(t, []string{"--hicache-ratio: --hicache-size counts"}, i.Idle)
+	assert.Empty(t, i.Differs)
+	wrong, err := i.Check()
+	require.NoError(t, err, "%v", wrong)
+	for flags, differs := range map[string]bool{"--enable-hierarchical-cache": true, "--enable-hierarchical-cache --hicache-ratio 2 --hicache-size 0": true,
+		"--hicache-size 64": false, "--hicache-ratio 2": false, "--enable-hierarchical-cache=false --hicache-size 3": false} {
+		i, err := read(serve+flags, "h100", nil)
+		require.NoError(t, err)
+		assert.NotContains(t, keys(i.Text), "hicache_size", flags)
+		assert.Equal(t, differs, len(i.Differs) > 0, flags)
+	}
+	_, err = read(serve+"--enable-hierarchical-cache --hicache-size x", "h100", nil)
+	assert.ErrorContains(t, err, "--hicache-size x: expected a number above 0")
+}
+
+// TestTheEngineIsThatOfTheProgram: --engine chooses among its versions only.
+func TestTheEngineIsThatOfTheProgram(t *testing.T) {
+	engine := func(text, engine string) (*Import, error) {
+		return Read(text, Options{GPU: "h100", Engine: engine, ReadFile: folder{}.read})
+	}
+	_, err := engine("vllm serve llama-3.1-8b", "sglang")
+	assert.EqualError(t, err, "--engine sglang: the command line starts vLLM; expected no --engine, or vllm-v1 or vllm-v0")
+	_, err = engine("trtllm-serve llama-3.1-8b", "vllm-v1")
+	assert.EqualError(t, err, "--engine vllm-v1: the command line starts TensorRT-LLM; expected no --engine, or tensorrt-llm")
+	i, err := engine("VLLM_USE_V1=0 vllm serve llama-3.1-8b", "vllm-v1")
+	require.NoError(t, err)
+	assert.Contains(t, keys(i.Text), "engine: vllm-v1")
+	assert.Equal(t, []string{"--engine vllm-v1 counts; the command line by itself says vllm-v0"}, i.Notes)
+	i, err = engine("vllm serve llama-3.1-8b", "vllm-v1")
+	require.NoError(t, err)
+	assert.Empty(t, i.Notes)
+}
+
 func TestAnotherEngineLacksWhatItLacks(t *testing.T) {
 	i, err := read("VLLM_USE_V1=0 vllm serve llama-3.1-8b --async-scheduling", "h100", nil)
 	require.NoError(t, err)

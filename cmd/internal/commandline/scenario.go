@@ -61,6 +61,9 @@ func (d *draft) write(gpu string, m served) (*Import, error) {
 	if err := d.blocks(); err != nil {
 		return nil, err
 	}
+	if err := d.hostMemory(); err != nil {
+		return nil, err
+	}
 	if err := d.fit(); err != nil {
 		return nil, err
 	}

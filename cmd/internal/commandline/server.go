@@ -1,10 +1,10 @@
 package commandline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,6 +24,8 @@ func Engines() []string { return []string{vllmV1, vllmV0, sglang, tensorRTLLM} }
 type server struct {
 	engine string
 	args   []string // behind the words that name it
+	image  string   // of the container that it runs in; empty: none, or not vLLM's
+	note   string   // what is to be said of the choice of the engine
 }
 
 const accepted = `expected "vllm serve MODEL …", "python -m vllm.entrypoints.openai.api_server …", "docker run … vllm/vllm-openai …", ` +
@@ -52,14 +54,7 @@ func (l *lexer) find(engine string) (*server, error) {
 	default:
 		return nil, fmt.Errorf("%q starts no server that is known; %s; or --engine for arguments alone", clip(strings.Join(l.statements[0], " ")), accepted)
 	}
-	s := found[0]
-	if s.engine == vllmV1 && l.value["VLLM_USE_V1"] == "0" {
-		s.engine = vllmV0
-	}
-	if engine != "" {
-		s.engine = engine
-	}
-	return s, nil
+	return found[0], found[0].choose(engine, l.value["VLLM_USE_V1"])
 }
 
 // serverIn returns the server that a command starts, if it starts one: behind assignments, launchers and docker run, or
@@ -67,7 +62,7 @@ func (l *lexer) find(engine string) (*server, error) {
 func serverIn(words []string, v variables) (*server, error) {
 	for i, w := range words {
 		if engine, n := starts(words[i:]); engine != "" {
-			return &server{engine, words[i+n:]}, nil
+			return &server{engine: engine, args: words[i+n:], image: imageIn(words[:i])}, nil
 		}
 		if path.Base(w) == "trtllm-serve" && i+1 < len(words) && strings.HasPrefix(words[i+1], "disaggregated") {
 			return nil, errors.New("trtllm-serve disaggregated: separate pools for prefill and decode are not modelled; expected trtllm-serve MODEL")
@@ -81,9 +76,12 @@ func serverIn(words []string, v variables) (*server, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, words := range inner.statements {
-			if s, err := serverIn(words, v); s != nil || err != nil {
+		for _, inside := range inner.statements {
+			if s, err := serverIn(inside, v); s != nil {
+				s.image = cmp.Or(s.image, imageIn(words))
 				return s, err
+			} else if err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -108,15 +106,4 @@ func starts(words []string) (engine string, n int) {
 		return tensorRTLLM, 1
 	}
 	return "", 0
-}
-
-// vllmImage matches images whose entry point is vLLM's server.
-var vllmImage = regexp.MustCompile(`(?:^|/)vllm-openai[\w.-]*(?:[:@]|$)`)
-
-// image returns the server of a container that is given nothing but its arguments.
-func image(words []string) *server {
-	if i := slices.IndexFunc(words, vllmImage.MatchString); i >= 0 {
-		return &server{vllmV1, words[i+1:]}
-	}
-	return nil
 }

@@ -53,7 +53,9 @@ func sglangUnmodelled() table {
 	speculation, lora, tiers := differs("speculative decoding"), differs("LoRA adapters"), differs("a KV cache in host memory or beyond")
 	pools, experts := differs("separate pools for prefill and decode"), differs("experts are taken to be in balance, each on one GPU")
 	return slices.Concat(table{
-		row("--hicache-size", one, positive("hicache_size", 1<<20)),
+		row("--hicache-size", one, hostCacheSize),
+		row("--enable-hierarchical-cache", nothing, hostCache),
+		row("--hicache-ratio", one, hostCacheRatio),
 		row("--stream-interval", one, differsAbove(1, "tokens that reach clients several at a time")),
 		row("--cpu-offload-gb", one, differsAbove(0, "weights in host memory")),
 		row("--num-continuous-decode-steps", one, differsAbove(1, "several decode steps between two decisions")),
@@ -72,8 +74,8 @@ func sglangUnmodelled() table {
 			"--speculative-eagle-topk --speculative-num-draft-tokens --speculative-token-map --speculative-attention-mode "+
 			"--speculative-accept-threshold-single --speculative-accept-threshold-acc"),
 		rows(nothing, lora, "--enable-lora"), rows(several, lora, "--lora-paths"), rows(one, lora, "--max-loras-per-batch --max-lora-rank --lora-backend"),
-		rows(nothing, tiers, "--enable-hierarchical-cache --enable-lmcache"),
-		rows(one, tiers, "--hicache-ratio --hicache-write-policy --hicache-io-backend --hicache-mem-layout --hicache-storage-backend"),
+		rows(nothing, tiers, "--enable-lmcache"),
+		rows(one, tiers, "--hicache-write-policy --hicache-io-backend --hicache-mem-layout --hicache-storage-backend"),
 		rows(one, pools, "--disaggregation-mode --disaggregation-transfer-backend --disaggregation-bootstrap-port --disaggregation-ib-device"),
 		rows(nothing, experts, "--enable-eplb"), rows(one, experts, "--ep-num-redundant-experts --ep-dispatch-algorithm --init-expert-location"),
 		rows(nothing, differs("batches that overlap"), "--enable-two-batch-overlap --enable-single-batch-overlap"),

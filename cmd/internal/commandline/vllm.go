@@ -83,7 +83,7 @@ func vllmGraphs() table {
 		row("--enforce-eager", nothing, truth("enforce_eager", false)),
 		row("--cudagraph-capture-sizes --cuda-graph-sizes", several, captureSizes),
 		row("--max-cudagraph-capture-size", one, captureMax),
-		row("--compilation-config -cc -O", one, compilation),
+		row(compilationFlag+" -cc -O", one, compilation),
 	}
 }
 

@@ -1,0 +1,142 @@
+package views_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+	"github.com/decodesim/decodesim/sim/metrics/views"
+)
+
+// example is one request of five tokens: sent at 0, chunks at 100 ms (1 token), 140 ms (2) and 180 ms (2).
+func example() views.Record { return views.Example() }
+
+// TestOneRequestElevenAnswers is the test vector of the definitions: what each tool says of that one request.
+func TestOneRequestElevenAnswers(t *testing.T) {
+	for _, c := range []struct {
+		tool, measure string
+		ms            []float64
+		weight        int64
+	}{
+		{"vllm", "TTFT", []float64{100}, 1}, {"vllm", "ITL", []float64{40, 40}, 1}, {"vllm", "TPOT", []float64{20}, 1},
+		{"vllm", "E2EL", []float64{180}, 1},
+		{"sglang", "TTFT", []float64{100}, 1}, {"sglang", "ITL", []float64{40, 40}, 1}, {"sglang", "TPOT", []float64{20}, 1},
+		{"sglang", "ITL per token", []float64{20, 20, 20, 20}, 1},
+		{"aiperf", "time_to_first_token", []float64{100}, 1}, {"aiperf", "inter_token_latency", []float64{20}, 1},
+		{"aiperf", "inter_chunk_latency", []float64{40, 40}, 1}, {"aiperf", "time_to_second_token", []float64{40}, 1},
+		{"genai-perf", "time_to_first_token", []float64{100}, 1}, {"genai-perf", "inter_token_latency", []float64{20}, 1},
+		{"guidellm", "time_to_first_token_ms", []float64{100}, 1}, {"guidellm", "inter_token_latency_ms", []float64{20}, 4},
+		{"guidellm", "time_per_output_token_ms", []float64{36}, 5},
+		{"inference-perf", "time_to_first_token", []float64{100}, 1}, {"inference-perf", "inter_token_latency", []float64{40, 40}, 1},
+		{"inference-perf", "time_per_output_token", []float64{20}, 1}, {"inference-perf", "normalized_time_per_output_token", []float64{36}, 1},
+		{"llmperf", "ttft_s", []float64{100}, 1}, {"llmperf", "inter_token_latency_s", []float64{36}, 1},
+		{"prometheus", "vllm:time_to_first_token_seconds", []float64{100}, 1},
+		{"prometheus", "vllm:inter_token_latency_seconds", []float64{40, 40}, 1},
+		{"prometheus", "vllm:request_time_per_output_token_seconds", []float64{20}, 1},
+		{"vidur", "TPOT", []float64{16}, 1}, {"splitwise-sim", "TPOT", []float64{16}, 1}, {"simdistserve", "TPOT", []float64{16}, 1},
+		{"LLMServingSim", "ITL", []float64{40, 40}, 1}, {"LLMServingSim", "TPOT", []float64{20}, 1},
+		{"BLIS", "ITL", []float64{40, 40}, 1}, {"BLIS", "TPOT", []float64{20}, 1},
+		{"aiconfigurator", "ITL", []float64{20}, 1}, {"aiconfigurator", "inclusive TPOT", []float64{36}, 1},
+	} {
+		r := example()
+		values, weight := measure(t, c.tool, c.measure).Values(&r)
+		require.Len(t, values, len(c.ms), c.tool+" "+c.measure)
+		for i := range values {
+			assert.InDelta(t, c.ms[i], 1000*values[i], 1e-9, c.tool+" "+c.measure)
+		}
+		assert.Equal(t, c.weight, weight, c.tool+" "+c.measure)
+	}
+}
+
+func measure(t *testing.T, tool, key string) *views.Measure {
+	for _, candidate := range append(views.Tools(), views.Others()...) {
+		for i := range candidate.Measures {
+			if m := &candidate.Measures[i]; candidate.Name == tool && m.Key == key {
+				return m
+			}
+		}
+	}
+	require.Fail(t, "no measure", "%s of %s", key, tool)
+	return nil
+}
+
+// single is a request of one token after 300 ms.
+func single() views.Record {
+	at := []views.Chunk{{At: sim.Time(300 * sim.Millisecond), Tokens: 1}}
+	return views.Record{ID: 1, Prompt: 5, Steps: at, Chunks: at, Outcome: sim.Completed}
+}
+
+func TestARequestOfOneTokenHasNoTimeBetweenTokens(t *testing.T) {
+	r := single()
+	for _, tool := range append(views.Tools(), views.Others()...) {
+		for i := range tool.Measures {
+			m := &tool.Measures[i]
+			values, _ := m.Values(&r)
+			name := tool.Name + " " + m.Key
+			switch name {
+			case "guidellm time_per_output_token_ms", "inference-perf normalized_time_per_output_token", "aiconfigurator inclusive TPOT",
+				"llmperf inter_token_latency_s":
+				require.Len(t, values, 1, name)
+				assert.InDelta(t, 0.3, values[0], 1e-12, "%s is TTFT", name)
+			case "vidur TPOT", "splitwise-sim TPOT", "simdistserve TPOT":
+				assert.Equal(t, []float64{0}, values, name)
+			case "inference-perf time_to_first_token":
+				assert.Empty(t, values, name)
+			default:
+				if m.Kind == views.ITL || m.Kind == views.TPOT {
+					assert.Empty(t, values, name)
+				}
+			}
+		}
+	}
+}
+
+func TestARequestWithoutAnswerHasNoValues(t *testing.T) {
+	for _, tool := range views.Tools() {
+		for i := range tool.Measures {
+			values, _ := tool.Measures[i].Values(&views.Record{Prompt: 1, Outcome: sim.Failed})
+			assert.Empty(t, values)
+		}
+	}
+}
+
+// run is a run of which every request is in the sample.
+func run(records ...views.Record) *views.Run {
+	return &views.Run{Full: &metrics.Full{}, Records: records, Every: 1, DurationS: 2, Counts: views.Counts{Completed: int64(len(records))}}
+}
+
+// TestToolsWeighRequestsDifferently: of two requests with 20 and 50 ms per token, the first with four gaps and the second
+// with one, pooled gaps and tokens weigh the first more, and requests weigh them alike.
+func TestToolsWeighRequestsDifferently(t *testing.T) {
+	two := []views.Chunk{{At: 0, Tokens: 1}, {At: sim.Time(50 * sim.Millisecond), Tokens: 1}}
+	r := run(example(), views.Record{Prompt: 1, Steps: two, Chunks: two, Outcome: sim.Completed})
+	for tool, ms := range map[string]float64{
+		"vllm": (40 + 40 + 50) / 3.0, "aiperf": (20 + 50) / 2.0, "guidellm": (4*20 + 50) / 5.0, "llmperf": (36 + 25) / 2.0,
+	} {
+		named, ok := views.Named(tool)
+		require.True(t, ok)
+		v := views.Of(named, r)
+		row := v.Row(views.ITL)
+		assert.InDelta(t, ms/1000, row.Mean(), 1e-12, tool)
+		assert.False(t, row.Sampled)
+	}
+	guide, _ := views.Named("guidellm")
+	itl := views.Of(guide, r).Row(views.ITL)
+	assert.Equal(t, int64(2), itl.Count)
+	assert.InDelta(t, .02, itl.Percentile(.8), 1e-12, "four of the five gaps, and a nearest rank")
+	assert.InDelta(t, .05, itl.Percentile(.81), 1e-12)
+}
+
+// TestServersBucketsAreCoarse: a histogram of a server knows no more of 100, 40, 40, 20 and 180 ms than their buckets.
+func TestServersBucketsAreCoarse(t *testing.T) {
+	tool, _ := views.Named("prometheus")
+	v := views.Of(tool, run(example()))
+	itl := v.Keyed("vllm:inter_token_latency_seconds")
+	assert.InDelta(t, .04, itl.Mean(), 1e-12, "sum over count")
+	assert.InDelta(t, .0375, itl.Percentile(.5), 1e-12, "half way from 25 to 50 ms")
+	assert.InDelta(t, .04975, itl.Percentile(.99), 1e-12)
+	assert.InDelta(t, .25, v.Row(views.E2E).Percentile(.8333333333333333), .03, "in the first bucket, from 0 to 300 ms")
+}
