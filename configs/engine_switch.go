@@ -2,8 +2,11 @@ package configs
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
+	"strings"
 )
 
 // switchEngines puts every pool under another engine. What the pools say of theirs is carried over by its meaning; what the
@@ -42,7 +45,27 @@ func (l *layers) switchEngines(to string) error {
 		l.assign(l.set, path+".engine", engine.Name, by)
 		l.carryBlocks(i, block, &from, &engine)
 	}
+	if engine.Scheduler == schedulerStatic {
+		l.dropSpeculation(&engine)
+	}
 	return nil
+}
+
+// dropSpeculation takes drafts away from an engine whose rows stay in lock step.
+func (l *layers) dropSpeculation(e *EngineSpec) {
+	method := l.topmost("speculation.method")
+	if method == nil || method == "none" {
+		return
+	}
+	l.notes = append(l.notes, fmt.Sprintf("speculation.method: %s is left out: engine %s computes a static batch in lock step", shownValue(method), e.Name))
+	for _, layer := range []map[string]any{l.set, l.env, l.file} {
+		for _, path := range slices.Sorted(maps.Keys(layer)) {
+			if strings.HasPrefix(path, "speculation.") {
+				l.forget(path)
+			}
+		}
+	}
+	delete(l.sections, "speculation.acceptance")
 }
 
 // blockSize returns the tokens of a block of the pool at path under the engine.

@@ -23,7 +23,7 @@ func bare(s *Scenario) Scenario {
 }
 
 func TestEmbeddedScenariosLoadAndSayWhatTheyAnswer(t *testing.T) {
-	require.Equal(t, []string{"chat-70b", "chat-8b", "code-completion", "multi-turn-8b", "textbook-8b", "two-classes-8b"}, ScenarioNames())
+	require.Equal(t, []string{"chat-70b", "chat-8b", "code-completion", "drafter-8b-70b", "eagle3-70b", "mtp-coding-397b", "multi-turn-8b", "textbook-8b", "two-classes-8b"}, ScenarioNames())
 	for _, name := range ScenarioNames() {
 		s, err := Load(name, Options{})
 		require.NoError(t, err)
@@ -149,7 +149,7 @@ func TestEveryScenarioReloads(t *testing.T) {
 
 func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
-	have := `have "chat-70b", "chat-8b", "code-completion", "multi-turn-8b", "textbook-8b", "two-classes-8b"`
+	have := `have "chat-70b", "chat-8b", "code-completion", "drafter-8b-70b", "eagle3-70b", "mtp-coding-397b", "multi-turn-8b", "textbook-8b", "two-classes-8b"`
 	for name, want := range map[string]string{
 		"chat-80b":  `scenario "chat-80b" not found; did you mean "chat-70b"? ` + have,
 		"nonsense":  `scenario "nonsense" not found; ` + have,

@@ -85,6 +85,19 @@ func (p *Continuous) Validate() error {
 
 // Schedule implements sim.Scheduler.
 func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
+	budget := p.resume(in, w)
+	if w.Room() >= 0 {
+		p.admit(in, w, budget)
+		return 0
+	}
+	for p.preempt(in, w); w.Empty(); p.preempt(in, w) {
+		p.resume(in, w) // prompts that drafts had left nothing are alone now
+	}
+	return 1 // vLLM admits nobody in a step that preempts, but may in the next
+}
+
+// resume gives the prompts under way their next chunks and returns what is left of the budget.
+func (p *Continuous) resume(in *sim.Instance, w *sim.Work) int32 {
 	budget := p.MaxNumBatchedTokens - int32(in.Decoding()) - int32(in.Drafts())
 	for i := range in.Prefilling() {
 		r := in.Prefill(i)
@@ -93,14 +106,14 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 			budget -= n
 		}
 	}
-	if w.Room() < 0 {
-		for w.Room() < 0 {
-			w.Preempt(p.Victim.of(in), sim.Recompute)
-		}
-		return 1 // vLLM admits nobody in a step that preempts, but may in the next
+	return budget
+}
+
+// preempt makes room for the step.
+func (p *Continuous) preempt(in *sim.Instance, w *sim.Work) {
+	for w.Room() < 0 {
+		w.Preempt(p.Victim.of(in), sim.Recompute)
 	}
-	p.admit(in, w, budget)
-	return 0
 }
 
 // admit fills what is left of the step's budget with requests that wait.

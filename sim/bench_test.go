@@ -54,6 +54,7 @@ type load struct {
 	scheduler      sim.Scheduler // nil: that of vLLM with a budget of 2048 tokens
 	promptMax      int32
 	swapBlocks     int64
+	drafts         int32 // of a sequence and step, of which 0.8 after accepted ones are accepted; 0: no speculation
 }
 
 func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
@@ -86,12 +87,20 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 	if scheduler == nil {
 		scheduler = &policies.Continuous{MaxNumSeqs: l.seats, MaxNumBatchedTokens: 2048}
 	}
+	var speculation *sim.Speculation
+	if l.drafts > 0 {
+		law, err := policies.NewAcceptance(policies.AcceptanceLaw{Process: "iid", Rate: .8}, int(l.drafts), 1)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		speculation = speculate(l.drafts, law)
+	}
 	return sim.Config{
 		Contents: src.Contents(), Source: src, Sink: sink,
 		Pool: &sim.Pool{
 			Size: max(1, l.replicas), PrefixCaching: l.prefix, Ahead: l.ahead, KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
 			Model: hardware.NewRoofline(d, l.seats), Router: router,
-			Scheduler: scheduler, PromptMax: l.promptMax, SwapBlocks: l.swapBlocks,
+			Scheduler: scheduler, PromptMax: l.promptMax, SwapBlocks: l.swapBlocks, Speculation: speculation,
 		},
 	}
 }
@@ -114,6 +123,7 @@ var loads = []load{
 	{name: "batch=3/ahead", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256, ahead: true},
 	{name: "load=70%/prompts=3x512", rate: 24, prompt: 512, output: 256, fixed: true, blocks: 27000, seats: 256, prefix: true,
 		sharing: workloads.Sharing{DistinctPrompts: 3}},
+	{name: "speculation=3/load=70%", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, drafts: 3},
 	{name: "output=8k/rate=0.3/ahead", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256, ahead: true},
 }
 

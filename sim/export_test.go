@@ -30,3 +30,24 @@ func CheckCaches(c *Cluster) error {
 	}
 	return nil
 }
+
+// CheckSets reports, after a run that served everything, what an instance's decode set has kept of its members.
+func CheckSets(c *Cluster) error {
+	for _, in := range c.instances {
+		s := &in.set
+		if s.n != 0 || s.paged != 0 || s.ctx != 0 || s.owed != 0 || s.ends.sum != 0 || len(in.long)+len(in.traced) != 0 {
+			return fmt.Errorf("instance %d: %d sequences, %d of them paged, %d tokens, %d owed, %d ends", in.ID, s.n, s.paged, s.ctx, s.owed, s.ends.sum)
+		}
+		for _, due := range s.due {
+			if due != 0 {
+				return fmt.Errorf("instance %d: blocks are due: %v", in.ID, s.due)
+			}
+		}
+		for i := range s.windows {
+			if w := &s.windows[i]; w.ctx != 0 || w.growing != 0 || w.turns.sum != 0 {
+				return fmt.Errorf("instance %d: window %d sees %d tokens, %d grow", in.ID, w.Tokens, w.ctx, w.growing)
+			}
+		}
+	}
+	return nil
+}

@@ -14,6 +14,7 @@ import (
 // TestAHorizonCutsNothingElse: a run stopped at an instant is the beginning of the whole run, and every request of it has
 // ended in one way or is still under way.
 func TestAHorizonCutsNothingElse(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)
 		whole := newJournal()
@@ -50,6 +51,7 @@ func TestAHorizonCutsNothingElse(t *testing.T) {
 // TestObserversSeeEndedSteps: reading a run between its events changes nothing and counts the steps of a run of steps
 // that have ended by then: exactly the tokens that clients have.
 func TestObserversSeeEndedSteps(t *testing.T) {
+	t.Parallel()
 	looks := 0
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)
@@ -95,6 +97,7 @@ func (j *journal) emittedBy(at sim.Time) (n int64, boundary bool) {
 
 // TestRoundRobinPartitions: replicas behind a router that does not look are as many independent systems.
 func TestRoundRobinPartitions(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)
 		sc.clients, sc.sessions, sc.roundRobin = 0, 0, true

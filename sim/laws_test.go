@@ -39,12 +39,15 @@ var covered = map[string]int{
 	"reserved blocks": 1000, "stopped by no-evict": 500, "stopped by the watermark": 500, "prompts that wait for a whole budget": 50,
 	"retractions": 50, "chunks retracted": 3, "ratio changes": 50, "prompts cut": 100, "chunks that wait": 100, "mixed steps": 100,
 	"stopped by the reserve": 20, "stopped by blocks": 20, "rows that have ended": 1000, "padding": 200,
+	"gaps burst": 50_000, "bursts cut": 50, "verified for nobody": 30, "swapped in with drafts": 20, "mixed steps with drafts": 50, "prompts without a chunk": 100,
+	"loaded blocks": 50, "blocks lost from host memory": 500, "sorted by weight": 3,
 	"completed": 3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
 }
 
 // TestRunsEqualTheNaiveTwin: advancing many steps in one event, with batches kept as sums, gives every token of every
 // request at the very picosecond at which the naive simulator emits it, and the very histograms.
 func TestRunsEqualTheNaiveTwin(t *testing.T) {
+	t.Parallel()
 	cover := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)
@@ -72,6 +75,14 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 		}
 		cover["cases"]++
 		cover["steps"] += twin.steps
+		if sc.speculation != nil {
+			cover["speculating"]++
+		}
+		for _, in := range twin.insts {
+			if in.store != nil {
+				cover["blocks lost from host memory"] += in.store.lost
+			}
+		}
 		for what, n := range twin.cover {
 			cover[what] += n
 		}
@@ -149,6 +160,10 @@ func compare(t require.TestingT, variant string, twin *naive, j *journal, cl *si
 	require.Equal(t, int64(twin.cover["swapped out"]), pool.Swaps, "%s: swaps", variant)
 	require.Equal(t, int64(twin.cover["rows that have ended"]), pool.IdleSum, "%s: rows that had ended", variant)
 	require.Equal(t, int64(twin.steps), pool.Steps, "%s: steps", variant)
+	require.Equal(t, twin.decodes, pool.DecodeSum, "%s: decoding sequences over steps", variant)
+	require.Equal(t, twin.drafted, pool.Drafted, "%s: drafts", variant)
+	require.Equal(t, int64(twin.gaps["burst"]), pool.Accepted, "%s: drafts that were emitted", variant)
+	require.Equal(t, twin.loaded, pool.Loaded, "%s: tokens loaded from host memory", variant)
 	require.Equal(t, twin.peak, pool.KVPeak, "%s: the most blocks in use", variant)
 	compareClasses(t, variant, twin, j)
 	conserved(t, variant, twin, j, cl)
@@ -177,6 +192,7 @@ func compareClasses(t require.TestingT, variant string, twin *naive, j *journal)
 // conserved holds a run that served everybody to what every run must keep.
 func conserved(t require.TestingT, variant string, twin *naive, j *journal, cl *sim.Cluster) {
 	state := cl.State(cl.Now())
+	require.NoError(t, sim.CheckSets(cl), variant)
 	require.Zero(t, state.KVUsed, "%s: KV blocks at the end", variant)
 	require.Zero(t, state.Running+state.Waiting, "%s: requests at the end", variant)
 	for _, in := range twin.insts {

@@ -8,7 +8,7 @@ import "slices"
 // join adds the request in slot, whose prompt is complete, to the decode set.
 func (in *Instance) join(slot int32) {
 	r := &in.slab[slot]
-	r.state, r.joined = decoding, in.set.step
+	r.state, r.joined, r.filled = decoding, in.set.step, r.Computed
 	if in.spec == nil {
 		r.held = 0
 	}

@@ -12,6 +12,7 @@ type prices struct {
 	weights, token   sim.Duration // per step, per token computed
 	ctx, pair        sim.Duration // per context token: memory, compute
 	capped           [2]sim.Duration
+	draft, row       sim.Duration // per drafted token, per row through the LM head
 	swap             sim.Duration // per block copied
 	overhead, perSeq sim.Duration
 	single           bool // answer for one step only
@@ -29,6 +30,7 @@ func drawModel(t *rapid.T, windows int) prices {
 		p = prices{overhead: sim.Millisecond * ps("ms", 1, 5, 500)}
 	}
 	p.swap = ps("swap", 0, 3_000_017, sim.Millisecond)
+	p.draft, p.row = ps("draft", 0, 50_000_003, 2*sim.Millisecond), ps("row", 0, 1_000_003)
 	for i := range windows {
 		p.capped[i] = ps("capped", 0, 46_031, sim.Microsecond)
 	}
@@ -55,7 +57,8 @@ func (p prices) Price(ranks []sim.Shape, g *sim.Segment) {
 	if low.B > high.B { // the other one overtakes after this many steps
 		g.Steps = int((high.A-low.A)/(low.B-high.B)) + 1
 	}
-	fixed := p.overhead + p.perSeq*(n+sim.Duration(b.Prefills)) + p.swap*sim.Duration(b.SwapBlocks)
+	fixed := p.overhead + p.perSeq*(n+sim.Duration(b.Prefills)) + p.swap*sim.Duration(b.SwapBlocks) +
+		p.draft*sim.Duration(b.Drafts) + p.row*sim.Duration(b.Outputs)
 	g.First, g.Growth, g.Bound = high.A+fixed, high.B, high
 	g.Part[sim.Weights], g.Part[sim.Overhead] = high, sim.Affine{A: fixed}
 	if p.single || b.SwapBlocks > 0 { // only the first step copies

@@ -1,24 +1,36 @@
 package sim_test
 
-import "github.com/decodesim/decodesim/policies"
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/policies"
+)
 
 // planContinuous shares a budget of tokens between decodes, chunks under way and new requests, in this order.
 func (n *naive) planContinuous(in *naiveInstance, p *policies.Continuous) {
-	budget := p.MaxNumBatchedTokens - int32(len(decodes(in.running)))
+	budget := p.MaxNumBatchedTokens
+	for _, r := range decodes(in.running) {
+		r.want = n.decodeOf(in, r)
+		budget -= r.want
+	}
 	chunks := 0
 	for _, r := range in.running {
-		if r.decoding {
-			r.want = 1
-			continue
+		if !r.decoding {
+			r.want = n.chunkOf(p, r.Pending(), budget)
+			budget -= r.want
+			chunks++
+			if r.want == 0 {
+				n.cover["prompts without a chunk"]++
+			}
 		}
-		r.want = n.chunkOf(p, r.Pending(), budget)
-		budget -= r.want
-		chunks++
 	}
 	preempted := false
 	for n.demand(in.running) > in.free {
 		n.recompute(in, n.victim(in, p.Victim))
 		preempted = true
+		if !slices.ContainsFunc(in.running, func(r *naiveRequest) bool { return r.want > 0 }) {
+			n.chunkAlone(in, p)
+		}
 	}
 	n.grow(in)
 	for !preempted && budget > 0 && len(in.running) < p.MaxNumSeqs {
@@ -34,8 +46,18 @@ func (n *naive) planContinuous(in *naiveInstance, p *policies.Continuous) {
 	}
 }
 
+// chunkAlone gives prompts a whole budget, of which drafts had left them nothing before the decodes were preempted.
+func (n *naive) chunkAlone(in *naiveInstance, p *policies.Continuous) {
+	budget := p.MaxNumBatchedTokens
+	for _, r := range in.running {
+		r.want = n.chunkOf(p, r.Pending(), budget)
+		budget -= r.want
+	}
+	n.cover["prompts alone after all"]++
+}
+
 func (n *naive) chunkOf(p *policies.Continuous, pending, budget int32) int32 {
-	want := min(pending, budget)
+	want := max(0, min(pending, budget))
 	if p.LongPrefillTokenThreshold > 0 {
 		want = min(want, p.LongPrefillTokenThreshold)
 	}

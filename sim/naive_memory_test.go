@@ -46,14 +46,19 @@ func (n *naive) hold(in *naiveInstance, r *naiveRequest, blocks int64) {
 	for range more {
 		r.pages = append(r.pages, in.pool.allocate())
 	}
-	in.pool.cache(r, r.Computed+r.want)
+	in.pool.cache(r, min(r.Computed+r.want, r.Prompt+r.Emitted)) // drafts are not known to be its tokens
 }
 
-// release frees the blocks of r.
-func (n *naive) release(in *naiveInstance, r *naiveRequest) {
+// release frees the blocks of r, of which others may find those of the first tokens.
+func (n *naive) release(in *naiveInstance, r *naiveRequest, tokens int32) {
 	if in.pool == nil {
 		in.free += r.blocks
 	} else {
+		in.pool.cache(r, tokens)
+		in.pool.forget(r.pages[min(len(r.pages), int(tokens/n.blockSize)):])
+		if in.store != nil {
+			in.store.keep(r)
+		}
 		in.pool.release(r.pages)
 		in.free = int64(in.pool.free.Len())
 	}
@@ -63,7 +68,8 @@ func (n *naive) release(in *naiveInstance, r *naiveRequest) {
 // found is what the cache has of a request that waits.
 type found struct {
 	hits   []*block
-	tokens int32 // of them
+	loads  int32 // blocks that host memory has beyond them
+	tokens int32 // of both
 	more   int64 // blocks to be deducted from its need: those of the hits, unless they are free and so to be taken
 }
 
@@ -72,7 +78,12 @@ func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
 		return found{}
 	}
 	hits := in.pool.lookup(r)
-	return found{hits, int32(len(hits)) * n.blockSize, int64(len(hits)) - idle(hits)}
+	f := found{hits: hits, more: int64(len(hits)) - idle(hits)}
+	if in.store != nil {
+		f.loads = in.store.beyond(in.pool, r, len(hits))
+	}
+	f.tokens = (int32(len(hits)) + f.loads) * n.blockSize
+	return f
 }
 
 // admit moves r from the queue to the batch with a chunk of so many tokens, and gives it so many blocks in all.
@@ -90,6 +101,12 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	}
 	r.Computed, r.want, r.pages, r.blocks = f.tokens, want, slices.Clone(f.hits), int64(len(f.hits))
 	n.hold(in, r, blocks)
+	in.copied += int64(f.loads)
+	n.loaded += int64(f.loads * n.blockSize)
+	n.cover["loaded blocks"] += int(f.loads)
+	if f.loads > 0 && r.Preemptions > 0 {
+		n.cover["loads after a preemption"]++
+	}
 }
 
 // swapOut moves a member of the batch to host memory, if there is room.
@@ -99,7 +116,7 @@ func (n *naive) swapOut(in *naiveInstance, r *naiveRequest) bool {
 		return false
 	}
 	n.leave(in, r)
-	n.release(in, r)
+	n.release(in, r, r.Computed)
 	in.host -= r.blocks
 	in.copied += r.blocks
 	in.swapped = append(in.swapped, r)
@@ -116,7 +133,10 @@ func (n *naive) swapIn(in *naiveInstance) {
 	in.free -= r.blocks
 	in.host += r.blocks
 	in.copied += r.blocks
-	r.want = 1
+	r.want = n.decodeOf(in, r)
 	n.hold(in, r, r.blocks+n.grows(r))
 	n.cover["swapped in"]++
+	if r.want > 1 {
+		n.cover["swapped in with drafts"]++
+	}
 }

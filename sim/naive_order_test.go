@@ -64,10 +64,12 @@ func (n *naive) victim(in *naiveInstance, which policies.Victim) *naiveRequest {
 // SGLang lets it wait behind all others, and what it decoded is not found again.
 func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	_, retracted := n.policy.(*policies.SGLang)
-	if n.leave(in, r); retracted && in.pool != nil {
-		in.pool.forget(r.pages[min(len(r.pages), int(r.prefill/n.blockSize)):])
+	kept := r.Computed
+	if retracted {
+		kept = r.prefill
 	}
-	n.release(in, r)
+	n.leave(in, r)
+	n.release(in, r, kept)
 	r.blocks, r.Computed, r.prefill, r.decoding = 0, 0, 0, false
 	r.cause = "preempted"
 	n.cover["preemptions"]++

@@ -22,7 +22,7 @@ func (n *naive) planPrefillFirst(in *naiveInstance, p *policies.PrefillFirst) {
 		}
 	}
 	for _, r := range in.running {
-		r.want = 1
+		r.want = n.decodeOf(in, r)
 	}
 	preempted := false
 	for n.demand(in.running) > in.free {
@@ -38,7 +38,7 @@ func (n *naive) planPrefillFirst(in *naiveInstance, p *policies.PrefillFirst) {
 		if len(in.running) > 0 {
 			room -= p.WatermarkBlocks
 		}
-		if in.swapped[0].blocks+1 > room {
+		if n.swapNeed(in, in.swapped[0])+1 > room {
 			n.cover["kept swapped out"]++
 			break
 		}

@@ -9,7 +9,7 @@ func (n *naive) price(in *naiveInstance) sim.Duration {
 		switch {
 		case r.want == 0:
 		case r.decoding:
-			n.decode(&b, int64(r.Computed+r.pad))
+			n.decode(&b, int64(r.Computed+r.pad), int64(r.want-1))
 		default:
 			n.prefill(&b, int64(r.Computed), int64(r.want+r.pad), r.want == r.Pending())
 		}
@@ -22,12 +22,14 @@ func (n *naive) price(in *naiveInstance) sim.Duration {
 	return g.First
 }
 
-// decode adds a sequence of c tokens that emits one more.
-func (n *naive) decode(b *sim.Shape, c int64) {
+// decode adds a sequence of c tokens that computes one more and some drafts.
+func (n *naive) decode(b *sim.Shape, c, drafts int64) {
 	b.Decodes++
-	b.DecodeTokens++
+	b.DecodeTokens += 1 + drafts
+	b.Drafts += drafts
+	b.Outputs += int(1 + drafts)
+	c += drafts
 	b.DecodeCtx += c + 1
-	b.Outputs++
 	for i, w := range n.windows {
 		see, grows := min(c+1, int64(w.Tokens)), c+1 < int64(w.Tokens)
 		if w.Chunked {

@@ -69,14 +69,15 @@ func (n *naive) prefillSGLang(in *naiveInstance, p *policies.SGLang) bool {
 	}
 	batch := decodes(in.running)
 	if p.EnableMixedChunk {
+		mixed := int64(0)
 		for _, r := range batch {
-			r.want = 1
+			r.want = n.decodeOf(in, r)
+			mixed += int64(r.want)
 		}
 		if n.demand(batch) > in.free {
 			return false
 		}
 		n.grow(in)
-		mixed := int64(len(batch))
 		b.remInput, b.remChunk, b.offset, b.curOffset = b.remInput-mixed, b.remChunk-mixed, mixed, mixed
 	}
 	expected := int64(0)
@@ -85,15 +86,16 @@ func (n *naive) prefillSGLang(in *naiveInstance, p *policies.SGLang) bool {
 	}
 	b.offset += (s.ratio*expected + 1e9 - 1) / 1e9
 	if (s.chunked == nil || n.continueChunk(in, &b)) && !s.full {
-		if p.Order == policies.LPM {
-			n.longestPrefixFirst(in)
-		}
+		n.sortByCache(in, p.Order)
 		for n.admitSGLang(in, p, &b) {
 			n.cover["sglang admissions"]++
 		}
 	}
 	if b.prompts > 0 && p.EnableMixedChunk && len(batch) > 0 {
 		n.cover["mixed steps"]++
+		if in.drafting > 0 {
+			n.cover["mixed steps with drafts"]++
+		}
 	}
 	return b.prompts > 0
 }
@@ -171,30 +173,12 @@ func (n *naive) admitSGLang(in *naiveInstance, p *policies.SGLang, b *prefillBud
 	return whole
 }
 
-// longestPrefixFirst sorts those who wait by what the cache has of them, unless there are many.
-func (n *naive) longestPrefixFirst(in *naiveInstance) {
-	seen := 0
-	for seen < len(in.waiting) && (in.everybody || in.waiting[seen].noticed) {
-		seen++
-	}
-	if seen > 128 {
-		return
-	}
-	before := slices.Clone(in.waiting)
-	slices.SortStableFunc(in.waiting[:seen], func(a, b *naiveRequest) int {
-		return cmp.Compare(len(n.lookup(in, b).hits), len(n.lookup(in, a).hits))
-	})
-	if !slices.Equal(before, in.waiting) {
-		n.cover["sorted by cached prefixes"]++
-	}
-}
-
 // decodeSGLang composes a step of decodes, and retracts some of them if they do not fit.
 func (n *naive) decodeSGLang(in *naiveInstance, p *policies.SGLang) {
 	s := &in.sglang
 	batch := decodes(in.running)
 	for _, r := range batch {
-		r.want = 1
+		r.want = n.decodeOf(in, r)
 	}
 	if n.demand(batch) <= in.free {
 		n.grow(in)

@@ -21,6 +21,9 @@ type naive struct {
 	all     []*naiveRequest
 	patient []*naiveRequest // those with a deadline
 	steps   int
+	decodes int64          // Σ over steps of the decoding sequences
+	drafted int64          // tokens
+	loaded  int64          // tokens found in host memory
 	peak    int64          // the most blocks in use at once
 	gaps    map[string]int // between two tokens of a request, by what came between
 	cover   map[string]int // how often what is worth testing came up
@@ -58,6 +61,8 @@ type naiveInstance struct {
 	host      int64      // free blocks of host memory
 	copied    int64      // blocks that the step copies from or to it
 	pool      *blockPool // nil: no prefix caching
+	store     *hostStore // nil: no host memory for what the cache has no room for
+	drafting  int32      // tokens that every sequence may draft in the step
 	end       sim.Time
 	woken     bool
 	everybody bool // the step that is composed may have those who came since the last one began
@@ -71,6 +76,9 @@ func runNaive(sc scenario) *naive {
 		in := &naiveInstance{id: i, free: sc.blocks, host: sc.swapBlocks, end: sim.Forever}
 		if n.tree != nil {
 			in.pool = newBlockPool(sc.blocks, sc.blockSize, n.tree)
+			if sc.offload > 0 {
+				in.store = &hostStore{tree: n.tree, size: sc.blockSize, limit: sc.offload}
+			}
 		}
 		if p, ok := sc.policy.(*policies.SGLang); ok {
 			in.sglang.ratio = p.InitNewTokenRatio
@@ -220,6 +228,7 @@ func (n *naive) hangup(r *naiveRequest) {
 func (n *naive) plan(in *naiveInstance) {
 	in.woken, in.copied = false, 0
 	in.everybody = !n.ahead || len(in.running) == 0
+	in.drafting = n.drafts(len(decodes(in.running)))
 	for _, r := range in.running {
 		r.want = 0
 	}
@@ -252,7 +261,10 @@ func (n *naive) begin(in *naiveInstance) {
 		r.noticed = true
 	}
 	for _, r := range in.running {
-		if r.decoding && r.want == 0 && r.cause == "" {
+		switch {
+		case r.decoding && r.want > 0 && !r.gone:
+			n.decodes++
+		case r.decoding && r.want == 0 && r.cause == "":
 			r.cause = "held"
 		}
 	}
@@ -261,14 +273,19 @@ func (n *naive) begin(in *naiveInstance) {
 // commit emits the tokens of the step that ends.
 func (n *naive) commit(in *naiveInstance) {
 	for _, r := range in.running {
-		if r.Computed += r.want; !r.decoding {
+		tokens := r.want
+		if r.decoding {
+			tokens = n.verify(r)
+			r.Computed += tokens
+		} else if r.Computed += r.want; r.Pending() <= 0 {
+			r.prefill, r.decoding, tokens = r.Computed, true, 1
+		} else {
 			r.prefill = r.Computed
-		}
-		r.decoding = r.decoding || r.Pending() <= 0
-		if r.outcome != "" || r.want == 0 || r.Pending() > 0 {
 			continue
 		}
-		n.emit(in, r)
+		if r.outcome == "" {
+			n.emit(r, int(tokens))
+		}
 	}
 	for _, r := range in.running {
 		if r.outcome != "" && !r.gone {
@@ -279,7 +296,7 @@ func (n *naive) commit(in *naiveInstance) {
 	if _, ok := n.policy.(*policies.Static); !ok || ended(in.running) {
 		in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
 			if r.gone {
-				n.release(in, r)
+				n.release(in, r, r.Computed)
 				in.sglang.forget(r)
 			}
 			return r.gone
@@ -288,13 +305,19 @@ func (n *naive) commit(in *naiveInstance) {
 	in.end, in.woken = sim.Forever, true
 }
 
-func (n *naive) emit(in *naiveInstance, r *naiveRequest) {
-	if r.Emitted > 0 {
-		n.gaps[r.cause]++
+// emit lets the client of r have so many tokens at once.
+func (n *naive) emit(r *naiveRequest, tokens int) {
+	for range tokens {
+		if r.Emitted > 0 {
+			n.gaps[r.cause]++
+		}
+		r.cause = "burst"
+		r.Emitted++
+		r.tokens = append(r.tokens, n.now)
 	}
-	r.cause = ""
-	r.Emitted++
-	r.tokens = append(r.tokens, n.now)
+	if tokens > 0 {
+		r.cause = ""
+	}
 	if r.Emitted == r.Output {
 		n.done(r, "completed")
 	}

@@ -65,7 +65,7 @@ func drawSGLang(t *rapid.T, sc *scenario, seats int) {
 		MaxRunningRequests: seats, MaxPrefillTokens: one("max_prefill_tokens", 8, 64, 256, 2048, 16384),
 		ChunkedPrefillSize: one("chunked_prefill_size", 0, 4, 16, 64, 256, 2048), EnableMixedChunk: rapid.Bool().Draw(t, "mixed"),
 		InitNewTokenRatio: int64(rapid.SampledFrom([]float64{0, .1, .7, 1}).Draw(t, "init_ratio") * 1e9), ClipMaxNewTokens: one("clip", 1, 30, 4096),
-		RetractDecodeSteps: one("retract_steps", 1, 5, 20), Order: rapid.SampledFrom([]policies.CacheOrder{policies.FCFS, policies.LPM}).Draw(t, "schedule_policy"),
+		RetractDecodeSteps: one("retract_steps", 1, 5, 20), Order: rapid.SampledFrom([]policies.CacheOrder{policies.FCFS, policies.LPM, policies.DFSWeight}).Draw(t, "schedule_policy"),
 	}
 	p.MinNewTokenRatio = p.InitNewTokenRatio / int64(one("min_ratio", 1, 5, 1000))
 	p.NewTokenRatioDecay = (p.InitNewTokenRatio - p.MinNewTokenRatio) / int64(one("decay_steps", 1, 7, 600))
@@ -73,6 +73,26 @@ func drawSGLang(t *rapid.T, sc *scenario, seats int) {
 		p.ChunkedPrefillSize = max(p.ChunkedPrefillSize, sc.blockSize)
 	}
 	sc.policy = p
+}
+
+// drawSpeculation draws drafts in a third of the cases: none, few, more than fit, by batch size; accepted never, always and
+// between.
+func drawSpeculation(t *rapid.T, sc *scenario) {
+	if _, ok := sc.policy.(*policies.Static); ok || rapid.IntRange(0, 2).Draw(t, "speculation") > 0 {
+		return
+	}
+	drafts := rapid.Int32Range(0, 7)
+	s := &sim.Speculation{Tokens: drafts.Draw(t, "num_speculative_tokens")}
+	if rapid.IntRange(0, 2).Draw(t, "adaptive") == 0 {
+		upTo := 0
+		for range rapid.IntRange(1, 3).Draw(t, "rows") {
+			upTo += rapid.SampledFrom([]int{1, 2, 5, 20}).Draw(t, "decodes")
+			s.Adaptive = append(s.Adaptive, sim.DraftRow{Decodes: upTo, Tokens: drafts.Draw(t, "drafts")})
+		}
+	}
+	rate := rapid.SampledFrom([]float64{0, .3, .6, .9, 1})
+	s.Acceptance = random{rapid.Uint64().Draw(t, "acceptance seed"), rapid.SliceOfN(rate, 1, 3).Draw(t, "rates")}
+	sc.speculation = s
 }
 
 func drawWatermark(t *rapid.T, sc *scenario) int64 {

@@ -18,7 +18,6 @@ func (w *Work) Preempt(r *Request, how How) {
 	}
 	slot := in.slotOf(r)
 	decodes := r.state == decoding
-	prefilled := r.Computed
 	if decodes {
 		w.interrupt(r, slot)
 	} else {
@@ -39,8 +38,8 @@ func (w *Work) Preempt(r *Request, how How) {
 		in.kv.release(held)
 	} else {
 		kept := r.Computed
-		if how == Retract {
-			kept = prefilled
+		if how == Retract && decodes {
+			kept = r.filled
 		}
 		if r.Answer != 0 {
 			in.prefix.publish(r, kept)
@@ -117,7 +116,7 @@ func (in *Instance) Swapped() (r *Request, blocks int64) {
 	}
 	r = &in.slab[in.swapped[0]]
 	if in.spec != nil {
-		return r, int64(r.held) + in.lookFor(r)
+		return r, max(int64(r.held), in.kv.Blocks(r.Computed+in.draftsOf(r)))
 	}
 	return r, in.holding(r)
 }

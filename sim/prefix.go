@@ -91,9 +91,10 @@ func (p *prefixes) find(r *Request) (found, idle, beyond int32) {
 // walk appends to path the nodes, from the root on, in which the first n blocks of r end.
 func (p *prefixes) walk(r *Request, n int32, path []int32) []int32 {
 	from := len(path)
-	node, _ := p.path(r)
+	node, tokens := p.path(r)
+	n = min(n, p.floor(tokens)) // a preempted request finds more
 	for ; node != 0; node = p.tree.Parent(node) {
-		if p.start(node) < n {
+		if p.start(node) < min(n, p.floor(p.tree.Tokens(node))) {
 			path = append(path, node)
 		}
 	}

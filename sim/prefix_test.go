@@ -27,13 +27,17 @@ func drawSharing(t *rapid.T) scenario {
 	prompt, output := one("prompt", 3, 20, 60), one("output", 1, 5, 60)
 	sc.maxLen = 4*prompt + output
 	sc.blocks = int64((sc.maxLen+sc.blockSize-1)/sc.blockSize+sc.fixed) * int64(one("tenths", 10, 12, 20, 100)) / 10
-	if rapid.Bool().Draw(t, "continuous") {
+	switch rapid.SampledFrom([]string{"continuous", "sorting", "any"}).Draw(t, "policies") {
+	case "continuous":
 		seats := one("max_num_seqs", 1, 3, 8, 30)
 		sc.policy = &policies.Continuous{
 			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 16, 64, 1000)),
 			LongPrefillTokenThreshold: one("threshold", 0, 1, 3, 10), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
 		}
-	} else {
+	case "sorting":
+		drawSGLang(t, &sc, int(one("max_running_requests", 2, 4, 16)))
+		sc.policy.(*policies.SGLang).Order = rapid.SampledFrom([]policies.CacheOrder{policies.LPM, policies.DFSWeight, policies.DFSWeight}).Draw(t, "sorting")
+	default:
 		for sc.policy == nil || sc.anonymous {
 			sc.anonymous, sc.order, sc.promptMax, sc.swapBlocks = false, nil, 0, 0
 			drawPolicy(t, &sc, sc.maxLen)
@@ -42,12 +46,14 @@ func drawSharing(t *rapid.T) scenario {
 	sc.drawRequests(t, prompt, output)
 	sc.drawContents(t)
 	sc.ahead = rapid.Bool().Draw(t, "ahead")
+	drawSpeculation(t, &sc)
 	return sc
 }
 
 // TestExtentsAreBlocks: a cache that knows extents finds, request by request, what a cache of single blocks finds, evicts
 // as many, and has every block back in the end.
 func TestExtentsAreBlocks(t *testing.T) {
+	t.Parallel()
 	cover := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawSharing(t)
@@ -61,8 +67,13 @@ func TestExtentsAreBlocks(t *testing.T) {
 			require.NoError(t, sim.CheckCaches(cl))
 			cover["evictions"] += int(cl.PoolTotals().Evictions)
 		}
-		cover["preemptions"] += twin.cover["preemptions"]
+		for _, what := range []string{"preemptions", "loaded blocks", "loads after a preemption", "sorted by weight"} {
+			cover[what] += twin.cover[what]
+		}
 		for _, in := range twin.insts {
+			if in.store != nil {
+				cover["blocks lost from host memory"] += in.store.lost
+			}
 			cover["blocks computed twice"] += in.pool.doubles
 			cover["found where computed twice"] += in.pool.doubled
 		}
@@ -78,6 +89,7 @@ func TestExtentsAreBlocks(t *testing.T) {
 	t.Logf("covered: %v", cover)
 	for _, what := range []string{
 		"evictions", "preemptions", "hits", "blocks computed twice", "found where computed twice", "blocks a resumed request finds", "of those, of its own",
+		"loaded blocks", "loads after a preemption", "blocks lost from host memory", "sorted by weight",
 	} {
 		require.Positive(t, cover[what], what)
 	}
@@ -86,6 +98,7 @@ func TestExtentsAreBlocks(t *testing.T) {
 // TestWithoutSharingOnlyPreemptionFeelsTheCache: where prompts share nothing and nobody is preempted, prefix caching changes
 // no token of any request.
 func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
+	t.Parallel()
 	same := 0
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)

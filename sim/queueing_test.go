@@ -44,13 +44,13 @@ func (s *markovian) Next(r *sim.Request) bool {
 // queueTime simulates c servers and returns the mean wait for one in seconds, and the half-width of its 99 % interval
 // over independent replications.
 func queueTime(t *testing.T, servers int, rate float64, step sim.Duration, service func(*rand.Rand) int32) (mean, half float64) {
-	const replications, requests = 24, 60_000
+	const replications = 24
 	var waits []float64
 	for seed := range uint64(replications) {
 		var m metrics.Recorder
 		run(t, sim.Config{
 			Sink:   &m,
-			Source: &markovian{rnd: rand.New(rand.NewPCG(seed, 3)), rate: rate, service: service, n: requests},
+			Source: &markovian{rnd: rand.New(rand.NewPCG(seed, 3)), rate: rate, service: service, n: int32(cases(30_000, 60_000))},
 			Pool: &sim.Pool{
 				Name: "queue", Size: 1, KVBlocks: 1 << 30, BlockSize: 16, MaxModelLen: 1 << 20, Model: ticks(step),
 				Scheduler: &policies.Continuous{MaxNumSeqs: servers, MaxNumBatchedTokens: 1 << 20}, Router: policies.LeastLoaded{},
@@ -83,6 +83,7 @@ func geometric(r *rand.Rand) int32 {
 
 // TestMD1: with one seat and services of equal length, the wait is ρ/(2(1−ρ)) services (Pollaczek–Khinchine).
 func TestMD1(t *testing.T) {
+	t.Parallel()
 	for _, rho := range []float64{0.3, 0.6, 0.8} {
 		got, half := queueTime(t, 1, rho/serviceS, tick, func(*rand.Rand) int32 { return serviceSteps })
 		requireNear(t, rho*serviceS/(2*(1-rho)), got, half)
@@ -91,6 +92,7 @@ func TestMD1(t *testing.T) {
 
 // TestMM1: with geometric services, exponential but for the step, it is ρ/(1−ρ) services.
 func TestMM1(t *testing.T) {
+	t.Parallel()
 	for _, rho := range []float64{0.3, 0.6, 0.8} {
 		got, half := queueTime(t, 1, rho/serviceS, tick, geometric)
 		requireNear(t, rho*serviceS/(1-rho), got, half)
@@ -99,6 +101,7 @@ func TestMM1(t *testing.T) {
 
 // TestMMc: with c seats it is Erlang's C(c, a) / (c − a) services, a = λ·service.
 func TestMMc(t *testing.T) {
+	t.Parallel()
 	for _, c := range []int{2, 8} {
 		for _, rho := range []float64{0.6, 0.85} {
 			a := rho * float64(c)

@@ -84,7 +84,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.Mallocs - before.Mallocs
 	}
-	every := append(engineLoads()[:len(engines)], loads[0], loads[4], loads[6], loads[8], loads[9], loads[11])
+	every := append(engineLoads()[:len(engines)], loads[0], loads[4], loads[6], loads[8], loads[9], loads[11], loads[14])
 	every[len(engines)-1].rate = 2 // static batches serve far less, and a queue that grows allocates
 	for _, l := range every {
 		few, many := mallocs(l, 20_000), mallocs(l, 120_000)

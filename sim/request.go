@@ -37,6 +37,7 @@ type Request struct {
 	shared   int32 // of the blocks held, those whose content others may ask for: the first ones
 	pieces   int32 // what they are
 	own      int32 // extent of the cache that only this preempted request may ask for; 0: none
+	filled   int32 // tokens computed when it joined the decode set
 }
 
 // Limit returns the most tokens r may emit, as the engine must plan for.

@@ -15,29 +15,31 @@ import (
 
 // scenario is a random configuration for the laws.
 type scenario struct {
-	size       int
-	blocks     int64
-	blockSize  int32
-	fixed      int32
-	maxLen     int32
-	crowded    bool // much comes at once
-	promptMax  int32
-	windows    []sim.Window
-	policy     sim.Scheduler
-	anonymous  bool      // the policy knows no prefix caching
-	order      sim.Order // nil: first come, first served
-	swapBlocks int64
-	classes    int
-	model      sim.StepModel
-	ahead      bool
-	roundRobin bool
-	turn       int
-	ingress    sim.Duration
-	requests   []sim.Request
-	tree       *sim.Contents // nil: no prefix caching
-	clients    int           // > 0: closed loop
-	sessions   int           // > 0: the requests are turns of conversations
-	think      sim.Duration  // of a client
+	size        int
+	blocks      int64
+	blockSize   int32
+	fixed       int32
+	maxLen      int32
+	crowded     bool // much comes at once
+	promptMax   int32
+	windows     []sim.Window
+	policy      sim.Scheduler
+	anonymous   bool      // the policy knows no prefix caching
+	order       sim.Order // nil: first come, first served
+	swapBlocks  int64
+	offload     int64 // host memory for what the cache has no room for
+	classes     int
+	model       sim.StepModel
+	ahead       bool
+	roundRobin  bool
+	speculation *sim.Speculation
+	turn        int
+	ingress     sim.Duration
+	requests    []sim.Request
+	tree        *sim.Contents // nil: no prefix caching
+	clients     int           // > 0: closed loop
+	sessions    int           // > 0: the requests are turns of conversations
+	think       sim.Duration  // of a client
 }
 
 // soak reports whether the long version of the laws was asked for.
@@ -89,6 +91,7 @@ func drawScenario(t *rapid.T) scenario {
 		sc.drawContents(t)
 	}
 	sc.ahead = rapid.Bool().Draw(t, "ahead")
+	drawSpeculation(t, &sc)
 	return sc
 }
 
@@ -135,6 +138,9 @@ func (sc *scenario) drawContents(t *rapid.T) {
 		}
 		sc.tree.Add(parent, 1+rnd.Int32N(longest))
 		depth = append(depth, depth[parent]+1)
+	}
+	if rapid.Bool().Draw(t, "offloading") {
+		sc.offload = rapid.SampledFrom([]int64{1, 7, sc.blocks / 4, sc.blocks, 10 * sc.blocks}).Draw(t, "offload_blocks")
 	}
 	tail := rapid.SampledFrom([]int32{1, 20, 300}).Draw(t, "tail")
 	for i := range sc.requests {
@@ -230,12 +236,16 @@ func (sc *scenario) config(sink sim.Sink) sim.Config {
 		router = new(policies.RoundRobin)
 	}
 	source, tree := sc.source()
+	offload := sc.offload
+	if tree == nil {
+		offload = 0
+	}
 	return sim.Config{
 		Source: source, Sink: sink, Ingress: sc.ingress, Contents: tree,
 		Pool: &sim.Pool{
 			Name: "test", Size: sc.size, KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
 			PromptMax: sc.promptMax, Windows: sc.windows, PrefixCaching: tree != nil, Ahead: sc.ahead, SwapBlocks: sc.swapBlocks,
-			Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
+			OffloadBlocks: offload, Speculation: sc.speculation, Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 		},
 	}
 }

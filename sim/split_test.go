@@ -20,13 +20,17 @@ type splitting struct {
 func (s *splitting) check(in *sim.Instance, step sim.Duration) {
 	var sum sim.Duration
 	for p, d := range in.Split() {
-		require.GreaterOrEqual(s.t, d, sim.Duration(0), "%v", sim.Wait(p))
+		if d < 0 { // millions of gaps are too many for a require
+			require.GreaterOrEqual(s.t, d, sim.Duration(0), "%v", sim.Wait(p))
+		}
 		sum += d
 		if d > 0 && p >= int(sim.NumParts) {
 			s.parts++
 		}
 	}
-	require.Equal(s.t, step, sum, "the parts of a step sum to it")
+	if sum != step {
+		require.Equal(s.t, step, sum, "the parts of a step sum to it")
+	}
 }
 
 func (s *splitting) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
@@ -44,6 +48,7 @@ func (s *splitting) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment
 // TestGapsAreTheSumOfTheirParts: for every policy, whatever holds a token up, the parts sum to the gap; all gaps are there;
 // and neither that nor anything else of a run depends on whether somebody asks.
 func TestGapsAreTheSumOfTheirParts(t *testing.T) {
+	t.Parallel()
 	parts := 0
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)

@@ -53,11 +53,14 @@ func (w *Work) Cached(r *Request) int32 {
 // Path appends to path the nodes of Contents, from the root on, that the cache holds blocks of and r, of whom Cached was
 // asked last, finds.
 func (w *Work) Path(r *Request, path []int32) []int32 {
-	if p := w.in.prefix; p != nil && w.found+w.beyond > 0 && r.own == 0 {
+	if p := w.in.prefix; p != nil && w.found+w.beyond > 0 {
 		return p.walk(r, w.found+w.beyond, path)
 	}
 	return path
 }
+
+// Empty reports whether the step, as composed so far, computes nothing.
+func (w *Work) Empty() bool { return w.shape.Prefills == 0 && (w.held || w.in.set.n == 0) }
 
 // settle takes the blocks that the step needs so far and lets others find what its chunks compute.
 func (w *Work) settle() {

@@ -82,7 +82,7 @@ func TestCommandsSayWhatTheyLack(t *testing.T) {
 		"rn chat-70b":                 `unknown command "rn"; did you mean "run"?`,
 		"run":                         `run: missing a scenario: a name or a path to a YAML file; see decodesim run --help`,
 		"run chat-8b more":            `run: "more" is one argument too many; expected only a scenario: a name or a path to a YAML file`,
-		"run chat-80b":                `scenario "chat-80b" not found; did you mean "chat-70b"? have "chat-70b", "chat-8b", "code-completion", "multi-turn-8b", "textbook-8b", "two-classes-8b"`,
+		"run chat-80b":                `scenario "chat-80b" not found; did you mean "chat-70b"? have "chat-70b", "chat-8b", "code-completion", "drafter-8b-70b", "eagle3-70b", "mtp-coding-397b", "multi-turn-8b", "textbook-8b", "two-classes-8b"`,
 		"run absent.yaml":             `scenario file "absent.yaml" does not exist`,
 		"list cars":                   `list: unknown kind "cars"; have models, gpus, engines, efficiencies, acceptance, policies, scenarios`,
 		"run /dev/zero":               `scenario file "/dev/zero" is longer than 4194304 bytes (4 MiB); expected a shorter YAML file`,

@@ -1,0 +1,79 @@
+package sim_test
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/decodesim/decodesim/policies"
+)
+
+// sortByCache sorts those who wait by what the cache has of them, unless there are many.
+func (n *naive) sortByCache(in *naiveInstance, order policies.CacheOrder) {
+	seen := 0
+	for seen < len(in.waiting) && (in.everybody || in.waiting[seen].noticed) {
+		seen++
+	}
+	if seen > 128 || order == policies.FCFS {
+		return
+	}
+	before, visible := slices.Clone(in.waiting), in.waiting[:seen]
+	if order == policies.LPM {
+		slices.SortStableFunc(visible, func(a, b *naiveRequest) int {
+			return cmp.Compare(n.lookup(in, b).tokens, n.lookup(in, a).tokens)
+		})
+	} else {
+		copy(visible, n.prefixByPrefix(in, visible))
+	}
+	if !slices.Equal(before, in.waiting) {
+		n.cover["sorted by cached prefixes"]++
+		if order == policies.DFSWeight {
+			n.cover["sorted by weight"]++
+		}
+	}
+}
+
+// cachedPath is a request and the nodes in which blocks end that the cache has of it, from the root.
+type cachedPath struct {
+	r     *naiveRequest
+	nodes []int32
+}
+
+// prefixByPrefix returns the list with those together who share what is cached, most of them first.
+func (n *naive) prefixByPrefix(in *naiveInstance, list []*naiveRequest) []*naiveRequest {
+	var paths []cachedPath
+	for _, r := range list {
+		p := cachedPath{r: r}
+		for i := range n.lookup(in, r).tokens / n.blockSize {
+			if node, _, content := in.pool.token(r, (i+1)*n.blockSize-1); content && !slices.Contains(p.nodes, node) {
+				p.nodes = append(p.nodes, node)
+			}
+		}
+		paths = append(paths, p)
+	}
+	return heaviestFirst(paths, 0)
+}
+
+// heaviestFirst walks a tree of which the paths share so many nodes: its children, the one that is on most paths first, the
+// first node of equals, and then those whose path ends here.
+func heaviestFirst(paths []cachedPath, depth int) (order []*naiveRequest) {
+	var here []*naiveRequest
+	children := map[int32][]cachedPath{}
+	var nodes []int32
+	for _, p := range paths {
+		if len(p.nodes) == depth {
+			here = append(here, p.r)
+			continue
+		}
+		node := p.nodes[depth]
+		if children[node] = append(children[node], p); len(children[node]) == 1 {
+			nodes = append(nodes, node)
+		}
+	}
+	slices.SortFunc(nodes, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(len(children[b]), len(children[a])), cmp.Compare(a, b))
+	})
+	for _, node := range nodes {
+		order = append(order, heaviestFirst(children[node], depth+1)...)
+	}
+	return append(order, here...)
+}

@@ -1,0 +1,96 @@
+package sim_test
+
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// hostStore is host memory that keeps blocks of content, node by node.
+type hostStore struct {
+	tree  *sim.Contents
+	size  int32
+	limit int64        // blocks
+	kept  []hostBlocks // the least recently used node first
+	lost  int          // blocks
+}
+
+// hostBlocks are the first of the blocks whose last token is of a node.
+type hostBlocks struct {
+	node   int32
+	blocks []int // their places in the path
+}
+
+// place returns where the blocks of a node are; -1: none is kept.
+func (h *hostStore) place(node int32) int {
+	return slices.IndexFunc(h.kept, func(b hostBlocks) bool { return b.node == node })
+}
+
+// keep stores the blocks of content that r holds, the deepest node first, and gives up what is too much.
+func (h *hostStore) keep(r *naiveRequest) {
+	held := len(shared(r.pages))
+	node := r.Content
+	if r.Answer != 0 {
+		node = r.Answer
+	}
+	for ; node != 0; node = h.tree.Parent(node) {
+		b := hostBlocks{node: node}
+		for i := range held {
+			if end := int32(i+1) * h.size; h.tree.Tokens(h.tree.Parent(node)) < end && end <= h.tree.Tokens(node) {
+				b.blocks = append(b.blocks, i)
+			}
+		}
+		if len(b.blocks) == 0 {
+			continue
+		}
+		if i := h.place(node); i >= 0 {
+			if old := h.kept[i]; len(old.blocks) > len(b.blocks) {
+				b = old
+			}
+			h.kept = slices.Delete(h.kept, i, i+1)
+		}
+		h.kept = append(h.kept, b)
+	}
+	for h.stored() > h.limit {
+		oldest := &h.kept[0]
+		if oldest.blocks = oldest.blocks[:len(oldest.blocks)-1]; len(oldest.blocks) == 0 {
+			h.kept = h.kept[1:]
+		}
+		h.lost++
+	}
+}
+
+func (h *hostStore) stored() (blocks int64) {
+	for _, b := range h.kept {
+		blocks += int64(len(b.blocks))
+	}
+	return blocks
+}
+
+// beyond returns how many blocks of r are kept after its first n.
+func (h *hostStore) beyond(p *blockPool, r *naiveRequest, n int) (blocks int32) {
+	if r.Preemptions > 0 && h.own(p, r) {
+		return 0
+	}
+	for i := n; int32(i+1)*h.size <= r.Prompt+r.Emitted-1; i++ {
+		node, _, content := p.token(r, int32(i+1)*h.size-1)
+		if !content {
+			break
+		}
+		if at := h.place(node); at < 0 || !slices.Contains(h.kept[at].blocks, i) {
+			break
+		}
+		blocks++
+	}
+	return blocks
+}
+
+// own reports whether the cache has blocks that only r may ask for.
+func (h *hostStore) own(p *blockPool, r *naiveRequest) bool {
+	for i, hash := range r.hashes {
+		if !r.content[i] && len(p.cached[hash]) > 0 {
+			return true
+		}
+	}
+	return false
+}

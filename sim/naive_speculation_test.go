@@ -1,0 +1,78 @@
+package sim_test
+
+import "github.com/decodesim/decodesim/sim"
+
+// drafts returns how many tokens a sequence drafts while so many decode.
+func (n *naive) drafts(decodes int) int32 {
+	switch s := n.speculation; {
+	case s == nil:
+		return 0
+	case s.Adaptive == nil:
+		return s.Tokens
+	default:
+		for _, row := range s.Adaptive {
+			if decodes <= row.Decodes {
+				return row.Tokens
+			}
+		}
+		return 0
+	}
+}
+
+// decodeOf returns how many tokens r computes in a step of the decode set: one, and drafts as far as it may emit more.
+func (n *naive) decodeOf(in *naiveInstance, r *naiveRequest) int32 {
+	return 1 + min(in.drafting, r.Limit()-r.Emitted-1)
+}
+
+// verify returns how many of the tokens that r computes in a step of the decode set are its next ones.
+func (n *naive) verify(r *naiveRequest) int32 {
+	if r.want < 2 {
+		return r.want
+	}
+	draft := []sim.Draft{{Request: r.ID, Position: r.Emitted, Drafts: r.want - 1}}
+	n.speculation.Acceptance.Verify(draft)
+	n.drafted += int64(draft[0].Drafts)
+	if r.Output-r.Emitted-1 < draft[0].Accepted {
+		n.cover["bursts cut"]++
+	}
+	if r.outcome != "" {
+		n.cover["verified for nobody"]++
+	}
+	return 1 + min(draft[0].Accepted, r.Output-r.Emitted-1)
+}
+
+// swapNeed returns the blocks that it takes to swap r in, but for the one that its next token may need.
+func (n *naive) swapNeed(in *naiveInstance, r *naiveRequest) int64 {
+	return max(r.blocks, n.needs(r.Computed+n.decodeOf(in, r)-1))
+}
+
+// random accepts drafts one by one, each with a chance that depends on how many of the step were accepted before, until one
+// is not: the same ones at the same position of a request whenever it gets there.
+type random struct {
+	seed  uint64
+	rates []float64 // that of the last one goes for all beyond
+}
+
+// Verify implements sim.Acceptance.
+func (a random) Verify(batch []sim.Draft) {
+	for i := range batch {
+		d := &batch[i]
+		for d.Accepted = 0; d.Accepted < d.Drafts; d.Accepted++ {
+			if a.draw(d.Request, d.Position+d.Accepted) >= a.rates[min(int(d.Accepted), len(a.rates)-1)] {
+				break
+			}
+		}
+	}
+}
+
+// draw returns a number below 1, by mixing the bits of where it is drawn.
+func (a random) draw(request, position int32) float64 {
+	x := a.seed + uint64(uint32(request))<<32 + uint64(uint32(position))
+	for range 2 {
+		x += 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		x ^= x >> 31
+	}
+	return float64(x>>11) / (1 << 53)
+}
