@@ -83,6 +83,14 @@ func (p *Continuous) Validate() error {
 	return nil
 }
 
+// Keeps implements sim.Keeper.
+func (p *Continuous) Keeps() sim.Keeps {
+	if p.NoEvict {
+		return sim.KeepPromised
+	}
+	return 0
+}
+
 // Schedule implements sim.Scheduler.
 func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 	budget := p.resume(in, w)

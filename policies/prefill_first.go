@@ -37,6 +37,9 @@ func (p *PrefillFirst) Validate() error {
 	return nil
 }
 
+// Keeps implements sim.Keeper.
+func (p *PrefillFirst) Keeps() sim.Keeps { return sim.KeepWaits }
+
 // Schedule implements sim.Scheduler.
 func (p *PrefillFirst) Schedule(in *sim.Instance, w *sim.Work) int {
 	if in.SwappedOut() > 0 || p.PrefillBelow > 0 && in.Decoding() >= p.PrefillBelow && in.Decoding() > 0 {

@@ -72,6 +72,9 @@ func (p *SGLang) setRatio(in *sim.Instance, r int64) {
 	in.Memory[ratioSet], in.Memory[ratioStep] = r+1, in.Steps()
 }
 
+// Keeps implements sim.Keeper.
+func (p *SGLang) Keeps() sim.Keeps { return sim.KeepWaits | sim.KeepOwed }
+
 // Schedule implements sim.Scheduler.
 func (p *SGLang) Schedule(in *sim.Instance, w *sim.Work) int {
 	if in.Running() == 0 && in.Head() == nil {

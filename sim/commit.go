@@ -15,7 +15,7 @@ func (in *Instance) commit() {
 		in.tell(n)
 	}
 	if in.decodes > 0 {
-		in.decode, in.late, in.fresh = now, false, in.fresh[:0]
+		in.decode = now
 		if n > 1 {
 			in.take(in.set.blocksFor(1, int64(n), &in.kv))
 		}
@@ -42,6 +42,9 @@ func (in *Instance) commit() {
 // advance takes n steps of the decode set.
 func (in *Instance) advance(now Time, n int) {
 	in.set.advance(n)
+	if in.keeps != 0 {
+		in.keepEmitted(int64(n) * int64(in.set.n))
+	}
 	if in.set.windows != nil {
 		in.scratch = in.set.turn(in.scratch)
 	}

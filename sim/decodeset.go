@@ -11,7 +11,6 @@ type decodeSet struct {
 	step    int64 // steps taken since the start of the run
 	ctx     int64 // Σ computed tokens of the members, as of step
 	walked  bool  // members are moved on one by one: their ends, windows and blocks are not kept here
-	owed    int64 // Σ tokens that the members may still emit, by their limits, as of step
 	due     []int32
 	ends    wheel // by the step with which a member emits its last token
 	windows []window
@@ -35,48 +34,39 @@ func newDecodeSet(size int32, windows []Window, logWheel uint) decodeSet {
 	return s
 }
 
-// member is a sequence as it joins or leaves.
-type member struct {
-	slot     int32
-	computed int32 // tokens in the cache
-	owed     int32 // tokens it may still emit
-	paged    bool
-}
-
-// join adds m, with so many tokens left to emit.
-func (s *decodeSet) join(m member, remaining int32, kv *Cache) (finish int64) {
+// join adds the sequence in slot, with computed tokens in the cache and remaining tokens to emit, which takes blocks as it
+// grows if it is paged.
+func (s *decodeSet) join(slot, computed, remaining int32, paged bool, kv *Cache) (finish int64) {
 	finish = s.step + int64(remaining)
 	s.n++
-	s.ctx += int64(m.computed)
-	s.owed += int64(m.owed)
+	s.ctx += int64(computed)
 	if s.walked {
 		return math.MaxInt64
 	}
-	if m.paged {
+	if paged {
 		s.paged++
-		s.due[kv.residue(int64(m.computed)-s.step)]++
+		s.due[kv.residue(int64(computed)-s.step)]++
 	}
-	s.ends.add(m.slot, finish)
+	s.ends.add(slot, finish)
 	for i := range s.windows {
-		s.windows[i].join(m.slot, m.computed+1, s.step)
+		s.windows[i].join(slot, computed+1, s.step)
 	}
 	return finish
 }
 
-// leave removes m, as it is now. Its end must have been taken or removed.
-func (s *decodeSet) leave(m member, kv *Cache) {
+// leave removes the sequence in slot, whose computed tokens are as of now. Its end must have been taken or removed.
+func (s *decodeSet) leave(slot, computed int32, paged bool, kv *Cache) {
 	s.n--
-	s.ctx -= int64(m.computed)
-	s.owed -= int64(m.owed)
+	s.ctx -= int64(computed)
 	if s.walked {
 		return
 	}
-	if m.paged {
+	if paged {
 		s.paged--
-		s.due[kv.residue(int64(m.computed)-s.step)]--
+		s.due[kv.residue(int64(computed)-s.step)]--
 	}
 	for i := range s.windows {
-		s.windows[i].leave(m.slot, m.computed+1)
+		s.windows[i].leave(slot, computed+1)
 	}
 }
 
@@ -84,7 +74,6 @@ func (s *decodeSet) leave(m member, kv *Cache) {
 func (s *decodeSet) advance(n int) {
 	s.step += int64(n)
 	s.ctx += int64(n) * int64(s.n)
-	s.owed -= int64(n) * int64(s.n)
 	for i := range s.windows {
 		w := &s.windows[i]
 		w.ctx += int64(n) * int64(w.growing)

@@ -14,6 +14,7 @@
 //	segment.go    consecutive steps priced and advanced together
 //	commit.go     step → tokens
 //	membership.go who joins and leaves the batch, and what it frees
+//	keep.go       what it counts for some schedulers only
 //	tell.go       what the sink hears of it
 //	decodeset.go  the running decodes, as sums
 //	wheel.go      which of them ends or changes next
@@ -21,6 +22,8 @@
 //	contents.go   what prompts have in common
 //	prefix.go     what the cache still knows of prompts
 //	extents.go    that, as stretches of blocks in order of eviction
+//	speculate.go  drafts, and what comes of them
+//	split.go      what a step is made of
 //	offload.go    and what of it host memory keeps
 //	hangup.go     clients that leave
 //	observe.go    reading a run between its events

@@ -35,8 +35,8 @@ func CheckCaches(c *Cluster) error {
 func CheckSets(c *Cluster) error {
 	for _, in := range c.instances {
 		s := &in.set
-		if s.n != 0 || s.paged != 0 || s.ctx != 0 || s.owed != 0 || s.ends.sum != 0 || len(in.long)+len(in.traced) != 0 {
-			return fmt.Errorf("instance %d: %d sequences, %d of them paged, %d tokens, %d owed, %d ends", in.ID, s.n, s.paged, s.ctx, s.owed, s.ends.sum)
+		if s.n != 0 || s.paged != 0 || s.ctx != 0 || in.owed != 0 || s.ends.sum != 0 || len(in.long)+len(in.traced) != 0 {
+			return fmt.Errorf("instance %d: %d sequences, %d of them paged, %d tokens, %d owed, %d ends", in.ID, s.n, s.paged, s.ctx, in.owed, s.ends.sum)
 		}
 		for _, due := range s.due {
 			if due != 0 {

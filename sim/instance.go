@@ -42,7 +42,6 @@ type Instance struct {
 	traced  []int32 // decoding slots that are told step by step
 	classes []int32 // members of the decode set by class; nil: there is one class
 	told    []int32 // by class, of the tokens that the sink is being told of
-	ceiling int64   // Σ blocks of the running requests at their limits
 	repeats int64   // Σ blocks that they hold, less the blocks in use: those that several hold count once in the cache
 
 	queue   fifo
@@ -65,9 +64,8 @@ type Instance struct {
 	padded int32   // tokens to which the prompts of the batch are padded; 0: none
 	idle   []int32 // members of the decode set that have ended
 	decode Time    // end of the latest step in which the decode set emitted
-	fresh  []int32 // who has joined it since
-	long   []int32 // members of the decode set that owed more than longOwed when they joined it
-	late   bool    // some of its members emitted their latest token before that
+
+	kept
 
 	// Memory is for a scheduler's own use: the state of an instance that its policy goes by, if it has any.
 	Memory [3]int64
@@ -93,9 +91,6 @@ type Instance struct {
 	idleSum   int64 // Σ over steps of the rows that have ended
 }
 
-// longOwed is what few requests may emit more than: a sum that clips what is owed at it, or higher, looks at those alone.
-const longOwed = 4096
-
 func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
 	in := &Instance{
 		ID: id, cluster: c, pool: p, index: index, head: noSlot, tail: noSlot, end: Forever, seen: Forever,
@@ -107,6 +102,9 @@ func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
 	in.set = newDecodeSet(p.BlockSize, p.Windows, c.logWheel)
 	in.spec, in.set.walked = p.Speculation, p.Speculation != nil
 	in.work = Work{in: in, shape: &in.shapes[0]}
+	if k, ok := p.Scheduler.(Keeper); ok {
+		in.keeps = k.Keeps()
+	}
 	if p.Ahead {
 		in.ahead = 1
 	}
@@ -133,26 +131,6 @@ func (in *Instance) Departed() int64 { return in.left }
 
 // Steps returns how many decode steps the instance has taken.
 func (in *Instance) Steps() int64 { return in.set.step }
-
-// Owed returns Σ min(tokens that it may still emit, clip) over the sequences that decode.
-func (in *Instance) Owed(clip int32) int64 {
-	if clip >= longOwed {
-		sum := in.set.owed
-		for _, slot := range in.long {
-			r := &in.slab[slot]
-			sum -= int64(max(0, r.Limit()-in.Progress(r)-clip))
-		}
-		return sum
-	}
-	var sum int64
-	for r := in.Tail(); r != nil; r = in.Before(r) {
-		if in.Decodes(r) {
-			_, emitted := in.progress(r)
-			sum += int64(min(r.Limit()-emitted, clip))
-		}
-	}
-	return sum
-}
 
 // Tail returns the running request that was admitted last, or nil.
 func (in *Instance) Tail() *Request { return in.at(in.tail) }
@@ -228,7 +206,9 @@ func (in *Instance) link(slot int32) {
 	}
 	in.tail = slot
 	in.running++
-	in.ceiling += in.kv.Blocks(r.Prompt + r.Limit())
+	if in.keeps&KeepPromised != 0 {
+		in.ceiling += in.kv.Blocks(r.Prompt + r.Limit())
+	}
 }
 
 func (in *Instance) unlink(slot int32) {
@@ -245,7 +225,9 @@ func (in *Instance) unlink(slot int32) {
 	}
 	in.running--
 	in.left++
-	in.ceiling -= in.kv.Blocks(r.Prompt + r.Limit())
+	if in.keeps&KeepPromised != 0 {
+		in.ceiling -= in.kv.Blocks(r.Prompt + r.Limit())
+	}
 }
 
 // progress returns the computed and emitted tokens of a decoding request.

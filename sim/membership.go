@@ -1,7 +1,5 @@
 package sim
 
-import "slices"
-
 // A request is a member of the running list from its admission until it ends or is preempted, and of the decode set while
 // it emits a token per step.
 
@@ -12,10 +10,9 @@ func (in *Instance) join(slot int32) {
 	if in.spec == nil {
 		r.held = 0
 	}
-	r.finish = in.set.join(in.member(slot), r.Output-r.Emitted, &in.kv)
-	in.fresh = append(in.fresh, slot)
-	if r.Limit()-r.Emitted > longOwed {
-		in.long = append(in.long, slot)
+	r.finish = in.set.join(slot, r.Computed, r.Output-r.Emitted, in.paged(r), &in.kv)
+	if in.keeps != 0 {
+		in.keepJoined(slot)
 	}
 	if in.classes != nil {
 		in.classes[r.Class]++
@@ -28,32 +25,14 @@ func (in *Instance) join(slot int32) {
 // leave takes the request in slot out of the decode set; its end has been taken. Its record is as of now then.
 func (in *Instance) leave(slot int32) {
 	r := &in.slab[slot]
-	if r.joined == in.set.step {
-		in.stale(slot)
-	}
-	if len(in.long) > 0 {
-		if i := slices.Index(in.long, slot); i >= 0 {
-			in.long = slices.Delete(in.long, i, i+1)
-		}
+	if in.keeps != 0 {
+		in.keepLeft(slot)
 	}
 	r.Computed, r.Emitted = in.progress(r)
-	in.set.leave(in.member(slot), &in.kv)
+	in.set.leave(slot, r.Computed, in.paged(r), &in.kv)
 	if in.classes != nil && r.state != idle {
 		in.classes[r.Class]--
 	}
-}
-
-// stale forgets that the request in slot has joined since the decode set last emitted.
-func (in *Instance) stale(slot int32) {
-	if i := slices.Index(in.fresh, slot); i >= 0 {
-		in.fresh = slices.Delete(in.fresh, i, i+1)
-	}
-}
-
-// member describes the request in slot, whose record is as of now, to the decode set.
-func (in *Instance) member(slot int32) member {
-	r := &in.slab[slot]
-	return member{slot: slot, computed: r.Computed, owed: r.Limit() - r.Emitted, paged: in.paged(r)}
 }
 
 // paged reports whether r takes blocks as it grows: it has not reserved them all.

@@ -28,6 +28,21 @@ type Scheduler interface {
 	Schedule(in *Instance, w *Work) (steps int)
 }
 
+// Keeper is a Scheduler that asks an instance to keep count of more than most need.
+type Keeper interface {
+	Keeps() Keeps
+}
+
+// Keeps is a set of what an instance keeps count of for its Scheduler.
+type Keeps uint8
+
+// What a Scheduler may ask for.
+const (
+	KeepWaits    Keeps = 1 << iota // who waits while prompts run alone: for Work.Hold and Work.SwapIn
+	KeepOwed                       // what may still be emitted: for Instance.Owed
+	KeepPromised                   // what may still be taken of the cache: for Work.Promised
+)
+
 // Order sorts a queue: by Key, the smaller first, then by arrival. It is asked once, when r reaches an instance, so what it
 // says must not depend on time: an order by what is left of a wait is one by when that wait ends. Implemented in policies.
 type Order interface {

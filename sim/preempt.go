@@ -121,9 +121,10 @@ func (in *Instance) Swapped() (r *Request, blocks int64) {
 	return r, in.holding(r)
 }
 
-// SwapIn brings the request that Swapped returns back into the batch; it decodes in this step.
+// SwapIn brings the request that Swapped returns back into the batch; it decodes in this step. It takes KeepWaits.
 func (w *Work) SwapIn() {
 	in := w.in
+	in.mustKeep(KeepWaits)
 	slot := in.swapped[0]
 	r := &in.slab[slot]
 	blocks := in.holding(r)

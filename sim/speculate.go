@@ -121,7 +121,7 @@ func (in *Instance) draft(b *Shape) {
 // verified moves the sequences on by what the step that ends has verified, and tells of the tokens beyond the first.
 func (in *Instance) verified(now Time) {
 	in.set.step++
-	more := 0
+	more, all := 0, int64(0)
 	if in.classes != nil {
 		clear(in.told)
 	}
@@ -133,7 +133,7 @@ func (in *Instance) verified(now Time) {
 		r.Computed += n
 		r.Emitted += n
 		in.set.ctx += int64(n)
-		in.set.owed -= int64(n)
+		all += int64(n)
 		if r.state == decoding && d.Accepted > 0 {
 			more += int(d.Accepted)
 			if in.classes != nil {
@@ -149,6 +149,7 @@ func (in *Instance) verified(now Time) {
 		}
 	}
 	in.scratch = done
+	in.keepEmitted(all)
 	in.draftedSum += in.shapes[0].Drafts
 	in.acceptedSum += int64(more)
 	if more > 0 {

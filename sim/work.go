@@ -80,9 +80,11 @@ func (w *Work) settle() {
 	w.settled = len(in.prefill)
 }
 
-// Hold makes it a step of prompts alone: decodes get no token and take no block. It comes before anybody is admitted.
+// Hold makes it a step of prompts alone: decodes get no token and take no block. It comes before anybody is admitted, and
+// takes KeepWaits.
 func (w *Work) Hold() {
 	if !w.held {
+		w.in.mustKeep(KeepWaits)
 		w.held = true
 		w.demand -= w.due()
 	}
@@ -105,9 +107,10 @@ func (w *Work) due() int64 {
 }
 
 // Promised returns the blocks that the running requests will take after this step, as composed so far, if each emits as
-// much as it may.
+// much as it may. It takes KeepPromised.
 func (w *Work) Promised() int64 {
 	in := w.in
+	in.mustKeep(KeepPromised)
 	return in.ceiling - (in.kv.total - in.kv.free) - in.repeats - w.demand
 }
 
