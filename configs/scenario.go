@@ -40,9 +40,11 @@ type Pool struct {
 	Engine           string `yaml:"engine" doc:"the defaults of what follows, and how steps are scheduled"`
 	EngineArguments  `yaml:",inline"`
 
-	Efficiency string `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
-	KVTransfer string `yaml:"kv_transfer,omitempty" doc:"how a prefill pool hands over; null: it does not"`
-	FirstToken string `yaml:"first_token,omitempty" doc:"which pool emits the first token; null: the only one"`
+	Efficiency     string  `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
+	ColdStartS     float64 `yaml:"cold_start_s,omitempty" doc:"seconds until a replica is up, beside loading: compiling, warming caches; null: it is up"`
+	WeightsLoadBps float64 `yaml:"weights_load_bps,omitempty" doc:"bytes/s from storage into each GPU before a replica is up; null: they are there"`
+	KVTransfer     string  `yaml:"kv_transfer,omitempty" doc:"how a prefill pool hands over; null: it does not"`
+	FirstToken     string  `yaml:"first_token,omitempty" doc:"which pool emits the first token; null: the only one"`
 }
 
 // GPUs returns how many GPUs one replica takes.

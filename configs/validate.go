@@ -83,6 +83,8 @@ func (p *Pool) check(c *checker, path string) {
 	if p.Efficiency != "" && !isEfficiencyPath(p.Efficiency) {
 		c.oneOf(path+".efficiency", p.Efficiency, EfficiencyNames())
 	}
+	c.maybeAbove(path+".cold_start_s", p.ColdStartS, 0, 1e6)
+	c.maybeAbove(path+".weights_load_bps", p.WeightsLoadBps, 0, 1e15)
 	c.unmodelled(path+".kv_transfer", p.KVTransfer)
 	c.unmodelled(path+".first_token", p.FirstToken)
 }
@@ -119,13 +121,6 @@ func (c *checker) oneOf(path, name string, names []string) {
 func (c *checker) maybeOneOf(path, name string, names []string) {
 	if name != "" || c.origins.given(path) {
 		c.oneOf(path, name, names)
-	}
-}
-
-// modelled refuses what later versions may accept.
-func (c *checker) modelled(path, got, want string) {
-	if got != want {
-		c.fail(path, "%q is not modelled by this version; accepted: %q", got, want)
 	}
 }
 

@@ -4,6 +4,10 @@ import "slices"
 
 // commit ends the steps under way: tokens out, sequences on. The instance must be planned next.
 func (in *Instance) commit() {
+	if in.cold {
+		in.cold = false
+		return
+	}
 	now, n := in.end, in.steps
 	in.busy += now.Sub(in.start)
 	in.stepCount += int64(n)

@@ -61,6 +61,7 @@ type Instance struct {
 	draftedSum  int64        // Σ over steps
 	acceptedSum int64        // of those, emitted to clients
 
+	cold   bool    // it is not up yet; end is when it is
 	padded int32   // tokens to which the prompts of the batch are padded; 0: none
 	idle   []int32 // members of the decode set that have ended
 	decode Time    // end of the latest step in which the decode set emitted
@@ -107,6 +108,10 @@ func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
 	}
 	if p.Ahead {
 		in.ahead = 1
+	}
+	if p.ColdStart > 0 {
+		in.cold, in.end = true, Time(0).Add(p.ColdStart)
+		c.ends.set(id, in.end)
 	}
 	if p.PrefixCaching {
 		in.prefix = newPrefixes(in, c.contents)
@@ -241,7 +246,7 @@ func (in *Instance) progress(r *Request) (computed, emitted int32) {
 
 // cut shortens the run under way to the first step boundary at or after now, or so many steps more.
 func (in *Instance) cut(now Time, more int) {
-	if in.steps == 1 || in.end == now {
+	if in.steps <= 1 || in.end == now {
 		return
 	}
 	if n := in.seg.Cover(now.Sub(in.start)) + more; n < in.steps {

@@ -53,6 +53,7 @@ type naiveRequest struct {
 }
 
 type naiveInstance struct {
+	cold      bool // it is not up before end
 	id        int
 	running   []*naiveRequest // in order of admission
 	waiting   []*naiveRequest
@@ -74,6 +75,9 @@ func runNaive(sc scenario) *naive {
 	n.source, n.tree = sc.source()
 	for i := range sc.size {
 		in := &naiveInstance{id: i, free: sc.blocks, host: sc.swapBlocks, end: sim.Forever}
+		if sc.coldStart > 0 {
+			in.cold, in.end = true, sim.Time(0).Add(sc.coldStart)
+		}
 		if n.tree != nil {
 			in.pool = newBlockPool(sc.blocks, sc.blockSize, n.tree)
 			if sc.offload > 0 {
@@ -272,13 +276,17 @@ func (n *naive) begin(in *naiveInstance) {
 
 // commit emits the tokens of the step that ends.
 func (n *naive) commit(in *naiveInstance) {
+	if in.cold {
+		in.cold, in.end, in.woken = false, sim.Forever, true
+		return
+	}
 	for _, r := range in.running {
-		tokens := r.want
+		tokens := int32(1)
 		if r.decoding {
 			tokens = n.verify(r)
 			r.Computed += tokens
 		} else if r.Computed += r.want; r.Pending() <= 0 {
-			r.prefill, r.decoding, tokens = r.Computed, true, 1
+			r.prefill, r.decoding = r.Computed, true
 		} else {
 			r.prefill = r.Computed
 			continue

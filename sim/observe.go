@@ -31,7 +31,7 @@ func (c *Cluster) State(now Time) Observation {
 // ended returns how many of the steps under way have ended by now.
 func (in *Instance) ended(now Time) int {
 	switch {
-	case in.end == Forever:
+	case in.end == Forever, in.cold:
 		return 0
 	case now >= in.end:
 		return in.steps
@@ -77,7 +77,7 @@ func (in *Instance) reaching() int {
 // settle reports the steps that have ended by now, the horizon, of those under way, and then every request still here.
 func (in *Instance) settle(now Time) {
 	n := in.ended(now)
-	if in.end != Forever {
+	if in.end != Forever && !in.cold {
 		in.busy += now.Sub(in.start)
 		in.cluster.totals.OutputTokens += int64(n) * int64(in.reaching())
 	}

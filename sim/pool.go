@@ -16,6 +16,7 @@ type Pool struct {
 	PromptMax      int32        // prompt tokens; longer requests are rejected; 0: no such limit
 	Windows        []Window     // limits on attention that Model prices; at most two
 	PrefixCaching  bool         // find the cache of equal prompt beginnings again
+	ColdStart      Duration     // until which an instance loads and compiles, and requests wait
 	Ahead          bool         // asynchronous scheduling: a batch is fixed one step before it runs; see Instance.Head
 	SwapBlocks     int64        // host memory for swapped sequences, in blocks
 	OffloadBlocks  int64        // host memory for what the prefix cache has no room for, in blocks
@@ -44,6 +45,8 @@ func (p *Pool) validate() error {
 		return fmt.Errorf("sim: pool %q: OffloadBlocks is %d, must be 0 or, with prefix caching, more", p.Name, p.OffloadBlocks)
 	case p.SwapBlocks > 0 && p.PrefixCaching:
 		return fmt.Errorf("sim: pool %q: swapping and prefix caching exclude each other: SwapBlocks is %d", p.Name, p.SwapBlocks)
+	case p.ColdStart < 0:
+		return fmt.Errorf("sim: pool %q: ColdStart is %v, must not be negative", p.Name, p.ColdStart)
 	case p.PromptMax < 0 || p.SwapBlocks < 0 || p.Classes < 0 || p.Classes > 256:
 		return fmt.Errorf("sim: pool %q: PromptMax %d and SwapBlocks %d must not be negative, Classes %d be from 0 to 256",
 			p.Name, p.PromptMax, p.SwapBlocks, p.Classes)

@@ -57,12 +57,6 @@ func (p *prefixes) path(r *Request) (node, tokens int32) {
 	return r.Content, min(r.Prompt, p.tree.Tokens(r.Content))
 }
 
-// shareable returns how many blocks of r others may have too.
-func (p *prefixes) shareable(r *Request) int32 {
-	_, tokens := p.path(r)
-	return p.floor(tokens)
-}
-
 // start returns how many blocks of the path to node are not its own.
 func (p *prefixes) start(node int32) int32 { return p.floor(p.tree.Tokens(p.tree.Parent(node))) }
 

@@ -35,6 +35,7 @@ type scenario struct {
 	speculation *sim.Speculation
 	turn        int
 	ingress     sim.Duration
+	coldStart   sim.Duration
 	requests    []sim.Request
 	tree        *sim.Contents // nil: no prefix caching
 	clients     int           // > 0: closed loop
@@ -91,6 +92,9 @@ func drawScenario(t *rapid.T) scenario {
 		sc.drawContents(t)
 	}
 	sc.ahead = rapid.Bool().Draw(t, "ahead")
+	if first := sc.requests[0]; first.Output%3 == 0 { // as good as a draw
+		sc.coldStart = []sim.Duration{1, 500, 20_000}[first.Prompt%3] * sim.Millisecond
+	}
 	drawSpeculation(t, &sc)
 	return sc
 }
@@ -244,7 +248,7 @@ func (sc *scenario) config(sink sim.Sink) sim.Config {
 		Source: source, Sink: sink, Ingress: sc.ingress, Contents: tree,
 		Pool: &sim.Pool{
 			Name: "test", Size: sc.size, KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
-			PromptMax: sc.promptMax, Windows: sc.windows, PrefixCaching: tree != nil, Ahead: sc.ahead, SwapBlocks: sc.swapBlocks,
+			PromptMax: sc.promptMax, Windows: sc.windows, PrefixCaching: tree != nil, Ahead: sc.ahead, ColdStart: sc.coldStart, SwapBlocks: sc.swapBlocks,
 			OffloadBlocks: offload, Speculation: sc.speculation, Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 		},
 	}
