@@ -100,7 +100,7 @@ func TestRoundRobinPartitions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)
-		sc.clients, sc.sessions, sc.roundRobin = 0, 0, true
+		sc.clients, sc.sessions, sc.roundRobin, sc.noise = 0, 0, true, nil // noise is of each by itself
 		together := newJournal()
 		run(t, sc.config(together))
 		routed := 0

@@ -53,7 +53,8 @@ type naiveRequest struct {
 }
 
 type naiveInstance struct {
-	cold      bool // it is not up before end
+	cold      bool  // it is not up before end
+	step      int64 // steps begun
 	id        int
 	running   []*naiveRequest // in order of admission
 	waiting   []*naiveRequest
@@ -255,7 +256,12 @@ func (n *naive) plan(in *naiveInstance) {
 func (n *naive) begin(in *naiveInstance) {
 	in.end = sim.Forever
 	if len(in.running) > 0 {
-		in.end = n.now.Add(n.price(in))
+		price := n.price(in)
+		if n.noise != nil {
+			price += n.noise.Stretch(int32(in.id), in.step, n.now, price)
+		}
+		in.end = n.now.Add(price)
+		in.step++
 		n.steps++
 	} else if len(in.waiting)+len(in.swapped) > 0 {
 		panic(fmt.Sprintf("at %v instance %d has nothing to do and %d requests", n.now, in.id, len(in.waiting)+len(in.swapped)))

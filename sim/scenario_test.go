@@ -36,6 +36,7 @@ type scenario struct {
 	turn        int
 	ingress     sim.Duration
 	coldStart   sim.Duration
+	noise       sim.Noise
 	requests    []sim.Request
 	tree        *sim.Contents // nil: no prefix caching
 	clients     int           // > 0: closed loop
@@ -94,6 +95,11 @@ func drawScenario(t *rapid.T) scenario {
 	sc.ahead = rapid.Bool().Draw(t, "ahead")
 	if first := sc.requests[0]; first.Output%3 == 0 { // as good as a draw
 		sc.coldStart = []sim.Duration{1, 500, 20_000}[first.Prompt%3] * sim.Millisecond
+	}
+	if n := len(sc.requests); n%5 == 0 { // likewise
+		noise, err := policies.NewNoise(policies.Noise{Jitter: .1, NeighbourShare: .3, NeighbourSlowdown: 1.5, Period: 300 * sim.Millisecond}, uint64(n))
+		require.NoError(t, err)
+		sc.noise = noise
 	}
 	drawSpeculation(t, &sc)
 	return sc
@@ -248,7 +254,7 @@ func (sc *scenario) config(sink sim.Sink) sim.Config {
 		Source: source, Sink: sink, Ingress: sc.ingress, Contents: tree,
 		Pool: &sim.Pool{
 			Name: "test", Size: sc.size, KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
-			PromptMax: sc.promptMax, Windows: sc.windows, PrefixCaching: tree != nil, Ahead: sc.ahead, ColdStart: sc.coldStart, SwapBlocks: sc.swapBlocks,
+			PromptMax: sc.promptMax, Windows: sc.windows, PrefixCaching: tree != nil, Ahead: sc.ahead, ColdStart: sc.coldStart, Noise: sc.noise, SwapBlocks: sc.swapBlocks,
 			OffloadBlocks: offload, Speculation: sc.speculation, Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 		},
 	}
