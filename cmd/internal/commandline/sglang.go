@@ -50,7 +50,7 @@ func sglangFlags() table {
 }
 
 func sglangUnmodelled() table {
-	speculation, lora, tiers := differs("speculative decoding"), differs("LoRA adapters"), differs("a KV cache in host memory or beyond")
+	speculation, lora, tiers := differs(speculative), differs("LoRA adapters"), differs("a KV cache in host memory or beyond")
 	pools, experts := differs("separate pools for prefill and decode"), differs("experts are taken to be in balance, each on one GPU")
 	return slices.Concat(table{
 		row("--hicache-size", one, hostCacheSize),

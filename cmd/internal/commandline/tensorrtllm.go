@@ -6,7 +6,7 @@ import "slices"
 // --extra_llm_api_options names, which is where most of them stand; as of TensorRT-LLM 1.0, unverified.
 func tensorRTFlags() table {
 	attention := row("--enable-attention-dp", nothing, (*draft).attentionRanks)
-	speculation := differs("speculative decoding")
+	speculation := differs(speculative)
 	return slices.Concat(table{
 		row("--model", one, (*draft).modelled),
 		row("--extra-llm-api-options --config", one, (*draft).unread),

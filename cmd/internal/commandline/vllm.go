@@ -88,9 +88,9 @@ func vllmGraphs() table {
 }
 
 func vllmUnmodelled() table {
-	speculation, lora, experts := differs("speculative decoding"), differs("LoRA adapters"), differs("experts are taken to be in balance, each on one GPU")
+	speculation, lora, experts := differs(speculative), differs("LoRA adapters"), differs("experts are taken to be in balance, each on one GPU")
 	return slices.Concat(table{
-		row("--speculative-config -sc", one, differsJSON("speculative decoding")),
+		row("--speculative-config -sc", one, differsJSON(speculative)),
 		row("--kv-transfer-config", one, differsJSON("KV cache moved between servers or to other memory")),
 		row("--eplb-config", one, differsJSON("experts are taken to be in balance, each on one GPU")),
 		row("--ec-transfer-config", one, differsJSON("separate encoders")),
@@ -100,7 +100,7 @@ func vllmUnmodelled() table {
 		row("--stream-interval", one, differsAbove(1, "tokens that reach clients several at a time")),
 		row("--decode-context-parallel-size -dcp", one, differsAbove(1, "context split over GPUs")),
 		row("--prefill-context-parallel-size -pcp", one, differsAbove(1, "context split over GPUs")),
-		row("--num-lookahead-slots", one, differsAbove(0, "speculative decoding")),
+		row("--num-lookahead-slots", one, differsAbove(0, speculative)),
 		row("--max-seq-len-to-capture --max-context-len-to-capture", one, differs("eager steps beyond a context")),
 		row("--enable-dbo", nothing, differs("batches that overlap")),
 		row("--rope-scaling", one, differsJSON("another context length than the model's own")),
