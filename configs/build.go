@@ -16,13 +16,14 @@ type Built struct {
 	Warmup   sim.Time
 
 	// What to expect of the load; 0: unknown. Lengths are means before any limit cuts them.
-	Requests               float64
-	RatePerS               float64 // 0 in a closed loop too, whose rate is a result
+	Requests               float64 // answers, of which a prompt may have several
+	RatePerS               float64 // of prompts; 0 in a closed loop too, whose rate is a result
 	SpanS                  float64 // seconds in which the requests arrive
 	PromptMean, OutputMean float64 // tokens
 
-	source  source
-	skipped int64 // rows of failed requests in the file of recorded lengths
+	source   source
+	requests sim.Source // source, or several answers to each of its prompts
+	skipped  int64      // rows of failed requests in the file of recorded lengths
 }
 
 // source is what every workload can say of itself.
@@ -79,7 +80,7 @@ func (s *Scenario) Build() (*Built, error) {
 		return nil, err
 	}
 	b.Config = sim.Config{
-		Source: b.source, Contents: b.contents(), Pool: pool, Ingress: sim.Seconds(r.Deployment.Efficiency.FirstTokenS),
+		Source: b.requests, Contents: b.contents(), Pool: pool, Ingress: sim.Seconds(r.Deployment.Efficiency.FirstTokenS),
 		Until: s.horizon(), TraceEvery: b.traceEvery(),
 	}
 	return b, nil
@@ -102,7 +103,12 @@ func (b *Built) Close() error {
 }
 
 // SourceErr says, after the run, why the workload broke off, or nil.
-func (b *Built) SourceErr() error { return b.source.Err() }
+func (b *Built) SourceErr() error {
+	if f, ok := b.requests.(interface{ Err() error }); ok {
+		return f.Err()
+	}
+	return nil
+}
 
 // Describe returns what a summary of the run says beside its measurements; version is the program's. It belongs after the
 // run: some warnings are about the requests that were sent.

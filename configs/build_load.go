@@ -33,6 +33,11 @@ func (b *Built) load() error {
 	default:
 		b.source, err = workloads.NewOpenLoop(w.openLoop(pairs), s.Seed)
 	}
+	if err == nil {
+		if b.requests, err = b.fan(); err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}
 	if err != nil {
 		c := checker{origins: &s.origins}
 		c.refused(err)
@@ -69,11 +74,16 @@ func (b *Built) expect() {
 	b.PromptMean, b.OutputMean = b.source.Means()
 	if b.RatePerS > 0 {
 		b.SpanS = b.Requests / b.RatePerS
-		return
 	}
-	if w.ClosedLoop == nil {
-		return
+	if b.RatePerS == 0 && w.ClosedLoop != nil {
+		b.expectClosed()
 	}
+	b.Requests *= float64(b.Scenario.Decoding.choices().N)
+}
+
+// expectClosed estimates what the clients of a closed loop send.
+func (b *Built) expectClosed() {
+	w := &b.Scenario.Workload
 	turn := b.turnS()
 	wait := w.ClosedLoop.RampS / 2 // of the mean client, before its first request
 	if timed := (w.DurationS - wait) / turn * float64(w.ClosedLoop.Concurrency); timed > 0 && (b.Requests == 0 || timed < b.Requests) {
@@ -86,7 +96,8 @@ func (b *Built) expect() {
 // of all clients of a replica in one step, and an output of mean length in a batch of all of them.
 func (b *Built) turnS() float64 {
 	w, p := &b.Scenario.Workload, &b.Scenario.Pools[0]
-	batch := min((w.ClosedLoop.Concurrency+p.Replicas-1)/p.Replicas, p.Seats())
+	answers := w.ClosedLoop.Concurrency * int(b.Scenario.Decoding.choices().N)
+	batch := min((answers+p.Replicas-1)/p.Replicas, p.Seats())
 	context := max(1, int(min(b.PromptMean+b.OutputMean/2, float64(b.MaxModelLen))))
 	decode := b.Model.Step(batch, context)
 	n, prompt := int64(batch), int64(max(1, b.PromptMean))

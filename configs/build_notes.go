@@ -64,20 +64,19 @@ func (b *Built) warnings(sent int64) []string {
 			notes = append(notes, fmt.Sprintf("%d rows of the trace were skipped: failed or without tokens", n))
 		}
 	case interface{ Truncated() workloads.Truncated }:
-		cut, draws := src.Truncated(), sent
-		if n := b.Scenario.Workload.Distinct; n > 0 {
-			draws = n // drawn once, then sent again and again
-		}
+		cut := src.Truncated()
+		prompts, outputs := b.Scenario.drawn(sent)
 		for _, law := range []struct {
-			key string
-			n   int64
-		}{{"prompt_tokens", cut.Prompt}, {"output_tokens", cut.Output}} {
-			if share := float64(law.n) / float64(max(1, draws)); share > truncatedMax {
+			key      string
+			n, draws int64
+		}{{"prompt_tokens", cut.Prompt, prompts}, {"output_tokens", cut.Output, outputs}} {
+			if share := float64(law.n) / float64(max(1, law.draws)); share > truncatedMax {
 				notes = append(notes, fmt.Sprintf("%.1f %% of %s were outside the law's bounds and were cut; "+
 					"their mean is not the one stated", 100*share, law.key))
 			}
 		}
 	}
+	notes = append(notes, b.Scenario.noteChoices()...)
 	notes = append(notes, b.noteSessions()...)
 	notes = append(notes, b.Scenario.noteStream()...)
 	if gpu := &b.Deployment.GPU; !gpu.Price.Known() {

@@ -18,7 +18,7 @@ func (s *Scenario) prefixCaching(r *Replica, p *Pool) (bool, error) {
 
 // contents returns the tree of what the requests share; nil: nothing.
 func (b *Built) contents() *sim.Contents {
-	if t, ok := b.source.(interface{ Contents() *sim.Contents }); ok {
+	if t, ok := b.requests.(interface{ Contents() *sim.Contents }); ok {
 		return t.Contents()
 	}
 	return nil

@@ -33,12 +33,6 @@ type Acceptance struct {
 	LengthsCount string    `yaml:"lengths_count,omitempty"` // tokens, with the step's own, or drafts alone
 }
 
-// Decoding is how tokens are chosen, as far as it costs time.
-type Decoding struct {
-	Sampling          string  `yaml:"sampling" doc:"greedy top-k top-p: what choosing a token costs, by the vocabulary"`
-	StructuredOutputS float64 `yaml:"structured_output_s,omitempty"` // what the host takes per step to constrain the output
-}
-
 // noSpeculation is the method that drafts nothing.
 const noSpeculation = "none"
 
@@ -76,11 +70,6 @@ func (s *Speculation) Drafts(decodes int) int {
 		}
 	}
 	return 0
-}
-
-// decoding returns what choosing tokens costs.
-func (s *Scenario) decoding() hardware.Decoding {
-	return hardware.Decoding{Sampling: hardware.Sampling(s.Decoding.Sampling), StructuredS: s.Decoding.StructuredOutputS}
 }
 
 // speculation returns what drafts for the target; nil: nothing.

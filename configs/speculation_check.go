@@ -175,9 +175,3 @@ func cutKey(err error, keys ...string) (key, rest string) {
 	}
 	return "", message
 }
-
-// check reports what no engine chooses by.
-func (d *Decoding) check(c *checker) {
-	c.oneOf("decoding.sampling", d.Sampling, hardware.Samplings())
-	c.within("decoding.structured_output_s", d.StructuredOutputS, 0, 3600)
-}

@@ -25,7 +25,7 @@ func (s *Scenario) validate() error {
 	s.checkPools(&c)
 	c.oneOf("router", s.Router, policies.RouterNames())
 	s.Speculation.check(&c)
-	s.Decoding.check(&c)
+	s.checkDecoding(&c)
 	s.Noise.check(&c)
 	c.maybeAbove("slo.ttft_ms", s.SLO.TTFTMS, 0, 1e9)
 	c.maybeAbove("slo.tpot_ms", s.SLO.TPOTMS, 0, 1e9)

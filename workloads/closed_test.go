@@ -10,9 +10,15 @@ import (
 	"github.com/decodesim/decodesim/sim/rng"
 )
 
+// follower is a source that hears of what becomes of its requests.
+type follower interface {
+	sim.Source
+	sim.Follower
+}
+
 // serve runs l against a server that answers every request after the time it gives, and returns the requests and the
 // most there were at once. Answers at one instant are told in the order that shuffle leaves.
-func serve(l *Closed, answer func(*sim.Request) sim.Duration, shuffle func([]sim.Request)) (all []sim.Request, most int) {
+func serve(l follower, answer func(*sim.Request) sim.Duration, shuffle func([]sim.Request)) (all []sim.Request, most int) {
 	type pending struct {
 		at sim.Time
 		r  sim.Request

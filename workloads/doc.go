@@ -17,6 +17,8 @@
 //	turnqueue.go instants.go
 //	              which turn and which client is next
 //	trace.go      Trace: a recorded file, streamed
+//	fan.go fan_closed.go
+//	              Choices: several answers to each prompt
 //	arrival.go    Arrivals: processes of gaps at unit rate
 //	curve.go      rates that follow a list of points or a wave
 //	bursts.go     rates that switch on and off

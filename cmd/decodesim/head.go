@@ -196,6 +196,12 @@ func workloadLine(b *configs.Built) string {
 	if w.MaxTokens > 0 {
 		outputs += fmt.Sprintf(", cut at %d", w.MaxTokens)
 	}
+	switch d := &b.Scenario.Decoding; {
+	case d.BeamWidth > 1:
+		outputs += fmt.Sprintf(" on %d paths each", d.BeamWidth)
+	case d.N > 1:
+		outputs += fmt.Sprintf(", %d to each prompt", d.N)
+	}
 	parts = append(parts, lengths("prompts", promptLaw, b.PromptMean)+" tokens", outputs)
 	switch {
 	case w.DurationS > 0 && w.Trace == nil:

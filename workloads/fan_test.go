@@ -1,0 +1,233 @@
+package workloads
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// take returns all requests of a source.
+func take(s sim.Source) (all []sim.Request) {
+	for {
+		var r sim.Request
+		if !s.Next(&r) {
+			return all
+		}
+		all = append(all, r)
+	}
+}
+
+// loops draws an open loop with or without classes, groups, repeated prompts, limits and clients that hang up.
+func loops(t *rapid.T) OpenLoop {
+	l := Lengths{
+		Prompt: Length{Distribution: "lognormal", Mean: 100, CV: 1},
+		Output: Length{Distribution: "gamma", Mean: 30, CV: 0.8},
+	}
+	if rapid.Bool().Draw(t, "groups") {
+		l.Sharing = Sharing{Groups: 3, PrefixTokens: 40}
+	}
+	if rapid.Bool().Draw(t, "limited") {
+		l.MaxOutput = Length{Distribution: "fixed", Mean: 25}
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	case 1:
+		l.Sharing.DistinctPrompts = 7
+	case 2:
+		l.Classes = []Class{
+			{Name: "a", Share: 0.5, Priority: 3, Output: Length{Distribution: "uniform", Min: 490, Max: 510}},
+			{Name: "b", Share: 0.5},
+		}
+	}
+	c := OpenLoop{Arrivals: Arrivals{Process: "poisson", Rate: 5}, Lengths: l, Requests: rapid.Int64Range(1, 200).Draw(t, "requests")}
+	if rapid.Bool().Draw(t, "patience") {
+		c.Patience = Patience{TimeoutS: 3, CancelShare: 0.3, CancelAfterS: 1}
+	}
+	return c
+}
+
+// TestAnswersDifferInTheirOutputOnly: each request of the source comes n times in a row, whole prompt shared, and the
+// first time as it was.
+func TestAnswersDifferInTheirOutputOnly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, seed := loops(t), rapid.Uint64().Draw(t, "seed")
+		k := Choices{N: rapid.Int64Range(1, 6).Draw(t, "n"), Beam: rapid.Bool().Draw(t, "beam")}
+		alone, err := NewOpenLoop(c, seed)
+		require.NoError(t, err)
+		source, err := NewOpenLoop(c, seed)
+		require.NoError(t, err)
+		f, err := NewFan(source, k, seed)
+		require.NoError(t, err)
+		once, all := take(alone), take(f)
+		require.NoError(t, f.Err())
+		require.Len(t, all, len(once)*int(k.N))
+		for i, r := range all {
+			want := once[i/int(k.N)]
+			require.EqualValues(t, i, r.ID)
+			if k.N > 1 {
+				require.GreaterOrEqual(t, f.Contents().Tokens(r.Content), r.Prompt, "the whole prompt is shared")
+			}
+			require.Equal(t, all[i-i%int(k.N)].Content, r.Content)
+			if k.Beam || i%int(k.N) == 0 {
+				require.Equal(t, want.Output, r.Output)
+			}
+			require.True(t, r.MaxOutput == 0 || r.Output <= r.MaxOutput)
+			require.True(t, c.Lengths.Classes == nil || r.Class == 1 || c.Lengths.MaxOutput.Distribution != "" || r.Output >= 490, "a class's own law")
+			want.ID, want.Content, want.Output = r.ID, r.Content, r.Output
+			require.Equal(t, want, r)
+		}
+	})
+}
+
+// TestAnswersShareWithTheirGroupOnly: prompts are siblings below the group's prefix, so no prompt finds another's tail.
+func TestAnswersShareWithTheirGroupOnly(t *testing.T) {
+	c := OpenLoop{Arrivals: Arrivals{Process: "poisson", Rate: 5}, Lengths: plain(), Requests: 50}
+	c.Lengths.Sharing = Sharing{Groups: 2, PrefixTokens: 40}
+	source, err := NewOpenLoop(c, 1)
+	require.NoError(t, err)
+	f, err := NewFan(source, Choices{N: 3}, 1)
+	require.NoError(t, err)
+	seen := map[int32]bool{}
+	for i, r := range take(f) {
+		require.Equal(t, i%3 != 0, seen[r.Content])
+		seen[r.Content] = true
+		require.Equal(t, r.Prompt, f.Contents().Tokens(r.Content))
+		require.EqualValues(t, 40, f.Contents().Tokens(f.Contents().Parent(r.Content)))
+	}
+}
+
+// TestOutputsOfAnswersFollowTheLaw: alike in the mean, different from each other, the same with another number of answers
+// and with another rate.
+func TestOutputsOfAnswersFollowTheLaw(t *testing.T) {
+	outputs := func(n int64, rate float64) [][]int32 {
+		c := OpenLoop{Arrivals: Arrivals{Process: "poisson", Rate: rate}, Requests: 4000, Lengths: Lengths{
+			Prompt: Length{Distribution: "fixed", Mean: 10}, Output: Length{Distribution: "uniform", Min: 1, Max: 199},
+		}}
+		source, err := NewOpenLoop(c, 1)
+		require.NoError(t, err)
+		f, err := NewFan(source, Choices{N: n}, 1)
+		require.NoError(t, err)
+		by := make([][]int32, n)
+		for i, r := range take(f) {
+			by[i%int(n)] = append(by[i%int(n)], r.Output)
+		}
+		return by
+	}
+	by := outputs(4, 5)
+	for i, of := range by {
+		sum := 0.0
+		for _, o := range of {
+			sum += float64(o)
+		}
+		// Five standard deviations of the mean.
+		require.InDelta(t, 100, sum/4000, 5*57.4/math.Sqrt(4000), "answer %d", i)
+		for j := range i {
+			same := 0
+			for k := range of {
+				if of[k] == by[j][k] {
+					same++
+				}
+			}
+			require.Less(t, same, 60, "answers %d and %d", i, j)
+		}
+	}
+	require.Equal(t, by[:2], outputs(2, 5))
+	require.Equal(t, by, outputs(4, 50))
+}
+
+// TestAClientWaitsForAllItsAnswers: the k-th answer ends after k seconds, so three clients with three answers each send
+// again after three seconds and a thought, and nine requests are under way at once.
+func TestAClientWaitsForAllItsAnswers(t *testing.T) {
+	loop := func() *Closed {
+		l, err := NewClosedLoop(ClosedLoop{Concurrency: 3, ThinkTimeS: 0.5, Lengths: plain(), Requests: 8}, 1)
+		require.NoError(t, err)
+		return l
+	}
+	f, err := NewFanClosed(loop(), Choices{N: 3}, 1)
+	require.NoError(t, err)
+	all, most := serve(f, func(r *sim.Request) sim.Duration { return sim.Duration(1+(r.ID+1)%3) * sim.Second }, nil)
+	require.NoError(t, f.Err())
+	require.Len(t, all, 24)
+	require.Equal(t, 9, most)
+	for i, r := range all {
+		require.EqualValues(t, i, r.ID)
+		require.Equal(t, sim.Time(0).Add(sim.Duration(i/9)*sim.Seconds(3.5)), r.Arrival)
+	}
+	require.Empty(t, f.open[f.head:], "nothing is waited for at the end")
+
+	one, err := NewFanClosed(loop(), Choices{N: 1}, 1)
+	require.NoError(t, err)
+	want, _ := serve(loop(), second, nil)
+	got, _ := serve(one, second, nil)
+	require.Equal(t, want, got, "one answer is what there is without")
+}
+
+// TestPromptsThatOvertakeAreKeptApart: whoever waits long keeps the others' count right, and the memory small once it ends.
+func TestPromptsThatOvertakeAreKeptApart(t *testing.T) {
+	l, err := NewClosedLoop(ClosedLoop{Concurrency: 2, Lengths: plain(), Requests: 500}, 1)
+	require.NoError(t, err)
+	f, err := NewFanClosed(l, Choices{N: 2}, 1)
+	require.NoError(t, err)
+	all, most := serve(f, func(r *sim.Request) sim.Duration {
+		if r.ID == 1 {
+			return 300 * sim.Second
+		}
+		return sim.Second
+	}, nil)
+	require.Len(t, all, 1000)
+	require.Equal(t, 4, most)
+	require.LessOrEqual(t, len(f.open), 4)
+	require.Equal(t, sim.Time(0).Add(300*sim.Second), all[2*302].Arrival, "both clients send again")
+}
+
+// TestAnswersOfATraceAreAsLongAsRecorded: and they share their prompt beyond its block ids.
+func TestAnswersOfATraceAreAsLongAsRecorded(t *testing.T) {
+	const text = `{"timestamp": 0, "input_length": 1500, "output_length": 5, "hash_ids": [7, 8]}
+{"timestamp": 9000, "input_length": 1300, "output_length": 6, "hash_ids": [7, 8, 10]}
+`
+	trace, err := NewTrace("t.jsonl", strings.NewReader(text), TraceOptions{Contents: true})
+	require.NoError(t, err)
+	f, err := NewFan(trace, Choices{N: 2}, 1)
+	require.NoError(t, err)
+	all := take(f)
+	require.Len(t, all, 4)
+	for i, output := range []int32{5, 5, 6, 6} {
+		require.Equal(t, output, all[i].Output)
+		require.GreaterOrEqual(t, f.Contents().Tokens(all[i].Content), all[i].Prompt)
+	}
+	require.Equal(t, all[0].Arrival, all[1].Arrival)
+	require.Equal(t, all[0].Content, all[1].Content)
+	require.NotEqual(t, all[1].Content, all[2].Content)
+}
+
+func TestImpossibleChoicesAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		k        Choices
+		requests int64
+		want     string
+	}{
+		{Choices{}, 5, "workloads: n is 0; accepted: a whole number from 1 to 1024"},
+		{Choices{N: -1}, 5, "workloads: n is -1; accepted: a whole number from 1 to 1024"},
+		{Choices{N: 1 << 40, Beam: true}, 5, "workloads: beam_width is 1099511627776; accepted: a whole number from 1 to 1024"},
+		{Choices{N: 4}, 1 << 30, "workloads: requests is 1073741824; accepted: at most 536870911 prompts of 4 answers"},
+	} {
+		source, err := NewOpenLoop(OpenLoop{Arrivals: Arrivals{Process: "constant", Rate: 1000}, Lengths: plain(), Requests: c.requests}, 1)
+		require.NoError(t, err)
+		_, err = NewFan(source, c.k, 1)
+		require.EqualError(t, err, c.want)
+	}
+}
+
+// TestAnswersCostNoMemory: a prompt takes its node of the tree, whose growth is all there is.
+func TestAnswersCostNoMemory(t *testing.T) {
+	source, err := NewOpenLoop(OpenLoop{Arrivals: Arrivals{Process: "constant", Rate: 1000}, Lengths: plain(), Requests: 1e6}, 1)
+	require.NoError(t, err)
+	f, err := NewFan(source, Choices{N: 4}, 1)
+	require.NoError(t, err)
+	var r sim.Request
+	require.Less(t, testing.AllocsPerRun(10000, func() { f.Next(&r) }), 0.01)
+}
