@@ -251,6 +251,9 @@ func differenceCells(item *study.ComparedItem, i int, intervals bool) []string {
 	if item.Unit == "share" && d.Mean != 0 && !math.IsNaN(float64(d.Mean)) {
 		size, difference = 0.01, points(100*float64(d.Mean))
 	}
+	if item.Unit == "s" && first == 0 && d.Mean > 0 {
+		difference = "+" + duration(float64(d.Mean))
+	}
 	if v := d.Interval; v != nil {
 		if !v.Significant && d.Mean != 0 {
 			difference = "~"

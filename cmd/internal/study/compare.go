@@ -140,6 +140,9 @@ func (c *Comparison) Close() {
 		c.Scenarios[i].Summary = c.trials[0][i]
 	}
 	c.list("", comparedMetrics())
+	if bursts(c.trials) {
+		c.list("", chunkMetrics())
+	}
 	for _, class := range classNames(c.trials) {
 		c.list(class, classMetrics(class))
 	}

@@ -43,6 +43,30 @@ func comparedMetrics() []comparedMetric {
 	}, runMetrics()...)
 }
 
+// chunkMetrics are of the gaps between chunks, where some tokens come together and ITL is zero for most.
+func chunkMetrics() []comparedMetric {
+	gaps := func(metric, name string, of func(*metrics.Quantiles) float64) comparedMetric {
+		return comparedMetric{metric: "latency.itl_chunk_s." + metric, name: name, unit: "s",
+			of: func(s *metrics.Summary) float64 { return of(&s.Latency.ITLChunk) }}
+	}
+	return []comparedMetric{
+		gaps("p50", "ITL p50, chunks", func(q *metrics.Quantiles) float64 { return q.P50 }),
+		gaps("p99", "ITL p99, chunks", func(q *metrics.Quantiles) float64 { return q.P99 }),
+	}
+}
+
+// bursts reports whether tokens come together in some of the runs.
+func bursts(trials [][]*metrics.Summary) bool {
+	for _, trial := range trials {
+		for _, s := range trial {
+			if s.Latency.ITL.N > s.Latency.ITLChunk.N {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // runMetrics are those of a run as a whole.
 func runMetrics() []comparedMetric {
 	whole := func(metric, name, unit string, of func(*metrics.Summary) float64) comparedMetric {
