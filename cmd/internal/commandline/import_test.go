@@ -110,7 +110,7 @@ func TestWhatIsNoKeyIsNamed(t *testing.T) {
 	assert.Equal(t, []string{"--max_num_seqs 16"}, i.Taken)
 	assert.Equal(t, []string{"--port --api-key: the HTTP server", "--stream-interval: as without it"}, i.Idle)
 	assert.Equal(t, []string{
-		"--speculative-config: speculative decoding", "--enable-lora --lora-modules: LoRA adapters",
+		"--speculative-config: " + speculative, "--enable-lora --lora-modules: LoRA adapters",
 		"VLLM_LOGGING_LEVEL: variables of the environment are not read, except VLLM_USE_V1",
 	}, i.Differs)
 	assert.Equal(t, []string{
