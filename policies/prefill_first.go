@@ -101,7 +101,7 @@ func (p *PrefillFirst) swapIn(in *sim.Instance, w *sim.Work) {
 		if in.Running() > 0 {
 			room -= p.WatermarkBlocks
 		}
-		if r == nil || blocks+1 > room {
+		if r == nil || blocks+1 > room && in.Running() > 0 { // alone, it always fits
 			return
 		}
 		w.SwapIn()

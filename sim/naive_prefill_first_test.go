@@ -38,7 +38,7 @@ func (n *naive) planPrefillFirst(in *naiveInstance, p *policies.PrefillFirst) {
 		if len(in.running) > 0 {
 			room -= p.WatermarkBlocks
 		}
-		if n.swapNeed(in, in.swapped[0])+1 > room {
+		if n.swapNeed(in, in.swapped[0])+1 > room && len(in.running) > 0 { // alone, it always fits
 			n.cover["kept swapped out"]++
 			break
 		}
