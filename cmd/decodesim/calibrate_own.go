@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -39,29 +37,16 @@ func (f *calibrateFlags) fit(ctx context.Context, out, errOut io.Writer, files [
 
 // print writes the result to out, and where the file is: to errOut if out is for a program.
 func (f *calibrateFlags) print(out, errOut io.Writer, c *calibrate.Calibration) error {
-	var text bytes.Buffer
-	list := io.Writer(&text)
-	if f.json {
-		e := json.NewEncoder(&text)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		if err := e.Encode(c); err != nil {
-			return failure{err}
-		}
-		list = errOut
-	} else if err := report.Calibration(&text, c, report.Options{Colour: colour(out)}); err != nil {
-		return failure{err}
-	}
+	var files []string
 	if f.out != "" {
-		if !f.json {
-			text.WriteByte('\n')
+		files = []string{f.out}
+	}
+	return printed{f.json, files}.print(out, errOut, func(w io.Writer) error {
+		if f.json {
+			return writeJSON(w, c)
 		}
-		fmt.Fprintln(list, f.out)
-	}
-	if _, err := out.Write(text.Bytes()); err != nil {
-		return failure{err}
-	}
-	return nil
+		return report.Calibration(w, c, report.Options{Colour: colour(out)})
+	})
 }
 
 // clearProgress clears the line that progress was printed to.

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -133,34 +131,14 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
 func (f *compareFlags) print(out, errOut io.Writer, c *study.Comparison, box *compareBox) error {
-	var text bytes.Buffer
-	list := io.Writer(&text)
-	if f.json {
-		list = errOut
-		if err := writeComparison(&text, c); err != nil {
-			return failure{err}
-		}
-	} else if err := report.ComparisonTable(&text, c, report.Options{Colour: colour(out)}); err != nil {
-		return failure{err}
-	}
+	var files []string
 	if box != nil {
-		if !f.json {
-			text.WriteByte('\n')
-		}
-		for _, path := range box.files() {
-			fmt.Fprintln(list, path)
-		}
+		files = box.files()
 	}
-	if _, err := out.Write(text.Bytes()); err != nil {
-		return failure{err}
-	}
-	return nil
-}
-
-// writeComparison writes compare.json.
-func writeComparison(w io.Writer, c *study.Comparison) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(c)
+	return printed{f.json, files}.print(out, errOut, func(w io.Writer) error {
+		if f.json {
+			return writeJSON(w, c)
+		}
+		return report.ComparisonTable(w, c, report.Options{Colour: colour(out)})
+	})
 }

@@ -60,7 +60,7 @@ func (box *compareBox) leave(ctx context.Context, r *race) error {
 		steps = append(steps,
 			func() error { return d.WriteFile("scenario.yaml", writeBytes(scenario)) },
 			func() error {
-				return d.WriteFile("summary.json", func(w io.Writer) error { return writeSummary(w, summary) })
+				return d.WriteFile("summary.json", func(w io.Writer) error { return writeJSON(w, summary) })
 			})
 	}
 	steps = append(steps, box.figures(r)...)
@@ -69,7 +69,7 @@ func (box *compareBox) leave(ctx context.Context, r *race) error {
 			return box.dir.WriteFile("compare.csv", func(w io.Writer) error { return report.ComparisonCSV(w, r.comparison) })
 		},
 		func() error {
-			return box.dir.WriteFile("compare.json", func(w io.Writer) error { return writeComparison(w, r.comparison) })
+			return box.dir.WriteFile("compare.json", func(w io.Writer) error { return writeJSON(w, r.comparison) })
 		})
 	for _, step := range steps {
 		if ctx.Err() != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -116,7 +115,7 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 // print writes the explanation to out, and where the files are: to errOut if out is for a program.
 func (f *explainFlags) print(out, errOut io.Writer, s *step, x *explanation, dir *report.Dir) error {
 	if f.json {
-		if err := writeExplanation(out, x); err != nil {
+		if err := writeJSON(out, x); err != nil {
 			return err
 		}
 	} else if _, err := out.Write(explainText(s, x)); err != nil {
@@ -135,11 +134,4 @@ func (f *explainFlags) print(out, errOut io.Writer, s *step, x *explanation, dir
 		}
 	}
 	return nil
-}
-
-func writeExplanation(w io.Writer, x *explanation) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(x)
 }

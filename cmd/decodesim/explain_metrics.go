@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -101,8 +100,5 @@ func writeDefinitions(w io.Writer, r *views.Record, heading string) error {
 			x.Metrics = append(x.Metrics, definitionX{tool.Name, m.Key, m.Formula, append([]float64{}, values...), weight})
 		}
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(x)
+	return writeJSON(w, x)
 }

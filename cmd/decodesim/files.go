@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -53,7 +52,7 @@ func (o *outbox) leave(ctx context.Context, b *configs.Built, r *result) error {
 	steps = append(steps, o.figures(b, r)...)
 	steps = append(steps, o.viewFiles(b, r)...)
 	steps = append(steps, func() error {
-		return o.WriteFile("summary.json", func(w io.Writer) error { return writeSummary(w, r.summary) })
+		return o.WriteFile("summary.json", func(w io.Writer) error { return writeJSON(w, r.summary) })
 	})
 	for _, step := range steps {
 		if ctx.Err() != nil {
@@ -112,12 +111,4 @@ func writeBytes(b []byte) func(io.Writer) error {
 		_, err := w.Write(b)
 		return err
 	}
-}
-
-// writeSummary writes summary.json.
-func writeSummary(w io.Writer, s *metrics.Summary) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(s)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -110,34 +109,20 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
 func (f *runFlags) print(out, errOut io.Writer, b *configs.Built, r *result, box *outbox) error {
-	var text bytes.Buffer
-	list := io.Writer(&text)
-	if f.json {
-		list = errOut
-	}
-	if r.viewed != nil {
-		if err := f.printViews(&text, b, r, report.Options{Colour: colour(out)}); err != nil {
-			return failure{err}
-		}
-	} else if f.json {
-		if err := writeSummary(&text, r.summary); err != nil {
-			return failure{err}
-		}
-	} else if err := table(&text, b, r, report.Options{Colour: colour(out), Chunks: chunkLimit(b)}); err != nil {
-		return failure{err}
-	}
+	files := []string(nil)
 	if box != nil {
-		if !f.json {
-			text.WriteByte('\n')
-		}
-		for _, path := range box.Files() {
-			fmt.Fprintln(list, path)
-		}
+		files = box.Files()
 	}
-	if _, err := out.Write(text.Bytes()); err != nil {
-		return failure{err}
-	}
-	return nil
+	return printed{f.json, files}.print(out, errOut, func(w io.Writer) error {
+		o := report.Options{Colour: colour(out), Chunks: chunkLimit(b)}
+		switch {
+		case r.viewed != nil:
+			return f.printViews(w, b, r, o)
+		case f.json:
+			return writeJSON(w, r.summary)
+		}
+		return table(w, b, r, o)
+	})
 }
 
 // chunkLimit says in the engine's own words what bounds the prompt tokens of a step; empty: nothing does.

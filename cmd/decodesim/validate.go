@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -150,33 +148,23 @@ func toldOf(w io.Writer, runs int) func(done int) {
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
 func (f *validateFlags) print(out, errOut io.Writer, v *study.Validation, dir *report.Dir) error {
-	var text bytes.Buffer
-	list := io.Writer(&text)
-	if f.json {
-		list = errOut
-	}
-	if v.Counts.Simulated == 0 {
-		fmt.Fprintf(list, "Nothing could be simulated: %s\n", whySkipped(v))
-	}
-	if f.json {
-		if err := writeValidation(&text, v); err != nil {
-			return failure{err}
-		}
-	} else if err := report.ValidationTable(&text, v, report.Options{Colour: colour(out)}); err != nil {
-		return failure{err}
-	}
+	var files []string
 	if dir != nil {
-		if !f.json {
-			text.WriteByte('\n')
-		}
-		for _, path := range dir.Files() {
-			fmt.Fprintln(list, path)
-		}
+		files = dir.Files()
 	}
-	if _, err := out.Write(text.Bytes()); err != nil {
-		return failure{err}
-	}
-	return nil
+	return printed{f.json, files}.print(out, errOut, func(w io.Writer) error {
+		words := w
+		if f.json {
+			words = errOut
+		}
+		if v.Counts.Simulated == 0 {
+			fmt.Fprintf(words, "Nothing could be simulated: %s\n", whySkipped(v))
+		}
+		if f.json {
+			return writeJSON(w, v)
+		}
+		return report.ValidationTable(w, v, report.Options{Colour: colour(out)})
+	})
 }
 
 // whySkipped says why no row has a prediction, if that is one reason.
@@ -185,13 +173,6 @@ func whySkipped(v *study.Validation) string {
 		return "every row is skipped: " + v.Rows[0].Skipped
 	}
 	return "every row is skipped, each for a reason given with it"
-}
-
-func writeValidation(w io.Writer, v *study.Validation) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // decodesimVariables are those of the environment that stand above a scenario.

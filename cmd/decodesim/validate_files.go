@@ -35,7 +35,7 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *study.Validation) 
 	}
 	draw("error_by_concurrency", func() (report.Figure, error) { return report.ErrorByConcurrency(caption, v) })
 	steps = append(steps, func() error {
-		return dir.WriteFile("validation.json", func(w io.Writer) error { return writeValidation(w, v) })
+		return dir.WriteFile("validation.json", func(w io.Writer) error { return writeJSON(w, v) })
 	})
 	for _, step := range steps {
 		if ctx.Err() != nil {

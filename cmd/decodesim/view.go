@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -81,7 +80,7 @@ func (o *outbox) viewFiles(b *configs.Built, r *result) []func() error {
 }
 
 // printViews writes the run in the terms of the chosen tools, as tables or as JSON.
-func (f *runFlags) printViews(w *bytes.Buffer, b *configs.Built, r *result, o report.Options) error {
+func (f *runFlags) printViews(w io.Writer, b *configs.Built, r *result, o report.Options) error {
 	if f.json {
 		return writeViews(w, r)
 	}

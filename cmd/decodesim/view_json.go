@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"math"
 
@@ -94,10 +93,7 @@ func writeViews(w io.Writer, r *result) error {
 	for _, v := range r.viewed.Views {
 		x.Views = append(x.Views, viewOf(v))
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(x)
+	return writeJSON(w, x)
 }
 
 func viewOf(v *views.View) viewX {
