@@ -80,7 +80,7 @@ func (s *Scenario) Build() (*Built, error) {
 		return nil, err
 	}
 	b.Config = sim.Config{
-		Source: b.requests, Contents: b.contents(), Pool: pool, Ingress: sim.Seconds(r.Deployment.Efficiency.FirstTokenS),
+		Source: b.requests, Contents: b.contents(), Pools: []*sim.Pool{pool}, Ingress: sim.Seconds(r.Deployment.Efficiency.FirstTokenS),
 		Until: s.horizon(), TraceEvery: b.traceEvery(),
 	}
 	return b, nil

@@ -44,6 +44,6 @@ func (s *Scenario) efficiency(p *Pool) (e hardware.Efficiency, doubt string, err
 func (b *Built) SetEfficiency(e hardware.Efficiency) {
 	b.Deployment.Efficiency = e
 	b.price(&b.Scenario.Pools[0])
-	b.Config.Pool.Model = b.Model
+	b.Config.Pools[0].Model = b.Model
 	b.Config.Ingress = sim.Seconds(e.FirstTokenS)
 }

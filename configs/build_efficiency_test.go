@@ -43,6 +43,6 @@ func TestSetEfficiencyPricesTheRunAnew(t *testing.T) {
 	b, ideal := build(t), build(t, "pools.serve.efficiency=textbook")
 	require.NotEqual(t, ideal.Model.Step(8, 100), b.Model.Step(8, 100))
 	b.SetEfficiency(ideal.Deployment.Efficiency)
-	assert.Equal(t, ideal.Model.Step(8, 100), b.Config.Pool.Model.(*hardware.Roofline).Step(8, 100))
+	assert.Equal(t, ideal.Model.Step(8, 100), b.Config.Pools[0].Model.(*hardware.Roofline).Step(8, 100))
 	assert.Equal(t, ideal.Config.Ingress, b.Config.Ingress)
 }

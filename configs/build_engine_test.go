@@ -83,7 +83,7 @@ func TestPromptsThatNoStepHoldsAreRejected(t *testing.T) {
 	} {
 		inDir(t, running(c.engine))
 		b := build(t, append([]string{"pools.serve.max_num_seqs=64"}, c.set...)...)
-		assert.Equal(t, c.max, b.Config.Pool.PromptMax, "%s %v", c.engine, c.set)
+		assert.Equal(t, c.max, b.Config.Pools[0].PromptMax, "%s %v", c.engine, c.set)
 		assert.Equal(t, c.why, b.Describe("", 1).RejectedFor)
 	}
 }
@@ -101,30 +101,30 @@ func TestStepsOfWholePromptsHoldTheLongest(t *testing.T) {
 // TestHostMemoryHoldsWhatIsSwapped: 4 GiB of blocks of 2 MiB, in the same measure on every rank, and only where swapping is on.
 func TestHostMemoryHoldsWhatIsSwapped(t *testing.T) {
 	inDir(t, running("vllm-v0"))
-	assert.Zero(t, build(t).Config.Pool.SwapBlocks)
+	assert.Zero(t, build(t).Config.Pools[0].SwapBlocks)
 	b := build(t, "pools.serve.preemption_mode=swap")
-	assert.EqualValues(t, 4<<30/(2<<20), b.Config.Pool.SwapBlocks)
+	assert.EqualValues(t, 4<<30/(2<<20), b.Config.Pools[0].SwapBlocks)
 	assert.Equal(t, 6.4e10, b.Deployment.Swap.LinkBps)
-	assert.Equal(t, sim.Swap, b.Config.Pool.Scheduler.(*policies.PrefillFirst).Preempt)
+	assert.Equal(t, sim.Swap, b.Config.Pools[0].Scheduler.(*policies.PrefillFirst).Preempt)
 	assert.Equal(t, 2e10, build(t, "pools.serve.preemption_mode=swap", "pools.serve.host_link_bps=2e10").Deployment.Swap.LinkBps)
-	assert.EqualValues(t, 2*4<<30/(2<<20), build(t, "pools.serve.preemption_mode=swap", "pools.serve.tensor_parallel=2").Config.Pool.SwapBlocks,
+	assert.EqualValues(t, 2*4<<30/(2<<20), build(t, "pools.serve.preemption_mode=swap", "pools.serve.tensor_parallel=2").Config.Pools[0].SwapBlocks,
 		"each GPU holds half of a block, in memory of its own")
 }
 
 // TestHostMemoryKeepsPrefixes: vLLM's size is that of all GPUs of a replica, SGLang's that of each.
 func TestHostMemoryKeepsPrefixes(t *testing.T) {
 	inDir(t, running("vllm-v1"))
-	assert.Zero(t, build(t).Config.Pool.OffloadBlocks)
+	assert.Zero(t, build(t).Config.Pools[0].OffloadBlocks)
 	for _, set := range [][]string{{"pools.serve.kv_offloading_size=4"}, {"pools.serve.kv_offloading_size=4", "pools.serve.tensor_parallel=4"}} {
 		b := build(t, set...)
-		assert.EqualValues(t, 4<<30/(2<<20), b.Config.Pool.OffloadBlocks)
+		assert.EqualValues(t, 4<<30/(2<<20), b.Config.Pools[0].OffloadBlocks)
 		assert.Equal(t, 6.4e10, b.Deployment.Swap.LinkBps)
 	}
 	inDir(t, running("sglang"))
-	assert.EqualValues(t, 2*4<<30/(131072), build(t, "pools.serve.hicache_size=4", "pools.serve.tensor_parallel=2").Config.Pool.OffloadBlocks)
+	assert.EqualValues(t, 2*4<<30/(131072), build(t, "pools.serve.hicache_size=4", "pools.serve.tensor_parallel=2").Config.Pools[0].OffloadBlocks)
 	inDir(t, strings.Replace(running("vllm-v1", "kv_offloading_size: 4"), "llama-3.1-8b", "qwen3.5-27b", 1))
 	b := build(t)
-	assert.Zero(t, b.Config.Pool.OffloadBlocks)
+	assert.Zero(t, b.Config.Pools[0].OffloadBlocks)
 	assert.Contains(t, b.warnings(1), "kv_offloading_size has no effect: nothing of qwen3.5-27b is found again")
 	refuses(t, running("sglang", "radix_cache: false", "hicache_size: 3"),
 		"chat.yaml:12:5: pools[0].hicache_size: 3 keeps cached prefixes, of which there are none; accepted: null, or radix_cache true")
@@ -177,7 +177,7 @@ func TestALinkThatNobodyStatesIsAskedFor(t *testing.T) {
 func TestSchedulersHaveTheEnginesArguments(t *testing.T) {
 	scheduler := func(engine string, set ...string) sim.Scheduler {
 		inDir(t, running(engine))
-		return build(t, set...).Config.Pool.Scheduler
+		return build(t, set...).Config.Pools[0].Scheduler
 	}
 	assert.Equal(t, &policies.Continuous{MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, SchedulerReserveFullISL: true, MaxModelLen: 131072},
 		scheduler("vllm-v1"))
@@ -207,14 +207,14 @@ func TestSGLangOrdersByTheCache(t *testing.T) {
 	inDir(t, running("sglang"))
 	for name, order := range map[string]policies.CacheOrder{"fcfs": policies.FCFS, "lpm": policies.LPM, "dfs-weight": policies.DFSWeight, "priority": policies.FCFS} {
 		b := build(t, "pools.serve.schedule_policy="+name)
-		assert.Equal(t, order, b.Config.Pool.Scheduler.(*policies.SGLang).Order)
-		assert.Equal(t, name == "priority", b.Config.Pool.Order != nil)
+		assert.Equal(t, order, b.Config.Pools[0].Scheduler.(*policies.SGLang).Order)
+		assert.Equal(t, name == "priority", b.Config.Pools[0].Order != nil)
 	}
 }
 
 func TestOrdersAreBuilt(t *testing.T) {
 	inDir(t, running("vllm-v1"))
-	order := func(set ...string) sim.Order { return build(t, set...).Config.Pool.Order }
+	order := func(set ...string) sim.Order { return build(t, set...).Config.Pools[0].Order }
 	assert.Nil(t, order())
 	assert.Equal(t, policies.Priority{}, order("pools.serve.scheduling_policy=priority"))
 	assert.Equal(t, policies.Aging{Step: 5 * sim.Second}, order("pools.serve.queue_order=aging", "pools.serve.aging_s=5"))

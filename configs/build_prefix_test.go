@@ -22,7 +22,7 @@ func cachedBy(t *testing.T, set ...string) ([]int32, *metrics.Summary) {
 	config.Sink = recorder
 	c, err := sim.New(config)
 	require.NoError(t, err)
-	recorder.Watch(c, config.Pool)
+	recorder.Watch(c, config.Pools[0])
 	c.Run()
 	list := make([]int32, len(cached))
 	for id, n := range cached {
@@ -99,7 +99,7 @@ func TestATraceSharesByItsBlockIDs(t *testing.T) {
 func TestARecurrentStateIsNotFoundAgain(t *testing.T) {
 	inDir(t, strings.Replace(chat8b, "llama-3.1-8b", "qwen3.5-35b-a3b", 1))
 	b := build(t)
-	require.False(t, b.Config.Pool.PrefixCaching)
+	require.False(t, b.Config.Pools[0].PrefixCaching)
 	require.False(t, b.Scenario.Pools[0].EnablePrefixCaching)
 	s, err := Load("chat.yaml", Options{Set: []string{"pools.serve.enable_prefix_caching=true"}})
 	require.NoError(t, err)

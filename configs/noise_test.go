@@ -86,7 +86,7 @@ func TestNoiseIsOffUnlessAsked(t *testing.T) {
 		assert.Equal(t, s.Noise, again.Noise, noise)
 		b, err := again.Build()
 		require.NoError(t, err)
-		assert.Equal(t, on, b.Config.Pool.Noise != nil, noise)
+		assert.Equal(t, on, b.Config.Pools[0].Noise != nil, noise)
 	}
 }
 

@@ -87,7 +87,7 @@ func TestSpeculationIsResolved(t *testing.T) {
 	b, err := s.Build()
 	require.NoError(t, err)
 	defer b.Close()
-	got := b.Config.Pool.Speculation
+	got := b.Config.Pools[0].Speculation
 	assert.Equal(t, []sim.DraftRow{{Decodes: 8, Tokens: 5}, {Decodes: 16, Tokens: 3}}, got.Adaptive)
 	for n, want := range map[int]int{1: 5, 8: 5, 9: 3, 16: 3, 17: 0} {
 		assert.Equal(t, want, s.Speculation.Drafts(n), n)
@@ -101,7 +101,7 @@ func TestSpeculationIsResolved(t *testing.T) {
 	off, err := plain.Build()
 	require.NoError(t, err)
 	defer off.Close()
-	assert.Nil(t, off.Config.Pool.Speculation)
+	assert.Nil(t, off.Config.Pools[0].Speculation)
 	assert.Nil(t, off.Deployment.Speculation)
 	assert.Greater(t, off.KVBlocks, b.KVBlocks, "drafts take memory")
 }

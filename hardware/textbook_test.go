@@ -123,11 +123,11 @@ func TestARequestAloneHasTheLatencyOfTheFormula(t *testing.T) {
 	} {
 		d := deployment(t, c.model, "h100-sxm", c.tensor)
 		o := &one{Request: sim.Request{Prompt: int32(c.prompt), Output: int32(c.output), Arrival: 12345}}
-		run, err := sim.New(sim.Config{Source: o, Sink: o, Pool: &sim.Pool{
+		run, err := sim.New(sim.Config{Source: o, Sink: o, Pools: []*sim.Pool{{
 			Size: 1, KVBlocks: 1 << 20, BlockSize: 16, MaxModelLen: 1 << 20, Windows: d.Windows(),
 			Model: hardware.NewRoofline(d, 4), Router: policies.LeastLoaded{},
 			Scheduler: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: budget},
-		}})
+		}}})
 		require.NoError(t, err)
 		run.Run()
 		require.Equal(t, sim.Completed, o.ended, c.model)

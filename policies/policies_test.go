@@ -69,9 +69,9 @@ func (l *list) Next(r *sim.Request) bool {
 func tell(t *testing.T, policy policies.Continuous, blocks int64, requests ...sim.Request) *story {
 	t.Helper()
 	s, source := &story{first: map[int32]sim.Time{}}, list(requests)
-	c, err := sim.New(sim.Config{Sink: s, Source: &source, Pool: &sim.Pool{
+	c, err := sim.New(sim.Config{Sink: s, Source: &source, Pools: []*sim.Pool{{
 		Name: "p", Size: 1, KVBlocks: blocks, BlockSize: 4, MaxModelLen: 40, Model: second{}, Scheduler: &policy, Router: policies.LeastLoaded{},
-	}})
+	}}})
 	require.NoError(t, err)
 	c.Run()
 	return s
@@ -115,10 +115,10 @@ func TestReservingTheWholePrompt(t *testing.T) {
 func TestFewestRequestsFirst(t *testing.T) {
 	var routed []int32
 	source := list{{ID: 0, Prompt: 1, Output: 30}, {ID: 1, Prompt: 1, Output: 2}, {ID: 2, Prompt: 1, Output: 1, Arrival: at(5)}}
-	c, err := sim.New(sim.Config{Sink: &story{first: map[int32]sim.Time{}}, Source: &source, Pool: &sim.Pool{
+	c, err := sim.New(sim.Config{Sink: &story{first: map[int32]sim.Time{}}, Source: &source, Pools: []*sim.Pool{{
 		Name: "p", Size: 2, KVBlocks: 100, BlockSize: 4, MaxModelLen: 40, Model: second{},
 		Scheduler: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 64}, Router: spy{&routed},
-	}})
+	}}})
 	require.NoError(t, err)
 	c.Run()
 	assert.Equal(t, []int32{0, 1, 1}, routed)

@@ -97,11 +97,11 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 	}
 	return sim.Config{
 		Contents: src.Contents(), Source: src, Sink: sink,
-		Pool: &sim.Pool{
+		Pools: []*sim.Pool{{
 			Size: max(1, l.replicas), PrefixCaching: l.prefix, Ahead: l.ahead, KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
 			Model: hardware.NewRoofline(d, l.seats), Router: router,
 			Scheduler: scheduler, PromptMax: l.promptMax, SwapBlocks: l.swapBlocks, Speculation: speculation,
-		},
+		}},
 	}
 }
 
@@ -173,7 +173,7 @@ func BenchmarkRun(b *testing.B) {
 			cl.Run()
 			b.StopTimer()
 			runtime.ReadMemStats(&after)
-			pool := cl.PoolTotals()
+			pool := cl.PoolTotals(0)
 			b.ReportMetric(float64(m.Output())/b.Elapsed().Seconds()/1e6, "Mtok/s")
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mreq/s")
 			b.ReportMetric(float64(pool.DecodeSum)/float64(max(1, pool.Steps)), "batch")

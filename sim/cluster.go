@@ -9,12 +9,17 @@ import (
 
 // Config is all a run is a function of.
 type Config struct {
-	Source   Source
-	Sink     Sink
-	Pool     *Pool
-	Contents *Contents // that requests name; nil: they name none
-	Ingress  Duration  // from the client to the engine's queue: network, API server, tokenizer
-	Until    Time      // stop here, at most at ClockEnd; 0: run until every request has ended
+	Source     Source
+	Sink       Sink
+	Pools      []*Pool
+	Routes     []Route    // that requests may take; nil: one, of the first pool alone
+	Splitter   Splitter   // which of them; nil: the first
+	Admission  Admission  // who may enter; nil: everybody
+	Controller Controller // of the fleet; nil: it stays as it is
+	Contents   *Contents  // that requests name; nil: they name none
+	Ingress    Duration   // from the client to the engine's queue: network, API server, tokenizer
+	Egress     Duration   // from the engine to the client, of each token; a Follower is told of it, a Sink is not
+	Until      Time       // stop here, at most at ClockEnd; 0: run until every request has ended
 
 	// Observe, if set, is called at instants of its own choice, between events: it returns the next.
 	Observe func(c *Cluster, now Time) (next Time)
@@ -30,12 +35,24 @@ type Config struct {
 
 func (c *Config) validate() error {
 	switch {
-	case c.Source == nil || c.Sink == nil || c.Pool == nil:
-		return errors.New("sim: Source, Sink and Pool are required")
-	case c.Until < 0 || c.Until > ClockEnd || c.MaxRun < 0 || c.Ingress < 0 || c.TraceEvery < 0:
-		return fmt.Errorf("sim: Until %v, MaxRun %d, Ingress %v and TraceEvery %d must not be negative", c.Until, c.MaxRun, c.Ingress, c.TraceEvery)
+	case c.Source == nil || c.Sink == nil || len(c.Pools) == 0 || slices.Contains(c.Pools, nil):
+		return errors.New("sim: Source, Sink and Pools are required")
+	case c.Until < 0 || c.Until > ClockEnd || c.MaxRun < 0 || c.Ingress < 0 || c.Egress < 0 || c.TraceEvery < 0:
+		return fmt.Errorf("sim: Until %v, MaxRun %d, Ingress %v, Egress %v and TraceEvery %d must not be negative", c.Until, c.MaxRun, c.Ingress, c.Egress, c.TraceEvery)
+	case len(c.Routes) > 256:
+		return fmt.Errorf("sim: %d routes, at most 256", len(c.Routes))
 	}
-	return c.Pool.validate()
+	for _, p := range c.Pools {
+		if err := p.validate(); err != nil {
+			return err
+		}
+	}
+	for i, r := range c.Routes {
+		if err := r.validate(i, c.Pools); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Cluster is a run in progress.
@@ -47,23 +64,31 @@ type Cluster struct {
 	follower  Follower // source, if it is one
 	sink      Sink
 	tracer    Tracer // sink, if it is one
-	pool      *Pool
+	pools     []*Pool
+	routes    []Route
+	splitter  Splitter
+	admission Admission
 	instances []*Instance
 	contents  *Contents
 	ingress   Duration
+	egress    Duration
 	maxRun    int
 	logWheel  uint
 
 	ends    ends
 	timers  timers
+	links   links
 	arrival Time    // of the next request at the engine; Forever: none known
 	next    Request // it, unless the source is a Follower
 	woken   []int32 // instances to plan when everything at this instant has happened
+	rounds  []int32 // of those, the ones being planned
 
 	traceEvery int32
 	observe    func(*Cluster, Time) Time
 	observeAt  Time
-	pause      Time // past it there is more than events: min(until, observeAt − 1)
+	controller Controller
+	controlAt  Time
+	pause      Time // past it there is more than events: the horizon, an observer or a controller
 
 	totals Totals
 }
@@ -75,6 +100,10 @@ type Totals struct {
 	CachedTokens int64 // of those, found in a cache when the request first entered a batch
 	Ended        int64
 	OutputTokens int64 // emitted to clients that were still there
+	Refused      int64 // requests that were not admitted to the cluster; among the rejected
+	Restarted    int64 // times that a request began again because its instance failed
+	Moved        int64 // hand-overs that have landed
+	MovedTokens  int64 // whose cache they moved
 }
 
 // New builds the run that c describes.
@@ -83,10 +112,11 @@ func New(c Config) (*Cluster, error) {
 		return nil, err
 	}
 	cl := &Cluster{
-		source: c.Source, sink: c.Sink, pool: c.Pool, ingress: c.Ingress, until: c.Until, maxRun: c.MaxRun,
-		logWheel: c.LogWheel, traceEvery: c.TraceEvery, arrival: Forever, observe: c.Observe, observeAt: Forever, ends: newEnds(c.Pool.Size),
+		source: c.Source, sink: c.Sink, pools: c.Pools, routes: c.Routes, splitter: c.Splitter, admission: c.Admission,
+		ingress: c.Ingress, egress: c.Egress, until: c.Until, maxRun: c.MaxRun, logWheel: c.LogWheel, traceEvery: c.TraceEvery,
+		arrival: Forever, observe: c.Observe, observeAt: Forever, controller: c.Controller, controlAt: Forever, contents: c.Contents,
 	}
-	if cl.contents = c.Contents; cl.contents == nil {
+	if cl.contents == nil {
 		cl.contents = new(Contents)
 	}
 	if cl.until == 0 {
@@ -98,33 +128,51 @@ func New(c Config) (*Cluster, error) {
 	if cl.logWheel == 0 {
 		cl.logWheel = wheelBits
 	}
+	if cl.routes == nil {
+		cl.routes = []Route{{{Pool: 0}}}
+	}
 	cl.follower, _ = c.Source.(Follower)
 	cl.tracer, _ = c.Sink.(Tracer)
 	if c.Observe != nil {
 		cl.observeAt = 0
 	}
-	cl.pause = min(cl.until, cl.observeAt-1)
-	p := c.Pool
-	p.instances, p.outstanding, p.preemptions = nil, make([]int32, p.Size), 0
-	p.prompted, p.cached, p.swaps = 0, 0, 0
-	for i := range p.Size {
-		in := newInstance(cl, p, int32(len(cl.instances)), int32(i))
-		p.instances = append(p.instances, in)
-		cl.instances = append(cl.instances, in)
+	if c.Controller != nil {
+		cl.controlAt = 0
 	}
+	cl.rest()
+	cl.found()
 	return cl, nil
+}
+
+// found builds the pools.
+func (c *Cluster) found() {
+	n := 0
+	for _, p := range c.pools {
+		n += max(p.Size, p.SizeMax)
+	}
+	c.ends, c.links = newEnds(n), newLinks()
+	for _, p := range c.pools {
+		p.found(c)
+	}
+	for _, route := range c.routes {
+		for i := range route[:len(route)-1] {
+			p := c.pools[route[i].Pool]
+			p.hands, p.pushes = true, p.pushes || route[i].Push
+		}
+	}
 }
 
 // Run handles events in order until none is left or the horizon is reached.
 //
-// At one instant, observers come first, then clients that hang up, then arrivals, then the ends of steps, by instance.
-// What these cause at the same instant is handled before any instance plans, so that a plan sees all of it.
+// At one instant, observers and controllers come first, then clients that hang up, then arrivals, then transfers, then the
+// ends of steps, by instance. What these cause at the same instant is handled before any instance plans, so that a plan
+// sees all of it.
 func (c *Cluster) Run() {
 	c.fetch()
 	for {
 		t, id := c.ends.min()
 		hangup := c.hangup()
-		t = min(t, c.arrival, hangup)
+		t = min(t, c.arrival, hangup, c.links.at)
 		switch {
 		case t > c.now && len(c.woken) > 0:
 			c.plan()
@@ -134,11 +182,13 @@ func (c *Cluster) Run() {
 			}
 		case hangup == t:
 			c.now = t
-			timer := c.timers.pop()
-			c.instances[timer.instance].hangup(timer)
+			c.leave(c.timers.pop())
 		case c.arrival == t:
 			c.now = t
 			c.deliver()
+		case c.links.at == t:
+			c.now = t
+			c.transfer()
 		default:
 			c.now = t
 			c.commit(c.instances[id])
@@ -146,17 +196,39 @@ func (c *Cluster) Run() {
 	}
 }
 
-// control lets the observer look, or ends the run and reports false. Nothing else happens before t, which is past pause.
+// control lets observer and controller look, or ends the run and reports false. Nothing else happens before t, which is past
+// pause.
 func (c *Cluster) control(t Time) bool {
-	if t == Forever || min(t, c.observeAt) > c.until {
+	if at := min(c.observeAt, c.controlAt); t == Forever && !c.waitsForControl() || min(t, at) > c.until {
 		c.stop()
 		return false
 	}
-	c.now = c.observeAt
-	c.observeAt = c.observe(c, c.now)
-	c.pause = min(c.until, c.observeAt-1)
+	if c.observeAt <= c.controlAt {
+		c.now = c.observeAt
+		c.observeAt = c.observe(c, c.now)
+	} else {
+		c.now = c.controlAt
+		c.controlAt = c.controller.Control(c.now, c)
+	}
+	c.rest()
 	return true
 }
+
+// waitsForControl reports whether requests wait at a gate for a controller that will act again.
+func (c *Cluster) waitsForControl() bool {
+	if c.controlAt == Forever {
+		return false
+	}
+	for _, p := range c.pools {
+		if len(p.gate) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rest computes until when there is nothing but events.
+func (c *Cluster) rest() { c.pause = min(c.until, c.observeAt-1, c.controlAt-1) }
 
 // Now returns the time of the event being handled; after Run, the end of the run.
 func (c *Cluster) Now() Time { return c.now }
@@ -167,56 +239,22 @@ func (c *Cluster) Overran() bool { return c.overran }
 // Totals returns what the run has seen so far.
 func (c *Cluster) Totals() Totals { return c.totals }
 
-// fetch learns of the next arrival.
-func (c *Cluster) fetch() {
-	c.arrival = Forever
-	if c.follower != nil {
-		if t := c.follower.When(); t != Forever {
-			c.arrival = t.Add(c.ingress)
-		}
-		return
-	}
-	c.next = Request{}
-	if c.source.Next(&c.next) {
-		c.arrival = c.next.Arrival.Add(c.ingress)
-	}
-}
+// Pools returns the number of pools.
+func (c *Cluster) Pools() int { return len(c.pools) }
 
-// deliver brings the next request to an instance.
-func (c *Cluster) deliver() {
-	r := &c.next
-	if c.follower != nil {
-		*r = Request{}
-		c.source.Next(r)
-	}
-	c.totals.Arrived++
-	c.totals.PromptTokens += int64(r.Prompt)
-	if r.Content < 0 || int(r.Content) >= c.contents.Len() {
-		panic(fmt.Sprintf("sim: request %d has content %d, of %d nodes", r.ID, r.Content, c.contents.Len()))
-	}
-	if c.traceEvery > 0 && r.ID%c.traceEvery == 0 {
-		r.Traced = true
-	}
-	switch {
-	case int64(r.Prompt)+int64(r.Limit()) > int64(c.pool.MaxModelLen), c.pool.PromptMax > 0 && r.Prompt > c.pool.PromptMax:
-		c.done(r, c.now, Rejected)
-	case r.Deadline != 0 && r.Deadline <= c.now:
-		c.done(r, c.now, Failed)
-	default:
-		in := c.pool.Router.Route(c.now, r, c.pool)
-		c.pool.outstanding[in.index]++
-		in.enqueue(c.now, r)
-	}
-	c.fetch()
-}
+// Pool returns the i-th pool.
+func (c *Cluster) Pool(i int) *Pool { return c.pools[i] }
 
-// commit ends the steps of in, and plans the next if nothing else is to happen at this instant.
+// commit ends the steps of in, or its start, and plans the next if nothing else is to happen at this instant.
 func (c *Cluster) commit(in *Instance) {
 	in.commit()
 	in.end = Forever
 	c.ends.set(in.ID, Forever)
+	if in.life == starting {
+		c.up(in)
+	}
 	next, _ := c.ends.min()
-	if len(c.woken) > 0 || min(next, c.arrival, c.hangup()) == c.now {
+	if len(c.woken) > 0 || min(next, c.arrival, c.hangup(), c.links.at) == c.now {
 		c.wake(in)
 		return
 	}
@@ -225,6 +263,9 @@ func (c *Cluster) commit(in *Instance) {
 
 // start plans in and schedules the end of its steps.
 func (c *Cluster) start(in *Instance) {
+	if in.life == down || in.life == starting {
+		return // it was woken before it went
+	}
 	in.plan(c.now)
 	if in.end != Forever {
 		c.ends.set(in.ID, in.end)
@@ -239,37 +280,39 @@ func (c *Cluster) wake(in *Instance) {
 	}
 }
 
-// plan plans the instances that were woken, in order of ID.
+// plan plans the instances that were woken, in order of ID. Whom they wake in turn is planned next.
 func (c *Cluster) plan() {
-	if len(c.woken) > 1 {
-		slices.Sort(c.woken)
+	c.rounds, c.woken = c.woken, c.rounds[:0]
+	if len(c.rounds) > 1 {
+		slices.Sort(c.rounds)
 	}
-	for _, id := range c.woken {
+	for _, id := range c.rounds {
 		c.instances[id].woken = false
 		c.start(c.instances[id])
-	}
-	c.woken = c.woken[:0]
-}
-
-// done ends r for its client.
-func (c *Cluster) done(r *Request, at Time, o Outcome) {
-	c.totals.Ended++
-	c.totals.OutputTokens += int64(r.Emitted)
-	c.sink.Done(r, at, o)
-	if c.follower != nil {
-		c.follower.Done(at, r)
-		c.fetch()
 	}
 }
 
 // stop ends the run. At a horizon, the steps that have ended by then have been seen by the clients.
 func (c *Cluster) stop() {
-	if t, _ := c.ends.min(); t == Forever && c.arrival == Forever {
-		return // everything has ended
+	if t, _ := c.ends.min(); t == Forever && c.arrival == Forever && c.links.at == Forever {
+		c.strand()
+		return // everything else has ended
 	}
 	c.overran = c.until == ClockEnd
 	c.now = c.until
 	for _, in := range c.instances {
 		in.settle(c.now)
+	}
+	c.links.settleAll(c)
+	c.strand()
+}
+
+// strand tells of those who still wait at gates that the run has ended.
+func (c *Cluster) strand() {
+	for _, p := range c.pools {
+		for i := range p.gate {
+			c.totals.OutputTokens += int64(p.gate[i].Emitted)
+			c.sink.Done(&p.gate[i], c.now, Unfinished)
+		}
 	}
 }

@@ -92,16 +92,16 @@ func (in *Instance) commitPrefill(now Time) {
 			kept = append(kept, slot)
 			continue
 		}
-		r.swapped = false
-		r.Emitted++
-		if r.Emitted == 1 {
-			r.First, r.Last = now, now
-			in.cluster.sink.First(r)
-		} else {
-			in.cluster.sink.Gap(in, r, now, Preempted)
-			r.Last = now
+		var next *Stage
+		if in.pool.hands {
+			next = in.cluster.stage(r)
+		}
+		if next == nil || next.Tokens > 0 {
+			in.emit(r, now)
 		}
 		switch {
+		case next != nil && r.Emitted < r.Output:
+			in.park(slot, next)
 		case r.Emitted < r.Output:
 			in.join(slot)
 		case in.padded > 0:
@@ -117,10 +117,32 @@ func (in *Instance) commitPrefill(now Time) {
 	in.prefill = kept
 }
 
+// emit lets the client of r have a token that no decode step computed: the first, or the first since an interruption.
+func (in *Instance) emit(r *Request, now Time) {
+	r.Emitted++
+	switch {
+	case r.Emitted == 1:
+		r.First, r.Last = now, now
+		in.pool.firsts++
+		if in.pool.Due > 0 && now.Sub(r.Arrival) > in.pool.Due {
+			in.pool.late++
+		}
+		in.cluster.sink.First(r)
+	case r.late == Restarted:
+		in.cluster.sink.Gap(in, r, now, Restarted)
+	default:
+		in.cluster.sink.Gap(in, r, now, Preempted)
+	}
+	r.Last, r.late = now, Preempted
+}
+
 // finish ends a request that has left the cache.
 func (in *Instance) finish(slot int32, r *Request, now Time) {
 	in.unlink(slot)
-	in.pool.outstanding[in.index]--
+	in.charge(r, -1)
+	if r.move != 0 {
+		in.cluster.cancel(r.move)
+	}
 	in.cluster.done(r, now, Completed)
 	in.forget(slot)
 }

@@ -59,8 +59,7 @@ func (h *timers) pop() timer {
 // run must not last until them.
 func (c *Cluster) hangup() Time {
 	for len(c.timers) > 0 {
-		t := &c.timers[0]
-		if r := &c.instances[t.instance].slab[t.slot]; r.ID == t.id && r.state != free && r.state != idle {
+		if t := &c.timers[0]; c.waits(t) {
 			return t.at
 		}
 		c.timers.pop()
@@ -68,23 +67,60 @@ func (c *Cluster) hangup() Time {
 	return Forever
 }
 
+// waits reports whether t is not void.
+func (c *Cluster) waits(t *timer) bool {
+	if t.instance == noSlot {
+		p, _ := c.atGate(t.id)
+		return p != nil
+	}
+	r := &c.instances[t.instance].slab[t.slot]
+	return r.ID == t.id && r.state != free && r.state != idle && r.state != parked && r.state != promised
+}
+
+// leave ends the request of t for its client.
+func (c *Cluster) leave(t timer) {
+	if t.instance != noSlot {
+		c.instances[t.instance].hangup(t)
+		return
+	}
+	p, i := c.atGate(t.id)
+	r := p.gate[i]
+	p.gate = slices.Delete(p.gate, i, i+1)
+	c.done(&r, t.at, Failed)
+	if r.move != 0 {
+		c.cancel(r.move)
+	}
+}
+
 // hangup ends the request of t for its client.
 func (in *Instance) hangup(t timer) {
 	r := &in.slab[t.slot]
 	switch r.state {
-	case waiting, moved:
+	case waiting, swappedOut:
 		in.cluster.done(r, t.at, Failed)
-		in.pool.outstanding[in.index]--
-		if r.state == moved {
+		in.charge(r, -1)
+		in.dismiss(r)
+		if r.state == swappedOut {
 			in.unswap(t.slot)
 		} else {
 			in.unqueue(t.slot)
 		}
-		in.cut(t.at, 0) // whoever waited behind it may fit
+		in.stir(t.at) // whoever waited behind it may fit
+	case inbound, flying:
+		in.cluster.done(r, t.at, Failed)
+		in.cluster.cancel(r.move)
+	case landed:
+		in.cluster.done(r, t.at, Failed)
+		in.charge(r, -1)
+		in.landed = without(in.landed, t.slot)
+		in.promise(r, -1)
+		in.discard(t.slot)
+		in.stir(t.at)
 	case prefilling:
 		r.state = leavingPrefill
 		in.hungup = append(in.hungup, t.slot)
 		in.cluster.done(r, t.at, Failed)
+		in.dismiss(r)
 	case decoding:
 		r.state = leavingDecode
 		in.hungup = append(in.hungup, t.slot)
@@ -94,6 +130,14 @@ func (in *Instance) hangup(t timer) {
 		}
 		in.cluster.done(&in.shown, t.at, Failed)
 		in.cut(t.at, 0)
+	}
+}
+
+// dismiss frees what is reserved elsewhere for r, which has ended.
+func (in *Instance) dismiss(r *Request) {
+	if r.move != 0 {
+		in.cluster.cancel(r.move)
+		r.move = 0
 	}
 }
 
@@ -124,7 +168,7 @@ func (in *Instance) drop(now Time) {
 			}
 			in.untrace(r, slot)
 		}
-		in.pool.outstanding[in.index]--
+		in.charge(r, -1)
 		switch {
 		case in.padded > 0 && !ended:
 			r.state = leavingDecode

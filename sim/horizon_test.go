@@ -148,10 +148,10 @@ func TestReplicasAreASystemEachAtZeroLoad(t *testing.T) {
 func TestImpossibleRunsAreRefused(t *testing.T) {
 	for want, change := range map[string]func(*sim.Config){
 		"TraceEvery -1":                      func(c *sim.Config) { c.TraceEvery = -1 },
-		"attention window of 0 tokens":       func(c *sim.Config) { c.Pool.Windows = []sim.Window{{}} },
-		"got 1, 16, -1 and 100":              func(c *sim.Config) { c.Pool.SequenceBlocks = -1 },
-		"at most 2147483647 with prefix":     func(c *sim.Config) { c.Pool.PrefixCaching, c.Pool.KVBlocks = true, 1<<31 },
-		"needs 7 KV blocks, the cache has 6": func(c *sim.Config) { c.Pool.KVBlocks = 6 },
+		"attention window of 0 tokens":       func(c *sim.Config) { c.Pools[0].Windows = []sim.Window{{}} },
+		"got 1, 16, -1 and 100":              func(c *sim.Config) { c.Pools[0].SequenceBlocks = -1 },
+		"at most 2147483647 with prefix":     func(c *sim.Config) { c.Pools[0].PrefixCaching, c.Pools[0].KVBlocks = true, 1<<31 },
+		"needs 7 KV blocks, the cache has 6": func(c *sim.Config) { c.Pools[0].KVBlocks = 6 },
 	} {
 		sc := scenario{size: 1, blocks: 7, blockSize: 16, maxLen: 100, model: ticks(sim.Second), policy: &policies.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
 		c := sc.config(newJournal())

@@ -9,7 +9,12 @@ const (
 	prefilling
 	decoding
 	gone           // its client hung up while it was queued
-	moved          // its cache is in host memory
+	swappedOut     // its cache is in host memory
+	parked         // it has been handed over, and its blocks are still here
+	inbound        // it is handed over, and waits for room
+	promised       // there is room for it, and it is computed elsewhere
+	flying         // there is room for it, and it is on its way
+	landed         // it waits for a seat
 	idle           // it has ended, and keeps its row and its blocks until the batch has
 	leavingPrefill // its client hung up during the step under way
 	leavingDecode
@@ -25,7 +30,10 @@ type Instance struct {
 	ID      int32 // in the cluster
 	cluster *Cluster
 	pool    *Pool
-	index   int32 // in the pool
+	life    life
+	place   int32 // among those of the pool that take requests; -1: it does not
+	load    int32 // requests routed to it that have not ended or moved on
+	prompts int64 // Σ tokens of their prompts
 
 	kv      Cache
 	prefix  *prefixes // what is cached, beyond how much; nil: nothing is found again
@@ -67,6 +75,8 @@ type Instance struct {
 	decode Time    // end of the latest step in which the decode set emitted
 
 	kept
+	handing
+	lifetime
 
 	// Memory is for a scheduler's own use: the state of an instance that its policy goes by, if it has any.
 	Memory [3]int64
@@ -92,31 +102,35 @@ type Instance struct {
 	idleSum   int64 // Σ over steps of the rows that have ended
 }
 
-func newInstance(c *Cluster, p *Pool, id, index int32) *Instance {
-	in := &Instance{
-		ID: id, cluster: c, pool: p, index: index, head: noSlot, tail: noSlot, end: Forever, seen: Forever,
-		kv: newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks), host: p.SwapBlocks,
-	}
+func newInstance(c *Cluster, p *Pool, id int32) *Instance {
+	in := &Instance{ID: id, cluster: c, pool: p, end: Forever}
+	in.empty()
 	if p.Classes > 1 {
 		in.classes, in.told = make([]int32, p.Classes), make([]int32, p.Classes)
 	}
-	in.set = newDecodeSet(p.BlockSize, p.Windows, c.logWheel)
-	in.spec, in.set.walked = p.Speculation, p.Speculation != nil
 	in.work = Work{in: in, shape: &in.shapes[0]}
 	if k, ok := p.Scheduler.(Keeper); ok {
 		in.keeps = k.Keeps()
 	}
+	if p.Seats > 0 {
+		in.keeps |= KeepWaits // for those who join without a prompt
+	}
 	if p.Ahead {
 		in.ahead = 1
 	}
-	if p.ColdStart > 0 {
-		in.cold, in.end = true, Time(0).Add(p.ColdStart)
-		c.ends.set(id, in.end)
-	}
-	if p.PrefixCaching {
-		in.prefix = newPrefixes(in, c.contents)
-	}
 	return in
+}
+
+// empty makes in an engine that has just started: with nothing in queue, batch and cache.
+func (in *Instance) empty() {
+	p := in.pool
+	in.head, in.tail, in.seen, in.Memory = noSlot, noSlot, Forever, [3]int64{}
+	in.kv, in.host = newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks), p.SwapBlocks
+	in.set = newDecodeSet(p.BlockSize, p.Windows, in.cluster.logWheel)
+	in.spec, in.set.walked = p.Speculation, p.Speculation != nil
+	if p.PrefixCaching {
+		in.prefix = newPrefixes(in, in.cluster.contents)
+	}
 }
 
 // Running returns the number of requests in the batch.
@@ -130,6 +144,21 @@ func (in *Instance) Idle() int { return len(in.idle) }
 
 // SwappedOut returns how many requests have their cache in host memory.
 func (in *Instance) SwappedOut() int { return len(in.swapped) }
+
+// Load returns how many requests were routed to in that have neither ended nor moved on.
+func (in *Instance) Load() int { return int(in.load) }
+
+// PromptTokens returns the tokens of their prompts.
+func (in *Instance) PromptTokens() int64 { return in.prompts }
+
+// Hit returns how many of r's prompt tokens the GPUs' cache holds now, as far as steps under way have been composed.
+func (in *Instance) Hit(r *Request) int32 {
+	if in.prefix == nil || !r.recallable() {
+		return 0
+	}
+	found, _, _ := in.prefix.find(r)
+	return found * in.kv.size
+}
 
 // Departed returns how many requests have left the batch so far: ended, dropped or preempted.
 func (in *Instance) Departed() int64 { return in.left }
@@ -259,24 +288,17 @@ func (in *Instance) cut(now Time, more int) {
 // plan starts the next step, or run of steps, at now.
 func (in *Instance) plan(now Time) {
 	w := &in.work
-	w.reset(now)
-	if in.ahead > 0 {
-		in.look()
-	}
-	limit := in.pool.Scheduler.Schedule(in, w)
-	if w.demand > in.kv.free {
-		panic("sim: the scheduler composed a step that the cache cannot hold")
-	}
+	limit := in.compose(w, now)
 	w.settle()
+	if in.pool.pushes {
+		in.push(now)
+	}
 	in.decodes = in.set.n
 	if w.held {
 		in.decodes, in.late = 0, in.late || in.set.n > 0
 	}
 	if in.decodes+w.shape.Prefills == 0 {
-		if in.Queued() > 0 || in.running > 0 {
-			panic("sim: the scheduler left an instance idle with work to do")
-		}
-		in.end = Forever
+		in.doze()
 		return
 	}
 	b := &in.shapes[0]
@@ -308,6 +330,43 @@ func (in *Instance) plan(now Time) {
 		if in.steps = in.set.stepsWithin(n, &in.kv); in.steps > 1 {
 			in.end = now.Add(in.seg.Span(in.steps))
 		}
+	}
+}
+
+// compose has the scheduler compose the step that begins at now, and returns for how many it holds.
+func (in *Instance) compose(w *Work, now Time) (limit int) {
+	for {
+		if len(in.landed) > 0 {
+			in.board(now)
+		}
+		w.reset(now)
+		if in.ahead > 0 {
+			in.look()
+		}
+		limit = in.pool.Scheduler.Schedule(in, w)
+		if w.demand > in.kv.free {
+			panic("sim: the scheduler composed a step that the cache cannot hold")
+		}
+		if len(in.inbound) > 0 {
+			in.pull(w)
+		}
+		if len(in.landed) == 0 || !w.Empty() || in.running == in.pool.Seats {
+			return limit
+		}
+	}
+}
+
+// doze leaves in idle, until something comes.
+func (in *Instance) doze() {
+	in.end = Forever
+	if in.outside() > 0 {
+		return // what is missing comes with them, or goes
+	}
+	if in.Queued() > 0 || in.running > 0 {
+		panic("sim: the scheduler left an instance idle with work to do")
+	}
+	if in.life == draining && len(in.inbound) == 0 {
+		in.cluster.down(in)
 	}
 }
 

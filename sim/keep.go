@@ -81,6 +81,13 @@ func (in *Instance) Owed(clip int32) int64 {
 	return sum
 }
 
+// promise counts what r may take of the cache, with the sign of coming or going, if the Scheduler asks for it.
+func (in *Instance) promise(r *Request, sign int64) {
+	if in.keeps&KeepPromised != 0 {
+		in.ceiling += sign * in.kv.Blocks(r.Prompt+r.Limit())
+	}
+}
+
 func (in *Instance) mustKeep(k Keeps) {
 	if in.keeps&k == 0 {
 		panic("sim: the scheduler asks for what its Keeps does not name")

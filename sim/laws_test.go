@@ -65,10 +65,10 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 			if jumps == nil {
 				jumps = cl
 			}
-			require.Equal(t, jumps.PoolTotals(), cl.PoolTotals(), "%+v: busy time, batches and peak of the cache", variant)
+			require.Equal(t, jumps.PoolTotals(0), cl.PoolTotals(0), "%+v: busy time, batches and peak of the cache", variant)
 			require.Equal(t, jumps.Now(), cl.Now(), "%+v: end", variant)
 			if variant.maxRun == 0 && variant.wheel == 0 {
-				cover["evictions"] += int(cl.PoolTotals().Evictions)
+				cover["evictions"] += int(cl.PoolTotals(0).Evictions)
 				cover["runs"] += j.runs
 				cover["regime switches"] += j.switches
 			}
@@ -150,12 +150,12 @@ func compare(t require.TestingT, variant string, twin *naive, j *journal, cl *si
 		}
 	}
 	require.Equal(t, cached, cl.Totals().CachedTokens, "%s: cached tokens", variant)
-	require.Equal(t, int64(evictions), cl.PoolTotals().Evictions, "%s: evictions", variant)
+	require.Equal(t, int64(evictions), cl.PoolTotals(0).Evictions, "%s: evictions", variant)
 	require.Equal(t, twin.gaps, j.gaps, "%s: gaps by what held the token up", variant)
 	equalHists(t, &ttft, &j.TTFT, variant+": TTFT")
 	equalHists(t, &itl, &j.ITL, variant+": ITL")
 	require.Equal(t, tokens, cl.Totals().OutputTokens, "%s: tokens", variant)
-	pool := cl.PoolTotals()
+	pool := cl.PoolTotals(0)
 	require.Equal(t, int64(twin.cover["any preemptions"]), pool.Preemptions, "%s: preemptions", variant)
 	require.Equal(t, int64(twin.cover["swapped out"]), pool.Swaps, "%s: swaps", variant)
 	require.Equal(t, int64(twin.cover["rows that have ended"]), pool.IdleSum, "%s: rows that had ended", variant)

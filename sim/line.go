@@ -140,8 +140,9 @@ func (in *Instance) enqueue(now Time, r *Request) {
 		slot = in.record()
 		in.slab[slot] = *r
 		in.slab[slot].state = waiting
-		if r.Deadline != 0 {
-			in.cluster.timers.push(timer{at: r.Deadline, id: r.ID, instance: in.ID, slot: slot})
+		in.watch(slot)
+		if r.again() {
+			in.back++
 		}
 	}
 	if sorted {
@@ -151,6 +152,9 @@ func (in *Instance) enqueue(now Time, r *Request) {
 		in.front = append(in.front, slot)
 	} else {
 		in.queue.push(r.pack(slot))
+		if r.Emitted > 0 {
+			in.again++
+		}
 	}
 	switch {
 	case in.end == Forever:
@@ -176,6 +180,7 @@ func (in *Instance) unseen() bool {
 
 // requeue puts the preempted request in slot back: to the head of the queue, to its end, or to its place in the order.
 func (in *Instance) requeue(slot int32, last bool) {
+	in.back++
 	switch r := &in.slab[slot]; {
 	case in.pool.Order != nil:
 		in.sorted.push(in.slab, slot)
@@ -191,6 +196,9 @@ func (in *Instance) requeue(slot int32, last bool) {
 
 // unqueue takes the waiting request in slot, whose client has hung up, out of the queue.
 func (in *Instance) unqueue(slot int32) {
+	if in.slab[slot].again() {
+		in.back--
+	}
 	if i := slices.Index(in.front, slot); i >= 0 {
 		in.front = slices.Delete(in.front, i, i+1)
 	} else if i := int(in.slab[slot].next); i >= 0 && i < len(in.sorted) && in.sorted[i] == slot {

@@ -59,7 +59,7 @@ func (in *Instance) rest(slot int32, now Time) {
 		in.shown = *r
 		_, in.shown.Emitted = in.progress(r)
 		in.shown.Last = now
-		in.pool.outstanding[in.index]--
+		in.charge(r, -1)
 		r.state = idle
 		in.cluster.done(&in.shown, now, Completed)
 		return

@@ -2,30 +2,73 @@ package sim
 
 import "slices"
 
-// Observation is the state of a run at one instant: steps of a running segment that have ended by then count.
+// Observation is the state of a run, or of one pool, at one instant: steps of a running segment that have ended by then
+// count.
 type Observation struct {
 	Totals
-	Running int64 // requests in a batch
-	Waiting int64 // requests in a queue
-	KVUsed  int64 // blocks
-	KVTotal int64
+	Running  int64 // requests in a batch
+	Waiting  int64 // requests in a queue, at a gate, or handed over and without room or a seat
+	Moving   int64 // requests on their way to an instance
+	KVUsed   int64 // blocks
+	KVTotal  int64
+	Live     int // instances that take requests
+	Starting int
+	Draining int
 }
 
 // State returns the state of the whole run at now, which must not be later than the next event.
 func (c *Cluster) State(now Time) Observation {
-	o := Observation{Totals: c.totals}
-	for _, in := range c.instances {
-		o.Running += int64(in.running - len(in.idle))
-		o.Waiting += int64(in.Queued())
-		o.KVTotal += in.kv.total
-		o.KVUsed += in.kv.total - in.kv.free
-		ended := in.ended(now)
-		if ended > 0 && in.decodes > 0 {
-			o.KVUsed += in.set.blocksFor(1, int64(min(ended+1, in.steps)), &in.kv)
+	var o Observation
+	for i := range c.pools {
+		p := c.PoolState(i, now)
+		o.OutputTokens += p.OutputTokens
+		o.Running, o.Waiting, o.Moving = o.Running+p.Running, o.Waiting+p.Waiting, o.Moving+p.Moving
+		o.KVUsed, o.KVTotal = o.KVUsed+p.KVUsed, o.KVTotal+p.KVTotal
+		o.Live, o.Starting, o.Draining = o.Live+p.Live, o.Starting+p.Starting, o.Draining+p.Draining
+	}
+	underway := o.OutputTokens
+	o.Totals = c.totals
+	o.OutputTokens += underway
+	return o
+}
+
+// PoolState returns the state of the i-th pool at now, which must not be later than the next event. Of the totals it has
+// the tokens emitted to clients whose requests are there.
+func (c *Cluster) PoolState(i int, now Time) Observation {
+	p := c.pools[i]
+	o := Observation{Waiting: int64(len(p.gate))}
+	for i := range p.gate {
+		o.OutputTokens += int64(p.gate[i].Emitted)
+	}
+	for _, in := range p.all {
+		switch in.life {
+		case down:
+			continue
+		case starting:
+			o.Starting++
+			continue
+		case live:
+			o.Live++
+		case draining:
+			o.Draining++
 		}
-		o.OutputTokens += in.underway() + int64(ended)*(int64(in.reaching())+in.bursting())
+		o.Running += int64(in.running - len(in.idle))
+		o.Waiting += int64(in.Queued() + len(in.inbound) + len(in.landed))
+		o.Moving += int64(in.flying)
+		o.KVTotal += in.kv.total
+		o.KVUsed += in.UsedAt(now)
+		o.OutputTokens += in.underway() + int64(in.ended(now))*(int64(in.reaching())+in.bursting())
 	}
 	return o
+}
+
+// UsedAt returns the blocks in use at now.
+func (in *Instance) UsedAt(now Time) int64 {
+	used := in.kv.total - in.kv.free
+	if ended := in.ended(now); ended > 0 && in.decodes > 0 {
+		used += in.set.blocksFor(1, int64(min(ended+1, in.steps)), &in.kv)
+	}
+	return used
 }
 
 // ended returns how many of the steps under way have ended by now.
@@ -51,10 +94,13 @@ func (in *Instance) underway() int64 {
 			n += int64(r.Emitted)
 		}
 	}
-	for _, list := range [][]int32{in.front, in.sorted, in.swapped} {
+	for _, list := range [][]int32{in.front, in.sorted, in.swapped, in.inbound, in.landed} {
 		for _, slot := range list {
 			n += int64(in.slab[slot].Emitted)
 		}
+	}
+	if in.flying > 0 {
+		n += in.cluster.links.emitted(in)
 	}
 	if in.again > 0 {
 		in.queue.each(func(q queued) {
@@ -83,10 +129,7 @@ func (in *Instance) settle(now Time) {
 	}
 	in.cluster.totals.OutputTokens += in.underway()
 	if n > 0 && in.decodes > 0 {
-		in.tell(n)
-		in.stepCount += int64(n)
-		in.decodeSum += int64(n) * int64(in.emitting())
-		in.idleSum += int64(n) * int64(len(in.idle))
+		in.tellOf(n)
 	}
 	for slot := in.head; slot != noSlot; slot = in.slab[slot].next {
 		r := in.slab[slot]
@@ -102,7 +145,7 @@ func (in *Instance) settle(now Time) {
 		in.cluster.sink.Done(&r, now, Unfinished)
 	}
 	slices.Sort(in.sorted) // a heap's own order may depend on when it was looked at
-	for _, list := range [][]int32{in.swapped, in.front, in.sorted} {
+	for _, list := range [][]int32{in.swapped, in.front, in.sorted, in.landed} {
 		for _, slot := range list {
 			in.cluster.sink.Done(&in.slab[slot], now, Unfinished)
 		}
@@ -116,9 +159,18 @@ func (in *Instance) settle(now Time) {
 	})
 }
 
+// tellOf reports n steps of a run that is not over.
+func (in *Instance) tellOf(n int) {
+	in.tell(n)
+	in.stepCount += int64(n)
+	in.decodeSum += int64(n) * int64(in.emitting())
+	in.idleSum += int64(n) * int64(len(in.idle))
+}
+
 // PoolTotals is the load of a pool over a run.
 type PoolTotals struct {
-	Instances   int
+	Instances   int     // that take requests
+	UpS         float64 // Σ time over instances from their start on: what is paid for
 	BusyS       float64 // Σ length of steps over instances
 	Steps       int64
 	DecodeSum   int64 // Σ over steps of the decoding sequences
@@ -135,11 +187,14 @@ type PoolTotals struct {
 	Evictions   int64 // cached blocks of content that made room for others
 }
 
-// PoolTotals returns the load of the pool so far.
-func (c *Cluster) PoolTotals() PoolTotals {
-	p := c.pool
-	t := PoolTotals{Instances: len(p.instances), KVBlocks: p.KVBlocks, Preemptions: p.preemptions, Swaps: p.swaps, Prompted: p.prompted, Cached: p.cached}
-	for _, in := range p.instances {
+// PoolTotals returns the load of the i-th pool so far.
+func (c *Cluster) PoolTotals(i int) PoolTotals {
+	p := c.pools[i]
+	t := PoolTotals{
+		Instances: len(p.instances), KVBlocks: p.KVBlocks, Preemptions: p.preemptions, Swaps: p.swaps, Prompted: p.prompted, Cached: p.cached,
+		Loaded: p.loaded * int64(p.BlockSize), Evictions: p.evicted, KVPeak: p.peak, UpS: p.up.Seconds(),
+	}
+	for _, in := range p.all {
 		t.BusyS += in.busy.Seconds()
 		t.Steps += in.stepCount
 		t.DecodeSum += in.decodeSum
@@ -153,6 +208,9 @@ func (c *Cluster) PoolTotals() PoolTotals {
 		t.Accepted += in.acceptedSum
 		t.IdleSum += in.idleSum
 		t.KVPeak = max(t.KVPeak, in.kv.total-in.kv.low)
+		if in.life != down {
+			t.UpS += c.now.Sub(in.since).Seconds()
+		}
 	}
 	return t
 }

@@ -15,10 +15,27 @@ type Follower interface {
 	Done(at Time, r *Request) // r has ended for the client, whatever its outcome
 }
 
-// Router picks the instance of a pool that will serve r. It is asked once, when r reaches the pool. Implemented in
-// policies.
+// Router picks the instance of a pool that will serve r. It is asked once, when r reaches the pool, and sees the
+// instances that take requests: at least one. Implemented in policies.
 type Router interface {
 	Route(now Time, r *Request, pool *Pool) *Instance
+}
+
+// Splitter picks the route of r, an index in Config.Routes. It is asked once, when r reaches the cluster. Implemented in
+// policies.
+type Splitter interface {
+	Split(now Time, r *Request, c *Cluster) int
+}
+
+// Admission reports whether r, which reaches the cluster, may enter; otherwise it is rejected. Implemented in policies.
+type Admission interface {
+	Admit(now Time, r *Request, c *Cluster) bool
+}
+
+// Controller changes the fleet while it runs, by Cluster.Start, Drain, Fail and Switch. It is asked at time 0, and then at
+// each instant that it names, before anything else happens then. Implemented in policies.
+type Controller interface {
+	Control(now Time, c *Cluster) (next Time)
 }
 
 // Scheduler decides what an instance runs next. It is asked when a batch may change, not per token: its answer holds
@@ -109,6 +126,8 @@ const (
 	Preempted Cause = iota // the KV cache was dropped and recomputed
 	Swapped                // the KV cache was in host memory
 	Waited                 // it had joined while prompts ran alone
+	Moved                  // the KV cache went to another instance
+	Restarted              // its instance failed, and another computed it again
 )
 
 // Outcome says how a request ended.
@@ -117,8 +136,8 @@ type Outcome uint8
 // The outcomes; they sum to the arrivals.
 const (
 	Completed  Outcome = iota
-	Rejected           // it could never be served: longer than the model's or the cache's limit
-	Failed             // the client hung up: time-out or cancellation
+	Rejected           // it could never be served, for it is longer than the model's or the cache's limit, or was not admitted
+	Failed             // the client hung up: time-out or cancellation; or its instance failed
 	Unfinished         // the run ended first
 	NumOutcomes
 )

@@ -104,7 +104,7 @@ func (in *Instance) swapOut(r *Request, slot int32, blocks int64) {
 	}
 	in.work.shape.SwapBlocks += blocks
 	in.pool.swaps++
-	r.state, r.swapped = moved, true
+	r.state, r.late = swappedOut, Swapped
 	in.swapped = append(in.swapped, slot)
 }
 

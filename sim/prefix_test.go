@@ -65,7 +65,7 @@ func TestExtentsAreBlocks(t *testing.T) {
 			cl := run(t, c)
 			compare(t, fmt.Sprintf("at most %d steps", maxRun), twin, j, cl)
 			require.NoError(t, sim.CheckCaches(cl))
-			cover["evictions"] += int(cl.PoolTotals().Evictions)
+			cover["evictions"] += int(cl.PoolTotals(0).Evictions)
 		}
 		for _, what := range []string{"preemptions", "loaded blocks", "loads after a preemption", "sorted by weight"} {
 			cover[what] += twin.cover[what]
@@ -114,12 +114,12 @@ func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
 		sc.tree = new(sim.Contents)
 		with := run(t, sc.config(on))
 		require.NoError(t, sim.CheckCaches(with))
-		if without.PoolTotals().Preemptions > 0 {
+		if without.PoolTotals(0).Preemptions > 0 {
 			return
 		}
 		same++
 		require.Equal(t, off, on)
-		require.Equal(t, without.PoolTotals(), with.PoolTotals())
+		require.Equal(t, without.PoolTotals(0), with.PoolTotals(0))
 		require.Equal(t, without.Totals(), with.Totals())
 	})
 	require.Positive(t, same)
@@ -208,7 +208,7 @@ func TestARealTraceIsCachedBlockByBlock(t *testing.T) {
 	cl := run(t, sc.config(j))
 	compare(t, file, twin, j, cl)
 	require.NoError(t, sim.CheckCaches(cl))
-	require.Positive(t, cl.PoolTotals().Preemptions)
+	require.Positive(t, cl.PoolTotals(0).Preemptions)
 	t.Logf("%d of %d prompt tokens cached, %d blocks of prompts evicted, %d preemptions",
-		cl.Totals().CachedTokens, cl.Totals().PromptTokens, cl.PoolTotals().Evictions, cl.PoolTotals().Preemptions)
+		cl.Totals().CachedTokens, cl.Totals().PromptTokens, cl.PoolTotals(0).Evictions, cl.PoolTotals(0).Preemptions)
 }

@@ -12,7 +12,8 @@ type queued struct {
 
 // plain reports whether r, not yet in the engine, is only what queued can say.
 func (r *Request) plain() bool {
-	return r.Deadline == 0 && r.Content == 0 && r.Answer == 0 && r.Class == 0 && r.Priority == 0 && !r.Traced
+	return r.Deadline == 0 && r.Content == 0 && r.Answer == 0 && r.Session == 0 && r.Class == 0 && r.Priority == 0 && !r.Traced &&
+		r.Route == 0 && r.Stage == 0 && r.move == 0 && r.Admitted == 0 && r.late == Preempted && !r.again()
 }
 
 // pack returns r as an entry of the queue; slot is its record, or noSlot.

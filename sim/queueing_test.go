@@ -51,10 +51,10 @@ func queueTime(t *testing.T, servers int, rate float64, step sim.Duration, servi
 		run(t, sim.Config{
 			Sink:   &m,
 			Source: &markovian{rnd: rand.New(rand.NewPCG(seed, 3)), rate: rate, service: service, n: int32(cases(30_000, 60_000))},
-			Pool: &sim.Pool{
+			Pools: []*sim.Pool{{
 				Name: "queue", Size: 1, KVBlocks: 1 << 30, BlockSize: 16, MaxModelLen: 1 << 20, Model: ticks(step),
 				Scheduler: &policies.Continuous{MaxNumSeqs: servers, MaxNumBatchedTokens: 1 << 20}, Router: policies.LeastLoaded{},
-			},
+			}},
 		})
 		waits = append(waits, m.Queue.MeanS())
 	}

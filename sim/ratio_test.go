@@ -17,8 +17,8 @@ import (
 func naiveScenario(b *testing.B, l load, requests int) scenario {
 	c := l.config(b, requests, &metrics.Recorder{})
 	sc := scenario{
-		size: 1, blocks: c.Pool.KVBlocks, blockSize: c.Pool.BlockSize, maxLen: c.Pool.MaxModelLen,
-		policy: c.Pool.Scheduler, model: hardware.NewRoofline(h100Llama8B(), l.seats),
+		size: 1, blocks: c.Pools[0].KVBlocks, blockSize: c.Pools[0].BlockSize, maxLen: c.Pools[0].MaxModelLen,
+		policy: c.Pools[0].Scheduler, model: hardware.NewRoofline(h100Llama8B(), l.seats),
 	}
 	for {
 		var r sim.Request

@@ -9,6 +9,7 @@ type Request struct {
 	MaxOutput int32 // the client's max_tokens, ≥ Output; 0: the client asks for exactly Output
 	Content   int32 // node of Contents, for prefix reuse; 0: nothing shared
 	Answer    int32 // node of Contents that ends with what it emits: Content's path, the prompt and Output tokens; 0: nobody asks for it
+	Session   int32 // that it belongs to, for routers; 0: none
 	Class     uint8 // index of its service class
 	Priority  int8  // lower runs first where a policy looks at it
 	Traced    bool  // told step by step to a Sink that is a Tracer
@@ -22,9 +23,14 @@ type Request struct {
 	Admitted    Time // when it first entered a batch
 	First       Time // when the client has the first token
 	Last        Time // when the client has the latest token
+	Reserved    Time // when the next pool had room for the cache that it is handed
+	Landed      Time // when that was there
+	Route       uint8
+	Stage       uint8
 
 	state    state
-	swapped  bool  // since its latest token
+	late     Cause // why its next token is; Preempted: for no other reason than waiting
+	move     int32 // its hand-over; 0: none
 	chunk    int32 // prompt tokens in the step under way
 	held     int32 // KV blocks, except in the decode set, where they follow from the computed tokens
 	reserved int32 // KV blocks that it holds at least, from its admission on

@@ -252,11 +252,11 @@ func (sc *scenario) config(sink sim.Sink) sim.Config {
 	}
 	return sim.Config{
 		Source: source, Sink: sink, Ingress: sc.ingress, Contents: tree,
-		Pool: &sim.Pool{
+		Pools: []*sim.Pool{{
 			Name: "test", Size: sc.size, KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
 			PromptMax: sc.promptMax, Windows: sc.windows, PrefixCaching: tree != nil, Ahead: sc.ahead, ColdStart: sc.coldStart, Noise: sc.noise, SwapBlocks: sc.swapBlocks,
 			OffloadBlocks: offload, Speculation: sc.speculation, Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
-		},
+		}},
 	}
 }
 

@@ -25,7 +25,7 @@ func speculating(k, accepted int32) (scenario, sim.Config, *journal) {
 	sc.requests = []sim.Request{{ID: 0, Prompt: 10, Output: 22, Traced: true}, {ID: 1, Prompt: 20, Output: 8, Traced: true}}
 	j := newJournal()
 	c := sc.config(j)
-	c.Pool.Speculation = &sim.Speculation{Tokens: k, Acceptance: accept(accepted)}
+	c.Pools[0].Speculation = &sim.Speculation{Tokens: k, Acceptance: accept(accepted)}
 	return sc, c, j
 }
 
@@ -74,11 +74,11 @@ func TestSpeculationOutlivesHangUps(t *testing.T) {
 			sc.requests = append(sc.requests, r)
 		}
 		c := sc.config(j)
-		c.Pool.Speculation, c.LogWheel = &sim.Speculation{Tokens: 3, Acceptance: uneven{}}, 6
+		c.Pools[0].Speculation, c.LogWheel = &sim.Speculation{Tokens: 3, Acceptance: uneven{}}, 6
 		cl := run(t, c)
 		require.Zero(t, cl.State(cl.Now()).KVUsed)
 		require.EqualValues(t, 5000, j.Outcomes[sim.Completed]+j.Outcomes[sim.Failed])
 		require.Positive(t, j.Outcomes[sim.Failed])
-		require.Positive(t, cl.PoolTotals().Preemptions)
+		require.Positive(t, cl.PoolTotals(0).Preemptions)
 	}
 }

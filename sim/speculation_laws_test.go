@@ -52,8 +52,8 @@ func TestWhereNothingIsAcceptedNothingChanges(t *testing.T) {
 			sc.speculation = speculate(rapid.Int32Range(0, 7).Draw(t, "num_speculative_tokens"), random{rates: []float64{0}})
 			on := run(t, sc.config(with))
 			require.Equal(t, without.tokens, with.tokens)
-			require.Equal(t, off.PoolTotals().Steps, on.PoolTotals().Steps)
-			require.Zero(t, on.PoolTotals().Accepted)
+			require.Equal(t, off.PoolTotals(0).Steps, on.PoolTotals(0).Steps)
+			require.Zero(t, on.PoolTotals(0).Accepted)
 		})
 	}
 }
@@ -78,7 +78,7 @@ func TestWhereAllIsAcceptedStepsEmitOneMoreThanDrafted(t *testing.T) {
 			}
 			accepted += int64(r.Output - 1 - (r.Output-1+k)/(k+1))
 		}
-		require.Equal(t, accepted, cl.PoolTotals().Accepted)
+		require.Equal(t, accepted, cl.PoolTotals(0).Accepted)
 	})
 }
 
@@ -104,9 +104,9 @@ func TestNoDraftsAreNoSpeculation(t *testing.T) {
 		require.Equal(t, without.gaps, with.gaps)
 		equalHists(t, &without.TTFT, &with.TTFT, "TTFT")
 		equalHists(t, &without.ITL, &with.ITL, "ITL")
-		require.Equal(t, off.PoolTotals(), on.PoolTotals())
+		require.Equal(t, off.PoolTotals(0), on.PoolTotals(0))
 		require.Equal(t, off.Totals(), on.Totals())
-		swapped += on.PoolTotals().Swaps
+		swapped += on.PoolTotals(0).Swaps
 	})
 	require.Greater(t, swapped, int64(20), "requests swapped out")
 }
@@ -138,7 +138,7 @@ func TestStepsEmitWhatTheLawExpects(t *testing.T) {
 					sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 1 + i, Output: output})
 				}
 				cl := run(t, sc.config(newJournal()))
-				steps := float64(cl.PoolTotals().DecodeSum)
+				steps := float64(cl.PoolTotals(0).DecodeSum)
 				bound := 4*math.Sqrt((square-want*want)/steps) + requests*float64(k)/steps
 				require.InDelta(t, want, requests*(output-1)/steps, bound, "%d drafts, γ = %v, %T", k, gamma, a)
 				require.Less(t, bound, .05*want, "a bound that says something")
@@ -159,8 +159,8 @@ func TestABatchOfManyDraftsLess(t *testing.T) {
 		}
 		j := newJournal()
 		cl := run(t, sc.config(j))
-		require.Equal(t, int64(1+30/(1+want)), cl.PoolTotals().Steps, fmt.Sprintf("%d sequences", decodes))
-		require.Equal(t, int64(decodes*30/(1+want)*want), cl.PoolTotals().Accepted)
+		require.Equal(t, int64(1+30/(1+want)), cl.PoolTotals(0).Steps, fmt.Sprintf("%d sequences", decodes))
+		require.Equal(t, int64(decodes*30/(1+want)*want), cl.PoolTotals(0).Accepted)
 	}
 }
 

@@ -125,8 +125,8 @@ func (in *Instance) leavingFresh() int {
 
 // cause says what held up the first token of r since it joined the decode set.
 func (r *Request) cause() Cause {
-	if r.swapped {
-		return Swapped
+	if r.late != Preempted {
+		return r.late
 	}
 	return Waited
 }

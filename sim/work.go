@@ -134,6 +134,9 @@ func (w *Work) Admit(r *Request, reserve int32) {
 	if r != &in.slab[slot] {
 		panic("sim: admitted a request that is not the head of the queue")
 	}
+	if r.again() {
+		in.back--
+	}
 	r.held, r.Computed = w.found, (w.found+w.beyond)*in.kv.size
 	if w.found > 0 {
 		in.repeats += int64(w.found - w.idle)

@@ -40,10 +40,10 @@ func TestWhoHasJustBeenAdmittedGivesBackNothing(t *testing.T) {
 		policy := &fickle{Continuous: policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
 		j := newJournal()
 		c := sc.config(j)
-		c.Pool.Scheduler, c.Pool.PrefixCaching = policy, prefix
+		c.Pools[0].Scheduler, c.Pools[0].PrefixCaching = policy, prefix
 		cl := run(t, c)
 		require.Equal(t, 10, policy.regrets)
-		require.EqualValues(t, 10, cl.PoolTotals().Preemptions, fmt.Sprintf("prefix caching %v", prefix))
+		require.EqualValues(t, 10, cl.PoolTotals(0).Preemptions, fmt.Sprintf("prefix caching %v", prefix))
 		require.EqualValues(t, 40, cl.Totals().OutputTokens)
 		require.Zero(t, cl.State(cl.Now()).KVUsed)
 		require.NoError(t, sim.CheckCaches(cl))

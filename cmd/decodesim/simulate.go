@@ -55,14 +55,14 @@ func simulateSampled(ctx context.Context, b *configs.Built, errOut io.Writer, lo
 		config.Observe = line.Observe
 	}
 	if log != nil {
-		log.routed, log.ingress = config.Pool.Router, config.Ingress
-		config.Pool.Router = log
+		log.routed, log.ingress = config.Pools[0].Router, config.Ingress
+		config.Pools[0].Router = log
 	}
 	c, err := sim.New(config)
 	if err != nil {
 		return nil, err
 	}
-	recorder.Watch(c, config.Pool)
+	recorder.Watch(c, config.Pools[0])
 	if err := w.run(c); err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type Description struct {
 // Summary returns the results of the run that f watched.
 func (f *Full) Summary(d Description) *Summary {
 	c := f.load.cluster
-	totals, pool := c.Totals(), c.PoolTotals()
+	totals, pool := c.Totals(), c.PoolTotals(0)
 	s := &Summary{
 		Schema: SchemaSummary, Scenario: d.Scenario, Seed: d.Seed, Version: d.Version,
 		Requests:   f.requests(pool.Preemptions),

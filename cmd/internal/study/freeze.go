@@ -46,8 +46,8 @@ func Freeze(
 		return nil, skip
 	}
 	defer b.Close()
-	if b.Config.Pool.Size != 1 {
-		return nil, fmt.Sprintf("%d replicas: only runs of one can be fitted to", b.Config.Pool.Size)
+	if b.Config.Pools[0].Size != 1 {
+		return nil, fmt.Sprintf("%d replicas: only runs of one can be fitted to", b.Config.Pools[0].Size)
 	}
 	t, skip := record(ctx, b)
 	if skip != "" {
@@ -69,11 +69,11 @@ func Freeze(
 
 // record simulates with a tape, or says why there is nothing to be learnt from the run.
 func record(ctx context.Context, b *configs.Built) (*tape, string) {
-	t := &tape{observation: newObservation(ctx, b.Config.Ingress), model: b.Config.Pool.Model}
+	t := &tape{observation: newObservation(ctx, b.Config.Ingress), model: b.Config.Pools[0].Model}
 	_, t.closed = b.Config.Source.(sim.Follower)
-	config, pool := b.Config, *b.Config.Pool
+	config, pool := b.Config, *b.Config.Pools[0]
 	pool.Model = t
-	config.Pool, config.Sink = &pool, t
+	config.Pools, config.Sink = []*sim.Pool{&pool}, t
 	if err := simulate(ctx, config); err != nil {
 		return nil, err.Error()
 	}

@@ -40,7 +40,7 @@ func sampled(t *testing.T, every int32, text string) (*views.Sample, *sim.Cluste
 	config.Sink = sample
 	c, err := sim.New(config)
 	require.NoError(t, err)
-	f.Watch(c, config.Pool)
+	f.Watch(c, config.Pools[0])
 	c.Run()
 	return sample, c
 }
