@@ -5,6 +5,10 @@ import "fmt"
 // fetch learns of the next arrival.
 func (c *Cluster) fetch() {
 	c.arrival = Forever
+	if c.whole != nil {
+		c.arrival = c.feed.when()
+		return
+	}
 	if c.follower != nil {
 		if t := c.follower.When(); t != Forever {
 			c.arrival = t.Add(c.ingress)
@@ -19,6 +23,10 @@ func (c *Cluster) fetch() {
 
 // deliver brings the next request to an instance.
 func (c *Cluster) deliver() {
+	if c.whole != nil {
+		c.deliverFed()
+		return
+	}
 	r := &c.next
 	if c.follower != nil {
 		*r = Request{}
@@ -84,6 +92,10 @@ func (c *Cluster) send(p *Pool, r *Request) {
 		return
 	}
 	in := p.Router.Route(c.now, r, p)
+	if c.parts != nil {
+		in.cluster.feed.push(c.now, r)
+		return
+	}
 	in.charge(r, 1)
 	in.enqueue(c.now, r)
 }

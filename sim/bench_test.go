@@ -48,6 +48,7 @@ type load struct {
 	seats          int
 	replicas       int
 	router         sim.Router
+	apart          bool // each instance is simulated alone
 	prefix         bool // prefix caching
 	ahead          bool // asynchronous scheduling
 	sharing        workloads.Sharing
@@ -81,7 +82,7 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 	d := h100Llama8B()
 	router := l.router
 	if router == nil {
-		router = new(policies.RoundRobin)
+		router = new(inTurn)
 	}
 	scheduler := l.scheduler
 	if scheduler == nil {
@@ -96,7 +97,7 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 		speculation = speculate(l.drafts, law)
 	}
 	return sim.Config{
-		Contents: src.Contents(), Source: src, Sink: sink,
+		Contents: src.Contents(), Source: src, Sink: sink, Unordered: l.apart,
 		Pools: []*sim.Pool{{
 			Size: max(1, l.replicas), PrefixCaching: l.prefix, Ahead: l.ahead, KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
 			Model: hardware.NewRoofline(d, l.seats), Router: router,
@@ -112,6 +113,9 @@ var loads = []load{
 	{name: "output=8k/saturated", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
 	{name: "batch=3", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256},
 	{name: "replicas=64/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64, router: policies.LeastLoaded{}},
+	{name: "replicas=256/round-robin", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256},
+	{name: "replicas=256/round-robin/apart", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256, apart: true},
+	{name: "replicas=256/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256, router: policies.LeastLoaded{}},
 	{name: "load=70%/prefix-caching", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
 	{name: "saturated/prefix-caching", rate: 1000, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
 	{name: "load=70%/prompts=100", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,

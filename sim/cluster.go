@@ -21,6 +21,10 @@ type Config struct {
 	Egress     Duration   // from the engine to the client, of each token; a Follower is told of it, a Sink is not
 	Until      Time       // stop here, at most at ClockEnd; 0: run until every request has ended
 
+	// Unordered says that the Sink may be told of one instance before another, each in order of time: what a router does that
+	// looks at no instance can then be simulated one instance after the other, which is faster.
+	Unordered bool
+
 	// Observe, if set, is called at instants of its own choice, between events: it returns the next.
 	Observe func(c *Cluster, now Time) (next Time)
 
@@ -74,6 +78,10 @@ type Cluster struct {
 	egress    Duration
 	maxRun    int
 	logWheel  uint
+
+	parts []*Cluster // one for each instance; nil: all share one clock
+	whole *Cluster   // of which this is a part; nil: of none
+	feed  feed
 
 	ends    ends
 	timers  timers
@@ -141,6 +149,9 @@ func New(c Config) (*Cluster, error) {
 	}
 	cl.rest()
 	cl.found()
+	if c.Unordered && cl.separable() {
+		cl.separate()
+	}
 	return cl, nil
 }
 
@@ -169,6 +180,15 @@ func (c *Cluster) found() {
 // sees all of it.
 func (c *Cluster) Run() {
 	c.fetch()
+	if c.parts != nil {
+		c.runParts()
+		return
+	}
+	c.advance()
+}
+
+// advance handles events as long as there are any that it may.
+func (c *Cluster) advance() {
 	for {
 		t, id := c.ends.min()
 		hangup := c.hangup()
@@ -199,6 +219,9 @@ func (c *Cluster) Run() {
 // control lets observer and controller look, or ends the run and reports false. Nothing else happens before t, which is past
 // pause.
 func (c *Cluster) control(t Time) bool {
+	if c.whole != nil {
+		return false
+	}
 	if at := min(c.observeAt, c.controlAt); t == Forever && !c.waitsForControl() || min(t, at) > c.until {
 		c.stop()
 		return false

@@ -9,6 +9,13 @@
 //	instance.go   queue → batch → plan
 //	line.go       who waits, in which order
 //	queue.go      those of them whom nobody has looked at yet
+//	route.go      the pools that a request goes through
+//	arrive.go     how it enters them
+//	handoff.go    how it goes from one to the next: parked, received, boarded
+//	link.go       what carries its cache, and is shared
+//	gate.go       who waits for an instance
+//	fleet.go      instances that come, go and fail
+//	separate.go   those that have nothing to do with each other
 //	work.go       what a scheduler may do to a batch: admit, chunk, hold, reserve
 //	preempt.go    and take out of it: recompute, retract, swap
 //	segment.go    consecutive steps priced and advanced together

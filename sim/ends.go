@@ -6,6 +6,7 @@ type ends struct {
 	key    []Time
 	winner []int32 // winner[i] beats both its children; leaves are implicit
 	leaves int
+	base   int32 // the instance of the first leaf
 }
 
 func newEnds(n int) ends {
@@ -34,14 +35,14 @@ func leftmost(i, size int) int32 {
 // min returns the earliest end and whose it is.
 func (e *ends) min() (Time, int32) {
 	if e.leaves == 1 {
-		return e.key[0], 0
+		return e.key[0], e.base
 	}
 	w := e.winner[1]
 	return e.key[w], w
 }
 
 func (e *ends) set(i int32, t Time) {
-	e.key[i] = t
+	e.key[i-e.base] = t
 	if e.leaves > 1 {
 		e.replay(i)
 	}

@@ -21,6 +21,11 @@ type Router interface {
 	Route(now Time, r *Request, pool *Pool) *Instance
 }
 
+// Blind is a Router that looks at requests alone, at no instance: where it routes one does not depend on how others fare.
+type Blind interface {
+	Blind()
+}
+
 // Splitter picks the route of r, an index in Config.Routes. It is asked once, when r reaches the cluster. Implemented in
 // policies.
 type Splitter interface {
