@@ -98,7 +98,7 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 		p.admit(in, w, budget)
 		return 0
 	}
-	for p.preempt(in, w); w.Empty(); p.preempt(in, w) {
+	for p.preempt(in, w); w.Empty() && in.Running() > 0; p.preempt(in, w) {
 		p.resume(in, w) // prompts that drafts had left nothing are alone now
 	}
 	return 1 // vLLM admits nobody in a step that preempts, but may in the next
@@ -135,7 +135,7 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 		pending := r.Pending() - cached
 		n := p.chunk(pending, budget)
 		if p.Unchunked {
-			if n = pending; n > budget && (prompts > 0 || r.Preemptions == 0) {
+			if n = pending; n > budget && (prompts > 0 || r.Preemptions == 0 && r.Emitted == 0) {
 				break
 			}
 		}

@@ -10,17 +10,6 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestNamesMakeRouters: every name in the list makes a router, and another is refused with the list.
-func TestNamesMakeRouters(t *testing.T) {
-	for _, name := range policies.RouterNames() {
-		r, err := policies.NewRouter(name)
-		require.NoError(t, err)
-		assert.NotNil(t, r)
-	}
-	_, err := policies.NewRouter("random")
-	assert.EqualError(t, err, `policies: router "random" not found; have least-loaded, round-robin`)
-}
-
 // TestContinuousRefusesWhatVLLMRefuses: limits that no engine starts with.
 func TestContinuousRefusesWhatVLLMRefuses(t *testing.T) {
 	good := policies.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 8}

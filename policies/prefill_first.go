@@ -67,7 +67,7 @@ func (p *PrefillFirst) prefill(in *sim.Instance, w *sim.Work) bool {
 			break
 		}
 		n := r.Pending() - w.Cached(r)
-		if n > budget && (admitted > 0 || r.Preemptions == 0) {
+		if n > budget && (admitted > 0 || r.Preemptions == 0 && r.Emitted == 0) {
 			w.Block()
 			break
 		}
@@ -101,7 +101,7 @@ func (p *PrefillFirst) swapIn(in *sim.Instance, w *sim.Work) {
 		if in.Running() > 0 {
 			room -= p.WatermarkBlocks
 		}
-		if r == nil || blocks+1 > room && in.Running() > 0 { // alone, it always fits
+		if r == nil || blocks+1 > room && (in.Running() > 0 || !w.Fits()) {
 			return
 		}
 		w.SwapIn()

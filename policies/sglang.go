@@ -77,8 +77,16 @@ func (p *SGLang) Keeps() sim.Keeps { return sim.KeepWaits | sim.KeepOwed }
 
 // Schedule implements sim.Scheduler.
 func (p *SGLang) Schedule(in *sim.Instance, w *sim.Work) int {
-	if in.Running() == 0 && in.Head() == nil {
+	steps := p.compose(in, w)
+	if in.Running() == 0 { // an engine without a batch starts over
 		p.setRatio(in, p.InitNewTokenRatio)
+	}
+	return steps
+}
+
+// compose composes a step, and returns for how many it holds.
+func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
+	if in.Running() == 0 && in.Head() == nil {
 		return 0
 	}
 	steps := 0
@@ -232,6 +240,9 @@ func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {
 	}
 	if w.Room() < 0 && in.Prefilling() > 0 {
 		w.Preempt(in.Prefill(0), sim.Retract)
+	}
+	if w.Room() < 0 { // the rest of the cache is of requests that are handed over
+		w.Preempt(p.victim(in), sim.Retract)
 	}
 	var emitted, limits int64
 	for r := in.Tail(); r != nil; r = in.Before(r) {

@@ -37,7 +37,7 @@ func (p *Static) Schedule(in *sim.Instance, w *sim.Work) int {
 		if r == nil {
 			break
 		}
-		prompt, limit := max(longest, r.Prompt), max(most, r.Limit())
+		prompt, limit := max(longest, r.Pending()), max(most, r.Limit()-r.Emitted)
 		rows := int64(n + 1)
 		if n > 0 && (rows*int64(prompt) > int64(p.MaxNumBatchedTokens) || rows*in.Cache().Blocks(prompt+limit) > in.Cache().Total()) {
 			break

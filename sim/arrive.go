@@ -13,11 +13,14 @@ func (c *Cluster) fetch() {
 		if t := c.follower.When(); t != Forever {
 			c.arrival = t.Add(c.ingress)
 		}
-		return
+	} else {
+		c.next = Request{}
+		if c.source.Next(&c.next) {
+			c.arrival = c.next.Arrival.Add(c.ingress)
+		}
 	}
-	c.next = Request{}
-	if c.source.Next(&c.next) {
-		c.arrival = c.next.Arrival.Add(c.ingress)
+	if c.look != nil {
+		c.aim()
 	}
 }
 
@@ -33,6 +36,7 @@ func (c *Cluster) deliver() {
 		c.source.Next(r)
 	}
 	c.totals.Arrived++
+	c.totals.EndedBefore = c.totals.Ended
 	c.totals.PromptTokens += int64(r.Prompt)
 	if r.Content < 0 || int(r.Content) >= c.contents.Len() {
 		panic(fmt.Sprintf("sim: request %d has content %d, of %d nodes", r.ID, r.Content, c.contents.Len()))

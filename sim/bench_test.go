@@ -113,9 +113,6 @@ var loads = []load{
 	{name: "output=8k/saturated", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
 	{name: "batch=3", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256},
 	{name: "replicas=64/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64, router: policies.LeastLoaded{}},
-	{name: "replicas=256/round-robin", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256},
-	{name: "replicas=256/round-robin/apart", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256, apart: true},
-	{name: "replicas=256/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256, router: policies.LeastLoaded{}},
 	{name: "load=70%/prefix-caching", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
 	{name: "saturated/prefix-caching", rate: 1000, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
 	{name: "load=70%/prompts=100", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,
@@ -129,6 +126,9 @@ var loads = []load{
 		sharing: workloads.Sharing{DistinctPrompts: 3}},
 	{name: "speculation=3/load=70%", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, drafts: 3},
 	{name: "output=8k/rate=0.3/ahead", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256, ahead: true},
+	{name: "replicas=256/round-robin", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256},
+	{name: "replicas=256/round-robin/apart", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256, apart: true},
+	{name: "replicas=256/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256, router: policies.LeastLoaded{}},
 }
 
 // engines are the policies with the arguments that engines have by default, on a model of 81,920 tokens.

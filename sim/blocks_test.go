@@ -16,9 +16,16 @@ type blockPool struct {
 	free    *list.List // of *block, the next to be evicted first
 	cached  map[int][]*block
 	hashes  map[string]int // a hash is the number of a text: the hash before it and the tokens
-	evicted int            // blocks with content of the tree
-	doubles int            // blocks computed although another one had the same content
-	doubled int            // blocks found of which there were two
+	texts   map[int32]*hashed
+	evicted int // blocks with content of the tree
+	doubles int // blocks computed although another one had the same content
+	doubled int // blocks found of which there were two
+}
+
+// hashed are the hashes of a request's blocks, as far as anybody asked.
+type hashed struct {
+	hashes  []int
+	content []bool
 }
 
 type block struct {
@@ -29,7 +36,7 @@ type block struct {
 }
 
 func newBlockPool(blocks int64, size int32, tree *sim.Contents) *blockPool {
-	p := &blockPool{tree: tree, size: size, free: list.New(), cached: map[int][]*block{}, hashes: map[string]int{}}
+	p := &blockPool{tree: tree, size: size, free: list.New(), cached: map[int][]*block{}, hashes: map[string]int{}, texts: map[int32]*hashed{}}
 	for range blocks {
 		b := &block{}
 		b.place = p.free.PushBack(b)
@@ -54,13 +61,14 @@ func (p *blockPool) token(r *naiveRequest, at int32) (owner, offset int32, conte
 
 // hash returns the hash of r's block i, and whether all of it is content of the tree.
 func (p *blockPool) hash(r *naiveRequest, i int) (int, bool) {
-	for len(r.hashes) <= i {
+	h := p.text(r)
+	for len(h.hashes) <= i {
 		var text []byte
-		if n := len(r.hashes); n > 0 {
-			text = binary.AppendVarint(text, int64(r.hashes[n-1]))
+		if n := len(h.hashes); n > 0 {
+			text = binary.AppendVarint(text, int64(h.hashes[n-1]))
 		}
 		all := true
-		for at := int32(len(r.hashes)) * p.size; at < int32(len(r.hashes)+1)*p.size; at++ {
+		for at := int32(len(h.hashes)) * p.size; at < int32(len(h.hashes)+1)*p.size; at++ {
 			owner, offset, content := p.token(r, at)
 			text = binary.AppendVarint(binary.AppendVarint(text, int64(owner)), int64(offset))
 			all = all && content
@@ -68,9 +76,26 @@ func (p *blockPool) hash(r *naiveRequest, i int) (int, bool) {
 		if p.hashes[string(text)] == 0 {
 			p.hashes[string(text)] = len(p.hashes) + 1
 		}
-		r.hashes, r.content = append(r.hashes, p.hashes[string(text)]), append(r.content, all)
+		h.hashes, h.content = append(h.hashes, p.hashes[string(text)]), append(h.content, all)
 	}
-	return r.hashes[i], r.content[i]
+	return h.hashes[i], h.content[i]
+}
+
+func (p *blockPool) text(r *naiveRequest) *hashed {
+	if p.texts[r.ID] == nil {
+		p.texts[r.ID] = &hashed{}
+	}
+	return p.texts[r.ID]
+}
+
+// disown lets r, which goes elsewhere, not find what only it may ask for.
+func (p *blockPool) disown(r *naiveRequest) {
+	h := p.text(r)
+	for i, hash := range h.hashes {
+		if !h.content[i] {
+			p.forget(slices.Clone(p.cached[hash]))
+		}
+	}
 }
 
 // lookup returns the blocks that r finds: full ones, and not its last token.

@@ -68,6 +68,7 @@ type Cluster struct {
 	follower  Follower // source, if it is one
 	sink      Sink
 	tracer    Tracer // sink, if it is one
+	mover     Mover  // likewise
 	pools     []*Pool
 	routes    []Route
 	splitter  Splitter
@@ -96,7 +97,10 @@ type Cluster struct {
 	observeAt  Time
 	controller Controller
 	controlAt  Time
-	pause      Time // past it there is more than events: the horizon, an observer or a controller
+	look       func(*Cluster) int64
+	lookAfter  int64 // arrivals
+	lookAt     Time  // the next arrival, if there have been so many; else Forever
+	pause      Time  // past it there is more than events: the horizon, an observer or a controller
 
 	totals Totals
 }
@@ -107,6 +111,7 @@ type Totals struct {
 	PromptTokens int64 // of the requests that arrived
 	CachedTokens int64 // of those, found in a cache when the request first entered a batch
 	Ended        int64
+	EndedBefore  int64 // of those, before the latest arrival
 	OutputTokens int64 // emitted to clients that were still there
 	Refused      int64 // requests that were not admitted to the cluster; among the rejected
 	Restarted    int64 // times that a request began again because its instance failed
@@ -122,7 +127,7 @@ func New(c Config) (*Cluster, error) {
 	cl := &Cluster{
 		source: c.Source, sink: c.Sink, pools: c.Pools, routes: c.Routes, splitter: c.Splitter, admission: c.Admission,
 		ingress: c.Ingress, egress: c.Egress, until: c.Until, maxRun: c.MaxRun, logWheel: c.LogWheel, traceEvery: c.TraceEvery,
-		arrival: Forever, observe: c.Observe, observeAt: Forever, controller: c.Controller, controlAt: Forever, contents: c.Contents,
+		arrival: Forever, observe: c.Observe, observeAt: Forever, controller: c.Controller, controlAt: Forever, lookAt: Forever, contents: c.Contents,
 	}
 	if cl.contents == nil {
 		cl.contents = new(Contents)
@@ -141,6 +146,7 @@ func New(c Config) (*Cluster, error) {
 	}
 	cl.follower, _ = c.Source.(Follower)
 	cl.tracer, _ = c.Sink.(Tracer)
+	cl.mover, _ = c.Sink.(Mover)
 	if c.Observe != nil {
 		cl.observeAt = 0
 	}
@@ -222,14 +228,20 @@ func (c *Cluster) control(t Time) bool {
 	if c.whole != nil {
 		return false
 	}
-	if at := min(c.observeAt, c.controlAt); t == Forever && !c.waitsForControl() || min(t, at) > c.until {
+	if at := min(c.lookAt, c.observeAt, c.controlAt); t == Forever && !c.waitsForControl() || min(t, at) > c.until {
 		c.stop()
 		return false
 	}
-	if c.observeAt <= c.controlAt {
+	switch {
+	case c.lookAt <= min(c.observeAt, c.controlAt):
+		c.now = c.lookAt
+		c.glance()
+	case c.observeAt <= c.controlAt:
 		c.now = c.observeAt
 		c.observeAt = c.observe(c, c.now)
-	} else {
+	case c.settled():
+		c.controlAt = Forever
+	default:
 		c.now = c.controlAt
 		c.controlAt = c.controller.Control(c.now, c)
 	}
@@ -237,21 +249,37 @@ func (c *Cluster) control(t Time) bool {
 	return true
 }
 
-// waitsForControl reports whether requests wait at a gate for a controller that will act again.
+// settled reports whether every request has ended, and no other is known. What a controller does then, nobody sees.
+func (c *Cluster) settled() bool {
+	return c.arrival == Forever && c.totals.Arrived > 0 && c.totals.Ended == c.totals.Arrived
+}
+
+// Look has f called when so many requests have arrived and the next is about to, before anything else happens at that
+// instant. f returns after how many to look again.
+func (c *Cluster) Look(after int64, f func(*Cluster) (after int64)) { c.look, c.lookAfter = f, after }
+
+// glance looks, and finds out when to look again.
+func (c *Cluster) glance() {
+	c.lookAfter = c.look(c)
+	c.aim()
+}
+
+// aim finds out whether to look before the next arrival.
+func (c *Cluster) aim() {
+	c.lookAt = Forever
+	if c.totals.Arrived == c.lookAfter {
+		c.lookAt = c.arrival
+	}
+	c.rest()
+}
+
+// waitsForControl reports whether requests wait, at a gate or for room that never comes, and a controller will act again.
 func (c *Cluster) waitsForControl() bool {
-	if c.controlAt == Forever {
-		return false
-	}
-	for _, p := range c.pools {
-		if len(p.gate) > 0 {
-			return true
-		}
-	}
-	return false
+	return c.controlAt < Forever && c.totals.Ended < c.totals.Arrived
 }
 
 // rest computes until when there is nothing but events.
-func (c *Cluster) rest() { c.pause = min(c.until, c.observeAt-1, c.controlAt-1) }
+func (c *Cluster) rest() { c.pause = min(c.until, c.observeAt-1, c.controlAt-1, c.lookAt-1) }
 
 // Now returns the time of the event being handled; after Run, the end of the run.
 func (c *Cluster) Now() Time { return c.now }
@@ -317,12 +345,10 @@ func (c *Cluster) plan() {
 
 // stop ends the run. At a horizon, the steps that have ended by then have been seen by the clients.
 func (c *Cluster) stop() {
-	if t, _ := c.ends.min(); t == Forever && c.arrival == Forever && c.links.at == Forever {
-		c.strand()
-		return // everything else has ended
-	}
-	c.overran = c.until == ClockEnd
-	c.now = c.until
+	if t, _ := c.ends.min(); t < Forever || c.arrival < Forever || c.links.at < Forever {
+		c.overran = c.until == ClockEnd
+		c.now = c.until
+	} // else nothing is to come, and who is still here waits in vain
 	for _, in := range c.instances {
 		in.settle(c.now)
 	}

@@ -86,7 +86,7 @@ func (in *Instance) commitPrefill(now Time) {
 	for _, slot := range in.prefill {
 		r := &in.slab[slot]
 		r.Computed = max(r.Computed+r.chunk, in.padded)
-		r.held = max(r.reserved, int32(in.kv.Blocks(r.Computed)))
+		r.held = max(r.held, int32(in.kv.Blocks(r.Computed))) // who landed may hold the block of a token that is yet to be computed
 		r.chunk = 0
 		if r.Pending() > 0 || r.state == leavingPrefill {
 			kept = append(kept, slot)

@@ -28,6 +28,9 @@ func (in *Instance) charge(r *Request, n int32) {
 	}
 }
 
+// Pool returns the pool that in belongs to.
+func (in *Instance) Pool() *Pool { return in.pool }
+
 // Live, Draining and Starting say what an instance is about; if nothing of it, it is down.
 func (in *Instance) Live() bool { return in.life == live }
 
@@ -123,7 +126,6 @@ func (c *Cluster) Fail(in *Instance, retry bool) {
 	in.pool.up += c.now.Sub(in.since)
 	in.retireCache()
 	in.wipe()
-	slices.SortFunc(lost, func(a, b Request) int { return int(a.ID) - int(b.ID) })
 	for i := range lost {
 		if !retry {
 			c.done(&lost[i], c.now, Failed)
@@ -151,10 +153,12 @@ func (in *Instance) crash(now Time) (n int) {
 		in.commit()
 		return 0
 	}
-	in.mark()
 	in.busy += now.Sub(in.start)
 	if in.decodes == 0 {
 		return 0
+	}
+	if begun := in.seg.Ended(now.Sub(in.start)-1) + 1; begun > 1 {
+		in.take(in.set.blocksFor(1, int64(begun), &in.kv))
 	}
 	if n > 0 {
 		in.tellOf(n)
@@ -162,8 +166,8 @@ func (in *Instance) crash(now Time) (n int) {
 	return n
 }
 
-// lose returns every request that in has something of, as it is after so many steps of the run under way, and takes its
-// hand-overs apart.
+// lose returns every request that in has something of, in order of ID and as it is after so many steps of the run under way, and
+// takes its hand-overs apart.
 func (c *Cluster) lose(in *Instance, n int) (lost []Request) {
 	keep := func(slot int32) {
 		r := in.slab[slot]
@@ -196,15 +200,18 @@ func (c *Cluster) lose(in *Instance, n int) (lost []Request) {
 			keep(slot)
 		}
 	})
-	for i := range lost { // those pushed from here
+	lost = append(lost, c.sever(in)...)
+	slices.SortFunc(lost, func(a, b Request) int { return int(a.ID) - int(b.ID) })
+	for i := range lost { // in order, for what is freed first elsewhere is evicted first
 		if m := lost[i].move; m != 0 {
 			c.cancel(m)
 		}
 	}
-	return append(lost, c.sever(in)...)
+	return lost
 }
 
-// sever ends the hand-overs from and to in, and returns the requests that are not in a queue or a batch.
+// sever returns the requests that are handed over from or to in and are in no queue or batch. Those that are have lost what
+// was reserved for them here.
 func (c *Cluster) sever(in *Instance) (lost []Request) {
 	for i := 1; i < len(c.links.moves); i++ {
 		m := &c.links.moves[i]
@@ -215,10 +222,10 @@ func (c *Cluster) sever(in *Instance) (lost []Request) {
 			lost = append(lost, c.ungate(int32(i)))
 		} else if r := &m.to.slab[m.slot]; r.state == promised {
 			c.disown(int32(i))
+			c.cancel(int32(i))
 		} else {
 			lost = append(lost, *r)
 		}
-		c.cancel(int32(i))
 	}
 	return lost
 }

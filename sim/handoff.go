@@ -12,7 +12,8 @@ type handing struct {
 	parked    int     // requests that wait to be received elsewhere
 	inbound   []int32 // slots of those that wait for room here
 	promised  int     // that have it, and are computed elsewhere
-	flying    int     // that have it, and are on their way
+	flying    int     // that have it, or need none, and are on their way
+	bare      int     // of those, that need none: they come without a cache
 	landed    []int32 // slots of those that wait for a seat
 	back      int     // requests in the queue that had been in a batch before
 	sending   int32   // transfers at either port
@@ -22,6 +23,9 @@ type handing struct {
 // outside returns how many requests have blocks here and are in neither queue nor batch.
 func (in *Instance) outside() int { return in.parked + in.promised + in.flying + len(in.landed) }
 
+// Incoming returns how many requests are handed over to in and wait for room or for a seat.
+func (in *Instance) Incoming() int { return len(in.inbound) + len(in.landed) }
+
 // again reports whether r, which waits, had been in a batch before.
 func (r *Request) again() bool { return r.Emitted > 0 || r.Preemptions > 0 }
 
@@ -30,7 +34,7 @@ func (in *Instance) park(slot int32, s *Stage) {
 	c, r := in.cluster, &in.slab[slot]
 	in.unlink(slot)
 	in.charge(r, -1)
-	r.state = parked
+	r.state, r.Parked = parked, c.now
 	in.parked++
 	in.ceiling += int64(r.held) // what it holds is nobody's promise any more
 	if r.move == 0 {
@@ -77,6 +81,7 @@ func (c *Cluster) pass(p *Pool, r *Request) {
 	if !m.stage.Cache {
 		in.slab[slot].Reserved, in.slab[slot].state = c.now, flying
 		in.flying++
+		in.bare++
 		c.depart(r.move, r.Computed)
 		return
 	}
@@ -109,7 +114,7 @@ func (in *Instance) stir(now Time) {
 // pull reserves room for those who wait to be received, in order, in what the step leaves. Nobody overtakes a request of
 // this instance that waits to be computed again.
 func (in *Instance) pull(w *Work) {
-	for len(in.inbound) > 0 && in.back == 0 && in.running+in.promised+in.flying+len(in.landed) < in.pool.Seats {
+	for len(in.inbound) > 0 && in.back == 0 && in.running+in.promised+in.flying-in.bare+len(in.landed) < in.pool.Seats {
 		slot := in.inbound[0]
 		r := &in.slab[slot]
 		m := &in.cluster.links.moves[r.move]
@@ -198,9 +203,13 @@ func (c *Cluster) land(i int32) {
 	r.Stage++
 	m.to.flying--
 	c.totals.Moved++
+	if c.mover != nil {
+		c.mover.Landed(m.from, m.to, r)
+	}
 	if !m.stage.Cache {
 		q := *r
 		q.Computed = 0
+		m.to.bare--
 		m.to.forget(m.slot)
 		m.to.enqueue(c.now, &q)
 		return
@@ -230,6 +239,7 @@ func (in *Instance) discard(slot int32) {
 // drain frees the blocks of the request in slot, whether something is in them or not, and its record.
 func (in *Instance) drain(slot int32) {
 	r := &in.slab[slot]
+	in.left++
 	in.mark()
 	if in.prefix == nil {
 		in.kv.release(int64(r.held))
@@ -256,11 +266,12 @@ func (in *Instance) board(now Time) {
 		slot := in.landed[0]
 		in.landed = append(in.landed[:0], in.landed[1:]...)
 		r := &in.slab[slot]
-		if in.prefix != nil {
-			in.prefix.publish(r, r.Computed)
-		}
 		in.promise(r, -1)
+		if in.pool.Order != nil {
+			r.key = in.pool.Order.Key(r)
+		}
 		in.link(slot)
+		r.Boarded = now
 		in.enterBatch(slot, now)
 	}
 }
@@ -270,16 +281,22 @@ func (in *Instance) board(now Time) {
 func (in *Instance) enterBatch(slot int32, now Time) {
 	r := &in.slab[slot]
 	withheld := r.Computed == r.Prompt+r.Emitted
-	if withheld && in.pool.Recompute {
+	again := withheld && in.pool.Recompute
+	if again {
 		r.Computed--
-		r.state, r.joined = prefilling, int64(now)
+	}
+	if in.prefix != nil {
+		in.prefix.publish(r, r.Computed)
+	}
+	if again {
+		r.state = prefilling
 		in.prefill = append(in.prefill, slot)
 		return
 	}
 	r.state = decoding
-	r.late = Moved
-	if withheld {
-		r.joined, r.late = int64(now), Preempted
+	if !withheld {
+		r.late = Moved
+	} else {
 		in.emit(r, now)
 		if r.Emitted == r.Output {
 			in.unlink(slot)
@@ -325,6 +342,7 @@ func (c *Cluster) cancel(i int32) {
 func (in *Instance) unreserve(slot int32) {
 	r := &in.slab[slot]
 	if r.held == 0 { // it comes without a cache
+		in.bare--
 		in.forget(slot)
 		return
 	}

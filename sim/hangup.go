@@ -121,6 +121,13 @@ func (in *Instance) hangup(t timer) {
 		in.hungup = append(in.hungup, t.slot)
 		in.cluster.done(r, t.at, Failed)
 		in.dismiss(r)
+		if in.end == Forever { // no step will end that it could leave with: it waited for room
+			in.drop(t.at)
+			if len(in.freed) > 0 {
+				in.free()
+			}
+			in.stir(t.at)
+		}
 	case decoding:
 		r.state = leavingDecode
 		in.hungup = append(in.hungup, t.slot)

@@ -160,7 +160,8 @@ func (in *Instance) Hit(r *Request) int32 {
 	return found * in.kv.size
 }
 
-// Departed returns how many requests have left the batch so far: ended, dropped or preempted.
+// Departed returns how many requests have left the batch so far, ended, dropped, handed over or preempted, and how many hand-overs
+// have freed what they held: what had no room or seat before may have one when it has changed.
 func (in *Instance) Departed() int64 { return in.left }
 
 // Steps returns how many decode steps the instance has taken.
@@ -335,14 +336,14 @@ func (in *Instance) plan(now Time) {
 
 // compose has the scheduler compose the step that begins at now, and returns for how many it holds.
 func (in *Instance) compose(w *Work, now Time) (limit int) {
+	if in.ahead > 0 {
+		in.look()
+	}
 	for {
 		if len(in.landed) > 0 {
 			in.board(now)
 		}
 		w.reset(now)
-		if in.ahead > 0 {
-			in.look()
-		}
 		limit = in.pool.Scheduler.Schedule(in, w)
 		if w.demand > in.kv.free {
 			panic("sim: the scheduler composed a step that the cache cannot hold")
@@ -358,7 +359,7 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 
 // doze leaves in idle, until something comes.
 func (in *Instance) doze() {
-	in.end = Forever
+	in.end, in.steps = Forever, 0
 	if in.outside() > 0 {
 		return // what is missing comes with them, or goes
 	}
@@ -382,7 +383,7 @@ func (in *Instance) disturb(now Time) {
 // look sets what the scheduler sees: who had reached the engine when the step that has just ended began.
 func (in *Instance) look() {
 	in.seen = Forever
-	if in.running > 0 {
+	if in.running > 0 && in.steps > 0 {
 		in.seen = in.start.Add(in.seg.Span(in.steps-1) - in.cluster.ingress)
 	}
 }

@@ -15,6 +15,7 @@ type journal struct {
 	end    map[int32]sim.Time
 	admit  map[int32]sim.Time
 	cached map[int32]int32
+	moved  map[int32][2]sim.Time // when room was reserved and when it landed
 	runs   int
 
 	switches int // runs that end because the price changes regime
@@ -27,7 +28,7 @@ type journal struct {
 func newJournal() *journal {
 	return &journal{
 		tokens: map[int32][]sim.Time{}, ended: map[int32]string{}, end: map[int32]sim.Time{}, admit: map[int32]sim.Time{},
-		cached: map[int32]int32{}, gaps: map[string]int{},
+		cached: map[int32]int32{}, moved: map[int32][2]sim.Time{}, gaps: map[string]int{},
 	}
 }
 
@@ -89,7 +90,7 @@ func (j *journal) perClass(in *sim.Instance, tokens int, gap sim.Duration) {
 func (j *journal) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
 	j.Recorder.Gap(in, r, t, c)
 	j.tokens[r.ID] = append(j.tokens[r.ID], t)
-	j.count(map[sim.Cause]string{sim.Preempted: "preempted", sim.Swapped: "swapped", sim.Waited: "held"}[c], 1)
+	j.count(map[sim.Cause]string{sim.Preempted: "preempted", sim.Swapped: "swapped", sim.Waited: "held", sim.Moved: "moved", sim.Restarted: "restarted"}[c], 1)
 	j.byITL[r.Class].One(t.Sub(r.Last))
 }
 
@@ -127,4 +128,5 @@ func (j *journal) upTo(r *sim.Request, emitted int32) {
 func (j *journal) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	j.Recorder.Done(r, at, o)
 	j.ended[r.ID], j.end[r.ID], j.admit[r.ID], j.cached[r.ID] = o.String(), at, r.Admitted, r.Cached
+	j.moved[r.ID] = [2]sim.Time{r.Reserved, r.Landed}
 }

@@ -17,7 +17,7 @@ import (
 // such an engine composes the next step before it knows who has ended.
 func (in *Instance) Head() *Request {
 	r := in.first()
-	if r == nil || r.Arrival > in.seen {
+	if r == nil || r.came > in.seen {
 		return nil
 	}
 	return r
@@ -42,7 +42,7 @@ func (in *Instance) Waiting(i int) *Request {
 		in.front = slices.Insert(in.front, 0, slot)
 	}
 	r := &in.slab[in.front[len(in.front)-1-i]]
-	if r.Arrival > in.seen {
+	if r.came > in.seen {
 		return nil
 	}
 	return r
@@ -114,7 +114,7 @@ func (in *Instance) unpackOne() int32 {
 
 // sort moves whom the scheduler sees from the queue, which is in order of arrival, to their places in the order.
 func (in *Instance) sort() {
-	for in.queue.n > 0 && in.slab[in.queue.peek().slot()].Arrival <= in.seen {
+	for in.queue.n > 0 && in.slab[in.queue.peek().slot()].came <= in.seen {
 		if slot := in.unpackOne(); slot != noSlot {
 			in.sorted.push(in.slab, slot)
 		}
@@ -136,10 +136,14 @@ func (in *Instance) popHead() int32 {
 func (in *Instance) enqueue(now Time, r *Request) {
 	sorted := in.pool.Order != nil
 	slot, first := noSlot, in.queue.n == 0 && len(in.front) == 0 && !sorted
-	if first || sorted || !r.plain() {
+	came := now.Add(-in.cluster.ingress)
+	if in.end != Forever && !in.cold && in.start == now {
+		came++ // the step that begins now was composed without r
+	}
+	if first || sorted || came != r.Arrival || !r.plain() {
 		slot = in.record()
 		in.slab[slot] = *r
-		in.slab[slot].state = waiting
+		in.slab[slot].state, in.slab[slot].came = waiting, came
 		in.watch(slot)
 		if r.again() {
 			in.back++

@@ -35,9 +35,9 @@ func (in *Instance) leave(slot int32) {
 	}
 }
 
-// paged reports whether r takes blocks as it grows: it has not reserved them all.
+// paged reports whether r takes blocks as it grows: it has not reserved them all, as the rows of a static batch have.
 func (in *Instance) paged(r *Request) bool {
-	return r.reserved == 0 || in.kv.Blocks(max(r.Prompt, in.padded)+r.Output-1) > int64(r.reserved)
+	return r.reserved == 0 || in.padded == 0 && in.kv.Blocks(r.Prompt+r.Output-1) > int64(r.reserved)
 }
 
 // holding returns the blocks that r, whose record is as of now, holds.

@@ -75,7 +75,7 @@ func (n *naive) admitContinuous(in *naiveInstance, p *policies.Continuous, budge
 	want := n.chunkOf(p, whole-f.tokens, budget)
 	if p.Unchunked {
 		want = whole - f.tokens
-		if alone := chunks == 0 && r.Preemptions > 0; want > budget && !alone {
+		if alone := chunks == 0 && r.Preemptions+r.Emitted > 0; want > budget && !alone {
 			n.cover["prompts that wait for a whole budget"]++
 			return 0
 		}
@@ -121,6 +121,9 @@ func (n *naive) completes(in *naiveInstance, r *naiveRequest, f found) bool {
 	room := in.free
 	for _, other := range in.running {
 		room -= n.needs(other.Prompt+other.Limit()) - other.blocks
+	}
+	for _, m := range in.reserved() {
+		room -= n.needs(m.r.Prompt+m.r.Limit()) - m.blocks
 	}
 	return n.needs(r.Prompt+r.Limit())-f.more <= room
 }

@@ -90,9 +90,7 @@ func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
 func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, blocks int64) {
 	n.dequeue(in, r)
 	in.running = append(in.running, r)
-	if r.Preemptions == 0 {
-		r.admitted, r.Cached = n.now, f.tokens
-	} else {
+	if n.enter(r, f.tokens); r.Preemptions > 0 {
 		r.resumed += len(f.hits)
 		r.regained += len(f.hits) - len(shared(f.hits))
 	}
@@ -106,6 +104,15 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	n.cover["loaded blocks"] += int(f.loads)
 	if f.loads > 0 && r.Preemptions > 0 {
 		n.cover["loads after a preemption"]++
+	}
+}
+
+// enter notes when r first entered a batch, and what was cached of it then.
+func (n *naive) enter(r *naiveRequest, cached int32) {
+	if !r.entered {
+		r.entered, r.admitted, r.Cached = true, n.now, cached
+		n.prompted += int64(r.Prompt)
+		n.cached += int64(cached)
 	}
 }
 

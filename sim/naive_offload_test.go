@@ -87,8 +87,9 @@ func (h *hostStore) beyond(p *blockPool, r *naiveRequest, n int) (blocks int32) 
 
 // own reports whether the cache has blocks that only r may ask for.
 func (h *hostStore) own(p *blockPool, r *naiveRequest) bool {
-	for i, hash := range r.hashes {
-		if !r.content[i] && len(p.cached[hash]) > 0 {
+	text := p.text(r)
+	for i, hash := range text.hashes {
+		if !text.content[i] && len(p.cached[hash]) > 0 {
 			return true
 		}
 	}

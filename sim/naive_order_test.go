@@ -70,8 +70,10 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	}
 	n.leave(in, r)
 	n.release(in, r, kept)
-	r.blocks, r.Computed, r.prefill, r.decoding = 0, 0, 0, false
-	r.cause = "preempted"
+	r.blocks, r.Computed, r.prefill, r.decoding, r.noticed = 0, 0, 0, false, true
+	if r.cause != "restarted" {
+		r.cause = "preempted"
+	}
 	n.cover["preemptions"]++
 	if n.order != nil || retracted {
 		n.enqueue(in, r)

@@ -38,7 +38,11 @@ func (n *naive) planPrefillFirst(in *naiveInstance, p *policies.PrefillFirst) {
 		if len(in.running) > 0 {
 			room -= p.WatermarkBlocks
 		}
-		if n.swapNeed(in, in.swapped[0])+1 > room && len(in.running) > 0 { // alone, it always fits
+		need := n.swapNeed(in, in.swapped[0]) + 1
+		if len(in.running) == 0 { // alone, it takes what it needs and no more
+			need = max(in.swapped[0].blocks, n.needs(in.swapped[0].Computed+n.decodeOf(in, in.swapped[0])))
+		}
+		if need > room {
 			n.cover["kept swapped out"]++
 			break
 		}
@@ -54,7 +58,7 @@ func (n *naive) admitWhole(in *naiveInstance, p *policies.PrefillFirst, tokens i
 	}
 	f := n.lookup(in, r)
 	want := r.Prompt + r.Emitted - f.tokens
-	if tokens+want > p.MaxNumBatchedTokens && (admitted > 0 || r.Preemptions == 0) {
+	if tokens+want > p.MaxNumBatchedTokens && (admitted > 0 || r.Preemptions+r.Emitted == 0) {
 		n.cover["prompts that wait for a whole budget"]++
 		return 0
 	}

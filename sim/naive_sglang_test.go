@@ -191,15 +191,23 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *policies.SGLang) {
 		n.recompute(in, v)
 		n.cover["retractions"]++
 	}
-	if n.demand(batch) > in.free {
+	if n.demand(batch) > in.free && s.chunked != nil {
 		n.recompute(in, s.chunked)
 		n.cover["chunks retracted"]++
+	}
+	if n.demand(batch) > in.free { // the rest is of those who are handed over
+		n.recompute(in, batch[0])
+		batch = nil
+		n.cover["retracted alone"]++
 	}
 	n.grow(in)
 	var emitted, limit int64
 	for _, r := range batch {
 		emitted += int64(r.Emitted)
 		limit += int64(r.Limit())
+	}
+	if limit == 0 {
+		return
 	}
 	before := s.ratio
 	s.ratio = max(p.MinNewTokenRatio, min(1e9, (emitted+int64(len(batch))*int64(p.RetractDecodeSteps))*1e9/limit))

@@ -27,7 +27,8 @@ func (n *naive) planStatic(in *naiveInstance, p *policies.Static) {
 	}
 	prompt, limit := longest(batch)
 	for _, r := range batch {
-		r.admitted, r.want, r.pad = n.now, r.Prompt, prompt-r.Prompt
+		r.want, r.pad = r.Pending(), prompt-r.Pending()
+		n.enter(r, 0)
 		n.hold(in, r, n.needs(prompt+limit))
 		n.cover["padding"] += int(r.pad)
 	}
@@ -44,7 +45,7 @@ func (n *naive) staticFits(batch []*naiveRequest, p *policies.Static) bool {
 // longest returns the longest prompt of a batch and the most tokens that one of it may emit.
 func longest(batch []*naiveRequest) (prompt, limit int32) {
 	for _, r := range batch {
-		prompt, limit = max(prompt, r.Prompt), max(limit, r.Limit())
+		prompt, limit = max(prompt, r.Pending()), max(limit, r.Limit()-r.Emitted)
 	}
 	return prompt, limit
 }

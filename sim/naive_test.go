@@ -8,25 +8,25 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// naive is the obvious simulator that the fast one must equal to the picosecond: one step at a time, every request
+// naive is a pool of the obvious simulator that the fast one must equal to the picosecond: one step at a time, every request
 // visited in every step, every policy written out as a walk over lists, and a linear search for the next event.
 type naive struct {
 	scenario
-	now     sim.Time
-	source  sim.Source
-	tree    *sim.Contents // of this run; nil: no prefix caching
-	next    *sim.Request  // the source's next request, unless it is a Follower
-	insts   []*naiveInstance
-	loads   []int32
-	all     []*naiveRequest
-	patient []*naiveRequest // those with a deadline
-	steps   int
-	decodes int64          // Σ over steps of the decoding sequences
-	drafted int64          // tokens
-	loaded  int64          // tokens found in host memory
-	peak    int64          // the most blocks in use at once
-	gaps    map[string]int // between two tokens of a request, by what came between
-	cover   map[string]int // how often what is worth testing came up
+	*naiveFleet
+	members  []*naiveInstance
+	gate     []gated
+	after    int // the ID behind which turns go on
+	steps    int
+	decodes  int64          // Σ over steps of the decoding sequences
+	drafted  int64          // tokens
+	loaded   int64          // tokens found in host memory
+	prompted int64          // tokens of prompts that entered a batch here first
+	cached   int64          // of those, found in the cache
+	peak     int64          // the most blocks in use at once
+	evicted  int            // blocks of content, in instances that are down
+	lost     int            // blocks of host memory, likewise
+	gaps     map[string]int // between two tokens of a request, by what came between
+	cover    map[string]int // how often what is worth testing came up
 }
 
 type naiveRequest struct {
@@ -39,26 +39,35 @@ type naiveRequest struct {
 	pad      int32 // tokens by which a static batch makes its prompt longer
 	blocks   int64
 	pages    []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
-	hashes   []int    // of its blocks, as far as anybody asked
-	content  []bool
-	resumed  int // blocks found after a preemption
-	regained int // of those, blocks that only this request has
+	resumed  int      // blocks found after a preemption
+	regained int      // of those, blocks that only this request has
 	admitted sim.Time
+	entered  bool       // a batch, once
 	tokens   []sim.Time // when each was emitted
 	cause    string     // what has held it up since the latest one
 	left     bool       // the client hung up
 	gone     bool       // the engine knows
-	running  *naiveInstance
-	noticed  bool // it waited when a step began: the batch of the next may have it
+	at       *naiveInstance
+	noticed  bool       // it waited when a step began: the batch of the next may have it
+	move     *naiveMove // nil: it is not handed over
+	known    bool       // its next token is, and not released
 }
 
 type naiveInstance struct {
-	cold      bool  // it is not up before end
-	step      int64 // steps begun
+	of        *naive
+	life      string
+	switches  func() // what to do when it has been drained
+	cold      bool   // it is not up before end
+	step      int64  // steps begun
 	id        int
+	load      int             // requests routed here
 	running   []*naiveRequest // in order of admission
 	waiting   []*naiveRequest
 	swapped   []*naiveRequest // in order of swapping out
+	inbound   []*naiveMove    // without room
+	flying    []*naiveMove    // with room, or promised it
+	landed    []*naiveMove    // without a seat
+	parked    []*naiveMove    // whose blocks are here until they have landed
 	free      int64
 	host      int64      // free blocks of host memory
 	copied    int64      // blocks that the step copies from or to it
@@ -67,176 +76,37 @@ type naiveInstance struct {
 	drafting  int32      // tokens that every sequence may draft in the step
 	end       sim.Time
 	woken     bool
+	idle      bool // no step was under way before
 	everybody bool // the step that is composed may have those who came since the last one began
 	sglang    sglangState
-}
-
-func runNaive(sc scenario) *naive {
-	n := &naive{scenario: sc, loads: make([]int32, sc.size), gaps: map[string]int{}, cover: map[string]int{}}
-	n.source, n.tree = sc.source()
-	for i := range sc.size {
-		in := &naiveInstance{id: i, free: sc.blocks, host: sc.swapBlocks, end: sim.Forever}
-		if sc.coldStart > 0 {
-			in.cold, in.end = true, sim.Time(0).Add(sc.coldStart)
-		}
-		if n.tree != nil {
-			in.pool = newBlockPool(sc.blocks, sc.blockSize, n.tree)
-			if sc.offload > 0 {
-				in.store = &hostStore{tree: n.tree, size: sc.blockSize, limit: sc.offload}
-			}
-		}
-		if p, ok := sc.policy.(*policies.SGLang); ok {
-			in.sglang.ratio = p.InitNewTokenRatio
-		}
-		n.insts = append(n.insts, in)
-	}
-	for n.event() {
-	}
-	return n
-}
-
-// arrival returns when the next request reaches the engine.
-func (n *naive) arrival() sim.Time {
-	if f, ok := n.source.(sim.Follower); ok {
-		if t := f.When(); t != sim.Forever {
-			return t.Add(n.ingress)
-		}
-		return sim.Forever
-	}
-	if n.next == nil {
-		n.next = new(sim.Request)
-		if !n.source.Next(n.next) {
-			n.next.Arrival = sim.Forever
-		}
-	}
-	if n.next.Arrival == sim.Forever {
-		return sim.Forever
-	}
-	return n.next.Arrival.Add(n.ingress)
-}
-
-// event handles the earliest event, in the order that the package promises for one instant.
-func (n *naive) event() bool {
-	end, ended := sim.Forever, (*naiveInstance)(nil)
-	for _, in := range n.insts {
-		if in.end < end {
-			end, ended = in.end, in
-		}
-	}
-	var leaver *naiveRequest
-	for _, r := range n.patient {
-		if r.outcome == "" && (leaver == nil || r.Deadline < leaver.Deadline) {
-			leaver = r
-		}
-	}
-	hangup := sim.Forever
-	if leaver != nil {
-		hangup = leaver.Deadline
-	}
-	t := min(end, hangup, n.arrival())
-	if t > n.now {
-		planned := false
-		for _, in := range n.insts {
-			if in.woken {
-				n.plan(in)
-				planned = true
-			}
-		}
-		if planned {
-			return true
-		}
-	}
-	if t == sim.Forever {
-		return false
-	}
-	switch n.now = t; t {
-	case hangup:
-		n.hangup(leaver)
-	case n.arrival():
-		n.deliver()
-	default:
-		n.commit(ended)
-	}
-	return true
-}
-
-func (n *naive) deliver() {
-	r := &naiveRequest{}
-	if n.next != nil {
-		r.Request, n.next = *n.next, nil
-	} else {
-		n.source.Next(&r.Request)
-	}
-	n.all = append(n.all, r)
-	if r.Deadline != 0 {
-		n.patient = append(n.patient, r)
-	}
-	for _, in := range n.insts {
-		if in.end == n.now {
-			n.cover["arrivals on a step boundary"]++
-		}
-	}
-	long := n.promptMax > 0 && r.Prompt > n.promptMax
-	if long {
-		n.cover["prompts over the engine's limit"]++
-	}
-	if long || r.Prompt+r.Limit() > n.maxLen {
-		n.done(r, "rejected")
-		return
-	}
-	if r.Deadline != 0 && r.Deadline <= n.now {
-		n.done(r, "failed")
-		return
-	}
-	in := n.insts[n.route()]
-	n.loads[in.id]++
-	r.running = in
-	n.enqueue(in, r)
-	if in.end == sim.Forever {
-		in.woken = true
-	}
-}
-
-func (n *naive) route() int {
-	if n.roundRobin {
-		n.turn++
-		return (n.turn - 1) % n.size
-	}
-	return slices.Index(n.loads, slices.Min(n.loads))
-}
-
-func (n *naive) done(r *naiveRequest, outcome string) {
-	r.outcome = outcome
-	if f, ok := n.source.(sim.Follower); ok {
-		f.Done(n.now, &r.Request)
-	}
-}
-
-// hangup forgets a request that is in no batch; one that is in a batch goes at the end of the step.
-func (n *naive) hangup(r *naiveRequest) {
-	n.done(r, "failed")
-	r.left = true
-	in := r.running
-	if i := slices.Index(in.waiting, r); i >= 0 {
-		in.waiting = slices.Delete(in.waiting, i, i+1)
-		n.loads[in.id]--
-	}
-	if i := slices.Index(in.swapped, r); i >= 0 {
-		in.swapped = slices.Delete(in.swapped, i, i+1)
-		in.host += r.blocks
-		n.loads[in.id]--
-		n.cover["hang-ups while swapped out"]++
-	}
 }
 
 // plan composes the next step of an instance as its policy does, and begins it.
 func (n *naive) plan(in *naiveInstance) {
 	in.woken, in.copied = false, 0
-	in.everybody = !n.ahead || len(in.running) == 0
-	in.drafting = n.drafts(len(decodes(in.running)))
-	for _, r := range in.running {
-		r.want = 0
+	in.everybody = !n.ahead || len(in.running) == 0 || in.idle
+	for again := true; again; again = !in.computes() && len(in.landed) > 0 && len(in.running) < n.seats {
+		n.board(in)
+		in.drafting = n.drafts(len(decodes(in.running)))
+		for _, r := range in.running {
+			r.want = 0
+		}
+		n.compose(in)
+		n.admitInbound(in)
 	}
+	n.begin(in)
+	if in.life == "draining" && in.served() {
+		n.down(in)
+	}
+}
+
+// computes reports whether the step, as composed so far, computes anything.
+func (in *naiveInstance) computes() bool {
+	return slices.ContainsFunc(in.running, func(r *naiveRequest) bool { return r.want > 0 })
+}
+
+// compose lets the policy of the pool compose a step.
+func (n *naive) compose(in *naiveInstance) {
 	switch p := n.policy.(type) {
 	case *policies.Continuous:
 		n.planContinuous(in, p)
@@ -249,13 +119,12 @@ func (n *naive) plan(in *naiveInstance) {
 	default:
 		panic(fmt.Sprintf("no twin of %T", p))
 	}
-	n.begin(in)
 }
 
 // begin starts the step that was composed; the next one may have everybody who waits by now.
 func (n *naive) begin(in *naiveInstance) {
-	in.end = sim.Forever
-	if len(in.running) > 0 {
+	in.end, in.idle = sim.Forever, !in.computes()
+	if !in.idle {
 		price := n.price(in)
 		if n.noise != nil {
 			price += n.noise.Stretch(int32(in.id), in.step, n.now, price)
@@ -263,19 +132,24 @@ func (n *naive) begin(in *naiveInstance) {
 		in.end = n.now.Add(price)
 		in.step++
 		n.steps++
-	} else if len(in.waiting)+len(in.swapped) > 0 {
-		panic(fmt.Sprintf("at %v instance %d has nothing to do and %d requests", n.now, in.id, len(in.waiting)+len(in.swapped)))
+	} else if left := len(in.running) + len(in.waiting) + len(in.swapped) + len(in.inbound); left > 0 && len(in.parked)+len(in.flying)+len(in.landed) == 0 {
+		panic(fmt.Sprintf("at %v instance %d has nothing to do and %d requests", n.now, in.id, left))
 	}
 	n.peak = max(n.peak, n.blocks-in.free)
 	for _, r := range in.waiting {
 		r.noticed = true
 	}
 	for _, r := range in.running {
+		if r.cause == "moved" && r.tokens[len(r.tokens)-1] == n.now {
+			r.cause = "" // in no time
+		}
 		switch {
 		case r.decoding && r.want > 0 && !r.gone:
 			n.decodes++
 		case r.decoding && r.want == 0 && r.cause == "":
 			r.cause = "held"
+		case !r.decoding && r.want > 0:
+			n.pushLayers(r)
 		}
 	}
 }
@@ -283,40 +157,51 @@ func (n *naive) begin(in *naiveInstance) {
 // commit emits the tokens of the step that ends.
 func (n *naive) commit(in *naiveInstance) {
 	if in.cold {
-		in.cold, in.end, in.woken = false, sim.Forever, true
+		n.up(in)
 		return
 	}
-	for _, r := range in.running {
-		tokens := int32(1)
+	for _, r := range slices.Clone(in.running) {
+		tokens, hands := int32(1), false
 		if r.decoding {
 			tokens = n.verify(r)
 			r.Computed += tokens
 		} else if r.Computed += r.want; r.Pending() <= 0 {
 			r.prefill, r.decoding = r.Computed, true
+			hands = n.hands(r)
+			r.known = hands && n.stage(r).Tokens == 0
 		} else {
 			r.prefill = r.Computed
 			continue
 		}
-		if r.outcome == "" {
+		if r.outcome == "" && !r.known {
 			n.emit(r, int(tokens))
 		}
+		if hands && r.outcome == "" {
+			n.handOver(in, r)
+		}
 	}
+	n.leaves(in)
+	in.end, in.woken = sim.Forever, true
+}
+
+// leaves takes who has ended out of the batch.
+func (n *naive) leaves(in *naiveInstance) {
 	for _, r := range in.running {
 		if r.outcome != "" && !r.gone {
 			r.gone = true
-			n.loads[in.id]--
+			in.load--
 		}
 	}
-	if _, ok := n.policy.(*policies.Static); !ok || ended(in.running) {
-		in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
-			if r.gone {
-				n.release(in, r, r.Computed)
-				in.sglang.forget(r)
-			}
-			return r.gone
-		})
+	if _, ok := n.policy.(*policies.Static); ok && !ended(in.running) {
+		return
 	}
-	in.end, in.woken = sim.Forever, true
+	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
+		if r.gone {
+			n.release(in, r, r.Computed)
+			in.sglang.forget(r)
+		}
+		return r.gone
+	})
 }
 
 // emit lets the client of r have so many tokens at once.

@@ -123,6 +123,12 @@ type Tracer interface {
 	Many(r *Request, emitted int32, t Time, n int)
 }
 
+// Mover is a Sink that is also told of hand-overs.
+type Mover interface {
+	// Landed: what r hands over has come from one instance to another; r.Parked, r.Reserved and r.Landed say when.
+	Landed(from, to *Instance, r *Request)
+}
+
 // Cause says why a gap between two tokens is longer than a step.
 type Cause uint8
 

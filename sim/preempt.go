@@ -136,8 +136,18 @@ func (w *Work) SwapIn() {
 	in.late = true
 	if in.spec != nil {
 		in.draftSum += int64(in.draftsOf(r))
-		w.demand += int64(r.held) + in.lookFor(r)
-		return
 	}
-	w.demand += max(int64(r.reserved), in.kv.Blocks(r.Computed+1))
+	w.demand += in.returning(r)
 }
+
+// returning returns the blocks that r takes to come back and decode.
+func (in *Instance) returning(r *Request) int64 {
+	if in.spec != nil {
+		return int64(r.held) + in.lookFor(r)
+	}
+	return max(int64(r.reserved), in.kv.Blocks(r.Computed+1))
+}
+
+// Fits reports whether there is room for the request that Swapped returns, to the block. If nobody else runs or comes, there
+// is.
+func (w *Work) Fits() bool { return w.in.returning(&w.in.slab[w.in.swapped[0]]) <= w.Room() }

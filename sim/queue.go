@@ -13,7 +13,7 @@ type queued struct {
 // plain reports whether r, not yet in the engine, is only what queued can say.
 func (r *Request) plain() bool {
 	return r.Deadline == 0 && r.Content == 0 && r.Answer == 0 && r.Session == 0 && r.Class == 0 && r.Priority == 0 && !r.Traced &&
-		r.Route == 0 && r.Stage == 0 && r.move == 0 && r.Admitted == 0 && r.late == Preempted && !r.again()
+		r.Route == 0 && r.Stage == 0 && r.move == 0 && !r.entered && r.late == Preempted && !r.again()
 }
 
 // pack returns r as an entry of the queue; slot is its record, or noSlot.
@@ -35,7 +35,7 @@ func (q *queued) slot() int32 {
 
 // request returns the record of a q that has none.
 func (q *queued) request() *Request {
-	return &Request{ID: q.id, Prompt: q.prompt, Output: q.output, MaxOutput: q.maxOutput, Arrival: q.arrival, state: waiting}
+	return &Request{ID: q.id, Prompt: q.prompt, Output: q.output, MaxOutput: q.maxOutput, Arrival: q.arrival, came: q.arrival, state: waiting}
 }
 
 // page is a stretch of the queue. Pages are recycled, so a queue neither doubles nor leaves garbage.

@@ -23,17 +23,21 @@ type Request struct {
 	Admitted    Time // when it first entered a batch
 	First       Time // when the client has the first token
 	Last        Time // when the client has the latest token
+	Parked      Time // when its prompt was complete where it was handed over, last of all
 	Reserved    Time // when the next pool had room for the cache that it is handed
 	Landed      Time // when that was there
+	Boarded     Time // when it had a seat there
 	Route       uint8
 	Stage       uint8
 
+	entered  bool // a batch, at least once
 	state    state
 	late     Cause // why its next token is; Preempted: for no other reason than waiting
 	move     int32 // its hand-over; 0: none
 	chunk    int32 // prompt tokens in the step under way
 	held     int32 // KV blocks, except in the decode set, where they follow from the computed tokens
 	reserved int32 // KV blocks that it holds at least, from its admission on
+	came     Time  // when it reached the queue, less Config.Ingress: its arrival, unless it was elsewhere before
 	key      int64 // its place in a queue that has an Order
 	finish   int64 // step of the decode set with which it ends
 	joined   int64 // step of the decode set at which it joined; in prefill: the time of its latest admission
@@ -53,9 +57,6 @@ func (r *Request) Limit() int32 {
 	}
 	return r.Output
 }
-
-// Readmitted returns when r, which a sink is told of with Preempted, came back into the batch.
-func (r *Request) Readmitted() Time { return Time(r.joined) }
 
 // Pending returns how many tokens must still be prefilled before r can emit: the rest of the prompt and, after a
 // preemption, the tokens it had emitted.

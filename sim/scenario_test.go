@@ -42,6 +42,7 @@ type scenario struct {
 	clients     int           // > 0: closed loop
 	sessions    int           // > 0: the requests are turns of conversations
 	think       sim.Duration  // of a client
+	fleet
 }
 
 // soak reports whether the long version of the laws was asked for.
@@ -241,23 +242,28 @@ func (s *closedLoop) Done(at sim.Time, r *sim.Request) { s.ready[s.client[r.ID]]
 
 // config returns the scenario for the simulator.
 func (sc *scenario) config(sink sim.Sink) sim.Config {
+	source, tree := sc.source()
+	c := sim.Config{Source: source, Sink: sink, Ingress: sc.ingress, Contents: tree, Pools: []*sim.Pool{sc.pool(tree != nil)}}
+	sc.extend(&c)
+	return c
+}
+
+// pool returns a pool of the scenario for the simulator.
+func (sc *scenario) pool(contents bool) *sim.Pool {
 	var router sim.Router = policies.LeastLoaded{}
 	if sc.roundRobin {
 		router = new(policies.RoundRobin)
 	}
-	source, tree := sc.source()
-	offload := sc.offload
-	if tree == nil {
-		offload = 0
+	p := &sim.Pool{
+		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, Seats: sc.seats, Recompute: sc.recomputes,
+		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen, PromptMax: sc.promptMax, Windows: sc.windows,
+		Ahead: sc.ahead, ColdStart: sc.coldStart, Noise: sc.noise, SwapBlocks: sc.swapBlocks, Speculation: sc.speculation,
+		Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 	}
-	return sim.Config{
-		Source: source, Sink: sink, Ingress: sc.ingress, Contents: tree,
-		Pools: []*sim.Pool{{
-			Name: "test", Size: sc.size, KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
-			PromptMax: sc.promptMax, Windows: sc.windows, PrefixCaching: tree != nil, Ahead: sc.ahead, ColdStart: sc.coldStart, Noise: sc.noise, SwapBlocks: sc.swapBlocks,
-			OffloadBlocks: offload, Speculation: sc.speculation, Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
-		}},
+	if contents && !sc.uncached {
+		p.PrefixCaching, p.OffloadBlocks = true, sc.offload
 	}
+	return p
 }
 
 func run(t require.TestingT, c sim.Config) *sim.Cluster {

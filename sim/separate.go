@@ -61,12 +61,17 @@ func (c *Cluster) separate() {
 // runParts reads requests by the window and advances each part as far as it knows who arrives.
 func (c *Cluster) runParts() {
 	for c.arrival <= c.until {
-		for n := 0; n < windowPart*len(c.parts) && c.arrival <= c.until; n++ {
+		if c.lookAt == c.arrival {
+			c.advanceParts(c.arrival - 1)
+			c.glance()
+		}
+		for n := 0; n < windowPart*len(c.parts) && c.arrival <= c.until && c.lookAt > c.arrival; n++ {
 			c.now = c.arrival
 			c.deliver()
 		}
 		c.advanceParts(c.now - 1)
 	}
+	c.countBefore()
 	c.advanceParts(c.until)
 	over := c.arrival == Forever
 	for _, part := range c.parts {
@@ -85,6 +90,17 @@ func (c *Cluster) runParts() {
 		c.totals.Ended += part.totals.Ended
 		c.totals.CachedTokens += part.totals.CachedTokens
 		c.totals.OutputTokens += part.totals.OutputTokens
+	}
+}
+
+// countBefore counts who has ended before the latest arrival; clients that hang up at the same instant have.
+func (c *Cluster) countBefore() {
+	for _, part := range c.parts {
+		for part.hangup() == c.now {
+			part.now = c.now
+			part.leave(part.timers.pop())
+		}
+		c.totals.EndedBefore += part.totals.Ended
 	}
 }
 

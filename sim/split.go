@@ -5,15 +5,18 @@ type Wait uint8
 
 // What a gap between two tokens is made of.
 const (
-	Prefill     Wait = Wait(NumParts) + iota // prompts in the same step, or in steps of their own before it
-	Drafting                                 // drafting tokens, and verifying them
-	Copying                                  // between host memory and the GPU's
-	Queueing                                 // after a preemption, until the next admission
-	Recomputing                              // from there to the next token
+	Prefill      Wait = Wait(NumParts) + iota // prompts in the same step, or in steps of their own before it
+	Drafting                                  // drafting tokens, and verifying them
+	Copying                                   // between host memory and the GPU's
+	Queueing                                  // for a seat, or for room in the cache: after a preemption, a failure, or a hand-over
+	Recomputing                               // what was dropped, from the next admission on
+	Transferring                              // the KV cache from one instance to another
 	NumWaits
 )
 
-var waitNames = [NumWaits]string{"weights", "kv", "compute", "communication", "overhead", "prefill", "speculation", "copying", "queueing", "recomputing"}
+var waitNames = [NumWaits]string{
+	"weights", "kv", "compute", "communication", "overhead", "prefill", "speculation", "copying", "queueing", "recomputing", "kv_transfer",
+}
 
 func (w Wait) String() string { return waitNames[w] }
 
@@ -62,3 +65,46 @@ func (in *Instance) Plain() bool {
 	b := &in.shapes[0]
 	return b.Prefills == 0 && b.Drafts == 0 && b.SwapBlocks == 0
 }
+
+// SplitGap returns what the gap before the token of r that came at t is made of; a sink is being told of it, and of its cause.
+func (in *Instance) SplitGap(r *Request, t Time, c Cause) Split {
+	if c == Preempted || c == Restarted {
+		return r.splitRecomputed(t)
+	}
+	s, wait := in.Split(), in.start.Sub(r.Last) // and then a step
+	switch c {
+	case Moved:
+		moved := r.transfer()
+		s[Transferring] += moved
+		s[Queueing] += r.Boarded.Sub(r.Last) - moved
+		s[Prefill] += in.start.Sub(r.Boarded)
+	case Swapped:
+		moved := r.transfer() // if it was swapped out before it could decode where it had come to
+		s[Transferring] += moved
+		s[Queueing] += wait - moved
+	default:
+		s[Prefill] += wait
+	}
+	return s
+}
+
+// splitRecomputed takes a gap apart in which the cache of r was computed anew, perhaps to be handed over before the token
+// at t: what is neither that nor the transfer was spent in queues.
+func (r *Request) splitRecomputed(t Time) (s Split) {
+	readmitted := Time(r.joined)
+	s[Recomputing] = t.Sub(readmitted)
+	if readmitted <= r.Parked && r.Parked <= r.Landed {
+		s[Recomputing] = r.Parked.Sub(readmitted) + t.Sub(r.Boarded)
+	}
+	s[Transferring] = r.transfer()
+	s[Queueing] = t.Sub(r.Last) - s[Recomputing] - s[Transferring]
+	return s
+}
+
+// transfer returns how long the cache of r has been on its way since its latest token, while it did nothing else.
+func (r *Request) transfer() Duration {
+	return max(0, r.Landed.Sub(max(r.Parked, r.Reserved, r.Last)))
+}
+
+// Shape returns what the first step under way, of which a sink is being told, computes.
+func (in *Instance) Shape() Shape { return in.shapes[0] }

@@ -148,8 +148,8 @@ func (w *Work) Admit(r *Request, reserve int32) {
 		in.prefix.host.loaded += int64(w.beyond)
 	}
 	w.found, w.idle, w.beyond = 0, 0, 0
-	if r.Admitted == 0 && r.Preemptions == 0 {
-		r.Admitted, r.Cached = w.now, r.Computed
+	if !r.entered {
+		r.entered, r.Admitted, r.Cached = true, w.now, r.Computed
 		in.cluster.totals.CachedTokens += int64(r.Computed)
 		in.pool.prompted += int64(r.Prompt)
 		in.pool.cached += int64(r.Computed)

@@ -16,7 +16,7 @@ type byClass struct {
 	tokens      Tokens
 }
 
-// Split makes f record each class by itself too. It takes the warm-up and the ingress that f has by then.
+// Split makes f record each class by itself too. It takes the warm-up, the ingress and the egress that f has by then.
 func (f *Full) Split(classes []Class) {
 	if f.classes = nil; len(classes) == 0 {
 		return
@@ -24,7 +24,7 @@ func (f *Full) Split(classes []Class) {
 	f.classes = make([]byClass, len(classes))
 	for i, c := range classes {
 		f.classes[i].name = c.Name
-		f.classes[i].SLO, f.classes[i].Warmup, f.classes[i].Ingress = c.SLO, f.Warmup, f.Ingress
+		f.classes[i].SLO, f.classes[i].Warmup, f.classes[i].Ingress, f.classes[i].Egress = c.SLO, f.Warmup, f.Ingress, f.Egress
 	}
 }
 

@@ -7,7 +7,9 @@
 //	hist.go      the histogram behind every quantile
 //	load.go      offered against served, and whether the queue grows
 //	timeline.go  the state of a run over time
-//	summary.go   summary.json
+//	split.go tail.go   what late tokens waited for
+//	pools.go     the load of each pool, hand-overs, and a fleet that changes
+//	summary.go   summary.json; streamed.go what clients see, where a stream makes a difference
 //	summarize.go recorder → summary
 //	views/       the same run in the words of benchmark tools
 package metrics

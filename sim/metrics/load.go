@@ -6,16 +6,12 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// load follows how the system keeps up while requests arrive. It looks whenever a request ends, keeps a few dozen
-// looks, evenly spread over the arrivals, and so needs no more memory for a longer run.
+// load follows how the system keeps up while requests arrive. It looks now and then when one is about to, keeps a few
+// dozen looks, evenly spread over the arrivals, and so needs no more memory for a longer run.
 type load struct {
 	cluster *sim.Cluster
-	pool    *sim.Pool
 	start   sim.Time // the first request is sent
-	arrived int64    // as of the latest look at which there were new arrivals
-	last    sim.Time // the latest arrival is at or before it
-	served  int64    // requests that had ended before that look
-	ended   int64
+	last    sim.Time // the latest arrival of those that have ended
 	looks   [looksMax]look
 	n       int
 	every   int64 // arrivals between looks that are kept
@@ -26,28 +22,21 @@ type look struct{ arrived, waiting int64 }
 
 const looksMax = 64
 
-// done notes the end of a request. Whatever arrived since the end before arrived before this one.
-func (l *load) done(r *sim.Request, at sim.Time) {
-	l.start = min(l.start, r.Arrival)
-	if l.cluster == nil {
-		return
-	}
-	if n := l.cluster.Totals().Arrived; n > l.arrived {
-		l.arrived, l.last, l.served = n, max(l.last, r.Arrival), l.ended
-		if n >= l.next() {
-			l.keep(n)
-		}
-	}
-	l.last = max(l.last, r.Arrival)
-	l.ended++
+// watch follows c.
+func (l *load) watch(c *sim.Cluster) {
+	l.cluster, l.start = c, sim.Forever
+	c.Look(1, func(c *sim.Cluster) int64 {
+		l.keep(c.Totals().Arrived)
+		return l.next()
+	})
 }
 
-func (l *load) next() int64 {
-	if l.n == 0 {
-		return 1
-	}
-	return l.looks[l.n-1].arrived + l.every
+// done notes the end of a request.
+func (l *load) done(r *sim.Request) {
+	l.start, l.last = min(l.start, r.Arrival), max(l.last, r.Arrival)
 }
+
+func (l *load) next() int64 { return l.looks[l.n-1].arrived + l.every }
 
 func (l *load) keep(arrived int64) {
 	if l.n == looksMax {
@@ -57,8 +46,12 @@ func (l *load) keep(arrived int64) {
 		l.n, l.every = looksMax/2, 2*l.every
 	}
 	waiting := 0
-	for i := range l.pool.Len() {
-		waiting += l.pool.Instance(i).Queued()
+	for i := range l.cluster.Pools() {
+		p := l.cluster.Pool(i)
+		waiting += p.Gated()
+		for j := range p.All() {
+			waiting += p.Any(j).Queued() + p.Any(j).Incoming()
+		}
 	}
 	l.looks[l.n] = look{arrived, int64(waiting)}
 	l.n, l.every = l.n+1, max(1, l.every)
@@ -68,9 +61,6 @@ func (l *load) keep(arrived int64) {
 // Requests that are still under way at the horizon may have arrived at any time up to it.
 func (l *load) rates() (offered, served float64) {
 	t := l.cluster.Totals()
-	if t.Arrived > l.arrived {
-		l.served = l.ended
-	}
 	end := l.last
 	if t.Arrived > t.Ended {
 		end = l.cluster.Now()
@@ -79,7 +69,7 @@ func (l *load) rates() (offered, served float64) {
 		return 0, 0
 	}
 	span := end.Sub(l.start).Seconds()
-	return float64(t.Arrived-1) / span, float64(l.served) / span
+	return float64(t.Arrived-1) / span, float64(t.EndedBefore) / span
 }
 
 // lagging is the share of the arrivals by which a queue must grow, and service fall behind, to be called unstable.

@@ -4,16 +4,17 @@ import "github.com/decodesim/decodesim/sim"
 
 // Recorder is the sim.Sink that defines the metrics. Each is computed here and nowhere else, as the client sees it:
 //
-//	TTFT   first token − arrival
+//	TTFT   first token + egress − arrival
 //	ITL    token − token before, of the same request; a preemption is one long gap
 //	TPOT   (last token − first token) / (tokens − 1), of completed requests with more than one
-//	E2E    last token − arrival, of completed requests
+//	E2E    last token + egress − arrival, of completed requests
 //	queue  first admission to a batch − arrival at the engine, of requests with a first token
 //
 // Tokens before the end of the warm-up, and requests that arrived before it, are simulated but not recorded.
 type Recorder struct {
 	Warmup  sim.Time
 	Ingress sim.Duration // between arrival and arrival at the engine
+	Egress  sim.Duration // between the engine and the client, of every token
 	SLO     Limits
 	Rows    func(r *sim.Request, at sim.Time, o sim.Outcome) // told of every request that ends; nil: nobody
 
@@ -44,8 +45,12 @@ const (
 	Mixed     Stall = iota // the step had chunks of prompts in it
 	Held                   // steps of prompts alone came between
 	Preempted              // the cache had been dropped, or was in host memory
+	Moved                  // the cache had gone to another instance
+	Restarted              // the instance had failed
 	NumStalls
 )
+
+var stallOf = [...]Stall{sim.Preempted: Preempted, sim.Swapped: Preempted, sim.Waited: Held, sim.Moved: Moved, sim.Restarted: Restarted}
 
 // Output returns the tokens recorded: first ones, and one for each gap.
 func (m *Recorder) Output() int64 { return m.first + m.ITL.N() }
@@ -69,13 +74,13 @@ var _ sim.Sink = (*Recorder)(nil)
 
 // First implements sim.Sink: it records TTFT and queue time.
 func (m *Recorder) First(r *sim.Request) {
-	m.LastToken = r.First
+	m.LastToken = max(m.LastToken, r.First.Add(m.Egress))
 	if r.First < m.Warmup {
 		return
 	}
 	m.first++
 	if r.Arrival >= m.Warmup {
-		m.TTFT.One(r.First.Sub(r.Arrival))
+		m.TTFT.One(r.First.Sub(r.Arrival) + m.Egress)
 		m.Queue.One(r.Admitted.Sub(r.Arrival) - m.Ingress)
 	}
 }
@@ -148,35 +153,13 @@ func (m *Recorder) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause
 	if t < m.Warmup {
 		return
 	}
-	gap, stall := t.Sub(r.Last), Preempted
-	if c == sim.Waited {
-		stall = Held
-	}
+	gap := t.Sub(r.Last)
 	m.ITL.One(gap)
-	m.Stalls[stall].One(gap)
+	m.Stalls[stallOf[c]].One(gap)
 	if m.Attribution != nil {
-		m.attribute(in, r, t, c)
+		s := in.SplitGap(r, t, c)
+		m.Attribution.one(&s, 1)
 	}
-}
-
-// attribute takes the gap across an interruption apart: to the first step that emits again, and that step.
-func (m *Recorder) attribute(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
-	var s sim.Split
-	if c == sim.Preempted {
-		s[sim.Queueing], s[sim.Recomputing] = r.Readmitted().Sub(r.Last), t.Sub(r.Readmitted())
-	} else {
-		s = in.Split()
-		wait := t.Sub(r.Last)
-		for _, d := range s {
-			wait -= d
-		}
-		if c == sim.Swapped {
-			s[sim.Queueing] += wait
-		} else {
-			s[sim.Prefill] += wait
-		}
-	}
-	m.Attribution.one(&s, 1)
 }
 
 // Done implements sim.Sink: it records TPOT and E2E.
@@ -191,18 +174,19 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 		}
 		return
 	}
-	m.LastToken = at
+	m.LastToken = max(m.LastToken, at.Add(m.Egress))
 	if r.Arrival < m.Warmup {
 		return
 	}
 	m.Recorded++
-	m.E2E.One(at.Sub(r.Arrival))
+	e2e := at.Sub(r.Arrival) + m.Egress
+	m.E2E.One(e2e)
 	tpot := sim.Duration(0)
 	if r.Emitted > 1 {
 		tpot = at.Sub(r.First) / sim.Duration(r.Emitted-1)
 		m.TPOT.One(tpot)
 	}
-	if m.SLO.met(r.First.Sub(r.Arrival), tpot, at.Sub(r.Arrival)) {
+	if m.SLO.met(r.First.Sub(r.Arrival)+m.Egress, tpot, e2e) {
 		m.Attained++
 	}
 }

@@ -91,8 +91,9 @@ type Parts struct {
 	Prefill       float64 `json:"prefill"`     // prompts in the same step, or in steps of their own before it
 	Speculation   float64 `json:"speculation"` // drafting and verifying
 	Copying       float64 `json:"copying"`     // between host memory and the GPU's
-	Queueing      float64 `json:"queueing"`    // after a preemption, until the next admission
-	Recomputing   float64 `json:"recomputing"` // from there to the next token
+	Queueing      float64 `json:"queueing"`    // for a seat or for room: after a preemption, a failure, or a hand-over
+	Recomputing   float64 `json:"recomputing"` // what was dropped, from the next admission on
+	KVTransfer    float64 `json:"kv_transfer"` // the cache on its way to another instance
 }
 
 // Gaps returns what the mean gap and those at some quantiles are made of; tokens that came together have no gap.
@@ -188,6 +189,6 @@ func (p *Parts) fields() [sim.NumWaits]*float64 {
 	return [...]*float64{
 		sim.Weights: &p.Weights, sim.KV: &p.KV, sim.Compute: &p.Compute, sim.Communication: &p.Communication, sim.Overhead: &p.Overhead,
 		sim.Prefill: &p.Prefill, sim.Drafting: &p.Speculation, sim.Copying: &p.Copying, sim.Queueing: &p.Queueing,
-		sim.Recomputing: &p.Recomputing,
+		sim.Recomputing: &p.Recomputing, sim.Transferring: &p.KVTransfer,
 	}
 }

@@ -13,8 +13,9 @@ type Description struct {
 	Seed        uint64
 	Version     string
 	GPU         string
-	GPUs        int // of the pool
+	GPUs        int // of all pools, when the run begins
 	USDPerHour  float64
+	Pools       []PoolDescription // nil: of one there is nothing more to say
 	MaxModelLen int32
 	RejectedFor string   // in which a request was too long for the engine; empty: max_model_len
 	Closed      bool     // requests wait for others to end: what is offered is a result
@@ -24,36 +25,56 @@ type Description struct {
 // Summary returns the results of the run that f watched.
 func (f *Full) Summary(d Description) *Summary {
 	c := f.load.cluster
-	totals, pool := c.Totals(), c.PoolTotals(0)
+	totals := c.Totals()
 	s := &Summary{
 		Schema: SchemaSummary, Scenario: d.Scenario, Seed: d.Seed, Version: d.Version,
-		Requests:   f.requests(pool.Preemptions),
+		Requests:   f.requests(f.preemptions()),
 		Tokens:     Tokens{Prompt: totals.PromptTokens, PromptCached: totals.CachedTokens, Output: totals.OutputTokens},
 		DurationS:  f.durationS(),
 		ByPosition: f.positions(),
 		Bound:      f.account.summary(),
 		Tail:       f.tail(),
 		Latency:    f.latency(),
-		Pools:      []PoolResult{f.pool(d, pool)},
+		Pools:      f.pools(d),
 	}
+	gpus, usdPerHour := f.fleet(&d)
 	s.Throughput = Throughput{
 		RequestsPerS: ratio(float64(f.Recorded), s.DurationS), OutputTokensPerS: ratio(float64(f.Output()), s.DurationS),
-		OutputTokensPerSPerGPU: ratio(float64(f.Output()), s.DurationS*float64(d.GPUs)),
+		OutputTokensPerSPerGPU: ratio(float64(f.Output()), s.DurationS*gpus),
 	}
-	s.Requests.Arrived = totals.Arrived
+	s.Requests.Arrived, s.Requests.Refused, s.Requests.Restarted = totals.Arrived, totals.Refused, totals.Restarted
+	s.Transfers = f.transfers.results(totals)
 	if f.Attribution != nil {
 		s.Gaps = f.Attribution.Gaps()
 		f.Attribution.fit(s.Gaps, &s.Latency.ITLChunk)
 	}
 	s.SLO, s.Classes = f.slo(s.DurationS), f.results(s.DurationS)
-	if d.USDPerHour > 0 && f.Output() > 0 {
-		s.Cost = &Cost{d.USDPerHour, ratio(d.USDPerHour/3600*1e6, s.Throughput.OutputTokensPerS)}
+	if usdPerHour > 0 && f.Output() > 0 {
+		s.Cost = &Cost{usdPerHour, ratio(usdPerHour/3600*1e6, s.Throughput.OutputTokensPerS)}
 	}
 	if !d.Closed {
 		s.Load.OfferedPerS, s.Load.ServedPerS = f.load.rates()
 	}
 	s.Warnings = f.warnings(s, d)
 	return s
+}
+
+// preemptions returns how many there were in all pools.
+func (f *Full) preemptions() (n int64) {
+	for i := range f.load.cluster.Pools() {
+		n += f.load.cluster.PoolTotals(i).Preemptions
+	}
+	return n
+}
+
+// lost reports whether replicas came and went, by a failure perhaps.
+func (f *Full) lost() bool {
+	for i := range f.load.cluster.Pools() {
+		if f.changed(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // ratio returns a/b, and 0 for 0/0: nothing happened.
@@ -72,26 +93,6 @@ func (f *Full) durationS() float64 {
 		last = f.load.cluster.Now()
 	}
 	return max(0, last.Sub(max(min(f.load.start, last), f.Warmup)).Seconds())
-}
-
-// pool returns the load of the pool over the whole run, warm-up included.
-func (f *Full) pool(d Description, p sim.PoolTotals) PoolResult {
-	spanS := max(0, f.load.cluster.Now().Sub(min(f.load.start, f.load.cluster.Now())).Seconds())
-	r := PoolResult{
-		Name: f.load.pool.Name, GPU: d.GPU, GPUs: d.GPUs, Replicas: p.Instances,
-		Utilization: ratio(p.BusyS, spanS*float64(p.Instances)), BatchMean: ratio(float64(p.DecodeSum), float64(p.Steps)),
-		KVPeakFraction: ratio(float64(p.KVPeak), float64(p.KVBlocks)), KVBlocks: p.KVBlocks,
-		IdleRows: ratio(float64(p.IdleSum), float64(p.IdleSum+p.DecodeSum)), Swaps: p.Swaps,
-	}
-	if p.Drafted > 0 {
-		r.Speculation = &Speculation{Drafted: p.Drafted, Accepted: p.Accepted, AcceptLength: 1 + ratio(float64(p.Accepted), float64(p.DecodeSum))}
-	}
-	if f.load.pool.PrefixCaching {
-		hits := ratio(float64(p.Cached), float64(p.Prompted))
-		r.PrefixHitRate = &hits
-		r.HostHitRate = ratio(float64(p.Loaded), float64(p.Prompted))
-	}
-	return r
 }
 
 // summary returns the mean step that a token waits for, and its bound.
@@ -129,15 +130,22 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 		add("the queue is still growing: offered %s/s, served %s/s; latencies depend on the length of the run",
 			rate(s.Load.OfferedPerS), rate(s.Load.ServedPerS))
 	}
-	if r.Rejected > 0 {
+	if n := r.Rejected - r.Refused; n > 0 {
 		longer := d.RejectedFor
 		if longer == "" {
 			longer = fmt.Sprintf("longer than max_model_len, %d tokens", d.MaxModelLen)
 		}
-		add("%d of %d requests were rejected: %s", r.Rejected, r.Arrived, longer)
+		add("%d of %d requests were rejected: %s", n, r.Arrived, longer)
+	}
+	if r.Refused > 0 {
+		add("%d of %d requests were not admitted", r.Refused, r.Arrived)
 	}
 	if r.Failed > 0 {
-		add("%d of %d requests failed, for their clients hung up; E2E and TPOT tell of the others alone", r.Failed, r.Arrived)
+		why := "their clients hung up"
+		if f.lost() {
+			why += ", or their replica failed"
+		}
+		add("%d of %d requests failed, for %s; E2E and TPOT tell of the others alone", r.Failed, r.Arrived, why)
 	}
 	if share := ratio(float64(r.Preemptions), float64(r.Arrived)); share > preemptedMax {
 		add("%d preemptions of %d requests: the KV cache is too small for this load", r.Preemptions, r.Arrived)

@@ -35,7 +35,7 @@ slo: {ttft_ms: 500}
 	b.Config.Sink, b.Config.Observe = f, line.Observe
 	c, err := sim.New(b.Config)
 	require.NoError(t, err)
-	f.Watch(c, b.Config.Pools[0])
+	f.Watch(c)
 	c.Run()
 	return f, f.Summary(b.Describe("v", c.Totals().Arrived)), line.Samples(c)
 }

@@ -18,6 +18,7 @@ type Summary struct {
 	Tokens     Tokens        `json:"tokens"`
 	DurationS  float64       `json:"duration_s"` // first send to last token
 	Latency    Latency       `json:"latency"`
+	Stream     *Streamed     `json:"stream,omitempty"` // what clients see; absent where latency says so
 	ByPosition []Octave      `json:"itl_by_position,omitempty"`
 	Throughput Throughput    `json:"throughput"`
 	SLO        *SLO          `json:"slo,omitempty"` // absent without an SLO
@@ -25,7 +26,8 @@ type Summary struct {
 	Tail       *Tail         `json:"itl_tail,omitempty"`  // absent without gaps
 	Gaps       []Gap         `json:"itl_parts,omitempty"` // what gaps between tokens are made of; absent unless asked for
 	Pools      []PoolResult  `json:"pools"`
-	Cost       *Cost         `json:"cost,omitempty"` // absent where a GPU of the scenario has no price
+	Transfers  *Transfers    `json:"transfers,omitempty"` // absent where no request was handed over
+	Cost       *Cost         `json:"cost,omitempty"`      // absent where a GPU of the scenario has no price
 	Load       Load          `json:"load"`
 	Classes    []ClassResult `json:"classes,omitempty"` // absent without service classes
 	Warnings   []string      `json:"warnings"`
@@ -39,6 +41,8 @@ type Requests struct {
 	Failed      int64 `json:"failed"`
 	Unfinished  int64 `json:"unfinished"`
 	Preemptions int64 `json:"preemptions"`
+	Refused     int64 `json:"refused,omitempty"`   // of the rejected, those that were not admitted
+	Restarted   int64 `json:"restarted,omitempty"` // times that a request began again, because its replica had failed
 }
 
 // Tokens counts the tokens of the requests that arrived (prompt), those of them that a cache held when the request was
@@ -144,16 +148,20 @@ type Share struct {
 // PoolResult is one pool's load. Utilization is the busy share of replica time.
 type PoolResult struct {
 	Name           string       `json:"name"`
+	Role           string       `json:"role,omitempty"`
 	GPU            string       `json:"gpu"`
 	GPUs           int          `json:"gpus"`
-	Replicas       int          `json:"replicas"`
+	Replicas       int          `json:"replicas"`                // that take requests at the end
+	ReplicasMean   float64      `json:"replicas_mean,omitempty"` // over the run; absent where they are always as many
 	Utilization    float64      `json:"utilization"`
 	BatchMean      float64      `json:"batch_mean"` // decoding sequences, mean over steps
 	KVPeakFraction float64      `json:"kv_peak_fraction"`
 	KVBlocks       int64        `json:"kv_blocks"`             // of one replica
 	Speculation    *Speculation `json:"speculation,omitempty"` // absent where nothing was drafted
 	IdleRows       float64      `json:"idle_rows,omitempty"`   // share of the decode rows that had ended and were computed all the same
-	Swaps          int64        `json:"swaps,omitempty"`       // preemptions to host memory
+	Preemptions    int64        `json:"preemptions,omitempty"`
+	Swaps          int64        `json:"swaps,omitempty"`    // of those, to host memory
+	Received       int64        `json:"received,omitempty"` // requests that were handed over to it
 
 	// PrefixHitRate is the share of the prompt tokens of admitted requests that the cache held, as vLLM counts it; absent
 	// without prefix caching.
@@ -179,4 +187,13 @@ type Cost struct {
 type Load struct {
 	OfferedPerS float64 `json:"offered_per_s"`
 	ServedPerS  float64 `json:"served_per_s"`
+}
+
+// Transfers is what was handed over between pools, warm-up included, and how long it took after that. A request waits, from
+// the end of its prefill, until the next pool has room; then its cache is on its way.
+type Transfers struct {
+	N      int64     `json:"n"`
+	Tokens int64     `json:"tokens"` // whose cache they moved
+	Wait   Quantiles `json:"wait_s"`
+	Time   Quantiles `json:"time_s"`
 }

@@ -12,6 +12,20 @@ type Sample struct {
 	KVUsed  int64 // blocks
 	KVTotal int64
 	Tokens  int64 // emitted so far
+	Pools   []PoolSample
+}
+
+// PoolSample is the state of one pool at that instant.
+type PoolSample struct {
+	Name     string
+	Live     int // replicas that take requests
+	Starting int
+	Draining int
+	Running  int64
+	Waiting  int64
+	Moving   int64 // on their way to it
+	KVUsed   int64
+	KVTotal  int64
 }
 
 // Timeline samples a run at even spacing. Where the samples grow too many, it drops every other and doubles the
@@ -41,7 +55,7 @@ func (t *Timeline) Observe(c *sim.Cluster, now sim.Time) (next sim.Time) {
 		t.samples = t.samples[:samplesMax/2]
 		t.every *= 2
 	}
-	t.samples = append(t.samples, sample(c.State(now), now))
+	t.samples = append(t.samples, sample(c, c.State(now), now))
 	return now.Add(t.every)
 }
 
@@ -53,12 +67,27 @@ func (t *Timeline) Samples(c *sim.Cluster) []Sample {
 	if n := len(samples); n > 0 && samples[n-1].At == c.Now() {
 		samples = samples[:n-1]
 	}
-	return append(samples, sample(o, c.Now()))
+	return append(samples, sample(c, o, c.Now()))
 }
 
-func sample(o sim.Observation, at sim.Time) Sample {
-	return Sample{
+func sample(c *sim.Cluster, o sim.Observation, at sim.Time) Sample {
+	s := Sample{
 		At: at, Arrived: o.Arrived, Ended: o.Ended, Running: o.Running, Waiting: o.Waiting,
-		KVUsed: o.KVUsed, KVTotal: o.KVTotal, Tokens: o.OutputTokens,
+		KVUsed: o.KVUsed, KVTotal: o.KVTotal, Tokens: o.OutputTokens, Pools: make([]PoolSample, c.Pools()),
+	}
+	if len(s.Pools) == 1 { // it is all there is, but for its replicas
+		s.Pools[0] = poolSample(c.Pool(0).Name, o)
+		return s
+	}
+	for i := range s.Pools {
+		s.Pools[i] = poolSample(c.Pool(i).Name, c.PoolState(i, at))
+	}
+	return s
+}
+
+func poolSample(name string, o sim.Observation) PoolSample {
+	return PoolSample{
+		Name: name, Live: o.Live, Starting: o.Starting, Draining: o.Draining, Running: o.Running, Waiting: o.Waiting,
+		Moving: o.Moving, KVUsed: o.KVUsed, KVTotal: o.KVTotal,
 	}
 }

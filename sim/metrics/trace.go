@@ -10,10 +10,11 @@ import (
 // time, and each service class by itself.
 type Full struct {
 	Recorder
-	octaves [31]octave
-	load    load
-	classes []byClass // nil: requests are not told apart
-	alone   [1]int32  // scratch: the tokens of the only class
+	octaves   [31]octave
+	load      load
+	transfers transfers
+	classes   []byClass // nil: requests are not told apart
+	alone     [1]int32  // scratch: the tokens of the only class
 }
 
 // octave is the gaps before the tokens at the positions 2^i ≤ position < 2^(i+1); the first token has position 1.
@@ -25,11 +26,13 @@ type octave struct {
 var (
 	_ sim.Sink   = (*Full)(nil)
 	_ sim.Tracer = (*Full)(nil)
+	_ sim.Mover  = (*Full)(nil)
 )
 
-// Watch makes f follow the load of c and its pool, whose sink it is.
-func (f *Full) Watch(c *sim.Cluster, p *sim.Pool) {
-	f.load = load{cluster: c, pool: p, start: sim.Forever}
+// Watch makes f follow the load of c, whose sink it is.
+func (f *Full) Watch(c *sim.Cluster) {
+	f.load = load{}
+	f.load.watch(c)
 }
 
 // First implements sim.Sink.
@@ -60,7 +63,7 @@ func (f *Full) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 		f.classes[r.Class].done(r, at, o)
 	}
 	if o != sim.Unfinished {
-		f.load.done(r, at)
+		f.load.done(r)
 	}
 }
 

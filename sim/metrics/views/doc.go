@@ -4,6 +4,7 @@
 //	record.go        a request as its client saw it: when it was sent, and the chunks that came back
 //	sample.go        the sink that records the traced requests of a run, and counts all others
 //	stream.go        from tokens as the engine emits them to chunks as the client receives them
+//	streamed.go      the latencies of a summary, as the clients of the sample see them
 //	distribution.go  weighted values and their percentiles, by either rule
 //	buckets.go       percentiles as a server's histogram gives them
 //	tool.go          a tool: its measures, rates and rule of goodput

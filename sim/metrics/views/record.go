@@ -15,8 +15,9 @@ type Record struct {
 	Prompt  int32 // tokens
 	Cached  int32 // of them, found in the cache
 	Send    sim.Time
-	Steps   []Chunk // as the engine emitted them: one for each step of it
-	Chunks  []Chunk // as the client received them
+	Up      sim.Duration // what the network takes to the server
+	Steps   []Chunk      // as the engine emitted them: one for each step of it
+	Chunks  []Chunk      // as the client received them
 	Outcome sim.Outcome
 }
 
@@ -38,7 +39,7 @@ type timing struct {
 }
 
 func (r *Record) client() timing { return timing{r.Send, r.Chunks} }
-func (r *Record) server() timing { return timing{r.Send, r.Steps} }
+func (r *Record) server() timing { return timing{r.Send.Add(r.Up), r.Steps} }
 
 // first is F = t_1 − t_send.
 func (t timing) first() float64 { return t.chunks[0].At.Sub(t.send).Seconds() }

@@ -108,17 +108,17 @@ func (s *Sample) count(r *sim.Request, at sim.Time, o sim.Outcome) {
 		c.Failed++
 		return
 	}
-	rtt := s.wire.stream.RTT
+	way := s.wire.stream.Egress()
 	c.Completed++
 	c.Prompt += int64(r.Prompt)
 	c.Output += int64(r.Emitted)
 	e2e := at.Sub(r.Arrival)
-	c.E2ES += (e2e + rtt).Seconds()
+	c.E2ES += (e2e + way).Seconds()
 	tpot := sim.Duration(0)
 	if r.Emitted > 1 {
 		tpot = at.Sub(r.First) / sim.Duration(r.Emitted-1)
 	}
-	c.Verdicts.add(s.SLO, r.First.Sub(r.Arrival)+rtt, tpot, e2e+rtt, r.Emitted)
+	c.Verdicts.add(s.SLO, r.First.Sub(r.Arrival)+way, tpot, e2e+way, r.Emitted)
 }
 
 // record returns the record of r, nil where it is no part of the sample.
@@ -178,6 +178,7 @@ func (s *Sample) Records() []Record {
 		if r.Prompt == 0 || r.Outcome == sim.Unfinished {
 			continue
 		}
+		r.Up = s.wire.stream.Up()
 		r.Chunks = s.wire.Deliver(r.ID, r.Steps, r.Outcome == sim.Completed)
 		all = append(all, r)
 	}

@@ -31,7 +31,7 @@ func sampled(t *testing.T, every int32, text string) (*views.Sample, *sim.Cluste
 	require.NoError(t, err)
 	f := &metrics.Full{}
 	f.SLO = b.SLO
-	f.Warmup, f.Ingress = b.Warmup, b.Config.Ingress
+	f.Warmup, f.Ingress, f.Egress = b.Warmup, b.Config.Ingress, b.Config.Egress
 	config := b.Config
 	if every > 0 {
 		config.TraceEvery = every
@@ -40,7 +40,7 @@ func sampled(t *testing.T, every int32, text string) (*views.Sample, *sim.Cluste
 	config.Sink = sample
 	c, err := sim.New(config)
 	require.NoError(t, err)
-	f.Watch(c, config.Pools[0])
+	f.Watch(c)
 	c.Run()
 	return sample, c
 }

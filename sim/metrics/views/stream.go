@@ -8,8 +8,8 @@ import (
 )
 
 // Stream is what lies between the steps of an engine and a client: an API server that sends tokens in chunks, and a network.
-// It is a view: requests reach the engine when they would without it. That is exact in an open loop, which the constant part
-// only shifts; clients of a closed loop would send their next requests that much later.
+// What is constant of it belongs in the run too, as its ingress and egress: clients of a closed loop feel it. What is not is
+// a view: when their next requests come does not depend on it.
 //
 // The zero Stream sends the tokens of every step at once and takes no time.
 type Stream struct {
@@ -24,7 +24,19 @@ type Stream struct {
 	Jitter sim.Duration
 }
 
-// Constant reports whether the client's times are the engine's, shifted by RTT.
+// Up returns what a request takes to the server.
+func (s *Stream) Up() sim.Duration { return s.RTT / 2 }
+
+// Down returns what a chunk takes from the server to the client, but for its jitter.
+func (s *Stream) Down() sim.Duration { return s.RTT - s.Up() }
+
+// Egress returns what a chunk of one token takes from the engine to the client, where nothing is in its way.
+func (s *Stream) Egress() sim.Duration { return s.Detokenize + s.Frame + s.Down() }
+
+// Plain reports whether all tokens take that, and so need nobody to follow them.
+func (s *Stream) Plain() bool { return s.Constant() && s.Whole() }
+
+// Constant reports whether the client's times are the engine's, shifted.
 func (s *Stream) Constant() bool {
 	return s.Detokenize == 0 && s.Frame == 0 && s.Jitter == 0
 }
@@ -63,7 +75,7 @@ func (w *Wire) Deliver(id int32, steps []Chunk, complete bool) []Chunk {
 			continue
 		}
 		free = free.Add(s.Frame)
-		last = max(last, free.Add(s.RTT+w.delay(id, position)))
+		last = max(last, free.Add(s.Down()+w.delay(id, position)))
 		chunks = append(chunks, Chunk{last, waiting})
 		position, waiting = position+waiting, 0
 	}

@@ -42,16 +42,16 @@ func TestChunksFollowTheInterval(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsBusyDelays: tokens of 0.4 ms, chunks of 0.3 ms and 20 ms of network, one after another.
+// TestAServerThatIsBusyDelays: tokens of 0.4 ms, chunks of 0.3 ms and 10 ms of network on the way back, one after another.
 func TestAServerThatIsBusyDelays(t *testing.T) {
 	w := views.NewWire(views.Stream{
 		Interval: 2, Detokenize: 400 * sim.Microsecond, Frame: 300 * sim.Microsecond, RTT: 20 * sim.Millisecond,
 	}, 1)
 	µs := func(n int) sim.Time { return sim.Time(n) * sim.Time(sim.Microsecond) }
 	require.Equal(t, []views.Chunk{
-		{At: µs(1000 + 400 + 300 + 20000), Tokens: 1},
-		{At: µs(2000 + 4*400 + 300 + 20000), Tokens: 4}, // until 3.9 ms
-		{At: µs(3900 + 1200 + 300 + 20000), Tokens: 3},  // which came at 3 ms, before the server was free
+		{At: µs(1000 + 400 + 300 + 10000), Tokens: 1},
+		{At: µs(2000 + 4*400 + 300 + 10000), Tokens: 4}, // until 3.9 ms
+		{At: µs(3900 + 1200 + 300 + 10000), Tokens: 3},  // which came at 3 ms, before the server was free
 	}, w.Deliver(1, at(1, 4, 3), true))
 }
 
@@ -81,7 +81,7 @@ func TestWiresKeepTokensAndOrder(t *testing.T) {
 			for due < len(steps) && tokens(steps[:due]) < emitted {
 				due++
 			}
-			require.GreaterOrEqual(t, c.At, steps[due-1].At.Add(s.RTT+s.Frame), "before its last token and the way")
+			require.GreaterOrEqual(t, c.At, steps[due-1].At.Add(s.Down()+s.Frame), "before its last token and the way")
 			require.GreaterOrEqual(t, c.At, last)
 			if i > 0 && i < len(got)-1 {
 				require.GreaterOrEqual(t, c.Tokens, s.Interval)
@@ -104,7 +104,7 @@ func TestJitterHasItsMean(t *testing.T) {
 	sum := 0.0
 	const n = 4000
 	for id := range int32(n) {
-		sum += w.Deliver(id, at(1), true)[0].At.Sub(ms(11)).Seconds()
+		sum += w.Deliver(id, at(1), true)[0].At.Sub(ms(6)).Seconds()
 	}
 	assert.InDelta(t, .005, sum/n, 4*.005/63, "four standard deviations of the mean")
 }

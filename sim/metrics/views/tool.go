@@ -97,7 +97,7 @@ type Run struct {
 	SLO       metrics.Limits
 }
 
-// exact reports whether the recorder's times are the client's, shifted by the network.
+// exact reports whether the recorder's times are the client's.
 func (run *Run) exact() bool { return run.Full != nil && run.Stream.Constant() }
 
 // These are what the recorder of the whole run knows. It counts first tokens of requests that failed later; where there are
@@ -106,14 +106,14 @@ func wholeTTFT(run *Run) (*metrics.Hist, float64) {
 	if !run.exact() || run.Full.TTFT.N() != run.Full.E2E.N() {
 		return nil, 0
 	}
-	return &run.Full.TTFT, run.Stream.RTT.Seconds()
+	return &run.Full.TTFT, 0
 }
 
 func wholeE2E(run *Run) (*metrics.Hist, float64) {
 	if !run.exact() {
 		return nil, 0
 	}
-	return &run.Full.E2E, run.Stream.RTT.Seconds()
+	return &run.Full.E2E, 0
 }
 
 func wholeTPOT(run *Run) (*metrics.Hist, float64) {
@@ -147,7 +147,11 @@ func onServer(of whole) whole {
 		}
 		engine := *run
 		engine.Stream = Stream{}
-		return of(&engine)
+		h, shiftS := of(&engine)
+		if h == &run.Full.TTFT || h == &run.Full.E2E { // the recorder counts the way there and back
+			shiftS -= (run.Stream.Up() + run.Stream.Egress()).Seconds()
+		}
+		return h, shiftS
 	}
 }
 

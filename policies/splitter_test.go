@@ -1,0 +1,112 @@
+package policies_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// TestNamesMakeSplitters: every name makes a splitter and says what it does; another is refused with the list.
+func TestNamesMakeSplitters(t *testing.T) {
+	a := policies.SplitterArguments{Entries: []int{0, 1}, Weights: []float64{1, 2}, Classes: []int{1}, Prompt: policies.ByPrompt{Remote: 1}}
+	for _, name := range policies.SplitterNames() {
+		s, err := policies.NewSplitter(name, a)
+		require.NoError(t, err)
+		assert.NotNil(t, s)
+		assert.NotEmpty(t, policies.SplitterDoes(name))
+		_, err = policies.NewSplitter(name, policies.SplitterArguments{Weights: []float64{1}, Prompt: policies.ByPrompt{Remote: 1}})
+		assert.Error(t, err, name)
+	}
+	_, err := policies.NewSplitter("half", a)
+	assert.EqualError(t, err, `policies: splitter "half" not found; have least-loaded, share, class, prompt`)
+	for _, weights := range [][]float64{{-1, 2}, {0, 0}} {
+		a.Weights = weights
+		_, err = policies.NewSplitter("share", a)
+		assert.ErrorContains(t, err, "share")
+	}
+}
+
+// TestSharesAreTheirShares: of 20,000 requests a quarter, within five standard deviations of 61; and each request's route is
+// its own.
+func TestSharesAreTheirShares(t *testing.T) {
+	s := must[*policies.Shares](t)(policies.NewShares([]float64{1, 0, 3}, 2))
+	n := [3]int{}
+	for id := range int32(20_000) {
+		route := s.Split(0, &sim.Request{ID: id}, nil)
+		n[route]++
+		assert.Equal(t, route, s.Split(7, &sim.Request{ID: id, Prompt: 3}, nil))
+	}
+	assert.InDelta(t, 5000, n[0], 5*61)
+	assert.Zero(t, n[1])
+}
+
+// TestClassesHaveRoutes, and later ones that of the last.
+func TestClassesHaveRoutes(t *testing.T) {
+	s := policies.ByClass{2, 0}
+	for class, want := range []int{2, 0, 0} {
+		assert.Equal(t, want, s.Split(0, &sim.Request{Class: uint8(class)}, nil))
+	}
+}
+
+// TestShortPromptsStayLocal: what the cache of some instance of the local pool knows does not count.
+func TestShortPromptsStayLocal(t *testing.T) {
+	tree := new(sim.Contents)
+	node := tree.Add(0, 96)
+	p := newPool(3, new(policies.RoundRobin))
+	p.PrefixCaching = true
+	s := policies.ByPrompt{LocalBelow: 50, Pool: 0, Local: 1, Remote: 0}
+	c, _ := build(t, func(c *sim.Config) {
+		c.Contents = tree
+		c.Observe = func(c *sim.Cluster, now sim.Time) sim.Time {
+			known := 0
+			if now > 0 {
+				known = 1
+			}
+			assert.Equal(t, 1, s.Split(now, &sim.Request{Prompt: 49}, c))
+			assert.Equal(t, 0, s.Split(now, &sim.Request{Prompt: 50}, c))
+			assert.Equal(t, known, s.Split(now, &sim.Request{Prompt: 145, Content: node}, c))
+			assert.Equal(t, 0, s.Split(now, &sim.Request{Prompt: 146, Content: node}, c))
+			return now.Add(5 * sim.Second)
+		}
+	}, []sim.Request{{Prompt: 9, Output: 20}, {Prompt: 100, Output: 20, Content: node}}, p)
+	c.Run()
+}
+
+// TestTheLessLoadedRoute: by requests per instance, first of equals, and never where nobody takes requests while somebody does.
+func TestTheLessLoadedRoute(t *testing.T) {
+	routed, split := [2][]int32{}, policies.LeastLoadedRoute{0, 1}
+	small, large := newPool(1, new(policies.RoundRobin)), newPool(3, new(policies.RoundRobin))
+	c, e := build(t, func(c *sim.Config) {
+		c.Routes = []sim.Route{{{Pool: 0}}, {{Pool: 1}}}
+		c.Splitter = splitting(func(now sim.Time, r *sim.Request, c *sim.Cluster) int {
+			route := split.Split(now, r, c)
+			routed[route] = append(routed[route], r.ID)
+			return route
+		})
+		c.Controller = must[*policies.Failures](t)(policies.NewFailures([]policies.Failure{{At: at(50), Down: -1}}, []int{1, 3}))
+	}, append(makeAt(8, 0), makeAt(2, 60)...), small, large)
+	c.Run()
+	assert.Equal(t, [2][]int32{{0, 4}, {1, 2, 3, 5, 6, 7, 8, 9}}, routed)
+	assert.Equal(t, 10, e.count(sim.Completed))
+	c.Drain(large.Instance(0))
+	c.Drain(large.Instance(0))
+	c.Drain(large.Instance(0))
+	assert.Zero(t, split.Split(0, nil, c), "the first, if both take none")
+}
+
+type splitting func(now sim.Time, r *sim.Request, c *sim.Cluster) int
+
+func (s splitting) Split(now sim.Time, r *sim.Request, c *sim.Cluster) int { return s(now, r, c) }
+
+// makeAt returns n requests that arrive at one instant and last 20 s.
+func makeAt(n int, second int64) []sim.Request {
+	requests := make([]sim.Request, n)
+	for i := range requests {
+		requests[i] = sim.Request{Prompt: 8, Output: 20, Arrival: at(second)}
+	}
+	return requests
+}

@@ -1,0 +1,73 @@
+package sim_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// fleetsCovered are the least numbers of what makes the comparison of fleets worth something that the usual cases must draw.
+var fleetsCovered = map[string]int{
+	"hand-overs": 3000, "gaps moved": 1000, "gaps restarted": 30, "gaps preempted": 100, "gaps swapped": 50,
+	"tokens emitted at boarding": 1000, "last tokens computed again": 300, "found at the destination": 100,
+	"hand-overs without a seat": 5000, "hand-overs without room": 1000, "hand-overs behind who must come back": 500, "hand-overs stopped by no-evict": 30,
+	"flows that share a port":           500,
+	"pushes that waited for the prompt": 200, "prompts that waited for a push": 200, "first layers that wait for the prompt": 200,
+	"reservations lost": 3, "pulled for want of a push": 1,
+	"waits at a gate": 500, "hand-overs at a gate": 100, "hang-ups and failures at a gate": 50,
+	"starts": 300, "came up": 300, "failures": 100, "steps lost": 10, "drains": 50, "switches": 50,
+	"restarts between two tokens": 30, "lost": 30, "restarts": 100, "refusals": 200, "without a cache": 300,
+	"dropped while inbound": 50, "dropped while flying": 100,
+	"completed": 5000, "failed": 500, "rejected": 300, "unfinished": 5,
+}
+
+// TestFleetsEqualTheNaiveTwin: hand-overs, links that are shared, gates and instances that come, go and fail give every token
+// of every request at the very picosecond at which the naive simulator emits it.
+func TestFleetsEqualTheNaiveTwin(t *testing.T) {
+	t.Parallel()
+	cover := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		sc := drawFleetScenario(t)
+		twin := runNaive(sc)
+		for _, variant := range []struct {
+			maxRun int
+			wheel  uint
+		}{{0, 0}, {1, 0}, {3, 6}, {0, 6}} {
+			j := newJournal()
+			c := sc.config(j)
+			c.MaxRun, c.LogWheel = variant.maxRun, variant.wheel
+			cl := run(t, c)
+			compare(t, fmt.Sprintf("%+v", variant), twin, j, cl)
+			if twin.cover["unfinished"] == 0 {
+				require.NoError(t, sim.CheckCaches(cl))
+			}
+		}
+		coverFleet(cover, twin)
+	})
+	t.Logf("covered: %v", cover)
+	for what, least := range fleetsCovered {
+		require.GreaterOrEqual(t, cover[what], least, "cases drawn for: %s", what)
+	}
+}
+
+// coverFleet counts what came up.
+func coverFleet(cover map[string]int, twin *naiveFleet) {
+	cover["cases"]++
+	cover["restarts"] += int(twin.counts.Restarted)
+	cover["refusals"] += int(twin.counts.Refused)
+	for what, n := range twin.cover {
+		if what != "unfinished" {
+			cover[what] += n
+		}
+	}
+	for what, n := range twin.gaps {
+		cover["gaps "+what] += n
+	}
+	for _, r := range twin.all {
+		cover[r.outcome]++
+	}
+}

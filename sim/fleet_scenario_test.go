@@ -1,0 +1,97 @@
+package sim_test
+
+import (
+	"github.com/decodesim/decodesim/sim"
+)
+
+// fleet is what a scenario has beyond one pool that stays as it is.
+type fleet struct {
+	pools      []scenario // beyond the first
+	uncached   bool       // the pool has no prefix caching
+	sizeMax    int
+	seats      int
+	recomputes bool // the last token of a prompt
+	routes     []sim.Route
+	byLength   int32 // of prompts, from which on the second route is taken; 0: routes in turn
+	refusal    int32 // every so many-th request; 0: none
+	egress     sim.Duration
+	script     []action
+}
+
+// split returns the route of r.
+func (sc *fleet) split(r *sim.Request) int {
+	switch {
+	case len(sc.routes) < 2:
+		return 0
+	case sc.byLength > 0:
+		return min(1, int(r.Prompt/sc.byLength))
+	}
+	return int(r.ID) % len(sc.routes)
+}
+
+// refuses reports whether r may not enter.
+func (sc *fleet) refuses(r *sim.Request) bool {
+	return sc.refusal > 0 && r.ID%sc.refusal == sc.refusal-1
+}
+
+// extend turns the configuration of a pool into that of the fleet.
+func (sc *scenario) extend(c *sim.Config) {
+	for i := range sc.pools {
+		c.Pools = append(c.Pools, sc.pools[i].pool(c.Contents != nil))
+	}
+	c.Routes, c.Egress = sc.routes, sc.egress
+	if len(sc.routes) > 1 {
+		c.Splitter = splitter{sc}
+	}
+	if sc.refusal > 0 {
+		c.Admission = admission{sc}
+	}
+	if len(sc.script) > 0 {
+		c.Controller = &controller{script: sc.script}
+	}
+}
+
+type splitter struct{ sc *scenario }
+
+func (s splitter) Split(_ sim.Time, r *sim.Request, _ *sim.Cluster) int { return s.sc.split(r) }
+
+type admission struct{ sc *scenario }
+
+func (a admission) Admit(_ sim.Time, r *sim.Request, _ *sim.Cluster) bool { return !a.sc.refuses(r) }
+
+// controller does what a script says.
+type controller struct{ script []action }
+
+func (s *controller) Control(now sim.Time, c *sim.Cluster) sim.Time {
+	for len(s.script) > 0 && s.script[0].at <= now {
+		s.act(s.script[0], c)
+		s.script = s.script[1:]
+	}
+	if len(s.script) == 0 {
+		return sim.Forever
+	}
+	return s.script[0].at
+}
+
+func (s *controller) act(a action, c *sim.Cluster) {
+	var in *sim.Instance
+	for i := range c.Pools() {
+		for j := range c.Pool(i).All() {
+			if x := c.Pool(i).Any(j); int(x.ID) == a.instance {
+				in = x
+			}
+		}
+	}
+	switch {
+	case a.what == "start":
+		c.Start(c.Pool(a.pool), a.after)
+	case !in.Live() && !in.Starting() && !in.Draining():
+	case a.what == "fail":
+		c.Fail(in, a.retry)
+	case in.Draining():
+	case a.what == "drain":
+		c.Drain(in)
+	case a.what == "switch":
+		c.Switch(in, c.Pool(a.pool), a.after)
+	}
+}

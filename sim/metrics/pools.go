@@ -1,0 +1,120 @@
+package metrics
+
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// PoolDescription is what a summary says of a pool beside its measurements.
+type PoolDescription struct {
+	Role       string
+	GPU        string
+	GPUs       int     // of a replica
+	USDPerHour float64 // of a replica; 0: unknown
+}
+
+// transfers describes the hand-overs of a run.
+type transfers struct {
+	wait Hist // from a complete prompt until there is room
+	time Hist // from then on
+	n    []int64
+}
+
+// Landed implements sim.Mover: it counts what has come to a pool, and how long it took.
+func (f *Full) Landed(_, to *sim.Instance, r *sim.Request) {
+	c := f.load.cluster
+	if f.transfers.n == nil {
+		f.transfers.n = make([]int64, c.Pools())
+	}
+	for i := range f.transfers.n {
+		if c.Pool(i) == to.Pool() {
+			f.transfers.n[i]++
+		}
+	}
+	if r.Landed >= f.Warmup {
+		f.transfers.wait.One(max(0, r.Reserved.Sub(r.Parked)))
+		f.transfers.time.One(r.Landed.Sub(max(r.Reserved, r.Parked)))
+	}
+}
+
+// results returns the hand-overs of a run, or nil if there were none.
+func (t *transfers) results(of sim.Totals) *Transfers {
+	if of.Moved == 0 {
+		return nil
+	}
+	return &Transfers{N: of.Moved, Tokens: of.MovedTokens, Wait: t.wait.Quantiles(), Time: t.time.Quantiles()}
+}
+
+// pools returns the load of each pool over the whole run, warm-up included.
+func (f *Full) pools(d Description) []PoolResult {
+	var results []PoolResult
+	for i := range f.load.cluster.Pools() {
+		results = append(results, f.pool(d.pool(i), i))
+	}
+	return results
+}
+
+// pool describes the i-th pool; the only one is what the description says of all.
+func (d *Description) pool(i int) PoolDescription {
+	if i < len(d.Pools) {
+		return d.Pools[i]
+	}
+	return PoolDescription{GPU: d.GPU}
+}
+
+// pool returns the load of the i-th pool. A replica of a fleet that changes is busy for a share of the time that it is up.
+func (f *Full) pool(d PoolDescription, i int) PoolResult {
+	c := f.load.cluster
+	pool, p := c.Pool(i), c.PoolTotals(i)
+	spanS := max(0, c.Now().Sub(min(f.load.start, c.Now())).Seconds())
+	r := PoolResult{
+		Name: pool.Name, Role: d.Role, GPU: d.GPU, GPUs: d.GPUs * p.Instances, Replicas: p.Instances,
+		Utilization: ratio(p.BusyS, spanS*float64(p.Instances)), BatchMean: ratio(float64(p.DecodeSum), float64(p.Steps)),
+		KVPeakFraction: ratio(float64(p.KVPeak), float64(p.KVBlocks)), KVBlocks: p.KVBlocks, Preemptions: p.Preemptions,
+		IdleRows: ratio(float64(p.IdleSum), float64(p.IdleSum+p.DecodeSum)), Swaps: p.Swaps,
+	}
+	if f.changed(i) {
+		r.ReplicasMean = ratio(p.UpS, c.Now().Seconds())
+		r.Utilization = ratio(p.BusyS, p.UpS)
+	}
+	if f.transfers.n != nil {
+		r.Received = f.transfers.n[i]
+	}
+	if p.Drafted > 0 {
+		r.Speculation = &Speculation{Drafted: p.Drafted, Accepted: p.Accepted, AcceptLength: 1 + ratio(float64(p.Accepted), float64(p.DecodeSum))}
+	}
+	if pool.PrefixCaching {
+		hits := ratio(float64(p.Cached), float64(p.Prompted))
+		r.PrefixHitRate = &hits
+		r.HostHitRate = ratio(float64(p.Loaded), float64(p.Prompted))
+	}
+	return r
+}
+
+// changed reports whether the i-th pool had more or fewer replicas at times.
+func (f *Full) changed(i int) bool {
+	c := f.load.cluster
+	p, all := c.PoolTotals(i), c.Pool(i).Size
+	fixed := float64(all) * c.Now().Seconds()
+	return p.Instances != all || math.Abs(p.UpS-fixed) > 1e-9*fixed
+}
+
+// fleet returns how many GPUs there were, and their rent; in a fleet that changes, the mean over the run.
+func (f *Full) fleet(d *Description) (gpus, usdPerHour float64) {
+	c, changed := f.load.cluster, false
+	nowS := c.Now().Seconds()
+	for i := range d.Pools {
+		changed = changed || f.changed(i)
+		up := ratio(c.PoolTotals(i).UpS, nowS)
+		gpus += float64(d.Pools[i].GPUs) * up
+		usdPerHour += d.Pools[i].USDPerHour * up
+	}
+	if !changed || d.USDPerHour == 0 {
+		usdPerHour = d.USDPerHour
+	}
+	if !changed {
+		gpus = float64(d.GPUs)
+	}
+	return gpus, usdPerHour
+}

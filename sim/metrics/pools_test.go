@@ -1,0 +1,96 @@
+package metrics_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// even prices every step at 10 ms.
+type even struct{}
+
+func (even) Price(_ []sim.Shape, g *sim.Segment) {
+	*g = sim.Segment{First: 10 * sim.Millisecond, Steps: 1 << 20}
+	g.Part[sim.Weights].A, g.Bound.A = g.First, g.First
+}
+
+const failsAt = sim.Time(6 * sim.Second / 5)
+
+// halfway fails the second replica at 1.2 s and starts it again at 3 s.
+type halfway struct{}
+
+func (halfway) Control(now sim.Time, c *sim.Cluster) sim.Time {
+	switch now {
+	case 0:
+		return failsAt
+	case failsAt:
+		c.Fail(c.Pool(0).Instance(1), true)
+		return sim.Time(3 * sim.Second)
+	}
+	c.Start(c.Pool(0), 0)
+	return sim.Forever
+}
+
+// few admits those with an even ID.
+type few struct{}
+
+func (few) Admit(_ sim.Time, r *sim.Request, _ *sim.Cluster) bool { return r.ID%2 == 0 }
+
+// beat sends a request of 100 tokens at once, and then one every half a second.
+type beat struct{ n int32 }
+
+func (b *beat) Next(r *sim.Request) bool {
+	if b.n == 20 {
+		return false
+	}
+	*r = sim.Request{ID: b.n, Prompt: 10, Output: 100, Arrival: sim.Time(b.n) * sim.Time(sim.Second) / 2}
+	b.n++
+	return true
+}
+
+// TestAFleetThatChangesIsPaidByTheHour: a replica that was down for 1.8 s costs that much less, and what is refused
+// and begun again is counted.
+func TestAFleetThatChangesIsPaidByTheHour(t *testing.T) {
+	describe := metrics.Description{GPUs: 4, USDPerHour: 8, Pools: []metrics.PoolDescription{{Role: "serve", GPU: "toy", GPUs: 2, USDPerHour: 4}}}
+	simulated := func(changes bool) (*metrics.Summary, *sim.Cluster, []metrics.Sample) {
+		f, line := &metrics.Full{}, metrics.NewTimeline(0)
+		config := sim.Config{
+			Source: new(beat), Sink: f, Observe: line.Observe, Pools: []*sim.Pool{{
+				Name: "serve", Size: 2, BlockSize: 16, KVBlocks: 100, MaxModelLen: 200, Model: even{}, Router: new(policies.RoundRobin),
+				Scheduler: &policies.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64},
+			}},
+		}
+		if changes {
+			config.Controller, config.Admission = halfway{}, few{}
+		}
+		c, err := sim.New(config)
+		require.NoError(t, err)
+		f.Watch(c)
+		c.Run()
+		return f.Summary(describe), c, line.Samples(c)
+	}
+	still, _, _ := simulated(false)
+	assert.InEpsilon(t, 8, still.Cost.USDPerHour, 1e-12)
+	assert.Zero(t, still.Pools[0].ReplicasMean)
+	assert.Nil(t, still.Transfers)
+	s, c, samples := simulated(true)
+	now := c.Now().Seconds()
+	assert.InEpsilon(t, 2-1.8/now, s.Pools[0].ReplicasMean, 1e-9)
+	assert.InEpsilon(t, 4*(2-1.8/now), s.Cost.USDPerHour, 1e-9)
+	assert.InEpsilon(t, s.Throughput.OutputTokensPerS/(2*(2-1.8/now)), s.Throughput.OutputTokensPerSPerGPU, 1e-9)
+	assert.Equal(t, 2, s.Pools[0].Replicas)
+	assert.Equal(t, 4, s.Pools[0].GPUs)
+	assert.Equal(t, metrics.Requests{Arrived: 20, Completed: 10, Rejected: 10, Refused: 10, Restarted: s.Requests.Restarted}, s.Requests)
+	assert.Positive(t, s.Requests.Restarted)
+	assert.Equal(t, "10 of 20 requests were not admitted", s.Warnings[0])
+	live := map[int]bool{}
+	for _, m := range samples {
+		live[m.Pools[0].Live] = true
+	}
+	assert.Equal(t, map[int]bool{1: true, 2: true}, live)
+}

@@ -1,0 +1,182 @@
+package sim_test
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// action is something that a controller does to an instance, if that can be done to it, or to a pool.
+type action struct {
+	at       sim.Time
+	what     string
+	instance int
+	pool     int
+	after    sim.Duration
+	retry    bool
+}
+
+// act does what the controller does at this instant.
+func (f *naiveFleet) act() {
+	for len(f.script) > 0 && f.script[0].at == f.now {
+		a := f.script[0]
+		f.script = f.script[1:]
+		in := f.insts[a.instance]
+		switch {
+		case a.what == "start":
+			f.pools[a.pool].begins(a.after)
+		case in.life == "down":
+		case a.what == "fail":
+			f.cover["failures"]++
+			in.of.fail(in, a.retry)
+		case in.life == "draining":
+		case a.what == "drain":
+			f.cover["drains"]++
+			in.of.drain(in)
+		case a.what == "switch":
+			f.cover["switches"]++
+			in.switches = func() { f.pools[a.pool].begins(a.after) }
+			in.of.drain(in)
+		}
+	}
+}
+
+// begins starts an instance that is down.
+func (n *naive) begins(after sim.Duration) {
+	for _, in := range n.members {
+		if in.life == "down" {
+			n.cover["starts"]++
+			n.fresh(in)
+			in.life, in.cold, in.end = "starting", true, n.now.Add(after).Add(n.coldStart)
+			return
+		}
+	}
+}
+
+// up ends the start of an instance.
+func (n *naive) up(in *naiveInstance) {
+	in.cold, in.end = false, sim.Forever
+	if in.life == "starting" {
+		in.life = "live"
+		n.cover["came up"]++
+		gate := n.gate
+		n.gate = nil
+		for _, g := range gate {
+			n.offer(g)
+		}
+	}
+	in.stir()
+}
+
+func (n *naive) drain(in *naiveInstance) {
+	if in.life == "starting" {
+		n.down(in)
+		return
+	}
+	in.life = "draining"
+	in.stir()
+}
+
+// served reports whether a drained instance has nothing left.
+func (in *naiveInstance) served() bool {
+	return len(in.running)+len(in.waiting)+len(in.swapped)+len(in.inbound)+len(in.flying)+len(in.landed)+len(in.parked) == 0
+}
+
+// down ends the life of an instance.
+func (n *naive) down(in *naiveInstance) {
+	if in.pool != nil {
+		n.evicted += in.pool.evicted
+	}
+	if in.store != nil {
+		n.lost += in.store.lost
+	}
+	in.life, in.cold, in.end, in.woken, in.load = "down", false, sim.Forever, false, 0
+	in.running, in.waiting, in.swapped, in.inbound, in.flying, in.landed, in.parked = nil, nil, nil, nil, nil, nil, nil
+	n.fresh(in)
+	if then := in.switches; then != nil {
+		in.switches = nil
+		then()
+	}
+}
+
+// fail takes an instance down, with everything that is there.
+func (n *naive) fail(in *naiveInstance, retry bool) {
+	if in.end == n.now && !in.cold {
+		n.commit(in)
+		n.cover["failures on a step boundary"]++
+	}
+	if in.end != sim.Forever && !in.cold {
+		n.undo(in)
+	}
+	var lost []*naiveRequest
+	for _, r := range n.all {
+		m := r.move
+		switch {
+		case r.outcome != "":
+		case r.at == in, m != nil && m.read && m.from == in, m != nil && m.to == in && (m.read || !m.reserved):
+			lost = append(lost, r)
+		case m != nil && m.to == in:
+			n.drop(r)
+			n.cover["reservations lost"]++
+		}
+	}
+	slices.SortFunc(lost, func(a, b *naiveRequest) int { return cmp.Compare(a.ID, b.ID) })
+	n.down(in)
+	for _, r := range lost {
+		n.sever(in, r)
+	}
+	for _, r := range lost {
+		n.lose(r, retry)
+	}
+}
+
+// undo takes the step under way, which will not end, out of what is counted.
+func (n *naive) undo(in *naiveInstance) {
+	in.step--
+	n.steps--
+	for _, r := range in.running {
+		switch {
+		case r.decoding && r.want > 0 && !r.gone:
+			n.decodes--
+		case r.gone:
+			n.cover["rows that have ended"]--
+		}
+	}
+	n.cover["steps lost"]++
+}
+
+// sever takes a request from an instance that has failed, and from others that have something of it.
+func (n *naive) sever(in *naiveInstance, r *naiveRequest) {
+	n.ungate(r)
+	if m := r.move; m != nil {
+		n.stop(m)
+		if m.to == in {
+			m.to, m.reserved = nil, false
+		}
+		if m.from == in {
+			m.from = nil
+		}
+		n.drop(r)
+	}
+	if r.at != nil && r.at != in {
+		panic("it was elsewhere")
+	}
+	r.at, r.blocks, r.pages, r.Computed, r.prefill, r.want = nil, 0, nil, 0, 0, 0
+	r.decoding, r.known, r.noticed = false, false, false
+}
+
+// lose ends or restarts a request whose instance has failed.
+func (n *naive) lose(r *naiveRequest, retry bool) {
+	if !retry {
+		n.done(r, "failed")
+		n.cover["lost"]++
+		return
+	}
+	n.counts.Restarted++
+	if r.cause = "restarted"; r.Emitted > 0 {
+		n.cover["restarts between two tokens"]++
+	}
+	r.Stage = 0
+	n.start(r)
+}
