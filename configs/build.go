@@ -1,7 +1,8 @@
 package configs
 
 import (
-	"github.com/decodesim/decodesim/policies"
+	"errors"
+
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/workloads"
@@ -9,8 +10,9 @@ import (
 
 // Built is a scenario turned into the parts of a run. Close it after the run.
 type Built struct {
-	*Replica
-	Scenario *Scenario // with max_num_batched_tokens, max_model_len, enable_prefix_caching and requests written in
+	*Replica            // of the first pool
+	Replicas []*Replica // of each pool
+	Scenario *Scenario  // with max_num_batched_tokens, max_model_len, enable_prefix_caching and requests written in
 	Config   sim.Config
 	SLO      metrics.Limits
 	Warmup   sim.Time
@@ -43,45 +45,27 @@ var (
 
 // Build makes the parts of a run of s, or says which value of s has none. The run still lacks its Sink.
 func (s *Scenario) Build() (*Built, error) {
-	r, err := s.Replica()
-	if err != nil {
-		return nil, err
-	}
-	resolved := s.clone()
-	p := &resolved.Pools[0]
-	p.MaxModelLen, p.MaxNumBatchedTokens = int(r.MaxModelLen), r.MaxNumBatchedTokens
-	b := &Built{Replica: r, Scenario: resolved, Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS))}
+	b := &Built{Scenario: s.clone(), Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS))}
 	b.SLO = s.classLimits(nil)
-	pool := &sim.Pool{
-		Name: p.Name, Size: p.Replicas, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize), MaxModelLen: r.MaxModelLen,
-		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
-		ColdStart: r.coldStart(p), Ahead: p.AsyncScheduling, PromptMax: r.PromptMax, SwapBlocks: r.SwapBlocks, Classes: len(s.Workload.Classes),
+	for i := range s.Pools {
+		pool, err := b.pool(i)
+		if err != nil {
+			return nil, err
+		}
+		b.Config.Pools = append(b.Config.Pools, pool)
 	}
-	if pool.PrefixCaching, err = s.prefixCaching(r, p); err != nil {
+	b.Replica = b.Replicas[0]
+	if err := b.routes(); err != nil {
 		return nil, err
 	}
-	p.EnablePrefixCaching, pool.OffloadBlocks = pool.PrefixCaching, r.offloadBlocks(p, pool.PrefixCaching)
-	if pool.Scheduler, err = s.scheduler(p, r); err != nil {
-		return nil, err
-	}
-	if pool.Order, err = s.order(p, r); err != nil {
-		return nil, err
-	}
-	if pool.Speculation, err = s.drafts(p); err != nil {
-		return nil, err
-	}
-	if pool.Noise, err = s.noise(); err != nil {
-		return nil, err
-	}
-	if pool.Router, err = policies.NewRouter(s.Router); err != nil {
-		return nil, s.origins.errorf("router", "%s", bareMessage(err))
-	}
+	stream := s.Stream.view()
+	b.Config.Ingress, b.Config.Egress, b.Config.Until = b.ingress(), stream.Egress(), s.horizon()
 	if err := b.load(); err != nil {
 		return nil, err
 	}
-	b.Config = sim.Config{
-		Source: b.requests, Contents: b.contents(), Pools: []*sim.Pool{pool}, Ingress: sim.Seconds(r.Deployment.Efficiency.FirstTokenS),
-		Until: s.horizon(), TraceEvery: b.traceEvery(),
+	b.Config.Source, b.Config.Contents, b.Config.TraceEvery = b.requests, b.contents(), b.traceEvery()
+	if err := b.fleet(); err != nil {
+		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
@@ -113,13 +97,22 @@ func (b *Built) SourceErr() error {
 // Describe returns what a summary of the run says beside its measurements; version is the program's. It belongs after the
 // run: some warnings are about the requests that were sent.
 func (b *Built) Describe(version string, sent int64) metrics.Description {
-	p := &b.Scenario.Pools[0]
 	d := metrics.Description{
-		Scenario: b.Scenario.Name, Seed: b.Scenario.Seed, Version: version, GPU: p.GPU, GPUs: p.GPUs() * p.Replicas,
-		MaxModelLen: b.MaxModelLen, RejectedFor: b.Scenario.rejectedFor(b.Replica), Closed: b.Scenario.Workload.ClosedLoop != nil, Warnings: b.warnings(sent),
+		Scenario: b.Scenario.Name, Seed: b.Scenario.Seed, Version: version, GPU: b.gpuNames(), Closed: b.Scenario.Workload.ClosedLoop != nil,
+		Warnings: b.warnings(sent),
 	}
-	if price := b.Deployment.GPU.Price; price.Known() {
-		d.USDPerHour = price.USDPerHour * float64(d.GPUs)
+	d.MaxModelLen, d.RejectedFor = b.longest()
+	for i, r := range b.Replicas {
+		p := &b.Scenario.Pools[i]
+		n := p.GPUs() * p.Replicas
+		d.Pools = append(d.Pools, metrics.PoolDescription{
+			Role: p.Role, GPU: p.GPU, GPUs: p.GPUs(), USDPerHour: r.Deployment.GPU.Price.USDPerHour * float64(p.GPUs()),
+		})
+		d.GPUs += n
+		d.USDPerHour += r.Deployment.GPU.Price.USDPerHour * float64(n)
+	}
+	if len(unpriced(b.Replicas)) > 0 {
+		d.USDPerHour = 0
 	}
 	return d
 }

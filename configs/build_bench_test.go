@@ -23,7 +23,7 @@ func simulate(t require.TestingT, s *Scenario) (*metrics.Full, *metrics.Summary)
 	b.Config.Sink = f
 	c, err := sim.New(b.Config)
 	require.NoError(t, err)
-	f.Watch(c, b.Config.Pools[0])
+	f.Watch(c)
 	c.Run()
 	require.NoError(t, b.SourceErr())
 	return f, f.Summary(b.Describe("test", c.Totals().Arrived))

@@ -18,9 +18,9 @@ func (s *Scenario) cache(r *Replica, p *Pool, e *EngineSpec) error {
 	r.CacheBlocks, r.KVBlocks = blocks*ranks, (blocks-e.BlocksKept)*ranks
 	fits := min(max(0, blocks-e.BlocksKept-int64(r.Memory.SequenceBlocks))*int64(p.BlockSize), 1<<30)
 	if fits < 2 {
-		path, remedy := "pools[0]", "more memory or GPUs per replica"
+		path, remedy := s.path(p, ""), "more memory or GPUs per replica"
 		if p.NumGPUBlocks > 0 {
-			path, remedy = "pools[0].num_gpu_blocks", "more blocks"
+			path, remedy = s.path(p, "num_gpu_blocks"), "more blocks"
 		}
 		kept, fixed := "", ""
 		if e.BlocksKept > 0 {
@@ -37,7 +37,7 @@ func (s *Scenario) cache(r *Replica, p *Pool, e *EngineSpec) error {
 
 // longest sets the longest sequence, of which the cache holds fits tokens.
 func (s *Scenario) longest(r *Replica, p *Pool, fits int64) error {
-	context, name, path := int64(r.Deployment.Model.ContextMax), r.Deployment.Model.Name, "pools[0].max_model_len"
+	context, name, path := int64(r.Deployment.Model.ContextMax), r.Deployment.Model.Name, s.path(p, "max_model_len")
 	if context == 0 {
 		context = fits
 	}

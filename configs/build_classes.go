@@ -60,7 +60,7 @@ func (b *Built) noteSessions() (notes []string) {
 	e := s.Ended()
 	if e.Full > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d sessions ended early, and %d turns were not asked: with its history a prompt would be longer "+
-			"than max_model_len, %d tokens", e.Full, s.Begun(), e.FullTurns, b.MaxModelLen))
+			"than max_model_len, %d tokens", e.Full, s.Begun(), e.FullTurns, b.Replicas[b.tightest()].MaxModelLen))
 	}
 	if e.Lost > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d sessions ended early, and %d turns were not asked: a turn before was rejected or failed",

@@ -52,7 +52,7 @@ func simulated(t require.TestingT, text string, set ...string) (*Built, *metrics
 	b.Config.Sink = f
 	c, err := sim.New(b.Config)
 	require.NoError(t, err)
-	f.Watch(c, b.Config.Pools[0])
+	f.Watch(c)
 	c.Run()
 	require.NoError(t, b.SourceErr())
 	return b, f.Summary(b.Describe("v", c.Totals().Arrived))

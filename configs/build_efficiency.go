@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/sim"
 )
 
 // efficiency returns what the pool's file or name says, or else the engine's; and why to doubt it, if there is a reason. A
@@ -14,20 +13,20 @@ func (s *Scenario) efficiency(p *Pool) (e hardware.Efficiency, doubt string, err
 	name, of := p.Efficiency, "efficiencies "+p.Efficiency
 	if isEfficiencyPath(name) {
 		if e, err = LoadEfficiency(name); err != nil {
-			err = s.origins.errorf("pools[0].efficiency", "%s", bareMessage(err))
+			err = s.origins.errorf(s.path(p, "efficiency"), "%s", bareMessage(err))
 		}
 		return e, "", err
 	}
 	if name == "" {
 		engine, err := Engine(p.Engine)
 		if err != nil {
-			return e, "", s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
+			return e, "", s.origins.errorf(s.path(p, "engine"), "%s", bareMessage(err))
 		}
 		name, of = engine.Efficiency, "efficiencies of engine "+p.Engine
 	}
 	all, err := EfficienciesOf(name)
 	if err != nil {
-		return e, "", s.origins.errorf("pools[0].efficiency", "%s, or a path to a file of efficiencies", bareMessage(err))
+		return e, "", s.origins.errorf(s.path(p, "efficiency"), "%s, or a path to a file of efficiencies", bareMessage(err))
 	}
 	e, measured := all.For(p.GPU)
 	switch {
@@ -40,10 +39,12 @@ func (s *Scenario) efficiency(p *Pool) (e hardware.Efficiency, doubt string, err
 	return e, doubt, nil
 }
 
-// SetEfficiency prices the run with e instead of what the scenario says, as a fit does over and over.
+// SetEfficiency prices every pool of the run with e instead of what the scenario says, as a fit does over and over.
 func (b *Built) SetEfficiency(e hardware.Efficiency) {
-	b.Deployment.Efficiency = e
-	b.price(&b.Scenario.Pools[0])
-	b.Config.Pools[0].Model = b.Model
-	b.Config.Ingress = sim.Seconds(e.FirstTokenS)
+	for i, r := range b.Replicas {
+		r.Deployment.Efficiency = e
+		r.price(&b.Scenario.Pools[i])
+		b.Config.Pools[i].Model = r.Model
+	}
+	b.Config.Ingress = b.ingress()
 }

@@ -51,9 +51,9 @@ func (p *Pool) shorterSteps(e *EngineSpec, err error) string {
 // costs.
 func (s *Scenario) hostMemory(r *Replica, p *Pool, e *EngineSpec) error {
 	const gib = 1 << 30
-	reason, block, parallel := "pools[0].kv_offloading_size", r.Memory.BlockBytes, r.Deployment.Parallel
+	reason, block, parallel := s.path(p, "kv_offloading_size"), r.Memory.BlockBytes, r.Deployment.Parallel
 	if p.PreemptionMode == preemptSwap {
-		reason = "pools[0].preemption_mode"
+		reason = s.path(p, "preemption_mode")
 		r.SwapBlocks = int64(math.Floor(p.SwapSpace*gib/block)) * int64(parallel.Ranks())
 	}
 	if e.OffloadingPerGPU {
@@ -95,8 +95,7 @@ func (r *Replica) limitPrompts(p *Pool, e *EngineSpec) {
 
 // rejectedFor says which requests the engine rejects, in its own words: prompts that no step takes, and sequences that are
 // too long.
-func (s *Scenario) rejectedFor(r *Replica) string {
-	p := &s.Pools[0]
+func (s *Scenario) rejectedFor(p *Pool, r *Replica) string {
 	longer := fmt.Sprintf("longer than %s, %d tokens", p.Own("max_model_len"), r.MaxModelLen)
 	if r.PromptMax == 0 {
 		return longer

@@ -33,7 +33,7 @@ func TestTheMeanNumberInTheSystemIsRateTimesStay(t *testing.T) {
 		b.Config.Sink, b.Config.Observe = f, line.Observe
 		c, err := sim.New(b.Config)
 		require.NoError(t, err)
-		f.Watch(c, b.Config.Pools[0])
+		f.Watch(c)
 		c.Run()
 		samples := line.Samples(c)
 		inside := 0.0

@@ -21,13 +21,13 @@ func (b *Built) load() error {
 	case w.Trace != nil:
 		var t *workloads.Trace
 		o := w.replay(s.Seed)
-		o.Contents = s.Pools[0].EnablePrefixCaching
+		o.Contents = s.caches()
 		if t, err = workloads.OpenTrace(w.Trace.File, o); err != nil {
 			return s.badTrace(err)
 		}
 		b.source = t
 	case w.Sessions != nil:
-		b.source, err = workloads.NewSessionLoop(w.sessionLoop(int64(b.MaxModelLen)), s.Seed)
+		b.source, err = workloads.NewSessionLoop(w.sessionLoop(int64(b.Replicas[b.tightest()].MaxModelLen)), s.Seed)
 	case w.ClosedLoop != nil:
 		b.source, err = workloads.NewClosedLoop(w.closedLoop(pairs), s.Seed)
 	default:
@@ -95,22 +95,42 @@ func (b *Built) expectClosed() {
 // turnS estimates what a client of a closed loop takes from one request to the next: thinking, the ingress, the prompts
 // of all clients of a replica in one step, and an output of mean length in a batch of all of them.
 func (b *Built) turnS() float64 {
-	w, p := &b.Scenario.Workload, &b.Scenario.Pools[0]
-	answers := w.ClosedLoop.Concurrency * int(b.Scenario.Decoding.choices().N)
-	batch := min((answers+p.Replicas-1)/p.Replicas, p.Seats())
-	context := max(1, int(min(b.PromptMean+b.OutputMean/2, float64(b.MaxModelLen))))
-	decode := b.Model.Step(batch, context)
-	n, prompt := int64(batch), int64(max(1, b.PromptMean))
+	prompts, outputs := b.typical((*Pool).prefills), b.typical((*Pool).Decodes)
+	batch := b.clientsPer(outputs)
+	context := max(1, int(min(b.PromptMean+b.OutputMean/2, float64(b.Replicas[outputs].MaxModelLen))))
+	decode := b.Replicas[outputs].Model.Step(batch, context)
+	n, prompt := int64(b.clientsPer(prompts)), int64(max(1, b.PromptMean))
 	var prefill sim.Segment
-	b.Model.Price([]sim.Shape{{
-		Prefills: batch, PrefillTokens: n * prompt, PrefillPairs: n * prompt * (prompt + 1) / 2, PrefillCtx: n * prompt, Outputs: batch,
+	b.Replicas[prompts].Model.Price([]sim.Shape{{
+		Prefills: int(n), PrefillTokens: n * prompt, PrefillPairs: n * prompt * (prompt + 1) / 2, PrefillCtx: n * prompt, Outputs: int(n),
 	}}, &prefill)
-	outsideS := w.ClosedLoop.ThinkTimeS
+	outsideS := b.Scenario.Workload.ClosedLoop.ThinkTimeS
 	if s, ok := b.source.(*workloads.Sessions); ok {
 		outsideS = s.PauseS()
 	}
-	outsideS += b.Deployment.Efficiency.FirstTokenS
+	outsideS += (b.Config.Ingress + b.Config.Egress).Seconds()
 	return outsideS + prefill.First.Seconds() + float64(max(1, b.OutputMean)*decode.First.Seconds())
+}
+
+// typical returns the pool with the most replicas of those that do something; the first of equals.
+func (b *Built) typical(does func(*Pool) bool) int {
+	best := -1
+	for i := range b.Scenario.Pools {
+		if p := &b.Scenario.Pools[i]; does(p) && (best < 0 || p.Replicas > b.Scenario.Pools[best].Replicas) {
+			best = i
+		}
+	}
+	return best
+}
+
+// clientsPer returns how many answers a replica of the pool works on, if those with the same role share them evenly.
+func (b *Built) clientsPer(pool int) int {
+	p, replicas := &b.Scenario.Pools[pool], 0
+	for _, i := range b.Scenario.poolsOf(p.Role) {
+		replicas += b.Scenario.Pools[i].Replicas
+	}
+	answers := b.Scenario.Workload.ClosedLoop.Concurrency * int(b.Scenario.Decoding.choices().N)
+	return max(1, min((answers+replicas-1)/max(1, replicas), p.Seats()))
 }
 
 // tracedMax is how many requests are followed token by token: enough for the tails by position, few enough to cost

@@ -54,7 +54,7 @@ const truncatedMax = 0.01
 
 // warnings returns everything about the deployment and the sent requests that a reader of the results should know.
 func (b *Built) warnings(sent int64) []string {
-	notes := slices.Clone(b.notes)
+	notes := append(b.poolNotes(), b.noteLimits()...)
 	if b.skipped > 0 {
 		notes = append(notes, fmt.Sprintf("%d rows of the recorded lengths were skipped: failed requests", b.skipped))
 	}
@@ -79,8 +79,41 @@ func (b *Built) warnings(sent int64) []string {
 	notes = append(notes, b.Scenario.noteChoices()...)
 	notes = append(notes, b.noteSessions()...)
 	notes = append(notes, b.Scenario.noteStream()...)
-	if gpu := &b.Deployment.GPU; !gpu.Price.Known() {
-		notes = append(notes, fmt.Sprintf("no cost: no source states a price of gpu %s", gpu.Name))
+	return append(notes, notePrices(b.Replicas)...)
+}
+
+// Warnings returns what a reader of anything computed from a replica of s alone should know.
+func (s *Scenario) Warnings(r *Replica) []string {
+	notes := append(slices.Clone(r.notes), s.noteChoices()...)
+	notes = append(notes, s.noteStream()...)
+	return append(notes, notePrices([]*Replica{r})...)
+}
+
+// notePrices says whose price nobody states.
+func notePrices(replicas []*Replica) (notes []string) {
+	for _, gpu := range unpriced(replicas) {
+		notes = append(notes, fmt.Sprintf("no cost: no source states a price of gpu %s", gpu))
+	}
+	return notes
+}
+
+// poolNotes returns what there is to say of the replicas of each pool; what is true of all pools is said once.
+func (b *Built) poolNotes() (notes []string) {
+	said := map[string]int{}
+	for _, r := range b.Replicas {
+		for _, note := range r.notes {
+			said[note]++
+		}
+	}
+	for i, r := range b.Replicas {
+		for _, note := range r.notes {
+			switch everywhere := said[note] == len(b.Replicas); {
+			case !everywhere:
+				notes = append(notes, fmt.Sprintf("pool %s: %s", b.Scenario.Pools[i].Name, note))
+			case i == 0:
+				notes = append(notes, note)
+			}
+		}
 	}
 	return notes
 }

@@ -9,7 +9,7 @@ func (s *Scenario) prefixCaching(r *Replica, p *Pool) (bool, error) {
 	if !p.EnablePrefixCaching || r.Deployment.Model.StateBytes() == 0 {
 		return p.EnablePrefixCaching, nil
 	}
-	if path := "pools[0].enable_prefix_caching"; s.origins.given(path) {
+	if path := s.path(p, "enable_prefix_caching"); s.origins.given(path) {
 		return false, s.origins.errorf(path, "true, but %s keeps a recurrent state, which this version does not find again; accepted: false",
 			r.Deployment.Model.Name)
 	}

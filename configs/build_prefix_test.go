@@ -22,7 +22,7 @@ func cachedBy(t *testing.T, set ...string) ([]int32, *metrics.Summary) {
 	config.Sink = recorder
 	c, err := sim.New(config)
 	require.NoError(t, err)
-	recorder.Watch(c, config.Pools[0])
+	recorder.Watch(c)
 	c.Run()
 	list := make([]int32, len(cached))
 	for id, n := range cached {

@@ -34,15 +34,15 @@ type Replica struct {
 // tableMax bounds the batch sizes whose price is tabulated; larger batches are priced when they occur.
 const tableMax = 4096
 
-// Replica builds the replica of s, or says which value of s no replica can have.
-func (s *Scenario) Replica() (*Replica, error) {
-	if len(s.Pools) > 1 {
-		return nil, s.origins.errorf("pools[1]", "pool %q is one too many: this version models one pool", s.Pools[1].Name)
-	}
-	p := &s.Pools[0]
+// Replica builds a replica of the first pool of s.
+func (s *Scenario) Replica() (*Replica, error) { return s.ReplicaOf(0) }
+
+// ReplicaOf builds a replica of the i-th pool of s, or says which value of s no replica can have.
+func (s *Scenario) ReplicaOf(i int) (*Replica, error) {
+	p := &s.Pools[i]
 	engine, err := Engine(p.Engine)
 	if err != nil {
-		return nil, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
+		return nil, s.origins.errorf(s.path(p, "engine"), "%s", bareMessage(err))
 	}
 	d, err := s.deployment(p)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Scenario) Replica() (*Replica, error) {
 	d.Efficiency = efficiency
 	r := &Replica{Deployment: d, MaxNumBatchedTokens: p.stepTokens(&engine, &d.Model)}
 	if r.Memory, err = d.MemoryOf(p.memoryShare(&engine), p.tokensMax(r.MaxNumBatchedTokens), p.MaxNumSeqs, p.BlockSize); err != nil {
-		return nil, s.origins.errorf("pools[0]", "%s%s", bareMessage(err), p.shorterSteps(&engine, err))
+		return nil, s.origins.errorf(s.path(p, ""), "%s%s", bareMessage(err), p.shorterSteps(&engine, err))
 	}
 	if err := s.cache(r, p, &engine); err != nil {
 		return nil, err
@@ -67,7 +67,8 @@ func (s *Scenario) Replica() (*Replica, error) {
 	r.noteEngine(p, &engine)
 	r.price(p)
 	r.noteHardware(p)
-	r.notes = append(r.notes, s.noteDrafts()...)
+	r.notes = append(r.notes, s.noteDrafts(p)...)
+	r.notes = append(r.notes, s.noteHandover(p)...)
 	if doubt != "" {
 		r.notes = append(r.notes, doubt)
 	}
@@ -81,11 +82,11 @@ func (r *Replica) price(p *Pool) {
 
 // deployment puts the model on the pool's GPUs. What they achieve is another question, see efficiency.
 func (s *Scenario) deployment(p *Pool) (d hardware.Deployment, err error) {
-	if d.Model, err = s.model(); err != nil {
+	if d.Model, err = s.modelOf(p); err != nil {
 		return d, err
 	}
 	if d.GPU, err = GPU(p.GPU); err != nil {
-		return d, s.origins.errorf("pools[0].gpu", "%s", bareMessage(err))
+		return d, s.origins.errorf(s.path(p, "gpu"), "%s", bareMessage(err))
 	}
 	if d.KVDtype = s.KVCache; d.KVDtype == "" {
 		d.KVDtype = d.Model.Precision.KVCache
@@ -96,13 +97,15 @@ func (s *Scenario) deployment(p *Pool) (d hardware.Deployment, err error) {
 	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel, Expert: p.ExpertParallel}
 	d.Materialized = p.Attention == "materialized"
 	d.Decoding = s.decoding()
-	if d.Speculation, err = s.speculation(d.Model); err != nil {
-		return d, err
+	if p.Decodes() {
+		if d.Speculation, err = s.speculation(d.Model); err != nil {
+			return d, err
+		}
 	}
 	if d.Launch, err = s.launch(p); err != nil {
 		return d, err
 	}
-	return d, s.undeployable(d.Validate())
+	return d, s.undeployable(p, d.Validate())
 }
 
 // launch says how the engine drives its GPUs. Capture sizes may be given in any order.
@@ -114,21 +117,25 @@ func (s *Scenario) launch(p *Pool) (hardware.Launch, error) {
 	}
 	engine, err := Engine(p.Engine)
 	if err != nil {
-		return l, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
+		return l, s.origins.errorf(s.path(p, "engine"), "%s", bareMessage(err))
 	}
-	l.Graphs = engine.CUDAGraphs.Sizes(p.GPU, p.MaxNumSeqs*(1+s.Speculation.DraftsMax()))
+	rows := p.MaxNumSeqs
+	if p.Decodes() {
+		rows *= 1 + s.Speculation.DraftsMax()
+	}
+	l.Graphs = engine.CUDAGraphs.Sizes(p.GPU, rows)
 	return l, nil
 }
 
 // undeployable points hardware's refusal at the key it is about.
-func (s *Scenario) undeployable(err error) error {
+func (s *Scenario) undeployable(p *Pool, err error) error {
 	if err == nil {
 		return nil
 	}
 	message := bareMessage(err)
 	for _, key := range []string{"tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel"} {
 		if rest, ok := strings.CutPrefix(message, key+" "); ok {
-			return s.origins.errorf("pools[0]."+key, "%s", rest)
+			return s.origins.errorf(s.path(p, key), "%s", rest)
 		}
 	}
 	for _, key := range []string{"kv_cache", "weight_sparsity"} {
@@ -136,7 +143,19 @@ func (s *Scenario) undeployable(err error) error {
 			return s.origins.errorf(key, "%s", rest)
 		}
 	}
-	return s.origins.errorf("pools[0]", "%s", message)
+	return s.origins.errorf(s.path(p, ""), "%s", message)
+}
+
+// modelOf returns the model that the pool runs: the scenario's, or an encoder as it stands in its checkpoint.
+func (s *Scenario) modelOf(p *Pool) (hardware.LLM, error) {
+	if p.Model == "" {
+		return s.model()
+	}
+	m, err := checkpointOf(p.Model)
+	if err != nil {
+		return m, s.origins.errorf(s.path(p, "model"), "%s", bareMessage(err))
+	}
+	return m, nil
 }
 
 // model returns the model, in the weights that the scenario asks for.

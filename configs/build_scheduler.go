@@ -12,7 +12,7 @@ import (
 func (s *Scenario) scheduler(p *Pool, r *Replica) (sim.Scheduler, error) {
 	engine, err := Engine(p.Engine)
 	if err != nil {
-		return nil, s.origins.errorf("pools[0].engine", "%s", bareMessage(err))
+		return nil, s.origins.errorf(s.path(p, "engine"), "%s", bareMessage(err))
 	}
 	var made interface {
 		sim.Scheduler
@@ -35,10 +35,10 @@ func (s *Scenario) scheduler(p *Pool, r *Replica) (sim.Scheduler, error) {
 	case schedulerStatic:
 		made = &policies.Static{MaxBatchSize: p.Seats(), MaxNumBatchedTokens: tokens}
 	default:
-		return nil, s.origins.errorf("pools[0].engine", "its scheduler %q is unknown; have %s", engine.Scheduler, quoted(policies.SchedulerNames()))
+		return nil, s.origins.errorf(s.path(p, "engine"), "its scheduler %q is unknown; have %s", engine.Scheduler, quoted(policies.SchedulerNames()))
 	}
 	if err := made.Validate(); err != nil {
-		return nil, s.origins.errorf("pools[0]", "%s", bareMessage(err))
+		return nil, s.origins.errorf(s.path(p, ""), "%s", bareMessage(err))
 	}
 	return made, nil
 }
@@ -117,14 +117,14 @@ func (s *Scenario) order(p *Pool, r *Replica) (sim.Order, error) {
 	}
 	ttft := s.ttftLimits()
 	if late := allZero(ttft); late && (p.QueueOrder == "earliest-deadline" || p.QueueOrder == "least-laxity") {
-		return nil, s.origins.errorf("pools[0].queue_order", "%q goes by the time to the first token, and nobody asks for any; expected slo.ttft_ms, "+
+		return nil, s.origins.errorf(s.path(p, "queue_order"), "%q goes by the time to the first token, and nobody asks for any; expected slo.ttft_ms, "+
 			"or that of a class", p.QueueOrder)
 	}
 	order, err := policies.NewOrder(p.QueueOrder, policies.OrderArguments{
 		Seed: s.Seed, Aging: sim.Seconds(p.AgingS), PredictionCV: p.PredictionCV, TTFT: ttft, PrefillPerToken: r.prefillPerToken(),
 	})
 	if err != nil {
-		return nil, s.origins.errorf("pools[0].queue_order", "%s", bareMessage(err))
+		return nil, s.origins.errorf(s.path(p, "queue_order"), "%s", bareMessage(err))
 	}
 	return order, nil
 }

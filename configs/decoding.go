@@ -64,8 +64,10 @@ func (s *Scenario) checkChoices(c *checker, k workloads.Choices) {
 	if s.Speculation.On() {
 		c.fail(path, "%d stands beside speculation, with which paths of a beam would not be of equal length; expected only one of them", k.N)
 	}
-	if seats := s.Pools[0].Seats(); seats > 0 && k.N > int64(seats) {
-		c.fail(path, "%d paths, but a replica runs %d sequences at once; expected at most that", k.N, seats)
+	for i := range s.Pools {
+		if seats := s.Pools[i].Seats(); seats > 0 && s.Pools[i].Decodes() && k.N > int64(seats) {
+			c.fail(path, "%d paths, but a replica runs %d sequences at once; expected at most that", k.N, seats)
+		}
 	}
 }
 
@@ -88,7 +90,7 @@ func (b *Built) fan() (sim.Source, error) {
 
 // noteChoices says what several answers to a prompt are taken for.
 func (s *Scenario) noteChoices() (notes []string) {
-	d, w, p := &s.Decoding, &s.Workload, &s.Pools[0]
+	d, w := &s.Decoding, &s.Workload
 	k := d.choices()
 	if k.N == 1 {
 		return nil
@@ -98,11 +100,17 @@ func (s *Scenario) noteChoices() (notes []string) {
 		notes = append(notes, "the paths of a beam share the prompt only and none is dropped for another's fork: the KV cache they take is an upper "+
 			"bound; choosing among them takes no time; a client of a beam search has nothing before its end, so ttft and itl are the engine's")
 	}
-	if !p.EnablePrefixCaching {
+	cached, replicas := true, 0
+	for i := range s.Pools {
+		if p := &s.Pools[i]; p.prefills() {
+			cached, replicas = cached && p.EnablePrefixCaching, replicas+p.Replicas
+		}
+	}
+	if !cached {
 		notes = append(notes, fmt.Sprintf("enable_prefix_caching is false: each prompt is computed and kept %d times", k.N))
-	} else if p.Replicas > 1 {
+	} else if replicas > 1 {
 		notes = append(notes, fmt.Sprintf("the router places each answer by itself: a prompt is computed on every one of the %d replicas that has "+
-			"one of its answers", p.Replicas))
+			"one of its answers", replicas))
 	}
 	if !k.Beam && (w.Trace != nil || w.Lengths != nil) {
 		notes = append(notes, "all answers to a prompt are as long as the recorded one")

@@ -50,7 +50,9 @@ func (l *layers) scenario() (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	setDefaults(v, defaultScenario(s.Name, pools))
+	defaults := defaultScenario(s.Name, pools)
+	defaults.defaultFleet(s)
+	setDefaults(v, defaults)
 	var absent []reflect.Value
 	walk(reflect.ValueOf(s).Elem(), "", func(path string, _ field, value reflect.Value) {
 		switch {
@@ -67,6 +69,9 @@ func (l *layers) scenario() (*Scenario, error) {
 		section.SetZero()
 	}
 	s.origins, s.notes = l.origins, l.notes
+	if err := l.applySplit(s); err != nil {
+		return nil, err
+	}
 	return s, s.fillLimits()
 }
 
@@ -102,6 +107,14 @@ func (l *layers) defaultPools() ([]Pool, error) {
 			return nil, err
 		}
 		pools[i] = engine.pool()
+		pools[i].Name = l.poolName(i)
+		if pools[i].Role, _ = l.topmost(path + ".role").(string); pools[i].Role == "" {
+			pools[i].Role = roleServe
+		}
+		pools[i].fillRole()
+		if pools[i].KVLinkBps = 0; l.topmost(path+".kv_link_bps") != nil {
+			pools[i].KVLink = ""
+		}
 	}
 	return pools, nil
 }

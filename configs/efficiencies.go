@@ -46,14 +46,38 @@ func EfficienciesOf(name string) (Efficiencies, error) {
 	return e, nil
 }
 
-// For returns what is achieved on a GPU, and whether it is one of those stated.
+// For returns what is achieved on a GPU, and whether it is one of those stated. One that is not achieves what is stated of
+// the same chip on another board, or else what is to be expected of any.
 func (e *Efficiencies) For(gpu string) (achieved hardware.Efficiency, stated bool) {
+	if own, ok := e.of(gpu); ok {
+		return own, true
+	}
+	if same, ok := e.of(sameChip(gpu)); ok {
+		return same, false
+	}
+	return e.Default, false
+}
+
+// of returns what is stated of a GPU.
+func (e *Efficiencies) of(gpu string) (stated hardware.Efficiency, ok bool) {
 	for _, g := range e.GPUs {
 		if g.GPU == gpu {
 			return g.Efficiency, true
 		}
 	}
-	return e.Default, false
+	return stated, false
+}
+
+// sameChip names the GPU of a host of eight that has the chip of a rack's GPU; empty: none. A GB200 is a B200 beside a CPU,
+// with more power; so is a GB300 a B300.
+func sameChip(gpu string) string {
+	switch gpu {
+	case "gb200":
+		return "b200-sxm"
+	case "gb300":
+		return "b300-sxm"
+	}
+	return ""
 }
 
 func (e *Efficiencies) validate(name string) error {

@@ -9,7 +9,7 @@ import (
 
 // Kinds are the catalogs that are built in, in the order in which File looks for a name.
 func Kinds() []string {
-	return []string{"scenarios", "gpus", "models", "engines", efficiencyDir, acceptanceDir}
+	return []string{"scenarios", "studies", "gpus", "models", "engines", efficiencyDir, acceptanceDir}
 }
 
 // FileNames returns the names of every file that is built in, by catalog. Where an earlier catalog has the name already, it
@@ -27,7 +27,7 @@ func FileNames() []string {
 	return names
 }
 
-// File returns the YAML that is built in under a name: of a scenario, a GPU, a model, an engine, efficiencies or acceptance curves. A catalog
+// File returns the YAML that is built in under a name: of a scenario, a study, a GPU, a model, an engine, efficiencies or acceptance curves. A catalog
 // may stand before the name: efficiencies/sglang.
 func File(name string) ([]byte, error) {
 	catalog, rest, given := strings.Cut(name, "/")

@@ -153,8 +153,11 @@ func (l *layers) variable(path string) string {
 }
 
 func (l *layers) poolName(i int) string {
-	if name := l.skeleton.Pools[i].Name; name != "" {
-		return name
+	switch p := &l.skeleton.Pools[i]; {
+	case p.Name != "":
+		return p.Name
+	case slices.Contains(roles(), p.Role):
+		return p.Role
 	}
 	return defaultPool().Name
 }
@@ -219,7 +222,7 @@ func parseValue(text string, t reflect.Type) (*yaml.Node, error) {
 func (l *layers) fromHere(path string, v reflect.Value) (reflect.Value, error) {
 	file := path == "workload.trace.file" || path == "workload.lengths.file" ||
 		strings.HasSuffix(path, ".efficiency") && isEfficiencyPath(v.String()) ||
-		(path == "model" || path == "speculation.draft_model") && isModelPath(v.String())
+		(path == "model" || strings.HasPrefix(path, "pools[") && strings.HasSuffix(path, "].model") || path == "speculation.draft_model") && isModelPath(v.String())
 	if !file {
 		return v, nil
 	}

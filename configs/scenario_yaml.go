@@ -67,9 +67,12 @@ const docColumn = 44
 
 // keys writes the keys of a struct; the first line starts with first, which is indent or the dash of a list.
 func (w *scenarioWriter) keys(v reflect.Value, first, indent string) {
-	engine := engineOf(v)
+	engine, pool := engineOf(v)
 	for _, f := range fieldsOf(v.Type()) {
 		value, doc := v.FieldByIndex(f.index), v.Type().FieldByIndex(f.index).Tag.Get("doc")
+		if pool != nil && pool.lacks(f.key) {
+			continue
+		}
 		if engine != nil && isArgument(f.key) {
 			if !engine.has(f.key) {
 				continue
@@ -77,8 +80,10 @@ func (w *scenarioWriter) keys(v reflect.Value, first, indent string) {
 			f.key, doc = engine.Own(f.key), engine.doc(f.key)
 		}
 		switch {
-		case isSection(value) && value.IsNil(), f.optional && value.IsZero() && doc == "":
+		case f.optional && value.IsZero() && doc == "":
 			continue
+		case f.optional && value.IsZero():
+			w.line(first+f.key+": null", doc)
 		case isSection(value):
 			fmt.Fprintf(w, "%s%s:\n", first, f.key)
 			w.keys(value.Elem(), indent+"  ", indent+"  ")
@@ -90,8 +95,6 @@ func (w *scenarioWriter) keys(v reflect.Value, first, indent string) {
 			for i := range value.Len() {
 				w.keys(value.Index(i), indent+"  - ", indent+"    ")
 			}
-		case f.optional && value.IsZero():
-			w.line(first+f.key+": null", doc)
 		default:
 			w.line(first+f.key+": "+literal(value), doc)
 		}
@@ -99,17 +102,17 @@ func (w *scenarioWriter) keys(v reflect.Value, first, indent string) {
 	}
 }
 
-// engineOf returns the engine whose words a pool is written in; nil: v is no pool.
-func engineOf(v reflect.Value) *EngineSpec {
+// engineOf returns v as a pool, and the engine whose words that is written in; nil: v is no pool.
+func engineOf(v reflect.Value) (*EngineSpec, *Pool) {
 	p, ok := v.Addr().Interface().(*Pool)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	engine, err := Engine(p.Engine)
 	if err != nil {
-		return nil
+		return nil, p
 	}
-	return &engine
+	return &engine, p
 }
 
 func (w *scenarioWriter) line(text, doc string) {

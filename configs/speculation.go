@@ -96,7 +96,7 @@ func (s *Scenario) speculation(target hardware.LLM) (*hardware.Speculation, erro
 // drafts returns how many tokens are drafted and accepted; nil: none are drafted.
 func (s *Scenario) drafts(p *Pool) (*sim.Speculation, error) {
 	v := &s.Speculation
-	if !v.On() {
+	if !v.On() || !p.Decodes() {
 		return nil, nil
 	}
 	if engine, err := Engine(p.Engine); err == nil && engine.Scheduler == schedulerStatic {
@@ -146,10 +146,11 @@ func (s *Speculation) rows() []sim.DraftRow {
 	return rows
 }
 
-// noteDrafts warns of costs that nobody has measured.
-func (s *Scenario) noteDrafts() []string {
+// noteDrafts warns of costs of a pool that nobody has measured.
+func (s *Scenario) noteDrafts(p *Pool) []string {
 	var notes []string
 	switch v := &s.Speculation; {
+	case !p.Decodes():
 	case v.Method == string(hardware.DraftEAGLE) && v.DraftModel == "":
 		notes = append(notes, "the EAGLE head is taken to be one dense layer like the model's own, in bf16: speculation.draft_model says no other")
 	case v.Method == string(hardware.DraftNGram) && v.DraftHostS == 0:

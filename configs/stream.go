@@ -2,8 +2,8 @@ package configs
 
 import "github.com/decodesim/decodesim/sim/metrics/views"
 
-// Stream is what lies between the steps of an engine and a client, and what that client bears. It changes what clients
-// see of a run and not the run: see views.Stream.
+// Stream is what lies between the steps of an engine and a client, and what that client bears. What is constant of it is
+// in the run; the rest changes what clients see of it: see views.Stream.
 type Stream struct {
 	StreamInterval   int64   `yaml:"stream_interval" doc:"tokens in a chunk, but for the first, which comes at once; vLLM's argument"`
 	DetokenizeS      float64 `yaml:"detokenize_s" doc:"seconds of the API server for each token"`
@@ -30,14 +30,16 @@ func (s *Stream) check(c *checker) {
 	c.above("stream.reader_tokens_per_s", s.ReaderTokensPerS, 0, 1e6)
 }
 
-// Wire returns what delivers the tokens of the run to its clients.
-func (b *Built) Wire() *views.Wire {
-	s := &b.Scenario.Stream
-	return views.NewWire(views.Stream{
+// view returns the stream in the terms of views.
+func (s *Stream) view() views.Stream {
+	return views.Stream{
 		Interval: int32(s.StreamInterval), Detokenize: milliseconds(1e3 * s.DetokenizeS), Frame: milliseconds(1e3 * s.FrameS),
 		RTT: milliseconds(s.RTTMS), Jitter: milliseconds(s.RTTJitterMS),
-	}, b.Scenario.Seed)
+	}
 }
+
+// Wire returns what delivers the tokens of the run to its clients.
+func (b *Built) Wire() *views.Wire { return views.NewWire(b.Scenario.Stream.view(), b.Scenario.Seed) }
 
 // Pace returns what the readers of the run bear.
 func (b *Built) Pace() views.Pace {
@@ -45,16 +47,10 @@ func (b *Built) Pace() views.Pace {
 	return views.Pace{StallS: s.Stream.StallMS / 1e3, ReaderTokensPerS: s.Stream.ReaderTokensPerS, ITLP99S: s.SLO.ITLP99MS / 1e3}
 }
 
-// noteStream says what of the summary the keys for views do not reach.
+// noteStream says what of the summary the stream does not reach.
 func (s *Scenario) noteStream() (notes []string) {
-	shown := s.Stream
-	shown.StallMS, shown.ReaderTokensPerS = 0, 0
-	if shown != (Stream{StreamInterval: 1}) {
-		note := "stream: chunks, API server and network are in --view; the latencies of the summary are of tokens as the engine emits them"
-		if s.Workload.ClosedLoop != nil {
-			note += ", and the clients of a closed loop ask again when the engine is done"
-		}
-		notes = append(notes, note)
+	if stream := s.Stream.view(); !stream.Plain() {
+		notes = append(notes, "stream: what differs from token to token is told of the traced requests alone; latencies and clients of the run have its constant part")
 	}
 	if s.SLO.ITLP99MS > 0 {
 		notes = append(notes, "slo.itl_p99_ms is judged in --view, on the traced requests; the attainment of the summary leaves it out")

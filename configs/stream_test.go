@@ -45,9 +45,12 @@ func TestAStreamIsWhatItsKeysSay(t *testing.T) {
 	assert.Equal(t, views.Pace{StallS: .3, ReaderTokensPerS: 8, ITLP99S: .04}, b.Pace())
 	assert.Equal(t, metrics.Limits{E2E: 900 * sim.Millisecond}, b.SLO)
 	warnings := b.Describe("", 0).Warnings
-	assert.Contains(t, strings.Join(warnings, "\n"), "as the engine emits them\nslo.itl_p99_ms is judged in --view")
-	closed := build(fmt.Sprintf(streamed, "closed_loop: {concurrency: 3}") + more)
-	assert.Contains(t, strings.Join(closed.Describe("", 0).Warnings, "\n"), "ask again when the engine is done")
+	assert.Contains(t, strings.Join(warnings, "\n"), "its constant part\nslo.itl_p99_ms is judged in --view")
+	assert.Equal(t, 10*sim.Millisecond+120*sim.Microsecond, b.Config.Egress, "half the round trip, a token and a frame")
+	assert.Equal(t, 10*sim.Millisecond, b.Config.Ingress-build(open).Config.Ingress)
+	closed := fmt.Sprintf(streamed, "closed_loop: {concurrency: 3}")
+	assert.Equal(t, b.Config.Egress, build(closed+more).Config.Egress, "whose clients feel it")
+	assert.NotContains(t, strings.Join(build(closed+"stream: {rtt_ms: 20}\n").Describe("", 0).Warnings, "\n"), "stream:", "the latencies say it all")
 }
 
 func TestAStreamThatCannotBeIsRefused(t *testing.T) {

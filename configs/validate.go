@@ -24,6 +24,7 @@ func (s *Scenario) validate() error {
 	c.maybeOneOf("kv_cache", s.KVCache, hardware.KVDtypes())
 	s.checkPools(&c)
 	c.oneOf("router", s.Router, policies.RouterNames())
+	s.checkFleet(&c)
 	s.Speculation.check(&c)
 	s.checkDecoding(&c)
 	s.Noise.check(&c)
@@ -55,6 +56,7 @@ func (s *Scenario) checkPools(c *checker) {
 		}
 		p.check(c, path)
 	}
+	s.checkRoles(c)
 }
 
 // countMax bounds counts of replicas, GPUs and sequences, so that their products fit an int.
@@ -62,11 +64,17 @@ const countMax = 1 << 20
 
 // check refuses values out of range and, by name, what this version has no model for.
 func (p *Pool) check(c *checker, path string) {
-	if slices.Contains([]string{"prefill", "decode"}, p.Role) {
-		c.fail(path+".role", "%q is not modelled by this version; accepted: \"serve\"", p.Role)
-	}
-	c.oneOf(path+".role", p.Role, []string{"serve"})
+	c.oneOf(path+".role", p.Role, roles())
 	c.count(path+".replicas", int64(p.Replicas), countMax)
+	c.maybeCount(path+".replicas_max", int64(p.ReplicasMax), countMax)
+	if p.ReplicasMax != 0 && p.ReplicasMax < p.Replicas {
+		c.fail(path+".replicas_max", "%d is below replicas, %d; expected at least that, or null", p.ReplicasMax, p.Replicas)
+	}
+	c.maybeOneOf(path+".router", p.Router, policies.RouterNames())
+	p.checkStragglers(c, path)
+	if p.Model != "" && p.Role != roleEncode {
+		c.fail(path+".model", "%q, but a pool of role %s runs the scenario's; accepted: null, or role %s", p.Model, p.Role, roleEncode)
+	}
 	c.count(path+".tensor_parallel", int64(p.TensorParallel), 1024)
 	c.count(path+".pipeline_parallel", int64(p.PipelineParallel), 1024)
 	c.count(path+".data_parallel", int64(p.DataParallel), 1024)
@@ -85,8 +93,22 @@ func (p *Pool) check(c *checker, path string) {
 	}
 	c.maybeAbove(path+".cold_start_s", p.ColdStartS, 0, 1e6)
 	c.maybeAbove(path+".weights_load_bps", p.WeightsLoadBps, 0, 1e15)
-	c.unmodelled(path+".kv_transfer", p.KVTransfer)
-	c.unmodelled(path+".first_token", p.FirstToken)
+	p.checkHandover(c, path, &engine)
+}
+
+// checkStragglers refuses slow replicas of which only half is said.
+func (p *Pool) checkStragglers(c *checker, path string) {
+	slow, slowdown := path+".straggler_replicas", path+".straggler_slowdown"
+	switch {
+	case p.StragglerReplicas != 0 && !c.origins.given(slowdown):
+		c.fail(slowdown, "missing beside straggler_replicas; expected a number such as 1.5")
+	case p.StragglerSlowdown != 0 && !c.origins.given(slow):
+		c.fail(slow, "missing beside straggler_slowdown; expected a whole number from 1 to %d", p.Replicas)
+	}
+	c.maybeCount(slow, int64(p.StragglerReplicas), int64(p.Replicas))
+	if c.origins.given(slowdown) {
+		c.within(slowdown, p.StragglerSlowdown, 1, 100)
+	}
 }
 
 // checker keeps the first error.
@@ -121,13 +143,6 @@ func (c *checker) oneOf(path, name string, names []string) {
 func (c *checker) maybeOneOf(path, name string, names []string) {
 	if name != "" || c.origins.given(path) {
 		c.oneOf(path, name, names)
-	}
-}
-
-// unmodelled refuses a key whose only value here is none.
-func (c *checker) unmodelled(path, got string) {
-	if got != "" || c.origins.given(path) {
-		c.fail(path, "%q is not modelled by this version; accepted: null", got)
 	}
 }
 

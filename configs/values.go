@@ -27,11 +27,14 @@ func (s *Scenario) Values() []Value {
 	return values
 }
 
-// foreign reports whether a key belongs to engines other than that of its pool.
+// foreign reports whether a key belongs to engines or roles other than that of its pool.
 func (s *Scenario) foreign(path string) bool {
 	for i := range s.Pools {
 		key, inPool := strings.CutPrefix(path, fmt.Sprintf("pools[%d].", i))
-		if !inPool || !isArgument(key) {
+		switch {
+		case inPool && s.Pools[i].lacks(key):
+			return true
+		case !inPool || !isArgument(key):
 			continue
 		}
 		engine, err := Engine(s.Pools[i].Engine)

@@ -19,8 +19,7 @@ type comm struct {
 //
 // Between data-parallel ranks an MoE layer dispatches tokens to the experts and combines what they yield, in place of its
 // all-reduce: 2 collectives of the same latency over the G = g · ranks GPUs, of half the volume each, for the tokens of all
-// ranks: tokens · H · 2 B · (G−1)/G. That is what an all-gather and a reduce-scatter move. An all-to-all brings a GPU only
-// the tokens that its experts were chosen for, at most k/G of all: where k < G − 1 it moves less than is priced here.
+// ranks: tokens · H · 2 B · x, where x is the part that a GPU receives, see exchanged.
 func newComm(d *Deployment) comm {
 	var c comm
 	e := d.Efficiency
@@ -35,7 +34,7 @@ func newComm(d *Deployment) comm {
 	if g := float64(d.Parallel.expertGPUs()); exchanges > 0 {
 		n := float64(exchanges) * d.stretch()
 		c.fixedPS += float64(n * latencyPS(g))
-		c.tokenPS += float64(psPerS * n * rowBytes * (g - 1) / g / (e.Link * d.link(d.Parallel.expertGPUs())))
+		c.tokenPS += float64(psPerS * n * rowBytes * d.exchanged() / (e.Link * d.link(d.Parallel.expertGPUs())))
 	}
 	if hops := float64(d.Parallel.Pipeline - 1); hops > 0 {
 		c.fixedPS += float64(psPerS * hops * e.CollectiveS)
@@ -73,4 +72,17 @@ func (d *Deployment) collectives() (reduces, exchanges int) {
 		}
 	}
 	return reduces, exchanges
+}
+
+// exchanged returns the part of all tokens that a GPU receives from the others to compute, and they from it: (G−1)/G by an
+// all-gather and a reduce-scatter. Where GPUs hold whole experts, an all-to-all brings a GPU only the tokens that chose some
+// of its own, k copies of each token spread over G GPUs: k/G. Engines take what moves less: from G > k + 1 on, the
+// all-to-all (TensorRT-LLM, tensorrt_llm/_torch/modules/fused_moe, moe_ep_size > top_k; from memory: unverified). That a
+// token goes only once to a GPU with two of its experts is left out.
+func (d *Deployment) exchanged() float64 {
+	g := float64(d.Parallel.expertGPUs())
+	if k := float64(d.Model.TopK()); d.Parallel.Expert && k < g-1 {
+		return k / g
+	}
+	return (g - 1) / g
 }

@@ -10,6 +10,8 @@
 //	linear.go      weights: bytes read and arithmetic per token
 //	attention.go   the cache: bytes read and arithmetic per context token
 //	comm.go        passing activations between GPUs
+//	swap.go handover.go
+//	               moving a cache to host memory, or to another replica
 //	step.go        the part of a step that does not grow, the sum of these
 //	roofline.go    the price of a run of steps
 //	speculation*.go   drafts: what proposes them, and what a step costs that verifies them

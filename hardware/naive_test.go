@@ -102,7 +102,11 @@ func talk(d *hardware.Deployment, m mine) (collectiveS, handOverS float64) {
 		return d.Efficiency.CollectiveS*(1+0.15*math.Log2(float64(gpus))) + bytes/(d.Efficiency.Link*link(d, gpus))
 	}
 	around := func(g int) float64 { return float64(g-1) / float64(g) }
-	reduceS, exchangeS := one(t, m.rows*vector*2*around(t)), one(t*ranks, m.tokens*vector*around(t*ranks))
+	part := around(t * ranks) // of all tokens, that a GPU gets: all of the others', or those sent to its experts
+	if d.Parallel.Expert {
+		part = min(part, float64(d.Model.TopK())/float64(t*ranks))
+	}
+	reduceS, exchangeS := one(t, m.rows*vector*2*around(t)), one(t*ranks, m.tokens*vector*part)
 	for _, r := range d.Model.Layers {
 		n := float64(r.Count)
 		if r.Mixer.Attention.Heads > 0 || r.Mixer.Recurrence.ValueHeads > 0 {

@@ -119,13 +119,19 @@ func (d *Deployment) drafterCacheBytes() (token, fixed float64) {
 	if d.Speculation == nil {
 		return 0, 0
 	}
-	if d.drafts() {
-		sub := d.drafting()
-		token, fixed = sub.cacheBytes()
-		modules := float64(max(1, d.Speculation.Drafter.Modules))
-		token, fixed = token*modules, fixed*modules
-	}
+	token, fixed = d.drafterOwnCacheBytes()
 	return token, fixed + float64(d.Speculation.Tokens)*d.Model.StateBytes()/float64(d.Parallel.Tensor)*d.stageShare()
+}
+
+// drafterOwnCacheBytes returns what the drafter's own cache adds to that of a GPU, by token and by sequence.
+func (d *Deployment) drafterOwnCacheBytes() (token, fixed float64) {
+	if !d.drafts() {
+		return 0, 0
+	}
+	sub := d.drafting()
+	token, fixed = sub.cacheBytes()
+	modules := float64(max(1, d.Speculation.Drafter.Modules))
+	return token * modules, fixed * modules
 }
 
 // rowsPerSequence returns how many rows of a decoding sequence go through the LM head in a step, at most.

@@ -216,6 +216,7 @@ func (s *Sessions) ask(r *sim.Request, at sim.Time, slot int32) {
 	v := &s.live[slot]
 	t := v.turns[v.next]
 	r.ID, r.Arrival, r.Class, r.Priority = s.sent, at, v.class, s.talk.priority(v.class)
+	r.Session = int32(v.number) + 1 // a session has a turn, and there are fewer than 2³¹ of those
 	r.Prompt, r.Output, r.MaxOutput, r.Content = v.history+t.prompt, t.output, t.limit, v.node
 	if int(v.next)+1 < len(v.turns) {
 		r.Content = s.contents.Add(v.node, t.prompt)

@@ -101,6 +101,7 @@ func TestTurnsGrowByTheirHistory(t *testing.T) {
 		require.Len(t, all, 400, "every turn that was planned is asked")
 		require.Equal(t, Ended{}, s.Ended())
 		for i, r := range all {
+			require.EqualValues(t, r.session+1, r.Session, "0 is no session")
 			if r.turn == 0 {
 				require.LessOrEqual(t, tree.Tokens(r.Content), r.Prompt)
 				require.Greater(t, int64(r.Prompt), c.Lengths.Sharing.PrefixTokens)

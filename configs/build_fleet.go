@@ -1,0 +1,79 @@
+package configs
+
+import (
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// fleet makes what goes by what requests share, or by all pools: routers, admission and controllers.
+func (b *Built) fleet() error {
+	if err := b.routers(); err != nil {
+		return err
+	}
+	if err := b.admission(); err != nil {
+		return err
+	}
+	return b.controllers()
+}
+
+// routers gives each pool one of its own, for most remember what they have done.
+func (b *Built) routers() error {
+	s := b.Scenario
+	r := policies.DefaultRouting()
+	r.Staleness, r.Contents = sim.Seconds(s.Routing.StalenessS), b.Config.Contents
+	r.Weights = policies.Weights(s.Routing.Weights)
+	for i := range s.Pools {
+		path, name := "router", s.Router
+		if own := s.Pools[i].Router; own != "" {
+			path, name = s.path(&s.Pools[i], "router"), own
+		}
+		r.Seed = s.Seed + uint64(i)<<32 // or two pools would draw the same
+		router, err := r.Router(name)
+		if err != nil {
+			return s.origins.errorf(path, "%s", bareMessage(err))
+		}
+		b.Config.Pools[i].Router = router
+	}
+	return nil
+}
+
+// admission says who may enter the run.
+func (b *Built) admission() (err error) {
+	a := b.Scenario.Admission
+	if a == nil {
+		return nil
+	}
+	b.Config.Admission, err = policies.NewAdmission(policies.AdmissionArguments{
+		Entries: b.entries(), Rate: a.RatePerS, Burst: a.Burst, TokenRate: a.TokensPerS, TokenBurst: a.TokenBurst,
+		QueueLimit: a.QueueLimit, ShedLimit: a.ShedLimit, ShedAbove: int8(a.ShedPriorityAbove),
+	})
+	if err != nil {
+		return b.Scenario.origins.errorf("admission", "%s", bareMessage(err))
+	}
+	return nil
+}
+
+// noisy returns what lengthens the steps of the i-th pool; nil: nothing.
+func (b *Built) noisy(i int) (sim.Noise, error) {
+	s, p := b.Scenario, &b.Scenario.Pools[i]
+	noise, err := s.noise()
+	if err != nil || p.StragglerReplicas == 0 {
+		return noise, err
+	}
+	first := 0 // ID of the pool's first replica
+	for j := range i {
+		first += s.Pools[j].most()
+	}
+	var slow []int32
+	for j := range p.StragglerReplicas {
+		slow = append(slow, int32(first+j))
+	}
+	straggler, err := policies.NewStraggler(slow, p.StragglerSlowdown, noise)
+	if err != nil {
+		return nil, s.origins.errorf(s.path(p, "straggler_slowdown"), "%s", bareMessage(err))
+	}
+	return straggler, nil
+}
+
+// most returns how many replicas the pool may ever have.
+func (p *Pool) most() int { return max(p.Replicas, p.ReplicasMax) }

@@ -1,0 +1,26 @@
+package configs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The GPU of a rack that nobody measured achieves what its chip does in a host of eight, and is still told to be unmeasured.
+func TestTheSameChipAchievesTheSame(t *testing.T) {
+	e, err := EfficienciesOf("prior")
+	require.NoError(t, err)
+	host, rack := e.Default, e.Default
+	host.LayerS, rack.LayerS = 1e-6, 2e-6
+	e.GPUs = []GPUEfficiency{{GPU: "b200-sxm", Efficiency: host}}
+	for gpu, want := range map[string]float64{"b200-sxm": host.LayerS, "gb200": host.LayerS, "gb300": e.Default.LayerS, "b300-sxm": e.Default.LayerS} {
+		achieved, stated := e.For(gpu)
+		assert.Equal(t, want, achieved.LayerS, gpu)
+		assert.Equal(t, gpu == "b200-sxm", stated, gpu)
+	}
+	e.GPUs = append(e.GPUs, GPUEfficiency{GPU: "gb200", Efficiency: rack})
+	achieved, stated := e.For("gb200")
+	assert.True(t, stated)
+	assert.Equal(t, rack, achieved, "what is measured of it goes first")
+}

@@ -1,0 +1,108 @@
+package configs
+
+// Routing is what routers and splitters go by.
+type Routing struct {
+	StalenessS float64        `yaml:"staleness_s" doc:"seconds after which a router looks at the loads again; 0: they are always known"`
+	Weights    RoutingWeights `yaml:"weights"`
+}
+
+// RoutingWeights are what the routers kv-aware and weighted give to each thing.
+type RoutingWeights struct {
+	Queue  float64 `yaml:"queue" doc:"of each request of a replica; weighted only"`
+	Tokens float64 `yaml:"tokens" doc:"of each prompt token that its requests have"`
+	KV     float64 `yaml:"kv" doc:"of its cache in use; weighted only"`
+	Prefix float64 `yaml:"prefix" doc:"of each prompt token that its cache lacks"`
+}
+
+// Disaggregation says which requests take which way, where there are several.
+type Disaggregation struct {
+	LocalBelowTokens int     `yaml:"local_below_tokens,omitempty" doc:"prompts with fewer tokens to compute are read by the decode pool itself; null: none"`
+	ServeShare       float64 `yaml:"serve_share,omitempty" doc:"of the requests that go to serve pools, at random; null: by load"`
+}
+
+// Admission says who may enter; the others are rejected at once.
+type Admission struct {
+	RatePerS          float64 `yaml:"rate_per_s,omitempty" doc:"requests/s that are earned; null: no such limit"`
+	Burst             int64   `yaml:"burst,omitempty" doc:"requests that may be saved up; null: no rate_per_s"`
+	TokensPerS        float64 `yaml:"tokens_per_s,omitempty" doc:"tokens/s that are earned, of prompts and limits; null: no such limit"`
+	TokenBurst        int64   `yaml:"token_burst,omitempty" doc:"tokens that may be saved up; null: no tokens_per_s"`
+	QueueLimit        int64   `yaml:"queue_limit,omitempty" doc:"waiting requests per replica of the first pool above which nobody enters; null: no limit"`
+	ShedLimit         int64   `yaml:"shed_limit,omitempty" doc:"as queue_limit, of those with a priority above shed_priority_above; null: no limit"`
+	ShedPriorityAbove int64   `yaml:"shed_priority_above,omitempty" doc:"the least urgent priority that shed_limit does not refuse; null: 0"`
+}
+
+// Autoscale changes the number of a pool's replicas while it runs.
+type Autoscale struct {
+	Pool           string          `yaml:"pool" doc:"name of the pool"`
+	On             string          `yaml:"on" doc:"what it looks at: queue requests kv ttft schedule"`
+	Target         float64         `yaml:"target,omitempty" doc:"requests of a replica, share of its cache, or share of late first tokens; null: a schedule"`
+	Low            float64         `yaml:"low" doc:"share of the cache that one replica fewer may use, on queue and ttft"`
+	MinReplicas    int             `yaml:"min_replicas" doc:"replicas at least"`
+	IntervalS      float64         `yaml:"interval_s" doc:"seconds between looks"`
+	ProvisionS     float64         `yaml:"provision_s" doc:"seconds from the decision to the beginning of a cold start"`
+	StabilisationS float64         `yaml:"stabilisation_s" doc:"seconds in which fewer must have been enough before one goes"`
+	Schedule       []ScheduledSize `yaml:"schedule,omitempty"`
+}
+
+// ScheduledSize is a number of replicas from an instant on.
+type ScheduledSize struct {
+	AtS      float64 `yaml:"at_s" doc:"seconds after the start"`
+	Replicas int     `yaml:"replicas" doc:"from then on"`
+}
+
+// RoleSwitch moves replicas between the prefill and the decode pool while it runs.
+type RoleSwitch struct {
+	IntervalS float64 `yaml:"interval_s" doc:"seconds between looks"`
+	DelayS    float64 `yaml:"delay_s" doc:"seconds from the end in one role to the beginning of a cold start in the other"`
+	Queue     float64 `yaml:"queue" doc:"waiting requests per replica above which a pool starves"`
+	High      float64 `yaml:"high" doc:"share of the decode pool's cache above which it starves"`
+	Low       float64 `yaml:"low" doc:"share of it that one replica fewer may use"`
+}
+
+// Failure takes a replica down.
+type Failure struct {
+	Pool     string  `yaml:"pool" doc:"name of the pool"`
+	Replica  int     `yaml:"replica" doc:"of the pool, from 0"`
+	AtS      float64 `yaml:"at_s" doc:"seconds after the start"`
+	DownS    float64 `yaml:"down_s,omitempty" doc:"seconds until the cold start of another; null: none comes"`
+	InFlight string  `yaml:"in_flight" doc:"what becomes of its requests: retry, or fail"`
+}
+
+// RandomFailures take the replicas of a pool down at random.
+type RandomFailures struct {
+	Pool     string  `yaml:"pool" doc:"name of the pool"`
+	MTBFS    float64 `yaml:"mtbf_s" doc:"seconds of a replica between failures, the mean of an exponential law"`
+	MTTRS    float64 `yaml:"mttr_s" doc:"seconds until the cold start of another, the mean of an exponential law"`
+	InFlight string  `yaml:"in_flight" doc:"what becomes of its requests: retry, or fail"`
+}
+
+// Drain has a replica take no more requests.
+type Drain struct {
+	Pool    string  `yaml:"pool" doc:"name of the pool"`
+	Replica int     `yaml:"replica" doc:"of the pool, from 0"`
+	AtS     float64 `yaml:"at_s" doc:"seconds after the start"`
+	DownS   float64 `yaml:"down_s,omitempty" doc:"seconds from its end until the cold start of another; null: none comes"`
+}
+
+// What becomes of the requests of a replica that fails.
+const (
+	inFlightRetry = "retry"
+	inFlightFail  = "fail"
+)
+
+// defaultFleet writes what the sections of a fleet are made of unless some layer says otherwise; skeleton has their rows. A
+// period of 15 s and a stabilisation of 300 s are those of Kubernetes' horizontal pod autoscaler (from memory: unverified);
+// shares of the cache are assumed.
+func (s *Scenario) defaultFleet(skeleton *Scenario) {
+	s.Routing = Routing{Weights: RoutingWeights{Queue: 1, Tokens: 1, KV: 1, Prefix: 1}}
+	for range skeleton.Autoscale {
+		s.Autoscale = append(s.Autoscale, Autoscale{MinReplicas: 1, Low: 0.8, IntervalS: 15, StabilisationS: 300})
+	}
+	s.RoleSwitch = &RoleSwitch{IntervalS: 15, Queue: 1, High: 0.9, Low: 0.7}
+	for range skeleton.Failures {
+		s.Failures = append(s.Failures, Failure{InFlight: inFlightRetry})
+	}
+	for range skeleton.RandomFailures {
+		s.RandomFailures = append(s.RandomFailures, RandomFailures{InFlight: inFlightRetry})
+	}
+}

@@ -1,0 +1,113 @@
+package configs
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Study asks which deployment serves a load best: what to search, what to keep to, and for which load. LoadStudy returns
+// one with every default written in. Its tags mean what those of Scenario do.
+type Study struct {
+	Name       string      `yaml:"name" doc:"of the results"`
+	Scenario   string      `yaml:"scenario" doc:"name or path: the model, the workload, the GPU and the engine's other arguments"`
+	Set        []string    `yaml:"set,omitempty" doc:"key=value over the scenario's, as --set has them; null: none"`
+	Budget     StudyBudget `yaml:"budget"`
+	Rate       StudyRate   `yaml:"rate"`
+	SLO        StudySLO    `yaml:"slo"`
+	Attainment float64     `yaml:"attainment" doc:"share of the requests that must keep every limit"`
+	Search     StudySearch `yaml:"search"`
+	Requests   int64       `yaml:"requests" doc:"of a whole run, of which the first quarter is not measured; the first rounds take fewer"`
+	Seeds      int         `yaml:"seeds" doc:"runs of each deployment of the last round, from the scenario's seed on"`
+
+	origins origins
+}
+
+// StudyBudget is what a deployment may take; one of the two at least.
+type StudyBudget struct {
+	GPUs       int     `yaml:"gpus,omitempty" doc:"that a deployment may have; null: as many as usd_per_hour buys"`
+	USDPerHour float64 `yaml:"usd_per_hour,omitempty" doc:"that it may cost, at the catalog's price of the GPU; null: no such limit"`
+}
+
+// StudyRate is the load: either the range in which to look for the most that is carried, or one that must be carried.
+type StudyRate struct {
+	Min float64 `yaml:"min,omitempty" doc:"requests/s, the least of interest; null: at is given"`
+	Max float64 `yaml:"max,omitempty" doc:"requests/s, the most of interest; null: at is given"`
+	At  float64 `yaml:"at,omitempty" doc:"requests/s to carry as cheaply as possible; null: min and max are given"`
+}
+
+// StudySLO holds the limits that a request must keep. 0: no such limit.
+type StudySLO struct {
+	TTFTMS float64 `yaml:"ttft_ms,omitempty" doc:"milliseconds to the first token; null: no limit"`
+	TPOTMS float64 `yaml:"tpot_ms,omitempty" doc:"milliseconds per token after it; null: no limit"`
+	E2EMS  float64 `yaml:"e2e_ms,omitempty" doc:"milliseconds to the last token; null: no limit"`
+}
+
+// StudySearch is what is varied. An absent list leaves what the scenario says.
+type StudySearch struct {
+	Topology              []string `yaml:"topology" doc:"colocated: every replica reads prompts and decodes; disaggregated: prefill and decode pools"`
+	TensorParallel        []int    `yaml:"tensor_parallel,omitempty" doc:"GPUs that share every layer; null: the scenario's"`
+	PrefillTensorParallel []int    `yaml:"prefill_tensor_parallel,omitempty" doc:"the same of prefill pools; null: as many as the decode pool has"`
+	MaxNumSeqs            []int    `yaml:"max_num_seqs,omitempty" doc:"sequences in a batch, of replicas that decode; null: the scenario's"`
+	MaxNumBatchedTokens   []int    `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step, of replicas that read prompts; null: the scenario's"`
+	Split                 Splits   `yaml:"split" doc:"all, or prefill and decode replicas, such as [1P3D]: as many of both as the budget takes"`
+}
+
+// The topologies.
+const (
+	Colocated     = "colocated"
+	Disaggregated = "disaggregated"
+)
+
+// Splits are the splits of GPUs into prefill and decode replicas that a study looks at: the word all alone, or splits.
+type Splits []string
+
+// AllSplits stands for every split that the budget allows.
+const AllSplits = "all"
+
+// All reports whether every split is looked at.
+func (s Splits) All() bool { return len(s) == 1 && s[0] == AllSplits }
+
+func (s *Splits) decodeScalar(n *yaml.Node) error {
+	nodes := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		nodes = n.Content
+	}
+	*s = nil
+	for _, element := range nodes {
+		if element.Kind != yaml.ScalarNode || element.Tag != "!!str" {
+			return fmt.Errorf("expected all, or a list such as [1P3D, 2P2D], got %s", describe(element))
+		}
+		*s = append(*s, element.Value)
+	}
+	return nil
+}
+
+// split is a number of prefill and of decode replicas.
+var split = regexp.MustCompile(`^([1-9][0-9]{0,5})P([1-9][0-9]{0,5})D$`)
+
+// ParseSplit returns the prefill and decode replicas of a split such as 1P3D; false: it is none.
+func ParseSplit(text string) (prefill, decode int, ok bool) {
+	m := split.FindStringSubmatch(text)
+	if m == nil {
+		return 0, 0, false
+	}
+	prefill, _ = strconv.Atoi(m[1])
+	decode, _ = strconv.Atoi(m[2])
+	return prefill, decode, true
+}
+
+// Errorf returns an error about the value at a path of the study's file.
+func (s *Study) Errorf(path, format string, args ...any) error {
+	return s.origins.errorf(path, format, args...)
+}
+
+// defaultStudy returns what every study is made of unless its file says otherwise.
+func defaultStudy() *Study {
+	return &Study{
+		Attainment: 0.9, Requests: 20000, Seeds: 5,
+		Search: StudySearch{Topology: []string{Colocated}, Split: Splits{AllSplits}},
+	}
+}

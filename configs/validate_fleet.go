@@ -1,0 +1,242 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// checkFleet refuses what no fleet could do.
+func (s *Scenario) checkFleet(c *checker) {
+	c.within("routing.staleness_s", s.Routing.StalenessS, 0, 3600)
+	for _, w := range []struct {
+		key string
+		x   float64
+	}{{"queue", s.Routing.Weights.Queue}, {"tokens", s.Routing.Weights.Tokens}, {"kv", s.Routing.Weights.KV}, {"prefix", s.Routing.Weights.Prefix}} {
+		c.within("routing.weights."+w.key, w.x, 0, 1024)
+	}
+	s.checkWays(c)
+	s.Admission.check(c)
+	s.checkAutoscale(c)
+	s.checkRoleSwitch(c)
+	s.checkOutages(c)
+}
+
+// checkWays refuses ways that cannot be chosen between.
+func (s *Scenario) checkWays(c *checker) {
+	serves, prefills, decodes, encodes := s.poolsOf(roleServe), s.poolsOf(rolePrefill), s.poolsOf(roleDecode), s.poolsOf(roleEncode)
+	if len(decodes) > 1 {
+		c.fail(fmt.Sprintf("pools[%d].role", decodes[1]), "%q is that of pools[%d] already: a request would have to choose its decode pool before it "+
+			"is read; expected one", roleDecode, decodes[0])
+	}
+	if ways := len(serves) + len(prefills); len(encodes) > 1 || len(encodes) == 1 && ways > 1 {
+		c.fail(fmt.Sprintf("pools[%d].role", encodes[0]), "%q in front of several pools; expected one pool of role %s, in front of one of role %s or %s",
+			roleEncode, roleEncode, roleServe, rolePrefill)
+	}
+	d := s.Disaggregation
+	if d == nil {
+		return
+	}
+	const local, share = "disaggregation.local_below_tokens", "disaggregation.serve_share"
+	c.maybeCount(local, int64(d.LocalBelowTokens), 1<<30)
+	c.maybeAbove(share, d.ServeShare, 0, 1)
+	switch {
+	case d.LocalBelowTokens > 0 && (len(prefills) != 1 || len(serves) > 0):
+		c.fail(local, "%d, beside %d pools of role %s and %d of role %s; expected one of role %s and one of role %s alone", d.LocalBelowTokens, len(prefills),
+			rolePrefill, len(serves), roleServe, rolePrefill, roleDecode)
+	case d.ServeShare > 0 && (len(prefills) == 0 || len(serves) == 0):
+		c.fail(share, "%g, but all requests go the same way; expected pools of role %s beside those of role %s and %s", d.ServeShare, roleServe,
+			rolePrefill, roleDecode)
+	case d.ServeShare == 1:
+		c.fail(share, "1 leaves nothing to the prefill pool; expected a share below 1")
+	}
+}
+
+// check refuses limits that are none, and those of which only half is said.
+func (a *Admission) check(c *checker) {
+	if a == nil {
+		return
+	}
+	const path = "admission."
+	c.maybeAbove(path+"rate_per_s", a.RatePerS, 1e-6, 1e8)
+	c.maybeAbove(path+"tokens_per_s", a.TokensPerS, 1e-6, 1e8)
+	for _, of := range []struct {
+		key, beside  string
+		there, needs bool
+	}{
+		{"burst", "rate_per_s", a.Burst != 0, a.RatePerS != 0}, {"token_burst", "tokens_per_s", a.TokenBurst != 0, a.TokensPerS != 0},
+	} {
+		switch {
+		case of.needs && !of.there && !c.origins.given(path+of.key):
+			c.fail(path+of.key, "missing beside %s; expected a whole number of at least 1", of.beside)
+		case !of.needs && of.there:
+			c.fail(path+of.key, "has no effect without %s; expected both or none", of.beside)
+		}
+	}
+	c.maybeCount(path+"burst", a.Burst, 1<<31-1)
+	c.maybeCount(path+"token_burst", a.TokenBurst, 1<<40)
+	c.maybeCount(path+"queue_limit", a.QueueLimit, 1<<31-1)
+	c.maybeCount(path+"shed_limit", a.ShedLimit, 1<<31-1)
+	c.whole(path+"shed_priority_above", a.ShedPriorityAbove, math.MinInt8, math.MaxInt8)
+	if a.ShedPriorityAbove != 0 && a.ShedLimit == 0 {
+		c.fail(path+"shed_priority_above", "%d has no effect without shed_limit; expected both or none", a.ShedPriorityAbove)
+	}
+}
+
+// onTTFT is the signal of first tokens that come late.
+const onTTFT = "ttft"
+
+// checkAutoscale refuses targets that cannot be reached; what is left is for policies to judge.
+func (s *Scenario) checkAutoscale(c *checker) {
+	for i := range s.Autoscale {
+		a, path := &s.Autoscale[i], fmt.Sprintf("autoscale[%d].", i)
+		pool := s.checkPool(c, path, a.Pool)
+		c.named(path+"on", a.On, policies.AutoscaleSignals())
+		if pool == nil || c.err != nil {
+			return
+		}
+		for j := range i {
+			if s.Autoscale[j].Pool == a.Pool {
+				c.fail(path+"pool", "%q is that of autoscale[%d] already; expected another", a.Pool, j)
+			}
+		}
+		c.whole(path+"min_replicas", int64(a.MinReplicas), 1, int64(pool.most()))
+		c.within(path+"low", a.Low, 0, 1)
+		c.within(path+"interval_s", a.IntervalS, 1e-3, sim.HorizonS)
+		c.within(path+"provision_s", a.ProvisionS, 0, sim.HorizonS)
+		c.within(path+"stabilisation_s", a.StabilisationS, 0, sim.HorizonS)
+		a.checkTarget(c, path)
+		if a.On == onTTFT {
+			s.checkTTFT(c, path, pool)
+		}
+	}
+}
+
+// checkTarget requires what the signal goes by.
+func (a *Autoscale) checkTarget(c *checker, path string) {
+	if a.On == "schedule" {
+		if c.origins.given(path + "target") {
+			c.fail(path+"target", "%g has no effect on a schedule; accepted: null", a.Target)
+		}
+		if len(a.Schedule) == 0 {
+			c.fail(path+"schedule", "missing; expected rows such as [{at_s: 0, replicas: 1}, {at_s: 3600, replicas: 4}]")
+		}
+		c.rows(path+"schedule", len(a.Schedule), "at_s", "replicas")
+		for i, row := range a.Schedule {
+			at := fmt.Sprintf("%sschedule[%d].", path, i)
+			c.within(at+"at_s", row.AtS, 0, sim.HorizonS)
+			c.count(at+"replicas", int64(row.Replicas), countMax)
+		}
+		return
+	}
+	if len(a.Schedule) > 0 {
+		c.fail(path+"schedule", "has no effect on %s; expected on: schedule", a.On)
+	}
+	high := 1e6
+	if a.On == "kv" || a.On == onTTFT {
+		high = 1
+	}
+	if a.Target == 0 && !c.origins.given(path+"target") {
+		c.fail(path+"target", "missing; expected a number above 0 and at most %g", high)
+	}
+	c.above(path+"target", a.Target, 0, high)
+	if a.On == onTTFT && a.Target == 1 {
+		c.fail(path+"target", "1 lets all first tokens be late; expected a share below 1")
+	}
+}
+
+// checkTTFT requires first tokens, and when they are due.
+func (s *Scenario) checkTTFT(c *checker, path string, p *Pool) {
+	first := p.Role == roleServe || p.Role == rolePrefill && p.FirstToken == firstAtPrefill || p.Role == roleDecode && s.withheld()
+	if !first {
+		c.fail(path+"on", "%q, but pool %q emits no first tokens; expected another signal", onTTFT, p.Name)
+	}
+	if s.SLO.TTFTMS == 0 {
+		c.fail(path+"on", "%q, but nothing says when first tokens are due; expected slo.ttft_ms", onTTFT)
+	}
+}
+
+// checkPool returns the pool of that name, which must be there.
+func (s *Scenario) checkPool(c *checker, path, name string) *Pool {
+	var names []string
+	for i := range s.Pools {
+		if s.Pools[i].Name == name {
+			return &s.Pools[i]
+		}
+		names = append(names, s.Pools[i].Name)
+	}
+	c.named(path+"pool", name, names)
+	return nil
+}
+
+// checkRoleSwitch requires two pools that can exchange replicas.
+func (s *Scenario) checkRoleSwitch(c *checker) {
+	w, prefills, decodes := s.RoleSwitch, s.poolsOf(rolePrefill), s.poolsOf(roleDecode)
+	if w == nil {
+		return
+	}
+	if len(prefills) != 1 || len(decodes) != 1 {
+		c.fail("role_switch", "switches between a prefill and a decode pool; expected one pool of each role")
+		return
+	}
+	p, d := &s.Pools[prefills[0]], &s.Pools[decodes[0]]
+	switch {
+	case p.GPU != d.GPU || p.GPUs() != d.GPUs():
+		c.fail("role_switch", "a replica of pool %q takes %d × %s, one of pool %q %d × %s; expected the same GPUs", p.Name, p.GPUs(), p.GPU, d.Name, d.GPUs(), d.GPU)
+	case p.most() == p.Replicas && d.most() == d.Replicas:
+		c.fail("role_switch", "has no room for a switch; expected replicas_max above replicas of pool %q or %q", p.Name, d.Name)
+	}
+	c.within("role_switch.interval_s", w.IntervalS, 1e-3, sim.HorizonS)
+	c.within("role_switch.delay_s", w.DelayS, 0, sim.HorizonS)
+	c.within("role_switch.queue", w.Queue, 0, 1e6)
+	c.above("role_switch.high", w.High, 0, 1)
+	c.within("role_switch.low", w.Low, 0, 1)
+	if w.Low >= w.High {
+		c.fail("role_switch.low", "%g is not below high, %g; expected a smaller share", w.Low, w.High)
+	}
+}
+
+// checkOutages refuses replicas that cannot go down.
+func (s *Scenario) checkOutages(c *checker) {
+	for i := range s.Failures {
+		f, path := &s.Failures[i], fmt.Sprintf("failures[%d].", i)
+		s.checkOutage(c, path, f.Pool, f.Replica, f.AtS, f.DownS)
+		c.oneOf(path+"in_flight", f.InFlight, []string{inFlightRetry, inFlightFail})
+	}
+	for i := range s.Drain {
+		d := &s.Drain[i]
+		s.checkOutage(c, fmt.Sprintf("drain[%d].", i), d.Pool, d.Replica, d.AtS, d.DownS)
+	}
+	for i := range s.RandomFailures {
+		f, path := &s.RandomFailures[i], fmt.Sprintf("random_failures[%d].", i)
+		s.checkPool(c, path, f.Pool)
+		for j := range i {
+			if s.RandomFailures[j].Pool == f.Pool {
+				c.fail(path+"pool", "%q is that of random_failures[%d] already; expected another", f.Pool, j)
+			}
+		}
+		for _, of := range []struct {
+			key string
+			x   float64
+		}{{"mtbf_s", f.MTBFS}, {"mttr_s", f.MTTRS}} {
+			if !c.origins.given(path + of.key) {
+				c.fail(path+of.key, "missing; expected seconds")
+			}
+			c.within(path+of.key, of.x, 1e-3, sim.HorizonS)
+		}
+		c.oneOf(path+"in_flight", f.InFlight, []string{inFlightRetry, inFlightFail})
+	}
+}
+
+func (s *Scenario) checkOutage(c *checker, path, name string, replica int, atS, downS float64) {
+	if p := s.checkPool(c, path, name); p != nil {
+		c.whole(path+"replica", int64(replica), 0, int64(p.most()-1))
+	}
+	if !c.origins.given(path + "at_s") {
+		c.fail(path+"at_s", "missing; expected seconds after the start")
+	}
+	c.within(path+"at_s", atS, 0, sim.HorizonS)
+	c.maybeAbove(path+"down_s", downS, 0, sim.HorizonS)
+}

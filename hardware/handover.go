@@ -1,0 +1,135 @@
+package hardware
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// Handover is the way of a sequence from one replica to another, which go on with what the first has computed.
+//
+// Every GPU sends and receives over a link of its own, its own part of the layers and of the KV heads. A tensor-parallel
+// rank of the destination receives what it will hold: with more ranks than KV heads several receive the same head, and of a
+// latent, which is not divided, every rank receives all of it (vLLM, nixl_connector.py, where each rank reads for itself).
+// The ranks of a pipeline stage at the source share evenly what is asked of their layers. With d the bytes that the GPU of
+// the destination which holds most receives, and s those that the busiest one of the source sends,
+//
+//	T = max(s / link of a source GPU, d / link of a destination GPU)
+//
+// A sequence is on one data-parallel rank at each end, so the links of the others do not carry it.
+type Handover struct {
+	From, To       *Deployment
+	FromBps, ToBps float64 // of the link of one GPU, in the direction of the transfer, as far as it is achieved
+	LatencyS       float64 // until the first byte
+}
+
+// Bytes is what a transfer moves over the link of one GPU.
+type Bytes struct {
+	Token float64 // by token
+	Fixed float64 // by sequence: recurrent state, short windows
+}
+
+// Cache returns what the KV cache of a sequence is to the busiest GPU at each end, the cache of a drafter at the destination
+// included, for its layers are handed over like all others.
+func (h *Handover) Cache() (sent, received Bytes) {
+	token, fixed := h.To.cacheBytes()
+	drafterToken, drafterFixed := h.To.drafterOwnCacheBytes()
+	received = Bytes{token + drafterToken, fixed + drafterFixed}
+	return h.sent(received), received
+}
+
+// sent returns what the busiest GPU of the source sends of what every rank of a stage of the destination receives:
+//
+//	s = d / stage share of the destination · ranks of the destination / ranks of the source · stage share of the source
+func (h *Handover) sent(received Bytes) Bytes {
+	share := float64(h.To.Parallel.Tensor) / float64(h.From.Parallel.Tensor) * h.From.stageShare() / h.To.stageShare()
+	return Bytes{received.Token * share, received.Fixed * share}
+}
+
+// Embeddings returns what the input that an encoder has computed is to the busiest GPU at each end: a row of the
+// destination's hidden size in bf16 for each token, received by every rank that shares its first layer.
+func (h *Handover) Embeddings() (sent, received Bytes) {
+	received.Token = float64(2 * h.To.Model.Hidden)
+	return Bytes{Token: received.Token * float64(h.To.Parallel.Tensor) / float64(h.From.Parallel.Tensor)}, received
+}
+
+// CacheLink returns what handing a KV cache over takes.
+func (h *Handover) CacheLink() sim.Link {
+	l := h.link(h.Cache())
+	l.Layers = int32(h.From.Model.LayerCount())
+	return l
+}
+
+// EmbeddingsLink returns what handing embeddings over takes.
+func (h *Handover) EmbeddingsLink() sim.Link { return h.link(h.Embeddings()) }
+
+func (h *Handover) link(sent, received Bytes) sim.Link {
+	return sim.Link{
+		Latency: sim.SecondsUp(h.LatencyS),
+		Fixed:   sim.SecondsUp(max(sent.Fixed/h.FromBps, received.Fixed/h.ToBps)),
+		Token:   sim.SecondsUp(max(sent.Token/h.FromBps, received.Token/h.ToBps)),
+	}
+}
+
+// Validate reports a link over which nothing would arrive.
+func (h *Handover) Validate() error {
+	switch {
+	case !(h.FromBps > 0) || !(h.ToBps > 0) || !(h.LatencyS >= 0):
+		return fmt.Errorf("hardware: a link of %g and %g bytes/s and a latency of %g s; expected rates above 0 and a latency of at least 0",
+			h.FromBps, h.ToBps, h.LatencyS)
+	case h.CacheLink().Token > sim.Second:
+		return fmt.Errorf("hardware: a token takes %v from %s to %s; expected a second at most", h.CacheLink().Token, h.From.GPU.Name, h.To.GPU.Name)
+	}
+	return nil
+}
+
+// LinkBps returns what a link between replicas carries one way for one GPU: that of the scale-up domain or of PCIe as the
+// data sheet says, its share of the node's network, or a network adapter of its own at line rate.
+func (g GPU) LinkBps(link string) (float64, error) {
+	if path := LinkFigure(link); path != "" {
+		bps, err := g.Need(path)
+		if err == nil && bps == 0 {
+			err = fmt.Errorf("hardware: gpu %q has no such link", g.Name)
+		}
+		return bps, err
+	}
+	for _, nic := range nics() {
+		if nic.name == link {
+			return nic.gigabits * 1e9 / 8, nil
+		}
+	}
+	return 0, fmt.Errorf("hardware: link %q not known", link)
+}
+
+// LinkFigure returns the YAML path of a GPU's field that says what the link carries; empty: its name does.
+func LinkFigure(link string) string {
+	switch link {
+	case "nvlink":
+		return "scale_up_bps"
+	case "pcie":
+		return "pcie_bps"
+	case "nic":
+		return "nic_bps"
+	}
+	return ""
+}
+
+// Links returns the links between replicas that GPU.LinkBps knows.
+func Links() []string {
+	names := []string{"nvlink", "pcie", "nic"}
+	for _, nic := range nics() {
+		names = append(names, nic.name)
+	}
+	return names
+}
+
+// nic is a network adapter at the line rate that its name says. What its protocols leave to the payload is for an efficiency
+// to say.
+type nic struct {
+	name     string
+	gigabits float64 // 1e9 bits/s each way
+}
+
+func nics() []nic {
+	return []nic{{"nic-100g", 100}, {"nic-200g", 200}, {"nic-400g", 400}, {"nic-800g", 800}}
+}

@@ -1,0 +1,124 @@
+package hardware_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// lone is how long a transfer of n tokens takes that shares no link.
+func lone(l sim.Link, n int) sim.Duration { return l.Latency + l.Fixed + sim.Duration(n)*l.Token }
+
+// TestACacheIsHandedOverByTheBusiestLink: times worked out by hand. Llama 3.1 70B in fp8 keeps 80 layers · 2 · 8 heads · 128 =
+// 163,840 bytes of a token; DeepSeek V3 in bf16 61 layers · (512 + 64) · 2 bytes = 70,272, and every rank all of it.
+func TestACacheIsHandedOverByTheBusiestLink(t *testing.T) {
+	for _, c := range []struct {
+		model    string
+		from, to int // tensor-parallel sizes
+		bytes    float64
+	}{
+		{"llama-3.1-70b", 2, 2, 163840 / 2},
+		{"llama-3.1-70b", 2, 4, 163840 / 2}, // two links send what four receive
+		{"llama-3.1-70b", 4, 2, 163840 / 2},
+		{"llama-3.1-70b", 8, 16, 163840 / 4}, // 16 ranks receive the 8 heads twice
+		{"llama-3.1-70b", 16, 8, 163840 / 8},
+		{"deepseek-v3", 8, 8, 70272},
+		{"deepseek-v3", 8, 16, 2 * 70272},
+		{"deepseek-v3", 16, 8, 70272},
+	} {
+		from, to := deployment(t, c.model, "h100-sxm", c.from), deployment(t, c.model, "h100-sxm", c.to)
+		from.KVDtype = map[string]string{"llama-3.1-70b": "fp8", "deepseek-v3": "bf16"}[c.model]
+		to.KVDtype = from.KVDtype
+		h := hardware.Handover{From: &from, To: &to, FromBps: 50e9, ToBps: 50e9, LatencyS: 1e-5}
+		require.NoError(t, h.Validate())
+		l := h.CacheLink()
+		assert.Equal(t, sim.Link{Latency: 10 * sim.Microsecond, Token: sim.SecondsUp(c.bytes / 50e9), Layers: int32(from.Model.LayerCount())}, l,
+			"%s, %d to %d", c.model, c.from, c.to)
+	}
+}
+
+// TestStagesSendAtOnce: each pipeline stage has links of its own, and the largest of unequal stages the most layers.
+func TestStagesSendAtOnce(t *testing.T) {
+	from, to := deployment(t, "llama-3.1-70b", "h100-sxm", 2), deployment(t, "llama-3.1-70b", "h100-sxm", 2)
+	h := hardware.Handover{From: &from, To: &to, FromBps: 1e9, ToBps: 1e9}
+	one := h.CacheLink().Token
+	from.Parallel.Pipeline, to.Parallel.Pipeline = 4, 4
+	assert.Equal(t, one/4, h.CacheLink().Token)
+	to.Parallel.Pipeline = 1
+	assert.Equal(t, one, h.CacheLink().Token, "the destination has two links")
+	from.Parallel.Pipeline, to.Parallel.Pipeline = 3, 3
+	assert.InDelta(t, float64(one)*27/80, float64(h.CacheLink().Token), 1)
+}
+
+// TestNoTransferBeatsItsLinks: whatever the model and the split, all that must be known at the destination passes the links of
+// either side, and more bandwidth never takes longer.
+func TestNoTransferBeatsItsLinks(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 400 {
+		d := randomDeployment(t, r, someGPUs, someModels)
+		d.KVDtype, d.Speculation = "bf16", nil
+		from, to := d, d
+		from.Parallel, to.Parallel = hardware.Parallel{Tensor: d.Parallel.Tensor, Pipeline: 1 + r.IntN(3)}, hardware.Parallel{Tensor: d.Parallel.Tensor, Pipeline: 1 + r.IntN(3)}
+		if wider := 2 * to.Parallel.Tensor; r.IntN(2) == 0 {
+			to.Parallel.Tensor = wider
+			if to.Validate() != nil {
+				continue
+			}
+		}
+		h := hardware.Handover{From: &from, To: &to, FromBps: 1e9 * (1 + 99*r.Float64()), ToBps: 1e9 * (1 + 99*r.Float64()), LatencyS: 1e-3 * r.Float64()}
+		require.NoError(t, h.Validate())
+		n, bytes := 1+r.IntN(20000), d.Model.StateBytes()
+		for _, g := range d.Model.Attention() {
+			seen := n
+			if g.Window > 0 {
+				seen = min(n, g.Window)
+			}
+			bytes += float64(seen) * (g.KVBytesPerToken(2) + g.IndexBytesPerToken())
+		}
+		link := min(h.FromBps*float64(from.Parallel.GPUs()), h.ToBps*float64(to.Parallel.GPUs()))
+		took := lone(h.CacheLink(), n)
+		require.GreaterOrEqual(t, took.Seconds()*(1+1e-12), h.LatencyS+bytes/link, "%s, %+v to %+v, %d tokens", d.Model.Name, from.Parallel, to.Parallel, n)
+
+		h.FromBps *= 1 + r.Float64()
+		h.ToBps *= 1 + r.Float64()
+		require.LessOrEqual(t, lone(h.CacheLink(), n), took)
+		rows := float64(n*2*d.Model.Hidden) / (h.ToBps * float64(to.Parallel.GPUs()))
+		require.GreaterOrEqual(t, lone(h.EmbeddingsLink(), n).Seconds(), rows)
+	}
+}
+
+// TestDraftersAreHandedOver: a drafter's layers have a cache of their own, which the destination goes on with.
+func TestDraftersAreHandedOver(t *testing.T) {
+	from, to := deployment(t, "deepseek-v3", "h200-sxm", 8), deployment(t, "deepseek-v3", "h200-sxm", 8)
+	h := hardware.Handover{From: &from, To: &to, FromBps: 1e9, ToBps: 1e9}
+	plain := h.CacheLink().Token
+	drafter, err := hardware.NewDrafter(hardware.DraftMTP, to.Model, nil, 1, 0)
+	require.NoError(t, err)
+	to.Speculation = &hardware.Speculation{Tokens: 1, Drafter: drafter}
+	assert.InEpsilon(t, float64(plain)*62/61, float64(h.CacheLink().Token), 1e-6, "one layer more than the 61 of the model")
+}
+
+// TestLinksAreThoseOfTheCatalogOrOfALineRate: and a device without one says so.
+func TestLinksAreThoseOfTheCatalogOrOfALineRate(t *testing.T) {
+	h100, l4 := gpu(t, "h100-sxm"), gpu(t, "l4")
+	for link, want := range map[string]float64{"nvlink": 450e9, "pcie": 64e9, "nic": 50e9, "nic-100g": 12.5e9, "nic-200g": 25e9, "nic-400g": 50e9, "nic-800g": 100e9} {
+		bps, err := h100.LinkBps(link)
+		require.NoError(t, err)
+		assert.Equal(t, want, bps, link)
+		assert.Contains(t, hardware.Links(), link)
+	}
+	for _, link := range []string{"nvlink", "nic", "carrier-pigeon"} {
+		_, err := l4.LinkBps(link)
+		require.Error(t, err, link)
+	}
+	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
+	for _, h := range []hardware.Handover{{FromBps: 0, ToBps: 1}, {FromBps: 1e9, ToBps: -1}, {FromBps: 1e9, ToBps: 1e9, LatencyS: -1}, {FromBps: 1, ToBps: 1}} {
+		h.From, h.To = &d, &d
+		require.Error(t, h.Validate())
+	}
+}
