@@ -19,7 +19,7 @@ import (
 // accuracyOf finds all that the page on accuracy says of a fit. Whatever it simulates, it does under that fit and not under
 // what was built into the program before it, so that the page does not depend on the latter.
 func accuracyOf(ctx context.Context, c *calibrate.Catalog, sets calibrate.Sets, files, unfitted []*measured.File) (*report.Accuracy, error) {
-	a := &report.Accuracy{Method: c.Method(), Excluded: excluded(files, c.Skipped)}
+	a := &report.Accuracy{Method: c.Method(), Excluded: excluded(files, c.Skipped), Apart: skippedApart(files)}
 	var err error
 	if a.Holds, err = c.Holds(ctx); err != nil {
 		return nil, err
@@ -53,15 +53,37 @@ func excluded(files []*measured.File, skipped []string) []report.Excluded {
 			if next++; reason == "" {
 				continue
 			}
-			set := report.DataSet(&f.Runs[i].Labels)
-			at := slices.IndexFunc(all, func(x report.Excluded) bool { return x.Data == set && x.Reason == reason })
-			if at < 0 {
-				at = len(all)
-				all = append(all, report.Excluded{Data: set, Reason: reason})
-			}
-			all[at].Runs++
+			all = countExcluded(all, report.DataSet(&f.Runs[i].Labels), reason)
 		}
 	}
+	return sortedExcluded(all)
+}
+
+// skippedApart counts the disaggregated runs of the data that are not simulated, by reason.
+func skippedApart(files []*measured.File) []report.Excluded {
+	var all []report.Excluded
+	for _, f := range files {
+		for i := range f.Runs {
+			if run := &f.Runs[i]; run.Labels.Mode == "disagg" && run.Skip != "" {
+				all = countExcluded(all, report.DataSet(&run.Labels), run.Skip)
+			}
+		}
+	}
+	return sortedExcluded(all)
+}
+
+func countExcluded(all []report.Excluded, set, reason string) []report.Excluded {
+	at := slices.IndexFunc(all, func(x report.Excluded) bool { return x.Data == set && x.Reason == reason })
+	if at < 0 {
+		at = len(all)
+		all = append(all, report.Excluded{Data: set, Reason: reason})
+	}
+	all[at].Runs++
+	return all
+}
+
+// sortedExcluded puts the most frequent reason of each data set first.
+func sortedExcluded(all []report.Excluded) []report.Excluded {
 	slices.SortStableFunc(all, func(x, y report.Excluded) int {
 		return cmp.Or(strings.Compare(x.Data, y.Data), cmp.Compare(y.Runs, x.Runs), strings.Compare(x.Reason, y.Reason))
 	})

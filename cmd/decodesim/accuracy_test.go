@@ -202,7 +202,7 @@ func TestAPageOfASmallSweep(t *testing.T) {
 	assert.Contains(t, string(page), "| A, all engines | TPOT | 12 | 2 | ")
 	assert.Contains(t, string(page), "| A, vLLM | TTFT | 11 | 1 | ")
 	assert.Contains(t, string(page), "| A | quality B: not fitted to | 1 |\n")
-	assert.Contains(t, string(page), "| A | speculative decoding (mtp), which is not modelled | 1 |\n")
+	assert.Contains(t, string(page), "| A | speculative decoding (mtp), whose accepted lengths are not stated | 1 |\n")
 	assert.Contains(t, string(page), "](page_tpot.svg)")
 	require.NoError(t, os.Mkdir("three", 0o755))
 	status, out, errOut := try("calibrate", "--data", "data.csv", "--report", filepath.Join("three", "page.md"))
@@ -245,4 +245,15 @@ func TestRunsThatNothingIsFittedTo(t *testing.T) {
 		ids = append(ids, r.ID)
 	}
 	assert.Equal(t, []string{"e", "b"}, ids)
+}
+
+func TestDisaggregatedRunsThatAreNotSimulatedAreCounted(t *testing.T) {
+	run := func(mode, skip string) measured.Run {
+		return measured.Run{Skip: skip, Labels: measured.Labels{Source: "inferencex", Mode: mode}}
+	}
+	files := []*measured.File{
+		{Runs: []measured.Run{run("disagg", "few"), run("agg", "few"), run("disagg", ""), run("disagg", "many")}},
+		{Runs: []measured.Run{run("disagg", "many")}},
+	}
+	assert.Equal(t, []report.Excluded{{Data: "A", Reason: "many", Runs: 2}, {Data: "A", Reason: "few", Runs: 1}}, skippedApart(files))
 }

@@ -60,7 +60,7 @@ func tracedRequest(c *cobra.Command, scenario string, f *explainFlags, errOut io
 		return r, "", err
 	}
 	defer b.Close()
-	ran, err := simulateSampled(c.Context(), b, errOut, nil, false, true)
+	ran, err := simulateFollowed(c.Context(), b, errOut, nil, following{sampled: true})
 	if err != nil {
 		return r, "", err
 	}

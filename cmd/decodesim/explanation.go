@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -153,7 +152,7 @@ func explain(s *step) *explanation {
 
 // warnings says what a reader should know beside the numbers.
 func (s *step) warnings() []string {
-	notes := (&configs.Built{Replica: s.Replica, Scenario: s.scenario}).Describe(programVersion(), 0).Warnings
+	notes := s.scenario.Warnings(s.Replica)
 	pool := &s.scenario.Pools[0]
 	switch fits := s.fitting(s.context); {
 	case s.batch > fits:

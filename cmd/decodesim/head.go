@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,33 +28,54 @@ func table(w io.Writer, b *configs.Built, r *result, o report.Options) error {
 
 // head describes what was simulated, a line each.
 func head(b *configs.Built) string {
-	p, m := &b.Scenario.Pools[0], &b.Memory
+	lines := [][2]string{{"model", modelLine(&b.Deployment)}}
+	if len(b.Scenario.Pools) == 1 {
+		lines = append(lines, poolLines(&b.Scenario.Pools[0], b.Replica, b.PromptMean+b.OutputMean)...)
+	}
+	lines = slices.Insert(lines, min(3, len(lines)), [2]string{"speculation", speculationLine(b)})
 	var s strings.Builder
-	for _, line := range [][2]string{
-		{"model", modelLine(&b.Deployment)},
-		{"hardware", replicas(p)},
-		{"engine", engineLine(b)},
-		{"speculation", speculationLine(b)},
-		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights, %s activations, %s context, %s KV cache%s", giga(m.Usable), giga(m.Weights),
-			giga(m.Activations), giga(m.Context), giga(m.KV), shareLine(p))},
-		{"KV cache", cacheLine(b)},
-		{"workload", workloadLine(b)},
-	} {
-		if line[1] != "" {
-			fmt.Fprintf(&s, "%-13s%s\n", line[0], line[1])
+	add := func(lines ...[2]string) {
+		for _, line := range lines {
+			if line[1] != "" {
+				fmt.Fprintf(&s, "%-13s%s\n", line[0], line[1])
+			}
 		}
 	}
+	add(lines...)
+	if len(b.Scenario.Pools) > 1 {
+		for i := range b.Scenario.Pools {
+			p := &b.Scenario.Pools[i]
+			of := poolLines(p, b.Replicas[i], b.PromptMean+b.OutputMean)
+			of[0][0] = "pool " + p.Name
+			if p.Name != p.Role {
+				of[0][1] = p.Role + ": " + of[0][1]
+			}
+			add(append(of, [2]string{"hand-over", handOverLine(b, i)})...)
+		}
+	}
+	add([2]string{"workload", workloadLine(b)})
 	return s.String()
 }
 
+// poolLines describes a pool, a line each.
+func poolLines(p *configs.Pool, r *configs.Replica, lengthMean float64) [][2]string {
+	m := &r.Memory
+	return [][2]string{
+		{"hardware", replicas(p)},
+		{"engine", engineLine(p, r)},
+		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights, %s activations, %s context, %s KV cache%s", giga(m.Usable), giga(m.Weights),
+			giga(m.Activations), giga(m.Context), giga(m.KV), shareLine(p))},
+		{"KV cache", cacheLine(p, r, lengthMean)},
+	}
+}
+
 // engineLine says in the engine's own words what it puts into a batch.
-func engineLine(b *configs.Built) string {
-	p := &b.Scenario.Pools[0]
+func engineLine(p *configs.Pool, r *configs.Replica) string {
 	text := p.Engine + ":"
 	for i, limit := range []struct {
 		key   string
 		value int
-	}{{"max_num_seqs", p.MaxNumSeqs}, {"max_num_batched_tokens", p.MaxNumBatchedTokens}, {"max_model_len", int(b.MaxModelLen)}} {
+	}{{"max_num_seqs", p.MaxNumSeqs}, {"max_num_batched_tokens", p.MaxNumBatchedTokens}, {"max_model_len", int(r.MaxModelLen)}} {
 		if i > 0 {
 			text += ","
 		}
@@ -148,6 +170,9 @@ func replicas(p *configs.Pool) string {
 	if p.Replicas > 1 {
 		text = fmt.Sprintf("%d replicas", p.Replicas)
 	}
+	if p.ReplicasMax > p.Replicas {
+		text += fmt.Sprintf(", up to %d,", p.ReplicasMax)
+	}
 	text += fmt.Sprintf(" of %d × %s", p.GPUs(), p.GPU)
 	if p.TensorParallel > 1 {
 		text += fmt.Sprintf(", tensor parallel %d", p.TensorParallel)
@@ -159,17 +184,39 @@ func replicas(p *configs.Pool) string {
 }
 
 // cacheLine says how much a replica holds, in tokens and in requests of mean length.
-func cacheLine(b *configs.Built) string {
-	size := int64(b.Scenario.Pools[0].BlockSize)
-	text := fmt.Sprintf("%d blocks of %d tokens a replica: %s tokens", b.KVBlocks, size, thousands(b.KVBlocks*size))
+func cacheLine(p *configs.Pool, r *configs.Replica, lengthMean float64) string {
+	size := int64(p.BlockSize)
+	text := fmt.Sprintf("%d blocks of %d tokens a replica: %s tokens", r.KVBlocks, size, thousands(r.KVBlocks*size))
 	if size == 1 {
-		text = fmt.Sprintf("%s tokens a replica", thousands(b.KVBlocks))
+		text = fmt.Sprintf("%s tokens a replica", thousands(r.KVBlocks))
 	}
-	if length := b.PromptMean + b.OutputMean; length > 0 {
-		each := int64(math.Ceil(length/float64(size))) + int64(b.Memory.SequenceBlocks)
-		text += fmt.Sprintf(", %d requests of mean length", b.KVBlocks/each)
+	if lengthMean > 0 {
+		each := int64(math.Ceil(lengthMean/float64(size))) + int64(r.Memory.SequenceBlocks)
+		text += fmt.Sprintf(", %d requests of mean length", r.KVBlocks/each)
 	}
 	return text
+}
+
+// handOverLine says how the i-th pool hands over, and what it takes where nothing shares the link; empty: it does not.
+func handOverLine(b *configs.Built, i int) string {
+	p := &b.Scenario.Pools[i]
+	for _, route := range b.Config.Routes {
+		for _, stage := range route[:len(route)-1] {
+			if stage.Pool != i {
+				continue
+			}
+			how, link := p.KVTransfer, p.KVLink
+			if how == "" {
+				how = "embeddings"
+			}
+			if link == "" {
+				link = prefixed(p.KVLinkBps, "B/s")
+			}
+			alone := stage.Link.Latency.Seconds() + stage.Link.Fixed.Seconds() + stage.Link.Token.Seconds()*b.PromptMean
+			return fmt.Sprintf("%s over %s, %s ms for a prompt of mean length", how, link, short(1e3*alone))
+		}
+	}
+	return ""
 }
 
 func workloadLine(b *configs.Built) string {

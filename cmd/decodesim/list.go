@@ -16,7 +16,7 @@ import (
 )
 
 func listed() []string {
-	return []string{"models", "gpus", "engines", "efficiencies", "acceptance", "policies", "scenarios"}
+	return []string{"models", "gpus", "engines", "efficiencies", "acceptance", "policies", "scenarios", "studies"}
 }
 
 func newList(out io.Writer) *cobra.Command {
@@ -52,7 +52,9 @@ func list(kind string) ([][]string, error) {
 	case "policies":
 		return listPolicies(), nil
 	case "scenarios":
-		return listScenarios()
+		return listQuestions("scenario", "scenarios", configs.ScenarioNames())
+	case "studies":
+		return listQuestions("study", "studies", configs.StudyNames())
 	}
 	return nil, fmt.Errorf("list: unknown kind %q; have %s", kind, strings.Join(listed(), ", "))
 }
@@ -180,7 +182,10 @@ func listAcceptance() ([][]string, error) {
 func listPolicies() [][]string {
 	rows := [][]string{{"policy", "role", "does"}}
 	for _, name := range policies.RouterNames() {
-		rows = append(rows, []string{name, "router", policyDoes(name)})
+		rows = append(rows, []string{name, "router", policies.RouterDoes(name)})
+	}
+	for _, name := range policies.SplitterNames() {
+		rows = append(rows, []string{name, "splitter", policies.SplitterDoes(name)})
 	}
 	for _, name := range policies.SchedulerNames() {
 		rows = append(rows, []string{name, "scheduler", policyDoes(name)})
@@ -217,10 +222,6 @@ func orderDoes(name string) string {
 
 func policyDoes(name string) string {
 	switch name {
-	case "least-loaded":
-		return "the replica with the fewest requests, queued or running"
-	case "round-robin":
-		return "each replica in turn"
 	case "continuous":
 		return "one token budget a step for prompts and decodes alike, chunked prefill if the engine has it"
 	case "prefill-first":
@@ -233,10 +234,11 @@ func policyDoes(name string) string {
 	return ""
 }
 
-func listScenarios() ([][]string, error) {
-	rows := [][]string{{"scenario", "asks"}}
-	for _, name := range configs.ScenarioNames() {
-		text, err := configs.File(name)
+// listQuestions lists files that begin with the question they answer.
+func listQuestions(kind, catalog string, names []string) ([][]string, error) {
+	rows := [][]string{{kind, "asks"}}
+	for _, name := range names {
+		text, err := configs.File(catalog + "/" + name)
 		if err != nil {
 			return nil, err
 		}

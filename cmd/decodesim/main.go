@@ -13,6 +13,7 @@
 //	             decodesim explain: one step taken apart
 //	explain_metrics.go
 //	             decodesim explain --metrics: one request, and what each tool says of it
+//	size*.go     decodesim size: the deployment that serves a load best
 //	validate*.go decodesim validate: measured runs replayed
 //	calibrate*.go
 //	             decodesim calibrate: efficiencies fitted to measured runs
@@ -98,7 +99,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(badFlag)
-	root.AddCommand(newRun(out, errOut), newCompare(out, errOut), newExplain(out, errOut), newValidate(out, errOut), newCalibrate(out, errOut), newImport(out, errOut), newList(out), newShow(out), newVersion(out))
+	root.AddCommand(newRun(out, errOut), newCompare(out, errOut), newExplain(out, errOut), newValidate(out, errOut), newCalibrate(out, errOut), newImport(out, errOut), newSize(out, errOut), newList(out), newShow(out), newVersion(out))
 	return root
 }
 

@@ -45,9 +45,11 @@ func TestMistakesAreNamed(t *testing.T) {
 			small[:strings.Index(small, "  arrivals")] + "  trace: {file: no.csv}\n", `chat.yaml:5:11: workload.trace.file: "`, nil},
 		"no end": {
 			strings.Replace(small, "  requests: 400\n", "", 1), `chat.yaml:4:1: workload: has no end; expected requests, duration_s or both`, nil},
-		"two pools": {
-			strings.Replace(small, "max_num_seqs: 16}", "max_num_seqs: 16}, {name: b, gpu: l4}", 1),
-			`chat.yaml:3:57: pools[1]: pool "b" is one too many: this version models one pool`, nil},
+		"prefill alone": {
+			strings.Replace(small, "max_num_seqs: 16}", "max_num_seqs: 16}, {name: b, role: prefill, gpu: l4}", 1),
+			`chat.yaml:3:67: pools[1].role: "prefill" without a pool of role decode; expected one of each, or "serve"`, nil},
+		"a split of nothing": {
+			small, `--set split=1P3D: "1P3D", but 0 pools have the role prefill; expected one`, []string{"--set", "split=1P3D"}},
 		"experts of a dense model": {
 			small, `--set pools.serve.expert_parallel=true: true, but llama-3.1-8b has no experts; accepted: false`, []string{"--set", "pools.serve.expert_parallel=true"}},
 		"data parallel": {
@@ -82,9 +84,9 @@ func TestCommandsSayWhatTheyLack(t *testing.T) {
 		"rn chat-70b":                 `unknown command "rn"; did you mean "run"?`,
 		"run":                         `run: missing a scenario: a name or a path to a YAML file; see decodesim run --help`,
 		"run chat-8b more":            `run: "more" is one argument too many; expected only a scenario: a name or a path to a YAML file`,
-		"run chat-80b":                `scenario "chat-80b" not found; did you mean "chat-70b"? have "chat-70b", "chat-8b", "code-completion", "drafter-8b-70b", "eagle3-70b", "mtp-coding-397b", "multi-turn-8b", "textbook-8b", "two-classes-8b"`,
+		"run chat-80b":                `scenario "chat-80b" not found; did you mean "chat-70b"? have "agentic-1t-colocated", "agentic-1t-pd", "chat-70b", "chat-8b", "code-completion", "drafter-8b-70b", "eagle3-70b", "mtp-coding-397b", "multi-turn-8b", "pd-70b", "pd-r1", "textbook-8b", "two-classes-8b"`,
 		"run absent.yaml":             `scenario file "absent.yaml" does not exist`,
-		"list cars":                   `list: unknown kind "cars"; have models, gpus, engines, efficiencies, acceptance, policies, scenarios`,
+		"list cars":                   `list: unknown kind "cars"; have models, gpus, engines, efficiencies, acceptance, policies, scenarios, studies`,
 		"run /dev/zero":               `scenario file "/dev/zero" is longer than 4194304 bytes (4 MiB); expected a shorter YAML file`,
 		"run ./":                      `scenario file "./" is a directory; expected a YAML file`,
 		"run chat-8b --seed -1":       `--seed "-1": expected a whole number from 0 to 18446744073709551615; see decodesim run --help`,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +23,9 @@ type runFlags struct {
 	set  []string
 	seed uint64
 	view []string
+
+	trace  string
+	window string
 }
 
 func newRun(out, errOut io.Writer) *cobra.Command {
@@ -34,12 +38,16 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 		Example: "  decodesim run chat-70b\n" +
 			"  decodesim run chat-70b --set workload.arrivals.rate=12 --set pools.serve.replicas=3 --out busy\n" +
 			"  decodesim run my-scenario.yaml --seed 2 --json\n" +
-			"  decodesim run chat-8b --view vllm,aiperf --out as-measured",
+			"  decodesim run chat-8b --view vllm,aiperf --out as-measured\n" +
+			"  decodesim run chat-8b --trace chat.json --trace-window 10s:12s",
 		Args:              oneArgument("a scenario: a name or a path to a YAML file"),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := outNamed(c); err != nil {
 				return err
+			}
+			if flags := c.Flags(); flags.Changed("trace-window") && f.trace == "" {
+				return errors.New("--trace-window has no effect without --trace; expected a file beside it")
 			}
 			options := configs.Options{Set: f.set, Env: os.Environ()}
 			if c.Flags().Changed("seed") {
@@ -55,7 +63,11 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
 	flags.StringSliceVar(&f.view, "view", nil, "`TOOLS` in whose terms to print the run instead, repeatable or with commas: "+
 		strings.Join(views.Names(), " ")+"; with --out, also their result files")
+	flags.StringVar(&f.trace, "trace", "", "leave what the replicas do, step by step, in `FILE`, for ui.perfetto.dev")
+	flags.StringVar(&f.window, "trace-window", defaultWindow, "`FROM:TO` of the run that --trace shows")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
+	cobra.CheckErr(c.MarkFlagFilename("trace", "json"))
+	cobra.CheckErr(c.RegisterFlagCompletionFunc("trace-window", cobra.NoFileCompletions))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("view", cobra.FixedCompletions(views.Names(), cobra.ShellCompDirectiveNoFileComp)))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	return c
@@ -92,9 +104,19 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		defer box.Abandon()
 		log = newRequestLog(b.Scenario)
 	}
-	r, err := simulateSampled(ctx, b, errOut, log, box != nil, chosen != nil)
+	trace, err := openTrace(f.trace, f.window)
 	if err != nil {
 		return err
+	}
+	defer trace.abandon()
+	r, err := simulateFollowed(ctx, b, errOut, log, following{timeline: box != nil, sampled: chosen != nil, trace: trace})
+	if err != nil {
+		return err
+	}
+	if trace != nil {
+		if err := trace.leave(errOut, b); err != nil {
+			return err
+		}
 	}
 	if chosen != nil {
 		r.viewed = viewed(b, r, chosen)
@@ -125,10 +147,11 @@ func (f *runFlags) print(out, errOut io.Writer, b *configs.Built, r *result, box
 	})
 }
 
-// chunkLimit says in the engine's own words what bounds the prompt tokens of a step; empty: nothing does.
+// chunkLimit says in the engine's own words what bounds the prompt tokens of a step; empty: nothing does, or not the same in
+// every pool.
 func chunkLimit(b *configs.Built) string {
 	p := &b.Scenario.Pools[0]
-	if !p.EnableChunkedPrefill {
+	if !p.EnableChunkedPrefill || len(b.Scenario.Pools) > 1 {
 		return ""
 	}
 	return fmt.Sprintf("%s %d", p.Own("max_num_batched_tokens"), p.MaxNumBatchedTokens)

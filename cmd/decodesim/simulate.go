@@ -29,13 +29,20 @@ type result struct {
 // simulate runs b once. With a requestLog or a timeline it also keeps what the files of --out show; the results are the
 // same with and without.
 func simulate(ctx context.Context, b *configs.Built, errOut io.Writer, log *requestLog, timeline bool) (r *result, err error) {
-	return simulateSampled(ctx, b, errOut, log, timeline, false)
+	return simulateFollowed(ctx, b, errOut, log, following{timeline: timeline})
 }
 
-// simulateSampled is simulate that, if asked to, follows the traced requests for views; the results are the same then too.
-func simulateSampled(ctx context.Context, b *configs.Built, errOut io.Writer, log *requestLog, timeline, sampled bool) (r *result, err error) {
+// following is who else looks at a run.
+type following struct {
+	timeline bool
+	sampled  bool       // requests are followed for views
+	trace    *traceFile // nil: none
+}
+
+// simulateFollowed is simulate with others who look on; the results are the same then too.
+func simulateFollowed(ctx context.Context, b *configs.Built, errOut io.Writer, log *requestLog, also following) (r *result, err error) {
 	recorder := &metrics.Full{}
-	recorder.Warmup, recorder.SLO, recorder.Ingress = b.Warmup, b.SLO, b.Config.Ingress
+	recorder.Warmup, recorder.SLO, recorder.Ingress, recorder.Egress = b.Warmup, b.SLO, b.Config.Ingress, b.Config.Egress
 	recorder.Split(b.Classes())
 	if b.Scenario.Output.Attribution {
 		recorder.Attribution = new(metrics.Attribution)
@@ -43,26 +50,32 @@ func simulateSampled(ctx context.Context, b *configs.Built, errOut io.Writer, lo
 	config := b.Config
 	config.Sink = recorder
 	var sample *views.Sample
-	if sampled {
+	if stream := b.Wire().Stream(); also.sampled || !stream.Plain() {
 		sample = newSample(b, recorder)
 		config.Sink = sample
 	}
 	w := &watch{ctx: ctx, log: log, expected: b.Requests, progress: progressTo(errOut)}
 	recorder.Rows = w.done
 	var line *metrics.Timeline
-	if timeline {
+	if also.timeline {
 		line = metrics.NewTimeline(b.SpanS)
 		config.Observe = line.Observe
 	}
 	if log != nil {
-		log.routed, log.ingress = config.Pools[0].Router, config.Ingress
-		config.Pools[0].Router = log
+		log.watch(&config)
 	}
+	if also.trace != nil {
+		also.trace.watch(&config)
+	}
+	config.Unordered = log == nil && sample == nil && also.trace == nil // nobody looks at requests in the order of their ends
 	c, err := sim.New(config)
 	if err != nil {
 		return nil, err
 	}
-	recorder.Watch(c, config.Pools[0])
+	if also.trace != nil {
+		also.trace.trace.Begin(c)
+	}
+	recorder.Watch(c)
 	if err := w.run(c); err != nil {
 		return nil, err
 	}
@@ -74,6 +87,9 @@ func simulateSampled(ctx context.Context, b *configs.Built, errOut io.Writer, lo
 			"send fewer or shorter ones, or add replicas", c.Totals().Arrived-c.Totals().Ended, c.Totals().Arrived, sim.HorizonS/86400)}
 	}
 	r = &result{recorder: recorder, requests: log, sample: sample, summary: recorder.Summary(b.Describe(programVersion(), c.Totals().Arrived))}
+	if sample != nil {
+		r.summary.Stream = sample.Streamed()
+	}
 	if line != nil {
 		r.samples = line.Samples(c)
 	}

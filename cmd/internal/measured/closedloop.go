@@ -45,15 +45,20 @@ func tooLong(model string, tokens int) string {
 	return ""
 }
 
-// speculative says why a row that drafts tokens is not simulated.
+// speculative says why a row that drafts tokens is not simulated, if the table does not say how many were accepted.
 func speculative(method string) string {
+	return speculativeWith(method, "whose accepted lengths are not stated")
+}
+
+// speculativeWith is speculative for tables in which something else is amiss.
+func speculativeWith(method, amiss string) string {
 	switch strings.ToLower(method) {
 	case "", "none":
 		return ""
 	case "unknown":
 		return "unknown whether it speculates"
 	}
-	return "speculative decoding (" + method + "), which is not modelled"
+	return "speculative decoding (" + method + "), " + amiss
 }
 
 // engineUnknown says why a row of an engine is not simulated.

@@ -8,7 +8,8 @@
 //	names.go    names of models and GPUs as the catalogs have them; spelling.go: the name that was perhaps meant, published.go: for others
 //	setup.go    the text of a scenario
 //	closedloop.go  what tables of closed loops share: deployments, lengths, statistics, what is not modelled
-//	silicon.go     closed-loop sweeps of many deployments (one row: mean TTFT and mean TPOT); silicon_args.go: their launch scripts
+//	silicon.go     closed-loop sweeps of many deployments (one row: mean TTFT and mean TPOT); silicon_args.go: their launch scripts,
+//	            silicon_pools.go: those with a pool for prompts and one for outputs
 //	profiled.go    closed loops on profiled servers, all statistics; longruns.go: the requests of some of them, recorded.go: their lengths
 //	positions.go   closed loops over a grid of prompt lengths, medians
 //	splitwise.go   single steps: one prefill and the decode steps of a batch

@@ -55,7 +55,7 @@ func poolColumns() []string {
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		switch f.Type.Kind() {
 		case reflect.Int, reflect.Int64, reflect.Float64, reflect.Bool, reflect.String:
-			if !slices.Contains([]string{"", "name", "role", "gpu", "engine"}, key) {
+			if !slices.Contains([]string{"", "name", "role", "gpu", "engine", "model"}, key) {
 				keys = append(keys, key)
 				keys = append(keys, ownNames(key)...)
 			}

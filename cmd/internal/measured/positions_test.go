@@ -63,11 +63,11 @@ func TestLayoutsByPositionCountTheGPUsOfAnAttentionRank(t *testing.T) {
 
 func TestRunsByPositionBeyondTheModelSayWhy(t *testing.T) {
 	for why, edits := range map[string][]string{
-		"speculative decoding (mtp), which is not modelled":          {"spec_method", "mtp"},
-		"the parallel layout contradicts itself":                     {"tp", "4", "attn_dp", "4"},
-		"more than one request in 20 failed":                         {"completed", "37"},
-		"prompt and output are longer than the context of the model": {"isl", "300000"},
-		"model z/z is not in the catalog":                            {"model", "z/z"},
+		"speculative decoding (mtp), whose accepted lengths are not stated": {"spec_method", "mtp"},
+		"the parallel layout contradicts itself":                            {"tp", "4", "attn_dp", "4"},
+		"more than one request in 20 failed":                                {"completed", "37"},
+		"prompt and output are longer than the context of the model":        {"isl", "300000"},
+		"model z/z is not in the catalog":                                   {"model", "z/z"},
 	} {
 		f, err := readText(t, positionTable(edits...))
 		run := one(t, f, err)

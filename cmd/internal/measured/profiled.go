@@ -25,6 +25,9 @@ const (
 	profiledModelLen = 10240
 )
 
+// counted is what keeps a run with drafts from being predicted: how many were accepted is a measurement of that very run.
+const counted = "whose accepted lengths were counted in the run itself"
+
 func readProfiled(s *source, f *File) error {
 	f.Notes = append(f.Notes,
 		"server arguments are those published for the runs: max_num_seqs 256, max_num_batched_tokens 8192, max_model_len 10240, no prefix caching",
@@ -44,7 +47,7 @@ func profiledRun(r *record) Run {
 	run.Rows, run.Occupied = []Row{row}, r.occupied()
 	p := setup{tensor: tensor}
 	unknown := deployed(&run.Labels, &p, r.text("model"), r.text("system"), r.text("precision"))
-	if run.Skip = cmp.Or(speculative(r.text("spec_method")), unknown, engineUnknown(run.Labels.Engine), tooLong(p.model, prompt+output)); run.Skip != "" {
+	if run.Skip = cmp.Or(speculativeWith(r.text("spec_method"), counted), unknown, engineUnknown(run.Labels.Engine), tooLong(p.model, prompt+output)); run.Skip != "" {
 		run.Labels.Quality = "B"
 		return run
 	}

@@ -63,7 +63,7 @@ func TestAProfiledRunOfLongRequestsHasALongerLimit(t *testing.T) {
 func TestAProfiledRunThatSpeculatesIsSkipped(t *testing.T) {
 	f, err := readText(t, profiledTableOf("spec_method", "eagle3", "spec_accept_len", "2.3"))
 	run := one(t, f, err)
-	assert.Equal(t, "speculative decoding (eagle3), which is not modelled", run.Skip)
+	assert.Equal(t, "speculative decoding (eagle3), whose accepted lengths were counted in the run itself", run.Skip)
 	assert.Equal(t, "B", run.Labels.Quality)
 	assert.Len(t, run.Rows[0].Values, 9)
 }
@@ -114,7 +114,7 @@ func TestEverySharedProfiledRunIsRead(t *testing.T) {
 	f := readShared(t, "A3_gptoss120b_h200_vllm022.csv")
 	require.Len(t, f.Runs, 57)
 	assert.Equal(t, 57, rowsOf(t, f))
-	assert.Equal(t, map[string]int{"": 47, "speculative decoding (eagle3), which is not modelled": 10}, reasons(f))
+	assert.Equal(t, map[string]int{"": 47, "speculative decoding (eagle3), whose accepted lengths were counted in the run itself": 10}, reasons(f))
 	for _, run := range f.Runs {
 		assert.Len(t, run.Rows[0].Values, 22, run.ID) // five statistics of four latencies, and two rates
 	}

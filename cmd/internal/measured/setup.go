@@ -20,6 +20,11 @@ type setup struct {
 	expert    bool
 	arguments []string // of the pool, as "max_num_seqs: 256"
 	workload  []string // lines, without indent
+
+	role     string   // empty: serve
+	replicas int      // 0: one
+	apart    []*setup // one for each pool where prompts and outputs have pools of their own, which say what is above from gpu to arguments
+	router   string   // empty: the default
 }
 
 // arg adds an argument of the pool, if it has a value, by the name that the engine has for the key.
@@ -50,7 +55,36 @@ func (s *setup) text() string {
 	if s.kvCache != "" {
 		line("kv_cache: %s", s.kvCache)
 	}
-	line("pools:\n  - gpu: %s\n    tensor_parallel: %d", s.gpu, max(1, s.tensor))
+	line("pools:")
+	for _, p := range s.pools() {
+		p.pool(line)
+	}
+	if s.router != "" {
+		line("router: %s", s.router)
+	}
+	line("workload:")
+	for _, w := range s.workload {
+		line("  %s", w)
+	}
+	return b.String()
+}
+
+// pools returns the setups of all pools.
+func (s *setup) pools() []*setup {
+	if len(s.apart) > 0 {
+		return s.apart
+	}
+	return []*setup{s}
+}
+
+// pool writes one pool.
+func (s *setup) pool(line func(format string, args ...any)) {
+	if s.role == "" {
+		line("  - gpu: %s", s.gpu)
+	} else {
+		line("  - name: %s\n    role: %s\n    gpu: %s\n    replicas: %d", s.role, s.role, s.gpu, s.replicas)
+	}
+	line("    tensor_parallel: %d", max(1, s.tensor))
 	if s.data > 1 {
 		line("    data_parallel: %d", s.data)
 	}
@@ -65,11 +99,6 @@ func (s *setup) text() string {
 	for _, a := range s.arguments {
 		line("    %s", a)
 	}
-	line("workload:")
-	for _, w := range s.workload {
-		line("  %s", w)
-	}
-	return b.String()
 }
 
 // scheduled names the engine that forms the batches, as scenarios do; empty: that of a pool which does not say, vLLM. It

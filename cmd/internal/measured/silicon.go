@@ -42,7 +42,11 @@ func siliconRun(r *record, args map[string]engineArgs) Run {
 	run.Rows = []Row{row}
 	p := setup{}
 	unknown := deployed(&run.Labels, &p, r.text("model"), r.text("system"), r.text("precision"))
-	if run.Skip = cmp.Or(siliconSkip(r), unknown, siliconLayout(r, &run.Labels, &p)); run.Skip != "" {
+	layout := siliconLayout
+	if run.Labels.Mode == "disagg" {
+		layout = siliconPools
+	}
+	if run.Skip = cmp.Or(siliconSkip(r), unknown, layout(r, &run.Labels, &p)); run.Skip != "" {
 		return run
 	}
 	clients, prompt, output := r.count("concurrency", 1), r.count("isl", 1), r.count("osl", 1)
@@ -50,22 +54,31 @@ func siliconRun(r *record, args map[string]engineArgs) Run {
 		return run
 	}
 	p.kvCache = quantizedCache(&p, run.Labels.Version, r.text("gemm_quant"))
-	script := args[r.text("engine_args_id")]
-	script.apply(&p, clients, prompt)
-	if p.engine == "vllm" && synchronous(run.Labels.Version) && !script.AsyncScheduling {
-		p.arg("async_scheduling", false)
-	}
-	if run.Labels.Source == "nvidia_gap" && p.engine == "vllm" {
-		p.arg("max_num_batched_tokens", gapBudget)
-	}
 	requests := 10 * clients
 	if r.text("num_prompts") != "" {
 		requests = r.count("num_prompts", 1)
 	}
 	p.closed(clients, requests)
 	p.lengths(prompt, output, r.lengthShare("length_dist"))
+	if len(p.apart) == 0 {
+		siliconArguments(r, &run.Labels, &p, args)
+	} else {
+		p.handsOver(r, prompt)
+	}
 	run.Scenario = p.text()
 	return run
+}
+
+// siliconArguments adds the arguments of the server of a row.
+func siliconArguments(r *record, l *Labels, p *setup, args map[string]engineArgs) {
+	script := args[r.text("engine_args_id")]
+	script.apply(p, r.count("concurrency", 1), r.count("isl", 1))
+	if p.engine == "vllm" && synchronous(l.Version) && !script.AsyncScheduling {
+		p.arg("async_scheduling", false)
+	}
+	if l.Source == "nvidia_gap" && p.engine == "vllm" {
+		p.arg("max_num_batched_tokens", gapBudget)
+	}
 }
 
 func siliconLabels(r *record) Labels {
@@ -92,11 +105,9 @@ func engineOf(backend string) string {
 // siliconSkip says why a row is not simulated, whatever it was run on.
 func siliconSkip(r *record) string {
 	switch mode := strings.ToLower(r.text("mode")); {
-	case mode == "disagg":
-		return "prefill and decode in separate pools, which is not modelled"
 	case mode == "":
 		return "unknown whether prefill and decode share a pool"
-	case mode != "agg":
+	case mode != "agg" && mode != "disagg":
 		return "mode " + mode + ", which is not modelled"
 	case r.text("concurrency") == "":
 		return cmp.Or(speculative(r.text("spec_method")), "the number of clients is not stated")

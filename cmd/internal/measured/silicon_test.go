@@ -115,13 +115,13 @@ func TestSweepsBeyondTheModelKeepTheirValuesAndSayWhy(t *testing.T) {
 		why   string
 	}{
 		{[]string{"mode", "disagg", "spec_method", "mtp", "attn_tp", "", "concurrency", "", "ep", "", "tp", ""},
-			"prefill and decode in separate pools, which is not modelled"},
-		{[]string{"mode", "Disagg"}, "prefill and decode in separate pools, which is not modelled"},
+			"speculative decoding (mtp), whose accepted lengths are not stated"},
+		{[]string{"mode", "Disagg"}, "the parallel layout is not known"},
 		{[]string{"mode", "static"}, "mode static, which is not modelled"},
 		{[]string{"mode", ""}, "unknown whether prefill and decode share a pool"},
 		{[]string{"length_dist", "zipf"}, `lengths "zipf", which are not modelled`},
 		{[]string{"isl", ""}, "isl is not stated"},
-		{[]string{"spec_method", "mtp"}, "speculative decoding (mtp), which is not modelled"},
+		{[]string{"spec_method", "mtp"}, "speculative decoding (mtp), whose accepted lengths are not stated"},
 		{[]string{"spec_method", "unknown"}, "unknown whether it speculates"},
 		{[]string{"concurrency", ""}, "the number of clients is not stated"},
 		{[]string{"backend", "lmdeploy"}, "engine lmdeploy is not modelled"},
@@ -168,11 +168,12 @@ func TestEverySharedSweepIsARun(t *testing.T) {
 	require.Len(t, f.Runs, 2140)
 	assert.Equal(t, 2140, rowsOf(t, f))
 	assert.Equal(t, map[string]int{
-		"": 1523,
-		"prefill and decode in separate pools, which is not modelled": 469,
-		"speculative decoding (mtp), which is not modelled":           83,
-		"unknown whether it speculates":                               55,
-		"the number of clients is not stated":                         10,
+		"": 1686,
+		"speculative decoding (mtp), whose accepted lengths are not stated":   224,
+		"unknown whether it speculates":                                       108,
+		"the parallel layout is not known":                                    64,
+		"the parallel layout is not to be trusted (flag ep_field_unreliable)": 45,
+		"the number of clients is not stated":                                 13,
 	}, reasons(f))
 	withheld, exact := map[string]int{}, 0
 	for _, run := range f.Runs {

@@ -79,7 +79,7 @@ func TestABurstIsOnePrefillAndOneBatch(t *testing.T) {
 		b.Config.Sink = recorder
 		c, err := sim.New(b.Config)
 		require.NoError(t, err)
-		recorder.Watch(c, b.Config.Pools[0])
+		recorder.Watch(c)
 		c.Run()
 		sum := recorder.Summary(b.Describe("", c.Totals().Arrived))
 		assert.EqualValues(t, run.Labels.Concurrency, sum.Requests.Completed, run.ID)

@@ -17,6 +17,7 @@ type Accuracy struct {
 	Holds    []calibrate.Hold
 	Unfitted []study.Prediction // of runs that are not fitted to, under what is built in
 	Excluded []Excluded
+	Apart    []Excluded // disaggregated runs that are not simulated
 	Replays  []Replay
 	Occupied []Occupied
 	Prompts  []ColdPrompt

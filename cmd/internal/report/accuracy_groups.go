@@ -152,7 +152,7 @@ func causes() []string {
 			"The servers, whose arguments are not stated, also yield about half of what is predicted from servers of the same GPU in data A.",
 		"**Stacks of 2023 that launch every kernel by itself (data F).** The host decides their decode steps, and one constant per layer " +
 			"stands for it, whatever the model.",
-		"**Speculation, and separate pools for prefill and decode,** are not modelled: their rows are excluded, not approximated.",
+		"**Speculation.** Rows with drafts do not say how many were accepted, or say it of the very run: they are excluded, not approximated.",
 	}
 }
 
@@ -215,8 +215,13 @@ func (a *Accuracy) unfitted(m *markdown) {
 
 // unfittedName is data, quality and, where they tell, model and engine.
 func unfittedName(l *measured.Labels) []string {
-	of := "all"
-	if DataSet(l) == "E" {
+	of := "all, on single servers"
+	switch {
+	case l.Mode == "disagg":
+		of = "all, in separate pools"
+	case DataSet(l) == "B":
+		of = "all"
+	case DataSet(l) == "E":
 		of = l.Model + " · " + l.Engine
 	}
 	return []string{DataSet(l), l.Quality, of}

@@ -45,6 +45,7 @@ func AccuracyPage(w io.Writer, a *Accuracy, name string) error {
 	a.replays(m)
 	a.prompts(m)
 	a.wrong(m)
+	a.apart(m)
 	a.unfitted(m)
 	a.anchors(m)
 	a.how(m)

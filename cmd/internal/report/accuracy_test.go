@@ -133,6 +133,34 @@ func TestThePageCountsWhatIsLeftOut(t *testing.T) {
 	assert.Contains(t, text, "| A | TTFT: not to be trusted | 1 |\n")
 }
 
+// TestThePageSaysHowSeparatePoolsDo: quality B by label, quality C in one line, and neither among those on single servers.
+func TestThePageSaysHowSeparatePoolsDo(t *testing.T) {
+	a := handAccuracy(t)
+	for _, r := range []struct {
+		engine, quality string
+		percent         float64
+	}{{"vllm", "B", 10}, {"vllm", "B", -30}, {"sglang", "B", 50}, {"vllm", "C", 80}} {
+		run := handRun(fmt.Sprint("pd", r.percent), "inferencex", r.engine, "deepseek-r1", r.percent)
+		run[0].Run.Labels.Mode, run[0].Run.Labels.Quality = "disagg", r.quality
+		a.Unfitted = append(a.Unfitted, run...)
+	}
+	single := handRun("one", "inferencex", "vllm", "deepseek-r1", 5)
+	single[0].Run.Labels.Mode, single[0].Run.Labels.Quality = "agg", "B"
+	a.Unfitted = append(a.Unfitted, single...)
+	a.Apart = []Excluded{{"A", "the parallel layout is not known", 6}}
+	text := page(t, a)
+	_, of, _ := strings.Cut(text, "## Prefill and decode in separate pools")
+	assert.Equal(t, []string{"3", "2", "30.0 / 46.0 (+10.0)", "200 / 280 (−100)"}, lineOf(t, of, "all"), "TTFT of SGLang is not trusted")
+	assert.Equal(t, []string{"2", "1", "20.0 / 28.0 (−10.0)", "200 / 280 (−100)"}, lineOf(t, of, "vllm"))
+	assert.Equal(t, []string{"1", "1", "50.0 / 50.0 (+50.0)", "–"}, lineOf(t, of, "deepseek-r1 · h100-sxm · sglang"))
+	assert.Equal(t, []string{"1", "1", "80.0 / 80.0 (+80.0)", "800 / 800 (+800)"}, lineOf(t, of, "all of quality C"))
+	assert.Contains(t, of, "Of the 10 disaggregated rows, these are not simulated:")
+	assert.Equal(t, []string{"6"}, lineOf(t, of, "the parallel layout is not known"))
+	assert.Contains(t, text, "| A | B | all, on single servers | TPOT | 1 |")
+	assert.Contains(t, text, "| A | B | all, in separate pools | TPOT | 3 |")
+	assert.NotContains(t, page(t, handAccuracy(t)), "## Prefill and decode in separate pools", "without such data")
+}
+
 func TestAnchorsSayWhatTheyWouldTake(t *testing.T) {
 	a := handAccuracy(t)
 	text := page(t, a)

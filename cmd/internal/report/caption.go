@@ -43,13 +43,26 @@ func hardwareOf(pools []metrics.PoolResult) string {
 		}
 	}
 	for _, kind := range kinds {
-		n := 0
-		for _, p := range pools {
-			if p.GPU == kind {
-				n += p.GPUs
+		n, changes := 0.0, false
+		for i := range pools {
+			if p := &pools[i]; p.GPU == kind {
+				n += gpusMean(p)
+				changes = changes || p.ReplicasMean > 0
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%d × %s", n, kind))
+		if changes {
+			parts = append(parts, fmt.Sprintf("%s × %s in the mean", Significant(n), kind))
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%.0f × %s", n, kind))
 	}
 	return strings.Join(parts, " + ")
+}
+
+// gpusMean returns how many GPUs a pool had, in the mean where its replicas come and go.
+func gpusMean(p *metrics.PoolResult) float64 {
+	if p.ReplicasMean == 0 || p.Replicas == 0 {
+		return float64(p.GPUs)
+	}
+	return p.ReplicasMean * float64(p.GPUs/p.Replicas)
 }

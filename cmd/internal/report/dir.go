@@ -46,7 +46,7 @@ func Open(path string) (*Dir, error) {
 }
 
 func (d *Dir) refuseRun() error {
-	for _, name := range []string{"summary.json", "scenario.yaml", "explain.json", "predictions.csv", "validation.json", "compare.json"} {
+	for _, name := range []string{"summary.json", "scenario.yaml", "explain.json", "predictions.csv", "validation.json", "compare.json", "size.json"} {
 		if _, err := os.Lstat(filepath.Join(d.path, name)); err == nil {
 			return fmt.Errorf("output %q already holds a run (%s); name another directory or remove it", d.path, name)
 		}

@@ -13,6 +13,7 @@
 //	panel.go      axes, lines and areas of one coordinate system
 //	cdf.go timeline.go roofline.go batch.go heatmap.go   the plots
 //	compare*.go   scenarios beside each other: a table, sentences, CSV, and distributions in pairs
+//	size*.go      the answer of a search: text, CSV, a page, goodput by split and the frontier
 //	predictions.go   predictions beside measurements, as CSV; validation*.go as text
 //	accuracy*.go   docs/accuracy.md; markdown.go its paragraphs and tables
 //	parity.go spread.go   how far they are apart, drawn; clouds.go what shares a colour

@@ -69,6 +69,7 @@ func drawings() []drawing {
 		line("timeline-days", 50, 9000*sim.Second),
 		line("timeline-two", 2, sim.Millisecond),
 		line("timeline-none", 1, 0),
+		{"timeline-pools", func() (Figure, error) { return Timeline(caption(), fleetTimeline(900)) }},
 		roof("roofline", 12),
 		roof("roofline-alone", 0),
 		{"roofline-none", func() (Figure, error) { return DrawRoofline(caption(), Roofline{GPU: "toy"}) }},

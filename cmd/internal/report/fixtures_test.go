@@ -78,6 +78,20 @@ func timeline(n int, every sim.Duration) []metrics.Sample {
 	return samples
 }
 
+// fleetTimeline returns n samples of three pools, of which one grows.
+func fleetTimeline(n int) []metrics.Sample {
+	samples := timeline(n, sim.Second)
+	for i := range samples {
+		m := &samples[i]
+		m.Pools = []metrics.PoolSample{
+			{Name: "prefill", Live: 1 + i/300, Starting: i / 290 % 2, Running: m.Running / 20, Waiting: m.Waiting, KVUsed: m.KVUsed / 20, KVTotal: m.KVTotal},
+			{Name: "decode", Live: 4, Running: m.Running, Moving: m.Arrived % 5, KVUsed: m.KVUsed, KVTotal: m.KVTotal},
+			{Name: "serve-the-rest-with-a-long-name", Live: 2, Running: 3, KVUsed: m.KVUsed / 2, KVTotal: m.KVTotal},
+		}
+	}
+	return samples
+}
+
 // batches prices decode steps of a toy 70B model on four H100.
 func batches(n int) (Roofline, []BatchPoint) {
 	r := Roofline{GPU: "h100-sxm × 4", DType: "bf16", BandwidthBps: 4 * 3.35e12, PeakFLOPS: 4 * 989.4e12}

@@ -20,7 +20,7 @@ type gapPart struct {
 }
 
 // partsOf lists what a gap is made of, as a stack from its bottom up. The colours are those that the colour-blind tell apart
-// of Paul Tol's "muted" scheme ("Colour Schemes", SRON/EPS/TN/09-002, 2021).
+// of Paul Tol's "muted" scheme, and one of his "vibrant" one ("Colour Schemes", SRON/EPS/TN/09-002, 2021).
 func partsOf(p *metrics.Parts) []gapPart {
 	return []gapPart{
 		{"weights", "reading weights", 0x332288, p.Weights},
@@ -31,8 +31,9 @@ func partsOf(p *metrics.Parts) []gapPart {
 		{"prefill", "prefill", 0xcc6677, p.Prefill},
 		{"speculation", "drafting and verifying", 0xddcc77, p.Speculation},
 		{"copying", "copies between host memory and the GPU", 0x999933, p.Copying},
-		{"queueing", "queueing after preemptions", 0x882255, p.Queueing},
-		{"recomputing", "recomputing after preemptions", 0xaa4499, p.Recomputing},
+		{"queueing", "queueing", 0x882255, p.Queueing},
+		{"recomputing", "recomputing", 0xaa4499, p.Recomputing},
+		{"KV transfer", "the KV cache on its way to another instance", 0xee7733, p.KVTransfer},
 	}
 }
 
@@ -142,8 +143,13 @@ func LateSentence(s *metrics.Summary, chunks string) string {
 	reasons, less := partsOf(&p99.Parts), partsOf(&p50.Parts)
 	for i := range reasons {
 		reasons[i].seconds -= less[i].seconds
-		if reasons[i].name == "prefill" {
+		switch reasons[i].name {
+		case "prefill":
 			reasons[i].is += prefillWhere(s.Tail)
+		case "queueing":
+			reasons[i].is += queueWhere(s.Tail)
+		case "recomputing":
+			reasons[i].is += lostWhere(s.Tail)
 		}
 	}
 	slices.SortStableFunc(reasons, func(a, b gapPart) int { return cmp.Compare(b.seconds, a.seconds) })
@@ -172,13 +178,39 @@ func prefillWhere(t *metrics.Tail) string {
 	return " in the same step, or in steps of its own before it"
 }
 
+// queueWhere says what the slowest gaps queued for.
+func queueWhere(t *metrics.Tail) string {
+	if t != nil && t.Share.Moved > manyTimes*(t.Share.Preempted+t.Share.Restarted) {
+		return " for room or a seat where the KV cache goes"
+	}
+	if t != nil && t.Share.Moved > 0 {
+		return ""
+	}
+	return lostWhere(t)
+}
+
+// lostWhere says why the slowest gaps lost their cache.
+func lostWhere(t *metrics.Tail) string {
+	switch {
+	case t == nil || t.Share.Restarted == 0:
+		return " after preemptions"
+	case t.Share.Restarted > manyTimes*t.Share.Preempted:
+		return " after failures"
+	}
+	return " after preemptions and failures"
+}
+
 // lever says what acts on a part for certain: the prompt tokens of a step are bounded where they share it with decodes and
 // come in chunks, and preemptions have one cause.
 func lever(s *metrics.Summary, part, chunks string) string {
 	switch {
 	case part == "prefill" && chunks != "" && s.Tail != nil && s.Tail.Share.Mixed > manyTimes*s.Tail.Share.Held:
 		return "; " + chunks + " bounds it"
-	case part == "queueing", part == "recomputing":
+	case part == "KV transfer":
+		return "; a faster link would shorten it"
+	case part != "queueing" && part != "recomputing":
+		return ""
+	case s.Tail == nil || s.Tail.Share.Moved+s.Tail.Share.Restarted == 0:
 		return "; with more KV cache there would be fewer"
 	}
 	return ""

@@ -49,6 +49,13 @@ func TestTheLateTokenHasItsReason(t *testing.T) {
 				"with more KV cache there would be fewer."},
 		{"one and crumbs", metrics.Parts{KV: .009, Overhead: .0009, Compute: .0001}, metrics.TailShare{Decode: 1}, chunks,
 			"p99 ITL 20.0 ms is 2.0 × the median: of the 10.0 ms more, 9.00 ms is reading the KV cache."},
+		{"hand-over", metrics.Parts{KVTransfer: .07}, metrics.TailShare{Moved: 1}, chunks,
+			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is the KV cache on its way to another instance; a faster link would shorten it."},
+		{"a full pool", metrics.Parts{Queueing: .05, KVTransfer: .02}, metrics.TailShare{Moved: .99, Decode: .01}, chunks,
+			"p99 ITL 80.0 ms is 8.0 × the median: of the 70.0 ms more, 50.0 ms is queueing for room or a seat where the KV cache goes and " +
+				"20.0 ms the KV cache on its way to another instance."},
+		{"failures", metrics.Parts{Recomputing: .07}, metrics.TailShare{Restarted: 1}, chunks,
+			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is recomputing after failures."},
 		{"about equal", metrics.Parts{KV: .0009}, metrics.TailShare{Decode: 1}, chunks, ""},
 	} {
 		assert.Equal(t, c.want, LateSentence(late(c.more, c.tail), c.chunks), c.name)
@@ -85,7 +92,7 @@ func TestPartsHaveTheDigitsOfTheirGap(t *testing.T) {
 }
 
 func TestFigureOfGapsKeepsTheHouseRules(t *testing.T) {
-	all := metrics.Parts{Weights: 1, KV: 1, Compute: 1, Communication: 1, Overhead: 1, Prefill: 1, Speculation: 1, Copying: 1, Queueing: 1, Recomputing: 1}
+	all := metrics.Parts{Weights: 1, KV: 1, Compute: 1, Communication: 1, Overhead: 1, Prefill: 1, Speculation: 1, Copying: 1, Queueing: 1, Recomputing: 1, KVTransfer: 1}
 	every := late(all, metrics.TailShare{Preempted: 1})
 	none := summary()
 	none.Gaps = nil

@@ -27,6 +27,7 @@ type RequestRow struct {
 	Pool         string
 	Instance     int32
 	Outcome      string
+	Way          string // pool/instance of each stage; empty in every row: there is one pool, and no column
 	Class        string // empty in every row: there are no classes, and no column
 }
 
@@ -34,19 +35,23 @@ const requestsHead = "id,arrival_s,prompt_tokens,output_tokens,cached_tokens,ttf
 	"pool,instance,outcome"
 
 // RequestsCSV writes a line per request. Times are exact: picoseconds, as decimal seconds. The first row says whether there
-// is a column of classes.
+// are columns of ways and classes.
 func RequestsCSV(w io.Writer, rows iter.Seq[RequestRow]) error {
 	const full = 1 << 16
 	b := append(make([]byte, 0, full+1024), requestsHead...)
-	first, classed := true, false
+	first, routed, classed := true, false, false
 	for r := range rows {
 		if first {
-			if first, classed = false, r.Class != ""; classed {
+			first, routed, classed = false, r.Way != "", r.Class != ""
+			if routed {
+				b = append(b, ",route"...)
+			}
+			if classed {
 				b = append(b, ",class"...)
 			}
 			b = append(b, '\n')
 		}
-		b = r.appendTo(b, classed)
+		b = r.appendTo(b, routed, classed)
 		if len(b) < full {
 			continue
 		}
@@ -62,7 +67,7 @@ func RequestsCSV(w io.Writer, rows iter.Seq[RequestRow]) error {
 	return err
 }
 
-func (r *RequestRow) appendTo(b []byte, classed bool) []byte {
+func (r *RequestRow) appendTo(b []byte, routed, classed bool) []byte {
 	b = appendCount(b, r.ID)
 	b = append(appendSeconds(b, sim.Duration(r.Arrival)), ',')
 	b = appendCount(b, r.PromptTokens)
@@ -76,6 +81,9 @@ func (r *RequestRow) appendTo(b []byte, classed bool) []byte {
 	b = append(appendName(b, r.Pool), ',')
 	b = appendCount(b, r.Instance)
 	b = appendName(b, r.Outcome)
+	if routed {
+		b = appendName(append(b, ','), r.Way)
+	}
 	if classed {
 		b = appendName(append(b, ','), r.Class)
 	}

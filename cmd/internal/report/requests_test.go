@@ -47,6 +47,13 @@ func TestRequestsOfClassesHaveAColumnForThem(t *testing.T) {
 	assert.Equal(t, requestsHead+"\n", b.String())
 }
 
+func TestRequestsOfSeveralPoolsHaveAColumnForTheirWay(t *testing.T) {
+	var b strings.Builder
+	rows := []RequestRow{{TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: "decode", Instance: 1, Outcome: "failed", Way: "prefill/0 decode/1", Class: "chat"}}
+	require.NoError(t, RequestsCSV(&b, slices.Values(rows)))
+	assert.Equal(t, requestsHead+",route,class\n0,0,0,0,0,,,,,0,decode,1,failed,prefill/0 decode/1,chat\n", b.String())
+}
+
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }

@@ -74,27 +74,27 @@ func sections(t *text, s *metrics.Summary) {
 			swaps += fmt.Sprintf(", %d of them to host memory", q.Swaps)
 		}
 	}
-	t.item("requests", fmt.Sprintf("%d arrived: %d completed, %d rejected, %d failed, %d unfinished; %d preemptions%s",
-		r.Arrived, r.Completed, r.Rejected, r.Failed, r.Unfinished, r.Preemptions, swaps))
+	refused, restarted := "", ""
+	if r.Refused > 0 {
+		refused = fmt.Sprintf(" (%d not admitted)", r.Refused)
+	}
+	if r.Restarted > 0 {
+		restarted = fmt.Sprintf(", %d restarts", r.Restarted)
+	}
+	t.item("requests", fmt.Sprintf("%d arrived: %d completed, %d rejected%s, %d failed, %d unfinished; %d preemptions%s%s",
+		r.Arrived, r.Completed, r.Rejected, refused, r.Failed, r.Unfinished, r.Preemptions, swaps, restarted))
 	k := &s.Tokens
 	t.item("tokens", fmt.Sprintf("%d prompt (%d cached), %d output", k.Prompt, k.PromptCached, k.Output))
-	for _, q := range s.Pools {
-		hits := ""
-		if q.PrefixHitRate != nil && k.PromptCached > 0 {
-			hits = fmt.Sprintf(", prefix hits %s", percent(*q.PrefixHitRate))
-		}
-		if q.HostHitRate > 0 {
-			hits += fmt.Sprintf(" (%s from host memory)", percent(q.HostHitRate))
-		}
-		if d := q.Speculation; d != nil {
-			hits += fmt.Sprintf(", %s tokens a step and sequence, %s of the drafts accepted", Significant(d.AcceptLength),
-				percent(float64(d.Accepted)/float64(d.Drafted)))
-		}
-		if q.IdleRows > 0 {
-			hits += fmt.Sprintf(", %s of the rows had ended", percent(q.IdleRows))
-		}
-		t.item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s: utilization %s, mean batch %s, peak KV %s%s", q.GPUs, q.GPU,
-			q.Replicas, plural("replica", q.Replicas), percent(q.Utilization), Significant(q.BatchMean), percent(q.KVPeakFraction), hits))
+	for i := range s.Pools {
+		q := &s.Pools[i]
+		t.item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s%s: utilization %s%s, peak KV %s%s", q.GPUs, q.GPU, q.Replicas,
+			plural("replica", q.Replicas), onAverage(q), percent(q.Utilization), batch(q), percent(q.KVPeakFraction),
+			caches(q, k.PromptCached > 0)))
+	}
+	if x := s.Transfers; x != nil {
+		t.item("hand-overs", fmt.Sprintf("%d of %s tokens in the mean; they wait %s (p99 %s) for the next pool and take %s (p99 %s)", x.N,
+			Significant(float64(x.Tokens)/float64(x.N)), quantile(x.Wait, x.Wait.P50), quantile(x.Wait, x.Wait.P99),
+			quantile(x.Time, x.Time.P50), quantile(x.Time, x.Time.P99)))
 	}
 	if s.SLO != nil {
 		t.item("SLO", objective(s.SLO))
@@ -103,6 +103,41 @@ func sections(t *text, s *metrics.Summary) {
 		t.item("cost", fmt.Sprintf("$%s per hour, $%s per million output tokens", Significant(s.Cost.USDPerHour),
 			Significant(s.Cost.USDPerMillionOutputTokens)))
 	}
+}
+
+// onAverage says how many replicas a pool had in the mean, where they come and go.
+func onAverage(q *metrics.PoolResult) string {
+	if q.ReplicasMean == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" at the end, %s in the mean", Significant(q.ReplicasMean))
+}
+
+// batch says how many sequences a step makes tokens for; empty: the pool only reads prompts.
+func batch(q *metrics.PoolResult) string {
+	if q.BatchMean == 0 {
+		return ""
+	}
+	return ", mean batch " + Significant(q.BatchMean)
+}
+
+// caches says what else is worth knowing of a pool: what its cache knew, what its drafts came to, and which rows were idle.
+func caches(q *metrics.PoolResult, cached bool) string {
+	text := ""
+	if q.PrefixHitRate != nil && cached {
+		text = fmt.Sprintf(", prefix hits %s", percent(*q.PrefixHitRate))
+	}
+	if q.HostHitRate > 0 {
+		text += fmt.Sprintf(" (%s from host memory)", percent(q.HostHitRate))
+	}
+	if d := q.Speculation; d != nil {
+		text += fmt.Sprintf(", %s tokens a step and sequence, %s of the drafts accepted", Significant(d.AcceptLength),
+			percent(float64(d.Accepted)/float64(d.Drafted)))
+	}
+	if q.IdleRows > 0 {
+		text += fmt.Sprintf(", %s of the rows had ended", percent(q.IdleRows))
+	}
+	return text
 }
 
 func objective(o *metrics.SLO) string {

@@ -23,6 +23,7 @@ func Table(w io.Writer, s *metrics.Summary, c Caption, o Options) error {
 	t.blank()
 	latencies(t, &s.Latency)
 	t.blank()
+	stream(t, s)
 	if sentence := BoundSentence(s); sentence != "" {
 		t.line(sentence)
 		if late := LateSentence(s, o.Chunks); late != "" {
@@ -43,31 +44,54 @@ func Table(w io.Writer, s *metrics.Summary, c Caption, o Options) error {
 
 // latencies prints each distribution in the one unit that suits its median.
 func latencies(t *text, l *metrics.Latency) {
-	rows := [][]string{{"", "mean", "p50", "p90", "p95", "p99", "max", "", "n"}}
-	add := func(name string, q metrics.Quantiles) {
-		typical := q.P50
-		if typical == 0 {
-			typical = q.Mean
-		}
-		u := timeUnit(typical)
-		row := []string{name}
-		for _, x := range []float64{q.Mean, q.P50, q.P90, q.P95, q.P99, q.Max} {
-			row = append(row, Significant(x/u.size))
-		}
-		if q.N == 0 {
-			u.name = ""
-		}
-		rows = append(rows, append(row, u.name, fmt.Sprint(q.N)))
-	}
-	add("TTFT", l.TTFT)
-	add("ITL", l.ITL)
+	rows := latencyHead("")
+	rows = latency(rows, "TTFT", l.TTFT)
+	rows = latency(rows, "ITL", l.ITL)
 	if l.ITLChunk.N != l.ITL.N {
-		add("ITL, chunks", l.ITLChunk)
+		rows = latency(rows, "ITL, chunks", l.ITLChunk)
 	}
-	add("TPOT", l.TPOT)
-	add("E2E", l.E2E)
-	add("queue", l.Queue)
+	rows = latency(rows, "TPOT", l.TPOT)
+	rows = latency(rows, "E2E", l.E2E)
+	rows = latency(rows, "queue", l.Queue)
 	t.columns(rows)
+}
+
+// stream prints what clients see, where that is more than the latencies say.
+func stream(t *text, s *metrics.Summary) {
+	x := s.Stream
+	if x == nil || x.Requests == 0 {
+		return
+	}
+	rows := latencyHead("at clients")
+	rows = latency(rows, "TTFT", x.TTFT)
+	rows = latency(rows, "ITL", x.ITL)
+	rows = latency(rows, "ITL, chunks", x.ITLChunk)
+	rows = latency(rows, "TPOT", x.TPOT)
+	t.columns(latency(rows, "E2E", x.E2E))
+	t.line(fmt.Sprintf("(a sample of %d of %d requests; a token takes %s to its client in the mean: %s until its chunk is complete, %s in the "+
+		"API server and the network)", x.Requests, s.Requests.Arrived, duration(x.Delay.MeanS), duration(x.Delay.ChunkS), duration(x.Delay.DeliveryS)))
+	t.blank()
+}
+
+func latencyHead(name string) [][]string {
+	return [][]string{{name, "mean", "p50", "p90", "p95", "p99", "max", "", "n"}}
+}
+
+// latency appends a row: the distribution in the unit that suits its median.
+func latency(rows [][]string, name string, q metrics.Quantiles) [][]string {
+	typical := q.P50
+	if typical == 0 {
+		typical = q.Mean
+	}
+	u := timeUnit(typical)
+	row := []string{name}
+	for _, x := range []float64{q.Mean, q.P50, q.P90, q.P95, q.P99, q.Max} {
+		row = append(row, Significant(x/u.size))
+	}
+	if q.N == 0 {
+		u.name = ""
+	}
+	return append(rows, append(row, u.name, fmt.Sprint(q.N)))
 }
 
 // text is lines of a table under way.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 
@@ -25,10 +26,14 @@ type rowLine struct {
 	points []Point
 }
 
-// Timeline draws a run over time in four aligned rows: arrivals, requests in the system, KV cache and output tokens.
-// Rates are means over an interval between samples; levels are the highest of the interval.
+// Timeline draws a run over time in aligned rows: arrivals, requests in the system, by pool, KV cache, output tokens and, where
+// they come and go, replicas. Rates are means over an interval between samples; levels are the highest of the interval.
 func Timeline(c Caption, samples []metrics.Sample) (Figure, error) {
-	return render(6.2*vg.Inch, func(s *sheet) {
+	height := 6.2 * vg.Inch
+	if more := len(extraRows(samples)); more > 0 {
+		height += vg.Length(more) * 1.25 * vg.Inch
+	}
+	return render(height, func(s *sheet) {
 		if len(samples) < 2 || samples[len(samples)-1].At == samples[0].At {
 			s.header("Timeline", c)
 			s.empty("fewer than two samples: nothing to show")
@@ -77,6 +82,13 @@ func merge(samples []metrics.Sample) []metrics.Sample {
 func highestOf(m, other metrics.Sample) metrics.Sample {
 	m.Running, m.Waiting = max(m.Running, other.Running), max(m.Waiting, other.Waiting)
 	m.KVUsed = max(m.KVUsed, other.KVUsed)
+	m.Pools = slices.Clone(m.Pools)
+	for i := range m.Pools {
+		p, q := &m.Pools[i], &other.Pools[i]
+		p.Running, p.Waiting, p.Moving = max(p.Running, q.Running), max(p.Waiting, q.Waiting), max(p.Moving, q.Moving)
+		p.KVUsed, p.KVTotal = max(p.KVUsed, q.KVUsed), max(p.KVTotal, q.KVTotal)
+		p.Live, p.Starting = max(p.Live, q.Live), max(p.Starting, q.Starting)
+	}
 	return m
 }
 
@@ -88,17 +100,24 @@ func rows(s []metrics.Sample, unitS float64) []row {
 	cache := rowLine{"KV cache in use", amber, amberTint, levels(s, unitS, func(m metrics.Sample) float64 {
 		return float64(m.KVUsed) / float64(max(1, m.KVTotal))
 	})}
-	counted := func(lines ...rowLine) row {
-		y := linear(highest(lines), 3)
-		return row{lines, y, countTicks(y, 3)}
+	if len(s[0].Pools) > 1 {
+		return slices.Concat([]row{countRow(arrivals)}, poolRows(s, unitS), []row{countRow(tokens)})
 	}
+	rows := []row{countRow(arrivals), countRow(running, waiting), shareRow(cache), countRow(tokens)}
+	if comeAndGo(s) {
+		rows = append(rows, replicaRow(s, unitS))
+	}
+	return rows
+}
+
+func countRow(lines ...rowLine) row {
+	y := linear(highest(lines), 3)
+	return row{lines, y, countTicks(y, 3)}
+}
+
+func shareRow(lines ...rowLine) row {
 	share := scale{lo: 0, hi: 1}
-	return []row{
-		counted(arrivals),
-		counted(running, waiting),
-		{[]rowLine{cache}, share, percentTicks(share, 2)},
-		counted(tokens),
-	}
+	return row{lines, share, percentTicks(share, 2)}
 }
 
 func highest(lines []rowLine) float64 {

@@ -9,4 +9,8 @@
 //	             the fewer that stand for them, freeze_wait.go which of them a measured value waits for
 //	score.go     predictions beside measurements: what is compared and what is not; score_groups.go by label,
 //	             score_errors.go summed up
+//	size.go      the deployment that serves a load best: size_enumerate.go what there is to search, size_shape.go its
+//	             pieces, size_packing.go what bounds each, size_run.go one run, size_capacity.go what is carried,
+//	             size_rounds.go from many to few, size_cheapest.go for a rate that must be carried, size_conclude.go the
+//	             last of them under every seed, size_frontier.go what plots show
 package study

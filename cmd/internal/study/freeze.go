@@ -69,7 +69,7 @@ func Freeze(
 
 // record simulates with a tape, or says why there is nothing to be learnt from the run.
 func record(ctx context.Context, b *configs.Built) (*tape, string) {
-	t := &tape{observation: newObservation(ctx, b.Config.Ingress), model: b.Config.Pools[0].Model}
+	t := &tape{observation: newObservation(ctx, &b.Config), model: b.Config.Pools[0].Model}
 	_, t.closed = b.Config.Source.(sim.Follower)
 	config, pool := b.Config, *b.Config.Pools[0]
 	pool.Model = t

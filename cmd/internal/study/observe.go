@@ -28,10 +28,10 @@ type observation struct {
 // lookEvery is how many requests end between looks at whether the user gave up.
 const lookEvery = 1 << 12
 
-// newObservation returns the sink of a run. Ingress is part of what clients see.
-func newObservation(ctx context.Context, ingress sim.Duration) *observation {
+// newObservation returns the sink of a run. The ways to the engine and back are part of what clients see.
+func newObservation(ctx context.Context, c *sim.Config) *observation {
 	o := &observation{ctx: ctx}
-	o.Ingress = ingress
+	o.Ingress, o.Egress = c.Ingress, c.Egress
 	o.Rows = o.row
 	return o
 }

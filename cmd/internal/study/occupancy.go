@@ -20,7 +20,7 @@ func Occupy(ctx context.Context, run *measured.Run, with Efficiencies) (o measur
 	}
 	defer b.Close()
 	config, line := b.Config, metrics.NewTimeline(b.SpanS)
-	config.Sink, config.Observe = newObservation(ctx, config.Ingress), line.Observe
+	config.Sink, config.Observe = newObservation(ctx, &config), line.Observe
 	c, err := simulateWhole(ctx, config)
 	if err != nil {
 		return o, err.Error()

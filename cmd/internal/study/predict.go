@@ -66,7 +66,7 @@ func observe(ctx context.Context, run *measured.Run, above configs.Options, with
 		return nil, 0, skip
 	}
 	defer b.Close()
-	o = newObservation(ctx, b.Config.Ingress)
+	o = newObservation(ctx, &b.Config)
 	config := b.Config
 	config.Sink = o
 	if err := simulate(ctx, config); err != nil {

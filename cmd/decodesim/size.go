@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/cmd/internal/study"
+	"github.com/decodesim/decodesim/configs"
+)
+
+// sizeFlags are the flags of decodesim size.
+type sizeFlags struct {
+	set  []string
+	seed uint64
+	out  string
+	json bool
+
+	seedGiven bool
+}
+
+func newSize(out, errOut io.Writer) *cobra.Command {
+	var f sizeFlags
+	c := &cobra.Command{
+		Use:   "size STUDY",
+		Short: "Search the deployment that serves a load best",
+		Long: `Search tensor parallelism, replicas, the split into prefill and decode pools, and batch limits for the deployment that
+carries the most requests/s within a budget of GPUs, or the cheapest one that carries a rate. A deployment carries a rate if
+the share of its requests that the study asks for keeps every limit of the SLO. STUDY is a built-in name (decodesim list
+studies) or a path to a YAML file; decodesim show size-70b-64gpu prints one to copy.
+
+Every answer is simulated. All deployments meet the same requests, at the same rates, one half of a percent above the
+other. Short runs find what each carries roughly, longer ones go on with those ahead, and the last few are run under several
+seeds: their capacities have 95 % intervals over the seeds, and the lead of the first over the second one from the pairs.
+Beside each stands perfect packing, the rate at which every GPU would be at its roofline bound at all times and nothing
+would ever wait: no deployment carries more, and those that could not win even so are not simulated.
+
+A key of --set is one of the study, such as budget.gpus, or else one of its scenario, such as workload.output_tokens.mean.`,
+		Example: "  decodesim size size-70b-64gpu\n" +
+			"  decodesim size size-70b-64gpu --set budget.gpus=16 --set slo.tpot_ms=25 --out sized\n" +
+			"  decodesim size size-70b-64gpu --set rate.min=null --set rate.max=null --set rate.at=40 --json\n" +
+			"  decodesim size my-study.yaml",
+		Args: oneArgument("a study: a name or a path to a YAML file"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return configs.StudyNames(), cobra.ShellCompDirectiveDefault // and files
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := outNamed(c); err != nil {
+				return err
+			}
+			f.seedGiven = c.Flags().Changed("seed")
+			return f.run(c.Context(), out, errOut, args[0])
+		},
+	}
+	flags := c.Flags()
+	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the study's, or else its scenario's; repeatable, such as budget.gpus=32")
+	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
+	flags.StringVar(&f.out, "out", "", "leave study, results, candidates, plots, a report and the best scenario in `DIR`")
+	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
+	cobra.CheckErr(c.MarkFlagDirname("out"))
+	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
+	return c
+}
+
+// run searches. A directory that cannot take the results is refused before the first simulation.
+func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string) error {
+	s, err := configs.LoadStudy(name, f.set)
+	if err != nil {
+		return err
+	}
+	options := study.SizeOptions{Env: os.Environ(), Version: programVersion(), Told: roundsTold(errOut)}
+	if f.seedGiven {
+		options.Seed = &f.seed
+	}
+	var box *sizeBox
+	if f.out != "" {
+		if box, err = openSizeBox(f.out); err != nil {
+			return err
+		}
+		defer box.Abandon()
+	}
+	began := time.Now()
+	answer, best, err := study.Size(ctx, s, options)
+	if p := progressTo(errOut); p != nil {
+		fmt.Fprint(p, "\r\x1b[K")
+	}
+	if err != nil {
+		if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+			return errInterrupted
+		}
+		return err
+	}
+	tookS := time.Since(began).Seconds()
+	var files []string
+	if box != nil {
+		if err := box.leave(ctx, s, answer, best); err != nil {
+			return err
+		}
+		files = box.Files()
+	}
+	err = printed{f.json, files}.print(out, errOut, func(w io.Writer) error {
+		if f.json {
+			return writeJSON(w, answer)
+		}
+		return report.SizingText(w, answer)
+	})
+	if err == nil { // how long is no result: it differs from run to run
+		fmt.Fprintf(errOut, "decodesim: %d simulations in %s s\n", answer.Simulations, report.Significant(tookS))
+	}
+	return err
+}
+
+// roundsTold returns what follows a search on a terminal; nil: there is none.
+func roundsTold(errOut io.Writer) func(what string, done, of int) {
+	w := progressTo(errOut)
+	if w == nil {
+		return nil
+	}
+	return func(what string, done, of int) { fmt.Fprintf(w, "\r\x1b[K%s: %d of %d", what, done, of) }
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/cmd/internal/study"
+	"github.com/decodesim/decodesim/configs"
+)
+
+// sizeBox is the directory of --out and the files of this search in it: all of them, or none.
+type sizeBox struct{ *report.Dir }
+
+func openSizeBox(path string) (*sizeBox, error) {
+	dir, err := report.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &sizeBox{dir}, nil
+}
+
+// leave writes everything; best may be nil. size.json comes last: where it is, the others are whole.
+func (box *sizeBox) leave(ctx context.Context, s *configs.Study, answer *study.Sizing, best *configs.Scenario) error {
+	splits, err := report.SplitsFigure(answer)
+	if err != nil {
+		return failure{err}
+	}
+	frontier, err := report.FrontierFigure(answer)
+	if err != nil {
+		return failure{err}
+	}
+	steps := []func() error{
+		func() error { return box.WriteFile("study.yaml", writeBytes(s.YAML())) },
+		func() error {
+			return box.WriteFile("candidates.csv", func(w io.Writer) error { return report.CandidatesCSV(w, answer) })
+		},
+		func() error { return splits.Write(box.Dir, "goodput_by_split") },
+		func() error { return frontier.Write(box.Dir, "frontier") },
+		func() error {
+			return box.WriteFile("report.html", func(w io.Writer) error { return report.SizingHTML(w, answer, splits, frontier) })
+		},
+		func() error {
+			return box.WriteFile("size.json", func(w io.Writer) error { return writeJSON(w, answer) })
+		},
+	}
+	if best != nil {
+		scenario, err := best.YAMLFor(box.Path())
+		if err != nil {
+			return err
+		}
+		steps = append([]func() error{func() error { return box.WriteFile("best.yaml", writeBytes(scenario)) }}, steps...)
+	}
+	for _, step := range steps {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		if err := step(); err != nil {
+			return failure{err}
+		}
+	}
+	box.Keep()
+	return nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/decodesim/decodesim/cmd/internal/chrometrace"
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// traceFile is the file of --trace: whole, or not there.
+type traceFile struct {
+	path   string
+	window chrometrace.Window
+	temp   *os.File
+	trace  *chrometrace.Trace
+}
+
+// defaultWindow is what of a run is traced unless something else is asked for.
+const defaultWindow = "0s:10s"
+
+// openTrace prepares the file that --trace names; nil: none.
+func openTrace(path, window string) (*traceFile, error) {
+	if path == "" {
+		return nil, nil
+	}
+	w, err := parseWindow(window)
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return nil, fmt.Errorf("--trace %q cannot be written: %w", path, err)
+	}
+	return &traceFile{path: path, window: w, temp: temp}, nil
+}
+
+// parseWindow reads FROM:TO, such as 10s:12s.
+func parseWindow(text string) (w chrometrace.Window, err error) {
+	from, to, ok := strings.Cut(text, ":")
+	a, errFrom := time.ParseDuration(from)
+	b, errTo := time.ParseDuration(to)
+	if !ok || errFrom != nil || errTo != nil || a < 0 || b <= a || b.Seconds() > sim.HorizonS {
+		return w, fmt.Errorf("--trace-window %q is no stretch of a run; expected its start and its end, such as 10s:12s", text)
+	}
+	return chrometrace.Window{From: sim.Time(a.Nanoseconds()) * 1000, To: sim.Time(b.Nanoseconds()) * 1000}, nil
+}
+
+// watch makes the trace the sink of a run, in front of the one that it has.
+func (f *traceFile) watch(c *sim.Config) {
+	f.trace = chrometrace.New(c.Sink.(chrometrace.Recorder), f.window, f.temp)
+	f.trace.Watch(c)
+}
+
+// leave completes the file, and says on talk what is in it.
+func (f *traceFile) leave(talk io.Writer, b *configs.Built) error {
+	n, full, err := f.trace.End(map[string]string{
+		"scenario": b.Scenario.Name, "seed": strconv.FormatUint(b.Scenario.Seed, 10), "version": programVersion(),
+		"window": fmt.Sprintf("%v to %v s", f.window.From.Seconds(), f.window.To.Seconds()),
+	})
+	if err == nil {
+		err = f.temp.Chmod(0o644)
+	}
+	if closed := f.temp.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.temp.Name(), f.path)
+	}
+	if err != nil {
+		return failure{fmt.Errorf("--trace %s: %w", f.path, err)}
+	}
+	f.temp = nil
+	fmt.Fprintf(talk, "trace: %d events from %v s to %v s in %s; open it at ui.perfetto.dev\n", n, f.window.From.Seconds(),
+		f.window.To.Seconds(), f.path)
+	if f.trace.Until() == 0 {
+		fmt.Fprintln(talk, "trace: nothing happens in that window; the run may be over by then, and another --trace-window show more")
+	}
+	if full {
+		fmt.Fprintf(talk, "trace: it holds no more than %d events, and ends at %s s; a shorter --trace-window shows all\n", chrometrace.EventsMax,
+			short(f.trace.Until().Seconds()))
+	}
+	return nil
+}
+
+// abandon removes what has not been completed.
+func (f *traceFile) abandon() {
+	if f != nil && f.temp != nil {
+		f.temp.Close()
+		os.Remove(f.temp.Name())
+	}
+}
