@@ -134,7 +134,7 @@ func leastNeeded(p *sim.Pool) (best *sim.Instance) {
 func (a *AutoscaleArguments) validate(most int) error {
 	switch {
 	case a.Min < 1 || a.Max < a.Min || a.Max > most:
-		return fmt.Errorf("policies: autoscale: min_replicas is %d and max_replicas %d, must be at least 1, in this order, and at most %d", a.Min, a.Max, most)
+		return fmt.Errorf("policies: autoscale: min_replicas is %d and replicas_max %d, must be at least 1, in this order, and at most %d", a.Min, a.Max, most)
 	case a.Interval < sim.Millisecond:
 		return fmt.Errorf("policies: autoscale: interval_s is %g, must be at least 0.001", a.Interval.Seconds())
 	case a.Provision < 0 || a.Stabilisation < 0:

@@ -145,7 +145,7 @@ func TestAutoscaleHoldsItsLimits(t *testing.T) {
 func TestAutoscaleRefusesWhatMakesNoSense(t *testing.T) {
 	for want, change := range map[string]func(*policies.AutoscaleArguments){
 		"min_replicas is 0":     func(a *policies.AutoscaleArguments) { a.Min = 0 },
-		"max_replicas 7":        func(a *policies.AutoscaleArguments) { a.Max = 7 },
+		"replicas_max 7":        func(a *policies.AutoscaleArguments) { a.Max = 7 },
 		"interval_s is 0":       func(a *policies.AutoscaleArguments) { a.Interval = 0 },
 		"provision_s is -1":     func(a *policies.AutoscaleArguments) { a.Provision = -sim.Second },
 		"low is 1.5":            func(a *policies.AutoscaleArguments) { a.Low = 1.5 },

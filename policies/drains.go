@@ -8,8 +8,8 @@ import (
 
 var _ sim.Controller = (*Drains)(nil)
 
-// DrainPatience is how long a drain that must wait is put off.
-const DrainPatience = 5 * sim.Second
+// drainPatience is how long a drain that must wait is put off.
+const drainPatience = 5 * sim.Second
 
 // Drain has an instance of a pool take no more requests from an instant on.
 type Drain struct {
@@ -20,7 +20,7 @@ type Drain struct {
 }
 
 // Drains drains instances as a list says, as for maintenance. The last that takes requests is not drained but looked at again
-// after DrainPatience, as an eviction is that a disruption budget refuses.
+// after drainPatience, as an eviction is that a disruption budget refuses.
 type Drains struct{ list []Drain }
 
 // NewDrains returns the drains of a list in pools of so many instances, or says which makes no sense.
@@ -42,7 +42,7 @@ func (p *Drains) Control(now sim.Time, c *sim.Cluster) sim.Time {
 			in := pool.Any(d.Instance)
 			switch {
 			case in.Live() && pool.Len() == 1:
-				d.At = now.Add(DrainPatience)
+				d.At = now.Add(drainPatience)
 			case d.Down >= 0:
 				c.Switch(in, pool, d.Down)
 				continue

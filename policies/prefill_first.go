@@ -42,7 +42,7 @@ func (p *PrefillFirst) Keeps() sim.Keeps { return sim.KeepWaits }
 
 // Schedule implements sim.Scheduler.
 func (p *PrefillFirst) Schedule(in *sim.Instance, w *sim.Work) int {
-	if in.SwappedOut() > 0 || p.PrefillBelow > 0 && in.Decoding() >= p.PrefillBelow && in.Decoding() > 0 {
+	if in.SwappedOut() > 0 || p.PrefillBelow > 0 && in.Decoding() >= p.PrefillBelow {
 		w.Close()
 	} else if p.prefill(in, w) {
 		return 1

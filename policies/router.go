@@ -5,15 +5,8 @@ import "github.com/decodesim/decodesim/sim"
 var (
 	_ sim.Router = (*RoundRobin)(nil)
 	_ sim.Router = LeastLoaded{}
-	_ Blind      = (*RoundRobin)(nil)
+	_ sim.Blind  = (*RoundRobin)(nil)
 )
-
-// Blind is a Router that looks at no instance's state: what it does follows from the requests and the instances that there
-// are.
-type Blind interface {
-	sim.Router
-	Blind()
-}
 
 // RoundRobin routes to each instance in turn: to the next in order of ID after the latest, whichever have come or gone in
 // between. The zero value begins with the first.
@@ -22,7 +15,7 @@ type RoundRobin struct {
 	at   int   // where it was, if nobody has come or gone
 }
 
-// Blind implements Blind.
+// Blind implements sim.Blind.
 func (p *RoundRobin) Blind() {}
 
 // Route implements sim.Router.

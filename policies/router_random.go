@@ -10,7 +10,7 @@ import (
 var (
 	_ sim.Router = (*Random)(nil)
 	_ sim.Router = (*PowerOfTwo)(nil)
-	_ Blind      = (*Random)(nil)
+	_ sim.Blind  = (*Random)(nil)
 )
 
 // Random routes to any instance, each as likely. Where a request goes depends on the seed, its number and its stage, and
@@ -20,7 +20,7 @@ type Random struct{ draws *rng.Keyed }
 // NewRandom returns the router with the draws of a seed.
 func NewRandom(seed uint64) *Random { return &Random{rng.NewKeyed(seed, "policies.random")} }
 
-// Blind implements Blind.
+// Blind implements sim.Blind.
 func (p *Random) Blind() {}
 
 // Route implements sim.Router.

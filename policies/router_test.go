@@ -18,7 +18,7 @@ func TestNamesMakeRouters(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotNil(t, r)
 		assert.NotEmpty(t, policies.RouterDoes(name))
-		_, blind := r.(policies.Blind)
+		_, blind := r.(sim.Blind)
 		assert.Equal(t, name == "round-robin" || name == "random", blind, name)
 	}
 	_, err := policies.DefaultRouting().Router("fastest")

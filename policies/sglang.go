@@ -2,7 +2,6 @@ package policies
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/decodesim/decodesim/sim"
 )
@@ -55,23 +54,6 @@ const (
 	fullSince
 )
 
-// ratio returns the new-token ratio of an instance.
-func (p *SGLang) ratio(in *sim.Instance) int64 {
-	r := p.InitNewTokenRatio
-	if set := in.Memory[ratioSet]; set > 0 {
-		r = set - 1
-	}
-	steps := in.Steps() - in.Memory[ratioStep]
-	if p.NewTokenRatioDecay > 0 && steps > RatioOne/p.NewTokenRatioDecay {
-		return p.MinNewTokenRatio
-	}
-	return max(p.MinNewTokenRatio, r-p.NewTokenRatioDecay*steps)
-}
-
-func (p *SGLang) setRatio(in *sim.Instance, r int64) {
-	in.Memory[ratioSet], in.Memory[ratioStep] = r+1, in.Steps()
-}
-
 // Keeps implements sim.Keeper.
 func (p *SGLang) Keeps() sim.Keeps { return sim.KeepWaits | sim.KeepOwed }
 
@@ -98,7 +80,7 @@ func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 		}
 		if p.prefill(in, w) {
 			if p.EnableMixedChunk && in.Decoding() > 0 {
-				in.Memory[ratioStep]++
+				in.Memory[ratioStep]++ // SGLang decays the ratio in steps of decodes alone
 			}
 			return 1
 		}
@@ -232,32 +214,6 @@ func (p *SGLang) expected(r *sim.Request) int32 { return min(r.Limit()-r.Emitted
 // full notes that nobody else can be admitted before somebody departs.
 func (p *SGLang) full(in *sim.Instance) { in.Memory[fullSince] = in.Departed() + 1 }
 
-// retract makes room for the sequences that decode, and learns from it what to expect of them.
-func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {
-	size := int64(in.Cache().BlockSize())
-	for first := true; in.Decoding() > 1 && (first || w.Room()*size < int64(in.Decoding())*int64(p.RetractDecodeSteps)); first = false {
-		w.Preempt(p.victim(in), sim.Retract)
-	}
-	if w.Room() < 0 && in.Prefilling() > 0 {
-		w.Preempt(in.Prefill(0), sim.Retract)
-	}
-	if w.Room() < 0 { // the rest of the cache is of requests that are handed over
-		w.Preempt(p.victim(in), sim.Retract)
-	}
-	var emitted, limits int64
-	for r := in.Tail(); r != nil; r = in.Before(r) {
-		if in.Decodes(r) {
-			emitted += int64(in.Progress(r))
-			limits += int64(r.Limit())
-		}
-	}
-	if limits > 0 {
-		n := emitted + int64(in.Decoding())*int64(p.RetractDecodeSteps)
-		p.setRatio(in, min(RatioOne, ratioOf(n, limits)))
-		in.Memory[ratioStep]++
-	}
-}
-
 // victim returns the sequence that has emitted least; of those the one with the longest prompt, and of those the latest.
 func (p *SGLang) victim(in *sim.Instance) (worst *sim.Request) {
 	least := int32(0)
@@ -271,14 +227,4 @@ func (p *SGLang) victim(in *sim.Instance) (worst *sim.Request) {
 		}
 	}
 	return worst
-}
-
-// ratioOf returns n/limits in 1e-9, rounded down.
-func ratioOf(n, limits int64) int64 {
-	high, low := bits.Mul64(uint64(n), RatioOne)
-	if high >= uint64(limits) {
-		return RatioOne // far beyond it
-	}
-	ratio, _ := bits.Div64(high, low, uint64(limits))
-	return int64(min(ratio, RatioOne))
 }

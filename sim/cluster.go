@@ -100,6 +100,8 @@ type Cluster struct {
 	look       func(*Cluster) int64
 	lookAfter  int64 // arrivals
 	lookAt     Time  // the next arrival, if there have been so many; else Forever
+	planned    Time  // when instances planned latest
+	turn       int32 // those before it have planned then, although a run of steps may hide it
 	pause      Time  // past it there is more than events: the horizon, an observer or a controller
 
 	totals Totals
@@ -116,7 +118,7 @@ type Totals struct {
 	Refused      int64 // requests that were not admitted to the cluster; among the rejected
 	Restarted    int64 // times that a request began again because its instance failed
 	Moved        int64 // hand-overs that have landed
-	MovedTokens  int64 // whose cache they moved
+	MovedTokens  int64 // whose cache they moved: not what was found at the other end
 }
 
 // New builds the run that c describes.
@@ -309,7 +311,12 @@ func (c *Cluster) commit(in *Instance) {
 		c.wake(in)
 		return
 	}
+	if c.planned != c.now {
+		c.planned, c.turn = c.now, in.ID
+	}
 	c.start(in)
+	c.turn = math.MaxInt32
+	c.plan()
 }
 
 // start plans in and schedules the end of its steps.
@@ -331,15 +338,23 @@ func (c *Cluster) wake(in *Instance) {
 	}
 }
 
-// plan plans the instances that were woken, in order of ID. Whom they wake in turn is planned next.
+// plan plans the instances that were woken, in order of ID, and then those whom they woke in turn, before anything else happens.
 func (c *Cluster) plan() {
-	c.rounds, c.woken = c.woken, c.rounds[:0]
-	if len(c.rounds) > 1 {
-		slices.Sort(c.rounds)
-	}
-	for _, id := range c.rounds {
-		c.instances[id].woken = false
-		c.start(c.instances[id])
+	for len(c.woken) > 0 {
+		c.rounds, c.woken = c.woken, c.rounds[:0]
+		if len(c.rounds) > 1 {
+			slices.Sort(c.rounds)
+		}
+		first := c.planned != c.now
+		c.planned = c.now
+		for _, id := range c.rounds {
+			if first {
+				c.turn = id
+			}
+			c.instances[id].woken = false
+			c.start(c.instances[id])
+		}
+		c.turn = math.MaxInt32
 	}
 }
 

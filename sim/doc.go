@@ -7,17 +7,22 @@
 //	cluster.go    arrival → router → instance; the order of events at one instant
 //	pool.go       identical instances and their policies
 //	instance.go   queue → batch → plan
+//	ask.go        what policies may ask of it
 //	line.go       who waits, in which order
 //	queue.go      those of them whom nobody has looked at yet
 //	route.go      the pools that a request goes through
 //	arrive.go     how it enters them
-//	handoff.go    how it goes from one to the next: parked, received, boarded
+//	handoff.go    how it goes from one to the next: parked
+//	receive.go    received, when there is room
+//	board.go      and boarded, when there is a seat
 //	link.go       what carries its cache, and is shared
 //	gate.go       who waits for an instance
-//	fleet.go      instances that come, go and fail
+//	fleet.go      instances that come and go
+//	fail.go       and fail
 //	separate.go   those that have nothing to do with each other
 //	work.go       what a scheduler may do to a batch: admit, chunk, hold, reserve
-//	preempt.go    and take out of it: recompute, retract, swap
+//	preempt.go    and take out of it: recompute, retract
+//	swap.go       or copy to host memory, and back
 //	segment.go    consecutive steps priced and advanced together
 //	commit.go     step → tokens
 //	membership.go who joins and leaves the batch, and what it frees

@@ -92,6 +92,7 @@ func (c *Cluster) pass(p *Pool, r *Request) {
 // depart sends the cache of so many tokens.
 func (c *Cluster) depart(i int32, tokens int32) {
 	m := &c.links.moves[i]
+	m.tokens = tokens
 	c.links.begin(i, c.now.Add(m.stage.Link.Latency), m.stage.Link.Fixed+Duration(tokens)*m.stage.Link.Token)
 }
 
@@ -108,89 +109,7 @@ func (in *Instance) stir(now Time) {
 		in.cluster.wake(in)
 		return
 	}
-	in.cut(now, 0)
-}
-
-// pull reserves room for those who wait to be received, in order, in what the step leaves. Nobody overtakes a request of
-// this instance that waits to be computed again.
-func (in *Instance) pull(w *Work) {
-	for len(in.inbound) > 0 && in.back == 0 && in.running+in.promised+in.flying-in.bare+len(in.landed) < in.pool.Seats {
-		slot := in.inbound[0]
-		r := &in.slab[slot]
-		m := &in.cluster.links.moves[r.move]
-		tokens := r.Computed
-		if w.found, w.idle = 0, 0; m.push {
-			tokens = r.Prompt + r.Emitted
-		} else {
-			w.Cached(r)
-		}
-		found, idle := w.found, w.idle
-		w.found, w.idle, w.beyond = 0, 0, 0
-		blocks := in.kv.Blocks(tokens)
-		if blocks-int64(found-idle) > w.Room() || in.breaksPromise(r, w, int64(found-idle)) {
-			return
-		}
-		in.inbound = append(in.inbound[:0], in.inbound[1:]...)
-		if found > 0 {
-			in.repeats += int64(found - idle)
-			in.kv.take(int64(idle))
-			in.prefix.hold(r, found)
-		}
-		in.take(blocks - int64(found))
-		in.promise(r, 1)
-		r.held, r.Reserved = int32(blocks), w.now
-		in.accept(slot, m, tokens-found*in.kv.size)
-	}
-}
-
-// breaksPromise reports whether whoever runs could no longer emit as much as it may if r came too.
-func (in *Instance) breaksPromise(r *Request, w *Work, shared int64) bool {
-	return in.keeps&KeepPromised != 0 && in.kv.Blocks(r.Prompt+r.Limit())-shared > w.Room()-w.Promised()
-}
-
-// accept lets the request in slot, for which there is room now, come: its cache, or first of all whoever computes it.
-func (in *Instance) accept(slot int32, m *move, tokens int32) {
-	c, r := in.cluster, &in.slab[slot]
-	if !m.push {
-		r.state = flying
-		in.flying++
-		c.depart(r.move, tokens)
-		return
-	}
-	r.state = promised
-	in.promised++
-	work := m.stage.Link.Fixed + Duration(tokens)*m.stage.Link.Token
-	layers := Duration(m.stage.Link.Layers)
-	m.left = work / layers * (layers - 1)
-	m.rest = work - m.left
-	q := *r
-	q.held = 0
-	c.send(c.pools[c.routes[q.Route][q.Stage].Pool], &q)
-}
-
-// push sends the layers of the prompts of which the step that begins at now computes the first chunk.
-func (in *Instance) push(now Time) {
-	for _, slot := range in.prefill {
-		r := &in.slab[slot]
-		if r.move == 0 || r.chunk == 0 {
-			continue
-		}
-		if m := &in.cluster.links.moves[r.move]; !m.begun {
-			m.begun, m.from = true, in
-			in.cluster.links.begin(r.move, now.Add(m.stage.Link.Latency), m.left)
-		}
-	}
-}
-
-// fly makes the request in slot, computed elsewhere meanwhile, one that is on its way.
-func (in *Instance) fly(slot int32, q Request) {
-	r := &in.slab[slot]
-	q.held, q.Reserved = r.held, r.Reserved
-	*r = q
-	r.state = flying
-	in.promised--
-	in.flying++
-	in.watch(slot)
+	in.cut(in.open(now), 0)
 }
 
 // land ends hand-over i: its source frees what is parked, and its destination has the request.
@@ -214,7 +133,7 @@ func (c *Cluster) land(i int32) {
 		m.to.enqueue(c.now, &q)
 		return
 	}
-	c.totals.MovedTokens += int64(r.Computed)
+	c.totals.MovedTokens += int64(m.tokens)
 	r.state = landed
 	m.to.landed = append(m.to.landed, m.slot)
 	m.to.stir(c.now)
@@ -260,56 +179,6 @@ func (in *Instance) mark() {
 	}
 }
 
-// board lets those who have landed into the batch, as far as there are seats.
-func (in *Instance) board(now Time) {
-	for len(in.landed) > 0 && in.running < in.pool.Seats {
-		slot := in.landed[0]
-		in.landed = append(in.landed[:0], in.landed[1:]...)
-		r := &in.slab[slot]
-		in.promise(r, -1)
-		if in.pool.Order != nil {
-			r.key = in.pool.Order.Key(r)
-		}
-		in.link(slot)
-		r.Boarded = now
-		in.enterBatch(slot, now)
-	}
-}
-
-// enterBatch makes the request in slot a member of the decode set, or of the prompts of which a token is left. The token
-// that its source computed and did not emit comes now.
-func (in *Instance) enterBatch(slot int32, now Time) {
-	r := &in.slab[slot]
-	withheld := r.Computed == r.Prompt+r.Emitted
-	again := withheld && in.pool.Recompute
-	if again {
-		r.Computed--
-	}
-	if in.prefix != nil {
-		in.prefix.publish(r, r.Computed)
-	}
-	if again {
-		r.state = prefilling
-		in.prefill = append(in.prefill, slot)
-		return
-	}
-	r.state = decoding
-	if !withheld {
-		r.late = Moved
-	} else {
-		in.emit(r, now)
-		if r.Emitted == r.Output {
-			in.unlink(slot)
-			in.charge(r, -1)
-			in.cluster.done(r, now, Completed)
-			in.discard(slot)
-			return
-		}
-	}
-	in.join(slot)
-	in.late = true
-}
-
 // cancel ends hand-over i of a request that has ended, or starts again: both ends free what they hold for it. A record
 // that is in a queue or a batch stays there.
 func (c *Cluster) cancel(i int32) {
@@ -336,16 +205,4 @@ func (c *Cluster) cancel(i int32) {
 		in.unreserve(m.slot)
 	}
 	in.stir(c.now)
-}
-
-// unreserve frees what has been reserved for the request in slot, if anything.
-func (in *Instance) unreserve(slot int32) {
-	r := &in.slab[slot]
-	if r.held == 0 { // it comes without a cache
-		in.bare--
-		in.forget(slot)
-		return
-	}
-	in.promise(r, -1)
-	in.drain(slot)
 }

@@ -114,7 +114,7 @@ func (in *Instance) hangup(t timer) {
 		in.charge(r, -1)
 		in.landed = without(in.landed, t.slot)
 		in.promise(r, -1)
-		in.discard(t.slot)
+		in.drain(t.slot)
 		in.stir(t.at)
 	case prefilling:
 		r.state = leavingPrefill

@@ -136,10 +136,8 @@ func (in *Instance) popHead() int32 {
 func (in *Instance) enqueue(now Time, r *Request) {
 	sorted := in.pool.Order != nil
 	slot, first := noSlot, in.queue.n == 0 && len(in.front) == 0 && !sorted
-	came := now.Add(-in.cluster.ingress)
-	if in.end != Forever && !in.cold && in.start == now {
-		came++ // the step that begins now was composed without r
-	}
+	seen := in.open(now)
+	came := seen.Add(-in.cluster.ingress)
 	if first || sorted || came != r.Arrival || !r.plain() {
 		slot = in.record()
 		in.slab[slot] = *r
@@ -164,8 +162,17 @@ func (in *Instance) enqueue(now Time, r *Request) {
 	case in.end == Forever:
 		in.cluster.wake(in)
 	case in.steps > 1 && !in.shut():
-		in.cut(now, in.ahead)
+		in.cut(seen, in.ahead)
 	}
+}
+
+// open returns now or, if the step of in that begins now has been composed already, the instant after: what comes must wait for
+// the next boundary. In a run of steps a step may begin now, too.
+func (in *Instance) open(now Time) Time {
+	if c := in.cluster; in.end != Forever && !in.cold && (in.start == now || c.planned == now && in.ID < c.turn) {
+		return now + 1
+	}
+	return now
 }
 
 // shut reports whether no arrival can change the batch before one of its members ends.

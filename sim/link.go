@@ -15,6 +15,8 @@ type move struct {
 	begun    bool // push: all layers but the last are on their way
 	sent     bool // and have come
 
+	tokens int32 // whose cache is sent
+
 	rest  Duration // push: work of the last layer
 	left  Duration // of the part under way, as of since
 	since Time

@@ -184,7 +184,7 @@ func (f *naiveFleet) land(m *naiveMove) {
 	f.counts.Moved++
 	r.Landed = f.now
 	if m.stage.Cache {
-		f.counts.MovedTokens += int64(m.computed)
+		f.counts.MovedTokens += int64(m.computed - m.found)
 		to.landed = append(to.landed, m)
 		to.stir()
 		return

@@ -19,6 +19,9 @@ type action struct {
 
 // act does what the controller does at this instant.
 func (f *naiveFleet) act() {
+	if f.settled() {
+		f.script = nil
+	}
 	for len(f.script) > 0 && f.script[0].at == f.now {
 		a := f.script[0]
 		f.script = f.script[1:]
@@ -40,6 +43,11 @@ func (f *naiveFleet) act() {
 			in.of.drain(in)
 		}
 	}
+}
+
+// settled reports whether every request has ended, and no other is known: then controllers rest.
+func (f *naiveFleet) settled() bool {
+	return f.arrival() == sim.Forever && len(f.all) > 0 && !slices.ContainsFunc(f.all, func(r *naiveRequest) bool { return r.outcome == "" })
 }
 
 // begins starts an instance that is down.

@@ -76,6 +76,7 @@ func (f *Full) pool(d PoolDescription, i int) PoolResult {
 	}
 	if f.changed(i) {
 		r.ReplicasMean = ratio(p.UpS, c.Now().Seconds())
+		r.GPUsMean = float64(d.GPUs) * r.ReplicasMean
 		r.Utilization = ratio(p.BusyS, p.UpS)
 	}
 	if f.transfers.n != nil {

@@ -153,6 +153,7 @@ type PoolResult struct {
 	GPUs           int          `json:"gpus"`
 	Replicas       int          `json:"replicas"`                // that take requests at the end
 	ReplicasMean   float64      `json:"replicas_mean,omitempty"` // over the run; absent where they are always as many
+	GPUsMean       float64      `json:"gpus_mean,omitempty"`     // likewise
 	Utilization    float64      `json:"utilization"`
 	BatchMean      float64      `json:"batch_mean"` // decoding sequences, mean over steps
 	KVPeakFraction float64      `json:"kv_peak_fraction"`
