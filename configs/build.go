@@ -2,6 +2,7 @@ package configs
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -10,7 +11,7 @@ import (
 
 // Built is a scenario turned into the parts of a run. Close it after the run.
 type Built struct {
-	*Replica            // of the first pool
+	*Replica            // of the first pool that runs the scenario's model
 	Replicas []*Replica // of each pool
 	Scenario *Scenario  // with max_num_batched_tokens, max_model_len, enable_prefix_caching and requests written in
 	Config   sim.Config
@@ -54,7 +55,7 @@ func (s *Scenario) Build() (*Built, error) {
 		}
 		b.Config.Pools = append(b.Config.Pools, pool)
 	}
-	b.Replica = b.Replicas[0]
+	b.Replica = b.Replicas[slices.IndexFunc(s.Pools, func(p Pool) bool { return p.Role != roleEncode })]
 	if err := b.routes(); err != nil {
 		return nil, err
 	}

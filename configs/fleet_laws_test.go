@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,6 +74,9 @@ func drawFleet(t *rapid.T) string {
 	}
 	if slices.Contains(names, "decode") && slices.Contains(names, "serve") && rapid.Bool().Draw(t, "shares") {
 		b += "disaggregation: {serve_share: 0.5}\n"
+	}
+	if slices.Contains(names, "encode") {
+		b = strings.Replace(b, "kv_transfer: push", "kv_transfer: pull", 1)
 	}
 	return b + drawEvents(t, names) + drawLoad(t)
 }

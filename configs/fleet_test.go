@@ -60,6 +60,7 @@ func TestImpossibleFleetsAreRefused(t *testing.T) {
 		{both + "autoscale: [{pool: decode, on: kv, target: 2}]\n", "", `chat.yaml:12:36: autoscale[0].target: 2 is out of range; expected a number above 0 and at most 1`},
 		{both + "autoscale: [{pool: decode, on: ttft, target: 0.1}]\n", "", `chat.yaml:12:28: autoscale[0].on: "ttft", but pool "decode" emits no first tokens; expected another signal`},
 		{both + "autoscale: [{pool: prefill, on: ttft, target: 0.1}]\n", "", `chat.yaml:12:29: autoscale[0].on: "ttft", but nothing says when first tokens are due; expected slo.ttft_ms`},
+		{both + "autoscale: [{pool: decode, on: schedule, schedule: [{at_s: 0, replicas: 3}]}]\n", "", `chat.yaml:12:63: autoscale[0].schedule[0].replicas: 3 is out of range; expected a whole number from 1 to 2`},
 		{both + "autoscale: [{pool: decode, on: schedule}]\n", "", `chat.yaml:12:13: autoscale[0].schedule: missing; expected rows such as [{at_s: 0, replicas: 1}, {at_s: 3600, replicas: 4}]`},
 		{both + "role_switch: {}\n", "", `chat.yaml:12:1: role_switch: a replica of pool "prefill" takes 2 × h100-sxm, one of pool "decode" 4 × h100-sxm; expected the same GPUs`},
 		{both + "failures: [{pool: decode, replica: 2, at_s: 1}]\n", "", `chat.yaml:12:27: failures[0].replica: 2 is out of range; expected a whole number from 0 to 1`},
@@ -184,4 +185,11 @@ func TestStragglersAreOfTheirPool(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []int32{5, 6}, slow)
+}
+
+func TestAPushBehindAnEncoderIsRefused(t *testing.T) {
+	encoded := strings.Replace(apart, "  - {role: decode", "  - {role: encode, gpu: l40s}\n  - {role: decode", 1)
+	inDir(t, encoded)
+	_, err := Load("chat.yaml", Options{Set: []string{"pools.prefill.kv_transfer=push"}})
+	assert.EqualError(t, err, `--set pools.prefill.kv_transfer=push: "push" behind a pool of role encode: room would be reserved before there is anything to read; expected "pull"`)
 }

@@ -140,6 +140,7 @@ pools:
 workload: {closed_loop: {concurrency: 4}, prompt_tokens: {distribution: fixed, mean: 500}, output_tokens: {distribution: fixed, mean: 20}, requests: 40}
 `)
 	b := build(t, "pools.encode.kv_link=pcie")
+	assert.NotEqual(t, "llama-3.2-1b", b.Deployment.Model.Name, "the run is of the scenario's model, whichever pool comes first")
 	assert.Equal(t, []sim.Route{{{Pool: 0, Link: sim.Link{Token: sim.SecondsUp(2 * 4096 / 32e9)}}, {Pool: 1}}}, b.Config.Routes)
 	assert.Equal(t, "llama-3.2-1b", b.Replicas[0].Deployment.Model.Name)
 	assert.Zero(t, b.Config.Pools[1].Seats, "no cache comes")

@@ -26,8 +26,8 @@ type Admission struct {
 	Burst             int64   `yaml:"burst,omitempty" doc:"requests that may be saved up; null: no rate_per_s"`
 	TokensPerS        float64 `yaml:"tokens_per_s,omitempty" doc:"tokens/s that are earned, of prompts and limits; null: no such limit"`
 	TokenBurst        int64   `yaml:"token_burst,omitempty" doc:"tokens that may be saved up; null: no tokens_per_s"`
-	QueueLimit        int64   `yaml:"queue_limit,omitempty" doc:"waiting requests per replica of the first pool above which nobody enters; null: no limit"`
-	ShedLimit         int64   `yaml:"shed_limit,omitempty" doc:"as queue_limit, of those with a priority above shed_priority_above; null: no limit"`
+	QueueLimit        int64   `yaml:"queue_limit,omitempty" doc:"waiting requests per replica of the first pool at which nobody enters; null: no limit"`
+	ShedLimit         int64   `yaml:"shed_limit,omitempty" doc:"as queue_limit, for those with a priority above shed_priority_above; null: no limit"`
 	ShedPriorityAbove int64   `yaml:"shed_priority_above,omitempty" doc:"the least urgent priority that shed_limit does not refuse; null: 0"`
 }
 

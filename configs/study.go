@@ -2,7 +2,6 @@ package configs
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -85,18 +84,15 @@ func (s *Splits) decodeScalar(n *yaml.Node) error {
 	return nil
 }
 
-// split is a number of prefill and of decode replicas.
-var split = regexp.MustCompile(`^([1-9][0-9]{0,5})P([1-9][0-9]{0,5})D$`)
-
 // ParseSplit returns the prefill and decode replicas of a split such as 1P3D; false: it is none.
 func ParseSplit(text string) (prefill, decode int, ok bool) {
-	m := split.FindStringSubmatch(text)
+	m := splitForm.FindStringSubmatch(text)
 	if m == nil {
 		return 0, 0, false
 	}
 	prefill, _ = strconv.Atoi(m[1])
 	decode, _ = strconv.Atoi(m[2])
-	return prefill, decode, true
+	return prefill, decode, prefill > 0 && decode > 0
 }
 
 // Errorf returns an error about the value at a path of the study's file.

@@ -35,6 +35,11 @@ func (s *Scenario) checkWays(c *checker) {
 		c.fail(fmt.Sprintf("pools[%d].role", encodes[0]), "%q in front of several pools; expected one pool of role %s, in front of one of role %s or %s",
 			roleEncode, roleEncode, roleServe, rolePrefill)
 	}
+	for _, i := range prefills {
+		if at := fmt.Sprintf("pools[%d].kv_transfer", i); len(encodes) > 0 && s.Pools[i].KVTransfer == transferPush {
+			c.fail(at, "%q behind a pool of role %s: room would be reserved before there is anything to read; expected %q", transferPush, roleEncode, transferPull)
+		}
+	}
 	d := s.Disaggregation
 	if d == nil {
 		return
@@ -107,7 +112,7 @@ func (s *Scenario) checkAutoscale(c *checker) {
 		c.within(path+"interval_s", a.IntervalS, 1e-3, sim.HorizonS)
 		c.within(path+"provision_s", a.ProvisionS, 0, sim.HorizonS)
 		c.within(path+"stabilisation_s", a.StabilisationS, 0, sim.HorizonS)
-		a.checkTarget(c, path)
+		a.checkTarget(c, path, pool)
 		if a.On == onTTFT {
 			s.checkTTFT(c, path, pool)
 		}
@@ -115,7 +120,7 @@ func (s *Scenario) checkAutoscale(c *checker) {
 }
 
 // checkTarget requires what the signal goes by.
-func (a *Autoscale) checkTarget(c *checker, path string) {
+func (a *Autoscale) checkTarget(c *checker, path string, pool *Pool) {
 	if a.On == "schedule" {
 		if c.origins.given(path + "target") {
 			c.fail(path+"target", "%g has no effect on a schedule; accepted: null", a.Target)
@@ -127,7 +132,7 @@ func (a *Autoscale) checkTarget(c *checker, path string) {
 		for i, row := range a.Schedule {
 			at := fmt.Sprintf("%sschedule[%d].", path, i)
 			c.within(at+"at_s", row.AtS, 0, sim.HorizonS)
-			c.count(at+"replicas", int64(row.Replicas), countMax)
+			c.whole(at+"replicas", int64(row.Replicas), int64(a.MinReplicas), int64(pool.most()))
 		}
 		return
 	}

@@ -65,6 +65,9 @@ func NewAutoscale(a AutoscaleArguments, most int) (*Autoscale, error) {
 func (s *Autoscale) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	state := c.PoolState(s.a.Pool, now)
 	have := state.Live + state.Starting
+	if now == 0 && s.a.On != "schedule" {
+		s.past = append(s.past, demand{now, min(s.a.Max, have)}) // nobody knows yet what the load will be
+	}
 	want := min(s.a.Max, max(s.a.Min, s.want(now, c.Pool(s.a.Pool), &state)))
 	most := s.remember(demand{now, want})
 	pool := c.Pool(s.a.Pool)

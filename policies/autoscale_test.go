@@ -164,3 +164,18 @@ func TestAutoscaleRefusesWhatMakesNoSense(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 }
+
+// TestAutoscaleKeepsWhatItFinds for as long as it would keep what it had wanted: at the beginning nobody knows the load.
+func TestAutoscaleKeepsWhatItFinds(t *testing.T) {
+	a := scaling("queue", 4)
+	a.Stabilisation = 100 * sim.Second
+	var sizes []int
+	p := newPool(3, policies.LeastLoaded{})
+	c, _ := build(t, func(c *sim.Config) {
+		c.Controller = guarded{t, must[*policies.Autoscale](t)(policies.NewAutoscale(a, 6)), &sizes}
+	}, []sim.Request{{Prompt: 10, Output: 6}, {Prompt: 10, Output: 6, Arrival: sim.Time(300 * sim.Second)}}, p)
+	c.Run()
+	assert.Equal(t, 3, slices.Min(sizes[:10]))
+	assert.Equal(t, 2, sizes[12])
+	assert.Equal(t, 1, sizes[28])
+}

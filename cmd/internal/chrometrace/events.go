@@ -127,14 +127,10 @@ func (t *Trace) counters(c *sim.Cluster, now sim.Time) {
 			return
 		}
 		o := c.PoolState(i, now)
-		e := t.out.begin("C", "requests", "state", now, i+1, 0)
-		e.count("running", o.Running)
-		e.count("waiting", o.Waiting)
-		e.count("moving", o.Moving)
-		e.end()
-		e = t.out.begin("C", "KV blocks", "state", now, i+1, 0)
-		e.count("used", o.KVUsed)
-		e.end()
+		if is := (counted{o.Running, o.Waiting, o.Moving, o.KVUsed}); is != t.counted[i] {
+			t.counted[i] = is
+			t.counter(i, now, &is)
+		}
 		for j := range c.Pool(i).All() {
 			in := c.Pool(i).Any(j)
 			if is := life(in); is != t.lives[in.ID] {
@@ -143,6 +139,21 @@ func (t *Trace) counters(c *sim.Cluster, now sim.Time) {
 			}
 		}
 	}
+}
+
+// counted is what the counters of a pool show.
+type counted struct{ running, waiting, moving, used int64 }
+
+// counter writes the counters of the i-th pool.
+func (t *Trace) counter(i int, now sim.Time, is *counted) {
+	e := t.out.begin("C", "requests", "state", now, i+1, 0)
+	e.count("running", is.running)
+	e.count("waiting", is.waiting)
+	e.count("moving", is.moving)
+	e.end()
+	e = t.out.begin("C", "KV blocks", "state", now, i+1, 0)
+	e.count("used", is.used)
+	e.end()
 }
 
 // life says what a replica is about.

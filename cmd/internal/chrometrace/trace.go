@@ -28,9 +28,10 @@ type Trace struct {
 	window  Window
 	out     writer
 	cluster *sim.Cluster
-	lives   []string // of each instance, as of the latest look
-	full    bool     // there were more events than a trace has
-	until   sim.Time // the last that there is
+	lives   []string  // of each instance, as of the latest look
+	counted []counted // of each pool, likewise
+	full    bool      // there were more events than a trace has
+	until   sim.Time  // the last that there is
 }
 
 var (
@@ -59,6 +60,7 @@ func (t *Trace) Begin(c *sim.Cluster) {
 	for i := range c.Pools() {
 		p := c.Pool(i)
 		t.out.name("process_name", i+1, 0, "pool "+p.Name)
+		t.counted = append(t.counted, counted{running: -1}) // so the first look differs
 		for j := range p.All() {
 			t.out.name("thread_name", i+1, track(p.Any(j)), replica(p, j))
 			t.lives = append(t.lives, life(p.Any(j)))
