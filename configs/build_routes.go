@@ -48,10 +48,15 @@ func (b *Built) handedOver(from, to int) (sim.Route, error) {
 	return sim.Route{first, {Pool: to}}, err
 }
 
-// entries returns the pool that each route begins with.
+// entries returns the pool in which the requests of each route wait first: that which reserves room for them, if it does
+// so before they are read.
 func (b *Built) entries() (entries policies.Entries) {
 	for _, route := range b.Config.Routes {
-		entries = append(entries, route[0].Pool)
+		first := route[0].Pool
+		if route[0].Push {
+			first = route[1].Pool
+		}
+		entries = append(entries, first)
 	}
 	return entries
 }

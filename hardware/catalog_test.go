@@ -50,8 +50,8 @@ func randomEfficiency(r *rand.Rand) hardware.Efficiency {
 		Bandwidth: share(), Compute: share(), MoECompute: share(), KVBandwidth: share(), AttentionCompute: share(), Link: share(),
 		LayerS: span(), MoELayerS: span(), MixerLayerS: span(), StepS: span(), SequenceS: span(), CollectiveS: span(),
 		QuantizedCompute: []float64{0, 1, share()}[r.IntN(3)], MixedKV: []float64{0, 1, 1 + 2*r.Float64()}[r.IntN(3)], EagerLayerS: []float64{0, span()}[r.IntN(2)],
-		QuantizedLayerS: []float64{0, span()}[r.IntN(2)],
-		Overlap:         []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
+		QuantizedLayerS: []float64{0, span()}[r.IntN(2)], MoERows: []float64{0, 200 * r.Float64()}[r.IntN(2)],
+		Overlap: []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
 	}
 }
 

@@ -60,17 +60,18 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 
 // explainProduct takes a group of matrix products apart.
 func (r *Roofline) explainProduct(p *product, l *load) PartCost {
-	rows, asked, read, touched := l.rows, l.asked, 1.0, 1.0
+	rows, asked, read, touched, padding := l.rows, l.asked, 1.0, 1.0, 1.0
 	switch {
 	case p.lastToken:
 		rows, asked = l.outputs, l.outputs
 	case p.experts:
 		rows, asked = l.tokens, l.routed
 		read, touched = r.d.active(rows), r.d.active(asked)
+		padding = r.d.padding(rows, read)
 	}
 	return PartCost{
 		Name: p.name, Kind: sim.Weights, Bytes: p.bytes * touched, FLOPs: asked * p.flops,
-		MemoryS: p.memoryPS * read / psPerS, ComputeS: rows * p.rowPS / psPerS, ComputePeakS: asked * p.peakPS / psPerS,
+		MemoryS: p.memoryPS * read / psPerS, ComputeS: float64(rows*p.rowPS) * padding / psPerS, ComputePeakS: asked * p.peakPS / psPerS,
 	}
 }
 

@@ -306,6 +306,7 @@ func TestEfficiencyRanges(t *testing.T) {
 		want  string
 	}{
 		{func(e *hardware.Efficiency) { e.QuantizedCompute = 1.5 }, "quantized_compute: 1.5 is out of range; expected a share in (0, 1]"},
+		{func(e *hardware.Efficiency) { e.MoERows = -1 }, "moe_rows: -1 is out of range; expected rows in [0, 1e6]"},
 		{func(e *hardware.Efficiency) { e.MixedKV = 0.5 }, "mixed_kv: 0.5 is out of range; expected a factor in [1, 1000]"},
 		{func(e *hardware.Efficiency) { e.EagerLayerS = -1 }, "eager_layer_s: -1 is out of range; expected seconds in [0, 3600]"},
 		{func(e *hardware.Efficiency) { e.Link = math.NaN() }, "link: NaN is out of range; expected a share in (0, 1]"},

@@ -24,7 +24,7 @@ func naive(d *hardware.Deployment, b batch) float64 {
 				computeS += p.quantizedS/e.QuantizedCompute - p.quantizedS
 			}
 			if p.kind == "experts" {
-				computeS /= e.MoECompute
+				computeS *= unfilled(d, m.tokens) / e.MoECompute
 			}
 			memoryS, computeS = memoryS/e.Bandwidth, computeS/e.Compute
 		default:
@@ -80,6 +80,18 @@ func pad(d *hardware.Deployment, m *mine) bool {
 		}
 	}
 	return true
+}
+
+// unfilled is by how much longer experts multiply that have few rows: as much again as with many where they have none, half
+// as much where they have moe_rows.
+func unfilled(d *hardware.Deployment, tokens float64) float64 {
+	half := d.Efficiency.MoERows
+	if half == 0 {
+		return 1
+	}
+	share := float64(d.Model.TopK()) / float64(d.Model.Experts())
+	touched := 1 - math.Pow(1-share, tokens)
+	return 1 + 1/(1+tokens*share/touched/half)
 }
 
 // powers is (a^p + b^p)^(1/p).

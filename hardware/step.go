@@ -63,8 +63,9 @@ func (r *Roofline) linear(l *load) (weights, products float64) {
 	if r.experts.bytes == 0 {
 		return r.readPS, products
 	}
-	m := float64(r.experts.memoryPS * r.d.active(l.tokens))
-	return r.readPS + m, products + r.both(m, float64(l.tokens*r.experts.rowPS))
+	active := r.d.active(l.tokens)
+	m := float64(r.experts.memoryPS * active)
+	return r.readPS + m, products + r.both(m, float64(l.tokens*r.experts.rowPS)*r.d.padding(l.tokens, active))
 }
 
 // reads returns the time of reading the weights that so many tokens over all ranks touch.

@@ -66,16 +66,16 @@ func (b *TokenBucket) Admit(now sim.Time, r *sim.Request, _ *sim.Cluster) bool {
 	return true
 }
 
-// Entries names the pool that each route begins with, in which its requests wait first.
+// Entries names, for each route, the pool in which its requests wait first.
 type Entries []int
 
-// waiting returns how many requests wait in the first pool of r's route, at the gate or in queues, and how many instances
+// waiting returns how many requests wait in that pool of r's route, at the gate, in queues or for room, and how many instances
 // there take some; at least one, for who waits for the first to come is one instance's queue.
 func (e Entries) waiting(r *sim.Request, c *sim.Cluster) (n, instances int64) {
 	p := c.Pool(e[r.Route])
 	n = int64(p.Gated())
 	for i := range p.Len() {
-		n += int64(p.Instance(i).Queued())
+		n += int64(p.Instance(i).Queued() + p.Instance(i).Incoming())
 	}
 	return n, int64(max(1, p.Len()))
 }

@@ -87,6 +87,7 @@ type Cluster struct {
 	ends    ends
 	timers  timers
 	links   links
+	lobby   lobby
 	arrival Time    // of the next request at the engine; Forever: none known
 	next    Request // it, unless the source is a Follower
 	woken   []int32 // instances to plan when everything at this instant has happened
@@ -374,9 +375,9 @@ func (c *Cluster) stop() {
 // strand tells of those who still wait at gates that the run has ended.
 func (c *Cluster) strand() {
 	for _, p := range c.pools {
-		for i := range p.gate {
-			c.totals.OutputTokens += int64(p.gate[i].Emitted)
-			c.sink.Done(&p.gate[i], c.now, Unfinished)
-		}
+		c.eachGated(p, func(r *Request) {
+			c.totals.OutputTokens += int64(r.Emitted)
+			c.sink.Done(r, c.now, Unfinished)
+		})
 	}
 }

@@ -111,7 +111,7 @@ func (c *Cluster) sever(in *Instance) (lost []Request) {
 			continue
 		}
 		if m.to == nil { // at a gate, with its blocks here
-			lost = append(lost, c.ungate(int32(i)))
+			lost = append(lost, c.ungate(c.atGate(int32(i))))
 		} else if r := &m.to.slab[m.slot]; r.state == promised {
 			c.disown(int32(i))
 			c.cancel(int32(i))
@@ -148,12 +148,8 @@ func (c *Cluster) disown(i int32) {
 			}
 		}
 	}
-	for _, p := range c.pools {
-		for j := range p.gate {
-			if p.gate[j].move == i {
-				p.gate[j].move = 0
-			}
-		}
+	if slot := c.atGate(i); slot != noSlot {
+		c.lobby.waits[slot].move = 0
 	}
 }
 

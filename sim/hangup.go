@@ -70,8 +70,8 @@ func (c *Cluster) hangup() Time {
 // waits reports whether t is not void.
 func (c *Cluster) waits(t *timer) bool {
 	if t.instance == noSlot {
-		p, _ := c.atGate(t.id)
-		return p != nil
+		w := &c.lobby.waits[t.slot]
+		return w.pool != nil && w.ID == t.id
 	}
 	r := &c.instances[t.instance].slab[t.slot]
 	return r.ID == t.id && r.state != free && r.state != idle && r.state != parked && r.state != promised
@@ -83,9 +83,7 @@ func (c *Cluster) leave(t timer) {
 		c.instances[t.instance].hangup(t)
 		return
 	}
-	p, i := c.atGate(t.id)
-	r := p.gate[i]
-	p.gate = slices.Delete(p.gate, i, i+1)
+	r := c.ungate(t.slot)
 	c.done(&r, t.at, Failed)
 	if r.move != 0 {
 		c.cancel(r.move)

@@ -36,9 +36,9 @@ func (c *Cluster) State(now Time) Observation {
 // the tokens emitted to clients whose requests are there.
 func (c *Cluster) PoolState(i int, now Time) Observation {
 	p := c.pools[i]
-	o := Observation{Waiting: int64(len(p.gate))}
-	for i := range p.gate {
-		o.OutputTokens += int64(p.gate[i].Emitted)
+	o := Observation{Waiting: int64(p.gated)}
+	if p.gated > 0 {
+		c.eachGated(p, func(r *Request) { o.OutputTokens += int64(r.Emitted) })
 	}
 	for _, in := range p.all {
 		switch in.life {

@@ -35,7 +35,8 @@ type Pool struct {
 	all         []*Instance // SizeMax of them
 	instances   []*Instance // those that take requests, in order of ID
 	outstanding []int32     // requests of each of those, queued or running or on their way to it
-	gate        []Request   // who waits for an instance that takes requests
+	gate        []int32     // slots of the lobby, of those who wait for an instance that takes requests or did
+	gated       int         // of those, who do
 	hands       bool        // to another pool
 	pushes      bool
 	firsts      int64 // first tokens emitted
@@ -90,7 +91,7 @@ func (p *Pool) validate() error {
 
 // found builds the pool's instances for a run.
 func (p *Pool) found(c *Cluster) {
-	p.all, p.instances, p.outstanding, p.gate = nil, nil, nil, nil
+	p.all, p.instances, p.outstanding, p.gate, p.gated = nil, nil, nil, nil, 0
 	p.preemptions, p.prompted, p.cached, p.swaps, p.loaded, p.evicted, p.peak, p.up, p.firsts, p.late = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 	p.hands, p.pushes = false, false
 	for i := range max(p.Size, p.SizeMax) {
@@ -134,7 +135,7 @@ func (p *Pool) Any(i int) *Instance { return p.all[i] }
 func (p *Pool) Firsts() (n, late int64) { return p.firsts, p.late }
 
 // Gated returns how many requests wait for an instance that takes requests.
-func (p *Pool) Gated() int { return len(p.gate) }
+func (p *Pool) Gated() int { return p.gated }
 
 // Outstanding returns, by instance that takes requests, the requests routed to it that have not ended. It must not be modified.
 func (p *Pool) Outstanding() []int32 { return p.outstanding }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/cmd/internal/study"
@@ -88,9 +89,21 @@ func (r *race) enter(i int) error {
 	r.models = append(r.models, b.Deployment.Model.Name)
 	r.comparison.Scenarios = append(r.comparison.Scenarios, study.Contender{
 		Name: r.variants[i].name, Source: r.variants[i].source,
-		Is: b.Deployment.Model.Name + " · " + replicas(&b.Scenario.Pools[0]),
+		Is: b.Deployment.Model.Name + " · " + pools(b.Scenario),
 	})
 	return nil
+}
+
+// pools says what each pool of a scenario consists of.
+func pools(s *configs.Scenario) string {
+	if len(s.Pools) == 1 {
+		return replicas(&s.Pools[0])
+	}
+	var each []string
+	for i := range s.Pools {
+		each = append(each, s.Pools[i].Name+": "+replicas(&s.Pools[i]))
+	}
+	return strings.Join(each, "; ")
 }
 
 func (r *race) build(i int, seed uint64) (*configs.Built, error) {

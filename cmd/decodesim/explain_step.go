@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,8 @@ import (
 type step struct {
 	*configs.Replica
 	scenario   *configs.Scenario
-	name       string // of the scenario; empty: the deployment is of flags
+	pool       *configs.Pool // whose replica it is
+	name       string        // of the scenario; empty: the deployment is of flags
 	batch      int
 	context    int
 	batchWhy   string // where a default comes from; empty: given
@@ -59,7 +61,7 @@ func explainedStep(c *cobra.Command, args []string, f *explainFlags) (*step, err
 	var err error
 	s.scenario, err = configs.Load(name, configs.Options{Set: append(set, f.set...), Env: os.Environ()})
 	if err == nil {
-		s.Replica, err = s.scenario.Replica()
+		err = s.decoding(c)
 	}
 	if err != nil {
 		return nil, s.inFlags(err)
@@ -68,6 +70,20 @@ func explainedStep(c *cobra.Command, args []string, f *explainFlags) (*step, err
 		return nil, err
 	}
 	return s, s.check()
+}
+
+// decoding chooses the first pool that decodes. The flags of a deployment are the first pool's, which may be another one.
+func (s *step) decoding(c *cobra.Command) (err error) {
+	i := slices.IndexFunc(s.scenario.Pools, func(p configs.Pool) bool { return p.Decodes() })
+	s.pool = &s.scenario.Pools[i]
+	for _, k := range flagKeys {
+		if own, ok := strings.CutPrefix(k.key, "pools.0."); ok && i > 0 && c.Flags().Changed(k.flag) {
+			return fmt.Errorf("explain: --%s is for scenarios of one pool, and pool %q of %s decodes; expected --set pools.%s.%s=%s", k.flag,
+				s.pool.Name, s.name, s.pool.Name, own, c.Flags().Lookup(k.flag).Value)
+		}
+	}
+	s.Replica, err = s.scenario.ReplicaOf(i)
+	return err
 }
 
 // basePosition is where an error stands in the scenario that only lends its pool.
@@ -111,7 +127,7 @@ func (s *step) choose(batchGiven, contextGiven bool, f *explainFlags) error {
 	case s.name == "":
 		s.batchWhy = "default"
 	default:
-		pool := &s.scenario.Pools[0]
+		pool := s.pool
 		s.batch, s.batchWhy = max(1, s.seats()), fmt.Sprintf("as many as fit, up to %s %d", pool.Own("max_num_seqs"), pool.MaxNumSeqs)
 		if pool.DataParallel > 1 {
 			s.batchWhy += fmt.Sprintf(" on each of %d ranks", pool.DataParallel)
@@ -165,19 +181,19 @@ func (s *step) seconds(n int) float64 {
 
 // fitting returns how many sequences of so much context the caches hold at once.
 func (s *step) fitting(context int) int {
-	block, ranks := int64(s.scenario.Pools[0].BlockSize), int64(s.Deployment.Parallel.Ranks())
+	block, ranks := int64(s.pool.BlockSize), int64(s.Deployment.Parallel.Ranks())
 	return int(s.KVBlocks / ranks / ((int64(context)+block-1)/block + int64(s.Memory.SequenceBlocks)) * ranks)
 }
 
 // seats returns how many sequences of the step's context the engine runs at once: what fits, up to its own limit.
-func (s *step) seats() int { return min(s.fitting(s.context), s.scenario.Pools[0].Seats()) }
+func (s *step) seats() int { return min(s.fitting(s.context), s.pool.Seats()) }
 
 // roomiest returns the longest context of which the cache holds the batch; 0: none.
 func (s *step) roomiest() int {
 	ranks := int64(s.Deployment.Parallel.Ranks())
 	each := (int64(s.batch) + ranks - 1) / ranks
 	blocks := s.KVBlocks/ranks/each - int64(s.Memory.SequenceBlocks)
-	return int(min(max(0, blocks)*int64(s.scenario.Pools[0].BlockSize), int64(s.MaxModelLen)))
+	return int(min(max(0, blocks)*int64(s.pool.BlockSize), int64(s.MaxModelLen)))
 }
 
 // price returns the price of n decodes at the step's context.

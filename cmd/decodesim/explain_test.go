@@ -290,3 +290,18 @@ func TestExplainLeavesFiles(t *testing.T) {
 	assert.Equal(t, string(written), out.String())
 	assert.Contains(t, errOut.String(), filepath.Join(dir, "explain.json"))
 }
+
+// TestOfSeveralPoolsTheDecodingOneIsExplained: a decode step is none of the prefill pool, whose GPU is another one; and a flag
+// that would change that pool unseen is refused.
+func TestOfSeveralPoolsTheDecodingOneIsExplained(t *testing.T) {
+	inDir(t, handed)
+	apart := []string{"explain", "chat.yaml", "--set", "pools.decode.gpu=a100-sxm-80gb"}
+	status, out, errOut := try(apart...)
+	require.Equal(t, exitOK, status, errOut)
+	assert.Contains(t, out, "chat.yaml · pool decode · ")
+	assert.Contains(t, out, "a100-sxm-80gb")
+	status, _, errOut = try(append(apart, "--gpu", "h200-sxm")...)
+	assert.Equal(t, exitBadInput, status)
+	assert.Contains(t, errOut, "--gpu is for scenarios of one pool")
+	assert.Contains(t, errOut, "expected --set pools.decode.gpu=h200-sxm")
+}

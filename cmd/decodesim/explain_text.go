@@ -20,7 +20,10 @@ func explainText(s *step, x *explanation) []byte {
 	if x.Scenario != "" {
 		name = x.Scenario + " · "
 	}
-	line("%s%s · %s · %s weights · %s KV cache · %s", name, x.Model, replicaOf(&s.scenario.Pools[0]),
+	if len(s.scenario.Pools) > 1 {
+		name += "pool " + s.pool.Name + " · "
+	}
+	line("%s%s · %s · %s weights · %s KV cache · %s", name, x.Model, replicaOf(s.pool),
 		strings.TrimLeft(x.Sparsity+" "+x.Weights, " "), x.KVCache, x.Engine)
 	line("%s; KV cache of %s", shapeLine(&s.Deployment.Model), perToken(&s.Deployment))
 	line("one decode step: batch %d%s, context %s%s", x.Batch, because(s.batchWhy), grouped(x.Context), because(s.contextWhy))

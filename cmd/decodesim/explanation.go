@@ -116,7 +116,7 @@ type curve struct {
 }
 
 func explain(s *step) *explanation {
-	d, pool := &s.Deployment, &s.scenario.Pools[0]
+	d, pool := &s.Deployment, s.pool
 	x := &explanation{
 		Scenario: s.name, Model: d.Model.Name, GPU: d.GPU.Name, GPUs: d.Parallel.GPUs(), Tensor: d.Parallel.Tensor,
 		Pipeline: d.Parallel.Pipeline, Weights: weightsOf(&d.Model), KVCache: d.KVDtype, Engine: pool.Engine,
@@ -153,7 +153,7 @@ func explain(s *step) *explanation {
 // warnings says what a reader should know beside the numbers.
 func (s *step) warnings() []string {
 	notes := s.scenario.Warnings(s.Replica)
-	pool := &s.scenario.Pools[0]
+	pool := s.pool
 	switch fits := s.fitting(s.context); {
 	case s.batch > fits:
 		notes = append(notes, fmt.Sprintf("%d sequences of %d tokens do not fit: the cache holds %d; no engine runs this step", s.batch, s.context, fits))

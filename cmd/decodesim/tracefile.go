@@ -34,6 +34,9 @@ func openTrace(path, window string) (*traceFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if at, err := os.Stat(path); err == nil && at.IsDir() {
+		return nil, fmt.Errorf("--trace %q is a directory; expected the name of a file", path)
+	}
 	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return nil, fmt.Errorf("--trace %q cannot be written: %w", path, err)

@@ -116,12 +116,23 @@ func TestATraceThatCannotBeIsRefused(t *testing.T) {
 		`--trace-window "5s" is no stretch of a run; expected its start and its end, such as 10s:12s`: {"--trace", "t.json", "--trace-window", "5s"},
 		`--trace-window "5s:2s" is no stretch`:                                                        {"--trace", "t.json", "--trace-window", "5s:2s"},
 		`--trace-window has no effect without --trace`:                                                {"--trace-window", "1s:2s"},
+		`--trace "." is a directory; expected the name of a file`:                                     {"--trace", "."},
 		`--trace "none/t.json" cannot be written`:                                                     {"--trace", "none/t.json"},
 	} {
 		status, _, errOut := try(append([]string{"run", "chat.yaml"}, args...)...)
 		assert.Equal(t, exitBadInput, status)
 		assert.Contains(t, errOut, want)
 		assert.Equal(t, []string{"chat.yaml"}, entries(t, "."))
+	}
+}
+
+// TestATraceOfNothingSaysSo, for a file without events looks like a mistake of the program.
+func TestATraceOfNothingSaysSo(t *testing.T) {
+	inDir(t, handed)
+	for window, silent := range map[string]bool{"0s:1s": false, "100000s:100001s": true} {
+		status, _, errOut := try("run", "chat.yaml", "--trace", "t.json", "--trace-window", window)
+		require.Equal(t, exitOK, status, errOut)
+		require.Equal(t, silent, strings.Contains(errOut, "nothing happens in that window"), errOut)
 	}
 }
 
@@ -132,7 +143,7 @@ func TestARunOfSeveralPoolsNamesThem(t *testing.T) {
 	slow := []string{"--set", "pools.prefill.kv_link_bps=5e9", "--set", "pools.prefill.kv_link_latency_s=0.01", "--set", "workload.output_tokens.mean=20"}
 	status, table, errOut := try(append([]string{"run", "chat.yaml", "--out", "out"}, slow...)...)
 	require.Equal(t, exitOK, status, errOut)
-	for _, want := range []string{"pool prefill 1 × h100-sxm in 1 replica: ", "pool decode  2 × h100-sxm in 2 replicas: ", "hand-overs   198", "KV transfer",
+	for _, want := range []string{"pool prefill 1 × h100-sxm in 1 replica: ", "pool decode  2 × h100-sxm in 2 replicas: ", "hand-over    pull over ", "hand-overs   198", "KV transfer",
 		"is the KV cache on its way to another instance and ", "; a faster link would shorten it."} {
 		require.Contains(t, table, want)
 	}

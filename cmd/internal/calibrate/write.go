@@ -23,6 +23,7 @@ func constants(e *hardware.Efficiency) []constant {
 		{"bandwidth", e.Bandwidth, "of HBM bandwidth, reading weights"},
 		{"compute", e.Compute, "of peak FLOP/s, dense products"},
 		{"moe_compute", e.MoECompute, "of compute, expert products"},
+		{"moe_rows", e.MoERows, "rows per expert at which half of the loss of few is left"},
 		{"quantized_compute", e.QuantizedCompute, "of compute, where activations are quantised"},
 		{"kv_bandwidth", e.KVBandwidth, "of HBM bandwidth, reading the cache"},
 		{"mixed_kv", e.MixedKV, "times that reading in steps with prompts"},
@@ -93,7 +94,7 @@ func comment(text string) string {
 func block(e *hardware.Efficiency, indent string) string {
 	var b strings.Builder
 	for _, c := range constants(e) {
-		optional := c.key == "mixed_kv" || c.key == "eager_layer_s" || strings.HasPrefix(c.key, "quantized_")
+		optional := c.key == "mixed_kv" || c.key == "moe_rows" || c.key == "eager_layer_s" || strings.HasPrefix(c.key, "quantized_")
 		if optional && c.value == 0 {
 			continue
 		}

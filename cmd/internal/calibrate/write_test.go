@@ -38,6 +38,7 @@ func TestAFileGivesBackWhatWasWritten(t *testing.T) {
 		share, span := rapid.Float64Range(1e-6, 1), rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1e-9, 10))
 		e := hardware.Efficiency{
 			Bandwidth: share.Draw(t, "bandwidth"), Compute: share.Draw(t, "compute"), MoECompute: share.Draw(t, "moe_compute"),
+			MoERows:          rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1, 1e3)).Draw(t, "moe_rows"),
 			QuantizedCompute: rapid.OneOf(rapid.Just(0.0), share).Draw(t, "quantized_compute"),
 			KVBandwidth:      share.Draw(t, "kv_bandwidth"), MixedKV: rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1, 9)).Draw(t, "mixed_kv"),
 			AttentionCompute: share.Draw(t, "attention_compute"), Link: share.Draw(t, "link"), LayerS: span.Draw(t, "layer_s"),

@@ -83,7 +83,7 @@ func apartAssumed() []string {
 			"seats: those wait as long as others are served. Where the name says it, the wait is predicted; where no recipe is named, or under " +
 			"SGLang, seats are the engine's default, nobody waits, and TTFT is a fraction of what was measured.",
 		"**A prefill pool that is full makes a queue.** TTFT is then the clients over the throughput of that pool, less the time of a decode: some " +
-			"percent in the speed of prompts are many in TTFT. Prompts of whole batches go up to three times as fast through experts as " +
+			"percent in the speed of prompts are many in TTFT. Prompts of whole batches seem to go through experts faster than " +
 			"the constants say, which were fitted to servers that read a prompt or two at a time beside their decodes.",
 		"**Two levels of TPOT.** Four rows of one TensorRT-LLM deployment on GB200, measured twice, differ from themselves by half: drafts that " +
 			"no label names would do that.",

@@ -27,7 +27,8 @@ func (a *Accuracy) how(m *markdown) {
 		tidy(k.StepScale), tidy(k.TTFTScale), tidy(k.TTFTWeight), tidy(k.Stiffness), tidy(k.OwnStiffness))
 	m.para("**What was chosen by looking.** Those two stiffnesses, on a coarse grid (factors of about three) of errors on deployments " +
 		"left out; a tenth or three tenths of the first change none by more than a point. So was the form, by the fits to public data " +
-		"that the priors come from. Exclusions were listed before residuals were looked at.")
+		"that the priors come from; and `moe_rows`, the rows of an expert below which tiles are mostly padding, at the larger of the usual tiles, with the " +
+		"limit of that loss chosen from three by errors on aggregated deployments left out. Exclusions were listed before residuals were looked at.")
 	m.para("**Minimum.** Each run is simulated and its batches are kept; prices under other constants need no new simulation. Newton's method "+
 		"(gonum/optimize) finds the minimum; the runs are "+
 		"simulated again under it, %d rounds in all. A fit without a deployment, GPU or model is taken from the slopes of the residuals at the "+

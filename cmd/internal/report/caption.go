@@ -61,8 +61,8 @@ func hardwareOf(pools []metrics.PoolResult) string {
 
 // gpusMean returns how many GPUs a pool had, in the mean where its replicas come and go.
 func gpusMean(p *metrics.PoolResult) float64 {
-	if p.ReplicasMean == 0 || p.Replicas == 0 {
+	if p.ReplicasMean == 0 {
 		return float64(p.GPUs)
 	}
-	return p.ReplicasMean * float64(p.GPUs/p.Replicas)
+	return p.GPUsMean
 }

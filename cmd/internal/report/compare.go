@@ -96,7 +96,11 @@ func keyDiffs(t *text, c *study.Comparison) {
 	for i := range c.Scenarios {
 		rows[0] = append(rows[0], c.Scenarios[i].Name)
 	}
+	agreed := alike(c.Diff)
 	for _, d := range c.Diff {
+		if agreed[d.Key] {
+			continue
+		}
 		if said := func(v string) bool { return v != "" && v != "null" }; !slices.ContainsFunc(d.Values, said) {
 			continue // some have no such key, and the others leave it open
 		}
@@ -110,6 +114,9 @@ func keyDiffs(t *text, c *study.Comparison) {
 		rows = append(rows, row)
 	}
 	t.columns(rows)
+	if len(agreed) > 0 {
+		t.line("(the pools agree on their other keys)")
+	}
 	t.blank()
 }
 

@@ -31,8 +31,11 @@ func SplitsFigure(s *study.Sizing) (Figure, error) {
 		most = max(most, p.GoodputPerSPerGPU)
 	}
 	return sizeFigure(s, "Goodput per GPU by split", curves, scale{lo: 0, hi: 1}, linear(1.1*most, 5), percentTicks(scale{lo: 0, hi: 1}, 5),
-		"share of the GPUs in prefill pools")
+		acrossSplits)
 }
+
+// acrossSplits names the horizontal axis of SplitsFigure.
+const acrossSplits = "share of the GPUs in prefill pools"
 
 // FrontierFigure draws what deployments carry per GPU against how fast their users read, of runs that no other beats in both.
 func FrontierFigure(s *study.Sizing) (Figure, error) {
@@ -99,7 +102,7 @@ func sizeFigure(s *study.Sizing, title string, curves []sizeCurve, x, y scale, t
 // best names the best deployment where it stands.
 func (p *panel) best(s *study.Sizing, across string) {
 	x := s.Best.PrefillShare()
-	if across != "share of the GPUs in prefill pools" {
+	if across != acrossSplits {
 		x = s.Best.UserTokensPerS
 	}
 	at := p.at(x, s.Best.GoodputPerSPerGPU)

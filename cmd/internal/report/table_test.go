@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"flag"
 	"math"
 	"os"
@@ -60,4 +61,16 @@ func TestNumbersHaveThreeSignificantDigits(t *testing.T) {
 	assert.Equal(t, "989 TFLOP/s", scaled(989.4e12, "FLOP/s"))
 	assert.Equal(t, "> 99.9 %", percent(0.99999))
 	assert.Equal(t, "100 %", percent(1))
+}
+
+// TestPoolsThatChangeAreToldInTheMean: of a pool that had 3 replicas at the end, on two GPUs each, the caption counts the GPUs of
+// the 4.3 that it had in the mean; and a pool that makes no tokens has no batch of them.
+func TestPoolsThatChangeAreToldInTheMean(t *testing.T) {
+	s := summary()
+	s.Pools = []metrics.PoolResult{{Name: "prefill", GPU: "h100-sxm", GPUs: 4, Replicas: 2}, {Name: "decode", GPU: "h100-sxm", GPUs: 6, Replicas: 3, ReplicasMean: 4.3, GPUsMean: 8.6, BatchMean: 7}}
+	var b bytes.Buffer
+	require.NoError(t, Table(&b, s, CaptionOf(s, "llama-3.1-70b"), Options{}))
+	require.Contains(t, b.String(), " · 12.6 × h100-sxm in the mean · ")
+	require.Contains(t, b.String(), "in 3 replicas at the end, 4.30 in the mean: utilization 0 %, mean batch 7.00, peak KV")
+	require.Contains(t, b.String(), "in 2 replicas: utilization 0 %, peak KV")
 }

@@ -29,11 +29,7 @@ type rowLine struct {
 // Timeline draws a run over time in aligned rows: arrivals, requests in the system, by pool, KV cache, output tokens and, where
 // they come and go, replicas. Rates are means over an interval between samples; levels are the highest of the interval.
 func Timeline(c Caption, samples []metrics.Sample) (Figure, error) {
-	height := 6.2 * vg.Inch
-	if more := len(extraRows(samples)); more > 0 {
-		height += vg.Length(more) * 1.25 * vg.Inch
-	}
-	return render(height, func(s *sheet) {
+	return render((6.2+1.25*vg.Length(extraRows(samples)))*vg.Inch, func(s *sheet) {
 		if len(samples) < 2 || samples[len(samples)-1].At == samples[0].At {
 			s.header("Timeline", c)
 			s.empty("fewer than two samples: nothing to show")

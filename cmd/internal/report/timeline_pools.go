@@ -7,17 +7,15 @@ var poolShades = [...]shade{blue, brick, green, amber, inkDark}
 
 func poolShade(i int) shade { return poolShades[i%len(poolShades)] }
 
-// extraRows names the rows that a timeline has beyond four: one more for each pool but the first, and one for replicas that
-// come and go.
-func extraRows(s []metrics.Sample) (extra []int) {
+// extraRows returns how many rows a timeline has beyond four: one more for each pool but the first, and one for replicas
+// that come and go.
+func extraRows(s []metrics.Sample) int {
 	if len(s) == 0 {
-		return nil
+		return 0
 	}
-	for i := range s[0].Pools[min(1, len(s[0].Pools)):] {
-		extra = append(extra, i+1)
-	}
+	extra := max(0, len(s[0].Pools)-1)
 	if comeAndGo(s) {
-		extra = append(extra, 0)
+		extra++
 	}
 	return extra
 }

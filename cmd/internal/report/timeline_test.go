@@ -32,7 +32,7 @@ func TestATimelineHasARowForEachPool(t *testing.T) {
 	one := timeline(50, sim.Second)
 	assert.Equal(t, []string{"arrivals per second", "requests running", "waiting", "KV cache in use", "output tokens per second"}, names(rows(one, 1)))
 	three := fleetTimeline(900)
-	assert.Len(t, rows(three, 1), 4+len(extraRows(three)))
+	assert.Len(t, rows(three, 1), 4+extraRows(three))
 	assert.Equal(t, []string{
 		"arrivals per second", "prefill: running", "waiting", "decode: running", "waiting", "on their way to it",
 		"serve-the-rest-with-a-long-name: running", "waiting", "KV cache in use: prefill", "decode", "serve-the-rest-with-a-long-name",

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -94,14 +95,15 @@ func runMetrics() []comparedMetric {
 	}
 }
 
-// utilization is the busy share of all replicas.
+// utilization is the busy share of all replicas, of as many as there were in the mean where they come and go.
 func utilization(s *metrics.Summary) float64 {
-	busy, replicas := 0.0, 0
+	busy, replicas := 0.0, 0.0
 	for i := range s.Pools {
-		busy += float64(s.Pools[i].Utilization * float64(s.Pools[i].Replicas))
-		replicas += s.Pools[i].Replicas
+		n := cmp.Or(s.Pools[i].ReplicasMean, float64(s.Pools[i].Replicas))
+		busy += float64(s.Pools[i].Utilization * n)
+		replicas += n
 	}
-	return busy / float64(replicas)
+	return busy / replicas
 }
 
 // kvPeak is that of the fullest pool.

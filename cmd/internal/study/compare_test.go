@@ -263,3 +263,9 @@ func TestAClassIsPairedByItself(t *testing.T) {
 	assert.True(t, math.IsNaN(float64(gone.Values[1])))
 	assert.Nil(t, gone.Differences[1].Interval)
 }
+
+// TestUtilizationCountsReplicasThatAreGone: of a pool that changes, as many as it had in the mean.
+func TestUtilizationCountsReplicasThatAreGone(t *testing.T) {
+	s := &metrics.Summary{Pools: []metrics.PoolResult{{Utilization: 0.5, Replicas: 2}, {Utilization: 0.9, ReplicasMean: 2}}}
+	assert.InEpsilon(t, 0.7, utilization(s), 1e-12)
+}

@@ -46,6 +46,9 @@ func Freeze(
 		return nil, skip
 	}
 	defer b.Close()
+	if n := len(b.Config.Pools); n > 1 {
+		return nil, fmt.Sprintf("%d pools: only runs of one can be fitted to", n)
+	}
 	if b.Config.Pools[0].Size != 1 {
 		return nil, fmt.Sprintf("%d replicas: only runs of one can be fitted to", b.Config.Pools[0].Size)
 	}

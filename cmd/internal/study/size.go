@@ -34,7 +34,7 @@ type Sizing struct {
 	Confidence  float64    `json:"confidence"`
 	Best        *Finalist  `json:"best"` // null: no deployment carries the rate
 	Finalists   []Finalist `json:"finalists"`
-	Lead        *Lead      `json:"lead"` // of the best over the second; null: there is none
+	Lead        *Lead      `json:"lead"` // of the best over the second; null: there is none, or under some seed it carries nothing
 
 	PerfectPackingPerS float64         `json:"perfect_packing_per_s"` // of the best packed deployment: no other carries more
 	Frontier           []FrontierPoint `json:"frontier"`

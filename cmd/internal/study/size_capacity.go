@@ -43,15 +43,18 @@ func (g *grid) resolution() float64 { return math.Pow(g.high/g.low, 1/float64(g.
 func (g *grid) highest(guess, stride int, carried func(step int) (bool, error)) (int, error) {
 	low, high, jump := -1, g.last+1, stride
 	k := max(0, min(g.last, guess))
-	for low < 0 || high > g.last {
+	try := func() error {
 		ok, err := carried(k)
-		if err != nil {
-			return 0, err
-		}
 		if ok {
 			low = k
 		} else {
 			high = k
+		}
+		return err
+	}
+	for low < 0 || high > g.last {
+		if err := try(); err != nil {
+			return 0, err
 		}
 		if low == g.last || high == 0 {
 			return low, nil
@@ -59,7 +62,7 @@ func (g *grid) highest(guess, stride int, carried func(step int) (bool, error)) 
 		if low >= 0 && high <= g.last {
 			break
 		}
-		if ok {
+		if low == k {
 			k = min(g.last, k+jump)
 		} else {
 			k = max(0, k-jump)
@@ -67,15 +70,9 @@ func (g *grid) highest(guess, stride int, carried func(step int) (bool, error)) 
 		jump *= 2
 	}
 	for high-low > stride {
-		k := (low + high) / 2
-		ok, err := carried(k)
-		if err != nil {
+		k = (low + high) / 2
+		if err := try(); err != nil {
 			return 0, err
-		}
-		if ok {
-			low = k
-		} else {
-			high = k
 		}
 	}
 	return low, nil

@@ -42,7 +42,7 @@ func (z *sizer) conclude(finalists []*deployment) error {
 	if len(all) > 0 {
 		z.out.Best = &z.out.Finalists[0]
 	}
-	if len(all) > 1 {
+	if len(all) > 1 && !slices.Contains(all[1].rates, 0) {
 		z.out.Lead = leadOf(all[0], all[1])
 	}
 	if err := z.draw(finalists); err != nil {

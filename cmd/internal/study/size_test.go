@@ -272,6 +272,19 @@ func TestBadSearchesSayWhy(t *testing.T) {
 	}
 }
 
+func TestScenariosOfOtherFleetsAreNotSized(t *testing.T) {
+	for pools, want := range map[string]string{
+		"[{gpu: h100-sxm}, {gpu: h100-sxm, name: more}]":                                    `has a pool "more" of role serve on h100-sxm; expected at most one each`,
+		"[{gpu: h100-sxm, role: prefill}, {gpu: l40s, role: decode}]":                       `has a pool "decode" of role decode on l40s`,
+		"[{gpu: h100-sxm, role: encode}, {gpu: h100-sxm}]":                                  `has a pool "encode" of role encode`,
+		"[{gpu: h100-sxm, replicas_max: 2}]\nautoscale: [{pool: serve, on: kv, target: 1}]": "has replicas that come and go",
+	} {
+		scenario := strings.Replace(chat, "[{gpu: h100-sxm}]", pools, 1)
+		_, _, err := Size(context.Background(), studyOf(t, scenario, "budget: {gpus: 2}\nrate: {min: 1, max: 9}\n"), SizeOptions{})
+		assert.ErrorContains(t, err, want, pools)
+	}
+}
+
 func TestASearchEndsWhenItsUserGivesUp(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()

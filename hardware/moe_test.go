@@ -1,0 +1,59 @@
+package hardware_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// experts returns what a decode step of so many sequences says of its expert products.
+func experts(t require.TestingT, d hardware.Deployment, rows int) hardware.PartCost {
+	for _, p := range hardware.NewRoofline(d, 0).Parts(rows, 10) {
+		if p.Name == "experts" {
+			return p
+		}
+	}
+	require.Fail(t, "no experts", d.Model.Name)
+	return hardware.PartCost{}
+}
+
+// Mixtral sends two of every eight rows to an expert: 256 rows are 64 to each, where half of the loss of few is left.
+func TestExpertsWithFewRowsMultiplyThemSlower(t *testing.T) {
+	full := deployment(t, "mixtral-8x7b", "h200-sxm", 2)
+	few := full
+	few.Efficiency.MoERows = 64
+	for _, c := range []struct {
+		rows   int
+		slower float64
+	}{{1, 1 + 64.0/65}, {256, 1.5}, {768, 1.25}, {4 * 64 * 99, 1.01}} {
+		before, after := experts(t, full, c.rows), experts(t, few, c.rows)
+		assert.InEpsilon(t, c.slower, after.ComputeS/before.ComputeS, 1e-9, "%d rows", c.rows)
+		before.ComputeS, before.TimeS = after.ComputeS, after.TimeS
+		assert.Equal(t, before, after, "what is read, and the peak, stay")
+	}
+	assert.Equal(t, step(full, batch{}), step(few, batch{}), "nothing to multiply")
+	dense := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
+	before := step(dense, alike(8, 100))
+	dense.Efficiency.MoERows = 64
+	assert.Equal(t, before, step(dense, alike(8, 100)), "there are no experts")
+}
+
+// A row more costs an expert time, and a row of more rows costs it less: between once and twice what it costs of many.
+func TestRowsOfExpertsAreCheaperTogether(t *testing.T) {
+	mixtral, fine := deployment(t, "mixtral-8x7b", "h200-sxm", 2), deployment(t, "gpt-oss-120b", "h100-sxm", 1)
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.SampledFrom([]hardware.Deployment{mixtral, fine}).Draw(t, "model")
+		d.Efficiency.MoERows = rapid.Float64Range(0.1, 1e4).Draw(t, "moe_rows")
+		n := rapid.IntRange(1, 20_000).Draw(t, "rows")
+		m := n + rapid.IntRange(1, 20_000).Draw(t, "more")
+		few, many, peak := experts(t, d, n).ComputeS, experts(t, d, m).ComputeS, experts(t, d, 1).ComputePeakS
+		assert.Greater(t, many, few)
+		assert.LessOrEqual(t, many/float64(m), few/float64(n)*(1+1e-12))
+		assert.GreaterOrEqual(t, many, peak*float64(m)*(1-1e-12))
+		assert.LessOrEqual(t, few, 2*peak*float64(n)*(1+1e-12))
+	})
+}
