@@ -117,6 +117,8 @@ type Totals struct {
 	EndedBefore  int64 // of those, before the latest arrival
 	OutputTokens int64 // emitted to clients that were still there
 	Refused      int64 // requests that were not admitted to the cluster; among the rejected
+	Stranded     int64 // requests that nothing was to come for any more: no instance, or no room
+	Crashed      int64 // instances that failed
 	Restarted    int64 // times that a request began again because its instance failed
 	Moved        int64 // hand-overs that have landed
 	MovedTokens  int64 // whose cache they moved: not what was found at the other end
@@ -364,7 +366,9 @@ func (c *Cluster) stop() {
 	if t, _ := c.ends.min(); t < Forever || c.arrival < Forever || c.links.at < Forever {
 		c.overran = c.until == ClockEnd
 		c.now = c.until
-	} // else nothing is to come, and who is still here waits in vain
+	} else { // nothing is to come, and who is still here waits in vain
+		c.totals.Stranded = c.totals.Arrived - c.totals.Ended
+	}
 	for _, in := range c.instances {
 		in.settle(c.now)
 	}

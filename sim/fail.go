@@ -12,6 +12,7 @@ func (c *Cluster) Fail(in *Instance, retry bool) {
 		c.Drain(in)
 		return
 	}
+	c.totals.Crashed++
 	lost := c.lose(in, in.crash(c.now))
 	in.life = down
 	in.pool.list()

@@ -33,7 +33,6 @@ type scenario struct {
 	ahead       bool
 	roundRobin  bool
 	speculation *sim.Speculation
-	turn        int
 	ingress     sim.Duration
 	coldStart   sim.Duration
 	noise       sim.Noise

@@ -67,16 +67,6 @@ func (f *Full) preemptions() (n int64) {
 	return n
 }
 
-// lost reports whether replicas came and went, by a failure perhaps.
-func (f *Full) lost() bool {
-	for i := range f.load.cluster.Pools() {
-		if f.changed(i) {
-			return true
-		}
-	}
-	return false
-}
-
 // ratio returns a/b, and 0 for 0/0: nothing happened.
 func ratio(a, b float64) float64 {
 	if b == 0 {
@@ -137,12 +127,15 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 		}
 		add("%d of %d requests were rejected: %s", n, r.Arrived, longer)
 	}
+	if n := f.load.cluster.Totals().Stranded; n > 0 {
+		add("%d of %d requests wait in vain for a replica or for room: the SLO and all latencies leave them out", n, r.Arrived)
+	}
 	if r.Refused > 0 {
 		add("%d of %d requests were not admitted", r.Refused, r.Arrived)
 	}
 	if r.Failed > 0 {
 		why := "their clients hung up"
-		if f.lost() {
+		if f.load.cluster.Totals().Crashed > 0 {
 			why += ", or their replica failed"
 		}
 		add("%d of %d requests failed, for %s; E2E and TPOT tell of the others alone", r.Failed, r.Arrived, why)

@@ -14,8 +14,7 @@ type final struct {
 	rates   []float64 // the same in requests/s; 0: it does not carry the lowest rate
 	at      outcome   // under the first seed, at its capacity
 	next    outcome   // at the next higher rate
-	answer  Finalist
-	noLimit bool // under some seed it carries the highest rate
+	noLimit bool      // under some seed it carries the highest rate
 }
 
 // conclude runs the last round and fills the answer; finalists are sorted as it ranks them.
