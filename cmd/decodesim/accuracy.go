@@ -10,15 +10,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/cmd/internal/calibrate"
-	"github.com/decodesim/decodesim/cmd/internal/measured"
-	"github.com/decodesim/decodesim/cmd/internal/report"
-	"github.com/decodesim/decodesim/cmd/internal/study"
+	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/study"
 )
 
 // accuracyOf finds all that the page on accuracy says of a fit. Whatever it simulates, it does under that fit and not under
 // what was built into the program before it, so that the page does not depend on the latter.
-func accuracyOf(ctx context.Context, c *calibrate.Catalog, sets calibrate.Sets, files, unfitted []*measured.File) (*report.Accuracy, error) {
+func accuracyOf(ctx context.Context, c *calibration.Catalog, sets calibration.Sets, files, unfitted []*measured.File) (*report.Accuracy, error) {
 	a := &report.Accuracy{Method: c.Method(), Excluded: excluded(files, c.Skipped), Apart: skippedApart(files)}
 	var err error
 	if a.Holds, err = c.Holds(ctx); err != nil {
@@ -99,7 +99,7 @@ func notFittedTo(files, unfitted []*measured.File) []measured.Run {
 	}
 	for _, f := range files {
 		for i := range f.Runs {
-			if run := &f.Runs[i]; run.Skip == "" && calibrate.Unfittable(&run.Labels) != "" {
+			if run := &f.Runs[i]; run.Skip == "" && calibration.Unfittable(&run.Labels) != "" {
 				runs = append(runs, *run)
 			}
 		}
@@ -109,7 +109,7 @@ func notFittedTo(files, unfitted []*measured.File) []measured.Run {
 
 // replays predicts the runs whose every request was measured: from the catalogue entry of their GPU alone, under what is
 // built in, and after a calibration on the run itself.
-func replays(ctx context.Context, holds []calibrate.Hold, sets calibrate.Sets, files []*measured.File) ([]report.Replay, error) {
+func replays(ctx context.Context, holds []calibration.Hold, sets calibration.Sets, files []*measured.File) ([]report.Replay, error) {
 	var out []report.Replay
 	for _, f := range files {
 		for i := range f.Runs {
@@ -118,7 +118,7 @@ func replays(ctx context.Context, holds []calibrate.Hold, sets calibrate.Sets, f
 				continue
 			}
 			for _, h := range holds {
-				if h.Name == calibrate.GPUOut || h.Name == calibrate.InSample {
+				if h.Name == calibration.GPUOut || h.Name == calibration.InSample {
 					out = append(out, report.Replay{Run: run.ID, Under: h.Name, Predictions: ofRun(h.Predictions, run.ID)})
 				}
 			}

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/decodesim/decodesim/cmd/internal/calibrate"
-	"github.com/decodesim/decodesim/cmd/internal/measured"
-	"github.com/decodesim/decodesim/cmd/internal/report"
-	"github.com/decodesim/decodesim/cmd/internal/study"
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/study"
 )
 
 // anchor is a deployment on which a published speed is checked.
@@ -21,7 +21,7 @@ type anchor struct {
 }
 
 // replica builds the deployment with the efficiencies of sets.
-func (a *anchor) replica(sets calibrate.Sets) (*configs.Replica, error) {
+func (a *anchor) replica(sets calibration.Sets) (*configs.Replica, error) {
 	s, err := configs.Read(a.name(), []byte(a.scenario(a.context)), configs.Options{})
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (a *anchor) name() string {
 }
 
 // step prices the decode step of an anchor.
-func (a *anchor) step(sets calibrate.Sets) (report.AnchorStep, error) {
+func (a *anchor) step(sets calibration.Sets) (report.AnchorStep, error) {
 	r, err := a.replica(sets)
 	if err != nil {
 		return report.AnchorStep{}, fmt.Errorf("%s: %w", a.name(), err)
@@ -68,7 +68,7 @@ func (a *anchor) step(sets calibrate.Sets) (report.AnchorStep, error) {
 	}, nil
 }
 
-func steps(sets calibrate.Sets, anchors []anchor) ([]report.AnchorStep, error) {
+func steps(sets calibration.Sets, anchors []anchor) ([]report.AnchorStep, error) {
 	var out []report.AnchorStep
 	for i := range anchors {
 		s, err := anchors[i].step(sets)
@@ -84,7 +84,7 @@ func steps(sets calibrate.Sets, anchors []anchor) ([]report.AnchorStep, error) {
 const anchorContext = 1024
 
 // seventy are the deployments that "70B on H100 is about 25 ms" may mean.
-func seventy(sets calibrate.Sets) ([]report.AnchorStep, error) {
+func seventy(sets calibration.Sets) ([]report.AnchorStep, error) {
 	of := func(weights string, tensor, batch int) anchor {
 		return anchor{"llama-3.1-70b", "h100-sxm", "vllm", weights, tensor, batch, anchorContext}
 	}
@@ -94,7 +94,7 @@ func seventy(sets calibrate.Sets) ([]report.AnchorStep, error) {
 }
 
 // targets are published speeds below what is measured without speculation, with deployments that might reach them.
-func targets(sets calibrate.Sets, predictions []study.Prediction) ([]report.Target, error) {
+func targets(sets calibration.Sets, predictions []study.Prediction) ([]report.Target, error) {
 	var out []report.Target
 	for _, t := range []struct {
 		anchor

@@ -5,18 +5,18 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/decodesim/decodesim/cmd/internal/calibrate"
-	"github.com/decodesim/decodesim/cmd/internal/measured"
-	"github.com/decodesim/decodesim/cmd/internal/report"
-	"github.com/decodesim/decodesim/cmd/internal/study"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/study"
 )
 
 // occupiedClients is from how many clients on it is worth asking how full a server is.
 const occupiedClients = 32
 
 // occupied simulates the runs whose servers counted how full they were, those with as many clients and requests once.
-func occupied(ctx context.Context, sets calibrate.Sets, files []*measured.File) ([]report.Occupied, error) {
+func occupied(ctx context.Context, sets calibration.Sets, files []*measured.File) ([]report.Occupied, error) {
 	with := func(run *measured.Run, _ *hardware.Deployment) hardware.Efficiency {
 		return sets.For(run.Labels.Engine, run.Labels.GPU)
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/decodesim/decodesim/cmd/internal/calibrate"
-	"github.com/decodesim/decodesim/cmd/internal/measured"
-	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/report"
 )
 
 // coldTokens are the lengths of the prompts whose time to first token is set against their arithmetic.
@@ -26,7 +26,7 @@ func coldDeployments() []anchor {
 }
 
 // coldPrompts simulates single prompts on idle servers.
-func coldPrompts(ctx context.Context, sets calibrate.Sets) ([]report.ColdPrompt, error) {
+func coldPrompts(ctx context.Context, sets calibration.Sets) ([]report.ColdPrompt, error) {
 	var out []report.ColdPrompt
 	for _, a := range coldDeployments() {
 		for _, tokens := range coldTokens() {

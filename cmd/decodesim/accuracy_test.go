@@ -13,16 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/cmd/internal/calibrate"
-	"github.com/decodesim/decodesim/cmd/internal/measured"
-	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/report"
 )
 
 // builtIn is what the program carries.
-func builtIn(t *testing.T) calibrate.Sets {
+func builtIn(t *testing.T) calibration.Sets {
 	t.Helper()
-	var sets calibrate.Sets
+	var sets calibration.Sets
 	for _, name := range configs.EfficiencyNames() {
 		e, err := configs.EfficienciesOf(name)
 		require.NoError(t, err)
@@ -32,12 +32,12 @@ func builtIn(t *testing.T) calibrate.Sets {
 }
 
 // textbook is every engine at the peak of the data sheet.
-func textbook(t *testing.T) calibrate.Sets {
+func textbook(t *testing.T) calibration.Sets {
 	t.Helper()
 	e, err := configs.EfficienciesOf("textbook")
 	require.NoError(t, err)
 	e.Name = "vllm"
-	return calibrate.Sets{e}
+	return calibration.Sets{e}
 }
 
 // TestSeventyBillionOnH100IsAbout25MS under the conditions that make it so, and not under others. A step may be 15 % from
@@ -97,7 +97,7 @@ func TestTheFastestIsOfTheModelAndOfWholeRuns(t *testing.T) {
 
 // TestColdPromptsTakeAtLeastTheirArithmetic under what is built in, and at the peak of the data sheet too.
 func TestColdPromptsTakeAtLeastTheirArithmetic(t *testing.T) {
-	for name, sets := range map[string]calibrate.Sets{"built in": builtIn(t), "textbook": textbook(t)} {
+	for name, sets := range map[string]calibration.Sets{"built in": builtIn(t), "textbook": textbook(t)} {
 		prompts, err := coldPrompts(context.Background(), sets)
 		require.NoError(t, err)
 		require.Len(t, prompts, len(coldDeployments())*len(coldTokens()))

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/cmd/internal/calibrate"
-	"github.com/decodesim/decodesim/cmd/internal/measured"
-	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/report"
 )
 
 // calibrateFlags are the flags of decodesim calibrate.
@@ -141,12 +141,12 @@ func (f *calibrateFlags) rewrite(ctx context.Context, out, errOut io.Writer, fil
 	if err != nil {
 		return err
 	}
-	c, err := calibrate.FitCatalog(ctx, files, toldOfRounds(progressTo(errOut)))
+	c, err := calibration.FitCatalog(ctx, files, toldOfRounds(progressTo(errOut)))
 	clearProgress(errOut)
 	if err != nil {
 		return interruptedOr(err)
 	}
-	sets := calibrate.Sets(c.Efficiencies())
+	sets := calibration.Sets(c.Efficiencies())
 	var a *report.Accuracy
 	if f.report != "" {
 		if a, err = accuracyOf(ctx, c, sets, files, unfitted); err != nil {

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/decodesim/decodesim/cmd/internal/calibrate"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/calibration"
 )
 
 // calibrationFile is the efficiency file to be: written whole or not at all.
@@ -41,9 +41,9 @@ func openCalibration(path string) (*calibrationFile, error) {
 	return &calibrationFile{path, temp}, nil
 }
 
-func (f *calibrationFile) write(c *calibrate.Calibration) error {
+func (f *calibrationFile) write(c *calibration.Calibration) error {
 	for _, step := range []func() error{
-		func() error { return calibrate.WriteEfficiency(f.temp, &c.Efficiency, c.Head()) },
+		func() error { return calibration.WriteEfficiency(f.temp, &c.Efficiency, c.Head()) },
 		func() error { return f.temp.Chmod(0o644) },
 		f.temp.Close,
 		func() error { return os.Rename(f.temp.Name(), f.path) },
@@ -66,7 +66,7 @@ func replaceCatalog(dir string, sets []configs.Efficiencies) (written []string, 
 	const head = "Fitted by make calibrate; see docs/accuracy.md for what it was fitted to and how far off it is."
 	for i := range sets {
 		path := filepath.Join(dir, sets[i].Name+".yaml")
-		err := replaceFile(path, func(w io.Writer) error { return calibrate.WriteEfficiencies(w, &sets[i], head) })
+		err := replaceFile(path, func(w io.Writer) error { return calibration.WriteEfficiencies(w, &sets[i], head) })
 		if err != nil {
 			return nil, err
 		}

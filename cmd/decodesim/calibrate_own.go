@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/decodesim/decodesim/cmd/internal/calibrate"
-	"github.com/decodesim/decodesim/cmd/internal/measured"
-	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/report"
 )
 
 // fit fits to the user's own runs. A file that cannot take the result is refused before that.
@@ -21,7 +21,7 @@ func (f *calibrateFlags) fit(ctx context.Context, out, errOut io.Writer, files [
 		}
 		defer file.abandon()
 	}
-	c, err := calibrate.Own(ctx, files, above, toldOfRounds(progressTo(errOut)))
+	c, err := calibration.Own(ctx, files, above, toldOfRounds(progressTo(errOut)))
 	clearProgress(errOut)
 	if err != nil {
 		return interruptedOr(err)
@@ -36,7 +36,7 @@ func (f *calibrateFlags) fit(ctx context.Context, out, errOut io.Writer, files [
 }
 
 // print writes the result to out, and where the file is: to errOut if out is for a program.
-func (f *calibrateFlags) print(out, errOut io.Writer, c *calibrate.Calibration) error {
+func (f *calibrateFlags) print(out, errOut io.Writer, c *calibration.Calibration) error {
 	var files []string
 	if f.out != "" {
 		files = []string{f.out}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/cmd/internal/calibrate"
+	"github.com/decodesim/decodesim/internal/calibration"
 )
 
 // own is measurements of a machine slower than expected; one row is of a model that is not known, one speculates.
@@ -55,7 +55,7 @@ func TestACalibrationAsJSON(t *testing.T) {
 		Schema    string
 		Data, Set []string
 		Runs      int
-		Constants []calibrate.Constant
+		Constants []calibration.Constant
 		Errors    []struct {
 			Metric  string
 			LeftOut struct {
@@ -63,16 +63,16 @@ func TestACalibrationAsJSON(t *testing.T) {
 				Median float64 `json:"median_abs_error_pct"`
 			} `json:"left_out"`
 		}
-		Skips   []calibrate.Skip
-		TooFast []calibrate.TooFast `json:"faster_than_bound"`
+		Skips   []calibration.Skip
+		TooFast []calibration.TooFast `json:"faster_than_bound"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(out), &got))
 	assert.Equal(t, "decodesim/calibration/v1", got.Schema)
 	assert.Equal(t, []string{"data.csv"}, got.Data)
 	assert.Equal(t, []string{"pools.serve.max_num_seqs=32"}, got.Set)
 	assert.Equal(t, 4, got.Runs)
-	assert.Len(t, got.Constants, len(calibrate.Parameters()))
-	assert.Equal(t, []calibrate.Skip{{Reason: "model no-such-model is not in the catalog", Runs: 1}}, got.Skips)
+	assert.Len(t, got.Constants, len(calibration.Parameters()))
+	assert.Equal(t, []calibration.Skip{{Reason: "model no-such-model is not in the catalog", Runs: 1}}, got.Skips)
 	require.Len(t, got.TooFast, 1)
 	assert.Equal(t, "drafts", got.TooFast[0].ID)
 	require.Len(t, got.Errors, 2)
@@ -135,11 +135,11 @@ func TestACalibrationStartsFromWhatIsSet(t *testing.T) {
 	require.Equal(t, exitOK, status, errOut)
 	status, out, errOut := try("calibrate", "--data", "data.csv", "--set", "pools.serve.efficiency=mine.yaml", "--json")
 	require.Equal(t, exitOK, status, errOut)
-	var got struct{ Constants []calibrate.Constant }
+	var got struct{ Constants []calibration.Constant }
 	require.NoError(t, json.Unmarshal([]byte(out), &got))
 	file, err := os.ReadFile("mine.yaml")
 	require.NoError(t, err)
-	i := slices.IndexFunc(got.Constants, func(k calibrate.Constant) bool { return k.Name == "compute" })
+	i := slices.IndexFunc(got.Constants, func(k calibration.Constant) bool { return k.Name == "compute" })
 	assert.Contains(t, string(file), "\ncompute: "+strings.TrimRight(jsonOf(t, got.Constants[i].Prior), "\n")+" ")
 }
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 

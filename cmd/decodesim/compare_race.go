@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
-	"github.com/decodesim/decodesim/cmd/internal/study"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/study"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )

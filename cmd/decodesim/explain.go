@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/report"
 )
 
 // explainFlags are the flags of explain that are no key of a scenario.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/internal/report"
 )
 
 // writeExplainFiles leaves the plots and explain.json: all of them, or none.

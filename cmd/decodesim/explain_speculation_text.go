@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
+	"github.com/decodesim/decodesim/internal/report"
 )
 
 // explainDrafting says what drafting does to the step, and when it pays.

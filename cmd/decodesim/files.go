@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 

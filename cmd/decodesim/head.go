@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/report"
 )
 
 // table writes the report's table with the scenario between its heading and its figures.

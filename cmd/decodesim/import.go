@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/cmd/internal/commandline"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/vllmargs"
 )
 
 // importFlags are the flags of decodesim import.
 type importFlags struct {
-	options commandline.Options
+	options vllmargs.Options
 	strict  bool
 }
 
@@ -46,7 +46,7 @@ or that are not known are named in it and on standard error. What the command li
 	flags, o := c.Flags(), &f.options
 	flags.StringVar(&o.GPU, "gpu", "", "the `GPU` it runs on; required, for no command line says it")
 	flags.StringVar(&o.ModelConfig, "model-config", "", "`PATH` of the model's config.json, for a model that is not in the catalog")
-	flags.StringVar(&o.Engine, "engine", "", "the `ENGINE`, for a text that is arguments alone: "+strings.Join(commandline.Engines(), ", "))
+	flags.StringVar(&o.Engine, "engine", "", "the `ENGINE`, for a text that is arguments alone: "+strings.Join(vllmargs.Engines(), ", "))
 	flags.StringArrayVar(&o.Vars, "var", nil, "`NAME=VALUE` of a variable in the text; repeatable")
 	flags.Float64Var(&o.Load.Rate, "rate", 0, "`REQUESTS` per second, in place of a placeholder")
 	flags.Float64Var(&o.Load.Prompt, "prompt", 0, "mean `TOKENS` of a prompt, in place of a placeholder")
@@ -55,7 +55,7 @@ or that are not known are named in it and on standard error. What the command li
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; a server's flags go into quotes, or behind --; see %s --help", err, c.CommandPath())
 	})
-	completeNames(c, map[string][]string{"gpu": configs.GPUNames(), "engine": commandline.Engines()}, cobra.ShellCompDirectiveNoFileComp)
+	completeNames(c, map[string][]string{"gpu": configs.GPUNames(), "engine": vllmargs.Engines()}, cobra.ShellCompDirectiveNoFileComp)
 	return c
 }
 
@@ -69,8 +69,8 @@ func (f *importFlags) check(c *cobra.Command, args []string) error {
 			return fmt.Errorf("--%s is empty; see %s --help", name, c.CommandPath())
 		}
 	}
-	if e := f.options.Engine; e != "" && !slices.Contains(commandline.Engines(), e) {
-		return fmt.Errorf("--engine %q: expected one of %s", e, strings.Join(commandline.Engines(), ", "))
+	if e := f.options.Engine; e != "" && !slices.Contains(vllmargs.Engines(), e) {
+		return fmt.Errorf("--engine %q: expected one of %s", e, strings.Join(vllmargs.Engines(), ", "))
 	}
 	l := &f.options.Load
 	for _, n := range []struct {
@@ -105,7 +105,7 @@ func (f *importFlags) run(c *cobra.Command, out, errOut io.Writer, args []string
 }
 
 // tell says what became of every flag.
-func (*importFlags) tell(errOut io.Writer, i *commandline.Import, doubt error) {
+func (*importFlags) tell(errOut io.Writer, i *vllmargs.Import, doubt error) {
 	if len(i.Taken) > 0 {
 		fmt.Fprintf(errOut, "taken: %s\n", strings.Join(i.Taken, ", "))
 	}
@@ -126,9 +126,9 @@ func (*importFlags) tell(errOut io.Writer, i *commandline.Import, doubt error) {
 }
 
 // read makes the scenario of one argument, a text or where there is one, or of several, the words of a command.
-func (f *importFlags) read(in io.Reader, args []string) (*commandline.Import, error) {
+func (f *importFlags) read(in io.Reader, args []string) (*vllmargs.Import, error) {
 	if len(args) > 1 {
-		return commandline.ReadWords(args, f.options)
+		return vllmargs.ReadWords(args, f.options)
 	}
 	text := args[0]
 	if text == "-" {
@@ -136,7 +136,7 @@ func (f *importFlags) read(in io.Reader, args []string) (*commandline.Import, er
 		if err != nil {
 			return nil, fmt.Errorf("standard input: %w; expected the command line of a server", err)
 		}
-		return commandline.Read(string(all), f.options)
+		return vllmargs.Read(string(all), f.options)
 	}
 	at, err := os.Stat(text)
 	switch {
@@ -153,7 +153,7 @@ func (f *importFlags) read(in io.Reader, args []string) (*commandline.Import, er
 	case looksLikePath(text):
 		return nil, fmt.Errorf("no such file %q; expected a file with the command line of a server, or that text in quotes", text)
 	}
-	return commandline.Read(text, f.options)
+	return vllmargs.Read(text, f.options)
 }
 
 // looksLikePath tells the name of a file from a command line, which has more than one word.

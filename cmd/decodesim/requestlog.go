@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/sim"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/sim/metrics/views"

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
-	"github.com/decodesim/decodesim/cmd/internal/study"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/study"
 )
 
 // sizeFlags are the flags of decodesim size.

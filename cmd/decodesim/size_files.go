@@ -4,9 +4,9 @@ import (
 	"context"
 	"io"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
-	"github.com/decodesim/decodesim/cmd/internal/study"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/study"
 )
 
 // sizeBox is the directory of --out and the files of this search in it: all of them, or none.

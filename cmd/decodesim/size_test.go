@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/cmd/internal/study"
+	"github.com/decodesim/decodesim/internal/study"
 )
 
 // searched is a study that ends within a second.

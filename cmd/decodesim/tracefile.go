@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/decodesim/decodesim/cmd/internal/chrometrace"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/chrometrace"
 	"github.com/decodesim/decodesim/sim"
 )
 

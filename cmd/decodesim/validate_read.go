@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/cmd/internal/measured"
-	"github.com/decodesim/decodesim/cmd/internal/study"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/study"
 )
 
 // onlyData refuses arguments: the files are named by --data.

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/cmd/internal/study"
+	"github.com/decodesim/decodesim/internal/study"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -212,7 +212,7 @@ func TestTheScenarioThatIsShownRuns(t *testing.T) {
 }
 
 func TestResultsOfAToolTakeADeployment(t *testing.T) {
-	result, err := filepath.Abs(filepath.Join("..", "internal", "measured", "testdata", "vllm_rate.json"))
+	result, err := filepath.Abs(filepath.Join("..", "..", "internal", "measured", "testdata", "vllm_rate.json"))
 	require.NoError(t, err)
 	inData(t, points)
 	status, _, errOut := try("validate", "--data", result)

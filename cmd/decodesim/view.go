@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/decodesim/decodesim/cmd/internal/report"
-	"github.com/decodesim/decodesim/cmd/internal/report/tools"
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/report/tools"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/cmd/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 

@@ -1,0 +1,255 @@
+package calibration
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// Hold is predictions of runs of the catalog, and what was kept away from the fit that made each.
+type Hold struct {
+	Name        string
+	Predictions []study.Prediction
+}
+
+// The names of what Holds returns, in its order.
+const (
+	InSample      = "in sample"
+	DeploymentOut = "deployment left out"
+	GPUOut        = "GPU left out"
+	ModelOut      = "model left out"
+	ExperimentOut = "experiment left out"
+	AfterPoints   = "after a few points"
+)
+
+// Holds simulates the runs of the catalog again under the efficiencies that are built in; under fits to all but the
+// deployment, the GPU or the model of the run; to all but its experiment, for experiments under open load; and, of
+// deployments with enough runs, to all other deployments and then to CalibrationPoints of its own.
+func (c *Catalog) Holds(ctx context.Context) ([]Hold, error) {
+	deployment := func(r *Run) string { return r.Run.Labels.Deployment() }
+	byDeployment := c.Without(deployment)
+	points, err := c.points(ctx, byDeployment)
+	if err != nil {
+		return nil, err
+	}
+	out := []Hold{}
+	for _, h := range []struct {
+		name string
+		with fitted
+	}{
+		{InSample, c.inSample()},
+		{DeploymentOut, byDeployment},
+		{GPUOut, c.Without(func(r *Run) string { return r.Run.Labels.GPU })},
+		{ModelOut, c.Without(func(r *Run) string { return r.Run.Labels.Model })},
+		{ExperimentOut, c.experiments()},
+		{AfterPoints, points},
+	} {
+		predictions, err := c.simulate(ctx, h.with)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Hold{h.name, predictions})
+	}
+	return out, nil
+}
+
+// fitted is the efficiency of runs; those that are not in it are not predicted.
+type fitted map[*measured.Run]hardware.Efficiency
+
+// inSample is what is built in, with the digits that its files keep.
+func (c *Catalog) inSample() fitted {
+	with := fitted{}
+	for _, r := range c.Runs {
+		with[r.Run] = Rounded(c.Efficiency(r))
+	}
+	return with
+}
+
+// experiments leaves out each run under open load in turn.
+func (c *Catalog) experiments() fitted {
+	with := c.Without(func(r *Run) string {
+		if r.Run.Labels.Concurrency == 0 {
+			return r.Run.ID
+		}
+		return ""
+	})
+	for _, r := range c.Runs {
+		if r.Run.Labels.Concurrency > 0 {
+			delete(with, r.Run)
+		}
+	}
+	return with
+}
+
+// simulate predicts the runs that have an efficiency.
+func (c *Catalog) simulate(ctx context.Context, with fitted) ([]study.Prediction, error) {
+	var runs []measured.Run
+	var of []hardware.Efficiency
+	for _, r := range c.Runs {
+		if e, ok := with[r.Run]; ok {
+			runs, of = append(runs, *r.Run), append(of, e)
+		}
+	}
+	place := map[*measured.Run]int{}
+	for i := range runs {
+		place[&runs[i]] = i
+	}
+	return study.Predict(ctx, runs, func(run *measured.Run, _ *hardware.Deployment) hardware.Efficiency {
+		return of[place[run]]
+	}, nil)
+}
+
+// CalibrationPoints is how many runs of a deployment a user is taken to have measured.
+const CalibrationPoints = 5
+
+// points fits to a few runs of each deployment, from what the others say, and returns the efficiency for its other runs.
+func (c *Catalog) points(ctx context.Context, prior fitted) (fitted, error) {
+	with := fitted{}
+	for _, runs := range c.deployments() {
+		if len(runs) < 2*CalibrationPoints {
+			continue
+		}
+		f := &Fit{Parameters: c.Parameters, Groups: []string{"all"}, Stiffness: ownStiffness}
+		var rest []*Run
+		for i, r := range spread(runs) {
+			if i < CalibrationPoints {
+				f.Runs = append(f.Runs, &Run{Frozen: r.Frozen, Prior: prior[r.Run], Weight: 1, groups: []int{0}, hasTPOT: r.hasTPOT})
+			} else {
+				rest = append(rest, r)
+			}
+		}
+		if err := f.solve(ctx); err != nil {
+			return nil, err
+		}
+		for _, r := range rest {
+			with[r.Run] = f.efficiency(prior[r.Run], []int{0}, f.steps)
+		}
+	}
+	return with, nil
+}
+
+// deployments returns the runs of each deployment, in the order of the data.
+func (c *Catalog) deployments() [][]*Run {
+	var all [][]*Run
+	place := map[string]int{}
+	for _, r := range c.Runs {
+		name := r.Run.Labels.Deployment()
+		i, ok := place[name]
+		if !ok {
+			i = len(all)
+			place[name] = i
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], r)
+	}
+	return all
+}
+
+// spread puts first the runs that a user would choose to measure: as many as CalibrationPoints, evenly over lengths and
+// clients.
+func spread(runs []*Run) []*Run {
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b *Run) int {
+		x, y := &a.Run.Labels, &b.Run.Labels
+		return cmp.Or(cmp.Compare(x.Load, y.Load), cmp.Compare(x.Concurrency, y.Concurrency))
+	})
+	var chosen, rest []*Run
+	for i, r := range runs {
+		if i == 0 || i*CalibrationPoints/len(runs) != (i-1)*CalibrationPoints/len(runs) {
+			chosen = append(chosen, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	return append(chosen, rest...)
+}
+
+// Without returns for each run the efficiency that a fit without the runs of the same key gives it. The fit is taken from
+// the slopes of the whole one.
+func (f *Fit) Without(key func(*Run) string) map[*measured.Run]hardware.Efficiency {
+	var keys []string
+	for _, r := range f.Runs {
+		keys = append(keys, key(r))
+	}
+	folds := slices.Compact(slices.Sorted(slices.Values(keys)))
+	steps := make([][]float64, len(folds))
+	study.Each(len(folds), func(k int) {
+		weights := make([]float64, len(f.Runs))
+		for i, r := range f.Runs {
+			if keys[i] != folds[k] {
+				weights[i] = r.Weight
+			}
+		}
+		steps[k] = f.relax(weights)
+	})
+	with := map[*measured.Run]hardware.Efficiency{}
+	for i, r := range f.Runs {
+		k, _ := slices.BinarySearch(folds, keys[i])
+		with[r.Run] = f.efficiency(r.Prior, r.groups, steps[k])
+	}
+	return with
+}
+
+// Sets is what is built in: efficiencies by engine, and in them by GPU.
+type Sets []configs.Efficiencies
+
+// For returns what is built in for a GPU under an engine.
+func (s Sets) For(engine, gpu string) hardware.Efficiency {
+	for _, name := range []string{engine, unknownEngine} {
+		if i := slices.IndexFunc(s, func(e configs.Efficiencies) bool { return e.Name == name }); i >= 0 {
+			e, _ := s[i].For(gpu)
+			return e
+		}
+	}
+	panic(fmt.Sprintf("calibrate: no efficiencies for engine %q, and none for an unknown one", engine))
+}
+
+// unknownEngine is the set for engines that nobody measured.
+const unknownEngine = "global"
+
+// Predict simulates runs under what is built in, whatever they were fitted to.
+func (s Sets) Predict(ctx context.Context, runs []measured.Run) ([]study.Prediction, error) {
+	return study.Predict(ctx, runs, func(run *measured.Run, _ *hardware.Deployment) hardware.Efficiency {
+		return s.For(run.Labels.Engine, run.Labels.GPU)
+	}, nil)
+}
+
+// PredictAfter simulates a run under efficiencies fitted to that very run, from what is built in, as Own
+// does. Nil: it cannot be fitted to.
+func (s Sets) PredictAfter(ctx context.Context, run measured.Run) ([]study.Prediction, error) {
+	prior := s.For(run.Labels.Engine, run.Labels.GPU)
+	p := Plan{Parameters: Parameters(), Prior: &prior, Stiffness: ownStiffness, Possible: true}
+	f, _, err := p.To(ctx, []measured.Run{run})
+	if err != nil || f == nil {
+		return nil, err
+	}
+	e := f.rounded(prior, f.Efficiency(f.Runs[0]))
+	return study.Predict(ctx, []measured.Run{run}, func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }, nil)
+}
+
+// Method is how a catalog is fitted, in numbers.
+type Method struct {
+	Parameters              []Parameter
+	Prior                   hardware.Efficiency
+	Stiffness, OwnStiffness float64
+	StepScale, TTFTScale    float64
+	TTFTWeight              float64
+	Rounds                  int
+}
+
+// Method returns how the catalog was fitted.
+func (c *Catalog) Method() Method {
+	return Method{
+		Parameters: c.Parameters, Prior: c.prior, Stiffness: c.Stiffness, OwnStiffness: ownStiffness,
+		StepScale: stepScale, TTFTScale: ttftScale, TTFTWeight: ttftWeight, Rounds: rounds,
+	}
+}
+
+// PriorValue is where a parameter starts from.
+func (m *Method) PriorValue(p *Parameter) float64 { return p.value(m.Prior) }

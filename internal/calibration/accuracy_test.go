@@ -1,0 +1,122 @@
+package calibration
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// TestAUserMeasuresAcrossTheLoad: of the runs of a deployment, as many are fitted to as a user is taken to have, the
+// lightest of each part of the load among them, and none is lost.
+func TestAUserMeasuresAcrossTheLoad(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2*CalibrationPoints, 60).Draw(t, "runs")
+		var runs []*Run
+		for i := range n {
+			runs = append(runs, &Run{Frozen: &study.Frozen{Run: &measured.Run{Labels: measured.Labels{Load: "1024/1024", Concurrency: 1 + i}}}})
+		}
+		shuffled := rapid.Permutation(runs).Draw(t, "order")
+		out := spread(shuffled)
+		assert.ElementsMatch(t, runs, out)
+		chosen := out[:CalibrationPoints]
+		assert.Same(t, runs[0], chosen[0])
+		for i := range chosen[1:] {
+			gap := chosen[i+1].Run.Labels.Concurrency - chosen[i].Run.Labels.Concurrency
+			assert.InDelta(t, float64(n)/CalibrationPoints, gap, 1)
+		}
+	})
+}
+
+func TestAnUnknownEngineGetsWhatAllHaveInCommon(t *testing.T) {
+	set := func(name string, bandwidth float64, gpus ...configs.GPUEfficiency) configs.Efficiencies {
+		e := configs.Efficiencies{Name: name, GPUs: gpus}
+		e.Default.Bandwidth = bandwidth
+		return e
+	}
+	on := configs.GPUEfficiency{GPU: "h100-sxm"}
+	on.Efficiency.Bandwidth = .3
+	sets := Sets{set("global", .1), set("vllm", .2, on)}
+	for want, of := range map[float64][2]string{.1: {"other", "h100-sxm"}, .2: {"vllm", "l4"}, .3: {"vllm", "h100-sxm"}} {
+		assert.InDelta(t, want, sets.For(of[0], of[1]).Bandwidth, 0)
+	}
+	assert.Panics(t, func() { sets[1:].For("other", "l4") })
+}
+
+// sweeps are two closed-loop deployments, of twelve runs and of three, and an open loop.
+func sweeps() []measured.Run {
+	small, large := dense.grid(1, 2, 4, 8), parallel.grid(2)
+	runs := slices.Concat(small, large, []measured.Run{dense.run(3, 500, 30)})
+	for i := range runs {
+		l := &runs[i].Labels
+		l.Load, l.Concurrency, l.Quality = fmt.Sprint(i%3), 1+i/3, "A"
+		runs[i].ID = fmt.Sprint(i, " ", runs[i].ID)
+	}
+	runs[len(runs)-1].Labels.Concurrency, runs[len(runs)-1].Labels.Precision = 0, "of its own"
+	return runs
+}
+
+func TestHoldsAreWhatTheySay(t *testing.T) {
+	runs := sweeps()
+	measure(t, runs, truth(t))
+	c, err := FitCatalog(context.Background(), []*measured.File{{Runs: runs}}, nil)
+	require.NoError(t, err)
+	holds, err := c.Holds(context.Background())
+	require.NoError(t, err)
+	counts := map[string]int{}
+	var names []string
+	for _, h := range holds {
+		names = append(names, h.Name)
+		for _, p := range h.Predictions {
+			require.Empty(t, p.Skip)
+			counts[h.Name]++
+		}
+	}
+	assert.Equal(t, []string{InSample, DeploymentOut, GPUOut, ModelOut, ExperimentOut, AfterPoints}, names)
+	const values = 2 // of a run
+	assert.Equal(t, map[string]int{
+		InSample: 16 * values, DeploymentOut: 16 * values, GPUOut: 16 * values, ModelOut: 16 * values, ExperimentOut: values,
+		AfterPoints: (12 - CalibrationPoints) * values,
+	}, counts, "runs of few are not split, and only open loops are left out by themselves")
+
+	shipped, err := Sets(c.Efficiencies()).Predict(context.Background(), runs)
+	require.NoError(t, err)
+	for i, p := range holds[0].Predictions {
+		assert.InDelta(t, shipped[i].Predicted, p.Predicted, 0, "in sample is what the program carries")
+	}
+	median := func(predictions []study.Prediction) float64 {
+		var percents []float64
+		for _, p := range predictions {
+			percents = append(percents, 100*p.Error())
+		}
+		return study.ErrorsOf(percents).MedianPct
+	}
+	assert.Less(t, median(holds[0].Predictions), median(holds[2].Predictions), "the only GPU, left out, leaves the prior")
+	prior := predict(t, runs, priorOf(t))
+	assert.InDelta(t, median(prior), median(holds[2].Predictions), 0.5)
+}
+
+// TestPredictionsAfterACalibrationAreNearer: a run whose machine is not what the program expects.
+func TestPredictionsAfterACalibrationAreNearer(t *testing.T) {
+	sets := Sets{{Name: unknownEngine, Default: priorOf(t)}}
+	runs := []measured.Run{dense.run(4, 3000, 40)}
+	measure(t, runs, truth(t))
+	before, err := sets.Predict(context.Background(), runs)
+	require.NoError(t, err)
+	after, err := sets.PredictAfter(context.Background(), runs[0])
+	require.NoError(t, err)
+	tpot := slices.IndexFunc(before, func(p study.Prediction) bool { return p.Value.Metric == measured.TPOT })
+	assert.Less(t, 2*math.Abs(after[tpot].Error()), math.Abs(before[tpot].Error()))
+	none, err := sets.PredictAfter(context.Background(), measured.Run{ID: "skipped", Skip: "it speculates"})
+	require.NoError(t, err)
+	assert.Nil(t, none)
+}

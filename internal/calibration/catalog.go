@@ -1,0 +1,150 @@
+package calibration
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// Catalog is one fit for all engines and GPUs: what all have in common, what an engine adds to it, and what a GPU adds
+// under that engine.
+type Catalog struct {
+	*Fit
+	Skipped []string // of each run given, why it was not fitted to; empty: it was
+
+	prior hardware.Efficiency
+}
+
+// catalogStiffness weighs the prior against runs whose deployments err by about 15 % each. A tenth or three tenths of it
+// change no held-out error by more than a point.
+const catalogStiffness = 0.1
+
+// FitCatalog fits to the runs of the files that Fittable lets in, from the prior that is built in.
+func FitCatalog(ctx context.Context, files []*measured.File, told func(round, done int)) (*Catalog, error) {
+	var runs []measured.Run
+	for _, f := range files {
+		runs = append(runs, f.Runs...)
+	}
+	for i := range runs {
+		runs[i].Skip = cmp.Or(runs[i].Skip, Unfittable(&runs[i].Labels))
+	}
+	prior, err := configs.EfficienciesOf("prior")
+	if err != nil {
+		return nil, err
+	}
+	p := Plan{Parameters: Parameters(), Groups: levels, Prior: &prior.Default, Stiffness: catalogStiffness, Even: true, Told: told}
+	f, skipped, err := p.To(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		return nil, fmt.Errorf("none of the %d runs can be fitted to, such as %q: %s", len(runs), runs[0].ID, skipped[0])
+	}
+	return &Catalog{f, skipped, prior.Default}, nil
+}
+
+// Unfittable says why runs with these labels are left out of the catalog, decided before any was predicted: what is not of
+// quality A says too little of how it was run, unless it is all there is of its engine.
+func Unfittable(l *measured.Labels) string {
+	if l.Quality != "" && l.Quality != "A" && l.Engine != measured.EagerStack {
+		return "quality " + l.Quality + ": not fitted to"
+	}
+	return ""
+}
+
+func levels(l *measured.Labels) []string { return []string{"all", l.Engine, l.Engine + " " + l.GPU} }
+
+// Efficiencies returns what is to be built in: a set for each engine, with an entry for each GPU, and one for engines that
+// nobody measured.
+func (c *Catalog) Efficiencies() []configs.Efficiencies {
+	global := configs.Efficiencies{Name: "global", Describes: "an engine that was not measured: what the measured ones have in common"}
+	global.Default = c.entry(nil, func(*measured.Labels) bool { return true })
+	sets := []configs.Efficiencies{global}
+	for _, engine := range c.among(func(l *measured.Labels) string { return l.Engine }) {
+		of := func(l *measured.Labels) bool { return l.Engine == engine }
+		set := configs.Efficiencies{Name: engine, Describes: describe(engine, c.versions(of))}
+		set.Default = c.entry([]string{engine}, of)
+		for _, gpu := range c.among(func(l *measured.Labels) string { return gpuOf(l, engine) }) {
+			on := func(l *measured.Labels) bool { return of(l) && l.GPU == gpu }
+			set.GPUs = append(set.GPUs, configs.GPUEfficiency{GPU: gpu, Efficiency: c.entry([]string{engine, engine + " " + gpu}, on)})
+		}
+		sets = append(sets, set)
+	}
+	return sets
+}
+
+func gpuOf(l *measured.Labels, engine string) string {
+	if l.Engine == engine {
+		return l.GPU
+	}
+	return ""
+}
+
+// among returns the labels there are, in order, empty ones apart.
+func (c *Catalog) among(label func(*measured.Labels) string) []string {
+	var all []string
+	for _, r := range c.Runs {
+		if l := label(&r.Run.Labels); l != "" {
+			all = append(all, l)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(all)))
+}
+
+// versions returns how many versions of an engine were measured.
+func (c *Catalog) versions(of func(*measured.Labels) bool) int {
+	return len(c.among(func(l *measured.Labels) string {
+		if of(l) {
+			return l.Version
+		}
+		return ""
+	}))
+}
+
+func describe(engine string, versions int) string {
+	if engine == measured.EagerStack {
+		return "serving stacks of 2023 that launch every kernel by itself"
+	}
+	return fmt.Sprintf("%s, %d versions of 2025 and 2026", engine, versions)
+}
+
+// entry is the efficiency of groups below that of all runs, with the fit it came from.
+func (c *Catalog) entry(groups []string, of func(*measured.Labels) bool) hardware.Efficiency {
+	at := []int{0}
+	for i, name := range groups {
+		at = append(at, slices.Index(c.Groups, fmt.Sprintf("%d %s", i+1, name)))
+	}
+	e := Rounded(c.efficiency(c.prior, at, c.steps))
+	e.Source = c.source(of)
+	return e
+}
+
+// source says what an entry was fitted to and how well it fits.
+func (c *Catalog) source(of func(*measured.Labels) bool) string {
+	var runs, percents = 0, []float64{}
+	deployments, sources := []string{}, []string{}
+	for _, r := range c.Runs {
+		if l := &r.Run.Labels; of(l) {
+			runs++
+			deployments, sources = append(deployments, l.Deployment()), append(sources, l.Source)
+			for j, d := range c.Residuals(r) {
+				if r.Values[j].Value.Metric == measured.TPOT {
+					percents = append(percents, 100*math.Expm1(d))
+				}
+			}
+		}
+	}
+	errors := study.ErrorsOf(percents)
+	return fmt.Sprintf("decodesim calibrate: %d runs of %d deployments (%s); TPOT in sample within %.1f %% in the median, %.0f %% nine times in ten",
+		runs, len(distinct(deployments)), strings.Join(distinct(sources), ", "), errors.MedianPct, errors.P90Pct)
+}
+
+func distinct(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }

@@ -1,0 +1,17 @@
+// Package calibration fits efficiencies to measured runs.
+//
+// A run is simulated once and frozen (see study.Frozen): its batches are kept, and which step each measured value waits
+// for. Pricing them anew under other efficiencies takes a millisecond, so that a fit of a thousand runs takes seconds and
+// leaving out each deployment in turn takes no new simulation. The fit is a robust least squares of the logarithms of
+// predicted over measured, held to a prior by a penalty; gonum/optimize minimises it.
+//
+//	parameter.go  the constants that data can tell something of
+//	fit.go        the loss, and its minimum
+//	slopes.go     its derivatives
+//	freeze.go     runs to fit to, and the rounds of simulating and fitting
+//	holdout.go    errors on what was left out
+//	judge.go      what the data could not tell, and what contradicts them
+//	own.go        a fit to a user's own runs; calibration.go what comes of it
+//	catalog.go    one fit for all engines and GPUs; write.go efficiency files
+//	accuracy.go   predictions of the catalog's runs with part of the data kept away from the fit
+package calibration

@@ -1,0 +1,153 @@
+package calibration
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/optimize"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// Fit is efficiencies fitted to frozen runs. That of a run is its prior, scaled by what all runs have in common, then by
+// what those of each of its groups have in common, such as its engine, or its GPU under that engine. A penalty holds each
+// scaling to one: a group of few or uninformative runs stays close to the groups above it.
+type Fit struct {
+	Parameters []Parameter
+	Groups     []string // the first is of all runs
+	Runs       []*Run
+	Stiffness  float64 // what a scaling one sigma from one costs, in residuals of a run
+
+	steps  []float64  // logarithms of the scalings, group by group
+	before []Residual // of the first simulation, under the priors
+
+	at       []float64   // where residuals and slopes were taken
+	residual [][]float64 // of each run, by value
+	slopes   [][]float64 // of each run: value by value, by parameter
+}
+
+// Run is a frozen run in a fit. Of weight 0 it is not fitted to.
+type Run struct {
+	*study.Frozen
+	Prior  hardware.Efficiency
+	Weight float64
+
+	groups  []int
+	hasTPOT bool
+}
+
+// A residual is the logarithm of predicted over measured. Beyond its scale it counts less than by its square, for some
+// rows no efficiency explains. TTFT counts less than TPOT: scheduling and clients decide it more than steps do.
+const (
+	stepScale, ttftScale = 0.15, 0.3
+	ttftWeight           = 0.2
+)
+
+// term returns the weight and the scale of a value's residual. Where there is a TPOT, E2E and throughput follow from it and
+// from TTFT: they are predicted, but not fitted to.
+func (r *Run) term(j int) (weight, scale float64) {
+	switch m := r.Values[j].Value.Metric; {
+	case m == measured.TTFT:
+		return r.Weight * ttftWeight, ttftScale
+	case m != measured.TPOT && r.hasTPOT:
+		return 0, stepScale
+	}
+	return r.Weight, stepScale
+}
+
+// Efficiency returns what the fit gives a run.
+func (f *Fit) Efficiency(r *Run) hardware.Efficiency {
+	return f.efficiency(r.Prior, r.groups, f.steps)
+}
+
+func (f *Fit) efficiency(prior hardware.Efficiency, groups []int, x []float64) hardware.Efficiency {
+	return scale(f.Parameters, prior, f.sum(groups, x))
+}
+
+// sum returns the steps of all groups together, by parameter.
+func (f *Fit) sum(groups []int, x []float64) []float64 {
+	n := len(f.Parameters)
+	sum := make([]float64, n)
+	for _, g := range groups {
+		for p := range sum {
+			sum[p] += x[g*n+p]
+		}
+	}
+	return sum
+}
+
+// Residuals returns the logarithms of predicted over measured of a run, value by value.
+func (f *Fit) Residuals(r *Run) []float64 { return r.residuals(f.Efficiency(r)) }
+
+func (r *Run) residuals(e hardware.Efficiency) []float64 {
+	out := make([]float64, len(r.Values))
+	r.Predict(e, out)
+	for j := range out {
+		out[j] = math.Log(out[j] / r.Values[j].Value.Measured)
+	}
+	return out
+}
+
+// simulated returns the residuals of the simulation that was frozen.
+func (r *Run) simulated() []float64 {
+	out := make([]float64, len(r.Values))
+	for j := range out {
+		out[j] = math.Log(r.Values[j].Predicted / r.Values[j].Value.Measured)
+	}
+	return out
+}
+
+// loss is what the fit minimises: pseudo-Huber losses of the residuals, and the penalty.
+func (f *Fit) loss(x []float64) float64 {
+	losses := make([]float64, len(f.Runs))
+	study.Each(len(f.Runs), func(i int) {
+		r := f.Runs[i]
+		if r.Weight == 0 {
+			return
+		}
+		for j, d := range r.residuals(f.efficiency(r.Prior, r.groups, x)) {
+			w, c := r.term(j)
+			losses[i] += w * 2 * c * c * (math.Sqrt(1+d*d/(c*c)) - 1)
+		}
+	})
+	sum := 0.0
+	for _, l := range losses { // in order: the same sum every time
+		sum += l
+	}
+	for i, s := range x {
+		sum += f.hold(i) * s * s
+	}
+	return sum
+}
+
+// hold is the penalty of a squared step.
+func (f *Fit) hold(i int) float64 {
+	s := f.Parameters[i%len(f.Parameters)].Sigma
+	return f.Stiffness / (s * s)
+}
+
+// solve minimises the loss from the present steps by Newton's method, with the curvature that residuals linear in the
+// steps would have.
+func (f *Fit) solve(ctx context.Context) error {
+	if len(f.steps) == 0 {
+		f.steps = make([]float64, len(f.Groups)*len(f.Parameters))
+	}
+	problem := optimize.Problem{Func: f.loss, Grad: f.gradient, Hess: f.curvature, Status: func() (optimize.Status, error) {
+		return optimize.NotTerminated, ctx.Err()
+	}}
+	settings := &optimize.Settings{
+		MajorIterations: 40, Converger: &optimize.FunctionConverge{Relative: 1e-7, Absolute: 1e-9, Iterations: 2},
+	}
+	result, err := optimize.Minimize(problem, f.steps, settings, &optimize.Newton{})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if result == nil {
+		return fmt.Errorf("no fit: %w", err)
+	}
+	f.steps = result.X // also if the line search found no better one: that is the minimum
+	return nil
+}

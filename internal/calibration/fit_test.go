@@ -1,0 +1,202 @@
+package calibration
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/internal/measured"
+)
+
+// someRuns is runs whose measurements scatter around a machine by a tenth.
+func someRuns(t require.TestingT) []measured.Run {
+	runs := []measured.Run{
+		dense.run(1, 200, 40), dense.run(4, 3000, 40), dense.run(16, 3000, 40), dense.run(32, 200, 40), dense.run(64, 1000, 40), dense.run(8, 8000, 40),
+	}
+	measure(t, runs, truth(t))
+	scatter(runs)
+	return runs
+}
+
+func scatter(runs []measured.Run) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range runs {
+		for j := range runs[i].Rows[0].Values {
+			runs[i].Rows[0].Values[j].Measured *= math.Exp(0.1 * r.NormFloat64())
+		}
+	}
+}
+
+// inGroups puts every second run into a group of its own.
+func inGroups(t *testing.T, runs []measured.Run) *Fit {
+	for i := range runs {
+		runs[i].Labels.Version = []string{"even", "odd"}[i%2]
+	}
+	p := Plan{Parameters: Parameters(), Stiffness: catalogStiffness, Groups: func(l *measured.Labels) []string { return []string{"all", l.Version} }}
+	f, _, err := p.To(context.Background(), runs)
+	require.NoError(t, err)
+	require.Equal(t, []string{"0 all", "1 even", "1 odd"}, f.Groups)
+	return f
+}
+
+// TestTheGradientIsTheSlopeOfTheLoss: the gradient takes slopes over steps of 2 %, the check over a tenth of that.
+func TestTheGradientIsTheSlopeOfTheLoss(t *testing.T) {
+	f := inGroups(t, someRuns(t))
+	for seed := range uint64(5) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		x := make([]float64, len(f.steps))
+		for i := range x {
+			x[i] = 0.2 * r.NormFloat64()
+		}
+		grad := make([]float64, len(x))
+		f.gradient(grad, x)
+		size := 0.0
+		for _, g := range grad {
+			size = max(size, math.Abs(g))
+		}
+		for i := range x {
+			const h = 0.002
+			up, down := slices.Clone(x), slices.Clone(x)
+			up[i], down[i] = x[i]+h, x[i]-h
+			assert.InDelta(t, (f.loss(up)-f.loss(down))/(2*h), grad[i], 0.01*size, "seed %d, step %d", seed, i)
+		}
+	}
+}
+
+func TestTheFitIsAMinimum(t *testing.T) {
+	f := inGroups(t, someRuns(t))
+	least := f.loss(f.steps)
+	for i := range f.steps {
+		for _, h := range []float64{-0.05, 0.05} {
+			x := slices.Clone(f.steps)
+			x[i] += h
+			assert.GreaterOrEqual(t, f.loss(x), least*(1-1e-4), "step %d by %g", i, h)
+		}
+	}
+}
+
+// TestLimitsHoldNobodyUp: where a machine is faster than is believable, constants end at their limits, and the others still
+// go where they are best. A search along each constant finds nothing that is better by more than 2 %.
+func TestLimitsHoldNobodyUp(t *testing.T) {
+	e := truth(t)
+	e.Bandwidth, e.Compute, e.KVBandwidth, e.LayerS, e.SequenceS, e.FirstTokenS = .98, 1, 1, 20e-6, 2e-6, 10e-3
+	runs := dense.grid(1, 8, 64)
+	measure(t, runs, e)
+	for i := range runs {
+		for j := range runs[i].Rows[0].Values {
+			runs[i].Rows[0].Values[j].Measured *= 0.85
+		}
+	}
+	f := fitTo(t, runs, ownStiffness)
+	fitted := f.Efficiency(f.Runs[0])
+	assert.InDelta(t, 1, fitted.Compute, 0.005)
+	assert.InDelta(t, 0.98, fitted.Bandwidth, 0.005)
+	x, least := slices.Clone(f.steps), f.loss(f.steps)
+	best := least
+	for h := 0.2; h > 0.005; h /= 2 {
+		for i := range x {
+			for _, s := range []float64{-h, h} {
+				y := slices.Clone(x)
+				y[i] += s
+				if l := f.loss(y); l < best {
+					best, x = l, y
+				}
+			}
+		}
+	}
+	assert.Greater(t, best, 0.98*least)
+	var atLimit []string
+	for _, p := range f.Parameters {
+		if p.atLimit(p.value(priorOf(t)), p.value(fitted)) {
+			atLimit = append(atLimit, p.Name)
+		}
+	}
+	assert.Equal(t, []string{"bandwidth", "compute", "kv_bandwidth"}, atLimit)
+}
+
+// TestLeavingOutIsRefitting: what is taken from slopes predicts the runs left out within 2 % of what a fit without them
+// predicts.
+func TestLeavingOutIsRefitting(t *testing.T) {
+	runs := dense.grid(1, 8, 64)
+	measure(t, runs, truth(t))
+	scatter(runs)
+	f := fitTo(t, runs, catalogStiffness)
+	quick := f.Without(func(r *Run) string { return r.Run.ID })
+	for i, left := range f.Runs {
+		again := &Fit{Parameters: f.Parameters, Groups: f.Groups, Stiffness: f.Stiffness}
+		for j, r := range f.Runs {
+			if j != i {
+				again.Runs = append(again.Runs, r)
+			}
+		}
+		require.NoError(t, again.solve(context.Background()))
+		want := left.residuals(again.Efficiency(left))
+		assert.InDeltaSlice(t, want, left.residuals(quick[left.Run]), 0.02, left.Run.ID)
+		assert.NotEqual(t, want, f.Residuals(left))
+	}
+}
+
+func TestConstantsMoveWithinTheirLimits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SampledFrom(Parameters()).Draw(t, "parameter")
+		prior := p.Low * math.Pow(p.High/p.Low, rapid.Float64Range(-0.2, 1.2).Draw(t, "prior, between the limits"))
+		step, more := rapid.Float64Range(-5, 5).Draw(t, "step"), rapid.Float64Range(0, 1).Draw(t, "more")
+		at, further := p.moved(prior, step), p.moved(prior, step+more)
+		assert.LessOrEqual(t, at, further*(1+1e-12), "further up is not down")
+		assert.LessOrEqual(t, further, at*math.Exp(more)*(1+1e-9), "no jumps")
+		assert.GreaterOrEqual(t, at, min(prior, p.Low))
+		assert.LessOrEqual(t, at, max(prior, p.High))
+		assert.InEpsilon(t, prior, p.moved(prior, 1e-12), 1e-9)
+		if inner := math.Log(p.High/prior) - bend; step > 0 && step < inner || step < 0 && -step < math.Log(prior/p.Low)-bend {
+			assert.InEpsilon(t, prior*math.Exp(step), at, 1e-9, "far from a limit nothing is held back")
+		}
+	})
+}
+
+func TestStepsFollowTheirGroups(t *testing.T) {
+	p := Parameters()[:2]
+	last := &Fit{Parameters: p, Groups: []string{"0 all", "1 a", "1 b"}, steps: []float64{1, 2, 3, 4, 5, 6}}
+	next := &Fit{Parameters: p, Groups: []string{"0 all", "1 b", "1 c"}}
+	next.follow(last)
+	assert.Equal(t, []float64{1, 2, 5, 6, 0, 0}, next.steps)
+}
+
+func TestADeploymentOfManyRunsWeighsTheirRoot(t *testing.T) {
+	runs := someRuns(t)[:5]
+	runs[4].Labels.Model = "another"
+	p := Plan{Parameters: Parameters(), Stiffness: catalogStiffness, Even: true}
+	f, _, err := p.To(context.Background(), runs)
+	require.NoError(t, err)
+	var weights []float64
+	for _, r := range f.Runs {
+		weights = append(weights, r.Weight)
+	}
+	assert.Equal(t, []float64{0.5, 0.5, 0.5, 0.5, 1}, weights)
+}
+
+// TestE2EIsNotFittedToBesideTPOT: it says the same twice.
+func TestE2EIsNotFittedToBesideTPOT(t *testing.T) {
+	with := func(e2e float64) *Calibration {
+		runs := someRuns(t)
+		for i := range runs {
+			runs[i].Rows[0].Values = append(runs[i].Rows[0].Values, measured.Lead(measured.E2E, measured.Mean, e2e))
+		}
+		return own(t, runs)
+	}
+	a, b := with(1000), with(2000)
+	assert.Equal(t, a.Constants, b.Constants)
+	assert.NotEqual(t, errorsOf(t, a, measured.E2E), errorsOf(t, b, measured.E2E))
+	runs := someRuns(t)
+	for i := range runs {
+		runs[i].Rows[0].Values = []measured.Value{measured.Lead(measured.E2E, measured.Mean, 1)}
+	}
+	measure(t, runs, truth(t))
+	c := own(t, runs)
+	assert.Less(t, errorsOf(t, c, measured.E2E).InSample.MedianPct, 3.0, "alone it is")
+}

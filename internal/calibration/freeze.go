@@ -1,0 +1,166 @@
+package calibration
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// Plan says what is fitted to what.
+type Plan struct {
+	Above      configs.Options // above the scenario of every run
+	Parameters []Parameter
+	Groups     func(*measured.Labels) []string // of a run, from all runs to its own; nil: all runs are one
+	Prior      *hardware.Efficiency            // nil: what the scenario of a run says
+	Stiffness  float64                         // see Fit
+	Even       bool                            // a deployment of n runs weighs √n, not n
+	Possible   bool                            // runs that beat the bound are not fitted to
+	Told       func(round, done int)           // progress; nil: nobody
+}
+
+// Rounds of simulating and fitting. What is priced anew after the first differs little; after the third, hardly.
+const rounds = 3
+
+// To fits to measured runs. Skipped says of each run why it was not fitted to, by its place; empty: it was. Where none can
+// be simulated there is no fit: nil.
+func (p *Plan) To(ctx context.Context, runs []measured.Run) (f *Fit, skipped []string, err error) {
+	var with fitted
+	for round := range rounds {
+		next, why, err := p.freeze(ctx, runs, with, round)
+		if err != nil || len(next.Runs) == 0 {
+			return nil, why, err
+		}
+		next.follow(f)
+		if err := next.solve(ctx); err != nil {
+			return nil, nil, err
+		}
+		f, skipped, with = next, why, next.efficiencies()
+	}
+	f.linearize(f.steps)
+	return f, skipped, nil
+}
+
+// freeze simulates the runs, under the efficiencies that are given or else their priors, and returns a fit to those that
+// can be fitted to, which is still to be solved.
+func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with fitted, round int) (*Fit, []string, error) {
+	frozen, skipped := make([]*Run, len(runs)), make([]string, len(runs))
+	var mu sync.Mutex
+	done := 0
+	study.Each(len(runs), func(i int) {
+		frozen[i], skipped[i] = p.freezeOne(ctx, &runs[i], with)
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; p.Told != nil {
+			p.Told(round, done)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	f := &Fit{Parameters: p.Parameters, Stiffness: p.Stiffness}
+	for i, r := range frozen {
+		if skipped[i] == "" {
+			f.add(r, p.groups(&r.Run.Labels))
+		}
+	}
+	if p.Even {
+		f.even()
+	}
+	return f, skipped, nil
+}
+
+func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with fitted) (*Run, string) {
+	r := &Run{Weight: 1}
+	frozen, skip := study.Freeze(ctx, run, p.Above, func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
+		r.Prior = d.Efficiency
+		if p.Prior != nil {
+			r.Prior = *p.Prior
+		}
+		if e, ok := with[run]; ok {
+			return e
+		}
+		return r.Prior
+	}, leading)
+	switch {
+	case skip != "":
+		return nil, skip
+	case len(frozen.Values) == 0:
+		return nil, "no measured TTFT, TPOT, E2E or throughput of the whole run"
+	}
+	r.Frozen = frozen
+	if p.Possible && r.beatsBound() != nil {
+		r.Weight = 0
+	}
+	return r, ""
+}
+
+func (p *Plan) groups(l *measured.Labels) []string {
+	if p.Groups == nil {
+		return []string{"all"}
+	}
+	return p.Groups(l)
+}
+
+// leading picks the values that the data lead with, of many requests together.
+func leading(row *measured.Row, v *measured.Value) bool {
+	return row.Request < 0 && v.Name == v.Metric.String() && v.Metric != measured.RequestsPerS
+}
+
+// add adds a run, and its groups if they are new.
+func (f *Fit) add(r *Run, groups []string) {
+	for i, name := range groups {
+		name = fmt.Sprintf("%d %s", i, name) // groups of different levels are different
+		g := slices.Index(f.Groups, name)
+		if g < 0 {
+			g = len(f.Groups)
+			f.Groups = append(f.Groups, name)
+		}
+		r.groups = append(r.groups, g)
+	}
+	r.hasTPOT = slices.ContainsFunc(r.Values, func(v study.FrozenValue) bool { return v.Value.Metric == measured.TPOT })
+	f.Runs = append(f.Runs, r)
+}
+
+// even makes a deployment of n runs weigh √n: runs of one deployment err together.
+func (f *Fit) even() {
+	n := map[string]float64{}
+	for _, r := range f.Runs {
+		n[r.Run.Labels.Deployment()]++
+	}
+	for _, r := range f.Runs {
+		r.Weight /= math.Sqrt(n[r.Run.Labels.Deployment()])
+	}
+}
+
+// follow starts where another fit ended, nil: at the priors. Other runs may complete under its efficiencies, and so make
+// other groups.
+func (f *Fit) follow(last *Fit) {
+	n := len(f.Parameters)
+	f.steps = make([]float64, len(f.Groups)*n)
+	if last == nil {
+		f.before = f.collect((*Run).simulated)
+		return
+	}
+	f.before = last.before
+	for g, name := range f.Groups {
+		if h := slices.Index(last.Groups, name); h >= 0 {
+			copy(f.steps[g*n:(g+1)*n], last.steps[h*n:])
+		}
+	}
+}
+
+// efficiencies returns what the fit gives each run.
+func (f *Fit) efficiencies() fitted {
+	with := fitted{}
+	for _, r := range f.Runs {
+		with[r.Run] = f.Efficiency(r)
+	}
+	return with
+}

@@ -1,0 +1,72 @@
+package calibration
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// Residual is how a fit that may have seen a value misses it.
+type Residual struct {
+	Run   *Run
+	Value *study.FrozenValue
+	Error float64 // predicted / measured − 1
+}
+
+// collect gathers residuals of the runs that are fitted to.
+func (f *Fit) collect(of func(*Run) []float64) []Residual {
+	parts := make([][]float64, len(f.Runs))
+	study.Each(len(f.Runs), func(i int) {
+		if f.Runs[i].Weight > 0 {
+			parts[i] = of(f.Runs[i])
+		}
+	})
+	var out []Residual
+	for i, r := range f.Runs {
+		for j, d := range parts[i] {
+			out = append(out, Residual{r, &r.Values[j], math.Expm1(d)})
+		}
+	}
+	return out
+}
+
+// weighed returns the number of runs that are fitted to.
+func (f *Fit) weighed() int {
+	n := 0
+	for _, r := range f.Runs {
+		if r.Weight > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// LeaveOut returns the residuals of every run under a fit without the runs of the same key: each is predicted from others
+// alone.
+func (f *Fit) LeaveOut(key func(*Run) string) []Residual {
+	with := f.Without(key)
+	return f.collect(func(r *Run) []float64 { return r.residuals(with[r.Run]) })
+}
+
+// LeaveOneOut returns the residuals of every run under a fit to all others. Few runs are fitted to anew, for each of them
+// may be the only one to tell something; of many, none changes much, and the slopes will do.
+func (f *Fit) LeaveOneOut(ctx context.Context) ([]Residual, error) {
+	const few = 60
+	if len(f.Runs) > few {
+		return f.LeaveOut(func(r *Run) string { return strconv.Itoa(slices.Index(f.Runs, r)) }), nil
+	}
+	with := fitted{}
+	for i, r := range f.Runs {
+		others := &Fit{Parameters: f.Parameters, Groups: f.Groups, Stiffness: f.Stiffness}
+		others.Runs = slices.Delete(slices.Clone(f.Runs), i, i+1)
+		others.steps = slices.Clone(f.steps)
+		if err := others.solve(ctx); err != nil {
+			return nil, err
+		}
+		with[r.Run] = others.Efficiency(r)
+	}
+	return f.collect(func(r *Run) []float64 { return r.residuals(with[r.Run]) }), nil
+}

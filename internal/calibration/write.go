@@ -1,0 +1,105 @@
+package calibration
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// constant is a key of an efficiency file, with what it means.
+type constant struct {
+	key   string
+	value float64
+	about string
+}
+
+func constants(e *hardware.Efficiency) []constant {
+	return []constant{
+		{"bandwidth", e.Bandwidth, "of HBM bandwidth, reading weights"},
+		{"compute", e.Compute, "of peak FLOP/s, dense products"},
+		{"moe_compute", e.MoECompute, "of compute, expert products"},
+		{"moe_rows", e.MoERows, "rows per expert at which half of the loss of few is left"},
+		{"quantized_compute", e.QuantizedCompute, "of compute, where activations are quantised"},
+		{"kv_bandwidth", e.KVBandwidth, "of HBM bandwidth, reading the cache"},
+		{"mixed_kv", e.MixedKV, "times that reading in steps with prompts"},
+		{"attention_compute", e.AttentionCompute, "of peak FLOP/s, attention"},
+		{"link", e.Link, "of link bandwidth"},
+		{"layer_s", e.LayerS, "s per layer"},
+		{"moe_layer_s", e.MoELayerS, "s more per MoE layer"},
+		{"quantized_layer_s", e.QuantizedLayerS, "s more per layer that quantises activations"},
+		{"mixer_layer_s", e.MixerLayerS, "s more per MLA or linear layer"},
+		{"eager_layer_s", e.EagerLayerS, "s per layer to launch it without a graph"},
+		{"step_s", e.StepS, "s per step on the host"},
+		{"sequence_s", e.SequenceS, "s per decoding sequence"},
+		{"collective_s", e.CollectiveS, "s per collective"},
+		{"first_token_s", e.FirstTokenS, "s before the first token, outside the engine"},
+		{"overlap", e.Overlap, "p of (memory^p + compute^p)^(1/p)"},
+	}
+}
+
+// Rounded returns e with the digits that its file keeps.
+func Rounded(e hardware.Efficiency) hardware.Efficiency {
+	for _, p := range Parameters() {
+		x := p.at(&e)
+		*x, _ = strconv.ParseFloat(digits(*x), 64)
+	}
+	return e
+}
+
+func digits(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
+
+// number writes a constant so that a file gives it back.
+func number(x float64) string {
+	if math.IsInf(x, 1) {
+		return ".inf"
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// WriteEfficiency writes an efficiency file that run accepts.
+func WriteEfficiency(w io.Writer, e *hardware.Efficiency, head string) error {
+	_, err := io.WriteString(w, comment(head)+block(e, ""))
+	return err
+}
+
+// WriteEfficiencies writes what is built in.
+func WriteEfficiencies(w io.Writer, e *configs.Efficiencies, head string) error {
+	var b strings.Builder
+	b.WriteString(comment(head))
+	fmt.Fprintf(&b, "name: %s\ndescribes: %s\ndefault:\n%s", e.Name, strconv.Quote(e.Describes), block(&e.Default, "  "))
+	if len(e.GPUs) > 0 {
+		b.WriteString("gpus:\n")
+	}
+	for i := range e.GPUs {
+		fmt.Fprintf(&b, "  - gpu: %s\n    efficiency:\n%s", e.GPUs[i].GPU, block(&e.GPUs[i].Efficiency, "      "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func comment(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		b.WriteString("# " + line + "\n")
+	}
+	return b.String()
+}
+
+// block writes an efficiency; constants without effect are left out.
+func block(e *hardware.Efficiency, indent string) string {
+	var b strings.Builder
+	for _, c := range constants(e) {
+		optional := c.key == "mixed_kv" || c.key == "moe_rows" || c.key == "eager_layer_s" || strings.HasPrefix(c.key, "quantized_")
+		if optional && c.value == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "%s%-32s # %s\n", indent, c.key+": "+number(c.value), c.about)
+	}
+	fmt.Fprintf(&b, "%ssource: %s\n", indent, strconv.Quote(e.Source))
+	return b.String()
+}

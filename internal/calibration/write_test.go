@@ -1,0 +1,62 @@
+package calibration
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// writePrior writes a changed prior to a file, and returns its path.
+func writePrior(t *testing.T, change func(*hardware.Efficiency)) string {
+	e := priorOf(t)
+	change(&e)
+	return written(t, t.TempDir(), &e)
+}
+
+func written(t require.TestingT, dir string, e *hardware.Efficiency) string {
+	var b bytes.Buffer
+	require.NoError(t, WriteEfficiency(&b, e, "One line.\nAnother."))
+	assert.True(t, strings.HasPrefix(b.String(), "# One line.\n# Another.\nbandwidth: "))
+	path := filepath.Join(dir, "efficiency.yaml")
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+	return path
+}
+
+func TestAFileGivesBackWhatWasWritten(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		share, span := rapid.Float64Range(1e-6, 1), rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1e-9, 10))
+		e := hardware.Efficiency{
+			Bandwidth: share.Draw(t, "bandwidth"), Compute: share.Draw(t, "compute"), MoECompute: share.Draw(t, "moe_compute"),
+			MoERows:          rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1, 1e3)).Draw(t, "moe_rows"),
+			QuantizedCompute: rapid.OneOf(rapid.Just(0.0), share).Draw(t, "quantized_compute"),
+			KVBandwidth:      share.Draw(t, "kv_bandwidth"), MixedKV: rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1, 9)).Draw(t, "mixed_kv"),
+			AttentionCompute: share.Draw(t, "attention_compute"), Link: share.Draw(t, "link"), LayerS: span.Draw(t, "layer_s"),
+			MoELayerS: span.Draw(t, "moe_layer_s"), MixerLayerS: span.Draw(t, "mixer_layer_s"), EagerLayerS: span.Draw(t, "eager_layer_s"),
+			QuantizedLayerS: span.Draw(t, "quantized_layer_s"), StepS: span.Draw(t, "step_s"), SequenceS: span.Draw(t, "sequence_s"), CollectiveS: span.Draw(t, "collective_s"),
+			FirstTokenS: span.Draw(t, "first_token_s"),
+			Overlap:     rapid.OneOf(rapid.Just(math.Inf(1)), rapid.Float64Range(1, 9)).Draw(t, "overlap"),
+			Source:      rapid.StringMatching(`[a-z "':#\\%µ]{1,20}`).Draw(t, "source"),
+		}
+		got, err := configs.LoadEfficiency(written(t, dir, &e))
+		require.NoError(t, err)
+		assert.Equal(t, e, got)
+	})
+}
+
+func TestRoundedConstantsHaveThreeDigits(t *testing.T) {
+	e := priorOf(t)
+	e.Bandwidth, e.SequenceS, e.StepS = 0.74868, 1.23456e-5, 1.23456e-5
+	got := Rounded(e)
+	assert.Equal(t, []float64{0.749, 1.23e-5, 1.23456e-5}, []float64{got.Bandwidth, got.SequenceS, got.StepS}, "steps are not fitted")
+}

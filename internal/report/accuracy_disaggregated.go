@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// disaggregated picks runs whose prompts and outputs had pools of their own.
+func disaggregated(p *study.Prediction) bool { return p.Run.Labels.Mode == "disagg" }
+
+// quality picks runs by how much is known of them.
+func quality(of string) cut {
+	return func(p *study.Prediction) bool { return p.Run.Labels.Quality == of }
+}
+
+// apart are the errors on deployments with a pool for prompts and one for outputs.
+func (a *Accuracy) apart(m *markdown) {
+	if a.countApart() == 0 {
+		return
+	}
+	m.heading(2, "Prefill and decode in separate pools")
+	m.para("Data A has closed loops on disaggregated deployments under NVIDIA's Dynamo. Nothing was fitted to any of them: steps cost what the " +
+		"loops on single servers say. No launch script of theirs is known, and their quality is B at best. Median and 90th percentile of the " +
+		"absolute error and, in brackets, the median of the signed one; quality B where nothing else is said:")
+	rows := [][]string{{"of", "n", "deployments", "TPOT", "TTFT"}}
+	row := func(name string, keep cut) {
+		tpot := errorsIn(a.Unfitted, allOf(disaggregated, keep, leads(measured.TPOT)))
+		if tpot.N == 0 {
+			return
+		}
+		ttft := errorsIn(a.Unfitted, allOf(disaggregated, keep, leads(measured.TTFT)))
+		rows = append(rows, []string{name, fmt.Sprint(tpot.N), fmt.Sprint(tpot.deployments), cell(tpot.Errors), cell(ttft.Errors)})
+	}
+	row("all", quality("B"))
+	for _, of := range []func(*measured.Labels) string{
+		func(l *measured.Labels) string { return l.Engine },
+		func(l *measured.Labels) string { return l.GPU },
+		func(l *measured.Labels) string { return l.Model },
+		func(l *measured.Labels) string { return l.Model + " · " + l.GPU + " · " + l.Engine },
+		func(l *measured.Labels) string { return l.Load + " tokens" },
+	} {
+		label := func(p *study.Prediction) (string, int) { return of(&p.Run.Labels), 0 }
+		for _, g := range groupBy(a.Unfitted, allOf(disaggregated, quality("B"), leads(measured.TPOT)), label) {
+			row(g.name, allOf(quality("B"), func(p *study.Prediction) bool { return of(&p.Run.Labels) == g.name }))
+		}
+	}
+	row("all of quality C", quality("C"))
+	m.table(1, rows)
+	m.para("Of the %d disaggregated rows, these are not simulated:", a.countApart())
+	m.table(1, a.leftApart())
+	m.items(apartAssumed()...)
+}
+
+// countApart returns how many disaggregated runs the data have.
+func (a *Accuracy) countApart() int {
+	n := errorsIn(a.Unfitted, allOf(disaggregated, leads(measured.TPOT))).N
+	for _, x := range a.Apart {
+		n += x.Runs
+	}
+	return n
+}
+
+// leftApart lists why some of them are not simulated.
+func (a *Accuracy) leftApart() [][]string {
+	rows := [][]string{{"reason", "runs"}}
+	for _, x := range a.Apart {
+		rows = append(rows, []string{x.Reason, fmt.Sprint(x.Runs)})
+	}
+	return rows
+}
+
+// apartAssumed says how the rows are simulated, and what they miss.
+func apartAssumed() []string {
+	return []string{
+		"**What is assumed.** Each pool has the workers and GPUs of the row; attention is data-parallel over a worker's GPUs or not at all. " +
+			"Requests go to the workers of a pool in turn. The client's first token comes from the decode worker, once the cache is there and " +
+			"it has a seat. SGLang's decode worker takes memory for a prompt before it is read, TensorRT-LLM's when it has been read. The " +
+			"cache goes over NVLink within a rack, and else over the adapter of each GPU at the line rate of the catalogue (400 Gb/s of " +
+			"H200 and B200, 800 Gb/s of B300). All of it from memory: unverified. A GB200 achieves what a B200 does, whose chip it has.",
+		"**Seats decide TTFT.** Recipes of TensorRT-LLM name how many sequences a decode worker takes, and mostly have a few clients more than " +
+			"seats: those wait as long as others are served. Where the name says it, the wait is predicted; where no recipe is named, or under " +
+			"SGLang, seats are the engine's default, nobody waits, and TTFT is a fraction of what was measured.",
+		"**A prefill pool that is full makes a queue.** TTFT is then the clients over the throughput of that pool, less the time of a decode: some " +
+			"percent in the speed of prompts are many in TTFT. Prompts of whole batches seem to go through experts faster than " +
+			"the constants say, which were fitted to servers that read a prompt or two at a time beside their decodes.",
+		"**Two levels of TPOT.** Four rows of one TensorRT-LLM deployment on GB200, measured twice, differ from themselves by half: drafts that " +
+			"no label names would do that.",
+	}
+}

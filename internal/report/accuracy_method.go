@@ -1,0 +1,166 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// how says what was fitted to what.
+func (a *Accuracy) how(m *markdown) {
+	k := &a.Method
+	m.heading(2, "How it was fitted")
+	m.para("**Form.** A step is a sum over its parts (weights, cache, collectives, and times per layer and sequence), each part the " +
+		"longer of memory and arithmetic, smoothly; `hardware/roofline.go` has the formula. Peaks are the data sheet's; what is fitted is " +
+		"the share of them that software achieves and the times it spends outside kernels, which are the constants below. With all shares " +
+		"1 and all times 0 a step is the textbook bound.")
+	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of its engine have, then " +
+		"by what those of its GPU under that engine have. A group of few runs stays near the group above it; a GPU that was not measured " +
+		"gets its engine's scaling, an engine that was not measured that of all.")
+	m.para("**Loss.** Pseudo-Huber of ln(predicted / measured), with scale %s for TPOT (E2E and throughput where there is no TPOT) and "+
+		"scale %s, "+
+		"weight %s for TTFT, which scheduling "+
+		"and clients decide more than steps do. A deployment of n runs weighs √n, for its runs err together. A penalty of the squared logarithm "+
+		"of each scaling, over the "+
+		"squared σ of the table, times %s, holds it to one; for a user's own deployment times %s.",
+		tidy(k.StepScale), tidy(k.TTFTScale), tidy(k.TTFTWeight), tidy(k.Stiffness), tidy(k.OwnStiffness))
+	m.para("**What was chosen by looking.** Those two stiffnesses, on a coarse grid (factors of about three) of errors on deployments " +
+		"left out; a tenth or three tenths of the first change none by more than a point. So was the form, by the fits to public data " +
+		"that the priors come from; and `moe_rows`, the rows of an expert below which tiles are mostly padding, at the larger of the usual tiles, with the " +
+		"limit of that loss chosen from three by errors on aggregated deployments left out. Exclusions were listed before residuals were looked at.")
+	m.para("**Minimum.** Each run is simulated and its batches are kept; prices under other constants need no new simulation. Newton's method "+
+		"(gonum/optimize) finds the minimum; the runs are "+
+		"simulated again under it, %d rounds in all. A fit without a deployment, GPU or model is taken from the slopes of the residuals at the "+
+		"whole fit, weights of the left-out runs "+
+		"set to zero; the predictions on this page are then new simulations under it.", k.Rounds)
+	rows := [][]string{{"constant", "prior", "σ of its logarithm", "least", "most"}}
+	for i := range k.Parameters {
+		p := &k.Parameters[i]
+		rows = append(rows, []string{
+			"`" + p.Name + "`", constantOf(p.Name, k.PriorValue(p)), tidy(p.Sigma), constantOf(p.Name, p.Low), constantOf(p.Name, p.High),
+		})
+	}
+	m.table(1, rows)
+	m.para("The fitted constants are in `configs/engines/efficiencies/`, each entry with the runs, deployments and error of its fit. The "+
+		"overlap "+
+		"of memory and arithmetic is not fitted: "+
+		"such data cannot tell it (p = %s).", tidy(k.Prior.Overlap))
+}
+
+// origins say what each data set is.
+func origins() [][2]string {
+	return [][2]string{
+		{"A", "closed loops: SemiAnalysis InferenceX and NVIDIA's own runs, as ai-dynamo/aiconfigurator ships them (`silicon_sample.csv`, " +
+			"095f58a5)"},
+		{"A3", "closed loops of gpt-oss-120b on one H200 with all statistics: GloriaXimingLu/inferencex-profiling, 237385b"},
+		{"B", "open loops of vLLM on H100: inference-sim/training, ed5c1d2"},
+		{"C", "open loops of vLLM on H100, A100 and L40S: inference-sim/sim-to-real-accuracy-validation, dcec3fd"},
+		{"D", "traces with the times of every request on RTX GPUs: casys-kaist/LLMServingSim, 5daddb2"},
+		{"E", "closed loops over a grid of prompt lengths, medians: SemiAnalysisAI/InferenceX, 843c6254"},
+		{"F", "single prompt and token steps on A100 and H100: Mutinifni/splitwise-sim, 8f99e7d"},
+	}
+}
+
+// dataSets says how much of each was used.
+func (a *Accuracy) dataSets(m *markdown) {
+	m.heading(2, "The data")
+	rows := [][]string{{"data", "what and whence", "runs fitted to", "deployments", "runs not fitted to"}}
+	for _, o := range origins() {
+		runs := map[string]bool{}
+		deployments := map[string]bool{}
+		for _, p := range a.hold(calibration.InSample) {
+			if DataSet(&p.Run.Labels) == o[0] {
+				runs[p.Run.ID], deployments[p.Run.Labels.Deployment()] = true, true
+			}
+		}
+		rows = append(rows, []string{o[0], o[1], fmt.Sprint(len(runs)), fmt.Sprint(len(deployments)), fmt.Sprint(a.excludedRuns(o[0]))})
+	}
+	m.table(2, rows)
+}
+
+func (a *Accuracy) excludedRuns(set string) int {
+	n := 0
+	for _, x := range a.Excluded {
+		if x.Data == set {
+			n += x.Runs
+		}
+	}
+	if n == 0 { // of a file that nothing was fitted to
+		runs := map[string]bool{}
+		for i := range a.Unfitted {
+			if p := &a.Unfitted[i]; DataSet(&p.Run.Labels) == set {
+				runs[p.Run.ID] = true
+			}
+		}
+		n = len(runs)
+	}
+	return n
+}
+
+// exclusions lists what was not fitted to.
+func (a *Accuracy) exclusions(m *markdown) {
+	m.heading(2, "Runs and values left out")
+	m.para("By reason, decided from the labels before any run was predicted:")
+	rows := [][]string{{"data", "reason", "runs"}}
+	for _, x := range a.Excluded {
+		rows = append(rows, []string{x.Data, x.Reason, fmt.Sprint(x.Runs)})
+	}
+	m.table(2, rows)
+	rows = [][]string{{"data", "reason", "values"}}
+	for _, x := range a.skippedValues() {
+		rows = append(rows, []string{x.Data, x.Reason, fmt.Sprint(x.Runs)})
+	}
+	if len(rows) > 1 {
+		m.para("Of the runs that were fitted to, these values are not compared:")
+		m.table(2, rows)
+	}
+}
+
+// skippedValues counts values of fitted runs that are not compared.
+func (a *Accuracy) skippedValues() []Excluded {
+	var out []Excluded
+	predictions := a.hold(calibration.InSample)
+	for i := range predictions {
+		p := &predictions[i]
+		if p.Skip == "" {
+			continue
+		}
+		out = addExcluded(out, DataSet(&p.Run.Labels), reasonOf(p))
+	}
+	return out
+}
+
+func reasonOf(p *study.Prediction) string { return metricName(p.Value.Name) + ": " + p.Skip }
+
+func addExcluded(all []Excluded, set, reason string) []Excluded {
+	for i := range all {
+		if all[i].Data == set && all[i].Reason == reason {
+			all[i].Runs++
+			return all
+		}
+	}
+	return append(all, Excluded{set, reason, 1})
+}
+
+// caveats are what was assumed where the data are silent.
+func caveats(m *markdown) {
+	m.heading(2, "What was assumed")
+	m.items(
+		"The vLLM rows of A that come from NVIDIA's own runs do not state the token budget of a step. It is taken as 2048, which their "+
+			"mean TPOT "+
+			"and TTFT of one deployment fit at every load; "+
+			"8192, the default of a server, they contradict. That reads a setting off latencies, so the errors on these rows are a little "+
+			"too good.",
+		"Checkpoints that NVIDIA quantised ask for an fp8 cache, and engines do as they ask, but for vLLM before 0.12 on H100; everything else has a "+
+			"cache of 16 bits unless its launch script says fp8. Servers that queue for want of cache agree.",
+		"An A100 of unstated memory is taken for the one with 80 GB.",
+		"Prompts of C repeat as the tool's groups do, with prefix caching on; prompt lengths are nominal where they were not counted.",
+		"All runs of D are among the data fitted to; \"GPU left out\" is their honest error.",
+		"TensorRT-LLM runs prompts whole. Where max_num_tokens is not stated, or by a variable of the script, a step is taken to hold one "+
+			"prompt beside a token of every other client: the least that keeps prompts from waiting for a batch to end. The default of a "+
+			"server, 8192, is less than prompts of that length need; for shorter ones in NVIDIA's own runs it is contradicted as vLLM's is.",
+		"A mem_fraction_static of SGLang that a script sets to an unknown variable is taken as 0.95, without which some of those servers "+
+			"would not hold their model and their clients. Their chunks, where unknown, are the default for the GPU.",
+	)
+}

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// AccuracyFigure is a plot beside the page.
+type AccuracyFigure struct {
+	Name string
+	Figure
+}
+
+// AccuracyFigures draws predictions against measurements, of deployments that were left out of the fit.
+func AccuracyFigures(a *Accuracy) ([]AccuracyFigure, error) {
+	var out []AccuracyFigure
+	for _, metric := range []string{"tpot", "ttft"} {
+		v := a.Scored(calibration.DeploymentOut)
+		c := Caption{Scenario: "each run predicted from other deployments", Model: "all engines", Hardware: counted(v.Counts.Simulated, "row")}
+		drawn, err := Parity(c, v, metric)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, AccuracyFigure{metric, drawn})
+	}
+	return out, nil
+}
+
+// AccuracyPage writes the page; name is how the files of its figures begin.
+func AccuracyPage(w io.Writer, a *Accuracy, name string) error {
+	m := &markdown{}
+	m.heading(1, "How accurate it is")
+	a.claim(m)
+	a.headline(m)
+	m.figure("Mean TPOT of deployments left out of the fit, predicted against measured", name+"_tpot.svg")
+	m.figure("Mean TTFT of deployments left out of the fit, predicted against measured", name+"_ttft.svg")
+	a.noise(m)
+	a.groups(m)
+	a.engines(m)
+	a.occupied(m)
+	a.replays(m)
+	a.prompts(m)
+	a.wrong(m)
+	a.apart(m)
+	a.unfitted(m)
+	a.anchors(m)
+	a.how(m)
+	a.dataSets(m)
+	a.exclusions(m)
+	caveats(m)
+	_, err := w.Write(m.buf.Bytes())
+	return err
+}
+
+// claim says in a paragraph what may be expected.
+func (a *Accuracy) claim(m *markdown) {
+	closed, first, vllm := allOf(ofData("A"), leads(measured.TPOT)), allOf(ofData("A"), leads(measured.TTFT)), allOf(ofData("A"), under("vllm"))
+	within := func(hold string, keep cut) string {
+		e := errorsIn(a.hold(hold), keep)
+		return fmt.Sprintf("%s %% (nine in ten within %s %%)", errorDigits(e.MedianPct), errorDigits(e.P90Pct))
+	}
+	whole := errorsIn(a.hold(calibration.DeploymentOut), closed)
+	m.para("Of %d mean TPOTs measured on %d deployments under three engines (data A), each predicted without having seen its "+
+		"deployment, half are within %s; of as many mean TTFTs, within %s. For vLLM alone it is %s, and %s. On a GPU that the fit has not seen, TPOT is "+
+		"within %s; of a model that it has not seen, within %s. After a calibration on %d points of the deployment, the others are "+
+		"within %s. Trust differences between two simulations more than either.",
+		whole.N, whole.deployments, within(calibration.DeploymentOut, closed), within(calibration.DeploymentOut, first),
+		within(calibration.DeploymentOut, allOf(vllm, leads(measured.TPOT))),
+		within(calibration.DeploymentOut, allOf(vllm, leads(measured.TTFT))), within(calibration.GPUOut, closed), within(calibration.ModelOut, closed),
+		calibration.CalibrationPoints, within(calibration.AfterPoints, closed))
+	m.para("This page, its figures and the constants that the program carries are written by `make calibrate` from measured data beside " +
+		"the repository, always the same bytes. Every number below is of a simulation of the run as it was made (clients, lengths, engine " +
+		"arguments, repeated prompts), compared with the statistic that was measured, nearly always a mean over requests. " +
+		"Letters stand for sets of data, which the table near the end of the page describes.")
+}
+
+// headlineHolds are the columns of the first table.
+func headlineHolds() []string {
+	return []string{
+		calibration.InSample, calibration.ExperimentOut, calibration.DeploymentOut, calibration.GPUOut, calibration.ModelOut, calibration.AfterPoints,
+	}
+}
+
+// headline is the table of errors by data set and by what was left out.
+func (a *Accuracy) headline(m *markdown) {
+	m.heading(2, "Errors")
+	m.para("In each cell: median and 90th percentile of the absolute error, and in brackets the median of the signed one (+: "+
+		"predicted too long), all in percent of the measurement. Left out: the run, all runs of its deployment (model, GPU, engine, "+
+		"precision and "+
+		"parallelism), GPU or model are kept from the fit that predicts it. After %d points: fitted to %d runs spread over the load of a "+
+		"deployment, "+
+		"from what the other deployments say; of deployments with at least twice as many, errors of the other runs.",
+		calibration.CalibrationPoints, calibration.CalibrationPoints)
+	rows := [][]string{{"data", "metric", "n", "deployments"}}
+	for _, h := range headlineHolds() {
+		rows[0] = append(rows[0], columnOf(h))
+	}
+	closed, open, both := ofData("A"), ofData("C"), []measured.Metric{measured.TPOT, measured.TTFT}
+	for _, r := range []struct {
+		name    string
+		keep    cut
+		metrics []measured.Metric
+	}{
+		{"A, all engines", closed, both},
+		{"A, vLLM", allOf(closed, under("vllm")), both},
+		{"A, SGLang", allOf(closed, under("sglang")), both},
+		{"A, TensorRT-LLM", allOf(closed, under("tensorrt-llm")), both},
+		{"A3, one deployment", ofData("A3"), []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E}},
+		{"C, open loop", open, []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E}},
+		{"C, whole runs", allOf(open, wholeRuns), []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E}},
+		{"D, traces", ofData("D"), []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E}},
+		{"F, single steps", ofData("F"), both},
+	} {
+		for _, metric := range r.metrics {
+			rows = append(rows, a.headlineRow(r.name, metric, allOf(r.keep, leads(metric))))
+		}
+	}
+	m.table(2, rows)
+	m.para("C counts stages and whole runs as its rows do. F is single steps of stacks of 2023: its TTFT is a step that prefills a batch, " +
+		"its TPOT a step that decodes one.")
+}
+
+func (a *Accuracy) headlineRow(name string, metric measured.Metric, keep cut) []string {
+	e := errorsIn(a.hold(calibration.InSample), keep)
+	row := []string{name, metricName(metric.String()), fmt.Sprint(e.N), fmt.Sprint(e.deployments)}
+	for _, h := range headlineHolds() {
+		row = append(row, cell(errorsIn(a.hold(h), keep).Errors))
+	}
+	return row
+}
+
+// columnOf names a hold at the head of a column.
+func columnOf(hold string) string {
+	switch hold {
+	case calibration.ExperimentOut:
+		return "run left out"
+	case calibration.AfterPoints:
+		return fmt.Sprintf("after %d points", calibration.CalibrationPoints)
+	}
+	return hold
+}
+
+// cell is errors in a table: median / p90 (bias).
+func cell(e study.Errors) string {
+	if e.N == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%s / %s (%s)", errorDigits(e.MedianPct), errorDigits(e.P90Pct), biasDigits(e.BiasPct))
+}
+
+// noise says how far any error can fall.
+func (a *Accuracy) noise(m *markdown) {
+	m.heading(2, "How small an error can be")
+	m.para("The same software measured again, within the same data (NOISE.md beside them): TPOT differs by 0.3 to 0.6 %% in the median, and one pair in ten of " +
+		"the same version by 8 %% or more; TTFT by 3 %% in the median and 14 %% one time in ten; two runs of one trace on an RTX 4090 " +
+		"(data D) by 6 %% in TPOT and 13 %% in TTFT. Versions of an engine a few months apart differ by 6 %% in TPOT and 11 %% in TTFT in " +
+		"the median, 15 %% and 33 %% one time in ten. Efficiencies here are of an engine and not of its version, so below 5 to 7 %% of " +
+		"TPOT over many versions a fit would only describe its own data.")
+	m.para("On the experiments of C, the least errors that other simulators publish are 6.8 %% (E2E), 18 %% (TTFT) and 7.1 %% (TPOT) in " +
+		"the median.")
+}

@@ -1,0 +1,234 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// handRun is a run whose TPOT is off by so many percent, and its TTFT by ten times that; the first is that of the whole
+// run, others are of single requests. Other statistics are off by far more, and TTFT of engines but vLLM is not trusted.
+func handRun(id, source, engine, model string, percents ...float64) []study.Prediction {
+	run := &measured.Run{ID: id, Labels: measured.Labels{
+		Source: source, Engine: engine, Model: model, GPU: "h100-sxm", Class: "dense-gqa", Precision: "bf16", Parallel: "tp1",
+		Load: "1024/1024", Concurrency: 8, Quality: "A",
+	}}
+	for i := range percents {
+		request := -1
+		if i > 0 {
+			request = i - 1 // what follows the run is single requests
+		}
+		run.Rows = append(run.Rows, measured.Row{ID: fmt.Sprint(id, "#", i), Request: request, Values: []measured.Value{
+			measured.Lead(measured.TPOT, measured.Mean, 10), measured.Lead(measured.TTFT, measured.Mean, 100), measured.Other(measured.TPOT, measured.P99, 10),
+		}})
+	}
+	var out []study.Prediction
+	for i := range run.Rows {
+		row := &run.Rows[i]
+		for j := range row.Values {
+			v := &row.Values[j]
+			off := []float64{percents[i], 10 * percents[i], 900}[j]
+			p := study.Prediction{Run: run, Row: row, Value: v, Predicted: v.Measured * (1 + off/100)}
+			if engine != "vllm" && v.Metric == measured.TTFT {
+				p.Skip = "not to be trusted"
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// handAccuracy is a page of few runs.
+func handAccuracy(t *testing.T) *Accuracy {
+	t.Helper()
+	runs := func(by float64) []study.Prediction {
+		var all []study.Prediction
+		for i, percent := range []float64{1, -2, 3} {
+			all = append(all, handRun(fmt.Sprint("a", i), "inferencex", "vllm", "llama-3.1-8b", by*percent)...)
+		}
+		all = append(all, handRun("b", "nvidia_gap", "sglang", "qwen3-32b", by*-20)...)
+		all = append(all, handRun("c", "inference-perf experiments", "vllm", "llama-3.1-8b", by*5)...)
+		return append(all, handRun("d", "request timings", "vllm", "llama-3.1-8b", by, 7*by, -9*by)...)
+	}
+	prior, err := configs.EfficienciesOf("prior")
+	require.NoError(t, err)
+	a := &Accuracy{
+		Method:   calibration.Method{Parameters: calibration.Parameters(), Prior: prior.Default, Stiffness: 0.1, OwnStiffness: 0.01, Rounds: 3},
+		Unfitted: handRun("e", "token-position", "vllm", "minimax-m2.5", 50),
+		Excluded: []Excluded{{"A", "speculative decoding", 7}, {"A", "two pools", 3}},
+		Prompts:  []ColdPrompt{{"llama-3.1-8b, 1 × h100-sxm", 8192, 200, 150}},
+		Seventy:  []AnchorStep{{"in bf16", 2, 1, 1024, 20.8, 28.1}, {"in fp8", 4, 1, 1024, 5.3, 11.9}},
+		Targets: []Target{{Model: "gpt-oss-120b", TokensPerS: 713, Layers: 36, Steps: []AnchorStep{{"tp4", 4, 1, 1024, 0.166, 2.8}},
+			Best: &handRun("best", "inferencex", "tensorrt-llm", "gpt-oss-120b", 0)[0]}},
+	}
+	for i, name := range headlineHolds() {
+		a.Holds = append(a.Holds, calibration.Hold{Name: name, Predictions: runs(float64(i + 1))})
+	}
+	a.Replays = []Replay{{Run: "d", Under: calibration.InSample, Predictions: handRun("d", "request timings", "vllm", "llama-3.1-8b", 1, 7, -9)}}
+	return a
+}
+
+func page(t *testing.T, a *Accuracy) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, AccuracyPage(&b, a, "accuracy"))
+	return b.String()
+}
+
+// lineOf returns the cells of the first line of a table that begins so.
+func lineOf(t *testing.T, page, start string) []string {
+	t.Helper()
+	_, rest, found := strings.Cut(page, "\n| "+start+" | ")
+	require.True(t, found, start)
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.Split(strings.TrimSuffix(line, " |"), " | ")
+}
+
+func TestThePageSaysTheErrors(t *testing.T) {
+	text := page(t, handAccuracy(t))
+	// |1 −2 3 −20|: median 2.5, p90 at position 2.7: 3 + 0.7·17; signed −20 −2 1 3: −0.5.
+	assert.Equal(t, []string{"TPOT", "4", "2", "2.5 / 14.9 (−0.5)", "5.0 / 29.8 (−1.0)", "7.5 / 44.7 (−1.5)", "10.0 / 59.6 (−2.0)",
+		"12.5 / 74.5 (−2.5)", "15.0 / 89.4 (−3.0)"}, lineOf(t, text, "A, all engines"))
+	assert.Equal(t, []string{"TPOT", "3", "1", "2.0 / 2.8 (+1.0)"}, lineOf(t, text, "A, vLLM")[:4])
+	assert.Equal(t, []string{"TPOT", "1", "1", "20.0 / 20.0 (−20.0)"}, lineOf(t, text, "A, SGLang")[:4])
+	assert.Equal(t, []string{"TPOT", "0", "0", "–"}, lineOf(t, text, "A, TensorRT-LLM")[:4])
+	assert.Equal(t, []string{"TPOT", "1", "1", "1.0 / 1.0 (+1.0)"}, lineOf(t, text, "D, traces")[:4], "single requests do not count")
+	assert.Equal(t, []string{"in sample", "+1.0", "8.0", "+10.0", "80.0", "–"}, lineOf(t, text, "d"), "of requests, the median of 7 and 9")
+	assert.Equal(t, []string{"3", "1", "2.0 / 2.8 (+1.0)", "6.0 / 8.4 (+3.0)", "20.0 / 28.0 (+10.0)", "60.0 / 84.0 (+30.0)"}, lineOf(t, text, "vllm"))
+	assert.Contains(t, strings.Join(strings.Fields(text), " "), "half are within 7.5 % (nine in ten within 44.7 %)")
+	assert.Equal(t, []string{"A", "minimax-m2.5 · vllm", "TPOT", "1", "50.0 / 50.0 (+50.0)"}, lineOf(t, text, "E"))
+}
+
+func TestThePageSaysHowFullServersAre(t *testing.T) {
+	a := handAccuracy(t)
+	assert.NotContains(t, page(t, a), "How full servers are")
+	few := Occupied{Clients: 32, Requests: 320, Simulated: measured.Occupancy{KVMean: 0.12, KVMax: 0.13, RunningMax: 32, WaitingMax: 30}}
+	for _, m := range []measured.Occupancy{{KVMean: 0.10, KVMax: 0.2, RunningMax: 32, WaitingMax: 28}, {KVMean: 0.2, KVMax: 0.3, RunningMax: 30, WaitingMax: 29}} {
+		few.Add(m)
+	}
+	a.Occupied = []Occupied{{Clients: 64, Requests: 64}, few}
+	text := page(t, a)
+	_, text, _ = strings.Cut(text, "## How full servers are")
+	assert.Equal(t, []string{"320", "2", "15.0 %", "12.0 %", "25.0 %", "13.0 %", "31", "32", "28", "30"}, lineOf(t, text, "32"))
+	assert.Less(t, strings.Index(text, "| 32 |"), strings.Index(text, "| 64 |"))
+}
+
+func TestThePageCountsWhatIsLeftOut(t *testing.T) {
+	text := page(t, handAccuracy(t))
+	_, data, _ := strings.Cut(text, "## The data")
+	assert.Equal(t, []string{"4", "2", "10"}, lineOf(t, data, "A")[1:])
+	assert.Equal(t, []string{"0", "0", "1"}, lineOf(t, data, "E")[1:])
+	assert.Contains(t, text, "| A | speculative decoding | 7 |\n| A | two pools | 3 |\n")
+	assert.Contains(t, text, "| A | TTFT: not to be trusted | 1 |\n")
+}
+
+// TestThePageSaysHowSeparatePoolsDo: quality B by label, quality C in one line, and neither among those on single servers.
+func TestThePageSaysHowSeparatePoolsDo(t *testing.T) {
+	a := handAccuracy(t)
+	for _, r := range []struct {
+		engine, quality string
+		percent         float64
+	}{{"vllm", "B", 10}, {"vllm", "B", -30}, {"sglang", "B", 50}, {"vllm", "C", 80}} {
+		run := handRun(fmt.Sprint("pd", r.percent), "inferencex", r.engine, "deepseek-r1", r.percent)
+		run[0].Run.Labels.Mode, run[0].Run.Labels.Quality = "disagg", r.quality
+		a.Unfitted = append(a.Unfitted, run...)
+	}
+	single := handRun("one", "inferencex", "vllm", "deepseek-r1", 5)
+	single[0].Run.Labels.Mode, single[0].Run.Labels.Quality = "agg", "B"
+	a.Unfitted = append(a.Unfitted, single...)
+	a.Apart = []Excluded{{"A", "the parallel layout is not known", 6}}
+	text := page(t, a)
+	_, of, _ := strings.Cut(text, "## Prefill and decode in separate pools")
+	assert.Equal(t, []string{"3", "2", "30.0 / 46.0 (+10.0)", "200 / 280 (−100)"}, lineOf(t, of, "all"), "TTFT of SGLang is not trusted")
+	assert.Equal(t, []string{"2", "1", "20.0 / 28.0 (−10.0)", "200 / 280 (−100)"}, lineOf(t, of, "vllm"))
+	assert.Equal(t, []string{"1", "1", "50.0 / 50.0 (+50.0)", "–"}, lineOf(t, of, "deepseek-r1 · h100-sxm · sglang"))
+	assert.Equal(t, []string{"1", "1", "80.0 / 80.0 (+80.0)", "800 / 800 (+800)"}, lineOf(t, of, "all of quality C"))
+	assert.Contains(t, of, "Of the 10 disaggregated rows, these are not simulated:")
+	assert.Equal(t, []string{"6"}, lineOf(t, of, "the parallel layout is not known"))
+	assert.Contains(t, text, "| A | B | all, on single servers | TPOT | 1 |")
+	assert.Contains(t, text, "| A | B | all, in separate pools | TPOT | 3 |")
+	assert.NotContains(t, page(t, handAccuracy(t)), "## Prefill and decode in separate pools", "without such data")
+}
+
+func TestAnchorsSayWhatTheyWouldTake(t *testing.T) {
+	a := handAccuracy(t)
+	text := page(t, a)
+	assert.Equal(t, []string{"1", "20.8", "28.1", "yes"}, lineOf(t, text, "in bf16"))
+	assert.Equal(t, []string{"1", "5.30", "11.9", "no"}, lineOf(t, text, "in fp8"))
+	assert.Equal(t, []string{"0.166", "2.80", "77.8", "2.00"}, lineOf(t, text, "tp4"))
+	words := strings.Join(strings.Fields(text), " ")
+	assert.Contains(t, words, "**gpt-oss-120b at 713 tokens/s to one user** is 1.40 ms per token")
+	assert.Contains(t, words, "is 10.0 ms (gpt-oss-120b · h100-sxm · tensorrt-llm · bf16 · tp1, 1024/1024 tokens, 8 clients), 7.13 times as long")
+	a.Targets[0].Best = nil
+	assert.Contains(t, page(t, a), "Without speculation nothing was measured of it.")
+	for _, ms := range []float64{20, 25, 30} {
+		assert.True(t, (&AnchorStep{StepMS: ms}).NearSeventy(), ms)
+	}
+	for _, ms := range []float64{19.9, 30.1} {
+		assert.False(t, (&AnchorStep{StepMS: ms}).NearSeventy(), ms)
+	}
+}
+
+func TestThePageIsTheSameEveryTime(t *testing.T) {
+	first := page(t, handAccuracy(t))
+	assert.Equal(t, first, page(t, handAccuracy(t)))
+	assert.NotRegexp(t, regexp.MustCompile(`NaN|[+-]Inf|%!|20\d\d-\d\d-\d\d`), first)
+	for line := range strings.Lines(first) {
+		if strings.HasPrefix(line, "|") {
+			assert.NotContains(t, line, "|  |", "an empty cell")
+		}
+	}
+}
+
+// TestThePageOfNothingHasNoNumbers: without data every cell is a dash.
+func TestThePageOfNothingHasNoNumbers(t *testing.T) {
+	a := handAccuracy(t)
+	a.Holds, a.Unfitted, a.Replays, a.Prompts = nil, nil, nil, nil
+	assert.Equal(t, []string{"TPOT", "0", "0", "–", "–", "–", "–", "–", "–"}, lineOf(t, page(t, a), "A, all engines"))
+}
+
+func TestWhatErrsMostComesFirst(t *testing.T) {
+	a := &Accuracy{}
+	hold := calibration.Hold{Name: calibration.DeploymentOut}
+	for i, percent := range []float64{5, -30, 20} {
+		for j := range worstRuns {
+			hold.Predictions = append(hold.Predictions, handRun(fmt.Sprint(i, j), "inferencex", "vllm", fmt.Sprint("model-", i), percent)...)
+		}
+	}
+	hold.Predictions = append(hold.Predictions, handRun("few", "inferencex", "vllm", "model-of-one-run", 80)...)
+	a.Holds = []calibration.Hold{hold}
+	m := &markdown{}
+	a.worstTable(m, allOf(ofData("A"), leads(measured.TPOT)))
+	order := regexp.MustCompile(`model-\S+`).FindAllString(m.buf.String(), -1)
+	assert.Equal(t, []string{"model-1", "model-2", "model-0"}, order)
+	between, within := a.spreads()
+	assert.InDelta(t, 25, between, 1e-9, "of 5, 30, 20 and 80")
+	assert.InDelta(t, 0, within, 1e-9)
+}
+
+func TestFiguresLeaveOutSingleRequests(t *testing.T) {
+	a := handAccuracy(t)
+	v := a.Scored(calibration.InSample)
+	assert.Equal(t, study.Counts{Rows: 6, Simulated: 6, Values: 18, Compared: 17}, v.Counts)
+	assert.Equal(t, 5, a.Scored(calibration.InSample, "vllm").Counts.Rows)
+	figures, err := AccuracyFigures(a)
+	require.NoError(t, err)
+	again, err := AccuracyFigures(a)
+	require.NoError(t, err)
+	assert.Equal(t, figures, again)
+	require.Len(t, figures, 2)
+	assert.Contains(t, string(figures[0].SVG), "6 rows")
+	assert.Contains(t, string(figures[1].SVG), "6 rows")
+	require.False(t, math.IsNaN(v.Metrics[0].All.MedianPct))
+}

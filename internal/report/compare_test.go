@@ -1,0 +1,231 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// contest returns a comparison of that many scenarios, each a tenth slower than the one before.
+func contest(n int, seeds ...uint64) *study.Comparison {
+	c := &study.Comparison{Seeds: seeds, Seedable: true}
+	names := []string{"vllm-v0", "sarathi", "vllm-v1", "sglang", "static"}[:n]
+	for _, name := range names {
+		c.Scenarios = append(c.Scenarios, study.Contender{Name: name, Source: "chat-70b", Is: "llama-3.1-70b · 2 replicas of 4 × h100-sxm"})
+	}
+	row := func(key string, values ...string) {
+		c.Diff = append(c.Diff, study.KeyDiff{Key: key, Values: append(values, slices.Repeat(values[1:], 5)...)[:n]})
+	}
+	row("pools.serve.engine", names...)
+	row("pools.serve.swap_space", "4", "")
+	row("pools.serve.host_link_bps", "null", "")
+	for range seeds {
+		var trials []study.Trial
+		for i := range n {
+			s := summary()
+			slower := math.Pow(1.1, float64(i))
+			s.Latency.TTFT.Mean, s.Latency.TTFT.P50 = 0.2*slower, 0.15*slower
+			s.Latency.ITL.P99, s.Latency.E2E.Mean = 0.3/slower, 3+0.2*slower
+			s.Tail = &metrics.Tail{P99S: s.Latency.ITL.P99, Share: metrics.TailShare{Held: 0.93, Mixed: 0.002, Preempted: 0.04, Decode: 0.028}}
+			trial := study.Trial{Summary: s}
+			for id := range 2000 {
+				ttft := sim.Seconds(s.Latency.TTFT.Mean * (1 + 0.1*float64(id*id%7-3)))
+				trial.Requests = append(trial.Requests, study.Served{TTFT: ttft, E2E: ttft + sim.Seconds(3), Prompt: 9, Output: 10})
+			}
+			trials = append(trials, trial)
+		}
+		c.Add(trials)
+	}
+	c.Close()
+	for i := range c.Scenarios {
+		c.Scenarios[i].Why = TailSentence(c, i)
+	}
+	return c
+}
+
+func comparisonText(t *testing.T, c *study.Comparison) string {
+	var b strings.Builder
+	require.NoError(t, ComparisonTable(&b, c, Options{}))
+	return b.String()
+}
+
+func TestAComparisonReadsAsItsGolden(t *testing.T) {
+	const file = "testdata/what-does-a-comparison-print.txt"
+	got := comparisonText(t, contest(3, 1))
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}
+
+func TestIntervalsArePrintedWhereThereIsRoom(t *testing.T) {
+	few, many := comparisonText(t, contest(2, 1)), comparisonText(t, contest(5, 1))
+	assert.Contains(t, few, "±")
+	assert.NotContains(t, many, "±")
+	for line := range strings.Lines(many) {
+		if strings.HasPrefix(line, "E2E mean") {
+			assert.Equal(t, 4, strings.Count(line, "%"), line)
+		}
+	}
+}
+
+func TestTheTableSaysWhatItComparedOn(t *testing.T) {
+	c := contest(2, 1)
+	assert.Contains(t, comparisonText(t, c), "2 scenarios, the same 5000 requests, seed 1\nllama-3.1-70b · 2 replicas of 4 × h100-sxm\n")
+	assert.Contains(t, comparisonText(t, c), "--seeds 10 gives every row an interval.")
+	c.Seedable = false
+	assert.NotContains(t, comparisonText(t, c), "--seeds")
+	c.Requests, c.Scenarios[1].Requests = study.NotTheSame, study.NotTheSame
+	assert.Contains(t, comparisonText(t, c), "2 scenarios, not all on the same requests, seed 1\n")
+	assert.Contains(t, comparisonText(t, c), "The requests of sarathi are not those of vllm-v0: ")
+	c.Scenarios[1].Is, c.Scenarios[1].Source, c.Diff = "mine", "mine.yaml", nil
+	assert.Contains(t, comparisonText(t, c), "\nsarathi  mine (mine.yaml)\n")
+	assert.Contains(t, comparisonText(t, c), "\nthe scenarios do not differ\n")
+	seeds := comparisonText(t, contest(2, 4, 5, 6))
+	assert.Contains(t, seeds, "3 seeds from 4\n")
+	assert.Contains(t, seeds, "from 3 runs of each, paired by seed; values are means over them.\n\nUnder seed 4:\nvllm-v0: ")
+}
+
+// TestRowsOfAClassStandUnderItsName, in the columns of the others.
+func TestRowsOfAClassStandUnderItsName(t *testing.T) {
+	c := contest(2, 1)
+	for i, class := range []string{"interactive", "interactive", "batch"} {
+		item := c.Metrics[0]
+		item.Class, item.Name = class, []string{"TTFT mean", "TTFT p99", "TTFT mean"}[i]
+		c.Metrics = append(c.Metrics, item)
+	}
+	text := comparisonText(t, c)
+	_, row, _ := strings.Cut(text, "\nTTFT mean, ms")
+	row, _, _ = strings.Cut(row, "\n")
+	row = row[len("  "):]
+	assert.Contains(t, text, "\nclass interactive\n  TTFT mean, ms"+row+"\n  TTFT p99, ms "+row+"\nclass batch\n  TTFT mean, ms"+row+"\n")
+}
+
+// TestWarningsOfAllAreSaidOnce, and others with who gives them.
+func TestWarningsOfAllAreSaidOnce(t *testing.T) {
+	c := contest(2, 1)
+	c.Scenarios[1].Summary.Warnings = append(c.Scenarios[1].Summary.Warnings, "its own")
+	text := comparisonText(t, c)
+	assert.Equal(t, 1, strings.Count(text, "warning: all: 4 prompts are longer"))
+	assert.Contains(t, text, "warning: sarathi: its own\n")
+}
+
+func TestDifferencesReadWell(t *testing.T) {
+	item := func(unit string, first, other float64, interval *study.Interval) []string {
+		return differenceCells(&study.ComparedItem{Unit: unit, Values: []study.Number{study.Number(first), study.Number(other)}, Differences: []*study.Difference{
+			nil, {Mean: study.Number(other - first), Interval: interval},
+		}}, 1, true)
+	}
+	yes, no := &study.Interval{Low: 0.1, High: 0.3, Significant: true}, &study.Interval{Low: -0.1, High: 0.3}
+	assert.Equal(t, []string{"+20.0 %", "±10"}, item("s", 1, 1.2, yes))
+	assert.Equal(t, []string{"~", "±20"}, item("s", 1, 1.1, no))
+	assert.Equal(t, []string{"=", ""}, item("s", 1, 1, &study.Interval{}))
+	assert.Equal(t, []string{"-25.0 %", ""}, item("s", 4, 3, nil))
+	assert.Equal(t, []string{"+7.5 pt", "±10"}, item("share", 0.925, 1, yes))
+	assert.Equal(t, []string{"0.0 pt", ""}, item("share", 0.925, 0.92501, nil))
+	assert.Equal(t, []string{"+450 %", ""}, item("s", 2, 11, nil))
+	assert.Equal(t, []string{"×12.0", ""}, item("s", 2, 24, nil))
+	assert.Equal(t, []string{"+74", ""}, item("", 0, 74, nil))
+	assert.Equal(t, []string{"", ""}, item("s", 1, math.NaN(), nil))
+	assert.Equal(t, "0.042", twoDigits(0.0422))
+	assert.Equal(t, "110", twoDigits(108))
+}
+
+func TestASentenceSaysWhyTheTailLooksSo(t *testing.T) {
+	c := contest(3, 1)
+	assert.Contains(t, c.Scenarios[0].Why, ", the longest of all: of the gaps that long or longer 93 % are decodes held while prompts ran alone, "+
+		"4 % are interrupted by a preemption, 3 % are plain decode steps; TTFT p50 150 ms, the shortest of all; ")
+	assert.NotContains(t, c.Scenarios[1].Why, "of all", "neither first nor last")
+	c.Scenarios[1].Summary.Tail.Share = metrics.TailShare{Mixed: 0.999, Decode: 0.001}
+	c.Scenarios[1].Summary.Pools[0].IdleRows, c.Scenarios[1].Summary.Pools[0].Swaps = 0.72, 3
+	c.Scenarios[1].Summary.Requests.Preemptions = 7
+	why := TailSentence(c, 1)
+	assert.Contains(t, why, ": all gaps that long or longer are steps shared with prompts; ")
+	assert.Contains(t, why, "; 7 preemptions of 5000 requests, 3 of them to host memory; 72 % of the rows of its decode steps had ended already")
+	empty := &study.Comparison{Scenarios: []study.Contender{{Summary: &metrics.Summary{}}}}
+	assert.Empty(t, TailSentence(empty, 0))
+	two := contest(2, 1)
+	assert.Contains(t, two.Scenarios[0].Why, ", the longer: ")
+}
+
+func TestTheComparisonIsALineEachInCSV(t *testing.T) {
+	var b bytes.Buffer
+	c := contest(3, 1)
+	require.NoError(t, ComparisonCSV(&b, c))
+	rows, err := csv.NewReader(&b).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 1+3*len(c.Metrics))
+	assert.Equal(t, []string{"latency.ttft_s.mean", "s", "vllm-v0", "0.2", "", "", "", "", "", ""}, rows[1])
+	assert.Equal(t, []string{"latency.ttft_s.mean", "s", "sarathi"}, rows[2][:3])
+	for _, row := range rows {
+		for _, text := range row {
+			assert.NotContains(t, text, "NaN")
+		}
+	}
+}
+
+func TestNoTwoCurvesLookAlike(t *testing.T) {
+	const n = 32
+	for i := range n {
+		for j := range i {
+			a, b := curveStyle(n, i), curveStyle(n, j)
+			assert.False(t, a.shade == b.shade && slices.Equal(a.dashes, b.dashes), "%d and %d", i, j)
+		}
+		if i > 0 {
+			a, b := curveStyle(n, i), curveStyle(n, i-1)
+			assert.Less(t, a.width, b.width, "what is drawn later leaves what is below it visible")
+			assert.NotEqual(t, a.mark, b.mark)
+			assert.True(t, a.shade != b.shade && !slices.Equal(a.dashes, b.dashes), "neighbours differ in both: %d", i)
+		}
+	}
+	assert.Equal(t, curveLook{shade: blue, width: lineWidth}, curveStyle(1, 0))
+}
+
+func TestNinesAreEquallyFarApart(t *testing.T) {
+	s := scale{nines: 3}
+	for share, at := range map[float64]float64{0: 0, 0.9: 1. / 3, 0.99: 2. / 3, 0.999: 1} {
+		assert.InDelta(t, at, s.at(share), 1e-12)
+	}
+	assert.Greater(t, s.at(1), 1.0)
+	var labels []string
+	for _, tick := range ninesTicks(s) {
+		labels = append(labels, tick.label)
+	}
+	assert.Equal(t, []string{"0 %", "50 %", "90 %", "99 %", "99.9 %"}, labels)
+}
+
+// TestCurvesThatCoincideTakeTurns: of several equal ones every mark stands clear of the others'.
+func TestCurvesThatCoincideTakeTurns(t *testing.T) {
+	var points []Point
+	for i := range 100 {
+		points = append(points, Point{X: 0.01 * float64(i+1), F: float64(i+1) / 100})
+	}
+	for _, n := range []int{2, 7, 12} {
+		p := &panel{nil, 0, 400, 0, 160, logarithmic(0.01, 1), scale{hi: 1}}
+		places := p.marked(slices.Repeat([]Curve{{Points: points}}, n))
+		var all []float64 // ways to the marks
+		for i := range places {
+			assert.GreaterOrEqual(t, len(places[i]), 2, "curve %d of %d", i, n)
+			for _, q := range places[i] {
+				all = append(all, float64(q.X+q.Y))
+			}
+		}
+		slices.Sort(all)
+		for i := range all[1:] {
+			assert.Greater(t, all[i+1]-all[i], float64(2*markRadius), "of %d", n)
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// SizingText writes the answer of a search: the deployment, why it is the one, the others of the last round and the
+// frontier.
+func SizingText(w io.Writer, s *study.Sizing) error {
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "%s · %s\n", SizingCaption(s), sloWords(&s.SLO))
+	fmt.Fprintf(&text, "%s\n\n", searchWords(s))
+	if s.Best == nil {
+		fmt.Fprintf(&text, "no deployment carries %s requests/s%s\n", Significant(s.RateMinPerS), packedOnly(s))
+	} else {
+		for _, sentence := range sizingSentences(s) {
+			text.WriteString(sentence + "\n")
+		}
+		text.WriteByte('\n')
+		finalistsTable(&text, s)
+		text.WriteString("\nwhat limits each\n")
+		for i := range s.Finalists {
+			f := &s.Finalists[i]
+			fmt.Fprintf(&text, "  %s: %s\n", f.Name, limitWords(f))
+		}
+	}
+	frontierTable(&text, s.Frontier)
+	for _, note := range s.Notes {
+		fmt.Fprintf(&text, "\nnote: %s\n", note)
+	}
+	_, err := w.Write(text.Bytes())
+	return err
+}
+
+// SizingCaption names a search on everything that shows it.
+func SizingCaption(s *study.Sizing) Caption {
+	return Caption{Scenario: s.Study, Model: s.Model, Hardware: fmt.Sprintf("up to %d × %s", s.GPUsMax, s.GPU), Seed: &s.Seeds[0]}
+}
+
+// sloWords says what must be kept.
+func sloWords(l *study.SizingSLO) string {
+	var limits []string
+	for _, of := range []struct {
+		name string
+		s    float64
+	}{{"TTFT", l.TTFTS}, {"TPOT", l.TPOTS}, {"E2E", l.E2ES}} {
+		if of.s > 0 {
+			limits = append(limits, of.name+" ≤ "+limit(of.s))
+		}
+	}
+	return tidy(100*l.Attainment) + " % of requests with " + strings.Join(limits, " and ")
+}
+
+// searchWords says what was looked at.
+func searchWords(s *study.Sizing) string {
+	simulated := 0
+	for i := range s.Candidates {
+		if s.Candidates[i].Round > 0 {
+			simulated++
+		}
+	}
+	text := fmt.Sprintf("%d deployments, of which %d simulated: %d simulations of up to %d requests", len(s.Candidates), simulated, s.Simulations,
+		s.Requests[len(s.Requests)-1])
+	if len(s.Seeds) > 1 {
+		text += fmt.Sprintf(", the last ones under %d seeds", len(s.Seeds))
+	}
+	return text
+}
+
+// packedOnly says how far even perfect packing goes.
+func packedOnly(s *study.Sizing) string {
+	if s.PerfectPackingPerS < s.RateMinPerS {
+		return "; perfectly packed, the best would carry " + Significant(s.PerfectPackingPerS)
+	}
+	return ", although perfect packing would carry " + Significant(s.PerfectPackingPerS)
+}
+
+// sizingSentences say which deployment, how sure that is and how far it is from what is possible.
+func sizingSentences(s *study.Sizing) []string {
+	b := s.Best
+	carries := Significant(b.CapacityPerS) + " requests/s" + spreadWords(b.Interval, 1, "")
+	if b.AtLeast {
+		carries = "at least " + Significant(b.CapacityPerS) + " requests/s, the most that was tried"
+	}
+	cost := ""
+	if b.USDPerHour > 0 {
+		cost = fmt.Sprintf(", %s $/h", Significant(b.USDPerHour))
+	}
+	all := []string{fmt.Sprintf("%s on %d × %s%s carries %s.", b.Name, b.GPUs, s.GPU, cost, carries)}
+	if s.AtPerS > 0 {
+		all[0] = fmt.Sprintf("%s on %d × %s%s is the cheapest that carries %s requests/s: its SLO breaks at %s.", b.Name, b.GPUs, s.GPU, cost, tidy(s.AtPerS), carries)
+		all = append(all, fmt.Sprintf("Margin: %s more rate%s.", percent(float64(b.Margin)), marginSpread(s, b)))
+	}
+	all = append(all, fmt.Sprintf("That is %s of perfect packing, %s requests/s; the best packed of all would carry %s.", percent(b.OfPerfect),
+		Significant(b.PerfectPackingPerS), Significant(s.PerfectPackingPerS)))
+	if s.Lead != nil {
+		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs; the first carries %s %s.", s.Finalists[1].Name, s.Finalists[1].GPUs, signedPercent(s.Lead.Relative), leadSpread(s)))
+	}
+	return all
+}
+
+func marginSpread(s *study.Sizing, b *study.Finalist) string {
+	if b.Interval == nil {
+		return ""
+	}
+	low, high := b.Interval.Low/s.AtPerS-1, b.Interval.High/s.AtPerS-1
+	return fmt.Sprintf(" (95 %%: %s to %s over %d seeds)", signedPercent(low), signedPercent(high), b.Interval.N)
+}
+
+// leadSpread says how sure a lead is; ~: it may be chance.
+func leadSpread(s *study.Sizing) string {
+	i := s.Lead.Interval
+	if i == nil {
+		return "(one seed)"
+	}
+	text := fmt.Sprintf("(95 %%: %s to %s, paired by seed)", signedPercent(i.Low), signedPercent(i.High))
+	if !i.Significant {
+		return text + ", which may be chance: ~"
+	}
+	return text
+}
+
+func signedPercent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
+
+// spreadWords is an interval behind its centre.
+func spreadWords(i *study.Interval, scale float64, unit string) string {
+	if i == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (95 %%: %s to %s%s over %d seeds)", Significant(i.Low*scale), Significant(i.High*scale), unit, i.N)
+}
+
+// finalistsTable writes the deployments of the last round.
+func finalistsTable(w io.Writer, s *study.Sizing) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "\tGPUs\t$/h\tcarries/s\t±\tgoodput/s/GPU\tof perfect\ttokens/s/user\tTTFT p50\tTPOT p50\t")
+	for i := range s.Finalists {
+		f := &s.Finalists[i]
+		half, usd := "–", "–"
+		if f.Interval != nil {
+			half = Significant((f.Interval.High - f.Interval.Low) / 2)
+		}
+		if f.USDPerHour > 0 {
+			usd = Significant(f.USDPerHour)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", f.Name, f.GPUs, usd, Significant(f.CapacityPerS), half, Significant(f.GoodputPerSPerGPU),
+			percent(f.OfPerfect), Significant(f.UserTokensPerS), duration(f.TTFTS.P50), duration(f.TPOTS.P50))
+	}
+	_ = t.Flush() // w is a buffer
+}
+
+// limitWords says what breaks at the next rate, and how busy the pools are.
+func limitWords(f *study.Finalist) string {
+	l := &f.Limit
+	var parts []string
+	if l.RatePerS > 0 {
+		first, most := "refused", l.Refused
+		var missed []string
+		for _, of := range []struct {
+			name  string
+			share float64
+		}{{"TTFT", l.TTFTMissed}, {"TPOT", l.TPOTMissed}, {"E2E", l.E2EMissed}} {
+			if of.share > most {
+				first, most = of.name, of.share
+			}
+			if of.share > 0 {
+				missed = append(missed, wholePercent(of.share)+" miss "+of.name)
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s first: at %s requests/s only %s keep the SLO, %s", first, Significant(l.RatePerS), percent(l.Attainment),
+			strings.Join(missed, ", ")))
+	} else {
+		parts = append(parts, "nothing breaks at the rates that were tried")
+	}
+	for i, busy := range l.Utilization {
+		parts = append(parts, fmt.Sprintf("%s busy %s of the time", f.Pools[i].Role, wholePercent(min(1, busy))))
+	}
+	if l.Of != "" {
+		parts = append(parts, fmt.Sprintf("a token waits for a step of %s weights, %s KV, %s compute, %s communication, %s overhead", wholePercent(l.Share.Weights),
+			wholePercent(l.Share.KV), wholePercent(l.Share.Compute), wholePercent(l.Share.Communication), wholePercent(l.Share.Overhead)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// frontierRows bounds the frontier on a terminal.
+const frontierRows = 12
+
+// frontierTable writes the frontier, thinned to what a screen has room for.
+func frontierTable(w io.Writer, all []study.FrontierPoint) {
+	if len(all) == 0 {
+		return
+	}
+	io.WriteString(w, "\nPareto frontier: goodput per GPU against user speed\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "tokens/s/user\tgoodput/s/GPU\trequests/s\t  deployment")
+	rows := min(len(all), frontierRows)
+	for i := range rows {
+		at := 0
+		if rows > 1 {
+			at = i * (len(all) - 1) / (rows - 1)
+		}
+		p := &all[at]
+		fmt.Fprintf(t, "%s\t%s\t%s\t  %s\n", Significant(p.UserTokensPerS), Significant(p.GoodputPerSPerGPU), Significant(p.RatePerS), p.Name)
+	}
+	_ = t.Flush()
+}
+
+// CandidatesCSV writes a line per deployment, in SI units; cells of what is not known stay empty.
+func CandidatesCSV(w io.Writer, s *study.Sizing) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"name", "topology", "split", "gpus", "usd_per_hour", "prefill_share", "tensor_parallel", "max_num_seqs", "prefill_tensor_parallel",
+		"max_num_batched_tokens", "perfect_packing_per_s", "capacity_per_s", "round", "why"}}
+	number := func(x float64) string {
+		if x == 0 {
+			return ""
+		}
+		return csvCell(study.Number(x))
+	}
+	for i := range s.Candidates {
+		c := &s.Candidates[i]
+		first, last := &c.Pools[0], &c.Pools[len(c.Pools)-1]
+		rows = append(rows, []string{c.Name, c.Topology, c.Split, strconv.Itoa(c.GPUs), number(c.USDPerHour), number(c.PrefillShare()),
+			strconv.Itoa(last.TensorParallel), strconv.Itoa(last.MaxNumSeqs), strconv.Itoa(first.TensorParallel), strconv.Itoa(first.MaxNumBatchedTokens),
+			csvCell(study.Number(finite(c.PerfectPackingPerS))), csvCell(c.CapacityPerS), strconv.Itoa(c.Round), c.Why})
+	}
+	return out.WriteAll(rows)
+}
+
+func finite(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return math.NaN()
+	}
+	return x
+}
+
+// SizingHTML writes the text and the figures as one page that needs nothing else.
+func SizingHTML(w io.Writer, s *study.Sizing, figures ...Figure) error {
+	var page, text bytes.Buffer
+	if err := SizingText(&text, s); err != nil {
+		return err
+	}
+	fmt.Fprintf(&page, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>%s</title>\n", html.EscapeString(SizingCaption(s).String()))
+	page.WriteString("<style>body{font:14px sans-serif;margin:2em auto;max-width:70em}pre{overflow-x:auto}svg{max-width:100%;height:auto}</style>\n")
+	fmt.Fprintf(&page, "<pre>%s</pre>\n", html.EscapeString(text.String()))
+	for _, f := range figures {
+		svg := f.SVG
+		if at := bytes.Index(svg, []byte("<svg")); at > 0 {
+			svg = svg[at:] // its XML head is no HTML
+		}
+		page.Write(svg)
+	}
+	page.WriteString("</html>\n")
+	_, err := w.Write(page.Bytes())
+	return err
+}

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// sizing is an answer with round numbers.
+func sizing() *study.Sizing {
+	deployment := func(name, split string, gpus int, pools ...study.SizedPool) study.Deployment {
+		topology := configs.Colocated
+		if split != "" {
+			topology = configs.Disaggregated
+		}
+		return study.Deployment{Name: name, Topology: topology, Split: split, GPUs: gpus, USDPerHour: 4 * float64(gpus), Pools: pools}
+	}
+	prefill, decode := study.SizedPool{Role: "prefill", Replicas: 1, GPUs: 2, TensorParallel: 2}, study.SizedPool{Role: "decode", Replicas: 3, GPUs: 6, TensorParallel: 2}
+	best := study.Finalist{
+		Deployment: deployment("1P3D tp2", "1P3D", 8, prefill, decode), CapacityPerS: 20, Interval: &study.Interval{Low: 19, High: 21, N: 5},
+		PerfectPackingPerS: 50, OfPerfect: 0.4, GoodputPerS: 18, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30,
+		TTFTS: study.Percentile{P50: 0.2, At: 0.5}, TPOTS: study.Percentile{P50: 0.033, At: 0.04},
+		Limit: study.Limiting{RatePerS: 20.1, Attainment: 0.89, TTFTMissed: 0.1, TPOTMissed: 0.01, Utilization: []float64{0.9, 0.5}, Of: "memory"},
+	}
+	second := best
+	second.Deployment = deployment("4 × tp2", "", 8, study.SizedPool{Role: "serve", Replicas: 4, GPUs: 8, TensorParallel: 2})
+	second.CapacityPerS, second.Limit.Utilization, second.Limit.TPOTMissed = 19, []float64{1}, 0.2
+	return &study.Sizing{
+		Study: "toy", Model: "llama", GPU: "h100-sxm", Seeds: []uint64{1, 2, 3, 4, 5}, GPUsMax: 8, Simulations: 99, Requests: []int64{100, 400, 400},
+		RateMinPerS: 1, RateMaxPerS: 100, PerfectPackingPerS: 60, SLO: study.SizingSLO{TTFTS: 0.5, TPOTS: 0.04, Attainment: 0.9},
+		Best: &best, Finalists: []study.Finalist{best, second}, Lead: &study.Lead{Relative: 0.05, Interval: &study.Interval{Low: -0.01, High: 0.11, N: 5}},
+		Candidates: []study.Candidate{{Deployment: best.Deployment, Round: 3, CapacityPerS: 20, PerfectPackingPerS: 50}, {Deployment: second.Deployment, Why: "left out, as it would"}},
+		Frontier:   []study.FrontierPoint{{Name: "1P3D tp2", Topology: configs.Disaggregated, RatePerS: 5, GoodputPerSPerGPU: 0.6, UserTokensPerS: 60}, {Name: "4 × tp2", Topology: configs.Colocated, RatePerS: 20, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30}},
+		Splits: []study.SplitPoint{{Topology: configs.Colocated, Series: "tp2", GoodputPerSPerGPU: 2.1}, {Topology: configs.Disaggregated, Series: "tp2", Split: "1P3D", PrefillShare: 0.25, GoodputPerSPerGPU: 2.25},
+			{Topology: configs.Disaggregated, Series: "tp2", Split: "2P2D", PrefillShare: 0.5, GoodputPerSPerGPU: 1}},
+		Notes: []string{"left out: a replica that does not fit"},
+	}
+}
+
+func TestASearchIsToldInSentences(t *testing.T) {
+	var text bytes.Buffer
+	require.NoError(t, SizingText(&text, sizing()))
+	for _, want := range []string{
+		"toy · llama · up to 8 × h100-sxm · seed 1 · 90 % of requests with TTFT ≤ 500 ms and TPOT ≤ 40 ms\n",
+		"2 deployments, of which 1 simulated: 99 simulations of up to 400 requests, the last ones under 5 seeds\n",
+		"1P3D tp2 on 8 × h100-sxm, 32.0 $/h carries 20.0 requests/s (95 %: 19.0 to 21.0 over 5 seeds).\n",
+		"That is 40.0 % of perfect packing, 50.0 requests/s; the best packed of all would carry 60.0.\n",
+		"Runner-up: 4 × tp2 on 8 GPUs; the first carries +5.0 % (95 %: -1.0 % to +11.0 %, paired by seed), which may be chance: ~.\n",
+		"  1P3D tp2: TTFT first: at 20.1 requests/s only 89.0 % keep the SLO, 10 % miss TTFT, 1 % miss TPOT; prefill busy 90 % of the time; decode busy 50 % of the time;",
+		"  4 × tp2: TPOT first: ",
+		"note: left out: a replica that does not fit\n",
+	} {
+		assert.Contains(t, text.String(), want)
+	}
+	asked := sizing()
+	asked.AtPerS, asked.Best.Margin = 16, 0.25
+	text.Reset()
+	require.NoError(t, SizingText(&text, asked))
+	assert.Contains(t, text.String(), "is the cheapest that carries 16 requests/s: its SLO breaks at 20.0 requests/s")
+	assert.Contains(t, text.String(), "Margin: 25.0 % more rate (95 %: +18.8 % to +31.2 % over 5 seeds).\n")
+}
+
+func TestFiguresOfASearchKeepTheHouseRules(t *testing.T) {
+	nothing := &study.Sizing{Study: "toy", Seeds: []uint64{1}, SLO: study.SizingSLO{TTFTS: 1, Attainment: 1}}
+	for _, draw := range []func(*study.Sizing) (Figure, error){SplitsFigure, FrontierFigure} {
+		f, err := draw(sizing())
+		require.NoError(t, err)
+		again, err := draw(sizing())
+		require.NoError(t, err)
+		assert.Equal(t, f, again)
+		assert.Contains(t, string(f.SVG), SizingCaption(sizing()).String())
+		assert.Contains(t, string(f.SVG), "1P3D tp2: 2.25")
+		noTextIsCutOrCovered(t, string(f.SVG))
+		f, err = draw(nothing)
+		require.NoError(t, err)
+		assert.Contains(t, string(f.SVG), "nothing to show")
+	}
+}
+
+func TestEveryCandidateHasALine(t *testing.T) {
+	var text bytes.Buffer
+	require.NoError(t, CandidatesCSV(&text, sizing()))
+	rows, err := csv.NewReader(&text).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 3)
+	assert.Equal(t, strings.Split("1P3D tp2,disaggregated,1P3D,8,32,0.25,2,0,2,0,50,20,3,", ","), rows[1])
+	assert.Equal(t, "left out, as it would", rows[2][len(rows[2])-1])
+}
+
+func TestThePageOfASearchNeedsNothingElse(t *testing.T) {
+	f, err := SplitsFigure(sizing())
+	require.NoError(t, err)
+	var page bytes.Buffer
+	require.NoError(t, SizingHTML(&page, sizing(), f))
+	assert.Contains(t, page.String(), "TTFT ≤ 500 ms")
+	assert.Equal(t, 1, strings.Count(page.String(), "<svg"))
+	assert.NotContains(t, page.String(), "<?xml")
+	assert.NotContains(t, page.String(), "src=")
+}

@@ -1,0 +1,163 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// What a table for people is spared; validation.json has it all.
+const (
+	rowsShown    = 40
+	reasonsShown = 16
+	tooFastShown = 20
+)
+
+// ValidationTable writes predictions beside measurements, and how far they are apart, for people.
+func ValidationTable(w io.Writer, v *study.Validation, o Options) error {
+	t := &text{colour: o.Colour}
+	t.heading(fmt.Sprintf("%s · %s · %s: %d simulated, %d skipped", v.File, v.Data, counted(v.Counts.Rows, "row"), v.Counts.Simulated, v.Counts.Skipped))
+	if v.Scenario != "" {
+		t.line("on scenario " + v.Scenario)
+	}
+	if len(v.Set) > 0 {
+		t.line("with " + strings.Join(v.Set, ", "))
+	}
+	if len(v.Rows) <= rowsShown {
+		t.blank()
+		t.scoredRows(v)
+	}
+	t.blank()
+	t.sentences(v)
+	t.errors(v)
+	t.skips(v)
+	t.tooFast(v)
+	if len(v.Notes) > 0 {
+		t.blank()
+	}
+	for _, note := range v.Notes {
+		t.line("note: " + note)
+	}
+	_, err := w.Write(t.buf.Bytes())
+	return err
+}
+
+// scoredRows prints each row with its leading metrics.
+func (t *text) scoredRows(v *study.Validation) {
+	head, reasons := []string{"id"}, 0
+	leads := leading(v)
+	leads = leads[:min(3, len(leads))] // a line has no room for more
+	for _, metric := range leads {
+		head = append(head, metricName(metric)+unitOf(metric), "predicted", "error")
+	}
+	for i := range v.Rows {
+		reasons = max(reasons, utf8.RuneCountInString(v.Rows[i].Skipped))
+	}
+	table := [][]string{append(head, "")}
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		row := []string{r.ID}
+		for _, lead := range leads {
+			j := slices.IndexFunc(r.Values, func(x study.ScoredValue) bool { return x.Metric == lead })
+			if j < 0 {
+				row = append(row, "", "", "")
+				continue
+			}
+			x := &r.Values[j]
+			row = append(row, Significant(x.Measured), significantOf(x.Predicted), signedOf(x.ErrorPct))
+		}
+		table = append(table, append(row, fmt.Sprintf("%-*s", reasons, r.Skipped)))
+	}
+	t.columns(table)
+}
+
+// leading returns the metrics that the data lead with. Where there is a TPOT, ITL says the same.
+func leading(v *study.Validation) []string {
+	var leads []string
+	for _, m := range v.Metrics {
+		if m.Lead && !(m.Metric == "itl" && slices.Contains(leads, "tpot")) {
+			leads = append(leads, m.Metric)
+		}
+	}
+	return leads
+}
+
+// predicted reports whether a metric has any prediction.
+func predicted(v *study.Validation, metric string) bool {
+	found := false
+	each(v, metric, func(*study.ScoredRow, *study.ScoredValue) { found = true })
+	return found
+}
+
+// sentences say in words how wrong each leading metric may be.
+func (t *text) sentences(v *study.Validation) {
+	for i := range v.Metrics {
+		if m := &v.Metrics[i]; m.Lead {
+			t.line(ErrorSentence(m, v.Quality))
+		}
+	}
+	if len(v.Metrics) == 0 {
+		t.line("nothing to compare: no row has a measured value")
+	}
+}
+
+// errors prints a table for every metric that has groups, and one for all others.
+func (t *text) errors(v *study.Validation) {
+	quality := ""
+	if v.Quality != "" {
+		quality = ", quality " + v.Quality
+	}
+	title, rest := "errors", [][]string(nil)
+	for i := range v.Metrics {
+		m := &v.Metrics[i]
+		if !predicted(v, m.Metric) {
+			continue
+		}
+		if rows := groupRows(m, v.Quality); len(rows) > 0 {
+			title = "other statistics"
+			t.blank()
+			t.columns(append([][]string{errorsHead(metricName(m.Metric) + quality), errorsRow("all", &m.All)}, rows...))
+		} else {
+			rest = append(rest, errorsRow(metricName(m.Metric), &m.All))
+		}
+	}
+	if len(rest) > 0 {
+		t.blank()
+		t.columns(append([][]string{errorsHead(title + quality)}, rest...))
+	}
+}
+
+// groupRows are the errors of a metric by label.
+func groupRows(m *study.MetricErrors, quality string) [][]string {
+	var rows [][]string
+	last := ""
+	for i := range m.Groups {
+		g := &m.Groups[i]
+		if slices.Contains([]string{"parallel", "load"}, g.By) {
+			continue // dozens of them
+		}
+		by := g.By
+		if quality != "" && slices.Contains([]string{"quality", "mode"}, by) {
+			by += " (of all)"
+		}
+		if by == last {
+			by = ""
+		} else {
+			last = by
+		}
+		rows = append(rows, errorsRow(fmt.Sprintf("%-17s %s", by, g.Name), &g.Errors))
+	}
+	return rows
+}
+
+func errorsHead(title string) []string {
+	return []string{title, "n", "skipped", "median |error|", "p90 |error|", "bias"}
+}
+
+func errorsRow(name string, e *study.Errors) []string {
+	return []string{name, fmt.Sprint(e.N), fmt.Sprint(e.Skipped), percentOf(e.MedianPct), percentOf(e.P90Pct), signed(e.BiasPct)}
+}

@@ -1,0 +1,50 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// skips prints why rows are not simulated and values not compared.
+func (t *text) skips(v *study.Validation) {
+	list := func(title string, count func(study.Skip) int) {
+		shown, more, rest := 0, 0, 0
+		for _, s := range v.Skips {
+			n := count(s)
+			switch {
+			case n == 0:
+				continue
+			case shown == 0:
+				t.blank()
+				t.line(title)
+			}
+			if shown++; shown <= reasonsShown {
+				t.line(fmt.Sprintf("%6d  %s", n, s.Reason))
+			} else {
+				more, rest = more+1, rest+n
+			}
+		}
+		if more > 0 {
+			t.line(fmt.Sprintf("%6d  for %s more", rest, counted(more, "reason")))
+		}
+	}
+	list(fmt.Sprintf("not simulated: %d of %s", v.Counts.Skipped, counted(v.Counts.Rows, "row")), func(s study.Skip) int { return s.Rows })
+	list("not compared: values of simulated rows", func(s study.Skip) int { return s.Values })
+}
+
+// tooFast prints the rows whose tokens came faster than the data sheet allows.
+func (t *text) tooFast(v *study.Validation) {
+	if len(v.TooFast) == 0 {
+		return
+	}
+	t.blank()
+	t.warning(fmt.Sprintf("measured TPOT beats the physical bound in %s: speculation, or wrong metadata?", counted(len(v.TooFast), "row")))
+	for i, x := range v.TooFast {
+		if i == tooFastShown {
+			t.line(fmt.Sprintf("  and %d more", len(v.TooFast)-tooFastShown))
+			break
+		}
+		t.line(fmt.Sprintf("  %s: %s ms measured, at least %s ms by the data sheet", x.ID, Significant(x.MeasuredMS), Significant(x.FloorMS)))
+	}
+}

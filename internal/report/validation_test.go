@@ -1,0 +1,152 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/study"
+)
+
+// validation returns n rows in a closed loop of 2^(i mod octaves) clients, whose errors spread by a factor.
+func validation(n, octaves int, spread float64, label func(i int, l *measured.Labels)) *study.Validation {
+	r := rand.New(rand.NewPCG(7, 7))
+	f := &measured.File{Path: "some/data.csv", Schema: "points", Notes: []string{"lengths are means"}, Runs: make([]measured.Run, n)}
+	var predictions []study.Prediction
+	for i := range f.Runs {
+		run := &f.Runs[i]
+		*run = measured.Run{ID: fmt.Sprintf("run %d", i), Labels: measured.Labels{Quality: "A", Concurrency: 1 << (i % octaves)}}
+		if label != nil {
+			label(i, &run.Labels)
+		}
+		ms := 5 * math.Exp(4*r.Float64())
+		run.Rows = []measured.Row{{ID: run.ID, Request: -1, Values: []measured.Value{
+			measured.Lead(measured.TTFT, measured.Mean, 20*ms), measured.Lead(measured.TPOT, measured.Mean, ms),
+		}}}
+		row := &run.Rows[0]
+		for j := range row.Values {
+			v := &row.Values[j]
+			predictions = append(predictions, study.Prediction{
+				Run: run, Row: row, Value: v, Predicted: v.Measured * math.Exp(spread*r.NormFloat64()),
+			})
+		}
+	}
+	return study.Score(f, predictions)
+}
+
+func validationDrawings() []drawing {
+	c := Caption{Scenario: "data.csv", Model: "points", Hardware: "all rows"}
+	few := validation(200, 8, 0.15, func(i int, l *measured.Labels) {
+		l.Engine = []string{"vllm", "sglang"}[i%2]
+		l.Quality = []string{"A", "A", "A", "C"}[i%4]
+	})
+	many := validation(900, 14, 2, func(i int, l *measured.Labels) { l.GPU = fmt.Sprintf("an accelerator with a long name %d", i%11) })
+	one := validation(1, 1, 0.1, nil)
+	none := study.Score(&measured.File{}, nil)
+	parity := func(name string, v *study.Validation, metric string) drawing {
+		return drawing{name, func() (Figure, error) { return Parity(c, v, metric) }}
+	}
+	spread := func(name string, v *study.Validation) drawing {
+		return drawing{name, func() (Figure, error) { return ErrorByConcurrency(c, v) }}
+	}
+	return []drawing{
+		parity("parity", few, "tpot"), parity("parity-wide", many, "ttft"), parity("parity-one", one, "ttft"),
+		parity("parity-none", none, "tpot"), parity("parity-unmeasured-none", few, "e2e"),
+		spread("spread", few), spread("spread-wide", many), spread("spread-one", one), spread("spread-none", none),
+	}
+}
+
+func TestPlotsOfErrorsKeepTheHouseRules(t *testing.T) {
+	for _, d := range validationDrawings() {
+		t.Run(d.name, func(t *testing.T) {
+			f, err := d.draw()
+			require.NoError(t, err)
+			again, err := d.draw()
+			require.NoError(t, err)
+			assert.True(t, bytes.Equal(f.SVG, again.SVG) && bytes.Equal(f.PNG, again.PNG), "the same input, the same bytes")
+			assert.Contains(t, string(f.SVG), "data.csv · points · all rows")
+			assert.Equal(t, strings.HasSuffix(d.name, "-none"), bytes.Contains(f.SVG, []byte("nothing to show")))
+			picture, err := png.DecodeConfig(bytes.NewReader(f.PNG))
+			require.NoError(t, err)
+			assert.Equal(t, 1280, picture.Width)
+			noTextIsCutOrCovered(t, string(f.SVG))
+			if *look != "" {
+				require.NoError(t, os.WriteFile(filepath.Join(*look, d.name+".png"), f.PNG, 0o644))
+			}
+		})
+	}
+}
+
+func TestTheBandsEndAtTheirErrors(t *testing.T) {
+	for _, share := range []float64{0.1, 0.25} {
+		upper, lower := 0, 0
+		for _, q := range band(2, 500, share) {
+			assert.True(t, min(q.X, q.F) >= 2 && max(q.X, q.F) <= 500, "inside the panel")
+			switch e := q.F/q.X - 1; {
+			case math.Abs(e-share) < 1e-9:
+				upper++
+			case math.Abs(e+share) < 1e-9:
+				lower++
+			default:
+				assert.InDelta(t, 0, e, 1e-9)
+			}
+		}
+		assert.Equal(t, []int{2, 2}, []int{upper, lower})
+	}
+}
+
+func TestPredictionsAsCSV(t *testing.T) {
+	x := func(v float64) *float64 { return &v }
+	rows := []study.ScoredRow{
+		{ID: "a,b", Values: []study.ScoredValue{
+			{Metric: "ttft", Measured: 1000000, Predicted: x(1250000.5), ErrorPct: x(25.00005)},
+			{Metric: "tpot", Measured: 0.00001, Skipped: `not "trusted", really`},
+		}},
+		{ID: "c", Skipped: "nothing was measured"},
+	}
+	var out bytes.Buffer
+	require.NoError(t, PredictionsCSV(&out, rows))
+	assert.Equal(t, "id,metric,measured,predicted,error_pct,skipped\n"+
+		"\"a,b\",ttft,1000000,1250000.5,25.00005,\n"+
+		"\"a,b\",tpot,0.00001,,,\"not \"\"trusted\"\", really\"\n"+
+		"c,,,,,nothing was measured\n", out.String())
+}
+
+func TestTheSentenceSaysHowWrong(t *testing.T) {
+	of := func(percents ...float64) *study.MetricErrors {
+		return &study.MetricErrors{Metric: "tpot", All: study.ErrorsOf(percents)}
+	}
+	for want, m := range map[string]*study.MetricErrors{
+		"TPOT of quality A: half of 3 predictions are within 8 %, nine in ten within 22 %; it runs 8 % low":                                  of(-8, -25, 4),
+		"TPOT of quality A: half of 2 predictions are within 0.3 %, nine in ten within 0.3 %; it runs neither high nor low":                  of(-0.3, 0.3),
+		"TPOT of quality A: half of 2 predictions are within a factor of 21, nine in ten within a factor of 21; it runs a factor of 21 high": of(2000, 2000),
+		"TPOT of quality A: 1 prediction, 12 % high": of(12),
+		"TPOT of quality A: no prediction":           of(),
+	} {
+		assert.Equal(t, want, ErrorSentence(m, "A"))
+	}
+	assert.Equal(t, "output tokens/s: 1 prediction, neither high nor low",
+		ErrorSentence(&study.MetricErrors{Metric: "output_tokens_per_s", All: study.ErrorsOf([]float64{0})}, ""))
+}
+
+func TestOnlyAFewRowsAreListed(t *testing.T) {
+	print := func(n int) string {
+		var out bytes.Buffer
+		require.NoError(t, ValidationTable(&out, validation(n, 3, 0.1, nil), Options{}))
+		return out.String()
+	}
+	assert.Contains(t, print(rowsShown), "\nrun 39 ")
+	assert.NotContains(t, print(rowsShown+1), "\nrun 39 ")
+	assert.Contains(t, print(rowsShown+1), "some/data.csv · points · 41 rows: 41 simulated, 0 skipped\n")
+	assert.Contains(t, print(1), "note: lengths are means\n")
+}

@@ -1,0 +1,16 @@
+// Package vllmargs reads how a server was started, as people paste it, and writes the scenario of that deployment. It
+// restates no default: what the command line leaves out stays absent, and is the engine's.
+//
+//	import.go    the command line in, the scenario and what is to be said about it out
+//	words.go     a shell's quotes, comments and line ends; variable.go, arithmetic.go: what $ stands for
+//	server.go    where in all that the server's command is, and of which engine; version.go: in which version
+//	arguments.go its arguments; settings.go: those in a file that they name
+//	flag.go      what the tables of flags are made of; value.go: what may follow a flag
+//	vllm.go sglang.go tensorrtllm.go idle.go
+//	             the flags that are known
+//	precision.go names of number formats
+//	graphs.go    CUDA graphs, JSON included; hicache.go: SGLang's cache in host memory
+//	draft.go     what the flags amount to; layout.go: how the model is split
+//	scenario.go  the text of the scenario
+//	remark.go    the flags that did not become keys
+package vllmargs

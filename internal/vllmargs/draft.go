@@ -1,0 +1,149 @@
+package vllmargs
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/decodesim/decodesim/configs"
+)
+
+// draft is what a command line amounts to so far.
+type draft struct {
+	options Options
+	engine  string
+	flags   table
+	alone   []string // words that are no flags: the model
+
+	model                         *given
+	quantization                  *given
+	kvCache                       setting
+	router                        setting
+	pool                          []setting // limits of the engine
+	tensor, pipeline              size
+	data, experts                 size
+	rankSwitch, expertSwitchGiven *given // attention data parallelism; whole experts on each GPU
+	tokenBudget                   *given // of the KV cache, in tokens
+	hostSwitch                    *given // a KV cache in host memory, and its size, in gigabytes and in caches of a GPU
+	hostSize, hostRatio           *given
+
+	idles, differing []Remark
+	unknown          []Remark
+	notes            []string
+}
+
+// size is a number of GPUs and the flag that says so; 0: it is not given.
+type size struct {
+	n  int
+	by *given
+}
+
+func (s size) orOne() int { return max(1, s.n) }
+
+// setting is a key of a scenario and where it comes from.
+type setting struct {
+	key, value, by string
+	flag           string // by, without its value
+}
+
+// set gives a limit of the engine a value.
+func (d *draft) set(key, value string, g *given) {
+	s := setting{key, value, g.text(), g.written}
+	if i := slices.IndexFunc(d.pool, func(have setting) bool { return have.key == key }); i >= 0 {
+		if d.pool[i].value != value {
+			d.note("%s and %s both say %s; the last counts", d.pool[i].by, s.by, key)
+		}
+		d.pool[i] = s
+		return
+	}
+	d.pool = append(d.pool, s)
+}
+
+func (d *draft) has(key string) bool {
+	return slices.ContainsFunc(d.pool, func(s setting) bool { return s.key == key })
+}
+
+// value returns what a key of the pool is set to; empty: none.
+func (d *draft) value(key string) string {
+	for _, s := range d.pool {
+		if s.key == key {
+			return s.value
+		}
+	}
+	return ""
+}
+
+func (d *draft) note(format string, args ...any) {
+	d.notes = append(d.notes, fmt.Sprintf(format, args...))
+}
+
+// fit drops what the engine has no argument for, and says so. An order by the prefix cache gives way where SGLang has none:
+// it takes fcfs then (unverified).
+func (d *draft) fit() error {
+	if d.value("radix_cache") == "false" && d.value("schedule_policy") == "lpm" {
+		d.pool = slices.DeleteFunc(d.pool, func(s setting) bool { return s.key == "schedule_policy" })
+		d.note("--schedule-policy lpm goes by the prefix cache, which is off: fcfs is taken, as SGLang does")
+	}
+	e, err := configs.Engine(d.engine)
+	if err != nil {
+		return err
+	}
+	d.pool = slices.DeleteFunc(d.pool, func(s setting) bool {
+		lacking := !slices.Contains(e.OwnNames(), s.key)
+		if lacking {
+			d.differing = append(d.differing, Remark{s.flag, "the engine " + d.engine + " of scenarios has no " + s.key})
+		}
+		return lacking
+	})
+	return nil
+}
+
+// modelled takes note of the model.
+func (d *draft) modelled(g *given) error {
+	d.model = g
+	return nil
+}
+
+// expertSwitch puts whole experts on each GPU.
+func (d *draft) expertSwitch(g *given) error {
+	on, err := g.truth()
+	if err == nil && on {
+		return d.wholeExperts(g)
+	}
+	return err
+}
+
+func (d *draft) wholeExperts(g *given) error {
+	d.expertSwitchGiven = g
+	return nil
+}
+
+// attentionRanks splits attention by sequences and not by heads.
+func (d *draft) attentionRanks(g *given) error {
+	on, err := g.truth()
+	if err == nil && on {
+		d.rankSwitch = g
+	}
+	return err
+}
+
+// totalTokens sizes the KV cache in tokens, which become blocks once the size of one is known.
+func (d *draft) totalTokens(g *given) error {
+	_, err := g.whole(1, 1<<40)
+	d.tokenBudget = g
+	return err
+}
+
+// balanced is how SGLang shares requests between replicas of a model behind one server.
+func (d *draft) balanced(g *given) error {
+	switch g.value() {
+	case "round_robin":
+		d.router = setting{key: "router", value: "round-robin", by: g.text()}
+	case "shortest_queue", "total_requests", "total_tokens", "minimum_tokens":
+		d.router = setting{key: "router", value: "least-loaded", by: g.text()}
+	case "auto", "follow_bootstrap_room":
+		d.idle(g, "as without it")
+	default:
+		return g.bad("one of auto, round_robin, shortest_queue, total_requests, total_tokens, minimum_tokens")
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package vllmargs
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// layout is how a replica is split, as keys of the pool.
+func (d *draft) layout(sparse bool) ([]setting, error) {
+	tensor, ranks, replicas := d.tensor.orOne(), 1, 1
+	tensorBy, dataBy := by(d.tensor.by), by(d.data.by)
+	switch n := d.data.orOne(); {
+	case d.engine == tensorRTLLM && d.rankSwitch != nil: // all GPUs are ranks of attention
+		ranks, tensor = tensor, 1
+		tensorBy, dataBy = by(d.rankSwitch), by(d.rankSwitch)+", "+by(d.tensor.by)
+	case d.engine == sglang && d.rankSwitch != nil: // the ranks share the GPUs that --tp counts
+		if tensor%n != 0 {
+			return nil, fmt.Errorf("%s with %s: expected a number of ranks that divides tensor parallelism, %d", d.data.by.text(), d.rankSwitch.written, tensor)
+		}
+		ranks, tensor = n, tensor/n
+		if n > 1 {
+			tensorBy += " over " + dataBy
+			dataBy += ", " + d.rankSwitch.written
+		}
+	case d.engine == sglang || !sparse:
+		replicas = n
+	default:
+		ranks = n
+	}
+	var all []setting
+	add := func(key string, n int, by string) {
+		if n > 1 || by != "" && key == "tensor_parallel" {
+			all = append(all, setting{key: key, value: strconv.Itoa(n), by: by})
+		}
+	}
+	add("replicas", replicas, dataBy)
+	add("tensor_parallel", tensor, tensorBy)
+	add("pipeline_parallel", d.pipeline.orOne(), by(d.pipeline.by))
+	add("data_parallel", ranks, dataBy)
+	experts, err := d.wholeOrSliced(d.tensor.orOne())
+	if err != nil {
+		return nil, err
+	}
+	if experts != "" {
+		all = append(all, setting{key: "expert_parallel", value: "true", by: experts})
+	}
+	return all, nil
+}
+
+// wholeOrSliced returns the flag that puts whole experts on each GPU; empty: every GPU has slices of all.
+func (d *draft) wholeOrSliced(gpus int) (flag string, err error) {
+	switch e := d.experts; {
+	case e.n > gpus || e.n > 0 && gpus%e.n != 0:
+		return "", fmt.Errorf("%s: expected a number that divides tensor parallelism, %d", e.by.text(), gpus)
+	case e.n > 1 && e.n < gpus:
+		d.differ(e.by, fmt.Sprintf("experts over %d of %d GPUs and slices of them over the others: whole ones on each are taken instead", e.n, gpus))
+		return e.by.text(), nil
+	case e.n > 1:
+		return e.by.text(), nil
+	}
+	return by(d.expertSwitchGiven), nil
+}
+
+// by is the flag as the user gave it; empty: the user did not.
+func by(g *given) string {
+	if g == nil {
+		return ""
+	}
+	return g.text()
+}
+
+// blocks turns the tokens that a cache is to hold into blocks.
+func (d *draft) blocks() error {
+	if d.tokenBudget == nil {
+		return nil
+	}
+	n, err := d.tokenBudget.whole(1, 1<<40)
+	if err != nil {
+		return err
+	}
+	page := int64(1)
+	if d.has("page_size") {
+		if page, err = strconv.ParseInt(d.value("page_size"), 10, 64); err != nil {
+			return err
+		}
+	}
+	if n /= page; n < 1 || n >= 1<<31 {
+		return d.tokenBudget.bad(fmt.Sprintf("from %d to %d tokens, in pages of %d", page, page*(1<<31-1), page))
+	}
+	d.set("num_gpu_blocks", strconv.FormatInt(n, 10), d.tokenBudget)
+	return nil
+}
+
+// expertCount matches what configurations call their number of experts.
+var expertCount = regexp.MustCompile(`"(?:num_experts|n_routed_experts|num_local_experts|moe_num_experts)"\s*:\s*[1-9]`)

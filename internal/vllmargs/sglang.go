@@ -1,0 +1,99 @@
+package vllmargs
+
+import (
+	"slices"
+	"strconv"
+)
+
+// sglangFlags are the flags of SGLang that a simulation depends on: docs/advanced_features/server_arguments.md for memory
+// and scheduling; all others are as of SGLang 0.5, unverified.
+func sglangFlags() table {
+	return slices.Concat(table{
+		row("--model-path --model", one, (*draft).modelled),
+		row("--config", one, (*draft).unread),
+		row("--max-running-requests", one, count("max_running_requests", 1<<20)),
+		row("--max-total-tokens", one, (*draft).totalTokens),
+		row("--chunked-prefill-size", one, chunkedPrefill),
+		row("--max-prefill-tokens", one, count("max_prefill_tokens", tokensMax)),
+		row("--page-size", one, count("page_size", 1<<16)),
+		row("--context-length", one, count("context_length", tokensMax)),
+		row("--mem-fraction-static", one, positive("mem_fraction_static", 1)),
+		row("--schedule-policy", one, choice("schedule_policy", "this order of the queue",
+			[2]string{"fcfs", "fcfs"}, [2]string{"lpm", "lpm"}, [2]string{"dfs-weight", ""}, [2]string{"lof", ""},
+			[2]string{"random", ""}, [2]string{"priority", "priority"}, [2]string{"hrrn", ""}, [2]string{"routing-key", ""})),
+		row("--schedule-conservativeness", one, positive("schedule_conservativeness", 1e3)),
+		row("--enable-mixed-chunk", nothing, truth("enable_mixed_chunk", false)),
+		row("--disable-radix-cache", nothing, truth("radix_cache", true)),
+		row("--disable-overlap-schedule", nothing, truth("overlap_schedule", true)),
+		row("--tensor-parallel-size --tp-size --tp", one, parallel(func(d *draft) *size { return &d.tensor })),
+		row("--pipeline-parallel-size --pp-size --pp", one, parallel(func(d *draft) *size { return &d.pipeline })),
+		row("--data-parallel-size --dp-size --dp", one, parallel(func(d *draft) *size { return &d.data })),
+		row("--expert-parallel-size --ep-size --ep", one, parallel(func(d *draft) *size { return &d.experts })),
+		row("--enable-ep-moe", nothing, (*draft).expertSwitch),
+		row("--enable-deepep-moe", nothing, (*draft).expertSwitch),
+		row("--moe-a2a-backend", one, func(d *draft, g *given) error {
+			if g.value() == "deepep" {
+				return d.wholeExperts(g)
+			}
+			d.idle(g, kernels)
+			return nil
+		}),
+		row("--enable-dp-attention", nothing, (*draft).attentionRanks),
+		row("--load-balance-method", one, (*draft).balanced),
+		row("--quantization", one, (*draft).quantized),
+		row("--dtype", one, (*draft).computed),
+		row("--kv-cache-dtype", one, (*draft).cached),
+		row("--disable-cuda-graph", nothing, truth("disable_cuda_graph", false)),
+		row("--cuda-graph-max-bs", one, captureMax),
+		row("--cuda-graph-bs", several, captureSizes),
+	}, sglangUnmodelled())
+}
+
+func sglangUnmodelled() table {
+	speculation, lora, tiers := differs(speculative), differs("LoRA adapters"), differs("a KV cache in host memory or beyond")
+	pools, experts := differs("separate pools for prefill and decode"), differs("experts are taken to be in balance, each on one GPU")
+	return slices.Concat(table{
+		row("--hicache-size", one, hostCacheSize),
+		row("--enable-hierarchical-cache", nothing, hostCache),
+		row("--hicache-ratio", one, hostCacheRatio),
+		row("--stream-interval", one, differsAbove(1, "tokens that reach clients several at a time")),
+		row("--cpu-offload-gb", one, differsAbove(0, "weights in host memory")),
+		row("--num-continuous-decode-steps", one, differsAbove(1, "several decode steps between two decisions")),
+		row("--scheduler-recv-interval", one, differsAbove(1, "requests that are looked for every so many steps")),
+		row("--nnodes", one, differsAbove(1, "links between hosts")),
+		row("--moe-dense-tp-size", one, differs("dense layers split otherwise than the others")),
+		row("--json-model-override-args", one, differsJSON("changes to the model")),
+		row("--swa-full-tokens-ratio", one, differs("how memory is shared between windowed and other layers")),
+		row("--mamba-full-memory-ratio", one, differs("how memory is shared between recurrent and other layers")),
+		row("--radix-eviction-policy", one, differs("an order of eviction, where it is not lru")),
+		row("--is-embedding", nothing, differs("a model that generates no text")),
+		row("--max-queued-requests", one, differs("a queue that turns requests away")),
+		row("--attention-context-parallel-size --attn-cp-size", one, differsAbove(1, "context split over GPUs")),
+	},
+		rows(one, speculation, "--speculative-algorithm --speculative-algo --speculative-draft-model-path --speculative-draft --speculative-num-steps "+
+			"--speculative-eagle-topk --speculative-num-draft-tokens --speculative-token-map --speculative-attention-mode "+
+			"--speculative-accept-threshold-single --speculative-accept-threshold-acc"),
+		rows(nothing, lora, "--enable-lora"), rows(several, lora, "--lora-paths"), rows(one, lora, "--max-loras-per-batch --max-lora-rank --lora-backend"),
+		rows(nothing, tiers, "--enable-lmcache"),
+		rows(one, tiers, "--hicache-write-policy --hicache-io-backend --hicache-mem-layout --hicache-storage-backend"),
+		rows(one, pools, "--disaggregation-mode --disaggregation-transfer-backend --disaggregation-bootstrap-port --disaggregation-ib-device"),
+		rows(nothing, experts, "--enable-eplb"), rows(one, experts, "--ep-num-redundant-experts --ep-dispatch-algorithm --init-expert-location"),
+		rows(nothing, differs("batches that overlap"), "--enable-two-batch-overlap --enable-single-batch-overlap"),
+		rows(nothing, differs("other kernels than those that were measured"), "--enable-torch-compile --enable-deterministic-inference"),
+		rows(nothing, differs("attention data parallelism for parts of the model"), "--enable-dp-lm-head"),
+	)
+}
+
+// chunkedPrefill reads a chunk's size; −1, as every number below 1, is for prompts that run whole.
+func chunkedPrefill(d *draft, g *given) error {
+	n, err := g.whole(-1, tokensMax)
+	switch {
+	case err != nil:
+		return err
+	case n <= 0:
+		d.set("chunked_prefill_size", "-1", g)
+	default:
+		d.set("chunked_prefill_size", strconv.FormatInt(n, 10), g)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package vllmargs
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// vllmImage matches images whose entry point is vLLM's server, and the version in the tag.
+var vllmImage = regexp.MustCompile(`(?:^|/)vllm-openai[\w.-]*(?::v?(\d+)\.(\d+)[\w.-]*|:[^@]*)?(?:@.*)?$`)
+
+// image returns the server of a container that is given nothing but its arguments.
+func image(words []string) *server {
+	if i := slices.IndexFunc(words, vllmImage.MatchString); i >= 0 {
+		return &server{engine: vllmV1, args: words[i+1:], image: words[i]}
+	}
+	return nil
+}
+
+// imageIn returns vLLM's image among the words in front of a server; empty: there is none.
+func imageIn(words []string) string {
+	if i := slices.IndexFunc(words, vllmImage.MatchString); i >= 0 {
+		return words[i]
+	}
+	return ""
+}
+
+// beforeV1 reports whether the tag of an image is of a vLLM whose default is V0. V1 is the default from 0.8 on: unverified.
+func beforeV1(image string) bool {
+	m := vllmImage.FindStringSubmatch(image)
+	if m == nil || m[1] == "" {
+		return false
+	}
+	major, _ := strconv.Atoi(m[1])
+	minor, _ := strconv.Atoi(m[2])
+	return major == 0 && minor < 8
+}
+
+// choose settles the engine: what --engine says, then the variable, then the version of the image.
+func (s *server) choose(engine, useV1 string) error {
+	switch {
+	case s.engine != vllmV1:
+	case useV1 == "0":
+		s.engine = vllmV0
+	case useV1 == "" && beforeV1(s.image):
+		s.engine = vllmV0
+		s.note = fmt.Sprintf("%s is older than vLLM 0.8, the first whose default is V1 (unverified): the engine is %s", clip(s.image), vllmV0)
+	}
+	if engine == "" || engine == s.engine {
+		return nil
+	}
+	if s.engine != "" {
+		if family(engine) != family(s.engine) {
+			return fmt.Errorf("--engine %s: the command line starts %s; expected no --engine, or %s", engine, family(s.engine), strings.Join(ofFamily(s.engine), " or "))
+		}
+		s.note = fmt.Sprintf("--engine %s counts; the command line by itself says %s", engine, s.engine)
+	}
+	s.engine = engine
+	return nil
+}
+
+// family is the program that runs an engine.
+func family(engine string) string {
+	switch engine {
+	case vllmV0, vllmV1:
+		return "vLLM"
+	case sglang:
+		return "SGLang"
+	}
+	return "TensorRT-LLM"
+}
+
+func ofFamily(engine string) []string {
+	return slices.DeleteFunc(Engines(), func(e string) bool { return family(e) != family(engine) })
+}

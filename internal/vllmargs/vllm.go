@@ -1,0 +1,127 @@
+package vllmargs
+
+import (
+	"slices"
+	"strings"
+)
+
+// vllmFlags are the flags of vLLM that a simulation depends on. Names and meanings are those of vllm/engine/arg_utils.py,
+// vllm/config/scheduler.py and vllm/config/cache.py for scheduling, cache and parallelism; all others, and those of V0, are
+// as of vLLM 0.11 and 0.6, unverified.
+func vllmFlags(v0 bool) table {
+	swap := idle("vLLM V1 does not swap")
+	mode, multistep := swap, idle("vLLM V1 has no multi-step scheduling")
+	prompts := idle("vLLM V1 does not read it") // vllm/v1/core/sched/scheduler.py
+	if v0 {
+		swap = positive("swap_space", 1<<20)
+		mode = choice("preemption_mode", "", [2]string{"recompute", "recompute"}, [2]string{"swap", "swap"})
+		prompts = differsAbove(1, "limits on prompts that are in progress at once")
+		multistep = differsAbove(1, "several decode steps between two decisions")
+	}
+	return slices.Concat(vllmLimits(), vllmLayout(), vllmPrecision(), table{
+		row("--swap-space", one, swap),
+		row("--preemption-mode", one, mode),
+		row("--max-num-partial-prefills", one, prompts),
+		row("--max-long-partial-prefills", one, prompts),
+		row("--num-scheduler-steps", one, multistep),
+		row("--multi-step-stream-outputs", maybe, multistep),
+	}, vllmGraphs(), vllmUnmodelled())
+}
+
+func vllmLimits() table {
+	return table{
+		row("--model", one, (*draft).modelled),
+		row("--config", maybe, (*draft).unread),
+		row("--max-num-seqs", one, count("max_num_seqs", 1<<20)),
+		row("--max-num-batched-tokens", one, tokens("max_num_batched_tokens")),
+		row("--max-model-len", one, func(d *draft, g *given) error {
+			if v := g.value(); v == "-1" || strings.EqualFold(v, "auto") {
+				d.idle(g, "as without it")
+				return nil
+			}
+			return tokens("max_model_len")(d, g)
+		}),
+		row("--gpu-memory-utilization", one, positive("gpu_memory_utilization", 1)),
+		row("--block-size", one, count("block_size", 1<<16)),
+		row("--num-gpu-blocks-override", one, count("num_gpu_blocks", 1<<31-1)),
+		row("--enable-prefix-caching", nothing, truth("enable_prefix_caching", false)),
+		row("--enable-chunked-prefill", nothing, truth("enable_chunked_prefill", false)),
+		row("--long-prefill-token-threshold", one, func(d *draft, g *given) error {
+			if g.value() == "0" {
+				d.set("long_prefill_token_threshold", "0", g)
+				return nil
+			}
+			return tokens("long_prefill_token_threshold")(d, g)
+		}),
+		row("--scheduler-reserve-full-isl", nothing, truth("scheduler_reserve_full_isl", false)),
+		row("--watermark", one, positive("watermark", 0.999)),
+		row("--async-scheduling", nothing, truth("async_scheduling", false)),
+		row("--scheduling-policy", one, choice("scheduling_policy", "", [2]string{"fcfs", "fcfs"}, [2]string{"priority", "priority"})),
+		row("--kv-offloading-size", one, positive("kv_offloading_size", 1<<20)),
+	}
+}
+
+func vllmLayout() table {
+	return table{
+		row("--tensor-parallel-size -tp", one, parallel(func(d *draft) *size { return &d.tensor })),
+		row("--pipeline-parallel-size -pp", one, parallel(func(d *draft) *size { return &d.pipeline })),
+		row("--data-parallel-size -dp", one, parallel(func(d *draft) *size { return &d.data })),
+		row("--enable-expert-parallel -ep", nothing, (*draft).expertSwitch),
+	}
+}
+
+func vllmPrecision() table {
+	return table{
+		row("--quantization -q", one, (*draft).quantized),
+		row("--dtype", one, (*draft).computed),
+		row("--kv-cache-dtype", one, (*draft).cached),
+	}
+}
+
+func vllmGraphs() table {
+	return table{
+		row("--enforce-eager", nothing, truth("enforce_eager", false)),
+		row("--cudagraph-capture-sizes --cuda-graph-sizes", several, captureSizes),
+		row("--max-cudagraph-capture-size", one, captureMax),
+		row(compilationFlag+" -cc -O", one, compilation),
+	}
+}
+
+func vllmUnmodelled() table {
+	speculation, lora, experts := differs(speculative), differs("LoRA adapters"), differs("experts are taken to be in balance, each on one GPU")
+	return slices.Concat(table{
+		row("--speculative-config -sc", one, differsJSON(speculative)),
+		row("--kv-transfer-config", one, differsJSON("KV cache moved between servers or to other memory")),
+		row("--eplb-config", one, differsJSON("experts are taken to be in balance, each on one GPU")),
+		row("--ec-transfer-config", one, differsJSON("separate encoders")),
+		row("--additional-config --hf-overrides", one, differsJSON("changes to the model or the platform")),
+		row("--cpu-offload-gb", one, differsAbove(0, "weights in host memory")),
+		row("--kv-cache-memory-bytes --kv-cache-memory", one, differs("the size of the KV cache in bytes; num_gpu_blocks says it in blocks")),
+		row("--stream-interval", one, differsAbove(1, "tokens that reach clients several at a time")),
+		row("--decode-context-parallel-size -dcp", one, differsAbove(1, "context split over GPUs")),
+		row("--prefill-context-parallel-size -pcp", one, differsAbove(1, "context split over GPUs")),
+		row("--num-lookahead-slots", one, differsAbove(0, speculative)),
+		row("--max-seq-len-to-capture --max-context-len-to-capture", one, differs("eager steps beyond a context")),
+		row("--enable-dbo", nothing, differs("batches that overlap")),
+		row("--rope-scaling", one, differsJSON("another context length than the model's own")),
+		row("--nnodes -n", one, differsAbove(1, "links between hosts")),
+		row("--runner", one, differs("a model that generates no text, where it says pooling")),
+		row("--task", one, differs("a model that generates no text, where it says so")),
+		row("--delay-factor --scheduler-delay-factor", one, differsAbove(0, "prompts held back")),
+		row("--scheduler-cls", one, differs("a scheduler of one's own")),
+		row("--optimization-level", one, func(d *draft, g *given) error {
+			if g.value() == "0" {
+				d.differ(g, uncompiled)
+			} else {
+				d.idle(g, kernels)
+			}
+			return nil
+		}),
+		row("--disable-hybrid-kv-cache-manager", nothing, differs("windowed layers that keep all tokens in the cache")),
+		row("--disable-sliding-window", nothing, differs("windowed layers without windows")),
+	},
+		rows(nothing, lora, "--enable-lora --enable-lora-bias"), rows(several, lora, "--lora-modules"),
+		rows(one, lora, "--max-loras --max-lora-rank --max-cpu-loras --lora-dtype"),
+		rows(one, speculation, "--speculative-model --num-speculative-tokens --speculative-draft-tensor-parallel-size --ngram-prompt-lookup-max --ngram-prompt-lookup-min"),
+		rows(nothing, experts, "--enable-eplb"), rows(one, experts, "--num-redundant-experts"))
+}
