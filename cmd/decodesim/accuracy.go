@@ -13,7 +13,7 @@ import (
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // accuracyOf finds all that the page on accuracy says of a fit. Whatever it simulates, it does under that fit and not under
@@ -132,8 +132,8 @@ func replays(ctx context.Context, holds []calibration.Hold, sets calibration.Set
 	return out, nil
 }
 
-func ofRun(predictions []study.Prediction, id string) []study.Prediction {
-	return slices.DeleteFunc(slices.Clone(predictions), func(p study.Prediction) bool { return p.Run.ID != id })
+func ofRun(predictions []validation.Prediction, id string) []validation.Prediction {
+	return slices.DeleteFunc(slices.Clone(predictions), func(p validation.Prediction) bool { return p.Run.ID != id })
 }
 
 // writeAccuracy writes the page and, beside it, its figures.

@@ -9,7 +9,7 @@ import (
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // anchor is a deployment on which a published speed is checked.
@@ -94,7 +94,7 @@ func seventy(sets calibration.Sets) ([]report.AnchorStep, error) {
 }
 
 // targets are published speeds below what is measured without speculation, with deployments that might reach them.
-func targets(sets calibration.Sets, predictions []study.Prediction) ([]report.Target, error) {
+func targets(sets calibration.Sets, predictions []validation.Prediction) ([]report.Target, error) {
 	var out []report.Target
 	for _, t := range []struct {
 		anchor
@@ -127,8 +127,8 @@ func targets(sets calibration.Sets, predictions []study.Prediction) ([]report.Ta
 }
 
 // fastest returns the prediction of the least mean TPOT that was measured of a model.
-func fastest(predictions []study.Prediction, model string) *study.Prediction {
-	var best *study.Prediction
+func fastest(predictions []validation.Prediction, model string) *validation.Prediction {
+	var best *validation.Prediction
 	for i := range predictions {
 		p := &predictions[i]
 		v := p.Value

@@ -9,7 +9,7 @@ import (
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // occupiedClients is from how many clients on it is worth asking how full a server is.
@@ -25,7 +25,7 @@ func occupied(ctx context.Context, sets calibration.Sets, files []*measured.File
 		requests, clients := run.Occupied.Requests, run.Labels.Concurrency
 		at := slices.IndexFunc(out, func(o report.Occupied) bool { return o.Clients == clients && o.Requests == requests })
 		if at < 0 {
-			o, skip := study.Occupy(ctx, run, with)
+			o, skip := validation.Occupy(ctx, run, with)
 			if skip != "" {
 				return nil, errors.New(run.ID + ": " + skip)
 			}

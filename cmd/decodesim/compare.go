@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/compare"
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/study"
 )
 
 // compareFlags are the flags of decodesim compare.
@@ -130,7 +130,7 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 }
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
-func (f *compareFlags) print(out, errOut io.Writer, c *study.Comparison, box *compareBox) error {
+func (f *compareFlags) print(out, errOut io.Writer, c *compare.Comparison, box *compareBox) error {
 	var files []string
 	if box != nil {
 		files = box.files()

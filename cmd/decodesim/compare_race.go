@@ -11,8 +11,9 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/compare"
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -23,13 +24,13 @@ type race struct {
 	scenarios  []*configs.Scenario // resolved, under the first seed
 	models     []string
 	seeds      []uint64
-	comparison *study.Comparison
+	comparison *compare.Comparison
 	itl, ttft  []metrics.Hist // by variant, over the seeds
 }
 
 // lap is one run of one variant.
 type lap struct {
-	trial     study.Trial
+	trial     compare.Trial
 	itl, ttft *metrics.Hist
 	err       error
 }
@@ -67,7 +68,7 @@ func (f *compareFlags) race(errOut io.Writer, args []string) (*race, error) {
 		r.seeds = append(r.seeds, r.scenarios[0].Seed+uint64(i))
 	}
 	trace := func(s *configs.Scenario) bool { return s.Workload.Trace != nil }
-	r.comparison = &study.Comparison{Version: programVersion(), Seeds: r.seeds, Seedable: !slices.ContainsFunc(r.scenarios, trace)}
+	r.comparison = &compare.Comparison{Version: programVersion(), Seeds: r.seeds, Seedable: !slices.ContainsFunc(r.scenarios, trace)}
 	for i := range all {
 		if err := r.enter(i); err != nil {
 			return nil, err
@@ -87,7 +88,7 @@ func (r *race) enter(i int) error {
 	defer b.Close()
 	r.scenarios[i] = b.Scenario
 	r.models = append(r.models, b.Deployment.Model.Name)
-	r.comparison.Scenarios = append(r.comparison.Scenarios, study.Contender{
+	r.comparison.Scenarios = append(r.comparison.Scenarios, compare.Contender{
 		Name: r.variants[i].name, Source: r.variants[i].source,
 		Is: b.Deployment.Model.Name + " · " + pools(b.Scenario),
 	})
@@ -134,7 +135,7 @@ func (r *race) run(ctx context.Context, errOut io.Writer) error {
 	for from := 0; from < len(r.seeds); from += together {
 		seeds := r.seeds[from:min(from+together, len(r.seeds))]
 		laps := make([]lap, n*len(seeds))
-		study.EachTold(len(laps), func(k int) { laps[k] = r.lap(ctx, k%n, seeds[k/n]) }, func(done int) {
+		run.EachTold(len(laps), func(k int) { laps[k] = r.lap(ctx, k%n, seeds[k/n]) }, func(done int) {
 			if told != nil {
 				told(from*n + done)
 			}
@@ -165,7 +166,7 @@ func (r *race) take(ctx context.Context, laps []lap) error {
 		}
 	}
 	for k := 0; k < len(laps); k += n {
-		trials := make([]study.Trial, n)
+		trials := make([]compare.Trial, n)
 		for i := range trials {
 			trials[i] = laps[k+i].trial
 			r.itl[i].Merge(laps[k+i].itl)
@@ -200,17 +201,17 @@ func (r *race) lap(ctx context.Context, i int, seed uint64) lap {
 		return lap{err: err}
 	}
 	return lap{
-		trial: study.Trial{Summary: ran.summary, Requests: served(log.rows), WarmupS: b.Warmup.Seconds()},
+		trial: compare.Trial{Summary: ran.summary, Requests: served(log.rows), WarmupS: b.Warmup.Seconds()},
 		itl:   &ran.recorder.ITL, ttft: &ran.recorder.TTFT,
 	}
 }
 
 // served returns the requests of a run by ID.
-func served(rows []report.RequestRow) []study.Served {
-	all := make([]study.Served, len(rows))
+func served(rows []report.RequestRow) []compare.Served {
+	all := make([]compare.Served, len(rows))
 	for i := range rows {
 		row := &rows[i]
-		q := study.Served{Arrival: row.Arrival, TTFT: row.TTFT, Queue: row.Queue, E2E: row.E2E, Prompt: row.PromptTokens, Class: row.Class}
+		q := compare.Served{Arrival: row.Arrival, TTFT: row.TTFT, Queue: row.Queue, E2E: row.E2E, Prompt: row.PromptTokens, Class: row.Class}
 		if row.Outcome == sim.Completed.String() {
 			q.Output = row.OutputTokens
 		}
@@ -220,15 +221,15 @@ func served(rows []report.RequestRow) []study.Served {
 }
 
 // diffOf returns the keys that the scenarios do not agree on, as resolved. They all have names and one seed.
-func diffOf(scenarios []*configs.Scenario) []study.KeyDiff {
-	diff := []study.KeyDiff{}
+func diffOf(scenarios []*configs.Scenario) []compare.KeyDiff {
+	diff := []compare.KeyDiff{}
 	seen := map[string]int{"name": -1, "seed": -1}
 	for i, s := range scenarios {
 		for _, v := range s.Values() {
 			at, ok := seen[v.Key]
 			if !ok {
 				at, seen[v.Key] = len(diff), len(diff)
-				diff = append(diff, study.KeyDiff{Key: v.Key, Values: make([]string, len(scenarios))})
+				diff = append(diff, compare.KeyDiff{Key: v.Key, Values: make([]string, len(scenarios))})
 			}
 			if at >= 0 {
 				diff[at].Values[i] = v.Text

@@ -12,7 +12,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/sizing"
 )
 
 // sizeFlags are the flags of decodesim size.
@@ -77,7 +77,7 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 	if err != nil {
 		return err
 	}
-	options := study.SizeOptions{Env: os.Environ(), Version: programVersion(), Told: roundsTold(errOut)}
+	options := sizing.Options{Env: os.Environ(), Version: programVersion(), Told: roundsTold(errOut)}
 	if f.seedGiven {
 		options.Seed = &f.seed
 	}
@@ -89,7 +89,7 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 		defer box.Abandon()
 	}
 	began := time.Now()
-	answer, best, err := study.Size(ctx, s, options)
+	answer, best, err := sizing.Search(ctx, s, options)
 	if p := progressTo(errOut); p != nil {
 		fmt.Fprint(p, "\r\x1b[K")
 	}

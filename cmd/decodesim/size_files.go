@@ -6,7 +6,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/sizing"
 )
 
 // sizeBox is the directory of --out and the files of this search in it: all of them, or none.
@@ -21,7 +21,7 @@ func openSizeBox(path string) (*sizeBox, error) {
 }
 
 // leave writes everything; best may be nil. size.json comes last: where it is, the others are whole.
-func (box *sizeBox) leave(ctx context.Context, s *configs.Study, answer *study.Sizing, best *configs.Scenario) error {
+func (box *sizeBox) leave(ctx context.Context, s *configs.Study, answer *sizing.Sizing, best *configs.Scenario) error {
 	splits, err := report.SplitsFigure(answer)
 	if err != nil {
 		return failure{err}

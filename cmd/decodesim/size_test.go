@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/sizing"
 )
 
 // searched is a study that ends within a second.
@@ -54,9 +54,9 @@ func TestASearchLeavesItsFiles(t *testing.T) {
 	left, err := os.ReadFile(filepath.Join("out", "size.json"))
 	require.NoError(t, err)
 	assert.Equal(t, string(left), out)
-	var answer study.Sizing
+	var answer sizing.Sizing
 	require.NoError(t, json.Unmarshal(left, &answer))
-	assert.Equal(t, study.SchemaSizing, answer.Schema)
+	assert.Equal(t, sizing.Schema, answer.Schema)
 	assert.Equal(t, 2, answer.GPUsMax)
 
 	table, err := os.Open(filepath.Join("out", "candidates.csv"))

@@ -15,7 +15,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // validateFlags are the flags of decodesim validate.
@@ -113,8 +113,8 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 }
 
 // score predicts every value and compares it with what was measured.
-func (f *validateFlags) score(ctx context.Context, errOut io.Writer, file *measured.File, above configs.Options) (*study.Validation, error) {
-	predictions, err := study.PredictUnder(ctx, file.Runs, above, nil, toldOf(progressTo(errOut), len(file.Runs)))
+func (f *validateFlags) score(ctx context.Context, errOut io.Writer, file *measured.File, above configs.Options) (*validation.Validation, error) {
+	predictions, err := validation.PredictUnder(ctx, file.Runs, above, nil, toldOf(progressTo(errOut), len(file.Runs)))
 	if progress := progressTo(errOut); progress != nil {
 		fmt.Fprint(progress, "\r\x1b[K")
 	}
@@ -127,7 +127,7 @@ func (f *validateFlags) score(ctx context.Context, errOut io.Writer, file *measu
 	if err := suitsNone(predictions); err != nil {
 		return nil, err
 	}
-	v := study.Score(file, predictions)
+	v := validation.Score(file, predictions)
 	v.Version, v.Scenario, v.Set = programVersion(), f.scenario, f.sets()
 	return v, nil
 }
@@ -147,7 +147,7 @@ func toldOf(w io.Writer, runs int) func(done int) {
 }
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
-func (f *validateFlags) print(out, errOut io.Writer, v *study.Validation, dir *report.Dir) error {
+func (f *validateFlags) print(out, errOut io.Writer, v *validation.Validation, dir *report.Dir) error {
 	var files []string
 	if dir != nil {
 		files = dir.Files()
@@ -168,8 +168,8 @@ func (f *validateFlags) print(out, errOut io.Writer, v *study.Validation, dir *r
 }
 
 // whySkipped says why no row has a prediction, if that is one reason.
-func whySkipped(v *study.Validation) string {
-	if len(v.Rows) > 0 && !slices.ContainsFunc(v.Rows, func(r study.ScoredRow) bool { return r.Skipped != v.Rows[0].Skipped }) {
+func whySkipped(v *validation.Validation) string {
+	if len(v.Rows) > 0 && !slices.ContainsFunc(v.Rows, func(r validation.Row) bool { return r.Skipped != v.Rows[0].Skipped }) {
 		return "every row is skipped: " + v.Rows[0].Skipped
 	}
 	return "every row is skipped, each for a reason given with it"

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // leaveValidation writes the predictions and the plots: all of them, or none. validation.json comes last: where it is, the
 // others are whole.
-func leaveValidation(ctx context.Context, dir *report.Dir, v *study.Validation) error {
+func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validation) error {
 	caption := report.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: whatIsShown(v)}
 	steps := []func() error{
 		func() error {
@@ -50,7 +50,7 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *study.Validation) 
 }
 
 // whatIsShown says how many rows a plot is of.
-func whatIsShown(v *study.Validation) string {
+func whatIsShown(v *validation.Validation) string {
 	text := fmt.Sprintf("%d of %d rows simulated", v.Counts.Simulated, v.Counts.Rows)
 	if v.Quality != "" {
 		text += ", errors of quality " + v.Quality

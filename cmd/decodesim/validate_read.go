@@ -13,7 +13,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // onlyData refuses arguments: the files are named by --data.
@@ -120,7 +120,7 @@ func firstOf(a, b error) error {
 }
 
 // suitsNone is an error if a flag or a variable makes every run impossible that was not before.
-func suitsNone(predictions []study.Prediction) error {
+func suitsNone(predictions []validation.Prediction) error {
 	why := ""
 	for i := range predictions {
 		p := &predictions[i]

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -176,14 +176,14 @@ func TestTheJSONIsTheFile(t *testing.T) {
 	assert.Equal(t, string(file), out)
 	var v struct {
 		Schema string
-		Counts study.Counts
-		Rows   []study.ScoredRow
-		Skips  []study.Skip
+		Counts validation.Counts
+		Rows   []validation.Row
+		Skips  []validation.Skip
 	}
 	require.NoError(t, json.Unmarshal(file, &v))
 	assert.Equal(t, "decodesim/validation/v1", v.Schema)
-	assert.Equal(t, study.Counts{Rows: 4, Simulated: 3, Skipped: 1, Values: 14, Compared: 10}, v.Counts)
-	assert.Equal(t, []study.Skip{{Reason: "model no-such-model is not in the catalog", Rows: 1}}, v.Skips)
+	assert.Equal(t, validation.Counts{Rows: 4, Simulated: 3, Skipped: 1, Values: 14, Compared: 10}, v.Counts)
+	assert.Equal(t, []validation.Skip{{Reason: "model no-such-model is not in the catalog", Rows: 1}}, v.Skips)
 	assert.Equal(t, "h200-sxm", v.Rows[2].Labels.GPU)
 	assert.Equal(t, "dense-gqa", v.Rows[2].Labels.Class)
 }
@@ -202,10 +202,10 @@ func TestTheScenarioThatIsShownRuns(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &s))
 	status, out, errOut = try(append(set, "--json")...)
 	require.Equal(t, exitOK, status, errOut)
-	var v study.Validation
+	var v validation.Validation
 	out = regexp.MustCompile(`(?s)"metrics": \[.*?\n  \],\n`).ReplaceAllString(out, "")
 	require.NoError(t, json.Unmarshal([]byte(out), &v))
-	i := slices.IndexFunc(v.Rows, func(r study.ScoredRow) bool { return r.ID == "busy" })
+	i := slices.IndexFunc(v.Rows, func(r validation.Row) bool { return r.ID == "busy" })
 	assert.InEpsilon(t, 1e3*s.Latency.TTFT.Mean, *v.Rows[i].Values[0].Predicted, 1e-6)
 	assert.InEpsilon(t, 1e3*s.Latency.TPOT.Mean, *v.Rows[i].Values[1].Predicted, 1e-6)
 	assert.Equal(t, []string{"pools.serve.max_num_seqs=8"}, v.Set)

@@ -9,13 +9,14 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // Hold is predictions of runs of the catalog, and what was kept away from the fit that made each.
 type Hold struct {
 	Name        string
-	Predictions []study.Prediction
+	Predictions []validation.Prediction
 }
 
 // The names of what Holds returns, in its order.
@@ -88,7 +89,7 @@ func (c *Catalog) experiments() fitted {
 }
 
 // simulate predicts the runs that have an efficiency.
-func (c *Catalog) simulate(ctx context.Context, with fitted) ([]study.Prediction, error) {
+func (c *Catalog) simulate(ctx context.Context, with fitted) ([]validation.Prediction, error) {
 	var runs []measured.Run
 	var of []hardware.Efficiency
 	for _, r := range c.Runs {
@@ -100,7 +101,7 @@ func (c *Catalog) simulate(ctx context.Context, with fitted) ([]study.Prediction
 	for i := range runs {
 		place[&runs[i]] = i
 	}
-	return study.Predict(ctx, runs, func(run *measured.Run, _ *hardware.Deployment) hardware.Efficiency {
+	return validation.Predict(ctx, runs, func(run *measured.Run, _ *hardware.Deployment) hardware.Efficiency {
 		return of[place[run]]
 	}, nil)
 }
@@ -179,7 +180,7 @@ func (f *Fit) Without(key func(*Run) string) map[*measured.Run]hardware.Efficien
 	}
 	folds := slices.Compact(slices.Sorted(slices.Values(keys)))
 	steps := make([][]float64, len(folds))
-	study.Each(len(folds), func(k int) {
+	run.Each(len(folds), func(k int) {
 		weights := make([]float64, len(f.Runs))
 		for i, r := range f.Runs {
 			if keys[i] != folds[k] {
@@ -214,15 +215,15 @@ func (s Sets) For(engine, gpu string) hardware.Efficiency {
 const unknownEngine = "global"
 
 // Predict simulates runs under what is built in, whatever they were fitted to.
-func (s Sets) Predict(ctx context.Context, runs []measured.Run) ([]study.Prediction, error) {
-	return study.Predict(ctx, runs, func(run *measured.Run, _ *hardware.Deployment) hardware.Efficiency {
+func (s Sets) Predict(ctx context.Context, runs []measured.Run) ([]validation.Prediction, error) {
+	return validation.Predict(ctx, runs, func(run *measured.Run, _ *hardware.Deployment) hardware.Efficiency {
 		return s.For(run.Labels.Engine, run.Labels.GPU)
 	}, nil)
 }
 
 // PredictAfter simulates a run under efficiencies fitted to that very run, from what is built in, as Own
 // does. Nil: it cannot be fitted to.
-func (s Sets) PredictAfter(ctx context.Context, run measured.Run) ([]study.Prediction, error) {
+func (s Sets) PredictAfter(ctx context.Context, run measured.Run) ([]validation.Prediction, error) {
 	prior := s.For(run.Labels.Engine, run.Labels.GPU)
 	p := Plan{Parameters: Parameters(), Prior: &prior, Stiffness: ownStiffness, Possible: true}
 	f, _, err := p.To(ctx, []measured.Run{run})
@@ -230,7 +231,7 @@ func (s Sets) PredictAfter(ctx context.Context, run measured.Run) ([]study.Predi
 		return nil, err
 	}
 	e := f.rounded(prior, f.Efficiency(f.Runs[0]))
-	return study.Predict(ctx, []measured.Run{run}, func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }, nil)
+	return validation.Predict(ctx, []measured.Run{run}, func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }, nil)
 }
 
 // Method is how a catalog is fitted, in numbers.

@@ -12,8 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/freeze"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // TestAUserMeasuresAcrossTheLoad: of the runs of a deployment, as many are fitted to as a user is taken to have, the
@@ -23,7 +24,7 @@ func TestAUserMeasuresAcrossTheLoad(t *testing.T) {
 		n := rapid.IntRange(2*CalibrationPoints, 60).Draw(t, "runs")
 		var runs []*Run
 		for i := range n {
-			runs = append(runs, &Run{Frozen: &study.Frozen{Run: &measured.Run{Labels: measured.Labels{Load: "1024/1024", Concurrency: 1 + i}}}})
+			runs = append(runs, &Run{Frozen: &freeze.Frozen{Run: &measured.Run{Labels: measured.Labels{Load: "1024/1024", Concurrency: 1 + i}}}})
 		}
 		shuffled := rapid.Permutation(runs).Draw(t, "order")
 		out := spread(shuffled)
@@ -93,12 +94,12 @@ func TestHoldsAreWhatTheySay(t *testing.T) {
 	for i, p := range holds[0].Predictions {
 		assert.InDelta(t, shipped[i].Predicted, p.Predicted, 0, "in sample is what the program carries")
 	}
-	median := func(predictions []study.Prediction) float64 {
+	median := func(predictions []validation.Prediction) float64 {
 		var percents []float64
 		for _, p := range predictions {
 			percents = append(percents, 100*p.Error())
 		}
-		return study.ErrorsOf(percents).MedianPct
+		return validation.ErrorsOf(percents).MedianPct
 	}
 	assert.Less(t, median(holds[0].Predictions), median(holds[2].Predictions), "the only GPU, left out, leaves the prior")
 	prior := predict(t, runs, priorOf(t))
@@ -114,7 +115,7 @@ func TestPredictionsAfterACalibrationAreNearer(t *testing.T) {
 	require.NoError(t, err)
 	after, err := sets.PredictAfter(context.Background(), runs[0])
 	require.NoError(t, err)
-	tpot := slices.IndexFunc(before, func(p study.Prediction) bool { return p.Value.Metric == measured.TPOT })
+	tpot := slices.IndexFunc(before, func(p validation.Prediction) bool { return p.Value.Metric == measured.TPOT })
 	assert.Less(t, 2*math.Abs(after[tpot].Error()), math.Abs(before[tpot].Error()))
 	none, err := sets.PredictAfter(context.Background(), measured.Run{ID: "skipped", Skip: "it speculates"})
 	require.NoError(t, err)

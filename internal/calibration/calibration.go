@@ -9,7 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // SchemaCalibration names the format of a calibration as JSON. Fields are added, never renamed.
@@ -57,10 +57,10 @@ func (k *Constant) ChangePct() float64 { return 100 * (k.Fitted/k.Prior - 1) }
 
 // MetricErrors are the errors of a metric under the prior, under the fit, and of each run under a fit to the others alone.
 type MetricErrors struct {
-	Metric   string       `json:"metric"`
-	Before   study.Errors `json:"before"`
-	InSample study.Errors `json:"in_sample"`
-	LeftOut  study.Errors `json:"left_out"` // N = 0: there is but one run
+	Metric   string            `json:"metric"`
+	Before   validation.Errors `json:"before"`
+	InSample validation.Errors `json:"in_sample"`
+	LeftOut  validation.Errors `json:"left_out"` // N = 0: there is but one run
 }
 
 // Skip is why runs were not fitted to.
@@ -122,14 +122,14 @@ func errorsBy(before, inSample, leftOut []Residual) []MetricErrors {
 }
 
 // ErrorsOf sums up the errors of a metric.
-func ErrorsOf(residuals []Residual, m measured.Metric) study.Errors {
+func ErrorsOf(residuals []Residual, m measured.Metric) validation.Errors {
 	var percents []float64
 	for _, r := range residuals {
 		if r.Value.Value.Metric == m {
 			percents = append(percents, 100*r.Error)
 		}
 	}
-	return study.ErrorsOf(percents)
+	return validation.ErrorsOf(percents)
 }
 
 // source says what the file rests on: the fit, and what it started from.

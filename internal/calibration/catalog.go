@@ -11,7 +11,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // Catalog is one fit for all engines and GPUs: what all have in common, what an engine adds to it, and what a GPU adds
@@ -142,7 +142,7 @@ func (c *Catalog) source(of func(*measured.Labels) bool) string {
 			}
 		}
 	}
-	errors := study.ErrorsOf(percents)
+	errors := validation.ErrorsOf(percents)
 	return fmt.Sprintf("decodesim calibrate: %d runs of %d deployments (%s); TPOT in sample within %.1f %% in the median, %.0f %% nine times in ten",
 		runs, len(distinct(deployments)), strings.Join(distinct(sources), ", "), errors.MedianPct, errors.P90Pct)
 }

@@ -8,8 +8,9 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/freeze"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/run"
 )
 
 // Fit is efficiencies fitted to frozen runs. That of a run is its prior, scaled by what all runs have in common, then by
@@ -31,7 +32,7 @@ type Fit struct {
 
 // Run is a frozen run in a fit. Of weight 0 it is not fitted to.
 type Run struct {
-	*study.Frozen
+	*freeze.Frozen
 	Prior  hardware.Efficiency
 	Weight float64
 
@@ -103,7 +104,7 @@ func (r *Run) simulated() []float64 {
 // loss is what the fit minimises: pseudo-Huber losses of the residuals, and the penalty.
 func (f *Fit) loss(x []float64) float64 {
 	losses := make([]float64, len(f.Runs))
-	study.Each(len(f.Runs), func(i int) {
+	run.Each(len(f.Runs), func(i int) {
 		r := f.Runs[i]
 		if r.Weight == 0 {
 			return

@@ -9,7 +9,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // deployment is what runs are of, on the prior that every fit starts from.
@@ -65,8 +65,8 @@ func measure(t require.TestingT, runs []measured.Run, e hardware.Efficiency) {
 	}
 }
 
-func predict(t require.TestingT, runs []measured.Run, e hardware.Efficiency) []study.Prediction {
-	predictions, err := study.Predict(context.Background(), runs, func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }, nil)
+func predict(t require.TestingT, runs []measured.Run, e hardware.Efficiency) []validation.Prediction {
+	predictions, err := validation.Predict(context.Background(), runs, func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }, nil)
 	require.NoError(t, err)
 	for _, p := range predictions {
 		require.Empty(t, p.Skip)

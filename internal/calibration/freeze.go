@@ -9,8 +9,9 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/freeze"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/run"
 )
 
 // Plan says what is fitted to what.
@@ -53,7 +54,7 @@ func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with fitted, rou
 	frozen, skipped := make([]*Run, len(runs)), make([]string, len(runs))
 	var mu sync.Mutex
 	done := 0
-	study.Each(len(runs), func(i int) {
+	run.Each(len(runs), func(i int) {
 		frozen[i], skipped[i] = p.freezeOne(ctx, &runs[i], with)
 		mu.Lock()
 		defer mu.Unlock()
@@ -78,7 +79,7 @@ func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with fitted, rou
 
 func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with fitted) (*Run, string) {
 	r := &Run{Weight: 1}
-	frozen, skip := study.Freeze(ctx, run, p.Above, func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
+	frozen, skip := freeze.Freeze(ctx, run, p.Above, func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
 		r.Prior = d.Efficiency
 		if p.Prior != nil {
 			r.Prior = *p.Prior
@@ -124,7 +125,7 @@ func (f *Fit) add(r *Run, groups []string) {
 		}
 		r.groups = append(r.groups, g)
 	}
-	r.hasTPOT = slices.ContainsFunc(r.Values, func(v study.FrozenValue) bool { return v.Value.Metric == measured.TPOT })
+	r.hasTPOT = slices.ContainsFunc(r.Values, func(v freeze.FrozenValue) bool { return v.Value.Metric == measured.TPOT })
 	f.Runs = append(f.Runs, r)
 }
 

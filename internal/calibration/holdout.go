@@ -6,20 +6,21 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/freeze"
+	"github.com/decodesim/decodesim/internal/run"
 )
 
 // Residual is how a fit that may have seen a value misses it.
 type Residual struct {
 	Run   *Run
-	Value *study.FrozenValue
+	Value *freeze.FrozenValue
 	Error float64 // predicted / measured − 1
 }
 
 // collect gathers residuals of the runs that are fitted to.
 func (f *Fit) collect(of func(*Run) []float64) []Residual {
 	parts := make([][]float64, len(f.Runs))
-	study.Each(len(f.Runs), func(i int) {
+	run.Each(len(f.Runs), func(i int) {
 		if f.Runs[i].Weight > 0 {
 			parts[i] = of(f.Runs[i])
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // TestAFitFindsTheMachineAgain: what the data decide comes back within 15 % although the prior pulls, and the rest lies
@@ -253,14 +253,14 @@ func TestInSampleIsASimulation(t *testing.T) {
 	runs := []measured.Run{dense.run(3, 900, 70), dense.run(16, 3000, 40), dense.run(64, 200, 40)}
 	measure(t, runs, truth(t))
 	c := own(t, runs)
-	of := func(e hardware.Efficiency, m measured.Metric) study.Errors {
+	of := func(e hardware.Efficiency, m measured.Metric) validation.Errors {
 		var percents []float64
 		for _, p := range predict(t, runs, e) {
 			if p.Value.Metric == m {
 				percents = append(percents, 100*p.Error())
 			}
 		}
-		return study.ErrorsOf(percents)
+		return validation.ErrorsOf(percents)
 	}
 	for _, m := range []measured.Metric{measured.TTFT, measured.TPOT} {
 		e := errorsOf(t, c, m)

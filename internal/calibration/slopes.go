@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/run"
 )
 
 // slopeStep is how far a parameter is moved to either side for a derivative, in the logarithm.
@@ -20,7 +20,7 @@ func (f *Fit) linearize(x []float64) {
 	}
 	f.at = slices.Clone(x)
 	f.residual, f.slopes = make([][]float64, len(f.Runs)), make([][]float64, len(f.Runs))
-	study.Each(len(f.Runs), func(i int) {
+	run.Each(len(f.Runs), func(i int) {
 		if f.Runs[i].Weight > 0 {
 			f.residual[i], f.slopes[i] = f.slopesOf(f.Runs[i], x)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // Accuracy is what the page on accuracy says: predictions of measured runs, and what was kept away from the fits that
@@ -15,7 +15,7 @@ import (
 type Accuracy struct {
 	Method   calibration.Method
 	Holds    []calibration.Hold
-	Unfitted []study.Prediction // of runs that are not fitted to, under what is built in
+	Unfitted []validation.Prediction // of runs that are not fitted to, under what is built in
 	Excluded []Excluded
 	Apart    []Excluded // disaggregated runs that are not simulated
 	Replays  []Replay
@@ -35,7 +35,7 @@ type Excluded struct {
 type Replay struct {
 	Run         string
 	Under       string // what the efficiencies were fitted to
-	Predictions []study.Prediction
+	Predictions []validation.Prediction
 }
 
 // ColdPrompt is the time to first token of one prompt on an idle server.
@@ -61,7 +61,7 @@ type Target struct {
 	TokensPerS float64
 	Layers     int
 	Steps      []AnchorStep
-	Best       *study.Prediction // fastest TPOT measured of the model without speculation; nil: none
+	Best       *validation.Prediction // fastest TPOT measured of the model without speculation; nil: none
 }
 
 // DataSet names the data that a run is from by a letter, as the page explains them.
@@ -86,42 +86,42 @@ func DataSet(l *measured.Labels) string {
 }
 
 // cut picks predictions.
-type cut func(*study.Prediction) bool
+type cut func(*validation.Prediction) bool
 
 // allOf picks what every cut does.
 func allOf(cuts ...cut) cut {
-	return func(p *study.Prediction) bool {
+	return func(p *validation.Prediction) bool {
 		return !slices.ContainsFunc(cuts, func(c cut) bool { return !c(p) })
 	}
 }
 
 // leads picks the leading statistic of a metric, of many requests together.
 func leads(m measured.Metric) cut {
-	return func(p *study.Prediction) bool {
+	return func(p *validation.Prediction) bool {
 		return p.Value.Name == m.String() && p.Row.Request < 0
 	}
 }
 
 // ofData picks data sets.
 func ofData(names ...string) cut {
-	return func(p *study.Prediction) bool { return slices.Contains(names, DataSet(&p.Run.Labels)) }
+	return func(p *validation.Prediction) bool { return slices.Contains(names, DataSet(&p.Run.Labels)) }
 }
 
 // under picks an engine.
 func under(name string) cut {
-	return func(p *study.Prediction) bool { return p.Run.Labels.Engine == name }
+	return func(p *validation.Prediction) bool { return p.Run.Labels.Engine == name }
 }
 
 // wholeRuns leaves out rows about a stage of a run.
-func wholeRuns(p *study.Prediction) bool { return p.Row.ToS == 0 }
+func wholeRuns(p *validation.Prediction) bool { return p.Row.ToS == 0 }
 
 // summed is the errors of predictions, and how many deployments they are of.
 type summed struct {
-	study.Errors
+	validation.Errors
 	deployments int
 }
 
-func errorsIn(predictions []study.Prediction, keep cut) summed {
+func errorsIn(predictions []validation.Prediction, keep cut) summed {
 	var percents []float64
 	var deployments []string
 	for i := range predictions {
@@ -131,11 +131,11 @@ func errorsIn(predictions []study.Prediction, keep cut) summed {
 		}
 	}
 	slices.Sort(deployments)
-	return summed{study.ErrorsOf(percents), len(slices.Compact(deployments))}
+	return summed{validation.ErrorsOf(percents), len(slices.Compact(deployments))}
 }
 
 // hold returns the predictions of a fit.
-func (a *Accuracy) hold(name string) []study.Prediction {
+func (a *Accuracy) hold(name string) []validation.Prediction {
 	for i := range a.Holds {
 		if a.Holds[i].Name == name {
 			return a.Holds[i].Predictions
@@ -148,11 +148,11 @@ func (a *Accuracy) hold(name string) []study.Prediction {
 type named struct {
 	name        string
 	order       int
-	predictions []study.Prediction
+	predictions []validation.Prediction
 }
 
 // groupBy parts the predictions that are kept by name, in order of what comes with the names and then of these.
-func groupBy(predictions []study.Prediction, keep cut, name func(*study.Prediction) (string, int)) []named {
+func groupBy(predictions []validation.Prediction, keep cut, name func(*validation.Prediction) (string, int)) []named {
 	var groups []named
 	place := map[string]int{}
 	for i := range predictions {
@@ -174,14 +174,14 @@ func groupBy(predictions []study.Prediction, keep cut, name func(*study.Predicti
 }
 
 // byDeployment names predictions by their deployment.
-func byDeployment(p *study.Prediction) (name string, order int) {
+func byDeployment(p *validation.Prediction) (name string, order int) {
 	return deploymentName(&p.Run.Labels), 0
 }
 
 // Scored is the predictions of a hold of whole runs, without single requests, as plots take them.
-func (a *Accuracy) Scored(hold string, engines ...string) *study.Validation {
+func (a *Accuracy) Scored(hold string, engines ...string) *validation.Validation {
 	f := &measured.File{Path: "accuracy.md", Schema: hold}
-	var kept []study.Prediction
+	var kept []validation.Prediction
 	predictions := a.hold(hold)
 	for i := 0; i < len(predictions); {
 		run, from := predictions[i].Run, i
@@ -200,7 +200,7 @@ func (a *Accuracy) Scored(hold string, engines ...string) *study.Validation {
 			}
 		}
 	}
-	return study.Score(f, kept)
+	return validation.Score(f, kept)
 }
 
 // deploymentName is how a deployment is written in a table.

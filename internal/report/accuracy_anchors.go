@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // prompts are times to first token beside what the arithmetic of the prompt takes at least.
@@ -89,7 +89,7 @@ func (t *Target) write(m *markdown) {
 		"for the whole model; or speculation that yields the tokens per step of the table.", measured, layer(t.TargetMS()), t.Layers)
 }
 
-func measuredBest(p *study.Prediction) string {
+func measuredBest(p *validation.Prediction) string {
 	l := &p.Run.Labels
 	return fmt.Sprintf("%s ms (%s, %s tokens, %s)", Significant(p.Value.Measured), deploymentName(l), l.Load, counted(l.Concurrency, "client"))
 }

@@ -4,15 +4,15 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // disaggregated picks runs whose prompts and outputs had pools of their own.
-func disaggregated(p *study.Prediction) bool { return p.Run.Labels.Mode == "disagg" }
+func disaggregated(p *validation.Prediction) bool { return p.Run.Labels.Mode == "disagg" }
 
 // quality picks runs by how much is known of them.
 func quality(of string) cut {
-	return func(p *study.Prediction) bool { return p.Run.Labels.Quality == of }
+	return func(p *validation.Prediction) bool { return p.Run.Labels.Quality == of }
 }
 
 // apart are the errors on deployments with a pool for prompts and one for outputs.
@@ -41,9 +41,9 @@ func (a *Accuracy) apart(m *markdown) {
 		func(l *measured.Labels) string { return l.Model + " · " + l.GPU + " · " + l.Engine },
 		func(l *measured.Labels) string { return l.Load + " tokens" },
 	} {
-		label := func(p *study.Prediction) (string, int) { return of(&p.Run.Labels), 0 }
+		label := func(p *validation.Prediction) (string, int) { return of(&p.Run.Labels), 0 }
 		for _, g := range groupBy(a.Unfitted, allOf(disaggregated, quality("B"), leads(measured.TPOT)), label) {
-			row(g.name, allOf(quality("B"), func(p *study.Prediction) bool { return of(&p.Run.Labels) == g.name }))
+			row(g.name, allOf(quality("B"), func(p *validation.Prediction) bool { return of(&p.Run.Labels) == g.name }))
 		}
 	}
 	row("all of quality C", quality("C"))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // standIn is the errors on data A of one engine under the scheduler of vLLM, with vLLM's defaults and efficiencies of its own
@@ -38,7 +38,7 @@ func (a *Accuracy) engines(m *markdown) {
 		"TTFT and TPOT.")
 	rows := [][]string{{"engine", "metric", "in sample: as vLLM", "own scheduler", "deployment left out: as vLLM", "own scheduler"}}
 	for _, s := range standIns() {
-		keep := allOf(ofData("A"), leads(s.metric), func(p *study.Prediction) bool { return s.engine == "" || under(s.engine)(p) })
+		keep := allOf(ofData("A"), leads(s.metric), func(p *validation.Prediction) bool { return s.engine == "" || under(s.engine)(p) })
 		rows = append(rows, []string{
 			s.name, metricName(s.metric.String()), s.inSample, spreadCell(errorsIn(a.hold(calibration.InSample), keep).Errors),
 			s.leftOut, spreadCell(errorsIn(a.hold(calibration.DeploymentOut), keep).Errors),
@@ -52,7 +52,7 @@ func (a *Accuracy) engines(m *markdown) {
 }
 
 // spreadCell is errors in a table: median / p90.
-func spreadCell(e study.Errors) string {
+func spreadCell(e validation.Errors) string {
 	if e.N == 0 {
 		return "–"
 	}

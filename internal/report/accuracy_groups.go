@@ -9,7 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // groups are the errors of data A by label.
@@ -26,21 +26,21 @@ func (a *Accuracy) groups(m *markdown) {
 		{"model", func(l *measured.Labels) string { return l.Model }},
 		{"precision", func(l *measured.Labels) string { return l.Precision }},
 	} {
-		a.groupTable(m, d.name, func(p *study.Prediction) (string, int) { return d.of(&p.Run.Labels), 0 })
+		a.groupTable(m, d.name, func(p *validation.Prediction) (string, int) { return d.of(&p.Run.Labels), 0 })
 	}
-	a.groupTable(m, "clients", func(p *study.Prediction) (string, int) { return clientsOf(p.Run.Labels.Concurrency) })
-	a.groupTable(m, "engine, clients", func(p *study.Prediction) (string, int) {
+	a.groupTable(m, "clients", func(p *validation.Prediction) (string, int) { return clientsOf(p.Run.Labels.Concurrency) })
+	a.groupTable(m, "engine, clients", func(p *validation.Prediction) (string, int) {
 		clients, order := clientsOf(p.Run.Labels.Concurrency)
 		return p.Run.Labels.Engine + ", " + clients, clientsGroups*slices.Index([]string{"sglang", "tensorrt-llm", "vllm"}, p.Run.Labels.Engine) + order
 	})
 }
 
 // groupTable writes a line for each value of a label.
-func (a *Accuracy) groupTable(m *markdown, name string, of func(*study.Prediction) (string, int)) {
+func (a *Accuracy) groupTable(m *markdown, name string, of func(*validation.Prediction) (string, int)) {
 	rows := [][]string{{name, "n", "deployments", "TPOT in sample", "TPOT deployment left out", "TTFT in sample", "TTFT deployment left out"}}
 	tpot, ttft := allOf(ofData("A"), leads(measured.TPOT)), allOf(ofData("A"), leads(measured.TTFT))
 	for _, g := range groupBy(a.hold(calibration.InSample), tpot, of) {
-		in := func(p *study.Prediction) bool { n, _ := of(p); return n == g.name }
+		in := func(p *validation.Prediction) bool { n, _ := of(p); return n == g.name }
 		e := errorsIn(g.predictions, tpot)
 		row := []string{g.name, fmt.Sprint(e.N), fmt.Sprint(e.deployments), cell(e.Errors)}
 		row = append(row, cell(errorsIn(a.hold(calibration.DeploymentOut), allOf(tpot, in)).Errors))
@@ -82,7 +82,7 @@ func (a *Accuracy) replays(m *markdown) {
 		for _, metric := range []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E} {
 			row = append(row, biasDigits(errorsIn(r.Predictions, leads(metric)).BiasPct))
 			if metric != measured.E2E {
-				single := func(p *study.Prediction) bool { return p.Row.Request >= 0 && p.Value.Name == metric.String() }
+				single := func(p *validation.Prediction) bool { return p.Row.Request >= 0 && p.Value.Name == metric.String() }
 				row = append(row, errorDigits(errorsIn(r.Predictions, single).MedianPct))
 			}
 		}
@@ -123,7 +123,7 @@ func (a *Accuracy) spreads() (between, within float64) {
 			rest = append(rest, 100*g.predictions[i].Error()-own)
 		}
 	}
-	return study.ErrorsOf(medians).MedianPct, study.ErrorsOf(rest).MedianPct
+	return validation.ErrorsOf(medians).MedianPct, validation.ErrorsOf(rest).MedianPct
 }
 
 // causes are the known reasons of what errs most.
@@ -170,7 +170,7 @@ func (a *Accuracy) worstTable(m *markdown, keep cut) {
 	slices.SortStableFunc(out, func(a, b named) int { return cmp.Compare(math.Abs(bias(&b)), math.Abs(bias(&a))) })
 	rows := [][]string{{"deployment", "n", "in sample", "left out"}}
 	for _, g := range out[:min(worstShown, len(out))] {
-		in := errorsIn(a.hold(calibration.InSample), allOf(keep, func(p *study.Prediction) bool { return deploymentName(&p.Run.Labels) == g.name }))
+		in := errorsIn(a.hold(calibration.InSample), allOf(keep, func(p *validation.Prediction) bool { return deploymentName(&p.Run.Labels) == g.name }))
 		rows = append(rows, []string{g.name, fmt.Sprint(len(g.predictions)), biasDigits(in.BiasPct), biasDigits(bias(&g))})
 	}
 	m.table(1, rows)
@@ -178,17 +178,17 @@ func (a *Accuracy) worstTable(m *markdown, keep cut) {
 
 // worstStages lists the rows of C whose TTFT errs most.
 func (a *Accuracy) worstStages(m *markdown) {
-	var found []*study.Prediction
+	var found []*validation.Prediction
 	predictions, keep := a.hold(calibration.ExperimentOut), allOf(ofData("C"), leads(measured.TTFT))
 	for i := range predictions {
 		if p := &predictions[i]; p.Skip == "" && keep(p) && !wholeRuns(p) {
 			found = append(found, p)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *study.Prediction) int { return cmp.Compare(math.Abs(b.Error()), math.Abs(a.Error())) })
+	slices.SortStableFunc(found, func(a, b *validation.Prediction) int { return cmp.Compare(math.Abs(b.Error()), math.Abs(a.Error())) })
 	rows := [][]string{{"stage", "deployment", "load", "TTFT", "TPOT"}}
 	for _, p := range found[:min(worstShown, len(found))] {
-		same := func(q *study.Prediction) bool { return q.Row == p.Row }
+		same := func(q *validation.Prediction) bool { return q.Row == p.Row }
 		tpot := errorsIn(predictions, allOf(same, leads(measured.TPOT)))
 		rows = append(rows, []string{p.Row.ID, deploymentName(&p.Run.Labels), p.Run.Labels.Load, biasDigits(100 * p.Error()), biasDigits(tpot.BiasPct)})
 	}
@@ -201,8 +201,8 @@ func (a *Accuracy) unfitted(m *markdown) {
 	m.para("B is some of the runs of C as another collector counted them, E and the rows of quality B and C say too little of how they " +
 		"were run (server arguments, versions, flags of their collectors). Predicted with what the program carries:")
 	rows := [][]string{{"data", "quality", "model and engine", "metric", "n", "error"}}
-	whole := func(p *study.Prediction) bool { return leads(p.Value.Metric)(p) }
-	for _, g := range groupBy(a.Unfitted, whole, func(p *study.Prediction) (string, int) { return strings.Join(unfittedName(&p.Run.Labels), " "), 0 }) {
+	whole := func(p *validation.Prediction) bool { return leads(p.Value.Metric)(p) }
+	for _, g := range groupBy(a.Unfitted, whole, func(p *validation.Prediction) (string, int) { return strings.Join(unfittedName(&p.Run.Labels), " "), 0 }) {
 		name := unfittedName(&g.predictions[0].Run.Labels)
 		for _, metric := range []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E} {
 			if e := errorsIn(g.predictions, leads(metric)); e.N > 0 {

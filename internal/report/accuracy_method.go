@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/internal/calibration"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // how says what was fitted to what.
@@ -131,7 +131,7 @@ func (a *Accuracy) skippedValues() []Excluded {
 	return out
 }
 
-func reasonOf(p *study.Prediction) string { return metricName(p.Value.Name) + ": " + p.Skip }
+func reasonOf(p *validation.Prediction) string { return metricName(p.Value.Name) + ": " + p.Skip }
 
 func addExcluded(all []Excluded, set, reason string) []Excluded {
 	for i := range all {

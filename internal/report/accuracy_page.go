@@ -6,7 +6,7 @@ import (
 
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // AccuracyFigure is a plot beside the page.
@@ -145,7 +145,7 @@ func columnOf(hold string) string {
 }
 
 // cell is errors in a table: median / p90 (bias).
-func cell(e study.Errors) string {
+func cell(e validation.Errors) string {
 	if e.N == 0 {
 		return "–"
 	}

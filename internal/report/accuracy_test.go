@@ -14,12 +14,12 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // handRun is a run whose TPOT is off by so many percent, and its TTFT by ten times that; the first is that of the whole
 // run, others are of single requests. Other statistics are off by far more, and TTFT of engines but vLLM is not trusted.
-func handRun(id, source, engine, model string, percents ...float64) []study.Prediction {
+func handRun(id, source, engine, model string, percents ...float64) []validation.Prediction {
 	run := &measured.Run{ID: id, Labels: measured.Labels{
 		Source: source, Engine: engine, Model: model, GPU: "h100-sxm", Class: "dense-gqa", Precision: "bf16", Parallel: "tp1",
 		Load: "1024/1024", Concurrency: 8, Quality: "A",
@@ -33,13 +33,13 @@ func handRun(id, source, engine, model string, percents ...float64) []study.Pred
 			measured.Lead(measured.TPOT, measured.Mean, 10), measured.Lead(measured.TTFT, measured.Mean, 100), measured.Other(measured.TPOT, measured.P99, 10),
 		}})
 	}
-	var out []study.Prediction
+	var out []validation.Prediction
 	for i := range run.Rows {
 		row := &run.Rows[i]
 		for j := range row.Values {
 			v := &row.Values[j]
 			off := []float64{percents[i], 10 * percents[i], 900}[j]
-			p := study.Prediction{Run: run, Row: row, Value: v, Predicted: v.Measured * (1 + off/100)}
+			p := validation.Prediction{Run: run, Row: row, Value: v, Predicted: v.Measured * (1 + off/100)}
 			if engine != "vllm" && v.Metric == measured.TTFT {
 				p.Skip = "not to be trusted"
 			}
@@ -52,8 +52,8 @@ func handRun(id, source, engine, model string, percents ...float64) []study.Pred
 // handAccuracy is a page of few runs.
 func handAccuracy(t *testing.T) *Accuracy {
 	t.Helper()
-	runs := func(by float64) []study.Prediction {
-		var all []study.Prediction
+	runs := func(by float64) []validation.Prediction {
+		var all []validation.Prediction
 		for i, percent := range []float64{1, -2, 3} {
 			all = append(all, handRun(fmt.Sprint("a", i), "inferencex", "vllm", "llama-3.1-8b", by*percent)...)
 		}
@@ -220,7 +220,7 @@ func TestWhatErrsMostComesFirst(t *testing.T) {
 func TestFiguresLeaveOutSingleRequests(t *testing.T) {
 	a := handAccuracy(t)
 	v := a.Scored(calibration.InSample)
-	assert.Equal(t, study.Counts{Rows: 6, Simulated: 6, Values: 18, Compared: 17}, v.Counts)
+	assert.Equal(t, validation.Counts{Rows: 6, Simulated: 6, Values: 18, Compared: 17}, v.Counts)
 	assert.Equal(t, 5, a.Scored(calibration.InSample, "vllm").Counts.Rows)
 	figures, err := AccuracyFigures(a)
 	require.NoError(t, err)

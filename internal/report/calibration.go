@@ -8,7 +8,7 @@ import (
 
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // Calibration writes what a fit found, for people: what changed, how wrong it is, and what the data could not tell.
@@ -74,7 +74,7 @@ func (t *text) calibrationErrors(c *calibration.Calibration) {
 	for i := range c.Errors {
 		e := &c.Errors[i]
 		row := []string{metricName(e.Metric), fmt.Sprint(e.InSample.N)}
-		for _, x := range []*study.Errors{&e.Before, &e.InSample, &e.LeftOut} {
+		for _, x := range []*validation.Errors{&e.Before, &e.InSample, &e.LeftOut} {
 			row = append(row, percentOf(x.MedianPct), percentOf(x.P90Pct))
 		}
 		rows = append(rows, row)

@@ -4,28 +4,28 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // cloud is the points of one colour, in seconds.
 type cloud struct {
 	name   string
 	points []Point
-	errors study.Errors
+	errors validation.Errors
 }
 
 // cloudsMax is how many colours stay apart for the eye, besides that of rows of another quality.
 const cloudsMax = 5
 
 // cloudsOf parts the predictions by the first label that has several values, and returns those of other qualities apart.
-func cloudsOf(v *study.Validation, metric string) (clouds []cloud, others cloud) {
+func cloudsOf(v *validation.Validation, metric string) (clouds []cloud, others cloud) {
 	label := cloudLabel(v, metric)
 	percents := map[string][]float64{}
-	add := func(to *cloud, x *study.ScoredValue) {
+	add := func(to *cloud, x *validation.Value) {
 		to.points = append(to.points, Point{x.Measured / 1e3, *x.Predicted / 1e3})
 		percents[to.name] = append(percents[to.name], *x.ErrorPct)
 	}
-	each(v, metric, func(r *study.ScoredRow, x *study.ScoredValue) {
+	each(v, metric, func(r *validation.Row, x *validation.Value) {
 		if !v.Headline(r) {
 			add(&others, x)
 			return
@@ -49,7 +49,7 @@ func cloudsOf(v *study.Validation, metric string) (clouds []cloud, others cloud)
 		clouds = clouds[:n-1]
 	}
 	for i := range clouds {
-		clouds[i].errors = study.ErrorsOf(percents[clouds[i].name])
+		clouds[i].errors = validation.ErrorsOf(percents[clouds[i].name])
 	}
 	return clouds, others
 }
@@ -63,7 +63,7 @@ func pointsOf(clouds []cloud) int {
 }
 
 // each visits the predictions of a metric.
-func each(v *study.Validation, metric string, visit func(*study.ScoredRow, *study.ScoredValue)) {
+func each(v *validation.Validation, metric string, visit func(*validation.Row, *validation.Value)) {
 	for i := range v.Rows {
 		for j := range v.Rows[i].Values {
 			if x := &v.Rows[i].Values[j]; x.Metric == metric && x.Predicted != nil {
@@ -74,14 +74,14 @@ func each(v *study.Validation, metric string, visit func(*study.ScoredRow, *stud
 }
 
 // cloudLabel returns the label that tells most: the engine where there are several, else the GPU, the class, the model.
-func cloudLabel(v *study.Validation, metric string) func(*study.RowLabels) string {
-	labels := []func(*study.RowLabels) string{
-		func(l *study.RowLabels) string { return l.Engine }, func(l *study.RowLabels) string { return l.GPU },
-		func(l *study.RowLabels) string { return l.Class }, func(l *study.RowLabels) string { return l.Model },
+func cloudLabel(v *validation.Validation, metric string) func(*validation.Labels) string {
+	labels := []func(*validation.Labels) string{
+		func(l *validation.Labels) string { return l.Engine }, func(l *validation.Labels) string { return l.GPU },
+		func(l *validation.Labels) string { return l.Class }, func(l *validation.Labels) string { return l.Model },
 	}
 	for _, label := range labels {
 		var names []string
-		each(v, metric, func(r *study.ScoredRow, _ *study.ScoredValue) {
+		each(v, metric, func(r *validation.Row, _ *validation.Value) {
 			if name := label(&r.Labels); v.Headline(r) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/compare"
 )
 
 // withIntervalsMax is how many scenarios have room for their intervals; those of more are in compare.json.
@@ -17,7 +17,7 @@ const withIntervalsMax = 4
 
 // ComparisonTable writes a comparison for people: what was compared, what differs, what came of it and why. Everything in
 // it is in compare.json too.
-func ComparisonTable(w io.Writer, c *study.Comparison, o Options) error {
+func ComparisonTable(w io.Writer, c *compare.Comparison, o Options) error {
 	t := &text{colour: o.Colour}
 	t.heading(comparisonHeading(c))
 	contenders(t, c)
@@ -42,12 +42,12 @@ func ComparisonTable(w io.Writer, c *study.Comparison, o Options) error {
 	return err
 }
 
-func comparisonHeading(c *study.Comparison) string {
+func comparisonHeading(c *compare.Comparison) string {
 	requests := fmt.Sprintf("the same %d requests", c.Scenarios[0].Summary.Requests.Arrived)
 	switch c.Requests {
-	case study.SameLengths:
+	case compare.SameLengths:
 		requests = "the same prompts and outputs at other times"
-	case study.NotTheSame:
+	case compare.NotTheSame:
 		requests = "not all on the same requests"
 	}
 	return fmt.Sprintf("%d scenarios, %s, %s", len(c.Scenarios), requests, seedsOf(c.Seeds))
@@ -61,7 +61,7 @@ func seedsOf(seeds []uint64) string {
 }
 
 // contenders names each scenario: on one line where all are the same.
-func contenders(t *text, c *study.Comparison) {
+func contenders(t *text, c *compare.Comparison) {
 	wide := 0
 	same := true
 	for i := range c.Scenarios {
@@ -86,7 +86,7 @@ func contenders(t *text, c *study.Comparison) {
 const keyWidthMax = 28
 
 // keyDiffs prints the keys on which the scenarios do not agree, a line each.
-func keyDiffs(t *text, c *study.Comparison) {
+func keyDiffs(t *text, c *compare.Comparison) {
 	if len(c.Diff) == 0 {
 		t.line("the scenarios do not differ")
 		t.blank()
@@ -129,7 +129,7 @@ func clipped(s string, most int) string {
 }
 
 // comparedItems prints a row per metric and a block of columns per scenario.
-func comparedItems(t *text, c *study.Comparison) {
+func comparedItems(t *text, c *compare.Comparison) {
 	intervals := len(c.Scenarios) <= withIntervalsMax
 	blocks := make([][][]string, len(c.Scenarios)) // by scenario, row, cell
 	labels := []string{""}
@@ -222,7 +222,7 @@ func alignedRight(s string, width int) string {
 }
 
 // itemUnit returns the unit of a row, which suits its first value, and the row's name with it.
-func itemUnit(item *study.ComparedItem) (unit, string) {
+func itemUnit(item *compare.Item) (unit, string) {
 	switch item.Unit {
 	case "s":
 		for _, v := range item.Values {
@@ -242,7 +242,7 @@ func itemUnit(item *study.ComparedItem) (unit, string) {
 	return unit{"", 1}, item.Name + ", " + item.Unit
 }
 
-func itemValue(item *study.ComparedItem, u unit, i int) string {
+func itemValue(item *compare.Item, u unit, i int) string {
 	x := float64(item.Values[i])
 	if item.Unit == "" && x == math.Trunc(x) {
 		return fmt.Sprintf("%.0f", x)
@@ -252,7 +252,7 @@ func itemValue(item *study.ComparedItem, u unit, i int) string {
 
 // differenceCells are the difference to the first scenario and, where there is room, half its interval, both in percent of
 // the first: "+12.3 %" "±1.4"; "~" where the interval holds 0, "=" where nothing differs.
-func differenceCells(item *study.ComparedItem, i int, intervals bool) []string {
+func differenceCells(item *compare.Item, i int, intervals bool) []string {
 	d, first := item.Differences[i], float64(item.Values[0])
 	size, difference, half := math.Abs(first)/100, relative(float64(d.Mean), first), ""
 	if item.Unit == "share" && d.Mean != 0 && !math.IsNaN(float64(d.Mean)) {

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/compare"
+	"github.com/decodesim/decodesim/internal/stats"
 )
 
 // ComparisonCSV writes a line per metric and scenario, in SI units, with the difference to the first scenario and its
 // interval; cells of what is not known stay empty.
-func ComparisonCSV(w io.Writer, c *study.Comparison) error {
+func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"metric", "unit", "scenario", "value", "difference", "relative", "low", "high", "n", "significant"}}
 	for _, item := range c.Metrics {
@@ -21,7 +22,7 @@ func ComparisonCSV(w io.Writer, c *study.Comparison) error {
 			if d := item.Differences[i]; d != nil {
 				row[4], row[5] = csvCell(d.Mean), csvCell(d.Relative)
 				if t := d.Interval; t != nil {
-					row[6], row[7] = csvCell(study.Number(t.Low)), csvCell(study.Number(t.High))
+					row[6], row[7] = csvCell(stats.Number(t.Low)), csvCell(stats.Number(t.High))
 					row[8], row[9] = strconv.Itoa(t.N), strconv.FormatBool(t.Significant)
 				}
 			}
@@ -31,7 +32,7 @@ func ComparisonCSV(w io.Writer, c *study.Comparison) error {
 	return out.WriteAll(rows)
 }
 
-func csvCell(v study.Number) string {
+func csvCell(v stats.Number) string {
 	if x := float64(v); !math.IsNaN(x) && !math.IsInf(x, 0) {
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	}
@@ -39,7 +40,7 @@ func csvCell(v study.Number) string {
 }
 
 // ComparisonCaption names a comparison on its figures: what all have in common. models are those of the scenarios.
-func ComparisonCaption(c *study.Comparison, models []string) Caption {
+func ComparisonCaption(c *compare.Comparison, models []string) Caption {
 	k := Caption{Scenario: comparisonHeading(c)}
 	if len(slices.Compact(slices.Clone(models))) == 1 {
 		k.Model = models[0]

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/compare"
 )
 
 // poolKey divides a key such as pools.serve.gpu into the pool's name and its own key; empty: it is no pool's.
@@ -19,7 +19,7 @@ func poolKey(key string) (pool, own string) {
 
 // alike returns the keys on which pools agree that some scenario lacks. Pools of different names are not compared key by key, and
 // two that replace one would print all that they are, a hundred lines, of which few tell them apart.
-func alike(diff []study.KeyDiff) map[string]bool {
+func alike(diff []compare.KeyDiff) map[string]bool {
 	lone := map[string]bool{}
 	for _, d := range diff {
 		if pool, own := poolKey(d.Key); own == "name" { // the name is in the key, so it differs only where there is no such pool

@@ -5,13 +5,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/compare"
 )
 
 // TestPoolsThatReplaceAnotherAreToldByWhatTheyDiffer: of pools that only one scenario has, keys on which all of them agree are left
 // out; of a pool that both have, none is.
 func TestPoolsThatReplaceAnotherAreToldByWhatTheyDiffer(t *testing.T) {
-	agreed := alike([]study.KeyDiff{
+	agreed := alike([]compare.KeyDiff{
 		{Key: "weights", Values: []string{"fp8", "bf16"}},
 		{Key: "pools.serve.name", Values: []string{"serve", ""}},
 		{Key: "pools.serve.engine", Values: []string{"vllm-v1", ""}},

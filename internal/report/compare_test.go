@@ -12,36 +12,37 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/compare"
+	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // contest returns a comparison of that many scenarios, each a tenth slower than the one before.
-func contest(n int, seeds ...uint64) *study.Comparison {
-	c := &study.Comparison{Seeds: seeds, Seedable: true}
+func contest(n int, seeds ...uint64) *compare.Comparison {
+	c := &compare.Comparison{Seeds: seeds, Seedable: true}
 	names := []string{"vllm-v0", "sarathi", "vllm-v1", "sglang", "static"}[:n]
 	for _, name := range names {
-		c.Scenarios = append(c.Scenarios, study.Contender{Name: name, Source: "chat-70b", Is: "llama-3.1-70b · 2 replicas of 4 × h100-sxm"})
+		c.Scenarios = append(c.Scenarios, compare.Contender{Name: name, Source: "chat-70b", Is: "llama-3.1-70b · 2 replicas of 4 × h100-sxm"})
 	}
 	row := func(key string, values ...string) {
-		c.Diff = append(c.Diff, study.KeyDiff{Key: key, Values: append(values, slices.Repeat(values[1:], 5)...)[:n]})
+		c.Diff = append(c.Diff, compare.KeyDiff{Key: key, Values: append(values, slices.Repeat(values[1:], 5)...)[:n]})
 	}
 	row("pools.serve.engine", names...)
 	row("pools.serve.swap_space", "4", "")
 	row("pools.serve.host_link_bps", "null", "")
 	for range seeds {
-		var trials []study.Trial
+		var trials []compare.Trial
 		for i := range n {
 			s := summary()
 			slower := math.Pow(1.1, float64(i))
 			s.Latency.TTFT.Mean, s.Latency.TTFT.P50 = 0.2*slower, 0.15*slower
 			s.Latency.ITL.P99, s.Latency.E2E.Mean = 0.3/slower, 3+0.2*slower
 			s.Tail = &metrics.Tail{P99S: s.Latency.ITL.P99, Share: metrics.TailShare{Held: 0.93, Mixed: 0.002, Preempted: 0.04, Decode: 0.028}}
-			trial := study.Trial{Summary: s}
+			trial := compare.Trial{Summary: s}
 			for id := range 2000 {
 				ttft := sim.Seconds(s.Latency.TTFT.Mean * (1 + 0.1*float64(id*id%7-3)))
-				trial.Requests = append(trial.Requests, study.Served{TTFT: ttft, E2E: ttft + sim.Seconds(3), Prompt: 9, Output: 10})
+				trial.Requests = append(trial.Requests, compare.Served{TTFT: ttft, E2E: ttft + sim.Seconds(3), Prompt: 9, Output: 10})
 			}
 			trials = append(trials, trial)
 		}
@@ -54,7 +55,7 @@ func contest(n int, seeds ...uint64) *study.Comparison {
 	return c
 }
 
-func comparisonText(t *testing.T, c *study.Comparison) string {
+func comparisonText(t *testing.T, c *compare.Comparison) string {
 	var b strings.Builder
 	require.NoError(t, ComparisonTable(&b, c, Options{}))
 	return b.String()
@@ -88,7 +89,7 @@ func TestTheTableSaysWhatItComparedOn(t *testing.T) {
 	assert.Contains(t, comparisonText(t, c), "--seeds 10 gives every row an interval.")
 	c.Seedable = false
 	assert.NotContains(t, comparisonText(t, c), "--seeds")
-	c.Requests, c.Scenarios[1].Requests = study.NotTheSame, study.NotTheSame
+	c.Requests, c.Scenarios[1].Requests = compare.NotTheSame, compare.NotTheSame
 	assert.Contains(t, comparisonText(t, c), "2 scenarios, not all on the same requests, seed 1\n")
 	assert.Contains(t, comparisonText(t, c), "The requests of sarathi are not those of vllm-v0: ")
 	c.Scenarios[1].Is, c.Scenarios[1].Source, c.Diff = "mine", "mine.yaml", nil
@@ -124,15 +125,15 @@ func TestWarningsOfAllAreSaidOnce(t *testing.T) {
 }
 
 func TestDifferencesReadWell(t *testing.T) {
-	item := func(unit string, first, other float64, interval *study.Interval) []string {
-		return differenceCells(&study.ComparedItem{Unit: unit, Values: []study.Number{study.Number(first), study.Number(other)}, Differences: []*study.Difference{
-			nil, {Mean: study.Number(other - first), Interval: interval},
+	item := func(unit string, first, other float64, interval *stats.Interval) []string {
+		return differenceCells(&compare.Item{Unit: unit, Values: []stats.Number{stats.Number(first), stats.Number(other)}, Differences: []*compare.Difference{
+			nil, {Mean: stats.Number(other - first), Interval: interval},
 		}}, 1, true)
 	}
-	yes, no := &study.Interval{Low: 0.1, High: 0.3, Significant: true}, &study.Interval{Low: -0.1, High: 0.3}
+	yes, no := &stats.Interval{Low: 0.1, High: 0.3, Significant: true}, &stats.Interval{Low: -0.1, High: 0.3}
 	assert.Equal(t, []string{"+20.0 %", "±10"}, item("s", 1, 1.2, yes))
 	assert.Equal(t, []string{"~", "±20"}, item("s", 1, 1.1, no))
-	assert.Equal(t, []string{"=", ""}, item("s", 1, 1, &study.Interval{}))
+	assert.Equal(t, []string{"=", ""}, item("s", 1, 1, &stats.Interval{}))
 	assert.Equal(t, []string{"-25.0 %", ""}, item("s", 4, 3, nil))
 	assert.Equal(t, []string{"+7.5 pt", "±10"}, item("share", 0.925, 1, yes))
 	assert.Equal(t, []string{"0.0 pt", ""}, item("share", 0.925, 0.92501, nil))
@@ -155,7 +156,7 @@ func TestASentenceSaysWhyTheTailLooksSo(t *testing.T) {
 	why := TailSentence(c, 1)
 	assert.Contains(t, why, ": all gaps that long or longer are steps shared with prompts; ")
 	assert.Contains(t, why, "; 7 preemptions of 5000 requests, 3 of them to host memory; 72 % of the rows of its decode steps had ended already")
-	empty := &study.Comparison{Scenarios: []study.Contender{{Summary: &metrics.Summary{}}}}
+	empty := &compare.Comparison{Scenarios: []compare.Contender{{Summary: &metrics.Summary{}}}}
 	assert.Empty(t, TailSentence(empty, 0))
 	two := contest(2, 1)
 	assert.Contains(t, two.Scenarios[0].Why, ", the longer: ")

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/compare"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // TailSentence says why the tail of a scenario looks so, from what its run measured and how that stands among the others:
 // how far its p99 is from its median and what the gaps beyond are made of, what its requests wait for, what it preempts.
-func TailSentence(c *study.Comparison, i int) string {
+func TailSentence(c *compare.Comparison, i int) string {
 	s := c.Scenarios[i].Summary
 	clauses := tailClauses(c, i)
 	if q := &s.Latency.TTFT; q.N > 0 {
@@ -53,7 +53,7 @@ func costs(s *metrics.Summary) []string {
 }
 
 // tailClauses are about the gaps between tokens.
-func tailClauses(c *study.Comparison, i int) []string {
+func tailClauses(c *compare.Comparison, i int) []string {
 	l := &c.Scenarios[i].Summary.Latency.ITL
 	if l.N == 0 {
 		return nil
@@ -107,7 +107,7 @@ func queueing(s *metrics.Summary) string {
 }
 
 // superlative says whether a scenario has the most or the least of all; nothing among two equals.
-func superlative(c *study.Comparison, i int, of func(*metrics.Summary) float64) string {
+func superlative(c *compare.Comparison, i int, of func(*metrics.Summary) float64) string {
 	mine := of(c.Scenarios[i].Summary)
 	least, most := true, true
 	for j := range c.Scenarios {

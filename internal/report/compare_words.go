@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/compare"
 )
 
 // comparisonLegend says how the differences are meant.
-func comparisonLegend(c *study.Comparison) []string {
+func comparisonLegend(c *compare.Comparison) []string {
 	marks := "± and ~ (not significant) say"
 	if len(c.Scenarios) > withIntervalsMax {
 		marks = "~ (not significant) is said by" // their widths are in compare.json
@@ -24,10 +24,10 @@ func comparisonLegend(c *study.Comparison) []string {
 		}
 		lines = append(lines, line)
 	}
-	if c.Requests == study.NotTheSame {
+	if c.Requests == compare.NotTheSame {
 		var other []string
 		for i := range c.Scenarios {
-			if c.Scenarios[i].Requests == study.NotTheSame {
+			if c.Scenarios[i].Requests == compare.NotTheSame {
 				other = append(other, c.Scenarios[i].Name)
 			}
 		}
@@ -38,7 +38,7 @@ func comparisonLegend(c *study.Comparison) []string {
 }
 
 // comparisonWarnings prints what the runs warn of, once where all warn of it.
-func comparisonWarnings(t *text, c *study.Comparison) {
+func comparisonWarnings(t *text, c *compare.Comparison) {
 	var said []string
 	for i := range c.Scenarios {
 		for _, w := range c.Scenarios[i].Summary.Warnings {

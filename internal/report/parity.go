@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // The parity plot is a square with its legend to the right.
@@ -20,7 +20,7 @@ const (
 
 // Parity draws predicted against measured values of a metric, both on log axes, with the bands in which a prediction is
 // within 10 and 25 % of the measurement.
-func Parity(c Caption, v *study.Validation, metric string) (Figure, error) {
+func Parity(c Caption, v *validation.Validation, metric string) (Figure, error) {
 	return render(parityHeight, func(s *sheet) {
 		name := metricName(metric)
 		top := s.header(name+": predicted against measured", c)
@@ -126,7 +126,7 @@ func (k ink) fit(text string, room vg.Length) string {
 }
 
 // cloudLegend says right of the panel what each colour is and how wrong.
-func (p *panel) cloudLegend(v *study.Validation, metric string, clouds []cloud, others cloud) {
+func (p *panel) cloudLegend(v *validation.Validation, metric string, clouds []cloud, others cloud) {
 	dark, soft := ink{sizeText, inkDark, true}, ink{sizeSmall, inkSoft, false}
 	x, y := p.right+22, p.top-8
 	entry := func(mark func(vg.Point), name, detail string) {
@@ -147,7 +147,7 @@ func (p *panel) cloudLegend(v *study.Validation, metric string, clouds []cloud, 
 		entry(dot(slate), "not of quality "+v.Quality, fmt.Sprintf("n = %d", n))
 	}
 	y -= 6
-	i := slices.IndexFunc(v.Metrics, func(m study.MetricErrors) bool { return m.Metric == metric })
+	i := slices.IndexFunc(v.Metrics, func(m validation.MetricErrors) bool { return m.Metric == metric })
 	all := &v.Metrics[i].All
 	if all.N == 0 {
 		return
@@ -165,7 +165,7 @@ func (p *panel) cloudLegend(v *study.Validation, metric string, clouds []cloud, 
 	entry(func(vg.Point) {}, "all "+fmt.Sprint(all.N), fmt.Sprintf("%s, bias %s", halfWithin(all), signed(all.BiasPct)))
 }
 
-func halfWithin(e *study.Errors) string {
+func halfWithin(e *validation.Errors) string {
 	if e.N == 1 {
 		return "off by " + percentOf(e.MedianPct)
 	}

@@ -4,14 +4,14 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 const predictionsHead = "id,metric,measured,predicted,error_pct,skipped\n"
 
 // PredictionsCSV writes a line per measured value: milliseconds or per second, as measured. A value without a prediction
 // has the reason in its last cell, and so has a row without values.
-func PredictionsCSV(w io.Writer, rows []study.ScoredRow) error {
+func PredictionsCSV(w io.Writer, rows []validation.Row) error {
 	b := []byte(predictionsHead)
 	for i := range rows {
 		r := &rows[i]

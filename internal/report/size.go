@@ -11,12 +11,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/sizing"
+	"github.com/decodesim/decodesim/internal/stats"
 )
 
 // SizingText writes the answer of a search: the deployment, why it is the one, the others of the last round and the
 // frontier.
-func SizingText(w io.Writer, s *study.Sizing) error {
+func SizingText(w io.Writer, s *sizing.Sizing) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "%s · %s\n", SizingCaption(s), sloWords(&s.SLO))
 	fmt.Fprintf(&text, "%s\n\n", searchWords(s))
@@ -43,12 +44,12 @@ func SizingText(w io.Writer, s *study.Sizing) error {
 }
 
 // SizingCaption names a search on everything that shows it.
-func SizingCaption(s *study.Sizing) Caption {
+func SizingCaption(s *sizing.Sizing) Caption {
 	return Caption{Scenario: s.Study, Model: s.Model, Hardware: fmt.Sprintf("up to %d × %s", s.GPUsMax, s.GPU), Seed: &s.Seeds[0]}
 }
 
 // sloWords says what must be kept.
-func sloWords(l *study.SizingSLO) string {
+func sloWords(l *sizing.SLO) string {
 	var limits []string
 	for _, of := range []struct {
 		name string
@@ -62,7 +63,7 @@ func sloWords(l *study.SizingSLO) string {
 }
 
 // searchWords says what was looked at.
-func searchWords(s *study.Sizing) string {
+func searchWords(s *sizing.Sizing) string {
 	simulated := 0
 	for i := range s.Candidates {
 		if s.Candidates[i].Round > 0 {
@@ -78,7 +79,7 @@ func searchWords(s *study.Sizing) string {
 }
 
 // packedOnly says how far even perfect packing goes.
-func packedOnly(s *study.Sizing) string {
+func packedOnly(s *sizing.Sizing) string {
 	if s.PerfectPackingPerS < s.RateMinPerS {
 		return "; perfectly packed, the best would carry " + Significant(s.PerfectPackingPerS)
 	}
@@ -86,7 +87,7 @@ func packedOnly(s *study.Sizing) string {
 }
 
 // sizingSentences say which deployment, how sure that is and how far it is from what is possible.
-func sizingSentences(s *study.Sizing) []string {
+func sizingSentences(s *sizing.Sizing) []string {
 	b := s.Best
 	carries := Significant(b.CapacityPerS) + " requests/s" + spreadWords(b.Interval, 1, "")
 	if b.AtLeast {
@@ -109,7 +110,7 @@ func sizingSentences(s *study.Sizing) []string {
 	return all
 }
 
-func marginSpread(s *study.Sizing, b *study.Finalist) string {
+func marginSpread(s *sizing.Sizing, b *sizing.Finalist) string {
 	if b.Interval == nil {
 		return ""
 	}
@@ -118,7 +119,7 @@ func marginSpread(s *study.Sizing, b *study.Finalist) string {
 }
 
 // leadSpread says how sure a lead is; ~: it may be chance.
-func leadSpread(s *study.Sizing) string {
+func leadSpread(s *sizing.Sizing) string {
 	i := s.Lead.Interval
 	if i == nil {
 		return "(one seed)"
@@ -133,7 +134,7 @@ func leadSpread(s *study.Sizing) string {
 func signedPercent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
 
 // spreadWords is an interval behind its centre.
-func spreadWords(i *study.Interval, scale float64, unit string) string {
+func spreadWords(i *stats.Interval, scale float64, unit string) string {
 	if i == nil {
 		return ""
 	}
@@ -141,7 +142,7 @@ func spreadWords(i *study.Interval, scale float64, unit string) string {
 }
 
 // finalistsTable writes the deployments of the last round.
-func finalistsTable(w io.Writer, s *study.Sizing) {
+func finalistsTable(w io.Writer, s *sizing.Sizing) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "\tGPUs\t$/h\tcarries/s\t±\tgoodput/s/GPU\tof perfect\ttokens/s/user\tTTFT p50\tTPOT p50\t")
 	for i := range s.Finalists {
@@ -160,7 +161,7 @@ func finalistsTable(w io.Writer, s *study.Sizing) {
 }
 
 // limitWords says what breaks at the next rate, and how busy the pools are.
-func limitWords(f *study.Finalist) string {
+func limitWords(f *sizing.Finalist) string {
 	l := &f.Limit
 	var parts []string
 	if l.RatePerS > 0 {
@@ -196,7 +197,7 @@ func limitWords(f *study.Finalist) string {
 const frontierRows = 12
 
 // frontierTable writes the frontier, thinned to what a screen has room for.
-func frontierTable(w io.Writer, all []study.FrontierPoint) {
+func frontierTable(w io.Writer, all []sizing.FrontierPoint) {
 	if len(all) == 0 {
 		return
 	}
@@ -216,7 +217,7 @@ func frontierTable(w io.Writer, all []study.FrontierPoint) {
 }
 
 // CandidatesCSV writes a line per deployment, in SI units; cells of what is not known stay empty.
-func CandidatesCSV(w io.Writer, s *study.Sizing) error {
+func CandidatesCSV(w io.Writer, s *sizing.Sizing) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"name", "topology", "split", "gpus", "usd_per_hour", "prefill_share", "tensor_parallel", "max_num_seqs", "prefill_tensor_parallel",
 		"max_num_batched_tokens", "perfect_packing_per_s", "capacity_per_s", "round", "why"}}
@@ -224,14 +225,14 @@ func CandidatesCSV(w io.Writer, s *study.Sizing) error {
 		if x == 0 {
 			return ""
 		}
-		return csvCell(study.Number(x))
+		return csvCell(stats.Number(x))
 	}
 	for i := range s.Candidates {
 		c := &s.Candidates[i]
 		first, last := &c.Pools[0], &c.Pools[len(c.Pools)-1]
 		rows = append(rows, []string{c.Name, c.Topology, c.Split, strconv.Itoa(c.GPUs), number(c.USDPerHour), number(c.PrefillShare()),
 			strconv.Itoa(last.TensorParallel), strconv.Itoa(last.MaxNumSeqs), strconv.Itoa(first.TensorParallel), strconv.Itoa(first.MaxNumBatchedTokens),
-			csvCell(study.Number(finite(c.PerfectPackingPerS))), csvCell(c.CapacityPerS), strconv.Itoa(c.Round), c.Why})
+			csvCell(stats.Number(finite(c.PerfectPackingPerS))), csvCell(c.CapacityPerS), strconv.Itoa(c.Round), c.Why})
 	}
 	return out.WriteAll(rows)
 }
@@ -244,7 +245,7 @@ func finite(x float64) float64 {
 }
 
 // SizingHTML writes the text and the figures as one page that needs nothing else.
-func SizingHTML(w io.Writer, s *study.Sizing, figures ...Figure) error {
+func SizingHTML(w io.Writer, s *sizing.Sizing, figures ...Figure) error {
 	var page, text bytes.Buffer
 	if err := SizingText(&text, s); err != nil {
 		return err

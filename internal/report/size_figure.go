@@ -7,12 +7,12 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/sizing"
 )
 
 // SplitsFigure draws goodput per GPU against the share of the GPUs that only read prompts, a curve for every degree of tensor
 // parallelism; colocated deployments are level lines, for they have no split.
-func SplitsFigure(s *study.Sizing) (Figure, error) {
+func SplitsFigure(s *sizing.Sizing) (Figure, error) {
 	var curves []sizeCurve
 	most := 0.0
 	for _, p := range s.Splits {
@@ -38,7 +38,7 @@ func SplitsFigure(s *study.Sizing) (Figure, error) {
 const acrossSplits = "share of the GPUs in prefill pools"
 
 // FrontierFigure draws what deployments carry per GPU against how fast their users read, of runs that no other beats in both.
-func FrontierFigure(s *study.Sizing) (Figure, error) {
+func FrontierFigure(s *sizing.Sizing) (Figure, error) {
 	var curves []sizeCurve
 	fastest, most := 0.0, 0.0
 	for _, topology := range []string{configs.Colocated, configs.Disaggregated} {
@@ -66,7 +66,7 @@ type sizeCurve struct {
 }
 
 // sizeFigure draws curves of goodput per GPU.
-func sizeFigure(s *study.Sizing, title string, curves []sizeCurve, x, y scale, ticks []tick, across string) (Figure, error) {
+func sizeFigure(s *sizing.Sizing, title string, curves []sizeCurve, x, y scale, ticks []tick, across string) (Figure, error) {
 	return render(figureHeight+14*vg.Length(max(0, len(curves)-2)), func(sh *sheet) {
 		top := sh.header(title, SizingCaption(s), sloWords(&s.SLO))
 		if len(curves) == 0 {
@@ -100,7 +100,7 @@ func sizeFigure(s *study.Sizing, title string, curves []sizeCurve, x, y scale, t
 }
 
 // best names the best deployment where it stands.
-func (p *panel) best(s *study.Sizing, across string) {
+func (p *panel) best(s *sizing.Sizing, across string) {
 	x := s.Best.PrefillShare()
 	if across != acrossSplits {
 		x = s.Best.UserTokensPerS

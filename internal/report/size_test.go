@@ -10,35 +10,36 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/sizing"
+	"github.com/decodesim/decodesim/internal/stats"
 )
 
-// sizing is an answer with round numbers.
-func sizing() *study.Sizing {
-	deployment := func(name, split string, gpus int, pools ...study.SizedPool) study.Deployment {
+// answer is one with round numbers.
+func answer() *sizing.Sizing {
+	deployment := func(name, split string, gpus int, pools ...sizing.Pool) sizing.Deployment {
 		topology := configs.Colocated
 		if split != "" {
 			topology = configs.Disaggregated
 		}
-		return study.Deployment{Name: name, Topology: topology, Split: split, GPUs: gpus, USDPerHour: 4 * float64(gpus), Pools: pools}
+		return sizing.Deployment{Name: name, Topology: topology, Split: split, GPUs: gpus, USDPerHour: 4 * float64(gpus), Pools: pools}
 	}
-	prefill, decode := study.SizedPool{Role: "prefill", Replicas: 1, GPUs: 2, TensorParallel: 2}, study.SizedPool{Role: "decode", Replicas: 3, GPUs: 6, TensorParallel: 2}
-	best := study.Finalist{
-		Deployment: deployment("1P3D tp2", "1P3D", 8, prefill, decode), CapacityPerS: 20, Interval: &study.Interval{Low: 19, High: 21, N: 5},
+	prefill, decode := sizing.Pool{Role: "prefill", Replicas: 1, GPUs: 2, TensorParallel: 2}, sizing.Pool{Role: "decode", Replicas: 3, GPUs: 6, TensorParallel: 2}
+	best := sizing.Finalist{
+		Deployment: deployment("1P3D tp2", "1P3D", 8, prefill, decode), CapacityPerS: 20, Interval: &stats.Interval{Low: 19, High: 21, N: 5},
 		PerfectPackingPerS: 50, OfPerfect: 0.4, GoodputPerS: 18, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30,
-		TTFTS: study.Percentile{P50: 0.2, At: 0.5}, TPOTS: study.Percentile{P50: 0.033, At: 0.04},
-		Limit: study.Limiting{RatePerS: 20.1, Attainment: 0.89, TTFTMissed: 0.1, TPOTMissed: 0.01, Utilization: []float64{0.9, 0.5}, Of: "memory"},
+		TTFTS: sizing.Percentile{P50: 0.2, At: 0.5}, TPOTS: sizing.Percentile{P50: 0.033, At: 0.04},
+		Limit: sizing.Limiting{RatePerS: 20.1, Attainment: 0.89, TTFTMissed: 0.1, TPOTMissed: 0.01, Utilization: []float64{0.9, 0.5}, Of: "memory"},
 	}
 	second := best
-	second.Deployment = deployment("4 × tp2", "", 8, study.SizedPool{Role: "serve", Replicas: 4, GPUs: 8, TensorParallel: 2})
+	second.Deployment = deployment("4 × tp2", "", 8, sizing.Pool{Role: "serve", Replicas: 4, GPUs: 8, TensorParallel: 2})
 	second.CapacityPerS, second.Limit.Utilization, second.Limit.TPOTMissed = 19, []float64{1}, 0.2
-	return &study.Sizing{
+	return &sizing.Sizing{
 		Study: "toy", Model: "llama", GPU: "h100-sxm", Seeds: []uint64{1, 2, 3, 4, 5}, GPUsMax: 8, Simulations: 99, Requests: []int64{100, 400, 400},
-		RateMinPerS: 1, RateMaxPerS: 100, PerfectPackingPerS: 60, SLO: study.SizingSLO{TTFTS: 0.5, TPOTS: 0.04, Attainment: 0.9},
-		Best: &best, Finalists: []study.Finalist{best, second}, Lead: &study.Lead{Relative: 0.05, Interval: &study.Interval{Low: -0.01, High: 0.11, N: 5}},
-		Candidates: []study.Candidate{{Deployment: best.Deployment, Round: 3, CapacityPerS: 20, PerfectPackingPerS: 50}, {Deployment: second.Deployment, Why: "left out, as it would"}},
-		Frontier:   []study.FrontierPoint{{Name: "1P3D tp2", Topology: configs.Disaggregated, RatePerS: 5, GoodputPerSPerGPU: 0.6, UserTokensPerS: 60}, {Name: "4 × tp2", Topology: configs.Colocated, RatePerS: 20, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30}},
-		Splits: []study.SplitPoint{{Topology: configs.Colocated, Series: "tp2", GoodputPerSPerGPU: 2.1}, {Topology: configs.Disaggregated, Series: "tp2", Split: "1P3D", PrefillShare: 0.25, GoodputPerSPerGPU: 2.25},
+		RateMinPerS: 1, RateMaxPerS: 100, PerfectPackingPerS: 60, SLO: sizing.SLO{TTFTS: 0.5, TPOTS: 0.04, Attainment: 0.9},
+		Best: &best, Finalists: []sizing.Finalist{best, second}, Lead: &sizing.Lead{Relative: 0.05, Interval: &stats.Interval{Low: -0.01, High: 0.11, N: 5}},
+		Candidates: []sizing.Candidate{{Deployment: best.Deployment, Round: 3, CapacityPerS: 20, PerfectPackingPerS: 50}, {Deployment: second.Deployment, Why: "left out, as it would"}},
+		Frontier:   []sizing.FrontierPoint{{Name: "1P3D tp2", Topology: configs.Disaggregated, RatePerS: 5, GoodputPerSPerGPU: 0.6, UserTokensPerS: 60}, {Name: "4 × tp2", Topology: configs.Colocated, RatePerS: 20, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30}},
+		Splits: []sizing.SplitPoint{{Topology: configs.Colocated, Series: "tp2", GoodputPerSPerGPU: 2.1}, {Topology: configs.Disaggregated, Series: "tp2", Split: "1P3D", PrefillShare: 0.25, GoodputPerSPerGPU: 2.25},
 			{Topology: configs.Disaggregated, Series: "tp2", Split: "2P2D", PrefillShare: 0.5, GoodputPerSPerGPU: 1}},
 		Notes: []string{"left out: a replica that does not fit"},
 	}
@@ -46,7 +47,7 @@ func sizing() *study.Sizing {
 
 func TestASearchIsToldInSentences(t *testing.T) {
 	var text bytes.Buffer
-	require.NoError(t, SizingText(&text, sizing()))
+	require.NoError(t, SizingText(&text, answer()))
 	for _, want := range []string{
 		"toy · llama · up to 8 × h100-sxm · seed 1 · 90 % of requests with TTFT ≤ 500 ms and TPOT ≤ 40 ms\n",
 		"2 deployments, of which 1 simulated: 99 simulations of up to 400 requests, the last ones under 5 seeds\n",
@@ -59,7 +60,7 @@ func TestASearchIsToldInSentences(t *testing.T) {
 	} {
 		assert.Contains(t, text.String(), want)
 	}
-	asked := sizing()
+	asked := answer()
 	asked.AtPerS, asked.Best.Margin = 16, 0.25
 	text.Reset()
 	require.NoError(t, SizingText(&text, asked))
@@ -68,14 +69,14 @@ func TestASearchIsToldInSentences(t *testing.T) {
 }
 
 func TestFiguresOfASearchKeepTheHouseRules(t *testing.T) {
-	nothing := &study.Sizing{Study: "toy", Seeds: []uint64{1}, SLO: study.SizingSLO{TTFTS: 1, Attainment: 1}}
-	for _, draw := range []func(*study.Sizing) (Figure, error){SplitsFigure, FrontierFigure} {
-		f, err := draw(sizing())
+	nothing := &sizing.Sizing{Study: "toy", Seeds: []uint64{1}, SLO: sizing.SLO{TTFTS: 1, Attainment: 1}}
+	for _, draw := range []func(*sizing.Sizing) (Figure, error){SplitsFigure, FrontierFigure} {
+		f, err := draw(answer())
 		require.NoError(t, err)
-		again, err := draw(sizing())
+		again, err := draw(answer())
 		require.NoError(t, err)
 		assert.Equal(t, f, again)
-		assert.Contains(t, string(f.SVG), SizingCaption(sizing()).String())
+		assert.Contains(t, string(f.SVG), SizingCaption(answer()).String())
 		assert.Contains(t, string(f.SVG), "1P3D tp2: 2.25")
 		noTextIsCutOrCovered(t, string(f.SVG))
 		f, err = draw(nothing)
@@ -86,7 +87,7 @@ func TestFiguresOfASearchKeepTheHouseRules(t *testing.T) {
 
 func TestEveryCandidateHasALine(t *testing.T) {
 	var text bytes.Buffer
-	require.NoError(t, CandidatesCSV(&text, sizing()))
+	require.NoError(t, CandidatesCSV(&text, answer()))
 	rows, err := csv.NewReader(&text).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 3)
@@ -95,10 +96,10 @@ func TestEveryCandidateHasALine(t *testing.T) {
 }
 
 func TestThePageOfASearchNeedsNothingElse(t *testing.T) {
-	f, err := SplitsFigure(sizing())
+	f, err := SplitsFigure(answer())
 	require.NoError(t, err)
 	var page bytes.Buffer
-	require.NoError(t, SizingHTML(&page, sizing(), f))
+	require.NoError(t, SizingHTML(&page, answer(), f))
 	assert.Contains(t, page.String(), "TTFT ≤ 500 ms")
 	assert.Equal(t, 1, strings.Count(page.String(), "<svg"))
 	assert.NotContains(t, page.String(), "<?xml")

@@ -7,12 +7,12 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // ErrorByConcurrency draws the spread of signed errors against the clients of a closed loop, a box for each octave: from
 // p25 to p75, with its median and whiskers from p10 to p90.
-func ErrorByConcurrency(c Caption, v *study.Validation) (Figure, error) {
+func ErrorByConcurrency(c Caption, v *validation.Validation) (Figure, error) {
 	var all []boxes
 	for _, metric := range leading(v) {
 		if b := boxesOf(v, metric); len(b.boxes) > 0 && len(all) < 4 {
@@ -64,13 +64,13 @@ type boxes struct {
 type box struct {
 	octave   int
 	from, to int // clients that occur
-	errors   study.Errors
+	errors   validation.Errors
 }
 
-func boxesOf(v *study.Validation, metric string) boxes {
+func boxesOf(v *validation.Validation, metric string) boxes {
 	var list []box
 	percents := map[int][]float64{}
-	each(v, metric, func(r *study.ScoredRow, x *study.ScoredValue) {
+	each(v, metric, func(r *validation.Row, x *validation.Value) {
 		n := r.Labels.Concurrency
 		if n < 1 || !v.Headline(r) {
 			return
@@ -86,7 +86,7 @@ func boxesOf(v *study.Validation, metric string) boxes {
 	})
 	slices.SortFunc(list, func(a, b box) int { return a.octave - b.octave })
 	for i := range list {
-		list[i].errors = study.ErrorsOf(percents[list[i].octave])
+		list[i].errors = validation.ErrorsOf(percents[list[i].octave])
 	}
 	return boxes{metric, list}
 }

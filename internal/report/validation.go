@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // What a table for people is spared; validation.json has it all.
@@ -18,7 +18,7 @@ const (
 )
 
 // ValidationTable writes predictions beside measurements, and how far they are apart, for people.
-func ValidationTable(w io.Writer, v *study.Validation, o Options) error {
+func ValidationTable(w io.Writer, v *validation.Validation, o Options) error {
 	t := &text{colour: o.Colour}
 	t.heading(fmt.Sprintf("%s · %s · %s: %d simulated, %d skipped", v.File, v.Data, counted(v.Counts.Rows, "row"), v.Counts.Simulated, v.Counts.Skipped))
 	if v.Scenario != "" {
@@ -47,7 +47,7 @@ func ValidationTable(w io.Writer, v *study.Validation, o Options) error {
 }
 
 // scoredRows prints each row with its leading metrics.
-func (t *text) scoredRows(v *study.Validation) {
+func (t *text) scoredRows(v *validation.Validation) {
 	head, reasons := []string{"id"}, 0
 	leads := leading(v)
 	leads = leads[:min(3, len(leads))] // a line has no room for more
@@ -62,7 +62,7 @@ func (t *text) scoredRows(v *study.Validation) {
 		r := &v.Rows[i]
 		row := []string{r.ID}
 		for _, lead := range leads {
-			j := slices.IndexFunc(r.Values, func(x study.ScoredValue) bool { return x.Metric == lead })
+			j := slices.IndexFunc(r.Values, func(x validation.Value) bool { return x.Metric == lead })
 			if j < 0 {
 				row = append(row, "", "", "")
 				continue
@@ -76,7 +76,7 @@ func (t *text) scoredRows(v *study.Validation) {
 }
 
 // leading returns the metrics that the data lead with. Where there is a TPOT, ITL says the same.
-func leading(v *study.Validation) []string {
+func leading(v *validation.Validation) []string {
 	var leads []string
 	for _, m := range v.Metrics {
 		if m.Lead && !(m.Metric == "itl" && slices.Contains(leads, "tpot")) {
@@ -87,14 +87,14 @@ func leading(v *study.Validation) []string {
 }
 
 // predicted reports whether a metric has any prediction.
-func predicted(v *study.Validation, metric string) bool {
+func predicted(v *validation.Validation, metric string) bool {
 	found := false
-	each(v, metric, func(*study.ScoredRow, *study.ScoredValue) { found = true })
+	each(v, metric, func(*validation.Row, *validation.Value) { found = true })
 	return found
 }
 
 // sentences say in words how wrong each leading metric may be.
-func (t *text) sentences(v *study.Validation) {
+func (t *text) sentences(v *validation.Validation) {
 	for i := range v.Metrics {
 		if m := &v.Metrics[i]; m.Lead {
 			t.line(ErrorSentence(m, v.Quality))
@@ -106,7 +106,7 @@ func (t *text) sentences(v *study.Validation) {
 }
 
 // errors prints a table for every metric that has groups, and one for all others.
-func (t *text) errors(v *study.Validation) {
+func (t *text) errors(v *validation.Validation) {
 	quality := ""
 	if v.Quality != "" {
 		quality = ", quality " + v.Quality
@@ -132,7 +132,7 @@ func (t *text) errors(v *study.Validation) {
 }
 
 // groupRows are the errors of a metric by label.
-func groupRows(m *study.MetricErrors, quality string) [][]string {
+func groupRows(m *validation.MetricErrors, quality string) [][]string {
 	var rows [][]string
 	last := ""
 	for i := range m.Groups {
@@ -158,6 +158,6 @@ func errorsHead(title string) []string {
 	return []string{title, "n", "skipped", "median |error|", "p90 |error|", "bias"}
 }
 
-func errorsRow(name string, e *study.Errors) []string {
+func errorsRow(name string, e *validation.Errors) []string {
 	return []string{name, fmt.Sprint(e.N), fmt.Sprint(e.Skipped), percentOf(e.MedianPct), percentOf(e.P90Pct), signed(e.BiasPct)}
 }

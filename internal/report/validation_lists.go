@@ -3,12 +3,12 @@ package report
 import (
 	"fmt"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // skips prints why rows are not simulated and values not compared.
-func (t *text) skips(v *study.Validation) {
-	list := func(title string, count func(study.Skip) int) {
+func (t *text) skips(v *validation.Validation) {
+	list := func(title string, count func(validation.Skip) int) {
 		shown, more, rest := 0, 0, 0
 		for _, s := range v.Skips {
 			n := count(s)
@@ -29,12 +29,12 @@ func (t *text) skips(v *study.Validation) {
 			t.line(fmt.Sprintf("%6d  for %s more", rest, counted(more, "reason")))
 		}
 	}
-	list(fmt.Sprintf("not simulated: %d of %s", v.Counts.Skipped, counted(v.Counts.Rows, "row")), func(s study.Skip) int { return s.Rows })
-	list("not compared: values of simulated rows", func(s study.Skip) int { return s.Values })
+	list(fmt.Sprintf("not simulated: %d of %s", v.Counts.Skipped, counted(v.Counts.Rows, "row")), func(s validation.Skip) int { return s.Rows })
+	list("not compared: values of simulated rows", func(s validation.Skip) int { return s.Values })
 }
 
 // tooFast prints the rows whose tokens came faster than the data sheet allows.
-func (t *text) tooFast(v *study.Validation) {
+func (t *text) tooFast(v *validation.Validation) {
 	if len(v.TooFast) == 0 {
 		return
 	}

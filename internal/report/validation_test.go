@@ -15,14 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // validation returns n rows in a closed loop of 2^(i mod octaves) clients, whose errors spread by a factor.
-func validation(n, octaves int, spread float64, label func(i int, l *measured.Labels)) *study.Validation {
+func scoredRuns(n, octaves int, spread float64, label func(i int, l *measured.Labels)) *validation.Validation {
 	r := rand.New(rand.NewPCG(7, 7))
 	f := &measured.File{Path: "some/data.csv", Schema: "points", Notes: []string{"lengths are means"}, Runs: make([]measured.Run, n)}
-	var predictions []study.Prediction
+	var predictions []validation.Prediction
 	for i := range f.Runs {
 		run := &f.Runs[i]
 		*run = measured.Run{ID: fmt.Sprintf("run %d", i), Labels: measured.Labels{Quality: "A", Concurrency: 1 << (i % octaves)}}
@@ -36,27 +36,27 @@ func validation(n, octaves int, spread float64, label func(i int, l *measured.La
 		row := &run.Rows[0]
 		for j := range row.Values {
 			v := &row.Values[j]
-			predictions = append(predictions, study.Prediction{
+			predictions = append(predictions, validation.Prediction{
 				Run: run, Row: row, Value: v, Predicted: v.Measured * math.Exp(spread*r.NormFloat64()),
 			})
 		}
 	}
-	return study.Score(f, predictions)
+	return validation.Score(f, predictions)
 }
 
 func validationDrawings() []drawing {
 	c := Caption{Scenario: "data.csv", Model: "points", Hardware: "all rows"}
-	few := validation(200, 8, 0.15, func(i int, l *measured.Labels) {
+	few := scoredRuns(200, 8, 0.15, func(i int, l *measured.Labels) {
 		l.Engine = []string{"vllm", "sglang"}[i%2]
 		l.Quality = []string{"A", "A", "A", "C"}[i%4]
 	})
-	many := validation(900, 14, 2, func(i int, l *measured.Labels) { l.GPU = fmt.Sprintf("an accelerator with a long name %d", i%11) })
-	one := validation(1, 1, 0.1, nil)
-	none := study.Score(&measured.File{}, nil)
-	parity := func(name string, v *study.Validation, metric string) drawing {
+	many := scoredRuns(900, 14, 2, func(i int, l *measured.Labels) { l.GPU = fmt.Sprintf("an accelerator with a long name %d", i%11) })
+	one := scoredRuns(1, 1, 0.1, nil)
+	none := validation.Score(&measured.File{}, nil)
+	parity := func(name string, v *validation.Validation, metric string) drawing {
 		return drawing{name, func() (Figure, error) { return Parity(c, v, metric) }}
 	}
-	spread := func(name string, v *study.Validation) drawing {
+	spread := func(name string, v *validation.Validation) drawing {
 		return drawing{name, func() (Figure, error) { return ErrorByConcurrency(c, v) }}
 	}
 	return []drawing{
@@ -107,8 +107,8 @@ func TestTheBandsEndAtTheirErrors(t *testing.T) {
 
 func TestPredictionsAsCSV(t *testing.T) {
 	x := func(v float64) *float64 { return &v }
-	rows := []study.ScoredRow{
-		{ID: "a,b", Values: []study.ScoredValue{
+	rows := []validation.Row{
+		{ID: "a,b", Values: []validation.Value{
 			{Metric: "ttft", Measured: 1000000, Predicted: x(1250000.5), ErrorPct: x(25.00005)},
 			{Metric: "tpot", Measured: 0.00001, Skipped: `not "trusted", really`},
 		}},
@@ -123,10 +123,10 @@ func TestPredictionsAsCSV(t *testing.T) {
 }
 
 func TestTheSentenceSaysHowWrong(t *testing.T) {
-	of := func(percents ...float64) *study.MetricErrors {
-		return &study.MetricErrors{Metric: "tpot", All: study.ErrorsOf(percents)}
+	of := func(percents ...float64) *validation.MetricErrors {
+		return &validation.MetricErrors{Metric: "tpot", All: validation.ErrorsOf(percents)}
 	}
-	for want, m := range map[string]*study.MetricErrors{
+	for want, m := range map[string]*validation.MetricErrors{
 		"TPOT of quality A: half of 3 predictions are within 8 %, nine in ten within 22 %; it runs 8 % low":                                  of(-8, -25, 4),
 		"TPOT of quality A: half of 2 predictions are within 0.3 %, nine in ten within 0.3 %; it runs neither high nor low":                  of(-0.3, 0.3),
 		"TPOT of quality A: half of 2 predictions are within a factor of 21, nine in ten within a factor of 21; it runs a factor of 21 high": of(2000, 2000),
@@ -136,13 +136,13 @@ func TestTheSentenceSaysHowWrong(t *testing.T) {
 		assert.Equal(t, want, ErrorSentence(m, "A"))
 	}
 	assert.Equal(t, "output tokens/s: 1 prediction, neither high nor low",
-		ErrorSentence(&study.MetricErrors{Metric: "output_tokens_per_s", All: study.ErrorsOf([]float64{0})}, ""))
+		ErrorSentence(&validation.MetricErrors{Metric: "output_tokens_per_s", All: validation.ErrorsOf([]float64{0})}, ""))
 }
 
 func TestOnlyAFewRowsAreListed(t *testing.T) {
 	print := func(n int) string {
 		var out bytes.Buffer
-		require.NoError(t, ValidationTable(&out, validation(n, 3, 0.1, nil), Options{}))
+		require.NoError(t, ValidationTable(&out, scoredRuns(n, 3, 0.1, nil), Options{}))
 		return out.String()
 	}
 	assert.Contains(t, print(rowsShown), "\nrun 39 ")

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/decodesim/decodesim/internal/study"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // ErrorSentence says in words how wrong the predictions of a metric are.
-func ErrorSentence(m *study.MetricErrors, quality string) string {
+func ErrorSentence(m *validation.MetricErrors, quality string) string {
 	name, e := metricName(m.Metric), &m.All
 	if quality != "" {
 		name += " of quality " + quality

@@ -1,0 +1,116 @@
+package freeze
+
+import (
+	"sort"
+
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/validation"
+)
+
+// waited is what a measured value waits for.
+type waited struct {
+	share   []float64 // of each shape, how many steps
+	rest    float64   // seconds that pass whatever the steps and the ingress take
+	entries float64   // ingress delays
+}
+
+// lasts returns the seconds that it takes, with so many seconds for a step of each shape and for an ingress delay.
+func (w *waited) lasts(seconds []float64, ingress float64) float64 {
+	sum := w.rest + w.entries*ingress
+	for i, share := range w.share {
+		sum += share * seconds[i]
+	}
+	return sum
+}
+
+// waiting is that under way.
+type waiting struct {
+	waited
+	*tape
+	of []int // which shape each step has
+}
+
+// value adds what a value waits for: the mean request of its row, or for a rate the whole of them.
+func (w *waiting) value(m measured.Metric, in []validation.Request) {
+	if m == measured.OutputPerS || m == measured.RequestsPerS {
+		w.span(in)
+		return
+	}
+	n := 0.0
+	for i := range in {
+		if counts(&in[i], m) {
+			n++
+		}
+	}
+	for i := range in {
+		q := &in[i]
+		if !counts(q, m) {
+			continue
+		}
+		switch first, last := q.SentS+q.TtftS, q.SentS+q.E2eS; m {
+		case measured.TTFT:
+			w.steps(w.entered(q), first, 1/n)
+		case measured.E2E:
+			w.steps(w.entered(q), last, 1/n)
+		case measured.TPOT:
+			w.steps(first, last, 1/n/float64(q.Output-1))
+		}
+	}
+	if m != measured.TPOT {
+		w.entries = 1
+	}
+}
+
+// counts reports whether a request is in the mean.
+func counts(q *validation.Request, m measured.Metric) bool {
+	return q.Done && (m != measured.TPOT || q.Output > 1)
+}
+
+// entered is when a request reached the engine.
+func (t *tape) entered(q *validation.Request) float64 { return q.SentS + t.Ingress.Seconds() }
+
+// span adds what the time from the first send to the last token consists of. In a closed loop every step of it delays the
+// end, and so does the ingress wherever the engine waits for a client. Under open load arrivals come when they come: what
+// delays the end is what the last request waits for.
+func (w *waiting) span(in []validation.Request) {
+	var first, last *validation.Request
+	for i := range in {
+		q := &in[i]
+		if first == nil || q.SentS < first.SentS {
+			first = q
+		}
+		if q.Done && (last == nil || q.SentS+q.E2eS > last.SentS+last.E2eS) {
+			last = q
+		}
+	}
+	w.entries = 1
+	if !w.closed {
+		w.rest = last.SentS - first.SentS
+		w.steps(w.entered(last), last.SentS+last.E2eS, 1)
+		return
+	}
+	gaps := w.steps(w.entered(first), last.SentS+last.E2eS, 1)
+	w.entries += float64(gaps)
+	w.rest -= float64(gaps) * w.Ingress.Seconds()
+}
+
+// instantS is less than any step takes: what rounding makes of an instant in seconds.
+const instantS = 1e-12
+
+// steps adds the steps between two instants, so many times, and returns the number of gaps between them.
+func (w *waiting) steps(fromS, toS, times float64) (gaps int) {
+	i := sort.Search(len(w.tape.steps), func(i int) bool { return w.tape.steps[i].end().Seconds() > fromS+instantS })
+	idle, at := toS-fromS, fromS
+	for ; i < len(w.tape.steps) && w.tape.steps[i].start.Seconds() < toS-instantS; i++ {
+		s := &w.tape.steps[i]
+		start, end := s.start.Seconds(), s.end().Seconds()
+		if start > at+instantS {
+			gaps++
+		}
+		part := min(toS, end) - max(fromS, start)
+		idle, at = idle-part, end
+		w.share[w.of[i]] += times * part / s.span.Seconds() * float64(s.n)
+	}
+	w.rest += times * idle
+	return gaps
+}

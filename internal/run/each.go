@@ -1,0 +1,35 @@
+package run
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Each calls do(0) … do(n−1) over all cores.
+func Each(n int, do func(i int)) { EachTold(n, do, nil) }
+
+// EachTold is Each; told, which may be nil, is called after each call with how many are done, one call at a time.
+func EachTold(n int, do func(i int), told func(done int)) {
+	var next, done atomic.Int64
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				do(i)
+				d := int(done.Add(1))
+				if told != nil {
+					mu.Lock()
+					told(d)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

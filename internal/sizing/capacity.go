@@ -1,0 +1,79 @@
+package sizing
+
+import "math"
+
+// grid is the rates that a study looks at, each a little above the one before. All deployments meet the same ones, so that
+// the requests of two runs at one step are the same.
+type grid struct {
+	low, high float64
+	last      int // step of high
+}
+
+// finest is the ratio of neighbours, or less.
+const finest = 1.005
+
+func newGrid(low, high float64) grid {
+	return grid{low, high, int(math.Ceil(math.Log(high/low)/math.Log(finest) - 1e-9))}
+}
+
+// rate returns that of a step, from 0.
+func (g *grid) rate(step int) float64 {
+	switch step {
+	case 0:
+		return g.low
+	case g.last:
+		return g.high
+	}
+	return g.low * math.Pow(g.high/g.low, float64(step)/float64(g.last))
+}
+
+// step returns the last one whose rate is at most this; below the first: −1.
+func (g *grid) step(rate float64) int {
+	if !(rate >= g.low) {
+		return -1
+	}
+	return min(g.last, int(math.Floor(math.Log(rate/g.low)/math.Log(g.high/g.low)*float64(g.last)+1e-9)))
+}
+
+// resolution is the ratio of neighbours, less 1.
+func (g *grid) resolution() float64 { return math.Pow(g.high/g.low, 1/float64(g.last)) - 1 }
+
+// highest returns the highest step that is carried, to within stride steps, where what is not carried is not carried higher
+// up either; −1: none is. It gallops from a guess and bisects.
+func (g *grid) highest(guess, stride int, carried func(step int) (bool, error)) (int, error) {
+	low, high, jump := -1, g.last+1, stride
+	k := max(0, min(g.last, guess))
+	try := func() error {
+		ok, err := carried(k)
+		if ok {
+			low = k
+		} else {
+			high = k
+		}
+		return err
+	}
+	for low < 0 || high > g.last {
+		if err := try(); err != nil {
+			return 0, err
+		}
+		if low == g.last || high == 0 {
+			return low, nil
+		}
+		if low >= 0 && high <= g.last {
+			break
+		}
+		if low == k {
+			k = min(g.last, k+jump)
+		} else {
+			k = max(0, k-jump)
+		}
+		jump *= 2
+	}
+	for high-low > stride {
+		k = (low + high) / 2
+		if err := try(); err != nil {
+			return 0, err
+		}
+	}
+	return low, nil
+}

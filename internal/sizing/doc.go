@@ -1,0 +1,9 @@
+// Package sizing searches the deployment that serves a load best within a budget, or the cheapest that sustains a rate.
+//
+//	sizing.go     the answer
+//	rounds.go     the search, from many deployments to few; cheapest.go for a rate that must be sustained
+//	enumerate.go  the deployments that the budget allows, shape.go the replicas they are made of
+//	packing.go    the roofline limit of each, which bounds the search
+//	capacity.go   the highest rate that one sustains; simulate.go one run of it
+//	conclude.go   the last round under every seed; frontier.go what the plots show
+package sizing

@@ -1,0 +1,133 @@
+package sizing
+
+import (
+	"cmp"
+	"errors"
+	"github.com/decodesim/decodesim/internal/run"
+	"slices"
+)
+
+// draw fills what the plots show: the most that every split carries, and what users feel for it.
+func (z *sizer) draw(finalists []*deployment) error {
+	shown := z.all
+	if z.study.Rate.At > 0 && len(finalists) > 0 {
+		shown = z.landscape(finalists[0])
+		if err := z.find(shown, 0, rounds(z.study.Requests)[0], "splits", 0, len(shown)); err != nil {
+			return err
+		}
+	}
+	leaders := z.splits(shown)
+	light, err := z.lighter(leaders)
+	if err != nil {
+		return err
+	}
+	var all []point
+	add := func(d *deployment, xs []outcome) {
+		for i := range xs {
+			if x := &xs[i]; x.speed > 0 && x.step <= d.capacity {
+				all = append(all, point{d, *x})
+			}
+		}
+	}
+	for _, d := range z.all {
+		add(d, d.carried)
+	}
+	for i, d := range leaders {
+		add(d, light[i])
+	}
+	return z.frontier(all)
+}
+
+// point is a deployment under a load that it carries.
+type point struct {
+	d *deployment
+	x outcome
+}
+
+func (p *point) perGPU() float64 { return p.x.goodput / float64(p.d.is.GPUs) }
+
+// frontier fills the frontier. What short runs put on it is run as long as the finalists, for short runs flatter.
+func (z *sizer) frontier(all []point) error {
+	some := undominated(all)
+	errs := make([]error, len(some))
+	run.EachTold(len(some), func(i int) {
+		some[i].x, errs[i] = z.simulate(some[i].d, some[i].x.step, z.study.Requests, z.base.Seed, verdict)
+	}, func(done int) { z.tell("frontier", done, len(some)) })
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, p := range undominated(slices.DeleteFunc(some, func(p point) bool { return !p.x.carried })) {
+		z.out.Frontier = append(z.out.Frontier, FrontierPoint{p.d.is.Name, p.d.topology, p.x.rate, p.perGPU(), p.x.speed})
+	}
+	return nil
+}
+
+// splits fills the best of each split, and returns the best of each series.
+func (z *sizer) splits(shown []*deployment) (leaders []*deployment) {
+	best := map[string]*deployment{}
+	var keys []string
+	for _, d := range shown {
+		if d.capacity < 0 {
+			continue
+		}
+		for _, key := range []string{d.topology + " " + d.series(), d.key()} {
+			other, ok := best[key]
+			if !ok {
+				keys = append(keys, key)
+			}
+			if !ok || d.capacity > other.capacity {
+				best[key] = d
+			}
+		}
+	}
+	for _, key := range keys {
+		d := best[key]
+		if key == d.topology+" "+d.series() {
+			leaders = append(leaders, d)
+			continue
+		}
+		x := d.atCapacity()
+		z.out.Splits = append(z.out.Splits, SplitPoint{
+			Name: d.is.Name, Topology: d.topology, Series: d.series(), Split: d.is.Split, PrefillShare: d.is.PrefillShare(), GPUs: d.is.GPUs,
+			CapacityPerS: x.rate, GoodputPerSPerGPU: x.goodput / float64(d.is.GPUs),
+		})
+	}
+	slices.SortStableFunc(z.out.Splits, func(a, b SplitPoint) int {
+		return cmp.Or(cmp.Compare(a.Topology, b.Topology), cmp.Compare(a.Series, b.Series), cmp.Compare(a.PrefillShare, b.PrefillShare))
+	})
+	return leaders
+}
+
+// lighter runs deployments under a quarter, half and three quarters of what they carry: users are faster there.
+func (z *sizer) lighter(some []*deployment) ([][]outcome, error) {
+	const loads = 3
+	all, errs := make([][]outcome, len(some)), make([]error, loads*len(some))
+	for i := range all {
+		all[i] = make([]outcome, loads)
+	}
+	run.Each(len(errs), func(k int) {
+		d := some[k/loads]
+		step := z.grid.step(z.grid.rate(d.capacity) * float64(k%loads+1) / (loads + 1))
+		if step < 0 {
+			return // below what the study looks at
+		}
+		all[k/loads][k%loads], errs[k] = z.simulate(d, step, rounds(z.study.Requests)[0].requests, z.base.Seed, verdict)
+	})
+	for i := range all {
+		all[i] = slices.DeleteFunc(all[i], func(x outcome) bool { return !x.carried })
+	}
+	return all, errors.Join(errs...)
+}
+
+// undominated returns the points that no other beats in goodput per GPU and in users' speed, the fastest first.
+func undominated(all []point) (kept []point) {
+	slices.SortStableFunc(all, func(a, b point) int {
+		return cmp.Or(cmp.Compare(b.x.speed, a.x.speed), cmp.Compare(b.perGPU(), a.perGPU()))
+	})
+	for _, p := range all {
+		if len(kept) == 0 || p.perGPU() > kept[len(kept)-1].perGPU() {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}

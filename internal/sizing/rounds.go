@@ -1,0 +1,224 @@
+package sizing
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// round is a stage of a search: each looks longer and closer at fewer deployments.
+type round struct {
+	requests int64
+	stride   int // steps of the grid to which a capacity is found
+}
+
+// rounds returns the stages for runs of so many requests at last.
+func rounds(requests int64) []round {
+	return []round{{max(400, requests/4), 16}, {requests, 4}, {requests, 1}}
+}
+
+// How many deployments go on, and how far behind the best they may be.
+const (
+	secondRound, secondBehind = 16, 0.8
+	lastRound, lastBehind     = 4, 0.9
+	alike                     = 2 // that differ in batch limits alone
+
+	wave       = 16  // deployments that are simulated before the best so far is looked at again
+	pruneShare = 1.1 // bounds this much below the best so far are left out: short runs flatter
+	manyMax    = 200_000
+	reachAbove = 4 // times the asked rate, up to which a margin is looked for
+)
+
+// prepare reads the scenario, builds what is to be searched and bounds it.
+func (z *sizer) prepare() error {
+	s := z.study
+	base, err := configs.Load(s.Scenario, configs.Options{Set: s.Set, Env: z.options.Env, Seed: z.options.Seed})
+	if err != nil {
+		return err
+	}
+	if err := sendable(base); err != nil {
+		return err
+	}
+	if base, err = base.Pattern(); err != nil {
+		return err
+	}
+	z.base, z.packed = base, map[string]float64{}
+	if err := z.limit(); err != nil {
+		return err
+	}
+	z.grid = newGrid(s.Rate.Min, s.Rate.Max)
+	if s.Rate.At > 0 {
+		z.grid = newGrid(s.Rate.At, reachAbove*s.Rate.At)
+	}
+	z.shapeAll()
+	z.describe()
+	if err := z.enumerate(); err != nil {
+		return err
+	}
+	return z.scout()
+}
+
+// limit takes the limits of the study, or those of the scenario if it has none.
+func (z *sizer) limit() error {
+	l := z.study.SLO
+	if l == (configs.StudySLO{}) {
+		l = configs.StudySLO{TTFTMS: z.base.SLO.TTFTMS, TPOTMS: z.base.SLO.TPOTMS, E2EMS: z.base.SLO.E2EMS}
+	}
+	if l.TTFTMS == 0 && l.E2EMS == 0 {
+		return z.study.Errorf("slo", "neither ttft_ms nor e2e_ms is given, here or in the scenario; expected one of them: without, a queue that grows for ever would pass")
+	}
+	seconds := func(ms float64) sim.Duration { return sim.Seconds(ms / 1e3) }
+	z.limits = metrics.Limits{TTFT: seconds(l.TTFTMS), TPOT: seconds(l.TPOTMS), E2E: seconds(l.E2EMS)}
+	return nil
+}
+
+// describe begins the answer.
+func (z *sizer) describe() {
+	s := z.study
+	z.out = &Sizing{
+		Schema: Schema, Study: s.Name, Scenario: z.base.Name, Version: z.options.Version, Model: z.base.Model, GPU: z.base.Pools[0].GPU,
+		AtPerS: s.Rate.At, RateMinPerS: z.grid.low, RateMaxPerS: z.grid.high, Resolution: z.grid.resolution(), Confidence: stats.Confidence,
+		SLO:       SLO{z.limits.TTFT.Seconds(), z.limits.TPOT.Seconds(), z.limits.E2E.Seconds(), s.Attainment},
+		Finalists: []Finalist{}, Frontier: []FrontierPoint{}, Splits: []SplitPoint{}, Notes: []string{},
+	}
+	for i := range s.Seeds {
+		z.out.Seeds = append(z.out.Seeds, z.base.Seed+uint64(i))
+	}
+	for _, r := range rounds(s.Requests) {
+		z.out.Requests = append(z.out.Requests, r.requests)
+	}
+	z.out.Rounds = make([]int, len(z.out.Requests))
+	if z.base.Workload.Sessions != nil {
+		z.out.Notes = append(z.out.Notes, "rates are of sessions, as workload.arrivals has them; the SLO is judged by request")
+	}
+	if len(z.base.Workload.Classes) > 0 {
+		z.out.Notes = append(z.out.Notes, "the SLO of the study holds for all requests, whatever their class")
+	}
+}
+
+// scout runs one deployment at the lowest rate, for what requests ask for in sums, and bounds every deployment by that.
+func (z *sizer) scout() error {
+	x, err := z.simulate(z.all[0], 0, rounds(z.study.Requests)[0].requests, z.base.Seed, whole)
+	if err != nil {
+		return err
+	}
+	if x.work.prompts == 0 {
+		return fmt.Errorf("scenario %q: no request is served by %s; see decodesim run", z.base.Name, z.all[0].is.Name)
+	}
+	for _, d := range z.all {
+		d.bound, d.narrow = d.perfect(&x.work, d.replicas, false)
+		d.bound /= x.each
+		z.out.PerfectPackingPerS = max(z.out.PerfectPackingPerS, d.bound)
+	}
+	return nil
+}
+
+// most returns the deployments of the last round, the one that carries most first.
+func (z *sizer) most() ([]*deployment, error) {
+	stages := rounds(z.study.Requests)
+	if err := z.first(stages[0]); err != nil {
+		return nil, err
+	}
+	second := ahead(z.all, secondRound, secondBehind, &z.grid)
+	if err := z.again(second, 1, stages[1]); err != nil {
+		return nil, err
+	}
+	return ahead(second, lastRound, lastBehind, &z.grid), nil
+}
+
+// first finds the capacity of every deployment roughly, those that may carry most first. A deployment that cannot beat the best
+// so far under perfect packing is left out, unless its split is not known yet.
+func (z *sizer) first(r round) error {
+	order := slices.Clone(z.all)
+	slices.SortStableFunc(order, func(a, b *deployment) int { return cmp.Compare(b.bound, a.bound) })
+	best := 0.0
+	known := map[string]bool{}
+	for from, done := 0, 0; from < len(order); {
+		var batch []*deployment
+		for ; from < len(order) && len(batch) < wave; from++ {
+			d := order[from]
+			if d.bound*pruneShare < best && known[d.key()] {
+				d.skipped = "even perfectly packed it would carry less than another"
+				continue
+			}
+			known[d.key()] = true
+			batch = append(batch, d)
+		}
+		if err := z.find(batch, 0, r, "first round", done, len(order)); err != nil {
+			return err
+		}
+		done = from
+		for _, d := range batch {
+			if d.capacity >= 0 {
+				best = max(best, z.grid.rate(d.capacity))
+				z.packed[d.topology+d.narrow] = z.grid.rate(d.capacity) / d.bound
+			}
+		}
+	}
+	return nil
+}
+
+// again finds the capacity of some deployments more closely.
+func (z *sizer) again(some []*deployment, i int, r round) error {
+	return z.find(some, i, r, [...]string{"first", "second", "last"}[i]+" round", 0, len(some))
+}
+
+// find finds the capacity of deployments over all cores, each near where it was last.
+func (z *sizer) find(some []*deployment, i int, r round, what string, done, of int) error {
+	errs := make([]error, len(some))
+	run.EachTold(len(some), func(n int) {
+		d := some[n]
+		guess := d.capacity
+		if d.round == 0 {
+			guess = z.grid.step(z.guess(d) * d.bound)
+		}
+		d.round, d.carried = i+1, slices.Clip(d.carried)
+		d.capacity, errs[n] = z.grid.highest(guess, r.stride, func(step int) (bool, error) {
+			x, err := z.simulate(d, step, r.requests, z.base.Seed, verdict)
+			if x.carried {
+				d.carried = append(d.carried, x)
+			}
+			return x.carried, err
+		})
+	}, func(n int) { z.tell(what, done+n, of) })
+	z.out.Rounds[i] += len(some)
+	return errors.Join(errs...)
+}
+
+// guess returns the share of perfect packing at which to begin: that of the deployment before which the same pool limits.
+func (z *sizer) guess(d *deployment) float64 {
+	if share, ok := z.packed[d.topology+d.narrow]; ok {
+		return share
+	}
+	return 0.5
+}
+
+func (z *sizer) tell(what string, done, of int) {
+	if z.options.Told != nil {
+		z.options.Told(what, done, of)
+	}
+}
+
+// ahead returns the deployments that carry most, the first n of them, not too far behind the best, and few of each split.
+func ahead(all []*deployment, n int, behind float64, g *grid) (some []*deployment) {
+	order := slices.DeleteFunc(slices.Clone(all), func(d *deployment) bool { return d.capacity < 0 })
+	slices.SortStableFunc(order, func(a, b *deployment) int { return cmp.Or(cmp.Compare(b.capacity, a.capacity), cheaper(a, b)) })
+	taken := map[string]int{}
+	for _, d := range order {
+		if len(some) >= n || len(some) >= 2 && g.rate(d.capacity) < behind*g.rate(order[0].capacity) {
+			break
+		}
+		if key := d.key(); taken[key] < alike {
+			taken[key]++
+			some = append(some, d)
+		}
+	}
+	return some
+}

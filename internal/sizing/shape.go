@@ -1,0 +1,242 @@
+package sizing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/run"
+)
+
+// shape is what a deployment repeats: one replica of each of its pools.
+type shape struct {
+	topology string
+	setting  setting
+	scenario *configs.Scenario // with one replica in each pool
+	refused  string            // why there can be no such deployment; empty: there can
+	packing  []packing         // by pool
+	gpus     []int             // of a replica, by pool
+	priceUSD float64           // of a GPU-hour; 0: unknown
+}
+
+// setting is one choice of what a study varies; 0: the scenario's.
+type setting struct{ tensor, prefillTensor, seqs, tokens int }
+
+// settings returns every choice that the study names for a topology, in its order.
+func settings(q *configs.StudySearch, topology string) []setting {
+	one := []int{0}
+	orOne := func(list []int) []int {
+		if list == nil {
+			return one
+		}
+		return list
+	}
+	var all []setting
+	for _, tensor := range orOne(q.TensorParallel) {
+		prefill := one
+		if topology == configs.Disaggregated {
+			prefill = q.PrefillTensorParallel
+			if prefill == nil {
+				prefill = []int{tensor}
+			}
+		}
+		for _, p := range prefill {
+			for _, seqs := range orOne(q.MaxNumSeqs) {
+				for _, tokens := range orOne(q.MaxNumBatchedTokens) {
+					all = append(all, setting{tensor, p, seqs, tokens})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// shapes builds one replica of every shape. One that cannot be is kept, with the reason.
+func (z *sizer) shapeAll() {
+	for _, topology := range z.study.Search.Topology {
+		for _, c := range settings(&z.study.Search, topology) {
+			z.shapes = append(z.shapes, &shape{topology: topology, setting: c})
+		}
+	}
+	run.Each(len(z.shapes), func(i int) {
+		if err := z.found(z.shapes[i]); err != nil {
+			z.shapes[i].refused = err.Error()
+		}
+	})
+}
+
+// found gives s its scenario, and builds it once to see that it can be.
+func (z *sizer) found(s *shape) error {
+	text := *z.base
+	text.Pools = poolsOf(z.base, s.topology)
+	if s.topology == configs.Colocated {
+		text.Disaggregation = nil
+	}
+	set := s.overrides(text.Pools)
+	scenario, err := configs.Read(z.base.Name, text.YAML(), configs.Options{Set: set})
+	if err != nil {
+		return err
+	}
+	b, err := scenario.Build()
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	s.scenario = scenario
+	for i, p := range b.Config.Pools {
+		model, ok := p.Model.(*hardware.Roofline)
+		if !ok {
+			return fmt.Errorf("pool %q is not priced by its roofline, which the bound on capacity rests on", p.Name)
+		}
+		k := newPacking(model, &scenario.Pools[i], p, scenario.Speculation.DraftsMax())
+		k.shares = p.PrefixCaching && b.Config.Contents != nil
+		s.packing = append(s.packing, k)
+		s.gpus = append(s.gpus, scenario.Pools[i].GPUs())
+		if price := model.Deployment().GPU.Price; price.Known() {
+			s.priceUSD = price.USDPerHour
+		}
+	}
+	return nil
+}
+
+// poolsOf returns the pools of a topology, with those of the scenario as their pattern.
+func poolsOf(s *configs.Scenario, topology string) []configs.Pool {
+	if topology == configs.Colocated {
+		return []configs.Pool{patterned(s, "serve", "decode")}
+	}
+	return []configs.Pool{patterned(s, "prefill", "serve"), patterned(s, "decode", "serve")}
+}
+
+// patterned returns a pool of a role like the one that the scenario has, or like that of another role. One that hands over
+// and has no pattern does so as configs would have it.
+func patterned(s *configs.Scenario, role, other string) configs.Pool {
+	at := slices.IndexFunc(s.Pools, func(p configs.Pool) bool { return p.Role == role })
+	if at < 0 {
+		at = max(0, slices.IndexFunc(s.Pools, func(p configs.Pool) bool { return p.Role == other }))
+	}
+	p := s.Pools[at]
+	p.Name, p.Role, p.Replicas, p.ReplicasMax = role, role, 1, 0
+	if role == "prefill" && s.Pools[at].Role != role {
+		p.KVTransfer, p.FirstToken, p.KVLink, p.KVLinkEfficiency = "pull", "prefill", "nic", 1
+	}
+	return p
+}
+
+// overrides returns the settings of s for its pools. A batch is never asked to have more sequences than tokens, which
+// engines refuse, unless the study asks for just that.
+func (s *shape) overrides(pools []configs.Pool) []string {
+	var set []string
+	for i := range pools {
+		p := &pools[i]
+		add := func(key string, n int) {
+			if n > 0 {
+				set = append(set, fmt.Sprintf("pools.%s.%s=%d", p.Name, key, n))
+			}
+		}
+		tensor, seqs, tokens := s.setting.tensor, s.setting.seqs, s.setting.tokens
+		switch p.Role {
+		case "prefill":
+			tensor, seqs = s.setting.prefillTensor, 0
+		case "decode":
+			tokens = 0
+		}
+		if seqs == 0 && tokens > 0 && p.MaxNumSeqs > tokens {
+			seqs = tokens
+		}
+		if tokens == 0 && p.MaxNumBatchedTokens > 0 && seqs > p.MaxNumBatchedTokens {
+			tokens = seqs
+		}
+		add("tensor_parallel", tensor)
+		add("max_num_seqs", seqs)
+		add("max_num_batched_tokens", tokens)
+	}
+	return set
+}
+
+// deployment is a shape with numbers of replicas.
+type deployment struct {
+	*shape
+	replicas []int // by pool
+	is       Deployment
+	bound    float64 // requests/s, under perfect packing
+	narrow   string  // role of the pool that bounds it
+
+	round    int // the last it was simulated in, from 1 on
+	capacity int // on the grid, as of then
+	skipped  string
+	carried  []outcome // runs whose load it carries
+}
+
+// deploy returns s with numbers of replicas.
+func (s *shape) deploy(replicas ...int) *deployment {
+	d := &deployment{shape: s, replicas: replicas, capacity: -1}
+	is := &d.is
+	is.Topology = s.topology
+	var parts []string
+	for i, n := range replicas {
+		p := &s.scenario.Pools[i]
+		is.Pools = append(is.Pools, Pool{p.Role, n, n * s.gpus[i], p.TensorParallel, p.MaxNumSeqs, p.MaxNumBatchedTokens})
+		is.GPUs += n * s.gpus[i]
+		parts = append(parts, fmt.Sprintf("%d × tp%d", n, p.TensorParallel))
+	}
+	is.USDPerHour = float64(is.GPUs) * s.priceUSD
+	is.Name = strings.Join(parts, " + ")
+	if s.topology == configs.Disaggregated {
+		is.Split = fmt.Sprintf("%dP%dD", replicas[0], replicas[1])
+		is.Name = is.Split + " " + s.series()
+	}
+	for _, limit := range []struct {
+		name string
+		n    int
+	}{{"seqs", s.setting.seqs}, {"tokens", s.setting.tokens}} {
+		if limit.n > 0 {
+			is.Name += ", " + limit.name + " " + strconv.Itoa(limit.n)
+		}
+	}
+	return d
+}
+
+// series names what deployments share that differ in their split and batch limits alone.
+func (s *shape) series() string {
+	first, last := &s.scenario.Pools[0], &s.scenario.Pools[len(s.scenario.Pools)-1]
+	if first.TensorParallel == last.TensorParallel {
+		return fmt.Sprintf("tp%d", first.TensorParallel)
+	}
+	return fmt.Sprintf("tp%d/tp%d", first.TensorParallel, last.TensorParallel)
+}
+
+// key names deployments that differ in their batch limits alone.
+func (d *deployment) key() string { return d.topology + " " + d.series() + " " + d.is.Split }
+
+// atCapacity returns the run of d at what it carries, as of its last round; nil: there was none.
+func (d *deployment) atCapacity() *outcome {
+	for i := len(d.carried) - 1; i >= 0; i-- {
+		if x := &d.carried[i]; x.step == d.capacity {
+			return x
+		}
+	}
+	return nil
+}
+
+// scenario returns that of d under a rate.
+func (d *deployment) scenario(rate float64, requests int64, seed uint64) *configs.Scenario {
+	s := *d.shape.scenario
+	s.Pools = append([]configs.Pool(nil), s.Pools...)
+	for i, n := range d.replicas {
+		s.Pools[i].Replicas, s.Pools[i].ReplicasMax = n, 0
+	}
+	arrivals := *s.Workload.Arrivals
+	arrivals.Rate = rate
+	s.Workload.Arrivals, s.Workload.Requests, s.Workload.DurationS, s.Workload.WarmupS = &arrivals, requests, 0, 0
+	s.Seed = seed
+	return &s
+}
+
+// cheaper orders deployments by what they cost.
+func cheaper(a, b *deployment) int {
+	return cmp.Or(cmp.Compare(a.is.USDPerHour, b.is.USDPerHour), cmp.Compare(a.is.GPUs, b.is.GPUs))
+}

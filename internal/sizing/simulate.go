@@ -1,0 +1,230 @@
+package sizing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// warmShare is the part of a run's requests that fill the empty deployment and are not measured: a quarter.
+const warmShare = 4
+
+// outcome is what a run of a deployment under a load came to.
+type outcome struct {
+	step       int // of the grid
+	rate       float64
+	carried    bool
+	attainment float64
+	goodput    float64 // requests/s that keep the SLO: that share of the rate
+	throughput float64 // requests/s that end, from the first measured arrival to the last token
+	perfect    float64 // requests/s, of the same requests packed perfectly
+	each       float64 // requests for one of the rate, which may be of sessions
+	speed      float64 // tokens/s of the median request
+	ttft, tpot Percentile
+	missed     [3]float64 // shares of requests over each limit: TTFT, TPOT, E2E
+	refused    float64
+	busy       []float64 // utilization by pool
+	work       work
+	bound      metrics.Bound
+}
+
+// pollEvery is how many requests end between checks of the context.
+const pollEvery = 1 << 12
+
+// errBroken ends a run that has missed its SLO too often to carry its load.
+var errBroken = errors.New("the load is not carried")
+
+// judge is the sink of a run. The definitions of what it measures are the Recorder's; it tells that of the measured
+// requests alone, and of no tokens between, unless it is asked for a portrait.
+type judge struct {
+	metrics.Recorder
+	ctx      context.Context
+	portrait bool
+	from     int32 // requests before it are not measured
+	missMax  int64 // misses that end the run; negative: none do
+	ended    int64
+	began    sim.Time // the first measured request was sent
+	work     work
+}
+
+var _ sim.Sink = (*judge)(nil)
+
+// First implements sim.Sink.
+func (j *judge) First(r *sim.Request) {
+	if r.ID >= j.from {
+		j.Recorder.First(r)
+	}
+}
+
+// Run implements sim.Sink.
+func (j *judge) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
+	if j.portrait {
+		j.Recorder.Run(in, start, g, n, tokens)
+	}
+}
+
+// Held implements sim.Sink.
+func (j *judge) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
+	if j.portrait {
+		j.Recorder.Held(in, since, start, g, tokens)
+	}
+}
+
+// Burst implements sim.Sink.
+func (j *judge) Burst(*sim.Instance, sim.Time, int) {}
+
+// Gap implements sim.Sink.
+func (j *judge) Gap(*sim.Instance, *sim.Request, sim.Time, sim.Cause) {}
+
+// Done implements sim.Sink. It leaves the run by a panic, which simulate recovers: there is no other way out of one.
+func (j *judge) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
+	if j.ended++; j.ended%pollEvery == 0 && j.ctx.Err() != nil {
+		panic(context.Canceled)
+	}
+	if r.ID < j.from {
+		return
+	}
+	j.began = min(j.began, r.Arrival)
+	j.Recorder.Done(r, at, o)
+	j.work.add(r)
+	if j.missMax >= 0 && j.Recorded-j.Attained+j.Unserved > j.missMax {
+		panic(errBroken)
+	}
+}
+
+// look says what a run is for.
+type look uint8
+
+const (
+	verdict  look = iota // does it carry the load: a run that does not ends early
+	whole                // to the end
+	portrait             // and what its steps are made of
+)
+
+// simulate runs d at a step of the grid.
+func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, purpose look) (outcome, error) {
+	x := outcome{step: step, rate: z.grid.rate(step)}
+	if err := z.ctx.Err(); err != nil {
+		return x, err
+	}
+	z.runs.Add(1)
+	b, err := d.scenario(x.rate, requests, seed).Build()
+	if err != nil {
+		return x, fmt.Errorf("%s: %w", d.is.Name, err)
+	}
+	defer b.Close()
+	all := int64(b.Requests)
+	from := all / warmShare
+	j := &judge{ctx: z.ctx, portrait: purpose == portrait, from: int32(from), missMax: -1, began: sim.Forever}
+	j.SLO, j.Ingress, j.Egress = z.limits, b.Config.Ingress, b.Config.Egress
+	if purpose == verdict {
+		j.missMax = int64((1-z.study.Attainment)*float64(all-from) + 1e-9)
+	}
+	config := b.Config
+	config.Sink, config.TraceEvery = j, 0
+	c, err := sim.New(config)
+	if err != nil {
+		return x, fmt.Errorf("%s: %w", d.is.Name, err)
+	}
+	err = runUntilBroken(c)
+	switch {
+	case errors.Is(err, errBroken):
+		return x, nil
+	case err != nil:
+		return x, err
+	case b.SourceErr() != nil:
+		return x, b.SourceErr()
+	case c.Overran():
+		return x, nil // a load that takes longer than the clock is not carried
+	}
+	x.fill(j, c, &z.limits, z.study.Attainment)
+	x.each = b.Requests / b.SpanS / x.rate
+	x.perfect, _ = d.perfect(&x.work, d.replicas, true)
+	x.carried = x.carried && x.rate*x.each <= x.perfect // more than can be done was done only as long as the run was short
+	return x, nil
+}
+
+// runUntilBroken runs c to its end, or to where its sink left it.
+func runUntilBroken(c *sim.Cluster) (err error) {
+	defer func() {
+		switch x := recover(); x {
+		case nil:
+		case errBroken, context.Canceled:
+			err = x.(error)
+		default:
+			panic(x)
+		}
+	}()
+	c.Run()
+	return nil
+}
+
+// fill takes the results of a run that has ended.
+func (x *outcome) fill(j *judge, c *sim.Cluster, limits *metrics.Limits, share float64) {
+	x.work = j.work
+	n := float64(j.Recorded + j.Unserved + j.Outcomes[sim.Unfinished])
+	span := j.LastToken.Sub(j.began).Seconds()
+	if n == 0 || !(span > 0) {
+		return
+	}
+	x.attainment = float64(j.Attained) / n
+	x.carried = x.attainment >= share-1e-12
+	x.goodput, x.throughput = x.attainment*x.rate, float64(j.Recorded)/span
+	x.ttft = Percentile{j.TTFT.QuantileS(0.5), j.TTFT.QuantileS(share)}
+	if j.TPOT.N() > 0 {
+		x.tpot = Percentile{j.TPOT.QuantileS(0.5), j.TPOT.QuantileS(share)}
+		if x.tpot.P50 > 0 {
+			x.speed = 1 / x.tpot.P50
+		}
+	}
+	for i, of := range []struct {
+		hist  *metrics.Hist
+		limit sim.Duration
+	}{{&j.TTFT, limits.TTFT}, {&j.TPOT, limits.TPOT}, {&j.E2E, limits.E2E}} {
+		if of.limit > 0 {
+			x.missed[i] = above(of.hist, of.limit.Seconds()) / n
+		}
+	}
+	x.refused = float64(j.Unserved) / n
+	for i := range c.Pools() {
+		t := c.PoolTotals(i)
+		x.busy = append(x.busy, t.BusyS/max(t.UpS, 1e-12))
+	}
+	x.bound = j.Bound()
+}
+
+// above counts the samples over a limit, to the width of a bucket.
+func above(h *metrics.Hist, limitS float64) float64 {
+	n := int64(0)
+	h.Each(func(seconds float64, count int64) {
+		if seconds > limitS {
+			n += count
+		}
+	})
+	return float64(n)
+}
+
+// sendable says whether the workload of s can be sent at a rate, to any number of replicas.
+func sendable(s *configs.Scenario) error {
+	w, known := &s.Workload, map[string]bool{}
+	for i := range s.Pools {
+		if p := &s.Pools[i]; known[p.Role] || p.Role == "encode" || p.GPU != s.Pools[0].GPU {
+			return fmt.Errorf("scenario %q has a pool %q of role %s on %s; expected at most one each of serve, prefill and decode, all on one kind of GPU",
+				s.Name, p.Name, p.Role, p.GPU)
+		}
+		known[s.Pools[i].Role] = true
+	}
+	switch {
+	case len(s.Autoscale) > 0 || s.RoleSwitch != nil:
+		return fmt.Errorf("scenario %q has replicas that come and go, and a study says how many there are; expected autoscale null and role_switch null", s.Name)
+	case w.Arrivals == nil:
+		return fmt.Errorf("scenario %q has no workload.arrivals, whose rate a study varies; expected an open loop, such as {process: poisson, rate: 8}", s.Name)
+	case w.TimeoutS > 0 || w.Cancel.Probability > 0:
+		return fmt.Errorf("scenario %q has clients that hang up, which relieves a deployment that is too slow; expected workload.timeout_s null and cancel.probability 0", s.Name)
+	}
+	return nil
+}

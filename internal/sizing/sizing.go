@@ -1,0 +1,211 @@
+package sizing
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// SchemaSizing names the format of size.json. Fields are added, never renamed.
+const Schema = "decodesim/size/v1"
+
+// Sizing is the answer of a study: which deployment serves its load best, and by how much.
+type Sizing struct {
+	Schema   string   `json:"schema"`
+	Study    string   `json:"study"`
+	Scenario string   `json:"scenario"`
+	Version  string   `json:"version"`
+	Model    string   `json:"model"`
+	GPU      string   `json:"gpu"`
+	Seeds    []uint64 `json:"seeds"`
+
+	GPUsMax     int        `json:"gpus_max"` // of the budget
+	AtPerS      float64    `json:"at_per_s,omitempty"`
+	RateMinPerS float64    `json:"rate_min_per_s"` // of those looked at
+	RateMaxPerS float64    `json:"rate_max_per_s"`
+	Resolution  float64    `json:"resolution"` // of a capacity: the next rate over it, less 1
+	SLO         SLO        `json:"slo"`
+	Requests    []int64    `json:"requests"` // of a run, by round
+	Rounds      []int      `json:"rounds"`   // deployments simulated in each
+	Simulations int64      `json:"simulations"`
+	Confidence  float64    `json:"confidence"`
+	Best        *Finalist  `json:"best"` // null: no deployment carries the rate
+	Finalists   []Finalist `json:"finalists"`
+	Lead        *Lead      `json:"lead"` // of the best over the second; null: there is none, or under some seed it carries nothing
+
+	PerfectPackingPerS float64         `json:"perfect_packing_per_s"` // of the best packed deployment: no other carries more
+	Frontier           []FrontierPoint `json:"frontier"`
+	Splits             []SplitPoint    `json:"splits"`
+	Candidates         []Candidate     `json:"candidates"`
+	Notes              []string        `json:"notes"`
+}
+
+// SizingSLO is what must be kept: every limit, by a share of the requests. 0: no such limit.
+type SLO struct {
+	TTFTS      float64 `json:"ttft_s,omitempty"`
+	TPOTS      float64 `json:"tpot_s,omitempty"`
+	E2ES       float64 `json:"e2e_s,omitempty"`
+	Attainment float64 `json:"attainment"`
+}
+
+// Candidate is a deployment and how far it came.
+type Candidate struct {
+	Deployment
+	PerfectPackingPerS float64      `json:"perfect_packing_per_s"`
+	CapacityPerS       stats.Number `json:"capacity_per_s"` // as of its last round; null: not simulated
+	Round              int          `json:"round"`          // its last, from 1 on; 0: it was not simulated
+	Why                string       `json:"why,omitempty"`  // it was not
+}
+
+// Deployment is pools of equal replicas.
+type Deployment struct {
+	Name       string  `json:"name"`
+	Topology   string  `json:"topology"`
+	Split      string  `json:"split,omitempty"` // such as 1P3D; absent: colocated
+	GPUs       int     `json:"gpus"`
+	USDPerHour float64 `json:"usd_per_hour,omitempty"` // absent where the GPU has no price
+	Pools      []Pool  `json:"pools"`
+}
+
+// SizedPool is one pool of a deployment.
+type Pool struct {
+	Role                string `json:"role"`
+	Replicas            int    `json:"replicas"`
+	GPUs                int    `json:"gpus"`
+	TensorParallel      int    `json:"tensor_parallel"`
+	MaxNumSeqs          int    `json:"max_num_seqs"`
+	MaxNumBatchedTokens int    `json:"max_num_batched_tokens"`
+}
+
+// PrefillShare is the share of the GPUs that only read prompts.
+func (d *Deployment) PrefillShare() float64 {
+	if d.Topology != configs.Disaggregated {
+		return 0
+	}
+	return float64(d.Pools[0].GPUs) / float64(d.GPUs)
+}
+
+// Finalist is a deployment of the last round. What it does, it does at its capacity.
+type Finalist struct {
+	Deployment
+	CapacityPerS       float64         `json:"capacity_per_s"` // the most it carries, mean over the seeds
+	Interval           *stats.Interval `json:"interval"`       // of that over seeds; null: one seed
+	BySeed             []float64       `json:"by_seed"`
+	AtLeast            bool            `json:"at_least"` // it carries the highest rate that was tried
+	Margin             stats.Number    `json:"margin"`   // capacity over the asked rate, less 1; null: none was asked for
+	PerfectPackingPerS float64         `json:"perfect_packing_per_s"`
+	OfPerfect          float64         `json:"of_perfect"`
+	GoodputPerS        float64         `json:"goodput_per_s"` // requests/s that keep the SLO
+	GoodputPerSPerGPU  float64         `json:"goodput_per_s_per_gpu"`
+	USDPerMillion      float64         `json:"usd_per_million_requests,omitempty"`
+	UserTokensPerS     float64         `json:"user_tokens_per_s"` // of the median request, after its first
+	TTFTS              Percentile      `json:"ttft_s"`
+	TPOTS              Percentile      `json:"tpot_s"`
+	Limit              Limiting        `json:"limit"`
+}
+
+// Percentile is a latency at the median and at the share of requests that must keep the SLO.
+type Percentile struct {
+	P50 float64 `json:"p50"`
+	At  float64 `json:"at_attainment"`
+}
+
+// Limiting says what breaks at the next higher rate.
+type Limiting struct {
+	RatePerS    float64       `json:"rate_per_s"`
+	Attainment  float64       `json:"attainment"`
+	TTFTMissed  float64       `json:"ttft_missed"` // shares of the requests
+	TPOTMissed  float64       `json:"tpot_missed"`
+	E2EMissed   float64       `json:"e2e_missed"`
+	Refused     float64       `json:"refused"`     // or failed
+	Utilization []float64     `json:"utilization"` // by pool
+	Share       metrics.Share `json:"share"`       // of a decode step
+	Of          string        `json:"of"`          // what its least time is bound by: memory or compute
+}
+
+// Lead is the best over the second, paired by seed.
+type Lead struct {
+	Relative float64         `json:"relative"` // difference of capacities over that of the second
+	Interval *stats.Interval `json:"interval"`
+}
+
+// FrontierPoint is a deployment under a load that it carries, which no other run beats in both.
+type FrontierPoint struct {
+	Name              string  `json:"name"`
+	Topology          string  `json:"topology"`
+	RatePerS          float64 `json:"rate_per_s"`
+	GoodputPerSPerGPU float64 `json:"goodput_per_s_per_gpu"`
+	UserTokensPerS    float64 `json:"user_tokens_per_s"`
+}
+
+// SplitPoint is the most that a split carries, whatever its batch limits.
+type SplitPoint struct {
+	Name              string  `json:"name"`
+	Topology          string  `json:"topology"`
+	Series            string  `json:"series"` // of points that differ in the split alone
+	Split             string  `json:"split,omitempty"`
+	PrefillShare      float64 `json:"prefill_share"` // of the GPUs
+	GPUs              int     `json:"gpus"`
+	CapacityPerS      float64 `json:"capacity_per_s"`
+	GoodputPerSPerGPU float64 `json:"goodput_per_s_per_gpu"`
+}
+
+// SizeOptions is what surrounds a study. The zero value is nothing.
+type Options struct {
+	Env     []string // as of os.Environ, for the scenario
+	Seed    *uint64  // over the scenario's
+	Version string   // of the program
+	Told    func(what string, done, of int)
+}
+
+// sizer is a search under way.
+type sizer struct {
+	ctx     context.Context
+	study   *configs.Study
+	options Options
+	base    *configs.Scenario
+	grid    grid
+	limits  metrics.Limits
+	shapes  []*shape
+	all     []*deployment
+	packed  map[string]float64 // by topology and narrowest pool: the share of perfect packing that was carried
+	runs    atomic.Int64
+	out     *Sizing
+}
+
+// Search searches what the study asks for, over all cores; the answer depends on the study alone. It also returns the
+// scenario of the best deployment, nil if there is none.
+func Search(ctx context.Context, s *configs.Study, o Options) (*Sizing, *configs.Scenario, error) {
+	z := &sizer{ctx: ctx, study: s, options: o}
+	if err := z.prepare(); err != nil {
+		return nil, nil, err
+	}
+	var finalists []*deployment
+	var err error
+	if s.Rate.At > 0 {
+		finalists, err = z.cheapest()
+	} else {
+		finalists, err = z.most()
+	}
+	if err == nil {
+		err = z.conclude(finalists)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(finalists) == 0 {
+		return z.out, nil, nil
+	}
+	best := finalists[0].scenario(z.out.Best.CapacityPerS, s.Requests, z.base.Seed)
+	best.Name, best.SLO.TTFTMS, best.SLO.TPOTMS, best.SLO.E2EMS = s.Name+"-best", ms(z.limits.TTFT), ms(z.limits.TPOT), ms(z.limits.E2E)
+	if s.Rate.At > 0 {
+		best.Workload.Arrivals.Rate = s.Rate.At
+	}
+	return z.out, best, nil
+}
+
+func ms(d sim.Duration) float64 { return d.Seconds() * 1e3 }

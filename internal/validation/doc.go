@@ -1,0 +1,8 @@
+// Package validation replays measured runs and scores the predictions.
+//
+//	all.go        many runs, over all cores
+//	predict.go    one measured run simulated; observe.go the statistics that its benchmark tool reported
+//	score.go      predictions beside measurements: what is compared and what is not
+//	groups.go     errors by label; errors.go how they are summed up
+//	occupancy.go  how full the simulated server is
+package validation
