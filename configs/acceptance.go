@@ -3,7 +3,7 @@ package configs
 import (
 	"fmt"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/acceptance"
 )
 
 // AcceptanceCurves are measured acceptance lengths of a model and what drafts for it.
@@ -69,7 +69,7 @@ func (a *AcceptanceCurves) validate(name string) error {
 		return fmt.Errorf("curves missing")
 	}
 	for i, c := range a.Curves {
-		law := policies.AcceptanceLaw{Process: "curve", Lengths: withBonus(c.Lengths, a.CountsBonus)}
+		law := acceptance.Law{Process: "curve", Lengths: withBonus(c.Lengths, a.CountsBonus)}
 		if err := law.Validate(len(c.Lengths)); err != nil {
 			return fmt.Errorf("curves[%d]: %w", i, err)
 		}

@@ -2,7 +2,7 @@ package configs
 
 import (
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 // EngineArguments are the keys of a pool that its engine knows, each under the name that is the same for every engine:
@@ -77,7 +77,7 @@ const (
 )
 
 // QueueOrders returns the orders of a queue that some engine can be given.
-func QueueOrders() []string { return append(policies.OrderNames(), cacheOrders()...) }
+func QueueOrders() []string { return append(schedulers.OrderNames(), cacheOrders()...) }
 
 // cacheOrders are the orders of a queue that look at the prefix cache, which only SGLang's does.
 func cacheOrders() []string { return []string{orderLPM, orderDFSWeight} }

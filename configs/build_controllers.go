@@ -3,7 +3,7 @@ package configs
 import (
 	"fmt"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/fleet"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -17,7 +17,7 @@ func (b *Built) controllers() error {
 		}
 		list = append(list, made...)
 	}
-	b.Config.Controller = policies.NewControllers(list...)
+	b.Config.Controller = fleet.NewControllers(list...)
 	return nil
 }
 
@@ -41,9 +41,9 @@ func (s *Scenario) poolNamed(name string) int {
 
 func (b *Built) failures() ([]sim.Controller, error) {
 	s := b.Scenario
-	var list []policies.Failure
+	var list []fleet.Failure
 	for _, f := range s.Failures {
-		list = append(list, policies.Failure{
+		list = append(list, fleet.Failure{
 			Pool: s.poolNamed(f.Pool), Instance: f.Replica, At: sim.Time(0).Add(sim.Seconds(f.AtS)), Retry: f.InFlight == inFlightRetry,
 			Down: after(f.DownS),
 		})
@@ -51,7 +51,7 @@ func (b *Built) failures() ([]sim.Controller, error) {
 	if list == nil {
 		return nil, nil
 	}
-	made, err := policies.NewFailures(list, s.instances())
+	made, err := fleet.NewFailures(list, s.instances())
 	if err != nil {
 		return nil, s.origins.errorf("failures", "%s", bareMessage(err))
 	}
@@ -69,7 +69,7 @@ func after(seconds float64) sim.Duration {
 func (b *Built) randomFailures() (list []sim.Controller, err error) {
 	s := b.Scenario
 	for i, f := range s.RandomFailures {
-		made, err := policies.NewRandomFailures(policies.RandomFailureArguments{
+		made, err := fleet.NewRandomFailures(fleet.RandomFailureArguments{
 			Pool: s.poolNamed(f.Pool), MTBF: sim.Seconds(f.MTBFS), MTTR: sim.Seconds(f.MTTRS), Retry: f.InFlight == inFlightRetry, Seed: s.Seed,
 		})
 		if err != nil {
@@ -82,9 +82,9 @@ func (b *Built) randomFailures() (list []sim.Controller, err error) {
 
 func (b *Built) drains() ([]sim.Controller, error) {
 	s := b.Scenario
-	var list []policies.Drain
+	var list []fleet.Drain
 	for _, d := range s.Drain {
-		list = append(list, policies.Drain{
+		list = append(list, fleet.Drain{
 			Pool: s.poolNamed(d.Pool), Instance: d.Replica, At: sim.Time(0).Add(sim.Seconds(d.AtS)),
 			Down: after(d.DownS),
 		})
@@ -92,7 +92,7 @@ func (b *Built) drains() ([]sim.Controller, error) {
 	if list == nil {
 		return nil, nil
 	}
-	made, err := policies.NewDrains(list, s.instances())
+	made, err := fleet.NewDrains(list, s.instances())
 	if err != nil {
 		return nil, s.origins.errorf("drain", "%s", bareMessage(err))
 	}
@@ -105,14 +105,14 @@ func (b *Built) autoscalers() (list []sim.Controller, err error) {
 		a := &s.Autoscale[i]
 		pool := s.poolNamed(a.Pool)
 		most := s.Pools[pool].most()
-		made := policies.AutoscaleArguments{
+		made := fleet.AutoscaleArguments{
 			Pool: pool, On: a.On, Target: a.Target, Low: a.Low, Min: a.MinReplicas, Max: most, Interval: sim.Seconds(a.IntervalS),
 			Provision: sim.Seconds(a.ProvisionS), Stabilisation: sim.Seconds(a.StabilisationS),
 		}
 		for _, row := range a.Schedule {
-			made.Schedule = append(made.Schedule, policies.ScheduledSize{At: sim.Time(0).Add(sim.Seconds(row.AtS)), Replicas: row.Replicas})
+			made.Schedule = append(made.Schedule, fleet.ScheduledSize{At: sim.Time(0).Add(sim.Seconds(row.AtS)), Replicas: row.Replicas})
 		}
-		controller, err := policies.NewAutoscale(made, most)
+		controller, err := fleet.NewAutoscale(made, most)
 		if err != nil {
 			return nil, s.origins.errorf(fmt.Sprintf("autoscale[%d]", i), "%s", bareMessage(err))
 		}
@@ -129,7 +129,7 @@ func (b *Built) roleSwitch() ([]sim.Controller, error) {
 	if w == nil {
 		return nil, nil
 	}
-	made, err := policies.NewRoleSwitch(policies.RoleSwitchArguments{
+	made, err := fleet.NewRoleSwitch(fleet.RoleSwitchArguments{
 		Prefill: s.poolsOf(rolePrefill)[0], Decode: s.poolsOf(roleDecode)[0], Interval: sim.Seconds(w.IntervalS), Delay: sim.Seconds(w.DelayS),
 		Queue: w.Queue, High: w.High, Low: w.Low,
 	})

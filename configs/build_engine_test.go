@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -105,7 +105,7 @@ func TestHostMemoryHoldsWhatIsSwapped(t *testing.T) {
 	b := build(t, "pools.serve.preemption_mode=swap")
 	assert.EqualValues(t, 4<<30/(2<<20), b.Config.Pools[0].SwapBlocks)
 	assert.Equal(t, 6.4e10, b.Deployment.Swap.LinkBps)
-	assert.Equal(t, sim.Swap, b.Config.Pools[0].Scheduler.(*policies.PrefillFirst).Preempt)
+	assert.Equal(t, sim.Swap, b.Config.Pools[0].Scheduler.(*schedulers.PrefillFirst).Preempt)
 	assert.Equal(t, 2e10, build(t, "pools.serve.preemption_mode=swap", "pools.serve.host_link_bps=2e10").Deployment.Swap.LinkBps)
 	assert.EqualValues(t, 2*4<<30/(2<<20), build(t, "pools.serve.preemption_mode=swap", "pools.serve.tensor_parallel=2").Config.Pools[0].SwapBlocks,
 		"each GPU holds half of a block, in memory of its own")
@@ -179,35 +179,35 @@ func TestSchedulersHaveTheEnginesArguments(t *testing.T) {
 		inDir(t, running(engine))
 		return build(t, set...).Config.Pools[0].Scheduler
 	}
-	assert.Equal(t, &policies.Continuous{MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, SchedulerReserveFullISL: true, MaxModelLen: 131072},
+	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, SchedulerReserveFullISL: true, MaxModelLen: 131072},
 		scheduler("vllm-v1"))
-	assert.Equal(t, &policies.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 512, MaxModelLen: 4096, Reserve: policies.WholePrompt, WatermarkBlocks: 10,
-		Victim: policies.LastInOrder},
+	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 512, MaxModelLen: 4096, Reserve: schedulers.WholePrompt, WatermarkBlocks: 10,
+		Victim: schedulers.LastInOrder},
 		scheduler("sarathi", "pools.serve.num_gpu_blocks=1000", "pools.serve.max_model_len=4096", "pools.serve.queue_order=priority"))
-	assert.Equal(t, &policies.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 4096, Unchunked: true, MaxModelLen: 4096, Reserve: policies.MaxModelLen},
+	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 4096, Unchunked: true, MaxModelLen: 4096, Reserve: schedulers.MaxModelLen},
 		scheduler("orca", "pools.serve.max_model_len=4096", "pools.serve.reserve=max-model-len"))
-	assert.Equal(t, &policies.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true, MaxModelLen: 131072, NoEvict: true}, scheduler("tensorrt-llm"))
-	assert.Equal(t, &policies.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true, MaxModelLen: 131072},
+	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true, MaxModelLen: 131072, NoEvict: true}, scheduler("tensorrt-llm"))
+	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true, MaxModelLen: 131072},
 		scheduler("tensorrt-llm", "pools.serve.capacity_scheduler_policy=MAX_UTILIZATION"))
-	assert.Equal(t, &policies.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 4096, WatermarkBlocks: 10},
+	assert.Equal(t, &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 4096, WatermarkBlocks: 10},
 		scheduler("vllm-v0", "pools.serve.num_gpu_blocks=1000", "pools.serve.max_model_len=4096"))
-	assert.Equal(t, &policies.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 4096, WatermarkBlocks: 10, PrefillBelow: 64},
+	assert.Equal(t, &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 4096, WatermarkBlocks: 10, PrefillBelow: 64},
 		scheduler("decode-priority", "pools.serve.num_gpu_blocks=1000", "pools.serve.max_model_len=4096"))
-	assert.Equal(t, &policies.Static{MaxBatchSize: 128, MaxNumBatchedTokens: 131072}, scheduler("static"))
-	assert.Equal(t, &policies.SGLang{
+	assert.Equal(t, &schedulers.Static{MaxBatchSize: 128, MaxNumBatchedTokens: 131072}, scheduler("static"))
+	assert.Equal(t, &schedulers.SGLang{
 		MaxRunningRequests: 2048, MaxPrefillTokens: 16384, ChunkedPrefillSize: 8192, InitNewTokenRatio: 700_000_000, MinNewTokenRatio: 98_000_000,
 		NewTokenRatioDecay: 602_000_000 / 600, ClipMaxNewTokens: 4096, RetractDecodeSteps: 20,
 	}, scheduler("sglang"))
-	eager := scheduler("sglang", "pools.serve.chunked_prefill_size=-1", "pools.serve.schedule_conservativeness=3", "pools.serve.schedule_policy=lpm").(*policies.SGLang)
-	assert.Equal(t, []any{int32(0), int64(1e9), int64(14e7), policies.LPM},
+	eager := scheduler("sglang", "pools.serve.chunked_prefill_size=-1", "pools.serve.schedule_conservativeness=3", "pools.serve.schedule_policy=lpm").(*schedulers.SGLang)
+	assert.Equal(t, []any{int32(0), int64(1e9), int64(14e7), schedulers.LPM},
 		[]any{eager.ChunkedPrefillSize, eager.InitNewTokenRatio, eager.MinNewTokenRatio, eager.Order})
 }
 
 func TestSGLangOrdersByTheCache(t *testing.T) {
 	inDir(t, running("sglang"))
-	for name, order := range map[string]policies.CacheOrder{"fcfs": policies.FCFS, "lpm": policies.LPM, "dfs-weight": policies.DFSWeight, "priority": policies.FCFS} {
+	for name, order := range map[string]schedulers.CacheOrder{"fcfs": schedulers.FCFS, "lpm": schedulers.LPM, "dfs-weight": schedulers.DFSWeight, "priority": schedulers.FCFS} {
 		b := build(t, "pools.serve.schedule_policy="+name)
-		assert.Equal(t, order, b.Config.Pools[0].Scheduler.(*policies.SGLang).Order)
+		assert.Equal(t, order, b.Config.Pools[0].Scheduler.(*schedulers.SGLang).Order)
 		assert.Equal(t, name == "priority", b.Config.Pools[0].Order != nil)
 	}
 }
@@ -216,11 +216,11 @@ func TestOrdersAreBuilt(t *testing.T) {
 	inDir(t, running("vllm-v1"))
 	order := func(set ...string) sim.Order { return build(t, set...).Config.Pools[0].Order }
 	assert.Nil(t, order())
-	assert.Equal(t, policies.Priority{}, order("pools.serve.scheduling_policy=priority"))
-	assert.Equal(t, policies.Aging{Step: 5 * sim.Second}, order("pools.serve.queue_order=aging", "pools.serve.aging_s=5"))
-	assert.Equal(t, policies.NewShortestPredictedJob(3, 0.5), order("seed=3", "pools.serve.queue_order=shortest-predicted-job", "pools.serve.prediction_cv=0.5"))
-	assert.Equal(t, policies.EarliestDeadline{TTFT: []sim.Duration{500 * sim.Millisecond}}, order("pools.serve.queue_order=earliest-deadline"))
-	laxity := order("pools.serve.queue_order=least-laxity").(policies.LeastLaxity)
+	assert.Equal(t, schedulers.Priority{}, order("pools.serve.scheduling_policy=priority"))
+	assert.Equal(t, schedulers.Aging{Step: 5 * sim.Second}, order("pools.serve.queue_order=aging", "pools.serve.aging_s=5"))
+	assert.Equal(t, schedulers.NewShortestPredictedJob(3, 0.5), order("seed=3", "pools.serve.queue_order=shortest-predicted-job", "pools.serve.prediction_cv=0.5"))
+	assert.Equal(t, schedulers.EarliestDeadline{TTFT: []sim.Duration{500 * sim.Millisecond}}, order("pools.serve.queue_order=earliest-deadline"))
+	laxity := order("pools.serve.queue_order=least-laxity").(schedulers.LeastLaxity)
 	assert.InDelta(t, 27e-6, laxity.PerToken.Seconds(), 15e-6, "an H100 reads some 40,000 tokens of an 8B model a second")
 	s, err := Load("chat.yaml", Options{Set: []string{"pools.serve.queue_order=earliest-deadline", "slo.ttft_ms=null"}})
 	require.NoError(t, err)

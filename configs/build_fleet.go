@@ -1,7 +1,8 @@
 package configs
 
 import (
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/fleet"
+	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -19,9 +20,9 @@ func (b *Built) fleet() error {
 // routers gives each pool one of its own, for most remember what they have done.
 func (b *Built) routers() error {
 	s := b.Scenario
-	r := policies.DefaultRouting()
+	r := routers.DefaultRouting()
 	r.Staleness, r.Contents = sim.Seconds(s.Routing.StalenessS), b.Config.Contents
-	r.Weights = policies.Weights(s.Routing.Weights)
+	r.Weights = routers.Weights(s.Routing.Weights)
 	for i := range s.Pools {
 		path, name := "router", s.Router
 		if own := s.Pools[i].Router; own != "" {
@@ -43,7 +44,7 @@ func (b *Built) admission() (err error) {
 	if a == nil {
 		return nil
 	}
-	b.Config.Admission, err = policies.NewAdmission(policies.AdmissionArguments{
+	b.Config.Admission, err = fleet.NewAdmission(fleet.AdmissionArguments{
 		Entries: b.entries(), Rate: a.RatePerS, Burst: a.Burst, TokenRate: a.TokensPerS, TokenBurst: a.TokenBurst,
 		QueueLimit: a.QueueLimit, ShedLimit: a.ShedLimit, ShedAbove: int8(a.ShedPriorityAbove),
 	})
@@ -68,7 +69,7 @@ func (b *Built) noisy(i int) (sim.Noise, error) {
 	for j := range p.StragglerReplicas {
 		slow = append(slow, int32(first+j))
 	}
-	straggler, err := policies.NewStraggler(slow, p.StragglerSlowdown, noise)
+	straggler, err := fleet.NewStraggler(slow, p.StragglerSlowdown, noise)
 	if err != nil {
 		return nil, s.origins.errorf(s.path(p, "straggler_slowdown"), "%s", bareMessage(err))
 	}

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 // The limits of an engine are those of each data-parallel rank: a replica runs the sequences of all, keeps a null block per
@@ -27,7 +27,7 @@ workload: {closed_loop: {concurrency: 300}, prompt_tokens: {distribution: fixed,
 	assert.Equal(t, hardware.Parallel{Tensor: 1, Pipeline: 1, Data: 8, Expert: true}, b.Deployment.Parallel)
 	assert.EqualValues(t, 800, b.KVBlocks)
 	assert.EqualValues(t, 1600, b.MaxModelLen, "the 100 blocks of one rank")
-	v := b.Config.Pools[0].Scheduler.(*policies.Continuous)
+	v := b.Config.Pools[0].Scheduler.(*schedulers.Continuous)
 	assert.Equal(t, []int{512, 8192, 1024}, []int{v.MaxNumSeqs, int(v.MaxNumBatchedTokens), int(v.LongPrefillTokenThreshold)})
 	assert.Equal(t, 128, b.Deployment.Launch.Graphs[len(b.Deployment.Launch.Graphs)-1], "twice the sequences of a rank")
 	assert.Greater(t, b.turnS(), build(t, "workload.closed_loop.concurrency=64").turnS(), "all 300 are in one batch")
@@ -39,7 +39,7 @@ workload: {closed_loop: {concurrency: 300}, prompt_tokens: {distribution: fixed,
 	require.NoError(t, err)
 	b, err = s.Build()
 	require.NoError(t, err)
-	assert.EqualValues(t, 100, b.Config.Pools[0].Scheduler.(*policies.Continuous).LongPrefillTokenThreshold)
+	assert.EqualValues(t, 100, b.Config.Pools[0].Scheduler.(*schedulers.Continuous).LongPrefillTokenThreshold)
 }
 
 // What a scenario says of kernels and host reaches the deployment; capture sizes may come in any order.

@@ -1,7 +1,7 @@
 package configs
 
 import (
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -50,7 +50,7 @@ func (b *Built) handedOver(from, to int) (sim.Route, error) {
 
 // entries returns the pool in which the requests of each route wait first: that which reserves room for them, if it does
 // so before they are read.
-func (b *Built) entries() (entries policies.Entries) {
+func (b *Built) entries() (entries []int) {
 	for _, route := range b.Config.Routes {
 		first := route[0].Pool
 		if route[0].Push {
@@ -67,15 +67,15 @@ func (b *Built) split() (err error) {
 	if len(b.Config.Routes) < 2 {
 		return nil
 	}
-	name, a := "least-loaded", policies.SplitterArguments{Seed: s.Seed, Entries: b.entries()}
+	name, a := "least-loaded", routers.SplitterArguments{Seed: s.Seed, Entries: b.entries()}
 	switch {
 	case s.localBelow() > 0:
 		name = "prompt"
-		a.Prompt = policies.ByPrompt{LocalBelow: int32(s.localBelow()), Pool: s.poolsOf(roleDecode)[0], Local: len(b.Config.Routes) - 1}
+		a.Prompt = routers.ByPrompt{LocalBelow: int32(s.localBelow()), Pool: s.poolsOf(roleDecode)[0], Local: len(b.Config.Routes) - 1}
 	case s.serveShare() > 0:
 		name, a.Weights = "share", b.shares()
 	}
-	if b.Config.Splitter, err = policies.NewSplitter(name, a); err != nil {
+	if b.Config.Splitter, err = routers.NewSplitter(name, a); err != nil {
 		return s.origins.errorf("disaggregation", "%s", bareMessage(err))
 	}
 	return nil

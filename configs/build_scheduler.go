@@ -3,7 +3,7 @@ package configs
 import (
 	"math"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -20,22 +20,22 @@ func (s *Scenario) scheduler(p *Pool, r *Replica) (sim.Scheduler, error) {
 	}
 	switch tokens := int32(r.MaxNumBatchedTokens * p.DataParallel); engine.Scheduler {
 	case schedulerContinuous:
-		made = &policies.Continuous{
+		made = &schedulers.Continuous{
 			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens, LongPrefillTokenThreshold: int32(p.chunkMax(r.MaxNumBatchedTokens)),
 			SchedulerReserveFullISL: p.SchedulerReserveFullISL, Unchunked: !p.EnableChunkedPrefill, Reserve: p.reserve(), MaxModelLen: r.MaxModelLen,
 			NoEvict: p.CapacitySchedulerPolicy == noEvict, WatermarkBlocks: p.watermarkBlocks(r), Victim: p.victim(),
 		}
 	case schedulerPrefillFirst:
-		made = &policies.PrefillFirst{
+		made = &schedulers.PrefillFirst{
 			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens, WatermarkBlocks: p.watermarkBlocks(r), PrefillBelow: p.PrefillBelow * p.DataParallel,
 			Preempt: p.preempt(), Victim: p.victim(),
 		}
 	case schedulerSGLang:
 		made = p.sglang(&engine.NewTokens, max(0, tokens))
 	case schedulerStatic:
-		made = &policies.Static{MaxBatchSize: p.Seats(), MaxNumBatchedTokens: tokens}
+		made = &schedulers.Static{MaxBatchSize: p.Seats(), MaxNumBatchedTokens: tokens}
 	default:
-		return nil, s.origins.errorf(s.path(p, "engine"), "its scheduler %q is unknown; have %s", engine.Scheduler, quoted(policies.SchedulerNames()))
+		return nil, s.origins.errorf(s.path(p, "engine"), "its scheduler %q is unknown; have %s", engine.Scheduler, quoted(schedulers.Names()))
 	}
 	if err := made.Validate(); err != nil {
 		return nil, s.origins.errorf(s.path(p, ""), "%s", bareMessage(err))
@@ -57,24 +57,24 @@ func (p *Pool) chunkMax(tokens int) int {
 	return min(p.LongPrefillTokenThreshold, tokens)
 }
 
-func (p *Pool) reserve() policies.Reserve {
+func (p *Pool) reserve() schedulers.Reserve {
 	switch p.Reserve {
 	case reservePrompt:
-		return policies.WholePrompt
+		return schedulers.WholePrompt
 	case reserveMaxTokens:
-		return policies.MaxOutput
+		return schedulers.MaxOutput
 	case reserveMaxModelLen:
-		return policies.MaxModelLen
+		return schedulers.MaxModelLen
 	}
-	return policies.AsComputed
+	return schedulers.AsComputed
 }
 
 // victim returns who is preempted: without an order of the queue, who comes last in it is who was admitted last.
-func (p *Pool) victim() policies.Victim {
+func (p *Pool) victim() schedulers.Victim {
 	if p.PreemptionVictim == victimLastInOrder && p.QueueOrder != orderFCFS {
-		return policies.LastInOrder
+		return schedulers.LastInOrder
 	}
-	return policies.Tail
+	return schedulers.Tail
 }
 
 func (p *Pool) preempt() sim.How {
@@ -91,20 +91,20 @@ func (p *Pool) watermarkBlocks(r *Replica) int64 { return int64(p.Watermark * fl
 // order of additions.
 //
 //	init = min(1, 0.7 · schedule_conservativeness), min = min_factor · init, decay = (init − min) / decay_steps per step
-func (p *Pool) sglang(n *NewTokens, chunk int32) *policies.SGLang {
+func (p *Pool) sglang(n *NewTokens, chunk int32) *schedulers.SGLang {
 	const unit = 1e9
 	init := int64(math.Round(unit * min(1, n.Init*p.ScheduleConservativeness)))
 	least := int64(math.Round(n.MinFactor * float64(init)))
-	s := &policies.SGLang{
+	s := &schedulers.SGLang{
 		MaxRunningRequests: p.Seats(), MaxPrefillTokens: int32(p.MaxPrefillTokens * p.DataParallel), ChunkedPrefillSize: chunk,
 		EnableMixedChunk: p.EnableMixedChunk, InitNewTokenRatio: init, MinNewTokenRatio: least, NewTokenRatioDecay: (init - least) / n.DecaySteps,
 		ClipMaxNewTokens: n.ClipMax, RetractDecodeSteps: n.RetractDecodeSteps,
 	}
 	switch p.QueueOrder {
 	case orderLPM:
-		s.Order = policies.LPM
+		s.Order = schedulers.LPM
 	case orderDFSWeight:
-		s.Order = policies.DFSWeight
+		s.Order = schedulers.DFSWeight
 	}
 	return s
 }
@@ -120,7 +120,7 @@ func (s *Scenario) order(p *Pool, r *Replica) (sim.Order, error) {
 		return nil, s.origins.errorf(s.path(p, "queue_order"), "%q goes by the time to the first token, and nobody asks for any; expected slo.ttft_ms, "+
 			"or that of a class", p.QueueOrder)
 	}
-	order, err := policies.NewOrder(p.QueueOrder, policies.OrderArguments{
+	order, err := schedulers.NewOrder(p.QueueOrder, schedulers.OrderArguments{
 		Seed: s.Seed, Aging: sim.Seconds(p.AgingS), PredictionCV: p.PredictionCV, TTFT: ttft, PrefillPerToken: r.prefillPerToken(),
 	})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 // EngineSpec is a serving engine: the scheduler that stands for it, the arguments it has under its own names, what it takes
@@ -171,5 +171,5 @@ func (e *EngineSpec) orders() []string {
 	if e.Scheduler == schedulerSGLang {
 		return QueueOrders()
 	}
-	return policies.OrderNames()
+	return schedulers.OrderNames()
 }

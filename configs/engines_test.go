@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 func TestEnginesAreWhole(t *testing.T) {
@@ -20,7 +20,7 @@ func TestEnginesAreWhole(t *testing.T) {
 		e, err := Engine(name)
 		require.NoError(t, err)
 		require.Equal(t, name, e.Name)
-		require.True(t, slices.Contains(policies.SchedulerNames(), e.Scheduler), e.Scheduler)
+		require.True(t, slices.Contains(schedulers.Names(), e.Scheduler), e.Scheduler)
 	}
 	_, err := Engine("vllm")
 	require.EqualError(t, err, `engine "vllm" not found; have `+have)

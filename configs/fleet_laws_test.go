@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/routers"
 )
 
 // drawPool draws a pool of a role, small enough that its cache fills up.
@@ -27,7 +27,7 @@ func drawPool(t *rapid.T, name, role string) string {
 		b += fmt.Sprintf("    num_gpu_blocks: %d\n    max_model_len: 4000\n", 1+rapid.IntRange(4000, 12000).Draw(t, name+" tokens")/size)
 	}
 	if rapid.Bool().Draw(t, name+" router") {
-		b += "    router: " + rapid.SampledFrom(policies.RouterNames()).Draw(t, name+" routed") + "\n"
+		b += "    router: " + rapid.SampledFrom(routers.Names()).Draw(t, name+" routed") + "\n"
 	}
 	if rapid.IntRange(0, 4).Draw(t, name+" straggler") == 0 {
 		b += "    straggler_replicas: 1\n    straggler_slowdown: 1.5\n"
@@ -107,7 +107,7 @@ func drawEvents(t *rapid.T, names []string) (b string) {
 
 // drawLoad draws what is asked of them.
 func drawLoad(t *rapid.T) string {
-	b := fmt.Sprintf("router: %s\nrouting: {staleness_s: %s}\nseed: %d\n", rapid.SampledFrom(policies.RouterNames()).Draw(t, "router"),
+	b := fmt.Sprintf("router: %s\nrouting: {staleness_s: %s}\nseed: %d\n", rapid.SampledFrom(routers.Names()).Draw(t, "router"),
 		rapid.SampledFrom([]string{"0", "0.5"}).Draw(t, "staleness"), rapid.IntRange(0, 1000).Draw(t, "seed"))
 	b += "workload:\n  prompt_tokens: {distribution: lognormal, mean: 400, cv: 1}\n  output_tokens: {distribution: lognormal, mean: 60, cv: 1}\n  requests: 120\n"
 	if rapid.Bool().Draw(t, "closed") {

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/fleet"
+	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -125,13 +126,13 @@ func TestRequestsChooseAmongWays(t *testing.T) {
 	inDir(t, serves)
 	c := build(t).Config
 	assert.Equal(t, []sim.Route{{{Pool: 0}}, {{Pool: 1}}}, c.Routes)
-	assert.Equal(t, policies.LeastLoadedRoute{0, 1}, c.Splitter)
+	assert.Equal(t, routers.LeastLoadedRoute{0, 1}, c.Splitter)
 
 	inDir(t, apart)
 	local := build(t, "disaggregation.local_below_tokens=300").Config
 	require.Len(t, local.Routes, 2)
 	assert.Equal(t, sim.Route{{Pool: 1}}, local.Routes[1])
-	assert.Equal(t, policies.ByPrompt{LocalBelow: 300, Pool: 1, Local: 1}, local.Splitter)
+	assert.Equal(t, routers.ByPrompt{LocalBelow: 300, Pool: 1, Local: 1}, local.Splitter)
 
 	inDir(t, strings.Replace(apart, "workload:", "  - {gpu: h100-sxm, tensor_parallel: 2}\nworkload:", 1))
 	for share, want := range map[string]int64{"0.3": 450, "0.8": 1200} {
@@ -159,11 +160,11 @@ func TestAFleetIsWhatItsSectionsSay(t *testing.T) {
 	p := b.Config.Pools[0]
 	assert.Equal(t, []int{2, 4}, []int{p.Size, p.SizeMax})
 	assert.Equal(t, 700*sim.Millisecond, p.Due)
-	assert.IsType(t, &policies.Straggler{}, p.Noise)
+	assert.IsType(t, &fleet.Straggler{}, p.Noise)
 	assert.Equal(t, sim.Second, p.Noise.Stretch(0, 0, 0, sim.Second))
 	assert.Zero(t, p.Noise.Stretch(1, 0, 0, sim.Second))
-	assert.IsType(t, policies.Admissions{}, b.Config.Admission)
-	assert.IsType(t, &policies.Controllers{}, b.Config.Controller)
+	assert.IsType(t, fleet.Admissions{}, b.Config.Admission)
+	assert.IsType(t, &fleet.Controllers{}, b.Config.Controller)
 	assert.Nil(t, build(t, "admission=null").Config.Admission)
 
 	set := "autoscale.serve.target=0.2"

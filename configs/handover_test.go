@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -58,10 +59,10 @@ func TestEachPoolIsOfItsOwn(t *testing.T) {
 		"pools.prefill.router=round-robin", "speculation.method=ngram", "speculation.num_speculative_tokens=3", "speculation.acceptance.rate=0.5")
 	require.Len(t, b.Replicas, 2)
 	assert.Equal(t, "h200-sxm", b.Replicas[0].Deployment.GPU.Name)
-	assert.IsType(t, &policies.SGLang{}, b.Config.Pools[0].Scheduler)
-	assert.IsType(t, &policies.Continuous{}, b.Config.Pools[1].Scheduler)
-	assert.IsType(t, &policies.RoundRobin{}, b.Config.Pools[0].Router)
-	assert.IsType(t, policies.LeastLoaded{}, b.Config.Pools[1].Router)
+	assert.IsType(t, &schedulers.SGLang{}, b.Config.Pools[0].Scheduler)
+	assert.IsType(t, &schedulers.Continuous{}, b.Config.Pools[1].Scheduler)
+	assert.IsType(t, &routers.RoundRobin{}, b.Config.Pools[0].Router)
+	assert.IsType(t, routers.LeastLoaded{}, b.Config.Pools[1].Router)
 	assert.Equal(t, []int64{b.Replicas[0].KVBlocks, 1000}, []int64{b.Config.Pools[0].KVBlocks, b.Config.Pools[1].KVBlocks})
 	assert.Equal(t, []sim.Duration{0, 3 * sim.Second}, []sim.Duration{b.Config.Pools[0].ColdStart, b.Config.Pools[1].ColdStart})
 	assert.Nil(t, b.Config.Pools[0].Speculation, "drafts are of who decodes")

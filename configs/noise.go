@@ -1,11 +1,11 @@
 package configs
 
 import (
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/fleet"
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Noise lengthens steps at random, see policies.Noise. An absent section is none.
+// Noise lengthens steps at random, see fleet.Noise. An absent section is none.
 type Noise struct {
 	Jitter            float64 `yaml:"jitter" doc:"mean of what a step lasts longer, an exponential share of it; 0: none"`
 	NeighbourShare    float64 `yaml:"neighbour_share" doc:"of the periods in which a neighbour slows a replica down; 0: none"`
@@ -42,7 +42,7 @@ func (s *Scenario) noise() (sim.Noise, error) {
 	if n == nil || n.Jitter == 0 && n.NeighbourShare == 0 {
 		return nil, nil
 	}
-	made, err := policies.NewNoise(policies.Noise{
+	made, err := fleet.NewNoise(fleet.Noise{
 		Jitter: n.Jitter, NeighbourShare: n.NeighbourShare, NeighbourSlowdown: n.NeighbourSlowdown, Period: sim.Seconds(n.NeighbourPeriodS),
 	}, s.Seed)
 	if err != nil {

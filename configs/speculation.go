@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/acceptance"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -22,7 +22,7 @@ type Speculation struct {
 	Adaptive          [][]int     `yaml:"adaptive,omitempty"`            // [sequences up to, drafts], in place of num_speculative_tokens; beyond the last: none
 }
 
-// Acceptance is the process by which drafts are accepted, see policies.AcceptanceLaw.
+// Acceptance is the process by which drafts are accepted, see acceptance.Law.
 type Acceptance struct {
 	Process      string    `yaml:"process" doc:"iid per-position curve"`
 	Rate         float64   `yaml:"rate" doc:"iid: of each draft after accepted ones"`
@@ -111,7 +111,7 @@ func (s *Scenario) drafts(p *Pool) (*sim.Speculation, error) {
 }
 
 // Accepting returns the process by which drafts are accepted; nil: nothing drafts.
-func (s *Scenario) Accepting() (*policies.Acceptance, error) {
+func (s *Scenario) Accepting() (*acceptance.Process, error) {
 	if !s.Speculation.On() {
 		return nil, nil
 	}
@@ -119,7 +119,7 @@ func (s *Scenario) Accepting() (*policies.Acceptance, error) {
 	if err != nil {
 		return nil, s.origins.notAccepted(err)
 	}
-	a, err := policies.NewAcceptance(law, s.Speculation.DraftsMax(), s.Seed)
+	a, err := acceptance.New(law, s.Speculation.DraftsMax(), s.Seed)
 	if err != nil {
 		return nil, s.origins.notAccepted(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/acceptance"
 )
 
 // speculationMax bounds the drafts of a sequence in a step.
@@ -68,7 +68,7 @@ func (s *Speculation) checkAcceptance(c *checker) {
 		c.fail(path, "missing; expected how drafts are accepted, such as {process: iid, rate: 0.8}")
 		return
 	}
-	c.oneOf(path+".process", a.Process, policies.AcceptanceProcesses())
+	c.oneOf(path+".process", a.Process, acceptance.Processes())
 	for _, k := range []struct {
 		key, process string
 		has          bool
@@ -123,9 +123,9 @@ const (
 )
 
 // law returns how likely drafts are accepted.
-func (s *Speculation) law() (policies.AcceptanceLaw, error) {
+func (s *Speculation) law() (acceptance.Law, error) {
 	a := s.Acceptance
-	law := policies.AcceptanceLaw{Process: a.Process, Rate: a.Rate, Rates: a.Rates, CV: s.HeterogeneityCV}
+	law := acceptance.Law{Process: a.Process, Rate: a.Rate, Rates: a.Rates, CV: s.HeterogeneityCV}
 	if a.Process != "curve" {
 		return law, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/routers"
 )
 
 // validate reports the first value that no model or deployment could have. What depends on the model (attention heads,
@@ -23,7 +23,7 @@ func (s *Scenario) validate() error {
 	c.maybeOneOf("weight_sparsity", s.Sparsity, hardware.Sparsities())
 	c.maybeOneOf("kv_cache", s.KVCache, hardware.KVDtypes())
 	s.checkPools(&c)
-	c.oneOf("router", s.Router, policies.RouterNames())
+	c.oneOf("router", s.Router, routers.Names())
 	s.checkFleet(&c)
 	s.Speculation.check(&c)
 	s.checkDecoding(&c)
@@ -70,7 +70,7 @@ func (p *Pool) check(c *checker, path string) {
 	if p.ReplicasMax != 0 && p.ReplicasMax < p.Replicas {
 		c.fail(path+".replicas_max", "%d is below replicas, %d; expected at least that, or null", p.ReplicasMax, p.Replicas)
 	}
-	c.maybeOneOf(path+".router", p.Router, policies.RouterNames())
+	c.maybeOneOf(path+".router", p.Router, routers.Names())
 	p.checkStragglers(c, path)
 	if p.Model != "" && p.Role != roleEncode {
 		c.fail(path+".model", "%q, but a pool of role %s runs the scenario's; accepted: null, or role %s", p.Model, p.Role, roleEncode)

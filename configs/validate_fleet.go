@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/fleet"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -98,7 +98,7 @@ func (s *Scenario) checkAutoscale(c *checker) {
 	for i := range s.Autoscale {
 		a, path := &s.Autoscale[i], fmt.Sprintf("autoscale[%d].", i)
 		pool := s.checkPool(c, path, a.Pool)
-		c.named(path+"on", a.On, policies.AutoscaleSignals())
+		c.named(path+"on", a.On, fleet.AutoscaleSignals())
 		if pool == nil || c.err != nil {
 			return
 		}

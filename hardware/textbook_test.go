@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -125,8 +126,8 @@ func TestARequestAloneHasTheLatencyOfTheFormula(t *testing.T) {
 		o := &one{Request: sim.Request{Prompt: int32(c.prompt), Output: int32(c.output), Arrival: 12345}}
 		run, err := sim.New(sim.Config{Source: o, Sink: o, Pools: []*sim.Pool{{
 			Size: 1, KVBlocks: 1 << 20, BlockSize: 16, MaxModelLen: 1 << 20, Windows: d.Windows(),
-			Model: hardware.NewRoofline(d, 4), Router: policies.LeastLoaded{},
-			Scheduler: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: budget},
+			Model: hardware.NewRoofline(d, 4), Router: routers.LeastLoaded{},
+			Scheduler: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: budget},
 		}}})
 		require.NoError(t, err)
 		run.Run()

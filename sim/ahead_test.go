@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -96,6 +96,6 @@ func TestAClientThatHangsUpUnseenHoldsNobodyUp(t *testing.T) {
 func aheadScenario(ahead bool) scenario {
 	return scenario{
 		size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{}, ahead: ahead,
-		policy: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
+		policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
 	}
 }

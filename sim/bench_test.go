@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/acceptance"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/workloads"
@@ -86,11 +88,11 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 	}
 	scheduler := l.scheduler
 	if scheduler == nil {
-		scheduler = &policies.Continuous{MaxNumSeqs: l.seats, MaxNumBatchedTokens: 2048}
+		scheduler = &schedulers.Continuous{MaxNumSeqs: l.seats, MaxNumBatchedTokens: 2048}
 	}
 	var speculation *sim.Speculation
 	if l.drafts > 0 {
-		law, err := policies.NewAcceptance(policies.AcceptanceLaw{Process: "iid", Rate: .8}, int(l.drafts), 1)
+		law, err := acceptance.New(acceptance.Law{Process: "iid", Rate: .8}, int(l.drafts), 1)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -112,7 +114,7 @@ var loads = []load{
 	{name: "output=8k/rate=0.3", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256},
 	{name: "output=8k/saturated", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
 	{name: "batch=3", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256},
-	{name: "replicas=64/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64, router: policies.LeastLoaded{}},
+	{name: "replicas=64/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64, router: routers.LeastLoaded{}},
 	{name: "load=70%/prefix-caching", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
 	{name: "saturated/prefix-caching", rate: 1000, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
 	{name: "load=70%/prompts=100", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,
@@ -128,26 +130,26 @@ var loads = []load{
 	{name: "output=8k/rate=0.3/ahead", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256, ahead: true},
 	{name: "replicas=256/round-robin", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256},
 	{name: "replicas=256/round-robin/apart", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256, apart: true},
-	{name: "replicas=256/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256, router: policies.LeastLoaded{}},
+	{name: "replicas=256/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256, router: routers.LeastLoaded{}},
 }
 
 // engines are the policies with the arguments that engines have by default, on a model of 81,920 tokens.
 var engines = []load{
 	{name: "vllm-v0", promptMax: 81920, swapBlocks: 2048,
-		scheduler: &policies.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270}},
+		scheduler: &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270}},
 	{name: "vllm-v0-swap", promptMax: 81920, swapBlocks: 2048,
-		scheduler: &policies.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270, Preempt: sim.Swap}},
+		scheduler: &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270, Preempt: sim.Swap}},
 	{name: "decode-priority", promptMax: 81920,
-		scheduler: &policies.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270, PrefillBelow: 32}},
-	{name: "sarathi", scheduler: &policies.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 512, Reserve: policies.WholePrompt, WatermarkBlocks: 270}},
-	{name: "orca", promptMax: 81920, scheduler: &policies.Continuous{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, Unchunked: true, Reserve: policies.MaxOutput}},
+		scheduler: &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270, PrefillBelow: 32}},
+	{name: "sarathi", scheduler: &schedulers.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 512, Reserve: schedulers.WholePrompt, WatermarkBlocks: 270}},
+	{name: "orca", promptMax: 81920, scheduler: &schedulers.Continuous{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, Unchunked: true, Reserve: schedulers.MaxOutput}},
 	{name: "tensorrt-llm", prefix: true, ahead: true, promptMax: 8192,
-		scheduler: &policies.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true, NoEvict: true}},
-	{name: "sglang", prefix: true, ahead: true, scheduler: &policies.SGLang{
+		scheduler: &schedulers.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true, NoEvict: true}},
+	{name: "sglang", prefix: true, ahead: true, scheduler: &schedulers.SGLang{
 		MaxRunningRequests: 256, MaxPrefillTokens: 16384, ChunkedPrefillSize: 8192, InitNewTokenRatio: 700_000_000, MinNewTokenRatio: 98_000_000,
 		NewTokenRatioDecay: 1_003_333, ClipMaxNewTokens: 4096, RetractDecodeSteps: 20,
 	}},
-	{name: "static", scheduler: &policies.Static{MaxBatchSize: 64, MaxNumBatchedTokens: 81920}},
+	{name: "static", scheduler: &schedulers.Static{MaxBatchSize: 64, MaxNumBatchedTokens: 81920}},
 }
 
 // engineLoads runs every engine at two loads.

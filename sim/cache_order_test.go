@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -18,7 +18,7 @@ func TestWhatMostWaitForRunsFirst(t *testing.T) {
 	one, other, third := tree.Add(begin, 6), tree.Add(begin, 6), tree.Add(0, 8)
 	sc := scenario{
 		size: 1, blocks: 100, blockSize: 4, maxLen: 20, tree: tree, model: ticks(sim.Second),
-		policy: &policies.SGLang{MaxRunningRequests: 1, MaxPrefillTokens: 100, ClipMaxNewTokens: 10, RetractDecodeSteps: 1, Order: policies.DFSWeight},
+		policy: &schedulers.SGLang{MaxRunningRequests: 1, MaxPrefillTokens: 100, ClipMaxNewTokens: 10, RetractDecodeSteps: 1, Order: schedulers.DFSWeight},
 	}
 	for i, content := range []int32{one, other, third, 0, other, other, 0, third, one, third, third, one} {
 		r := sim.Request{ID: int32(i), Content: content, Prompt: 9, Output: 1, Traced: true}

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -63,7 +63,7 @@ func drawPool(t *rapid.T, sc scenario) scenario {
 		p.offload = rapid.SampledFrom([]int64{1, 7, p.blocks}).Draw(t, "offload_blocks")
 	}
 	p.seats = int(one("seats", 1, 2, 4, 16, 64, 256))
-	if c, ok := p.policy.(*policies.Continuous); ok {
+	if c, ok := p.policy.(*schedulers.Continuous); ok {
 		p.seats = min(p.seats, c.MaxNumSeqs)
 		p.recomputes = rapid.Bool().Draw(t, "recompute")
 	}
@@ -85,10 +85,10 @@ func redrawPolicy(t *rapid.T, sc *scenario) {
 // hands reports whether a policy can work where caches come from or go to elsewhere.
 func hands(policy sim.Scheduler) bool {
 	switch p := policy.(type) {
-	case *policies.Static:
+	case *schedulers.Static:
 		return false
-	case *policies.Continuous:
-		return p.Reserve != policies.MaxOutput && p.Reserve != policies.MaxModelLen
+	case *schedulers.Continuous:
+		return p.Reserve != schedulers.MaxOutput && p.Reserve != schedulers.MaxModelLen
 	}
 	return true
 }

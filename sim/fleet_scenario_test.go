@@ -4,8 +4,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// fleet is what a scenario has beyond one pool that stays as it is.
-type fleet struct {
+// fleetScenario is what a scenario has beyond one pool that stays as it is.
+type fleetScenario struct {
 	pools      []scenario // beyond the first
 	uncached   bool       // the pool has no prefix caching
 	sizeMax    int
@@ -19,7 +19,7 @@ type fleet struct {
 }
 
 // split returns the route of r.
-func (sc *fleet) split(r *sim.Request) int {
+func (sc *fleetScenario) split(r *sim.Request) int {
 	switch {
 	case len(sc.routes) < 2:
 		return 0
@@ -30,7 +30,7 @@ func (sc *fleet) split(r *sim.Request) int {
 }
 
 // refuses reports whether r may not enter.
-func (sc *fleet) refuses(r *sim.Request) bool {
+func (sc *fleetScenario) refuses(r *sim.Request) bool {
 	return sc.refusal > 0 && r.ID%sc.refusal == sc.refusal-1
 }
 

@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
 // two returns a scenario of two instances, of which the first gets the first request.
 func two(requests ...sim.Request) scenario {
-	sc := scenario{size: 2, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{}, policy: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 1000}}
+	sc := scenario{size: 2, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{}, policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 1000}}
 	for i, r := range requests {
 		r.ID, r.Traced = int32(i), true
 		sc.requests = append(sc.requests, r)

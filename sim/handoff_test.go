@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -15,7 +15,7 @@ import (
 // promptTime, and one without stepTime.
 func handing(stage sim.Stage, requests ...sim.Request) scenario {
 	stage.Pool, stage.Cache = 0, true
-	pool := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{}, policy: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 1000}}
+	pool := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{}, policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 1000}}
 	sc := pool
 	pool.seats = 4
 	sc.pools, sc.routes = []scenario{pool}, []sim.Route{{stage, {Pool: 1}}}
@@ -123,7 +123,7 @@ func TestAFreeLinkCostsAtMostAStep(t *testing.T) {
 	var late [2]int
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawRoomy(t)
-		sc.policy = &policies.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000}
+		sc.policy = &schedulers.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000}
 		for i := range sc.requests {
 			sc.requests[i].Arrival *= 2
 		}

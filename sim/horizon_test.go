@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -128,7 +128,7 @@ func TestRoundRobinPartitions(t *testing.T) {
 func TestReplicasAreASystemEachAtZeroLoad(t *testing.T) {
 	for _, size := range []int{2, 7} {
 		sc := scenario{
-			size: 1, blocks: 1000, blockSize: 16, maxLen: 4000, policy: &policies.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 512},
+			size: 1, blocks: 1000, blockSize: 16, maxLen: 4000, policy: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 512},
 			model: prices{weights: 4 * sim.Millisecond, ctx: 46_031, token: 33_000_001, overhead: sim.Millisecond},
 		}
 		for i := range int32(20) {
@@ -153,7 +153,7 @@ func TestImpossibleRunsAreRefused(t *testing.T) {
 		"at most 2147483647 with prefix":     func(c *sim.Config) { c.Pools[0].PrefixCaching, c.Pools[0].KVBlocks = true, 1<<31 },
 		"needs 7 KV blocks, the cache has 6": func(c *sim.Config) { c.Pools[0].KVBlocks = 6 },
 	} {
-		sc := scenario{size: 1, blocks: 7, blockSize: 16, maxLen: 100, model: ticks(sim.Second), policy: &policies.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
+		sc := scenario{size: 1, blocks: 7, blockSize: 16, maxLen: 100, model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
 		c := sc.config(newJournal())
 		_, err := sim.New(c)
 		require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestImpossibleRunsAreRefused(t *testing.T) {
 // TestTheClockEnds: a run that would outlast the clock stops at its end and says so.
 func TestTheClockEnds(t *testing.T) {
 	sc := scenario{
-		size: 1, blocks: 1000, blockSize: 16, maxLen: 4000, policy: &policies.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 512},
+		size: 1, blocks: 1000, blockSize: 16, maxLen: 4000, policy: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 512},
 		model: prices{overhead: 3600 * sim.Second}, requests: []sim.Request{{Prompt: 1, Output: 1200}, {ID: 1, Prompt: 1, Output: 1200}},
 	}
 	j := newJournal()

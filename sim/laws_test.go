@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -114,7 +114,7 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 // utilization and the timeline would count the wait as idle.
 func TestARunEndsWithItsLastEvent(t *testing.T) {
 	for _, deadline := range []sim.Time{0, sim.Time(600 * sim.Second)} {
-		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 100, model: ticks(sim.Second), policy: &policies.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
+		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 100, model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
 		sc.requests = []sim.Request{{ID: 0, Prompt: 1, Output: 3, Deadline: deadline}, {ID: 1, Prompt: 1, Output: 2, Deadline: deadline}}
 		j := newJournal()
 		cl := run(t, sc.config(j))

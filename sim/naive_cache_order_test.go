@@ -4,20 +4,20 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 // sortByCache sorts those who wait by what the cache has of them, unless there are many.
-func (n *naive) sortByCache(in *naiveInstance, order policies.CacheOrder) {
+func (n *naive) sortByCache(in *naiveInstance, order schedulers.CacheOrder) {
 	seen := 0
 	for seen < len(in.waiting) && (in.everybody || in.waiting[seen].noticed) {
 		seen++
 	}
-	if seen > 128 || order == policies.FCFS {
+	if seen > 128 || order == schedulers.FCFS {
 		return
 	}
 	before, visible := slices.Clone(in.waiting), in.waiting[:seen]
-	if order == policies.LPM {
+	if order == schedulers.LPM {
 		slices.SortStableFunc(visible, func(a, b *naiveRequest) int {
 			return cmp.Compare(n.lookup(in, b).tokens, n.lookup(in, a).tokens)
 		})
@@ -26,7 +26,7 @@ func (n *naive) sortByCache(in *naiveInstance, order policies.CacheOrder) {
 	}
 	if !slices.Equal(before, in.waiting) {
 		n.cover["sorted by cached prefixes"]++
-		if order == policies.DFSWeight {
+		if order == schedulers.DFSWeight {
 			n.cover["sorted by weight"]++
 		}
 	}

@@ -3,11 +3,11 @@ package sim_test
 import (
 	"slices"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 // planContinuous shares a budget of tokens between decodes, chunks under way and new requests, in this order.
-func (n *naive) planContinuous(in *naiveInstance, p *policies.Continuous) {
+func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 	budget := p.MaxNumBatchedTokens
 	for _, r := range decodes(in.running) {
 		r.want = n.decodeOf(in, r)
@@ -47,7 +47,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *policies.Continuous) {
 }
 
 // chunkAlone gives prompts a whole budget, of which drafts had left them nothing before the decodes were preempted.
-func (n *naive) chunkAlone(in *naiveInstance, p *policies.Continuous) {
+func (n *naive) chunkAlone(in *naiveInstance, p *schedulers.Continuous) {
 	budget := p.MaxNumBatchedTokens
 	for _, r := range in.running {
 		r.want = n.chunkOf(p, r.Pending(), budget)
@@ -56,7 +56,7 @@ func (n *naive) chunkAlone(in *naiveInstance, p *policies.Continuous) {
 	n.cover["prompts alone after all"]++
 }
 
-func (n *naive) chunkOf(p *policies.Continuous, pending, budget int32) int32 {
+func (n *naive) chunkOf(p *schedulers.Continuous, pending, budget int32) int32 {
 	want := max(0, min(pending, budget))
 	if p.LongPrefillTokenThreshold > 0 {
 		want = min(want, p.LongPrefillTokenThreshold)
@@ -65,7 +65,7 @@ func (n *naive) chunkOf(p *policies.Continuous, pending, budget int32) int32 {
 }
 
 // admitContinuous admits the head of the queue if it may join a step, and returns the tokens of its chunk; 0: it may not.
-func (n *naive) admitContinuous(in *naiveInstance, p *policies.Continuous, budget int32, chunks int) int32 {
+func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, budget int32, chunks int) int32 {
 	r := n.head(in)
 	if r == nil {
 		return 0
@@ -82,13 +82,13 @@ func (n *naive) admitContinuous(in *naiveInstance, p *policies.Continuous, budge
 	}
 	var takes int64
 	switch p.Reserve {
-	case policies.AsComputed:
+	case schedulers.AsComputed:
 		takes = n.needs(f.tokens + want)
-	case policies.WholePrompt:
+	case schedulers.WholePrompt:
 		takes = n.needs(whole)
-	case policies.MaxOutput:
+	case schedulers.MaxOutput:
 		takes = n.needs(r.Prompt + r.Limit())
-	case policies.MaxModelLen:
+	case schedulers.MaxModelLen:
 		takes = n.needs(p.MaxModelLen)
 	}
 	asks := takes
@@ -110,7 +110,7 @@ func (n *naive) admitContinuous(in *naiveInstance, p *policies.Continuous, budge
 		return 0
 	}
 	n.admit(in, r, f, want, takes)
-	if p.Reserve != policies.AsComputed {
+	if p.Reserve != schedulers.AsComputed {
 		n.cover["reserved blocks"] += int(takes - n.needs(f.tokens+want))
 	}
 	return want

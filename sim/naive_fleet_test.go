@@ -3,7 +3,7 @@ package sim_test
 import (
 	"slices"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -336,7 +336,7 @@ func (n *naive) fresh(in *naiveInstance) {
 			in.store = &hostStore{tree: n.contents, size: n.blockSize, limit: n.offload}
 		}
 	}
-	if p, ok := n.policy.(*policies.SGLang); ok {
+	if p, ok := n.policy.(*schedulers.SGLang); ok {
 		in.sglang.ratio = p.InitNewTokenRatio
 	}
 }

@@ -3,7 +3,7 @@ package sim_test
 import (
 	"slices"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -149,7 +149,7 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 		n.cover["hand-overs without room"]++
 		return false
 	}
-	if p, ok := n.policy.(*policies.Continuous); ok && p.NoEvict && !n.completes(in, r, f) {
+	if p, ok := n.policy.(*schedulers.Continuous); ok && p.NoEvict && !n.completes(in, r, f) {
 		n.cover["hand-overs stopped by no-evict"]++
 		return false
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 // inOrder compares two requests of a queue that has an order.
@@ -49,8 +49,8 @@ func (n *naive) dequeue(in *naiveInstance, r *naiveRequest) {
 }
 
 // victim returns who must make room.
-func (n *naive) victim(in *naiveInstance, which policies.Victim) *naiveRequest {
-	if which == policies.LastInOrder && n.order != nil {
+func (n *naive) victim(in *naiveInstance, which schedulers.Victim) *naiveRequest {
+	if which == schedulers.LastInOrder && n.order != nil {
 		v := slices.MaxFunc(in.running, inOrder)
 		if v != in.running[len(in.running)-1] {
 			n.cover["victims that were not the last admitted"]++
@@ -63,7 +63,7 @@ func (n *naive) victim(in *naiveInstance, which policies.Victim) *naiveRequest {
 // recompute preempts a member of the batch: its cache is dropped, and it waits before all others, or where the order has it.
 // SGLang lets it wait behind all others, and what it decoded is not found again.
 func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
-	_, retracted := n.policy.(*policies.SGLang)
+	_, retracted := n.policy.(*schedulers.SGLang)
 	kept := r.Computed
 	if retracted {
 		kept = r.prefill

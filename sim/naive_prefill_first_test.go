@@ -1,12 +1,12 @@
 package sim_test
 
 import (
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
 // planPrefillFirst runs the prompts that may run, whole and alone; if there are none, it decodes.
-func (n *naive) planPrefillFirst(in *naiveInstance, p *policies.PrefillFirst) {
+func (n *naive) planPrefillFirst(in *naiveInstance, p *schedulers.PrefillFirst) {
 	if len(in.swapped) == 0 && (p.PrefillBelow == 0 || len(in.running) < p.PrefillBelow) {
 		tokens, admitted := int32(0), 0
 		for len(in.running) < p.MaxNumSeqs {
@@ -51,7 +51,7 @@ func (n *naive) planPrefillFirst(in *naiveInstance, p *policies.PrefillFirst) {
 }
 
 // admitWhole admits the head of the queue to a step of prompts if it may join, and returns its tokens; 0: it may not.
-func (n *naive) admitWhole(in *naiveInstance, p *policies.PrefillFirst, tokens int32, admitted int) int32 {
+func (n *naive) admitWhole(in *naiveInstance, p *schedulers.PrefillFirst, tokens int32, admitted int) int32 {
 	r := n.head(in)
 	if r == nil {
 		return 0

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 // sglangState is what an instance remembers from step to step.
@@ -23,7 +23,7 @@ func (s *sglangState) forget(r *naiveRequest) {
 }
 
 // planSGLang runs prompts if any may run, and decodes otherwise.
-func (n *naive) planSGLang(in *naiveInstance, p *policies.SGLang) {
+func (n *naive) planSGLang(in *naiveInstance, p *schedulers.SGLang) {
 	if !n.prefillSGLang(in, p) && len(in.running) > 0 {
 		n.decodeSGLang(in, p)
 	}
@@ -58,7 +58,7 @@ func (b *prefillBudget) expects(r *naiveRequest) int64 {
 }
 
 // prefillSGLang composes a step with prompts, if there is one.
-func (n *naive) prefillSGLang(in *naiveInstance, p *policies.SGLang) bool {
+func (n *naive) prefillSGLang(in *naiveInstance, p *schedulers.SGLang) bool {
 	s := &in.sglang
 	if s.chunked == nil && (n.head(in) == nil || s.full || len(in.running) >= p.MaxRunningRequests) {
 		return false
@@ -124,7 +124,7 @@ func (n *naive) continueChunk(in *naiveInstance, b *prefillBudget) bool {
 }
 
 // admitSGLang admits the next of the queue if it may join a step of prompts, and reports whether another one may be tried.
-func (n *naive) admitSGLang(in *naiveInstance, p *policies.SGLang, b *prefillBudget) bool {
+func (n *naive) admitSGLang(in *naiveInstance, p *schedulers.SGLang, b *prefillBudget) bool {
 	s := &in.sglang
 	if n.head(in) == nil {
 		return false
@@ -174,7 +174,7 @@ func (n *naive) admitSGLang(in *naiveInstance, p *policies.SGLang, b *prefillBud
 }
 
 // decodeSGLang composes a step of decodes, and retracts some of them if they do not fit.
-func (n *naive) decodeSGLang(in *naiveInstance, p *policies.SGLang) {
+func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 	s := &in.sglang
 	batch := decodes(in.running)
 	for _, r := range batch {
@@ -217,7 +217,7 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *policies.SGLang) {
 }
 
 // lacks reports whether there is too little room for some steps of all that decode.
-func (n *naive) lacks(in *naiveInstance, p *policies.SGLang, batch []*naiveRequest) bool {
+func (n *naive) lacks(in *naiveInstance, p *schedulers.SGLang, batch []*naiveRequest) bool {
 	return (in.free-n.demand(batch))*int64(n.blockSize) < int64(len(batch))*int64(p.RetractDecodeSteps)
 }
 

@@ -3,11 +3,11 @@ package sim_test
 import (
 	"slices"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 // planStatic decodes every row of a batch until all have ended, and then takes the next batch.
-func (n *naive) planStatic(in *naiveInstance, p *policies.Static) {
+func (n *naive) planStatic(in *naiveInstance, p *schedulers.Static) {
 	for _, r := range in.running {
 		if r.want = 1; r.gone {
 			n.cover["rows that have ended"]++
@@ -36,7 +36,7 @@ func (n *naive) planStatic(in *naiveInstance, p *policies.Static) {
 }
 
 // staticFits reports whether a batch keeps to the limits when every row is as long as the longest.
-func (n *naive) staticFits(batch []*naiveRequest, p *policies.Static) bool {
+func (n *naive) staticFits(batch []*naiveRequest, p *schedulers.Static) bool {
 	prompt, limit := longest(batch)
 	rows := int64(len(batch))
 	return rows*int64(prompt) <= int64(p.MaxNumBatchedTokens) && rows*n.needs(prompt+limit) <= n.blocks

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -108,13 +108,13 @@ func (in *naiveInstance) computes() bool {
 // compose lets the policy of the pool compose a step.
 func (n *naive) compose(in *naiveInstance) {
 	switch p := n.policy.(type) {
-	case *policies.Continuous:
+	case *schedulers.Continuous:
 		n.planContinuous(in, p)
-	case *policies.PrefillFirst:
+	case *schedulers.PrefillFirst:
 		n.planPrefillFirst(in, p)
-	case *policies.SGLang:
+	case *schedulers.SGLang:
 		n.planSGLang(in, p)
-	case *policies.Static:
+	case *schedulers.Static:
 		n.planStatic(in, p)
 	default:
 		panic(fmt.Sprintf("no twin of %T", p))
@@ -192,7 +192,7 @@ func (n *naive) leaves(in *naiveInstance) {
 			in.load--
 		}
 	}
-	if _, ok := n.policy.(*policies.Static); ok && !ended(in.running) {
+	if _, ok := n.policy.(*schedulers.Static); ok && !ended(in.running) {
 		return
 	}
 	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {

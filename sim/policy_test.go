@@ -3,7 +3,7 @@ package sim_test
 import (
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -17,24 +17,24 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 	wide := max(seats, one("max_num_batched_tokens", 64, 256, 2048, 8192), one("longest prompt", 1, prompt, prompt, sc.maxLen))
 	switch rapid.SampledFrom([]string{"continuous", "continuous", "reserving", "prefill-first", "prefill-first", "sglang", "sglang", "static"}).Draw(t, "policy") {
 	case "continuous":
-		sc.policy = &policies.Continuous{
+		sc.policy = &schedulers.Continuous{
 			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 8, 16, 64, 256, 2048, 8192)),
 			LongPrefillTokenThreshold: one("threshold", 0, 0, 3, 32, 100), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
 			WatermarkBlocks: drawWatermark(t, sc), Victim: drawVictim(t),
 		}
 	case "reserving":
-		p := &policies.Continuous{
+		p := &schedulers.Continuous{
 			MaxNumSeqs: int(seats), MaxNumBatchedTokens: wide,
 			LongPrefillTokenThreshold: one("threshold", 0, 0, 32), WatermarkBlocks: drawWatermark(t, sc), Victim: drawVictim(t),
-			Reserve:     rapid.SampledFrom([]policies.Reserve{policies.AsComputed, policies.WholePrompt, policies.MaxOutput, policies.MaxModelLen}).Draw(t, "reserve"),
+			Reserve:     rapid.SampledFrom([]schedulers.Reserve{schedulers.AsComputed, schedulers.WholePrompt, schedulers.MaxOutput, schedulers.MaxModelLen}).Draw(t, "reserve"),
 			MaxModelLen: sc.maxLen, NoEvict: rapid.Bool().Draw(t, "no_evict"), Unchunked: rapid.Bool().Draw(t, "unchunked"),
 		}
 		if p.Unchunked {
 			sc.promptMax = p.MaxNumBatchedTokens
 		}
-		sc.policy, sc.anonymous = p, p.Reserve == policies.MaxOutput || p.Reserve == policies.MaxModelLen
+		sc.policy, sc.anonymous = p, p.Reserve == schedulers.MaxOutput || p.Reserve == schedulers.MaxModelLen
 	case "prefill-first":
-		p := &policies.PrefillFirst{
+		p := &schedulers.PrefillFirst{
 			MaxNumSeqs: int(seats), MaxNumBatchedTokens: wide,
 			WatermarkBlocks: drawWatermark(t, sc), PrefillBelow: int(one("prefill_below", 0, 0, 0, 1, 3, 20)),
 			Preempt: rapid.SampledFrom([]sim.How{sim.Recompute, sim.Swap, sim.Swap}).Draw(t, "preempt"), Victim: drawVictim(t),
@@ -48,24 +48,24 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 	case "sglang":
 		drawSGLang(t, sc, int(seats))
 	case "static":
-		sc.policy = &policies.Static{MaxBatchSize: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 64, 256, 2048, 8192))}
+		sc.policy = &schedulers.Static{MaxBatchSize: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 64, 256, 2048, 8192))}
 		sc.anonymous = true
 	}
 	if rapid.IntRange(0, 9).Draw(t, "prompt_max") == 0 {
 		sc.promptMax = min(max(1, sc.promptMax), one("longest prompt", 1, 30, 1000))
 	}
-	if p, ok := sc.policy.(*policies.SGLang); !ok || p.Order == policies.FCFS {
+	if p, ok := sc.policy.(*schedulers.SGLang); !ok || p.Order == schedulers.FCFS {
 		sc.order = drawOrder(t)
 	}
 }
 
 func drawSGLang(t *rapid.T, sc *scenario, seats int) {
 	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
-	p := &policies.SGLang{
+	p := &schedulers.SGLang{
 		MaxRunningRequests: seats, MaxPrefillTokens: one("max_prefill_tokens", 8, 64, 256, 2048, 16384),
 		ChunkedPrefillSize: one("chunked_prefill_size", 0, 4, 16, 64, 256, 2048), EnableMixedChunk: rapid.Bool().Draw(t, "mixed"),
 		InitNewTokenRatio: int64(rapid.SampledFrom([]float64{0, .1, .7, 1}).Draw(t, "init_ratio") * 1e9), ClipMaxNewTokens: one("clip", 1, 30, 4096),
-		RetractDecodeSteps: one("retract_steps", 1, 5, 20), Order: rapid.SampledFrom([]policies.CacheOrder{policies.FCFS, policies.LPM, policies.DFSWeight}).Draw(t, "schedule_policy"),
+		RetractDecodeSteps: one("retract_steps", 1, 5, 20), Order: rapid.SampledFrom([]schedulers.CacheOrder{schedulers.FCFS, schedulers.LPM, schedulers.DFSWeight}).Draw(t, "schedule_policy"),
 	}
 	p.MinNewTokenRatio = p.InitNewTokenRatio / int64(one("min_ratio", 1, 5, 1000))
 	p.NewTokenRatioDecay = (p.InitNewTokenRatio - p.MinNewTokenRatio) / int64(one("decay_steps", 1, 7, 600))
@@ -78,7 +78,7 @@ func drawSGLang(t *rapid.T, sc *scenario, seats int) {
 // drawSpeculation draws drafts in a third of the cases: none, few, more than fit, by batch size; accepted never, always and
 // between.
 func drawSpeculation(t *rapid.T, sc *scenario) {
-	if _, ok := sc.policy.(*policies.Static); ok || rapid.IntRange(0, 2).Draw(t, "speculation") > 0 {
+	if _, ok := sc.policy.(*schedulers.Static); ok || rapid.IntRange(0, 2).Draw(t, "speculation") > 0 {
 		return
 	}
 	drafts := rapid.Int32Range(0, 7)
@@ -99,8 +99,8 @@ func drawWatermark(t *rapid.T, sc *scenario) int64 {
 	return rapid.SampledFrom([]int64{0, 0, 1, sc.blocks / 100, sc.blocks / 5}).Draw(t, "watermark")
 }
 
-func drawVictim(t *rapid.T) policies.Victim {
-	return rapid.SampledFrom([]policies.Victim{policies.Tail, policies.LastInOrder}).Draw(t, "victim")
+func drawVictim(t *rapid.T) schedulers.Victim {
+	return rapid.SampledFrom([]schedulers.Victim{schedulers.Tail, schedulers.LastInOrder}).Draw(t, "victim")
 }
 
 // shuffled is an order with ties that nobody would want.
@@ -110,24 +110,24 @@ func (shuffled) Key(r *sim.Request) int64 { return int64(uint32(r.ID)*2654435761
 
 func drawOrder(t *rapid.T) sim.Order {
 	return rapid.SampledFrom([]sim.Order{
-		nil, nil, nil, shuffled{}, policies.Priority{}, policies.ShortestJob{}, policies.Aging{Step: sim.Second},
-		policies.EarliestDeadline{TTFT: []sim.Duration{0, sim.Second, 10 * sim.Second}},
+		nil, nil, nil, shuffled{}, schedulers.Priority{}, schedulers.ShortestJob{}, schedulers.Aging{Step: sim.Second},
+		schedulers.EarliestDeadline{TTFT: []sim.Duration{0, sim.Second, 10 * sim.Second}},
 	}).Draw(t, "order")
 }
 
 // freshPolicy returns a copy of the scenario's policy, for one may keep what it has seen.
 func (sc *scenario) freshPolicy() sim.Scheduler {
 	switch p := sc.policy.(type) {
-	case *policies.Continuous:
+	case *schedulers.Continuous:
 		fresh := *p
 		return &fresh
-	case *policies.PrefillFirst:
+	case *schedulers.PrefillFirst:
 		fresh := *p
 		return &fresh
-	case *policies.SGLang:
+	case *schedulers.SGLang:
 		fresh := *p
 		return &fresh
-	case *policies.Static:
+	case *schedulers.Static:
 		fresh := *p
 		return &fresh
 	}

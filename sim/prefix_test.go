@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
 )
@@ -30,13 +30,13 @@ func drawSharing(t *rapid.T) scenario {
 	switch rapid.SampledFrom([]string{"continuous", "sorting", "any"}).Draw(t, "policies") {
 	case "continuous":
 		seats := one("max_num_seqs", 1, 3, 8, 30)
-		sc.policy = &policies.Continuous{
+		sc.policy = &schedulers.Continuous{
 			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 16, 64, 1000)),
 			LongPrefillTokenThreshold: one("threshold", 0, 1, 3, 10), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
 		}
 	case "sorting":
 		drawSGLang(t, &sc, int(one("max_running_requests", 2, 4, 16)))
-		sc.policy.(*policies.SGLang).Order = rapid.SampledFrom([]policies.CacheOrder{policies.LPM, policies.DFSWeight, policies.DFSWeight}).Draw(t, "sorting")
+		sc.policy.(*schedulers.SGLang).Order = rapid.SampledFrom([]schedulers.CacheOrder{schedulers.LPM, schedulers.DFSWeight, schedulers.DFSWeight}).Draw(t, "sorting")
 	default:
 		for sc.policy == nil || sc.anonymous {
 			sc.anonymous, sc.order, sc.promptMax, sc.swapBlocks = false, nil, 0, 0
@@ -141,7 +141,7 @@ func TestASharedPromptIsComputedOnce(t *testing.T) {
 		{"another tail", sim.Request{Content: question, Prompt: 60}, sim.Request{Content: system, Prompt: 90}, 32},
 		{"its own tail is not shared", sim.Request{Prompt: 40}, sim.Request{Prompt: 40}, 0},
 	} {
-		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 200, tree: tree, model: ticks(sim.Second), policy: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 200, tree: tree, model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
 		test.first.Output, test.later.Output, test.later.ID = 2, 2, 1
 		for _, gap := range []sim.Time{0, sim.Time(10 * sim.Second)} { // in the same step, or after the first has ended
 			test.later.Arrival = gap
@@ -163,7 +163,7 @@ func TestWhatEndsTogetherIsFreedInOrderOfAdmission(t *testing.T) {
 	for evict := int32(1); evict < 16; evict++ {
 		sc := scenario{
 			size: 1, blocks: 20, blockSize: 4, maxLen: 80, tree: tree, model: ticks(sim.Second),
-			policy: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100, LongPrefillTokenThreshold: 10},
+			policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100, LongPrefillTokenThreshold: 10},
 		}
 		sc.requests = []sim.Request{
 			{ID: 0, Content: a, Prompt: 40, Output: 1}, {ID: 1, Content: b, Prompt: 10, Output: 4},
@@ -197,7 +197,7 @@ func TestARealTraceIsCachedBlockByBlock(t *testing.T) {
 	defer trace.Close()
 	sc := scenario{
 		size: 1, blocks: 2588, blockSize: 16, maxLen: 2588 * 16, tree: trace.Contents(),
-		policy: &policies.Continuous{MaxNumSeqs: 256, MaxNumBatchedTokens: 2048, SchedulerReserveFullISL: true},
+		policy: &schedulers.Continuous{MaxNumSeqs: 256, MaxNumBatchedTokens: 2048, SchedulerReserveFullISL: true},
 		model:  prices{weights: 16 * sim.Millisecond, token: 100 * sim.Microsecond, ctx: 130 * sim.Nanosecond, overhead: sim.Millisecond},
 	}
 	for r := (sim.Request{}); trace.Next(&r); r = (sim.Request{}) {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -53,7 +54,7 @@ func queueTime(t *testing.T, servers int, rate float64, step sim.Duration, servi
 			Source: &markovian{rnd: rand.New(rand.NewPCG(seed, 3)), rate: rate, service: service, n: int32(cases(30_000, 60_000))},
 			Pools: []*sim.Pool{{
 				Name: "queue", Size: 1, KVBlocks: 1 << 30, BlockSize: 16, MaxModelLen: 1 << 20, Model: ticks(step),
-				Scheduler: &policies.Continuous{MaxNumSeqs: servers, MaxNumBatchedTokens: 1 << 20}, Router: policies.LeastLoaded{},
+				Scheduler: &schedulers.Continuous{MaxNumSeqs: servers, MaxNumBatchedTokens: 1 << 20}, Router: routers.LeastLoaded{},
 			}},
 		})
 		waits = append(waits, m.Queue.MeanS())

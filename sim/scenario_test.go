@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/fleet"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -41,7 +43,7 @@ type scenario struct {
 	clients     int           // > 0: closed loop
 	sessions    int           // > 0: the requests are turns of conversations
 	think       sim.Duration  // of a client
-	fleet
+	fleetScenario
 }
 
 // soak reports whether the long version of the laws was asked for.
@@ -87,8 +89,8 @@ func drawScenario(t *rapid.T) scenario {
 	drawPolicy(t, &sc, prompt)
 	sc.model = drawModel(t, len(sc.windows))
 	sc.drawRequests(t, prompt, output)
-	sglang, sorts := sc.policy.(*policies.SGLang)
-	sorts = sorts && sglang.Order != policies.FCFS
+	sglang, sorts := sc.policy.(*schedulers.SGLang)
+	sorts = sorts && sglang.Order != schedulers.FCFS
 	if (rapid.Bool().Draw(t, "prefix_caching") || sorts) && !sc.anonymous {
 		sc.drawContents(t)
 	}
@@ -97,7 +99,7 @@ func drawScenario(t *rapid.T) scenario {
 		sc.coldStart = []sim.Duration{1, 500, 20_000}[first.Prompt%3] * sim.Millisecond
 	}
 	if n := len(sc.requests); n%5 == 0 { // likewise
-		noise, err := policies.NewNoise(policies.Noise{Jitter: .1, NeighbourShare: .3, NeighbourSlowdown: 1.5, Period: 300 * sim.Millisecond}, uint64(n))
+		noise, err := fleet.NewNoise(fleet.Noise{Jitter: .1, NeighbourShare: .3, NeighbourSlowdown: 1.5, Period: 300 * sim.Millisecond}, uint64(n))
 		require.NoError(t, err)
 		sc.noise = noise
 	}
@@ -249,9 +251,9 @@ func (sc *scenario) config(sink sim.Sink) sim.Config {
 
 // pool returns a pool of the scenario for the simulator.
 func (sc *scenario) pool(contents bool) *sim.Pool {
-	var router sim.Router = policies.LeastLoaded{}
+	var router sim.Router = routers.LeastLoaded{}
 	if sc.roundRobin {
-		router = new(policies.RoundRobin)
+		router = new(routers.RoundRobin)
 	}
 	p := &sim.Pool{
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, Seats: sc.seats, Recompute: sc.recomputes,

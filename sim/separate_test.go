@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/sim"
 )
 
-type inTurn struct{ policies.RoundRobin }
+type inTurn struct{ routers.RoundRobin }
 
 func (*inTurn) Blind() {}
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -21,7 +21,7 @@ func (a accept) Verify(batch []sim.Draft) {
 }
 
 func speculating(k, accepted int32) (scenario, sim.Config, *journal) {
-	sc := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: ticks(sim.Second), policy: &policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+	sc := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
 	sc.requests = []sim.Request{{ID: 0, Prompt: 10, Output: 22, Traced: true}, {ID: 1, Prompt: 20, Output: 8, Traced: true}}
 	j := newJournal()
 	c := sc.config(j)
@@ -63,7 +63,7 @@ func TestSpeculationOutlivesHangUps(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(1, 2))
 		sc, _, j := speculating(3, 0)
 		sc.requests, sc.windows, sc.blocks = nil, windows, 64
-		sc.policy = &policies.Continuous{MaxNumSeqs: 16, MaxNumBatchedTokens: 1000}
+		sc.policy = &schedulers.Continuous{MaxNumSeqs: 16, MaxNumBatchedTokens: 1000}
 		at := sim.Time(0)
 		for i := range 5000 {
 			at = at.Add(sim.Duration(rnd.Int64N(int64(8 * sim.Second))))

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/acceptance"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -38,9 +39,9 @@ func speculate(tokens int32, a sim.Acceptance) *sim.Speculation {
 func TestWhereNothingIsAcceptedNothingChanges(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []sim.Scheduler{
-		&policies.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000}, &policies.PrefillFirst{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000},
-		&policies.SGLang{
-			MaxRunningRequests: 20, MaxPrefillTokens: 10_000, EnableMixedChunk: true, InitNewTokenRatio: policies.RatioOne / 2, ClipMaxNewTokens: 4096,
+		&schedulers.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000}, &schedulers.PrefillFirst{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000},
+		&schedulers.SGLang{
+			MaxRunningRequests: 20, MaxPrefillTokens: 10_000, EnableMixedChunk: true, InitNewTokenRatio: schedulers.RatioOne / 2, ClipMaxNewTokens: 4096,
 			RetractDecodeSteps: 20,
 		},
 	} {
@@ -63,7 +64,7 @@ func TestWhereAllIsAcceptedStepsEmitOneMoreThanDrafted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawRoomy(t)
-		sc.policy = &policies.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000}
+		sc.policy = &schedulers.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000}
 		k := rapid.Int32Range(0, 7).Draw(t, "num_speculative_tokens")
 		sc.speculation = speculate(k, random{rates: []float64{1}})
 		j := newJournal()
@@ -88,7 +89,7 @@ func TestNoDraftsAreNoSpeculation(t *testing.T) {
 	swapped := int64(0)
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)
-		if _, ok := sc.policy.(*policies.Static); ok {
+		if _, ok := sc.policy.(*schedulers.Static); ok {
 			return
 		}
 		without, with := newJournal(), newJournal()
@@ -121,7 +122,7 @@ func TestStepsEmitWhatTheLawExpects(t *testing.T) {
 	const requests, output = 8, 10_000
 	for _, k := range []int32{1, 3, 7} {
 		for _, gamma := range []float64{.3, .8, .95} {
-			law, err := policies.NewAcceptance(policies.AcceptanceLaw{Process: "iid", Rate: gamma}, int(k), 1)
+			law, err := acceptance.New(acceptance.Law{Process: "iid", Rate: gamma}, int(k), 1)
 			require.NoError(t, err)
 			want := (1 - math.Pow(gamma, float64(k+1))) / (1 - gamma)
 			// P(1+a ≥ i) = γ^(i−1) for i ≤ K+1, and E[(1+a)²] = Σ (2i−1)·P(1+a ≥ i).
@@ -132,7 +133,7 @@ func TestStepsEmitWhatTheLawExpects(t *testing.T) {
 			for _, a := range []sim.Acceptance{random{7, []float64{gamma}}, law} {
 				sc := scenario{
 					size: 1, blocks: 1 << 20, blockSize: 16, maxLen: 2 * output, model: ticks(sim.Second), speculation: speculate(k, a),
-					policy: &policies.Continuous{MaxNumSeqs: requests, MaxNumBatchedTokens: 1000},
+					policy: &schedulers.Continuous{MaxNumSeqs: requests, MaxNumBatchedTokens: 1000},
 				}
 				for i := range int32(requests) {
 					sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 1 + i, Output: output})
@@ -151,7 +152,7 @@ func TestStepsEmitWhatTheLawExpects(t *testing.T) {
 // no drafts.
 func TestABatchOfManyDraftsLess(t *testing.T) {
 	for decodes, want := range map[int32]int32{1: 5, 2: 5, 3: 2, 4: 2, 5: 0, 9: 0} {
-		sc := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: ticks(sim.Second), policy: &policies.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 500}}
+		sc := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 500}}
 		sc.speculation = speculate(7, random{rates: []float64{1}})
 		sc.speculation.Adaptive = []sim.DraftRow{{Decodes: 2, Tokens: 5}, {Decodes: 4, Tokens: 2}}
 		for i := range decodes {
@@ -169,7 +170,7 @@ func TestABatchOfManyDraftsLess(t *testing.T) {
 func TestAPromptThatDraftsHeldUpRunsWhenTheyMakeRoom(t *testing.T) {
 	sc := scenario{
 		size: 1, blocks: 31, blockSize: 1, maxLen: 31, model: ticks(sim.Second), speculation: speculate(3, random{rates: []float64{0}}),
-		policy: &policies.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 4, LongPrefillTokenThreshold: 1},
+		policy: &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 4, LongPrefillTokenThreshold: 1},
 	}
 	sc.requests = []sim.Request{{ID: 0, Prompt: 20, Output: 2, Traced: true}, {ID: 1, Prompt: 1, Output: 30, Arrival: sim.Time(5 * sim.Second), Traced: true}}
 	twin, j := runNaive(sc), newJournal()

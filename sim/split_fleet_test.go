@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -72,7 +73,7 @@ func drawFleet(t *rapid.T, sink sim.Sink) sim.Config {
 		return &sim.Pool{
 			Name: name, Size: int(one(name, 1, 1, 2, 3)), BlockSize: 16, KVBlocks: int64(one(name+" blocks", 40, 60, 4000)), MaxModelLen: 600,
 			Seats: int(seats), Ahead: rapid.Bool().Draw(t, name+" ahead"), Recompute: chunks && rapid.Bool().Draw(t, name+" recompute"),
-			Model: model, Router: policies.LeastLoaded{}, Scheduler: scheduler,
+			Model: model, Router: routers.LeastLoaded{}, Scheduler: scheduler,
 		}
 	}
 	seats := one("seats", 1, 3, 100)
@@ -94,9 +95,9 @@ func drawFleet(t *rapid.T, sink sim.Sink) sim.Config {
 // drawFleetPolicy draws a scheduler, and says whether it goes on with a prompt of which a part has been computed.
 func drawFleetPolicy(t *rapid.T, name string, seats int) (s sim.Scheduler, chunks bool) {
 	if rapid.Bool().Draw(t, name+" prefill first") {
-		return &policies.PrefillFirst{MaxNumSeqs: seats, MaxNumBatchedTokens: 700}, false
+		return &schedulers.PrefillFirst{MaxNumSeqs: seats, MaxNumBatchedTokens: 700}, false
 	}
-	return &policies.Continuous{MaxNumSeqs: seats, MaxNumBatchedTokens: 128}, true
+	return &schedulers.Continuous{MaxNumSeqs: seats, MaxNumBatchedTokens: 128}, true
 }
 
 // TestGapsOfAFleetAreTheSumOfTheirParts: also across a hand-over and a failure, whatever waits for what.
@@ -127,9 +128,9 @@ func TestGapsOfAFleetAreTheSumOfTheirParts(t *testing.T) {
 func TestAHandOverIsTakenApart(t *testing.T) {
 	pool := func(name string) *sim.Pool {
 		return &sim.Pool{
-			Name: name, Size: 1, BlockSize: 16, KVBlocks: 100, MaxModelLen: 100, Seats: 1, Router: policies.LeastLoaded{},
+			Name: name, Size: 1, BlockSize: 16, KVBlocks: 100, MaxModelLen: 100, Seats: 1, Router: routers.LeastLoaded{},
 			Model:     prices{overhead: 5 * sim.Millisecond},
-			Scheduler: &policies.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100},
+			Scheduler: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100},
 		}
 	}
 	for _, push := range []bool{false, true} {

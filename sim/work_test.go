@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
 // fickle admits whoever comes first, thinks better of it, and then schedules as vLLM does.
 type fickle struct {
-	policies.Continuous
+	schedulers.Continuous
 	regrets int
 }
 
@@ -37,7 +37,7 @@ func TestWhoHasJustBeenAdmittedGivesBackNothing(t *testing.T) {
 		for i := range int32(10) {
 			sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 1 + i, Output: 4, Traced: true, Arrival: sim.Time(i) * sim.Time(2*sim.Second)})
 		}
-		policy := &fickle{Continuous: policies.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+		policy := &fickle{Continuous: schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
 		j := newJournal()
 		c := sc.config(j)
 		c.Pools[0].Scheduler, c.Pools[0].PrefixCaching = policy, prefix

@@ -12,7 +12,8 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 func listed() []string {
@@ -181,13 +182,13 @@ func listAcceptance() ([][]string, error) {
 
 func listPolicies() [][]string {
 	rows := [][]string{{"policy", "role", "does"}}
-	for _, name := range policies.RouterNames() {
-		rows = append(rows, []string{name, "router", policies.RouterDoes(name)})
+	for _, name := range routers.Names() {
+		rows = append(rows, []string{name, "router", routers.RouterDoes(name)})
 	}
-	for _, name := range policies.SplitterNames() {
-		rows = append(rows, []string{name, "splitter", policies.SplitterDoes(name)})
+	for _, name := range routers.SplitterNames() {
+		rows = append(rows, []string{name, "splitter", routers.SplitterDoes(name)})
 	}
-	for _, name := range policies.SchedulerNames() {
+	for _, name := range schedulers.Names() {
 		rows = append(rows, []string{name, "scheduler", policyDoes(name)})
 	}
 	for _, name := range configs.QueueOrders() {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 func TestEverythingBuiltInIsListedAndShown(t *testing.T) {
@@ -52,7 +53,7 @@ func TestAnEngineAndItsEfficienciesMayShareAName(t *testing.T) {
 
 func TestEveryPolicySaysWhatItDoes(t *testing.T) {
 	_, out, _ := try("list", "policies")
-	for _, names := range [][]string{policies.RouterNames(), policies.SplitterNames(), policies.SchedulerNames(), policies.OrderNames(), {"lpm", "dfs-weight"}} {
+	for _, names := range [][]string{routers.Names(), routers.SplitterNames(), schedulers.Names(), schedulers.OrderNames(), {"lpm", "dfs-weight"}} {
 		for _, name := range names {
 			assert.Contains(t, out, "\n"+name+" ")
 		}

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/policies"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -61,8 +62,8 @@ func TestAFleetThatChangesIsPaidByTheHour(t *testing.T) {
 		f, line := &metrics.Full{}, metrics.NewTimeline(0)
 		config := sim.Config{
 			Source: new(beat), Sink: f, Observe: line.Observe, Pools: []*sim.Pool{{
-				Name: "serve", Size: 2, BlockSize: 16, KVBlocks: 100, MaxModelLen: 200, Model: even{}, Router: new(policies.RoundRobin),
-				Scheduler: &policies.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64},
+				Name: "serve", Size: 2, BlockSize: 16, KVBlocks: 100, MaxModelLen: 200, Model: even{}, Router: new(routers.RoundRobin),
+				Scheduler: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64},
 			}},
 		}
 		if changes {

@@ -1,0 +1,63 @@
+package fleet_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/decodesim/decodesim/policies/fleet"
+	"github.com/decodesim/decodesim/policies/internal/testcluster"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// every is a controller that keeps when it was asked, and acts so often up to an instant.
+type every struct {
+	name string
+	each sim.Duration
+	to   sim.Time
+	log  *[]string
+}
+
+func (e every) Control(now sim.Time, _ *sim.Cluster) sim.Time {
+	*e.log = append(*e.log, e.name+" "+now.String())
+	if now >= e.to {
+		return sim.Forever
+	}
+	return now.Add(e.each)
+}
+
+// TestControllersActInTheirOwnTime, in order at one instant.
+func TestControllersActInTheirOwnTime(t *testing.T) {
+	var log []string
+	both := fleet.NewControllers(every{"a", 3 * sim.Second, testcluster.At(6), &log}, every{"b", 2 * sim.Second, testcluster.At(6), &log})
+	c, _ := testcluster.New(func(c *sim.Config) { c.Controller = both }, testcluster.Together(1, testcluster.At(0)), testcluster.NewPool(1, routers.LeastLoaded{}))
+	c.Run()
+	assert.Equal(t, []string{"a 0s", "b 0s", "b 2s", "a 3s", "b 4s", "a 6s", "b 6s"}, log)
+	assert.Nil(t, fleet.NewControllers())
+	one := every{log: &log}
+	assert.Equal(t, sim.Controller(one), fleet.NewControllers(one))
+}
+
+// guarded is a controller that must leave each pool an instance that takes requests, if it finds one.
+type guarded struct {
+	t *testing.T
+	sim.Controller
+	seen *[]int // instances that take requests in the first pool, or are on their way, after it has acted
+}
+
+func (g guarded) Control(now sim.Time, c *sim.Cluster) sim.Time {
+	var before [4]int
+	for i := range c.Pools() {
+		before[i] = c.Pool(i).Len()
+	}
+	next := g.Controller.Control(now, c)
+	for i := range c.Pools() {
+		assert.True(g.t, before[i] == 0 || c.Pool(i).Len() > 0, "pool %d lost its last instance at %v", i, now)
+	}
+	if g.seen != nil {
+		o := c.PoolState(0, now)
+		*g.seen = append(*g.seen, o.Live+o.Starting)
+	}
+	return next
+}

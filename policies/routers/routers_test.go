@@ -1,0 +1,194 @@
+package routers_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies/internal/testcluster"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// TestNamesMakeRouters: every name in the list makes a router and says what it does; another is refused with the list.
+func TestNamesMakeRouters(t *testing.T) {
+	for _, name := range routers.Names() {
+		r, err := routers.DefaultRouting().Router(name)
+		require.NoError(t, err)
+		assert.NotNil(t, r)
+		assert.NotEmpty(t, routers.RouterDoes(name))
+		_, blind := r.(sim.Blind)
+		assert.Equal(t, name == "round-robin" || name == "random", blind, name)
+	}
+	_, err := routers.DefaultRouting().Router("fastest")
+	assert.EqualError(t, err, `policies: router "fastest" not found; have least-loaded, round-robin, random, least-tokens, least-kv, `+
+		`power-of-two, session-affinity, prefix-aware, kv-aware, weighted`)
+}
+
+// TestRoutersRefuseWhatMakesNoSense, with the value.
+func TestRoutersRefuseWhatMakesNoSense(t *testing.T) {
+	for want, change := range map[string]func(*routers.Routing){
+		"staleness_s is -1":                       func(a *routers.Routing) { a.Staleness = -sim.Second },
+		"routing weights are all 0":               func(a *routers.Routing) { a.Weights = routers.Weights{} },
+		"routing weight kv is -2, must be from 0": func(a *routers.Routing) { a.Weights.KV = -2 },
+	} {
+		a := routers.DefaultRouting()
+		change(&a)
+		_, err := a.Router("weighted")
+		assert.ErrorContains(t, err, want)
+	}
+	a := routers.DefaultRouting()
+	a.Prefix.MatchMin = 101
+	_, err := a.Router("prefix-aware")
+	assert.ErrorContains(t, err, "101 %")
+	a = routers.DefaultRouting()
+	a.Weights = routers.Weights{Queue: 1, KV: 1}
+	_, err = a.Router("kv-aware")
+	assert.ErrorContains(t, err, "tokens and prefix are 0 and 0")
+}
+
+// TestRoundRobinGoesOnWhenInstancesGo: to the next in order of ID, whoever is gone; and back to the first after the last.
+func TestRoundRobinGoesOnWhenInstancesGo(t *testing.T) {
+	p := testcluster.NewPool(4, new(routers.RoundRobin))
+	c, _ := testcluster.New(nil, nil, testcluster.NewPool(2, new(routers.RoundRobin)), p)
+	next := func() int32 { return p.Router.Route(0, &sim.Request{}, p).ID - 2 }
+	assert.Equal(t, []int32{0, 1}, []int32{next(), next()})
+	c.Drain(p.Any(2))
+	assert.Equal(t, []int32{3, 0, 1, 3}, []int32{next(), next(), next(), next()})
+	assert.Equal(t, int32(0), next())
+	c.Drain(p.Any(0))
+	assert.Equal(t, []int32{1, 3}, []int32{next(), next()})
+	c.Drain(p.Any(3))
+	assert.Equal(t, []int32{1, 1}, []int32{next(), next()})
+}
+
+// TestFewestRequestsFirst: the third request goes to the instance whose request has ended.
+func TestFewestRequestsFirst(t *testing.T) {
+	w := testcluster.Watch(routers.LeastLoaded{})
+	c, _ := testcluster.New(nil, []sim.Request{
+		{Prompt: 1, Output: 30}, {Prompt: 1, Output: 2}, {Prompt: 1, Output: 1, Arrival: testcluster.At(5)},
+	}, testcluster.NewPool(2, w))
+	c.Run()
+	assert.Equal(t, map[int32]int32{0: 0, 1: 1, 2: 1}, w.To)
+}
+
+// checked is a router that must do the same as a scan of the instances by a measure.
+type checked struct {
+	sim.Router
+	t    *testing.T
+	load func(in *sim.Instance, now sim.Time) int64
+}
+
+func (c checked) Route(now sim.Time, r *sim.Request, p *sim.Pool) *sim.Instance {
+	best := p.Instance(0)
+	for i := range p.Len() {
+		if in := p.Instance(i); c.load(in, now) < c.load(best, now) {
+			best = in
+		}
+	}
+	in := c.Router.Route(now, r, p)
+	require.Equal(c.t, best.ID, in.ID, "at %v", now)
+	return in
+}
+
+// TestTheLeastLoadIsTheLeast: by each measure, in pools of sizes that do and do not divide by four, routers do what an obvious
+// scan does; and so does a weighted one with a single weight.
+func TestTheLeastLoadIsTheLeast(t *testing.T) {
+	requests := func(in *sim.Instance, _ sim.Time) int64 { return int64(in.Load()) }
+	tokens := func(in *sim.Instance, _ sim.Time) int64 { return in.PromptTokens() }
+	blocks := func(in *sim.Instance, now sim.Time) int64 { return in.UsedAt(now) }
+	weighted := func(w routers.Weights) sim.Router { return testcluster.Must(routers.NewWeighted(w, 0)) }
+	for _, size := range []int{1, 3, 8, 13} {
+		for i, one := range []checked{
+			{routers.LeastLoaded{}, t, requests}, {routers.NewLeast(routers.Requests, 0), t, requests},
+			{routers.NewLeast(routers.PromptTokens, 0), t, tokens}, {routers.NewLeast(routers.KVBlocks, 0), t, blocks},
+			{weighted(routers.Weights{Queue: 2}), t, requests}, {weighted(routers.Weights{Tokens: 2}), t, tokens},
+			{weighted(routers.Weights{KV: 2}), t, blocks},
+			{testcluster.Must(routers.NewKVAware(routers.Weights{Tokens: 1}, 0)), t, tokens},
+		} {
+			c, e := testcluster.New(nil, testcluster.Various(400, float64(size)/8), testcluster.NewPool(size, one))
+			c.Run()
+			require.Equal(t, 400, e.Count(sim.Completed), "router %d, size %d", i, size)
+		}
+	}
+}
+
+// TestStaleLoads: what the router sent since its snapshot counts, what ended since does not.
+func TestStaleLoads(t *testing.T) {
+	for _, name := range []string{"least-loaded", "least-tokens", "least-kv", "session-affinity", "prefix-aware", "kv-aware", "weighted"} {
+		a := routers.DefaultRouting()
+		a.Staleness = 10 * sim.Second
+		w := testcluster.Watch(testcluster.Must(a.Router(name)))
+		requests := []sim.Request{
+			{Prompt: 8, Output: 1, Arrival: testcluster.At(0)}, {Prompt: 8, Output: 90, Arrival: testcluster.At(0)},
+			{Prompt: 8, Output: 90, Arrival: testcluster.At(5)},                                                      // who went first has ended; not known
+			{Prompt: 8, Output: 1, Arrival: testcluster.At(6)},                                                       // the other then
+			{Prompt: 8, Output: 1, Arrival: testcluster.At(11)}, {Prompt: 8, Output: 1, Arrival: testcluster.At(11)}, // anew: one each
+		}
+		c, _ := testcluster.New(nil, requests, testcluster.NewPool(2, w))
+		c.Run()
+		for _, pair := range [][2]int32{{0, 1}, {2, 3}, {4, 5}} {
+			assert.NotEqual(t, w.To[pair[0]], w.To[pair[1]], "%s: %v", name, w.To)
+		}
+	}
+}
+
+// TestStaleLoadsLookStale: between snapshots the router holds to what it saw although things have changed.
+func TestStaleLoadsLookStale(t *testing.T) {
+	for staleness, want := range map[sim.Duration]int32{0: 0, 4 * sim.Second: 1} {
+		w := testcluster.Watch(routers.NewLeast(routers.Requests, staleness))
+		c, _ := testcluster.New(nil, []sim.Request{
+			{Prompt: 8, Output: 1}, {Prompt: 8, Output: 50}, {Prompt: 8, Output: 1}, // two on the first, for a second
+			{Prompt: 8, Output: 1, Arrival: testcluster.At(3)},
+		}, testcluster.NewPool(2, w))
+		c.Run()
+		assert.Equal(t, want, w.To[3], "staleness %v", staleness)
+	}
+}
+
+// TestRoutersAllocateNothing: in steady state, with fresh and with stale loads.
+func TestRoutersAllocateNothing(t *testing.T) {
+	for _, name := range routers.Names() {
+		for _, staleness := range []sim.Duration{0, sim.Second} {
+			p, route := routeIn(t, name, 16, staleness)
+			for range 32 {
+				route()
+			}
+			assert.Zero(t, testing.AllocsPerRun(200, route), "%s, %v, %d instances", name, staleness, p.Len())
+		}
+	}
+}
+
+// routeIn returns a pool in which each instance has something to do, and what routes another request there.
+func routeIn(t testing.TB, name string, size int, staleness sim.Duration) (*sim.Pool, func()) {
+	a := routers.DefaultRouting()
+	a.Staleness, a.Contents = staleness, new(sim.Contents)
+	node := a.Contents.Add(0, 64)
+	router := testcluster.Must(a.Router(name))
+	p := testcluster.NewPool(size, router)
+	p.PrefixCaching = true
+	c, _ := testcluster.New(func(c *sim.Config) { c.Contents, c.Until = a.Contents, testcluster.At(20) }, testcluster.Various(4*size, float64(size)), p)
+	c.Run()
+	r, now := sim.Request{Prompt: 70, Output: 3, Content: node, Session: 1}, c.Now()
+	return p, func() {
+		r.ID++
+		now = now.Add(sim.Millisecond)
+		router.Route(now, &r, p)
+	}
+}
+
+func BenchmarkRoute(b *testing.B) {
+	for _, name := range routers.Names() {
+		for _, staleness := range []sim.Duration{0, sim.Second} {
+			b.Run(fmt.Sprintf("%s/%v", name, staleness), func(b *testing.B) {
+				_, route := routeIn(b, name, 256, staleness)
+				b.ReportAllocs()
+				for b.Loop() {
+					route()
+				}
+			})
+		}
+	}
+}

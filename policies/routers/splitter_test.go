@@ -1,0 +1,105 @@
+package routers_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies/fleet"
+	"github.com/decodesim/decodesim/policies/internal/testcluster"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// TestNamesMakeSplitters: every name makes a splitter and says what it does; another is refused with the list.
+func TestNamesMakeSplitters(t *testing.T) {
+	a := routers.SplitterArguments{Entries: []int{0, 1}, Weights: []float64{1, 2}, Classes: []int{1}, Prompt: routers.ByPrompt{Remote: 1}}
+	for _, name := range routers.SplitterNames() {
+		s, err := routers.NewSplitter(name, a)
+		require.NoError(t, err)
+		assert.NotNil(t, s)
+		assert.NotEmpty(t, routers.SplitterDoes(name))
+		_, err = routers.NewSplitter(name, routers.SplitterArguments{Weights: []float64{1}, Prompt: routers.ByPrompt{Remote: 1}})
+		assert.Error(t, err, name)
+	}
+	_, err := routers.NewSplitter("half", a)
+	assert.EqualError(t, err, `policies: splitter "half" not found; have least-loaded, share, class, prompt`)
+	for _, weights := range [][]float64{{-1, 2}, {0, 0}} {
+		a.Weights = weights
+		_, err = routers.NewSplitter("share", a)
+		assert.ErrorContains(t, err, "share")
+	}
+}
+
+// TestSharesAreTheirShares: of 20,000 requests a quarter, within five standard deviations of 61; and each request's route is
+// its own.
+func TestSharesAreTheirShares(t *testing.T) {
+	s := testcluster.Must(routers.NewShares([]float64{1, 0, 3}, 2))
+	n := [3]int{}
+	for id := range int32(20_000) {
+		route := s.Split(0, &sim.Request{ID: id}, nil)
+		n[route]++
+		assert.Equal(t, route, s.Split(7, &sim.Request{ID: id, Prompt: 3}, nil))
+	}
+	assert.InDelta(t, 5000, n[0], 5*61)
+	assert.Zero(t, n[1])
+}
+
+// TestClassesHaveRoutes, and later ones that of the last.
+func TestClassesHaveRoutes(t *testing.T) {
+	s := routers.ByClass{2, 0}
+	for class, want := range []int{2, 0, 0} {
+		assert.Equal(t, want, s.Split(0, &sim.Request{Class: uint8(class)}, nil))
+	}
+}
+
+// TestShortPromptsStayLocal: what the cache of some instance of the local pool knows does not count.
+func TestShortPromptsStayLocal(t *testing.T) {
+	tree := new(sim.Contents)
+	node := tree.Add(0, 96)
+	p := testcluster.NewPool(3, new(routers.RoundRobin))
+	p.PrefixCaching = true
+	s := routers.ByPrompt{LocalBelow: 50, Pool: 0, Local: 1, Remote: 0}
+	c, _ := testcluster.New(func(c *sim.Config) {
+		c.Contents = tree
+		c.Observe = func(c *sim.Cluster, now sim.Time) sim.Time {
+			known := 0
+			if now > 0 {
+				known = 1
+			}
+			assert.Equal(t, 1, s.Split(now, &sim.Request{Prompt: 49}, c))
+			assert.Equal(t, 0, s.Split(now, &sim.Request{Prompt: 50}, c))
+			assert.Equal(t, known, s.Split(now, &sim.Request{Prompt: 145, Content: node}, c))
+			assert.Equal(t, 0, s.Split(now, &sim.Request{Prompt: 146, Content: node}, c))
+			return now.Add(5 * sim.Second)
+		}
+	}, []sim.Request{{Prompt: 9, Output: 20}, {Prompt: 100, Output: 20, Content: node}}, p)
+	c.Run()
+}
+
+// TestTheLessLoadedRoute: by requests per instance, first of equals, and never where nobody takes requests while somebody does.
+func TestTheLessLoadedRoute(t *testing.T) {
+	routed, split := [2][]int32{}, routers.LeastLoadedRoute{0, 1}
+	small, large := testcluster.NewPool(1, new(routers.RoundRobin)), testcluster.NewPool(3, new(routers.RoundRobin))
+	c, e := testcluster.New(func(c *sim.Config) {
+		c.Routes = []sim.Route{{{Pool: 0}}, {{Pool: 1}}}
+		c.Splitter = splitting(func(now sim.Time, r *sim.Request, c *sim.Cluster) int {
+			route := split.Split(now, r, c)
+			routed[route] = append(routed[route], r.ID)
+			return route
+		})
+		c.Controller = testcluster.Must(fleet.NewFailures([]fleet.Failure{{At: testcluster.At(50), Down: -1}}, []int{1, 3}))
+	}, append(testcluster.Together(8, testcluster.At(0)), testcluster.Together(2, testcluster.At(60))...), small, large)
+	c.Run()
+	assert.Equal(t, [2][]int32{{0, 4}, {1, 2, 3, 5, 6, 7, 8, 9}}, routed)
+	assert.Equal(t, 10, e.Count(sim.Completed))
+	c.Drain(large.Instance(0))
+	c.Drain(large.Instance(0))
+	c.Drain(large.Instance(0))
+	assert.Zero(t, split.Split(0, nil, c), "the first, if both take none")
+}
+
+type splitting func(now sim.Time, r *sim.Request, c *sim.Cluster) int
+
+func (s splitting) Split(now sim.Time, r *sim.Request, c *sim.Cluster) int { return s(now, r, c) }
