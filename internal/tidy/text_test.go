@@ -1,7 +1,6 @@
 package tidy
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,22 +16,20 @@ import (
 const fileBytesMax = 1 << 20
 
 // machinePath matches the home of a user and the place of a checkout.
-var machinePath = regexp.MustCompile(`/work[/]|(^|[\s"'=(:\x60])/(home|root|Users)/`)
+var machinePath = regexp.MustCompile(`(?m)/work[/]|(^|[\s"'=(:\x60])/(home|root|Users)/`)
 
 func TestTextNamesNoMachine(t *testing.T) {
-	walk(t, func(name string) {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		require.NoError(t, err)
-		assert.LessOrEqual(t, len(text), fileBytesMax, "%s: bytes", name)
-		if bytes.IndexByte(text, 0) >= 0 {
-			return // not text
+	for _, f := range tree() {
+		assert.LessOrEqual(t, len(f.text), fileBytesMax, "%s: bytes", f.name)
+		if strings.IndexByte(f.text, 0) >= 0 {
+			continue // not text
 		}
-		for i, line := range strings.Split(string(text), "\n") {
-			if path := machinePath.FindString(line); path != "" {
-				t.Errorf("%s:%d: %q is a path of one machine: use a relative path or an environment variable", name, i+1, path)
-			}
+		for _, at := range machinePath.FindAllStringIndex(f.text, -1) {
+			line := 1 + strings.Count(f.text[:at[1]], "\n")
+			path := strings.TrimSpace(f.text[at[0]:at[1]])
+			t.Errorf("%s:%d: %q is a path of one machine: use a relative path or an environment variable", f.name, line, path)
 		}
-	})
+	}
 }
 
 func TestNoticeNamesEveryModule(t *testing.T) {
@@ -49,18 +46,20 @@ func modules(t *testing.T, name string) []string {
 	text, err := os.ReadFile(filepath.Join(root, name))
 	require.NoError(t, err)
 	var paths []string
-	for _, m := range regexp.MustCompile(`(?m)^(?:require|\t)\s*(\S+\.\S+/\S+) v\d`).FindAllStringSubmatch(string(text), -1) {
+	required := regexp.MustCompile(`(?m)^(?:require|\t)\s*(\S+\.\S+/\S+) v\d`)
+	for _, m := range required.FindAllStringSubmatch(string(text), -1) {
 		paths = append(paths, m[1])
 	}
 	require.NotEmpty(t, paths, "%s requires no module", name)
 	return paths
 }
 
-func TestMachinePathsAreTold(t *testing.T) {
+func TestMachinePathsAreReported(t *testing.T) {
 	for _, path := range []string{"see /" + "work/main", "dir=/" + "home/ann/x", "`/" + "Users/bob/`"} {
 		assert.True(t, machinePath.MatchString(path), path)
 	}
-	for _, path := range []string{"workloads/home/a", "https://example.org/home/a", "sim/workers/", "../shared", "/workspace/"} {
+	fine := []string{"workloads/home/a", "https://example.org/home/a", "sim/workers/", "../shared", "/workspace/"}
+	for _, path := range fine {
 		assert.False(t, machinePath.MatchString(path), path)
 	}
 }

@@ -3,7 +3,11 @@
 //	tidy_test.go     the tree, and each rule over it
 //	star_test.go     which package may import what
 //	code_test.go     rules that read one Go file, or one package with its types
+//	form_test.go     rules for the shape of lines and statements
+//	prose_test.go    what people read of a file
+//	words_test.go    rules for words: the glossary, and pronouns
 //	text_test.go     rules for every text file, and for NOTICE
+//	rooms_test.go    which rooms do not keep which rule yet
 //	mutants_test.go  for each rule, the least code that breaks it
 package tidy
 
@@ -15,10 +19,12 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,30 +62,74 @@ func (s *source) model() bool {
 	return !s.test && slices.Contains([]string{"sim", "hardware", "policies", "workloads"}, top(s.pkg))
 }
 
-// rules are the checks of one source; each returns its findings.
-var rules = map[string]func(*source) []string{
-	"imports follow the star":                            star,
-	"the model imports nothing that hides cost or state": bans,
-	"files and functions are short":                      short,
-	"no init":                                            noInit,
-	"exported names are documented":                      documented,
-	"the model has no clock of its own":                  noClock,
-	"the model does not print":                           noPrint,
-	"the model starts no goroutine":                      noGoroutine,
-	"the model does not range over maps":                 noMapRange,
-	"sim has no map with string keys":                    noStringMap,
-	"randomness comes from rng.Stream":                   randomness,
-	"package variables are constants":                    noMutation,
-	"gaps between tokens are counted in one file":        oneITL,
+// file is a text of the tree.
+type file struct {
+	name   string // from the root, with slashes
+	text   string
+	source *source // of a Go file
+}
+
+// rule returns its findings in one file.
+type rule func(*file) []string
+
+// rules returns the checks by name.
+func rules(t *testing.T) map[string]rule {
+	v := glossary(t)
+	return map[string]rule{
+		"imports follow the star":                            code(star),
+		"the model imports nothing that hides cost or state": code(bans),
+		"files and functions are short":                      code(short),
+		"no init":                                            code(noInit),
+		"exported names are documented":                      code(documented),
+		"the model has no clock of its own":                  code(noClock),
+		"the model does not print":                           code(noPrint),
+		"the model starts no goroutine":                      code(noGoroutine),
+		"the model does not range over maps":                 code(noMapRange),
+		"sim has no map with string keys":                    code(noStringMap),
+		"randomness comes from rng.Stream":                   code(randomness),
+		"package variables are constants":                    code(noMutation),
+		"gaps between tokens are counted in one file":        code(oneITL),
+		"lines have at most 120 columns":                     narrow,
+		"headers declare":                                    code(declare),
+		"assignments have at most three targets":             code(fewTargets),
+		"names are words of the glossary":                    code(v.names),
+		"prose has the words of the glossary":                prose(v.inText),
+		"things are it":                                      prose(noPersons),
+	}
+}
+
+// code is a rule for Go files.
+func code(check func(*source) []string) rule {
+	return func(f *file) []string {
+		if f.source == nil {
+			return nil
+		}
+		return check(f.source)
+	}
+}
+
+// prose is a rule for what people read.
+func prose(check func(passage) []string) rule {
+	return func(f *file) []string {
+		var findings []string
+		if slices.Contains(quoting, f.name) {
+			return nil
+		}
+		for _, p := range f.prose() {
+			findings = append(findings, check(p)...)
+		}
+		return findings
+	}
 }
 
 func TestTheTreeKeepsTheHouseRules(t *testing.T) {
-	sources := load(t)
-	for name, rule := range rules {
+	for name, rule := range rules(t) {
 		t.Run(name, func(t *testing.T) {
-			for _, s := range sources {
-				for _, finding := range rule(s) {
-					t.Error(finding)
+			for _, f := range tree() {
+				for _, finding := range rule(f) {
+					if counts(name, f.name) {
+						t.Error(finding)
+					}
 				}
 			}
 		})
@@ -88,36 +138,47 @@ func TestTheTreeKeepsTheHouseRules(t *testing.T) {
 
 func TestEveryPackageSaysWhatItIs(t *testing.T) {
 	said := map[string]bool{}
-	for _, s := range load(t) {
-		said[s.pkg] = said[s.pkg] || s.file.Doc != nil
+	for _, f := range tree() {
+		if s := f.source; s != nil {
+			said[s.pkg] = said[s.pkg] || s.file.Doc != nil
+		}
 	}
+	require.NotEmpty(t, said, "no Go files under %s", root)
 	for pkg, ok := range said {
 		assert.True(t, ok, "%s: no file has a package comment", pkg)
 	}
 }
 
-// load parses every Go file of the tree.
-func load(t *testing.T) []*source {
+// tree returns the text files that git would keep, in lexical order, read and parsed once.
+var tree = sync.OnceValue(func() []*file {
+	var files []*file
 	var sources []*source
 	set := token.NewFileSet()
-	walk(t, func(name string) {
-		if path.Ext(name) != ".go" {
-			return
+	err := walk(func(name string) error {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return err
 		}
-		file, err := parser.ParseFile(set, filepath.Join(root, name), nil, parser.ParseComments|parser.SkipObjectResolution)
-		require.NoError(t, err)
-		sources = append(sources, &source{
-			path: name, pkg: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), set: set, file: file,
-		})
+		f := &file{name: name, text: string(text)}
+		files = append(files, f)
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		parsed, err := parser.ParseFile(set, name, text, parser.ParseComments|parser.SkipObjectResolution)
+		f.source = &source{path: name, pkg: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), set: set, file: parsed}
+		sources = append(sources, f.source)
+		return err
 	})
-	require.NotEmpty(t, sources, "no Go files under %s", root)
+	if err != nil {
+		panic(err)
+	}
 	resolve(sources)
-	return sources
-}
+	return files
+})
 
 // walk visits every file that git would keep, in lexical order.
-func walk(t *testing.T, visit func(name string)) {
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+func walk(visit func(name string) error) error {
+	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -130,11 +191,10 @@ func walk(t *testing.T, visit func(name string)) {
 			if err != nil {
 				return err
 			}
-			visit(filepath.ToSlash(rel))
+			return visit(filepath.ToSlash(rel))
 		}
 		return nil
 	})
-	require.NoError(t, err)
 }
 
 // resolve type-checks each package by itself. What it imports stays unknown: the rules need only the types that a
