@@ -17,7 +17,7 @@ DECODESIM_SHARED ?= ../shared
 TRUTH    := $(DECODESIM_SHARED)/groundtruth
 FITTED   := A_aic_silicon.csv A3_gptoss120b_h200_vllm022.csv C_vllm_blis_experiments.csv D_runs.jsonl F_splitwise_perf.csv
 UNFITTED := B_vllm_h100_inferenceperf.csv E_token_position_h200.csv
-FIT       = $(BINARY) calibrate $(FITTED:%=--data $(TRUTH)/%) $(UNFITTED:%=--unfitted $(TRUTH)/%) --report docs/accuracy.md
+FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED:%=--data $(TRUTH)/%) $(UNFITTED:%=--unfitted $(TRUTH)/%) --report docs/accuracy.md
 
 .PHONY: help build demo test soak bench profile calibrate accuracy truth lint notebooks clean
 
@@ -50,18 +50,18 @@ profile: ## measure anew the profile that builds are optimised by
 truth: # the measurements are there
 	@test -d $(TRUTH) || { echo "no measurements in $(TRUTH); expected DECODESIM_SHARED to name the folder that holds groundtruth/"; exit 1; }
 
-calibrate: truth build ## fit efficiencies to measurements: configs/engines/efficiencies/ and docs/accuracy.md anew
+calibrate: truth ## fit efficiencies to measurements: configs/engines/efficiencies/ and docs/accuracy.md anew
 	$(FIT) --catalog configs/engines/efficiencies
 	@$(MAKE) --no-print-directory build
 
-accuracy: truth build ## docs/accuracy.md anew: how accurate that fit is
+accuracy: truth ## docs/accuracy.md anew: how accurate that fit is
 	$(FIT)
 
 lint: ## formatting, vet, staticcheck, and whether the model still builds for a web page
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \
 	if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
-	go tool -modfile=tools/go.mod staticcheck ./...
+	go tool -modfile=tools/lint/go.mod staticcheck ./...
 	GOOS=js GOARCH=wasm go build $(MODEL)
 
 # Each notebook runs in its own directory with the environment's own kernel; an exception in a cell fails the target.

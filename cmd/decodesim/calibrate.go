@@ -5,17 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/report"
 )
 
 // calibrateFlags are the flags of decodesim calibrate.
@@ -25,9 +21,6 @@ type calibrateFlags struct {
 	set      []string
 	out      string
 	json     bool
-	catalog  string
-	report   string
-	unfitted []string
 }
 
 func newCalibrate(out, errOut io.Writer) *cobra.Command {
@@ -57,13 +50,7 @@ The data are what decodesim validate reads, with --scenario for the deployment w
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario of every run; repeatable")
 	flags.StringVar(&f.out, "out", "", "write the efficiencies to this YAML `FILE`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
-	flags.StringVar(&f.catalog, "catalog", "", "fit all engines and GPUs at once and rewrite the efficiencies of this `DIR`, as make calibrate does")
-	flags.StringVar(&f.report, "report", "", "say in this Markdown `FILE` how accurate that fit is, with figures beside it; without --catalog, nothing is rewritten")
-	flags.StringArrayVar(&f.unfitted, "unfitted", nil, "predict these measurements for the report, but fit nothing to them: a `FILE` as of --data; repeatable")
 	cobra.CheckErr(c.MarkFlagFilename("data", "csv", "json", "jsonl"))
-	cobra.CheckErr(c.MarkFlagFilename("unfitted", "csv", "json", "jsonl"))
-	cobra.CheckErr(c.MarkFlagFilename("report", "md"))
-	cobra.CheckErr(c.MarkFlagDirname("catalog"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	completeNames(c, map[string][]string{"scenario": configs.ScenarioNames()}, cobra.ShellCompDirectiveDefault) // and files
 	return c
@@ -82,49 +69,25 @@ func (f *calibrateFlags) check(c *cobra.Command) error {
 			return fmt.Errorf("--data %q is given twice; expected each file once", path)
 		}
 	}
-	for _, name := range []string{"scenario", "out", "catalog", "report"} {
+	for _, name := range []string{"scenario", "out"} {
 		if x := c.Flags().Lookup(name); x.Changed && x.Value.String() == "" {
 			return fmt.Errorf("--%s is empty; see %s --help", name, c.CommandPath())
 		}
-	}
-	if f.global() && (f.out != "" || f.scenario != "" || len(f.set) > 0 || f.json) {
-		return errors.New("--catalog and --report are of a fit to everything the data hold; expected no --out, --scenario, --set or --json beside them")
-	}
-	if len(f.unfitted) > 0 && f.report == "" {
-		return errors.New("--unfitted is for the page that --report names; expected --report FILE beside it")
-	}
-	return f.checkPlaces()
-}
-
-// checkPlaces refuses, before a fit that takes its time, places where nothing can be written.
-func (f *calibrateFlags) checkPlaces() error {
-	if at, err := os.Stat(f.catalog); f.catalog != "" && (err != nil || !at.IsDir()) {
-		return fmt.Errorf("--catalog %q: no such directory; expected the one of the efficiencies to rewrite", f.catalog)
-	}
-	dir := filepath.Dir(f.report)
-	if at, err := os.Stat(dir); f.report != "" && (err != nil || !at.IsDir()) {
-		return fmt.Errorf("--report %q: no such directory as %q; expected a file in one that exists", f.report, dir)
 	}
 	return nil
 }
 
 func (f *calibrateFlags) run(ctx context.Context, out, errOut io.Writer) error {
-	files, above, err := f.read(f.data)
+	files, above, err := f.read()
 	if err != nil {
 		return err
-	}
-	if f.global() {
-		return f.rewrite(ctx, out, errOut, files)
 	}
 	return f.fit(ctx, out, errOut, files, above)
 }
 
-// global reports whether all engines and GPUs are fitted at once.
-func (f *calibrateFlags) global() bool { return f.catalog != "" || f.report != "" }
-
 // read reads data, each as validate does.
-func (f *calibrateFlags) read(paths []string) (files []*measured.File, above configs.Options, err error) {
-	for _, path := range paths {
+func (f *calibrateFlags) read() (files []*measured.File, above configs.Options, err error) {
+	for _, path := range f.data {
 		v := validateFlags{data: path, scenario: f.scenario, set: f.set}
 		file, options, err := v.read()
 		if err != nil {
@@ -133,43 +96,6 @@ func (f *calibrateFlags) read(paths []string) (files []*measured.File, above con
 		files, above = append(files, file), options
 	}
 	return files, above, nil
-}
-
-// rewrite fits the catalog, and replaces its files and the page about it.
-func (f *calibrateFlags) rewrite(ctx context.Context, out, errOut io.Writer, files []*measured.File) error {
-	unfitted, _, err := f.read(f.unfitted)
-	if err != nil {
-		return err
-	}
-	c, err := calibration.FitCatalog(ctx, files, toldOfRounds(progressTo(errOut)))
-	clearProgress(errOut)
-	if err != nil {
-		return interruptedOr(err)
-	}
-	sets := calibration.Sets(c.Efficiencies())
-	var a *report.Accuracy
-	if f.report != "" {
-		if a, err = accuracyOf(ctx, c, sets, files, unfitted); err != nil {
-			return interruptedOr(err)
-		}
-	}
-	var written []string
-	if f.catalog != "" {
-		if written, err = replaceCatalog(f.catalog, sets); err != nil {
-			return failure{err}
-		}
-	}
-	if a != nil {
-		more, err := writeAccuracy(f.report, a)
-		if err != nil {
-			return failure{err}
-		}
-		written = append(written, more...)
-	}
-	for _, path := range written {
-		fmt.Fprintln(out, path)
-	}
-	return nil
 }
 
 func interruptedOr(err error) error {

@@ -3,12 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
-	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/calibration"
 )
 
@@ -59,18 +57,4 @@ func (f *calibrationFile) write(c *calibration.Calibration) error {
 func (f *calibrationFile) abandon() {
 	_ = f.temp.Close()
 	_ = os.Remove(f.temp.Name())
-}
-
-// replaceCatalog writes the files of the catalog.
-func replaceCatalog(dir string, sets []configs.Efficiencies) (written []string, err error) {
-	const head = "Fitted by make calibrate; see docs/accuracy.md for what it was fitted to and how far off it is."
-	for i := range sets {
-		path := filepath.Join(dir, sets[i].Name+".yaml")
-		err := replaceFile(path, func(w io.Writer) error { return calibration.WriteEfficiencies(w, &sets[i], head) })
-		if err != nil {
-			return nil, err
-		}
-		written = append(written, path)
-	}
-	return written, nil
 }

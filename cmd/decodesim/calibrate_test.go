@@ -219,8 +219,6 @@ func TestMistakesOfACalibrationAreNamed(t *testing.T) {
 		{`--out "mine.txt": expected a file whose name ends in .yaml`, append(data, "--out", "mine.txt")},
 		{`--out "absent/mine.yaml" cannot be written to directory "absent": no such file or directory`, append(data, "--out", "absent/mine.yaml")},
 		{`--out "data.csv/mine.yaml" cannot be written to directory "data.csv": not a directory`, append(data, "--out", "data.csv/mine.yaml")},
-		{`--catalog and --report are of a fit to everything the data hold; expected no --out, --scenario, --set or --json beside them`,
-			append(data, "--catalog", "dir.yaml", "--json")},
 		{`unknown flag: --dta; see decodesim calibrate --help`, []string{"--dta", "x"}},
 	} {
 		status, out, errOut := try(append([]string{"calibrate"}, mistake.args...)...)

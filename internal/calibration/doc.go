@@ -12,6 +12,5 @@
 //	holdout.go    errors on what was left out
 //	judge.go      what the data could not tell, and what contradicts them
 //	own.go        a fit to a user's own runs; calibration.go what comes of it
-//	catalog.go    one fit for all engines and GPUs; write.go efficiency files
-//	accuracy.go   predictions of the catalog's runs with part of the data kept away from the fit
+//	write.go      efficiency files
 package calibration

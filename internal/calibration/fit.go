@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/optimize"
 
@@ -62,6 +63,16 @@ func (r *Run) term(j int) (weight, scale float64) {
 // Efficiency returns what the fit gives a run.
 func (f *Fit) Efficiency(r *Run) hardware.Efficiency {
 	return f.efficiency(r.Prior, r.groups, f.steps)
+}
+
+// EfficiencyOf returns what the fit makes of a prior for the runs of these groups, from those of an engine to those of a
+// GPU under it; without groups, for all runs.
+func (f *Fit) EfficiencyOf(prior hardware.Efficiency, groups ...string) hardware.Efficiency {
+	at := []int{0}
+	for i, name := range groups {
+		at = append(at, slices.Index(f.Groups, groupName(i+1, name)))
+	}
+	return f.efficiency(prior, at, f.steps)
 }
 
 func (f *Fit) efficiency(prior hardware.Efficiency, groups []int, x []float64) hardware.Efficiency {
@@ -152,3 +163,24 @@ func (f *Fit) solve(ctx context.Context) error {
 	f.steps = result.X // also if the line search found no better one: that is the minimum
 	return nil
 }
+
+// Method is how a fit was made, in numbers.
+type Method struct {
+	Parameters              []Parameter
+	Prior                   hardware.Efficiency
+	Stiffness, OwnStiffness float64
+	StepScale, TTFTScale    float64
+	TTFTWeight              float64
+	Rounds                  int
+}
+
+// Method returns how a fit from a prior was made.
+func (f *Fit) Method(prior hardware.Efficiency) Method {
+	return Method{
+		Parameters: f.Parameters, Prior: prior, Stiffness: f.Stiffness, OwnStiffness: ownStiffness,
+		StepScale: stepScale, TTFTScale: ttftScale, TTFTWeight: ttftWeight, Rounds: rounds,
+	}
+}
+
+// PriorValue is where a parameter starts from.
+func (m *Method) PriorValue(p *Parameter) float64 { return p.value(m.Prior) }

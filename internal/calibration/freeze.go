@@ -29,10 +29,13 @@ type Plan struct {
 // Rounds of simulating and fitting. What is priced anew after the first differs little; after the third, hardly.
 const rounds = 3
 
+// fitted is the efficiency of runs; those that are not in it are not predicted.
+type Efficiencies map[*measured.Run]hardware.Efficiency
+
 // To fits to measured runs. Skipped says of each run why it was not fitted to, by its place; empty: it was. Where none can
 // be simulated there is no fit: nil.
 func (p *Plan) To(ctx context.Context, runs []measured.Run) (f *Fit, skipped []string, err error) {
-	var with fitted
+	var with Efficiencies
 	for round := range rounds {
 		next, why, err := p.freeze(ctx, runs, with, round)
 		if err != nil || len(next.Runs) == 0 {
@@ -50,7 +53,7 @@ func (p *Plan) To(ctx context.Context, runs []measured.Run) (f *Fit, skipped []s
 
 // freeze simulates the runs, under the efficiencies that are given or else their priors, and returns a fit to those that
 // can be fitted to, which is still to be solved.
-func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with fitted, round int) (*Fit, []string, error) {
+func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with Efficiencies, round int) (*Fit, []string, error) {
 	frozen, skipped := make([]*Run, len(runs)), make([]string, len(runs))
 	var mu sync.Mutex
 	done := 0
@@ -77,7 +80,7 @@ func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with fitted, rou
 	return f, skipped, nil
 }
 
-func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with fitted) (*Run, string) {
+func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with Efficiencies) (*Run, string) {
 	r := &Run{Weight: 1}
 	frozen, skip := freeze.Freeze(ctx, run, p.Above, func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
 		r.Prior = d.Efficiency
@@ -117,7 +120,7 @@ func leading(row *measured.Row, v *measured.Value) bool {
 // add adds a run, and its groups if they are new.
 func (f *Fit) add(r *Run, groups []string) {
 	for i, name := range groups {
-		name = fmt.Sprintf("%d %s", i, name) // groups of different levels are different
+		name = groupName(i, name)
 		g := slices.Index(f.Groups, name)
 		if g < 0 {
 			g = len(f.Groups)
@@ -128,6 +131,9 @@ func (f *Fit) add(r *Run, groups []string) {
 	r.hasTPOT = slices.ContainsFunc(r.Values, func(v freeze.FrozenValue) bool { return v.Value.Metric == measured.TPOT })
 	f.Runs = append(f.Runs, r)
 }
+
+// groupName tells groups of different levels apart.
+func groupName(level int, name string) string { return fmt.Sprintf("%d %s", level, name) }
 
 // even makes a deployment of n runs weigh √n: runs of one deployment err together.
 func (f *Fit) even() {
@@ -158,8 +164,8 @@ func (f *Fit) follow(last *Fit) {
 }
 
 // efficiencies returns what the fit gives each run.
-func (f *Fit) efficiencies() fitted {
-	with := fitted{}
+func (f *Fit) efficiencies() Efficiencies {
+	with := Efficiencies{}
 	for _, r := range f.Runs {
 		with[r.Run] = f.Efficiency(r)
 	}

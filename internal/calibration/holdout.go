@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/freeze"
+	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/run"
 )
 
@@ -45,6 +47,41 @@ func (f *Fit) weighed() int {
 	return n
 }
 
+// Refit fits to a few runs of one deployment anew, from what is known of each without them.
+func (f *Fit) Refit(ctx context.Context, runs []*Run, prior Efficiencies) (*Fit, error) {
+	again := &Fit{Parameters: f.Parameters, Groups: []string{"0 all"}, Stiffness: ownStiffness}
+	for _, r := range runs {
+		again.Runs = append(again.Runs, &Run{Frozen: r.Frozen, Prior: prior[r.Run], Weight: 1, groups: []int{0}, hasTPOT: r.hasTPOT})
+	}
+	return again, again.solve(ctx)
+}
+
+// Without returns for each run the efficiency that a fit without the runs of the same key gives it. The fit is taken from
+// the slopes of the whole one.
+func (f *Fit) Without(key func(*Run) string) map[*measured.Run]hardware.Efficiency {
+	var keys []string
+	for _, r := range f.Runs {
+		keys = append(keys, key(r))
+	}
+	folds := slices.Compact(slices.Sorted(slices.Values(keys)))
+	steps := make([][]float64, len(folds))
+	run.Each(len(folds), func(k int) {
+		weights := make([]float64, len(f.Runs))
+		for i, r := range f.Runs {
+			if keys[i] != folds[k] {
+				weights[i] = r.Weight
+			}
+		}
+		steps[k] = f.relax(weights)
+	})
+	with := map[*measured.Run]hardware.Efficiency{}
+	for i, r := range f.Runs {
+		k, _ := slices.BinarySearch(folds, keys[i])
+		with[r.Run] = f.efficiency(r.Prior, r.groups, steps[k])
+	}
+	return with
+}
+
 // LeaveOut returns the residuals of every run under a fit without the runs of the same key: each is predicted from others
 // alone.
 func (f *Fit) LeaveOut(key func(*Run) string) []Residual {
@@ -59,7 +96,7 @@ func (f *Fit) LeaveOneOut(ctx context.Context) ([]Residual, error) {
 	if len(f.Runs) > few {
 		return f.LeaveOut(func(r *Run) string { return strconv.Itoa(slices.Index(f.Runs, r)) }), nil
 	}
-	with := fitted{}
+	with := Efficiencies{}
 	for i, r := range f.Runs {
 		others := &Fit{Parameters: f.Parameters, Groups: f.Groups, Stiffness: f.Stiffness}
 		others.Runs = slices.Delete(slices.Clone(f.Runs), i, i+1)

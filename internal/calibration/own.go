@@ -34,6 +34,16 @@ func Own(ctx context.Context, files []*measured.File, above configs.Options, tol
 	return p.judge(ctx, runs, f)
 }
 
+// OwnRun returns the efficiency fitted to a single run from what was known, as Own would. Not ok: it cannot be fitted to.
+func OwnRun(ctx context.Context, run measured.Run, prior hardware.Efficiency) (e hardware.Efficiency, ok bool, err error) {
+	p := Plan{Parameters: Parameters(), Prior: &prior, Stiffness: ownStiffness, Possible: true}
+	f, _, err := p.To(ctx, []measured.Run{run})
+	if err != nil || f == nil {
+		return prior, false, err
+	}
+	return f.rounded(prior, f.Efficiency(f.Runs[0])), true, nil
+}
+
 // alike refuses runs of several GPUs or engines, whose efficiencies are not the same.
 func alike(runs []measured.Run) error {
 	var first *measured.Run
@@ -80,7 +90,7 @@ func fitting(f *Fit, runs []measured.Run, skipped []string) error {
 func (p *Plan) judge(ctx context.Context, runs []measured.Run, f *Fit) (*Calibration, error) {
 	prior := f.Runs[0].Prior
 	c := &Calibration{Schema: SchemaCalibration, Prior: prior, Efficiency: f.rounded(prior, f.Efficiency(f.Runs[0]))}
-	with := fitted{}
+	with := Efficiencies{}
 	for _, r := range f.Runs {
 		with[r.Run] = c.Efficiency
 	}

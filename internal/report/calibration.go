@@ -14,7 +14,7 @@ import (
 // Calibration writes what a fit found, for people: what changed, how wrong it is, and what the data could not tell.
 func Calibration(w io.Writer, c *calibration.Calibration, o Options) error {
 	t := &text{colour: o.Colour}
-	t.heading(fmt.Sprintf("calibrated on %s of %s", counted(c.Runs, "run"), strings.Join(c.Data, ", ")))
+	t.heading(fmt.Sprintf("calibrated on %s of %s", Counted(c.Runs, "run"), strings.Join(c.Data, ", ")))
 	if c.Scenario != "" {
 		t.line("on scenario " + c.Scenario)
 	}
@@ -43,7 +43,7 @@ func (t *text) constants(c *calibration.Calibration) {
 		if k.AtLimit {
 			known = "at its limit"
 		}
-		rows = append(rows, []string{k.Name, constantOf(k.Name, k.Prior), constantOf(k.Name, k.Fitted), change(k.ChangePct()), known})
+		rows = append(rows, []string{k.Name, ConstantText(k.Name, k.Prior), ConstantText(k.Name, k.Fitted), change(k.ChangePct()), known})
 	}
 	if len(rows) == 1 {
 		t.line("nothing changed: the data say nothing of any constant")
@@ -61,9 +61,9 @@ func change(percent float64) string {
 }
 
 // constantOf writes a constant in the unit that suits it: shares as they are, times with theirs.
-func constantOf(name string, x float64) string {
+func ConstantText(name string, x float64) string {
 	if strings.HasSuffix(name, "_s") {
-		return duration(x)
+		return Duration(x)
 	}
 	return Significant(x)
 }
@@ -73,7 +73,7 @@ func (t *text) calibrationErrors(c *calibration.Calibration) {
 	rows := [][]string{{"|error|: median, p90", "n", "before", "", "fitted", "", "left out", ""}}
 	for i := range c.Errors {
 		e := &c.Errors[i]
-		row := []string{metricName(e.Metric), fmt.Sprint(e.InSample.N)}
+		row := []string{MetricName(e.Metric), fmt.Sprint(e.InSample.N)}
 		for _, x := range []*validation.Errors{&e.Before, &e.InSample, &e.LeftOut} {
 			row = append(row, percentOf(x.MedianPct), percentOf(x.P90Pct))
 		}
@@ -87,7 +87,7 @@ func (t *text) calibrationErrors(c *calibration.Calibration) {
 	t.line("left out: each run predicted from the others alone, as a run that was not measured")
 	for i := range c.Errors {
 		if e := &c.Errors[i]; e.LeftOut.MedianPct > e.Before.MedianPct && fittedTo(c, e.Metric) {
-			t.warning("warning: " + metricName(e.Metric) + " of runs left out is no better than before: the runs contradict each other, or are too few")
+			t.warning("warning: " + MetricName(e.Metric) + " of runs left out is no better than before: the runs contradict each other, or are too few")
 		}
 	}
 }
@@ -135,16 +135,16 @@ func (t *text) notFitted(c *calibration.Calibration) {
 		t.blank()
 	}
 	for _, s := range c.Skips[:min(reasonsShown, len(c.Skips))] {
-		t.line(fmt.Sprintf("not fitted to: %s: %s", counted(s.Runs, "run"), s.Reason))
+		t.line(fmt.Sprintf("not fitted to: %s: %s", Counted(s.Runs, "run"), s.Reason))
 	}
 	if n := len(c.Skips) - reasonsShown; n > 0 {
-		t.line(fmt.Sprintf("and for %s more", counted(n, "reason")))
+		t.line(fmt.Sprintf("and for %s more", Counted(n, "reason")))
 	}
 	for _, f := range c.TooFast[:min(tooFastShown, len(c.TooFast))] {
 		t.warning(fmt.Sprintf("warning: run %s is not fitted to, for it beats the bound of the data sheet: TPOT %s ms, least possible %s ms; "+
 			"it speculates, or is not what it says it is", f.ID, Significant(f.MeasuredMS), Significant(f.FloorMS)))
 	}
 	if n := len(c.TooFast) - tooFastShown; n > 0 {
-		t.warning(fmt.Sprintf("warning: and %s more", counted(n, "run")))
+		t.warning(fmt.Sprintf("warning: and %s more", Counted(n, "run")))
 	}
 }

@@ -104,7 +104,7 @@ func countLine(d Distribution) []string {
 		return nil
 	}
 	q := d.Curves[0].Quantiles
-	return []string{fmt.Sprintf("n = %d, mean %s, max %s", q.N, duration(q.Mean), duration(q.Max))}
+	return []string{fmt.Sprintf("n = %d, mean %s, max %s", q.N, Duration(q.Mean), Duration(q.Max))}
 }
 
 // timeScale holds every point and the limit. Bursts put gaps at 0, which get a bin of their own.
@@ -171,7 +171,7 @@ func (p *panel) quantiles(k shade, q metrics.Quantiles) {
 	}{{"p50", q.P50, 0.5}, {"p90", q.P90, 0.9}, {"p99", q.P99, 0.99}} {
 		dot := p.at(m.x, m.at)
 		p.dot(dot, k)
-		p.halo(dot.X+8, dot.Y-10, 0, ink{sizeText, inkDark, false}, m.name+"  "+duration(m.x))
+		p.halo(dot.X+8, dot.Y-10, 0, ink{sizeText, inkDark, false}, m.name+"  "+Duration(m.x))
 	}
 }
 
@@ -202,7 +202,7 @@ func (s *sheet) legend(top vg.Length, curves []Curve) vg.Length {
 		s.text(marginLeft+30, y, 0, dark, legendName(curve))
 		q, cells := curve.Quantiles, []string{"no samples"}
 		if q.N > 0 {
-			cells = []string{"p50 " + duration(q.P50), "p90 " + duration(q.P90), "p99 " + duration(q.P99), fmt.Sprint("n = ", q.N)}
+			cells = []string{"p50 " + Duration(q.P50), "p90 " + Duration(q.P90), "p99 " + Duration(q.P99), fmt.Sprint("n = ", q.N)}
 		}
 		for j, cell := range cells {
 			s.text(marginLeft+44+wide+74*vg.Length(j), y, 0, soft, cell)

@@ -37,7 +37,7 @@ func quantile(q metrics.Quantiles, x float64) string {
 	if q.N == 0 {
 		return "–"
 	}
-	return duration(x)
+	return Duration(x)
 }
 
 // classLimits says which limits the classes have.

@@ -259,7 +259,7 @@ func differenceCells(item *compare.Item, i int, intervals bool) []string {
 		size, difference = 0.01, points(100*float64(d.Mean))
 	}
 	if item.Unit == "s" && first == 0 && d.Mean > 0 {
-		difference = "+" + duration(float64(d.Mean))
+		difference = "+" + Duration(float64(d.Mean))
 	}
 	if v := d.Interval; v != nil {
 		if !v.Significant && d.Mean != 0 {
@@ -290,7 +290,7 @@ func relative(difference, from float64) string {
 	case difference == 0:
 		return "="
 	case from == 0:
-		return "+" + tidy(difference)
+		return "+" + Tidy(difference)
 	case r >= 9:
 		return "×" + Significant(1+r)
 	}

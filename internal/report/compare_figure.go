@@ -124,8 +124,8 @@ func (s *sheet) pairLegend(top vg.Length, left, right Distribution) vg.Length {
 				s.text(at(2*j), y, 1, soft, "no samples")
 				continue
 			}
-			s.text(at(2*j), y, 1, soft, duration(q.Quantiles.P50))
-			s.text(at(2*j+1), y, 1, soft, duration(q.Quantiles.P99))
+			s.text(at(2*j), y, 1, soft, Duration(q.Quantiles.P50))
+			s.text(at(2*j+1), y, 1, soft, Duration(q.Quantiles.P99))
 		}
 	}
 	return top - legendRow*vg.Length(len(left.Curves)+1)

@@ -18,7 +18,7 @@ func TailSentence(c *compare.Comparison, i int) string {
 	clauses := tailClauses(c, i)
 	if q := &s.Latency.TTFT; q.N > 0 {
 		of := func(s *metrics.Summary) float64 { return s.Latency.TTFT.P50 }
-		clauses = append(clauses, "TTFT p50 "+duration(q.P50)+superlative(c, i, of)+queueing(s))
+		clauses = append(clauses, "TTFT p50 "+Duration(q.P50)+superlative(c, i, of)+queueing(s))
 	}
 	clauses = append(clauses, costs(s)...)
 	if n := s.Requests.Rejected; n > 0 {
@@ -58,9 +58,9 @@ func tailClauses(c *compare.Comparison, i int) []string {
 	if l.N == 0 {
 		return nil
 	}
-	clause := "p99 ITL " + duration(l.P99)
+	clause := "p99 ITL " + Duration(l.P99)
 	if l.P50 > 0 {
-		clause += fmt.Sprintf(" is %s the median of %s", times(l.P99/l.P50), duration(l.P50))
+		clause += fmt.Sprintf(" is %s the median of %s", times(l.P99/l.P50), Duration(l.P50))
 	}
 	clause += superlative(c, i, func(s *metrics.Summary) float64 { return s.Latency.ITL.P99 })
 	if parts := tailParts(c.Scenarios[i].Summary.Tail); parts != "" {
@@ -103,7 +103,7 @@ func queueing(s *metrics.Summary) string {
 	if !(wait > 0) || !(ttft > 0) {
 		return ""
 	}
-	return fmt.Sprintf("; %s of the mean TTFT is queueing (%s)", wholePercent(wait/ttft), duration(wait))
+	return fmt.Sprintf("; %s of the mean TTFT is queueing (%s)", wholePercent(wait/ttft), Duration(wait))
 }
 
 // superlative says whether a scenario has the most or the least of all; nothing among two equals.

@@ -94,5 +94,5 @@ func milli(s float64) string {
 	if s >= 1 {
 		return fmt.Sprintf("%.0f", 1e3*s)
 	}
-	return tidy(1e3 * s)
+	return Tidy(1e3 * s)
 }

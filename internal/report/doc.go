@@ -15,6 +15,5 @@
 //	compare*.go   scenarios beside each other: a table, sentences, CSV, and distributions in pairs
 //	size*.go      the answer of a search: text, CSV, a page, goodput by split and the frontier
 //	predictions.go   predictions beside measurements, as CSV; validation*.go as text
-//	accuracy*.go   docs/accuracy.md; markdown.go its paragraphs and tables
 //	parity.go spread.go   how far they are apart, drawn; clouds.go what shares a colour
 package report

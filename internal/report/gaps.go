@@ -120,7 +120,7 @@ func medianClause(s *metrics.Summary) string {
 			shares = append(shares, wholePercent(p.seconds/g.GapS)+" "+p.name)
 		}
 	}
-	return fmt.Sprintf("p50 %s %s: %s", gapNoun(s), duration(g.GapS), strings.Join(shares, ", "))
+	return fmt.Sprintf("p50 %s %s: %s", gapNoun(s), Duration(g.GapS), strings.Join(shares, ", "))
 }
 
 const (
@@ -154,14 +154,14 @@ func LateSentence(s *metrics.Summary, chunks string) string {
 	}
 	slices.SortStableFunc(reasons, func(a, b gapPart) int { return cmp.Compare(b.seconds, a.seconds) })
 	first, second := reasons[0], reasons[1]
-	why := fmt.Sprintf("nearly all of the %s more is %s", duration(more), first.is)
+	why := fmt.Sprintf("nearly all of the %s more is %s", Duration(more), first.is)
 	if first.seconds < nearlyAll*more {
-		why = fmt.Sprintf("of the %s more, %s is %s", duration(more), duration(first.seconds), first.is)
+		why = fmt.Sprintf("of the %s more, %s is %s", Duration(more), Duration(first.seconds), first.is)
 		if second.seconds >= alsoWorth*more {
-			why += fmt.Sprintf(" and %s %s", duration(second.seconds), second.is)
+			why += fmt.Sprintf(" and %s %s", Duration(second.seconds), second.is)
 		}
 	}
-	return fmt.Sprintf("p99 %s %s is %s the median: %s%s.", gapNoun(s), duration(p99.GapS), times(p99.GapS/p50.GapS), why,
+	return fmt.Sprintf("p99 %s %s is %s the median: %s%s.", gapNoun(s), Duration(p99.GapS), times(p99.GapS/p50.GapS), why,
 		lever(s, first.name, chunks))
 }
 

@@ -47,7 +47,7 @@ func GapParts(c Caption, s *metrics.Summary) (Figure, error) {
 		lengths.stacks(s.Gaps, func(g metrics.Gap) float64 { return g.GapS })
 		for i, g := range s.Gaps {
 			at := lengths.at(float64(i)+0.5, g.GapS)
-			lengths.halo(at.X, at.Y+5, 0.5, ink{sizeSmall, inkDark, true}, duration(g.GapS))
+			lengths.halo(at.X, at.Y+5, 0.5, ink{sizeSmall, inkDark, true}, Duration(g.GapS))
 		}
 		lengths.floor()
 		lengths.nameY("length of a gap")

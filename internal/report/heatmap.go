@@ -45,7 +45,7 @@ func DrawSpeedUps(c Caption, h SpeedUps) (Figure, error) {
 			p.text(p.atX(float64(b)), p.bottom-13, 0.5, ink{sizeSmall, inkSoft, false}, fmt.Sprint(b))
 		}
 		for _, rate := range h.Rates {
-			p.text(p.left-6, p.at(p.x.lo, rate).Y-0.35*sizeSmall, 1, ink{sizeSmall, inkSoft, false}, tidy(math.Round(100*rate))+" %")
+			p.text(p.left-6, p.at(p.x.lo, rate).Y-0.35*sizeSmall, 1, ink{sizeSmall, inkSoft, false}, Tidy(math.Round(100*rate))+" %")
 		}
 		p.nameX("decoding sequences in the batch")
 		p.nameY("rate at which a draft is accepted")
@@ -159,6 +159,6 @@ func (p *panel) speedUpKey(ridge float64) {
 	}
 	line(2, nil, "break-even")
 	if ridge > 0 {
-		line(1.6, []vg.Length{5, 3}, "compute binds the linear layers from batch "+tidy(math.Round(ridge)))
+		line(1.6, []vg.Length{5, 3}, "compute binds the linear layers from batch "+Tidy(math.Round(ridge)))
 	}
 }

@@ -22,7 +22,7 @@ const (
 // within 10 and 25 % of the measurement.
 func Parity(c Caption, v *validation.Validation, metric string) (Figure, error) {
 	return render(parityHeight, func(s *sheet) {
-		name := metricName(metric)
+		name := MetricName(metric)
 		top := s.header(name+": predicted against measured", c)
 		clouds, others := cloudsOf(v, metric)
 		axis, ok := parityScale(clouds, others)

@@ -35,8 +35,8 @@ func DrawRoofline(c Caption, r Roofline) (Figure, error) {
 		ridge := r.PeakFLOPS / r.BandwidthBps
 		x, y := rooflineScales(r, ridge)
 		p := &panel{s, marginLeft + 54, figureWidth - marginRight, marginBottom + 34, top - nameRise - 6, x, y}
-		p.ticksX(logTicks(x, tidy), true)
-		p.ticksY(decades(logTicks(y, func(v float64) string { return tidy(v/countUnit(v).size) + " " + countUnit(v).name + "FLOP/s" })))
+		p.ticksX(logTicks(x, Tidy), true)
+		p.ticksY(decades(logTicks(y, func(v float64) string { return Tidy(v/countUnit(v).size) + " " + countUnit(v).name + "FLOP/s" })))
 		p.floor()
 		p.nameX("arithmetic intensity, FLOP per byte")
 		p.nameY("attainable FLOP/s")

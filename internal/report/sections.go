@@ -32,13 +32,13 @@ func BoundSentence(s *metrics.Summary) string {
 	}
 	held := ""
 	if b.HeldS >= 0.005*b.StepS {
-		held = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.", duration(b.HeldS))
+		held = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.", Duration(b.HeldS))
 	}
-	steps := fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs", duration(s.Latency.ITL.P50), duration(b.StepS), strings.Join(parts, ", "))
+	steps := fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs", Duration(s.Latency.ITL.P50), Duration(b.StepS), strings.Join(parts, ", "))
 	if median := medianClause(s); median != "" {
-		steps = fmt.Sprintf("%s; the mean step of %s runs", median, duration(b.StepS))
+		steps = fmt.Sprintf("%s; the mean step of %s runs", median, Duration(b.StepS))
 	}
-	return fmt.Sprintf("%s at %s of the %s (%s).%s", steps, wholePercent(b.FractionOfBound), bound, duration(b.ITLFloorS), held)
+	return fmt.Sprintf("%s at %s of the %s (%s).%s", steps, wholePercent(b.FractionOfBound), bound, Duration(b.ITLFloorS), held)
 }
 
 // positions prints the inter-token latency by output position, for the requests that were followed token by token.
@@ -63,7 +63,7 @@ func positions(t *text, s *metrics.Summary) {
 func sections(t *text, s *metrics.Summary) {
 	p := &s.Throughput
 	t.item("throughput", fmt.Sprintf("%s requests/s, %s output tokens/s, %s per GPU, over %s", Significant(p.RequestsPerS),
-		Significant(p.OutputTokensPerS), Significant(p.OutputTokensPerSPerGPU), duration(s.DurationS)))
+		Significant(p.OutputTokensPerS), Significant(p.OutputTokensPerSPerGPU), Duration(s.DurationS)))
 	if s.Load.OfferedPerS > 0 {
 		t.item("load", fmt.Sprintf("%s requests/s offered, %s served while they arrived", Significant(s.Load.OfferedPerS),
 			Significant(s.Load.ServedPerS)))

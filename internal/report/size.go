@@ -59,7 +59,7 @@ func sloWords(l *sizing.SLO) string {
 			limits = append(limits, of.name+" ≤ "+limit(of.s))
 		}
 	}
-	return tidy(100*l.Attainment) + " % of requests with " + strings.Join(limits, " and ")
+	return Tidy(100*l.Attainment) + " % of requests with " + strings.Join(limits, " and ")
 }
 
 // searchWords says what was looked at.
@@ -99,7 +99,7 @@ func sizingSentences(s *sizing.Sizing) []string {
 	}
 	all := []string{fmt.Sprintf("%s on %d × %s%s carries %s.", b.Name, b.GPUs, s.GPU, cost, carries)}
 	if s.AtPerS > 0 {
-		all[0] = fmt.Sprintf("%s on %d × %s%s is the cheapest that carries %s requests/s: its SLO breaks at %s.", b.Name, b.GPUs, s.GPU, cost, tidy(s.AtPerS), carries)
+		all[0] = fmt.Sprintf("%s on %d × %s%s is the cheapest that carries %s requests/s: its SLO breaks at %s.", b.Name, b.GPUs, s.GPU, cost, Tidy(s.AtPerS), carries)
 		all = append(all, fmt.Sprintf("Margin: %s more rate%s.", percent(float64(b.Margin)), marginSpread(s, b)))
 	}
 	all = append(all, fmt.Sprintf("That is %s of perfect packing, %s requests/s; the best packed of all would carry %s.", percent(b.OfPerfect),
@@ -155,7 +155,7 @@ func finalistsTable(w io.Writer, s *sizing.Sizing) {
 			usd = Significant(f.USDPerHour)
 		}
 		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", f.Name, f.GPUs, usd, Significant(f.CapacityPerS), half, Significant(f.GoodputPerSPerGPU),
-			percent(f.OfPerfect), Significant(f.UserTokensPerS), duration(f.TTFTS.P50), duration(f.TPOTS.P50))
+			percent(f.OfPerfect), Significant(f.UserTokensPerS), Duration(f.TTFTS.P50), Duration(f.TPOTS.P50))
 	}
 	_ = t.Flush() // w is a buffer
 }

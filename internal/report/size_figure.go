@@ -80,7 +80,7 @@ func sizeFigure(s *sizing.Sizing, title string, curves []sizeCurve, x, y scale, 
 		top -= 2 + 14*vg.Length(len(curves))
 		p := &panel{sh, marginLeft + 34, figureWidth - marginRight, marginBottom + 34, top - nameRise - 6, x, y}
 		p.ticksX(ticks, true)
-		p.ticksY(linearTicks(y, 5, tidy))
+		p.ticksY(linearTicks(y, 5, Tidy))
 		p.floor()
 		p.nameX(across)
 		p.nameY("requests/s within the SLO, per GPU")

@@ -115,7 +115,7 @@ func (b boxes) ticks(y scale) []tick {
 	step := roundStep(y.hi-y.lo, 6)
 	var ticks []tick
 	for i := math.Ceil(y.lo/step - 1e-9); i*step <= y.hi+1e-9; i++ {
-		label := tidy(i*step) + " %"
+		label := Tidy(i*step) + " %"
 		if i > 0 {
 			label = "+" + label
 		}
@@ -146,7 +146,7 @@ func (p *panel) boxes(b boxes, k shade) {
 			p.text(mid, p.top+11, 0.5, small, signed(beyond))
 		}
 	}
-	p.text(marginLeft, p.top+nameRise+8, 0, ink{sizeSmall, k, true}, metricName(b.metric))
+	p.text(marginLeft, p.top+nameRise+8, 0, ink{sizeSmall, k, true}, MetricName(b.metric))
 }
 
 // gridFaint is the ground of errors of at most 10 %.

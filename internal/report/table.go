@@ -69,7 +69,7 @@ func stream(t *text, s *metrics.Summary) {
 	rows = latency(rows, "TPOT", x.TPOT)
 	t.columns(latency(rows, "E2E", x.E2E))
 	t.line(fmt.Sprintf("(a sample of %d of %d requests; a token takes %s to its client in the mean: %s until its chunk is complete, %s in the "+
-		"API server and the network)", x.Requests, s.Requests.Arrived, duration(x.Delay.MeanS), duration(x.Delay.ChunkS), duration(x.Delay.DeliveryS)))
+		"API server and the network)", x.Requests, s.Requests.Arrived, Duration(x.Delay.MeanS), Duration(x.Delay.ChunkS), Duration(x.Delay.DeliveryS)))
 	t.blank()
 }
 

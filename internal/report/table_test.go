@@ -55,8 +55,8 @@ func TestNumbersHaveThreeSignificantDigits(t *testing.T) {
 		assert.Equal(t, want, Significant(x))
 	}
 	assert.Equal(t, "50 ms", limit(0.05))
-	assert.Equal(t, "14.2 ms", duration(0.0142))
-	assert.Equal(t, "1.00 s", duration(0.9999))
+	assert.Equal(t, "14.2 ms", Duration(0.0142))
+	assert.Equal(t, "1.00 s", Duration(0.9999))
 	assert.Equal(t, "250 µs", limit(250e-6))
 	assert.Equal(t, "989 TFLOP/s", scaled(989.4e12, "FLOP/s"))
 	assert.Equal(t, "> 99.9 %", percent(0.99999))

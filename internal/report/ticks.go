@@ -67,12 +67,12 @@ func countTicks(s scale, n int) []tick {
 		if v == 0 {
 			return "0"
 		}
-		return tidy(v/u.size) + u.name
+		return Tidy(v/u.size) + u.name
 	})
 }
 
 func percentTicks(s scale, n int) []tick {
-	return linearTicks(s, n, func(v float64) string { return tidy(100*v) + " %" })
+	return linearTicks(s, n, func(v float64) string { return Tidy(100*v) + " %" })
 }
 
 // ninesTicks marks 0, 50 %, 90 %, 99 % and so on.
@@ -87,7 +87,7 @@ func ninesTicks(s scale) []tick {
 
 // timeTicks marks round values of a unit on a scale in seconds.
 func timeTicks(s scale, u unit) []tick {
-	ticks := linearTicks(scale{hi: s.hi / u.size}, 5, func(v float64) string { return tidy(v) + " " + u.name })
+	ticks := linearTicks(scale{hi: s.hi / u.size}, 5, func(v float64) string { return Tidy(v) + " " + u.name })
 	for i := range ticks {
 		ticks[i].value *= u.size
 	}

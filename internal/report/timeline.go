@@ -37,7 +37,7 @@ func Timeline(c Caption, samples []metrics.Sample) (Figure, error) {
 		}
 		intervals := merge(samples)
 		mean := samples[len(samples)-1].At.Sub(samples[0].At).Seconds() / float64(len(intervals)-1)
-		top := s.header("Timeline", c, fmt.Sprintf("intervals of %s: mean rates, highest levels", duration(mean)))
+		top := s.header("Timeline", c, fmt.Sprintf("intervals of %s: mean rates, highest levels", Duration(mean)))
 		start, end := intervals[0].At.Seconds(), samples[len(samples)-1].At.Seconds()
 		u := clockUnit(end)
 		x := scale{lo: start / u.size, hi: end / u.size}
@@ -174,7 +174,7 @@ func (p *panel) row(r row, last bool) {
 func spanTicks(s scale) []tick {
 	step := roundStep(s.hi-s.lo, 8)
 	var ticks []tick
-	for _, t := range linearTicks(scale{lo: 0, hi: s.hi}, int(s.hi/step)+1, tidy) {
+	for _, t := range linearTicks(scale{lo: 0, hi: s.hi}, int(s.hi/step)+1, Tidy) {
 		if t.value >= s.lo {
 			ticks = append(ticks, t)
 		}

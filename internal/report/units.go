@@ -26,7 +26,7 @@ func Significant(x float64) string {
 }
 
 // tidy prints x with three significant digits, less trailing zeros: for limits and axis labels, which are exact.
-func tidy(x float64) string {
+func Tidy(x float64) string {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
@@ -75,7 +75,7 @@ func countUnit(x float64) unit {
 }
 
 // duration prints a time with its unit: 14.2 ms.
-func duration(s float64) string {
+func Duration(s float64) string {
 	u := timeUnit(s)
 	return Significant(s/u.size) + " " + u.name
 }
@@ -83,7 +83,7 @@ func duration(s float64) string {
 // limit prints a time that somebody chose: 50 ms, not 50.0 ms.
 func limit(s float64) string {
 	u := timeUnit(s)
-	return tidy(s/u.size) + " " + u.name
+	return Tidy(s/u.size) + " " + u.name
 }
 
 // scaled prints a rate with a prefix before its unit: 989 TFLOP/s.

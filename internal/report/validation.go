@@ -20,7 +20,7 @@ const (
 // ValidationTable writes predictions beside measurements, and how far they are apart, for people.
 func ValidationTable(w io.Writer, v *validation.Validation, o Options) error {
 	t := &text{colour: o.Colour}
-	t.heading(fmt.Sprintf("%s · %s · %s: %d simulated, %d skipped", v.File, v.Data, counted(v.Counts.Rows, "row"), v.Counts.Simulated, v.Counts.Skipped))
+	t.heading(fmt.Sprintf("%s · %s · %s: %d simulated, %d skipped", v.File, v.Data, Counted(v.Counts.Rows, "row"), v.Counts.Simulated, v.Counts.Skipped))
 	if v.Scenario != "" {
 		t.line("on scenario " + v.Scenario)
 	}
@@ -52,7 +52,7 @@ func (t *text) scoredRows(v *validation.Validation) {
 	leads := leading(v)
 	leads = leads[:min(3, len(leads))] // a line has no room for more
 	for _, metric := range leads {
-		head = append(head, metricName(metric)+unitOf(metric), "predicted", "error")
+		head = append(head, MetricName(metric)+unitOf(metric), "predicted", "error")
 	}
 	for i := range v.Rows {
 		reasons = max(reasons, utf8.RuneCountInString(v.Rows[i].Skipped))
@@ -120,9 +120,9 @@ func (t *text) errors(v *validation.Validation) {
 		if rows := groupRows(m, v.Quality); len(rows) > 0 {
 			title = "other statistics"
 			t.blank()
-			t.columns(append([][]string{errorsHead(metricName(m.Metric) + quality), errorsRow("all", &m.All)}, rows...))
+			t.columns(append([][]string{errorsHead(MetricName(m.Metric) + quality), errorsRow("all", &m.All)}, rows...))
 		} else {
-			rest = append(rest, errorsRow(metricName(m.Metric), &m.All))
+			rest = append(rest, errorsRow(MetricName(m.Metric), &m.All))
 		}
 	}
 	if len(rest) > 0 {

@@ -26,10 +26,10 @@ func (t *text) skips(v *validation.Validation) {
 			}
 		}
 		if more > 0 {
-			t.line(fmt.Sprintf("%6d  for %s more", rest, counted(more, "reason")))
+			t.line(fmt.Sprintf("%6d  for %s more", rest, Counted(more, "reason")))
 		}
 	}
-	list(fmt.Sprintf("not simulated: %d of %s", v.Counts.Skipped, counted(v.Counts.Rows, "row")), func(s validation.Skip) int { return s.Rows })
+	list(fmt.Sprintf("not simulated: %d of %s", v.Counts.Skipped, Counted(v.Counts.Rows, "row")), func(s validation.Skip) int { return s.Rows })
 	list("not compared: values of simulated rows", func(s validation.Skip) int { return s.Values })
 }
 
@@ -39,7 +39,7 @@ func (t *text) tooFast(v *validation.Validation) {
 		return
 	}
 	t.blank()
-	t.warning(fmt.Sprintf("measured TPOT beats the physical bound in %s: speculation, or wrong metadata?", counted(len(v.TooFast), "row")))
+	t.warning(fmt.Sprintf("measured TPOT beats the physical bound in %s: speculation, or wrong metadata?", Counted(len(v.TooFast), "row")))
 	for i, x := range v.TooFast {
 		if i == tooFastShown {
 			t.line(fmt.Sprintf("  and %d more", len(v.TooFast)-tooFastShown))

@@ -11,7 +11,7 @@ import (
 
 // ErrorSentence says in words how wrong the predictions of a metric are.
 func ErrorSentence(m *validation.MetricErrors, quality string) string {
-	name, e := metricName(m.Metric), &m.All
+	name, e := MetricName(m.Metric), &m.All
 	if quality != "" {
 		name += " of quality " + quality
 	}
@@ -49,7 +49,7 @@ func rough(percent float64) string {
 }
 
 // metricName is what people call a metric of predictions.csv: TTFT p99.
-func metricName(metric string) string {
+func MetricName(metric string) string {
 	for _, rate := range [][2]string{{"output_tokens_per_s", "output tokens/s"}, {"requests_per_s", "requests/s"}} {
 		if rest, ok := strings.CutPrefix(metric, rate[0]); ok {
 			return rate[1] + strings.ReplaceAll(rest, "_", " ")
@@ -105,7 +105,7 @@ func percentOf(percent float64) string {
 }
 
 // plural counts things: 1 row, 2 rows.
-func counted(n int, noun string) string {
+func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

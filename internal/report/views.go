@@ -107,7 +107,7 @@ func (t *text) smoothness(v *Viewed) {
 	}{
 		{"ITL, per token", "tokens of one chunk are 0 apart", &s.Token, s.Token.Weight()},
 		{"ITL, per chunk", "every gap between chunks", &s.Chunk, s.Chunk.Weight()},
-		{"time to read", fmt.Sprintf("from the request to the last token, at %s tokens/s", tidy(p.ReaderTokensPerS)), &s.Read, s.Requests},
+		{"time to read", fmt.Sprintf("from the request to the last token, at %s tokens/s", Tidy(p.ReaderTokensPerS)), &s.Read, s.Requests},
 		{"reader waits", "of it, for tokens, once the first has come", &s.Wait, s.Requests},
 	} {
 		u := timeUnit(r.d.Mean())

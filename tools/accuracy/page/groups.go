@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"cmp"
@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/validation"
+	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
 
 // groups are the errors of data A by label.
@@ -39,12 +40,12 @@ func (a *Accuracy) groups(m *markdown) {
 func (a *Accuracy) groupTable(m *markdown, name string, of func(*validation.Prediction) (string, int)) {
 	rows := [][]string{{name, "n", "deployments", "TPOT in sample", "TPOT deployment left out", "TTFT in sample", "TTFT deployment left out"}}
 	tpot, ttft := allOf(ofData("A"), leads(measured.TPOT)), allOf(ofData("A"), leads(measured.TTFT))
-	for _, g := range groupBy(a.hold(calibration.InSample), tpot, of) {
+	for _, g := range groupBy(a.hold(catalog.InSample), tpot, of) {
 		in := func(p *validation.Prediction) bool { n, _ := of(p); return n == g.name }
 		e := errorsIn(g.predictions, tpot)
 		row := []string{g.name, fmt.Sprint(e.N), fmt.Sprint(e.deployments), cell(e.Errors)}
-		row = append(row, cell(errorsIn(a.hold(calibration.DeploymentOut), allOf(tpot, in)).Errors))
-		for _, h := range []string{calibration.InSample, calibration.DeploymentOut} {
+		row = append(row, cell(errorsIn(a.hold(catalog.DeploymentOut), allOf(tpot, in)).Errors))
+		for _, h := range []string{catalog.InSample, catalog.DeploymentOut} {
 			row = append(row, cell(errorsIn(a.hold(h), allOf(ttft, in)).Errors))
 		}
 		rows = append(rows, row)
@@ -116,7 +117,7 @@ func (a *Accuracy) wrong(m *markdown) {
 func (a *Accuracy) spreads() (between, within float64) {
 	keep := allOf(ofData("A"), leads(measured.TPOT))
 	var medians, rest []float64
-	for _, g := range groupBy(a.hold(calibration.DeploymentOut), keep, byDeployment) {
+	for _, g := range groupBy(a.hold(catalog.DeploymentOut), keep, byDeployment) {
 		own := errorsIn(g.predictions, keep).BiasPct
 		medians = append(medians, own)
 		for i := range g.predictions {
@@ -164,13 +165,13 @@ const (
 
 // worstTable lists the deployments with the greatest median errors.
 func (a *Accuracy) worstTable(m *markdown, keep cut) {
-	out := groupBy(a.hold(calibration.DeploymentOut), keep, byDeployment)
+	out := groupBy(a.hold(catalog.DeploymentOut), keep, byDeployment)
 	out = slices.DeleteFunc(out, func(g named) bool { return len(g.predictions) < worstRuns })
 	bias := func(g *named) float64 { return errorsIn(g.predictions, keep).BiasPct }
 	slices.SortStableFunc(out, func(a, b named) int { return cmp.Compare(math.Abs(bias(&b)), math.Abs(bias(&a))) })
 	rows := [][]string{{"deployment", "n", "in sample", "left out"}}
 	for _, g := range out[:min(worstShown, len(out))] {
-		in := errorsIn(a.hold(calibration.InSample), allOf(keep, func(p *validation.Prediction) bool { return deploymentName(&p.Run.Labels) == g.name }))
+		in := errorsIn(a.hold(catalog.InSample), allOf(keep, func(p *validation.Prediction) bool { return deploymentName(&p.Run.Labels) == g.name }))
 		rows = append(rows, []string{g.name, fmt.Sprint(len(g.predictions)), biasDigits(in.BiasPct), biasDigits(bias(&g))})
 	}
 	m.table(1, rows)
@@ -179,7 +180,7 @@ func (a *Accuracy) worstTable(m *markdown, keep cut) {
 // worstStages lists the rows of C whose TTFT errs most.
 func (a *Accuracy) worstStages(m *markdown) {
 	var found []*validation.Prediction
-	predictions, keep := a.hold(calibration.ExperimentOut), allOf(ofData("C"), leads(measured.TTFT))
+	predictions, keep := a.hold(catalog.ExperimentOut), allOf(ofData("C"), leads(measured.TTFT))
 	for i := range predictions {
 		if p := &predictions[i]; p.Skip == "" && keep(p) && !wholeRuns(p) {
 			found = append(found, p)
@@ -206,7 +207,7 @@ func (a *Accuracy) unfitted(m *markdown) {
 		name := unfittedName(&g.predictions[0].Run.Labels)
 		for _, metric := range []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E} {
 			if e := errorsIn(g.predictions, leads(metric)); e.N > 0 {
-				rows = append(rows, append(slices.Clone(name), metricName(metric.String()), fmt.Sprint(e.N), cell(e.Errors)))
+				rows = append(rows, append(slices.Clone(name), report.MetricName(metric.String()), fmt.Sprint(e.N), cell(e.Errors)))
 			}
 		}
 	}

@@ -1,13 +1,14 @@
-package report
+package page
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 
-	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/validation"
+	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
 
 // standIn is the errors on data A of one engine under the scheduler of vLLM, with vLLM's defaults and efficiencies of its own
@@ -40,8 +41,8 @@ func (a *Accuracy) engines(m *markdown) {
 	for _, s := range standIns() {
 		keep := allOf(ofData("A"), leads(s.metric), func(p *validation.Prediction) bool { return s.engine == "" || under(s.engine)(p) })
 		rows = append(rows, []string{
-			s.name, metricName(s.metric.String()), s.inSample, spreadCell(errorsIn(a.hold(calibration.InSample), keep).Errors),
-			s.leftOut, spreadCell(errorsIn(a.hold(calibration.DeploymentOut), keep).Errors),
+			s.name, report.MetricName(s.metric.String()), s.inSample, spreadCell(errorsIn(a.hold(catalog.InSample), keep).Errors),
+			s.leftOut, spreadCell(errorsIn(a.hold(catalog.DeploymentOut), keep).Errors),
 		})
 	}
 	m.table(2, rows)

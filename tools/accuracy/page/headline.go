@@ -1,37 +1,38 @@
-package report
+package page
 
 import (
 	"fmt"
 	"io"
 
-	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/validation"
+	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
 
 // AccuracyFigure is a plot beside the page.
-type AccuracyFigure struct {
+type NamedFigure struct {
 	Name string
-	Figure
+	report.Figure
 }
 
 // AccuracyFigures draws predictions against measurements, of deployments that were left out of the fit.
-func AccuracyFigures(a *Accuracy) ([]AccuracyFigure, error) {
-	var out []AccuracyFigure
+func Figures(a *Accuracy) ([]NamedFigure, error) {
+	var out []NamedFigure
 	for _, metric := range []string{"tpot", "ttft"} {
-		v := a.Scored(calibration.DeploymentOut)
-		c := Caption{Scenario: "each run predicted from other deployments", Model: "all engines", Hardware: counted(v.Counts.Simulated, "row")}
-		drawn, err := Parity(c, v, metric)
+		v := a.Scored(catalog.DeploymentOut)
+		c := report.Caption{Scenario: "each run predicted from other deployments", Model: "all engines", Hardware: report.Counted(v.Counts.Simulated, "row")}
+		drawn, err := report.Parity(c, v, metric)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, AccuracyFigure{metric, drawn})
+		out = append(out, NamedFigure{metric, drawn})
 	}
 	return out, nil
 }
 
 // AccuracyPage writes the page; name is how the files of its figures begin.
-func AccuracyPage(w io.Writer, a *Accuracy, name string) error {
+func Write(w io.Writer, a *Accuracy, name string) error {
 	m := &markdown{}
 	m.heading(1, "How accurate it is")
 	a.claim(m)
@@ -63,15 +64,15 @@ func (a *Accuracy) claim(m *markdown) {
 		e := errorsIn(a.hold(hold), keep)
 		return fmt.Sprintf("%s %% (nine in ten within %s %%)", errorDigits(e.MedianPct), errorDigits(e.P90Pct))
 	}
-	whole := errorsIn(a.hold(calibration.DeploymentOut), closed)
+	whole := errorsIn(a.hold(catalog.DeploymentOut), closed)
 	m.para("Of %d mean TPOTs measured on %d deployments under three engines (data A), each predicted without having seen its "+
 		"deployment, half are within %s; of as many mean TTFTs, within %s. For vLLM alone it is %s, and %s. On a GPU that the fit has not seen, TPOT is "+
 		"within %s; of a model that it has not seen, within %s. After a calibration on %d points of the deployment, the others are "+
 		"within %s. Trust differences between two simulations more than either.",
-		whole.N, whole.deployments, within(calibration.DeploymentOut, closed), within(calibration.DeploymentOut, first),
-		within(calibration.DeploymentOut, allOf(vllm, leads(measured.TPOT))),
-		within(calibration.DeploymentOut, allOf(vllm, leads(measured.TTFT))), within(calibration.GPUOut, closed), within(calibration.ModelOut, closed),
-		calibration.CalibrationPoints, within(calibration.AfterPoints, closed))
+		whole.N, whole.deployments, within(catalog.DeploymentOut, closed), within(catalog.DeploymentOut, first),
+		within(catalog.DeploymentOut, allOf(vllm, leads(measured.TPOT))),
+		within(catalog.DeploymentOut, allOf(vllm, leads(measured.TTFT))), within(catalog.GPUOut, closed), within(catalog.ModelOut, closed),
+		catalog.CalibrationPoints, within(catalog.AfterPoints, closed))
 	m.para("This page, its figures and the constants that the program carries are written by `make calibrate` from measured data beside " +
 		"the repository, always the same bytes. Every number below is of a simulation of the run as it was made (clients, lengths, engine " +
 		"arguments, repeated prompts), compared with the statistic that was measured, nearly always a mean over requests. " +
@@ -81,7 +82,7 @@ func (a *Accuracy) claim(m *markdown) {
 // headlineHolds are the columns of the first table.
 func headlineHolds() []string {
 	return []string{
-		calibration.InSample, calibration.ExperimentOut, calibration.DeploymentOut, calibration.GPUOut, calibration.ModelOut, calibration.AfterPoints,
+		catalog.InSample, catalog.ExperimentOut, catalog.DeploymentOut, catalog.GPUOut, catalog.ModelOut, catalog.AfterPoints,
 	}
 }
 
@@ -94,7 +95,7 @@ func (a *Accuracy) headline(m *markdown) {
 		"parallelism), GPU or model are kept from the fit that predicts it. After %d points: fitted to %d runs spread over the load of a "+
 		"deployment, "+
 		"from what the other deployments say; of deployments with at least twice as many, errors of the other runs.",
-		calibration.CalibrationPoints, calibration.CalibrationPoints)
+		catalog.CalibrationPoints, catalog.CalibrationPoints)
 	rows := [][]string{{"data", "metric", "n", "deployments"}}
 	for _, h := range headlineHolds() {
 		rows[0] = append(rows[0], columnOf(h))
@@ -125,8 +126,8 @@ func (a *Accuracy) headline(m *markdown) {
 }
 
 func (a *Accuracy) headlineRow(name string, metric measured.Metric, keep cut) []string {
-	e := errorsIn(a.hold(calibration.InSample), keep)
-	row := []string{name, metricName(metric.String()), fmt.Sprint(e.N), fmt.Sprint(e.deployments)}
+	e := errorsIn(a.hold(catalog.InSample), keep)
+	row := []string{name, report.MetricName(metric.String()), fmt.Sprint(e.N), fmt.Sprint(e.deployments)}
 	for _, h := range headlineHolds() {
 		row = append(row, cell(errorsIn(a.hold(h), keep).Errors))
 	}
@@ -136,10 +137,10 @@ func (a *Accuracy) headlineRow(name string, metric measured.Metric, keep cut) []
 // columnOf names a hold at the head of a column.
 func columnOf(hold string) string {
 	switch hold {
-	case calibration.ExperimentOut:
+	case catalog.ExperimentOut:
 		return "run left out"
-	case calibration.AfterPoints:
-		return fmt.Sprintf("after %d points", calibration.CalibrationPoints)
+	case catalog.AfterPoints:
+		return fmt.Sprintf("after %d points", catalog.CalibrationPoints)
 	}
 	return hold
 }

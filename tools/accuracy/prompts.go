@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/tools/accuracy/catalog"
+	"github.com/decodesim/decodesim/tools/accuracy/page"
 )
 
 // coldTokens are the lengths of the prompts whose time to first token is set against their arithmetic.
@@ -26,8 +26,8 @@ func coldDeployments() []anchor {
 }
 
 // coldPrompts simulates single prompts on idle servers.
-func coldPrompts(ctx context.Context, sets calibration.Sets) ([]report.ColdPrompt, error) {
-	var out []report.ColdPrompt
+func coldPrompts(ctx context.Context, sets catalog.Sets) ([]page.ColdPrompt, error) {
+	var out []page.ColdPrompt
 	for _, a := range coldDeployments() {
 		for _, tokens := range coldTokens() {
 			a.context = tokens
@@ -46,7 +46,7 @@ func coldPrompts(ctx context.Context, sets calibration.Sets) ([]report.ColdPromp
 			if why := predictions[0].Skip; why != "" {
 				return nil, errors.New(a.name() + ": " + why)
 			}
-			out = append(out, report.ColdPrompt{
+			out = append(out, page.ColdPrompt{
 				Deployment: a.name(), Tokens: tokens, TTFTMS: predictions[0].Predicted, BoundMS: 1e3 * prefillBoundS(&r.Deployment, tokens),
 			})
 		}

@@ -6,10 +6,10 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/validation"
+	"github.com/decodesim/decodesim/tools/accuracy/catalog"
+	"github.com/decodesim/decodesim/tools/accuracy/page"
 )
 
 // anchor is a deployment on which a published speed is checked.
@@ -21,7 +21,7 @@ type anchor struct {
 }
 
 // replica builds the deployment with the efficiencies of sets.
-func (a *anchor) replica(sets calibration.Sets) (*configs.Replica, error) {
+func (a *anchor) replica(sets catalog.Sets) (*configs.Replica, error) {
 	s, err := configs.Read(a.name(), []byte(a.scenario(a.context)), configs.Options{})
 	if err != nil {
 		return nil, err
@@ -57,19 +57,19 @@ func (a *anchor) name() string {
 }
 
 // step prices the decode step of an anchor.
-func (a *anchor) step(sets calibration.Sets) (report.AnchorStep, error) {
+func (a *anchor) step(sets catalog.Sets) (page.AnchorStep, error) {
 	r, err := a.replica(sets)
 	if err != nil {
-		return report.AnchorStep{}, fmt.Errorf("%s: %w", a.name(), err)
+		return page.AnchorStep{}, fmt.Errorf("%s: %w", a.name(), err)
 	}
 	g := r.Model.Step(a.batch, a.context)
-	return report.AnchorStep{
+	return page.AnchorStep{
 		Deployment: a.name(), GPUs: a.tensor, Batch: a.batch, Context: a.context, BoundMS: 1e3 * g.Bound.A.Seconds(), StepMS: 1e3 * g.First.Seconds(),
 	}, nil
 }
 
-func steps(sets calibration.Sets, anchors []anchor) ([]report.AnchorStep, error) {
-	var out []report.AnchorStep
+func steps(sets catalog.Sets, anchors []anchor) ([]page.AnchorStep, error) {
+	var out []page.AnchorStep
 	for i := range anchors {
 		s, err := anchors[i].step(sets)
 		if err != nil {
@@ -84,7 +84,7 @@ func steps(sets calibration.Sets, anchors []anchor) ([]report.AnchorStep, error)
 const anchorContext = 1024
 
 // seventy are the deployments that "70B on H100 is about 25 ms" may mean.
-func seventy(sets calibration.Sets) ([]report.AnchorStep, error) {
+func seventy(sets catalog.Sets) ([]page.AnchorStep, error) {
 	of := func(weights string, tensor, batch int) anchor {
 		return anchor{"llama-3.1-70b", "h100-sxm", "vllm", weights, tensor, batch, anchorContext}
 	}
@@ -94,8 +94,8 @@ func seventy(sets calibration.Sets) ([]report.AnchorStep, error) {
 }
 
 // targets are published speeds below what is measured without speculation, with deployments that might reach them.
-func targets(sets calibration.Sets, predictions []validation.Prediction) ([]report.Target, error) {
-	var out []report.Target
+func targets(sets catalog.Sets, predictions []validation.Prediction) ([]page.Target, error) {
+	var out []page.Target
 	for _, t := range []struct {
 		anchor
 		tokensPerS float64
@@ -119,7 +119,7 @@ func targets(sets calibration.Sets, predictions []validation.Prediction) ([]repo
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, report.Target{
+		out = append(out, page.Target{
 			Model: t.model, TokensPerS: t.tokensPerS, Layers: m.LayerCount(), Steps: s, Best: fastest(predictions, t.measuredAs),
 		})
 	}

@@ -1,4 +1,4 @@
-package calibration
+package catalog
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
 )
@@ -17,7 +18,7 @@ import (
 // Catalog is one fit for all engines and GPUs: what all have in common, what an engine adds to it, and what a GPU adds
 // under that engine.
 type Catalog struct {
-	*Fit
+	*calibration.Fit
 	Skipped []string // of each run given, why it was not fitted to; empty: it was
 
 	prior hardware.Efficiency
@@ -40,7 +41,7 @@ func FitCatalog(ctx context.Context, files []*measured.File, told func(round, do
 	if err != nil {
 		return nil, err
 	}
-	p := Plan{Parameters: Parameters(), Groups: levels, Prior: &prior.Default, Stiffness: catalogStiffness, Even: true, Told: told}
+	p := calibration.Plan{Parameters: calibration.Parameters(), Groups: levels, Prior: &prior.Default, Stiffness: catalogStiffness, Even: true, Told: told}
 	f, skipped, err := p.To(ctx, runs)
 	if err != nil {
 		return nil, err
@@ -118,11 +119,7 @@ func describe(engine string, versions int) string {
 
 // entry is the efficiency of groups below that of all runs, with the fit it came from.
 func (c *Catalog) entry(groups []string, of func(*measured.Labels) bool) hardware.Efficiency {
-	at := []int{0}
-	for i, name := range groups {
-		at = append(at, slices.Index(c.Groups, fmt.Sprintf("%d %s", i+1, name)))
-	}
-	e := Rounded(c.efficiency(c.prior, at, c.steps))
+	e := calibration.Rounded(c.EfficiencyOf(c.prior, groups...))
 	e.Source = c.source(of)
 	return e
 }

@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
+	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
 
 // handRun is a run whose TPOT is off by so many percent, and its TTFT by ten times that; the first is that of the whole
@@ -73,16 +74,16 @@ func handAccuracy(t *testing.T) *Accuracy {
 			Best: &handRun("best", "inferencex", "tensorrt-llm", "gpt-oss-120b", 0)[0]}},
 	}
 	for i, name := range headlineHolds() {
-		a.Holds = append(a.Holds, calibration.Hold{Name: name, Predictions: runs(float64(i + 1))})
+		a.Holds = append(a.Holds, catalog.Hold{Name: name, Predictions: runs(float64(i + 1))})
 	}
-	a.Replays = []Replay{{Run: "d", Under: calibration.InSample, Predictions: handRun("d", "request timings", "vllm", "llama-3.1-8b", 1, 7, -9)}}
+	a.Replays = []Replay{{Run: "d", Under: catalog.InSample, Predictions: handRun("d", "request timings", "vllm", "llama-3.1-8b", 1, 7, -9)}}
 	return a
 }
 
 func page(t *testing.T, a *Accuracy) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, AccuracyPage(&b, a, "accuracy"))
+	require.NoError(t, Write(&b, a, "accuracy"))
 	return b.String()
 }
 
@@ -200,14 +201,14 @@ func TestThePageOfNothingHasNoNumbers(t *testing.T) {
 
 func TestWhatErrsMostComesFirst(t *testing.T) {
 	a := &Accuracy{}
-	hold := calibration.Hold{Name: calibration.DeploymentOut}
+	hold := catalog.Hold{Name: catalog.DeploymentOut}
 	for i, percent := range []float64{5, -30, 20} {
 		for j := range worstRuns {
 			hold.Predictions = append(hold.Predictions, handRun(fmt.Sprint(i, j), "inferencex", "vllm", fmt.Sprint("model-", i), percent)...)
 		}
 	}
 	hold.Predictions = append(hold.Predictions, handRun("few", "inferencex", "vllm", "model-of-one-run", 80)...)
-	a.Holds = []calibration.Hold{hold}
+	a.Holds = []catalog.Hold{hold}
 	m := &markdown{}
 	a.worstTable(m, allOf(ofData("A"), leads(measured.TPOT)))
 	order := regexp.MustCompile(`model-\S+`).FindAllString(m.buf.String(), -1)
@@ -219,12 +220,12 @@ func TestWhatErrsMostComesFirst(t *testing.T) {
 
 func TestFiguresLeaveOutSingleRequests(t *testing.T) {
 	a := handAccuracy(t)
-	v := a.Scored(calibration.InSample)
+	v := a.Scored(catalog.InSample)
 	assert.Equal(t, validation.Counts{Rows: 6, Simulated: 6, Values: 18, Compared: 17}, v.Counts)
-	assert.Equal(t, 5, a.Scored(calibration.InSample, "vllm").Counts.Rows)
-	figures, err := AccuracyFigures(a)
+	assert.Equal(t, 5, a.Scored(catalog.InSample, "vllm").Counts.Rows)
+	figures, err := Figures(a)
 	require.NoError(t, err)
-	again, err := AccuracyFigures(a)
+	again, err := Figures(a)
 	require.NoError(t, err)
 	assert.Equal(t, figures, again)
 	require.Len(t, figures, 2)

@@ -1,10 +1,11 @@
-package report
+package page
 
 import (
 	"fmt"
 
-	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/validation"
+	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
 
 // how says what was fitted to what.
@@ -24,7 +25,7 @@ func (a *Accuracy) how(m *markdown) {
 		"and clients decide more than steps do. A deployment of n runs weighs √n, for its runs err together. A penalty of the squared logarithm "+
 		"of each scaling, over the "+
 		"squared σ of the table, times %s, holds it to one; for a user's own deployment times %s.",
-		tidy(k.StepScale), tidy(k.TTFTScale), tidy(k.TTFTWeight), tidy(k.Stiffness), tidy(k.OwnStiffness))
+		report.Tidy(k.StepScale), report.Tidy(k.TTFTScale), report.Tidy(k.TTFTWeight), report.Tidy(k.Stiffness), report.Tidy(k.OwnStiffness))
 	m.para("**What was chosen by looking.** Those two stiffnesses, on a coarse grid (factors of about three) of errors on deployments " +
 		"left out; a tenth or three tenths of the first change none by more than a point. So was the form, by the fits to public data " +
 		"that the priors come from; and `moe_rows`, the rows of an expert below which tiles are mostly padding, at the larger of the usual tiles, with the " +
@@ -38,14 +39,14 @@ func (a *Accuracy) how(m *markdown) {
 	for i := range k.Parameters {
 		p := &k.Parameters[i]
 		rows = append(rows, []string{
-			"`" + p.Name + "`", constantOf(p.Name, k.PriorValue(p)), tidy(p.Sigma), constantOf(p.Name, p.Low), constantOf(p.Name, p.High),
+			"`" + p.Name + "`", report.ConstantText(p.Name, k.PriorValue(p)), report.Tidy(p.Sigma), report.ConstantText(p.Name, p.Low), report.ConstantText(p.Name, p.High),
 		})
 	}
 	m.table(1, rows)
 	m.para("The fitted constants are in `configs/engines/efficiencies/`, each entry with the runs, deployments and error of its fit. The "+
 		"overlap "+
 		"of memory and arithmetic is not fitted: "+
-		"such data cannot tell it (p = %s).", tidy(k.Prior.Overlap))
+		"such data cannot tell it (p = %s).", report.Tidy(k.Prior.Overlap))
 }
 
 // origins say what each data set is.
@@ -69,7 +70,7 @@ func (a *Accuracy) dataSets(m *markdown) {
 	for _, o := range origins() {
 		runs := map[string]bool{}
 		deployments := map[string]bool{}
-		for _, p := range a.hold(calibration.InSample) {
+		for _, p := range a.hold(catalog.InSample) {
 			if DataSet(&p.Run.Labels) == o[0] {
 				runs[p.Run.ID], deployments[p.Run.Labels.Deployment()] = true, true
 			}
@@ -120,7 +121,7 @@ func (a *Accuracy) exclusions(m *markdown) {
 // skippedValues counts values of fitted runs that are not compared.
 func (a *Accuracy) skippedValues() []Excluded {
 	var out []Excluded
-	predictions := a.hold(calibration.InSample)
+	predictions := a.hold(catalog.InSample)
 	for i := range predictions {
 		p := &predictions[i]
 		if p.Skip == "" {
@@ -131,7 +132,9 @@ func (a *Accuracy) skippedValues() []Excluded {
 	return out
 }
 
-func reasonOf(p *validation.Prediction) string { return metricName(p.Value.Name) + ": " + p.Skip }
+func reasonOf(p *validation.Prediction) string {
+	return report.MetricName(p.Value.Name) + ": " + p.Skip
+}
 
 func addExcluded(all []Excluded, set, reason string) []Excluded {
 	for i := range all {

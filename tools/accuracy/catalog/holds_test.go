@@ -1,4 +1,4 @@
-package calibration
+package catalog
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/freeze"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
@@ -22,9 +24,9 @@ import (
 func TestAUserMeasuresAcrossTheLoad(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2*CalibrationPoints, 60).Draw(t, "runs")
-		var runs []*Run
+		var runs []*calibration.Run
 		for i := range n {
-			runs = append(runs, &Run{Frozen: &freeze.Frozen{Run: &measured.Run{Labels: measured.Labels{Load: "1024/1024", Concurrency: 1 + i}}}})
+			runs = append(runs, &calibration.Run{Frozen: &freeze.Frozen{Run: &measured.Run{Labels: measured.Labels{Load: "1024/1024", Concurrency: 1 + i}}}})
 		}
 		shuffled := rapid.Permutation(runs).Draw(t, "order")
 		out := spread(shuffled)
@@ -120,4 +122,66 @@ func TestPredictionsAfterACalibrationAreNearer(t *testing.T) {
 	none, err := sets.PredictAfter(context.Background(), measured.Run{ID: "skipped", Skip: "it speculates"})
 	require.NoError(t, err)
 	assert.Nil(t, none)
+}
+
+// deployment is what runs are of, on the prior that every fit starts from.
+type deployment struct{ model, pool string }
+
+var (
+	dense    = deployment{"llama-3.1-8b", "gpu: h100-sxm"}
+	parallel = deployment{"llama-3.1-70b", "gpu: h100-sxm, tensor_parallel: 4"}
+)
+
+// run is a closed loop of so many clients, whose TTFT and TPOT are measured.
+func (d deployment) run(clients, prompt, output int) measured.Run {
+	id := fmt.Sprintf("%d clients, %d/%d", clients, prompt, output)
+	return measured.Run{
+		ID: id, Labels: measured.Labels{Model: d.model, GPU: "h100-sxm", Engine: "vllm"},
+		Scenario: fmt.Sprintf("model: %s\npools: [{%s, efficiency: prior}]\nworkload: {closed_loop: {concurrency: %d}, requests: %d, "+
+			"prompt_tokens: {distribution: lognormal, mean: %d, cv: 0.5}, output_tokens: {distribution: lognormal, mean: %d, cv: 0.5}}\n",
+			d.model, d.pool, clients, max(20, 6*clients), prompt, output),
+		Rows: []measured.Row{{ID: id, Request: -1, Values: []measured.Value{
+			measured.Lead(measured.TTFT, measured.Mean, 100), measured.Lead(measured.TPOT, measured.Mean, 100),
+		}}},
+	}
+}
+
+// grid is runs of so many clients each, with short and long prompts.
+func (d deployment) grid(clients ...int) []measured.Run {
+	var runs []measured.Run
+	for _, clients := range clients {
+		for _, prompt := range []int{200, 3000, 8000} {
+			runs = append(runs, d.run(clients, prompt, 40))
+		}
+	}
+	return runs
+}
+
+func priorOf(t require.TestingT) hardware.Efficiency {
+	prior, err := configs.EfficienciesOf("prior")
+	require.NoError(t, err)
+	return prior.Default
+}
+
+// truth is far from the prior, but not beyond belief.
+func truth(t require.TestingT) hardware.Efficiency {
+	e := priorOf(t)
+	e.Bandwidth, e.Compute, e.KVBandwidth, e.LayerS, e.SequenceS, e.FirstTokenS = .7, .5, .6, 60e-6, 20e-6, 20e-3
+	return e
+}
+
+// measure measures the runs on a machine that achieves e.
+func measure(t require.TestingT, runs []measured.Run, e hardware.Efficiency) {
+	for _, p := range predict(t, runs, e) {
+		p.Value.Measured = p.Predicted
+	}
+}
+
+func predict(t require.TestingT, runs []measured.Run, e hardware.Efficiency) []validation.Prediction {
+	predictions, err := validation.Predict(context.Background(), runs, func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }, nil)
+	require.NoError(t, err)
+	for _, p := range predictions {
+		require.Empty(t, p.Skip)
+	}
+	return predictions
 }

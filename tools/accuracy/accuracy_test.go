@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,15 +15,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/tools/accuracy/catalog"
+	"github.com/decodesim/decodesim/tools/accuracy/page"
 )
 
 // builtIn is what the program carries.
-func builtIn(t *testing.T) calibration.Sets {
+func builtIn(t *testing.T) catalog.Sets {
 	t.Helper()
-	var sets calibration.Sets
+	var sets catalog.Sets
 	for _, name := range configs.EfficiencyNames() {
 		e, err := configs.EfficienciesOf(name)
 		require.NoError(t, err)
@@ -32,12 +33,12 @@ func builtIn(t *testing.T) calibration.Sets {
 }
 
 // textbook is every engine at the peak of the data sheet.
-func textbook(t *testing.T) calibration.Sets {
+func textbook(t *testing.T) catalog.Sets {
 	t.Helper()
 	e, err := configs.EfficienciesOf("textbook")
 	require.NoError(t, err)
 	e.Name = "vllm"
-	return calibration.Sets{e}
+	return catalog.Sets{e}
 }
 
 // TestSeventyBillionOnH100IsAbout25MS under the conditions that make it so, and not under others. A step may be 15 % from
@@ -45,7 +46,7 @@ func textbook(t *testing.T) calibration.Sets {
 func TestSeventyBillionOnH100IsAbout25MS(t *testing.T) {
 	steps, err := seventy(builtIn(t))
 	require.NoError(t, err)
-	want := map[report.AnchorStep]float64{
+	want := map[page.AnchorStep]float64{
 		{Deployment: "llama-3.1-70b in fp8, 1 × h100-sxm", Batch: 1}:   28.5,
 		{Deployment: "llama-3.1-70b in bf16, 2 × h100-sxm", Batch: 1}:  30.0,
 		{Deployment: "llama-3.1-70b in bf16, 4 × h100-sxm", Batch: 64}: 22.8,
@@ -56,7 +57,7 @@ func TestSeventyBillionOnH100IsAbout25MS(t *testing.T) {
 	for i := range steps {
 		s := &steps[i]
 		assert.Greater(t, s.StepMS, s.BoundMS, s.Deployment)
-		ms, ok := want[report.AnchorStep{Deployment: s.Deployment, Batch: s.Batch}]
+		ms, ok := want[page.AnchorStep{Deployment: s.Deployment, Batch: s.Batch}]
 		if !ok {
 			continue
 		}
@@ -97,7 +98,7 @@ func TestTheFastestIsOfTheModelAndOfWholeRuns(t *testing.T) {
 
 // TestColdPromptsTakeAtLeastTheirArithmetic under what is built in, and at the peak of the data sheet too.
 func TestColdPromptsTakeAtLeastTheirArithmetic(t *testing.T) {
-	for name, sets := range map[string]calibration.Sets{"built in": builtIn(t), "textbook": textbook(t)} {
+	for name, sets := range map[string]catalog.Sets{"built in": builtIn(t), "textbook": textbook(t)} {
 		prompts, err := coldPrompts(context.Background(), sets)
 		require.NoError(t, err)
 		require.Len(t, prompts, len(coldDeployments())*len(coldTokens()))
@@ -137,15 +138,15 @@ func TestPairsAreCounted(t *testing.T) {
 
 // TestThePageIsAboutTheConstantsBuiltIn: what can be recomputed without measurements is what docs/accuracy.md says.
 func TestThePageIsAboutTheConstantsBuiltIn(t *testing.T) {
-	written, err := os.ReadFile(filepath.Join(root(t), "docs", "accuracy.md"))
+	written, err := os.ReadFile(filepath.Join("..", "..", "docs", "accuracy.md"))
 	require.NoError(t, err)
-	a := &report.Accuracy{}
+	a := &page.Accuracy{}
 	a.Prompts, err = coldPrompts(context.Background(), builtIn(t))
 	require.NoError(t, err)
 	a.Seventy, err = seventy(builtIn(t))
 	require.NoError(t, err)
 	var now bytes.Buffer
-	require.NoError(t, report.AccuracyPage(&now, a, "accuracy"))
+	require.NoError(t, page.Write(&now, a, "accuracy"))
 	lines := 0
 	for line := range strings.Lines(now.String()) {
 		if strings.Contains(line, " × h") || strings.Contains(line, " × b200") {
@@ -154,6 +155,29 @@ func TestThePageIsAboutTheConstantsBuiltIn(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(a.Prompts)+len(a.Seventy), lines)
+}
+
+// inData moves to an empty directory that holds data.csv, out of sight of shared data.
+func inData(t *testing.T, text string) {
+	t.Setenv("DECODESIM_SHARED", "")
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("data.csv", []byte(text), 0o600))
+}
+
+// try runs the command.
+func try(args ...string) (out string, err error) {
+	var b bytes.Buffer
+	err = run(context.Background(), &b, nil, args)
+	return b.String(), err
+}
+
+func entries(t *testing.T, dir string) (names []string) {
+	list, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 // sweep is a table of closed loops: two models under two engines, a row that speculates and one of quality B.
@@ -184,9 +208,9 @@ func TestAPageOfASmallSweep(t *testing.T) {
 	for _, dir := range []string{"one", "two"} {
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		before := runtime.GOMAXPROCS(map[string]int{"one": 1, "two": 2}[dir])
-		status, out, errOut := try("calibrate", "--data", "data.csv", "--unfitted", "other.csv", "--catalog", dir, "--report", filepath.Join(dir, "page.md"))
+		out, err := try("--data", "data.csv", "--unfitted", "other.csv", "--catalog", dir, "--report", filepath.Join(dir, "page.md"))
 		runtime.GOMAXPROCS(before)
-		require.Equal(t, exitOK, status, errOut)
+		require.NoError(t, err)
 		assert.Equal(t, strings.ReplaceAll("D/global.yaml\nD/sglang.yaml\nD/vllm.yaml\nD/page_tpot.svg\nD/page_ttft.svg\nD/page.md\n", "D", dir), out)
 	}
 	assert.Equal(t, []string{"global.yaml", "page.md", "page_tpot.svg", "page_ttft.svg", "sglang.yaml", "vllm.yaml"}, entries(t, "one"))
@@ -205,32 +229,32 @@ func TestAPageOfASmallSweep(t *testing.T) {
 	assert.Contains(t, string(page), "| A | speculative decoding (mtp), whose accepted lengths are not stated | 1 |\n")
 	assert.Contains(t, string(page), "](page_tpot.svg)")
 	require.NoError(t, os.Mkdir("three", 0o755))
-	status, out, errOut := try("calibrate", "--data", "data.csv", "--report", filepath.Join("three", "page.md"))
-	require.Equal(t, exitOK, status, errOut)
+	out, err := try("--data", "data.csv", "--report", filepath.Join("three", "page.md"))
+	require.NoError(t, err)
 	assert.NotContains(t, out, ".yaml", "without --catalog no constant is rewritten")
 }
 
-func TestMistakesOfAReportAreTold(t *testing.T) {
+func TestMistakesAreToldAndLeaveNothing(t *testing.T) {
 	inData(t, sweepRows())
 	for want, args := range map[string][]string{
-		"--unfitted is for the page that --report names": {"--catalog", ".", "--unfitted", "data.csv"},
-		"--report is empty":                   {"--report", ""},
-		"expected no --out":                   {"--report", "page.md", "--set", "seed=3"},
-		`data file "none.csv" does not exist`: {"--report", "page.md", "--unfitted", "none.csv"},
+		"--unfitted is for the page that --report names":                                           {"--catalog", ".", "--unfitted", "data.csv"},
+		"expected --catalog DIR, --report FILE, or both":                                           {"--report", ""},
+		"flag provided but not defined: -set":                                                      {"--report", "page.md", "--set", "seed=3"},
+		`data file "none.csv" does not exist`:                                                      {"--report", "page.md", "--unfitted", "none.csv"},
 		`--report "none/page.md": no such directory as "none"; expected a file in one that exists`: {"--report", "none/page.md"},
 		`--catalog "none": no such directory; expected the one of the efficiencies to rewrite`:     {"--catalog", "none"},
 		`--catalog "data.csv": no such directory`:                                                  {"--catalog", "data.csv"},
+		"expected each file of measurements once":                                                  {"--report", "page.md", "--data", "data.csv"},
+		`"more" is one argument too many`:                                                          {"--report", "page.md", "more"},
 	} {
-		status, out, errOut := try(append([]string{"calibrate", "--data", "data.csv"}, args...)...)
-		assert.Equal(t, exitBadInput, status, want)
-		assert.Contains(t, errOut, want)
+		out, err := try(append([]string{"--data", "data.csv"}, args...)...)
+		require.ErrorContains(t, err, want)
 		assert.Empty(t, out)
 	}
 	assert.Equal(t, []string{"data.csv"}, entries(t, "."))
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	var out, wErr bytes.Buffer
-	assert.Equal(t, exitInterrupted, execute(ctx, &out, &wErr, []string{"calibrate", "--data", "data.csv", "--report", "page.md"}))
+	require.ErrorIs(t, run(ctx, io.Discard, nil, []string{"--data", "data.csv", "--report", "page.md"}), context.Canceled)
 	assert.Equal(t, []string{"data.csv"}, entries(t, "."))
 }
 
@@ -255,5 +279,5 @@ func TestDisaggregatedRunsThatAreNotSimulatedAreCounted(t *testing.T) {
 		{Runs: []measured.Run{run("disagg", "few"), run("agg", "few"), run("disagg", ""), run("disagg", "many")}},
 		{Runs: []measured.Run{run("disagg", "many")}},
 	}
-	assert.Equal(t, []report.Excluded{{Data: "A", Reason: "many", Runs: 2}, {Data: "A", Reason: "few", Runs: 1}}, skippedApart(files))
+	assert.Equal(t, []page.Excluded{{Data: "A", Reason: "many", Runs: 2}, {Data: "A", Reason: "few", Runs: 1}}, skippedApart(files))
 }

@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"cmp"
@@ -8,13 +8,14 @@ import (
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
+	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
 
 // Accuracy is what the page on accuracy says: predictions of measured runs, and what was kept away from the fits that
 // made them.
 type Accuracy struct {
 	Method   calibration.Method
-	Holds    []calibration.Hold
+	Holds    []catalog.Hold
 	Unfitted []validation.Prediction // of runs that are not fitted to, under what is built in
 	Excluded []Excluded
 	Apart    []Excluded // disaggregated runs that are not simulated

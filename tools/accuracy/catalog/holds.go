@@ -1,4 +1,4 @@
-package calibration
+package catalog
 
 import (
 	"cmp"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
@@ -33,7 +33,7 @@ const (
 // deployment, the GPU or the model of the run; to all but its experiment, for experiments under open load; and, of
 // deployments with enough runs, to all other deployments and then to CalibrationPoints of its own.
 func (c *Catalog) Holds(ctx context.Context) ([]Hold, error) {
-	deployment := func(r *Run) string { return r.Run.Labels.Deployment() }
+	deployment := func(r *calibration.Run) string { return r.Run.Labels.Deployment() }
 	byDeployment := c.Without(deployment)
 	points, err := c.points(ctx, byDeployment)
 	if err != nil {
@@ -42,12 +42,12 @@ func (c *Catalog) Holds(ctx context.Context) ([]Hold, error) {
 	out := []Hold{}
 	for _, h := range []struct {
 		name string
-		with fitted
+		with calibration.Efficiencies
 	}{
 		{InSample, c.inSample()},
 		{DeploymentOut, byDeployment},
-		{GPUOut, c.Without(func(r *Run) string { return r.Run.Labels.GPU })},
-		{ModelOut, c.Without(func(r *Run) string { return r.Run.Labels.Model })},
+		{GPUOut, c.Without(func(r *calibration.Run) string { return r.Run.Labels.GPU })},
+		{ModelOut, c.Without(func(r *calibration.Run) string { return r.Run.Labels.Model })},
 		{ExperimentOut, c.experiments()},
 		{AfterPoints, points},
 	} {
@@ -60,21 +60,18 @@ func (c *Catalog) Holds(ctx context.Context) ([]Hold, error) {
 	return out, nil
 }
 
-// fitted is the efficiency of runs; those that are not in it are not predicted.
-type fitted map[*measured.Run]hardware.Efficiency
-
 // inSample is what is built in, with the digits that its files keep.
-func (c *Catalog) inSample() fitted {
-	with := fitted{}
+func (c *Catalog) inSample() calibration.Efficiencies {
+	with := calibration.Efficiencies{}
 	for _, r := range c.Runs {
-		with[r.Run] = Rounded(c.Efficiency(r))
+		with[r.Run] = calibration.Rounded(c.Efficiency(r))
 	}
 	return with
 }
 
 // experiments leaves out each run under open load in turn.
-func (c *Catalog) experiments() fitted {
-	with := c.Without(func(r *Run) string {
+func (c *Catalog) experiments() calibration.Efficiencies {
+	with := c.Without(func(r *calibration.Run) string {
 		if r.Run.Labels.Concurrency == 0 {
 			return r.Run.ID
 		}
@@ -89,7 +86,7 @@ func (c *Catalog) experiments() fitted {
 }
 
 // simulate predicts the runs that have an efficiency.
-func (c *Catalog) simulate(ctx context.Context, with fitted) ([]validation.Prediction, error) {
+func (c *Catalog) simulate(ctx context.Context, with calibration.Efficiencies) ([]validation.Prediction, error) {
 	var runs []measured.Run
 	var of []hardware.Efficiency
 	for _, r := range c.Runs {
@@ -110,34 +107,27 @@ func (c *Catalog) simulate(ctx context.Context, with fitted) ([]validation.Predi
 const CalibrationPoints = 5
 
 // points fits to a few runs of each deployment, from what the others say, and returns the efficiency for its other runs.
-func (c *Catalog) points(ctx context.Context, prior fitted) (fitted, error) {
-	with := fitted{}
+func (c *Catalog) points(ctx context.Context, prior calibration.Efficiencies) (calibration.Efficiencies, error) {
+	with := calibration.Efficiencies{}
 	for _, runs := range c.deployments() {
 		if len(runs) < 2*CalibrationPoints {
 			continue
 		}
-		f := &Fit{Parameters: c.Parameters, Groups: []string{"all"}, Stiffness: ownStiffness}
-		var rest []*Run
-		for i, r := range spread(runs) {
-			if i < CalibrationPoints {
-				f.Runs = append(f.Runs, &Run{Frozen: r.Frozen, Prior: prior[r.Run], Weight: 1, groups: []int{0}, hasTPOT: r.hasTPOT})
-			} else {
-				rest = append(rest, r)
-			}
-		}
-		if err := f.solve(ctx); err != nil {
+		runs = spread(runs)
+		f, err := c.Refit(ctx, runs[:CalibrationPoints], prior)
+		if err != nil {
 			return nil, err
 		}
-		for _, r := range rest {
-			with[r.Run] = f.efficiency(prior[r.Run], []int{0}, f.steps)
+		for _, r := range runs[CalibrationPoints:] {
+			with[r.Run] = f.EfficiencyOf(prior[r.Run])
 		}
 	}
 	return with, nil
 }
 
 // deployments returns the runs of each deployment, in the order of the data.
-func (c *Catalog) deployments() [][]*Run {
-	var all [][]*Run
+func (c *Catalog) deployments() [][]*calibration.Run {
+	var all [][]*calibration.Run
 	place := map[string]int{}
 	for _, r := range c.Runs {
 		name := r.Run.Labels.Deployment()
@@ -154,13 +144,13 @@ func (c *Catalog) deployments() [][]*Run {
 
 // spread puts first the runs that a user would choose to measure: as many as CalibrationPoints, evenly over lengths and
 // clients.
-func spread(runs []*Run) []*Run {
+func spread(runs []*calibration.Run) []*calibration.Run {
 	runs = slices.Clone(runs)
-	slices.SortStableFunc(runs, func(a, b *Run) int {
+	slices.SortStableFunc(runs, func(a, b *calibration.Run) int {
 		x, y := &a.Run.Labels, &b.Run.Labels
 		return cmp.Or(cmp.Compare(x.Load, y.Load), cmp.Compare(x.Concurrency, y.Concurrency))
 	})
-	var chosen, rest []*Run
+	var chosen, rest []*calibration.Run
 	for i, r := range runs {
 		if i == 0 || i*CalibrationPoints/len(runs) != (i-1)*CalibrationPoints/len(runs) {
 			chosen = append(chosen, r)
@@ -169,32 +159,6 @@ func spread(runs []*Run) []*Run {
 		}
 	}
 	return append(chosen, rest...)
-}
-
-// Without returns for each run the efficiency that a fit without the runs of the same key gives it. The fit is taken from
-// the slopes of the whole one.
-func (f *Fit) Without(key func(*Run) string) map[*measured.Run]hardware.Efficiency {
-	var keys []string
-	for _, r := range f.Runs {
-		keys = append(keys, key(r))
-	}
-	folds := slices.Compact(slices.Sorted(slices.Values(keys)))
-	steps := make([][]float64, len(folds))
-	run.Each(len(folds), func(k int) {
-		weights := make([]float64, len(f.Runs))
-		for i, r := range f.Runs {
-			if keys[i] != folds[k] {
-				weights[i] = r.Weight
-			}
-		}
-		steps[k] = f.relax(weights)
-	})
-	with := map[*measured.Run]hardware.Efficiency{}
-	for i, r := range f.Runs {
-		k, _ := slices.BinarySearch(folds, keys[i])
-		with[r.Run] = f.efficiency(r.Prior, r.groups, steps[k])
-	}
-	return with
 }
 
 // Sets is what is built in: efficiencies by engine, and in them by GPU.
@@ -224,33 +188,12 @@ func (s Sets) Predict(ctx context.Context, runs []measured.Run) ([]validation.Pr
 // PredictAfter simulates a run under efficiencies fitted to that very run, from what is built in, as Own
 // does. Nil: it cannot be fitted to.
 func (s Sets) PredictAfter(ctx context.Context, run measured.Run) ([]validation.Prediction, error) {
-	prior := s.For(run.Labels.Engine, run.Labels.GPU)
-	p := Plan{Parameters: Parameters(), Prior: &prior, Stiffness: ownStiffness, Possible: true}
-	f, _, err := p.To(ctx, []measured.Run{run})
-	if err != nil || f == nil {
+	e, ok, err := calibration.OwnRun(ctx, run, s.For(run.Labels.Engine, run.Labels.GPU))
+	if err != nil || !ok {
 		return nil, err
 	}
-	e := f.rounded(prior, f.Efficiency(f.Runs[0]))
 	return validation.Predict(ctx, []measured.Run{run}, func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }, nil)
 }
 
-// Method is how a catalog is fitted, in numbers.
-type Method struct {
-	Parameters              []Parameter
-	Prior                   hardware.Efficiency
-	Stiffness, OwnStiffness float64
-	StepScale, TTFTScale    float64
-	TTFTWeight              float64
-	Rounds                  int
-}
-
 // Method returns how the catalog was fitted.
-func (c *Catalog) Method() Method {
-	return Method{
-		Parameters: c.Parameters, Prior: c.prior, Stiffness: c.Stiffness, OwnStiffness: ownStiffness,
-		StepScale: stepScale, TTFTScale: ttftScale, TTFTWeight: ttftWeight, Rounds: rounds,
-	}
-}
-
-// PriorValue is where a parameter starts from.
-func (m *Method) PriorValue(p *Parameter) float64 { return p.value(m.Prior) }
+func (c *Catalog) Method() calibration.Method { return c.Fit.Method(c.prior) }

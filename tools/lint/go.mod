@@ -1,4 +1,4 @@
-module github.com/decodesim/decodesim/tools
+module github.com/decodesim/decodesim/tools/lint
 
 go 1.26.0
 
