@@ -117,7 +117,7 @@ func (b *Built) autoscalers() (list []sim.Controller, err error) {
 			return nil, s.origins.errorf(fmt.Sprintf("autoscale[%d]", i), "%s", bareMessage(err))
 		}
 		if a.On == onTTFT {
-			b.Config.Pools[pool].Due = milliseconds(s.SLO.TTFTMS)
+			b.Config.Pools[pool].FirstTokenDue = milliseconds(s.SLO.TTFTMS)
 		}
 		list = append(list, controller)
 	}

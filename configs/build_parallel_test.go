@@ -113,7 +113,7 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 		require.NoError(t, err)
 		b, err := s.Build()
 		require.NoError(t, err)
-		assert.Equal(t, want, b.Config.Pools[0].Ahead, set)
+		assert.Equal(t, want, b.Config.Pools[0].AsyncScheduling, set)
 		assert.Equal(t, want, b.Deployment.Launch.Async, set)
 	}
 }

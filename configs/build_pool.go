@@ -18,7 +18,7 @@ func (b *Built) pool(i int) (*sim.Pool, error) {
 	pool := &sim.Pool{
 		Name: p.Name, Size: p.Replicas, SizeMax: p.ReplicasMax, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize), MaxModelLen: r.MaxModelLen,
 		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
-		ColdStart: r.coldStart(p), Ahead: p.AsyncScheduling, PromptMax: r.PromptMax, SwapBlocks: r.SwapBlocks, Classes: len(s.Workload.Classes),
+		ColdStart: r.coldStart(p), AsyncScheduling: p.AsyncScheduling, PromptMax: r.PromptMax, SwapBlocks: r.SwapBlocks, Classes: len(s.Workload.Classes),
 	}
 	if pool.PrefixCaching, err = s.prefixCaching(r, p); err != nil {
 		return nil, err

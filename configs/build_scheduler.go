@@ -77,7 +77,7 @@ func (p *Pool) victim() schedulers.Victim {
 	return schedulers.Tail
 }
 
-func (p *Pool) preempt() sim.How {
+func (p *Pool) preempt() sim.Preemption {
 	if p.PreemptionMode == preemptSwap {
 		return sim.Swap
 	}

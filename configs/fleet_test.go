@@ -159,7 +159,7 @@ func TestAFleetIsWhatItsSectionsSay(t *testing.T) {
 	b := build(t)
 	p := b.Config.Pools[0]
 	assert.Equal(t, []int{2, 4}, []int{p.Size, p.SizeMax})
-	assert.Equal(t, 700*sim.Millisecond, p.Due)
+	assert.Equal(t, 700*sim.Millisecond, p.FirstTokenDue)
 	assert.IsType(t, &fleet.Straggler{}, p.Noise)
 	assert.Equal(t, sim.Second, p.Noise.Stretch(0, 0, 0, sim.Second))
 	assert.Zero(t, p.Noise.Stretch(1, 0, 0, sim.Second))

@@ -148,8 +148,8 @@ func (s *Scenario) received(p *Pool, pool *sim.Pool) error {
 	if err != nil {
 		return s.origins.errorf(s.path(p, "engine"), "%s", bareMessage(err))
 	}
-	pool.Seats = p.Seats()
-	pool.Recompute = engine.Scheduler == schedulerContinuous && s.withheld()
+	pool.MaxNumSeqs = p.Seats()
+	pool.RecomputeLastToken = engine.Scheduler == schedulerContinuous && s.withheld()
 	return nil
 }
 

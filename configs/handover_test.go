@@ -35,21 +35,21 @@ func TestAPrefillPoolHandsOverToADecodePool(t *testing.T) {
 	// 163,840 bytes of a token leave over two adapters of 50 GB/s and arrive at four.
 	link := sim.Link{Token: sim.SecondsUp(81920 / 50e9), Layers: 80}
 	assert.Equal(t, []sim.Route{{{Pool: 0, Tokens: 1, Cache: true, Link: link}, {Pool: 1}}}, c.Routes)
-	assert.Equal(t, 100, c.Pools[1].Seats)
-	assert.Zero(t, c.Pools[0].Seats)
-	assert.False(t, c.Pools[1].Recompute)
+	assert.Equal(t, 100, c.Pools[1].MaxNumSeqs)
+	assert.Zero(t, c.Pools[0].MaxNumSeqs)
+	assert.False(t, c.Pools[1].RecomputeLastToken)
 	assert.Nil(t, c.Splitter)
 
 	late := build(t, "pools.prefill.first_token=decode", "pools.prefill.kv_transfer=push", "pools.prefill.kv_link=nic-100g",
 		"pools.prefill.kv_link_latency_s=1e-5", "pools.prefill.kv_link_efficiency=0.5").Config
 	link = sim.Link{Latency: 10 * sim.Microsecond, Token: sim.SecondsUp(81920 / 6.25e9), Layers: 80}
 	assert.Equal(t, []sim.Route{{{Pool: 0, Cache: true, Push: true, Link: link}, {Pool: 1}}}, late.Routes)
-	assert.True(t, late.Pools[1].Recompute, "vLLM computes the last token of the prompt again")
-	assert.False(t, build(t, "pools.prefill.first_token=decode", "pools.decode.engine=sglang").Config.Pools[1].Recompute)
+	assert.True(t, late.Pools[1].RecomputeLastToken, "vLLM computes the last token of the prompt again")
+	assert.False(t, build(t, "pools.prefill.first_token=decode", "pools.decode.engine=sglang").Config.Pools[1].RecomputeLastToken)
 	own := build(t, "pools.prefill.kv_link_bps=1e9").Config
 	assert.Equal(t, sim.SecondsUp(81920/1e9), own.Routes[0][0].Link.Token)
 	ranks := build(t, "model=deepseek-v3", "pools.decode.data_parallel=2", "pools.decode.tensor_parallel=8", "pools.prefill.tensor_parallel=16")
-	assert.Equal(t, 200, ranks.Config.Pools[1].Seats)
+	assert.Equal(t, 200, ranks.Config.Pools[1].MaxNumSeqs)
 }
 
 // TestEachPoolIsOfItsOwn: GPUs, engines, memory and prices of one pool leave the other alone, and results are of both.
@@ -144,7 +144,7 @@ workload: {closed_loop: {concurrency: 4}, prompt_tokens: {distribution: fixed, m
 	assert.NotEqual(t, "llama-3.2-1b", b.Deployment.Model.Name, "the run is of the scenario's model, whichever pool comes first")
 	assert.Equal(t, []sim.Route{{{Pool: 0, Link: sim.Link{Token: sim.SecondsUp(2 * 4096 / 32e9)}}, {Pool: 1}}}, b.Config.Routes)
 	assert.Equal(t, "llama-3.2-1b", b.Replicas[0].Deployment.Model.Name)
-	assert.Zero(t, b.Config.Pools[1].Seats, "no cache comes")
+	assert.Zero(t, b.Config.Pools[1].MaxNumSeqs, "no cache comes")
 	s, err := Load("chat.yaml", Options{Set: []string{"pools.encode.kv_link=pcie"}})
 	require.NoError(t, err)
 	_, summary := simulate(t, s)

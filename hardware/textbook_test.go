@@ -98,7 +98,7 @@ func (o *one) Gap(*sim.Instance, *sim.Request, sim.Time, sim.Cause) {
 
 func (o *one) Burst(*sim.Instance, sim.Time, int) {}
 
-func (o *one) Held(*sim.Instance, sim.Time, sim.Time, *sim.Segment, int) {
+func (o *one) Paused(*sim.Instance, sim.Time, sim.Time, *sim.Segment, int) {
 	panic("a single request is never held up")
 }
 

@@ -53,7 +53,7 @@ func (c *Cluster) deliver() {
 	case r.Deadline != 0 && r.Deadline <= c.now:
 		c.done(r, c.now, Failed)
 	case c.admission != nil && !c.admission.Admit(c.now, r, c):
-		c.totals.Refused++
+		c.totals.NotAdmitted++
 		c.done(r, c.now, Rejected)
 	default:
 		c.enter(r)

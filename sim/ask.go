@@ -18,7 +18,7 @@ func (in *Instance) Load() int { return int(in.load) }
 func (in *Instance) PromptTokens() int64 { return in.prompts }
 
 // Hit returns how many of r's prompt tokens the GPUs' cache holds now, as far as steps under way have been composed.
-func (in *Instance) Hit(r *Request) int32 {
+func (in *Instance) CachedTokens(r *Request) int32 {
 	if in.prefix == nil || !r.recallable() {
 		return 0
 	}
@@ -28,16 +28,16 @@ func (in *Instance) Hit(r *Request) int32 {
 
 // Departed returns how many requests have left the batch so far, ended, dropped, handed over or preempted, and how many hand-overs
 // have freed what they held: what had no room or seat before may have one when it has changed.
-func (in *Instance) Departed() int64 { return in.left }
+func (in *Instance) Departures() int64 { return in.left }
 
 // Steps returns how many decode steps the instance has taken.
-func (in *Instance) Steps() int64 { return in.set.step }
+func (in *Instance) DecodeSteps() int64 { return in.set.step }
 
 // Tail returns the running request that was admitted last, or nil.
-func (in *Instance) Tail() *Request { return in.at(in.tail) }
+func (in *Instance) LastAdmitted() *Request { return in.at(in.tail) }
 
 // Before returns the running request that was admitted before r, or nil.
-func (in *Instance) Before(r *Request) *Request { return in.at(r.prev) }
+func (in *Instance) AdmittedBefore(r *Request) *Request { return in.at(r.prev) }
 
 func (in *Instance) at(slot int32) *Request {
 	if slot == noSlot {
@@ -50,7 +50,7 @@ func (in *Instance) at(slot int32) *Request {
 func (in *Instance) Decodes(r *Request) bool { return r.state == decoding || r.state == leavingDecode }
 
 // Progress returns the tokens that r, which runs, has emitted.
-func (in *Instance) Progress(r *Request) int32 {
+func (in *Instance) Emitted(r *Request) int32 {
 	if !in.Decodes(r) {
 		return r.Emitted
 	}

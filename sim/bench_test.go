@@ -101,7 +101,7 @@ func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
 	return sim.Config{
 		Contents: src.Contents(), Source: src, Sink: sink, Unordered: l.apart,
 		Pools: []*sim.Pool{{
-			Size: max(1, l.replicas), PrefixCaching: l.prefix, Ahead: l.ahead, KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
+			Size: max(1, l.replicas), PrefixCaching: l.prefix, AsyncScheduling: l.ahead, KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
 			Model: hardware.NewRoofline(d, l.seats), Router: router,
 			Scheduler: scheduler, PromptMax: l.promptMax, SwapBlocks: l.swapBlocks, Speculation: speculation,
 		}},

@@ -47,8 +47,8 @@ func newBlockPool(blocks int64, size int32, tree *sim.Contents) *blockPool {
 // token names the token of r at a position: the same for two requests if both have it from the same node.
 func (p *blockPool) token(r *naiveRequest, at int32) (owner, offset int32, content bool) {
 	node, end := r.Content, min(r.Prompt, p.tree.Tokens(r.Content))
-	if r.Answer != 0 {
-		node, end = r.Answer, p.tree.Tokens(r.Answer)
+	if r.OutputContent != 0 {
+		node, end = r.OutputContent, p.tree.Tokens(r.OutputContent)
 	}
 	if at >= end {
 		return -1 - r.ID, at, false

@@ -2,7 +2,7 @@ package sim
 
 // board lets those who have landed into the batch, as far as there are seats.
 func (in *Instance) board(now Time) {
-	for len(in.landed) > 0 && in.running < in.pool.Seats {
+	for len(in.landed) > 0 && in.running < in.pool.MaxNumSeqs {
 		slot := in.landed[0]
 		in.landed = append(in.landed[:0], in.landed[1:]...)
 		r := &in.slab[slot]
@@ -11,7 +11,7 @@ func (in *Instance) board(now Time) {
 			r.key = in.pool.Order.Key(r)
 		}
 		in.link(slot)
-		r.Boarded = now
+		r.Resumed = now
 		in.enterBatch(slot, now)
 	}
 }
@@ -21,7 +21,7 @@ func (in *Instance) board(now Time) {
 func (in *Instance) enterBatch(slot int32, now Time) {
 	r := &in.slab[slot]
 	withheld := r.Computed == r.Prompt+r.Emitted
-	again := withheld && in.pool.Recompute
+	again := withheld && in.pool.RecomputeLastToken
 	if again {
 		r.Computed--
 	}
@@ -35,7 +35,7 @@ func (in *Instance) enterBatch(slot int32, now Time) {
 	}
 	r.state = decoding
 	if !withheld {
-		r.late = Moved
+		r.late = Transferred
 	} else {
 		in.emit(r, now)
 		if r.Emitted == r.Output {

@@ -67,8 +67,8 @@ type Cluster struct {
 	source    Source
 	follower  Follower // source, if it is one
 	sink      Sink
-	tracer    Tracer // sink, if it is one
-	mover     Mover  // likewise
+	tracer    Tracer           // sink, if it is one
+	mover     TransferObserver // likewise
 	pools     []*Pool
 	routes    []Route
 	splitter  Splitter
@@ -110,18 +110,18 @@ type Cluster struct {
 
 // Totals counts what a run has seen.
 type Totals struct {
-	Arrived      int64
-	PromptTokens int64 // of the requests that arrived
-	CachedTokens int64 // of those, found in a cache when the request first entered a batch
-	Ended        int64
-	EndedBefore  int64 // of those, before the latest arrival
-	OutputTokens int64 // emitted to clients that were still there
-	Refused      int64 // requests that were not admitted to the cluster; among the rejected
-	Stranded     int64 // requests that nothing was to come for any more: no instance, or no room
-	Crashed      int64 // instances that failed
-	Restarted    int64 // times that a request began again because its instance failed
-	Moved        int64 // hand-overs that have landed
-	MovedTokens  int64 // whose cache they moved: not what was found at the other end
+	Arrived           int64
+	PromptTokens      int64 // of the requests that arrived
+	CachedTokens      int64 // of those, found in a cache when the request first entered a batch
+	Ended             int64
+	EndedBefore       int64 // of those, before the latest arrival
+	OutputTokens      int64 // emitted to clients that were still there
+	NotAdmitted       int64 // requests that were not admitted to the cluster; among the rejected
+	Stranded          int64 // requests that nothing was to come for any more: no instance, or no room
+	InstancesFailed   int64 // instances that failed
+	Restarted         int64 // times that a request began again because its instance failed
+	Transfers         int64 // hand-overs that have landed
+	TransferredTokens int64 // whose cache they moved: not what was found at the other end
 }
 
 // New builds the run that c describes.
@@ -151,7 +151,7 @@ func New(c Config) (*Cluster, error) {
 	}
 	cl.follower, _ = c.Source.(Follower)
 	cl.tracer, _ = c.Sink.(Tracer)
-	cl.mover, _ = c.Sink.(Mover)
+	cl.mover, _ = c.Sink.(TransferObserver)
 	if c.Observe != nil {
 		cl.observeAt = 0
 	}
@@ -261,7 +261,9 @@ func (c *Cluster) settled() bool {
 
 // Look has f called when so many requests have arrived and the next is about to, before anything else happens at that
 // instant. f returns after how many to look again.
-func (c *Cluster) Look(after int64, f func(*Cluster) (after int64)) { c.look, c.lookAfter = f, after }
+func (c *Cluster) ObserveArrivals(after int64, f func(*Cluster) (after int64)) {
+	c.look, c.lookAfter = f, after
+}
 
 // glance looks, and finds out when to look again.
 func (c *Cluster) glance() {

@@ -124,7 +124,7 @@ func (in *Instance) emit(r *Request, now Time) {
 	case r.Emitted == 1:
 		r.First, r.Last = now, now
 		in.pool.firsts++
-		if in.pool.Due > 0 && now.Sub(r.Arrival) > in.pool.Due {
+		if in.pool.FirstTokenDue > 0 && now.Sub(r.Arrival) > in.pool.FirstTokenDue {
 			in.pool.late++
 		}
 		in.cluster.sink.First(r)

@@ -12,7 +12,7 @@ func (c *Cluster) Fail(in *Instance, retry bool) {
 		c.Drain(in)
 		return
 	}
-	c.totals.Crashed++
+	c.totals.InstancesFailed++
 	lost := c.lose(in, in.crash(c.now))
 	in.life = down
 	in.pool.list()

@@ -58,7 +58,7 @@ func TestFleetsEqualTheNaiveTwin(t *testing.T) {
 func coverFleet(cover map[string]int, twin *naiveFleet) {
 	cover["cases"]++
 	cover["restarts"] += int(twin.counts.Restarted)
-	cover["refusals"] += int(twin.counts.Refused)
+	cover["refusals"] += int(twin.counts.NotAdmitted)
 	for what, n := range twin.cover {
 		if what != "unfinished" {
 			cover[what] += n

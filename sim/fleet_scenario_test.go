@@ -76,8 +76,8 @@ func (s *controller) Control(now sim.Time, c *sim.Cluster) sim.Time {
 func (s *controller) act(a action, c *sim.Cluster) {
 	var in *sim.Instance
 	for i := range c.Pools() {
-		for j := range c.Pool(i).All() {
-			if x := c.Pool(i).Any(j); int(x.ID) == a.instance {
+		for j := range c.Pool(i).Replicas() {
+			if x := c.Pool(i).Replica(j); int(x.ID) == a.instance {
 				in = x
 			}
 		}

@@ -96,14 +96,14 @@ func TestASwitchMovesAnInstance(t *testing.T) {
 	j, cl := play(t, sc, "switched")
 	// The prompt's blocks stay with the instance that read it, so it can go only when they have been received.
 	require.Equal(t, "unfinished", j.ended[0])
-	require.Equal(t, int64(0), cl.Totals().Moved)
+	require.Equal(t, int64(0), cl.Totals().Transfers)
 
 	sc.script[0].instance = 1
 	j, cl = play(t, sc, "the other one switched")
 	up := sim.Time(promptTime / 2).Add(sim.Second)
 	require.Equal(t, []sim.Time{sim.Time(promptTime), up.Add(stepTime)}, j.tokens[0][:2])
 	require.Equal(t, 2, int(j.Outcomes[sim.Completed]))
-	require.Equal(t, int64(2), cl.Totals().Moved)
+	require.Equal(t, int64(2), cl.Totals().Transfers)
 }
 
 // TestAClientMayHangUpAnywhere: at a gate, waiting for room, on its way, waiting for a seat, or in a batch: what was held for it

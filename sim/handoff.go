@@ -34,7 +34,7 @@ func (in *Instance) park(slot int32, s *Stage) {
 	c, r := in.cluster, &in.slab[slot]
 	in.unlink(slot)
 	in.charge(r, -1)
-	r.state, r.Parked = parked, c.now
+	r.state, r.PendingTransfer = parked, c.now
 	in.parked++
 	in.ceiling += int64(r.held) // what it holds is nobody's promise any more
 	if r.move == 0 {
@@ -79,7 +79,7 @@ func (c *Cluster) pass(p *Pool, r *Request) {
 	in.slab[slot].state = inbound
 	in.watch(slot)
 	if !m.stage.Cache {
-		in.slab[slot].Reserved, in.slab[slot].state = c.now, flying
+		in.slab[slot].Allocated, in.slab[slot].state = c.now, flying
 		in.flying++
 		in.bare++
 		c.depart(r.move, r.Computed)
@@ -118,12 +118,12 @@ func (c *Cluster) land(i int32) {
 	c.links.free(i)
 	m.from.unpark(m.source)
 	r := &m.to.slab[m.slot]
-	r.move, r.Landed = 0, c.now
+	r.move, r.Transferred = 0, c.now
 	r.Stage++
 	m.to.flying--
-	c.totals.Moved++
+	c.totals.Transfers++
 	if c.mover != nil {
-		c.mover.Landed(m.from, m.to, r)
+		c.mover.Transferred(m.from, m.to, r)
 	}
 	if !m.stage.Cache {
 		q := *r
@@ -133,7 +133,7 @@ func (c *Cluster) land(i int32) {
 		m.to.enqueue(c.now, &q)
 		return
 	}
-	c.totals.MovedTokens += int64(m.tokens)
+	c.totals.TransferredTokens += int64(m.tokens)
 	r.state = landed
 	m.to.landed = append(m.to.landed, m.slot)
 	m.to.stir(c.now)
@@ -149,7 +149,7 @@ func (in *Instance) unpark(slot int32) {
 
 // discard frees the blocks of the request in slot, which is in neither queue nor batch, and its record.
 func (in *Instance) discard(slot int32) {
-	if r := &in.slab[slot]; r.Answer != 0 && in.prefix != nil {
+	if r := &in.slab[slot]; r.OutputContent != 0 && in.prefix != nil {
 		in.prefix.publish(r, r.Computed)
 	}
 	in.drain(slot)

@@ -104,8 +104,8 @@ func TestAFullPoolThrottlesTheOneBeforeIt(t *testing.T) {
 		sc.blocks, sc.maxLen, sc.pools[0].seats = 5, 80, 1
 		j, cl := play(t, sc, fmt.Sprintf("pushed %v", push))
 		require.Equal(t, int64(12), j.Outcomes[sim.Completed])
-		require.Equal(t, int64(12), cl.Totals().Moved)
-		require.Equal(t, int64(12*32), cl.Totals().MovedTokens)
+		require.Equal(t, int64(12), cl.Totals().Transfers)
+		require.Equal(t, int64(12*32), cl.Totals().TransferredTokens)
 		for i := int32(2); i < 12; i++ {
 			if before := i - 2; !push {
 				require.GreaterOrEqual(t, j.admit[i], j.moved[before][1], "request %d is read when %d has landed", i, before)
@@ -158,7 +158,7 @@ func TestAnAnswerOfOneToken(t *testing.T) {
 			sc := handing(sim.Stage{Link: sim.Link{Fixed: sim.Second, Layers: 1}, Push: push, Tokens: tokens}, sim.Request{Prompt: 5, Output: 1})
 			j, cl := play(t, sc, fmt.Sprintf("pushed %v, %d tokens", push, tokens))
 			require.Equal(t, []sim.Time{want.at}, j.tokens[0])
-			require.Equal(t, want.moved, cl.Totals().Moved)
+			require.Equal(t, want.moved, cl.Totals().Transfers)
 			require.Zero(t, cl.State(cl.Now()).KVUsed)
 		}
 	}

@@ -79,7 +79,7 @@ type Instance struct {
 	lifetime
 
 	// Memory is for a scheduler's own use: the state of an instance that its policy goes by, if it has any.
-	Memory [3]int64
+	PolicyState [3]int64
 
 	work    Work
 	shapes  [2]Shape // of the step; and of a part of it, while a sink is told of it
@@ -109,13 +109,13 @@ func newInstance(c *Cluster, p *Pool, id int32) *Instance {
 		in.classes, in.told = make([]int32, p.Classes), make([]int32, p.Classes)
 	}
 	in.work = Work{in: in, shape: &in.shapes[0]}
-	if k, ok := p.Scheduler.(Keeper); ok {
-		in.keeps = k.Keeps()
+	if k, ok := p.Scheduler.(Counter); ok {
+		in.keeps = k.Counts()
 	}
-	if p.Seats > 0 {
-		in.keeps |= KeepWaits // for those who join without a prompt
+	if p.MaxNumSeqs > 0 {
+		in.keeps |= CountPauses // for those who join without a prompt
 	}
-	if p.Ahead {
+	if p.AsyncScheduling {
 		in.ahead = 1
 	}
 	return in
@@ -124,7 +124,7 @@ func newInstance(c *Cluster, p *Pool, id int32) *Instance {
 // empty makes in an engine that has just started: with nothing in queue, batch and cache.
 func (in *Instance) empty() {
 	p := in.pool
-	in.head, in.tail, in.seen, in.Memory = noSlot, noSlot, Forever, [3]int64{}
+	in.head, in.tail, in.seen, in.PolicyState = noSlot, noSlot, Forever, [3]int64{}
 	in.kv, in.host = newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks), p.SwapBlocks
 	in.set = newDecodeSet(p.BlockSize, p.Windows, in.cluster.logWheel)
 	in.spec, in.set.walked = p.Speculation, p.Speculation != nil
@@ -165,7 +165,7 @@ func (in *Instance) link(slot int32) {
 	}
 	in.tail = slot
 	in.running++
-	if in.keeps&KeepPromised != 0 {
+	if in.keeps&CountCommitted != 0 {
 		in.ceiling += in.kv.Blocks(r.Prompt + r.Limit())
 	}
 }
@@ -184,7 +184,7 @@ func (in *Instance) unlink(slot int32) {
 	}
 	in.running--
 	in.left++
-	if in.keeps&KeepPromised != 0 {
+	if in.keeps&CountCommitted != 0 {
 		in.ceiling -= in.kv.Blocks(r.Prompt + r.Limit())
 	}
 }
@@ -275,7 +275,7 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		if len(in.inbound) > 0 {
 			in.pull(w)
 		}
-		if len(in.landed) == 0 || !w.Empty() || in.running == in.pool.Seats {
+		if len(in.landed) == 0 || !w.Empty() || in.running == in.pool.MaxNumSeqs {
 			return limit
 		}
 	}

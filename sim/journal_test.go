@@ -50,8 +50,8 @@ func (j *journal) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, token
 	}
 }
 
-func (j *journal) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
-	j.Recorder.Held(in, since, start, g, tokens)
+func (j *journal) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
+	j.Recorder.Paused(in, since, start, g, tokens)
 	j.count("held", tokens)
 	j.perClass(in, tokens, start.Add(g.First).Sub(since))
 }
@@ -73,7 +73,7 @@ func (j *journal) count(cause string, n int) {
 
 // perClass records the gap of so many tokens by class.
 func (j *journal) perClass(in *sim.Instance, tokens int, gap sim.Duration) {
-	by := in.Classes()
+	by := in.TokensByClass()
 	if len(by) == 0 {
 		by = []int32{int32(tokens)}
 	}
@@ -90,7 +90,7 @@ func (j *journal) perClass(in *sim.Instance, tokens int, gap sim.Duration) {
 func (j *journal) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
 	j.Recorder.Gap(in, r, t, c)
 	j.tokens[r.ID] = append(j.tokens[r.ID], t)
-	j.count(map[sim.Cause]string{sim.Preempted: "preempted", sim.Swapped: "swapped", sim.Waited: "held", sim.Moved: "moved", sim.Restarted: "restarted"}[c], 1)
+	j.count(map[sim.Cause]string{sim.Preempted: "preempted", sim.Swapped: "swapped", sim.Paused: "held", sim.Transferred: "moved", sim.Restarted: "restarted"}[c], 1)
 	j.byITL[r.Class].One(t.Sub(r.Last))
 }
 
@@ -102,16 +102,16 @@ func (j *journal) Tokens(r *sim.Request, emitted int32, start sim.Time, g *sim.S
 	}
 }
 
-// Many implements sim.Tracer.
-func (j *journal) Many(r *sim.Request, emitted int32, t sim.Time, n int) {
+// Accepted implements sim.Tracer.
+func (j *journal) Accepted(r *sim.Request, emitted int32, t sim.Time, n int) {
 	j.upTo(r, emitted)
 	for range n {
 		j.tokens[r.ID] = append(j.tokens[r.ID], t)
 	}
 }
 
-// Late implements sim.Tracer.
-func (j *journal) Late(r *sim.Request, emitted int32, since, t sim.Time) {
+// Delayed implements sim.Tracer.
+func (j *journal) Delayed(r *sim.Request, emitted int32, since, t sim.Time) {
 	j.upTo(r, emitted)
 	if last := j.tokens[r.ID][emitted-1]; last != since {
 		panic(fmt.Sprintf("request %d emitted at %v, told of %v", r.ID, last, since))
@@ -128,5 +128,5 @@ func (j *journal) upTo(r *sim.Request, emitted int32) {
 func (j *journal) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	j.Recorder.Done(r, at, o)
 	j.ended[r.ID], j.end[r.ID], j.admit[r.ID], j.cached[r.ID] = o.String(), at, r.Admitted, r.Cached
-	j.moved[r.ID] = [2]sim.Time{r.Reserved, r.Landed}
+	j.moved[r.ID] = [2]sim.Time{r.Allocated, r.Transferred}
 }

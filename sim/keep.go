@@ -7,7 +7,7 @@ const longOwed = 4096
 
 // kept is what an instance keeps count of only if its Scheduler asks for it, see Keeper.
 type kept struct {
-	keeps Keeps
+	keeps Counts
 
 	fresh []int32 // who has joined the decode set since it last emitted
 	late  bool    // some of its members emitted their latest token before that
@@ -20,10 +20,10 @@ type kept struct {
 
 // keepJoined counts the request in slot, which has joined the decode set.
 func (in *Instance) keepJoined(slot int32) {
-	if in.keeps&KeepWaits != 0 {
+	if in.keeps&CountPauses != 0 {
 		in.fresh = append(in.fresh, slot)
 	}
-	if in.keeps&KeepOwed != 0 {
+	if in.keeps&CountRemaining != 0 {
 		r := &in.slab[slot]
 		owed := r.Limit() - r.Emitted
 		in.owed += int64(owed)
@@ -39,7 +39,7 @@ func (in *Instance) keepLeft(slot int32) {
 	if in.isFresh(r) {
 		in.fresh = without(in.fresh, slot)
 	}
-	if in.keeps&KeepOwed != 0 {
+	if in.keeps&CountRemaining != 0 {
 		_, emitted := in.progress(r)
 		in.owed -= int64(r.Limit() - emitted)
 		in.long = without(in.long, slot)
@@ -55,27 +55,27 @@ func without(slots []int32, slot int32) []int32 {
 
 // keepEmitted counts a step, or several, with which the decode set emitted so many tokens.
 func (in *Instance) keepEmitted(tokens int64) {
-	if in.keeps&KeepOwed != 0 {
+	if in.keeps&CountRemaining != 0 {
 		in.owed -= tokens
 	}
 	in.late, in.fresh = false, in.fresh[:0]
 }
 
 // Owed returns Σ min(tokens that it may still emit, clip) over the sequences that decode. It takes KeepOwed.
-func (in *Instance) Owed(clip int32) int64 {
-	in.mustKeep(KeepOwed)
+func (in *Instance) RemainingTokens(clip int32) int64 {
+	in.mustKeep(CountRemaining)
 	if clip >= longOwed {
 		sum := in.owed
 		for _, slot := range in.long {
 			r := &in.slab[slot]
-			sum -= int64(max(0, r.Limit()-in.Progress(r)-clip))
+			sum -= int64(max(0, r.Limit()-in.Emitted(r)-clip))
 		}
 		return sum
 	}
 	var sum int64
-	for r := in.Tail(); r != nil; r = in.Before(r) {
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		if in.Decodes(r) {
-			sum += int64(min(r.Limit()-in.Progress(r), clip))
+			sum += int64(min(r.Limit()-in.Emitted(r), clip))
 		}
 	}
 	return sum
@@ -83,12 +83,12 @@ func (in *Instance) Owed(clip int32) int64 {
 
 // promise counts what r may take of the cache, with the sign of coming or going, if the Scheduler asks for it.
 func (in *Instance) promise(r *Request, sign int64) {
-	if in.keeps&KeepPromised != 0 {
+	if in.keeps&CountCommitted != 0 {
 		in.ceiling += sign * in.kv.Blocks(r.Prompt+r.Limit())
 	}
 }
 
-func (in *Instance) mustKeep(k Keeps) {
+func (in *Instance) mustKeep(k Counts) {
 	if in.keeps&k == 0 {
 		panic("sim: the scheduler asks for what its Keeps does not name")
 	}

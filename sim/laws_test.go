@@ -95,7 +95,7 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 			if r.Cached > 0 {
 				cover["hits"]++
 			}
-			if r.Answer != 0 {
+			if r.OutputContent != 0 {
 				cover["answers to be asked for"]++
 			}
 			cover[r.outcome]++
@@ -132,7 +132,7 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 		require.Equal(t, r.Cached, j.cached[r.ID], "%s: cached tokens of request %d", variant, r.ID)
 		if r.outcome == "completed" {
 			require.Equal(t, r.admitted, j.admit[r.ID], "%s: admission of request %d", variant, r.ID)
-			require.Equal(t, [2]sim.Time{r.Reserved, r.Landed}, j.moved[r.ID], "%s: reservation and landing of request %d", variant, r.ID)
+			require.Equal(t, [2]sim.Time{r.Allocated, r.Transferred}, j.moved[r.ID], "%s: reservation and landing of request %d", variant, r.ID)
 		}
 		for i, at := range r.tokens {
 			if i == 0 {
@@ -150,7 +150,7 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 	equalHists(t, &ttft, &j.TTFT, variant+": TTFT")
 	equalHists(t, &itl, &j.ITL, variant+": ITL")
 	require.Equal(t, tokens, totals.OutputTokens, "%s: tokens", variant)
-	require.Equal(t, twin.counts, sim.Totals{Refused: totals.Refused, Restarted: totals.Restarted, Moved: totals.Moved, MovedTokens: totals.MovedTokens},
+	require.Equal(t, twin.counts, sim.Totals{NotAdmitted: totals.NotAdmitted, Restarted: totals.Restarted, Transfers: totals.Transfers, TransferredTokens: totals.TransferredTokens},
 		"%s: refusals, restarts and moves", variant)
 	for i, n := range twin.pools {
 		comparePools(t, fmt.Sprintf("%s: pool %d", variant, i), n, cl.PoolTotals(i))
@@ -171,7 +171,7 @@ func comparePools(t require.TestingT, variant string, n *naive, pool sim.PoolTot
 	require.Equal(t, [2]int64{n.prompted, n.cached}, [2]int64{pool.Prompted, pool.Cached}, "%s: prompts and what was cached of them", variant)
 	require.Equal(t, int64(n.cover["any preemptions"]), pool.Preemptions, "%s: preemptions", variant)
 	require.Equal(t, int64(n.cover["swapped out"]), pool.Swaps, "%s: swaps", variant)
-	require.Equal(t, int64(n.cover["rows that have ended"]), pool.IdleSum, "%s: rows that had ended", variant)
+	require.Equal(t, int64(n.cover["rows that have ended"]), pool.FinishedRowSum, "%s: rows that had ended", variant)
 	require.Equal(t, int64(n.steps), pool.Steps, "%s: steps", variant)
 	require.Equal(t, n.decodes, pool.DecodeSum, "%s: decoding sequences over steps", variant)
 	require.Equal(t, n.drafted, pool.Drafted, "%s: drafts", variant)
@@ -207,7 +207,7 @@ func conserved(t require.TestingT, variant string, twin *naiveFleet, j *journal,
 	if twin.cover["unfinished"] == 0 {
 		require.NoError(t, sim.CheckSets(cl), variant)
 		require.Zero(t, state.KVUsed, "%s: KV blocks at the end", variant)
-		require.Zero(t, state.Running+state.Waiting+state.Moving, "%s: requests at the end", variant)
+		require.Zero(t, state.Running+state.Waiting+state.Transferring, "%s: requests at the end", variant)
 		for _, in := range twin.insts {
 			require.Equal(t, [2]int64{in.of.blocks, in.of.swapBlocks}, [2]int64{in.free, in.host}, "blocks of the twin at the end")
 		}

@@ -97,7 +97,7 @@ func (in *Instance) free() {
 	}
 	for _, slot := range in.freed {
 		r := &in.slab[slot]
-		if r.Answer != 0 {
+		if r.OutputContent != 0 {
 			in.prefix.publish(r, r.Computed)
 		}
 		in.prefix.release(r, slot, in.holding(r), r.Computed, false)

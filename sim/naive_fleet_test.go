@@ -189,7 +189,7 @@ func (f *naiveFleet) deliver() {
 		return
 	}
 	if f.sc.refuses(&r.Request) {
-		f.counts.Refused++
+		f.counts.NotAdmitted++
 		f.done(r, "rejected")
 		return
 	}

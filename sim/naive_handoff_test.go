@@ -95,7 +95,7 @@ func (n *naive) expect(in *naiveInstance, m *naiveMove) {
 }
 
 func (n *naive) pull(m *naiveMove) {
-	m.r.Reserved = n.now
+	m.r.Allocated = n.now
 	m.left = m.stage.Link.Fixed + sim.Duration(m.computed-m.found)*m.stage.Link.Token
 	m.begin, m.last = n.now.Add(m.stage.Link.Latency), true
 }
@@ -115,7 +115,7 @@ func (n *naive) admitInbound(in *naiveInstance) {
 			n.pull(m)
 			continue
 		}
-		m.r.Reserved = n.now
+		m.r.Allocated = n.now
 		link := m.stage.Link
 		m.whole = link.Fixed + sim.Duration(m.r.Prompt+m.r.Emitted)*link.Token
 		m.first = m.whole / sim.Duration(link.Layers) * sim.Duration(link.Layers-1)
@@ -181,10 +181,10 @@ func (f *naiveFleet) land(m *naiveMove) {
 	m.from = nil
 	f.moves = remove(f.moves, m)
 	to.flying = remove(to.flying, m)
-	f.counts.Moved++
-	r.Landed = f.now
+	f.counts.Transfers++
+	r.Transferred = f.now
 	if m.stage.Cache {
-		f.counts.MovedTokens += int64(m.computed - m.found)
+		f.counts.TransferredTokens += int64(m.computed - m.found)
 		to.landed = append(to.landed, m)
 		to.stir()
 		return

@@ -30,8 +30,8 @@ func (h *hostStore) place(node int32) int {
 func (h *hostStore) keep(r *naiveRequest) {
 	held := len(shared(r.pages))
 	node := r.Content
-	if r.Answer != 0 {
-		node = r.Answer
+	if r.OutputContent != 0 {
+		node = r.OutputContent
 	}
 	for ; node != 0; node = h.tree.Parent(node) {
 		b := hostBlocks{node: node}

@@ -6,14 +6,14 @@ import "slices"
 // count.
 type Observation struct {
 	Totals
-	Running  int64 // requests in a batch
-	Waiting  int64 // requests in a queue, at a gate, or handed over and without room or a seat
-	Moving   int64 // requests on their way to an instance
-	KVUsed   int64 // blocks
-	KVTotal  int64
-	Live     int // instances that take requests
-	Starting int
-	Draining int
+	Running      int64 // requests in a batch
+	Waiting      int64 // requests in a queue, at a gate, or handed over and without room or a seat
+	Transferring int64 // requests on their way to an instance
+	KVUsed       int64 // blocks
+	KVTotal      int64
+	Live         int // instances that take requests
+	Starting     int
+	Draining     int
 }
 
 // State returns the state of the whole run at now, which must not be later than the next event.
@@ -22,7 +22,7 @@ func (c *Cluster) State(now Time) Observation {
 	for i := range c.pools {
 		p := c.PoolState(i, now)
 		o.OutputTokens += p.OutputTokens
-		o.Running, o.Waiting, o.Moving = o.Running+p.Running, o.Waiting+p.Waiting, o.Moving+p.Moving
+		o.Running, o.Waiting, o.Transferring = o.Running+p.Running, o.Waiting+p.Waiting, o.Transferring+p.Transferring
 		o.KVUsed, o.KVTotal = o.KVUsed+p.KVUsed, o.KVTotal+p.KVTotal
 		o.Live, o.Starting, o.Draining = o.Live+p.Live, o.Starting+p.Starting, o.Draining+p.Draining
 	}
@@ -54,16 +54,16 @@ func (c *Cluster) PoolState(i int, now Time) Observation {
 		}
 		o.Running += int64(in.running - len(in.idle))
 		o.Waiting += int64(in.Queued() + len(in.inbound) + len(in.landed))
-		o.Moving += int64(in.flying)
+		o.Transferring += int64(in.flying)
 		o.KVTotal += in.kv.total
-		o.KVUsed += in.UsedAt(now)
+		o.KVUsed += in.BlocksUsedAt(now)
 		o.OutputTokens += in.underway() + int64(in.ended(now))*(int64(in.reaching())+in.bursting())
 	}
 	return o
 }
 
 // UsedAt returns the blocks in use at now.
-func (in *Instance) UsedAt(now Time) int64 {
+func (in *Instance) BlocksUsedAt(now Time) int64 {
 	used := in.kv.total - in.kv.free
 	if ended := in.ended(now); ended > 0 && in.decodes > 0 {
 		used += in.set.blocksFor(1, int64(min(ended+1, in.steps)), &in.kv)
@@ -169,22 +169,22 @@ func (in *Instance) tellOf(n int) {
 
 // PoolTotals is the load of a pool over a run.
 type PoolTotals struct {
-	Instances   int     // that take requests
-	UpS         float64 // Σ time over instances from their start on: what is paid for
-	BusyS       float64 // Σ length of steps over instances
-	Steps       int64
-	DecodeSum   int64 // Σ over steps of the decoding sequences
-	KVBlocks    int64 // of one instance
-	KVPeak      int64 // the most blocks one instance used at once
-	IdleSum     int64 // Σ over steps of the rows that had ended
-	Drafted     int64 // tokens drafted
-	Accepted    int64 // of those, emitted to clients
-	Preemptions int64
-	Swaps       int64 // of those, to host memory
-	Prompted    int64 // prompt tokens of the requests admitted, each counted once
-	Cached      int64 // of those, found in the cache
-	Loaded      int64 // cached tokens that came from host memory
-	Evictions   int64 // cached blocks of content that made room for others
+	Instances      int     // that take requests
+	UpS            float64 // Σ time over instances from their start on: what is paid for
+	BusyS          float64 // Σ length of steps over instances
+	Steps          int64
+	DecodeSum      int64 // Σ over steps of the decoding sequences
+	KVBlocks       int64 // of one instance
+	KVPeak         int64 // the most blocks one instance used at once
+	FinishedRowSum int64 // Σ over steps of the rows that had ended
+	Drafted        int64 // tokens drafted
+	Accepted       int64 // of those, emitted to clients
+	Preemptions    int64
+	Swaps          int64 // of those, to host memory
+	Prompted       int64 // prompt tokens of the requests admitted, each counted once
+	Cached         int64 // of those, found in the cache
+	Loaded         int64 // cached tokens that came from host memory
+	Evictions      int64 // cached blocks of content that made room for others
 }
 
 // PoolTotals returns the load of the i-th pool so far.
@@ -206,7 +206,7 @@ func (c *Cluster) PoolTotals(i int) PoolTotals {
 		}
 		t.Drafted += in.draftedSum
 		t.Accepted += in.acceptedSum
-		t.IdleSum += in.idleSum
+		t.FinishedRowSum += in.idleSum
 		t.KVPeak = max(t.KVPeak, in.kv.total-in.kv.low)
 		if in.life != down {
 			t.UpS += c.now.Sub(in.since).Seconds()

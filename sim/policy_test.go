@@ -37,7 +37,7 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 		p := &schedulers.PrefillFirst{
 			MaxNumSeqs: int(seats), MaxNumBatchedTokens: wide,
 			WatermarkBlocks: drawWatermark(t, sc), PrefillBelow: int(one("prefill_below", 0, 0, 0, 1, 3, 20)),
-			Preempt: rapid.SampledFrom([]sim.How{sim.Recompute, sim.Swap, sim.Swap}).Draw(t, "preempt"), Victim: drawVictim(t),
+			Preempt: rapid.SampledFrom([]sim.Preemption{sim.Recompute, sim.Swap, sim.Swap}).Draw(t, "preempt"), Victim: drawVictim(t),
 		}
 		sc.promptMax = p.MaxNumBatchedTokens
 		if p.Preempt == sim.Swap {

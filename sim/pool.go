@@ -7,30 +7,30 @@ import (
 
 // Pool is a set of identical instances and the policies that run them.
 type Pool struct {
-	Name           string
-	Size           int          // instances that take requests from the beginning
-	SizeMax        int          // instances that there may ever be; 0: Size
-	Seats          int          // sequences that may run at once in one that receives caches; 0: it receives none
-	Recompute      bool         // computes the last token of a prompt again whose cache it received before a token was emitted
-	KVBlocks       int64        // cache blocks of one instance that sequences can use
-	BlockSize      int32        // tokens per block
-	SequenceBlocks int32        // blocks a sequence holds whatever its length
-	MaxModelLen    int32        // prompt plus output tokens; longer requests are rejected
-	PromptMax      int32        // prompt tokens; longer requests are rejected; 0: no such limit
-	Windows        []Window     // limits on attention that Model prices; at most two
-	PrefixCaching  bool         // find the cache of equal prompt beginnings again
-	ColdStart      Duration     // until which an instance loads and compiles, and requests wait
-	Ahead          bool         // asynchronous scheduling: a batch is fixed one step before it runs; see Instance.Head
-	SwapBlocks     int64        // host memory for swapped sequences, in blocks
-	OffloadBlocks  int64        // host memory for what the prefix cache has no room for, in blocks
-	Due            Duration     // of first tokens after arrival: later ones are counted, for controllers; 0: none is
-	Classes        int          // of service, that sinks tell apart; 0: as 1
-	Order          Order        // of the queue; nil: first come, first served
-	Speculation    *Speculation // nil: a token per sequence and step
-	Noise          Noise        // nil: steps last as priced
-	Model          StepModel
-	Scheduler      Scheduler
-	Router         Router
+	Name               string
+	Size               int          // instances that take requests from the beginning
+	SizeMax            int          // instances that there may ever be; 0: Size
+	MaxNumSeqs         int          // sequences that may run at once in one that receives caches; 0: it receives none
+	RecomputeLastToken bool         // computes the last token of a prompt again whose cache it received before a token was emitted
+	KVBlocks           int64        // cache blocks of one instance that sequences can use
+	BlockSize          int32        // tokens per block
+	SequenceBlocks     int32        // blocks a sequence holds whatever its length
+	MaxModelLen        int32        // prompt plus output tokens; longer requests are rejected
+	PromptMax          int32        // prompt tokens; longer requests are rejected; 0: no such limit
+	Windows            []Window     // limits on attention that Model prices; at most two
+	PrefixCaching      bool         // find the cache of equal prompt beginnings again
+	ColdStart          Duration     // until which an instance loads and compiles, and requests wait
+	AsyncScheduling    bool         // asynchronous scheduling: a batch is fixed one step before it runs; see Instance.Head
+	SwapBlocks         int64        // host memory for swapped sequences, in blocks
+	OffloadBlocks      int64        // host memory for what the prefix cache has no room for, in blocks
+	FirstTokenDue      Duration     // of first tokens after arrival: later ones are counted, for controllers; 0: none is
+	Classes            int          // of service, that sinks tell apart; 0: as 1
+	Order              Order        // of the queue; nil: first come, first served
+	Speculation        *Speculation // nil: a token per sequence and step
+	Noise              Noise        // nil: steps last as priced
+	Model              StepModel
+	Scheduler          Scheduler
+	Router             Router
 
 	all         []*Instance // SizeMax of them
 	instances   []*Instance // those that take requests, in order of ID
@@ -56,8 +56,8 @@ func (p *Pool) validate() error {
 	case p.Size < 0 || max(p.Size, p.SizeMax) < 1 || p.BlockSize < 1 || p.SequenceBlocks < 0 || p.MaxModelLen < 2:
 		return fmt.Errorf("sim: pool %q needs at least 1 instance, 1 token per block, 0 blocks per sequence and 2 tokens of context; got %d, %d, %d and %d",
 			p.Name, p.Size, p.BlockSize, p.SequenceBlocks, p.MaxModelLen)
-	case p.SizeMax != 0 && p.SizeMax < p.Size || p.Seats < 0:
-		return fmt.Errorf("sim: pool %q: SizeMax is %d and Seats %d, must be 0 or at least Size, %d, and not negative", p.Name, p.SizeMax, p.Seats, p.Size)
+	case p.SizeMax != 0 && p.SizeMax < p.Size || p.MaxNumSeqs < 0:
+		return fmt.Errorf("sim: pool %q: SizeMax is %d and Seats %d, must be 0 or at least Size, %d, and not negative", p.Name, p.SizeMax, p.MaxNumSeqs, p.Size)
 	case p.OffloadBlocks < 0 || p.OffloadBlocks > 0 && !p.PrefixCaching:
 		return fmt.Errorf("sim: pool %q: OffloadBlocks is %d, must be 0 or, with prefix caching, more", p.Name, p.OffloadBlocks)
 	case p.SwapBlocks > 0 && p.PrefixCaching:
@@ -126,16 +126,16 @@ func (p *Pool) Len() int { return len(p.instances) }
 func (p *Pool) Instance(i int) *Instance { return p.instances[i] }
 
 // All returns how many instances there may ever be, and Any the i-th of them.
-func (p *Pool) All() int { return len(p.all) }
+func (p *Pool) Replicas() int { return len(p.all) }
 
 // Any returns the i-th instance, whether it takes requests or not.
-func (p *Pool) Any(i int) *Instance { return p.all[i] }
+func (p *Pool) Replica(i int) *Instance { return p.all[i] }
 
 // Firsts returns how many first tokens the pool has emitted, and how many of them after Due.
-func (p *Pool) Firsts() (n, late int64) { return p.firsts, p.late }
+func (p *Pool) FirstTokens() (n, late int64) { return p.firsts, p.late }
 
 // Gated returns how many requests wait for an instance that takes requests.
-func (p *Pool) Gated() int { return p.gated }
+func (p *Pool) AtGate() int { return p.gated }
 
 // Outstanding returns, by instance that takes requests, the requests routed to it that have not ended. It must not be modified.
 func (p *Pool) Outstanding() []int32 { return p.outstanding }

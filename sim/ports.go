@@ -51,18 +51,18 @@ type Scheduler interface {
 }
 
 // Keeper is a Scheduler that asks an instance to keep count of more than most need.
-type Keeper interface {
-	Keeps() Keeps
+type Counter interface {
+	Counts() Counts
 }
 
 // Keeps is a set of what an instance keeps count of for its Scheduler.
-type Keeps uint8
+type Counts uint8
 
 // What a Scheduler may ask for.
 const (
-	KeepWaits    Keeps = 1 << iota // who waits while prompts run alone: for Work.Hold and Work.SwapIn
-	KeepOwed                       // what may still be emitted: for Instance.Owed
-	KeepPromised                   // what may still be taken of the cache: for Work.Promised
+	CountPauses    Counts = 1 << iota // who waits while prompts run alone: for Work.Hold and Work.SwapIn
+	CountRemaining                    // what may still be emitted: for Instance.Owed
+	CountCommitted                    // what may still be taken of the cache: for Work.Promised
 )
 
 // Order sorts a queue: by Key, the smaller first, then by arrival. It is asked once, when r reaches an instance, so what it
@@ -101,7 +101,7 @@ type Sink interface {
 	Run(in *Instance, start Time, g *Segment, n, tokens int)
 	// Held: with the first step of g, which began at start, tokens sequences emitted one that had emitted their last at
 	// since, before it: steps of prompts alone came between.
-	Held(in *Instance, since, start Time, g *Segment, tokens int)
+	Paused(in *Instance, since, start Time, g *Segment, tokens int)
 	// Burst: at t, tokens more were emitted by sequences that emitted one at t: drafts that were accepted.
 	Burst(in *Instance, t Time, tokens int)
 	// Gap: r emitted a token at t, the end of the first step under way, the first since r.Last, when something other than
@@ -118,15 +118,15 @@ type Tracer interface {
 	// counts those before.
 	Tokens(r *Request, emitted int32, start Time, g *Segment, n int)
 	// Late: r, which had emitted as many tokens, the last of them at since, emitted one at t and was held up in between.
-	Late(r *Request, emitted int32, since, t Time)
+	Delayed(r *Request, emitted int32, since, t Time)
 	// Many: r, which had emitted as many tokens, the last of them at t, emitted n more at t.
-	Many(r *Request, emitted int32, t Time, n int)
+	Accepted(r *Request, emitted int32, t Time, n int)
 }
 
 // Mover is a Sink that is also told of hand-overs.
-type Mover interface {
+type TransferObserver interface {
 	// Landed: what r hands over has come from one instance to another; r.Parked, r.Reserved and r.Landed say when.
-	Landed(from, to *Instance, r *Request)
+	Transferred(from, to *Instance, r *Request)
 }
 
 // Cause says why a gap between two tokens is longer than a step.
@@ -134,11 +134,11 @@ type Cause uint8
 
 // The causes of a long gap.
 const (
-	Preempted Cause = iota // the KV cache was dropped and recomputed
-	Swapped                // the KV cache was in host memory
-	Waited                 // it had joined while prompts ran alone
-	Moved                  // the KV cache went to another instance
-	Restarted              // its instance failed, and another computed it again
+	Preempted   Cause = iota // the KV cache was dropped and recomputed
+	Swapped                  // the KV cache was in host memory
+	Paused                   // it had joined while prompts ran alone
+	Transferred              // the KV cache went to another instance
+	Restarted                // its instance failed, and another computed it again
 )
 
 // Outcome says how a request ended.

@@ -1,17 +1,17 @@
 package sim
 
 // How says how a running request makes room.
-type How uint8
+type Preemption uint8
 
 // The ways to make room.
 const (
-	Recompute How = iota // its cache is dropped; it waits at the head of the queue to be computed again
-	Retract              // its cache is dropped; it waits at the end of the queue, and finds again what its prompt left
-	Swap                 // its cache is copied to host memory, and back when there is room; without memory there: Recompute
+	Recompute Preemption = iota // its cache is dropped; it waits at the head of the queue to be computed again
+	Retract                     // its cache is dropped; it waits at the end of the queue, and finds again what its prompt left
+	Swap                        // its cache is copied to host memory, and back when there is room; without memory there: Recompute
 )
 
 // Preempt takes r, which runs, out of the batch. A single request always fits.
-func (w *Work) Preempt(r *Request, how How) {
+func (w *Work) Preempt(r *Request, how Preemption) {
 	in := w.in
 	if w.taken {
 		panic("sim: preempted after blocks of the step had been taken")
@@ -41,7 +41,7 @@ func (w *Work) Preempt(r *Request, how How) {
 		if how == Retract && decodes {
 			kept = r.filled
 		}
-		if r.Answer != 0 {
+		if r.OutputContent != 0 {
 			in.prefix.publish(r, kept)
 		}
 		in.prefix.release(r, slot, held, kept, true)

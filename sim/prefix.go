@@ -48,8 +48,8 @@ func (p *prefixes) floor(n int32) int32 { return p.in.kv.full(n) }
 // path returns the node that r's tokens lead to, and how many of the tokens on the way others may have too. What it
 // answers is among them if somebody will continue it.
 func (p *prefixes) path(r *Request) (node, tokens int32) {
-	if r.Answer != 0 {
-		return r.Answer, p.tree.Tokens(r.Answer)
+	if r.OutputContent != 0 {
+		return r.OutputContent, p.tree.Tokens(r.OutputContent)
 	}
 	if r.Content == 0 {
 		return 0, 0

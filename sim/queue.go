@@ -12,7 +12,7 @@ type queued struct {
 
 // plain reports whether r, not yet in the engine, is only what queued can say.
 func (r *Request) plain() bool {
-	return r.Deadline == 0 && r.Content == 0 && r.Answer == 0 && r.Session == 0 && r.Class == 0 && r.Priority == 0 && !r.Traced &&
+	return r.Deadline == 0 && r.Content == 0 && r.OutputContent == 0 && r.Session == 0 && r.Class == 0 && r.Priority == 0 && !r.Traced &&
 		r.Route == 0 && r.Stage == 0 && r.move == 0 && !r.entered && r.late == Preempted && !r.again()
 }
 

@@ -3,7 +3,7 @@ package sim
 // pull reserves room for those who wait to be received, in order, in what the step leaves. Nobody overtakes a request of
 // this instance that waits to be computed again.
 func (in *Instance) pull(w *Work) {
-	for len(in.inbound) > 0 && in.back == 0 && in.running+in.promised+in.flying-in.bare+len(in.landed) < in.pool.Seats {
+	for len(in.inbound) > 0 && in.back == 0 && in.running+in.promised+in.flying-in.bare+len(in.landed) < in.pool.MaxNumSeqs {
 		slot := in.inbound[0]
 		r := &in.slab[slot]
 		m := &in.cluster.links.moves[r.move]
@@ -11,12 +11,12 @@ func (in *Instance) pull(w *Work) {
 		if w.found, w.idle = 0, 0; m.push {
 			tokens = r.Prompt + r.Emitted
 		} else {
-			w.Cached(r)
+			w.CachedTokens(r)
 		}
 		found, idle := w.found, w.idle
 		w.found, w.idle, w.beyond = 0, 0, 0
 		blocks := in.kv.Blocks(tokens)
-		if blocks-int64(found-idle) > w.Room() || in.breaksPromise(r, w, int64(found-idle)) {
+		if blocks-int64(found-idle) > w.FreeBlocks() || in.breaksPromise(r, w, int64(found-idle)) {
 			return
 		}
 		in.inbound = append(in.inbound[:0], in.inbound[1:]...)
@@ -27,14 +27,14 @@ func (in *Instance) pull(w *Work) {
 		}
 		in.take(blocks - int64(found))
 		in.promise(r, 1)
-		r.held, r.Reserved = int32(blocks), w.now
+		r.held, r.Allocated = int32(blocks), w.now
 		in.accept(slot, m, tokens-found*in.kv.size)
 	}
 }
 
 // breaksPromise reports whether whoever runs could no longer emit as much as it may if r came too.
 func (in *Instance) breaksPromise(r *Request, w *Work, shared int64) bool {
-	return in.keeps&KeepPromised != 0 && in.kv.Blocks(r.Prompt+r.Limit())-shared > w.Room()-w.Promised()
+	return in.keeps&CountCommitted != 0 && in.kv.Blocks(r.Prompt+r.Limit())-shared > w.FreeBlocks()-w.CommittedBlocks()
 }
 
 // accept lets the request in slot, for which there is room now, come: its cache, or first of all whoever computes it.
@@ -75,7 +75,7 @@ func (in *Instance) push(now Time) {
 // fly makes the request in slot, computed elsewhere meanwhile, one that is on its way.
 func (in *Instance) fly(slot int32, q Request) {
 	r := &in.slab[slot]
-	q.held, q.Reserved = r.held, r.Reserved
+	q.held, q.Allocated = r.held, r.Allocated
 	*r = q
 	r.state = flying
 	in.promised--

@@ -41,7 +41,7 @@ func (route Route) validate(i int, pools []*Pool) error {
 			return fmt.Errorf("sim: stage %d of route %d pushes, which only the first can", j, i)
 		case l.Latency < 0 || l.Fixed < 0 || l.Token < 0 || l.Token > Second || s.Push && (l.Layers < 1 || !s.Cache):
 			return fmt.Errorf("sim: stage %d of route %d: a link needs no negative times, Token up to a second and, to push a cache, layers: %+v", j, i, l)
-		case s.Cache && pools[route[j+1].Pool].Seats < 1:
+		case s.Cache && pools[route[j+1].Pool].MaxNumSeqs < 1:
 			return fmt.Errorf("sim: stage %d of route %d hands its cache to pool %q, which needs Seats", j, i, pools[route[j+1].Pool].Name)
 		}
 	}

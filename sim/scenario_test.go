@@ -256,9 +256,9 @@ func (sc *scenario) pool(contents bool) *sim.Pool {
 		router = new(routers.RoundRobin)
 	}
 	p := &sim.Pool{
-		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, Seats: sc.seats, Recompute: sc.recomputes,
+		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.seats, RecomputeLastToken: sc.recomputes,
 		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen, PromptMax: sc.promptMax, Windows: sc.windows,
-		Ahead: sc.ahead, ColdStart: sc.coldStart, Noise: sc.noise, SwapBlocks: sc.swapBlocks, Speculation: sc.speculation,
+		AsyncScheduling: sc.ahead, ColdStart: sc.coldStart, Noise: sc.noise, SwapBlocks: sc.swapBlocks, Speculation: sc.speculation,
 		Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 	}
 	if contents && !sc.uncached {

@@ -74,8 +74,8 @@ func (c *conversations) extend(r *sim.Request, s *session) {
 	}
 	r.Content = at
 	if s.next+len(c.sessions) < len(c.requests) {
-		r.Answer = c.tree.Add(at, r.Prompt+r.Output-c.tree.Tokens(at))
-		s.answer = r.Answer
+		r.OutputContent = c.tree.Add(at, r.Prompt+r.Output-c.tree.Tokens(at))
+		s.answer = r.OutputContent
 	}
 }
 

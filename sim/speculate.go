@@ -61,7 +61,7 @@ func (s *Speculation) drafts(n int) int32 {
 // lookAhead fixes how much the step to come drafts and returns the blocks that it needs beyond those held.
 func (in *Instance) lookAhead() (blocks int64) {
 	in.drafting, in.draftSum = in.spec.drafts(in.set.n), 0
-	for r := in.Tail(); r != nil; r = in.Before(r) {
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		if in.Decodes(r) {
 			in.draftSum += int64(in.draftsOf(r))
 			blocks += in.lookFor(r)
@@ -79,7 +79,7 @@ func (in *Instance) lookFor(r *Request) int64 {
 }
 
 // Drafts returns how many tokens the decodes draft in the step being composed.
-func (in *Instance) Drafts() int64 { return in.draftSum }
+func (in *Instance) DraftTokens() int64 { return in.draftSum }
 
 // draft fills in the decode half of the shape of a step that verifies drafts, whose blocks have been taken, and draws what
 // is accepted.
@@ -140,7 +140,7 @@ func (in *Instance) verified(now Time) {
 				in.told[r.Class] += d.Accepted
 			}
 			if r.Traced && in.cluster.tracer != nil {
-				in.cluster.tracer.Many(r, d.Position+1, now, int(d.Accepted))
+				in.cluster.tracer.Accepted(r, d.Position+1, now, int(d.Accepted))
 			}
 		}
 		if r.Emitted == r.Output {

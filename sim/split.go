@@ -21,12 +21,12 @@ var waitNames = [NumWaits]string{
 func (w Wait) String() string { return waitNames[w] }
 
 // Split is a gap by what it is made of: parts that sum to it exactly.
-type Split [NumWaits]Duration
+type Breakdown [NumWaits]Duration
 
 // Split returns what the first step under way, of which a sink is being told, is made of. What prompts, drafts and copies
 // add is what the step would be shorter without: copies are taken out first, then prompts, then drafts, and the parts are
 // those of the step that remains.
-func (in *Instance) Split() (s Split) {
+func (in *Instance) StepBreakdown() (s Breakdown) {
 	b, g := in.shapes[0], in.seg
 	left := g.First - in.noise
 	g.First, g.Part[Overhead].A = left, g.Part[Overhead].A-in.noise
@@ -61,23 +61,23 @@ func (in *Instance) Split() (s Split) {
 
 // Plain reports whether the steps under way are of decodes alone, without drafts and copies: they are made of the parts of
 // their segment.
-func (in *Instance) Plain() bool {
+func (in *Instance) DecodeOnly() bool {
 	b := &in.shapes[0]
 	return b.Prefills == 0 && b.Drafts == 0 && b.SwapBlocks == 0
 }
 
 // SplitGap returns what the gap before the token of r that came at t is made of; a sink is being told of it, and of its cause.
-func (in *Instance) SplitGap(r *Request, t Time, c Cause) Split {
+func (in *Instance) GapBreakdown(r *Request, t Time, c Cause) Breakdown {
 	if c == Preempted || c == Restarted {
 		return r.splitRecomputed(t)
 	}
-	s, wait := in.Split(), in.start.Sub(r.Last) // and then a step
+	s, wait := in.StepBreakdown(), in.start.Sub(r.Last) // and then a step
 	switch c {
-	case Moved:
+	case Transferred:
 		moved := r.transfer()
 		s[Transferring] += moved
-		s[Queueing] += r.Boarded.Sub(r.Last) - moved
-		s[Prefill] += in.start.Sub(r.Boarded)
+		s[Queueing] += r.Resumed.Sub(r.Last) - moved
+		s[Prefill] += in.start.Sub(r.Resumed)
 	case Swapped:
 		moved := r.transfer() // if it was swapped out before it could decode where it had come to
 		s[Transferring] += moved
@@ -90,11 +90,11 @@ func (in *Instance) SplitGap(r *Request, t Time, c Cause) Split {
 
 // splitRecomputed takes a gap apart in which the cache of r was computed anew, perhaps to be handed over before the token
 // at t: what is neither that nor the transfer was spent in queues.
-func (r *Request) splitRecomputed(t Time) (s Split) {
+func (r *Request) splitRecomputed(t Time) (s Breakdown) {
 	readmitted := Time(r.joined)
 	s[Recomputing] = t.Sub(readmitted)
-	if readmitted <= r.Parked && r.Parked <= r.Landed {
-		s[Recomputing] = r.Parked.Sub(readmitted) + t.Sub(r.Boarded)
+	if readmitted <= r.PendingTransfer && r.PendingTransfer <= r.Transferred {
+		s[Recomputing] = r.PendingTransfer.Sub(readmitted) + t.Sub(r.Resumed)
 	}
 	s[Transferring] = r.transfer()
 	s[Queueing] = t.Sub(r.Last) - s[Recomputing] - s[Transferring]
@@ -103,7 +103,7 @@ func (r *Request) splitRecomputed(t Time) (s Split) {
 
 // transfer returns how long the cache of r has been on its way since its latest token, while it did nothing else.
 func (r *Request) transfer() Duration {
-	return max(0, r.Landed.Sub(max(r.Parked, r.Reserved, r.Last)))
+	return max(0, r.Transferred.Sub(max(r.PendingTransfer, r.Allocated, r.Last)))
 }
 
 // Shape returns what the first step under way, of which a sink is being told, computes.

@@ -15,13 +15,13 @@ import (
 // gapSplits checks every gap that a sink is told of by request, and sums what it is made of by cause.
 type gapSplits struct {
 	splitting
-	by [sim.Restarted + 1]sim.Split
+	by [sim.Restarted + 1]sim.Breakdown
 }
 
 func (s *gapSplits) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
 	s.journal.Gap(in, r, t, c)
 	var sum sim.Duration
-	for p, d := range in.SplitGap(r, t, c) {
+	for p, d := range in.GapBreakdown(r, t, c) {
 		require.GreaterOrEqual(s.t, d, sim.Duration(0), "%v of request %d", sim.Wait(p), r.ID)
 		sum += d
 		s.by[c][p] += d
@@ -72,7 +72,7 @@ func drawFleet(t *rapid.T, sink sim.Sink) sim.Config {
 		scheduler, chunks := drawFleetPolicy(t, name, int(seats))
 		return &sim.Pool{
 			Name: name, Size: int(one(name, 1, 1, 2, 3)), BlockSize: 16, KVBlocks: int64(one(name+" blocks", 40, 60, 4000)), MaxModelLen: 600,
-			Seats: int(seats), Ahead: rapid.Bool().Draw(t, name+" ahead"), Recompute: chunks && rapid.Bool().Draw(t, name+" recompute"),
+			MaxNumSeqs: int(seats), AsyncScheduling: rapid.Bool().Draw(t, name+" ahead"), RecomputeLastToken: chunks && rapid.Bool().Draw(t, name+" recompute"),
 			Model: model, Router: routers.LeastLoaded{}, Scheduler: scheduler,
 		}
 	}
@@ -103,7 +103,7 @@ func drawFleetPolicy(t *rapid.T, name string, seats int) (s sim.Scheduler, chunk
 // TestGapsOfAFleetAreTheSumOfTheirParts: also across a hand-over and a failure, whatever waits for what.
 func TestGapsOfAFleetAreTheSumOfTheirParts(t *testing.T) {
 	t.Parallel()
-	var seen [sim.Restarted + 1]sim.Split
+	var seen [sim.Restarted + 1]sim.Breakdown
 	rapid.Check(t, func(t *rapid.T) {
 		s := &gapSplits{splitting: splitting{journal: newJournal(), t: t}}
 		s.Attribution = new(metrics.Attribution)
@@ -117,8 +117,8 @@ func TestGapsOfAFleetAreTheSumOfTheirParts(t *testing.T) {
 			}
 		}
 	})
-	require.Positive(t, seen[sim.Moved][sim.Transferring])
-	require.Positive(t, seen[sim.Moved][sim.Queueing])
+	require.Positive(t, seen[sim.Transferred][sim.Transferring])
+	require.Positive(t, seen[sim.Transferred][sim.Queueing])
 	require.Positive(t, seen[sim.Restarted][sim.Queueing])
 	require.Positive(t, seen[sim.Restarted][sim.Recomputing])
 	require.Positive(t, seen[sim.Restarted][sim.Transferring], "a token that is withheld until its cache has come")
@@ -128,7 +128,7 @@ func TestGapsOfAFleetAreTheSumOfTheirParts(t *testing.T) {
 func TestAHandOverIsTakenApart(t *testing.T) {
 	pool := func(name string) *sim.Pool {
 		return &sim.Pool{
-			Name: name, Size: 1, BlockSize: 16, KVBlocks: 100, MaxModelLen: 100, Seats: 1, Router: routers.LeastLoaded{},
+			Name: name, Size: 1, BlockSize: 16, KVBlocks: 100, MaxModelLen: 100, MaxNumSeqs: 1, Router: routers.LeastLoaded{},
 			Model:     prices{overhead: 5 * sim.Millisecond},
 			Scheduler: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100},
 		}
@@ -140,7 +140,7 @@ func TestAHandOverIsTakenApart(t *testing.T) {
 			Source: &open{requests: two}, Sink: s, Pools: []*sim.Pool{pool("prefill"), pool("decode")},
 			Routes: []sim.Route{{{Tokens: 1, Cache: true, Push: push, Link: sim.Link{Latency: sim.Millisecond, Fixed: 2 * sim.Millisecond, Layers: 2}}, {Pool: 1}}},
 		})
-		got := s.by[sim.Moved]
+		got := s.by[sim.Transferred]
 		if push { // the second begins when the first has ended: both send half of it while they prefill
 			require.Equal(t, 2*sim.Millisecond, got[sim.Transferring])
 			require.Zero(t, got[sim.Queueing])

@@ -19,7 +19,7 @@ type splitting struct {
 
 func (s *splitting) check(in *sim.Instance, step sim.Duration) {
 	var sum sim.Duration
-	for p, d := range in.Split() {
+	for p, d := range in.StepBreakdown() {
 		if d < 0 { // millions of gaps are too many for a require
 			require.GreaterOrEqual(s.t, d, sim.Duration(0), "%v", sim.Wait(p))
 		}
@@ -35,13 +35,13 @@ func (s *splitting) check(in *sim.Instance, step sim.Duration) {
 
 func (s *splitting) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
 	s.journal.Run(in, start, g, n, tokens)
-	if n == 1 && tokens > 0 && !in.Plain() {
+	if n == 1 && tokens > 0 && !in.DecodeOnly() {
 		s.check(in, g.First)
 	}
 }
 
-func (s *splitting) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
-	s.journal.Held(in, since, start, g, tokens)
+func (s *splitting) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
+	s.journal.Paused(in, since, start, g, tokens)
 	s.check(in, g.First)
 }
 

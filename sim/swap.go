@@ -30,7 +30,7 @@ func (in *Instance) Swapped() (r *Request, blocks int64) {
 // SwapIn brings the request that Swapped returns back into the batch; it decodes in this step. It takes KeepWaits.
 func (w *Work) SwapIn() {
 	in := w.in
-	in.mustKeep(KeepWaits)
+	in.mustKeep(CountPauses)
 	slot := in.swapped[0]
 	r := &in.slab[slot]
 	blocks := in.holding(r)
@@ -56,4 +56,6 @@ func (in *Instance) returning(r *Request) int64 {
 
 // Fits reports whether there is room for the request that Swapped returns, to the block. If nobody else runs or comes, there
 // is.
-func (w *Work) Fits() bool { return w.in.returning(&w.in.slab[w.in.swapped[0]]) <= w.Room() }
+func (w *Work) SwapInFits() bool {
+	return w.in.returning(&w.in.slab[w.in.swapped[0]]) <= w.FreeBlocks()
+}

@@ -98,7 +98,7 @@ func (in *Instance) tellLate(without bool) {
 	sink.Run(in, in.start, &in.part, 1, now)
 	if held > 0 {
 		in.each(func(r *Request) bool { return without && r.state == leavingDecode || in.isFresh(r) })
-		sink.Held(in, in.decode, in.start, &in.part, held)
+		sink.Paused(in, in.decode, in.start, &in.part, held)
 	}
 }
 
@@ -128,7 +128,7 @@ func (r *Request) cause() Cause {
 	if r.late != Preempted {
 		return r.late
 	}
-	return Waited
+	return Paused
 }
 
 // each counts by class the tokens that the sink is about to be told of, but for the sequences that are left out.
@@ -144,7 +144,7 @@ func (in *Instance) each(without func(*Request) bool) {
 	if without == nil {
 		return
 	}
-	for r := in.Tail(); r != nil; r = in.Before(r) {
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		if in.Decodes(r) && without(r) {
 			in.told[r.Class]--
 		}
@@ -152,10 +152,10 @@ func (in *Instance) each(without func(*Request) bool) {
 }
 
 // Classes returns, while a Sink is told of tokens, how many of those of a step are of each class; nil: there is one class.
-func (in *Instance) Classes() []int32 { return in.told }
+func (in *Instance) TokensByClass() []int32 { return in.told }
 
 // Prompts returns, while a Sink is told of a step, how many chunks of prompts were in it.
-func (in *Instance) Prompts() int { return in.shapes[0].Prefills }
+func (in *Instance) PromptChunks() int { return in.shapes[0].Prefills }
 
 // trace tells the tracer of the tokens of the traced requests in n steps.
 func (in *Instance) trace(n, leaving int) {
@@ -175,7 +175,7 @@ func (in *Instance) trace(n, leaving int) {
 		}
 		if k > 0 && in.late && !in.inTime(r) {
 			if !in.isFresh(r) {
-				tracer.Late(r, emitted, in.decode, in.start.Add(in.seg.First))
+				tracer.Delayed(r, emitted, in.decode, in.start.Add(in.seg.First))
 			} // else Gap has told
 			from = 1
 		}

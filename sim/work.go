@@ -37,11 +37,11 @@ func (w *Work) reset(now Time) {
 }
 
 // Room returns the free KV blocks that the step, as composed so far, leaves; negative if it does not fit.
-func (w *Work) Room() int64 { return w.in.kv.free - w.demand }
+func (w *Work) FreeBlocks() int64 { return w.in.kv.free - w.demand }
 
 // Cached returns how many tokens of r, which waits, the cache holds already: what r need not compute if it is admitted
 // next. Nobody can be preempted after that in a step that needs blocks so far, for they have been taken.
-func (w *Work) Cached(r *Request) int32 {
+func (w *Work) CachedTokens(r *Request) int32 {
 	w.found, w.idle, w.beyond = 0, 0, 0
 	if p := w.in.prefix; p != nil && r.recallable() {
 		w.settle()
@@ -52,7 +52,7 @@ func (w *Work) Cached(r *Request) int32 {
 
 // Path appends to path the nodes of Contents, from the root on, that the cache holds blocks of and r, of whom Cached was
 // asked last, finds.
-func (w *Work) Path(r *Request, path []int32) []int32 {
+func (w *Work) CachedPath(r *Request, path []int32) []int32 {
 	if p := w.in.prefix; p != nil && w.found+w.beyond > 0 {
 		return p.walk(r, w.found+w.beyond, path)
 	}
@@ -82,16 +82,16 @@ func (w *Work) settle() {
 
 // Hold makes it a step of prompts alone: decodes get no token and take no block. It comes before anybody is admitted, and
 // takes KeepWaits.
-func (w *Work) Hold() {
+func (w *Work) PauseDecodes() {
 	if !w.held {
-		w.in.mustKeep(KeepWaits)
+		w.in.mustKeep(CountPauses)
 		w.held = true
 		w.demand -= w.due()
 	}
 }
 
 // Release makes it a step of decodes after all.
-func (w *Work) Release() {
+func (w *Work) ResumeDecodes() {
 	if w.held {
 		w.held = false
 		w.demand += w.due()
@@ -108,21 +108,21 @@ func (w *Work) due() int64 {
 
 // Promised returns the blocks that the running requests will take after this step, as composed so far, if each emits as
 // much as it may. It takes KeepPromised.
-func (w *Work) Promised() int64 {
+func (w *Work) CommittedBlocks() int64 {
 	in := w.in
-	in.mustKeep(KeepPromised)
+	in.mustKeep(CountCommitted)
 	return in.ceiling - (in.kv.total - in.kv.free) - in.repeats - w.demand
 }
 
 // Need returns the free blocks that it takes to admit the request that Cached was asked of last, and to compute the next
 // n of its tokens.
-func (w *Work) Need(n int32) int64 {
+func (w *Work) BlocksToAdmit(n int32) int64 {
 	kv := &w.in.kv
 	return kv.Blocks((w.found+w.beyond)*kv.size+n) - int64(w.found-w.idle)
 }
 
 // More returns the blocks that the next n tokens of r, which prefills, take.
-func (w *Work) More(r *Request, n int32) int64 {
+func (w *Work) BlocksToExtend(r *Request, n int32) int64 {
 	return max(0, w.in.kv.Blocks(r.Computed+n)-int64(r.held))
 }
 
@@ -215,8 +215,8 @@ func (w *Work) count(r *Request, sign int64) {
 
 // Close says that no arrival can change the batch before one of its members ends: the seats are taken. Runs of steps are
 // then not cut at arrivals.
-func (w *Work) Close() { w.closed = true }
+func (w *Work) BatchFull() { w.closed = true }
 
 // Block says that the head of the queue cannot be admitted before a member of the batch ends. Runs of steps are then cut
 // at arrivals only if one may come before it.
-func (w *Work) Block() { w.blocked = true }
+func (w *Work) HeadBlocked() { w.blocked = true }

@@ -18,12 +18,12 @@ type fickle struct {
 
 func (f *fickle) Schedule(in *sim.Instance, w *sim.Work) int {
 	if r := in.Head(); r != nil && r.Content == 0 && r.Preemptions == 0 {
-		w.Cached(r)
+		w.CachedTokens(r)
 		w.Admit(r, 0)
 		if f.regrets%2 == 0 {
 			w.Chunk(r, r.Pending())
 		}
-		w.Preempt(in.Tail(), sim.Recompute)
+		w.Preempt(in.LastAdmitted(), sim.Recompute)
 		f.regrets++
 	}
 	return f.Continuous.Schedule(in, w)

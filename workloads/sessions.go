@@ -220,8 +220,8 @@ func (s *Sessions) ask(r *sim.Request, at sim.Time, slot int32) {
 	r.Prompt, r.Output, r.MaxOutput, r.Content = v.history+t.prompt, t.output, t.limit, v.node
 	if int(v.next)+1 < len(v.turns) {
 		r.Content = s.contents.Add(v.node, t.prompt)
-		r.Answer = s.contents.Add(r.Content, t.output)
-		v.node, v.history = r.Answer, r.Prompt+r.Output
+		r.OutputContent = s.contents.Add(r.Content, t.output)
+		v.node, v.history = r.OutputContent, r.Prompt+r.Output
 	}
 	s.patience.markTurn(r, v.number, uint64(v.next))
 	v.next++

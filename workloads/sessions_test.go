@@ -112,13 +112,13 @@ func TestTurnsGrowByTheirHistory(t *testing.T) {
 			require.Equal(t, before.turn+1, r.turn)
 			require.Greater(t, r.Prompt, before.Prompt+before.Output)
 			require.GreaterOrEqual(t, r.Arrival, before.end)
-			require.Equal(t, before.Content, tree.Parent(before.Answer))
+			require.Equal(t, before.Content, tree.Parent(before.OutputContent))
 			require.Equal(t, before.Prompt, tree.Tokens(before.Content), "all of a prompt that is asked on belongs to the tree")
-			require.Equal(t, before.Prompt+before.Output, tree.Tokens(before.Answer))
-			if r.Answer == 0 {
-				require.Equal(t, before.Answer, r.Content, "nobody looks for the last message")
+			require.Equal(t, before.Prompt+before.Output, tree.Tokens(before.OutputContent))
+			if r.OutputContent == 0 {
+				require.Equal(t, before.OutputContent, r.Content, "nobody looks for the last message")
 			} else {
-				require.Equal(t, before.Answer, tree.Parent(r.Content))
+				require.Equal(t, before.OutputContent, tree.Parent(r.Content))
 			}
 		}
 	})
@@ -158,7 +158,7 @@ func TestTheServerChangesNoSession(t *testing.T) {
 		require.NoError(t, err)
 		all := sessionsOf(converse(t, s, answer, reorder))
 		for i := range all {
-			all[i].Content, all[i].Answer, all[i].ID = min(all[i].Content, 5), 0, 0
+			all[i].Content, all[i].OutputContent, all[i].ID = min(all[i].Content, 5), 0, 0
 		}
 		return all
 	}

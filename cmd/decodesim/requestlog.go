@@ -69,7 +69,7 @@ func (x *routing) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Insta
 		for int(r.ID) >= len(*places) {
 			*places = append(*places, elsewhere)
 		}
-		(*places)[r.ID] = in.ID - pool.Any(0).ID
+		(*places)[r.ID] = in.ID - pool.Replica(0).ID
 	}
 	return in
 }

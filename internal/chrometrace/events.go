@@ -37,7 +37,7 @@ func (t *Trace) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens 
 }
 
 // causes names what holds tokens up.
-var causes = [...]string{sim.Preempted: "preempted", sim.Swapped: "swapped out", sim.Waited: "waits for prompts", sim.Moved: "handed over", sim.Restarted: "restarted"}
+var causes = [...]string{sim.Preempted: "preempted", sim.Swapped: "swapped out", sim.Paused: "waits for prompts", sim.Transferred: "handed over", sim.Restarted: "restarted"}
 
 // Gap implements sim.Sink: who was held up is a slice of its own, from its latest token to the next.
 func (t *Trace) Gap(in *sim.Instance, r *sim.Request, at sim.Time, c sim.Cause) {
@@ -47,16 +47,16 @@ func (t *Trace) Gap(in *sim.Instance, r *sim.Request, at sim.Time, c sim.Cause) 
 	}
 }
 
-// Landed implements sim.Mover: a hand-over is a slice, and an arrow from one replica to the other.
-func (t *Trace) Landed(from, to *sim.Instance, r *sim.Request) {
-	t.Recorder.Landed(from, to, r)
-	start := max(r.Parked, r.Reserved)
-	if !t.shows(start, r.Landed) {
+// Transferred implements sim.TransferObserver: a KV transfer is a slice, and an arrow from one replica to the other.
+func (t *Trace) Transferred(from, to *sim.Instance, r *sim.Request) {
+	t.Recorder.Transferred(from, to, r)
+	start := max(r.PendingTransfer, r.Allocated)
+	if !t.shows(start, r.Transferred) {
 		return
 	}
-	t.span(fmt.Sprintf("KV of request %d", r.ID), "transfer", r, t.process(to), start, r.Landed)
+	t.span(fmt.Sprintf("KV of request %d", r.ID), "transfer", r, t.process(to), start, r.Transferred)
 	t.out.begin("s", "hand-over", "transfer", start, t.process(from), track(from)).id(r.ID).end()
-	t.out.begin("f", "hand-over", "transfer", r.Landed, t.process(to), track(to)).id(r.ID).text("bp", "e").end()
+	t.out.begin("f", "hand-over", "transfer", r.Transferred, t.process(to), track(to)).id(r.ID).text("bp", "e").end()
 }
 
 // span writes an asynchronous slice of r.
@@ -127,12 +127,12 @@ func (t *Trace) counters(c *sim.Cluster, now sim.Time) {
 			return
 		}
 		o := c.PoolState(i, now)
-		if is := (counted{o.Running, o.Waiting, o.Moving, o.KVUsed}); is != t.counted[i] {
+		if is := (counted{o.Running, o.Waiting, o.Transferring, o.KVUsed}); is != t.counted[i] {
 			t.counted[i] = is
 			t.counter(i, now, &is)
 		}
-		for j := range c.Pool(i).All() {
-			in := c.Pool(i).Any(j)
+		for j := range c.Pool(i).Replicas() {
+			in := c.Pool(i).Replica(j)
 			if is := life(in); is != t.lives[in.ID] {
 				t.lives[in.ID] = is
 				t.out.begin("i", is, "replica", now, i+1, track(in)).text("s", "t").end()

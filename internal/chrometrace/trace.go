@@ -13,7 +13,7 @@ const EventsMax = 200_000
 type Recorder interface {
 	sim.Sink
 	sim.Tracer
-	sim.Mover
+	sim.TransferObserver
 }
 
 // Window is a stretch of a run.
@@ -35,9 +35,9 @@ type Trace struct {
 }
 
 var (
-	_ sim.Sink   = (*Trace)(nil)
-	_ sim.Tracer = (*Trace)(nil)
-	_ sim.Mover  = (*Trace)(nil)
+	_ sim.Sink             = (*Trace)(nil)
+	_ sim.Tracer           = (*Trace)(nil)
+	_ sim.TransferObserver = (*Trace)(nil)
 )
 
 // New returns a trace of a window that is written to w.
@@ -61,9 +61,9 @@ func (t *Trace) Begin(c *sim.Cluster) {
 		p := c.Pool(i)
 		t.out.name("process_name", i+1, 0, "pool "+p.Name)
 		t.counted = append(t.counted, counted{running: -1}) // so the first look differs
-		for j := range p.All() {
-			t.out.name("thread_name", i+1, track(p.Any(j)), replica(p, j))
-			t.lives = append(t.lives, life(p.Any(j)))
+		for j := range p.Replicas() {
+			t.out.name("thread_name", i+1, track(p.Replica(j)), replica(p, j))
+			t.lives = append(t.lives, life(p.Replica(j)))
 		}
 	}
 }

@@ -67,10 +67,10 @@ func (j *judge) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens 
 	}
 }
 
-// Held implements sim.Sink.
-func (j *judge) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
+// Paused implements sim.Sink.
+func (j *judge) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
 	if j.portrait {
-		j.Recorder.Held(in, since, start, g, tokens)
+		j.Recorder.Paused(in, since, start, g, tokens)
 	}
 }
 

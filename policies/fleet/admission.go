@@ -73,7 +73,7 @@ type Entries []int
 // there take some; at least one, for who waits for the first to come is one instance's queue.
 func (e Entries) waiting(r *sim.Request, c *sim.Cluster) (n, instances int64) {
 	p := c.Pool(e[r.Route])
-	n = int64(p.Gated())
+	n = int64(p.AtGate())
 	for i := range p.Len() {
 		n += int64(p.Instance(i).Queued() + p.Instance(i).Incoming())
 	}

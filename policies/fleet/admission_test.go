@@ -55,7 +55,7 @@ func TestQueuesAreBounded(t *testing.T) {
 		}, testcluster.Together(40, testcluster.At(0)), testcluster.NewPool(2, routers.LeastLoaded{}))
 		c.Run()
 		assert.Equal(t, want, e.Count(sim.Completed), "limit %d: all wait until the instances plan", limit)
-		assert.Equal(t, int64(40-want), c.Totals().Refused)
+		assert.Equal(t, int64(40-want), c.Totals().NotAdmitted)
 	}
 }
 

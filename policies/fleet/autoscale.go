@@ -110,8 +110,8 @@ func (s *Autoscale) next(now sim.Time) sim.Time {
 
 // spare returns the instance of p that is missed least, or nil if there is none but the last that takes requests.
 func spare(p *sim.Pool) (best *sim.Instance) {
-	for i := range p.All() {
-		if in := p.Any(i); in.Starting() {
+	for i := range p.Replicas() {
+		if in := p.Replica(i); in.Starting() {
 			best = in
 		}
 	}

@@ -15,7 +15,7 @@ func (s *Autoscale) want(now sim.Time, p *sim.Pool, state *sim.Observation) int 
 	case "schedule":
 		return s.scheduled(now, have)
 	case "requests":
-		return per(float64(state.Running+state.Waiting+state.Moving), s.a.Target)
+		return per(float64(state.Running+state.Waiting+state.Transferring), s.a.Target)
 	case "kv":
 		return per(float64(state.KVUsed), s.a.Target*float64(p.KVBlocks))
 	case "ttft":
@@ -42,7 +42,7 @@ func (s *Autoscale) fewer(p *sim.Pool, have int, state *sim.Observation) int {
 // onTime returns how many instances it takes that first tokens come in time: more by the share that came late, but none
 // while some are on their way. If none came although requests wait, all are late.
 func (s *Autoscale) onTime(p *sim.Pool, have int, state *sim.Observation) int {
-	firsts, late := p.Firsts()
+	firsts, late := p.FirstTokens()
 	n, tardy := firsts-s.seen.firsts, late-s.seen.late
 	s.seen = signals{firsts, late}
 	if n == 0 && state.Waiting > 0 {

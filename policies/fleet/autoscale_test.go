@@ -35,7 +35,7 @@ func step() []sim.Request {
 // scaled runs the load step in a pool that a makes larger and smaller, and returns its sizes every interval.
 func scaled(t *testing.T, a fleet.AutoscaleArguments) (sizes []int, e *testcluster.Log, c *sim.Cluster) {
 	p := testcluster.NewPool(1, routers.LeastLoaded{})
-	p.SizeMax, p.ColdStart, p.Due = 6, 10*sim.Second, 5*sim.Second
+	p.SizeMax, p.ColdStart, p.FirstTokenDue = 6, 10*sim.Second, 5*sim.Second
 	c, e = testcluster.New(func(c *sim.Config) {
 		c.Controller = guarded{t, testcluster.Must(fleet.NewAutoscale(a, 6)), &sizes}
 	}, step(), p)
@@ -129,7 +129,7 @@ func TestAutoscaleHoldsItsLimits(t *testing.T) {
 		run := func() string {
 			var sizes []int
 			p := testcluster.NewPool(a.Min, routers.LeastLoaded{})
-			p.SizeMax, p.Due = 6, 3*sim.Second
+			p.SizeMax, p.FirstTokenDue = 6, 3*sim.Second
 			c, e := testcluster.New(func(c *sim.Config) {
 				c.Controller = guarded{t, testcluster.Must(fleet.NewAutoscale(a, 6)), &sizes}
 			}, testcluster.Various(150, rate), p)

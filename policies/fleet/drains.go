@@ -39,7 +39,7 @@ func (p *Drains) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	for _, d := range p.list {
 		if d.At <= now {
 			pool := c.Pool(d.Pool)
-			in := pool.Any(d.Instance)
+			in := pool.Replica(d.Instance)
 			switch {
 			case in.Live() && pool.Len() == 1:
 				d.At = now.Add(drainPatience)

@@ -79,7 +79,7 @@ func (p *Failures) Control(now sim.Time, c *sim.Cluster) sim.Time {
 
 // strike fails an instance, and reports whether there was something to fail.
 func strike(c *sim.Cluster, pool, instance int, retry bool) bool {
-	in := c.Pool(pool).Any(instance)
+	in := c.Pool(pool).Replica(instance)
 	if !in.Live() && !in.Draining() && !in.Starting() {
 		return false
 	}

@@ -51,13 +51,13 @@ func NewRandomFailures(a RandomFailureArguments) (*RandomFailures, error) {
 // Control implements sim.Controller.
 func (p *RandomFailures) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	pool := c.Pool(p.a.Pool)
-	for i := len(p.clocks); i < pool.All(); i++ {
+	for i := len(p.clocks); i < pool.Replicas(); i++ {
 		p.clocks, p.holders = append(p.clocks, failureClock{}), append(p.holders, i)
 		p.wind(i, now)
 	}
 	for ; len(p.repairs) > 0 && p.repairs[0].at <= now; p.repairs = slices.Delete(p.repairs, 0, 1) {
 		if in := c.Start(pool, 0); in != nil {
-			p.settle(p.repairs[0].place, int(in.ID-pool.Any(0).ID))
+			p.settle(p.repairs[0].place, int(in.ID-pool.Replica(0).ID))
 		}
 	}
 	next := sim.Forever

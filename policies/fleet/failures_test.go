@@ -24,13 +24,13 @@ type diary struct {
 
 func (d diary) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	p := c.Pool(0)
-	was := make([]bool, p.All())
+	was := make([]bool, p.Replicas())
 	for i := range was {
-		was[i] = p.Any(i).Live()
+		was[i] = p.Replica(i).Live()
 	}
 	next := d.Controller.Control(now, c)
 	for i := range was {
-		if was[i] && !p.Any(i).Live() {
+		if was[i] && !p.Replica(i).Live() {
 			*d.down = append(*d.down, fmt.Sprint(i, " ", now))
 		}
 	}

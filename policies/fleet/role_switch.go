@@ -72,7 +72,7 @@ func (s *RoleSwitch) roomy(o *sim.Observation, p *sim.Pool) bool {
 // move switches the instance of from that is missed least, if to has a place for it.
 func (s *RoleSwitch) move(c *sim.Cluster, from, to *sim.Pool) {
 	in := leastNeeded(from)
-	if in == nil || to.Len() == to.All() {
+	if in == nil || to.Len() == to.Replicas() {
 		return
 	}
 	c.Switch(in, to, s.a.Delay)

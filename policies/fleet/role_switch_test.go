@@ -22,8 +22,8 @@ type idler struct {
 
 func (i idler) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	next := i.Controller.Control(now, c)
-	for j := range c.Pool(0).All() {
-		if in := c.Pool(0).Any(j); in.Draining() {
+	for j := range c.Pool(0).Replicas() {
+		if in := c.Pool(0).Replica(j); in.Draining() {
 			assert.Zero(i.t, in.Load())
 		}
 	}
@@ -34,7 +34,7 @@ func (i idler) Control(now sim.Time, c *sim.Cluster) sim.Time {
 // returns which sizes they had.
 func separated(t *testing.T, size [2]int, budget int32, requests []sim.Request) (sizes [][2]int, e *testcluster.Log) {
 	prefill, decode := testcluster.NewPool(size[0], routers.LeastLoaded{}), testcluster.NewPool(size[1], routers.LeastLoaded{})
-	prefill.SizeMax, decode.SizeMax, decode.Seats = 3, 3, 8
+	prefill.SizeMax, decode.SizeMax, decode.MaxNumSeqs = 3, 3, 8
 	prefill.Scheduler = &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: budget}
 	s := testcluster.Must(fleet.NewRoleSwitch(fleet.RoleSwitchArguments{
 		Prefill: 0, Decode: 1, Interval: 10 * sim.Second, Delay: 5 * sim.Second, Queue: 2, High: .9, Low: .5}))

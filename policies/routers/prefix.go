@@ -42,8 +42,8 @@ func NewPrefixAware(contents *sim.Contents, limits PrefixLimits, staleness sim.D
 func (p *PrefixAware) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Instance {
 	loads := p.rest.known.read(Requests, now, pool)
 	node := r.Content
-	if r.Answer != 0 {
-		node = r.Answer // whose path is that of the prompt, and goes on
+	if r.OutputContent != 0 {
+		node = r.OutputContent // whose path is that of the prompt, and goes on
 	}
 	i := -1
 	if in := p.recall(node, r, pool); in != nil && p.balanced(loads) {

@@ -55,12 +55,12 @@ func TestRoundRobinGoesOnWhenInstancesGo(t *testing.T) {
 	c, _ := testcluster.New(nil, nil, testcluster.NewPool(2, new(routers.RoundRobin)), p)
 	next := func() int32 { return p.Router.Route(0, &sim.Request{}, p).ID - 2 }
 	assert.Equal(t, []int32{0, 1}, []int32{next(), next()})
-	c.Drain(p.Any(2))
+	c.Drain(p.Replica(2))
 	assert.Equal(t, []int32{3, 0, 1, 3}, []int32{next(), next(), next(), next()})
 	assert.Equal(t, int32(0), next())
-	c.Drain(p.Any(0))
+	c.Drain(p.Replica(0))
 	assert.Equal(t, []int32{1, 3}, []int32{next(), next()})
-	c.Drain(p.Any(3))
+	c.Drain(p.Replica(3))
 	assert.Equal(t, []int32{1, 1}, []int32{next(), next()})
 }
 
@@ -98,7 +98,7 @@ func (c checked) Route(now sim.Time, r *sim.Request, p *sim.Pool) *sim.Instance 
 func TestTheLeastLoadIsTheLeast(t *testing.T) {
 	requests := func(in *sim.Instance, _ sim.Time) int64 { return int64(in.Load()) }
 	tokens := func(in *sim.Instance, _ sim.Time) int64 { return in.PromptTokens() }
-	blocks := func(in *sim.Instance, now sim.Time) int64 { return in.UsedAt(now) }
+	blocks := func(in *sim.Instance, now sim.Time) int64 { return in.BlocksUsedAt(now) }
 	weighted := func(w routers.Weights) sim.Router { return testcluster.Must(routers.NewWeighted(w, 0)) }
 	for _, size := range []int{1, 3, 8, 13} {
 		for i, one := range []checked{

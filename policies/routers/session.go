@@ -33,4 +33,4 @@ func (p *SessionAffinity) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *s
 }
 
 // byID returns the instance of pool with an ID: a pool's are numbered on end.
-func byID(pool *sim.Pool, id int32) *sim.Instance { return pool.Any(int(id - pool.Any(0).ID)) }
+func byID(pool *sim.Pool, id int32) *sim.Instance { return pool.Replica(int(id - pool.Replica(0).ID)) }

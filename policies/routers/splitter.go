@@ -65,7 +65,7 @@ func (p LeastLoadedRoute) Split(_ sim.Time, _ *sim.Request, c *sim.Cluster) int 
 
 // requestsIn returns the requests that wait or run in the instances of p that take requests, or wait at its gate.
 func requestsIn(p *sim.Pool) int64 {
-	n := int64(p.Gated())
+	n := int64(p.AtGate())
 	for _, m := range p.Outstanding() {
 		n += int64(m)
 	}

@@ -18,7 +18,7 @@ func (m Measure) of(in *sim.Instance, now sim.Time) int64 {
 	case PromptTokens:
 		return in.PromptTokens()
 	case KVBlocks:
-		return in.UsedAt(now)
+		return in.BlocksUsedAt(now)
 	}
 	return int64(in.Load())
 }

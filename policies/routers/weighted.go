@@ -73,7 +73,7 @@ func (p *KVAware) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Insta
 }
 
 // hit returns how many of r's prompt tokens the cache of in holds.
-func hit(in *sim.Instance, r *sim.Request) int32 { return min(r.Prompt, in.Hit(r)) }
+func hit(in *sim.Instance, r *sim.Request) int32 { return min(r.Prompt, in.CachedTokens(r)) }
 
 // Weighted routes to the least weighted sum of scores, the first of equals. Requests and tokens score as shares of the most
 // that any instance has, the cache as the share in use, the prefix as the share of the prompt that is not in the cache, as
@@ -114,7 +114,7 @@ func (p *Weighted) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Inst
 		in := pool.Instance(i)
 		score := p.queue*share(requests[i], requestsMost) + p.tokens*share(prompts[i], promptsMost)
 		if p.kv > 0 {
-			score += p.kv * share(in.UsedAt(now), in.Cache().Total())
+			score += p.kv * share(in.BlocksUsedAt(now), in.Cache().Total())
 		}
 		if p.prefix > 0 {
 			score += p.prefix * share(int64(r.Prompt-hit(in, r)), int64(r.Prompt))

@@ -55,9 +55,9 @@ const (
 
 // of returns the next victim.
 func (v Victim) of(in *sim.Instance) *sim.Request {
-	worst := in.Tail()
+	worst := in.LastAdmitted()
 	if v == LastInOrder {
-		for r := in.Before(worst); r != nil; r = in.Before(r) {
+		for r := in.AdmittedBefore(worst); r != nil; r = in.AdmittedBefore(r) {
 			if in.Later(r, worst) {
 				worst = r
 			}
@@ -83,10 +83,10 @@ func (p *Continuous) Validate() error {
 	return nil
 }
 
-// Keeps implements sim.Keeper.
-func (p *Continuous) Keeps() sim.Keeps {
+// Keeps implements sim.Counter.
+func (p *Continuous) Counts() sim.Counts {
 	if p.NoEvict {
-		return sim.KeepPromised
+		return sim.CountCommitted
 	}
 	return 0
 }
@@ -94,7 +94,7 @@ func (p *Continuous) Keeps() sim.Keeps {
 // Schedule implements sim.Scheduler.
 func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 	budget := p.resume(in, w)
-	if w.Room() >= 0 {
+	if w.FreeBlocks() >= 0 {
 		p.admit(in, w, budget)
 		return 0
 	}
@@ -106,7 +106,7 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 
 // resume gives the prompts under way their next chunks and returns what is left of the budget.
 func (p *Continuous) resume(in *sim.Instance, w *sim.Work) int32 {
-	budget := p.MaxNumBatchedTokens - int32(in.Decoding()) - int32(in.Drafts())
+	budget := p.MaxNumBatchedTokens - int32(in.Decoding()) - int32(in.DraftTokens())
 	for i := range in.Prefilling() {
 		r := in.Prefill(i)
 		if n := p.chunk(r.Pending(), budget); n > 0 { // drafts may leave none
@@ -119,7 +119,7 @@ func (p *Continuous) resume(in *sim.Instance, w *sim.Work) int32 {
 
 // preempt makes room for the step.
 func (p *Continuous) preempt(in *sim.Instance, w *sim.Work) {
-	for w.Room() < 0 {
+	for w.FreeBlocks() < 0 {
 		w.Preempt(p.Victim.of(in), sim.Recompute)
 	}
 }
@@ -131,7 +131,7 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 		if r == nil {
 			return
 		}
-		cached := w.Cached(r)
+		cached := w.CachedTokens(r)
 		pending := r.Pending() - cached
 		n := p.chunk(pending, budget)
 		if p.Unchunked {
@@ -143,7 +143,7 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 		if p.Reserve != AsComputed || p.SchedulerReserveFullISL {
 			need, reserve = p.need(r, pending)
 		}
-		if blocks := w.Need(need); blocks > w.Room() || p.withholds(in, w, r, blocks, cached) {
+		if blocks := w.BlocksToAdmit(need); blocks > w.FreeBlocks() || p.withholds(in, w, r, blocks, cached) {
 			break
 		}
 		w.Admit(r, reserve)
@@ -151,9 +151,9 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 		budget -= n
 	}
 	if in.Running() >= p.MaxNumSeqs {
-		w.Close()
+		w.BatchFull()
 	} else {
-		w.Block()
+		w.HeadBlocked()
 	}
 }
 
@@ -174,10 +174,10 @@ func (p *Continuous) need(r *sim.Request, pending int32) (need, reserve int32) {
 // withholds reports whether r, of which so many tokens are cached, must wait although there is room for the blocks that it
 // takes.
 func (p *Continuous) withholds(in *sim.Instance, w *sim.Work, r *sim.Request, blocks int64, cached int32) bool {
-	if p.WatermarkBlocks > 0 && in.Running() > 0 && blocks > w.Room()-p.WatermarkBlocks {
+	if p.WatermarkBlocks > 0 && in.Running() > 0 && blocks > w.FreeBlocks()-p.WatermarkBlocks {
 		return true
 	}
-	return p.NoEvict && w.Need(r.Prompt+r.Limit()-cached) > w.Room()-w.Promised()
+	return p.NoEvict && w.BlocksToAdmit(r.Prompt+r.Limit()-cached) > w.FreeBlocks()-w.CommittedBlocks()
 }
 
 // chunk returns how many of the pending tokens of a prompt fit a step.

@@ -14,10 +14,10 @@ import (
 // lasts longer by them. Nobody is admitted while somebody is in host memory.
 type PrefillFirst struct {
 	MaxNumSeqs          int
-	MaxNumBatchedTokens int32   // prompt tokens in a step
-	WatermarkBlocks     int64   // that admission leaves free
-	PrefillBelow        int     // prompts run only while fewer sequences decode; 0: always
-	Preempt             sim.How // Recompute or Swap
+	MaxNumBatchedTokens int32          // prompt tokens in a step
+	WatermarkBlocks     int64          // that admission leaves free
+	PrefillBelow        int            // prompts run only while fewer sequences decode; 0: always
+	Preempt             sim.Preemption // Recompute or Swap
 	Victim              Victim
 }
 
@@ -37,18 +37,18 @@ func (p *PrefillFirst) Validate() error {
 	return nil
 }
 
-// Keeps implements sim.Keeper.
-func (p *PrefillFirst) Keeps() sim.Keeps { return sim.KeepWaits }
+// Keeps implements sim.Counter.
+func (p *PrefillFirst) Counts() sim.Counts { return sim.CountPauses }
 
 // Schedule implements sim.Scheduler.
 func (p *PrefillFirst) Schedule(in *sim.Instance, w *sim.Work) int {
 	if in.SwappedOut() > 0 || p.PrefillBelow > 0 && in.Decoding() >= p.PrefillBelow {
-		w.Close()
+		w.BatchFull()
 	} else if p.prefill(in, w) {
 		return 1
 	}
-	if w.Room() < 0 {
-		for w.Room() < 0 {
+	if w.FreeBlocks() < 0 {
+		for w.FreeBlocks() < 0 {
 			w.Preempt(p.Victim.of(in), p.Preempt)
 		}
 		return 1
@@ -59,24 +59,24 @@ func (p *PrefillFirst) Schedule(in *sim.Instance, w *sim.Work) int {
 
 // prefill composes a step of prompts alone, or reports that there is none.
 func (p *PrefillFirst) prefill(in *sim.Instance, w *sim.Work) bool {
-	w.Hold()
+	w.PauseDecodes()
 	admitted := 0
 	for budget := p.MaxNumBatchedTokens; in.Running() < p.MaxNumSeqs; admitted++ {
 		r := in.Head()
 		if r == nil {
 			break
 		}
-		n := r.Pending() - w.Cached(r)
+		n := r.Pending() - w.CachedTokens(r)
 		if n > budget && (admitted > 0 || r.Preemptions == 0 && r.Emitted == 0) {
-			w.Block()
+			w.HeadBlocked()
 			break
 		}
-		room := w.Room()
+		room := w.FreeBlocks()
 		if in.Running() > 0 {
 			room -= p.WatermarkBlocks
 		}
-		if w.Need(n) > room {
-			w.Block()
+		if w.BlocksToAdmit(n) > room {
+			w.HeadBlocked()
 			break
 		}
 		w.Admit(r, 0)
@@ -87,9 +87,9 @@ func (p *PrefillFirst) prefill(in *sim.Instance, w *sim.Work) bool {
 		return true
 	}
 	if in.Running() >= p.MaxNumSeqs {
-		w.Close()
+		w.BatchFull()
 	}
-	w.Release()
+	w.ResumeDecodes()
 	return false
 }
 
@@ -97,11 +97,11 @@ func (p *PrefillFirst) prefill(in *sim.Instance, w *sim.Work) bool {
 func (p *PrefillFirst) swapIn(in *sim.Instance, w *sim.Work) {
 	for in.Running() < p.MaxNumSeqs {
 		r, blocks := in.Swapped()
-		room := w.Room()
+		room := w.FreeBlocks()
 		if in.Running() > 0 {
 			room -= p.WatermarkBlocks
 		}
-		if r == nil || blocks+1 > room && (in.Running() > 0 || !w.Fits()) {
+		if r == nil || blocks+1 > room && (in.Running() > 0 || !w.SwapInFits()) {
 			return
 		}
 		w.SwapIn()

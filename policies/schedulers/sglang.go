@@ -54,8 +54,8 @@ const (
 	fullSince
 )
 
-// Keeps implements sim.Keeper.
-func (p *SGLang) Keeps() sim.Keeps { return sim.KeepWaits | sim.KeepOwed }
+// Keeps implements sim.Counter.
+func (p *SGLang) Counts() sim.Counts { return sim.CountPauses | sim.CountRemaining }
 
 // Schedule implements sim.Scheduler.
 func (p *SGLang) Schedule(in *sim.Instance, w *sim.Work) int {
@@ -72,28 +72,28 @@ func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 		return 0
 	}
 	steps := 0
-	full := in.Memory[fullSince] == in.Departed()+1
+	full := in.PolicyState[fullSince] == in.Departures()+1
 	if in.Prefilling() > 0 || !full && in.Running() < p.MaxRunningRequests && in.Head() != nil {
-		if p.EnableMixedChunk && w.Room() < 0 {
+		if p.EnableMixedChunk && w.FreeBlocks() < 0 {
 			p.retract(in, w)
 			return 1
 		}
 		if p.prefill(in, w) {
 			if p.EnableMixedChunk && in.Decoding() > 0 {
-				in.Memory[ratioStep]++ // SGLang decays the ratio in steps of decodes alone
+				in.PolicyState[ratioStep]++ // SGLang decays the ratio in steps of decodes alone
 			}
 			return 1
 		}
-		if full = in.Memory[fullSince] == in.Departed()+1; !full || in.Prefilling() > 0 {
+		if full = in.PolicyState[fullSince] == in.Departures()+1; !full || in.Prefilling() > 0 {
 			steps = 1 // what is expected to be emitted shrinks with every step
 		}
 	}
-	if w.Room() < 0 {
+	if w.FreeBlocks() < 0 {
 		p.retract(in, w)
 		return 1
 	}
 	if full || in.Running() >= p.MaxRunningRequests {
-		w.Close()
+		w.BatchFull()
 	}
 	return steps
 }
@@ -116,10 +116,10 @@ func (p *SGLang) budget(in *sim.Instance) budget {
 	cache := in.Cache()
 	free, ride := cache.Free()*int64(cache.BlockSize()), int64(0)
 	if p.EnableMixedChunk {
-		ride = int64(in.Decoding()) + in.Drafts()
+		ride = int64(in.Decoding()) + in.DraftTokens()
 	}
 	b := budget{total: free - ride, now: free - ride, input: int64(p.MaxPrefillTokens) - ride, chunk: 1 << 40}
-	if expected := in.Owed(p.ClipMaxNewTokens); expected > 0 {
+	if expected := in.RemainingTokens(p.ClipMaxNewTokens); expected > 0 {
 		b.total -= (p.ratio(in)*expected + RatioOne - 1) / RatioOne
 	}
 	if p.ChunkedPrefillSize > 0 {
@@ -132,17 +132,17 @@ func (p *SGLang) budget(in *sim.Instance) budget {
 func (p *SGLang) prefill(in *sim.Instance, w *sim.Work) bool {
 	b := p.budget(in)
 	if !p.EnableMixedChunk {
-		w.Hold()
+		w.PauseDecodes()
 	}
 	some := false
 	if in.Prefilling() > 0 {
 		some = p.resume(in, w, &b)
 	}
-	if (some || in.Prefilling() == 0) && in.Memory[fullSince] != in.Departed()+1 {
+	if (some || in.Prefilling() == 0) && in.PolicyState[fullSince] != in.Departures()+1 {
 		some = p.admit(in, w, &b, some)
 	}
 	if !some {
-		w.Release()
+		w.ResumeDecodes()
 	}
 	return some
 }
@@ -155,7 +155,7 @@ func (p *SGLang) resume(in *sim.Instance, w *sim.Work, b *budget) bool {
 	if n < r.Pending() {
 		n, expected = n-n%in.Cache().BlockSize(), 0
 	}
-	if n < 1 || w.More(r, n) > w.Room() {
+	if n < 1 || w.BlocksToExtend(r, n) > w.FreeBlocks() {
 		return false
 	}
 	w.Chunk(r, n)
@@ -174,7 +174,7 @@ func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, some bool) bool
 			return some
 		}
 		alone := in.Running() == 0
-		n, expected := r.Pending()-w.Cached(r), p.expected(r)
+		n, expected := r.Pending()-w.CachedTokens(r), p.expected(r)
 		switch {
 		case !alone && (b.total <= 0 || b.now <= 0):
 			p.full(in)
@@ -194,7 +194,7 @@ func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, some bool) bool
 				return some
 			}
 		}
-		if w.Need(n) > w.Room() {
+		if w.BlocksToAdmit(n) > w.FreeBlocks() {
 			p.full(in)
 			return some
 		}
@@ -212,16 +212,16 @@ func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, some bool) bool
 func (p *SGLang) expected(r *sim.Request) int32 { return min(r.Limit()-r.Emitted, p.ClipMaxNewTokens) }
 
 // full notes that nobody else can be admitted before somebody departs.
-func (p *SGLang) full(in *sim.Instance) { in.Memory[fullSince] = in.Departed() + 1 }
+func (p *SGLang) full(in *sim.Instance) { in.PolicyState[fullSince] = in.Departures() + 1 }
 
 // victim returns the sequence that has emitted least; of those the one with the longest prompt, and of those the latest.
 func (p *SGLang) victim(in *sim.Instance) (worst *sim.Request) {
 	least := int32(0)
-	for r := in.Tail(); r != nil; r = in.Before(r) {
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		if !in.Decodes(r) {
 			continue
 		}
-		n := in.Progress(r)
+		n := in.Emitted(r)
 		if worst == nil || n < least || n == least && r.Prompt > worst.Prompt {
 			worst, least = r, n
 		}

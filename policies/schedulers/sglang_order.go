@@ -41,9 +41,9 @@ func (c *cacheOrder) sort(by CacheOrder, in *sim.Instance, w *sim.Work) {
 		if r == nil {
 			break
 		}
-		m := match{i: i, tokens: w.Cached(r), from: int32(len(c.path))}
+		m := match{i: i, tokens: w.CachedTokens(r), from: int32(len(c.path))}
 		if by == DFSWeight {
-			c.path = w.Path(r, c.path)
+			c.path = w.CachedPath(r, c.path)
 		}
 		m.to = int32(len(c.path))
 		c.matches = append(c.matches, m)

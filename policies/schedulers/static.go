@@ -28,7 +28,7 @@ func (p *Static) Validate() error {
 // Schedule implements sim.Scheduler.
 func (p *Static) Schedule(in *sim.Instance, w *sim.Work) int {
 	if in.Running() > 0 {
-		w.Close()
+		w.BatchFull()
 		return 0
 	}
 	longest, most := int32(0), int32(0)
@@ -43,7 +43,7 @@ func (p *Static) Schedule(in *sim.Instance, w *sim.Work) int {
 			break
 		}
 		longest, most = prompt, limit
-		w.Cached(r)
+		w.CachedTokens(r)
 		w.Admit(r, 0)
 		w.Chunk(r, r.Pending())
 	}

@@ -39,15 +39,15 @@ func (f *Full) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens i
 	}
 }
 
-// Held implements sim.Sink.
-func (f *Full) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
-	f.Recorder.Held(in, since, start, g, tokens)
+// Paused implements sim.Sink.
+func (f *Full) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
+	f.Recorder.Paused(in, since, start, g, tokens)
 	if f.classes == nil {
 		return
 	}
 	for i, k := range f.shares(in, tokens) {
 		if k > 0 {
-			f.classes[i].Held(in, since, start, g, int(k))
+			f.classes[i].Paused(in, since, start, g, int(k))
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (f *Full) Burst(in *sim.Instance, t sim.Time, tokens int) {
 
 // shares returns how many of the tokens that a sink is told of are of each class.
 func (f *Full) shares(in *sim.Instance, tokens int) []int32 {
-	if of := in.Classes(); of != nil {
+	if of := in.TokensByClass(); of != nil {
 		return of
 	}
 	f.alone[0] = int32(tokens)

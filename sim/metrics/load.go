@@ -25,7 +25,7 @@ const looksMax = 64
 // watch follows c.
 func (l *load) watch(c *sim.Cluster) {
 	l.cluster, l.start = c, sim.Forever
-	c.Look(1, func(c *sim.Cluster) int64 {
+	c.ObserveArrivals(1, func(c *sim.Cluster) int64 {
 		l.keep(c.Totals().Arrived)
 		return l.next()
 	})
@@ -48,9 +48,9 @@ func (l *load) keep(arrived int64) {
 	waiting := 0
 	for i := range l.cluster.Pools() {
 		p := l.cluster.Pool(i)
-		waiting += p.Gated()
-		for j := range p.All() {
-			waiting += p.Any(j).Queued() + p.Any(j).Incoming()
+		waiting += p.AtGate()
+		for j := range p.Replicas() {
+			waiting += p.Replica(j).Queued() + p.Replica(j).Incoming()
 		}
 	}
 	l.looks[l.n] = look{arrived, int64(waiting)}

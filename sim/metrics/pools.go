@@ -21,8 +21,8 @@ type transfers struct {
 	n    []int64
 }
 
-// Landed implements sim.Mover: it counts what has come to a pool, and how long it took.
-func (f *Full) Landed(_, to *sim.Instance, r *sim.Request) {
+// Transferred implements sim.TransferObserver: it counts what has come to a pool, and how long it took.
+func (f *Full) Transferred(_, to *sim.Instance, r *sim.Request) {
 	c := f.load.cluster
 	if f.transfers.n == nil {
 		f.transfers.n = make([]int64, c.Pools())
@@ -32,18 +32,18 @@ func (f *Full) Landed(_, to *sim.Instance, r *sim.Request) {
 			f.transfers.n[i]++
 		}
 	}
-	if r.Landed >= f.Warmup {
-		f.transfers.wait.One(max(0, r.Reserved.Sub(r.Parked)))
-		f.transfers.time.One(r.Landed.Sub(max(r.Reserved, r.Parked)))
+	if r.Transferred >= f.Warmup {
+		f.transfers.wait.One(max(0, r.Allocated.Sub(r.PendingTransfer)))
+		f.transfers.time.One(r.Transferred.Sub(max(r.Allocated, r.PendingTransfer)))
 	}
 }
 
 // results returns the hand-overs of a run, or nil if there were none.
 func (t *transfers) results(of sim.Totals) *Transfers {
-	if of.Moved == 0 {
+	if of.Transfers == 0 {
 		return nil
 	}
-	return &Transfers{N: of.Moved, Tokens: of.MovedTokens, Wait: t.wait.Quantiles(), Time: t.time.Quantiles()}
+	return &Transfers{N: of.Transfers, Tokens: of.TransferredTokens, Wait: t.wait.Quantiles(), Time: t.time.Quantiles()}
 }
 
 // pools returns the load of each pool over the whole run, warm-up included.
@@ -72,7 +72,7 @@ func (f *Full) pool(d PoolDescription, i int) PoolResult {
 		Name: pool.Name, Role: d.Role, GPU: d.GPU, GPUs: d.GPUs * p.Instances, Replicas: p.Instances,
 		Utilization: ratio(p.BusyS, spanS*float64(p.Instances)), BatchMean: ratio(float64(p.DecodeSum), float64(p.Steps)),
 		KVPeakFraction: ratio(float64(p.KVPeak), float64(p.KVBlocks)), KVBlocks: p.KVBlocks, Preemptions: p.Preemptions,
-		IdleRows: ratio(float64(p.IdleSum), float64(p.IdleSum+p.DecodeSum)), Swaps: p.Swaps,
+		IdleRows: ratio(float64(p.FinishedRowSum), float64(p.FinishedRowSum+p.DecodeSum)), Swaps: p.Swaps,
 	}
 	if f.changed(i) {
 		r.ReplicasMean = ratio(p.UpS, c.Now().Seconds())

@@ -50,7 +50,7 @@ const (
 	NumStalls
 )
 
-var stallOf = [...]Stall{sim.Preempted: Preempted, sim.Swapped: Preempted, sim.Waited: Held, sim.Moved: Moved, sim.Restarted: Restarted}
+var stallOf = [...]Stall{sim.Preempted: Preempted, sim.Swapped: Preempted, sim.Paused: Held, sim.Transferred: Moved, sim.Restarted: Restarted}
 
 // Output returns the tokens recorded: first ones, and one for each gap.
 func (m *Recorder) Output() int64 { return m.first + m.ITL.N() }
@@ -108,7 +108,7 @@ func (m *Recorder) record(in *sim.Instance, g *sim.Segment, n int, tokens uint64
 	} else {
 		i := bucket(g.First)
 		m.ITL.addAt(i, g.First, tokens)
-		if in != nil && in.Prompts() > 0 {
+		if in != nil && in.PromptChunks() > 0 {
 			m.Stalls[Mixed].addAt(i, g.First, tokens)
 		}
 	}
@@ -123,8 +123,8 @@ func (m *Recorder) warm(in *sim.Instance, start sim.Time, g *sim.Segment, n, tok
 	}
 }
 
-// Held implements sim.Sink: it records the ITL of sequences that steps of prompts alone held up.
-func (m *Recorder) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
+// Paused implements sim.Sink: it records the ITL of sequences that steps of prompts alone held up.
+func (m *Recorder) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
 	gap := start.Sub(since) + g.First
 	if start.Add(g.First) < m.Warmup {
 		return
@@ -134,7 +134,7 @@ func (m *Recorder) Held(in *sim.Instance, since, start sim.Time, g *sim.Segment,
 	m.ITL.Add(gap, uint64(tokens))
 	m.Stalls[Held].Add(gap, uint64(tokens))
 	if m.Attribution != nil {
-		s := in.Split()
+		s := in.StepBreakdown()
 		s[sim.Prefill] += start.Sub(since)
 		m.Attribution.one(&s, uint64(tokens))
 	}
@@ -157,7 +157,7 @@ func (m *Recorder) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause
 	m.ITL.One(gap)
 	m.Stalls[stallOf[c]].One(gap)
 	if m.Attribution != nil {
-		s := in.SplitGap(r, t, c)
+		s := in.GapBreakdown(r, t, c)
 		m.Attribution.one(&s, 1)
 	}
 }

@@ -30,7 +30,7 @@ func (a *Attribution) bin(d sim.Duration) *bin {
 }
 
 // one counts w gaps made of s.
-func (a *Attribution) one(s *sim.Split, w uint64) {
+func (a *Attribution) one(s *sim.Breakdown, w uint64) {
 	var gap sim.Duration
 	for _, d := range s {
 		gap += d
@@ -46,11 +46,11 @@ func (a *Attribution) one(s *sim.Split, w uint64) {
 
 // steps counts n steps of g that emitted so many tokens each.
 func (a *Attribution) steps(in *sim.Instance, g *sim.Segment, n int, tokens uint64) {
-	if n > 1 || in.Plain() {
+	if n > 1 || in.DecodeOnly() {
 		a.run(g, n, tokens)
 		return
 	}
-	s := in.Split()
+	s := in.StepBreakdown()
 	a.one(&s, tokens)
 }
 

@@ -42,7 +42,7 @@ func (f *Full) Summary(d Description) *Summary {
 		RequestsPerS: ratio(float64(f.Recorded), s.DurationS), OutputTokensPerS: ratio(float64(f.Output()), s.DurationS),
 		OutputTokensPerSPerGPU: ratio(float64(f.Output()), s.DurationS*gpus),
 	}
-	s.Requests.Arrived, s.Requests.Refused, s.Requests.Restarted = totals.Arrived, totals.Refused, totals.Restarted
+	s.Requests.Arrived, s.Requests.Refused, s.Requests.Restarted = totals.Arrived, totals.NotAdmitted, totals.Restarted
 	s.Transfers = f.transfers.results(totals)
 	if f.Attribution != nil {
 		s.Gaps = f.Attribution.Gaps()
@@ -135,7 +135,7 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 	}
 	if r.Failed > 0 {
 		why := "their clients hung up"
-		if f.load.cluster.Totals().Crashed > 0 {
+		if f.load.cluster.Totals().InstancesFailed > 0 {
 			why += ", or their replica failed"
 		}
 		add("%d of %d requests failed, for %s; E2E and TPOT tell of the others alone", r.Failed, r.Arrived, why)

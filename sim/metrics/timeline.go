@@ -88,6 +88,6 @@ func sample(c *sim.Cluster, o sim.Observation, at sim.Time) Sample {
 func poolSample(name string, o sim.Observation) PoolSample {
 	return PoolSample{
 		Name: name, Live: o.Live, Starting: o.Starting, Draining: o.Draining, Running: o.Running, Waiting: o.Waiting,
-		Moving: o.Moving, KVUsed: o.KVUsed, KVTotal: o.KVTotal,
+		Moving: o.Transferring, KVUsed: o.KVUsed, KVTotal: o.KVTotal,
 	}
 }

@@ -24,9 +24,9 @@ type octave struct {
 }
 
 var (
-	_ sim.Sink   = (*Full)(nil)
-	_ sim.Tracer = (*Full)(nil)
-	_ sim.Mover  = (*Full)(nil)
+	_ sim.Sink             = (*Full)(nil)
+	_ sim.Tracer           = (*Full)(nil)
+	_ sim.TransferObserver = (*Full)(nil)
 )
 
 // Watch makes f follow the load of c, whose sink it is.
@@ -83,15 +83,15 @@ func (f *Full) Tokens(r *sim.Request, emitted int32, _ sim.Time, g *sim.Segment,
 	}
 }
 
-// Late implements sim.Tracer.
-func (f *Full) Late(r *sim.Request, emitted int32, since, t sim.Time) {
+// Delayed implements sim.Tracer.
+func (f *Full) Delayed(r *sim.Request, emitted int32, since, t sim.Time) {
 	if r.Arrival >= f.Warmup {
 		f.octave(emitted+1).gaps.Add(t.Sub(since), 1)
 	}
 }
 
-// Many implements sim.Tracer.
-func (f *Full) Many(r *sim.Request, emitted int32, _ sim.Time, n int) {
+// Accepted implements sim.Tracer.
+func (f *Full) Accepted(r *sim.Request, emitted int32, _ sim.Time, n int) {
 	if r.Arrival < f.Warmup {
 		return
 	}

@@ -38,8 +38,8 @@ func (l *Log) First(r *sim.Request) {
 // Run implements sim.Sink.
 func (l *Log) Run(*sim.Instance, sim.Time, *sim.Segment, int, int) {}
 
-// Held implements sim.Sink.
-func (l *Log) Held(*sim.Instance, sim.Time, sim.Time, *sim.Segment, int) {}
+// Paused implements sim.Sink.
+func (l *Log) Paused(*sim.Instance, sim.Time, sim.Time, *sim.Segment, int) {}
 
 // Burst implements sim.Sink.
 func (l *Log) Burst(*sim.Instance, sim.Time, int) {}

@@ -58,9 +58,9 @@ func (s *Sample) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) 
 	s.emitted(r, t)
 }
 
-// Late implements sim.Tracer.
-func (s *Sample) Late(r *sim.Request, emitted int32, since, t sim.Time) {
-	s.Full.Late(r, emitted, since, t)
+// Delayed implements sim.Tracer.
+func (s *Sample) Delayed(r *sim.Request, emitted int32, since, t sim.Time) {
+	s.Full.Delayed(r, emitted, since, t)
 	s.emitted(r, t)
 }
 
@@ -72,9 +72,9 @@ func (s *Sample) Tokens(r *sim.Request, emitted int32, start sim.Time, g *sim.Se
 	}
 }
 
-// Many implements sim.Tracer: accepted drafts come with the token that they follow.
-func (s *Sample) Many(r *sim.Request, emitted int32, t sim.Time, n int) {
-	s.Full.Many(r, emitted, t, n)
+// Accepted implements sim.Tracer: accepted drafts come with the token that they follow.
+func (s *Sample) Accepted(r *sim.Request, emitted int32, t sim.Time, n int) {
+	s.Full.Accepted(r, emitted, t, n)
 	for range n {
 		s.emitted(r, t)
 	}
