@@ -2,7 +2,6 @@ package hardware
 
 import (
 	"fmt"
-	"math"
 	"strings"
 )
 
@@ -107,27 +106,5 @@ func divisors(n int) string {
 // stageShare returns the part of the layers that the largest pipeline stage holds.
 func (d *Deployment) stageShare() float64 {
 	n := d.Model.LayerCount()
-	return float64(ceilDivInt(n, d.Parallel.Pipeline)) / float64(n)
-}
-
-// kvShare returns the part of a group's cache that one tensor-parallel rank holds: KV heads are split while there are
-// enough and replicated beyond; a latent is replicated.
-func (d *Deployment) kvShare(g AttentionGroup) float64 {
-	if g.Latent > 0 {
-		return 1
-	}
-	return math.Ceil(float64(g.KVHeads)/float64(d.Parallel.Tensor)) / float64(g.KVHeads)
-}
-
-// linkBps returns the bandwidth, one way, of the link that joins n GPUs; 0 for a single GPU.
-func (d *Deployment) linkBps(n int) (float64, error) {
-	path := d.linkField(n)
-	if path == "" {
-		return 0, nil
-	}
-	bps, err := d.GPU.Need(path)
-	if err != nil && path == "nic_bps" {
-		return 0, fmt.Errorf("%w; %d GPUs reach beyond its scale-up domain of %d", err, n, max(1, int(d.GPU.Domain.Value)))
-	}
-	return bps, err
+	return float64(ceilDiv(n, d.Parallel.Pipeline)) / float64(n)
 }

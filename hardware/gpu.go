@@ -204,3 +204,32 @@ func (g GPU) checkPrice() error {
 	}
 	return nil
 }
+
+// rate returns the peak of a matrix product with weights in format f.
+func (g GPU) rate(f Format) (float64, error) {
+	peak, dtype := g.ComputeFLOPS(f.Dtype)
+	if !f.Sparse {
+		return peak, nil
+	}
+	field, ratio := g.sparseRatio(dtype)
+	if !ratio.Known() {
+		return 0, fmt.Errorf("hardware: weight_sparsity 2:4, but gpu %q has no known unit for it in %s: no source states its %s; accepted: null",
+			g.Name, dtype, field)
+	}
+	return peak * ratio.Value, nil
+}
+
+// sparseRatio returns the ratio that counts for products in a number format, and its YAML path.
+func (g GPU) sparseRatio(dtype string) (path string, ratio Quantity) {
+	if dtype == "fp4" {
+		return "sparse_ratio_fp4", g.SparseRatioFP4
+	}
+	return "sparse_ratio", g.SparseRatio
+}
+
+// quantizesActivations reports whether products with weights of this type quantise the other operand first: only where the
+// device multiplies in that type. mxfp4 is a type of weights alone in most kernels, as int4 is in all.
+func (g GPU) quantizesActivations(weights string) bool {
+	_, dtype := g.ComputeFLOPS(weights)
+	return dtype == "fp8" || dtype == "int8" || dtype == "fp4" && weights != "mxfp4"
+}

@@ -62,6 +62,14 @@ func (l *Launch) table() []int32 {
 	return rows
 }
 
+// floor returns the least time of a step that is launched kernel by kernel, or else as a CUDA graph.
+func (r *Roofline) floor(eager bool) sim.Duration {
+	if eager {
+		return r.eagerFloor
+	}
+	return r.graphFloor
+}
+
 // pad rounds the rows of the linear layers up to those of a graph; attention reads what there is, and the LM head sees
 // the rows asked for. Ranks in lock step run the same graph. Above the largest graph a step is eager.
 func (r *Roofline) pad(l *load) {
@@ -78,11 +86,11 @@ func (r *Roofline) pad(l *load) {
 	}
 }
 
-// floor returns the least time of a step: what the host takes to launch an eager one, and to prepare the next.
+// stepFloor returns the least time of a step: what the host takes to launch an eager one, and to prepare the next.
 //
 //	synchronous   T_e + max(GPU, L·t_eager)       T_e is in the price already
 //	asynchronous  max(GPU, L·t_eager, T_e)
-func (d *Deployment) floor(eager bool) sim.Duration {
+func (d *Deployment) stepFloor(eager bool) sim.Duration {
 	launch := 0.0
 	if eager {
 		launch = float64(d.Model.LayerCount()) * d.Efficiency.EagerLayerS

@@ -81,23 +81,6 @@ func (d *Deployment) addClass(p *product, c Class, n float64) {
 	p.rowPS += float64(2 * used / (peak * efficiency) * psPerS)
 }
 
-// quantizesActivations reports whether products with weights of this type quantise the other operand first: only where the
-// device multiplies in that type. mxfp4 is a type of weights alone in most kernels, as int4 is in all.
-func (g GPU) quantizesActivations(weights string) bool {
-	_, dtype := g.ComputeFLOPS(weights)
-	return dtype == "fp8" || dtype == "int8" || dtype == "fp4" && weights != "mxfp4"
-}
-
-// active returns the expected share of an MoE layer's experts that rows tokens touch when each picks k of E at random:
-// 1 − (1 − k/E)^rows.
-func (d *Deployment) active(rows float64) float64 {
-	e, k := d.Model.Experts(), d.Model.TopK()
-	if e == 0 || k == e {
-		return 1
-	}
-	return -math.Expm1(rows * math.Log1p(-float64(k)/float64(e)))
-}
-
 // quantizedLayers counts the layers whose feed-forward network quantises its activations, and so launches kernels for that.
 func (d *Deployment) quantizedLayers() float64 {
 	return float64(d.Model.countLayers(func(r LayerRun) int {
@@ -105,7 +88,10 @@ func (d *Deployment) quantizedLayers() float64 {
 		if r.FFN.Experts > 0 {
 			class = RoutedExperts
 		}
-		return boolToInt(d.GPU.quantizesActivations(d.Model.ComputeDtype(class)))
+		if d.GPU.quantizesActivations(d.Model.ComputeDtype(class)) {
+			return 1
+		}
+		return 0
 	}))
 }
 

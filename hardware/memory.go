@@ -131,44 +131,6 @@ func (d *Deployment) activationBytes(tokens, sequences int) float64 {
 	return rows + float64(sequences)*float64(d.Model.Vocab)/t*4
 }
 
-// wholeWindowMax is the longest window, in tokens, that every sequence is charged whole: few are shorter.
-const wholeWindowMax = 512
-
-// cacheBytes returns what a token adds to the cache of one GPU of the largest stage, and what a sequence takes whatever
-// its length. Layers with a short window are given all of it; layers with a longer one, or all of them if no layer sees the
-// whole context, count by token like any other, as an engine allocates them whose cache has no group for windowed layers.
-// So a context longer than such a window is charged for more than the layers keep.
-func (d *Deployment) cacheBytes() (token, fixed float64) {
-	stage := d.stageShare()
-	windowed := 0.0
-	for _, g := range d.Model.Attention() {
-		bytes := d.kvBytes(g)*d.kvShare(g) + g.IndexBytesPerToken()
-		if g.Window > 0 && g.Window <= wholeWindowMax {
-			windowed += bytes
-			fixed += bytes * float64(g.Window)
-		} else {
-			token += bytes
-		}
-	}
-	if token == 0 {
-		token, fixed = windowed, 0
-	}
-	fixed += d.Model.StateBytes() / float64(d.Parallel.Tensor)
-	return token * stage, fixed * stage
-}
-
-// KVBytesPerToken returns what a token adds to the cache of the model, no window full, and what the GPUs of a replica hold
-// of it together: more where a tensor-parallel group holds copies, as all its GPUs do of a latent. A sequence is on one
-// data-parallel rank.
-func (d *Deployment) KVBytesPerToken() (once, held float64) {
-	for _, g := range d.Model.Attention() {
-		bytes, index := d.kvBytes(g), g.IndexBytesPerToken()
-		once += bytes + index
-		held += float64(d.Parallel.Tensor) * (bytes*d.kvShare(g) + index)
-	}
-	return once, held
-}
-
 // MemoryError says that the model does not fit on its GPUs.
 type MemoryError struct {
 	Step    bool // it would with steps of fewer tokens, whose activations take less

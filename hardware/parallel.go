@@ -1,8 +1,6 @@
 package hardware
 
 import (
-	"math"
-
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -61,12 +59,12 @@ func (r *Roofline) load(l *load, b *sim.Shape) {
 // divide fills l with the busiest of several shares.
 func (r *Roofline) divide(l *load, b *sim.Shape) {
 	ranks := r.d.Parallel.Ranks()
-	*l = load{decodes: ceilDivInt(b.Decodes, ranks)}
+	*l = load{decodes: ceilDiv(b.Decodes, ranks)}
 	if b.Decodes > 0 {
 		each := float64(b.DecodeTokens) / float64(b.Decodes)
-		l.sequences = float64(ceilDivInt(b.Decodes, r.shares))
+		l.sequences = float64(ceilDiv(b.Decodes, r.shares))
 		l.rows = float64(l.sequences * each)
-		l.tokens = float64(float64(ceilDivInt(b.Decodes, r.d.Parallel.Pipeline)) * each)
+		l.tokens = float64(float64(ceilDiv(b.Decodes, r.d.Parallel.Pipeline)) * each)
 		l.outputs = float64(l.sequences * float64(min(int64(b.Outputs), b.DecodeTokens)) / float64(b.Decodes))
 	}
 	if b.Prefills > 0 {
@@ -86,11 +84,5 @@ func (r *Roofline) divide(l *load, b *sim.Shape) {
 // gain nothing from stages, which is too slow where several batches of prompts are under way at once.
 func (d *Deployment) stretch() float64 { return float64(d.Parallel.Pipeline) * d.stageShare() }
 
-// expertShare returns the part of the routed experts that the fullest GPU holds: an even slice of all, or whole ones.
-func (d *Deployment) expertShare() float64 {
-	n, e := float64(d.Parallel.expertGPUs()), float64(d.Model.Experts())
-	if d.Parallel.Expert && e > 0 {
-		return math.Ceil(e/n) / e
-	}
-	return 1 / n
-}
+// ceilDiv returns a / b, rounded up.
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -34,20 +34,20 @@ import (
 // Coefficients of what grows from step to step are integer picoseconds, rounded up once, so that the price of step i of
 // a run is exactly affine in i; see sim.Segment.
 type Roofline struct {
-	d         Deployment
-	products  []product // all of them, in order; and by what their rows are:
-	dense     []product // every token
-	head      product   // tokens of the step that yield another
-	experts   product   // every token of all ranks, reading only the experts it is routed to
-	attend    []attention
-	comm      comm
-	quadratic bool // the overlap is p = 2
-	windows   int
-	shares    int             // data-parallel ranks × microbatches
-	padded    []int32         // rows of the graph by rows to run; nil: none is padded
-	floors    [2]sim.Duration // of a graph, and launched kernel by kernel
-	statePS   float64         // per sequence, at the efficiency
-	fixedPS   float64         // per step
+	d                      Deployment
+	products               []product // all of them, in order; and by what their rows are:
+	dense                  []product // every token
+	head                   product   // tokens of the step that yield another
+	experts                product   // every token of all ranks, reading only the experts it is routed to
+	attend                 []attention
+	comm                   comm
+	quadratic              bool // the overlap is p = 2
+	windows                int
+	shares                 int          // data-parallel ranks × microbatches
+	padded                 []int32      // rows of the graph by rows to run; nil: none is padded
+	graphFloor, eagerFloor sim.Duration // the least time of a step, launched as a CUDA graph or kernel by kernel
+	statePS                float64      // per sequence, at the efficiency
+	fixedPS                float64      // per step
 
 	readPS    float64 // weights that every step reads, at the efficiency
 	rowPeakPS float64 // arithmetic at peak per row, the head's and the experts' apart
@@ -80,7 +80,7 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	r := &Roofline{
 		d: d, products: d.products(), attend: d.attentions(), comm: newComm(&d), windows: len(d.Windows()),
 		quadratic: e.Overlap == 2, shares: d.Parallel.Ranks() * d.Parallel.Pipeline, padded: d.Launch.table(),
-		floors: [2]sim.Duration{d.floor(false), d.floor(true)}, perSeq: sim.SecondsUp(e.SequenceS), swap: d.swapTime(),
+		graphFloor: d.stepFloor(false), eagerFloor: d.stepFloor(true), perSeq: sim.SecondsUp(e.SequenceS), swap: d.swapTime(),
 		peakWeights: e.Bandwidth / stretch, peakKV: e.KVBandwidth / stretch,
 	}
 	r.statePS = 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor) / (e.KVBandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch

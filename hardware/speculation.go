@@ -101,14 +101,14 @@ func (d *Deployment) DrafterBytes() float64 {
 	}
 	sub, s, sum := d.drafting(), d.Speculation.Drafter, 0.0
 	for c, n := range sub.Model.Params() {
-		copies := float64(max(1, s.Modules))
-		switch Class(c) {
-		case Embedding:
-			copies = float64(boolToInt(!s.Head))
-		case Head:
-			copies = float64(boolToInt(!s.SharesHead))
+		copies := max(1, s.Modules)
+		switch class := Class(c); {
+		case class == Embedding && s.Head, class == Head && s.SharesHead:
+			continue
+		case class == Embedding, class == Head:
+			copies = 1
 		}
-		sum += copies * float64(n) * sub.Model.WeightBits(Class(c)) / 8 * sub.share(Class(c))
+		sum += float64(copies) * float64(n) * sub.Model.WeightBits(Class(c)) / 8 * sub.share(Class(c))
 	}
 	return sum
 }

@@ -154,7 +154,7 @@ func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 		boundMemory += share * r.peakKV * (float64(least*a.ctxPS) + float64(leastPairs*a.scorePS))
 		boundFLOPs += share * float64(leastPairs*a.flopsPeakPS)
 	}
-	choosing := float64(float64(r.perSeq) * (rows - 1) * float64(ceilDivInt(b.Decodes, r.d.Parallel.Ranks())))
+	choosing := float64(float64(r.perSeq) * (rows - 1) * float64(ceilDiv(b.Decodes, r.d.Parallel.Ranks())))
 	at.price += sim.Duration(math.Ceil(attention + choosing))
 	at.kv += sim.Duration(kv)
 	at.compute += sim.Duration(attention - kv)
@@ -162,4 +162,28 @@ func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 	at.boundMemory += sim.Duration(boundMemory)
 	at.boundFLOPs += sim.Duration(boundFLOPs)
 	return at
+}
+
+// DraftShape returns the shape of a step in which each of batch sequences verifies so many drafts; context counts what each
+// would attend to without them.
+func (r *Roofline) DraftShape(batch, context, drafts int) sim.Shape {
+	b := r.Shape(batch, context+drafts)
+	b.Drafts = int64(batch) * int64(drafts)
+	b.DecodeTokens += b.Drafts
+	b.Outputs = int(b.DecodeTokens)
+	return b
+}
+
+// StepWithDrafts prices that step, and says how many seconds of it the drafting takes; without drafts it is Step.
+func (r *Roofline) StepWithDrafts(batch, context, drafts int) (g sim.Segment, draftingS float64) {
+	ranks := []sim.Shape{r.DraftShape(batch, context, drafts)}
+	r.Price(ranks, &g)
+	if drafts == 0 || r.draft == nil {
+		return g, 0
+	}
+	verify := *r
+	verify.draft = nil
+	var alone sim.Segment
+	verify.Price(ranks, &alone)
+	return g, (g.First - alone.First).Seconds()
 }

@@ -1,5 +1,17 @@
 package hardware
 
+import "math"
+
+// active returns the expected share of an MoE layer's experts that rows tokens touch when each picks k of E at random:
+// 1 − (1 − k/E)^rows.
+func (d *Deployment) active(rows float64) float64 {
+	e, k := d.Model.Experts(), d.Model.TopK()
+	if e == 0 || k == e {
+		return 1
+	}
+	return -math.Expm1(rows * math.Log1p(-float64(k)/float64(e)))
+}
+
 // padding returns by what the arithmetic of expert products is longer than that of full tiles: at least 1, less than 2.
 //
 // An expert multiplies the rows that are routed to it in tiles, of 64 or 128 rows where there are many. A last tile that
@@ -20,4 +32,13 @@ func (d *Deployment) padding(tokens, active float64) float64 {
 	}
 	perExpert := tokens * float64(d.Model.TopK()) / (float64(d.Model.Experts()) * active)
 	return 1 + rows/(perExpert+rows)
+}
+
+// expertShare returns the part of the routed experts that the fullest GPU holds: an even slice of all, or whole ones.
+func (d *Deployment) expertShare() float64 {
+	n, e := float64(d.Parallel.expertGPUs()), float64(d.Model.Experts())
+	if d.Parallel.Expert && e > 0 {
+		return math.Ceil(e/n) / e
+	}
+	return 1 / n
 }

@@ -48,15 +48,6 @@ func (c *comm) ps(l *load) float64 {
 	return c.fixedPS + float64(l.rows*c.rowPS) + float64(l.tokens*c.tokenPS)
 }
 
-// link is linkBps of a deployment that Validate accepts.
-func (d *Deployment) link(n int) float64 {
-	bps, err := d.linkBps(n)
-	if err != nil {
-		panic(err)
-	}
-	return bps
-}
-
 // collectives returns how many all-reduces a step takes: one per mixer and one per feed-forward network; and how many
 // dispatches and combines: one of each per MoE layer between data-parallel ranks, whose sum over experts they include.
 func (d *Deployment) collectives() (reduces, exchanges int) {

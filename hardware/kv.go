@@ -1,0 +1,82 @@
+package hardware
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// KVDtypes are the cache element types that are modelled.
+func KVDtypes() []string { return []string{"bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4"} }
+
+// kvBits returns the bits of a cache element, scales included. An fp8 cache is taken to have one scale per
+// tensor, as in vLLM (unverified), which is not counted; the other formats keep theirs as weights do, see FormatOf.
+func kvBits(dtype string) (float64, error) {
+	if dtype == "fp8" {
+		return 8, nil
+	}
+	f, err := FormatOf(dtype)
+	if err != nil {
+		return 0, fmt.Errorf("hardware: kv_cache %q not known; have %s", dtype, strings.Join(KVDtypes(), " "))
+	}
+	return f.Bits, nil
+}
+
+// kvBytes is what one token adds to the cache over a group's layers, in the cache's own format.
+func (d *Deployment) kvBytes(g AttentionGroup) float64 {
+	if d.KVDtype == "fp8" {
+		return g.KVBytesPerToken(1)
+	}
+	bits, err := kvBits(d.KVDtype)
+	if err != nil {
+		panic(err)
+	}
+	return float64(g.Layers*g.elements()) * (bits / 8)
+}
+
+// kvShare returns the part of a group's cache that one tensor-parallel rank holds: KV heads are split while there are
+// enough and replicated beyond; a latent is replicated.
+func (d *Deployment) kvShare(g AttentionGroup) float64 {
+	if g.Latent > 0 {
+		return 1
+	}
+	return math.Ceil(float64(g.KVHeads)/float64(d.Parallel.Tensor)) / float64(g.KVHeads)
+}
+
+// wholeWindowMax is the longest window, in tokens, that every sequence is charged whole: few are shorter.
+const wholeWindowMax = 512
+
+// cacheBytes returns what a token adds to the cache of one GPU of the largest stage, and what a sequence takes whatever
+// its length. Layers with a short window are given all of it; layers with a longer one, or all of them if no layer sees the
+// whole context, count by token like any other, as an engine allocates them whose cache has no group for windowed layers.
+// So a context longer than such a window is charged for more than the layers keep.
+func (d *Deployment) cacheBytes() (token, fixed float64) {
+	stage := d.stageShare()
+	windowed := 0.0
+	for _, g := range d.Model.Attention() {
+		bytes := d.kvBytes(g)*d.kvShare(g) + g.IndexBytesPerToken()
+		if g.Window > 0 && g.Window <= wholeWindowMax {
+			windowed += bytes
+			fixed += bytes * float64(g.Window)
+		} else {
+			token += bytes
+		}
+	}
+	if token == 0 {
+		token, fixed = windowed, 0
+	}
+	fixed += d.Model.StateBytes() / float64(d.Parallel.Tensor)
+	return token * stage, fixed * stage
+}
+
+// KVBytesPerToken returns what a token adds to the cache of the model, no window full, and what the GPUs of a replica hold
+// of it together: more where a tensor-parallel group holds copies, as all its GPUs do of a latent. A sequence is on one
+// data-parallel rank.
+func (d *Deployment) KVBytesPerToken() (once, held float64) {
+	for _, g := range d.Model.Attention() {
+		bytes, index := d.kvBytes(g), g.IndexBytesPerToken()
+		once += bytes + index
+		held += float64(d.Parallel.Tensor) * (bytes*d.kvShare(g) + index)
+	}
+	return once, held
+}

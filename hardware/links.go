@@ -1,0 +1,122 @@
+package hardware
+
+import "fmt"
+
+// Figures lists the fields of the GPU that the price of a step rests on, by their YAML paths, in no order and perhaps twice.
+func (d *Deployment) Figures() []string {
+	used := []string{"memory_bytes", "bandwidth_bps", "flops.bf16"}
+	for c, n := range d.Model.Params() {
+		if n == 0 {
+			continue
+		}
+		format := d.Model.Precision.Weights[c]
+		_, dtype := d.GPU.ComputeFLOPS(format.Dtype)
+		used = append(used, "flops."+dtype)
+		if format.Sparse {
+			path, _ := d.GPU.sparseRatio(dtype)
+			used = append(used, path)
+		}
+	}
+	for _, n := range d.linked() {
+		if path := d.linkField(n); path != "" {
+			used = append(used, path)
+		}
+	}
+	return used
+}
+
+// linked returns how many GPUs each kind of link joins: those of a tensor-parallel group, those that share experts, and
+// those of all stages.
+func (d *Deployment) linked() []int {
+	return []int{d.Parallel.Tensor, d.Parallel.expertGPUs(), d.Parallel.GPUs()}
+}
+
+// linkField returns the YAML path of the bandwidth between n GPUs, those of a stage or those of all stages: the scale-up
+// link inside its domain; PCIe where there is none; the network beyond. Empty for a single GPU.
+func (d *Deployment) linkField(n int) string {
+	switch up := d.GPU.ScaleUpBps.Value > 0; {
+	case n == 1:
+		return ""
+	case up && n <= max(1, int(d.GPU.Domain.Value)):
+		return "scale_up_bps"
+	case !up && n <= nodeGPUs:
+		return "pcie_bps"
+	}
+	return "nic_bps"
+}
+
+// nodeGPUs is how many GPUs without a scale-up link share a host's PCIe, as in common 8-GPU servers.
+const nodeGPUs = 8
+
+// linkBps returns the bandwidth, one way, of the link that joins n GPUs; 0 for a single GPU.
+func (d *Deployment) linkBps(n int) (float64, error) {
+	path := d.linkField(n)
+	if path == "" {
+		return 0, nil
+	}
+	bps, err := d.GPU.Need(path)
+	if err != nil && path == "nic_bps" {
+		return 0, fmt.Errorf("%w; %d GPUs reach beyond its scale-up domain of %d", err, n, max(1, int(d.GPU.Domain.Value)))
+	}
+	return bps, err
+}
+
+// link is linkBps of a deployment that Validate accepts.
+func (d *Deployment) link(n int) float64 {
+	bps, err := d.linkBps(n)
+	if err != nil {
+		panic(err)
+	}
+	return bps
+}
+
+// LinkBps returns what a link between replicas carries one way for one GPU: that of the scale-up domain or of PCIe as the
+// data sheet says, its share of the node's network, or a network adapter of its own at line rate.
+func (g GPU) LinkBps(link string) (float64, error) {
+	if path := LinkFigure(link); path != "" {
+		bps, err := g.Need(path)
+		if err == nil && bps == 0 {
+			err = fmt.Errorf("hardware: gpu %q has no such link", g.Name)
+		}
+		return bps, err
+	}
+	for _, nic := range nics() {
+		if nic.name == link {
+			return nic.gigabits * 1e9 / 8, nil
+		}
+	}
+	return 0, fmt.Errorf("hardware: link %q not known", link)
+}
+
+// LinkFigure returns the YAML path of a GPU's field that says what the link carries; empty: its name does.
+func LinkFigure(link string) string {
+	switch link {
+	case "nvlink":
+		return "scale_up_bps"
+	case "pcie":
+		return "pcie_bps"
+	case "nic":
+		return "nic_bps"
+	}
+	return ""
+}
+
+// Links returns the links between replicas that GPU.LinkBps knows.
+func Links() []string {
+	names := []string{"nvlink", "pcie", "nic"}
+	for _, nic := range nics() {
+		names = append(names, nic.name)
+	}
+	return names
+}
+
+// nic is a network adapter at the line rate that its name says. What its protocols leave to the payload is for an efficiency
+// to say.
+type nic struct {
+	name     string
+	gigabits float64 // 1e9 bits/s each way
+}
+
+func nics() []nic {
+	return []nic{{"nic-100g", 100}, {"nic-200g", 200}, {"nic-400g", 400}, {"nic-800g", 800}}
+}
