@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // TestEveryModelServes runs each model of the catalog on the fewest B300s that hold it, and demands what holds for any:
@@ -74,12 +74,12 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	}
 	r, err := replica()
 	require.NoError(t, err)
-	assert.Equal(t, 16.0, r.Deployment.Model.WeightBits(hardware.DenseFFN))
+	assert.Equal(t, 16.0, r.Deployment.Model.WeightBits(llm.DenseFFN))
 	write("hf_quant_config.json", `{"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8", "group_size": 16, "exclude_modules": ["lm_head"]}}`)
 	r, err = replica()
 	require.NoError(t, err)
-	assert.Equal(t, 4.5, r.Deployment.Model.WeightBits(hardware.DenseFFN))
-	assert.Equal(t, 16.0, r.Deployment.Model.WeightBits(hardware.Head))
+	assert.Equal(t, 4.5, r.Deployment.Model.WeightBits(llm.DenseFFN))
+	assert.Equal(t, 16.0, r.Deployment.Model.WeightBits(llm.Head))
 	assert.Equal(t, "fp8", r.Deployment.Model.Precision.KVCache)
 	write("hf_quant_config.json", `{"quantization": {"quant_algo": "INT3"}}`)
 	_, err = replica()

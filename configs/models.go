@@ -3,24 +3,24 @@ package configs
 import (
 	"fmt"
 
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // ModelNames returns the names of the models that are built in, in order.
 func ModelNames() []string { return embeddedNames("models") }
 
 // Model returns the model of the catalog with that name.
-func Model(name string) (hardware.LLM, error) {
+func Model(name string) (llm.LLM, error) {
 	file, text, ok := embedded("models", name)
 	if !ok {
-		return hardware.LLM{}, notFound("model", name, ModelNames())
+		return llm.LLM{}, notFound("model", name, ModelNames())
 	}
 	spec, err := readModel(file, text)
 	if err != nil {
-		return hardware.LLM{}, err
+		return llm.LLM{}, err
 	}
 	if spec.Name != name {
-		return hardware.LLM{}, fmt.Errorf("configs: %s names model %q, want %q", file, spec.Name, name)
+		return llm.LLM{}, fmt.Errorf("configs: %s names model %q, want %q", file, spec.Name, name)
 	}
 	return spec.model(file)
 }
@@ -32,8 +32,8 @@ func readModel(file string, text []byte) (modelSpec, error) {
 }
 
 // model builds the shape and checks it.
-func (s modelSpec) model(file string) (hardware.LLM, error) {
-	m := hardware.LLM{
+func (s modelSpec) model(file string) (llm.LLM, error) {
+	m := llm.LLM{
 		Name: s.Name, Source: s.Source, Hidden: s.Hidden, Vocab: s.Vocab, ContextMax: s.Context,
 		TiedEmbeddings: s.TiedEmbeddings, Positions: s.Positions, EmbeddingNorm: s.EmbeddingNorm,
 		NormVectors: 1, MTP: s.MTP,
@@ -49,11 +49,11 @@ func (s modelSpec) model(file string) (hardware.LLM, error) {
 		m.Precision, err = s.Weights.precision()
 	}
 	if err != nil {
-		return hardware.LLM{}, fmt.Errorf("configs: %s: %w", file, err)
+		return llm.LLM{}, fmt.Errorf("configs: %s: %w", file, err)
 	}
 	m.Layers = layers
 	if err := m.Validate(); err != nil {
-		return hardware.LLM{}, fmt.Errorf("configs: %s: %w", file, err)
+		return llm.LLM{}, fmt.Errorf("configs: %s: %w", file, err)
 	}
 	return m, nil
 }

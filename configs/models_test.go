@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs/huggingface"
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 const mib = 1 << 20
@@ -114,7 +114,7 @@ func TestCatalogModelsComeToTheirSizes(t *testing.T) {
 }
 
 // caches are bytes per token in layers without a window, and per sequence in layers whose window is full.
-func caches(m hardware.LLM) (growing, capped float64) {
+func caches(m llm.LLM) (growing, capped float64) {
 	for _, g := range m.Attention() {
 		if g.Window == 0 {
 			growing += g.KVBytesPerToken(2)
@@ -188,15 +188,15 @@ func TestCatalogAgreesWithPublishedConfigs(t *testing.T) {
 			assert.Equal(t, want.Params(), m.Params())
 			assert.Equal(t, want.ContextMax, m.ContextMax)
 			assert.InEpsilon(t, want.WeightBytes(), m.WeightBytes(), 0.002)
-			for c := range hardware.NumClasses {
+			for c := range llm.NumClasses {
 				assert.Equal(t, want.ComputeDtype(c), m.ComputeDtype(c), c.String())
 			}
 		})
 	}
 }
 
-func layerByLayer(m hardware.LLM) []hardware.LayerRun {
-	var out []hardware.LayerRun
+func layerByLayer(m llm.LLM) []llm.LayerRun {
+	var out []llm.LayerRun
 	for _, r := range m.Layers {
 		for n := r.Count; n > 0; n-- {
 			r.Count = 1

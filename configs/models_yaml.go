@@ -3,7 +3,7 @@ package configs
 import (
 	"fmt"
 
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // modelSpec is a model's YAML: the parts by name, then the layers in order.
@@ -37,15 +37,15 @@ type publishedSize struct {
 
 // mixerSpec is a token mixer that layers refer to by name.
 type mixerSpec struct {
-	Name       string                 `yaml:"name"`
-	Attention  hardware.SelfAttention `yaml:"attention"`
-	Recurrence hardware.Recurrence    `yaml:"recurrence"`
+	Name       string            `yaml:"name"`
+	Attention  llm.SelfAttention `yaml:"attention"`
+	Recurrence llm.Recurrence    `yaml:"recurrence"`
 }
 
 // ffnSpec is a feed-forward network that layers refer to by name.
 type ffnSpec struct {
-	Name         string `yaml:"name"`
-	hardware.FFN `yaml:",inline"`
+	Name    string `yaml:"name"`
+	llm.FFN `yaml:",inline"`
 }
 
 // layerSpec is Count equal layers of a mixer and a network, or a Run of such that repeats. A part without a name is none.
@@ -67,8 +67,8 @@ type weightsSpec struct {
 const modelLayersMax = 1000
 
 // runs spells out the repetitions.
-func (s modelSpec) runs(specs []layerSpec) ([]hardware.LayerRun, error) {
-	var out []hardware.LayerRun
+func (s modelSpec) runs(specs []layerSpec) ([]llm.LayerRun, error) {
+	var out []llm.LayerRun
 	for _, l := range specs {
 		if l.Repeat == 0 && l.Run == nil {
 			r, err := s.run(l)
@@ -96,8 +96,8 @@ func (s modelSpec) runs(specs []layerSpec) ([]hardware.LayerRun, error) {
 }
 
 // run resolves the names of a layer's parts.
-func (s modelSpec) run(l layerSpec) (hardware.LayerRun, error) {
-	r := hardware.LayerRun{Count: l.Count, Norms: s.Norms}
+func (s modelSpec) run(l layerSpec) (llm.LayerRun, error) {
+	r := llm.LayerRun{Count: l.Count, Norms: s.Norms}
 	if r.Norms == 0 {
 		r.Norms = 2
 	}
@@ -118,18 +118,18 @@ func (s modelSpec) run(l layerSpec) (hardware.LayerRun, error) {
 	return r, nil
 }
 
-func (s modelSpec) mixer(name string) (hardware.Mixer, error) {
+func (s modelSpec) mixer(name string) (llm.Mixer, error) {
 	var have []string
 	for _, x := range s.Mixers {
 		if x.Name == name {
-			return hardware.Mixer{Attention: x.Attention, Recurrence: x.Recurrence}, nil
+			return llm.Mixer{Attention: x.Attention, Recurrence: x.Recurrence}, nil
 		}
 		have = append(have, x.Name)
 	}
-	return hardware.Mixer{}, fmt.Errorf("layers: %s", unknownName("mixer", name, have))
+	return llm.Mixer{}, fmt.Errorf("layers: %s", unknownName("mixer", name, have))
 }
 
-func (s modelSpec) ffn(name string) (hardware.FFN, error) {
+func (s modelSpec) ffn(name string) (llm.FFN, error) {
 	var have []string
 	for _, f := range s.FFNs {
 		if f.Name == name {
@@ -137,26 +137,26 @@ func (s modelSpec) ffn(name string) (hardware.FFN, error) {
 		}
 		have = append(have, f.Name)
 	}
-	return hardware.FFN{}, fmt.Errorf("layers: %s", unknownName("ffn", name, have))
+	return llm.FFN{}, fmt.Errorf("layers: %s", unknownName("ffn", name, have))
 }
 
 // precision is bf16 but for the classes listed.
-func (w weightsSpec) precision() (hardware.Precision, error) {
-	p := hardware.UniformPrecision()
+func (w weightsSpec) precision() (llm.Precision, error) {
+	p := llm.UniformPrecision()
 	if w.Dtype == "" && len(w.Classes) == 0 {
 		return p, nil
 	}
-	f, err := hardware.FormatOf(w.Dtype)
+	f, err := llm.FormatOf(w.Dtype)
 	if err != nil {
 		return p, fmt.Errorf("weights: %w", err)
 	}
 	var have []string
-	for c := range hardware.NumClasses {
+	for c := range llm.NumClasses {
 		have = append(have, c.String())
 	}
 	for _, name := range w.Classes {
 		found := false
-		for c := range hardware.NumClasses {
+		for c := range llm.NumClasses {
 			if c.String() == name {
 				p.Weights[c], found = f, true
 			}

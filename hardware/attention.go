@@ -3,6 +3,7 @@ package hardware
 import (
 	"fmt"
 
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -39,7 +40,7 @@ type attention struct {
 func (d *Deployment) windows() ([]sim.Window, error) {
 	var out []sim.Window
 	for _, g := range d.Model.Attention() {
-		if w, ok := g.window(); ok && indexWindow(out, w) < 0 {
+		if w, ok := windowOf(g); ok && indexWindow(out, w) < 0 {
 			out = append(out, w)
 		}
 	}
@@ -58,7 +59,8 @@ func (d *Deployment) Windows() []sim.Window {
 	return w
 }
 
-func (g AttentionGroup) window() (sim.Window, bool) {
+// windowOf returns the limit on what the layers of g attend to; false: they attend to the whole context.
+func windowOf(g llm.AttentionGroup) (w sim.Window, limited bool) {
 	switch {
 	case g.Window > 0:
 		return sim.Window{Tokens: int32(g.Window), Chunked: g.Chunked}, true
@@ -94,7 +96,7 @@ func (d *Deployment) attentions() []attention {
 		if d.Materialized {
 			a.scores = 4 * 2 * heads
 		}
-		if w, ok := g.window(); ok {
+		if w, ok := windowOf(g); ok {
 			a.name, a.window = "windowed attention", indexWindow(windows, w)
 		}
 		if g.IndexHeads > 0 {

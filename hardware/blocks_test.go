@@ -11,6 +11,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // The cache that vLLM 0.15 to 0.19 found room for, num_gpu_blocks of 16 tokens at gpu_memory_utilization 0.9, as its logs
@@ -159,8 +160,8 @@ func TestTheLargestStageLimitsTheCache(t *testing.T) {
 func TestRecurrentStatesAloneAreRefused(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
 	layer := d.Model.Layers[0]
-	layer.Mixer = hardware.Mixer{Recurrence: hardware.Recurrence{KeyHeads: 16, KeyDim: 128, ValueHeads: 32, ValueDim: 128, Kernel: 4, StateBytes: 4}}
-	d.Model.Layers = []hardware.LayerRun{layer}
+	layer.Mixer = llm.Mixer{Recurrence: llm.Recurrence{KeyHeads: 16, KeyDim: 128, ValueHeads: 32, ValueDim: 128, Kernel: 4, StateBytes: 4}}
+	d.Model.Layers = []llm.LayerRun{layer}
 	require.NoError(t, d.Model.Validate())
 	assert.ErrorContains(t, d.Validate(), "no layer of llama-3.1-8b has attention")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -28,7 +29,7 @@ func TestNoStepBeatsItsBound(t *testing.T) {
 			g := price(r, b)
 			if message := boundBroken(&d, b, &g); message != "" {
 				require.Fail(t, message, "%s, weights %v, cache %s, on %d × %s, %+v, %+v", d.Model.Name,
-					d.Model.Precision.Weights[hardware.Attention], d.KVDtype, d.Parallel.Tensor, d.GPU.Name, d.Efficiency, b)
+					d.Model.Precision.Weights[llm.Attention], d.KVDtype, d.Parallel.Tensor, d.GPU.Name, d.Efficiency, b)
 			}
 			steps++
 		}

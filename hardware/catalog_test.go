@@ -9,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // gpu and model return entries of the catalogs, and efficiency what an engine achieves on a GPU that nobody measured.
@@ -18,7 +19,7 @@ func gpu(t testing.TB, name string) hardware.GPU {
 	return g
 }
 
-func model(t testing.TB, name string) hardware.LLM {
+func model(t testing.TB, name string) llm.LLM {
 	m, err := configs.Model(name)
 	require.NoError(t, err)
 	return m
@@ -99,7 +100,7 @@ func fitting(d *hardware.Deployment) bool {
 // everyDeployment visits each accelerator × model × weights of the catalogs that fits, with three cache dtypes, and returns
 // how many there are and how many do not fit.
 func everyDeployment(t *testing.T, visit func(d hardware.Deployment)) (visited, unfit int) {
-	var models []hardware.LLM
+	var models []llm.LLM
 	for _, name := range configs.ModelNames() {
 		models = append(models, model(t, name))
 	}
@@ -107,7 +108,7 @@ func everyDeployment(t *testing.T, visit func(d hardware.Deployment)) (visited, 
 	for _, gpuName := range configs.GPUNames() {
 		d := hardware.Deployment{GPU: gpu(t, gpuName), Efficiency: efficiency(t, "vllm-v1")}
 		for _, m := range models {
-			for _, weights := range append([]string{""}, hardware.Dtypes()...) {
+			for _, weights := range append([]string{""}, llm.Dtypes()...) {
 				d.Model = m
 				if weights != "" {
 					var err error

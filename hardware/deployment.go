@@ -2,13 +2,14 @@ package hardware
 
 import (
 	"fmt"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"strings"
 )
 
 // Deployment is one replica: a model, the GPUs that run it, how it is split over them, and what the engine achieves.
 type Deployment struct {
 	GPU        GPU
-	Model      LLM
+	Model      llm.LLM
 	KVDtype    string // of cache elements, one of KVDtypes
 	Parallel   Parallel
 	Efficiency Efficiency

@@ -1,21 +1,24 @@
 // Package hardware prices work: what a step of a given batch costs on given GPUs.
 //
 //	gpu.go         an accelerator's data sheet
-//	llm*.go        a model's shape: what there is to read, multiply and cache
-//	deployment.go  one replica: a model on GPUs, split over them
-//	figures.go     the figures of the data sheet that its price rests on
-//	parallel.go    what the busiest GPU has of a batch
-//	launch.go      graphs, padding and the host
+//	llm/           a model's shape: what there is to read, multiply and cache
 //	efficiency.go  what serving software achieves of the peak
+//	deployment.go  one replica: a model on GPUs, with what its engine achieves
+//	links.go       what connects the GPUs of a replica, and replicas
+//	parallel.go    what the busiest GPU has of a batch
+//	launch.go      CUDA graphs, padding and the host
 //	linear.go      weights: bytes read and arithmetic per token
+//	experts.go     the routed experts: which are touched, who has them, and what their kernels pad
 //	attention.go   the cache: bytes read and arithmetic per context token
-//	comm.go        passing activations between GPUs
-//	swap.go handover.go
-//	               moving a cache to host memory, or to another replica
+//	collectives.go passing activations between GPUs
 //	step.go        the part of a step that does not grow, the sum of these
-//	roofline.go    the price of a run of steps
-//	speculation*.go   drafts: what proposes them, and what a step costs that verifies them
+//	roofline.go    the price of consecutive steps
 //	decoding.go    choosing tokens from logits
+//	speculation.go speculation_drafter.go speculation_price.go
+//	               drafts: what proposes them, and what a step costs that verifies them
+//	kv.go          the bytes of the KV cache
 //	memory.go      the memory budget and the KV blocks it leaves
+//	swap.go        copying KV blocks to host memory
+//	transfer.go    copying a KV cache to another replica
 //	explain.go     one step taken apart
 package hardware

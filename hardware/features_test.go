@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -61,7 +62,7 @@ func TestDataParallelRanksHaveACacheEach(t *testing.T) {
 	assert.Equal(t, tensor.BlockBytes, ranks.BlockBytes, "each GPU holds the latent of what it attends to")
 	assert.Equal(t, int64(ranks.KV/ranks.BlockBytes)*8, ranks.Blocks)
 	assert.Greater(t, ranks.Blocks, 4*tensor.Blocks, "eight caches of different sequences")
-	experts := float64(d.Model.Params()[hardware.RoutedExperts]) * d.Model.WeightBits(hardware.RoutedExperts) / 8
+	experts := float64(d.Model.Params()[llm.RoutedExperts]) * d.Model.WeightBits(llm.RoutedExperts) / 8
 	assert.Greater(t, ranks.Weights, experts/8)
 	assert.Less(t, ranks.Weights, experts/8+40e9)
 }
@@ -168,7 +169,7 @@ func TestGraphsPadTheLinearLayers(t *testing.T) {
 	d.Efficiency.Overlap = 1
 	exact := d
 	d.Launch.Graphs = hardware.CaptureSizes(64)
-	linear := 2 * float64(d.Model.Params()[hardware.Attention]+d.Model.Params()[hardware.DenseFFN]) / d.GPU.FLOPS.BF16.Value
+	linear := 2 * float64(d.Model.Params()[llm.Attention]+d.Model.Params()[llm.DenseFFN]) / d.GPU.FLOPS.BF16.Value
 	assert.InDelta(t, 7*linear, step(d, alike(25, 100))-step(exact, alike(25, 100)), 1e-9)
 	assert.Equal(t, step(exact, alike(32, 100)), step(d, alike(32, 100)))
 	assert.Equal(t, step(exact, alike(65, 100)), step(d, alike(65, 100)), "above the largest graph nothing is padded")

@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"fmt"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"math"
 )
 
@@ -206,7 +207,7 @@ func (g GPU) checkPrice() error {
 }
 
 // rate returns the peak of a matrix product with weights in format f.
-func (g GPU) rate(f Format) (float64, error) {
+func (g GPU) rate(f llm.Format) (float64, error) {
 	peak, dtype := g.ComputeFLOPS(f.Dtype)
 	if !f.Sparse {
 		return peak, nil

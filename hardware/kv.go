@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"fmt"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"math"
 	"strings"
 )
@@ -15,7 +16,7 @@ func kvBits(dtype string) (float64, error) {
 	if dtype == "fp8" {
 		return 8, nil
 	}
-	f, err := FormatOf(dtype)
+	f, err := llm.FormatOf(dtype)
 	if err != nil {
 		return 0, fmt.Errorf("hardware: kv_cache %q not known; have %s", dtype, strings.Join(KVDtypes(), " "))
 	}
@@ -23,7 +24,7 @@ func kvBits(dtype string) (float64, error) {
 }
 
 // kvBytes is what one token adds to the cache over a group's layers, in the cache's own format.
-func (d *Deployment) kvBytes(g AttentionGroup) float64 {
+func (d *Deployment) kvBytes(g llm.AttentionGroup) float64 {
 	if d.KVDtype == "fp8" {
 		return g.KVBytesPerToken(1)
 	}
@@ -31,12 +32,12 @@ func (d *Deployment) kvBytes(g AttentionGroup) float64 {
 	if err != nil {
 		panic(err)
 	}
-	return float64(g.Layers*g.elements()) * (bits / 8)
+	return float64(g.Layers*g.Elements()) * (bits / 8)
 }
 
 // kvShare returns the part of a group's cache that one tensor-parallel rank holds: KV heads are split while there are
 // enough and replicated beyond; a latent is replicated.
-func (d *Deployment) kvShare(g AttentionGroup) float64 {
+func (d *Deployment) kvShare(g llm.AttentionGroup) float64 {
 	if g.Latent > 0 {
 		return 1
 	}

@@ -1,6 +1,9 @@
 package hardware
 
-import "math"
+import (
+	"github.com/decodesim/decodesim/hardware/llm"
+	"math"
+)
 
 // product is a group of matrix products that run back to back in every layer: what one GPU reads for it and computes
 // per token.
@@ -20,12 +23,12 @@ type product struct {
 func (d *Deployment) products() []product {
 	parts := []struct {
 		name    string
-		classes []Class
+		classes []llm.Class
 	}{
-		{"attention projections", []Class{Attention, AttentionReplicated, Indexer, Recurrent}},
-		{"feed-forward", []Class{DenseFFN, SharedExperts, Router, Norms}},
-		{"experts", []Class{RoutedExperts}},
-		{"LM head", []Class{Head}},
+		{"attention projections", []llm.Class{llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Recurrent}},
+		{"feed-forward", []llm.Class{llm.DenseFFN, llm.SharedExperts, llm.Router, llm.Norms}},
+		{"experts", []llm.Class{llm.RoutedExperts}},
+		{"LM head", []llm.Class{llm.Head}},
 	}
 	params := d.Model.Params()
 	var out []product
@@ -44,23 +47,23 @@ func (d *Deployment) products() []product {
 }
 
 // share returns the part of a class's weights that one rank holds.
-func (d *Deployment) share(c Class) float64 {
+func (d *Deployment) share(c llm.Class) float64 {
 	switch c {
-	case AttentionReplicated, Indexer, Router, Norms:
+	case llm.AttentionReplicated, llm.Indexer, llm.Router, llm.Norms:
 		return 1
-	case RoutedExperts:
+	case llm.RoutedExperts:
 		return d.expertShare()
 	}
 	return 1 / float64(d.Parallel.Tensor)
 }
 
 // addClass adds n parameters of class c to p: each is read once per step and multiplied once per row, 2 FLOPs.
-func (d *Deployment) addClass(p *product, c Class, n float64) {
+func (d *Deployment) addClass(p *product, c llm.Class, n float64) {
 	if n == 0 {
 		return
 	}
 	p.bytes += float64(n * d.Model.WeightBits(c) / 8)
-	if c == Norms {
+	if c == llm.Norms {
 		return // read, but no matrix
 	}
 	efficiency := d.Efficiency.Compute
@@ -68,7 +71,7 @@ func (d *Deployment) addClass(p *product, c Class, n float64) {
 		efficiency *= q
 	}
 	used := n
-	if c == RoutedExperts {
+	if c == llm.RoutedExperts {
 		efficiency *= d.Efficiency.MoECompute
 		used *= float64(d.Model.TopK()) / float64(d.Model.Experts())
 	}
@@ -83,10 +86,10 @@ func (d *Deployment) addClass(p *product, c Class, n float64) {
 
 // quantizedLayers counts the layers whose feed-forward network quantises its activations, and so launches kernels for that.
 func (d *Deployment) quantizedLayers() float64 {
-	return float64(d.Model.countLayers(func(r LayerRun) int {
-		class := DenseFFN
+	return float64(d.Model.CountLayers(func(r llm.LayerRun) int {
+		class := llm.DenseFFN
 		if r.FFN.Experts > 0 {
-			class = RoutedExperts
+			class = llm.RoutedExperts
 		}
 		if d.GPU.quantizesActivations(d.Model.ComputeDtype(class)) {
 			return 1

@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"fmt"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"math"
 )
 
@@ -108,10 +109,10 @@ func (d *Deployment) weightBytesPerGPU() float64 {
 	stage, sum := d.stageShare(), 0.0
 	for c, n := range d.Model.Params() {
 		part := stage
-		if Class(c) == Embedding || Class(c) == Head {
+		if llm.Class(c) == llm.Embedding || llm.Class(c) == llm.Head {
 			part = 1
 		}
-		sum += float64(n) * d.Model.WeightBits(Class(c)) / 8 * d.share(Class(c)) * part
+		sum += float64(n) * d.Model.WeightBits(llm.Class(c)) / 8 * d.share(llm.Class(c)) * part
 	}
 	return sum
 }

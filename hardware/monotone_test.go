@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -38,7 +39,7 @@ func randomDeployment(t *testing.T, r *rand.Rand, gpus, models []string) hardwar
 	for {
 		d := hardware.Deployment{GPU: gpu(t, gpus[r.IntN(len(gpus))]), Model: model(t, models[r.IntN(len(models))]), Efficiency: randomEfficiency(r)}
 		d.KVDtype = hardware.KVDtypes()[r.IntN(len(hardware.KVDtypes()))]
-		if dtypes := hardware.Dtypes(); r.IntN(2) == 0 {
+		if dtypes := llm.Dtypes(); r.IntN(2) == 0 {
 			d.Model, _ = d.Model.WithWeights(dtypes[r.IntN(len(dtypes))])
 		}
 		if !fitting(&d) {

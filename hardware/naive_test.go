@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // naive is the length of a step in seconds, added up from the twin's parts with every loss and every floor.
@@ -39,10 +40,10 @@ func naive(d *hardware.Deployment, b batch) float64 {
 	for _, r := range d.Model.Layers {
 		n := float64(r.Count)
 		layers += n
-		dtype := d.Model.ComputeDtype(hardware.DenseFFN)
+		dtype := d.Model.ComputeDtype(llm.DenseFFN)
 		if r.FFN.Experts > 0 {
 			moe += n
-			dtype = d.Model.ComputeDtype(hardware.RoutedExperts)
+			dtype = d.Model.ComputeDtype(llm.RoutedExperts)
 		}
 		if _, unit := d.GPU.ComputeFLOPS(dtype); unit == "fp8" || unit == "int8" || dtype == "nvfp4" && unit == "fp4" {
 			quantized += n
@@ -167,8 +168,8 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		require.Empty(t, boundBroken(&d, b, &g), "%s on %s, %+v, %+v, %+v", d.Model.Name, d.GPU.Name, d.Parallel, d.Launch, b)
 		for name, on := range map[string]bool{
 			"data parallel": d.Parallel.Data > 1, "stages": d.Parallel.Pipeline > 1, "graphs": d.Launch.Graphs != nil, "eager": d.Launch.Eager,
-			"async": d.Launch.Async, "materialized": d.Materialized, "sparse": d.Model.Precision.Weights[hardware.Attention].Sparse,
-			"quantized":  d.Efficiency.QuantizedCompute > 0 && linear(&d, 1, 1, hardware.Attention).quantizedS > 0,
+			"async": d.Launch.Async, "materialized": d.Materialized, "sparse": d.Model.Precision.Weights[llm.Attention].Sparse,
+			"quantized":  d.Efficiency.QuantizedCompute > 0 && linear(&d, 1, 1, llm.Attention).quantizedS > 0,
 			"host-bound": g.Part[4].B < 0, "mixed": d.Efficiency.MixedKV > 1 && len(b.decodes) > 0 && len(b.chunks) > 0,
 		} {
 			if on {

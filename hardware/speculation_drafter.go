@@ -1,6 +1,9 @@
 package hardware
 
-import "fmt"
+import (
+	"fmt"
+	"github.com/decodesim/decodesim/hardware/llm"
+)
 
 // NewDrafter returns what drafts up to tokens tokens for the target; nil for what the host looks up.
 //
@@ -13,7 +16,7 @@ import "fmt"
 //	        arXiv 2401.10774, §2.1); one chain of drafts, not a tree
 //	mtp     the checkpoint's module: a decoder layer, a merge 2h·h and the target's LM head (DeepSeek-V3, arXiv 2412.19437, §2.2);
 //	        if there are more drafts than modules they are used again
-func NewDrafter(method DraftMethod, target LLM, given *LLM, tokens, vocab int) (*Drafter, error) {
+func NewDrafter(method DraftMethod, target llm.LLM, given *llm.LLM, tokens, vocab int) (*Drafter, error) {
 	switch method {
 	case DraftModel:
 		if given == nil {
@@ -27,7 +30,7 @@ func NewDrafter(method DraftMethod, target LLM, given *LLM, tokens, vocab int) (
 	case DraftEAGLE:
 		return eagle(target, given, vocab)
 	case DraftMedusa:
-		m := headOn(target, "Medusa heads", LayerRun{Count: 1})
+		m := headOn(target, "Medusa heads", llm.LayerRun{Count: 1})
 		m.Vocab, m.Merge = tokens*target.Vocab, tokens
 		return &Drafter{Model: m, Head: true, Modules: 1, Parallel: true}, nil
 	case DraftMTP:
@@ -47,18 +50,18 @@ func NewDrafter(method DraftMethod, target LLM, given *LLM, tokens, vocab int) (
 
 // eagle returns the head given, or one of the target's own shape. An LM head of another vocabulary than the target's is the
 // head's own.
-func eagle(target LLM, given *LLM, vocab int) (*Drafter, error) {
+func eagle(target llm.LLM, given *llm.LLM, vocab int) (*Drafter, error) {
 	if vocab < 0 || vocab > target.Vocab {
 		return nil, fmt.Errorf("hardware: draft_vocab %d; %s has %d tokens, of which a head drafts some or all", vocab, target.Name, target.Vocab)
 	}
-	var m LLM
+	var m llm.LLM
 	if given != nil {
 		if m = *given; m.Hidden != target.Hidden {
 			return nil, fmt.Errorf("hardware: draft_model %s is %d wide and %s is %d; expected a head for the target", m.Name, m.Hidden, target.Name, target.Hidden)
 		}
 		m.TiedEmbeddings = false
 	} else {
-		run, ok := target.lastAttention()
+		run, ok := target.LastAttention()
 		if !ok {
 			return nil, fmt.Errorf("hardware: method eagle, but no layer of %s attends; expected another method", target.Name)
 		}
@@ -70,32 +73,15 @@ func eagle(target LLM, given *LLM, vocab int) (*Drafter, error) {
 	}
 	shares := m.Vocab == target.Vocab
 	if shares {
-		m.Precision.Weights[Head] = target.Precision.Weights[Head]
+		m.Precision.Weights[llm.Head] = target.Precision.Weights[llm.Head]
 	}
 	return &Drafter{Model: m, Head: true, SharesHead: shares, Modules: 1}, nil
 }
 
 // headOn returns a model of one run of layers in bf16, as wide as the target and of its vocabulary.
-func headOn(target LLM, name string, run LayerRun) LLM {
-	return LLM{
+func headOn(target llm.LLM, name string, run llm.LayerRun) llm.LLM {
+	return llm.LLM{
 		Name: target.Name + " " + name, Hidden: target.Hidden, Vocab: target.Vocab, ContextMax: target.ContextMax,
-		NormVectors: target.NormVectors, Layers: []LayerRun{run}, Precision: UniformPrecision(), Source: target.Source,
+		NormVectors: target.NormVectors, Layers: []llm.LayerRun{run}, Precision: llm.UniformPrecision(), Source: target.Source,
 	}
-}
-
-// lastAttention returns the last layer that attends, to the whole context if any does, with a dense network. Recurrences are
-// left out of it.
-func (m LLM) lastAttention() (LayerRun, bool) {
-	var found LayerRun
-	for _, r := range m.Layers {
-		a := r.Mixer.Attention
-		if a.Heads == 0 || a.Window > 0 && found.Count > 0 && found.Mixer.Attention.Window == 0 {
-			continue
-		}
-		found = LayerRun{Count: 1, Mixer: Mixer{Attention: a}, FFN: r.FFN, Norms: r.Norms}
-		if f := r.FFN; f.Experts > 0 {
-			found.FFN = FFN{Width: f.TopK*f.ExpertWidth + f.SharedWidth, Plain: f.Plain}
-		}
-	}
-	return found, found.Count > 0
 }

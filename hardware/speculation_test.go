@@ -10,11 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
 )
 
 // speculating returns the deployment with drafts by a method.
-func speculating(t require.TestingT, d hardware.Deployment, method string, drafts int, given *hardware.LLM) hardware.Deployment {
+func speculating(t require.TestingT, d hardware.Deployment, method string, drafts int, given *llm.LLM) hardware.Deployment {
 	drafter, err := hardware.NewDrafter(hardware.DraftMethod(method), d.Model, given, drafts, 0)
 	require.NoError(t, err)
 	d.Speculation = &hardware.Speculation{Tokens: drafts, Drafter: drafter}
@@ -116,7 +117,7 @@ func TestNoStepWithDraftsBeatsItsBound(t *testing.T) {
 			if random.IntN(2) == 0 {
 				d.Efficiency = randomEfficiency(random)
 			}
-			var given *hardware.LLM
+			var given *llm.LLM
 			if c.draft != "" {
 				m := model(t, c.draft)
 				given = &m
@@ -251,7 +252,7 @@ func TestDraftersThatCannotBe(t *testing.T) {
 	target, other, windowed := model(t, "llama-3.1-8b"), model(t, "qwen3-0.6b"), model(t, "gpt-oss-20b")
 	for _, c := range []struct {
 		method string
-		given  *hardware.LLM
+		given  *llm.LLM
 		vocab  int
 		want   string
 	}{

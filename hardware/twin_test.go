@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -135,13 +136,13 @@ func twin(d *hardware.Deployment, b batch) []part { return twinOf(d, b, busiest(
 // twinOf is twin with the rows of the linear layers perhaps padded.
 func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 	parts := []part{
-		linear(d, m.rows, 1, hardware.Attention, hardware.AttentionReplicated, hardware.Indexer, hardware.Recurrent),
-		linear(d, m.rows, 1, hardware.DenseFFN, hardware.SharedExperts, hardware.Router, hardware.Norms),
-		linear(d, m.outputs, 1, hardware.Head),
+		linear(d, m.rows, 1, llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Recurrent),
+		linear(d, m.rows, 1, llm.DenseFFN, llm.SharedExperts, llm.Router, llm.Norms),
+		linear(d, m.outputs, 1, llm.Head),
 	}
 	if e := float64(d.Model.Experts()); e > 0 {
 		k := float64(d.Model.TopK())
-		p := linear(d, m.tokens, 1-math.Pow(1-k/e, m.tokens), hardware.RoutedExperts)
+		p := linear(d, m.tokens, 1-math.Pow(1-k/e, m.tokens), llm.RoutedExperts)
 		p.computeS *= k / e
 		p.quantizedS *= k / e
 		p.kind = "experts"
@@ -173,14 +174,14 @@ func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 }
 
 // linear reads a share of classes of weights and multiplies rows by all of them.
-func linear(d *hardware.Deployment, rows, share float64, classes ...hardware.Class) part {
+func linear(d *hardware.Deployment, rows, share float64, classes ...llm.Class) part {
 	p := part{kind: "weights"}
 	params := d.Model.Params()
 	for _, c := range classes {
 		n := float64(params[c])
 		switch c {
-		case hardware.AttentionReplicated, hardware.Indexer, hardware.Router, hardware.Norms:
-		case hardware.RoutedExperts:
+		case llm.AttentionReplicated, llm.Indexer, llm.Router, llm.Norms:
+		case llm.RoutedExperts:
 			gpus, e := float64(d.Parallel.Tensor*d.Parallel.Ranks()), float64(d.Model.Experts())
 			if n /= gpus; d.Parallel.Expert {
 				n *= gpus / e * math.Ceil(e/gpus)
@@ -190,7 +191,7 @@ func linear(d *hardware.Deployment, rows, share float64, classes ...hardware.Cla
 		}
 		format := d.Model.Precision.Weights[c]
 		p.bytes += n * format.Bits / 8 * share
-		if c != hardware.Norms {
+		if c != llm.Norms {
 			peak, dtype := d.GPU.ComputeFLOPS(format.Dtype)
 			switch {
 			case format.Sparse && dtype == "fp4":
@@ -208,7 +209,7 @@ func linear(d *hardware.Deployment, rows, share float64, classes ...hardware.Cla
 }
 
 // attention is that of equal layers: the cache and, if they are sparse, the index.
-func attention(d *hardware.Deployment, a hardware.SelfAttention, layers float64, b batch) []part {
+func attention(d *hardware.Deployment, a llm.SelfAttention, layers float64, b batch) []part {
 	t := float64(d.Parallel.Tensor)
 	element := map[string]float64{"bf16": 16, "fp8": 8, "int8": 8, "int4": 4.5, "mxfp4": 4.25, "nvfp4": 4.5}[d.KVDtype] / 8
 	heads := float64(a.Heads) / t

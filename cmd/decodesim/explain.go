@@ -9,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/report"
 )
 
@@ -58,7 +59,7 @@ deployment is that of a scenario or of flags; given both, the flags stand above 
 	flags.BoolVar(&f.metrics, "metrics", false, "explain instead what benchmark tools say of one request: an example, or one of the scenario's run")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	completeNames(c, map[string][]string{
-		"gpu": configs.GPUNames(), "engine": configs.EngineNames(), "weights": hardware.Dtypes(), "kv-cache": hardware.KVDtypes(),
+		"gpu": configs.GPUNames(), "engine": configs.EngineNames(), "weights": llm.Dtypes(), "kv-cache": hardware.KVDtypes(),
 		"speculation": configs.SpeculationMethods(),
 	}, cobra.ShellCompDirectiveNoFileComp)
 	completeNames(c, map[string][]string{"model": configs.ModelNames(), "draft-model": configs.ModelNames()}, cobra.ShellCompDirectiveDefault) // and files

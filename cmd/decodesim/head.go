@@ -12,6 +12,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/report"
 )
 
@@ -127,7 +128,7 @@ func modelLine(d *hardware.Deployment) string {
 }
 
 // shapeLine is the size of a model and what its layers are.
-func shapeLine(m *hardware.LLM) string {
+func shapeLine(m *llm.LLM) string {
 	size := billions(m.ParamsTotal()) + " parameters"
 	if m.Experts() > 0 {
 		size += fmt.Sprintf(" (%s active)", billions(m.ActiveAll()))
@@ -154,11 +155,11 @@ func perToken(d *hardware.Deployment) string {
 }
 
 // weightsOf names the format of the class that holds most weights.
-func weightsOf(m *hardware.LLM) string {
+func weightsOf(m *llm.LLM) string {
 	most, name := int64(0), ""
 	for c, n := range m.Params() {
 		if n > most {
-			most, name = n, m.ComputeDtype(hardware.Class(c))
+			most, name = n, m.ComputeDtype(llm.Class(c))
 		}
 	}
 	return name

@@ -3,39 +3,39 @@ package huggingface
 import (
 	"fmt"
 
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // mixers describes one layer of each kind that occurs.
-func (c *config) mixers(kinds []mixerKind) map[mixerKind]hardware.Mixer {
+func (c *config) mixers(kinds []mixerKind) map[mixerKind]llm.Mixer {
 	occurs := map[mixerKind]bool{}
 	for _, k := range kinds {
 		occurs[k] = true
 	}
 	full := c.attention()
-	out := map[mixerKind]hardware.Mixer{
+	out := map[mixerKind]llm.Mixer{
 		mixNone: {},
 		mixFull: {Attention: full},
 	}
 	if occurs[mixSliding] || occurs[mixChunked] {
-		out[mixSliding] = hardware.Mixer{Attention: c.sliding(full)}
-		out[mixChunked] = hardware.Mixer{Attention: c.chunk(full)}
+		out[mixSliding] = llm.Mixer{Attention: c.sliding(full)}
+		out[mixChunked] = llm.Mixer{Attention: c.chunk(full)}
 	}
 	if occurs[mixDelta] {
-		out[mixDelta] = hardware.Mixer{Recurrence: c.deltaNet()}
+		out[mixDelta] = llm.Mixer{Recurrence: c.deltaNet()}
 	}
 	if occurs[mixMamba] {
-		out[mixMamba] = hardware.Mixer{Recurrence: c.mamba2()}
+		out[mixMamba] = llm.Mixer{Recurrence: c.mamba2()}
 	}
 	if c.family.mixedHeads {
-		out[mixFull] = hardware.Mixer{Attention: full, Recurrence: c.mamba2()}
+		out[mixFull] = llm.Mixer{Attention: full, Recurrence: c.mamba2()}
 	}
 	return out
 }
 
 // attention is the shape of a layer of full attention.
-func (c *config) attention() hardware.SelfAttention {
-	s := hardware.SelfAttention{Heads: c.heads, Sinks: c.family.sinks || c.flag(false, "add_full_attention_sink_bias")}
+func (c *config) attention() llm.SelfAttention {
+	s := llm.SelfAttention{Heads: c.heads, Sinks: c.family.sinks || c.flag(false, "add_full_attention_sink_bias")}
 	c.biases(&s)
 	if c.has("kv_lora_rank") {
 		c.latent(&s)
@@ -83,7 +83,7 @@ func (c *config) kvHeads() int {
 
 // biases reads which projections have one. A field named for attention covers the output too, except in the families
 // whose code leaves it out.
-func (c *config) biases(s *hardware.SelfAttention) {
+func (c *config) biases(s *llm.SelfAttention) {
 	s.QKVBias, s.OutputBias = c.family.qkvBias, c.family.outputBias
 	if _, ok := c.first([]string{"use_bias", "bias"}); ok && c.family.name != "nemotron_h" { // there it is about Mamba
 		s.QKVBias = c.flag(false, "use_bias", "bias")
@@ -98,24 +98,24 @@ func (c *config) biases(s *hardware.SelfAttention) {
 }
 
 // qkNorm reads what normalises queries and keys.
-func (c *config) qkNorm() hardware.QKNorm {
+func (c *config) qkNorm() llm.QKNorm {
 	norm := c.family.qkNorm
 	if _, ok := c.first([]string{"use_qk_norm", "qk_layernorm", "qk_norm"}); ok {
 		used := c.flag(false, "use_qk_norm", "qk_layernorm", "qk_norm")
 		switch {
 		case !used || c.family.qkNormFree:
-			norm = hardware.QKNormNone
-		case norm == hardware.QKNormNone:
-			norm = hardware.QKNormPerHead
+			norm = llm.QKNormNone
+		case norm == llm.QKNormNone:
+			norm = llm.QKNormPerHead
 		}
 		if used && (c.family.name == "cohere" || c.family.name == "stablelm") {
-			norm = hardware.QKNormAllHeads
+			norm = llm.QKNormAllHeads
 		}
 	}
 	switch t := c.text("", "qk_norm_type"); t {
 	case "", "per_head":
 	case "per_layer":
-		norm = hardware.QKNormAllHeads
+		norm = llm.QKNormAllHeads
 	default:
 		c.fail("qk_norm_type", "understood are per_head and per_layer")
 	}
@@ -124,7 +124,7 @@ func (c *config) qkNorm() hardware.QKNorm {
 
 // latent reads latent attention. Head width and KV heads are noise there: every head has its own keys, expanded from one
 // latent.
-func (c *config) latent(s *hardware.SelfAttention) {
+func (c *config) latent(s *llm.SelfAttention) {
 	s.Latent.Rank = c.required("kv_lora_rank")
 	s.Latent.QueryRank = c.count(0, "q_lora_rank")
 	s.Latent.RopeDim = c.required("qk_rope_head_dim")
@@ -140,7 +140,7 @@ func (c *config) latent(s *hardware.SelfAttention) {
 	if !c.has("index_topk") {
 		return
 	}
-	s.Index = hardware.Index{
+	s.Index = llm.Index{
 		TopK:  c.required("index_topk"),
 		Heads: c.required("index_n_heads"),
 		Dim:   c.required("index_head_dim"),
@@ -151,7 +151,7 @@ func (c *config) latent(s *hardware.SelfAttention) {
 }
 
 // sliding is full attention within a window, in a few families with heads of its own.
-func (c *config) sliding(s hardware.SelfAttention) hardware.SelfAttention {
+func (c *config) sliding(s llm.SelfAttention) llm.SelfAttention {
 	s.Window = c.window()
 	s.Heads = c.count(s.Heads, "swa_num_attention_heads")
 	s.KVHeads = c.count(s.KVHeads, "swa_num_key_value_heads")
@@ -164,7 +164,7 @@ func (c *config) sliding(s hardware.SelfAttention) hardware.SelfAttention {
 	return s
 }
 
-func (c *config) chunk(s hardware.SelfAttention) hardware.SelfAttention {
+func (c *config) chunk(s llm.SelfAttention) llm.SelfAttention {
 	if !c.family.chunked {
 		return s
 	}

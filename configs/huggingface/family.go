@@ -3,7 +3,7 @@ package huggingface
 import (
 	"strings"
 
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // family is what a model's code says and its config does not. The zero family is a Llama-like decoder, which is what an
@@ -34,7 +34,7 @@ type family struct {
 	queryOnlyBias    bool // attention_bias does not reach the output projection
 	ffnBias          bool
 	expertBias       bool
-	qkNorm           hardware.QKNorm
+	qkNorm           llm.QKNorm
 	qkNormFree       bool // use_qk_norm adds no weights
 	sinks            bool
 	outputGate       bool
@@ -85,18 +85,18 @@ func familyLlama(name string, f *family) bool {
 	case "mimo":
 		f.qkvBias, f.queryOnlyBias, f.slideOff = true, true, true // unverified
 	case "qwen3", "qwen3_vl":
-		f.qkNorm, f.slideOff = hardware.QKNormPerHead, true
+		f.qkNorm, f.slideOff = llm.QKNormPerHead, true
 	case "gemma":
 		f.tied = true // unverified
 	case "gemma2":
 		f.tied, f.norms, f.slideEvery = true, 4, 2
 	case "gemma3":
-		f.tied, f.norms, f.slideEvery, f.qkNorm = true, 4, 6, hardware.QKNormPerHead
+		f.tied, f.norms, f.slideEvery, f.qkNorm = true, 4, 6, llm.QKNormPerHead
 		f.context, f.vocab, f.heads, f.kvHeads, f.headDim = 131072, 262208, 8, 4, 256 // unverified but for the vocabulary
 	case "olmo2", "olmo3":
-		f.qkNorm = hardware.QKNormAllHeads // unverified
+		f.qkNorm = llm.QKNormAllHeads // unverified
 	case "exaone4", "hunyuan_v1_dense":
-		f.qkNorm = hardware.QKNormPerHead // unverified
+		f.qkNorm = llm.QKNormPerHead // unverified
 	case "glm":
 		f.queryOnlyBias = true // unverified
 	case "glm4":
@@ -154,18 +154,18 @@ func familyMoE(name string, f *family) bool {
 	case "mixtral", "deepseek_v2", "granitemoe", "granitemoeshared", "granitemoehybrid", "hunyuan_v1_moe", "ernie4_5_moe", "bailing_moe",
 		"bailing_moe_v2", "dbrx":
 		if strings.HasPrefix(name, "hunyuan") {
-			f.qkNorm = hardware.QKNormPerHead // unverified
+			f.qkNorm = llm.QKNormPerHead // unverified
 		}
 	case "deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa", "glm4_moe_lite":
 		f.routerBias = true
 	case "dots1":
-		f.routerBias, f.qkNorm = true, hardware.QKNormPerHead // unverified
+		f.routerBias, f.qkNorm = true, llm.QKNormPerHead // unverified
 	case "qwen2_moe":
 		f.qkvBias, f.queryOnlyBias, f.slideOff = true, true, true
 	case "qwen3_moe", "qwen3_vl_moe", "qwen3_omni_moe":
-		f.qkNorm, f.slideOff = hardware.QKNormPerHead, true
+		f.qkNorm, f.slideOff = llm.QKNormPerHead, true
 	case "olmoe":
-		f.qkNorm = hardware.QKNormAllHeads // unverified
+		f.qkNorm = llm.QKNormAllHeads // unverified
 	case "glm4_moe", "glm4v_moe":
 		f.queryOnlyBias, f.routerBias = true, true
 	case "minimax_m2":
@@ -188,9 +188,9 @@ func familyOther(name string, f *family) bool {
 	case "nemotron_h":
 		f.plain, f.norms, f.routerBias = true, 1, true
 	case "qwen3_next": // its gate is unverified
-		f.qkNorm, f.outputGate, f.slideOff = hardware.QKNormPerHead, true, true
+		f.qkNorm, f.outputGate, f.slideOff = llm.QKNormPerHead, true, true
 	case "qwen3_5", "qwen3_5_moe":
-		f.qkNorm, f.outputGate, f.slideOff = hardware.QKNormPerHead, true, true
+		f.qkNorm, f.outputGate, f.slideOff = llm.QKNormPerHead, true, true
 	case "falcon_h1": // unverified
 		f.mixedHeads = true
 	case "qwen":

@@ -1,14 +1,14 @@
 package huggingface
 
 import (
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // widthKeys are the names of the width of a dense network.
 var widthKeys = [...]string{"intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size", "d_ff"}
 
 // ffns describes the feed-forward part of every layer.
-func (c *config) ffns() []hardware.FFN {
+func (c *config) ffns() []llm.FFN {
 	plain := c.plain()
 	expert := c.experts(plain)
 	isMoE := c.moeLayers(expert.Experts)
@@ -16,15 +16,15 @@ func (c *config) ffns() []hardware.FFN {
 		return nil
 	}
 	blocks := c.text("", "hybrid_override_pattern")
-	var dense hardware.FFN
-	out := make([]hardware.FFN, c.layers)
+	var dense llm.FFN
+	out := make([]llm.FFN, c.layers)
 	for i := range out {
 		switch {
 		case blocks != "" && blocks[i] != 'E' && blocks[i] != '-':
 		case isMoE[i]:
 			out[i] = expert
 		default:
-			if dense == (hardware.FFN{}) {
+			if dense == (llm.FFN{}) {
 				dense = c.dense(plain, expert.Experts > 0)
 			}
 			out[i] = dense
@@ -37,8 +37,8 @@ func (c *config) ffns() []hardware.FFN {
 }
 
 // dense is a layer without experts. Beside experts Llama 4 has another width for it.
-func (c *config) dense(plain, besideExperts bool) hardware.FFN {
-	f := hardware.FFN{Plain: plain, Bias: c.flag(c.ffnBias(), "mlp_bias")}
+func (c *config) dense(plain, besideExperts bool) llm.FFN {
+	f := llm.FFN{Plain: plain, Bias: c.flag(c.ffnBias(), "mlp_bias")}
 	switch {
 	case c.family.sharedByWidth && c.has("intermediate_size_mlp"):
 		f.Width = c.required("intermediate_size_mlp")

@@ -1,6 +1,8 @@
 package huggingface
 
-import "github.com/decodesim/decodesim/hardware"
+import (
+	"github.com/decodesim/decodesim/hardware/llm"
+)
 
 // blockScaleBits is the share of one fp32 scale per block of weights; without blocks there is one per tensor, which is
 // nothing per weight.
@@ -17,7 +19,7 @@ func (q *fields) blockScaleBits() float64 {
 }
 
 // groupedInt is GPTQ's and AWQ's format: one bf16 scale and one zero point of the weights' own width per group.
-func (q *fields) groupedInt() hardware.Format {
+func (q *fields) groupedInt() llm.Format {
 	bits := q.count(0, "bits", "w_bit")
 	group := 0.0
 	if raw := q.show("group_size"); raw != "-1" {
@@ -25,7 +27,7 @@ func (q *fields) groupedInt() hardware.Format {
 	} else {
 		q.has("group_size")
 	}
-	f := hardware.Format{Bits: float64(bits)}
+	f := llm.Format{Bits: float64(bits)}
 	if group > 0 {
 		f.Bits += (16 + float64(bits)) / group
 	}
@@ -41,15 +43,15 @@ func (q *fields) groupedInt() hardware.Format {
 }
 
 // bitsAndBytes is 8 bits per weight, or 4 and one fp32 scale per 64 (unverified).
-func (q *fields) bitsAndBytes() hardware.Format {
+func (q *fields) bitsAndBytes() llm.Format {
 	switch {
 	case q.flag(false, "load_in_4bit", "_load_in_4bit"):
-		return hardware.Format{Dtype: "int4", Bits: 4.5}
+		return llm.Format{Dtype: "int4", Bits: 4.5}
 	case q.flag(false, "load_in_8bit", "_load_in_8bit"):
-		return hardware.Format{Dtype: "int8", Bits: 8}
+		return llm.Format{Dtype: "int8", Bits: 8}
 	}
 	q.fail("load_in_4bit", "want load_in_4bit or load_in_8bit to be true")
-	return hardware.Format{}
+	return llm.Format{}
 }
 
 // configGroups reads compressed-tensors: a format per group, targets by class name, path or pattern.
@@ -102,10 +104,10 @@ func (g *fields) target() (target, bool) {
 
 // weightFormat reads bits, type and grouping. Scales are bf16 per group of integers, 8 bits per group of 4-bit floats,
 // fp32 per block of 8-bit floats; one per channel or tensor is nothing per weight.
-func (w *fields) weightFormat() hardware.Format {
+func (w *fields) weightFormat() llm.Format {
 	bits, kind := w.count(0, "num_bits"), w.text("float", "type")
 	group := float64(w.count(0, "group_size"))
-	f := hardware.Format{Bits: float64(bits)}
+	f := llm.Format{Bits: float64(bits)}
 	switch {
 	case kind == "int" && (bits == 4 || bits == 8):
 		f.Dtype = map[int]string{4: "int4", 8: "int8"}[bits]
@@ -129,20 +131,20 @@ func (w *fields) weightFormat() hardware.Format {
 
 // modelopt reads NVIDIA's algorithm names.
 func (q *fields) modelopt() []target {
-	var f hardware.Format
+	var f llm.Format
 	switch q.text("", "quant_algo") {
 	case "FP8":
-		f = hardware.Format{Dtype: "fp8", Bits: 8}
+		f = llm.Format{Dtype: "fp8", Bits: 8}
 	case "FP8_PB_WO", "FP8_PB_REAL":
-		f = hardware.Format{Dtype: "fp8", Bits: 8 + 32.0/(128*128)}
+		f = llm.Format{Dtype: "fp8", Bits: 8 + 32.0/(128*128)}
 	case "NVFP4", "NVFP4_AWQ", "W4A16_NVFP4":
-		f = hardware.Format{Dtype: "nvfp4", Bits: 4.5}
+		f = llm.Format{Dtype: "nvfp4", Bits: 4.5}
 	case "MXFP4", "W4A8_MXFP4_FP8":
-		f = hardware.Format{Dtype: "mxfp4", Bits: 4.25}
+		f = llm.Format{Dtype: "mxfp4", Bits: 4.25}
 	case "INT8_SQ", "INT8":
-		f = hardware.Format{Dtype: "int8", Bits: 8}
+		f = llm.Format{Dtype: "int8", Bits: 8}
 	case "W4A16", "W4A16_AWQ":
-		f = hardware.Format{Dtype: "int4", Bits: 4}
+		f = llm.Format{Dtype: "int4", Bits: 4}
 		if group := q.count(128, "group_size"); group > 0 {
 			f.Bits += 16 / float64(group)
 		}

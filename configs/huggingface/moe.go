@@ -3,18 +3,18 @@ package huggingface
 import (
 	"slices"
 
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // experts describes a layer with routed experts; none: the zero FFN.
-func (c *config) experts(plain bool) hardware.FFN {
+func (c *config) experts(plain bool) llm.FFN {
 	n := c.count(0, "num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts", "num_moe_experts")
 	topKeys := []string{"num_experts_per_tok", "experts_per_token", "moe_topk", "moe_top_k", "moe_k", "num_experts_per_token"}
 	if n == 0 {
 		c.noExperts(topKeys)
-		return hardware.FFN{}
+		return llm.FFN{}
 	}
-	f := hardware.FFN{Plain: plain, Experts: n, Bias: c.family.expertBias}
+	f := llm.FFN{Plain: plain, Experts: n, Bias: c.family.expertBias}
 	f.TopK = c.required(topKeys...)
 	if c.err == nil && f.TopK > n {
 		key, _ := c.first(topKeys)
@@ -45,7 +45,7 @@ func (c *config) expertWidth() int {
 }
 
 // shared reads the experts that every token uses: counted in routed widths, or by a width of their own.
-func (c *config) shared(f *hardware.FFN) {
+func (c *config) shared(f *llm.FFN) {
 	number := c.count(0, "n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts")
 	gated := c.count(0, "shared_expert_intermediate_size")
 	width := c.count(0, "moe_shared_expert_intermediate_size", "shared_intermediate_size")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // sharedDir is the folder of reference data; tests that need it are skipped without it.
@@ -24,7 +24,7 @@ func sharedDir(t *testing.T) string {
 	return dir
 }
 
-func readPublished(t *testing.T, file string) hardware.LLM {
+func readPublished(t *testing.T, file string) llm.LLM {
 	t.Helper()
 	f, err := os.Open(filepath.Join(sharedDir(t), "hf_configs", file+".json"))
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestPublishedConfigsCountExactly(t *testing.T) {
 }
 
 // growing sums the cache of layers without a window.
-func growing(m hardware.LLM) float64 {
+func growing(m llm.LLM) float64 {
 	sum := 0.0
 	for _, g := range m.Attention() {
 		if g.Window == 0 {
@@ -108,11 +108,11 @@ func growing(m hardware.LLM) float64 {
 }
 
 // widest is the linear class with the most weights.
-func widest(m hardware.LLM) hardware.Class {
-	best := hardware.DenseFFN
+func widest(m llm.LLM) llm.Class {
+	best := llm.DenseFFN
 	for c, n := range m.Params() {
-		if hardware.Class(c).Quantizable() && n > m.Params()[best] {
-			best = hardware.Class(c)
+		if llm.Class(c).Quantizable() && n > m.Params()[best] {
+			best = llm.Class(c)
 		}
 	}
 	return best
@@ -150,15 +150,15 @@ func TestCheckpointBytes(t *testing.T) {
 
 // What a quantisation keeps is kept: attention of the dynamic Scout, of Kimi and of gpt-oss; all heads here.
 func TestQuantizationIsByClass(t *testing.T) {
-	for file, kept := range map[string][]hardware.Class{
-		"llama-4-scout-17b-16e-instruct-fp8-dynamic": {hardware.Attention, hardware.Router, hardware.Head, hardware.Embedding},
-		"moonshotai--Kimi-K2.5": {hardware.Attention, hardware.AttentionReplicated, hardware.SharedExperts, hardware.DenseFFN,
-			hardware.Router, hardware.Head},
-		"openai--gpt-oss-120b":      {hardware.Attention, hardware.Router, hardware.Head},
-		"deepseek-ai--DeepSeek-V3":  {hardware.Router, hardware.Head, hardware.Norms},
-		"zai-org--GLM-5-FP8":        {hardware.Router, hardware.Head, hardware.Norms},
-		"MiniMaxAI--MiniMax-M2.5":   {hardware.Router, hardware.Head},
-		"Qwen--Qwen3-235B-A22B-FP8": {hardware.Router, hardware.Head},
+	for file, kept := range map[string][]llm.Class{
+		"llama-4-scout-17b-16e-instruct-fp8-dynamic": {llm.Attention, llm.Router, llm.Head, llm.Embedding},
+		"moonshotai--Kimi-K2.5": {llm.Attention, llm.AttentionReplicated, llm.SharedExperts, llm.DenseFFN,
+			llm.Router, llm.Head},
+		"openai--gpt-oss-120b":      {llm.Attention, llm.Router, llm.Head},
+		"deepseek-ai--DeepSeek-V3":  {llm.Router, llm.Head, llm.Norms},
+		"zai-org--GLM-5-FP8":        {llm.Router, llm.Head, llm.Norms},
+		"MiniMaxAI--MiniMax-M2.5":   {llm.Router, llm.Head},
+		"Qwen--Qwen3-235B-A22B-FP8": {llm.Router, llm.Head},
 	} {
 		m := readPublished(t, file)
 		for _, c := range kept {
@@ -167,5 +167,5 @@ func TestQuantizationIsByClass(t *testing.T) {
 		assert.Less(t, m.WeightBits(widest(m)), 8.1, file)
 	}
 	scout := readPublished(t, "llama-4-scout-17b-16e-instruct-fp8-dynamic")
-	assert.Equal(t, 8.0, scout.WeightBits(hardware.SharedExperts))
+	assert.Equal(t, 8.0, scout.WeightBits(llm.SharedExperts))
 }

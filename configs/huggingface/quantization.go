@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // scheme is a quantisation as a list of formats, each for the modules it targets, less the ignored ones. Embeddings,
@@ -20,15 +20,15 @@ type scheme struct {
 
 // target is a format and what it applies to; nil: every linear layer.
 type target struct {
-	format hardware.Format
+	format llm.Format
 	only   *matcher
 }
 
 // Quantize applies a separate quantisation file (hf_quant_config.json, as NVIDIA's checkpoints have it) to m.
-func Quantize(m hardware.LLM, r io.Reader) (hardware.LLM, error) {
+func Quantize(m llm.LLM, r io.Reader) (llm.LLM, error) {
 	data, err := readAll(r)
 	if err != nil {
-		return hardware.LLM{}, fmt.Errorf("huggingface: %s: %w", m.Name, err)
+		return llm.LLM{}, fmt.Errorf("huggingface: %s: %w", m.Name, err)
 	}
 	outer, err := newFields("", data)
 	if err == nil {
@@ -41,21 +41,21 @@ func Quantize(m hardware.LLM, r io.Reader) (hardware.LLM, error) {
 		}
 	}
 	if err != nil {
-		return hardware.LLM{}, fmt.Errorf("huggingface: %s: %w", m.Name, err)
+		return llm.LLM{}, fmt.Errorf("huggingface: %s: %w", m.Name, err)
 	}
 	return m, nil
 }
 
-func quantize(m hardware.LLM, q *fields) (hardware.LLM, error) {
+func quantize(m llm.LLM, q *fields) (llm.LLM, error) {
 	s := q.scheme()
 	if q.err != nil {
-		return hardware.LLM{}, q.err
+		return llm.LLM{}, q.err
 	}
 	m.Precision.KVCache = s.kvCache
-	var bits [hardware.NumClasses]float64 // Σ bits of quantised weights
-	var weights [hardware.NumClasses]int64
-	var widest [hardware.NumClasses]map[string]int64 // weights by dtype
-	count := func(class hardware.Class, f hardware.Format, n int64) {
+	var bits [llm.NumClasses]float64 // Σ bits of quantised weights
+	var weights [llm.NumClasses]int64
+	var widest [llm.NumClasses]map[string]int64 // weights by dtype
+	count := func(class llm.Class, f llm.Format, n int64) {
 		bits[class] += f.Bits * float64(n)
 		weights[class] += n
 		if widest[class] == nil {
@@ -71,7 +71,7 @@ func quantize(m hardware.LLM, q *fields) (hardware.LLM, error) {
 		rest := total - weights[c]
 		m.Precision.Weights[c].Bits = (bits[c] + 16*float64(rest)) / float64(total)
 		widest[c]["bf16"] += rest
-		for _, dtype := range hardware.Dtypes() {
+		for _, dtype := range llm.Dtypes() {
 			if widest[c][dtype] > widest[c][m.Precision.Weights[c].Dtype] {
 				m.Precision.Weights[c].Dtype = dtype
 			}
@@ -81,7 +81,7 @@ func quantize(m hardware.LLM, q *fields) (hardware.LLM, error) {
 }
 
 // visit tells every linear layer that the scheme stores narrower.
-func (s scheme) visit(m hardware.LLM, count func(hardware.Class, hardware.Format, int64)) {
+func (s scheme) visit(m llm.LLM, count func(llm.Class, llm.Format, int64)) {
 	layer := 0
 	for _, r := range m.Layers {
 		for range r.Count {
@@ -93,16 +93,16 @@ func (s scheme) visit(m hardware.LLM, count func(hardware.Class, hardware.Format
 			layer++
 		}
 	}
-	head := module{hardware.Head, int64(m.Vocab) * int64(m.Hidden), []string{"lm_head"}}
+	head := module{llm.Head, int64(m.Vocab) * int64(m.Hidden), []string{"lm_head"}}
 	if f, ok := s.format(head); ok && s.head && !m.TiedEmbeddings {
-		count(hardware.Head, f, head.weights)
+		count(llm.Head, f, head.weights)
 	}
 }
 
 // format is what a module is stored in; false: as it was.
-func (s scheme) format(mod module) (hardware.Format, bool) {
-	if s.expertsOnly && mod.class != hardware.RoutedExperts || s.ignored.any(mod.names) {
-		return hardware.Format{}, false
+func (s scheme) format(mod module) (llm.Format, bool) {
+	if s.expertsOnly && mod.class != llm.RoutedExperts || s.ignored.any(mod.names) {
+		return llm.Format{}, false
 	}
 	for _, g := range s.groups {
 		if g.only != nil && g.only.any(mod.names) {
@@ -114,7 +114,7 @@ func (s scheme) format(mod module) (hardware.Format, bool) {
 			return g.format, true
 		}
 	}
-	return hardware.Format{}, false
+	return llm.Format{}, false
 }
 
 func (m *matcher) any(names []string) bool {
@@ -136,11 +136,11 @@ func (q *fields) scheme() scheme {
 	}
 	switch method {
 	case "fp8":
-		s.groups = []target{{format: hardware.Format{Dtype: "fp8", Bits: 8 + q.blockScaleBits()}}}
+		s.groups = []target{{format: llm.Format{Dtype: "fp8", Bits: 8 + q.blockScaleBits()}}}
 	case "fbgemm_fp8":
-		s.groups = []target{{format: hardware.Format{Dtype: "fp8", Bits: 8}}}
+		s.groups = []target{{format: llm.Format{Dtype: "fp8", Bits: 8}}}
 	case "mxfp4":
-		s.groups, s.expertsOnly = []target{{format: hardware.Format{Dtype: "mxfp4", Bits: 4.25}}}, true
+		s.groups, s.expertsOnly = []target{{format: llm.Format{Dtype: "mxfp4", Bits: 4.25}}}, true
 	case "gptq", "awq", "gptq_marlin", "awq_marlin", "auto-round", "intel/auto-round":
 		s.groups = []target{{format: q.groupedInt()}}
 	case "bitsandbytes":

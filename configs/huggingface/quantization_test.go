@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // The config of NVIDIA's FP8 Llama does not say that it is FP8; a file beside it does.
@@ -18,15 +18,15 @@ func TestSeparateQuantizationFile(t *testing.T) {
 		"kv_cache_quant_algo":"FP8","exclude_modules":["lm_head"]}}`))
 	require.NoError(t, err)
 	assert.Equal(t, "fp8", q.Precision.KVCache)
-	assert.Equal(t, hardware.Format{Dtype: "fp8", Bits: 8}, q.Precision.Weights[hardware.Attention])
-	assert.Equal(t, 16.0, q.WeightBits(hardware.Head))
-	assert.Equal(t, "bf16", m.ComputeDtype(hardware.Attention), "the original stays")
+	assert.Equal(t, llm.Format{Dtype: "fp8", Bits: 8}, q.Precision.Weights[llm.Attention])
+	assert.Equal(t, 16.0, q.WeightBits(llm.Head))
+	assert.Equal(t, "bf16", m.ComputeDtype(llm.Attention), "the original stays")
 	_, err = Quantize(m, strings.NewReader(`{"quantization":{"quant_algo":"INT3"}}`))
 	assert.ErrorContains(t, err, `quantization.quant_algo is "INT3"`)
 }
 
 // quantized reads the base config, with experts, under a quantisation.
-func quantized(t *testing.T, config string) hardware.LLM {
+func quantized(t *testing.T, config string) llm.LLM {
 	t.Helper()
 	m, err := Read("m", strings.NewReader(`{`+mixture+`,"first_k_dense_replace":1,"n_shared_experts":1,"quantization_config":`+config+`}`))
 	require.NoError(t, err)
@@ -34,8 +34,8 @@ func quantized(t *testing.T, config string) hardware.LLM {
 }
 
 func TestQuantizationFormats(t *testing.T) {
-	linear := func(m hardware.LLM) hardware.Format { return m.Precision.Weights[hardware.RoutedExperts] }
-	for config, want := range map[string]hardware.Format{
+	linear := func(m llm.LLM) llm.Format { return m.Precision.Weights[llm.RoutedExperts] }
+	for config, want := range map[string]llm.Format{
 		`{"quant_method":"fp8"}`:                                     {Dtype: "fp8", Bits: 8},
 		`{"quant_method":"fp8","weight_block_size":[128,128]}`:       {Dtype: "fp8", Bits: 8 + 32.0/16384},
 		`{"quant_method":"mxfp4"}`:                                   {Dtype: "mxfp4", Bits: 4.25},
@@ -75,29 +75,29 @@ func TestQuantizationLists(t *testing.T) {
 		`"language_model.lm_head","model.embed_tokens"`: {},
 	} {
 		m := quantized(t, `{"quant_method":"fp8","modules_to_not_convert":[`+entries+`]}`)
-		got := kept{m.WeightBits(hardware.Attention) == 16, m.WeightBits(hardware.DenseFFN) == 16,
-			m.WeightBits(hardware.SharedExperts) == 16, m.WeightBits(hardware.RoutedExperts) == 16}
+		got := kept{m.WeightBits(llm.Attention) == 16, m.WeightBits(llm.DenseFFN) == 16,
+			m.WeightBits(llm.SharedExperts) == 16, m.WeightBits(llm.RoutedExperts) == 16}
 		assert.Equal(t, want, got, entries)
-		assert.Equal(t, 16.0, m.WeightBits(hardware.Router), entries)
-		assert.Equal(t, 16.0, m.WeightBits(hardware.Embedding), entries)
+		assert.Equal(t, 16.0, m.WeightBits(llm.Router), entries)
+		assert.Equal(t, 16.0, m.WeightBits(llm.Embedding), entries)
 	}
 }
 
 // A class that is quantised in part has the average of its bits and the type of most of its weights.
 func TestMixedClassesAverage(t *testing.T) {
 	m := quantized(t, `{"quant_method":"fp8","modules_to_not_convert":["model.layers.0.self_attn"]}`)
-	assert.Equal(t, 12.0, m.WeightBits(hardware.Attention))
+	assert.Equal(t, 12.0, m.WeightBits(llm.Attention))
 	m = quantized(t, `{"quant_method":"fp8","modules_to_not_convert":["o_proj"]}`)
-	assert.Equal(t, "fp8", m.ComputeDtype(hardware.Attention))
-	assert.InDelta(t, (8*2+16)/3.0, m.WeightBits(hardware.Attention), 1e-9)
+	assert.Equal(t, "fp8", m.ComputeDtype(llm.Attention))
+	assert.InDelta(t, (8*2+16)/3.0, m.WeightBits(llm.Attention), 1e-9)
 }
 
 // What a config says of single modules is read or refused, never passed over.
 func TestOverridesOfModulesAreNotPassedOver(t *testing.T) {
 	const gptq = `{"quant_method":"gptq","bits":4,"group_size":128,`
 	m := quantized(t, gptq+`"dynamic":{"-:.*self_attn.*":{}},"extra_config":{}}`)
-	assert.Equal(t, 16.0, m.WeightBits(hardware.Attention))
-	assert.Equal(t, 4+20.0/128, m.WeightBits(hardware.RoutedExperts))
+	assert.Equal(t, 16.0, m.WeightBits(llm.Attention))
+	assert.Equal(t, 4+20.0/128, m.WeightBits(llm.RoutedExperts))
 	for override, want := range map[string]string{
 		`"dynamic":{"+:.*down_proj.*":{"bits":8}}`: `quantization_config.dynamic is {"+:.*down_proj.*":{"bits":8}}: the override of`,
 		`"dynamic":7`: `quantization_config.dynamic is a JSON number`,

@@ -1,10 +1,12 @@
 package huggingface
 
-import "github.com/decodesim/decodesim/hardware"
+import (
+	"github.com/decodesim/decodesim/hardware/llm"
+)
 
 // deltaNet reads a gated delta net.
-func (c *config) deltaNet() hardware.Recurrence {
-	return hardware.Recurrence{
+func (c *config) deltaNet() llm.Recurrence {
+	return llm.Recurrence{
 		KeyHeads:   c.required("linear_num_key_heads"),
 		KeyDim:     c.required("linear_key_head_dim"),
 		ValueHeads: c.required("linear_num_value_heads"),
@@ -15,8 +17,8 @@ func (c *config) deltaNet() hardware.Recurrence {
 }
 
 // mamba2 reads a Mamba-2 mixer. Its width is heads × head width; expand is a default that published models contradict.
-func (c *config) mamba2() hardware.Recurrence {
-	r := hardware.Recurrence{
+func (c *config) mamba2() llm.Recurrence {
+	r := llm.Recurrence{
 		Mamba2:     true,
 		ValueHeads: c.required("mamba_num_heads", "mamba_n_heads"),
 		ValueDim:   c.mambaHeadDim(),

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 const mixture = llama + `,"num_experts":8,"num_experts_per_tok":2,"moe_intermediate_size":32`
@@ -119,7 +119,7 @@ func TestWhatIsNoConfigIsSaidPlainly(t *testing.T) {
 	} {
 		_, err := Read("m", strings.NewReader(text))
 		require.EqualError(t, err, want)
-		_, err = Quantize(hardware.LLM{Name: "m"}, strings.NewReader(text))
+		_, err = Quantize(llm.LLM{Name: "m"}, strings.NewReader(text))
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "Go value")
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // Tables of closed loops share columns and rules: what a row was run on, how it spells its lengths and statistics, and
@@ -31,7 +31,7 @@ func deployed(l *Labels, p *setup, model, gpu, precision string) string {
 	if l.Class == "" {
 		l.Class = classOf(p.model)
 	}
-	if p.weights != "" && !slices.Contains(hardware.Dtypes(), p.weights) {
+	if p.weights != "" && !slices.Contains(llm.Dtypes(), p.weights) {
 		noWeights = "weights in " + precision + " are not modelled"
 	}
 	return cmp.Or(noModel, noGPU, noWeights)

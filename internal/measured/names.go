@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // catalogModel returns the catalog's name of a published checkpoint, or what is unknown about it. Repositories spell the
@@ -138,8 +138,8 @@ func precisionOf(model, precision string) string {
 }
 
 // models are the catalog's, read once, for a table names the same few in every row.
-var models = sync.OnceValue(func() map[string]hardware.LLM {
-	all := map[string]hardware.LLM{}
+var models = sync.OnceValue(func() map[string]llm.LLM {
+	all := map[string]llm.LLM{}
 	for _, name := range configs.ModelNames() {
 		if m, err := configs.Model(name); err == nil {
 			all[name] = m
@@ -155,9 +155,9 @@ func ownPrecision(model string) string {
 	case !ok:
 		return ""
 	case m.Experts() > 0:
-		return m.ComputeDtype(hardware.RoutedExperts)
+		return m.ComputeDtype(llm.RoutedExperts)
 	}
-	return m.ComputeDtype(hardware.DenseFFN)
+	return m.ComputeDtype(llm.DenseFFN)
 }
 
 // classOf returns the class of a catalog model by what its steps cost most like; empty: no such model.

@@ -1,4 +1,4 @@
-package hardware
+package llm
 
 // AttentionGroup is all layers of a model that attend alike. Its fields are what a cost model needs of one such layer.
 type AttentionGroup struct {
@@ -67,11 +67,11 @@ func (g AttentionGroup) KVBytesPerToken(bytesPerElement float64) float64 {
 	if g.Latent > 0 && g.IndexHeads > 0 && bytesPerElement == 1 {
 		return float64(g.Layers * (g.LatentRank + 4*ceilDivInt(g.LatentRank, 128) + 2*g.RopeDim))
 	}
-	return float64(g.Layers*g.elements()) * bytesPerElement
+	return float64(g.Layers*g.Elements()) * bytesPerElement
 }
 
 // elements is what one token adds to the cache of one layer.
-func (g AttentionGroup) elements() int {
+func (g AttentionGroup) Elements() int {
 	if g.Latent > 0 {
 		return g.Latent
 	}

@@ -1,4 +1,4 @@
-package hardware
+package llm
 
 // LLM is a decoder-only transformer as far as cost goes: what a step reads, multiplies and caches. It leaves out vision
 // and audio towers. All counts are computed from the shape, never stored.
@@ -31,18 +31,18 @@ type LayerRun struct {
 
 // LayerCount is the number of layers, MTP modules not included.
 func (m LLM) LayerCount() int {
-	return m.countLayers(func(LayerRun) int { return 1 })
+	return m.CountLayers(func(LayerRun) int { return 1 })
 }
 
 // MoELayers is the number of layers with routed experts.
 func (m LLM) MoELayers() int {
-	return m.countLayers(func(r LayerRun) int { return boolToInt(r.FFN.Experts > 0) })
+	return m.CountLayers(func(r LayerRun) int { return boolToInt(r.FFN.Experts > 0) })
 }
 
 // MixerLayers counts the layers whose token mixer launches more kernels than plain attention does: latent attention and
 // recurrences once, sparse attention twice, for its indexer.
 func (m LLM) MixerLayers() int {
-	return m.countLayers(func(r LayerRun) int {
+	return m.CountLayers(func(r LayerRun) int {
 		n := boolToInt(r.Mixer.Recurrence.ValueHeads > 0)
 		if r.Mixer.Attention.Latent.Rank > 0 {
 			n++
@@ -51,7 +51,7 @@ func (m LLM) MixerLayers() int {
 	})
 }
 
-func (m LLM) countLayers(weight func(LayerRun) int) int {
+func (m LLM) CountLayers(weight func(LayerRun) int) int {
 	n := 0
 	for _, r := range m.Layers {
 		n += r.Count * weight(r)
@@ -98,6 +98,23 @@ func (m LLM) AttentionKind() string {
 		}
 	}
 	return "none"
+}
+
+// LastAttention returns the last layer that attends, to the whole context if any does, with a dense network. Recurrences are
+// left out of it.
+func (m LLM) LastAttention() (LayerRun, bool) {
+	var found LayerRun
+	for _, r := range m.Layers {
+		a := r.Mixer.Attention
+		if a.Heads == 0 || a.Window > 0 && found.Count > 0 && found.Mixer.Attention.Window == 0 {
+			continue
+		}
+		found = LayerRun{Count: 1, Mixer: Mixer{Attention: a}, FFN: r.FFN, Norms: r.Norms}
+		if f := r.FFN; f.Experts > 0 {
+			found.FFN = FFN{Width: f.TopK*f.ExpertWidth + f.SharedWidth, Plain: f.Plain}
+		}
+	}
+	return found, found.Count > 0
 }
 
 func boolToInt(b bool) int {

@@ -1,4 +1,4 @@
-package hardware
+package llm
 
 // Mixer is the part of a layer that lets tokens see each other: attention, a recurrence, both side by side, or neither.
 type Mixer struct {

@@ -1,4 +1,4 @@
-package hardware
+package llm
 
 import (
 	"math/rand/v2"

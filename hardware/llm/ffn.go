@@ -1,4 +1,4 @@
-package hardware
+package llm
 
 // FFN is the feed-forward part of a layer: one dense network (Width), a mixture of experts (Experts), or none. A network
 // is gated, of three matrices, or plain, of two.

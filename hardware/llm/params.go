@@ -1,4 +1,4 @@
-package hardware
+package llm
 
 // Class is a kind of weight tensor: what shares a precision, a way of being split over GPUs and a place in a step.
 type Class uint8
