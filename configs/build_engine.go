@@ -12,7 +12,7 @@ import (
 // stepTokens returns the tokens of a step on a rank: those of the pool, or as many as the longest sequence has where the
 // engine runs prompts whole and nobody says. That is asked for or the model's: what the cache holds of one sequence depends
 // on the memory that a step takes.
-func (p *Pool) stepTokens(e *EngineSpec, m *llm.LLM) int {
+func (p *Pool) stepTokens(e *EngineSpec, m *llm.Model) int {
 	if p.MaxNumBatchedTokens != 0 {
 		return p.MaxNumBatchedTokens
 	}

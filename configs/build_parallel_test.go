@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
@@ -58,7 +59,7 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	assert.Equal(t, hardware.Launch{Eager: true, Async: true, Graphs: []int{2, 4, 8}}, d.Launch)
 	assert.True(t, d.Materialized)
 	assert.Equal(t, "nvfp4", d.KVDtype)
-	assert.Equal(t, hardware.Format{Dtype: "bf16", Bits: 9, Sparse: true}, d.Model.Precision.Weights[hardware.DenseFFN])
+	assert.Equal(t, llm.Format{Dtype: "bf16", Bits: 9, Sparse: true}, d.Model.Precision.Weights[llm.DenseFFN])
 	again, err := Read("resolved", s.YAML(), Options{})
 	require.NoError(t, err)
 	assert.Equal(t, bare(s), bare(again))

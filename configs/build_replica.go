@@ -148,7 +148,7 @@ func (s *Scenario) undeployable(p *Pool, err error) error {
 }
 
 // modelOf returns the model that the pool runs: the scenario's, or an encoder as it stands in its checkpoint.
-func (s *Scenario) modelOf(p *Pool) (llm.LLM, error) {
+func (s *Scenario) modelOf(p *Pool) (llm.Model, error) {
 	if p.Model == "" {
 		return s.model()
 	}
@@ -160,7 +160,7 @@ func (s *Scenario) modelOf(p *Pool) (llm.LLM, error) {
 }
 
 // model returns the model, in the weights that the scenario asks for.
-func (s *Scenario) model() (llm.LLM, error) {
+func (s *Scenario) model() (llm.Model, error) {
 	m, err := checkpointOf(s.Model)
 	if err != nil {
 		return m, s.origins.errorf("model", "%s", bareMessage(err))
@@ -179,7 +179,7 @@ func (s *Scenario) model() (llm.LLM, error) {
 }
 
 // checkpointOf returns the model of a catalog name or of a config.json.
-func checkpointOf(model string) (llm.LLM, error) {
+func checkpointOf(model string) (llm.Model, error) {
 	if !isModelPath(model) {
 		m, err := Model(model)
 		if at, statErr := os.Stat(model); err != nil && statErr == nil && at.IsDir() {
@@ -190,13 +190,13 @@ func checkpointOf(model string) (llm.LLM, error) {
 	f, err := os.Open(model)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return llm.LLM{}, fmt.Errorf("file %q does not exist", model)
+		return llm.Model{}, fmt.Errorf("file %q does not exist", model)
 	case err != nil:
-		return llm.LLM{}, fmt.Errorf("file cannot be read: %w", err)
+		return llm.Model{}, fmt.Errorf("file cannot be read: %w", err)
 	}
 	defer f.Close()
 	if isDirectory(f) {
-		return llm.LLM{}, aDirectory(model)
+		return llm.Model{}, aDirectory(model)
 	}
 	m, err := huggingface.Read(modelName(model), f)
 	if err != nil || filepath.Base(model) != "config.json" || m.Precision != llm.UniformPrecision() {
@@ -211,7 +211,7 @@ func aDirectory(path string) error {
 
 // quantizedBeside applies the quantisation that some checkpoints state in a file of its own beside a config.json that is
 // silent about it. Without it, their weights would count as bf16.
-func quantizedBeside(m llm.LLM, dir string) (llm.LLM, error) {
+func quantizedBeside(m llm.Model, dir string) (llm.Model, error) {
 	f, err := os.Open(filepath.Join(dir, "hf_quant_config.json"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

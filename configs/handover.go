@@ -61,7 +61,7 @@ func dividing() []string {
 // link returns what handing over from one pool to another takes.
 func (b *Built) link(i, j int) (sim.Link, error) {
 	s, from, to, source, destination := b.Scenario, &b.Scenario.Pools[i], &b.Scenario.Pools[j], b.Replicas[i], b.Replicas[j]
-	h := hardware.Handover{From: &source.Deployment, To: &destination.Deployment, LatencyS: from.KVLinkLatencyS}
+	h := hardware.Transfer{From: &source.Deployment, To: &destination.Deployment, LatencyS: from.KVLinkLatencyS}
 	var err error
 	if h.FromBps, err = s.linkBps(from, &source.Deployment.GPU); err != nil {
 		return sim.Link{}, err
@@ -78,7 +78,7 @@ func (b *Built) link(i, j int) (sim.Link, error) {
 	if from.Role == roleEncode {
 		return h.EmbeddingsLink(), nil
 	}
-	return h.CacheLink(), nil
+	return h.KVLink(), nil
 }
 
 // linkKey returns the key that says how fast the link of a pool is.

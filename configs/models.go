@@ -10,17 +10,17 @@ import (
 func ModelNames() []string { return embeddedNames("models") }
 
 // Model returns the model of the catalog with that name.
-func Model(name string) (llm.LLM, error) {
+func Model(name string) (llm.Model, error) {
 	file, text, ok := embedded("models", name)
 	if !ok {
-		return llm.LLM{}, notFound("model", name, ModelNames())
+		return llm.Model{}, notFound("model", name, ModelNames())
 	}
 	spec, err := readModel(file, text)
 	if err != nil {
-		return llm.LLM{}, err
+		return llm.Model{}, err
 	}
 	if spec.Name != name {
-		return llm.LLM{}, fmt.Errorf("configs: %s names model %q, want %q", file, spec.Name, name)
+		return llm.Model{}, fmt.Errorf("configs: %s names model %q, want %q", file, spec.Name, name)
 	}
 	return spec.model(file)
 }
@@ -32,8 +32,8 @@ func readModel(file string, text []byte) (modelSpec, error) {
 }
 
 // model builds the shape and checks it.
-func (s modelSpec) model(file string) (llm.LLM, error) {
-	m := llm.LLM{
+func (s modelSpec) model(file string) (llm.Model, error) {
+	m := llm.Model{
 		Name: s.Name, Source: s.Source, Hidden: s.Hidden, Vocab: s.Vocab, ContextMax: s.Context,
 		TiedEmbeddings: s.TiedEmbeddings, Positions: s.Positions, EmbeddingNorm: s.EmbeddingNorm,
 		NormVectors: 1, MTP: s.MTP,
@@ -49,11 +49,11 @@ func (s modelSpec) model(file string) (llm.LLM, error) {
 		m.Precision, err = s.Weights.precision()
 	}
 	if err != nil {
-		return llm.LLM{}, fmt.Errorf("configs: %s: %w", file, err)
+		return llm.Model{}, fmt.Errorf("configs: %s: %w", file, err)
 	}
 	m.Layers = layers
 	if err := m.Validate(); err != nil {
-		return llm.LLM{}, fmt.Errorf("configs: %s: %w", file, err)
+		return llm.Model{}, fmt.Errorf("configs: %s: %w", file, err)
 	}
 	return m, nil
 }

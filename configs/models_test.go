@@ -114,7 +114,7 @@ func TestCatalogModelsComeToTheirSizes(t *testing.T) {
 }
 
 // caches are bytes per token in layers without a window, and per sequence in layers whose window is full.
-func caches(m llm.LLM) (growing, capped float64) {
+func caches(m llm.Model) (growing, capped float64) {
 	for _, g := range m.Attention() {
 		if g.Window == 0 {
 			growing += g.KVBytesPerToken(2)
@@ -195,7 +195,7 @@ func TestCatalogAgreesWithPublishedConfigs(t *testing.T) {
 	}
 }
 
-func layerByLayer(m llm.LLM) []llm.LayerRun {
+func layerByLayer(m llm.Model) []llm.LayerRun {
 	var out []llm.LayerRun
 	for _, r := range m.Layers {
 		for n := r.Count; n > 0; n-- {

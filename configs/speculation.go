@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/policies/acceptance"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -73,12 +74,12 @@ func (s *Speculation) Drafts(decodes int) int {
 }
 
 // speculation returns what drafts for the target; nil: nothing.
-func (s *Scenario) speculation(target hardware.LLM) (*hardware.Speculation, error) {
+func (s *Scenario) speculation(target llm.Model) (*hardware.Speculation, error) {
 	v := &s.Speculation
 	if !v.On() {
 		return nil, nil
 	}
-	var given *hardware.LLM
+	var given *llm.Model
 	if v.DraftModel != "" {
 		m, err := checkpointOf(v.DraftModel)
 		if err != nil {

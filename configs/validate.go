@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/policies/routers"
 )
 
@@ -19,8 +20,8 @@ func (s *Scenario) validate() error {
 	c := checker{origins: &s.origins}
 	c.text("name", s.Name, "a name")
 	c.text("model", s.Model, "a catalog name, or a path to a HuggingFace config.json")
-	c.maybeOneOf("weights", s.Weights, hardware.Dtypes())
-	c.maybeOneOf("weight_sparsity", s.Sparsity, hardware.Sparsities())
+	c.maybeOneOf("weights", s.Weights, llm.Dtypes())
+	c.maybeOneOf("weight_sparsity", s.Sparsity, llm.Sparsities())
 	c.maybeOneOf("kv_cache", s.KVCache, hardware.KVDtypes())
 	s.checkPools(&c)
 	c.oneOf("router", s.Router, routers.Names())

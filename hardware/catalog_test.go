@@ -19,7 +19,7 @@ func gpu(t testing.TB, name string) hardware.GPU {
 	return g
 }
 
-func model(t testing.TB, name string) llm.LLM {
+func model(t testing.TB, name string) llm.Model {
 	m, err := configs.Model(name)
 	require.NoError(t, err)
 	return m
@@ -100,7 +100,7 @@ func fitting(d *hardware.Deployment) bool {
 // everyDeployment visits each accelerator × model × weights of the catalogs that fits, with three cache dtypes, and returns
 // how many there are and how many do not fit.
 func everyDeployment(t *testing.T, visit func(d hardware.Deployment)) (visited, unfit int) {
-	var models []llm.LLM
+	var models []llm.Model
 	for _, name := range configs.ModelNames() {
 		models = append(models, model(t, name))
 	}

@@ -9,7 +9,7 @@ import (
 // Deployment is one replica: a model, the GPUs that run it, how it is split over them, and what the engine achieves.
 type Deployment struct {
 	GPU        GPU
-	Model      llm.LLM
+	Model      llm.Model
 	KVDtype    string // of cache elements, one of KVDtypes
 	Parallel   Parallel
 	Efficiency Efficiency

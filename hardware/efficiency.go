@@ -10,7 +10,7 @@ type Efficiency struct {
 	Bandwidth        float64 `yaml:"bandwidth"`                   // of HBM bandwidth, reading weights (e_b)
 	Compute          float64 `yaml:"compute"`                     // of peak FLOP/s, dense matrix products (e_c)
 	MoECompute       float64 `yaml:"moe_compute"`                 // of Compute, in expert products (e_cm)
-	MoERows          float64 `yaml:"moe_rows,omitempty"`          // rows per expert at which half of what products of few rows lose is left (R), see moe.go; 0: they lose nothing
+	MoERows          float64 `yaml:"moe_rows,omitempty"`          // rows per expert at which half of what products of few rows lose is left (R), see experts.go; 0: they lose nothing
 	QuantizedCompute float64 `yaml:"quantized_compute,omitempty"` // of Compute, in products of fp8, int8 or nvfp4 weights on a GPU with such units, as activations are quantised too (e_cq); 0 and 1: no less
 	KVBandwidth      float64 `yaml:"kv_bandwidth"`                // of HBM bandwidth, reading the cache (e_kv)
 	MixedKV          float64 `yaml:"mixed_kv,omitempty"`          // factor ≥ 1 on that reading by decodes in a step with prompts (k_mix); 0 and 1: none

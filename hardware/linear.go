@@ -23,12 +23,12 @@ type product struct {
 func (d *Deployment) products() []product {
 	parts := []struct {
 		name    string
-		classes []llm.Class
+		classes []llm.WeightClass
 	}{
-		{"attention projections", []llm.Class{llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Recurrent}},
-		{"feed-forward", []llm.Class{llm.DenseFFN, llm.SharedExperts, llm.Router, llm.Norms}},
-		{"experts", []llm.Class{llm.RoutedExperts}},
-		{"LM head", []llm.Class{llm.Head}},
+		{"attention projections", []llm.WeightClass{llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Recurrent}},
+		{"feed-forward", []llm.WeightClass{llm.DenseFFN, llm.SharedExperts, llm.Router, llm.Norms}},
+		{"experts", []llm.WeightClass{llm.RoutedExperts}},
+		{"LM head", []llm.WeightClass{llm.Head}},
 	}
 	params := d.Model.Params()
 	var out []product
@@ -47,7 +47,7 @@ func (d *Deployment) products() []product {
 }
 
 // share returns the part of a class's weights that one rank holds.
-func (d *Deployment) share(c llm.Class) float64 {
+func (d *Deployment) share(c llm.WeightClass) float64 {
 	switch c {
 	case llm.AttentionReplicated, llm.Indexer, llm.Router, llm.Norms:
 		return 1
@@ -58,7 +58,7 @@ func (d *Deployment) share(c llm.Class) float64 {
 }
 
 // addClass adds n parameters of class c to p: each is read once per step and multiplied once per row, 2 FLOPs.
-func (d *Deployment) addClass(p *product, c llm.Class, n float64) {
+func (d *Deployment) addClass(p *product, c llm.WeightClass, n float64) {
 	if n == 0 {
 		return
 	}

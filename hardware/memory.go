@@ -109,10 +109,10 @@ func (d *Deployment) weightBytesPerGPU() float64 {
 	stage, sum := d.stageShare(), 0.0
 	for c, n := range d.Model.Params() {
 		part := stage
-		if llm.Class(c) == llm.Embedding || llm.Class(c) == llm.Head {
+		if llm.WeightClass(c) == llm.Embedding || llm.WeightClass(c) == llm.Head {
 			part = 1
 		}
-		sum += float64(n) * d.Model.WeightBits(llm.Class(c)) / 8 * d.share(llm.Class(c)) * part
+		sum += float64(n) * d.Model.WeightBits(llm.WeightClass(c)) / 8 * d.share(llm.WeightClass(c)) * part
 	}
 	return sum
 }

@@ -11,12 +11,12 @@ import (
 // n decodes with K context tokens and P prompt tokens, M = n + P rows, times in seconds:
 //
 //	linear     Σ over parts  smax(W / (e_b·BW), 2·p·M / (e_c·F))   weights W bytes, p parameters, F of their dtype;
-//	                         experts: W·A(M_e), A the expected share touched, and products padded to tiles, see moe.go;
+//	                         experts: W·A(M_e), A the expected share touched, and products padded to tiles, see experts.go;
 //	                         LM head: the rows that yield a token
 //	cache      K · smax(k_mix · k / (e_kv·BW), f / (e_at·F16))     k bytes and f FLOPs per context token; by window
 //	state      2·s·(n + chunks) / (e_kv·BW)                        recurrent state s, read and written
 //	prefill    Σ over kinds  smax(ctx·k / (e_kv·BW), pairs·2·a·(d_k+d_v) / (e_at·F16))
-//	comm       collectives and stage hand-overs, see comm.go
+//	comm       collectives and transfers between stages, see collectives.go
 //	fixed      L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X + T_e + n·t_r
 //
 // M_e are the tokens of all data-parallel ranks; k_mix is 1 unless prompts share the step; e_c is that of the part, see

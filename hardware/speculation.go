@@ -20,11 +20,11 @@ type Speculation struct {
 // Drafter is a model that drafts: one of its own, or a head on the target. It runs on the target's GPUs, split as the target
 // is over tensor-parallel ranks.
 type Drafter struct {
-	Model      llm.LLM // of a head: what one pass reads
-	Head       bool    // it looks tokens up in the target's embedding
-	SharesHead bool    // it reads the target's LM head
-	Modules    int     // copies of its layers in memory, each with a cache of its own, used in turn; at least 1
-	Parallel   bool    // one pass yields all drafts, not one after the other
+	Model      llm.Model // of a head: what one pass reads
+	Head       bool      // it looks tokens up in the target's embedding
+	SharesHead bool      // it reads the target's LM head
+	Modules    int       // copies of its layers in memory, each with a cache of its own, used in turn; at least 1
+	Parallel   bool      // one pass yields all drafts, not one after the other
 }
 
 // DraftMethod names a way to draft.
@@ -103,13 +103,13 @@ func (d *Deployment) DrafterBytes() float64 {
 	sub, s, sum := d.drafting(), d.Speculation.Drafter, 0.0
 	for c, n := range sub.Model.Params() {
 		copies := max(1, s.Modules)
-		switch class := llm.Class(c); {
+		switch class := llm.WeightClass(c); {
 		case class == llm.Embedding && s.Head, class == llm.Head && s.SharesHead:
 			continue
 		case class == llm.Embedding, class == llm.Head:
 			copies = 1
 		}
-		sum += float64(copies) * float64(n) * sub.Model.WeightBits(llm.Class(c)) / 8 * sub.share(llm.Class(c))
+		sum += float64(copies) * float64(n) * sub.Model.WeightBits(llm.WeightClass(c)) / 8 * sub.share(llm.WeightClass(c))
 	}
 	return sum
 }

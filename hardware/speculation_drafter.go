@@ -16,7 +16,7 @@ import (
 //	        arXiv 2401.10774, §2.1); one chain of drafts, not a tree
 //	mtp     the checkpoint's module: a decoder layer, a merge 2h·h and the target's LM head (DeepSeek-V3, arXiv 2412.19437, §2.2);
 //	        if there are more drafts than modules they are used again
-func NewDrafter(method DraftMethod, target llm.LLM, given *llm.LLM, tokens, vocab int) (*Drafter, error) {
+func NewDrafter(method DraftMethod, target llm.Model, given *llm.Model, tokens, vocab int) (*Drafter, error) {
 	switch method {
 	case DraftModel:
 		if given == nil {
@@ -50,11 +50,11 @@ func NewDrafter(method DraftMethod, target llm.LLM, given *llm.LLM, tokens, voca
 
 // eagle returns the head given, or one of the target's own shape. An LM head of another vocabulary than the target's is the
 // head's own.
-func eagle(target llm.LLM, given *llm.LLM, vocab int) (*Drafter, error) {
+func eagle(target llm.Model, given *llm.Model, vocab int) (*Drafter, error) {
 	if vocab < 0 || vocab > target.Vocab {
 		return nil, fmt.Errorf("hardware: draft_vocab %d; %s has %d tokens, of which a head drafts some or all", vocab, target.Name, target.Vocab)
 	}
-	var m llm.LLM
+	var m llm.Model
 	if given != nil {
 		if m = *given; m.Hidden != target.Hidden {
 			return nil, fmt.Errorf("hardware: draft_model %s is %d wide and %s is %d; expected a head for the target", m.Name, m.Hidden, target.Name, target.Hidden)
@@ -79,8 +79,8 @@ func eagle(target llm.LLM, given *llm.LLM, vocab int) (*Drafter, error) {
 }
 
 // headOn returns a model of one run of layers in bf16, as wide as the target and of its vocabulary.
-func headOn(target llm.LLM, name string, run llm.LayerRun) llm.LLM {
-	return llm.LLM{
+func headOn(target llm.Model, name string, run llm.LayerRun) llm.Model {
+	return llm.Model{
 		Name: target.Name + " " + name, Hidden: target.Hidden, Vocab: target.Vocab, ContextMax: target.ContextMax,
 		NormVectors: target.NormVectors, Layers: []llm.LayerRun{run}, Precision: llm.UniformPrecision(), Source: target.Source,
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // speculating returns the deployment with drafts by a method.
-func speculating(t require.TestingT, d hardware.Deployment, method string, drafts int, given *llm.LLM) hardware.Deployment {
+func speculating(t require.TestingT, d hardware.Deployment, method string, drafts int, given *llm.Model) hardware.Deployment {
 	drafter, err := hardware.NewDrafter(hardware.DraftMethod(method), d.Model, given, drafts, 0)
 	require.NoError(t, err)
 	d.Speculation = &hardware.Speculation{Tokens: drafts, Drafter: drafter}
@@ -117,7 +117,7 @@ func TestNoStepWithDraftsBeatsItsBound(t *testing.T) {
 			if random.IntN(2) == 0 {
 				d.Efficiency = randomEfficiency(random)
 			}
-			var given *llm.LLM
+			var given *llm.Model
 			if c.draft != "" {
 				m := model(t, c.draft)
 				given = &m
@@ -252,7 +252,7 @@ func TestDraftersThatCannotBe(t *testing.T) {
 	target, other, windowed := model(t, "llama-3.1-8b"), model(t, "qwen3-0.6b"), model(t, "gpt-oss-20b")
 	for _, c := range []struct {
 		method string
-		given  *llm.LLM
+		given  *llm.Model
 		vocab  int
 		want   string
 	}{

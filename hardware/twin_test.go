@@ -174,7 +174,7 @@ func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 }
 
 // linear reads a share of classes of weights and multiplies rows by all of them.
-func linear(d *hardware.Deployment, rows, share float64, classes ...llm.Class) part {
+func linear(d *hardware.Deployment, rows, share float64, classes ...llm.WeightClass) part {
 	p := part{kind: "weights"}
 	params := d.Model.Params()
 	for _, c := range classes {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/policies/acceptance"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
@@ -18,18 +19,18 @@ import (
 // h100Llama8B is a Llama-3.1-8B on one H100 SXM under vLLM, written out: benchmarks must not move with the catalogs.
 func h100Llama8B() hardware.Deployment {
 	known := func(v float64) hardware.Quantity { return hardware.Quantity{Value: v, Source: "benchmark"} }
-	layer := hardware.LayerRun{
-		Count: 32, Norms: 2, FFN: hardware.FFN{Width: 14336},
-		Mixer: hardware.Mixer{Attention: hardware.SelfAttention{Heads: 32, KVHeads: 8, KeyDim: 128, ValueDim: 128}},
+	layer := llm.LayerRun{
+		Count: 32, Norms: 2, FFN: llm.FFN{Width: 14336},
+		Mixer: llm.Mixer{Attention: llm.SelfAttention{Heads: 32, KVHeads: 8, KeyDim: 128, ValueDim: 128}},
 	}
 	return hardware.Deployment{
 		GPU: hardware.GPU{
 			Name: "h100", MemoryBytes: known(85.52e9), BandwidthBps: known(3.35e12), Domain: known(8), ScaleUpBps: known(450e9),
 			FLOPS: hardware.Peaks{BF16: known(989.4e12), FP8: known(1978.9e12)},
 		},
-		Model: hardware.LLM{
-			Name: "llama-8b", Hidden: 4096, Vocab: 128256, NormVectors: 1, Layers: []hardware.LayerRun{layer},
-			Precision: hardware.UniformPrecision(),
+		Model: llm.Model{
+			Name: "llama-8b", Hidden: 4096, Vocab: 128256, NormVectors: 1, Layers: []llm.LayerRun{layer},
+			Precision: llm.UniformPrecision(),
 		},
 		KVDtype: "bf16", Parallel: hardware.Parallel{Tensor: 1, Pipeline: 1},
 		Efficiency: hardware.Efficiency{

@@ -128,7 +128,7 @@ func modelLine(d *hardware.Deployment) string {
 }
 
 // shapeLine is the size of a model and what its layers are.
-func shapeLine(m *llm.LLM) string {
+func shapeLine(m *llm.Model) string {
 	size := billions(m.ParamsTotal()) + " parameters"
 	if m.Experts() > 0 {
 		size += fmt.Sprintf(" (%s active)", billions(m.ActiveAll()))
@@ -155,11 +155,11 @@ func perToken(d *hardware.Deployment) string {
 }
 
 // weightsOf names the format of the class that holds most weights.
-func weightsOf(m *llm.LLM) string {
+func weightsOf(m *llm.Model) string {
 	most, name := int64(0), ""
 	for c, n := range m.Params() {
 		if n > most {
-			most, name = n, m.ComputeDtype(llm.Class(c))
+			most, name = n, m.ComputeDtype(llm.WeightClass(c))
 		}
 	}
 	return name

@@ -12,6 +12,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
@@ -80,7 +81,7 @@ func listModels() ([][]string, error) {
 }
 
 // cacheBytes is what a token adds to the cache of the whole model, in the checkpoint's type or else bf16.
-func cacheBytes(m hardware.LLM) string {
+func cacheBytes(m llm.Model) string {
 	element, sum := 2.0, 0.0
 	if m.Precision.KVCache == "fp8" {
 		element = 1

@@ -1,4 +1,4 @@
-// Package huggingface reads the config.json of a HuggingFace checkpoint into a hardware.LLM, by the meaning of its
+// Package huggingface reads the config.json of a HuggingFace checkpoint into a llm.Model, by the meaning of its
 // fields. What it cannot model is an error that names the field and its value: a layer that is priced as something else
 // would be wrong in silence.
 //

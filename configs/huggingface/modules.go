@@ -8,16 +8,16 @@ import (
 
 // module is a linear layer: the class it counts to, its weights, and the names that families give it.
 type module struct {
-	class   llm.Class
+	class   llm.WeightClass
 	weights int64
 	names   []string
 }
 
 // modules lists the linear layers that a quantisation may store narrower, in layer i.
-func modules(m llm.LLM, r llm.LayerRun, i int) []module {
+func modules(m llm.Model, r llm.LayerRun, i int) []module {
 	h := int64(m.Hidden)
 	var out []module
-	add := func(class llm.Class, weights int64, parents, leaves []string) {
+	add := func(class llm.WeightClass, weights int64, parents, leaves []string) {
 		if weights > 0 {
 			out = append(out, module{class, weights, moduleNames(i, parents, leaves)})
 		}
@@ -28,7 +28,7 @@ func modules(m llm.LLM, r llm.LayerRun, i int) []module {
 	return out
 }
 
-type addModule func(class llm.Class, weights int64, parents, leaves []string)
+type addModule func(class llm.WeightClass, weights int64, parents, leaves []string)
 
 func moduleNames(layer int, parents, leaves []string) []string {
 	out := make([]string, 0, len(parents)*len(leaves))
@@ -87,7 +87,7 @@ func recurrentModules(h int64, r llm.Recurrence, add addModule) {
 }
 
 func ffnModules(h int64, f llm.FFN, add addModule) {
-	network := func(class llm.Class, copies, width int64, parents []string) {
+	network := func(class llm.WeightClass, copies, width int64, parents []string) {
 		if !f.Plain {
 			add(class, copies*h*width, parents, []string{"gate_proj", "gate_up_proj", "w1"})
 		}

@@ -24,7 +24,7 @@ func sharedDir(t *testing.T) string {
 	return dir
 }
 
-func readPublished(t *testing.T, file string) llm.LLM {
+func readPublished(t *testing.T, file string) llm.Model {
 	t.Helper()
 	f, err := os.Open(filepath.Join(sharedDir(t), "hf_configs", file+".json"))
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestPublishedConfigsCountExactly(t *testing.T) {
 }
 
 // growing sums the cache of layers without a window.
-func growing(m llm.LLM) float64 {
+func growing(m llm.Model) float64 {
 	sum := 0.0
 	for _, g := range m.Attention() {
 		if g.Window == 0 {
@@ -108,11 +108,11 @@ func growing(m llm.LLM) float64 {
 }
 
 // widest is the linear class with the most weights.
-func widest(m llm.LLM) llm.Class {
+func widest(m llm.Model) llm.WeightClass {
 	best := llm.DenseFFN
 	for c, n := range m.Params() {
-		if llm.Class(c).Quantizable() && n > m.Params()[best] {
-			best = llm.Class(c)
+		if llm.WeightClass(c).Quantizable() && n > m.Params()[best] {
+			best = llm.WeightClass(c)
 		}
 	}
 	return best
@@ -150,7 +150,7 @@ func TestCheckpointBytes(t *testing.T) {
 
 // What a quantisation keeps is kept: attention of the dynamic Scout, of Kimi and of gpt-oss; all heads here.
 func TestQuantizationIsByClass(t *testing.T) {
-	for file, kept := range map[string][]llm.Class{
+	for file, kept := range map[string][]llm.WeightClass{
 		"llama-4-scout-17b-16e-instruct-fp8-dynamic": {llm.Attention, llm.Router, llm.Head, llm.Embedding},
 		"moonshotai--Kimi-K2.5": {llm.Attention, llm.AttentionReplicated, llm.SharedExperts, llm.DenseFFN,
 			llm.Router, llm.Head},

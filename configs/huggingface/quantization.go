@@ -25,10 +25,10 @@ type target struct {
 }
 
 // Quantize applies a separate quantisation file (hf_quant_config.json, as NVIDIA's checkpoints have it) to m.
-func Quantize(m llm.LLM, r io.Reader) (llm.LLM, error) {
+func Quantize(m llm.Model, r io.Reader) (llm.Model, error) {
 	data, err := readAll(r)
 	if err != nil {
-		return llm.LLM{}, fmt.Errorf("huggingface: %s: %w", m.Name, err)
+		return llm.Model{}, fmt.Errorf("huggingface: %s: %w", m.Name, err)
 	}
 	outer, err := newFields("", data)
 	if err == nil {
@@ -41,21 +41,21 @@ func Quantize(m llm.LLM, r io.Reader) (llm.LLM, error) {
 		}
 	}
 	if err != nil {
-		return llm.LLM{}, fmt.Errorf("huggingface: %s: %w", m.Name, err)
+		return llm.Model{}, fmt.Errorf("huggingface: %s: %w", m.Name, err)
 	}
 	return m, nil
 }
 
-func quantize(m llm.LLM, q *fields) (llm.LLM, error) {
+func quantize(m llm.Model, q *fields) (llm.Model, error) {
 	s := q.scheme()
 	if q.err != nil {
-		return llm.LLM{}, q.err
+		return llm.Model{}, q.err
 	}
 	m.Precision.KVCache = s.kvCache
 	var bits [llm.NumClasses]float64 // Σ bits of quantised weights
 	var weights [llm.NumClasses]int64
 	var widest [llm.NumClasses]map[string]int64 // weights by dtype
-	count := func(class llm.Class, f llm.Format, n int64) {
+	count := func(class llm.WeightClass, f llm.Format, n int64) {
 		bits[class] += f.Bits * float64(n)
 		weights[class] += n
 		if widest[class] == nil {
@@ -81,7 +81,7 @@ func quantize(m llm.LLM, q *fields) (llm.LLM, error) {
 }
 
 // visit tells every linear layer that the scheme stores narrower.
-func (s scheme) visit(m llm.LLM, count func(llm.Class, llm.Format, int64)) {
+func (s scheme) visit(m llm.Model, count func(llm.WeightClass, llm.Format, int64)) {
 	layer := 0
 	for _, r := range m.Layers {
 		for range r.Count {

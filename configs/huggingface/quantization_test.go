@@ -26,7 +26,7 @@ func TestSeparateQuantizationFile(t *testing.T) {
 }
 
 // quantized reads the base config, with experts, under a quantisation.
-func quantized(t *testing.T, config string) llm.LLM {
+func quantized(t *testing.T, config string) llm.Model {
 	t.Helper()
 	m, err := Read("m", strings.NewReader(`{`+mixture+`,"first_k_dense_replace":1,"n_shared_experts":1,"quantization_config":`+config+`}`))
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func quantized(t *testing.T, config string) llm.LLM {
 }
 
 func TestQuantizationFormats(t *testing.T) {
-	linear := func(m llm.LLM) llm.Format { return m.Precision.Weights[llm.RoutedExperts] }
+	linear := func(m llm.Model) llm.Format { return m.Precision.Weights[llm.RoutedExperts] }
 	for config, want := range map[string]llm.Format{
 		`{"quant_method":"fp8"}`:                                     {Dtype: "fp8", Bits: 8},
 		`{"quant_method":"fp8","weight_block_size":[128,128]}`:       {Dtype: "fp8", Bits: 8 + 32.0/16384},

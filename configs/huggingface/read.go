@@ -17,14 +17,14 @@ const sizeMax = 4 << 20
 const layersMax = 1000
 
 // Read reads a config.json. The name is the model's, for messages and reports.
-func Read(name string, r io.Reader) (llm.LLM, error) {
+func Read(name string, r io.Reader) (llm.Model, error) {
 	data, err := readAll(r)
 	if err != nil {
-		return llm.LLM{}, fmt.Errorf("huggingface: %s: %w", name, err)
+		return llm.Model{}, fmt.Errorf("huggingface: %s: %w", name, err)
 	}
 	m, err := read(name, data)
 	if err != nil {
-		return llm.LLM{}, fmt.Errorf("huggingface: %s: %w", name, err)
+		return llm.Model{}, fmt.Errorf("huggingface: %s: %w", name, err)
 	}
 	return m, nil
 }
@@ -38,14 +38,14 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-func read(name string, data []byte) (llm.LLM, error) {
+func read(name string, data []byte) (llm.Model, error) {
 	outer, err := newFields("", data)
 	if err != nil {
-		return llm.LLM{}, err
+		return llm.Model{}, err
 	}
 	c, err := decoder(outer)
 	if err != nil {
-		return llm.LLM{}, err
+		return llm.Model{}, err
 	}
 	m := c.model()
 	m.Name = name
@@ -54,11 +54,11 @@ func read(name string, data []byte) (llm.LLM, error) {
 		c.refuseUnread()
 	}
 	if c.err != nil {
-		return llm.LLM{}, c.err
+		return llm.Model{}, c.err
 	}
 	if c.quantization != nil {
 		if m, err = quantize(m, c.quantization); err != nil {
-			return llm.LLM{}, err
+			return llm.Model{}, err
 		}
 	}
 	return m, m.Validate()
@@ -76,8 +76,8 @@ type config struct {
 }
 
 // model reads the shape, from the outside in.
-func (c *config) model() llm.LLM {
-	m := llm.LLM{Precision: llm.UniformPrecision()}
+func (c *config) model() llm.Model {
+	m := llm.Model{Precision: llm.UniformPrecision()}
 	c.hidden = c.required("hidden_size", "n_embd", "d_model")
 	c.layers = c.required("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 	c.heads = c.requiredOr(c.family.heads, "num_attention_heads", "n_head", "n_heads", "num_heads")
@@ -154,7 +154,7 @@ func (c *config) only(key string, values ...string) {
 
 // mtp reads how many multi-token-prediction modules the checkpoint ships; each holds a layer like the last one.
 // MiniMax-M2 declares modules and publishes none (MiniMax-AI/MiniMax-M2.5, discussion of missing tensors).
-func (c *config) mtp(m *llm.LLM) {
+func (c *config) mtp(m *llm.Model) {
 	m.MTP = c.count(0, "num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
 	c.flag(false, "mtp_use_dedicated_embeddings")
 	if c.family.name == "minimax_m2" {

@@ -119,7 +119,7 @@ func TestWhatIsNoConfigIsSaidPlainly(t *testing.T) {
 	} {
 		_, err := Read("m", strings.NewReader(text))
 		require.EqualError(t, err, want)
-		_, err = Quantize(llm.LLM{Name: "m"}, strings.NewReader(text))
+		_, err = Quantize(llm.Model{Name: "m"}, strings.NewReader(text))
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "Go value")
 	}

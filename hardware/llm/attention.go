@@ -18,7 +18,7 @@ type AttentionGroup struct {
 }
 
 // Attention lists the distinct attention shapes in order of first appearance.
-func (m LLM) Attention() []AttentionGroup {
+func (m Model) Attention() []AttentionGroup {
 	var groups []AttentionGroup
 	for _, r := range m.Layers {
 		if r.Mixer.Attention.Heads == 0 {

@@ -9,8 +9,8 @@ import (
 )
 
 // small is a valid dense model of two layers.
-func small() LLM {
-	return LLM{
+func small() Model {
+	return Model{
 		Name: "small", Hidden: 64, Vocab: 100, ContextMax: 512, NormVectors: 1,
 		Layers: []LayerRun{{
 			Count: 2, Norms: 2,
@@ -99,26 +99,26 @@ func TestWithWeightsChangesLinearClassesOnly(t *testing.T) {
 
 func TestImpossibleShapesAreNamed(t *testing.T) {
 	require.NoError(t, small().Validate())
-	for says, spoil := range map[string]func(*LLM){
-		"hidden is 0":           func(m *LLM) { m.Hidden = 0 },
-		"vocab is -1":           func(m *LLM) { m.Vocab = -1 },
-		"layers is 0":           func(m *LLM) { m.Layers = nil },
-		"count is 0":            func(m *LLM) { m.Layers[0].Count = 0 },
-		"do not divide":         func(m *LLM) { m.Layers[0].Mixer.Attention.KVHeads = 3 },
-		"key dim is 0":          func(m *LLM) { m.Layers[0].Mixer.Attention.KeyDim = 0 },
-		"heads is 0":            func(m *LLM) { m.Layers[0].Mixer.Attention.Heads = 0 },
-		"no layer has":          func(m *LLM) { m.Layers[0].Mixer = Mixer{} },
-		"FFN width is -1":       func(m *LLM) { m.Layers[0].FFN.Width = -1 },
-		"experts is 0":          func(m *LLM) { m.Layers[0].FFN.TopK = 2 },
-		"beside 4 experts":      func(m *LLM) { m.Layers[0].FFN.Experts = 4 },
-		"experts per token":     func(m *LLM) { m.Layers[0].FFN = FFN{Experts: 4, ExpertWidth: 8, TopK: 5} },
-		"all MoE layers":        func(m *LLM) { m.Layers = twoMoE() },
-		"0 bits per weight":     func(m *LLM) { m.Precision.Weights[Router].Bits = 0 },
-		`weights "" not known`:  func(m *LLM) { m.Precision.Weights[Router].Dtype = "" },
-		"recurrent key heads":   func(m *LLM) { m.Layers[0].Mixer.Recurrence.ValueHeads = 2 },
-		"reads compressed":      func(m *LLM) { *m = uncompressedIndex() },
-		`q/k norm "sometimes"`:  func(m *LLM) { m.Layers[0].Mixer.Attention.QKNorm = "sometimes" },
-		"MTP layer: count is 0": func(m *LLM) { m.MTP = 1 },
+	for says, spoil := range map[string]func(*Model){
+		"hidden is 0":           func(m *Model) { m.Hidden = 0 },
+		"vocab is -1":           func(m *Model) { m.Vocab = -1 },
+		"layers is 0":           func(m *Model) { m.Layers = nil },
+		"count is 0":            func(m *Model) { m.Layers[0].Count = 0 },
+		"do not divide":         func(m *Model) { m.Layers[0].Mixer.Attention.KVHeads = 3 },
+		"key dim is 0":          func(m *Model) { m.Layers[0].Mixer.Attention.KeyDim = 0 },
+		"heads is 0":            func(m *Model) { m.Layers[0].Mixer.Attention.Heads = 0 },
+		"no layer has":          func(m *Model) { m.Layers[0].Mixer = Mixer{} },
+		"FFN width is -1":       func(m *Model) { m.Layers[0].FFN.Width = -1 },
+		"experts is 0":          func(m *Model) { m.Layers[0].FFN.TopK = 2 },
+		"beside 4 experts":      func(m *Model) { m.Layers[0].FFN.Experts = 4 },
+		"experts per token":     func(m *Model) { m.Layers[0].FFN = FFN{Experts: 4, ExpertWidth: 8, TopK: 5} },
+		"all MoE layers":        func(m *Model) { m.Layers = twoMoE() },
+		"0 bits per weight":     func(m *Model) { m.Precision.Weights[Router].Bits = 0 },
+		`weights "" not known`:  func(m *Model) { m.Precision.Weights[Router].Dtype = "" },
+		"recurrent key heads":   func(m *Model) { m.Layers[0].Mixer.Recurrence.ValueHeads = 2 },
+		"reads compressed":      func(m *Model) { *m = uncompressedIndex() },
+		`q/k norm "sometimes"`:  func(m *Model) { m.Layers[0].Mixer.Attention.QKNorm = "sometimes" },
+		"MTP layer: count is 0": func(m *Model) { m.MTP = 1 },
 	} {
 		m := small()
 		spoil(&m)
@@ -134,7 +134,7 @@ func twoMoE() []LayerRun {
 	return []LayerRun{one, two}
 }
 
-func uncompressedIndex() LLM {
+func uncompressedIndex() Model {
 	m := small()
 	m.Layers[0].Mixer.Attention = SelfAttention{Heads: 4, KeyDim: 16, ValueDim: 16, Latent: Latent{Rank: 8, RopeDim: 4},
 		Index: Index{Heads: 1, Dim: 4, TopK: 8}}

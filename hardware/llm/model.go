@@ -1,8 +1,8 @@
 package llm
 
-// LLM is a decoder-only transformer as far as cost goes: what a step reads, multiplies and caches. It leaves out vision
+// Model is a decoder-only transformer as far as cost goes: what a step reads, multiplies and caches. It leaves out vision
 // and audio towers. All counts are computed from the shape, never stored.
-type LLM struct {
+type Model struct {
 	Name           string
 	Hidden         int
 	Vocab          int // rows of the embedding, padding included
@@ -30,18 +30,18 @@ type LayerRun struct {
 }
 
 // LayerCount is the number of layers, MTP modules not included.
-func (m LLM) LayerCount() int {
+func (m Model) LayerCount() int {
 	return m.CountLayers(func(LayerRun) int { return 1 })
 }
 
 // MoELayers is the number of layers with routed experts.
-func (m LLM) MoELayers() int {
+func (m Model) MoELayers() int {
 	return m.CountLayers(func(r LayerRun) int { return boolToInt(r.FFN.Experts > 0) })
 }
 
 // MixerLayers counts the layers whose token mixer launches more kernels than plain attention does: latent attention and
 // recurrences once, sparse attention twice, for its indexer.
-func (m LLM) MixerLayers() int {
+func (m Model) MixerLayers() int {
 	return m.CountLayers(func(r LayerRun) int {
 		n := boolToInt(r.Mixer.Recurrence.ValueHeads > 0)
 		if r.Mixer.Attention.Latent.Rank > 0 {
@@ -51,7 +51,7 @@ func (m LLM) MixerLayers() int {
 	})
 }
 
-func (m LLM) CountLayers(weight func(LayerRun) int) int {
+func (m Model) CountLayers(weight func(LayerRun) int) int {
 	n := 0
 	for _, r := range m.Layers {
 		n += r.Count * weight(r)
@@ -60,12 +60,12 @@ func (m LLM) CountLayers(weight func(LayerRun) int) int {
 }
 
 // Experts is the number of routed experts of an MoE layer; 0: dense. Validate makes all MoE layers agree.
-func (m LLM) Experts() int { return m.moe().Experts }
+func (m Model) Experts() int { return m.moe().Experts }
 
 // TopK is the number of routed experts that a token uses in an MoE layer; 0: dense.
-func (m LLM) TopK() int { return m.moe().TopK }
+func (m Model) TopK() int { return m.moe().TopK }
 
-func (m LLM) moe() FFN {
+func (m Model) moe() FFN {
 	for _, r := range m.Layers {
 		if r.FFN.Experts > 0 {
 			return r.FFN
@@ -75,7 +75,7 @@ func (m LLM) moe() FFN {
 }
 
 // StateBytes is the recurrent state of one sequence: the state and the convolution's window, over all layers.
-func (m LLM) StateBytes() float64 {
+func (m Model) StateBytes() float64 {
 	sum := 0.0
 	for _, r := range m.Layers {
 		sum += float64(r.Count) * r.Mixer.Recurrence.bytes()
@@ -85,7 +85,7 @@ func (m LLM) StateBytes() float64 {
 
 // AttentionKind names how the model attends, by its least usual layers: MHA, MQA, GQA, MLA, sliding window, chunked
 // window, sparse, hybrid linear.
-func (m LLM) AttentionKind() string {
+func (m Model) AttentionKind() string {
 	kinds := make([]string, 0, len(m.Layers))
 	for _, r := range m.Layers {
 		kinds = append(kinds, r.Mixer.kind())
@@ -102,7 +102,7 @@ func (m LLM) AttentionKind() string {
 
 // LastAttention returns the last layer that attends, to the whole context if any does, with a dense network. Recurrences are
 // left out of it.
-func (m LLM) LastAttention() (LayerRun, bool) {
+func (m Model) LastAttention() (LayerRun, bool) {
 	var found LayerRun
 	for _, r := range m.Layers {
 		a := r.Mixer.Attention

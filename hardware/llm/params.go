@@ -1,16 +1,16 @@
 package llm
 
-// Class is a kind of weight tensor: what shares a precision, a way of being split over GPUs and a place in a step.
-type Class uint8
+// WeightClass is a kind of weight tensor: what shares a precision, a way of being split over GPUs and a place in a step.
+type WeightClass uint8
 
 // The classes of weights.
 const (
-	Embedding           Class = iota // rows that are only looked up; none when the head shares the table
-	Head                             // the output matrix, a tied table included: every step reads it
-	Attention                        // projections, biases, sinks: split over tensor-parallel ranks
-	AttentionReplicated              // projections that every tensor-parallel rank holds whole: latent down-projections
-	Indexer                          // sparse attention's scorer
-	Recurrent                        // gated delta nets and Mamba-2
+	Embedding           WeightClass = iota // rows that are only looked up; none when the head shares the table
+	Head                                   // the output matrix, a tied table included: every step reads it
+	Attention                              // projections, biases, sinks: split over tensor-parallel ranks
+	AttentionReplicated                    // projections that every tensor-parallel rank holds whole: latent down-projections
+	Indexer                                // sparse attention's scorer
+	Recurrent                              // gated delta nets and Mamba-2
 	Router
 	SharedExperts
 	DenseFFN
@@ -24,7 +24,7 @@ var classNames = [NumClasses]string{"embedding", "head", "attention", "attention
 	"router", "shared_experts", "dense_ffn", "routed_experts", "norms"}
 
 // String is the class's name in snake case.
-func (c Class) String() string { return classNames[c] }
+func (c WeightClass) String() string { return classNames[c] }
 
 // Counts is a number of parameters per class.
 type Counts [NumClasses]int64
@@ -40,7 +40,7 @@ func (c Counts) Total() int64 {
 
 // Params counts the decoder: embedding, head, all layers and norms, without MTP modules and with the merge of a head. The validated bounds of a shape
 // keep every product below 2^63.
-func (m LLM) Params() Counts {
+func (m Model) Params() Counts {
 	var c Counts
 	h, table := int64(m.Hidden), int64(m.Vocab)*int64(m.Hidden)
 	c[Head] = table
@@ -62,7 +62,7 @@ func (m LLM) Params() Counts {
 	return c
 }
 
-func (m LLM) layerParams(r LayerRun) Counts {
+func (m Model) layerParams(r LayerRun) Counts {
 	var c Counts
 	h := int64(m.Hidden)
 	r.Mixer.Attention.addParams(h, &c)
@@ -73,10 +73,10 @@ func (m LLM) layerParams(r LayerRun) Counts {
 }
 
 // ParamsTotal counts all parameters of the decoder.
-func (m LLM) ParamsTotal() int64 { return m.Params().Total() }
+func (m Model) ParamsTotal() int64 { return m.Params().Total() }
 
 // ActiveAll counts what one token uses: everything but the routed experts, and TopK of those per layer.
-func (m LLM) ActiveAll() int64 {
+func (m Model) ActiveAll() int64 {
 	total := m.ParamsTotal()
 	for _, r := range m.Layers {
 		if f := r.FFN; f.Experts > 0 {
@@ -88,7 +88,7 @@ func (m LLM) ActiveAll() int64 {
 
 // ActiveNoEmbedding is ActiveAll without an input embedding that is only looked up; a tied table stays, since the head
 // reads it.
-func (m LLM) ActiveNoEmbedding() int64 {
+func (m Model) ActiveNoEmbedding() int64 {
 	if m.TiedEmbeddings {
 		return m.ActiveAll()
 	}
@@ -96,14 +96,14 @@ func (m LLM) ActiveNoEmbedding() int64 {
 }
 
 // ActiveNoEmbeddingNoHead is ActiveAll without embedding, position table and head.
-func (m LLM) ActiveNoEmbeddingNoHead() int64 {
+func (m Model) ActiveNoEmbeddingNoHead() int64 {
 	c := m.Params()
 	return m.ActiveAll() - c[Embedding] - c[Head]
 }
 
 // MTPParams counts all multi-token-prediction modules: each is one decoder layer, a merge of 2h·h and three norms.
 // Embedding and head are the decoder's own.
-func (m LLM) MTPParams() int64 {
+func (m Model) MTPParams() int64 {
 	h := int64(m.Hidden)
 	return int64(m.MTP) * (m.layerParams(m.MTPLayer).Total() + 2*h*h + 3*h)
 }

@@ -55,7 +55,7 @@ func UniformPrecision() Precision {
 
 // Quantizable reports whether WithWeights changes a class: the large linear layers. Embedding, head, indexer, router and
 // norms keep the checkpoint's type, as published quantised checkpoints do.
-func (c Class) Quantizable() bool {
+func (c WeightClass) Quantizable() bool {
 	switch c {
 	case Attention, AttentionReplicated, Recurrent, SharedExperts, DenseFFN, RoutedExperts:
 		return true
@@ -65,10 +65,10 @@ func (c Class) Quantizable() bool {
 
 // WithWeights is m with its linear classes (attention, recurrent mixers, feed-forward networks, experts) stored as dtype,
 // whatever they were; embedding, head, indexer, router and norms stay as they are.
-func (m LLM) WithWeights(dtype string) (LLM, error) {
+func (m Model) WithWeights(dtype string) (Model, error) {
 	f, err := FormatOf(dtype)
 	if err != nil {
-		return LLM{}, err
+		return Model{}, err
 	}
 	for c := range NumClasses {
 		if c.Quantizable() {
@@ -79,13 +79,13 @@ func (m LLM) WithWeights(dtype string) (LLM, error) {
 }
 
 // WeightBits is the bits per weight of a class, scales included.
-func (m LLM) WeightBits(c Class) float64 { return m.Precision.Weights[c].Bits }
+func (m Model) WeightBits(c WeightClass) float64 { return m.Precision.Weights[c].Bits }
 
 // ComputeDtype is the type a class is multiplied in.
-func (m LLM) ComputeDtype(c Class) string { return m.Precision.Weights[c].Dtype }
+func (m Model) ComputeDtype(c WeightClass) string { return m.Precision.Weights[c].Dtype }
 
 // WeightBytes is the size of the decoder's checkpoint; a tied table is stored once.
-func (m LLM) WeightBytes() float64 {
+func (m Model) WeightBytes() float64 {
 	sum := 0.0
 	for c, n := range m.Params() {
 		sum += float64(n) * m.Precision.Weights[c].Bits / 8
@@ -102,9 +102,9 @@ func Sparsities() []string { return []string{"2:4"} }
 //
 // (Mishra et al., Accelerating Sparse Deep Neural Networks, arXiv 2104.08378, §3.1). Scales shrink with the values. The
 // classes are those that WithWeights quantizes, and it undoes this: sparsity comes after.
-func (m LLM) WithSparsity(pattern string) (LLM, error) {
+func (m Model) WithSparsity(pattern string) (Model, error) {
 	if pattern != "2:4" {
-		return LLM{}, fmt.Errorf("hardware: weight_sparsity %q not known; have 2:4", pattern)
+		return Model{}, fmt.Errorf("hardware: weight_sparsity %q not known; have 2:4", pattern)
 	}
 	for c := range NumClasses {
 		if f := &m.Precision.Weights[c]; c.Quantizable() && !f.Sparse {

@@ -17,7 +17,7 @@ const (
 )
 
 // Validate reports the first thing that makes m impossible, by field.
-func (m LLM) Validate() error {
+func (m Model) Validate() error {
 	err := firstOutside([]bounded{
 		{"hidden", m.Hidden, 1, hiddenMax},
 		{"vocab", m.Vocab, 1, vocabMax},
@@ -45,7 +45,7 @@ func (m LLM) Validate() error {
 	return m.validatePrecision()
 }
 
-func (m LLM) validateLayers() error {
+func (m Model) validateLayers() error {
 	if err := firstOutside([]bounded{{"layers", m.LayerCount(), 1, layersMax}}); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (m LLM) validateLayers() error {
 	return nil
 }
 
-func (m LLM) validatePrecision() error {
+func (m Model) validatePrecision() error {
 	for c := range NumClasses {
 		f := m.Precision.Weights[c]
 		if _, err := FormatOf(f.Dtype); err != nil {

@@ -138,8 +138,8 @@ func precisionOf(model, precision string) string {
 }
 
 // models are the catalog's, read once, for a table names the same few in every row.
-var models = sync.OnceValue(func() map[string]llm.LLM {
-	all := map[string]llm.LLM{}
+var models = sync.OnceValue(func() map[string]llm.Model {
+	all := map[string]llm.Model{}
 	for _, name := range configs.ModelNames() {
 		if m, err := configs.Model(name); err == nil {
 			all[name] = m

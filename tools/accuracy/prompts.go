@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 	"github.com/decodesim/decodesim/tools/accuracy/page"
@@ -63,11 +64,11 @@ func coldPrompts(ctx context.Context, sets catalog.Sets) ([]page.ColdPrompt, err
 func prefillBoundS(d *hardware.Deployment, tokens int) float64 {
 	gpus, sum := float64(d.Parallel.GPUs()), 0.0
 	for class, n := range d.Model.Params() {
-		c, used := hardware.Class(class), float64(n)
+		c, used := llm.WeightClass(class), float64(n)
 		switch {
-		case n == 0, c == hardware.Embedding, c == hardware.Head, c == hardware.Norms:
+		case n == 0, c == llm.Embedding, c == llm.Head, c == llm.Norms:
 			continue
-		case c == hardware.RoutedExperts:
+		case c == llm.RoutedExperts:
 			used *= float64(d.Model.TopK()) / float64(d.Model.Experts())
 		}
 		peak, _ := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(c))

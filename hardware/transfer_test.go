@@ -34,9 +34,9 @@ func TestACacheIsHandedOverByTheBusiestLink(t *testing.T) {
 		from, to := deployment(t, c.model, "h100-sxm", c.from), deployment(t, c.model, "h100-sxm", c.to)
 		from.KVDtype = map[string]string{"llama-3.1-70b": "fp8", "deepseek-v3": "bf16"}[c.model]
 		to.KVDtype = from.KVDtype
-		h := hardware.Handover{From: &from, To: &to, FromBps: 50e9, ToBps: 50e9, LatencyS: 1e-5}
+		h := hardware.Transfer{From: &from, To: &to, FromBps: 50e9, ToBps: 50e9, LatencyS: 1e-5}
 		require.NoError(t, h.Validate())
-		l := h.CacheLink()
+		l := h.KVLink()
 		assert.Equal(t, sim.Link{Latency: 10 * sim.Microsecond, Token: sim.SecondsUp(c.bytes / 50e9), Layers: int32(from.Model.LayerCount())}, l,
 			"%s, %d to %d", c.model, c.from, c.to)
 	}
@@ -45,14 +45,14 @@ func TestACacheIsHandedOverByTheBusiestLink(t *testing.T) {
 // TestStagesSendAtOnce: each pipeline stage has links of its own, and the largest of unequal stages the most layers.
 func TestStagesSendAtOnce(t *testing.T) {
 	from, to := deployment(t, "llama-3.1-70b", "h100-sxm", 2), deployment(t, "llama-3.1-70b", "h100-sxm", 2)
-	h := hardware.Handover{From: &from, To: &to, FromBps: 1e9, ToBps: 1e9}
-	one := h.CacheLink().Token
+	h := hardware.Transfer{From: &from, To: &to, FromBps: 1e9, ToBps: 1e9}
+	one := h.KVLink().Token
 	from.Parallel.Pipeline, to.Parallel.Pipeline = 4, 4
-	assert.Equal(t, one/4, h.CacheLink().Token)
+	assert.Equal(t, one/4, h.KVLink().Token)
 	to.Parallel.Pipeline = 1
-	assert.Equal(t, one, h.CacheLink().Token, "the destination has two links")
+	assert.Equal(t, one, h.KVLink().Token, "the destination has two links")
 	from.Parallel.Pipeline, to.Parallel.Pipeline = 3, 3
-	assert.InDelta(t, float64(one)*27/80, float64(h.CacheLink().Token), 1)
+	assert.InDelta(t, float64(one)*27/80, float64(h.KVLink().Token), 1)
 }
 
 // TestNoTransferBeatsItsLinks: whatever the model and the split, all that must be known at the destination passes the links of
@@ -70,7 +70,7 @@ func TestNoTransferBeatsItsLinks(t *testing.T) {
 				continue
 			}
 		}
-		h := hardware.Handover{From: &from, To: &to, FromBps: 1e9 * (1 + 99*r.Float64()), ToBps: 1e9 * (1 + 99*r.Float64()), LatencyS: 1e-3 * r.Float64()}
+		h := hardware.Transfer{From: &from, To: &to, FromBps: 1e9 * (1 + 99*r.Float64()), ToBps: 1e9 * (1 + 99*r.Float64()), LatencyS: 1e-3 * r.Float64()}
 		require.NoError(t, h.Validate())
 		n, bytes := 1+r.IntN(20000), d.Model.StateBytes()
 		for _, g := range d.Model.Attention() {
@@ -81,12 +81,12 @@ func TestNoTransferBeatsItsLinks(t *testing.T) {
 			bytes += float64(seen) * (g.KVBytesPerToken(2) + g.IndexBytesPerToken())
 		}
 		link := min(h.FromBps*float64(from.Parallel.GPUs()), h.ToBps*float64(to.Parallel.GPUs()))
-		took := lone(h.CacheLink(), n)
+		took := lone(h.KVLink(), n)
 		require.GreaterOrEqual(t, took.Seconds()*(1+1e-12), h.LatencyS+bytes/link, "%s, %+v to %+v, %d tokens", d.Model.Name, from.Parallel, to.Parallel, n)
 
 		h.FromBps *= 1 + r.Float64()
 		h.ToBps *= 1 + r.Float64()
-		require.LessOrEqual(t, lone(h.CacheLink(), n), took)
+		require.LessOrEqual(t, lone(h.KVLink(), n), took)
 		rows := float64(n*2*d.Model.Hidden) / (h.ToBps * float64(to.Parallel.GPUs()))
 		require.GreaterOrEqual(t, lone(h.EmbeddingsLink(), n).Seconds(), rows)
 	}
@@ -95,12 +95,12 @@ func TestNoTransferBeatsItsLinks(t *testing.T) {
 // TestDraftersAreHandedOver: a drafter's layers have a cache of their own, which the destination goes on with.
 func TestDraftersAreHandedOver(t *testing.T) {
 	from, to := deployment(t, "deepseek-v3", "h200-sxm", 8), deployment(t, "deepseek-v3", "h200-sxm", 8)
-	h := hardware.Handover{From: &from, To: &to, FromBps: 1e9, ToBps: 1e9}
-	plain := h.CacheLink().Token
+	h := hardware.Transfer{From: &from, To: &to, FromBps: 1e9, ToBps: 1e9}
+	plain := h.KVLink().Token
 	drafter, err := hardware.NewDrafter(hardware.DraftMTP, to.Model, nil, 1, 0)
 	require.NoError(t, err)
 	to.Speculation = &hardware.Speculation{Tokens: 1, Drafter: drafter}
-	assert.InEpsilon(t, float64(plain)*62/61, float64(h.CacheLink().Token), 1e-6, "one layer more than the 61 of the model")
+	assert.InEpsilon(t, float64(plain)*62/61, float64(h.KVLink().Token), 1e-6, "one layer more than the 61 of the model")
 }
 
 // TestLinksAreThoseOfTheCatalogOrOfALineRate: and a device without one says so.
@@ -117,7 +117,7 @@ func TestLinksAreThoseOfTheCatalogOrOfALineRate(t *testing.T) {
 		require.Error(t, err, link)
 	}
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
-	for _, h := range []hardware.Handover{{FromBps: 0, ToBps: 1}, {FromBps: 1e9, ToBps: -1}, {FromBps: 1e9, ToBps: 1e9, LatencyS: -1}, {FromBps: 1, ToBps: 1}} {
+	for _, h := range []hardware.Transfer{{FromBps: 0, ToBps: 1}, {FromBps: 1e9, ToBps: -1}, {FromBps: 1e9, ToBps: 1e9, LatencyS: -1}, {FromBps: 1, ToBps: 1}} {
 		h.From, h.To = &d, &d
 		require.Error(t, h.Validate())
 	}
