@@ -51,6 +51,7 @@ func (m Model) MixerLayers() int {
 	})
 }
 
+// CountLayers sums a weight over the layers.
 func (m Model) CountLayers(weight func(LayerRun) int) int {
 	n := 0
 	for _, r := range m.Layers {
