@@ -59,6 +59,7 @@ func (c *Cluster) deliver() {
 		c.enter(r)
 	}
 	c.fetch()
+	c.poll()
 }
 
 // tooLong reports whether some pool on the way of r cannot take it.
@@ -109,8 +110,19 @@ func (c *Cluster) done(r *Request, at Time, o Outcome) {
 	c.totals.Ended++
 	c.totals.OutputTokens += int64(r.Emitted)
 	c.sink.Done(r, at, o)
+	c.poll()
 	if c.follower != nil {
 		c.follower.Done(at.Add(c.egress), r)
 		c.fetch()
 	}
 }
+
+// poll asks whether the run is cancelled; if so, every event to come is past the pause.
+func (c *Cluster) poll() {
+	if c.cancelled != nil && c.cancelled() {
+		c.halted, c.pause = true, -1
+	}
+}
+
+// Halted reports whether the run was cancelled. What was under way then has no outcome.
+func (c *Cluster) Halted() bool { return c.halted }

@@ -28,6 +28,9 @@ type Config struct {
 	// Observe, if set, is called at instants of its own choice, between events: it returns the next.
 	Observe func(c *Cluster, now Time) (next Time)
 
+	// Cancelled, if set, is asked whenever a request arrives or ends, by several cores at once if Unordered; a yes stops the run.
+	Cancelled func() bool
+
 	// TraceEvery marks the requests whose ID is a multiple of it as Traced; 0: those the source marks.
 	TraceEvery int32
 
@@ -94,6 +97,8 @@ type Cluster struct {
 	rounds  []int32 // of those, the ones being planned
 
 	traceEvery int32
+	cancelled  func() bool
+	halted     bool // it has said yes
 	observe    func(*Cluster, Time) Time
 	observeAt  Time
 	controller Controller
@@ -132,7 +137,8 @@ func New(c Config) (*Cluster, error) {
 	cl := &Cluster{
 		source: c.Source, sink: c.Sink, pools: c.Pools, routes: c.Routes, splitter: c.Splitter, admission: c.Admission,
 		ingress: c.Ingress, egress: c.Egress, until: c.Until, maxRun: c.MaxRun, logWheel: c.LogWheel, traceEvery: c.TraceEvery,
-		arrival: Forever, observe: c.Observe, observeAt: Forever, controller: c.Controller, controlAt: Forever, lookAt: Forever, contents: c.Contents,
+		cancelled: c.Cancelled,
+		arrival:   Forever, observe: c.Observe, observeAt: Forever, controller: c.Controller, controlAt: Forever, lookAt: Forever, contents: c.Contents,
 	}
 	if cl.contents == nil {
 		cl.contents = new(Contents)
@@ -230,7 +236,7 @@ func (c *Cluster) advance() {
 // control lets observer and controller look, or ends the run and reports false. Nothing else happens before t, which is past
 // pause.
 func (c *Cluster) control(t Time) bool {
-	if c.whole != nil {
+	if c.whole != nil || c.halted {
 		return false
 	}
 	if at := min(c.lookAt, c.observeAt, c.controlAt); t == Forever && !c.waitsForControl() || min(t, at) > c.until {
@@ -286,7 +292,12 @@ func (c *Cluster) waitsForControl() bool {
 }
 
 // rest computes until when there is nothing but events.
-func (c *Cluster) rest() { c.pause = min(c.until, c.observeAt-1, c.controlAt-1, c.lookAt-1) }
+func (c *Cluster) rest() {
+	c.pause = min(c.until, c.observeAt-1, c.controlAt-1, c.lookAt-1)
+	if c.halted {
+		c.pause = -1
+	}
+}
 
 // Now returns the time of the event being handled; after Run, the end of the run.
 func (c *Cluster) Now() Time { return c.now }

@@ -60,19 +60,24 @@ func (c *Cluster) separate() {
 
 // runParts reads requests by the window and advances each part as far as it knows who arrives.
 func (c *Cluster) runParts() {
-	for c.arrival <= c.until {
+	for c.arrival <= c.until && !c.halted {
 		if c.lookAt == c.arrival {
 			c.advanceParts(c.arrival - 1)
 			c.glance()
 		}
-		for n := 0; n < windowPart*len(c.parts) && c.arrival <= c.until && c.lookAt > c.arrival; n++ {
+		for n := 0; n < windowPart*len(c.parts) && c.arrival <= c.until && c.lookAt > c.arrival && !c.halted; n++ {
 			c.now = c.arrival
 			c.deliver()
 		}
 		c.advanceParts(c.now - 1)
 	}
-	c.countBefore()
-	c.advanceParts(c.until)
+	if !c.halted {
+		c.countBefore()
+		c.advanceParts(c.until)
+	}
+	if c.halted {
+		return
+	}
 	over := c.arrival == Forever
 	for _, part := range c.parts {
 		t, _ := part.ends.min()
@@ -111,6 +116,7 @@ func (c *Cluster) advanceParts(to Time) {
 		part.pause = to
 		part.fetch()
 		part.advance()
+		c.halted = c.halted || part.halted
 	}
 }
 
