@@ -20,16 +20,16 @@ func (b *Built) fleet() error {
 // routers gives each pool one of its own, for most remember what they have done.
 func (b *Built) routers() error {
 	s := b.Scenario
-	r := routers.DefaultRouting()
-	r.Staleness, r.Contents = sim.Seconds(s.Routing.StalenessS), b.Config.Contents
-	r.Weights = routers.Weights(s.Routing.Weights)
+	a := routers.DefaultArguments()
+	a.Staleness, a.Contents = sim.Seconds(s.Routing.StalenessS), b.Config.Contents
+	a.Weights = routers.Weights(s.Routing.Weights)
 	for i := range s.Pools {
 		path, name := "router", s.Router
 		if own := s.Pools[i].Router; own != "" {
 			path, name = s.path(&s.Pools[i], "router"), own
 		}
-		r.Seed = s.Seed + uint64(i)<<32 // or two pools would draw the same
-		router, err := r.Router(name)
+		a.Seed = s.Seed + uint64(i)<<32 // or two pools would draw the same
+		router, err := routers.New(name, a)
 		if err != nil {
 			return s.origins.errorf(path, "%s", bareMessage(err))
 		}

@@ -184,7 +184,7 @@ func listAcceptance() ([][]string, error) {
 func listPolicies() [][]string {
 	rows := [][]string{{"policy", "role", "does"}}
 	for _, name := range routers.Names() {
-		rows = append(rows, []string{name, "router", routers.RouterDoes(name)})
+		rows = append(rows, []string{name, "router", routers.Does(name)})
 	}
 	for _, name := range routers.SplitterNames() {
 		rows = append(rows, []string{name, "splitter", routers.SplitterDoes(name)})

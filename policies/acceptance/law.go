@@ -15,10 +15,11 @@ type Law struct {
 	Rates   []float64 // per-position: the same, draft by draft
 	Lengths []float64 // curve: tokens that a step yields with 1, 2, … drafts, its own token among them
 
-	// CV is the coefficient of variation of the first draft's rate over requests; 0: all are alike. The rate of a request
-	// follows a beta law. With iid all its drafts have that rate. Otherwise the rates are averages that were measured over
-	// requests: the chance S_j that at least j drafts are accepted follows beta laws of one concentration, so that its mean over
-	// requests stays what it was, and a request that is lucky with one draft is so with all.
+	// CV is the coefficient of variation of the first draft's rate over requests; 0: all are alike. The rate of a
+	// request follows a beta law. With iid all its drafts have that rate. Otherwise the rates are averages that were
+	// measured over requests: the chance S_j that at least j drafts are accepted follows beta laws of one
+	// concentration, so that its mean over requests stays what it was, and a request that is lucky with one draft is
+	// so with all.
 	CV float64
 }
 
@@ -144,10 +145,11 @@ func (l *Law) mean(drafts int) []float64 {
 	return s
 }
 
-// fallingSteps returns the S_j of the last of the lengths: what each draft adds to a step, AL(j) − AL(j−1) with AL(0) = 1.
-// S_j cannot rise with j nor be below 0. Curves that were measured do both by a little, for each of their points is a run of
-// its own: where one would, neighbours are replaced by their mean (pool adjacent violators: Ayer et al., Annals of Mathematical
-// Statistics 26(4), 1955), which leaves the sum as it is. So the expected length at the end is the one measured.
+// fallingSteps returns the S_j of the last of the lengths: what each draft adds to a step, AL(j) − AL(j−1) with AL(0)
+// = 1. S_j cannot rise with j nor be below 0. Curves that were measured do both by a little, for each of their points
+// is a run of its own: where one would, neighbours are replaced by their mean (pool adjacent violators: Ayer et al.,
+// Annals of Mathematical Statistics 26(4), 1955), which leaves the sum as it is. So the expected length at the end is
+// the one measured.
 func fallingSteps(lengths []float64) []float64 {
 	type pool struct {
 		sum float64
@@ -179,8 +181,8 @@ func fallingSteps(lengths []float64) []float64 {
 	return steps
 }
 
-// betaLevels returns the means of the equally likely slices of the beta law with the mean m and the concentration κ: a = m·κ,
-// b = (1 − m)·κ. The mean of x up to the quantile q is m times the chance of q under (a + 1, b).
+// betaLevels returns the means of the equally likely slices of the beta law with the mean m and the concentration κ: a
+// = m·κ, b = (1 − m)·κ. The mean of x up to the quantile q is m times the chance of q under (a + 1, b).
 func betaLevels(m, concentration float64) []float64 {
 	x := make([]float64, levels)
 	if m <= 0 || m >= 1 {
@@ -206,7 +208,8 @@ func betaLevels(m, concentration float64) []float64 {
 // logitMax is beyond every logit of a float.
 const logitMax = 745.0
 
-// betaBelow returns the chance that the logit of a beta variable is below t. The logit keeps what is close to 1 apart from 1.
+// betaBelow returns the chance that the logit of a beta variable is below t. The logit keeps what is close to 1 apart
+// from 1.
 func betaBelow(a, b, t float64) float64 {
 	if t > 0 {
 		return 1 - mathext.RegIncBeta(b, a, 1/(1+math.Exp(t)))

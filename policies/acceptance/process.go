@@ -7,12 +7,12 @@ import (
 	"github.com/decodesim/decodesim/sim/rng"
 )
 
-// Process says how many of a sequence's drafts the model accepts. Drafts are accepted up to the first that is not, so it
-// draws one number: with the chance S_j that at least j are accepted, a is the most j that it is below.
+// Process says how many of a sequence's drafts the model accepts. Drafts are accepted up to the first that is not, so
+// it draws one number: with the chance S_j that at least j are accepted, a is the most j that it is below.
 //
-// The number depends on the seed, the request and the position of the first draft in its output alone, whatever was asked
-// before: a preempted sequence meets the same fate again, and of two deployments with one law the one with more drafts
-// accepts no fewer.
+// The number depends on the seed, the request and the position of the first draft in its output alone, whatever was
+// asked before: a preempted sequence meets the same fate again, and of two deployments with one law the one with more
+// drafts accepts no fewer.
 type Process struct {
 	tables  []*chances  // by number of drafts
 	draws   *rng.Keyed  // by request and position
@@ -96,9 +96,9 @@ func (a *Process) Accepted(request, position, drafts int32) int32 {
 	return drafts
 }
 
-// Length returns the tokens that a step with so many drafts is expected to yield, the bonus token among them: 1 + Σ S_j, as
-// vLLM and InferenceX count an acceptance length. TensorRT-LLM's counts the drafts alone and is less by one. It is the mean
-// over requests; per step it is lower where they differ, for the unlucky take more steps.
+// Length returns the tokens that a step with so many drafts is expected to yield, the bonus token among them: 1 + Σ
+// S_j, as vLLM and InferenceX count an acceptance length. TensorRT-LLM's counts the drafts alone and is less by one.
+// It is the mean over requests; per step it is lower where they differ, for the unlucky take more steps.
 func (a *Process) Length(drafts int) float64 {
 	sum := 1.0
 	for _, s := range a.lengths[drafts] {

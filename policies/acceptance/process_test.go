@@ -110,8 +110,8 @@ func TestCurvesYieldWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// Requests differ by the coefficient of variation that is asked for, around the mean that is asked for; one request does not
-// differ from itself.
+// Requests differ by the coefficient of variation that is asked for, around the mean that is asked for; one request
+// does not differ from itself.
 func TestRequestsDiffer(t *testing.T) {
 	for _, c := range []struct{ rate, cv float64 }{{0.7, 0.2}, {0.7, 0.6}, {0.3, 1.2}, {0.95, 0.02}, {0.5, 0.99}} {
 		a := newProcess(t, acceptance.Law{Process: "iid", Rate: c.rate, CV: c.cv}, 1)

@@ -14,8 +14,8 @@ var (
 	_ sim.Admission = Admissions(nil)
 )
 
-// Admissions admits whom all admit. They are asked in order, up to the first that refuses: a TokenBucket that comes last
-// spends nothing on those whom others refuse.
+// Admissions admits whom all admit. They are asked in order, up to the first that refuses: a TokenBucket that comes
+// last spends nothing on those whom others refuse.
 type Admissions []sim.Admission
 
 // Admit implements sim.Admission.
@@ -28,8 +28,8 @@ func (a Admissions) Admit(now sim.Time, r *sim.Request, c *sim.Cluster) bool {
 	return true
 }
 
-// TokenBucket admits a rate of requests, or of tokens: those of the prompt and the most that may be emitted, as rate limits
-// of APIs count them. What is not used is saved up to the burst, with which it begins.
+// TokenBucket admits a rate of requests, or of tokens: those of the prompt and the most that may be emitted, as rate
+// limits of APIs count them. What is not used is saved up to the burst, with which it begins.
 type TokenBucket struct {
 	Tokens bool // it counts tokens; else requests
 
@@ -69,8 +69,8 @@ func (b *TokenBucket) Admit(now sim.Time, r *sim.Request, _ *sim.Cluster) bool {
 // Entries names, for each route, the pool in which its requests wait first.
 type Entries []int
 
-// waiting returns how many requests wait in that pool of r's route, at the gate, in queues or for room, and how many instances
-// there take some; at least one, for who waits for the first to come is one instance's queue.
+// waiting returns how many requests wait in that pool of r's route, at the gate, in queues or for room, and how many
+// instances there take some; at least one, for who waits for the first to come is one instance's queue.
 func (e Entries) waiting(r *sim.Request, c *sim.Cluster) (n, instances int64) {
 	p := c.Pool(e[r.Route])
 	n = int64(p.AtGate())

@@ -18,7 +18,8 @@ type AdmissionArguments struct {
 	ShedAbove  int8
 }
 
-// NewAdmission returns the rules as one, or nil if there are none. Buckets come last and spend nothing on whom others refuse.
+// NewAdmission returns the rules as one, or nil if there are none. Buckets come last and spend nothing on whom others
+// refuse.
 func NewAdmission(a AdmissionArguments) (sim.Admission, error) {
 	var rules Admissions
 	switch {

@@ -33,8 +33,8 @@ func TestABucketHoldsItsBurst(t *testing.T) {
 	assert.Equal(t, 199, n, "two a second, the last of them not yet")
 }
 
-// TestABucketOfTokensCountsWhatMayBeEmitted: the prompt and max_tokens, not the true output; what is more than the burst
-// never enters.
+// TestABucketOfTokensCountsWhatMayBeEmitted: the prompt and max_tokens, not the true output; what is more than the
+// burst never enters.
 func TestABucketOfTokensCountsWhatMayBeEmitted(t *testing.T) {
 	b := testcluster.Must(fleet.NewTokenBucket(10, 100, true))
 	assert.False(t, b.Admit(0, &sim.Request{Prompt: 41, Output: 1, MaxOutput: 60}, nil))

@@ -121,7 +121,8 @@ func spare(p *sim.Pool) (best *sim.Instance) {
 	return leastNeeded(p)
 }
 
-// leastNeeded returns the instance of p with the fewest requests, the last of equals, of several that take some; or nil.
+// leastNeeded returns the instance of p with the fewest requests, the last of equals, of several that take some; or
+// nil.
 func leastNeeded(p *sim.Pool) (best *sim.Instance) {
 	if p.Len() < 2 {
 		return nil

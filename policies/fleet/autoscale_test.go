@@ -43,8 +43,8 @@ func scaled(t *testing.T, a fleet.AutoscaleArguments) (sizes []int, e *testclust
 	return sizes, e, c
 }
 
-// TestAutoscaleFollowsALoadStep: up and down, by each signal. One instance runs 8 requests of 6 s, 4/3 a second; three are
-// needed for four, and one for the rest.
+// TestAutoscaleFollowsALoadStep: up and down, by each signal. One instance runs 8 requests of 6 s, 4/3 a second; three
+// are needed for four, and one for the rest.
 func TestAutoscaleFollowsALoadStep(t *testing.T) {
 	for _, a := range []fleet.AutoscaleArguments{scaling("queue", 4), scaling("requests", 8), scaling("kv", .12), scaling("ttft", .1)} {
 		t.Run(a.On, func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestAutoscaleReplacesWhatFailed(t *testing.T) {
 	assert.GreaterOrEqual(t, p.Len(), 2)
 }
 
-// TestAutoscaleHoldsItsLimits: whatever the load and the arguments, sizes stay within them, the last instance stays, every
-// request ends, and a second run is the same.
+// TestAutoscaleHoldsItsLimits: whatever the load and the arguments, sizes stay within them, the last instance stays,
+// every request ends, and a second run is the same.
 func TestAutoscaleHoldsItsLimits(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		a := scaling(rapid.SampledFrom(fleet.AutoscaleSignals()[:4]).Draw(r, "on"), rapid.SampledFrom([]float64{.01, .3, .9}).Draw(r, "target"))
@@ -167,7 +167,8 @@ func TestAutoscaleRefusesWhatMakesNoSense(t *testing.T) {
 	}
 }
 
-// TestAutoscaleKeepsWhatItFinds for as long as it would keep what it had wanted: at the beginning nobody knows the load.
+// TestAutoscaleKeepsWhatItFinds for as long as it would keep what it had wanted: at the beginning nobody knows the
+// load.
 func TestAutoscaleKeepsWhatItFinds(t *testing.T) {
 	a := scaling("queue", 4)
 	a.Stabilisation = 100 * sim.Second

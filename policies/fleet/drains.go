@@ -19,8 +19,8 @@ type Drain struct {
 	Down     sim.Duration // from its end to the cold start of what replaces it; negative: nothing does
 }
 
-// Drains drains instances as a list says, as for maintenance. The last that takes requests is not drained but looked at again
-// after drainPatience, as an eviction is that a disruption budget refuses.
+// Drains drains instances as a list says, as for maintenance. The last that takes requests is not drained but looked
+// at again after drainPatience, as an eviction is that a disruption budget refuses.
 type Drains struct{ list []Drain }
 
 // NewDrains returns the drains of a list in pools of so many instances, or says which makes no sense.

@@ -19,8 +19,8 @@ type Failure struct {
 	Retry    bool         // its requests begin again elsewhere; else they fail
 }
 
-// Failures takes instances down as a list says. What comes back is the first instance of the pool that is down, which is the same
-// to everybody. An instance that is down already does not fail, and nothing replaces it.
+// Failures takes instances down as a list says. What comes back is the first instance of the pool that is down, which
+// is the same to everybody. An instance that is down already does not fail, and nothing replaces it.
 type Failures struct {
 	list    []Failure // by instant
 	repairs []repair  // that are due, by instant
@@ -87,8 +87,8 @@ func strike(c *sim.Cluster, pool, instance int, retry bool) bool {
 	return true
 }
 
-// mend brings back what is due by now, and returns the rest. Until then nothing is started: GPUs that are being replaced
-// are not paid for, and do not keep a run going that has nothing else to do.
+// mend brings back what is due by now, and returns the rest. Until then nothing is started: GPUs that are being
+// replaced are not paid for, and do not keep a run going that has nothing else to do.
 func mend(now sim.Time, c *sim.Cluster, repairs []repair) []repair {
 	n := 0
 	for ; n < len(repairs) && repairs[n].at <= now; n++ {

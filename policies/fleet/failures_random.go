@@ -11,8 +11,8 @@ import (
 var _ sim.Controller = (*RandomFailures)(nil)
 
 // RandomFailures takes the instances of a pool down at random: each after an exponential time between failures, for an
-// exponential time to repair. When a place in the pool fails, and for how long, follows from the seed and the place alone:
-// neither load nor size nor other controllers change it. An instance that is down anyway does not fail.
+// exponential time to repair. When a place in the pool fails, and for how long, follows from the seed and the place
+// alone: neither load nor size nor other controllers change it. An instance that is down anyway does not fail.
 type RandomFailures struct {
 	a       RandomFailureArguments
 	draws   *rng.Keyed

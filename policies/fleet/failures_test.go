@@ -37,8 +37,8 @@ func (d diary) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	return next
 }
 
-// TestListedFailures happen when they are said to, in order of time; what is down does not fail again, and comes back when it is
-// said to.
+// TestListedFailures happen when they are said to, in order of time; what is down does not fail again, and comes back
+// when it is said to.
 func TestListedFailures(t *testing.T) {
 	var down []string
 	up := map[int64]int{}
@@ -65,9 +65,9 @@ func TestListedFailures(t *testing.T) {
 	assert.Positive(t, c.Totals().Restarted)
 }
 
-// TestRandomFailuresHaveTheirAvailability: MTBF/(MTBF+MTTR), which is 0.8, over 20 instances and 20,000 s, about 3,200 failures:
-// within five standard errors, for alternating exponentials √(2·0.8·0.2·100·25/125/(20·20,000)) = 0.004. The run ends when
-// the load does, not with the last failure.
+// TestRandomFailuresHaveTheirAvailability: MTBF/(MTBF+MTTR), which is 0.8, over 20 instances and 20,000 s, about 3,200
+// failures: within five standard errors, for alternating exponentials √(2·0.8·0.2·100·25/125/(20·20,000)) = 0.004. The
+// run ends when the load does, not with the last failure.
 func TestRandomFailuresHaveTheirAvailability(t *testing.T) {
 	live, n := 0, 0
 	p := testcluster.NewPool(20, routers.NewRandom(1))
@@ -85,7 +85,8 @@ func TestRandomFailuresHaveTheirAvailability(t *testing.T) {
 	assert.InDelta(t, .8*20*c.Now().Seconds(), c.PoolTotals(0).UpS, .02*20*c.Now().Seconds(), "what is being replaced is not paid for")
 }
 
-// TestFailuresDependOnNothingElse: neither on the load nor on the outcome of requests, nor on how many instances come after.
+// TestFailuresDependOnNothingElse: neither on the load nor on the outcome of requests, nor on how many instances come
+// after.
 func TestFailuresDependOnNothingElse(t *testing.T) {
 	when := func(size int, rate float64, retry bool, seed uint64) (down []string) {
 		c, _ := testcluster.New(func(c *sim.Config) {
@@ -120,7 +121,8 @@ func TestDrainsLeaveTheLast(t *testing.T) {
 	assert.Equal(t, 1, c.Pool(0).Len())
 }
 
-// TestFleetsKeepTheirRequests: under any mix of failures, drains and scaling every request ends once, and again the same.
+// TestFleetsKeepTheirRequests: under any mix of failures, drains and scaling every request ends once, and again the
+// same.
 func TestFleetsKeepTheirRequests(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		seconds := func(label string, most int) sim.Duration {
@@ -135,9 +137,9 @@ func TestFleetsKeepTheirRequests(t *testing.T) {
 		router := rapid.SampledFrom(routers.Names()).Draw(r, "router")
 		staleness := seconds("staleness", 20) - sim.Second
 		run := func() string {
-			routing := routers.DefaultRouting()
+			routing := routers.DefaultArguments()
 			routing.Staleness = staleness
-			p := testcluster.NewPool(2, testcluster.Must(routing.Router(router)))
+			p := testcluster.NewPool(2, testcluster.Must(routers.New(router, routing)))
 			p.SizeMax, p.ColdStart = 4, sim.Second
 			var sizes []int
 			c, e := testcluster.New(func(c *sim.Config) {

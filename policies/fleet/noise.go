@@ -8,9 +8,9 @@ import (
 	"github.com/decodesim/decodesim/sim/rng"
 )
 
-// Noise lengthens steps at random. Jitter adds to each step an exponential share of its length: launches, clocks, a host
-// that is busy elsewhere. A neighbour slows all steps down for whole periods, as who shares a host, a link or a power budget
-// does. It never makes a step shorter than its price, so no step falls below its bound.
+// Noise lengthens steps at random. Jitter adds to each step an exponential share of its length: launches, clocks, a
+// host that is busy elsewhere. A neighbour slows all steps down for whole periods, as who shares a host, a link or a
+// power budget does. It never makes a step shorter than its price, so no step falls below its bound.
 type Noise struct {
 	Jitter            float64      // mean of what a step lasts longer, as a share of it; 0: none
 	NeighbourShare    float64      // of the periods in which a neighbour is active; 0: none

@@ -12,8 +12,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestNoiseHasTheMeanItStates: over many steps the mean stretch is the jitter and the share of time that a neighbour takes,
-// within four standard errors, and asking in another order gives the same.
+// TestNoiseHasTheMeanItStates: over many steps the mean stretch is the jitter and the share of time that a neighbour
+// takes, within four standard errors, and asking in another order gives the same.
 func TestNoiseHasTheMeanItStates(t *testing.T) {
 	n, err := fleet.NewNoise(fleet.Noise{Jitter: .1, NeighbourShare: .25, NeighbourSlowdown: 1.5, Period: sim.Second}, 7)
 	require.NoError(t, err)

@@ -11,9 +11,9 @@ var _ sim.Controller = (*RoleSwitch)(nil)
 // RoleSwitch moves GPUs between a pool that prefills and one that decodes when one of them starves while the other has
 // room: one instance at a time, the one with the fewest requests, never the last, and none while another is on its way.
 //
-// Prefill starves when more than Queue requests per instance wait there; decode, when more wait than that or more than High of
-// its cache is in use. Prefill has room when nobody waits and somebody idles; decode, when nobody waits and one instance
-// fewer would use at most Low of its cache.
+// Prefill starves when more than Queue requests per instance wait there; decode, when more wait than that or more than
+// High of its cache is in use. Prefill has room when nobody waits and somebody idles; decode, when nobody waits and
+// one instance fewer would use at most Low of its cache.
 type RoleSwitch struct{ a RoleSwitchArguments }
 
 // RoleSwitchArguments is what RoleSwitch goes by.

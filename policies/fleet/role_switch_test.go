@@ -30,8 +30,8 @@ func (i idler) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	return next
 }
 
-// separated runs requests through a pool that prefills and one that decodes, of so many instances and room for three, and
-// returns which sizes they had.
+// separated runs requests through a pool that prefills and one that decodes, of so many instances and room for three,
+// and returns which sizes they had.
 func separated(t *testing.T, size [2]int, budget int32, requests []sim.Request) (sizes [][2]int, e *testcluster.Log) {
 	prefill, decode := testcluster.NewPool(size[0], routers.LeastLoaded{}), testcluster.NewPool(size[1], routers.LeastLoaded{})
 	prefill.SizeMax, decode.SizeMax, decode.MaxNumSeqs = 3, 3, 8
@@ -52,7 +52,8 @@ func separated(t *testing.T, size [2]int, budget int32, requests []sim.Request) 
 	return sizes, e
 }
 
-// TestRolesFollowTheLoad: long prompts need a third instance that prefills, long outputs a third that decodes; one always stays.
+// TestRolesFollowTheLoad: long prompts need a third instance that prefills, long outputs a third that decodes; one
+// always stays.
 func TestRolesFollowTheLoad(t *testing.T) {
 	sizes, e := separated(t, [2]int{2, 2}, 32, testcluster.Poisson(200, .5, 190, 2))
 	assert.Equal(t, 200, e.Count(sim.Completed))

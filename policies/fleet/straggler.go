@@ -10,16 +10,16 @@ import (
 
 var _ sim.Noise = (*Straggler)(nil)
 
-// Straggler makes every step of some instances last longer by a factor, over what other noise does to them: a GPU that is
-// throttled, a link that is degraded. The others are as they were.
+// Straggler makes every step of some instances last longer by a factor, over what other noise does to them: a GPU that
+// is throttled, a link that is degraded. The others are as they were.
 type Straggler struct {
 	instances []int32 // IDs, in order
 	slowdown  float64
 	over      sim.Noise
 }
 
-// NewStraggler returns noise by which the instances with these IDs take slowdown times as long. over is noise of its own
-// for all instances; nil: none.
+// NewStraggler returns noise by which the instances with these IDs take slowdown times as long. over is noise of its
+// own for all instances; nil: none.
 func NewStraggler(instances []int32, slowdown float64, over sim.Noise) (*Straggler, error) {
 	if !(slowdown >= 1) || slowdown > 100 {
 		return nil, fmt.Errorf("policies: straggler_slowdown is %g, must be from 1 to 100", slowdown)

@@ -15,14 +15,16 @@ import (
 func TestSessionsStayWhereTheyAre(t *testing.T) {
 	w := testcluster.Watch(routers.NewSessionAffinity(0))
 	var requests []sim.Request
-	for i := range int64(8) { // two sessions, and somebody without between them
+	for i := range int64(8) { // two sessions, and requests without a session between them
 		for _, session := range []int32{7, 0, 1 << 30} {
-			requests = append(requests, sim.Request{Session: session, Prompt: 8, Output: 30, Arrival: testcluster.At(2 * i)})
+			r := sim.Request{Session: session, Prompt: 8, Output: 30, Arrival: testcluster.At(2 * i)}
+			requests = append(requests, r)
 		}
 	}
 	p := testcluster.NewPool(3, w)
 	c, e := testcluster.New(func(c *sim.Config) {
-		c.Controller = testcluster.Must(fleet.NewDrains([]fleet.Drain{{Instance: 0, At: testcluster.At(9), Down: -1}}, []int{3}))
+		drain := fleet.Drain{Instance: 0, At: testcluster.At(9), Down: -1}
+		c.Controller = testcluster.Must(fleet.NewDrains([]fleet.Drain{drain}, []int{3}))
 	}, requests, p)
 	c.Run()
 	assert.Equal(t, len(requests), e.Count(sim.Completed))
@@ -52,16 +54,17 @@ func prompts(output int32, contents ...int32) []sim.Request {
 	return requests
 }
 
-// TestPrefixesGoWhereTheyWent: a longer match counts before a shorter one, a match of less than half the prompt does not, and
-// load counts when one instance has more than its share.
+// TestPrefixesGoWhereTheyWent: a longer match counts before a shorter one, a match of less than half the prompt does
+// not, and load counts when one instance has more than its share.
 func TestPrefixesGoWhereTheyWent(t *testing.T) {
 	tree := new(sim.Contents)
 	system := tree.Add(0, 40) // of 100 tokens
 	a, b := tree.Add(system, 50), tree.Add(system, 50)
 	a2 := tree.Add(a, 5)
 	route := func(limits routers.PrefixLimits, contents ...int32) []int32 {
-		w := testcluster.Watch(routers.NewPrefixAware(tree, limits, 0))
-		c, _ := testcluster.New(func(c *sim.Config) { c.Contents = tree }, prompts(100, contents...), testcluster.NewPool(3, w))
+		w := testcluster.Watch(testcluster.Must(routers.NewPrefixAware(tree, limits, 0)))
+		config := func(c *sim.Config) { c.Contents = tree }
+		c, _ := testcluster.New(config, prompts(100, contents...), testcluster.NewPool(3, w))
 		c.Run()
 		to := make([]int32, len(contents))
 		for i := range to {
@@ -71,14 +74,14 @@ func TestPrefixesGoWhereTheyWent(t *testing.T) {
 	}
 	all := routers.DefaultPrefixLimits()
 	assert.Equal(t, []int32{0, 1, 0, 1, 0, 0}, route(all, a, b, a, b, a2, a2))
-	assert.Equal(t, []int32{0, 1, 2, 0}, route(all, a, b, system, 0), "the system prompt is too little")
+	assert.Equal(t, []int32{0, 1, 2, 0}, route(all, a, b, system, 0), "the system prompt is too short")
 	all.MatchMin = 40
 	assert.Equal(t, []int32{0, 0, 0, 1}, route(all, a, b, system, 0))
 	all.Imbalance, all.ImbalanceShare = 2, 0
-	assert.Equal(t, []int32{0, 0, 0, 1, 2, 2, 2, 2}, route(all, a, a, a, a, a, a, a, a), "spills, and goes on where it went")
+	assert.Equal(t, []int32{0, 0, 0, 1, 2, 2, 2, 2}, route(all, a, a, a, a, a, a, a, a), "spills over")
 	few := routers.DefaultPrefixLimits()
 	few.Nodes = 1
-	assert.Equal(t, []int32{0, 1, 2}, route(few, a, a, a), "only one node is remembered, the beginning, and that is too little")
+	assert.Equal(t, []int32{0, 1, 2}, route(few, a, a, a), "it remembers one node, which is too short a prefix")
 }
 
 // TestKVAwareWeighsCacheAgainstLoad: to where the prompt is cached, until the prompts there cost more.
@@ -95,7 +98,8 @@ func TestKVAwareWeighsCacheAgainstLoad(t *testing.T) {
 	}
 	kv := func(w routers.Weights) sim.Router { return testcluster.Must(routers.NewKVAware(w, 0)) }
 	weighted := func(w routers.Weights) sim.Router { return testcluster.Must(routers.NewWeighted(w, 0)) }
-	// The first prompt's 96 tokens are known to instance 0 a second later: there, 4 and 100 for its load, elsewhere 100.
+	// The first prompt's 96 tokens are known to instance 0 a second later: there, 4 and 100 for its load, elsewhere
+	// 100.
 	assert.Equal(t, map[int32]int32{0: 0, 1: 0, 2: 0, 3: 1}, route(routers.Weights{Prefix: 1, Tokens: .4}, kv))
 	assert.Equal(t, map[int32]int32{0: 0, 1: 0, 2: 1, 3: 2}, route(routers.Weights{Prefix: 1, Tokens: .9}, kv))
 	assert.Equal(t, map[int32]int32{0: 0, 1: 1, 2: 2, 3: 0}, route(routers.Weights{Prefix: 1, Tokens: 1}, kv))

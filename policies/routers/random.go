@@ -13,8 +13,8 @@ var (
 	_ sim.Blind  = (*Random)(nil)
 )
 
-// Random routes to any instance, each as likely. Where a request goes depends on the seed, its number and its stage, and
-// on how many instances there are.
+// Random routes to any instance, each with the same probability. Where a request goes depends on the seed, the ID and
+// stage of the request and the number of instances.
 type Random struct{ draws *rng.Keyed }
 
 // NewRandom returns the router with the draws of a seed.
@@ -25,17 +25,17 @@ func (p *Random) Blind() {}
 
 // Route implements sim.Router.
 func (p *Random) Route(_ sim.Time, r *sim.Request, pool *sim.Pool) *sim.Instance {
-	return pool.Instance(drawsOf(p.draws, r).IntN(pool.Len()))
+	return pool.Instance(drawsFor(p.draws, r).IntN(pool.Len()))
 }
 
-// PowerOfTwo routes to the less loaded of two instances drawn at random, the first drawn of equals: the longest queue is
-// then of the order of log log n instead of log n / log log n (Mitzenmacher, IEEE TPDS 12(10), 2001).
+// PowerOfTwo routes to the less loaded of two instances drawn at random, and to the first drawn of equals. The longest
+// queue is then of the order of log log n instead of log n / log log n (Mitzenmacher, IEEE TPDS 12(10), 2001).
 type PowerOfTwo struct {
 	draws *rng.Keyed
 	known view
 }
 
-// NewPowerOfTwo returns the router with the draws of a seed, that knows loads as they were at most so long ago.
+// NewPowerOfTwo returns the router with the draws of a seed, which knows loads as they were at most staleness ago.
 func NewPowerOfTwo(seed uint64, staleness sim.Duration) *PowerOfTwo {
 	return &PowerOfTwo{rng.NewKeyed(seed, "policies.power-of-two"), view{staleness: staleness}}
 }
@@ -46,7 +46,7 @@ func (p *PowerOfTwo) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.In
 	if n == 1 {
 		return pool.Instance(0)
 	}
-	draws := drawsOf(p.draws, r)
+	draws := drawsFor(p.draws, r)
 	i, j := draws.IntN(n), draws.IntN(n-1)
 	if j >= i {
 		j++
@@ -63,5 +63,5 @@ func (p *PowerOfTwo) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.In
 	return p.known.send(Requests, r, pool, i)
 }
 
-// drawsOf returns the draws that belong to the stage that r has reached.
-func drawsOf(k *rng.Keyed, r *sim.Request) *rand.Rand { return k.At(uint64(r.ID), uint64(r.Stage)) }
+// drawsFor returns the draws that belong to the stage that r has reached.
+func drawsFor(k *rng.Keyed, r *sim.Request) *rand.Rand { return k.At(uint64(r.ID), uint64(r.Stage)) }

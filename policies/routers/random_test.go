@@ -11,8 +11,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestRandomIsMultinomial: χ² of 16,000 requests over 16 instances has 15 degrees of freedom; 44.3 is its 99.99th percentile
-// and 2.7 its 0.02nd. Another stage, or seed, draws anew; another order does not.
+// TestRandomIsMultinomial: χ² of 16,000 requests over 16 instances has 15 degrees of freedom; 44.3 is its 99.99th
+// percentile and 2.7 its 0.02nd. Another stage or seed draws anew; another order does not.
 func TestRandomIsMultinomial(t *testing.T) {
 	p := testcluster.NewPool(16, routers.NewRandom(3))
 	testcluster.New(nil, nil, p)
@@ -37,7 +37,8 @@ func TestRandomIsMultinomial(t *testing.T) {
 	assert.InDelta(t, 2000, same, 5*44, "by chance, one in sixteen")
 }
 
-// TestRandomSplitsAPoissonStream: each instance then is an M/D/1 queue, with a mean wait of ρ/2(1−ρ) services: 1.17 at 0.7.
+// TestRandomSplitsAPoissonStream: each instance then is an M/D/1 queue, with a mean wait of ρ/2(1−ρ) services: 1.17 at
+// 0.7.
 func TestRandomSplitsAPoissonStream(t *testing.T) {
 	p := testcluster.NewPool(10, routers.NewRandom(1))
 	p.Scheduler = &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 1024}
@@ -51,8 +52,8 @@ func TestRandomSplitsAPoissonStream(t *testing.T) {
 	assert.InDelta(t, .7/2/.3, sum/n, .06)
 }
 
-// TestTwoChoicesLevelTheLoad: n requests on n instances; the longest queue is of the order of log₂ log₂ n = 3 with two choices,
-// and of log n / log log n with one, which in any throw of 256 is at least 4.
+// TestTwoChoicesLevelTheLoad: n requests on n instances; the longest queue is of the order of log₂ log₂ n = 3 with two
+// choices, and of log n / log log n with one, which in any throw of 256 is at least 4.
 func TestTwoChoicesLevelTheLoad(t *testing.T) {
 	longest := func(router sim.Router) (most int) {
 		p := testcluster.NewPool(256, router)
@@ -66,7 +67,7 @@ func TestTwoChoicesLevelTheLoad(t *testing.T) {
 	for seed := range uint64(5) {
 		two := longest(routers.NewPowerOfTwo(seed, 0))
 		assert.LessOrEqual(t, two, 3)
-		assert.Equal(t, two, longest(routers.NewPowerOfTwo(seed, sim.Second)), "all at one instant: a router counts what it sends")
+		assert.Equal(t, two, longest(routers.NewPowerOfTwo(seed, sim.Second)), "a router counts what it sends")
 		assert.GreaterOrEqual(t, longest(routers.NewRandom(seed)), 4)
 		assert.Equal(t, 1, longest(routers.LeastLoaded{}))
 		assert.Equal(t, 1, longest(new(routers.RoundRobin)))

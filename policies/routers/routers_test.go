@@ -2,6 +2,7 @@ package routers_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,44 +13,54 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestNamesMakeRouters: every name in the list makes a router and says what it does; another is refused with the list.
+// TestNamesMakeRouters: every name in the list makes a router and says what it does. The error of any other name has
+// the list.
 func TestNamesMakeRouters(t *testing.T) {
 	for _, name := range routers.Names() {
-		r, err := routers.DefaultRouting().Router(name)
+		r, err := routers.New(name, routers.DefaultArguments())
 		require.NoError(t, err)
-		assert.NotNil(t, r)
-		assert.NotEmpty(t, routers.RouterDoes(name))
-		_, blind := r.(sim.Blind)
-		assert.Equal(t, name == "round-robin" || name == "random", blind, name)
+		assert.NotNil(t, r, name)
+		assert.NotEmpty(t, routers.Does(name))
 	}
-	_, err := routers.DefaultRouting().Router("fastest")
-	assert.EqualError(t, err, `policies: router "fastest" not found; have least-loaded, round-robin, random, least-tokens, least-kv, `+
-		`power-of-two, session-affinity, prefix-aware, kv-aware, weighted`)
+	_, err := routers.New("fastest", routers.DefaultArguments())
+	assert.EqualError(t, err, `policies: router "fastest" not found; valid names: `+strings.Join(routers.Names(), ", "))
+}
+
+// TestRoundRobinAndRandomObserveNoInstance, and all other routers do.
+func TestRoundRobinAndRandomObserveNoInstance(t *testing.T) {
+	var blind []string
+	for _, name := range routers.Names() {
+		if _, ok := testcluster.Must(routers.New(name, routers.DefaultArguments())).(sim.Blind); ok {
+			blind = append(blind, name)
+		}
+	}
+	assert.Equal(t, []string{"round-robin", "random"}, blind)
 }
 
 // TestRoutersRefuseWhatMakesNoSense, with the value.
 func TestRoutersRefuseWhatMakesNoSense(t *testing.T) {
-	for want, change := range map[string]func(*routers.Routing){
-		"staleness_s is -1":                       func(a *routers.Routing) { a.Staleness = -sim.Second },
-		"routing weights are all 0":               func(a *routers.Routing) { a.Weights = routers.Weights{} },
-		"routing weight kv is -2, must be from 0": func(a *routers.Routing) { a.Weights.KV = -2 },
+	for want, change := range map[string]func(*routers.Arguments){
+		"staleness_s is -1":                       func(a *routers.Arguments) { a.Staleness = -sim.Second },
+		"routing weights are all 0":               func(a *routers.Arguments) { a.Weights = routers.Weights{} },
+		"routing weight kv is -2, must be from 0": func(a *routers.Arguments) { a.Weights.KV = -2 },
 	} {
-		a := routers.DefaultRouting()
+		a := routers.DefaultArguments()
 		change(&a)
-		_, err := a.Router("weighted")
+		_, err := routers.New("weighted", a)
 		assert.ErrorContains(t, err, want)
 	}
-	a := routers.DefaultRouting()
+	a := routers.DefaultArguments()
 	a.Prefix.MatchMin = 101
-	_, err := a.Router("prefix-aware")
+	_, err := routers.New("prefix-aware", a)
 	assert.ErrorContains(t, err, "101 %")
-	a = routers.DefaultRouting()
+	a = routers.DefaultArguments()
 	a.Weights = routers.Weights{Queue: 1, KV: 1}
-	_, err = a.Router("kv-aware")
+	_, err = routers.New("kv-aware", a)
 	assert.ErrorContains(t, err, "tokens and prefix are 0 and 0")
 }
 
-// TestRoundRobinGoesOnWhenInstancesGo: to the next in order of ID, whoever is gone; and back to the first after the last.
+// TestRoundRobinGoesOnWhenInstancesGo: it takes the next in order of ID, whichever are drained, and the first after the
+// last.
 func TestRoundRobinGoesOnWhenInstancesGo(t *testing.T) {
 	p := testcluster.NewPool(4, new(routers.RoundRobin))
 	c, _ := testcluster.New(nil, nil, testcluster.NewPool(2, new(routers.RoundRobin)), p)
@@ -93,8 +104,8 @@ func (c checked) Route(now sim.Time, r *sim.Request, p *sim.Pool) *sim.Instance 
 	return in
 }
 
-// TestTheLeastLoadIsTheLeast: by each measure, in pools of sizes that do and do not divide by four, routers do what an obvious
-// scan does; and so does a weighted one with a single weight.
+// TestTheLeastLoadIsTheLeast: by each measure, in pools of sizes that do and do not divide by four, routers do what an
+// obvious scan does; and so does a weighted one with a single weight.
 func TestTheLeastLoadIsTheLeast(t *testing.T) {
 	requests := func(in *sim.Instance, _ sim.Time) int64 { return int64(in.Load()) }
 	tokens := func(in *sim.Instance, _ sim.Time) int64 { return in.PromptTokens() }
@@ -117,15 +128,18 @@ func TestTheLeastLoadIsTheLeast(t *testing.T) {
 
 // TestStaleLoads: what the router sent since its snapshot counts, what ended since does not.
 func TestStaleLoads(t *testing.T) {
-	for _, name := range []string{"least-loaded", "least-tokens", "least-kv", "session-affinity", "prefix-aware", "kv-aware", "weighted"} {
-		a := routers.DefaultRouting()
+	for _, name := range []string{
+		"least-loaded", "least-tokens", "least-kv", "session-affinity", "prefix-aware", "kv-aware", "weighted",
+	} {
+		a := routers.DefaultArguments()
 		a.Staleness = 10 * sim.Second
-		w := testcluster.Watch(testcluster.Must(a.Router(name)))
+		w := testcluster.Watch(testcluster.Must(routers.New(name, a)))
 		requests := []sim.Request{
 			{Prompt: 8, Output: 1, Arrival: testcluster.At(0)}, {Prompt: 8, Output: 90, Arrival: testcluster.At(0)},
-			{Prompt: 8, Output: 90, Arrival: testcluster.At(5)},                                                      // who went first has ended; not known
-			{Prompt: 8, Output: 1, Arrival: testcluster.At(6)},                                                       // the other then
-			{Prompt: 8, Output: 1, Arrival: testcluster.At(11)}, {Prompt: 8, Output: 1, Arrival: testcluster.At(11)}, // anew: one each
+			// Request 0 has ended, but the router does not know it.
+			{Prompt: 8, Output: 90, Arrival: testcluster.At(5)}, {Prompt: 8, Output: 1, Arrival: testcluster.At(6)},
+			// The snapshot is renewed: one request each.
+			{Prompt: 8, Output: 1, Arrival: testcluster.At(11)}, {Prompt: 8, Output: 1, Arrival: testcluster.At(11)},
 		}
 		c, _ := testcluster.New(nil, requests, testcluster.NewPool(2, w))
 		c.Run()
@@ -163,13 +177,14 @@ func TestRoutersAllocateNothing(t *testing.T) {
 
 // routeIn returns a pool in which each instance has something to do, and what routes another request there.
 func routeIn(t testing.TB, name string, size int, staleness sim.Duration) (*sim.Pool, func()) {
-	a := routers.DefaultRouting()
+	a := routers.DefaultArguments()
 	a.Staleness, a.Contents = staleness, new(sim.Contents)
 	node := a.Contents.Add(0, 64)
-	router := testcluster.Must(a.Router(name))
+	router := testcluster.Must(routers.New(name, a))
 	p := testcluster.NewPool(size, router)
 	p.PrefixCaching = true
-	c, _ := testcluster.New(func(c *sim.Config) { c.Contents, c.Until = a.Contents, testcluster.At(20) }, testcluster.Various(4*size, float64(size)), p)
+	until := func(c *sim.Config) { c.Contents, c.Until = a.Contents, testcluster.At(20) }
+	c, _ := testcluster.New(until, testcluster.Various(4*size, float64(size)), p)
 	c.Run()
 	r, now := sim.Request{Prompt: 70, Output: 3, Content: node, Session: 1}, c.Now()
 	return p, func() {

@@ -1,15 +1,19 @@
 package routers
 
-import "github.com/decodesim/decodesim/sim"
+import (
+	"sort"
+
+	"github.com/decodesim/decodesim/sim"
+)
 
 // Measure is what a router takes for the load of an instance.
 type Measure uint8
 
 // The measures of load.
 const (
-	Requests     Measure = iota // queued, running or on their way to it
-	PromptTokens                // Σ tokens of their prompts
-	KVBlocks                    // of its cache that are in use
+	Requests     Measure = iota // waiting, running or transferring to it
+	PromptTokens                // Σ prompt tokens of these requests
+	KVBlocks                    // allocated blocks of its KV cache
 )
 
 // of returns the load of in at now.
@@ -34,19 +38,20 @@ func (m Measure) adds(in *sim.Instance, r *sim.Request) int64 {
 	return 1
 }
 
-// view is what a router knows of the loads in a pool. With Staleness it is a snapshot, taken anew for the first request
-// that comes when it is as old, as metrics are scraped; with 0 it is how things are. What the router itself has sent since
-// the snapshot is counted: it passed its own hands, and a router that forgot it would send everybody of one period to one
-// instance. What has ended since is not. Who takes requests is always known, and the snapshot is taken anew when that
-// changes.
+// view is what a router knows of the loads in a pool. Without staleness it is their current state. With staleness it is
+// a snapshot, renewed for the first request that comes once the snapshot is that old, as if metrics were scraped.
+//
+// Requests that the router has sent since the snapshot count: it routed them itself, and a router that forgot them
+// would send all requests of one period to one instance. Requests that have ended since do not count. Which instances
+// take requests is always known: when that changes, the snapshot is renewed.
 type view struct {
 	staleness sim.Duration
-	taken     sim.Time
-	ids       []int32
+	taken     sim.Time // when the snapshot was taken
+	ids       []int32  // of the instances in it
 	loads     []int64
 }
 
-// read returns the loads in pool, in order of its instances, as known at now. They are good until the next call.
+// read returns the loads of the instances of pool, in their order, as known at now. They are valid until the next call.
 func (v *view) read(m Measure, now sim.Time, pool *sim.Pool) []int64 {
 	if v.staleness > 0 && now < v.taken.Add(v.staleness) && v.same(pool) {
 		return v.loads
@@ -75,7 +80,7 @@ func (v *view) same(pool *sim.Pool) bool {
 	return true
 }
 
-// send counts r as sent to the i-th instance of pool, which it returns.
+// send counts r as sent to the i-th instance of pool, and returns that instance.
 func (v *view) send(m Measure, r *sim.Request, pool *sim.Pool, i int) *sim.Instance {
 	in := pool.Instance(i)
 	if v.staleness > 0 {
@@ -84,13 +89,13 @@ func (v *view) send(m Measure, r *sim.Request, pool *sim.Pool, i int) *sim.Insta
 	return in
 }
 
-// least returns the index of the least load, the first of equals.
-func least(loads []int64) int {
-	best := 0
-	for i, n := range loads {
-		if n < loads[best] {
-			best = i
-		}
-	}
-	return best
+// byID returns the instance of pool with an ID, whether it takes requests or not: the IDs of a pool are consecutive.
+func byID(pool *sim.Pool, id int32) *sim.Instance { return pool.Replica(int(id - pool.Replica(0).ID)) }
+
+// indexOf returns the index of in among the instances of pool that take requests, which are in order of ID.
+func indexOf(pool *sim.Pool, in *sim.Instance) int {
+	return sort.Search(pool.Len(), func(i int) bool { return pool.Instance(i).ID >= in.ID })
 }
+
+// cachedPrompt returns how many of r's prompt tokens are in the prefix cache of in.
+func cachedPrompt(in *sim.Instance, r *sim.Request) int32 { return min(r.Prompt, in.CachedTokens(r)) }

@@ -1,8 +1,10 @@
 package routers
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/decodesim/decodesim/sim"
 )
@@ -12,59 +14,67 @@ var (
 	_ sim.Router = (*Weighted)(nil)
 )
 
-// Weights are what routers that weigh several things against each other give to each. They are not negative.
+// Weights say how much each quantity counts for a router that weighs several. They are not negative.
 type Weights struct {
-	Queue  float64 // requests queued or running
-	Tokens float64 // Σ tokens of their prompts
-	KV     float64 // share of the cache in use
-	Prefix float64 // prompt tokens that the cache does not hold
+	Queue  float64 // requests, waiting or running
+	Tokens float64 // Σ prompt tokens of these requests
+	KV     float64 // allocated share of the KV cache
+	Prefix float64 // prompt tokens that are not in the prefix cache
 }
 
 // EqualWeights are ones.
 func EqualWeights() Weights { return Weights{1, 1, 1, 1} }
 
-// weightUnit is 1 as an integer weight: decisions rest on no float.
+// weightUnit is a weight of 1: weights are integers, so that no decision rests on a float.
 const weightUnit = 1 << 10
 
 // weightMax keeps a weight times the tokens of an instance's requests within 63 bits.
 const weightMax = 1 << 10
 
-// integers returns the weights in 1/weightUnit, or says which makes no sense.
-func (w Weights) integers() (queue, tokens, kv, prefix int64, err error) {
-	round := func(name string, x float64) int64 {
-		if err == nil && (!(x >= 0) || x > weightMax) {
-			err = fmt.Errorf("policies: routing weight %s is %g, must be from 0 to %d", name, x, weightMax)
+// integerWeights are Weights in 1/weightUnit.
+type integerWeights struct{ queue, tokens, kv, prefix int64 }
+
+// integers returns the weights as integers, or an error that names the first weight out of range.
+func (w Weights) integers() (integerWeights, error) {
+	var all [4]int64
+	for i, one := range []struct {
+		name string
+		x    float64
+	}{{"queue", w.Queue}, {"tokens", w.Tokens}, {"kv", w.KV}, {"prefix", w.Prefix}} {
+		if !(one.x >= 0) || one.x > weightMax {
+			return integerWeights{}, fmt.Errorf("policies: routing weight %s is %g, must be from 0 to %d",
+				one.name, one.x, weightMax)
 		}
-		return int64(math.Round(x * weightUnit))
+		all[i] = int64(math.Round(one.x * weightUnit))
 	}
-	queue, tokens, kv, prefix = round("queue", w.Queue), round("tokens", w.Tokens), round("kv", w.KV), round("prefix", w.Prefix)
-	return queue, tokens, kv, prefix, err
+	return integerWeights{all[0], all[1], all[2], all[3]}, nil
 }
 
-// KVAware routes to the least cost, the first of equals, as Dynamo's KV router does:
+// KVAware routes to the instance of the least cost, the first of equals, as Dynamo's KV router does:
 //
-//	cost = Prefix · (prompt tokens that the instance's cache does not hold) + Tokens · (Σ prompt tokens of its requests)
+//	cost = Prefix · (prompt tokens that are not in its prefix cache) + Tokens · (Σ prompt tokens of its requests)
 //
-// What its cache holds is what it holds now, as if its events came without delay; loads may be known late.
+// The contents of prefix caches are known as they are now, as if cache events came without delay. Loads may be stale.
 type KVAware struct {
-	prefix, tokens int64
-	known          view
+	weight integerWeights
+	known  view
 }
 
 // NewKVAware returns the router with these weights, of which it uses Prefix and Tokens.
 func NewKVAware(w Weights, staleness sim.Duration) (*KVAware, error) {
-	_, tokens, _, prefix, err := w.integers()
-	if err == nil && tokens+prefix == 0 {
-		err = fmt.Errorf("policies: routing weights tokens and prefix are %g and %g, one must be above 0", w.Tokens, w.Prefix)
+	weight, err := w.integers()
+	if err == nil && weight.tokens+weight.prefix == 0 {
+		err = fmt.Errorf("policies: routing weights tokens and prefix are %g and %g, one must be above 0",
+			w.Tokens, w.Prefix)
 	}
-	return &KVAware{prefix, tokens, view{staleness: staleness}}, err
+	return &KVAware{weight, view{staleness: staleness}}, err
 }
 
 // Route implements sim.Router.
 func (p *KVAware) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Instance {
 	best, lowest := 0, int64(math.MaxInt64)
 	for i, load := range p.known.read(PromptTokens, now, pool) {
-		cost := p.prefix*int64(r.Prompt-hit(pool.Instance(i), r)) + p.tokens*load
+		cost := p.weight.prefix*int64(r.Prompt-cachedPrompt(pool.Instance(i), r)) + p.weight.tokens*load
 		if cost < lowest {
 			best, lowest = i, cost
 		}
@@ -72,52 +82,48 @@ func (p *KVAware) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Insta
 	return p.known.send(PromptTokens, r, pool, best)
 }
 
-// hit returns how many of r's prompt tokens the cache of in holds.
-func hit(in *sim.Instance, r *sim.Request) int32 { return min(r.Prompt, in.CachedTokens(r)) }
-
-// Weighted routes to the least weighted sum of scores, the first of equals. Requests and tokens score as shares of the most
-// that any instance has, the cache as the share in use, the prefix as the share of the prompt that is not in the cache, as
-// gateways combine scorers of their own range. KV and prefix are as they are now, requests and tokens may be known late.
+// Weighted routes to the instance with the least weighted sum of scores, the first of equals. Each score is a share:
+// requests and tokens of the most that any instance has, allocated blocks of the KV cache, and prompt tokens that are
+// not in the prefix cache of the prompt. Gateways combine scorers that each have a range of their own in the same way.
+// The caches are known as they are now, requests and tokens may be stale.
 type Weighted struct {
-	queue, tokens, kv, prefix int64
-	requests, prompts         view
+	weight            integerWeights
+	requests, prompts view
 }
 
 // NewWeighted returns the router with these weights.
 func NewWeighted(w Weights, staleness sim.Duration) (*Weighted, error) {
-	p := &Weighted{requests: view{staleness: staleness}, prompts: view{staleness: staleness}}
-	var err error
-	p.queue, p.tokens, p.kv, p.prefix, err = w.integers()
-	if err == nil && p.queue+p.tokens+p.kv+p.prefix == 0 {
-		err = fmt.Errorf("policies: routing weights are all 0, one of queue, tokens, kv and prefix must be above")
+	weight, err := w.integers()
+	if err == nil && weight == (integerWeights{}) {
+		err = errors.New("policies: routing weights are all 0, one of queue, tokens, kv and prefix must be above")
 	}
-	return p, err
+	return &Weighted{weight, view{staleness: staleness}, view{staleness: staleness}}, err
 }
 
 // scoreUnit is a score of 1: scores are integers.
 const scoreUnit = 1 << 16
 
-// share returns part of whole in 1/scoreUnit; nothing of nothing is nothing.
+// share returns part/whole in 1/scoreUnit, and 0 for 0/0. It is exact for less than 2⁴⁶ tokens or blocks.
 func share(part, whole int64) int64 {
 	if whole == 0 {
 		return 0
 	}
-	return part * scoreUnit / whole // below 2⁴⁶ tokens or blocks
+	return part * scoreUnit / whole
 }
 
 // Route implements sim.Router.
 func (p *Weighted) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Instance {
 	requests, prompts := p.requests.read(Requests, now, pool), p.prompts.read(PromptTokens, now, pool)
-	requestsMost, promptsMost := most(requests), most(prompts)
+	requestsMax, promptsMax := slices.Max(requests), slices.Max(prompts)
 	best, lowest := 0, int64(math.MaxInt64)
 	for i := range requests {
 		in := pool.Instance(i)
-		score := p.queue*share(requests[i], requestsMost) + p.tokens*share(prompts[i], promptsMost)
-		if p.kv > 0 {
-			score += p.kv * share(in.BlocksUsedAt(now), in.Cache().Total())
+		score := p.weight.queue*share(requests[i], requestsMax) + p.weight.tokens*share(prompts[i], promptsMax)
+		if p.weight.kv > 0 {
+			score += p.weight.kv * share(in.BlocksUsedAt(now), in.Cache().Total())
 		}
-		if p.prefix > 0 {
-			score += p.prefix * share(int64(r.Prompt-hit(in, r)), int64(r.Prompt))
+		if p.weight.prefix > 0 {
+			score += p.weight.prefix * share(int64(r.Prompt-cachedPrompt(in, r)), int64(r.Prompt))
 		}
 		if score < lowest {
 			best, lowest = i, score
@@ -125,13 +131,4 @@ func (p *Weighted) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Inst
 	}
 	p.requests.send(Requests, r, pool, best)
 	return p.prompts.send(PromptTokens, r, pool, best)
-}
-
-// most returns the largest load.
-func most(loads []int64) int64 {
-	n := loads[0]
-	for _, m := range loads {
-		n = max(n, m)
-	}
-	return n
 }

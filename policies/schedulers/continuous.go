@@ -6,18 +6,18 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Continuous gives prompts and decodes alike one budget of tokens per step: continuous batching, iteration by iteration
-// (Orca, OSDI '22), with chunked prefill (Sarathi-Serve, OSDI '24) unless it is Unchunked. It is the scheduler of vLLM V1
-// (vllm/v1/core/sched/scheduler.py) and, by its arguments, of Sarathi, TensorRT-LLM and Orca.
+// Continuous gives prompts and decodes alike one budget of tokens per step: continuous batching, iteration by
+// iteration (Orca, OSDI '22), with chunked prefill (Sarathi-Serve, OSDI '24) unless it is Unchunked. It is the
+// scheduler of vLLM V1 (vllm/v1/core/sched/scheduler.py) and, by its arguments, of Sarathi, TensorRT-LLM and Orca.
 //
 // Running requests take tokens in order of admission, one if they decode and a chunk of prompt otherwise; what is left
-// admits waiting requests. A running request that finds no KV block preempts; a waiting one never does, and one that does
-// not fit holds up those behind it. It starts behind what the prefix cache holds of it.
+// admits waiting requests. A running request that finds no KV block preempts; a waiting one never does, and one that
+// does not fit holds up those behind it. It starts behind what the prefix cache holds of it.
 //
-// vLLM walks the running list; here decodes are a sum. The two agree because the budget can run out only at the tail of
-// the list: nobody's demand grows while it runs, and a request is admitted only with budget left over. For the same
-// reason the tails preempted are as few as it takes to fit the whole step. Of victims by order, vLLM also leaves out of the
-// step whoever comes behind a request that preempts itself; here they run.
+// vLLM walks the running list; here decodes are a sum. The two agree because the budget can run out only at the tail
+// of the list: nobody's demand grows while it runs, and a request is admitted only with budget left over. For the same
+// reason the tails preempted are as few as it takes to fit the whole step. Of victims by order, vLLM also leaves out
+// of the step whoever comes behind a request that preempts itself; here they run.
 type Continuous struct {
 	MaxNumSeqs                int     // requests in the batch
 	MaxNumBatchedTokens       int32   // tokens per step, at least MaxNumSeqs
@@ -157,8 +157,8 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 	}
 }
 
-// need returns the tokens for which there must be blocks to admit r, beyond those cached, and those to reserve of all. More
-// than the next chunk is asked for.
+// need returns the tokens for which there must be blocks to admit r, beyond those cached, and those to reserve of all.
+// More than the next chunk is asked for.
 func (p *Continuous) need(r *sim.Request, pending int32) (need, reserve int32) {
 	switch p.Reserve {
 	case WholePrompt:
@@ -171,8 +171,8 @@ func (p *Continuous) need(r *sim.Request, pending int32) (need, reserve int32) {
 	return pending, 0
 }
 
-// withholds reports whether r, of which so many tokens are cached, must wait although there is room for the blocks that it
-// takes.
+// withholds reports whether r, of which so many tokens are cached, must wait although there is room for the blocks
+// that it takes.
 func (p *Continuous) withholds(in *sim.Instance, w *sim.Work, r *sim.Request, blocks int64, cached int32) bool {
 	if p.WatermarkBlocks > 0 && in.Running() > 0 && blocks > w.FreeBlocks()-p.WatermarkBlocks {
 		return true

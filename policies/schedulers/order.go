@@ -65,15 +65,15 @@ type Priority struct{}
 // Key implements sim.Order.
 func (Priority) Key(r *sim.Request) int64 { return int64(r.Priority) }
 
-// ShortestJob serves the fewest tokens first, prompt and output: a bound on what predictions can reach, for nobody knows
-// the output.
+// ShortestJob serves the fewest tokens first, prompt and output: a bound on what predictions can reach, for nobody
+// knows the output.
 type ShortestJob struct{}
 
 // Key implements sim.Order.
 func (ShortestJob) Key(r *sim.Request) int64 { return int64(r.Prompt) + int64(r.Output) }
 
-// ShortestPredictedJob is ShortestJob with outputs predicted at random: lognormal around the true one, with a coefficient
-// of variation. What is predicted of a request depends on the seed and its number alone.
+// ShortestPredictedJob is ShortestJob with outputs predicted at random: lognormal around the true one, with a
+// coefficient of variation. What is predicted of a request depends on the seed and its number alone.
 type ShortestPredictedJob struct {
 	cv    float64
 	draws *rng.Keyed
@@ -113,8 +113,8 @@ func (p LeastLaxity) Key(r *sim.Request) int64 {
 	return p.EarliestDeadline.Key(r) - int64(r.Prompt)*int64(p.PerToken)
 }
 
-// Aging serves by Priority, and a request that has waited for Step longer as if it were a level more urgent. All age alike,
-// so the order of two never changes.
+// Aging serves by Priority, and a request that has waited for Step longer as if it were a level more urgent. All age
+// alike, so the order of two never changes.
 type Aging struct{ Step sim.Duration }
 
 // Key implements sim.Order.

@@ -6,12 +6,12 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// PrefillFirst runs prompts whole, in steps of their own, as soon as there is room for them, and decodes wait: the default
-// scheduler of vLLM V0 (vllm/core/scheduler.py). With PrefillBelow it is the other way round: prompts wait until few
-// sequences decode.
+// PrefillFirst runs prompts whole, in steps of their own, as soon as there is room for them, and decodes wait: the
+// default scheduler of vLLM V0 (vllm/core/scheduler.py). With PrefillBelow it is the other way round: prompts wait
+// until few sequences decode.
 //
-// When decodes find no KV block, one is preempted: recomputed, or swapped to host memory; the copies precede the step, which
-// lasts longer by them. Nobody is admitted while somebody is in host memory.
+// When decodes find no KV block, one is preempted: recomputed, or swapped to host memory; the copies precede the step,
+// which lasts longer by them. Nobody is admitted while somebody is in host memory.
 type PrefillFirst struct {
 	MaxNumSeqs          int
 	MaxNumBatchedTokens int32          // prompt tokens in a step

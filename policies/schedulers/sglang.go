@@ -6,11 +6,12 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// SGLang runs prompts before decodes, in batches of their own unless EnableMixedChunk lets decodes ride along, and admits a
-// request only if there is room for what it and the running ones are expected to emit (python/sglang/srt/managers/
-// scheduler.py, schedule_policy.py, schedule_batch.py). The running ones are expected to emit a share of what they may: the
-// new-token ratio, which falls with every decode step and is raised when the estimate was too low. Then those that have
-// emitted least are retracted: they wait at the end of the queue and find their prompts' cache again.
+// SGLang runs prompts before decodes, in batches of their own unless EnableMixedChunk lets decodes ride along, and
+// admits a request only if there is room for what it and the running ones are expected to emit
+// (python/sglang/srt/managers/ scheduler.py, schedule_policy.py, schedule_batch.py). The running ones are expected to
+// emit a share of what they may: the new-token ratio, which falls with every decode step and is raised when the
+// estimate was too low. Then those that have emitted least are retracted: they wait at the end of the queue and find
+// their prompts' cache again.
 //
 // An attempt that ends for want of seats or cache is not repeated before somebody has left the batch.
 type SGLang struct {
@@ -46,8 +47,8 @@ func (p *SGLang) Validate() error {
 	return nil
 }
 
-// What an instance remembers: its ratio, plus one, as it was last set (0: never), the decode step of that, and by how many
-// had departed, plus one, when an attempt found it full.
+// What an instance remembers: its ratio, plus one, as it was last set (0: never), the decode step of that, and by how
+// many had departed, plus one, when an attempt found it full.
 const (
 	ratioSet = iota
 	ratioStep
@@ -214,7 +215,8 @@ func (p *SGLang) expected(r *sim.Request) int32 { return min(r.Limit()-r.Emitted
 // full notes that nobody else can be admitted before somebody departs.
 func (p *SGLang) full(in *sim.Instance) { in.PolicyState[fullSince] = in.Departures() + 1 }
 
-// victim returns the sequence that has emitted least; of those the one with the longest prompt, and of those the latest.
+// victim returns the sequence that has emitted least; of those the one with the longest prompt, and of those the
+// latest.
 func (p *SGLang) victim(in *sim.Instance) (worst *sim.Request) {
 	least := int32(0)
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {

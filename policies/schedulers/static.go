@@ -6,9 +6,10 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Static forms a batch when the one before has wholly ended: request-level batching, as in FasterTransformer (see Orca,
-// OSDI '22, §2). Prompts are padded to the longest, every row reserves the longest prompt and the most output of its batch,
-// and a row that has ended stays, computes and holds its blocks until all have. Tokens reach clients as they are computed.
+// Static forms a batch when the one before has wholly ended: request-level batching, as in FasterTransformer (see
+// Orca, OSDI '22, §2). Prompts are padded to the longest, every row reserves the longest prompt and the most output of
+// its batch, and a row that has ended stays, computes and holds its blocks until all have. Tokens reach clients as
+// they are computed.
 type Static struct {
 	MaxBatchSize        int
 	MaxNumBatchedTokens int32 // prompt tokens of a batch, padded

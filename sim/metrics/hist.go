@@ -14,8 +14,8 @@ const (
 	floorBits = 10
 )
 
-// Hist is a log-linear histogram of durations (the bucketing of HdrHistogram). Counts are integers: merging is exact and
-// the order of insertion irrelevant. The zero Hist is empty; its array grows to the range used.
+// Hist is a log-linear histogram of durations (the bucketing of HdrHistogram). Counts are integers: merging is exact
+// and the order of insertion irrelevant. The zero Hist is empty; its array grows to the range used.
 type Hist struct {
 	count []uint64
 	n     uint64
@@ -139,8 +139,8 @@ func (h *Hist) MaxS() float64 {
 	return h.max.Seconds()
 }
 
-// QuantileS returns the nearest-rank quantile in seconds, that of rank ⌈q·n⌉, as the midpoint of its bucket; NaN if there
-// is none. It never exceeds the maximum.
+// QuantileS returns the nearest-rank quantile in seconds, that of rank ⌈q·n⌉, as the midpoint of its bucket; NaN if
+// there is none. It never exceeds the maximum.
 func (h *Hist) QuantileS(q float64) float64 {
 	if h.n == 0 {
 		return math.NaN()

@@ -63,7 +63,8 @@ func (d *Description) pool(i int) PoolDescription {
 	return PoolDescription{GPU: d.GPU}
 }
 
-// pool returns the load of the i-th pool. A replica of a fleet that changes is busy for a share of the time that it is up.
+// pool returns the load of the i-th pool. A replica of a fleet that changes is busy for a share of the time that it is
+// up.
 func (f *Full) pool(d PoolDescription, i int) PoolResult {
 	c := f.load.cluster
 	pool, p := c.Pool(i), c.PoolTotals(i)

@@ -6,8 +6,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Attribution sums what gaps between tokens are made of, by the length of the gap: which share of the p99 gap is prompts,
-// which is reading weights. It looks at each run of steps, never at a token.
+// Attribution sums what gaps between tokens are made of, by the length of the gap: which share of the p99 gap is
+// prompts, which is reading weights. It looks at each run of steps, never at a token.
 type Attribution struct {
 	at []bin // by bucket of the histogram, coarsened
 }
@@ -80,8 +80,8 @@ type Gap struct {
 	Parts Parts   `json:"parts_s"` // sum to the gap
 }
 
-// Parts is a gap by what it is made of, in seconds. What prompts, speculation and copies add to a step is what it would be
-// shorter without.
+// Parts is a gap by what it is made of, in seconds. What prompts, speculation and copies add to a step is what it
+// would be shorter without.
 type Parts struct {
 	Weights       float64 `json:"weights"`
 	KV            float64 `json:"kv"`
@@ -121,9 +121,9 @@ func (a *Attribution) Gaps() []Gap {
 	return gaps
 }
 
-// fit makes gaps as long as the quantiles that they stand for: a bin is 2 % wide, a quantile within 0.1 %, and whoever reads
-// both would look for a reason of the difference. Parts are those between the bin and the next one on that side; beyond the
-// last one they grow in proportion.
+// fit makes gaps as long as the quantiles that they stand for: a bin is 2 % wide, a quantile within 0.1 %, and whoever
+// reads both would look for a reason of the difference. Parts are those between the bin and the next one on that side;
+// beyond the last one they grow in proportion.
 func (a *Attribution) fit(gaps []Gap, q *Quantiles) {
 	for i, to := range [...]float64{q.Mean, q.P50, q.P90, q.P95, q.P99, q.P999} {
 		if i == 0 || i >= len(gaps) || gaps[i].GapS == to || gaps[i].GapS == 0 {

@@ -1,7 +1,7 @@
 package metrics
 
-// Streamed is what clients see of the requests that were followed token by token, where chunks hold tokens back, or an API
-// server or a network takes more for one than for another: latency has only the constant part of that.
+// Streamed is what clients see of the requests that were followed token by token, where chunks hold tokens back, or an
+// API server or a network takes more for one than for another: latency has only the constant part of that.
 type Streamed struct {
 	Requests int64     `json:"requests"` // completed ones, of the sample
 	TTFT     Quantiles `json:"ttft_s"`

@@ -75,8 +75,8 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// durationS is the measured span: from the first send, or the end of the warm-up if that is later, to the last token, or
-// to the horizon if that cut requests short.
+// durationS is the measured span: from the first send, or the end of the warm-up if that is later, to the last token,
+// or to the horizon if that cut requests short.
 func (f *Full) durationS() float64 {
 	last := f.LastToken
 	if t := f.load.cluster.Totals(); t.Ended < t.Arrived {

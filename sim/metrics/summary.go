@@ -108,7 +108,8 @@ type Throughput struct {
 	OutputTokensPerSPerGPU float64 `json:"output_tokens_per_s_per_gpu"`
 }
 
-// SLO is the share of the requests that ended which met every limit, and their rate. Rejected and failed ones missed them.
+// SLO is the share of the requests that ended which met every limit, and their rate. Rejected and failed ones missed
+// them.
 type SLO struct {
 	TTFTS       float64 `json:"ttft_s,omitempty"` // the limits; 0: none
 	TPOTS       float64 `json:"tpot_s,omitempty"`
@@ -164,14 +165,14 @@ type PoolResult struct {
 	Swaps          int64        `json:"swaps,omitempty"`    // of those, to host memory
 	Received       int64        `json:"received,omitempty"` // requests that were handed over to it
 
-	// PrefixHitRate is the share of the prompt tokens of admitted requests that the cache held, as vLLM counts it; absent
-	// without prefix caching.
+	// PrefixHitRate is the share of the prompt tokens of admitted requests that the cache held, as vLLM counts it;
+	// absent without prefix caching.
 	PrefixHitRate *float64 `json:"prefix_hit_rate,omitempty"`
 	HostHitRate   float64  `json:"host_hit_rate,omitempty"` // of that, what host memory held
 }
 
-// Speculation is what drafting came to. AcceptLength is the tokens that a sequence emitted per step with it, the one of the
-// model itself included, as vLLM counts it.
+// Speculation is what drafting came to. AcceptLength is the tokens that a sequence emitted per step with it, the one
+// of the model itself included, as vLLM counts it.
 type Speculation struct {
 	Drafted      int64   `json:"drafted"`
 	Accepted     int64   `json:"accepted"`
@@ -190,8 +191,8 @@ type Load struct {
 	ServedPerS  float64 `json:"served_per_s"`
 }
 
-// Transfers is what was handed over between pools, warm-up included, and how long it took after that. A request waits, from
-// the end of its prefill, until the next pool has room; then its cache is on its way.
+// Transfers is what was handed over between pools, warm-up included, and how long it took after that. A request waits,
+// from the end of its prefill, until the next pool has room; then its cache is on its way.
 type Transfers struct {
 	N      int64     `json:"n"`
 	Tokens int64     `json:"tokens"` // whose cache they moved

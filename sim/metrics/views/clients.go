@@ -53,8 +53,8 @@ func sharedGaps(r *Record, add add) {
 	}
 }
 
-// aiperf is AIPerf (docs/metrics-reference.md). Its ITL divides by n − 1; with --per-chunk-usage, version 0.13 subtracts all
-// tokens of the first chunk instead.
+// aiperf is AIPerf (docs/metrics-reference.md). Its ITL divides by n − 1; with --per-chunk-usage, version 0.13
+// subtracts all tokens of the first chunk instead.
 func aiperf() Tool {
 	ms := milliseconds()
 	return Tool{

@@ -44,7 +44,8 @@ func distributionOf(all []weighted) Distribution {
 	return d
 }
 
-// distributionOfHist is a histogram's, shifted: its buckets are 0.1 % wide and stand at their midpoints. The mean is exact.
+// distributionOfHist is a histogram's, shifted: its buckets are 0.1 % wide and stand at their midpoints. The mean is
+// exact.
 func distributionOfHist(h *metrics.Hist, shiftS float64) Distribution {
 	d := Distribution{Count: h.N(), mean: h.MeanS() + shiftS}
 	total := int64(0)

@@ -1,5 +1,5 @@
-// Package views says what each benchmark tool would have reported of a run. Tools mean different things by TTFT, ITL and
-// TPOT; every definition here is a pure function of one record of a request, and the record is the same for all.
+// Package views says what each benchmark tool would have reported of a run. Tools mean different things by TTFT, ITL
+// and TPOT; every definition here is a pure function of one record of a request, and the record is the same for all.
 //
 //	record.go        a request as its client saw it: when it was sent, and the chunks that came back
 //	sample.go        the sink that records the traced requests of a run, and counts all others

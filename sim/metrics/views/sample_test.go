@@ -45,8 +45,8 @@ func sampled(t *testing.T, every int32, text string) (*views.Sample, *sim.Cluste
 	return sample, c
 }
 
-// TestASampleOfAllIsTheRun: the records of every request, token by token, add up to what the recorder was told by the run,
-// to the picosecond, whatever holds a token up.
+// TestASampleOfAllIsTheRun: the records of every request, token by token, add up to what the recorder was told by the
+// run, to the picosecond, whatever holds a token up.
 func TestASampleOfAllIsTheRun(t *testing.T) {
 	const open, closed = "arrivals: {process: poisson, rate: 60}", "closed_loop: {concurrency: 40}"
 	for _, c := range []struct{ engine, arguments, load, more string }{
@@ -85,7 +85,8 @@ func TestASampleOfAllIsTheRun(t *testing.T) {
 	}
 }
 
-// TestTheRunAndItsSampleAgree: where the recorder of the whole run answers for a tool, the records would have said the same.
+// TestTheRunAndItsSampleAgree: where the recorder of the whole run answers for a tool, the records would have said the
+// same.
 func TestTheRunAndItsSampleAgree(t *testing.T) {
 	const rate = "arrivals: {process: poisson, rate: 30}"
 	s, _ := sampled(t, 1, fmt.Sprintf(crowded, "vllm-v1", "max_num_seqs: 16", rate, "slo: {tpot_ms: 9}\n"))

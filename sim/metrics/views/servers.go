@@ -1,7 +1,7 @@
 package views
 
-// prometheus is what a vLLM server exports at /metrics: its own times, from the arrival of a request at the server, with
-// nothing of the network in them, in the buckets of histograms.
+// prometheus is what a vLLM server exports at /metrics: its own times, from the arrival of a request at the server,
+// with nothing of the network in them, in the buckets of histograms.
 func prometheus() Tool {
 	s := seconds()
 	return Tool{

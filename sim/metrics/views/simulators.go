@@ -2,8 +2,8 @@ package views
 
 import "math"
 
-// Others returns what simulators and papers mean by the same words. No run is viewed in their terms: they stand beside the
-// tools where definitions are compared.
+// Others returns what simulators and papers mean by the same words. No run is viewed in their terms: they stand beside
+// the tools where definitions are compared.
 func Others() []Tool {
 	ms := milliseconds()
 	first := Measure{Key: "TTFT", Kind: TTFT, Unit: ms, Formula: "F", each: ttft}

@@ -79,8 +79,8 @@ func tokenGaps(r *Record) []weighted {
 	return append(all, weighted{0, together})
 }
 
-// read returns how long a reader takes who needs 1/pace for a token and begins with the first, counted from the request;
-// and for how long of it that reader waits:
+// read returns how long a reader takes who needs 1/pace for a token and begins with the first, counted from the
+// request; and for how long of it that reader waits:
 //
 //	r_i = max(t_i, r_{i−1} + 1/pace)    read = r_n + 1/pace − t_send    wait = r_n − t_1 − (n − 1)/pace
 func (t timing) read(pace float64) (readS, waitS float64) {

@@ -23,8 +23,8 @@ func record(milliseconds ...int) views.Record {
 	return r
 }
 
-// TestAChattyStartAndAPauseIsNoticed: at ten tokens/s a reader has read the first four by 500 ms and then waits 600 ms for
-// the fifth; the same tokens evenly spread are never waited for.
+// TestAChattyStartAndAPauseIsNoticed: at ten tokens/s a reader has read the first four by 500 ms and then waits 600 ms
+// for the fifth; the same tokens evenly spread are never waited for.
 func TestAChattyStartAndAPauseIsNoticed(t *testing.T) {
 	pauses, even := record(100, 110, 120, 130, 1100, 1110), record(100, 200, 300, 400, 500, 600)
 	s := views.SmoothnessOf([]views.Record{pauses, even}, views.Pace{StallS: .5, ReaderTokensPerS: 10, ITLP99S: .3})
@@ -105,7 +105,8 @@ func TestPercentilesAreNumpys(t *testing.T) {
 	})
 }
 
-// TestToolsDisagreeAboutGoodRequests: one request keeps both limits, one misses that on TPOT, and one has a single token.
+// TestToolsDisagreeAboutGoodRequests: one request keeps both limits, one misses that on TPOT, and one has a single
+// token.
 func TestToolsDisagreeAboutGoodRequests(t *testing.T) {
 	r := run(record(50, 60, 70), record(50, 150), record(50))
 	r.Stream.Jitter, r.Counts.Failed = 1, 1 // judged by the records

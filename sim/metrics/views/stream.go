@@ -7,14 +7,14 @@ import (
 	"github.com/decodesim/decodesim/sim/rng"
 )
 
-// Stream is what lies between the steps of an engine and a client: an API server that sends tokens in chunks, and a network.
-// What is constant of it belongs in the run too, as its ingress and egress: clients of a closed loop feel it. What is not is
-// a view: when their next requests come does not depend on it.
+// Stream is what lies between the steps of an engine and a client: an API server that sends tokens in chunks, and a
+// network. What is constant of it belongs in the run too, as its ingress and egress: clients of a closed loop feel it.
+// What is not is a view: when their next requests come does not depend on it.
 //
 // The zero Stream sends the tokens of every step at once and takes no time.
 type Stream struct {
-	// Interval is vLLM's stream_interval: a chunk is sent with the first token, then whenever so many have come since the
-	// one before, and at the end (vllm/v1/engine/output_processor.py). 0 is 1.
+	// Interval is vLLM's stream_interval: a chunk is sent with the first token, then whenever so many have come since
+	// the one before, and at the end (vllm/v1/engine/output_processor.py). 0 is 1.
 	Interval   int32
 	Detokenize sim.Duration // of the API server for a token, one after another within a request
 	Frame      sim.Duration // of the API server for a chunk: serialising it and framing it as an event
@@ -58,8 +58,8 @@ func NewWire(s Stream, seed uint64) *Wire {
 // Stream returns what the wire does.
 func (w *Wire) Stream() Stream { return w.stream }
 
-// Deliver returns the chunks that a client receives of the tokens that an engine emitted for request id. Of a request that
-// did not end well, what waits for a chunk to fill is lost.
+// Deliver returns the chunks that a client receives of the tokens that an engine emitted for request id. Of a request
+// that did not end well, what waits for a chunk to fill is lost.
 func (w *Wire) Deliver(id int32, steps []Chunk, complete bool) []Chunk {
 	s := &w.stream
 	if *s == (Stream{Interval: s.Interval}) && s.Whole() {

@@ -42,7 +42,8 @@ func TestChunksFollowTheInterval(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsBusyDelays: tokens of 0.4 ms, chunks of 0.3 ms and 10 ms of network on the way back, one after another.
+// TestAServerThatIsBusyDelays: tokens of 0.4 ms, chunks of 0.3 ms and 10 ms of network on the way back, one after
+// another.
 func TestAServerThatIsBusyDelays(t *testing.T) {
 	w := views.NewWire(views.Stream{
 		Interval: 2, Detokenize: 400 * sim.Microsecond, Frame: 300 * sim.Microsecond, RTT: 20 * sim.Millisecond,
@@ -55,8 +56,8 @@ func TestAServerThatIsBusyDelays(t *testing.T) {
 	}, w.Deliver(1, at(1, 4, 3), true))
 }
 
-// TestWiresKeepTokensAndOrder: whatever lies between, no token is lost, none comes early or overtakes another, and what a
-// wire draws depends on request and position alone.
+// TestWiresKeepTokensAndOrder: whatever lies between, no token is lost, none comes early or overtakes another, and
+// what a wire draws depends on request and position alone.
 func TestWiresKeepTokensAndOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := views.Stream{

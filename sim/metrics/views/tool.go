@@ -100,8 +100,8 @@ type Run struct {
 // exact reports whether the recorder's times are the client's.
 func (run *Run) exact() bool { return run.Full != nil && run.Stream.Constant() }
 
-// These are what the recorder of the whole run knows. It counts first tokens of requests that failed later; where there are
-// such, only the sample can leave them out.
+// These are what the recorder of the whole run knows. It counts first tokens of requests that failed later; where
+// there are such, only the sample can leave them out.
 func wholeTTFT(run *Run) (*metrics.Hist, float64) {
 	if !run.exact() || run.Full.TTFT.N() != run.Full.E2E.N() {
 		return nil, 0

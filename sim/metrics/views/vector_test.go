@@ -108,8 +108,8 @@ func run(records ...views.Record) *views.Run {
 	return &views.Run{Full: &metrics.Full{}, Records: records, Every: 1, DurationS: 2, Counts: views.Counts{Completed: int64(len(records))}}
 }
 
-// TestToolsWeighRequestsDifferently: of two requests with 20 and 50 ms per token, the first with four gaps and the second
-// with one, pooled gaps and tokens weigh the first more, and requests weigh them alike.
+// TestToolsWeighRequestsDifferently: of two requests with 20 and 50 ms per token, the first with four gaps and the
+// second with one, pooled gaps and tokens weigh the first more, and requests weigh them alike.
 func TestToolsWeighRequestsDifferently(t *testing.T) {
 	two := []views.Chunk{{At: 0, Tokens: 1}, {At: sim.Time(50 * sim.Millisecond), Tokens: 1}}
 	r := run(example(), views.Record{Prompt: 1, Steps: two, Chunks: two, Outcome: sim.Completed})

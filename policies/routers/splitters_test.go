@@ -12,19 +12,20 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestNamesMakeSplitters: every name makes a splitter and says what it does; another is refused with the list.
+// TestNamesMakeSplitters: every name makes a splitter and says what it does. The error of any other has the list.
 func TestNamesMakeSplitters(t *testing.T) {
-	a := routers.SplitterArguments{Entries: []int{0, 1}, Weights: []float64{1, 2}, Classes: []int{1}, Prompt: routers.ByPrompt{Remote: 1}}
+	remote := routers.ByPrompt{Remote: 1}
+	a := routers.SplitterArguments{Entries: []int{0, 1}, Weights: []float64{1, 2}, Classes: []int{1}, Prompt: remote}
 	for _, name := range routers.SplitterNames() {
 		s, err := routers.NewSplitter(name, a)
 		require.NoError(t, err)
 		assert.NotNil(t, s)
 		assert.NotEmpty(t, routers.SplitterDoes(name))
-		_, err = routers.NewSplitter(name, routers.SplitterArguments{Weights: []float64{1}, Prompt: routers.ByPrompt{Remote: 1}})
+		_, err = routers.NewSplitter(name, routers.SplitterArguments{Weights: []float64{1}, Prompt: remote})
 		assert.Error(t, err, name)
 	}
 	_, err := routers.NewSplitter("half", a)
-	assert.EqualError(t, err, `policies: splitter "half" not found; have least-loaded, share, class, prompt`)
+	assert.EqualError(t, err, `policies: splitter "half" not found; valid names: least-loaded, share, class, prompt`)
 	for _, weights := range [][]float64{{-1, 2}, {0, 0}} {
 		a.Weights = weights
 		_, err = routers.NewSplitter("share", a)
@@ -32,8 +33,8 @@ func TestNamesMakeSplitters(t *testing.T) {
 	}
 }
 
-// TestSharesAreTheirShares: of 20,000 requests a quarter, within five standard deviations of 61; and each request's route is
-// its own.
+// TestSharesAreTheirShares: of 20,000 requests a quarter, within five standard deviations of 61; and each request's
+// route is its own.
 func TestSharesAreTheirShares(t *testing.T) {
 	s := testcluster.Must(routers.NewShares([]float64{1, 0, 3}, 2))
 	n := [3]int{}
@@ -54,7 +55,7 @@ func TestClassesHaveRoutes(t *testing.T) {
 	}
 }
 
-// TestShortPromptsStayLocal: what the cache of some instance of the local pool knows does not count.
+// TestShortPromptsStayLocal: what the prefix cache of some instance of the local pool has does not count.
 func TestShortPromptsStayLocal(t *testing.T) {
 	tree := new(sim.Contents)
 	node := tree.Add(0, 96)
@@ -78,7 +79,8 @@ func TestShortPromptsStayLocal(t *testing.T) {
 	c.Run()
 }
 
-// TestTheLessLoadedRoute: by requests per instance, first of equals, and never where nobody takes requests while somebody does.
+// TestTheLessLoadedRoute: by requests per instance, first of equals, and never where nobody takes requests while
+// somebody does.
 func TestTheLessLoadedRoute(t *testing.T) {
 	routed, split := [2][]int32{}, routers.LeastLoadedRoute{0, 1}
 	small, large := testcluster.NewPool(1, new(routers.RoundRobin)), testcluster.NewPool(3, new(routers.RoundRobin))
@@ -89,7 +91,8 @@ func TestTheLessLoadedRoute(t *testing.T) {
 			routed[route] = append(routed[route], r.ID)
 			return route
 		})
-		c.Controller = testcluster.Must(fleet.NewFailures([]fleet.Failure{{At: testcluster.At(50), Down: -1}}, []int{1, 3}))
+		failure := fleet.Failure{At: testcluster.At(50), Down: -1}
+		c.Controller = testcluster.Must(fleet.NewFailures([]fleet.Failure{failure}, []int{1, 3}))
 	}, append(testcluster.Together(8, testcluster.At(0)), testcluster.Together(2, testcluster.At(60))...), small, large)
 	c.Run()
 	assert.Equal(t, [2][]int32{{0, 4}, {1, 2, 3, 5, 6, 7, 8, 9}}, routed)
@@ -97,7 +100,7 @@ func TestTheLessLoadedRoute(t *testing.T) {
 	c.Drain(large.Instance(0))
 	c.Drain(large.Instance(0))
 	c.Drain(large.Instance(0))
-	assert.Zero(t, split.Split(0, nil, c), "the first, if both take none")
+	assert.Zero(t, split.Split(0, nil, c), "the first, if neither takes requests")
 }
 
 type splitting func(now sim.Time, r *sim.Request, c *sim.Cluster) int
