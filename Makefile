@@ -50,8 +50,8 @@ profile: ## measure anew the profile that builds are optimised by
 truth: # the measurements are there
 	@test -d $(TRUTH) || { echo "no measurements in $(TRUTH); expected DECODESIM_SHARED to name the folder that holds groundtruth/"; exit 1; }
 
-calibrate: truth ## fit efficiencies to measurements: configs/engines/efficiencies/ and docs/accuracy.md anew
-	$(FIT) --catalog configs/engines/efficiencies
+calibrate: truth ## fit efficiencies to measurements: configs/catalog/engines/efficiencies/ and docs/accuracy.md anew
+	$(FIT) --catalog configs/catalog/engines/efficiencies
 	@$(MAKE) --no-print-directory build
 
 accuracy: truth ## docs/accuracy.md anew: how accurate that fit is

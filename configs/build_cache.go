@@ -1,12 +1,16 @@
 package configs
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+)
 
 // cache sizes the KV cache and the longest sequence. vLLM keeps one block back, the null block that stands for tokens
 // outside a window (vllm/v1/core/block_pool.py), which other engines lack; where max_model_len is not given, it takes the model's context and
 // lowers it to what the cache holds of one sequence (vllm/v1/core/kv_cache_utils.py). Each data-parallel rank has a cache of
 // its own: a sequence fits into one of them, while the replica counts the blocks of all.
-func (s *Scenario) cache(r *Replica, p *Pool, e *EngineSpec) error {
+func (s *Scenario) cache(r *Replica, p *Pool, e *catalog.EngineSpec) error {
 	ranks := int64(r.Deployment.Parallel.Ranks())
 	blocks := r.Memory.Blocks / ranks
 	if p.NumGPUBlocks > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -65,7 +66,7 @@ func TestClassesSumToTheRun(t *testing.T) {
 		set := []string{
 			fmt.Sprintf("workload.classes.0.share=%.17g", share), fmt.Sprintf("workload.classes.1.share=%.17g", 1-share),
 			fmt.Sprint("workload.arrivals.rate=", rapid.SampledFrom([]int{2, 30, 200}).Draw(t, "rate")),
-			"pools.serve.engine=" + rapid.SampledFrom(EngineNames()).Draw(t, "engine"),
+			"pools.serve.engine=" + rapid.SampledFrom(catalog.EngineNames()).Draw(t, "engine"),
 			fmt.Sprint("seed=", rapid.IntRange(0, 1000).Draw(t, "seed")),
 			"pools.serve.queue_order=" + rapid.SampledFrom([]string{"fcfs", "priority"}).Draw(t, "order"),
 		}

@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/policies/fleet"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -53,7 +54,7 @@ func (b *Built) failures() ([]sim.Controller, error) {
 	}
 	made, err := fleet.NewFailures(list, s.instances())
 	if err != nil {
-		return nil, s.origins.errorf("failures", "%s", bareMessage(err))
+		return nil, s.origins.errorf("failures", "%s", strict.Message(err))
 	}
 	return []sim.Controller{made}, nil
 }
@@ -73,7 +74,7 @@ func (b *Built) randomFailures() (list []sim.Controller, err error) {
 			Pool: s.poolNamed(f.Pool), MTBF: sim.Seconds(f.MTBFS), MTTR: sim.Seconds(f.MTTRS), Retry: f.InFlight == inFlightRetry, Seed: s.Seed,
 		})
 		if err != nil {
-			return nil, s.origins.errorf(fmt.Sprintf("random_failures[%d]", i), "%s", bareMessage(err))
+			return nil, s.origins.errorf(fmt.Sprintf("random_failures[%d]", i), "%s", strict.Message(err))
 		}
 		list = append(list, made)
 	}
@@ -94,7 +95,7 @@ func (b *Built) drains() ([]sim.Controller, error) {
 	}
 	made, err := fleet.NewDrains(list, s.instances())
 	if err != nil {
-		return nil, s.origins.errorf("drain", "%s", bareMessage(err))
+		return nil, s.origins.errorf("drain", "%s", strict.Message(err))
 	}
 	return []sim.Controller{made}, nil
 }
@@ -114,7 +115,7 @@ func (b *Built) autoscalers() (list []sim.Controller, err error) {
 		}
 		controller, err := fleet.NewAutoscale(made, most)
 		if err != nil {
-			return nil, s.origins.errorf(fmt.Sprintf("autoscale[%d]", i), "%s", bareMessage(err))
+			return nil, s.origins.errorf(fmt.Sprintf("autoscale[%d]", i), "%s", strict.Message(err))
 		}
 		if a.On == onTTFT {
 			b.Config.Pools[pool].FirstTokenDue = milliseconds(s.SLO.TTFTMS)
@@ -134,7 +135,7 @@ func (b *Built) roleSwitch() ([]sim.Controller, error) {
 		Queue: w.Queue, High: w.High, Low: w.Low,
 	})
 	if err != nil {
-		return nil, s.origins.errorf("role_switch", "%s", bareMessage(err))
+		return nil, s.origins.errorf("role_switch", "%s", strict.Message(err))
 	}
 	return []sim.Controller{made}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 )
 
@@ -11,22 +13,22 @@ import (
 // file is the user's own, who knows best.
 func (s *Scenario) efficiency(p *Pool) (e hardware.Efficiency, doubt string, err error) {
 	name, of := p.Efficiency, "efficiencies "+p.Efficiency
-	if isEfficiencyPath(name) {
-		if e, err = LoadEfficiency(name); err != nil {
-			err = s.origins.errorf(s.path(p, "efficiency"), "%s", bareMessage(err))
+	if catalog.IsEfficiencyPath(name) {
+		if e, err = catalog.LoadEfficiency(name); err != nil {
+			err = s.origins.errorf(s.path(p, "efficiency"), "%s", strict.Message(err))
 		}
 		return e, "", err
 	}
 	if name == "" {
-		engine, err := Engine(p.Engine)
+		engine, err := catalog.Engine(p.Engine)
 		if err != nil {
-			return e, "", s.origins.errorf(s.path(p, "engine"), "%s", bareMessage(err))
+			return e, "", s.origins.errorf(s.path(p, "engine"), "%s", strict.Message(err))
 		}
 		name, of = engine.Efficiency, "efficiencies of engine "+p.Engine
 	}
-	all, err := EfficienciesOf(name)
+	all, err := catalog.EfficienciesOf(name)
 	if err != nil {
-		return e, "", s.origins.errorf(s.path(p, "efficiency"), "%s, or a path to a file of efficiencies", bareMessage(err))
+		return e, "", s.origins.errorf(s.path(p, "efficiency"), "%s, or a path to a file of efficiencies", strict.Message(err))
 	}
 	e, measured := all.For(p.GPU)
 	switch {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 )
 
@@ -16,25 +17,14 @@ func TestEfficienciesThatNobodyMeasuredAreTold(t *testing.T) {
 	assert.Equal(t, []string{"the efficiencies prior are priors, not calibrated on h100-sxm"}, doubts("pools.serve.efficiency=prior"))
 	assert.Empty(t, doubts("pools.serve.efficiency=textbook"))
 	assert.Empty(t, doubts("pools.serve.engine=textbook"))
-	e, err := Engine("vllm-v1")
+	e, err := catalog.Engine("vllm-v1")
 	require.NoError(t, err)
-	all, err := EfficienciesOf(e.Efficiency)
+	all, err := catalog.EfficienciesOf(e.Efficiency)
 	require.NoError(t, err)
 	if _, measured := all.For("h100-sxm"); !measured {
 		require.Len(t, doubts(), 1)
 		assert.Contains(t, doubts()[0], "efficiencies of engine vllm-v1")
 	}
-}
-
-// A GPU has one row, of its own: a second would never be read.
-func TestAGPUHasOneEfficiency(t *testing.T) {
-	e, err := EfficienciesOf("prior")
-	require.NoError(t, err)
-	row := GPUEfficiency{GPU: "h100-sxm", Efficiency: e.Default}
-	e.GPUs = []GPUEfficiency{row, {GPU: "l4", Efficiency: e.Default}}
-	require.NoError(t, e.validate("prior"))
-	e.GPUs = append(e.GPUs, row)
-	require.EqualError(t, e.validate("prior"), `gpus[2].gpu: "h100-sxm" is that of gpus[0] already; expected one of its own`)
 }
 
 // A fit may replace what the steps cost and nothing else.

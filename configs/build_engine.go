@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
@@ -12,7 +14,7 @@ import (
 // stepTokens returns the tokens of a step on a rank: those of the pool, or as many as the longest sequence has where the
 // engine runs prompts whole and nobody says. That is asked for or the model's: what the cache holds of one sequence depends
 // on the memory that a step takes.
-func (p *Pool) stepTokens(e *EngineSpec, m *llm.Model) int {
+func (p *Pool) stepTokens(e *catalog.EngineSpec, m *llm.Model) int {
 	if p.MaxNumBatchedTokens != 0 {
 		return p.MaxNumBatchedTokens
 	}
@@ -33,7 +35,7 @@ func (p *Pool) tokensMax(tokens int) int {
 }
 
 // shorterSteps names the arguments of an engine that shorten its steps, behind an error that asks for shorter ones.
-func (p *Pool) shorterSteps(e *EngineSpec, err error) string {
+func (p *Pool) shorterSteps(e *catalog.EngineSpec, err error) string {
 	var tooLarge *hardware.MemoryError
 	if !errors.As(err, &tooLarge) || !tooLarge.Step {
 		return ""
@@ -50,10 +52,10 @@ func (p *Pool) shorterSteps(e *EngineSpec, err error) string {
 
 // hostMemory sizes the host memory that sequences are swapped to and cached prefixes are kept in, and says what a copy
 // costs.
-func (s *Scenario) hostMemory(r *Replica, p *Pool, e *EngineSpec) error {
+func (s *Scenario) hostMemory(r *Replica, p *Pool, e *catalog.EngineSpec) error {
 	const gib = 1 << 30
 	reason, block, parallel := s.path(p, "kv_offloading_size"), r.Memory.BlockBytes, r.Deployment.Parallel
-	if p.PreemptionMode == preemptSwap {
+	if p.PreemptionMode == catalog.PreemptSwap {
 		reason = s.path(p, "preemption_mode")
 		r.SwapBlocks = int64(math.Floor(p.SwapSpace*gib/block)) * int64(parallel.Ranks())
 	}
@@ -69,7 +71,7 @@ func (s *Scenario) hostMemory(r *Replica, p *Pool, e *EngineSpec) error {
 	if bps == 0 {
 		var err error
 		if bps, err = r.Deployment.GPU.Need("pcie_bps"); err != nil {
-			return s.origins.errorf(reason, "goes over the link to host memory: %s; expected host_link_bps", bareMessage(err))
+			return s.origins.errorf(reason, "goes over the link to host memory: %s; expected host_link_bps", strict.Message(err))
 		}
 	}
 	r.Deployment.Swap = hardware.Swap{BlockBytes: block, LinkBps: bps}
@@ -87,8 +89,8 @@ func (r *Replica) offloadBlocks(p *Pool, caching bool) int64 {
 
 // limitPrompts sets the longest prompt that fits a step, where prompts run whole: a longer one would wait forever. A batch of
 // padded rows takes any prompt that is alone in it.
-func (r *Replica) limitPrompts(p *Pool, e *EngineSpec) {
-	if p.EnableChunkedPrefill || e.Scheduler == schedulerStatic || r.MaxNumBatchedTokens >= int(r.MaxModelLen)-1 {
+func (r *Replica) limitPrompts(p *Pool, e *catalog.EngineSpec) {
+	if p.EnableChunkedPrefill || e.Scheduler == catalog.SchedulerStatic || r.MaxNumBatchedTokens >= int(r.MaxModelLen)-1 {
 		return
 	}
 	r.PromptMax = int32(r.MaxNumBatchedTokens)
@@ -102,14 +104,14 @@ func (s *Scenario) rejectedFor(p *Pool, r *Replica) string {
 		return longer
 	}
 	why := p.Engine + " runs prompts whole"
-	if engine, err := Engine(p.Engine); err == nil && engine.has("enable_chunked_prefill") {
+	if engine, err := catalog.Engine(p.Engine); err == nil && engine.Has("enable_chunked_prefill") {
 		why = p.Own("enable_chunked_prefill") + " is false"
 	}
 	return fmt.Sprintf("%s, or with a prompt longer than %s, %d tokens: %s", longer, p.Own("max_num_batched_tokens"), r.PromptMax, why)
 }
 
 // noteEngine warns of memory that the engine does not have.
-func (r *Replica) noteEngine(p *Pool, e *EngineSpec) {
+func (r *Replica) noteEngine(p *Pool, e *catalog.EngineSpec) {
 	if m := &r.Memory; m.Usable > m.Total {
 		r.notes = append(r.notes, fmt.Sprintf("the largest step and the process take %.1f GB, but %s leaves %.1f GB of each GPU: the engine would run "+
 			"out of memory", (m.Activations+m.Context)/1e9, e.Own("gpu_memory_utilization"), (m.Total-m.Weights-m.KV)/1e9))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
@@ -15,7 +16,7 @@ import (
 
 // TestEveryEngineRunsAndItsResolvedScenarioRerunsItself: to the byte, and to the same results.
 func TestEveryEngineRunsAndItsResolvedScenarioRerunsItself(t *testing.T) {
-	for _, name := range EngineNames() {
+	for _, name := range catalog.EngineNames() {
 		t.Run(name, func(t *testing.T) {
 			inDir(t, running(name))
 			first := build(t)
@@ -48,7 +49,7 @@ func TestSharesOfMemoryMeanWhatTheEngineMeans(t *testing.T) {
 	inDir(t, running("tensorrt-llm"))
 	m = build(t, "pools.serve.free_gpu_memory_fraction=0.8").Memory
 	assert.InDelta(t, 0.8*(m.Total-m.Weights-m.Activations-m.Context), m.KV, 1)
-	for _, engine := range EngineNames() {
+	for _, engine := range catalog.EngineNames() {
 		inDir(t, running(engine))
 		m := build(t).Memory
 		assert.InEpsilon(t, m.Usable, m.Weights+m.Activations+m.Context+m.KV, 1e-12, engine)
@@ -162,12 +163,12 @@ func TestALinkThatNobodyStatesIsAskedFor(t *testing.T) {
 	inDir(t, strings.Replace(running("vllm-v0", "preemption_mode: swap", "max_model_len: 4096"), "h100-sxm", "groq-lpu", 1))
 	s, err := Load("chat.yaml", Options{})
 	require.NoError(t, err)
-	g, err := GPU("groq-lpu")
+	g, err := catalog.GPU("groq-lpu")
 	require.NoError(t, err)
 	g.PCIeBps.Value, g.PCIeBps.Source = 0, ""
 	r := &Replica{Memory: hardware.Memory{BlockBytes: 1e6}}
 	r.Deployment.GPU = g
-	e, err := Engine("vllm-v0")
+	e, err := catalog.Engine("vllm-v0")
 	require.NoError(t, err)
 	require.ErrorContains(t, s.hostMemory(r, &s.Pools[0], &e), `chat.yaml:11:5: pools[0].preemption_mode: goes over the link to host memory: gpu "groq-lpu" has no pcie_bps: `+
 		"no source states it; expected host_link_bps")

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/policies/fleet"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/sim"
@@ -31,7 +32,7 @@ func (b *Built) routers() error {
 		a.Seed = s.Seed + uint64(i)<<32 // or two pools would draw the same
 		router, err := routers.New(name, a)
 		if err != nil {
-			return s.origins.errorf(path, "%s", bareMessage(err))
+			return s.origins.errorf(path, "%s", strict.Message(err))
 		}
 		b.Config.Pools[i].Router = router
 	}
@@ -49,7 +50,7 @@ func (b *Built) admission() (err error) {
 		QueueLimit: a.QueueLimit, ShedLimit: a.ShedLimit, ShedAbove: int8(a.ShedPriorityAbove),
 	})
 	if err != nil {
-		return b.Scenario.origins.errorf("admission", "%s", bareMessage(err))
+		return b.Scenario.origins.errorf("admission", "%s", strict.Message(err))
 	}
 	return nil
 }
@@ -71,7 +72,7 @@ func (b *Built) noisy(i int) (sim.Noise, error) {
 	}
 	straggler, err := fleet.NewStraggler(slow, p.StragglerSlowdown, noise)
 	if err != nil {
-		return nil, s.origins.errorf(s.path(p, "straggler_slowdown"), "%s", bareMessage(err))
+		return nil, s.origins.errorf(s.path(p, "straggler_slowdown"), "%s", strict.Message(err))
 	}
 	return straggler, nil
 }

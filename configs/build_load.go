@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
 )
@@ -64,7 +65,7 @@ func (s *Scenario) badTrace(err error) error {
 		c.refused(err)
 		return c.err
 	}
-	return s.origins.errorf(path, "%s", bareMessage(err))
+	return s.origins.errorf(path, "%s", strict.Message(err))
 }
 
 // expect estimates how many requests come, and in which time.

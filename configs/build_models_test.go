@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
@@ -22,7 +23,7 @@ workload:
   output_tokens: {distribution: lognormal, mean: 200, cv: 1, max: 900}
   requests: 60
 `)
-	for _, name := range ModelNames() {
+	for _, name := range catalog.ModelNames() {
 		var err error
 		for _, gpus := range []int{1, 2, 4, 8} {
 			s, loadErr := Load("chat.yaml", Options{Set: []string{"model=" + name, fmt.Sprintf("pools.serve.tensor_parallel=%d", gpus)}})
@@ -43,7 +44,7 @@ workload:
 // TestEveryGPUServes runs the smallest model on each accelerator that holds it.
 func TestEveryGPUServes(t *testing.T) {
 	inDir(t, chat8b)
-	for _, name := range GPUNames() {
+	for _, name := range catalog.GPUNames() {
 		s, err := Load("chat.yaml", Options{Set: []string{"pools.serve.gpu=" + name, "model=qwen3-0.6b", "pools.serve.max_model_len=1000"}})
 		require.NoError(t, err)
 		if name == "groq-lpu" {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/policies/schedulers"
@@ -71,7 +72,7 @@ func TestWhatAHostDoesForNothingIsSaid(t *testing.T) {
 pools: [{name: serve, gpu: h100-sxm}]
 workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, mean: 9}, output_tokens: {distribution: fixed, mean: 9}, requests: 1}
 `)
-	e, err := EfficienciesOf("vllm")
+	e, err := catalog.EfficienciesOf("vllm")
 	require.NoError(t, err)
 	e.Default.EagerLayerS, e.Default.StepS = 1e-5, 1e-4
 	stated, err := yaml.Marshal(e.Default)
@@ -117,26 +118,6 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 		assert.Equal(t, want, b.Config.Pools[0].AsyncScheduling, set)
 		assert.Equal(t, want, b.Deployment.Launch.Async, set)
 	}
-}
-
-// Graphs reach twice max_num_seqs, 512 rows or 1024 on a data-centre Blackwell; the textbook pads nothing.
-func TestGraphsOfAnEngine(t *testing.T) {
-	e, err := Engine("vllm-v1")
-	require.NoError(t, err)
-	largest := func(gpu string, sequences int) int {
-		sizes := e.CUDAGraphs.Sizes(gpu, sequences)
-		return sizes[len(sizes)-1]
-	}
-	assert.Equal(t, 512, largest("h100-sxm", 1024))
-	assert.Equal(t, 1024, largest("b200-sxm", 1024))
-	assert.Equal(t, 1024, largest("gb300", 1024))
-	assert.Equal(t, 512, largest("rtx-pro-6000-ws", 1024))
-	assert.Equal(t, 32, largest("b200-sxm", 16))
-	e, err = Engine("textbook")
-	require.NoError(t, err)
-	assert.Nil(t, e.CUDAGraphs.Sizes("h100-sxm", 1024))
-	require.ErrorContains(t, (&CUDAGraphs{RowsPerSequence: 2}).validate(), "expected rows_per_sequence ≥ 1 and a last row of rows_max that fits every GPU")
-	require.EqualError(t, (&CUDAGraphs{2, []CUDAGraphMax{{Rows: 0}}}).validate(), "cuda_graphs.rows_max[0].rows: 0 is out of range; expected 1 to 65536")
 }
 
 // Values that no engine takes are refused where they stand.

@@ -1,15 +1,11 @@
 package configs
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/configs/huggingface"
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
@@ -41,9 +37,9 @@ func (s *Scenario) Replica() (*Replica, error) { return s.ReplicaOf(0) }
 // ReplicaOf builds a replica of the i-th pool of s, or says which value of s no replica can have.
 func (s *Scenario) ReplicaOf(i int) (*Replica, error) {
 	p := &s.Pools[i]
-	engine, err := Engine(p.Engine)
+	engine, err := catalog.Engine(p.Engine)
 	if err != nil {
-		return nil, s.origins.errorf(s.path(p, "engine"), "%s", bareMessage(err))
+		return nil, s.origins.errorf(s.path(p, "engine"), "%s", strict.Message(err))
 	}
 	d, err := s.deployment(p)
 	if err != nil {
@@ -55,8 +51,8 @@ func (s *Scenario) ReplicaOf(i int) (*Replica, error) {
 	}
 	d.Efficiency = efficiency
 	r := &Replica{Deployment: d, MaxNumBatchedTokens: p.stepTokens(&engine, &d.Model)}
-	if r.Memory, err = d.MemoryOf(p.memoryShare(&engine), p.tokensMax(r.MaxNumBatchedTokens), p.MaxNumSeqs, p.BlockSize); err != nil {
-		return nil, s.origins.errorf(s.path(p, ""), "%s%s", bareMessage(err), p.shorterSteps(&engine, err))
+	if r.Memory, err = d.MemoryOf(p.MemoryShare(&engine), p.tokensMax(r.MaxNumBatchedTokens), p.MaxNumSeqs, p.BlockSize); err != nil {
+		return nil, s.origins.errorf(s.path(p, ""), "%s%s", strict.Message(err), p.shorterSteps(&engine, err))
 	}
 	if err := s.cache(r, p, &engine); err != nil {
 		return nil, err
@@ -86,8 +82,8 @@ func (s *Scenario) deployment(p *Pool) (d hardware.Deployment, err error) {
 	if d.Model, err = s.modelOf(p); err != nil {
 		return d, err
 	}
-	if d.GPU, err = GPU(p.GPU); err != nil {
-		return d, s.origins.errorf(s.path(p, "gpu"), "%s", bareMessage(err))
+	if d.GPU, err = catalog.GPU(p.GPU); err != nil {
+		return d, s.origins.errorf(s.path(p, "gpu"), "%s", strict.Message(err))
 	}
 	if d.KVDtype = s.KVCache; d.KVDtype == "" {
 		d.KVDtype = d.Model.Precision.KVCache
@@ -116,9 +112,9 @@ func (s *Scenario) launch(p *Pool) (hardware.Launch, error) {
 		l.Graphs = slices.Compact(slices.Sorted(slices.Values(p.CUDAGraphCaptureSizes)))
 		return l, nil
 	}
-	engine, err := Engine(p.Engine)
+	engine, err := catalog.Engine(p.Engine)
 	if err != nil {
-		return l, s.origins.errorf(s.path(p, "engine"), "%s", bareMessage(err))
+		return l, s.origins.errorf(s.path(p, "engine"), "%s", strict.Message(err))
 	}
 	rows := p.MaxNumSeqs
 	if p.Decodes() {
@@ -133,7 +129,7 @@ func (s *Scenario) undeployable(p *Pool, err error) error {
 	if err == nil {
 		return nil
 	}
-	message := bareMessage(err)
+	message := strict.Message(err)
 	for _, key := range []string{"tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel"} {
 		if rest, ok := strings.CutPrefix(message, key+" "); ok {
 			return s.origins.errorf(s.path(p, key), "%s", rest)
@@ -152,94 +148,28 @@ func (s *Scenario) modelOf(p *Pool) (llm.Model, error) {
 	if p.Model == "" {
 		return s.model()
 	}
-	m, err := checkpointOf(p.Model)
+	m, err := catalog.Checkpoint(p.Model)
 	if err != nil {
-		return m, s.origins.errorf(s.path(p, "model"), "%s", bareMessage(err))
+		return m, s.origins.errorf(s.path(p, "model"), "%s", strict.Message(err))
 	}
 	return m, nil
 }
 
 // model returns the model, in the weights that the scenario asks for.
 func (s *Scenario) model() (llm.Model, error) {
-	m, err := checkpointOf(s.Model)
+	m, err := catalog.Checkpoint(s.Model)
 	if err != nil {
-		return m, s.origins.errorf("model", "%s", bareMessage(err))
+		return m, s.origins.errorf("model", "%s", strict.Message(err))
 	}
 	if s.Weights != "" {
 		if m, err = m.WithWeights(s.Weights); err != nil {
-			return m, s.origins.errorf("weights", "%s", bareMessage(err))
+			return m, s.origins.errorf("weights", "%s", strict.Message(err))
 		}
 	}
 	if s.Sparsity != "" {
 		if m, err = m.WithSparsity(s.Sparsity); err != nil {
-			return m, s.origins.errorf("weight_sparsity", "%s", bareMessage(err))
+			return m, s.origins.errorf("weight_sparsity", "%s", strict.Message(err))
 		}
 	}
 	return m, nil
-}
-
-// checkpointOf returns the model of a catalog name or of a config.json.
-func checkpointOf(model string) (llm.Model, error) {
-	if !isModelPath(model) {
-		m, err := Model(model)
-		if at, statErr := os.Stat(model); err != nil && statErr == nil && at.IsDir() {
-			err = aDirectory(model)
-		}
-		return m, err
-	}
-	f, err := os.Open(model)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return llm.Model{}, fmt.Errorf("file %q does not exist", model)
-	case err != nil:
-		return llm.Model{}, fmt.Errorf("file cannot be read: %w", err)
-	}
-	defer f.Close()
-	if isDirectory(f) {
-		return llm.Model{}, aDirectory(model)
-	}
-	m, err := huggingface.Read(modelName(model), f)
-	if err != nil || filepath.Base(model) != "config.json" || m.Precision != llm.UniformPrecision() {
-		return m, err
-	}
-	return quantizedBeside(m, filepath.Dir(model))
-}
-
-func aDirectory(path string) error {
-	return fmt.Errorf("%q is a directory; name its config.json", path)
-}
-
-// quantizedBeside applies the quantisation that some checkpoints state in a file of its own beside a config.json that is
-// silent about it. Without it, their weights would count as bf16.
-func quantizedBeside(m llm.Model, dir string) (llm.Model, error) {
-	f, err := os.Open(filepath.Join(dir, "hf_quant_config.json"))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return m, nil
-	case err != nil:
-		return m, fmt.Errorf("quantisation cannot be read: %w", err)
-	}
-	defer f.Close()
-	if m, err = huggingface.Quantize(m, f); err != nil {
-		err = fmt.Errorf("hf_quant_config.json: %w", err)
-	}
-	return m, err
-}
-
-// modelName names a model by its file, or by the directory of a file that is called like all others.
-func modelName(path string) string {
-	name := filepath.Base(path)
-	if name == "config.json" {
-		return filepath.Base(filepath.Dir(path))
-	}
-	return strings.TrimSuffix(name, filepath.Ext(name))
-}
-
-// bareMessage is an error without the package that found it, for it gets a position in the user's file instead.
-func bareMessage(err error) string {
-	message := err.Error()
-	for _, name := range []string{"configs: ", "hardware: ", "huggingface: ", "policies: ", "workloads: "} {
-		message = strings.TrimPrefix(message, name)
-	}
-	return message
 }

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -76,7 +77,7 @@ func (b *Built) split() (err error) {
 		name, a.Weights = "share", b.shares()
 	}
 	if b.Config.Splitter, err = routers.NewSplitter(name, a); err != nil {
-		return s.origins.errorf("disaggregation", "%s", bareMessage(err))
+		return s.origins.errorf("disaggregation", "%s", strict.Message(err))
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package configs
 import (
 	"math"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -10,35 +12,35 @@ import (
 // scheduler returns what the pool's engine runs its steps by on a replica. The limits of an engine are those of each
 // data-parallel rank, and a replica is scheduled as one with all their sequences and tokens.
 func (s *Scenario) scheduler(p *Pool, r *Replica) (sim.Scheduler, error) {
-	engine, err := Engine(p.Engine)
+	engine, err := catalog.Engine(p.Engine)
 	if err != nil {
-		return nil, s.origins.errorf(s.path(p, "engine"), "%s", bareMessage(err))
+		return nil, s.origins.errorf(s.path(p, "engine"), "%s", strict.Message(err))
 	}
 	var made interface {
 		sim.Scheduler
 		Validate() error
 	}
 	switch tokens := int32(r.MaxNumBatchedTokens * p.DataParallel); engine.Scheduler {
-	case schedulerContinuous:
+	case catalog.SchedulerContinuous:
 		made = &schedulers.Continuous{
 			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens, LongPrefillTokenThreshold: int32(p.chunkMax(r.MaxNumBatchedTokens)),
 			SchedulerReserveFullISL: p.SchedulerReserveFullISL, Unchunked: !p.EnableChunkedPrefill, Reserve: p.reserve(), MaxModelLen: r.MaxModelLen,
-			NoEvict: p.CapacitySchedulerPolicy == noEvict, WatermarkBlocks: p.watermarkBlocks(r), Victim: p.victim(),
+			NoEvict: p.CapacitySchedulerPolicy == catalog.NoEvict, WatermarkBlocks: p.watermarkBlocks(r), Victim: p.victim(),
 		}
-	case schedulerPrefillFirst:
+	case catalog.SchedulerPrefillFirst:
 		made = &schedulers.PrefillFirst{
 			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens, WatermarkBlocks: p.watermarkBlocks(r), PrefillBelow: p.PrefillBelow * p.DataParallel,
 			Preempt: p.preempt(), Victim: p.victim(),
 		}
-	case schedulerSGLang:
+	case catalog.SchedulerSGLang:
 		made = p.sglang(&engine.NewTokens, max(0, tokens))
-	case schedulerStatic:
+	case catalog.SchedulerStatic:
 		made = &schedulers.Static{MaxBatchSize: p.Seats(), MaxNumBatchedTokens: tokens}
 	default:
-		return nil, s.origins.errorf(s.path(p, "engine"), "its scheduler %q is unknown; have %s", engine.Scheduler, quoted(schedulers.Names()))
+		return nil, s.origins.errorf(s.path(p, "engine"), "its scheduler %q is unknown; have %s", engine.Scheduler, strict.Quoted(schedulers.Names()))
 	}
 	if err := made.Validate(); err != nil {
-		return nil, s.origins.errorf(s.path(p, ""), "%s", bareMessage(err))
+		return nil, s.origins.errorf(s.path(p, ""), "%s", strict.Message(err))
 	}
 	return made, nil
 }
@@ -59,11 +61,11 @@ func (p *Pool) chunkMax(tokens int) int {
 
 func (p *Pool) reserve() schedulers.Reserve {
 	switch p.Reserve {
-	case reservePrompt:
+	case catalog.ReservePrompt:
 		return schedulers.WholePrompt
-	case reserveMaxTokens:
+	case catalog.ReserveMaxTokens:
 		return schedulers.MaxOutput
-	case reserveMaxModelLen:
+	case catalog.ReserveMaxModelLen:
 		return schedulers.MaxModelLen
 	}
 	return schedulers.AsComputed
@@ -71,14 +73,14 @@ func (p *Pool) reserve() schedulers.Reserve {
 
 // victim returns who is preempted: without an order of the queue, who comes last in it is who was admitted last.
 func (p *Pool) victim() schedulers.Victim {
-	if p.PreemptionVictim == victimLastInOrder && p.QueueOrder != orderFCFS {
+	if p.PreemptionVictim == catalog.VictimLastInOrder && p.QueueOrder != catalog.OrderFCFS {
 		return schedulers.LastInOrder
 	}
 	return schedulers.Tail
 }
 
 func (p *Pool) preempt() sim.Preemption {
-	if p.PreemptionMode == preemptSwap {
+	if p.PreemptionMode == catalog.PreemptSwap {
 		return sim.Swap
 	}
 	return sim.Recompute
@@ -91,7 +93,7 @@ func (p *Pool) watermarkBlocks(r *Replica) int64 { return int64(p.Watermark * fl
 // order of additions.
 //
 //	init = min(1, 0.7 · schedule_conservativeness), min = min_factor · init, decay = (init − min) / decay_steps per step
-func (p *Pool) sglang(n *NewTokens, chunk int32) *schedulers.SGLang {
+func (p *Pool) sglang(n *catalog.NewTokens, chunk int32) *schedulers.SGLang {
 	const unit = 1e9
 	init := int64(math.Round(unit * min(1, n.Init*p.ScheduleConservativeness)))
 	least := int64(math.Round(n.MinFactor * float64(init)))
@@ -101,9 +103,9 @@ func (p *Pool) sglang(n *NewTokens, chunk int32) *schedulers.SGLang {
 		ClipMaxNewTokens: n.ClipMax, RetractDecodeSteps: n.RetractDecodeSteps,
 	}
 	switch p.QueueOrder {
-	case orderLPM:
+	case catalog.OrderLPM:
 		s.Order = schedulers.LPM
-	case orderDFSWeight:
+	case catalog.OrderDFSWeight:
 		s.Order = schedulers.DFSWeight
 	}
 	return s
@@ -112,7 +114,7 @@ func (p *Pool) sglang(n *NewTokens, chunk int32) *schedulers.SGLang {
 // order returns the order of the pool's queue; nil: first come, first served. An order by the prefix cache is the
 // scheduler's own.
 func (s *Scenario) order(p *Pool, r *Replica) (sim.Order, error) {
-	if contains(cacheOrders(), p.QueueOrder) {
+	if contains(catalog.CacheOrders(), p.QueueOrder) {
 		return nil, nil
 	}
 	ttft := s.ttftLimits()
@@ -124,7 +126,7 @@ func (s *Scenario) order(p *Pool, r *Replica) (sim.Order, error) {
 		Seed: s.Seed, Aging: sim.Seconds(p.AgingS), PredictionCV: p.PredictionCV, TTFT: ttft, PrefillPerToken: r.prefillPerToken(),
 	})
 	if err != nil {
-		return nil, s.origins.errorf(s.path(p, "queue_order"), "%s", bareMessage(err))
+		return nil, s.origins.errorf(s.path(p, "queue_order"), "%s", strict.Message(err))
 	}
 	return order, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -87,10 +88,10 @@ func TestAModelMayBeAHuggingFaceFile(t *testing.T) {
 
 func TestAnEfficiencyFileTakesTheEnginesPlace(t *testing.T) {
 	inDir(t, strings.Replace(chat8b, "gpu: h100-sxm", "gpu: h100-sxm, efficiency: e.yaml", 1))
-	prior, err := EfficienciesOf("prior")
+	prior, err := catalog.EfficienciesOf("prior")
 	require.NoError(t, err)
 	e := prior.Default
-	_, text, _ := embedded(efficiencyDir, "prior")
+	_, text, _ := catalog.Lookup(catalog.EfficiencyDir, "prior")
 	_, table, _ := strings.Cut(string(text), "\ndefault:")
 	table = strings.ReplaceAll(table, "\n  ", "\n")
 	measured := strings.Replace(table, "first_token_s: 50e-3", "first_token_s: 20e-3", 1)

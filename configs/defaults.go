@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/spf13/viper"
 )
 
@@ -33,7 +35,7 @@ func defaultScenario(name string, pools []Pool) *Scenario {
 }
 
 // pool returns the default pool under the engine.
-func (e *EngineSpec) pool() Pool {
+func defaultPoolOf(e *catalog.EngineSpec) Pool {
 	p := defaultPool()
 	p.Engine, p.EngineArguments = e.Name, e.Arguments
 	return p
@@ -54,7 +56,7 @@ func (l *layers) scenario() (*Scenario, error) {
 	defaults.defaultFleet(s)
 	setDefaults(v, defaults)
 	var absent []reflect.Value
-	walk(reflect.ValueOf(s).Elem(), "", func(path string, _ field, value reflect.Value) {
+	walk(reflect.ValueOf(s).Elem(), "", func(path string, _ strict.Field, value reflect.Value) {
 		switch {
 		case isSection(value) && !l.sections[path]:
 			absent = append(absent, value)
@@ -96,17 +98,17 @@ func (l *layers) defaultPools() ([]Pool, error) {
 	for i := range pools {
 		path := fmt.Sprintf("pools[%d]", i)
 		name := l.engineAt(path)
-		if err := l.origins.known(path+".engine", "engine", name, EngineNames()); err != nil {
+		if err := l.origins.known(path+".engine", "engine", name, catalog.EngineNames()); err != nil {
 			return nil, err
 		}
-		engine, err := Engine(name)
+		engine, err := catalog.Engine(name)
 		if err != nil {
 			return nil, err
 		}
 		if err := l.fitEngine(path, &engine); err != nil {
 			return nil, err
 		}
-		pools[i] = engine.pool()
+		pools[i] = defaultPoolOf(&engine)
 		pools[i].Name = l.poolName(i)
 		if pools[i].Role, _ = l.topmost(path + ".role").(string); pools[i].Role == "" {
 			pools[i].Role = roleServe
@@ -120,7 +122,7 @@ func (l *layers) defaultPools() ([]Pool, error) {
 }
 
 func setDefaults(v *viper.Viper, s *Scenario) {
-	walk(reflect.ValueOf(s).Elem(), "", func(path string, _ field, value reflect.Value) {
+	walk(reflect.ValueOf(s).Elem(), "", func(path string, _ strict.Field, value reflect.Value) {
 		if !isSection(value) && !value.IsZero() {
 			v.SetDefault(path, value.Interface())
 		}
@@ -132,16 +134,16 @@ func (s *Scenario) fillLimits() error {
 	for i := range s.Pools {
 		p, path := &s.Pools[i], fmt.Sprintf("pools[%d].", i)
 		if p.GPU == "" {
-			return s.origins.errorf(path+"gpu", "missing; expected one of %s", quoted(GPUNames()))
+			return s.origins.errorf(path+"gpu", "missing; expected one of %s", strict.Quoted(catalog.GPUNames()))
 		}
-		if err := s.origins.known(path+"gpu", "gpu", p.GPU, GPUNames()); err != nil {
+		if err := s.origins.known(path+"gpu", "gpu", p.GPU, catalog.GPUNames()); err != nil {
 			return err
 		}
-		gpu, err := GPU(p.GPU)
+		gpu, err := catalog.GPU(p.GPU)
 		if err != nil {
 			return err
 		}
-		engine, err := Engine(p.Engine)
+		engine, err := catalog.Engine(p.Engine)
 		if err != nil {
 			return err
 		}
@@ -156,19 +158,19 @@ func (s *Scenario) fillLimits() error {
 
 // fillBatch writes the limits of a batch that nobody gave. A default of max_num_seqs is never above the tokens of a step,
 // which most engines would refuse. Tokens that follow the longest sequence stay absent until the model is known.
-func (p *Pool) fillBatch(e *EngineSpec, limit EngineLimit, seqsGiven, tokensGiven bool) {
+func (p *Pool) fillBatch(e *catalog.EngineSpec, limit catalog.EngineLimit, seqsGiven, tokensGiven bool) {
 	switch {
 	case tokensGiven:
-	case e.followsLength(p):
+	case followsLength(e, p):
 		p.MaxNumBatchedTokens = 0
-	case e.Scheduler == schedulerSGLang:
+	case e.Scheduler == catalog.SchedulerSGLang:
 		p.MaxNumBatchedTokens = limit.MaxNumBatchedTokens // of prompts alone
 	default:
 		p.MaxNumBatchedTokens = max(limit.MaxNumBatchedTokens, p.MaxNumSeqs)
 	}
 	switch {
 	case seqsGiven:
-	case e.Scheduler == schedulerSGLang || p.MaxNumBatchedTokens == 0 && !tokensGiven:
+	case e.Scheduler == catalog.SchedulerSGLang || p.MaxNumBatchedTokens == 0 && !tokensGiven:
 		p.MaxNumSeqs = limit.MaxNumSeqs
 	default:
 		p.MaxNumSeqs = min(limit.MaxNumSeqs, max(1, p.MaxNumBatchedTokens))
@@ -176,7 +178,7 @@ func (p *Pool) fillBatch(e *EngineSpec, limit EngineLimit, seqsGiven, tokensGive
 }
 
 // followsLength reports whether the tokens of a step are by default as many as the longest sequence has.
-func (e *EngineSpec) followsLength(p *Pool) bool {
+func followsLength(e *catalog.EngineSpec, p *Pool) bool {
 	return e.WholePrompts > 0 && !p.EnableChunkedPrefill
 }
 
@@ -187,5 +189,5 @@ func (o *origins) known(path, kind, name string, have []string) error {
 			return nil
 		}
 	}
-	return o.errorf(path, "%s", unknownName(kind, name, have))
+	return o.errorf(path, "%s", strict.UnknownName(kind, name, have))
 }

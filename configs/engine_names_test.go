@@ -3,9 +3,12 @@ package configs
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/stretchr/testify/require"
 )
 
@@ -50,8 +53,8 @@ func value(key string) string {
 // TestEnginesHaveTheirOwnNames: a key may be given under the engine's own name or under every engine's, in a file, by --set
 // and by the environment; it is written under the engine's own, and a second name beside it is refused.
 func TestEnginesHaveTheirOwnNames(t *testing.T) {
-	for _, name := range EngineNames() {
-		e, err := Engine(name)
+	for _, name := range catalog.EngineNames() {
+		e, err := catalog.Engine(name)
 		require.NoError(t, err)
 		for own, key := range e.Names {
 			t.Run(name+"/"+own, func(t *testing.T) {
@@ -171,9 +174,9 @@ func TestSwappingNeedsRoom(t *testing.T) {
 func TestSwappingNeedsAPoolWithoutPrefixCaching(t *testing.T) {
 	const want = `"swap" is not modelled with a prefix cache; accepted: "recompute", or enable_prefix_caching false`
 	refuses(t, running("vllm-v0", "preemption_mode: swap", "enable_prefix_caching: true"), "chat.yaml:11:5: pools[0].preemption_mode: "+want)
-	byDefault := Pool{EngineArguments: EngineArguments{PreemptionMode: preemptSwap, SwapSpace: 4, EnablePrefixCaching: true, PreemptionVictim: victimTail}}
-	c := checker{origins: &origins{newPositions("s.yaml"), map[string]string{}}}
-	e, err := Engine("vllm-v1")
+	byDefault := Pool{EngineArguments: catalog.EngineArguments{PreemptionMode: catalog.PreemptSwap, SwapSpace: 4, EnablePrefixCaching: true, PreemptionVictim: catalog.VictimTail}}
+	c := checker{origins: &origins{strict.NewPositions("s.yaml"), map[string]string{}}}
+	e, err := catalog.Engine("vllm-v1")
 	require.NoError(t, err)
 	byDefault.checkPreemption(&c, "pools[0]", &e)
 	require.EqualError(t, c.err, "s.yaml:1:1: pools[0].preemption_mode: "+want)
@@ -209,4 +212,16 @@ func TestAnArgumentFitsTheEngineThatRuns(t *testing.T) {
 	require.EqualError(t, err, `chat.yaml:11:5: pools[0].max_running_requests: is its name under "sglang"; engine "tensorrt-llm" calls it "max_batch_size"`)
 	_, err = Load("chat.yaml", Options{Set: []string{"pools.serve.engine=vllm-v0", "pools.serve.swap_spase=1"}})
 	require.EqualError(t, err, `--set pools.serve.swap_spase=1: no key "swap_spase" in pools[0]; did you mean "swap_space"?`)
+}
+
+// TestNoEngineCallsAnArgumentByAKeyOfEveryPool: a key would mean two things.
+func TestNoEngineCallsAnArgumentByAKeyOfEveryPool(t *testing.T) {
+	keys := strict.KeysOf(strict.FieldsOf(reflect.TypeFor[Pool]()))
+	for _, name := range catalog.EngineNames() {
+		e, err := catalog.Engine(name)
+		require.NoError(t, err)
+		for own := range e.Names {
+			require.NotContains(t, keys, own, name)
+		}
+	}
 }

@@ -7,24 +7,27 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // switchEngines puts every pool under another engine. What the pools say of theirs is carried over by its meaning; what the
 // new one has no argument for, or means something else by, is left out and noted.
 func (l *layers) switchEngines(to string) error {
 	by := "engine " + to
-	if err := (&origins{newPositions(by), nil}).known("", "engine", to, EngineNames()); err != nil {
+	if err := (&origins{strict.NewPositions(by), nil}).known("", "engine", to, catalog.EngineNames()); err != nil {
 		return err
 	}
-	engine, err := Engine(to)
+	engine, err := catalog.Engine(to)
 	if err != nil {
 		return err
 	}
 	for i := range l.skeleton.Pools {
 		path := fmt.Sprintf("pools[%d]", i)
-		from, err := Engine(l.engineAt(path))
+		from, err := catalog.Engine(l.engineAt(path))
 		if err != nil {
-			return l.origins.known(path+".engine", "engine", l.engineAt(path), EngineNames())
+			return l.origins.known(path+".engine", "engine", l.engineAt(path), catalog.EngineNames())
 		}
 		if from.Name == engine.Name {
 			continue
@@ -33,31 +36,31 @@ func (l *layers) switchEngines(to string) error {
 		l.arguments(path, func(key, at string) {
 			name := l.origins.name(at)
 			if reason := l.lost(key, at, &from, &engine); reason != "" {
-				l.notes = append(l.notes, fmt.Sprintf("pools.%s.%s: %s is left out: %s", l.poolName(i), name, shownValue(l.topmost(at)), reason))
+				l.notes = append(l.notes, fmt.Sprintf("pools.%s.%s: %s is left out: %s", l.poolName(i), name, literalOf(l.topmost(at)), reason))
 				l.forget(at)
 				return
 			}
-			delete(l.origins.where.names, at)
+			delete(l.origins.where.Names, at)
 			if own := engine.Own(key); own != key {
-				l.origins.where.names[at] = own
+				l.origins.where.Names[at] = own
 			}
 		})
 		l.assign(l.set, path+".engine", engine.Name, by)
 		l.carryBlocks(i, block, &from, &engine)
 	}
-	if engine.Scheduler == schedulerStatic {
+	if engine.Scheduler == catalog.SchedulerStatic {
 		l.dropSpeculation(&engine)
 	}
 	return nil
 }
 
 // dropSpeculation takes drafts away from an engine whose rows stay in lock step.
-func (l *layers) dropSpeculation(e *EngineSpec) {
+func (l *layers) dropSpeculation(e *catalog.EngineSpec) {
 	method := l.topmost("speculation.method")
 	if method == nil || method == "none" {
 		return
 	}
-	l.notes = append(l.notes, fmt.Sprintf("speculation.method: %s is left out: engine %s computes a static batch in lock step", shownValue(method), e.Name))
+	l.notes = append(l.notes, fmt.Sprintf("speculation.method: %s is left out: engine %s computes a static batch in lock step", literalOf(method), e.Name))
 	for _, layer := range []map[string]any{l.set, l.env, l.file} {
 		for _, path := range slices.Sorted(maps.Keys(layer)) {
 			if strings.HasPrefix(path, "speculation.") {
@@ -69,7 +72,7 @@ func (l *layers) dropSpeculation(e *EngineSpec) {
 }
 
 // blockSize returns the tokens of a block of the pool at path under the engine.
-func (l *layers) blockSize(path string, e *EngineSpec) int64 {
+func (l *layers) blockSize(path string, e *catalog.EngineSpec) int64 {
 	if size, ok := l.topmost(path + ".block_size").(int); ok {
 		return int64(size)
 	}
@@ -81,7 +84,7 @@ func (l *layers) blockSize(path string, e *EngineSpec) int64 {
 //	blocks = ⌊old blocks · old size / new size⌋
 //
 // What is out of range is left as it is, to be refused.
-func (l *layers) carryBlocks(pool int, old int64, from, to *EngineSpec) {
+func (l *layers) carryBlocks(pool int, old int64, from, to *catalog.EngineSpec) {
 	path := fmt.Sprintf("pools[%d]", pool)
 	at, size := path+".num_gpu_blocks", l.blockSize(path, to)
 	blocks, ok := l.topmost(at).(int64)
@@ -95,14 +98,14 @@ func (l *layers) carryBlocks(pool int, old int64, from, to *EngineSpec) {
 }
 
 // lost says why the value of a key has no place under another engine; "": it has.
-func (l *layers) lost(key, at string, from, to *EngineSpec) string {
+func (l *layers) lost(key, at string, from, to *catalog.EngineSpec) string {
 	value := l.topmost(at)
 	switch {
-	case !to.has(key):
+	case !to.Has(key):
 		return fmt.Sprintf("engine %s has no such argument", to.Name)
 	case key == "gpu_memory_utilization" && from.MemoryShare != to.MemoryShare, key == "kv_offloading_size" && from.OffloadingPerGPU != to.OffloadingPerGPU:
 		return fmt.Sprintf("%s of %s is that of something else", to.Own(key), to.Name)
-	case key == "queue_order" && !contains(to.orders(), value):
+	case key == "queue_order" && !contains(to.Orders(), value):
 		return fmt.Sprintf("engine %s has no such order", to.Name)
 	case key == "max_num_batched_tokens" && l.wholePrompts(at, from) != l.wholePrompts(at, to):
 		return fmt.Sprintf("of %s and %s only one runs prompts whole, for which it is the longest of them", from.Name, to.Name)
@@ -111,12 +114,12 @@ func (l *layers) lost(key, at string, from, to *EngineSpec) string {
 }
 
 // wholePrompts reports whether the pool of the key at path would run prompts whole under the engine.
-func (l *layers) wholePrompts(path string, e *EngineSpec) bool {
-	if chunked, ok := l.topmost(join(parent(path), "enable_chunked_prefill")).(bool); ok && e.has("enable_chunked_prefill") {
+func (l *layers) wholePrompts(path string, e *catalog.EngineSpec) bool {
+	if chunked, ok := l.topmost(strict.Join(strict.Parent(path), "enable_chunked_prefill")).(bool); ok && e.Has("enable_chunked_prefill") {
 		return !chunked
 	}
 	size, ok := l.topmost(path).(int)
-	return !e.Arguments.EnableChunkedPrefill || e.Scheduler == schedulerSGLang && ok && size < 0
+	return !e.Arguments.EnableChunkedPrefill || e.Scheduler == catalog.SchedulerSGLang && ok && size < 0
 }
 
 // topmost returns the value that the layers have at path; nil: none.
@@ -134,8 +137,8 @@ func (l *layers) forget(path string) {
 	for _, layer := range []map[string]any{l.set, l.env, l.file} {
 		delete(layer, path)
 	}
-	delete(l.origins.where.at, path)
-	delete(l.origins.where.names, path)
+	delete(l.origins.where.At, path)
+	delete(l.origins.where.Names, path)
 	delete(l.origins.assigned, path)
 }
 
@@ -149,7 +152,7 @@ func contains(names []string, value any) bool {
 }
 
 // shownValue writes a value as the resolved scenario has it.
-func shownValue(value any) string { return literal(reflect.ValueOf(value)) }
+func literalOf(value any) string { return literal(reflect.ValueOf(value)) }
 
 // Notes says what Load left out of the scenario because its pools were put under another engine; see Options.Engine.
 func (s *Scenario) Notes() []string { return s.notes }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/stretchr/testify/require"
 )
 
@@ -97,9 +98,9 @@ func TestErrorsAfterASwitchAreInTheNewWords(t *testing.T) {
 // TestEveryScenarioRunsUnderEveryEngine: as comparisons of engines ask.
 func TestEveryScenarioRunsUnderEveryEngine(t *testing.T) {
 	for _, scenario := range ScenarioNames() {
-		for _, engine := range EngineNames() {
+		for _, engine := range catalog.EngineNames() {
 			s, err := Load(scenario, Options{Engine: engine, Set: []string{"workload.requests=20"}})
-			if plain, _ := Load(scenario, Options{}); plain.Pools[0].Role != roleServe && !slices.Contains(dividing(), engine) {
+			if plain, _ := Load(scenario, Options{}); plain.Pools[0].Role != roleServe && !slices.Contains(catalog.Dividing(), engine) {
 				require.ErrorContains(t, err, "a pool of role prefill has only a part", "%s %s", scenario, engine)
 				continue
 			}

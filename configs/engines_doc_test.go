@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/stretchr/testify/require"
 )
 
@@ -28,24 +30,24 @@ func TestThePageOfEnginesIsThatOfTheirFiles(t *testing.T) {
 
 func enginePage(t *testing.T) []byte {
 	var b bytes.Buffer
-	b.WriteString("# Engines\n\nWritten from `configs/engines/` by `go test ./configs -run Page -update`. An engine is a policy, arguments under " +
+	b.WriteString("# Engines\n\nWritten from `configs/catalog/engines/` by `go test ./configs -run Page -update`. An engine is a policy, arguments under " +
 		"its own names with\nits own defaults, and the efficiencies that price its steps. `decodesim show NAME` prints its file. A scenario may " +
 		"name an\nargument as the engine does or as the column *key* does, which is the same for every engine. What is marked unverified is from\n" +
 		"memory: no document or source was read for it.\n\n| engine | describes | policy | efficiencies |\n|---|---|---|---|\n")
-	for _, name := range EngineNames() {
-		e, err := Engine(name)
+	for _, name := range catalog.EngineNames() {
+		e, err := catalog.Engine(name)
 		require.NoError(t, err)
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s |\n", name, name, e.Describes, e.Scheduler, e.Efficiency)
 	}
-	for _, name := range EngineNames() {
-		e, err := Engine(name)
+	for _, name := range catalog.EngineNames() {
+		e, err := catalog.Engine(name)
 		require.NoError(t, err)
 		engineSection(t, &b, &e)
 	}
 	return b.Bytes()
 }
 
-func engineSection(t *testing.T, b *bytes.Buffer, e *EngineSpec) {
+func engineSection(t *testing.T, b *bytes.Buffer, e *catalog.EngineSpec) {
 	fmt.Fprintf(b, "\n## %s\n\n%s. Source: %s.\n\n| argument | key | default | note |\n|---|---|---|---|\n", e.Name, e.Describes, strings.TrimSuffix(e.Source, "."))
 	notes := argumentNotes(t, e)
 	for _, key := range e.Keys() {
@@ -53,7 +55,7 @@ func engineSection(t *testing.T, b *bytes.Buffer, e *EngineSpec) {
 		if own != key {
 			shown = "`" + key + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", own, shown, e.defaultOf(key), notes[own])
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", own, shown, argumentDefault(e, key), notes[own])
 	}
 	b.WriteString("\nWhat is not as in the engine described:\n\n")
 	for _, d := range e.Departures {
@@ -62,22 +64,22 @@ func engineSection(t *testing.T, b *bytes.Buffer, e *EngineSpec) {
 }
 
 // argumentNotes returns the comments behind the arguments in the engine's file.
-func argumentNotes(t *testing.T, e *EngineSpec) map[string]string {
-	_, data, _ := embedded("engines", e.Name)
-	root, err := parseOne(newPositions(e.Name), data)
+func argumentNotes(t *testing.T, e *catalog.EngineSpec) map[string]string {
+	_, data, _ := catalog.Lookup("engines", e.Name)
+	root, err := strict.Parse(strict.NewPositions(e.Name), data)
 	require.NoError(t, err)
 	notes := map[string]string{}
-	for _, pair := range pairsOf(child(root, "arguments")) {
+	for _, pair := range strict.Pairs(strict.Child(root, "arguments")) {
 		notes[pair[0].Value] = strings.TrimPrefix(pair[1].LineComment+pair[0].LineComment, "# ")
 	}
 	return notes
 }
 
-// defaultOf writes the default of an argument; what depends on the GPU from the least to the most.
-func (e *EngineSpec) defaultOf(key string) string {
-	f, _ := fieldNamed(fieldsOf(reflect.TypeFor[EngineArguments]()), key)
-	v := reflect.ValueOf(e.Arguments).FieldByIndex(f.index)
-	if !f.optional || !v.IsZero() {
+// argumentDefault writes the default of an argument; what depends on the GPU from the least to the most.
+func argumentDefault(e *catalog.EngineSpec, key string) string {
+	f, _ := strict.FieldNamed(strict.FieldsOf(reflect.TypeFor[catalog.EngineArguments]()), key)
+	v := reflect.ValueOf(e.Arguments).FieldByIndex(f.Index)
+	if !f.Optional || !v.IsZero() {
 		return literal(v)
 	}
 	var least, most float64

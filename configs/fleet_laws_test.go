@@ -9,20 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/policies/routers"
 )
 
 // drawPool draws a pool of a role, small enough that its cache fills up.
 func drawPool(t *rapid.T, name, role string) string {
-	engines := EngineNames()
+	engines := catalog.EngineNames()
 	if role != roleServe {
-		engines = dividing()
+		engines = catalog.Dividing()
 	}
 	engine := rapid.SampledFrom(engines).Draw(t, name+" engine")
 	b := fmt.Sprintf("  - name: %s\n    role: %s\n    gpu: %s\n    engine: %s\n", name, role, rapid.SampledFrom([]string{"h100-sxm", "a100-sxm-80gb"}).Draw(t, name+" gpu"), engine)
 	b += fmt.Sprintf("    replicas: %d\n    replicas_max: 3\n    tensor_parallel: %d\n", rapid.IntRange(1, 3).Draw(t, name+" replicas"), rapid.SampledFrom([]int{1, 2}).Draw(t, name+" tp"))
-	if e, _ := Engine(engine); rapid.Bool().Draw(t, name+" tight") {
+	if e, _ := catalog.Engine(engine); rapid.Bool().Draw(t, name+" tight") {
 		size := e.Arguments.BlockSize
 		b += fmt.Sprintf("    num_gpu_blocks: %d\n    max_model_len: 4000\n", 1+rapid.IntRange(4000, 12000).Draw(t, name+" tokens")/size)
 	}

@@ -2,17 +2,18 @@ package configs
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/sim"
 )
 
 // checkHandover refuses links that carry nothing, and engines that cannot run a part of a request.
-func (p *Pool) checkHandover(c *checker, path string, e *EngineSpec) {
-	if p.Role != roleServe && !e.divides(p.Reserve) {
+func (p *Pool) checkHandover(c *checker, path string, e *catalog.EngineSpec) {
+	if p.Role != roleServe && !e.Divides(p.Reserve) {
 		c.fail(path+".engine", "%q takes the cache of a request for all of its output, or its batch as one, and a pool of role %s has only a part; "+
-			"accepted: %s", p.Engine, p.Role, quoted(dividing()))
+			"accepted: %s", p.Engine, p.Role, strict.Quoted(catalog.Dividing()))
 	}
 	for _, key := range handoverKeys() {
 		if at := path + "." + key; p.lacks(key) && c.origins.given(at) {
@@ -38,26 +39,6 @@ func (p *Pool) checkHandover(c *checker, path string, e *EngineSpec) {
 	c.above(path+".kv_link_efficiency", p.KVLinkEfficiency, 0, 1)
 }
 
-// divides reports whether the engine, with such a reserve, can compute a part of a request.
-func (e *EngineSpec) divides(reserve string) bool {
-	return e.Scheduler != schedulerStatic && reserve != reserveMaxTokens && reserve != reserveMaxModelLen
-}
-
-// dividing returns the engines that can, as they are by default.
-func dividing() []string {
-	all, err := engines()
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for i := range all {
-		if all[i].divides(all[i].Arguments.Reserve) {
-			names = append(names, all[i].Name)
-		}
-	}
-	return slices.Clip(names)
-}
-
 // link returns what handing over from one pool to another takes.
 func (b *Built) link(i, j int) (sim.Link, error) {
 	s, from, to, source, destination := b.Scenario, &b.Scenario.Pools[i], &b.Scenario.Pools[j], b.Replicas[i], b.Replicas[j]
@@ -73,7 +54,7 @@ func (b *Built) link(i, j int) (sim.Link, error) {
 		return sim.Link{}, err
 	}
 	if err := h.Validate(); err != nil {
-		return sim.Link{}, s.origins.errorf(s.path(from, s.linkKey(from)), "%s", bareMessage(err))
+		return sim.Link{}, s.origins.errorf(s.path(from, s.linkKey(from)), "%s", strict.Message(err))
 	}
 	if from.Role == roleEncode {
 		return h.EmbeddingsLink(), nil
@@ -95,7 +76,7 @@ func (s *Scenario) linkBps(p *Pool, gpu *hardware.GPU) (float64, error) {
 	if p.KVLink != "" {
 		var err error
 		if bps, err = gpu.LinkBps(p.KVLink); err != nil {
-			return 0, s.origins.errorf(s.path(p, "kv_link"), "%s: %s; expected another, or kv_link_bps", p.KVLink, bareMessage(err))
+			return 0, s.origins.errorf(s.path(p, "kv_link"), "%s: %s; expected another, or kv_link_bps", p.KVLink, strict.Message(err))
 		}
 	}
 	return float64(bps * p.KVLinkEfficiency), nil
@@ -111,9 +92,9 @@ func (s *Scenario) joined(from, to *Pool) error {
 		return s.origins.errorf(path, "nvlink joins GPUs of one kind, and pool %q has %s, pool %q %s; expected another, such as %s",
 			from.Name, from.GPU, to.Name, to.GPU, another)
 	}
-	gpu, err := GPU(from.GPU)
+	gpu, err := catalog.GPU(from.GPU)
 	if err != nil {
-		return s.origins.errorf(s.path(from, "gpu"), "%s", bareMessage(err))
+		return s.origins.errorf(s.path(from, "gpu"), "%s", strict.Message(err))
 	}
 	total := 0
 	for i := range s.Pools {
@@ -144,12 +125,12 @@ func (s *Scenario) received(p *Pool, pool *sim.Pool) error {
 	if p.Role != roleDecode {
 		return nil
 	}
-	engine, err := Engine(p.Engine)
+	engine, err := catalog.Engine(p.Engine)
 	if err != nil {
-		return s.origins.errorf(s.path(p, "engine"), "%s", bareMessage(err))
+		return s.origins.errorf(s.path(p, "engine"), "%s", strict.Message(err))
 	}
 	pool.MaxNumSeqs = p.Seats()
-	pool.RecomputeLastToken = engine.Scheduler == schedulerContinuous && s.withheld()
+	pool.RecomputeLastToken = engine.Scheduler == catalog.SchedulerContinuous && s.withheld()
 	return nil
 }
 
@@ -158,7 +139,7 @@ func (s *Scenario) noteHandover(p *Pool) (notes []string) {
 	if p.Role != roleServe && p.DataParallel > 1 {
 		notes = append(notes, "data_parallel: the hand-overs of all ranks share the links of one, which a single one takes")
 	}
-	if gpu, err := GPU(p.GPU); err == nil {
+	if gpu, err := catalog.GPU(p.GPU); err == nil {
 		for _, f := range gpu.Fields() {
 			if f.Unverified && f.Path == hardware.LinkFigure(p.KVLink) {
 				notes = append(notes, fmt.Sprintf("kv_link: %s of gpu %s stands in no document that was read", f.Path, p.GPU))

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
@@ -120,9 +121,9 @@ func TestPromptsApartLeaveTokensAlone(t *testing.T) {
 
 // TestEnginesThatReserveTheOutputServeAlone: and every other one may take any part.
 func TestEnginesThatReserveTheOutputServeAlone(t *testing.T) {
-	assert.Equal(t, []string{"orca", "static"}, slices.DeleteFunc(EngineNames(), func(name string) bool { return slices.Contains(dividing(), name) }))
+	assert.Equal(t, []string{"orca", "static"}, slices.DeleteFunc(catalog.EngineNames(), func(name string) bool { return slices.Contains(catalog.Dividing(), name) }))
 	inDir(t, apart)
-	for _, engine := range dividing() {
+	for _, engine := range catalog.Dividing() {
 		for _, set := range [][]string{{"pools.prefill.engine=" + engine}, {"pools.decode.engine=" + engine}} {
 			s, err := Load("chat.yaml", Options{Set: append(set, "pools.decode.max_num_seqs=null")})
 			require.NoError(t, err)

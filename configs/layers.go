@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -27,33 +29,33 @@ type layers struct {
 
 // origins says where values come from.
 type origins struct {
-	where    *positions
+	where    *strict.Positions
 	assigned map[string]string // path → the flag or the variable that set it
 }
 
 // errorf reports an error about the value at path.
 func (o *origins) errorf(path, format string, args ...any) error {
 	if by, ok := o.assigned[path]; ok {
-		return &fileError{by, "", fmt.Sprintf(format, args...)}
+		return strict.Errorf(by, format, args...)
 	}
-	return o.where.errorf(path, format, args...)
+	return o.where.Errorf(path, format, args...)
 }
 
 // given reports whether any layer above the defaults set the value at path.
 func (o *origins) given(path string) bool {
 	_, assigned := o.assigned[path]
-	_, inFile := o.where.at[path]
+	_, inFile := o.where.At[path]
 	return assigned || inFile
 }
 
-func newLayers(file, skeleton *Scenario, where *positions) *layers {
+func newLayers(file, skeleton *Scenario, where *strict.Positions) *layers {
 	l := &layers{
 		file: map[string]any{}, env: map[string]any{}, set: map[string]any{}, sections: map[string]bool{},
 		origins:  origins{where, map[string]string{}},
 		skeleton: skeleton, written: map[string]string{},
 	}
-	walk(reflect.ValueOf(file).Elem(), "", func(path string, f field, v reflect.Value) {
-		if _, there := where.at[path]; !there {
+	walk(reflect.ValueOf(file).Elem(), "", func(path string, f strict.Field, v reflect.Value) {
+		if _, there := where.At[path]; !there {
 			return
 		}
 		if isSection(v) {
@@ -83,13 +85,13 @@ func (l *layers) assign(layer map[string]any, path string, value any, by string)
 		maps.DeleteFunc(l.env, inside)
 		maps.DeleteFunc(l.set, inside)
 		maps.DeleteFunc(l.sections, func(other string, _ bool) bool { return inside(other, nil) })
-		maps.DeleteFunc(l.origins.where.at, func(other string, _ position) bool { return inside(other, nil) })
+		maps.DeleteFunc(l.origins.where.At, func(other string, _ strict.Position) bool { return inside(other, nil) })
 		maps.DeleteFunc(l.origins.assigned, func(other, _ string) bool { return inside(other, nil) })
 		return
 	}
 	layer[path] = value
 	l.origins.assigned[path] = by
-	for section := parent(path); section != ""; section = parent(section) {
+	for section := strict.Parent(path); section != ""; section = strict.Parent(section) {
 		l.sections[section] = true
 	}
 }
@@ -100,16 +102,16 @@ func (l *layers) environment(env []string) error {
 	variables := map[string]variable{}
 	var names []string
 	add := func(path, key string) {
-		name := prefix + l.variable(join(parent(path), key))
+		name := prefix + l.variable(strict.Join(strict.Parent(path), key))
 		variables[name] = variable{path, key}
 		names = append(names, name)
 	}
-	walk(reflect.ValueOf(l.skeleton).Elem(), "", func(path string, f field, v reflect.Value) {
+	walk(reflect.ValueOf(l.skeleton).Elem(), "", func(path string, f strict.Field, v reflect.Value) {
 		if isSection(v) {
 			return
 		}
-		add(path, f.key)
-		for _, own := range l.ownNames(path, f.key) {
+		add(path, f.Key)
+		for _, own := range l.ownNames(path, f.Key) {
 			add(path, own)
 		}
 	})
@@ -120,7 +122,7 @@ func (l *layers) environment(env []string) error {
 		}
 		at, ok := variables[name]
 		if !ok {
-			return &fileError{entry, "", "no such key; " + firstOf(didYouMean(name, names), "have DECODESIM_SEED and so on")}
+			return strict.Errorf(entry, "%s", "no such key; "+firstOf(strict.DidYouMean(name, names), "have DECODESIM_SEED and so on"))
 		}
 		if err := l.keyed("environment", at.path, at.key, entry); err != nil {
 			return err
@@ -167,11 +169,11 @@ func (l *layers) flag(set string) error {
 	by := "--set " + set
 	key, text, ok := strings.Cut(set, "=")
 	if !ok || key == "" {
-		return &fileError{by, "", "expected key=value, such as --set workload.arrivals.rate=4"}
+		return strict.Errorf(by, "%s", "expected key=value, such as --set workload.arrivals.rate=4")
 	}
 	path, name, err := l.locate(key)
 	if err != nil {
-		return &fileError{by, "", err.Error()}
+		return strict.Errorf(by, "%s", err.Error())
 	}
 	if err := l.keyed("--set", path, name, by); err != nil {
 		return err
@@ -182,24 +184,23 @@ func (l *layers) flag(set string) error {
 // parse reads a value as its type demands and assigns it.
 func (l *layers) parse(layer map[string]any, path, text, by string) error {
 	f, target := l.at(path)
-	if f.optional && (text == "null" || text == "~") {
+	if f.Optional && (text == "null" || text == "~") {
 		l.assign(layer, path, nil, by)
 		return nil
 	}
 	if isSection(target) || isRows(target) || target.Kind() == reflect.Struct {
-		return &fileError{by, "", fmt.Sprintf("%s has keys of its own; set those, such as %s.%s", path, path, firstKey(target))}
+		return strict.Errorf(by, "%s has keys of its own; set those, such as %s.%s", path, path, firstKey(target))
 	}
 	n, err := parseValue(text, target.Type())
 	if err != nil {
-		return &fileError{by, "", err.Error()}
+		return strict.Errorf(by, "%s", err.Error())
 	}
 	value := reflect.New(target.Type()).Elem()
-	d := decoder{newPositions("")}
-	if err := d.value(n, path, value); err != nil {
-		return &fileError{by, "", err.(*fileError).message}
+	if err := strict.Value(n, path, value); err != nil {
+		return strict.Errorf(by, "%s", err.(*strict.Error).Message)
 	}
 	if value, err = l.fromHere(path, value); err != nil {
-		return &fileError{by, "", err.Error()}
+		return strict.Errorf(by, "%s", err.Error())
 	}
 	l.assign(layer, path, value.Interface(), by)
 	return nil
@@ -221,8 +222,8 @@ func parseValue(text string, t reflect.Type) (*yaml.Node, error) {
 // directory, not to the scenario file.
 func (l *layers) fromHere(path string, v reflect.Value) (reflect.Value, error) {
 	file := path == "workload.trace.file" || path == "workload.lengths.file" ||
-		strings.HasSuffix(path, ".efficiency") && isEfficiencyPath(v.String()) ||
-		(path == "model" || strings.HasPrefix(path, "pools[") && strings.HasSuffix(path, "].model") || path == "speculation.draft_model") && isModelPath(v.String())
+		strings.HasSuffix(path, ".efficiency") && catalog.IsEfficiencyPath(v.String()) ||
+		(path == "model" || strings.HasPrefix(path, "pools[") && strings.HasSuffix(path, "].model") || path == "speculation.draft_model") && catalog.IsModelPath(v.String())
 	if !file {
 		return v, nil
 	}

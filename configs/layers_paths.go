@@ -7,13 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // walk visits every value and every optional section of a scenario under its path, in the order of the schema. It enters
 // the sections and list elements that v has.
-func walk(v reflect.Value, path string, visit func(path string, f field, v reflect.Value)) {
-	for _, f := range fieldsOf(v.Type()) {
-		at, inner := join(path, f.key), v.FieldByIndex(f.index)
+func walk(v reflect.Value, path string, visit func(path string, f strict.Field, v reflect.Value)) {
+	for _, f := range strict.FieldsOf(v.Type()) {
+		at, inner := strict.Join(path, f.Key), v.FieldByIndex(f.Index)
 		switch {
 		case inner.Kind() == reflect.Struct:
 			walk(inner, at, visit)
@@ -42,7 +45,7 @@ func isRows(v reflect.Value) bool {
 
 // fillSections creates the sections that are absent.
 func fillSections(v reflect.Value) {
-	walk(v, "", func(_ string, _ field, inner reflect.Value) {
+	walk(v, "", func(_ string, _ strict.Field, inner reflect.Value) {
 		if isSection(inner) && inner.IsNil() {
 			inner.Set(reflect.New(inner.Type().Elem()))
 		}
@@ -66,16 +69,16 @@ func (l *layers) locate(key string) (path, name string, err error) {
 			}
 			path, v = fmt.Sprintf("%s[%d]", path, i), v.Index(i)
 		case v.Kind() == reflect.Struct:
-			known := fieldsOf(v.Type())
+			known := strict.FieldsOf(v.Type())
 			key := element
-			if r, ok := v.Addr().Interface().(renamer); ok {
-				key = r.keyOf(element)
+			if r, ok := v.Addr().Interface().(strict.Renamer); ok {
+				key = r.KeyOf(element)
 			}
-			f, ok := fieldNamed(known, key)
+			f, ok := strict.FieldNamed(known, key)
 			if !ok {
-				return "", "", fmt.Errorf("no key %q%s; %s", element, under(path), l.hint(path, element, keysOf(known)))
+				return "", "", fmt.Errorf("no key %q%s; %s", element, under(path), l.hint(path, element, strict.KeysOf(known)))
 			}
-			path, v = join(path, key), v.FieldByIndex(f.index)
+			path, v = strict.Join(path, key), v.FieldByIndex(f.Index)
 		default:
 			return "", "", fmt.Errorf("%s is a value; it has no key %q", path, element)
 		}
@@ -87,13 +90,13 @@ func (l *layers) locate(key string) (path, name string, err error) {
 // hint suggests a key at path; that of a pool in the words of its engine.
 func (l *layers) hint(path, name string, have []string) string {
 	if !poolPath.MatchString(path) {
-		return didYouMean(name, have)
+		return strict.DidYouMean(name, have)
 	}
-	engine, err := Engine(l.engineAt(path))
+	engine, err := catalog.Engine(l.engineAt(path))
 	if err != nil {
-		return didYouMean(name, have)
+		return strict.DidYouMean(name, have)
 	}
-	return engine.hint(name)
+	return engineHint(&engine, name)
 }
 
 // poolPath is the path of a pool.
@@ -111,13 +114,10 @@ func (l *layers) engineAt(path string) string {
 
 // ownNames returns the names that engines of their own have for the key at path.
 func (l *layers) ownNames(path, key string) []string {
-	if !poolPath.MatchString(parent(path)) {
+	if !poolPath.MatchString(strict.Parent(path)) {
 		return nil
 	}
-	all, err := engines()
-	if err != nil {
-		return nil
-	}
+	all := catalog.Engines()
 	var names []string
 	for i := range all {
 		if own := all[i].Own(key); own != key && !slices.Contains(names, own) {
@@ -138,7 +138,7 @@ func (l *layers) row(path, element string, rows int) (int, error) {
 	case err == nil && i >= 0 && i < rows:
 		return i, nil
 	case len(names) > 0:
-		return 0, fmt.Errorf("no %s %q; have %s", kind, element, quoted(names))
+		return 0, fmt.Errorf("no %s %q; have %s", kind, element, strict.Quoted(names))
 	case rows == 0:
 		return 0, fmt.Errorf("no element %q in %s, which is empty", element, path)
 	}
@@ -161,8 +161,8 @@ func (l *layers) names(path string, rows int) (kind string, names []string) {
 }
 
 // at returns the field and the value of the skeleton at a path that locate or walk gave.
-func (l *layers) at(path string) (field, reflect.Value) {
-	v, f := reflect.ValueOf(l.skeleton).Elem(), field{}
+func (l *layers) at(path string) (strict.Field, reflect.Value) {
+	v, f := reflect.ValueOf(l.skeleton).Elem(), strict.Field{}
 	for _, element := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
 		if isSection(v) {
 			v = v.Elem()
@@ -172,19 +172,10 @@ func (l *layers) at(path string) (field, reflect.Value) {
 			v = v.Index(i)
 			continue
 		}
-		f, _ = fieldNamed(fieldsOf(v.Type()), element)
-		v = v.FieldByIndex(f.index)
+		f, _ = strict.FieldNamed(strict.FieldsOf(v.Type()), element)
+		v = v.FieldByIndex(f.Index)
 	}
 	return f, v
-}
-
-func fieldNamed(fields []field, key string) (field, bool) {
-	for _, f := range fields {
-		if f.key == key {
-			return f, true
-		}
-	}
-	return field{}, false
 }
 
 // firstKey names a key inside a section or a list, as an example.
@@ -196,7 +187,7 @@ func firstKey(v reflect.Value) string {
 	if t.Kind() != reflect.Struct {
 		t = t.Elem()
 	}
-	return row + fieldsOf(t)[0].key
+	return row + strict.FieldsOf(t)[0].Key
 }
 
 func under(path string) string {

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/policies/fleet"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -46,7 +47,7 @@ func (s *Scenario) noise() (sim.Noise, error) {
 		Jitter: n.Jitter, NeighbourShare: n.NeighbourShare, NeighbourSlowdown: n.NeighbourSlowdown, Period: sim.Seconds(n.NeighbourPeriodS),
 	}, s.Seed)
 	if err != nil {
-		return nil, s.origins.errorf("noise", "%s", bareMessage(err))
+		return nil, s.origins.errorf("noise", "%s", strict.Message(err))
 	}
 	return made, nil
 }

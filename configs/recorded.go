@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/workloads"
 )
 
@@ -65,7 +66,7 @@ func (s *Scenario) recorded() (*workloads.Pairs, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, s.origins.errorf(path, "%q does not exist; expected a CSV or JSON-lines file", l.File)
 	case err != nil:
-		return nil, s.origins.errorf(path, "%s", bareMessage(err))
+		return nil, s.origins.errorf(path, "%s", strict.Message(err))
 	}
 	return pairs, nil
 }

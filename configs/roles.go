@@ -3,6 +3,8 @@ package configs
 import (
 	"fmt"
 	"slices"
+
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // The roles of a pool.
@@ -103,7 +105,7 @@ func (s *Scenario) path(p *Pool, key string) string {
 		if at := fmt.Sprintf("pools[%d]", i); s.Pools[i].Name == p.Name && key == "" {
 			return at
 		} else if s.Pools[i].Name == p.Name {
-			return join(at, key)
+			return strict.Join(at, key)
 		}
 	}
 	panic("configs: no pool " + p.Name)

@@ -1,5 +1,7 @@
 package configs
 
+import "github.com/decodesim/decodesim/configs/catalog"
+
 // Scenario is a deployment, the load on it and what is asked of it: all that a run is a function of, with the seed. Load
 // returns one with every default written in.
 //
@@ -40,19 +42,19 @@ type Scenario struct {
 
 // Pool is a set of equal replicas. What its engine has no argument for stays zero, or at what the engine has fixed.
 type Pool struct {
-	Name             string `yaml:"name" doc:"as in --set pools.NAME.replicas=3"`
-	Role             string `yaml:"role" doc:"serve: prefill and decode alike; prefill: prompts, handed over to a pool of role decode; encode: inputs, in front of them"`
-	Model            string `yaml:"model,omitempty" doc:"of an encode pool: catalog name, or a path to a config.json; null: the scenario's"`
-	GPU              string `yaml:"gpu" doc:"catalog name"`
-	Replicas         int    `yaml:"replicas" doc:"instances of the model, each on GPUs of its own"`
-	ReplicasMax      int    `yaml:"replicas_max,omitempty" doc:"as many there may ever be, by autoscale and role_switch; null: replicas"`
-	Router           string `yaml:"router,omitempty" doc:"which replica serves a request; null: the scenario's"`
-	TensorParallel   int    `yaml:"tensor_parallel" doc:"GPUs that share every layer"`
-	PipelineParallel int    `yaml:"pipeline_parallel" doc:"stages of layers; priced, not scheduled"`
-	DataParallel     int    `yaml:"data_parallel" doc:"ranks of an MoE model in lock step, each with its own batch and cache; priced as if they shared evenly"`
-	ExpertParallel   bool   `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
-	Engine           string `yaml:"engine" doc:"the defaults of what follows, and how steps are scheduled"`
-	EngineArguments  `yaml:",inline"`
+	Name                    string `yaml:"name" doc:"as in --set pools.NAME.replicas=3"`
+	Role                    string `yaml:"role" doc:"serve: prefill and decode alike; prefill: prompts, handed over to a pool of role decode; encode: inputs, in front of them"`
+	Model                   string `yaml:"model,omitempty" doc:"of an encode pool: catalog name, or a path to a config.json; null: the scenario's"`
+	GPU                     string `yaml:"gpu" doc:"catalog name"`
+	Replicas                int    `yaml:"replicas" doc:"instances of the model, each on GPUs of its own"`
+	ReplicasMax             int    `yaml:"replicas_max,omitempty" doc:"as many there may ever be, by autoscale and role_switch; null: replicas"`
+	Router                  string `yaml:"router,omitempty" doc:"which replica serves a request; null: the scenario's"`
+	TensorParallel          int    `yaml:"tensor_parallel" doc:"GPUs that share every layer"`
+	PipelineParallel        int    `yaml:"pipeline_parallel" doc:"stages of layers; priced, not scheduled"`
+	DataParallel            int    `yaml:"data_parallel" doc:"ranks of an MoE model in lock step, each with its own batch and cache; priced as if they shared evenly"`
+	ExpertParallel          bool   `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
+	Engine                  string `yaml:"engine" doc:"the defaults of what follows, and how steps are scheduled"`
+	catalog.EngineArguments `yaml:",inline"`
 
 	Efficiency     string  `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
 	ColdStartS     float64 `yaml:"cold_start_s,omitempty" doc:"seconds until a replica is up, beside loading: compiling, warming caches; null: it is up"`

@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -16,12 +17,13 @@ const (
 	Off  AutoBool = "false"
 )
 
-func (b *AutoBool) decodeScalar(n *yaml.Node) error {
+// DecodeScalar reads auto, true or false.
+func (b *AutoBool) DecodeScalar(n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool" && (n.Value == "true" || n.Value == "false"):
 	case n.Kind == yaml.ScalarNode && n.Value == string(Auto):
 	default:
-		return fmt.Errorf("expected auto, true or false, got %s", describe(n))
+		return fmt.Errorf("expected auto, true or false, got %s", strict.Describe(n))
 	}
 	*b = AutoBool(n.Value)
 	return nil

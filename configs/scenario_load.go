@@ -2,10 +2,12 @@ package configs
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // Options are what stands above a scenario file. The zero value leaves the file as it is.
@@ -70,7 +72,7 @@ func (src scenarioSource) load(opts Options) (*Scenario, error) {
 }
 
 // ScenarioNames returns the scenarios built in.
-func ScenarioNames() []string { return embeddedNames("scenarios") }
+func ScenarioNames() []string { return catalog.Names("scenarios") }
 
 // scenarioSource is the file of a scenario before it is read.
 type scenarioSource struct {
@@ -85,63 +87,32 @@ func openScenario(nameOrPath string) (scenarioSource, error) {
 }
 
 // openFile finds a file of some kind. A name is embedded; whatever looks like a path, or is a file here, is read.
-func openFile(kind, catalog, nameOrPath string, names []string) (scenarioSource, error) {
-	if file, data, ok := embedded(catalog, nameOrPath); ok {
+func openFile(kind, dir, nameOrPath string, names []string) (scenarioSource, error) {
+	if file, data, ok := catalog.Lookup(dir, nameOrPath); ok {
 		return scenarioSource{file, "", data}, nil
 	}
 	if at, err := os.Stat(nameOrPath); !isScenarioPath(nameOrPath) && (err != nil || at.IsDir()) {
-		return scenarioSource{}, notFound(kind, nameOrPath, names)
+		return scenarioSource{}, strict.NotFound(kind, nameOrPath, names)
 	}
-	data, err := readFile(kind, nameOrPath)
+	data, err := catalog.ReadFile(kind, nameOrPath)
 	if err != nil {
 		return scenarioSource{}, err
 	}
-	dir, err := filepath.Abs(filepath.Dir(nameOrPath))
+	dir, err = filepath.Abs(filepath.Dir(nameOrPath))
 	if err != nil {
 		return scenarioSource{}, fmt.Errorf("%s %q: %w", kind, nameOrPath, err)
 	}
 	return scenarioSource{nameOrPath, dir, data}, nil
 }
 
-// readFile reads a file that a user named, for errors that say what it was for.
-func readFile(kind, file string) ([]byte, error) {
-	f, err := os.Open(file)
-	switch {
-	case os.IsNotExist(err):
-		return nil, fmt.Errorf("%s file %q does not exist", kind, file)
-	case err != nil:
-		return nil, fmt.Errorf("%s file %q cannot be read: %w", kind, file, err)
-	}
-	defer f.Close()
-	if isDirectory(f) {
-		return nil, fmt.Errorf("%s file %q is a directory; expected a YAML file", kind, file)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, sizeMax+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s file %q cannot be read: %w", kind, file, err)
-	}
-	if len(data) > sizeMax {
-		return nil, fmt.Errorf("%s file %q is longer than %d bytes (4 MiB); expected a shorter YAML file", kind, file, sizeMax)
-	}
-	return data, nil
-}
-
-// sizeMax bounds what is read of a file, which may be a device without an end.
-const sizeMax = 4 << 20
-
-func isDirectory(f *os.File) bool {
-	at, err := f.Stat()
-	return err == nil && at.IsDir()
-}
-
 // layers decodes the file strictly and puts it at the bottom of the layers.
 func (src scenarioSource) layers() (*layers, error) {
 	var s, skeleton Scenario
-	where, err := decodePositions(src.file, src.data, &s)
+	where, err := strict.Decode(src.file, src.data, &s)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := decodePositions(src.file, src.data, &skeleton); err != nil {
+	if _, err := strict.Decode(src.file, src.data, &skeleton); err != nil {
 		return nil, err
 	}
 	for _, p := range s.paths() {
@@ -157,17 +128,17 @@ func (src scenarioSource) layers() (*layers, error) {
 // paths returns where s names files. A model is one if it looks like a path.
 func (s *Scenario) paths() []*string {
 	var paths []*string
-	if isModelPath(s.Model) {
+	if catalog.IsModelPath(s.Model) {
 		paths = append(paths, &s.Model)
 	}
-	if isModelPath(s.Speculation.DraftModel) {
+	if catalog.IsModelPath(s.Speculation.DraftModel) {
 		paths = append(paths, &s.Speculation.DraftModel)
 	}
 	for i := range s.Pools {
-		if isModelPath(s.Pools[i].Model) {
+		if catalog.IsModelPath(s.Pools[i].Model) {
 			paths = append(paths, &s.Pools[i].Model)
 		}
-		if isEfficiencyPath(s.Pools[i].Efficiency) {
+		if catalog.IsEfficiencyPath(s.Pools[i].Efficiency) {
 			paths = append(paths, &s.Pools[i].Efficiency)
 		}
 	}
@@ -178,11 +149,6 @@ func (s *Scenario) paths() []*string {
 		paths = append(paths, &s.Workload.Lengths.File)
 	}
 	return paths
-}
-
-// isModelPath tells a path to a config.json from a catalog name.
-func isModelPath(model string) bool {
-	return strings.ContainsAny(model, `/\`) || strings.HasSuffix(model, ".json")
 }
 
 // absolute returns path as seen from dir; an absent one stays absent.

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
 )
@@ -29,7 +31,7 @@ func TestEmbeddedScenariosLoadAndSayWhatTheyAnswer(t *testing.T) {
 		s, err := Load(name, Options{})
 		require.NoError(t, err)
 		require.Equal(t, name, s.Name)
-		_, text, _ := embedded("scenarios", name)
+		_, text, _ := catalog.Lookup("scenarios", name)
 		require.Regexp(t, regexp.MustCompile(`^# .*\?\n`), string(text), "%s starts with its question", name)
 	}
 }
@@ -48,7 +50,7 @@ workload:
 	pool := Pool{
 		Name: "serve", Role: "serve", GPU: "h100-sxm", Replicas: 1, TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
 		Engine: "vllm-v1",
-		EngineArguments: EngineArguments{
+		EngineArguments: catalog.EngineArguments{
 			MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, EnableChunkedPrefill: true, SchedulerReserveFullISL: true, Reserve: "as-computed",
 			QueueOrder: "fcfs", PreemptionMode: "recompute", PreemptionVictim: "last-in-order", GPUMemoryUtilization: 0.92, BlockSize: 16,
 			EnablePrefixCaching: true, Attention: "flash", AsyncScheduling: true,
@@ -151,7 +153,7 @@ func TestEveryScenarioReloads(t *testing.T) {
 
 func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
-	have := "have " + quoted(ScenarioNames())
+	have := "have " + strict.Quoted(ScenarioNames())
 	for name, want := range map[string]string{
 		"chat-80b":  `scenario "chat-80b" not found; did you mean "chat-70b"? ` + have,
 		"nonsense":  `scenario "nonsense" not found; ` + have,
@@ -189,11 +191,11 @@ func TestATraceEndsWhereTheFirstLimitIs(t *testing.T) {
 
 func TestAFileWithoutEndIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "long.yaml")
-	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("#\n"), sizeMax/2+1), 0o600))
+	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("#\n"), catalog.SizeMax/2+1), 0o600))
 	_, err := Load(file, Options{})
 	require.EqualError(t, err, fmt.Sprintf("scenario file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
-	_, err = LoadEfficiency(file)
+	_, err = catalog.LoadEfficiency(file)
 	require.EqualError(t, err, fmt.Sprintf("efficiency file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
-	_, err = LoadEfficiency(filepath.Dir(file))
+	_, err = catalog.LoadEfficiency(filepath.Dir(file))
 	require.ErrorContains(t, err, "is a directory; expected a YAML file")
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -68,47 +70,47 @@ const docColumn = 44
 // keys writes the keys of a struct; the first line starts with first, which is indent or the dash of a list.
 func (w *scenarioWriter) keys(v reflect.Value, first, indent string) {
 	engine, pool := engineOf(v)
-	for _, f := range fieldsOf(v.Type()) {
-		value, doc := v.FieldByIndex(f.index), v.Type().FieldByIndex(f.index).Tag.Get("doc")
-		if pool != nil && pool.lacks(f.key) {
+	for _, f := range strict.FieldsOf(v.Type()) {
+		value, doc := v.FieldByIndex(f.Index), v.Type().FieldByIndex(f.Index).Tag.Get("doc")
+		if pool != nil && pool.lacks(f.Key) {
 			continue
 		}
-		if engine != nil && isArgument(f.key) {
-			if !engine.has(f.key) {
+		if engine != nil && catalog.IsArgument(f.Key) {
+			if !engine.Has(f.Key) {
 				continue
 			}
-			f.key, doc = engine.Own(f.key), engine.doc(f.key)
+			f.Key, doc = engine.Own(f.Key), engine.Doc(f.Key)
 		}
 		switch {
-		case f.optional && value.IsZero() && doc == "":
+		case f.Optional && value.IsZero() && doc == "":
 			continue
-		case f.optional && value.IsZero():
-			w.line(first+f.key+": null", doc)
+		case f.Optional && value.IsZero():
+			w.line(first+f.Key+": null", doc)
 		case isSection(value):
-			fmt.Fprintf(w, "%s%s:\n", first, f.key)
+			fmt.Fprintf(w, "%s%s:\n", first, f.Key)
 			w.keys(value.Elem(), indent+"  ", indent+"  ")
 		case value.Kind() == reflect.Struct:
-			fmt.Fprintf(w, "%s%s:\n", first, f.key)
+			fmt.Fprintf(w, "%s%s:\n", first, f.Key)
 			w.keys(value, indent+"  ", indent+"  ")
 		case isRows(value):
-			fmt.Fprintf(w, "%s%s:\n", first, f.key)
+			fmt.Fprintf(w, "%s%s:\n", first, f.Key)
 			for i := range value.Len() {
 				w.keys(value.Index(i), indent+"  - ", indent+"    ")
 			}
 		default:
-			w.line(first+f.key+": "+literal(value), doc)
+			w.line(first+f.Key+": "+literal(value), doc)
 		}
 		first = indent
 	}
 }
 
 // engineOf returns v as a pool, and the engine whose words that is written in; nil: v is no pool.
-func engineOf(v reflect.Value) (*EngineSpec, *Pool) {
+func engineOf(v reflect.Value) (*catalog.EngineSpec, *Pool) {
 	p, ok := v.Addr().Interface().(*Pool)
 	if !ok {
 		return nil, nil
 	}
-	engine, err := Engine(p.Engine)
+	engine, err := catalog.Engine(p.Engine)
 	if err != nil {
 		return nil, p
 	}

@@ -3,6 +3,8 @@ package configs
 import (
 	"errors"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/policies/acceptance"
@@ -81,9 +83,9 @@ func (s *Scenario) speculation(target llm.Model) (*hardware.Speculation, error) 
 	}
 	var given *llm.Model
 	if v.DraftModel != "" {
-		m, err := checkpointOf(v.DraftModel)
+		m, err := catalog.Checkpoint(v.DraftModel)
 		if err != nil {
-			return nil, s.origins.errorf("speculation.draft_model", "%s", bareMessage(err))
+			return nil, s.origins.errorf("speculation.draft_model", "%s", strict.Message(err))
 		}
 		given = &m
 	}
@@ -100,7 +102,7 @@ func (s *Scenario) drafts(p *Pool) (*sim.Speculation, error) {
 	if !v.On() || !p.Decodes() {
 		return nil, nil
 	}
-	if engine, err := Engine(p.Engine); err == nil && engine.Scheduler == schedulerStatic {
+	if engine, err := catalog.Engine(p.Engine); err == nil && engine.Scheduler == catalog.SchedulerStatic {
 		return nil, s.origins.errorf("speculation.method", "%q, but engine %s computes a static batch in lock step; accepted: %q, or another engine",
 			v.Method, p.Engine, noSpeculation)
 	}
@@ -165,7 +167,7 @@ func (s *Scenario) noteDrafts(p *Pool) []string {
 
 // notDrafted points hardware's refusal at the key it is about.
 func (s *Scenario) notDrafted(err error) error {
-	key, rest := cutKey(errors.New(bareMessage(err)), "method", "draft_model", "draft_vocab", "num_speculative_tokens", "draft_host_s")
+	key, rest := cutKey(errors.New(strict.Message(err)), "method", "draft_model", "draft_vocab", "num_speculative_tokens", "draft_host_s")
 	if key == "" {
 		key = "method"
 	}

@@ -3,6 +3,8 @@ package configs
 import (
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/policies/acceptance"
 )
@@ -103,7 +105,7 @@ func (a *Acceptance) checkCurve(c *checker) {
 	const path = "speculation.acceptance."
 	switch own := len(a.Lengths) > 0; {
 	case own == (a.Name != ""):
-		c.fail(path+"name", "says nothing, or as much as lengths; expected one of the two: a name such as %q, or lengths", AcceptanceNames()[0])
+		c.fail(path+"name", "says nothing, or as much as lengths; expected one of the two: a name such as %q, or lengths", catalog.AcceptanceNames()[0])
 	case own && a.LengthsCount == "":
 		c.fail(path+"lengths_count", "missing; expected tokens, if the token of the step itself counts, as in vLLM, or drafts, as in TensorRT-LLM")
 	case own:
@@ -130,26 +132,15 @@ func (s *Speculation) law() (acceptance.Law, error) {
 		return law, nil
 	}
 	if a.Name != "" {
-		curves, err := AcceptanceOf(a.Name)
+		curves, err := catalog.AcceptanceOf(a.Name)
 		if err != nil {
 			return law, err
 		}
 		law.Lengths, err = curves.Lengths(!a.NoThinking)
 		return law, err
 	}
-	law.Lengths = withBonus(a.Lengths, a.LengthsCount == countTokens)
+	law.Lengths = catalog.WithBonus(a.Lengths, a.LengthsCount == countTokens)
 	return law, nil
-}
-
-// withBonus returns lengths that count the token of the step itself.
-func withBonus(lengths []float64, counted bool) []float64 {
-	out := append([]float64(nil), lengths...)
-	for i := range out {
-		if !counted {
-			out[i]++
-		}
-	}
-	return out
 }
 
 // notAccepted points a refusal of a law at the key it is about.
@@ -159,14 +150,14 @@ func (o *origins) notAccepted(err error) error {
 	case "heterogeneity_cv":
 		return o.errorf("speculation.heterogeneity_cv", "%s", rest)
 	case "", "acceptance":
-		return o.errorf("speculation.acceptance.name", "%s", bareMessage(err))
+		return o.errorf("speculation.acceptance.name", "%s", strict.Message(err))
 	}
 	return o.errorf("speculation.acceptance."+key, "%s", rest)
 }
 
 // cutKey splits an error that begins with one of the keys, perhaps with an index; none: the whole message is left.
 func cutKey(err error, keys ...string) (key, rest string) {
-	message := bareMessage(err)
+	message := strict.Message(err)
 	first, rest, _ := strings.Cut(message, " ")
 	for _, k := range keys {
 		if first == k || strings.HasPrefix(first, k+"[") {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -128,10 +129,10 @@ func TestLengthsCountWhatTheySay(t *testing.T) {
 
 // The catalog is the file it restates, and each of its curves is one that drafts can have.
 func TestAcceptanceCurvesAreThoseMeasured(t *testing.T) {
-	require.Len(t, AcceptanceNames(), 9)
+	require.Len(t, catalog.AcceptanceNames(), 9)
 	have := map[string]float64{}
-	for _, name := range AcceptanceNames() {
-		a, err := AcceptanceOf(name)
+	for _, name := range catalog.AcceptanceNames() {
+		a, err := catalog.AcceptanceOf(name)
 		require.NoError(t, err)
 		assert.True(t, a.CountsBonus, "as their source counts")
 		for _, c := range a.Curves {

@@ -49,10 +49,10 @@ func (l *layers) level(path string) int {
 // moved lets errors about the value at path point at another, which it comes from.
 func (o *origins) moved(path, from string) {
 	delete(o.assigned, path)
-	delete(o.where.at, path)
+	delete(o.where.At, path)
 	if by, ok := o.assigned[from]; ok {
 		o.assigned[path] = by
-	} else if at, ok := o.where.at[from]; ok {
-		o.where.at[path] = at
+	} else if at, ok := o.where.At[from]; ok {
+		o.where.At[path] = at
 	}
 }

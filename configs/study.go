@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -69,7 +70,8 @@ const AllSplits = "all"
 // All reports whether every split is looked at.
 func (s Splits) All() bool { return len(s) == 1 && s[0] == AllSplits }
 
-func (s *Splits) decodeScalar(n *yaml.Node) error {
+// DecodeScalar reads the word all, or a list of splits.
+func (s *Splits) DecodeScalar(n *yaml.Node) error {
 	nodes := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
 		nodes = n.Content
@@ -77,7 +79,7 @@ func (s *Splits) decodeScalar(n *yaml.Node) error {
 	*s = nil
 	for _, element := range nodes {
 		if element.Kind != yaml.ScalarNode || element.Tag != "!!str" {
-			return fmt.Errorf("expected all, or a list such as [1P3D, 2P2D], got %s", describe(element))
+			return fmt.Errorf("expected all, or a list such as [1P3D, 2P2D], got %s", strict.Describe(element))
 		}
 		*s = append(*s, element.Value)
 	}

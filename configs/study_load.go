@@ -2,15 +2,17 @@ package configs
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // StudyNames returns the studies built in.
-func StudyNames() []string { return embeddedNames("studies") }
+func StudyNames() []string { return catalog.Names("studies") }
 
 // LoadStudy returns the study of an embedded name or of a YAML file, complete and checked, with key=value settings above
 // it, of which a later one wins. A setting whose key no study has is one of its scenario, and joins Study.Set.
@@ -20,7 +22,7 @@ func LoadStudy(nameOrPath string, set []string) (*Study, error) {
 		return nil, err
 	}
 	s := defaultStudy()
-	where, err := decodePositions(src.file, src.data, s)
+	where, err := strict.Decode(src.file, src.data, s)
 	if err != nil {
 		return nil, err
 	}
@@ -51,49 +53,49 @@ func (s *Study) assign(set string) error {
 	by := "--set " + set
 	key, text, ok := strings.Cut(set, "=")
 	if !ok || key == "" {
-		return &fileError{by, "", "expected key=value, such as --set budget.gpus=32"}
+		return strict.Errorf(by, "%s", "expected key=value, such as --set budget.gpus=32")
 	}
 	f, v, ok := locateField(reflect.ValueOf(s).Elem(), key)
 	if section, rest, _ := strings.Cut(key, "."); !ok && slices.Contains([]string{"budget", "rate", "search"}, section) {
 		_, v, _ := locateField(reflect.ValueOf(s).Elem(), section)
-		return &fileError{by, "", fmt.Sprintf("no key %q in %s; %s", rest, section, didYouMean(rest, keysOf(fieldsOf(v.Type()))))}
+		return strict.Errorf(by, "no key %q in %s; %s", rest, section, strict.DidYouMean(rest, strict.KeysOf(strict.FieldsOf(v.Type()))))
 	}
 	if !ok {
 		s.Set = append(s.Set, set) // the scenario says whether it has that key
 		return nil
 	}
 	if v.Kind() == reflect.Struct {
-		return &fileError{by, "", key + " has keys of its own; set those, such as " + key + "." + firstKey(v)}
+		return strict.Errorf(by, "%s", key+" has keys of its own; set those, such as "+key+"."+firstKey(v))
 	}
 	s.origins.assigned[key] = by
-	if f.optional && (text == "null" || text == "~") {
+	if f.Optional && (text == "null" || text == "~") {
 		v.SetZero()
 		delete(s.origins.assigned, key)
-		delete(s.origins.where.at, key)
+		delete(s.origins.where.At, key)
 		return nil
 	}
 	n, err := parseValue(text, v.Type())
 	if err != nil {
-		return &fileError{by, "", err.Error()}
+		return strict.Errorf(by, "%s", err.Error())
 	}
-	if err := (decoder{newPositions("")}).value(n, key, v); err != nil {
-		var wrong *fileError
+	if err := strict.Value(n, key, v); err != nil {
+		var wrong *strict.Error
 		errors.As(err, &wrong)
-		return &fileError{by, "", wrong.message}
+		return strict.Errorf(by, "%s", wrong.Message)
 	}
 	return nil
 }
 
 // locateField returns the field of a struct that a dotted key names.
-func locateField(v reflect.Value, key string) (f field, at reflect.Value, ok bool) {
+func locateField(v reflect.Value, key string) (f strict.Field, at reflect.Value, ok bool) {
 	for _, element := range strings.Split(key, ".") {
 		if v.Kind() != reflect.Struct {
 			return f, v, false
 		}
-		if f, ok = fieldNamed(fieldsOf(v.Type()), element); !ok {
+		if f, ok = strict.FieldNamed(strict.FieldsOf(v.Type()), element); !ok {
 			return f, v, false
 		}
-		v = v.FieldByIndex(f.index)
+		v = v.FieldByIndex(f.Index)
 	}
 	return f, v, true
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -16,7 +17,7 @@ func TestEmbeddedStudiesLoadAndSayWhatTheyAnswer(t *testing.T) {
 		s, err := LoadStudy(name, nil)
 		require.NoError(t, err)
 		assert.Equal(t, name, s.Name)
-		text, err := File(name)
+		text, err := catalog.File(name)
 		require.NoError(t, err)
 		question, _, _ := strings.Cut(string(text), "\n")
 		assert.True(t, strings.HasPrefix(question, "# ") && strings.HasSuffix(question, "?"), question)

@@ -3,6 +3,8 @@ package configs
 import (
 	"fmt"
 	"slices"
+
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // Limits of a study. One longer than these would not end the same day.
@@ -21,7 +23,7 @@ func (s *Study) validate() error {
 	c.text("name", s.Name, "a name")
 	c.text("scenario", s.Scenario, "the name of a scenario or a path to a YAML file")
 	if s.Scenario != "" && !isScenarioPath(s.Scenario) && !slices.Contains(ScenarioNames(), s.Scenario) {
-		c.fail("scenario", "%s", unknownName("scenario", s.Scenario, ScenarioNames()))
+		c.fail("scenario", "%s", strict.UnknownName("scenario", s.Scenario, ScenarioNames()))
 	}
 	if s.Budget.GPUs == 0 && s.Budget.USDPerHour == 0 && !c.given("budget.gpus") && !c.given("budget.usd_per_hour") {
 		c.fail("budget", "missing; expected gpus: 64, say, or usd_per_hour, or both")

@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/policies/routers"
@@ -79,9 +81,9 @@ func (p *Pool) check(c *checker, path string) {
 	c.count(path+".tensor_parallel", int64(p.TensorParallel), 1024)
 	c.count(path+".pipeline_parallel", int64(p.PipelineParallel), 1024)
 	c.count(path+".data_parallel", int64(p.DataParallel), 1024)
-	engine, err := Engine(p.Engine)
+	engine, err := catalog.Engine(p.Engine)
 	if err != nil {
-		c.fail(path+".engine", "%s", bareMessage(err))
+		c.fail(path+".engine", "%s", strict.Message(err))
 		return
 	}
 	p.checkArguments(c, path, &engine)
@@ -89,8 +91,8 @@ func (p *Pool) check(c *checker, path string) {
 	if p.Efficiency == "" && c.origins.given(path+".efficiency") {
 		c.fail(path+".efficiency", "is empty; expected a name, a path to a file of efficiencies, or null for the engine's")
 	}
-	if p.Efficiency != "" && !isEfficiencyPath(p.Efficiency) {
-		c.oneOf(path+".efficiency", p.Efficiency, EfficiencyNames())
+	if p.Efficiency != "" && !catalog.IsEfficiencyPath(p.Efficiency) {
+		c.oneOf(path+".efficiency", p.Efficiency, catalog.EfficiencyNames())
 	}
 	c.maybeAbove(path+".cold_start_s", p.ColdStartS, 0, 1e6)
 	c.maybeAbove(path+".weights_load_bps", p.WeightsLoadBps, 0, 1e15)
@@ -136,7 +138,7 @@ func (c *checker) text(path, text, want string) {
 
 func (c *checker) oneOf(path, name string, names []string) {
 	if c.err == nil && !slices.Contains(names, name) {
-		c.fail(path, "%q is unknown; %s", name, didYouMean(name, names))
+		c.fail(path, "%q is unknown; %s", name, strict.DidYouMean(name, names))
 	}
 }
 

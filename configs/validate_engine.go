@@ -1,21 +1,25 @@
 package configs
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+)
 
 // checkArguments refuses what the pool's engine could not be told, in its own words.
-func (p *Pool) checkArguments(c *checker, path string, e *EngineSpec) {
+func (p *Pool) checkArguments(c *checker, path string, e *catalog.EngineSpec) {
 	c.count(path+".max_num_seqs", int64(p.MaxNumSeqs), countMax)
 	p.checkTokens(c, path, e)
 	c.whole(path+".long_prefill_token_threshold", int64(p.LongPrefillTokenThreshold), 0, 1<<30)
 	c.whole(path+".prefill_below", int64(p.PrefillBelow), 0, countMax)
-	if e.has("max_prefill_tokens") {
+	if e.Has("max_prefill_tokens") {
 		c.count(path+".max_prefill_tokens", int64(p.MaxPrefillTokens), 1<<30)
 		c.above(path+".schedule_conservativeness", p.ScheduleConservativeness, 0, 1000)
 	}
-	if e.has("capacity_scheduler_policy") {
-		c.oneOf(path+".capacity_scheduler_policy", p.CapacitySchedulerPolicy, []string{noEvict, maxUtilization})
+	if e.Has("capacity_scheduler_policy") {
+		c.oneOf(path+".capacity_scheduler_policy", p.CapacitySchedulerPolicy, []string{catalog.NoEvict, catalog.MaxUtilization})
 	}
-	c.oneOf(path+".reserve", p.Reserve, []string{reserveAsComputed, reservePrompt, reserveMaxTokens, reserveMaxModelLen})
+	c.oneOf(path+".reserve", p.Reserve, []string{catalog.ReserveAsComputed, catalog.ReservePrompt, catalog.ReserveMaxTokens, catalog.ReserveMaxModelLen})
 	p.checkOrder(c, path, e)
 	p.checkPreemption(c, path, e)
 	p.checkMemory(c, path)
@@ -24,16 +28,16 @@ func (p *Pool) checkArguments(c *checker, path string, e *EngineSpec) {
 }
 
 // checkTokens refuses steps that are too short. Absent tokens follow the longest sequence, which is known with the model.
-func (p *Pool) checkTokens(c *checker, path string, e *EngineSpec) {
+func (p *Pool) checkTokens(c *checker, path string, e *catalog.EngineSpec) {
 	tokens := path + ".max_num_batched_tokens"
 	switch {
-	case e.Scheduler == schedulerSGLang && p.MaxNumBatchedTokens == -1:
-	case e.Scheduler == schedulerSGLang && (p.MaxNumBatchedTokens < 1 || p.MaxNumBatchedTokens > 1<<30):
+	case e.Scheduler == catalog.SchedulerSGLang && p.MaxNumBatchedTokens == -1:
+	case e.Scheduler == catalog.SchedulerSGLang && (p.MaxNumBatchedTokens < 1 || p.MaxNumBatchedTokens > 1<<30):
 		c.fail(tokens, "%d is out of range; expected a whole number from 1 to %d, or -1 for prompts that run whole", p.MaxNumBatchedTokens, 1<<30)
-	case p.MaxNumBatchedTokens == 0 && !c.origins.given(tokens) && e.followsLength(p):
+	case p.MaxNumBatchedTokens == 0 && !c.origins.given(tokens) && followsLength(e, p):
 	default:
 		c.count(tokens, int64(p.MaxNumBatchedTokens), 1<<30)
-		if p.MaxNumBatchedTokens < p.MaxNumSeqs && e.Scheduler != schedulerSGLang {
+		if p.MaxNumBatchedTokens < p.MaxNumSeqs && e.Scheduler != catalog.SchedulerSGLang {
 			c.fail(tokens, "%d is below %s, %d; a step must hold a token of each sequence", p.MaxNumBatchedTokens,
 				c.origins.name(path+".max_num_seqs"), p.MaxNumSeqs)
 		}
@@ -41,10 +45,10 @@ func (p *Pool) checkTokens(c *checker, path string, e *EngineSpec) {
 }
 
 // checkOrder refuses orders that the engine has no queue for, and those that lack what they go by.
-func (p *Pool) checkOrder(c *checker, path string, e *EngineSpec) {
+func (p *Pool) checkOrder(c *checker, path string, e *catalog.EngineSpec) {
 	order := path + ".queue_order"
-	c.oneOf(order, p.QueueOrder, e.orders())
-	if contains(cacheOrders(), p.QueueOrder) && !p.EnablePrefixCaching {
+	c.oneOf(order, p.QueueOrder, e.Orders())
+	if contains(catalog.CacheOrders(), p.QueueOrder) && !p.EnablePrefixCaching {
 		c.fail(order, "%q goes by the prefix cache; expected another order, or %s true", p.QueueOrder, c.origins.name(path+".enable_prefix_caching"))
 	}
 	for _, of := range []struct {
@@ -52,8 +56,8 @@ func (p *Pool) checkOrder(c *checker, path string, e *EngineSpec) {
 		value               float64
 		above, high         float64
 	}{
-		{"aging_s", orderAging, "10", p.AgingS, clockS, 1e6},
-		{"prediction_cv", orderPredicted, "0.5", p.PredictionCV, 0, 100},
+		{"aging_s", catalog.OrderAging, "10", p.AgingS, clockS, 1e6},
+		{"prediction_cv", catalog.OrderPredicted, "0.5", p.PredictionCV, 0, 100},
 	} {
 		at := path + "." + of.key
 		switch needed := p.QueueOrder == of.order; {
@@ -72,20 +76,20 @@ const clockS = 1e-12
 
 // checkPreemption refuses swapping to nowhere, and beside a prefix cache: who would own a swapped block that others share is
 // not modelled.
-func (p *Pool) checkPreemption(c *checker, path string, e *EngineSpec) {
-	if e.has("preemption_mode") {
-		c.oneOf(path+".preemption_mode", p.PreemptionMode, []string{preemptRecompute, preemptSwap})
+func (p *Pool) checkPreemption(c *checker, path string, e *catalog.EngineSpec) {
+	if e.Has("preemption_mode") {
+		c.oneOf(path+".preemption_mode", p.PreemptionMode, []string{catalog.PreemptRecompute, catalog.PreemptSwap})
 	}
-	if e.has("preemption_victim") {
-		c.oneOf(path+".preemption_victim", p.PreemptionVictim, []string{victimTail, victimLastInOrder})
+	if e.Has("preemption_victim") {
+		c.oneOf(path+".preemption_victim", p.PreemptionVictim, []string{catalog.VictimTail, catalog.VictimLastInOrder})
 	}
 	space := path + ".swap_space"
 	c.within(space, p.SwapSpace, 0, 1<<20)
-	if p.PreemptionMode == preemptSwap && p.SwapSpace == 0 {
+	if p.PreemptionMode == catalog.PreemptSwap && p.SwapSpace == 0 {
 		c.fail(space, "0 leaves no room to swap to; expected GiB above 0, or %s recompute", c.origins.name(path+".preemption_mode"))
 	}
-	if p.PreemptionMode == preemptSwap && p.EnablePrefixCaching {
-		c.fail(path+".preemption_mode", "%q is not modelled with a prefix cache; accepted: %q, or %s false", preemptSwap, preemptRecompute,
+	if p.PreemptionMode == catalog.PreemptSwap && p.EnablePrefixCaching {
+		c.fail(path+".preemption_mode", "%q is not modelled with a prefix cache; accepted: %q, or %s false", catalog.PreemptSwap, catalog.PreemptRecompute,
 			c.origins.name(path+".enable_prefix_caching"))
 	}
 	c.maybeAbove(path+".host_link_bps", p.HostLinkBps, 0, 1e15)
@@ -109,8 +113,8 @@ func (p *Pool) checkMemory(c *checker, path string) {
 }
 
 // checkPages refuses chunks that hold no page: SGLang divides prompts at pages, and a long one would never be read.
-func (p *Pool) checkPages(c *checker, path string, e *EngineSpec) {
-	if e.Scheduler != schedulerSGLang || p.MaxNumBatchedTokens < 0 || p.MaxNumBatchedTokens >= p.BlockSize {
+func (p *Pool) checkPages(c *checker, path string, e *catalog.EngineSpec) {
+	if e.Scheduler != catalog.SchedulerSGLang || p.MaxNumBatchedTokens < 0 || p.MaxNumBatchedTokens >= p.BlockSize {
 		return
 	}
 	chunk, page := path+".max_num_batched_tokens", path+".block_size"

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
 )
@@ -192,7 +193,7 @@ func (w *Workload) checkNames(c *checker) {
 // named requires a name, one of those.
 func (c *checker) named(path, got string, names []string) {
 	if got == "" {
-		c.fail(path, "missing; have %s", quoted(names))
+		c.fail(path, "missing; have %s", strict.Quoted(names))
 	}
 	c.oneOf(path, got, names)
 }

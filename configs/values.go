@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // Value is a key of a scenario, as --set takes it, and what it holds, as a file writes it.
@@ -14,12 +17,12 @@ type Value struct{ Key, Text string }
 // has no argument for.
 func (s *Scenario) Values() []Value {
 	var values []Value
-	walk(reflect.ValueOf(s).Elem(), "", func(path string, f field, v reflect.Value) {
+	walk(reflect.ValueOf(s).Elem(), "", func(path string, f strict.Field, v reflect.Value) {
 		if isSection(v) || s.foreign(path) {
 			return
 		}
 		text := "null"
-		if !f.optional || !v.IsZero() {
+		if !f.Optional || !v.IsZero() {
 			text = literal(v)
 		}
 		values = append(values, Value{s.named(path), text})
@@ -34,11 +37,11 @@ func (s *Scenario) foreign(path string) bool {
 		switch {
 		case inPool && s.Pools[i].lacks(key):
 			return true
-		case !inPool || !isArgument(key):
+		case !inPool || !catalog.IsArgument(key):
 			continue
 		}
-		engine, err := Engine(s.Pools[i].Engine)
-		return err == nil && !engine.has(key)
+		engine, err := catalog.Engine(s.Pools[i].Engine)
+		return err == nil && !engine.Has(key)
 	}
 	return false
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
@@ -49,7 +49,7 @@ func TestBlocksAreThoseThatVLLMLogged(t *testing.T) {
 
 // The budget adds up, and what fits grows with memory.
 func TestMemoryIsSpentOnce(t *testing.T) {
-	for _, name := range configs.ModelNames() {
+	for _, name := range catalog.ModelNames() {
 		d := deployment(t, name, "h200-sxm", 1)
 		if !fitting(&d) {
 			continue
@@ -74,7 +74,7 @@ func TestWhatIsTooLargeNamesWhatWouldDo(t *testing.T) {
 	d.Parallel.Tensor = 2
 	_, err = d.Memory(0.92, 2048, 256, 16)
 	require.NoError(t, err)
-	for _, name := range configs.ModelNames() {
+	for _, name := range catalog.ModelNames() {
 		for _, gpuName := range []string{"h100-sxm", "rtx-4090", "l4", "mi300x"} {
 			d := hardware.Deployment{GPU: gpu(t, gpuName), Model: model(t, name), KVDtype: "bf16", Parallel: hardware.Parallel{Tensor: 1, Pipeline: 1}}
 			if _, err := d.Memory(0.92, 2048, 256, 16); err != nil {

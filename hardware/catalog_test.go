@@ -7,28 +7,28 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // gpu and model return entries of the catalogs, and efficiency what an engine achieves on a GPU that nobody measured.
 func gpu(t testing.TB, name string) hardware.GPU {
-	g, err := configs.GPU(name)
+	g, err := catalog.GPU(name)
 	require.NoError(t, err)
 	return g
 }
 
 func model(t testing.TB, name string) llm.Model {
-	m, err := configs.Model(name)
+	m, err := catalog.Model(name)
 	require.NoError(t, err)
 	return m
 }
 
 func efficiency(t testing.TB, engine string) hardware.Efficiency {
-	e, err := configs.Engine(engine)
+	e, err := catalog.Engine(engine)
 	require.NoError(t, err)
-	achieved, err := configs.EfficienciesOf(e.Efficiency)
+	achieved, err := catalog.EfficienciesOf(e.Efficiency)
 	require.NoError(t, err)
 	return achieved.Default
 }
@@ -101,11 +101,11 @@ func fitting(d *hardware.Deployment) bool {
 // how many there are and how many do not fit.
 func everyDeployment(t *testing.T, visit func(d hardware.Deployment)) (visited, unfit int) {
 	var models []llm.Model
-	for _, name := range configs.ModelNames() {
+	for _, name := range catalog.ModelNames() {
 		models = append(models, model(t, name))
 	}
 	others := 0
-	for _, gpuName := range configs.GPUNames() {
+	for _, gpuName := range catalog.GPUNames() {
 		d := hardware.Deployment{GPU: gpu(t, gpuName), Efficiency: efficiency(t, "vllm-v1")}
 		for _, m := range models {
 			for _, weights := range append([]string{""}, llm.Dtypes()...) {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/compare"
 	"github.com/decodesim/decodesim/internal/report"
 )
@@ -74,7 +75,7 @@ send when their answer has come. If the workloads differ so do the requests, and
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("with", cobra.NoFileCompletions))
-	completeNames(c, map[string][]string{"engines": configs.EngineNames()}, cobra.ShellCompDirectiveNoFileComp)
+	completeNames(c, map[string][]string{"engines": catalog.EngineNames()}, cobra.ShellCompDirectiveNoFileComp)
 	return c
 }
 
@@ -93,7 +94,7 @@ func (f *compareFlags) check(c *cobra.Command, args []string) error {
 	case with && len(args) > 1:
 		return fmt.Errorf("compare: %d scenarios with --with; %s", len(args), one)
 	case engines && len(f.engines) < 2:
-		return fmt.Errorf("--engines %q: expected two or more with commas between; have %s", strings.Join(f.engines, ","), strings.Join(configs.EngineNames(), ", "))
+		return fmt.Errorf("--engines %q: expected two or more with commas between; have %s", strings.Join(f.engines, ","), strings.Join(catalog.EngineNames(), ", "))
 	case !engines && !with && len(args) == 1:
 		return fmt.Errorf("compare: only %q; expected a second scenario, or --engines or --with and what to vary", args[0])
 	case f.seeds < 1 || f.seeds > seedsMax:

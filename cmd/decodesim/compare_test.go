@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -200,9 +201,9 @@ func TestEveryFolderRerunsItself(t *testing.T) {
 // TestEveryEngineRunsTheScenario, and says of its tail what its run measured.
 func TestEveryEngineRunsTheScenario(t *testing.T) {
 	inDir(t, small)
-	c, _ := comparison(t, "chat.yaml", "--engines", strings.Join(configs.EngineNames(), ","))
+	c, _ := comparison(t, "chat.yaml", "--engines", strings.Join(catalog.EngineNames(), ","))
 	assert.Equal(t, "same", c.Requests)
-	for i, name := range configs.EngineNames() {
+	for i, name := range catalog.EngineNames() {
 		assert.Equal(t, name, c.Scenarios[i].Name)
 		assert.EqualValues(t, 400, c.Scenarios[i].Summary.Requests.Completed, name)
 		assert.Contains(t, c.Scenarios[i].Why, "p99 ITL ", name)

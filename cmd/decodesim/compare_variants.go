@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 // variant is one scenario of a comparison before it is built.
@@ -26,7 +27,7 @@ func (f *compareFlags) variants(args []string) ([]variant, error) {
 	case len(f.engines) > 0:
 		for _, e := range f.engines {
 			e = strings.TrimSpace(e)
-			if _, err := configs.Engine(e); err != nil {
+			if _, err := catalog.Engine(e); err != nil {
 				return nil, fmt.Errorf("--engines: %w", err)
 			}
 			if slices.ContainsFunc(all, func(v variant) bool { return v.engine == e }) {

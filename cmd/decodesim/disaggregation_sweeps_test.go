@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 // sweepRequests are the requests of a run beside the change itself, at least.
@@ -194,7 +195,7 @@ func (c *publishedCase) heldBytes() float64 {
 // assumptions compares under others than the page's: prices of the products of experts, which the reading of prompts hangs on,
 // and a fleet of twice the size, which can be split more finely. The rate follows from its rule each time.
 func (c *publishedCase) assumptions() {
-	all, err := configs.EfficienciesOf("vllm")
+	all, err := catalog.EfficienciesOf("vllm")
 	require.NoError(c.t, err)
 	for _, times := range []float64{.5, 1, 2} {
 		e, _ := all.For("h200-sxm")

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/report"
@@ -46,7 +47,7 @@ deployment is that of a scenario or of flags; given both, the flags stand above 
 	flags.String("kv-cache", "", "bf16 fp8 int8 int4 mxfp4 nvfp4; default: as in the checkpoint")
 	flags.Int("tensor-parallel", 1, "GPUs that share every layer")
 	flags.Int("pipeline-parallel", 1, "stages of layers")
-	flags.String("engine", "", strings.Join(configs.EngineNames(), " ")+"; default: vllm-v1, or the scenario's")
+	flags.String("engine", "", strings.Join(catalog.EngineNames(), " ")+"; default: vllm-v1, or the scenario's")
 	flags.String("speculation", "none", strings.Join(configs.SpeculationMethods(), " ")+": what drafts tokens")
 	flags.Int("num-speculative-tokens", 0, "drafts of a sequence in a step")
 	flags.String("draft-model", "", "what drafts: catalog name, or a path to a HuggingFace config.json")
@@ -59,10 +60,10 @@ deployment is that of a scenario or of flags; given both, the flags stand above 
 	flags.BoolVar(&f.metrics, "metrics", false, "explain instead what benchmark tools say of one request: an example, or one of the scenario's run")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	completeNames(c, map[string][]string{
-		"gpu": configs.GPUNames(), "engine": configs.EngineNames(), "weights": llm.Dtypes(), "kv-cache": hardware.KVDtypes(),
+		"gpu": catalog.GPUNames(), "engine": catalog.EngineNames(), "weights": llm.Dtypes(), "kv-cache": hardware.KVDtypes(),
 		"speculation": configs.SpeculationMethods(),
 	}, cobra.ShellCompDirectiveNoFileComp)
-	completeNames(c, map[string][]string{"model": configs.ModelNames(), "draft-model": configs.ModelNames()}, cobra.ShellCompDirectiveDefault) // and files
+	completeNames(c, map[string][]string{"model": catalog.ModelNames(), "draft-model": catalog.ModelNames()}, cobra.ShellCompDirectiveDefault) // and files
 	return c
 }
 

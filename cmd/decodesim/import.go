@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/vllmargs"
 )
 
@@ -55,7 +55,7 @@ or that are not known are named in it and on standard error. What the command li
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; a server's flags go into quotes, or behind --; see %s --help", err, c.CommandPath())
 	})
-	completeNames(c, map[string][]string{"gpu": configs.GPUNames(), "engine": vllmargs.Engines()}, cobra.ShellCompDirectiveNoFileComp)
+	completeNames(c, map[string][]string{"gpu": catalog.GPUNames(), "engine": vllmargs.Engines()}, cobra.ShellCompDirectiveNoFileComp)
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/policies/routers"
@@ -63,8 +64,8 @@ func list(kind string) ([][]string, error) {
 
 func listModels() ([][]string, error) {
 	rows := [][]string{{"model", "parameters", "active", "layers", "experts", "context", "KV B/token", "attention", "weights"}}
-	for _, name := range configs.ModelNames() {
-		m, err := configs.Model(name)
+	for _, name := range catalog.ModelNames() {
+		m, err := catalog.Model(name)
 		if err != nil {
 			return nil, err
 		}
@@ -94,8 +95,8 @@ func cacheBytes(m llm.Model) string {
 
 func listGPUs() ([][]string, error) {
 	rows := [][]string{{"gpu", "vendor", "memory GB", "TB/s", "bf16 TFLOP/s", "fp8 TFLOP/s", "link GB/s", "USD/h", "provider"}}
-	for _, name := range configs.GPUNames() {
-		g, err := configs.GPU(name)
+	for _, name := range catalog.GPUNames() {
+		g, err := catalog.GPU(name)
 		if err != nil {
 			return nil, err
 		}
@@ -123,8 +124,8 @@ func figure(q hardware.Quantity, unit float64) string {
 
 func listEngines() ([][]string, error) {
 	rows := [][]string{{"engine", "scheduler", "sequences", "tokens a step", "memory", "describes"}}
-	for _, name := range configs.EngineNames() {
-		e, err := configs.Engine(name)
+	for _, name := range catalog.EngineNames() {
+		e, err := catalog.Engine(name)
 		if err != nil {
 			return nil, err
 		}
@@ -137,8 +138,8 @@ func listEngines() ([][]string, error) {
 
 func listEfficiencies() ([][]string, error) {
 	rows := [][]string{{"efficiency", "describes", "measured on"}}
-	for _, name := range configs.EfficiencyNames() {
-		e, err := configs.EfficienciesOf(name)
+	for _, name := range catalog.EfficiencyNames() {
+		e, err := catalog.EfficienciesOf(name)
 		if err != nil {
 			return nil, err
 		}
@@ -153,8 +154,8 @@ func listEfficiencies() ([][]string, error) {
 
 func listAcceptance() ([][]string, error) {
 	rows := [][]string{{"acceptance", "model", "drafts by", "thinking", "1 draft", "3 drafts", "8 drafts", "measured on"}}
-	for _, name := range configs.AcceptanceNames() {
-		a, err := configs.AcceptanceOf(name)
+	for _, name := range catalog.AcceptanceNames() {
+		a, err := catalog.AcceptanceOf(name)
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +193,7 @@ func listPolicies() [][]string {
 	for _, name := range schedulers.Names() {
 		rows = append(rows, []string{name, "scheduler", policyDoes(name)})
 	}
-	for _, name := range configs.QueueOrders() {
+	for _, name := range catalog.QueueOrders() {
 		rows = append(rows, []string{name, "queue order", orderDoes(name)})
 	}
 	return rows
@@ -237,10 +238,10 @@ func policyDoes(name string) string {
 }
 
 // listQuestions lists files that begin with the question they answer.
-func listQuestions(kind, catalog string, names []string) ([][]string, error) {
+func listQuestions(kind, folder string, names []string) ([][]string, error) {
 	rows := [][]string{{kind, "asks"}}
 	for _, name := range names {
-		text, err := configs.File(catalog + "/" + name)
+		text, err := catalog.File(folder + "/" + name)
 		if err != nil {
 			return nil, err
 		}

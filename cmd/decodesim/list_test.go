@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 func TestEverythingBuiltInIsListedAndShown(t *testing.T) {
 	for kind, names := range map[string][]string{
-		"models": configs.ModelNames(), "gpus": configs.GPUNames(), "engines": configs.EngineNames(), "scenarios": configs.ScenarioNames(),
+		"models": catalog.ModelNames(), "gpus": catalog.GPUNames(), "engines": catalog.EngineNames(), "scenarios": configs.ScenarioNames(),
 	} {
 		status, out, errOut := try("list", kind)
 		require.Equal(t, exitOK, status, errOut)
@@ -29,7 +30,7 @@ func TestEverythingBuiltInIsListedAndShown(t *testing.T) {
 
 func TestNoNameIsBuiltInTwice(t *testing.T) {
 	seen := map[string]bool{}
-	for _, name := range configs.FileNames() {
+	for _, name := range catalog.FileNames() {
 		assert.False(t, seen[name], name)
 		seen[name] = true
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 func newShow(out io.Writer) *cobra.Command {
@@ -21,10 +21,10 @@ func newShow(out io.Writer) *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return configs.FileNames(), cobra.ShellCompDirectiveNoFileComp
+			return catalog.FileNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := configs.File(args[0])
+			text, err := catalog.File(args[0])
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
 )
@@ -43,8 +44,8 @@ func (f *validateFlags) read() (*measured.File, configs.Options, error) {
 	if err != nil {
 		return nil, above, err
 	}
-	if f.efficiency != "" && !slices.Contains(configs.EfficiencyNames(), f.efficiency) {
-		if _, err := configs.LoadEfficiency(f.efficiency); err != nil {
+	if f.efficiency != "" && !slices.Contains(catalog.EfficiencyNames(), f.efficiency) {
+		if _, err := catalog.LoadEfficiency(f.efficiency); err != nil {
 			return nil, above, err
 		}
 	}

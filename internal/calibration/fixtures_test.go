@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
@@ -46,7 +47,7 @@ func (d deployment) grid(clients ...int) []measured.Run {
 }
 
 func priorOf(t require.TestingT) hardware.Efficiency {
-	prior, err := configs.EfficienciesOf("prior")
+	prior, err := catalog.EfficienciesOf("prior")
 	require.NoError(t, err)
 	return prior.Default
 }

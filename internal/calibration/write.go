@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 )
 
@@ -68,7 +68,7 @@ func WriteEfficiency(w io.Writer, e *hardware.Efficiency, head string) error {
 }
 
 // WriteEfficiencies writes what is built in.
-func WriteEfficiencies(w io.Writer, e *configs.Efficiencies, head string) error {
+func WriteEfficiencies(w io.Writer, e *catalog.Efficiencies, head string) error {
 	var b strings.Builder
 	b.WriteString(comment(head))
 	fmt.Fprintf(&b, "name: %s\ndescribes: %s\ndefault:\n%s", e.Name, strconv.Quote(e.Describes), block(&e.Default, "  "))

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 )
 
@@ -48,7 +48,7 @@ func TestAFileGivesBackWhatWasWritten(t *testing.T) {
 			Overlap:     rapid.OneOf(rapid.Just(math.Inf(1)), rapid.Float64Range(1, 9)).Draw(t, "overlap"),
 			Source:      rapid.StringMatching(`[a-z "':#\\%µ]{1,20}`).Draw(t, "source"),
 		}
-		got, err := configs.LoadEfficiency(written(t, dir, &e))
+		got, err := catalog.LoadEfficiency(written(t, dir, &e))
 		require.NoError(t, err)
 		assert.Equal(t, e, got)
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
@@ -54,7 +55,7 @@ func frozenRuns() map[string]*measured.Run {
 
 // priorOf is what every fit starts from.
 func priorOf(t *testing.T) hardware.Efficiency {
-	prior, err := configs.EfficienciesOf("prior")
+	prior, err := catalog.EfficienciesOf("prior")
 	require.NoError(t, err)
 	return prior.Default
 }

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 // On puts the runs of a file that says only the load on the deployment of a scenario: the name of an embedded one, or a
@@ -53,7 +54,7 @@ func (f *File) Takes() bool {
 // than was measured.
 func (r *Run) Label(s *configs.Scenario) error {
 	l := &r.Labels
-	known := func(model string) bool { return slices.Contains(configs.ModelNames(), model) }
+	known := func(model string) bool { return slices.Contains(catalog.ModelNames(), model) }
 	if l.Model != s.Model && known(l.Model) && known(s.Model) {
 		return fmt.Errorf("run %s was measured with model %s; got a scenario with model %s; expected one with the model that was "+
 			"measured", r.ID, l.Model, s.Model)
@@ -92,7 +93,7 @@ func modeOf(s *configs.Scenario) string {
 }
 
 func ownOf(model string) string {
-	if !slices.Contains(configs.ModelNames(), model) {
+	if !slices.Contains(catalog.ModelNames(), model) {
 		return ""
 	}
 	return ownPrecision(model)
@@ -101,7 +102,7 @@ func ownOf(model string) string {
 // readBase reads the text of a scenario. Its relative paths become absolute, for the merged text stands nowhere.
 func readBase(scenario string) ([]byte, error) {
 	if slices.Contains(configs.ScenarioNames(), scenario) {
-		return configs.File(scenario)
+		return catalog.File(scenario)
 	}
 	text, err := os.ReadFile(scenario)
 	switch {

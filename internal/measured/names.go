@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
@@ -22,7 +22,7 @@ func catalogModel(repository string) (name, unknown string) {
 // shortModel returns a checkpoint's name without what repositories add to it; ok: it is the catalog's.
 func shortModel(repository string) (name string, ok bool) {
 	name = strings.ToLower(repository[strings.LastIndex(repository, "/")+1:])
-	have := configs.ModelNames()
+	have := catalog.ModelNames()
 	for {
 		if known, ok := modelAliases[name]; ok {
 			name = known
@@ -85,7 +85,7 @@ func catalogGPU(system string) (name, unknown string) {
 	if known, ok := gpuAliases[name]; ok {
 		name = known
 	}
-	if !slices.Contains(configs.GPUNames(), name) {
+	if !slices.Contains(catalog.GPUNames(), name) {
 		return "", "GPU " + system + " is not in the catalog"
 	}
 	return name, ""
@@ -140,8 +140,8 @@ func precisionOf(model, precision string) string {
 // models are the catalog's, read once, for a table names the same few in every row.
 var models = sync.OnceValue(func() map[string]llm.Model {
 	all := map[string]llm.Model{}
-	for _, name := range configs.ModelNames() {
-		if m, err := configs.Model(name); err == nil {
+	for _, name := range catalog.ModelNames() {
+		if m, err := catalog.Model(name); err == nil {
 			all[name] = m
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 // points are a user's own measurements, one a row: the load, what was measured, and as much of the deployment as the
@@ -66,8 +67,8 @@ func poolColumns() []string {
 
 // ownNames returns what engines call an argument that all have a key for, where that is another name.
 func ownNames(key string) (names []string) {
-	for _, name := range configs.EngineNames() {
-		if e, err := configs.Engine(name); err == nil && slices.Contains(e.Keys(), key) && e.Own(key) != key && !slices.Contains(names, e.Own(key)) {
+	for _, name := range catalog.EngineNames() {
+		if e, err := catalog.Engine(name); err == nil && slices.Contains(e.Keys(), key) && e.Own(key) != key && !slices.Contains(names, e.Own(key)) {
 			names = append(names, e.Own(key))
 		}
 	}
@@ -188,14 +189,14 @@ func pointArrivals(r *record, a *asked) {
 func pointModel(written string) (name, unknown string) {
 	if name, unknown = catalogModel(written); unknown != "" {
 		short, _ := shortModel(written)
-		unknown = didYouMean(unknown, short, slices.Concat(configs.ModelNames(), slices.Sorted(maps.Keys(modelAliases))))
+		unknown = didYouMean(unknown, short, slices.Concat(catalog.ModelNames(), slices.Sorted(maps.Keys(modelAliases))))
 	}
 	return name, unknown
 }
 
 func pointGPU(written string) (name, unknown string) {
 	if name, unknown = catalogGPU(written); unknown != "" {
-		unknown = didYouMean(unknown, shortGPU(written), slices.Concat(configs.GPUNames(), slices.Sorted(maps.Keys(gpuAliases))))
+		unknown = didYouMean(unknown, shortGPU(written), slices.Concat(catalog.GPUNames(), slices.Sorted(maps.Keys(gpuAliases))))
 	}
 	return name, unknown
 }
@@ -232,10 +233,10 @@ func pointDeployment(r *record, l *Labels) (over, skip string) {
 		engine := setup{engine: engineOf(name)}
 		l.Engine = engine.engine
 		switch {
-		case slices.Contains(configs.EngineNames(), name):
+		case slices.Contains(catalog.EngineNames(), name):
 			add(&pool, "engine", name)
 		case !slices.Contains(enginesModelled, l.Engine):
-			return "", didYouMean("engine "+name+" is not modelled", l.Engine, slices.Concat(configs.EngineNames(), enginesModelled))
+			return "", didYouMean("engine "+name+" is not modelled", l.Engine, slices.Concat(catalog.EngineNames(), enginesModelled))
 		default:
 			add(&pool, "engine", cmp.Or(engine.scheduled(), "vllm-v1"))
 		}

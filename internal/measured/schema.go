@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // schema is one kind of file.
@@ -98,7 +98,7 @@ func (t *table) misspelt(s *schema, column string) (got, want string, ok bool) {
 			continue
 		}
 		for _, want := range strings.Split(column, "|") {
-			if configs.Suggest(got, []string{want}) != "" {
+			if strict.Suggest(got, []string{want}) != "" {
 				return got, want, true
 			}
 		}

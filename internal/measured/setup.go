@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 // setup is what a run was set up with; text writes it as a scenario. Empty values are the engine's defaults.
@@ -33,7 +33,7 @@ func (s *setup) arg(key string, value any) {
 	if text == "" || text == "0" {
 		return
 	}
-	if engine, err := configs.Engine(s.scheduled()); err == nil {
+	if engine, err := catalog.Engine(s.scheduled()); err == nil {
 		key = engine.Own(key)
 	}
 	s.arguments = append(s.arguments, key+": "+text)

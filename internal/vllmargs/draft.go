@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 // draft is what a command line amounts to so far.
@@ -83,7 +83,7 @@ func (d *draft) fit() error {
 		d.pool = slices.DeleteFunc(d.pool, func(s setting) bool { return s.key == "schedule_policy" })
 		d.note("--schedule-policy lpm goes by the prefix cache, which is off: fcfs is taken, as SGLang does")
 	}
-	e, err := configs.Engine(d.engine)
+	e, err := catalog.Engine(d.engine)
 	if err != nil {
 		return err
 	}

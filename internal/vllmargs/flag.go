@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // arity is how many words follow a flag.
@@ -135,5 +135,5 @@ func (t table) nearest(written string) string {
 	for _, f := range t {
 		names = append(names, f.names...)
 	}
-	return configs.Suggest(spelling(written), names)
+	return strict.Suggest(spelling(written), names)
 }

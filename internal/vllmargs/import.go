@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured"
 )
 
@@ -116,11 +117,11 @@ func (d *draft) environment(names []string) {
 // accelerator returns the catalog's name of the GPU, which no command line says.
 func (d *draft) accelerator() (string, error) {
 	if d.options.GPU == "" {
-		return "", fmt.Errorf("a command line does not say on which GPU it runs; expected --gpu with one of %s", strings.Join(configs.GPUNames(), ", "))
+		return "", fmt.Errorf("a command line does not say on which GPU it runs; expected --gpu with one of %s", strings.Join(catalog.GPUNames(), ", "))
 	}
 	gpu, unknown := measured.PublishedGPU(d.options.GPU)
 	if unknown != "" {
-		return "", fmt.Errorf("--gpu %s: %s; have %s", d.options.GPU, unknown, strings.Join(configs.GPUNames(), ", "))
+		return "", fmt.Errorf("--gpu %s: %s; have %s", d.options.GPU, unknown, strings.Join(catalog.GPUNames(), ", "))
 	}
 	return gpu, nil
 }
@@ -156,7 +157,7 @@ func (d *draft) served() (m served, err error) {
 		}
 		return m, fmt.Errorf("%s (decodesim list models); or give the path of its config.json with --model-config", unknown)
 	}
-	spec, err := configs.Model(name)
+	spec, err := catalog.Model(name)
 	m.name, m.weights, m.listed, m.sparse = name, weights, true, spec.Experts() > 0
 	return m, err
 }

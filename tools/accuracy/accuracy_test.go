@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/configs"
+	builtin "github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 	"github.com/decodesim/decodesim/tools/accuracy/page"
@@ -24,8 +24,8 @@ import (
 func builtIn(t *testing.T) catalog.Sets {
 	t.Helper()
 	var sets catalog.Sets
-	for _, name := range configs.EfficiencyNames() {
-		e, err := configs.EfficienciesOf(name)
+	for _, name := range builtin.EfficiencyNames() {
+		e, err := builtin.EfficienciesOf(name)
 		require.NoError(t, err)
 		sets = append(sets, e)
 	}
@@ -35,7 +35,7 @@ func builtIn(t *testing.T) catalog.Sets {
 // textbook is every engine at the peak of the data sheet.
 func textbook(t *testing.T) catalog.Sets {
 	t.Helper()
-	e, err := configs.EfficienciesOf("textbook")
+	e, err := builtin.EfficienciesOf("textbook")
 	require.NoError(t, err)
 	e.Name = "vllm"
 	return catalog.Sets{e}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/configs"
+	builtin "github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
@@ -105,7 +106,7 @@ func targets(sets catalog.Sets, predictions []validation.Prediction) ([]page.Tar
 		{anchor{model: "gpt-oss-120b", gpu: "b200-sxm", engine: "tensorrt-llm"}, 713, "gpt-oss-120b", []int{1, 4, 8}},
 		{anchor{model: "minimax-m2.7", gpu: "b200-sxm", engine: "vllm", weights: "nvfp4"}, 428, "minimax-m2.5", []int{1, 4, 8}},
 	} {
-		m, err := configs.Model(t.model)
+		m, err := builtin.Model(t.model)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/tools/accuracy/page"
@@ -81,7 +81,7 @@ func replaceFile(path string, write func(io.Writer) error) error {
 }
 
 // replaceCatalog writes the files of the catalog.
-func replaceCatalog(dir string, sets []configs.Efficiencies) (written []string, err error) {
+func replaceCatalog(dir string, sets []catalog.Efficiencies) (written []string, err error) {
 	const head = "Fitted by make calibrate; see docs/accuracy.md for what it was fitted to and how far off it is."
 	for i := range sets {
 		path := filepath.Join(dir, sets[i].Name+".yaml")

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
@@ -37,7 +37,7 @@ func FitCatalog(ctx context.Context, files []*measured.File, told func(round, do
 	for i := range runs {
 		runs[i].Skip = cmp.Or(runs[i].Skip, Unfittable(&runs[i].Labels))
 	}
-	prior, err := configs.EfficienciesOf("prior")
+	prior, err := catalog.EfficienciesOf("prior")
 	if err != nil {
 		return nil, err
 	}
@@ -65,17 +65,17 @@ func levels(l *measured.Labels) []string { return []string{"all", l.Engine, l.En
 
 // Efficiencies returns what is to be built in: a set for each engine, with an entry for each GPU, and one for engines that
 // nobody measured.
-func (c *Catalog) Efficiencies() []configs.Efficiencies {
-	global := configs.Efficiencies{Name: "global", Describes: "an engine that was not measured: what the measured ones have in common"}
+func (c *Catalog) Efficiencies() []catalog.Efficiencies {
+	global := catalog.Efficiencies{Name: "global", Describes: "an engine that was not measured: what the measured ones have in common"}
 	global.Default = c.entry(nil, func(*measured.Labels) bool { return true })
-	sets := []configs.Efficiencies{global}
+	sets := []catalog.Efficiencies{global}
 	for _, engine := range c.among(func(l *measured.Labels) string { return l.Engine }) {
 		of := func(l *measured.Labels) bool { return l.Engine == engine }
-		set := configs.Efficiencies{Name: engine, Describes: describe(engine, c.versions(of))}
+		set := catalog.Efficiencies{Name: engine, Describes: describe(engine, c.versions(of))}
 		set.Default = c.entry([]string{engine}, of)
 		for _, gpu := range c.among(func(l *measured.Labels) string { return gpuOf(l, engine) }) {
 			on := func(l *measured.Labels) bool { return of(l) && l.GPU == gpu }
-			set.GPUs = append(set.GPUs, configs.GPUEfficiency{GPU: gpu, Efficiency: c.entry([]string{engine, engine + " " + gpu}, on)})
+			set.GPUs = append(set.GPUs, catalog.GPUEfficiency{GPU: gpu, Efficiency: c.entry([]string{engine, engine + " " + gpu}, on)})
 		}
 		sets = append(sets, set)
 	}

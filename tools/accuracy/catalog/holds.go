@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
@@ -162,12 +162,12 @@ func spread(runs []*calibration.Run) []*calibration.Run {
 }
 
 // Sets is what is built in: efficiencies by engine, and in them by GPU.
-type Sets []configs.Efficiencies
+type Sets []catalog.Efficiencies
 
 // For returns what is built in for a GPU under an engine.
 func (s Sets) For(engine, gpu string) hardware.Efficiency {
 	for _, name := range []string{engine, unknownEngine} {
-		if i := slices.IndexFunc(s, func(e configs.Efficiencies) bool { return e.Name == name }); i >= 0 {
+		if i := slices.IndexFunc(s, func(e catalog.Efficiencies) bool { return e.Name == name }); i >= 0 {
 			e, _ := s[i].For(gpu)
 			return e
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/freeze"
@@ -41,12 +41,12 @@ func TestAUserMeasuresAcrossTheLoad(t *testing.T) {
 }
 
 func TestAnUnknownEngineGetsWhatAllHaveInCommon(t *testing.T) {
-	set := func(name string, bandwidth float64, gpus ...configs.GPUEfficiency) configs.Efficiencies {
-		e := configs.Efficiencies{Name: name, GPUs: gpus}
+	set := func(name string, bandwidth float64, gpus ...catalog.GPUEfficiency) catalog.Efficiencies {
+		e := catalog.Efficiencies{Name: name, GPUs: gpus}
 		e.Default.Bandwidth = bandwidth
 		return e
 	}
-	on := configs.GPUEfficiency{GPU: "h100-sxm"}
+	on := catalog.GPUEfficiency{GPU: "h100-sxm"}
 	on.Efficiency.Bandwidth = .3
 	sets := Sets{set("global", .1), set("vllm", .2, on)}
 	for want, of := range map[float64][2]string{.1: {"other", "h100-sxm"}, .2: {"vllm", "l4"}, .3: {"vllm", "h100-sxm"}} {
@@ -158,7 +158,7 @@ func (d deployment) grid(clients ...int) []measured.Run {
 }
 
 func priorOf(t require.TestingT) hardware.Efficiency {
-	prior, err := configs.EfficienciesOf("prior")
+	prior, err := catalog.EfficienciesOf("prior")
 	require.NoError(t, err)
 	return prior.Default
 }

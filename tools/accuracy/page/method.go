@@ -43,7 +43,7 @@ func (a *Accuracy) how(m *markdown) {
 		})
 	}
 	m.table(1, rows)
-	m.para("The fitted constants are in `configs/engines/efficiencies/`, each entry with the runs, deployments and error of its fit. The "+
+	m.para("The fitted constants are in `configs/catalog/engines/efficiencies/`, each entry with the runs, deployments and error of its fit. The "+
 		"overlap "+
 		"of memory and arithmetic is not fitted: "+
 		"such data cannot tell it (p = %s).", report.Tidy(k.Prior.Overlap))

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/configs"
+	builtin "github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
@@ -62,7 +62,7 @@ func handAccuracy(t *testing.T) *Accuracy {
 		all = append(all, handRun("c", "inference-perf experiments", "vllm", "llama-3.1-8b", by*5)...)
 		return append(all, handRun("d", "request timings", "vllm", "llama-3.1-8b", by, 7*by, -9*by)...)
 	}
-	prior, err := configs.EfficienciesOf("prior")
+	prior, err := builtin.EfficienciesOf("prior")
 	require.NoError(t, err)
 	a := &Accuracy{
 		Method:   calibration.Method{Parameters: calibration.Parameters(), Prior: prior.Default, Stiffness: 0.1, OwnStiffness: 0.01, Rounds: 3},

@@ -1,4 +1,4 @@
-package configs
+package catalog
 
 import (
 	"errors"
@@ -8,34 +8,35 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 )
 
 // readEngine reads the file of an engine. Its arguments and limits stand under the engine's own names; they are called what
 // every engine calls them before they are decoded, and what is fixed is added to them.
 func readEngine(file, name string, data []byte) (e EngineSpec, err error) {
-	where := newPositions(file)
-	root, err := parseOne(where, data)
+	where := strict.NewPositions(file)
+	root, err := strict.Parse(where, data)
 	if err != nil {
 		return e, err
 	}
 	names := map[string]string{}
-	for _, pair := range pairsOf(child(root, "names")) {
+	for _, pair := range strict.Pairs(strict.Child(root, "names")) {
 		names[pair[0].Value] = pair[1].Value
 	}
-	arguments := child(root, "arguments")
-	for _, table := range append([]*yaml.Node{arguments}, listOf(child(root, "limits"))...) {
-		if err := rename(table, names); err != nil {
+	arguments := strict.Child(root, "arguments")
+	for _, table := range append([]*yaml.Node{arguments}, strict.List(strict.Child(root, "limits"))...) {
+		if err := Rename(table, names); err != nil {
 			return e, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	for _, pair := range pairsOf(arguments) {
+	for _, pair := range strict.Pairs(arguments) {
 		e.keys = append(e.keys, pair[0].Value)
 	}
-	if fixed := take(root, "fixed"); fixed != nil && arguments != nil {
+	if fixed := strict.Take(root, "fixed"); fixed != nil && arguments != nil {
 		arguments.Content = append(arguments.Content, fixed.Content...)
 	}
-	if err := (decoder{where}).structInto(root, &e); err != nil {
+	if err := where.Fill(root, &e); err != nil {
 		return e, err
 	}
 	if err := e.validate(name); err != nil {
@@ -46,56 +47,17 @@ func readEngine(file, name string, data []byte) (e EngineSpec, err error) {
 
 // rename gives the keys of a mapping the names that every engine has for them. A key that has two names there has one
 // of them only.
-func rename(table *yaml.Node, names map[string]string) error {
-	for _, pair := range pairsOf(table) {
+func Rename(table *yaml.Node, names map[string]string) error {
+	for _, pair := range strict.Pairs(table) {
 		for own, key := range names {
 			if pair[0].Value == key {
 				return fmt.Errorf("%s: expected the engine's own name, %s", key, own)
 			}
 		}
 	}
-	for _, pair := range pairsOf(table) {
+	for _, pair := range strict.Pairs(table) {
 		if key, ok := names[pair[0].Value]; ok {
 			pair[0].Value = key
-		}
-	}
-	return nil
-}
-
-// pairsOf returns the keys and values of a mapping; none if it is nothing of the kind.
-func pairsOf(n *yaml.Node) [][2]*yaml.Node {
-	var pairs [][2]*yaml.Node
-	if n != nil && n.Kind == yaml.MappingNode {
-		for i := 0; i < len(n.Content); i += 2 {
-			pairs = append(pairs, [2]*yaml.Node{n.Content[i], n.Content[i+1]})
-		}
-	}
-	return pairs
-}
-
-func listOf(n *yaml.Node) []*yaml.Node {
-	if n == nil || n.Kind != yaml.SequenceNode {
-		return nil
-	}
-	return n.Content
-}
-
-// child returns the value of a key of a mapping, or nil.
-func child(n *yaml.Node, key string) *yaml.Node {
-	for _, pair := range pairsOf(n) {
-		if pair[0].Value == key {
-			return pair[1]
-		}
-	}
-	return nil
-}
-
-// take is child that also removes the key.
-func take(n *yaml.Node, key string) *yaml.Node {
-	for i, pair := range pairsOf(n) {
-		if pair[0].Value == key {
-			n.Content = slices.Delete(n.Content, 2*i, 2*i+2)
-			return pair[1]
 		}
 	}
 	return nil
@@ -104,7 +66,7 @@ func take(n *yaml.Node, key string) *yaml.Node {
 // uniqueNames reports a name that means two things. A scenario may name a key as any engine does, so that an error can say
 // which engine that is, and no name may depend on the engine.
 func uniqueNames(all []EngineSpec) error {
-	keys := keysOf(fieldsOf(reflect.TypeFor[Pool]()))
+	keys := strict.KeysOf(strict.FieldsOf(reflect.TypeFor[EngineArguments]()))
 	of := map[string]string{}
 	for i := range all {
 		for own, key := range all[i].Names {
@@ -132,7 +94,7 @@ func (e *EngineSpec) validate(name string) error {
 	}
 	named := map[string]bool{}
 	for own, key := range e.Names {
-		if !e.has(key) {
+		if !e.Has(key) {
 			return fmt.Errorf("names.%s: the engine has no argument %q", own, key)
 		}
 		if named[key] {
@@ -152,7 +114,7 @@ func (e *EngineSpec) validate(name string) error {
 		return err
 	}
 	if !slices.Contains(EfficiencyNames(), e.Efficiency) {
-		return fmt.Errorf("efficiency: %w", notFound("efficiency", e.Efficiency, EfficiencyNames()))
+		return fmt.Errorf("efficiency: %w", strict.NotFound("efficiency", e.Efficiency, EfficiencyNames()))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package configs
+package catalog
 
 import (
 	"os"
@@ -39,7 +39,7 @@ func TestAnUnknownGPUIsAnErrorWithASuggestion(t *testing.T) {
 // pass for an absent one.
 func TestEveryNumberOfAGPUHasASource(t *testing.T) {
 	for _, name := range GPUNames() {
-		_, text, _ := embedded("gpus", name)
+		_, text, _ := Lookup("gpus", name)
 		var root yaml.Node
 		require.NoError(t, yaml.Unmarshal(text, &root))
 		walkMappings(root.Content[0], func(n *yaml.Node) {

@@ -1,4 +1,4 @@
-package configs
+package strict
 
 import (
 	"errors"
@@ -19,28 +19,29 @@ func Suggest(got string, have []string) string {
 }
 
 // didYouMean returns the end of a message about an unknown name: the nearest one, or else all.
-func didYouMean(got string, have []string) string {
+func DidYouMean(got string, have []string) string {
 	if near := Suggest(got, have); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	return "have " + quoted(have)
+	return "have " + Quoted(have)
 }
 
 // unknownName says that a catalog has no such name: the nearest name if one is near, and all there are.
-func unknownName(kind, name string, have []string) string {
+func UnknownName(kind, name string, have []string) string {
 	hint := ""
 	if near := Suggest(name, have); near != "" {
 		hint = fmt.Sprintf("did you mean %q? ", near)
 	}
-	return fmt.Sprintf("%s %q not found; %shave %s", kind, name, hint, quoted(have))
+	return fmt.Sprintf("%s %q not found; %shave %s", kind, name, hint, Quoted(have))
 }
 
 // notFound is unknownName for a name that stands in no file.
-func notFound(kind, name string, have []string) error {
-	return errors.New(unknownName(kind, name, have))
+func NotFound(kind, name string, have []string) error {
+	return errors.New(UnknownName(kind, name, have))
 }
 
-func quoted(names []string) string {
+// Quoted lists names in quotes.
+func Quoted(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
@@ -74,4 +75,13 @@ func editDistance(a, b string) int {
 		}
 	}
 	return row[len(t)]
+}
+
+// bareMessage is an error without the package that found it, for it gets a position in the user's file instead.
+func Message(err error) string {
+	message := err.Error()
+	for _, name := range []string{"configs: ", "hardware: ", "huggingface: ", "policies: ", "workloads: "} {
+		message = strings.TrimPrefix(message, name)
+	}
+	return message
 }

@@ -1,4 +1,4 @@
-package configs
+package catalog
 
 import (
 	"math"
@@ -7,15 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 func TestEnginesAreWhole(t *testing.T) {
 	const have = `"decode-priority", "orca", "sarathi", "sglang", "static", "tensorrt-llm", "textbook", "vllm-v0", "vllm-v1"`
-	require.Equal(t, have, quoted(EngineNames()))
+	require.Equal(t, have, strict.Quoted(EngineNames()))
 	for _, name := range EngineNames() {
 		e, err := Engine(name)
 		require.NoError(t, err)
@@ -27,7 +29,7 @@ func TestEnginesAreWhole(t *testing.T) {
 }
 
 func TestWrongEngineFilesAreRefused(t *testing.T) {
-	_, text, _ := embedded("engines", "tensorrt-llm")
+	_, text, _ := Lookup("engines", "tensorrt-llm")
 	for _, c := range []struct{ old, new, want string }{
 		{"name: tensorrt-llm", "name: trt", `e.yaml: name: "trt"; expected the name of the file, "tensorrt-llm"`},
 		{"memory_share: free", "memory_share: rest", `e.yaml: memory_share: "rest" is unknown; have "total", "static", "free"`},
@@ -53,7 +55,7 @@ func TestNoNameMeansTwoThings(t *testing.T) {
 	spec := func(own, key string) EngineSpec { return EngineSpec{Name: own, Names: map[string]string{own: key}} }
 	require.NoError(t, uniqueNames([]EngineSpec{spec("a", "block_size"), spec("a", "block_size")}))
 	require.ErrorContains(t, uniqueNames([]EngineSpec{spec("a", "block_size"), spec("a", "max_num_seqs")}), "another engine calls block_size so")
-	require.ErrorContains(t, uniqueNames([]EngineSpec{spec("replicas", "block_size")}), "is a key of every pool")
+	require.ErrorContains(t, uniqueNames([]EngineSpec{spec("watermark", "block_size")}), "is a key of every pool")
 }
 
 func TestEnginesTakeTheirLimitsFromTheGPU(t *testing.T) {
@@ -126,4 +128,24 @@ source: measured
 	require.NoError(t, err)
 	require.EqualError(t, load(string(several)), "e.yaml: efficiencies of several GPUs, as the built-in ones are; expected the constants "+
 		"of one: those under default or under a gpu, as the whole file")
+}
+
+// Graphs reach twice max_num_seqs, 512 rows or 1024 on a data-centre Blackwell; the textbook pads nothing.
+func TestGraphsOfAnEngine(t *testing.T) {
+	e, err := Engine("vllm-v1")
+	require.NoError(t, err)
+	largest := func(gpu string, sequences int) int {
+		sizes := e.CUDAGraphs.Sizes(gpu, sequences)
+		return sizes[len(sizes)-1]
+	}
+	assert.Equal(t, 512, largest("h100-sxm", 1024))
+	assert.Equal(t, 1024, largest("b200-sxm", 1024))
+	assert.Equal(t, 1024, largest("gb300", 1024))
+	assert.Equal(t, 512, largest("rtx-pro-6000-ws", 1024))
+	assert.Equal(t, 32, largest("b200-sxm", 16))
+	e, err = Engine("textbook")
+	require.NoError(t, err)
+	assert.Nil(t, e.CUDAGraphs.Sizes("h100-sxm", 1024))
+	require.ErrorContains(t, (&CUDAGraphs{RowsPerSequence: 2}).validate(), "expected rows_per_sequence ≥ 1 and a last row of rows_max that fits every GPU")
+	require.EqualError(t, (&CUDAGraphs{2, []CUDAGraphMax{{Rows: 0}}}).validate(), "cuda_graphs.rows_max[0].rows: 0 is out of range; expected 1 to 65536")
 }

@@ -1,4 +1,4 @@
-package configs
+package strict
 
 import (
 	"math"
@@ -33,7 +33,7 @@ type sampleInner struct {
 
 func TestStrictDecodingFillsEveryKind(t *testing.T) {
 	var got sample
-	err := decodeStrict("a.yaml", []byte(`
+	_, err := Decode("a.yaml", []byte(`
 name: "8"
 count: 1e5
 small: -128
@@ -106,14 +106,16 @@ func TestStrictDecodingPointsAtWhatIsWrong(t *testing.T) {
 		{"name: \xff\n", `a.yaml:1:1: not YAML: invalid leading UTF-8 octet`},
 	} {
 		t.Run(c.yaml, func(t *testing.T) {
-			require.EqualError(t, decodeStrict("a.yaml", []byte(c.yaml), &sample{}), c.want)
+			_, err := Decode("a.yaml", []byte(c.yaml), &sample{})
+			require.EqualError(t, err, c.want)
 		})
 	}
 }
 
 func TestStrictDecodingNeverPanics(t *testing.T) {
 	for _, data := range []string{"&a [*a]", "{", "a: b: c", "? ", "!!map {}", "\x00", "- - - -", "%YAML 9\n---\n", "*a"} {
-		require.Error(t, decodeStrict("a.yaml", []byte(data), &sample{}), "%q", data)
+		_, err := Decode("a.yaml", []byte(data), &sample{})
+		require.Error(t, err, "%q", data)
 	}
 }
 
@@ -125,6 +127,6 @@ func TestTheNearestNameIsSuggested(t *testing.T) {
 		require.Equal(t, want, Suggest(got, have), "%q", got)
 	}
 	require.Equal(t, `gpu "h1000-sxm" not found; did you mean "h100-sxm"? have "h100-sxm", "l4"`,
-		unknownName("gpu", "h1000-sxm", []string{"h100-sxm", "l4"}))
-	require.Equal(t, `gpu "abacus" not found; have "l4"`, unknownName("gpu", "abacus", []string{"l4"}))
+		UnknownName("gpu", "h1000-sxm", []string{"h100-sxm", "l4"}))
+	require.Equal(t, `gpu "abacus" not found; have "l4"`, UnknownName("gpu", "abacus", []string{"l4"}))
 }

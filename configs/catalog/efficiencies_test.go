@@ -1,4 +1,4 @@
-package configs
+package catalog
 
 import (
 	"testing"
@@ -23,4 +23,15 @@ func TestTheSameChipAchievesTheSame(t *testing.T) {
 	achieved, stated := e.For("gb200")
 	assert.True(t, stated)
 	assert.Equal(t, rack, achieved, "what is measured of it goes first")
+}
+
+// A GPU has one row, of its own: a second would never be read.
+func TestAGPUHasOneEfficiency(t *testing.T) {
+	e, err := EfficienciesOf("prior")
+	require.NoError(t, err)
+	row := GPUEfficiency{GPU: "h100-sxm", Efficiency: e.Default}
+	e.GPUs = []GPUEfficiency{row, {GPU: "l4", Efficiency: e.Default}}
+	require.NoError(t, e.validate("prior"))
+	e.GPUs = append(e.GPUs, row)
+	require.EqualError(t, e.validate("prior"), `gpus[2].gpu: "h100-sxm" is that of gpus[0] already; expected one of its own`)
 }

@@ -1,8 +1,9 @@
-package configs
+package catalog
 
 import (
 	"fmt"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/policies/acceptance"
 )
 
@@ -28,16 +29,16 @@ type AcceptanceCurve struct {
 const acceptanceDir = "acceptance"
 
 // AcceptanceNames returns the acceptance curves built in.
-func AcceptanceNames() []string { return embeddedNames(acceptanceDir) }
+func AcceptanceNames() []string { return Names(acceptanceDir) }
 
 // AcceptanceOf returns the acceptance curves built in under a name.
 func AcceptanceOf(name string) (AcceptanceCurves, error) {
-	file, data, ok := embedded(acceptanceDir, name)
+	file, data, ok := Lookup(acceptanceDir, name)
 	if !ok {
-		return AcceptanceCurves{}, notFound("acceptance", name, AcceptanceNames())
+		return AcceptanceCurves{}, strict.NotFound("acceptance", name, AcceptanceNames())
 	}
 	var a AcceptanceCurves
-	if err := decodeStrict(file, data, &a); err != nil {
+	if _, err := strict.Decode(file, data, &a); err != nil {
 		return a, err
 	}
 	if err := a.validate(name); err != nil {
@@ -50,7 +51,7 @@ func AcceptanceOf(name string) (AcceptanceCurves, error) {
 func (a *AcceptanceCurves) Lengths(thinking bool) ([]float64, error) {
 	for _, c := range a.Curves {
 		if c.Thinking == thinking {
-			return withBonus(c.Lengths, a.CountsBonus), nil
+			return WithBonus(c.Lengths, a.CountsBonus), nil
 		}
 	}
 	return nil, fmt.Errorf("configs: no_thinking is %t, but %s was measured only the other way; expected %t", !thinking, a.Name, thinking)
@@ -69,7 +70,7 @@ func (a *AcceptanceCurves) validate(name string) error {
 		return fmt.Errorf("curves missing")
 	}
 	for i, c := range a.Curves {
-		law := acceptance.Law{Process: "curve", Lengths: withBonus(c.Lengths, a.CountsBonus)}
+		law := acceptance.Law{Process: "curve", Lengths: WithBonus(c.Lengths, a.CountsBonus)}
 		if err := law.Validate(len(c.Lengths)); err != nil {
 			return fmt.Errorf("curves[%d]: %w", i, err)
 		}
@@ -80,4 +81,15 @@ func (a *AcceptanceCurves) validate(name string) error {
 		}
 	}
 	return nil
+}
+
+// withBonus returns lengths that count the token of the step itself.
+func WithBonus(lengths []float64, counted bool) []float64 {
+	out := append([]float64(nil), lengths...)
+	for i := range out {
+		if !counted {
+			out[i]++
+		}
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package configs
+package catalog
 
 import (
 	"reflect"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
@@ -78,34 +79,38 @@ func (c *CUDAGraphs) Sizes(gpu string, sequences int) []int {
 }
 
 // EngineNames returns the engines built in.
-func EngineNames() []string { return embeddedNames("engines") }
+func EngineNames() []string { return Names("engines") }
 
 // Engine returns the engine of that name, which must not be modified.
 func Engine(name string) (EngineSpec, error) {
-	all, err := engines()
-	if err != nil {
-		return EngineSpec{}, err
-	}
+	all := Engines()
 	for i := range all {
 		if all[i].Name == name {
 			return all[i], nil
 		}
 	}
-	return EngineSpec{}, notFound("engine", name, EngineNames())
+	return EngineSpec{}, strict.NotFound("engine", name, EngineNames())
 }
 
-// engines reads every engine built in; once, for every load of a scenario asks for their names of its keys.
-var engines = sync.OnceValues(func() ([]EngineSpec, error) {
+// Engines returns every engine built in, which must not be modified.
+func Engines() []EngineSpec { return engines() }
+
+// engines reads the files once, for every load of a scenario asks for the engines' names of its keys. An embedded file that
+// cannot be read is a broken build.
+var engines = sync.OnceValue(func() []EngineSpec {
 	var all []EngineSpec
 	for _, name := range EngineNames() {
-		file, data, _ := embedded("engines", name)
+		file, data, _ := Lookup("engines", name)
 		e, err := readEngine(file, name, data)
 		if err != nil {
-			return nil, err
+			panic("catalog: " + err.Error())
 		}
 		all = append(all, e)
 	}
-	return all, uniqueNames(all)
+	if err := uniqueNames(all); err != nil {
+		panic("catalog: " + err.Error())
+	}
+	return all
 })
 
 // Limit returns the engine's defaults on a GPU.
@@ -154,22 +159,57 @@ func (e *EngineSpec) OwnNames() []string {
 }
 
 // has reports whether e has the argument.
-func (e *EngineSpec) has(key string) bool { return slices.Contains(e.keys, key) }
+func (e *EngineSpec) Has(key string) bool { return slices.Contains(e.keys, key) }
 
 // doc says what the argument means to the engine.
-func (e *EngineSpec) doc(key string) string {
+func (e *EngineSpec) Doc(key string) string {
 	if doc, ok := e.Means[e.Own(key)]; ok {
 		return doc
 	}
 	t := reflect.TypeFor[EngineArguments]()
-	f, _ := fieldNamed(fieldsOf(t), key)
-	return t.FieldByIndex(f.index).Tag.Get("doc")
+	f, _ := strict.FieldNamed(strict.FieldsOf(t), key)
+	return t.FieldByIndex(f.Index).Tag.Get("doc")
 }
 
 // orders returns the orders of the queue that e can be given.
-func (e *EngineSpec) orders() []string {
-	if e.Scheduler == schedulerSGLang {
+func (e *EngineSpec) Orders() []string {
+	if e.Scheduler == SchedulerSGLang {
 		return QueueOrders()
 	}
 	return schedulers.OrderNames()
+}
+
+// divides reports whether the engine, with such a reserve, can compute a part of a request.
+func (e *EngineSpec) Divides(reserve string) bool {
+	return e.Scheduler != SchedulerStatic && reserve != ReserveMaxTokens && reserve != ReserveMaxModelLen
+}
+
+// dividing returns the engines that can, as they are by default.
+func Dividing() []string {
+	all := Engines()
+	var names []string
+	for i := range all {
+		if all[i].Divides(all[i].Arguments.Reserve) {
+			names = append(names, all[i].Name)
+		}
+	}
+	return slices.Clip(names)
+}
+
+// enginesWith returns the engines that have an argument of that name.
+func EnginesWith(name string) []string {
+	all := Engines()
+	var with []string
+	for i := range all {
+		if slices.Contains(all[i].OwnNames(), name) {
+			with = append(with, all[i].Name)
+		}
+	}
+	return with
+}
+
+// isArgument tells the keys of a pool that belong to its engine from those that every pool has.
+func IsArgument(key string) bool {
+	_, ok := strict.FieldNamed(strict.FieldsOf(reflect.TypeFor[EngineArguments]()), key)
+	return ok
 }

@@ -1,22 +1,23 @@
-package configs
+package catalog
 
 import (
 	"fmt"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 )
 
 // GPUNames returns the names of the accelerators that are built in, in order.
-func GPUNames() []string { return embeddedNames("gpus") }
+func GPUNames() []string { return Names("gpus") }
 
 // GPU returns the accelerator of the catalog with that name.
 func GPU(name string) (hardware.GPU, error) {
-	file, text, ok := embedded("gpus", name)
+	file, text, ok := Lookup("gpus", name)
 	if !ok {
-		return hardware.GPU{}, notFound("gpu", name, GPUNames())
+		return hardware.GPU{}, strict.NotFound("gpu", name, GPUNames())
 	}
 	var g hardware.GPU
-	if err := decodeStrict(file, text, &g); err != nil {
+	if _, err := strict.Decode(file, text, &g); err != nil {
 		return hardware.GPU{}, err
 	}
 	if g.Name != name {

@@ -1,4 +1,4 @@
-package configs
+package catalog
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 )
 
@@ -25,19 +26,19 @@ type GPUEfficiency struct {
 }
 
 // efficiencyDir is beside the engines whose steps it prices.
-const efficiencyDir = "engines/efficiencies"
+const EfficiencyDir = "engines/efficiencies"
 
 // EfficiencyNames returns the efficiencies built in.
-func EfficiencyNames() []string { return embeddedNames(efficiencyDir) }
+func EfficiencyNames() []string { return Names(EfficiencyDir) }
 
 // EfficienciesOf returns the efficiencies built in under a name.
 func EfficienciesOf(name string) (Efficiencies, error) {
-	file, data, ok := embedded(efficiencyDir, name)
+	file, data, ok := Lookup(EfficiencyDir, name)
 	if !ok {
-		return Efficiencies{}, notFound("efficiency", name, EfficiencyNames())
+		return Efficiencies{}, strict.NotFound("efficiency", name, EfficiencyNames())
 	}
 	var e Efficiencies
-	if err := decodeStrict(file, data, &e); err != nil {
+	if _, err := strict.Decode(file, data, &e); err != nil {
 		return e, err
 	}
 	if err := e.validate(name); err != nil {
@@ -89,8 +90,8 @@ func (e *Efficiencies) validate(name string) error {
 	}
 	for i := range e.GPUs {
 		g := &e.GPUs[i]
-		if _, _, ok := embedded("gpus", g.GPU); !ok {
-			return fmt.Errorf("gpus[%d].gpu: %w", i, notFound("gpu", g.GPU, GPUNames()))
+		if _, _, ok := Lookup("gpus", g.GPU); !ok {
+			return fmt.Errorf("gpus[%d].gpu: %w", i, strict.NotFound("gpu", g.GPU, GPUNames()))
 		}
 		for j := range i {
 			if e.GPUs[j].GPU == g.GPU {
@@ -107,30 +108,30 @@ func (e *Efficiencies) validate(name string) error {
 // LoadEfficiency reads an efficiency file: the keys of hardware.Efficiency, all of them but those whose absence means no
 // effect. A word that is no path can only be meant for the name of built-in ones.
 func LoadEfficiency(file string) (hardware.Efficiency, error) {
-	if !isEfficiencyPath(file) {
-		return hardware.Efficiency{}, fmt.Errorf("%w, or a path that ends in .yaml", notFound("efficiency", file, EfficiencyNames()))
+	if !IsEfficiencyPath(file) {
+		return hardware.Efficiency{}, fmt.Errorf("%w, or a path that ends in .yaml", strict.NotFound("efficiency", file, EfficiencyNames()))
 	}
-	data, err := readFile("efficiency", file)
+	data, err := ReadFile("efficiency", file)
 	if err != nil {
 		return hardware.Efficiency{}, err
 	}
 	var e hardware.Efficiency
-	where, err := decodePositions(file, data, &e)
+	where, err := strict.Decode(file, data, &e)
 	switch {
-	case err != nil && decodeStrict(file, data, new(Efficiencies)) == nil:
+	case err != nil && isEfficiencies(file, data):
 		return e, fmt.Errorf("%s: efficiencies of several GPUs, as the built-in ones are; expected the constants of one: those "+
 			"under default or under a gpu, as the whole file", file)
 	case err != nil:
 		return e, err
 	}
-	for _, f := range fieldsOf(reflect.TypeOf(e)) {
-		if _, ok := where.at[f.key]; !ok && !f.optional {
-			return e, where.errorf(f.key, "missing; an efficiency file states every constant")
+	for _, f := range strict.FieldsOf(reflect.TypeOf(e)) {
+		if _, ok := where.At[f.Key]; !ok && !f.Optional {
+			return e, where.Errorf(f.Key, "missing; an efficiency file states every constant")
 		}
 	}
 	var wrong *hardware.RangeError
 	if err := e.Validate(); errors.As(err, &wrong) {
-		return e, where.errorf(wrong.Key, "%s", wrong.Message)
+		return e, where.Errorf(wrong.Key, "%s", wrong.Message)
 	} else if err != nil {
 		return e, err
 	}
@@ -138,6 +139,12 @@ func LoadEfficiency(file string) (hardware.Efficiency, error) {
 }
 
 // isEfficiencyPath tells a path to an efficiency file from the name of built-in efficiencies.
-func isEfficiencyPath(efficiency string) bool {
+func IsEfficiencyPath(efficiency string) bool {
 	return strings.ContainsAny(efficiency, `/\`) || strings.HasSuffix(efficiency, ".yaml") || strings.HasSuffix(efficiency, ".yml")
+}
+
+// isEfficiencies reports whether a file has the keys of built-in efficiencies.
+func isEfficiencies(file string, data []byte) bool {
+	_, err := strict.Decode(file, data, new(Efficiencies))
+	return err == nil
 }

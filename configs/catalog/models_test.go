@@ -1,4 +1,4 @@
-package configs
+package catalog
 
 import (
 	"math"
@@ -129,7 +129,7 @@ func caches(m llm.Model) (growing, capped float64) {
 // publisher under the convention that the file records.
 func TestCatalogModelsAgreeWithTheirPublishers(t *testing.T) {
 	for _, name := range ModelNames() {
-		file, text, ok := embedded("models", name)
+		file, text, ok := Lookup("models", name)
 		require.True(t, ok)
 		spec, err := readModel(file, text)
 		require.NoError(t, err)

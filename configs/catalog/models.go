@@ -1,19 +1,20 @@
-package configs
+package catalog
 
 import (
 	"fmt"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // ModelNames returns the names of the models that are built in, in order.
-func ModelNames() []string { return embeddedNames("models") }
+func ModelNames() []string { return Names("models") }
 
 // Model returns the model of the catalog with that name.
 func Model(name string) (llm.Model, error) {
-	file, text, ok := embedded("models", name)
+	file, text, ok := Lookup("models", name)
 	if !ok {
-		return llm.Model{}, notFound("model", name, ModelNames())
+		return llm.Model{}, strict.NotFound("model", name, ModelNames())
 	}
 	spec, err := readModel(file, text)
 	if err != nil {
@@ -27,7 +28,7 @@ func Model(name string) (llm.Model, error) {
 
 func readModel(file string, text []byte) (modelSpec, error) {
 	var spec modelSpec
-	err := decodeStrict(file, text, &spec)
+	_, err := strict.Decode(file, text, &spec)
 	return spec, err
 }
 

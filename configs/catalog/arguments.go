@@ -1,4 +1,4 @@
-package configs
+package catalog
 
 import (
 	"github.com/decodesim/decodesim/hardware"
@@ -41,43 +41,43 @@ type EngineArguments struct {
 }
 
 // memoryShare is what gpu_memory_utilization means to the engine.
-func (a *EngineArguments) memoryShare(e *EngineSpec) hardware.MemoryShare {
+func (a *EngineArguments) MemoryShare(e *EngineSpec) hardware.MemoryShare {
 	return hardware.MemoryShare{Of: e.MemoryShare, Share: a.GPUMemoryUtilization}
 }
 
 // The schedulers, as engines name them.
 const (
-	schedulerContinuous   = "continuous"
-	schedulerPrefillFirst = "prefill-first"
-	schedulerSGLang       = "sglang"
-	schedulerStatic       = "static"
+	SchedulerContinuous   = "continuous"
+	SchedulerPrefillFirst = "prefill-first"
+	SchedulerSGLang       = "sglang"
+	SchedulerStatic       = "static"
 )
 
 // The values of the arguments that are names.
 const (
-	reserveAsComputed  = "as-computed"
-	reservePrompt      = "prompt"
-	reserveMaxTokens   = "max-tokens"
-	reserveMaxModelLen = "max-model-len"
+	ReserveAsComputed  = "as-computed"
+	ReservePrompt      = "prompt"
+	ReserveMaxTokens   = "max-tokens"
+	ReserveMaxModelLen = "max-model-len"
 
-	noEvict        = "GUARANTEED_NO_EVICT"
-	maxUtilization = "MAX_UTILIZATION"
+	NoEvict        = "GUARANTEED_NO_EVICT"
+	MaxUtilization = "MAX_UTILIZATION"
 
-	orderFCFS      = "fcfs"
-	orderAging     = "aging"
-	orderPredicted = "shortest-predicted-job"
-	orderLPM       = "lpm"
-	orderDFSWeight = "dfs-weight"
+	OrderFCFS      = "fcfs"
+	OrderAging     = "aging"
+	OrderPredicted = "shortest-predicted-job"
+	OrderLPM       = "lpm"
+	OrderDFSWeight = "dfs-weight"
 
-	preemptRecompute = "recompute"
-	preemptSwap      = "swap"
+	PreemptRecompute = "recompute"
+	PreemptSwap      = "swap"
 
-	victimTail        = "tail"
-	victimLastInOrder = "last-in-order"
+	VictimTail        = "tail"
+	VictimLastInOrder = "last-in-order"
 )
 
 // QueueOrders returns the orders of a queue that some engine can be given.
-func QueueOrders() []string { return append(schedulers.OrderNames(), cacheOrders()...) }
+func QueueOrders() []string { return append(schedulers.OrderNames(), CacheOrders()...) }
 
 // cacheOrders are the orders of a queue that look at the prefix cache, which only SGLang's does.
-func cacheOrders() []string { return []string{orderLPM, orderDFSWeight} }
+func CacheOrders() []string { return []string{OrderLPM, OrderDFSWeight} }

@@ -1,4 +1,4 @@
-package configs
+package catalog
 
 import (
 	"embed"
@@ -12,7 +12,7 @@ import (
 var files embed.FS
 
 // embeddedNames returns the names in an embedded directory, in order: its YAML files without their extension.
-func embeddedNames(dir string) []string {
+func Names(dir string) []string {
 	entries, err := files.ReadDir(dir)
 	if err != nil {
 		panic("configs: no embedded directory " + dir)
@@ -27,7 +27,7 @@ func embeddedNames(dir string) []string {
 }
 
 // embedded returns the file of a name in an embedded directory and its bytes; ok: there is one.
-func embedded(dir, name string) (file string, data []byte, ok bool) {
+func Lookup(dir, name string) (file string, data []byte, ok bool) {
 	file = path.Join(dir, name+".yaml")
 	if strings.Contains(name, "/") {
 		return file, nil, false

@@ -1,8 +1,9 @@
-package configs
+package catalog
 
 import (
 	"fmt"
 
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
@@ -126,7 +127,7 @@ func (s modelSpec) mixer(name string) (llm.Mixer, error) {
 		}
 		have = append(have, x.Name)
 	}
-	return llm.Mixer{}, fmt.Errorf("layers: %s", unknownName("mixer", name, have))
+	return llm.Mixer{}, fmt.Errorf("layers: %s", strict.UnknownName("mixer", name, have))
 }
 
 func (s modelSpec) ffn(name string) (llm.FFN, error) {
@@ -137,7 +138,7 @@ func (s modelSpec) ffn(name string) (llm.FFN, error) {
 		}
 		have = append(have, f.Name)
 	}
-	return llm.FFN{}, fmt.Errorf("layers: %s", unknownName("ffn", name, have))
+	return llm.FFN{}, fmt.Errorf("layers: %s", strict.UnknownName("ffn", name, have))
 }
 
 // precision is bf16 but for the classes listed.
@@ -162,7 +163,7 @@ func (w weightsSpec) precision() (llm.Precision, error) {
 			}
 		}
 		if !found {
-			return p, fmt.Errorf("weights: %s", unknownName("class", name, have))
+			return p, fmt.Errorf("weights: %s", strict.UnknownName("class", name, have))
 		}
 	}
 	return p, nil

@@ -1,4 +1,4 @@
-package configs
+package strict
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ func scalar(n *yaml.Node, path string, v reflect.Value) error {
 		return text(n, v)
 	case reflect.Bool:
 		if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
-			return fmt.Errorf("expected true or false, got %s", describe(n))
+			return fmt.Errorf("expected true or false, got %s", Describe(n))
 		}
 		v.SetBool(strings.EqualFold(n.Value, "true"))
 		return nil
@@ -42,9 +42,9 @@ func scalar(n *yaml.Node, path string, v reflect.Value) error {
 func text(n *yaml.Node, v reflect.Value) error {
 	switch {
 	case n.Kind != yaml.ScalarNode || isNull(n):
-		return fmt.Errorf("expected text, got %s", describe(n))
+		return fmt.Errorf("expected text, got %s", Describe(n))
 	case n.Tag != "!!str" && n.Tag != "!!timestamp":
-		return fmt.Errorf("expected text, got %s; quote it if it is meant", describe(n))
+		return fmt.Errorf("expected text, got %s; quote it if it is meant", Describe(n))
 	}
 	v.SetString(n.Value)
 	return nil
@@ -57,7 +57,7 @@ var decimal = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*|)(\.[0-9]*)?([eE][-+]?[0-
 func digits(n *yaml.Node, want string) (string, error) {
 	switch {
 	case n.Kind != yaml.ScalarNode || n.Tag != "!!int" && n.Tag != "!!float":
-		return "", fmt.Errorf("expected %s, got %s", want, describe(n))
+		return "", fmt.Errorf("expected %s, got %s", want, Describe(n))
 	case strings.ContainsAny(n.Value, "0123456789") && !decimal.MatchString(n.Value):
 		return "", fmt.Errorf("expected %s in plain decimal digits, got %s", want, n.Value)
 	}
@@ -147,7 +147,7 @@ func mayBeInfinite(path string) bool {
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // describe names what a node is, for "expected …, got …".
-func describe(n *yaml.Node) string {
+func Describe(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		return "a mapping"

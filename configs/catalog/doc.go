@@ -1,0 +1,12 @@
+// Package catalog holds what is built in, each entry a YAML file: accelerators, models, engines, what engines achieve of
+// accelerators, how many drafts a model accepts, scenarios and studies.
+//
+//	embed.go embedded_file.go    the files, by folder and name
+//	gpus.go                      gpus/
+//	models.go models_yaml.go     models/
+//	models_path.go               a model by its name, or by the path of a HuggingFace config.json
+//	arguments.go                 what engines can be told
+//	engines.go engines_read.go   engines/, with what each engine calls its arguments
+//	efficiencies.go              engines/efficiencies/
+//	acceptance.go                acceptance/
+package catalog

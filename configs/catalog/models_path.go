@@ -1,0 +1,75 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs/huggingface"
+	"github.com/decodesim/decodesim/hardware/llm"
+)
+
+// checkpointOf returns the model of a catalog name or of a config.json.
+func Checkpoint(model string) (llm.Model, error) {
+	if !IsModelPath(model) {
+		m, err := Model(model)
+		if at, statErr := os.Stat(model); err != nil && statErr == nil && at.IsDir() {
+			err = aDirectory(model)
+		}
+		return m, err
+	}
+	f, err := os.Open(model)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return llm.Model{}, fmt.Errorf("file %q does not exist", model)
+	case err != nil:
+		return llm.Model{}, fmt.Errorf("file cannot be read: %w", err)
+	}
+	defer f.Close()
+	if isDirectory(f) {
+		return llm.Model{}, aDirectory(model)
+	}
+	m, err := huggingface.Read(modelName(model), f)
+	if err != nil || filepath.Base(model) != "config.json" || m.Precision != llm.UniformPrecision() {
+		return m, err
+	}
+	return quantizedBeside(m, filepath.Dir(model))
+}
+
+func aDirectory(path string) error {
+	return fmt.Errorf("%q is a directory; name its config.json", path)
+}
+
+// quantizedBeside applies the quantisation that some checkpoints state in a file of its own beside a config.json that is
+// silent about it. Without it, their weights would count as bf16.
+func quantizedBeside(m llm.Model, dir string) (llm.Model, error) {
+	f, err := os.Open(filepath.Join(dir, "hf_quant_config.json"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return m, nil
+	case err != nil:
+		return m, fmt.Errorf("quantisation cannot be read: %w", err)
+	}
+	defer f.Close()
+	if m, err = huggingface.Quantize(m, f); err != nil {
+		err = fmt.Errorf("hf_quant_config.json: %w", err)
+	}
+	return m, err
+}
+
+// modelName names a model by its file, or by the directory of a file that is called like all others.
+func modelName(path string) string {
+	name := filepath.Base(path)
+	if name == "config.json" {
+		return filepath.Base(filepath.Dir(path))
+	}
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
+// isModelPath tells a path to a config.json from a catalog name.
+func IsModelPath(model string) bool {
+	return strings.ContainsAny(model, `/\`) || strings.HasSuffix(model, ".json")
+}

@@ -1,0 +1,227 @@
+package strict
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// ScalarDecoder is a type that reads its own scalar, for values of more than one kind. The error says what it expects.
+type ScalarDecoder interface{ DecodeScalar(n *yaml.Node) error }
+
+// Fill fills *out, a struct with yaml tags, from a node of the file, and notes where everything stands.
+func (p *Positions) Fill(n *yaml.Node, out any) error {
+	p.mark("", n)
+	return p.value(n, "", reflect.ValueOf(out).Elem())
+}
+
+// Value fills v from the node of a value that stands in no file. Its errors have no position.
+func Value(n *yaml.Node, path string, v reflect.Value) error {
+	return NewPositions("").value(n, path, v)
+}
+
+// value fills v from n, which stands at path.
+func (p *Positions) value(n *yaml.Node, path string, v reflect.Value) error {
+	if err := p.plain(n, path); err != nil {
+		return err
+	}
+	if own, ok := v.Addr().Interface().(ScalarDecoder); ok {
+		if err := own.DecodeScalar(n); err != nil {
+			return p.Errorf(path, "%v", err)
+		}
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if isNull(n) {
+			return nil
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		return p.value(n, path, v.Elem())
+	case reflect.Struct:
+		return p.mapping(n, path, v)
+	case reflect.Map:
+		return p.table(n, path, v)
+	case reflect.Slice:
+		return p.list(n, path, v)
+	default:
+		if err := scalar(n, path, v); err != nil {
+			return p.Errorf(path, "%v", err)
+		}
+		return nil
+	}
+}
+
+// plain refuses what makes a file mean something else than it shows: anchors, aliases and tags.
+func (p *Positions) plain(n *yaml.Node, path string) error {
+	switch {
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		return p.Errorf(path, "YAML anchors and aliases are not supported; write the value out")
+	case n.Style&yaml.TaggedStyle != 0:
+		return p.Errorf(path, "YAML tag %q is not supported; write the value without it", n.Tag)
+	}
+	return nil
+}
+
+// renamer is a struct whose keys may go by other names. A hint is for who mistypes one in n.
+type Renamer interface {
+	KeyOf(name string) string
+	Hint(name string, n *yaml.Node) string
+}
+
+// mapping fills the struct v, whose tags are all the keys there may be.
+func (p *Positions) mapping(n *yaml.Node, path string, v reflect.Value) error {
+	known, keyOf := FieldsOf(v.Type()), sameKey
+	hint := func(name string, _ *yaml.Node) string { return DidYouMean(name, KeysOf(known)) }
+	if r, ok := v.Addr().Interface().(Renamer); ok {
+		keyOf, hint = r.KeyOf, r.Hint
+	}
+	return p.pairs(n, path, keyOf, func(key string, value *yaml.Node, at string) error {
+		for _, f := range known {
+			if f.Key != key {
+				continue
+			}
+			if isNull(value) && f.Optional {
+				delete(p.At, at) // absent: the default applies
+				return nil
+			}
+			return p.value(value, at, v.FieldByIndex(f.Index))
+		}
+		return p.Errorf(at, "unknown key; %s", hint(key, n))
+	})
+}
+
+func sameKey(name string) string { return name }
+
+// table fills the map v, whose keys are free.
+func (p *Positions) table(n *yaml.Node, path string, v reflect.Value) error {
+	if v.Type().Key().Kind() != reflect.String {
+		panic("configs: a map with keys that are not strings: " + v.Type().String())
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	return p.pairs(n, path, sameKey, func(key string, value *yaml.Node, at string) error {
+		element := reflect.New(v.Type().Elem()).Elem()
+		if err := p.value(value, at, element); err != nil {
+			return err
+		}
+		v.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), element)
+		return nil
+	})
+}
+
+// pairs visits the keys of a mapping in the order of the file, refusing duplicates: a key is what keyOf makes of its name.
+func (p *Positions) pairs(n *yaml.Node, path string, keyOf func(string) string, visit func(key string, value *yaml.Node, at string) error) error {
+	if n.Kind != yaml.MappingNode {
+		return p.Errorf(path, "expected a mapping of keys to values, got %s", Describe(n))
+	}
+	first := map[string]*yaml.Node{}
+	for i := 0; i < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		key := keyOf(name.Value)
+		at := Join(path, key)
+		p.mark(at, name)
+		p.name(at, key, name.Value)
+		switch before, seen := first[key]; {
+		case name.Kind != yaml.ScalarNode || name.Anchor != "" || name.Style&yaml.TaggedStyle != 0:
+			p.mark(path, name)
+			return p.Errorf(path, "expected a plain key, got %s", Describe(name))
+		case name.Value == "<<" && name.Tag == "!!merge":
+			return p.Errorf(at, "YAML merge keys (<<) are not supported; write the keys out")
+		case seen && before.Value != name.Value:
+			return p.Errorf(at, "is another name of %s, which is on line %d; expected only one of them", before.Value, before.Line)
+		case seen:
+			return p.Errorf(at, "duplicate key; the first is on line %d", before.Line)
+		}
+		first[key] = name
+		if err := visit(key, value, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// name keeps the name that the key at a path goes by.
+func (p *Positions) name(path, key, name string) {
+	if name == key {
+		delete(p.Names, path)
+		return
+	}
+	p.Names[path] = name
+}
+
+func (p *Positions) mark(path string, n *yaml.Node) { p.At[path] = Position{n.Line, n.Column} }
+
+func (p *Positions) list(n *yaml.Node, path string, v reflect.Value) error {
+	if n.Kind != yaml.SequenceNode {
+		return p.Errorf(path, "expected a list, got %s", Describe(n))
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+	for i, element := range n.Content {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		p.mark(at, element)
+		if err := p.value(element, at, v.Index(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Join returns the path of a key inside the value at path.
+func Join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// field is one key of a struct.
+type Field struct {
+	Key      string
+	Index    []int
+	Optional bool // omitempty: null stands for absent
+}
+
+// fieldsOf returns the keys of a struct in the order of its fields; inlined structs lend theirs.
+func FieldsOf(t reflect.Type) []Field {
+	var fields []Field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		switch {
+		case key == "-" || !f.IsExported():
+		case strings.Contains(options, "inline"):
+			for _, inner := range FieldsOf(f.Type) {
+				inner.Index = append([]int{i}, inner.Index...)
+				fields = append(fields, inner)
+			}
+		default:
+			if key == "" {
+				key = strings.ToLower(f.Name)
+			}
+			optional := strings.Contains(options, "omitempty") || f.Type.Kind() == reflect.Pointer
+			fields = append(fields, Field{key, []int{i}, optional})
+		}
+	}
+	return fields
+}
+
+// KeysOf returns the names of fields.
+func KeysOf(fields []Field) []string {
+	keys := make([]string, len(fields))
+	for i, f := range fields {
+		keys[i] = f.Key
+	}
+	return keys
+}
+
+// FieldNamed returns the field of that key; false: there is none.
+func FieldNamed(fields []Field, key string) (Field, bool) {
+	for _, f := range fields {
+		if f.Key == key {
+			return f, true
+		}
+	}
+	return Field{}, false
+}

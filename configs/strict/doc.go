@@ -1,0 +1,9 @@
+// Package strict decodes YAML without mercy: an unknown key, a duplicate, an anchor or a number that can be read in two ways
+// is an error that names file, line, column and path, and suggests what was meant.
+//
+//	strict.go   Decode, the positions of values, and errors that point at them
+//	decode.go   the walk over YAML nodes and the Go values they fill
+//	scalar.go   text, truth values and numbers
+//	node.go     the tree of a file, for edits before it is decoded
+//	suggest.go  the nearest name
+package strict
