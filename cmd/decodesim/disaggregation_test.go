@@ -158,7 +158,7 @@ func TestDisaggregationDoesWhatWasPublished(t *testing.T) {
 	c := &publishedCase{t: t, page: &page, co: fleet{scenario: colocated}, pd: fleet{scenario: disaggregated}}
 	c.headline()
 	c.sweeps()
-	dir := filepath.Join(root(t), "docs")
+	dir := filepath.Join(root, "docs")
 	for name, text := range map[string]string{"disaggregation.md": c.head() + page.String(), "disaggregation.svg": c.picture} {
 		path := filepath.Join(dir, name)
 		if *update {

@@ -190,7 +190,7 @@ func TestDraftsGainAsIsSaidAndNoFurther(t *testing.T) {
 		fmt.Fprintf(&page, "\n## “%s”\n\n%s\n\n%s\n", c.said, filled(means), filled(c.verdict(t, own, steps)))
 		c.tables(&page, own, others, steps)
 	}
-	path := filepath.Join(root(t), "docs", "speculation.md")
+	path := filepath.Join(root, "docs", "speculation.md")
 	if *update {
 		require.NoError(t, os.WriteFile(path, page.Bytes(), 0o644))
 	}

@@ -225,7 +225,7 @@ func TestResultsOfAToolTakeADeployment(t *testing.T) {
 
 func TestAnEfficiencyStandsAboveEveryRun(t *testing.T) {
 	inData(t, strings.ReplaceAll(points, "textbook", "vllm-v1"))
-	engine, err := os.ReadFile(filepath.Join(root(t), "configs", "engines", "efficiencies", "textbook.yaml"))
+	engine, err := os.ReadFile(filepath.Join(root, "configs", "engines", "efficiencies", "textbook.yaml"))
 	require.NoError(t, err)
 	_, section, _ := strings.Cut(string(engine), "\ndefault:\n")
 	var ideal strings.Builder
@@ -245,13 +245,6 @@ func TestAnEfficiencyStandsAboveEveryRun(t *testing.T) {
 	usual, fast := tpot(), tpot("--efficiency", "ideal.yaml")
 	assert.NotEqual(t, usual, fast)
 	assert.Equal(t, fast, tpot("--set", "pools.serve.efficiency=ideal.yaml"))
-}
-
-// root is the root of the repository.
-func root(t *testing.T) string {
-	_, file, _, ok := runtime.Caller(0)
-	require.True(t, ok)
-	return filepath.Join(filepath.Dir(file), "..", "..")
 }
 
 func TestCtrlCLeavesNothingOfAValidation(t *testing.T) {
