@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
@@ -74,7 +74,7 @@ func listModels() ([][]string, error) {
 			experts = fmt.Sprintf("%d of %d", m.TopK(), m.Experts())
 		}
 		rows = append(rows, []string{
-			name, billions(m.ParamsTotal()), billions(m.ActiveAll()), fmt.Sprint(m.LayerCount()), experts, fmt.Sprint(m.ContextMax),
+			name, billions(m.ParamsTotal()), billions(m.ActiveAll()), fmt.Sprint(m.LayerCount()), experts, text.Count(m.ContextMax),
 			cacheBytes(m), m.AttentionKind(), weightsOf(&m),
 		})
 	}
@@ -117,9 +117,9 @@ func figure(q hardware.Quantity, unit float64) string {
 	case !q.Known():
 		return "–"
 	case q.Unverified:
-		return short(q.Value/unit) + "?"
+		return text.Short(q.Value/unit) + "?"
 	}
-	return short(q.Value / unit)
+	return text.Short(q.Value / unit)
 }
 
 func listEngines() ([][]string, error) {
@@ -241,11 +241,11 @@ func policyDoes(name string) string {
 func listQuestions(kind, folder string, names []string) ([][]string, error) {
 	rows := [][]string{{kind, "asks"}}
 	for _, name := range names {
-		text, err := catalog.File(folder + "/" + name)
+		said, err := catalog.File(folder + "/" + name)
 		if err != nil {
 			return nil, err
 		}
-		question, _, _ := strings.Cut(string(text), "\n")
+		question, _, _ := strings.Cut(string(said), "\n")
 		rows = append(rows, []string{name, strings.TrimPrefix(question, "# ")})
 	}
 	return rows, nil
@@ -253,36 +253,16 @@ func listQuestions(kind, folder string, names []string) ([][]string, error) {
 
 // columns prints rows, the first of which is the head. A column is aligned to the right if it holds numbers.
 func columns(w io.Writer, rows [][]string) error {
-	head := rows[0]
-	width, right := make([]int, len(head)), make([]bool, len(head))
-	for _, row := range rows {
-		if len(row) < len(head) {
-			continue // a note
-		}
-		for j, cell := range row {
-			width[j] = max(width[j], utf8.RuneCountInString(cell))
+	var left []int
+	for j := range rows[0] {
+		holdsNumber := func(row []string) bool { return len(row) > j && isNumber(row[j]) }
+		if !slices.ContainsFunc(rows[1:], holdsNumber) {
+			left = append(left, j)
 		}
 	}
-	for j := range head {
-		right[j] = slices.ContainsFunc(rows[1:], func(row []string) bool { return len(row) > j && isNumber(row[j]) })
-	}
-	right[0] = false
-	var b strings.Builder
-	for _, row := range rows {
-		var line strings.Builder
-		for j, cell := range row {
-			gap := ""
-			if len(row) == len(head) {
-				gap = strings.Repeat(" ", width[j]-utf8.RuneCountInString(cell))
-			}
-			if right[j] {
-				cell, gap = gap+cell, ""
-			}
-			line.WriteString(cell + gap + "  ")
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
+	page := text.NewPage(false)
+	page.Table(rows, left...)
+	_, err := page.WriteTo(w)
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/sizing"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // sizeFlags are the flags of decodesim size.
@@ -114,7 +115,7 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 		return report.SizingText(w, answer)
 	})
 	if err == nil { // how long is no result: it differs from run to run
-		fmt.Fprintf(errOut, "decodesim: %d simulations in %s s\n", answer.Simulations, report.Significant(tookS))
+		fmt.Fprintf(errOut, "decodesim: %d simulations in %s s\n", answer.Simulations, text.Significant(tookS))
 	}
 	return err
 }

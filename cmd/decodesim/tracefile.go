@@ -11,6 +11,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/chrometrace"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -45,12 +46,12 @@ func openTrace(path, window string) (*traceFile, error) {
 }
 
 // parseWindow reads FROM:TO, such as 10s:12s.
-func parseWindow(text string) (w chrometrace.Window, err error) {
-	from, to, ok := strings.Cut(text, ":")
+func parseWindow(said string) (w chrometrace.Window, err error) {
+	from, to, ok := strings.Cut(said, ":")
 	a, errFrom := time.ParseDuration(from)
 	b, errTo := time.ParseDuration(to)
 	if !ok || errFrom != nil || errTo != nil || a < 0 || b <= a || b.Seconds() > sim.HorizonS {
-		return w, fmt.Errorf("--trace-window %q is no stretch of a run; expected its start and its end, such as 10s:12s", text)
+		return w, fmt.Errorf("--trace-window %q is no stretch of a run; expected its start and its end, such as 10s:12s", said)
 	}
 	return chrometrace.Window{From: sim.Time(a.Nanoseconds()) * 1000, To: sim.Time(b.Nanoseconds()) * 1000}, nil
 }
@@ -87,7 +88,7 @@ func (f *traceFile) leave(talk io.Writer, b *configs.Built) error {
 	}
 	if full {
 		fmt.Fprintf(talk, "trace: it holds no more than %d events, and ends at %s s; a shorter --trace-window shows all\n", chrometrace.EventsMax,
-			short(f.trace.Until().Seconds()))
+			text.Short(f.trace.Until().Seconds()))
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func (z *sizer) first(r round) error {
 		for ; from < len(order) && len(batch) < wave; from++ {
 			d := order[from]
 			if d.bound*pruneShare < best && known[d.key()] {
-				d.skipped = "even perfectly packed it would carry less than another"
+				d.skipped = "even at its roofline limit it would sustain less than another"
 				continue
 			}
 			known[d.key()] = true
