@@ -23,7 +23,7 @@ func explainText(s *step, x *explanation) []byte {
 	line("%s%s · %s · %s weights · %s KV cache · %s", name, x.Model, replicaOf(s.pool),
 		strings.TrimLeft(x.Sparsity+" "+x.Weights, " "), x.KVCache, x.Engine)
 	line("%s; KV cache of %s", shapeLine(&s.Deployment.Model), perToken(&s.Deployment))
-	line("one decode step: batch %d%s, context %s%s", x.Batch, because(s.batchWhy), text.Count(x.Context), because(s.contextWhy))
+	line("one decode step: batch %s%s, context %s%s", text.Count(x.Batch), because(s.batchWhy), text.Count(x.Context), because(s.contextWhy))
 	explainShare(line, s, x)
 	line("")
 	explainParts(&b, x)

@@ -106,7 +106,7 @@ func speculationLine(b *configs.Built) string {
 		line += fmt.Sprintf(", %d drafted a step: %s tokens a step and sequence expected", most, text.Significant(accept.Length(most)))
 	}
 	if v.DisableAboveBatch > 0 {
-		line += fmt.Sprintf(", none while more than %d sequences decode", v.DisableAboveBatch)
+		line += fmt.Sprintf(", none while more than %s sequences decode", text.Count(v.DisableAboveBatch))
 	}
 	return line
 }
@@ -187,13 +187,13 @@ func replicas(p *configs.Pool) string {
 // cacheLine says how much a replica holds, in tokens and in requests of mean length.
 func cacheLine(p *configs.Pool, r *configs.Replica, lengthMean float64) string {
 	size := int64(p.BlockSize)
-	said := fmt.Sprintf("%d blocks of %d tokens a replica: %s tokens", r.KVBlocks, size, thousands(r.KVBlocks*size))
+	said := fmt.Sprintf("%s blocks of %d tokens a replica: %s tokens", text.Count(r.KVBlocks), size, thousands(r.KVBlocks*size))
 	if size == 1 {
 		said = fmt.Sprintf("%s tokens a replica", thousands(r.KVBlocks))
 	}
 	if lengthMean > 0 {
 		each := int64(math.Ceil(lengthMean/float64(size))) + int64(r.Memory.SequenceBlocks)
-		said += fmt.Sprintf(", %d requests of mean length", r.KVBlocks/each)
+		said += fmt.Sprintf(", %s requests of mean length", text.Count(r.KVBlocks/each))
 	}
 	return said
 }
@@ -227,7 +227,7 @@ func workloadLine(b *configs.Built) string {
 	case w.Trace != nil:
 		parts = append(parts, filepath.Base(w.Trace.File)+perSecond(b.RatePerS))
 	case w.ClosedLoop != nil:
-		parts = append(parts, fmt.Sprintf("%d clients that wait for their answers", w.ClosedLoop.Concurrency))
+		parts = append(parts, fmt.Sprintf("%s clients that wait for their answers", text.Count(w.ClosedLoop.Concurrency)))
 	default:
 		parts = append(parts, w.Arrivals.Process+perSecond(b.RatePerS))
 	}
@@ -242,7 +242,7 @@ func workloadLine(b *configs.Built) string {
 	}
 	outputs := lengths("outputs", outputLaw, b.OutputMean)
 	if w.MaxTokens > 0 {
-		outputs += fmt.Sprintf(", cut at %d", w.MaxTokens)
+		outputs += fmt.Sprintf(", cut at %s", text.Count(w.MaxTokens))
 	}
 	switch d := &b.Scenario.Decoding; {
 	case d.BeamWidth > 1:
@@ -255,7 +255,7 @@ func workloadLine(b *configs.Built) string {
 	case w.DurationS > 0 && w.Trace == nil:
 		parts = append(parts, fmt.Sprintf("for %s s", text.Short(w.DurationS)))
 	case b.Requests > 0:
-		parts = append(parts, fmt.Sprintf("%.0f requests", b.Requests))
+		parts = append(parts, fmt.Sprintf("%s requests", text.Short(b.Requests)))
 	}
 	if w.WarmupS > 0 {
 		parts = append(parts, fmt.Sprintf("the first %s s not measured", text.Short(w.WarmupS)))

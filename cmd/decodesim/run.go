@@ -13,6 +13,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
@@ -154,7 +155,7 @@ func chunkLimit(b *configs.Built) string {
 	if !p.EnableChunkedPrefill || len(b.Scenario.Pools) > 1 {
 		return ""
 	}
-	return fmt.Sprintf("%s %d", p.Own("max_num_batched_tokens"), p.MaxNumBatchedTokens)
+	return fmt.Sprintf("%s %s", p.Own("max_num_batched_tokens"), text.Count(p.MaxNumBatchedTokens))
 }
 
 // colour reports whether w is a terminal that wants colour.

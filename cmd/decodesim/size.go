@@ -115,7 +115,7 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 		return report.SizingText(w, answer)
 	})
 	if err == nil { // how long is no result: it differs from run to run
-		fmt.Fprintf(errOut, "decodesim: %d simulations in %s s\n", answer.Simulations, text.Significant(tookS))
+		fmt.Fprintf(errOut, "decodesim: %s in %s s\n", text.Counted(answer.Simulations, "simulation"), text.Significant(tookS))
 	}
 	return err
 }

@@ -52,7 +52,7 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validat
 
 // whatIsShown says how many rows a plot is of.
 func whatIsShown(v *validation.Validation) string {
-	said := fmt.Sprintf("%d of %d rows simulated", v.Counts.Simulated, v.Counts.Rows)
+	said := fmt.Sprintf("%s of %s simulated", text.Count(v.Counts.Simulated), text.Counted(v.Counts.Rows, "row"))
 	if v.Quality != "" {
 		said += ", errors of quality " + v.Quality
 	}

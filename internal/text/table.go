@@ -35,15 +35,18 @@ func align(first int, rows [][]string, left []int) []string {
 	}
 	lines := make([]string, len(rows))
 	for i, row := range rows {
-		cells := slices.Clone(row)
+		var cells []string
 		for j, cell := range row {
 			switch {
 			case len(row) < n:
+			case widths[j] == 0: // an empty column takes no room
+				continue
 			case slices.Contains(left, j) || slices.Contains(left, j-n):
-				cells[j] = Padded(cell, widths[j])
+				cell = Padded(cell, widths[j])
 			default:
-				cells[j] = strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)) + cell
+				cell = strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)) + cell
 			}
+			cells = append(cells, cell)
 		}
 		lines[i] = strings.Join(cells, strings.Repeat(" ", gap))
 	}
