@@ -76,7 +76,7 @@ func (p *Pool) victim() schedulers.Victim {
 	if p.PreemptionVictim == catalog.VictimLastInOrder && p.QueueOrder != catalog.OrderFCFS {
 		return schedulers.LastInOrder
 	}
-	return schedulers.Tail
+	return schedulers.LastAdmitted
 }
 
 func (p *Pool) preempt() sim.Preemption {
@@ -97,24 +97,18 @@ func (p *Pool) sglang(n *catalog.NewTokens, chunk int32) *schedulers.SGLang {
 	const unit = 1e9
 	init := int64(math.Round(unit * min(1, n.Init*p.ScheduleConservativeness)))
 	least := int64(math.Round(n.MinFactor * float64(init)))
-	s := &schedulers.SGLang{
+	return &schedulers.SGLang{
 		MaxRunningRequests: p.Seats(), MaxPrefillTokens: int32(p.MaxPrefillTokens * p.DataParallel), ChunkedPrefillSize: chunk,
 		EnableMixedChunk: p.EnableMixedChunk, InitNewTokenRatio: init, MinNewTokenRatio: least, NewTokenRatioDecay: (init - least) / n.DecaySteps,
 		ClipMaxNewTokens: n.ClipMax, RetractDecodeSteps: n.RetractDecodeSteps,
+		Order: schedulers.CacheOrderNamed(p.QueueOrder),
 	}
-	switch p.QueueOrder {
-	case catalog.OrderLPM:
-		s.Order = schedulers.LPM
-	case catalog.OrderDFSWeight:
-		s.Order = schedulers.DFSWeight
-	}
-	return s
 }
 
 // order returns the order of the pool's queue; nil: first come, first served. An order by the prefix cache is the
 // scheduler's own.
 func (s *Scenario) order(p *Pool, r *Replica) (sim.Order, error) {
-	if contains(catalog.CacheOrders(), p.QueueOrder) {
+	if contains(schedulers.CacheOrderNames(), p.QueueOrder) {
 		return nil, nil
 	}
 	ttft := s.ttftLimits()

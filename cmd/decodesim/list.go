@@ -191,50 +191,12 @@ func listPolicies() [][]string {
 		rows = append(rows, []string{name, "splitter", routers.SplitterDoes(name)})
 	}
 	for _, name := range schedulers.Names() {
-		rows = append(rows, []string{name, "scheduler", policyDoes(name)})
+		rows = append(rows, []string{name, "scheduler", schedulers.Does(name)})
 	}
 	for _, name := range catalog.QueueOrders() {
-		rows = append(rows, []string{name, "queue order", orderDoes(name)})
+		rows = append(rows, []string{name, "queue order", schedulers.OrderDoes(name)})
 	}
 	return rows
-}
-
-func orderDoes(name string) string {
-	switch name {
-	case "fcfs":
-		return "first come, first served"
-	case "priority":
-		return "the lowest number first, as a class or a trace has it"
-	case "shortest-job":
-		return "the fewest tokens first, prompt and output: nobody knows the output, so a bound on what predictions can reach"
-	case "shortest-predicted-job":
-		return "the same with outputs predicted at random around the true ones, by prediction_cv"
-	case "earliest-deadline":
-		return "whose first token is due first, by the slo of its class"
-	case "least-laxity":
-		return "who must start first to be in time: the deadline less the time to read the prompt"
-	case "aging":
-		return "by priority, and a level more urgent for every aging_s of waiting"
-	case "lpm":
-		return "sglang: the longest prefix in the cache first"
-	case "dfs-weight":
-		return "sglang: prefix by prefix, the one that most of those who wait share first"
-	}
-	return ""
-}
-
-func policyDoes(name string) string {
-	switch name {
-	case "continuous":
-		return "one token budget a step for prompts and decodes alike, chunked prefill if the engine has it"
-	case "prefill-first":
-		return "whole prompts in steps of their own while decodes wait; or, below prefill_below decodes alone"
-	case "sglang":
-		return "prompts in steps of their own, room kept for the tokens that are expected, retraction when it was too little"
-	case "static":
-		return "a padded batch at a time, formed when the one before has wholly ended"
-	}
-	return ""
 }
 
 // listQuestions lists files that begin with the question they answer.
