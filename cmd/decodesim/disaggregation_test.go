@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -104,10 +104,10 @@ func (f fleet) run(t *testing.T, seeds int) (all felt) {
 			b.SetEfficiency(*f.efficiency)
 		}
 		b.Config.TraceEvery = 0 // nothing is asked of single requests, and following them takes half of the time
-		r, err := simulate(context.Background(), b, io.Discard, nil, false)
+		r, err := run.Simulate(context.Background(), b, run.Options{})
 		b.Close()
 		require.NoError(t, err)
-		all = append(all, r.summary)
+		all = append(all, r.Summary)
 	}
 	return all
 }

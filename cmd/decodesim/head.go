@@ -19,7 +19,7 @@ import (
 // table writes the report's table with the scenario between its heading and its figures.
 func table(w io.Writer, b *configs.Built, r *result, o report.Options) error {
 	var said bytes.Buffer
-	if err := report.Table(&said, r.summary, report.CaptionOf(r.summary, b.Deployment.Model.Name), o); err != nil {
+	if err := report.Table(&said, r.Summary, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
 		return err
 	}
 	heading, rest, _ := strings.Cut(said.String(), "\n")

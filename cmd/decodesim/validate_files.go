@@ -38,13 +38,8 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validat
 	steps = append(steps, func() error {
 		return dir.WriteFile("validation.json", func(w io.Writer) error { return writeJSON(w, v) })
 	})
-	for _, step := range steps {
-		if ctx.Err() != nil {
-			return errInterrupted
-		}
-		if err := step(); err != nil {
-			return failure{err}
-		}
+	if err := inOrder(ctx, steps); err != nil {
+		return err
 	}
 	dir.Keep()
 	return nil

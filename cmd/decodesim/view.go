@@ -8,7 +8,6 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/report/tools"
-	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
@@ -28,14 +27,9 @@ func viewTools(names []string) ([]views.Tool, error) {
 	return chosen, nil
 }
 
-// newSample returns the recorder of a run of b that also follows the traced requests, token by token.
-func newSample(b *configs.Built, recorder *metrics.Full) *views.Sample {
-	return views.NewSample(recorder, b.Config.TraceEvery, b.Wire())
-}
-
 // viewed returns a run that has ended in the terms of tools.
 func viewed(b *configs.Built, r *result, chosen []views.Tool) *report.Viewed {
-	run := r.sample.Seen(r.summary.DurationS, b.Scenario.Speculation.Method != "none")
+	run := r.Sample.Seen(r.Summary.DurationS, b.Scenario.Speculation.Method != "none")
 	v := &report.Viewed{Run: run, Pace: b.Pace()}
 	v.Smoothness = views.SmoothnessOf(run.Records, v.Pace)
 	for _, t := range chosen {
@@ -58,7 +52,7 @@ func measuredAs(b *configs.Built, r *result, v *report.Viewed) *tools.Result {
 		load.Seconds = w.DurationS
 	}
 	return &tools.Result{
-		Run: v.Run, Load: load, Model: b.Deployment.Model.Name, Scenario: r.summary.Scenario, Seed: r.summary.Seed, Version: r.summary.Version,
+		Run: v.Run, Load: load, Model: b.Deployment.Model.Name, Scenario: r.Summary.Scenario, Seed: r.Summary.Seed, Version: r.Summary.Version,
 	}
 }
 
@@ -84,10 +78,10 @@ func (f *runFlags) printViews(w io.Writer, b *configs.Built, r *result, o report
 	if f.json {
 		return writeViews(w, r)
 	}
-	if err := report.Views(w, r.viewed, report.CaptionOf(r.summary, b.Deployment.Model.Name), o); err != nil {
+	if err := report.Views(w, r.viewed, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
 		return err
 	}
-	for _, warning := range r.summary.Warnings {
+	for _, warning := range r.Summary.Warnings {
 		fmt.Fprintln(w, "warning: "+warning)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package report
+package run
 
 import (
 	"io"
@@ -9,36 +9,14 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Unknown stands for a time that never came, such as the first token of a rejected request. Its cell stays empty.
-const Unknown sim.Duration = -1
-
-// RequestRow is one request as its client saw it.
-type RequestRow struct {
-	ID           int32
-	Arrival      sim.Time
-	PromptTokens int32
-	OutputTokens int32 // emitted
-	CachedTokens int32 // of the prompt
-	TTFT         sim.Duration
-	TPOT         sim.Duration
-	E2E          sim.Duration
-	Queue        sim.Duration
-	Preemptions  int32
-	Pool         string
-	Instance     int32
-	Outcome      string
-	Way          string // pool/instance of each stage; empty in every row: there is one pool, and no column
-	Class        string // empty in every row: there are no classes, and no column
-}
-
-const requestsHead = "id,arrival_s,prompt_tokens,output_tokens,cached_tokens,ttft_s,tpot_s,e2e_s,queue_s,preemptions," +
+const rowsHead = "id,arrival_s,prompt_tokens,output_tokens,cached_tokens,ttft_s,tpot_s,e2e_s,queue_s,preemptions," +
 	"pool,instance,outcome"
 
-// RequestsCSV writes a line per request. Times are exact: picoseconds, as decimal seconds. The first row says whether there
+// WriteRows writes a line per request. Times are exact: picoseconds, as decimal seconds. The first row says whether there
 // are columns of ways and classes.
-func RequestsCSV(w io.Writer, rows iter.Seq[RequestRow]) error {
+func WriteRows(w io.Writer, rows iter.Seq[Row]) error {
 	const full = 1 << 16
-	b := append(make([]byte, 0, full+1024), requestsHead...)
+	b := append(make([]byte, 0, full+1024), rowsHead...)
 	first, routed, classed := true, false, false
 	for r := range rows {
 		if first {
@@ -67,7 +45,7 @@ func RequestsCSV(w io.Writer, rows iter.Seq[RequestRow]) error {
 	return err
 }
 
-func (r *RequestRow) appendTo(b []byte, routed, classed bool) []byte {
+func (r *Row) appendTo(b []byte, routed, classed bool) []byte {
 	b = appendCount(b, r.ID)
 	b = append(appendSeconds(b, sim.Duration(r.Arrival)), ',')
 	b = appendCount(b, r.PromptTokens)

@@ -1,4 +1,4 @@
-package report
+package run
 
 import (
 	"errors"
@@ -25,33 +25,33 @@ func TestTimesInTheCSVAreExact(t *testing.T) {
 }
 
 func TestRequestsBecomeLines(t *testing.T) {
-	rows := []RequestRow{
+	rows := []Row{
 		{ID: 0, Arrival: sim.Time(sim.Second / 2), PromptTokens: 512, OutputTokens: 256, CachedTokens: 16, TTFT: 70 * sim.Millisecond,
 			TPOT: 14 * sim.Millisecond, E2E: 4 * sim.Second, Queue: 0, Preemptions: 1, Pool: "serve", Instance: 1, Outcome: "completed"},
 		{ID: 1, PromptTokens: 99999, TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: `a,"b"`, Outcome: "rejected"},
 	}
 	var b strings.Builder
-	require.NoError(t, RequestsCSV(&b, slices.Values(rows)))
-	assert.Equal(t, requestsHead+"\n"+
+	require.NoError(t, WriteRows(&b, slices.Values(rows)))
+	assert.Equal(t, rowsHead+"\n"+
 		"0,0.5,512,256,16,0.07,0.014,4,0,1,serve,1,completed\n"+
 		"1,0,99999,0,0,,,,,0,\"a,\"\"b\"\"\",0,rejected\n", b.String())
 }
 
 func TestRequestsOfClassesHaveAColumnForThem(t *testing.T) {
 	var b strings.Builder
-	rows := []RequestRow{{TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: "serve", Outcome: "failed", Class: "batch"}}
-	require.NoError(t, RequestsCSV(&b, slices.Values(rows)))
-	assert.Equal(t, requestsHead+",class\n0,0,0,0,0,,,,,0,serve,0,failed,batch\n", b.String())
+	rows := []Row{{TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: "serve", Outcome: "failed", Class: "batch"}}
+	require.NoError(t, WriteRows(&b, slices.Values(rows)))
+	assert.Equal(t, rowsHead+",class\n0,0,0,0,0,,,,,0,serve,0,failed,batch\n", b.String())
 	b.Reset()
-	require.NoError(t, RequestsCSV(&b, slices.Values(rows[:0])))
-	assert.Equal(t, requestsHead+"\n", b.String())
+	require.NoError(t, WriteRows(&b, slices.Values(rows[:0])))
+	assert.Equal(t, rowsHead+"\n", b.String())
 }
 
 func TestRequestsOfSeveralPoolsHaveAColumnForTheirWay(t *testing.T) {
 	var b strings.Builder
-	rows := []RequestRow{{TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: "decode", Instance: 1, Outcome: "failed", Way: "prefill/0 decode/1", Class: "chat"}}
-	require.NoError(t, RequestsCSV(&b, slices.Values(rows)))
-	assert.Equal(t, requestsHead+",route,class\n0,0,0,0,0,,,,,0,decode,1,failed,prefill/0 decode/1,chat\n", b.String())
+	rows := []Row{{TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: "decode", Instance: 1, Outcome: "failed", Way: "prefill/0 decode/1", Class: "chat"}}
+	require.NoError(t, WriteRows(&b, slices.Values(rows)))
+	assert.Equal(t, rowsHead+",route,class\n0,0,0,0,0,,,,,0,decode,1,failed,prefill/0 decode/1,chat\n", b.String())
 }
 
 type brokenWriter struct{}
@@ -59,14 +59,14 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestAWriteErrorIsReported(t *testing.T) {
-	require.ErrorContains(t, RequestsCSV(brokenWriter{}, slices.Values(make([]RequestRow, 5000))), "disk full")
+	require.ErrorContains(t, WriteRows(brokenWriter{}, slices.Values(make([]Row, 5000))), "disk full")
 }
 
-func BenchmarkRequestsCSV(b *testing.B) {
-	row := RequestRow{ID: 12345, Arrival: 123456789012345, PromptTokens: 512, OutputTokens: 256, TTFT: 71234567890,
+func BenchmarkWriteRows(b *testing.B) {
+	row := Row{ID: 12345, Arrival: 123456789012345, PromptTokens: 512, OutputTokens: 256, TTFT: 71234567890,
 		TPOT: 14212345678, E2E: 3912345678901, Queue: 123456, Pool: "serve", Outcome: "completed"}
 	b.ReportAllocs()
-	_ = RequestsCSV(io.Discard, func(yield func(RequestRow) bool) {
+	_ = WriteRows(io.Discard, func(yield func(Row) bool) {
 		for b.Loop() {
 			if !yield(row) {
 				return
