@@ -17,7 +17,7 @@ type Span struct {
 }
 
 // sessionLoop returns the loop of a workload that has sessions; a prompt and its limit have context tokens at most.
-func (w *Workload) sessionLoop(context int64) workloads.SessionLoop {
+func (w *Workload) SessionSource(context int64) workloads.SessionLoop {
 	l := workloads.SessionLoop{
 		Lengths: w.laws(nil), ContextMax: context, Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
 	}

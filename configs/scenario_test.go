@@ -178,15 +178,15 @@ func TestATraceEndsWhereTheFirstLimitIs(t *testing.T) {
 		Speed: 2, Limit: 40, StartS: 10, EndS: 70, SkipEmpty: true, Seed: 9,
 		Patience: workloads.Patience{TimeoutS: 7, CancelShare: 0.5, CancelAfterS: 3},
 	}
-	require.Equal(t, want, w.replay(9))
+	require.Equal(t, want, w.Replay(9))
 	w.Requests, w.DurationS = 60, 60
 	want.Limit, want.EndS = 50, 100
-	require.Equal(t, want, w.replay(9))
+	require.Equal(t, want, w.Replay(9))
 	w.Requests, w.DurationS, trace.Limit, trace.EndS = 0, 0, 0, 0
 	want.Limit, want.EndS = 0, 0
-	require.Equal(t, want, w.replay(9))
+	require.Equal(t, want, w.Replay(9))
 	w.DurationS = sim.HorizonS // times the speed, more than the clock holds: the trace ends first
-	require.Equal(t, want, w.replay(9))
+	require.Equal(t, want, w.Replay(9))
 }
 
 func TestAFileWithoutEndIsRefused(t *testing.T) {

@@ -143,14 +143,14 @@ func (w *Workload) patience() workloads.Patience {
 }
 
 // openLoop returns the open loop of a workload with arrivals.
-func (w *Workload) openLoop(pairs *workloads.Pairs) workloads.OpenLoop {
+func (w *Workload) OpenSource(pairs *workloads.Pairs) workloads.OpenLoop {
 	return workloads.OpenLoop{
 		Arrivals: w.Arrivals.law(), Lengths: w.laws(pairs), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
 	}
 }
 
 // closedLoop returns the closed loop of a workload that has one.
-func (w *Workload) closedLoop(pairs *workloads.Pairs) workloads.ClosedLoop {
+func (w *Workload) ClosedSource(pairs *workloads.Pairs) workloads.ClosedLoop {
 	return workloads.ClosedLoop{
 		Concurrency: int64(w.ClosedLoop.Concurrency), ThinkTimeS: w.ClosedLoop.ThinkTimeS, RampS: w.ClosedLoop.RampS,
 		Lengths: w.laws(pairs), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
@@ -158,7 +158,7 @@ func (w *Workload) closedLoop(pairs *workloads.Pairs) workloads.ClosedLoop {
 }
 
 // replay returns what a trace workload takes of its file: the narrower of its window and the workload's own ends.
-func (w *Workload) replay(seed uint64) workloads.TraceOptions {
+func (w *Workload) Replay(seed uint64) workloads.TraceOptions {
 	t := w.Trace
 	o := workloads.TraceOptions{
 		Speed: t.Speed, Limit: t.Limit, StartS: t.StartS, EndS: t.EndS, SkipEmpty: t.SkipEmpty,

@@ -54,7 +54,7 @@ func (w *Workload) check(c *checker) {
 func (w *Workload) checkExtent(c *checker) {
 	c.maybeCount("workload.requests", w.Requests, 1<<31-1)
 	c.maybeAbove("workload.duration_s", w.DurationS, 0, sim.HorizonS)
-	if w.Requests == 0 && w.DurationS == 0 && w.Trace == nil && !w.bounded() {
+	if w.Requests == 0 && w.DurationS == 0 && w.Trace == nil && !w.Bounded() {
 		c.fail("workload", "has no end; expected requests, duration_s or both")
 	}
 	c.within("workload.warmup_s", w.WarmupS, 0, sim.HorizonS)
@@ -159,11 +159,11 @@ func (w *Workload) probe() error {
 		probe.Arrivals, probe.Requests, probe.DurationS = &Arrivals{Process: "constant", Rate: 1000}, max(1, w.Requests), 0
 	}
 	if w.Sessions != nil {
-		_, err := workloads.NewSessionLoop(w.sessionLoop(0), 1)
+		_, err := workloads.NewSessionLoop(w.SessionSource(0), 1)
 		return err
 	}
 	if w.Lengths == nil {
-		_, err := workloads.NewOpenLoop(probe.openLoop(nil), 1)
+		_, err := workloads.NewOpenLoop(probe.OpenSource(nil), 1)
 		return err
 	}
 	pairs, err := w.Lengths.probe()
@@ -176,7 +176,7 @@ func (w *Workload) probe() error {
 			probe.Requests = 1
 		}
 	}
-	_, err = workloads.NewOpenLoop(probe.openLoop(pairs), 1)
+	_, err = workloads.NewOpenLoop(probe.OpenSource(pairs), 1)
 	return err
 }
 
@@ -225,3 +225,13 @@ func (c *checker) refused(err error) {
 	}
 	c.fail(path, "is %s; accepted: %s", m[2], m[3])
 }
+
+// Refused points the answer of a workload that refuses its arguments at the key they come from.
+func (s *Scenario) Refused(err error) error {
+	c := checker{origins: &s.origins}
+	c.refused(err)
+	return c.err
+}
+
+// IsRefusal reports whether an error names an argument of a workload.
+func IsRefusal(err error) bool { return refusal.MatchString(err.Error()) }

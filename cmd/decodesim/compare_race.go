@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/compare"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
@@ -105,12 +106,12 @@ func pools(s *configs.Scenario) string {
 	return strings.Join(each, "; ")
 }
 
-func (r *race) build(i int, seed uint64) (*configs.Built, error) {
+func (r *race) build(i int, seed uint64) (*build.Built, error) {
 	s, err := r.variants[i].load(&seed)
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.Build()
+	b, err := build.New(s)
 	return b, r.variants[i].named(err)
 }
 

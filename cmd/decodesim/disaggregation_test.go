@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -98,7 +99,7 @@ func (f fleet) run(t *testing.T, seeds int) (all felt) {
 	for seed := range seeds {
 		s, err := configs.Load(f.scenario, configs.Options{Set: append([]string{"output.attribution=false", fmt.Sprintf("seed=%d", seed+1)}, f.set...)})
 		require.NoError(t, err)
-		b, err := s.Build()
+		b, err := build.New(s)
 		require.NoError(t, err)
 		if f.efficiency != nil {
 			b.SetEfficiency(*f.efficiency)

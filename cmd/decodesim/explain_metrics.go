@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
@@ -56,7 +57,7 @@ func tracedRequest(c *cobra.Command, scenario string, f *explainFlags, errOut io
 	if err != nil {
 		return r, "", err
 	}
-	b, err := s.Build()
+	b, err := build.New(s)
 	if err != nil {
 		return r, "", err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -54,7 +54,7 @@ func (o *outbox) figure(name string, f report.Figure, err error) error {
 }
 
 // write writes the files of a run. The summary comes last: where it is, the others are whole.
-func (o *outbox) write(ctx context.Context, b *configs.Built, r *result) error {
+func (o *outbox) write(ctx context.Context, b *build.Built, r *result) error {
 	scenario, err := b.Scenario.YAMLFor(o.Path())
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (o *outbox) write(ctx context.Context, b *configs.Built, r *result) error {
 	return nil
 }
 
-func (o *outbox) figures(b *configs.Built, r *result) []func() error {
+func (o *outbox) figures(b *build.Built, r *result) []func() error {
 	caption := report.CaptionOf(r.Summary, b.Deployment.Model.Name)
 	l := &r.Summary.Latency
 	itl := report.Distribution{Title: "Inter-token latency", Noun: "token gaps"}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/report"
@@ -17,7 +18,7 @@ import (
 )
 
 // table writes the report's table with the scenario between its heading and its figures.
-func table(w io.Writer, b *configs.Built, r *result, o report.Options) error {
+func table(w io.Writer, b *build.Built, r *result, o report.Options) error {
 	var said bytes.Buffer
 	if err := report.Table(&said, r.Summary, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
 		return err
@@ -28,7 +29,7 @@ func table(w io.Writer, b *configs.Built, r *result, o report.Options) error {
 }
 
 // head describes what was simulated, a line each.
-func head(b *configs.Built) string {
+func head(b *build.Built) string {
 	lines := [][2]string{{"model", modelLine(&b.Deployment)}}
 	if len(b.Scenario.Pools) == 1 {
 		lines = append(lines, poolLines(&b.Scenario.Pools[0], b.Replica, b.PromptMean+b.OutputMean)...)
@@ -59,7 +60,7 @@ func head(b *configs.Built) string {
 }
 
 // poolLines describes a pool, a line each.
-func poolLines(p *configs.Pool, r *configs.Replica, lengthMean float64) [][2]string {
+func poolLines(p *configs.Pool, r *build.Replica, lengthMean float64) [][2]string {
 	m := &r.Memory
 	return [][2]string{
 		{"hardware", replicas(p)},
@@ -71,7 +72,7 @@ func poolLines(p *configs.Pool, r *configs.Replica, lengthMean float64) [][2]str
 }
 
 // engineLine says in the engine's own words what it puts into a batch.
-func engineLine(p *configs.Pool, r *configs.Replica) string {
+func engineLine(p *configs.Pool, r *build.Replica) string {
 	said := p.Engine + ":"
 	for i, limit := range []struct {
 		key   string
@@ -86,7 +87,7 @@ func engineLine(p *configs.Pool, r *configs.Replica) string {
 }
 
 // speculationLine says what is drafted, and what to expect of it; empty: nothing is.
-func speculationLine(b *configs.Built) string {
+func speculationLine(b *build.Built) string {
 	v := &b.Scenario.Speculation
 	if !v.On() {
 		return ""
@@ -95,7 +96,7 @@ func speculationLine(b *configs.Built) string {
 	if v.DraftModel != "" {
 		line += " " + v.DraftModel
 	}
-	accept, err := b.Scenario.Accepting()
+	accept, err := build.NewAcceptance(b.Scenario)
 	if err != nil {
 		return line // Build has refused it
 	}
@@ -185,7 +186,7 @@ func replicas(p *configs.Pool) string {
 }
 
 // cacheLine says how much a replica holds, in tokens and in requests of mean length.
-func cacheLine(p *configs.Pool, r *configs.Replica, lengthMean float64) string {
+func cacheLine(p *configs.Pool, r *build.Replica, lengthMean float64) string {
 	size := int64(p.BlockSize)
 	said := fmt.Sprintf("%s blocks of %d tokens a replica: %s tokens", text.Count(r.KVBlocks), size, thousands(r.KVBlocks*size))
 	if size == 1 {
@@ -199,7 +200,7 @@ func cacheLine(p *configs.Pool, r *configs.Replica, lengthMean float64) string {
 }
 
 // handOverLine says how the i-th pool hands over, and what it takes where nothing shares the link; empty: it does not.
-func handOverLine(b *configs.Built, i int) string {
+func handOverLine(b *build.Built, i int) string {
 	p := &b.Scenario.Pools[i]
 	for _, route := range b.Config.Routes {
 		for _, stage := range route[:len(route)-1] {
@@ -220,7 +221,7 @@ func handOverLine(b *configs.Built, i int) string {
 	return ""
 }
 
-func workloadLine(b *configs.Built) string {
+func workloadLine(b *build.Built) string {
 	w := &b.Scenario.Workload
 	var parts []string
 	switch {

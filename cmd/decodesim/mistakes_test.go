@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/run"
 )
 
@@ -133,7 +134,7 @@ func TestATraceThatBreaksFailsTheRun(t *testing.T) {
 	require.NoError(t, os.WriteFile("t.csv", []byte(rows), 0o600))
 	s, err := configs.Load("chat.yaml", configs.Options{})
 	require.NoError(t, err)
-	b, err := s.Build()
+	b, err := build.New(s)
 	require.NoError(t, err)
 	defer b.Close()
 	require.NoError(t, os.WriteFile("t.csv", []byte(rows+"0,five,9\n"), 0o600))

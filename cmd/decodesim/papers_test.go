@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -105,7 +106,7 @@ func (c *claim) run(t *testing.T, pool string, rate float64) *metrics.Summary {
 	t.Helper()
 	s, err := configs.Read("paper.yaml", fmt.Appendf(nil, c.scenario, pool, rate), configs.Options{})
 	require.NoError(t, err)
-	b, err := s.Build()
+	b, err := build.New(s)
 	require.NoError(t, err)
 	defer b.Close()
 	r, err := run.Simulate(context.Background(), b, run.Options{})

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/text"
@@ -91,7 +92,7 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 	if err != nil {
 		return err
 	}
-	b, err := s.Build()
+	b, err := build.New(s)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ type result struct {
 }
 
 // simulate runs b once.
-func simulate(ctx context.Context, b *configs.Built, errOut io.Writer, o run.Options) (*result, error) {
+func simulate(ctx context.Context, b *build.Built, errOut io.Writer, o run.Options) (*result, error) {
 	line := progressOn(errOut)
 	o.Version = programVersion()
 	if line != nil {
@@ -158,7 +159,7 @@ func simulate(ctx context.Context, b *configs.Built, errOut io.Writer, o run.Opt
 }
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
-func (f *runFlags) print(out, errOut io.Writer, b *configs.Built, r *result, box *outbox) error {
+func (f *runFlags) print(out, errOut io.Writer, b *build.Built, r *result, box *outbox) error {
 	files := []string(nil)
 	if box != nil {
 		files = box.Files()
@@ -177,7 +178,7 @@ func (f *runFlags) print(out, errOut io.Writer, b *configs.Built, r *result, box
 
 // chunkLimit says in the engine's own words what bounds the prompt tokens of a step; empty: nothing does, or not the same in
 // every pool.
-func chunkLimit(b *configs.Built) string {
+func chunkLimit(b *build.Built) string {
 	p := &b.Scenario.Pools[0]
 	if !p.EnableChunkedPrefill || len(b.Scenario.Pools) > 1 {
 		return ""

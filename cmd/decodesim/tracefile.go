@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/chrometrace"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
@@ -66,7 +66,7 @@ func (f *traceFile) Observe(c *sim.Config) {
 func (f *traceFile) Begin(c *sim.Cluster) { f.trace.Begin(c) }
 
 // write completes the file, and says on talk what is in it.
-func (f *traceFile) write(talk io.Writer, b *configs.Built) error {
+func (f *traceFile) write(talk io.Writer, b *build.Built) error {
 	n, full, err := f.trace.End(map[string]string{
 		"scenario": b.Scenario.Name, "seed": strconv.FormatUint(b.Scenario.Seed, 10), "version": programVersion(),
 		"window": fmt.Sprintf("%v to %v s", f.window.From.Seconds(), f.window.To.Seconds()),

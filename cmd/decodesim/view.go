@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/report/tools"
 	"github.com/decodesim/decodesim/sim/metrics/views"
@@ -28,7 +28,7 @@ func viewTools(names []string) ([]views.Tool, error) {
 }
 
 // viewed returns a run that has ended in the terms of tools.
-func viewed(b *configs.Built, r *result, chosen []views.Tool) *report.Viewed {
+func viewed(b *build.Built, r *result, chosen []views.Tool) *report.Viewed {
 	run := r.Sample.Seen(r.Summary.DurationS, b.Scenario.Speculation.Method != "none")
 	v := &report.Viewed{Run: run, Pace: b.Pace()}
 	v.Smoothness = views.SmoothnessOf(run.Records, v.Pace)
@@ -39,7 +39,7 @@ func viewed(b *configs.Built, r *result, chosen []views.Tool) *report.Viewed {
 }
 
 // measuredAs returns a run as a benchmark tool would have measured it.
-func measuredAs(b *configs.Built, r *result, v *report.Viewed) *tools.Result {
+func measuredAs(b *build.Built, r *result, v *report.Viewed) *tools.Result {
 	w := &b.Scenario.Workload
 	load := tools.Load{RatePerS: b.RatePerS}
 	switch {
@@ -57,7 +57,7 @@ func measuredAs(b *configs.Built, r *result, v *report.Viewed) *tools.Result {
 }
 
 // viewFiles are the files of --out that the chosen tools would have left.
-func (o *outbox) viewFiles(b *configs.Built, r *result) []func() error {
+func (o *outbox) viewFiles(b *build.Built, r *result) []func() error {
 	if r.viewed == nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (o *outbox) viewFiles(b *configs.Built, r *result) []func() error {
 }
 
 // printViews writes the run in the terms of the chosen tools, as tables or as JSON.
-func (f *runFlags) printViews(w io.Writer, b *configs.Built, r *result, o report.Options) error {
+func (f *runFlags) printViews(w io.Writer, b *build.Built, r *result, o report.Options) error {
 	if f.json {
 		return writeViews(w, r)
 	}

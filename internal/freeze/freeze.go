@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
@@ -72,7 +73,7 @@ func Freeze(
 }
 
 // record simulates with a tape, or says why there is nothing to be learnt from the run.
-func record(ctx context.Context, b *configs.Built) (*tape, string) {
+func record(ctx context.Context, b *build.Built) (*tape, string) {
 	t := &tape{Observation: validation.NewObservation(&b.Config), model: b.Config.Pools[0].Model}
 	_, t.closed = b.Config.Source.(sim.Follower)
 	config, pool := b.Config, *b.Config.Pools[0]

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 )
 
 // readShared reads a file of the measured data, which lie outside the repository.
@@ -88,7 +89,7 @@ func buildAll(t *testing.T, f *File) {
 		if !assert.NoError(t, err, run.Scenario) {
 			continue
 		}
-		b, err := s.Build()
+		b, err := build.New(s)
 		if assert.NoError(t, err, run.Scenario) {
 			assert.NoError(t, b.Close())
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 )
 
 // stageColumns are those of a table of stages, with the values of one row that is sound.
@@ -223,7 +224,7 @@ func loaded(t *testing.T, run Run) *configs.Scenario {
 	require.Empty(t, run.Skip)
 	s, err := configs.Read(run.ID, []byte(run.Scenario), configs.Options{})
 	require.NoError(t, err, run.Scenario)
-	b, err := s.Build()
+	b, err := build.New(s)
 	require.NoError(t, err, run.Scenario)
 	require.NoError(t, b.Close())
 	return s

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/sim/metrics/views"
@@ -56,7 +56,7 @@ func (f Failure) Unwrap() error { return f.Err }
 
 // Simulate runs b to its end, which can be done once. It stops between two events when ctx is cancelled, and returns the
 // error of ctx.
-func Simulate(ctx context.Context, b *configs.Built, o Options) (*Result, error) {
+func Simulate(ctx context.Context, b *build.Built, o Options) (*Result, error) {
 	r := &Result{Recorder: &metrics.Full{}}
 	config := b.Config
 	r.record(&config, b, o)
@@ -95,7 +95,7 @@ func Simulate(ctx context.Context, b *configs.Built, o Options) (*Result, error)
 }
 
 // record makes the recorder of r the sink of config, or a sample in front of it where single requests are looked at.
-func (r *Result) record(config *sim.Config, b *configs.Built, o Options) {
+func (r *Result) record(config *sim.Config, b *build.Built, o Options) {
 	m := r.Recorder
 	m.Warmup, m.SLO, m.Ingress, m.Egress = b.Warmup, b.SLO, b.Config.Ingress, b.Config.Egress
 	m.Split(b.Classes())
@@ -110,7 +110,7 @@ func (r *Result) record(config *sim.Config, b *configs.Built, o Options) {
 }
 
 // broken is why a run that has ended is no result; nil: it is one.
-func broken(b *configs.Built, c *sim.Cluster) error {
+func broken(b *build.Built, c *sim.Cluster) error {
 	if err := b.SourceErr(); err != nil {
 		return Failure{err}
 	}

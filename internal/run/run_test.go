@@ -10,14 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/sim"
 )
 
-func built(t *testing.T, scenario string, set ...string) *configs.Built {
+func built(t *testing.T, scenario string, set ...string) *build.Built {
 	t.Helper()
 	s, err := configs.Load(scenario, configs.Options{Set: set})
 	require.NoError(t, err)
-	b, err := s.Build()
+	b, err := build.New(s)
 	require.NoError(t, err)
 	t.Cleanup(func() { b.Close() })
 	return b

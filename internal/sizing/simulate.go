@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -101,7 +102,7 @@ func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, p
 		return x, err
 	}
 	z.runs.Add(1)
-	b, err := d.scenario(x.rate, requests, seed).Build()
+	b, err := build.New(d.scenario(x.rate, requests, seed))
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", d.is.Name, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/run"
@@ -80,12 +81,12 @@ func observe(ctx context.Context, run *measured.Run, above configs.Options, with
 }
 
 // Build makes the parts of a run, or says why there are none.
-func Build(run *measured.Run, above configs.Options, with Efficiencies) (*configs.Built, string) {
+func Build(run *measured.Run, above configs.Options, with Efficiencies) (*build.Built, string) {
 	s, err := configs.Read(run.ID, []byte(run.Scenario), above)
 	if err != nil {
 		return nil, reason(run, err)
 	}
-	b, err := s.Build()
+	b, err := build.New(s)
 	if err != nil {
 		return nil, reason(run, err)
 	}
@@ -109,7 +110,7 @@ func reason(run *measured.Run, err error) string {
 }
 
 // Simulate runs b with a configuration of the caller's, and returns the cluster as it is at the end.
-func Simulate(ctx context.Context, b *configs.Built, config sim.Config) (*sim.Cluster, error) {
+func Simulate(ctx context.Context, b *build.Built, config sim.Config) (*sim.Cluster, error) {
 	c, err := run.Drive(ctx, config)
 	switch {
 	case err != nil:
