@@ -1,7 +1,7 @@
 package configs
 
 import (
-	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/lengths"
 )
 
 // Recorded is lengths as they were, in place of prompt_tokens and output_tokens: the k-th request sent has the k-th of them,
@@ -39,9 +39,9 @@ func (w *Workload) checkRecorded(c *checker) {
 }
 
 // probe returns lengths to judge the rest of a workload by before any file is read: those written out, or any.
-func (l *Recorded) probe() (pairs *workloads.Pairs, err error) {
+func (l *Recorded) probe() (pairs *lengths.Pairs, err error) {
 	if l.File == "" {
-		return workloads.NewPairs(l.Values)
+		return lengths.NewPairs(l.Values)
 	}
-	return workloads.NewPairs([][]int64{{1, 1}})
+	return lengths.NewPairs([][]int64{{1, 1}})
 }

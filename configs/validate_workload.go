@@ -8,6 +8,9 @@ import (
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/sessions"
 )
 
 // check refuses workloads that say too little, too much or what no source could send.
@@ -120,7 +123,7 @@ func (w *Workload) checkSharing(c *checker) {
 		c.count("workload.prefix.tokens", w.Prefix.Tokens, 1<<29-1)
 	}
 	c.maybeCount("workload.distinct_prompts", w.Distinct, 1<<24)
-	c.maybeOneOf("workload.order", w.Order, workloads.OrderNames())
+	c.maybeOneOf("workload.order", w.Order, requests.OrderNames())
 }
 
 // checkLaws lets workloads judge the laws, so that no rule is written twice, and points its answer at the file.
@@ -159,7 +162,7 @@ func (w *Workload) probe() error {
 		probe.Arrivals, probe.Requests, probe.DurationS = &Arrivals{Process: "constant", Rate: 1000}, max(1, w.Requests), 0
 	}
 	if w.Sessions != nil {
-		_, err := workloads.NewSessionLoop(w.SessionSource(0), 1)
+		_, err := sessions.NewSessionLoop(w.SessionSource(0), 1)
 		return err
 	}
 	if w.Lengths == nil {
@@ -183,7 +186,7 @@ func (w *Workload) probe() error {
 // checkNames requires the name of each law, with a suggestion.
 func (w *Workload) checkNames(c *checker) {
 	if w.Arrivals != nil {
-		c.named("workload.arrivals.process", w.Arrivals.Process, workloads.ArrivalNames())
+		c.named("workload.arrivals.process", w.Arrivals.Process, arrivals.Names())
 		c.rows("workload.arrivals.points", len(w.Arrivals.Points), "at_s", "rate")
 	}
 	c.law("workload.prompt_tokens", w.PromptTokens)

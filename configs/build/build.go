@@ -8,6 +8,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/sessions"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
 
 // Built is a scenario turned into the parts of a run. Close it after the run.
@@ -41,8 +43,8 @@ type source interface {
 
 var (
 	_ source = (*workloads.Open)(nil)
-	_ source = (*workloads.Closed)(nil)
-	_ source = (*workloads.Trace)(nil)
+	_ source = (*sessions.Closed)(nil)
+	_ source = (*traces.Trace)(nil)
 )
 
 // Build makes the parts of a run of s, or says which value of s has none. The run still lacks its Sink.
@@ -82,7 +84,7 @@ func horizon(s *configs.Scenario) sim.Time {
 
 // Close closes the file of a trace.
 func (b *Built) Close() error {
-	if t, ok := b.source.(*workloads.Trace); ok {
+	if t, ok := b.source.(*traces.Trace); ok {
 		return t.Close()
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/sessions"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
 
 // decoding returns what choosing tokens costs.
@@ -23,9 +25,9 @@ func (b *Built) fan() (sim.Source, error) {
 	switch s := b.source.(type) {
 	case *workloads.Open:
 		return workloads.NewFan(s, k, b.Scenario.Seed)
-	case *workloads.Trace:
+	case *traces.Trace:
 		return workloads.NewFan(s, k, b.Scenario.Seed)
-	case *workloads.Closed:
+	case *sessions.Closed:
 		return workloads.NewFanClosed(s, k, b.Scenario.Seed)
 	}
 	panic(fmt.Sprintf("configs: %d answers of a %T", k.N, b.source))

@@ -6,10 +6,10 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
-	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/sessions"
 )
 
-var _ source = (*workloads.Sessions)(nil)
+var _ source = (*sessions.Sessions)(nil)
 
 // Classes returns the service classes with their limits, in the order of sim.Request.Class; nil: there are none.
 func (b *Built) Classes() []metrics.Class {
@@ -46,7 +46,7 @@ func milliseconds(ms float64) sim.Duration { return sim.Seconds(ms / 1e3) }
 
 // TurnsMean returns how many turns a session has on average; 0: requests stand alone.
 func (b *Built) TurnsMean() float64 {
-	if s, ok := b.source.(*workloads.Sessions); ok {
+	if s, ok := b.source.(*sessions.Sessions); ok {
 		return s.Turns()
 	}
 	return 0
@@ -54,7 +54,7 @@ func (b *Built) TurnsMean() float64 {
 
 // noteSessions says which sessions ended before their users meant them to.
 func (b *Built) noteSessions() (notes []string) {
-	s, ok := b.source.(*workloads.Sessions)
+	s, ok := b.source.(*sessions.Sessions)
 	if !ok {
 		return nil
 	}

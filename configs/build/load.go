@@ -9,6 +9,9 @@ import (
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/sessions"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
 
 // load makes the source of the requests.
@@ -21,17 +24,17 @@ func (b *Built) load() error {
 	}
 	switch {
 	case w.Trace != nil:
-		var t *workloads.Trace
+		var t *traces.Trace
 		o := w.Replay(s.Seed)
 		o.Contents = s.CachesPrefixes()
-		if t, err = workloads.OpenTrace(w.Trace.File, o); err != nil {
+		if t, err = traces.Open(w.Trace.File, o); err != nil {
 			return badTrace(s, err)
 		}
 		b.source = t
 	case w.Sessions != nil:
-		b.source, err = workloads.NewSessionLoop(w.SessionSource(int64(b.Replicas[b.tightest()].MaxModelLen)), s.Seed)
+		b.source, err = sessions.NewSessionLoop(w.SessionSource(int64(b.Replicas[b.tightest()].MaxModelLen)), s.Seed)
 	case w.ClosedLoop != nil:
-		b.source, err = workloads.NewClosedLoop(w.ClosedSource(pairs), s.Seed)
+		b.source, err = sessions.NewClosedLoop(w.ClosedSource(pairs), s.Seed)
 	default:
 		b.source, err = workloads.NewOpenLoop(w.OpenSource(pairs), s.Seed)
 	}
@@ -44,7 +47,7 @@ func (b *Built) load() error {
 		return s.Refused(err)
 	}
 	if pairs != nil {
-		b.skipped = pairs.Skipped()
+		b.skipped = pairs.Skipped
 		if w.Bounded() && w.Requests == 0 {
 			w.Requests = int64(pairs.Len())
 		}
@@ -103,7 +106,7 @@ func (b *Built) turnS() float64 {
 		Prefills: int(n), PrefillTokens: n * prompt, PrefillPairs: n * prompt * (prompt + 1) / 2, PrefillCtx: n * prompt, Outputs: int(n),
 	}}, &prefill)
 	outsideS := b.Scenario.Workload.ClosedLoop.ThinkTimeS
-	if s, ok := b.source.(*workloads.Sessions); ok {
+	if s, ok := b.source.(*sessions.Sessions); ok {
 		outsideS = s.PauseS()
 	}
 	outsideS += (b.Config.Ingress + b.Config.Egress).Seconds()
@@ -141,15 +144,15 @@ func (b *Built) traceEvery() int32 {
 
 // recorded reads the recorded lengths of the workload; nil: it has laws. An error points at the scenario, and on into the
 // file where a row is wrong.
-func recordedLengths(s *configs.Scenario) (*workloads.Pairs, error) {
+func recordedLengths(s *configs.Scenario) (*lengths.Pairs, error) {
 	l := s.Workload.Lengths
 	if l == nil {
 		return nil, nil
 	}
 	if l.File == "" {
-		return workloads.NewPairs(l.Values)
+		return lengths.NewPairs(l.Values)
 	}
-	pairs, err := workloads.ReadPairs(l.File)
+	pairs, err := traces.ReadPairs(l.File)
 	const path = "workload.lengths.file"
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

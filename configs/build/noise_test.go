@@ -22,13 +22,13 @@ workload:
   requests: 50
 `
 
-// lengths keeps what each step of a run lasts, beside all that metrics do.
-type lengths struct {
+// durations keeps what each step of a run lasts, beside all that metrics do.
+type durations struct {
 	*metrics.Full
 	steps []sim.Duration
 }
 
-func (l *lengths) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
+func (l *durations) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
 	for i := range n {
 		l.steps = append(l.steps, g.Span(i+1)-g.Span(i))
 	}
@@ -42,7 +42,7 @@ func stepsOf(t *testing.T, noise string) ([]sim.Duration, float64) {
 	require.NoError(t, err)
 	b, err := New(s)
 	require.NoError(t, err)
-	l := &lengths{Full: &metrics.Full{}}
+	l := &durations{Full: &metrics.Full{}}
 	b.Config.Sink = l
 	c, err := sim.New(b.Config)
 	require.NoError(t, err)

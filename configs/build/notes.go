@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
 
 // noteHardware warns of figures that nobody has checked.
@@ -60,11 +61,11 @@ func (b *Built) warnings(sent int64) []string {
 		notes = append(notes, fmt.Sprintf("%d rows of the recorded lengths were skipped: failed requests", b.skipped))
 	}
 	switch src := b.source.(type) {
-	case *workloads.Trace:
+	case *traces.Trace:
 		if n := src.Skipped(); n > 0 {
 			notes = append(notes, fmt.Sprintf("%d rows of the trace were skipped: failed or without tokens", n))
 		}
-	case interface{ Truncated() workloads.Truncated }:
+	case interface{ Truncated() requests.Truncated }:
 		cut := src.Truncated()
 		prompts, outputs := drawn(b.Scenario, sent)
 		for _, law := range []struct {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/decodesim/decodesim/sim"
-	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
 
 // replayed is the trace that a run replays.
@@ -42,7 +42,7 @@ func (s *source) trace(o object, requests []object) (found replayed, missing str
 
 // readTrace returns the requests of a trace.
 func readTrace(path string) ([]sim.Request, error) {
-	t, err := workloads.OpenTrace(path, workloads.TraceOptions{})
+	t, err := traces.Open(path, traces.Options{})
 	if err != nil {
 		return nil, err
 	}

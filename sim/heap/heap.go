@@ -12,7 +12,9 @@ type Entry[K ~int64, V any] struct {
 	Tie   int64
 }
 
-func (e *Entry[K, V]) before(f *Entry[K, V]) bool { return e.Key < f.Key || e.Key == f.Key && e.Tie < f.Tie }
+func (e *Entry[K, V]) before(f *Entry[K, V]) bool {
+	return e.Key < f.Key || e.Key == f.Key && e.Tie < f.Tie
+}
 
 // Push adds an entry.
 func (h *Heap[K, V]) Push(key K, tie int64, value V) {
