@@ -1,4 +1,5 @@
-// Package configs is what a scenario can say, and how one is loaded: strictly, in layers, with every default written in.
+// Package configs turns names and files into a run: the catalogs of accelerators, models, engines and scenarios, and the
+// strict reading of a user's own files.
 //
 //	scenario*.go   what a scenario can say
 //	study*.go      what a search for a deployment can say
@@ -19,5 +20,5 @@
 //	strict/        YAML decoded without mercy
 //	catalog/       what is built in
 //	huggingface/   a model's config.json
-//	build/         scenario → parts of a run
+//	build*.go      scenario → parts of a run
 package configs

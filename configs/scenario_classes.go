@@ -1,9 +1,6 @@
 package configs
 
-import (
-	"github.com/decodesim/decodesim/workloads/lengths"
-	"github.com/decodesim/decodesim/workloads/requests"
-)
+import "github.com/decodesim/decodesim/workloads"
 
 // Class is a service class: a share of the requests, drawn for each one (for each session, where there are sessions).
 type Class struct {
@@ -24,11 +21,11 @@ type ClassSLO struct {
 }
 
 // classes returns the service classes; nil: none.
-func (w *Workload) classes() []requests.Class {
-	var classes []requests.Class
+func (w *Workload) classes() []workloads.Class {
+	var classes []workloads.Class
 	for i := range w.Classes {
 		c := &w.Classes[i]
-		k := requests.Class{Name: c.Name, Share: c.Share, Priority: c.Priority}
+		k := workloads.Class{Name: c.Name, Share: c.Share, Priority: c.Priority}
 		if c.PromptTokens != nil {
 			k.Prompt = c.PromptTokens.law()
 		}
@@ -36,7 +33,7 @@ func (w *Workload) classes() []requests.Class {
 			k.Output = c.OutputTokens.law()
 		}
 		if c.MaxTokens > 0 {
-			k.MaxOutput = lengths.Spec{Distribution: "fixed", Mean: float64(c.MaxTokens)}
+			k.MaxOutput = workloads.Length{Distribution: "fixed", Mean: float64(c.MaxTokens)}
 		}
 		classes = append(classes, k)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,9 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -99,16 +98,16 @@ func (f fleet) run(t *testing.T, seeds int) (all felt) {
 	for seed := range seeds {
 		s, err := configs.Load(f.scenario, configs.Options{Set: append([]string{"output.attribution=false", fmt.Sprintf("seed=%d", seed+1)}, f.set...)})
 		require.NoError(t, err)
-		b, err := build.New(s)
+		b, err := s.Build()
 		require.NoError(t, err)
 		if f.efficiency != nil {
 			b.SetEfficiency(*f.efficiency)
 		}
 		b.Config.TraceEvery = 0 // nothing is asked of single requests, and following them takes half of the time
-		r, err := run.Simulate(context.Background(), b, run.Options{})
+		r, err := simulate(context.Background(), b, io.Discard, nil, false)
 		b.Close()
 		require.NoError(t, err)
-		all = append(all, r.Summary)
+		all = append(all, r.summary)
 	}
 	return all
 }

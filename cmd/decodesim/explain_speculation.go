@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
 )
 
 // speculationX is what drafting does to the step: by batch and by how likely drafts are accepted.
@@ -51,7 +50,7 @@ func explainSpeculation(s *step) (*speculationX, error) {
 	if !v.On() {
 		return nil, nil
 	}
-	a, err := build.NewAcceptance(s.scenario)
+	a, err := s.scenario.Accepting()
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -153,7 +152,7 @@ func explain(s *step) *explanation {
 
 // warnings says what a reader should know beside the numbers.
 func (s *step) warnings() []string {
-	notes := build.Warnings(s.scenario, s.Replica)
+	notes := s.scenario.Warnings(s.Replica)
 	pool := s.pool
 	switch fits := s.fitting(s.context); {
 	case s.batch > fits:

@@ -7,29 +7,28 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/text"
 )
 
 // table writes the report's table with the scenario between its heading and its figures.
-func table(w io.Writer, b *build.Built, r *result, o report.Options) error {
-	var said bytes.Buffer
-	if err := report.Table(&said, r.Summary, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
+func table(w io.Writer, b *configs.Built, r *result, o report.Options) error {
+	var text bytes.Buffer
+	if err := report.Table(&text, r.summary, report.CaptionOf(r.summary, b.Deployment.Model.Name), o); err != nil {
 		return err
 	}
-	heading, rest, _ := strings.Cut(said.String(), "\n")
+	heading, rest, _ := strings.Cut(text.String(), "\n")
 	_, err := io.WriteString(w, heading+"\n"+head(b)+rest)
 	return err
 }
 
 // head describes what was simulated, a line each.
-func head(b *build.Built) string {
+func head(b *configs.Built) string {
 	lines := [][2]string{{"model", modelLine(&b.Deployment)}}
 	if len(b.Scenario.Pools) == 1 {
 		lines = append(lines, poolLines(&b.Scenario.Pools[0], b.Replica, b.PromptMean+b.OutputMean)...)
@@ -52,7 +51,7 @@ func head(b *build.Built) string {
 			if p.Name != p.Role {
 				of[0][1] = p.Role + ": " + of[0][1]
 			}
-			add(append(of, [2]string{"KV transfer", handOverLine(b, i)})...)
+			add(append(of, [2]string{"hand-over", handOverLine(b, i)})...)
 		}
 	}
 	add([2]string{"workload", workloadLine(b)})
@@ -60,7 +59,7 @@ func head(b *build.Built) string {
 }
 
 // poolLines describes a pool, a line each.
-func poolLines(p *configs.Pool, r *build.Replica, lengthMean float64) [][2]string {
+func poolLines(p *configs.Pool, r *configs.Replica, lengthMean float64) [][2]string {
 	m := &r.Memory
 	return [][2]string{
 		{"hardware", replicas(p)},
@@ -72,44 +71,44 @@ func poolLines(p *configs.Pool, r *build.Replica, lengthMean float64) [][2]strin
 }
 
 // engineLine says in the engine's own words what it puts into a batch.
-func engineLine(p *configs.Pool, r *build.Replica) string {
-	said := p.Engine + ":"
+func engineLine(p *configs.Pool, r *configs.Replica) string {
+	text := p.Engine + ":"
 	for i, limit := range []struct {
 		key   string
 		value int
 	}{{"max_num_seqs", p.MaxNumSeqs}, {"max_num_batched_tokens", p.MaxNumBatchedTokens}, {"max_model_len", int(r.MaxModelLen)}} {
 		if i > 0 {
-			said += ","
+			text += ","
 		}
-		said += fmt.Sprintf(" %s %s", p.Own(limit.key), text.Count(limit.value))
+		text += fmt.Sprintf(" %s %d", p.Own(limit.key), limit.value)
 	}
-	return said
+	return text
 }
 
 // speculationLine says what is drafted, and what to expect of it; empty: nothing is.
-func speculationLine(b *build.Built) string {
+func speculationLine(b *configs.Built) string {
 	v := &b.Scenario.Speculation
 	if !v.On() {
 		return ""
 	}
-	line := v.Method
+	text := v.Method
 	if v.DraftModel != "" {
-		line += " " + v.DraftModel
+		text += " " + v.DraftModel
 	}
-	accept, err := build.NewAcceptance(b.Scenario)
+	accept, err := b.Scenario.Accepting()
 	if err != nil {
-		return line // Build has refused it
+		return text // Build has refused it
 	}
 	switch most := v.DraftsMax(); {
 	case len(v.Adaptive) > 0:
-		line += fmt.Sprintf(", up to %d drafts a step by the size of the batch", most)
+		text += fmt.Sprintf(", up to %d drafts a step by the size of the batch", most)
 	default:
-		line += fmt.Sprintf(", %d drafted a step: %s tokens a step and sequence expected", most, text.Significant(accept.Length(most)))
+		text += fmt.Sprintf(", %d drafted a step: %s tokens a step and sequence expected", most, report.Significant(accept.Length(most)))
 	}
 	if v.DisableAboveBatch > 0 {
-		line += fmt.Sprintf(", none while more than %s sequences decode", text.Count(v.DisableAboveBatch))
+		text += fmt.Sprintf(", none while more than %d sequences decode", v.DisableAboveBatch)
 	}
-	return line
+	return text
 }
 
 // shareLine says in the engine's own words what its share of the memory is one of, where it is not of what is printed.
@@ -148,11 +147,11 @@ func shapeLine(m *llm.Model) string {
 // perToken is what a token adds to the cache, and how often its replica holds that.
 func perToken(d *hardware.Deployment) string {
 	once, held := d.KVBytesPerToken()
-	said := text.Scaled(once, "B") + " per token"
+	text := prefixed(once, "B") + " per token"
 	if held > once {
-		said += fmt.Sprintf(", held %s times", text.Short(held/once))
+		text += fmt.Sprintf(", held %s times", short(held/once))
 	}
-	return said
+	return text
 }
 
 // weightsOf names the format of the class that holds most weights.
@@ -168,39 +167,39 @@ func weightsOf(m *llm.Model) string {
 
 // replicas says what a pool consists of.
 func replicas(p *configs.Pool) string {
-	said := "1 replica"
+	text := "1 replica"
 	if p.Replicas > 1 {
-		said = fmt.Sprintf("%d replicas", p.Replicas)
+		text = fmt.Sprintf("%d replicas", p.Replicas)
 	}
 	if p.ReplicasMax > p.Replicas {
-		said += fmt.Sprintf(", up to %d,", p.ReplicasMax)
+		text += fmt.Sprintf(", up to %d,", p.ReplicasMax)
 	}
-	said += fmt.Sprintf(" of %d × %s", p.GPUs(), p.GPU)
+	text += fmt.Sprintf(" of %d × %s", p.GPUs(), p.GPU)
 	if p.TensorParallel > 1 {
-		said += fmt.Sprintf(", tensor parallel %d", p.TensorParallel)
+		text += fmt.Sprintf(", tensor parallel %d", p.TensorParallel)
 	}
 	if p.PipelineParallel > 1 {
-		said += fmt.Sprintf(", pipeline parallel %d", p.PipelineParallel)
+		text += fmt.Sprintf(", pipeline parallel %d", p.PipelineParallel)
 	}
-	return said
+	return text
 }
 
 // cacheLine says how much a replica holds, in tokens and in requests of mean length.
-func cacheLine(p *configs.Pool, r *build.Replica, lengthMean float64) string {
+func cacheLine(p *configs.Pool, r *configs.Replica, lengthMean float64) string {
 	size := int64(p.BlockSize)
-	said := fmt.Sprintf("%s blocks of %d tokens a replica: %s tokens", text.Count(r.KVBlocks), size, thousands(r.KVBlocks*size))
+	text := fmt.Sprintf("%d blocks of %d tokens a replica: %s tokens", r.KVBlocks, size, thousands(r.KVBlocks*size))
 	if size == 1 {
-		said = fmt.Sprintf("%s tokens a replica", thousands(r.KVBlocks))
+		text = fmt.Sprintf("%s tokens a replica", thousands(r.KVBlocks))
 	}
 	if lengthMean > 0 {
 		each := int64(math.Ceil(lengthMean/float64(size))) + int64(r.Memory.SequenceBlocks)
-		said += fmt.Sprintf(", %s requests of mean length", text.Count(r.KVBlocks/each))
+		text += fmt.Sprintf(", %d requests of mean length", r.KVBlocks/each)
 	}
-	return said
+	return text
 }
 
 // handOverLine says how the i-th pool hands over, and what it takes where nothing shares the link; empty: it does not.
-func handOverLine(b *build.Built, i int) string {
+func handOverLine(b *configs.Built, i int) string {
 	p := &b.Scenario.Pools[i]
 	for _, route := range b.Config.Routes {
 		for _, stage := range route[:len(route)-1] {
@@ -212,29 +211,29 @@ func handOverLine(b *build.Built, i int) string {
 				how = "embeddings"
 			}
 			if link == "" {
-				link = text.Scaled(p.KVLinkBps, "B/s")
+				link = prefixed(p.KVLinkBps, "B/s")
 			}
 			alone := stage.Link.Latency.Seconds() + stage.Link.Fixed.Seconds() + stage.Link.Token.Seconds()*b.PromptMean
-			return fmt.Sprintf("%s over %s, %s ms for a prompt of mean length", how, link, text.Short(1e3*alone))
+			return fmt.Sprintf("%s over %s, %s ms for a prompt of mean length", how, link, short(1e3*alone))
 		}
 	}
 	return ""
 }
 
-func workloadLine(b *build.Built) string {
+func workloadLine(b *configs.Built) string {
 	w := &b.Scenario.Workload
 	var parts []string
 	switch {
 	case w.Trace != nil:
 		parts = append(parts, filepath.Base(w.Trace.File)+perSecond(b.RatePerS))
 	case w.ClosedLoop != nil:
-		parts = append(parts, fmt.Sprintf("%s clients that wait for their answers", text.Count(w.ClosedLoop.Concurrency)))
+		parts = append(parts, fmt.Sprintf("%d clients that wait for their answers", w.ClosedLoop.Concurrency))
 	default:
 		parts = append(parts, w.Arrivals.Process+perSecond(b.RatePerS))
 	}
 	promptLaw, outputLaw := w.PromptTokens, w.OutputTokens
 	if turns := b.TurnsMean(); turns > 0 {
-		parts = append(parts, fmt.Sprintf("in sessions of %s turns on average", text.Short(turns)))
+		parts = append(parts, fmt.Sprintf("in sessions of %s turns on average", short(turns)))
 		promptLaw = nil // it is what a turn adds
 	}
 	if len(w.Classes) > 0 {
@@ -243,7 +242,7 @@ func workloadLine(b *build.Built) string {
 	}
 	outputs := lengths("outputs", outputLaw, b.OutputMean)
 	if w.MaxTokens > 0 {
-		outputs += fmt.Sprintf(", cut at %s", text.Count(w.MaxTokens))
+		outputs += fmt.Sprintf(", cut at %d", w.MaxTokens)
 	}
 	switch d := &b.Scenario.Decoding; {
 	case d.BeamWidth > 1:
@@ -254,12 +253,12 @@ func workloadLine(b *build.Built) string {
 	parts = append(parts, lengths("prompts", promptLaw, b.PromptMean)+" tokens", outputs)
 	switch {
 	case w.DurationS > 0 && w.Trace == nil:
-		parts = append(parts, fmt.Sprintf("for %s s", text.Short(w.DurationS)))
+		parts = append(parts, fmt.Sprintf("for %s s", short(w.DurationS)))
 	case b.Requests > 0:
-		parts = append(parts, fmt.Sprintf("%s requests", text.Short(b.Requests)))
+		parts = append(parts, fmt.Sprintf("%.0f requests", b.Requests))
 	}
 	if w.WarmupS > 0 {
-		parts = append(parts, fmt.Sprintf("the first %s s not measured", text.Short(w.WarmupS)))
+		parts = append(parts, fmt.Sprintf("the first %s s not measured", short(w.WarmupS)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -268,7 +267,7 @@ func workloadLine(b *build.Built) string {
 func shares(classes []configs.Class) string {
 	var parts []string
 	for i := range classes {
-		parts = append(parts, fmt.Sprintf("%s %% %s", text.Short(100*classes[i].Share), classes[i].Name))
+		parts = append(parts, fmt.Sprintf("%s %% %s", short(100*classes[i].Share), classes[i].Name))
 	}
 	return strings.Join(parts, " and ")
 }
@@ -278,28 +277,40 @@ func perSecond(rate float64) string {
 	if rate == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s requests/s", text.Short(rate))
+	return fmt.Sprintf(", %s requests/s", short(rate))
 }
 
 // lengths names a law and its mean; a trace has none.
 func lengths(what string, law *configs.Lengths, mean float64) string {
 	switch {
 	case law == nil:
-		return fmt.Sprintf("%s of mean %s", what, text.Short(mean))
+		return fmt.Sprintf("%s of mean %s", what, short(mean))
 	case law.Distribution == "fixed":
-		return fmt.Sprintf("%s of %s", what, text.Short(mean))
+		return fmt.Sprintf("%s of %s", what, short(mean))
 	}
-	return fmt.Sprintf("%s %s of mean %s", law.Distribution, what, text.Short(mean))
+	return fmt.Sprintf("%s %s of mean %s", law.Distribution, what, short(mean))
 }
 
-func billions(n int64) string { return text.Short(float64(n)/1e9) + " G" }
+func billions(n int64) string { return short(float64(n)/1e9) + " G" }
 
-func giga(bytes float64) string { return text.Short(bytes / 1e9) }
+func giga(bytes float64) string { return short(bytes / 1e9) }
+
+// short prints x with three significant digits and no exponent.
+func short(x float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
+	if x >= 1000 {
+		rounded, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'f', 0, 64), 64)
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
 
 // thousands prints n with a prefix.
 func thousands(n int64) string {
-	if n < 1e4 {
-		return text.Count(n)
+	switch {
+	case n >= 1e6:
+		return short(float64(n)/1e6) + " M"
+	case n >= 1e4:
+		return short(float64(n)/1e3) + " k"
 	}
-	return text.Scaled(float64(n), "")
+	return fmt.Sprint(n)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
-	"github.com/decodesim/decodesim/internal/run"
 )
 
 // TestMistakesAreNamed makes the mistakes that users make most. Each ends before anything is simulated or written, with
@@ -134,13 +133,13 @@ func TestATraceThatBreaksFailsTheRun(t *testing.T) {
 	require.NoError(t, os.WriteFile("t.csv", []byte(rows), 0o600))
 	s, err := configs.Load("chat.yaml", configs.Options{})
 	require.NoError(t, err)
-	b, err := build.New(s)
+	b, err := s.Build()
 	require.NoError(t, err)
 	defer b.Close()
 	require.NoError(t, os.WriteFile("t.csv", []byte(rows+"0,five,9\n"), 0o600))
-	_, err = run.Simulate(context.Background(), b, run.Options{})
+	_, err = simulate(context.Background(), b, io.Discard, nil, false)
 	require.ErrorContains(t, err, "t.csv:100002: ")
-	assert.ErrorAs(t, err, new(run.Failure))
+	assert.ErrorAs(t, err, new(failure))
 }
 
 func TestAFailedWriteTakesBackTheRest(t *testing.T) {

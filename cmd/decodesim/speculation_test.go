@@ -17,8 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
-	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -84,14 +82,14 @@ func (c *gain) run(t *testing.T, clients int, set ...string) *metrics.Summary {
 	s, err := configs.Load(c.scenario, configs.Options{Set: append(set, fmt.Sprintf("workload.closed_loop.concurrency=%d", clients),
 		fmt.Sprintf("workload.requests=%d", max(1500, 16*clients)))})
 	require.NoError(t, err)
-	b, err := build.New(s)
+	b, err := s.Build()
 	require.NoError(t, err)
 	defer b.Close()
-	r, err := run.Simulate(context.Background(), b, run.Options{})
+	r, err := simulate(context.Background(), b, io.Discard, nil, false)
 	require.NoError(t, err)
-	require.Equal(t, r.Summary.Requests.Arrived, r.Summary.Requests.Completed)
-	require.Zero(t, r.Summary.Requests.Preemptions)
-	return r.Summary
+	require.Equal(t, r.summary.Requests.Arrived, r.summary.Requests.Completed)
+	require.Zero(t, r.summary.Requests.Preemptions)
+	return r.summary
 }
 
 func (c *gain) plain(t *testing.T, clients int) *metrics.Summary {

@@ -7,14 +7,13 @@ import (
 	"path/filepath"
 
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // leaveValidation writes the predictions and the plots: all of them, or none. validation.json comes last: where it is, the
 // others are whole.
 func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validation) error {
-	caption := text.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: whatIsShown(v)}
+	caption := report.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: whatIsShown(v)}
 	steps := []func() error{
 		func() error {
 			return dir.WriteFile("predictions.csv", func(w io.Writer) error { return report.PredictionsCSV(w, v.Rows) })
@@ -38,8 +37,13 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validat
 	steps = append(steps, func() error {
 		return dir.WriteFile("validation.json", func(w io.Writer) error { return writeJSON(w, v) })
 	})
-	if err := inOrder(ctx, steps); err != nil {
-		return err
+	for _, step := range steps {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		if err := step(); err != nil {
+			return failure{err}
+		}
 	}
 	dir.Keep()
 	return nil
@@ -47,11 +51,11 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validat
 
 // whatIsShown says how many rows a plot is of.
 func whatIsShown(v *validation.Validation) string {
-	said := fmt.Sprintf("%s of %s simulated", text.Count(v.Counts.Simulated), text.Counted(v.Counts.Rows, "row"))
+	text := fmt.Sprintf("%d of %d rows simulated", v.Counts.Simulated, v.Counts.Rows)
 	if v.Quality != "" {
-		said += ", errors of quality " + v.Quality
+		text += ", errors of quality " + v.Quality
 	}
-	return said
+	return text
 }
 
 // shortened cuts a name that leaves no room beside it.

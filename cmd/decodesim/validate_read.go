@@ -14,6 +14,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/formats"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
@@ -40,7 +41,7 @@ func (f *validateFlags) read() (*measured.File, configs.Options, error) {
 	if err != nil {
 		return nil, above, err
 	}
-	file, err := measured.Read(f.data, shared)
+	file, err := formats.Read(f.data, shared)
 	if err != nil {
 		return nil, above, err
 	}
@@ -159,7 +160,7 @@ func showRun(out io.Writer, file *measured.File, id string, above configs.Option
 		return err
 	}
 	if _, err := out.Write(s.YAML()); err != nil {
-		return failed(err)
+		return failure{err}
 	}
 	return nil
 }

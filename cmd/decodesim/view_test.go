@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/formats"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -39,7 +40,7 @@ func decode(t *testing.T, path string, into any) {
 
 // readBack reads a file of a tool as validate does.
 func readBack(t *testing.T, name string) measured.Run {
-	f, err := measured.Read(filepath.Join("out", name), "")
+	f, err := formats.Read(filepath.Join("out", name), "")
 	require.NoError(t, err, name)
 	require.Len(t, f.Runs, 1, name)
 	require.NoError(t, f.On("chat.yaml"), name)

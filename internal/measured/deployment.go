@@ -13,6 +13,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/internal/measured/names"
 )
 
 // On puts the runs of a file that says only the load on the deployment of a scenario: the name of an embedded one, or a
@@ -62,7 +63,7 @@ func (r *Run) Label(s *configs.Scenario) error {
 	p := &s.Pools[0]
 	class := ""
 	if known(s.Model) {
-		class = classOf(s.Model)
+		class = names.ClassOf(s.Model)
 	}
 	l.Model = cmp.Or(l.Model, s.Model)
 	l.Class = cmp.Or(l.Class, class)
@@ -70,16 +71,13 @@ func (r *Run) Label(s *configs.Scenario) error {
 	l.Engine = cmp.Or(l.Engine, engineLabel(p))
 	l.Mode = cmp.Or(l.Mode, modeOf(s))
 	l.Precision = cmp.Or(l.Precision, s.Weights, ownOf(s.Model))
-	l.Parallel = cmp.Or(l.Parallel, layoutOf(p.TensorParallel, p.DataParallel, p.ExpertParallel))
+	l.Parallel = cmp.Or(l.Parallel, names.LayoutOf(p.TensorParallel, p.DataParallel, p.ExpertParallel))
 	return nil
 }
 
-// enginesModelled are the engines whose runs are simulated, by their labels.
-var enginesModelled = []string{"vllm", "sglang", "tensorrt-llm"}
-
 // engineLabel names the engine of a pool: one that stands in for another has its efficiencies.
 func engineLabel(p *configs.Pool) string {
-	if slices.Contains(enginesModelled, p.Efficiency) {
+	if slices.Contains(names.EnginesModelled, p.Efficiency) {
 		return p.Efficiency
 	}
 	return strings.TrimSuffix(p.Engine, "-v1")
@@ -96,7 +94,7 @@ func ownOf(model string) string {
 	if !slices.Contains(catalog.ModelNames(), model) {
 		return ""
 	}
-	return ownPrecision(model)
+	return names.PublishedPrecision(model)
 }
 
 // readBase reads the text of a scenario. Its relative paths become absolute, for the merged text stands nowhere.

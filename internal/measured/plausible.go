@@ -8,30 +8,30 @@ const (
 	ratePerSMax  = 1e12
 )
 
-// measuredMax is the most that a value of the metric can be, in milliseconds or per second.
-func (m Metric) measuredMax() float64 {
+// MeasuredMax is the most that a value of the metric can be, in milliseconds or per second.
+func (m Metric) MeasuredMax() float64 {
 	if m == OutputPerS || m == RequestsPerS {
 		return ratePerSMax
 	}
 	return latencyMsMax
 }
 
-// accepted says which values of the metric are read.
-func (m Metric) accepted() string {
+// Accepted says which values of the metric are read.
+func (m Metric) Accepted() string {
 	if m == OutputPerS || m == RequestsPerS {
 		return "a number per second above 0, up to 1e12"
 	}
 	return "milliseconds above 0, up to 1e9"
 }
 
-// plausible refuses a file with a value that cannot have been measured, wherever in it the value was read or added up from.
-func (f *File) plausible() error {
+// CheckPlausible refuses a file with a value that cannot have been measured, wherever in it the value was read or added up from.
+func (f *File) CheckPlausible() error {
 	for i := range f.Runs {
 		for j := range f.Runs[i].Rows {
 			row := &f.Runs[i].Rows[j]
 			for _, v := range row.Values {
-				if !(v.Measured <= v.Metric.measuredMax()) {
-					return fmt.Errorf("%s: %s: %s: %g; expected %s", f.Path, row.ID, v.Name, v.Measured, v.Metric.accepted())
+				if !(v.Measured <= v.Metric.MeasuredMax()) {
+					return fmt.Errorf("%s: %s: %s: %g; expected %s", f.Path, row.ID, v.Name, v.Measured, v.Metric.Accepted())
 				}
 			}
 		}

@@ -1,6 +1,9 @@
 package measured
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // File is a file of measurements as simulations to be run and values to be compared with them.
 type File struct {
@@ -43,6 +46,9 @@ type Labels struct {
 	Load        string // profile of the load, such as 8192/1024
 	Concurrency int    // clients of a closed loop; 0: an open one
 }
+
+// EagerStack is the engine of the rows: stacks from before CUDA graphs.
+const EagerStack = "eager-2023"
 
 // Deployment names what data are held out by: rows of one deployment are never split between fitting and scoring.
 func (l *Labels) Deployment() string {
@@ -111,4 +117,14 @@ func Lead(m Metric, s Stat, measured float64) Value {
 // Other is a value beside the leading one, such as ttft_p99.
 func Other(m Metric, s Stat, measured float64) Value {
 	return Value{Metric: m, Stat: s, Name: m.String() + "_" + s.String(), Measured: measured}
+}
+
+// Quantile returns the p-quantile of sorted numbers, linear between them, as numpy and so the benchmark tools define it.
+func Quantile(sorted []float64, p float64) float64 {
+	at := p * float64(len(sorted)-1)
+	i := int(math.Floor(at))
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }

@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-func caption() text.Caption {
+func caption() Caption {
 	seed := uint64(1)
-	return text.Caption{Scenario: "chat-70b", Model: "llama-3.1-70b", Hardware: "8 × h100-sxm", Seed: &seed}
+	return Caption{"chat-70b", "llama-3.1-70b", "8 × h100-sxm", &seed}
 }
 
 // curveOf returns the distribution of the samples.

@@ -1,34 +1,42 @@
 package report
 
 import (
-	"encoding/csv"
 	"io"
 	"strconv"
 
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
+const predictionsHead = "id,metric,measured,predicted,error_pct,skipped\n"
+
 // PredictionsCSV writes a line per measured value: milliseconds or per second, as measured. A value without a prediction
 // has the reason in its last cell, and so has a row without values.
 func PredictionsCSV(w io.Writer, rows []validation.Row) error {
-	table := [][]string{{"id", "metric", "measured", "predicted", "error_pct", "skipped"}}
+	b := []byte(predictionsHead)
 	for i := range rows {
 		r := &rows[i]
 		for j := range r.Values {
 			x := &r.Values[j]
-			table = append(table, []string{r.ID, x.Metric, number(&x.Measured), number(x.Predicted), number(x.ErrorPct), x.Skipped})
+			b = append(appendName(b, r.ID), ',')
+			b = append(appendName(b, x.Metric), ',')
+			b = append(appendNumber(b, &x.Measured), ',')
+			b = append(appendNumber(b, x.Predicted), ',')
+			b = append(appendNumber(b, x.ErrorPct), ',')
+			b = append(appendName(b, x.Skipped), '\n')
 		}
 		if len(r.Values) == 0 {
-			table = append(table, []string{r.ID, "", "", "", "", r.Skipped})
+			b = append(appendName(b, r.ID), ",,,,,"...)
+			b = append(appendName(b, r.Skipped), '\n')
 		}
 	}
-	return csv.NewWriter(w).WriteAll(table)
+	_, err := w.Write(b)
+	return err
 }
 
-// number is empty for nil.
-func number(x *float64) string {
+// appendNumber writes nothing for nil.
+func appendNumber(b []byte, x *float64) []byte {
 	if x == nil {
-		return ""
+		return b
 	}
-	return strconv.FormatFloat(*x, 'f', -1, 64)
+	return strconv.AppendFloat(b, *x, 'f', -1, 64)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/run"
 )
@@ -82,7 +81,7 @@ func (z *sizer) found(s *shape) error {
 	if err != nil {
 		return err
 	}
-	b, err := build.New(scenario)
+	b, err := scenario.Build()
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/formats"
 	"github.com/decodesim/decodesim/internal/run"
 )
 
@@ -25,7 +26,7 @@ func publicRuns(t *testing.T, file string) []measured.Run {
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("no public measurements: set DECODESIM_SHARED to the data folder (looked in %s)", shared)
 	}
-	f, err := measured.Read(path, shared)
+	f, err := formats.Read(path, shared)
 	require.NoError(t, err)
 	return f.Runs
 }

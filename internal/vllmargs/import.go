@@ -9,9 +9,8 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/configs/catalog"
-	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/names"
 )
 
 // Options are what a command line does not say.
@@ -120,7 +119,7 @@ func (d *draft) accelerator() (string, error) {
 	if d.options.GPU == "" {
 		return "", fmt.Errorf("a command line does not say on which GPU it runs; expected --gpu with one of %s", strings.Join(catalog.GPUNames(), ", "))
 	}
-	gpu, unknown := measured.PublishedGPU(d.options.GPU)
+	gpu, unknown := names.PublishedGPU(d.options.GPU)
 	if unknown != "" {
 		return "", fmt.Errorf("--gpu %s: %s; have %s", d.options.GPU, unknown, strings.Join(catalog.GPUNames(), ", "))
 	}
@@ -151,7 +150,7 @@ func (d *draft) served() (m served, err error) {
 	if name := unknownVariable(m.written); name != "" {
 		return m, fmt.Errorf("the model is %s, and the variable %s has no value; give it with --var %s=VALUE", m.written, name, name)
 	}
-	name, weights, unknown := measured.PublishedModel(repository(m.written))
+	name, weights, unknown := names.PublishedModel(repository(m.written))
 	if unknown != "" {
 		if beside := strings.TrimRight(m.written, "/") + "/config.json"; d.readable(beside) {
 			return d.ofConfig(m, beside)
@@ -222,7 +221,7 @@ const scenarioName = "scenario"
 func (i *Import) Check() (wrong bool, err error) {
 	s, err := configs.Read(scenarioName, i.Text, configs.Options{})
 	if err == nil {
-		_, err = build.FirstReplica(s)
+		_, err = s.Replica()
 	}
 	if err == nil {
 		return false, nil

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/names"
 )
 
 // otherFormat stands for formats that scenarios have no name for.
@@ -63,7 +63,7 @@ func (d *draft) weights(model, inName string) setting {
 	default:
 		precision := q.value()
 		if model != "" {
-			precision = measured.WeightsOf(model, precision)
+			precision = names.WeightsOf(model, precision)
 		}
 		return setting{key: "weights", value: precision, by: q.written + " " + q.values[0]}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -29,7 +28,7 @@ slo: {ttft_ms: 500}
 `), 0o600))
 	s, err := configs.Load(file, configs.Options{Set: set})
 	require.NoError(t, err)
-	b, err := build.New(s)
+	b, err := s.Build()
 	require.NoError(t, err)
 	f, line := &metrics.Full{}, metrics.NewTimeline(0)
 	f.SLO, f.Warmup = b.SLO, b.Warmup

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/build"
 	builtin "github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
@@ -23,12 +22,12 @@ type anchor struct {
 }
 
 // replica builds the deployment with the efficiencies of sets.
-func (a *anchor) replica(sets catalog.Sets) (*build.Replica, error) {
+func (a *anchor) replica(sets catalog.Sets) (*configs.Replica, error) {
 	s, err := configs.Read(a.name(), []byte(a.scenario(a.context)), configs.Options{})
 	if err != nil {
 		return nil, err
 	}
-	r, err := build.FirstReplica(s)
+	r, err := s.Replica()
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/formats"
 	"github.com/decodesim/decodesim/tools/accuracy/page"
 )
 
@@ -19,7 +20,7 @@ import (
 func read(paths []string) (files []*measured.File, err error) {
 	shared := cmp.Or(os.Getenv("DECODESIM_SHARED"), filepath.Join("..", "shared"))
 	for _, path := range paths {
-		f, err := measured.Read(path, shared)
+		f, err := formats.Read(path, shared)
 		if err != nil {
 			return nil, err
 		}

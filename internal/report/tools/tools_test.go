@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/formats"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/sim/metrics/views"
@@ -141,7 +141,7 @@ func TestLoadsAreReadBack(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		for name, want := range c.want {
-			f, err := measured.Read(filepath.Join(dir, name), "")
+			f, err := formats.Read(filepath.Join(dir, name), "")
 			require.NoError(t, err, name)
 			assert.Contains(t, f.Runs[0].Over+f.Runs[0].Skip, want, "%s of %+v", name, c.load)
 			assert.Equal(t, "llama-3.1-8b", f.Runs[0].Labels.Model)

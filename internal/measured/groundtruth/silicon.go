@@ -1,0 +1,161 @@
+package groundtruth
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/datafile"
+	"github.com/decodesim/decodesim/internal/measured/names"
+	"github.com/decodesim/decodesim/internal/measured/setup"
+)
+
+// silicon is a table of closed-loop sweeps over many deployments, one measured point a row. Both its numbers are means
+// over requests. InferenceX rows sent ten requests per client, all clients at once, with lengths uniform in 80 to 100 %
+// of the nominal ones; rows of source nvidia_gap have fixed lengths and say neither how many requests were sent nor how
+// they started: the same is assumed.
+var silicon = datafile.Schema{
+	Name:  "closed-loop sweeps",
+	About: "closed-loop sweeps (CSV with id, model, system, backend, mode, isl, osl, concurrency, ttft_mean_ms, tpot_mean_ms)",
+	Columns: []string{
+		"id", "model", "system", "backend", "mode", "isl", "osl", "concurrency", "ttft_mean_ms", "tpot_mean_ms",
+		"precision", "spec_method",
+	},
+	Read: readSilicon,
+}
+
+func readSilicon(s *datafile.Source, f *measured.File) error {
+	args, err := readEngineArgs(s)
+	if err != nil {
+		return err
+	}
+	f.Notes = append(f.Notes,
+		"means over requests; where a row does not say, 10 requests per client, all clients starting at once, of fixed lengths, without speculation",
+		"server arguments are those of the launch script of a row, as far as it states them, and else the defaults of the engine",
+		"max_num_tokens of TensorRT-LLM, where it is not known, is enough for one prompt beside a token of every other client")
+	return datafile.EachID(f, s.Table, func(r *datafile.Record) measured.Run { return siliconRun(r, args) })
+}
+
+func siliconRun(r *datafile.Record, args map[string]engineArgs) measured.Run {
+	run := measured.Run{ID: r.Text("id"), Labels: siliconLabels(r)}
+	row := measured.Row{ID: run.ID, Request: -1}
+	row.Values = stats(r, row.Values, measured.Mean, measured.TTFT, measured.TPOT)
+	if strings.Contains(r.Text("flags"), "ttft_low_trust") {
+		skipTTFT(row.Values, "TTFT is not to be trusted (flag ttft_low_trust)")
+	}
+	run.Rows = []measured.Row{row}
+	p := setup.Scenario{}
+	unknown := deployed(&run.Labels, &p, r.Text("model"), r.Text("system"), r.Text("precision"))
+	layout := siliconLayout
+	if run.Labels.Mode == "disagg" {
+		layout = siliconPools
+	}
+	if run.Skip = cmp.Or(siliconSkip(r), unknown, layout(r, &run.Labels, &p)); run.Skip != "" {
+		return run
+	}
+	clients, prompt, output := r.Count("concurrency", 1), r.Count("isl", 1), r.Count("osl", 1)
+	if run.Skip = tooLong(p.Model, prompt+output); run.Skip != "" {
+		return run
+	}
+	p.KVCache = quantizedCache(&p, run.Labels.Version, r.Text("gemm_quant"))
+	requests := 10 * clients
+	if r.Text("num_prompts") != "" {
+		requests = r.Count("num_prompts", 1)
+	}
+	p.ClosedLoop(clients, requests)
+	p.Lengths(prompt, output, lengthShare(r, "length_dist"))
+	if len(p.Pools) == 0 {
+		siliconArguments(r, &run.Labels, &p, args)
+	} else {
+		transferKV(&p, r, prompt)
+	}
+	run.Scenario = p.Text()
+	return run
+}
+
+// siliconArguments adds the arguments of the server of a row.
+func siliconArguments(r *datafile.Record, l *measured.Labels, p *setup.Scenario, args map[string]engineArgs) {
+	script := args[r.Text("engine_args_id")]
+	script.apply(p, r.Count("concurrency", 1), r.Count("isl", 1))
+	if p.Engine == "vllm" && synchronous(l.Version) && !script.AsyncScheduling {
+		p.Argument("async_scheduling", false)
+	}
+	if l.Source == "nvidia_gap" && p.Engine == "vllm" {
+		p.Argument("max_num_batched_tokens", gapBudget)
+	}
+}
+
+func siliconLabels(r *datafile.Record) measured.Labels {
+	l := measured.Labels{
+		Source: r.Text("source"), Engine: names.EngineOf(r.Text("backend")), Version: r.Text("backend_version"), Mode: strings.ToLower(r.Text("mode")),
+		Quality: r.Text("quality"), Parallel: r.Text("layout"), Load: r.Text("isl") + "/" + r.Text("osl"), Class: r.Text("arch"),
+	}
+	if c, ok := r.Optional("concurrency"); ok {
+		l.Concurrency = int(c)
+	}
+	return l
+}
+
+// siliconSkip says why a row is not simulated, whatever it was run on.
+func siliconSkip(r *datafile.Record) string {
+	switch mode := strings.ToLower(r.Text("mode")); {
+	case mode == "":
+		return "unknown whether prefill and decode share a pool"
+	case mode != "agg" && mode != "disagg":
+		return "mode " + mode + ", which is not modelled"
+	case r.Text("concurrency") == "":
+		return cmp.Or(speculative(r.Text("spec_method")), "the number of clients is not stated")
+	}
+	return cmp.Or(speculative(r.Text("spec_method")), engineUnknown(names.EngineOf(r.Text("backend"))))
+}
+
+// siliconLayout fills in how the model was split, or says what is unknown of it: tp counts all GPUs, attn_tp those of an
+// attention rank and attn_dp the ranks, of which there are several where dp_attention is set.
+func siliconLayout(r *datafile.Record, l *measured.Labels, p *setup.Scenario) (unknown string) {
+	if r.Text("attn_tp") == "" || r.Text("layout_confidence") == "unknown" {
+		return "the parallel layout is not known"
+	}
+	p.TensorParallel, p.DataParallel, p.ExpertParallel = r.Count("attn_tp", 1), 1, expertParallel(r)
+	if r.Text("attn_dp") != "" {
+		p.DataParallel = r.Count("attn_dp", 1)
+	}
+	if apart, _ := r.Flag("dp_attention"); apart && p.DataParallel == 1 && r.Text("tp") != "1" || r.Text("tp") != "" && r.Count("tp", 1) != p.TensorParallel*p.DataParallel {
+		return contradiction
+	}
+	l.Parallel = names.LayoutOf(p.TensorParallel, p.DataParallel, p.ExpertParallel)
+	return ""
+}
+
+// gapBudget is the token budget of a step that the vLLM rows of source nvidia_gap ran with. They do not state it; the
+// mean TPOT and TTFT of Qwen3-32B on H100 fit 2048 at every load and contradict the 8192 of a default server.
+const gapBudget = 2048
+
+// synchronous reports whether a version of vLLM plans a step only when the one before has ended, unless it is told not to:
+// those before 0.14 (unverified; the TTFT of the rows agrees).
+func synchronous(version string) bool { return before(version, 14) }
+
+// before reports whether a version of vLLM is older than 0.minor.
+func before(version string, minor int) bool {
+	var major, own int
+	n, _ := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d", &major, &own)
+	return n == 2 && major == 0 && own < minor
+}
+
+// quantizedCache returns the cache type that goes with weights which NVIDIA quantised anew: those checkpoints ask for fp8, and
+// engines do as they ask, but for vLLM before 0.12 on Hopper (unverified: at 64 clients two H100 queue as with 16 bits). They
+// are all nvfp4, and fp8 where all of a matrix has one scale; fp8 with one for each block is the publishers', as is that of
+// SGLang's rows.
+func quantizedCache(p *setup.Scenario, version, scales string) string {
+	anew := p.Weights == "nvfp4" || p.Weights == "fp8" && scales == "fp8" && p.Engine != "sglang"
+	if anew && !(p.Engine == "vllm" && before(version, 12) && strings.HasPrefix(p.GPU, "h")) {
+		return "fp8"
+	}
+	return ""
+}
+
+// expertParallel reports whether whole experts lie on GPUs.
+func expertParallel(r *datafile.Record) bool {
+	ep, ok := r.Optional("ep")
+	return ok && ep > 1
+}

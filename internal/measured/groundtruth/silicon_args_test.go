@@ -1,0 +1,73 @@
+package groundtruth_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/measured/measuredtest"
+)
+
+const otherScripts = `[{"engine_args_id": "sg", "flags": {"chunked_prefill_size": "32768", "max_prefill_tokens": "16384",
+    "max_running_requests": "$CONC", "mem_fraction_static": "0.82", "prefix_caching_off": true, "max_num_seqs": "7"}},
+  {"engine_args_id": "sg-odd", "flags": {"chunked_prefill_size": "$CHUNKS", "max_running_requests": "256 | 512", "mem_fraction_static": "$SHARE"}},
+  {"engine_args_id": "trt", "flags": {"trt_max_num_tokens": "20000", "trt_free_mem_fraction": "0.8", "trt_block_reuse": "false",
+    "kv_cache_dtype": "fp8"}},
+  {"engine_args_id": "trt-odd", "flags": {"trt_max_num_tokens": "$MAX_NUM_TOKENS", "trt_free_mem_fraction": "$SHARE"}}]`
+
+// poolOf returns the lines of a scenario's pool behind its layout.
+func poolOf(t *testing.T, text string) string {
+	_, err := configs.Read("a", []byte(text), configs.Options{})
+	require.NoError(t, err, text)
+	_, pool, _ := strings.Cut(text, "    engine: ")
+	pool, _, _ = strings.Cut(pool, "workload:")
+	return strings.ReplaceAll(pool, "    ", "")
+}
+
+func TestOtherEnginesHaveTheArgumentsOfTheirScripts(t *testing.T) {
+	for _, c := range []struct{ backend, script, pool string }{
+		{"sglang", "sg", "sglang\nchunked_prefill_size: 8192\nmax_prefill_tokens: 16384\nmax_running_requests: 1\nmem_fraction_static: 0.82\nradix_cache: false\n"},
+		{"sglang", "sg-odd", "sglang\nmem_fraction_static: 0.95\n"},
+		{"sglang", "", "sglang\n"},
+		{"trtllm", "trt", "tensorrt-llm\nmax_num_tokens: 20000\nfree_gpu_memory_fraction: 0.8\nenable_block_reuse: false\n"},
+		{"trtllm", "trt-odd", "tensorrt-llm\nmax_num_tokens: 1001\n"},
+		{"trtllm", "", "tensorrt-llm\nmax_num_tokens: 1001\n"},
+	} {
+		f, err := measuredtest.ReadText(t, siliconTable("backend", c.backend, "engine_args_id", c.script), "engine_args.json", otherScripts)
+		run := measuredtest.OneRun(t, f, err)
+		assert.Equal(t, c.pool, poolOf(t, run.Scenario), "%s: the table has 4 attention ranks", c.script)
+		assert.Empty(t, run.Rows[0].Values[0].Skip, "TTFT is compared")
+		assert.Equal(t, c.script == "trt", strings.Contains(run.Scenario, "kv_cache: fp8"))
+	}
+}
+
+func TestArgumentsOfARankOfOneAreThoseOfTheServer(t *testing.T) {
+	f, err := measuredtest.ReadText(t, siliconTable("backend", "sglang", "engine_args_id", "sg", "attn_tp", "4", "attn_dp", "1"), "engine_args.json", otherScripts)
+	pool := poolOf(t, measuredtest.OneRun(t, f, err).Scenario)
+	assert.Contains(t, pool, "chunked_prefill_size: 32768\n")
+	assert.Contains(t, pool, "max_running_requests: 4\n")
+}
+
+func TestCheckpointsThatNVIDIAQuantisedAskForAnFP8Cache(t *testing.T) {
+	for _, c := range []struct {
+		backend, version, model, precision, scales, system string
+		cache                                              bool
+	}{
+		{"vllm", "0.10.2", "meta-llama/Llama-3.1-70B", "fp8", "fp8", "h100_sxm", false}, // which does not look
+		{"vllm", "0.10.2", "meta-llama/Llama-3.1-70B", "fp8", "fp8", "b200_sxm", true},
+		{"vllm", "0.12.0", "meta-llama/Llama-3.1-70B", "fp8", "fp8", "h100_sxm", true},
+		{"sglang", "0.5.9", "zai-org/GLM-5", "fp4", "nvfp4", "b200_sxm", true},
+		{"sglang", "0.5.9", "zai-org/GLM-5", "fp8", "fp8", "h200_sxm", false}, // the publisher's own
+		{"trtllm", "1.0.0rc3", "meta-llama/Llama-3.1-70B", "fp8", "fp8", "h100_sxm", true},
+		{"trtllm", "1.0.0rc3", "meta-llama/Llama-3.1-70B", "fp8", "fp8_block", "h100_sxm", false},
+		{"trtllm", "1.0.0rc3", "meta-llama/Llama-3.1-70B", "bf16", "", "h100_sxm", false},
+		{"trtllm", "1.0.0rc3", "MiniMaxAI/MiniMax-M2.5", "fp8", "fp8", "h100_sxm", false}, // published so
+	} {
+		f, err := measuredtest.ReadText(t, siliconTable("model", c.model, "backend", c.backend, "backend_version", c.version, "precision", c.precision,
+			"engine_args_id", "", "gemm_quant", c.scales, "system", c.system))
+		assert.Equal(t, c.cache, strings.Contains(measuredtest.OneRun(t, f, err).Scenario, "kv_cache: fp8"), c)
+	}
+}

@@ -1,0 +1,154 @@
+package setup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/names"
+)
+
+// Scenario is what a run was set up with; text writes it as a scenario. Empty values are the engine's defaults.
+type Scenario struct {
+	Model          string // catalog name
+	Weights        string // empty: as in the checkpoint
+	KVCache        string
+	GPU            string
+	Engine         string // of Labels, for it decides how arguments are called: before the first of them
+	TensorParallel int
+	DataParallel   int // attention data-parallel ranks; 0: 1
+	ExpertParallel bool
+	Arguments      []string // of the pool, as "max_num_seqs: 256"
+	Workload       []string // lines, without indent
+
+	Role     string      // empty: serve
+	Replicas int         // 0: one
+	Pools    []*Scenario // one for each pool where prompts and outputs have pools of their own, which say what is above from gpu to arguments
+	Router   string      // empty: the default
+}
+
+// Argument adds an argument of the pool, if it has a value, by the name that the engine has for the key.
+func (s *Scenario) Argument(key string, value any) {
+	text := fmt.Sprint(value)
+	if text == "" || text == "0" {
+		return
+	}
+	if engine, err := catalog.Engine(s.SchedulingEngine()); err == nil {
+		key = engine.Own(key)
+	}
+	s.Arguments = append(s.Arguments, key+": "+text)
+}
+
+// AddWorkload adds a line of the workload.
+func (s *Scenario) AddWorkload(format string, args ...any) {
+	s.Workload = append(s.Workload, fmt.Sprintf(format, args...))
+}
+
+// Text writes the scenario.
+func (s *Scenario) Text() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("model: %s", s.Model)
+	if s.Weights != "" {
+		line("weights: %s", s.Weights)
+	}
+	if s.KVCache != "" {
+		line("kv_cache: %s", s.KVCache)
+	}
+	line("pools:")
+	for _, p := range s.everyPool() {
+		p.writePool(line)
+	}
+	if s.Router != "" {
+		line("router: %s", s.Router)
+	}
+	line("workload:")
+	for _, w := range s.Workload {
+		line("  %s", w)
+	}
+	return b.String()
+}
+
+// pools returns the setups of all pools.
+func (s *Scenario) everyPool() []*Scenario {
+	if len(s.Pools) > 0 {
+		return s.Pools
+	}
+	return []*Scenario{s}
+}
+
+// pool writes one pool.
+func (s *Scenario) writePool(line func(format string, args ...any)) {
+	if s.Role == "" {
+		line("  - gpu: %s", s.GPU)
+	} else {
+		line("  - name: %s\n    role: %s\n    gpu: %s\n    replicas: %d", s.Role, s.Role, s.GPU, s.Replicas)
+	}
+	line("    tensor_parallel: %d", max(1, s.TensorParallel))
+	if s.DataParallel > 1 {
+		line("    data_parallel: %d", s.DataParallel)
+	}
+	if s.ExpertParallel {
+		line("    expert_parallel: true")
+	}
+	if e := s.SchedulingEngine(); e != "" {
+		line("    engine: %s", e)
+	} else if s.Engine == measured.EagerStack {
+		line("    efficiency: %s", measured.EagerStack)
+	}
+	for _, a := range s.Arguments {
+		line("    %s", a)
+	}
+}
+
+// SchedulingEngine names the engine that forms the batches, as scenarios do; empty: that of a pool which does not say, vLLM. It
+// stands in for stacks from before CUDA graphs, which have efficiencies of their own.
+func (s *Scenario) SchedulingEngine() string {
+	if s.Engine != "vllm" && slices.Contains(names.EnginesModelled, s.Engine) {
+		return s.Engine
+	}
+	return ""
+}
+
+// ClosedLoop adds a closed loop of so many clients, all of which start at once.
+func (s *Scenario) ClosedLoop(clients, requests int) {
+	s.AddWorkload("closed_loop: {concurrency: %d}", clients)
+	s.AddWorkload("requests: %d", requests)
+}
+
+// Lengths adds the laws of prompt and output: fixed, or uniform in [share·n, n].
+func (s *Scenario) Lengths(prompt, output int, share float64) {
+	for _, l := range []struct {
+		key string
+		n   int
+	}{{"prompt_tokens", prompt}, {"output_tokens", output}} {
+		if share == 1 {
+			s.AddWorkload("%s: {distribution: fixed, mean: %d}", l.key, l.n)
+		} else {
+			s.AddWorkload("%s: {distribution: uniform, min: %d, max: %d}", l.key, max(1, int(share*float64(l.n))), l.n)
+		}
+	}
+}
+
+// Prefix is how many tokens the prompts of a group have in common, as far as the run let prompts repeat.
+type Prefix struct{ Groups, PerGroup, Tokens int }
+
+// RepeatPrompts makes prompts repeat: groups × each distinct ones, shuffled once and cycled, of which a group shares the first
+// tokens. It returns what is left of a prompt behind those.
+func (s *Scenario) RepeatPrompts(p Prefix, prompt int) (rest int) {
+	if p.Groups > 0 && p.PerGroup > 0 {
+		s.AddWorkload("distinct_prompts: %d", p.Groups*p.PerGroup)
+	}
+	if p.Groups > 0 && p.Tokens > 0 && p.Tokens < prompt {
+		s.AddWorkload("prefix: {groups: %d, tokens: %d}", p.Groups, p.Tokens)
+		return prompt - p.Tokens
+	}
+	return prompt
+}
+
+// CachePrefixes says whether the engine keeps the prefixes of prompts.
+func (s *Scenario) CachePrefixes(on bool) {
+	s.Argument("enable_prefix_caching", on)
+}
