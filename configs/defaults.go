@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/spf13/viper"
-
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/spf13/viper"
 )
 
 // defaultPool is a pool of which a scenario names only the GPU; the engine adds its own defaults.
@@ -25,7 +24,7 @@ func defaultScenario(name string, pools []Pool) *Scenario {
 		Name:        name,
 		Pools:       pools,
 		Router:      "least-loaded",
-		Speculation: Speculation{Method: noSpeculation, Acceptance: &Acceptance{Process: "iid"}},
+		Speculation: Speculation{Method: NoSpeculation, Acceptance: &Acceptance{Process: "iid"}},
 		Decoding:    Decoding{Sampling: "greedy"},
 		Noise:       defaultNoise(),
 		Workload:    Workload{Trace: &Trace{Speed: 1}},
@@ -112,7 +111,7 @@ func (l *layers) defaultPools() ([]Pool, error) {
 		pools[i] = defaultPoolOf(&engine)
 		pools[i].Name = l.poolName(i)
 		if pools[i].Role, _ = l.topmost(path + ".role").(string); pools[i].Role == "" {
-			pools[i].Role = roleServe
+			pools[i].Role = RoleServe
 		}
 		pools[i].fillRole()
 		if pools[i].KVLinkBps = 0; l.topmost(path+".kv_link_bps") != nil {

@@ -1,5 +1,4 @@
-// Package configs turns names and files into a run: the catalogs of accelerators, models, engines and scenarios, and the
-// strict reading of a user's own files.
+// Package configs is what a scenario can say, and how one is loaded: strictly, in layers, with every default written in.
 //
 //	scenario*.go   what a scenario can say
 //	study*.go      what a search for a deployment can say
@@ -20,5 +19,5 @@
 //	strict/        YAML decoded without mercy
 //	catalog/       what is built in
 //	huggingface/   a model's config.json
-//	build*.go      scenario → parts of a run
+//	build/         scenario → parts of a run
 package configs

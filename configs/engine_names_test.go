@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/stretchr/testify/require"
 )
 
 // engineBase is a scenario whose pool says nothing but its engine; tests add lines to the pool behind it.
@@ -181,29 +180,6 @@ func TestSwappingNeedsAPoolWithoutPrefixCaching(t *testing.T) {
 	require.NoError(t, err)
 	byDefault.checkPreemption(&c, "pools[0]", &e)
 	require.EqualError(t, c.err, "s.yaml:1:1: pools[0].preemption_mode: "+want)
-}
-
-// TestChunksHoldAPage: SGLang would never get on with a prompt that is longer.
-func TestChunksHoldAPage(t *testing.T) {
-	refuses(t, running("sglang", "page_size: 64", "chunked_prefill_size: 63"), "chat.yaml:12:5: pools[0].chunked_prefill_size: 63 is below page_size, 64; "+
-		"a chunk is of whole pages: expected at least 64, or -1 for prompts that run whole")
-	refuses(t, running("sglang", "page_size: 8193"), "chat.yaml:11:5: pools[0].page_size: 8193 is above chunked_prefill_size, 8192; "+
-		"a chunk is of whole pages: expected at most 8192, or chunked_prefill_size -1 for prompts that run whole")
-	for _, chunk := range []string{"64", "100", "-1"} {
-		inDir(t, running("sglang", "page_size: 64", "chunked_prefill_size: "+chunk))
-		s, err := Load("chat.yaml", Options{})
-		require.NoError(t, err)
-		_, summary := simulate(t, s)
-		require.EqualValues(t, 60, summary.Requests.Completed, chunk)
-	}
-}
-
-// TestAgingIsLongEnoughForTheClock: what the clock takes for nothing is refused where it stands.
-func TestAgingIsLongEnoughForTheClock(t *testing.T) {
-	refuses(t, running("vllm-v1", "scheduling_policy: aging", "aging_s: 1e-300"),
-		"chat.yaml:12:5: pools[0].aging_s: 1e-300 is out of range; expected a number above 1e-12 and at most 1e+06")
-	inDir(t, running("vllm-v1", "scheduling_policy: aging", "aging_s: 2e-12"))
-	build(t)
 }
 
 // TestAnArgumentFitsTheEngineThatRuns: the engine of the topmost layer decides what an argument may be called.

@@ -1,13 +1,9 @@
 package configs
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 // switched loads the scenario under another engine.
@@ -94,22 +90,4 @@ func TestErrorsAfterASwitchAreInTheNewWords(t *testing.T) {
 	_, err = Load("chat.yaml", Options{Engine: "sglung"})
 	require.ErrorContains(t, err, `engine "sglung" not found; did you mean "sglang"?`)
 	require.NotContains(t, err.Error(), "configs:")
-}
-
-// TestEveryScenarioRunsUnderEveryEngine: as comparisons of engines ask.
-func TestEveryScenarioRunsUnderEveryEngine(t *testing.T) {
-	for _, scenario := range ScenarioNames() {
-		for _, engine := range catalog.EngineNames() {
-			s, err := Load(scenario, Options{Engine: engine, Set: []string{"workload.requests=20"}})
-			if plain, _ := Load(scenario, Options{}); plain.Pools[0].Role != roleServe && !slices.Contains(catalog.Dividing(), engine) {
-				require.ErrorContains(t, err, "a pool of role prefill has only a part", "%s %s", scenario, engine)
-				continue
-			}
-			require.NoError(t, err, "%s %s", scenario, engine)
-			b, err := s.Build()
-			require.NoError(t, err, "%s %s", scenario, engine)
-			require.NoError(t, b.Close())
-			require.False(t, strings.Contains(string(s.YAML()), "engine: vllm-v1") && engine != "vllm-v1")
-		}
-	}
 }

@@ -1,8 +1,6 @@
 package configs
 
 import (
-	"github.com/decodesim/decodesim/configs/strict"
-	"github.com/decodesim/decodesim/policies/fleet"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -35,19 +33,4 @@ func (n *Noise) check(c *checker) {
 	}
 	c.within(slowdown, n.NeighbourSlowdown, 1, 100)
 	c.above(period, n.NeighbourPeriodS, clockS, sim.HorizonS)
-}
-
-// noise returns what lengthens the steps of a run; nil: nothing.
-func (s *Scenario) noise() (sim.Noise, error) {
-	n := s.Noise
-	if n == nil || n.Jitter == 0 && n.NeighbourShare == 0 {
-		return nil, nil
-	}
-	made, err := fleet.NewNoise(fleet.Noise{
-		Jitter: n.Jitter, NeighbourShare: n.NeighbourShare, NeighbourSlowdown: n.NeighbourSlowdown, Period: sim.Seconds(n.NeighbourPeriodS),
-	}, s.Seed)
-	if err != nil {
-		return nil, s.origins.errorf("noise", "%s", strict.Message(err))
-	}
-	return made, nil
 }

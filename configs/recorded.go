@@ -1,11 +1,7 @@
 package configs
 
 import (
-	"errors"
-	"io/fs"
-
-	"github.com/decodesim/decodesim/configs/strict"
-	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/lengths"
 )
 
 // Recorded is lengths as they were, in place of prompt_tokens and output_tokens: the k-th request sent has the k-th of them,
@@ -20,7 +16,7 @@ type Recorded struct {
 const valuesMax = 100_000
 
 // bounded reports whether recorded lengths say how many requests there are: each is sent once.
-func (w *Workload) bounded() bool { return w.Lengths != nil && !w.Lengths.Repeat && w.Distinct == 0 }
+func (w *Workload) Bounded() bool { return w.Lengths != nil && !w.Lengths.Repeat && w.Distinct == 0 }
 
 // checkRecorded refuses recorded lengths of two kinds, of none, and beside laws.
 func (w *Workload) checkRecorded(c *checker) {
@@ -43,30 +39,9 @@ func (w *Workload) checkRecorded(c *checker) {
 }
 
 // probe returns lengths to judge the rest of a workload by before any file is read: those written out, or any.
-func (l *Recorded) probe() (pairs *workloads.Pairs, err error) {
+func (l *Recorded) probe() (pairs *lengths.Pairs, err error) {
 	if l.File == "" {
-		return workloads.NewPairs(l.Values)
+		return lengths.NewPairs(l.Values)
 	}
-	return workloads.NewPairs([][]int64{{1, 1}})
-}
-
-// recorded reads the recorded lengths of the workload; nil: it has laws. An error points at the scenario, and on into the
-// file where a row is wrong.
-func (s *Scenario) recorded() (*workloads.Pairs, error) {
-	l := s.Workload.Lengths
-	if l == nil {
-		return nil, nil
-	}
-	if l.File == "" {
-		return workloads.NewPairs(l.Values)
-	}
-	pairs, err := workloads.ReadPairs(l.File)
-	const path = "workload.lengths.file"
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, s.origins.errorf(path, "%q does not exist; expected a CSV or JSON-lines file", l.File)
-	case err != nil:
-		return nil, s.origins.errorf(path, "%s", strict.Message(err))
-	}
-	return pairs, nil
+	return lengths.NewPairs([][]int64{{1, 1}})
 }

@@ -9,34 +9,34 @@ import (
 
 // The roles of a pool.
 const (
-	roleServe   = "serve"   // prompts and tokens alike
-	rolePrefill = "prefill" // prompts, which it hands over to a decode pool with their cache
-	roleDecode  = "decode"  // tokens of requests that prefill pools hand over
-	roleEncode  = "encode"  // inputs such as images, of which it hands over embeddings
+	RoleServe   = "serve"   // prompts and tokens alike
+	RolePrefill = "prefill" // prompts, which it hands over to a decode pool with their cache
+	RoleDecode  = "decode"  // tokens of requests that prefill pools hand over
+	RoleEncode  = "encode"  // inputs such as images, of which it hands over embeddings
 )
 
-func roles() []string { return []string{roleServe, rolePrefill, roleDecode, roleEncode} }
+func roles() []string { return []string{RoleServe, RolePrefill, RoleDecode, RoleEncode} }
 
 // How a prefill pool hands over, and which pool emits the first token.
 const (
 	transferPull = "pull"
-	transferPush = "push"
+	TransferPush = "push"
 
-	firstAtPrefill = "prefill"
+	FirstAtPrefill = "prefill"
 	firstAtDecode  = "decode"
 )
 
 // Decodes reports whether the pool emits the tokens of an output, and not just the first.
-func (p *Pool) Decodes() bool { return p.Role == roleServe || p.Role == roleDecode }
+func (p *Pool) Decodes() bool { return p.Role == RoleServe || p.Role == RoleDecode }
 
 // prefills reports whether the pool reads prompts.
-func (p *Pool) prefills() bool { return p.Role == roleServe || p.Role == rolePrefill }
+func (p *Pool) Prefills() bool { return p.Role == RoleServe || p.Role == RolePrefill }
 
 // Enters reports whether requests come to the pool from their clients, and not from another pool.
-func (p *Pool) Enters() bool { return p.Role != roleDecode }
+func (p *Pool) Enters() bool { return p.Role != RoleDecode }
 
 // handsOver reports whether the pool's requests go on to another one.
-func (p *Pool) handsOver() bool { return p.Role == rolePrefill || p.Role == roleEncode }
+func (p *Pool) handsOver() bool { return p.Role == RolePrefill || p.Role == RoleEncode }
 
 // handoverKeys are the keys of pools that hand over.
 func handoverKeys() []string {
@@ -47,9 +47,9 @@ func handoverKeys() []string {
 func (p *Pool) lacks(key string) bool {
 	switch {
 	case key == "model":
-		return p.Role != roleEncode
+		return p.Role != RoleEncode
 	case key == "kv_transfer" || key == "first_token":
-		return p.Role != rolePrefill
+		return p.Role != RolePrefill
 	}
 	return !p.handsOver() && slices.Contains(handoverKeys(), key)
 }
@@ -59,8 +59,8 @@ func (p *Pool) fillRole() {
 	if !p.handsOver() {
 		return
 	}
-	if p.KVLink, p.KVLinkEfficiency = "nic", 1; p.Role == rolePrefill {
-		p.KVTransfer, p.FirstToken = transferPull, firstAtPrefill
+	if p.KVLink, p.KVLinkEfficiency = "nic", 1; p.Role == RolePrefill {
+		p.KVTransfer, p.FirstToken = transferPull, FirstAtPrefill
 	}
 }
 
@@ -68,19 +68,19 @@ func (p *Pool) fillRole() {
 func (s *Scenario) checkRoles(c *checker) {
 	for i := range s.Pools {
 		p := &s.Pools[i]
-		for _, of := range []struct{ role, does string }{{rolePrefill, roleDecode}, {roleDecode, rolePrefill}} {
-			if p.Role == of.role && len(s.poolsOf(of.does)) == 0 {
-				c.fail(s.path(p, "role"), "%q without a pool of role %s; expected one of each, or %q", of.role, of.does, roleServe)
+		for _, of := range []struct{ role, does string }{{RolePrefill, RoleDecode}, {RoleDecode, RolePrefill}} {
+			if p.Role == of.role && len(s.PoolsOf(of.does)) == 0 {
+				c.fail(s.PoolPath(p, "role"), "%q without a pool of role %s; expected one of each, or %q", of.role, of.does, RoleServe)
 			}
 		}
-		if p.Role == roleEncode && len(s.poolsOf(roleServe))+len(s.poolsOf(rolePrefill)) == 0 {
-			c.fail(s.path(p, "role"), "%q without a pool of role %s or %s; expected one behind it", roleEncode, roleServe, rolePrefill)
+		if p.Role == RoleEncode && len(s.PoolsOf(RoleServe))+len(s.PoolsOf(RolePrefill)) == 0 {
+			c.fail(s.PoolPath(p, "role"), "%q without a pool of role %s or %s; expected one behind it", RoleEncode, RoleServe, RolePrefill)
 		}
 	}
 }
 
 // caches reports whether some pool finds equal prompt beginnings again.
-func (s *Scenario) caches() bool {
+func (s *Scenario) CachesPrefixes() bool {
 	for i := range s.Pools {
 		if s.Pools[i].EnablePrefixCaching {
 			return true
@@ -90,7 +90,7 @@ func (s *Scenario) caches() bool {
 }
 
 // poolsOf returns the indices of the pools of some role.
-func (s *Scenario) poolsOf(role string) (pools []int) {
+func (s *Scenario) PoolsOf(role string) (pools []int) {
 	for i := range s.Pools {
 		if s.Pools[i].Role == role {
 			pools = append(pools, i)
@@ -100,7 +100,7 @@ func (s *Scenario) poolsOf(role string) (pools []int) {
 }
 
 // path returns where a key of p, one of the pools of s or of its copies, stands in a file; without a key, where p does.
-func (s *Scenario) path(p *Pool, key string) string {
+func (s *Scenario) PoolPath(p *Pool, key string) string {
 	for i := range s.Pools {
 		if at := fmt.Sprintf("pools[%d]", i); s.Pools[i].Name == p.Name && key == "" {
 			return at
@@ -110,3 +110,6 @@ func (s *Scenario) path(p *Pool, key string) string {
 	}
 	panic("configs: no pool " + p.Name)
 }
+
+// most returns how many replicas the pool may ever have.
+func (p *Pool) ReplicasLimit() int { return max(p.Replicas, p.ReplicasMax) }

@@ -1,6 +1,9 @@
 package configs
 
-import "github.com/decodesim/decodesim/workloads"
+import (
+	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/requests"
+)
 
 // Class is a service class: a share of the requests, drawn for each one (for each session, where there are sessions).
 type Class struct {
@@ -21,11 +24,11 @@ type ClassSLO struct {
 }
 
 // classes returns the service classes; nil: none.
-func (w *Workload) classes() []workloads.Class {
-	var classes []workloads.Class
+func (w *Workload) classes() []requests.Class {
+	var classes []requests.Class
 	for i := range w.Classes {
 		c := &w.Classes[i]
-		k := workloads.Class{Name: c.Name, Share: c.Share, Priority: c.Priority}
+		k := requests.Class{Name: c.Name, Share: c.Share, Priority: c.Priority}
 		if c.PromptTokens != nil {
 			k.Prompt = c.PromptTokens.law()
 		}
@@ -33,7 +36,7 @@ func (w *Workload) classes() []workloads.Class {
 			k.Output = c.OutputTokens.law()
 		}
 		if c.MaxTokens > 0 {
-			k.MaxOutput = workloads.Length{Distribution: "fixed", Mean: float64(c.MaxTokens)}
+			k.MaxOutput = lengths.Spec{Distribution: "fixed", Mean: float64(c.MaxTokens)}
 		}
 		classes = append(classes, k)
 	}

@@ -86,7 +86,7 @@ type Drain struct {
 
 // What becomes of the requests of a replica that fails.
 const (
-	inFlightRetry = "retry"
+	InFlightRetry = "retry"
 	inFlightFail  = "fail"
 )
 
@@ -100,9 +100,9 @@ func (s *Scenario) defaultFleet(skeleton *Scenario) {
 	}
 	s.RoleSwitch = &RoleSwitch{IntervalS: 15, Queue: 1, High: 0.9, Low: 0.7}
 	for range skeleton.Failures {
-		s.Failures = append(s.Failures, Failure{InFlight: inFlightRetry})
+		s.Failures = append(s.Failures, Failure{InFlight: InFlightRetry})
 	}
 	for range skeleton.RandomFailures {
-		s.RandomFailures = append(s.RandomFailures, RandomFailures{InFlight: inFlightRetry})
+		s.RandomFailures = append(s.RandomFailures, RandomFailures{InFlight: InFlightRetry})
 	}
 }

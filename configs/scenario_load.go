@@ -158,3 +158,11 @@ func absolute(dir, path string) string {
 	}
 	return filepath.Join(dir, path)
 }
+
+// Errorf reports an error about the value at a path, where it was given: in the file, by a flag or in the environment.
+func (s *Scenario) Errorf(path, format string, args ...any) error {
+	return s.origins.errorf(path, format, args...)
+}
+
+// Given reports whether somebody said what stands at a path, and no default applies.
+func (s *Scenario) Given(path string) bool { return s.origins.given(path) }

@@ -14,7 +14,8 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/sim"
-	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
 
 // bare forgets where the values came from, so that equal scenarios compare equal.
@@ -174,19 +175,19 @@ func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
 func TestATraceEndsWhereTheFirstLimitIs(t *testing.T) {
 	trace := Trace{File: "t.csv", Speed: 2, Limit: 50, StartS: 10, EndS: 100, SkipEmpty: true}
 	w := Workload{Trace: &trace, Requests: 40, DurationS: 30, TimeoutS: 7, Cancel: Cancel{0.5, 3}}
-	want := workloads.TraceOptions{
+	want := traces.Options{
 		Speed: 2, Limit: 40, StartS: 10, EndS: 70, SkipEmpty: true, Seed: 9,
-		Patience: workloads.Patience{TimeoutS: 7, CancelShare: 0.5, CancelAfterS: 3},
+		Patience: requests.Patience{TimeoutS: 7, CancelShare: 0.5, CancelAfterS: 3},
 	}
-	require.Equal(t, want, w.replay(9))
+	require.Equal(t, want, w.Replay(9))
 	w.Requests, w.DurationS = 60, 60
 	want.Limit, want.EndS = 50, 100
-	require.Equal(t, want, w.replay(9))
+	require.Equal(t, want, w.Replay(9))
 	w.Requests, w.DurationS, trace.Limit, trace.EndS = 0, 0, 0, 0
 	want.Limit, want.EndS = 0, 0
-	require.Equal(t, want, w.replay(9))
+	require.Equal(t, want, w.Replay(9))
 	w.DurationS = sim.HorizonS // times the speed, more than the clock holds: the trace ends first
-	require.Equal(t, want, w.replay(9))
+	require.Equal(t, want, w.Replay(9))
 }
 
 func TestAFileWithoutEndIsRefused(t *testing.T) {

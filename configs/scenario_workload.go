@@ -3,6 +3,11 @@ package configs
 import (
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/sessions"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
 
 // Workload is what is asked of the deployment: exactly one of arrivals, closed loop and trace says when.
@@ -26,7 +31,7 @@ type Workload struct {
 	Cancel       Cancel      `yaml:"cancel"`
 }
 
-// Arrivals is an open loop: requests come whatever becomes of the ones before, or sessions do. See workloads.Arrivals for
+// Arrivals is an open loop: requests come whatever becomes of the ones before, or sessions do. See arrivals.Spec for
 // the processes.
 type Arrivals struct {
 	Process   string      `yaml:"process" doc:"law of the gaps between requests"`
@@ -64,7 +69,7 @@ type Trace struct {
 	SkipEmpty bool    `yaml:"skip_empty" doc:"leave out rows without tokens instead of refusing them"`
 }
 
-// Lengths is a law of token counts. See workloads.Length for the laws.
+// Lengths is a law of token counts. See lengths.Spec for the laws.
 type Lengths struct {
 	Distribution string     `yaml:"distribution" doc:"law of the counts"`
 	Mean         float64    `yaml:"mean,omitempty"`
@@ -98,69 +103,69 @@ type Cancel struct {
 }
 
 // laws returns how long requests are, with the recorded lengths where there are some.
-func (w *Workload) laws(pairs *workloads.Pairs) workloads.Lengths {
-	l := workloads.Lengths{Pairs: pairs, Repeat: w.Lengths != nil && w.Lengths.Repeat, Classes: w.classes()}
+func (w *Workload) laws(pairs *lengths.Pairs) requests.Mix {
+	l := requests.Mix{Pairs: pairs, Repeat: w.Lengths != nil && w.Lengths.Repeat, Classes: w.classes()}
 	if w.PromptTokens != nil {
 		l.Prompt = w.PromptTokens.law()
 	}
 	if w.OutputTokens != nil {
 		l.Output = w.OutputTokens.law()
 	}
-	l.Sharing = workloads.Sharing{DistinctPrompts: w.Distinct, Order: w.Order}
+	l.Sharing = requests.Sharing{DistinctPrompts: w.Distinct, Order: w.Order}
 	if w.Prefix != nil {
 		l.Sharing.Groups, l.Sharing.PrefixTokens = w.Prefix.Groups, w.Prefix.Tokens
 	}
 	if w.MaxTokens > 0 {
-		l.MaxOutput = workloads.Length{Distribution: "fixed", Mean: float64(w.MaxTokens)}
+		l.MaxOutput = lengths.Spec{Distribution: "fixed", Mean: float64(w.MaxTokens)}
 	}
 	return l
 }
 
-func (l *Lengths) law() workloads.Length {
-	law := workloads.Length{
+func (l *Lengths) law() lengths.Spec {
+	law := lengths.Spec{
 		Distribution: l.Distribution, Mean: l.Mean, CV: l.CV, Shape: l.Shape, Min: l.Min, Max: l.Max,
 		Values: l.Values, Weights: l.Weights, Edges: l.Edges,
 	}
 	for _, q := range l.Quantiles {
-		law.Quantiles = append(law.Quantiles, workloads.Quantile(q))
+		law.Quantiles = append(law.Quantiles, lengths.Quantile(q))
 	}
 	return law
 }
 
-func (a *Arrivals) law() workloads.Arrivals {
-	law := workloads.Arrivals{
+func (a *Arrivals) law() arrivals.Spec {
+	law := arrivals.Spec{
 		Process: a.Process, Rate: a.Rate, CV: a.CV, OnRate: a.OnRate, OffRate: a.OffRate, OnS: a.OnS, OffS: a.OffS,
 		Amplitude: a.Amplitude, PeriodS: a.PeriodS,
 	}
 	for _, p := range a.Points {
-		law.Points = append(law.Points, workloads.RatePoint(p))
+		law.Points = append(law.Points, arrivals.Point(p))
 	}
 	return law
 }
 
-func (w *Workload) patience() workloads.Patience {
-	return workloads.Patience{TimeoutS: w.TimeoutS, CancelShare: w.Cancel.Probability, CancelAfterS: w.Cancel.AfterS}
+func (w *Workload) patience() requests.Patience {
+	return requests.Patience{TimeoutS: w.TimeoutS, CancelShare: w.Cancel.Probability, CancelAfterS: w.Cancel.AfterS}
 }
 
 // openLoop returns the open loop of a workload with arrivals.
-func (w *Workload) openLoop(pairs *workloads.Pairs) workloads.OpenLoop {
+func (w *Workload) OpenSource(pairs *lengths.Pairs) workloads.OpenLoop {
 	return workloads.OpenLoop{
-		Arrivals: w.Arrivals.law(), Lengths: w.laws(pairs), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
+		Arrivals: w.Arrivals.law(), Mix: w.laws(pairs), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
 	}
 }
 
 // closedLoop returns the closed loop of a workload that has one.
-func (w *Workload) closedLoop(pairs *workloads.Pairs) workloads.ClosedLoop {
-	return workloads.ClosedLoop{
+func (w *Workload) ClosedSource(pairs *lengths.Pairs) sessions.ClosedLoop {
+	return sessions.ClosedLoop{
 		Concurrency: int64(w.ClosedLoop.Concurrency), ThinkTimeS: w.ClosedLoop.ThinkTimeS, RampS: w.ClosedLoop.RampS,
-		Lengths: w.laws(pairs), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
+		Mix: w.laws(pairs), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
 	}
 }
 
 // replay returns what a trace workload takes of its file: the narrower of its window and the workload's own ends.
-func (w *Workload) replay(seed uint64) workloads.TraceOptions {
+func (w *Workload) Replay(seed uint64) traces.Options {
 	t := w.Trace
-	o := workloads.TraceOptions{
+	o := traces.Options{
 		Speed: t.Speed, Limit: t.Limit, StartS: t.StartS, EndS: t.EndS, SkipEmpty: t.SkipEmpty,
 		Patience: w.patience(), Seed: seed, Classes: w.classes(),
 	}

@@ -8,10 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
+	"go.yaml.in/yaml/v3"
 )
 
 // YAML returns the scenario with every value written out, as a file that Load reads back to the same scenario. Its
@@ -24,7 +23,7 @@ func (s *Scenario) YAMLFor(dir string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configs: directory %q: %w", dir, err)
 	}
-	moved := s.clone()
+	moved := s.Clone()
 	for _, p := range moved.paths() {
 		if *p == "" {
 			continue
@@ -41,7 +40,7 @@ func (s *Scenario) YAMLFor(dir string) ([]byte, error) {
 }
 
 // clone copies s as deeply as paths reach.
-func (s *Scenario) clone() *Scenario {
+func (s *Scenario) Clone() *Scenario {
 	c := *s
 	c.Pools = append([]Pool(nil), s.Pools...)
 	if s.Workload.Trace != nil {

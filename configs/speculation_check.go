@@ -1,8 +1,6 @@
 package configs
 
 import (
-	"strings"
-
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
@@ -91,7 +89,7 @@ func (s *Speculation) checkAcceptance(c *checker) {
 	if c.err != nil {
 		return
 	}
-	law, err := s.law()
+	law, err := s.AcceptanceLaw()
 	if err == nil {
 		err = law.Validate(s.DraftsMax())
 	}
@@ -125,7 +123,7 @@ const (
 )
 
 // law returns how likely drafts are accepted.
-func (s *Speculation) law() (acceptance.Law, error) {
+func (s *Speculation) AcceptanceLaw() (acceptance.Law, error) {
 	a := s.Acceptance
 	law := acceptance.Law{Process: a.Process, Rate: a.Rate, Rates: a.Rates, CV: s.HeterogeneityCV}
 	if a.Process != "curve" {
@@ -145,7 +143,7 @@ func (s *Speculation) law() (acceptance.Law, error) {
 
 // notAccepted points a refusal of a law at the key it is about.
 func (o *origins) notAccepted(err error) error {
-	key, rest := cutKey(err, "rate", "rates", "lengths", "process", "heterogeneity_cv", "no_thinking", "acceptance")
+	key, rest := strict.CutKey(err, "rate", "rates", "lengths", "process", "heterogeneity_cv", "no_thinking", "acceptance")
 	switch key {
 	case "heterogeneity_cv":
 		return o.errorf("speculation.heterogeneity_cv", "%s", rest)
@@ -155,14 +153,5 @@ func (o *origins) notAccepted(err error) error {
 	return o.errorf("speculation.acceptance."+key, "%s", rest)
 }
 
-// cutKey splits an error that begins with one of the keys, perhaps with an index; none: the whole message is left.
-func cutKey(err error, keys ...string) (key, rest string) {
-	message := strict.Message(err)
-	first, rest, _ := strings.Cut(message, " ")
-	for _, k := range keys {
-		if first == k || strings.HasPrefix(first, k+"[") {
-			return first, rest
-		}
-	}
-	return "", message
-}
+// RefusedAcceptance points a refusal of an acceptance law at the key it is about.
+func (s *Scenario) RefusedAcceptance(err error) error { return s.origins.notAccepted(err) }

@@ -19,8 +19,8 @@ func (l *layers) applySplit(s *Scenario) error {
 	if m == nil {
 		return s.origins.errorf("split", "%q is no split; expected prefill and decode replicas, such as 1P3D", s.Split)
 	}
-	for i, role := range []string{rolePrefill, roleDecode} {
-		pools := s.poolsOf(role)
+	for i, role := range []string{RolePrefill, RoleDecode} {
+		pools := s.PoolsOf(role)
 		if len(pools) != 1 {
 			return s.origins.errorf("split", "%q, but %d pools have the role %s; expected one", s.Split, len(pools), role)
 		}

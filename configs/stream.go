@@ -1,6 +1,9 @@
 package configs
 
-import "github.com/decodesim/decodesim/sim/metrics/views"
+import (
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics/views"
+)
 
 // Stream is what lies between the steps of an engine and a client, and what that client bears. What is constant of it is
 // in the run; the rest changes what clients see of it: see views.Stream.
@@ -31,29 +34,9 @@ func (s *Stream) check(c *checker) {
 }
 
 // view returns the stream in the terms of views.
-func (s *Stream) view() views.Stream {
+func (s *Stream) View() views.Stream {
 	return views.Stream{
-		Interval: int32(s.StreamInterval), Detokenize: milliseconds(1e3 * s.DetokenizeS), Frame: milliseconds(1e3 * s.FrameS),
-		RTT: milliseconds(s.RTTMS), Jitter: milliseconds(s.RTTJitterMS),
+		Interval: int32(s.StreamInterval), Detokenize: sim.Seconds(s.DetokenizeS), Frame: sim.Seconds(s.FrameS),
+		RTT: sim.Seconds(s.RTTMS / 1e3), Jitter: sim.Seconds(s.RTTJitterMS / 1e3),
 	}
-}
-
-// Wire returns what delivers the tokens of the run to its clients.
-func (b *Built) Wire() *views.Wire { return views.NewWire(b.Scenario.Stream.view(), b.Scenario.Seed) }
-
-// Pace returns what the readers of the run bear.
-func (b *Built) Pace() views.Pace {
-	s := b.Scenario
-	return views.Pace{StallS: s.Stream.StallMS / 1e3, ReaderTokensPerS: s.Stream.ReaderTokensPerS, ITLP99S: s.SLO.ITLP99MS / 1e3}
-}
-
-// noteStream says what of the summary the stream does not reach.
-func (s *Scenario) noteStream() (notes []string) {
-	if stream := s.Stream.view(); !stream.Plain() {
-		notes = append(notes, "stream: what differs from token to token is told of the traced requests alone; latencies and clients of the run have its constant part")
-	}
-	if s.SLO.ITLP99MS > 0 {
-		notes = append(notes, "slo.itl_p99_ms is judged in --view, on the traced requests; the attainment of the summary leaves it out")
-	}
-	return notes
 }

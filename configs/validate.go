@@ -75,8 +75,8 @@ func (p *Pool) check(c *checker, path string) {
 	}
 	c.maybeOneOf(path+".router", p.Router, routers.Names())
 	p.checkStragglers(c, path)
-	if p.Model != "" && p.Role != roleEncode {
-		c.fail(path+".model", "%q, but a pool of role %s runs the scenario's; accepted: null, or role %s", p.Model, p.Role, roleEncode)
+	if p.Model != "" && p.Role != RoleEncode {
+		c.fail(path+".model", "%q, but a pool of role %s runs the scenario's; accepted: null, or role %s", p.Model, p.Role, RoleEncode)
 	}
 	c.count(path+".tensor_parallel", int64(p.TensorParallel), 1024)
 	c.count(path+".pipeline_parallel", int64(p.PipelineParallel), 1024)

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/sessions"
 )
 
 // checkClasses refuses classes without a name or a share, and whose SLO no request could have. Whether shares sum to 1 and
@@ -56,7 +57,7 @@ func (w *Workload) checkSessions(c *checker) {
 	if s.ThinkTimeS == nil {
 		return
 	}
-	c.named(path+".think_time_s.distribution", s.ThinkTimeS.Distribution, workloads.SpanNames())
+	c.named(path+".think_time_s.distribution", s.ThinkTimeS.Distribution, sessions.SpanNames())
 	if !c.origins.given(path + ".think_time_s.mean") {
 		c.fail(path+".think_time_s.mean", "missing; expected seconds")
 	}
@@ -65,7 +66,7 @@ func (w *Workload) checkSessions(c *checker) {
 // law requires the name of a law, with a suggestion, and both coordinates of its points.
 func (c *checker) law(path string, l *Lengths) {
 	if l != nil {
-		c.named(path+".distribution", l.Distribution, workloads.LengthNames())
+		c.named(path+".distribution", l.Distribution, lengths.Names())
 		c.rows(path+".quantiles", len(l.Quantiles), "p", "tokens")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
 // checkArguments refuses what the pool's engine could not be told, in its own words.
@@ -48,7 +49,7 @@ func (p *Pool) checkTokens(c *checker, path string, e *catalog.EngineSpec) {
 func (p *Pool) checkOrder(c *checker, path string, e *catalog.EngineSpec) {
 	order := path + ".queue_order"
 	c.oneOf(order, p.QueueOrder, e.Orders())
-	if contains(catalog.CacheOrders(), p.QueueOrder) && !p.EnablePrefixCaching {
+	if contains(schedulers.CacheOrderNames(), p.QueueOrder) && !p.EnablePrefixCaching {
 		c.fail(order, "%q goes by the prefix cache; expected another order, or %s true", p.QueueOrder, c.origins.name(path+".enable_prefix_caching"))
 	}
 	for _, of := range []struct {

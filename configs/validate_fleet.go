@@ -26,18 +26,18 @@ func (s *Scenario) checkFleet(c *checker) {
 
 // checkWays refuses ways that cannot be chosen between.
 func (s *Scenario) checkWays(c *checker) {
-	serves, prefills, decodes, encodes := s.poolsOf(roleServe), s.poolsOf(rolePrefill), s.poolsOf(roleDecode), s.poolsOf(roleEncode)
+	serves, prefills, decodes, encodes := s.PoolsOf(RoleServe), s.PoolsOf(RolePrefill), s.PoolsOf(RoleDecode), s.PoolsOf(RoleEncode)
 	if len(decodes) > 1 {
 		c.fail(fmt.Sprintf("pools[%d].role", decodes[1]), "%q is that of pools[%d] already: a request would have to choose its decode pool before it "+
-			"is read; expected one", roleDecode, decodes[0])
+			"is read; expected one", RoleDecode, decodes[0])
 	}
 	if ways := len(serves) + len(prefills); len(encodes) > 1 || len(encodes) == 1 && ways > 1 {
 		c.fail(fmt.Sprintf("pools[%d].role", encodes[0]), "%q in front of several pools; expected one pool of role %s, in front of one of role %s or %s",
-			roleEncode, roleEncode, roleServe, rolePrefill)
+			RoleEncode, RoleEncode, RoleServe, RolePrefill)
 	}
 	for _, i := range prefills {
-		if at := fmt.Sprintf("pools[%d].kv_transfer", i); len(encodes) > 0 && s.Pools[i].KVTransfer == transferPush {
-			c.fail(at, "%q behind a pool of role %s: room would be reserved before there is anything to read; expected %q", transferPush, roleEncode, transferPull)
+		if at := fmt.Sprintf("pools[%d].kv_transfer", i); len(encodes) > 0 && s.Pools[i].KVTransfer == TransferPush {
+			c.fail(at, "%q behind a pool of role %s: room would be reserved before there is anything to read; expected %q", TransferPush, RoleEncode, transferPull)
 		}
 	}
 	d := s.Disaggregation
@@ -50,10 +50,10 @@ func (s *Scenario) checkWays(c *checker) {
 	switch {
 	case d.LocalBelowTokens > 0 && (len(prefills) != 1 || len(serves) > 0):
 		c.fail(local, "%d, beside %d pools of role %s and %d of role %s; expected one of role %s and one of role %s alone", d.LocalBelowTokens, len(prefills),
-			rolePrefill, len(serves), roleServe, rolePrefill, roleDecode)
+			RolePrefill, len(serves), RoleServe, RolePrefill, RoleDecode)
 	case d.ServeShare > 0 && (len(prefills) == 0 || len(serves) == 0):
-		c.fail(share, "%g, but all requests go the same way; expected pools of role %s beside those of role %s and %s", d.ServeShare, roleServe,
-			rolePrefill, roleDecode)
+		c.fail(share, "%g, but all requests go the same way; expected pools of role %s beside those of role %s and %s", d.ServeShare, RoleServe,
+			RolePrefill, RoleDecode)
 	case d.ServeShare == 1:
 		c.fail(share, "1 leaves nothing to the prefill pool; expected a share below 1")
 	}
@@ -91,7 +91,7 @@ func (a *Admission) check(c *checker) {
 }
 
 // onTTFT is the signal of first tokens that come late.
-const onTTFT = "ttft"
+const OnTTFT = "ttft"
 
 // checkAutoscale refuses targets that cannot be reached; what is left is for policies to judge.
 func (s *Scenario) checkAutoscale(c *checker) {
@@ -107,13 +107,13 @@ func (s *Scenario) checkAutoscale(c *checker) {
 				c.fail(path+"pool", "%q is that of autoscale[%d] already; expected another", a.Pool, j)
 			}
 		}
-		c.whole(path+"min_replicas", int64(a.MinReplicas), 1, int64(pool.most()))
+		c.whole(path+"min_replicas", int64(a.MinReplicas), 1, int64(pool.ReplicasLimit()))
 		c.within(path+"low", a.Low, 0, 1)
 		c.within(path+"interval_s", a.IntervalS, 1e-3, sim.HorizonS)
 		c.within(path+"provision_s", a.ProvisionS, 0, sim.HorizonS)
 		c.within(path+"stabilisation_s", a.StabilisationS, 0, sim.HorizonS)
 		a.checkTarget(c, path, pool)
-		if a.On == onTTFT {
+		if a.On == OnTTFT {
 			s.checkTTFT(c, path, pool)
 		}
 	}
@@ -132,7 +132,7 @@ func (a *Autoscale) checkTarget(c *checker, path string, pool *Pool) {
 		for i, row := range a.Schedule {
 			at := fmt.Sprintf("%sschedule[%d].", path, i)
 			c.within(at+"at_s", row.AtS, 0, sim.HorizonS)
-			c.whole(at+"replicas", int64(row.Replicas), int64(a.MinReplicas), int64(pool.most()))
+			c.whole(at+"replicas", int64(row.Replicas), int64(a.MinReplicas), int64(pool.ReplicasLimit()))
 		}
 		return
 	}
@@ -140,26 +140,26 @@ func (a *Autoscale) checkTarget(c *checker, path string, pool *Pool) {
 		c.fail(path+"schedule", "has no effect on %s; expected on: schedule", a.On)
 	}
 	high := 1e6
-	if a.On == "kv" || a.On == onTTFT {
+	if a.On == "kv" || a.On == OnTTFT {
 		high = 1
 	}
 	if a.Target == 0 && !c.origins.given(path+"target") {
 		c.fail(path+"target", "missing; expected a number above 0 and at most %g", high)
 	}
 	c.above(path+"target", a.Target, 0, high)
-	if a.On == onTTFT && a.Target == 1 {
+	if a.On == OnTTFT && a.Target == 1 {
 		c.fail(path+"target", "1 lets all first tokens be late; expected a share below 1")
 	}
 }
 
 // checkTTFT requires first tokens, and when they are due.
 func (s *Scenario) checkTTFT(c *checker, path string, p *Pool) {
-	first := p.Role == roleServe || p.Role == rolePrefill && p.FirstToken == firstAtPrefill || p.Role == roleDecode && s.withheld()
+	first := p.Role == RoleServe || p.Role == RolePrefill && p.FirstToken == FirstAtPrefill || p.Role == RoleDecode && s.FirstTokenAtDecode()
 	if !first {
-		c.fail(path+"on", "%q, but pool %q emits no first tokens; expected another signal", onTTFT, p.Name)
+		c.fail(path+"on", "%q, but pool %q emits no first tokens; expected another signal", OnTTFT, p.Name)
 	}
 	if s.SLO.TTFTMS == 0 {
-		c.fail(path+"on", "%q, but nothing says when first tokens are due; expected slo.ttft_ms", onTTFT)
+		c.fail(path+"on", "%q, but nothing says when first tokens are due; expected slo.ttft_ms", OnTTFT)
 	}
 }
 
@@ -178,7 +178,7 @@ func (s *Scenario) checkPool(c *checker, path, name string) *Pool {
 
 // checkRoleSwitch requires two pools that can exchange replicas.
 func (s *Scenario) checkRoleSwitch(c *checker) {
-	w, prefills, decodes := s.RoleSwitch, s.poolsOf(rolePrefill), s.poolsOf(roleDecode)
+	w, prefills, decodes := s.RoleSwitch, s.PoolsOf(RolePrefill), s.PoolsOf(RoleDecode)
 	if w == nil {
 		return
 	}
@@ -190,7 +190,7 @@ func (s *Scenario) checkRoleSwitch(c *checker) {
 	switch {
 	case p.GPU != d.GPU || p.GPUs() != d.GPUs():
 		c.fail("role_switch", "a replica of pool %q takes %d × %s, one of pool %q %d × %s; expected the same GPUs", p.Name, p.GPUs(), p.GPU, d.Name, d.GPUs(), d.GPU)
-	case p.most() == p.Replicas && d.most() == d.Replicas:
+	case p.ReplicasLimit() == p.Replicas && d.ReplicasLimit() == d.Replicas:
 		c.fail("role_switch", "has no room for a switch; expected replicas_max above replicas of pool %q or %q", p.Name, d.Name)
 	}
 	c.within("role_switch.interval_s", w.IntervalS, 1e-3, sim.HorizonS)
@@ -208,7 +208,7 @@ func (s *Scenario) checkOutages(c *checker) {
 	for i := range s.Failures {
 		f, path := &s.Failures[i], fmt.Sprintf("failures[%d].", i)
 		s.checkOutage(c, path, f.Pool, f.Replica, f.AtS, f.DownS)
-		c.oneOf(path+"in_flight", f.InFlight, []string{inFlightRetry, inFlightFail})
+		c.oneOf(path+"in_flight", f.InFlight, []string{InFlightRetry, inFlightFail})
 	}
 	for i := range s.Drain {
 		d := &s.Drain[i]
@@ -231,13 +231,13 @@ func (s *Scenario) checkOutages(c *checker) {
 			}
 			c.within(path+of.key, of.x, 1e-3, sim.HorizonS)
 		}
-		c.oneOf(path+"in_flight", f.InFlight, []string{inFlightRetry, inFlightFail})
+		c.oneOf(path+"in_flight", f.InFlight, []string{InFlightRetry, inFlightFail})
 	}
 }
 
 func (s *Scenario) checkOutage(c *checker, path, name string, replica int, atS, downS float64) {
 	if p := s.checkPool(c, path, name); p != nil {
-		c.whole(path+"replica", int64(replica), 0, int64(p.most()-1))
+		c.whole(path+"replica", int64(replica), 0, int64(p.ReplicasLimit()-1))
 	}
 	if !c.origins.given(path + "at_s") {
 		c.fail(path+"at_s", "missing; expected seconds after the start")

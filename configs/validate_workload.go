@@ -8,6 +8,9 @@ import (
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/sessions"
 )
 
 // check refuses workloads that say too little, too much or what no source could send.
@@ -54,7 +57,7 @@ func (w *Workload) check(c *checker) {
 func (w *Workload) checkExtent(c *checker) {
 	c.maybeCount("workload.requests", w.Requests, 1<<31-1)
 	c.maybeAbove("workload.duration_s", w.DurationS, 0, sim.HorizonS)
-	if w.Requests == 0 && w.DurationS == 0 && w.Trace == nil && !w.bounded() {
+	if w.Requests == 0 && w.DurationS == 0 && w.Trace == nil && !w.Bounded() {
 		c.fail("workload", "has no end; expected requests, duration_s or both")
 	}
 	c.within("workload.warmup_s", w.WarmupS, 0, sim.HorizonS)
@@ -120,7 +123,7 @@ func (w *Workload) checkSharing(c *checker) {
 		c.count("workload.prefix.tokens", w.Prefix.Tokens, 1<<29-1)
 	}
 	c.maybeCount("workload.distinct_prompts", w.Distinct, 1<<24)
-	c.maybeOneOf("workload.order", w.Order, workloads.OrderNames())
+	c.maybeOneOf("workload.order", w.Order, requests.OrderNames())
 }
 
 // checkLaws lets workloads judge the laws, so that no rule is written twice, and points its answer at the file.
@@ -159,11 +162,11 @@ func (w *Workload) probe() error {
 		probe.Arrivals, probe.Requests, probe.DurationS = &Arrivals{Process: "constant", Rate: 1000}, max(1, w.Requests), 0
 	}
 	if w.Sessions != nil {
-		_, err := workloads.NewSessionLoop(w.sessionLoop(0), 1)
+		_, err := sessions.NewSessionLoop(w.SessionSource(0), 1)
 		return err
 	}
 	if w.Lengths == nil {
-		_, err := workloads.NewOpenLoop(probe.openLoop(nil), 1)
+		_, err := workloads.NewOpenLoop(probe.OpenSource(nil), 1)
 		return err
 	}
 	pairs, err := w.Lengths.probe()
@@ -176,14 +179,14 @@ func (w *Workload) probe() error {
 			probe.Requests = 1
 		}
 	}
-	_, err = workloads.NewOpenLoop(probe.openLoop(pairs), 1)
+	_, err = workloads.NewOpenLoop(probe.OpenSource(pairs), 1)
 	return err
 }
 
 // checkNames requires the name of each law, with a suggestion.
 func (w *Workload) checkNames(c *checker) {
 	if w.Arrivals != nil {
-		c.named("workload.arrivals.process", w.Arrivals.Process, workloads.ArrivalNames())
+		c.named("workload.arrivals.process", w.Arrivals.Process, arrivals.Names())
 		c.rows("workload.arrivals.points", len(w.Arrivals.Points), "at_s", "rate")
 	}
 	c.law("workload.prompt_tokens", w.PromptTokens)
@@ -225,3 +228,13 @@ func (c *checker) refused(err error) {
 	}
 	c.fail(path, "is %s; accepted: %s", m[2], m[3])
 }
+
+// Refused points the answer of a workload that refuses its arguments at the key they come from.
+func (s *Scenario) Refused(err error) error {
+	c := checker{origins: &s.origins}
+	c.refused(err)
+	return c.err
+}
+
+// IsRefusal reports whether an error names an argument of a workload.
+func IsRefusal(err error) bool { return refusal.MatchString(err.Error()) }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -63,7 +64,7 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	}
 	s, err := configs.Read("measured", []byte(text+"}"), configs.Options{})
 	require.NoError(t, err)
-	r, err := s.Replica()
+	r, err := build.FirstReplica(s)
 	require.NoError(t, err)
 	return r.Model
 }

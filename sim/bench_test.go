@@ -14,6 +14,9 @@ import (
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/requests"
 )
 
 // h100Llama8B is a Llama-3.1-8B on one H100 SXM under vLLM, written out: benchmarks must not move with the catalogs.
@@ -54,30 +57,30 @@ type load struct {
 	apart          bool // each instance is simulated alone
 	prefix         bool // prefix caching
 	ahead          bool // asynchronous scheduling
-	sharing        workloads.Sharing
+	sharing        requests.Sharing
 	scheduler      sim.Scheduler // nil: that of vLLM with a budget of 2048 tokens
 	promptMax      int32
 	swapBlocks     int64
 	drafts         int32 // of a sequence and step, of which 0.8 after accepted ones are accepted; 0: no speculation
 }
 
-func (l load) config(tb testing.TB, requests int, sink sim.Sink) sim.Config {
+func (l load) config(tb testing.TB, n int, sink sim.Sink) sim.Config {
 	cv := l.cv
 	if cv == 0 {
 		cv = 1
 	}
-	law := func(mean float64, longest int64) workloads.Length {
+	law := func(mean float64, longest int64) lengths.Spec {
 		if l.fixed {
-			return workloads.Length{Distribution: "fixed", Mean: mean}
+			return lengths.Spec{Distribution: "fixed", Mean: mean}
 		}
-		return workloads.Length{Distribution: "lognormal", Mean: mean, CV: cv, Max: longest}
+		return lengths.Spec{Distribution: "lognormal", Mean: mean, CV: cv, Max: longest}
 	}
 	src, err := workloads.NewOpenLoop(workloads.OpenLoop{
-		Arrivals: workloads.Arrivals{Process: "poisson", Rate: l.rate * float64(max(1, l.replicas))},
-		Lengths: workloads.Lengths{
+		Arrivals: arrivals.Spec{Process: "poisson", Rate: l.rate * float64(max(1, l.replicas))},
+		Mix: requests.Mix{
 			Prompt: law(l.prompt, 16384), Output: law(l.output, 65536), Sharing: l.sharing,
 		},
-		Requests: int64(requests),
+		Requests: int64(n),
 	}, 1)
 	if err != nil {
 		tb.Fatal(err)
@@ -119,14 +122,14 @@ var loads = []load{
 	{name: "load=70%/prefix-caching", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
 	{name: "saturated/prefix-caching", rate: 1000, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
 	{name: "load=70%/prompts=100", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,
-		sharing: workloads.Sharing{Groups: 10, PrefixTokens: 100, DistinctPrompts: 100}},
+		sharing: requests.Sharing{Groups: 10, PrefixTokens: 100, DistinctPrompts: 100}},
 	{name: "load=70%/prompts=10k", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,
-		sharing: workloads.Sharing{Groups: 100, PrefixTokens: 1000, DistinctPrompts: 10_000}},
+		sharing: requests.Sharing{Groups: 100, PrefixTokens: 1000, DistinctPrompts: 10_000}},
 	{name: "output=8k/saturated/prefix-caching", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256, prefix: true},
 	{name: "load=70%/ahead", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, ahead: true},
 	{name: "batch=3/ahead", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256, ahead: true},
 	{name: "load=70%/prompts=3x512", rate: 24, prompt: 512, output: 256, fixed: true, blocks: 27000, seats: 256, prefix: true,
-		sharing: workloads.Sharing{DistinctPrompts: 3}},
+		sharing: requests.Sharing{DistinctPrompts: 3}},
 	{name: "speculation=3/load=70%", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, drafts: 3},
 	{name: "output=8k/rate=0.3/ahead", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256, ahead: true},
 	{name: "replicas=256/round-robin", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256},

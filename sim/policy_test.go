@@ -100,7 +100,7 @@ func drawWatermark(t *rapid.T, sc *scenario) int64 {
 }
 
 func drawVictim(t *rapid.T) schedulers.Victim {
-	return rapid.SampledFrom([]schedulers.Victim{schedulers.Tail, schedulers.LastInOrder}).Draw(t, "victim")
+	return rapid.SampledFrom([]schedulers.Victim{schedulers.LastAdmitted, schedulers.LastInOrder}).Draw(t, "victim")
 }
 
 // shuffled is an order with ties that nobody would want.

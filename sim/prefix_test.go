@@ -11,7 +11,7 @@ import (
 
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
-	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
 
 // drawSharing draws a small scenario in which much is shared, computed twice, evicted and preempted.
@@ -192,7 +192,7 @@ func TestARealTraceIsCachedBlockByBlock(t *testing.T) {
 	if _, err := os.Stat(file); err != nil {
 		t.Skipf("no trace at %s; set DECODESIM_SHARED to the folder that has workloads/", file)
 	}
-	trace, err := workloads.OpenTrace(file, workloads.TraceOptions{Contents: true})
+	trace, err := traces.Open(file, traces.Options{Contents: true})
 	require.NoError(t, err)
 	defer trace.Close()
 	sc := scenario{

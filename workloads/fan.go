@@ -5,71 +5,83 @@ import (
 
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/rng"
+	"github.com/decodesim/decodesim/workloads/check"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/sessions"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
 
-// Choices says how many answers each prompt gets. The zero Choices is one.
+// Choices says how many outputs each prompt gets. The zero Choices is one.
 //
-// Without Beam they are n of the OpenAI API: answers of lengths of their own to one prompt. vLLM V1 serves them as that many
+// Without Beam they are n of the OpenAI API: outputs of independent lengths to one prompt. vLLM V1 serves them as that many
 // requests, which find each other's prompt in the cache (vllm/v1/engine/parallel_sampling.py, unverified). With Beam they
-// are the paths of a beam search, of equal length. Its paths also share what they emit up to where they part; here they
+// are the paths of a beam search, of equal length. Its paths also share what they emit up to where they diverge; here they
 // share the prompt only, so the cache they take is an upper bound, and no path is dropped for a fork of another.
 //
-// What is shared is kept once and computed once. Every answer still reads it for itself in each step.
+// What is shared is in the cache once and computed once. Every request still reads all of it in each step.
 type Choices struct {
 	N    int64
 	Beam bool
 }
 
-// ChoicesMax bounds the answers to a prompt.
+// ChoicesMax bounds the outputs of a prompt.
 const ChoicesMax = 1024
 
-// manifold is a source whose prompts may have several answers.
-type manifold interface {
+// fannable is a source whose prompts may have several outputs.
+type fannable interface {
 	sim.Source
 	Contents() *sim.Contents
 	Requests() float64
 	Err() error
-	answers() *sizes // that draw outputs; nil: they are recorded
 }
+
+// sampled is a source that draws its outputs.
+type sampled interface{ Sampler() *requests.Sampler }
 
 var (
 	_ sim.Source   = (*Fan)(nil)
 	_ sim.Source   = (*FanClosed)(nil)
 	_ sim.Follower = (*FanClosed)(nil)
+	_ sampled      = (*Open)(nil)
+	_ sampled      = (*sessions.Closed)(nil)
 )
 
 // Fan makes each request of a source several that differ in their output only: with the same arrival, prompt, class and
-// deadline, and ids in a row. The first of them has the output that the source says, so more answers change no prompt and
-// no first answer. The others draw theirs from the same law; recorded outputs are those of all answers.
+// deadline, and consecutive ids. The first of them has the output that the source says, so more choices change no prompt
+// and no first output. The others draw theirs from the same law; a recorded output is that of all choices.
 type Fan struct {
-	source  manifold
-	sizes   *sizes
+	source  fannable
+	sampler *requests.Sampler // nil: outputs are recorded
 	n       int32
 	beam    bool
-	outputs *rng.Keyed // by prompt and answer
+	outputs *rng.Keyed // by prompt and choice
 	tree    *sim.Contents
-	current sim.Request // the source's, whose answers are being sent
-	next    int32       // of its answers
+	current sim.Request // the source's request whose choices are being sent
+	next    int32       // index of its next choice
 	prompts int32       // begun
 	err     error
 }
 
-// NewFan returns the source that gives each prompt of an Open or a Trace its answers.
+// NewFan returns the source that gives each prompt of an open loop or a trace its choices.
 func NewFan[S interface {
-	*Open | *Trace
-	manifold
+	*Open | *traces.Trace
+	fannable
 }](source S, c Choices, seed uint64) (*Fan, error) {
 	return newFan(source, c, seed)
 }
 
-func newFan(source manifold, c Choices, seed uint64) (*Fan, error) {
+func newFan(source fannable, c Choices, seed uint64) (*Fan, error) {
 	if c.N < 1 || c.N > ChoicesMax {
-		return nil, refuse(c.key(), c.N, fmt.Sprintf("a whole number from 1 to %d", ChoicesMax))
+		return nil, check.Count(c.key(), c.N, ChoicesMax)
 	}
-	if n := source.Requests(); n*float64(c.N) > requestsMax {
-		return nil, refuse("requests", int64(n), fmt.Sprintf("at most %d prompts of %d answers", requestsMax/c.N, c.N))
+	if n := source.Requests(); n*float64(c.N) > check.RequestsMax {
+		return nil, check.Refuse("requests", int64(n),
+			fmt.Sprintf("at most %d prompts of %d answers", check.RequestsMax/c.N, c.N))
 	}
-	f := &Fan{source: source, sizes: source.answers(), n: int32(c.N), beam: c.Beam, tree: source.Contents()}
+	f := &Fan{source: source, n: int32(c.N), beam: c.Beam, tree: source.Contents()}
+	if s, ok := source.(sampled); ok && !s.Sampler().Recorded() {
+		f.sampler = s.Sampler()
+	}
 	f.next = f.n
 	if f.tree == nil {
 		f.tree = new(sim.Contents)
@@ -78,6 +90,7 @@ func newFan(source manifold, c Choices, seed uint64) (*Fan, error) {
 	return f, nil
 }
 
+// key returns the scenario key of N.
 func (c *Choices) key() string {
 	if c.Beam {
 		return "beam_width"
@@ -85,14 +98,14 @@ func (c *Choices) key() string {
 	return "n"
 }
 
-// Next fills the next answer.
+// Next fills the next choice.
 func (f *Fan) Next(r *sim.Request) bool {
 	if f.next == f.n && !f.begin() {
 		return false
 	}
 	*r = f.current
 	r.ID = (f.prompts-1)*f.n + f.next
-	if f.next > 0 {
+	if f.next > 0 && f.sampler != nil && !f.beam {
 		r.Output = f.output()
 	}
 	f.next++
@@ -101,8 +114,9 @@ func (f *Fan) Next(r *sim.Request) bool {
 
 // begin takes the next prompt and reports whether there is one.
 func (f *Fan) begin() bool {
-	if f.prompts == requestsMax/f.n {
-		f.err = fmt.Errorf("workloads: prompt %d has answers beyond request %d; accepted: fewer prompts or answers", f.prompts, requestsMax)
+	if f.prompts == check.RequestsMax/f.n {
+		f.err = fmt.Errorf("workloads: prompt %d has answers beyond request %d; accepted: fewer prompts or answers",
+			f.prompts, check.RequestsMax)
 		return false
 	}
 	f.current = sim.Request{}
@@ -115,24 +129,17 @@ func (f *Fan) begin() bool {
 	return true
 }
 
-// share gives r, where something of its prompt is its own, a node for it: the answers have the whole prompt in common.
+// share makes all of the prompt of r content, since its choices have the whole prompt in common.
 func (f *Fan) share(r *sim.Request) {
-	if own := r.Prompt - f.tree.Tokens(r.Content); own > 0 && f.n > 1 {
-		r.Content = f.tree.Add(r.Content, own)
+	if unshared := r.Prompt - f.tree.Tokens(r.Content); unshared > 0 && f.n > 1 {
+		r.Content = f.tree.Add(r.Content, unshared)
 	}
 }
 
-// output returns what an answer after the first emits.
+// output draws what a choice after the first emits.
 func (f *Fan) output() int32 {
 	r := &f.current
-	if f.beam || f.sizes == nil || f.sizes.pairs != nil {
-		return r.Output
-	}
-	law := &f.sizes.output
-	if k := f.sizes.classes; k != nil {
-		law = either(k.of[r.Class].output, law)
-	}
-	output := law.draw(f.outputs.At(uint64(r.ID), uint64(f.next)))
+	output := f.sampler.Laws(r.Class).Output.Draw(f.outputs.At(uint64(r.ID), uint64(f.next)))
 	if r.MaxOutput > 0 {
 		output = min(output, r.MaxOutput)
 	}
@@ -150,6 +157,68 @@ func (f *Fan) Err() error {
 	return f.source.Err()
 }
 
-func (o *Open) answers() *sizes   { return o.sizes }
-func (l *Closed) answers() *sizes { return l.sizes }
-func (t *Trace) answers() *sizes  { return nil }
+// FanClosed is the Fan of a closed loop: a client waits for all choices of its prompt before it thinks.
+type FanClosed struct {
+	Fan
+	loop    *sessions.Closed
+	waiting []prompt // from prompt number base on; those in front of head have finished
+	head    int
+	base    int32
+}
+
+// prompt is one whose choices have not all ended.
+type prompt struct {
+	remaining int32    // choices that have not ended
+	ended     sim.Time // the latest so far
+}
+
+// NewFanClosed returns the source that gives each prompt of a closed loop its choices.
+func NewFanClosed(loop *sessions.Closed, c Choices, seed uint64) (*FanClosed, error) {
+	f, err := newFan(loop, c, seed)
+	if err != nil {
+		return nil, err
+	}
+	return &FanClosed{Fan: *f, loop: loop}, nil
+}
+
+// When returns the instant of the earliest request that is due.
+func (f *FanClosed) When() sim.Time {
+	if f.next < f.n {
+		return f.current.Arrival
+	}
+	return f.loop.When()
+}
+
+// Next fills the next choice.
+func (f *FanClosed) Next(r *sim.Request) bool {
+	if !f.Fan.Next(r) {
+		return false
+	}
+	if f.next == 1 {
+		f.waiting = append(f.waiting, prompt{remaining: f.n, ended: r.Arrival})
+	}
+	return true
+}
+
+// Done counts the end of r. With the last choice of a prompt, however many failed, the client has waited until the latest
+// ended.
+func (f *FanClosed) Done(at sim.Time, r *sim.Request) {
+	p := &f.waiting[r.ID/f.n-f.base]
+	p.ended = max(p.ended, at)
+	if p.remaining--; p.remaining > 0 {
+		return
+	}
+	f.loop.Done(p.ended, r)
+	f.forget()
+}
+
+// forget drops the finished prompts in front, and moves the others to the start of the slice if they are at most half.
+func (f *FanClosed) forget() {
+	for f.head < len(f.waiting) && f.waiting[f.head].remaining == 0 {
+		f.head++
+	}
+	if 2*f.head >= len(f.waiting) {
+		n := copy(f.waiting, f.waiting[f.head:])
+		f.waiting, f.base, f.head = f.waiting[:n], f.base+int32(f.head), 0
+	}
+}

@@ -9,43 +9,38 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/sessions"
+	"github.com/decodesim/decodesim/workloads/sourcetest"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
-
-// take returns all requests of a source.
-func take(s sim.Source) (all []sim.Request) {
-	for {
-		var r sim.Request
-		if !s.Next(&r) {
-			return all
-		}
-		all = append(all, r)
-	}
-}
 
 // loops draws an open loop with or without classes, groups, repeated prompts, limits and clients that hang up.
 func loops(t *rapid.T) OpenLoop {
-	l := Lengths{
-		Prompt: Length{Distribution: "lognormal", Mean: 100, CV: 1},
-		Output: Length{Distribution: "gamma", Mean: 30, CV: 0.8},
+	l := requests.Mix{
+		Prompt: lengths.Spec{Distribution: "lognormal", Mean: 100, CV: 1},
+		Output: lengths.Spec{Distribution: "gamma", Mean: 30, CV: 0.8},
 	}
 	if rapid.Bool().Draw(t, "groups") {
-		l.Sharing = Sharing{Groups: 3, PrefixTokens: 40}
+		l.Sharing = requests.Sharing{Groups: 3, PrefixTokens: 40}
 	}
 	if rapid.Bool().Draw(t, "limited") {
-		l.MaxOutput = Length{Distribution: "fixed", Mean: 25}
+		l.MaxOutput = lengths.Spec{Distribution: "fixed", Mean: 25}
 	}
 	switch rapid.IntRange(0, 2).Draw(t, "kind") {
 	case 1:
 		l.Sharing.DistinctPrompts = 7
 	case 2:
-		l.Classes = []Class{
-			{Name: "a", Share: 0.5, Priority: 3, Output: Length{Distribution: "uniform", Min: 490, Max: 510}},
+		l.Classes = []requests.Class{
+			{Name: "a", Share: 0.5, Priority: 3, Output: lengths.Spec{Distribution: "uniform", Min: 490, Max: 510}},
 			{Name: "b", Share: 0.5},
 		}
 	}
-	c := OpenLoop{Arrivals: Arrivals{Process: "poisson", Rate: 5}, Lengths: l, Requests: rapid.Int64Range(1, 200).Draw(t, "requests")}
+	c := OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 5}, Mix: l, Requests: rapid.Int64Range(1, 200).Draw(t, "requests")}
 	if rapid.Bool().Draw(t, "patience") {
-		c.Patience = Patience{TimeoutS: 3, CancelShare: 0.3, CancelAfterS: 1}
+		c.Patience = requests.Patience{TimeoutS: 3, CancelShare: 0.3, CancelAfterS: 1}
 	}
 	return c
 }
@@ -62,7 +57,7 @@ func TestAnswersDifferInTheirOutputOnly(t *testing.T) {
 		require.NoError(t, err)
 		f, err := NewFan(source, k, seed)
 		require.NoError(t, err)
-		once, all := take(alone), take(f)
+		once, all := sourcetest.Drain(alone), sourcetest.Drain(f)
 		require.NoError(t, f.Err())
 		require.Len(t, all, len(once)*int(k.N))
 		for i, r := range all {
@@ -76,7 +71,7 @@ func TestAnswersDifferInTheirOutputOnly(t *testing.T) {
 				require.Equal(t, want.Output, r.Output)
 			}
 			require.True(t, r.MaxOutput == 0 || r.Output <= r.MaxOutput)
-			require.True(t, c.Lengths.Classes == nil || r.Class == 1 || c.Lengths.MaxOutput.Distribution != "" || r.Output >= 490, "a class's own law")
+			require.True(t, c.Mix.Classes == nil || r.Class == 1 || c.Mix.MaxOutput.Distribution != "" || r.Output >= 490, "a class's own law")
 			want.ID, want.Content, want.Output = r.ID, r.Content, r.Output
 			require.Equal(t, want, r)
 		}
@@ -85,14 +80,14 @@ func TestAnswersDifferInTheirOutputOnly(t *testing.T) {
 
 // TestAnswersShareWithTheirGroupOnly: prompts are siblings below the group's prefix, so no prompt finds another's tail.
 func TestAnswersShareWithTheirGroupOnly(t *testing.T) {
-	c := OpenLoop{Arrivals: Arrivals{Process: "poisson", Rate: 5}, Lengths: plain(), Requests: 50}
-	c.Lengths.Sharing = Sharing{Groups: 2, PrefixTokens: 40}
+	c := OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 5}, Mix: sourcetest.Plain(), Requests: 50}
+	c.Mix.Sharing = requests.Sharing{Groups: 2, PrefixTokens: 40}
 	source, err := NewOpenLoop(c, 1)
 	require.NoError(t, err)
 	f, err := NewFan(source, Choices{N: 3}, 1)
 	require.NoError(t, err)
 	seen := map[int32]bool{}
-	for i, r := range take(f) {
+	for i, r := range sourcetest.Drain(f) {
 		require.Equal(t, i%3 != 0, seen[r.Content])
 		seen[r.Content] = true
 		require.Equal(t, r.Prompt, f.Contents().Tokens(r.Content))
@@ -104,15 +99,15 @@ func TestAnswersShareWithTheirGroupOnly(t *testing.T) {
 // and with another rate.
 func TestOutputsOfAnswersFollowTheLaw(t *testing.T) {
 	outputs := func(n int64, rate float64) [][]int32 {
-		c := OpenLoop{Arrivals: Arrivals{Process: "poisson", Rate: rate}, Requests: 4000, Lengths: Lengths{
-			Prompt: Length{Distribution: "fixed", Mean: 10}, Output: Length{Distribution: "uniform", Min: 1, Max: 199},
+		c := OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: rate}, Requests: 4000, Mix: requests.Mix{
+			Prompt: lengths.Spec{Distribution: "fixed", Mean: 10}, Output: lengths.Spec{Distribution: "uniform", Min: 1, Max: 199},
 		}}
 		source, err := NewOpenLoop(c, 1)
 		require.NoError(t, err)
 		f, err := NewFan(source, Choices{N: n}, 1)
 		require.NoError(t, err)
 		by := make([][]int32, n)
-		for i, r := range take(f) {
+		for i, r := range sourcetest.Drain(f) {
 			by[i%int(n)] = append(by[i%int(n)], r.Output)
 		}
 		return by
@@ -142,14 +137,14 @@ func TestOutputsOfAnswersFollowTheLaw(t *testing.T) {
 // TestAClientWaitsForAllItsAnswers: the k-th answer ends after k seconds, so three clients with three answers each send
 // again after three seconds and a thought, and nine requests are under way at once.
 func TestAClientWaitsForAllItsAnswers(t *testing.T) {
-	loop := func() *Closed {
-		l, err := NewClosedLoop(ClosedLoop{Concurrency: 3, ThinkTimeS: 0.5, Lengths: plain(), Requests: 8}, 1)
+	loop := func() *sessions.Closed {
+		l, err := sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: 3, ThinkTimeS: 0.5, Mix: sourcetest.Plain(), Requests: 8}, 1)
 		require.NoError(t, err)
 		return l
 	}
 	f, err := NewFanClosed(loop(), Choices{N: 3}, 1)
 	require.NoError(t, err)
-	all, most := serve(f, func(r *sim.Request) sim.Duration { return sim.Duration(1+(r.ID+1)%3) * sim.Second }, nil)
+	all, most := sourcetest.Serve(f, func(r *sim.Request) sim.Duration { return sim.Duration(1+(r.ID+1)%3) * sim.Second }, nil)
 	require.NoError(t, f.Err())
 	require.Len(t, all, 24)
 	require.Equal(t, 9, most)
@@ -157,22 +152,22 @@ func TestAClientWaitsForAllItsAnswers(t *testing.T) {
 		require.EqualValues(t, i, r.ID)
 		require.Equal(t, sim.Time(0).Add(sim.Duration(i/9)*sim.Seconds(3.5)), r.Arrival)
 	}
-	require.Empty(t, f.open[f.head:], "nothing is waited for at the end")
+	require.Empty(t, f.waiting[f.head:], "nothing is waited for at the end")
 
 	one, err := NewFanClosed(loop(), Choices{N: 1}, 1)
 	require.NoError(t, err)
-	want, _ := serve(loop(), second, nil)
-	got, _ := serve(one, second, nil)
+	want, _ := sourcetest.Serve(loop(), sourcetest.Second, nil)
+	got, _ := sourcetest.Serve(one, sourcetest.Second, nil)
 	require.Equal(t, want, got, "one answer is what there is without")
 }
 
 // TestPromptsThatOvertakeAreKeptApart: whoever waits long keeps the others' count right, and the memory small once it ends.
 func TestPromptsThatOvertakeAreKeptApart(t *testing.T) {
-	l, err := NewClosedLoop(ClosedLoop{Concurrency: 2, Lengths: plain(), Requests: 500}, 1)
+	l, err := sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: 2, Mix: sourcetest.Plain(), Requests: 500}, 1)
 	require.NoError(t, err)
 	f, err := NewFanClosed(l, Choices{N: 2}, 1)
 	require.NoError(t, err)
-	all, most := serve(f, func(r *sim.Request) sim.Duration {
+	all, most := sourcetest.Serve(f, func(r *sim.Request) sim.Duration {
 		if r.ID == 1 {
 			return 300 * sim.Second
 		}
@@ -180,7 +175,7 @@ func TestPromptsThatOvertakeAreKeptApart(t *testing.T) {
 	}, nil)
 	require.Len(t, all, 1000)
 	require.Equal(t, 4, most)
-	require.LessOrEqual(t, len(f.open), 4)
+	require.LessOrEqual(t, len(f.waiting), 4)
 	require.Equal(t, sim.Time(0).Add(300*sim.Second), all[2*302].Arrival, "both clients send again")
 }
 
@@ -189,11 +184,11 @@ func TestAnswersOfATraceAreAsLongAsRecorded(t *testing.T) {
 	const text = `{"timestamp": 0, "input_length": 1500, "output_length": 5, "hash_ids": [7, 8]}
 {"timestamp": 9000, "input_length": 1300, "output_length": 6, "hash_ids": [7, 8, 10]}
 `
-	trace, err := NewTrace("t.jsonl", strings.NewReader(text), TraceOptions{Contents: true})
+	trace, err := traces.New("t.jsonl", strings.NewReader(text), traces.Options{Contents: true})
 	require.NoError(t, err)
 	f, err := NewFan(trace, Choices{N: 2}, 1)
 	require.NoError(t, err)
-	all := take(f)
+	all := sourcetest.Drain(f)
 	require.Len(t, all, 4)
 	for i, output := range []int32{5, 5, 6, 6} {
 		require.Equal(t, output, all[i].Output)
@@ -215,7 +210,7 @@ func TestImpossibleChoicesAreRefused(t *testing.T) {
 		{Choices{N: 1 << 40, Beam: true}, 5, "workloads: beam_width is 1099511627776; accepted: a whole number from 1 to 1024"},
 		{Choices{N: 4}, 1 << 30, "workloads: requests is 1073741824; accepted: at most 536870911 prompts of 4 answers"},
 	} {
-		source, err := NewOpenLoop(OpenLoop{Arrivals: Arrivals{Process: "constant", Rate: 1000}, Lengths: plain(), Requests: c.requests}, 1)
+		source, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 1000}, Mix: sourcetest.Plain(), Requests: c.requests}, 1)
 		require.NoError(t, err)
 		_, err = NewFan(source, c.k, 1)
 		require.EqualError(t, err, c.want)
@@ -224,7 +219,7 @@ func TestImpossibleChoicesAreRefused(t *testing.T) {
 
 // TestAnswersCostNoMemory: a prompt takes its node of the tree, whose growth is all there is.
 func TestAnswersCostNoMemory(t *testing.T) {
-	source, err := NewOpenLoop(OpenLoop{Arrivals: Arrivals{Process: "constant", Rate: 1000}, Lengths: plain(), Requests: 1e6}, 1)
+	source, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 1000}, Mix: sourcetest.Plain(), Requests: 1e6}, 1)
 	require.NoError(t, err)
 	f, err := NewFan(source, Choices{N: 4}, 1)
 	require.NoError(t, err)

@@ -6,18 +6,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/check"
+	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/sessions"
+	"github.com/decodesim/decodesim/workloads/sourcetest"
 )
 
 // sharedLoad returns the first n requests of a load with that sharing, of an open and of a closed loop, which must agree.
-func sharedLoad(t *testing.T, c Sharing, n int64, seed uint64) ([]sim.Request, *sim.Contents) {
+func sharedLoad(t *testing.T, c requests.Sharing, n int64, seed uint64) ([]sim.Request, *sim.Contents) {
 	t.Helper()
-	l := plain()
+	l := sourcetest.Plain()
 	l.Sharing = c
-	o, err := NewOpenLoop(OpenLoop{Arrivals: Arrivals{Process: "poisson", Rate: 8}, Lengths: l, Requests: n}, seed)
+	o, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 8}, Mix: l, Requests: n}, seed)
 	require.NoError(t, err)
-	k, err := NewClosedLoop(ClosedLoop{Concurrency: 4, Lengths: l, Requests: n}, seed)
+	k, err := sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: 4, Mix: l, Requests: n}, seed)
 	require.NoError(t, err)
-	open := drain(o)
+	open := sourcetest.Drain(o)
 	require.Len(t, open, int(n))
 	for i := range open {
 		var r sim.Request
@@ -32,9 +38,9 @@ func sharedLoad(t *testing.T, c Sharing, n int64, seed uint64) ([]sim.Request, *
 
 // TestGroupsPutAPrefixInFront: every group gets its share of the requests, and a prefix changes nothing else about them.
 func TestGroupsPutAPrefixInFront(t *testing.T) {
-	alone, none := sharedLoad(t, Sharing{}, 4000, 1)
+	alone, none := sharedLoad(t, requests.Sharing{}, 4000, 1)
 	require.Nil(t, none)
-	requests, tree := sharedLoad(t, Sharing{Groups: 10, PrefixTokens: 100}, 4000, 1)
+	requests, tree := sharedLoad(t, requests.Sharing{Groups: 10, PrefixTokens: 100}, 4000, 1)
 	require.Equal(t, 11, tree.Len())
 	count := map[int32]int{}
 	for i, r := range requests {
@@ -51,20 +57,21 @@ func TestGroupsPutAPrefixInFront(t *testing.T) {
 
 // TestAPrefixCutsNoPrompt: not even the longest, behind the longest prefix.
 func TestAPrefixCutsNoPrompt(t *testing.T) {
-	for _, c := range []Sharing{{Groups: 2, PrefixTokens: prefixMax}, {Groups: 2, PrefixTokens: prefixMax, DistinctPrompts: 2}} {
-		l := plain()
-		l.Prompt, l.Sharing = Length{Distribution: "fixed", Mean: tokensMax}, c
-		o, err := NewOpenLoop(OpenLoop{Arrivals: Arrivals{Process: "poisson", Rate: 8}, Lengths: l, Requests: 2}, 1)
+	const prefixMax = 1<<29 - 1
+	for _, c := range []requests.Sharing{{Groups: 2, PrefixTokens: prefixMax}, {Groups: 2, PrefixTokens: prefixMax, DistinctPrompts: 2}} {
+		l := sourcetest.Plain()
+		l.Prompt, l.Sharing = lengths.Spec{Distribution: "fixed", Mean: check.TokensMax}, c
+		o, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 8}, Mix: l, Requests: 2}, 1)
 		require.NoError(t, err)
-		for _, r := range drain(o) {
-			require.EqualValues(t, prefixMax+tokensMax, r.Prompt)
+		for _, r := range sourcetest.Drain(o) {
+			require.EqualValues(t, prefixMax+check.TokensMax, r.Prompt)
 		}
 	}
 }
 
 // TestDistinctPromptsRepeat: the set is as large as asked, evenly over the groups, and comes around in one order.
 func TestDistinctPromptsRepeat(t *testing.T) {
-	c := Sharing{Groups: 10, PrefixTokens: 100, DistinctPrompts: 100}
+	c := requests.Sharing{Groups: 10, PrefixTokens: 100, DistinctPrompts: 100}
 	requests, tree := sharedLoad(t, c, 250, 1)
 	require.Equal(t, 1+10+100, tree.Len())
 	groups := map[int32]int{}
@@ -96,7 +103,7 @@ func TestDistinctPromptsRepeat(t *testing.T) {
 }
 
 func TestImpossibleSharingIsRefused(t *testing.T) {
-	for want, c := range map[string]Sharing{
+	for want, c := range map[string]requests.Sharing{
 		"prefix.groups is 0; accepted: a number of groups":             {PrefixTokens: 100},
 		"prefix.tokens is 0; accepted: a number of tokens":             {Groups: 10},
 		"prefix.groups is -1; accepted":                                {Groups: -1, PrefixTokens: 1},
@@ -106,9 +113,9 @@ func TestImpossibleSharingIsRefused(t *testing.T) {
 		`order is "cycle"; accepted: nothing without distinct_prompts`: {Order: "cycle"},
 		`order is "shuffle"; accepted: cycle, random`:                  {DistinctPrompts: 5, Order: "shuffle"},
 	} {
-		l := plain()
+		l := sourcetest.Plain()
 		l.Sharing = c
-		_, err := NewOpenLoop(OpenLoop{Arrivals: Arrivals{Process: "poisson", Rate: 8}, Lengths: l, Requests: 1}, 1)
+		_, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 8}, Mix: l, Requests: 1}, 1)
 		require.ErrorContains(t, err, "workloads: "+want)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -96,26 +95,4 @@ func (f *calibrateFlags) read() (files []*measured.File, above configs.Options, 
 		files, above = append(files, file), options
 	}
 	return files, above, nil
-}
-
-func interruptedOr(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return errInterrupted
-	}
-	return err
-}
-
-// toldOfRounds prints progress, at most five times a second; nil: none.
-func toldOfRounds(w io.Writer) func(round, done int) {
-	if w == nil {
-		return nil
-	}
-	start := time.Now()
-	printed := start
-	return func(round, done int) {
-		if time.Since(printed) > 200*time.Millisecond {
-			printed = time.Now()
-			fmt.Fprintf(w, "\r\x1b[Kround %d: %d runs simulated (%.0f s)", round+1, done, time.Since(start).Seconds())
-		}
-	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/decodesim/decodesim/configs"
@@ -21,15 +20,18 @@ func (f *calibrateFlags) fit(ctx context.Context, out, errOut io.Writer, files [
 		}
 		defer file.abandon()
 	}
-	c, err := calibration.Own(ctx, files, above, toldOfRounds(progressTo(errOut)))
-	clearProgress(errOut)
+	line := progressOn(errOut)
+	c, err := calibration.Own(ctx, files, above, func(round, done int) {
+		line.say("round %d: %d runs simulated", round+1, done)
+	})
+	line.clear()
 	if err != nil {
-		return interruptedOr(err)
+		return err
 	}
 	c.Version, c.Data, c.Scenario, c.Set = programVersion(), f.data, f.scenario, f.set
 	if file != nil {
 		if err := file.write(c); err != nil {
-			return failure{err}
+			return failed(err)
 		}
 	}
 	return f.print(out, errOut, c)
@@ -47,11 +49,4 @@ func (f *calibrateFlags) print(out, errOut io.Writer, c *calibration.Calibration
 		}
 		return report.Calibration(w, c, report.Options{Colour: colour(out)})
 	})
-}
-
-// clearProgress clears the line that progress was printed to.
-func clearProgress(errOut io.Writer) {
-	if w := progressTo(errOut); w != nil {
-		fmt.Fprint(w, "\r\x1b[K")
-	}
 }

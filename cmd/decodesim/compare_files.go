@@ -71,13 +71,8 @@ func (box *compareBox) leave(ctx context.Context, r *race) error {
 		func() error {
 			return box.dir.WriteFile("compare.json", func(w io.Writer) error { return writeJSON(w, r.comparison) })
 		})
-	for _, step := range steps {
-		if ctx.Err() != nil {
-			return errInterrupted
-		}
-		if err := step(); err != nil {
-			return failure{err}
-		}
+	if err := inOrder(ctx, steps); err != nil {
+		return err
 	}
 	for _, d := range append(box.folders, box.dir) {
 		d.Keep()

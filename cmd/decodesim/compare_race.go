@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -11,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/compare"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
@@ -107,12 +106,12 @@ func pools(s *configs.Scenario) string {
 	return strings.Join(each, "; ")
 }
 
-func (r *race) build(i int, seed uint64) (*configs.Built, error) {
+func (r *race) build(i int, seed uint64) (*build.Built, error) {
 	s, err := r.variants[i].load(&seed)
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.Build()
+	b, err := build.New(s)
 	return b, r.variants[i].named(err)
 }
 
@@ -130,23 +129,18 @@ func (r *race) run(ctx context.Context, errOut io.Writer) error {
 	n := len(r.variants)
 	r.itl, r.ttft = make([]metrics.Hist, n), make([]metrics.Hist, n)
 	together := (runtime.GOMAXPROCS(0) + n - 1) / n
-	progress := progressTo(errOut)
-	told := toldOf(progress, n*len(r.seeds))
+	line := progressOn(errOut)
 	for from := 0; from < len(r.seeds); from += together {
 		seeds := r.seeds[from:min(from+together, len(r.seeds))]
 		laps := make([]lap, n*len(seeds))
 		run.EachTold(len(laps), func(k int) { laps[k] = r.lap(ctx, k%n, seeds[k/n]) }, func(done int) {
-			if told != nil {
-				told(from*n + done)
-			}
+			line.sayRuns(from*n+done, n*len(r.seeds))
 		})
 		if err := r.take(ctx, laps); err != nil {
 			return err
 		}
 	}
-	if progress != nil {
-		fmt.Fprint(progress, "\r\x1b[K")
-	}
+	line.clear()
 	r.comparison.Close()
 	for i := range r.comparison.Scenarios {
 		r.comparison.Scenarios[i].Why = report.TailSentence(r.comparison, i)
@@ -157,12 +151,12 @@ func (r *race) run(ctx context.Context, errOut io.Writer) error {
 // take adds the laps of some seeds to the comparison, in order.
 func (r *race) take(ctx context.Context, laps []lap) error {
 	n := len(r.variants)
-	if ctx.Err() != nil {
-		return errInterrupted
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	for k := range laps {
 		if err := laps[k].err; err != nil {
-			return cmp.Or(interrupted(err), error(failure{fmt.Errorf("%s: %w", r.variants[k%n].label, err)}))
+			return failed(fmt.Errorf("%s: %w", r.variants[k%n].label, err))
 		}
 	}
 	for k := 0; k < len(laps); k += n {
@@ -177,37 +171,28 @@ func (r *race) take(ctx context.Context, laps []lap) error {
 	return nil
 }
 
-// interrupted returns errInterrupted if err is.
-func interrupted(err error) error {
-	if errors.Is(err, errInterrupted) {
-		return errInterrupted
-	}
-	return nil
-}
-
 // lap runs a variant once.
 func (r *race) lap(ctx context.Context, i int, seed uint64) lap {
-	if ctx.Err() != nil {
-		return lap{err: errInterrupted}
+	if err := ctx.Err(); err != nil {
+		return lap{err: err}
 	}
 	b, err := r.build(i, seed)
 	if err != nil {
 		return lap{err: err}
 	}
 	defer b.Close()
-	log := &requestLog{classes: b.Scenario.Workload.Classes}
-	ran, err := simulate(ctx, b, io.Discard, log, false)
+	ran, err := run.Simulate(ctx, b, run.Options{Version: programVersion(), Rows: -1})
 	if err != nil {
 		return lap{err: err}
 	}
 	return lap{
-		trial: compare.Trial{Summary: ran.summary, Requests: served(log.rows), WarmupS: b.Warmup.Seconds()},
-		itl:   &ran.recorder.ITL, ttft: &ran.recorder.TTFT,
+		trial: compare.Trial{Summary: ran.Summary, Requests: served(ran.Rows), WarmupS: b.Warmup.Seconds()},
+		itl:   &ran.Recorder.ITL, ttft: &ran.Recorder.TTFT,
 	}
 }
 
 // served returns the requests of a run by ID.
-func served(rows []report.RequestRow) []compare.Served {
+func served(rows []run.Row) []compare.Served {
 	all := make([]compare.Served, len(rows))
 	for i := range rows {
 		row := &rows[i]

@@ -103,7 +103,7 @@ func TestTheSameScenarioTwiceIsTheSame(t *testing.T) {
 	status, out, _ := try("compare", "chat.yaml", "chat.yaml")
 	require.Equal(t, exitOK, status)
 	assert.Contains(t, out, "\nthe scenarios do not differ\n")
-	assert.Contains(t, out, "\nTTFT mean, ms            34.0  34.0  =\n")
+	assert.Contains(t, out, "\nTTFT mean, ms            34.0   34.0  =\n")
 }
 
 func TestSeedsArePaired(t *testing.T) {

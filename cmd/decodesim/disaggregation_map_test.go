@@ -23,9 +23,9 @@ func (c *publishedCase) drawn() string {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" fill="#24292f">`+"\n",
 		width, height, width, height)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", width, height)
-	text(&b, 12, 24, "start", 16, "What PD disaggregation gains: a co-located fleet over one with PD")
-	text(&b, 12, 44, "start", 12, fmt.Sprintf("%s over %s · %s · %s · seed 1", colocated, disaggregated, c.scenario.Model, c.gpus()))
-	text(&b, 12, 62, "start", 12, "above 1, in blue, PD is the faster; below each factor stands the split, the one of the lowest mean E2E")
+	svgText(&b, 12, 24, "start", 16, "What PD disaggregation gains: a co-located fleet over one with PD")
+	svgText(&b, 12, 44, "start", 12, fmt.Sprintf("%s over %s · %s · %s · seed 1", colocated, disaggregated, c.scenario.Model, c.gpus()))
+	svgText(&b, 12, 62, "start", 12, "above 1, in blue, PD is the faster; below each factor stands the split, the one of the lowest mean E2E")
 	c.panel(&b, 66, "p90 of TPOT", tpotP90)
 	c.panel(&b, 66+mapHeight, "mean E2E", e2eMean)
 	b.WriteString("</svg>\n")
@@ -34,11 +34,11 @@ func (c *publishedCase) drawn() string {
 
 // panel draws one map.
 func (c *publishedCase) panel(b *strings.Builder, top int, name string, m measure) {
-	text(b, mapLeft, top+24, "start", 14, name)
+	svgText(b, mapLeft, top+24, "start", 14, name)
 	bottom := top + 34 + cellHeight*len(floodShares)
 	for i, row := range c.byLength {
 		x := mapLeft + cellWidth*i
-		text(b, x+cellWidth/2, bottom+18, "middle", 12, tokens(promptMeans[i]))
+		svgText(b, x+cellWidth/2, bottom+18, "middle", 12, tokens(promptMeans[i]))
 		for k := range row {
 			y := bottom - cellHeight*(k+1)
 			fill, ink := cellColour(row[k].factor(m))
@@ -46,14 +46,14 @@ func (c *publishedCase) panel(b *strings.Builder, top int, name string, m measur
 			fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle" fill="%s">%.2f<tspan x="%d" dy="13" font-size="10">%s</tspan></text>`+"\n",
 				x+cellWidth/2, y+18, ink, row[k].factor(m), x+cellWidth/2, row[k].split)
 			if i == 0 {
-				text(b, mapLeft-8, y+cellHeight/2+4, "end", 12, fmt.Sprintf("%.0f %%", 100*floodShares[k]))
+				svgText(b, mapLeft-8, y+cellHeight/2+4, "end", 12, fmt.Sprintf("%.0f %%", 100*floodShares[k]))
 			}
 		}
 	}
-	text(b, mapLeft, bottom+38, "start", 12, "prompt tokens in the mean; upwards, load as a share of what the co-located replicas complete")
+	svgText(b, mapLeft, bottom+38, "start", 12, "prompt tokens in the mean; upwards, load as a share of what the co-located replicas complete")
 }
 
-func text(b *strings.Builder, x, y int, anchor string, size int, words string) {
+func svgText(b *strings.Builder, x, y int, anchor string, size int, words string) {
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="%s" font-size="%d">%s</text>`+"\n", x, y, anchor, size, words)
 }
 

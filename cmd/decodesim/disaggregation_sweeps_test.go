@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/configs/catalog"
 )
 
@@ -185,7 +186,7 @@ func (d *deployment) duels(c *publishedCase) {
 func (c *publishedCase) heldBytes() float64 {
 	s, err := configs.Load(disaggregated, configs.Options{})
 	require.NoError(c.t, err)
-	b, err := s.Build()
+	b, err := build.New(s)
 	require.NoError(c.t, err)
 	defer b.Close()
 	_, held := b.Replicas[1].Deployment.KVBytesPerToken()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -98,16 +99,16 @@ func (f fleet) run(t *testing.T, seeds int) (all felt) {
 	for seed := range seeds {
 		s, err := configs.Load(f.scenario, configs.Options{Set: append([]string{"output.attribution=false", fmt.Sprintf("seed=%d", seed+1)}, f.set...)})
 		require.NoError(t, err)
-		b, err := s.Build()
+		b, err := build.New(s)
 		require.NoError(t, err)
 		if f.efficiency != nil {
 			b.SetEfficiency(*f.efficiency)
 		}
 		b.Config.TraceEvery = 0 // nothing is asked of single requests, and following them takes half of the time
-		r, err := simulate(context.Background(), b, io.Discard, nil, false)
+		r, err := run.Simulate(context.Background(), b, run.Options{})
 		b.Close()
 		require.NoError(t, err)
-		all = append(all, r.summary)
+		all = append(all, r.Summary)
 	}
 	return all
 }

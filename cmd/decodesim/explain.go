@@ -105,11 +105,11 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 	}
 	if dir != nil {
 		if err := writeExplainFiles(dir, s, x); err != nil {
-			return failure{err}
+			return failed(err)
 		}
 	}
 	if err := f.print(out, errOut, s, x, dir); err != nil {
-		return failure{err}
+		return failed(err)
 	}
 	return nil
 }

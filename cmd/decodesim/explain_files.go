@@ -5,11 +5,12 @@ import (
 	"io"
 
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // writeExplainFiles leaves the plots and explain.json: all of them, or none.
 func writeExplainFiles(dir *report.Dir, s *step, x *explanation) error {
-	caption := report.Caption{
+	caption := text.Caption{
 		Scenario: fmt.Sprintf("decode at context %d", x.Context), Model: x.Model, Hardware: fmt.Sprintf("%d × %s", x.GPUs, x.GPU),
 	}
 	if x.Scenario != "" {

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
@@ -44,7 +46,7 @@ func explainMetrics(c *cobra.Command, args []string, f *explainFlags, out, errOu
 		_, err = out.Write(text.Bytes())
 	}
 	if err != nil {
-		return failure{err}
+		return failed(err)
 	}
 	return nil
 }
@@ -55,20 +57,20 @@ func tracedRequest(c *cobra.Command, scenario string, f *explainFlags, errOut io
 	if err != nil {
 		return r, "", err
 	}
-	b, err := s.Build()
+	b, err := build.New(s)
 	if err != nil {
 		return r, "", err
 	}
 	defer b.Close()
-	ran, err := simulateFollowed(c.Context(), b, errOut, nil, following{sampled: true})
+	ran, err := simulate(c.Context(), b, errOut, run.Options{Sample: true})
 	if err != nil {
 		return r, "", err
 	}
-	records := slices.DeleteFunc(ran.sample.Records(), func(r views.Record) bool {
+	records := slices.DeleteFunc(ran.Sample.Records(), func(r views.Record) bool {
 		return r.Outcome != sim.Completed || len(r.Chunks) < 2
 	})
 	if len(records) == 0 {
-		return r, "", failure{errors.New("no traced request completed with more than one chunk; nothing to explain")}
+		return r, "", failed(errors.New("no traced request completed with more than one chunk; nothing to explain"))
 	}
 	latency := func(r *views.Record) sim.Duration { return r.Chunks[len(r.Chunks)-1].At.Sub(r.Send) }
 	slices.SortStableFunc(records, func(a, b views.Record) int { return cmp.Compare(latency(&a), latency(&b)) })

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 )
 
 // speculationX is what drafting does to the step: by batch and by how likely drafts are accepted.
@@ -50,7 +51,7 @@ func explainSpeculation(s *step) (*speculationX, error) {
 	if !v.On() {
 		return nil, nil
 	}
-	a, err := s.scenario.Accepting()
+	a, err := build.NewAcceptance(s.scenario)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // explainDrafting says what drafting does to the step, and when it pays.
@@ -18,7 +19,7 @@ func explainDrafting(b *bytes.Buffer, s *step, x *explanation) {
 	}
 	line("Speculation: %s, %s a step and sequence, accepted %s. All of the above is the step without drafts.", what, count(v.Drafts, "draft"), acceptedHow(s))
 	line("With drafts the step takes %s ms, %s ms of it drafting, against %s ms without, and yields %s tokens of a sequence: %s × the tokens/s.",
-		milli(v.StepS), milli(v.DraftingS), milli(v.PlainS), report.Significant(v.TokensPerStep), report.Significant(v.SpeedUp))
+		milli(v.StepS), milli(v.DraftingS), milli(v.PlainS), text.Significant(v.TokensPerStep), text.Significant(v.SpeedUp))
 	line("Break-even: %s", breakEvenSentence(s, v))
 	line("Compute: %s", verifySentence(s, v))
 	if v.off > 0 {
@@ -33,58 +34,58 @@ func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
-	return grouped(n) + " " + noun
+	return text.Count(n) + " " + noun
 }
 
 // acceptedHow says how drafts are accepted.
 func acceptedHow(s *step) string {
-	text := ""
+	how := ""
 	switch a := s.scenario.Speculation.Acceptance; {
 	case a.Process == "iid":
-		text = "at the rate " + report.Significant(a.Rate) + " each"
+		how = "at the rate " + text.Significant(a.Rate) + " each"
 	case a.Process == "per-position":
-		text = "at rates by position"
+		how = "at rates by position"
 	case a.Name != "":
-		text = "as measured: " + a.Name
+		how = "as measured: " + a.Name
 	default:
-		text = "as lengths that were given"
+		how = "as lengths that were given"
 	}
 	if cv := s.scenario.Speculation.HeterogeneityCV; cv > 0 {
-		text += fmt.Sprintf(", which vary over requests by %s %%", report.Significant(100*cv))
+		how += fmt.Sprintf(", which vary over requests by %s %%", text.Significant(100*cv))
 	}
-	return text
+	return how
 }
 
 // breakEvenSentence says from which rate on drafting pays at the step's batch.
 func breakEvenSentence(s *step, v *speculationX) string {
-	at := fmt.Sprintf("at batch %s", grouped(s.batch))
+	at := fmt.Sprintf("at batch %s", text.Count(s.batch))
 	switch need := v.StepS / v.PlainS; {
 	case v.Drafts == 0:
 		return at + " nothing is drafted."
 	case v.BreakEven == nil:
 		return fmt.Sprintf("%s a step takes as long as %s without drafts and yields at most %d tokens: drafting never pays.",
-			at, report.Significant(need), v.Drafts+1)
+			at, text.Significant(need), v.Drafts+1)
 	default:
 		return fmt.Sprintf("%s drafting pays from %s tokens a step, which drafts accepted at the rate %s each yield.",
-			at, report.Significant(need), report.Significant(*v.BreakEven))
+			at, text.Significant(need), text.Significant(*v.BreakEven))
 	}
 }
 
 // verifySentence says from which batch on compute limits the verification.
 func verifySentence(s *step, v *speculationX) string {
-	text := ""
+	said := ""
 	switch seats := s.seats(); {
 	case v.linearFrom == 0:
-		text = "the linear layers of a verification stay memory-bound at every batch"
+		said = "the linear layers of a verification stay memory-bound at every batch"
 	case v.LinearSwitchBatch == nil:
-		text = fmt.Sprintf("the linear layers of a verification would turn compute-bound at batch %s; %s fit", grouped(v.linearFrom), grouped(seats))
+		said = fmt.Sprintf("the linear layers of a verification would turn compute-bound at batch %s; %s fit", text.Count(v.linearFrom), text.Count(seats))
 	default:
-		text = fmt.Sprintf("the linear layers of a verification turn compute-bound at batch %s", grouped(v.linearFrom))
+		said = fmt.Sprintf("the linear layers of a verification turn compute-bound at batch %s", text.Count(v.linearFrom))
 	}
 	if v.SwitchBatch != nil {
-		return text + fmt.Sprintf(", the whole step at batch %s.", grouped(*v.SwitchBatch))
+		return said + fmt.Sprintf(", the whole step at batch %s.", text.Count(*v.SwitchBatch))
 	}
-	return text + "; the whole step does not, at this context."
+	return said + "; the whole step does not, at this context."
 }
 
 // explainSpeedUps is the speed-up of a sequence by batch and rate.
@@ -96,7 +97,7 @@ func explainSpeedUps(b *bytes.Buffer, s *step, v *speculationX) {
 	}
 	rows := [][]string{append(head, "as accepted", "break-even")}
 	for _, p := range v.Curve {
-		row := []string{grouped(p.Batch), fmt.Sprint(p.Drafts), milli(p.PlainS), milli(p.StepS)}
+		row := []string{text.Count(p.Batch), fmt.Sprint(p.Drafts), milli(p.PlainS), milli(p.StepS)}
 		for _, i := range shown {
 			row = append(row, fmt.Sprintf("%.2f", p.SpeedUps[i]))
 		}

@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/sim"
 )
 
 // step is the decode step to explain: of so many sequences with so much context each, on one replica.
 type step struct {
-	*configs.Replica
+	*build.Replica
 	scenario   *configs.Scenario
 	pool       *configs.Pool // whose replica it is
 	name       string        // of the scenario; empty: the deployment is of flags
@@ -82,7 +83,7 @@ func (s *step) decoding(c *cobra.Command) (err error) {
 				s.pool.Name, s.name, s.pool.Name, own, c.Flags().Lookup(k.flag).Value)
 		}
 	}
-	s.Replica, err = s.scenario.ReplicaOf(i)
+	s.Replica, err = build.ReplicaOf(s.scenario, i)
 	return err
 }
 
@@ -138,7 +139,7 @@ func (s *step) choose(batchGiven, contextGiven bool, f *explainFlags) error {
 
 // meanContext is the context of a request of mean lengths halfway through its output.
 func (s *step) meanContext() (int, error) {
-	b, err := s.scenario.Build()
+	b, err := build.New(s.scenario)
 	if err != nil {
 		return 0, err
 	}

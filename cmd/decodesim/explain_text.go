@@ -3,13 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // explainText writes the explanation for people.
@@ -26,7 +23,7 @@ func explainText(s *step, x *explanation) []byte {
 	line("%s%s · %s · %s weights · %s KV cache · %s", name, x.Model, replicaOf(s.pool),
 		strings.TrimLeft(x.Sparsity+" "+x.Weights, " "), x.KVCache, x.Engine)
 	line("%s; KV cache of %s", shapeLine(&s.Deployment.Model), perToken(&s.Deployment))
-	line("one decode step: batch %d%s, context %s%s", x.Batch, because(s.batchWhy), grouped(x.Context), because(s.contextWhy))
+	line("one decode step: batch %s%s, context %s%s", text.Count(x.Batch), because(s.batchWhy), text.Count(x.Context), because(s.contextWhy))
 	explainShare(line, s, x)
 	line("")
 	explainParts(&b, x)
@@ -63,19 +60,19 @@ func because(why string) string {
 // explainShare says what the busiest GPU has of the batch, where that is not all of it as it is.
 func explainShare(line func(string, ...any), s *step, x *explanation) {
 	if x.Data > 1 {
-		line("data parallel: %d ranks in lock step, of up to %s sequences each; experts see %s tokens at once", x.Data, grouped(x.RankBatch),
-			grouped(s.Model.Share(s.batch).Tokens))
+		line("data parallel: %d ranks in lock step, of up to %s sequences each; experts see %s tokens at once", x.Data, text.Count(x.RankBatch),
+			text.Count(s.Model.Share(s.batch).Tokens))
 	}
 	if x.Pipeline > 1 {
-		line("pipeline: %d stages, each with %s rows at a time", x.Pipeline, grouped(x.Rows))
+		line("pipeline: %d stages, each with %s rows at a time", x.Pipeline, text.Count(x.Rows))
 	}
 	switch floor := float64(s.Deployment.Model.LayerCount()) * s.Deployment.Efficiency.EagerLayerS; {
 	case x.Eager && floor > 0:
-		line("eager: no CUDA graph runs %s rows; launching takes the host at least %s ms", grouped(x.Rows), milli(floor))
+		line("eager: no CUDA graph runs %s rows; launching takes the host at least %s ms", text.Count(x.Rows), milli(floor))
 	case x.Eager:
-		line("eager: no CUDA graph runs %s rows; what launching takes is not known (eager_layer_s is 0)", grouped(x.Rows))
+		line("eager: no CUDA graph runs %s rows; what launching takes is not known (eager_layer_s is 0)", text.Count(x.Rows))
 	case x.RowsPadding > 0:
-		line("CUDA graph: the linear layers run %s rows, %s of them padding", grouped(x.Rows), grouped(x.RowsPadding))
+		line("CUDA graph: the linear layers run %s rows, %s of them padding", text.Count(x.Rows), text.Count(x.RowsPadding))
 	}
 }
 
@@ -89,7 +86,7 @@ func explainParts(b *bytes.Buffer, x *explanation) {
 	for _, p := range x.Parts {
 		name, limit := p.Name, "memory"
 		if name == "experts" {
-			name = fmt.Sprintf("experts (%s of %d)", short(x.ExpertsRead), x.Experts)
+			name = fmt.Sprintf("experts (%s of %d)", text.Short(x.ExpertsRead), x.Experts)
 		}
 		switch {
 		case p.Bytes == 0 && p.TimeS == 0:
@@ -101,26 +98,26 @@ func explainParts(b *bytes.Buffer, x *explanation) {
 			limit = "compute"
 		}
 		rows = append(rows, []string{
-			name, prefixed(p.Bytes, "B"), prefixed(p.FLOPs, ""), short(p.FLOPs / p.Bytes), milli(p.MemoryS), milli(p.ComputeS),
+			name, text.Scaled(p.Bytes, "B"), text.Scaled(p.FLOPs, ""), text.Short(p.FLOPs / p.Bytes), milli(p.MemoryS), milli(p.ComputeS),
 			milli(p.TimeS), percentOf(p.Share), limit,
 		})
 	}
-	intensity := short(x.FLOPsTotal / x.BytesTotal)
+	intensity := text.Short(x.FLOPsTotal / x.BytesTotal)
 	rows = append(rows,
-		[]string{"step", prefixed(x.BytesTotal, "B"), prefixed(x.FLOPsTotal, ""), intensity, "", "", milli(x.StepS), "100 %", ""},
+		[]string{"step", text.Scaled(x.BytesTotal, "B"), text.Scaled(x.FLOPsTotal, ""), intensity, "", "", milli(x.StepS), "100 %", ""},
 		[]string{"bound, at peak", "", "", "", milli(x.MemoryS), milli(x.ComputeS), milli(x.BoundS), percentOf(x.Fraction), x.Limit})
 	aligned(b, rows)
 }
 
 // explainLimits says in sentences what limits the step and from where on something else does.
 func explainLimits(line func(string, ...any), s *step, x *explanation) {
-	line("The step takes %s ms, %s × its bound of %s ms, for %s tokens/s: %s.", milli(x.StepS), report.Significant(x.StepS/x.BoundS), milli(x.BoundS),
-		rate(x.TokensPerS), sharesOf(&x.Share))
-	bandwidth := prefixed(s.Deployment.GPU.BandwidthBps.Value, "B/s")
+	line("The step takes %s ms, %s × its bound of %s ms, for %s tokens/s: %s.", milli(x.StepS), text.Significant(x.StepS/x.BoundS), milli(x.BoundS),
+		text.Significant(x.TokensPerS), sharesOf(&x.Share))
+	bandwidth := text.Scaled(s.Deployment.GPU.BandwidthBps.Value, "B/s")
 	if x.Limit == "memory" {
-		line("Memory sets the bound: %s at %s take %s ms, the arithmetic %s ms.", prefixed(x.BytesTotal, "B"), bandwidth, milli(x.MemoryS), milli(x.ComputeS))
+		line("Memory sets the bound: %s at %s take %s ms, the arithmetic %s ms.", text.Scaled(x.BytesTotal, "B"), bandwidth, milli(x.MemoryS), milli(x.ComputeS))
 	} else {
-		line("Compute sets the bound: the arithmetic takes %s ms, %s at %s %s ms.", milli(x.ComputeS), prefixed(x.BytesTotal, "B"), bandwidth, milli(x.MemoryS))
+		line("Compute sets the bound: the arithmetic takes %s ms, %s at %s %s ms.", milli(x.ComputeS), text.Scaled(x.BytesTotal, "B"), bandwidth, milli(x.MemoryS))
 	}
 	line("Batch: %s", batchSentence(s, x))
 	line("Context: %s", contextSentence(s, x))
@@ -146,30 +143,30 @@ func sharesOf(share *shareX) string {
 // batchSentence says from which batch on compute limits.
 func batchSentence(s *step, x *explanation) string {
 	seats := s.seats()
-	text := ""
+	said := ""
 	switch {
 	case x.computeFrom == 0:
-		text = fmt.Sprintf("at %s tokens of context memory binds every batch, for reading a sequence's cache takes longer than its arithmetic",
-			grouped(x.Context))
+		said = fmt.Sprintf("at %s tokens of context memory binds every batch, for reading a sequence's cache takes longer than its arithmetic",
+			text.Count(x.Context))
 	case x.SwitchBatch == nil:
-		text = fmt.Sprintf("memory-bound up to batch %s, never compute-bound within the %s that the engine runs at this context",
-			grouped(x.computeFrom-1), grouped(seats))
+		said = fmt.Sprintf("memory-bound up to batch %s, never compute-bound within the %s that the engine runs at this context",
+			text.Count(x.computeFrom-1), text.Count(seats))
 	case x.computeFrom == 1:
-		text = "compute-bound at every batch"
+		said = "compute-bound at every batch"
 	default:
-		text = fmt.Sprintf("memory-bound until batch %s; compute-bound beyond", grouped(x.computeFrom-1))
+		said = fmt.Sprintf("memory-bound until batch %s; compute-bound beyond", text.Count(x.computeFrom-1))
 	}
 	switch {
 	case x.linearFrom == 0:
-		return text + "."
+		return said + "."
 	case x.LinearSwitchBatch == nil:
 		why := "which does not fit"
 		if x.linearFrom <= x.Memory.Sequences {
 			why = "above max_num_seqs"
 		}
-		return text + fmt.Sprintf("; the linear layers by themselves would be compute-bound from batch %s, %s.", grouped(x.linearFrom), why)
+		return said + fmt.Sprintf("; the linear layers by themselves would be compute-bound from batch %s, %s.", text.Count(x.linearFrom), why)
 	}
-	return text + fmt.Sprintf("; the linear layers by themselves are compute-bound from batch %s.", grouped(x.linearFrom))
+	return said + fmt.Sprintf("; the linear layers by themselves are compute-bound from batch %s.", text.Count(x.linearFrom))
 }
 
 // contextSentence says from which context on the cache is read longer than the weights.
@@ -177,14 +174,14 @@ func contextSentence(s *step, x *explanation) string {
 	most, limit := s.roomiest(), s.Deployment.Model.ContextMax
 	switch {
 	case x.cacheFrom == 0:
-		return fmt.Sprintf("cache reads outweigh the weights at no context of up to %s tokens, at this batch.", grouped(limit))
+		return fmt.Sprintf("cache reads outweigh the weights at no context of up to %s tokens, at this batch.", text.Count(limit))
 	case x.SwitchContext == nil && most == 0:
-		return fmt.Sprintf("cache reads would outweigh the weights from context %s; but this batch fits at no context.", grouped(x.cacheFrom))
+		return fmt.Sprintf("cache reads would outweigh the weights from context %s; but this batch fits at no context.", text.Count(x.cacheFrom))
 	case x.SwitchContext == nil:
 		return fmt.Sprintf("cache reads would outweigh the weights from context %s, never within what fits: %s tokens each, at this batch.",
-			grouped(x.cacheFrom), grouped(most))
+			text.Count(x.cacheFrom), text.Count(most))
 	}
-	return fmt.Sprintf("cache reads outweigh the weights from context %s, at this batch; up to %s tokens each fit.", grouped(x.cacheFrom), grouped(most))
+	return fmt.Sprintf("cache reads outweigh the weights from context %s, at this batch; up to %s tokens each fit.", text.Count(x.cacheFrom), text.Count(most))
 }
 
 func explainMemory(line func(string, ...any), x *explanation) {
@@ -192,8 +189,8 @@ func explainMemory(line func(string, ...any), x *explanation) {
 	line("Memory of a GPU: %s GB usable of %s: %s weights, %s activations, %s context, %s KV cache%s.", giga(m.Usable), giga(m.Total),
 		giga(m.Weights), giga(m.Activations), giga(m.Context), giga(m.KV), x.memoryShare)
 	line("The cache has %s blocks of %s (%s each; %s per token over all GPUs), room for %s sequences of %s tokens or one of %s.",
-		grouped(int(m.Blocks)), tokensOf(m.BlockSize), prefixed(m.Block, "B"), prefixed(x.KVBytesHeld, "B"), grouped(m.Sequences), grouped(x.Context),
-		grouped(m.MaxModelLen))
+		text.Count(int(m.Blocks)), tokensOf(m.BlockSize), text.Scaled(m.Block, "B"), text.Scaled(x.KVBytesHeld, "B"), text.Count(m.Sequences), text.Count(x.Context),
+		text.Count(m.MaxModelLen))
 }
 
 func tokensOf(n int) string {
@@ -217,8 +214,8 @@ func explainLadder(b *bytes.Buffer, x *explanation) {
 			notes = append(notes, "above max_num_seqs")
 		}
 		rows = append(rows, []string{
-			grouped(c.Batch), milli(c.StepS), rate(c.TokensPerSPerGPU), report.Significant(c.StepS / c.BoundS), c.Limit,
-			"  " + strings.Join(notes, ", "),
+			text.Count(c.Batch), milli(c.StepS), text.Significant(c.TokensPerSPerGPU), text.Significant(c.StepS / c.BoundS), c.Limit,
+			strings.Join(notes, ", "),
 		})
 		if !c.Fits && c.Batch >= x.Batch {
 			break
@@ -229,60 +226,16 @@ func explainLadder(b *bytes.Buffer, x *explanation) {
 
 // aligned writes rows in columns: the first to the left, like the last of a head without a name, the others to the right.
 func aligned(b *bytes.Buffer, rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for j, cell := range row {
-			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
-		}
+	page := text.NewPage(false)
+	if last := len(rows[0]) - 1; rows[0][last] == "" {
+		page.Table(rows, last)
+	} else {
+		page.Table(rows)
 	}
-	for _, row := range rows {
-		var line strings.Builder
-		for j, cell := range row {
-			gap := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
-			switch {
-			case j == 0:
-				line.WriteString(cell + gap)
-			case rows[0][j] == "":
-				line.WriteString(cell)
-			default:
-				line.WriteString("  " + gap + cell)
-			}
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
+	b.WriteString(page.String())
 }
 
 // milli prints seconds as milliseconds with three significant digits.
-func milli(seconds float64) string { return report.Significant(seconds * 1e3) }
+func milli(seconds float64) string { return text.Significant(seconds * 1e3) }
 
-// rate prints tokens/s.
-func rate(x float64) string {
-	if x >= 999.5 {
-		return grouped(int(math.Round(x)))
-	}
-	return report.Significant(x)
-}
-
-func percentOf(share float64) string { return report.Significant(100*share) + " %" }
-
-// prefixed prints a count with a decimal prefix and a unit, which may be empty.
-func prefixed(x float64, unit string) string {
-	for _, p := range []struct {
-		size float64
-		name string
-	}{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if x >= 0.9995*p.size {
-			return report.Significant(x/p.size) + " " + p.name + unit
-		}
-	}
-	return report.Significant(x) + strings.TrimRight(" "+unit, " ")
-}
-
-// grouped prints a count with commas between thousands.
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func percentOf(share float64) string { return text.Significant(100*share) + " %" }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -152,7 +153,7 @@ func explain(s *step) *explanation {
 
 // warnings says what a reader should know beside the numbers.
 func (s *step) warnings() []string {
-	notes := s.scenario.Warnings(s.Replica)
+	notes := build.Warnings(s.scenario, s.Replica)
 	pool := s.pool
 	switch fits := s.fitting(s.context); {
 	case s.batch > fits:

@@ -8,8 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -17,6 +18,19 @@ import (
 func outNamed(c *cobra.Command) error {
 	if out := c.Flags().Lookup("out"); out.Changed && out.Value.String() == "" {
 		return errors.New("--out is empty; expected a directory")
+	}
+	return nil
+}
+
+// inOrder takes the steps that write the files of a command, until one fails or ctx is cancelled.
+func inOrder(ctx context.Context, steps []func() error) error {
+	for _, step := range steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := step(); err != nil {
+			return failed(err)
+		}
 	}
 	return nil
 }
@@ -39,58 +53,48 @@ func (o *outbox) figure(name string, f report.Figure, err error) error {
 	return f.Write(o.Dir, name)
 }
 
-// leave writes everything a run leaves. The summary comes last: where it is, the others are whole.
-func (o *outbox) leave(ctx context.Context, b *configs.Built, r *result) error {
+// write writes the files of a run. The summary comes last: where it is, the others are whole.
+func (o *outbox) write(ctx context.Context, b *build.Built, r *result) error {
 	scenario, err := b.Scenario.YAMLFor(o.Path())
 	if err != nil {
 		return err
 	}
-	steps := []func() error{
-		func() error { return o.WriteFile("scenario.yaml", writeBytes(scenario)) },
-		func() error { return o.requests(r.requests) },
+	steps := []func() error{func() error { return o.WriteFile("scenario.yaml", writeBytes(scenario)) }}
+	if r.Rows != nil {
+		steps = append(steps, func() error {
+			return o.WriteFile("requests.csv", func(w io.Writer) error { return run.WriteRows(w, slices.Values(r.Rows)) })
+		})
 	}
 	steps = append(steps, o.figures(b, r)...)
 	steps = append(steps, o.viewFiles(b, r)...)
 	steps = append(steps, func() error {
-		return o.WriteFile("summary.json", func(w io.Writer) error { return writeJSON(w, r.summary) })
+		return o.WriteFile("summary.json", func(w io.Writer) error { return writeJSON(w, r.Summary) })
 	})
-	for _, step := range steps {
-		if ctx.Err() != nil {
-			return errInterrupted
-		}
-		if err := step(); err != nil {
-			return failure{err}
-		}
+	if err := inOrder(ctx, steps); err != nil {
+		return err
 	}
 	o.Keep()
 	return nil
 }
 
-func (o *outbox) requests(l *requestLog) error {
-	if l == nil || l.over {
-		return nil
-	}
-	return o.WriteFile("requests.csv", func(w io.Writer) error { return report.RequestsCSV(w, slices.Values(l.sorted())) })
-}
-
-func (o *outbox) figures(b *configs.Built, r *result) []func() error {
-	caption := report.CaptionOf(r.summary, b.Deployment.Model.Name)
-	l := &r.summary.Latency
+func (o *outbox) figures(b *build.Built, r *result) []func() error {
+	caption := report.CaptionOf(r.Summary, b.Deployment.Model.Name)
+	l := &r.Summary.Latency
 	itl := report.Distribution{Title: "Inter-token latency", Noun: "token gaps"}
-	itl.Curves = []report.Curve{cumulative("ITL", &r.recorder.ITL, l.ITL)}
+	itl.Curves = []report.Curve{cumulative("ITL", &r.Recorder.ITL, l.ITL)}
 	ttft := report.Distribution{Title: "Time to first token", Noun: "requests"}
-	ttft.Curves = []report.Curve{cumulative("TTFT", &r.recorder.TTFT, l.TTFT)}
-	if r.summary.SLO != nil {
-		ttft.SLOS = r.summary.SLO.TTFTS
-		itl.SLOS, itl.SLOOf = r.summary.SLO.TPOTS, "TPOT" // a limit on the mean gap of a request
+	ttft.Curves = []report.Curve{cumulative("TTFT", &r.Recorder.TTFT, l.TTFT)}
+	if r.Summary.SLO != nil {
+		ttft.SLOS = r.Summary.SLO.TTFTS
+		itl.SLOS, itl.SLOOf = r.Summary.SLO.TPOTS, "TPOT" // a limit on the mean gap of a request
 	}
 	steps := []func() error{
 		func() error { f, err := report.CDF(caption, itl); return o.figure("itl_cdf", f, err) },
 		func() error { f, err := report.CDF(caption, ttft); return o.figure("ttft_cdf", f, err) },
-		func() error { f, err := report.Timeline(caption, r.samples); return o.figure("timeline", f, err) },
+		func() error { f, err := report.Timeline(caption, r.Timeline); return o.figure("timeline", f, err) },
 	}
-	if r.recorder.Attribution != nil {
-		steps = append(steps, func() error { f, err := report.GapParts(caption, r.summary); return o.figure("itl_parts", f, err) })
+	if r.Recorder.Attribution != nil {
+		steps = append(steps, func() error { f, err := report.GapParts(caption, r.Summary); return o.figure("itl_parts", f, err) })
 	}
 	return steps
 }

@@ -7,28 +7,29 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // table writes the report's table with the scenario between its heading and its figures.
-func table(w io.Writer, b *configs.Built, r *result, o report.Options) error {
-	var text bytes.Buffer
-	if err := report.Table(&text, r.summary, report.CaptionOf(r.summary, b.Deployment.Model.Name), o); err != nil {
+func table(w io.Writer, b *build.Built, r *result, o report.Options) error {
+	var said bytes.Buffer
+	if err := report.Table(&said, r.Summary, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
 		return err
 	}
-	heading, rest, _ := strings.Cut(text.String(), "\n")
+	heading, rest, _ := strings.Cut(said.String(), "\n")
 	_, err := io.WriteString(w, heading+"\n"+head(b)+rest)
 	return err
 }
 
 // head describes what was simulated, a line each.
-func head(b *configs.Built) string {
+func head(b *build.Built) string {
 	lines := [][2]string{{"model", modelLine(&b.Deployment)}}
 	if len(b.Scenario.Pools) == 1 {
 		lines = append(lines, poolLines(&b.Scenario.Pools[0], b.Replica, b.PromptMean+b.OutputMean)...)
@@ -51,7 +52,7 @@ func head(b *configs.Built) string {
 			if p.Name != p.Role {
 				of[0][1] = p.Role + ": " + of[0][1]
 			}
-			add(append(of, [2]string{"hand-over", handOverLine(b, i)})...)
+			add(append(of, [2]string{"KV transfer", handOverLine(b, i)})...)
 		}
 	}
 	add([2]string{"workload", workloadLine(b)})
@@ -59,7 +60,7 @@ func head(b *configs.Built) string {
 }
 
 // poolLines describes a pool, a line each.
-func poolLines(p *configs.Pool, r *configs.Replica, lengthMean float64) [][2]string {
+func poolLines(p *configs.Pool, r *build.Replica, lengthMean float64) [][2]string {
 	m := &r.Memory
 	return [][2]string{
 		{"hardware", replicas(p)},
@@ -71,44 +72,44 @@ func poolLines(p *configs.Pool, r *configs.Replica, lengthMean float64) [][2]str
 }
 
 // engineLine says in the engine's own words what it puts into a batch.
-func engineLine(p *configs.Pool, r *configs.Replica) string {
-	text := p.Engine + ":"
+func engineLine(p *configs.Pool, r *build.Replica) string {
+	said := p.Engine + ":"
 	for i, limit := range []struct {
 		key   string
 		value int
 	}{{"max_num_seqs", p.MaxNumSeqs}, {"max_num_batched_tokens", p.MaxNumBatchedTokens}, {"max_model_len", int(r.MaxModelLen)}} {
 		if i > 0 {
-			text += ","
+			said += ","
 		}
-		text += fmt.Sprintf(" %s %d", p.Own(limit.key), limit.value)
+		said += fmt.Sprintf(" %s %s", p.Own(limit.key), text.Count(limit.value))
 	}
-	return text
+	return said
 }
 
 // speculationLine says what is drafted, and what to expect of it; empty: nothing is.
-func speculationLine(b *configs.Built) string {
+func speculationLine(b *build.Built) string {
 	v := &b.Scenario.Speculation
 	if !v.On() {
 		return ""
 	}
-	text := v.Method
+	line := v.Method
 	if v.DraftModel != "" {
-		text += " " + v.DraftModel
+		line += " " + v.DraftModel
 	}
-	accept, err := b.Scenario.Accepting()
+	accept, err := build.NewAcceptance(b.Scenario)
 	if err != nil {
-		return text // Build has refused it
+		return line // Build has refused it
 	}
 	switch most := v.DraftsMax(); {
 	case len(v.Adaptive) > 0:
-		text += fmt.Sprintf(", up to %d drafts a step by the size of the batch", most)
+		line += fmt.Sprintf(", up to %d drafts a step by the size of the batch", most)
 	default:
-		text += fmt.Sprintf(", %d drafted a step: %s tokens a step and sequence expected", most, report.Significant(accept.Length(most)))
+		line += fmt.Sprintf(", %d drafted a step: %s tokens a step and sequence expected", most, text.Significant(accept.Length(most)))
 	}
 	if v.DisableAboveBatch > 0 {
-		text += fmt.Sprintf(", none while more than %d sequences decode", v.DisableAboveBatch)
+		line += fmt.Sprintf(", none while more than %s sequences decode", text.Count(v.DisableAboveBatch))
 	}
-	return text
+	return line
 }
 
 // shareLine says in the engine's own words what its share of the memory is one of, where it is not of what is printed.
@@ -147,11 +148,11 @@ func shapeLine(m *llm.Model) string {
 // perToken is what a token adds to the cache, and how often its replica holds that.
 func perToken(d *hardware.Deployment) string {
 	once, held := d.KVBytesPerToken()
-	text := prefixed(once, "B") + " per token"
+	said := text.Scaled(once, "B") + " per token"
 	if held > once {
-		text += fmt.Sprintf(", held %s times", short(held/once))
+		said += fmt.Sprintf(", held %s times", text.Short(held/once))
 	}
-	return text
+	return said
 }
 
 // weightsOf names the format of the class that holds most weights.
@@ -167,39 +168,39 @@ func weightsOf(m *llm.Model) string {
 
 // replicas says what a pool consists of.
 func replicas(p *configs.Pool) string {
-	text := "1 replica"
+	said := "1 replica"
 	if p.Replicas > 1 {
-		text = fmt.Sprintf("%d replicas", p.Replicas)
+		said = fmt.Sprintf("%d replicas", p.Replicas)
 	}
 	if p.ReplicasMax > p.Replicas {
-		text += fmt.Sprintf(", up to %d,", p.ReplicasMax)
+		said += fmt.Sprintf(", up to %d,", p.ReplicasMax)
 	}
-	text += fmt.Sprintf(" of %d × %s", p.GPUs(), p.GPU)
+	said += fmt.Sprintf(" of %d × %s", p.GPUs(), p.GPU)
 	if p.TensorParallel > 1 {
-		text += fmt.Sprintf(", tensor parallel %d", p.TensorParallel)
+		said += fmt.Sprintf(", tensor parallel %d", p.TensorParallel)
 	}
 	if p.PipelineParallel > 1 {
-		text += fmt.Sprintf(", pipeline parallel %d", p.PipelineParallel)
+		said += fmt.Sprintf(", pipeline parallel %d", p.PipelineParallel)
 	}
-	return text
+	return said
 }
 
 // cacheLine says how much a replica holds, in tokens and in requests of mean length.
-func cacheLine(p *configs.Pool, r *configs.Replica, lengthMean float64) string {
+func cacheLine(p *configs.Pool, r *build.Replica, lengthMean float64) string {
 	size := int64(p.BlockSize)
-	text := fmt.Sprintf("%d blocks of %d tokens a replica: %s tokens", r.KVBlocks, size, thousands(r.KVBlocks*size))
+	said := fmt.Sprintf("%s blocks of %d tokens a replica: %s tokens", text.Count(r.KVBlocks), size, thousands(r.KVBlocks*size))
 	if size == 1 {
-		text = fmt.Sprintf("%s tokens a replica", thousands(r.KVBlocks))
+		said = fmt.Sprintf("%s tokens a replica", thousands(r.KVBlocks))
 	}
 	if lengthMean > 0 {
 		each := int64(math.Ceil(lengthMean/float64(size))) + int64(r.Memory.SequenceBlocks)
-		text += fmt.Sprintf(", %d requests of mean length", r.KVBlocks/each)
+		said += fmt.Sprintf(", %s requests of mean length", text.Count(r.KVBlocks/each))
 	}
-	return text
+	return said
 }
 
 // handOverLine says how the i-th pool hands over, and what it takes where nothing shares the link; empty: it does not.
-func handOverLine(b *configs.Built, i int) string {
+func handOverLine(b *build.Built, i int) string {
 	p := &b.Scenario.Pools[i]
 	for _, route := range b.Config.Routes {
 		for _, stage := range route[:len(route)-1] {
@@ -211,29 +212,29 @@ func handOverLine(b *configs.Built, i int) string {
 				how = "embeddings"
 			}
 			if link == "" {
-				link = prefixed(p.KVLinkBps, "B/s")
+				link = text.Scaled(p.KVLinkBps, "B/s")
 			}
 			alone := stage.Link.Latency.Seconds() + stage.Link.Fixed.Seconds() + stage.Link.Token.Seconds()*b.PromptMean
-			return fmt.Sprintf("%s over %s, %s ms for a prompt of mean length", how, link, short(1e3*alone))
+			return fmt.Sprintf("%s over %s, %s ms for a prompt of mean length", how, link, text.Short(1e3*alone))
 		}
 	}
 	return ""
 }
 
-func workloadLine(b *configs.Built) string {
+func workloadLine(b *build.Built) string {
 	w := &b.Scenario.Workload
 	var parts []string
 	switch {
 	case w.Trace != nil:
 		parts = append(parts, filepath.Base(w.Trace.File)+perSecond(b.RatePerS))
 	case w.ClosedLoop != nil:
-		parts = append(parts, fmt.Sprintf("%d clients that wait for their answers", w.ClosedLoop.Concurrency))
+		parts = append(parts, fmt.Sprintf("%s clients that wait for their answers", text.Count(w.ClosedLoop.Concurrency)))
 	default:
 		parts = append(parts, w.Arrivals.Process+perSecond(b.RatePerS))
 	}
 	promptLaw, outputLaw := w.PromptTokens, w.OutputTokens
 	if turns := b.TurnsMean(); turns > 0 {
-		parts = append(parts, fmt.Sprintf("in sessions of %s turns on average", short(turns)))
+		parts = append(parts, fmt.Sprintf("in sessions of %s turns on average", text.Short(turns)))
 		promptLaw = nil // it is what a turn adds
 	}
 	if len(w.Classes) > 0 {
@@ -242,7 +243,7 @@ func workloadLine(b *configs.Built) string {
 	}
 	outputs := lengths("outputs", outputLaw, b.OutputMean)
 	if w.MaxTokens > 0 {
-		outputs += fmt.Sprintf(", cut at %d", w.MaxTokens)
+		outputs += fmt.Sprintf(", cut at %s", text.Count(w.MaxTokens))
 	}
 	switch d := &b.Scenario.Decoding; {
 	case d.BeamWidth > 1:
@@ -253,12 +254,12 @@ func workloadLine(b *configs.Built) string {
 	parts = append(parts, lengths("prompts", promptLaw, b.PromptMean)+" tokens", outputs)
 	switch {
 	case w.DurationS > 0 && w.Trace == nil:
-		parts = append(parts, fmt.Sprintf("for %s s", short(w.DurationS)))
+		parts = append(parts, fmt.Sprintf("for %s s", text.Short(w.DurationS)))
 	case b.Requests > 0:
-		parts = append(parts, fmt.Sprintf("%.0f requests", b.Requests))
+		parts = append(parts, fmt.Sprintf("%s requests", text.Short(b.Requests)))
 	}
 	if w.WarmupS > 0 {
-		parts = append(parts, fmt.Sprintf("the first %s s not measured", short(w.WarmupS)))
+		parts = append(parts, fmt.Sprintf("the first %s s not measured", text.Short(w.WarmupS)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -267,7 +268,7 @@ func workloadLine(b *configs.Built) string {
 func shares(classes []configs.Class) string {
 	var parts []string
 	for i := range classes {
-		parts = append(parts, fmt.Sprintf("%s %% %s", short(100*classes[i].Share), classes[i].Name))
+		parts = append(parts, fmt.Sprintf("%s %% %s", text.Short(100*classes[i].Share), classes[i].Name))
 	}
 	return strings.Join(parts, " and ")
 }
@@ -277,40 +278,28 @@ func perSecond(rate float64) string {
 	if rate == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s requests/s", short(rate))
+	return fmt.Sprintf(", %s requests/s", text.Short(rate))
 }
 
 // lengths names a law and its mean; a trace has none.
 func lengths(what string, law *configs.Lengths, mean float64) string {
 	switch {
 	case law == nil:
-		return fmt.Sprintf("%s of mean %s", what, short(mean))
+		return fmt.Sprintf("%s of mean %s", what, text.Short(mean))
 	case law.Distribution == "fixed":
-		return fmt.Sprintf("%s of %s", what, short(mean))
+		return fmt.Sprintf("%s of %s", what, text.Short(mean))
 	}
-	return fmt.Sprintf("%s %s of mean %s", law.Distribution, what, short(mean))
+	return fmt.Sprintf("%s %s of mean %s", law.Distribution, what, text.Short(mean))
 }
 
-func billions(n int64) string { return short(float64(n)/1e9) + " G" }
+func billions(n int64) string { return text.Short(float64(n)/1e9) + " G" }
 
-func giga(bytes float64) string { return short(bytes / 1e9) }
-
-// short prints x with three significant digits and no exponent.
-func short(x float64) string {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
-	if x >= 1000 {
-		rounded, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'f', 0, 64), 64)
-	}
-	return strconv.FormatFloat(rounded, 'f', -1, 64)
-}
+func giga(bytes float64) string { return text.Short(bytes / 1e9) }
 
 // thousands prints n with a prefix.
 func thousands(n int64) string {
-	switch {
-	case n >= 1e6:
-		return short(float64(n)/1e6) + " M"
-	case n >= 1e4:
-		return short(float64(n)/1e3) + " k"
+	if n < 1e4 {
+		return text.Count(n)
 	}
-	return fmt.Sprint(n)
+	return text.Scaled(float64(n), "")
 }

@@ -99,7 +99,7 @@ func (f *importFlags) run(c *cobra.Command, out, errOut io.Writer, args []string
 	}
 	f.tell(errOut, i, doubt)
 	if _, err := out.Write(i.Text); err != nil {
-		return failure{err}
+		return failed(err)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func TestAnImportedScenarioRuns(t *testing.T) {
 	require.NoError(t, os.WriteFile("my.yaml", []byte(out), 0o600))
 	status, out, errOut = try("run", "my.yaml")
 	require.Equal(t, exitOK, status, errOut)
-	assert.Contains(t, out, "1000 arrived: 1000 completed")
+	assert.Contains(t, out, "1,000 arrived: 1,000 completed")
 }
 
 func TestACommandLineMayComeInSeveralWays(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
@@ -74,7 +74,7 @@ func listModels() ([][]string, error) {
 			experts = fmt.Sprintf("%d of %d", m.TopK(), m.Experts())
 		}
 		rows = append(rows, []string{
-			name, billions(m.ParamsTotal()), billions(m.ActiveAll()), fmt.Sprint(m.LayerCount()), experts, fmt.Sprint(m.ContextMax),
+			name, billions(m.ParamsTotal()), billions(m.ActiveAll()), fmt.Sprint(m.LayerCount()), experts, text.Count(m.ContextMax),
 			cacheBytes(m), m.AttentionKind(), weightsOf(&m),
 		})
 	}
@@ -117,9 +117,9 @@ func figure(q hardware.Quantity, unit float64) string {
 	case !q.Known():
 		return "–"
 	case q.Unverified:
-		return short(q.Value/unit) + "?"
+		return text.Short(q.Value/unit) + "?"
 	}
-	return short(q.Value / unit)
+	return text.Short(q.Value / unit)
 }
 
 func listEngines() ([][]string, error) {
@@ -191,61 +191,23 @@ func listPolicies() [][]string {
 		rows = append(rows, []string{name, "splitter", routers.SplitterDoes(name)})
 	}
 	for _, name := range schedulers.Names() {
-		rows = append(rows, []string{name, "scheduler", policyDoes(name)})
+		rows = append(rows, []string{name, "scheduler", schedulers.Does(name)})
 	}
 	for _, name := range catalog.QueueOrders() {
-		rows = append(rows, []string{name, "queue order", orderDoes(name)})
+		rows = append(rows, []string{name, "queue order", schedulers.OrderDoes(name)})
 	}
 	return rows
-}
-
-func orderDoes(name string) string {
-	switch name {
-	case "fcfs":
-		return "first come, first served"
-	case "priority":
-		return "the lowest number first, as a class or a trace has it"
-	case "shortest-job":
-		return "the fewest tokens first, prompt and output: nobody knows the output, so a bound on what predictions can reach"
-	case "shortest-predicted-job":
-		return "the same with outputs predicted at random around the true ones, by prediction_cv"
-	case "earliest-deadline":
-		return "whose first token is due first, by the slo of its class"
-	case "least-laxity":
-		return "who must start first to be in time: the deadline less the time to read the prompt"
-	case "aging":
-		return "by priority, and a level more urgent for every aging_s of waiting"
-	case "lpm":
-		return "sglang: the longest prefix in the cache first"
-	case "dfs-weight":
-		return "sglang: prefix by prefix, the one that most of those who wait share first"
-	}
-	return ""
-}
-
-func policyDoes(name string) string {
-	switch name {
-	case "continuous":
-		return "one token budget a step for prompts and decodes alike, chunked prefill if the engine has it"
-	case "prefill-first":
-		return "whole prompts in steps of their own while decodes wait; or, below prefill_below decodes alone"
-	case "sglang":
-		return "prompts in steps of their own, room kept for the tokens that are expected, retraction when it was too little"
-	case "static":
-		return "a padded batch at a time, formed when the one before has wholly ended"
-	}
-	return ""
 }
 
 // listQuestions lists files that begin with the question they answer.
 func listQuestions(kind, folder string, names []string) ([][]string, error) {
 	rows := [][]string{{kind, "asks"}}
 	for _, name := range names {
-		text, err := catalog.File(folder + "/" + name)
+		said, err := catalog.File(folder + "/" + name)
 		if err != nil {
 			return nil, err
 		}
-		question, _, _ := strings.Cut(string(text), "\n")
+		question, _, _ := strings.Cut(string(said), "\n")
 		rows = append(rows, []string{name, strings.TrimPrefix(question, "# ")})
 	}
 	return rows, nil
@@ -253,36 +215,16 @@ func listQuestions(kind, folder string, names []string) ([][]string, error) {
 
 // columns prints rows, the first of which is the head. A column is aligned to the right if it holds numbers.
 func columns(w io.Writer, rows [][]string) error {
-	head := rows[0]
-	width, right := make([]int, len(head)), make([]bool, len(head))
-	for _, row := range rows {
-		if len(row) < len(head) {
-			continue // a note
-		}
-		for j, cell := range row {
-			width[j] = max(width[j], utf8.RuneCountInString(cell))
+	var left []int
+	for j := range rows[0] {
+		holdsNumber := func(row []string) bool { return len(row) > j && isNumber(row[j]) }
+		if !slices.ContainsFunc(rows[1:], holdsNumber) {
+			left = append(left, j)
 		}
 	}
-	for j := range head {
-		right[j] = slices.ContainsFunc(rows[1:], func(row []string) bool { return len(row) > j && isNumber(row[j]) })
-	}
-	right[0] = false
-	var b strings.Builder
-	for _, row := range rows {
-		var line strings.Builder
-		for j, cell := range row {
-			gap := ""
-			if len(row) == len(head) {
-				gap = strings.Repeat(" ", width[j]-utf8.RuneCountInString(cell))
-			}
-			if right[j] {
-				cell, gap = gap+cell, ""
-			}
-			line.WriteString(cell + gap + "  ")
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
+	page := text.NewPage(false)
+	page.Table(rows, left...)
+	_, err := page.WriteTo(w)
 	return err
 }
 

@@ -36,6 +36,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/decodesim/decodesim/internal/run"
 )
 
 // The exit statuses: a failure is a run that broke, bad input one that never started.
@@ -46,13 +48,8 @@ const (
 	exitInterrupted = 130 // as a shell reports a program that SIGINT ended
 )
 
-// failure is an error of a run under way; every other error is one of its input.
-type failure struct{ error }
-
-func (f failure) Unwrap() error { return f.error }
-
-// errInterrupted ends a run whose user pressed Ctrl-C.
-var errInterrupted = errors.New("interrupted")
+// failed makes err one of a run under way; every other error is one of its input.
+func failed(err error) error { return run.Failure{Err: err} }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -70,15 +67,16 @@ func execute(ctx context.Context, out, errOut io.Writer, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(errOut, "decodesim: %s\n", strings.TrimSpace(err.Error()))
-	var f failure
+	status, message := exitBadInput, err.Error()
+	var failure run.Failure
 	switch {
-	case errors.Is(err, errInterrupted):
-		return exitInterrupted
-	case errors.As(err, &f):
-		return exitFailure
+	case errors.Is(err, context.Canceled):
+		status, message = exitInterrupted, "interrupted"
+	case errors.As(err, &failure):
+		status = exitFailure
 	}
-	return exitBadInput
+	fmt.Fprintf(errOut, "decodesim: %s\n", strings.TrimSpace(message))
+	return status
 }
 
 func newRoot(out, errOut io.Writer) *cobra.Command {

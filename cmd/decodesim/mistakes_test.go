@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/run"
 )
 
 // TestMistakesAreNamed makes the mistakes that users make most. Each ends before anything is simulated or written, with
@@ -133,13 +134,13 @@ func TestATraceThatBreaksFailsTheRun(t *testing.T) {
 	require.NoError(t, os.WriteFile("t.csv", []byte(rows), 0o600))
 	s, err := configs.Load("chat.yaml", configs.Options{})
 	require.NoError(t, err)
-	b, err := s.Build()
+	b, err := build.New(s)
 	require.NoError(t, err)
 	defer b.Close()
 	require.NoError(t, os.WriteFile("t.csv", []byte(rows+"0,five,9\n"), 0o600))
-	_, err = simulate(context.Background(), b, io.Discard, nil, false)
+	_, err = run.Simulate(context.Background(), b, run.Options{})
 	require.ErrorContains(t, err, "t.csv:100002: ")
-	assert.ErrorAs(t, err, new(failure))
+	assert.ErrorAs(t, err, new(run.Failure))
 }
 
 func TestAFailedWriteTakesBackTheRest(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -105,12 +106,12 @@ func (c *claim) run(t *testing.T, pool string, rate float64) *metrics.Summary {
 	t.Helper()
 	s, err := configs.Read("paper.yaml", fmt.Appendf(nil, c.scenario, pool, rate), configs.Options{})
 	require.NoError(t, err)
-	b, err := s.Build()
+	b, err := build.New(s)
 	require.NoError(t, err)
 	defer b.Close()
-	r, err := simulate(context.Background(), b, io.Discard, nil, false)
+	r, err := run.Simulate(context.Background(), b, run.Options{})
 	require.NoError(t, err)
-	return r.summary
+	return r.Summary
 }
 
 // capacity returns the highest rate at which the claim's limit is kept, within 2 %.

@@ -17,7 +17,7 @@ type printed struct {
 func (p printed) print(out, errOut io.Writer, write func(w io.Writer) error) error {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
-		return failure{err}
+		return failed(err)
 	}
 	list := io.Writer(&text)
 	if p.json {
@@ -29,7 +29,7 @@ func (p printed) print(out, errOut io.Writer, write func(w io.Writer) error) err
 		fmt.Fprintln(list, path)
 	}
 	if _, err := out.Write(text.Bytes()); err != nil {
-		return failure{err}
+		return failed(err)
 	}
 	return nil
 }

@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
@@ -90,31 +92,34 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 	if err != nil {
 		return err
 	}
-	b, err := s.Build()
+	b, err := build.New(s)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
+	o := run.Options{Sample: chosen != nil}
 	var box *outbox
-	var log *requestLog
 	if f.out != "" {
 		if box, err = openOutbox(f.out); err != nil {
 			return err
 		}
 		defer box.Abandon()
-		log = newRequestLog(b.Scenario)
+		o.Rows, o.Timeline = run.RowsOf(b.Scenario), true
 	}
 	trace, err := openTrace(f.trace, f.window)
 	if err != nil {
 		return err
 	}
-	defer trace.abandon()
-	r, err := simulateFollowed(ctx, b, errOut, log, following{timeline: box != nil, sampled: chosen != nil, trace: trace})
+	if trace != nil {
+		defer trace.abandon()
+		o.Observers = []run.Observer{trace}
+	}
+	r, err := simulate(ctx, b, errOut, o)
 	if err != nil {
 		return err
 	}
 	if trace != nil {
-		if err := trace.leave(errOut, b); err != nil {
+		if err := trace.write(errOut, b); err != nil {
 			return err
 		}
 	}
@@ -122,15 +127,39 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		r.viewed = viewed(b, r, chosen)
 	}
 	if box != nil {
-		if err := box.leave(ctx, b, r); err != nil {
+		if err := box.write(ctx, b, r); err != nil {
 			return err
 		}
 	}
 	return f.print(out, errOut, b, r, box)
 }
 
+// result is a run that has ended.
+type result struct {
+	*run.Result
+	viewed *report.Viewed // nil without views
+}
+
+// simulate runs b once.
+func simulate(ctx context.Context, b *build.Built, errOut io.Writer, o run.Options) (*result, error) {
+	line := progressOn(errOut)
+	o.Version = programVersion()
+	if line != nil {
+		o.Progress = func(p run.Progress) {
+			share := ""
+			if p.Share > 0 {
+				share = fmt.Sprintf(" (%.0f %%)", 100*p.Share)
+			}
+			line.say("%d requests%s, %.0f s simulated", p.Ended, share, p.SimulatedS)
+		}
+	}
+	r, err := run.Simulate(ctx, b, o)
+	line.clear()
+	return &result{Result: r}, err
+}
+
 // print writes the results to out, and where the files are: to errOut if out is for a program.
-func (f *runFlags) print(out, errOut io.Writer, b *configs.Built, r *result, box *outbox) error {
+func (f *runFlags) print(out, errOut io.Writer, b *build.Built, r *result, box *outbox) error {
 	files := []string(nil)
 	if box != nil {
 		files = box.Files()
@@ -141,7 +170,7 @@ func (f *runFlags) print(out, errOut io.Writer, b *configs.Built, r *result, box
 		case r.viewed != nil:
 			return f.printViews(w, b, r, o)
 		case f.json:
-			return writeJSON(w, r.summary)
+			return writeJSON(w, r.Summary)
 		}
 		return table(w, b, r, o)
 	})
@@ -149,16 +178,10 @@ func (f *runFlags) print(out, errOut io.Writer, b *configs.Built, r *result, box
 
 // chunkLimit says in the engine's own words what bounds the prompt tokens of a step; empty: nothing does, or not the same in
 // every pool.
-func chunkLimit(b *configs.Built) string {
+func chunkLimit(b *build.Built) string {
 	p := &b.Scenario.Pools[0]
 	if !p.EnableChunkedPrefill || len(b.Scenario.Pools) > 1 {
 		return ""
 	}
-	return fmt.Sprintf("%s %d", p.Own("max_num_batched_tokens"), p.MaxNumBatchedTokens)
-}
-
-// colour reports whether w is a terminal that wants colour.
-func colour(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == ""
+	return fmt.Sprintf("%s %s", p.Own("max_num_batched_tokens"), text.Count(p.MaxNumBatchedTokens))
 }

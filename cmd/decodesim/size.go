@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/sizing"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // sizeFlags are the flags of decodesim size.
@@ -77,7 +77,8 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 	if err != nil {
 		return err
 	}
-	options := sizing.Options{Env: os.Environ(), Version: programVersion(), Told: roundsTold(errOut)}
+	line := progressOn(errOut)
+	options := sizing.Options{Env: os.Environ(), Version: programVersion(), Told: func(what string, done, of int) { line.say("%s: %d of %d", what, done, of) }}
 	if f.seedGiven {
 		options.Seed = &f.seed
 	}
@@ -90,13 +91,8 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 	}
 	began := time.Now()
 	answer, best, err := sizing.Search(ctx, s, options)
-	if p := progressTo(errOut); p != nil {
-		fmt.Fprint(p, "\r\x1b[K")
-	}
+	line.clear()
 	if err != nil {
-		if ctx.Err() != nil || errors.Is(err, context.Canceled) {
-			return errInterrupted
-		}
 		return err
 	}
 	tookS := time.Since(began).Seconds()
@@ -114,16 +110,7 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 		return report.SizingText(w, answer)
 	})
 	if err == nil { // how long is no result: it differs from run to run
-		fmt.Fprintf(errOut, "decodesim: %d simulations in %s s\n", answer.Simulations, report.Significant(tookS))
+		fmt.Fprintf(errOut, "decodesim: %s in %s s\n", text.Counted(answer.Simulations, "simulation"), text.Significant(tookS))
 	}
 	return err
-}
-
-// roundsTold returns what follows a search on a terminal; nil: there is none.
-func roundsTold(errOut io.Writer) func(what string, done, of int) {
-	w := progressTo(errOut)
-	if w == nil {
-		return nil
-	}
-	return func(what string, done, of int) { fmt.Fprintf(w, "\r\x1b[K%s: %d of %d", what, done, of) }
 }

@@ -24,11 +24,11 @@ func openSizeBox(path string) (*sizeBox, error) {
 func (box *sizeBox) leave(ctx context.Context, s *configs.Study, answer *sizing.Sizing, best *configs.Scenario) error {
 	splits, err := report.SplitsFigure(answer)
 	if err != nil {
-		return failure{err}
+		return failed(err)
 	}
 	frontier, err := report.FrontierFigure(answer)
 	if err != nil {
-		return failure{err}
+		return failed(err)
 	}
 	steps := []func() error{
 		func() error { return box.WriteFile("study.yaml", writeBytes(s.YAML())) },
@@ -51,13 +51,8 @@ func (box *sizeBox) leave(ctx context.Context, s *configs.Study, answer *sizing.
 		}
 		steps = append([]func() error{func() error { return box.WriteFile("best.yaml", writeBytes(scenario)) }}, steps...)
 	}
-	for _, step := range steps {
-		if ctx.Err() != nil {
-			return errInterrupted
-		}
-		if err := step(); err != nil {
-			return failure{err}
-		}
+	if err := inOrder(ctx, steps); err != nil {
+		return err
 	}
 	box.Keep()
 	return nil

@@ -37,7 +37,7 @@ func TestASearchAnswersOnStdoutAndTalksOnStderr(t *testing.T) {
 	inStudy(t)
 	status, out, errOut := try("size", "study.yaml")
 	require.Equal(t, exitOK, status, errOut)
-	for _, want := range []string{"requests/s", "of perfect packing", "Runner-up: ", "paired by seed", "Pareto frontier", "what limits each", "(95 %: "} {
+	for _, want := range []string{"requests/s", "of its roofline limit", "Runner-up: ", "paired by seed", "Pareto frontier", "what limits each", "(95 %: "} {
 		assert.Contains(t, out, want)
 	}
 	assert.Regexp(t, `^decodesim: \d+ simulations in [0-9.]+ s\n$`, errOut)
@@ -92,7 +92,7 @@ func TestARateThatNobodyCarriesIsSaid(t *testing.T) {
 	inStudy(t)
 	status, out, errOut := try("size", "study.yaml", "--out", "out", "--set", "rate.min=null", "--set", "rate.max=null", "--set", "rate.at=100000")
 	require.Equal(t, exitOK, status, errOut)
-	assert.Contains(t, out, "no deployment carries 100000 requests/s; perfectly packed, the best would carry ")
+	assert.Contains(t, out, "no deployment sustains 100,000 requests/s; the roofline limit of the best is ")
 	assert.NotContains(t, entries(t, "out"), "best.yaml")
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -82,14 +84,14 @@ func (c *gain) run(t *testing.T, clients int, set ...string) *metrics.Summary {
 	s, err := configs.Load(c.scenario, configs.Options{Set: append(set, fmt.Sprintf("workload.closed_loop.concurrency=%d", clients),
 		fmt.Sprintf("workload.requests=%d", max(1500, 16*clients)))})
 	require.NoError(t, err)
-	b, err := s.Build()
+	b, err := build.New(s)
 	require.NoError(t, err)
 	defer b.Close()
-	r, err := simulate(context.Background(), b, io.Discard, nil, false)
+	r, err := run.Simulate(context.Background(), b, run.Options{})
 	require.NoError(t, err)
-	require.Equal(t, r.summary.Requests.Arrived, r.summary.Requests.Completed)
-	require.Zero(t, r.summary.Requests.Preemptions)
-	return r.summary
+	require.Equal(t, r.Summary.Requests.Arrived, r.Summary.Requests.Completed)
+	require.Zero(t, r.Summary.Requests.Preemptions)
+	return r.Summary
 }
 
 func (c *gain) plain(t *testing.T, clients int) *metrics.Summary {

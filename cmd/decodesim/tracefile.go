@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/chrometrace"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -45,24 +46,27 @@ func openTrace(path, window string) (*traceFile, error) {
 }
 
 // parseWindow reads FROM:TO, such as 10s:12s.
-func parseWindow(text string) (w chrometrace.Window, err error) {
-	from, to, ok := strings.Cut(text, ":")
+func parseWindow(said string) (w chrometrace.Window, err error) {
+	from, to, ok := strings.Cut(said, ":")
 	a, errFrom := time.ParseDuration(from)
 	b, errTo := time.ParseDuration(to)
 	if !ok || errFrom != nil || errTo != nil || a < 0 || b <= a || b.Seconds() > sim.HorizonS {
-		return w, fmt.Errorf("--trace-window %q is no stretch of a run; expected its start and its end, such as 10s:12s", text)
+		return w, fmt.Errorf("--trace-window %q is no stretch of a run; expected its start and its end, such as 10s:12s", said)
 	}
 	return chrometrace.Window{From: sim.Time(a.Nanoseconds()) * 1000, To: sim.Time(b.Nanoseconds()) * 1000}, nil
 }
 
-// watch makes the trace the sink of a run, in front of the one that it has.
-func (f *traceFile) watch(c *sim.Config) {
+// Observe implements run.Observer: the trace stands in front of the sink.
+func (f *traceFile) Observe(c *sim.Config) {
 	f.trace = chrometrace.New(c.Sink.(chrometrace.Recorder), f.window, f.temp)
 	f.trace.Watch(c)
 }
 
-// leave completes the file, and says on talk what is in it.
-func (f *traceFile) leave(talk io.Writer, b *configs.Built) error {
+// Begin implements run.Observer.
+func (f *traceFile) Begin(c *sim.Cluster) { f.trace.Begin(c) }
+
+// write completes the file, and says on talk what is in it.
+func (f *traceFile) write(talk io.Writer, b *build.Built) error {
 	n, full, err := f.trace.End(map[string]string{
 		"scenario": b.Scenario.Name, "seed": strconv.FormatUint(b.Scenario.Seed, 10), "version": programVersion(),
 		"window": fmt.Sprintf("%v to %v s", f.window.From.Seconds(), f.window.To.Seconds()),
@@ -77,7 +81,7 @@ func (f *traceFile) leave(talk io.Writer, b *configs.Built) error {
 		err = os.Rename(f.temp.Name(), f.path)
 	}
 	if err != nil {
-		return failure{fmt.Errorf("--trace %s: %w", f.path, err)}
+		return failed(fmt.Errorf("--trace %s: %w", f.path, err))
 	}
 	f.temp = nil
 	fmt.Fprintf(talk, "trace: %d events from %v s to %v s in %s; open it at ui.perfetto.dev\n", n, f.window.From.Seconds(),
@@ -87,14 +91,14 @@ func (f *traceFile) leave(talk io.Writer, b *configs.Built) error {
 	}
 	if full {
 		fmt.Fprintf(talk, "trace: it holds no more than %d events, and ends at %s s; a shorter --trace-window shows all\n", chrometrace.EventsMax,
-			short(f.trace.Until().Seconds()))
+			text.Short(f.trace.Until().Seconds()))
 	}
 	return nil
 }
 
 // abandon removes what has not been completed.
 func (f *traceFile) abandon() {
-	if f != nil && f.temp != nil {
+	if f.temp != nil {
 		f.temp.Close()
 		os.Remove(f.temp.Name())
 	}

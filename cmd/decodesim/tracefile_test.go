@@ -143,7 +143,7 @@ func TestARunOfSeveralPoolsNamesThem(t *testing.T) {
 	slow := []string{"--set", "pools.prefill.kv_link_bps=5e9", "--set", "pools.prefill.kv_link_latency_s=0.01", "--set", "workload.output_tokens.mean=20"}
 	status, table, errOut := try(append([]string{"run", "chat.yaml", "--out", "out"}, slow...)...)
 	require.Equal(t, exitOK, status, errOut)
-	for _, want := range []string{"pool prefill 1 × h100-sxm in 1 replica: ", "pool decode  2 × h100-sxm in 2 replicas: ", "hand-over    pull over ", "hand-overs   198", "KV transfer",
+	for _, want := range []string{"pool prefill 1 × h100-sxm in 1 replica: ", "pool decode  2 × h100-sxm in 2 replicas: ", "KV transfer  pull over ", "KV transfers 198",
 		"is the KV cache on its way to another instance and ", "; a faster link would shorten it."} {
 		require.Contains(t, table, want)
 	}

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -114,15 +112,11 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 
 // score predicts every value and compares it with what was measured.
 func (f *validateFlags) score(ctx context.Context, errOut io.Writer, file *measured.File, above configs.Options) (*validation.Validation, error) {
-	predictions, err := validation.PredictUnder(ctx, file.Runs, above, nil, toldOf(progressTo(errOut), len(file.Runs)))
-	if progress := progressTo(errOut); progress != nil {
-		fmt.Fprint(progress, "\r\x1b[K")
-	}
-	switch {
-	case errors.Is(err, context.Canceled):
-		return nil, errInterrupted
-	case err != nil:
-		return nil, failure{err}
+	line := progressOn(errOut)
+	predictions, err := validation.PredictUnder(ctx, file.Runs, above, nil, func(done int) { line.sayRuns(done, len(file.Runs)) })
+	line.clear()
+	if err != nil {
+		return nil, failed(err)
 	}
 	if err := suitsNone(predictions); err != nil {
 		return nil, err
@@ -130,20 +124,6 @@ func (f *validateFlags) score(ctx context.Context, errOut io.Writer, file *measu
 	v := validation.Score(file, predictions)
 	v.Version, v.Scenario, v.Set = programVersion(), f.scenario, f.sets()
 	return v, nil
-}
-
-// toldOf prints progress, at most five times a second; nil: none.
-func toldOf(w io.Writer, runs int) func(done int) {
-	if w == nil {
-		return nil
-	}
-	printed := time.Now()
-	return func(done int) {
-		if time.Since(printed) > 200*time.Millisecond {
-			printed = time.Now()
-			fmt.Fprintf(w, "\r\x1b[K%d of %d runs (%d %%)", done, runs, 100*done/runs)
-		}
-	}
 }
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.

@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // leaveValidation writes the predictions and the plots: all of them, or none. validation.json comes last: where it is, the
 // others are whole.
 func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validation) error {
-	caption := report.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: whatIsShown(v)}
+	caption := text.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: whatIsShown(v)}
 	steps := []func() error{
 		func() error {
 			return dir.WriteFile("predictions.csv", func(w io.Writer) error { return report.PredictionsCSV(w, v.Rows) })
@@ -37,13 +38,8 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validat
 	steps = append(steps, func() error {
 		return dir.WriteFile("validation.json", func(w io.Writer) error { return writeJSON(w, v) })
 	})
-	for _, step := range steps {
-		if ctx.Err() != nil {
-			return errInterrupted
-		}
-		if err := step(); err != nil {
-			return failure{err}
-		}
+	if err := inOrder(ctx, steps); err != nil {
+		return err
 	}
 	dir.Keep()
 	return nil
@@ -51,11 +47,11 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validat
 
 // whatIsShown says how many rows a plot is of.
 func whatIsShown(v *validation.Validation) string {
-	text := fmt.Sprintf("%d of %d rows simulated", v.Counts.Simulated, v.Counts.Rows)
+	said := fmt.Sprintf("%s of %s simulated", text.Count(v.Counts.Simulated), text.Counted(v.Counts.Rows, "row"))
 	if v.Quality != "" {
-		text += ", errors of quality " + v.Quality
+		said += ", errors of quality " + v.Quality
 	}
-	return text
+	return said
 }
 
 // shortened cuts a name that leaves no room beside it.

@@ -160,7 +160,7 @@ func showRun(out io.Writer, file *measured.File, id string, above configs.Option
 		return err
 	}
 	if _, err := out.Write(s.YAML()); err != nil {
-		return failure{err}
+		return failed(err)
 	}
 	return nil
 }

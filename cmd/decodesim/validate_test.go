@@ -225,7 +225,7 @@ func TestResultsOfAToolTakeADeployment(t *testing.T) {
 
 func TestAnEfficiencyStandsAboveEveryRun(t *testing.T) {
 	inData(t, strings.ReplaceAll(points, "textbook", "vllm-v1"))
-	engine, err := os.ReadFile(filepath.Join(root, "configs", "engines", "efficiencies", "textbook.yaml"))
+	engine, err := os.ReadFile(filepath.Join(root, "configs", "catalog", "engines", "efficiencies", "textbook.yaml"))
 	require.NoError(t, err)
 	_, section, _ := strings.Cut(string(engine), "\ndefault:\n")
 	var ideal strings.Builder

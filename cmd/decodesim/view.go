@@ -5,10 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/report/tools"
-	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
@@ -28,14 +27,9 @@ func viewTools(names []string) ([]views.Tool, error) {
 	return chosen, nil
 }
 
-// newSample returns the recorder of a run of b that also follows the traced requests, token by token.
-func newSample(b *configs.Built, recorder *metrics.Full) *views.Sample {
-	return views.NewSample(recorder, b.Config.TraceEvery, b.Wire())
-}
-
 // viewed returns a run that has ended in the terms of tools.
-func viewed(b *configs.Built, r *result, chosen []views.Tool) *report.Viewed {
-	run := r.sample.Seen(r.summary.DurationS, b.Scenario.Speculation.Method != "none")
+func viewed(b *build.Built, r *result, chosen []views.Tool) *report.Viewed {
+	run := r.Sample.Seen(r.Summary.DurationS, b.Scenario.Speculation.Method != "none")
 	v := &report.Viewed{Run: run, Pace: b.Pace()}
 	v.Smoothness = views.SmoothnessOf(run.Records, v.Pace)
 	for _, t := range chosen {
@@ -45,7 +39,7 @@ func viewed(b *configs.Built, r *result, chosen []views.Tool) *report.Viewed {
 }
 
 // measuredAs returns a run as a benchmark tool would have measured it.
-func measuredAs(b *configs.Built, r *result, v *report.Viewed) *tools.Result {
+func measuredAs(b *build.Built, r *result, v *report.Viewed) *tools.Result {
 	w := &b.Scenario.Workload
 	load := tools.Load{RatePerS: b.RatePerS}
 	switch {
@@ -58,12 +52,12 @@ func measuredAs(b *configs.Built, r *result, v *report.Viewed) *tools.Result {
 		load.Seconds = w.DurationS
 	}
 	return &tools.Result{
-		Run: v.Run, Load: load, Model: b.Deployment.Model.Name, Scenario: r.summary.Scenario, Seed: r.summary.Seed, Version: r.summary.Version,
+		Run: v.Run, Load: load, Model: b.Deployment.Model.Name, Scenario: r.Summary.Scenario, Seed: r.Summary.Seed, Version: r.Summary.Version,
 	}
 }
 
 // viewFiles are the files of --out that the chosen tools would have left.
-func (o *outbox) viewFiles(b *configs.Built, r *result) []func() error {
+func (o *outbox) viewFiles(b *build.Built, r *result) []func() error {
 	if r.viewed == nil {
 		return nil
 	}
@@ -80,14 +74,14 @@ func (o *outbox) viewFiles(b *configs.Built, r *result) []func() error {
 }
 
 // printViews writes the run in the terms of the chosen tools, as tables or as JSON.
-func (f *runFlags) printViews(w io.Writer, b *configs.Built, r *result, o report.Options) error {
+func (f *runFlags) printViews(w io.Writer, b *build.Built, r *result, o report.Options) error {
 	if f.json {
 		return writeViews(w, r)
 	}
-	if err := report.Views(w, r.viewed, report.CaptionOf(r.summary, b.Deployment.Model.Name), o); err != nil {
+	if err := report.Views(w, r.viewed, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
 		return err
 	}
-	for _, warning := range r.summary.Warnings {
+	for _, warning := range r.Summary.Warnings {
 		fmt.Fprintln(w, "warning: "+warning)
 	}
 	return nil

@@ -84,7 +84,7 @@ type smoothnessX struct {
 
 // writeViews writes views.json.
 func writeViews(w io.Writer, r *result) error {
-	run, s := r.viewed.Run, r.summary
+	run, s := r.viewed.Run, r.Summary
 	x := viewsX{
 		Schema: schemaViews, Scenario: s.Scenario, Seed: s.Seed, Version: s.Version, Warnings: s.Warnings,
 		Sample:     sampleX{run.Every, len(run.Records), run.Counts.Completed + run.Counts.Failed},

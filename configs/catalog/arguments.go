@@ -66,8 +66,6 @@ const (
 	OrderFCFS      = "fcfs"
 	OrderAging     = "aging"
 	OrderPredicted = "shortest-predicted-job"
-	OrderLPM       = "lpm"
-	OrderDFSWeight = "dfs-weight"
 
 	PreemptRecompute = "recompute"
 	PreemptSwap      = "swap"
@@ -77,7 +75,4 @@ const (
 )
 
 // QueueOrders returns the orders of a queue that some engine can be given.
-func QueueOrders() []string { return append(schedulers.OrderNames(), CacheOrders()...) }
-
-// cacheOrders are the orders of a queue that look at the prefix cache, which only SGLang's does.
-func CacheOrders() []string { return []string{OrderLPM, OrderDFSWeight} }
+func QueueOrders() []string { return append(schedulers.OrderNames(), schedulers.CacheOrderNames()...) }

@@ -85,3 +85,15 @@ func Message(err error) string {
 	}
 	return message
 }
+
+// CutKey splits an error that begins with one of the keys, perhaps with an index; none: the whole message is left.
+func CutKey(err error, keys ...string) (key, rest string) {
+	message := Message(err)
+	first, rest, _ := strings.Cut(message, " ")
+	for _, k := range keys {
+		if first == k || strings.HasPrefix(first, k+"[") {
+			return first, rest
+		}
+	}
+	return "", message
+}

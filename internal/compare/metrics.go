@@ -90,7 +90,7 @@ func runMetrics() []comparedMetric {
 			}
 			return s.Cost.USDPerMillionOutputTokens
 		}),
-		whole("pools.utilization", "utilization", "share", utilization),
+		whole("pools.utilization", "busy", "share", utilization),
 		whole("pools.kv_peak_fraction", "KV peak", "share", kvPeak),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
@@ -72,16 +73,13 @@ func Freeze(
 }
 
 // record simulates with a tape, or says why there is nothing to be learnt from the run.
-func record(ctx context.Context, b *configs.Built) (*tape, string) {
-	t := &tape{Observation: validation.NewObservation(ctx, &b.Config), model: b.Config.Pools[0].Model}
+func record(ctx context.Context, b *build.Built) (*tape, string) {
+	t := &tape{Observation: validation.NewObservation(&b.Config), model: b.Config.Pools[0].Model}
 	_, t.closed = b.Config.Source.(sim.Follower)
 	config, pool := b.Config, *b.Config.Pools[0]
 	pool.Model = t
 	config.Pools, config.Sink = []*sim.Pool{&pool}, t
-	if err := validation.Simulate(ctx, config); err != nil {
-		return nil, err.Error()
-	}
-	if err := b.SourceErr(); err != nil {
+	if _, err := validation.Simulate(ctx, b, config); err != nil {
 		return nil, err.Error()
 	}
 	if n := t.Incomplete(); 10*n > len(t.Requests) {

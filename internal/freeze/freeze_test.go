@@ -222,5 +222,5 @@ func TestCtrlCEndsAFreeze(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	_, skip := Freeze(ctx, frozenRuns()["in step"], configs.Options{}, nil, func(*measured.Row, *measured.Value) bool { return true })
-	assert.Equal(t, validation.ErrStopped.Error(), skip)
+	assert.Equal(t, context.Canceled.Error(), skip)
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/plot/vg"
+
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // BatchPoint is the decode step of one batch size.
@@ -15,7 +17,7 @@ type BatchPoint struct {
 }
 
 // ITLVsBatch draws the inter-token latency against the batch size, above its bound; the ground says what binds it.
-func ITLVsBatch(c Caption, points []BatchPoint) (Figure, error) {
+func ITLVsBatch(c text.Caption, points []BatchPoint) (Figure, error) {
 	return render(figureHeight, func(s *sheet) {
 		top := s.header("Inter-token latency against batch size", c)
 		if len(points) == 0 {
@@ -33,9 +35,9 @@ func ITLVsBatch(c Caption, points []BatchPoint) (Figure, error) {
 			itl = append(itl, Point{float64(q.Batch), q.ITLS})
 			floor = append(floor, Point{float64(q.Batch), q.FloorS})
 		}
-		u := timeUnit(most)
-		y := linear(most/u.size*1.08, 5)
-		y = scale{lo: 0, hi: y.hi * u.size}
+		u := text.TimeUnit(most)
+		y := linear(most/u.Size*1.08, 5)
+		y = scale{lo: 0, hi: y.hi * u.Size}
 		p := &panel{s, marginLeft + 34, figureWidth - marginRight, marginBottom + 34, top - 20, scale{lo: first, hi: last, log: true}, y}
 		edge := p.edge(points)
 		p.ground(edge)

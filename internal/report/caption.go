@@ -5,37 +5,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// Caption names the run on everything that shows it.
-type Caption struct {
-	Scenario string
-	Model    string  // catalog name; empty: not said
-	Hardware string  // such as "8 × h100-sxm"; empty: not said
-	Seed     *uint64 // nil: nothing random is shown
-}
-
 // CaptionOf returns the caption of a run of the model.
-func CaptionOf(s *metrics.Summary, model string) Caption {
-	return Caption{s.Scenario, model, hardwareOf(s.Pools), &s.Seed}
+func CaptionOf(s *metrics.Summary, model string) text.Caption {
+	return text.Caption{Scenario: s.Scenario, Model: model, Hardware: Hardware(s.Pools), Seed: &s.Seed}
 }
 
-func (c Caption) String() string {
-	var parts []string
-	for _, part := range []string{c.Scenario, c.Model, c.Hardware} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
-	if c.Seed != nil {
-		parts = append(parts, fmt.Sprintf("seed %d", *c.Seed))
-	}
-	return strings.Join(parts, " · ")
-}
-
-// hardwareOf counts the GPUs of each kind, in the order of the pools.
-func hardwareOf(pools []metrics.PoolResult) string {
+// Hardware counts the GPUs of each kind, in the order of the pools.
+func Hardware(pools []metrics.PoolResult) string {
 	var kinds, parts []string
 	for _, p := range pools {
 		if !slices.Contains(kinds, p.GPU) {
@@ -51,10 +31,10 @@ func hardwareOf(pools []metrics.PoolResult) string {
 			}
 		}
 		if changes {
-			parts = append(parts, fmt.Sprintf("%s × %s in the mean", Significant(n), kind))
+			parts = append(parts, fmt.Sprintf("%s × %s in the mean", text.Significant(n), kind))
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%.0f × %s", n, kind))
+		parts = append(parts, fmt.Sprintf("%s × %s", text.Short(n), kind))
 	}
 	return strings.Join(parts, " + ")
 }

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -39,10 +40,12 @@ func (d *Distribution) short() string {
 }
 
 // limitName names the line of the limit.
-func limitName(d Distribution) string { return strings.TrimSpace(d.SLOOf + " SLO " + limit(d.SLOS)) }
+func limitName(d Distribution) string {
+	return strings.TrimSpace(d.SLOOf + " SLO " + text.Limit(d.SLOS))
+}
 
 // CDF draws cumulative distributions over a log time axis. One curve carries its quantiles; several have a legend.
-func CDF(c Caption, d Distribution) (Figure, error) {
+func CDF(c text.Caption, d Distribution) (Figure, error) {
 	height := figureHeight
 	if len(d.Curves) > 1 {
 		height += 14 * vg.Length(max(0, len(d.Curves)-2))
@@ -59,7 +62,7 @@ func CDF(c Caption, d Distribution) (Figure, error) {
 		if len(d.Curves) == 1 {
 			p.makeRoom(d.Curves[0].Quantiles.P99, 84)
 		}
-		p.ticksX(logTicks(p.x, limit), true)
+		p.ticksX(logTicks(p.x, text.Limit), true)
 		p.ticksY(percentTicks(p.y, 5))
 		p.floor()
 		p.nameX("time, log scale")
@@ -104,7 +107,7 @@ func countLine(d Distribution) []string {
 		return nil
 	}
 	q := d.Curves[0].Quantiles
-	return []string{fmt.Sprintf("n = %d, mean %s, max %s", q.N, Duration(q.Mean), Duration(q.Max))}
+	return []string{fmt.Sprintf("n = %d, mean %s, max %s", q.N, text.Duration(q.Mean), text.Duration(q.Max))}
 }
 
 // timeScale holds every point and the limit. Bursts put gaps at 0, which get a bin of their own.
@@ -171,7 +174,7 @@ func (p *panel) quantiles(k shade, q metrics.Quantiles) {
 	}{{"p50", q.P50, 0.5}, {"p90", q.P90, 0.9}, {"p99", q.P99, 0.99}} {
 		dot := p.at(m.x, m.at)
 		p.dot(dot, k)
-		p.halo(dot.X+8, dot.Y-10, 0, ink{sizeText, inkDark, false}, m.name+"  "+Duration(m.x))
+		p.halo(dot.X+8, dot.Y-10, 0, ink{sizeText, inkDark, false}, m.name+"  "+text.Duration(m.x))
 	}
 }
 
@@ -202,7 +205,7 @@ func (s *sheet) legend(top vg.Length, curves []Curve) vg.Length {
 		s.text(marginLeft+30, y, 0, dark, legendName(curve))
 		q, cells := curve.Quantiles, []string{"no samples"}
 		if q.N > 0 {
-			cells = []string{"p50 " + Duration(q.P50), "p90 " + Duration(q.P90), "p99 " + Duration(q.P99), fmt.Sprint("n = ", q.N)}
+			cells = []string{"p50 " + text.Duration(q.P50), "p90 " + text.Duration(q.P90), "p99 " + text.Duration(q.P99), fmt.Sprint("n = ", q.N)}
 		}
 		for j, cell := range cells {
 			s.text(marginLeft+44+wide+74*vg.Length(j), y, 0, soft, cell)

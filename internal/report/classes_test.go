@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -18,15 +19,15 @@ func TestSeveralClassesHaveRows(t *testing.T) {
 			SLO: &metrics.SLO{TTFTS: .2, TPOTS: .05, E2ES: 4, Attainment: .9, GoodputPerS: 1.25}},
 		{Name: "overnight-batch", Requests: metrics.Requests{Arrived: 3}, Latency: metrics.Latency{TTFT: nan, ITL: nan, E2E: nan}},
 	}}
-	out := &text{}
+	out := text.NewPage(false)
 	classes(out, s)
 	assert.Equal(t, strings.Join([]string{
 		"class            requests  completed  TTFT p50     p99  ITL p50     p99  E2E p50     p99  SLO met  goodput",
 		"chat                   10          9   14.2 ms  310 ms  14.2 ms  310 ms  14.2 ms  310 ms   90.0 %   1.25/s",
 		"overnight-batch         3          0         –       –        –       –        –       –        –        –",
 		"(SLO: chat TTFT ≤ 200 ms and TPOT ≤ 50 ms and E2E ≤ 4 s)", "", "",
-	}, "\n"), out.buf.String())
-	alone := &text{}
+	}, "\n"), out.String())
+	alone := text.NewPage(false)
 	classes(alone, &metrics.Summary{Classes: s.Classes[:1]})
-	assert.Empty(t, alone.buf.String(), "one class is the whole run")
+	assert.Empty(t, alone.String(), "one class is the whole run")
 }

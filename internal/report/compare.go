@@ -5,11 +5,10 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/decodesim/decodesim/internal/compare"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // withIntervalsMax is how many scenarios have room for their intervals; those of more are in compare.json.
@@ -18,32 +17,32 @@ const withIntervalsMax = 4
 // ComparisonTable writes a comparison for people: what was compared, what differs, what came of it and why. Everything in
 // it is in compare.json too.
 func ComparisonTable(w io.Writer, c *compare.Comparison, o Options) error {
-	t := &text{colour: o.Colour}
-	t.heading(comparisonHeading(c))
+	t := newPage(o)
+	t.Heading(comparisonHeading(c))
 	contenders(t, c)
-	t.blank()
+	t.Blank()
 	keyDiffs(t, c)
 	comparedItems(t, c)
-	t.blank()
+	t.Blank()
 	for _, line := range comparisonLegend(c) {
-		t.line(line)
+		t.Line(line)
 	}
-	t.blank()
+	t.Blank()
 	if len(c.Seeds) > 1 {
-		t.line(fmt.Sprintf("Under seed %d:", c.Seeds[0]))
+		t.Line(fmt.Sprintf("Under seed %d:", c.Seeds[0]))
 	}
 	for i := range c.Scenarios {
 		if c.Scenarios[i].Why != "" {
-			t.line(c.Scenarios[i].Name + ": " + c.Scenarios[i].Why)
+			t.Line(c.Scenarios[i].Name + ": " + c.Scenarios[i].Why)
 		}
 	}
 	comparisonWarnings(t, c)
-	_, err := w.Write(t.buf.Bytes())
+	_, err := t.WriteTo(w)
 	return err
 }
 
 func comparisonHeading(c *compare.Comparison) string {
-	requests := fmt.Sprintf("the same %d requests", c.Scenarios[0].Summary.Requests.Arrived)
+	requests := fmt.Sprintf("the same %s requests", text.Count(c.Scenarios[0].Summary.Requests.Arrived))
 	switch c.Requests {
 	case compare.SameLengths:
 		requests = "the same prompts and outputs at other times"
@@ -57,28 +56,27 @@ func seedsOf(seeds []uint64) string {
 	if len(seeds) == 1 {
 		return fmt.Sprintf("seed %d", seeds[0])
 	}
-	return fmt.Sprintf("%d seeds from %d", len(seeds), seeds[0])
+	return fmt.Sprintf("%s from %d", text.Counted(len(seeds), "seed"), seeds[0])
 }
 
 // contenders names each scenario: on one line where all are the same.
-func contenders(t *text, c *compare.Comparison) {
-	wide := 0
+func contenders(t *text.Page, c *compare.Comparison) {
 	same := true
-	for i := range c.Scenarios {
-		wide = max(wide, utf8.RuneCountInString(c.Scenarios[i].Name))
-		same = same && c.Scenarios[i].Is == c.Scenarios[0].Is
-	}
-	if same {
-		t.line(c.Scenarios[0].Is)
-		return
-	}
+	rows := make([][]string, len(c.Scenarios))
 	for i := range c.Scenarios {
 		s := &c.Scenarios[i]
-		from := ""
+		same = same && s.Is == c.Scenarios[0].Is
+		rows[i] = []string{s.Name, s.Is}
 		if s.Source != s.Name {
-			from = " (" + s.Source + ")"
+			rows[i][1] += " (" + s.Source + ")"
 		}
-		t.line(padded(s.Name, wide) + "  " + s.Is + from)
+	}
+	if same {
+		t.Line(c.Scenarios[0].Is)
+		return
+	}
+	for _, line := range text.Align(rows, -1) {
+		t.Line(strings.TrimRight(line, " "))
 	}
 }
 
@@ -86,10 +84,10 @@ func contenders(t *text, c *compare.Comparison) {
 const keyWidthMax = 28
 
 // keyDiffs prints the keys on which the scenarios do not agree, a line each.
-func keyDiffs(t *text, c *compare.Comparison) {
+func keyDiffs(t *text.Page, c *compare.Comparison) {
 	if len(c.Diff) == 0 {
-		t.line("the scenarios do not differ")
-		t.blank()
+		t.Line("the scenarios do not differ")
+		t.Blank()
 		return
 	}
 	rows := [][]string{{"what differs"}}
@@ -109,27 +107,19 @@ func keyDiffs(t *text, c *compare.Comparison) {
 			if v == "" {
 				v = "–"
 			}
-			row = append(row, clipped(v, keyWidthMax))
+			row = append(row, text.Clipped(v, keyWidthMax))
 		}
 		rows = append(rows, row)
 	}
-	t.columns(rows)
+	t.Table(rows)
 	if len(agreed) > 0 {
-		t.line("(the pools agree on their other keys)")
+		t.Line("(the pools agree on their other keys)")
 	}
-	t.blank()
-}
-
-// clipped shortens a text that leaves no room beside it.
-func clipped(s string, most int) string {
-	if letters := []rune(s); len(letters) > most {
-		return string(letters[:most-1]) + "…"
-	}
-	return s
+	t.Blank()
 }
 
 // comparedItems prints a row per metric and a block of columns per scenario.
-func comparedItems(t *text, c *compare.Comparison) {
+func comparedItems(t *text.Page, c *compare.Comparison) {
 	intervals := len(c.Scenarios) <= withIntervalsMax
 	blocks := make([][][]string, len(c.Scenarios)) // by scenario, row, cell
 	labels := []string{""}
@@ -138,7 +128,7 @@ func comparedItems(t *text, c *compare.Comparison) {
 		u, name := itemUnit(&item)
 		if item.Class != class {
 			class = item.Class
-			labels = append(labels, "class "+clipped(class, keyWidthMax))
+			labels = append(labels, "class "+text.Clipped(class, keyWidthMax))
 			for i := range blocks {
 				blocks[i] = append(blocks[i], noCells(i, intervals))
 			}
@@ -155,26 +145,17 @@ func comparedItems(t *text, c *compare.Comparison) {
 			blocks[i] = append(blocks[i], cells)
 		}
 	}
-	lines := slices.Clone(labels)
-	left := 0
-	for _, l := range labels {
-		left = max(left, utf8.RuneCountInString(l))
-	}
-	for j := range lines {
-		lines[j] = padded(lines[j], left)
+	rows := make([][]string, len(labels))
+	for j, label := range labels {
+		rows[j] = []string{label}
 	}
 	for i := range blocks {
-		block := spanned(c.Scenarios[i].Name, blocks[i])
-		for j := range lines {
-			lines[j] += "  " + block[j]
+		rows[0] = append(rows[0], c.Scenarios[i].Name)
+		for j, cells := range text.AlignRight(blocks[i]) {
+			rows[j+1] = append(rows[j+1], cells)
 		}
 	}
-	for j, line := range lines {
-		if line = strings.TrimRight(line, " "); j == 0 {
-			line = t.paint("2", line)
-		}
-		t.line(line)
-	}
+	t.Table(rows)
 }
 
 // noCells are the cells of a scenario on a line that names a class.
@@ -188,66 +169,33 @@ func noCells(i int, intervals bool) []string {
 	return make([]string, 2)
 }
 
-// spanned aligns the cells of a block to the right, under a name that spans them.
-func spanned(name string, rows [][]string) []string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for j, cell := range row {
-			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
-		}
-	}
-	total := 2 * (len(widths) - 1)
-	for _, w := range widths {
-		total += w
-	}
-	widths[0] += max(0, utf8.RuneCountInString(name)-total)
-	total = max(total, utf8.RuneCountInString(name))
-	out := []string{alignedRight(name, total)}
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for j, cell := range row {
-			cells[j] = alignedRight(cell, widths[j])
-		}
-		out = append(out, strings.Join(cells, "  "))
-	}
-	return out
-}
-
-func padded(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
-}
-
-func alignedRight(s string, width int) string {
-	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s
-}
-
 // itemUnit returns the unit of a row, which suits its first value, and the row's name with it.
-func itemUnit(item *compare.Item) (unit, string) {
+func itemUnit(item *compare.Item) (text.Unit, string) {
 	switch item.Unit {
 	case "s":
 		for _, v := range item.Values {
 			if x := float64(v); x > 0 {
-				u := timeUnit(x)
-				return u, item.Name + ", " + u.name
+				u := text.TimeUnit(x)
+				return u, item.Name + ", " + u.Name
 			}
 		}
-		return unit{"ms", 1e-3}, item.Name + ", ms"
+		return text.Unit{Name: "ms", Size: 1e-3}, item.Name + ", ms"
 	case "share":
-		return unit{"%", 0.01}, item.Name + ", %"
+		return text.Unit{Name: "%", Size: 0.01}, item.Name + ", %"
 	case "USD/Mtoken":
-		return unit{"", 1}, item.Name + ", $/Mtoken"
+		return text.Unit{Name: "", Size: 1}, item.Name + ", $/Mtoken"
 	case "":
-		return unit{"", 1}, item.Name
+		return text.Unit{Name: "", Size: 1}, item.Name
 	}
-	return unit{"", 1}, item.Name + ", " + item.Unit
+	return text.Unit{Name: "", Size: 1}, item.Name + ", " + item.Unit
 }
 
-func itemValue(item *compare.Item, u unit, i int) string {
+func itemValue(item *compare.Item, u text.Unit, i int) string {
 	x := float64(item.Values[i])
 	if item.Unit == "" && x == math.Trunc(x) {
-		return fmt.Sprintf("%.0f", x)
+		return text.Short(x)
 	}
-	return Significant(x / u.size)
+	return text.Significant(x / u.Size)
 }
 
 // differenceCells are the difference to the first scenario and, where there is room, half its interval, both in percent of
@@ -259,26 +207,20 @@ func differenceCells(item *compare.Item, i int, intervals bool) []string {
 		size, difference = 0.01, points(100*float64(d.Mean))
 	}
 	if item.Unit == "s" && first == 0 && d.Mean > 0 {
-		difference = "+" + Duration(float64(d.Mean))
+		difference = "+" + text.Duration(float64(d.Mean))
 	}
 	if v := d.Interval; v != nil {
 		if !v.Significant && d.Mean != 0 {
 			difference = "~"
 		}
 		if wide := (v.High - v.Low) / 2; wide > 0 && size > 0 {
-			half = "±" + twoDigits(wide/size)
+			half = "±" + text.Rough(wide/size)
 		}
 	}
 	if !intervals {
 		return []string{difference}
 	}
 	return []string{difference, half}
-}
-
-// twoDigits prints the width of an interval, which is known no better.
-func twoDigits(x float64) string {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 1, 64), 64)
-	return strconv.FormatFloat(rounded, 'f', max(0, 1-int(math.Floor(math.Log10(rounded)))), 64)
 }
 
 // relative prints a difference in percent of what it differs from; from ten times on as a factor, and from 0 as it is.
@@ -290,16 +232,16 @@ func relative(difference, from float64) string {
 	case difference == 0:
 		return "="
 	case from == 0:
-		return "+" + Tidy(difference)
+		return "+" + text.Short(difference)
 	case r >= 9:
-		return "×" + Significant(1+r)
+		return "×" + text.Significant(1+r)
 	}
-	return unsignedZero(signed(100 * r))
+	return unsignedZero(text.SignedPercent(100 * r))
 }
 
 // points prints a difference of percentages.
 func points(difference float64) string {
-	return unsignedZero(strings.TrimSuffix(signed(difference), "%") + "pt")
+	return unsignedZero(strings.TrimSuffix(text.SignedPercent(difference), "%") + "pt")
 }
 
 // unsignedZero takes the direction from what rounds to nothing.

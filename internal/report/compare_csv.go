@@ -9,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/internal/compare"
 	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // ComparisonCSV writes a line per metric and scenario, in SI units, with the difference to the first scenario and its
@@ -40,14 +41,14 @@ func csvCell(v stats.Number) string {
 }
 
 // ComparisonCaption names a comparison on its figures: what all have in common. models are those of the scenarios.
-func ComparisonCaption(c *compare.Comparison, models []string) Caption {
-	k := Caption{Scenario: comparisonHeading(c)}
+func ComparisonCaption(c *compare.Comparison, models []string) text.Caption {
+	k := text.Caption{Scenario: comparisonHeading(c)}
 	if len(slices.Compact(slices.Clone(models))) == 1 {
 		k.Model = models[0]
 	}
-	hardware := hardwareOf(c.Scenarios[0].Summary.Pools)
+	hardware := Hardware(c.Scenarios[0].Summary.Pools)
 	for i := range c.Scenarios {
-		if hardwareOf(c.Scenarios[i].Summary.Pools) != hardware {
+		if Hardware(c.Scenarios[i].Summary.Pools) != hardware {
 			return k
 		}
 	}

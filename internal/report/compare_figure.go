@@ -2,6 +2,8 @@ package report
 
 import (
 	"gonum.org/v1/plot/vg"
+
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 const (
@@ -12,7 +14,7 @@ const (
 
 // CDFPair draws two distributions of the same curves side by side, under one legend. The scale of the shares has as much
 // room from 90 % to 99 % as below 90 %: curves that differ do so in their tails.
-func CDFPair(c Caption, title string, left, right Distribution) (Figure, error) {
+func CDFPair(c text.Caption, title string, left, right Distribution) (Figure, error) {
 	height := figureHeight + legendRow*vg.Length(max(0, len(left.Curves)-2))
 	return render(height, func(s *sheet) {
 		top := s.header(title, c)
@@ -35,7 +37,7 @@ func CDFPair(c Caption, title string, left, right Distribution) (Figure, error) 
 // distribution draws the curves of one of several panels of a sheet.
 func (p *panel) distribution(d Distribution) {
 	p.text(p.left-34, p.top+nameRise+13, 0, ink{sizeText, inkDark, true}, d.Title)
-	p.ticksX(p.sparse(logTicks(p.x, limit)), true)
+	p.ticksX(p.sparse(logTicks(p.x, text.Limit)), true)
 	p.ticksY(ninesTicks(p.y))
 	p.floor()
 	p.nameX("time, log scale")
@@ -124,8 +126,8 @@ func (s *sheet) pairLegend(top vg.Length, left, right Distribution) vg.Length {
 				s.text(at(2*j), y, 1, soft, "no samples")
 				continue
 			}
-			s.text(at(2*j), y, 1, soft, Duration(q.Quantiles.P50))
-			s.text(at(2*j+1), y, 1, soft, Duration(q.Quantiles.P99))
+			s.text(at(2*j), y, 1, soft, text.Duration(q.Quantiles.P50))
+			s.text(at(2*j+1), y, 1, soft, text.Duration(q.Quantiles.P99))
 		}
 	}
 	return top - legendRow*vg.Length(len(left.Curves)+1)

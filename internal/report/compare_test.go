@@ -14,6 +14,7 @@ import (
 
 	"github.com/decodesim/decodesim/internal/compare"
 	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -85,7 +86,7 @@ func TestIntervalsArePrintedWhereThereIsRoom(t *testing.T) {
 
 func TestTheTableSaysWhatItComparedOn(t *testing.T) {
 	c := contest(2, 1)
-	assert.Contains(t, comparisonText(t, c), "2 scenarios, the same 5000 requests, seed 1\nllama-3.1-70b · 2 replicas of 4 × h100-sxm\n")
+	assert.Contains(t, comparisonText(t, c), "2 scenarios, the same 5,000 requests, seed 1\nllama-3.1-70b · 2 replicas of 4 × h100-sxm\n")
 	assert.Contains(t, comparisonText(t, c), "--seeds 10 gives every row an interval.")
 	c.Seedable = false
 	assert.NotContains(t, comparisonText(t, c), "--seeds")
@@ -108,20 +109,20 @@ func TestRowsOfAClassStandUnderItsName(t *testing.T) {
 		item.Class, item.Name = class, []string{"TTFT mean", "TTFT p99", "TTFT mean"}[i]
 		c.Metrics = append(c.Metrics, item)
 	}
-	text := comparisonText(t, c)
-	_, row, _ := strings.Cut(text, "\nTTFT mean, ms")
+	table := comparisonText(t, c)
+	_, row, _ := strings.Cut(table, "\nTTFT mean, ms")
 	row, _, _ = strings.Cut(row, "\n")
 	row = row[len("  "):]
-	assert.Contains(t, text, "\nclass interactive\n  TTFT mean, ms"+row+"\n  TTFT p99, ms "+row+"\nclass batch\n  TTFT mean, ms"+row+"\n")
+	assert.Contains(t, table, "\nclass interactive\n  TTFT mean, ms"+row+"\n  TTFT p99, ms "+row+"\nclass batch\n  TTFT mean, ms"+row+"\n")
 }
 
 // TestWarningsOfAllAreSaidOnce, and others with who gives them.
 func TestWarningsOfAllAreSaidOnce(t *testing.T) {
 	c := contest(2, 1)
 	c.Scenarios[1].Summary.Warnings = append(c.Scenarios[1].Summary.Warnings, "its own")
-	text := comparisonText(t, c)
-	assert.Equal(t, 1, strings.Count(text, "warning: all: 4 prompts are longer"))
-	assert.Contains(t, text, "warning: sarathi: its own\n")
+	table := comparisonText(t, c)
+	assert.Equal(t, 1, strings.Count(table, "warning: all: 4 prompts are longer"))
+	assert.Contains(t, table, "warning: sarathi: its own\n")
 }
 
 func TestDifferencesReadWell(t *testing.T) {
@@ -141,8 +142,8 @@ func TestDifferencesReadWell(t *testing.T) {
 	assert.Equal(t, []string{"×12.0", ""}, item("s", 2, 24, nil))
 	assert.Equal(t, []string{"+74", ""}, item("", 0, 74, nil))
 	assert.Equal(t, []string{"", ""}, item("s", 1, math.NaN(), nil))
-	assert.Equal(t, "0.042", twoDigits(0.0422))
-	assert.Equal(t, "110", twoDigits(108))
+	assert.Equal(t, "0.042", text.Rough(0.0422))
+	assert.Equal(t, "110", text.Rough(108))
 }
 
 func TestASentenceSaysWhyTheTailLooksSo(t *testing.T) {
@@ -155,7 +156,7 @@ func TestASentenceSaysWhyTheTailLooksSo(t *testing.T) {
 	c.Scenarios[1].Summary.Requests.Preemptions = 7
 	why := TailSentence(c, 1)
 	assert.Contains(t, why, ": all gaps that long or longer are steps shared with prompts; ")
-	assert.Contains(t, why, "; 7 preemptions of 5000 requests, 3 of them to host memory; 72 % of the rows of its decode steps had ended already")
+	assert.Contains(t, why, "; 7 preemptions of 5,000 requests, 3 of them to host memory; 72 % of the rows of its decode steps had ended already")
 	empty := &compare.Comparison{Scenarios: []compare.Contender{{Summary: &metrics.Summary{}}}}
 	assert.Empty(t, TailSentence(empty, 0))
 	two := contest(2, 1)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/compare"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -18,11 +19,11 @@ func TailSentence(c *compare.Comparison, i int) string {
 	clauses := tailClauses(c, i)
 	if q := &s.Latency.TTFT; q.N > 0 {
 		of := func(s *metrics.Summary) float64 { return s.Latency.TTFT.P50 }
-		clauses = append(clauses, "TTFT p50 "+Duration(q.P50)+superlative(c, i, of)+queueing(s))
+		clauses = append(clauses, "TTFT p50 "+text.Duration(q.P50)+superlative(c, i, of)+queueing(s))
 	}
 	clauses = append(clauses, costs(s)...)
 	if n := s.Requests.Rejected; n > 0 {
-		clauses = append(clauses, fmt.Sprintf("%d of %d requests rejected", n, s.Requests.Arrived))
+		clauses = append(clauses, fmt.Sprintf("%s of %s requests rejected", text.Count(n), text.Count(s.Requests.Arrived)))
 	}
 	if len(clauses) == 0 {
 		return ""
@@ -34,19 +35,19 @@ func TailSentence(c *compare.Comparison, i int) string {
 func costs(s *metrics.Summary) []string {
 	var paid []string
 	if n := s.Requests.Preemptions; n > 0 {
-		clause := fmt.Sprintf("%d %s of %d requests", n, plural("preemption", int(n)), s.Requests.Arrived)
+		clause := fmt.Sprintf("%s of %s requests", text.Counted(n, "preemption"), text.Count(s.Requests.Arrived))
 		swaps := int64(0)
 		for i := range s.Pools {
 			swaps += s.Pools[i].Swaps
 		}
 		if swaps > 0 {
-			clause += fmt.Sprintf(", %d of them to host memory", swaps)
+			clause += fmt.Sprintf(", %s of them to host memory", text.Count(swaps))
 		}
 		paid = append(paid, clause)
 	}
 	for i := range s.Pools {
 		if idle := s.Pools[i].IdleRows; idle >= 0.005 {
-			paid = append(paid, fmt.Sprintf("%s of the rows of its decode steps had ended already", wholePercent(idle)))
+			paid = append(paid, fmt.Sprintf("%s of the rows of its decode steps had ended already", text.WholePercent(idle)))
 		}
 	}
 	return paid
@@ -58,9 +59,9 @@ func tailClauses(c *compare.Comparison, i int) []string {
 	if l.N == 0 {
 		return nil
 	}
-	clause := "p99 ITL " + Duration(l.P99)
+	clause := "p99 ITL " + text.Duration(l.P99)
 	if l.P50 > 0 {
-		clause += fmt.Sprintf(" is %s the median of %s", times(l.P99/l.P50), Duration(l.P50))
+		clause += fmt.Sprintf(" is %s the median of %s", text.Times(l.P99/l.P50), text.Duration(l.P50))
 	}
 	clause += superlative(c, i, func(s *metrics.Summary) float64 { return s.Latency.ITL.P99 })
 	if parts := tailParts(c.Scenarios[i].Summary.Tail); parts != "" {
@@ -91,7 +92,7 @@ func tailParts(t *metrics.Tail) string {
 	var listed []string
 	for _, p := range parts {
 		if p.share >= 0.005 {
-			listed = append(listed, wholePercent(p.share)+" are "+p.are)
+			listed = append(listed, text.WholePercent(p.share)+" are "+p.are)
 		}
 	}
 	return "of the gaps that long or longer " + strings.Join(listed, ", ")
@@ -103,7 +104,7 @@ func queueing(s *metrics.Summary) string {
 	if !(wait > 0) || !(ttft > 0) {
 		return ""
 	}
-	return fmt.Sprintf("; %s of the mean TTFT is queueing (%s)", wholePercent(wait/ttft), Duration(wait))
+	return fmt.Sprintf("; %s of the mean TTFT is queueing (%s)", text.WholePercent(wait/ttft), text.Duration(wait))
 }
 
 // superlative says whether a scenario has the most or the least of all; nothing among two equals.
@@ -128,12 +129,4 @@ func superlative(c *compare.Comparison, i int, of func(*metrics.Summary) float64
 		return ", the longest of all"
 	}
 	return ""
-}
-
-// times prints a factor: "11 ×", "1.4 ×".
-func times(factor float64) string {
-	if factor >= 9.95 {
-		return fmt.Sprintf("%.0f ×", factor)
-	}
-	return fmt.Sprintf("%.1f ×", factor)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/compare"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // comparisonLegend says how the differences are meant.
@@ -38,7 +39,7 @@ func comparisonLegend(c *compare.Comparison) []string {
 }
 
 // comparisonWarnings prints what the runs warn of, once where all warn of it.
-func comparisonWarnings(t *text, c *compare.Comparison) {
+func comparisonWarnings(t *text.Page, c *compare.Comparison) {
 	var said []string
 	for i := range c.Scenarios {
 		for _, w := range c.Scenarios[i].Summary.Warnings {
@@ -55,7 +56,7 @@ func comparisonWarnings(t *text, c *compare.Comparison) {
 			if len(of) == len(c.Scenarios) {
 				of = []string{"all"}
 			}
-			t.warning("warning: " + strings.Join(of, ", ") + ": " + w)
+			t.Warning("warning: " + strings.Join(of, ", ") + ": " + w)
 		}
 	}
 }

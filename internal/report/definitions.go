@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
@@ -13,11 +14,11 @@ const listedMax = 4
 
 // Definitions writes what each tool says of one request, side by side and in milliseconds, and what it means.
 func Definitions(w io.Writer, r *views.Record, heading string, o Options) error {
-	t := &text{colour: o.Colour}
-	t.heading(heading)
-	t.line(requestSentence(r))
-	t.line("With F = t_1 − t_send, E2E = t_m − t_send, and n tokens in m chunks, in milliseconds:")
-	t.blank()
+	t := newPage(o)
+	t.Heading(heading)
+	t.Line(requestSentence(r))
+	t.Line("With F = t_1 − t_send, E2E = t_m − t_send, and n tokens in m chunks, in milliseconds:")
+	t.Blank()
 	rows := [][]string{{"", "TTFT", "ITL", "TPOT", "ITL is; TPOT is"}}
 	for _, tool := range append(views.Tools(), views.Others()...) {
 		cells := []string{tool.Name}
@@ -31,8 +32,8 @@ func Definitions(w io.Writer, r *views.Record, heading string, o Options) error 
 		}
 		rows = append(rows, append(cells, strings.Join(words, "; ")))
 	}
-	t.columnsNoted(rows)
-	_, err := w.Write(t.buf.Bytes())
+	t.Table(rows, -1)
+	_, err := t.WriteTo(w)
 	return err
 }
 
@@ -94,5 +95,5 @@ func milli(s float64) string {
 	if s >= 1 {
 		return fmt.Sprintf("%.0f", 1e3*s)
 	}
-	return Tidy(1e3 * s)
+	return text.Short(1e3 * s)
 }

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-func caption() Caption {
+func caption() text.Caption {
 	seed := uint64(1)
-	return Caption{"chat-70b", "llama-3.1-70b", "8 × h100-sxm", &seed}
+	return text.Caption{Scenario: "chat-70b", Model: "llama-3.1-70b", Hardware: "8 × h100-sxm", Seed: &seed}
 }
 
 // curveOf returns the distribution of the samples.

@@ -3,11 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -57,7 +56,7 @@ func tabled(all []metrics.Gap) []metrics.Gap {
 }
 
 // gaps prints what gaps between tokens are made of. The columns of a row have the digits of its gap, so that they add up.
-func gaps(t *text, s *metrics.Summary) {
+func gaps(t *text.Page, s *metrics.Summary) {
 	if len(s.Gaps) == 0 {
 		return
 	}
@@ -69,25 +68,16 @@ func gaps(t *text, s *metrics.Summary) {
 	}
 	rows := [][]string{append(head, "")}
 	for _, g := range list {
-		u := timeUnit(gapAt(s, "p50").GapS)
-		gap := Significant(g.GapS / u.size)
+		u := text.TimeUnit(gapAt(s, "p50").GapS)
+		gap := text.Significant(g.GapS / u.Size)
 		row := []string{g.At, gap}
 		for _, i := range columns {
-			row = append(row, asFine(partsOf(&g.Parts)[i].seconds/u.size, gap))
+			row = append(row, text.AsFine(partsOf(&g.Parts)[i].seconds/u.Size, gap))
 		}
-		rows = append(rows, append(row, u.name))
+		rows = append(rows, append(row, u.Name))
 	}
-	t.columns(rows)
-	t.blank()
-}
-
-// asFine prints x with as many decimals as another number is printed with; what rounds to nothing is a plain 0.
-func asFine(x float64, other string) string {
-	_, decimals, _ := strings.Cut(other, ".")
-	if math.Abs(x)*math.Pow10(len(decimals)) < 0.5 {
-		return "0"
-	}
-	return strconv.FormatFloat(x, 'f', len(decimals), 64)
+	t.Table(rows)
+	t.Blank()
 }
 
 // gapNoun names what was taken apart: tokens that came together have no gap between them.
@@ -117,10 +107,10 @@ func medianClause(s *metrics.Summary) string {
 	var shares []string
 	for _, p := range partsOf(&g.Parts) {
 		if p.seconds >= gapShown*g.GapS {
-			shares = append(shares, wholePercent(p.seconds/g.GapS)+" "+p.name)
+			shares = append(shares, text.WholePercent(p.seconds/g.GapS)+" "+p.name)
 		}
 	}
-	return fmt.Sprintf("p50 %s %s: %s", gapNoun(s), Duration(g.GapS), strings.Join(shares, ", "))
+	return fmt.Sprintf("p50 %s %s: %s", gapNoun(s), text.Duration(g.GapS), strings.Join(shares, ", "))
 }
 
 const (
@@ -154,14 +144,14 @@ func LateSentence(s *metrics.Summary, chunks string) string {
 	}
 	slices.SortStableFunc(reasons, func(a, b gapPart) int { return cmp.Compare(b.seconds, a.seconds) })
 	first, second := reasons[0], reasons[1]
-	why := fmt.Sprintf("nearly all of the %s more is %s", Duration(more), first.is)
+	why := fmt.Sprintf("nearly all of the %s more is %s", text.Duration(more), first.is)
 	if first.seconds < nearlyAll*more {
-		why = fmt.Sprintf("of the %s more, %s is %s", Duration(more), Duration(first.seconds), first.is)
+		why = fmt.Sprintf("of the %s more, %s is %s", text.Duration(more), text.Duration(first.seconds), first.is)
 		if second.seconds >= alsoWorth*more {
-			why += fmt.Sprintf(" and %s %s", Duration(second.seconds), second.is)
+			why += fmt.Sprintf(" and %s %s", text.Duration(second.seconds), second.is)
 		}
 	}
-	return fmt.Sprintf("p99 %s %s is %s the median: %s%s.", gapNoun(s), Duration(p99.GapS), times(p99.GapS/p50.GapS), why,
+	return fmt.Sprintf("p99 %s %s is %s the median: %s%s.", gapNoun(s), text.Duration(p99.GapS), text.Times(p99.GapS/p50.GapS), why,
 		lever(s, first.name, chunks))
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // GapParts draws what gaps between tokens are made of, a stacked bar for the mean and each quantile: as long as they are
 // above, and all as long as each other below, where a short gap shows its parts beside a long one.
-func GapParts(c Caption, s *metrics.Summary) (Figure, error) {
+func GapParts(c text.Caption, s *metrics.Summary) (Figure, error) {
 	return render(5.8*vg.Inch, func(sh *sheet) {
 		title := "What inter-token latency is made of"
 		lines := []string{"parts sum to the gap; prefill is how much shorter it would be without prompts"}
@@ -43,11 +44,11 @@ func GapParts(c Caption, s *metrics.Summary) (Figure, error) {
 		}
 		y := linear(longest, 5)
 		lengths := &panel{sh, left, right, top - high, top, x, y}
-		lengths.ticksY(timeTicks(y, timeUnit(longest)))
+		lengths.ticksY(timeTicks(y, text.TimeUnit(longest)))
 		lengths.stacks(s.Gaps, func(g metrics.Gap) float64 { return g.GapS })
 		for i, g := range s.Gaps {
 			at := lengths.at(float64(i)+0.5, g.GapS)
-			lengths.halo(at.X, at.Y+5, 0.5, ink{sizeSmall, inkDark, true}, Duration(g.GapS))
+			lengths.halo(at.X, at.Y+5, 0.5, ink{sizeSmall, inkDark, true}, text.Duration(g.GapS))
 		}
 		lengths.floor()
 		lengths.nameY("length of a gap")

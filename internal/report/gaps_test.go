@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -68,7 +69,7 @@ func TestGapsThatNobodyTookApartLeaveNoTrace(t *testing.T) {
 	s := summary()
 	s.Gaps = nil
 	var b strings.Builder
-	require.NoError(t, Table(&b, s, Caption{}, Options{Chunks: "max_num_batched_tokens 512"}))
+	require.NoError(t, Table(&b, s, text.Caption{}, Options{Chunks: "max_num_batched_tokens 512"}))
 	assert.NotContains(t, b.String(), "made of  ")
 	assert.NotContains(t, b.String(), "× the median")
 	assert.Contains(t, b.String(), "p50 ITL 14.2 ms; the mean step of 14.1 ms is 71 % weights, 18 % KV, 11 % overhead, and runs at 63 %")
@@ -79,16 +80,6 @@ func TestBurstsAreTakenApartByChunk(t *testing.T) {
 	s.Latency.ITLChunk.N /= 3
 	assert.Contains(t, BoundSentence(s), "p50 chunk gap 14.2 ms: 71 % weights")
 	assert.Contains(t, LateSentence(s, ""), "p99 chunk gap 31.4 ms")
-}
-
-func TestPartsHaveTheDigitsOfTheirGap(t *testing.T) {
-	for _, c := range []struct {
-		x    float64
-		gap  string
-		want string
-	}{{4.78, "10.0", "4.8"}, {4.78, "9.62", "4.78"}, {4.78, "149", "5"}, {.04, "10.0", "0"}, {.05, "10.0", "0.1"}, {0, "9.62", "0"}, {12345, "23400", "12345"}} {
-		assert.Equal(t, c.want, asFine(c.x, c.gap))
-	}
 }
 
 func TestFigureOfGapsKeepsTheHouseRules(t *testing.T) {

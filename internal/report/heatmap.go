@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/plot/vg"
+
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // SpeedUps is what drafting gains, by batch size and by the rate at which drafts are accepted.
@@ -25,7 +27,7 @@ const (
 )
 
 // DrawSpeedUps draws a heat map: where drafting pays, and where verifying turns compute-bound.
-func DrawSpeedUps(c Caption, h SpeedUps) (Figure, error) {
+func DrawSpeedUps(c text.Caption, h SpeedUps) (Figure, error) {
 	return render(figureHeight, func(s *sheet) {
 		top := s.header("When does drafting pay? Speed-up of a sequence with "+h.Drafts, c)
 		if len(h.Batches) == 0 || len(h.Rates) < 2 {
@@ -45,7 +47,7 @@ func DrawSpeedUps(c Caption, h SpeedUps) (Figure, error) {
 			p.text(p.atX(float64(b)), p.bottom-13, 0.5, ink{sizeSmall, inkSoft, false}, fmt.Sprint(b))
 		}
 		for _, rate := range h.Rates {
-			p.text(p.left-6, p.at(p.x.lo, rate).Y-0.35*sizeSmall, 1, ink{sizeSmall, inkSoft, false}, Tidy(math.Round(100*rate))+" %")
+			p.text(p.left-6, p.at(p.x.lo, rate).Y-0.35*sizeSmall, 1, ink{sizeSmall, inkSoft, false}, text.Short(math.Round(100*rate))+" %")
 		}
 		p.nameX("decoding sequences in the batch")
 		p.nameY("rate at which a draft is accepted")
@@ -159,6 +161,6 @@ func (p *panel) speedUpKey(ridge float64) {
 	}
 	line(2, nil, "break-even")
 	if ridge > 0 {
-		line(1.6, []vg.Length{5, 3}, "compute binds the linear layers from batch "+Tidy(math.Round(ridge)))
+		line(1.6, []vg.Length{5, 3}, "compute binds the linear layers from batch "+text.Short(math.Round(ridge)))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
@@ -20,7 +21,7 @@ const (
 
 // Parity draws predicted against measured values of a metric, both on log axes, with the bands in which a prediction is
 // within 10 and 25 % of the measurement.
-func Parity(c Caption, v *validation.Validation, metric string) (Figure, error) {
+func Parity(c text.Caption, v *validation.Validation, metric string) (Figure, error) {
 	return render(parityHeight, func(s *sheet) {
 		name := MetricName(metric)
 		top := s.header(name+": predicted against measured", c)
@@ -35,7 +36,7 @@ func Parity(c Caption, v *validation.Validation, metric string) (Figure, error) 
 		p := &panel{s, left, left + side, bottom, bottom + side, axis, axis}
 		p.within(0.25, blueBand)
 		p.within(0.10, blueCore)
-		ticks := labelled(logTicks(axis, limit))
+		ticks := labelled(logTicks(axis, text.Limit))
 		p.ticksX(ticks, true)
 		p.ticksY(ticks)
 		p.stroke(axisLine, 0.9, nil, p.at(axis.lo, axis.lo), p.at(axis.hi, axis.hi))
@@ -160,14 +161,14 @@ func (p *panel) cloudLegend(v *validation.Validation, metric string, clouds []cl
 			p.rectangle(at.X-4, at.Y-4, at.X+4, at.Y+4, axisLine)
 			p.rectangle(at.X-3.4, at.Y-3.4, at.X+3.4, at.Y+3.4, band.k)
 		}
-		entry(swatch, "within "+band.name, wholePercent(all.Within[i])+" of the predictions")
+		entry(swatch, "within "+band.name, text.WholePercent(all.Within[i])+" of the predictions")
 	}
-	entry(func(vg.Point) {}, "all "+fmt.Sprint(all.N), fmt.Sprintf("%s, bias %s", halfWithin(all), signed(all.BiasPct)))
+	entry(func(vg.Point) {}, "all "+fmt.Sprint(all.N), fmt.Sprintf("%s, bias %s", halfWithin(all), text.SignedPercent(all.BiasPct)))
 }
 
 func halfWithin(e *validation.Errors) string {
 	if e.N == 1 {
-		return "off by " + percentOf(e.MedianPct)
+		return "off by " + text.UnsignedPercent(e.MedianPct)
 	}
-	return "half within " + percentOf(e.MedianPct)
+	return "half within " + text.UnsignedPercent(e.MedianPct)
 }

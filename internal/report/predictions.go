@@ -1,42 +1,34 @@
 package report
 
 import (
+	"encoding/csv"
 	"io"
 	"strconv"
 
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
-const predictionsHead = "id,metric,measured,predicted,error_pct,skipped\n"
-
 // PredictionsCSV writes a line per measured value: milliseconds or per second, as measured. A value without a prediction
 // has the reason in its last cell, and so has a row without values.
 func PredictionsCSV(w io.Writer, rows []validation.Row) error {
-	b := []byte(predictionsHead)
+	table := [][]string{{"id", "metric", "measured", "predicted", "error_pct", "skipped"}}
 	for i := range rows {
 		r := &rows[i]
 		for j := range r.Values {
 			x := &r.Values[j]
-			b = append(appendName(b, r.ID), ',')
-			b = append(appendName(b, x.Metric), ',')
-			b = append(appendNumber(b, &x.Measured), ',')
-			b = append(appendNumber(b, x.Predicted), ',')
-			b = append(appendNumber(b, x.ErrorPct), ',')
-			b = append(appendName(b, x.Skipped), '\n')
+			table = append(table, []string{r.ID, x.Metric, number(&x.Measured), number(x.Predicted), number(x.ErrorPct), x.Skipped})
 		}
 		if len(r.Values) == 0 {
-			b = append(appendName(b, r.ID), ",,,,,"...)
-			b = append(appendName(b, r.Skipped), '\n')
+			table = append(table, []string{r.ID, "", "", "", "", r.Skipped})
 		}
 	}
-	_, err := w.Write(b)
-	return err
+	return csv.NewWriter(w).WriteAll(table)
 }
 
-// appendNumber writes nothing for nil.
-func appendNumber(b []byte, x *float64) []byte {
+// number is empty for nil.
+func number(x *float64) string {
 	if x == nil {
-		return b
+		return ""
 	}
-	return strconv.AppendFloat(b, *x, 'f', -1, 64)
+	return strconv.FormatFloat(*x, 'f', -1, 64)
 }

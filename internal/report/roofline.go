@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot/vg"
+
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // Roofline is what a device can do at most, and what batches of a model make of it.
@@ -25,7 +27,7 @@ type RooflinePoint struct {
 
 // DrawRoofline draws attainable FLOP/s against arithmetic intensity, both on log axes (Williams, Waterman and Patterson,
 // CACM 52(4), 2009): min(peak, intensity · bandwidth).
-func DrawRoofline(c Caption, r Roofline) (Figure, error) {
+func DrawRoofline(c text.Caption, r Roofline) (Figure, error) {
 	return render(figureHeight, func(s *sheet) {
 		top := s.header("Roofline of the "+r.GPU, c)
 		if !(r.BandwidthBps > 0 && r.PeakFLOPS > 0) {
@@ -35,8 +37,10 @@ func DrawRoofline(c Caption, r Roofline) (Figure, error) {
 		ridge := r.PeakFLOPS / r.BandwidthBps
 		x, y := rooflineScales(r, ridge)
 		p := &panel{s, marginLeft + 54, figureWidth - marginRight, marginBottom + 34, top - nameRise - 6, x, y}
-		p.ticksX(logTicks(x, Tidy), true)
-		p.ticksY(decades(logTicks(y, func(v float64) string { return Tidy(v/countUnit(v).size) + " " + countUnit(v).name + "FLOP/s" })))
+		p.ticksX(logTicks(x, text.Short), true)
+		p.ticksY(decades(logTicks(y, func(v float64) string {
+			return text.Short(v/text.CountUnit(v).Size) + " " + text.CountUnit(v).Name + "FLOP/s"
+		})))
 		p.floor()
 		p.nameX("arithmetic intensity, FLOP per byte")
 		p.nameY("attainable FLOP/s")
@@ -73,11 +77,11 @@ func (p *panel) roof(r Roofline, ridge float64) {
 	p.line(inkDark, []Point{{start, start * r.BandwidthBps}, {ridge, r.PeakFLOPS}, {p.x.hi, r.PeakFLOPS}})
 	peak := p.at(ridge, r.PeakFLOPS)
 	bold, soft := ink{sizeText, inkDark, true}, ink{sizeSmall, inkSoft, false}
-	p.text(p.right, peak.Y+6, 1, bold, scaled(r.PeakFLOPS, "FLOP/s")+" "+r.DType+", from "+Significant(ridge)+" FLOP per byte")
+	p.text(p.right, peak.Y+6, 1, bold, text.Scaled(r.PeakFLOPS, "FLOP/s")+" "+r.DType+", from "+text.Significant(ridge)+" FLOP per byte")
 	p.stroke(axisLine, 1, []vg.Length{3, 3}, vg.Point{X: peak.X, Y: p.bottom}, peak)
 	p.halo(peak.X+6, p.bottom+7, 0, soft, "compute-bound")
 	p.halo(peak.X-6, p.bottom+7, 1, soft, "memory-bound")
-	p.along(vg.Point{X: p.atX(start), Y: p.at(start, start*r.BandwidthBps).Y}, peak, bold, scaled(r.BandwidthBps, "B/s"))
+	p.along(vg.Point{X: p.atX(start), Y: p.at(start, start*r.BandwidthBps).Y}, peak, bold, text.Scaled(r.BandwidthBps, "B/s"))
 }
 
 // along writes above the middle of a line, at its slope.

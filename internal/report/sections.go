@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -23,7 +24,7 @@ func BoundSentence(s *metrics.Summary) string {
 		{"communication", b.Share.Communication}, {"overhead", b.Share.Overhead},
 	} {
 		if part.share >= 0.005 {
-			parts = append(parts, wholePercent(part.share)+" "+part.name)
+			parts = append(parts, text.WholePercent(part.share)+" "+part.name)
 		}
 	}
 	bound := "compute bound"
@@ -32,76 +33,79 @@ func BoundSentence(s *metrics.Summary) string {
 	}
 	held := ""
 	if b.HeldS >= 0.005*b.StepS {
-		held = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.", Duration(b.HeldS))
+		held = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.", text.Duration(b.HeldS))
 	}
-	steps := fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs", Duration(s.Latency.ITL.P50), Duration(b.StepS), strings.Join(parts, ", "))
+	steps := fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs", text.Duration(s.Latency.ITL.P50), text.Duration(b.StepS), strings.Join(parts, ", "))
 	if median := medianClause(s); median != "" {
-		steps = fmt.Sprintf("%s; the mean step of %s runs", median, Duration(b.StepS))
+		steps = fmt.Sprintf("%s; the mean step of %s runs", median, text.Duration(b.StepS))
 	}
-	return fmt.Sprintf("%s at %s of the %s (%s).%s", steps, wholePercent(b.FractionOfBound), bound, Duration(b.ITLFloorS), held)
+	return fmt.Sprintf("%s at %s of the %s (%s).%s", steps, text.WholePercent(b.FractionOfBound), bound, text.Duration(b.ITLFloorS), held)
 }
 
 // positions prints the inter-token latency by output position, for the requests that were followed token by token.
-func positions(t *text, s *metrics.Summary) {
+func positions(t *text.Page, s *metrics.Summary) {
 	if len(s.ByPosition) == 0 {
 		return
 	}
 	rows := [][]string{{"ITL by token", "mean", "p50", "p99", "", "n", "requests"}}
 	for _, o := range s.ByPosition {
-		u := timeUnit(o.P50)
+		u := text.TimeUnit(o.P50)
 		rows = append(rows, []string{
-			span(o.From, o.To-1), Significant(o.Mean / u.size), Significant(o.P50 / u.size),
-			Significant(o.P99 / u.size), u.name, fmt.Sprint(o.N), fmt.Sprint(o.Requests),
+			text.Range(o.From, o.To-1), text.Significant(o.Mean / u.Size), text.Significant(o.P50 / u.Size),
+			text.Significant(o.P99 / u.Size), u.Name, text.Count(o.N), text.Count(o.Requests),
 		})
 	}
-	t.columns(rows)
-	t.line(fmt.Sprintf("(a sample of %d of %d requests)", s.ByPosition[0].Requests, s.Requests.Arrived))
-	t.blank()
+	t.Table(rows)
+	t.Line(fmt.Sprintf("(a sample of %s of %s requests)", text.Count(s.ByPosition[0].Requests),
+		text.Count(s.Requests.Arrived)))
+	t.Blank()
 }
 
 // sections prints what is not a latency.
-func sections(t *text, s *metrics.Summary) {
+func sections(t *text.Page, s *metrics.Summary) {
 	p := &s.Throughput
-	t.item("throughput", fmt.Sprintf("%s requests/s, %s output tokens/s, %s per GPU, over %s", Significant(p.RequestsPerS),
-		Significant(p.OutputTokensPerS), Significant(p.OutputTokensPerSPerGPU), Duration(s.DurationS)))
+	t.Item("throughput", fmt.Sprintf("%s requests/s, %s output tokens/s, %s per GPU, over %s", text.Significant(p.RequestsPerS),
+		text.Significant(p.OutputTokensPerS), text.Significant(p.OutputTokensPerSPerGPU), text.Duration(s.DurationS)))
 	if s.Load.OfferedPerS > 0 {
-		t.item("load", fmt.Sprintf("%s requests/s offered, %s served while they arrived", Significant(s.Load.OfferedPerS),
-			Significant(s.Load.ServedPerS)))
+		t.Item("load", fmt.Sprintf("%s requests/s offered, %s served while they arrived", text.Significant(s.Load.OfferedPerS),
+			text.Significant(s.Load.ServedPerS)))
 	}
 	r, swaps := &s.Requests, ""
 	for _, q := range s.Pools {
 		if q.Swaps > 0 {
-			swaps += fmt.Sprintf(", %d of them to host memory", q.Swaps)
+			swaps += fmt.Sprintf(", %s of them to host memory", text.Count(q.Swaps))
 		}
 	}
 	refused, restarted := "", ""
 	if r.Refused > 0 {
-		refused = fmt.Sprintf(" (%d not admitted)", r.Refused)
+		refused = fmt.Sprintf(" (%s not admitted)", text.Count(r.Refused))
 	}
 	if r.Restarted > 0 {
-		restarted = fmt.Sprintf(", %d restarts", r.Restarted)
+		restarted = ", " + text.Counted(r.Restarted, "restart")
 	}
-	t.item("requests", fmt.Sprintf("%d arrived: %d completed, %d rejected%s, %d failed, %d unfinished; %d preemptions%s%s",
-		r.Arrived, r.Completed, r.Rejected, refused, r.Failed, r.Unfinished, r.Preemptions, swaps, restarted))
+	t.Item("requests", fmt.Sprintf("%s arrived: %s completed, %s rejected%s, %s failed, %s unfinished; %s%s%s",
+		text.Count(r.Arrived), text.Count(r.Completed), text.Count(r.Rejected), refused, text.Count(r.Failed),
+		text.Count(r.Unfinished), text.Counted(r.Preemptions, "preemption"), swaps, restarted))
 	k := &s.Tokens
-	t.item("tokens", fmt.Sprintf("%d prompt (%d cached), %d output", k.Prompt, k.PromptCached, k.Output))
+	t.Item("tokens", fmt.Sprintf("%s prompt (%s cached), %s output", text.Count(k.Prompt), text.Count(k.PromptCached),
+		text.Count(k.Output)))
 	for i := range s.Pools {
 		q := &s.Pools[i]
-		t.item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s%s: utilization %s%s, peak KV %s%s", q.GPUs, q.GPU, q.Replicas,
-			plural("replica", q.Replicas), onAverage(q), percent(q.Utilization), batch(q), percent(q.KVPeakFraction),
+		t.Item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s%s: busy %s%s, peak KV %s%s", q.GPUs, q.GPU, q.Replicas,
+			text.Plural("replica", q.Replicas), onAverage(q), text.Percent(q.Utilization), batch(q), text.Percent(q.KVPeakFraction),
 			caches(q, k.PromptCached > 0)))
 	}
 	if x := s.Transfers; x != nil {
-		t.item("hand-overs", fmt.Sprintf("%d of %s tokens in the mean; they wait %s (p99 %s) for the next pool and take %s (p99 %s)", x.N,
-			Significant(float64(x.Tokens)/float64(x.N)), quantile(x.Wait, x.Wait.P50), quantile(x.Wait, x.Wait.P99),
+		t.Item("KV transfers", fmt.Sprintf("%s of %s tokens in the mean; they wait %s (p99 %s) for the next pool and take %s (p99 %s)", text.Count(x.N),
+			text.Significant(float64(x.Tokens)/float64(x.N)), quantile(x.Wait, x.Wait.P50), quantile(x.Wait, x.Wait.P99),
 			quantile(x.Time, x.Time.P50), quantile(x.Time, x.Time.P99)))
 	}
 	if s.SLO != nil {
-		t.item("SLO", objective(s.SLO))
+		t.Item("SLO", objective(s.SLO))
 	}
 	if s.Cost != nil {
-		t.item("cost", fmt.Sprintf("$%s per hour, $%s per million output tokens", Significant(s.Cost.USDPerHour),
-			Significant(s.Cost.USDPerMillionOutputTokens)))
+		t.Item("cost", fmt.Sprintf("%s per hour, %s per million output tokens", text.USD(s.Cost.USDPerHour),
+			text.USD(s.Cost.USDPerMillionOutputTokens)))
 	}
 }
 
@@ -110,7 +114,7 @@ func onAverage(q *metrics.PoolResult) string {
 	if q.ReplicasMean == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" at the end, %s in the mean", Significant(q.ReplicasMean))
+	return fmt.Sprintf(" at the end, %s in the mean", text.Significant(q.ReplicasMean))
 }
 
 // batch says how many sequences a step makes tokens for; empty: the pool only reads prompts.
@@ -118,31 +122,31 @@ func batch(q *metrics.PoolResult) string {
 	if q.BatchMean == 0 {
 		return ""
 	}
-	return ", mean batch " + Significant(q.BatchMean)
+	return ", mean batch " + text.Significant(q.BatchMean)
 }
 
 // caches says what else is worth knowing of a pool: what its cache knew, what its drafts came to, and which rows were idle.
 func caches(q *metrics.PoolResult, cached bool) string {
-	text := ""
+	said := ""
 	if q.PrefixHitRate != nil && cached {
-		text = fmt.Sprintf(", prefix hits %s", percent(*q.PrefixHitRate))
+		said = fmt.Sprintf(", prefix hits %s", text.Percent(*q.PrefixHitRate))
 	}
 	if q.HostHitRate > 0 {
-		text += fmt.Sprintf(" (%s from host memory)", percent(q.HostHitRate))
+		said += fmt.Sprintf(" (%s from host memory)", text.Percent(q.HostHitRate))
 	}
 	if d := q.Speculation; d != nil {
-		text += fmt.Sprintf(", %s tokens a step and sequence, %s of the drafts accepted", Significant(d.AcceptLength),
-			percent(float64(d.Accepted)/float64(d.Drafted)))
+		said += fmt.Sprintf(", %s tokens a step and sequence, %s of the drafts accepted", text.Significant(d.AcceptLength),
+			text.Percent(float64(d.Accepted)/float64(d.Drafted)))
 	}
 	if q.IdleRows > 0 {
-		text += fmt.Sprintf(", %s of the rows had ended", percent(q.IdleRows))
+		said += fmt.Sprintf(", %s of the rows had ended", text.Percent(q.IdleRows))
 	}
-	return text
+	return said
 }
 
 func objective(o *metrics.SLO) string {
-	return fmt.Sprintf("%s: met by %s of the requests, goodput %s requests/s", limits(o), percent(o.Attainment),
-		Significant(o.GoodputPerS))
+	return fmt.Sprintf("%s: met by %s of the requests, goodput %s requests/s", limits(o), text.Percent(o.Attainment),
+		text.Significant(o.GoodputPerS))
 }
 
 // limits says what a request must keep to count.
@@ -153,23 +157,8 @@ func limits(o *metrics.SLO) string {
 		seconds float64
 	}{{"TTFT", o.TTFTS}, {"TPOT", o.TPOTS}, {"E2E", o.E2ES}} {
 		if l.seconds > 0 {
-			all = append(all, l.name+" ≤ "+limit(l.seconds))
+			all = append(all, l.name+" ≤ "+text.Limit(l.seconds))
 		}
 	}
 	return strings.Join(all, " and ")
-}
-
-// span prints the numbers from first to last.
-func span(first, last int32) string {
-	if first == last {
-		return fmt.Sprint(first)
-	}
-	return fmt.Sprintf("%d–%d", first, last)
-}
-
-func plural(noun string, n int) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
 }

@@ -9,43 +9,46 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/decodesim/decodesim/internal/sizing"
 	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // SizingText writes the answer of a search: the deployment, why it is the one, the others of the last round and the
 // frontier.
 func SizingText(w io.Writer, s *sizing.Sizing) error {
-	var text bytes.Buffer
-	fmt.Fprintf(&text, "%s · %s\n", SizingCaption(s), sloWords(&s.SLO))
-	fmt.Fprintf(&text, "%s\n\n", searchWords(s))
+	t := text.NewPage(false)
+	t.Heading(fmt.Sprintf("%s · %s", SizingCaption(s), sloWords(&s.SLO)))
+	t.Line(searchWords(s))
+	t.Blank()
 	if s.Best == nil {
-		fmt.Fprintf(&text, "no deployment carries %s requests/s%s\n", Significant(s.RateMinPerS), packedOnly(s))
+		t.Line(fmt.Sprintf("no deployment sustains %s requests/s%s", text.Significant(s.RateMinPerS), packedOnly(s)))
 	} else {
 		for _, sentence := range sizingSentences(s) {
-			text.WriteString(sentence + "\n")
+			t.Line(sentence)
 		}
-		text.WriteByte('\n')
-		finalistsTable(&text, s)
-		text.WriteString("\nwhat limits each\n")
+		t.Blank()
+		finalistsTable(t, s)
+		t.Blank()
+		t.Line("what limits each")
 		for i := range s.Finalists {
 			f := &s.Finalists[i]
-			fmt.Fprintf(&text, "  %s: %s\n", f.Name, limitWords(f))
+			t.Line("  " + f.Name + ": " + limitWords(f))
 		}
 	}
-	frontierTable(&text, s.Frontier)
+	frontierTable(t, s.Frontier)
 	for _, note := range s.Notes {
-		fmt.Fprintf(&text, "\nnote: %s\n", note)
+		t.Blank()
+		t.Line("note: " + note)
 	}
-	_, err := w.Write(text.Bytes())
+	_, err := t.WriteTo(w)
 	return err
 }
 
 // SizingCaption names a search on everything that shows it.
-func SizingCaption(s *sizing.Sizing) Caption {
-	return Caption{Scenario: s.Study, Model: s.Model, Hardware: fmt.Sprintf("up to %d × %s", s.GPUsMax, s.GPU), Seed: &s.Seeds[0]}
+func SizingCaption(s *sizing.Sizing) text.Caption {
+	return text.Caption{Scenario: s.Study, Model: s.Model, Hardware: fmt.Sprintf("up to %d × %s", s.GPUsMax, s.GPU), Seed: &s.Seeds[0]}
 }
 
 // sloWords says what must be kept.
@@ -56,10 +59,10 @@ func sloWords(l *sizing.SLO) string {
 		s    float64
 	}{{"TTFT", l.TTFTS}, {"TPOT", l.TPOTS}, {"E2E", l.E2ES}} {
 		if of.s > 0 {
-			limits = append(limits, of.name+" ≤ "+limit(of.s))
+			limits = append(limits, of.name+" ≤ "+text.Limit(of.s))
 		}
 	}
-	return Tidy(100*l.Attainment) + " % of requests with " + strings.Join(limits, " and ")
+	return text.Short(100*l.Attainment) + " % of requests with " + strings.Join(limits, " and ")
 }
 
 // searchWords says what was looked at.
@@ -70,42 +73,42 @@ func searchWords(s *sizing.Sizing) string {
 			simulated++
 		}
 	}
-	text := fmt.Sprintf("%d deployments, of which %d simulated: %d simulations of up to %d requests", len(s.Candidates), simulated, s.Simulations,
-		s.Requests[len(s.Requests)-1])
+	words := fmt.Sprintf("%s, of which %s simulated: %s of up to %s requests", text.Counted(len(s.Candidates), "deployment"),
+		text.Count(simulated), text.Counted(s.Simulations, "simulation"), text.Count(s.Requests[len(s.Requests)-1]))
 	if len(s.Seeds) > 1 {
-		text += fmt.Sprintf(", the last ones under %d seeds", len(s.Seeds))
+		words += fmt.Sprintf(", the last ones under %d seeds", len(s.Seeds))
 	}
-	return text
+	return words
 }
 
 // packedOnly says how far even perfect packing goes.
 func packedOnly(s *sizing.Sizing) string {
 	if s.PerfectPackingPerS < s.RateMinPerS {
-		return "; perfectly packed, the best would carry " + Significant(s.PerfectPackingPerS)
+		return "; the roofline limit of the best is " + text.Significant(s.PerfectPackingPerS)
 	}
-	return ", although perfect packing would carry " + Significant(s.PerfectPackingPerS)
+	return ", although the roofline limit is " + text.Significant(s.PerfectPackingPerS)
 }
 
 // sizingSentences say which deployment, how sure that is and how far it is from what is possible.
 func sizingSentences(s *sizing.Sizing) []string {
 	b := s.Best
-	carries := Significant(b.CapacityPerS) + " requests/s" + spreadWords(b.Interval, 1, "")
+	sustains := text.Significant(b.CapacityPerS) + " requests/s" + spreadWords(b.Interval, 1, "")
 	if b.AtLeast {
-		carries = "at least " + Significant(b.CapacityPerS) + " requests/s, the most that was tried"
+		sustains = "at least " + text.Significant(b.CapacityPerS) + " requests/s, the most that was tried"
 	}
 	cost := ""
 	if b.USDPerHour > 0 {
-		cost = fmt.Sprintf(", %s $/h", Significant(b.USDPerHour))
+		cost = fmt.Sprintf(", %s per hour", text.USD(b.USDPerHour))
 	}
-	all := []string{fmt.Sprintf("%s on %d × %s%s carries %s.", b.Name, b.GPUs, s.GPU, cost, carries)}
+	all := []string{fmt.Sprintf("%s on %d × %s%s sustains %s.", b.Name, b.GPUs, s.GPU, cost, sustains)}
 	if s.AtPerS > 0 {
-		all[0] = fmt.Sprintf("%s on %d × %s%s is the cheapest that carries %s requests/s: its SLO breaks at %s.", b.Name, b.GPUs, s.GPU, cost, Tidy(s.AtPerS), carries)
-		all = append(all, fmt.Sprintf("Margin: %s more rate%s.", percent(float64(b.Margin)), marginSpread(s, b)))
+		all[0] = fmt.Sprintf("%s on %d × %s%s is the cheapest that sustains %s requests/s: its SLO breaks at %s.", b.Name, b.GPUs, s.GPU, cost, text.Short(s.AtPerS), sustains)
+		all = append(all, fmt.Sprintf("Margin: %s more rate%s.", text.Percent(float64(b.Margin)), marginSpread(s, b)))
 	}
-	all = append(all, fmt.Sprintf("That is %s of perfect packing, %s requests/s; the best packed of all would carry %s.", percent(b.OfPerfect),
-		Significant(b.PerfectPackingPerS), Significant(s.PerfectPackingPerS)))
+	all = append(all, fmt.Sprintf("That is %s of its roofline limit, %s requests/s; the highest roofline limit of all is %s.", text.Percent(b.OfPerfect),
+		text.Significant(b.PerfectPackingPerS), text.Significant(s.PerfectPackingPerS)))
 	if s.Lead != nil {
-		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs; the first carries %s %s.", s.Finalists[1].Name, s.Finalists[1].GPUs, signedPercent(s.Lead.Relative), leadSpread(s)))
+		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs; the first sustains %s %s.", s.Finalists[1].Name, s.Finalists[1].GPUs, signedPercent(s.Lead.Relative), leadSpread(s)))
 	}
 	return all
 }
@@ -124,11 +127,11 @@ func leadSpread(s *sizing.Sizing) string {
 	if i == nil {
 		return "(one seed)"
 	}
-	text := fmt.Sprintf("(95 %%: %s to %s, paired by seed)", signedPercent(i.Low), signedPercent(i.High))
+	spread := fmt.Sprintf("(95 %%: %s to %s, paired by seed)", signedPercent(i.Low), signedPercent(i.High))
 	if !i.Significant {
-		return text + ", which may be chance: ~"
+		return spread + ", which may be chance: ~"
 	}
-	return text
+	return spread
 }
 
 func signedPercent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
@@ -138,26 +141,27 @@ func spreadWords(i *stats.Interval, scale float64, unit string) string {
 	if i == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (95 %%: %s to %s%s over %d seeds)", Significant(i.Low*scale), Significant(i.High*scale), unit, i.N)
+	return fmt.Sprintf(" (95 %%: %s to %s%s over %d seeds)", text.Significant(i.Low*scale), text.Significant(i.High*scale), unit, i.N)
 }
 
 // finalistsTable writes the deployments of the last round.
-func finalistsTable(w io.Writer, s *sizing.Sizing) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "\tGPUs\t$/h\tcarries/s\t±\tgoodput/s/GPU\tof perfect\ttokens/s/user\tTTFT p50\tTPOT p50\t")
+func finalistsTable(t *text.Page, s *sizing.Sizing) {
+	rows := [][]string{{"", "GPUs", "per hour", "sustains/s", "±", "goodput/s/GPU", "of roofline", "tokens/s/user", "TTFT p50", "TPOT p50"}}
 	for i := range s.Finalists {
 		f := &s.Finalists[i]
-		half, usd := "–", "–"
+		half, usd := text.Dash, text.Dash
 		if f.Interval != nil {
-			half = Significant((f.Interval.High - f.Interval.Low) / 2)
+			half = text.Significant((f.Interval.High - f.Interval.Low) / 2)
 		}
 		if f.USDPerHour > 0 {
-			usd = Significant(f.USDPerHour)
+			usd = text.USD(f.USDPerHour)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", f.Name, f.GPUs, usd, Significant(f.CapacityPerS), half, Significant(f.GoodputPerSPerGPU),
-			percent(f.OfPerfect), Significant(f.UserTokensPerS), Duration(f.TTFTS.P50), Duration(f.TPOTS.P50))
+		rows = append(rows, []string{
+			f.Name, text.Count(f.GPUs), usd, text.Significant(f.CapacityPerS), half, text.Significant(f.GoodputPerSPerGPU),
+			text.Percent(f.OfPerfect), text.Significant(f.UserTokensPerS), text.Duration(f.TTFTS.P50), text.Duration(f.TPOTS.P50),
+		})
 	}
-	_ = t.Flush() // w is a buffer
+	t.Table(rows)
 }
 
 // limitWords says what breaks at the next rate, and how busy the pools are.
@@ -175,20 +179,20 @@ func limitWords(f *sizing.Finalist) string {
 				first, most = of.name, of.share
 			}
 			if of.share > 0 {
-				missed = append(missed, wholePercent(of.share)+" miss "+of.name)
+				missed = append(missed, text.WholePercent(of.share)+" miss "+of.name)
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%s first: at %s requests/s only %s keep the SLO, %s", first, Significant(l.RatePerS), percent(l.Attainment),
+		parts = append(parts, fmt.Sprintf("%s first: at %s requests/s only %s keep the SLO, %s", first, text.Significant(l.RatePerS), text.Percent(l.Attainment),
 			strings.Join(missed, ", ")))
 	} else {
 		parts = append(parts, "nothing breaks at the rates that were tried")
 	}
 	for i, busy := range l.Utilization {
-		parts = append(parts, fmt.Sprintf("%s busy %s of the time", f.Pools[i].Role, wholePercent(min(1, busy))))
+		parts = append(parts, fmt.Sprintf("%s busy %s of the time", f.Pools[i].Role, text.WholePercent(min(1, busy))))
 	}
 	if l.Of != "" {
-		parts = append(parts, fmt.Sprintf("a token waits for a step of %s weights, %s KV, %s compute, %s communication, %s overhead", wholePercent(l.Share.Weights),
-			wholePercent(l.Share.KV), wholePercent(l.Share.Compute), wholePercent(l.Share.Communication), wholePercent(l.Share.Overhead)))
+		parts = append(parts, fmt.Sprintf("a token waits for a step of %s weights, %s KV, %s compute, %s communication, %s overhead", text.WholePercent(l.Share.Weights),
+			text.WholePercent(l.Share.KV), text.WholePercent(l.Share.Compute), text.WholePercent(l.Share.Communication), text.WholePercent(l.Share.Overhead)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -197,23 +201,25 @@ func limitWords(f *sizing.Finalist) string {
 const frontierRows = 12
 
 // frontierTable writes the frontier, thinned to what a screen has room for.
-func frontierTable(w io.Writer, all []sizing.FrontierPoint) {
+func frontierTable(t *text.Page, all []sizing.FrontierPoint) {
 	if len(all) == 0 {
 		return
 	}
-	io.WriteString(w, "\nPareto frontier: goodput per GPU against user speed\n")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "tokens/s/user\tgoodput/s/GPU\trequests/s\t  deployment")
-	rows := min(len(all), frontierRows)
-	for i := range rows {
+	t.Blank()
+	t.Line("Pareto frontier: goodput per GPU against user speed")
+	rows := [][]string{{"tokens/s/user", "goodput/s/GPU", "requests/s", "deployment"}}
+	shown := min(len(all), frontierRows)
+	for i := range shown {
 		at := 0
-		if rows > 1 {
-			at = i * (len(all) - 1) / (rows - 1)
+		if shown > 1 {
+			at = i * (len(all) - 1) / (shown - 1)
 		}
 		p := &all[at]
-		fmt.Fprintf(t, "%s\t%s\t%s\t  %s\n", Significant(p.UserTokensPerS), Significant(p.GoodputPerSPerGPU), Significant(p.RatePerS), p.Name)
+		rows = append(rows, []string{
+			text.Significant(p.UserTokensPerS), text.Significant(p.GoodputPerSPerGPU), text.Significant(p.RatePerS), p.Name,
+		})
 	}
-	_ = t.Flush()
+	t.Table(rows, -1)
 }
 
 // CandidatesCSV writes a line per deployment, in SI units; cells of what is not known stay empty.
@@ -246,13 +252,13 @@ func finite(x float64) float64 {
 
 // SizingHTML writes the text and the figures as one page that needs nothing else.
 func SizingHTML(w io.Writer, s *sizing.Sizing, figures ...Figure) error {
-	var page, text bytes.Buffer
-	if err := SizingText(&text, s); err != nil {
+	var page, plain bytes.Buffer
+	if err := SizingText(&plain, s); err != nil {
 		return err
 	}
 	fmt.Fprintf(&page, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>%s</title>\n", html.EscapeString(SizingCaption(s).String()))
 	page.WriteString("<style>body{font:14px sans-serif;margin:2em auto;max-width:70em}pre{overflow-x:auto}svg{max-width:100%;height:auto}</style>\n")
-	fmt.Fprintf(&page, "<pre>%s</pre>\n", html.EscapeString(text.String()))
+	fmt.Fprintf(&page, "<pre>%s</pre>\n", html.EscapeString(plain.String()))
 	for _, f := range figures {
 		svg := f.SVG
 		if at := bytes.Index(svg, []byte("<svg")); at > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/sizing"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // SplitsFigure draws goodput per GPU against the share of the GPUs that only read prompts, a curve for every degree of tensor
@@ -70,7 +71,7 @@ func sizeFigure(s *sizing.Sizing, title string, curves []sizeCurve, x, y scale, 
 	return render(figureHeight+14*vg.Length(max(0, len(curves)-2)), func(sh *sheet) {
 		top := sh.header(title, SizingCaption(s), sloWords(&s.SLO))
 		if len(curves) == 0 {
-			sh.empty("no load is carried: nothing to show")
+			sh.empty("no load is sustained: nothing to show")
 			return
 		}
 		for i, c := range curves {
@@ -80,7 +81,7 @@ func sizeFigure(s *sizing.Sizing, title string, curves []sizeCurve, x, y scale, 
 		top -= 2 + 14*vg.Length(len(curves))
 		p := &panel{sh, marginLeft + 34, figureWidth - marginRight, marginBottom + 34, top - nameRise - 6, x, y}
 		p.ticksX(ticks, true)
-		p.ticksY(linearTicks(y, 5, Tidy))
+		p.ticksY(linearTicks(y, 5, text.Short))
 		p.floor()
 		p.nameX(across)
 		p.nameY("requests/s within the SLO, per GPU")
@@ -107,8 +108,8 @@ func (p *panel) best(s *sizing.Sizing, across string) {
 	}
 	at := p.at(x, s.Best.GoodputPerSPerGPU)
 	p.dot(at, brick)
-	text := fmt.Sprintf("%s: %s", s.Best.Name, Significant(s.Best.GoodputPerSPerGPU))
+	label := fmt.Sprintf("%s: %s", s.Best.Name, text.Significant(s.Best.GoodputPerSPerGPU))
 	k := ink{sizeText, inkDark, true}
-	half := k.width(text) / 2
-	p.halo(max(p.left+half+2, min(p.right-half, at.X)), at.Y+9, 0.5, k, text)
+	half := k.width(label) / 2
+	p.halo(max(p.left+half+2, min(p.right-half, at.X)), at.Y+9, 0.5, k, label)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/decodesim/decodesim/internal/stats"
 )
 
-// answer is one with round numbers.
-func answer() *sizing.Sizing {
+// sizing is an answer with round numbers.
+func toySizing() *sizing.Sizing {
 	deployment := func(name, split string, gpus int, pools ...sizing.Pool) sizing.Deployment {
 		topology := configs.Colocated
 		if split != "" {
@@ -47,36 +47,36 @@ func answer() *sizing.Sizing {
 
 func TestASearchIsToldInSentences(t *testing.T) {
 	var text bytes.Buffer
-	require.NoError(t, SizingText(&text, answer()))
+	require.NoError(t, SizingText(&text, toySizing()))
 	for _, want := range []string{
 		"toy · llama · up to 8 × h100-sxm · seed 1 · 90 % of requests with TTFT ≤ 500 ms and TPOT ≤ 40 ms\n",
 		"2 deployments, of which 1 simulated: 99 simulations of up to 400 requests, the last ones under 5 seeds\n",
-		"1P3D tp2 on 8 × h100-sxm, 32.0 $/h carries 20.0 requests/s (95 %: 19.0 to 21.0 over 5 seeds).\n",
-		"That is 40.0 % of perfect packing, 50.0 requests/s; the best packed of all would carry 60.0.\n",
-		"Runner-up: 4 × tp2 on 8 GPUs; the first carries +5.0 % (95 %: -1.0 % to +11.0 %, paired by seed), which may be chance: ~.\n",
+		"1P3D tp2 on 8 × h100-sxm, $32.00 per hour sustains 20.0 requests/s (95 %: 19.0 to 21.0 over 5 seeds).\n",
+		"That is 40.0 % of its roofline limit, 50.0 requests/s; the highest roofline limit of all is 60.0.\n",
+		"Runner-up: 4 × tp2 on 8 GPUs; the first sustains +5.0 % (95 %: -1.0 % to +11.0 %, paired by seed), which may be chance: ~.\n",
 		"  1P3D tp2: TTFT first: at 20.1 requests/s only 89.0 % keep the SLO, 10 % miss TTFT, 1 % miss TPOT; prefill busy 90 % of the time; decode busy 50 % of the time;",
 		"  4 × tp2: TPOT first: ",
 		"note: left out: a replica that does not fit\n",
 	} {
 		assert.Contains(t, text.String(), want)
 	}
-	asked := answer()
+	asked := toySizing()
 	asked.AtPerS, asked.Best.Margin = 16, 0.25
 	text.Reset()
 	require.NoError(t, SizingText(&text, asked))
-	assert.Contains(t, text.String(), "is the cheapest that carries 16 requests/s: its SLO breaks at 20.0 requests/s")
+	assert.Contains(t, text.String(), "is the cheapest that sustains 16 requests/s: its SLO breaks at 20.0 requests/s")
 	assert.Contains(t, text.String(), "Margin: 25.0 % more rate (95 %: +18.8 % to +31.2 % over 5 seeds).\n")
 }
 
 func TestFiguresOfASearchKeepTheHouseRules(t *testing.T) {
 	nothing := &sizing.Sizing{Study: "toy", Seeds: []uint64{1}, SLO: sizing.SLO{TTFTS: 1, Attainment: 1}}
 	for _, draw := range []func(*sizing.Sizing) (Figure, error){SplitsFigure, FrontierFigure} {
-		f, err := draw(answer())
+		f, err := draw(toySizing())
 		require.NoError(t, err)
-		again, err := draw(answer())
+		again, err := draw(toySizing())
 		require.NoError(t, err)
 		assert.Equal(t, f, again)
-		assert.Contains(t, string(f.SVG), SizingCaption(answer()).String())
+		assert.Contains(t, string(f.SVG), SizingCaption(toySizing()).String())
 		assert.Contains(t, string(f.SVG), "1P3D tp2: 2.25")
 		noTextIsCutOrCovered(t, string(f.SVG))
 		f, err = draw(nothing)
@@ -87,7 +87,7 @@ func TestFiguresOfASearchKeepTheHouseRules(t *testing.T) {
 
 func TestEveryCandidateHasALine(t *testing.T) {
 	var text bytes.Buffer
-	require.NoError(t, CandidatesCSV(&text, answer()))
+	require.NoError(t, CandidatesCSV(&text, toySizing()))
 	rows, err := csv.NewReader(&text).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 3)
@@ -96,10 +96,10 @@ func TestEveryCandidateHasALine(t *testing.T) {
 }
 
 func TestThePageOfASearchNeedsNothingElse(t *testing.T) {
-	f, err := SplitsFigure(answer())
+	f, err := SplitsFigure(toySizing())
 	require.NoError(t, err)
 	var page bytes.Buffer
-	require.NoError(t, SizingHTML(&page, answer(), f))
+	require.NoError(t, SizingHTML(&page, toySizing(), f))
 	assert.Contains(t, page.String(), "TTFT ≤ 500 ms")
 	assert.Equal(t, 1, strings.Count(page.String(), "<svg"))
 	assert.NotContains(t, page.String(), "<?xml")

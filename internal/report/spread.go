@@ -7,12 +7,13 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // ErrorByConcurrency draws the spread of signed errors against the clients of a closed loop, a box for each octave: from
 // p25 to p75, with its median and whiskers from p10 to p90.
-func ErrorByConcurrency(c Caption, v *validation.Validation) (Figure, error) {
+func ErrorByConcurrency(c text.Caption, v *validation.Validation) (Figure, error) {
 	var all []boxes
 	for _, metric := range leading(v) {
 		if b := boxesOf(v, metric); len(b.boxes) > 0 && len(all) < 4 {
@@ -115,7 +116,7 @@ func (b boxes) ticks(y scale) []tick {
 	step := roundStep(y.hi-y.lo, 6)
 	var ticks []tick
 	for i := math.Ceil(y.lo/step - 1e-9); i*step <= y.hi+1e-9; i++ {
-		label := Tidy(i*step) + " %"
+		label := text.Short(i*step) + " %"
 		if i > 0 {
 			label = "+" + label
 		}
@@ -143,7 +144,7 @@ func (p *panel) boxes(b boxes, k shade) {
 		p.stroke(k, 2.2, nil, vg.Point{X: mid - half, Y: median}, vg.Point{X: mid + half, Y: median})
 		p.text(mid, p.top+2, 0.5, small, fmt.Sprintf("n = %d", x.errors.N))
 		if beyond := x.errors.Spread[3]; beyond > p.y.hi {
-			p.text(mid, p.top+11, 0.5, small, signed(beyond))
+			p.text(mid, p.top+11, 0.5, small, text.SignedPercent(beyond))
 		}
 	}
 	p.text(marginLeft, p.top+nameRise+8, 0, ink{sizeSmall, k, true}, MetricName(b.metric))

@@ -6,6 +6,8 @@ import (
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // shade is an opaque colour, 0xRRGGBB.
@@ -140,7 +142,7 @@ func (s *sheet) glyph(p vg.Point, k shade, radius vg.Length, of draw.GlyphDrawer
 }
 
 // header writes the title, the caption and further lines below it, and returns where the space below begins.
-func (s *sheet) header(title string, c Caption, lines ...string) vg.Length {
+func (s *sheet) header(title string, c text.Caption, lines ...string) vg.Length {
 	y := s.height - 28
 	s.text(marginLeft, y, 0, ink{sizeTitle, inkDark, true}, title)
 	for _, line := range append([]string{c.String()}, lines...) {

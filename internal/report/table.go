@@ -1,12 +1,10 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"strings"
-	"unicode/utf8"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -16,34 +14,44 @@ type Options struct {
 	Chunks string // what bounds the prompt tokens of a step, such as "max_num_batched_tokens 8192"; empty: nothing does
 }
 
+// namesWidth is how wide the names are that stand left of the figures of a run.
+const namesWidth = 11
+
+// newPage returns an empty page whose tables and items line up.
+func newPage(o Options) *text.Page {
+	t := text.NewPage(o.Colour)
+	t.Names(namesWidth)
+	return t
+}
+
 // Table writes a run as a table for people. Everything in it is in summary.json too.
-func Table(w io.Writer, s *metrics.Summary, c Caption, o Options) error {
-	t := &text{colour: o.Colour}
-	t.heading(c.String())
-	t.blank()
+func Table(w io.Writer, s *metrics.Summary, c text.Caption, o Options) error {
+	t := newPage(o)
+	t.Heading(c.String())
+	t.Blank()
 	latencies(t, &s.Latency)
-	t.blank()
+	t.Blank()
 	stream(t, s)
 	if sentence := BoundSentence(s); sentence != "" {
-		t.line(sentence)
+		t.Line(sentence)
 		if late := LateSentence(s, o.Chunks); late != "" {
-			t.line(late)
+			t.Line(late)
 		}
-		t.blank()
+		t.Blank()
 	}
 	gaps(t, s)
 	classes(t, s)
 	positions(t, s)
 	sections(t, s)
 	for _, warning := range s.Warnings {
-		t.warning("warning: " + warning)
+		t.Warning("warning: " + warning)
 	}
-	_, err := w.Write(t.buf.Bytes())
+	_, err := t.WriteTo(w)
 	return err
 }
 
 // latencies prints each distribution in the one unit that suits its median.
-func latencies(t *text, l *metrics.Latency) {
+func latencies(t *text.Page, l *metrics.Latency) {
 	rows := latencyHead("")
 	rows = latency(rows, "TTFT", l.TTFT)
 	rows = latency(rows, "ITL", l.ITL)
@@ -53,11 +61,11 @@ func latencies(t *text, l *metrics.Latency) {
 	rows = latency(rows, "TPOT", l.TPOT)
 	rows = latency(rows, "E2E", l.E2E)
 	rows = latency(rows, "queue", l.Queue)
-	t.columns(rows)
+	t.Table(rows)
 }
 
 // stream prints what clients see, where that is more than the latencies say.
-func stream(t *text, s *metrics.Summary) {
+func stream(t *text.Page, s *metrics.Summary) {
 	x := s.Stream
 	if x == nil || x.Requests == 0 {
 		return
@@ -67,10 +75,11 @@ func stream(t *text, s *metrics.Summary) {
 	rows = latency(rows, "ITL", x.ITL)
 	rows = latency(rows, "ITL, chunks", x.ITLChunk)
 	rows = latency(rows, "TPOT", x.TPOT)
-	t.columns(latency(rows, "E2E", x.E2E))
-	t.line(fmt.Sprintf("(a sample of %d of %d requests; a token takes %s to its client in the mean: %s until its chunk is complete, %s in the "+
-		"API server and the network)", x.Requests, s.Requests.Arrived, Duration(x.Delay.MeanS), Duration(x.Delay.ChunkS), Duration(x.Delay.DeliveryS)))
-	t.blank()
+	t.Table(latency(rows, "E2E", x.E2E))
+	t.Line(fmt.Sprintf("(a sample of %s of %s requests; a token takes %s to its client in the mean: %s until its chunk is complete, %s in the "+
+		"API server and the network)", text.Count(x.Requests), text.Count(s.Requests.Arrived),
+		text.Duration(x.Delay.MeanS), text.Duration(x.Delay.ChunkS), text.Duration(x.Delay.DeliveryS)))
+	t.Blank()
 }
 
 func latencyHead(name string) [][]string {
@@ -83,59 +92,13 @@ func latency(rows [][]string, name string, q metrics.Quantiles) [][]string {
 	if typical == 0 {
 		typical = q.Mean
 	}
-	u := timeUnit(typical)
+	u := text.TimeUnit(typical)
 	row := []string{name}
 	for _, x := range []float64{q.Mean, q.P50, q.P90, q.P95, q.P99, q.Max} {
-		row = append(row, Significant(x/u.size))
+		row = append(row, text.Significant(x/u.Size))
 	}
 	if q.N == 0 {
-		u.name = ""
+		u.Name = ""
 	}
-	return append(rows, append(row, u.name, fmt.Sprint(q.N)))
-}
-
-// text is lines of a table under way.
-type text struct {
-	buf    bytes.Buffer
-	colour bool
-}
-
-func (t *text) blank()              { t.buf.WriteByte('\n') }
-func (t *text) line(s string)       { t.buf.WriteString(s + "\n") }
-func (t *text) heading(s string)    { t.line(t.paint("1", s)) }
-func (t *text) warning(s string)    { t.line(t.paint("33", s)) }
-func (t *text) item(name, s string) { t.line(fmt.Sprintf("%-13s", name) + s) }
-
-func (t *text) paint(code, s string) string {
-	if !t.colour {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
-
-// columns aligns rows: the first column to the left, the others to the right. The first row is the head.
-func (t *text) columns(rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for j, cell := range row {
-			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
-		}
-	}
-	widths[0] = max(widths[0], 11)
-	for i, row := range rows {
-		var b strings.Builder
-		for j, cell := range row {
-			gap := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
-			if j == 0 {
-				b.WriteString(cell + gap)
-			} else {
-				b.WriteString("  " + gap + cell)
-			}
-		}
-		if line := strings.TrimRight(b.String(), " "); i == 0 {
-			t.line(t.paint("2", line))
-		} else {
-			t.line(line)
-		}
-	}
+	return append(rows, append(row, u.Name, text.Count(q.N)))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -31,8 +32,8 @@ func TestTheTableReadsAsItsGolden(t *testing.T) {
 
 func TestColourComesOnlyWhenAsked(t *testing.T) {
 	var plain, coloured strings.Builder
-	require.NoError(t, Table(&plain, summary(), Caption{}, Options{}))
-	require.NoError(t, Table(&coloured, summary(), Caption{}, Options{Colour: true}))
+	require.NoError(t, Table(&plain, summary(), text.Caption{}, Options{}))
+	require.NoError(t, Table(&coloured, summary(), text.Caption{}, Options{Colour: true}))
 	assert.NotContains(t, plain.String(), "\x1b")
 	assert.Contains(t, coloured.String(), "\x1b[1m")
 }
@@ -42,25 +43,10 @@ func TestARunWithoutTokensHasDashes(t *testing.T) {
 	none := metrics.Quantiles{Mean: nan, P50: nan, P90: nan, P95: nan, P99: nan, P999: nan, Max: nan}
 	s := &metrics.Summary{Latency: metrics.Latency{TTFT: none, ITL: none, ITLChunk: none, TPOT: none, E2E: none, Queue: none}}
 	var b strings.Builder
-	require.NoError(t, Table(&b, s, Caption{}, Options{}))
+	require.NoError(t, Table(&b, s, text.Caption{}, Options{}))
 	assert.NotContains(t, b.String(), "NaN")
 	assert.Contains(t, b.String(), "–")
 	assert.Empty(t, BoundSentence(s))
-}
-
-func TestNumbersHaveThreeSignificantDigits(t *testing.T) {
-	for x, want := range map[float64]string{
-		0: "0", 14.23: "14.2", 9.996: "10.0", 0.001234: "0.00123", 1234: "1230", 99.96: "100", 126000: "126000", 1: "1.00", 1e300: "1.00e+300", -2e15: "-2.00e+15",
-	} {
-		assert.Equal(t, want, Significant(x))
-	}
-	assert.Equal(t, "50 ms", limit(0.05))
-	assert.Equal(t, "14.2 ms", Duration(0.0142))
-	assert.Equal(t, "1.00 s", Duration(0.9999))
-	assert.Equal(t, "250 µs", limit(250e-6))
-	assert.Equal(t, "989 TFLOP/s", scaled(989.4e12, "FLOP/s"))
-	assert.Equal(t, "> 99.9 %", percent(0.99999))
-	assert.Equal(t, "100 %", percent(1))
 }
 
 // TestPoolsThatChangeAreToldInTheMean: of a pool that had 3 replicas at the end, on two GPUs each, the caption counts the GPUs of
@@ -71,6 +57,6 @@ func TestPoolsThatChangeAreToldInTheMean(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, Table(&b, s, CaptionOf(s, "llama-3.1-70b"), Options{}))
 	require.Contains(t, b.String(), " · 12.6 × h100-sxm in the mean · ")
-	require.Contains(t, b.String(), "in 3 replicas at the end, 4.30 in the mean: utilization 0 %, mean batch 7.00, peak KV")
-	require.Contains(t, b.String(), "in 2 replicas: utilization 0 %, peak KV")
+	require.Contains(t, b.String(), "in 3 replicas at the end, 4.30 in the mean: busy 0 %, mean batch 7.00, peak KV")
+	require.Contains(t, b.String(), "in 2 replicas: busy 0 %, peak KV")
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // tick is a value with a grid line, and a label unless that is empty.
@@ -62,17 +64,17 @@ func doublings(s scale) []tick {
 
 // countTicks labels counts or rates with one prefix for the whole axis.
 func countTicks(s scale, n int) []tick {
-	u := countUnit(s.hi)
+	u := text.CountUnit(s.hi)
 	return linearTicks(s, n, func(v float64) string {
 		if v == 0 {
 			return "0"
 		}
-		return Tidy(v/u.size) + u.name
+		return text.Short(v/u.Size) + u.Name
 	})
 }
 
 func percentTicks(s scale, n int) []tick {
-	return linearTicks(s, n, func(v float64) string { return Tidy(100*v) + " %" })
+	return linearTicks(s, n, func(v float64) string { return text.Short(100*v) + " %" })
 }
 
 // ninesTicks marks 0, 50 %, 90 %, 99 % and so on.
@@ -86,10 +88,10 @@ func ninesTicks(s scale) []tick {
 }
 
 // timeTicks marks round values of a unit on a scale in seconds.
-func timeTicks(s scale, u unit) []tick {
-	ticks := linearTicks(scale{hi: s.hi / u.size}, 5, func(v float64) string { return Tidy(v) + " " + u.name })
+func timeTicks(s scale, u text.Unit) []tick {
+	ticks := linearTicks(scale{hi: s.hi / u.Size}, 5, func(v float64) string { return text.Short(v) + " " + u.Name })
 	for i := range ticks {
-		ticks[i].value *= u.size
+		ticks[i].value *= u.Size
 	}
 	return ticks
 }

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -28,7 +29,7 @@ type rowLine struct {
 
 // Timeline draws a run over time in aligned rows: arrivals, requests in the system, by pool, KV cache, output tokens and, where
 // they come and go, replicas. Rates are means over an interval between samples; levels are the highest of the interval.
-func Timeline(c Caption, samples []metrics.Sample) (Figure, error) {
+func Timeline(c text.Caption, samples []metrics.Sample) (Figure, error) {
 	return render((6.2+1.25*vg.Length(extraRows(samples)))*vg.Inch, func(s *sheet) {
 		if len(samples) < 2 || samples[len(samples)-1].At == samples[0].At {
 			s.header("Timeline", c)
@@ -37,11 +38,11 @@ func Timeline(c Caption, samples []metrics.Sample) (Figure, error) {
 		}
 		intervals := merge(samples)
 		mean := samples[len(samples)-1].At.Sub(samples[0].At).Seconds() / float64(len(intervals)-1)
-		top := s.header("Timeline", c, fmt.Sprintf("intervals of %s: mean rates, highest levels", Duration(mean)))
+		top := s.header("Timeline", c, fmt.Sprintf("intervals of %s: mean rates, highest levels", text.Duration(mean)))
 		start, end := intervals[0].At.Seconds(), samples[len(samples)-1].At.Seconds()
-		u := clockUnit(end)
-		x := scale{lo: start / u.size, hi: end / u.size}
-		all := rows(intervals, u.size)
+		u := text.ClockUnit(end)
+		x := scale{lo: start / u.Size, hi: end / u.Size}
+		all := rows(intervals, u.Size)
 		bottom := marginBottom + 34
 		pitch := (top - bottom) / vg.Length(len(all))
 		for i, r := range all {
@@ -49,7 +50,7 @@ func Timeline(c Caption, samples []metrics.Sample) (Figure, error) {
 			p := &panel{s, marginLeft + 34, figureWidth - marginRight, base, base + pitch - 26, x, r.y}
 			p.row(r, i == len(all)-1)
 			if i == len(all)-1 {
-				p.nameX("time since the start of the run, " + u.name)
+				p.nameX("time since the start of the run, " + u.Name)
 			}
 		}
 	})
@@ -174,7 +175,7 @@ func (p *panel) row(r row, last bool) {
 func spanTicks(s scale) []tick {
 	step := roundStep(s.hi-s.lo, 8)
 	var ticks []tick
-	for _, t := range linearTicks(scale{lo: 0, hi: s.hi}, int(s.hi/step)+1, Tidy) {
+	for _, t := range linearTicks(scale{lo: 0, hi: s.hi}, int(s.hi/step)+1, text.Short) {
 		if t.value >= s.lo {
 			ticks = append(ticks, t)
 		}

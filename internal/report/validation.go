@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
@@ -19,35 +20,35 @@ const (
 
 // ValidationTable writes predictions beside measurements, and how far they are apart, for people.
 func ValidationTable(w io.Writer, v *validation.Validation, o Options) error {
-	t := &text{colour: o.Colour}
-	t.heading(fmt.Sprintf("%s · %s · %s: %d simulated, %d skipped", v.File, v.Data, Counted(v.Counts.Rows, "row"), v.Counts.Simulated, v.Counts.Skipped))
+	t := newPage(o)
+	t.Heading(fmt.Sprintf("%s · %s · %s: %d simulated, %d skipped", v.File, v.Data, text.Counted(v.Counts.Rows, "row"), v.Counts.Simulated, v.Counts.Skipped))
 	if v.Scenario != "" {
-		t.line("on scenario " + v.Scenario)
+		t.Line("on scenario " + v.Scenario)
 	}
 	if len(v.Set) > 0 {
-		t.line("with " + strings.Join(v.Set, ", "))
+		t.Line("with " + strings.Join(v.Set, ", "))
 	}
 	if len(v.Rows) <= rowsShown {
-		t.blank()
-		t.scoredRows(v)
+		t.Blank()
+		scoredRows(t, v)
 	}
-	t.blank()
-	t.sentences(v)
-	t.errors(v)
-	t.skips(v)
-	t.tooFast(v)
+	t.Blank()
+	sentences(t, v)
+	metricErrors(t, v)
+	skips(t, v)
+	tooFast(t, v)
 	if len(v.Notes) > 0 {
-		t.blank()
+		t.Blank()
 	}
 	for _, note := range v.Notes {
-		t.line("note: " + note)
+		t.Line("note: " + note)
 	}
-	_, err := w.Write(t.buf.Bytes())
+	_, err := t.WriteTo(w)
 	return err
 }
 
 // scoredRows prints each row with its leading metrics.
-func (t *text) scoredRows(v *validation.Validation) {
+func scoredRows(t *text.Page, v *validation.Validation) {
 	head, reasons := []string{"id"}, 0
 	leads := leading(v)
 	leads = leads[:min(3, len(leads))] // a line has no room for more
@@ -68,11 +69,11 @@ func (t *text) scoredRows(v *validation.Validation) {
 				continue
 			}
 			x := &r.Values[j]
-			row = append(row, Significant(x.Measured), significantOf(x.Predicted), signedOf(x.ErrorPct))
+			row = append(row, text.Significant(x.Measured), significantOf(x.Predicted), signedOf(x.ErrorPct))
 		}
 		table = append(table, append(row, fmt.Sprintf("%-*s", reasons, r.Skipped)))
 	}
-	t.columns(table)
+	t.Table(table)
 }
 
 // leading returns the metrics that the data lead with. Where there is a TPOT, ITL says the same.
@@ -94,19 +95,19 @@ func predicted(v *validation.Validation, metric string) bool {
 }
 
 // sentences say in words how wrong each leading metric may be.
-func (t *text) sentences(v *validation.Validation) {
+func sentences(t *text.Page, v *validation.Validation) {
 	for i := range v.Metrics {
 		if m := &v.Metrics[i]; m.Lead {
-			t.line(ErrorSentence(m, v.Quality))
+			t.Line(ErrorSentence(m, v.Quality))
 		}
 	}
 	if len(v.Metrics) == 0 {
-		t.line("nothing to compare: no row has a measured value")
+		t.Line("nothing to compare: no row has a measured value")
 	}
 }
 
 // errors prints a table for every metric that has groups, and one for all others.
-func (t *text) errors(v *validation.Validation) {
+func metricErrors(t *text.Page, v *validation.Validation) {
 	quality := ""
 	if v.Quality != "" {
 		quality = ", quality " + v.Quality
@@ -119,15 +120,15 @@ func (t *text) errors(v *validation.Validation) {
 		}
 		if rows := groupRows(m, v.Quality); len(rows) > 0 {
 			title = "other statistics"
-			t.blank()
-			t.columns(append([][]string{errorsHead(MetricName(m.Metric) + quality), errorsRow("all", &m.All)}, rows...))
+			t.Blank()
+			t.Table(append([][]string{errorsHead(MetricName(m.Metric) + quality), errorsRow("all", &m.All)}, rows...))
 		} else {
 			rest = append(rest, errorsRow(MetricName(m.Metric), &m.All))
 		}
 	}
 	if len(rest) > 0 {
-		t.blank()
-		t.columns(append([][]string{errorsHead(title + quality)}, rest...))
+		t.Blank()
+		t.Table(append([][]string{errorsHead(title + quality)}, rest...))
 	}
 }
 
@@ -159,5 +160,5 @@ func errorsHead(title string) []string {
 }
 
 func errorsRow(name string, e *validation.Errors) []string {
-	return []string{name, fmt.Sprint(e.N), fmt.Sprint(e.Skipped), percentOf(e.MedianPct), percentOf(e.P90Pct), signed(e.BiasPct)}
+	return []string{name, fmt.Sprint(e.N), fmt.Sprint(e.Skipped), text.UnsignedPercent(e.MedianPct), text.UnsignedPercent(e.P90Pct), text.SignedPercent(e.BiasPct)}
 }

@@ -3,11 +3,12 @@ package report
 import (
 	"fmt"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // skips prints why rows are not simulated and values not compared.
-func (t *text) skips(v *validation.Validation) {
+func skips(t *text.Page, v *validation.Validation) {
 	list := func(title string, count func(validation.Skip) int) {
 		shown, more, rest := 0, 0, 0
 		for _, s := range v.Skips {
@@ -16,35 +17,35 @@ func (t *text) skips(v *validation.Validation) {
 			case n == 0:
 				continue
 			case shown == 0:
-				t.blank()
-				t.line(title)
+				t.Blank()
+				t.Line(title)
 			}
 			if shown++; shown <= reasonsShown {
-				t.line(fmt.Sprintf("%6d  %s", n, s.Reason))
+				t.Line(fmt.Sprintf("%6d  %s", n, s.Reason))
 			} else {
 				more, rest = more+1, rest+n
 			}
 		}
 		if more > 0 {
-			t.line(fmt.Sprintf("%6d  for %s more", rest, Counted(more, "reason")))
+			t.Line(fmt.Sprintf("%6d  for %s more", rest, text.Counted(more, "reason")))
 		}
 	}
-	list(fmt.Sprintf("not simulated: %d of %s", v.Counts.Skipped, Counted(v.Counts.Rows, "row")), func(s validation.Skip) int { return s.Rows })
+	list(fmt.Sprintf("not simulated: %d of %s", v.Counts.Skipped, text.Counted(v.Counts.Rows, "row")), func(s validation.Skip) int { return s.Rows })
 	list("not compared: values of simulated rows", func(s validation.Skip) int { return s.Values })
 }
 
 // tooFast prints the rows whose tokens came faster than the data sheet allows.
-func (t *text) tooFast(v *validation.Validation) {
+func tooFast(t *text.Page, v *validation.Validation) {
 	if len(v.TooFast) == 0 {
 		return
 	}
-	t.blank()
-	t.warning(fmt.Sprintf("measured TPOT beats the physical bound in %s: speculation, or wrong metadata?", Counted(len(v.TooFast), "row")))
+	t.Blank()
+	t.Warning(fmt.Sprintf("measured TPOT beats the physical bound in %s: speculation, or wrong metadata?", text.Counted(len(v.TooFast), "row")))
 	for i, x := range v.TooFast {
 		if i == tooFastShown {
-			t.line(fmt.Sprintf("  and %d more", len(v.TooFast)-tooFastShown))
+			t.Line(fmt.Sprintf("  and %d more", len(v.TooFast)-tooFastShown))
 			break
 		}
-		t.line(fmt.Sprintf("  %s: %s ms measured, at least %s ms by the data sheet", x.ID, Significant(x.MeasuredMS), Significant(x.FloorMS)))
+		t.Line(fmt.Sprintf("  %s: %s ms measured, at least %s ms by the data sheet", x.ID, text.Significant(x.MeasuredMS), text.Significant(x.FloorMS)))
 	}
 }

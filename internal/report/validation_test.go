@@ -15,11 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // validation returns n rows in a closed loop of 2^(i mod octaves) clients, whose errors spread by a factor.
-func scoredRuns(n, octaves int, spread float64, label func(i int, l *measured.Labels)) *validation.Validation {
+func measuredValidation(n, octaves int, spread float64, label func(i int, l *measured.Labels)) *validation.Validation {
 	r := rand.New(rand.NewPCG(7, 7))
 	f := &measured.File{Path: "some/data.csv", Schema: "points", Notes: []string{"lengths are means"}, Runs: make([]measured.Run, n)}
 	var predictions []validation.Prediction
@@ -45,13 +46,13 @@ func scoredRuns(n, octaves int, spread float64, label func(i int, l *measured.La
 }
 
 func validationDrawings() []drawing {
-	c := Caption{Scenario: "data.csv", Model: "points", Hardware: "all rows"}
-	few := scoredRuns(200, 8, 0.15, func(i int, l *measured.Labels) {
+	c := text.Caption{Scenario: "data.csv", Model: "points", Hardware: "all rows"}
+	few := measuredValidation(200, 8, 0.15, func(i int, l *measured.Labels) {
 		l.Engine = []string{"vllm", "sglang"}[i%2]
 		l.Quality = []string{"A", "A", "A", "C"}[i%4]
 	})
-	many := scoredRuns(900, 14, 2, func(i int, l *measured.Labels) { l.GPU = fmt.Sprintf("an accelerator with a long name %d", i%11) })
-	one := scoredRuns(1, 1, 0.1, nil)
+	many := measuredValidation(900, 14, 2, func(i int, l *measured.Labels) { l.GPU = fmt.Sprintf("an accelerator with a long name %d", i%11) })
+	one := measuredValidation(1, 1, 0.1, nil)
 	none := validation.Score(&measured.File{}, nil)
 	parity := func(name string, v *validation.Validation, metric string) drawing {
 		return drawing{name, func() (Figure, error) { return Parity(c, v, metric) }}
@@ -142,7 +143,7 @@ func TestTheSentenceSaysHowWrong(t *testing.T) {
 func TestOnlyAFewRowsAreListed(t *testing.T) {
 	print := func(n int) string {
 		var out bytes.Buffer
-		require.NoError(t, ValidationTable(&out, scoredRuns(n, 3, 0.1, nil), Options{}))
+		require.NoError(t, ValidationTable(&out, measuredValidation(n, 3, 0.1, nil), Options{}))
 		return out.String()
 	}
 	assert.Contains(t, print(rowsShown), "\nrun 39 ")

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
@@ -48,7 +49,7 @@ func rough(percent float64) string {
 	return strconv.FormatFloat(percent, 'f', 0, 64) + " %"
 }
 
-// metricName is what people call a metric of predictions.csv: TTFT p99.
+// MetricName is what people call a metric of predictions.csv: TTFT p99.
 func MetricName(metric string) string {
 	for _, rate := range [][2]string{{"output_tokens_per_s", "output tokens/s"}, {"requests_per_s", "requests/s"}} {
 		if rest, ok := strings.CutPrefix(metric, rate[0]); ok {
@@ -71,43 +72,12 @@ func significantOf(x *float64) string {
 	if x == nil {
 		return "–"
 	}
-	return Significant(*x)
+	return text.Significant(*x)
 }
 
 func signedOf(percent *float64) string {
 	if percent == nil {
 		return "–"
 	}
-	return signed(*percent)
-}
-
-// signed prints an error with its direction: +1.2 %.
-func signed(percent float64) string {
-	if math.IsNaN(percent) {
-		return "–"
-	}
-	decimals := 1
-	if math.Abs(percent) >= 99.95 {
-		decimals = 0
-	}
-	text := strconv.FormatFloat(percent, 'f', decimals, 64)
-	if text == "-0.0" {
-		text = "0.0"
-	}
-	if percent > 0 {
-		text = "+" + text
-	}
-	return text + " %"
-}
-
-func percentOf(percent float64) string {
-	return strings.TrimPrefix(signed(percent), "+")
-}
-
-// plural counts things: 1 row, 2 rows.
-func Counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return text.SignedPercent(*percent)
 }

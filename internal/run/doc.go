@@ -1,4 +1,7 @@
 // Package run is the one way from a built scenario to its results.
 //
-//	each.go  many runs over all cores
+//	run.go       one run: what is kept of it, who follows it, and how it is cancelled
+//	rows.go      a row for each request; csv.go writes them
+//	progress.go  how far a run is
+//	each.go      many runs over all cores
 package run

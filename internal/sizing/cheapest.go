@@ -3,9 +3,8 @@ package sizing
 import (
 	"cmp"
 	"errors"
-	"slices"
-
 	"github.com/decodesim/decodesim/internal/run"
+	"slices"
 )
 
 // verified is how many deployments of one cost are run under every seed.
@@ -46,7 +45,7 @@ func (z *sizer) carriers(class []*deployment, done, of int) ([]*deployment, erro
 		if d.bound >= z.grid.low {
 			return false
 		}
-		d.skipped = "even perfectly packed it would not carry the rate"
+		d.skipped = "even at its roofline limit it would not sustain the rate"
 		return true
 	})
 	some, err := z.carrying(some, 0, stages[0].requests, z.out.Seeds[:1])

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim"
@@ -46,7 +47,7 @@ func (z *sizer) prepare() error {
 	if err := sendable(base); err != nil {
 		return err
 	}
-	if base, err = base.Pattern(); err != nil {
+	if base, err = build.Pattern(base); err != nil {
 		return err
 	}
 	z.base, z.packed = base, map[string]float64{}
@@ -145,7 +146,7 @@ func (z *sizer) first(r round) error {
 		for ; from < len(order) && len(batch) < wave; from++ {
 			d := order[from]
 			if d.bound*pruneShare < best && known[d.key()] {
-				d.skipped = "even perfectly packed it would carry less than another"
+				d.skipped = "even at its roofline limit it would sustain less than another"
 				continue
 			}
 			known[d.key()] = true

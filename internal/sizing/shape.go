@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/run"
 )
@@ -81,7 +82,7 @@ func (z *sizer) found(s *shape) error {
 	if err != nil {
 		return err
 	}
-	b, err := scenario.Build()
+	b, err := build.New(scenario)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,11 @@
 package sizing
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -32,21 +32,13 @@ type outcome struct {
 	bound      metrics.Bound
 }
 
-// pollEvery is how many requests end between checks of the context.
-const pollEvery = 1 << 12
-
-// errBroken ends a run that has missed its SLO too often to carry its load.
-var errBroken = errors.New("the load is not carried")
-
 // judge is the sink of a run. The definitions of what it measures are the Recorder's; it tells that of the measured
 // requests alone, and of no tokens between, unless it is asked for a portrait.
 type judge struct {
 	metrics.Recorder
-	ctx      context.Context
 	portrait bool
-	from     int32 // requests before it are not measured
-	missMax  int64 // misses that end the run; negative: none do
-	ended    int64
+	from     int32    // requests before it are not measured
+	missMax  int64    // misses that end the run; negative: none do
 	began    sim.Time // the first measured request was sent
 	work     work
 }
@@ -80,21 +72,19 @@ func (j *judge) Burst(*sim.Instance, sim.Time, int) {}
 // Gap implements sim.Sink.
 func (j *judge) Gap(*sim.Instance, *sim.Request, sim.Time, sim.Cause) {}
 
-// Done implements sim.Sink. It leaves the run by a panic, which simulate recovers: there is no other way out of one.
+// Done implements sim.Sink.
 func (j *judge) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
-	if j.ended++; j.ended%pollEvery == 0 && j.ctx.Err() != nil {
-		panic(context.Canceled)
-	}
 	if r.ID < j.from {
 		return
 	}
 	j.began = min(j.began, r.Arrival)
 	j.Recorder.Done(r, at, o)
 	j.work.add(r)
-	if j.missMax >= 0 && j.Recorded-j.Attained+j.Unserved > j.missMax {
-		panic(errBroken)
-	}
 }
+
+// broken reports whether so many requests have missed the SLO that the load is not sustained, whatever becomes of the
+// others.
+func (j *judge) broken() bool { return j.missMax >= 0 && j.Recorded-j.Attained+j.Unserved > j.missMax }
 
 // look says what a run is for.
 type look uint8
@@ -112,55 +102,39 @@ func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, p
 		return x, err
 	}
 	z.runs.Add(1)
-	b, err := d.scenario(x.rate, requests, seed).Build()
+	b, err := build.New(d.scenario(x.rate, requests, seed))
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", d.is.Name, err)
 	}
 	defer b.Close()
 	all := int64(b.Requests)
 	from := all / warmShare
-	j := &judge{ctx: z.ctx, portrait: purpose == portrait, from: int32(from), missMax: -1, began: sim.Forever}
+	j := &judge{portrait: purpose == portrait, from: int32(from), missMax: -1, began: sim.Forever}
 	j.SLO, j.Ingress, j.Egress = z.limits, b.Config.Ingress, b.Config.Egress
 	if purpose == verdict {
 		j.missMax = int64((1-z.study.Attainment)*float64(all-from) + 1e-9)
 	}
 	config := b.Config
 	config.Sink, config.TraceEvery = j, 0
-	c, err := sim.New(config)
-	if err != nil {
-		return x, fmt.Errorf("%s: %w", d.is.Name, err)
-	}
-	err = runUntilBroken(c)
+	config.Cancelled = j.broken
+	c, err := run.Drive(z.ctx, config)
 	switch {
-	case errors.Is(err, errBroken):
-		return x, nil
+	case z.ctx.Err() != nil:
+		return x, z.ctx.Err()
 	case err != nil:
-		return x, err
+		return x, fmt.Errorf("%s: %w", d.is.Name, err)
+	case j.broken():
+		return x, nil
 	case b.SourceErr() != nil:
 		return x, b.SourceErr()
 	case c.Overran():
-		return x, nil // a load that takes longer than the clock is not carried
+		return x, nil // a load that takes longer than the clock is not sustained
 	}
 	x.fill(j, c, &z.limits, z.study.Attainment)
 	x.each = b.Requests / b.SpanS / x.rate
 	x.perfect, _ = d.perfect(&x.work, d.replicas, true)
 	x.carried = x.carried && x.rate*x.each <= x.perfect // more than can be done was done only as long as the run was short
 	return x, nil
-}
-
-// runUntilBroken runs c to its end, or to where its sink left it.
-func runUntilBroken(c *sim.Cluster) (err error) {
-	defer func() {
-		switch x := recover(); x {
-		case nil:
-		case errBroken, context.Canceled:
-			err = x.(error)
-		default:
-			panic(x)
-		}
-	}()
-	c.Run()
-	return nil
 }
 
 // fill takes the results of a run that has ended.

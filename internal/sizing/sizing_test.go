@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -67,7 +68,7 @@ func TestOneServerCarriesOneOverItsServiceTime(t *testing.T) {
 	s := studyOf(t, toy, "budget: {gpus: 3}\nrate: {min: 1, max: 1000}\nslo: {ttft_ms: 200}\nattainment: 0.9\nrequests: 4000\nseeds: 2\n")
 	scenario, err := configs.Load(s.Scenario, configs.Options{})
 	require.NoError(t, err)
-	b, err := scenario.Build()
+	b, err := build.New(scenario)
 	require.NoError(t, err)
 	var g sim.Segment
 	b.Config.Pools[0].Model.(*hardware.Roofline).Price([]sim.Shape{{

@@ -74,7 +74,7 @@ func bans(s *source) []string {
 		p := target(im)
 		instead, bad := barred(p)
 		// A trace is a file, and one file of workloads opens it.
-		if bad && !(s.path == "workloads/input.go" && p == "os") {
+		if bad && !(s.path == "workloads/traces/input.go" && p == "os") {
 			found = append(found, s.at(im.Pos(), "import %s: use %s", p, instead))
 		}
 		if foreign := strings.Contains(top(p), ".") && !strings.HasPrefix(p, module); foreign && top(s.pkg) == "sim" {

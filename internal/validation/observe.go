@@ -1,7 +1,6 @@
 package validation
 
 import (
-	"context"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -22,15 +21,11 @@ type Request struct {
 type Observation struct {
 	metrics.Recorder
 	Requests []Request // in order of arrival
-	ctx      context.Context
 }
 
-// LookEvery is how many requests end between looks at whether the user gave up.
-const lookEvery = 1 << 12
-
 // NewObservation returns the sink of a run. The ways to the engine and back are part of what clients see.
-func NewObservation(ctx context.Context, c *sim.Config) *Observation {
-	o := &Observation{ctx: ctx}
+func NewObservation(c *sim.Config) *Observation {
+	o := &Observation{}
 	o.Ingress, o.Egress = c.Ingress, c.Egress
 	o.Rows = o.row
 	return o
@@ -50,9 +45,6 @@ func (o *Observation) row(r *sim.Request, at sim.Time, outcome sim.Outcome) {
 		}
 	}
 	o.Requests[r.ID] = q
-	if r.ID%lookEvery == 0 && o.ctx.Err() != nil {
-		panic(ErrStopped) // the one way out of a run; simulate recovers it
-	}
 }
 
 // Incomplete returns how many requests did not complete.

@@ -20,12 +20,9 @@ func Occupy(ctx context.Context, run *measured.Run, with Efficiencies) (o measur
 	}
 	defer b.Close()
 	config, line := b.Config, metrics.NewTimeline(b.SpanS)
-	config.Sink, config.Observe = NewObservation(ctx, &config), line.Observe
-	c, err := simulateWhole(ctx, config)
+	config.Sink, config.Observe = NewObservation(&config), line.Observe
+	c, err := Simulate(ctx, b, config)
 	if err != nil {
-		return o, err.Error()
-	}
-	if err := b.SourceErr(); err != nil {
 		return o, err.Error()
 	}
 	samples := line.Samples(c)

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -66,13 +68,10 @@ func observe(ctx context.Context, run *measured.Run, above configs.Options, with
 		return nil, 0, skip
 	}
 	defer b.Close()
-	o = NewObservation(ctx, &b.Config)
+	o = NewObservation(&b.Config)
 	config := b.Config
 	config.Sink = o
-	if err := Simulate(ctx, config); err != nil {
-		return nil, 0, err.Error()
-	}
-	if err := b.SourceErr(); err != nil {
+	if _, err := Simulate(ctx, b, config); err != nil {
 		return nil, 0, err.Error()
 	}
 	if n := o.Incomplete(); 10*n > len(o.Requests) {
@@ -82,12 +81,12 @@ func observe(ctx context.Context, run *measured.Run, above configs.Options, with
 }
 
 // Build makes the parts of a run, or says why there are none.
-func Build(run *measured.Run, above configs.Options, with Efficiencies) (*configs.Built, string) {
+func Build(run *measured.Run, above configs.Options, with Efficiencies) (*build.Built, string) {
 	s, err := configs.Read(run.ID, []byte(run.Scenario), above)
 	if err != nil {
 		return nil, reason(run, err)
 	}
-	b, err := s.Build()
+	b, err := build.New(s)
 	if err != nil {
 		return nil, reason(run, err)
 	}
@@ -110,32 +109,15 @@ func reason(run *measured.Run, err error) string {
 	return strings.TrimLeft(text, ": ")
 }
 
-// ErrStopped ends a simulation whose user gave up.
-var ErrStopped = errors.New("interrupted")
-
-// Simulate runs a configuration to its end, or until ctx is cancelled.
-func Simulate(ctx context.Context, config sim.Config) error {
-	_, err := simulateWhole(ctx, config)
-	return err
-}
-
-// simulateWhole returns the run too, which has ended.
-func simulateWhole(ctx context.Context, config sim.Config) (c *sim.Cluster, err error) {
-	if ctx.Err() != nil {
-		return nil, ErrStopped
-	}
-	if c, err = sim.New(config); err != nil {
+// Simulate runs b with a configuration of the caller's, and returns the cluster as it is at the end.
+func Simulate(ctx context.Context, b *build.Built, config sim.Config) (*sim.Cluster, error) {
+	c, err := run.Drive(ctx, config)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	defer func() {
-		if x := recover(); x == ErrStopped {
-			err = ErrStopped
-		} else if x != nil {
-			panic(x)
-		}
-	}()
-	c.Run()
-	if c.Overran() {
+	case b.SourceErr() != nil:
+		return nil, b.SourceErr()
+	case c.Overran():
 		return nil, errors.New("the simulated clock ended before the run did")
 	}
 	return c, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured/names"
 )
@@ -221,7 +222,7 @@ const scenarioName = "scenario"
 func (i *Import) Check() (wrong bool, err error) {
 	s, err := configs.Read(scenarioName, i.Text, configs.Options{})
 	if err == nil {
-		_, err = s.Replica()
+		_, err = build.FirstReplica(s)
 	}
 	if err == nil {
 		return false, nil

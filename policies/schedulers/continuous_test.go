@@ -67,8 +67,10 @@ func TestTheLatestIsPreempted(t *testing.T) {
 // TestReservingTheWholePrompt: a chunk would fit beside the first request, the whole prompt does not.
 func TestReservingTheWholePrompt(t *testing.T) {
 	requests := []sim.Request{{Prompt: 24, Output: 1}, {Prompt: 28, Output: 1}}
-	chunked := run(schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 26}, 10, requests...)
-	whole := run(schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 26, SchedulerReserveFullISL: true}, 10, requests...)
+	policy := schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 26}
+	chunked := run(policy, 10, requests...)
+	policy.SchedulerReserveFullISL = true
+	whole := run(policy, 10, requests...)
 	assert.Equal(t, testcluster.At(2), chunked.FirstToken[1])
 	assert.Equal(t, testcluster.At(3), whole.FirstToken[1])
 }

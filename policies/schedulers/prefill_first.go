@@ -1,43 +1,45 @@
 package schedulers
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/decodesim/decodesim/sim"
 )
 
-// PrefillFirst runs prompts whole, in steps of their own, as soon as there is room for them, and decodes wait: the
-// default scheduler of vLLM V0 (vllm/core/scheduler.py). With PrefillBelow it is the other way round: prompts wait
-// until few sequences decode.
+var _ sim.Scheduler = (*PrefillFirst)(nil)
+
+// PrefillFirst computes whole prompts in steps of their own as soon as they fit, while decodes are paused: the default
+// scheduler of vLLM V0 (vllm/core/scheduler.py). With PrefillBelow decodes come first instead: prompts wait until few
+// sequences decode.
 //
-// When decodes find no KV block, one is preempted: recomputed, or swapped to host memory; the copies precede the step,
-// which lasts longer by them. Nobody is admitted while somebody is in host memory.
+// When a decode gets no KV block, a request is preempted: recomputed, or swapped to host memory. The copies precede the
+// step and make it longer. No request is admitted while another is swapped out.
 type PrefillFirst struct {
 	MaxNumSeqs          int
 	MaxNumBatchedTokens int32          // prompt tokens in a step
-	WatermarkBlocks     int64          // that admission leaves free
+	WatermarkBlocks     int64          // blocks that admission leaves free
 	PrefillBelow        int            // prompts run only while fewer sequences decode; 0: always
 	Preempt             sim.Preemption // Recompute or Swap
 	Victim              Victim
 }
 
-var _ sim.Scheduler = (*PrefillFirst)(nil)
-
 // Validate reports arguments with which nothing could run.
 func (p *PrefillFirst) Validate() error {
 	switch {
 	case p.MaxNumSeqs < 1 || int(p.MaxNumBatchedTokens) < p.MaxNumSeqs:
-		return fmt.Errorf("policies: max_num_seqs is %d and max_num_batched_tokens %d, must be at least 1 and at least max_num_seqs",
-			p.MaxNumSeqs, p.MaxNumBatchedTokens)
+		return fmt.Errorf("policies: max_num_seqs is %d and max_num_batched_tokens %d, "+
+			"must be at least 1 and at least max_num_seqs", p.MaxNumSeqs, p.MaxNumBatchedTokens)
 	case p.WatermarkBlocks < 0 || p.PrefillBelow < 0:
-		return fmt.Errorf("policies: the watermark is %d blocks and prefill_below %d, must be 0 or more", p.WatermarkBlocks, p.PrefillBelow)
+		return fmt.Errorf("policies: the watermark is %d blocks and prefill_below %d, must be 0 or more",
+			p.WatermarkBlocks, p.PrefillBelow)
 	case p.Preempt == sim.Retract:
-		return fmt.Errorf("policies: vLLM V0 recomputes or swaps, and retracts nobody")
+		return errors.New("policies: vLLM V0 preempts by recompute or swap, and never retracts")
 	}
 	return nil
 }
 
-// Keeps implements sim.Counter.
+// Counts implements sim.Counter.
 func (p *PrefillFirst) Counts() sim.Counts { return sim.CountPauses }
 
 // Schedule implements sim.Scheduler.
@@ -57,7 +59,7 @@ func (p *PrefillFirst) Schedule(in *sim.Instance, w *sim.Work) int {
 	return 0
 }
 
-// prefill composes a step of prompts alone, or reports that there is none.
+// prefill composes a prefill-only step, or reports that there is none.
 func (p *PrefillFirst) prefill(in *sim.Instance, w *sim.Work) bool {
 	w.PauseDecodes()
 	admitted := 0
@@ -67,15 +69,7 @@ func (p *PrefillFirst) prefill(in *sim.Instance, w *sim.Work) bool {
 			break
 		}
 		n := r.Pending() - w.CachedTokens(r)
-		if n > budget && (admitted > 0 || r.Preemptions == 0 && r.Emitted == 0) {
-			w.HeadBlocked()
-			break
-		}
-		room := w.FreeBlocks()
-		if in.Running() > 0 {
-			room -= p.WatermarkBlocks
-		}
-		if w.BlocksToAdmit(n) > room {
+		if n > budget && (admitted > 0 || r.Preemptions == 0 && r.Emitted == 0) || w.BlocksToAdmit(n) > p.free(in, w) {
 			w.HeadBlocked()
 			break
 		}
@@ -93,15 +87,19 @@ func (p *PrefillFirst) prefill(in *sim.Instance, w *sim.Work) bool {
 	return false
 }
 
-// swapIn brings back who fits, first come first served.
+// free returns the blocks that admission may take: all free blocks if no request runs, else those above the watermark.
+func (p *PrefillFirst) free(in *sim.Instance, w *sim.Work) int64 {
+	if in.Running() == 0 {
+		return w.FreeBlocks()
+	}
+	return w.FreeBlocks() - p.WatermarkBlocks
+}
+
+// swapIn copies swapped requests back while they fit, in the order in which they were swapped out.
 func (p *PrefillFirst) swapIn(in *sim.Instance, w *sim.Work) {
 	for in.Running() < p.MaxNumSeqs {
 		r, blocks := in.Swapped()
-		room := w.FreeBlocks()
-		if in.Running() > 0 {
-			room -= p.WatermarkBlocks
-		}
-		if r == nil || blocks+1 > room && (in.Running() > 0 || !w.SwapInFits()) {
+		if r == nil || blocks+1 > p.free(in, w) && (in.Running() > 0 || !w.SwapInFits()) {
 			return
 		}
 		w.SwapIn()

@@ -3,35 +3,57 @@ package schedulers
 import (
 	"slices"
 
+	"github.com/decodesim/decodesim/policies/internal/named"
 	"github.com/decodesim/decodesim/sim"
 )
 
-// CacheOrder is an order of SGLang's queue by what the cache holds of those who wait.
+// CacheOrder is an order of SGLang's queue by what the prefix cache has of the waiting requests.
 type CacheOrder uint8
 
 // The orders.
 const (
-	FCFS      CacheOrder = iota // or as the pool's Order has it
-	LPM                         // the longest prefix in the cache first
-	DFSWeight                   // prefix by prefix, the one that most of those who wait share first
+	FCFS      CacheOrder = iota // the order of the pool's queue, whatever is cached
+	LPM                         // the longest cached prefix first
+	DFSWeight                   // depth first through the prefix tree, the node shared by most waiting requests first
 )
 
-// sortedMax is the longest queue that is sorted by what the cache holds, as SGLang has it of LPM.
+// cacheOrders is the orders by the prefix cache that scenarios can name, which only SGLang has.
+func cacheOrders() named.List[struct{}, CacheOrder] {
+	return named.List[struct{}, CacheOrder]{
+		{Name: "lpm", Does: "sglang: the longest prefix in the cache first",
+			New: func(struct{}) (CacheOrder, error) { return LPM, nil }},
+		{Name: "dfs-weight", Does: "sglang: prefix by prefix, the one that most waiting requests share first",
+			New: func(struct{}) (CacheOrder, error) { return DFSWeight, nil }},
+	}
+}
+
+// CacheOrderNames returns the names of the orders by the prefix cache.
+func CacheOrderNames() []string { return cacheOrders().Names() }
+
+// CacheOrderNamed returns the order by the prefix cache called name, or FCFS for any other name.
+func CacheOrderNamed(name string) CacheOrder {
+	if order, err := cacheOrders().New("schedule policy", name, struct{}{}); err == nil {
+		return order
+	}
+	return FCFS
+}
+
+// sortedMax is the longest queue that SGLang sorts by the prefix cache; it has this limit for LPM.
 const sortedMax = 128
 
-// cacheOrder sorts queues; it is scratch alone.
-type cacheOrder struct {
+// sorter sorts queues by the prefix cache. Between two calls it keeps its memory and nothing else.
+type sorter struct {
 	matches []match
-	path    []int32 // paths of matches, from the root
-	visits  []int32 // nodes on them, sorted
+	path    []int32 // the paths of all matches, one after the other, each from the root
+	visits  []int32 // the same nodes, sorted
 	order   []int32
 }
 
-// match is what the cache holds of the i-th request that waits: tokens, and the path to them.
+// match is what the prefix cache has of the i-th waiting request: tokens, and the path to them in sorter.path.
 type match struct{ i, tokens, from, to int32 }
 
 // sort gives the queue of an instance another order, unless it is too long.
-func (c *cacheOrder) sort(by CacheOrder, in *sim.Instance, w *sim.Work) {
+func (c *sorter) sort(by CacheOrder, in *sim.Instance, w *sim.Work) {
 	if in.Waiting(sortedMax) != nil {
 		return
 	}
@@ -62,9 +84,9 @@ func (c *cacheOrder) sort(by CacheOrder, in *sim.Instance, w *sim.Work) {
 	in.Arrange(c.order)
 }
 
-// depthFirst compares two requests by where a walk of the tree meets them that takes the heavier child first and a node
-// after its children.
-func (c *cacheOrder) depthFirst(a, b match) int {
+// depthFirst compares two requests by when a walk of the prefix tree meets them. The walk takes the heavier child first
+// and a node after its children.
+func (c *sorter) depthFirst(a, b match) int {
 	x, y := c.path[a.from:a.to], c.path[b.from:b.to]
 	for i := range min(len(x), len(y)) {
 		if x[i] == y[i] {
@@ -78,8 +100,8 @@ func (c *cacheOrder) depthFirst(a, b match) int {
 	return len(y) - len(x)
 }
 
-// weight returns how many of those who wait have node on their path.
-func (c *cacheOrder) weight(node int32) int {
+// weight returns how many waiting requests have node on their path.
+func (c *sorter) weight(node int32) int {
 	from, _ := slices.BinarySearch(c.visits, node)
 	to, _ := slices.BinarySearch(c.visits, node+1)
 	return to - from

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -28,7 +29,7 @@ slo: {ttft_ms: 500}
 `), 0o600))
 	s, err := configs.Load(file, configs.Options{Set: set})
 	require.NoError(t, err)
-	b, err := s.Build()
+	b, err := build.New(s)
 	require.NoError(t, err)
 	f, line := &metrics.Full{}, metrics.NewTimeline(0)
 	f.SLO, f.Warmup = b.SLO, b.Warmup

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	builtin "github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
@@ -22,12 +23,12 @@ type anchor struct {
 }
 
 // replica builds the deployment with the efficiencies of sets.
-func (a *anchor) replica(sets catalog.Sets) (*configs.Replica, error) {
+func (a *anchor) replica(sets catalog.Sets) (*build.Replica, error) {
 	s, err := configs.Read(a.name(), []byte(a.scenario(a.context)), configs.Options{})
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.Replica()
+	r, err := build.FirstReplica(s)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/formats"
 	"github.com/decodesim/decodesim/internal/measured/measuredtest"
@@ -335,7 +336,7 @@ func TestEveryResultRunsOnAScenario(t *testing.T) {
 		for _, r := range f.Runs {
 			s, err := configs.Read(r.ID, []byte(r.Scenario), configs.Options{})
 			require.NoError(t, err, r.Scenario)
-			_, err = s.Build()
+			_, err = build.New(s)
 			require.NoError(t, err, r.Scenario)
 			require.NoError(t, r.Label(s))
 			assert.Equal(t, "h100-sxm vllm bf16 tp1", strings.TrimPrefix(r.Labels.Deployment(), r.Labels.Model+" "))

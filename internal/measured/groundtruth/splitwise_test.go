@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/measuredtest"
 	"github.com/decodesim/decodesim/sim"
@@ -74,7 +75,7 @@ func TestABurstIsOnePrefillAndOneBatch(t *testing.T) {
 		}
 		s, err := configs.Read(run.ID, []byte(run.Scenario), configs.Options{})
 		require.NoError(t, err)
-		b, err := s.Build()
+		b, err := build.New(s)
 		require.NoError(t, err)
 		recorder := &metrics.Full{}
 		recorder.Ingress = b.Config.Ingress

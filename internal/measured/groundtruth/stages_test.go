@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/measuredtest"
 )
@@ -225,7 +226,7 @@ func loaded(t *testing.T, run measured.Run) *configs.Scenario {
 	require.Empty(t, run.Skip)
 	s, err := configs.Read(run.ID, []byte(run.Scenario), configs.Options{})
 	require.NoError(t, err, run.Scenario)
-	b, err := s.Build()
+	b, err := build.New(s)
 	require.NoError(t, err, run.Scenario)
 	require.NoError(t, b.Close())
 	return s

@@ -6,7 +6,7 @@ import (
 
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/sim"
-	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
 
 // replayed is the trace that a run replays.
@@ -43,7 +43,7 @@ func traceOf(s *datafile.Source, o datafile.Object, requests []datafile.Object) 
 
 // readTrace returns the requests of a trace.
 func readTrace(path string) ([]sim.Request, error) {
-	t, err := workloads.OpenTrace(path, workloads.TraceOptions{})
+	t, err := traces.Open(path, traces.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/formats"
 )
@@ -91,7 +92,7 @@ func BuildAll(t *testing.T, f *measured.File) {
 		if !assert.NoError(t, err, run.Scenario) {
 			continue
 		}
-		b, err := s.Build()
+		b, err := build.New(s)
 		if assert.NoError(t, err, run.Scenario) {
 			assert.NoError(t, b.Close())
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/measuredtest"
 )
@@ -45,7 +46,7 @@ meta-llama/Llama-3.1-70B-Instruct,NVIDIA H100,vllm,4,64,fp8,8,1000,200,11.5
 	assert.True(t, strings.HasPrefix(r.Scenario, "model: llama-3.1-70b\nweights: fp8\npools:\n  - gpu: h100-sxm\n    engine: vllm-v1\n    tensor_parallel: 4\n    max_num_seqs: 64\nworkload:\n"), r.Scenario)
 	s, err := configs.Read(r.ID, []byte(r.Scenario), configs.Options{})
 	require.NoError(t, err)
-	_, err = s.Build()
+	_, err = build.New(s)
 	require.NoError(t, err)
 	require.NoError(t, r.Label(s))
 	assert.Equal(t, "llama-3.1-70b h100-sxm vllm fp8 tp4", r.Labels.Deployment())

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/sim/metrics/views"
@@ -27,7 +28,7 @@ workload:
 func sampled(t *testing.T, every int32, text string) (*views.Sample, *sim.Cluster) {
 	s, err := configs.Read("s.yaml", []byte(text), configs.Options{})
 	require.NoError(t, err)
-	b, err := s.Build()
+	b, err := build.New(s)
 	require.NoError(t, err)
 	f := &metrics.Full{}
 	f.SLO = b.SLO

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
@@ -17,7 +17,7 @@ func (a *Accuracy) prompts(m *markdown) {
 	rows := [][]string{{"deployment", "prompt tokens", "at least", "predicted", "ratio"}}
 	for _, p := range a.Prompts {
 		rows = append(rows, []string{
-			p.Deployment, fmt.Sprint(p.Tokens), report.Duration(p.BoundMS / 1e3), report.Duration(p.TTFTMS / 1e3), report.Significant(p.TTFTMS / p.BoundMS),
+			p.Deployment, fmt.Sprint(p.Tokens), text.Duration(p.BoundMS / 1e3), text.Duration(p.TTFTMS / 1e3), text.Significant(p.TTFTMS / p.BoundMS),
 		})
 	}
 	m.table(1, rows)
@@ -46,7 +46,7 @@ func (a *Accuracy) anchors(m *markdown) {
 		if s.NearSeventy() {
 			about = "yes"
 		}
-		rows = append(rows, []string{s.Deployment, fmt.Sprint(s.Batch), report.Significant(s.BoundMS), report.Significant(s.StepMS), about})
+		rows = append(rows, []string{s.Deployment, fmt.Sprint(s.Batch), text.Significant(s.BoundMS), text.Significant(s.StepMS), about})
 	}
 	m.table(1, rows)
 	for i := range a.Targets {
@@ -66,16 +66,16 @@ func (t *Target) TargetMS() float64 { return 1e3 / t.TokensPerS }
 
 // write says what a published speed would take.
 func (t *Target) write(m *markdown) {
-	layer := func(ms float64) string { return report.Significant(1e3 * ms / float64(t.Layers)) }
+	layer := func(ms float64) string { return text.Significant(1e3 * ms / float64(t.Layers)) }
 	m.para("**%s at %s tokens/s to one user** is %s ms per token. One sequence with %d tokens of context; tokens per step are what a step "+
 		"of the "+
 		"predicted length would "+
-		"have to yield, if drafting and verifying cost nothing:", t.Model, report.Tidy(t.TokensPerS), report.Significant(t.TargetMS()), contextOf(t.Steps))
+		"have to yield, if drafting and verifying cost nothing:", t.Model, text.Short(t.TokensPerS), text.Significant(t.TargetMS()), contextOf(t.Steps))
 	rows := [][]string{{"deployment", "at least, ms", "predicted, ms", "predicted, µs per layer", "tokens per step"}}
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		rows = append(rows, []string{
-			s.Deployment, report.Significant(s.BoundMS), report.Significant(s.StepMS), layer(s.StepMS), report.Significant(max(1, s.StepMS/t.TargetMS())),
+			s.Deployment, text.Significant(s.BoundMS), text.Significant(s.StepMS), layer(s.StepMS), text.Significant(max(1, s.StepMS/t.TargetMS())),
 		})
 	}
 	m.table(1, rows)
@@ -83,7 +83,7 @@ func (t *Target) write(m *markdown) {
 	if t.Best != nil {
 		measured = "The fastest that was measured of this shape without speculation is " + measuredBest(t.Best) + fmt.Sprintf(", %s times "+
 			"as long.",
-			report.Significant(t.Best.Value.Measured/t.TargetMS()))
+			text.Significant(t.Best.Value.Measured/t.TargetMS()))
 	}
 	m.para("%s The bound allows the speed, the software measured here does not: it would take %s µs per layer with all that a layer does, in %d "+
 		"layers, such as one fused kernel "+
@@ -92,5 +92,5 @@ func (t *Target) write(m *markdown) {
 
 func measuredBest(p *validation.Prediction) string {
 	l := &p.Run.Labels
-	return fmt.Sprintf("%s ms (%s, %s tokens, %s)", report.Significant(p.Value.Measured), deploymentName(l), l.Load, report.Counted(l.Concurrency, "client"))
+	return fmt.Sprintf("%s ms (%s, %s tokens, %s)", text.Significant(p.Value.Measured), deploymentName(l), l.Load, text.Counted(l.Concurrency, "client"))
 }

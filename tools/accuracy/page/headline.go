@@ -6,6 +6,7 @@ import (
 
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
@@ -21,7 +22,7 @@ func Figures(a *Accuracy) ([]NamedFigure, error) {
 	var out []NamedFigure
 	for _, metric := range []string{"tpot", "ttft"} {
 		v := a.Scored(catalog.DeploymentOut)
-		c := report.Caption{Scenario: "each run predicted from other deployments", Model: "all engines", Hardware: report.Counted(v.Counts.Simulated, "row")}
+		c := text.Caption{Scenario: "each run predicted from other deployments", Model: "all engines", Hardware: text.Counted(v.Counts.Simulated, "row")}
 		drawn, err := report.Parity(c, v, metric)
 		if err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
@@ -25,7 +26,7 @@ func (a *Accuracy) how(m *markdown) {
 		"and clients decide more than steps do. A deployment of n runs weighs √n, for its runs err together. A penalty of the squared logarithm "+
 		"of each scaling, over the "+
 		"squared σ of the table, times %s, holds it to one; for a user's own deployment times %s.",
-		report.Tidy(k.StepScale), report.Tidy(k.TTFTScale), report.Tidy(k.TTFTWeight), report.Tidy(k.Stiffness), report.Tidy(k.OwnStiffness))
+		text.Short(k.StepScale), text.Short(k.TTFTScale), text.Short(k.TTFTWeight), text.Short(k.Stiffness), text.Short(k.OwnStiffness))
 	m.para("**What was chosen by looking.** Those two stiffnesses, on a coarse grid (factors of about three) of errors on deployments " +
 		"left out; a tenth or three tenths of the first change none by more than a point. So was the form, by the fits to public data " +
 		"that the priors come from; and `moe_rows`, the rows of an expert below which tiles are mostly padding, at the larger of the usual tiles, with the " +
@@ -39,14 +40,14 @@ func (a *Accuracy) how(m *markdown) {
 	for i := range k.Parameters {
 		p := &k.Parameters[i]
 		rows = append(rows, []string{
-			"`" + p.Name + "`", report.ConstantText(p.Name, k.PriorValue(p)), report.Tidy(p.Sigma), report.ConstantText(p.Name, p.Low), report.ConstantText(p.Name, p.High),
+			"`" + p.Name + "`", report.ConstantText(p.Name, k.PriorValue(p)), text.Short(p.Sigma), report.ConstantText(p.Name, p.Low), report.ConstantText(p.Name, p.High),
 		})
 	}
 	m.table(1, rows)
 	m.para("The fitted constants are in `configs/catalog/engines/efficiencies/`, each entry with the runs, deployments and error of its fit. The "+
 		"overlap "+
 		"of memory and arithmetic is not fitted: "+
-		"such data cannot tell it (p = %s).", report.Tidy(k.Prior.Overlap))
+		"such data cannot tell it (p = %s).", text.Short(k.Prior.Overlap))
 }
 
 // origins say what each data set is.

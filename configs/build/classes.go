@@ -1,0 +1,71 @@
+package build
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+	"github.com/decodesim/decodesim/workloads/sessions"
+)
+
+var _ source = (*sessions.Sessions)(nil)
+
+// Classes returns the service classes with their limits, in the order of sim.Request.Class; nil: there are none.
+func (b *Built) Classes() []metrics.Class {
+	var classes []metrics.Class
+	for i := range b.Scenario.Workload.Classes {
+		c := &b.Scenario.Workload.Classes[i]
+		classes = append(classes, metrics.Class{Name: c.Name, SLO: classLimits(b.Scenario, c)})
+	}
+	return classes
+}
+
+// classLimits returns what a class asks for: its own SLO, or the scenario's.
+func classLimits(s *configs.Scenario, c *configs.Class) metrics.Limits {
+	if c == nil || c.SLO == nil {
+		return metrics.Limits{TTFT: milliseconds(s.SLO.TTFTMS), TPOT: milliseconds(s.SLO.TPOTMS), E2E: milliseconds(s.SLO.E2EMS)}
+	}
+	return metrics.Limits{TTFT: milliseconds(c.SLO.TTFTMS), TPOT: milliseconds(c.SLO.TPOTMS), E2E: milliseconds(c.SLO.E2EMS)}
+}
+
+// ttftLimits returns by class when the first token of a request is due after its arrival, 0: never; of the scenario, where
+// there are no classes.
+func ttftLimits(s *configs.Scenario) []sim.Duration {
+	if len(s.Workload.Classes) == 0 {
+		return []sim.Duration{milliseconds(s.SLO.TTFTMS)}
+	}
+	var limits []sim.Duration
+	for i := range s.Workload.Classes {
+		limits = append(limits, classLimits(s, &s.Workload.Classes[i]).TTFT)
+	}
+	return limits
+}
+
+func milliseconds(ms float64) sim.Duration { return sim.Seconds(ms / 1e3) }
+
+// TurnsMean returns how many turns a session has on average; 0: requests stand alone.
+func (b *Built) TurnsMean() float64 {
+	if s, ok := b.source.(*sessions.Sessions); ok {
+		return s.Turns()
+	}
+	return 0
+}
+
+// noteSessions says which sessions ended before their users meant them to.
+func (b *Built) noteSessions() (notes []string) {
+	s, ok := b.source.(*sessions.Sessions)
+	if !ok {
+		return nil
+	}
+	e := s.Ended()
+	if e.Full > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d sessions ended early, and %d turns were not asked: with its history a prompt would be longer "+
+			"than max_model_len, %d tokens", e.Full, s.Begun(), e.FullTurns, b.Replicas[b.tightest()].MaxModelLen))
+	}
+	if e.Lost > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d sessions ended early, and %d turns were not asked: a turn before was rejected or failed",
+			e.Lost, s.Begun(), e.LostTurns))
+	}
+	return notes
+}

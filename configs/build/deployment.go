@@ -1,0 +1,109 @@
+package build
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
+)
+
+// deployment puts the model on the pool's GPUs. What they achieve is another question, see efficiency.
+func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, err error) {
+	if d.Model, err = modelOfPool(s, p); err != nil {
+		return d, err
+	}
+	if d.GPU, err = catalog.GPU(p.GPU); err != nil {
+		return d, s.Errorf(s.PoolPath(p, "gpu"), "%s", strict.Message(err))
+	}
+	if d.KVDtype = s.KVCache; d.KVDtype == "" {
+		d.KVDtype = d.Model.Precision.KVCache
+	}
+	if d.KVDtype == "" {
+		d.KVDtype = "bf16"
+	}
+	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel, Expert: p.ExpertParallel}
+	d.Materialized = p.Attention == "materialized"
+	d.Decoding = decodingOf(s)
+	if p.Decodes() {
+		if d.Speculation, err = drafterOf(s, d.Model); err != nil {
+			return d, err
+		}
+	}
+	if d.Launch, err = launchOf(s, p); err != nil {
+		return d, err
+	}
+	return d, undeployable(s, p, d.Validate())
+}
+
+// launch says how the engine drives its GPUs. Capture sizes may be given in any order.
+func launchOf(s *configs.Scenario, p *configs.Pool) (hardware.Launch, error) {
+	l := hardware.Launch{Eager: p.EnforceEager, Async: p.AsyncScheduling}
+	if len(p.CUDAGraphCaptureSizes) > 0 {
+		l.Graphs = slices.Compact(slices.Sorted(slices.Values(p.CUDAGraphCaptureSizes)))
+		return l, nil
+	}
+	engine, err := catalog.Engine(p.Engine)
+	if err != nil {
+		return l, s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
+	}
+	rows := p.MaxNumSeqs
+	if p.Decodes() {
+		rows *= 1 + s.Speculation.DraftsMax()
+	}
+	l.Graphs = engine.CUDAGraphs.Sizes(p.GPU, rows)
+	return l, nil
+}
+
+// undeployable points hardware's refusal at the key it is about.
+func undeployable(s *configs.Scenario, p *configs.Pool, err error) error {
+	if err == nil {
+		return nil
+	}
+	message := strict.Message(err)
+	for _, key := range []string{"tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel"} {
+		if rest, ok := strings.CutPrefix(message, key+" "); ok {
+			return s.Errorf(s.PoolPath(p, key), "%s", rest)
+		}
+	}
+	for _, key := range []string{"kv_cache", "weight_sparsity"} {
+		if rest, ok := strings.CutPrefix(message, key+" "); ok {
+			return s.Errorf(key, "%s", rest)
+		}
+	}
+	return s.Errorf(s.PoolPath(p, ""), "%s", message)
+}
+
+// modelOf returns the model that the pool runs: the scenario's, or an encoder as it stands in its checkpoint.
+func modelOfPool(s *configs.Scenario, p *configs.Pool) (llm.Model, error) {
+	if p.Model == "" {
+		return modelOf(s)
+	}
+	m, err := catalog.Checkpoint(p.Model)
+	if err != nil {
+		return m, s.Errorf(s.PoolPath(p, "model"), "%s", strict.Message(err))
+	}
+	return m, nil
+}
+
+// model returns the model, in the weights that the scenario asks for.
+func modelOf(s *configs.Scenario) (llm.Model, error) {
+	m, err := catalog.Checkpoint(s.Model)
+	if err != nil {
+		return m, s.Errorf("model", "%s", strict.Message(err))
+	}
+	if s.Weights != "" {
+		if m, err = m.WithWeights(s.Weights); err != nil {
+			return m, s.Errorf("weights", "%s", strict.Message(err))
+		}
+	}
+	if s.Sparsity != "" {
+		if m, err = m.WithSparsity(s.Sparsity); err != nil {
+			return m, s.Errorf("weight_sparsity", "%s", strict.Message(err))
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,16 @@
+// Package build turns a scenario into the parts of a run.
+//
+//	build.go                         the order in which parts are built, and what a summary says of them
+//	replica.go deployment.go         the model on the GPUs of a pool
+//	models.go                        a pattern of other deployments
+//	efficiency.go                    what is achieved of those GPUs
+//	cache.go engine.go cold_start.go
+//	                                 blocks, host memory, limits, and how long a replica takes to start
+//	pool.go scheduler.go prefix.go   the pool and what schedules it
+//	noise.go speculation.go          what lengthens its steps, and what drafts its tokens
+//	routes.go links.go               pools that share the work on a request, and the links between them
+//	load.go classes.go choices.go    the requests
+//	fleet.go controllers.go          routers, admission, autoscaling and failures
+//	stream.go                        what lies between the engine and its clients, for views
+//	notes.go                         what a reader of the results should know
+package build

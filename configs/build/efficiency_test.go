@@ -1,0 +1,38 @@
+package build
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// A result says where its efficiencies were not measured; what is so by definition needs no measurement.
+func TestEfficienciesThatNobodyMeasuredAreTold(t *testing.T) {
+	inDir(t, chat8b)
+	doubts := func(set ...string) []string { return build(t, set...).warnings(1) }
+	assert.Equal(t, []string{"the efficiencies prior are priors, not calibrated on h100-sxm"}, doubts("pools.serve.efficiency=prior"))
+	assert.Empty(t, doubts("pools.serve.efficiency=textbook"))
+	assert.Empty(t, doubts("pools.serve.engine=textbook"))
+	e, err := catalog.Engine("vllm-v1")
+	require.NoError(t, err)
+	all, err := catalog.EfficienciesOf(e.Efficiency)
+	require.NoError(t, err)
+	if _, measured := all.For("h100-sxm"); !measured {
+		require.Len(t, doubts(), 1)
+		assert.Contains(t, doubts()[0], "efficiencies of engine vllm-v1")
+	}
+}
+
+// A fit may replace what the steps cost and nothing else.
+func TestSetEfficiencyPricesTheRunAnew(t *testing.T) {
+	inDir(t, chat8b)
+	b, ideal := build(t), build(t, "pools.serve.efficiency=textbook")
+	require.NotEqual(t, ideal.Model.Step(8, 100), b.Model.Step(8, 100))
+	b.SetEfficiency(ideal.Deployment.Efficiency)
+	assert.Equal(t, ideal.Model.Step(8, 100), b.Config.Pools[0].Model.(*hardware.Roofline).Step(8, 100))
+	assert.Equal(t, ideal.Config.Ingress, b.Config.Ingress)
+}

@@ -1,0 +1,129 @@
+package build
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// link returns what handing over from one pool to another takes.
+func (b *Built) link(i, j int) (sim.Link, error) {
+	s, from, to, source, destination := b.Scenario, &b.Scenario.Pools[i], &b.Scenario.Pools[j], b.Replicas[i], b.Replicas[j]
+	h := hardware.Transfer{From: &source.Deployment, To: &destination.Deployment, LatencyS: from.KVLinkLatencyS}
+	var err error
+	if h.FromBps, err = linkBps(s, from, &source.Deployment.GPU); err != nil {
+		return sim.Link{}, err
+	}
+	if h.ToBps, err = linkBps(s, from, &destination.Deployment.GPU); err != nil {
+		return sim.Link{}, err
+	}
+	if err := checkJoined(s, from, to); err != nil {
+		return sim.Link{}, err
+	}
+	if err := h.Validate(); err != nil {
+		return sim.Link{}, s.Errorf(s.PoolPath(from, linkKey(s, from)), "%s", strict.Message(err))
+	}
+	if from.Role == configs.RoleEncode {
+		return h.EmbeddingsLink(), nil
+	}
+	return h.KVLink(), nil
+}
+
+// linkKey returns the key that says how fast the link of a pool is.
+func linkKey(s *configs.Scenario, p *configs.Pool) string {
+	if p.KVLink == "" {
+		return "kv_link_bps"
+	}
+	return "kv_link"
+}
+
+// linkBps returns what transfers from p achieve over the link of one GPU, at either end.
+func linkBps(s *configs.Scenario, p *configs.Pool, gpu *hardware.GPU) (float64, error) {
+	bps := p.KVLinkBps
+	if p.KVLink != "" {
+		var err error
+		if bps, err = gpu.LinkBps(p.KVLink); err != nil {
+			return 0, s.Errorf(s.PoolPath(p, "kv_link"), "%s: %s; expected another, or kv_link_bps", p.KVLink, strict.Message(err))
+		}
+	}
+	return float64(bps * p.KVLinkEfficiency), nil
+}
+
+// joined refuses scale-up links between GPUs that they do not join: those of different kinds, or of different domains.
+func checkJoined(s *configs.Scenario, from, to *configs.Pool) error {
+	if from.KVLink != "nvlink" {
+		return nil
+	}
+	path, another := s.PoolPath(from, "kv_link"), "nic or nic-400g"
+	if from.GPU != to.GPU {
+		return s.Errorf(path, "nvlink joins GPUs of one kind, and pool %q has %s, pool %q %s; expected another, such as %s",
+			from.Name, from.GPU, to.Name, to.GPU, another)
+	}
+	gpu, err := catalog.GPU(from.GPU)
+	if err != nil {
+		return s.Errorf(s.PoolPath(from, "gpu"), "%s", strict.Message(err))
+	}
+	total := 0
+	for i := range s.Pools {
+		if p := &s.Pools[i]; p.Role == from.Role || p.Role == to.Role {
+			total += p.GPUs() * p.ReplicasLimit()
+		}
+	}
+	if domain := max(1, int(gpu.Domain.Value)); total > domain {
+		return s.Errorf(path, "nvlink joins %d GPUs of %s, and the pools that hand over have %d; expected another, such as %s",
+			domain, from.GPU, total, another)
+	}
+	return nil
+}
+
+// received says how a pool goes on with what is handed over to it. vLLM computes the last token of a prompt again, from
+// which the next one follows: num_computed_tokens is one less than the prompt (vllm/v1/core/sched/scheduler.py).
+func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.Pool) error {
+	if p.Role != configs.RoleDecode {
+		return nil
+	}
+	engine, err := catalog.Engine(p.Engine)
+	if err != nil {
+		return s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
+	}
+	pool.MaxNumSeqs = p.Seats()
+	pool.RecomputeLastToken = engine.Scheduler == catalog.SchedulerContinuous && s.FirstTokenAtDecode()
+	return nil
+}
+
+// noteHandover warns of what the pool's hand-overs are taken for.
+func noteTransfers(s *configs.Scenario, p *configs.Pool) (notes []string) {
+	if p.Role != configs.RoleServe && p.DataParallel > 1 {
+		notes = append(notes, "data_parallel: the hand-overs of all ranks share the links of one, which a single one takes")
+	}
+	if gpu, err := catalog.GPU(p.GPU); err == nil {
+		for _, f := range gpu.Fields() {
+			if f.Unverified && f.Path == hardware.LinkFigure(p.KVLink) {
+				notes = append(notes, fmt.Sprintf("kv_link: %s of gpu %s stands in no document that was read", f.Path, p.GPU))
+			}
+		}
+	}
+	switch {
+	case p.Role == configs.RolePrefill && s.Speculation.On():
+		notes = append(notes, "the drafter runs on pools that decode alone: that it reads the prompts too, to fill its own cache, is not priced")
+	case p.Role == configs.RoleEncode:
+		notes = append(notes, "an encoder reads as many tokens as the prompt has, and hands over an embedding for each")
+	}
+	return notes
+}
+
+// noteLimits says which pool limits the length of a sequence, where they differ.
+func (b *Built) noteLimits() (notes []string) {
+	least := b.tightest()
+	for i, r := range b.Replicas {
+		if r.MaxModelLen != b.Replicas[least].MaxModelLen {
+			return append(notes, fmt.Sprintf("pools differ in max_model_len: a request that passes pool %s has %d tokens at most, prompt and output together; "+
+				"pool %s alone would take %d", b.Scenario.Pools[least].Name, b.Replicas[least].MaxModelLen, b.Scenario.Pools[i].Name, r.MaxModelLen))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package build
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads"
+	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/sessions"
+	"github.com/decodesim/decodesim/workloads/traces"
+)
+
+// load makes the source of the requests.
+func (b *Built) load() error {
+	s := b.Scenario
+	w := &s.Workload
+	pairs, err := recordedLengths(s)
+	if err != nil {
+		return err
+	}
+	switch {
+	case w.Trace != nil:
+		var t *traces.Trace
+		o := w.Replay(s.Seed)
+		o.Contents = s.CachesPrefixes()
+		if t, err = traces.Open(w.Trace.File, o); err != nil {
+			return badTrace(s, err)
+		}
+		b.source = t
+	case w.Sessions != nil:
+		b.source, err = sessions.NewSessionLoop(w.SessionSource(int64(b.Replicas[b.tightest()].MaxModelLen)), s.Seed)
+	case w.ClosedLoop != nil:
+		b.source, err = sessions.NewClosedLoop(w.ClosedSource(pairs), s.Seed)
+	default:
+		b.source, err = workloads.NewOpenLoop(w.OpenSource(pairs), s.Seed)
+	}
+	if err == nil {
+		if b.requests, err = b.fan(); err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}
+	if err != nil {
+		return s.Refused(err)
+	}
+	if pairs != nil {
+		b.skipped = pairs.Skipped
+		if w.Bounded() && w.Requests == 0 {
+			w.Requests = int64(pairs.Len())
+		}
+	}
+	b.expect()
+	return nil
+}
+
+// badTrace points an error about a trace at the scenario, unless it is about a row: then the trace's own line says more.
+func badTrace(s *configs.Scenario, err error) error {
+	const path = "workload.trace.file"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s.Errorf(path, "%q does not exist; expected a CSV or JSON-lines file", s.Workload.Trace.File)
+	case configs.IsRefusal(err):
+		return s.Refused(err)
+	}
+	return s.Errorf(path, "%s", strict.Message(err))
+}
+
+// expect estimates how many requests come, and in which time.
+func (b *Built) expect() {
+	w := &b.Scenario.Workload
+	b.Requests, b.RatePerS = b.source.Requests(), b.source.Rate()
+	b.PromptMean, b.OutputMean = b.source.Means()
+	if b.RatePerS > 0 {
+		b.SpanS = b.Requests / b.RatePerS
+	}
+	if b.RatePerS == 0 && w.ClosedLoop != nil {
+		b.expectClosed()
+	}
+	b.Requests *= float64(b.Scenario.Decoding.Choices().N)
+}
+
+// expectClosed estimates what the clients of a closed loop send.
+func (b *Built) expectClosed() {
+	w := &b.Scenario.Workload
+	turn := b.turnS()
+	wait := w.ClosedLoop.RampS / 2 // of the mean client, before its first request
+	if timed := (w.DurationS - wait) / turn * float64(w.ClosedLoop.Concurrency); timed > 0 && (b.Requests == 0 || timed < b.Requests) {
+		b.Requests = timed
+	}
+	b.SpanS = b.Requests*turn/float64(w.ClosedLoop.Concurrency) + wait
+}
+
+// turnS estimates what a client of a closed loop takes from one request to the next: thinking, the ingress, the prompts
+// of all clients of a replica in one step, and an output of mean length in a batch of all of them.
+func (b *Built) turnS() float64 {
+	prompts, outputs := b.typical((*configs.Pool).Prefills), b.typical((*configs.Pool).Decodes)
+	batch := b.clientsPer(outputs)
+	context := max(1, int(min(b.PromptMean+b.OutputMean/2, float64(b.Replicas[outputs].MaxModelLen))))
+	decode := b.Replicas[outputs].Model.Step(batch, context)
+	n, prompt := int64(b.clientsPer(prompts)), int64(max(1, b.PromptMean))
+	var prefill sim.Segment
+	b.Replicas[prompts].Model.Price([]sim.Shape{{
+		Prefills: int(n), PrefillTokens: n * prompt, PrefillPairs: n * prompt * (prompt + 1) / 2, PrefillCtx: n * prompt, Outputs: int(n),
+	}}, &prefill)
+	outsideS := b.Scenario.Workload.ClosedLoop.ThinkTimeS
+	if s, ok := b.source.(*sessions.Sessions); ok {
+		outsideS = s.PauseS()
+	}
+	outsideS += (b.Config.Ingress + b.Config.Egress).Seconds()
+	return outsideS + prefill.First.Seconds() + float64(max(1, b.OutputMean)*decode.First.Seconds())
+}
+
+// typical returns the pool with the most replicas of those that do something; the first of equals.
+func (b *Built) typical(does func(*configs.Pool) bool) int {
+	best := -1
+	for i := range b.Scenario.Pools {
+		if p := &b.Scenario.Pools[i]; does(p) && (best < 0 || p.Replicas > b.Scenario.Pools[best].Replicas) {
+			best = i
+		}
+	}
+	return best
+}
+
+// clientsPer returns how many answers a replica of the pool works on, if those with the same role share them evenly.
+func (b *Built) clientsPer(pool int) int {
+	p, replicas := &b.Scenario.Pools[pool], 0
+	for _, i := range b.Scenario.PoolsOf(p.Role) {
+		replicas += b.Scenario.Pools[i].Replicas
+	}
+	answers := b.Scenario.Workload.ClosedLoop.Concurrency * int(b.Scenario.Decoding.Choices().N)
+	return max(1, min((answers+replicas-1)/max(1, replicas), p.Seats()))
+}
+
+// tracedMax is how many requests are followed token by token: enough for the tails by position, few enough to cost
+// little.
+const tracedMax = 2000
+
+func (b *Built) traceEvery() int32 {
+	return int32(min(max(1, math.Ceil(b.Requests/tracedMax)), math.MaxInt32))
+}
+
+// recorded reads the recorded lengths of the workload; nil: it has laws. An error points at the scenario, and on into the
+// file where a row is wrong.
+func recordedLengths(s *configs.Scenario) (*lengths.Pairs, error) {
+	l := s.Workload.Lengths
+	if l == nil {
+		return nil, nil
+	}
+	if l.File == "" {
+		return lengths.NewPairs(l.Values)
+	}
+	pairs, err := traces.ReadPairs(l.File)
+	const path = "workload.lengths.file"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, s.Errorf(path, "%q does not exist; expected a CSV or JSON-lines file", l.File)
+	case err != nil:
+		return nil, s.Errorf(path, "%s", strict.Message(err))
+	}
+	return pairs, nil
+}

@@ -1,0 +1,121 @@
+package build
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/traces"
+)
+
+// noteHardware warns of figures that nobody has checked.
+func (r *Replica) noteHardware(p *configs.Pool) {
+	var unread []string
+	used := r.Deployment.Figures()
+	for _, f := range r.Deployment.GPU.Fields() {
+		if f.Unverified && slices.Contains(used, f.Path) {
+			unread = append(unread, f.Path)
+		}
+	}
+	if len(unread) > 0 {
+		r.notes = append(r.notes, fmt.Sprintf("%s of gpu %s stand in no document that was read", strings.Join(unread, ", "), p.GPU))
+	}
+	if p.PipelineParallel > 1 {
+		r.notes = append(r.notes, "pipeline_parallel is priced, not scheduled: decodes pass through the stages in equal microbatches, and prompts in one")
+	}
+	if p.DataParallel > 1 {
+		r.notes = append(r.notes, "data_parallel is priced, not scheduled: its ranks share sequences and context evenly")
+	}
+	if p.ExpertParallel {
+		r.notes = append(r.notes, "expert_parallel is priced with experts in balance, at which it costs what slices of all experts do")
+	}
+	r.noteHost(p)
+}
+
+// noteHost warns of choices that cost time on a real host and none here, where the efficiencies do not tell its time from
+// that of the GPU. Of a host that takes no time at all nothing is expected.
+func (r *Replica) noteHost(p *configs.Pool) {
+	e := &r.Deployment.Efficiency
+	if e.LayerS == 0 {
+		return
+	}
+	if p.EnforceEager && e.EagerLayerS == 0 {
+		r.notes = append(r.notes, "enforce_eager only saves the padding of CUDA graphs: the efficiencies have no eager_layer_s, the host's "+
+			"time to launch a layer")
+	}
+	if !p.AsyncScheduling && e.StepS == 0 {
+		r.notes = append(r.notes, "async_scheduling: false only lets arrivals join a step sooner: the efficiencies have no step_s, the host's "+
+			"time between steps")
+	}
+}
+
+// truncatedMax is the share of lengths that a law may cut before its mean is another than the scenario says.
+const truncatedMax = 0.01
+
+// warnings returns everything about the deployment and the sent requests that a reader of the results should know.
+func (b *Built) warnings(sent int64) []string {
+	notes := append(b.poolNotes(), b.noteLimits()...)
+	if b.skipped > 0 {
+		notes = append(notes, fmt.Sprintf("%d rows of the recorded lengths were skipped: failed requests", b.skipped))
+	}
+	switch src := b.source.(type) {
+	case *traces.Trace:
+		if n := src.Skipped(); n > 0 {
+			notes = append(notes, fmt.Sprintf("%d rows of the trace were skipped: failed or without tokens", n))
+		}
+	case interface{ Truncated() requests.Truncated }:
+		cut := src.Truncated()
+		prompts, outputs := drawn(b.Scenario, sent)
+		for _, law := range []struct {
+			key      string
+			n, draws int64
+		}{{"prompt_tokens", cut.Prompt, prompts}, {"output_tokens", cut.Output, outputs}} {
+			if share := float64(law.n) / float64(max(1, law.draws)); share > truncatedMax {
+				notes = append(notes, fmt.Sprintf("%.1f %% of %s were outside the law's bounds and were cut; "+
+					"their mean is not the one stated", 100*share, law.key))
+			}
+		}
+	}
+	notes = append(notes, noteChoices(b.Scenario)...)
+	notes = append(notes, b.noteSessions()...)
+	notes = append(notes, noteStream(b.Scenario)...)
+	return append(notes, notePrices(b.Replicas)...)
+}
+
+// Warnings returns what a reader of anything computed from a replica of s alone should know.
+func Warnings(s *configs.Scenario, r *Replica) []string {
+	notes := append(slices.Clone(r.notes), noteChoices(s)...)
+	notes = append(notes, noteStream(s)...)
+	return append(notes, notePrices([]*Replica{r})...)
+}
+
+// notePrices says whose price nobody states.
+func notePrices(replicas []*Replica) (notes []string) {
+	for _, gpu := range unpriced(replicas) {
+		notes = append(notes, fmt.Sprintf("no cost: no source states a price of gpu %s", gpu))
+	}
+	return notes
+}
+
+// poolNotes returns what there is to say of the replicas of each pool; what is true of all pools is said once.
+func (b *Built) poolNotes() (notes []string) {
+	said := map[string]int{}
+	for _, r := range b.Replicas {
+		for _, note := range r.notes {
+			said[note]++
+		}
+	}
+	for i, r := range b.Replicas {
+		for _, note := range r.notes {
+			switch everywhere := said[note] == len(b.Replicas); {
+			case !everywhere:
+				notes = append(notes, fmt.Sprintf("pool %s: %s", b.Scenario.Pools[i].Name, note))
+			case i == 0:
+				notes = append(notes, note)
+			}
+		}
+	}
+	return notes
+}

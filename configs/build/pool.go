@@ -1,0 +1,95 @@
+package build
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// pool makes the i-th pool of the run, with its replica, and writes into the scenario what follows from that.
+func (b *Built) pool(i int) (*sim.Pool, error) {
+	s, p := b.Scenario, &b.Scenario.Pools[i]
+	r, err := ReplicaOf(s, i)
+	if err != nil {
+		return nil, err
+	}
+	b.Replicas = append(b.Replicas, r)
+	p.MaxModelLen, p.MaxNumBatchedTokens = int(r.MaxModelLen), r.MaxNumBatchedTokens
+	pool := &sim.Pool{
+		Name: p.Name, Size: p.Replicas, SizeMax: p.ReplicasMax, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize), MaxModelLen: r.MaxModelLen,
+		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
+		ColdStart: r.coldStart(p), AsyncScheduling: p.AsyncScheduling, PromptMax: r.PromptMax, SwapBlocks: r.SwapBlocks, Classes: len(s.Workload.Classes),
+	}
+	if pool.PrefixCaching, err = prefixCaching(s, r, p); err != nil {
+		return nil, err
+	}
+	p.EnablePrefixCaching, pool.OffloadBlocks = pool.PrefixCaching, r.offloadBlocks(p, pool.PrefixCaching)
+	if pool.Noise, err = b.noisy(i); err != nil {
+		return nil, err
+	}
+	return pool, decide(s, p, r, pool)
+}
+
+// decide gives a pool the policies that run it; its router comes later, see fleet.
+func decide(s *configs.Scenario, p *configs.Pool, r *Replica, pool *sim.Pool) (err error) {
+	if pool.Scheduler, err = newScheduler(s, p, r); err != nil {
+		return err
+	}
+	if pool.Order, err = newOrder(s, p, r); err != nil {
+		return err
+	}
+	if pool.Speculation, err = newSpeculation(s, p); err != nil {
+		return err
+	}
+	return setReceived(s, p, pool)
+}
+
+// ingress returns how long requests take to the queue of an engine: of the pools that they may come to, the longest.
+func (b *Built) ingress() (d sim.Duration) {
+	for i, r := range b.Replicas {
+		if b.Scenario.Pools[i].Enters() {
+			d = max(d, sim.Seconds(r.Deployment.Efficiency.FirstTokenS))
+		}
+	}
+	stream := b.Scenario.Stream.View()
+	return d + stream.Up()
+}
+
+// tightest returns the pool that takes the shortest sequences, and its index.
+func (b *Built) tightest() (least int) {
+	for i, r := range b.Replicas {
+		if r.MaxModelLen < b.Replicas[least].MaxModelLen {
+			least = i
+		}
+	}
+	return least
+}
+
+// longest returns how long a sequence may be in every pool, and what the engine of the tightest one rejects.
+func (b *Built) longest() (tokens int32, rejected string) {
+	i := b.tightest()
+	return b.Replicas[i].MaxModelLen, rejectedFor(b.Scenario, &b.Scenario.Pools[i], b.Replicas[i])
+}
+
+// gpuNames returns the accelerators of all pools, each once.
+func (b *Built) gpuNames() string {
+	var names []string
+	for i := range b.Scenario.Pools {
+		if name := b.Scenario.Pools[i].GPU; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " + ")
+}
+
+// unpriced returns the accelerators that have no price.
+func unpriced(replicas []*Replica) (names []string) {
+	for _, r := range replicas {
+		if gpu := &r.Deployment.GPU; !gpu.Price.Known() && !slices.Contains(names, gpu.Name) {
+			names = append(names, gpu.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,147 @@
+package build
+
+import (
+	"math"
+	"slices"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// scheduler returns what the pool's engine runs its steps by on a replica. The limits of an engine are those of each
+// data-parallel rank, and a replica is scheduled as one with all their sequences and tokens.
+func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Scheduler, error) {
+	engine, err := catalog.Engine(p.Engine)
+	if err != nil {
+		return nil, s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
+	}
+	var made interface {
+		sim.Scheduler
+		Validate() error
+	}
+	switch tokens := int32(r.MaxNumBatchedTokens * p.DataParallel); engine.Scheduler {
+	case catalog.SchedulerContinuous:
+		made = &schedulers.Continuous{
+			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens, LongPrefillTokenThreshold: int32(chunkMax(p, r.MaxNumBatchedTokens)),
+			SchedulerReserveFullISL: p.SchedulerReserveFullISL, Unchunked: !p.EnableChunkedPrefill, Reserve: reserveOf(p), MaxModelLen: r.MaxModelLen,
+			NoEvict: p.CapacitySchedulerPolicy == catalog.NoEvict, WatermarkBlocks: watermarkBlocks(p, r), Victim: victimOf(p),
+		}
+	case catalog.SchedulerPrefillFirst:
+		made = &schedulers.PrefillFirst{
+			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens, WatermarkBlocks: watermarkBlocks(p, r), PrefillBelow: p.PrefillBelow * p.DataParallel,
+			Preempt: preemptionOf(p), Victim: victimOf(p),
+		}
+	case catalog.SchedulerSGLang:
+		made = newSGLang(p, &engine.NewTokens, max(0, tokens))
+	case catalog.SchedulerStatic:
+		made = &schedulers.Static{MaxBatchSize: p.Seats(), MaxNumBatchedTokens: tokens}
+	default:
+		return nil, s.Errorf(s.PoolPath(p, "engine"), "its scheduler %q is unknown; have %s", engine.Scheduler, strict.Quoted(schedulers.Names()))
+	}
+	if err := made.Validate(); err != nil {
+		return nil, s.Errorf(s.PoolPath(p, ""), "%s", strict.Message(err))
+	}
+	return made, nil
+}
+
+// chunkMax returns the longest chunk of one prompt in a step of so many tokens on a rank; 0: no limit. With several ranks a
+// chunk is still no longer than one takes.
+func chunkMax(p *configs.Pool, tokens int) int {
+	switch {
+	case !p.EnableChunkedPrefill:
+		return 0
+	case p.DataParallel == 1:
+		return p.LongPrefillTokenThreshold
+	case p.LongPrefillTokenThreshold == 0:
+		return tokens
+	}
+	return min(p.LongPrefillTokenThreshold, tokens)
+}
+
+func reserveOf(p *configs.Pool) schedulers.Reserve {
+	switch p.Reserve {
+	case catalog.ReservePrompt:
+		return schedulers.WholePrompt
+	case catalog.ReserveMaxTokens:
+		return schedulers.MaxOutput
+	case catalog.ReserveMaxModelLen:
+		return schedulers.MaxModelLen
+	}
+	return schedulers.AsComputed
+}
+
+// victim returns who is preempted: without an order of the queue, who comes last in it is who was admitted last.
+func victimOf(p *configs.Pool) schedulers.Victim {
+	if p.PreemptionVictim == catalog.VictimLastInOrder && p.QueueOrder != catalog.OrderFCFS {
+		return schedulers.LastInOrder
+	}
+	return schedulers.LastAdmitted
+}
+
+func preemptionOf(p *configs.Pool) sim.Preemption {
+	if p.PreemptionMode == catalog.PreemptSwap {
+		return sim.Swap
+	}
+	return sim.Recompute
+}
+
+// watermarkBlocks returns how many blocks of a replica admission leaves free.
+func watermarkBlocks(p *configs.Pool, r *Replica) int64 {
+	return int64(p.Watermark * float64(r.KVBlocks))
+}
+
+// sglang returns SGLang's scheduler. Its ratio of new tokens counts billionths: what accumulates must not depend on the
+// order of additions.
+//
+//	init = min(1, 0.7 · schedule_conservativeness), min = min_factor · init, decay = (init − min) / decay_steps per step
+func newSGLang(p *configs.Pool, n *catalog.NewTokens, chunk int32) *schedulers.SGLang {
+	const unit = 1e9
+	init := int64(math.Round(unit * min(1, n.Init*p.ScheduleConservativeness)))
+	least := int64(math.Round(n.MinFactor * float64(init)))
+	return &schedulers.SGLang{
+		MaxRunningRequests: p.Seats(), MaxPrefillTokens: int32(p.MaxPrefillTokens * p.DataParallel), ChunkedPrefillSize: chunk,
+		EnableMixedChunk: p.EnableMixedChunk, InitNewTokenRatio: init, MinNewTokenRatio: least, NewTokenRatioDecay: (init - least) / n.DecaySteps,
+		ClipMaxNewTokens: n.ClipMax, RetractDecodeSteps: n.RetractDecodeSteps,
+		Order: schedulers.CacheOrderNamed(p.QueueOrder),
+	}
+}
+
+// order returns the order of the pool's queue; nil: first come, first served. An order by the prefix cache is the
+// scheduler's own.
+func newOrder(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Order, error) {
+	if slices.Contains(schedulers.CacheOrderNames(), p.QueueOrder) {
+		return nil, nil
+	}
+	ttft := ttftLimits(s)
+	if late := allZero(ttft); late && (p.QueueOrder == "earliest-deadline" || p.QueueOrder == "least-laxity") {
+		return nil, s.Errorf(s.PoolPath(p, "queue_order"), "%q goes by the time to the first token, and nobody asks for any; expected slo.ttft_ms, "+
+			"or that of a class", p.QueueOrder)
+	}
+	order, err := schedulers.NewOrder(p.QueueOrder, schedulers.OrderArguments{
+		Seed: s.Seed, Aging: sim.Seconds(p.AgingS), PredictionCV: p.PredictionCV, TTFT: ttft, PrefillPerToken: r.prefillPerToken(),
+	})
+	if err != nil {
+		return nil, s.Errorf(s.PoolPath(p, "queue_order"), "%s", strict.Message(err))
+	}
+	return order, nil
+}
+
+func allZero(spans []sim.Duration) bool {
+	for _, d := range spans {
+		if d != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// prefillPerToken returns how long a prompt takes to read, by token: that of a prompt of 1024 tokens in a step of its own.
+func (r *Replica) prefillPerToken() sim.Duration {
+	const tokens = 1024
+	var g sim.Segment
+	r.Model.Price([]sim.Shape{{Prefills: 1, PrefillTokens: tokens, PrefillPairs: tokens * (tokens + 1) / 2, PrefillCtx: tokens, Outputs: 1}}, &g)
+	return g.First / tokens
+}

@@ -1,0 +1,149 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+	"github.com/decodesim/decodesim/sim/metrics/views"
+)
+
+// Options say what to keep of a run beside its summary, and who follows it. The summary is the same whatever they say.
+type Options struct {
+	Version   string         // of the program, as the summary has it
+	Rows      int            // requests of which a row is kept, of a run that has no more; negative: of any; 0: none
+	Timeline  bool           // samples of queues, batches and caches are kept
+	Sample    bool           // the traced requests are followed token by token
+	Observers []Observer     // of every event; nil: nobody
+	Progress  func(Progress) // called a few times a second; nil: nobody
+}
+
+// Observer follows a run event by event.
+type Observer interface {
+	// Observe puts the observer in front of the sink of c, or of whatever else of it the observer needs to see.
+	Observe(c *sim.Config)
+	// Begin shows the cluster before its first event.
+	Begin(c *sim.Cluster)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Ended      int64   // requests
+	Share      float64 // of those expected; 0: it is not known how many are
+	SimulatedS float64
+}
+
+// Result is a run that has ended.
+type Result struct {
+	Summary  *metrics.Summary
+	Recorder *metrics.Full
+	Rows     []Row            // by ID; nil: none were asked for, or there were more requests
+	Timeline []metrics.Sample // nil: not asked for
+	Sample   *views.Sample    // nil: not asked for
+}
+
+// Failure is an error of a run under way; every other error is one of its input.
+type Failure struct{ Err error }
+
+// Error implements error.
+func (f Failure) Error() string { return f.Err.Error() }
+
+// Unwrap returns the error behind f.
+func (f Failure) Unwrap() error { return f.Err }
+
+// Simulate runs b to its end, which can be done once. It stops between two events when ctx is cancelled, and returns the
+// error of ctx.
+func Simulate(ctx context.Context, b *build.Built, o Options) (*Result, error) {
+	r := &Result{Recorder: &metrics.Full{}}
+	config := b.Config
+	r.record(&config, b, o)
+	rows := newRows(&config, b.Scenario.Workload.Classes, o.Rows)
+	var line *metrics.Timeline
+	if o.Timeline {
+		line = metrics.NewTimeline(b.SpanS)
+		config.Observe = line.Observe
+	}
+	for _, x := range o.Observers {
+		x.Observe(&config)
+	}
+	r.Recorder.Rows = following(rows, o.Progress, b.Requests)
+	config.Unordered = rows == nil && r.Sample == nil && len(o.Observers) == 0 // nobody sees in which order requests end
+	c, err := Drive(ctx, config, func(c *sim.Cluster) {
+		for _, x := range o.Observers {
+			x.Begin(c)
+		}
+		r.Recorder.Watch(c)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := broken(b, c); err != nil {
+		return nil, err
+	}
+	r.Summary = r.Recorder.Summary(b.Describe(o.Version, c.Totals().Arrived))
+	if r.Sample != nil {
+		r.Summary.Stream = r.Sample.Streamed()
+	}
+	r.Rows = rows.sorted()
+	if line != nil {
+		r.Timeline = line.Samples(c)
+	}
+	return r, nil
+}
+
+// record makes the recorder of r the sink of config, or a sample in front of it where single requests are looked at.
+func (r *Result) record(config *sim.Config, b *build.Built, o Options) {
+	m := r.Recorder
+	m.Warmup, m.SLO, m.Ingress, m.Egress = b.Warmup, b.SLO, b.Config.Ingress, b.Config.Egress
+	m.Split(b.Classes())
+	if b.Scenario.Output.Attribution {
+		m.Attribution = new(metrics.Attribution)
+	}
+	config.Sink = m
+	if stream := b.Wire().Stream(); o.Sample || !stream.Plain() {
+		r.Sample = views.NewSample(m, b.Config.TraceEvery, b.Wire())
+		config.Sink = r.Sample
+	}
+}
+
+// broken is why a run that has ended is no result; nil: it is one.
+func broken(b *build.Built, c *sim.Cluster) error {
+	if err := b.SourceErr(); err != nil {
+		return Failure{err}
+	}
+	if c.Overran() {
+		all := c.Totals()
+		return Failure{fmt.Errorf("%d of %d requests are still under way after %.0f days, the end of the simulated clock; "+
+			"send fewer or shorter ones, or add replicas", all.Arrived-all.Ended, all.Arrived, sim.HorizonS/86400)}
+	}
+	return nil
+}
+
+// Drive runs a configuration with a sink of the caller's to its end, and returns the cluster as it is then. Each begin is
+// called before the first event. When ctx is cancelled the run stops between two events and Drive returns the error of
+// ctx; a run that the caller's own Cancelled stops is no error, and its cluster is halted.
+func Drive(ctx context.Context, config sim.Config, begin ...func(*sim.Cluster)) (*sim.Cluster, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var cancelled atomic.Bool
+	release := context.AfterFunc(ctx, func() { cancelled.Store(true) })
+	defer release()
+	if stop := config.Cancelled; stop != nil {
+		config.Cancelled = func() bool { return stop() || cancelled.Load() }
+	} else {
+		config.Cancelled = cancelled.Load
+	}
+	c, err := sim.New(config)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range begin {
+		f(c)
+	}
+	c.Run()
+	return c, ctx.Err()
+}

@@ -1,0 +1,92 @@
+package run
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/sim"
+)
+
+func built(t *testing.T, scenario string, set ...string) *build.Built {
+	t.Helper()
+	s, err := configs.Load(scenario, configs.Options{Set: set})
+	require.NoError(t, err)
+	b, err := build.New(s)
+	require.NoError(t, err)
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// watcher is an observer that hides nothing and sees the cluster.
+type watcher struct{ began int }
+
+func (*watcher) Observe(*sim.Config)  {}
+func (w *watcher) Begin(*sim.Cluster) { w.began++ }
+
+func TestWhoeverFollowsARunChangesNothing(t *testing.T) {
+	t.Parallel()
+	load := []string{"workload.requests=20000", "pools.serve.replicas=2"}
+	plain, err := Simulate(context.Background(), built(t, "chat-8b", load...), Options{})
+	require.NoError(t, err)
+	var far []Progress
+	w := &watcher{}
+	followed, err := Simulate(context.Background(), built(t, "chat-8b", load...), Options{
+		Rows: -1, Timeline: true, Sample: true, Observers: []Observer{w}, Progress: func(p Progress) { far = append(far, p) },
+	})
+	require.NoError(t, err)
+	assert.Equal(t, plain.Summary, followed.Summary)
+	assert.Len(t, followed.Rows, 20000)
+	assert.NotEmpty(t, followed.Timeline)
+	assert.NotEmpty(t, followed.Sample.Records())
+	assert.Equal(t, 1, w.began)
+	for _, p := range far {
+		assert.InDelta(t, float64(p.Ended)/20000, p.Share, 1e-9)
+	}
+	assert.Nil(t, plain.Rows)
+	assert.Nil(t, plain.Timeline)
+	assert.Nil(t, plain.Sample)
+}
+
+func TestMoreRequestsThanRowsLeaveNone(t *testing.T) {
+	t.Parallel()
+	r, err := Simulate(context.Background(), built(t, "chat-8b", "workload.requests=300"), Options{Rows: 299})
+	require.NoError(t, err)
+	assert.Nil(t, r.Rows)
+}
+
+// TestACancelledRunEndsAtOnce is not parallel: it counts goroutines.
+func TestACancelledRunEndsAtOnce(t *testing.T) {
+	b := built(t, "chat-8b", "workload.requests=50000000")
+	before := runtime.NumGoroutine()
+	ctx, stop := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer stop()
+	begun := time.Now()
+	r, err := Simulate(ctx, b, Options{})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.Nil(t, r)
+	assert.Less(t, time.Since(begun), 2*time.Second)
+	for range 1000 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before the run", runtime.NumGoroutine(), before)
+}
+
+func TestEachIsCalledOnceForEveryIndex(t *testing.T) {
+	t.Parallel()
+	called, done := make([]int, 1000), 0
+	EachTold(len(called), func(i int) { called[i]++ }, func(n int) { done = max(done, n) })
+	assert.Equal(t, len(called), done)
+	for i, n := range called {
+		assert.Equal(t, 1, n, i)
+	}
+}

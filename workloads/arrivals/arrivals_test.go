@@ -1,0 +1,132 @@
+package arrivals
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// moments returns the mean and the coefficient of variation of n gaps.
+func moments(t *testing.T, a Spec, n int) (mean, cv float64) {
+	t.Helper()
+	c, err := New(a, 3)
+	require.NoError(t, err)
+	last, sum, squares := 0.0, 0.0, 0.0
+	for range n {
+		s := c.Next()
+		if s < last {
+			t.Fatalf("%v after %v", s, last)
+		}
+		sum += s - last
+		squares += (s - last) * (s - last)
+		last = s
+	}
+	mean = sum / float64(n)
+	return mean, math.Sqrt(squares/float64(n)-mean*mean) / mean
+}
+
+func TestGapsHaveTheirMeanAndSpread(t *testing.T) {
+	const n = 400_000
+	for _, c := range []struct {
+		a  Spec
+		cv float64
+	}{
+		{Spec{Process: "poisson", Rate: 8}, 1},
+		{Spec{Process: "gamma", Rate: 8, CV: 2}, 2},
+		{Spec{Process: "gamma", Rate: 8, CV: 0.5}, 0.5},
+		{Spec{Process: "weibull", Rate: 8, CV: 1.7}, 1.7},
+		{Spec{Process: "weibull", Rate: 8, CV: 0.4}, 0.4},
+		{Spec{Process: "constant", Rate: 8}, 0},
+	} {
+		t.Run(c.a.Process, func(t *testing.T) {
+			mean, cv := moments(t, c.a, n)
+			require.InDelta(t, 1.0/8, mean, 4*c.cv/8/math.Sqrt(n)+1e-9)
+			require.InDelta(t, c.cv, cv, 0.03*c.cv+1e-6)
+		})
+	}
+}
+
+func TestBurstsKeepTheirMeanRate(t *testing.T) {
+	a := Spec{Process: "on-off", OnRate: 20, OffRate: 2, OnS: 3, OffS: 6}
+	c, err := New(a, 1)
+	require.NoError(t, err)
+	require.Equal(t, 8.0, c.MeanRate(0))
+	mean, cv := moments(t, a, 400_000)
+	require.InEpsilon(t, 1.0/8, mean, 0.02)
+	require.Greater(t, cv, 1.3, "burstier than Poisson")
+
+	a.Rate = 16
+	mean, _ = moments(t, a, 400_000)
+	require.InEpsilon(t, 1.0/16, mean, 0.02)
+}
+
+// curve returns the rates of a process that has some.
+func curve(t *testing.T, s Spec) *rateCurve {
+	t.Helper()
+	p, err := New(s, 1)
+	require.NoError(t, err)
+	return p.pace.(*rateCurve)
+}
+
+// TestRatesFollowTheCurve compares the integral of the rate with its definition, and its inverse with it.
+func TestRatesFollowTheCurve(t *testing.T) {
+	points := []Point{{0, 0}, {10, 4}, {10, 1}, {20, 1}, {25, 0}, {30, 0}}
+	for _, a := range []Spec{
+		{Process: "piecewise", Points: points, PeriodS: 40},
+		{Process: "piecewise", Points: append(points[:len(points):len(points)], Point{40, 6})},
+		{Process: "sinusoid", Rate: 3, Amplitude: 1, PeriodS: 40},
+	} {
+		c := curve(t, a)
+		last := 0.0
+		for x := 0.01; x < 130; x += 0.1 {
+			m := c.expected(x)
+			require.GreaterOrEqual(t, m, last-1e-9)
+			require.InDelta(t, m, c.expected(c.at(m)), 1e-7)
+			require.LessOrEqual(t, c.at(m), x+1e-3, "the first instant with that mass")
+			last = m
+		}
+		if a.Process == "sinusoid" {
+			wave := func(x float64) float64 { return 3*x - 3*40/(2*math.Pi)*(math.Cos(2*math.Pi*x/40)-1) }
+			require.InDelta(t, wave(33), c.expected(33), 3*40*1e-4)
+			require.InDelta(t, wave(80), c.expected(80), 1e-6)
+		}
+	}
+	c := curve(t, Spec{Process: "piecewise", Points: points})
+	require.InDelta(t, 20+10+2.5, c.total(), 1e-9)
+	require.True(t, math.IsInf(c.at(40), 1))
+	c = curve(t, Spec{Process: "piecewise", Points: points, Rate: 2})
+	require.InDelta(t, 60, c.total(), 1e-9)
+}
+
+func TestBadArrivalsAreRefusedByName(t *testing.T) {
+	for _, c := range []struct {
+		a    Spec
+		want string
+	}{
+		{Spec{}, `arrivals.process is ""; accepted: poisson, gamma`},
+		{Spec{Process: "poisson"}, "arrivals.rate is 0"},
+		{Spec{Process: "poisson", Rate: math.NaN()}, "arrivals.rate is NaN"},
+		{Spec{Process: "poisson", Rate: math.Inf(1)}, "arrivals.rate is +Inf"},
+		{Spec{Process: "poisson", Rate: -1}, "arrivals.rate is -1"},
+		{Spec{Process: "poisson", Rate: 1, CV: 2}, "arrivals.cv is 2; accepted: nothing, for poisson"},
+		{Spec{Process: "gamma", Rate: 1}, "arrivals.cv is 0"},
+		{Spec{Process: "gamma", Rate: 1, CV: 101}, "arrivals.cv is 101"},
+		{Spec{Process: "on-off", OnRate: 1, OffRate: 2, OnS: 1, OffS: 1}, "arrivals.off_rate is 2"},
+		{Spec{Process: "on-off", OnRate: 1, OffRate: 0, OnS: 1}, "arrivals.off_s is 0"},
+		{Spec{Process: "on-off", OnRate: 1, OnS: 1e-9, OffS: 1e-9}, "arrivals.on_s"},
+		{Spec{Process: "piecewise"}, "arrivals.points"},
+		{Spec{Process: "piecewise", Points: []Point{{1, 1}}}, "starts with at_s = 0"},
+		{Spec{Process: "piecewise", Points: []Point{{0, 1}, {5, 1}, {4, 1}}}, "arrivals.points[2].at_s is 4"},
+		{Spec{Process: "piecewise", Points: []Point{{0, 1}, {5, -1}}}, "arrivals.points[1].rate is -1"},
+		{Spec{Process: "piecewise", Points: []Point{{0, 0}}}, "at least one rate above 0"},
+		{Spec{Process: "piecewise", Points: []Point{{0, 1}, {5, 1}}, PeriodS: 4}, "arrivals.period_s is 4"},
+		{Spec{Process: "piecewise", Points: []Point{{0, 1}}, PeriodS: 1e-6}, "arrivals.period_s"},
+		{Spec{Process: "sinusoid", Rate: 1, Amplitude: 1.5, PeriodS: 4}, "arrivals.amplitude is 1.5"},
+		{Spec{Process: "sinusoid", Rate: 1, Amplitude: 0.5}, "arrivals.period_s is 0"},
+	} {
+		_, err := New(c.a, 1)
+		require.ErrorContains(t, err, c.want, "%+v", c.a)
+		require.ErrorContains(t, err, "accepted: ")
+	}
+}

@@ -1,0 +1,67 @@
+package arrivals
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/decodesim/decodesim/workloads/check"
+	"github.com/decodesim/decodesim/workloads/variates"
+)
+
+type exponentialGaps struct{}
+
+func (exponentialGaps) draw(r *rand.Rand) float64 { return r.ExpFloat64() }
+
+func poisson(s *Spec, _ uint64) (gaps, pace, error) { return exponentialGaps{}, steady(s.Rate), nil }
+
+type equalGaps struct{}
+
+func (equalGaps) draw(*rand.Rand) float64 { return 1 }
+
+func constant(s *Spec, _ uint64) (gaps, pace, error) { return equalGaps{}, steady(s.Rate), nil }
+
+// gammaGaps have shape 1/cv² and scale cv².
+type gammaGaps struct {
+	gamma variates.Gamma
+	scale float64
+}
+
+func newGammaGaps(s *Spec, _ uint64) (gaps, pace, error) {
+	g := &gammaGaps{gamma: variates.NewGamma(1 / (s.CV * s.CV)), scale: s.CV * s.CV}
+	return g, steady(s.Rate), check.Above("arrivals.cv", s.CV, 0, cvMax)
+}
+
+func (g *gammaGaps) draw(r *rand.Rand) float64 { return g.scale * g.gamma.Draw(r) }
+
+// weibullGaps are scale·e^power with e exponential: the shape is 1/power, and the mean is 1 where scale = 1/Γ(1 + power).
+type weibullGaps struct{ scale, power float64 }
+
+func newWeibullGaps(s *Spec, _ uint64) (gaps, pace, error) {
+	if err := check.Above("arrivals.cv", s.CV, 0, cvMax); err != nil {
+		return nil, nil, err
+	}
+	power := weibullPower(s.CV)
+	return &weibullGaps{scale: 1 / math.Gamma(1+power), power: power}, steady(s.Rate), nil
+}
+
+func (g *weibullGaps) draw(r *rand.Rand) float64 { return g.scale * math.Pow(r.ExpFloat64(), g.power) }
+
+// weibullPower returns 1/shape of the Weibull law with the given cv. With power a,
+//
+//	cv² + 1 = Γ(1+2a) / Γ(1+a)²
+//
+// which rises with a, so it bisects.
+func weibullPower(cv float64) float64 {
+	lo, hi := 0.0, 64.0
+	for range 100 {
+		a := (lo + hi) / 2
+		twice, _ := math.Lgamma(1 + 2*a)
+		once, _ := math.Lgamma(1 + a)
+		if twice-2*once < math.Log1p(cv*cv) {
+			lo = a
+		} else {
+			hi = a
+		}
+	}
+	return (lo + hi) / 2
+}

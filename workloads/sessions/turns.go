@@ -1,0 +1,127 @@
+package sessions
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/rng"
+	"github.com/decodesim/decodesim/workloads/check"
+	"github.com/decodesim/decodesim/workloads/lengths"
+	"github.com/decodesim/decodesim/workloads/requests"
+)
+
+// turnsMax bounds the turns of a session, whose lengths are in memory while it lasts.
+const turnsMax = 1 << 16
+
+// turn is what a user asks in one turn of a session: tokens beside the history, and what comes back.
+type turn struct{ prompt, output, limit int32 }
+
+// conversation is a session as its user means to lead it. It is a function of the seed and its number, whatever the server
+// does, so that runs of different deployments see the same.
+type conversation struct {
+	class    uint8
+	priority int8
+	group    int32  // node of the prefix in front of its first prompt; 0: none
+	turns    []turn // for which the model has context
+	cut      int32  // further turns, for which the model's context is too short
+}
+
+// conversations draws sessions, each from streams of its own.
+type conversations struct {
+	length  *lengths.Law // turns of a session
+	sampler *requests.Sampler
+	groups  []int32 // nodes of the prefixes
+	prefix  int32   // tokens of each
+	context int64   // tokens of prompt and limit that a model takes
+
+	lengths, classes, grouped, prompts, outputs, limits *rng.Keyed
+}
+
+func newConversations(c SessionLoop, seed uint64) (*conversations, error) {
+	length, err := lengths.New("sessions.turns", c.Turns)
+	if err != nil {
+		return nil, err
+	}
+	if c.Turns.Mean > turnsMax {
+		return nil, check.Refuse("sessions.turns.mean", c.Turns.Mean, fmt.Sprintf("at most %d turns", turnsMax))
+	}
+	length.Max = min(length.Max, turnsMax)
+	v := &conversations{length: length, context: check.TokensMax}
+	if c.ContextMax > 0 {
+		v.context = min(v.context, c.ContextMax)
+	}
+	if v.sampler, err = requests.NewSampler(c.Mix, seed); err != nil {
+		return nil, err
+	}
+	v.groups, v.prefix = v.sampler.Prefixes()
+	v.lengths, v.classes = rng.NewKeyed(seed, "workloads.session-turns"), rng.NewKeyed(seed, "workloads.session-classes")
+	v.grouped, v.prompts = rng.NewKeyed(seed, "workloads.session-groups"), rng.NewKeyed(seed, "workloads.session-prompts")
+	v.outputs, v.limits = rng.NewKeyed(seed, "workloads.session-outputs"), rng.NewKeyed(seed, "workloads.session-limits")
+	return v, nil
+}
+
+// plan makes c session number n, of at most so many turns. Its first turn is sent however long it is; a later one only if
+// the model takes the history and what comes after it.
+func (v *conversations) plan(n uint64, most int64, c *conversation) {
+	turns := int32(min(int64(v.length.Draw(v.lengths.At(n, 0))), most))
+	*c = conversation{turns: c.turns[:0]}
+	c.class, c.priority = v.sampler.PickClass(v.classes.At(n, 0).Float64())
+	history := int64(0)
+	if len(v.groups) > 0 {
+		c.group, history = v.groups[v.grouped.At(n, 0).IntN(len(v.groups))], int64(v.prefix)
+	}
+	laws := v.sampler.Laws(c.class)
+	for i := range turns {
+		t := v.turn(n, uint64(i), laws)
+		if history += int64(t.prompt); i > 0 && history+int64(max(t.output, t.limit)) > v.context {
+			c.cut = turns - i
+			break
+		}
+		history += int64(t.output)
+		c.turns = append(c.turns, t)
+	}
+}
+
+// turn draws turn i of session n.
+func (v *conversations) turn(n, i uint64, laws requests.Laws) (t turn) {
+	t.prompt, t.output = laws.Prompt.Draw(v.prompts.At(n, i)), laws.Output.Draw(v.outputs.At(n, i))
+	if laws.Limit != nil {
+		t.limit = laws.Limit.Draw(v.limits.At(n, i))
+		t.output = min(t.output, t.limit)
+	}
+	return t
+}
+
+// tree returns the contents that the sessions are to grow in.
+func (v *conversations) tree() *sim.Contents {
+	if t := v.sampler.Contents(); t != nil {
+		return t
+	}
+	return new(sim.Contents)
+}
+
+// expectation is what sessions are on average.
+type expectation struct{ turns, prompt, output float64 }
+
+// sampled is how many sessions an expectation rests on: the first ones.
+const sampled = 512
+
+// expect takes the means over the sessions that come first. It changes no later draw, since sessions do not depend on what
+// was drawn before them.
+func (v *conversations) expect() (e expectation) {
+	var c conversation
+	for n := range uint64(sampled) {
+		v.plan(n, turnsMax, &c)
+		history := 0.0
+		if len(v.groups) > 0 {
+			history = float64(v.prefix)
+		}
+		for _, t := range c.turns {
+			history += float64(t.prompt)
+			e.turns, e.prompt, e.output = e.turns+1, e.prompt+history, e.output+float64(t.output)
+			history += float64(t.output)
+		}
+	}
+	v.sampler.ForgetTruncated()
+	return expectation{e.turns / sampled, e.prompt / e.turns, e.output / e.turns}
+}

@@ -1,0 +1,142 @@
+package traces
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// blocks is what the prompts of a trace have in common, by the ids of their blocks: a radix tree of extents, built while
+// the trace is read for the first time. Its memory grows with the distinct blocks, not with the requests.
+//
+// Equal ids after equal ids are equal tokens. New ids behind a known one are a new extent; an extent is cut where prompts
+// part, and where one goes on with tokens that have no id.
+type blocks struct {
+	tokens int32 // of a block
+	known  map[link]int32
+	before []int32 // the block in front of each, until the tree is built; 0: none. Block 0 stands in front of the first
+	begins []bool  // whether an extent does, until then
+	node   []int32 // of the tree, once it is built
+	tree   sim.Contents
+}
+
+// link is an id behind a block.
+type link struct {
+	before int32
+	id     int64
+}
+
+func newBlocks(tokens int32) *blocks {
+	return &blocks{tokens: tokens, known: map[link]int32{}, before: make([]int32, 1), begins: make([]bool, 1)}
+}
+
+// blockKey says which key of a JSON line holds block ids and how many tokens a block has: "hash_ids" of Mooncake, whose
+// blocks have 512, or a key such as "block512_ids" or "block16_input".
+func blockKey(names []string) (key string, tokens int32) {
+	for _, name := range names {
+		if name == "hash_ids" {
+			return name, 512
+		}
+		rest, ok := strings.CutPrefix(name, "block")
+		size, kind, found := strings.Cut(rest, "_")
+		if n, good := parseCount([]byte(size)); ok && found && good && n > 0 && n <= 1<<16 && (kind == "ids" || kind == "input") {
+			return name, int32(n)
+		}
+	}
+	return "", 0
+}
+
+// appendIDs reads the whole numbers of a JSON array.
+func appendIDs(ids []int64, b []byte) (all []int64, ok bool) {
+	if len(b) < 2 || b[0] != '[' || b[len(b)-1] != ']' {
+		return ids, false
+	}
+	b = b[1 : len(b)-1]
+	for more := len(trim(b)) > 0; more; {
+		var field []byte
+		field, b, more = bytes.Cut(b, []byte{','})
+		id, ok := parseID(trim(field))
+		if !ok {
+			return ids, false
+		}
+		ids = append(ids, id)
+	}
+	return ids, true
+}
+
+// parseID reads a whole number of at most 18 digits.
+func parseID(b []byte) (id int64, ok bool) {
+	if len(b) == 0 || len(b) > 18 {
+		return 0, false
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		id = id*10 + int64(c-'0')
+	}
+	return id, true
+}
+
+// learn adds the blocks of a prompt.
+func (k *blocks) learn(ids []int64, prompt int32) error {
+	last, fresh := int32(0), false
+	for _, id := range ids {
+		next, ok := k.known[link{last, id}]
+		if !ok {
+			if len(k.before) == blocksMax {
+				return fmt.Errorf("this is distinct block %d; accepted: at most %d", blocksMax, blocksMax-1)
+			}
+			next = int32(len(k.before))
+			k.known[link{last, id}] = next
+			if !fresh {
+				k.cut(last)
+			}
+			k.before, k.begins = append(k.before, last), append(k.begins, !fresh)
+			fresh = true
+		}
+		last = next
+	}
+	if int64(len(ids))*int64(k.tokens) < int64(prompt) {
+		k.cut(last)
+	}
+	return nil
+}
+
+// blocksMax bounds the distinct blocks: a few GiB.
+const blocksMax = 1 << 26
+
+// cut ends an extent behind block last, if last is inside of one.
+func (k *blocks) cut(last int32) {
+	if next := int(last) + 1; next < len(k.before) && k.before[next] == last {
+		k.begins[next] = true
+	}
+}
+
+// build makes the tree of what has been learnt.
+func (k *blocks) build() {
+	k.node = make([]int32, len(k.before))
+	for first := 1; first < len(k.before); {
+		end := first + 1
+		for end < len(k.before) && !k.begins[end] {
+			end++
+		}
+		n := k.tree.Add(k.node[k.before[first]], int32(end-first)*k.tokens)
+		for b := first; b < end; b++ {
+			k.node[b] = n
+		}
+		first = end
+	}
+	k.before, k.begins = nil, nil
+}
+
+// content returns the node that a prompt of known blocks ends in.
+func (k *blocks) content(ids []int64) int32 {
+	last := int32(0)
+	for _, id := range ids {
+		last = k.known[link{last, id}]
+	}
+	return k.node[last]
+}

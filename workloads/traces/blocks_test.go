@@ -1,0 +1,128 @@
+package traces
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/sourcetest"
+)
+
+// path returns the nodes from the root to n, and the tokens up to the end of each.
+func path(tree *sim.Contents, n int32) (nodes, ends []int32) {
+	for ; n != 0; n = tree.Parent(n) {
+		nodes, ends = append([]int32{n}, nodes...), append([]int32{tree.Tokens(n)}, ends...)
+	}
+	return nodes, ends
+}
+
+// inCommon returns how many tokens the prompts of two requests begin with in common.
+func inCommon(tree *sim.Contents, a, b *sim.Request) int32 {
+	p, ends := path(tree, a.Content)
+	q, _ := path(tree, b.Content)
+	common := int32(0)
+	for i := range min(len(p), len(q)) {
+		if p[i] != q[i] {
+			break
+		}
+		common = ends[i]
+	}
+	return min(common, a.Prompt, b.Prompt)
+}
+
+// TestBlockIDsSayWhatIsShared: two prompts have in common exactly the blocks up to the first that differs, whatever other
+// prompts part from them or end in between.
+func TestBlockIDsSayWhatIsShared(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const size = 16
+		var rows [][]int64
+		var text strings.Builder
+		for i := range rapid.IntRange(1, 25).Draw(t, "rows") {
+			ids := rapid.SliceOfN(rapid.Int64Range(0, 2), 0, 7).Draw(t, "ids")
+			rest := rapid.IntRange(0, 40).Draw(t, "rest") - 15 // the last block may be a beginning, or tokens without an id follow
+			rows = append(rows, ids)
+			fmt.Fprintf(&text, `{"arrival_s":%d,"input_tokens":%d,"output_tokens":1,"block16_ids":[%s]}`+"\n",
+				i, max(1, len(ids)*size+rest), strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ids)), ","), "[]"))
+		}
+		tr, err := New("trace", strings.NewReader(text.String()), Options{Contents: true})
+		require.NoError(t, err)
+		requests := sourcetest.Drain(tr)
+		require.Len(t, requests, len(rows))
+		for i := range rows {
+			for j := range i {
+				n := int32(0)
+				for int(n) < min(len(rows[i]), len(rows[j])) && rows[i][n] == rows[j][n] {
+					n++
+				}
+				require.Equal(t, min(n*size, requests[i].Prompt, requests[j].Prompt), inCommon(tr.Contents(), &requests[i], &requests[j]),
+					"requests %d and %d", j, i)
+			}
+		}
+	})
+}
+
+// TestExtentsAreFew: what nothing parts stays one extent, however many blocks it has.
+func TestExtentsAreFew(t *testing.T) {
+	line := `{"timestamp":0,"input_length":5000,"output_length":1,"hash_ids":[1,2,3,4,5,6,7,8,9,%s]}` + "\n"
+	for text, nodes := range map[string]int{fmt.Sprintf(line, "10"): 1, fmt.Sprintf(line, "10") + fmt.Sprintf(line, "11"): 3} {
+		tr, err := New("trace", strings.NewReader(text), Options{Contents: true})
+		require.NoError(t, err)
+		require.Equal(t, 1+nodes, tr.Contents().Len())
+		require.EqualValues(t, 5120, tr.Contents().Tokens(sourcetest.Drain(tr)[0].Content), "the last block may be a beginning")
+	}
+}
+
+func TestBadBlockIDsAreRefused(t *testing.T) {
+	line := `{"timestamp":0,"input_length":1000,"output_length":1,%s}`
+	for want, ids := range map[string]string{
+		`hash_ids is "[1,-2]"; accepted: a list of whole numbers`: `"hash_ids":[1,-2]`,
+		`hash_ids is "7"; accepted: a list`:                       `"hash_ids":7`,
+		`hash_ids is "[1,]"; accepted: a list`:                    `"hash_ids":[1,]`,
+		"hash_ids has 3 ids; accepted: at most 2":                 `"hash_ids":[1,2,3]`,
+		"hash_ids is missing":                                     `"other":[1]`,
+		"hash_ids is there twice":                                 `"hash_ids":[1],"hash_ids":[1]`,
+	} {
+		text := fmt.Sprintf(line, `"hash_ids":[1,2]`) + "\n" + fmt.Sprintf(line, ids)
+		_, err := New("trace", strings.NewReader(text), Options{Contents: true})
+		require.ErrorContains(t, err, "trace:2: "+want)
+		tr, err := New("trace", strings.NewReader(text), Options{})
+		if !strings.Contains(want, "twice") {
+			require.NoError(t, err, "where nobody asks, nobody complains")
+			require.Nil(t, tr.Contents())
+		}
+	}
+}
+
+// TestRealTracesShare compares with what the traces' own description says: 8 % of the prompt blocks of the ShareGPT
+// samples were seen before.
+func TestRealTracesShare(t *testing.T) {
+	dir := shared(t)
+	for file, want := range map[string][2]float64{
+		"D_sharegpt_llama31_300.jsonl": {0.07, 0.09}, "D_sharegpt_qwen3_300.jsonl": {0.07, 0.09},
+		"mooncake_fast25_conversation.jsonl.gz": {0.3, 0.5},
+	} {
+		tr, err := Open(filepath.Join(dir, file), Options{Contents: true})
+		require.NoError(t, err)
+		seen, blocks, hits := map[int32]int32{}, int64(0), int64(0)
+		tree := tr.Contents()
+		for _, r := range sourcetest.Drain(tr) {
+			blocks += int64(r.Prompt / 16)
+			hit := int32(0)
+			for n := r.Content; n != 0; n = tree.Parent(n) {
+				hit = max(hit, min(seen[n], r.Prompt))
+				seen[n] = max(seen[n], min(r.Prompt, tree.Tokens(n)))
+			}
+			hits += int64(hit / 16)
+		}
+		require.NoError(t, tr.Close())
+		share := float64(hits) / float64(blocks)
+		t.Logf("%s: %d extents, %.1f %% of the prompt blocks seen before", file, tree.Len(), 100*share)
+		require.Greater(t, share, want[0], file)
+		require.Less(t, share, want[1], file)
+	}
+}

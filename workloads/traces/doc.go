@@ -1,0 +1,11 @@
+// Package traces replays recorded requests: files of CSV or JSON lines, plain or gzip, in the formats of public traces.
+//
+//	trace.go   Trace: a recorded file, streamed
+//	scan.go    the whole trace, before it is replayed
+//	pairs.go   the lengths of a trace without its arrivals
+//	blocks.go  what prompts share, by the ids of their blocks
+//	rows.go    rows of a file, checked
+//	format.go  the formats that a file may have
+//	csv.go jsonl.go number.go lines.go input.go
+//	           from bytes to rows
+package traces

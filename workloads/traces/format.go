@@ -1,0 +1,146 @@
+package traces
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// format is a layout of traces: the names of its columns (CSV) or keys (JSON lines). Others are ignored, among them
+// Azure's NumImages. Block ids have a key of their own choice, and only where a trace is asked for what prompts share.
+type format struct {
+	name   string
+	column [numRoles]string // by role; empty: it has none, or nobody asks for it
+	time   timeUnit
+	// failures: a row without output is a failed request, which is counted and not replayed.
+	failures bool
+}
+
+// The roles of columns, in the order in which a row is checked.
+const (
+	timeRole = iota
+	promptRole
+	outputRole
+	idsRole
+	numRoles
+)
+
+type timeUnit uint8
+
+const (
+	noTime timeUnit = iota
+	seconds
+	milliseconds
+	date
+)
+
+// formats returns the layouts that are known, an earlier one winning over a later one that also fits:
+//
+//	decodesim   the project's own, with seconds or milliseconds, and the requests.csv of a run
+//	azure       Azure LLM inference traces 2023 and 2024, and 2025 multimodal (AzurePublicDataset)
+//	mooncake    FAST'25 release; timestamps are milliseconds
+//	burstgpt    with or without Session ID and Elapsed time; failed requests have 0 response tokens (Timestamp without
+//	            its unit is unverified)
+//	vidur       vidur and splitwise-sim (column names unverified)
+//	lengths     no arrivals
+func formats() []format {
+	return []format{
+		{"decodesim", [numRoles]string{"arrival_s", "input_tokens", "output_tokens"}, seconds, false},
+		{"decodesim", [numRoles]string{"arrival_ms", "input_tokens", "output_tokens"}, milliseconds, false},
+		{"decodesim", [numRoles]string{"arrival_s", "prompt_tokens", "output_tokens"}, seconds, false},
+		{"azure", [numRoles]string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, date, false},
+		{"mooncake", [numRoles]string{"timestamp", "input_length", "output_length"}, milliseconds, false},
+		{"burstgpt", [numRoles]string{"Timestamp", "Request tokens", "Response tokens"}, seconds, true},
+		{"burstgpt", [numRoles]string{"Timestamp(s)", "Request tokens", "Response tokens"}, seconds, true},
+		{"vidur", [numRoles]string{"arrived_at", "num_prefill_tokens", "num_decode_tokens"}, seconds, false},
+		{"lengths", [numRoles]string{"", "input_tokens", "output_tokens"}, noTime, false},
+	}
+}
+
+// layout says where a file keeps the columns of its format.
+type layout struct {
+	format format
+	role   []int8 // CSV: role of each column, −1: ignored
+	ids    string // JSON: the key of the block ids; empty: there are none
+	block  int32  // tokens of one of these blocks
+}
+
+// lengthFormats returns the layouts of recorded lengths: those of traces without their arrivals, and the names that the
+// OpenAI API gives to token counts.
+func lengthFormats() []format {
+	var list []format
+	for _, f := range append(formats(), format{name: "openai", column: [numRoles]string{"", "prompt_tokens", "completion_tokens"}}) {
+		f.column[timeRole], f.time = "", noTime
+		if !slices.ContainsFunc(list, func(g format) bool { return g.column == f.column }) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// match finds the first of formats whose columns are all among names.
+func match(names []string, formats []format) (layout, error) {
+	for _, f := range formats {
+		l := layout{format: f, role: make([]int8, len(names))}
+		found := [numRoles]int{}
+		for i, name := range names {
+			l.role[i] = -1
+			for role, column := range f.column {
+				if name == column && column != "" {
+					l.role[i] = int8(role)
+					found[role]++
+				}
+			}
+		}
+		if found[promptRole] == 1 && found[outputRole] == 1 && (found[timeRole] == 1 || f.time == noTime) {
+			return l, nil
+		}
+	}
+	return layout{}, fmt.Errorf("columns %s are of no known trace; accepted, each column once: %s",
+		clip([]byte(strings.Join(names, ","))), known(formats))
+}
+
+// known lists the columns of formats.
+func known(formats []format) string {
+	var list []string
+	for _, f := range formats {
+		list = append(list, fmt.Sprintf("%s (%s)", strings.Trim(strings.Join(f.column[:], ","), ","), f.name))
+	}
+	return strings.Join(list, "; ") + "; as CSV with a header or as JSON lines"
+}
+
+// parse reads a time of the format.
+func (u timeUnit) parse(b []byte) (instant, bool) {
+	switch u {
+	case seconds:
+		return parseSeconds(b)
+	case milliseconds:
+		return parseMilliseconds(b)
+	case date:
+		if len(b) > 2 && b[0] == '"' && b[len(b)-1] == '"' { // a JSON string
+			b = b[1 : len(b)-1]
+		}
+		return parseDate(b)
+	}
+	return instant{}, true
+}
+
+// accepted says what parse takes.
+func (u timeUnit) accepted() string {
+	switch u {
+	case milliseconds:
+		return "a number of milliseconds, 0 or more"
+	case date:
+		return `a date such as "2023-11-16 18:15:46.6805900", or with a suffix such as "+00:00"`
+	}
+	return "a number of seconds, 0 or more"
+}
+
+// clip quotes a value for an error, shortened to what a reader needs to find it.
+func clip(b []byte) string {
+	const most = 60
+	if len(b) > most {
+		return fmt.Sprintf("%q…", b[:most])
+	}
+	return fmt.Sprintf("%q", b)
+}

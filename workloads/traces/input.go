@@ -1,0 +1,128 @@
+package traces
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"unicode/utf8"
+)
+
+// input is a file that can be read more than once, plain or gzip as its first bytes say.
+type input struct {
+	name  string
+	file  io.ReadSeeker
+	close io.Closer // nil: not ours to close
+	raw   *bufio.Reader
+	zip   *gzip.Reader
+	text  *bufio.Reader
+}
+
+// openInput opens path, unless it cannot be read twice. It looks at what path is first: opening a pipe waits for whoever
+// writes to it.
+func openInput(path string) (*input, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("workloads: %w", err)
+	}
+	switch {
+	case info.IsDir():
+		return nil, fmt.Errorf("workloads: %s is a directory; accepted: a file", path)
+	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
+		return nil, unseekable(path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("workloads: %w", err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		f.Close()
+		return nil, unseekable(path)
+	}
+	return &input{name: path, file: f, close: f}, nil
+}
+
+func unseekable(path string) error {
+	return fmt.Errorf("workloads: %s is a pipe or device that can be read only once, and a trace is read twice; "+
+		"accepted: a file", path)
+}
+
+// rewind returns the text from its start.
+func (in *input) rewind() (*lines, error) {
+	if _, err := in.file.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("workloads: %s: %w", in.name, err)
+	}
+	if in.raw == nil {
+		in.raw = bufio.NewReaderSize(in.file, bufferSize)
+	} else {
+		in.raw.Reset(in.file)
+	}
+	magic, err := in.raw.Peek(2)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("workloads: %s: %w", in.name, err)
+	}
+	in.text = in.raw
+	if string(magic) == "\x1f\x8b" {
+		if err := in.unzip(); err != nil {
+			return nil, fmt.Errorf("workloads: %s: %s", in.name, reason(err))
+		}
+	}
+	return &lines{name: in.name, in: in.text}, in.sniff()
+}
+
+func (in *input) unzip() (err error) {
+	if in.zip == nil {
+		in.zip, err = gzip.NewReader(in.raw)
+	} else {
+		err = in.zip.Reset(in.raw)
+	}
+	if err == nil {
+		in.text = bufio.NewReaderSize(in.zip, bufferSize)
+	}
+	return err
+}
+
+// sniff refuses what is not text and drops a byte order mark.
+func (in *input) sniff() error {
+	head, err := in.text.Peek(4096)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("workloads: %s: %s", in.name, reason(err))
+	}
+	if len(bytes.TrimSpace(head)) == 0 && err == io.EOF {
+		return fmt.Errorf("workloads: %s is empty; accepted: at least one request", in.name)
+	}
+	if i := strange(head, err == io.EOF); i >= 0 {
+		return fmt.Errorf("workloads: %s is not text: its byte %d is %#02x; accepted: UTF-8 CSV or JSON lines, plain or gzip",
+			in.name, i, head[i])
+	}
+	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
+		_, err := in.text.Discard(3)
+		return err
+	}
+	return nil
+}
+
+// strange returns the index of the first byte that no text has; −1: none. At the end of b a character may be cut unless
+// the text ends there.
+func strange(b []byte, ends bool) int {
+	for i := 0; i < len(b); {
+		c, n := utf8.DecodeRune(b[i:])
+		cutShort := !ends && !utf8.FullRune(b[i:])
+		if c == 0 || c == utf8.RuneError && n == 1 && !cutShort {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// Close closes the file.
+func (in *input) Close() error {
+	if in.close == nil {
+		return nil
+	}
+	return in.close.Close()
+}

@@ -1,0 +1,153 @@
+package traces
+
+import "bytes"
+
+// object walks the members of a JSON object on one line. Values are returned as they are written and those that nobody
+// asks for are skipped, not decoded.
+type object struct {
+	rest  []byte
+	inner bool // a member has been read
+}
+
+// openObject starts to walk a line.
+func openObject(line []byte) (object, bool) {
+	line = blanks(line)
+	if len(line) == 0 || line[0] != '{' {
+		return object{}, false
+	}
+	return object{rest: blanks(line[1:])}, true
+}
+
+// next returns the next member; no key: the object has ended. It reports whether the text is sound so far.
+func (o *object) next() (key, value []byte, ok bool) {
+	b := o.rest
+	if len(b) > 0 && b[0] == '}' {
+		return nil, nil, len(blanks(b[1:])) == 0
+	}
+	if o.inner {
+		if len(b) == 0 || b[0] != ',' {
+			return nil, nil, false
+		}
+		b = blanks(b[1:])
+	}
+	n := stringEnd(b)
+	if n == 0 {
+		return nil, nil, false
+	}
+	key, b = b[1:n-1], blanks(b[n:])
+	if len(b) == 0 || b[0] != ':' {
+		return nil, nil, false
+	}
+	b = blanks(b[1:])
+	n = valueEnd(b)
+	if n == 0 {
+		return nil, nil, false
+	}
+	o.rest, o.inner = blanks(b[n:]), true
+	return key, b[:n:n], true
+}
+
+// members puts the values of a JSON line into their roles. It reports whether the line is one object and, if a key is
+// there twice, its role; else −1.
+func (f *format) members(line []byte, out *fields) (ok bool, twice int) {
+	o, ok := openObject(line)
+	for ok {
+		var key, value []byte
+		if key, value, ok = o.next(); key == nil {
+			break
+		}
+		for role := range f.column {
+			if f.column[role] == string(key) && f.column[role] != "" {
+				if out[role] != nil {
+					return true, role
+				}
+				out[role] = value
+			}
+		}
+	}
+	return ok, -1
+}
+
+// keys returns the keys of a JSON line.
+func keys(line []byte) (names []string, ok bool) {
+	o, ok := openObject(line)
+	for ok {
+		var key []byte
+		if key, _, ok = o.next(); key == nil {
+			break
+		}
+		names = append(names, string(key))
+	}
+	return names, ok
+}
+
+func blanks(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t' || b[0] == '\r') {
+		b = b[1:]
+	}
+	return b
+}
+
+// stringEnd returns the length of the JSON string at the start of b, quotes included; 0: there is none.
+func stringEnd(b []byte) int {
+	if len(b) == 0 || b[0] != '"' {
+		return 0
+	}
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// valueEnd returns the length of the JSON value at the start of b; 0: there is none. Numbers and literals are whatever
+// runs up to the next delimiter.
+func valueEnd(b []byte) int {
+	if len(b) == 0 {
+		return 0
+	}
+	switch b[0] {
+	case '"':
+		return stringEnd(b)
+	case '[', '{':
+		return nestedEnd(b)
+	}
+	for i, c := range b {
+		switch c {
+		case ',', '}', ']', ':', '"', '[', '{', ' ', '\t', '\r':
+			return i
+		}
+	}
+	return len(b)
+}
+
+// nestedEnd returns the length of the array or object at the start of b. A flat array of numbers, by far the longest
+// value of a trace, is found by its bracket alone.
+func nestedEnd(b []byte) int {
+	if n := bytes.IndexByte(b, ']'); b[0] == '[' && n > 0 && bytes.IndexByte(b[1:n], '[') < 0 &&
+		bytes.IndexByte(b[1:n], '{') < 0 && bytes.IndexByte(b[1:n], '"') < 0 {
+		return n + 1
+	}
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			n := stringEnd(b[i:])
+			if n == 0 {
+				return 0
+			}
+			i += n - 1
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}

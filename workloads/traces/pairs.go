@@ -1,0 +1,47 @@
+package traces
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/workloads/lengths"
+)
+
+// pairsMax bounds the memory of pairs to 1 GiB.
+const pairsMax = 1 << 27
+
+// ReadPairs reads the lengths in the file at path: CSV with a header or JSON lines, plain or gzip, with the columns of any
+// known trace, whose arrivals it does not look at. They are kept in memory, at 8 bytes each.
+func ReadPairs(path string) (*lengths.Pairs, error) {
+	in, err := openInput(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return readPairs(in)
+}
+
+func readPairs(in *input) (*lengths.Pairs, error) {
+	t, err := openRows(in, lengthFormats(), false)
+	if err != nil {
+		return nil, err
+	}
+	p, w := &lengths.Pairs{}, row{}
+	for {
+		ok, err := t.next(&w)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		if len(p.Prompts) == pairsMax {
+			return nil, t.lines.fail("this is row %d; accepted: at most %d rows", pairsMax+1, pairsMax)
+		}
+		p.Prompts, p.Outputs = append(p.Prompts, w.prompt), append(p.Outputs, w.output)
+	}
+	if p.Skipped = t.skipped; len(p.Prompts) == 0 {
+		return nil, fmt.Errorf("workloads: %s has no requests (%d rows skipped); accepted: at least one request",
+			in.name, t.skipped)
+	}
+	return p, nil
+}

@@ -1,0 +1,29 @@
+//go:build unix
+
+package traces
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A pipe is refused without being opened: nobody writes to this one, so opening it would never return.
+func TestWhatIsReadOnceIsNoTrace(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "t.csv")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	_, err := Open(pipe, Options{})
+	require.EqualError(t, err, "workloads: "+pipe+" is a pipe or device that can be read only once, and a trace is read twice; accepted: a file")
+	_, err = Open("/dev/zero", Options{})
+	require.ErrorContains(t, err, "/dev/zero is not text")
+	link := filepath.Join(t.TempDir(), "link.csv")
+	file := filepath.Join(t.TempDir(), "file.csv")
+	require.NoError(t, os.WriteFile(file, []byte("arrival_s,input_tokens,output_tokens\n0,1,1\n"), 0o600))
+	require.NoError(t, os.Symlink(file, link))
+	tr, err := Open(link, Options{})
+	require.NoError(t, err)
+	require.NoError(t, tr.Close())
+}

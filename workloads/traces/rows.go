@@ -1,0 +1,197 @@
+package traces
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// row is a request as a trace has it.
+type row struct {
+	at             instant
+	prompt, output int32
+	line           int
+}
+
+// rows reads a trace row by row, in constant memory, and refuses the first row that is not one.
+type rows struct {
+	lines     *lines
+	layout    layout
+	json      bool
+	first     []byte // JSON: the line from which the layout was taken, not yet read
+	skipEmpty bool
+	skipped   int64   // rows without a request
+	base      instant // of the first row, skipped or not
+	last      instant
+	lastLine  int     // 0: no row yet
+	ids       []int64 // of the blocks of the last row, if they are asked for
+	blank     int     // number of a blank line, after which nothing may follow
+}
+
+// openRows reads as much of in as tells which of formats it has.
+func openRows(in *input, formats []format, skipEmpty bool) (*rows, error) {
+	l, err := in.rewind()
+	if err != nil {
+		return nil, err
+	}
+	t := &rows{lines: l, skipEmpty: skipEmpty}
+	line, err := l.next()
+	if err != nil {
+		return nil, err
+	}
+	t.json = len(blanks(line)) > 0 && blanks(line)[0] == '{'
+	split := header
+	if t.json {
+		split, t.first = keys, bytes.Clone(line)
+	}
+	names, ok := split(line)
+	if !ok {
+		return nil, l.fail("%s is neither a CSV header nor a JSON object; accepted: %s", clip(line), known(formats))
+	}
+	if t.layout, err = match(names, formats); err != nil {
+		return nil, l.fail("%s", err)
+	}
+	if t.json {
+		t.layout.ids, t.layout.block = blockKey(names)
+	}
+	return t, nil
+}
+
+// next fills r with the next request; false: there is none.
+func (t *rows) next(r *row) (bool, error) {
+	for {
+		line, err := t.line()
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		var f fields
+		if t.json {
+			err = t.splitJSON(line, &f)
+		} else {
+			err = t.splitCSV(line, &f)
+		}
+		if err != nil {
+			return false, err
+		}
+		if found, err := t.convert(&f, r); found || err != nil {
+			return found, err
+		}
+		t.skipped++
+	}
+}
+
+// line returns the next line that is not blank. Blank lines are accepted at the end of the file only.
+func (t *rows) line() ([]byte, error) {
+	if t.first != nil {
+		line := t.first
+		t.first = nil
+		return line, nil
+	}
+	for {
+		line, err := t.lines.next()
+		if err != nil {
+			return nil, err
+		}
+		if len(trim(line)) > 0 {
+			if t.blank > 0 {
+				t.lines.number = t.blank
+				return nil, t.lines.fail("the line is blank; accepted: blank lines at the end only")
+			}
+			return line, nil
+		}
+		if t.blank == 0 {
+			t.blank = t.lines.number
+		}
+	}
+}
+
+func (t *rows) splitCSV(line []byte, f *fields) error {
+	n := t.layout.row(line, f)
+	if n == 0 {
+		return t.lines.fail("%s has a quote that does not end a field; accepted: quotes around whole fields", clip(line))
+	}
+	if want := len(t.layout.role); n != want {
+		return t.lines.fail("%s has %d fields; accepted: %d, as in the header", clip(line), n, want)
+	}
+	return nil
+}
+
+func (t *rows) splitJSON(line []byte, f *fields) error {
+	ok, twice := t.layout.format.members(line, f)
+	if !ok {
+		return t.lines.fail("%s is not a JSON object; accepted: one object per line", clip(line))
+	}
+	if twice >= 0 {
+		return t.lines.fail("%s is there twice; accepted: once", t.layout.format.column[twice])
+	}
+	for role, column := range t.layout.format.column {
+		if f[role] == nil && column != "" {
+			return t.lines.fail("%s is missing; accepted: the keys %s in every line", column,
+				strings.Trim(strings.Join(t.layout.format.column[:], ","), ","))
+		}
+	}
+	return nil
+}
+
+// convert checks the values of a row; false: it is a failed or empty request that is to be skipped.
+func (t *rows) convert(f *fields, r *row) (bool, error) {
+	format := &t.layout.format
+	at, ok := format.time.parse(f[timeRole])
+	if !ok {
+		return false, t.refuse(timeRole, f, format.time.accepted())
+	}
+	if t.lastLine == 0 {
+		t.base = at
+	} else if at.before(t.last) {
+		return false, t.refuse(timeRole, f,
+			fmt.Sprintf("at least the time of line %d, for rows are in order of arrival", t.lastLine))
+	}
+	t.last, t.lastLine = at, t.lines.number
+	prompt, ok := parseCount(f[promptRole])
+	if !ok {
+		return false, t.refuse(promptRole, f, acceptedTokens)
+	}
+	output, ok := parseCount(f[outputRole])
+	if !ok {
+		return false, t.refuse(outputRole, f, acceptedTokens)
+	}
+	if prompt == 0 || output == 0 {
+		if t.skipEmpty || format.failures && output == 0 {
+			return false, nil
+		}
+		role := promptRole
+		if prompt > 0 {
+			role = outputRole
+		}
+		return false, t.refuse(role, f, acceptedTokens)
+	}
+	*r = row{at, int32(prompt), int32(output), t.lines.number}
+	return true, t.readIDs(f, prompt)
+}
+
+// readIDs reads the block ids of a prompt, if they are asked for. The last block may be a beginning.
+func (t *rows) readIDs(f *fields, prompt int64) (err error) {
+	if t.layout.format.column[idsRole] == "" {
+		return nil
+	}
+	var ok bool
+	if t.ids, ok = appendIDs(t.ids[:0], f[idsRole]); !ok {
+		return t.refuse(idsRole, f, "a list of whole numbers of at most 18 digits")
+	}
+	if most := (prompt + int64(t.layout.block) - 1) / int64(t.layout.block); int64(len(t.ids)) > most {
+		return t.lines.fail("%s has %d ids; accepted: at most %d, for a prompt of %d tokens in blocks of %d",
+			t.layout.ids, len(t.ids), most, prompt, t.layout.block)
+	}
+	return nil
+}
+
+const acceptedTokens = "a whole number of tokens from 1 to 1073741823"
+
+// refuse returns an error about a value of the last row.
+func (t *rows) refuse(role int, f *fields, accepted string) error {
+	return t.lines.fail("%s is %s; accepted: %s", t.layout.format.column[role], clip(f[role]), accepted)
+}

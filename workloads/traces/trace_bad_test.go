@@ -1,0 +1,147 @@
+package traces
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/sourcetest"
+)
+
+func TestBadTracesAreRefusedByLine(t *testing.T) {
+	const head = "arrival_s,input_tokens,output_tokens\n0,10,10\n"
+	const object = `{"arrival_s":0,"input_tokens":10,"output_tokens":10}` + "\n"
+	const azure = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "t.csv is empty"},
+		{"blank", "\n \n", "t.csv is empty"},
+		{"empty gzip", zipped(""), "t.csv is empty"},
+		{"header only", "arrival_s,input_tokens,output_tokens\n", "t.csv has no requests"},
+		{"only failures", "Timestamp,Request tokens,Response tokens\n1,5,0\n", "t.csv has no requests (1 rows skipped)"},
+		{"unknown header", "a,b,c\n1,2,3\n", `t.csv:1: columns "a,b,c" are of no known trace; accepted, each column once: arrival_s,input_tokens,output_tokens`},
+		{"no header", "0.5,10,10\n", `t.csv:1: columns "0.5,10,10" are of no known trace`},
+		{"column twice", "arrival_s,input_tokens,input_tokens,output_tokens\n1,2,3,4\n", "are of no known trace"},
+		{"broken header", "\"arrival_s,input_tokens\n", "t.csv:1: "},
+		{"lengths only", "input_tokens,output_tokens\n1,2\n", "t.csv:1: there are no arrival times"},
+		{"word", head + "1,ten,10\n", `t.csv:3: input_tokens is "ten"; accepted: a whole number of tokens from 1 to 1073741823`},
+		{"too few fields", head + "1,10\n", `t.csv:3: "1,10" has 2 fields; accepted: 3, as in the header`},
+		{"too many fields", head + "1,10,10,10\n", "t.csv:3: \"1,10,10,10\" has 4 fields"},
+		{"open quote", head + "1,\"10,10\n", "t.csv:3: "},
+		{"text after a quote", head + "1,\"10\"x,10\n", "t.csv:3: "},
+		{"empty field", head + "1,,10\n", `t.csv:3: input_tokens is ""`},
+		{"negative", head + "1,-10,10\n", `t.csv:3: input_tokens is "-10"`},
+		{"negative time", head + "-1,10,10\n", `t.csv:3: arrival_s is "-1"; accepted: a number of seconds, 0 or more`},
+		{"NaN", head + "NaN,10,10\n", `t.csv:3: arrival_s is "NaN"`},
+		{"NaN tokens", head + "1,nan,10\n", `t.csv:3: input_tokens is "nan"`},
+		{"infinite", head + "1e999,10,10\n", `t.csv:3: arrival_s is "1e999"`},
+		{"point", head + ".,10,10\n", `t.csv:3: arrival_s is "."`},
+		{"hexadecimal", head + "0x1p3,10,10\n", `t.csv:3: arrival_s is "0x1p3"`},
+		{"zero prompt", head + "1,0,10\n", `t.csv:3: input_tokens is "0"`},
+		{"zero output", head + "1,10,0\n", `t.csv:3: output_tokens is "0"`},
+		{"half a token", head + "1,10.5,1\n", `t.csv:3: input_tokens is "10.5"`},
+		{"huge", head + "1,9999999999999999999999,1\n", `t.csv:3: input_tokens is "9999999999999999999999"`},
+		{"2^30", head + "1,1073741824,1\n", `t.csv:3: input_tokens is "1073741824"`},
+		{"huge time", head + "99999999999999999999,1,1\n", `t.csv:3: arrival_s is "99999999999999999999"`},
+		{"beyond the clock", head + "4579201,1,1\n", "t.csv:3: arrival_s is more than 4.5792e+06 s after the first row"},
+		{"out of order", head + "5,1,1\n4.9,1,1\n", `t.csv:4: arrival_s is "4.9"; accepted: at least the time of line 3`},
+		{"blank line", head + "\n1,1,1\n", "t.csv:3: the line is blank"},
+		{"UTF-16", "\xff\xfea\x00r\x00", "t.csv is not text"},
+		{"binary", "abc\x00\x01\x02\x03", "t.csv is not text: its byte 3 is 0x00"},
+		{"zstandard", "\x28\xb5\x2f\xfd\x04\x00", "t.csv is not text"},
+		{"binary later", generated(1000) + "9999,\x00\xff,1\n", `t.csv:1002: input_tokens is "\x00\xff"`},
+		{"broken gzip", "\x1f\x8b\x08nonsense", "t.csv: "},
+		{"no date", azure + "16.11.2023 18:15,1,1\n", `t.csv:2: TIMESTAMP is "16.11.2023 18:15"; accepted: a date such as`},
+		{"no such day", azure + "2023-02-29 18:15:46,1,1\n", "t.csv:2: TIMESTAMP is "},
+		{"no such hour", azure + "2023-02-28 24:15:46,1,1\n", "t.csv:2: TIMESTAMP is "},
+		{"odd suffix", azure + "2023-02-28 23:15:46.1 CET,1,1\n", "t.csv:2: TIMESTAMP is "},
+		{"unknown keys", `{"a":1}` + "\n", `t.csv:1: columns "a" are of no known trace`},
+		{"broken first object", `{"arrival_s":0,` + "\n", "t.csv:1: "},
+		{"broken object", object + `{"arrival_s":1,"input_tokens":10,"output_tokens"` + "\n", "t.csv:2: "},
+		{"text after an object", object + `{"arrival_s":1,"input_tokens":10,"output_tokens":1} x` + "\n", "is not a JSON object"},
+		{"cut array", object + `{"arrival_s":1,"input_tokens":10,"output_tokens":1,"ids":[1,2` + "\n", "t.csv:2: "},
+		{"cut nesting", object + `{"arrival_s":1,"input_tokens":10,"output_tokens":1,"ids":[[1,2]` + "\n", "t.csv:2: "},
+		{"array", object + "[1,2,3]\n", "t.csv:2: \"[1,2,3]\" is not a JSON object; accepted: one object per line"},
+		{"key missing", object + `{"arrival_s":1,"input_tokens":10}` + "\n", "t.csv:2: output_tokens is missing"},
+		{"key twice", object + `{"arrival_s":1,"arrival_s":1,"input_tokens":10,"output_tokens":1}` + "\n", "t.csv:2: arrival_s is there twice"},
+		{"quoted number", object + `{"arrival_s":1,"input_tokens":"10","output_tokens":1}` + "\n", `t.csv:2: input_tokens is "\"10\""`},
+		{"null", object + `{"arrival_s":null,"input_tokens":10,"output_tokens":1}` + "\n", `t.csv:2: arrival_s is "null"`},
+		{"long line", head + strings.Repeat("x", lineMax+bufferSize) + "\n", "t.csv:3: the line is longer than"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := New("t.csv", strings.NewReader(c.text), Options{})
+			require.ErrorContains(t, err, c.want)
+			require.ErrorContains(t, err, "accepted")
+			require.NotContains(t, err.Error(), "\n")
+			require.Less(t, len(err.Error()), 700)
+		})
+	}
+}
+
+func TestAnyCutOfAGzipIsAnError(t *testing.T) {
+	whole := zipped(generated(300))
+	for n := 1; n < len(whole); n += 7 {
+		_, err := New("t.csv.gz", strings.NewReader(whole[:n]), Options{})
+		require.ErrorContains(t, err, "t.csv.gz")
+	}
+	_, err := New("t.csv.gz", strings.NewReader(whole[:len(whole)/2]), Options{})
+	require.ErrorContains(t, err, "the gzip data end too early; accepted: a whole file")
+}
+
+func TestEmptyRowsAreSkippedOnlyOnRequest(t *testing.T) {
+	text := "arrival_s,input_tokens,output_tokens\n0,10,0\n1,0,10\n2,5,5\n"
+	got, s := replay(t, text, Options{SkipEmpty: true})
+	require.Equal(t, []wanted{{2000, 5, 5}}, got)
+	require.EqualValues(t, 2, s.Skipped)
+}
+
+// TestAnUncheckedTraceBreaksWhereItIsBroken replays the sound rows and then says what is wrong.
+func TestAnUncheckedTraceBreaksWhereItIsBroken(t *testing.T) {
+	text := generated(1000) + "oops\n"
+	tr, err := New("t.csv", strings.NewReader(text), Options{Unchecked: true})
+	require.NoError(t, err)
+	require.Len(t, sourcetest.Drain(tr), 1000)
+	require.ErrorContains(t, tr.Err(), `t.csv:1002: "oops" has 1 fields`)
+	require.False(t, tr.Next(&sim.Request{}))
+	_, err = New("t.csv", strings.NewReader(text), Options{})
+	require.Equal(t, tr.Err(), err)
+	_, err = New("t.csv", strings.NewReader(text), Options{Limit: 1000})
+	require.NoError(t, err, "nothing behind the limit is read")
+}
+
+func TestBadFilesAreRefusedByName(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Open(filepath.Join(dir, "none.csv"), Options{})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = Check(dir, Options{})
+	require.ErrorContains(t, err, dir+" is a directory")
+	_, err = ReadPairs(dir)
+	require.ErrorContains(t, err, dir+" is a directory")
+}
+
+// FuzzTrace feeds arbitrary bytes: a trace is refused by name or replays sound requests in order.
+func FuzzTrace(f *testing.F) {
+	f.Add("arrival_s,input_tokens,output_tokens\n0,1,2\n1e0,2.0,3\n\n")
+	f.Add("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:47+00:00,374,44\n")
+	f.Add(`{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47], "x": {"y": ["]"]}}` + "\n")
+	f.Add("Timestamp,Model,Request tokens,Response tokens\n5,\"a \"\"b\"\"\",1,0\n5,a,1,1\n")
+	f.Add(zipped("arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,2\n"))
+	f.Fuzz(func(t *testing.T, text string) {
+		tr, err := New("fuzzed", strings.NewReader(text), Options{Speed: 3})
+		if err != nil {
+			require.ErrorContains(t, err, "workloads: fuzzed")
+			return
+		}
+		last, n := sim.Time(0), int64(0)
+		for _, r := range sourcetest.Drain(tr) {
+			require.True(t, r.Arrival >= last && r.Prompt >= 1 && r.Output >= 1 && r.Prompt+r.Output > 0)
+			last = r.Arrival
+			n++
+		}
+		require.NoError(t, tr.Err())
+		require.Equal(t, tr.Stats().Requests, n)
+	})
+}

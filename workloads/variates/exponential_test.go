@@ -1,0 +1,42 @@
+package variates
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestExpTableIsTheExponential(t *testing.T) {
+	table, worst := NewExpTable(), 0.0
+	for x := -1.0; x <= 32; x += 1.37e-4 {
+		worst = max(worst, math.Abs(table.At(x)/math.Exp(x)-1))
+	}
+	require.Less(t, worst, 1e-11)
+	for _, x := range []float64{-1e9, math.Inf(-1), -2} {
+		require.Less(t, table.At(x), 0.5, "rounds to no token")
+	}
+	for _, x := range []float64{1e9, math.Inf(1), 33} {
+		require.Greater(t, table.At(x), float64(1<<30-1))
+	}
+}
+
+var sink float64
+
+func BenchmarkExp(b *testing.B) {
+	table := NewExpTable()
+	b.Run("table", func(b *testing.B) {
+		x := 0.0
+		for i := range b.N {
+			x += table.At(float64(i&31) * 0.9)
+		}
+		sink = x
+	})
+	b.Run("math", func(b *testing.B) {
+		x := 0.0
+		for i := range b.N {
+			x += math.Exp(float64(i&31) * 0.9)
+		}
+		sink = x
+	})
+}
