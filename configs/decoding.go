@@ -1,17 +1,16 @@
 package configs
 
 import (
-	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/workloads"
 )
 
 // Decoding is how tokens are chosen, as far as it costs time, and how many answers a prompt gets. Of the workload requests
 // then counts prompts; of the results it counts answers.
 type Decoding struct {
-	Sampling          string  `yaml:"sampling" doc:"greedy top-k top-p: what choosing a token costs, by the vocabulary"`
-	StructuredOutputS float64 `yaml:"structured_output_s,omitempty"` // what the host takes per step to constrain the output
-	N                 int64   `yaml:"n,omitempty"`                   // answers to each prompt, of lengths of their own; absent: 1
-	BeamWidth         int64   `yaml:"beam_width,omitempty"`          // paths of a beam search, of equal length; absent: none
+	Sampling          string  `yaml:"sampling" oneof:"samplings" doc:"greedy top-k top-p: what choosing a token costs, by the vocabulary"`
+	StructuredOutputS float64 `yaml:"structured_output_s,omitempty" bound:"[0,3600]"` // what the host takes per step to constrain the output
+	N                 int64   `yaml:"n,omitempty" bound:"[1,choices]"`                // answers to each prompt, of lengths of their own; absent: 1
+	BeamWidth         int64   `yaml:"beam_width,omitempty" bound:"[1,choices]"`       // paths of a beam search, of equal length; absent: none
 }
 
 // choices returns how many answers a prompt gets.
@@ -25,10 +24,6 @@ func (d *Decoding) Choices() workloads.Choices {
 // checkDecoding reports what no engine chooses by, and answers that no workload could ask for.
 func (s *Scenario) checkDecoding(c *checker) {
 	d := &s.Decoding
-	c.oneOf("decoding.sampling", d.Sampling, hardware.Samplings())
-	c.within("decoding.structured_output_s", d.StructuredOutputS, 0, 3600)
-	c.maybeCount("decoding.n", d.N, workloads.ChoicesMax)
-	c.maybeCount("decoding.beam_width", d.BeamWidth, workloads.ChoicesMax)
 	if d.N > 0 && d.BeamWidth > 0 {
 		c.fail("decoding.beam_width", "%d stands beside n, %d; expected only one of them", d.BeamWidth, d.N)
 	}

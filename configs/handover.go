@@ -20,20 +20,12 @@ func (p *Pool) checkHandover(c *checker, path string, e *catalog.EngineSpec) {
 	if !p.handsOver() {
 		return
 	}
-	if p.Role == RolePrefill {
-		c.oneOf(path+".kv_transfer", p.KVTransfer, []string{transferPull, TransferPush})
-		c.oneOf(path+".first_token", p.FirstToken, []string{FirstAtPrefill, firstAtDecode})
-	}
 	if p.KVLink != "" && c.origins.given(path+".kv_link_bps") {
 		c.fail(path+".kv_link_bps", "%g stands beside kv_link %s; expected only one of them", p.KVLinkBps, p.KVLink)
 	}
-	if c.origins.given(path + ".kv_link_bps") {
-		c.above(path+".kv_link_bps", p.KVLinkBps, 0, 1e15)
-	} else {
+	if p.KVLink == "" && !c.origins.given(path+".kv_link_bps") {
 		c.oneOf(path+".kv_link", p.KVLink, hardware.Links())
 	}
-	c.within(path+".kv_link_latency_s", p.KVLinkLatencyS, 0, 3600)
-	c.above(path+".kv_link_efficiency", p.KVLinkEfficiency, 0, 1)
 }
 
 // withheld reports whether some prefill pool leaves the first token to its decode pools.

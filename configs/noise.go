@@ -1,15 +1,11 @@
 package configs
 
-import (
-	"github.com/decodesim/decodesim/sim"
-)
-
 // Noise lengthens steps at random, see fleet.Noise. An absent section is none.
 type Noise struct {
-	Jitter            float64 `yaml:"jitter" doc:"mean of what a step lasts longer, an exponential share of it; 0: none"`
-	NeighbourShare    float64 `yaml:"neighbour_share" doc:"of the periods in which a neighbour slows a replica down; 0: none"`
-	NeighbourSlowdown float64 `yaml:"neighbour_slowdown" doc:"times as long a step lasts then"`
-	NeighbourPeriodS  float64 `yaml:"neighbour_period_s" doc:"seconds that a neighbour comes or stays away for"`
+	Jitter            float64 `yaml:"jitter" bound:"[0,10]" doc:"mean of what a step lasts longer, an exponential share of it; 0: none"`
+	NeighbourShare    float64 `yaml:"neighbour_share" bound:"[0,1]" doc:"of the periods in which a neighbour slows a replica down; 0: none"`
+	NeighbourSlowdown float64 `yaml:"neighbour_slowdown" bound:"[1,100]" doc:"times as long a step lasts then"`
+	NeighbourPeriodS  float64 `yaml:"neighbour_period_s" bound:"(1e-12,horizon]" doc:"seconds that a neighbour comes or stays away for"`
 }
 
 // defaultNoise is none: a neighbour must be given with its share.
@@ -21,8 +17,6 @@ func (n *Noise) check(c *checker) {
 		return
 	}
 	const share, slowdown, period = "noise.neighbour_share", "noise.neighbour_slowdown", "noise.neighbour_period_s"
-	c.within("noise.jitter", n.Jitter, 0, 10)
-	c.within(share, n.NeighbourShare, 0, 1)
 	for _, of := range []struct{ key, example string }{{slowdown, "1.5"}, {period, "10"}} {
 		switch given := c.origins.given(of.key); {
 		case n.NeighbourShare > 0 && !given:
@@ -31,6 +25,4 @@ func (n *Noise) check(c *checker) {
 			c.fail(of.key, "has no effect without neighbour_share; expected a share such as 0.1 beside it")
 		}
 	}
-	c.within(slowdown, n.NeighbourSlowdown, 1, 100)
-	c.above(period, n.NeighbourPeriodS, clockS, sim.HorizonS)
 }

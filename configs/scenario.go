@@ -11,12 +11,12 @@ import "github.com/decodesim/decodesim/configs/catalog"
 type Scenario struct {
 	Name     string  `yaml:"name" doc:"of the results"`
 	Model    string  `yaml:"model" doc:"catalog name, or a path to a HuggingFace config.json"`
-	Weights  string  `yaml:"weights,omitempty" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as in the checkpoint"`
-	Sparsity string  `yaml:"weight_sparsity,omitempty" doc:"2:4, two of every four weights kept; null: none"`
-	KVCache  string  `yaml:"kv_cache,omitempty" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as the model computes"`
+	Weights  string  `yaml:"weights,omitempty" oneof:"weights" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as in the checkpoint"`
+	Sparsity string  `yaml:"weight_sparsity,omitempty" oneof:"sparsities" doc:"2:4, two of every four weights kept; null: none"`
+	KVCache  string  `yaml:"kv_cache,omitempty" oneof:"kv-caches" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as the model computes"`
 	Pools    []Pool  `yaml:"pools"`
 	Split    string  `yaml:"split,omitempty" doc:"prefill and decode replicas, such as 1P3D, in place of the pools' own; null: theirs"`
-	Router   string  `yaml:"router" doc:"which replica serves a request"`
+	Router   string  `yaml:"router" oneof:"routers" doc:"which replica serves a request"`
 	Routing  Routing `yaml:"routing"`
 
 	Disaggregation *Disaggregation  `yaml:"disaggregation" doc:"which requests take which way, where pools hand over; null: all the same, or by load"`
@@ -43,33 +43,33 @@ type Scenario struct {
 // Pool is a set of equal replicas. What its engine has no argument for stays zero, or at what the engine has fixed.
 type Pool struct {
 	Name                    string `yaml:"name" doc:"as in --set pools.NAME.replicas=3"`
-	Role                    string `yaml:"role" doc:"serve: prefill and decode alike; prefill: prompts, handed over to a pool of role decode; encode: inputs, in front of them"`
+	Role                    string `yaml:"role" oneof:"roles" doc:"serve: prefill and decode alike; prefill: prompts, handed over to a pool of role decode; encode: inputs, in front of them"`
 	Model                   string `yaml:"model,omitempty" doc:"of an encode pool: catalog name, or a path to a config.json; null: the scenario's"`
-	GPU                     string `yaml:"gpu" doc:"catalog name"`
-	Replicas                int    `yaml:"replicas" doc:"instances of the model, each on GPUs of its own"`
-	ReplicasMax             int    `yaml:"replicas_max,omitempty" doc:"as many there may ever be, by autoscale and role_switch; null: replicas"`
-	Router                  string `yaml:"router,omitempty" doc:"which replica serves a request; null: the scenario's"`
-	TensorParallel          int    `yaml:"tensor_parallel" doc:"GPUs that share every layer"`
-	PipelineParallel        int    `yaml:"pipeline_parallel" doc:"stages of layers; priced, not scheduled"`
-	DataParallel            int    `yaml:"data_parallel" doc:"ranks of an MoE model in lock step, each with its own batch and cache; priced as if they shared evenly"`
+	GPU                     string `yaml:"gpu" names:"gpus" doc:"catalog name"`
+	Replicas                int    `yaml:"replicas" bound:"[1,1048576]" doc:"instances of the model, each on GPUs of its own"`
+	ReplicasMax             int    `yaml:"replicas_max,omitempty" bound:"[1,1048576]" doc:"as many there may ever be, by autoscale and role_switch; null: replicas"`
+	Router                  string `yaml:"router,omitempty" oneof:"routers" doc:"which replica serves a request; null: the scenario's"`
+	TensorParallel          int    `yaml:"tensor_parallel" bound:"[1,1024]" doc:"GPUs that share every layer"`
+	PipelineParallel        int    `yaml:"pipeline_parallel" bound:"[1,1024]" doc:"stages of layers; priced, not scheduled"`
+	DataParallel            int    `yaml:"data_parallel" bound:"[1,1024]" doc:"ranks of an MoE model in lock step, each with its own batch and cache; priced as if they shared evenly"`
 	ExpertParallel          bool   `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
-	Engine                  string `yaml:"engine" doc:"the defaults of what follows, and how steps are scheduled"`
+	Engine                  string `yaml:"engine" names:"engines" doc:"the defaults of what follows, and how steps are scheduled"`
 	catalog.EngineArguments `yaml:",inline"`
 
 	Efficiency     string  `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
-	ColdStartS     float64 `yaml:"cold_start_s,omitempty" doc:"seconds until a replica is up, beside loading: compiling, warming caches; null: it is up"`
-	WeightsLoadBps float64 `yaml:"weights_load_bps,omitempty" doc:"bytes/s from storage into each GPU before a replica is up; null: they are there"`
+	ColdStartS     float64 `yaml:"cold_start_s,omitempty" bound:"(0,1e6]" doc:"seconds until a replica is up, beside loading: compiling, warming caches; null: it is up"`
+	WeightsLoadBps float64 `yaml:"weights_load_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s from storage into each GPU before a replica is up; null: they are there"`
 
 	StragglerReplicas int     `yaml:"straggler_replicas,omitempty" doc:"replicas, the first ones, that run slower than the others; null: none"`
-	StragglerSlowdown float64 `yaml:"straggler_slowdown,omitempty" doc:"times as long a step of theirs lasts; null: none does"`
+	StragglerSlowdown float64 `yaml:"straggler_slowdown,omitempty" bound:"[1,100]" doc:"times as long a step of theirs lasts; null: none does"`
 
 	// What follows is of pools that hand over.
-	KVTransfer       string  `yaml:"kv_transfer,omitempty" doc:"pull: reserved and sent when the prompt is read; push: reserved before, and sent layer by layer"`
-	FirstToken       string  `yaml:"first_token,omitempty" doc:"which pool emits the first token: prefill, or decode when it has the cache"`
-	KVLink           string  `yaml:"kv_link,omitempty" doc:"of each GPU to the next pool: nvlink pcie nic (those of the catalog) nic-100g nic-200g nic-400g nic-800g; null: kv_link_bps"`
-	KVLinkBps        float64 `yaml:"kv_link_bps,omitempty" doc:"bytes/s of a GPU each way, in place of kv_link; null: kv_link's"`
-	KVLinkLatencyS   float64 `yaml:"kv_link_latency_s" doc:"seconds before the first byte of a transfer"`
-	KVLinkEfficiency float64 `yaml:"kv_link_efficiency" doc:"share of the link's bandwidth that transfers achieve"`
+	KVTransfer       string  `yaml:"kv_transfer,omitempty" oneof:"transfers" doc:"pull: reserved and sent when the prompt is read; push: reserved before, and sent layer by layer"`
+	FirstToken       string  `yaml:"first_token,omitempty" oneof:"first-tokens" doc:"which pool emits the first token: prefill, or decode when it has the cache"`
+	KVLink           string  `yaml:"kv_link,omitempty" oneof:"links" doc:"of each GPU to the next pool: nvlink pcie nic (those of the catalog) nic-100g nic-200g nic-400g nic-800g; null: kv_link_bps"`
+	KVLinkBps        float64 `yaml:"kv_link_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s of a GPU each way, in place of kv_link; null: kv_link's"`
+	KVLinkLatencyS   float64 `yaml:"kv_link_latency_s" bound:"[0,3600]" doc:"seconds before the first byte of a transfer"`
+	KVLinkEfficiency float64 `yaml:"kv_link_efficiency" bound:"(0,1]" doc:"share of the link's bandwidth that transfers achieve"`
 }
 
 // GPUs returns how many GPUs one replica takes.
@@ -80,11 +80,11 @@ func (p *Pool) Seats() int { return p.MaxNumSeqs * p.DataParallel }
 
 // SLO holds the limits a request must keep to count as goodput. 0: no such limit.
 type SLO struct {
-	TTFTMS float64 `yaml:"ttft_ms,omitempty" doc:"milliseconds to the first token; null: no limit"`
-	TPOTMS float64 `yaml:"tpot_ms,omitempty" doc:"milliseconds per token after it; null: no limit"`
-	E2EMS  float64 `yaml:"e2e_ms,omitempty" doc:"milliseconds to the last token; null: no limit"`
+	TTFTMS float64 `yaml:"ttft_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the first token; null: no limit"`
+	TPOTMS float64 `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
+	E2EMS  float64 `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`
 	// ITLP99MS is judged on the traced sample alone, for only there a request's own gaps are known.
-	ITLP99MS float64 `yaml:"itl_p99_ms,omitempty" doc:"milliseconds, the p99 of a request's own gaps, judged in views; null: no limit"`
+	ITLP99MS float64 `yaml:"itl_p99_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds, the p99 of a request's own gaps, judged in views; null: no limit"`
 }
 
 // Output says what a run leaves behind.

@@ -8,19 +8,19 @@ import (
 // Class is a service class: a share of the requests, drawn for each one (for each session, where there are sessions).
 type Class struct {
 	Name         string    `yaml:"name" doc:"of the class"`
-	Share        float64   `yaml:"share" doc:"of the requests; all shares sum to 1"`
-	Priority     int64     `yaml:"priority" doc:"lower first, where the queue order is priority"`
+	Share        float64   `yaml:"share" required:"a number above 0 and at most 1" doc:"of the requests; all shares sum to 1"`
+	Priority     int64     `yaml:"priority" bound:"[-128,127]" doc:"lower first, where the queue order is priority"`
 	SLO          *ClassSLO `yaml:"slo"`
 	PromptTokens *Lengths  `yaml:"prompt_tokens"`
 	OutputTokens *Lengths  `yaml:"output_tokens"`
-	MaxTokens    int64     `yaml:"max_tokens,omitempty" doc:"the client's limit on the output; null: the workload's"`
+	MaxTokens    int64     `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: the workload's"`
 }
 
 // ClassSLO holds the limits of a class, in place of all the scenario's. 0: no such limit.
 type ClassSLO struct {
-	TTFTMS float64 `yaml:"ttft_ms,omitempty" doc:"milliseconds to the first token; null: no limit"`
-	TPOTMS float64 `yaml:"tpot_ms,omitempty" doc:"milliseconds per token after it; null: no limit"`
-	E2EMS  float64 `yaml:"e2e_ms,omitempty" doc:"milliseconds to the last token; null: no limit"`
+	TTFTMS float64 `yaml:"ttft_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the first token; null: no limit"`
+	TPOTMS float64 `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
+	E2EMS  float64 `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`
 }
 
 // classes returns the service classes; nil: none.

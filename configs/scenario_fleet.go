@@ -2,86 +2,86 @@ package configs
 
 // Routing is what routers and splitters go by.
 type Routing struct {
-	StalenessS float64        `yaml:"staleness_s" doc:"seconds after which a router looks at the loads again; 0: they are always known"`
+	StalenessS float64        `yaml:"staleness_s" bound:"[0,3600]" doc:"seconds after which a router looks at the loads again; 0: they are always known"`
 	Weights    RoutingWeights `yaml:"weights"`
 }
 
 // RoutingWeights are what the routers kv-aware and weighted give to each thing.
 type RoutingWeights struct {
-	Queue  float64 `yaml:"queue" doc:"of each request of a replica; weighted only"`
-	Tokens float64 `yaml:"tokens" doc:"of each prompt token that its requests have"`
-	KV     float64 `yaml:"kv" doc:"of its cache in use; weighted only"`
-	Prefix float64 `yaml:"prefix" doc:"of each prompt token that its cache lacks"`
+	Queue  float64 `yaml:"queue" bound:"[0,1024]" doc:"of each request of a replica; weighted only"`
+	Tokens float64 `yaml:"tokens" bound:"[0,1024]" doc:"of each prompt token that its requests have"`
+	KV     float64 `yaml:"kv" bound:"[0,1024]" doc:"of its cache in use; weighted only"`
+	Prefix float64 `yaml:"prefix" bound:"[0,1024]" doc:"of each prompt token that its cache lacks"`
 }
 
 // Disaggregation says which requests take which way, where there are several.
 type Disaggregation struct {
-	LocalBelowTokens int     `yaml:"local_below_tokens,omitempty" doc:"prompts with fewer tokens to compute are read by the decode pool itself; null: none"`
-	ServeShare       float64 `yaml:"serve_share,omitempty" doc:"of the requests that go to serve pools, at random; null: by load"`
+	LocalBelowTokens int     `yaml:"local_below_tokens,omitempty" bound:"[1,1073741824]" doc:"prompts with fewer tokens to compute are read by the decode pool itself; null: none"`
+	ServeShare       float64 `yaml:"serve_share,omitempty" bound:"(0,1]" doc:"of the requests that go to serve pools, at random; null: by load"`
 }
 
 // Admission says who may enter; the others are rejected at once.
 type Admission struct {
-	RatePerS          float64 `yaml:"rate_per_s,omitempty" doc:"requests/s that are earned; null: no such limit"`
-	Burst             int64   `yaml:"burst,omitempty" doc:"requests that may be saved up; null: no rate_per_s"`
-	TokensPerS        float64 `yaml:"tokens_per_s,omitempty" doc:"tokens/s that are earned, of prompts and limits; null: no such limit"`
-	TokenBurst        int64   `yaml:"token_burst,omitempty" doc:"tokens that may be saved up; null: no tokens_per_s"`
-	QueueLimit        int64   `yaml:"queue_limit,omitempty" doc:"waiting requests per replica of the first pool at which nobody enters; null: no limit"`
-	ShedLimit         int64   `yaml:"shed_limit,omitempty" doc:"as queue_limit, for those with a priority above shed_priority_above; null: no limit"`
-	ShedPriorityAbove int64   `yaml:"shed_priority_above,omitempty" doc:"the least urgent priority that shed_limit does not refuse; null: 0"`
+	RatePerS          float64 `yaml:"rate_per_s,omitempty" bound:"(1e-6,1e8]" doc:"requests/s that are earned; null: no such limit"`
+	Burst             int64   `yaml:"burst,omitempty" bound:"[1,2147483647]" doc:"requests that may be saved up; null: no rate_per_s"`
+	TokensPerS        float64 `yaml:"tokens_per_s,omitempty" bound:"(1e-6,1e8]" doc:"tokens/s that are earned, of prompts and limits; null: no such limit"`
+	TokenBurst        int64   `yaml:"token_burst,omitempty" bound:"[1,1099511627776]" doc:"tokens that may be saved up; null: no tokens_per_s"`
+	QueueLimit        int64   `yaml:"queue_limit,omitempty" bound:"[1,2147483647]" doc:"waiting requests per replica of the first pool at which nobody enters; null: no limit"`
+	ShedLimit         int64   `yaml:"shed_limit,omitempty" bound:"[1,2147483647]" doc:"as queue_limit, for those with a priority above shed_priority_above; null: no limit"`
+	ShedPriorityAbove int64   `yaml:"shed_priority_above,omitempty" bound:"[-128,127]" doc:"the least urgent priority that shed_limit does not refuse; null: 0"`
 }
 
 // Autoscale changes the number of a pool's replicas while it runs.
 type Autoscale struct {
 	Pool           string          `yaml:"pool" doc:"name of the pool"`
-	On             string          `yaml:"on" doc:"what it looks at: queue requests kv ttft schedule"`
+	On             string          `yaml:"on" names:"autoscale-signals" doc:"what it looks at: queue requests kv ttft schedule"`
 	Target         float64         `yaml:"target,omitempty" doc:"requests of a replica, share of its cache, or share of late first tokens; null: a schedule"`
-	Low            float64         `yaml:"low" doc:"share of the cache that one replica fewer may use, on queue and ttft"`
+	Low            float64         `yaml:"low" bound:"[0,1]" doc:"share of the cache that one replica fewer may use, on queue and ttft"`
 	MinReplicas    int             `yaml:"min_replicas" doc:"replicas at least"`
-	IntervalS      float64         `yaml:"interval_s" doc:"seconds between looks"`
-	ProvisionS     float64         `yaml:"provision_s" doc:"seconds from the decision to the beginning of a cold start"`
-	StabilisationS float64         `yaml:"stabilisation_s" doc:"seconds in which fewer must have been enough before one goes"`
+	IntervalS      float64         `yaml:"interval_s" bound:"[1e-3,horizon]" doc:"seconds between looks"`
+	ProvisionS     float64         `yaml:"provision_s" bound:"[0,horizon]" doc:"seconds from the decision to the beginning of a cold start"`
+	StabilisationS float64         `yaml:"stabilisation_s" bound:"[0,horizon]" doc:"seconds in which fewer must have been enough before one goes"`
 	Schedule       []ScheduledSize `yaml:"schedule,omitempty"`
 }
 
 // ScheduledSize is a number of replicas from an instant on.
 type ScheduledSize struct {
-	AtS      float64 `yaml:"at_s" doc:"seconds after the start"`
+	AtS      float64 `yaml:"at_s" bound:"[0,horizon]" doc:"seconds after the start"`
 	Replicas int     `yaml:"replicas" doc:"from then on"`
 }
 
 // RoleSwitch moves replicas between the prefill and the decode pool while it runs.
 type RoleSwitch struct {
-	IntervalS float64 `yaml:"interval_s" doc:"seconds between looks"`
-	DelayS    float64 `yaml:"delay_s" doc:"seconds from the end in one role to the beginning of a cold start in the other"`
-	Queue     float64 `yaml:"queue" doc:"waiting requests per replica above which a pool starves"`
-	High      float64 `yaml:"high" doc:"share of the decode pool's cache above which it starves"`
-	Low       float64 `yaml:"low" doc:"share of it that one replica fewer may use"`
+	IntervalS float64 `yaml:"interval_s" bound:"[1e-3,horizon]" doc:"seconds between looks"`
+	DelayS    float64 `yaml:"delay_s" bound:"[0,horizon]" doc:"seconds from the end in one role to the beginning of a cold start in the other"`
+	Queue     float64 `yaml:"queue" bound:"[0,1e6]" doc:"waiting requests per replica above which a pool starves"`
+	High      float64 `yaml:"high" bound:"(0,1]" doc:"share of the decode pool's cache above which it starves"`
+	Low       float64 `yaml:"low" bound:"[0,1]" doc:"share of it that one replica fewer may use"`
 }
 
 // Failure takes a replica down.
 type Failure struct {
 	Pool     string  `yaml:"pool" doc:"name of the pool"`
 	Replica  int     `yaml:"replica" doc:"of the pool, from 0"`
-	AtS      float64 `yaml:"at_s" doc:"seconds after the start"`
-	DownS    float64 `yaml:"down_s,omitempty" doc:"seconds until the cold start of another; null: none comes"`
-	InFlight string  `yaml:"in_flight" doc:"what becomes of its requests: retry, or fail"`
+	AtS      float64 `yaml:"at_s" required:"seconds after the start" bound:"[0,horizon]" doc:"seconds after the start"`
+	DownS    float64 `yaml:"down_s,omitempty" bound:"(0,horizon]" doc:"seconds until the cold start of another; null: none comes"`
+	InFlight string  `yaml:"in_flight" oneof:"in-flight" doc:"what becomes of its requests: retry, or fail"`
 }
 
 // RandomFailures take the replicas of a pool down at random.
 type RandomFailures struct {
 	Pool     string  `yaml:"pool" doc:"name of the pool"`
-	MTBFS    float64 `yaml:"mtbf_s" doc:"seconds of a replica between failures, the mean of an exponential law"`
-	MTTRS    float64 `yaml:"mttr_s" doc:"seconds until the cold start of another, the mean of an exponential law"`
-	InFlight string  `yaml:"in_flight" doc:"what becomes of its requests: retry, or fail"`
+	MTBFS    float64 `yaml:"mtbf_s" required:"seconds" bound:"[1e-3,horizon]" doc:"seconds of a replica between failures, the mean of an exponential law"`
+	MTTRS    float64 `yaml:"mttr_s" required:"seconds" bound:"[1e-3,horizon]" doc:"seconds until the cold start of another, the mean of an exponential law"`
+	InFlight string  `yaml:"in_flight" oneof:"in-flight" doc:"what becomes of its requests: retry, or fail"`
 }
 
 // Drain has a replica take no more requests.
 type Drain struct {
 	Pool    string  `yaml:"pool" doc:"name of the pool"`
 	Replica int     `yaml:"replica" doc:"of the pool, from 0"`
-	AtS     float64 `yaml:"at_s" doc:"seconds after the start"`
-	DownS   float64 `yaml:"down_s,omitempty" doc:"seconds from its end until the cold start of another; null: none comes"`
+	AtS     float64 `yaml:"at_s" required:"seconds after the start" bound:"[0,horizon]" doc:"seconds after the start"`
+	DownS   float64 `yaml:"down_s,omitempty" bound:"(0,horizon]" doc:"seconds from its end until the cold start of another; null: none comes"`
 }
 
 // What becomes of the requests of a replica that fails.

@@ -11,8 +11,8 @@ type Sessions struct {
 
 // Span is a law of times. See sessions.Span for the laws.
 type Span struct {
-	Distribution string  `yaml:"distribution" doc:"law of the seconds"`
-	Mean         float64 `yaml:"mean" doc:"seconds"`
+	Distribution string  `yaml:"distribution" names:"spans" doc:"law of the seconds"`
+	Mean         float64 `yaml:"mean" required:"seconds" doc:"seconds"`
 	CV           float64 `yaml:"cv,omitempty"`
 }
 

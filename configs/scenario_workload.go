@@ -21,20 +21,20 @@ type Workload struct {
 	Prefix       *Prefix     `yaml:"prefix"`
 	Sessions     *Sessions   `yaml:"sessions"`
 	Classes      []Class     `yaml:"classes,omitempty"`
-	Distinct     int64       `yaml:"distinct_prompts,omitempty" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
-	Order        string      `yaml:"order,omitempty" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
-	MaxTokens    int64       `yaml:"max_tokens,omitempty" doc:"the client's limit on the output; null: exactly the output it gets"`
-	Requests     int64       `yaml:"requests,omitempty" doc:"sent in all, turns of sessions included; null: as many as there are recorded lengths, or no limit"`
-	DurationS    float64     `yaml:"duration_s,omitempty" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
-	WarmupS      float64     `yaml:"warmup_s" doc:"seconds whose requests are served but not measured"`
-	TimeoutS     float64     `yaml:"timeout_s,omitempty" doc:"seconds after which a client hangs up; null: never"`
+	Distinct     int64       `yaml:"distinct_prompts,omitempty" bound:"[1,16777216]" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
+	Order        string      `yaml:"order,omitempty" oneof:"prompt-orders" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
+	MaxTokens    int64       `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: exactly the output it gets"`
+	Requests     int64       `yaml:"requests,omitempty" bound:"[1,2147483647]" doc:"sent in all, turns of sessions included; null: as many as there are recorded lengths, or no limit"`
+	DurationS    float64     `yaml:"duration_s,omitempty" bound:"(0,horizon]" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
+	WarmupS      float64     `yaml:"warmup_s" bound:"[0,horizon]" doc:"seconds whose requests are served but not measured"`
+	TimeoutS     float64     `yaml:"timeout_s,omitempty" bound:"(0,horizon]" doc:"seconds after which a client hangs up; null: never"`
 	Cancel       Cancel      `yaml:"cancel"`
 }
 
 // Arrivals is an open loop: requests come whatever becomes of the ones before, or sessions do. See arrivals.Spec for
 // the processes.
 type Arrivals struct {
-	Process   string      `yaml:"process" doc:"law of the gaps between requests"`
+	Process   string      `yaml:"process" names:"arrivals" doc:"law of the gaps between requests"`
 	Rate      float64     `yaml:"rate,omitempty" doc:"requests/s, the long-run mean; null: as the points or the bursts say"`
 	CV        float64     `yaml:"cv,omitempty"`
 	OnRate    float64     `yaml:"on_rate,omitempty"`
@@ -54,24 +54,24 @@ type RatePoint struct {
 
 // ClosedLoop is a number of clients that each wait for an answer before they send the next request.
 type ClosedLoop struct {
-	Concurrency int     `yaml:"concurrency" doc:"clients"`
-	ThinkTimeS  float64 `yaml:"think_time_s" doc:"seconds between an answer and the next request, or between two sessions"`
-	RampS       float64 `yaml:"ramp_s" doc:"seconds over which the clients start, evenly spread; 0: all at once"`
+	Concurrency int     `yaml:"concurrency" bound:"[1,1048576]" doc:"clients"`
+	ThinkTimeS  float64 `yaml:"think_time_s" bound:"[0,horizon]" doc:"seconds between an answer and the next request, or between two sessions"`
+	RampS       float64 `yaml:"ramp_s" bound:"[0,horizon]" doc:"seconds over which the clients start, evenly spread; 0: all at once"`
 }
 
 // Trace replays recorded arrivals and lengths.
 type Trace struct {
 	File      string  `yaml:"file" doc:"CSV or JSON lines, plain or gzipped; ids of prompt blocks, as in hash_ids, say what is shared"`
-	Speed     float64 `yaml:"speed" doc:"2: twice as fast as recorded"`
-	Limit     int64   `yaml:"limit,omitempty" doc:"requests taken; null: all"`
-	StartS    float64 `yaml:"start_s" doc:"seconds of the recording left out before the first request taken"`
+	Speed     float64 `yaml:"speed" bound:"[1e-6,1e6]" doc:"2: twice as fast as recorded"`
+	Limit     int64   `yaml:"limit,omitempty" bound:"[1,2147483647]" doc:"requests taken; null: all"`
+	StartS    float64 `yaml:"start_s" bound:"[0,horizon]" doc:"seconds of the recording left out before the first request taken"`
 	EndS      float64 `yaml:"end_s,omitempty" doc:"seconds of the recording after which none is taken; null: its end"`
 	SkipEmpty bool    `yaml:"skip_empty" doc:"leave out rows without tokens instead of refusing them"`
 }
 
 // Lengths is a law of token counts. See lengths.Spec for the laws.
 type Lengths struct {
-	Distribution string     `yaml:"distribution" doc:"law of the counts"`
+	Distribution string     `yaml:"distribution" names:"lengths" doc:"law of the counts"`
 	Mean         float64    `yaml:"mean,omitempty"`
 	CV           float64    `yaml:"cv,omitempty"`
 	Shape        float64    `yaml:"shape,omitempty"`
@@ -86,8 +86,8 @@ type Lengths struct {
 // Prefix is text that the prompts of many requests begin with, such as a system prompt, in front of what prompt_tokens
 // says.
 type Prefix struct {
-	Groups int64 `yaml:"groups" doc:"prefixes in all; a request has one of them, at random"`
-	Tokens int64 `yaml:"tokens" doc:"length of each, in front of prompt_tokens"`
+	Groups int64 `yaml:"groups" required:"groups and tokens" bound:"[1,16777216]" doc:"prefixes in all; a request has one of them, at random"`
+	Tokens int64 `yaml:"tokens" required:"groups and tokens" bound:"[1,536870911]" doc:"length of each, in front of prompt_tokens"`
 }
 
 // Quantile says that a share P of the requests has at most so many tokens.
@@ -98,8 +98,8 @@ type Quantile struct {
 
 // Cancel is clients that hang up although they get what they asked for.
 type Cancel struct {
-	Probability float64 `yaml:"probability" doc:"of a request whose client hangs up"`
-	AfterS      float64 `yaml:"after_s" doc:"seconds after sending it, the mean of an exponential law"`
+	Probability float64 `yaml:"probability" bound:"[0,1]" doc:"of a request whose client hangs up"`
+	AfterS      float64 `yaml:"after_s" bound:"[0,horizon]" doc:"seconds after sending it, the mean of an exponential law"`
 }
 
 // laws returns how long requests are, with the recorded lengths where there are some.

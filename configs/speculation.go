@@ -7,20 +7,20 @@ import (
 // Speculation is how tokens are drafted before the model verifies them, and how many of them it accepts. With method none
 // everything else is without effect.
 type Speculation struct {
-	Method            string      `yaml:"method" doc:"none draft eagle medusa mtp ngram"`
-	Tokens            int         `yaml:"num_speculative_tokens,omitempty"` // drafts of a sequence in a step
-	DraftModel        string      `yaml:"draft_model,omitempty"`            // of draft and perhaps eagle: catalog name, or a path to a config.json
-	DraftVocab        int         `yaml:"draft_vocab,omitempty"`            // of eagle: rows of a head's own LM head; absent: the target's
-	DraftHostS        float64     `yaml:"draft_host_s,omitempty"`           // what the host adds to a step with drafts
+	Method            string      `yaml:"method" oneof:"speculation-methods" doc:"none draft eagle medusa mtp ngram"`
+	Tokens            int         `yaml:"num_speculative_tokens,omitempty"`           // drafts of a sequence in a step
+	DraftModel        string      `yaml:"draft_model,omitempty"`                      // of draft and perhaps eagle: catalog name, or a path to a config.json
+	DraftVocab        int         `yaml:"draft_vocab,omitempty" bound:"[1,16777216]"` // of eagle: rows of a head's own LM head; absent: the target's
+	DraftHostS        float64     `yaml:"draft_host_s,omitempty" bound:"[0,3600]"`    // what the host adds to a step with drafts
 	Acceptance        *Acceptance `yaml:"acceptance"`
-	HeterogeneityCV   float64     `yaml:"heterogeneity_cv,omitempty"`    // of the first draft's rate over requests
-	DisableAboveBatch int         `yaml:"disable_above_batch,omitempty"` // no drafts while more sequences decode; absent: always
-	Adaptive          [][]int     `yaml:"adaptive,omitempty"`            // [sequences up to, drafts], in place of num_speculative_tokens; beyond the last: none
+	HeterogeneityCV   float64     `yaml:"heterogeneity_cv,omitempty"`                        // of the first draft's rate over requests
+	DisableAboveBatch int         `yaml:"disable_above_batch,omitempty" bound:"[1,1048576]"` // no drafts while more sequences decode; absent: always
+	Adaptive          [][]int     `yaml:"adaptive,omitempty"`                                // [sequences up to, drafts], in place of num_speculative_tokens; beyond the last: none
 }
 
 // Acceptance is the process by which drafts are accepted, see acceptance.Law.
 type Acceptance struct {
-	Process      string    `yaml:"process" doc:"iid per-position curve"`
+	Process      string    `yaml:"process" oneof:"acceptance-processes" doc:"iid per-position curve"`
 	Rate         float64   `yaml:"rate" doc:"iid: of each draft after accepted ones"`
 	Rates        []float64 `yaml:"rates,omitempty"`         // per-position: of each draft, the ones before it accepted
 	Name         string    `yaml:"name,omitempty"`          // curve: of the catalog

@@ -13,7 +13,6 @@ const speculationMax = 64
 // check reports what no drafts can be; what depends on the model is checked where the parts are built.
 func (s *Speculation) check(c *checker) {
 	const path = "speculation."
-	c.oneOf(path+"method", s.Method, SpeculationMethods())
 	if !s.On() || c.err != nil {
 		return
 	}
@@ -26,9 +25,6 @@ func (s *Speculation) check(c *checker) {
 	case s.Method != string(hardware.DraftEAGLE) && s.DraftVocab != 0:
 		c.fail(path+"draft_vocab", "%d has no effect with method %s; accepted: method eagle, or null", s.DraftVocab, s.Method)
 	}
-	c.maybeCount(path+"draft_vocab", int64(s.DraftVocab), 1<<24)
-	c.within(path+"draft_host_s", s.DraftHostS, 0, 3600)
-	c.maybeCount(path+"disable_above_batch", int64(s.DisableAboveBatch), countMax)
 	if c.err == nil {
 		s.checkAcceptance(c)
 	}
@@ -68,7 +64,6 @@ func (s *Speculation) checkAcceptance(c *checker) {
 		c.fail(path, "missing; expected how drafts are accepted, such as {process: iid, rate: 0.8}")
 		return
 	}
-	c.oneOf(path+".process", a.Process, acceptance.Processes())
 	for _, k := range []struct {
 		key, process string
 		has          bool

@@ -8,29 +8,19 @@ import (
 // Stream is what lies between the steps of an engine and a client, and what that client bears. What is constant of it is
 // in the run; the rest changes what clients see of it: see views.Stream.
 type Stream struct {
-	StreamInterval   int64   `yaml:"stream_interval" doc:"tokens in a chunk, but for the first, which comes at once; vLLM's argument"`
-	DetokenizeS      float64 `yaml:"detokenize_s" doc:"seconds of the API server for each token"`
-	FrameS           float64 `yaml:"frame_s" doc:"seconds of the API server for each chunk"`
-	RTTMS            float64 `yaml:"rtt_ms" doc:"milliseconds of the network, there and back"`
-	RTTJitterMS      float64 `yaml:"rtt_jitter_ms" doc:"milliseconds beyond that, the mean of an exponential law for each chunk"`
-	StallMS          float64 `yaml:"stall_ms" doc:"milliseconds; a longer gap between chunks is a stall"`
-	ReaderTokensPerS float64 `yaml:"reader_tokens_per_s" doc:"pace of a reader"`
+	StreamInterval   int64   `yaml:"stream_interval" bound:"[1,1048576]" doc:"tokens in a chunk, but for the first, which comes at once; vLLM's argument"`
+	DetokenizeS      float64 `yaml:"detokenize_s" bound:"[0,60]" doc:"seconds of the API server for each token"`
+	FrameS           float64 `yaml:"frame_s" bound:"[0,60]" doc:"seconds of the API server for each chunk"`
+	RTTMS            float64 `yaml:"rtt_ms" bound:"[0,1e6]" doc:"milliseconds of the network, there and back"`
+	RTTJitterMS      float64 `yaml:"rtt_jitter_ms" bound:"[0,1e5]" doc:"milliseconds beyond that, the mean of an exponential law for each chunk"`
+	StallMS          float64 `yaml:"stall_ms" bound:"(0,1e9]" doc:"milliseconds; a longer gap between chunks is a stall"`
+	ReaderTokensPerS float64 `yaml:"reader_tokens_per_s" bound:"(0,1e6]" doc:"pace of a reader"`
 }
 
 // defaultStream is no network, a chunk for every step, and a reader of 5 tokens/s, who notices a fifth of a second. The last
 // two are choices, not measurements.
 func defaultStream() Stream {
 	return Stream{StreamInterval: 1, StallMS: 200, ReaderTokensPerS: 5}
-}
-
-func (s *Stream) check(c *checker) {
-	c.count("stream.stream_interval", s.StreamInterval, 1<<20)
-	c.within("stream.detokenize_s", s.DetokenizeS, 0, 60)
-	c.within("stream.frame_s", s.FrameS, 0, 60)
-	c.within("stream.rtt_ms", s.RTTMS, 0, 1e6)
-	c.within("stream.rtt_jitter_ms", s.RTTJitterMS, 0, 1e5)
-	c.above("stream.stall_ms", s.StallMS, 0, 1e9)
-	c.above("stream.reader_tokens_per_s", s.ReaderTokensPerS, 0, 1e6)
 }
 
 // view returns the stream in the terms of views.

@@ -17,18 +17,18 @@ type Study struct {
 	Budget     StudyBudget `yaml:"budget"`
 	Rate       StudyRate   `yaml:"rate"`
 	SLO        StudySLO    `yaml:"slo"`
-	Attainment float64     `yaml:"attainment" doc:"share of the requests that must keep every limit"`
+	Attainment float64     `yaml:"attainment" bound:"[0.01,1]" doc:"share of the requests that must keep every limit"`
 	Search     StudySearch `yaml:"search"`
-	Requests   int64       `yaml:"requests" doc:"of a whole run, of which the first quarter is not measured; the first rounds take fewer"`
-	Seeds      int         `yaml:"seeds" doc:"runs of each deployment of the last round, from the scenario's seed on"`
+	Requests   int64       `yaml:"requests" bound:"[400,10000000]" doc:"of a whole run, of which the first quarter is not measured; the first rounds take fewer"`
+	Seeds      int         `yaml:"seeds" bound:"[1,100]" doc:"runs of each deployment of the last round, from the scenario's seed on"`
 
 	origins origins
 }
 
 // StudyBudget is what a deployment may take; one of the two at least.
 type StudyBudget struct {
-	GPUs       int     `yaml:"gpus,omitempty" doc:"that a deployment may have; null: as many as usd_per_hour buys"`
-	USDPerHour float64 `yaml:"usd_per_hour,omitempty" doc:"that it may cost, at the catalog's price of the GPU; null: no such limit"`
+	GPUs       int     `yaml:"gpus,omitempty" bound:"[1,4096]" doc:"that a deployment may have; null: as many as usd_per_hour buys"`
+	USDPerHour float64 `yaml:"usd_per_hour,omitempty" bound:"(0,1e9]" doc:"that it may cost, at the catalog's price of the GPU; null: no such limit"`
 }
 
 // StudyRate is the load: either the range in which to look for the most that is carried, or one that must be carried.
@@ -40,9 +40,9 @@ type StudyRate struct {
 
 // StudySLO holds the limits that a request must keep. 0: no such limit.
 type StudySLO struct {
-	TTFTMS float64 `yaml:"ttft_ms,omitempty" doc:"milliseconds to the first token; null: no limit"`
-	TPOTMS float64 `yaml:"tpot_ms,omitempty" doc:"milliseconds per token after it; null: no limit"`
-	E2EMS  float64 `yaml:"e2e_ms,omitempty" doc:"milliseconds to the last token; null: no limit"`
+	TTFTMS float64 `yaml:"ttft_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the first token; null: no limit"`
+	TPOTMS float64 `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
+	E2EMS  float64 `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`
 }
 
 // StudySearch is what is varied. An absent list leaves what the scenario says.

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/decodesim/decodesim/configs/strict"
@@ -28,16 +29,9 @@ func (s *Study) validate() error {
 	if s.Budget.GPUs == 0 && s.Budget.USDPerHour == 0 && !c.given("budget.gpus") && !c.given("budget.usd_per_hour") {
 		c.fail("budget", "missing; expected gpus: 64, say, or usd_per_hour, or both")
 	}
-	c.maybeCount("budget.gpus", int64(s.Budget.GPUs), studyGPUsMax)
-	c.maybeAbove("budget.usd_per_hour", s.Budget.USDPerHour, 0, 1e9)
+	c.checkTags(reflect.ValueOf(s).Elem(), func(string) bool { return false })
 	s.checkRate(&c)
-	c.maybeAbove("slo.ttft_ms", s.SLO.TTFTMS, 0, 1e9)
-	c.maybeAbove("slo.tpot_ms", s.SLO.TPOTMS, 0, 1e9)
-	c.maybeAbove("slo.e2e_ms", s.SLO.E2EMS, 0, 1e9)
-	c.within("attainment", s.Attainment, 0.01, 1)
 	s.Search.check(&c)
-	c.whole("requests", s.Requests, studyRequestsMin, studyRequestsMax)
-	c.count("seeds", int64(s.Seeds), studySeedsMax)
 	return c.err
 }
 

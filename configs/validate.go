@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,9 +12,6 @@ import (
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
-	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/hardware/llm"
-	"github.com/decodesim/decodesim/policies/routers"
 )
 
 // validate reports the first value that no model or deployment could have. What depends on the model (attention heads,
@@ -22,20 +20,12 @@ func (s *Scenario) validate() error {
 	c := checker{origins: &s.origins}
 	c.text("name", s.Name, "a name")
 	c.text("model", s.Model, "a catalog name, or a path to a HuggingFace config.json")
-	c.maybeOneOf("weights", s.Weights, llm.Dtypes())
-	c.maybeOneOf("weight_sparsity", s.Sparsity, llm.Sparsities())
-	c.maybeOneOf("kv_cache", s.KVCache, hardware.KVDtypes())
+	c.checkTags(reflect.ValueOf(s).Elem(), s.idle)
 	s.checkPools(&c)
-	c.oneOf("router", s.Router, routers.Names())
 	s.checkFleet(&c)
 	s.Speculation.check(&c)
 	s.checkDecoding(&c)
 	s.Noise.check(&c)
-	c.maybeAbove("slo.ttft_ms", s.SLO.TTFTMS, 0, 1e9)
-	c.maybeAbove("slo.tpot_ms", s.SLO.TPOTMS, 0, 1e9)
-	c.maybeAbove("slo.e2e_ms", s.SLO.E2EMS, 0, 1e9)
-	c.maybeAbove("slo.itl_p99_ms", s.SLO.ITLP99MS, 0, 1e9)
-	s.Stream.check(&c)
 	s.Workload.check(&c)
 	return c.err
 }
@@ -67,20 +57,13 @@ const countMax = 1 << 20
 
 // check refuses values out of range and, by name, what this version has no model for.
 func (p *Pool) check(c *checker, path string) {
-	c.oneOf(path+".role", p.Role, roles())
-	c.count(path+".replicas", int64(p.Replicas), countMax)
-	c.maybeCount(path+".replicas_max", int64(p.ReplicasMax), countMax)
 	if p.ReplicasMax != 0 && p.ReplicasMax < p.Replicas {
 		c.fail(path+".replicas_max", "%d is below replicas, %d; expected at least that, or null", p.ReplicasMax, p.Replicas)
 	}
-	c.maybeOneOf(path+".router", p.Router, routers.Names())
 	p.checkStragglers(c, path)
 	if p.Model != "" && p.Role != RoleEncode {
 		c.fail(path+".model", "%q, but a pool of role %s runs the scenario's; accepted: null, or role %s", p.Model, p.Role, RoleEncode)
 	}
-	c.count(path+".tensor_parallel", int64(p.TensorParallel), 1024)
-	c.count(path+".pipeline_parallel", int64(p.PipelineParallel), 1024)
-	c.count(path+".data_parallel", int64(p.DataParallel), 1024)
 	engine, err := catalog.Engine(p.Engine)
 	if err != nil {
 		c.fail(path+".engine", "%s", strict.Message(err))
@@ -94,8 +77,6 @@ func (p *Pool) check(c *checker, path string) {
 	if p.Efficiency != "" && !catalog.IsEfficiencyPath(p.Efficiency) {
 		c.oneOf(path+".efficiency", p.Efficiency, catalog.EfficiencyNames())
 	}
-	c.maybeAbove(path+".cold_start_s", p.ColdStartS, 0, 1e6)
-	c.maybeAbove(path+".weights_load_bps", p.WeightsLoadBps, 0, 1e15)
 	p.checkHandover(c, path, &engine)
 }
 
@@ -109,9 +90,6 @@ func (p *Pool) checkStragglers(c *checker, path string) {
 		c.fail(slow, "missing beside straggler_slowdown; expected a whole number from 1 to %d", p.Replicas)
 	}
 	c.maybeCount(slow, int64(p.StragglerReplicas), int64(p.Replicas))
-	if c.origins.given(slowdown) {
-		c.within(slowdown, p.StragglerSlowdown, 1, 100)
-	}
 }
 
 // checker keeps the first error.

@@ -2,7 +2,6 @@ package configs
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/decodesim/decodesim/workloads/lengths"
 	"github.com/decodesim/decodesim/workloads/sessions"
@@ -19,18 +18,8 @@ func (w *Workload) checkClasses(c *checker) {
 		if !poolName.MatchString(k.Name) {
 			c.fail(path+"name", "%q is not a name of a class; expected a letter, then letters, digits, - and _", k.Name)
 		}
-		if !c.origins.given(path + "share") {
-			c.fail(path+"share", "missing; expected a number above 0 and at most 1")
-		}
-		c.whole(path+"priority", k.Priority, math.MinInt8, math.MaxInt8)
-		c.maybeCount(path+"max_tokens", k.MaxTokens, 1<<30-1)
 		if w.Trace != nil && k.MaxTokens > 0 {
 			c.fail(path+"max_tokens", "%d has no effect on a trace; accepted: null", k.MaxTokens)
-		}
-		if k.SLO != nil {
-			c.maybeAbove(path+"slo.ttft_ms", k.SLO.TTFTMS, 0, 1e9)
-			c.maybeAbove(path+"slo.tpot_ms", k.SLO.TPOTMS, 0, 1e9)
-			c.maybeAbove(path+"slo.e2e_ms", k.SLO.E2EMS, 0, 1e9)
 		}
 		c.law(path+"prompt_tokens", k.PromptTokens)
 		c.law(path+"output_tokens", k.OutputTokens)
@@ -58,9 +47,6 @@ func (w *Workload) checkSessions(c *checker) {
 		return
 	}
 	c.named(path+".think_time_s.distribution", s.ThinkTimeS.Distribution, sessions.SpanNames())
-	if !c.origins.given(path + ".think_time_s.mean") {
-		c.fail(path+".think_time_s.mean", "missing; expected seconds")
-	}
 }
 
 // law requires the name of a law, with a suggestion, and both coordinates of its points.

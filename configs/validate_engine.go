@@ -9,18 +9,7 @@ import (
 
 // checkArguments refuses what the pool's engine could not be told, in its own words.
 func (p *Pool) checkArguments(c *checker, path string, e *catalog.EngineSpec) {
-	c.count(path+".max_num_seqs", int64(p.MaxNumSeqs), countMax)
 	p.checkTokens(c, path, e)
-	c.whole(path+".long_prefill_token_threshold", int64(p.LongPrefillTokenThreshold), 0, 1<<30)
-	c.whole(path+".prefill_below", int64(p.PrefillBelow), 0, countMax)
-	if e.Has("max_prefill_tokens") {
-		c.count(path+".max_prefill_tokens", int64(p.MaxPrefillTokens), 1<<30)
-		c.above(path+".schedule_conservativeness", p.ScheduleConservativeness, 0, 1000)
-	}
-	if e.Has("capacity_scheduler_policy") {
-		c.oneOf(path+".capacity_scheduler_policy", p.CapacitySchedulerPolicy, []string{catalog.NoEvict, catalog.MaxUtilization})
-	}
-	c.oneOf(path+".reserve", p.Reserve, []string{catalog.ReserveAsComputed, catalog.ReservePrompt, catalog.ReserveMaxTokens, catalog.ReserveMaxModelLen})
 	p.checkOrder(c, path, e)
 	p.checkPreemption(c, path, e)
 	p.checkMemory(c, path)
@@ -78,12 +67,6 @@ const clockS = 1e-12
 // checkPreemption refuses swapping to nowhere, and beside a prefix cache: who would own a swapped block that others share is
 // not modelled.
 func (p *Pool) checkPreemption(c *checker, path string, e *catalog.EngineSpec) {
-	if e.Has("preemption_mode") {
-		c.oneOf(path+".preemption_mode", p.PreemptionMode, []string{catalog.PreemptRecompute, catalog.PreemptSwap})
-	}
-	if e.Has("preemption_victim") {
-		c.oneOf(path+".preemption_victim", p.PreemptionVictim, []string{catalog.VictimTail, catalog.VictimLastInOrder})
-	}
 	space := path + ".swap_space"
 	c.within(space, p.SwapSpace, 0, 1<<20)
 	if p.PreemptionMode == catalog.PreemptSwap && p.SwapSpace == 0 {
@@ -93,20 +76,13 @@ func (p *Pool) checkPreemption(c *checker, path string, e *catalog.EngineSpec) {
 		c.fail(path+".preemption_mode", "%q is not modelled with a prefix cache; accepted: %q, or %s false", catalog.PreemptSwap, catalog.PreemptRecompute,
 			c.origins.name(path+".enable_prefix_caching"))
 	}
-	c.maybeAbove(path+".host_link_bps", p.HostLinkBps, 0, 1e15)
 }
 
 // checkMemory refuses shares and sizes out of range.
 func (p *Pool) checkMemory(c *checker, path string) {
-	c.above(path+".gpu_memory_utilization", p.GPUMemoryUtilization, 0, 1)
-	c.count(path+".block_size", int64(p.BlockSize), 1<<16)
 	if p.Watermark == 1 {
 		c.fail(path+".watermark", "1 leaves no block to admit anybody to; expected a share from 0 to below 1")
 	}
-	c.within(path+".watermark", p.Watermark, 0, 1)
-	c.maybeCount(path+".max_model_len", int64(p.MaxModelLen), 1<<30)
-	c.maybeCount(path+".num_gpu_blocks", p.NumGPUBlocks, 1<<31-1)
-	c.maybeAbove(path+".kv_offloading_size", p.KVOffloadingSize, 0, 1<<20)
 	if p.KVOffloadingSize > 0 && !p.EnablePrefixCaching {
 		c.fail(path+".kv_offloading_size", "%g keeps cached prefixes, of which there are none; accepted: null, or %s true", p.KVOffloadingSize,
 			c.origins.name(path+".enable_prefix_caching"))
@@ -130,7 +106,6 @@ func (p *Pool) checkPages(c *checker, path string, e *catalog.EngineSpec) {
 
 // checkLaunch refuses kernels that are unknown and graphs of no size.
 func (p *Pool) checkLaunch(c *checker, path string) {
-	c.oneOf(path+".attention", p.Attention, []string{"flash", "materialized"})
 	sizes := path + ".cudagraph_capture_sizes"
 	for _, n := range p.CUDAGraphCaptureSizes {
 		c.count(sizes, int64(n), 1<<16)

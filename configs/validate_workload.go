@@ -9,7 +9,6 @@ import (
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
 	"github.com/decodesim/decodesim/workloads/arrivals"
-	"github.com/decodesim/decodesim/workloads/requests"
 	"github.com/decodesim/decodesim/workloads/sessions"
 )
 
@@ -40,37 +39,26 @@ func (w *Workload) check(c *checker) {
 	case w.Trace != nil:
 		w.checkTrace(c)
 	case w.ClosedLoop != nil:
-		c.count("workload.closed_loop.concurrency", int64(w.ClosedLoop.Concurrency), countMax)
-		c.within("workload.closed_loop.think_time_s", w.ClosedLoop.ThinkTimeS, 0, sim.HorizonS)
-		c.within("workload.closed_loop.ramp_s", w.ClosedLoop.RampS, 0, sim.HorizonS)
 		if ramp := w.ClosedLoop.RampS; w.DurationS > 0 && ramp > w.DurationS {
 			c.fail("workload.closed_loop.ramp_s", "%g leaves clients that never start within duration_s, %g; expected at most that", ramp, w.DurationS)
 		}
 	}
 	if w.Trace == nil {
-		w.checkSharing(c)
 		w.checkLaws(c)
 	}
 }
 
 // checkExtent requires an end, which a trace and recorded lengths have of their own.
 func (w *Workload) checkExtent(c *checker) {
-	c.maybeCount("workload.requests", w.Requests, 1<<31-1)
-	c.maybeAbove("workload.duration_s", w.DurationS, 0, sim.HorizonS)
 	if w.Requests == 0 && w.DurationS == 0 && w.Trace == nil && !w.Bounded() {
 		c.fail("workload", "has no end; expected requests, duration_s or both")
 	}
-	c.within("workload.warmup_s", w.WarmupS, 0, sim.HorizonS)
 	if w.DurationS > 0 && w.WarmupS >= w.DurationS {
 		c.fail("workload.warmup_s", "%g leaves nothing to measure of duration_s, %g; expected less", w.WarmupS, w.DurationS)
 	}
-	c.maybeCount("workload.max_tokens", w.MaxTokens, 1<<30-1)
 }
 
 func (w *Workload) checkPatience(c *checker) {
-	c.maybeAbove("workload.timeout_s", w.TimeoutS, 0, sim.HorizonS)
-	c.within("workload.cancel.probability", w.Cancel.Probability, 0, 1)
-	c.within("workload.cancel.after_s", w.Cancel.AfterS, 0, sim.HorizonS)
 	switch {
 	case w.Cancel.Probability > 0 && w.Cancel.AfterS == 0:
 		c.fail("workload.cancel.after_s", "missing; expected seconds above 0 beside a probability of %g", w.Cancel.Probability)
@@ -83,9 +71,6 @@ func (w *Workload) checkPatience(c *checker) {
 func (w *Workload) checkTrace(c *checker) {
 	t, path := w.Trace, "workload.trace."
 	c.text(path+"file", t.File, "a path to a CSV or JSON-lines file")
-	c.within(path+"speed", t.Speed, 1e-6, 1e6)
-	c.maybeCount(path+"limit", t.Limit, 1<<31-1)
-	c.within(path+"start_s", t.StartS, 0, sim.HorizonS)
 	c.maybeAbove(path+"end_s", t.EndS, t.StartS, sim.HorizonS)
 	if w.MaxTokens > 0 {
 		c.fail("workload.max_tokens", "%d has no effect on a trace; accepted: null", w.MaxTokens)
@@ -108,22 +93,6 @@ func (w *Workload) checkTrace(c *checker) {
 	if w.Lengths != nil {
 		c.fail("workload.lengths", "stands beside trace, which has lengths of its own; expected only one of them")
 	}
-}
-
-// checkSharing refuses numbers that nobody left out but that are none, and unknown names with a suggestion. The rest is
-// for workloads to judge.
-func (w *Workload) checkSharing(c *checker) {
-	if w.Prefix != nil {
-		for _, key := range []string{"groups", "tokens"} {
-			if path := "workload.prefix." + key; !c.origins.given(path) {
-				c.fail(path, "missing; expected groups and tokens")
-			}
-		}
-		c.count("workload.prefix.groups", w.Prefix.Groups, 1<<24)
-		c.count("workload.prefix.tokens", w.Prefix.Tokens, 1<<29-1)
-	}
-	c.maybeCount("workload.distinct_prompts", w.Distinct, 1<<24)
-	c.maybeOneOf("workload.order", w.Order, requests.OrderNames())
 }
 
 // checkLaws lets workloads judge the laws, so that no rule is written twice, and points its answer at the file.

@@ -181,6 +181,7 @@ type Field struct {
 	Key      string
 	Index    []int
 	Optional bool // omitempty: null stands for absent
+	Tag      reflect.StructTag
 }
 
 // fieldsOf returns the keys of a struct in the order of its fields; inlined structs lend theirs.
@@ -201,7 +202,7 @@ func FieldsOf(t reflect.Type) []Field {
 				key = strings.ToLower(f.Name)
 			}
 			optional := strings.Contains(options, "omitempty") || f.Type.Kind() == reflect.Pointer
-			fields = append(fields, Field{key, []int{i}, optional})
+			fields = append(fields, Field{key, []int{i}, optional, f.Tag})
 		}
 	}
 	return fields
