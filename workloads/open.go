@@ -96,18 +96,17 @@ func (o *Open) Next(r *sim.Request) bool {
 func (o *Open) draw() bool {
 	b := &o.ahead
 	b.next, b.n = 0, 0
-	for !o.done && b.n < batchSize && o.drawn+int32(b.n) < o.limit {
-		at, s, ok := o.timeline.Next()
-		if !ok {
-			o.stop(s)
-			break
-		}
-		b.at[b.n] = at
-		b.n++
+	if o.done {
+		return false
 	}
-	o.drawn += int32(b.n)
-	o.sampler.Fill(b.prompt[:b.n], b.output[:b.n])
-	return b.n > 0
+	want := min(batchSize, int(o.limit-o.drawn))
+	n, endS := o.timeline.Fill(b.at[:want])
+	o.drawn += int32(n)
+	o.sampler.Fill(b.prompt[:n], b.output[:n])
+	if b.n = n; n < want {
+		o.stop(endS)
+	}
+	return n > 0
 }
 
 // stop ends the source at s seconds, which is an error if the clock ends it.
@@ -115,7 +114,7 @@ func (o *Open) stop(s float64) {
 	o.done = true
 	if o.timeline.Overrun(s) {
 		o.err = fmt.Errorf("workloads: request %d of %d would arrive after %g s; accepted: arrivals within %g s",
-			o.drawn+int32(o.ahead.n), o.limit, s, sim.HorizonS)
+			o.drawn, o.limit, s, sim.HorizonS)
 	}
 }
 

@@ -51,6 +51,12 @@ func newBursts(s *Spec, seed uint64) (gaps, pace, error) {
 	return exponentialGaps{}, b, nil
 }
 
+func (b *bursts) instants(requests []float64) {
+	for i, n := range requests {
+		requests[i] = b.at(n)
+	}
+}
+
 // at returns the instant by which so many requests have come. It draws the states up to that instant.
 func (b *bursts) at(requests float64) float64 {
 	for {

@@ -129,6 +129,12 @@ func (c *rateCurve) meanRate(requests float64) float64 {
 	return c.mean()
 }
 
+func (c *rateCurve) instants(requests []float64) {
+	for i, n := range requests {
+		requests[i] = c.at(n)
+	}
+}
+
 func (c *rateCurve) span(requests float64) float64 { return c.at(requests) }
 
 // at returns the instant by which so many requests are expected.

@@ -10,13 +10,21 @@ import (
 
 type exponentialGaps struct{}
 
-func (exponentialGaps) draw(r *rand.Rand) float64 { return r.ExpFloat64() }
+func (exponentialGaps) fill(out []float64, r *rand.Rand) {
+	for i := range out {
+		out[i] = r.ExpFloat64()
+	}
+}
 
 func poisson(s *Spec, _ uint64) (gaps, pace, error) { return exponentialGaps{}, steady(s.Rate), nil }
 
 type equalGaps struct{}
 
-func (equalGaps) draw(*rand.Rand) float64 { return 1 }
+func (equalGaps) fill(out []float64, _ *rand.Rand) {
+	for i := range out {
+		out[i] = 1
+	}
+}
 
 func constant(s *Spec, _ uint64) (gaps, pace, error) { return equalGaps{}, steady(s.Rate), nil }
 
@@ -31,7 +39,11 @@ func newGammaGaps(s *Spec, _ uint64) (gaps, pace, error) {
 	return g, steady(s.Rate), check.Above("arrivals.cv", s.CV, 0, cvMax)
 }
 
-func (g *gammaGaps) draw(r *rand.Rand) float64 { return g.scale * g.gamma.Draw(r) }
+func (g *gammaGaps) fill(out []float64, r *rand.Rand) {
+	for i := range out {
+		out[i] = g.scale * g.gamma.Draw(r)
+	}
+}
 
 // weibullGaps are scale·e^power with e exponential: the shape is 1/power, and the mean is 1 where scale = 1/Γ(1 + power).
 type weibullGaps struct{ scale, power float64 }
@@ -44,7 +56,11 @@ func newWeibullGaps(s *Spec, _ uint64) (gaps, pace, error) {
 	return &weibullGaps{scale: 1 / math.Gamma(1+power), power: power}, steady(s.Rate), nil
 }
 
-func (g *weibullGaps) draw(r *rand.Rand) float64 { return g.scale * math.Pow(r.ExpFloat64(), g.power) }
+func (g *weibullGaps) fill(out []float64, r *rand.Rand) {
+	for i := range out {
+		out[i] = g.scale * math.Pow(r.ExpFloat64(), g.power)
+	}
+}
 
 // weibullPower returns 1/shape of the Weibull law with the given cv. With power a,
 //

@@ -19,12 +19,14 @@ type Process struct {
 	sum   uint64 // of the gaps, in 2^−32
 }
 
-// gaps is a law of times between arrivals with mean 1.
-type gaps interface{ draw(*rand.Rand) float64 }
+// gaps is a law of times between arrivals with mean 1. It draws several at once.
+type gaps interface {
+	fill(out []float64, r *rand.Rand)
+}
 
 // pace turns numbers of requests into seconds.
 type pace interface {
-	at(requests float64) float64       // the instant by which so many have come; the argument never falls between calls
+	instants(requests []float64)       // replaces rising numbers by the instants by which so many have come
 	span(requests float64) float64     // the time in which so many are expected
 	expected(s float64) float64        // the requests expected within s seconds
 	meanRate(requests float64) float64 // in the long run or, where there is none, over so many requests
@@ -33,7 +35,12 @@ type pace interface {
 // steady is the pace of a constant rate in requests/s.
 type steady float64
 
-func (r steady) at(requests float64) float64   { return requests / float64(r) }
+func (r steady) instants(requests []float64) {
+	for i := range requests {
+		requests[i] /= float64(r)
+	}
+}
+
 func (r steady) span(requests float64) float64 { return requests / float64(r) }
 func (r steady) expected(s float64) float64    { return float64(r) * s }
 func (r steady) meanRate(float64) float64      { return float64(r) }
@@ -59,10 +66,14 @@ func New(s Spec, seed uint64) (*Process, error) {
 	panic("arrivals: a process without a row")
 }
 
-// Next returns the seconds of the next arrival; +Inf where the rate has fallen to zero for good.
-func (p *Process) Next() float64 {
-	p.sum += uint64(p.gaps.draw(p.draws)*(1<<32) + 0.5)
-	return p.pace.at(float64(p.sum) * (1.0 / (1 << 32)))
+// Fill sets out to the seconds of the next arrivals; +Inf where the rate has fallen to zero for good.
+func (p *Process) Fill(out []float64) {
+	p.gaps.fill(out, p.draws)
+	for i, gap := range out {
+		p.sum += uint64(gap*(1<<32) + 0.5)
+		out[i] = float64(p.sum) * (1.0 / (1 << 32))
+	}
+	p.pace.instants(out)
 }
 
 // MeanRate returns the mean rate in requests/s: in the long run, or of points without a period, which have no long run,
@@ -97,10 +108,14 @@ func (p *Process) Expect(requests int64, durationS float64) (expected float64, e
 // Timeline turns arrivals into instants of the simulator's clock, up to the end of a workload.
 type Timeline struct {
 	process *Process
+	seconds [batchMax]float64
 	last    sim.Time
 	endS    float64
 	timed   bool // the workload ends at endS, not the clock
 }
+
+// batchMax is the most arrivals that are drawn at once.
+const batchMax = 64
 
 // NewTimeline returns the arrivals of p before durationS seconds; 0: before the end of the clock.
 func NewTimeline(p *Process, durationS float64) Timeline {
@@ -110,14 +125,20 @@ func NewTimeline(p *Process, durationS float64) Timeline {
 	return Timeline{process: p, endS: sim.HorizonS}
 }
 
-// Next returns the next arrival; false: there is none before the end, and s says when it would be.
-func (t *Timeline) Next() (at sim.Time, s float64, ok bool) {
-	if s = t.process.Next(); s >= t.endS {
-		return 0, s, false
+// Fill sets the first n elements of out, which has at most 64, to the next arrivals. Fewer than all: there are no more, and
+// the next would be at endS seconds.
+func (t *Timeline) Fill(out []sim.Time) (n int, endS float64) {
+	seconds := t.seconds[:len(out)]
+	t.process.Fill(seconds)
+	for i, s := range seconds {
+		if s >= t.endS {
+			return i, s
+		}
+		// Rounding at the joint of two pieces of a rate must not turn time back.
+		t.last = max(t.last, sim.Time(0).Add(sim.Seconds(s)))
+		out[i] = t.last
 	}
-	// Rounding at the joint of two pieces of a rate must not turn time back.
-	t.last = max(t.last, sim.Time(0).Add(sim.Seconds(s)))
-	return t.last, s, true
+	return len(out), 0
 }
 
 // Overrun reports whether arrivals that end at s seconds are cut off by the clock: neither the workload ends them nor a

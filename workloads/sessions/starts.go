@@ -33,8 +33,9 @@ func (a *arriving) when() sim.Time { return a.next }
 
 func (a *arriving) take() sim.Time {
 	begun := a.next
-	at, s, ok := a.timeline.Next()
-	if a.next = at; !ok {
+	var next [1]sim.Time
+	n, s := a.timeline.Fill(next[:])
+	if a.next = next[0]; n == 0 {
 		a.next = sim.Forever
 		if a.timeline.Overrun(s) {
 			a.fault = fmt.Errorf("workloads: a session would begin after %g s; accepted: arrivals within %g s",
