@@ -8,18 +8,18 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Law is how likely drafts are accepted. Exactly one of Rate, Rates and Lengths is said, by the process.
+// Law says how likely drafts are accepted. The process decides which one of Rate, Rates and Lengths is set.
 type Law struct {
 	Process string
-	Rate    float64   // iid: of each draft whose predecessors were accepted
-	Rates   []float64 // per-position: the same, draft by draft
-	Lengths []float64 // curve: tokens that a step yields with 1, 2, … drafts, its own token among them
+	Rate    float64   // iid: of each draft, given that its predecessors were accepted
+	Rates   []float64 // per-position: of the first draft, the second, …, given that its predecessors were accepted
+	Lengths []float64 // curve: tokens that a step yields with 1, 2, … drafts, the model's own token included
 
-	// CV is the coefficient of variation of the first draft's rate over requests; 0: all are alike. The rate of a
-	// request follows a beta law. With iid all its drafts have that rate. Otherwise the rates are averages that were
-	// measured over requests: the chance S_j that at least j drafts are accepted follows beta laws of one
-	// concentration, so that its mean over requests stays what it was, and a request that is lucky with one draft is
-	// so with all.
+	// CV is the coefficient of variation of the first draft's rate over requests; 0: all requests have the same rate. The
+	// rate of a request follows a beta law. With iid all drafts of a request have its rate. Otherwise rates are averages
+	// that were measured over requests: for each j the chance S_j that at least j drafts are accepted follows a beta law,
+	// all with one concentration. Its mean over requests stays as measured, and a request with a high rate for one draft
+	// has high rates for all.
 	CV float64
 }
 
@@ -30,10 +30,10 @@ const (
 	curve       = "curve"
 )
 
-// Processes returns the processes that scenarios can name.
+// Processes returns the names of all processes.
 func Processes() []string { return []string{iid, perPosition, curve} }
 
-// Validate reports what keeps the law from saying how up to so many drafts are accepted. Errors begin with the key.
+// Validate reports values that are impossible, or too few for so many drafts. Errors begin with the key.
 func (l *Law) Validate(drafts int) error {
 	switch l.Process {
 	case iid:
@@ -47,27 +47,30 @@ func (l *Law) Validate(drafts int) error {
 			}
 		}
 		if len(l.Rates) < drafts {
-			return fmt.Errorf("policies: rates has %d numbers, must have one for each of %d drafts", len(l.Rates), drafts)
+			return fmt.Errorf("policies: rates has %d numbers, must have one for each of %d drafts",
+				len(l.Rates), drafts)
 		}
 	case curve:
 		if err := l.validateLengths(drafts); err != nil {
 			return err
 		}
 	default:
-		return fmt.Errorf("policies: process %q not found; have %s", l.Process, strings.Join(Processes(), ", "))
+		return fmt.Errorf("policies: process %q not found; valid names: %s", l.Process, strings.Join(Processes(), ", "))
 	}
 	return l.validateCV()
 }
 
-// validateLengths reports lengths that no drafts can have: K drafts yield one token to 1 + K.
+// validateLengths reports impossible lengths: a step with K drafts yields from 1 to 1 + K tokens.
 func (l *Law) validateLengths(drafts int) error {
 	for j, length := range l.Lengths {
 		if !(length >= 1 && length <= float64(j+2)) {
-			return fmt.Errorf("policies: lengths[%d] is %g, must be from 1 to %d: the token of the step itself counts", j, length, j+2)
+			return fmt.Errorf("policies: lengths[%d] is %g, must be from 1 to %d: the token of the step itself counts",
+				j, length, j+2)
 		}
 	}
 	if len(l.Lengths) < drafts {
-		return fmt.Errorf("policies: lengths has %d numbers, must have one for each of 1 to %d drafts", len(l.Lengths), drafts)
+		return fmt.Errorf("policies: lengths has %d numbers, must have one for each of 1 to %d drafts",
+			len(l.Lengths), drafts)
 	}
 	return nil
 }
@@ -81,8 +84,8 @@ func (l *Law) validateCV() error {
 		if m == 0 {
 			most = 0
 		}
-		return fmt.Errorf("policies: heterogeneity_cv is %g, must be 0 or more and below %.3g: rates from 0 to 1 with a mean of %.3g vary no more",
-			l.CV, most, m)
+		return fmt.Errorf("policies: heterogeneity_cv is %g, must be 0 or more and below %.3g: "+
+			"rates from 0 to 1 with a mean of %.3g vary no more", l.CV, most, m)
 	}
 	return nil
 }
@@ -102,7 +105,7 @@ func (l *Law) first() float64 {
 
 func isShare(p float64) bool { return p >= 0 && p <= 1 }
 
-// survivals returns the S_j of a step of so many drafts, by level of requests; one level if they are alike.
+// survivals returns the S_j of a step of so many drafts for each level of requests; CV = 0 has a single level.
 func (l *Law) survivals(drafts int) [][]float64 {
 	if l.CV == 0 {
 		return [][]float64{l.mean(drafts)}
@@ -115,8 +118,8 @@ func (l *Law) survivals(drafts int) [][]float64 {
 	concentration := (1-m)/(m*l.CV*l.CV) - 1
 	if l.Process == iid {
 		for i, rate := range betaLevels(m, concentration) {
-			alike := Law{Process: iid, Rate: rate}
-			rows[i] = alike.mean(drafts)
+			single := Law{Process: iid, Rate: rate}
+			rows[i] = single.mean(drafts)
 		}
 		return rows
 	}
@@ -128,7 +131,7 @@ func (l *Law) survivals(drafts int) [][]float64 {
 	return rows
 }
 
-// mean returns the S_j where all requests are alike: γ^j, p_1·…·p_j, or by the curve.
+// mean returns the S_j of the law with CV = 0: γ^j, p_1·…·p_j, or by the curve.
 func (l *Law) mean(drafts int) []float64 {
 	if l.Process == curve {
 		return fallingSteps(l.Lengths[:drafts])
@@ -145,11 +148,11 @@ func (l *Law) mean(drafts int) []float64 {
 	return s
 }
 
-// fallingSteps returns the S_j of the last of the lengths: what each draft adds to a step, AL(j) − AL(j−1) with AL(0)
-// = 1. S_j cannot rise with j nor be below 0. Curves that were measured do both by a little, for each of their points
-// is a run of its own: where one would, neighbours are replaced by their mean (pool adjacent violators: Ayer et al.,
-// Annals of Mathematical Statistics 26(4), 1955), which leaves the sum as it is. So the expected length at the end is
-// the one measured.
+// fallingSteps returns the S_j of a step with as many drafts as there are lengths. S_j is what the j-th draft adds to
+// a step, AL(j) − AL(j−1) with AL(0) = 1. It cannot rise with j, nor be below 0. Measured curves do both by a little,
+// because each of their points is a run of its own. Where one would, neighbours are replaced by their mean (pool
+// adjacent violators: Ayer et al., Annals of Mathematical Statistics 26(4), 1955), which leaves the sum as it is, and
+// so the expected length at the end as measured.
 func fallingSteps(lengths []float64) []float64 {
 	type pool struct {
 		sum float64
@@ -167,7 +170,7 @@ func fallingSteps(lengths []float64) []float64 {
 		}
 		pools = append(pools, p)
 	}
-	// A negative end is taken off what stands before it.
+	// A negative last pool is merged into the one before it.
 	for n := len(pools); n > 1 && pools[n-1].sum < 0; n = len(pools) {
 		pools[n-2] = pool{pools[n-2].sum + pools[n-1].sum, pools[n-2].n + pools[n-1].n}
 		pools = pools[:n-1]
@@ -181,8 +184,9 @@ func fallingSteps(lengths []float64) []float64 {
 	return steps
 }
 
-// betaLevels returns the means of the equally likely slices of the beta law with the mean m and the concentration κ: a
-// = m·κ, b = (1 − m)·κ. The mean of x up to the quantile q is m times the chance of q under (a + 1, b).
+// betaLevels divides the beta law with mean m and concentration κ, a = m·κ and b = (1 − m)·κ, into equally likely
+// slices and returns their means. The integral of x up to a quantile q is m times the chance of x < q under (a + 1,
+// b).
 func betaLevels(m, concentration float64) []float64 {
 	x := make([]float64, levels)
 	if m <= 0 || m >= 1 {
@@ -205,11 +209,10 @@ func betaLevels(m, concentration float64) []float64 {
 	return x
 }
 
-// logitMax is beyond every logit of a float.
+// logitMax is above the logit of every float below 1.
 const logitMax = 745.0
 
-// betaBelow returns the chance that the logit of a beta variable is below t. The logit keeps what is close to 1 apart
-// from 1.
+// betaBelow returns the chance that the logit of a beta variable is below t. Logits tell numbers close to 1 from 1.
 func betaBelow(a, b, t float64) float64 {
 	if t > 0 {
 		return 1 - mathext.RegIncBeta(b, a, 1/(1+math.Exp(t)))
@@ -217,7 +220,7 @@ func betaBelow(a, b, t float64) float64 {
 	return mathext.RegIncBeta(a, b, 1/(1+math.Exp(-t)))
 }
 
-// betaQuantile returns the logit that a share q is below, by halving: it is above from.
+// betaQuantile returns the logit below which a share q lies, by bisection. It is known to be above from.
 func betaQuantile(a, b, q, from float64) float64 {
 	low, high := from, logitMax
 	for range 50 {

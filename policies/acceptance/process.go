@@ -7,20 +7,20 @@ import (
 	"github.com/decodesim/decodesim/sim/rng"
 )
 
-// Process says how many of a sequence's drafts the model accepts. Drafts are accepted up to the first that is not, so
-// it draws one number: with the chance S_j that at least j are accepted, a is the most j that it is below.
+// Process says how many of a sequence's drafts the model accepts. Drafts are accepted up to the first rejected one, so
+// one draw u decides: with the chance S_j that at least j drafts are accepted, the largest j with u < S_j is accepted.
 //
-// The number depends on the seed, the request and the position of the first draft in its output alone, whatever was
-// asked before: a preempted sequence meets the same fate again, and of two deployments with one law the one with more
-// drafts accepts no fewer.
+// The draw depends only on the seed, the request and the position of the first draft in its output. Therefore a
+// preempted sequence has the same drafts accepted again, and of two deployments with one law the one with more drafts
+// accepts at least as many.
 type Process struct {
 	tables  []*chances  // by number of drafts
 	draws   *rng.Keyed  // by request and position
-	levels  *rng.Keyed  // by request; nil: all are alike
+	levels  *rng.Keyed  // by request; nil: all requests have the same law
 	lengths [][]float64 // mean S_j over requests, by number of drafts
 }
 
-// chances are the S_j of every level of requests, as numbers of 64 bits that a draw is compared with.
+// chances are the S_j of every level of requests, as 64-bit numbers that a draw is compared with.
 type chances struct {
 	drafts int      // of a level
 	at     []uint64 // level · drafts + j − 1
@@ -28,7 +28,7 @@ type chances struct {
 
 var _ sim.Acceptance = (*Process)(nil)
 
-// levels is how many kinds of requests there are where they differ: so many equally likely slices of a law.
+// levels is the number of kinds of requests where requests differ: equally likely slices of a law.
 const levels = 64
 
 // New returns the process of the run with the given seed, for up to drafts drafts.
@@ -36,12 +36,15 @@ func New(law Law, drafts int, seed uint64) (*Process, error) {
 	if err := law.Validate(drafts); err != nil {
 		return nil, err
 	}
-	a := &Process{tables: make([]*chances, drafts+1), draws: rng.NewKeyed(seed, "policies.acceptance"), lengths: make([][]float64, drafts+1)}
+	a := &Process{
+		tables: make([]*chances, drafts+1), draws: rng.NewKeyed(seed, "policies.acceptance"),
+		lengths: make([][]float64, drafts+1),
+	}
 	if law.CV > 0 {
 		a.levels = rng.NewKeyed(seed, "policies.acceptance-of-requests")
 	}
 	for k := drafts; k >= 0; k-- {
-		if k < drafts && law.Process != curve { // fewer drafts are the first of more
+		if k < drafts && law.Process != curve { // fewer drafts have the chances of the first of more
 			a.tables[k], a.lengths[k] = a.tables[drafts], a.lengths[drafts][:k]
 			continue
 		}
@@ -62,7 +65,7 @@ func newChances(rows [][]float64, drafts int) *chances {
 	return c
 }
 
-// threshold returns the number that a draw of 64 bits is below with chance s; for s = 1 it is once in 2^64 not.
+// threshold returns the number that a 64-bit draw is below with chance s; for s = 1 the draw is not, once in 2^64.
 func threshold(s float64) uint64 {
 	const two64 = 1 << 64
 	if x := s * two64; x < two64 {
@@ -79,7 +82,7 @@ func (a *Process) Verify(batch []sim.Draft) {
 	}
 }
 
-// Accepted returns how many of a request's drafts the model accepts, made after it had emitted so many tokens.
+// Accepted returns how many drafts the model accepts of a request that has emitted position tokens.
 func (a *Process) Accepted(request, position, drafts int32) int32 {
 	t := a.tables[drafts]
 	row := t.at[:drafts]
@@ -96,9 +99,9 @@ func (a *Process) Accepted(request, position, drafts int32) int32 {
 	return drafts
 }
 
-// Length returns the tokens that a step with so many drafts is expected to yield, the bonus token among them: 1 + Σ
-// S_j, as vLLM and InferenceX count an acceptance length. TensorRT-LLM's counts the drafts alone and is less by one.
-// It is the mean over requests; per step it is lower where they differ, for the unlucky take more steps.
+// Length returns the expected tokens of a step with so many drafts, the bonus token included: 1 + Σ S_j, as vLLM and
+// InferenceX count an acceptance length. TensorRT-LLM counts only the drafts, which is less by one. It is the mean over
+// requests; the mean over steps is lower where requests differ, because those with low rates take more steps.
 func (a *Process) Length(drafts int) float64 {
 	sum := 1.0
 	for _, s := range a.lengths[drafts] {
@@ -107,7 +110,7 @@ func (a *Process) Length(drafts int) float64 {
 	return sum
 }
 
-// DraftsMax returns the most drafts that a was made for.
+// DraftsMax returns the most drafts that a step may have.
 func (a *Process) DraftsMax() int { return len(a.tables) - 1 }
 
 func means(rows [][]float64, drafts int) []float64 {

@@ -38,7 +38,8 @@ func TestIIDLengthsAreThoseOfTheory(t *testing.T) {
 		a := newProcess(t, acceptance.Law{Process: "iid", Rate: rate}, drafts)
 		want := (1 - math.Pow(rate, float64(drafts+1))) / (1 - rate)
 		assert.InEpsilon(t, want, a.Length(drafts), 1e-9)
-		assert.InDelta(t, want, yields(a, int32(drafts), 100, 100), 5*float64(drafts)/2/100, "five standard deviations of 10,000 steps at most")
+		// At most five standard deviations of the mean over 10,000 steps.
+		assert.InDelta(t, want, yields(a, int32(drafts), 100, 100), 5*float64(drafts)/2/100)
 	})
 }
 
@@ -88,7 +89,7 @@ func TestRatesByPositionAreConditional(t *testing.T) {
 	for id := range int32(1000) {
 		seen[a.Accepted(id, 9, 3)]++
 	}
-	assert.Zero(t, seen[2], "who gets two gets the third")
+	assert.Zero(t, seen[2], "the third draft is accepted whenever the second is")
 }
 
 // A curve yields with each number of drafts what was measured with it, also where the measurement falls or bends up.
@@ -104,7 +105,7 @@ func TestCurvesYieldWhatWasMeasured(t *testing.T) {
 		for j, want := range lengths {
 			drafts := j + 1
 			assert.InDelta(t, want, a.Length(drafts), 1e-9)
-			assert.InDelta(t, want, varied.Length(drafts), 1e-6, "a curve is an average over requests, whoever they are")
+			assert.InDelta(t, want, varied.Length(drafts), 1e-6, "a curve is an average over requests")
 			assert.InDelta(t, want, yields(a, int32(drafts), 100, 200), 5*float64(drafts)/2/math.Sqrt(20_000))
 		}
 	}
@@ -128,7 +129,7 @@ func TestRequestsDiffer(t *testing.T) {
 		}
 		mean := sum / requests
 		variance := squares/requests - mean*mean
-		within := (c.rate*(1-c.rate) - math.Pow(c.rate*c.cv, 2)) / positions // what a request's own luck adds
+		within := (c.rate*(1-c.rate) - math.Pow(c.rate*c.cv, 2)) / positions // from the draws of one request
 		assert.InDelta(t, c.rate, mean, 5*c.rate*c.cv/math.Sqrt(requests)+0.005)
 		assert.InEpsilon(t, c.cv, math.Sqrt(max(0, variance-within))/c.rate, 0.08, "%+v", c)
 	}
@@ -139,16 +140,26 @@ func TestAcceptanceLawsThatCannotBe(t *testing.T) {
 		law  acceptance.Law
 		want string
 	}{
-		{acceptance.Law{Process: "idd"}, `policies: process "idd" not found; have iid, per-position, curve`},
+		{acceptance.Law{Process: "idd"}, `policies: process "idd" not found; valid names: iid, per-position, curve`},
 		{acceptance.Law{Process: "iid", Rate: 1.1}, "policies: rate is 1.1, must be from 0 to 1"},
 		{acceptance.Law{Process: "iid", Rate: math.NaN()}, "policies: rate is NaN, must be from 0 to 1"},
-		{acceptance.Law{Process: "per-position", Rates: []float64{0.5, -1, 0}}, "policies: rates[1] is -1, must be from 0 to 1"},
-		{acceptance.Law{Process: "per-position", Rates: []float64{0.5}}, "policies: rates has 1 numbers, must have one for each of 3 drafts"},
-		{acceptance.Law{Process: "curve", Lengths: []float64{2.1}}, "policies: lengths[0] is 2.1, must be from 1 to 2: the token of the step itself counts"},
-		{acceptance.Law{Process: "curve", Lengths: []float64{1.5}}, "policies: lengths has 1 numbers, must have one for each of 1 to 3 drafts"},
-		{acceptance.Law{Process: "iid", Rate: 0.5, CV: 1}, "policies: heterogeneity_cv is 1, must be 0 or more and below 1: rates from 0 to 1 with a mean of 0.5 vary no more"},
-		{acceptance.Law{Process: "iid", Rate: 0.5, CV: -1}, "policies: heterogeneity_cv is -1, must be 0 or more and below 1: rates from 0 to 1 with a mean of 0.5 vary no more"},
-		{acceptance.Law{Process: "iid", Rate: 0, CV: 0.5}, "policies: heterogeneity_cv is 0.5, must be 0 or more and below 0: rates from 0 to 1 with a mean of 0 vary no more"},
+		{acceptance.Law{Process: "per-position", Rates: []float64{0.5, -1, 0}},
+			"policies: rates[1] is -1, must be from 0 to 1"},
+		{acceptance.Law{Process: "per-position", Rates: []float64{0.5}},
+			"policies: rates has 1 numbers, must have one for each of 3 drafts"},
+		{acceptance.Law{Process: "curve", Lengths: []float64{2.1}},
+			"policies: lengths[0] is 2.1, must be from 1 to 2: the token of the step itself counts"},
+		{acceptance.Law{Process: "curve", Lengths: []float64{1.5}},
+			"policies: lengths has 1 numbers, must have one for each of 1 to 3 drafts"},
+		{acceptance.Law{Process: "iid", Rate: 0.5, CV: 1},
+			"policies: heterogeneity_cv is 1, must be 0 or more and below 1: " +
+				"rates from 0 to 1 with a mean of 0.5 vary no more"},
+		{acceptance.Law{Process: "iid", Rate: 0.5, CV: -1},
+			"policies: heterogeneity_cv is -1, must be 0 or more and below 1: " +
+				"rates from 0 to 1 with a mean of 0.5 vary no more"},
+		{acceptance.Law{Process: "iid", Rate: 0, CV: 0.5},
+			"policies: heterogeneity_cv is 0.5, must be 0 or more and below 0: " +
+				"rates from 0 to 1 with a mean of 0 vary no more"},
 	} {
 		_, err := acceptance.New(c.law, 3, 1)
 		assert.EqualError(t, err, c.want)

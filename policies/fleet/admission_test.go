@@ -12,7 +12,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestABucketHoldsItsBurst, earns its rate, and no more than that over any time.
+// TestABucketHoldsItsBurst: it earns its rate, and never admits more than that and its burst.
 func TestABucketHoldsItsBurst(t *testing.T) {
 	b := testcluster.Must(fleet.NewTokenBucket(2, 3, false))
 	ask := func(ms int64) bool {
@@ -21,7 +21,10 @@ func TestABucketHoldsItsBurst(t *testing.T) {
 	for i, one := range []struct {
 		ms   int64
 		want bool
-	}{{0, true}, {0, true}, {0, true}, {0, false}, {499, false}, {500, true}, {500, false}, {60_000, true}, {60_000, true}, {60_000, true}, {60_000, false}} {
+	}{
+		{0, true}, {0, true}, {0, true}, {0, false}, {499, false}, {500, true}, {500, false},
+		{60_000, true}, {60_000, true}, {60_000, true}, {60_000, false},
+	} {
 		assert.Equal(t, one.want, ask(one.ms), i)
 	}
 	n := 0
@@ -47,21 +50,21 @@ func TestABucketOfTokensCountsWhatMayBeEmitted(t *testing.T) {
 	}
 }
 
-// TestQueuesAreBounded: an instance runs 8 of 20 that come at once, in each of two; the limit holds for those who wait.
+// TestQueuesAreBounded: an instance runs 8 of 20 that come at once, in each of two; the limit is on waiting requests.
 func TestQueuesAreBounded(t *testing.T) {
 	for limit, want := range map[int64]int{1: 2, 3: 6, 100: 40} {
 		c, e := testcluster.New(func(c *sim.Config) {
 			c.Admission = testcluster.Must(fleet.NewAdmission(fleet.AdmissionArguments{Entries: []int{0}, QueueLimit: limit}))
-		}, testcluster.Together(40, testcluster.At(0)), testcluster.NewPool(2, routers.LeastLoaded{}))
+		}, testcluster.Together(40, 0), testcluster.NewPool(2, routers.LeastLoaded{}))
 		c.Run()
 		assert.Equal(t, want, e.Count(sim.Completed), "limit %d: all wait until the instances plan", limit)
 		assert.Equal(t, int64(40-want), c.Totals().NotAdmitted)
 	}
 }
 
-// TestSheddingSparesTheUrgent: those with a priority up to the bound enter whatever waits.
-func TestSheddingSparesTheUrgent(t *testing.T) {
-	requests := testcluster.Together(40, testcluster.At(0))
+// TestSheddingAdmitsTheUrgent: requests with a priority up to the bound enter whatever waits.
+func TestSheddingAdmitsTheUrgent(t *testing.T) {
+	requests := testcluster.Together(40, 0)
 	for i := range requests {
 		requests[i].Priority = int8(i % 2)
 	}
@@ -74,12 +77,14 @@ func TestSheddingSparesTheUrgent(t *testing.T) {
 	}
 }
 
-// TestRulesAreAskedInOrder: whom a queue refuses costs the bucket nothing, and without rules there is nothing to ask.
+// TestRulesAreAskedInOrder: a request that a queue rejects costs the bucket nothing, and without rules there is
+// nothing to ask.
 func TestRulesAreAskedInOrder(t *testing.T) {
+	requests := append(testcluster.Together(8, 0), testcluster.Together(8, testcluster.At(5))...)
 	c, e := testcluster.New(func(c *sim.Config) {
 		c.Admission = testcluster.Must(fleet.NewAdmission(fleet.AdmissionArguments{
 			Entries: []int{0}, QueueLimit: 4, Rate: 1e-3, Burst: 6, TokenRate: 1e3, TokenBurst: 1e6}))
-	}, append(testcluster.Together(8, testcluster.At(0)), testcluster.Together(8, testcluster.At(5))...), testcluster.NewPool(1, routers.LeastLoaded{}))
+	}, requests, testcluster.NewPool(1, routers.LeastLoaded{}))
 	c.Run()
 	assert.Equal(t, 6, e.Count(sim.Completed), "four, and what was left in the bucket")
 	none, err := fleet.NewAdmission(fleet.AdmissionArguments{})

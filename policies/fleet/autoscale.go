@@ -9,26 +9,26 @@ import (
 
 var _ sim.Controller = (*Autoscale)(nil)
 
-// Autoscale keeps the number of a pool's instances in step with its load, as seen every Interval. It starts instances
-// Provision ahead of their cold start. It drains one only when fewer were enough throughout the last Stabilisation, as
-// Kubernetes' horizontal pod autoscaler does: first those that are not up yet, then those with the fewest requests; of
-// equals the one with the highest ID; never the last that takes requests.
+// Autoscale adapts the number of a pool's instances to its load, which it observes every Interval. It starts instances
+// Provision ahead of their cold start. It drains an instance only if fewer were enough throughout the last
+// Stabilisation, as Kubernetes' horizontal pod autoscaler does: first an instance that is still starting, then the one
+// with the fewest requests, of equals the one with the highest ID, and never the last that takes requests.
 type Autoscale struct {
 	a    AutoscaleArguments
-	past []demand // of the last Stabilisation, in order of time
-	seen signals
+	past []demand    // of the last Stabilisation, in order of time
+	seen firstTokens // by the last observation
 }
 
-// AutoscaleArguments is what Autoscale goes by.
+// AutoscaleArguments configure Autoscale.
 type AutoscaleArguments struct {
 	Pool          int
-	On            string // what it looks at, of AutoscaleSignals
+	On            string // the signal, one of AutoscaleSignals
 	Target        float64
-	Low           float64 // share of the cache that one instance fewer may use before it goes, on queue and ttft
+	Low           float64 // share of the KV cache that one instance fewer may use before one drains, on queue and ttft
 	Min, Max      int     // instances
 	Interval      sim.Duration
 	Provision     sim.Duration    // from the decision to the beginning of an instance's cold start
-	Stabilisation sim.Duration    // over which the most that was wanted counts, before instances go
+	Stabilisation sim.Duration    // the time over which the largest demand counts before instances drain
 	Schedule      []ScheduledSize // of "schedule", in order of time
 }
 
@@ -38,22 +38,23 @@ type ScheduledSize struct {
 	Replicas int
 }
 
-// demand is how many instances were wanted at an instant.
+// demand is the number of instances that the signal asked for at an instant.
 type demand struct {
 	at   sim.Time
 	want int
 }
 
-// AutoscaleSignals returns what an Autoscale can look at:
+// AutoscaleSignals returns the signals by which an Autoscale can go:
 //
-//	queue     requests that wait, Target per instance; one goes when nobody waits and the cache has room
-//	requests  requests that wait or run, Target per instance
-//	kv        blocks in use, as a share Target of the cache
-//	ttft      first tokens after the pool's Due, as a share Target of those in an interval; one goes as with queue
+//	queue     waiting requests, Target per instance; an instance drains when no request waits and the cache has room
+//	requests  waiting or running requests, Target per instance
+//	kv        allocated blocks, as a share Target of the KV cache
+//	ttft      the share Target of first tokens that are overdue in an interval; an instance drains as with queue
 //	schedule  the clock
 func AutoscaleSignals() []string { return []string{"queue", "requests", "kv", "ttft", "schedule"} }
 
-// NewAutoscale returns the controller of a pool with room for most instances, or says which argument makes no sense.
+// NewAutoscale returns the controller of a pool with places for most instances, or an error that names the argument out
+// of range.
 func NewAutoscale(a AutoscaleArguments, most int) (*Autoscale, error) {
 	if err := a.validate(most); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func (s *Autoscale) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	state := c.PoolState(s.a.Pool, now)
 	have := state.Live + state.Starting
 	if now == 0 && s.a.On != "schedule" {
-		s.past = append(s.past, demand{now, min(s.a.Max, have)}) // nobody knows yet what the load will be
+		s.past = append(s.past, demand{now, min(s.a.Max, have)}) // the load is not known yet
 	}
 	want := min(s.a.Max, max(s.a.Min, s.want(now, c.Pool(s.a.Pool), &state)))
 	most := s.remember(demand{now, want})
@@ -74,7 +75,7 @@ func (s *Autoscale) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	for ; have < want && c.Start(pool, s.a.Provision) != nil; have++ {
 	}
 	for ; have > most; have-- {
-		in := spare(pool)
+		in := drainable(pool)
 		if in == nil {
 			break
 		}
@@ -83,19 +84,19 @@ func (s *Autoscale) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	return s.next(now)
 }
 
-// remember keeps d, and returns the most that was wanted within Stabilisation.
+// remember adds d to the demands of the last Stabilisation, and returns the largest of them.
 func (s *Autoscale) remember(d demand) int {
-	kept, most := s.past[:0], d.want
+	recent, most := s.past[:0], d.want
 	for _, e := range s.past {
 		if e.at >= d.at.Add(-s.a.Stabilisation) {
-			kept, most = append(kept, e), max(most, e.want)
+			recent, most = append(recent, e), max(most, e.want)
 		}
 	}
-	s.past = append(kept, d)
+	s.past = append(recent, d)
 	return most
 }
 
-// next returns when to look again.
+// next returns when to observe the pool again.
 func (s *Autoscale) next(now sim.Time) sim.Time {
 	next := now.Add(s.a.Interval)
 	if s.a.On == "schedule" {
@@ -108,8 +109,9 @@ func (s *Autoscale) next(now sim.Time) sim.Time {
 	return next
 }
 
-// spare returns the instance of p that is missed least, or nil if there is none but the last that takes requests.
-func spare(p *sim.Pool) (best *sim.Instance) {
+// drainable returns the instance of p whose drain costs least, or nil if there is none but the last that takes
+// requests.
+func drainable(p *sim.Pool) (best *sim.Instance) {
 	for i := range p.Replicas() {
 		if in := p.Replica(i); in.Starting() {
 			best = in
@@ -121,8 +123,8 @@ func spare(p *sim.Pool) (best *sim.Instance) {
 	return leastNeeded(p)
 }
 
-// leastNeeded returns the instance of p with the fewest requests, the last of equals, of several that take some; or
-// nil.
+// leastNeeded returns the instance of p with the fewest requests, the last of equals; nil unless at least two take
+// requests.
 func leastNeeded(p *sim.Pool) (best *sim.Instance) {
 	if p.Len() < 2 {
 		return nil
@@ -138,11 +140,13 @@ func leastNeeded(p *sim.Pool) (best *sim.Instance) {
 func (a *AutoscaleArguments) validate(most int) error {
 	switch {
 	case a.Min < 1 || a.Max < a.Min || a.Max > most:
-		return fmt.Errorf("policies: autoscale: min_replicas is %d and replicas_max %d, must be at least 1, in this order, and at most %d", a.Min, a.Max, most)
+		return fmt.Errorf("policies: autoscale: min_replicas is %d and replicas_max %d, "+
+			"must be at least 1, in this order, and at most %d", a.Min, a.Max, most)
 	case a.Interval < sim.Millisecond:
 		return fmt.Errorf("policies: autoscale: interval_s is %g, must be at least 0.001", a.Interval.Seconds())
 	case a.Provision < 0 || a.Stabilisation < 0:
-		return fmt.Errorf("policies: autoscale: provision_s is %g and stabilisation_s %g, must not be negative", a.Provision.Seconds(), a.Stabilisation.Seconds())
+		return fmt.Errorf("policies: autoscale: provision_s is %g and stabilisation_s %g, must not be negative",
+			a.Provision.Seconds(), a.Stabilisation.Seconds())
 	case !(a.Low >= 0) || a.Low > 1:
 		return fmt.Errorf("policies: autoscale: low is %g, must be a share from 0 to 1", a.Low)
 	}
@@ -154,12 +158,14 @@ func (a *AutoscaleArguments) validate(most int) error {
 		fallthrough
 	case "queue", "requests":
 		if !(a.Target > 0) || a.Target > min(bound, 1e6) {
-			return fmt.Errorf("policies: autoscale: target is %g, must be above 0 and at most %g on %s", a.Target, min(bound, 1e6), a.On)
+			return fmt.Errorf("policies: autoscale: target is %g, must be above 0 and at most %g on %s",
+				a.Target, min(bound, 1e6), a.On)
 		}
 		return nil
 	case "ttft":
 		if !(a.Target >= 0) || a.Target >= 1 {
-			return fmt.Errorf("policies: autoscale: target is %g, must be a share of late first tokens from 0 to below 1", a.Target)
+			return fmt.Errorf("policies: autoscale: target is %g, "+
+				"must be a share of overdue first tokens from 0 to below 1", a.Target)
 		}
 		return nil
 	}
@@ -172,8 +178,8 @@ func (a *AutoscaleArguments) validateSchedule() error {
 	}
 	for i, row := range a.Schedule {
 		if row.At < 0 || i > 0 && row.At <= a.Schedule[i-1].At || row.Replicas < 1 {
-			return fmt.Errorf("policies: autoscale: row %d of the schedule is %g s, %d replicas; times must grow from 0 on and replicas be at least 1",
-				i, row.At.Seconds(), row.Replicas)
+			return fmt.Errorf("policies: autoscale: row %d of the schedule is %g s, %d replicas; "+
+				"times must grow from 0 on and replicas be at least 1", i, row.At.Seconds(), row.Replicas)
 		}
 	}
 	return nil

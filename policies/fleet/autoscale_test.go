@@ -16,9 +16,11 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// scaling is good on queues.
+// scaling returns the arguments of an autoscaler by a signal.
 func scaling(on string, target float64) fleet.AutoscaleArguments {
-	return fleet.AutoscaleArguments{On: on, Target: target, Low: .5, Min: 1, Max: 6, Interval: 10 * sim.Second, Provision: 20 * sim.Second}
+	return fleet.AutoscaleArguments{
+		On: on, Target: target, Low: .5, Min: 1, Max: 6, Interval: 10 * sim.Second, Provision: 20 * sim.Second,
+	}
 }
 
 // step is a load of one request a second, of four from 1000 s to 2000 s, and of one again.
@@ -26,7 +28,8 @@ func step() []sim.Request {
 	var requests []sim.Request
 	for _, part := range []struct{ from, to, each int64 }{{0, 1000, 1000}, {1000, 2000, 250}, {2000, 3000, 1000}} {
 		for ms := part.from * 1000; ms < part.to*1000; ms += part.each {
-			requests = append(requests, sim.Request{Prompt: 10, Output: 6, Arrival: sim.Time(sim.Duration(ms) * sim.Millisecond)})
+			at := sim.Time(sim.Duration(ms) * sim.Millisecond)
+			requests = append(requests, sim.Request{Prompt: 10, Output: 6, Arrival: at})
 		}
 	}
 	return requests
@@ -46,26 +49,28 @@ func scaled(t *testing.T, a fleet.AutoscaleArguments) (sizes []int, e *testclust
 // TestAutoscaleFollowsALoadStep: up and down, by each signal. One instance runs 8 requests of 6 s, 4/3 a second; three
 // are needed for four, and one for the rest.
 func TestAutoscaleFollowsALoadStep(t *testing.T) {
-	for _, a := range []fleet.AutoscaleArguments{scaling("queue", 4), scaling("requests", 8), scaling("kv", .12), scaling("ttft", .1)} {
+	for _, a := range []fleet.AutoscaleArguments{
+		scaling("queue", 4), scaling("requests", 8), scaling("kv", .12), scaling("ttft", .1),
+	} {
 		t.Run(a.On, func(t *testing.T) {
 			sizes, e, _ := scaled(t, a)
 			assert.Equal(t, 6000, e.Count(sim.Completed))
 			assert.LessOrEqual(t, slices.Max(sizes[20:100]), 2, "before")
 			assert.GreaterOrEqual(t, slices.Min(sizes[150:200]), 3, "during")
 			assert.LessOrEqual(t, slices.Max(sizes[250:]), 2, "after")
-			late := 0
+			overdue := 0
 			for id := int32(3000); id < 5000; id++ {
 				if e.Wait[id] > 10*sim.Second {
-					late++
+					overdue++
 				}
 			}
-			assert.Zero(t, late, "it has caught up")
+			assert.Zero(t, overdue, "it has caught up")
 		})
 	}
 }
 
-// TestLateTokensAreNotCountedTwice: while instances are on their way, tokens that are late ask for no more.
-func TestLateTokensAreNotCountedTwice(t *testing.T) {
+// TestOverdueTokensAreNotCountedTwice: while instances are starting, overdue tokens ask for no more of them.
+func TestOverdueTokensAreNotCountedTwice(t *testing.T) {
 	a := scaling("ttft", .1)
 	a.Provision = 95 * sim.Second
 	sizes, _, _ := scaled(t, a)
@@ -79,7 +84,7 @@ func TestLateTokensAreNotCountedTwice(t *testing.T) {
 	assert.Positive(t, grew)
 }
 
-// TestStabilisationKeepsInstances: after the step they stay for as long.
+// TestStabilisationKeepsInstances: after the step they stay for that time.
 func TestStabilisationKeepsInstances(t *testing.T) {
 	a := scaling("requests", 8)
 	hasty, _, _ := scaled(t, a)
@@ -90,25 +95,32 @@ func TestStabilisationKeepsInstances(t *testing.T) {
 	assert.Less(t, slices.Max(patient[240:]), 3)
 }
 
-// TestAScheduleIsKept: rows count from their instant on, between intervals too, and within the limits.
-func TestAScheduleIsKept(t *testing.T) {
+// TestAScheduleIsFollowed: rows count from their instant on, between intervals too, and within the limits.
+func TestAScheduleIsFollowed(t *testing.T) {
 	a := scaling("schedule", 0)
 	a.Interval, a.Max, a.Provision = 1000*sim.Second, 5, 0
-	a.Schedule = []fleet.ScheduledSize{{At: testcluster.At(100), Replicas: 3}, {At: testcluster.At(1500), Replicas: 9}, {At: testcluster.At(2500), Replicas: 2}}
+	a.Schedule = []fleet.ScheduledSize{
+		{At: testcluster.At(100), Replicas: 3},
+		{At: testcluster.At(1500), Replicas: 9}, {At: testcluster.At(2500), Replicas: 2},
+	}
 	sizes, _, c := scaled(t, a)
 	assert.Equal(t, []int{1, 3, 3, 5, 2}, sizes)
 	assert.InDelta(t, 100+3*1400+5*1000+2*(c.Now().Seconds()-2500), c.PoolTotals(0).UpS, 30, "and what drained")
 }
 
-// TestAutoscaleReplacesWhatFailed, down to none, and lets in who waited at the gate.
+// TestAutoscaleReplacesWhatFailed, even if no instance is left, and requests at the gate enter.
 func TestAutoscaleReplacesWhatFailed(t *testing.T) {
 	p := testcluster.NewPool(2, routers.LeastLoaded{})
 	p.SizeMax = 4
 	a := scaling("requests", 8)
 	a.Min, a.Max = 2, 4
+	failures := []fleet.Failure{
+		{Instance: 0, At: testcluster.At(95), Down: -1, Retry: true},
+		{Instance: 1, At: testcluster.At(95), Down: -1, Retry: true},
+	}
 	c, e := testcluster.New(func(c *sim.Config) {
 		c.Controller = fleet.NewControllers(
-			testcluster.Must(fleet.NewFailures([]fleet.Failure{{Instance: 0, At: testcluster.At(95), Down: -1, Retry: true}, {Instance: 1, At: testcluster.At(95), Down: -1, Retry: true}}, []int{4})),
+			testcluster.Must(fleet.NewFailures(failures, []int{4})),
 			testcluster.Must(fleet.NewAutoscale(a, 4)))
 	}, step()[:200], p)
 	c.Run()
@@ -116,11 +128,12 @@ func TestAutoscaleReplacesWhatFailed(t *testing.T) {
 	assert.GreaterOrEqual(t, p.Len(), 2)
 }
 
-// TestAutoscaleHoldsItsLimits: whatever the load and the arguments, sizes stay within them, the last instance stays,
-// every request ends, and a second run is the same.
-func TestAutoscaleHoldsItsLimits(t *testing.T) {
+// TestAutoscaleStaysWithinItsLimits: whatever the load and the arguments, sizes stay within them, the last instance
+// stays, every request ends, and a second run is the same.
+func TestAutoscaleStaysWithinItsLimits(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		a := scaling(rapid.SampledFrom(fleet.AutoscaleSignals()[:4]).Draw(r, "on"), rapid.SampledFrom([]float64{.01, .3, .9}).Draw(r, "target"))
+		on := rapid.SampledFrom(fleet.AutoscaleSignals()[:4]).Draw(r, "on")
+		a := scaling(on, rapid.SampledFrom([]float64{.01, .3, .9}).Draw(r, "target"))
 		a.Min = rapid.IntRange(1, 3).Draw(r, "min")
 		a.Max = a.Min + rapid.IntRange(0, 3).Draw(r, "more")
 		a.Stabilisation = sim.Duration(rapid.IntRange(0, 50).Draw(r, "stabilisation")) * sim.Second
@@ -167,9 +180,9 @@ func TestAutoscaleRefusesWhatMakesNoSense(t *testing.T) {
 	}
 }
 
-// TestAutoscaleKeepsWhatItFinds for as long as it would keep what it had wanted: at the beginning nobody knows the
-// load.
-func TestAutoscaleKeepsWhatItFinds(t *testing.T) {
+// TestAutoscaleBeginsWithThePoolAsItIs: until Stabilisation has passed nothing drains, because the load is not known
+// yet.
+func TestAutoscaleBeginsWithThePoolAsItIs(t *testing.T) {
 	a := scaling("queue", 4)
 	a.Stabilisation = 100 * sim.Second
 	var sizes []int

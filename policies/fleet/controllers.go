@@ -4,13 +4,13 @@ import "github.com/decodesim/decodesim/sim"
 
 var _ sim.Controller = (*Controllers)(nil)
 
-// Controllers are several controllers as one: at one instant they act in order, each only when its own time has come.
+// Controllers are several controllers as one. Those that are due at one instant act in the order of the list.
 type Controllers struct {
 	list []sim.Controller
-	next []sim.Time
+	next []sim.Time // when each is due
 }
 
-// NewControllers returns one controller for those of a list: nil for none, the only one itself.
+// NewControllers returns the controllers of a list as one: nil for none, and a single one as it is.
 func NewControllers(list ...sim.Controller) sim.Controller {
 	switch len(list) {
 	case 0:
@@ -24,9 +24,9 @@ func NewControllers(list ...sim.Controller) sim.Controller {
 // Control implements sim.Controller.
 func (a *Controllers) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	earliest := sim.Forever
-	for i, one := range a.list {
+	for i, controller := range a.list {
 		if a.next[i] <= now {
-			a.next[i] = one.Control(now, c)
+			a.next[i] = controller.Control(now, c)
 		}
 		earliest = min(earliest, a.next[i])
 	}

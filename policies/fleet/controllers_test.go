@@ -11,7 +11,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// every is a controller that keeps when it was asked, and acts so often up to an instant.
+// every is a controller that logs when it is called, at even spacing up to an instant.
 type every struct {
 	name string
 	each sim.Duration
@@ -30,8 +30,10 @@ func (e every) Control(now sim.Time, _ *sim.Cluster) sim.Time {
 // TestControllersActInTheirOwnTime, in order at one instant.
 func TestControllersActInTheirOwnTime(t *testing.T) {
 	var log []string
-	both := fleet.NewControllers(every{"a", 3 * sim.Second, testcluster.At(6), &log}, every{"b", 2 * sim.Second, testcluster.At(6), &log})
-	c, _ := testcluster.New(func(c *sim.Config) { c.Controller = both }, testcluster.Together(1, testcluster.At(0)), testcluster.NewPool(1, routers.LeastLoaded{}))
+	end := testcluster.At(6)
+	both := fleet.NewControllers(every{"a", 3 * sim.Second, end, &log}, every{"b", 2 * sim.Second, end, &log})
+	config := func(c *sim.Config) { c.Controller = both }
+	c, _ := testcluster.New(config, testcluster.Together(1, 0), testcluster.NewPool(1, routers.LeastLoaded{}))
 	c.Run()
 	assert.Equal(t, []string{"a 0s", "b 0s", "b 2s", "a 3s", "b 4s", "a 6s", "b 6s"}, log)
 	assert.Nil(t, fleet.NewControllers())
@@ -39,11 +41,11 @@ func TestControllersActInTheirOwnTime(t *testing.T) {
 	assert.Equal(t, sim.Controller(one), fleet.NewControllers(one))
 }
 
-// guarded is a controller that must leave each pool an instance that takes requests, if it finds one.
+// guarded is a controller that must leave at least one instance that takes requests in each pool that has one.
 type guarded struct {
 	t *testing.T
 	sim.Controller
-	seen *[]int // instances that take requests in the first pool, or are on their way, after it has acted
+	seen *[]int // instances of the first pool that take requests or are starting, after it has acted
 }
 
 func (g guarded) Control(now sim.Time, c *sim.Cluster) sim.Time {

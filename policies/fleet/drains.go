@@ -8,22 +8,23 @@ import (
 
 var _ sim.Controller = (*Drains)(nil)
 
-// drainPatience is how long a drain that must wait is put off.
+// drainPatience is for how long a drain that must wait is put off.
 const drainPatience = 5 * sim.Second
 
-// Drain has an instance of a pool take no more requests from an instant on.
+// Drain makes an instance of a pool take no more requests from an instant on.
 type Drain struct {
 	Pool     int
 	Instance int // of the pool, from 0
 	At       sim.Time
-	Down     sim.Duration // from its end to the cold start of what replaces it; negative: nothing does
+	Down     sim.Duration // from the end of the instance to the cold start of its replacement; negative: no replacement
 }
 
-// Drains drains instances as a list says, as for maintenance. The last that takes requests is not drained but looked
-// at again after drainPatience, as an eviction is that a disruption budget refuses.
+// Drains drains instances as a list says, as for maintenance. The last instance that takes requests is not drained: the
+// drain is tried again after drainPatience, as is an eviction that a Kubernetes disruption budget refuses.
 type Drains struct{ list []Drain }
 
-// NewDrains returns the drains of a list in pools of so many instances, or says which makes no sense.
+// NewDrains returns the drains of a list in pools of so many instances, or an error that names the first impossible
+// one.
 func NewDrains(list []Drain, instances []int) (*Drains, error) {
 	for i, d := range list {
 		if err := within("drain", i, d.Pool, d.Instance, d.At, instances); err != nil {
@@ -35,7 +36,7 @@ func NewDrains(list []Drain, instances []int) (*Drains, error) {
 
 // Control implements sim.Controller.
 func (p *Drains) Control(now sim.Time, c *sim.Cluster) sim.Time {
-	next, kept := sim.Forever, p.list[:0]
+	next, remaining := sim.Forever, p.list[:0]
 	for _, d := range p.list {
 		if d.At <= now {
 			pool := c.Pool(d.Pool)
@@ -51,8 +52,8 @@ func (p *Drains) Control(now sim.Time, c *sim.Cluster) sim.Time {
 				continue
 			}
 		}
-		kept, next = append(kept, d), min(next, d.At)
+		remaining, next = append(remaining, d), min(next, d.At)
 	}
-	p.list = kept
+	p.list = remaining
 	return next
 }

@@ -15,24 +15,25 @@ type Failure struct {
 	Pool     int
 	Instance int // of the pool, from 0
 	At       sim.Time
-	Down     sim.Duration // until the cold start of what replaces it; negative: nothing does
+	Down     sim.Duration // until the cold start of its replacement; negative: no replacement
 	Retry    bool         // its requests begin again elsewhere; else they fail
 }
 
-// Failures takes instances down as a list says. What comes back is the first instance of the pool that is down, which
-// is the same to everybody. An instance that is down already does not fail, and nothing replaces it.
+// Failures takes instances down as a list says. The replacement is the first instance of the pool that is down, which
+// is the same to all observers. An instance that is down already does not fail, and gets no other replacement.
 type Failures struct {
 	list    []Failure // by instant
 	repairs []repair  // that are due, by instant
 }
 
-// repair brings an instance back to a pool, and to a place in it if failures are by place.
+// repair starts an instance of a pool, and assigns it to a place in the pool if failures are by place.
 type repair struct {
 	at          sim.Time
 	pool, place int
 }
 
-// NewFailures returns the failures of a list in pools of so many instances, or says which makes no sense.
+// NewFailures returns the failures of a list in pools of so many instances, or an error that names the first impossible
+// one.
 func NewFailures(list []Failure, instances []int) (*Failures, error) {
 	for i, f := range list {
 		if err := within("failures", i, f.Pool, f.Instance, f.At, instances); err != nil {
@@ -52,21 +53,22 @@ func within(key string, i, pool, instance int, at sim.Time, instances []int) err
 	case instance < 0 || instance >= instances[pool]:
 		return fmt.Errorf("policies: %s[%d]: replica is %d, must be from 0 to %d", key, i, instance, instances[pool]-1)
 	case at < 0 || at > sim.ClockEnd:
-		return fmt.Errorf("policies: %s[%d]: at_s is %g, must be from 0 to %g", key, i, at.Seconds(), sim.ClockEnd.Seconds())
+		return fmt.Errorf("policies: %s[%d]: at_s is %g, must be from 0 to %g",
+			key, i, at.Seconds(), sim.ClockEnd.Seconds())
 	}
 	return nil
 }
 
 // Control implements sim.Controller.
 func (p *Failures) Control(now sim.Time, c *sim.Cluster) sim.Time {
-	p.repairs = mend(now, c, p.repairs)
+	p.repairs = finish(now, c, p.repairs)
 	for ; len(p.list) > 0 && p.list[0].At <= now; p.list = p.list[1:] {
 		f := p.list[0]
 		if strike(c, f.Pool, f.Instance, f.Retry) && f.Down >= 0 {
-			p.repairs = later(p.repairs, repair{at: now.Add(f.Down), pool: f.Pool})
+			p.repairs = schedule(p.repairs, repair{at: now.Add(f.Down), pool: f.Pool})
 		}
 	}
-	p.repairs = mend(now, c, p.repairs)
+	p.repairs = finish(now, c, p.repairs)
 	next := sim.Forever
 	if len(p.list) > 0 {
 		next = p.list[0].At
@@ -77,7 +79,7 @@ func (p *Failures) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	return next
 }
 
-// strike fails an instance, and reports whether there was something to fail.
+// strike fails an instance, and reports whether it was up, starting or draining.
 func strike(c *sim.Cluster, pool, instance int, retry bool) bool {
 	in := c.Pool(pool).Replica(instance)
 	if !in.Live() && !in.Draining() && !in.Starting() {
@@ -87,9 +89,9 @@ func strike(c *sim.Cluster, pool, instance int, retry bool) bool {
 	return true
 }
 
-// mend brings back what is due by now, and returns the rest. Until then nothing is started: GPUs that are being
-// replaced are not paid for, and do not keep a run going that has nothing else to do.
-func mend(now sim.Time, c *sim.Cluster, repairs []repair) []repair {
+// finish starts the instances whose repair is due by now, and returns the other repairs. An instance does not start
+// earlier: GPUs that are being replaced are not paid for, and do not prolong a run that has nothing else to do.
+func finish(now sim.Time, c *sim.Cluster, repairs []repair) []repair {
 	n := 0
 	for ; n < len(repairs) && repairs[n].at <= now; n++ {
 		c.Start(c.Pool(repairs[n].pool), 0)
@@ -97,8 +99,8 @@ func mend(now sim.Time, c *sim.Cluster, repairs []repair) []repair {
 	return slices.Delete(repairs, 0, n)
 }
 
-// later adds r to repairs, after those of the same instant.
-func later(repairs []repair, r repair) []repair {
+// schedule adds r to repairs, after those of the same instant.
+func schedule(repairs []repair, r repair) []repair {
 	i := len(repairs)
 	for i > 0 && repairs[i-1].at > r.at {
 		i--

@@ -16,7 +16,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// diary is a controller that keeps, of another, when which instance of the first pool went down by it.
+// diary is a controller that logs when another takes which instance of the first pool down.
 type diary struct {
 	sim.Controller
 	down *[]string
@@ -37,13 +37,14 @@ func (d diary) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	return next
 }
 
-// TestListedFailures happen when they are said to, in order of time; what is down does not fail again, and comes back
-// when it is said to.
+// TestListedFailures happen at their instants, in order of time. An instance that is down does not fail again, and
+// comes back after its time down.
 func TestListedFailures(t *testing.T) {
 	var down []string
 	up := map[int64]int{}
 	f := testcluster.Must(fleet.NewFailures([]fleet.Failure{
-		{Instance: 1, At: testcluster.At(30), Down: 20 * sim.Second, Retry: true}, {Instance: 0, At: testcluster.At(10), Down: 5 * sim.Second},
+		{Instance: 1, At: testcluster.At(30), Down: 20 * sim.Second, Retry: true},
+		{Instance: 0, At: testcluster.At(10), Down: 5 * sim.Second},
 		{Instance: 1, At: testcluster.At(40), Down: 0}, {Instance: 1, At: testcluster.At(70), Down: -1, Retry: true},
 	}, []int{2}))
 	p := testcluster.NewPool(2, routers.LeastLoaded{})
@@ -60,7 +61,7 @@ func TestListedFailures(t *testing.T) {
 	for second, want := range map[int64]int{9: 2, 11: 1, 17: 1, 19: 2, 31: 1, 52: 1, 54: 2, 71: 1, 100: 1} {
 		assert.Equal(t, want, up[second], "at %d s", second)
 	}
-	assert.Positive(t, e.Count(sim.Failed), "those of the one that fails them")
+	assert.Positive(t, e.Count(sim.Failed), "the requests of the failure without a retry")
 	assert.Equal(t, 100, e.Count(sim.Failed)+e.Count(sim.Completed))
 	assert.Positive(t, c.Totals().Restarted)
 }
@@ -72,7 +73,8 @@ func TestRandomFailuresHaveTheirAvailability(t *testing.T) {
 	live, n := 0, 0
 	p := testcluster.NewPool(20, routers.NewRandom(1))
 	c, e := testcluster.New(func(c *sim.Config) {
-		c.Controller = testcluster.Must(fleet.NewRandomFailures(fleet.RandomFailureArguments{MTBF: 100 * sim.Second, MTTR: 25 * sim.Second, Retry: true, Seed: 3}))
+		a := fleet.RandomFailureArguments{MTBF: 100 * sim.Second, MTTR: 25 * sim.Second, Retry: true, Seed: 3}
+		c.Controller = testcluster.Must(fleet.NewRandomFailures(a))
 		c.Observe = func(c *sim.Cluster, now sim.Time) sim.Time {
 			live, n = live+c.Pool(0).Len(), n+20
 			return now.Add(2 * sim.Second)
@@ -82,7 +84,8 @@ func TestRandomFailuresHaveTheirAvailability(t *testing.T) {
 	assert.Equal(t, 2000, e.Count(sim.Completed))
 	assert.InDelta(t, .8, float64(live)/float64(n), .02)
 	assert.InDelta(t, 20_000, c.Now().Seconds(), 2500)
-	assert.InDelta(t, .8*20*c.Now().Seconds(), c.PoolTotals(0).UpS, .02*20*c.Now().Seconds(), "what is being replaced is not paid for")
+	all := 20 * c.Now().Seconds()
+	assert.InDelta(t, .8*all, c.PoolTotals(0).UpS, .02*all, "what is being replaced is not paid for")
 }
 
 // TestFailuresDependOnNothingElse: neither on the load nor on the outcome of requests, nor on how many instances come
@@ -106,18 +109,19 @@ func TestFailuresDependOnNothingElse(t *testing.T) {
 	assert.Greater(t, len(more), len(one))
 }
 
-// TestDrainsLeaveTheLast: whoever is the last waits for another, and what is drained comes back when it is said to.
+// TestDrainsLeaveTheLast: the last instance waits for another, and a drained instance comes back after its time down.
 func TestDrainsLeaveTheLast(t *testing.T) {
 	var down []string
 	d := testcluster.Must(fleet.NewDrains([]fleet.Drain{
 		{Instance: 0, At: testcluster.At(10), Down: 50 * sim.Second}, {Instance: 1, At: testcluster.At(12), Down: -1},
 	}, []int{2}))
-	c, e := testcluster.New(func(c *sim.Config) { c.Controller = diary{guarded{t, d, nil}, &down} }, testcluster.Poisson(150, 1, 8, 8), testcluster.NewPool(2, routers.LeastLoaded{}))
+	config := func(c *sim.Config) { c.Controller = diary{guarded{t, d, nil}, &down} }
+	c, e := testcluster.New(config, testcluster.Poisson(150, 1, 8, 8), testcluster.NewPool(2, routers.LeastLoaded{}))
 	c.Run()
 	assert.Equal(t, 150, e.Count(sim.Completed), "none is lost")
 	require.Len(t, down, 2)
 	assert.Equal(t, "0 10s", down[0])
-	assert.Contains(t, []string{"1 1m2s", "1 1m7s", "1 1m12s"}, down[1], "50 s after the other has finished, at the next look")
+	assert.Contains(t, []string{"1 1m2s", "1 1m7s", "1 1m12s"}, down[1], "50 s after the other ended")
 	assert.Equal(t, 1, c.Pool(0).Len())
 }
 
@@ -129,11 +133,18 @@ func TestFleetsKeepTheirRequests(t *testing.T) {
 			return sim.Duration(rapid.IntRange(1, most).Draw(r, label)) * sim.Second
 		}
 		retry := rapid.Bool().Draw(r, "retry")
-		random := fleet.RandomFailureArguments{MTBF: 20 * seconds("mtbf", 20), MTTR: seconds("mttr", 60), Retry: retry, Seed: 1}
+		random := fleet.RandomFailureArguments{
+			MTBF: 20 * seconds("mtbf", 20), MTTR: seconds("mttr", 60), Retry: retry, Seed: 1,
+		}
 		a := scaling("requests", 4)
 		a.Max, a.Interval = 4, seconds("interval", 20)
-		fail := fleet.Failure{Instance: rapid.IntRange(0, 3).Draw(r, "which"), At: sim.Time(seconds("at", 90)), Down: seconds("down", 50), Retry: retry}
-		drain := fleet.Drain{Instance: rapid.IntRange(0, 3).Draw(r, "who"), At: sim.Time(seconds("when", 90)), Down: seconds("for", 50)}
+		instance := rapid.IntRange(0, 3)
+		fail := fleet.Failure{
+			Instance: instance.Draw(r, "failing"), At: sim.Time(seconds("at", 90)), Down: seconds("down", 50), Retry: retry,
+		}
+		drain := fleet.Drain{
+			Instance: instance.Draw(r, "draining"), At: sim.Time(seconds("when", 90)), Down: seconds("for", 50),
+		}
 		router := rapid.SampledFrom(routers.Names()).Draw(r, "router")
 		staleness := seconds("staleness", 20) - sim.Second
 		run := func() string {
@@ -181,8 +192,8 @@ func TestFailuresRefuseWhatMakesNoSense(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	list := []fleet.Failure{{At: testcluster.At(2)}, {At: testcluster.At(1)}}
-	kept := slices.Clone(list)
+	before := slices.Clone(list)
 	_, err = fleet.NewFailures(list, []int{1})
 	require.NoError(t, err)
-	assert.Equal(t, kept, list, "the caller's")
+	assert.Equal(t, before, list, "the caller's list does not change")
 }

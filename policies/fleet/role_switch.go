@@ -8,24 +8,26 @@ import (
 
 var _ sim.Controller = (*RoleSwitch)(nil)
 
-// RoleSwitch moves GPUs between a pool that prefills and one that decodes when one of them starves while the other has
-// room: one instance at a time, the one with the fewest requests, never the last, and none while another is on its way.
+// RoleSwitch moves GPUs between a prefill pool and a decode pool when one of them starves while the other has room:
+// one instance at a time, the one with the fewest requests, never the last, and none while another instance starts or
+// drains.
 //
-// Prefill starves when more than Queue requests per instance wait there; decode, when more wait than that or more than
-// High of its cache is in use. Prefill has room when nobody waits and somebody idles; decode, when nobody waits and
-// one instance fewer would use at most Low of its cache.
+// The prefill pool starves when more than Queue requests per instance wait there. The decode pool starves then too,
+// and also when more than High of its KV cache is allocated. The prefill pool has room when no request waits and an
+// instance is idle; the decode pool has room when no request waits and one instance fewer would use at most Low of its
+// KV cache.
 type RoleSwitch struct{ a RoleSwitchArguments }
 
-// RoleSwitchArguments is what RoleSwitch goes by.
+// RoleSwitchArguments configure RoleSwitch.
 type RoleSwitchArguments struct {
 	Prefill, Decode int // pools
 	Interval        sim.Duration
 	Delay           sim.Duration // from an instance's end in one role to the beginning of its cold start in the other
 	Queue           float64      // waiting requests per instance
-	High, Low       float64      // shares of the cache of the pool that decodes
+	High, Low       float64      // shares of the KV cache of the decode pool
 }
 
-// NewRoleSwitch returns the controller, or says which argument makes no sense.
+// NewRoleSwitch returns the controller, or an error that names the argument out of range.
 func NewRoleSwitch(a RoleSwitchArguments) (*RoleSwitch, error) {
 	switch {
 	case a.Prefill == a.Decode:
@@ -37,7 +39,8 @@ func NewRoleSwitch(a RoleSwitchArguments) (*RoleSwitch, error) {
 	case !(a.Queue >= 0) || a.Queue > 1e6:
 		return nil, fmt.Errorf("policies: role_switch: queue is %g, must be from 0 to 1e6", a.Queue)
 	case !(a.Low >= 0) || !(a.Low < a.High) || a.High > 1:
-		return nil, fmt.Errorf("policies: role_switch: low is %g and high %g, must be shares from 0 to 1 in this order", a.Low, a.High)
+		return nil, fmt.Errorf("policies: role_switch: low is %g and high %g, must be shares from 0 to 1 in this order",
+			a.Low, a.High)
 	}
 	return &RoleSwitch{a}, nil
 }
@@ -59,17 +62,17 @@ func (s *RoleSwitch) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	return now.Add(s.a.Interval)
 }
 
-// crowded reports whether more requests wait than Queue for each instance.
+// crowded reports whether more than Queue requests per instance wait.
 func (s *RoleSwitch) crowded(o *sim.Observation) bool {
 	return o.Waiting > 0 && float64(o.Waiting) > s.a.Queue*float64(o.Live)
 }
 
-// roomy reports whether the pool that decodes can spare an instance.
+// roomy reports whether the decode pool has room.
 func (s *RoleSwitch) roomy(o *sim.Observation, p *sim.Pool) bool {
 	return o.Waiting == 0 && float64(o.KVUsed) <= s.a.Low*float64(int64(o.Live-1)*p.KVBlocks)
 }
 
-// move switches the instance of from that is missed least, if to has a place for it.
+// move switches the least needed instance of from, if to has a place for it.
 func (s *RoleSwitch) move(c *sim.Cluster, from, to *sim.Pool) {
 	in := leastNeeded(from)
 	if in == nil || to.Len() == to.Replicas() {

@@ -14,7 +14,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// idler is a controller that must take away none but idle instances of the first pool.
+// idler is a controller that may only drain idle instances of the first pool.
 type idler struct {
 	t *testing.T
 	sim.Controller
@@ -30,10 +30,13 @@ func (i idler) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	return next
 }
 
-// separated runs requests through a pool that prefills and one that decodes, of so many instances and room for three,
-// and returns which sizes they had.
-func separated(t *testing.T, size [2]int, budget int32, requests []sim.Request) (sizes [][2]int, e *testcluster.Log) {
-	prefill, decode := testcluster.NewPool(size[0], routers.LeastLoaded{}), testcluster.NewPool(size[1], routers.LeastLoaded{})
+// disaggregated runs requests through a prefill pool and a decode pool of these sizes, each with places for three
+// instances, and returns the sizes that they had in turn.
+func disaggregated(
+	t *testing.T, size [2]int, budget int32, requests []sim.Request,
+) (sizes [][2]int, e *testcluster.Log) {
+	prefill := testcluster.NewPool(size[0], routers.LeastLoaded{})
+	decode := testcluster.NewPool(size[1], routers.LeastLoaded{})
 	prefill.SizeMax, decode.SizeMax, decode.MaxNumSeqs = 3, 3, 8
 	prefill.Scheduler = &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: budget}
 	s := testcluster.Must(fleet.NewRoleSwitch(fleet.RoleSwitchArguments{
@@ -52,27 +55,28 @@ func separated(t *testing.T, size [2]int, budget int32, requests []sim.Request) 
 	return sizes, e
 }
 
-// TestRolesFollowTheLoad: long prompts need a third instance that prefills, long outputs a third that decodes; one
-// always stays.
+// TestRolesFollowTheLoad: long prompts need a third prefill instance, long outputs a third decode
+// instance. One of each always stays.
 func TestRolesFollowTheLoad(t *testing.T) {
-	sizes, e := separated(t, [2]int{2, 2}, 32, testcluster.Poisson(200, .5, 190, 2))
+	sizes, e := disaggregated(t, [2]int{2, 2}, 32, testcluster.Poisson(200, .5, 190, 2))
 	assert.Equal(t, 200, e.Count(sim.Completed))
 	require.GreaterOrEqual(t, len(sizes), 3)
 	assert.Equal(t, [][2]int{{2, 2}, {2, 1}, {3, 1}}, sizes[:3])
-	sizes, e = separated(t, [2]int{2, 2}, 1024, testcluster.Poisson(300, .5, 4, 60))
+	sizes, e = disaggregated(t, [2]int{2, 2}, 1024, testcluster.Poisson(300, .5, 4, 60))
 	assert.Equal(t, 300, e.Count(sim.Completed))
 	require.GreaterOrEqual(t, len(sizes), 3)
 	assert.Equal(t, [][2]int{{2, 2}, {1, 2}, {1, 3}}, sizes[:3])
-	sizes, e = separated(t, [2]int{2, 2}, 1024, testcluster.Poisson(100, .1, 4, 10))
+	sizes, e = disaggregated(t, [2]int{2, 2}, 1024, testcluster.Poisson(100, .1, 4, 10))
 	assert.Equal(t, 100, e.Count(sim.Completed))
-	assert.Equal(t, [][2]int{{2, 2}}, sizes, "nobody starves")
-	sizes, e = separated(t, [2]int{1, 1}, 32, testcluster.Poisson(100, 5, 190, 2))
+	assert.Equal(t, [][2]int{{2, 2}}, sizes, "no pool starves")
+	sizes, e = disaggregated(t, [2]int{1, 1}, 32, testcluster.Poisson(100, 5, 190, 2))
 	assert.Equal(t, 100, e.Count(sim.Completed))
-	assert.Equal(t, [][2]int{{1, 1}}, sizes, "nobody can go, although one waits for the other")
-	sizes, e = separated(t, [2]int{3, 1}, 1024, testcluster.Poisson(300, 4, 4, 30))
+	assert.Equal(t, [][2]int{{1, 1}}, sizes, "the last instance stays, although the other pool starves")
+	sizes, e = disaggregated(t, [2]int{3, 1}, 1024, testcluster.Poisson(300, 4, 4, 30))
 	assert.Equal(t, 300, e.Count(sim.Completed))
-	assert.Contains(t, sizes, [2]int{2, 2}, "when one of three that prefill idles")
-	_, e = separated(t, [2]int{2, 1}, 32, testcluster.Poisson(200, .3, 190, 100)) // both that prefill are mostly busy, and nobody waits there
+	assert.Contains(t, sizes, [2]int{2, 2}, "when one of three prefill instances is idle")
+	// Both prefill instances are mostly busy, and no request waits there.
+	_, e = disaggregated(t, [2]int{2, 1}, 32, testcluster.Poisson(200, .3, 190, 100))
 	assert.Equal(t, 200, e.Count(sim.Completed))
 }
 

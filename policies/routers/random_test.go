@@ -21,10 +21,12 @@ func TestRandomIsMultinomial(t *testing.T) {
 		r := sim.Request{ID: id}
 		in := p.Router.Route(0, &r, p)
 		counts[in.ID]++
-		if r.Stage = 1; p.Router.Route(0, &r, p) == in {
+		r.Stage = 1
+		if p.Router.Route(0, &r, p) == in {
 			same++
 		}
-		if r.Stage = 0; other.Route(0, &r, p) == in {
+		r.Stage = 0
+		if other.Route(0, &r, p) == in {
 			same++
 		}
 		assert.Equal(t, in, p.Router.Route(9, &r, p), "again")

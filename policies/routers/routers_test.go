@@ -135,7 +135,7 @@ func TestStaleLoads(t *testing.T) {
 		a.Staleness = 10 * sim.Second
 		w := testcluster.Watch(testcluster.Must(routers.New(name, a)))
 		requests := []sim.Request{
-			{Prompt: 8, Output: 1, Arrival: testcluster.At(0)}, {Prompt: 8, Output: 90, Arrival: testcluster.At(0)},
+			{Prompt: 8, Output: 1, Arrival: 0}, {Prompt: 8, Output: 90, Arrival: 0},
 			// Request 0 has ended, but the router does not know it.
 			{Prompt: 8, Output: 90, Arrival: testcluster.At(5)}, {Prompt: 8, Output: 1, Arrival: testcluster.At(6)},
 			// The snapshot is renewed: one request each.

@@ -79,8 +79,8 @@ func TestShortPromptsStayLocal(t *testing.T) {
 	c.Run()
 }
 
-// TestTheLessLoadedRoute: by requests per instance, first of equals, and never where nobody takes requests while
-// somebody does.
+// TestTheLessLoadedRoute: by requests per instance, the first of equals, and never a route whose pool has no instance that
+// takes requests while the other has one.
 func TestTheLessLoadedRoute(t *testing.T) {
 	routed, split := [2][]int32{}, routers.LeastLoadedRoute{0, 1}
 	small, large := testcluster.NewPool(1, new(routers.RoundRobin)), testcluster.NewPool(3, new(routers.RoundRobin))
@@ -93,7 +93,7 @@ func TestTheLessLoadedRoute(t *testing.T) {
 		})
 		failure := fleet.Failure{At: testcluster.At(50), Down: -1}
 		c.Controller = testcluster.Must(fleet.NewFailures([]fleet.Failure{failure}, []int{1, 3}))
-	}, append(testcluster.Together(8, testcluster.At(0)), testcluster.Together(2, testcluster.At(60))...), small, large)
+	}, append(testcluster.Together(8, 0), testcluster.Together(2, testcluster.At(60))...), small, large)
 	c.Run()
 	assert.Equal(t, [2][]int32{{0, 4}, {1, 2, 3, 5, 6, 7, 8, 9}}, routed)
 	assert.Equal(t, 10, e.Count(sim.Completed))

@@ -12,20 +12,21 @@ var _ sim.Controller = (*RandomFailures)(nil)
 
 // RandomFailures takes the instances of a pool down at random: each after an exponential time between failures, for an
 // exponential time to repair. When a place in the pool fails, and for how long, follows from the seed and the place
-// alone: neither load nor size nor other controllers change it. An instance that is down anyway does not fail.
+// alone: neither the load nor the size of the pool nor other controllers change it. An instance that is down already
+// does not fail.
 type RandomFailures struct {
-	a       RandomFailureArguments
-	draws   *rng.Keyed
-	clocks  []failureClock // by place in the pool
-	holders []int          // which instance has each place: who comes back need not be who went
-	repairs []repair
+	a         RandomFailureArguments
+	draws     *rng.Keyed
+	clocks    []failureClock // by place in the pool
+	instances []int          // which instance has each place: a replacement need not be the instance that failed
+	repairs   []repair
 }
 
-// RandomFailureArguments is what RandomFailures goes by.
+// RandomFailureArguments configure RandomFailures.
 type RandomFailureArguments struct {
 	Pool  int
 	MTBF  sim.Duration // mean time of an instance between the end of one failure and the next
-	MTTR  sim.Duration // mean time until the cold start of what replaces it
+	MTTR  sim.Duration // mean time until the cold start of its replacement
 	Retry bool         // requests begin again elsewhere; else they fail
 	Seed  uint64
 }
@@ -37,7 +38,7 @@ type failureClock struct {
 	number uint64
 }
 
-// NewRandomFailures returns the controller, or says which argument makes no sense.
+// NewRandomFailures returns the controller, or an error that names the argument out of range.
 func NewRandomFailures(a RandomFailureArguments) (*RandomFailures, error) {
 	switch {
 	case a.MTBF < sim.Millisecond || a.MTBF > sim.Duration(sim.ClockEnd):
@@ -52,19 +53,19 @@ func NewRandomFailures(a RandomFailureArguments) (*RandomFailures, error) {
 func (p *RandomFailures) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	pool := c.Pool(p.a.Pool)
 	for i := len(p.clocks); i < pool.Replicas(); i++ {
-		p.clocks, p.holders = append(p.clocks, failureClock{}), append(p.holders, i)
+		p.clocks, p.instances = append(p.clocks, failureClock{}), append(p.instances, i)
 		p.wind(i, now)
 	}
 	for ; len(p.repairs) > 0 && p.repairs[0].at <= now; p.repairs = slices.Delete(p.repairs, 0, 1) {
 		if in := c.Start(pool, 0); in != nil {
-			p.settle(p.repairs[0].place, int(in.ID-pool.Replica(0).ID))
+			p.assign(p.repairs[0].place, int(in.ID-pool.Replica(0).ID))
 		}
 	}
 	next := sim.Forever
 	for i := range p.clocks {
 		for k := &p.clocks[i]; k.at <= now; p.wind(i, k.at.Add(k.down)) {
-			if strike(c, p.a.Pool, p.holders[i], p.a.Retry) {
-				p.repairs = later(p.repairs, repair{at: k.at.Add(k.down), place: i})
+			if strike(c, p.a.Pool, p.instances[i], p.a.Retry) {
+				p.repairs = schedule(p.repairs, repair{at: k.at.Add(k.down), place: i})
 			}
 		}
 		next = min(next, p.clocks[i].at)
@@ -78,10 +79,10 @@ func (p *RandomFailures) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	return next
 }
 
-// settle gives a place to an instance, and its former one to whoever had that.
-func (p *RandomFailures) settle(place, instance int) {
-	former := slices.Index(p.holders, instance)
-	p.holders[place], p.holders[former] = instance, p.holders[place]
+// assign gives a place to an instance, and the place that this instance had to the one that had the first.
+func (p *RandomFailures) assign(place, instance int) {
+	former := slices.Index(p.instances, instance)
+	p.instances[place], p.instances[former] = instance, p.instances[place]
 }
 
 // wind draws the next failure of the i-th place, which is up again at from.
@@ -95,7 +96,7 @@ func (p *RandomFailures) wind(i int, from sim.Time) {
 	}
 }
 
-// exponential returns x means, at least a picosecond so that time goes on, and at most what the clock can hold.
+// exponential returns x means, but at least a picosecond, so that time goes on, and at most the end of the clock.
 func exponential(x float64, mean sim.Duration) sim.Duration {
 	return max(1, sim.Duration(min(float64(sim.ClockEnd), x*float64(mean))))
 }

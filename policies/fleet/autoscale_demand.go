@@ -6,8 +6,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// signals is what an Autoscale has counted when it looked last.
-type signals struct{ firsts, late int64 }
+// firstTokens counts the first tokens of a pool since the start of the run, and those that came after FirstTokenDue.
+type firstTokens struct{ all, overdue int64 }
 
 // want returns how many instances the signal asks for.
 func (s *Autoscale) want(now sim.Time, p *sim.Pool, state *sim.Observation) int {
@@ -28,10 +28,11 @@ func (s *Autoscale) want(now sim.Time, p *sim.Pool, state *sim.Observation) int 
 	}
 }
 
-// per returns how many instances x is, at so much for each.
+// per returns how many instances it takes for x, each for so much of it.
 func per(x, each float64) int { return int(min(math.MaxInt32, math.Ceil(x/each))) }
 
-// fewer returns one less than there are if nobody waits and the others have room for what is in the cache.
+// fewer returns one instance less than there are if no request waits and the other instances have room for the
+// allocated blocks.
 func (s *Autoscale) fewer(p *sim.Pool, have int, state *sim.Observation) int {
 	if state.Waiting == 0 && state.Starting == 0 && float64(state.KVUsed) <= s.a.Low*float64(int64(have-1)*p.KVBlocks) {
 		return have - 1
@@ -39,28 +40,28 @@ func (s *Autoscale) fewer(p *sim.Pool, have int, state *sim.Observation) int {
 	return have
 }
 
-// onTime returns how many instances it takes that first tokens come in time: more by the share that came late, but none
-// while some are on their way. If none came although requests wait, all are late.
+// onTime returns how many instances it takes for first tokens to come in time: more by the share that was overdue, but
+// no more while some are starting. If there was no first token although requests wait, all of them are overdue.
 func (s *Autoscale) onTime(p *sim.Pool, have int, state *sim.Observation) int {
-	firsts, late := p.FirstTokens()
-	n, tardy := firsts-s.seen.firsts, late-s.seen.late
-	s.seen = signals{firsts, late}
+	all, overdue := p.FirstTokens()
+	n, missed := all-s.seen.all, overdue-s.seen.overdue
+	s.seen = firstTokens{all, overdue}
 	if n == 0 && state.Waiting > 0 {
-		n, tardy = 1, 1
+		n, missed = 1, 1
 	}
 	switch {
-	case n > 0 && float64(tardy) > s.a.Target*float64(n):
+	case n > 0 && float64(missed) > s.a.Target*float64(n):
 		if state.Starting > 0 {
 			return have
 		}
-		return have + int((int64(have)*tardy+n-1)/n) // rounded up
-	case tardy > 0:
+		return have + int((int64(have)*missed+n-1)/n) // rounded up
+	case missed > 0:
 		return have
 	}
 	return s.fewer(p, have, state)
 }
 
-// scheduled returns the size that the schedule has for now; have before its first row.
+// scheduled returns the number of instances that the schedule has for now, and have before its first row.
 func (s *Autoscale) scheduled(now sim.Time, have int) int {
 	for _, row := range s.a.Schedule {
 		if row.At > now {
