@@ -79,8 +79,8 @@ func TestShortPromptsStayLocal(t *testing.T) {
 	c.Run()
 }
 
-// TestTheLessLoadedRoute: by requests per instance, the first of equals, and never a route whose pool has no instance that
-// takes requests while the other has one.
+// TestTheLessLoadedRoute: by requests per instance, the first of equals, and never a route whose pool has no instance
+// that takes requests while the other has one.
 func TestTheLessLoadedRoute(t *testing.T) {
 	routed, split := [2][]int32{}, routers.LeastLoadedRoute{0, 1}
 	small, large := testcluster.NewPool(1, new(routers.RoundRobin)), testcluster.NewPool(3, new(routers.RoundRobin))
