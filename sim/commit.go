@@ -8,66 +8,63 @@ func (in *Instance) commit() {
 		in.cold = false
 		return
 	}
-	now, n := in.end, in.steps
-	in.busy += now.Sub(in.start)
-	in.stepCount += int64(n)
-	in.decodeSum += int64(n) * int64(in.emitting())
-	in.idleSum += int64(n) * int64(len(in.idle))
-	if len(in.hungup) == 0 && !in.late && in.classes == nil && len(in.traced) == 0 { // nearly always
-		in.cluster.sink.Run(in, in.start, &in.seg, n, in.emitting())
+	s, b := &in.step, &in.batch
+	now, n := s.end, s.n
+	in.tally.busy += now.Sub(s.start)
+	in.tally.add(n, in.emitting(), len(b.finished))
+	if len(b.cancelled) == 0 && !b.overdue && b.byClass == nil && len(b.traced) == 0 { // nearly always
+		in.cluster.sink.Run(in, s.start, &s.price, n, in.emitting())
 	} else {
-		in.tell(n)
+		in.reportSteps(n)
 	}
-	if in.decodes > 0 {
-		in.decode = now
+	if s.decodes > 0 {
+		b.emittedAt = now
 		if n > 1 {
-			in.take(in.set.blocksFor(1, int64(n), &in.kv))
+			in.cache.Allocate(b.set.BlocksFor(1, int64(n)))
 		}
-		if in.spec != nil {
-			in.verified(now)
+		if in.drafting.speculation != nil {
+			in.commitDrafts(now)
 		} else {
-			in.advance(now, n)
+			in.commitDecodes(now, n)
 		}
 	}
-	if len(in.prefill) > 0 {
+	if len(b.prefill) > 0 {
 		in.commitPrefill(now)
 	}
-	if len(in.hungup) > 0 {
-		in.drop(now)
+	if len(b.cancelled) > 0 {
+		in.dropCancelled(now)
 	}
-	if in.running > 0 && len(in.idle) == in.running {
+	if b.n > 0 && len(b.finished) == b.n {
 		in.disband()
 	}
 	if len(in.freed) > 0 {
-		in.free()
+		in.freeBlocks()
 	}
 }
 
-// advance takes n steps of the decode set.
-func (in *Instance) advance(now Time, n int) {
-	in.set.advance(n)
-	if in.keeps != 0 {
-		in.keepEmitted(int64(n) * int64(in.set.n))
+// commitDecodes takes n steps of the decode set.
+func (in *Instance) commitDecodes(now Time, n int) {
+	b := &in.batch
+	in.scratch = b.set.Advance(n, in.scratch)
+	if b.asked != 0 {
+		b.countEmitted(int64(n) * int64(b.set.Len()))
 	}
-	if in.set.windows != nil {
-		in.scratch = in.set.turn(in.scratch)
-	}
-	if !in.set.ends.none(in.set.step) {
-		in.scratch = in.set.ends.take(in.set.step, in.scratch[:0])
+	if b.set.AnyEnds() {
+		in.scratch = b.set.TakeEnded(in.scratch[:0])
 		in.retire(now, in.scratch)
 	}
 }
 
-// retire ends the sequences in done, whose last token came with the step just taken, in order of ID.
-func (in *Instance) retire(now Time, done []int32) {
-	if len(done) > 1 {
-		slices.SortFunc(done, func(a, b int32) int { return int(in.slab[a].ID) - int(in.slab[b].ID) })
+// retire ends the sequences in ended, whose last token came with the step just taken, in order of ID.
+func (in *Instance) retire(now Time, ended []int32) {
+	if len(ended) > 1 {
+		slices.SortFunc(ended, func(a, b int32) int { return int(in.requests.at[a].ID) - int(in.requests.at[b].ID) })
 	}
-	for _, slot := range done {
-		r := &in.slab[slot]
-		in.untrace(r, slot)
-		if in.padded > 0 {
-			in.rest(slot, now)
+	for _, slot := range ended {
+		r := &in.requests.at[slot]
+		in.batch.untrace(r, slot)
+		if in.batch.padded > 0 {
+			in.finishRow(slot, now)
 			continue
 		}
 		in.leave(slot)
@@ -82,39 +79,46 @@ func (in *Instance) retire(now Time, done []int32) {
 // commitPrefill adds the step's chunks to the cache. A prompt that is complete yields a token, the first or, after a
 // preemption, the next.
 func (in *Instance) commitPrefill(now Time) {
-	kept := in.prefill[:0]
-	for _, slot := range in.prefill {
-		r := &in.slab[slot]
-		r.Computed = max(r.Computed+r.chunk, in.padded)
-		r.held = max(r.held, int32(in.kv.Blocks(r.Computed))) // who landed may hold the block of a token that is yet to be computed
+	b := &in.batch
+	remaining := b.prefill[:0]
+	for _, slot := range b.prefill {
+		r := &in.requests.at[slot]
+		r.Computed = max(r.Computed+r.chunk, b.padded)
+		// A request whose cache was transferred may have the block of a token that is yet to be computed.
+		r.blocks = max(r.blocks, int32(in.cache.Blocks(r.Computed)))
 		r.chunk = 0
-		if r.Pending() > 0 || r.state == leavingPrefill {
-			kept = append(kept, slot)
+		if r.Pending() > 0 || r.state == cancelledPrefill {
+			remaining = append(remaining, slot)
 			continue
 		}
-		var next *Stage
-		if in.pool.hands {
-			next = in.cluster.stage(r)
-		}
-		if next == nil || next.Tokens > 0 {
-			in.emit(r, now)
-		}
-		switch {
-		case next != nil && r.Emitted < r.Output:
-			in.park(slot, next)
-		case r.Emitted < r.Output:
-			in.join(slot)
-		case in.padded > 0:
-			in.join(slot)
-			in.set.ends.remove(slot)
-			in.untrace(r, slot)
-			in.rest(slot, now)
-		default:
-			in.vacate(slot)
-			in.finish(slot, r, now)
-		}
+		in.completePrompt(slot, r, now)
 	}
-	in.prefill = kept
+	b.prefill = remaining
+}
+
+// completePrompt has the request in slot, whose prompt is complete, go on: to decode, to another instance, or to its end.
+func (in *Instance) completePrompt(slot int32, r *Request, now Time) {
+	var next *Stage
+	if in.pool.sends {
+		next = in.cluster.stage(r)
+	}
+	if next == nil || next.Tokens > 0 {
+		in.emit(r, now)
+	}
+	switch {
+	case next != nil && r.Emitted < r.Output:
+		in.send(slot, next)
+	case r.Emitted < r.Output:
+		in.join(slot)
+	case in.batch.padded > 0:
+		in.join(slot)
+		in.batch.set.DropEnd(slot)
+		in.batch.untrace(r, slot)
+		in.finishRow(slot, now)
+	default:
+		in.vacate(slot)
+		in.finish(slot, r, now)
+	}
 }
 
 // emit lets the client of r have a token that no decode step computed: the first, or the first since an interruption.
@@ -123,34 +127,26 @@ func (in *Instance) emit(r *Request, now Time) {
 	switch {
 	case r.Emitted == 1:
 		r.First, r.Last = now, now
-		in.pool.firsts++
+		in.pool.firstTokens++
 		if in.pool.FirstTokenDue > 0 && now.Sub(r.Arrival) > in.pool.FirstTokenDue {
-			in.pool.late++
+			in.pool.overdue++
 		}
 		in.cluster.sink.First(r)
-	case r.late == Restarted:
+	case r.delay == Restarted:
 		in.cluster.sink.Gap(in, r, now, Restarted)
 	default:
 		in.cluster.sink.Gap(in, r, now, Preempted)
 	}
-	r.Last, r.late = now, Preempted
+	r.Last, r.delay = now, Preempted
 }
 
-// finish ends a request that has left the cache.
+// finish ends a request whose blocks are free.
 func (in *Instance) finish(slot int32, r *Request, now Time) {
-	in.unlink(slot)
+	in.exit(slot)
 	in.charge(r, -1)
-	if r.move != 0 {
-		in.cluster.cancel(r.move)
+	if r.transfer != 0 {
+		in.cluster.cancelTransfer(r.transfer)
 	}
 	in.cluster.done(r, now, Completed)
 	in.forget(slot)
-}
-
-func (in *Instance) untrace(r *Request, slot int32) {
-	if !r.Traced || in.cluster.tracer == nil {
-		return
-	}
-	i := slices.Index(in.traced, slot)
-	in.traced = slices.Delete(in.traced, i, i+1)
 }

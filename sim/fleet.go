@@ -1,20 +1,31 @@
 package sim
 
-// life is what an instance is about, beyond its steps.
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/sim/transfer"
+)
+
+// life is what an instance does beyond its steps.
 type life uint8
 
 const (
 	down     life = iota
 	starting      // it comes up at the end of what it does now
 	live          // it takes requests
-	draining      // it serves those that it has
+	draining      // it serves the requests that it has
 )
 
-// lifetime is how long an instance has been there, and what comes after.
-type lifetime struct {
-	since Time  // it was started; GPUs are paid from then on
-	next  *Pool // where its GPUs go when it is down; nil: nowhere
-	after Duration
+// lifecycle is the life of an instance, and the load that it has been given.
+type lifecycle struct {
+	life    life
+	cold    bool  // it is not up yet; its step ends when it is
+	place   int32 // among the instances of the pool that take requests; −1: it does not
+	load    int32 // requests routed to it that have not ended or moved on
+	prompts int64 // Σ tokens of their prompts
+	since   Time  // when it was started; GPUs are paid for from then on
+	next    *Pool // to which its GPUs go when it is down; nil: to none
+	after   Duration
 }
 
 // charge counts r among the requests routed to in, or takes it out again.
@@ -26,50 +37,38 @@ func (in *Instance) charge(r *Request, n int32) {
 	}
 }
 
-// Pool returns the pool that in belongs to.
-func (in *Instance) Pool() *Pool { return in.pool }
-
-// Live, Draining and Starting say what an instance is about; if nothing of it, it is down.
-func (in *Instance) Live() bool { return in.life == live }
-
-// Draining reports whether in only serves those that it has.
-func (in *Instance) Draining() bool { return in.life == draining }
-
-// Starting reports whether in is on its way up.
-func (in *Instance) Starting() bool { return in.life == starting }
-
 // Start starts the first instance of p that is down: after a while, to provision GPUs, and the pool's cold start it takes
 // requests. It returns nil if none is down.
 func (c *Cluster) Start(p *Pool, after Duration) *Instance {
 	for _, in := range p.all {
 		if in.life == down {
 			in.life, in.since, in.cold = starting, c.now, true
-			in.end = c.now.Add(after + p.ColdStart)
-			c.ends.set(in.ID, in.end)
+			in.step.end = c.now.Add(after + p.ColdStart)
+			c.ends.Set(in.ID, in.step.end)
 			return in
 		}
 	}
 	return nil
 }
 
-// up lets in take requests, and those who waited for that.
+// up has in take requests, first of all those that wait at the gate.
 func (c *Cluster) up(in *Instance) {
 	in.life = live
 	in.pool.list()
-	c.open(in.pool)
+	c.openGate(in.pool)
 }
 
 // Drain has in take no more requests. It is down when it has served those that it has.
 func (c *Cluster) Drain(in *Instance) {
 	switch in.life {
 	case starting:
-		in.cold, in.end = false, Forever
-		c.ends.set(in.ID, Forever)
+		in.cold, in.step.end = false, Forever
+		c.ends.Set(in.ID, Forever)
 		c.down(in)
 	case live:
 		in.life = draining
 		in.pool.list()
-		if in.end == Forever {
+		if in.step.end == Forever {
 			c.wake(in)
 		}
 	}
@@ -83,27 +82,177 @@ func (c *Cluster) Switch(in *Instance, to *Pool, after Duration) {
 	}
 }
 
-// down ends the life of in, which has nothing left.
+// down ends the life of in, which has no request left.
 func (c *Cluster) down(in *Instance) {
-	p := in.pool
 	in.life = down
-	p.up += c.now.Sub(in.since)
+	in.pool.up += c.now.Sub(in.since)
 	in.retireCache()
-	in.empty()
+	in.reset()
 	if to := in.next; to != nil {
 		in.next = nil
 		c.Start(to, in.after)
 	}
 }
 
-// retireCache keeps what has been counted of a cache that is about to be dropped.
+// retireCache adds what has been counted of a cache that is about to be dropped to the counts of its pool.
 func (in *Instance) retireCache() {
 	p := in.pool
-	p.peak = max(p.peak, in.kv.total-in.kv.low)
-	if in.prefix != nil {
-		p.evicted += in.prefix.evicted
-		if in.prefix.host != nil {
-			p.loaded += in.prefix.host.loaded
+	p.peak = max(p.peak, in.cache.AllocatedMax())
+	p.evicted += in.cache.Evicted()
+	p.loaded += in.cache.Loaded()
+}
+
+// Fail takes in down at once, with its queue, its batch and its cache. Steps that have ended by now count. Its requests
+// end as Failed or, to be retried, begin again elsewhere and keep what they have emitted.
+func (c *Cluster) Fail(in *Instance, retry bool) {
+	switch in.life {
+	case down:
+		return
+	case starting:
+		c.Drain(in)
+		return
+	}
+	c.totals.InstancesFailed++
+	lost := c.takeRequests(in, in.interrupt(c.now))
+	in.life = down
+	in.pool.list()
+	in.pool.up += c.now.Sub(in.since)
+	in.retireCache()
+	in.requests.clear()
+	in.queue.clear()
+	in.load, in.prompts = 0, 0
+	in.reset()
+	for i := range lost {
+		if !retry {
+			c.done(&lost[i], c.now, Failed)
+			continue
+		}
+		c.restart(&lost[i])
+	}
+	if to := in.next; to != nil {
+		in.next = nil
+		c.Start(to, in.after)
+	}
+}
+
+// interrupt ends the steps under way as far as they have come. It returns how many of a segment that is not over have
+// ended, after which its decodes had emitted their latest token.
+func (in *Instance) interrupt(now Time) (n int) {
+	s := &in.step
+	if s.end != Forever && !in.cold {
+		n = in.interruptSteps(now)
+	}
+	s.end, in.cold = Forever, false
+	in.cluster.ends.Set(in.ID, Forever)
+	return n
+}
+
+func (in *Instance) interruptSteps(now Time) int {
+	s := &in.step
+	n := in.ended(now)
+	if n == s.n {
+		in.commit()
+		return 0
+	}
+	in.tally.busy += now.Sub(s.start)
+	if s.decodes == 0 {
+		return 0
+	}
+	if begun := s.price.Ended(now.Sub(s.start)-1) + 1; begun > 1 {
+		in.cache.Allocate(in.batch.set.BlocksFor(1, int64(begun)))
+	}
+	if n > 0 {
+		in.reportEnded(n)
+	}
+	return n
+}
+
+// takeRequests returns every request that in has something of, in order of ID and as it is after n steps of the segment
+// under way, and cancels its KV transfers.
+func (c *Cluster) takeRequests(in *Instance, n int) (lost []Request) {
+	keep := func(r *Request) { lost = append(lost, in.afterSteps(r, n)) }
+	for slot := in.batch.first; slot != noSlot; slot = in.requests.at[slot].next {
+		if r := &in.requests.at[slot]; r.state == prefilling || r.state == decoding {
+			keep(r)
 		}
 	}
+	for _, list := range [][]int32{in.swap.slots, in.transfers.transferred} {
+		for _, slot := range list {
+			keep(&in.requests.at[slot])
+		}
+	}
+	in.queue.eachListed(keep)
+	in.queue.eachPacked(keep)
+	lost = append(lost, c.takeTransfers(in)...)
+	slices.SortFunc(lost, func(a, b Request) int { return int(a.ID) - int(b.ID) })
+	for i := range lost { // in order, because what is freed first elsewhere is evicted first
+		if t := lost[i].transfer; t != 0 {
+			c.cancelTransfer(t)
+		}
+	}
+	return lost
+}
+
+// afterSteps returns r as it is after n steps of the segment under way.
+func (in *Instance) afterSteps(r *Request, n int) Request {
+	q := *r
+	if q.state == decoding {
+		q.Computed, q.Emitted = in.batch.progress(&q)
+		if !in.batch.isNew(&q) {
+			q.Last = in.batch.emittedAt
+		}
+		if n > 0 {
+			q.Emitted += int32(n)
+			q.Last = in.step.start.Add(in.step.price.Span(n))
+		}
+	}
+	return q
+}
+
+// takeTransfers returns the requests that are transferred from or to in and are in no queue or batch. Those that are have
+// lost what was allocated to them here.
+func (c *Cluster) takeTransfers(in *Instance) (lost []Request) {
+	for i := int32(1); i < c.links.Len(); i++ {
+		t := c.links.Transfer(i)
+		leaves := t.From.Instance == in.ID && t.From.Slot != noSlot
+		if !t.Active() || t.To.Instance != in.ID && !leaves {
+			continue
+		}
+		if t.To.Instance == transfer.None { // at a gate, with its blocks here
+			lost = append(lost, c.leaveGate(c.placeAtGate(i)))
+		} else if r := &c.instances[t.To.Instance].requests.at[t.To.Slot]; r.state == preallocated {
+			c.disownTransfer(i)
+			c.cancelTransfer(i)
+		} else {
+			lost = append(lost, *r)
+		}
+	}
+	return lost
+}
+
+// disownTransfer has the source of transfer i, which has lost the blocks at its destination, begin another one when it
+// has finished.
+func (c *Cluster) disownTransfer(i int32) {
+	for _, in := range c.instances {
+		for slot := range in.requests.at {
+			if r := &in.requests.at[slot]; r.transfer == i && (r.state == waiting || r.state == prefilling) {
+				r.transfer = 0
+			}
+		}
+	}
+	if place := c.placeAtGate(i); place != noSlot {
+		c.gate.waits[place].transfer = 0
+	}
+}
+
+// restart lets r, whose instance failed, begin its route again.
+func (c *Cluster) restart(r *Request) {
+	c.totals.Restarted++
+	q := r.atNextStage()
+	q.Stage, q.Computed, q.transfer = 0, 0, 0
+	q.state, q.orderKey = unused, 0
+	if q.Emitted > 0 {
+		q.delay = Restarted
+	}
+	c.enter(&q)
 }

@@ -1,313 +1,268 @@
 package sim
 
-// state says where a request is within an instance.
-type state uint8
-
-const (
-	free state = iota
-	waiting
-	prefilling
-	decoding
-	gone           // its client hung up while it was queued
-	swappedOut     // its cache is in host memory
-	parked         // it has been handed over, and its blocks are still here
-	inbound        // it is handed over, and waits for room
-	promised       // there is room for it, and it is computed elsewhere
-	flying         // there is room for it, and it is on its way
-	landed         // it waits for a seat
-	idle           // it has ended, and keeps its row and its blocks until the batch has
-	leavingPrefill // its client hung up during the step under way
-	leavingDecode
+import (
+	"github.com/decodesim/decodesim/sim/batch"
+	"github.com/decodesim/decodesim/sim/kv"
 )
 
 // Instance is one engine: a queue, a batch, a cache, and the steps it is running.
 //
-// Its life is a loop of plan and commit. plan asks the Scheduler for the step's composition, prices it and starts one
-// mixed step or a run of decode steps; commit, at its end, moves tokens, retires sequences and leaves the instance to be
-// planned again. An arrival during a run cuts it at the next step boundary, where continuous batching could admit it
-// (Orca, OSDI '22, §3.2), or one step later if batches are fixed a step ahead.
+// It alternates between plan and commit. plan asks the Scheduler for the step's composition, prices it and starts one
+// mixed step or a segment of decode steps; commit, at its end, moves tokens, retires sequences and leaves the instance to
+// be planned again. An arrival during a segment cuts it at the next step boundary, where continuous batching could admit
+// the request (Orca, OSDI '22, §3.2), or one step later if batches are fixed a step ahead.
 type Instance struct {
 	ID      int32 // in the cluster
 	cluster *Cluster
 	pool    *Pool
-	life    life
-	place   int32 // among those of the pool that take requests; -1: it does not
-	load    int32 // requests routed to it that have not ended or moved on
-	prompts int64 // Σ tokens of their prompts
+	lifecycle
 
-	kv      Cache
-	prefix  *prefixes // what is cached, beyond how much; nil: nothing is found again
-	freed   []int32   // requests to free when the step has been committed
-	set     decodeSet
-	slab    []Request // records, by slot
-	spare   []int32   // free slots
-	head    int32     // running list, in order of admission
-	tail    int32
-	running int
-	order   int64   // admissions so far
-	left    int64   // departures from the running list so far
-	prefill []int32 // members of the running list that prefill, in its order
-	traced  []int32 // decoding slots that are told step by step
-	classes []int32 // members of the decode set by class; nil: there is one class
-	told    []int32 // by class, of the tokens that the sink is being told of
-	repeats int64   // Σ blocks that they hold, less the blocks in use: those that several hold count once in the cache
+	requests  slab
+	queue     queue
+	batch     runningBatch
+	cache     kv.Cache
+	freed     []int32 // slots whose blocks are to be freed when the step has been committed
+	drafting  drafting
+	swap      swapSpace
+	transfers transfers
 
-	queue   fifo
-	front   []int32 // preempted or materialised requests: a stack ahead of the queue
-	sorted  sorted  // who waits, with an Order
-	swapped []int32 // whose cache is in host memory, the longest there first
-	host    int64   // blocks free there
-	dead    int     // entries of queue whose client hung up
-	again   int     // entries of queue that have emitted tokens
-	ahead   int     // steps by which a batch is fixed before it runs: 0 or 1
-	seen    Time    // the scheduler sees who arrived by then; Forever: everybody
+	step   step
+	work   Work
+	report report
+	tally  tally
 
-	spec        *Speculation // nil: off
-	drafting    int32        // tokens that a sequence drafts in the step being composed
-	draftSum    int64        // Σ over the decodes
-	drafts      []Draft      // of the step under way
-	draftedSum  int64        // Σ over steps
-	acceptedSum int64        // of those, emitted to clients
-
-	cold   bool    // it is not up yet; end is when it is
-	padded int32   // tokens to which the prompts of the batch are padded; 0: none
-	idle   []int32 // members of the decode set that have ended
-	decode Time    // end of the latest step in which the decode set emitted
-
-	kept
-	handing
-	lifetime
-
-	// Memory is for a scheduler's own use: the state of an instance that its policy goes by, if it has any.
+	// PolicyState is for a scheduler's own use: what its policy remembers of an instance, if anything.
 	PolicyState [3]int64
 
-	work    Work
-	shapes  [2]Shape // of the step; and of a part of it, while a sink is told of it
-	seg     Segment  // price of the steps under way
-	start   Time     // when they began
-	end     Time     // when they end; Forever: idle
-	steps   int
-	noise   Duration // of that, what they last longer by chance
-	decodes int      // members of the decode set that emit in them
-	woken   bool     // to be planned at this instant
-	hungup  []int32
 	scratch []int32
-	part    Segment // of the steps under way, while a sink is told of it
-	alone   Segment // price of a part of the step, likewise
-	shown   Request // a request as the sink is told of it
+}
 
-	busy      Duration // total length of its steps
-	stepCount int64
-	decodeSum int64 // Σ over steps of the decoding sequences
-	idleSum   int64 // Σ over steps of the rows that have ended
+// step is the steps under way: a single one, or a segment of decode steps.
+type step struct {
+	ranks   [1]Shape // what each rank in lock step computes: there is one
+	price   Segment
+	start   Time     // when they began
+	end     Time     // when they end; Forever: the instance is idle
+	n       int      // steps
+	decodes int      // members of the decode set that emit in them
+	noise   Duration // by which they last longer at random
+	woken   bool     // the instance is to be planned at this instant
+}
+
+// tally is what an instance has done so far.
+type tally struct {
+	busy        Duration // total length of its steps
+	steps       int64
+	decodeSum   int64 // Σ over steps of the decoding sequences
+	finishedSum int64 // Σ over steps of the finished rows
+	drafted     int64 // Σ over steps of the drafted tokens
+	accepted    int64 // drafted tokens that were emitted to clients
+}
+
+// add counts n steps, with so many decoding sequences and finished rows in each.
+func (t *tally) add(n, decodes, finished int) {
+	t.steps += int64(n)
+	t.decodeSum += int64(n) * int64(decodes)
+	t.finishedSum += int64(n) * int64(finished)
 }
 
 func newInstance(c *Cluster, p *Pool, id int32) *Instance {
-	in := &Instance{ID: id, cluster: c, pool: p, end: Forever}
-	in.empty()
+	in := &Instance{ID: id, cluster: c, pool: p, step: step{end: Forever}}
+	in.queue.requests, in.queue.order = &in.requests, p.Order
+	in.batch.requests = &in.requests
 	if p.Classes > 1 {
-		in.classes, in.told = make([]int32, p.Classes), make([]int32, p.Classes)
+		in.batch.byClass, in.report.byClass = make([]int32, p.Classes), make([]int32, p.Classes)
 	}
-	in.work = Work{in: in, shape: &in.shapes[0]}
+	in.work = Work{in: in, shape: &in.step.ranks[0]}
 	if k, ok := p.Scheduler.(Counter); ok {
-		in.keeps = k.Counts()
+		in.batch.asked = k.Counts()
 	}
 	if p.MaxNumSeqs > 0 {
-		in.keeps |= CountPauses // for those who join without a prompt
+		in.batch.asked |= CountPauses // for requests that join without a prompt
 	}
-	if p.AsyncScheduling {
-		in.ahead = 1
-	}
+	in.drafting.speculation = p.Speculation
+	in.reset()
 	return in
 }
 
-// empty makes in an engine that has just started: with nothing in queue, batch and cache.
-func (in *Instance) empty() {
+// reset makes in, which has no request left, an engine that has just started.
+func (in *Instance) reset() {
 	p := in.pool
-	in.head, in.tail, in.seen, in.PolicyState = noSlot, noSlot, Forever, [3]int64{}
-	in.kv, in.host = newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks), p.SwapBlocks
-	in.set = newDecodeSet(p.BlockSize, p.Windows, in.cluster.logWheel)
-	in.spec, in.set.walked = p.Speculation, p.Speculation != nil
+	in.queue.visible = Forever
+	in.batch.clear()
+	in.batch.set = batch.NewDecodeSet(p.BlockSize, p.Windows, in.cluster.logWheel)
+	if p.Speculation != nil {
+		in.batch.set = batch.NewCounted(p.BlockSize)
+	}
+	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks, OffloadBlocks: p.OffloadBlocks}
 	if p.PrefixCaching {
-		in.prefix = newPrefixes(in, in.cluster.contents)
+		c.Contents = in.cluster.contents
 	}
+	in.cache = kv.New(c)
+	in.freed = in.freed[:0]
+	in.drafting.sum = 0
+	in.swap = swapSpace{free: p.SwapBlocks}
+	in.transfers = transfers{}
+	in.step.n, in.step.decodes = 0, 0
+	in.PolicyState = [3]int64{}
 }
 
-// record returns a free slot.
-func (in *Instance) record() int32 {
-	if n := len(in.spare); n > 0 {
-		slot := in.spare[n-1]
-		in.spare = in.spare[:n-1]
-		return slot
-	}
-	in.slab = append(in.slab, Request{})
-	return int32(len(in.slab) - 1)
-}
-
+// forget frees the record in slot.
 func (in *Instance) forget(slot int32) {
-	r := &in.slab[slot]
-	if r.own != 0 {
-		in.prefix.disown(r)
-	}
-	r.state = free
-	in.spare = append(in.spare, slot)
+	in.cache.Forget(slot)
+	in.requests.remove(slot)
 }
 
-func (in *Instance) link(slot int32) {
-	r := &in.slab[slot]
-	r.prev, r.next = in.tail, noSlot
-	r.order = in.order
-	in.order++
-	if in.tail != noSlot {
-		in.slab[in.tail].next = slot
-	} else {
-		in.head = slot
-	}
-	in.tail = slot
-	in.running++
-	if in.keeps&CountCommitted != 0 {
-		in.ceiling += in.kv.Blocks(r.Prompt + r.Limit())
-	}
-}
-
-func (in *Instance) unlink(slot int32) {
-	r := &in.slab[slot]
-	if r.prev != noSlot {
-		in.slab[r.prev].next = r.next
-	} else {
-		in.head = r.next
-	}
-	if r.next != noSlot {
-		in.slab[r.next].prev = r.prev
-	} else {
-		in.tail = r.prev
-	}
-	in.running--
-	in.left++
-	if in.keeps&CountCommitted != 0 {
-		in.ceiling -= in.kv.Blocks(r.Prompt + r.Limit())
-	}
-}
-
-// progress returns the computed and emitted tokens of a decoding request.
-func (in *Instance) progress(r *Request) (computed, emitted int32) {
-	if in.spec != nil {
-		return r.Computed, r.Emitted
-	}
-	d := int32(in.set.step - r.joined)
-	return r.Computed + d, r.Emitted + d
-}
-
-// cut shortens the run under way to the first step boundary at or after now, or so many steps more.
+// cut shortens the segment under way to the first step boundary at or after now, or so many steps more.
 func (in *Instance) cut(now Time, more int) {
-	if in.steps <= 1 || in.end == now {
+	s := &in.step
+	if s.n <= 1 || s.end == now {
 		return
 	}
-	if n := in.seg.Cover(now.Sub(in.start)) + more; n < in.steps {
-		in.steps = n
-		in.end = in.start.Add(in.seg.Span(n))
-		in.cluster.ends.set(in.ID, in.end)
+	if n := s.price.Cover(now.Sub(s.start)) + more; n < s.n {
+		s.n = n
+		s.end = s.start.Add(s.price.Span(n))
+		in.cluster.ends.Set(in.ID, s.end)
 	}
 }
 
-// plan starts the next step, or run of steps, at now.
+// wake has in planned at the next step boundary from now on.
+func (in *Instance) wake(now Time) {
+	if in.step.end == Forever {
+		in.cluster.wake(in)
+		return
+	}
+	in.cut(in.nextBoundary(now), 0)
+}
+
+// nextBoundary returns now or, if the step of in that begins now has been composed already, the instant after: what comes
+// must wait for the boundary after this one. In a segment a step may begin now, too.
+func (in *Instance) nextBoundary(now Time) Time {
+	c, s := in.cluster, &in.step
+	if s.end != Forever && !in.cold && (s.start == now || c.planned == now && in.ID < c.turn) {
+		return now + 1
+	}
+	return now
+}
+
+// plan starts the next step, or segment of steps, at now.
 func (in *Instance) plan(now Time) {
-	w := &in.work
+	w, s, b := &in.work, &in.step, &in.batch
+	shape := &s.ranks[0]
 	limit := in.compose(w, now)
 	w.settle()
 	if in.pool.pushes {
-		in.push(now)
+		in.startPushes(now)
 	}
-	in.decodes = in.set.n
-	if w.held {
-		in.decodes, in.late = 0, in.late || in.set.n > 0
+	s.decodes = b.set.Len()
+	if w.paused {
+		b.overdue = b.overdue || s.decodes > 0
+		s.decodes = 0
 	}
-	if in.decodes+w.shape.Prefills == 0 {
-		in.doze()
+	if s.decodes+shape.Prefills == 0 {
+		in.idle()
 		return
 	}
-	b := &in.shapes[0]
 	switch {
-	case w.held:
-		in.set.hide(b)
-	case in.spec != nil:
-		in.draft(b)
+	case w.paused:
+		shape.ClearDecodes()
+	case in.drafting.speculation != nil:
+		in.draft(shape)
 	default:
-		in.set.shape(b)
+		b.set.Shape(shape)
 	}
-	b.Outputs += int(b.DecodeTokens)
-	in.pool.Model.Price(in.shapes[:1], &in.seg)
-	if in.seg.First < 1 {
+	shape.Outputs += int(shape.DecodeTokens)
+	in.pool.Model.Price(s.ranks[:], &s.price)
+	if s.price.First < 1 {
 		panic("sim: a step takes time")
 	}
 	if in.pool.Noise != nil {
-		in.disturb(now)
+		in.addNoise(now)
 	}
-	in.start, in.steps, in.end = now, 1, now.Add(in.seg.First)
-	if b.Prefills == 0 && b.SwapBlocks == 0 && in.spec == nil && in.pool.Noise == nil {
-		n := min(in.seg.Steps, in.set.until(), in.cluster.maxRun)
-		if limit > 0 {
-			n = min(n, limit)
-		}
-		if in.ahead > 0 && in.unseen() {
-			n = 1 // the scheduler sees them at the end of it
-		}
-		if in.steps = in.set.stepsWithin(n, &in.kv); in.steps > 1 {
-			in.end = now.Add(in.seg.Span(in.steps))
-		}
+	s.start, s.n = now, 1
+	s.end = now.Add(s.price.First)
+	if shape.Prefills == 0 && shape.SwapBlocks == 0 && in.drafting.speculation == nil && in.pool.Noise == nil {
+		in.lengthen(limit)
+	}
+}
+
+// lengthen makes the step that has been planned, of decodes alone, a segment: as many steps as nothing can change in,
+// and no more than limit, if that is not 0.
+func (in *Instance) lengthen(limit int) {
+	s, set := &in.step, &in.batch.set
+	n := min(s.price.Steps, set.StepsToChange(), in.cluster.maxRun)
+	if limit > 0 {
+		n = min(n, limit)
+	}
+	if in.pool.AsyncScheduling && in.anyAdmissible() {
+		n = 1 // the scheduler sees them at the end of it
+	}
+	if s.n = set.StepsWithin(n, in.cache.Free()); s.n > 1 {
+		s.end = s.start.Add(s.price.Span(s.n))
 	}
 }
 
 // compose has the scheduler compose the step that begins at now, and returns for how many it holds.
 func (in *Instance) compose(w *Work, now Time) (limit int) {
-	if in.ahead > 0 {
-		in.look()
+	if in.pool.AsyncScheduling {
+		in.updateVisible()
 	}
+	t := &in.transfers
 	for {
-		if len(in.landed) > 0 {
-			in.board(now)
+		if len(t.transferred) > 0 {
+			in.admitTransferred(now)
 		}
 		w.reset(now)
 		limit = in.pool.Scheduler.Schedule(in, w)
-		if w.demand > in.kv.free {
+		if w.demand > in.cache.Free() {
 			panic("sim: the scheduler composed a step that the cache cannot hold")
 		}
-		if len(in.inbound) > 0 {
-			in.pull(w)
+		if len(t.awaiting) > 0 {
+			in.allocateAwaiting(w)
 		}
-		if len(in.landed) == 0 || !w.Empty() || in.running == in.pool.MaxNumSeqs {
+		if len(t.transferred) == 0 || !w.Empty() || in.batch.n == in.pool.MaxNumSeqs {
 			return limit
 		}
 	}
 }
 
-// doze leaves in idle, until something comes.
-func (in *Instance) doze() {
-	in.end, in.steps = Forever, 0
-	if in.outside() > 0 {
+// updateVisible sets which requests the scheduler sees: those that had reached the engine when the step that has just
+// ended began.
+func (in *Instance) updateVisible() {
+	in.queue.visible = Forever
+	if s := &in.step; in.batch.n > 0 && s.n > 0 {
+		in.queue.visible = s.start.Add(s.price.Span(s.n-1) - in.cluster.ingress)
+	}
+}
+
+// idle leaves in without a step until something comes.
+func (in *Instance) idle() {
+	in.step.end, in.step.n = Forever, 0
+	if in.transfers.outside() > 0 {
 		return // what is missing comes with them, or goes
 	}
-	if in.Queued() > 0 || in.running > 0 {
+	if in.Queued() > 0 || in.batch.n > 0 {
 		panic("sim: the scheduler left an instance idle with work to do")
 	}
-	if in.life == draining && len(in.inbound) == 0 {
+	if in.life == draining && len(in.transfers.awaiting) == 0 {
 		in.cluster.down(in)
 	}
 }
 
-// disturb makes the step that begins at now longer, by what is overhead.
-func (in *Instance) disturb(now Time) {
-	if in.noise = in.pool.Noise.Stretch(in.ID, in.stepCount, now, in.seg.First); in.noise < 0 {
+// addNoise makes the step that begins at now longer; what it adds is overhead.
+func (in *Instance) addNoise(now Time) {
+	s := &in.step
+	if s.noise = in.pool.Noise.Stretch(in.ID, in.tally.steps, now, s.price.First); s.noise < 0 {
 		panic("sim: noise made a step shorter")
 	}
-	in.seg.First += in.noise
-	in.seg.Part[Overhead].A += in.noise
+	s.price.First += s.noise
+	s.price.Part[Overhead].A += s.noise
 }
 
-// look sets what the scheduler sees: who had reached the engine when the step that has just ended began.
-func (in *Instance) look() {
-	in.seen = Forever
-	if in.running > 0 && in.steps > 0 {
-		in.seen = in.start.Add(in.seg.Span(in.steps-1) - in.cluster.ingress)
+// emitting returns how many sequences emit a token in a step under way.
+func (in *Instance) emitting() int {
+	if in.step.decodes == 0 {
+		return 0
 	}
+	return in.step.decodes - len(in.batch.finished)
 }

@@ -2,12 +2,235 @@ package sim
 
 import "slices"
 
-// Observation is the state of a run, or of one pool, at one instant: steps of a running segment that have ended by then
-// count.
+// What schedulers, routers, controllers and observers may ask for. An instance is observed between its events: the steps
+// of the segment under way that have ended by then count.
+
+// Pool returns the pool that in belongs to.
+func (in *Instance) Pool() *Pool { return in.pool }
+
+// Running returns the number of requests in the batch.
+func (in *Instance) Running() int { return in.batch.n }
+
+// Decoding returns the number of rows that decode, finished ones included.
+func (in *Instance) Decoding() int { return in.batch.set.Len() }
+
+// Prefilling returns the number of requests in the batch whose prompt is not complete.
+func (in *Instance) Prefilling() int { return len(in.batch.prefill) }
+
+// Prefill returns the i-th request that prefills, in order of admission. The pointer is good until Head is called.
+func (in *Instance) Prefill(i int) *Request { return &in.requests.at[in.batch.prefill[i]] }
+
+// Queued returns the number of requests that wait, whether the scheduler sees them yet or not, in host memory too.
+func (in *Instance) Queued() int { return in.queue.len() + len(in.swap.slots) }
+
+// SwappedOut returns how many requests have their cache in host memory.
+func (in *Instance) SwappedOut() int { return len(in.swap.slots) }
+
+// Head returns the request at the head of the queue, or nil. The pointer is good until the next call.
+//
+// With Pool.AsyncScheduling it is nil, too, if the head reached the engine after the step that has just ended began. An
+// engine that schedules asynchronously (vLLM, vllm/v1/core/sched/async_scheduler.py) composes a step when the one before
+// begins, so an arrival waits for the remainder of the step under way and for a whole step that was fixed without it. An
+// engine with nothing in its batch takes every request at once. What a step frees, blocks and a place in the batch, can
+// be had at its end: a simplification, because such an engine composes the next step before it knows which requests
+// have ended.
+func (in *Instance) Head() *Request {
+	r := in.queue.head()
+	if r == nil || r.queuedAt > in.queue.visible {
+		return nil
+	}
+	return r
+}
+
+// Waiting returns the i-th request of a queue without an Order, or nil if it has one, or if the scheduler does not see so
+// many. The pointer is good until the next call.
+func (in *Instance) Waiting(i int) *Request {
+	if in.pool.Order != nil {
+		return nil
+	}
+	return in.queue.waiting(i)
+}
+
+// Arrange gives the first requests of a queue without an Order another order, for good: the i-th is then the one that
+// Waiting(order[i]) returned.
+func (in *Instance) Arrange(order []int32) { in.queue.arrange(order) }
+
+// anyAdmissible reports whether a request waits that may join the batch before a member of it ends: those behind a head
+// that is blocked, and that the scheduler sees, may not.
+func (in *Instance) anyAdmissible() bool {
+	if in.work.headBlocked && !in.work.full {
+		return in.pool.Order != nil && in.queue.pages.n > in.queue.cancelled
+	}
+	return !in.work.full && in.Queued() > 0
+}
+
+// closed reports whether no arrival can change the batch before one of its members ends.
+func (in *Instance) closed() bool {
+	return in.work.full || in.work.headBlocked && in.pool.Order == nil // with an order, an arrival may be the new head
+}
+
+// Load returns how many requests were routed to in that have neither ended nor moved on.
+func (in *Instance) Load() int { return int(in.load) }
+
+// PromptTokens returns the tokens of the prompts of those requests that Load counts.
+func (in *Instance) PromptTokens() int64 { return in.prompts }
+
+// CachedTokens returns how many of r's prompt tokens the GPUs' cache has now, as far as steps under way have been
+// composed.
+func (in *Instance) CachedTokens(r *Request) int32 {
+	if !in.cache.Matchable(noSlot, r.prompt()) {
+		return 0
+	}
+	return in.cache.Match(noSlot, r.prompt(), r.Prompt+r.Emitted).Cached * in.cache.BlockSize()
+}
+
+// Departures returns how many requests have left the batch so far, because they ended, were dropped, transferred or
+// preempted, and how many KV transfers have freed their blocks: a request that had no room before may have it when this
+// has changed.
+func (in *Instance) Departures() int64 { return in.batch.departures }
+
+// DecodeSteps returns how many decode steps the instance has taken.
+func (in *Instance) DecodeSteps() int64 { return in.batch.set.Step() }
+
+// LastAdmitted returns the running request that was admitted last, or nil.
+func (in *Instance) LastAdmitted() *Request { return in.requests.request(in.batch.last) }
+
+// AdmittedBefore returns the running request that was admitted before r, or nil.
+func (in *Instance) AdmittedBefore(r *Request) *Request { return in.requests.request(r.prev) }
+
+// Decodes reports whether r, which runs, emits a token per step.
+func (in *Instance) Decodes(r *Request) bool {
+	return r.state == decoding || r.state == cancelledDecode
+}
+
+// Emitted returns the tokens that r, which runs, has emitted.
+func (in *Instance) Emitted(r *Request) int32 {
+	if !in.Decodes(r) {
+		return r.Emitted
+	}
+	_, emitted := in.batch.progress(r)
+	return emitted
+}
+
+// Later reports whether a comes after b in the pool's order or, without one, was admitted later. Both run.
+func (in *Instance) Later(a, b *Request) bool {
+	if in.pool.Order != nil {
+		return before(b, a)
+	}
+	return a.admission > b.admission
+}
+
+// Cache returns the instance's KV cache.
+func (in *Instance) Cache() *Cache { return &in.cache }
+
+// Live reports whether in takes requests. An instance that neither is live nor drains nor starts is down.
+func (in *Instance) Live() bool { return in.life == live }
+
+// Draining reports whether in only serves the requests that it has.
+func (in *Instance) Draining() bool { return in.life == draining }
+
+// Starting reports whether in is on its way up.
+func (in *Instance) Starting() bool { return in.life == starting }
+
+// BlocksUsedAt returns the blocks in use at now.
+func (in *Instance) BlocksUsedAt(now Time) int64 {
+	used := in.cache.Allocated()
+	if ended := in.ended(now); ended > 0 && in.step.decodes > 0 {
+		used += in.batch.set.BlocksFor(1, int64(min(ended+1, in.step.n)))
+	}
+	return used
+}
+
+// ended returns how many of the steps under way have ended by now.
+func (in *Instance) ended(now Time) int {
+	s := &in.step
+	switch {
+	case s.end == Forever, in.cold:
+		return 0
+	case now >= s.end:
+		return s.n
+	}
+	return s.price.Ended(now.Sub(s.start))
+}
+
+// underway returns the tokens emitted so far, up to the steps under way, by requests that have not ended.
+func (in *Instance) underway() int64 {
+	n := in.batch.emitted() + in.queue.emitted()
+	for _, list := range [][]int32{in.swap.slots, in.transfers.awaiting, in.transfers.transferred} {
+		for _, slot := range list {
+			n += int64(in.requests.at[slot].Emitted)
+		}
+	}
+	if in.transfers.transferring > 0 {
+		in.cluster.eachArriving(func(to *Instance, r *Request) {
+			if to == in && r.state == transferring {
+				n += int64(r.Emitted)
+			}
+		})
+	}
+	return n
+}
+
+// reaching returns how many tokens reach their clients with each step under way.
+func (in *Instance) reaching() int {
+	if in.step.decodes == 0 {
+		return 0
+	}
+	return in.emitting() - in.batch.cancelledDecodes()
+}
+
+// settle reports the steps under way that have ended by now, the horizon, and then every request that is still here.
+func (in *Instance) settle(now Time) {
+	n, s := in.ended(now), &in.step
+	if s.end != Forever && !in.cold {
+		in.tally.busy += now.Sub(s.start)
+		in.cluster.totals.OutputTokens += int64(n) * int64(in.reaching())
+	}
+	in.cluster.totals.OutputTokens += in.underway()
+	if n > 0 && s.decodes > 0 {
+		in.reportEnded(n)
+	}
+	in.settleBatch(now, n)
+	unfinished := func(r *Request) { in.cluster.sink.Done(r, now, Unfinished) }
+	for _, slot := range in.swap.slots {
+		unfinished(&in.requests.at[slot])
+	}
+	slices.Sort(in.queue.heap) // a heap's own order may depend on when it was observed
+	in.queue.eachListed(unfinished)
+	for _, slot := range in.transfers.transferred {
+		unfinished(&in.requests.at[slot])
+	}
+	in.queue.eachPacked(unfinished)
+}
+
+// settleBatch reports the requests that run, after n steps of the segment under way.
+func (in *Instance) settleBatch(now Time, n int) {
+	for slot := in.batch.first; slot != noSlot; slot = in.requests.at[slot].next {
+		r := in.requests.at[slot]
+		switch r.state {
+		case decoding:
+			r.Computed, r.Emitted = in.batch.progress(&r)
+			if in.step.decodes > 0 {
+				r.Computed, r.Emitted = r.Computed+int32(n), r.Emitted+int32(n)
+			}
+		case cancelledDecode, cancelledPrefill, finishedRow:
+			continue // they have been reported
+		}
+		in.cluster.sink.Done(&r, now, Unfinished)
+	}
+}
+
+// reportEnded reports n steps of a segment that is not over.
+func (in *Instance) reportEnded(n int) {
+	in.reportSteps(n)
+	in.tally.add(n, in.emitting(), len(in.batch.finished))
+}
+
+// Observation is the state of a run, or of one pool, at one instant.
 type Observation struct {
 	Totals
 	Running      int64 // requests in a batch
-	Waiting      int64 // requests in a queue, at a gate, or handed over and without room or a seat
+	Waiting      int64 // requests in a queue, at a gate, or transferred and without blocks or admission
 	Transferring int64 // requests on their way to an instance
 	KVUsed       int64 // blocks
 	KVTotal      int64
@@ -20,11 +243,7 @@ type Observation struct {
 func (c *Cluster) State(now Time) Observation {
 	var o Observation
 	for i := range c.pools {
-		p := c.PoolState(i, now)
-		o.OutputTokens += p.OutputTokens
-		o.Running, o.Waiting, o.Transferring = o.Running+p.Running, o.Waiting+p.Waiting, o.Transferring+p.Transferring
-		o.KVUsed, o.KVTotal = o.KVUsed+p.KVUsed, o.KVTotal+p.KVTotal
-		o.Live, o.Starting, o.Draining = o.Live+p.Live, o.Starting+p.Starting, o.Draining+p.Draining
+		o.add(c.PoolState(i, now))
 	}
 	underway := o.OutputTokens
 	o.Totals = c.totals
@@ -32,13 +251,26 @@ func (c *Cluster) State(now Time) Observation {
 	return o
 }
 
+// add adds the state of a pool.
+func (o *Observation) add(p Observation) {
+	o.OutputTokens += p.OutputTokens
+	o.Running += p.Running
+	o.Waiting += p.Waiting
+	o.Transferring += p.Transferring
+	o.KVUsed += p.KVUsed
+	o.KVTotal += p.KVTotal
+	o.Live += p.Live
+	o.Starting += p.Starting
+	o.Draining += p.Draining
+}
+
 // PoolState returns the state of the i-th pool at now, which must not be later than the next event. Of the totals it has
 // the tokens emitted to clients whose requests are there.
 func (c *Cluster) PoolState(i int, now Time) Observation {
 	p := c.pools[i]
-	o := Observation{Waiting: int64(p.gated)}
-	if p.gated > 0 {
-		c.eachGated(p, func(r *Request) { o.OutputTokens += int64(r.Emitted) })
+	o := Observation{Waiting: int64(p.atGate)}
+	if p.atGate > 0 {
+		c.eachAtGate(p, func(r *Request) { o.OutputTokens += int64(r.Emitted) })
 	}
 	for _, in := range p.all {
 		switch in.life {
@@ -52,119 +284,14 @@ func (c *Cluster) PoolState(i int, now Time) Observation {
 		case draining:
 			o.Draining++
 		}
-		o.Running += int64(in.running - len(in.idle))
-		o.Waiting += int64(in.Queued() + len(in.inbound) + len(in.landed))
-		o.Transferring += int64(in.flying)
-		o.KVTotal += in.kv.total
+		o.Running += int64(in.batch.n - len(in.batch.finished))
+		o.Waiting += int64(in.Queued() + in.Incoming())
+		o.Transferring += int64(in.transfers.transferring)
+		o.KVTotal += in.cache.Total()
 		o.KVUsed += in.BlocksUsedAt(now)
 		o.OutputTokens += in.underway() + int64(in.ended(now))*(int64(in.reaching())+in.bursting())
 	}
 	return o
-}
-
-// UsedAt returns the blocks in use at now.
-func (in *Instance) BlocksUsedAt(now Time) int64 {
-	used := in.kv.total - in.kv.free
-	if ended := in.ended(now); ended > 0 && in.decodes > 0 {
-		used += in.set.blocksFor(1, int64(min(ended+1, in.steps)), &in.kv)
-	}
-	return used
-}
-
-// ended returns how many of the steps under way have ended by now.
-func (in *Instance) ended(now Time) int {
-	switch {
-	case in.end == Forever, in.cold:
-		return 0
-	case now >= in.end:
-		return in.steps
-	}
-	return in.seg.Ended(now.Sub(in.start))
-}
-
-// underway returns the tokens emitted so far, up to the steps under way, by requests that have not ended.
-func (in *Instance) underway() int64 {
-	var n int64
-	for slot := in.head; slot != noSlot; slot = in.slab[slot].next {
-		r := &in.slab[slot]
-		if r.state == decoding {
-			_, emitted := in.progress(r)
-			n += int64(emitted)
-		} else if r.state == prefilling {
-			n += int64(r.Emitted)
-		}
-	}
-	for _, list := range [][]int32{in.front, in.sorted, in.swapped, in.inbound, in.landed} {
-		for _, slot := range list {
-			n += int64(in.slab[slot].Emitted)
-		}
-	}
-	if in.flying > 0 {
-		n += in.cluster.links.emitted(in)
-	}
-	if in.again > 0 {
-		in.queue.each(func(q queued) {
-			if slot := q.slot(); slot != noSlot && in.slab[slot].state != gone {
-				n += int64(in.slab[slot].Emitted)
-			}
-		})
-	}
-	return n
-}
-
-// reaching returns how many tokens reach their clients with each step under way.
-func (in *Instance) reaching() int {
-	if in.decodes == 0 {
-		return 0
-	}
-	return in.emitting() - in.leaving()
-}
-
-// settle reports the steps that have ended by now, the horizon, of those under way, and then every request still here.
-func (in *Instance) settle(now Time) {
-	n := in.ended(now)
-	if in.end != Forever && !in.cold {
-		in.busy += now.Sub(in.start)
-		in.cluster.totals.OutputTokens += int64(n) * int64(in.reaching())
-	}
-	in.cluster.totals.OutputTokens += in.underway()
-	if n > 0 && in.decodes > 0 {
-		in.tellOf(n)
-	}
-	for slot := in.head; slot != noSlot; slot = in.slab[slot].next {
-		r := in.slab[slot]
-		switch r.state {
-		case decoding:
-			r.Computed, r.Emitted = in.progress(&r)
-			if in.decodes > 0 {
-				r.Computed, r.Emitted = r.Computed+int32(n), r.Emitted+int32(n)
-			}
-		case leavingDecode, leavingPrefill, idle:
-			continue // their clients have been told
-		}
-		in.cluster.sink.Done(&r, now, Unfinished)
-	}
-	slices.Sort(in.sorted) // a heap's own order may depend on when it was looked at
-	for _, list := range [][]int32{in.swapped, in.front, in.sorted, in.landed} {
-		for _, slot := range list {
-			in.cluster.sink.Done(&in.slab[slot], now, Unfinished)
-		}
-	}
-	in.queue.each(func(q queued) {
-		if slot := q.slot(); slot == noSlot {
-			in.cluster.sink.Done(q.request(), now, Unfinished)
-		} else if in.slab[slot].state != gone {
-			in.cluster.sink.Done(&in.slab[slot], now, Unfinished)
-		}
-	})
-}
-
-// tellOf reports n steps of a run that is not over.
-func (in *Instance) tellOf(n int) {
-	in.tell(n)
-	in.stepCount += int64(n)
-	in.decodeSum += int64(n) * int64(in.emitting())
-	in.idleSum += int64(n) * int64(len(in.idle))
 }
 
 // PoolTotals is the load of a pool over a run.
@@ -176,13 +303,13 @@ type PoolTotals struct {
 	DecodeSum      int64 // Σ over steps of the decoding sequences
 	KVBlocks       int64 // of one instance
 	KVPeak         int64 // the most blocks one instance used at once
-	FinishedRowSum int64 // Σ over steps of the rows that had ended
-	Drafted        int64 // tokens drafted
-	Accepted       int64 // of those, emitted to clients
+	FinishedRowSum int64 // Σ over steps of the finished rows
+	Drafted        int64 // tokens
+	Accepted       int64 // drafted tokens that were emitted to clients
 	Preemptions    int64
-	Swaps          int64 // of those, to host memory
+	Swaps          int64 // preemptions to host memory
 	Prompted       int64 // prompt tokens of the requests admitted, each counted once
-	Cached         int64 // of those, found in the cache
+	Cached         int64 // prompt tokens that were cached
 	Loaded         int64 // cached tokens that came from host memory
 	Evictions      int64 // cached blocks of content that made room for others
 }
@@ -191,23 +318,20 @@ type PoolTotals struct {
 func (c *Cluster) PoolTotals(i int) PoolTotals {
 	p := c.pools[i]
 	t := PoolTotals{
-		Instances: len(p.instances), KVBlocks: p.KVBlocks, Preemptions: p.preemptions, Swaps: p.swaps, Prompted: p.prompted, Cached: p.cached,
-		Loaded: p.loaded * int64(p.BlockSize), Evictions: p.evicted, KVPeak: p.peak, UpS: p.up.Seconds(),
+		Instances: len(p.instances), KVBlocks: p.KVBlocks, Preemptions: p.preemptions, Swaps: p.swaps,
+		Prompted: p.prompted, Cached: p.cached, Loaded: p.loaded * int64(p.BlockSize), Evictions: p.evicted,
+		KVPeak: p.peak, UpS: p.up.Seconds(),
 	}
 	for _, in := range p.all {
-		t.BusyS += in.busy.Seconds()
-		t.Steps += in.stepCount
-		t.DecodeSum += in.decodeSum
-		if in.prefix != nil {
-			t.Evictions += in.prefix.evicted
-			if in.prefix.host != nil {
-				t.Loaded += in.prefix.host.loaded * int64(p.BlockSize)
-			}
-		}
-		t.Drafted += in.draftedSum
-		t.Accepted += in.acceptedSum
-		t.FinishedRowSum += in.idleSum
-		t.KVPeak = max(t.KVPeak, in.kv.total-in.kv.low)
+		t.BusyS += in.tally.busy.Seconds()
+		t.Steps += in.tally.steps
+		t.DecodeSum += in.tally.decodeSum
+		t.FinishedRowSum += in.tally.finishedSum
+		t.Drafted += in.tally.drafted
+		t.Accepted += in.tally.accepted
+		t.Evictions += in.cache.Evicted()
+		t.Loaded += in.cache.Loaded() * int64(p.BlockSize)
+		t.KVPeak = max(t.KVPeak, in.cache.AllocatedMax())
 		if in.life != down {
 			t.UpS += c.now.Sub(in.since).Seconds()
 		}

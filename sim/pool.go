@@ -3,6 +3,8 @@ package sim
 import (
 	"fmt"
 	"math"
+
+	"github.com/decodesim/decodesim/sim/kv"
 )
 
 // Pool is a set of identical instances and the policies that run them.
@@ -10,21 +12,21 @@ type Pool struct {
 	Name               string
 	Size               int          // instances that take requests from the beginning
 	SizeMax            int          // instances that there may ever be; 0: Size
-	MaxNumSeqs         int          // sequences that may run at once in one that receives caches; 0: it receives none
-	RecomputeLastToken bool         // computes the last token of a prompt again whose cache it received before a token was emitted
+	MaxNumSeqs         int          // sequences that may run at once in an instance that receives caches; 0: it receives none
+	RecomputeLastToken bool         // computes the last token of a prompt again if its cache arrives before a token was emitted
 	KVBlocks           int64        // cache blocks of one instance that sequences can use
 	BlockSize          int32        // tokens per block
-	SequenceBlocks     int32        // blocks a sequence holds whatever its length
+	SequenceBlocks     int32        // blocks that a sequence needs whatever its length
 	MaxModelLen        int32        // prompt plus output tokens; longer requests are rejected
 	PromptMax          int32        // prompt tokens; longer requests are rejected; 0: no such limit
 	Windows            []Window     // limits on attention that Model prices; at most two
-	PrefixCaching      bool         // find the cache of equal prompt beginnings again
+	PrefixCaching      bool         // reuse the cache of equal prompt beginnings
 	ColdStart          Duration     // until which an instance loads and compiles, and requests wait
-	AsyncScheduling    bool         // asynchronous scheduling: a batch is fixed one step before it runs; see Instance.Head
+	AsyncScheduling    bool         // a batch is fixed one step before it runs; see Instance.Head
 	SwapBlocks         int64        // host memory for swapped sequences, in blocks
-	OffloadBlocks      int64        // host memory for what the prefix cache has no room for, in blocks
-	FirstTokenDue      Duration     // of first tokens after arrival: later ones are counted, for controllers; 0: none is
-	Classes            int          // of service, that sinks tell apart; 0: as 1
+	OffloadBlocks      int64        // host memory for what the prefix cache evicts, in blocks
+	FirstTokenDue      Duration     // after arrival: later first tokens are counted, for controllers; 0: none is
+	Classes            int          // of service, that sinks distinguish; 0: as 1
 	Order              Order        // of the queue; nil: first come, first served
 	Speculation        *Speculation // nil: a token per sequence and step
 	Noise              Noise        // nil: steps last as priced
@@ -32,23 +34,29 @@ type Pool struct {
 	Scheduler          Scheduler
 	Router             Router
 
-	all         []*Instance // SizeMax of them
+	poolState
+}
+
+// poolState is what changes in a run.
+type poolState struct {
+	all         []*Instance // as many as there may ever be
 	instances   []*Instance // those that take requests, in order of ID
-	outstanding []int32     // requests of each of those, queued or running or on their way to it
-	gate        []int32     // slots of the lobby, of those who wait for an instance that takes requests or did
-	gated       int         // of those, who do
-	hands       bool        // to another pool
-	pushes      bool
-	firsts      int64 // first tokens emitted
-	late        int64 // of those, after Due
+	outstanding []int32     // by instance that takes requests: its requests, queued or running or on their way to it
+	gate        []int32     // places at the gate, some of which may be empty by now
+	atGate      int         // requests that wait there
+	sends       bool        // a route goes on from this pool, by a KV transfer
+	pushes      bool        // layer by layer
+
+	firstTokens int64 // emitted
+	overdue     int64 // first tokens emitted after FirstTokenDue
 	preemptions int64
-	swaps       int64 // of those, to host memory
-	prompted    int64 // prompt tokens of the requests admitted
-	cached      int64 // of those, found in the cache
-	loaded      int64 // blocks that came from host memory, in instances that are down
-	evicted     int64 // blocks of content, likewise
-	peak        int64 // the most blocks in use at once, likewise
-	up          Duration
+	swaps       int64    // preemptions to host memory
+	prompted    int64    // prompt tokens of the requests admitted
+	cached      int64    // prompt tokens that were cached
+	loaded      int64    // blocks that came from host memory, in instances that are down
+	evicted     int64    // blocks of content, in instances that are down
+	peak        int64    // the most blocks in use at once, in instances that are down
+	up          Duration // of instances that are down
 }
 
 func (p *Pool) validate() error {
@@ -82,18 +90,16 @@ func (p *Pool) validate() error {
 			return fmt.Errorf("sim: pool %q has an attention window of %d tokens, must be at least 1", p.Name, w.Tokens)
 		}
 	}
-	k := newCache(p.KVBlocks, p.BlockSize, p.SequenceBlocks)
+	k := kv.New(kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks})
 	if need := k.Blocks(p.MaxModelLen); need > p.KVBlocks {
 		return fmt.Errorf("sim: pool %q: one request of %d tokens needs %d KV blocks, the cache has %d", p.Name, p.MaxModelLen, need, p.KVBlocks)
 	}
 	return nil
 }
 
-// found builds the pool's instances for a run.
-func (p *Pool) found(c *Cluster) {
-	p.all, p.instances, p.outstanding, p.gate, p.gated = nil, nil, nil, nil, 0
-	p.preemptions, p.prompted, p.cached, p.swaps, p.loaded, p.evicted, p.peak, p.up, p.firsts, p.late = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-	p.hands, p.pushes = false, false
+// build makes the pool's instances for a run.
+func (p *Pool) build(c *Cluster) {
+	p.poolState = poolState{}
 	for i := range max(p.Size, p.SizeMax) {
 		in := newInstance(c, p, int32(len(c.instances)))
 		c.instances, p.all = append(c.instances, in), append(p.all, in)
@@ -101,8 +107,8 @@ func (p *Pool) found(c *Cluster) {
 			continue
 		}
 		if in.life = live; p.ColdStart > 0 {
-			in.cold, in.end = true, Time(0).Add(p.ColdStart)
-			c.ends.set(in.ID, in.end)
+			in.cold, in.step.end = true, Time(0).Add(p.ColdStart)
+			c.ends.Set(in.ID, in.step.end)
 		}
 	}
 	p.list()
@@ -125,17 +131,18 @@ func (p *Pool) Len() int { return len(p.instances) }
 // Instance returns the i-th instance that takes requests.
 func (p *Pool) Instance(i int) *Instance { return p.instances[i] }
 
-// All returns how many instances there may ever be, and Any the i-th of them.
+// Replicas returns how many instances there may ever be, and Replica the i-th of them.
 func (p *Pool) Replicas() int { return len(p.all) }
 
-// Any returns the i-th instance, whether it takes requests or not.
+// Replica returns the i-th instance, whether it takes requests or not.
 func (p *Pool) Replica(i int) *Instance { return p.all[i] }
 
-// Firsts returns how many first tokens the pool has emitted, and how many of them after Due.
-func (p *Pool) FirstTokens() (n, late int64) { return p.firsts, p.late }
+// FirstTokens returns how many first tokens the pool has emitted, and how many of them after FirstTokenDue.
+func (p *Pool) FirstTokens() (n, overdue int64) { return p.firstTokens, p.overdue }
 
-// Gated returns how many requests wait for an instance that takes requests.
-func (p *Pool) AtGate() int { return p.gated }
+// AtGate returns how many requests wait for an instance that takes requests.
+func (p *Pool) AtGate() int { return p.atGate }
 
-// Outstanding returns, by instance that takes requests, the requests routed to it that have not ended. It must not be modified.
+// Outstanding returns, by instance that takes requests, the requests routed to it that have not ended. It must not be
+// modified.
 func (p *Pool) Outstanding() []int32 { return p.outstanding }

@@ -156,33 +156,3 @@ const (
 var outcomeNames = [NumOutcomes]string{"completed", "rejected", "failed", "unfinished"}
 
 func (o Outcome) String() string { return outcomeNames[o] }
-
-// Shape is all a cost model may know of a rank's batch in one step: sums, kept incrementally. Pricing visits no
-// sequence.
-type Shape struct {
-	Decodes       int   // sequences that decode
-	DecodeTokens  int64 // Σ tokens they compute: one each, plus drafts
-	Drafts        int64 // Σ drafted tokens among them; 0: no speculation in this step
-	DecodeCtx     int64 // Σ tokens they attend to, the new one included
-	Prefills      int   // prompt chunks
-	PrefillTokens int64 // Σ prompt tokens
-	PrefillPairs  int64 // Σ query–key pairs: t·c + t(t+1)/2 for a chunk of t tokens after c computed ones
-	PrefillCtx    int64 // Σ tokens the chunks attend to at their end: c + t
-	Outputs       int   // rows through the LM head
-	SwapBlocks    int64 // KV blocks copied to and from host memory before the step runs
-	Capped        [2]Capped
-}
-
-// Capped is the context as layers with a limited window see it, for a Window the instance was told of.
-type Capped struct {
-	Ctx          int64 // Σ over decodes of the tokens in the window
-	Growing      int   // decodes whose window still grows by one token per step
-	PrefillPairs int64 // Σ query–key pairs of the chunks within the window
-	PrefillCtx   int64 // Σ tokens that some query of a chunk attends to
-}
-
-// Window is a limit on the tokens a layer attends to. The zero Window is none.
-type Window struct {
-	Tokens  int32
-	Chunked bool // attention restarts at every multiple of Tokens instead of sliding
-}

@@ -1,95 +1,151 @@
 package sim
 
-// How says how a running request makes room.
+// Preemption says how a running request makes room.
 type Preemption uint8
 
 // The ways to make room.
 const (
 	Recompute Preemption = iota // its cache is dropped; it waits at the head of the queue to be computed again
-	Retract                     // its cache is dropped; it waits at the end of the queue, and finds again what its prompt left
-	Swap                        // its cache is copied to host memory, and back when there is room; without memory there: Recompute
+	Retract                     // its cache is dropped; it waits at the end of the queue, and can reuse what its prompt left
+	Swap                        // its cache is copied to host memory and back; without memory there, as Recompute
 )
 
 // Preempt takes r, which runs, out of the batch. A single request always fits.
 func (w *Work) Preempt(r *Request, how Preemption) {
-	in := w.in
-	if w.taken {
-		panic("sim: preempted after blocks of the step had been taken")
+	in, slot := w.in, r.slot
+	if w.allocated {
+		panic("sim: preempted after blocks of the step had been allocated")
 	}
-	slot := in.slotOf(r)
 	decodes := r.state == decoding
 	if decodes {
 		w.interrupt(r, slot)
 	} else {
 		w.withdraw(r, slot)
 	}
-	held := max(int64(r.held), int64(r.reserved))
+	blocks := max(int64(r.blocks), int64(r.blocksMin))
 	if decodes {
-		held = in.holding(r)
+		blocks = in.allocated(r)
 	}
 	r.Preemptions++
 	in.pool.preemptions++
-	in.unlink(slot)
-	if how == Swap && decodes && held <= in.host {
-		in.swapOut(r, slot, held)
+	in.exit(slot)
+	if how == Swap && decodes && blocks <= in.swap.free {
+		in.swapOut(r, slot, blocks)
 		return
 	}
-	if in.prefix == nil {
-		in.kv.release(held)
+	if !in.cache.Caches() {
+		in.cache.Release(blocks)
 	} else {
-		kept := r.Computed
+		cached := r.Computed
 		if how == Retract && decodes {
-			kept = r.filled
+			cached = r.computedAtJoin
 		}
 		if r.OutputContent != 0 {
-			in.prefix.publish(r, kept)
+			in.cache.Publish(slot, r.prompt(), cached)
 		}
-		in.prefix.release(r, slot, held, kept, true)
+		in.cache.ReleaseSequence(slot, r.prompt(), blocks, cached, true)
 	}
-	r.held, r.Computed, r.chunk, r.reserved = 0, 0, 0, 0
+	r.blocks, r.Computed = 0, 0
+	r.chunk, r.blocksMin = 0, 0
 	r.state = waiting
-	in.requeue(slot, how == Retract)
+	in.queue.pushBack(slot, how == Retract && in.Queued() > 0)
 }
 
-// slotOf returns the slot of r, which runs.
-func (in *Instance) slotOf(r *Request) int32 {
-	if r.next != noSlot {
-		return in.slab[r.next].prev
-	}
-	return in.tail
-}
-
-// interrupt takes r, which decodes, out of the decode set. Its latest token came when that last emitted, or when it joined.
+// interrupt takes r, which decodes, out of the decode set. Its latest token came when the set last emitted, or when it
+// joined.
 func (w *Work) interrupt(r *Request, slot int32) {
 	in := w.in
-	if !in.isFresh(r) {
-		r.Last = in.decode
+	if !in.batch.isNew(r) {
+		r.Last = in.batch.emittedAt
 	}
-	if !in.set.walked {
-		in.set.ends.remove(slot)
-	}
+	in.batch.set.DropEnd(slot)
 	in.leave(slot)
 	switch {
-	case w.held:
-	case in.spec != nil:
-		w.demand -= in.lookFor(r)
-		in.draftSum -= int64(in.draftsOf(r))
-	case in.paged(r) && in.kv.residue(int64(r.Computed)) == 0:
+	case w.paused:
+	case in.drafting.speculation != nil:
+		w.demand -= in.blocksToDraft(r)
+		in.drafting.sum -= int64(in.draftsOf(r))
+	case in.paged(r) && r.Computed%in.cache.BlockSize() == 0:
 		w.demand--
 	}
-	in.untrace(r, slot)
+	in.batch.untrace(r, slot)
 }
 
 // withdraw takes r, which prefills, out of the step.
 func (w *Work) withdraw(r *Request, slot int32) {
-	in := w.in
 	if r.chunk > 0 {
 		w.count(r, -1)
 	}
-	for i, s := range in.prefill {
-		if s == slot {
-			in.prefill = append(in.prefill[:i], in.prefill[i+1:]...)
-			return
-		}
+	w.in.batch.removePrefill(slot)
+}
+
+// swapSpace is the host memory for requests that are preempted by swapping.
+type swapSpace struct {
+	free  int64   // blocks
+	slots []int32 // of the requests there, the longest there first
+}
+
+// swapOut copies the cache of r to host memory. The copy precedes the step, which can have the blocks.
+func (in *Instance) swapOut(r *Request, slot int32, blocks int64) {
+	in.swap.free -= blocks
+	in.release(r, blocks, 0)
+	in.step.ranks[0].SwapBlocks += blocks
+	in.pool.swaps++
+	r.state, r.delay = swappedOut, Swapped
+	in.swap.slots = append(in.swap.slots, slot)
+}
+
+// release frees the blocks of r, of which so many computed tokens may be reused.
+func (in *Instance) release(r *Request, blocks int64, computed int32) {
+	if !in.cache.Caches() {
+		in.cache.Release(blocks)
+	} else {
+		in.cache.ReleaseSequence(r.slot, r.prompt(), blocks, computed, false)
 	}
+}
+
+// Swapped returns the request that has been in host memory for longest, or nil, and the blocks that it takes to bring it
+// back, but for one that its next token may need. It is as it left.
+func (in *Instance) Swapped() (r *Request, blocks int64) {
+	if len(in.swap.slots) == 0 {
+		return nil, 0
+	}
+	r = &in.requests.at[in.swap.slots[0]]
+	if in.drafting.speculation != nil {
+		return r, max(int64(r.blocks), in.cache.Blocks(r.Computed+in.draftsOf(r)))
+	}
+	return r, in.allocated(r)
+}
+
+// SwapIn brings the request that Swapped returns back into the batch; it decodes in this step. It takes CountPauses.
+func (w *Work) SwapIn() {
+	in := w.in
+	in.batch.must(CountPauses)
+	slot := in.swap.slots[0]
+	r := &in.requests.at[slot]
+	blocks := in.allocated(r)
+	in.swap.slots = append(in.swap.slots[:0], in.swap.slots[1:]...)
+	in.swap.free += blocks
+	w.shape.SwapBlocks += blocks
+	in.enter(slot)
+	in.join(slot)
+	in.batch.overdue = true
+	if in.drafting.speculation != nil {
+		in.drafting.sum += int64(in.draftsOf(r))
+	}
+	w.demand += in.blocksToSwapIn(r)
+}
+
+// blocksToSwapIn returns the blocks that r takes to come back and decode.
+func (in *Instance) blocksToSwapIn(r *Request) int64 {
+	if in.drafting.speculation != nil {
+		return int64(r.blocks) + in.blocksToDraft(r)
+	}
+	return max(int64(r.blocksMin), in.cache.Blocks(r.Computed+1))
+}
+
+// SwapInFits reports whether there is room for the request that Swapped returns, to the block. If no other runs or comes,
+// there is.
+func (w *Work) SwapInFits() bool {
+	return w.in.blocksToSwapIn(&w.in.requests.at[w.in.swap.slots[0]]) <= w.FreeBlocks()
 }

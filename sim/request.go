@@ -1,54 +1,96 @@
 package sim
 
-// Request is one generation: a prompt to read and tokens to emit. A Source sets the first group of fields; the rest is
-// the engine's record of progress.
+import "github.com/decodesim/decodesim/sim/kv"
+
+// Request is one generation: a prompt to read and tokens to emit. The first fields are what a client asks for, set by a
+// Source; the Record and the TransferTimes are what has become of it, for anyone to read; the others are the engine's.
 type Request struct {
-	ID            int32 // in arrival order, from 0
-	Prompt        int32 // tokens, ≥ 1
-	Output        int32 // tokens it will emit, ≥ 1: the true length, already cut at MaxOutput
-	MaxOutput     int32 // the client's max_tokens, ≥ Output; 0: the client asks for exactly Output
-	Content       int32 // node of Contents, for prefix reuse; 0: nothing shared
-	OutputContent int32 // node of Contents that ends with what it emits: Content's path, the prompt and Output tokens; 0: nobody asks for it
-	Session       int32 // that it belongs to, for routers; 0: none
-	Class         uint8 // index of its service class
-	Priority      int8  // lower runs first where a policy looks at it
-	Traced        bool  // told step by step to a Sink that is a Tracer
-	Arrival       Time  // when the client sends it
-	Deadline      Time  // when the client hangs up; 0: never
+	ID        int32 // in arrival order, from 0
+	Prompt    int32 // tokens, ≥ 1
+	Output    int32 // tokens it will emit, ≥ 1: the true length, already cut at MaxOutput
+	MaxOutput int32 // the client's max_tokens, ≥ Output; 0: the client asks for exactly Output
+	Arrival   Time  // when the client sends it
+	Deadline  Time  // when the client cancels it; 0: never
+	Content   int32 // node of Contents, for prefix reuse; 0: nothing shared
 
-	Emitted         int32 // tokens emitted; in the decode set: as of joining it
-	Computed        int32 // tokens whose KV entries exist; in the decode set: as of joining it
-	Cached          int32 // prompt tokens found in the cache when it first entered a batch
-	Preemptions     int32
-	Admitted        Time // when it first entered a batch
-	First           Time // when the client has the first token
-	Last            Time // when the client has the latest token
-	PendingTransfer Time // when its prompt was complete where it was handed over, last of all
-	Allocated       Time // when the next pool had room for the cache that it is handed
-	Transferred     Time // when that was there
-	Resumed         Time // when it had a seat there
-	Route           uint8
-	Stage           uint8
+	// OutputContent is the node of Contents that ends with the output: Content's path, the prompt and Output tokens;
+	// 0: no later request continues it.
+	OutputContent int32
 
-	entered  bool // a batch, at least once
-	state    state
-	late     Cause // why its next token is; Preempted: for no other reason than waiting
-	move     int32 // its hand-over; 0: none
-	chunk    int32 // prompt tokens in the step under way
-	held     int32 // KV blocks, except in the decode set, where they follow from the computed tokens
-	reserved int32 // KV blocks that it holds at least, from its admission on
-	came     Time  // when it reached the queue, less Config.Ingress: its arrival, unless it was elsewhere before
-	key      int64 // its place in a queue that has an Order
-	finish   int64 // step of the decode set with which it ends
-	joined   int64 // step of the decode set at which it joined; in prefill: the time of its latest admission
-	prev     int32 // running list, by slot; noSlot: none
-	next     int32
-	order    int64 // of its latest admission
-	shared   int32 // of the blocks held, those whose content others may ask for: the first ones
-	pieces   int32 // what they are
-	own      int32 // extent of the cache that only this preempted request may ask for; 0: none
-	filled   int32 // tokens computed when it joined the decode set
+	Session  int32 // that it belongs to, for routers; 0: none
+	Class    uint8 // index of its service class
+	Priority int8  // lower runs first where a policy goes by it
+	Traced   bool  // reported step by step to a Sink that is a Tracer
+
+	Record
+	engineState
+	TransferTimes
 }
+
+// Record is what has become of a request so far.
+type Record struct {
+	Route       uint8
+	Stage       uint8 // of the route
+	Emitted     int32 // tokens emitted; in the decode set: as of joining it
+	Computed    int32 // tokens whose KV entries exist; in the decode set: as of joining it
+	Cached      int32 // prompt tokens that were cached when it was first admitted to a batch
+	Preemptions int32
+	Admitted    Time // when it was first admitted to a batch
+	First       Time // when the client has the first token
+	Last        Time // when the client has the latest token
+}
+
+// TransferTimes is when the latest KV transfer of a request went through its states.
+type TransferTimes struct {
+	PendingTransfer Time // its prompt was complete at the source
+	Allocated       Time // the destination had allocated blocks for it
+	Transferred     Time // its cache had arrived there
+	Resumed         Time // it was admitted to the batch there
+}
+
+// engineState is the engine's own account of a request.
+type engineState struct {
+	state          state
+	delay          Cause // why its next token is delayed; Preempted: for no other reason than waiting
+	admitted       bool  // to a batch, at least once
+	slot           int32 // in the records of its instance
+	chunk          int32 // prompt tokens in the step under way
+	blocks         int32 // KV blocks, except in the decode set, where they follow from the computed tokens
+	blocksMin      int32 // KV blocks that it has at least, from its admission on
+	computedAtJoin int32 // tokens computed when it joined the decode set
+	prev           int32 // the request admitted before it, by slot; noSlot: none
+	next           int32 // the request admitted after it, by slot; in an ordered queue, its place in the heap
+	joinStep       int64 // step of the decode set at which it joined
+	finishStep     int64 // step of the decode set with which it ends
+	admission      int64 // number of its latest admission
+	readmitted     Time  // of its latest admission
+	queuedAt       Time  // when it reached the queue, less Config.Ingress: its arrival, unless it was elsewhere before
+	orderKey       int64 // its place in a queue that has an Order
+	transfer       int32 // its KV transfer; 0: none
+}
+
+// state says where a request is within an instance.
+type state uint8
+
+const (
+	unused             state = iota // nobody's record
+	waiting                         // in the queue
+	prefilling                      // running, and its prompt is not complete
+	decoding                        // running, and it emits a token per step
+	cancelled                       // its client cancelled it while it was queued
+	swappedOut                      // its cache is in host memory
+	pendingTransfer                 // its prefill has ended, and its cache still has to leave
+	awaitingAllocation              // it is transferred here, and no blocks are allocated yet
+	preallocated                    // it has blocks here, and its prompt is computed elsewhere
+	transferring                    // its cache is on its way here
+	transferred                     // its cache has arrived, and it waits to be admitted
+	finishedRow                     // it has ended, and its row and its blocks stay until its static batch has
+	cancelledPrefill                // its client cancelled it during the step under way, while it prefilled
+	cancelledDecode                 // its client cancelled it during the step under way, while it decoded
+)
+
+// noSlot marks the absence of a slot.
+const noSlot int32 = -1
 
 // Limit returns the most tokens r may emit, as the engine must plan for.
 func (r *Request) Limit() int32 {
@@ -58,9 +100,69 @@ func (r *Request) Limit() int32 {
 	return r.Output
 }
 
-// Pending returns how many tokens must still be prefilled before r can emit: the rest of the prompt and, after a
+// Pending returns how many tokens must still be prefilled before r can emit: what is left of the prompt and, after a
 // preemption, the tokens it had emitted.
 func (r *Request) Pending() int32 { return r.Prompt + r.Emitted - r.Computed }
 
-// recallable reports whether a cache may know tokens of r.
-func (r *Request) recallable() bool { return r.Content != 0 || r.OutputContent != 0 || r.own != 0 }
+// prompt returns what r reads, as the KV cache goes by it.
+func (r *Request) prompt() kv.Prompt {
+	return kv.Prompt{Content: r.Content, Output: r.OutputContent, Tokens: r.Prompt}
+}
+
+// resumes reports whether r, which waits, has been in a batch before.
+func (r *Request) resumes() bool { return r.Emitted > 0 || r.Preemptions > 0 }
+
+// atNextStage returns r as the next instance on its route receives it.
+func (r *Request) atNextStage() Request {
+	q := *r
+	q.blocks, q.blocksMin, q.chunk = 0, 0, 0
+	return q
+}
+
+// slab is the records of the requests on one instance. A request is known by its slot, which it has until it leaves.
+type slab struct {
+	at     []Request
+	unused []int32
+}
+
+// put copies r to a free slot and returns it.
+func (s *slab) put(r *Request) int32 {
+	slot := s.free()
+	s.at[slot] = *r
+	s.at[slot].slot = slot
+	return slot
+}
+
+// free returns a free slot.
+func (s *slab) free() int32 {
+	if n := len(s.unused); n > 0 {
+		slot := s.unused[n-1]
+		s.unused = s.unused[:n-1]
+		return slot
+	}
+	s.at = append(s.at, Request{})
+	return int32(len(s.at) - 1)
+}
+
+// remove makes slot free again.
+func (s *slab) remove(slot int32) {
+	s.at[slot].state = unused
+	s.unused = append(s.unused, slot)
+}
+
+// clear makes every slot free. Records stay, because deadlines may refer to them.
+func (s *slab) clear() {
+	s.unused = s.unused[:0]
+	for slot := range s.at {
+		s.at[slot] = Request{}
+		s.unused = append(s.unused, int32(slot))
+	}
+}
+
+// request returns the record in slot, or nil.
+func (s *slab) request(slot int32) *Request {
+	if slot == noSlot {
+		return nil
+	}
+	return &s.at[slot]
+}

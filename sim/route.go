@@ -2,26 +2,17 @@ package sim
 
 import "fmt"
 
-// Route is the way of a request through pools. Roles are data: a prefill pool is one whose stage hands the cache over, an
-// encode pool one whose stage hands over something else.
+// Route is the way of a request through pools. Roles are data: a prefill pool is one whose stage transfers the KV cache, an
+// encode pool one whose stage transfers something else.
 type Route []Stage
 
-// Stage is what one pool does for a request. The last stage of a route emits all tokens that are left.
+// Stage is what one pool does for a request. The last stage of a route emits all tokens that remain.
 type Stage struct {
 	Pool   int   // index in Config.Pools
-	Tokens int32 // that it emits before it hands over: 0 or 1
-	Cache  bool  // the KV cache goes along; false: something else does, and the next pool reads the prompt anew
-	Push   bool  // the next pool reserves before this stage begins, and receives layer by layer; false: pulls when it has ended
+	Tokens int32 // that it emits before the transfer: 0 or 1
+	Cache  bool  // the KV cache is transferred; false: something else is, and the next pool computes the prompt anew
+	Push   bool  // the next pool allocates before this stage begins, and receives layer by layer; false: pulls when it has ended
 	Link   Link  // to the next pool
-}
-
-// Link is what a transfer between two instances takes. A transfer of n tokens that shares neither end with another takes
-// Latency + Fixed + n·Token; see link.go for those that do.
-type Link struct {
-	Latency Duration // before the first byte
-	Fixed   Duration // what does not grow with the tokens
-	Token   Duration // of each
-	Layers  int32    // that Push sends one by one: all but the last overlap with the prefill
 }
 
 // validate checks route i of a cluster with these pools.
@@ -36,14 +27,235 @@ func (route Route) validate(i int, pools []*Pool) error {
 			return fmt.Errorf("sim: stage %d of route %d is on pool %d, of %d", j, i, s.Pool, len(pools))
 		case last:
 		case s.Tokens < 0 || s.Tokens > 1 || s.Tokens == 1 && !s.Cache:
-			return fmt.Errorf("sim: stage %d of route %d emits %d tokens before it hands over, must be 0 or, with its cache, 1", j, i, s.Tokens)
+			return fmt.Errorf("sim: stage %d of route %d emits %d tokens before its KV transfer, must be 0 or, with its cache, 1",
+				j, i, s.Tokens)
 		case s.Push && j > 0:
 			return fmt.Errorf("sim: stage %d of route %d pushes, which only the first can", j, i)
 		case l.Latency < 0 || l.Fixed < 0 || l.Token < 0 || l.Token > Second || s.Push && (l.Layers < 1 || !s.Cache):
-			return fmt.Errorf("sim: stage %d of route %d: a link needs no negative times, Token up to a second and, to push a cache, layers: %+v", j, i, l)
+			return fmt.Errorf("sim: stage %d of route %d: a link needs no negative times, Token up to a second and, "+
+				"to push a cache, layers: %+v", j, i, l)
 		case s.Cache && pools[route[j+1].Pool].MaxNumSeqs < 1:
 			return fmt.Errorf("sim: stage %d of route %d hands its cache to pool %q, which needs Seats", j, i, pools[route[j+1].Pool].Name)
 		}
 	}
 	return nil
+}
+
+// fetch finds out when the next request arrives.
+func (c *Cluster) fetch() {
+	c.arrival = Forever
+	if c.whole != nil {
+		c.arrival = c.feed.when()
+		return
+	}
+	if c.follower != nil {
+		if t := c.follower.When(); t != Forever {
+			c.arrival = t.Add(c.ingress)
+		}
+	} else {
+		c.next = Request{}
+		if c.source.Next(&c.next) {
+			c.arrival = c.next.Arrival.Add(c.ingress)
+		}
+	}
+	if c.arrivals.observe != nil {
+		c.scheduleArrivalObserver()
+	}
+}
+
+// deliver brings the next request to an instance.
+func (c *Cluster) deliver() {
+	if c.whole != nil {
+		c.deliverFed()
+		return
+	}
+	r := &c.next
+	if c.follower != nil {
+		*r = Request{}
+		c.source.Next(r)
+	}
+	c.totals.Arrived++
+	c.totals.EndedBefore = c.totals.Ended
+	c.totals.PromptTokens += int64(r.Prompt)
+	if r.Content < 0 || int(r.Content) >= c.contents.Len() {
+		panic(fmt.Sprintf("sim: request %d has content %d, of %d nodes", r.ID, r.Content, c.contents.Len()))
+	}
+	if c.traceEvery > 0 && r.ID%c.traceEvery == 0 {
+		r.Traced = true
+	}
+	if c.splitter != nil {
+		r.Route = uint8(c.splitter.Split(c.now, r, c))
+	}
+	switch {
+	case c.tooLong(r):
+		c.done(r, c.now, Rejected)
+	case r.Deadline != 0 && r.Deadline <= c.now:
+		c.done(r, c.now, Failed)
+	case c.admission != nil && !c.admission.Admit(c.now, r, c):
+		c.totals.NotAdmitted++
+		c.done(r, c.now, Rejected)
+	default:
+		c.enter(r)
+	}
+	c.fetch()
+	c.poll()
+}
+
+// tooLong reports whether some pool on the route of r cannot take it.
+func (c *Cluster) tooLong(r *Request) bool {
+	for i := range c.routes[r.Route] {
+		p := c.pools[c.routes[r.Route][i].Pool]
+		if int64(r.Prompt)+int64(r.Limit()) > int64(p.MaxModelLen) || p.PromptMax > 0 && r.Prompt > p.PromptMax {
+			return true
+		}
+	}
+	return false
+}
+
+// stage returns what r's pool does for it, if a KV transfer follows; else nil.
+func (c *Cluster) stage(r *Request) *Stage {
+	if route := c.routes[r.Route]; int(r.Stage) < len(route)-1 {
+		return &route[r.Stage]
+	}
+	return nil
+}
+
+// enter begins the stage of r that its record names.
+func (c *Cluster) enter(r *Request) {
+	if s := c.stage(r); s != nil && s.Push {
+		c.startPush(r)
+		return
+	}
+	c.route(c.pools[c.routes[r.Route][r.Stage].Pool], r)
+}
+
+// route has the router of p, the pool of r's stage, pick an instance for r, and queues r there.
+func (c *Cluster) route(p *Pool, r *Request) {
+	if len(p.instances) == 0 {
+		c.waitAtGate(p, r)
+		return
+	}
+	in := p.Router.Route(c.now, r, p)
+	if c.parts != nil {
+		in.cluster.feed.push(c.now, r)
+		return
+	}
+	in.charge(r, 1)
+	in.enqueue(c.now, r)
+}
+
+// enqueue adds r to the queue at now. The first in the queue gets its record at once, and so does a request that is more
+// than a packed one can say.
+func (in *Instance) enqueue(now Time, r *Request) {
+	slot, order := noSlot, in.pool.Order
+	seen := in.nextBoundary(now)
+	queuedAt := seen.Add(-in.cluster.ingress)
+	if order != nil || in.queue.vacant() || queuedAt != r.Arrival || !r.plain() {
+		slot = in.requests.put(r)
+		q := &in.requests.at[slot]
+		q.state, q.queuedAt = waiting, queuedAt
+		in.watch(slot)
+		if order != nil {
+			q.orderKey = order.Key(r)
+		}
+	}
+	in.queue.push(r, slot)
+	switch {
+	case in.step.end == Forever:
+		in.cluster.wake(in)
+	case in.step.n > 1 && !in.closed():
+		more := 0
+		if in.pool.AsyncScheduling {
+			more = 1
+		}
+		in.cut(seen, more)
+	}
+}
+
+// done ends r for its client.
+func (c *Cluster) done(r *Request, at Time, o Outcome) {
+	c.totals.Ended++
+	c.totals.OutputTokens += int64(r.Emitted)
+	c.sink.Done(r, at, o)
+	c.poll()
+	if c.follower != nil {
+		c.follower.Done(at.Add(c.egress), r)
+		c.fetch()
+	}
+}
+
+// gate is where requests wait that have found no instance that takes requests, each in a place of its own.
+type gate struct {
+	waits  []atGate
+	unused []int32
+}
+
+// atGate is a request that waits for an instance of a pool.
+type atGate struct {
+	Request
+	pool *Pool // nil: the place is empty
+}
+
+// waitAtGate lets r wait at the gate of p until an instance takes requests.
+func (c *Cluster) waitAtGate(p *Pool, r *Request) {
+	g := &c.gate
+	if len(g.unused) == 0 {
+		g.unused = append(g.unused, int32(len(g.waits)))
+		g.waits = append(g.waits, atGate{})
+	}
+	at := g.unused[len(g.unused)-1]
+	g.unused = g.unused[:len(g.unused)-1]
+	g.waits[at] = atGate{*r, p}
+	p.gate = append(p.gate, at)
+	p.atGate++
+	if r.Deadline != 0 {
+		c.deadlines.Push(r.Deadline, int64(r.ID), place{noSlot, at})
+	}
+}
+
+// openGate lets the requests at the gate of p in, in order.
+func (c *Cluster) openGate(p *Pool) {
+	places := p.gate
+	p.gate = nil
+	for _, place := range places {
+		waits := c.gate.waits[place].pool == p
+		r := c.leaveGate(place)
+		c.gate.unused = append(c.gate.unused, place)
+		switch {
+		case !waits: // its client has cancelled it, or it has begun its route again
+		case c.pools[c.routes[r.Route][r.Stage].Pool] == p:
+			c.route(p, &r)
+		default:
+			c.sendTo(p, &r)
+		}
+	}
+}
+
+// leaveGate takes the request away from its place. The place stays in the list of its pool, empty.
+func (c *Cluster) leaveGate(place int32) Request {
+	w := &c.gate.waits[place]
+	if w.pool != nil {
+		w.pool.atGate--
+		w.pool = nil
+	}
+	return w.Request
+}
+
+// placeAtGate returns the place of the request with transfer i, or noSlot.
+func (c *Cluster) placeAtGate(i int32) int32 {
+	for place := range c.gate.waits {
+		if w := &c.gate.waits[place]; w.pool != nil && w.transfer == i {
+			return int32(place)
+		}
+	}
+	return noSlot
+}
+
+// eachAtGate calls f with every request that waits at the gate of p, in order.
+func (c *Cluster) eachAtGate(p *Pool, f func(r *Request)) {
+	for _, place := range p.gate {
+		if w := &c.gate.waits[place]; w.pool == p {
+			f(&w.Request)
+		}
+	}
 }

@@ -1,10 +1,23 @@
 package sim
 
-// A router that looks at no instance leaves instances nothing to do with each other: each can be simulated alone, on the
-// requests that are its own. What it is told and tells is the same, to the picosecond; it is faster because a processor
-// then works on one instance at a time.
+import (
+	"github.com/decodesim/decodesim/sim/clock"
+	"github.com/decodesim/decodesim/sim/transfer"
+)
 
-// windowPart is how many requests per instance are read and routed before the instances are advanced, one after the other.
+// If a router looks at no instance, instances have nothing to do with each other: each can be simulated alone, on the
+// requests that are routed to it. What it sees and reports is the same, to the picosecond; it is faster because a
+// processor then works on one instance at a time.
+
+// separation is the parts that a run is simulated in.
+type separation struct {
+	parts []*Cluster // one for each instance; nil: all instances share one clock
+	whole *Cluster   // of which this is a part; nil: of none
+	feed  feed
+}
+
+// windowPart is how many requests per instance are read and routed before the instances are advanced, one after the
+// other.
 const windowPart = 64
 
 // feed is the requests that a part has been given and has not delivered.
@@ -47,25 +60,24 @@ func (c *Cluster) separable() bool {
 
 // separate makes a part of each instance.
 func (c *Cluster) separate() {
-	for i, in := range c.instances {
+	for _, in := range c.instances {
 		part := *c
 		part.whole, part.parts = c, nil
-		part.ends, part.links = newEnds(1), newLinks()
-		part.ends.base = int32(i)
-		part.ends.set(in.ID, in.end)
+		part.ends, part.links = clock.NewTournament(in.ID, 1), transfer.NewLinks(0)
+		part.ends.Set(in.ID, in.step.end)
 		in.cluster = &part
 		c.parts = append(c.parts, &part)
 	}
 }
 
-// runParts reads requests by the window and advances each part as far as it knows who arrives.
+// runParts reads requests a window at a time and advances each part as far as its arrivals are known.
 func (c *Cluster) runParts() {
 	for c.arrival <= c.until && !c.halted {
-		if c.lookAt == c.arrival {
+		if c.arrivals.at == c.arrival {
 			c.advanceParts(c.arrival - 1)
-			c.glance()
+			c.observeArrival()
 		}
-		for n := 0; n < windowPart*len(c.parts) && c.arrival <= c.until && c.lookAt > c.arrival && !c.halted; n++ {
+		for n := 0; n < windowPart*len(c.parts) && c.arrival <= c.until && c.arrivals.at > c.arrival && !c.halted; n++ {
 			c.now = c.arrival
 			c.deliver()
 		}
@@ -75,12 +87,16 @@ func (c *Cluster) runParts() {
 		c.countBefore()
 		c.advanceParts(c.until)
 	}
-	if c.halted {
-		return
+	if !c.halted {
+		c.endParts()
 	}
+}
+
+// endParts ends the run, and adds up what the parts have counted.
+func (c *Cluster) endParts() {
 	over := c.arrival == Forever
 	for _, part := range c.parts {
-		t, _ := part.ends.min()
+		t, _ := part.ends.Min()
 		over = over && t == Forever
 		c.now = max(c.now, part.now)
 	}
@@ -98,12 +114,13 @@ func (c *Cluster) runParts() {
 	}
 }
 
-// countBefore counts who has ended before the latest arrival; clients that hang up at the same instant have.
+// countBefore counts the requests that have ended before the latest arrival; those that were cancelled at the same
+// instant have.
 func (c *Cluster) countBefore() {
 	for _, part := range c.parts {
-		for part.hangup() == c.now {
+		for part.nextDeadline() == c.now {
 			part.now = c.now
-			part.leave(part.timers.pop())
+			part.cancel()
 		}
 		c.totals.EndedBefore += part.totals.Ended
 	}
@@ -124,7 +141,8 @@ func (c *Cluster) advanceParts(to Time) {
 func (c *Cluster) deliverFed() {
 	r := &c.feed.requests[c.feed.next]
 	c.feed.next++
-	in := c.instances[c.ends.base]
+	_, id := c.ends.Min()
+	in := c.instances[id]
 	in.charge(r, 1)
 	in.enqueue(c.now, r)
 	c.fetch()

@@ -1,194 +1,190 @@
 package sim
 
+import "github.com/decodesim/decodesim/sim/kv"
+
 // Work is how a Scheduler acts on an instance: it admits, chunks and preempts, and sees what that leaves. It is the
 // composition of the next step, kept as sums.
 type Work struct {
-	in      *Instance
-	demand  int64  // blocks that the step needs beyond those held and those taken: decodes and chunks
-	shape   *Shape // its prefill half
-	closed  bool   // nobody can be admitted before a member of the batch ends
-	blocked bool   // the head of the queue cannot
-	held    bool   // decodes get no token
-	now     Time
+	in          *Instance
+	now         Time
+	demand      int64  // blocks that the step needs beyond those already allocated: decodes and chunks
+	shape       *Shape // its prefill half
+	full        bool   // no request can be admitted before a member of the batch ends
+	headBlocked bool   // the head of the queue cannot be admitted before that
+	paused      bool   // decodes get no token
 
-	taken   bool  // some of the blocks that the step needs have been taken
-	settled int   // members of the prefill list whose chunks others may find
-	found   int32 // blocks that the head of the queue finds in the cache
-	idle    int32 // of those, free ones
-	beyond  int32 // and, beyond those, in host memory
+	allocated bool     // some of the blocks that the step needs have been allocated
+	settled   int      // members of the prefill list whose chunks others may reuse
+	match     kv.Match // what the cache has of the request that CachedTokens was asked of last
 }
 
 // reset starts the composition of another step.
 func (w *Work) reset(now Time) {
-	b := w.shape
-	w.now, w.closed, w.blocked, w.held = now, false, false, false
-	if in := w.in; in.spec == nil {
-		w.demand = in.set.blocksDue(0, &in.kv)
+	s := w.shape
+	w.now, w.full, w.headBlocked = now, false, false
+	w.paused, w.allocated, w.settled = false, false, 0
+	w.match = kv.Match{}
+	if in := w.in; in.drafting.speculation == nil {
+		w.demand = in.batch.set.BlocksDue()
 	} else {
-		w.demand = in.lookAhead()
+		w.demand = in.planDrafts()
 	}
-	w.taken, w.settled, w.found, w.idle, w.beyond = false, 0, 0, 0, 0
-	b.SwapBlocks = 0
-	if b.Prefills > 0 {
-		b.Prefills, b.PrefillTokens, b.PrefillPairs, b.PrefillCtx = 0, 0, 0, 0
-		b.Capped = [2]Capped{}
+	s.SwapBlocks = 0
+	if s.Prefills > 0 {
+		s.ClearPrefill()
 	}
-	b.Outputs = 0
+	s.Outputs = 0
 }
 
-// Room returns the free KV blocks that the step, as composed so far, leaves; negative if it does not fit.
-func (w *Work) FreeBlocks() int64 { return w.in.kv.free - w.demand }
+// FreeBlocks returns the free KV blocks that the step, as composed so far, leaves; negative if it does not fit.
+func (w *Work) FreeBlocks() int64 { return w.in.cache.Free() - w.demand }
 
-// Cached returns how many tokens of r, which waits, the cache holds already: what r need not compute if it is admitted
-// next. Nobody can be preempted after that in a step that needs blocks so far, for they have been taken.
+// CachedTokens returns how many tokens of r, which waits, the cache has already: those that r need not compute if it is
+// admitted next. In a step that needs blocks so far, no request can be preempted after this call, because the blocks are
+// then allocated.
 func (w *Work) CachedTokens(r *Request) int32 {
-	w.found, w.idle, w.beyond = 0, 0, 0
-	if p := w.in.prefix; p != nil && r.recallable() {
+	w.match = kv.Match{}
+	if cache := &w.in.cache; cache.Matchable(r.slot, r.prompt()) {
 		w.settle()
-		w.found, w.idle, w.beyond = p.find(r)
+		w.match = cache.Match(r.slot, r.prompt(), r.Prompt+r.Emitted)
 	}
-	return (w.found + w.beyond) * w.in.kv.size
+	return w.matched()
 }
 
-// Path appends to path the nodes of Contents, from the root on, that the cache holds blocks of and r, of whom Cached was
-// asked last, finds.
+// matched returns the tokens of the latest match.
+func (w *Work) matched() int32 { return (w.match.Cached + w.match.Offloaded) * w.in.cache.BlockSize() }
+
+// CachedPath appends to path the nodes of Contents, from the root on, of whose blocks the cache has some for r, the
+// request that CachedTokens was asked of last.
 func (w *Work) CachedPath(r *Request, path []int32) []int32 {
-	if p := w.in.prefix; p != nil && w.found+w.beyond > 0 {
-		return p.walk(r, w.found+w.beyond, path)
+	if n := w.match.Cached + w.match.Offloaded; n > 0 {
+		return w.in.cache.Nodes(r.prompt(), n, path)
 	}
 	return path
 }
 
 // Empty reports whether the step, as composed so far, computes nothing.
-func (w *Work) Empty() bool { return w.shape.Prefills == 0 && (w.held || w.in.set.n == 0) }
+func (w *Work) Empty() bool { return w.shape.Prefills == 0 && (w.paused || w.in.batch.set.Len() == 0) }
 
-// settle takes the blocks that the step needs so far and lets others find what its chunks compute.
+// settle allocates the blocks that the step needs so far and lets others reuse what its chunks compute.
 func (w *Work) settle() {
 	in := w.in
 	if w.demand > 0 {
-		in.take(w.demand)
-		w.demand, w.taken = 0, true
+		in.cache.Allocate(w.demand)
+		w.demand, w.allocated = 0, true
 	}
-	if in.prefix == nil {
+	if !in.cache.Caches() {
 		return
 	}
-	for _, slot := range in.prefill[w.settled:] {
-		r := &in.slab[slot]
-		in.prefix.publish(r, r.Computed+r.chunk)
+	prefill := in.batch.prefill
+	for _, slot := range prefill[w.settled:] {
+		r := &in.requests.at[slot]
+		in.cache.Publish(slot, r.prompt(), r.Computed+r.chunk)
 	}
-	w.taken = w.taken || w.settled < len(in.prefill)
-	w.settled = len(in.prefill)
+	w.allocated = w.allocated || w.settled < len(prefill)
+	w.settled = len(prefill)
 }
 
-// Hold makes it a step of prompts alone: decodes get no token and take no block. It comes before anybody is admitted, and
-// takes KeepWaits.
+// PauseDecodes makes it a prefill-only step: decodes get no token and need no block. It comes before any admission, and
+// takes CountPauses.
 func (w *Work) PauseDecodes() {
-	if !w.held {
-		w.in.mustKeep(CountPauses)
-		w.held = true
-		w.demand -= w.due()
+	if !w.paused {
+		w.in.batch.must(CountPauses)
+		w.paused = true
+		w.demand -= w.decodeDemand()
 	}
 }
 
-// Release makes it a step of decodes after all.
+// ResumeDecodes makes it a step with decodes after all.
 func (w *Work) ResumeDecodes() {
-	if w.held {
-		w.held = false
-		w.demand += w.due()
+	if w.paused {
+		w.paused = false
+		w.demand += w.decodeDemand()
 	}
 }
 
-// due returns the blocks that the decodes need for the step.
-func (w *Work) due() int64 {
-	if w.in.spec != nil {
-		return w.in.lookAhead()
+// decodeDemand returns the blocks that the decodes need for the step.
+func (w *Work) decodeDemand() int64 {
+	if w.in.drafting.speculation != nil {
+		return w.in.planDrafts()
 	}
-	return w.in.set.blocksDue(0, &w.in.kv)
+	return w.in.batch.set.BlocksDue()
 }
 
-// Promised returns the blocks that the running requests will take after this step, as composed so far, if each emits as
-// much as it may. It takes KeepPromised.
+// CommittedBlocks returns the blocks that the running requests will take after this step, as composed so far, if each
+// emits up to its limit. It takes CountCommitted.
 func (w *Work) CommittedBlocks() int64 {
 	in := w.in
-	in.mustKeep(CountCommitted)
-	return in.ceiling - (in.kv.total - in.kv.free) - in.repeats - w.demand
+	in.batch.must(CountCommitted)
+	return in.batch.committed - in.cache.Allocated() - in.cache.Repeated() - w.demand
 }
 
-// Need returns the free blocks that it takes to admit the request that Cached was asked of last, and to compute the next
-// n of its tokens.
+// BlocksToAdmit returns the free blocks that it takes to admit the request that CachedTokens was asked of last, and to
+// compute the next n of its tokens.
 func (w *Work) BlocksToAdmit(n int32) int64 {
-	kv := &w.in.kv
-	return kv.Blocks((w.found+w.beyond)*kv.size+n) - int64(w.found-w.idle)
+	return w.in.cache.Blocks(w.matched()+n) - int64(w.match.Cached-w.match.Free)
 }
 
-// More returns the blocks that the next n tokens of r, which prefills, take.
+// BlocksToExtend returns the blocks that the next n tokens of r, which prefills, take.
 func (w *Work) BlocksToExtend(r *Request, n int32) int64 {
-	return max(0, w.in.kv.Blocks(r.Computed+n)-int64(r.held))
+	return max(0, w.in.cache.Blocks(r.Computed+n)-int64(r.blocks))
 }
 
-// Admit moves the head of the queue, which Cached was asked of, into the batch. If reserve is not 0 it takes the blocks of
-// so many tokens at once. The caller gives it a chunk next.
+// Admit moves the head of the queue, which CachedTokens was asked of, into the batch. If reserve is not 0, the blocks of
+// so many tokens are allocated at once. The caller gives it a chunk next.
 func (w *Work) Admit(r *Request, reserve int32) {
 	in := w.in
-	slot := in.popHead()
-	if r != &in.slab[slot] {
+	slot := in.queue.pop()
+	if r != &in.requests.at[slot] {
 		panic("sim: admitted a request that is not the head of the queue")
 	}
-	if r.again() {
-		in.back--
+	r.blocks, r.Computed = w.match.Cached, w.matched()
+	if r.Computed > 0 {
+		in.cache.Reuse(slot, r.prompt(), w.match)
+		w.shape.SwapBlocks += int64(w.match.Offloaded)
 	}
-	r.held, r.Computed = w.found, (w.found+w.beyond)*in.kv.size
-	if w.found > 0 {
-		in.repeats += int64(w.found - w.idle)
-		in.kv.take(int64(w.idle))
-		in.prefix.hold(r, w.found)
-	}
-	if w.beyond > 0 {
-		w.shape.SwapBlocks += int64(w.beyond)
-		in.prefix.host.loaded += int64(w.beyond)
-	}
-	w.found, w.idle, w.beyond = 0, 0, 0
-	if !r.entered {
-		r.entered, r.Admitted, r.Cached = true, w.now, r.Computed
+	w.match = kv.Match{}
+	if !r.admitted {
+		r.admitted, r.Admitted, r.Cached = true, w.now, r.Computed
 		in.cluster.totals.CachedTokens += int64(r.Computed)
 		in.pool.prompted += int64(r.Prompt)
 		in.pool.cached += int64(r.Computed)
 	}
-	r.state, r.joined = prefilling, int64(w.now)
-	in.link(slot)
-	in.prefill = append(in.prefill, slot)
-	if r.reserved = 0; reserve > 0 {
+	r.state, r.readmitted = prefilling, w.now
+	in.enter(slot)
+	in.batch.prefill = append(in.batch.prefill, slot)
+	if r.blocksMin = 0; reserve > 0 {
 		w.reserve(r, reserve)
 	}
 }
 
-// reserve takes the blocks of so many tokens for r.
+// reserve allocates the blocks of so many tokens to r.
 func (w *Work) reserve(r *Request, tokens int32) {
-	r.reserved = int32(w.in.kv.Blocks(tokens))
-	if more := r.reserved - r.held; more > 0 {
+	r.blocksMin = int32(w.in.cache.Blocks(tokens))
+	if more := r.blocksMin - r.blocks; more > 0 {
 		w.demand += int64(more)
-		r.held = r.reserved
+		r.blocks = r.blocksMin
 	}
 }
 
 // Pad makes the prompts of a batch that has just been admitted as long as one of so many tokens, and reserves so many for
-// each. The batch stays together: who has ended keeps its row and its blocks until all have.
+// each. The batch is static: requests that have ended keep their rows and their blocks until all have.
 func (w *Work) Pad(tokens, reserve int32) {
 	in := w.in
-	if in.spec != nil {
+	if in.drafting.speculation != nil {
 		panic("sim: a static batch does not speculate")
 	}
-	for _, slot := range in.prefill {
-		w.count(&in.slab[slot], -1)
+	for _, slot := range in.batch.prefill {
+		w.count(&in.requests.at[slot], -1)
 	}
-	in.padded = tokens
-	for _, slot := range in.prefill {
-		w.reserve(&in.slab[slot], reserve)
-		w.count(&in.slab[slot], 1)
+	in.batch.padded = tokens
+	for _, slot := range in.batch.prefill {
+		w.reserve(&in.requests.at[slot], reserve)
+		w.count(&in.requests.at[slot], 1)
 	}
 }
 
-// Chunk runs the next n tokens of r's prompt in the step. Room may turn negative: then the caller preempts.
+// Chunk runs the next n tokens of r's prompt in the step. FreeBlocks may turn negative: then the caller preempts.
 func (w *Work) Chunk(r *Request, n int32) {
 	if n < 1 || n > r.Pending() || r.chunk != 0 || r.state != prefilling {
 		panic("sim: a chunk must be of a request in prefill, once, and within what it has pending")
@@ -199,24 +195,18 @@ func (w *Work) Chunk(r *Request, n int32) {
 
 // count adds r's chunk to the step, or takes it out again.
 func (w *Work) count(r *Request, sign int64) {
-	t, c := int64(max(r.chunk, w.in.padded)), int64(r.Computed)
-	w.demand += sign * max(0, w.in.kv.Blocks(r.Computed+r.chunk)-int64(r.held))
-	w.shape.Prefills += int(sign)
-	w.shape.PrefillTokens += sign * t
-	w.shape.PrefillPairs += sign * (t*c + t*(t+1)/2)
-	w.shape.PrefillCtx += sign * (c + t)
-	for i := range w.in.set.windows {
-		w.in.set.windows[i].chunk(&w.shape.Capped[i], c, t, sign)
-	}
+	in := w.in
+	w.demand += sign * max(0, in.cache.Blocks(r.Computed+r.chunk)-int64(r.blocks))
+	w.shape.AddChunk(in.pool.Windows, int64(r.Computed), int64(max(r.chunk, in.batch.padded)), sign)
 	if r.chunk == r.Pending() {
 		w.shape.Outputs += int(sign)
 	}
 }
 
-// Close says that no arrival can change the batch before one of its members ends: the seats are taken. Runs of steps are
-// then not cut at arrivals.
-func (w *Work) BatchFull() { w.closed = true }
+// BatchFull says that no arrival can change the batch before one of its members ends: max_num_seqs are running. Segments
+// are then not cut at arrivals.
+func (w *Work) BatchFull() { w.full = true }
 
-// Block says that the head of the queue cannot be admitted before a member of the batch ends. Runs of steps are then cut
-// at arrivals only if one may come before it.
-func (w *Work) HeadBlocked() { w.blocked = true }
+// HeadBlocked says that the head of the queue cannot be admitted before a member of the batch ends. Segments are then cut
+// at arrivals only if one may come before the head.
+func (w *Work) HeadBlocked() { w.headBlocked = true }

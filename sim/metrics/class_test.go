@@ -14,7 +14,8 @@ func TestAClassIsToldOfItsOwn(t *testing.T) {
 	f.Warmup, f.SLO = 5, Limits{E2E: 20}
 	f.Split([]Class{{"chat", Limits{E2E: 10}}, {"batch", Limits{}}})
 	for i, e2e := range []sim.Time{10, 11, 500} {
-		r := sim.Request{Class: uint8(i / 2), Arrival: 6, First: 7, Last: 6 + e2e, Emitted: 2, Output: 2, Prompt: 100, Cached: 16, Preemptions: 1}
+		r := sim.Request{Class: uint8(i / 2), Arrival: 6, Output: 2, Prompt: 100}
+		r.Record = sim.Record{First: 7, Last: 6 + e2e, Emitted: 2, Cached: 16, Preemptions: 1}
 		f.First(&r)
 		f.Done(&r, 6+e2e, sim.Completed)
 	}

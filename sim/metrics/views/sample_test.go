@@ -157,7 +157,8 @@ func TestALongSampleIsThinned(t *testing.T) {
 	play := func(every int32) *views.Sample {
 		s := views.NewSample(&metrics.Full{}, every, views.NewWire(views.Stream{}, 1))
 		for id := range int32(9001) {
-			r := &sim.Request{ID: id, Prompt: 1 + id%7, Output: 3, Traced: id%every == 0, Arrival: sim.Time(id), First: sim.Time(id) + 5, Last: sim.Time(id) + 5, Emitted: 1}
+			r := &sim.Request{ID: id, Prompt: 1 + id%7, Output: 3, Traced: id%every == 0, Arrival: sim.Time(id)}
+			r.Record = sim.Record{First: r.Arrival + 5, Last: r.Arrival + 5, Emitted: 1}
 			s.First(r)
 			if r.Traced {
 				s.Tokens(r, 1, r.First, &sim.Segment{First: 10, Growth: sim.Duration(id % 3), Steps: 2}, 2)

@@ -1,14 +1,18 @@
-package sim
+package batch
 
-import "math"
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/sim/clock"
+)
 
 // Affine is a quantity that changes by the same amount with every step: A + i·B at step i, in picoseconds.
-type Affine struct{ A, B Duration }
+type Affine struct{ A, B clock.Duration }
 
 // At returns the value at step i.
-func (f Affine) At(i int) Duration { return f.A + Duration(i)*f.B }
+func (f Affine) At(i int) clock.Duration { return f.A + clock.Duration(i)*f.B }
 
-// From returns f counted from step i.
+// From returns f as counted from step i on.
 func (f Affine) From(i int) Affine { return Affine{f.At(i), f.B} }
 
 // A Part is a share of a step's time.
@@ -29,28 +33,28 @@ var partNames = [NumParts]string{"weights", "kv", "compute", "communication", "o
 func (p Part) String() string { return partNames[p] }
 
 // Segment prices consecutive steps of an unchanged batch: step i (from 0) lasts First + i·Growth, for i < Steps. Decode
-// attention reads a cache that grows by one token per sequence and step, so a fixed batch is affine in i until another
-// resource becomes its bottleneck, which is where a cost model ends the segment.
+// attention reads a cache that grows by one token per sequence and step, so the price of a fixed batch is affine in i
+// until another resource becomes the bottleneck, which is where a cost model ends the segment.
 type Segment struct {
-	First, Growth Duration
+	First, Growth clock.Duration
 	Steps         int
 	Bound         Affine           // max(bytes / peak bandwidth, FLOPs / peak FLOP/s), rounded down: never above the step
-	ComputeBound  bool             // which of the two the bound is
+	ComputeBound  bool             // the FLOPs are the larger of the two
 	Part          [NumParts]Affine // sum to the step exactly
 }
 
 // Step returns the length of step i.
-func (g *Segment) Step(i int) Duration { return g.First + Duration(i)*g.Growth }
+func (g *Segment) Step(i int) clock.Duration { return g.First + clock.Duration(i)*g.Growth }
 
 // Span returns the length of the first n steps: n·First + Growth·n(n−1)/2.
-func (g *Segment) Span(n int) Duration {
-	k := Duration(n)
+func (g *Segment) Span(n int) clock.Duration {
+	k := clock.Duration(n)
 	return k*g.First + g.Growth*(k*(k-1)/2)
 }
 
 // Cover returns the least n ≥ 1 with Span(n) ≥ d: the step boundary at or after d. Span(n) = d is a quadratic in n; its
 // float root is corrected with exact integers.
-func (g *Segment) Cover(d Duration) int {
+func (g *Segment) Cover(d clock.Duration) int {
 	span, step := g.First, g.First
 	for n := 1; n <= 8; n++ { // most runs are short: cheaper than a root
 		if span >= d {
@@ -69,8 +73,8 @@ func (g *Segment) Cover(d Duration) int {
 	return n
 }
 
-// Ended returns the greatest n with Span(n) ≤ d: how many steps have ended after d.
-func (g *Segment) Ended(d Duration) int {
+// Ended returns the greatest n with Span(n) ≤ d: how many steps have ended when d has passed.
+func (g *Segment) Ended(d clock.Duration) int {
 	if d < g.First {
 		return 0
 	}
@@ -84,7 +88,8 @@ func (g *Segment) Ended(d Duration) int {
 	return n
 }
 
-func (g *Segment) root(d Duration) int {
+// root returns n with Span(n) ≈ d.
+func (g *Segment) root(d clock.Duration) int {
 	if g.Growth == 0 {
 		return int(d / g.First)
 	}

@@ -1,4 +1,4 @@
-package sim
+package clock
 
 import (
 	"fmt"
@@ -28,14 +28,15 @@ const (
 // Forever is later than every instant of a run (106 days).
 const Forever Time = math.MaxInt64
 
-// HorizonS is the longest run in seconds: half the range of the clock, so that sums of an instant and a span are safe.
+// HorizonS is the longest run in seconds: half the range of the clock, so that the sum of an instant and a span never
+// overflows.
 const HorizonS = 53 * 86400.0
 
-// ClockEnd is that instant.
-const ClockEnd Time = 53 * 86400 * Time(Second)
+// End is the last instant of the longest run.
+const End Time = 53 * 86400 * Time(Second)
 
-// Seconds converts s, rounding to the nearest picosecond. It panics if s is negative, NaN or beyond the clock: such a
-// value is a bug, for whoever takes numbers from users checks them first.
+// Seconds converts s, rounding to the nearest picosecond. It panics if s is negative, NaN or beyond the clock: code that
+// takes numbers from users checks them first, so such a value is a bug.
 func Seconds(s float64) Duration {
 	ps := float64(s*1e12) + 0.5
 	if !(ps >= 0 && ps < 1<<63) {
@@ -44,7 +45,7 @@ func Seconds(s float64) Duration {
 	return Duration(ps)
 }
 
-// SecondsUp converts s, rounding up to the next picosecond: prices round up, so that no step beats its bound.
+// SecondsUp converts s, rounding up to the next picosecond: prices round up, so that no step is shorter than its bound.
 func SecondsUp(s float64) Duration {
 	return Seconds(math.Ceil(s*1e12) * 1e-12)
 }

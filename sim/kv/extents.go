@@ -1,14 +1,14 @@
-package sim
+package kv
 
-// extent is consecutive blocks of the cache that are in one state: held by the same number of requests, or free and next
-// to each other in the order of eviction. Blocks are counted along the prompt, from its start.
+// extent is consecutive blocks of the cache that are in one state: in use by the same number of sequences, or free and
+// next to each other in the order of eviction. Blocks are counted along the prompt, from its start.
 type extent struct {
-	node          int32 // of Contents; 0: nobody will ask for it; −1 − slot: only the preempted request there will
+	node          int32 // of Contents; 0: nobody can reuse it; −1 − slot: only the preempted request in slot can
 	from, to      int32
-	refs          int32 // requests that hold it; 0: free, and in the order of eviction
+	refs          int32 // sequences that have it; 0: it is free, and in the order of eviction
 	older, newer  int32 // neighbours in that order
 	before, after int32 // neighbours among the extents of the node, in the order in which they were computed
-	right         int32 // the end that was split off last, good for whoever has held both since
+	right         int32 // the end that was divided off last: whoever has had both since finds it here
 }
 
 func (x *extent) len() int32 { return x.to - x.from }
@@ -16,17 +16,17 @@ func (x *extent) len() int32 { return x.to - x.from }
 // extents is every block of a cache, as extents. Extent 0 closes the order of eviction to a ring.
 type extents struct {
 	at      []extent
-	spare   []int32
-	head    []int32 // first extent of each content node; 0: none. Nodes beyond its length have none either
+	unused  []int32
+	head    []int32 // first extent of each content node; 0: none, as for nodes beyond its length
 	tail    []int32
-	evicted int64 // blocks of content that made room for others
+	evicted int64 // blocks of content
 }
 
 // add returns the number of a new extent. It is in no order yet.
 func (p *extents) add(x extent) int32 {
-	if n := len(p.spare); n > 0 {
-		i := p.spare[n-1]
-		p.spare = p.spare[:n-1]
+	if n := len(p.unused); n > 0 {
+		i := p.unused[n-1]
+		p.unused = p.unused[:n-1]
 		p.at[i] = x
 		return i
 	}
@@ -43,7 +43,7 @@ func (p *extents) remove(i int32) {
 	if x.node > 0 {
 		p.unlist(i)
 	}
-	p.spare = append(p.spare, i)
+	p.unused = append(p.unused, i)
 }
 
 // unlink takes extent i out of the order of eviction.
@@ -75,6 +75,7 @@ func (p *extents) list(i int32) {
 	}
 }
 
+// unlist takes extent i out of the list of its node.
 func (p *extents) unlist(i int32) {
 	x := &p.at[i]
 	if x.before == 0 {
@@ -89,12 +90,12 @@ func (p *extents) unlist(i int32) {
 	}
 }
 
-// split cuts extent i, of a content node, before block at, and returns the part behind the cut. Of free blocks that part
-// is evicted first.
-func (p *extents) split(i, at int32) int32 {
+// divide cuts extent i, of a content node, before block at, and returns the part behind the cut. Of free blocks that
+// part is evicted first.
+func (p *extents) divide(i, at int32) int32 {
 	x := p.at[i]
 	if at <= x.from || at >= x.to {
-		panic("sim: split an extent outside of it")
+		panic("sim: divided an extent outside of it")
 	}
 	x.from, x.before = at, i
 	j := p.add(x)
@@ -111,8 +112,8 @@ func (p *extents) split(i, at int32) int32 {
 	return j
 }
 
-// free makes extent i, which nobody holds any more, the last to be evicted. What the end of it touches joins it, if that
-// was the last before it: the order of eviction stays the same.
+// free makes extent i, which no sequence has any more, the last to be evicted. If the extent that is last before it
+// continues it, the two become one: the order of eviction stays the same.
 func (p *extents) free(i int32) {
 	x, j := &p.at[i], p.at[0].older
 	y := &p.at[j]
@@ -123,8 +124,8 @@ func (p *extents) free(i int32) {
 	p.link(i, p.at[0].older)
 }
 
-// waste makes n blocks, which nobody will ask for, the last to be evicted.
-func (p *extents) waste(n int32) {
+// freeUnnamed makes n blocks, which nobody can reuse, the last to be evicted.
+func (p *extents) freeUnnamed(n int32) {
 	if n == 0 {
 		return
 	}
@@ -136,12 +137,12 @@ func (p *extents) waste(n int32) {
 	p.link(p.add(extent{to: n}), last)
 }
 
-// resident returns how many of the first limit blocks of the path to node are there, if one of the node's own is; else 0.
-// With a block, all those before it on the path are there too: whoever held the block last held those as well, and they
-// were freed after it.
+// resident returns how many of the first limit blocks of the path to node are cached, if one of the node's own is; else
+// 0. With a block, all those before it on the path are cached too: whichever sequence had the block last had those as
+// well, and they were freed after it.
 //
-// Where a prompt ends with a block, each repetition computes that block once more and a node may have as many extents as
-// it had requests; the ones computed first reach the limit.
+// Where a prompt ends with a block, each repetition computes that block once more and a node may have one extent per
+// request; the ones computed first reach the limit.
 func (p *extents) resident(node, limit int32) int32 {
 	n := int32(0)
 	if int(node) < len(p.head) {
@@ -152,8 +153,8 @@ func (p *extents) resident(node, limit int32) int32 {
 	return min(n, limit)
 }
 
-// pick returns the extent of node in which block to − 1 is found, which is the earliest computed that has it, and the
-// first block from which on, up to that one, this is so. No block before low counts.
+// pick returns the extent of node from which block to − 1 is reused, the earliest computed one that has it, and the
+// first of the blocks up to there that are reused from it. Blocks before low do not count.
 func (p *extents) pick(node, to, low int32) (i, from int32) {
 	for i = p.head[node]; i != 0; i = p.at[i].after {
 		x := &p.at[i]

@@ -1,4 +1,4 @@
-package sim
+package batch
 
 import "math/bits"
 
@@ -6,8 +6,8 @@ import "math/bits"
 const noSlot int32 = -1
 
 // wheel is a timing wheel over the steps of a decode set: it answers in constant time when the next entry is due. Slots
-// due in the same step modulo its size share a bucket, an intrusive list. An entry more than a lap ahead stays where it
-// is: the false stop only splits a run of steps.
+// that are due in the same step modulo the size of the wheel share a bucket, an intrusive list. An entry that is due more
+// than a revolution ahead stays in its bucket: the wheel then stops for it too early, which only divides a segment.
 type wheel struct {
 	mask  uint64
 	head  []int32  // first slot of each bucket
@@ -22,11 +22,13 @@ type entry struct {
 	next int32 // slot behind it in the bucket
 }
 
-// wheelBits sizes the wheel: 4096 steps, enough that outputs of a few thousand tokens rarely lap, in 16 kB.
-const wheelBits = 12
+// LogWheelMax is the binary logarithm of the largest wheel: 4096 buckets of 4 bytes, so that outputs of a few thousand
+// tokens rarely take more than one revolution.
+const LogWheelMax = 12
 
+// newWheel returns an empty wheel with 2^logSize buckets, at least 64 and at most 4096.
 func newWheel(logSize uint) wheel {
-	size := 1 << max(6, min(logSize, wheelBits))
+	size := 1 << max(6, min(logSize, LogWheelMax))
 	w := wheel{mask: uint64(size - 1), head: make([]int32, size), words: make([]uint64, size/64)}
 	for i := range w.head {
 		w.head[i] = noSlot
@@ -66,7 +68,7 @@ func (w *wheel) tidy(b uint64) {
 	}
 }
 
-// none reports whether nothing is due at step now: a quick look before take.
+// none reports whether nothing can be due at step now: a cheap test before take.
 func (w *wheel) none(now int64) bool { return w.head[uint64(now)&w.mask] == noSlot }
 
 // take appends the slots due at step now to out, removes them, and returns out.
@@ -95,7 +97,7 @@ func (w *wheel) until(now int64) int {
 		return bits.TrailingZeros64(v) + 1
 	}
 	n := uint64(len(w.words))
-	// The words after this one, rotated so that bit j stands for word+1+j; the last is this word's own beginning.
+	// The words after this one, rotated so that bit j stands for word+1+j. The last of them is the beginning of this word.
 	later := (w.sum>>(word+1) | w.sum<<(n-word-1)) & (^uint64(0) >> (64 - n))
 	if later == 0 {
 		return int(w.mask) + 1

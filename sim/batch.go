@@ -1,0 +1,329 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/sim/batch"
+)
+
+// runningBatch is the requests that run. A request is in the list from its admission until it ends or is preempted, and
+// in the decode set while it emits a token per step.
+type runningBatch struct {
+	requests    *slab
+	set         batch.DecodeSet
+	first, last int32 // of the list, in order of admission
+	n           int
+	admissions  int64   // so far
+	departures  int64   // so far
+	prefill     []int32 // members of the list that prefill, in its order
+	padded      int32   // tokens to which the prompts of a static batch are padded; 0: none
+	finished    []int32 // members of the decode set that have ended, in a static batch
+	cancelled   []int32 // members of the list whose clients have cancelled them during the step under way
+	traced      []int32 // members of the decode set that are reported step by step
+	byClass     []int32 // members of the decode set by class; nil: there is one class
+	emittedAt   Time    // end of the latest step in which the decode set emitted
+	overdue     bool    // some members of the decode set emitted their latest token before that
+	counts
+}
+
+// clear makes b the batch of an engine that has just started.
+func (b *runningBatch) clear() {
+	b.first, b.last, b.n = noSlot, noSlot, 0
+	b.prefill, b.traced = b.prefill[:0], b.traced[:0]
+	b.cancelled, b.finished = b.cancelled[:0], b.finished[:0]
+	b.padded, b.overdue = 0, false
+	clear(b.byClass)
+	b.counts = counts{asked: b.asked, joined: b.joined[:0], long: b.long[:0]}
+}
+
+// append makes the request in slot the latest of the list.
+func (b *runningBatch) append(slot int32) {
+	r := &b.requests.at[slot]
+	r.prev, r.next = b.last, noSlot
+	r.admission = b.admissions
+	b.admissions++
+	if b.last != noSlot {
+		b.requests.at[b.last].next = slot
+	} else {
+		b.first = slot
+	}
+	b.last = slot
+	b.n++
+}
+
+// remove takes the request in slot out of the list.
+func (b *runningBatch) remove(slot int32) {
+	r := &b.requests.at[slot]
+	if r.prev != noSlot {
+		b.requests.at[r.prev].next = r.next
+	} else {
+		b.first = r.next
+	}
+	if r.next != noSlot {
+		b.requests.at[r.next].prev = r.prev
+	} else {
+		b.last = r.prev
+	}
+	b.n--
+	b.departures++
+}
+
+// removePrefill takes the request in slot out of those that prefill.
+func (b *runningBatch) removePrefill(slot int32) {
+	i := slices.Index(b.prefill, slot)
+	b.prefill = slices.Delete(b.prefill, i, i+1)
+}
+
+// progress returns the computed and emitted tokens of a decoding request.
+func (b *runningBatch) progress(r *Request) (computed, emitted int32) {
+	if b.set.Counted() {
+		return r.Computed, r.Emitted
+	}
+	d := int32(b.set.Step() - r.joinStep)
+	return r.Computed + d, r.Emitted + d
+}
+
+// isNew reports whether r has joined the decode set since that last emitted.
+func (b *runningBatch) isNew(r *Request) bool { return r.joinStep == b.set.Step() }
+
+// cancelledDecodes returns how many members of the decode set have lost their clients during the step under way.
+func (b *runningBatch) cancelledDecodes() (n int) {
+	for _, slot := range b.cancelled {
+		if b.requests.at[slot].state == cancelledDecode {
+			n++
+		}
+	}
+	return n
+}
+
+// untrace takes the request in slot out of those that are reported step by step.
+func (b *runningBatch) untrace(r *Request, slot int32) {
+	if !r.Traced {
+		return
+	}
+	if i := slices.Index(b.traced, slot); i >= 0 {
+		b.traced = slices.Delete(b.traced, i, i+1)
+	}
+}
+
+// emitted returns the tokens that the members have emitted up to the steps under way, but for those without a client.
+func (b *runningBatch) emitted() (n int64) {
+	for slot := b.first; slot != noSlot; slot = b.requests.at[slot].next {
+		switch r := &b.requests.at[slot]; r.state {
+		case decoding:
+			_, emitted := b.progress(r)
+			n += int64(emitted)
+		case prefilling:
+			n += int64(r.Emitted)
+		}
+	}
+	return n
+}
+
+// longRemaining is what few requests may emit more than: a sum that clips remaining tokens at it, or higher, visits those
+// alone.
+const longRemaining = 4096
+
+// counts is what an instance counts only if its Scheduler asks for it, see Counter.
+type counts struct {
+	asked     Counts
+	joined    []int32 // slots that have joined the decode set since it last emitted
+	remaining int64   // Σ tokens that the members of the decode set may still emit, by their limits
+	long      []int32 // slots of the members that had more than longRemaining of them when they joined
+	committed int64   // Σ blocks of the running requests at their limits
+}
+
+// must panics if the scheduler has not asked for k.
+func (c *counts) must(k Counts) {
+	if c.asked&k == 0 {
+		panic("sim: the scheduler asks for what its Counts does not name")
+	}
+}
+
+// countJoined counts the request in slot, which has joined the decode set.
+func (b *runningBatch) countJoined(slot int32) {
+	if b.asked&CountPauses != 0 {
+		b.joined = append(b.joined, slot)
+	}
+	if b.asked&CountRemaining != 0 {
+		r := &b.requests.at[slot]
+		remaining := r.Limit() - r.Emitted
+		b.remaining += int64(remaining)
+		if remaining > longRemaining {
+			b.long = append(b.long, slot)
+		}
+	}
+}
+
+// countLeft takes the request in slot, which is still in the decode set, out of the counts.
+func (b *runningBatch) countLeft(slot int32) {
+	r := &b.requests.at[slot]
+	if b.isNew(r) {
+		b.joined = without(b.joined, slot)
+	}
+	if b.asked&CountRemaining != 0 {
+		_, emitted := b.progress(r)
+		b.remaining -= int64(r.Limit() - emitted)
+		b.long = without(b.long, slot)
+	}
+}
+
+// without returns slots without slot.
+func without(slots []int32, slot int32) []int32 {
+	if i := slices.Index(slots, slot); i >= 0 {
+		return slices.Delete(slots, i, i+1)
+	}
+	return slots
+}
+
+// countEmitted counts a step, or several, with which the decode set emitted so many tokens.
+func (b *runningBatch) countEmitted(tokens int64) {
+	if b.asked&CountRemaining != 0 {
+		b.remaining -= tokens
+	}
+	b.overdue, b.joined = false, b.joined[:0]
+}
+
+// RemainingTokens returns Σ min(tokens that it may still emit, clip) over the sequences that decode. It takes
+// CountRemaining.
+func (in *Instance) RemainingTokens(clip int32) int64 {
+	in.batch.must(CountRemaining)
+	if clip >= longRemaining {
+		sum := in.batch.remaining
+		for _, slot := range in.batch.long {
+			r := &in.requests.at[slot]
+			sum -= int64(max(0, r.Limit()-in.Emitted(r)-clip))
+		}
+		return sum
+	}
+	var sum int64
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
+		if in.Decodes(r) {
+			sum += int64(min(r.Limit()-in.Emitted(r), clip))
+		}
+	}
+	return sum
+}
+
+// commitBlocks counts what r may take of the cache, with the sign of coming or going, if the scheduler asks for it.
+func (in *Instance) commitBlocks(r *Request, sign int64) {
+	if in.batch.asked&CountCommitted != 0 {
+		in.batch.committed += sign * in.cache.Blocks(r.Prompt+r.Limit())
+	}
+}
+
+// enter makes the request in slot the latest to be admitted.
+func (in *Instance) enter(slot int32) {
+	in.batch.append(slot)
+	in.commitBlocks(&in.requests.at[slot], 1)
+}
+
+// exit takes the request in slot out of the list of those that run.
+func (in *Instance) exit(slot int32) {
+	in.batch.remove(slot)
+	in.commitBlocks(&in.requests.at[slot], -1)
+}
+
+// join adds the request in slot, whose prompt is complete, to the decode set.
+func (in *Instance) join(slot int32) {
+	r, b := &in.requests.at[slot], &in.batch
+	r.state, r.joinStep, r.computedAtJoin = decoding, b.set.Step(), r.Computed
+	if !b.set.Counted() {
+		r.blocks = 0
+	}
+	r.finishStep = b.set.Join(slot, r.Computed, r.Output-r.Emitted, in.paged(r))
+	if b.asked != 0 {
+		b.countJoined(slot)
+	}
+	if b.byClass != nil {
+		b.byClass[r.Class]++
+	}
+	if r.Traced && in.cluster.tracer != nil {
+		b.traced = append(b.traced, slot)
+	}
+}
+
+// leave takes the request in slot out of the decode set; its end has been taken. Its record is as of now then.
+func (in *Instance) leave(slot int32) {
+	r, b := &in.requests.at[slot], &in.batch
+	if b.asked != 0 {
+		b.countLeft(slot)
+	}
+	r.Computed, r.Emitted = b.progress(r)
+	b.set.Leave(slot, r.Computed, in.paged(r))
+	if b.byClass != nil && r.state != finishedRow {
+		b.byClass[r.Class]--
+	}
+}
+
+// paged reports whether r takes blocks as it grows: it has not reserved them all, as the rows of a static batch have.
+func (in *Instance) paged(r *Request) bool {
+	return r.blocksMin == 0 || in.batch.padded == 0 && in.cache.Blocks(r.Prompt+r.Output-1) > int64(r.blocksMin)
+}
+
+// allocated returns the blocks of r, whose record is as of now.
+func (in *Instance) allocated(r *Request) int64 {
+	if in.batch.set.Counted() {
+		return int64(r.blocks)
+	}
+	return max(int64(r.blocksMin), in.cache.Blocks(r.Computed))
+}
+
+// finishRow ends the request in slot for its client, if that still waits; its row and its blocks stay in the static
+// batch.
+func (in *Instance) finishRow(slot int32, now Time) {
+	r, b := &in.requests.at[slot], &in.batch
+	b.finished = append(b.finished, slot)
+	if b.byClass != nil {
+		b.byClass[r.Class]--
+	}
+	if r.state == decoding {
+		seen := &in.report.request
+		*seen = *r
+		_, seen.Emitted = b.progress(r)
+		seen.Last = now
+		in.charge(r, -1)
+		r.state = finishedRow
+		in.cluster.done(seen, now, Completed)
+		return
+	}
+	r.state = finishedRow
+}
+
+// disband frees a static batch all of whose members have ended.
+func (in *Instance) disband() {
+	for _, slot := range in.batch.finished {
+		in.leave(slot)
+		in.vacate(slot)
+		in.exit(slot)
+		in.forget(slot)
+	}
+	in.batch.finished, in.batch.padded = in.batch.finished[:0], 0
+}
+
+// vacate frees the blocks of the request in slot. With prefix caching the order counts, and they are freed together with
+// the others of this step.
+func (in *Instance) vacate(slot int32) {
+	if !in.cache.Caches() {
+		in.cache.Release(in.allocated(&in.requests.at[slot]))
+	} else {
+		in.freed = append(in.freed, slot)
+	}
+}
+
+// freeBlocks frees the blocks of the requests in freed, in order of admission.
+func (in *Instance) freeBlocks() {
+	for i := 1; i < len(in.freed); i++ { // most steps free few, in order
+		for j := i; j > 0 && in.requests.at[in.freed[j]].admission < in.requests.at[in.freed[j-1]].admission; j-- {
+			in.freed[j], in.freed[j-1] = in.freed[j-1], in.freed[j]
+		}
+	}
+	for _, slot := range in.freed {
+		r := &in.requests.at[slot]
+		if r.OutputContent != 0 {
+			in.cache.Publish(slot, r.prompt(), r.Computed)
+		}
+		in.cache.ReleaseSequence(slot, r.prompt(), in.allocated(r), r.Computed, false)
+	}
+	in.freed = in.freed[:0]
+}

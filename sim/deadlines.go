@@ -1,0 +1,176 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/sim/heap"
+)
+
+// A client that cancels its request (time-out, disconnect) does so at its deadline. The engine learns of it between
+// steps: until the boundary at or after the deadline the sequence keeps its place in the batch and its blocks, as in an
+// engine that aborts requests between steps, but tokens of that boundary reach nobody.
+
+// deadlines is when clients cancel their requests, by time and then by ID. A deadline is void once its request has ended.
+type deadlines = heap.Heap[Time, place]
+
+// place is where the request of a deadline was when the deadline was noted.
+type place struct{ instance, slot int32 } // instance noSlot: it waits at a gate, in that place
+
+// watch notes the deadline of the request in slot, if it has one.
+func (in *Instance) watch(slot int32) {
+	if r := &in.requests.at[slot]; r.Deadline != 0 {
+		in.cluster.deadlines.Push(r.Deadline, int64(r.ID), place{in.ID, slot})
+	}
+}
+
+// nextDeadline returns the earliest deadline of a request that has not ended. It drops void ones: they are no events, and
+// a run must not last until them.
+func (c *Cluster) nextDeadline() Time {
+	for len(c.deadlines) > 0 {
+		if t := &c.deadlines[0]; c.applies(t.Value, int32(t.Tie)) {
+			return t.Key
+		}
+		c.deadlines.Pop()
+	}
+	return Forever
+}
+
+// applies reports whether the deadline of request id, noted at a place, is not void.
+func (c *Cluster) applies(at place, id int32) bool {
+	if at.instance == noSlot {
+		w := &c.gate.waits[at.slot]
+		return w.pool != nil && w.ID == id
+	}
+	r := &c.instances[at.instance].requests.at[at.slot]
+	if r.ID != id {
+		return false
+	}
+	return r.state != unused && r.state != finishedRow && r.state != pendingTransfer && r.state != preallocated
+}
+
+// cancel handles the earliest deadline: it ends the request for its client.
+func (c *Cluster) cancel() {
+	t := c.deadlines.Pop()
+	if at := t.Value; at.instance != noSlot {
+		c.instances[at.instance].cancel(at.slot, t.Key)
+		return
+	}
+	r := c.leaveGate(t.Value.slot)
+	c.done(&r, t.Key, Failed)
+	if r.transfer != 0 {
+		c.cancelTransfer(r.transfer)
+	}
+}
+
+// cancel ends the request in slot for its client at now.
+func (in *Instance) cancel(slot int32, now Time) {
+	r := &in.requests.at[slot]
+	switch r.state {
+	case waiting, swappedOut:
+		in.cluster.done(r, now, Failed)
+		in.charge(r, -1)
+		in.dismiss(r)
+		if r.state == swappedOut {
+			in.dropSwapped(slot)
+		} else {
+			in.cache.Forget(slot)
+			in.queue.cancel(slot)
+		}
+		in.wake(now) // the requests behind it may fit
+	case awaitingAllocation, transferring:
+		in.cluster.done(r, now, Failed)
+		in.cluster.cancelTransfer(r.transfer)
+	case transferred:
+		in.cluster.done(r, now, Failed)
+		in.charge(r, -1)
+		in.transfers.transferred = without(in.transfers.transferred, slot)
+		in.commitBlocks(r, -1)
+		in.releaseBlocks(slot)
+		in.wake(now)
+	case prefilling:
+		r.state = cancelledPrefill
+		in.batch.cancelled = append(in.batch.cancelled, slot)
+		in.cluster.done(r, now, Failed)
+		in.dismiss(r)
+		if in.step.end == Forever { // no step will end that it could leave with: it waited for room
+			in.dropCancelled(now)
+			if len(in.freed) > 0 {
+				in.freeBlocks()
+			}
+			in.wake(now)
+		}
+	case decoding:
+		r.state = cancelledDecode
+		in.batch.cancelled = append(in.batch.cancelled, slot)
+		in.cluster.done(in.seenAt(r, now), now, Failed)
+		in.cut(now, 0)
+	}
+}
+
+// seenAt returns r, which decodes, as its client has seen it at now: without a token of a boundary at now itself.
+func (in *Instance) seenAt(r *Request, now Time) *Request {
+	seen := &in.report.request
+	*seen = *r
+	if _, seen.Emitted = in.batch.progress(r); in.step.decodes > 0 {
+		seen.Emitted += int32(in.step.price.Ended(now.Sub(in.step.start) - 1))
+	}
+	return seen
+}
+
+// dismiss frees what is allocated elsewhere to r, which has ended.
+func (in *Instance) dismiss(r *Request) {
+	if r.transfer != 0 {
+		in.cluster.cancelTransfer(r.transfer)
+		r.transfer = 0
+	}
+}
+
+// dropSwapped frees the host memory of the request in slot, whose client has cancelled it.
+func (in *Instance) dropSwapped(slot int32) {
+	in.swap.free += in.allocated(&in.requests.at[slot])
+	i := slices.Index(in.swap.slots, slot)
+	in.swap.slots = slices.Delete(in.swap.slots, i, i+1)
+	in.forget(slot)
+}
+
+// dropCancelled frees what the cancelled requests of the batch still have. In a static batch their rows stay.
+func (in *Instance) dropCancelled(now Time) {
+	b := &in.batch
+	for _, slot := range b.cancelled {
+		r := &in.requests.at[slot]
+		prefilled := r.state == cancelledPrefill
+		ended := !prefilled && r.finishStep <= b.set.Step() // with the step just taken; see retire
+		if prefilled {
+			b.removePrefill(slot)
+			if b.padded > 0 {
+				in.join(slot)
+			}
+		}
+		if r.state != cancelledPrefill && !ended { // a padded prompt has joined
+			b.set.DropEnd(slot)
+			b.untrace(r, slot)
+		}
+		in.charge(r, -1)
+		switch {
+		case b.padded > 0 && !ended:
+			r.state = cancelledDecode
+			in.finishRow(slot, now)
+		case b.padded > 0:
+		default:
+			in.dropFrom(slot, r, ended)
+		}
+	}
+	b.cancelled = b.cancelled[:0]
+}
+
+// dropFrom takes the request in slot out of the batch.
+func (in *Instance) dropFrom(slot int32, r *Request, ended bool) {
+	if r.state == cancelledDecode && !ended {
+		in.leave(slot)
+	}
+	if !ended {
+		in.vacate(slot)
+	}
+	in.exit(slot)
+	in.forget(slot)
+}

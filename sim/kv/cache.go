@@ -1,0 +1,205 @@
+package kv
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Cache accounts for the paged key–value cache of one instance, in blocks.
+type Cache struct {
+	size     int32 // tokens per block
+	shift    int8  // log2 of size, or −1 if it is no power of two
+	fixed    int32 // blocks that a sequence needs whatever its length (recurrent state, short windows)
+	total    int64
+	free     int64
+	freeMin  int64     // the fewest blocks ever free
+	repeated int64     // Σ blocks over sequences less the blocks allocated: a block of several sequences is there once
+	prefix   *prefixes // what free and allocated blocks hold; nil: prefix caching is off
+}
+
+// Config describes a cache.
+type Config struct {
+	Blocks         int64
+	BlockSize      int32     // tokens per block
+	SequenceBlocks int32     // blocks that a sequence needs whatever its length
+	Contents       *Contents // what prompts have in common; nil: no prefix caching
+	OffloadBlocks  int64     // host memory for what the prefix cache evicts; 0: none
+}
+
+// New returns an empty cache.
+func New(c Config) Cache {
+	k := Cache{size: c.BlockSize, shift: -1, fixed: c.SequenceBlocks, total: c.Blocks, free: c.Blocks, freeMin: c.Blocks}
+	if c.BlockSize&(c.BlockSize-1) == 0 {
+		k.shift = int8(bits.TrailingZeros32(uint32(c.BlockSize)))
+	}
+	if c.Contents != nil {
+		k.prefix = newPrefixes(&k, c)
+	}
+	return k
+}
+
+// Blocks returns the blocks that a sequence of n tokens needs.
+func (k *Cache) Blocks(n int32) int64 { return int64(k.fixed) + int64(k.paged(n)) }
+
+// Total returns the blocks of the cache.
+func (k *Cache) Total() int64 { return k.total }
+
+// Free returns the blocks that no sequence has.
+func (k *Cache) Free() int64 { return k.free }
+
+// Allocated returns the blocks that sequences have.
+func (k *Cache) Allocated() int64 { return k.total - k.free }
+
+// AllocatedMax returns the most blocks ever allocated at once.
+func (k *Cache) AllocatedMax() int64 { return k.total - k.freeMin }
+
+// Repeated returns Σ blocks over sequences less the blocks allocated: what prefix caching saves just now.
+func (k *Cache) Repeated() int64 { return k.repeated }
+
+// BlockSize returns the tokens of a block.
+func (k *Cache) BlockSize() int32 { return k.size }
+
+// Caches reports whether prefix caching is on.
+func (k *Cache) Caches() bool { return k.prefix != nil }
+
+// paged returns ⌈n / block size⌉.
+func (k *Cache) paged(n int32) int32 {
+	if k.shift >= 0 {
+		return (n + k.size - 1) >> (uint(k.shift) & 31)
+	}
+	return (n + k.size - 1) / k.size
+}
+
+// Allocate allocates n blocks; with prefix caching, those that are the next to be evicted.
+func (k *Cache) Allocate(n int64) {
+	k.take(n)
+	if k.prefix != nil {
+		k.prefix.evict(n)
+	}
+}
+
+// take counts n blocks as allocated.
+func (k *Cache) take(n int64) {
+	if n > k.free {
+		panic("sim: allocated more KV blocks than are free")
+	}
+	k.free -= n
+	k.freeMin = min(k.freeMin, k.free)
+}
+
+// NoteAllocated says that n more blocks are in use at this instant, although they are allocated only later.
+func (k *Cache) NoteAllocated(n int64) { k.freeMin = min(k.freeMin, k.free-n) }
+
+// Release frees n blocks of a cache without prefix caching.
+func (k *Cache) Release(n int64) {
+	if k.free += n; k.free > k.total {
+		panic("sim: released more KV blocks than were allocated")
+	}
+}
+
+// Prompt says what a sequence reads, as far as others may read it too: its content and the length of its prompt.
+type Prompt struct {
+	Content int32 // node of Contents, 0: nothing that others read
+	Output  int32 // node of Contents that ends with its output, 0: its output is not read again
+	Tokens  int32
+}
+
+// Match is what the cache has of a waiting request, in blocks from the beginning of its prompt.
+type Match struct {
+	Cached    int32 // in GPU memory
+	Free      int32 // of the cached ones, those that no sequence has
+	Offloaded int32 // those after the cached ones, in host memory
+}
+
+// Match returns what the cache has of the request in slot, which has so many tokens to compute: the last one is computed
+// in any case. A slot below 0 is a request that is on no instance yet.
+func (k *Cache) Match(slot int32, p Prompt, tokens int32) Match {
+	return k.prefix.match(slot, p, tokens)
+}
+
+// Matchable reports whether the cache may have anything of the request in slot.
+func (k *Cache) Matchable(slot int32, p Prompt) bool {
+	return k.prefix != nil && (p.Content != 0 || p.Output != 0 || slot >= 0 && k.prefix.table(slot).retained != 0)
+}
+
+// Reuse gives the cached blocks of a match to the sequence in slot, and counts those that are loaded from host memory,
+// which the sequence has to allocate.
+func (k *Cache) Reuse(slot int32, p Prompt, m Match) {
+	if m.Cached > 0 {
+		k.repeated += int64(m.Cached - m.Free)
+		k.take(int64(m.Free))
+		k.prefix.reuse(slot, p, m.Cached)
+	}
+	if m.Offloaded > 0 {
+		k.prefix.offload.loaded += int64(m.Offloaded)
+	}
+}
+
+// Publish lets others reuse the full blocks among the first computed tokens of the sequence in slot, as far as its
+// content says that they may. Without prefix caching it does nothing.
+func (k *Cache) Publish(slot int32, p Prompt, computed int32) {
+	if k.prefix != nil && (p.Content != 0 || p.Output != 0) {
+		k.prefix.publish(slot, p, computed)
+	}
+}
+
+// ReleaseSequence frees the blocks of the sequence in slot, with prefix caching: the content of computed tokens stays
+// until it is evicted. A sequence that is retained is preempted, and can reuse its own blocks as well.
+func (k *Cache) ReleaseSequence(slot int32, p Prompt, blocks int64, computed int32, retain bool) {
+	freed := k.prefix.release(slot, p, blocks, computed, retain)
+	k.Release(freed)
+	k.repeated -= blocks - freed
+}
+
+// Forget leaves what a preempted request in slot could have reused to eviction: it does not come back.
+func (k *Cache) Forget(slot int32) {
+	if k.prefix != nil && k.prefix.table(slot).retained != 0 {
+		k.prefix.forget(slot)
+	}
+}
+
+// Nodes appends to path the nodes of Contents, from the root on, in which the first n cached blocks of a prompt end.
+func (k *Cache) Nodes(p Prompt, n int32, path []int32) []int32 { return k.prefix.walk(p, n, path) }
+
+// Evicted returns how many blocks of content have been evicted so far.
+func (k *Cache) Evicted() int64 {
+	if k.prefix == nil {
+		return 0
+	}
+	return k.prefix.evicted
+}
+
+// Loaded returns how many blocks have been loaded from host memory so far.
+func (k *Cache) Loaded() int64 {
+	if k.prefix == nil || k.prefix.offload == nil {
+		return 0
+	}
+	return k.prefix.offload.loaded
+}
+
+// Check reports what prefix caching has kept or lost of a cache that no sequence uses: every block must be free, in one
+// extent that is in the order of eviction.
+func (k *Cache) Check() error {
+	p := k.prefix
+	if p == nil {
+		return nil
+	}
+	linked, free := 0, int64(0)
+	for i := p.at[0].newer; i != 0; i = p.at[i].newer {
+		x := &p.at[i]
+		if x.refs != 0 || x.len() < 1 || x.node < 0 || p.at[x.newer].older != i {
+			return fmt.Errorf("extent %d is %+v", i, *x)
+		}
+		free += int64(x.len())
+		linked++
+	}
+	switch {
+	case free != k.free || free != k.total:
+		return fmt.Errorf("%d blocks in the order of eviction, %d free, %d in all", free, k.free, k.total)
+	case linked != len(p.at)-1-len(p.extents.unused):
+		return fmt.Errorf("%d extents in the order of eviction, %d in use", linked, len(p.at)-1-len(p.extents.unused))
+	case len(p.unused) != len(p.references)-1:
+		return fmt.Errorf("%d of %d references are in use", len(p.references)-1-len(p.unused), len(p.references)-1)
+	}
+	return nil
+}

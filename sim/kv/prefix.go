@@ -1,0 +1,298 @@
+package kv
+
+import "slices"
+
+// prefixes is what a cache still holds of the prompts that were computed: a radix tree over Contents, of extents instead
+// of blocks. It does what vLLM's block pool does block by block (vllm/v1/core/block_pool.py, kv_cache_manager.py), to
+// the block:
+//
+//   - Only full blocks can be reused, and never the one with a prompt's last token, because something must be computed.
+//     A block belongs to the node in which it ends.
+//   - A block counts as computed as soon as the step that computes it is composed: the next request of the same step
+//     can reuse it.
+//   - Free blocks keep their content and are evicted in the order in which they were freed. A request frees the end of
+//     its prompt first, so the beginning stays longest; requests that end with one step free in order of admission.
+//   - Blocks that two requests compute at the same time stay two; the one computed first is reused.
+//   - A preempted request can reuse its own blocks, those of its tail and its output too.
+//
+// Nobody can reuse the tails and outputs of requests that have ended. They take their place in the order of eviction as
+// mere numbers, so that a load without sharing costs next to nothing. Blocks that a sequence needs whatever its length
+// are never shared. Where those are short windows, vLLM also needs the blocks of the window before the prompt's last
+// token to be cached still; that is taken for granted here.
+type prefixes struct {
+	extents
+	size, shift int32 // of a block: tokens, and their log2 or −1
+	tree        *Contents
+	tables      []table     // by slot
+	references  []reference // of all tables, as lists from the end of a prompt to its beginning; 0 ends a list
+	unused      []int32     // references
+	nodes       []int32     // scratch
+	offload     *offload    // beyond the GPUs' memory; nil: none
+}
+
+// table is what the sequence in a slot has of the tree: its block table.
+type table struct {
+	shared   int32 // of its blocks, those whose content others may reuse: the first ones
+	list     int32 // its references
+	retained int32 // extent that only this preempted request may reuse; 0: none
+}
+
+// reference is the use of consecutive blocks by one sequence, from the beginning of an extent on. The extent may have
+// been divided since.
+type reference struct{ extent, to, next int32 }
+
+func newPrefixes(k *Cache, c Config) *prefixes {
+	p := &prefixes{size: k.size, shift: int32(k.shift), tree: c.Contents, references: make([]reference, 1)}
+	p.at = make([]extent, 1)
+	p.freeUnnamed(int32(c.Blocks))
+	if c.OffloadBlocks > 0 {
+		p.offload = newOffload(c.OffloadBlocks)
+	}
+	return p
+}
+
+// table returns the table of the sequence in slot.
+func (p *prefixes) table(slot int32) *table {
+	for int(slot) >= len(p.tables) {
+		p.tables = append(p.tables, table{})
+	}
+	return &p.tables[slot]
+}
+
+// full returns how many blocks n tokens fill.
+func (p *prefixes) full(n int32) int32 {
+	if p.shift >= 0 {
+		return n >> (uint(p.shift) & 31)
+	}
+	return n / p.size
+}
+
+// path returns the node to which the tokens of a sequence lead, and how many of the tokens on the way others may read
+// too. Its output is among them if somebody is going to continue it.
+func (p *prefixes) path(q Prompt) (node, tokens int32) {
+	if q.Output != 0 {
+		return q.Output, p.tree.Tokens(q.Output)
+	}
+	if q.Content == 0 {
+		return 0, 0
+	}
+	return q.Content, min(q.Tokens, p.tree.Tokens(q.Content))
+}
+
+// start returns how many blocks of the path to node end before it.
+func (p *prefixes) start(node int32) int32 { return p.full(p.tree.Tokens(p.tree.Parent(node))) }
+
+// match implements Cache.Match.
+func (p *prefixes) match(slot int32, q Prompt, computes int32) Match {
+	if slot >= 0 {
+		if i := p.table(slot).retained; i != 0 {
+			x := &p.at[i]
+			return Match{Cached: x.to, Free: x.len() + p.countFree(q, x.from)}
+		}
+	}
+	node, tokens := p.path(q)
+	limit, offloaded := min(p.full(tokens), p.full(computes-1)), int32(0)
+	if p.offload != nil {
+		offloaded = p.offload.match(p, node, limit)
+	}
+	for ; node != 0; node = p.tree.Parent(node) {
+		if start := p.start(node); start < limit {
+			if n := p.resident(node, limit); n > start {
+				return Match{n, p.countFree(q, n), max(0, offloaded-n)}
+			}
+		}
+	}
+	return Match{Offloaded: offloaded}
+}
+
+// walk implements Cache.Nodes.
+func (p *prefixes) walk(q Prompt, n int32, path []int32) []int32 {
+	from := len(path)
+	node, tokens := p.path(q)
+	n = min(n, p.full(tokens)) // a preempted request can reuse more
+	for ; node != 0; node = p.tree.Parent(node) {
+		if p.start(node) < min(n, p.full(p.tree.Tokens(node))) {
+			path = append(path, node)
+		}
+	}
+	slices.Reverse(path[from:])
+	return path
+}
+
+// countFree returns how many of the first n blocks of a path no sequence has.
+func (p *prefixes) countFree(q Prompt, n int32) (free int32) {
+	node, _ := p.path(q)
+	for ; n > 0; node = p.tree.Parent(node) {
+		for start := p.start(node); n > start; {
+			i, from := p.pick(node, n, start)
+			if p.at[i].refs == 0 {
+				free += n - from
+			}
+			n = from
+		}
+	}
+	return free
+}
+
+// reuse gives the sequence in slot the first n blocks, which match returned.
+func (p *prefixes) reuse(slot int32, q Prompt, n int32) {
+	t := p.table(slot)
+	if t.retained != 0 {
+		n = p.at[t.retained].from
+		p.remove(t.retained)
+		t.retained = 0
+	}
+	t.shared = n
+	last := int32(0)
+	node, _ := p.path(q)
+	for ; n > 0; node = p.tree.Parent(node) {
+		for start := p.start(node); n > start; {
+			i, from := p.pick(node, n, start)
+			i = p.addReference(i, from, n)
+			next := p.reference(i, n)
+			if last == 0 {
+				t.list = next
+			} else {
+				p.references[last].next = next
+			}
+			last, n = next, from
+		}
+	}
+}
+
+// addReference counts one more sequence on blocks [from, to) of extent i and returns the extent that begins there.
+func (p *prefixes) addReference(i, from, to int32) int32 {
+	if from > p.at[i].from {
+		i = p.divide(i, from)
+	}
+	if to < p.at[i].to {
+		p.divide(i, to)
+	}
+	x := &p.at[i]
+	if x.refs == 0 {
+		p.unlink(i)
+	}
+	x.refs++
+	return i
+}
+
+// reference returns the number of a new reference.
+func (p *prefixes) reference(extent, to int32) int32 {
+	if n := len(p.unused); n > 0 {
+		i := p.unused[n-1]
+		p.unused = p.unused[:n-1]
+		p.references[i] = reference{extent, to, 0}
+		return i
+	}
+	p.references = append(p.references, reference{extent, to, 0})
+	return int32(len(p.references) - 1)
+}
+
+// publish implements Cache.Publish.
+func (p *prefixes) publish(slot int32, q Prompt, computed int32) {
+	node, tokens := p.path(q)
+	t := p.table(slot)
+	to := min(p.full(tokens), p.full(computed))
+	if to <= t.shared {
+		return
+	}
+	p.nodes = p.nodes[:0]
+	for ; p.full(p.tree.Tokens(node)) > t.shared; node = p.tree.Parent(node) {
+		p.nodes = append(p.nodes, node)
+	}
+	for i := len(p.nodes) - 1; i >= 0 && t.shared < to; i-- {
+		if end := min(to, p.full(p.tree.Tokens(p.nodes[i]))); end > t.shared {
+			p.extend(t, p.nodes[i], end)
+		}
+	}
+}
+
+// extend adds blocks up to end, computed by the owner of t, to a node: to the extent that the owner added to last, if no
+// other sequence has it and nobody has added an extent since.
+func (p *prefixes) extend(t *table, node, end int32) {
+	if last := p.references[t.list]; t.list != 0 {
+		x := &p.at[last.extent]
+		if x.node == node && x.to == last.to && x.refs == 1 && x.after == 0 {
+			x.to, p.references[t.list].to, t.shared = end, end, end
+			return
+		}
+	}
+	i := p.add(extent{node: node, from: t.shared, to: end, refs: 1})
+	p.list(i)
+	next := t.list
+	t.list = p.reference(i, end)
+	p.references[t.list].next, t.shared = next, end
+}
+
+// release implements Cache.ReleaseSequence and returns how many blocks no sequence has any more.
+func (p *prefixes) release(slot int32, q Prompt, blocks int64, computed int32, retain bool) (freed int64) {
+	t := p.table(slot)
+	if p.offload != nil && t.shared > 0 {
+		node, _ := p.path(q)
+		p.offload.store(p, node, t.shared)
+	}
+	private := int32(blocks) - t.shared
+	full := p.full(computed)
+	if retain && full > t.shared {
+		p.freeUnnamed(private - (full - t.shared))
+		t.retained = p.add(extent{node: -1 - slot, from: t.shared, to: full})
+		p.link(t.retained, p.at[0].older)
+	} else {
+		p.freeUnnamed(private)
+	}
+	freed = int64(private)
+	for i := t.list; i != 0; i = p.references[i].next {
+		freed += p.dropReference(p.references[i])
+		p.unused = append(p.unused, i)
+	}
+	t.list, t.shared = 0, 0
+	return freed
+}
+
+// dropReference takes a sequence off its blocks, the last first, and returns how many of them no sequence has any more.
+func (p *prefixes) dropReference(r reference) (freed int64) {
+	p.nodes = append(p.nodes[:0], r.extent)
+	for i := r.extent; p.at[i].to < r.to; {
+		i = p.at[i].right
+		p.nodes = append(p.nodes, i)
+	}
+	for _, i := range slices.Backward(p.nodes) {
+		x := &p.at[i]
+		if x.refs--; x.refs == 0 {
+			freed += int64(x.len())
+			p.free(i)
+		}
+	}
+	return freed
+}
+
+// forget implements Cache.Forget.
+func (p *prefixes) forget(slot int32) {
+	t := &p.tables[slot]
+	x := &p.at[t.retained]
+	x.node, x.from, x.to = 0, 0, x.len() // counted from 0 it can grow to the whole cache, which an int32 can number
+	t.retained = 0
+}
+
+// evict takes the n free blocks that are the next to be evicted: the oldest extent from its end.
+func (p *prefixes) evict(n int64) {
+	for n > 0 {
+		i := p.at[0].newer
+		x := &p.at[i]
+		if i == 0 {
+			panic("sim: evicted more KV blocks than are free")
+		}
+		d := int32(min(int64(x.len()), n))
+		x.to -= d
+		n -= int64(d)
+		if x.node > 0 {
+			p.evicted += int64(d)
+		}
+		if x.to == x.from {
+			if x.node < 0 {
+				p.tables[-1-x.node].retained = 0
+			}
+			p.remove(i)
+		}
+	}
+}

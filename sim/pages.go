@@ -1,0 +1,113 @@
+package sim
+
+// packed is a request that waits, in 24 bytes: a million waiting requests cost 24 MB. A request that is more than these
+// fields say has a record already, and its slot stands in place of the prompt, as −1 − slot.
+type packed struct {
+	arrival   Time
+	id        int32
+	prompt    int32
+	output    int32
+	maxOutput int32
+}
+
+// plain reports whether r, not yet on an instance, is only what a packed request can say.
+func (r *Request) plain() bool {
+	return r.Deadline == 0 && r.Content == 0 && r.OutputContent == 0 && r.Session == 0 && r.Class == 0 &&
+		r.Priority == 0 && !r.Traced && r.Route == 0 && r.Stage == 0 && r.transfer == 0 && !r.admitted &&
+		r.delay == Preempted && !r.resumes()
+}
+
+// pack returns r in packed form; slot is that of its record, or noSlot.
+func (r *Request) pack(slot int32) packed {
+	x := packed{arrival: r.Arrival, id: r.ID, prompt: r.Prompt, output: r.Output, maxOutput: r.MaxOutput}
+	if slot != noSlot {
+		x.prompt = -1 - slot
+	}
+	return x
+}
+
+// slot returns the slot of x, or noSlot.
+func (x *packed) slot() int32 {
+	if x.prompt < 0 {
+		return -1 - x.prompt
+	}
+	return noSlot
+}
+
+// request returns the request that an x without a slot is.
+func (x *packed) request() *Request {
+	return &Request{
+		ID: x.id, Prompt: x.prompt, Output: x.output, MaxOutput: x.maxOutput, Arrival: x.arrival,
+		engineState: engineState{queuedAt: x.arrival, state: waiting},
+	}
+}
+
+// page is a part of a queue. Pages are recycled, so a queue neither doubles nor leaves garbage.
+type page struct {
+	item [170]packed
+	next *page
+}
+
+// pages is a first-in-first-out queue of packed requests. The zero value is empty.
+type pages struct {
+	head, tail *page
+	unused     *page
+	from, to   int // first item in head, one past the last in tail
+	n          int
+}
+
+func (q *pages) push(x packed) {
+	if q.tail == nil || q.to == len(q.tail.item) {
+		q.grow()
+	}
+	q.tail.item[q.to] = x
+	q.to++
+	q.n++
+}
+
+func (q *pages) grow() {
+	p := q.unused
+	if p != nil {
+		q.unused = p.next
+		p.next = nil
+	} else {
+		p = new(page)
+	}
+	if q.tail == nil {
+		q.head, q.from = p, 0
+	} else {
+		q.tail.next = p
+	}
+	q.tail, q.to = p, 0
+}
+
+// pop removes and returns the oldest item; the queue must not be empty.
+func (q *pages) pop() packed {
+	x := q.head.item[q.from]
+	q.from++
+	q.n--
+	switch {
+	case q.n == 0: // start over in the same page
+		q.from, q.to = 0, 0
+	case q.from == len(q.head.item):
+		p := q.head
+		q.head, q.from = p.next, 0
+		p.next = q.unused
+		q.unused = p
+	}
+	return x
+}
+
+// peek returns the oldest item; the queue must not be empty.
+func (q *pages) peek() *packed { return &q.head.item[q.from] }
+
+// each calls f with every item, the oldest first.
+func (q *pages) each(f func(packed)) {
+	at, left := q.from, q.n
+	for p := q.head; left > 0; p, at = p.next, 0 {
+		for ; at < len(p.item) && left > 0; at++ {
+			f(p.item[at])
+			left--
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPagesAgainstASlice: pages come and go, order stays.
+func TestPagesAgainstASlice(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 1))
+	var q pages
+	var list []int32
+	for id := int32(0); id < 20_000; id++ {
+		if rnd.IntN(3000) == 0 {
+			for q.n > 0 {
+				require.Equal(t, list[0], q.pop().id)
+				list = list[1:]
+			}
+		}
+		q.push((&Request{ID: id}).pack(noSlot))
+		list = append(list, id)
+		if rnd.IntN(5) < 2 {
+			require.Equal(t, list[0], q.pop().id)
+			list = list[1:]
+		}
+		require.Equal(t, len(list), q.n)
+	}
+}
+
+// TestWaitingRequestsAreSmall: a queue of a million costs at most 32 bytes for each.
+func TestWaitingRequestsAreSmall(t *testing.T) {
+	const n = 1_000_000
+	var before, after runtime.MemStats
+	var q pages
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for id := range int32(n) {
+		q.push((&Request{ID: id, Prompt: 1, Output: 1}).pack(noSlot))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Equal(t, int32(0), q.pop().id)
+	require.Less(t, float64(after.HeapAlloc-before.HeapAlloc)/n, 32.0)
+}

@@ -1,0 +1,370 @@
+package sim
+
+import (
+	"github.com/decodesim/decodesim/sim/kv"
+	"github.com/decodesim/decodesim/sim/transfer"
+)
+
+// A request that has been served by one pool is transferred to the next. At the source it is pending transfer: its blocks
+// stay allocated until the destination has allocated as many and received what is in them. At the destination it awaits
+// allocation, is transferring, and then waits for admission. Requests that are pending transfer fill up the cache of
+// their source, which is how a full pool throttles the one before it. Nothing is dropped.
+//
+// vLLM's NIXL connector pulls like this (vllm/distributed/kv_transfer/kv_connector/v1/nixl_connector.py); SGLang's decode
+// side allocates first, and its prefill side pushes.
+
+// transfers is the requests of an instance that are transferred, and so in neither queue nor batch.
+type transfers struct {
+	pending      int     // requests that leave: pending transfer
+	awaiting     []int32 // slots of the requests that await allocation here
+	preallocated int     // requests that have blocks here and are computed elsewhere
+	transferring int     // requests on their way here
+	cacheless    int     // the transferring requests that come without a cache and need no blocks
+	transferred  []int32 // slots of the requests that have arrived and wait for admission to the batch
+}
+
+// outside returns how many requests have blocks here and are in neither queue nor batch.
+func (t *transfers) outside() int {
+	return t.pending + t.preallocated + t.transferring + len(t.transferred)
+}
+
+// admissible returns how many requests will be in the batch, besides those that run, once they have arrived.
+func (t *transfers) admissible() int {
+	return t.preallocated + t.transferring - t.cacheless + len(t.transferred)
+}
+
+// Incoming returns how many requests are transferred to in and wait for allocation or admission.
+func (in *Instance) Incoming() int { return len(in.transfers.awaiting) + len(in.transfers.transferred) }
+
+// send takes the request in slot, whose prompt is complete, out of the batch, and has it transferred.
+func (in *Instance) send(slot int32, s *Stage) {
+	c, r := in.cluster, &in.requests.at[slot]
+	in.exit(slot)
+	in.charge(r, -1)
+	r.state, r.PendingTransfer = pendingTransfer, c.now
+	in.transfers.pending++
+	in.batch.committed += int64(r.blocks) // its blocks are no longer committed to a running request
+	if r.transfer == 0 {
+		r.transfer = c.links.Add(s.Link, s.Cache, false)
+		c.links.Transfer(r.transfer).From = transfer.End{Instance: in.ID, Slot: slot}
+		q := r.atNextStage()
+		c.sendTo(c.nextPool(r), &q)
+		return
+	}
+	t := c.links.Transfer(r.transfer)
+	t.From.Slot = slot
+	c.instances[t.To.Instance].receive(t.To.Slot, r.atNextStage())
+	if t.Sent {
+		c.links.Start(r.transfer, c.now, t.Last)
+	}
+}
+
+// nextPool returns the pool of the stage that r enters next.
+func (c *Cluster) nextPool(r *Request) *Pool { return c.pools[c.routes[r.Route][r.Stage+1].Pool] }
+
+// startPush begins a transfer at its destination: r enters the pool of its stage when the next one has room for it.
+func (c *Cluster) startPush(r *Request) {
+	s := c.stage(r)
+	r.transfer = c.links.Add(s.Link, s.Cache, true)
+	c.sendTo(c.nextPool(r), r)
+}
+
+// sendTo brings r, which is transferred, to an instance of p, the pool of its next stage.
+func (c *Cluster) sendTo(p *Pool, r *Request) {
+	if len(p.instances) == 0 {
+		c.waitAtGate(p, r)
+		return
+	}
+	in, t := p.Router.Route(c.now, r, p), c.links.Transfer(r.transfer)
+	in.charge(r, 1)
+	slot := in.requests.put(r)
+	t.To = transfer.End{Instance: in.ID, Slot: slot}
+	q := &in.requests.at[slot]
+	q.state = awaitingAllocation
+	in.watch(slot)
+	if !t.Cache {
+		q.Allocated, q.state = c.now, transferring
+		in.transfers.transferring++
+		in.transfers.cacheless++
+		c.startTransfer(q.transfer, q.Computed)
+		return
+	}
+	in.transfers.awaiting = append(in.transfers.awaiting, slot)
+	in.wake(c.now)
+}
+
+// startTransfer sends the cache of so many tokens.
+func (c *Cluster) startTransfer(i int32, tokens int32) {
+	t := c.links.Transfer(i)
+	t.Tokens = tokens
+	c.links.Start(i, c.now.Add(t.Link.Latency), t.Link.Work(tokens))
+}
+
+// allocateAwaiting allocates blocks, in what the step leaves, to the requests that await them, in order. No request
+// overtakes one of this instance that waits to be computed again.
+func (in *Instance) allocateAwaiting(w *Work) {
+	t := &in.transfers
+	for len(t.awaiting) > 0 && in.queue.resuming == 0 && in.batch.n+t.admissible() < in.pool.MaxNumSeqs {
+		slot := t.awaiting[0]
+		r := &in.requests.at[slot]
+		push, tokens := in.cluster.links.Transfer(r.transfer).Push, r.Computed
+		w.match = kv.Match{}
+		if push {
+			tokens = r.Prompt + r.Emitted
+		} else {
+			w.CachedTokens(r)
+		}
+		match := kv.Match{Cached: w.match.Cached, Free: w.match.Free}
+		w.match = kv.Match{}
+		blocks, reused := in.cache.Blocks(tokens), int64(match.Cached-match.Free)
+		if blocks-reused > w.FreeBlocks() || in.overcommits(r, w, reused) {
+			return
+		}
+		t.awaiting = append(t.awaiting[:0], t.awaiting[1:]...)
+		if match.Cached > 0 {
+			in.cache.Reuse(slot, r.prompt(), match)
+		}
+		in.cache.Allocate(blocks - int64(match.Cached))
+		in.commitBlocks(r, 1)
+		r.blocks, r.Allocated = int32(blocks), w.now
+		in.startReceiving(r, push, tokens-match.Cached*in.cache.BlockSize())
+	}
+}
+
+// overcommits reports whether the running requests could no longer emit up to their limits if r came too.
+func (in *Instance) overcommits(r *Request, w *Work, reused int64) bool {
+	return in.batch.asked&CountCommitted != 0 &&
+		in.cache.Blocks(r.Prompt+r.Limit())-reused > w.FreeBlocks()-w.CommittedBlocks()
+}
+
+// startReceiving lets r, which has blocks now, come: the cache of so many tokens is sent or, for a push, computed first.
+func (in *Instance) startReceiving(r *Request, push bool, tokens int32) {
+	c := in.cluster
+	if !push {
+		r.state = transferring
+		in.transfers.transferring++
+		c.startTransfer(r.transfer, tokens)
+		return
+	}
+	r.state = preallocated
+	in.transfers.preallocated++
+	t := c.links.Transfer(r.transfer)
+	work, layers := t.Link.Work(tokens), Duration(t.Link.Layers)
+	t.Tokens = tokens
+	t.Layers = work / layers * (layers - 1)
+	t.Last = work - t.Layers
+	q := *r
+	q.blocks = 0
+	c.route(c.pools[c.routes[q.Route][q.Stage].Pool], &q)
+}
+
+// startPushes sends the layers of the prompts of which the step that begins at now computes the first chunk.
+func (in *Instance) startPushes(now Time) {
+	for _, slot := range in.batch.prefill {
+		r := &in.requests.at[slot]
+		if r.transfer == 0 || r.chunk == 0 {
+			continue
+		}
+		if t := in.cluster.links.Transfer(r.transfer); !t.Begun {
+			t.Begun, t.From.Instance = true, in.ID
+			in.cluster.links.Start(r.transfer, now.Add(t.Link.Latency), t.Layers)
+		}
+	}
+}
+
+// receive makes the request in slot, which has been computed elsewhere meanwhile, one whose cache is on its way.
+func (in *Instance) receive(slot int32, q Request) {
+	r := &in.requests.at[slot]
+	q.slot, q.blocks, q.Allocated = slot, r.blocks, r.Allocated
+	*r = q
+	r.state = transferring
+	in.transfers.preallocated--
+	in.transfers.transferring++
+	in.watch(slot)
+}
+
+// advanceTransfers handles the link event that is due: a transfer begins to flow, or a part of it has ended.
+func (c *Cluster) advanceTransfers() {
+	i, ended := c.links.Advance(c.now)
+	if !ended {
+		return
+	}
+	switch t := c.links.Transfer(i); {
+	case !t.Begun || t.Sent:
+		c.completeTransfer(i)
+	case t.From.Slot != noSlot: // the last layer has been computed
+		t.Sent = true
+		c.links.Start(i, c.now, t.Last)
+	default:
+		t.Sent = true
+	}
+}
+
+// completeTransfer ends transfer i: its source frees its blocks, and its destination has the request.
+func (c *Cluster) completeTransfer(i int32) {
+	t := c.links.Remove(i)
+	from, to := c.instances[t.From.Instance], c.instances[t.To.Instance]
+	from.releaseSource(t.From.Slot)
+	r := &to.requests.at[t.To.Slot]
+	r.transfer, r.Transferred = 0, c.now
+	r.Stage++
+	to.transfers.transferring--
+	c.totals.Transfers++
+	if c.transferObserver != nil {
+		c.transferObserver.Transferred(from, to, r)
+	}
+	if !t.Cache {
+		q := *r
+		q.Computed = 0
+		to.transfers.cacheless--
+		to.forget(t.To.Slot)
+		to.enqueue(c.now, &q)
+		return
+	}
+	c.totals.TransferredTokens += int64(t.Tokens)
+	r.state = transferred
+	to.transfers.transferred = append(to.transfers.transferred, t.To.Slot)
+	to.wake(c.now)
+}
+
+// admitTransferred admits the requests that have arrived to the batch, up to max_num_seqs.
+func (in *Instance) admitTransferred(now Time) {
+	t := &in.transfers
+	for len(t.transferred) > 0 && in.batch.n < in.pool.MaxNumSeqs {
+		slot := t.transferred[0]
+		t.transferred = append(t.transferred[:0], t.transferred[1:]...)
+		r := &in.requests.at[slot]
+		in.commitBlocks(r, -1)
+		if in.pool.Order != nil {
+			r.orderKey = in.pool.Order.Key(r)
+		}
+		in.enter(slot)
+		r.Resumed = now
+		in.resume(slot, now)
+	}
+}
+
+// resume makes the request in slot a member of the decode set, or of those that prefill if a token of its prompt is left.
+// The token that its source computed and did not emit comes now.
+func (in *Instance) resume(slot int32, now Time) {
+	r := &in.requests.at[slot]
+	withheld := r.Computed == r.Prompt+r.Emitted
+	recompute := withheld && in.pool.RecomputeLastToken
+	if recompute {
+		r.Computed--
+	}
+	in.cache.Publish(slot, r.prompt(), r.Computed)
+	if recompute {
+		r.state = prefilling
+		in.batch.prefill = append(in.batch.prefill, slot)
+		return
+	}
+	r.state = decoding
+	if !withheld {
+		r.delay = Transferred
+	} else {
+		in.emit(r, now)
+		if r.Emitted == r.Output {
+			in.exit(slot)
+			in.charge(r, -1)
+			in.cluster.done(r, now, Completed)
+			in.discard(slot)
+			return
+		}
+	}
+	in.join(slot)
+	in.batch.overdue = true
+}
+
+// releaseSource frees what the request in slot, which has arrived elsewhere or ended, has here.
+func (in *Instance) releaseSource(slot int32) {
+	in.transfers.pending--
+	in.batch.committed -= int64(in.requests.at[slot].blocks)
+	in.discard(slot)
+	in.wake(in.cluster.now)
+}
+
+// discard frees the blocks of the request in slot, which is in neither queue nor batch, and its record. Its cache can be
+// reused.
+func (in *Instance) discard(slot int32) {
+	if r := &in.requests.at[slot]; r.OutputContent != 0 && in.cache.Caches() {
+		in.cache.Publish(slot, r.prompt(), r.Computed)
+	}
+	in.releaseBlocks(slot)
+}
+
+// releaseBlocks frees the blocks of the request in slot, whether something is in them or not, and its record.
+func (in *Instance) releaseBlocks(slot int32) {
+	r := &in.requests.at[slot]
+	in.batch.departures++
+	in.noteAllocated()
+	in.release(r, int64(r.blocks), r.Computed)
+	in.forget(slot)
+}
+
+// noteAllocated notes the use of the cache before something is freed during a segment, whose blocks are allocated at its
+// end.
+func (in *Instance) noteAllocated() {
+	s := &in.step
+	if s.end == Forever || in.cold || s.n == 1 || s.decodes == 0 {
+		return
+	}
+	begun := min(s.price.Ended(in.cluster.now.Sub(s.start)-1)+1, s.n)
+	if begun > 1 {
+		in.cache.NoteAllocated(in.batch.set.BlocksFor(1, int64(begun)))
+	}
+}
+
+// cancelTransfer ends transfer i of a request that has ended, or starts again: both ends free what they have for it. A
+// record that is in a queue or a batch stays there.
+func (c *Cluster) cancelTransfer(i int32) {
+	c.links.Stop(i, c.now)
+	t := c.links.Remove(i)
+	if t.From.Slot != noSlot {
+		c.instances[t.From.Instance].releaseSource(t.From.Slot)
+	}
+	if t.To.Instance == transfer.None {
+		return
+	}
+	in := c.instances[t.To.Instance]
+	r := &in.requests.at[t.To.Slot]
+	in.charge(r, -1)
+	switch r.state {
+	case awaitingAllocation:
+		in.transfers.awaiting = without(in.transfers.awaiting, t.To.Slot)
+		in.forget(t.To.Slot)
+	case preallocated:
+		in.transfers.preallocated--
+		in.deallocate(t.To.Slot)
+	case transferring:
+		in.transfers.transferring--
+		in.deallocate(t.To.Slot)
+	}
+	in.wake(c.now)
+}
+
+// deallocate frees what has been allocated to the request in slot, if anything.
+func (in *Instance) deallocate(slot int32) {
+	r := &in.requests.at[slot]
+	if r.blocks == 0 { // it comes without a cache
+		in.transfers.cacheless--
+		in.forget(slot)
+		return
+	}
+	in.commitBlocks(r, -1)
+	in.releaseBlocks(slot)
+}
+
+// eachArriving calls f with every request that awaits allocation at the destination of a transfer, or is transferring.
+func (c *Cluster) eachArriving(f func(to *Instance, r *Request)) {
+	for i := int32(1); i < c.links.Len(); i++ {
+		t := c.links.Transfer(i)
+		if t.To.Instance == transfer.None {
+			continue
+		}
+		to := c.instances[t.To.Instance]
+		if r := &to.requests.at[t.To.Slot]; r.state == awaitingAllocation || r.state == transferring {
+			f(to, r)
+		}
+	}
+}

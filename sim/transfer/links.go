@@ -1,0 +1,174 @@
+package transfer
+
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/sim/clock"
+)
+
+// None stands for an instance or a slot that is not known yet.
+const None int32 = -1
+
+// Link is what a transfer between two instances takes. A transfer of n tokens that shares neither of its ports takes
+// Latency + Fixed + n·Token.
+type Link struct {
+	Latency clock.Duration // before the first byte
+	Fixed   clock.Duration // what does not grow with the tokens
+	Token   clock.Duration // of each
+	Layers  int32          // that a push sends one by one: all but the last overlap with the prefill
+}
+
+// Work returns what a transfer of so many tokens takes on ports of its own, after the latency.
+func (l *Link) Work(tokens int32) clock.Duration { return l.Fixed + clock.Duration(tokens)*l.Token }
+
+// End is a request at one end of a transfer: a slot of an instance.
+type End struct{ Instance, Slot int32 }
+
+// nowhere is an end that is not known yet.
+var nowhere = End{None, None}
+
+// Transfer is the KV transfer of a request from one instance to the next.
+type Transfer struct {
+	Number   int64 // of transfers so far, which breaks ties
+	From, To End
+	Link     Link
+	Cache    bool           // the KV cache is transferred; false: something else is, and the destination needs no blocks for it
+	Push     bool           // layer by layer, while the source computes
+	Begun    bool           // push: all layers but the last are on their way
+	Sent     bool           // push: all layers but the last have come
+	Tokens   int32          // whose cache is transferred
+	Layers   clock.Duration // push: work of all layers but the last
+	Last     clock.Duration // push: work of the last layer
+
+	left  clock.Duration // work of the part under way, as of since
+	since clock.Time
+	share int32      // transfers at the busier of its ports, itself included; 0: it does not flow
+	at    clock.Time // its next event: it begins to flow, or has ended; Forever: none
+}
+
+// Active reports whether t is under way at all, or a record without a transfer.
+func (t *Transfer) Active() bool { return t.Number != 0 }
+
+// Links are the transfers under way and the ports that they share.
+//
+// Every instance has a port to send and one to receive. A transfer that is alone at both takes all of them; otherwise it
+// progresses at 1/k of that speed, k being the number of transfers at the busier of its two ports. The transfers at a
+// port never use more than it has, and may leave some of it idle where a max–min fair network would not.
+type Links struct {
+	transfers []Transfer // by index; the first is none
+	unused    []int32
+	active    []int32 // those that have an event
+	ports     []port  // by instance
+	number    int64
+	at        clock.Time // of the next event; Forever: none
+	next      int32
+}
+
+// port counts the transfers that flow from and to an instance.
+type port struct{ sending, receiving int32 }
+
+// NewLinks returns the links of so many instances.
+func NewLinks(instances int) Links {
+	return Links{transfers: make([]Transfer, 1), ports: make([]port, instances), at: clock.Forever}
+}
+
+// At returns the time of the next event: Forever if there is none.
+func (l *Links) At() clock.Time { return l.at }
+
+// Len returns one more than the largest index of a transfer.
+func (l *Links) Len() int32 { return int32(len(l.transfers)) }
+
+// Transfer returns the transfer with index i. The pointer is good until the next call of Add.
+func (l *Links) Transfer(i int32) *Transfer { return &l.transfers[i] }
+
+// Add returns the index of a new transfer whose ends are not known yet.
+func (l *Links) Add(link Link, cache, push bool) int32 {
+	l.number++
+	t := Transfer{Number: l.number, From: nowhere, To: nowhere, Link: link, Cache: cache, Push: push, at: clock.Forever}
+	if n := len(l.unused); n > 0 {
+		i := l.unused[n-1]
+		l.unused = l.unused[:n-1]
+		l.transfers[i] = t
+		return i
+	}
+	l.transfers = append(l.transfers, t)
+	return int32(len(l.transfers) - 1)
+}
+
+// Remove forgets transfer i, which has ended, and returns what it was.
+func (l *Links) Remove(i int32) Transfer {
+	t := l.transfers[i]
+	l.transfers[i] = Transfer{From: nowhere, To: nowhere}
+	l.unused = append(l.unused, i)
+	return t
+}
+
+// Start lets transfer i flow from at on, with so much work.
+func (l *Links) Start(i int32, at clock.Time, work clock.Duration) {
+	t := &l.transfers[i]
+	t.left, t.at, t.share = work, at, 0
+	l.active = append(l.active, i)
+	l.findNext()
+}
+
+// findNext finds the next event.
+func (l *Links) findNext() {
+	l.at, l.next = clock.Forever, 0
+	for _, i := range l.active {
+		if t := &l.transfers[i]; t.at < l.at || t.at == l.at && t.Number < l.transfers[l.next].Number {
+			l.at, l.next = t.at, i
+		}
+	}
+}
+
+// Advance handles the event that is due now. Either a transfer begins to flow, or the part of it that was under way has
+// ended, and Advance returns which.
+func (l *Links) Advance(now clock.Time) (i int32, ended bool) {
+	i = l.next
+	if l.transfers[i].share == 0 {
+		l.flow(i, now)
+		return i, false
+	}
+	l.Stop(i, now)
+	return i, true
+}
+
+// flow puts transfer i on its ports.
+func (l *Links) flow(i int32, now clock.Time) {
+	t := &l.transfers[i]
+	l.ports[t.From.Instance].sending++
+	l.ports[t.To.Instance].receiving++
+	t.share, t.since = 1, now
+	l.settle(t, now)
+}
+
+// Stop takes transfer i off its ports, if it flows, and out of the events.
+func (l *Links) Stop(i int32, now clock.Time) {
+	if k := slices.Index(l.active, i); k >= 0 {
+		l.active = slices.Delete(l.active, k, k+1)
+	}
+	t := &l.transfers[i]
+	t.at = clock.Forever
+	if t.share > 0 {
+		t.share = 0
+		l.ports[t.From.Instance].sending--
+		l.ports[t.To.Instance].receiving--
+		l.settle(t, now)
+		return
+	}
+	l.findNext()
+}
+
+// settle brings the transfers that share a port with t up to date, after their number has changed.
+func (l *Links) settle(t *Transfer, now clock.Time) {
+	for _, i := range l.active {
+		u := &l.transfers[i]
+		if u.share == 0 || u.From.Instance != t.From.Instance && u.To.Instance != t.To.Instance {
+			continue
+		}
+		u.left -= now.Sub(u.since) / clock.Duration(u.share)
+		u.since, u.share = now, max(l.ports[u.From.Instance].sending, l.ports[u.To.Instance].receiving)
+		u.at = now.Add(u.left * clock.Duration(u.share))
+	}
+	l.findNext()
+}
