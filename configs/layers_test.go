@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/lengths"
 	"github.com/stretchr/testify/require"
 )
 
@@ -77,7 +79,7 @@ func TestEveryKindOfValueCanBeSet(t *testing.T) {
 	require.Equal(t, Output{RequestsCSV: Off}, s.Output)
 	require.Equal(t, SLO{TTFTMS: 100}, s.SLO)
 	require.Equal(t, Cancel{0.5, 3}, s.Workload.Cancel)
-	require.Equal(t, &Lengths{Distribution: "empirical", Values: []float64{1, 2}}, s.Workload.OutputTokens)
+	require.Equal(t, &lengths.Spec{Distribution: "empirical", Values: []float64{1, 2}}, s.Workload.OutputTokens)
 }
 
 func TestNullTakesASectionAway(t *testing.T) {
@@ -94,7 +96,7 @@ func TestNullTakesAListAway(t *testing.T) {
 		"workload.arrivals.points=null", "workload.arrivals.process=poisson", "workload.arrivals.rate=3",
 	}})
 	require.NoError(t, err)
-	require.Equal(t, &Arrivals{Process: "poisson", Rate: 3}, s.Workload.Arrivals)
+	require.Equal(t, &arrivals.Spec{Process: "poisson", Rate: 3}, s.Workload.Arrivals)
 }
 
 func TestPathsStartWhereTheyAreNamed(t *testing.T) {

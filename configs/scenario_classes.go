@@ -7,13 +7,13 @@ import (
 
 // Class is a service class: a share of the requests, drawn for each one (for each session, where there are sessions).
 type Class struct {
-	Name         string    `yaml:"name" doc:"of the class"`
-	Share        float64   `yaml:"share" required:"a number above 0 and at most 1" doc:"of the requests; all shares sum to 1"`
-	Priority     int64     `yaml:"priority" bound:"[-128,127]" doc:"lower first, where the queue order is priority"`
-	SLO          *ClassSLO `yaml:"slo"`
-	PromptTokens *Lengths  `yaml:"prompt_tokens"`
-	OutputTokens *Lengths  `yaml:"output_tokens"`
-	MaxTokens    int64     `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: the workload's"`
+	Name         string        `yaml:"name" doc:"of the class"`
+	Share        float64       `yaml:"share" required:"a number above 0 and at most 1" doc:"of the requests; all shares sum to 1"`
+	Priority     int64         `yaml:"priority" bound:"[-128,127]" doc:"lower first, where the queue order is priority"`
+	SLO          *ClassSLO     `yaml:"slo"`
+	PromptTokens *lengths.Spec `yaml:"prompt_tokens"`
+	OutputTokens *lengths.Spec `yaml:"output_tokens"`
+	MaxTokens    int64         `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: the workload's"`
 }
 
 // ClassSLO holds the limits of a class, in place of all the scenario's. 0: no such limit.
@@ -30,10 +30,10 @@ func (w *Workload) classes() []requests.Class {
 		c := &w.Classes[i]
 		k := requests.Class{Name: c.Name, Share: c.Share, Priority: c.Priority}
 		if c.PromptTokens != nil {
-			k.Prompt = c.PromptTokens.law()
+			k.Prompt = *c.PromptTokens
 		}
 		if c.OutputTokens != nil {
-			k.Output = c.OutputTokens.law()
+			k.Output = *c.OutputTokens
 		}
 		if c.MaxTokens > 0 {
 			k.MaxOutput = lengths.Spec{Distribution: "fixed", Mean: float64(c.MaxTokens)}

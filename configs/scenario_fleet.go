@@ -46,8 +46,8 @@ type Autoscale struct {
 
 // ScheduledSize is a number of replicas from an instant on.
 type ScheduledSize struct {
-	AtS      float64 `yaml:"at_s" bound:"[0,horizon]" doc:"seconds after the start"`
-	Replicas int     `yaml:"replicas" doc:"from then on"`
+	AtS      float64 `yaml:"at_s" required:"at_s and replicas" bound:"[0,horizon]" doc:"seconds after the start"`
+	Replicas int     `yaml:"replicas" required:"at_s and replicas" doc:"from then on"`
 }
 
 // RoleSwitch moves replicas between the prefill and the decode pool while it runs.

@@ -14,6 +14,7 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/lengths"
 	"github.com/decodesim/decodesim/workloads/requests"
 	"github.com/decodesim/decodesim/workloads/traces"
 )
@@ -60,7 +61,7 @@ workload:
 	b, c := pool, pool
 	b.Name, b.GPU, b.MaxNumSeqs, b.MaxNumBatchedTokens = "b", "a100-sxm-80gb", 256, 2048
 	c.Name, c.GPU, c.MaxNumSeqs, c.MaxNumBatchedTokens = "c", "l4", 64, 64
-	one := &Lengths{Distribution: "fixed", Mean: 1}
+	one := &lengths.Spec{Distribution: "fixed", Mean: 1}
 	require.Equal(t, Scenario{
 		Name: "chat", Model: "m", Pools: []Pool{pool, b, c}, Router: "least-loaded", Routing: Routing{Weights: RoutingWeights{Queue: 1, Tokens: 1, KV: 1, Prefix: 1}},
 		Speculation: Speculation{Method: "none"}, Decoding: Decoding{Sampling: "greedy"},

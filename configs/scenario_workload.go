@@ -12,44 +12,23 @@ import (
 
 // Workload is what is asked of the deployment: exactly one of arrivals, closed loop and trace says when.
 type Workload struct {
-	Arrivals     *Arrivals   `yaml:"arrivals"`
-	ClosedLoop   *ClosedLoop `yaml:"closed_loop"`
-	Trace        *Trace      `yaml:"trace"`
-	Lengths      *Recorded   `yaml:"lengths"`
-	PromptTokens *Lengths    `yaml:"prompt_tokens"`
-	OutputTokens *Lengths    `yaml:"output_tokens"`
-	Prefix       *Prefix     `yaml:"prefix"`
-	Sessions     *Sessions   `yaml:"sessions"`
-	Classes      []Class     `yaml:"classes,omitempty"`
-	Distinct     int64       `yaml:"distinct_prompts,omitempty" bound:"[1,16777216]" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
-	Order        string      `yaml:"order,omitempty" oneof:"prompt-orders" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
-	MaxTokens    int64       `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: exactly the output it gets"`
-	Requests     int64       `yaml:"requests,omitempty" bound:"[1,2147483647]" doc:"sent in all, turns of sessions included; null: as many as there are recorded lengths, or no limit"`
-	DurationS    float64     `yaml:"duration_s,omitempty" bound:"(0,horizon]" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
-	WarmupS      float64     `yaml:"warmup_s" bound:"[0,horizon]" doc:"seconds whose requests are served but not measured"`
-	TimeoutS     float64     `yaml:"timeout_s,omitempty" bound:"(0,horizon]" doc:"seconds after which a client hangs up; null: never"`
-	Cancel       Cancel      `yaml:"cancel"`
-}
-
-// Arrivals is an open loop: requests come whatever becomes of the ones before, or sessions do. See arrivals.Spec for
-// the processes.
-type Arrivals struct {
-	Process   string      `yaml:"process" names:"arrivals" doc:"law of the gaps between requests"`
-	Rate      float64     `yaml:"rate,omitempty" doc:"requests/s, the long-run mean; null: as the points or the bursts say"`
-	CV        float64     `yaml:"cv,omitempty"`
-	OnRate    float64     `yaml:"on_rate,omitempty"`
-	OffRate   float64     `yaml:"off_rate,omitempty"`
-	OnS       float64     `yaml:"on_s,omitempty"`
-	OffS      float64     `yaml:"off_s,omitempty"`
-	Points    []RatePoint `yaml:"points,omitempty"`
-	Amplitude float64     `yaml:"amplitude,omitempty"`
-	PeriodS   float64     `yaml:"period_s,omitempty"`
-}
-
-// RatePoint is the rate at an instant.
-type RatePoint struct {
-	AtS  float64 `yaml:"at_s"`
-	Rate float64 `yaml:"rate"`
+	Arrivals     *arrivals.Spec `yaml:"arrivals"`
+	ClosedLoop   *ClosedLoop    `yaml:"closed_loop"`
+	Trace        *Trace         `yaml:"trace"`
+	Lengths      *Recorded      `yaml:"lengths"`
+	PromptTokens *lengths.Spec  `yaml:"prompt_tokens"`
+	OutputTokens *lengths.Spec  `yaml:"output_tokens"`
+	Prefix       *Prefix        `yaml:"prefix"`
+	Sessions     *Sessions      `yaml:"sessions"`
+	Classes      []Class        `yaml:"classes,omitempty"`
+	Distinct     int64          `yaml:"distinct_prompts,omitempty" bound:"[1,16777216]" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
+	Order        string         `yaml:"order,omitempty" oneof:"prompt-orders" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
+	MaxTokens    int64          `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: exactly the output it gets"`
+	Requests     int64          `yaml:"requests,omitempty" bound:"[1,2147483647]" doc:"sent in all, turns of sessions included; null: as many as there are recorded lengths, or no limit"`
+	DurationS    float64        `yaml:"duration_s,omitempty" bound:"(0,horizon]" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
+	WarmupS      float64        `yaml:"warmup_s" bound:"[0,horizon]" doc:"seconds whose requests are served but not measured"`
+	TimeoutS     float64        `yaml:"timeout_s,omitempty" bound:"(0,horizon]" doc:"seconds after which a client hangs up; null: never"`
+	Cancel       Cancel         `yaml:"cancel"`
 }
 
 // ClosedLoop is a number of clients that each wait for an answer before they send the next request.
@@ -69,31 +48,11 @@ type Trace struct {
 	SkipEmpty bool    `yaml:"skip_empty" doc:"leave out rows without tokens instead of refusing them"`
 }
 
-// Lengths is a law of token counts. See lengths.Spec for the laws.
-type Lengths struct {
-	Distribution string     `yaml:"distribution" names:"lengths" doc:"law of the counts"`
-	Mean         float64    `yaml:"mean,omitempty"`
-	CV           float64    `yaml:"cv,omitempty"`
-	Shape        float64    `yaml:"shape,omitempty"`
-	Min          int64      `yaml:"min,omitempty"`
-	Max          int64      `yaml:"max,omitempty"`
-	Values       []float64  `yaml:"values,omitempty"`
-	Weights      []float64  `yaml:"weights,omitempty"`
-	Edges        []float64  `yaml:"edges,omitempty"`
-	Quantiles    []Quantile `yaml:"quantiles,omitempty"`
-}
-
 // Prefix is text that the prompts of many requests begin with, such as a system prompt, in front of what prompt_tokens
 // says.
 type Prefix struct {
 	Groups int64 `yaml:"groups" required:"groups and tokens" bound:"[1,16777216]" doc:"prefixes in all; a request has one of them, at random"`
 	Tokens int64 `yaml:"tokens" required:"groups and tokens" bound:"[1,536870911]" doc:"length of each, in front of prompt_tokens"`
-}
-
-// Quantile says that a share P of the requests has at most so many tokens.
-type Quantile struct {
-	P      float64 `yaml:"p"`
-	Tokens float64 `yaml:"tokens"`
 }
 
 // Cancel is clients that hang up although they get what they asked for.
@@ -106,10 +65,10 @@ type Cancel struct {
 func (w *Workload) laws(pairs *lengths.Pairs) requests.Mix {
 	l := requests.Mix{Pairs: pairs, Repeat: w.Lengths != nil && w.Lengths.Repeat, Classes: w.classes()}
 	if w.PromptTokens != nil {
-		l.Prompt = w.PromptTokens.law()
+		l.Prompt = *w.PromptTokens
 	}
 	if w.OutputTokens != nil {
-		l.Output = w.OutputTokens.law()
+		l.Output = *w.OutputTokens
 	}
 	l.Sharing = requests.Sharing{DistinctPrompts: w.Distinct, Order: w.Order}
 	if w.Prefix != nil {
@@ -121,28 +80,6 @@ func (w *Workload) laws(pairs *lengths.Pairs) requests.Mix {
 	return l
 }
 
-func (l *Lengths) law() lengths.Spec {
-	law := lengths.Spec{
-		Distribution: l.Distribution, Mean: l.Mean, CV: l.CV, Shape: l.Shape, Min: l.Min, Max: l.Max,
-		Values: l.Values, Weights: l.Weights, Edges: l.Edges,
-	}
-	for _, q := range l.Quantiles {
-		law.Quantiles = append(law.Quantiles, lengths.Quantile(q))
-	}
-	return law
-}
-
-func (a *Arrivals) law() arrivals.Spec {
-	law := arrivals.Spec{
-		Process: a.Process, Rate: a.Rate, CV: a.CV, OnRate: a.OnRate, OffRate: a.OffRate, OnS: a.OnS, OffS: a.OffS,
-		Amplitude: a.Amplitude, PeriodS: a.PeriodS,
-	}
-	for _, p := range a.Points {
-		law.Points = append(law.Points, arrivals.Point(p))
-	}
-	return law
-}
-
 func (w *Workload) patience() requests.Patience {
 	return requests.Patience{TimeoutS: w.TimeoutS, CancelShare: w.Cancel.Probability, CancelAfterS: w.Cancel.AfterS}
 }
@@ -150,7 +87,7 @@ func (w *Workload) patience() requests.Patience {
 // openLoop returns the open loop of a workload with arrivals.
 func (w *Workload) OpenSource(pairs *lengths.Pairs) workloads.OpenLoop {
 	return workloads.OpenLoop{
-		Arrivals: w.Arrivals.law(), Mix: w.laws(pairs), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
+		Arrivals: *w.Arrivals, Mix: w.laws(pairs), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
 	}
 }
 

@@ -50,9 +50,8 @@ func (w *Workload) checkSessions(c *checker) {
 }
 
 // law requires the name of a law, with a suggestion, and both coordinates of its points.
-func (c *checker) law(path string, l *Lengths) {
+func (c *checker) law(path string, l *lengths.Spec) {
 	if l != nil {
 		c.named(path+".distribution", l.Distribution, lengths.Names())
-		c.rows(path+".quantiles", len(l.Quantiles), "p", "tokens")
 	}
 }

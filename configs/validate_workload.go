@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
 	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/lengths"
 	"github.com/decodesim/decodesim/workloads/sessions"
 )
 
@@ -100,9 +100,9 @@ func (w *Workload) checkLaws(c *checker) {
 	switch {
 	case w.Lengths != nil:
 		w.checkRecorded(c)
-	case w.PromptTokens == nil && w.fallsBack(func(k *Class) *Lengths { return k.PromptTokens }):
+	case w.PromptTokens == nil && w.fallsBack(func(k *Class) *lengths.Spec { return k.PromptTokens }):
 		c.fail("workload.prompt_tokens", "missing; expected a length law, such as {distribution: fixed, mean: 512}")
-	case w.OutputTokens == nil && w.fallsBack(func(k *Class) *Lengths { return k.OutputTokens }):
+	case w.OutputTokens == nil && w.fallsBack(func(k *Class) *lengths.Spec { return k.OutputTokens }):
 		c.fail("workload.output_tokens", "missing; expected a length law, such as {distribution: fixed, mean: 256}")
 	}
 	w.checkNames(c)
@@ -115,7 +115,7 @@ func (w *Workload) checkLaws(c *checker) {
 }
 
 // fallsBack reports whether some request has the workload's own law: there is no class, or one without own.
-func (w *Workload) fallsBack(own func(*Class) *Lengths) bool {
+func (w *Workload) fallsBack(own func(*Class) *lengths.Spec) bool {
 	for i := range w.Classes {
 		if own(&w.Classes[i]) == nil {
 			return true
@@ -128,7 +128,7 @@ func (w *Workload) fallsBack(own func(*Class) *Lengths) bool {
 func (w *Workload) probe() error {
 	probe := *w
 	if w.Arrivals == nil { // as many arrivals as there may be requests, within the clock
-		probe.Arrivals, probe.Requests, probe.DurationS = &Arrivals{Process: "constant", Rate: 1000}, max(1, w.Requests), 0
+		probe.Arrivals, probe.Requests, probe.DurationS = &arrivals.Spec{Process: "constant", Rate: 1000}, max(1, w.Requests), 0
 	}
 	if w.Sessions != nil {
 		_, err := sessions.NewSessionLoop(w.SessionSource(0), 1)
@@ -156,7 +156,6 @@ func (w *Workload) probe() error {
 func (w *Workload) checkNames(c *checker) {
 	if w.Arrivals != nil {
 		c.named("workload.arrivals.process", w.Arrivals.Process, arrivals.Names())
-		c.rows("workload.arrivals.points", len(w.Arrivals.Points), "at_s", "rate")
 	}
 	c.law("workload.prompt_tokens", w.PromptTokens)
 	c.law("workload.output_tokens", w.OutputTokens)
@@ -168,17 +167,6 @@ func (c *checker) named(path, got string, names []string) {
 		c.fail(path, "missing; have %s", strict.Quoted(names))
 	}
 	c.oneOf(path, got, names)
-}
-
-// rows requires both coordinates of every point: a rate left out is not a rate of 0.
-func (c *checker) rows(path string, rows int, keys ...string) {
-	for i := range rows {
-		for _, key := range keys {
-			if at := fmt.Sprintf("%s[%d].%s", path, i, key); !c.origins.given(at) {
-				c.fail(at, "missing; expected %s", strings.Join(keys, " and "))
-			}
-		}
-	}
 }
 
 // refusal is how workloads refuses a value: the field, which is the key below workload, the value, and what would do.

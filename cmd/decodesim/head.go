@@ -15,6 +15,7 @@ import (
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/workloads/lengths"
 )
 
 // table writes the report's table with the scenario between its heading and its figures.
@@ -241,7 +242,7 @@ func workloadLine(b *build.Built) string {
 		parts = append(parts, shares(w.Classes))
 		promptLaw, outputLaw = nil, nil
 	}
-	outputs := lengths("outputs", outputLaw, b.OutputMean)
+	outputs := lengthsLine("outputs", outputLaw, b.OutputMean)
 	if w.MaxTokens > 0 {
 		outputs += fmt.Sprintf(", cut at %s", text.Count(w.MaxTokens))
 	}
@@ -251,7 +252,7 @@ func workloadLine(b *build.Built) string {
 	case d.N > 1:
 		outputs += fmt.Sprintf(", %d to each prompt", d.N)
 	}
-	parts = append(parts, lengths("prompts", promptLaw, b.PromptMean)+" tokens", outputs)
+	parts = append(parts, lengthsLine("prompts", promptLaw, b.PromptMean)+" tokens", outputs)
 	switch {
 	case w.DurationS > 0 && w.Trace == nil:
 		parts = append(parts, fmt.Sprintf("for %s s", text.Short(w.DurationS)))
@@ -281,8 +282,8 @@ func perSecond(rate float64) string {
 	return fmt.Sprintf(", %s requests/s", text.Short(rate))
 }
 
-// lengths names a law and its mean; a trace has none.
-func lengths(what string, law *configs.Lengths, mean float64) string {
+// lengthsLine names a law and its mean; a trace has none.
+func lengthsLine(what string, law *lengths.Spec, mean float64) string {
 	switch {
 	case law == nil:
 		return fmt.Sprintf("%s of mean %s", what, text.Short(mean))

@@ -7,22 +7,22 @@ import (
 // Spec describes a process of independent arrivals. The first request comes after the first gap. A parameter that the
 // process does not have must be zero or nil.
 type Spec struct {
-	Process   string  `yaml:"process" doc:"law of the gaps between requests"`
-	Rate      float64 `yaml:"rate,omitempty" doc:"requests/s, the long-run mean; null: as the points or the bursts say"`
-	CV        float64 `yaml:"cv,omitempty"`        // of the gaps: standard deviation / mean
-	OnRate    float64 `yaml:"on_rate,omitempty"`   // requests/s
-	OffRate   float64 `yaml:"off_rate,omitempty"`  // requests/s
-	OnS       float64 `yaml:"on_s,omitempty"`      // seconds, mean
-	OffS      float64 `yaml:"off_s,omitempty"`     // seconds, mean
-	Points    []Point `yaml:"points,omitempty"`    // from AtS = 0, in order; two at one instant are a jump
-	Amplitude float64 `yaml:"amplitude,omitempty"` // share of the mean rate, 0 to 1
-	PeriodS   float64 `yaml:"period_s,omitempty"`  // seconds; 0 with points: they do not repeat
+	Process   string  `yaml:"process" names:"arrivals" doc:"law of the gaps between requests"`
+	Rate      float64 `yaml:"rate,omitempty" unit:"requests/s" doc:"requests/s, the long-run mean; null: as the points or the bursts say"`
+	CV        float64 `yaml:"cv,omitempty" about:"standard deviation / mean of the gaps"`
+	OnRate    float64 `yaml:"on_rate,omitempty" unit:"requests/s" about:"rate within bursts"`
+	OffRate   float64 `yaml:"off_rate,omitempty" unit:"requests/s" about:"rate between bursts"`
+	OnS       float64 `yaml:"on_s,omitempty" about:"mean length of a burst"`
+	OffS      float64 `yaml:"off_s,omitempty" about:"mean gap between bursts"`
+	Points    []Point `yaml:"points,omitempty" about:"rates at instants from 0 s on, in order; two at one instant are a jump"`
+	Amplitude float64 `yaml:"amplitude,omitempty" about:"swing of the rate, as a share of its mean, 0 to 1"`
+	PeriodS   float64 `yaml:"period_s,omitempty" about:"length of a period; null: points do not repeat"`
 }
 
 // Point is the rate at an instant.
 type Point struct {
-	AtS  float64 `yaml:"at_s"` // seconds
-	Rate float64 `yaml:"rate"` // requests/s
+	AtS  float64 `yaml:"at_s" required:"at_s and rate" about:"instant after the start"`
+	Rate float64 `yaml:"rate" required:"at_s and rate" unit:"requests/s" about:"rate at that instant"`
 }
 
 // kind is a process by its name.

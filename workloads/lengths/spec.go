@@ -26,23 +26,23 @@ import (
 //
 // An empirical law with a Mean is scaled to it. A parameter that a law does not have must be zero or nil.
 type Spec struct {
-	Distribution string    `yaml:"distribution" doc:"law of the counts"`
-	Mean         float64   `yaml:"mean,omitempty"`    // tokens, before truncation
-	CV           float64   `yaml:"cv,omitempty"`      // standard deviation / mean, before truncation
-	Shape        float64   `yaml:"shape,omitempty"`   // tail index of pareto, instead of CV
-	Min          int64     `yaml:"min,omitempty"`     // tokens; uniform only
-	Max          int64     `yaml:"max,omitempty"`     // tokens, the truncation or the end of the support; 0: none below 2³⁰
-	Values       []float64 `yaml:"values,omitempty"`  // tokens; empirical
-	Weights      []float64 `yaml:"weights,omitempty"` // one per value or per bucket; nil with Values: all alike
-	Edges        []float64 `yaml:"edges,omitempty"`   // tokens; ends of the buckets, rising
+	Distribution string    `yaml:"distribution" names:"lengths" doc:"law of the counts"`
+	Mean         float64   `yaml:"mean,omitempty" unit:"tokens" about:"mean before truncation"`
+	CV           float64   `yaml:"cv,omitempty" about:"standard deviation / mean, before truncation"`
+	Shape        float64   `yaml:"shape,omitempty" about:"tail index of pareto, in place of cv"`
+	Min          int64     `yaml:"min,omitempty" unit:"tokens" about:"beginning of the support; uniform only"`
+	Max          int64     `yaml:"max,omitempty" unit:"tokens" about:"truncation, or the end of the support; null: none below 2³⁰"`
+	Values       []float64 `yaml:"values,omitempty" unit:"tokens" about:"of empirical"`
+	Weights      []float64 `yaml:"weights,omitempty" about:"one for each value or bucket; null with values: all alike"`
+	Edges        []float64 `yaml:"edges,omitempty" unit:"tokens" about:"ends of the buckets, rising"`
 
-	Quantiles []Quantile `yaml:"quantiles,omitempty"` // from P = 0 to P = 1, rising
+	Quantiles []Quantile `yaml:"quantiles,omitempty" about:"points of the inverse distribution, from p = 0 to p = 1"`
 }
 
 // Quantile is a point of an inverse distribution function: a share P of the requests has at most Tokens tokens.
 type Quantile struct {
-	P      float64 `yaml:"p"`
-	Tokens float64 `yaml:"tokens"`
+	P      float64 `yaml:"p" required:"p and tokens" about:"share of the requests"`
+	Tokens float64 `yaml:"tokens" required:"p and tokens" unit:"tokens" about:"that many at most"`
 }
 
 // Fixed returns the law of one token count.

@@ -18,9 +18,9 @@ import (
 //	lognormal    mean, cv
 //	gamma        mean, cv
 type Span struct {
-	Distribution string
-	MeanS        float64 // seconds
-	CV           float64 // standard deviation / mean
+	Distribution string  `yaml:"distribution" names:"spans" doc:"law of the seconds"`
+	MeanS        float64 `yaml:"mean" required:"seconds" unit:"s" doc:"seconds"`
+	CV           float64 `yaml:"cv,omitempty" about:"standard deviation / mean"`
 }
 
 // SpanNames returns the names a Span may have, in the order of its documentation.

@@ -13,6 +13,7 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/measuredtest"
+	"github.com/decodesim/decodesim/workloads/arrivals"
 )
 
 // stageColumns are those of a table of stages, with the values of one row that is sound.
@@ -86,7 +87,7 @@ func TestStagesAreSetUpAsTheyRan(t *testing.T) {
 	assert.Equal(t, []int{128, 2048, 4096, 16, 1}, []int{p.MaxNumSeqs, p.MaxNumBatchedTokens, p.MaxModelLen, p.BlockSize, p.TensorParallel})
 	assert.EqualValues(t, 7463, p.NumGPUBlocks)
 	assert.Equal(t, 0.9, p.GPUMemoryUtilization)
-	assert.Equal(t, []configs.RatePoint{{AtS: 0, Rate: 5}, {AtS: 600, Rate: 5}, {AtS: 600, Rate: 10}}, s.Workload.Arrivals.Points)
+	assert.Equal(t, []arrivals.Point{{AtS: 0, Rate: 5}, {AtS: 600, Rate: 5}, {AtS: 600, Rate: 10}}, s.Workload.Arrivals.Points)
 	assert.EqualValues(t, 9000, s.Workload.Requests, "and no duration, which would cut the last answers off")
 	assert.Zero(t, s.Workload.DurationS)
 	assert.Equal(t, configs.Prefix{Groups: 10, Tokens: 100}, *s.Workload.Prefix)
