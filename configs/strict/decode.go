@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -184,8 +185,21 @@ type Field struct {
 	Tag      reflect.StructTag
 }
 
-// fieldsOf returns the keys of a struct in the order of its fields; inlined structs lend theirs.
+// structs has the fields of every struct that was asked for, by its type: they follow from the type, and a sweep that
+// reads thousands of scenarios would read their tags each time.
+var structs sync.Map
+
+// FieldsOf returns the keys of a struct in the order of its fields; inlined structs lend theirs. Callers share the slice.
 func FieldsOf(t reflect.Type) []Field {
+	if fields, ok := structs.Load(t); ok {
+		return fields.([]Field)
+	}
+	fields := readFields(t)
+	structs.Store(t, fields)
+	return fields
+}
+
+func readFields(t reflect.Type) []Field {
 	var fields []Field
 	for i := range t.NumField() {
 		f := t.Field(i)
