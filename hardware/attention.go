@@ -13,13 +13,13 @@ import (
 //
 //	keys and values  layers · g/t · (d_k + d_v) · b       (a latent: layers · (r + p) · b, on every rank)
 //
-// and multiplies  2 · a/t · (d_k + d_v) · layers  FLOPs; on a latent, absorbed: 2 · a/t · (2r + p) · layers (DeepSeek-V2,
-// arXiv 2405.04434, §2.1.2). A prompt token and each token it attends to cost 2 · a/t · (d_k + d_v) · layers: a latent is
-// expanded first.
+// and multiplies  2 · a/t · (d_k + d_v) · layers  FLOPs; on a latent, absorbed: 2 · a/t · (2r + p) · layers
+// (DeepSeek-V2, arXiv 2405.04434, §2.1.2). A prompt token and each token it attends to cost 2 · a/t · (d_k + d_v) ·
+// layers: a latent is expanded first.
 //
-// A kernel that materialises its scores writes and reads S = Q·Kᵀ and P = softmax(S), all a/t · layers of them at 2 bytes:
-// 8 · a/t · layers bytes per pair of query and key, which an IO-aware kernel keeps on chip (Dao et al., FlashAttention,
-// arXiv 2205.14135, §2.2).
+// A kernel that materialises its scores writes and reads S = Q·Kᵀ and P = softmax(S), all a/t · layers of them at 2
+// bytes: 8 · a/t · layers bytes per pair of query and key, which an IO-aware kernel keeps on chip (Dao et al.,
+// FlashAttention, arXiv 2205.14135, §2.2).
 type attention struct {
 	name      string
 	window    int     // index into the windows; −1: sees the whole context
@@ -45,7 +45,8 @@ func (d *Deployment) windows() ([]sim.Window, error) {
 		}
 	}
 	if len(out) > 2 {
-		return nil, fmt.Errorf("hardware: %s has %d kinds of attention window; at most 2 are modelled", d.Model.Name, len(out))
+		return nil, fmt.Errorf("hardware: %s has %d kinds of attention window; at most 2 are modelled", d.Model.Name,
+			len(out))
 	}
 	return out, nil
 }
@@ -79,8 +80,8 @@ func indexWindow(windows []sim.Window, w sim.Window) int {
 	return -1
 }
 
-// attentions returns the attention of one GPU, by kind of layer; the indexer of sparse attention, which scores the whole
-// context, is one of them.
+// attentions returns the attention of one GPU, by kind of layer; the indexer of sparse attention, which scores the
+// whole context, is one of them.
 func (d *Deployment) attentions() []attention {
 	var out []attention
 	windows := d.Windows()
@@ -102,7 +103,8 @@ func (d *Deployment) attentions() []attention {
 		if g.IndexHeads > 0 {
 			a.name, a.sparse = "sparse attention", true
 			index := 2 * float64(g.Layers*g.IndexHeads*g.IndexDim)
-			out = append(out, attention{name: "indexer", window: -1, bytes: g.IndexBytesPerToken(), flops: index, pairFLOPs: index})
+			out = append(out, attention{name: "indexer", window: -1, bytes: g.IndexBytesPerToken(), flops: index,
+				pairFLOPs: index})
 		}
 		out = append(out, a)
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
-// The cache that vLLM 0.15 to 0.19 found room for, num_gpu_blocks of 16 tokens at gpu_memory_utilization 0.9, as its logs
-// in public benchmark data say, is predicted within 1 % where the cache takes most of the memory, and within 8 % where
-// it takes little, as beside 16 GB of weights on 25 GB: the context that a process takes varies by as much as 1 GB
-// between logs and is one number here. It is fitted to these logs among others, so this is no hold-out.
+// The cache that vLLM 0.15 to 0.19 found room for, num_gpu_blocks of 16 tokens at gpu_memory_utilization 0.9, as its
+// logs in public benchmark data say, is predicted within 1 % where the cache takes most of the memory, and within 8 %
+// where it takes little, as beside 16 GB of weights on 25 GB: the context that a process takes varies by as much as 1
+// GB between logs and is one number here. It is fitted to these logs among others, so this is no hold-out.
 func TestBlocksAreThoseThatVLLMLogged(t *testing.T) {
 	worst := 0.0
 	for _, c := range []struct {
@@ -40,7 +40,8 @@ func TestBlocksAreThoseThatVLLMLogged(t *testing.T) {
 		m, err := d.Memory(0.9, c.tokens, c.seqs, 16)
 		require.NoError(t, err)
 		percent := 100 * (float64(m.Blocks) - c.blocks) / c.blocks
-		t.Logf("%-17s %s × %d: %6d blocks predicted, %6.0f logged: %+.1f %%", c.model, c.gpu, c.tensor, m.Blocks, c.blocks, percent)
+		t.Logf("%-17s %s × %d: %6d blocks predicted, %6.0f logged: %+.1f %%", c.model, c.gpu, c.tensor, m.Blocks,
+			c.blocks, percent)
 		assert.LessOrEqual(t, math.Abs(percent), c.marginPC, c.model)
 		worst = max(worst, math.Abs(percent))
 	}
@@ -76,9 +77,11 @@ func TestWhatIsTooLargeNamesWhatWouldDo(t *testing.T) {
 	require.NoError(t, err)
 	for _, name := range catalog.ModelNames() {
 		for _, gpuName := range []string{"h100-sxm", "rtx-4090", "l4", "mi300x"} {
-			d := hardware.Deployment{GPU: gpu(t, gpuName), Model: model(t, name), KVDtype: "bf16", Parallel: hardware.Parallel{Tensor: 1, Pipeline: 1}}
+			d := hardware.Deployment{GPU: gpu(t, gpuName), Model: model(t, name), KVDtype: "bf16",
+				Parallel: hardware.Parallel{Tensor: 1, Pipeline: 1}}
 			if _, err := d.Memory(0.92, 2048, 256, 16); err != nil {
-				assert.Regexp(t, `misses by \d+\.\d GB; .* would do(, over the network beyond a (domain|host) of \d+)?$`, err.Error())
+				assert.Regexp(t,
+					`misses by \d+\.\d GB; .* would do(, over the network beyond a (domain|host) of \d+)?$`, err.Error())
 			}
 		}
 	}
@@ -160,7 +163,8 @@ func TestTheLargestStageLimitsTheCache(t *testing.T) {
 func TestRecurrentStatesAloneAreRefused(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
 	layer := d.Model.Layers[0]
-	layer.Mixer = llm.Mixer{Recurrence: llm.Recurrence{KeyHeads: 16, KeyDim: 128, ValueHeads: 32, ValueDim: 128, Kernel: 4, StateBytes: 4}}
+	layer.Mixer = llm.Mixer{Recurrence: llm.Recurrence{KeyHeads: 16, KeyDim: 128, ValueHeads: 32, ValueDim: 128,
+		Kernel: 4, StateBytes: 4}}
 	d.Model.Layers = []llm.LayerRun{layer}
 	require.NoError(t, d.Model.Validate())
 	assert.ErrorContains(t, d.Validate(), "no layer of llama-3.1-8b has attention")

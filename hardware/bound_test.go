@@ -34,7 +34,8 @@ func TestNoStepBeatsItsBound(t *testing.T) {
 			steps++
 		}
 	})
-	t.Logf("%d deployments fit, at the least power-of-two tensor-parallel size, and %d do not; %d steps priced", visited, unfit, steps)
+	t.Logf("%d deployments fit, at the least power-of-two tensor-parallel size, and %d do not; %d steps priced",
+		visited, unfit, steps)
 	assert.Greater(t, visited, 10_000, "the catalogs are not empty")
 }
 

@@ -50,7 +50,8 @@ func randomEfficiency(r *rand.Rand) hardware.Efficiency {
 	return hardware.Efficiency{
 		Bandwidth: share(), Compute: share(), MoECompute: share(), KVBandwidth: share(), AttentionCompute: share(), Link: share(),
 		LayerS: span(), MoELayerS: span(), MixerLayerS: span(), StepS: span(), SequenceS: span(), CollectiveS: span(),
-		QuantizedCompute: []float64{0, 1, share()}[r.IntN(3)], MixedKV: []float64{0, 1, 1 + 2*r.Float64()}[r.IntN(3)], EagerLayerS: []float64{0, span()}[r.IntN(2)],
+		QuantizedCompute: []float64{0, 1, share()}[r.IntN(3)], MixedKV: []float64{0, 1,
+			1 + 2*r.Float64()}[r.IntN(3)], EagerLayerS: []float64{0, span()}[r.IntN(2)],
 		QuantizedLayerS: []float64{0, span()}[r.IntN(2)], MoERows: []float64{0, 200 * r.Float64()}[r.IntN(2)],
 		Overlap: []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
 	}
@@ -77,7 +78,8 @@ func decorate(r *rand.Rand, d *hardware.Deployment) {
 	}
 	if sparse, err := d.Model.WithSparsity("2:4"); err == nil && sometimes() {
 		dense := d.Model
-		if d.Model = sparse; d.Validate() != nil {
+		d.Model = sparse
+		if d.Validate() != nil {
 			d.Model = dense
 		}
 	}
@@ -97,8 +99,8 @@ func fitting(d *hardware.Deployment) bool {
 	return false
 }
 
-// everyDeployment visits each accelerator × model × weights of the catalogs that fits, with three cache dtypes, and returns
-// how many there are and how many do not fit.
+// everyDeployment visits each accelerator × model × weights of the catalogs that fits, with three cache dtypes, and
+// returns how many there are and how many do not fit.
 func everyDeployment(t *testing.T, visit func(d hardware.Deployment)) (visited, unfit int) {
 	var models []llm.Model
 	for _, name := range catalog.ModelNames() {

@@ -9,17 +9,17 @@ type comm struct {
 	tokenPS float64 // per token of all data-parallel ranks
 }
 
-// newComm prices the all-reduce after each mixer and each feed-forward network of a tensor-parallel group of g GPUs, and
-// the hand-over between pipeline stages:
+// newComm prices the all-reduce after each mixer and each feed-forward network of a tensor-parallel group of g GPUs,
+// and the hand-over between pipeline stages:
 //
 //	T = n_c · (a_l · (1 + 0.15 log2 g) + rows · H · 2 B · 2(g−1)/g / (e_n · link_g)) + (stages − 1) · (a_l + rows · H · 2 B / (e_n · link_s))
 //
 // with link_g that of the group and link_s that of all stages: a stage stays within a host where that can hold it.
 // The form and its 0.15 are those that fit public collective tables (a ring moves 2(g−1)/g of the message).
 //
-// Between data-parallel ranks an MoE layer dispatches tokens to the experts and combines what they yield, in place of its
-// all-reduce: 2 collectives of the same latency over the G = g · ranks GPUs, of half the volume each, for the tokens of all
-// ranks: tokens · H · 2 B · x, where x is the part that a GPU receives, see exchanged.
+// Between data-parallel ranks an MoE layer dispatches tokens to the experts and combines what they yield, in place of
+// its all-reduce: 2 collectives of the same latency over the G = g · ranks GPUs, of half the volume each, for the
+// tokens of all ranks: tokens · H · 2 B · x, where x is the part that a GPU receives, see exchanged.
 func newComm(d *Deployment) comm {
 	var c comm
 	e := d.Efficiency
@@ -65,11 +65,11 @@ func (d *Deployment) collectives() (reduces, exchanges int) {
 	return reduces, exchanges
 }
 
-// exchanged returns the part of all tokens that a GPU receives from the others to compute, and they from it: (G−1)/G by an
-// all-gather and a reduce-scatter. Where GPUs hold whole experts, an all-to-all brings a GPU only the tokens that chose some
-// of its own, k copies of each token spread over G GPUs: k/G. Engines take what moves less: from G > k + 1 on, the
-// all-to-all (TensorRT-LLM, tensorrt_llm/_torch/modules/fused_moe, moe_ep_size > top_k; from memory: unverified). That a
-// token goes only once to a GPU with two of its experts is left out.
+// exchanged returns the part of all tokens that a GPU receives from the others to compute, and they from it: (G−1)/G by
+// an all-gather and a reduce-scatter. Where GPUs hold whole experts, an all-to-all brings a GPU only the tokens that
+// chose some of its own, k copies of each token spread over G GPUs: k/G. Engines take what moves less: from G > k + 1
+// on, the all-to-all (TensorRT-LLM, tensorrt_llm/_torch/modules/fused_moe, moe_ep_size > top_k; from memory:
+// unverified). That a token goes only once to a GPU with two of its experts is left out.
 func (d *Deployment) exchanged() float64 {
 	g := float64(d.Parallel.expertGPUs())
 	if k := float64(d.Model.TopK()); d.Parallel.Expert && k < g-1 {

@@ -26,8 +26,8 @@ func TestAStageKeepsItsOwnLink(t *testing.T) {
 	assert.InEpsilon(t, one+handOverS, communication(d, 2*batch), 1e-9)
 }
 
-// Tokens of DeepSeek-R1 have 8 experts. Up to 9 GPUs each gets what all others have; on more, only what chose its experts,
-// so that four times as many GPUs move a fourth as much. Slices of all experts need every token.
+// Tokens of DeepSeek-R1 have 8 experts. Up to 9 GPUs each gets what all others have; on more, only what chose its
+// experts, so that four times as many GPUs move a fourth as much. Slices of all experts need every token.
 func TestWholeExpertsGetOnlyTheTokensThatChoseThem(t *testing.T) {
 	const tokens = 8192 // of all ranks
 	perTokenS := func(ranks int, whole bool) float64 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Decoding is how tokens are chosen from logits, as far as that costs time beyond what an efficiency has of a sequence. The
-// zero value is greedy.
+// Decoding is how tokens are chosen from logits, as far as that costs time beyond what an efficiency has of a sequence.
+// The zero value is greedy.
 type Decoding struct {
 	Sampling    Sampling
 	StructuredS float64 // seconds of the host per step for a grammar that constrains the output; 0: none
@@ -25,8 +25,8 @@ const (
 // Samplings lists them.
 func Samplings() []string { return []string{string(Greedy), string(TopK), string(TopP)} }
 
-// bytesPerLogit returns what choosing moves beyond greedy, per logit of 4 bytes of a row. Every GPU of a group does it for
-// the whole vocabulary. Counted from the algorithms and measured on no engine, so unverified:
+// bytesPerLogit returns what choosing moves beyond greedy, per logit of 4 bytes of a row. Every GPU of a group does it
+// for the whole vocabulary. Counted from the algorithms and measured on no engine, so unverified:
 //
 //	top-k  a radix select reads the row once for each of four 8-bit digits, then masks it and reads it again: 4·4 + 4 + 4
 //	top-p  a radix sort reads each key for its digits' counts, and reads and writes key and index of 4 bytes each, for each of
@@ -44,7 +44,8 @@ func (s Sampling) bytesPerLogit() (float64, error) {
 	return 0, fmt.Errorf("hardware: sampling %q not known; have %s", s, strings.Join(Samplings(), ", "))
 }
 
-// samplePS returns the time to choose the token of a row, in picoseconds, at the bandwidth that reading weights achieves.
+// samplePS returns the time to choose the token of a row, in picoseconds, at the bandwidth that reading weights
+// achieves.
 func (d *Deployment) samplePS() float64 {
 	bytes, err := d.Decoding.Sampling.bytesPerLogit()
 	if err != nil {

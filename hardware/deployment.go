@@ -25,7 +25,8 @@ type Deployment struct {
 // Validate reports why d cannot run, whatever its batch.
 func (d *Deployment) Validate() error {
 	if d.Parallel.Tensor < 1 || d.Parallel.Pipeline < 1 {
-		return fmt.Errorf("hardware: tensor parallel %d × pipeline parallel %d, both must be at least 1", d.Parallel.Tensor, d.Parallel.Pipeline)
+		return fmt.Errorf("hardware: tensor parallel %d × pipeline parallel %d, both must be at least 1",
+			d.Parallel.Tensor, d.Parallel.Pipeline)
 	}
 	if _, err := kvBits(d.KVDtype); err != nil {
 		return err
@@ -34,7 +35,8 @@ func (d *Deployment) Validate() error {
 		return fmt.Errorf("hardware: pipeline_parallel %d, but %s has only %d layers", d.Parallel.Pipeline, d.Model.Name, n)
 	}
 	if len(d.Model.Attention()) == 0 {
-		return fmt.Errorf("hardware: no layer of %s has attention; a cache of recurrent states alone is not modelled", d.Model.Name)
+		return fmt.Errorf("hardware: no layer of %s has attention; a cache of recurrent states alone is not modelled",
+			d.Model.Name)
 	}
 	if err := d.validateRanks(); err != nil {
 		return err
@@ -77,7 +79,8 @@ func (d *Deployment) validateSplit() error {
 	t := d.Parallel.Tensor
 	for _, g := range d.Model.Attention() {
 		if g.Heads%t != 0 {
-			return fmt.Errorf("hardware: tensor_parallel %d does not divide the %d attention heads of %s; %s would do", t, g.Heads, d.Model.Name, divisors(g.Heads))
+			return fmt.Errorf("hardware: tensor_parallel %d does not divide the %d attention heads of %s; %s would do",
+				t, g.Heads, d.Model.Name, divisors(g.Heads))
 		}
 		if g.Latent == 0 && g.KVHeads%t != 0 && t%g.KVHeads != 0 {
 			return fmt.Errorf("hardware: tensor_parallel %d neither divides the %d KV heads of %s nor is a multiple of them", t, g.KVHeads, d.Model.Name)

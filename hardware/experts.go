@@ -14,17 +14,17 @@ func (d *Deployment) active(rows float64) float64 {
 
 // padding returns by what the arithmetic of expert products is longer than that of full tiles: at least 1, less than 2.
 //
-// An expert multiplies the rows that are routed to it in tiles, of 64 or 128 rows where there are many. A last tile that
-// is not full takes as long as a full one, so where kernels choose the tile by the rows, half of the work is padding at
-// worst. M tokens that pick k of E touch a share A(M) of the experts, each with r rows on average; at R rows half of that
-// loss is left:
+// An expert multiplies the rows that are routed to it in tiles, of 64 or 128 rows where there are many. A last tile
+// that is not full takes as long as a full one, so where kernels choose the tile by the rows, half of the work is
+// padding at worst. M tokens that pick k of E touch a share A(M) of the experts, each with r rows on average; at R rows
+// half of that loss is left:
 //
 //	padding(r) = 1 + R / (r + R)          r = k·M / (E·A(M))
 //
-// It falls slower than 1/r, so more rows never take less time. R is moe_rows; 0: few rows lose nothing. The form and R are
-// chosen, not fitted: of 128 rows with such a loss and of 128 and 256 rows with three times as much, all of which lower
-// the errors of TTFT on deployments and models left out of the fit of docs/accuracy.md, this one costs the errors of
-// TPOT under open load least.
+// It falls slower than 1/r, so more rows never take less time. R is moe_rows; 0: few rows lose nothing. The form and R
+// are chosen, not fitted: of 128 rows with such a loss and of 128 and 256 rows with three times as much, all of which
+// lower the errors of TTFT on deployments and models left out of the fit of docs/accuracy.md, this one costs the errors
+// of TPOT under open load least.
 func (d *Deployment) padding(tokens, active float64) float64 {
 	rows := d.Efficiency.MoERows
 	if rows == 0 || tokens == 0 {

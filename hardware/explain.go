@@ -38,7 +38,8 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 		})
 	}
 	if state := l.sequences * 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor); state > 0 {
-		out = append(out, PartCost{Name: "recurrent state", Kind: sim.KV, Bytes: state, MemoryS: l.sequences * r.statePS / psPerS})
+		out = append(out, PartCost{Name: "recurrent state", Kind: sim.KV, Bytes: state,
+			MemoryS: l.sequences * r.statePS / psPerS})
 	}
 	for i := range out {
 		c := &out[i]
@@ -47,7 +48,8 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 	}
 	out = append(out,
 		PartCost{Name: "communication", Kind: sim.Communication, TimeS: r.comm.ps(&l) / psPerS},
-		PartCost{Name: "overhead", Kind: sim.Overhead, TimeS: r.fixedPS/psPerS + float64(float64(l.decodes)*d.Efficiency.SequenceS)})
+		PartCost{Name: "overhead", Kind: sim.Overhead,
+			TimeS: r.fixedPS/psPerS + float64(float64(l.decodes)*d.Efficiency.SequenceS)})
 	sum := 0.0
 	for i := range out {
 		sum += out[i].TimeS

@@ -42,8 +42,8 @@ func alike(n, context int) (b batch) {
 	return b
 }
 
-// Of E experts, rows that pick k each at random are expected to touch E·(1 − (1 − k/E)^rows): a few for one row, all for
-// many.
+// Of E experts, rows that pick k each at random are expected to touch E·(1 − (1 − k/E)^rows): a few for one row, all
+// for many.
 func TestExpertsReadAreThoseTouched(t *testing.T) {
 	d := deployment(t, "mixtral-8x7b", "h200-sxm", 2)
 	r := hardware.NewRoofline(d, 1)

@@ -17,8 +17,8 @@ func step(d hardware.Deployment, b batch) float64 {
 	return price(hardware.NewRoofline(d, 0), b).First.Seconds()
 }
 
-// Eight data-parallel ranks of DeepSeek-V3 read an eighth of the experts and of the cache each, and all of the attention;
-// 58 MoE layers dispatch and combine the tokens of all ranks.
+// Eight data-parallel ranks of DeepSeek-V3 read an eighth of the experts and of the cache each, and all of the
+// attention; 58 MoE layers dispatch and combine the tokens of all ranks.
 func TestDataParallelRanksShareExpertsAndBatch(t *testing.T) {
 	d := deployment(t, "deepseek-v3", "h200-sxm", 1)
 	d.Efficiency.CollectiveS = 10e-6
@@ -42,7 +42,8 @@ func TestDataParallelRanksShareExpertsAndBatch(t *testing.T) {
 	want := 2 * 58 * (10e-6*(1+0.15*3) + n*7168*2*7.0/8/ranks.GPU.ScaleUpBps.Value)
 	assert.InEpsilon(t, want, of(shared, n, "communication").TimeS, 1e-12)
 
-	assert.Equal(t, hardware.Share{Sequences: 2, Rows: 2, Tokens: 9}, shared.Share(9), "the busiest of eight ranks has two of nine")
+	assert.Equal(t, hardware.Share{Sequences: 2, Rows: 2, Tokens: 9}, shared.Share(9),
+		"the busiest of eight ranks has two of nine")
 	one, all := batch{chunks: []chunk{{0, 4000}}}, batch{}
 	for range 8 {
 		all.chunks = append(all.chunks, chunk{0, 500})
@@ -86,7 +87,8 @@ func TestWholeExpertsDoNotDivideEvenly(t *testing.T) {
 func TestImpossibleRanksAreRefused(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
 	d.Parallel.Data = 2
-	assert.ErrorContains(t, d.Validate(), "data_parallel 2, but llama-3.1-8b has no experts that ranks would share; accepted: 1, with 2 times the replicas")
+	assert.ErrorContains(t, d.Validate(),
+		"data_parallel 2, but llama-3.1-8b has no experts that ranks would share; accepted: 1, with 2 times the replicas")
 	d = deployment(t, "mixtral-8x7b", "h100-sxm", 4)
 	d.Parallel.Data, d.Parallel.Expert = 4, true
 	assert.ErrorContains(t, d.Validate(), "expert_parallel true over 16 GPUs, but mixtral-8x7b has 8 experts")
@@ -94,14 +96,15 @@ func TestImpossibleRanksAreRefused(t *testing.T) {
 	assert.ErrorContains(t, d.Validate(), "data_parallel -1; expected 1 or more")
 }
 
-// Quantising activations costs where the GPU multiplies in the weights' type, and nowhere else: an A100 widens fp8 weights,
-// and kernels widen int4 and mxfp4.
+// Quantising activations costs where the GPU multiplies in the weights' type, and nowhere else: an A100 widens fp8
+// weights, and kernels widen int4 and mxfp4.
 func TestOnlyQuantizedProductsQuantizeActivations(t *testing.T) {
 	for _, c := range []struct {
 		gpu, weights string
 		slower       float64
 	}{
-		{"h100-sxm", "bf16", 1}, {"h100-sxm", "fp8", 2}, {"a100-sxm-80gb", "fp8", 1}, {"a100-sxm-80gb", "int8", 2}, {"h100-sxm", "int4", 1},
+		{"h100-sxm", "bf16", 1}, {"h100-sxm", "fp8", 2}, {"a100-sxm-80gb", "fp8", 1}, {"a100-sxm-80gb", "int8",
+			2}, {"h100-sxm", "int4", 1},
 		{"b200-sxm", "nvfp4", 2}, {"h100-sxm", "nvfp4", 1}, {"b200-sxm", "mxfp4", 1},
 	} {
 		d := deployment(t, "llama-3.1-8b", c.gpu, 1)
@@ -116,7 +119,8 @@ func TestOnlyQuantizedProductsQuantizeActivations(t *testing.T) {
 			if before[i].Name == "attention projections" || before[i].Name == "feed-forward" {
 				slower = c.slower
 			}
-			assert.InDelta(t, slower*before[i].ComputeS, after[i].ComputeS, 1e-15, "%s of %s on %s", before[i].Name, c.weights, c.gpu)
+			assert.InDelta(t, slower*before[i].ComputeS, after[i].ComputeS, 1e-15, "%s of %s on %s", before[i].Name,
+				c.weights, c.gpu)
 			assert.Equal(t, before[i].ComputePeakS, after[i].ComputePeakS)
 		}
 	}
@@ -126,7 +130,8 @@ func TestLayersThatQuantizeActivationsTakeLonger(t *testing.T) {
 	for _, c := range []struct {
 		gpu, weights string
 		more         float64 // µs, of 32 layers
-	}{{"h100-sxm", "bf16", 0}, {"h100-sxm", "fp8", 320}, {"a100-sxm-80gb", "fp8", 0}, {"b200-sxm", "nvfp4", 320}, {"b200-sxm", "int4", 0}} {
+	}{{"h100-sxm", "bf16", 0}, {"h100-sxm", "fp8", 320}, {"a100-sxm-80gb", "fp8", 0}, {"b200-sxm", "nvfp4",
+		320}, {"b200-sxm", "int4", 0}} {
 		d := deployment(t, "llama-3.1-8b", c.gpu, 1)
 		var err error
 		d.Model, err = d.Model.WithWeights(c.weights)
@@ -182,7 +187,8 @@ func TestGraphsPadTheLinearLayers(t *testing.T) {
 	assert.Equal(t, a.Bound, b.Bound, "nobody must multiply padding")
 
 	d.Launch.Graphs = []int{4, 4}
-	assert.ErrorContains(t, d.Validate(), "cudagraph_capture_sizes [4 4]: 4 after 4; expected rising numbers from 1 to 65536")
+	assert.ErrorContains(t, d.Validate(),
+		"cudagraph_capture_sizes [4 4]: 4 after 4; expected rising numbers from 1 to 65536")
 }
 
 // Without a graph a step lasts at least what launching its 32 layers takes.
@@ -205,8 +211,8 @@ func TestEagerStepsWaitForTheHost(t *testing.T) {
 	assert.InDelta(t, graph+2e-3, step(d, alike(1, 1)), 1e-9)
 }
 
-// A synchronous host adds its time to a step; an asynchronous one hides the shorter of the two, until contexts have grown
-// so far that the GPU is the longer.
+// A synchronous host adds its time to a step; an asynchronous one hides the shorter of the two, until contexts have
+// grown so far that the GPU is the longer.
 func TestTheHostIsHiddenOrNot(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
 	b := alike(8, 1000)
@@ -282,7 +288,8 @@ func TestSparseWeights(t *testing.T) {
 	assert.ErrorContains(t, sparse.Validate(), `weight_sparsity 2:4, but gpu "tpu-v6e" has no known unit for it in bf16`)
 }
 
-// Scores that pass through memory take 8 bytes per pair, head and layer, in prompts and decodes; they belong to the cache.
+// Scores that pass through memory take 8 bytes per pair, head and layer, in prompts and decodes; they belong to the
+// cache.
 func TestMaterializedScores(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
 	d.Efficiency.KVBandwidth = 0.5
@@ -306,10 +313,12 @@ func TestEfficiencyRanges(t *testing.T) {
 		spoil func(e *hardware.Efficiency)
 		want  string
 	}{
-		{func(e *hardware.Efficiency) { e.QuantizedCompute = 1.5 }, "quantized_compute: 1.5 is out of range; expected a share in (0, 1]"},
+		{func(e *hardware.Efficiency) { e.QuantizedCompute = 1.5 },
+			"quantized_compute: 1.5 is out of range; expected a share in (0, 1]"},
 		{func(e *hardware.Efficiency) { e.MoERows = -1 }, "moe_rows: -1 is out of range; expected rows in [0, 1e6]"},
 		{func(e *hardware.Efficiency) { e.MixedKV = 0.5 }, "mixed_kv: 0.5 is out of range; expected a factor in [1, 1000]"},
-		{func(e *hardware.Efficiency) { e.EagerLayerS = -1 }, "eager_layer_s: -1 is out of range; expected seconds in [0, 3600]"},
+		{func(e *hardware.Efficiency) { e.EagerLayerS = -1 },
+			"eager_layer_s: -1 is out of range; expected seconds in [0, 3600]"},
 		{func(e *hardware.Efficiency) { e.Link = math.NaN() }, "link: NaN is out of range; expected a share in (0, 1]"},
 	} {
 		spoilt := e

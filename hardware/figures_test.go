@@ -10,8 +10,8 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 )
 
-// A price rests on the formats that the weights are multiplied in, on the sparse rate if they are pruned, and on every link
-// that something passes over: NVLink in a group, the network between ranks.
+// A price rests on the formats that the weights are multiplied in, on the sparse rate if they are pruned, and on every
+// link that something passes over: NVLink in a group, the network between ranks.
 func TestFiguresAreThoseThatThePriceRestsOn(t *testing.T) {
 	figures := func(d hardware.Deployment) []string {
 		require.NoError(t, d.Validate())
@@ -27,11 +27,13 @@ func TestFiguresAreThoseThatThePriceRestsOn(t *testing.T) {
 	d.Model, err = d.Model.WithSparsity("2:4")
 	require.NoError(t, err)
 	d.Parallel.Pipeline = 2
-	assert.Equal(t, []string{"bandwidth_bps", "flops.bf16", "flops.fp8", "memory_bytes", "pcie_bps", "sparse_ratio"}, figures(d))
+	assert.Equal(t, []string{"bandwidth_bps", "flops.bf16", "flops.fp8", "memory_bytes", "pcie_bps", "sparse_ratio"},
+		figures(d))
 
 	d = deployment(t, "deepseek-v3", "h200-sxm", 8)
 	d.Parallel.Data = 2
-	assert.Equal(t, []string{"bandwidth_bps", "flops.bf16", "flops.fp8", "memory_bytes", "nic_bps", "scale_up_bps"}, figures(d))
+	assert.Equal(t, []string{"bandwidth_bps", "flops.bf16", "flops.fp8", "memory_bytes", "nic_bps", "scale_up_bps"},
+		figures(d))
 
 	d = deployment(t, "llama-3.1-70b", "b300-sxm", 1)
 	d.Model, err = d.Model.WithWeights("nvfp4")

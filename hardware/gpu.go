@@ -9,21 +9,23 @@ import (
 // GPU is an accelerator as its data sheet describes it: peaks, not what software achieves of them (see Efficiency).
 // Compute is dense, link rates are one direction of one device, and a Quantity that no source states is absent.
 type GPU struct {
-	Name           string   `yaml:"name"`
-	Vendor         string   `yaml:"vendor"`
-	Year           Quantity `yaml:"year"`          // of launch
-	MemoryBytes    Quantity `yaml:"memory_bytes"`  // as the driver reports it, where someone printed that
-	BandwidthBps   Quantity `yaml:"bandwidth_bps"` // of that memory
-	OnChipBytes    Quantity `yaml:"on_chip_bytes"` // last-level cache or scratchpad
-	FLOPS          Peaks    `yaml:"flops"`
-	SparseRatio    Quantity `yaml:"sparse_ratio"`     // peak with 2:4 structured sparsity over the dense one, in 16 and 8 bits
+	Name         string   `yaml:"name"`
+	Vendor       string   `yaml:"vendor"`
+	Year         Quantity `yaml:"year"`          // of launch
+	MemoryBytes  Quantity `yaml:"memory_bytes"`  // as the driver reports it, where someone printed that
+	BandwidthBps Quantity `yaml:"bandwidth_bps"` // of that memory
+	OnChipBytes  Quantity `yaml:"on_chip_bytes"` // last-level cache or scratchpad
+	FLOPS        Peaks    `yaml:"flops"`
+	// peak with 2:4 structured sparsity over the dense one, in 16 and 8 bits
+	SparseRatio    Quantity `yaml:"sparse_ratio"`
 	SparseRatioFP4 Quantity `yaml:"sparse_ratio_fp4"` // the same in fp4
-	ScaleUpBps     Quantity `yaml:"scale_up_bps"`     // sum over the links of the domain (NVLink, Infinity Fabric, ICI); 0: none
-	Domain         Quantity `yaml:"domain"`           // devices that these links join; 1: none
-	PCIeBps        Quantity `yaml:"pcie_bps"`
-	NICBps         Quantity `yaml:"nic_bps"` // share of the node's network
-	TDPW           Quantity `yaml:"tdp_w"`
-	Price          Price    `yaml:"price"`
+	// sum over the links of the domain (NVLink, Infinity Fabric, ICI); 0: none
+	ScaleUpBps Quantity `yaml:"scale_up_bps"`
+	Domain     Quantity `yaml:"domain"` // devices that these links join; 1: none
+	PCIeBps    Quantity `yaml:"pcie_bps"`
+	NICBps     Quantity `yaml:"nic_bps"` // share of the node's network
+	TDPW       Quantity `yaml:"tdp_w"`
+	Price      Price    `yaml:"price"`
 }
 
 // Peaks holds the dense peak rate of each number format in FLOP/s (integer formats: operations/s; a multiply-add is
@@ -167,7 +169,8 @@ func (g GPU) Validate() error {
 		}
 	}
 	if g.Domain.Value > 1 && g.ScaleUpBps.Value == 0 {
-		return fmt.Errorf("hardware: gpu %q: domain is %g, but scale_up_bps is 0; want domain 1 or a rate", g.Name, g.Domain.Value)
+		return fmt.Errorf("hardware: gpu %q: domain is %g, but scale_up_bps is 0; want domain 1 or a rate", g.Name,
+			g.Domain.Value)
 	}
 	return g.checkPrice()
 }
@@ -228,8 +231,8 @@ func (g GPU) sparseRatio(dtype string) (path string, ratio Quantity) {
 	return "sparse_ratio", g.SparseRatio
 }
 
-// quantizesActivations reports whether products with weights of this type quantise the other operand first: only where the
-// device multiplies in that type. mxfp4 is a type of weights alone in most kernels, as int4 is in all.
+// quantizesActivations reports whether products with weights of this type quantise the other operand first: only where
+// the device multiplies in that type. mxfp4 is a type of weights alone in most kernels, as int4 is in all.
 func (g GPU) quantizesActivations(weights string) bool {
 	_, dtype := g.ComputeFLOPS(weights)
 	return dtype == "fp8" || dtype == "int8" || dtype == "fp4" && weights != "mxfp4"

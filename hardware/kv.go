@@ -48,9 +48,9 @@ func (d *Deployment) kvShare(g llm.AttentionGroup) float64 {
 const wholeWindowMax = 512
 
 // cacheBytes returns what a token adds to the cache of one GPU of the largest stage, and what a sequence takes whatever
-// its length. Layers with a short window are given all of it; layers with a longer one, or all of them if no layer sees the
-// whole context, count by token like any other, as an engine allocates them whose cache has no group for windowed layers.
-// So a context longer than such a window is charged for more than the layers keep.
+// its length. Layers with a short window are given all of it; layers with a longer one, or all of them if no layer sees
+// the whole context, count by token like any other, as an engine allocates them whose cache has no group for windowed
+// layers. So a context longer than such a window is charged for more than the layers keep.
 func (d *Deployment) cacheBytes() (token, fixed float64) {
 	stage := d.stageShare()
 	windowed := 0.0
@@ -70,9 +70,9 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 	return token * stage, fixed * stage
 }
 
-// KVBytesPerToken returns what a token adds to the cache of the model, no window full, and what the GPUs of a replica hold
-// of it together: more where a tensor-parallel group holds copies, as all its GPUs do of a latent. A sequence is on one
-// data-parallel rank.
+// KVBytesPerToken returns what a token adds to the cache of the model, no window full, and what the GPUs of a replica
+// hold of it together: more where a tensor-parallel group holds copies, as all its GPUs do of a latent. A sequence is
+// on one data-parallel rank.
 func (d *Deployment) KVBytesPerToken() (once, held float64) {
 	for _, g := range d.Model.Attention() {
 		bytes, index := d.kvBytes(g), g.IndexBytesPerToken()

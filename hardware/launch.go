@@ -21,7 +21,8 @@ func (l *Launch) validate() error {
 	last := 0
 	for _, n := range l.Graphs {
 		if n <= last || n > graphRowsMax {
-			return fmt.Errorf("hardware: cudagraph_capture_sizes %v: %d after %d; expected rising numbers from 1 to %d", l.Graphs, n, last, graphRowsMax)
+			return fmt.Errorf("hardware: cudagraph_capture_sizes %v: %d after %d; expected rising numbers from 1 to %d",
+				l.Graphs, n, last, graphRowsMax)
 		}
 		last = n
 	}

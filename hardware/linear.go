@@ -84,7 +84,8 @@ func (d *Deployment) addClass(p *product, c llm.WeightClass, n float64) {
 	p.rowPS += float64(2 * used / (peak * efficiency) * psPerS)
 }
 
-// quantizedLayers counts the layers whose feed-forward network quantises its activations, and so launches kernels for that.
+// quantizedLayers counts the layers whose feed-forward network quantises its activations, and so launches kernels for
+// that.
 func (d *Deployment) quantizedLayers() float64 {
 	return float64(d.Model.CountLayers(func(r llm.LayerRun) int {
 		class := llm.DenseFFN

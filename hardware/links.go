@@ -2,7 +2,8 @@ package hardware
 
 import "fmt"
 
-// Figures lists the fields of the GPU that the price of a step rests on, by their YAML paths, in no order and perhaps twice.
+// Figures lists the fields of the GPU that the price of a step rests on, by their YAML paths, in no order and perhaps
+// twice.
 func (d *Deployment) Figures() []string {
 	used := []string{"memory_bytes", "bandwidth_bps", "flops.bf16"}
 	for c, n := range d.Model.Params() {
@@ -31,8 +32,8 @@ func (d *Deployment) linked() []int {
 	return []int{d.Parallel.Tensor, d.Parallel.expertGPUs(), d.Parallel.GPUs()}
 }
 
-// linkField returns the YAML path of the bandwidth between n GPUs, those of a stage or those of all stages: the scale-up
-// link inside its domain; PCIe where there is none; the network beyond. Empty for a single GPU.
+// linkField returns the YAML path of the bandwidth between n GPUs, those of a stage or those of all stages: the
+// scale-up link inside its domain; PCIe where there is none; the network beyond. Empty for a single GPU.
 func (d *Deployment) linkField(n int) string {
 	switch up := d.GPU.ScaleUpBps.Value > 0; {
 	case n == 1:
@@ -70,8 +71,8 @@ func (d *Deployment) link(n int) float64 {
 	return bps
 }
 
-// LinkBps returns what a link between replicas carries one way for one GPU: that of the scale-up domain or of PCIe as the
-// data sheet says, its share of the node's network, or a network adapter of its own at line rate.
+// LinkBps returns what a link between replicas carries one way for one GPU: that of the scale-up domain or of PCIe as
+// the data sheet says, its share of the node's network, or a network adapter of its own at line rate.
 func (g GPU) LinkBps(link string) (float64, error) {
 	if path := LinkFigure(link); path != "" {
 		bps, err := g.Need(path)
@@ -110,8 +111,8 @@ func Links() []string {
 	return names
 }
 
-// nic is a network adapter at the line rate that its name says. What its protocols leave to the payload is for an efficiency
-// to say.
+// nic is a network adapter at the line rate that its name says. What its protocols leave to the payload is for an
+// efficiency to say.
 type nic struct {
 	name     string
 	gigabits float64 // 1e9 bits/s each way

@@ -18,7 +18,8 @@ type Memory struct {
 	TokenBytes  float64 // cache of one token, on this GPU
 	FixedBytes  float64 // of one sequence, whatever its length: recurrent state, short windows
 
-	Blocks         int64 // KV blocks of a replica, over its data-parallel ranks; vLLM keeps one of each back, the null block
+	// KV blocks of a replica, over its data-parallel ranks; vLLM keeps one of each back, the null block
+	Blocks         int64
 	SequenceBlocks int32 // blocks that hold FixedBytes
 }
 
@@ -33,8 +34,8 @@ type ShareOf string
 
 // The three meanings that engines give the argument.
 const (
-	// OfTotal: weights, activations, context and cache take the share of the GPU's memory, as gpu_memory_utilization of vLLM
-	// (vllm/config/cache.py).
+	// OfTotal: weights, activations, context and cache take the share of the GPU's memory, as gpu_memory_utilization of
+	// vLLM (vllm/config/cache.py).
 	OfTotal ShareOf = "total"
 	// OfStatic: weights and cache take the share; activations and context must do with the rest, as mem_fraction_static of
 	// SGLang.
@@ -60,7 +61,8 @@ func (d *Deployment) MemoryOf(share MemoryShare, tokens, sequences, blockSize in
 	m := d.budget(share, tokens, sequences, blockSize)
 	if m.KV < m.BlockBytes {
 		shorter := d.roomy(share, sequences, sequences, blockSize)
-		return m, &MemoryError{shorter, d.tooLarge(m, share, tokens, shorter, d.fittingTensor(share, tokens, sequences, blockSize))}
+		return m, &MemoryError{shorter, d.tooLarge(m, share, tokens, shorter,
+			d.fittingTensor(share, tokens, sequences, blockSize))}
 	}
 	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
 	m.Blocks = int64(m.KV/m.BlockBytes) * int64(d.Parallel.Ranks())
@@ -117,8 +119,8 @@ func (d *Deployment) weightBytesPerGPU() float64 {
 	return sum
 }
 
-// activationBytes estimates the largest step's activations at 2 bytes: input and residual, the two halves and the product
-// of the widest feed-forward network, and the outputs of a token's k experts before they are added up,
+// activationBytes estimates the largest step's activations at 2 bytes: input and residual, the two halves and the
+// product of the widest feed-forward network, and the outputs of a token's k experts before they are added up,
 //
 //	tokens · (2H + 3·I/t + k·H) · 2 B + sequences · V/t · 4 B
 //
@@ -140,11 +142,12 @@ type MemoryError struct {
 
 func (e *MemoryError) Error() string { return e.message }
 
-// tooLarge says by how much the model misses and what would hold it: steps of fewer tokens, if shorter, and the tensor-parallel
-// size t, if not 0.
+// tooLarge says by how much the model misses and what would hold it: steps of fewer tokens, if shorter, and the
+// tensor-parallel size t, if not 0.
 func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter bool, t int) string {
 	steps := fmt.Sprintf("steps of far fewer than %d tokens", tokens)
-	hint := fmt.Sprintf("lower weights precision, a GPU of at least %.0f GB, or more GPUs per replica would do", share.totalFor(&m)/1e9)
+	hint := fmt.Sprintf("lower weights precision, a GPU of at least %.0f GB, or more GPUs per replica would do",
+		share.totalFor(&m)/1e9)
 	switch {
 	case t > 0 && shorter:
 		hint = fmt.Sprintf("tensor_parallel %d would do%s, or %s", t, d.beyond(t), steps)

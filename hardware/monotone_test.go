@@ -37,7 +37,8 @@ var better = map[string]func(g *hardware.GPU, factor float64){
 // randomDeployment draws from the catalogs until something fits, and then perhaps splits it further.
 func randomDeployment(t *testing.T, r *rand.Rand, gpus, models []string) hardware.Deployment {
 	for {
-		d := hardware.Deployment{GPU: gpu(t, gpus[r.IntN(len(gpus))]), Model: model(t, models[r.IntN(len(models))]), Efficiency: randomEfficiency(r)}
+		d := hardware.Deployment{GPU: gpu(t, gpus[r.IntN(len(gpus))]), Model: model(t, models[r.IntN(len(models))]),
+			Efficiency: randomEfficiency(r)}
 		d.KVDtype = hardware.KVDtypes()[r.IntN(len(hardware.KVDtypes()))]
 		if dtypes := llm.Dtypes(); r.IntN(2) == 0 {
 			d.Model, _ = d.Model.WithWeights(dtypes[r.IntN(len(dtypes))])
@@ -58,7 +59,8 @@ func randomDeployment(t *testing.T, r *rand.Rand, gpus, models []string) hardwar
 // A few of each: what differs is the kind of attention, of experts and of links.
 var (
 	someGPUs   = []string{"h100-sxm", "rtx-4090", "b200-sxm", "mi300x", "l4", "a100-sxm-80gb"}
-	someModels = []string{"llama-3.1-8b", "llama-3.1-70b", "gpt-oss-120b", "gemma-3-27b", "llama-4-scout", "deepseek-v3.2", "qwen3.5-35b-a3b", "mistral-7b-v0.1"}
+	someModels = []string{"llama-3.1-8b", "llama-3.1-70b", "gpt-oss-120b", "gemma-3-27b", "llama-4-scout",
+		"deepseek-v3.2", "qwen3.5-35b-a3b", "mistral-7b-v0.1"}
 )
 
 // More bandwidth, FLOP/s or link bandwidth never lengthens a step, now or later in its segment, beyond the picosecond
@@ -88,11 +90,13 @@ func TestMoreGPUsNeverRaiseTheBound(t *testing.T) {
 		b := randomBatch(random, min(d.Model.ContextMax, 1<<18))
 		before := price(hardware.NewRoofline(d, 0), b)
 		wider := d
-		if wider.Parallel.Tensor *= 2; wider.Validate() != nil {
+		wider.Parallel.Tensor *= 2
+		if wider.Validate() != nil {
 			continue
 		}
 		after := price(hardware.NewRoofline(wider, 0), b)
-		assert.LessOrEqual(t, after.Bound.A, before.Bound.A+1, "%s on %s, tensor parallel %d, %+v", d.Model.Name, d.GPU.Name, d.Parallel.Tensor, b)
+		assert.LessOrEqual(t, after.Bound.A, before.Bound.A+1, "%s on %s, tensor parallel %d, %+v", d.Model.Name,
+			d.GPU.Name, d.Parallel.Tensor, b)
 	}
 }
 
@@ -147,7 +151,8 @@ func TestSegmentsAreTheirSteps(t *testing.T) {
 	for range 300 {
 		d := randomDeployment(t, random, someGPUs, someModels)
 		b := randomBatch(random, min(d.Model.ContextMax, 1<<17)/2)
-		if b.chunks = nil; len(b.decodes) == 0 {
+		b.chunks = nil
+		if len(b.decodes) == 0 {
 			continue
 		}
 		r := hardware.NewRoofline(d, 64)
@@ -173,8 +178,8 @@ func TestSegmentsAreTheirSteps(t *testing.T) {
 	t.Logf("%d later steps compared", steps)
 }
 
-// A segment ends with the last step that its bound is right for. All 128 heads of DeepSeek's latent attention on one GPU
-// multiply longer than they read, so long contexts turn a step that begins with reading weights.
+// A segment ends with the last step that its bound is right for. All 128 heads of DeepSeek's latent attention on one
+// GPU multiply longer than they read, so long contexts turn a step that begins with reading weights.
 func TestSegmentsEndWhereTheOtherResourceOvertakes(t *testing.T) {
 	d := deployment(t, "deepseek-r1", "h200-sxm", 1)
 	d.KVDtype = "fp8"

@@ -48,7 +48,8 @@ func naive(d *hardware.Deployment, b batch) float64 {
 		if _, unit := d.GPU.ComputeFLOPS(dtype); unit == "fp8" || unit == "int8" || dtype == "nvfp4" && unit == "fp4" {
 			quantized += n
 		}
-		for _, extra := range []bool{r.Mixer.Attention.Latent.Rank > 0, r.Mixer.Attention.Index.Heads > 0, r.Mixer.Recurrence.ValueHeads > 0} {
+		for _, extra := range []bool{r.Mixer.Attention.Latent.Rank > 0, r.Mixer.Attention.Index.Heads > 0,
+			r.Mixer.Recurrence.ValueHeads > 0} {
 			if extra {
 				mixers += n
 			}
@@ -83,8 +84,8 @@ func pad(d *hardware.Deployment, m *mine) bool {
 	return true
 }
 
-// unfilled is by how much longer experts multiply that have few rows: as much again as with many where they have none, half
-// as much where they have moe_rows.
+// unfilled is by how much longer experts multiply that have few rows: as much again as with many where they have none,
+// half as much where they have moe_rows.
 func unfilled(d *hardware.Deployment, tokens float64) float64 {
 	half := d.Efficiency.MoERows
 	if half == 0 {
@@ -163,7 +164,8 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		g := price(hardware.NewRoofline(d, random.IntN(30)), b)
 		want := naive(&d, b) * 1e12
 		rounding := roundingPS(b.shape(&d)) + float64(len(b.decodes)) // of the overhead per sequence
-		require.InDelta(t, want, float64(g.First), rounding+1e-9*want, "%s on %s, %s, %+v, %+v, %+v, %+v", d.Model.Name, d.GPU.Name,
+		require.InDelta(t, want, float64(g.First), rounding+1e-9*want, "%s on %s, %s, %+v, %+v, %+v, %+v", d.Model.Name,
+			d.GPU.Name,
 			d.KVDtype, d.Parallel, d.Launch, d.Efficiency, b)
 		require.Empty(t, boundBroken(&d, b, &g), "%s on %s, %+v, %+v, %+v", d.Model.Name, d.GPU.Name, d.Parallel, d.Launch, b)
 		for name, on := range map[string]bool{

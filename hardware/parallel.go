@@ -24,9 +24,9 @@ func (p Parallel) expertGPUs() int { return p.Tensor * p.Ranks() }
 // load is the work of a step as the busiest GPU meets it, while it computes one microbatch of its rank.
 //
 // Data-parallel ranks and microbatches are priced, not scheduled: they share the batch evenly. Of n decodes the busiest
-// of s shares, ranks times microbatches, has ⌈n/s⌉, with 1/min(n, s) of all context. Of c prompt chunks the busiest of r
-// ranks has 1/min(c, r) of the tokens, for a chunk is on one rank; one microbatch carries all of a step's prompts, as one
-// batch of the engine would. There are as many microbatches as pipeline stages.
+// of s shares, ranks times microbatches, has ⌈n/s⌉, with 1/min(n, s) of all context. Of c prompt chunks the busiest of
+// r ranks has 1/min(c, r) of the tokens, for a chunk is on one rank; one microbatch carries all of a step's prompts, as
+// one batch of the engine would. There are as many microbatches as pipeline stages.
 type load struct {
 	rows    float64 // tokens, those that pad a CUDA graph included
 	tokens  float64 // the same over all ranks: experts see them together
@@ -78,10 +78,10 @@ func (r *Roofline) divide(l *load, b *sim.Shape) {
 }
 
 // stretch returns by how much the slowest stage is longer than an even share of the layers: p · ⌈L/p⌉ / L. A step lasts
-// the longer of the sum of the stages and p times the slowest of them, each at the ⌈n/p⌉ sequences of a microbatch. With
-// embedding and head spread like layers, as engines leave the last stage fewer of them, that is the price of one
-// microbatch through all layers, stretched. Fewer sequences than stages leave bubbles: the step gets no shorter. Prompts
-// gain nothing from stages, which is too slow where several batches of prompts are under way at once.
+// the longer of the sum of the stages and p times the slowest of them, each at the ⌈n/p⌉ sequences of a microbatch.
+// With embedding and head spread like layers, as engines leave the last stage fewer of them, that is the price of one
+// microbatch through all layers, stretched. Fewer sequences than stages leave bubbles: the step gets no shorter.
+// Prompts gain nothing from stages, which is too slow where several batches of prompts are under way at once.
 func (d *Deployment) stretch() float64 { return float64(d.Parallel.Pipeline) * d.stageShare() }
 
 // ceilDiv returns a / b, rounded up.

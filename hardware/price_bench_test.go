@@ -33,8 +33,8 @@ func BenchmarkPrice(b *testing.B) {
 	}
 }
 
-// BenchmarkNewRoofline derives the coefficients of a deployment, as a fit does over and over: without a table and with one
-// of 64 batch sizes.
+// BenchmarkNewRoofline derives the coefficients of a deployment, as a fit does over and over: without a table and with
+// one of 64 batch sizes.
 func BenchmarkNewRoofline(b *testing.B) {
 	d := deployment(b, "deepseek-v3", "h200-sxm", 8)
 	for _, decodesMax := range []int{0, 64} {

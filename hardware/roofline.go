@@ -6,9 +6,9 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Roofline prices a step as a sum of parts, each of which takes its memory time or its compute time, whichever is longer
-// (Williams, Waterman & Patterson, CACM 52(4), 2009), or a smooth maximum of them. On the busiest GPU of the replica, for
-// n decodes with K context tokens and P prompt tokens, M = n + P rows, times in seconds:
+// Roofline prices a step as a sum of parts, each of which takes its memory time or its compute time, whichever is
+// longer (Williams, Waterman & Patterson, CACM 52(4), 2009), or a smooth maximum of them. On the busiest GPU of the
+// replica, for n decodes with K context tokens and P prompt tokens, M = n + P rows, times in seconds:
 //
 //	linear     Σ over parts  smax(W / (e_b·BW), 2·p·M / (e_c·F))   weights W bytes, p parameters, F of their dtype;
 //	                         experts: W·A(M_e), A the expected share touched, and products padded to tiles, see experts.go;
@@ -20,16 +20,16 @@ import (
 //	fixed      L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X + T_e + n·t_r
 //
 // M_e are the tokens of all data-parallel ranks; k_mix is 1 unless prompts share the step; e_c is that of the part, see
-// Efficiency; a kernel that materialises scores moves more, see attention.go. parallel.go says what the busiest GPU has of a
-// batch and how long the slowest pipeline stage makes a step, launch.go which rows pad a CUDA graph and when the host is the
-// longer.
+// Efficiency; a kernel that materialises scores moves more, see attention.go. parallel.go says what the busiest GPU has
+// of a batch and how long the slowest pipeline stage makes a step, launch.go which rows pad a CUDA graph and when the
+// host is the longer.
 //
 // The form is the one found to suffice for public benchmark data: more terms did not help on unseen deployments. With
 // all efficiencies 1 and all times 0 it is the sum over parts of max(bytes/BW, FLOPs/F), never below the max over the
 // whole step.
 //
-// A step that verifies drafts is priced by itself, see speculation_price.go, and choosing tokens otherwise than greedily in
-// decoding.go.
+// A step that verifies drafts is priced by itself, see speculation_price.go, and choosing tokens otherwise than
+// greedily in decoding.go.
 //
 // Coefficients of what grows from step to step are integer picoseconds, rounded up once, so that the price of step i of
 // a run is exactly affine in i; see sim.Segment.
@@ -73,8 +73,8 @@ type growth struct {
 
 var _ sim.StepModel = (*Roofline)(nil)
 
-// NewRoofline derives the coefficients of d, which must be valid; batches up to decodesMax are tabulated, and others are
-// priced when they occur. A Roofline serves one run at a time.
+// NewRoofline derives the coefficients of d, which must be valid; batches up to decodesMax are tabulated, and others
+// are priced when they occur. A Roofline serves one run at a time.
 func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	e, stretch := d.Efficiency, d.stretch()
 	r := &Roofline{
@@ -119,8 +119,8 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 // psPerS converts seconds to the clock's picoseconds.
 const psPerS = 1e12
 
-// growths returns what a context token adds to the busiest GPU, by how many shares the context is divided over: none, one
-// and so on. Reading takes slower times what it would alone.
+// growths returns what a context token adds to the busiest GPU, by how many shares the context is divided over: none,
+// one and so on. Reading takes slower times what it would alone.
 func (r *Roofline) growths(slower float64) []growths {
 	var exact [3]struct{ price, memory, boundMemory, boundFLOPs float64 }
 	for i := range r.attend {

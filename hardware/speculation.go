@@ -9,16 +9,16 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Speculation is what proposes tokens before the model verifies them all in one step (Leviathan, Kalman & Matias, ICML 2023).
-// How many of them the model accepts is no matter of cost: see policies.
+// Speculation is what proposes tokens before the model verifies them all in one step (Leviathan, Kalman & Matias, ICML
+// 2023). How many of them the model accepts is no matter of cost: see policies.
 type Speculation struct {
 	Tokens  int      // drafts per sequence and step, at most (K)
 	Drafter *Drafter // what computes them; nil: nothing on the GPU, as when they are looked up in the prompt
 	HostS   float64  // seconds that the host adds to each step with drafts; 0: none are known
 }
 
-// Drafter is a model that drafts: one of its own, or a head on the target. It runs on the target's GPUs, split as the target
-// is over tensor-parallel ranks.
+// Drafter is a model that drafts: one of its own, or a head on the target. It runs on the target's GPUs, split as the
+// target is over tensor-parallel ranks.
 type Drafter struct {
 	Model      llm.Model // of a head: what one pass reads
 	Head       bool      // it looks tokens up in the target's embedding
@@ -114,8 +114,8 @@ func (d *Deployment) DrafterBytes() float64 {
 	return sum
 }
 
-// drafterCacheBytes returns what drafting adds to a GPU's cache, by token and by sequence: the drafter's own cache, and a
-// recurrent state of the target after each draft, for a rejected one must not leave traces in it.
+// drafterCacheBytes returns what drafting adds to a GPU's cache, by token and by sequence: the drafter's own cache, and
+// a recurrent state of the target after each draft, for a rejected one must not leave traces in it.
 func (d *Deployment) drafterCacheBytes() (token, fixed float64) {
 	if d.Speculation == nil {
 		return 0, 0

@@ -48,16 +48,19 @@ func NewDrafter(method DraftMethod, target llm.Model, given *llm.Model, tokens, 
 	return nil, unknownMethod(method)
 }
 
-// eagle returns the head given, or one of the target's own shape. An LM head of another vocabulary than the target's is the
-// head's own.
+// eagle returns the head given, or one of the target's own shape. An LM head of another vocabulary than the target's is
+// the head's own.
 func eagle(target llm.Model, given *llm.Model, vocab int) (*Drafter, error) {
 	if vocab < 0 || vocab > target.Vocab {
-		return nil, fmt.Errorf("hardware: draft_vocab %d; %s has %d tokens, of which a head drafts some or all", vocab, target.Name, target.Vocab)
+		return nil, fmt.Errorf("hardware: draft_vocab %d; %s has %d tokens, of which a head drafts some or all", vocab,
+			target.Name, target.Vocab)
 	}
 	var m llm.Model
 	if given != nil {
-		if m = *given; m.Hidden != target.Hidden {
-			return nil, fmt.Errorf("hardware: draft_model %s is %d wide and %s is %d; expected a head for the target", m.Name, m.Hidden, target.Name, target.Hidden)
+		m = *given
+		if m.Hidden != target.Hidden {
+			return nil, fmt.Errorf("hardware: draft_model %s is %d wide and %s is %d; expected a head for the target",
+				m.Name, m.Hidden, target.Name, target.Hidden)
 		}
 		m.TiedEmbeddings = false
 	} else {

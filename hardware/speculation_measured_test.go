@@ -69,8 +69,8 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	return r.Model
 }
 
-// tpotS returns the time per token of C clients in a closed loop whose prompts and outputs have mean lengths: C sequences
-// decode halfway through their outputs; and while one does, each other client's prompt makes one step longer.
+// tpotS returns the time per token of C clients in a closed loop whose prompts and outputs have mean lengths: C
+// sequences decode halfway through their outputs; and while one does, each other client's prompt makes one step longer.
 //
 //	TPOT = T(C) / AL + (C − 1) · (T(C, a prompt) − T(C)) / output
 //
@@ -87,9 +87,9 @@ func tpotS(r *hardware.Roofline, clients, drafts int, length float64) (tpot, ste
 	return step/length + float64(clients-1)*(mixed.First-alone.First).Seconds()/output, step
 }
 
-// From prices and measured acceptance alone, TPOT with drafts over TPOT without is within 10 % of the measured ratio in the
-// median over 1 and 7 drafts and five concurrencies: it is 5 %. One of 27 % stands out, 7 drafts of 4 sequences: their rows
-// are taken to choose experts independently, and rows of one sequence resemble each other.
+// From prices and measured acceptance alone, TPOT with drafts over TPOT without is within 10 % of the measured ratio in
+// the median over 1 and 7 drafts and five concurrencies: it is 5 %. One of 27 % stands out, 7 drafts of 4 sequences:
+// their rows are taken to choose experts independently, and rows of one sequence resemble each other.
 func TestDraftsGainWhatWasMeasured(t *testing.T) {
 	runs := measuredDrafts(t)
 	var errs []float64

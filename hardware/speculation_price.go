@@ -34,7 +34,8 @@ func (r *Roofline) speculates(b *sim.Shape) bool {
 	return b.Drafts > 0 || b.Prefills > 0 && r.draft != nil && r.draft.prompts
 }
 
-// speculate prices a step in which each of n sequences verifies K drafts, for one step: what is accepted decides the next.
+// speculate prices a step in which each of n sequences verifies K drafts, for one step: what is accepted decides the
+// next.
 //
 //	verify   the step of n·(1+K) rows: weights once, arithmetic and experts by rows, the cache once per sequence with the
 //	         arithmetic of all pairs of row and token; t_r by row, for a token is chosen from the logits of each
@@ -42,7 +43,8 @@ func (r *Roofline) speculates(b *sim.Shape) bool {
 //	         step; then K−1 passes of n rows, each after the other. Heads without a cache take one pass of n rows
 //	host     as given
 //
-// The last drafts of an output may be fewer: Σ K is spread evenly and K rounded up. Rows route to experts independently, though those of one sequence resemble each other.
+// The last drafts of an output may be fewer: Σ K is spread evenly and K rounded up. Rows route to experts
+// independently, though those of one sequence resemble each other.
 func (r *Roofline) speculate(b *sim.Shape, g *sim.Segment) {
 	at := r.once(b, float64(b.DecodeCtx), 0)
 	if r.draft != nil {
@@ -58,7 +60,8 @@ func (r *Roofline) speculate(b *sim.Shape, g *sim.Segment) {
 	g.Part[sim.Weights].A, g.Part[sim.KV].A, g.Part[sim.Compute].A = at.weights, at.kv, at.compute
 	g.Part[sim.Communication].A, g.Part[sim.Overhead].A = at.comm, at.overhead
 	bound(&sim.Affine{A: at.boundMemory}, &sim.Affine{A: at.boundFLOPs}, g)
-	if g.Steps = 1; g.First < at.floor {
+	g.Steps = 1
+	if g.First < at.floor {
 		wait(at.floor, g)
 	}
 	if b.SwapBlocks > 0 {
@@ -66,9 +69,9 @@ func (r *Roofline) speculate(b *sim.Shape, g *sim.Segment) {
 	}
 }
 
-// add adds the passes of the drafter to the step that verifies what they draft. Draft j of a sequence attends to what the
-// model knew of it and the j − 1 drafts before; passes 2 to K cost K−1 times one at their mean context, in which a pass is
-// linear.
+// add adds the passes of the drafter to the step that verifies what they draft. Draft j of a sequence attends to what
+// the model knew of it and the j − 1 drafts before; passes 2 to K cost K−1 times one at their mean context, in which a
+// pass is linear.
 func (s *drafting) add(at *base, b *sim.Shape) {
 	n, first := int64(b.Decodes), s.shape(b)
 	known := float64(b.DecodeCtx - b.Drafts)
@@ -113,13 +116,13 @@ func (at *base) add(one *base, n int64) {
 	at.boundMemory, at.boundFLOPs = at.boundMemory+k*one.boundMemory, at.boundFLOPs+k*one.boundFLOPs
 }
 
-// once prices one step whose decodes see ctx tokens in all and compute DecodeTokens rows; what b says of windows is of up to
-// so many tokens later.
+// once prices one step whose decodes see ctx tokens in all and compute DecodeTokens rows; what b says of windows is of
+// up to so many tokens later.
 //
-// A sequence's rows share one reading of its cache, except of sparse attention, where each selects tokens of its own. In a
-// window the first row sees as many tokens further back as there are rows after it. A recurrent state is written after each
-// row. Of n·R rows, row i of a sequence sees R − i tokens less than the last: the bound takes that off, and the rounding up
-// of windows with it, where the price leaves it.
+// A sequence's rows share one reading of its cache, except of sparse attention, where each selects tokens of its own.
+// In a window the first row sees as many tokens further back as there are rows after it. A recurrent state is written
+// after each row. Of n·R rows, row i of a sequence sees R − i tokens less than the last: the bound takes that off, and
+// the rounding up of windows with it, where the price leaves it.
 func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 	var at base
 	at.fill(r, b)
@@ -164,8 +167,8 @@ func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 	return at
 }
 
-// DraftShape returns the shape of a step in which each of batch sequences verifies so many drafts; context counts what each
-// would attend to without them.
+// DraftShape returns the shape of a step in which each of batch sequences verifies so many drafts; context counts what
+// each would attend to without them.
 func (r *Roofline) DraftShape(batch, context, drafts int) sim.Shape {
 	b := r.Shape(batch, context+drafts)
 	b.Drafts = int64(batch) * int64(drafts)

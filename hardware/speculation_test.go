@@ -15,7 +15,8 @@ import (
 )
 
 // speculating returns the deployment with drafts by a method.
-func speculating(t require.TestingT, d hardware.Deployment, method string, drafts int, given *llm.Model) hardware.Deployment {
+func speculating(t require.TestingT, d hardware.Deployment, method string, drafts int,
+	given *llm.Model) hardware.Deployment {
 	drafter, err := hardware.NewDrafter(hardware.DraftMethod(method), d.Model, given, drafts, 0)
 	require.NoError(t, err)
 	d.Speculation = &hardware.Speculation{Tokens: drafts, Drafter: drafter}
@@ -23,7 +24,8 @@ func speculating(t require.TestingT, d hardware.Deployment, method string, draft
 	return d
 }
 
-// drafted is a step spelled out: each decode, with its context before the step, verifies so many drafts; chunks beside them.
+// drafted is a step spelled out: each decode, with its context before the step, verifies so many drafts; chunks beside
+// them.
 type drafted struct {
 	batch
 	drafts int
@@ -44,8 +46,9 @@ func (b drafted) shape(d *hardware.Deployment) sim.Shape {
 	return s
 }
 
-// least returns the time of the bytes and of the FLOPs that the step takes at peak, sequence by sequence and row by row: the
-// verification and each pass of the drafter. Rows of a sequence read its cache once, the windows of the last row alone.
+// least returns the time of the bytes and of the FLOPs that the step takes at peak, sequence by sequence and row by
+// row: the verification and each pass of the drafter. Rows of a sequence read its cache once, the windows of the last
+// row alone.
 func (b drafted) least(d *hardware.Deployment) (memoryS, computeS float64) {
 	memoryS, computeS = b.pass(d, 1+b.drafts, 1+b.drafts, 1+b.drafts, true)
 	if d.Speculation == nil || d.Speculation.Drafter == nil {
@@ -68,8 +71,8 @@ func (b drafted) least(d *hardware.Deployment) (memoryS, computeS float64) {
 	return memoryS, computeS
 }
 
-// pass is one run of d's model: of rows per sequence, some of which yield a token, the last of which attends to so many tokens
-// beyond the context.
+// pass is one run of d's model: of rows per sequence, some of which yield a token, the last of which attends to so many
+// tokens beyond the context.
 func (b drafted) pass(d *hardware.Deployment, rows, outputs, beyond int, prompts bool) (memoryS, computeS float64) {
 	one := batch{}
 	if prompts {
@@ -102,13 +105,15 @@ func (b drafted) pass(d *hardware.Deployment, rows, outputs, beyond int, prompts
 
 // targets are models of every kind of attention, with what can draft for them.
 var targets = []struct{ model, method, draft string }{
-	{"llama-3.1-70b", "draft", "llama-3.2-1b"}, {"llama-3.1-8b", "eagle", ""}, {"gpt-oss-120b", "eagle", ""}, {"deepseek-r1", "mtp", ""},
-	{"deepseek-v3.2", "mtp", ""}, {"mixtral-8x7b", "medusa", ""}, {"gemma-2-27b", "draft", "gemma-2-9b"}, {"qwen3.5-35b-a3b", "eagle", ""},
+	{"llama-3.1-70b", "draft", "llama-3.2-1b"}, {"llama-3.1-8b", "eagle", ""}, {"gpt-oss-120b", "eagle",
+		""}, {"deepseek-r1", "mtp", ""},
+	{"deepseek-v3.2", "mtp", ""}, {"mixtral-8x7b", "medusa", ""}, {"gemma-2-27b", "draft",
+		"gemma-2-9b"}, {"qwen3.5-35b-a3b", "eagle", ""},
 	{"gpt-oss-120b", "draft", "gpt-oss-20b"}, {"llama-2-70b", "ngram", ""},
 }
 
-// No step with drafts is shorter than max(bytes / bandwidth, FLOPs / peak), drafts included; it says so; its parts sum to it;
-// and more drafts never make it shorter.
+// No step with drafts is shorter than max(bytes / bandwidth, FLOPs / peak), drafts included; it says so; its parts sum
+// to it; and more drafts never make it shorter.
 func TestNoStepWithDraftsBeatsItsBound(t *testing.T) {
 	random := rand.New(rand.NewPCG(25, 26))
 	for _, c := range targets {
@@ -140,7 +145,8 @@ func TestNoStepWithDraftsBeatsItsBound(t *testing.T) {
 			require.GreaterOrEqual(t, float64(g.First), ideal*(1-1e-12), what...)
 			require.LessOrEqual(t, g.Bound.A, g.First, what...)
 			require.LessOrEqual(t, float64(g.Bound.A), ideal*(1+1e-9), what...)
-			require.GreaterOrEqual(t, float64(g.Bound.A), ideal*0.98-10, what...) // rows of a window that fills see less than is taken off
+			// rows of a window that fills see less than is taken off
+			require.GreaterOrEqual(t, float64(g.Bound.A), ideal*0.98-10, what...)
 			require.Equal(t, 1, g.Steps)
 			require.Empty(t, partsBroken(&g), what...)
 			fewer := drafted{b.batch, drafts - 1}
@@ -183,7 +189,8 @@ func TestDraftersTakeMemory(t *testing.T) {
 	plain := budget(d)
 	with := budget(speculating(t, d, "draft", 3, &small))
 	assert.InEpsilon(t, small.WeightBytes()/4, with.Weights-plain.Weights, 1e-3)
-	assert.InDelta(t, 16*2*2*64*2, with.TokenBytes-plain.TokenBytes, 1, "16 layers, keys and values, 2 of 8 heads of 64, bf16")
+	assert.InDelta(t, 16*2*2*64*2, with.TokenBytes-plain.TokenBytes, 1,
+		"16 layers, keys and values, 2 of 8 heads of 64, bf16")
 	assert.Less(t, with.Blocks, plain.Blocks)
 
 	head := budget(speculating(t, d, "eagle", 3, nil))
@@ -200,7 +207,8 @@ func TestDraftersTakeMemory(t *testing.T) {
 	module := budget(speculating(t, v3, "mtp", 3, nil))
 	assert.InDelta(t, 576*2, module.TokenBytes-budget(v3).TokenBytes, 1, "one layer's latent")
 	const experts, merge8 = 256 * 3 * 7168 * 2048, 2 * 7168 * 7168
-	assert.InEpsilon(t, experts/8.0+merge8, module.Weights-budget(v3).Weights, 0.04, "one module, in fp8, of which all GPUs hold the merge")
+	assert.InEpsilon(t, experts/8.0+merge8, module.Weights-budget(v3).Weights, 0.04,
+		"one module, in fp8, of which all GPUs hold the merge")
 }
 
 // Of a hybrid model each draft keeps a state, for the rejected leave none.
@@ -257,10 +265,14 @@ func TestDraftersThatCannotBe(t *testing.T) {
 		want   string
 	}{
 		{"draft", nil, 0, "hardware: draft_model missing; expected the model that drafts for llama-3.1-8b"},
-		{"draft", &other, 0, "hardware: draft_model qwen3-0.6b has a vocabulary of 151936 tokens and llama-3.1-8b one of 128256; expected one that shares it"},
-		{"eagle", &other, 0, "hardware: draft_model qwen3-0.6b is 1024 wide and llama-3.1-8b is 4096; expected a head for the target"},
-		{"eagle", nil, 1 << 20, "hardware: draft_vocab 1048576; llama-3.1-8b has 128256 tokens, of which a head drafts some or all"},
-		{"mtp", nil, 0, "hardware: method mtp, but the checkpoint of llama-3.1-8b has no such module; accepted: draft, eagle, medusa, ngram"},
+		{"draft", &other, 0,
+			"hardware: draft_model qwen3-0.6b has a vocabulary of 151936 tokens and llama-3.1-8b one of 128256; expected one that shares it"},
+		{"eagle", &other, 0,
+			"hardware: draft_model qwen3-0.6b is 1024 wide and llama-3.1-8b is 4096; expected a head for the target"},
+		{"eagle", nil, 1 << 20,
+			"hardware: draft_vocab 1048576; llama-3.1-8b has 128256 tokens, of which a head drafts some or all"},
+		{"mtp", nil, 0,
+			"hardware: method mtp, but the checkpoint of llama-3.1-8b has no such module; accepted: draft, eagle, medusa, ngram"},
 		{"eagel", nil, 0, `hardware: speculation method "eagel" not known; have draft, eagle, medusa, mtp, ngram`},
 	} {
 		_, err := hardware.NewDrafter(hardware.DraftMethod(c.method), target, c.given, 3, c.vocab)
@@ -269,8 +281,9 @@ func TestDraftersThatCannotBe(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
 	windowed.Vocab = d.Model.Vocab
 	d.Speculation = &hardware.Speculation{Tokens: 3, Drafter: &hardware.Drafter{Model: windowed}}
-	assert.EqualError(t, d.Validate(), "hardware: draft_model gpt-oss-20b attends to a window of 128 tokens, which llama-3.1-8b does not have; "+
-		"expected one whose windows are among the target's")
+	assert.EqualError(t, d.Validate(),
+		"hardware: draft_model gpt-oss-20b attends to a window of 128 tokens, which llama-3.1-8b does not have; "+
+			"expected one whose windows are among the target's")
 	d.Speculation = &hardware.Speculation{}
 	assert.EqualError(t, d.Validate(), "hardware: num_speculative_tokens 0; expected 1 to 256")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestSwappingIsPaidByTheBlock: copies over the host link precede the step: they lengthen it by bytes / bandwidth each, count
-// as communication, leave the bound alone and are paid once.
+// TestSwappingIsPaidByTheBlock: copies over the host link precede the step: they lengthen it by bytes / bandwidth each,
+// count as communication, leave the bound alone and are paid once.
 func TestSwappingIsPaidByTheBlock(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
 	d.Swap = hardware.Swap{BlockBytes: 2 << 20, LinkBps: 64e9}

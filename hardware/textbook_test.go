@@ -14,8 +14,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// textbook returns the sum over parts of max(bytes / bandwidth, FLOPs / peak) in seconds, and of what links take: a ring
-// moves 2(g−1)/g of the activations, two bytes each, after every mixer and every feed-forward network.
+// textbook returns the sum over parts of max(bytes / bandwidth, FLOPs / peak) in seconds, and of what links take: a
+// ring moves 2(g−1)/g of the activations, two bytes each, after every mixer and every feed-forward network.
 func textbook(d *hardware.Deployment, b batch) float64 {
 	sum := 0.0
 	for _, p := range twin(d, b) {
@@ -37,7 +37,8 @@ func textbook(d *hardware.Deployment, b batch) float64 {
 	return sum
 }
 
-// roundingPS is how far integers may raise a step above its formula: a picosecond per context token and window, and two.
+// roundingPS is how far integers may raise a step above its formula: a picosecond per context token and window, and
+// two.
 func roundingPS(s sim.Shape) float64 {
 	return 2 + float64(s.DecodeCtx+s.Capped[0].Ctx+s.Capped[1].Ctx)
 }
@@ -48,7 +49,8 @@ func TestTextbookIsTheSumOfItsParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(15, 16))
 	for _, name := range someModels {
 		for _, weights := range []string{"bf16", "fp8", "int4"} {
-			d := hardware.Deployment{GPU: gpu(t, "h100-sxm"), Model: model(t, name), KVDtype: "fp8", Efficiency: efficiency(t, "textbook")}
+			d := hardware.Deployment{GPU: gpu(t, "h100-sxm"), Model: model(t, name), KVDtype: "fp8",
+				Efficiency: efficiency(t, "textbook")}
 			var err error
 			d.Model, err = d.Model.WithWeights(weights)
 			require.NoError(t, err)

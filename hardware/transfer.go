@@ -8,11 +8,12 @@ import (
 
 // Transfer is the way of a sequence from one replica to another, which go on with what the first has computed.
 //
-// Every GPU sends and receives over a link of its own, its own part of the layers and of the KV heads. A tensor-parallel
-// rank of the destination receives what it will hold: with more ranks than KV heads several receive the same head, and of a
-// latent, which is not divided, every rank receives all of it (vLLM, nixl_connector.py, where each rank reads for itself).
-// The ranks of a pipeline stage at the source share evenly what is asked of their layers. With d the bytes that the GPU of
-// the destination which holds most receives, and s those that the busiest one of the source sends,
+// Every GPU sends and receives over a link of its own, its own part of the layers and of the KV heads. A
+// tensor-parallel rank of the destination receives what it will hold: with more ranks than KV heads several receive the
+// same head, and of a latent, which is not divided, every rank receives all of it (vLLM, nixl_connector.py, where each
+// rank reads for itself). The ranks of a pipeline stage at the source share evenly what is asked of their layers. With
+// d the bytes that the GPU of the destination which holds most receives, and s those that the busiest one of the source
+// sends,
 //
 //	T = max(s / link of a source GPU, d / link of a destination GPU)
 //
@@ -29,8 +30,8 @@ type TransferBytes struct {
 	Fixed float64 // by sequence: recurrent state, short windows
 }
 
-// KV returns what the KV cache of a sequence is to the busiest GPU at each end, the cache of a drafter at the destination
-// included, for its layers are handed over like all others.
+// KV returns what the KV cache of a sequence is to the busiest GPU at each end, the cache of a drafter at the
+// destination included, for its layers are handed over like all others.
 func (h *Transfer) KV() (sent, received TransferBytes) {
 	token, fixed := h.To.cacheBytes()
 	drafterToken, drafterFixed := h.To.drafterOwnCacheBytes()
@@ -78,7 +79,8 @@ func (h *Transfer) Validate() error {
 		return fmt.Errorf("hardware: a link of %g and %g bytes/s and a latency of %g s; expected rates above 0 and a latency of at least 0",
 			h.FromBps, h.ToBps, h.LatencyS)
 	case h.KVLink().Token > sim.Second:
-		return fmt.Errorf("hardware: a token takes %v from %s to %s; expected a second at most", h.KVLink().Token, h.From.GPU.Name, h.To.GPU.Name)
+		return fmt.Errorf("hardware: a token takes %v from %s to %s; expected a second at most", h.KVLink().Token,
+			h.From.GPU.Name, h.To.GPU.Name)
 	}
 	return nil
 }

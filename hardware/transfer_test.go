@@ -14,8 +14,9 @@ import (
 // lone is how long a transfer of n tokens takes that shares no link.
 func lone(l sim.Link, n int) sim.Duration { return l.Latency + l.Fixed + sim.Duration(n)*l.Token }
 
-// TestACacheIsHandedOverByTheBusiestLink: times worked out by hand. Llama 3.1 70B in fp8 keeps 80 layers · 2 · 8 heads · 128 =
-// 163,840 bytes of a token; DeepSeek V3 in bf16 61 layers · (512 + 64) · 2 bytes = 70,272, and every rank all of it.
+// TestACacheIsHandedOverByTheBusiestLink: times worked out by hand. Llama 3.1 70B in fp8 keeps 80 layers · 2 · 8 heads
+// · 128 = 163,840 bytes of a token; DeepSeek V3 in bf16 61 layers · (512 + 64) · 2 bytes = 70,272, and every rank all
+// of it.
 func TestACacheIsHandedOverByTheBusiestLink(t *testing.T) {
 	for _, c := range []struct {
 		model    string
@@ -37,7 +38,8 @@ func TestACacheIsHandedOverByTheBusiestLink(t *testing.T) {
 		h := hardware.Transfer{From: &from, To: &to, FromBps: 50e9, ToBps: 50e9, LatencyS: 1e-5}
 		require.NoError(t, h.Validate())
 		l := h.KVLink()
-		assert.Equal(t, sim.Link{Latency: 10 * sim.Microsecond, Token: sim.SecondsUp(c.bytes / 50e9), Layers: int32(from.Model.LayerCount())}, l,
+		assert.Equal(t, sim.Link{Latency: 10 * sim.Microsecond, Token: sim.SecondsUp(c.bytes / 50e9),
+			Layers: int32(from.Model.LayerCount())}, l,
 			"%s, %d to %d", c.model, c.from, c.to)
 	}
 }
@@ -55,22 +57,24 @@ func TestStagesSendAtOnce(t *testing.T) {
 	assert.InDelta(t, float64(one)*27/80, float64(h.KVLink().Token), 1)
 }
 
-// TestNoTransferBeatsItsLinks: whatever the model and the split, all that must be known at the destination passes the links of
-// either side, and more bandwidth never takes longer.
+// TestNoTransferBeatsItsLinks: whatever the model and the split, all that must be known at the destination passes the
+// links of either side, and more bandwidth never takes longer.
 func TestNoTransferBeatsItsLinks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 400 {
 		d := randomDeployment(t, r, someGPUs, someModels)
 		d.KVDtype, d.Speculation = "bf16", nil
 		from, to := d, d
-		from.Parallel, to.Parallel = hardware.Parallel{Tensor: d.Parallel.Tensor, Pipeline: 1 + r.IntN(3)}, hardware.Parallel{Tensor: d.Parallel.Tensor, Pipeline: 1 + r.IntN(3)}
+		from.Parallel, to.Parallel = hardware.Parallel{Tensor: d.Parallel.Tensor,
+			Pipeline: 1 + r.IntN(3)}, hardware.Parallel{Tensor: d.Parallel.Tensor, Pipeline: 1 + r.IntN(3)}
 		if wider := 2 * to.Parallel.Tensor; r.IntN(2) == 0 {
 			to.Parallel.Tensor = wider
 			if to.Validate() != nil {
 				continue
 			}
 		}
-		h := hardware.Transfer{From: &from, To: &to, FromBps: 1e9 * (1 + 99*r.Float64()), ToBps: 1e9 * (1 + 99*r.Float64()), LatencyS: 1e-3 * r.Float64()}
+		h := hardware.Transfer{From: &from, To: &to, FromBps: 1e9 * (1 + 99*r.Float64()),
+			ToBps: 1e9 * (1 + 99*r.Float64()), LatencyS: 1e-3 * r.Float64()}
 		require.NoError(t, h.Validate())
 		n, bytes := 1+r.IntN(20000), d.Model.StateBytes()
 		for _, g := range d.Model.Attention() {
@@ -82,7 +86,8 @@ func TestNoTransferBeatsItsLinks(t *testing.T) {
 		}
 		link := min(h.FromBps*float64(from.Parallel.GPUs()), h.ToBps*float64(to.Parallel.GPUs()))
 		took := lone(h.KVLink(), n)
-		require.GreaterOrEqual(t, took.Seconds()*(1+1e-12), h.LatencyS+bytes/link, "%s, %+v to %+v, %d tokens", d.Model.Name, from.Parallel, to.Parallel, n)
+		require.GreaterOrEqual(t, took.Seconds()*(1+1e-12), h.LatencyS+bytes/link, "%s, %+v to %+v, %d tokens",
+			d.Model.Name, from.Parallel, to.Parallel, n)
 
 		h.FromBps *= 1 + r.Float64()
 		h.ToBps *= 1 + r.Float64()
@@ -106,7 +111,8 @@ func TestDraftersAreHandedOver(t *testing.T) {
 // TestLinksAreThoseOfTheCatalogOrOfALineRate: and a device without one says so.
 func TestLinksAreThoseOfTheCatalogOrOfALineRate(t *testing.T) {
 	h100, l4 := gpu(t, "h100-sxm"), gpu(t, "l4")
-	for link, want := range map[string]float64{"nvlink": 450e9, "pcie": 64e9, "nic": 50e9, "nic-100g": 12.5e9, "nic-200g": 25e9, "nic-400g": 50e9, "nic-800g": 100e9} {
+	for link, want := range map[string]float64{"nvlink": 450e9, "pcie": 64e9, "nic": 50e9, "nic-100g": 12.5e9,
+		"nic-200g": 25e9, "nic-400g": 50e9, "nic-800g": 100e9} {
 		bps, err := h100.LinkBps(link)
 		require.NoError(t, err)
 		assert.Equal(t, want, bps, link)
@@ -117,7 +123,8 @@ func TestLinksAreThoseOfTheCatalogOrOfALineRate(t *testing.T) {
 		require.Error(t, err, link)
 	}
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
-	for _, h := range []hardware.Transfer{{FromBps: 0, ToBps: 1}, {FromBps: 1e9, ToBps: -1}, {FromBps: 1e9, ToBps: 1e9, LatencyS: -1}, {FromBps: 1, ToBps: 1}} {
+	for _, h := range []hardware.Transfer{{FromBps: 0, ToBps: 1}, {FromBps: 1e9, ToBps: -1},
+		{FromBps: 1e9, ToBps: 1e9, LatencyS: -1}, {FromBps: 1, ToBps: 1}} {
 		h.From, h.To = &d, &d
 		require.Error(t, h.Validate())
 	}

@@ -70,7 +70,8 @@ func seen(w sim.Window, context int) int {
 
 // shape sums b up as an instance would.
 func (b batch) shape(d *hardware.Deployment) sim.Shape {
-	s := sim.Shape{Decodes: len(b.decodes), DecodeTokens: int64(len(b.decodes)), Prefills: len(b.chunks), Outputs: len(b.decodes) + b.ends}
+	s := sim.Shape{Decodes: len(b.decodes), DecodeTokens: int64(len(b.decodes)), Prefills: len(b.chunks),
+		Outputs: len(b.decodes) + b.ends}
 	for _, context := range b.decodes {
 		s.DecodeCtx += int64(context)
 		for i, w := range d.Windows() {
@@ -115,7 +116,8 @@ func busiest(d *hardware.Deployment, b batch) mine {
 		perRank[i%ranks]++
 		perBatch[i%stages]++
 	}
-	m := mine{decodes: perRank[0], rows: float64(shares[0]), tokens: float64(perBatch[0]), outputs: float64(shares[0]), sequences: float64(shares[0])}
+	m := mine{decodes: perRank[0], rows: float64(shares[0]), tokens: float64(perBatch[0]), outputs: float64(shares[0]),
+		sequences: float64(shares[0])}
 	m.context = 1 / float64(max(1, min(len(b.decodes), ranks*stages)))
 	m.prompt = 1 / float64(max(1, min(len(b.chunks), ranks)))
 	prompt := 0
@@ -183,7 +185,8 @@ func linear(d *hardware.Deployment, rows, share float64, classes ...llm.WeightCl
 		case llm.AttentionReplicated, llm.Indexer, llm.Router, llm.Norms:
 		case llm.RoutedExperts:
 			gpus, e := float64(d.Parallel.Tensor*d.Parallel.Ranks()), float64(d.Model.Experts())
-			if n /= gpus; d.Parallel.Expert {
+			n /= gpus
+			if d.Parallel.Expert {
 				n *= gpus / e * math.Ceil(e/gpus)
 			}
 		default:
@@ -249,8 +252,8 @@ func visit(d *hardware.Deployment, w sim.Window, layers, bytes, scores, decode, 
 	return []part{decodes, chunks}
 }
 
-// distinct returns how many tokens of context some query of a chunk attends to. Sparse attention counts as the window of
-// its top-k.
+// distinct returns how many tokens of context some query of a chunk attends to. Sparse attention counts as the window
+// of its top-k.
 func distinct(w sim.Window, c chunk) int {
 	switch {
 	case w.Tokens == 0:

@@ -15,7 +15,8 @@ import (
 func TestOpenLoopsDoNotAllocatePerRequest(t *testing.T) {
 	l := sourcetest.Plain()
 	l.MaxOutput = lengths.Spec{Distribution: "fixed", Mean: 400}
-	l.Classes = []requests.Class{{Name: "a", Share: 0.5, Prompt: l.Prompt, MaxOutput: l.MaxOutput}, {Name: "b", Share: 0.5, Priority: 1}}
+	l.Classes = []requests.Class{{Name: "a", Share: 0.5, Prompt: l.Prompt, MaxOutput: l.MaxOutput},
+		{Name: "b", Share: 0.5, Priority: 1}}
 	o, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 8}, Mix: l, Requests: 1 << 20,
 		Patience: requests.Patience{TimeoutS: 9, CancelShare: 0.1, CancelAfterS: 1}}, 1)
 	require.NoError(t, err)

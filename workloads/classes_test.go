@@ -31,7 +31,8 @@ func TestClassesTakeTheirShares(t *testing.T) {
 		const n = 4000
 		a := rapid.Float64Range(0.01, 0.9).Draw(t, "a")
 		b := rapid.Float64Range(0.01, 0.99-a).Draw(t, "b")
-		c := classed(n, requests.Class{Name: "a", Share: a, Priority: -3}, requests.Class{Name: "b", Share: b, Priority: 4}, requests.Class{Name: "c", Share: 1 - a - b})
+		c := classed(n, requests.Class{Name: "a", Share: a, Priority: -3},
+			requests.Class{Name: "b", Share: b, Priority: 4}, requests.Class{Name: "c", Share: 1 - a - b})
 		o, err := NewOpenLoop(c, rapid.Uint64().Draw(t, "seed"))
 		require.NoError(t, err)
 		var count [3]float64
@@ -116,7 +117,8 @@ func TestALoopOfClassesNeedsNoLawsOfItsOwn(t *testing.T) {
 
 // TestTruncatedDrawsOfClassesCountWhereTheyHold: not those of a workload's law that no request takes.
 func TestTruncatedDrawsOfClassesCountWhereTheyHold(t *testing.T) {
-	c := classed(1000, requests.Class{Name: "a", Share: 0.5}, requests.Class{Name: "b", Share: 0.5, Prompt: lengths.Spec{Distribution: "lognormal", Mean: 100, CV: 1, Max: 1}})
+	c := classed(1000, requests.Class{Name: "a", Share: 0.5},
+		requests.Class{Name: "b", Share: 0.5, Prompt: lengths.Spec{Distribution: "lognormal", Mean: 100, CV: 1, Max: 1}})
 	o, err := NewOpenLoop(c, 1)
 	require.NoError(t, err)
 	sourcetest.Drain(o)
@@ -161,18 +163,23 @@ func TestTracesAndClosedLoopsHaveClasses(t *testing.T) {
 func TestImpossibleClassesAreRefused(t *testing.T) {
 	many := make([]requests.Class, requests.ClassesMax+1)
 	for want, c := range map[string][]requests.Class{
-		"classes[1].share is 0.5; accepted: shares that sum to 1, not to 0.9":    {{Name: "a", Share: 0.4}, {Name: "b", Share: 0.5}},
-		"shares that sum to 1, not to 1.1":                                       {{Name: "a", Share: 0.6}, {Name: "b", Share: 0.5}},
-		"classes[0].share is 0; accepted":                                        {{Name: "a"}},
-		"classes[0].share is NaN; accepted":                                      {{Name: "a", Share: math.NaN()}},
-		"classes[0].share is 1.5; accepted":                                      {{Name: "a", Share: 1.5}},
-		`classes[0].name is ""; accepted: a name`:                                {{Share: 1}},
-		`classes[1].name is "a"; accepted: a name that classes[0] does not have`: {{Name: "a", Share: 0.5}, {Name: "a", Share: 0.5}},
+		"classes[1].share is 0.5; accepted: shares that sum to 1, not to 0.9": {{Name: "a", Share: 0.4},
+			{Name: "b", Share: 0.5}},
+		"shares that sum to 1, not to 1.1": {{Name: "a", Share: 0.6},
+			{Name: "b", Share: 0.5}},
+		"classes[0].share is 0; accepted":         {{Name: "a"}},
+		"classes[0].share is NaN; accepted":       {{Name: "a", Share: math.NaN()}},
+		"classes[0].share is 1.5; accepted":       {{Name: "a", Share: 1.5}},
+		`classes[0].name is ""; accepted: a name`: {{Share: 1}},
+		`classes[1].name is "a"; accepted: a name that classes[0] does not have`: {{Name: "a", Share: 0.5},
+			{Name: "a", Share: 0.5}},
 		"classes[0].priority is -129; accepted: a whole number from -128 to 127": {{Name: "a", Share: 1, Priority: -129}},
 		"classes[0].priority is 128; accepted":                                   {{Name: "a", Share: 1, Priority: 128}},
-		"classes[0].prompt_tokens.cv is 0; accepted":                             {{Name: "a", Share: 1, Prompt: lengths.Spec{Distribution: "lognormal", Mean: 3}}},
-		"classes[0].output_tokens.mean is 0.5; accepted":                         {{Name: "a", Share: 1, Output: lengths.Fixed(0.5)}},
-		"classes is 65; accepted: a list of at most 64 classes":                  many,
+		"classes[0].prompt_tokens.cv is 0; accepted": {{Name: "a", Share: 1,
+			Prompt: lengths.Spec{Distribution: "lognormal", Mean: 3}}},
+		"classes[0].output_tokens.mean is 0.5; accepted": {{Name: "a", Share: 1,
+			Output: lengths.Fixed(0.5)}},
+		"classes is 65; accepted: a list of at most 64 classes": many,
 	} {
 		_, err := NewOpenLoop(classed(1, c...), 1)
 		require.ErrorContains(t, err, "workloads: ")
@@ -182,7 +189,8 @@ func TestImpossibleClassesAreRefused(t *testing.T) {
 	c := classed(1, own...)
 	c.Mix.Sharing.DistinctPrompts = 4
 	_, err := NewOpenLoop(c, 1)
-	require.ErrorContains(t, err, "classes[0].prompt_tokens is \"fixed\"; accepted: nothing, for a workload with distinct_prompts")
+	require.ErrorContains(t, err,
+		"classes[0].prompt_tokens is \"fixed\"; accepted: nothing, for a workload with distinct_prompts")
 	c = classed(1, own...)
 	c.Mix = requests.Mix{Pairs: recorded(t, []int64{7, 8}), Classes: own}
 	_, err = NewOpenLoop(c, 1)

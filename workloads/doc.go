@@ -1,9 +1,9 @@
-// Package workloads generates the requests of a run: when each arrives, how long its prompt and its output are, and when
-// its client cancels it. Its packages implement sim.Source and sim.Follower.
+// Package workloads generates the requests of a run: when each arrives, how long its prompt and its output are, and
+// when its client cancels it. Its packages implement sim.Source and sim.Follower.
 //
 // Sources of open loops are here, those that wait for answers in sessions, and recorded ones in traces. Every random
-// quantity has a stream of its own and gaps are drawn at unit rate, so runs that differ in the rate, in one length law or
-// in the engine see the same requests.
+// quantity has a stream of its own and gaps are drawn at unit rate, so runs that differ in the rate, in one length law
+// or in the engine see the same requests.
 //
 //	open.go     Open: requests that do not wait for answers
 //	fan.go      Fan: several answers to each prompt of a source

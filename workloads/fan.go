@@ -13,10 +13,11 @@ import (
 
 // Choices says how many outputs each prompt gets. The zero Choices is one.
 //
-// Without Beam they are n of the OpenAI API: outputs of independent lengths to one prompt. vLLM V1 serves them as that many
-// requests, which find each other's prompt in the cache (vllm/v1/engine/parallel_sampling.py, unverified). With Beam they
-// are the paths of a beam search, of equal length. Its paths also share what they emit up to where they diverge; here they
-// share the prompt only, so the cache they take is an upper bound, and no path is dropped for a fork of another.
+// Without Beam they are n of the OpenAI API: outputs of independent lengths to one prompt. vLLM V1 serves them as that
+// many requests, which find each other's prompt in the cache (vllm/v1/engine/parallel_sampling.py, unverified). With
+// Beam they are the paths of a beam search, of equal length. Its paths also share what they emit up to where they
+// diverge; here they share the prompt only, so the cache they take is an upper bound, and no path is dropped for a fork
+// of another.
 //
 // What is shared is in the cache once and computed once. Every request still reads all of it in each step.
 type Choices struct {
@@ -47,8 +48,8 @@ var (
 )
 
 // Fan makes each request of a source several that differ in their output only: with the same arrival, prompt, class and
-// deadline, and consecutive ids. The first of them has the output that the source says, so more choices change no prompt
-// and no first output. The others draw theirs from the same law; a recorded output is that of all choices.
+// deadline, and consecutive ids. The first of them has the output that the source says, so more choices change no
+// prompt and no first output. The others draw theirs from the same law; a recorded output is that of all choices.
 type Fan struct {
 	source  fannable
 	sampler *requests.Sampler // nil: outputs are recorded
@@ -200,12 +201,13 @@ func (f *FanClosed) Next(r *sim.Request) bool {
 	return true
 }
 
-// Done counts the end of r. With the last choice of a prompt, however many failed, the client has waited until the latest
-// ended.
+// Done counts the end of r. With the last choice of a prompt, however many failed, the client has waited until the
+// latest ended.
 func (f *FanClosed) Done(at sim.Time, r *sim.Request) {
 	p := &f.waiting[r.ID/f.n-f.base]
 	p.ended = max(p.ended, at)
-	if p.remaining--; p.remaining > 0 {
+	p.remaining--
+	if p.remaining > 0 {
 		return
 	}
 	f.loop.Done(p.ended, r)

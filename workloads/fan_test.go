@@ -38,7 +38,8 @@ func loops(t *rapid.T) OpenLoop {
 			{Name: "b", Share: 0.5},
 		}
 	}
-	c := OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 5}, Mix: l, Requests: rapid.Int64Range(1, 200).Draw(t, "requests")}
+	c := OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 5}, Mix: l,
+		Requests: rapid.Int64Range(1, 200).Draw(t, "requests")}
 	if rapid.Bool().Draw(t, "patience") {
 		c.Patience = requests.Patience{TimeoutS: 3, CancelShare: 0.3, CancelAfterS: 1}
 	}
@@ -71,7 +72,8 @@ func TestAnswersDifferInTheirOutputOnly(t *testing.T) {
 				require.Equal(t, want.Output, r.Output)
 			}
 			require.True(t, r.MaxOutput == 0 || r.Output <= r.MaxOutput)
-			require.True(t, c.Mix.Classes == nil || r.Class == 1 || c.Mix.MaxOutput.Distribution != "" || r.Output >= 490, "a class's own law")
+			require.True(t,
+				c.Mix.Classes == nil || r.Class == 1 || c.Mix.MaxOutput.Distribution != "" || r.Output >= 490, "a class's own law")
 			want.ID, want.Content, want.Output = r.ID, r.Content, r.Output
 			require.Equal(t, want, r)
 		}
@@ -95,12 +97,13 @@ func TestAnswersShareWithTheirGroupOnly(t *testing.T) {
 	}
 }
 
-// TestOutputsOfAnswersFollowTheLaw: alike in the mean, different from each other, the same with another number of answers
-// and with another rate.
+// TestOutputsOfAnswersFollowTheLaw: alike in the mean, different from each other, the same with another number of
+// answers and with another rate.
 func TestOutputsOfAnswersFollowTheLaw(t *testing.T) {
 	outputs := func(n int64, rate float64) [][]int32 {
 		c := OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: rate}, Requests: 4000, Mix: requests.Mix{
-			Prompt: lengths.Spec{Distribution: "fixed", Mean: 10}, Output: lengths.Spec{Distribution: "uniform", Min: 1, Max: 199},
+			Prompt: lengths.Spec{Distribution: "fixed", Mean: 10}, Output: lengths.Spec{Distribution: "uniform", Min: 1,
+				Max: 199},
 		}}
 		source, err := NewOpenLoop(c, 1)
 		require.NoError(t, err)
@@ -138,13 +141,15 @@ func TestOutputsOfAnswersFollowTheLaw(t *testing.T) {
 // again after three seconds and a thought, and nine requests are under way at once.
 func TestAClientWaitsForAllItsAnswers(t *testing.T) {
 	loop := func() *sessions.Closed {
-		l, err := sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: 3, ThinkTimeS: 0.5, Mix: sourcetest.Plain(), Requests: 8}, 1)
+		l, err := sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: 3, ThinkTimeS: 0.5, Mix: sourcetest.Plain(),
+			Requests: 8}, 1)
 		require.NoError(t, err)
 		return l
 	}
 	f, err := NewFanClosed(loop(), Choices{N: 3}, 1)
 	require.NoError(t, err)
-	all, most := sourcetest.Serve(f, func(r *sim.Request) sim.Duration { return sim.Duration(1+(r.ID+1)%3) * sim.Second }, nil)
+	all, most := sourcetest.Serve(f,
+		func(r *sim.Request) sim.Duration { return sim.Duration(1+(r.ID+1)%3) * sim.Second }, nil)
 	require.NoError(t, f.Err())
 	require.Len(t, all, 24)
 	require.Equal(t, 9, most)
@@ -161,7 +166,8 @@ func TestAClientWaitsForAllItsAnswers(t *testing.T) {
 	require.Equal(t, want, got, "one answer is what there is without")
 }
 
-// TestPromptsThatOvertakeAreKeptApart: whoever waits long keeps the others' count right, and the memory small once it ends.
+// TestPromptsThatOvertakeAreKeptApart: whoever waits long keeps the others' count right, and the memory small once it
+// ends.
 func TestPromptsThatOvertakeAreKeptApart(t *testing.T) {
 	l, err := sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: 2, Mix: sourcetest.Plain(), Requests: 500}, 1)
 	require.NoError(t, err)
@@ -207,10 +213,12 @@ func TestImpossibleChoicesAreRefused(t *testing.T) {
 	}{
 		{Choices{}, 5, "workloads: n is 0; accepted: a whole number from 1 to 1024"},
 		{Choices{N: -1}, 5, "workloads: n is -1; accepted: a whole number from 1 to 1024"},
-		{Choices{N: 1 << 40, Beam: true}, 5, "workloads: beam_width is 1099511627776; accepted: a whole number from 1 to 1024"},
+		{Choices{N: 1 << 40, Beam: true}, 5,
+			"workloads: beam_width is 1099511627776; accepted: a whole number from 1 to 1024"},
 		{Choices{N: 4}, 1 << 30, "workloads: requests is 1073741824; accepted: at most 536870911 prompts of 4 answers"},
 	} {
-		source, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 1000}, Mix: sourcetest.Plain(), Requests: c.requests}, 1)
+		source, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 1000},
+			Mix: sourcetest.Plain(), Requests: c.requests}, 1)
 		require.NoError(t, err)
 		_, err = NewFan(source, c.k, 1)
 		require.EqualError(t, err, c.want)
@@ -219,7 +227,8 @@ func TestImpossibleChoicesAreRefused(t *testing.T) {
 
 // TestAnswersCostNoMemory: a prompt takes its node of the tree, whose growth is all there is.
 func TestAnswersCostNoMemory(t *testing.T) {
-	source, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 1000}, Mix: sourcetest.Plain(), Requests: 1e6}, 1)
+	source, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 1000},
+		Mix: sourcetest.Plain(), Requests: 1e6}, 1)
 	require.NoError(t, err)
 	f, err := NewFan(source, Choices{N: 4}, 1)
 	require.NoError(t, err)

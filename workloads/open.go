@@ -49,23 +49,28 @@ var _ sim.Source = (*Open)(nil)
 // NewOpenLoop returns the source that c describes in the run with the given seed.
 func NewOpenLoop(c OpenLoop, seed uint64) (*Open, error) {
 	var err error
-	if c.Requests, err = c.Mix.Limit(c.Requests); err != nil {
+	c.Requests, err = c.Mix.Limit(c.Requests)
+	if err != nil {
 		return nil, err
 	}
 	if err := check.Extent(c.Requests, c.DurationS); err != nil {
 		return nil, err
 	}
 	o := &Open{limit: check.RequestsMax}
-	if o.process, err = arrivals.New(c.Arrivals, seed); err != nil {
+	o.process, err = arrivals.New(c.Arrivals, seed)
+	if err != nil {
 		return nil, err
 	}
-	if o.expected, err = o.process.Expect(c.Requests, c.DurationS); err != nil {
+	o.expected, err = o.process.Expect(c.Requests, c.DurationS)
+	if err != nil {
 		return nil, err
 	}
-	if o.sampler, err = requests.NewSampler(c.Mix, seed); err != nil {
+	o.sampler, err = requests.NewSampler(c.Mix, seed)
+	if err != nil {
 		return nil, err
 	}
-	if o.deadlines, err = requests.NewDeadlines(c.Patience, seed); err != nil {
+	o.deadlines, err = requests.NewDeadlines(c.Patience, seed)
+	if err != nil {
 		return nil, err
 	}
 	if c.Requests > 0 {
@@ -103,7 +108,8 @@ func (o *Open) draw() bool {
 	n, endS := o.timeline.Fill(b.at[:want])
 	o.drawn += int32(n)
 	o.sampler.Fill(b.prompt[:n], b.output[:n])
-	if b.n = n; n < want {
+	b.n = n
+	if n < want {
 		o.stop(endS)
 	}
 	return n > 0
@@ -118,8 +124,8 @@ func (o *Open) stop(s float64) {
 	}
 }
 
-// Rate returns the mean offered rate in requests/s: in the long run, or of points without a period, which have no long run,
-// over the time in which the requests are expected.
+// Rate returns the mean offered rate in requests/s: in the long run, or of points without a period, which have no long
+// run, over the time in which the requests are expected.
 func (o *Open) Rate() float64 { return o.process.MeanRate(o.expected) }
 
 // Requests returns how many requests to expect; with a duration, on average.

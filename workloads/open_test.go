@@ -75,7 +75,8 @@ func TestOutputsAreCutAtMaxOutput(t *testing.T) {
 }
 
 func TestDurationAndRequestsBothEndTheLoop(t *testing.T) {
-	config := OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 10}, Mix: sourcetest.Plain(), Requests: 50, DurationS: 2}
+	config := OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 10}, Mix: sourcetest.Plain(), Requests: 50,
+		DurationS: 2}
 	for _, c := range []struct {
 		requests  int64
 		durationS float64
@@ -119,7 +120,8 @@ func TestTheRateOfPointsIsThatOfTheRun(t *testing.T) {
 		{[]arrivals.Point{{AtS: 0, Rate: 0}, {AtS: 10, Rate: 0}, {AtS: 10, Rate: 5}}, 0, 0, 5, 0},
 	} {
 		arrivals := arrivals.Spec{Process: "piecewise", Points: c.points, PeriodS: c.periodS}
-		o, err := NewOpenLoop(OpenLoop{Arrivals: arrivals, Mix: sourcetest.Plain(), Requests: c.requests, DurationS: c.durationS}, 1)
+		o, err := NewOpenLoop(OpenLoop{Arrivals: arrivals, Mix: sourcetest.Plain(), Requests: c.requests,
+			DurationS: c.durationS}, 1)
 		require.NoError(t, err)
 		require.InDelta(t, c.want, o.Rate(), 1e-9, c)
 	}
@@ -185,7 +187,9 @@ func TestTheClockIsNotOutrun(t *testing.T) {
 	fast := OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 1e6}, Mix: sourcetest.Plain(), DurationS: 86400}
 	_, err = NewOpenLoop(fast, 1)
 	require.ErrorContains(t, err, "duration_s is 86400")
-	ended := OpenLoop{Arrivals: arrivals.Spec{Process: "piecewise", Points: []arrivals.Point{{AtS: 0, Rate: 3}, {AtS: 10, Rate: 3}, {AtS: 10, Rate: 0}}}, Mix: sourcetest.Plain(), Requests: 50}
+	ended := OpenLoop{Arrivals: arrivals.Spec{Process: "piecewise",
+		Points: []arrivals.Point{{AtS: 0, Rate: 3}, {AtS: 10, Rate: 3},
+			{AtS: 10, Rate: 0}}}, Mix: sourcetest.Plain(), Requests: 50}
 	_, err = NewOpenLoop(ended, 1)
 	require.ErrorContains(t, err, "requests is 50; accepted: at most the 30 ")
 

@@ -28,8 +28,8 @@ func recorded(t require.TestingT, values ...[]int64) *lengths.Pairs {
 	return p
 }
 
-// TestTheKthRequestHasTheKthLengths, whatever the seed, the law of arrivals, the number of clients and how fast they are
-// served.
+// TestTheKthRequestHasTheKthLengths, whatever the seed, the law of arrivals, the number of clients and how fast they
+// are served.
 func TestTheKthRequestHasTheKthLengths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.SliceOfN(rapid.Int64Range(1, 5000), 2, 2), 1, 300).Draw(t, "values")
@@ -40,9 +40,11 @@ func TestTheKthRequestHasTheKthLengths(t *testing.T) {
 		require.Equal(t, values, lengthsOf(sourcetest.Drain(o)))
 		require.EqualValues(t, len(values), o.Requests())
 		clients := rapid.Int64Range(1, 20).Draw(t, "clients")
-		l, err := sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: clients, ThinkTimeS: 1, ThinkLaw: "exponential", Mix: lengths}, seed)
+		l, err := sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: clients, ThinkTimeS: 1,
+			ThinkLaw: "exponential", Mix: lengths}, seed)
 		require.NoError(t, err)
-		all, _ := sourcetest.Serve(l, func(r *sim.Request) sim.Duration { return sim.Duration(r.Output) * sim.Millisecond }, nil)
+		all, _ := sourcetest.Serve(l,
+			func(r *sim.Request) sim.Duration { return sim.Duration(r.Output) * sim.Millisecond }, nil)
 		require.Equal(t, values, lengthsOf(all))
 		require.EqualValues(t, len(values), l.Requests())
 	})
@@ -50,7 +52,8 @@ func TestTheKthRequestHasTheKthLengths(t *testing.T) {
 
 func TestRecordedLengthsEndOrRepeat(t *testing.T) {
 	three := recorded(t, []int64{10, 1}, []int64{20, 2}, []int64{60, 3})
-	config := OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 10}, Mix: requests.Mix{Pairs: three}, Requests: 4}
+	config := OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 10}, Mix: requests.Mix{Pairs: three},
+		Requests: 4}
 	const want = "workloads: requests is 4; accepted: at most 3, for so many lengths are recorded, or lengths with repeat: true"
 	_, err := NewOpenLoop(config, 1)
 	require.EqualError(t, err, want)
@@ -90,7 +93,8 @@ func TestRecordedLengthsMakeDistinctPrompts(t *testing.T) {
 	three := recorded(t, []int64{10, 1}, []int64{20, 2}, []int64{60, 3})
 	config := OpenLoop{
 		Arrivals: arrivals.Spec{Process: "constant", Rate: 10}, Requests: 40,
-		Mix: requests.Mix{Pairs: three, Sharing: requests.Sharing{DistinctPrompts: 2}, MaxOutput: lengths.Spec{Distribution: "fixed", Mean: 1}},
+		Mix: requests.Mix{Pairs: three, Sharing: requests.Sharing{DistinctPrompts: 2},
+			MaxOutput: lengths.Spec{Distribution: "fixed", Mean: 1}},
 	}
 	o, err := NewOpenLoop(config, 1)
 	require.NoError(t, err)
@@ -102,7 +106,8 @@ func TestRecordedLengthsMakeDistinctPrompts(t *testing.T) {
 	require.Equal(t, map[int32]int{10: 20, 20: 20}, seen)
 	config.Mix.Sharing.DistinctPrompts = 4
 	_, err = NewOpenLoop(config, 1)
-	require.EqualError(t, err, "workloads: distinct_prompts is 4; accepted: at most 3, for so many lengths are recorded, or lengths with repeat: true")
+	require.EqualError(t, err,
+		"workloads: distinct_prompts is 4; accepted: at most 3, for so many lengths are recorded, or lengths with repeat: true")
 }
 
 func TestLawsBesideRecordedLengthsAreRefused(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/decodesim/decodesim/workloads/sourcetest"
 )
 
-// sharedLoad returns the first n requests of a load with that sharing, of an open and of a closed loop, which must agree.
+// sharedLoad returns the first n requests of a load with that sharing, of an open and of a closed loop, which must
+// agree.
 func sharedLoad(t *testing.T, c requests.Sharing, n int64, seed uint64) ([]sim.Request, *sim.Contents) {
 	t.Helper()
 	l := sourcetest.Plain()
@@ -36,7 +37,8 @@ func sharedLoad(t *testing.T, c requests.Sharing, n int64, seed uint64) ([]sim.R
 	return open, o.Contents()
 }
 
-// TestGroupsPutAPrefixInFront: every group gets its share of the requests, and a prefix changes nothing else about them.
+// TestGroupsPutAPrefixInFront: every group gets its share of the requests, and a prefix changes nothing else about
+// them.
 func TestGroupsPutAPrefixInFront(t *testing.T) {
 	alone, none := sharedLoad(t, requests.Sharing{}, 4000, 1)
 	require.Nil(t, none)
@@ -58,7 +60,8 @@ func TestGroupsPutAPrefixInFront(t *testing.T) {
 // TestAPrefixCutsNoPrompt: not even the longest, behind the longest prefix.
 func TestAPrefixCutsNoPrompt(t *testing.T) {
 	const prefixMax = 1<<29 - 1
-	for _, c := range []requests.Sharing{{Groups: 2, PrefixTokens: prefixMax}, {Groups: 2, PrefixTokens: prefixMax, DistinctPrompts: 2}} {
+	for _, c := range []requests.Sharing{{Groups: 2, PrefixTokens: prefixMax},
+		{Groups: 2, PrefixTokens: prefixMax, DistinctPrompts: 2}} {
 		l := sourcetest.Plain()
 		l.Prompt, l.Sharing = lengths.Spec{Distribution: "fixed", Mean: check.TokensMax}, c
 		o, err := NewOpenLoop(OpenLoop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 8}, Mix: l, Requests: 2}, 1)

@@ -60,8 +60,8 @@ func (s SelfAttention) group() AttentionGroup {
 // KVBytesPerToken is what one token adds to the cache over the group's layers, before any split over ranks and without
 // the index cache.
 //
-// Sparse attention over an fp8 latent has a layout of its own in vLLM and FlashMLA: fp8 latent, one fp32 scale per 128 of
-// it, and the rotary key in bf16, so 512 + 16 + 128 = 656 bytes and not 576 (Tencent/KsanaLLM,
+// Sparse attention over an fp8 latent has a layout of its own in vLLM and FlashMLA: fp8 latent, one fp32 scale per 128
+// of it, and the rotary key in bf16, so 512 + 16 + 128 = 656 bytes and not 576 (Tencent/KsanaLLM,
 // 3rdparty/LLM_kernels/csrc/utils/quant_type.h).
 func (g AttentionGroup) KVBytesPerToken(bytesPerElement float64) float64 {
 	if g.Latent > 0 && g.IndexHeads > 0 && bytesPerElement == 1 {

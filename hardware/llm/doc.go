@@ -1,4 +1,5 @@
-// Package llm describes the shape of a model: what a step reads, multiplies and caches. It has no time and no GPU in it.
+// Package llm describes the shape of a model: what a step reads, multiplies and caches. It has no time and no GPU in
+// it.
 //
 //	model.go      Model: layers, vocabulary, context
 //	mixer.go      Mixer: attention, latent attention, indexers and recurrences, and their parameters

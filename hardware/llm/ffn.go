@@ -1,7 +1,7 @@
 package llm
 
-// FFN is the feed-forward part of a layer: one dense network (Width), a mixture of experts (Experts), or none. A network
-// is gated, of three matrices, or plain, of two.
+// FFN is the feed-forward part of a layer: one dense network (Width), a mixture of experts (Experts), or none. A
+// network is gated, of three matrices, or plain, of two.
 type FFN struct {
 	Width       int  `yaml:"width"`
 	Plain       bool `yaml:"plain"`

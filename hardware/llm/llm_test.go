@@ -152,8 +152,9 @@ func TestValidShapesDoNotOverflow(t *testing.T) {
 		experts := extreme(expertsMax)
 		heads := extreme(headsMax)
 		m.Layers[0] = LayerRun{Count: extreme(layersMax), Norms: 2,
-			Mixer: Mixer{Attention: SelfAttention{Heads: heads, KVHeads: heads, KeyDim: extreme(dimMax), ValueDim: extreme(dimMax)}},
-			FFN:   FFN{Experts: experts, ExpertWidth: extreme(widthMax), TopK: 1, SharedWidth: extreme(widthMax)}}
+			Mixer: Mixer{Attention: SelfAttention{Heads: heads, KVHeads: heads, KeyDim: extreme(dimMax),
+				ValueDim: extreme(dimMax)}},
+			FFN: FFN{Experts: experts, ExpertWidth: extreme(widthMax), TopK: 1, SharedWidth: extreme(widthMax)}}
 		if m.Validate() != nil {
 			continue
 		}

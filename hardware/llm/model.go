@@ -1,7 +1,7 @@
 package llm
 
-// Model is a decoder-only transformer as far as cost goes: what a step reads, multiplies and caches. It leaves out vision
-// and audio towers. All counts are computed from the shape, never stored.
+// Model is a decoder-only transformer as far as cost goes: what a step reads, multiplies and caches. It leaves out
+// vision and audio towers. All counts are computed from the shape, never stored.
 type Model struct {
 	Name           string
 	Hidden         int
@@ -101,8 +101,8 @@ func (m Model) AttentionKind() string {
 	return "none"
 }
 
-// LastAttention returns the last layer that attends, to the whole context if any does, with a dense network. Recurrences are
-// left out of it.
+// LastAttention returns the last layer that attends, to the whole context if any does, with a dense network.
+// Recurrences are left out of it.
 func (m Model) LastAttention() (LayerRun, bool) {
 	var found LayerRun
 	for _, r := range m.Layers {

@@ -1,16 +1,18 @@
 package llm
 
-// WeightClass is a kind of weight tensor: what shares a precision, a way of being split over GPUs and a place in a step.
+// WeightClass is a kind of weight tensor: what shares a precision, a way of being split over GPUs and a place in a
+// step.
 type WeightClass uint8
 
 // The classes of weights.
 const (
-	Embedding           WeightClass = iota // rows that are only looked up; none when the head shares the table
-	Head                                   // the output matrix, a tied table included: every step reads it
-	Attention                              // projections, biases, sinks: split over tensor-parallel ranks
-	AttentionReplicated                    // projections that every tensor-parallel rank holds whole: latent down-projections
-	Indexer                                // sparse attention's scorer
-	Recurrent                              // gated delta nets and Mamba-2
+	Embedding WeightClass = iota // rows that are only looked up; none when the head shares the table
+	Head                         // the output matrix, a tied table included: every step reads it
+	Attention                    // projections, biases, sinks: split over tensor-parallel ranks
+	// projections that every tensor-parallel rank holds whole: latent down-projections
+	AttentionReplicated
+	Indexer   // sparse attention's scorer
+	Recurrent // gated delta nets and Mamba-2
 	Router
 	SharedExperts
 	DenseFFN
@@ -38,8 +40,8 @@ func (c Counts) Total() int64 {
 	return sum
 }
 
-// Params counts the decoder: embedding, head, all layers and norms, without MTP modules and with the merge of a head. The validated bounds of a shape
-// keep every product below 2^63.
+// Params counts the decoder: embedding, head, all layers and norms, without MTP modules and with the merge of a head.
+// The validated bounds of a shape keep every product below 2^63.
 func (m Model) Params() Counts {
 	var c Counts
 	h, table := int64(m.Hidden), int64(m.Vocab)*int64(m.Hidden)

@@ -53,8 +53,8 @@ func UniformPrecision() Precision {
 	return p
 }
 
-// Quantizable reports whether WithWeights changes a class: the large linear layers. Embedding, head, indexer, router and
-// norms keep the checkpoint's type, as published quantised checkpoints do.
+// Quantizable reports whether WithWeights changes a class: the large linear layers. Embedding, head, indexer, router
+// and norms keep the checkpoint's type, as published quantised checkpoints do.
 func (c WeightClass) Quantizable() bool {
 	switch c {
 	case Attention, AttentionReplicated, Recurrent, SharedExperts, DenseFFN, RoutedExperts:
@@ -63,8 +63,8 @@ func (c WeightClass) Quantizable() bool {
 	return false
 }
 
-// WithWeights is m with its linear classes (attention, recurrent mixers, feed-forward networks, experts) stored as dtype,
-// whatever they were; embedding, head, indexer, router and norms stay as they are.
+// WithWeights is m with its linear classes (attention, recurrent mixers, feed-forward networks, experts) stored as
+// dtype, whatever they were; embedding, head, indexer, router and norms stay as they are.
 func (m Model) WithWeights(dtype string) (Model, error) {
 	f, err := FormatOf(dtype)
 	if err != nil {
@@ -96,7 +96,8 @@ func (m Model) WeightBytes() float64 {
 // Sparsities are the patterns of structured weight sparsity that are modelled.
 func Sparsities() []string { return []string{"2:4"} }
 
-// WithSparsity is m with the weights of its linear classes pruned to two of every four, so that a weight of b bits takes
+// WithSparsity is m with the weights of its linear classes pruned to two of every four, so that a weight of b bits
+// takes
 //
 //	b/2 + 1 bits: half of the values, and 2 bits of index for each of them
 //

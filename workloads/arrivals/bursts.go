@@ -10,8 +10,8 @@ import (
 )
 
 // bursts is a rate that switches between two values after exponential times, which have a stream of their own: the
-// Markov-modulated Poisson process with two states, started in equilibrium. What is expected of it is what its mean rate
-// yields.
+// Markov-modulated Poisson process with two states, started in equilibrium. What is expected of it is what its mean
+// rate yields.
 type bursts struct {
 	steady
 	states     *rand.Rand

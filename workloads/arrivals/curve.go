@@ -63,7 +63,8 @@ func (s *Spec) checkPoints() error {
 	)
 }
 
-// wavePoints is how many straight pieces stand for a sine: they are within 4e-5 of its amplitude, and its mean is exact.
+// wavePoints is how many straight pieces stand for a sine: they are within 4e-5 of its amplitude, and its mean is
+// exact.
 const wavePoints = 360
 
 // newWave returns a sine of rates, rounded to 2^−30, so that its last bit, which differs between processors, does not

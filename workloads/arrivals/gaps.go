@@ -45,7 +45,8 @@ func (g *gammaGaps) fill(out []float64, r *rand.Rand) {
 	}
 }
 
-// weibullGaps are scale·e^power with e exponential: the shape is 1/power, and the mean is 1 where scale = 1/Γ(1 + power).
+// weibullGaps are scale·e^power with e exponential: the shape is 1/power, and the mean is 1 where scale = 1/Γ(1 +
+// power).
 type weibullGaps struct{ scale, power float64 }
 
 func newWeibullGaps(s *Spec, _ uint64) (gaps, pace, error) {

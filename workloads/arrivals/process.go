@@ -125,8 +125,8 @@ func NewTimeline(p *Process, durationS float64) Timeline {
 	return Timeline{process: p, endS: sim.HorizonS}
 }
 
-// Fill sets the first n elements of out, which has at most 64, to the next arrivals. Fewer than all: there are no more, and
-// the next would be at endS seconds.
+// Fill sets the first n elements of out, which has at most 64, to the next arrivals. Fewer than all: there are no more,
+// and the next would be at endS seconds.
 func (t *Timeline) Fill(out []sim.Time) (n int, endS float64) {
 	seconds := t.seconds[:len(out)]
 	t.process.Fill(seconds)

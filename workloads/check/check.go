@@ -90,8 +90,8 @@ func Extent(requests int64, durationS float64) error {
 	return Above("duration_s", durationS, 0, sim.HorizonS)
 }
 
-// Parameters refuses the fields of a specification that are set although its owner does not have them. Fields are named by
-// their YAML keys.
+// Parameters refuses the fields of a specification that are set although its owner does not have them. Fields are named
+// by their YAML keys.
 func Parameters(path, owner string, specification any, keys ...string) error {
 	v := reflect.ValueOf(specification)
 	for i := range v.NumField() {

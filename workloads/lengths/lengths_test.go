@@ -70,7 +70,8 @@ func TestUniformByBoundsHitsBothAndNothingElse(t *testing.T) {
 
 func TestZipfFollowsItsLaw(t *testing.T) {
 	for _, c := range []Spec{
-		{Distribution: "zipf", Mean: 3, Max: 50}, {Distribution: "zipf", Mean: 25.5, Max: 50}, {Distribution: "zipf", Mean: 13, Max: 50},
+		{Distribution: "zipf", Mean: 3, Max: 50}, {Distribution: "zipf", Mean: 25.5, Max: 50}, {Distribution: "zipf",
+			Mean: 13, Max: 50},
 	} {
 		l, err := New("prompt_tokens", c)
 		require.NoError(t, err)
@@ -102,11 +103,13 @@ func TestZipfFollowsItsLaw(t *testing.T) {
 }
 
 func TestEmpiricalLawsFollowTheirTable(t *testing.T) {
-	mean, _ := moments(t, Spec{Distribution: "empirical", Values: []float64{10, 20, 90}, Weights: []float64{1, 2, 1}}, 100_000)
+	mean, _ := moments(t, Spec{Distribution: "empirical", Values: []float64{10, 20, 90}, Weights: []float64{1, 2, 1}},
+		100_000)
 	require.InDelta(t, 35, mean, 0.5)
 	mean, _ = moments(t, Spec{Distribution: "empirical", Values: []float64{10, 20, 90}}, 100_000)
 	require.InDelta(t, 40, mean, 0.5)
-	mean, _ = moments(t, Spec{Distribution: "empirical", Edges: []float64{100, 200, 400}, Weights: []float64{3, 1}}, 100_000)
+	mean, _ = moments(t, Spec{Distribution: "empirical", Edges: []float64{100, 200, 400}, Weights: []float64{3, 1}},
+		100_000)
 	require.InDelta(t, 0.75*150+0.25*300, mean, 1)
 	mean, _ = moments(t, Spec{Distribution: "empirical", Quantiles: []Quantile{{0, 100}, {0.5, 200}, {1, 1000}}}, 100_000)
 	require.InDelta(t, 375, mean, 3)

@@ -9,9 +9,9 @@ import (
 	"github.com/decodesim/decodesim/workloads/variates"
 )
 
-// Spec describes a law of token counts. Draws are rounded to the nearest token; those that round to less than 1 become 1
-// and those above Max become Max, which the law counts (Truncated). Mean, CV and Shape describe the law before truncation,
-// so the mean of truncated draws differs.
+// Spec describes a law of token counts. Draws are rounded to the nearest token; those that round to less than 1 become
+// 1 and those above Max become Max, which the law counts (Truncated). Mean, CV and Shape describe the law before
+// truncation, so the mean of truncated draws differs.
 //
 //	fixed      mean                     every request alike; a whole number
 //	uniform    mean, cv | min, max      cv at most 1/√3; with min and max every whole number from min to max

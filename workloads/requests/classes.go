@@ -122,11 +122,13 @@ func (c *Class) laws(field string) (l Laws, err error) {
 		law  **lengths.Law
 		key  string
 		spec *lengths.Spec
-	}{{&l.Prompt, "prompt_tokens", &c.Prompt}, {&l.Output, "output_tokens", &c.Output}, {&l.Limit, "max_output", &c.MaxOutput}} {
+	}{{&l.Prompt, "prompt_tokens", &c.Prompt}, {&l.Output, "output_tokens", &c.Output}, {&l.Limit, "max_output",
+		&c.MaxOutput}} {
 		if !of.spec.Given() {
 			continue
 		}
-		if *of.law, err = lengths.New(field+of.key, *of.spec); err != nil {
+		*of.law, err = lengths.New(field+of.key, *of.spec)
+		if err != nil {
 			return l, err
 		}
 	}
@@ -166,8 +168,8 @@ func (k *Classes) pick(u float64) (i int) {
 	return i
 }
 
-// Mark gives r, whose ID is set, a class and the lengths that follow the class's own laws. It returns the client's limit
-// by the class's own law; 0: it has none.
+// Mark gives r, whose ID is set, a class and the lengths that follow the class's own laws. It returns the client's
+// limit by the class's own law; 0: it has none.
 func (k *Classes) Mark(r *sim.Request) (limit int32) {
 	i := k.pick(k.draws.Float64())
 	c, id := &k.of[i], uint64(uint32(r.ID))
@@ -184,7 +186,8 @@ func (k *Classes) Mark(r *sim.Request) (limit int32) {
 	return limit
 }
 
-// mean returns the mean over the classes of the law that pick chooses; workload is the mean of classes without that law.
+// mean returns the mean over the classes of the law that pick chooses; workload is the mean of classes without that
+// law.
 func (k *Classes) mean(workload float64, pick func(*Laws) *lengths.Law) float64 {
 	if k == nil {
 		return workload
@@ -200,8 +203,8 @@ func (k *Classes) mean(workload float64, pick func(*Laws) *lengths.Law) float64 
 	return sum
 }
 
-// truncated returns how many draws of the law that pick chooses were truncated: all of the classes' own laws, and of the
-// workload's law the share that no class replaces.
+// truncated returns how many draws of the law that pick chooses were truncated: all of the classes' own laws, and of
+// the workload's law the share that no class replaces.
 func (k *Classes) truncated(workload Laws, pick func(*Laws) *lengths.Law) int64 {
 	all := truncated(pick(&workload))
 	if k == nil {

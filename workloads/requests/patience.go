@@ -39,8 +39,8 @@ func NewDeadlines(p Patience, seed uint64) (Deadlines, error) {
 	return Deadlines{p, rng.Stream(seed, "workloads.cancellations")}, err
 }
 
-// Mark sets the deadline of r: the earlier of the time-out and the cancellation, at least a picosecond after its arrival,
-// for 0 means none.
+// Mark sets the deadline of r: the earlier of the time-out and the cancellation, at least a picosecond after its
+// arrival, for 0 means none.
 func (d *Deadlines) Mark(r *sim.Request) {
 	if d.patience.TimeoutS > 0 || d.draws != nil {
 		d.patience.set(r, d.draws)

@@ -11,8 +11,8 @@ import (
 	"github.com/decodesim/decodesim/workloads/lengths"
 )
 
-// Mix says what the requests of a workload are: how long, of which class, and what they share. Prompts and outputs follow
-// two independent laws or, instead of them, recorded Pairs, whose order no seed, server or client changes.
+// Mix says what the requests of a workload are: how long, of which class, and what they share. Prompts and outputs
+// follow two independent laws or, instead of them, recorded Pairs, whose order no seed, server or client changes.
 type Mix struct {
 	Prompt lengths.Spec // prompt_tokens
 	Output lengths.Spec // output_tokens: what the model would emit without a limit
@@ -28,9 +28,9 @@ type Mix struct {
 // Truncated counts the draws that a law's bounds changed; see lengths.Spec.
 type Truncated struct{ Prompt, Output, MaxOutput int64 }
 
-// Limit reduces the pairs to those that a source of so many requests uses, and returns how many requests it may send: the
-// number of pairs, if requests is 0 and they do not repeat. It refuses more requests, or distinct prompts, than there are
-// pairs for.
+// Limit reduces the pairs to those that a source of so many requests uses, and returns how many requests it may send:
+// the number of pairs, if requests is 0 and they do not repeat. It refuses more requests, or distinct prompts, than
+// there are pairs for.
 func (m *Mix) Limit(requests int64) (int64, error) {
 	if m.Pairs == nil {
 		return requests, nil
@@ -83,7 +83,8 @@ func NewSampler(m Mix, seed uint64) (*Sampler, error) {
 			return nil, err
 		}
 	}
-	if s.classes, err = newClasses(m.Classes, seed); err != nil {
+	s.classes, err = newClasses(m.Classes, seed)
+	if err != nil {
 		return nil, err
 	}
 	s.sharing, err = newSharing(m.Sharing, s, seed)
@@ -93,7 +94,8 @@ func NewSampler(m Mix, seed uint64) (*Sampler, error) {
 func newLaws(m Mix, seed uint64) (s *Sampler, err error) {
 	s = &Sampler{pairs: m.Pairs}
 	if m.MaxOutput.Given() {
-		if s.laws.Limit, err = lengths.New("max_output", m.MaxOutput); err != nil {
+		s.laws.Limit, err = lengths.New("max_output", m.MaxOutput)
+		if err != nil {
 			return nil, err
 		}
 		s.limits = rng.Stream(seed, "workloads.limits")
@@ -110,12 +112,14 @@ func newLaws(m Mix, seed uint64) (s *Sampler, err error) {
 	// Where every class has its own law the workload may have none. No request keeps the draws of the zero Law.
 	s.laws.Prompt, s.laws.Output = &lengths.Law{}, &lengths.Law{}
 	if m.Prompt.Given() || lacks(m.Classes, func(c *Class) *lengths.Spec { return &c.Prompt }) {
-		if s.laws.Prompt, err = lengths.New("prompt_tokens", m.Prompt); err != nil {
+		s.laws.Prompt, err = lengths.New("prompt_tokens", m.Prompt)
+		if err != nil {
 			return nil, err
 		}
 	}
 	if m.Output.Given() || lacks(m.Classes, func(c *Class) *lengths.Spec { return &c.Output }) {
-		if s.laws.Output, err = lengths.New("output_tokens", m.Output); err != nil {
+		s.laws.Output, err = lengths.New("output_tokens", m.Output)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -144,14 +148,15 @@ func (s *Sampler) lengths() (prompt, output int32) {
 // pair returns the next recorded lengths.
 func (s *Sampler) pair() (prompt, output int32) {
 	i := s.next
-	if s.next++; s.next == s.pairs.Len() {
+	s.next++
+	if s.next == s.pairs.Len() {
 		s.next = 0
 	}
 	return s.pairs.Prompts[i], s.pairs.Outputs[i]
 }
 
-// Fill draws the lengths of several requests, for Finish to complete: the same draws as Draw makes, in the same order by
-// stream.
+// Fill draws the lengths of several requests, for Finish to complete: the same draws as Draw makes, in the same order
+// by stream.
 func (s *Sampler) Fill(prompts, outputs []int32) {
 	if s.repeats() {
 		return

@@ -24,8 +24,8 @@ type Sharing struct {
 // distinctMax bounds the memory of a set of prompts to half a GiB.
 const distinctMax = 1 << 24
 
-// prefixMax lets the longest prompt and its prefix fit an int32. A sum above check.TokensMax is longer than any model takes,
-// and such a request is rejected.
+// prefixMax lets the longest prompt and its prefix fit an int32. A sum above check.TokensMax is longer than any model
+// takes, and such a request is rejected.
 const prefixMax = 1<<29 - 1
 
 // OrderNames lists the orders in which distinct prompts are sent.
@@ -132,7 +132,8 @@ func (s *Sampler) Contents() *sim.Contents {
 	return &s.sharing.tree
 }
 
-// Prefixes returns the nodes of the groups' prefixes in Contents, and the tokens of each prefix; none: nothing is shared.
+// Prefixes returns the nodes of the groups' prefixes in Contents, and the tokens of each prefix; none: nothing is
+// shared.
 func (s *Sampler) Prefixes() (nodes []int32, tokens int32) {
 	if s.sharing == nil {
 		return nil, 0

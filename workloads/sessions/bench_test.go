@@ -16,7 +16,8 @@ func TestClosedLoopsDoNotAllocatePerRequest(t *testing.T) {
 	require.NoError(t, err)
 	var r sim.Request
 	l := requests.Mix{Pairs: pairs, Repeat: true}
-	c, err := NewClosedLoop(ClosedLoop{Concurrency: 64, ThinkTimeS: 1, ThinkLaw: "exponential", Mix: l, Requests: 1 << 20}, 1)
+	c, err := NewClosedLoop(ClosedLoop{Concurrency: 64, ThinkTimeS: 1, ThinkLaw: "exponential", Mix: l,
+		Requests: 1 << 20}, 1)
 	require.NoError(t, err)
 	require.Zero(t, testing.AllocsPerRun(2000, func() { c.Next(&r); c.Done(r.Arrival+1, &r) }))
 }

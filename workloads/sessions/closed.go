@@ -10,8 +10,8 @@ import (
 	"github.com/decodesim/decodesim/workloads/requests"
 )
 
-// ClosedLoop is a load of a fixed number of clients: each sends a request, waits for its end, thinks, and sends the next.
-// It ends with Requests or DurationS, whichever comes first.
+// ClosedLoop is a load of a fixed number of clients: each sends a request, waits for its end, thinks, and sends the
+// next. It ends with Requests or DurationS, whichever comes first.
 type ClosedLoop struct {
 	Concurrency int64
 	ThinkTimeS  float64 // seconds from the end of a request to the client's next, mean
@@ -26,8 +26,8 @@ type ClosedLoop struct {
 // Closed is the source of a ClosedLoop.
 //
 // The k-th request sent has the same lengths whichever client sends it and whenever, so runs of different engines see
-// the same requests in the same order. The clients are alike: the source records when the next sends are due, not by which
-// client, which leaves nothing for a tie to decide.
+// the same requests in the same order. The clients are alike: the source records when the next sends are due, not by
+// which client, which leaves nothing for a tie to decide.
 //
 // A request that is rejected ends like any other. Where every request ends at the instant it was sent and clients do
 // not think, time would stand still: the loop then ends at Requests, or with an error after stallMax such requests.
@@ -54,7 +54,8 @@ func NewClosedLoop(c ClosedLoop, seed uint64) (*Closed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Requests, err = c.Mix.Limit(c.Requests); err != nil {
+	c.Requests, err = c.Mix.Limit(c.Requests)
+	if err != nil {
 		return nil, err
 	}
 	err = cmp.Or(
@@ -67,10 +68,12 @@ func NewClosedLoop(c ClosedLoop, seed uint64) (*Closed, error) {
 		return nil, err
 	}
 	l := &Closed{limit: check.RequestsMax, requests: c.Requests, think: sim.Seconds(c.ThinkTimeS), thinkS: c.ThinkTimeS}
-	if l.sampler, err = requests.NewSampler(c.Mix, seed); err != nil {
+	l.sampler, err = requests.NewSampler(c.Mix, seed)
+	if err != nil {
 		return nil, err
 	}
-	if l.deadlines, err = requests.NewDeadlines(c.Patience, seed); err != nil {
+	l.deadlines, err = requests.NewDeadlines(c.Patience, seed)
+	if err != nil {
 		return nil, err
 	}
 	if c.ThinkLaw == "exponential" {

@@ -46,7 +46,8 @@ func TestNoClientStartsAfterTheEnd(t *testing.T) {
 }
 
 func TestTheOrderOfTiesChangesNothing(t *testing.T) {
-	config := ClosedLoop{Concurrency: 16, ThinkTimeS: 0.2, ThinkLaw: "exponential", Mix: sourcetest.Plain(), Requests: 3000}
+	config := ClosedLoop{Concurrency: 16, ThinkTimeS: 0.2, ThinkLaw: "exponential", Mix: sourcetest.Plain(),
+		Requests: 3000}
 	// Answers take whole tenths of a second, so many end together once thoughts are rounded too.
 	answer := func(r *sim.Request) sim.Duration {
 		tenth := sim.Time(100 * sim.Millisecond)
@@ -59,7 +60,10 @@ func TestTheOrderOfTiesChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	rnd := rng.Stream(1, "test.trace")
 	first, most := sourcetest.Serve(a, answer, nil)
-	again, _ := sourcetest.Serve(b, answer, func(r []sim.Request) { rnd.Shuffle(len(r), func(i, j int) { r[i], r[j] = r[j], r[i] }) })
+	again, _ := sourcetest.Serve(b, answer, func(r []sim.Request) {
+		rnd.Shuffle(len(r),
+			func(i, j int) { r[i], r[j] = r[j], r[i] })
+	})
 	require.Equal(t, first, again)
 	require.LessOrEqual(t, most, 16)
 	// Little's law: 16 clients, cycles of an answer (0.05 + 0.15 on average) and a thought.
@@ -72,7 +76,8 @@ func TestLengthsDoNotDependOnTheServer(t *testing.T) {
 	require.NoError(t, err)
 	b, err := NewClosedLoop(config, 5)
 	require.NoError(t, err)
-	fast, _ := sourcetest.Serve(a, func(r *sim.Request) sim.Duration { return sim.Duration(r.Output) * sim.Millisecond }, nil)
+	fast, _ := sourcetest.Serve(a,
+		func(r *sim.Request) sim.Duration { return sim.Duration(r.Output) * sim.Millisecond }, nil)
 	slow, _ := sourcetest.Serve(b, func(r *sim.Request) sim.Duration { return sim.Duration(r.Prompt) * sim.Second }, nil)
 	for i := range fast {
 		slow[i].Arrival = fast[i].Arrival
@@ -98,7 +103,8 @@ func TestALoopThatStandsStillEnds(t *testing.T) {
 }
 
 func TestALoopBeyondTheClockIsAnError(t *testing.T) {
-	l, err := NewClosedLoop(ClosedLoop{Concurrency: 1, ThinkTimeS: sim.HorizonS / 100, Mix: sourcetest.Plain(), Requests: 200}, 1)
+	l, err := NewClosedLoop(ClosedLoop{Concurrency: 1, ThinkTimeS: sim.HorizonS / 100, Mix: sourcetest.Plain(),
+		Requests: 200}, 1)
 	require.NoError(t, err)
 	all, _ := sourcetest.Serve(l, sourcetest.Second, nil)
 	require.Len(t, all, 100)
@@ -107,13 +113,14 @@ func TestALoopBeyondTheClockIsAnError(t *testing.T) {
 
 func TestBadClosedLoopsAreRefusedByName(t *testing.T) {
 	for want, c := range map[string]ClosedLoop{
-		"concurrency is 0":                {Requests: 1},
-		"concurrency is -4":               {Concurrency: -4, Requests: 1},
-		"requests is 0; accepted":         {Concurrency: 4},
-		"think_time_s is -1":              {Concurrency: 4, Requests: 1, ThinkTimeS: -1},
-		`think_law is "slow"`:             {Concurrency: 4, Requests: 1, ThinkLaw: "slow"},
-		"ramp_s is -1":                    {Concurrency: 4, Requests: 1, RampS: -1},
-		`output_tokens.distribution is "`: {Concurrency: 4, Requests: 1, Mix: requests.Mix{Prompt: sourcetest.Plain().Prompt}},
+		"concurrency is 0":        {Requests: 1},
+		"concurrency is -4":       {Concurrency: -4, Requests: 1},
+		"requests is 0; accepted": {Concurrency: 4},
+		"think_time_s is -1":      {Concurrency: 4, Requests: 1, ThinkTimeS: -1},
+		`think_law is "slow"`:     {Concurrency: 4, Requests: 1, ThinkLaw: "slow"},
+		"ramp_s is -1":            {Concurrency: 4, Requests: 1, RampS: -1},
+		`output_tokens.distribution is "`: {Concurrency: 4, Requests: 1,
+			Mix: requests.Mix{Prompt: sourcetest.Plain().Prompt}},
 	} {
 		_, err := NewClosedLoop(c, 1)
 		require.ErrorContains(t, err, want)

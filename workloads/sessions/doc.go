@@ -1,5 +1,5 @@
-// Package sessions generates load that waits for answers: clients who send their next request when the last has ended, and
-// users who ask on in conversations.
+// Package sessions generates load that waits for answers: clients who send their next request when the last has ended,
+// and users who ask on in conversations.
 //
 //	closed.go    Closed: a fixed number of clients with independent requests
 //	sessions.go  Sessions: conversations of several turns

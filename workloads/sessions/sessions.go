@@ -13,12 +13,12 @@ import (
 	"github.com/decodesim/decodesim/workloads/requests"
 )
 
-// SessionLoop is a load of conversations. A session has several turns: the user reads an answer, thinks, and asks on, so
-// that a prompt is all that was said before and what is new. Mix.Prompt is what is new, behind a prefix of Mix.Sharing in
-// the first turn; Mix.Output is an answer. A session has one class and one prefix.
+// SessionLoop is a load of conversations. A session has several turns: the user reads an answer, thinks, and asks on,
+// so that a prompt is all that was said before and what is new. Mix.Prompt is what is new, behind a prefix of
+// Mix.Sharing in the first turn; Mix.Output is an answer. A session has one class and one prefix.
 //
-// Sessions begin at Arrivals or, with Concurrency, each of so many clients leads one session after the other. A turn that
-// fails, that is rejected, or whose prompt and limit would exceed ContextMax ends its session.
+// Sessions begin at Arrivals or, with Concurrency, each of so many clients leads one session after the other. A turn
+// that fails, that is rejected, or whose prompt and limit would exceed ContextMax ends its session.
 type SessionLoop struct {
 	Arrivals    arrivals.Spec // of sessions; none with Concurrency
 	Concurrency int64         // clients; 0: sessions arrive
@@ -35,8 +35,8 @@ type SessionLoop struct {
 
 // Sessions is the source of a SessionLoop.
 //
-// What users ask, how often and how long they think is drawn by session and turn: the same on every deployment. Only when
-// they ask, and thereby in which order, depends on the answers. Equal instants are ordered by session.
+// What users ask, how often and how long they think is drawn by session and turn: the same on every deployment. Only
+// when they ask, and thereby in which order, depends on the answers. Equal instants are ordered by session.
 type Sessions struct {
 	talk      *conversations
 	think     thoughts
@@ -117,10 +117,12 @@ func (c *SessionLoop) check() error {
 
 // draw prepares what is drawn by session and turn.
 func (s *Sessions) draw(c SessionLoop, seed uint64) (err error) {
-	if s.talk, err = newConversations(c, seed); err != nil {
+	s.talk, err = newConversations(c, seed)
+	if err != nil {
 		return err
 	}
-	if s.think, err = newThoughts(c.Think, seed); err != nil {
+	s.think, err = newThoughts(c.Think, seed)
+	if err != nil {
 		return err
 	}
 	s.deadlines, err = requests.NewKeyedDeadlines(c.Patience, seed)

@@ -20,7 +20,8 @@ func talk(n int64) SessionLoop {
 	return SessionLoop{
 		Arrivals: arrivals.Spec{Process: "poisson", Rate: 2}, Requests: n,
 		Turns: lengths.Spec{Distribution: "uniform", Min: 1, Max: 6}, Think: Span{Distribution: "exponential", MeanS: 3},
-		Mix: requests.Mix{Prompt: lengths.Spec{Distribution: "lognormal", Mean: 60, CV: 1}, Output: lengths.Spec{Distribution: "lognormal", Mean: 90, CV: 1}},
+		Mix: requests.Mix{Prompt: lengths.Spec{Distribution: "lognormal", Mean: 60, CV: 1},
+			Output: lengths.Spec{Distribution: "lognormal", Mean: 90, CV: 1}},
 	}
 }
 
@@ -32,9 +33,10 @@ type answered struct {
 	end     sim.Time
 }
 
-// converse serves every turn after the time that answer gives; a negative one fails the turn. Turns that end at one instant
-// are told in the order that reorder leaves.
-func converse(t require.TestingT, s *Sessions, answer func(*sim.Request) sim.Duration, reorder func([]answered)) (all []answered) {
+// converse serves every turn after the time that answer gives; a negative one fails the turn. Turns that end at one
+// instant are told in the order that reorder leaves.
+func converse(t require.TestingT, s *Sessions, answer func(*sim.Request) sim.Duration,
+	reorder func([]answered)) (all []answered) {
 	var under []answered
 	for {
 		end := sim.Forever
@@ -79,7 +81,10 @@ func converse(t require.TestingT, s *Sessions, answer func(*sim.Request) sim.Dur
 // sessionsOf sorts turns by session and turn.
 func sessionsOf(all []answered) []answered {
 	sorted := slices.Clone(all)
-	slices.SortFunc(sorted, func(a, b answered) int { return cmp.Or(cmp.Compare(a.session, b.session), cmp.Compare(a.turn, b.turn)) })
+	slices.SortFunc(sorted, func(a, b answered) int {
+		return cmp.Or(cmp.Compare(a.session, b.session),
+			cmp.Compare(a.turn, b.turn))
+	})
 	return sorted
 }
 
@@ -88,8 +93,8 @@ func linear(r *sim.Request) sim.Duration {
 	return sim.Duration(r.Prompt)*sim.Millisecond + sim.Duration(r.Output)*10*sim.Millisecond
 }
 
-// TestTurnsGrowByTheirHistory: a prompt is the last one, its answer and what is new; its content begins with that answer,
-// and it is not asked before there is one.
+// TestTurnsGrowByTheirHistory: a prompt is the last one, its answer and what is new; its content begins with that
+// answer, and it is not asked before there is one.
 func TestTurnsGrowByTheirHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := talk(400)
@@ -149,11 +154,12 @@ func TestUsersThinkAsTheyAreTold(t *testing.T) {
 	}
 }
 
-// TestTheServerChangesNoSession: how fast it is, in which order it tells of ends, and how fast sessions arrive leaves every
-// session's turns, thoughts and patience as they are.
+// TestTheServerChangesNoSession: how fast it is, in which order it tells of ends, and how fast sessions arrive leaves
+// every session's turns, thoughts and patience as they are.
 func TestTheServerChangesNoSession(t *testing.T) {
 	c := talk(1000)
-	c.Mix.Classes = []requests.Class{{Name: "a", Share: 0.4, Output: lengths.Fixed(30)}, {Name: "b", Share: 0.6, MaxOutput: lengths.Fixed(50), Priority: 1}}
+	c.Mix.Classes = []requests.Class{{Name: "a", Share: 0.4, Output: lengths.Fixed(30)},
+		{Name: "b", Share: 0.6, MaxOutput: lengths.Fixed(50), Priority: 1}}
 	c.Mix.Sharing = requests.Sharing{Groups: 4, PrefixTokens: 30}
 	c.Patience = requests.Patience{CancelShare: 0.3, CancelAfterS: 1e5}
 	run := func(answer func(*sim.Request) sim.Duration, reorder func([]answered)) []answered {
@@ -214,8 +220,8 @@ func TestTheOrderOfEndsChangesNoOrderOfTurns(t *testing.T) {
 	require.Greater(t, len(lengths), 100, "sessions differ")
 }
 
-// TestSessionsEndWhenTheirHistoryIsFull: no turn after the first is longer than the model takes, and what is left out is
-// counted.
+// TestSessionsEndWhenTheirHistoryIsFull: no turn after the first is longer than the model takes, and what is left out
+// is counted.
 func TestSessionsEndWhenTheirHistoryIsFull(t *testing.T) {
 	c := talk(2000)
 	c.ContextMax, c.Turns, c.Mix.MaxOutput = 600, lengths.Fixed(9), lengths.Fixed(120)
@@ -342,7 +348,10 @@ func TestImpossibleSessionsAreRefused(t *testing.T) {
 		"requests is 0; accepted":                                           func(c *SessionLoop) { c.Requests = 0 },
 		"arrivals.rate is 0; accepted":                                      func(c *SessionLoop) { c.Arrivals.Rate = 0 },
 		"closed_loop.concurrency is -1; accepted":                           func(c *SessionLoop) { c.Concurrency = -1 },
-		"closed_loop.ramp_s is -1; accepted":                                func(c *SessionLoop) { c.Concurrency, c.RampS = 1, -1 },
+		"closed_loop.ramp_s is -1; accepted": func(c *SessionLoop) {
+			c.Concurrency,
+				c.RampS = 1, -1
+		},
 	} {
 		c := talk(1)
 		change(&c)

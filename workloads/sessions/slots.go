@@ -1,7 +1,7 @@
 package sessions
 
-// slotWindow records the slot of the session of each request under way, by the request's ID: from the oldest request under
-// way to the latest sent.
+// slotWindow records the slot of the session of each request under way, by the request's ID: from the oldest request
+// under way to the latest sent.
 type slotWindow struct {
 	base  int32   // ID of the first
 	slots []int32 // finished: the request has ended

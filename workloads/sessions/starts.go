@@ -35,7 +35,8 @@ func (a *arriving) take() sim.Time {
 	begun := a.next
 	var next [1]sim.Time
 	n, s := a.timeline.Fill(next[:])
-	if a.next = next[0]; n == 0 {
+	a.next = next[0]
+	if n == 0 {
 		a.next = sim.Forever
 		if a.timeline.Overrun(s) {
 			a.fault = fmt.Errorf("workloads: a session would begin after %g s; accepted: arrivals within %g s",
@@ -113,8 +114,9 @@ func (l *clients) ended(begun, at sim.Time) bool {
 
 func (l *clients) err() error { return l.fault }
 
-// goOn lets a client send at next, after what it sent at begun has ended at the instant at. Where everything is rejected
-// and clients do not wait, next is never later than begun: then time stands still, which is an error in the long run.
+// goOn lets a client send at next, after what it sent at begun has ended at the instant at. Where everything is
+// rejected and clients do not wait, next is never later than begun: then time stands still, which is an error in the
+// long run.
 func (l *clients) goOn(begun, at, next sim.Time) {
 	if next > begun {
 		l.stalled = 0

@@ -16,8 +16,8 @@ const turnsMax = 1 << 16
 // turn is what a user asks in one turn of a session: tokens beside the history, and what comes back.
 type turn struct{ prompt, output, limit int32 }
 
-// conversation is a session as its user means to lead it. It is a function of the seed and its number, whatever the server
-// does, so that runs of different deployments see the same.
+// conversation is a session as its user means to lead it. It is a function of the seed and its number, whatever the
+// server does, so that runs of different deployments see the same.
 type conversation struct {
 	class    uint8
 	priority int8
@@ -50,7 +50,8 @@ func newConversations(c SessionLoop, seed uint64) (*conversations, error) {
 	if c.ContextMax > 0 {
 		v.context = min(v.context, c.ContextMax)
 	}
-	if v.sampler, err = requests.NewSampler(c.Mix, seed); err != nil {
+	v.sampler, err = requests.NewSampler(c.Mix, seed)
+	if err != nil {
 		return nil, err
 	}
 	v.groups, v.prefix = v.sampler.Prefixes()
@@ -60,8 +61,8 @@ func newConversations(c SessionLoop, seed uint64) (*conversations, error) {
 	return v, nil
 }
 
-// plan makes c session number n, of at most so many turns. Its first turn is sent however long it is; a later one only if
-// the model takes the history and what comes after it.
+// plan makes c session number n, of at most so many turns. Its first turn is sent however long it is; a later one only
+// if the model takes the history and what comes after it.
 func (v *conversations) plan(n uint64, most int64, c *conversation) {
 	turns := int32(min(int64(v.length.Draw(v.lengths.At(n, 0))), most))
 	*c = conversation{turns: c.turns[:0]}
@@ -73,7 +74,8 @@ func (v *conversations) plan(n uint64, most int64, c *conversation) {
 	laws := v.sampler.Laws(c.class)
 	for i := range turns {
 		t := v.turn(n, uint64(i), laws)
-		if history += int64(t.prompt); i > 0 && history+int64(max(t.output, t.limit)) > v.context {
+		history += int64(t.prompt)
+		if i > 0 && history+int64(max(t.output, t.limit)) > v.context {
 			c.cut = turns - i
 			break
 		}
@@ -106,8 +108,8 @@ type expectation struct{ turns, prompt, output float64 }
 // sampled is how many sessions an expectation rests on: the first ones.
 const sampled = 512
 
-// expect takes the means over the sessions that come first. It changes no later draw, since sessions do not depend on what
-// was drawn before them.
+// expect takes the means over the sessions that come first. It changes no later draw, since sessions do not depend on
+// what was drawn before them.
 func (v *conversations) expect() (e expectation) {
 	var c conversation
 	for n := range uint64(sampled) {

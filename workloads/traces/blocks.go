@@ -8,11 +8,11 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// blocks is what the prompts of a trace have in common, by the ids of their blocks: a radix tree of extents, built while
-// the trace is read for the first time. Its memory grows with the distinct blocks, not with the requests.
+// blocks is what the prompts of a trace have in common, by the ids of their blocks: a radix tree of extents, built
+// while the trace is read for the first time. Its memory grows with the distinct blocks, not with the requests.
 //
-// Equal ids after equal ids are equal tokens. New ids behind a known one are a new extent; an extent is cut where prompts
-// part, and where one goes on with tokens that have no id.
+// Equal ids after equal ids are equal tokens. New ids behind a known one are a new extent; an extent is cut where
+// prompts part, and where one goes on with tokens that have no id.
 type blocks struct {
 	tokens int32 // of a block
 	known  map[link]int32

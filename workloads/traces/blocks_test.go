@@ -35,8 +35,8 @@ func inCommon(tree *sim.Contents, a, b *sim.Request) int32 {
 	return min(common, a.Prompt, b.Prompt)
 }
 
-// TestBlockIDsSayWhatIsShared: two prompts have in common exactly the blocks up to the first that differs, whatever other
-// prompts part from them or end in between.
+// TestBlockIDsSayWhatIsShared: two prompts have in common exactly the blocks up to the first that differs, whatever
+// other prompts part from them or end in between.
 func TestBlockIDsSayWhatIsShared(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const size = 16
@@ -44,7 +44,8 @@ func TestBlockIDsSayWhatIsShared(t *testing.T) {
 		var text strings.Builder
 		for i := range rapid.IntRange(1, 25).Draw(t, "rows") {
 			ids := rapid.SliceOfN(rapid.Int64Range(0, 2), 0, 7).Draw(t, "ids")
-			rest := rapid.IntRange(0, 40).Draw(t, "rest") - 15 // the last block may be a beginning, or tokens without an id follow
+			// the last block may be a beginning, or tokens without an id follow
+			rest := rapid.IntRange(0, 40).Draw(t, "rest") - 15
 			rows = append(rows, ids)
 			fmt.Fprintf(&text, `{"arrival_s":%d,"input_tokens":%d,"output_tokens":1,"block16_ids":[%s]}`+"\n",
 				i, max(1, len(ids)*size+rest), strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ids)), ","), "[]"))
@@ -59,7 +60,8 @@ func TestBlockIDsSayWhatIsShared(t *testing.T) {
 				for int(n) < min(len(rows[i]), len(rows[j])) && rows[i][n] == rows[j][n] {
 					n++
 				}
-				require.Equal(t, min(n*size, requests[i].Prompt, requests[j].Prompt), inCommon(tr.Contents(), &requests[i], &requests[j]),
+				require.Equal(t, min(n*size, requests[i].Prompt, requests[j].Prompt),
+					inCommon(tr.Contents(), &requests[i], &requests[j]),
 					"requests %d and %d", j, i)
 			}
 		}
@@ -69,11 +71,13 @@ func TestBlockIDsSayWhatIsShared(t *testing.T) {
 // TestExtentsAreFew: what nothing parts stays one extent, however many blocks it has.
 func TestExtentsAreFew(t *testing.T) {
 	line := `{"timestamp":0,"input_length":5000,"output_length":1,"hash_ids":[1,2,3,4,5,6,7,8,9,%s]}` + "\n"
-	for text, nodes := range map[string]int{fmt.Sprintf(line, "10"): 1, fmt.Sprintf(line, "10") + fmt.Sprintf(line, "11"): 3} {
+	for text, nodes := range map[string]int{fmt.Sprintf(line, "10"): 1,
+		fmt.Sprintf(line, "10") + fmt.Sprintf(line, "11"): 3} {
 		tr, err := New("trace", strings.NewReader(text), Options{Contents: true})
 		require.NoError(t, err)
 		require.Equal(t, 1+nodes, tr.Contents().Len())
-		require.EqualValues(t, 5120, tr.Contents().Tokens(sourcetest.Drain(tr)[0].Content), "the last block may be a beginning")
+		require.EqualValues(t, 5120, tr.Contents().Tokens(sourcetest.Drain(tr)[0].Content),
+			"the last block may be a beginning")
 	}
 }
 

@@ -50,7 +50,8 @@ func trim(b []byte) []byte {
 func header(line []byte) (names []string, ok bool) {
 	for more := true; more; {
 		var field []byte
-		if field, line, more, ok = cut(line); !ok {
+		field, line, more, ok = cut(line)
+		if !ok {
 			return nil, false
 		}
 		names = append(names, string(trim(field)))
@@ -64,7 +65,8 @@ func (l *layout) row(line []byte, out *fields) int {
 	for more := true; more; column++ {
 		var field []byte
 		var ok bool
-		if field, line, more, ok = cut(line); !ok {
+		field, line, more, ok = cut(line)
+		if !ok {
 			return 0
 		}
 		if column < len(l.role) && l.role[column] >= 0 {

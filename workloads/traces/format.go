@@ -69,7 +69,8 @@ type layout struct {
 // OpenAI API gives to token counts.
 func lengthFormats() []format {
 	var list []format
-	for _, f := range append(formats(), format{name: "openai", column: [numRoles]string{"", "prompt_tokens", "completion_tokens"}}) {
+	for _, f := range append(formats(), format{name: "openai",
+		column: [numRoles]string{"", "prompt_tokens", "completion_tokens"}}) {
 		f.column[timeRole], f.time = "", noTime
 		if !slices.ContainsFunc(list, func(g format) bool { return g.column == f.column }) {
 			list = append(list, f)

@@ -53,7 +53,8 @@ func (f *format) members(line []byte, out *fields) (ok bool, twice int) {
 	o, ok := openObject(line)
 	for ok {
 		var key, value []byte
-		if key, value, ok = o.next(); key == nil {
+		key, value, ok = o.next()
+		if key == nil {
 			break
 		}
 		for role := range f.column {
@@ -73,7 +74,8 @@ func keys(line []byte) (names []string, ok bool) {
 	o, ok := openObject(line)
 	for ok {
 		var key []byte
-		if key, _, ok = o.next(); key == nil {
+		key, _, ok = o.next()
+		if key == nil {
 			break
 		}
 		names = append(names, string(key))
@@ -144,7 +146,8 @@ func nestedEnd(b []byte) int {
 		case '[', '{':
 			depth++
 		case ']', '}':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return i + 1
 			}
 		}

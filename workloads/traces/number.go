@@ -29,7 +29,8 @@ const secondsMax = 1e15
 func parseCount(b []byte) (int64, bool) {
 	n, i := int64(0), 0
 	for ; i < len(b) && b[i]-'0' <= 9; i++ {
-		if n = n*10 + int64(b[i]-'0'); n > check.TokensMax {
+		n = n*10 + int64(b[i]-'0')
+		if n > check.TokensMax {
 			return 0, false
 		}
 	}
@@ -65,7 +66,8 @@ func parseMilliseconds(b []byte) (instant, bool) {
 func parseDecimal(b []byte) (whole, frac int64, ok bool) {
 	i := 0
 	for ; i < len(b) && b[i]-'0' <= 9; i++ {
-		if whole = whole*10 + int64(b[i]-'0'); whole > secondsMax {
+		whole = whole*10 + int64(b[i]-'0')
+		if whole > secondsMax {
 			return 0, 0, false
 		}
 	}

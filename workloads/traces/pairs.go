@@ -9,8 +9,8 @@ import (
 // pairsMax bounds the memory of pairs to 1 GiB.
 const pairsMax = 1 << 27
 
-// ReadPairs reads the lengths in the file at path: CSV with a header or JSON lines, plain or gzip, with the columns of any
-// known trace, whose arrivals it does not look at. They are kept in memory, at 8 bytes each.
+// ReadPairs reads the lengths in the file at path: CSV with a header or JSON lines, plain or gzip, with the columns of
+// any known trace, whose arrivals it does not look at. They are kept in memory, at 8 bytes each.
 func ReadPairs(path string) (*lengths.Pairs, error) {
 	in, err := openInput(path)
 	if err != nil {
@@ -39,7 +39,8 @@ func readPairs(in *input) (*lengths.Pairs, error) {
 		}
 		p.Prompts, p.Outputs = append(p.Prompts, w.prompt), append(p.Outputs, w.output)
 	}
-	if p.Skipped = t.skipped; len(p.Prompts) == 0 {
+	p.Skipped = t.skipped
+	if len(p.Prompts) == 0 {
 		return nil, fmt.Errorf("workloads: %s has no requests (%d rows skipped); accepted: at least one request",
 			in.name, t.skipped)
 	}

@@ -16,7 +16,8 @@ func TestWhatIsReadOnceIsNoTrace(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "t.csv")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	_, err := Open(pipe, Options{})
-	require.EqualError(t, err, "workloads: "+pipe+" is a pipe or device that can be read only once, and a trace is read twice; accepted: a file")
+	require.EqualError(t, err,
+		"workloads: "+pipe+" is a pipe or device that can be read only once, and a trace is read twice; accepted: a file")
 	_, err = Open("/dev/zero", Options{})
 	require.ErrorContains(t, err, "/dev/zero is not text")
 	link := filepath.Join(t.TempDir(), "link.csv")

@@ -49,7 +49,8 @@ func openRows(in *input, formats []format, skipEmpty bool) (*rows, error) {
 	if !ok {
 		return nil, l.fail("%s is neither a CSV header nor a JSON object; accepted: %s", clip(line), known(formats))
 	}
-	if t.layout, err = match(names, formats); err != nil {
+	t.layout, err = match(names, formats)
+	if err != nil {
 		return nil, l.fail("%s", err)
 	}
 	if t.json {
@@ -179,7 +180,8 @@ func (t *rows) readIDs(f *fields, prompt int64) (err error) {
 		return nil
 	}
 	var ok bool
-	if t.ids, ok = appendIDs(t.ids[:0], f[idsRole]); !ok {
+	t.ids, ok = appendIDs(t.ids[:0], f[idsRole])
+	if !ok {
 		return t.refuse(idsRole, f, "a list of whole numbers of at most 18 digits")
 	}
 	if most := (prompt + int64(t.layout.block) - 1) / int64(t.layout.block); int64(len(t.ids)) > most {

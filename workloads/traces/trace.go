@@ -13,8 +13,8 @@ import (
 
 // Options selects and stretches what a trace replays. The zero Options replays all of it as recorded.
 //
-// Times are counted from the first row of the file. StartS and EndS select rows by that time, before Speed; the window's
-// start becomes the start of the run. Nothing behind EndS or Limit is read.
+// Times are counted from the first row of the file. StartS and EndS select rows by that time, before Speed; the
+// window's start becomes the start of the run. Nothing behind EndS or Limit is read.
 type Options struct {
 	Speed     float64 // 2 replays twice as fast; 0: 1
 	Limit     int64   // requests; 0: all
@@ -41,8 +41,8 @@ type Stats struct {
 }
 
 // Trace is the source that replays a file. It reads the file through once before the run, so that a corrupt row is
-// reported before anything is simulated, and then streams it in constant memory: constant but for block ids, of which it
-// keeps every one that is distinct.
+// reported before anything is simulated, and then streams it in constant memory: constant but for block ids, of which
+// it keeps every one that is distinct.
 type Trace struct {
 	in        *input
 	options   Options
@@ -115,7 +115,8 @@ func (t *Trace) configure() (err error) {
 		return err
 	}
 	t.start, t.end = sim.Seconds(o.StartS), sim.Seconds(o.EndS)
-	if t.classes, err = requests.NewTraceClasses(o.Classes, o.Seed); err != nil {
+	t.classes, err = requests.NewTraceClasses(o.Classes, o.Seed)
+	if err != nil {
 		return err
 	}
 	t.deadlines, err = requests.NewDeadlines(o.Patience, o.Seed)
@@ -125,7 +126,8 @@ func (t *Trace) configure() (err error) {
 // rewind goes back to the first request.
 func (t *Trace) rewind() (err error) {
 	t.done, t.sent = false, 0
-	if t.rows, err = openRows(t.in, formats(), t.options.SkipEmpty); err != nil {
+	t.rows, err = openRows(t.in, formats(), t.options.SkipEmpty)
+	if err != nil {
 		return err
 	}
 	if l := &t.rows.layout; t.options.Contents && !t.options.Unchecked && l.ids != "" {
@@ -169,7 +171,8 @@ func (t *Trace) Contents() *sim.Contents {
 // advance returns the next selected row and its arrival in the run.
 func (t *Trace) advance() (at sim.Time, w row, ok bool) {
 	for !t.done && t.err == nil && (t.options.Limit == 0 || t.sent < t.options.Limit) {
-		if ok, t.err = t.rows.next(&w); !ok {
+		ok, t.err = t.rows.next(&w)
+		if !ok {
 			break
 		}
 		since, inside := t.since(&w)
@@ -183,12 +186,14 @@ func (t *Trace) advance() (at sim.Time, w row, ok bool) {
 		if !inside {
 			continue
 		}
-		if at, ok = t.arrival(since); !ok {
+		at, ok = t.arrival(since)
+		if !ok {
 			t.err = t.rows.lines.fail("the request would arrive beyond the %g s of the clock; accepted: a shorter trace "+
 				"or window, or a higher speed", sim.HorizonS)
 			break
 		}
-		if t.sent++; t.sent > check.RequestsMax {
+		t.sent++
+		if t.sent > check.RequestsMax {
 			t.err = t.rows.lines.fail("this is request %d; accepted: at most %d, by limit or window", t.sent, check.RequestsMax)
 			break
 		}

@@ -47,10 +47,13 @@ func TestEveryFormatIsRead(t *testing.T) {
 	want := []wanted{{0, 374, 44}, {250, 396, 109}, {250, 879, 55}}
 	for _, c := range []struct{ name, format, text string }{
 		{"seconds", "decodesim", "arrival_s,input_tokens,output_tokens\n0.000000,374,44\n0.25,396,109\n.250,879,55\n"},
-		{"rebased", "decodesim", "arrival_s,input_tokens,output_tokens\n1700000000.125,374,44\n1700000000.375,396,109\n1700000000.375000,879,55"},
+		{"rebased", "decodesim",
+			"arrival_s,input_tokens,output_tokens\n1700000000.125,374,44\n1700000000.375,396,109\n1700000000.375000,879,55"},
 		{"exponents", "decodesim", "arrival_s,input_tokens,output_tokens\n0e0,374,44\n2.5e-1,396.0,109.\n25E-02,879,55"},
-		{"requests.csv", "decodesim", "id,arrival_s,prompt_tokens,output_tokens,ttft_s\n0,1,374,44,\n1,1.25,396,109,\n2,1.25,879,55,0.1\n"},
-		{"windows", "decodesim", "\xef\xbb\xbfarrival_s,input_tokens,output_tokens\r\n0,374,44\r\n0.25,396,109\r\n0.25,879,55\r\n\r\n\r\n"},
+		{"requests.csv", "decodesim",
+			"id,arrival_s,prompt_tokens,output_tokens,ttft_s\n0,1,374,44,\n1,1.25,396,109,\n2,1.25,879,55,0.1\n"},
+		{"windows", "decodesim",
+			"\xef\xbb\xbfarrival_s,input_tokens,output_tokens\r\n0,374,44\r\n0.25,396,109\r\n0.25,879,55\r\n\r\n\r\n"},
 		{"blanks, quotes, more columns", "decodesim",
 			"who, output_tokens ,\"input_tokens\",arrival_s\n\"a, \"\"b\"\"\",44,374,0\n,109,\t396,0.25\nc,\"55\",879,0.25\n"},
 		{"azure 2023", "azure", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n" +
@@ -59,20 +62,23 @@ func TestEveryFormatIsRead(t *testing.T) {
 			"2024-03-01 00:00:00.150000+00:00,396,109\n2024-03-01 02:00:00.150+02:00,879,55\n"},
 		{"azure 2025", "azure", "TIMESTAMP,NumImages,ContextTokens,GeneratedTokens\n2024-12-31 23:59:59.75,0,374,44\n" +
 			"2025-01-01 00:00:00,2,396,109\n2025-01-01T00:00:00Z,1,879,55\n"},
-		{"burstgpt", "burstgpt", "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n" +
-			"5,1,0.7,ChatGPT,374,44,418,Conversation log\n5,1,,GPT-4,99,0,99,API log\n5.25,,,GPT-4,396,109,505,API log\n5.25,,,GPT-4,879,55,934,API log\n"},
+		{"burstgpt", "burstgpt",
+			"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n" +
+				"5,1,0.7,ChatGPT,374,44,418,Conversation log\n5,1,,GPT-4,99,0,99,API log\n5.25,,,GPT-4,396,109,505,API log\n5.25,,,GPT-4,879,55,934,API log\n"},
 		{"older burstgpt", "burstgpt", "Timestamp(s), Model, Request tokens, Response tokens, Total tokens, Log Type\n" +
 			"5, ChatGPT, 374, 44, 418, Conversation log\n5.25, GPT-4, 396, 109, 505, API log\n5.25, GPT-4, 879, 55, 934, API log\n5.5, GPT-4, 0, 0, 0, API log\n"},
 		{"vidur", "vidur", "arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,374,44\n0.35,396,109\n0.35,879,55\n"},
-		{"mooncake", "mooncake", `{"timestamp": 27482, "input_length": 374, "output_length": 44, "hash_ids": [46, 47]}` + "\n" +
-			`{"timestamp": 27732, "input_length": 396, "output_length": 109, "hash_ids": []}` + "\n" +
-			`{"hash_ids": [1], "output_length": 55, "input_length": 879, "timestamp": 27732}` + "\n"},
+		{"mooncake", "mooncake",
+			`{"timestamp": 27482, "input_length": 374, "output_length": 44, "hash_ids": [46, 47]}` + "\n" +
+				`{"timestamp": 27732, "input_length": 396, "output_length": 109, "hash_ids": []}` + "\n" +
+				`{"hash_ids": [1], "output_length": 55, "input_length": 879, "timestamp": 27732}` + "\n"},
 		{"block ids", "decodesim", `{"arrival_ms":0,"input_tokens":374,"output_tokens":44,"block512_ids":[0,1]}` + "\n" +
 			`{"arrival_ms":250,"input_tokens":396,"output_tokens":109,"block512_ids":[[1,"]"],{"a":[2]}]}` + "\n" +
 			`{"arrival_ms":2.5e2,"input_tokens":879,"output_tokens":55}` + "\n\n"},
-		{"sharegpt", "decodesim", `{"i":0,"arrival_s":0.046927,"input_tokens":374,"output_tokens":44,"block16_input":[0],"block16_all_after_output":[0,1]}` + "\n" +
-			`{"i":1,"arrival_s":0.296927,"input_tokens":396,"output_tokens":109,"note":"\"}{[","block16_input":null}` + "\n" +
-			`{"i":1,"arrival_s":0.296927,"input_tokens":879,"output_tokens":55,"x":{"y":"}"},"z":true}`},
+		{"sharegpt", "decodesim",
+			`{"i":0,"arrival_s":0.046927,"input_tokens":374,"output_tokens":44,"block16_input":[0],"block16_all_after_output":[0,1]}` + "\n" +
+				`{"i":1,"arrival_s":0.296927,"input_tokens":396,"output_tokens":109,"note":"\"}{[","block16_input":null}` + "\n" +
+				`{"i":1,"arrival_s":0.296927,"input_tokens":879,"output_tokens":55,"x":{"y":"}"},"z":true}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, text := range []string{c.text, zipped(c.text)} {
@@ -152,7 +158,8 @@ func TestTracesAreReadAsTheyWereWritten(t *testing.T) {
 		if i > 0 && rnd.IntN(4) > 0 {
 			at += rnd.Int64N(3e6)
 		}
-		r := sim.Request{ID: int32(i), Arrival: sim.Time(at * 1e6), Prompt: 1 + rnd.Int32N(check.TokensMax), Output: 1 + rnd.Int32N(1<<rnd.IntN(30))}
+		r := sim.Request{ID: int32(i), Arrival: sim.Time(at * 1e6), Prompt: 1 + rnd.Int32N(check.TokensMax),
+			Output: 1 + rnd.Int32N(1<<rnd.IntN(30))}
 		want = append(want, r)
 		b.WriteString(strconv.FormatFloat(float64(at)/1e6, "gf"[i%2], -1, 64))
 		b.WriteString("," + strconv.Itoa(int(r.Prompt)) + "," + strconv.Itoa(int(r.Output)) + "\n")

@@ -56,7 +56,8 @@ func (t *AliasTable) Draw(r *rand.Rand) float64 {
 // Scale multiplies every value by f.
 func (t *AliasTable) Scale(f float64) { ScaleAll(t.values, f) }
 
-// InverseCurve is an inverse distribution function, linear between its points: a share P[i] of the draws is at most V[i].
+// InverseCurve is an inverse distribution function, linear between its points: a share P[i] of the draws is at most
+// V[i].
 type InverseCurve struct{ P, V []float64 }
 
 // At returns the value at the share u.

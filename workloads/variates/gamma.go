@@ -6,7 +6,8 @@ import (
 )
 
 // Gamma draws from the gamma distribution with unit scale: Marsaglia & Tsang, A simple method for generating gamma
-// variables, ACM TOMS 26(3), 2000. For a shape below 1 it draws with shape + 1 and multiplies by u^(1/shape), u uniform.
+// variables, ACM TOMS 26(3), 2000. For a shape below 1 it draws with shape + 1 and multiplies by u^(1/shape), u
+// uniform.
 type Gamma struct {
 	d, c  float64
 	power float64 // 1/shape where shape < 1, else 0

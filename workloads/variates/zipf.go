@@ -53,7 +53,8 @@ func (z *Zipf) point(u float64) float64 {
 	return math.Exp(math.Log1p(q*u) / q)
 }
 
-// ZipfExponent returns the s ≥ 0 for which the mean over 1..n is the given one. It bisects, since the mean falls with s.
+// ZipfExponent returns the s ≥ 0 for which the mean over 1..n is the given one. It bisects, since the mean falls with
+// s.
 func ZipfExponent(mean, n float64) float64 {
 	lo, hi := 0.0, 64.0
 	for range 100 {
@@ -67,8 +68,8 @@ func ZipfExponent(mean, n float64) float64 {
 	return (lo + hi) / 2
 }
 
-// powerSum returns Σ k^p over k = 1..n. It sums the first 64 terms one by one and the others by the Euler–Maclaurin formula
-// up to the first derivative.
+// powerSum returns Σ k^p over k = 1..n. It sums the first 64 terms one by one and the others by the Euler–Maclaurin
+// formula up to the first derivative.
 func powerSum(n, p float64) float64 {
 	m := min(n, 64)
 	sum := 0.0
