@@ -7,36 +7,46 @@ import "fmt"
 //
 // The form is an additive roofline; see roofline.go for the formula that uses each constant.
 type Efficiency struct {
-	Bandwidth  float64 `yaml:"bandwidth"`   // of HBM bandwidth, reading weights (e_b)
-	Compute    float64 `yaml:"compute"`     // of peak FLOP/s, dense matrix products (e_c)
-	MoECompute float64 `yaml:"moe_compute"` // of Compute, in expert products (e_cm)
-	// rows per expert at which half of what products of few rows lose is left (R), see experts.go; 0: they lose nothing
-	MoERows float64 `yaml:"moe_rows,omitempty"`
-	// of Compute, in products of fp8, int8 or nvfp4 weights on a GPU with such units, as activations are quantised too
-	// (e_cq); 0 and 1: no less
+	// Bandwidth is the share of HBM bandwidth that reading weights achieves (e_b), and Compute the share of peak FLOP/s of
+	// dense matrix products (e_c).
+	Bandwidth float64 `yaml:"bandwidth"`
+	Compute   float64 `yaml:"compute"`
+
+	// MoECompute is the share of Compute that expert products achieve (e_cm). MoERows is the number of rows per expert at
+	// which half of what products of few rows lose is left (R), see experts.go; 0: they lose nothing.
+	MoECompute float64 `yaml:"moe_compute"`
+	MoERows    float64 `yaml:"moe_rows,omitempty"`
+
+	// QuantizedCompute is the share of Compute that products of fp8, int8 or nvfp4 weights achieve on a GPU with such
+	// units, where activations are quantised too (e_cq); 0 and 1: all of it.
 	QuantizedCompute float64 `yaml:"quantized_compute,omitempty"`
-	KVBandwidth      float64 `yaml:"kv_bandwidth"` // of HBM bandwidth, reading the cache (e_kv)
-	// factor ≥ 1 on that reading by decodes in a step with prompts (k_mix); 0 and 1: none
-	MixedKV          float64 `yaml:"mixed_kv,omitempty"`
-	AttentionCompute float64 `yaml:"attention_compute"` // of peak FLOP/s, attention (e_at)
-	Link             float64 `yaml:"link"`              // of link bandwidth (e_n)
-	LayerS           float64 `yaml:"layer_s"`           // per layer and step (t_L)
-	MoELayerS        float64 `yaml:"moe_layer_s"`       // more per MoE layer (t_M)
-	// more per layer whose feed-forward network quantises activations (t_Q)
+
+	// KVBandwidth is the share of HBM bandwidth that reading the cache achieves (e_kv). MixedKV is a factor ≥ 1 on the time
+	// of that reading by decodes in a step with prompts (k_mix); 0 and 1: none.
+	KVBandwidth float64 `yaml:"kv_bandwidth"`
+	MixedKV     float64 `yaml:"mixed_kv,omitempty"`
+
+	AttentionCompute float64 `yaml:"attention_compute"` // share of peak FLOP/s (e_at)
+	Link             float64 `yaml:"link"`              // share of link bandwidth (e_n)
+
+	// Times per step and layer: of any layer (t_L), and what an MoE layer adds (t_M), a layer whose feed-forward network
+	// quantises activations (t_Q), and a layer of latent, sparse or linear attention (t_X, twice for sparse attention).
+	LayerS          float64 `yaml:"layer_s"`
+	MoELayerS       float64 `yaml:"moe_layer_s"`
 	QuantizedLayerS float64 `yaml:"quantized_layer_s,omitempty"`
-	// more per MLA or linear-attention layer; twice for sparse attention (t_X)
-	MixerLayerS float64 `yaml:"mixer_layer_s"`
-	// per layer: what the host takes to launch it without a CUDA graph (t_eager)
+	MixerLayerS     float64 `yaml:"mixer_layer_s"`
+
+	// Times of the host: to launch a layer without a CUDA graph (t_eager), to prepare a step (T_e, see Launch.Async), and
+	// per decoding sequence of a step (t_r).
 	EagerLayerS float64 `yaml:"eager_layer_s,omitempty"`
-	// per step: what the host takes to prepare it (T_e); see Launch.Async
 	StepS       float64 `yaml:"step_s"`
-	SequenceS   float64 `yaml:"sequence_s"`   // per decoding sequence and step (t_r)
-	CollectiveS float64 `yaml:"collective_s"` // per collective (a_l)
-	// added to each time to first token: API server, tokenizer (ttft_0)
-	FirstTokenS float64 `yaml:"first_token_s"`
-	// p of (memory^p + compute^p)^(1/p), ≥ 1; .inf: they overlap perfectly
-	Overlap float64 `yaml:"overlap"`
-	Source  string  `yaml:"source"`
+	SequenceS   float64 `yaml:"sequence_s"`
+
+	CollectiveS float64 `yaml:"collective_s"`  // latency of a collective (a_l)
+	FirstTokenS float64 `yaml:"first_token_s"` // added to each TTFT: API server and tokenizer (ttft_0)
+	Overlap     float64 `yaml:"overlap"`       // p of (memory^p + compute^p)^(1/p), ≥ 1; .inf: they overlap perfectly
+
+	Source string `yaml:"source"`
 }
 
 // RangeError says that a constant is not what it may be.

@@ -12,6 +12,16 @@ import (
 	"github.com/decodesim/decodesim/workloads/sourcetest"
 )
 
+// requireRefused requires an error of one short line that contains want and says what is accepted.
+func requireRefused(t *testing.T, text, want string) {
+	t.Helper()
+	_, err := New("t.csv", strings.NewReader(text), Options{})
+	require.ErrorContains(t, err, want)
+	require.ErrorContains(t, err, "accepted")
+	require.NotContains(t, err.Error(), "\n")
+	require.Less(t, len(err.Error()), 700)
+}
+
 func TestBadTracesAreRefusedByLine(t *testing.T) {
 	const head = "arrival_s,input_tokens,output_tokens\n0,10,10\n"
 	const object = `{"arrival_s":0,"input_tokens":10,"output_tokens":10}` + "\n"
@@ -76,13 +86,7 @@ func TestBadTracesAreRefusedByLine(t *testing.T) {
 		{"null", object + `{"arrival_s":null,"input_tokens":10,"output_tokens":1}` + "\n", `t.csv:2: arrival_s is "null"`},
 		{"long line", head + strings.Repeat("x", lineMax+bufferSize) + "\n", "t.csv:3: the line is longer than"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := New("t.csv", strings.NewReader(c.text), Options{})
-			require.ErrorContains(t, err, c.want)
-			require.ErrorContains(t, err, "accepted")
-			require.NotContains(t, err.Error(), "\n")
-			require.Less(t, len(err.Error()), 700)
-		})
+		t.Run(c.name, func(t *testing.T) { requireRefused(t, c.text, c.want) })
 	}
 }
 
