@@ -88,7 +88,11 @@ func (f *calibrateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 func (f *calibrateFlags) read() (files []*measured.File, above configs.Options, err error) {
 	for _, path := range f.data {
 		v := validateFlags{data: path, scenario: f.scenario, set: f.set}
-		file, options, err := v.read()
+		source, err := v.source()
+		if err != nil {
+			return nil, above, err
+		}
+		file, options, err := source.Read()
 		if err != nil {
 			return nil, above, err
 		}

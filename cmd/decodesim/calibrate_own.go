@@ -8,6 +8,7 @@ import (
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // fit fits to the user's own runs. A file that cannot take the result is refused before that.
@@ -43,9 +44,9 @@ func (f *calibrateFlags) print(out, errOut io.Writer, c *calibration.Calibration
 	if f.out != "" {
 		files = []string{f.out}
 	}
-	return printed{f.json, files}.print(out, errOut, func(w io.Writer) error {
+	return printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
 		if f.json {
-			return writeJSON(w, c)
+			return text.WriteJSON(w, c)
 		}
 		return report.Calibration(w, c, report.Options{Colour: colour(out)})
 	})

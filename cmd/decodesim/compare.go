@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/compare"
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // compareFlags are the flags of decodesim compare.
@@ -108,9 +110,16 @@ func (f *compareFlags) check(c *cobra.Command, args []string) error {
 
 // run compares. What cannot be built, and a directory that cannot take the results, are refused before the first run.
 func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []string) error {
-	r, err := f.race(errOut, args)
+	q := Plan{Sources: args, Engines: f.engines, With: f.with, Set: f.set, Env: os.Environ(), Seeds: f.seeds, Version: programVersion()}
+	if f.seedGiven {
+		q.Seed = &f.seed
+	}
+	r, notes, err := newRace(q)
 	if err != nil {
 		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintln(errOut, "decodesim: "+note)
 	}
 	var box *compareBox
 	if f.out != "" {
@@ -119,8 +128,14 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 		}
 		defer box.abandon()
 	}
-	if err := r.run(ctx, errOut); err != nil {
+	line := progressOn(errOut)
+	err = r.run(ctx, line.sayRuns)
+	line.clear()
+	if err != nil {
 		return err
+	}
+	for i := range r.comparison.Scenarios {
+		r.comparison.Scenarios[i].Why = report.TailSentence(r.comparison, i)
 	}
 	if box != nil {
 		if err := box.leave(ctx, r); err != nil {
@@ -136,9 +151,9 @@ func (f *compareFlags) print(out, errOut io.Writer, c *compare.Comparison, box *
 	if box != nil {
 		files = box.files()
 	}
-	return printed{f.json, files}.print(out, errOut, func(w io.Writer) error {
+	return printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
 		if f.json {
-			return writeJSON(w, c)
+			return text.WriteJSON(w, c)
 		}
 		return report.ComparisonTable(w, c, report.Options{Colour: colour(out)})
 	})

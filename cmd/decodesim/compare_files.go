@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -60,7 +61,7 @@ func (box *compareBox) leave(ctx context.Context, r *race) error {
 		steps = append(steps,
 			func() error { return d.WriteFile("scenario.yaml", writeBytes(scenario)) },
 			func() error {
-				return d.WriteFile("summary.json", func(w io.Writer) error { return writeJSON(w, summary) })
+				return d.WriteFile("summary.json", func(w io.Writer) error { return text.WriteJSON(w, summary) })
 			})
 	}
 	steps = append(steps, box.figures(r)...)
@@ -69,7 +70,7 @@ func (box *compareBox) leave(ctx context.Context, r *race) error {
 			return box.dir.WriteFile("compare.csv", func(w io.Writer) error { return report.ComparisonCSV(w, r.comparison) })
 		},
 		func() error {
-			return box.dir.WriteFile("compare.json", func(w io.Writer) error { return writeJSON(w, r.comparison) })
+			return box.dir.WriteFile("compare.json", func(w io.Writer) error { return text.WriteJSON(w, r.comparison) })
 		})
 	if err := inOrder(ctx, steps); err != nil {
 		return err
@@ -113,14 +114,4 @@ func (r *race) curves(hists []metrics.Hist) []report.Curve {
 		curves[i] = cumulative(r.variants[i].name, &hists[i], hists[i].Quantiles())
 	}
 	return curves
-}
-
-// sameSLO reports whether one limit holds for all, which is then drawn.
-func (r *race) sameSLO() bool {
-	for _, s := range r.scenarios {
-		if s.SLO != r.scenarios[0].SLO {
-			return false
-		}
-	}
-	return true
 }

@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/compare"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -34,25 +31,32 @@ type lap struct {
 	err       error
 }
 
-// race reads and builds every scenario once, so that no run starts if one cannot be.
-func (f *compareFlags) race(errOut io.Writer, args []string) (*race, error) {
-	all, err := f.variants(args)
+// Plan is what to compare: several scenarios, or one with changes.
+type Plan struct {
+	Sources []string // names or paths
+	Engines []string // that each run the one source; nil: its own
+	With    []string // changes of the one source, each a variant of it beside itself
+	Set     []string // over every scenario
+	Env     []string // as of os.Environ
+	Seed    *uint64  // nil: that of the first scenario
+	Seeds   int      // under how many, from the first on
+	Version string   // of the program
+}
+
+// newRace reads and builds every scenario once, so that no run starts if one cannot be. The notes are for people.
+func newRace(q Plan) (r *race, notes []string, err error) {
+	all, err := q.variants()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r := &race{variants: all}
-	var seed *uint64
-	if f.seedGiven {
-		seed = &f.seed
-	}
-	var notes []string
+	r = &race{variants: all}
 	for i := range all {
-		s, err := all[i].load(seed)
+		s, err := all[i].load(q.Seed)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if f.seeds > 1 && s.Workload.Trace != nil {
-			return nil, fmt.Errorf("--seeds %d: the requests of %s come from a trace, and are the same under every seed; expected 1", f.seeds, all[i].label)
+		if q.Seeds > 1 && s.Workload.Trace != nil {
+			return nil, nil, fmt.Errorf("--seeds %d: the requests of %s come from a trace, and are the same under every seed; expected 1", q.Seeds, all[i].label)
 		}
 		if i > 0 && s.Seed != r.scenarios[0].Seed {
 			notes = append(notes, fmt.Sprintf("seed %d of %s gives way to %d, that of %s", s.Seed, all[i].label, r.scenarios[0].Seed, all[0].label))
@@ -63,19 +67,18 @@ func (f *compareFlags) race(errOut io.Writer, args []string) (*race, error) {
 		r.scenarios = append(r.scenarios, s)
 	}
 	nameApart(all, r.scenarios)
-	for i := range f.seeds {
+	for i := range q.Seeds {
 		r.seeds = append(r.seeds, r.scenarios[0].Seed+uint64(i))
 	}
 	trace := func(s *configs.Scenario) bool { return s.Workload.Trace != nil }
-	r.comparison = &compare.Comparison{Version: programVersion(), Seeds: r.seeds, Seedable: !slices.ContainsFunc(r.scenarios, trace)}
+	r.comparison = &compare.Comparison{Version: q.Version, Seeds: r.seeds, Seedable: !slices.ContainsFunc(r.scenarios, trace)}
 	for i := range all {
 		if err := r.enter(i); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	r.comparison.Diff = diffOf(r.scenarios)
-	tellOnce(errOut, notes)
-	return r, nil
+	return r, once(notes), nil
 }
 
 // enter builds a variant to see that it can be, and notes what it is.
@@ -92,18 +95,6 @@ func (r *race) enter(i int) error {
 		Is: b.Deployment.Model.Name + " · " + pools(b.Scenario),
 	})
 	return nil
-}
-
-// pools says what each pool of a scenario consists of.
-func pools(s *configs.Scenario) string {
-	if len(s.Pools) == 1 {
-		return replicas(&s.Pools[0])
-	}
-	var each []string
-	for i := range s.Pools {
-		each = append(each, s.Pools[i].Name+": "+replicas(&s.Pools[i]))
-	}
-	return strings.Join(each, "; ")
 }
 
 func (r *race) build(i int, seed uint64) (*build.Built, error) {
@@ -125,26 +116,21 @@ func (r *race) names() []string {
 
 // run runs every variant under every seed, over all cores, some seeds at a time: their requests are kept no longer than
 // it takes to pair them.
-func (r *race) run(ctx context.Context, errOut io.Writer) error {
+func (r *race) run(ctx context.Context, progress func(done, of int)) error {
 	n := len(r.variants)
 	r.itl, r.ttft = make([]metrics.Hist, n), make([]metrics.Hist, n)
 	together := (runtime.GOMAXPROCS(0) + n - 1) / n
-	line := progressOn(errOut)
 	for from := 0; from < len(r.seeds); from += together {
 		seeds := r.seeds[from:min(from+together, len(r.seeds))]
 		laps := make([]lap, n*len(seeds))
 		run.EachTold(len(laps), func(k int) { laps[k] = r.lap(ctx, k%n, seeds[k/n]) }, func(done int) {
-			line.sayRuns(from*n+done, n*len(r.seeds))
+			progress(from*n+done, n*len(r.seeds))
 		})
 		if err := r.take(ctx, laps); err != nil {
 			return err
 		}
 	}
-	line.clear()
 	r.comparison.Close()
-	for i := range r.comparison.Scenarios {
-		r.comparison.Scenarios[i].Why = report.TailSentence(r.comparison, i)
-	}
 	return nil
 }
 
@@ -156,7 +142,7 @@ func (r *race) take(ctx context.Context, laps []lap) error {
 	}
 	for k := range laps {
 		if err := laps[k].err; err != nil {
-			return failed(fmt.Errorf("%s: %w", r.variants[k%n].label, err))
+			return run.Failure{Err: fmt.Errorf("%s: %w", r.variants[k%n].label, err)}
 		}
 	}
 	for k := 0; k < len(laps); k += n {
@@ -181,7 +167,7 @@ func (r *race) lap(ctx context.Context, i int, seed uint64) lap {
 		return lap{err: err}
 	}
 	defer b.Close()
-	ran, err := run.Simulate(ctx, b, run.Options{Version: programVersion(), Rows: -1})
+	ran, err := run.Simulate(ctx, b, run.Options{Version: r.comparison.Version, Rows: -1})
 	if err != nil {
 		return lap{err: err}
 	}
@@ -231,4 +217,14 @@ func diffOf(scenarios []*configs.Scenario) []compare.KeyDiff {
 		}
 	}
 	return kept
+}
+
+// sameSLO reports whether one limit holds for all, which is then drawn.
+func (r *race) sameSLO() bool {
+	for _, s := range r.scenarios {
+		if s.SLO != r.scenarios[0].SLO {
+			return false
+		}
+	}
+	return true
 }

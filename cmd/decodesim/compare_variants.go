@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -18,36 +16,37 @@ type variant struct {
 	source string // name or path
 	engine string // that takes the place of the scenario's; empty: none does
 	set    []string
+	env    []string
 }
 
 // variants returns what the command line asks to compare.
-func (f *compareFlags) variants(args []string) ([]variant, error) {
+func (q *Plan) variants() ([]variant, error) {
 	var all []variant
 	switch {
-	case len(f.engines) > 0:
-		for _, e := range f.engines {
+	case len(q.Engines) > 0:
+		for _, e := range q.Engines {
 			e = strings.TrimSpace(e)
 			if _, err := catalog.Engine(e); err != nil {
 				return nil, fmt.Errorf("--engines: %w", err)
 			}
 			if slices.ContainsFunc(all, func(v variant) bool { return v.engine == e }) {
-				return nil, fmt.Errorf("--engines %q: %s twice; expected every engine once", strings.Join(f.engines, ","), e)
+				return nil, fmt.Errorf("--engines %q: %s twice; expected every engine once", strings.Join(q.Engines, ","), e)
 			}
-			all = append(all, variant{name: e, label: "engine " + e, source: args[0], engine: e, set: f.set})
+			all = append(all, variant{name: e, label: "engine " + e, source: q.Sources[0], engine: e, set: q.Set, env: q.Env})
 		}
-	case len(f.with) > 0:
-		all = append(all, variant{label: args[0], source: args[0], set: f.set})
-		for _, w := range f.with {
+	case len(q.With) > 0:
+		all = append(all, variant{label: q.Sources[0], source: q.Sources[0], set: q.Set, env: q.Env})
+		for _, w := range q.With {
 			changes := strings.Fields(w)
 			if len(changes) == 0 {
 				return nil, fmt.Errorf("--with %q: expected KEY=VALUE, such as --with weights=bf16", w)
 			}
-			all = append(all, variant{name: shortChanges(changes, f.with), label: "--with " + w, source: args[0],
-				set: append(slices.Clone(f.set), changes...)})
+			all = append(all, variant{name: shortChanges(changes, q.With), label: "--with " + w, source: q.Sources[0],
+				set: append(slices.Clone(q.Set), changes...), env: q.Env})
 		}
 	default:
-		for _, a := range args {
-			all = append(all, variant{label: a, source: a, set: f.set})
+		for _, a := range q.Sources {
+			all = append(all, variant{label: a, source: a, set: q.Set, env: q.Env})
 		}
 	}
 	return all, nil
@@ -77,7 +76,7 @@ func shortChanges(changes, with []string) string {
 
 // load reads the scenario of v under a seed; nil: its own.
 func (v *variant) load(seed *uint64) (*configs.Scenario, error) {
-	s, err := configs.Load(v.source, configs.Options{Set: v.set, Env: os.Environ(), Seed: seed, Engine: v.engine})
+	s, err := configs.Load(v.source, configs.Options{Set: v.set, Env: v.env, Seed: seed, Engine: v.engine})
 	return s, v.named(err)
 }
 
@@ -119,13 +118,13 @@ func folder(name string) string {
 	return plain
 }
 
-// tellOnce writes notes, each once.
-func tellOnce(w io.Writer, notes []string) {
-	var told []string
+// once leaves the notes that say something new.
+func once(notes []string) []string {
+	var kept []string
 	for _, n := range notes {
-		if !slices.Contains(told, n) {
-			told = append(told, n)
-			fmt.Fprintln(w, "decodesim: "+n)
+		if !slices.Contains(kept, n) {
+			kept = append(kept, n)
 		}
 	}
+	return kept
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +15,7 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // explainFlags are the flags of explain that are no key of a scenario.
@@ -53,7 +57,7 @@ deployment is that of a scenario or of flags; given both, the flags stand above 
 	flags.String("draft-model", "", "what drafts: catalog name, or a path to a HuggingFace config.json")
 	flags.Float64("acceptance", 0, "rate at which each draft is accepted after accepted ones")
 	flags.IntVar(&f.batch, "batch", 1, "sequences that decode; for a scenario, by default all that fit")
-	flags.IntVar(&f.context, "context", contextDefault, "tokens each attends to, the new one included; for a scenario, by default the workload's mean")
+	flags.IntVar(&f.context, "context", ContextDefault, "tokens each attends to, the new one included; for a scenario, by default the workload's mean")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.block_size=32")
 	flags.StringVar(&f.out, "out", "", "leave explain.json and the plots roofline and itl_vs_batch in `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON (SI units) instead of tables")
@@ -88,7 +92,7 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 	if err := outNamed(c); err != nil {
 		return err
 	}
-	s, err := explainedStep(c, args, f)
+	s, err := f.step(c, args)
 	if err != nil {
 		return err
 	}
@@ -99,41 +103,82 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 		}
 		defer dir.Abandon()
 	}
-	x := explain(s)
-	if x.Speculation, err = explainSpeculation(s); err != nil {
+	x, err := s.explain()
+	if err != nil {
 		return err
 	}
+	var files []string
 	if dir != nil {
 		if err := writeExplainFiles(dir, s, x); err != nil {
 			return failed(err)
 		}
+		files = dir.Files()
 	}
-	if err := f.print(out, errOut, s, x, dir); err != nil {
-		return failed(err)
-	}
-	return nil
+	return printed{json: f.json, files: files, dense: true}.print(out, errOut, func(w io.Writer) error {
+		if f.json {
+			return text.WriteJSON(w, x)
+		}
+		_, err := w.Write(explainText(s, x))
+		return err
+	})
 }
 
-// print writes the explanation to out, and where the files are: to errOut if out is for a program.
-func (f *explainFlags) print(out, errOut io.Writer, s *step, x *explanation, dir *report.Dir) error {
-	if f.json {
-		if err := writeJSON(out, x); err != nil {
-			return err
+// flagKeys are the keys of a scenario that have a flag of their own.
+var flagKeys = []struct{ flag, key string }{
+	{"model", "model"}, {"gpu", "pools.0.gpu"}, {"weights", "weights"}, {"kv-cache", "kv_cache"},
+	{"tensor-parallel", "pools.0.tensor_parallel"}, {"pipeline-parallel", "pools.0.pipeline_parallel"},
+	{"engine", "pools.0.engine"}, {"speculation", "speculation.method"}, {"num-speculative-tokens", "speculation.num_speculative_tokens"},
+	{"draft-model", "speculation.draft_model"}, {"acceptance", "speculation.acceptance.rate"},
+}
+
+// setPosition is how an error names a key that a flag set, and the key's path.
+var setPosition = regexp.MustCompile(`^--set ([a-z_0-9.]+)=(.*?): (?:(?:pools\[0\]\.)?[a-z_]+: )?`)
+
+// inFlags rewrites an error about a key as one about the flag that the user typed.
+func inFlags(err error) error {
+	message := err.Error()
+	if m := setPosition.FindStringSubmatch(message); m != nil {
+		for _, k := range flagKeys {
+			if k.key == m[1] {
+				return fmt.Errorf("--%s %s: %s", k.flag, m[2], strings.TrimPrefix(message, m[0]))
+			}
 		}
-	} else if _, err := out.Write(explainText(s, x)); err != nil {
-		return err
 	}
-	if dir == nil {
-		return nil
+	return err
+}
+
+// step builds the step that the command line asks for. The flags of a deployment are the first pool's.
+func (f *explainFlags) step(c *cobra.Command, args []string) (*step, error) {
+	flags := c.Flags()
+	q := Question{Options: configs.Options{Env: os.Environ()}}
+	switch {
+	case len(args) == 1:
+		q.Scenario = args[0]
+	case !flags.Changed("model") || !flags.Changed("gpu"):
+		return nil, errors.New("explain: missing what to explain; expected a SCENARIO, or both --model and --gpu; " +
+			"see decodesim explain --help")
 	}
-	list := out
-	if f.json {
-		list = errOut // stdout is the JSON alone
-	}
-	for _, path := range dir.Files() {
-		if _, err := fmt.Fprintln(list, path); err != nil {
-			return err
+	for _, k := range flagKeys {
+		if flags.Changed(k.flag) {
+			q.Set = append(q.Set, k.key+"="+flags.Lookup(k.flag).Value.String())
 		}
 	}
-	return nil
+	q.Set = append(q.Set, f.set...)
+	if flags.Changed("batch") {
+		q.Batch = &f.batch
+	}
+	if flags.Changed("context") {
+		q.Context = &f.context
+	}
+	s, err := newStep(q)
+	if err != nil {
+		return nil, inFlags(err)
+	}
+	for _, k := range flagKeys {
+		if own, ok := strings.CutPrefix(k.key, "pools.0."); ok && s.number > 0 && flags.Changed(k.flag) {
+			return nil, fmt.Errorf("explain: --%s is for scenarios of one pool, and pool %q of %s decodes; expected --set pools.%s.%s=%s",
+				k.flag, s.pool.Name, q.Scenario, s.pool.Name, own, flags.Lookup(k.flag).Value)
+		}
+	}
+	return s, nil
 }

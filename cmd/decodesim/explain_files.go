@@ -36,7 +36,7 @@ func writeExplainFiles(dir *report.Dir, s *step, x *explanation) error {
 			return err
 		}
 	}
-	if err := dir.WriteFile("explain.json", func(w io.Writer) error { return writeJSON(w, x) }); err != nil {
+	if err := dir.WriteFile("explain.json", func(w io.Writer) error { return text.WriteJSON(w, x) }); err != nil {
 		return err
 	}
 	dir.Keep()

@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
-	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
@@ -66,41 +63,9 @@ func tracedRequest(c *cobra.Command, scenario string, f *explainFlags, errOut io
 	if err != nil {
 		return r, "", err
 	}
-	records := slices.DeleteFunc(ran.Sample.Records(), func(r views.Record) bool {
-		return r.Outcome != sim.Completed || len(r.Chunks) < 2
-	})
-	if len(records) == 0 {
+	r, of, ok := medianRecord(ran.Sample.Records())
+	if !ok {
 		return r, "", failed(errors.New("no traced request completed with more than one chunk; nothing to explain"))
 	}
-	latency := func(r *views.Record) sim.Duration { return r.Chunks[len(r.Chunks)-1].At.Sub(r.Send) }
-	slices.SortStableFunc(records, func(a, b views.Record) int { return cmp.Compare(latency(&a), latency(&b)) })
-	r = records[(len(records)-1)/2]
-	return r, fmt.Sprintf("%s · seed %d · request %d, of median latency among %d traced", s.Name, s.Seed, r.ID, len(records)), nil
-}
-
-// definitionX is one measure of one request, in seconds.
-type definitionX struct {
-	Tool    string    `json:"tool"`
-	Name    string    `json:"name"`
-	Formula string    `json:"formula"`
-	Values  []float64 `json:"values"` // in seconds, tokens, and tokens/s
-	Weight  int64     `json:"weight"`
-}
-
-func writeDefinitions(w io.Writer, r *views.Record, heading string) error {
-	x := struct {
-		Request string        `json:"request"`
-		Prompt  int32         `json:"prompt_tokens"`
-		Tokens  int32         `json:"output_tokens"`
-		Chunks  int           `json:"chunks"`
-		Metrics []definitionX `json:"metrics"`
-	}{heading, r.Prompt, r.Tokens(), len(r.Chunks), nil}
-	for _, tool := range append(views.Tools(), views.Others()...) {
-		for i := range tool.Measures {
-			m := &tool.Measures[i]
-			values, weight := m.Values(r)
-			x.Metrics = append(x.Metrics, definitionX{tool.Name, m.Key, m.Formula, append([]float64{}, values...), weight})
-		}
-	}
-	return writeJSON(w, x)
+	return r, fmt.Sprintf("%s · seed %d · request %d, of median latency among %d traced", s.Name, s.Seed, r.ID, of), nil
 }

@@ -46,7 +46,7 @@ type speculationP struct {
 }
 
 // explainSpeculation prices what the scenario drafts; nil: nothing.
-func explainSpeculation(s *step) (*speculationX, error) {
+func (s *step) explainSpeculation() (*speculationX, error) {
 	v := &s.scenario.Speculation
 	if !v.On() {
 		return nil, nil

@@ -40,8 +40,8 @@ func TestExplainedDraftsAddUp(t *testing.T) {
 
 // Verification turns compute-bound at the batch said and not one before.
 func TestExplainedRidgeIsWhereComputeBinds(t *testing.T) {
-	s := newStep(t, eagle70B...)
-	v, err := explainSpeculation(s)
+	s := stepOf(t, eagle70B...)
+	v, err := s.explainSpeculation()
 	require.NoError(t, err)
 	require.NotNil(t, v.SwitchBatch)
 	before, _ := s.Model.StepWithDrafts(*v.SwitchBatch-1, s.context, 3)

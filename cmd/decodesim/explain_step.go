@@ -1,14 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
-	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
@@ -20,6 +17,7 @@ type step struct {
 	*build.Replica
 	scenario   *configs.Scenario
 	pool       *configs.Pool // whose replica it is
+	number     int           // of that pool
 	name       string        // of the scenario; empty: the deployment is of flags
 	batch      int
 	context    int
@@ -27,95 +25,53 @@ type step struct {
 	contextWhy string
 }
 
+// Question is what to explain: a step of a scenario's replica.
+type Question struct {
+	Scenario string // a name or a path; empty: the deployment is all in Set, and the scenario that is asked about has no name
+	configs.Options
+	Batch   *int // nil: as large as fits, or one sequence where there is no scenario
+	Context *int // nil: the workload's mean, or ContextDefault where there is no scenario
+}
+
 const (
-	contextDefault = 2048
+	ContextDefault = 2048
 	batchMax       = 1 << 20
 )
 
-// baseScenario lends its pool, with the defaults of its engine, to a deployment that flags describe; what the flags leave
-// out it leaves out too.
+// baseScenario lends its pool, with the defaults of its engine, to a deployment without a scenario; what Set leaves out it
+// leaves out too.
 const baseScenario = "chat-8b"
 
-// flagKeys are the keys of a scenario that have a flag of their own.
-var flagKeys = []struct{ flag, key string }{
-	{"model", "model"}, {"gpu", "pools.0.gpu"}, {"weights", "weights"}, {"kv-cache", "kv_cache"},
-	{"tensor-parallel", "pools.0.tensor_parallel"}, {"pipeline-parallel", "pools.0.pipeline_parallel"},
-	{"engine", "pools.0.engine"}, {"speculation", "speculation.method"}, {"num-speculative-tokens", "speculation.num_speculative_tokens"},
-	{"draft-model", "speculation.draft_model"}, {"acceptance", "speculation.acceptance.rate"},
-}
+// basePosition is where an error stands in the scenario that only lends its pool.
+var basePosition = regexp.MustCompile(`^scenarios/` + baseScenario + `\.yaml:\d+:\d+: (pools\[0\]: )?`)
 
-// explainedStep finds the step that the command line asks for.
-func explainedStep(c *cobra.Command, args []string, f *explainFlags) (*step, error) {
-	s, flags := &step{}, c.Flags()
-	name := baseScenario
-	if len(args) == 1 {
-		s.name, name = args[0], args[0]
-	} else if !flags.Changed("model") || !flags.Changed("gpu") {
-		return nil, errors.New("explain: missing what to explain; expected a SCENARIO, or both --model and --gpu; see decodesim explain --help")
-	}
-	var set []string
-	for _, k := range flagKeys {
-		if flags.Changed(k.flag) {
-			set = append(set, k.key+"="+flags.Lookup(k.flag).Value.String())
-		}
-	}
-	var err error
-	s.scenario, err = configs.Load(name, configs.Options{Set: append(set, f.set...), Env: os.Environ()})
-	if err == nil {
-		err = s.decoding(c)
+// newStep builds the replica of the first pool that decodes.
+func newStep(q Question) (s *step, err error) {
+	s = &step{name: q.Scenario}
+	if s.scenario, err = configs.Load(cmp.Or(q.Scenario, baseScenario), q.Options); err == nil {
+		s.number = slices.IndexFunc(s.scenario.Pools, func(p configs.Pool) bool { return p.Decodes() })
+		s.pool = &s.scenario.Pools[s.number]
+		s.Replica, err = build.ReplicaOf(s.scenario, s.number)
 	}
 	if err != nil {
-		return nil, s.inFlags(err)
+		if s.name == "" {
+			err = errors.New(basePosition.ReplaceAllString(err.Error(), ""))
+		}
+		return nil, err
 	}
-	if err := s.choose(flags.Changed("batch"), flags.Changed("context"), f); err != nil {
+	if err := s.choose(q); err != nil {
 		return nil, err
 	}
 	return s, s.check()
 }
 
-// decoding chooses the first pool that decodes. The flags of a deployment are the first pool's, which may be another one.
-func (s *step) decoding(c *cobra.Command) (err error) {
-	i := slices.IndexFunc(s.scenario.Pools, func(p configs.Pool) bool { return p.Decodes() })
-	s.pool = &s.scenario.Pools[i]
-	for _, k := range flagKeys {
-		if own, ok := strings.CutPrefix(k.key, "pools.0."); ok && i > 0 && c.Flags().Changed(k.flag) {
-			return fmt.Errorf("explain: --%s is for scenarios of one pool, and pool %q of %s decodes; expected --set pools.%s.%s=%s", k.flag,
-				s.pool.Name, s.name, s.pool.Name, own, c.Flags().Lookup(k.flag).Value)
-		}
-	}
-	s.Replica, err = build.ReplicaOf(s.scenario, i)
-	return err
-}
-
-// basePosition is where an error stands in the scenario that only lends its pool.
-var basePosition = regexp.MustCompile(`^scenarios/` + baseScenario + `\.yaml:\d+:\d+: (pools\[0\]: )?`)
-
-// setPosition is how an error names a key that a flag set, and the key's path.
-var setPosition = regexp.MustCompile(`^--set ([a-z_0-9.]+)=(.*?): (?:(?:pools\[0\]\.)?[a-z_]+: )?`)
-
-// inFlags rewrites an error about a key as one about the flag that the user typed.
-func (s *step) inFlags(err error) error {
-	message := err.Error()
-	if m := setPosition.FindStringSubmatch(message); m != nil {
-		for _, k := range flagKeys {
-			if k.key == m[1] {
-				return fmt.Errorf("--%s %s: %s", k.flag, m[2], strings.TrimPrefix(message, m[0]))
-			}
-		}
-	}
-	if s.name == "" {
-		message = basePosition.ReplaceAllString(message, "")
-	}
-	return errors.New(message)
-}
-
-// choose sets batch and context: for flags one sequence, for a scenario a full batch in the middle of its outputs.
-func (s *step) choose(batchGiven, contextGiven bool, f *explainFlags) error {
-	s.batch, s.context = f.batch, f.context
+// choose sets batch and context: without a scenario one sequence, else a full batch in the middle of its outputs.
+func (s *step) choose(q Question) error {
 	switch {
-	case contextGiven:
+	case q.Context != nil:
+		s.context = *q.Context
 	case s.name == "":
-		s.context, s.contextWhy = min(contextDefault, s.Deployment.Model.ContextMax), "default"
+		s.context, s.contextWhy = min(ContextDefault, s.Deployment.Model.ContextMax), "default"
 	default:
 		mean, err := s.meanContext()
 		if err != nil {
@@ -124,9 +80,10 @@ func (s *step) choose(batchGiven, contextGiven bool, f *explainFlags) error {
 		s.context, s.contextWhy = mean, "the workload's mean prompt and half its mean output"
 	}
 	switch {
-	case batchGiven:
+	case q.Batch != nil:
+		s.batch = *q.Batch
 	case s.name == "":
-		s.batchWhy = "default"
+		s.batch, s.batchWhy = 1, "default"
 	default:
 		pool := s.pool
 		s.batch, s.batchWhy = max(1, s.seats()), fmt.Sprintf("as many as fit, up to %s %d", pool.Own("max_num_seqs"), pool.MaxNumSeqs)
@@ -148,7 +105,7 @@ func (s *step) meanContext() (int, error) {
 		Means() (prompt, output float64)
 	})
 	if !ok {
-		return contextDefault, nil
+		return ContextDefault, nil
 	}
 	prompt, output := lengths.Means()
 	return max(1, min(int(prompt+output/2), int(s.MaxModelLen))), nil

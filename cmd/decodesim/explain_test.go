@@ -100,15 +100,17 @@ func TestExplainFillsAScenario(t *testing.T) {
 	assert.Contains(t, strings.Join(x.Warnings, "\n"), "500 sequences of 1260 tokens do not fit")
 }
 
-// newStep parses a command line as explain does.
-func newStep(t *testing.T, args ...string) *step {
+// stepOf parses a command line as explain does.
+func stepOf(t *testing.T, args ...string) *step {
+	var f explainFlags
 	c := newExplain(&bytes.Buffer{}, &bytes.Buffer{})
 	require.NoError(t, c.ParseFlags(args))
-	batch, err := c.Flags().GetInt("batch")
+	var err error
+	f.batch, err = c.Flags().GetInt("batch")
 	require.NoError(t, err)
-	context, err := c.Flags().GetInt("context")
+	f.context, err = c.Flags().GetInt("context")
 	require.NoError(t, err)
-	s, err := explainedStep(c, c.Flags().Args(), &explainFlags{batch: batch, context: context})
+	s, err := f.step(c, c.Flags().Args())
 	require.NoError(t, err)
 	return s
 }
@@ -125,7 +127,7 @@ func TestExplainedSwitchesAreSwitches(t *testing.T) {
 		"--model deepseek-v3.2 --gpu h200-sxm --tensor-parallel 8 --batch 400 --context 50",
 		"--model mistral-7b-v0.1 --gpu h100-sxm --context 10",
 	} {
-		s := newStep(t, strings.Fields(args)...)
+		s := stepOf(t, strings.Fields(args)...)
 		if n := s.computeFrom(); n > 1 {
 			before, after := s.price(n-1), s.price(n)
 			assert.False(t, before.ComputeBound, args)

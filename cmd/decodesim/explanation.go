@@ -116,7 +116,8 @@ type curve struct {
 	bytes, flops float64
 }
 
-func explain(s *step) *explanation {
+// explain takes the step apart.
+func (s *step) explain() (*explanation, error) {
 	d, pool := &s.Deployment, s.pool
 	x := &explanation{
 		Scenario: s.name, Model: d.Model.Name, GPU: d.GPU.Name, GPUs: d.Parallel.GPUs(), Tensor: d.Parallel.Tensor,
@@ -148,7 +149,9 @@ func explain(s *step) *explanation {
 	x.SwitchContext = within(x.cacheFrom, s.roomiest())
 	x.LinearSwitchBatch = within(x.linearFrom, s.seats())
 	x.Warnings = s.warnings()
-	return x
+	var err error
+	x.Speculation, err = s.explainSpeculation()
+	return x, err
 }
 
 // warnings says what a reader should know beside the numbers.

@@ -11,6 +11,7 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -68,7 +69,7 @@ func (o *outbox) write(ctx context.Context, b *build.Built, r *result) error {
 	steps = append(steps, o.figures(b, r)...)
 	steps = append(steps, o.viewFiles(b, r)...)
 	steps = append(steps, func() error {
-		return o.WriteFile("summary.json", func(w io.Writer) error { return writeJSON(w, r.Summary) })
+		return o.WriteFile("summary.json", func(w io.Writer) error { return text.WriteJSON(w, r.Summary) })
 	})
 	if err := inOrder(ctx, steps); err != nil {
 		return err

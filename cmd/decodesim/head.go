@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -13,21 +11,9 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/workloads/lengths"
 )
-
-// table writes the report's table with the scenario between its heading and its figures.
-func table(w io.Writer, b *build.Built, r *result, o report.Options) error {
-	var said bytes.Buffer
-	if err := report.Table(&said, r.Summary, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
-		return err
-	}
-	heading, rest, _ := strings.Cut(said.String(), "\n")
-	_, err := io.WriteString(w, heading+"\n"+head(b)+rest)
-	return err
-}
 
 // head describes what was simulated, a line each.
 func head(b *build.Built) string {
@@ -184,6 +170,18 @@ func replicas(p *configs.Pool) string {
 		said += fmt.Sprintf(", pipeline parallel %d", p.PipelineParallel)
 	}
 	return said
+}
+
+// pools says what each pool of a scenario consists of.
+func pools(s *configs.Scenario) string {
+	if len(s.Pools) == 1 {
+		return replicas(&s.Pools[0])
+	}
+	var each []string
+	for i := range s.Pools {
+		each = append(each, s.Pools[i].Name+": "+replicas(&s.Pools[i]))
+	}
+	return strings.Join(each, "; ")
 }
 
 // cacheLine says how much a replica holds, in tokens and in requests of mean length.

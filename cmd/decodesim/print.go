@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 )
@@ -11,6 +10,7 @@ import (
 type printed struct {
 	json  bool
 	files []string
+	dense bool // no line stands between the table and the files
 }
 
 // print writes what write says to out, all or nothing. The files follow a table, and go to errOut beside JSON.
@@ -22,7 +22,7 @@ func (p printed) print(out, errOut io.Writer, write func(w io.Writer) error) err
 	list := io.Writer(&text)
 	if p.json {
 		list = errOut
-	} else if len(p.files) > 0 {
+	} else if len(p.files) > 0 && !p.dense {
 		text.WriteByte('\n')
 	}
 	for _, path := range p.files {
@@ -32,12 +32,4 @@ func (p printed) print(out, errOut io.Writer, write func(w io.Writer) error) err
 		return failed(err)
 	}
 	return nil
-}
-
-// writeJSON writes x as results and files have it: indented, and with <, > and & as they are.
-func writeJSON(w io.Writer, x any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(x)
 }

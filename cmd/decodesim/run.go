@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/report/tools"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics/views"
@@ -119,12 +121,12 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		return err
 	}
 	if trace != nil {
-		if err := trace.write(errOut, b); err != nil {
-			return err
+		if err := trace.write(errOut, b.Scenario, programVersion()); err != nil {
+			return failed(err)
 		}
 	}
 	if chosen != nil {
-		r.viewed = viewed(b, r, chosen)
+		r.viewed = viewed(b, r.Result, chosen)
 	}
 	if box != nil {
 		if err := box.write(ctx, b, r); err != nil {
@@ -164,13 +166,13 @@ func (f *runFlags) print(out, errOut io.Writer, b *build.Built, r *result, box *
 	if box != nil {
 		files = box.Files()
 	}
-	return printed{f.json, files}.print(out, errOut, func(w io.Writer) error {
+	return printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
 		o := report.Options{Colour: colour(out), Chunks: chunkLimit(b)}
 		switch {
 		case r.viewed != nil:
 			return f.printViews(w, b, r, o)
 		case f.json:
-			return writeJSON(w, r.Summary)
+			return text.WriteJSON(w, r.Summary)
 		}
 		return table(w, b, r, o)
 	})
@@ -184,4 +186,46 @@ func chunkLimit(b *build.Built) string {
 		return ""
 	}
 	return fmt.Sprintf("%s %s", p.Own("max_num_batched_tokens"), text.Count(p.MaxNumBatchedTokens))
+}
+
+// table writes the report's table with the scenario between its heading and its figures.
+func table(w io.Writer, b *build.Built, r *result, o report.Options) error {
+	var said bytes.Buffer
+	if err := report.Table(&said, r.Summary, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
+		return err
+	}
+	heading, rest, _ := strings.Cut(said.String(), "\n")
+	_, err := io.WriteString(w, heading+"\n"+head(b)+rest)
+	return err
+}
+
+// viewFiles are the files of --out that the chosen tools would have left.
+func (o *outbox) viewFiles(b *build.Built, r *result) []func() error {
+	if r.viewed == nil {
+		return nil
+	}
+	measured := measuredAs(b, r.Result, r.viewed)
+	var steps []func() error
+	for _, view := range r.viewed.Views {
+		for _, file := range tools.Files(view.Tool.Name, measured) {
+			steps = append(steps, func() error { return o.WriteFile(file.Name, file.Write) })
+		}
+	}
+	return append(steps, func() error {
+		return o.WriteFile("views.json", func(w io.Writer) error { return writeViews(w, r.Summary, r.viewed) })
+	})
+}
+
+// printViews writes the run in the terms of the chosen tools, as tables or as JSON.
+func (f *runFlags) printViews(w io.Writer, b *build.Built, r *result, o report.Options) error {
+	if f.json {
+		return writeViews(w, r.Summary, r.viewed)
+	}
+	if err := report.Views(w, r.viewed, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
+		return err
+	}
+	for _, warning := range r.Summary.Warnings {
+		fmt.Fprintln(w, "warning: "+warning)
+	}
+	return nil
 }

@@ -103,9 +103,9 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 		}
 		files = box.Files()
 	}
-	err = printed{f.json, files}.print(out, errOut, func(w io.Writer) error {
+	err = printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
 		if f.json {
-			return writeJSON(w, answer)
+			return text.WriteJSON(w, answer)
 		}
 		return report.SizingText(w, answer)
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/sizing"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // sizeBox is the directory of --out and the files of this search in it: all of them, or none.
@@ -41,7 +42,7 @@ func (box *sizeBox) leave(ctx context.Context, s *configs.Study, answer *sizing.
 			return box.WriteFile("report.html", func(w io.Writer) error { return report.SizingHTML(w, answer, splits, frontier) })
 		},
 		func() error {
-			return box.WriteFile("size.json", func(w io.Writer) error { return writeJSON(w, answer) })
+			return box.WriteFile("size.json", func(w io.Writer) error { return text.WriteJSON(w, answer) })
 		},
 	}
 	if best != nil {

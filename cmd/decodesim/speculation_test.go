@@ -145,15 +145,13 @@ type priced struct {
 
 // step returns the decode step of a batch of the scenario under changes.
 func (c *gain) step(t *testing.T, batch int, set ...string) *step {
-	command := newExplain(io.Discard, io.Discard)
-	require.NoError(t, command.ParseFlags([]string{"--batch", fmt.Sprint(batch)}))
-	s, err := explainedStep(command, []string{c.scenario}, &explainFlags{batch: batch, set: set})
+	s, err := newStep(Question{Scenario: c.scenario, Options: configs.Options{Set: set}, Batch: &batch})
 	require.NoError(t, err)
 	return s
 }
 
 func (c *gain) priced(t *testing.T, batch int) (p priced) {
-	x, err := explainSpeculation(c.step(t, batch))
+	x, err := c.step(t, batch).explainSpeculation()
 	require.NoError(t, err)
 	verify := c.step(t, batch, "speculation.method=ngram", "speculation.draft_model=null", "speculation.draft_vocab=null")
 	g, _ := verify.Model.StepWithDrafts(batch, verify.context, x.Drafts)

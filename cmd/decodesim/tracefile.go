@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/chrometrace"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
@@ -66,9 +66,9 @@ func (f *traceFile) Observe(c *sim.Config) {
 func (f *traceFile) Begin(c *sim.Cluster) { f.trace.Begin(c) }
 
 // write completes the file, and says on talk what is in it.
-func (f *traceFile) write(talk io.Writer, b *build.Built) error {
+func (f *traceFile) write(talk io.Writer, s *configs.Scenario, version string) error {
 	n, full, err := f.trace.End(map[string]string{
-		"scenario": b.Scenario.Name, "seed": strconv.FormatUint(b.Scenario.Seed, 10), "version": programVersion(),
+		"scenario": s.Name, "seed": strconv.FormatUint(s.Seed, 10), "version": version,
 		"window": fmt.Sprintf("%v to %v s", f.window.From.Seconds(), f.window.To.Seconds()),
 	})
 	if err == nil {
@@ -81,7 +81,7 @@ func (f *traceFile) write(talk io.Writer, b *build.Built) error {
 		err = os.Rename(f.temp.Name(), f.path)
 	}
 	if err != nil {
-		return failed(fmt.Errorf("--trace %s: %w", f.path, err))
+		return fmt.Errorf("--trace %s: %w", f.path, err)
 	}
 	f.temp = nil
 	fmt.Fprintf(talk, "trace: %d events from %v s to %v s in %s; open it at ui.perfetto.dev\n", n, f.window.From.Seconds(),

@@ -13,6 +13,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
@@ -84,7 +85,11 @@ func (f *validateFlags) check(c *cobra.Command) error {
 
 // run simulates the runs of a file and scores them. A directory that cannot take the results is refused before that.
 func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
-	file, above, err := f.read()
+	source, err := f.source()
+	if err != nil {
+		return err
+	}
+	file, above, err := source.Read()
 	if err != nil {
 		return err
 	}
@@ -98,7 +103,7 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 		}
 		defer dir.Abandon()
 	}
-	v, err := f.score(ctx, errOut, file, above)
+	v, err := f.score(ctx, errOut, source, file, above)
 	if err != nil {
 		return err
 	}
@@ -111,7 +116,7 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 }
 
 // score predicts every value and compares it with what was measured.
-func (f *validateFlags) score(ctx context.Context, errOut io.Writer, file *measured.File, above configs.Options) (*validation.Validation, error) {
+func (f *validateFlags) score(ctx context.Context, errOut io.Writer, source *Source, file *measured.File, above configs.Options) (*validation.Validation, error) {
 	line := progressOn(errOut)
 	predictions, err := validation.PredictUnder(ctx, file.Runs, above, nil, func(done int) { line.sayRuns(done, len(file.Runs)) })
 	line.clear()
@@ -122,7 +127,7 @@ func (f *validateFlags) score(ctx context.Context, errOut io.Writer, file *measu
 		return nil, err
 	}
 	v := validation.Score(file, predictions)
-	v.Version, v.Scenario, v.Set = programVersion(), f.scenario, f.sets()
+	v.Version, v.Scenario, v.Set = programVersion(), f.scenario, source.Sets()
 	return v, nil
 }
 
@@ -132,7 +137,7 @@ func (f *validateFlags) print(out, errOut io.Writer, v *validation.Validation, d
 	if dir != nil {
 		files = dir.Files()
 	}
-	return printed{f.json, files}.print(out, errOut, func(w io.Writer) error {
+	return printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
 		words := w
 		if f.json {
 			words = errOut
@@ -141,7 +146,7 @@ func (f *validateFlags) print(out, errOut io.Writer, v *validation.Validation, d
 			fmt.Fprintf(words, "Nothing could be simulated: %s\n", whySkipped(v))
 		}
 		if f.json {
-			return writeJSON(w, v)
+			return text.WriteJSON(w, v)
 		}
 		return report.ValidationTable(w, v, report.Options{Colour: colour(out)})
 	})
@@ -164,4 +169,47 @@ func decodesimVariables() []string {
 		}
 	}
 	return found
+}
+
+// source is the data of the flags.
+func (f *validateFlags) source() (*Source, error) {
+	shared, err := sharedFolder()
+	return &Source{
+		Data: f.data, Shared: shared, Scenario: f.scenario, Set: f.set, Env: decodesimVariables(), Efficiency: f.efficiency,
+	}, err
+}
+
+// showRun prints the scenario of a run.
+func showRun(out io.Writer, file *measured.File, id string, above configs.Options) error {
+	s, err := scenarioOf(file, id, above)
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write(s.YAML()); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+// sharedFolder is where data may lie that others refer to: DECODESIM_SHARED, or a folder beside this one.
+func sharedFolder() (string, error) {
+	dir, beside := os.Getenv("DECODESIM_SHARED"), "../shared"
+	if dir == "" {
+		if at, err := os.Stat(beside); err != nil || !at.IsDir() {
+			return "", nil
+		}
+		return beside, nil
+	}
+	if at, err := os.Stat(dir); err != nil || !at.IsDir() {
+		return "", fmt.Errorf("DECODESIM_SHARED=%s: no such directory; expected the folder of shared data, or the variable unset", dir)
+	}
+	return dir, nil
+}
+
+// onlyData refuses arguments: the files are named by --data.
+func onlyData(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s: %q is one argument too many; expected only flags, such as --data %s", c.Name(), args[0], args[0])
+	}
+	return nil
 }

@@ -36,7 +36,7 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validat
 	}
 	draw("error_by_concurrency", func() (report.Figure, error) { return report.ErrorByConcurrency(caption, v) })
 	steps = append(steps, func() error {
-		return dir.WriteFile("validation.json", func(w io.Writer) error { return writeJSON(w, v) })
+		return dir.WriteFile("validation.json", func(w io.Writer) error { return text.WriteJSON(w, v) })
 	})
 	if err := inOrder(ctx, steps); err != nil {
 		return err

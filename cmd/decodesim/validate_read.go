@@ -4,12 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
@@ -18,45 +14,43 @@ import (
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
-// onlyData refuses arguments: the files are named by --data.
-func onlyData(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s: %q is one argument too many; expected only flags, such as --data %s", c.Name(), args[0], args[0])
-	}
-	return nil
+// Source is measurements and the deployment that they are replayed on.
+type Source struct {
+	Data       string   // a file
+	Shared     string   // the folder of data that others refer to; empty: there is none
+	Scenario   string   // deployment of runs whose data do not say it; empty: they do
+	Set        []string // over the scenario of every run
+	Env        []string // as of os.Environ, over it too
+	Efficiency string   // what the steps of every run achieve; empty: what its scenario says
 }
 
-// sets are the values that stand above every scenario.
-func (f *validateFlags) sets() []string {
-	if f.efficiency == "" {
-		return f.set
+// Sets are the values that stand above every scenario.
+func (f *Source) Sets() []string {
+	if f.Efficiency == "" {
+		return f.Set
 	}
-	return append(slices.Clone(f.set), "pools.0.efficiency="+f.efficiency)
+	return append(slices.Clone(f.Set), "pools.0.efficiency="+f.Efficiency)
 }
 
-// read reads the data, on their deployment, and what stands above their scenarios.
-func (f *validateFlags) read() (*measured.File, configs.Options, error) {
-	above := configs.Options{Set: f.sets(), Env: decodesimVariables()}
-	shared, err := sharedFolder()
+// Read reads the data, on their deployment, and what stands above their scenarios.
+func (f *Source) Read() (*measured.File, configs.Options, error) {
+	above := configs.Options{Set: f.Sets(), Env: f.Env}
+	file, err := formats.Read(f.Data, f.Shared)
 	if err != nil {
 		return nil, above, err
 	}
-	file, err := formats.Read(f.data, shared)
-	if err != nil {
-		return nil, above, err
-	}
-	if f.efficiency != "" && !slices.Contains(catalog.EfficiencyNames(), f.efficiency) {
-		if _, err := catalog.LoadEfficiency(f.efficiency); err != nil {
+	if f.Efficiency != "" && !slices.Contains(catalog.EfficiencyNames(), f.Efficiency) {
+		if _, err := catalog.LoadEfficiency(f.Efficiency); err != nil {
 			return nil, above, err
 		}
 	}
-	if f.scenario != "" {
+	if f.Scenario != "" {
 		deployed := slices.ContainsFunc(file.Runs, func(r measured.Run) bool { return r.Skip == "" })
 		if deployed && !file.Takes() {
 			return nil, above, fmt.Errorf("--scenario %q: the runs of %s say their own deployments; expected no scenario, but --set for "+
-				"what is to differ", f.scenario, f.data)
+				"what is to differ", f.Scenario, f.Data)
 		}
-		if err := file.On(f.scenario); err != nil {
+		if err := file.On(f.Scenario); err != nil {
 			return nil, above, err
 		}
 	}
@@ -66,24 +60,9 @@ func (f *validateFlags) read() (*measured.File, configs.Options, error) {
 	return file, above, f.label(file, above)
 }
 
-// sharedFolder is where data may lie that others refer to: DECODESIM_SHARED, or a folder beside this one.
-func sharedFolder() (string, error) {
-	dir, beside := os.Getenv("DECODESIM_SHARED"), "../shared"
-	if dir == "" {
-		if at, err := os.Stat(beside); err != nil || !at.IsDir() {
-			return "", nil
-		}
-		return beside, nil
-	}
-	if at, err := os.Stat(dir); err != nil || !at.IsDir() {
-		return "", fmt.Errorf("DECODESIM_SHARED=%s: no such directory; expected the folder of shared data, or the variable unset", dir)
-	}
-	return dir, nil
-}
-
 // label fills in the labels of runs that were put on a scenario. What stands above the scenarios and suits none of them is
 // an error; runs that it does not suit are skipped with the reason if it suits others.
-func (f *validateFlags) label(file *measured.File, above configs.Options) error {
+func (f *Source) label(file *measured.File, above configs.Options) error {
 	var refused error
 	loads := false
 	for i := range file.Runs {
@@ -92,12 +71,14 @@ func (f *validateFlags) label(file *measured.File, above configs.Options) error 
 			continue
 		}
 		name := nameOfRun(run)
-		if f.scenario != "" && run.Over != "" {
-			name = f.scenario // whose lines the text has kept
+		if f.Scenario != "" && run.Over != "" {
+			name = f.Scenario // whose lines the text has kept
 		}
 		s, err := configs.Read(name, []byte(run.Scenario), above)
 		if err != nil {
-			refused = firstOf(refused, err)
+			if refused == nil {
+				refused = err
+			}
 			continue
 		}
 		loads = true
@@ -112,13 +93,6 @@ func (f *validateFlags) label(file *measured.File, above configs.Options) error 
 		return nil
 	}
 	return refused
-}
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // suitsNone is an error if a flag or a variable makes every run impossible that was not before.
@@ -143,26 +117,19 @@ func suitsNone(predictions []validation.Prediction) error {
 // nameOfRun is what the scenario of a run is called.
 func nameOfRun(run *measured.Run) string { return strings.ReplaceAll(run.ID, "/", "-") }
 
-// showRun prints the scenario of a run, complete: why a number is what it is.
-func showRun(out io.Writer, file *measured.File, id string, above configs.Options) error {
+// scenarioOf returns the scenario of a run, complete: why a number is what it is.
+func scenarioOf(file *measured.File, id string, above configs.Options) (*configs.Scenario, error) {
 	i := slices.IndexFunc(file.Runs, func(r measured.Run) bool {
 		return r.ID == id || slices.ContainsFunc(r.Rows, func(row measured.Row) bool { return row.ID == id })
 	})
 	if i < 0 {
-		return fmt.Errorf("--show %q: no such run in %s; have %s", id, file.Path, someRuns(file))
+		return nil, fmt.Errorf("--show %q: no such run in %s; have %s", id, file.Path, someRuns(file))
 	}
 	run := &file.Runs[i]
 	if run.Skip != "" {
-		return fmt.Errorf("--show %q: the run is not simulated: %s", id, run.Skip)
+		return nil, fmt.Errorf("--show %q: the run is not simulated: %s", id, run.Skip)
 	}
-	s, err := configs.Read(nameOfRun(run), []byte(run.Scenario), above)
-	if err != nil {
-		return err
-	}
-	if _, err := out.Write(s.YAML()); err != nil {
-		return failed(err)
-	}
-	return nil
+	return configs.Read(nameOfRun(run), []byte(run.Scenario), above)
 }
 
 // someRuns names the first runs of a file, for errors.

@@ -4,7 +4,11 @@ import (
 	"io"
 	"math"
 
+	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/sim/metrics/views"
+
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // schemaViews names the format of views.json. Fields are added, never renamed.
@@ -83,17 +87,17 @@ type smoothnessX struct {
 }
 
 // writeViews writes views.json.
-func writeViews(w io.Writer, r *result) error {
-	run, s := r.viewed.Run, r.Summary
+func writeViews(w io.Writer, s *metrics.Summary, viewed *report.Viewed) error {
+	run := viewed.Run
 	x := viewsX{
 		Schema: schemaViews, Scenario: s.Scenario, Seed: s.Seed, Version: s.Version, Warnings: s.Warnings,
 		Sample:     sampleX{run.Every, len(run.Records), run.Counts.Completed + run.Counts.Failed},
-		Smoothness: smoothnessOf(&r.viewed.Smoothness, r.viewed.Pace),
+		Smoothness: smoothnessOf(&viewed.Smoothness, viewed.Pace),
 	}
-	for _, v := range r.viewed.Views {
+	for _, v := range viewed.Views {
 		x.Views = append(x.Views, viewOf(v))
 	}
-	return writeJSON(w, x)
+	return text.WriteJSON(w, x)
 }
 
 func viewOf(v *views.View) viewX {
