@@ -110,11 +110,11 @@ func (f *compareFlags) check(c *cobra.Command, args []string) error {
 
 // run compares. What cannot be built, and a directory that cannot take the results, are refused before the first run.
 func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []string) error {
-	q := Plan{Sources: args, Engines: f.engines, With: f.with, Set: f.set, Env: os.Environ(), Seeds: f.seeds, Version: programVersion()}
+	q := compare.Plan{Sources: args, Engines: f.engines, With: f.with, Set: f.set, Env: os.Environ(), Seeds: f.seeds, Version: programVersion()}
 	if f.seedGiven {
 		q.Seed = &f.seed
 	}
-	r, notes, err := newRace(q)
+	r, notes, err := compare.NewRace(q)
 	if err != nil {
 		return err
 	}
@@ -123,26 +123,26 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 	}
 	var box *compareBox
 	if f.out != "" {
-		if box, err = openCompareBox(f.out, r.names()); err != nil {
+		if box, err = openCompareBox(f.out, r.Names()); err != nil {
 			return err
 		}
 		defer box.abandon()
 	}
 	line := progressOn(errOut)
-	err = r.run(ctx, line.sayRuns)
+	err = r.Run(ctx, line.sayRuns)
 	line.clear()
 	if err != nil {
 		return err
 	}
-	for i := range r.comparison.Scenarios {
-		r.comparison.Scenarios[i].Why = report.TailSentence(r.comparison, i)
+	for i := range r.Comparison.Scenarios {
+		r.Comparison.Scenarios[i].Why = report.TailSentence(r.Comparison, i)
 	}
 	if box != nil {
 		if err := box.leave(ctx, r); err != nil {
 			return err
 		}
 	}
-	return f.print(out, errOut, r.comparison, box)
+	return f.print(out, errOut, r.Comparison, box)
 }
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.

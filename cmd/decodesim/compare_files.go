@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/decodesim/decodesim/internal/compare"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -23,7 +24,7 @@ func openCompareBox(path string, names []string) (*compareBox, error) {
 	}
 	box := &compareBox{dir: dir}
 	for _, name := range names {
-		inner, err := report.Open(filepath.Join(path, folder(name)))
+		inner, err := report.Open(filepath.Join(path, compare.Folder(name)))
 		if err != nil {
 			box.abandon()
 			return nil, err
@@ -50,14 +51,14 @@ func (box *compareBox) files() []string {
 }
 
 // leave writes everything. compare.json comes last: where it is, the others are whole.
-func (box *compareBox) leave(ctx context.Context, r *race) error {
+func (box *compareBox) leave(ctx context.Context, r *compare.Race) error {
 	var steps []func() error
 	for i, d := range box.folders {
-		scenario, err := r.scenarios[i].YAMLFor(d.Path())
+		scenario, err := r.Scenarios[i].YAMLFor(d.Path())
 		if err != nil {
 			return err
 		}
-		summary := r.comparison.Scenarios[i].Summary
+		summary := r.Comparison.Scenarios[i].Summary
 		steps = append(steps,
 			func() error { return d.WriteFile("scenario.yaml", writeBytes(scenario)) },
 			func() error {
@@ -67,10 +68,10 @@ func (box *compareBox) leave(ctx context.Context, r *race) error {
 	steps = append(steps, box.figures(r)...)
 	steps = append(steps,
 		func() error {
-			return box.dir.WriteFile("compare.csv", func(w io.Writer) error { return report.ComparisonCSV(w, r.comparison) })
+			return box.dir.WriteFile("compare.csv", func(w io.Writer) error { return report.ComparisonCSV(w, r.Comparison) })
 		},
 		func() error {
-			return box.dir.WriteFile("compare.json", func(w io.Writer) error { return text.WriteJSON(w, r.comparison) })
+			return box.dir.WriteFile("compare.json", func(w io.Writer) error { return text.WriteJSON(w, r.Comparison) })
 		})
 	if err := inOrder(ctx, steps); err != nil {
 		return err
@@ -82,11 +83,11 @@ func (box *compareBox) leave(ctx context.Context, r *race) error {
 }
 
 // figures draws the distributions of all scenarios over each other: each by itself, and both side by side.
-func (box *compareBox) figures(r *race) []func() error {
-	caption := report.ComparisonCaption(r.comparison, r.models)
-	itl := report.Distribution{Title: "Inter-token latency", Noun: "token gaps", Curves: r.curves(r.itl), Short: "ITL"}
-	ttft := report.Distribution{Title: "Time to first token", Noun: "requests", Curves: r.curves(r.ttft), Short: "TTFT"}
-	if slo := r.comparison.Scenarios[0].Summary.SLO; slo != nil && r.sameSLO() {
+func (box *compareBox) figures(r *compare.Race) []func() error {
+	caption := report.ComparisonCaption(r.Comparison, r.Models)
+	itl := report.Distribution{Title: "Inter-token latency", Noun: "token gaps", Curves: curvesOf(r, r.Itl), Short: "ITL"}
+	ttft := report.Distribution{Title: "Time to first token", Noun: "requests", Curves: curvesOf(r, r.Ttft), Short: "TTFT"}
+	if slo := r.Comparison.Scenarios[0].Summary.SLO; slo != nil && r.SameSLO() {
 		ttft.SLOS = slo.TTFTS
 		itl.SLOS, itl.SLOOf = slo.TPOTS, "TPOT"
 	}
@@ -108,10 +109,10 @@ func (box *compareBox) figures(r *race) []func() error {
 	}
 }
 
-func (r *race) curves(hists []metrics.Hist) []report.Curve {
+func curvesOf(r *compare.Race, hists []metrics.Hist) []report.Curve {
 	curves := make([]report.Curve, len(hists))
 	for i := range hists {
-		curves[i] = cumulative(r.variants[i].name, &hists[i], hists[i].Quantiles())
+		curves[i] = cumulative(r.Variants[i].Name, &hists[i], hists[i].Quantiles())
 	}
 	return curves
 }

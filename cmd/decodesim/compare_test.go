@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -268,17 +267,4 @@ func TestAFailedWriteTakesBackTheComparison(t *testing.T) {
 	assert.Empty(t, out)
 	assert.Contains(t, errOut, `decodesim: output "cdfs.svg": `)
 	assert.Equal(t, []string{"cdfs.svg"}, entries(t, "out"), "what was there before")
-}
-
-func TestNamesAreFoldersAndNoTwoAlike(t *testing.T) {
-	for name, want := range map[string]string{
-		"chat 70b": "chat-70b", "a/b\\c:d": "a-b-c-d", "..": "-..", ".hidden": "-.hidden", "weights=fp8": "weights=fp8", "": "-",
-	} {
-		assert.Equal(t, want, folder(name))
-	}
-	all := []variant{{name: "a b"}, {name: "a-b"}, {name: "A-B"}}
-	nameApart(all, make([]*configs.Scenario, 3))
-	assert.Equal(t, []variant{{name: "a b"}, {name: "a-b-2"}, {name: "A-B-3"}}, all)
-	with := []string{"pools.a.replicas=3", "pools.b.replicas=3"}
-	assert.Equal(t, "pools.a.replicas=3", shortChanges(with[:1], with), "short it would mean either")
 }

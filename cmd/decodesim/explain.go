@@ -14,6 +14,7 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/internal/explain"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 )
@@ -57,7 +58,7 @@ deployment is that of a scenario or of flags; given both, the flags stand above 
 	flags.String("draft-model", "", "what drafts: catalog name, or a path to a HuggingFace config.json")
 	flags.Float64("acceptance", 0, "rate at which each draft is accepted after accepted ones")
 	flags.IntVar(&f.batch, "batch", 1, "sequences that decode; for a scenario, by default all that fit")
-	flags.IntVar(&f.context, "context", ContextDefault, "tokens each attends to, the new one included; for a scenario, by default the workload's mean")
+	flags.IntVar(&f.context, "context", explain.ContextDefault, "tokens each attends to, the new one included; for a scenario, by default the workload's mean")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.block_size=32")
 	flags.StringVar(&f.out, "out", "", "leave explain.json and the plots roofline and itl_vs_batch in `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON (SI units) instead of tables")
@@ -103,13 +104,13 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 		}
 		defer dir.Abandon()
 	}
-	x, err := s.explain()
+	x, err := s.Explain()
 	if err != nil {
 		return err
 	}
 	var files []string
 	if dir != nil {
-		if err := writeExplainFiles(dir, s, x); err != nil {
+		if err := explain.WriteFiles(dir, s, x); err != nil {
 			return failed(err)
 		}
 		files = dir.Files()
@@ -118,7 +119,7 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 		if f.json {
 			return text.WriteJSON(w, x)
 		}
-		_, err := w.Write(explainText(s, x))
+		_, err := w.Write(explain.Text(s, x))
 		return err
 	})
 }
@@ -148,9 +149,9 @@ func inFlags(err error) error {
 }
 
 // step builds the step that the command line asks for. The flags of a deployment are the first pool's.
-func (f *explainFlags) step(c *cobra.Command, args []string) (*step, error) {
+func (f *explainFlags) step(c *cobra.Command, args []string) (*explain.Step, error) {
 	flags := c.Flags()
-	q := Question{Options: configs.Options{Env: os.Environ()}}
+	q := explain.Question{Options: configs.Options{Env: os.Environ()}}
 	switch {
 	case len(args) == 1:
 		q.Scenario = args[0]
@@ -170,14 +171,14 @@ func (f *explainFlags) step(c *cobra.Command, args []string) (*step, error) {
 	if flags.Changed("context") {
 		q.Context = &f.context
 	}
-	s, err := newStep(q)
+	s, err := explain.New(q)
 	if err != nil {
 		return nil, inFlags(err)
 	}
 	for _, k := range flagKeys {
-		if own, ok := strings.CutPrefix(k.key, "pools.0."); ok && s.number > 0 && flags.Changed(k.flag) {
+		if own, ok := strings.CutPrefix(k.key, "pools.0."); ok && s.Number > 0 && flags.Changed(k.flag) {
 			return nil, fmt.Errorf("explain: --%s is for scenarios of one pool, and pool %q of %s decodes; expected --set pools.%s.%s=%s",
-				k.flag, s.pool.Name, q.Scenario, s.pool.Name, own, flags.Lookup(k.flag).Value)
+				k.flag, s.Pool.Name, q.Scenario, s.Pool.Name, own, flags.Lookup(k.flag).Value)
 		}
 	}
 	return s, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/explain"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim/metrics/views"
@@ -37,7 +38,7 @@ func explainMetrics(c *cobra.Command, args []string, f *explainFlags, out, errOu
 	err := report.Definitions(&text, &record, heading, report.Options{Colour: colour(out)})
 	if f.json {
 		text.Reset()
-		err = writeDefinitions(&text, &record, heading)
+		err = explain.WriteDefinitions(&text, &record, heading)
 	}
 	if err == nil {
 		_, err = out.Write(text.Bytes())
@@ -63,7 +64,7 @@ func tracedRequest(c *cobra.Command, scenario string, f *explainFlags, errOut io
 	if err != nil {
 		return r, "", err
 	}
-	r, of, ok := medianRecord(ran.Sample.Records())
+	r, of, ok := explain.MedianRecord(ran.Sample.Records())
 	if !ok {
 		return r, "", failed(errors.New("no traced request completed with more than one chunk; nothing to explain"))
 	}

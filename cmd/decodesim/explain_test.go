@@ -9,16 +9,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/decodesim/decodesim/internal/explain"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // explained runs decodesim explain and decodes its JSON.
-func explained(t *testing.T, args ...string) *explanation {
+func explained(t *testing.T, args ...string) *explain.Explanation {
 	var out, errOut bytes.Buffer
 	status := execute(context.Background(), &out, &errOut, append([]string{"explain", "--json"}, args...))
 	require.Equal(t, exitOK, status, errOut.String())
-	x := &explanation{}
+	x := &explain.Explanation{}
 	d := json.NewDecoder(&out)
 	d.DisallowUnknownFields()
 	require.NoError(t, d.Decode(x))
@@ -75,7 +76,7 @@ func TestExplainedNumbersAddUp(t *testing.T) {
 		assert.InEpsilon(t, m.Usable, m.Weights+m.Activations+m.Context+m.KV, 1e-12, args)
 		assert.Positive(t, m.Sequences, args)
 
-		var last curve
+		var last explain.Curve
 		for _, c := range x.Curve {
 			assert.Greater(t, c.Batch, last.Batch, args)
 			assert.GreaterOrEqual(t, c.StepS, last.StepS, args)
@@ -98,58 +99,6 @@ func TestExplainFillsAScenario(t *testing.T) {
 	x = explained(t, "chat-8b", "--batch", "500")
 	assert.False(t, x.Fits)
 	assert.Contains(t, strings.Join(x.Warnings, "\n"), "500 sequences of 1260 tokens do not fit")
-}
-
-// stepOf parses a command line as explain does.
-func stepOf(t *testing.T, args ...string) *step {
-	var f explainFlags
-	c := newExplain(&bytes.Buffer{}, &bytes.Buffer{})
-	require.NoError(t, c.ParseFlags(args))
-	var err error
-	f.batch, err = c.Flags().GetInt("batch")
-	require.NoError(t, err)
-	f.context, err = c.Flags().GetInt("context")
-	require.NoError(t, err)
-	s, err := f.step(c, c.Flags().Args())
-	require.NoError(t, err)
-	return s
-}
-
-// Where something is said to take over it does: not one sequence and not one token before.
-func TestExplainedSwitchesAreSwitches(t *testing.T) {
-	batches, contexts := 0, 0
-	for _, args := range []string{
-		"--model llama-3.1-8b --gpu h100-sxm --context 16 --kv-cache fp8",
-		"--model llama-3.1-8b --gpu h100-sxm --batch 64",
-		"--model gpt-oss-120b --gpu h200-sxm --batch 16",
-		"--model llama-4-scout --gpu h200-sxm --tensor-parallel 4 --batch 3",
-		"--model gemma-3-27b --gpu h100-sxm --batch 32 --context 100",
-		"--model deepseek-v3.2 --gpu h200-sxm --tensor-parallel 8 --batch 400 --context 50",
-		"--model mistral-7b-v0.1 --gpu h100-sxm --context 10",
-	} {
-		s := stepOf(t, strings.Fields(args)...)
-		if n := s.computeFrom(); n > 1 {
-			before, after := s.price(n-1), s.price(n)
-			assert.False(t, before.ComputeBound, args)
-			assert.True(t, after.ComputeBound, args)
-			batches++
-		} else {
-			for m := 1; m < 5000; m *= 3 {
-				g := s.price(m)
-				assert.Equal(t, n == 1, g.ComputeBound, "never or always: %s", args)
-			}
-		}
-		outweighs := func(context int) bool { weights, cache := s.reads(s.batch, context); return cache > weights }
-		if c := s.cacheFrom(); c > 1 {
-			assert.False(t, outweighs(c-1), args)
-			assert.True(t, outweighs(c), args)
-			contexts++
-		} else {
-			assert.False(t, outweighs(s.Deployment.Model.ContextMax), args)
-		}
-	}
-	assert.Greater(t, batches, 2)
-	assert.Greater(t, contexts, 2)
 }
 
 // The linear layers of a dense bf16 model turn at the ridge of the GPU, 989.4e12 / 3.35e12 FLOP per byte at one FLOP
@@ -221,7 +170,7 @@ func TestExplainRefusesBadInput(t *testing.T) {
 		assert.Equal(t, exitBadInput, status, c.args)
 		assert.Empty(t, out.String(), c.args)
 		assert.Contains(t, errOut.String(), c.says)
-		assert.NotContains(t, errOut.String(), baseScenario+".yaml", "flags stand in no file")
+		assert.NotContains(t, errOut.String(), "chat-8b.yaml", "flags stand in no file")
 	}
 }
 

@@ -7,18 +7,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
 func newList(out io.Writer) *cobra.Command {
-	kinds := strings.Join(listed(), "|")
+	kinds := strings.Join(describe.Kinds(), "|")
 	return &cobra.Command{
 		Use:       "list " + kinds,
 		Short:     "List what is built in",
-		ValidArgs: listed(),
-		Args:      oneArgument("one of " + strings.Join(listed(), ", ")),
+		ValidArgs: describe.Kinds(),
+		Args:      oneArgument("one of " + strings.Join(describe.Kinds(), ", ")),
 		RunE: func(_ *cobra.Command, args []string) error {
-			rows, err := list(args[0])
+			rows, err := describe.Tables(args[0])
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
@@ -59,7 +60,9 @@ func TestEveryPolicySaysWhatItDoes(t *testing.T) {
 			assert.Contains(t, out, "\n"+name+" ")
 		}
 	}
-	for _, row := range listPolicies()[1:] {
+	policies, err := describe.Tables("policies")
+	require.NoError(t, err)
+	for _, row := range policies[1:] {
 		assert.NotEmpty(t, row[2], row[0])
 	}
 }

@@ -13,10 +13,13 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/chrometrace"
+	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/report/tools"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/internal/toolview"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
@@ -68,7 +71,7 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 	flags.StringSliceVar(&f.view, "view", nil, "`TOOLS` in whose terms to print the run instead, repeatable or with commas: "+
 		strings.Join(views.Names(), " ")+"; with --out, also their result files")
 	flags.StringVar(&f.trace, "trace", "", "leave what the replicas do, step by step, in `FILE`, for ui.perfetto.dev")
-	flags.StringVar(&f.window, "trace-window", defaultWindow, "`FROM:TO` of the run that --trace shows")
+	flags.StringVar(&f.window, "trace-window", chrometrace.DefaultWindow, "`FROM:TO` of the run that --trace shows")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.MarkFlagFilename("trace", "json"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("trace-window", cobra.NoFileCompletions))
@@ -86,7 +89,7 @@ func completeScenario(_ *cobra.Command, args []string, _ string) ([]string, cobr
 
 // run simulates a scenario. A directory that cannot take the results is refused before the run, not after it.
 func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario string, options configs.Options) (err error) {
-	chosen, err := viewTools(f.view)
+	chosen, err := toolview.Tools(f.view)
 	if err != nil {
 		return err
 	}
@@ -108,12 +111,12 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		defer box.Abandon()
 		o.Rows, o.Timeline = run.RowsOf(b.Scenario), true
 	}
-	trace, err := openTrace(f.trace, f.window)
+	trace, err := chrometrace.OpenFile(f.trace, f.window)
 	if err != nil {
 		return err
 	}
 	if trace != nil {
-		defer trace.abandon()
+		defer trace.Abandon()
 		o.Observers = []run.Observer{trace}
 	}
 	r, err := simulate(ctx, b, errOut, o)
@@ -121,12 +124,12 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		return err
 	}
 	if trace != nil {
-		if err := trace.write(errOut, b.Scenario, programVersion()); err != nil {
+		if err := trace.Write(errOut, b.Scenario, programVersion()); err != nil {
 			return failed(err)
 		}
 	}
 	if chosen != nil {
-		r.viewed = viewed(b, r.Result, chosen)
+		r.viewed = toolview.Of(b, r.Result, chosen)
 	}
 	if box != nil {
 		if err := box.write(ctx, b, r); err != nil {
@@ -195,7 +198,7 @@ func table(w io.Writer, b *build.Built, r *result, o report.Options) error {
 		return err
 	}
 	heading, rest, _ := strings.Cut(said.String(), "\n")
-	_, err := io.WriteString(w, heading+"\n"+head(b)+rest)
+	_, err := io.WriteString(w, heading+"\n"+describe.Head(b)+rest)
 	return err
 }
 
@@ -204,7 +207,7 @@ func (o *outbox) viewFiles(b *build.Built, r *result) []func() error {
 	if r.viewed == nil {
 		return nil
 	}
-	measured := measuredAs(b, r.Result, r.viewed)
+	measured := toolview.MeasuredAs(b, r.Result, r.viewed)
 	var steps []func() error
 	for _, view := range r.viewed.Views {
 		for _, file := range tools.Files(view.Tool.Name, measured) {
@@ -212,14 +215,14 @@ func (o *outbox) viewFiles(b *build.Built, r *result) []func() error {
 		}
 	}
 	return append(steps, func() error {
-		return o.WriteFile("views.json", func(w io.Writer) error { return writeViews(w, r.Summary, r.viewed) })
+		return o.WriteFile("views.json", func(w io.Writer) error { return toolview.WriteJSON(w, r.Summary, r.viewed) })
 	})
 }
 
 // printViews writes the run in the terms of the chosen tools, as tables or as JSON.
 func (f *runFlags) printViews(w io.Writer, b *build.Built, r *result, o report.Options) error {
 	if f.json {
-		return writeViews(w, r.Summary, r.viewed)
+		return toolview.WriteJSON(w, r.Summary, r.viewed)
 	}
 	if err := report.Views(w, r.viewed, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/explain"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -140,22 +141,22 @@ type priced struct {
 	longer              [sim.NumParts]float64 // shares of what verifying takes longer than a plain step
 	tokens, breakEven   float64               // a step's expected tokens; the rate from which drafting pays, NaN: none
 	needed              float64               // the rate at which the claim holds, steps alone, NaN: none
-	x                   *speculationX
+	x                   *explain.SpeculationX
 }
 
 // step returns the decode step of a batch of the scenario under changes.
-func (c *gain) step(t *testing.T, batch int, set ...string) *step {
-	s, err := newStep(Question{Scenario: c.scenario, Options: configs.Options{Set: set}, Batch: &batch})
+func (c *gain) step(t *testing.T, batch int, set ...string) *explain.Step {
+	s, err := explain.New(explain.Question{Scenario: c.scenario, Options: configs.Options{Set: set}, Batch: &batch})
 	require.NoError(t, err)
 	return s
 }
 
 func (c *gain) priced(t *testing.T, batch int) (p priced) {
-	x, err := c.step(t, batch).explainSpeculation()
+	x, err := c.step(t, batch).ExplainSpeculation()
 	require.NoError(t, err)
 	verify := c.step(t, batch, "speculation.method=ngram", "speculation.draft_model=null", "speculation.draft_vocab=null")
-	g, _ := verify.Model.StepWithDrafts(batch, verify.context, x.Drafts)
-	plain := verify.price(batch)
+	g, _ := verify.Model.StepWithDrafts(batch, verify.Context, x.Drafts)
+	plain := verify.Price(batch)
 	p = priced{drafting: x.DraftingS / x.PlainS, verifying: (x.StepS - x.DraftingS) / x.PlainS, tokens: x.TokensPerStep, breakEven: math.NaN(), x: x}
 	require.InEpsilon(t, g.First.Seconds(), x.StepS-x.DraftingS, 1e-6, "a step whose drafts are found without a GPU is the verification")
 	for k := range g.Part {
@@ -165,7 +166,7 @@ func (c *gain) priced(t *testing.T, batch int) (p priced) {
 		p.breakEven = *x.BreakEven
 	}
 	p.needed = math.NaN()
-	for rate := 1.0; rate >= 0 && expected(rate, x.Drafts)*x.PlainS/x.StepS >= c.least; rate -= .01 {
+	for rate := 1.0; rate >= 0 && explain.Expected(rate, x.Drafts)*x.PlainS/x.StepS >= c.least; rate -= .01 {
 		p.needed = rate
 	}
 	return p
@@ -224,7 +225,7 @@ func (c *gain) verdict(t *testing.T, own []gained, steps []priced) string {
 		text += fmt.Sprintf(" From about %d, drafting makes tokens slower.", even)
 	}
 	text += fmt.Sprintf(" By the data sheet, the linear layers of a verification turn compute-bound at batch %d, those of a plain step at %d.",
-		steps[0].x.linearFrom, c.step(t, 1).linearFrom())
+		steps[0].x.LinearFrom, c.step(t, 1).LinearFrom())
 	return text + " " + c.why
 }
 

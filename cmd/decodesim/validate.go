@@ -116,14 +116,14 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 }
 
 // score predicts every value and compares it with what was measured.
-func (f *validateFlags) score(ctx context.Context, errOut io.Writer, source *Source, file *measured.File, above configs.Options) (*validation.Validation, error) {
+func (f *validateFlags) score(ctx context.Context, errOut io.Writer, source *validation.Source, file *measured.File, above configs.Options) (*validation.Validation, error) {
 	line := progressOn(errOut)
 	predictions, err := validation.PredictUnder(ctx, file.Runs, above, nil, func(done int) { line.sayRuns(done, len(file.Runs)) })
 	line.clear()
 	if err != nil {
 		return nil, failed(err)
 	}
-	if err := suitsNone(predictions); err != nil {
+	if err := validation.SuitsNone(predictions); err != nil {
 		return nil, err
 	}
 	v := validation.Score(file, predictions)
@@ -172,16 +172,16 @@ func decodesimVariables() []string {
 }
 
 // source is the data of the flags.
-func (f *validateFlags) source() (*Source, error) {
+func (f *validateFlags) source() (*validation.Source, error) {
 	shared, err := sharedFolder()
-	return &Source{
+	return &validation.Source{
 		Data: f.data, Shared: shared, Scenario: f.scenario, Set: f.set, Env: decodesimVariables(), Efficiency: f.efficiency,
 	}, err
 }
 
 // showRun prints the scenario of a run.
 func showRun(out io.Writer, file *measured.File, id string, above configs.Options) error {
-	s, err := scenarioOf(file, id, above)
+	s, err := validation.ScenarioOf(file, id, above)
 	if err != nil {
 		return err
 	}

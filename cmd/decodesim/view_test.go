@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/explain"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/formats"
+	"github.com/decodesim/decodesim/internal/toolview"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -195,10 +197,10 @@ func TestAViewIsATableInTheToolsWords(t *testing.T) {
 	}
 	status, out, errOut = try("run", "chat.yaml", "--view", "vllm", "--json")
 	require.Equal(t, exitOK, status, errOut)
-	var x viewsX
+	var x toolview.ViewsX
 	require.NoError(t, json.Unmarshal([]byte(out), &x))
-	assert.Equal(t, schemaViews, x.Schema)
-	assert.Equal(t, sampleX{1, 400, 400}, x.Sample)
+	assert.Equal(t, toolview.SchemaViews, x.Schema)
+	assert.Equal(t, toolview.SampleX{Every: 1, Requests: 400, Of: 400}, x.Sample)
 	assert.Equal(t, "vllm", x.Views[0].Tool)
 }
 
@@ -258,7 +260,7 @@ func TestMetricsAreExplainedForOneRequest(t *testing.T) {
 	assert.Contains(t, out, "small · seed 1 · request ")
 	status, out, errOut = try("explain", "chat.yaml", "--metrics", "--json")
 	require.Equal(t, exitOK, status, errOut)
-	var x struct{ Metrics []definitionX }
+	var x struct{ Metrics []explain.DefinitionX }
 	require.NoError(t, json.Unmarshal([]byte(out), &x))
 	assert.Equal(t, "vllm", x.Metrics[0].Tool)
 }

@@ -1,5 +1,6 @@
 // Package validation replays measured runs and scores the predictions.
 //
+//	read.go       measurements, and the deployment they are replayed on
 //	all.go        many runs, over all cores
 //	predict.go    one measured run simulated; observe.go the statistics that its benchmark tool reported
 //	score.go      predictions beside measurements: what is compared and what is not

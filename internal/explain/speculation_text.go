@@ -1,21 +1,22 @@
-package main
+package explain
 
 import (
 	"bytes"
 	"fmt"
 	"math/bits"
 
+	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
 // explainDrafting says what drafting does to the step, and when it pays.
-func explainDrafting(b *bytes.Buffer, s *step, x *explanation) {
+func explainDrafting(b *bytes.Buffer, s *Step, x *Explanation) {
 	v := x.Speculation
 	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	what := v.Method
 	if v.Drafter != "" {
-		what += fmt.Sprintf(" (%s, %s GB of each GPU)", v.Drafter, giga(v.DrafterBytes))
+		what += fmt.Sprintf(" (%s, %s GB of each GPU)", v.Drafter, describe.Giga(v.DrafterBytes))
 	}
 	line("Speculation: %s, %s a step and sequence, accepted %s. All of the above is the step without drafts.", what, count(v.Drafts, "draft"), acceptedHow(s))
 	line("With drafts the step takes %s ms, %s ms of it drafting, against %s ms without, and yields %s tokens of a sequence: %s × the tokens/s.",
@@ -38,7 +39,7 @@ func count(n int, noun string) string {
 }
 
 // acceptedHow says how drafts are accepted.
-func acceptedHow(s *step) string {
+func acceptedHow(s *Step) string {
 	how := ""
 	switch a := s.scenario.Speculation.Acceptance; {
 	case a.Process == "iid":
@@ -57,7 +58,7 @@ func acceptedHow(s *step) string {
 }
 
 // breakEvenSentence says from which rate on drafting pays at the step's batch.
-func breakEvenSentence(s *step, v *speculationX) string {
+func breakEvenSentence(s *Step, v *SpeculationX) string {
 	at := fmt.Sprintf("at batch %s", text.Count(s.batch))
 	switch need := v.StepS / v.PlainS; {
 	case v.Drafts == 0:
@@ -72,15 +73,15 @@ func breakEvenSentence(s *step, v *speculationX) string {
 }
 
 // verifySentence says from which batch on compute limits the verification.
-func verifySentence(s *step, v *speculationX) string {
+func verifySentence(s *Step, v *SpeculationX) string {
 	said := ""
 	switch seats := s.seats(); {
-	case v.linearFrom == 0:
+	case v.LinearFrom == 0:
 		said = "the linear layers of a verification stay memory-bound at every batch"
 	case v.LinearSwitchBatch == nil:
-		said = fmt.Sprintf("the linear layers of a verification would turn compute-bound at batch %s; %s fit", text.Count(v.linearFrom), text.Count(seats))
+		said = fmt.Sprintf("the linear layers of a verification would turn compute-bound at batch %s; %s fit", text.Count(v.LinearFrom), text.Count(seats))
 	default:
-		said = fmt.Sprintf("the linear layers of a verification turn compute-bound at batch %s", text.Count(v.linearFrom))
+		said = fmt.Sprintf("the linear layers of a verification turn compute-bound at batch %s", text.Count(v.LinearFrom))
 	}
 	if v.SwitchBatch != nil {
 		return said + fmt.Sprintf(", the whole step at batch %s.", text.Count(*v.SwitchBatch))
@@ -89,7 +90,7 @@ func verifySentence(s *step, v *speculationX) string {
 }
 
 // explainSpeedUps is the speed-up of a sequence by batch and rate.
-func explainSpeedUps(b *bytes.Buffer, s *step, v *speculationX) {
+func explainSpeedUps(b *bytes.Buffer, s *Step, v *SpeculationX) {
 	head := []string{"batch", "drafts", "ms without", "ms with"}
 	shown := []int{0, 3, 5, 6, 7, 8, 9, 10}
 	for _, i := range shown {
@@ -117,7 +118,7 @@ func explainSpeedUps(b *bytes.Buffer, s *step, v *speculationX) {
 }
 
 // speedUpsOf are the powers of two that the engine runs, for the heat map.
-func speedUpsOf(s *step, v *speculationX) report.SpeedUps {
+func speedUpsOf(s *Step, v *SpeculationX) report.SpeedUps {
 	h := report.SpeedUps{Drafts: fmt.Sprintf("%s, %s", count(v.Drafts, "draft"), v.Method), Rates: v.Rates}
 	for _, p := range v.Curve {
 		if bits.OnesCount(uint(p.Batch)) != 1 || p.Batch > max(s.seats(), s.batch) {
@@ -125,6 +126,6 @@ func speedUpsOf(s *step, v *speculationX) report.SpeedUps {
 		}
 		h.Batches, h.Factor = append(h.Batches, p.Batch), append(h.Factor, p.SpeedUps)
 	}
-	h.Ridge = float64(v.linearFrom)
+	h.Ridge = float64(v.LinearFrom)
 	return h
 }

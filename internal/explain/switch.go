@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"sort"
@@ -8,7 +8,7 @@ import (
 
 // longest returns the largest batch up to most whose step is surely shorter than stepSMax: a step of n sequences takes at
 // most n times that of one.
-func (s *step) longest(most int) int {
+func (s *Step) longest(most int) int {
 	return int(max(1, min(float64(most), stepSMax/s.seconds(1))))
 }
 
@@ -18,12 +18,12 @@ const switchMax = 1 << 16
 // computeFrom returns the least batch from which compute binds the whole step at this context; 0: none that is searched.
 // Bytes per sequence fall with the batch, which shares the weights, and FLOPs per sequence do not: there is one such
 // batch.
-func (s *step) computeFrom() int {
-	return least(s.longest(switchMax), func(n int) bool { g := s.price(n); return g.ComputeBound })
+func (s *Step) computeFrom() int {
+	return least(s.longest(switchMax), func(n int) bool { g := s.Price(n); return g.ComputeBound })
 }
 
-// linearFrom returns the same for the layers that multiply by weights alone, without the cache.
-func (s *step) linearFrom() int {
+// LinearFrom returns the same for the layers that multiply by weights alone, without the cache.
+func (s *Step) LinearFrom() int {
 	return least(switchMax, func(n int) bool {
 		memoryS, computeS := 0.0, 0.0
 		for _, p := range s.Model.Parts(n, 1) {
@@ -38,7 +38,7 @@ func (s *step) linearFrom() int {
 
 // cacheFrom returns the least context from which the batch reads more cache than weights; 0: none up to the model's
 // limit. What is read grows with the context, except that a chunked window starts anew: so the chunk is found first.
-func (s *step) cacheFrom() int {
+func (s *Step) cacheFrom() int {
 	chunk := 1
 	for _, w := range s.Deployment.Windows() {
 		if w.Chunked {
@@ -60,7 +60,7 @@ func (s *step) cacheFrom() int {
 }
 
 // reads returns the bytes of weights and of cache that a GPU reads in a step.
-func (s *step) reads(batch, context int) (weights, cache float64) {
+func (s *Step) reads(batch, context int) (weights, cache float64) {
 	for _, p := range s.Model.Parts(batch, context) {
 		if p.Kind == sim.Weights {
 			weights += p.Bytes

@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"context"
@@ -8,25 +8,25 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
-	"github.com/decodesim/decodesim/internal/compare"
+	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// race is scenarios that will serve the same requests.
-type race struct {
-	variants   []variant
-	scenarios  []*configs.Scenario // resolved, under the first seed
-	models     []string
+// Race is scenarios that will serve the same requests.
+type Race struct {
+	Variants   []variant
+	Scenarios  []*configs.Scenario // resolved, under the first seed
+	Models     []string
 	seeds      []uint64
-	comparison *compare.Comparison
-	itl, ttft  []metrics.Hist // by variant, over the seeds
+	Comparison *Comparison
+	Itl, Ttft  []metrics.Hist // by variant, over the seeds
 }
 
 // lap is one run of one variant.
 type lap struct {
-	trial     compare.Trial
+	trial     Trial
 	itl, ttft *metrics.Hist
 	err       error
 }
@@ -43,13 +43,13 @@ type Plan struct {
 	Version string   // of the program
 }
 
-// newRace reads and builds every scenario once, so that no run starts if one cannot be. The notes are for people.
-func newRace(q Plan) (r *race, notes []string, err error) {
+// NewRace reads and builds every scenario once, so that no run starts if one cannot be. The notes are for people.
+func NewRace(q Plan) (r *Race, notes []string, err error) {
 	all, err := q.variants()
 	if err != nil {
 		return nil, nil, err
 	}
-	r = &race{variants: all}
+	r = &Race{Variants: all}
 	for i := range all {
 		s, err := all[i].load(q.Seed)
 		if err != nil {
@@ -58,67 +58,68 @@ func newRace(q Plan) (r *race, notes []string, err error) {
 		if q.Seeds > 1 && s.Workload.Trace != nil {
 			return nil, nil, fmt.Errorf("--seeds %d: the requests of %s come from a trace, and are the same under every seed; expected 1", q.Seeds, all[i].label)
 		}
-		if i > 0 && s.Seed != r.scenarios[0].Seed {
-			notes = append(notes, fmt.Sprintf("seed %d of %s gives way to %d, that of %s", s.Seed, all[i].label, r.scenarios[0].Seed, all[0].label))
+		if i > 0 && s.Seed != r.Scenarios[0].Seed {
+			notes = append(notes, fmt.Sprintf("seed %d of %s gives way to %d, that of %s", s.Seed, all[i].label, r.Scenarios[0].Seed, all[0].label))
 		}
 		for _, left := range s.Notes() {
 			notes = append(notes, all[i].label+": "+left)
 		}
-		r.scenarios = append(r.scenarios, s)
+		r.Scenarios = append(r.Scenarios, s)
 	}
-	nameApart(all, r.scenarios)
+	nameApart(all, r.Scenarios)
 	for i := range q.Seeds {
-		r.seeds = append(r.seeds, r.scenarios[0].Seed+uint64(i))
+		r.seeds = append(r.seeds, r.Scenarios[0].Seed+uint64(i))
 	}
 	trace := func(s *configs.Scenario) bool { return s.Workload.Trace != nil }
-	r.comparison = &compare.Comparison{Version: q.Version, Seeds: r.seeds, Seedable: !slices.ContainsFunc(r.scenarios, trace)}
+	r.Comparison = &Comparison{Version: q.Version, Seeds: r.seeds, Seedable: !slices.ContainsFunc(r.Scenarios, trace)}
 	for i := range all {
 		if err := r.enter(i); err != nil {
 			return nil, nil, err
 		}
 	}
-	r.comparison.Diff = diffOf(r.scenarios)
+	r.Comparison.Diff = diffOf(r.Scenarios)
 	return r, once(notes), nil
 }
 
 // enter builds a variant to see that it can be, and notes what it is.
-func (r *race) enter(i int) error {
+func (r *Race) enter(i int) error {
 	b, err := r.build(i, r.seeds[0])
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	r.scenarios[i] = b.Scenario
-	r.models = append(r.models, b.Deployment.Model.Name)
-	r.comparison.Scenarios = append(r.comparison.Scenarios, compare.Contender{
-		Name: r.variants[i].name, Source: r.variants[i].source,
-		Is: b.Deployment.Model.Name + " · " + pools(b.Scenario),
+	r.Scenarios[i] = b.Scenario
+	r.Models = append(r.Models, b.Deployment.Model.Name)
+	r.Comparison.Scenarios = append(r.Comparison.Scenarios, Contender{
+		Name: r.Variants[i].Name, Source: r.Variants[i].source,
+		Is: b.Deployment.Model.Name + " · " + describe.Pools(b.Scenario),
 	})
 	return nil
 }
 
-func (r *race) build(i int, seed uint64) (*build.Built, error) {
-	s, err := r.variants[i].load(&seed)
+func (r *Race) build(i int, seed uint64) (*build.Built, error) {
+	s, err := r.Variants[i].load(&seed)
 	if err != nil {
 		return nil, err
 	}
 	b, err := build.New(s)
-	return b, r.variants[i].named(err)
+	return b, r.Variants[i].named(err)
 }
 
-func (r *race) names() []string {
-	names := make([]string, len(r.variants))
+// Names returns the names of the scenarios, no two of them alike.
+func (r *Race) Names() []string {
+	names := make([]string, len(r.Variants))
 	for i := range names {
-		names[i] = r.variants[i].name
+		names[i] = r.Variants[i].Name
 	}
 	return names
 }
 
-// run runs every variant under every seed, over all cores, some seeds at a time: their requests are kept no longer than
+// Run runs every variant under every seed, over all cores, some seeds at a time: their requests are kept no longer than
 // it takes to pair them.
-func (r *race) run(ctx context.Context, progress func(done, of int)) error {
-	n := len(r.variants)
-	r.itl, r.ttft = make([]metrics.Hist, n), make([]metrics.Hist, n)
+func (r *Race) Run(ctx context.Context, progress func(done, of int)) error {
+	n := len(r.Variants)
+	r.Itl, r.Ttft = make([]metrics.Hist, n), make([]metrics.Hist, n)
 	together := (runtime.GOMAXPROCS(0) + n - 1) / n
 	for from := 0; from < len(r.seeds); from += together {
 		seeds := r.seeds[from:min(from+together, len(r.seeds))]
@@ -130,35 +131,35 @@ func (r *race) run(ctx context.Context, progress func(done, of int)) error {
 			return err
 		}
 	}
-	r.comparison.Close()
+	r.Comparison.Close()
 	return nil
 }
 
 // take adds the laps of some seeds to the comparison, in order.
-func (r *race) take(ctx context.Context, laps []lap) error {
-	n := len(r.variants)
+func (r *Race) take(ctx context.Context, laps []lap) error {
+	n := len(r.Variants)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	for k := range laps {
 		if err := laps[k].err; err != nil {
-			return run.Failure{Err: fmt.Errorf("%s: %w", r.variants[k%n].label, err)}
+			return run.Failure{Err: fmt.Errorf("%s: %w", r.Variants[k%n].label, err)}
 		}
 	}
 	for k := 0; k < len(laps); k += n {
-		trials := make([]compare.Trial, n)
+		trials := make([]Trial, n)
 		for i := range trials {
 			trials[i] = laps[k+i].trial
-			r.itl[i].Merge(laps[k+i].itl)
-			r.ttft[i].Merge(laps[k+i].ttft)
+			r.Itl[i].Merge(laps[k+i].itl)
+			r.Ttft[i].Merge(laps[k+i].ttft)
 		}
-		r.comparison.Add(trials)
+		r.Comparison.Add(trials)
 	}
 	return nil
 }
 
 // lap runs a variant once.
-func (r *race) lap(ctx context.Context, i int, seed uint64) lap {
+func (r *Race) lap(ctx context.Context, i int, seed uint64) lap {
 	if err := ctx.Err(); err != nil {
 		return lap{err: err}
 	}
@@ -167,22 +168,22 @@ func (r *race) lap(ctx context.Context, i int, seed uint64) lap {
 		return lap{err: err}
 	}
 	defer b.Close()
-	ran, err := run.Simulate(ctx, b, run.Options{Version: r.comparison.Version, Rows: -1})
+	ran, err := run.Simulate(ctx, b, run.Options{Version: r.Comparison.Version, Rows: -1})
 	if err != nil {
 		return lap{err: err}
 	}
 	return lap{
-		trial: compare.Trial{Summary: ran.Summary, Requests: served(ran.Rows), WarmupS: b.Warmup.Seconds()},
+		trial: Trial{Summary: ran.Summary, Requests: served(ran.Rows), WarmupS: b.Warmup.Seconds()},
 		itl:   &ran.Recorder.ITL, ttft: &ran.Recorder.TTFT,
 	}
 }
 
 // served returns the requests of a run by ID.
-func served(rows []run.Row) []compare.Served {
-	all := make([]compare.Served, len(rows))
+func served(rows []run.Row) []Served {
+	all := make([]Served, len(rows))
 	for i := range rows {
 		row := &rows[i]
-		q := compare.Served{Arrival: row.Arrival, TTFT: row.TTFT, Queue: row.Queue, E2E: row.E2E, Prompt: row.PromptTokens, Class: row.Class}
+		q := Served{Arrival: row.Arrival, TTFT: row.TTFT, Queue: row.Queue, E2E: row.E2E, Prompt: row.PromptTokens, Class: row.Class}
 		if row.Outcome == sim.Completed.String() {
 			q.Output = row.OutputTokens
 		}
@@ -192,15 +193,15 @@ func served(rows []run.Row) []compare.Served {
 }
 
 // diffOf returns the keys that the scenarios do not agree on, as resolved. They all have names and one seed.
-func diffOf(scenarios []*configs.Scenario) []compare.KeyDiff {
-	diff := []compare.KeyDiff{}
+func diffOf(scenarios []*configs.Scenario) []KeyDiff {
+	diff := []KeyDiff{}
 	seen := map[string]int{"name": -1, "seed": -1}
 	for i, s := range scenarios {
 		for _, v := range s.Values() {
 			at, ok := seen[v.Key]
 			if !ok {
 				at, seen[v.Key] = len(diff), len(diff)
-				diff = append(diff, compare.KeyDiff{Key: v.Key, Values: make([]string, len(scenarios))})
+				diff = append(diff, KeyDiff{Key: v.Key, Values: make([]string, len(scenarios))})
 			}
 			if at >= 0 {
 				diff[at].Values[i] = v.Text
@@ -219,10 +220,10 @@ func diffOf(scenarios []*configs.Scenario) []compare.KeyDiff {
 	return kept
 }
 
-// sameSLO reports whether one limit holds for all, which is then drawn.
-func (r *race) sameSLO() bool {
-	for _, s := range r.scenarios {
-		if s.SLO != r.scenarios[0].SLO {
+// SameSLO reports whether one limit holds for all, which is then drawn.
+func (r *Race) SameSLO() bool {
+	for _, s := range r.Scenarios {
+		if s.SLO != r.Scenarios[0].SLO {
 			return false
 		}
 	}

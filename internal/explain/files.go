@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"github.com/decodesim/decodesim/internal/text"
 )
 
-// writeExplainFiles leaves the plots and explain.json: all of them, or none.
-func writeExplainFiles(dir *report.Dir, s *step, x *explanation) error {
+// WriteFiles leaves the plots and explain.json: all of them, or none.
+func WriteFiles(dir *report.Dir, s *Step, x *Explanation) error {
 	caption := text.Caption{
 		Scenario: fmt.Sprintf("decode at context %d", x.Context), Model: x.Model, Hardware: fmt.Sprintf("%d × %s", x.GPUs, x.GPU),
 	}
@@ -44,7 +44,7 @@ func writeExplainFiles(dir *report.Dir, s *step, x *explanation) error {
 }
 
 // rooflineOf places the batches that fit, and the step itself, under the roof of one GPU.
-func rooflineOf(s *step, x *explanation) report.Roofline {
+func rooflineOf(s *Step, x *Explanation) report.Roofline {
 	gpu := &s.Deployment.GPU
 	peak, dtype := gpu.ComputeFLOPS(x.Weights)
 	r := report.Roofline{GPU: x.GPU, DType: dtype, BandwidthBps: gpu.BandwidthBps.Value, PeakFLOPS: peak}
@@ -57,7 +57,7 @@ func rooflineOf(s *step, x *explanation) report.Roofline {
 }
 
 // batchPoints are the batches that fit, and the step itself.
-func batchPoints(x *explanation) []report.BatchPoint {
+func batchPoints(x *Explanation) []report.BatchPoint {
 	var points []report.BatchPoint
 	for _, c := range x.Curve {
 		if c.Fits || c.Batch == x.Batch {

@@ -1,4 +1,4 @@
-package main
+package describe
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 	"github.com/decodesim/decodesim/workloads/lengths"
 )
 
-// head describes what was simulated, a line each.
-func head(b *build.Built) string {
+// Head describes what was simulated, a line each.
+func Head(b *build.Built) string {
 	lines := [][2]string{{"model", modelLine(&b.Deployment)}}
 	if len(b.Scenario.Pools) == 1 {
 		lines = append(lines, poolLines(&b.Scenario.Pools[0], b.Replica, b.PromptMean+b.OutputMean)...)
@@ -50,10 +50,10 @@ func head(b *build.Built) string {
 func poolLines(p *configs.Pool, r *build.Replica, lengthMean float64) [][2]string {
 	m := &r.Memory
 	return [][2]string{
-		{"hardware", replicas(p)},
+		{"hardware", Replicas(p)},
 		{"engine", engineLine(p, r)},
-		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights, %s activations, %s context, %s KV cache%s", giga(m.Usable), giga(m.Weights),
-			giga(m.Activations), giga(m.Context), giga(m.KV), shareLine(p))},
+		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights, %s activations, %s context, %s KV cache%s", Giga(m.Usable), Giga(m.Weights),
+			Giga(m.Activations), Giga(m.Context), Giga(m.KV), MemoryShareOf(p))},
 		{"KV cache", cacheLine(p, r, lengthMean)},
 	}
 }
@@ -99,8 +99,8 @@ func speculationLine(b *build.Built) string {
 	return line
 }
 
-// shareLine says in the engine's own words what its share of the memory is one of, where it is not of what is printed.
-func shareLine(p *configs.Pool) string {
+// MemoryShareOf says in the engine's own words what its share of the memory is one of, where it is not of what is printed.
+func MemoryShareOf(p *configs.Pool) string {
 	own := fmt.Sprintf("; %s %g of ", p.Own("gpu_memory_utilization"), p.GPUMemoryUtilization)
 	switch p.MemoryShareOf() {
 	case hardware.OfStatic:
@@ -112,11 +112,11 @@ func shareLine(p *configs.Pool) string {
 }
 
 func modelLine(d *hardware.Deployment) string {
-	return fmt.Sprintf("%s: %s; %s weights; %s KV cache, %s", d.Model.Name, shapeLine(&d.Model), weightsOf(&d.Model), d.KVDtype, perToken(d))
+	return fmt.Sprintf("%s: %s; %s weights; %s KV cache, %s", d.Model.Name, ShapeOf(&d.Model), WeightsOf(&d.Model), d.KVDtype, CachePerToken(d))
 }
 
-// shapeLine is the size of a model and what its layers are.
-func shapeLine(m *llm.Model) string {
+// ShapeOf is the size of a model and what its layers are.
+func ShapeOf(m *llm.Model) string {
 	size := billions(m.ParamsTotal()) + " parameters"
 	if m.Experts() > 0 {
 		size += fmt.Sprintf(" (%s active)", billions(m.ActiveAll()))
@@ -132,8 +132,8 @@ func shapeLine(m *llm.Model) string {
 	return size
 }
 
-// perToken is what a token adds to the cache, and how often its replica holds that.
-func perToken(d *hardware.Deployment) string {
+// CachePerToken is what a token adds to the cache, and how often its replica holds that.
+func CachePerToken(d *hardware.Deployment) string {
 	once, held := d.KVBytesPerToken()
 	said := text.Scaled(once, "B") + " per token"
 	if held > once {
@@ -142,8 +142,8 @@ func perToken(d *hardware.Deployment) string {
 	return said
 }
 
-// weightsOf names the format of the class that holds most weights.
-func weightsOf(m *llm.Model) string {
+// WeightsOf names the format of the class that holds most weights.
+func WeightsOf(m *llm.Model) string {
 	most, name := int64(0), ""
 	for c, n := range m.Params() {
 		if n > most {
@@ -153,8 +153,8 @@ func weightsOf(m *llm.Model) string {
 	return name
 }
 
-// replicas says what a pool consists of.
-func replicas(p *configs.Pool) string {
+// Replicas says what a pool consists of.
+func Replicas(p *configs.Pool) string {
 	said := "1 replica"
 	if p.Replicas > 1 {
 		said = fmt.Sprintf("%d replicas", p.Replicas)
@@ -172,14 +172,14 @@ func replicas(p *configs.Pool) string {
 	return said
 }
 
-// pools says what each pool of a scenario consists of.
-func pools(s *configs.Scenario) string {
+// Pools says what each pool of a scenario consists of.
+func Pools(s *configs.Scenario) string {
 	if len(s.Pools) == 1 {
-		return replicas(&s.Pools[0])
+		return Replicas(&s.Pools[0])
 	}
 	var each []string
 	for i := range s.Pools {
-		each = append(each, s.Pools[i].Name+": "+replicas(&s.Pools[i]))
+		each = append(each, s.Pools[i].Name+": "+Replicas(&s.Pools[i]))
 	}
 	return strings.Join(each, "; ")
 }
@@ -293,7 +293,8 @@ func lengthsLine(what string, law *lengths.Spec, mean float64) string {
 
 func billions(n int64) string { return text.Short(float64(n)/1e9) + " G" }
 
-func giga(bytes float64) string { return text.Short(bytes / 1e9) }
+// Giga prints bytes as GB.
+func Giga(bytes float64) string { return text.Short(bytes / 1e9) }
 
 // thousands prints n with a prefix.
 func thousands(n int64) string {

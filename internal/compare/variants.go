@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 // variant is one scenario of a comparison before it is built.
 type variant struct {
-	name   string // of its column and its folder; no two have the same
+	Name   string // of its column and its folder; no two have the same
 	label  string // as errors name it
 	source string // name or path
 	engine string // that takes the place of the scenario's; empty: none does
@@ -32,7 +32,7 @@ func (q *Plan) variants() ([]variant, error) {
 			if slices.ContainsFunc(all, func(v variant) bool { return v.engine == e }) {
 				return nil, fmt.Errorf("--engines %q: %s twice; expected every engine once", strings.Join(q.Engines, ","), e)
 			}
-			all = append(all, variant{name: e, label: "engine " + e, source: q.Sources[0], engine: e, set: q.Set, env: q.Env})
+			all = append(all, variant{Name: e, label: "engine " + e, source: q.Sources[0], engine: e, set: q.Set, env: q.Env})
 		}
 	case len(q.With) > 0:
 		all = append(all, variant{label: q.Sources[0], source: q.Sources[0], set: q.Set, env: q.Env})
@@ -41,7 +41,7 @@ func (q *Plan) variants() ([]variant, error) {
 			if len(changes) == 0 {
 				return nil, fmt.Errorf("--with %q: expected KEY=VALUE, such as --with weights=bf16", w)
 			}
-			all = append(all, variant{name: shortChanges(changes, q.With), label: "--with " + w, source: q.Sources[0],
+			all = append(all, variant{Name: shortChanges(changes, q.With), label: "--with " + w, source: q.Sources[0],
 				set: append(slices.Clone(q.Set), changes...), env: q.Env})
 		}
 	default:
@@ -93,19 +93,19 @@ func nameApart(all []variant, scenarios []*configs.Scenario) {
 	var taken []string
 	for i := range all {
 		v := &all[i]
-		if v.name == "" {
-			v.name = scenarios[i].Name
+		if v.Name == "" {
+			v.Name = scenarios[i].Name
 		}
-		base := v.name
-		for n := 2; slices.ContainsFunc(taken, func(t string) bool { return strings.EqualFold(folder(t), folder(v.name)) }); n++ {
-			v.name = fmt.Sprintf("%s-%d", base, n)
+		base := v.Name
+		for n := 2; slices.ContainsFunc(taken, func(t string) bool { return strings.EqualFold(Folder(t), Folder(v.Name)) }); n++ {
+			v.Name = fmt.Sprintf("%s-%d", base, n)
 		}
-		taken = append(taken, v.name)
+		taken = append(taken, v.Name)
 	}
 }
 
-// folder is the directory of a name: without what means something to a file system.
-func folder(name string) string {
+// Folder is the directory of a name: without what means something to a file system.
+func Folder(name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>| `, r) {
 			return '-'

@@ -1,4 +1,4 @@
-package main
+package describe
 
 import (
 	"cmp"
@@ -14,13 +14,13 @@ import (
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
-// listed are the kinds of what is built in.
-func listed() []string {
+// Kinds are the kinds of what is built in.
+func Kinds() []string {
 	return []string{"models", "gpus", "engines", "efficiencies", "acceptance", "policies", "scenarios", "studies"}
 }
 
-// list returns a table with its head; columns after the first that begin with a digit in it are numbers.
-func list(kind string) ([][]string, error) {
+// Tables returns a table with its head; columns after the first that begin with a digit in it are numbers.
+func Tables(kind string) ([][]string, error) {
 	switch kind {
 	case "models":
 		return listModels()
@@ -39,7 +39,7 @@ func list(kind string) ([][]string, error) {
 	case "studies":
 		return listQuestions("study", "studies", configs.StudyNames())
 	}
-	return nil, fmt.Errorf("list: unknown kind %q; have %s", kind, strings.Join(listed(), ", "))
+	return nil, fmt.Errorf("list: unknown kind %q; have %s", kind, strings.Join(Kinds(), ", "))
 }
 
 func listModels() ([][]string, error) {
@@ -55,7 +55,7 @@ func listModels() ([][]string, error) {
 		}
 		rows = append(rows, []string{
 			name, billions(m.ParamsTotal()), billions(m.ActiveAll()), fmt.Sprint(m.LayerCount()), experts, text.Count(m.ContextMax),
-			cacheBytes(m), m.AttentionKind(), weightsOf(&m),
+			cacheBytes(m), m.AttentionKind(), WeightsOf(&m),
 		})
 	}
 	return rows, nil

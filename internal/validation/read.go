@@ -1,4 +1,4 @@
-package main
+package validation
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/formats"
-	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // Source is measurements and the deployment that they are replayed on.
@@ -95,8 +94,8 @@ func (f *Source) label(file *measured.File, above configs.Options) error {
 	return refused
 }
 
-// suitsNone is an error if a flag or a variable makes every run impossible that was not before.
-func suitsNone(predictions []validation.Prediction) error {
+// SuitsNone is an error if a flag or a variable makes every run impossible that was not before.
+func SuitsNone(predictions []Prediction) error {
 	why := ""
 	for i := range predictions {
 		p := &predictions[i]
@@ -117,8 +116,8 @@ func suitsNone(predictions []validation.Prediction) error {
 // nameOfRun is what the scenario of a run is called.
 func nameOfRun(run *measured.Run) string { return strings.ReplaceAll(run.ID, "/", "-") }
 
-// scenarioOf returns the scenario of a run, complete: why a number is what it is.
-func scenarioOf(file *measured.File, id string, above configs.Options) (*configs.Scenario, error) {
+// ScenarioOf returns the scenario of a run, complete: why a number is what it is.
+func ScenarioOf(file *measured.File, id string, above configs.Options) (*configs.Scenario, error) {
 	i := slices.IndexFunc(file.Runs, func(r measured.Run) bool {
 		return r.ID == id || slices.ContainsFunc(r.Rows, func(row measured.Row) bool { return row.ID == id })
 	})

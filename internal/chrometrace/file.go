@@ -1,4 +1,4 @@
-package main
+package chrometrace
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/internal/chrometrace"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -18,16 +17,16 @@ import (
 // traceFile is the file of --trace: whole, or not there.
 type traceFile struct {
 	path   string
-	window chrometrace.Window
+	window Window
 	temp   *os.File
-	trace  *chrometrace.Trace
+	trace  *Trace
 }
 
-// defaultWindow is what of a run is traced unless something else is asked for.
-const defaultWindow = "0s:10s"
+// DefaultWindow is what of a run is traced unless something else is asked for.
+const DefaultWindow = "0s:10s"
 
-// openTrace prepares the file that --trace names; nil: none.
-func openTrace(path, window string) (*traceFile, error) {
+// OpenFile prepares the file that --trace names; nil: none.
+func OpenFile(path, window string) (*traceFile, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -46,27 +45,27 @@ func openTrace(path, window string) (*traceFile, error) {
 }
 
 // parseWindow reads FROM:TO, such as 10s:12s.
-func parseWindow(said string) (w chrometrace.Window, err error) {
+func parseWindow(said string) (w Window, err error) {
 	from, to, ok := strings.Cut(said, ":")
 	a, errFrom := time.ParseDuration(from)
 	b, errTo := time.ParseDuration(to)
 	if !ok || errFrom != nil || errTo != nil || a < 0 || b <= a || b.Seconds() > sim.HorizonS {
 		return w, fmt.Errorf("--trace-window %q is no stretch of a run; expected its start and its end, such as 10s:12s", said)
 	}
-	return chrometrace.Window{From: sim.Time(a.Nanoseconds()) * 1000, To: sim.Time(b.Nanoseconds()) * 1000}, nil
+	return Window{From: sim.Time(a.Nanoseconds()) * 1000, To: sim.Time(b.Nanoseconds()) * 1000}, nil
 }
 
 // Observe implements run.Observer: the trace stands in front of the sink.
 func (f *traceFile) Observe(c *sim.Config) {
-	f.trace = chrometrace.New(c.Sink.(chrometrace.Recorder), f.window, f.temp)
+	f.trace = New(c.Sink.(Recorder), f.window, f.temp)
 	f.trace.Watch(c)
 }
 
 // Begin implements run.Observer.
 func (f *traceFile) Begin(c *sim.Cluster) { f.trace.Begin(c) }
 
-// write completes the file, and says on talk what is in it.
-func (f *traceFile) write(talk io.Writer, s *configs.Scenario, version string) error {
+// Write completes the file, and says on talk what is in it.
+func (f *traceFile) Write(talk io.Writer, s *configs.Scenario, version string) error {
 	n, full, err := f.trace.End(map[string]string{
 		"scenario": s.Name, "seed": strconv.FormatUint(s.Seed, 10), "version": version,
 		"window": fmt.Sprintf("%v to %v s", f.window.From.Seconds(), f.window.To.Seconds()),
@@ -90,14 +89,14 @@ func (f *traceFile) write(talk io.Writer, s *configs.Scenario, version string) e
 		fmt.Fprintln(talk, "trace: nothing happens in that window; the run may be over by then, and another --trace-window show more")
 	}
 	if full {
-		fmt.Fprintf(talk, "trace: it holds no more than %d events, and ends at %s s; a shorter --trace-window shows all\n", chrometrace.EventsMax,
+		fmt.Fprintf(talk, "trace: it holds no more than %d events, and ends at %s s; a shorter --trace-window shows all\n", EventsMax,
 			text.Short(f.trace.Until().Seconds()))
 	}
 	return nil
 }
 
-// abandon removes what has not been completed.
-func (f *traceFile) abandon() {
+// Abandon removes what has not been completed.
+func (f *traceFile) Abandon() {
 	if f.temp != nil {
 		f.temp.Close()
 		os.Remove(f.temp.Name())

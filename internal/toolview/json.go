@@ -1,4 +1,4 @@
-package main
+package toolview
 
 import (
 	"io"
@@ -11,22 +11,23 @@ import (
 	"github.com/decodesim/decodesim/internal/text"
 )
 
-// schemaViews names the format of views.json. Fields are added, never renamed.
-const schemaViews = "decodesim/views/v1"
+// SchemaViews names the format of views.json. Fields are added, never renamed.
+const SchemaViews = "decodesim/views/v1"
 
-// viewsX is a run in the terms of tools, in SI units whatever the tool prints.
-type viewsX struct {
+// ViewsX is a run in the terms of tools, in SI units whatever the tool prints.
+type ViewsX struct {
 	Schema     string      `json:"schema"`
 	Scenario   string      `json:"scenario"`
 	Seed       uint64      `json:"seed"`
 	Version    string      `json:"version"`
-	Sample     sampleX     `json:"sample"`
+	Sample     SampleX     `json:"sample"`
 	Views      []viewX     `json:"views"`
 	Smoothness smoothnessX `json:"smoothness"`
 	Warnings   []string    `json:"warnings"`
 }
 
-type sampleX struct {
+// SampleX says which requests were followed token by token.
+type SampleX struct {
 	Every    int32 `json:"every"` // the requests whose identity is a multiple of it
 	Requests int   `json:"requests"`
 	Of       int64 `json:"of"`
@@ -86,12 +87,12 @@ type smoothnessX struct {
 	ITLP99Share         *float64      `json:"slo_itl_p99_share,omitempty"`
 }
 
-// writeViews writes views.json.
-func writeViews(w io.Writer, s *metrics.Summary, viewed *report.Viewed) error {
+// WriteJSON writes views.json.
+func WriteJSON(w io.Writer, s *metrics.Summary, viewed *report.Viewed) error {
 	run := viewed.Run
-	x := viewsX{
-		Schema: schemaViews, Scenario: s.Scenario, Seed: s.Seed, Version: s.Version, Warnings: s.Warnings,
-		Sample:     sampleX{run.Every, len(run.Records), run.Counts.Completed + run.Counts.Failed},
+	x := ViewsX{
+		Schema: SchemaViews, Scenario: s.Scenario, Seed: s.Seed, Version: s.Version, Warnings: s.Warnings,
+		Sample:     SampleX{run.Every, len(run.Records), run.Counts.Completed + run.Counts.Failed},
 		Smoothness: smoothnessOf(&viewed.Smoothness, viewed.Pace),
 	}
 	for _, v := range viewed.Views {

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"bytes"
@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
-// explainText writes the explanation for people.
-func explainText(s *step, x *explanation) []byte {
+// Text writes the explanation for people.
+func Text(s *Step, x *Explanation) []byte {
 	var b bytes.Buffer
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	name := ""
@@ -18,11 +19,11 @@ func explainText(s *step, x *explanation) []byte {
 		name = x.Scenario + " · "
 	}
 	if len(s.scenario.Pools) > 1 {
-		name += "pool " + s.pool.Name + " · "
+		name += "pool " + s.Pool.Name + " · "
 	}
-	line("%s%s · %s · %s weights · %s KV cache · %s", name, x.Model, replicaOf(s.pool),
+	line("%s%s · %s · %s weights · %s KV cache · %s", name, x.Model, replicaOf(s.Pool),
 		strings.TrimLeft(x.Sparsity+" "+x.Weights, " "), x.KVCache, x.Engine)
-	line("%s; KV cache of %s", shapeLine(&s.Deployment.Model), perToken(&s.Deployment))
+	line("%s; KV cache of %s", describe.ShapeOf(&s.Deployment.Model), describe.CachePerToken(&s.Deployment))
 	line("one decode step: batch %s%s, context %s%s", text.Count(x.Batch), because(s.batchWhy), text.Count(x.Context), because(s.contextWhy))
 	explainShare(line, s, x)
 	line("")
@@ -47,7 +48,7 @@ func explainText(s *step, x *explanation) []byte {
 func replicaOf(p *configs.Pool) string {
 	one := *p
 	one.Replicas = 1
-	return strings.TrimPrefix(replicas(&one), "1 replica of ")
+	return strings.TrimPrefix(describe.Replicas(&one), "1 replica of ")
 }
 
 func because(why string) string {
@@ -58,7 +59,7 @@ func because(why string) string {
 }
 
 // explainShare says what the busiest GPU has of the batch, where that is not all of it as it is.
-func explainShare(line func(string, ...any), s *step, x *explanation) {
+func explainShare(line func(string, ...any), s *Step, x *Explanation) {
 	if x.Data > 1 {
 		line("data parallel: %d ranks in lock step, of up to %s sequences each; experts see %s tokens at once", x.Data, text.Count(x.RankBatch),
 			text.Count(s.Model.Share(s.batch).Tokens))
@@ -77,7 +78,7 @@ func explainShare(line func(string, ...any), s *step, x *explanation) {
 }
 
 // explainParts is the table by part, of one GPU.
-func explainParts(b *bytes.Buffer, x *explanation) {
+func explainParts(b *bytes.Buffer, x *Explanation) {
 	head := "part"
 	if x.GPUs > 1 {
 		head = "part, on each GPU"
@@ -110,7 +111,7 @@ func explainParts(b *bytes.Buffer, x *explanation) {
 }
 
 // explainLimits says in sentences what limits the step and from where on something else does.
-func explainLimits(line func(string, ...any), s *step, x *explanation) {
+func explainLimits(line func(string, ...any), s *Step, x *Explanation) {
 	line("The step takes %s ms, %s × its bound of %s ms, for %s tokens/s: %s.", milli(x.StepS), text.Significant(x.StepS/x.BoundS), milli(x.BoundS),
 		text.Significant(x.TokensPerS), sharesOf(&x.Share))
 	bandwidth := text.Scaled(s.Deployment.GPU.BandwidthBps.Value, "B/s")
@@ -141,7 +142,7 @@ func sharesOf(share *shareX) string {
 }
 
 // batchSentence says from which batch on compute limits.
-func batchSentence(s *step, x *explanation) string {
+func batchSentence(s *Step, x *Explanation) string {
 	seats := s.seats()
 	said := ""
 	switch {
@@ -170,7 +171,7 @@ func batchSentence(s *step, x *explanation) string {
 }
 
 // contextSentence says from which context on the cache is read longer than the weights.
-func contextSentence(s *step, x *explanation) string {
+func contextSentence(s *Step, x *Explanation) string {
 	most, limit := s.roomiest(), s.Deployment.Model.ContextMax
 	switch {
 	case x.cacheFrom == 0:
@@ -184,10 +185,10 @@ func contextSentence(s *step, x *explanation) string {
 	return fmt.Sprintf("cache reads outweigh the weights from context %s, at this batch; up to %s tokens each fit.", text.Count(x.cacheFrom), text.Count(most))
 }
 
-func explainMemory(line func(string, ...any), x *explanation) {
+func explainMemory(line func(string, ...any), x *Explanation) {
 	m := &x.Memory
-	line("Memory of a GPU: %s GB usable of %s: %s weights, %s activations, %s context, %s KV cache%s.", giga(m.Usable), giga(m.Total),
-		giga(m.Weights), giga(m.Activations), giga(m.Context), giga(m.KV), x.memoryShare)
+	line("Memory of a GPU: %s GB usable of %s: %s weights, %s activations, %s context, %s KV cache%s.", describe.Giga(m.Usable), describe.Giga(m.Total),
+		describe.Giga(m.Weights), describe.Giga(m.Activations), describe.Giga(m.Context), describe.Giga(m.KV), x.memoryShare)
 	line("The cache has %s blocks of %s (%s each; %s per token over all GPUs), room for %s sequences of %s tokens or one of %s.",
 		text.Count(int(m.Blocks)), tokensOf(m.BlockSize), text.Scaled(m.Block, "B"), text.Scaled(x.KVBytesHeld, "B"), text.Count(m.Sequences), text.Count(x.Context),
 		text.Count(m.MaxModelLen))
@@ -201,7 +202,7 @@ func tokensOf(n int) string {
 }
 
 // explainLadder is the step by batch: what fits, and the first that does not.
-func explainLadder(b *bytes.Buffer, x *explanation) {
+func explainLadder(b *bytes.Buffer, x *Explanation) {
 	rows := [][]string{{"batch", "step ms", "tokens/s per GPU", "× bound", "limit", ""}}
 	for _, c := range x.Curve {
 		var notes []string

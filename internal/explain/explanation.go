@@ -1,16 +1,17 @@
-package main
+package explain
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/sim"
 )
 
-// explanation is a decode step taken apart, in SI units. Bytes, FLOPs and parts are those of one GPU of a
+// Explanation is a decode step taken apart, in SI units. Bytes, FLOPs and parts are those of one GPU of a
 // tensor-parallel group and data-parallel rank, through all its stages.
-type explanation struct {
+type Explanation struct {
 	Scenario     string  `json:"scenario,omitempty"`
 	Model        string  `json:"model"`
 	GPU          string  `json:"gpu"`
@@ -46,14 +47,14 @@ type explanation struct {
 	KVBytesHeld  float64 `json:"kv_bytes_held_per_token"` // the same, with the copies that ranks hold of a head or latent
 	Memory       memoryX `json:"memory"`
 	Fits         bool    `json:"fits"` // batch and context, into the cache
-	Curve        []curve `json:"curve"`
+	Curve        []Curve `json:"curve"`
 
 	// Where another resource takes over, or null: never within what fits.
 	SwitchBatch       *int `json:"switch_batch"`        // compute binds the step from this batch on, at this context
 	SwitchContext     *int `json:"switch_context"`      // the cache outweighs the weights from this context on, at this batch
 	LinearSwitchBatch *int `json:"linear_switch_batch"` // compute binds the linear layers alone from this batch on
 
-	Speculation *speculationX `json:"speculation,omitempty"`
+	Speculation *SpeculationX `json:"speculation,omitempty"`
 	Warnings    []string      `json:"warnings"`
 
 	computeFrom, cacheFrom, linearFrom int // the same, fit or not; 0: never
@@ -101,8 +102,8 @@ type memoryX struct {
 	MaxModelLen int     `json:"max_model_len"` // tokens of one sequence
 }
 
-// curve is the step of another batch at the same context; memory and compute are at peak, so the longer is the bound.
-type curve struct {
+// Curve is the step of another batch at the same context; memory and compute are at peak, so the longer is the bound.
+type Curve struct {
 	Batch            int     `json:"batch"`
 	StepS            float64 `json:"step_s"`
 	BoundS           float64 `json:"bound_s"`
@@ -116,14 +117,14 @@ type curve struct {
 	bytes, flops float64
 }
 
-// explain takes the step apart.
-func (s *step) explain() (*explanation, error) {
-	d, pool := &s.Deployment, s.pool
-	x := &explanation{
+// Explain takes the step apart.
+func (s *Step) Explain() (*Explanation, error) {
+	d, pool := &s.Deployment, s.Pool
+	x := &Explanation{
 		Scenario: s.name, Model: d.Model.Name, GPU: d.GPU.Name, GPUs: d.Parallel.GPUs(), Tensor: d.Parallel.Tensor,
-		Pipeline: d.Parallel.Pipeline, Weights: weightsOf(&d.Model), KVCache: d.KVDtype, Engine: pool.Engine,
-		Data: d.Parallel.Ranks(), Sparsity: s.scenario.Sparsity, Batch: s.batch, Context: s.context, Experts: d.Model.Experts(), ExpertsRead: s.Model.ExpertsRead(s.batch),
-		WeightsBytes: d.Model.WeightBytes(), Fits: s.fitting(s.context) >= s.batch,
+		Pipeline: d.Parallel.Pipeline, Weights: describe.WeightsOf(&d.Model), KVCache: d.KVDtype, Engine: pool.Engine,
+		Data: d.Parallel.Ranks(), Sparsity: s.scenario.Sparsity, Batch: s.batch, Context: s.Context, Experts: d.Model.Experts(), ExpertsRead: s.Model.ExpertsRead(s.batch),
+		WeightsBytes: d.Model.WeightBytes(), Fits: s.fitting(s.Context) >= s.batch,
 	}
 	share := s.Model.Share(s.batch)
 	x.RankBatch, x.Rows, x.RowsPadding, x.Eager = share.Sequences, share.Rows, share.Padding, share.Eager
@@ -132,40 +133,40 @@ func (s *step) explain() (*explanation, error) {
 	x.BytesTotal, x.FLOPsTotal, x.MemoryS, x.ComputeS = at.bytes, at.flops, at.MemoryS, at.ComputeS
 	x.BoundS, x.StepS, x.Limit, x.TokensPerS = at.BoundS, at.StepS, at.Limit, at.TokensPerS
 	x.Fraction = x.BoundS / x.StepS
-	g := s.price(s.batch)
+	g := s.Price(s.batch)
 	x.Share = shareOf(&g)
-	for _, p := range s.Model.Parts(s.batch, s.context) {
+	for _, p := range s.Model.Parts(s.batch, s.Context) {
 		x.Parts = append(x.Parts, partX{p.Name, p.Bytes, p.FLOPs, p.MemoryS, p.ComputeS, p.TimeS, p.TimeS / x.StepS})
 	}
 	m := &s.Memory
 	x.Memory = memoryX{
 		m.Total, m.Usable, m.Weights, m.Activations, m.Context, m.KV, m.BlockBytes, pool.BlockSize, s.CacheBlocks,
-		s.fitting(s.context), int(s.MaxModelLen),
+		s.fitting(s.Context), int(s.MaxModelLen),
 	}
-	x.memoryShare = shareLine(pool)
+	x.memoryShare = describe.MemoryShareOf(pool)
 	x.Curve = s.curve()
-	x.computeFrom, x.cacheFrom, x.linearFrom = s.computeFrom(), s.cacheFrom(), s.linearFrom()
+	x.computeFrom, x.cacheFrom, x.linearFrom = s.computeFrom(), s.cacheFrom(), s.LinearFrom()
 	x.SwitchBatch = within(x.computeFrom, s.seats())
 	x.SwitchContext = within(x.cacheFrom, s.roomiest())
 	x.LinearSwitchBatch = within(x.linearFrom, s.seats())
 	x.Warnings = s.warnings()
 	var err error
-	x.Speculation, err = s.explainSpeculation()
+	x.Speculation, err = s.ExplainSpeculation()
 	return x, err
 }
 
 // warnings says what a reader should know beside the numbers.
-func (s *step) warnings() []string {
+func (s *Step) warnings() []string {
 	notes := build.Warnings(s.scenario, s.Replica)
-	pool := s.pool
-	switch fits := s.fitting(s.context); {
+	pool := s.Pool
+	switch fits := s.fitting(s.Context); {
 	case s.batch > fits:
-		notes = append(notes, fmt.Sprintf("%d sequences of %d tokens do not fit: the cache holds %d; no engine runs this step", s.batch, s.context, fits))
+		notes = append(notes, fmt.Sprintf("%d sequences of %d tokens do not fit: the cache holds %d; no engine runs this step", s.batch, s.Context, fits))
 	case s.batch > pool.Seats():
 		notes = append(notes, fmt.Sprintf("%d sequences are more than max_num_seqs, %d: the engine does not run this step", s.batch, pool.Seats()))
 	}
-	if s.context > int(s.MaxModelLen) {
-		notes = append(notes, fmt.Sprintf("%d tokens of context are more than max_model_len, %d", s.context, s.MaxModelLen))
+	if s.Context > int(s.MaxModelLen) {
+		notes = append(notes, fmt.Sprintf("%d tokens of context are more than max_model_len, %d", s.Context, s.MaxModelLen))
 	}
 	return append([]string{}, notes...)
 }
@@ -182,7 +183,7 @@ func within(n, most int) *int {
 const curveMax = 1024
 
 // curve prices the powers of two, the step's own batch and the largest that the engine runs.
-func (s *step) curve() []curve {
+func (s *Step) curve() []Curve {
 	seats := s.seats()
 	batches := []int{s.batch}
 	for n := 1; n <= s.longest(max(curveMax, s.batch, seats)); n *= 2 {
@@ -192,7 +193,7 @@ func (s *step) curve() []curve {
 		batches = append(batches, seats)
 	}
 	slices.Sort(batches)
-	var points []curve
+	var points []Curve
 	for _, n := range slices.Compact(batches) {
 		points = append(points, s.point(n))
 	}
@@ -200,13 +201,13 @@ func (s *step) curve() []curve {
 }
 
 // point prices a batch.
-func (s *step) point(n int) curve {
-	g := s.price(n)
-	c := curve{Batch: n, StepS: g.First.Seconds(), BoundS: g.Bound.A.Seconds(), Limit: "memory", Fits: n <= s.seats()}
+func (s *Step) point(n int) Curve {
+	g := s.Price(n)
+	c := Curve{Batch: n, StepS: g.First.Seconds(), BoundS: g.Bound.A.Seconds(), Limit: "memory", Fits: n <= s.seats()}
 	if g.ComputeBound {
 		c.Limit = "compute"
 	}
-	for _, p := range s.Model.Parts(n, s.context) {
+	for _, p := range s.Model.Parts(n, s.Context) {
 		c.bytes += p.Bytes
 		c.flops += p.FLOPs
 		c.MemoryS += p.MemoryPeakS

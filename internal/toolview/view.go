@@ -1,4 +1,4 @@
-package main
+package toolview
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
-// viewTools returns the tools that --view names, each once and in the order given.
-func viewTools(names []string) ([]views.Tool, error) {
+// Tools returns the tools that --view names, each once and in the order given.
+func Tools(names []string) ([]views.Tool, error) {
 	var chosen []views.Tool
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -27,8 +27,8 @@ func viewTools(names []string) ([]views.Tool, error) {
 	return chosen, nil
 }
 
-// viewed returns a run that has ended in the terms of tools.
-func viewed(b *build.Built, r *run.Result, chosen []views.Tool) *report.Viewed {
+// Of returns a run that has ended in the terms of tools.
+func Of(b *build.Built, r *run.Result, chosen []views.Tool) *report.Viewed {
 	seen := r.Sample.Seen(r.Summary.DurationS, b.Scenario.Speculation.Method != "none")
 	v := &report.Viewed{Run: seen, Pace: b.Pace()}
 	v.Smoothness = views.SmoothnessOf(seen.Records, v.Pace)
@@ -38,8 +38,8 @@ func viewed(b *build.Built, r *run.Result, chosen []views.Tool) *report.Viewed {
 	return v
 }
 
-// measuredAs returns a run as a benchmark tool would have measured it.
-func measuredAs(b *build.Built, r *run.Result, v *report.Viewed) *tools.Result {
+// MeasuredAs returns a run as a benchmark tool would have measured it.
+func MeasuredAs(b *build.Built, r *run.Result, v *report.Viewed) *tools.Result {
 	w := &b.Scenario.Workload
 	load := tools.Load{RatePerS: b.RatePerS}
 	switch {

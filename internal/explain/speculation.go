@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"math"
@@ -7,8 +7,8 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 )
 
-// speculationX is what drafting does to the step: by batch and by how likely drafts are accepted.
-type speculationX struct {
+// SpeculationX is what drafting does to the step: by batch and by how likely drafts are accepted.
+type SpeculationX struct {
 	Method        string   `json:"method"`
 	Drafter       string   `json:"drafter,omitempty"`
 	DrafterBytes  float64  `json:"drafter_bytes_per_gpu"`
@@ -31,7 +31,7 @@ type speculationX struct {
 	Curve []speculationP `json:"curve"`
 
 	off        int // drafting is off above this batch; 0: never
-	linearFrom int // fit or not; 0: never
+	LinearFrom int // fit or not; 0: never
 }
 
 // speculationP is a batch of the curve.
@@ -45,8 +45,8 @@ type speculationP struct {
 	BreakEven *float64  `json:"break_even"`
 }
 
-// explainSpeculation prices what the scenario drafts; nil: nothing.
-func (s *step) explainSpeculation() (*speculationX, error) {
+// ExplainSpeculation prices what the scenario drafts; nil: nothing.
+func (s *Step) ExplainSpeculation() (*SpeculationX, error) {
 	v := &s.scenario.Speculation
 	if !v.On() {
 		return nil, nil
@@ -55,14 +55,14 @@ func (s *step) explainSpeculation() (*speculationX, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &speculationX{Method: v.Method, Drafts: draftsAt(v, s.batch), off: v.DisableAboveBatch}
+	x := &SpeculationX{Method: v.Method, Drafts: draftsAt(v, s.batch), off: v.DisableAboveBatch}
 	for i := range 11 {
 		x.Rates = append(x.Rates, float64(i)/10)
 	}
 	if d := s.Deployment.Speculation.Drafter; d != nil {
 		x.Drafter, x.DrafterBytes = d.Model.Name, s.Deployment.DrafterBytes()
 	}
-	g, drafting := s.Model.StepWithDrafts(s.batch, s.context, x.Drafts)
+	g, drafting := s.Model.StepWithDrafts(s.batch, s.Context, x.Drafts)
 	x.StepS, x.DraftingS, x.BoundS, x.Limit = g.First.Seconds(), drafting, g.Bound.A.Seconds(), "memory"
 	if g.ComputeBound {
 		x.Limit = "compute"
@@ -73,12 +73,12 @@ func (s *step) explainSpeculation() (*speculationX, error) {
 		x.Curve = append(x.Curve, s.speculating(c.Batch, x.Rates, a.Length))
 	}
 	if x.Drafts > 0 {
-		if rows := s.linearFrom(); rows > 0 {
-			x.linearFrom = (rows + x.Drafts) / (1 + x.Drafts) // ⌈rows / (1 + K)⌉
+		if rows := s.LinearFrom(); rows > 0 {
+			x.LinearFrom = (rows + x.Drafts) / (1 + x.Drafts) // ⌈rows / (1 + K)⌉
 		}
-		x.LinearSwitchBatch = within(x.linearFrom, s.seats())
+		x.LinearSwitchBatch = within(x.LinearFrom, s.seats())
 		x.SwitchBatch = within(least(s.longest(switchMax), func(n int) bool {
-			g, _ := s.Model.StepWithDrafts(n, s.context, x.Drafts)
+			g, _ := s.Model.StepWithDrafts(n, s.Context, x.Drafts)
 			return g.ComputeBound
 		}), s.seats())
 	}
@@ -93,20 +93,20 @@ func draftsAt(v *configs.Speculation, batch int) int {
 }
 
 // speculating compares a batch with drafts and without.
-func (s *step) speculating(n int, rates []float64, length func(drafts int) float64) speculationP {
+func (s *Step) speculating(n int, rates []float64, length func(drafts int) float64) speculationP {
 	k := draftsAt(&s.scenario.Speculation, n)
-	with, _ := s.Model.StepWithDrafts(n, s.context, k)
-	plain := s.price(n)
+	with, _ := s.Model.StepWithDrafts(n, s.Context, k)
+	plain := s.Price(n)
 	p := speculationP{Batch: n, Drafts: k, PlainS: plain.First.Seconds(), StepS: with.First.Seconds()}
 	ratio := p.PlainS / p.StepS
 	for _, rate := range rates {
-		p.SpeedUps = append(p.SpeedUps, ratio*expected(rate, k))
+		p.SpeedUps = append(p.SpeedUps, ratio*Expected(rate, k))
 	}
 	p.SpeedUp = ratio * length(k)
-	if k > 0 && ratio*expected(1, k) >= 1 {
+	if k > 0 && ratio*Expected(1, k) >= 1 {
 		low, high := 0.0, 1.0
 		for range 40 {
-			if mid := (low + high) / 2; ratio*expected(mid, k) < 1 {
+			if mid := (low + high) / 2; ratio*Expected(mid, k) < 1 {
 				low = mid
 			} else {
 				high = mid
@@ -117,8 +117,8 @@ func (s *step) speculating(n int, rates []float64, length func(drafts int) float
 	return p
 }
 
-// expected returns the tokens of a step whose drafts are accepted at the rate γ each: Σ γ^i for i from 0 to K.
-func expected(rate float64, drafts int) float64 {
+// Expected returns the tokens of a step whose drafts are accepted at the rate γ each: Σ γ^i for i from 0 to K.
+func Expected(rate float64, drafts int) float64 {
 	sum := 0.0
 	for i := range drafts + 1 {
 		sum += math.Pow(rate, float64(i))

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"cmp"
@@ -12,15 +12,15 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// step is the decode step to explain: of so many sequences with so much context each, on one replica.
-type step struct {
+// Step is the decode step to explain: of so many sequences with so much context each, on one replica.
+type Step struct {
 	*build.Replica
 	scenario   *configs.Scenario
-	pool       *configs.Pool // whose replica it is
-	number     int           // of that pool
+	Pool       *configs.Pool // whose replica it is
+	Number     int           // of that pool
 	name       string        // of the scenario; empty: the deployment is of flags
 	batch      int
-	context    int
+	Context    int
 	batchWhy   string // where a default comes from; empty: given
 	contextWhy string
 }
@@ -34,6 +34,7 @@ type Question struct {
 }
 
 const (
+	// ContextDefault is the context of a step without a scenario.
 	ContextDefault = 2048
 	batchMax       = 1 << 20
 )
@@ -45,13 +46,13 @@ const baseScenario = "chat-8b"
 // basePosition is where an error stands in the scenario that only lends its pool.
 var basePosition = regexp.MustCompile(`^scenarios/` + baseScenario + `\.yaml:\d+:\d+: (pools\[0\]: )?`)
 
-// newStep builds the replica of the first pool that decodes.
-func newStep(q Question) (s *step, err error) {
-	s = &step{name: q.Scenario}
+// New builds the replica of the first pool that decodes.
+func New(q Question) (s *Step, err error) {
+	s = &Step{name: q.Scenario}
 	if s.scenario, err = configs.Load(cmp.Or(q.Scenario, baseScenario), q.Options); err == nil {
-		s.number = slices.IndexFunc(s.scenario.Pools, func(p configs.Pool) bool { return p.Decodes() })
-		s.pool = &s.scenario.Pools[s.number]
-		s.Replica, err = build.ReplicaOf(s.scenario, s.number)
+		s.Number = slices.IndexFunc(s.scenario.Pools, func(p configs.Pool) bool { return p.Decodes() })
+		s.Pool = &s.scenario.Pools[s.Number]
+		s.Replica, err = build.ReplicaOf(s.scenario, s.Number)
 	}
 	if err != nil {
 		if s.name == "" {
@@ -66,18 +67,18 @@ func newStep(q Question) (s *step, err error) {
 }
 
 // choose sets batch and context: without a scenario one sequence, else a full batch in the middle of its outputs.
-func (s *step) choose(q Question) error {
+func (s *Step) choose(q Question) error {
 	switch {
 	case q.Context != nil:
-		s.context = *q.Context
+		s.Context = *q.Context
 	case s.name == "":
-		s.context, s.contextWhy = min(ContextDefault, s.Deployment.Model.ContextMax), "default"
+		s.Context, s.contextWhy = min(ContextDefault, s.Deployment.Model.ContextMax), "default"
 	default:
 		mean, err := s.meanContext()
 		if err != nil {
 			return err
 		}
-		s.context, s.contextWhy = mean, "the workload's mean prompt and half its mean output"
+		s.Context, s.contextWhy = mean, "the workload's mean prompt and half its mean output"
 	}
 	switch {
 	case q.Batch != nil:
@@ -85,7 +86,7 @@ func (s *step) choose(q Question) error {
 	case s.name == "":
 		s.batch, s.batchWhy = 1, "default"
 	default:
-		pool := s.pool
+		pool := s.Pool
 		s.batch, s.batchWhy = max(1, s.seats()), fmt.Sprintf("as many as fit, up to %s %d", pool.Own("max_num_seqs"), pool.MaxNumSeqs)
 		if pool.DataParallel > 1 {
 			s.batchWhy += fmt.Sprintf(" on each of %d ranks", pool.DataParallel)
@@ -95,7 +96,7 @@ func (s *step) choose(q Question) error {
 }
 
 // meanContext is the context of a request of mean lengths halfway through its output.
-func (s *step) meanContext() (int, error) {
+func (s *Step) meanContext() (int, error) {
 	b, err := build.New(s.scenario)
 	if err != nil {
 		return 0, err
@@ -114,45 +115,45 @@ func (s *step) meanContext() (int, error) {
 // stepSMax is the longest step explained, in seconds: whatever fits into a memory is read in less.
 const stepSMax = 600
 
-func (s *step) check() error {
+func (s *Step) check() error {
 	m := &s.Deployment.Model
 	switch {
 	case s.batch < 1 || s.batch > batchMax:
 		return fmt.Errorf("--batch %d: expected 1 to %d sequences", s.batch, batchMax)
-	case s.context < 1 || s.context > m.ContextMax:
-		return fmt.Errorf("--context %d: %s has a context of %d tokens; expected 1 to %d", s.context, m.Name, m.ContextMax, m.ContextMax)
+	case s.Context < 1 || s.Context > m.ContextMax:
+		return fmt.Errorf("--context %d: %s has a context of %d tokens; expected 1 to %d", s.Context, m.Name, m.ContextMax, m.ContextMax)
 	}
 	if seconds := s.seconds(s.batch); seconds > stepSMax {
-		return fmt.Errorf("--batch %d: with %d tokens of context each, a step takes %.3g s; expected at most %d s", s.batch, s.context, seconds, stepSMax)
+		return fmt.Errorf("--batch %d: with %d tokens of context each, a step takes %.3g s; expected at most %d s", s.batch, s.Context, seconds, stepSMax)
 	}
 	return nil
 }
 
 // seconds is how long a step of n sequences takes, also where the clock could not hold it.
-func (s *step) seconds(n int) float64 {
+func (s *Step) seconds(n int) float64 {
 	sum := 0.0
-	for _, p := range s.Model.Parts(n, s.context) {
+	for _, p := range s.Model.Parts(n, s.Context) {
 		sum += p.TimeS
 	}
 	return sum
 }
 
 // fitting returns how many sequences of so much context the caches hold at once.
-func (s *step) fitting(context int) int {
-	block, ranks := int64(s.pool.BlockSize), int64(s.Deployment.Parallel.Ranks())
+func (s *Step) fitting(context int) int {
+	block, ranks := int64(s.Pool.BlockSize), int64(s.Deployment.Parallel.Ranks())
 	return int(s.KVBlocks / ranks / ((int64(context)+block-1)/block + int64(s.Memory.SequenceBlocks)) * ranks)
 }
 
 // seats returns how many sequences of the step's context the engine runs at once: what fits, up to its own limit.
-func (s *step) seats() int { return min(s.fitting(s.context), s.pool.Seats()) }
+func (s *Step) seats() int { return min(s.fitting(s.Context), s.Pool.Seats()) }
 
 // roomiest returns the longest context of which the cache holds the batch; 0: none.
-func (s *step) roomiest() int {
+func (s *Step) roomiest() int {
 	ranks := int64(s.Deployment.Parallel.Ranks())
 	each := (int64(s.batch) + ranks - 1) / ranks
 	blocks := s.KVBlocks/ranks/each - int64(s.Memory.SequenceBlocks)
-	return int(min(max(0, blocks)*int64(s.pool.BlockSize), int64(s.MaxModelLen)))
+	return int(min(max(0, blocks)*int64(s.Pool.BlockSize), int64(s.MaxModelLen)))
 }
 
-// price returns the price of n decodes at the step's context.
-func (s *step) price(n int) sim.Segment { return s.Model.Step(n, s.context) }
+// Price returns the price of n decodes at the step's context.
+func (s *Step) Price(n int) sim.Segment { return s.Model.Step(n, s.Context) }

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"cmp"
@@ -10,8 +10,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
-// medianRecord returns the request of median latency among the completed ones with several chunks, and how many these are.
-func medianRecord(records []views.Record) (r views.Record, of int, ok bool) {
+// MedianRecord returns the request of median latency among the completed ones with several chunks, and how many these are.
+func MedianRecord(records []views.Record) (r views.Record, of int, ok bool) {
 	records = slices.DeleteFunc(records, func(r views.Record) bool {
 		return r.Outcome != sim.Completed || len(r.Chunks) < 2
 	})
@@ -23,8 +23,8 @@ func medianRecord(records []views.Record) (r views.Record, of int, ok bool) {
 	return records[(len(records)-1)/2], len(records), true
 }
 
-// definitionX is one measure of one request, in seconds.
-type definitionX struct {
+// DefinitionX is one measure of one request, in seconds.
+type DefinitionX struct {
 	Tool    string    `json:"tool"`
 	Name    string    `json:"name"`
 	Formula string    `json:"formula"`
@@ -32,20 +32,20 @@ type definitionX struct {
 	Weight  int64     `json:"weight"`
 }
 
-// writeDefinitions writes what each benchmark tool says of one request.
-func writeDefinitions(w io.Writer, r *views.Record, heading string) error {
+// WriteDefinitions writes what each benchmark tool says of one request.
+func WriteDefinitions(w io.Writer, r *views.Record, heading string) error {
 	x := struct {
 		Request string        `json:"request"`
 		Prompt  int32         `json:"prompt_tokens"`
 		Tokens  int32         `json:"output_tokens"`
 		Chunks  int           `json:"chunks"`
-		Metrics []definitionX `json:"metrics"`
+		Metrics []DefinitionX `json:"metrics"`
 	}{heading, r.Prompt, r.Tokens(), len(r.Chunks), nil}
 	for _, tool := range append(views.Tools(), views.Others()...) {
 		for i := range tool.Measures {
 			m := &tool.Measures[i]
 			values, weight := m.Values(r)
-			x.Metrics = append(x.Metrics, definitionX{tool.Name, m.Key, m.Formula, append([]float64{}, values...), weight})
+			x.Metrics = append(x.Metrics, DefinitionX{tool.Name, m.Key, m.Formula, append([]float64{}, values...), weight})
 		}
 	}
 	return text.WriteJSON(w, x)
