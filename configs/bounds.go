@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -160,12 +159,4 @@ func (s *Scenario) idle(path string) bool {
 		return key != "method" && !s.Speculation.On()
 	}
 	return s.foreign(path)
-}
-
-// text writes the range as a page of documentation does.
-func (b bound) text() string {
-	if b.open {
-		return fmt.Sprintf("> %g, ≤ %g", b.low, b.high)
-	}
-	return fmt.Sprintf("%g to %g", b.low, b.high)
 }

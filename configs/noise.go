@@ -4,7 +4,7 @@ package configs
 type Noise struct {
 	Jitter            float64 `yaml:"jitter" bound:"[0,10]" doc:"mean of what a step lasts longer, an exponential share of it; 0: none"`
 	NeighbourShare    float64 `yaml:"neighbour_share" bound:"[0,1]" doc:"of the periods in which a neighbour slows a replica down; 0: none"`
-	NeighbourSlowdown float64 `yaml:"neighbour_slowdown" bound:"[1,100]" doc:"times as long a step lasts then"`
+	NeighbourSlowdown float64 `yaml:"neighbour_slowdown" bound:"[1,100]" unit:"times" doc:"times as long a step lasts then"`
 	NeighbourPeriodS  float64 `yaml:"neighbour_period_s" bound:"(1e-12,horizon]" doc:"seconds that a neighbour comes or stays away for"`
 }
 

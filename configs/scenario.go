@@ -14,10 +14,10 @@ type Scenario struct {
 	Weights  string  `yaml:"weights,omitempty" oneof:"weights" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as in the checkpoint"`
 	Sparsity string  `yaml:"weight_sparsity,omitempty" oneof:"sparsities" doc:"2:4, two of every four weights kept; null: none"`
 	KVCache  string  `yaml:"kv_cache,omitempty" oneof:"kv-caches" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as the model computes"`
-	Pools    []Pool  `yaml:"pools"`
+	Pools    []Pool  `yaml:"pools" about:"sets of equal replicas"`
 	Split    string  `yaml:"split,omitempty" doc:"prefill and decode replicas, such as 1P3D, in place of the pools' own; null: theirs"`
 	Router   string  `yaml:"router" oneof:"routers" doc:"which replica serves a request"`
-	Routing  Routing `yaml:"routing"`
+	Routing  Routing `yaml:"routing" about:"what routers go by"`
 
 	Disaggregation *Disaggregation  `yaml:"disaggregation" doc:"which requests take which way, where pools hand over; null: all the same, or by load"`
 	Admission      *Admission       `yaml:"admission" doc:"who may enter; null: everybody"`
@@ -27,14 +27,14 @@ type Scenario struct {
 	RandomFailures []RandomFailures `yaml:"random_failures,omitempty" doc:"replicas that fail at random; null: none"`
 	Drain          []Drain          `yaml:"drain,omitempty" doc:"replicas that end when they have served what they have; null: none"`
 
-	Speculation Speculation `yaml:"speculation"`
-	Decoding    Decoding    `yaml:"decoding"`
-	Noise       *Noise      `yaml:"noise"`
-	Workload    Workload    `yaml:"workload"`
-	Stream      Stream      `yaml:"stream"`
-	SLO         SLO         `yaml:"slo"`
+	Speculation Speculation `yaml:"speculation" about:"how tokens are drafted and accepted"`
+	Decoding    Decoding    `yaml:"decoding" about:"how tokens are chosen, and how many answers a prompt gets"`
+	Noise       *Noise      `yaml:"noise" about:"what lengthens steps at random"`
+	Workload    Workload    `yaml:"workload" about:"the requests: exactly one of arrivals, closed_loop and trace says when they come"`
+	Stream      Stream      `yaml:"stream" about:"what lies between the engine and its clients"`
+	SLO         SLO         `yaml:"slo" about:"limits that a request must keep to count as goodput"`
 	Seed        uint64      `yaml:"seed" doc:"of every random stream"`
-	Output      Output      `yaml:"output"`
+	Output      Output      `yaml:"output" about:"what a run writes"`
 
 	origins origins  // where each value comes from, for errors found later
 	notes   []string // what Load left out, see Options.Engine
@@ -46,10 +46,10 @@ type Pool struct {
 	Role                    string `yaml:"role" oneof:"roles" doc:"serve: prefill and decode alike; prefill: prompts, handed over to a pool of role decode; encode: inputs, in front of them"`
 	Model                   string `yaml:"model,omitempty" doc:"of an encode pool: catalog name, or a path to a config.json; null: the scenario's"`
 	GPU                     string `yaml:"gpu" names:"gpus" doc:"catalog name"`
-	Replicas                int    `yaml:"replicas" bound:"[1,1048576]" doc:"instances of the model, each on GPUs of its own"`
-	ReplicasMax             int    `yaml:"replicas_max,omitempty" bound:"[1,1048576]" doc:"as many there may ever be, by autoscale and role_switch; null: replicas"`
+	Replicas                int    `yaml:"replicas" bound:"[1,1048576]" unit:"replicas" doc:"instances of the model, each on GPUs of its own"`
+	ReplicasMax             int    `yaml:"replicas_max,omitempty" bound:"[1,1048576]" unit:"replicas" doc:"as many there may ever be, by autoscale and role_switch; null: replicas"`
 	Router                  string `yaml:"router,omitempty" oneof:"routers" doc:"which replica serves a request; null: the scenario's"`
-	TensorParallel          int    `yaml:"tensor_parallel" bound:"[1,1024]" doc:"GPUs that share every layer"`
+	TensorParallel          int    `yaml:"tensor_parallel" bound:"[1,1024]" unit:"GPUs" doc:"GPUs that share every layer"`
 	PipelineParallel        int    `yaml:"pipeline_parallel" bound:"[1,1024]" doc:"stages of layers; priced, not scheduled"`
 	DataParallel            int    `yaml:"data_parallel" bound:"[1,1024]" doc:"ranks of an MoE model in lock step, each with its own batch and cache; priced as if they shared evenly"`
 	ExpertParallel          bool   `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
@@ -60,8 +60,8 @@ type Pool struct {
 	ColdStartS     float64 `yaml:"cold_start_s,omitempty" bound:"(0,1e6]" doc:"seconds until a replica is up, beside loading: compiling, warming caches; null: it is up"`
 	WeightsLoadBps float64 `yaml:"weights_load_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s from storage into each GPU before a replica is up; null: they are there"`
 
-	StragglerReplicas int     `yaml:"straggler_replicas,omitempty" doc:"replicas, the first ones, that run slower than the others; null: none"`
-	StragglerSlowdown float64 `yaml:"straggler_slowdown,omitempty" bound:"[1,100]" doc:"times as long a step of theirs lasts; null: none does"`
+	StragglerReplicas int     `yaml:"straggler_replicas,omitempty" unit:"replicas" doc:"replicas, the first ones, that run slower than the others; null: none"`
+	StragglerSlowdown float64 `yaml:"straggler_slowdown,omitempty" bound:"[1,100]" unit:"times" doc:"times as long a step of theirs lasts; null: none does"`
 
 	// What follows is of pools that hand over.
 	KVTransfer       string  `yaml:"kv_transfer,omitempty" oneof:"transfers" doc:"pull: reserved and sent when the prompt is read; push: reserved before, and sent layer by layer"`

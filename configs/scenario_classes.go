@@ -10,9 +10,9 @@ type Class struct {
 	Name         string        `yaml:"name" doc:"of the class"`
 	Share        float64       `yaml:"share" required:"a number above 0 and at most 1" doc:"of the requests; all shares sum to 1"`
 	Priority     int64         `yaml:"priority" bound:"[-128,127]" doc:"lower first, where the queue order is priority"`
-	SLO          *ClassSLO     `yaml:"slo"`
-	PromptTokens *lengths.Spec `yaml:"prompt_tokens"`
-	OutputTokens *lengths.Spec `yaml:"output_tokens"`
+	SLO          *ClassSLO     `yaml:"slo" about:"limits of the class, in place of all the scenario's"`
+	PromptTokens *lengths.Spec `yaml:"prompt_tokens" about:"law of prompt lengths; null: the workload's"`
+	OutputTokens *lengths.Spec `yaml:"output_tokens" about:"law of output lengths; null: the workload's"`
 	MaxTokens    int64         `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: the workload's"`
 }
 

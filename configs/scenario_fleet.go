@@ -3,7 +3,7 @@ package configs
 // Routing is what routers and splitters go by.
 type Routing struct {
 	StalenessS float64        `yaml:"staleness_s" bound:"[0,3600]" doc:"seconds after which a router looks at the loads again; 0: they are always known"`
-	Weights    RoutingWeights `yaml:"weights"`
+	Weights    RoutingWeights `yaml:"weights" about:"what the routers kv-aware and weighted give to each thing"`
 }
 
 // RoutingWeights are what the routers kv-aware and weighted give to each thing.
@@ -16,18 +16,18 @@ type RoutingWeights struct {
 
 // Disaggregation says which requests take which way, where there are several.
 type Disaggregation struct {
-	LocalBelowTokens int     `yaml:"local_below_tokens,omitempty" bound:"[1,1073741824]" doc:"prompts with fewer tokens to compute are read by the decode pool itself; null: none"`
+	LocalBelowTokens int     `yaml:"local_below_tokens,omitempty" bound:"[1,1073741824]" unit:"tokens" doc:"prompts with fewer tokens to compute are read by the decode pool itself; null: none"`
 	ServeShare       float64 `yaml:"serve_share,omitempty" bound:"(0,1]" doc:"of the requests that go to serve pools, at random; null: by load"`
 }
 
 // Admission says who may enter; the others are rejected at once.
 type Admission struct {
-	RatePerS          float64 `yaml:"rate_per_s,omitempty" bound:"(1e-6,1e8]" doc:"requests/s that are earned; null: no such limit"`
-	Burst             int64   `yaml:"burst,omitempty" bound:"[1,2147483647]" doc:"requests that may be saved up; null: no rate_per_s"`
-	TokensPerS        float64 `yaml:"tokens_per_s,omitempty" bound:"(1e-6,1e8]" doc:"tokens/s that are earned, of prompts and limits; null: no such limit"`
-	TokenBurst        int64   `yaml:"token_burst,omitempty" bound:"[1,1099511627776]" doc:"tokens that may be saved up; null: no tokens_per_s"`
-	QueueLimit        int64   `yaml:"queue_limit,omitempty" bound:"[1,2147483647]" doc:"waiting requests per replica of the first pool at which nobody enters; null: no limit"`
-	ShedLimit         int64   `yaml:"shed_limit,omitempty" bound:"[1,2147483647]" doc:"as queue_limit, for those with a priority above shed_priority_above; null: no limit"`
+	RatePerS          float64 `yaml:"rate_per_s,omitempty" bound:"(1e-6,1e8]" unit:"requests/s" doc:"requests/s that are earned; null: no such limit"`
+	Burst             int64   `yaml:"burst,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"requests that may be saved up; null: no rate_per_s"`
+	TokensPerS        float64 `yaml:"tokens_per_s,omitempty" bound:"(1e-6,1e8]" unit:"tokens/s" doc:"tokens/s that are earned, of prompts and limits; null: no such limit"`
+	TokenBurst        int64   `yaml:"token_burst,omitempty" bound:"[1,1099511627776]" unit:"tokens" doc:"tokens that may be saved up; null: no tokens_per_s"`
+	QueueLimit        int64   `yaml:"queue_limit,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"waiting requests per replica of the first pool at which nobody enters; null: no limit"`
+	ShedLimit         int64   `yaml:"shed_limit,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"as queue_limit, for those with a priority above shed_priority_above; null: no limit"`
 	ShedPriorityAbove int64   `yaml:"shed_priority_above,omitempty" bound:"[-128,127]" doc:"the least urgent priority that shed_limit does not refuse; null: 0"`
 }
 
@@ -37,24 +37,24 @@ type Autoscale struct {
 	On             string          `yaml:"on" names:"autoscale-signals" doc:"what it looks at: queue requests kv ttft schedule"`
 	Target         float64         `yaml:"target,omitempty" doc:"requests of a replica, share of its cache, or share of late first tokens; null: a schedule"`
 	Low            float64         `yaml:"low" bound:"[0,1]" doc:"share of the cache that one replica fewer may use, on queue and ttft"`
-	MinReplicas    int             `yaml:"min_replicas" doc:"replicas at least"`
+	MinReplicas    int             `yaml:"min_replicas" unit:"replicas" doc:"replicas at least"`
 	IntervalS      float64         `yaml:"interval_s" bound:"[1e-3,horizon]" doc:"seconds between looks"`
 	ProvisionS     float64         `yaml:"provision_s" bound:"[0,horizon]" doc:"seconds from the decision to the beginning of a cold start"`
 	StabilisationS float64         `yaml:"stabilisation_s" bound:"[0,horizon]" doc:"seconds in which fewer must have been enough before one goes"`
-	Schedule       []ScheduledSize `yaml:"schedule,omitempty"`
+	Schedule       []ScheduledSize `yaml:"schedule,omitempty" about:"sizes by instant, for on: schedule"`
 }
 
 // ScheduledSize is a number of replicas from an instant on.
 type ScheduledSize struct {
 	AtS      float64 `yaml:"at_s" required:"at_s and replicas" bound:"[0,horizon]" doc:"seconds after the start"`
-	Replicas int     `yaml:"replicas" required:"at_s and replicas" doc:"from then on"`
+	Replicas int     `yaml:"replicas" required:"at_s and replicas" unit:"replicas" doc:"from then on"`
 }
 
 // RoleSwitch moves replicas between the prefill and the decode pool while it runs.
 type RoleSwitch struct {
 	IntervalS float64 `yaml:"interval_s" bound:"[1e-3,horizon]" doc:"seconds between looks"`
 	DelayS    float64 `yaml:"delay_s" bound:"[0,horizon]" doc:"seconds from the end in one role to the beginning of a cold start in the other"`
-	Queue     float64 `yaml:"queue" bound:"[0,1e6]" doc:"waiting requests per replica above which a pool starves"`
+	Queue     float64 `yaml:"queue" bound:"[0,1e6]" unit:"requests" doc:"waiting requests per replica above which a pool starves"`
 	High      float64 `yaml:"high" bound:"(0,1]" doc:"share of the decode pool's cache above which it starves"`
 	Low       float64 `yaml:"low" bound:"[0,1]" doc:"share of it that one replica fewer may use"`
 }

@@ -8,8 +8,8 @@ import (
 // Sessions makes the workload one of conversations: arrivals are those of sessions, the clients of a closed loop lead one
 // after the other, and a prompt is all that was said before and what prompt_tokens says.
 type Sessions struct {
-	Turns      *lengths.Spec  `yaml:"turns"`
-	ThinkTimeS *sessions.Span `yaml:"think_time_s"`
+	Turns      *lengths.Spec  `yaml:"turns" unit:"turns" about:"law of the number of turns"`
+	ThinkTimeS *sessions.Span `yaml:"think_time_s" about:"law of the time between an answer and the next turn; null: none"`
 }
 
 // sessionLoop returns the loop of a workload that has sessions; a prompt and its limit have context tokens at most.

@@ -12,28 +12,28 @@ import (
 
 // Workload is what is asked of the deployment: exactly one of arrivals, closed loop and trace says when.
 type Workload struct {
-	Arrivals     *arrivals.Spec `yaml:"arrivals"`
-	ClosedLoop   *ClosedLoop    `yaml:"closed_loop"`
-	Trace        *Trace         `yaml:"trace"`
-	Lengths      *Recorded      `yaml:"lengths"`
-	PromptTokens *lengths.Spec  `yaml:"prompt_tokens"`
-	OutputTokens *lengths.Spec  `yaml:"output_tokens"`
-	Prefix       *Prefix        `yaml:"prefix"`
-	Sessions     *Sessions      `yaml:"sessions"`
-	Classes      []Class        `yaml:"classes,omitempty"`
-	Distinct     int64          `yaml:"distinct_prompts,omitempty" bound:"[1,16777216]" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
+	Arrivals     *arrivals.Spec `yaml:"arrivals" about:"an open loop: requests come whatever becomes of the ones before"`
+	ClosedLoop   *ClosedLoop    `yaml:"closed_loop" about:"clients that wait for an answer before they send the next request"`
+	Trace        *Trace         `yaml:"trace" about:"recorded arrivals and lengths"`
+	Lengths      *Recorded      `yaml:"lengths" about:"recorded lengths, in place of prompt_tokens and output_tokens"`
+	PromptTokens *lengths.Spec  `yaml:"prompt_tokens" about:"law of prompt lengths"`
+	OutputTokens *lengths.Spec  `yaml:"output_tokens" about:"law of output lengths"`
+	Prefix       *Prefix        `yaml:"prefix" about:"text that the prompts of many requests begin with"`
+	Sessions     *Sessions      `yaml:"sessions" about:"conversations: a prompt is all that was said before and what prompt_tokens says"`
+	Classes      []Class        `yaml:"classes,omitempty" about:"service classes, by share of the requests"`
+	Distinct     int64          `yaml:"distinct_prompts,omitempty" bound:"[1,16777216]" unit:"prompts" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
 	Order        string         `yaml:"order,omitempty" oneof:"prompt-orders" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
 	MaxTokens    int64          `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: exactly the output it gets"`
-	Requests     int64          `yaml:"requests,omitempty" bound:"[1,2147483647]" doc:"sent in all, turns of sessions included; null: as many as there are recorded lengths, or no limit"`
+	Requests     int64          `yaml:"requests,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"sent in all, turns of sessions included; null: as many as there are recorded lengths, or no limit"`
 	DurationS    float64        `yaml:"duration_s,omitempty" bound:"(0,horizon]" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
 	WarmupS      float64        `yaml:"warmup_s" bound:"[0,horizon]" doc:"seconds whose requests are served but not measured"`
 	TimeoutS     float64        `yaml:"timeout_s,omitempty" bound:"(0,horizon]" doc:"seconds after which a client hangs up; null: never"`
-	Cancel       Cancel         `yaml:"cancel"`
+	Cancel       Cancel         `yaml:"cancel" about:"clients that disconnect although they get what they asked for"`
 }
 
 // ClosedLoop is a number of clients that each wait for an answer before they send the next request.
 type ClosedLoop struct {
-	Concurrency int     `yaml:"concurrency" bound:"[1,1048576]" doc:"clients"`
+	Concurrency int     `yaml:"concurrency" bound:"[1,1048576]" unit:"clients" doc:"clients"`
 	ThinkTimeS  float64 `yaml:"think_time_s" bound:"[0,horizon]" doc:"seconds between an answer and the next request, or between two sessions"`
 	RampS       float64 `yaml:"ramp_s" bound:"[0,horizon]" doc:"seconds over which the clients start, evenly spread; 0: all at once"`
 }
@@ -41,8 +41,8 @@ type ClosedLoop struct {
 // Trace replays recorded arrivals and lengths.
 type Trace struct {
 	File      string  `yaml:"file" doc:"CSV or JSON lines, plain or gzipped; ids of prompt blocks, as in hash_ids, say what is shared"`
-	Speed     float64 `yaml:"speed" bound:"[1e-6,1e6]" doc:"2: twice as fast as recorded"`
-	Limit     int64   `yaml:"limit,omitempty" bound:"[1,2147483647]" doc:"requests taken; null: all"`
+	Speed     float64 `yaml:"speed" bound:"[1e-6,1e6]" unit:"times" doc:"2: twice as fast as recorded"`
+	Limit     int64   `yaml:"limit,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"requests taken; null: all"`
 	StartS    float64 `yaml:"start_s" bound:"[0,horizon]" doc:"seconds of the recording left out before the first request taken"`
 	EndS      float64 `yaml:"end_s,omitempty" doc:"seconds of the recording after which none is taken; null: its end"`
 	SkipEmpty bool    `yaml:"skip_empty" doc:"leave out rows without tokens instead of refusing them"`
@@ -52,7 +52,7 @@ type Trace struct {
 // says.
 type Prefix struct {
 	Groups int64 `yaml:"groups" required:"groups and tokens" bound:"[1,16777216]" doc:"prefixes in all; a request has one of them, at random"`
-	Tokens int64 `yaml:"tokens" required:"groups and tokens" bound:"[1,536870911]" doc:"length of each, in front of prompt_tokens"`
+	Tokens int64 `yaml:"tokens" required:"groups and tokens" bound:"[1,536870911]" unit:"tokens" doc:"length of each, in front of prompt_tokens"`
 }
 
 // Cancel is clients that hang up although they get what they asked for.

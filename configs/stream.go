@@ -8,13 +8,13 @@ import (
 // Stream is what lies between the steps of an engine and a client, and what that client bears. What is constant of it is
 // in the run; the rest changes what clients see of it: see views.Stream.
 type Stream struct {
-	StreamInterval   int64   `yaml:"stream_interval" bound:"[1,1048576]" doc:"tokens in a chunk, but for the first, which comes at once; vLLM's argument"`
+	StreamInterval   int64   `yaml:"stream_interval" bound:"[1,1048576]" unit:"tokens" doc:"tokens in a chunk, but for the first, which comes at once; vLLM's argument"`
 	DetokenizeS      float64 `yaml:"detokenize_s" bound:"[0,60]" doc:"seconds of the API server for each token"`
 	FrameS           float64 `yaml:"frame_s" bound:"[0,60]" doc:"seconds of the API server for each chunk"`
 	RTTMS            float64 `yaml:"rtt_ms" bound:"[0,1e6]" doc:"milliseconds of the network, there and back"`
 	RTTJitterMS      float64 `yaml:"rtt_jitter_ms" bound:"[0,1e5]" doc:"milliseconds beyond that, the mean of an exponential law for each chunk"`
 	StallMS          float64 `yaml:"stall_ms" bound:"(0,1e9]" doc:"milliseconds; a longer gap between chunks is a stall"`
-	ReaderTokensPerS float64 `yaml:"reader_tokens_per_s" bound:"(0,1e6]" doc:"pace of a reader"`
+	ReaderTokensPerS float64 `yaml:"reader_tokens_per_s" bound:"(0,1e6]" unit:"tokens/s" doc:"pace of a reader"`
 }
 
 // defaultStream is no network, a chunk for every step, and a reader of 5 tokens/s, who notices a fifth of a second. The last

@@ -14,12 +14,12 @@ type Study struct {
 	Name       string      `yaml:"name" doc:"of the results"`
 	Scenario   string      `yaml:"scenario" doc:"name or path: the model, the workload, the GPU and the engine's other arguments"`
 	Set        []string    `yaml:"set,omitempty" doc:"key=value over the scenario's, as --set has them; null: none"`
-	Budget     StudyBudget `yaml:"budget"`
-	Rate       StudyRate   `yaml:"rate"`
-	SLO        StudySLO    `yaml:"slo"`
+	Budget     StudyBudget `yaml:"budget" about:"what a deployment may take; one of the two at least"`
+	Rate       StudyRate   `yaml:"rate" about:"the load: a range to search, or one rate to sustain"`
+	SLO        StudySLO    `yaml:"slo" about:"limits that a request must keep"`
 	Attainment float64     `yaml:"attainment" bound:"[0.01,1]" doc:"share of the requests that must keep every limit"`
-	Search     StudySearch `yaml:"search"`
-	Requests   int64       `yaml:"requests" bound:"[400,10000000]" doc:"of a whole run, of which the first quarter is not measured; the first rounds take fewer"`
+	Search     StudySearch `yaml:"search" about:"what is varied"`
+	Requests   int64       `yaml:"requests" bound:"[400,10000000]" unit:"requests" doc:"of a whole run, of which the first quarter is not measured; the first rounds take fewer"`
 	Seeds      int         `yaml:"seeds" bound:"[1,100]" doc:"runs of each deployment of the last round, from the scenario's seed on"`
 
 	origins origins
@@ -27,15 +27,15 @@ type Study struct {
 
 // StudyBudget is what a deployment may take; one of the two at least.
 type StudyBudget struct {
-	GPUs       int     `yaml:"gpus,omitempty" bound:"[1,4096]" doc:"that a deployment may have; null: as many as usd_per_hour buys"`
-	USDPerHour float64 `yaml:"usd_per_hour,omitempty" bound:"(0,1e9]" doc:"that it may cost, at the catalog's price of the GPU; null: no such limit"`
+	GPUs       int     `yaml:"gpus,omitempty" bound:"[1,4096]" unit:"GPUs" doc:"that a deployment may have; null: as many as usd_per_hour buys"`
+	USDPerHour float64 `yaml:"usd_per_hour,omitempty" bound:"(0,1e9]" unit:"USD/h" doc:"that it may cost, at the catalog's price of the GPU; null: no such limit"`
 }
 
 // StudyRate is the load: either the range in which to look for the most that is carried, or one that must be carried.
 type StudyRate struct {
-	Min float64 `yaml:"min,omitempty" doc:"requests/s, the least of interest; null: at is given"`
-	Max float64 `yaml:"max,omitempty" doc:"requests/s, the most of interest; null: at is given"`
-	At  float64 `yaml:"at,omitempty" doc:"requests/s to carry as cheaply as possible; null: min and max are given"`
+	Min float64 `yaml:"min,omitempty" unit:"requests/s" doc:"requests/s, the least of interest; null: at is given"`
+	Max float64 `yaml:"max,omitempty" unit:"requests/s" doc:"requests/s, the most of interest; null: at is given"`
+	At  float64 `yaml:"at,omitempty" unit:"requests/s" doc:"requests/s to carry as cheaply as possible; null: min and max are given"`
 }
 
 // StudySLO holds the limits that a request must keep. 0: no such limit.
@@ -48,10 +48,10 @@ type StudySLO struct {
 // StudySearch is what is varied. An absent list leaves what the scenario says.
 type StudySearch struct {
 	Topology              []string `yaml:"topology" doc:"colocated: every replica reads prompts and decodes; disaggregated: prefill and decode pools"`
-	TensorParallel        []int    `yaml:"tensor_parallel,omitempty" doc:"GPUs that share every layer; null: the scenario's"`
-	PrefillTensorParallel []int    `yaml:"prefill_tensor_parallel,omitempty" doc:"the same of prefill pools; null: as many as the decode pool has"`
-	MaxNumSeqs            []int    `yaml:"max_num_seqs,omitempty" doc:"sequences in a batch, of replicas that decode; null: the scenario's"`
-	MaxNumBatchedTokens   []int    `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step, of replicas that read prompts; null: the scenario's"`
+	TensorParallel        []int    `yaml:"tensor_parallel,omitempty" unit:"GPUs" doc:"GPUs that share every layer; null: the scenario's"`
+	PrefillTensorParallel []int    `yaml:"prefill_tensor_parallel,omitempty" unit:"GPUs" doc:"the same of prefill pools; null: as many as the decode pool has"`
+	MaxNumSeqs            []int    `yaml:"max_num_seqs,omitempty" unit:"sequences" doc:"sequences in a batch, of replicas that decode; null: the scenario's"`
+	MaxNumBatchedTokens   []int    `yaml:"max_num_batched_tokens,omitempty" unit:"tokens" doc:"tokens in a step, of replicas that read prompts; null: the scenario's"`
 	Split                 Splits   `yaml:"split" doc:"all, or prefill and decode replicas, such as [1P3D]: as many of both as the budget takes"`
 }
 

@@ -9,13 +9,13 @@ import (
 // vLLM's where vLLM has one. An engine has some of them, under names of its own where it has those; see EngineSpec. A value
 // that the engine lacks is zero, or what EngineSpec.Fixed says.
 type EngineArguments struct {
-	MaxNumSeqs                int     `yaml:"max_num_seqs,omitempty" bound:"[1,1048576]" doc:"sequences in a batch of a rank"`
+	MaxNumSeqs                int     `yaml:"max_num_seqs,omitempty" bound:"[1,1048576]" unit:"sequences" doc:"sequences in a batch of a rank"`
 	MaxNumBatchedTokens       int     `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step of a rank; null: as many as a sequence has"`
 	MaxPrefillTokens          int     `yaml:"max_prefill_tokens" bound:"[1,1073741824]" doc:"prompt tokens in a batch; a single prompt may have more"`
 	EnableChunkedPrefill      bool    `yaml:"enable_chunked_prefill" doc:"a prompt may be divided over steps; false: it runs whole, or waits"`
 	EnableMixedChunk          bool    `yaml:"enable_mixed_chunk" doc:"decodes run in the steps of prompts; false: they wait"`
-	LongPrefillTokenThreshold int     `yaml:"long_prefill_token_threshold" bound:"[0,1073741824]" doc:"tokens of one prompt in a step; 0: no limit"`
-	PrefillBelow              int     `yaml:"prefill_below" bound:"[0,1048576]" doc:"prompts run only while fewer sequences decode; 0: always"`
+	LongPrefillTokenThreshold int     `yaml:"long_prefill_token_threshold" bound:"[0,1073741824]" unit:"tokens" doc:"tokens of one prompt in a step; 0: no limit"`
+	PrefillBelow              int     `yaml:"prefill_below" bound:"[0,1048576]" unit:"sequences" doc:"prompts run only while fewer sequences decode; 0: always"`
 	SchedulerReserveFullISL   bool    `yaml:"scheduler_reserve_full_isl" doc:"admit a prompt only if all of it fits"`
 	Reserve                   string  `yaml:"reserve" oneof:"reserves" doc:"cache taken at admission: as-computed prompt max-tokens max-model-len"`
 	CapacitySchedulerPolicy   string  `yaml:"capacity_scheduler_policy" oneof:"capacity-policies" doc:"GUARANTEED_NO_EVICT: admit what fits to its last token; MAX_UTILIZATION: what fits now"`
@@ -25,18 +25,18 @@ type EngineArguments struct {
 	PredictionCV              float64 `yaml:"prediction_cv,omitempty" doc:"error of predicted output lengths, for shortest-predicted-job; null: another order"`
 	PreemptionMode            string  `yaml:"preemption_mode" oneof:"preemption-modes" doc:"recompute, or swap to host memory"`
 	PreemptionVictim          string  `yaml:"preemption_victim" oneof:"preemption-victims" doc:"tail: the latest admitted; last-in-order: the last by queue_order"`
-	SwapSpace                 float64 `yaml:"swap_space" bound:"[0,1048576]" doc:"GiB of host memory per GPU for swapped sequences"`
+	SwapSpace                 float64 `yaml:"swap_space" bound:"[0,1048576]" unit:"GiB" doc:"GiB of host memory per GPU for swapped sequences"`
 	HostLinkBps               float64 `yaml:"host_link_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s of a GPU to host memory; null: the catalog's pcie_bps"`
 	GPUMemoryUtilization      float64 `yaml:"gpu_memory_utilization,omitempty" bound:"(0,1]" doc:"share of GPU memory the engine takes"`
-	BlockSize                 int     `yaml:"block_size" bound:"[1,65536]" doc:"tokens per KV block"`
+	BlockSize                 int     `yaml:"block_size" bound:"[1,65536]" unit:"tokens" doc:"tokens per KV block"`
 	Watermark                 float64 `yaml:"watermark" bound:"[0,1]" doc:"share of the KV blocks that admission leaves free"`
 	MaxModelLen               int     `yaml:"max_model_len,omitempty" bound:"[1,1073741824]" doc:"tokens of prompt and output; null: the model's own limit"`
 	EnablePrefixCaching       bool    `yaml:"enable_prefix_caching" doc:"reuse the KV cache of equal prompt beginnings"`
-	NumGPUBlocks              int64   `yaml:"num_gpu_blocks,omitempty" bound:"[1,2147483647]" doc:"KV blocks of a rank; null: what fits into memory"`
-	KVOffloadingSize          float64 `yaml:"kv_offloading_size,omitempty" bound:"(0,1048576]" doc:"GiB of host memory of a replica for cached prefixes; null: none"`
+	NumGPUBlocks              int64   `yaml:"num_gpu_blocks,omitempty" bound:"[1,2147483647]" unit:"blocks" doc:"KV blocks of a rank; null: what fits into memory"`
+	KVOffloadingSize          float64 `yaml:"kv_offloading_size,omitempty" bound:"(0,1048576]" unit:"GiB" doc:"GiB of host memory of a replica for cached prefixes; null: none"`
 	Attention                 string  `yaml:"attention" oneof:"attentions" doc:"flash, or materialized: scores pass through memory"`
 	EnforceEager              bool    `yaml:"enforce_eager" doc:"launch kernel by kernel, without CUDA graphs"`
-	CUDAGraphCaptureSizes     []int   `yaml:"cudagraph_capture_sizes,omitempty" doc:"rows that steps are padded to; null: the engine's own"`
+	CUDAGraphCaptureSizes     []int   `yaml:"cudagraph_capture_sizes,omitempty" unit:"rows" doc:"rows that steps are padded to; null: the engine's own"`
 	AsyncScheduling           bool    `yaml:"async_scheduling" doc:"a batch is fixed one step before it runs; step_s is hidden behind the GPU's time"`
 }
 

@@ -177,11 +177,12 @@ func Join(path, key string) string {
 	return path + "." + key
 }
 
-// field is one key of a struct.
+// Field is one key of a struct.
 type Field struct {
 	Key      string
 	Index    []int
 	Optional bool // omitempty: null stands for absent
+	Type     reflect.Type
 	Tag      reflect.StructTag
 }
 
@@ -216,7 +217,7 @@ func readFields(t reflect.Type) []Field {
 				key = strings.ToLower(f.Name)
 			}
 			optional := strings.Contains(options, "omitempty") || f.Type.Kind() == reflect.Pointer
-			fields = append(fields, Field{key, []int{i}, optional, f.Tag})
+			fields = append(fields, Field{key, []int{i}, optional, f.Type, f.Tag})
 		}
 	}
 	return fields
