@@ -116,3 +116,28 @@ func TestTheServerIsFound(t *testing.T) {
 		assert.Equal(t, want.args, s.args, text)
 	}
 }
+
+// TestFragmentsAreRead: people paste what they see, which a shell would refuse.
+func TestFragmentsAreRead(t *testing.T) {
+	for _, text := range []string{
+		"$ vllm serve m -tp 2",
+		"(venv) user@host:~$ vllm serve m -tp 2",
+		"(vllm) $ vllm serve m \\\n  -tp 2",
+		"root@node:/work$ vllm serve m -tp 2",
+		"if [ $TP = 2 ]; then\n  vllm serve m -tp 2",
+		"else\n  vllm serve m -tp 2\nfi",
+		"  vllm serve m -tp 2\n  ;;\nesac",
+		"done\nvllm serve m -tp 2",
+		"&& vllm serve m -tp 2",
+		"vllm serve m -tp 2 &&",
+		"vllm serve m -tp 2 (eager)",
+		"function serve {\n  vllm serve m -tp 2",
+		"cat << EOF > f\nx\nEOF\nvllm serve m \\  \n -tp 2",
+	} {
+		l, err := split(text, variables{value: map[string]string{}})
+		require.NoError(t, err, text)
+		s, err := l.find("")
+		require.NoError(t, err, text)
+		assert.Equal(t, []string{"m", "-tp", "2"}, s.args, text)
+	}
+}
