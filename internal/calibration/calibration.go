@@ -55,7 +55,8 @@ func (k *Constant) Untold() bool { return k.Known < Told && k.Fitted == k.Prior 
 // ChangePct is by how much a constant moved.
 func (k *Constant) ChangePct() float64 { return 100 * (k.Fitted/k.Prior - 1) }
 
-// MetricErrors are the errors of a metric under the prior, under the fit, and of each run under a fit to the others alone.
+// MetricErrors are the errors of a metric under the prior, under the fit, and of each run under a fit to the others
+// alone.
 type MetricErrors struct {
 	Metric   string            `json:"metric"`
 	Before   validation.Errors `json:"before"`
@@ -85,7 +86,8 @@ func (c *Calibration) constants(f *Fit) {
 		if before == 0 {
 			continue
 		}
-		k := Constant{Name: p.Name, Prior: before, Fitted: after, Known: math.Round(1e4*known) / 1e4, AtLimit: p.atLimit(before, after)}
+		k := Constant{Name: p.Name, Prior: before, Fitted: after, Known: math.Round(1e4*known) / 1e4,
+			AtLimit: p.atLimit(before, after)}
 		if known < Decided && !k.AtLimit {
 			k.Measure = p.Measure
 		}

@@ -1,9 +1,9 @@
 // Package calibration fits efficiencies to measured runs.
 //
 // A run is simulated once and frozen (see study.Frozen): its batches are kept, and which step each measured value waits
-// for. Pricing them anew under other efficiencies takes a millisecond, so that a fit of a thousand runs takes seconds and
-// leaving out each deployment in turn takes no new simulation. The fit is a robust least squares of the logarithms of
-// predicted over measured, held to a prior by a penalty; gonum/optimize minimises it.
+// for. Pricing them anew under other efficiencies takes a millisecond, so that a fit of a thousand runs takes seconds
+// and leaving out each deployment in turn takes no new simulation. The fit is a robust least squares of the logarithms
+// of predicted over measured, held to a prior by a penalty; gonum/optimize minimises it.
 //
 //	parameter.go  the constants that data can tell something of
 //	fit.go        the loss, and its minimum

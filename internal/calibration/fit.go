@@ -14,9 +14,9 @@ import (
 	"github.com/decodesim/decodesim/internal/run"
 )
 
-// Fit is efficiencies fitted to frozen runs. That of a run is its prior, scaled by what all runs have in common, then by
-// what those of each of its groups have in common, such as its engine, or its GPU under that engine. A penalty holds each
-// scaling to one: a group of few or uninformative runs stays close to the groups above it.
+// Fit is efficiencies fitted to frozen runs. That of a run is its prior, scaled by what all runs have in common, then
+// by what those of each of its groups have in common, such as its engine, or its GPU under that engine. A penalty holds
+// each scaling to one: a group of few or uninformative runs stays close to the groups above it.
 type Fit struct {
 	Parameters []Parameter
 	Groups     []string // the first is of all runs
@@ -48,8 +48,8 @@ const (
 	ttftWeight           = 0.2
 )
 
-// term returns the weight and the scale of a value's residual. Where there is a TPOT, E2E and throughput follow from it and
-// from TTFT: they are predicted, but not fitted to.
+// term returns the weight and the scale of a value's residual. Where there is a TPOT, E2E and throughput follow from it
+// and from TTFT: they are predicted, but not fitted to.
 func (r *Run) term(j int) (weight, scale float64) {
 	switch m := r.Values[j].Value.Metric; {
 	case m == measured.TTFT:
@@ -65,8 +65,8 @@ func (f *Fit) Efficiency(r *Run) hardware.Efficiency {
 	return f.efficiency(r.Prior, r.groups, f.steps)
 }
 
-// EfficiencyOf returns what the fit makes of a prior for the runs of these groups, from those of an engine to those of a
-// GPU under it; without groups, for all runs.
+// EfficiencyOf returns what the fit makes of a prior for the runs of these groups, from those of an engine to those of
+// a GPU under it; without groups, for all runs.
 func (f *Fit) EfficiencyOf(prior hardware.Efficiency, groups ...string) hardware.Efficiency {
 	at := []int{0}
 	for i, name := range groups {
@@ -147,9 +147,10 @@ func (f *Fit) solve(ctx context.Context) error {
 	if len(f.steps) == 0 {
 		f.steps = make([]float64, len(f.Groups)*len(f.Parameters))
 	}
-	problem := optimize.Problem{Func: f.loss, Grad: f.gradient, Hess: f.curvature, Status: func() (optimize.Status, error) {
-		return optimize.NotTerminated, ctx.Err()
-	}}
+	problem := optimize.Problem{Func: f.loss, Grad: f.gradient, Hess: f.curvature,
+		Status: func() (optimize.Status, error) {
+			return optimize.NotTerminated, ctx.Err()
+		}}
 	settings := &optimize.Settings{
 		MajorIterations: 40, Converger: &optimize.FunctionConverge{Relative: 1e-7, Absolute: 1e-9, Iterations: 2},
 	}

@@ -20,7 +20,8 @@ const catalogLike = 0.1
 // someRuns is runs whose measurements scatter around a machine by a tenth.
 func someRuns(t require.TestingT) []measured.Run {
 	runs := []measured.Run{
-		dense.run(1, 200, 40), dense.run(4, 3000, 40), dense.run(16, 3000, 40), dense.run(32, 200, 40), dense.run(64, 1000, 40), dense.run(8, 8000, 40),
+		dense.run(1, 200, 40), dense.run(4, 3000, 40), dense.run(16, 3000, 40), dense.run(32, 200, 40),
+		dense.run(64, 1000, 40), dense.run(8, 8000, 40),
 	}
 	measure(t, runs, truth(t))
 	scatter(runs)
@@ -41,7 +42,8 @@ func inGroups(t *testing.T, runs []measured.Run) *Fit {
 	for i := range runs {
 		runs[i].Labels.Version = []string{"even", "odd"}[i%2]
 	}
-	p := Plan{Parameters: Parameters(), Stiffness: catalogLike, Groups: func(l *measured.Labels) []string { return []string{"all", l.Version} }}
+	p := Plan{Parameters: Parameters(), Stiffness: catalogLike,
+		Groups: func(l *measured.Labels) []string { return []string{"all", l.Version} }}
 	f, _, err := p.To(context.Background(), runs)
 	require.NoError(t, err)
 	require.Equal(t, []string{"0 all", "1 even", "1 odd"}, f.Groups)
@@ -84,8 +86,8 @@ func TestTheFitIsAMinimum(t *testing.T) {
 	}
 }
 
-// TestLimitsHoldNobodyUp: where a machine is faster than is believable, constants end at their limits, and the others still
-// go where they are best. A search along each constant finds nothing that is better by more than 2 %.
+// TestLimitsHoldNobodyUp: where a machine is faster than is believable, constants end at their limits, and the others
+// still go where they are best. A search along each constant finds nothing that is better by more than 2 %.
 func TestLimitsHoldNobodyUp(t *testing.T) {
 	e := truth(t)
 	e.Bandwidth, e.Compute, e.KVBandwidth, e.LayerS, e.SequenceS, e.FirstTokenS = .98, 1, 1, 20e-6, 2e-6, 10e-3
@@ -156,7 +158,8 @@ func TestConstantsMoveWithinTheirLimits(t *testing.T) {
 		assert.GreaterOrEqual(t, at, min(prior, p.Low))
 		assert.LessOrEqual(t, at, max(prior, p.High))
 		assert.InEpsilon(t, prior, p.moved(prior, 1e-12), 1e-9)
-		if inner := math.Log(p.High/prior) - bend; step > 0 && step < inner || step < 0 && -step < math.Log(prior/p.Low)-bend {
+		if inner := math.Log(p.High/prior) - bend; step > 0 && step < inner || step < 0 &&
+			-step < math.Log(prior/p.Low)-bend {
 			assert.InEpsilon(t, prior*math.Exp(step), at, 1e-9, "far from a limit nothing is held back")
 		}
 	})

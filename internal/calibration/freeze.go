@@ -32,8 +32,8 @@ const rounds = 3
 // fitted is the efficiency of runs; those that are not in it are not predicted.
 type Efficiencies map[*measured.Run]hardware.Efficiency
 
-// To fits to measured runs. Skipped says of each run why it was not fitted to, by its place; empty: it was. Where none can
-// be simulated there is no fit: nil.
+// To fits to measured runs. Skipped says of each run why it was not fitted to, by its place; empty: it was. Where none
+// can be simulated there is no fit: nil.
 func (p *Plan) To(ctx context.Context, runs []measured.Run) (f *Fit, skipped []string, err error) {
 	var with Efficiencies
 	for round := range rounds {
@@ -51,8 +51,8 @@ func (p *Plan) To(ctx context.Context, runs []measured.Run) (f *Fit, skipped []s
 	return f, skipped, nil
 }
 
-// freeze simulates the runs, under the efficiencies that are given or else their priors, and returns a fit to those that
-// can be fitted to, which is still to be solved.
+// freeze simulates the runs, under the efficiencies that are given or else their priors, and returns a fit to those
+// that can be fitted to, which is still to be solved.
 func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with Efficiencies, round int) (*Fit, []string, error) {
 	frozen, skipped := make([]*Run, len(runs)), make([]string, len(runs))
 	var mu sync.Mutex
@@ -146,8 +146,8 @@ func (f *Fit) even() {
 	}
 }
 
-// follow starts where another fit ended, nil: at the priors. Other runs may complete under its efficiencies, and so make
-// other groups.
+// follow starts where another fit ended, nil: at the priors. Other runs may complete under its efficiencies, and so
+// make other groups.
 func (f *Fit) follow(last *Fit) {
 	n := len(f.Parameters)
 	f.steps = make([]float64, len(f.Groups)*n)

@@ -51,13 +51,14 @@ func (f *Fit) weighed() int {
 func (f *Fit) Refit(ctx context.Context, runs []*Run, prior Efficiencies) (*Fit, error) {
 	again := &Fit{Parameters: f.Parameters, Groups: []string{"0 all"}, Stiffness: ownStiffness}
 	for _, r := range runs {
-		again.Runs = append(again.Runs, &Run{Frozen: r.Frozen, Prior: prior[r.Run], Weight: 1, groups: []int{0}, hasTPOT: r.hasTPOT})
+		again.Runs = append(again.Runs, &Run{Frozen: r.Frozen, Prior: prior[r.Run], Weight: 1, groups: []int{0},
+			hasTPOT: r.hasTPOT})
 	}
 	return again, again.solve(ctx)
 }
 
-// Without returns for each run the efficiency that a fit without the runs of the same key gives it. The fit is taken from
-// the slopes of the whole one.
+// Without returns for each run the efficiency that a fit without the runs of the same key gives it. The fit is taken
+// from the slopes of the whole one.
 func (f *Fit) Without(key func(*Run) string) map[*measured.Run]hardware.Efficiency {
 	var keys []string
 	for _, r := range f.Runs {
@@ -82,15 +83,15 @@ func (f *Fit) Without(key func(*Run) string) map[*measured.Run]hardware.Efficien
 	return with
 }
 
-// LeaveOut returns the residuals of every run under a fit without the runs of the same key: each is predicted from others
-// alone.
+// LeaveOut returns the residuals of every run under a fit without the runs of the same key: each is predicted from
+// others alone.
 func (f *Fit) LeaveOut(key func(*Run) string) []Residual {
 	with := f.Without(key)
 	return f.collect(func(r *Run) []float64 { return r.residuals(with[r.Run]) })
 }
 
-// LeaveOneOut returns the residuals of every run under a fit to all others. Few runs are fitted to anew, for each of them
-// may be the only one to tell something; of many, none changes much, and the slopes will do.
+// LeaveOneOut returns the residuals of every run under a fit to all others. Few runs are fitted to anew, for each of
+// them may be the only one to tell something; of many, none changes much, and the slopes will do.
 func (f *Fit) LeaveOneOut(ctx context.Context) ([]Residual, error) {
 	const few = 60
 	if len(f.Runs) > few {

@@ -6,8 +6,8 @@ import (
 	"github.com/decodesim/decodesim/internal/measured"
 )
 
-// Known returns, for each parameter of the scaling that all runs share, the share of what is known of it that comes from
-// the data: near 1 they decide it, near 0 it rests on the prior alone.
+// Known returns, for each parameter of the scaling that all runs share, the share of what is known of it that comes
+// from the data: near 1 they decide it, near 0 it rests on the prior alone.
 func (f *Fit) Known() []float64 {
 	h := mat.NewSymDense(len(f.steps), nil)
 	f.curvature(h, f.steps)
@@ -37,8 +37,8 @@ func (f *Fit) Impossible() []*Run {
 	return out
 }
 
-// beatsBound returns a measured TPOT below the least mean step that the data sheet allows; nil: there is none. Such a run
-// speculates, or is not what it says it is.
+// beatsBound returns a measured TPOT below the least mean step that the data sheet allows; nil: there is none. Such a
+// run speculates, or is not what it says it is.
 func (r *Run) beatsBound() *measured.Value {
 	for i := range r.Values {
 		if v := r.Values[i].Value; v.Metric == measured.TPOT && v.Measured < r.FloorMS {

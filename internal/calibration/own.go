@@ -10,12 +10,14 @@ import (
 	"github.com/decodesim/decodesim/internal/measured"
 )
 
-// ownStiffness weighs the prior against runs of one deployment, which err together: what is left between them is much less
-// than what is between deployments. Of 0.003 to 0.3 it predicts the other runs of a deployment best after five of them.
+// ownStiffness weighs the prior against runs of one deployment, which err together: what is left between them is much
+// less than what is between deployments. Of 0.003 to 0.3 it predicts the other runs of a deployment best after five of
+// them.
 const ownStiffness = 0.003
 
 // Own fits to all runs of the files that can be simulated; they must be of one GPU and engine.
-func Own(ctx context.Context, files []*measured.File, above configs.Options, told func(round, done int)) (*Calibration, error) {
+func Own(ctx context.Context, files []*measured.File, above configs.Options, told func(round, done int)) (*Calibration,
+	error) {
 	var runs []measured.Run
 	for _, f := range files {
 		runs = append(runs, f.Runs...)
@@ -34,8 +36,10 @@ func Own(ctx context.Context, files []*measured.File, above configs.Options, tol
 	return p.judge(ctx, runs, f)
 }
 
-// OwnRun returns the efficiency fitted to a single run from what was known, as Own would. Not ok: it cannot be fitted to.
-func OwnRun(ctx context.Context, run measured.Run, prior hardware.Efficiency) (e hardware.Efficiency, ok bool, err error) {
+// OwnRun returns the efficiency fitted to a single run from what was known, as Own would. Not ok: it cannot be fitted
+// to.
+func OwnRun(ctx context.Context, run measured.Run, prior hardware.Efficiency) (e hardware.Efficiency, ok bool,
+	err error) {
 	p := Plan{Parameters: Parameters(), Prior: &prior, Stiffness: ownStiffness, Possible: true}
 	f, _, err := p.To(ctx, []measured.Run{run})
 	if err != nil || f == nil {
@@ -73,20 +77,23 @@ func fitting(f *Fit, runs []measured.Run, skipped []string) error {
 	}
 	first := f.Runs[0]
 	if f.weighed() == 0 {
-		return fmt.Errorf("every run that can be simulated beats the bound of the data sheet: %q measured a TPOT of %.3g ms, and %s takes %.3g ms at "+
-			"least; expected runs without speculation, on the GPU and of the model that the data say",
+		return fmt.Errorf("every run that can be simulated beats the bound of the data sheet: %q measured a TPOT of %.3g "+
+			"ms, and %s takes %.3g ms at least; expected runs without speculation, on the GPU and of the model that the data "+
+			"say",
 			first.Run.ID, first.beatsBound().Measured, first.Run.Labels.GPU, first.FloorMS)
 	}
 	for _, r := range f.Runs {
 		if r.Prior != first.Prior {
-			return fmt.Errorf("runs %q and %q start from different efficiencies, of %q and %q; expected one for all: calibrate each by itself",
+			return fmt.Errorf("runs %q and %q start from different efficiencies, of %q and %q; expected one for all: "+
+				"calibrate each by itself",
 				first.Run.ID, r.Run.ID, first.Prior.Source, r.Prior.Source)
 		}
 	}
 	return nil
 }
 
-// judge simulates the runs once more, under the constants as their file will have them, and sums up what came of the fit.
+// judge simulates the runs once more, under the constants as their file will have them, and sums up what came of the
+// fit.
 func (p *Plan) judge(ctx context.Context, runs []measured.Run, f *Fit) (*Calibration, error) {
 	prior := f.Runs[0].Prior
 	c := &Calibration{Schema: SchemaCalibration, Prior: prior, Efficiency: f.rounded(prior, f.Efficiency(f.Runs[0]))}

@@ -18,7 +18,8 @@ import (
 )
 
 // TestAFitFindsTheMachineAgain: what the data decide comes back within 15 % although the prior pulls, and the rest lies
-// within the spread that is left of it. TPOT is predicted within 2 % in the median, TTFT within 3 %, of runs left out too.
+// within the spread that is left of it. TPOT is predicted within 2 % in the median, TTFT within 3 %, of runs left out
+// too.
 func TestAFitFindsTheMachineAgain(t *testing.T) {
 	for name, d := range map[string]deployment{"dense": dense, "parallel": parallel} {
 		runs := d.grid(1, 8, 64)
@@ -57,7 +58,8 @@ func parameterOf(t *testing.T, name string) *Parameter {
 	return nil
 }
 
-// TestHardlyHeldAFitFindsTheMachine: with next to no prior the residuals vanish, and what the data decide is within 4 %.
+// TestHardlyHeldAFitFindsTheMachine: with next to no prior the residuals vanish, and what the data decide is within 4
+// %.
 func TestHardlyHeldAFitFindsTheMachine(t *testing.T) {
 	runs := dense.grid(1, 4, 16, 64, 128)
 	measure(t, runs, truth(t))
@@ -104,9 +106,10 @@ func TestWhatTheDataDoNotTellStays(t *testing.T) {
 	runs := []measured.Run{dense.run(1, 200, 40), dense.run(64, 3000, 40), dense.run(64, 200, 40)}
 	measure(t, runs, truth(t))
 	for i := range runs {
-		runs[i].Scenario = strings.Replace(runs[i].Scenario, "efficiency: prior", "efficiency: "+writePrior(t, func(e *hardware.Efficiency) {
-			e.Link, e.CollectiveS = 0.123456789, 9.87654321e-6 // more digits than a fit deserves
-		}), 1)
+		runs[i].Scenario = strings.Replace(runs[i].Scenario, "efficiency: prior",
+			"efficiency: "+writePrior(t, func(e *hardware.Efficiency) {
+				e.Link, e.CollectiveS = 0.123456789, 9.87654321e-6 // more digits than a fit deserves
+			}), 1)
 	}
 	c := own(t, runs)
 	var untold []string
@@ -121,18 +124,21 @@ func TestWhatTheDataDoNotTellStays(t *testing.T) {
 		}
 		assert.Equal(t, k.Known < Decided, k.Measure != "", k.Name)
 	}
-	assert.Equal(t, []string{"moe_compute", "quantized_compute", "link", "moe_layer_s", "quantized_layer_s", "mixer_layer_s", "collective_s"}, untold)
+	assert.Equal(t, []string{"moe_compute", "quantized_compute", "link", "moe_layer_s", "quantized_layer_s",
+		"mixer_layer_s", "collective_s"}, untold)
 	assert.Equal(t, 0.123456789, c.Efficiency.Link)
-	assert.Contains(t, c.Head(), "The data say nothing of moe_compute, quantized_compute, link, moe_layer_s, quantized_layer_s, mixer_layer_s, collective_s.")
+	assert.Contains(t, c.Head(), "The data say nothing of moe_compute, quantized_compute, link, moe_layer_s, "+
+		"quantized_layer_s, mixer_layer_s, collective_s.")
 }
 
 func TestWhatIsSwitchedOffStaysOff(t *testing.T) {
 	runs := []measured.Run{dense.run(1, 200, 40), dense.run(64, 200, 40)}
 	measure(t, runs, truth(t))
 	for i := range runs {
-		runs[i].Scenario = strings.Replace(runs[i].Scenario, "efficiency: prior", "efficiency: "+writePrior(t, func(e *hardware.Efficiency) {
-			e.SequenceS, e.FirstTokenS = 0, 0
-		}), 1)
+		runs[i].Scenario = strings.Replace(runs[i].Scenario, "efficiency: prior",
+			"efficiency: "+writePrior(t, func(e *hardware.Efficiency) {
+				e.SequenceS, e.FirstTokenS = 0, 0
+			}), 1)
 	}
 	c := own(t, runs)
 	assert.Zero(t, c.Efficiency.SequenceS)
@@ -181,7 +187,8 @@ func TestRunsThatBeatTheBoundAreNotFittedTo(t *testing.T) {
 	assert.InDelta(t, 4.5, got.TooFast[0].FloorMS, 0.3)
 	got.TooFast = want.TooFast
 	assert.Equal(t, toJSON(t, want), toJSON(t, got))
-	assert.Contains(t, refused(t, fast), "every run that can be simulated beats the bound of the data sheet: \"8 clients, 200/40\" measured a TPOT of 2 ms, "+
+	assert.Contains(t, refused(t, fast), "every run that can be simulated beats the bound of the data sheet: \"8 "+
+		"clients, 200/40\" measured a TPOT of 2 ms, "+
 		"and h100-sxm takes 4.")
 }
 

@@ -15,8 +15,9 @@ type Parameter struct {
 	at        func(*hardware.Efficiency) *float64
 }
 
-// Parameters returns every constant that end-to-end measurements can tell something of. The spreads are those found among
-// public fits of this form; the overlap of memory and compute is not among them, for such data cannot identify it.
+// Parameters returns every constant that end-to-end measurements can tell something of. The spreads are those found
+// among public fits of this form; the overlap of memory and compute is not among them, for such data cannot identify
+// it.
 func Parameters() []Parameter {
 	type e = hardware.Efficiency
 	return []Parameter{
@@ -27,7 +28,8 @@ func Parameters() []Parameter {
 		{"moe_compute", .5, .03, 1,
 			"a model with experts: TTFT of prompts of a few thousand tokens", func(e *e) *float64 { return &e.MoECompute }},
 		{"quantized_compute", .25, .2, 1,
-			"weights of fp8 or less: TTFT of prompts of a few thousand tokens", func(e *e) *float64 { return &e.QuantizedCompute }},
+			"weights of fp8 or less: TTFT of prompts of a few thousand tokens",
+			func(e *e) *float64 { return &e.QuantizedCompute }},
 		{"kv_bandwidth", .3, .1, 1,
 			"TPOT of long prompts at high concurrency", func(e *e) *float64 { return &e.KVBandwidth }},
 		{"attention_compute", .5, .03, 1,
@@ -38,7 +40,8 @@ func Parameters() []Parameter {
 			"TPOT of a small model at concurrency 1", func(e *e) *float64 { return &e.LayerS }},
 		{"moe_layer_s", .6, 1e-6, 1e-3,
 			"a model with experts: TPOT at concurrency 1", func(e *e) *float64 { return &e.MoELayerS }},
-		{"quantized_layer_s", .6, 1e-6, 1e-3, "weights of fp8 or less: TPOT at concurrency 1", func(e *e) *float64 { return &e.QuantizedLayerS }},
+		{"quantized_layer_s", .6, 1e-6, 1e-3, "weights of fp8 or less: TPOT at concurrency 1",
+			func(e *e) *float64 { return &e.QuantizedLayerS }},
 		{"mixer_layer_s", .8, 1e-6, 1e-3,
 			"a model with MLA or linear attention: TPOT at concurrency 1", func(e *e) *float64 { return &e.MixerLayerS }},
 		{"sequence_s", .7, 1e-7, 1e-3,
@@ -53,8 +56,8 @@ func Parameters() []Parameter {
 // value returns the constant of an efficiency.
 func (p *Parameter) value(e hardware.Efficiency) float64 { return *p.at(&e) }
 
-// scale returns prior with each parameter times the exponential of its step, within what is believable. A constant that is
-// 0 stays 0: its effect is switched off.
+// scale returns prior with each parameter times the exponential of its step, within what is believable. A constant that
+// is 0 stays 0: its effect is switched off.
 func scale(parameters []Parameter, prior hardware.Efficiency, steps []float64) hardware.Efficiency {
 	e := prior
 	for i := range parameters {
@@ -66,7 +69,8 @@ func scale(parameters []Parameter, prior hardware.Efficiency, steps []float64) h
 	return e
 }
 
-// moved returns a constant after a step. A prior outside of what is believable may stay where it is, but goes no further.
+// moved returns a constant after a step. A prior outside of what is believable may stay where it is, but goes no
+// further.
 func (p *Parameter) moved(prior, step float64) float64 {
 	from := math.Log(prior)
 	low, high := math.Log(min(p.Low, prior)), math.Log(max(p.High, prior))

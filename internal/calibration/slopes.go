@@ -102,8 +102,8 @@ func addSquare(h []float64, stride int, groups []int, s []float64, k float64) {
 	}
 }
 
-// relax returns the steps that minimise the loss over the runs whose weight is not 0 in weights, with residuals taken to be
-// linear around where they were taken: a few rounds of least squares, each with the pulls of the one before.
+// relax returns the steps that minimise the loss over the runs whose weight is not 0 in weights, with residuals taken
+// to be linear around where they were taken: a few rounds of least squares, each with the pulls of the one before.
 func (f *Fit) relax(weights []float64) []float64 {
 	x := slices.Clone(f.steps)
 	for range 5 {

@@ -94,7 +94,8 @@ func comment(text string) string {
 func block(e *hardware.Efficiency, indent string) string {
 	var b strings.Builder
 	for _, c := range constants(e) {
-		optional := c.key == "mixed_kv" || c.key == "moe_rows" || c.key == "eager_layer_s" || strings.HasPrefix(c.key, "quantized_")
+		optional := c.key == "mixed_kv" || c.key == "moe_rows" || c.key == "eager_layer_s" ||
+			strings.HasPrefix(c.key, "quantized_")
 		if optional && c.value == 0 {
 			continue
 		}

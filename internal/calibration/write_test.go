@@ -40,10 +40,13 @@ func TestAFileGivesBackWhatWasWritten(t *testing.T) {
 			Bandwidth: share.Draw(t, "bandwidth"), Compute: share.Draw(t, "compute"), MoECompute: share.Draw(t, "moe_compute"),
 			MoERows:          rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1, 1e3)).Draw(t, "moe_rows"),
 			QuantizedCompute: rapid.OneOf(rapid.Just(0.0), share).Draw(t, "quantized_compute"),
-			KVBandwidth:      share.Draw(t, "kv_bandwidth"), MixedKV: rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1, 9)).Draw(t, "mixed_kv"),
+			KVBandwidth:      share.Draw(t, "kv_bandwidth"), MixedKV: rapid.OneOf(rapid.Just(0.0),
+				rapid.Float64Range(1, 9)).Draw(t, "mixed_kv"),
 			AttentionCompute: share.Draw(t, "attention_compute"), Link: share.Draw(t, "link"), LayerS: span.Draw(t, "layer_s"),
-			MoELayerS: span.Draw(t, "moe_layer_s"), MixerLayerS: span.Draw(t, "mixer_layer_s"), EagerLayerS: span.Draw(t, "eager_layer_s"),
-			QuantizedLayerS: span.Draw(t, "quantized_layer_s"), StepS: span.Draw(t, "step_s"), SequenceS: span.Draw(t, "sequence_s"), CollectiveS: span.Draw(t, "collective_s"),
+			MoELayerS: span.Draw(t, "moe_layer_s"), MixerLayerS: span.Draw(t, "mixer_layer_s"),
+			EagerLayerS:     span.Draw(t, "eager_layer_s"),
+			QuantizedLayerS: span.Draw(t, "quantized_layer_s"), StepS: span.Draw(t, "step_s"),
+			SequenceS: span.Draw(t, "sequence_s"), CollectiveS: span.Draw(t, "collective_s"),
 			FirstTokenS: span.Draw(t, "first_token_s"),
 			Overlap:     rapid.OneOf(rapid.Just(math.Inf(1)), rapid.Float64Range(1, 9)).Draw(t, "overlap"),
 			Source:      rapid.StringMatching(`[a-z "':#\\%µ]{1,20}`).Draw(t, "source"),
@@ -58,5 +61,6 @@ func TestRoundedConstantsHaveThreeDigits(t *testing.T) {
 	e := priorOf(t)
 	e.Bandwidth, e.SequenceS, e.StepS = 0.74868, 1.23456e-5, 1.23456e-5
 	got := Rounded(e)
-	assert.Equal(t, []float64{0.749, 1.23e-5, 1.23456e-5}, []float64{got.Bandwidth, got.SequenceS, got.StepS}, "steps are not fitted")
+	assert.Equal(t, []float64{0.749, 1.23e-5, 1.23456e-5}, []float64{got.Bandwidth, got.SequenceS, got.StepS},
+		"steps are not fitted")
 }

@@ -39,8 +39,8 @@ func (f *File) On(scenario string) error {
 func (f *File) Whole() error {
 	for i := range f.Runs {
 		if r := &f.Runs[i]; r.Skip == "" && r.Scenario == "" {
-			return fmt.Errorf("%s: %s does not say on which GPUs and with which engine it was measured; expected that deployment as "+
-				"--scenario, a name or a file, whose workload the data replace", f.Path, r.ID)
+			return fmt.Errorf("%s: %s does not say on which GPUs and with which engine it was measured; expected that "+
+				"deployment as --scenario, a name or a file, whose workload the data replace", f.Path, r.ID)
 		}
 	}
 	return nil
@@ -51,14 +51,14 @@ func (f *File) Takes() bool {
 	return slices.ContainsFunc(f.Runs, func(r Run) bool { return r.Over != "" })
 }
 
-// Label fills the labels of a run that the data leave open from its scenario as loaded, and refuses one of another model
-// than was measured.
+// Label fills the labels of a run that the data leave open from its scenario as loaded, and refuses one of another
+// model than was measured.
 func (r *Run) Label(s *configs.Scenario) error {
 	l := &r.Labels
 	known := func(model string) bool { return slices.Contains(catalog.ModelNames(), model) }
 	if l.Model != s.Model && known(l.Model) && known(s.Model) {
-		return fmt.Errorf("run %s was measured with model %s; got a scenario with model %s; expected one with the model that was "+
-			"measured", r.ID, l.Model, s.Model)
+		return fmt.Errorf("run %s was measured with model %s; got a scenario with model %s; expected one with the model "+
+			"that was measured", r.ID, l.Model, s.Model)
 	}
 	p := &s.Pools[0]
 	class := ""
@@ -117,7 +117,8 @@ func readBase(scenario string) ([]byte, error) {
 	return absolutePaths(scenario, text, dir)
 }
 
-// absolutePaths rewrites what a scenario names relative to its folder, in place: a model's config.json and efficiencies.
+// absolutePaths rewrites what a scenario names relative to its folder, in place: a model's config.json and
+// efficiencies.
 func absolutePaths(name string, text []byte, dir string) ([]byte, error) {
 	root, err := mapping(name, text)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package measured is the model of measurements of real deployments: each run says how it was made, as a scenario that can
-// be simulated, and what was measured of it. What a run was set up with goes into the scenario; what was measured stays
-// beside it, so that no prediction can see it.
+// Package measured is the model of measurements of real deployments: each run says how it was made, as a scenario that
+// can be simulated, and what was measured of it. What a run was set up with goes into the scenario; what was measured
+// stays beside it, so that no prediction can see it.
 //
 //	run.go         a file, its runs, rows and values
 //	plausible.go   the range of what is measured

@@ -85,7 +85,8 @@ func blank(lines []string, m *yaml.Node, at int) {
 
 // loadKeys are the keys of a workload that say when how much is asked.
 var loadKeys = []string{
-	"arrivals", "closed_loop", "trace", "lengths", "prompt_tokens", "output_tokens", "max_tokens", "requests", "duration_s", "warmup_s",
+	"arrivals", "closed_loop", "trace", "lengths", "prompt_tokens", "output_tokens", "max_tokens", "requests",
+	"duration_s", "warmup_s",
 }
 
 // merged returns what a top-level key becomes.
@@ -102,7 +103,8 @@ func merged(name, key string, base, over *yaml.Node) (*yaml.Node, error) {
 		return base, nil
 	case key == "pools" && base.Kind == yaml.SequenceNode && len(base.Content) > 0:
 		if n := len(base.Content); n > 1 {
-			return nil, fmt.Errorf("%s: pools: %d of them; expected 1, for the data say of which kind its GPUs are or how they are used", name, n)
+			return nil, fmt.Errorf("%s: pools: %d of them; expected 1, for the data say of which kind its GPUs are or how "+
+				"they are used", name, n)
 		}
 		put(base.Content[0], over.Content[0])
 		return base, nil

@@ -9,11 +9,13 @@ import (
 	"github.com/decodesim/decodesim/configs"
 )
 
-const newLoad = "workload:\n  closed_loop: {concurrency: 2}\n  requests: 20\n  prompt_tokens: {distribution: fixed, mean: 10}\n" +
+const newLoad = "workload:\n  closed_loop: {concurrency: 2}\n  requests: 20\n  prompt_tokens: {distribution: fixed, " +
+	"mean: 10}\n" +
 	"  output_tokens: {distribution: fixed, mean: 5}\n"
 
 func TestALoadTakesThePlaceOfAScenariosOwn(t *testing.T) {
-	base := "# mine\nmodel: llama-3.1-8b\nworkload:\n  trace: {file: none.csv}\n  warmup_s: 3\n  timeout_s: 60\n\npools:\n  - gpu: h100-sxm # one\nseed: 7\n"
+	base := "# mine\nmodel: llama-3.1-8b\nworkload:\n  trace: {file: none.csv}\n  warmup_s: 3\n  timeout_s: " +
+		"60\n\npools:\n  - gpu: h100-sxm # one\nseed: 7\n"
 	text, err := overlay("mine.yaml", []byte(base), newLoad)
 	require.NoError(t, err)
 	assert.Equal(t, "# mine\nmodel: llama-3.1-8b\n\n\n\n\n\npools:\n  - gpu: h100-sxm # one\nseed: 7\n"+`workload:
@@ -34,7 +36,8 @@ func TestALoadTakesThePlaceOfAScenariosOwn(t *testing.T) {
 func TestAScenarioNeedsNoWorkloadUnderData(t *testing.T) {
 	for _, base := range []string{
 		"model: llama-3.1-8b\npools: [{gpu: h100-sxm}]", "{model: llama-3.1-8b, pools: [{gpu: h100-sxm}]}\n",
-		"{model: llama-3.1-8b, workload: {requests: 3}, pools: [{gpu: h100-sxm}]}", "workload:\nmodel: llama-3.1-8b\npools:\n- gpu: h100-sxm\n",
+		"{model: llama-3.1-8b, workload: {requests: 3}, pools: [{gpu: h100-sxm}]}",
+		"workload:\nmodel: llama-3.1-8b\npools:\n- gpu: h100-sxm\n",
 	} {
 		text, err := overlay("mine.yaml", []byte(base), newLoad)
 		require.NoError(t, err)
@@ -45,7 +48,8 @@ func TestAScenarioNeedsNoWorkloadUnderData(t *testing.T) {
 }
 
 func TestErrorsInAScenarioKeepTheirLine(t *testing.T) {
-	text, err := overlay("mine.yaml", []byte("model: llama-3.1-8b\nworkload:\n  requests: 3\n\npools:\n  - gpu: h1000\n"), newLoad)
+	text, err := overlay("mine.yaml", []byte("model: llama-3.1-8b\nworkload:\n  requests: 3\n\npools:\n  - gpu: h1000\n"),
+		newLoad)
 	require.NoError(t, err)
 	_, err = configs.Read("mine.yaml", []byte(text), configs.Options{})
 	assert.ErrorContains(t, err, "mine.yaml:6:")
@@ -57,7 +61,8 @@ func TestErrorsInAScenarioKeepTheirLine(t *testing.T) {
 
 func TestARowGoesOverThePoolOfAScenario(t *testing.T) {
 	base := "model: llama-3.1-8b\npools:\n  - gpu: h100-sxm\n    max_num_seqs: 64\n"
-	text, err := overlay("mine.yaml", []byte(base), "model: qwen3-32b\npools:\n  - tensor_parallel: 2\n    gpu: h200-sxm\n"+newLoad)
+	text, err := overlay("mine.yaml", []byte(base),
+		"model: qwen3-32b\npools:\n  - tensor_parallel: 2\n    gpu: h200-sxm\n"+newLoad)
 	require.NoError(t, err)
 	s, err := configs.Read("mine.yaml", []byte(text), configs.Options{})
 	require.NoError(t, err, text)

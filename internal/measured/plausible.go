@@ -24,7 +24,8 @@ func (m Metric) Accepted() string {
 	return "milliseconds above 0, up to 1e9"
 }
 
-// CheckPlausible refuses a file with a value that cannot have been measured, wherever in it the value was read or added up from.
+// CheckPlausible refuses a file with a value that cannot have been measured, wherever in it the value was read or added
+// up from.
 func (f *File) CheckPlausible() error {
 	for i := range f.Runs {
 		for j := range f.Runs[i].Rows {

@@ -119,7 +119,8 @@ func Other(m Metric, s Stat, measured float64) Value {
 	return Value{Metric: m, Stat: s, Name: m.String() + "_" + s.String(), Measured: measured}
 }
 
-// Quantile returns the p-quantile of sorted numbers, linear between them, as numpy and so the benchmark tools define it.
+// Quantile returns the p-quantile of sorted numbers, linear between them, as numpy and so the benchmark tools define
+// it.
 func Quantile(sorted []float64, p float64) float64 {
 	at := p * float64(len(sorted)-1)
 	i := int(math.Floor(at))

@@ -15,8 +15,8 @@ func isFlag(word string) bool {
 // optimisation matches vLLM's -O3, whose number is no word of its own.
 var optimisation = regexp.MustCompile(`^-O=?(\d)$`)
 
-// parse returns the flags among the arguments in their order. What stands for itself may be a model; flags that no table
-// has are remembered with what follows them.
+// parse returns the flags among the arguments in their order. What stands for itself may be a model; flags that no
+// table has are remembered with what follows them.
 func (d *draft) parse(args []string) ([]*given, error) {
 	var all []*given
 	for i := 0; i < len(args); {

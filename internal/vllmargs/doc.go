@@ -2,11 +2,12 @@
 // restates no default: what the command line leaves out stays absent, and is the engine's.
 //
 // The text is a fragment of a terminal or of a script more often than a script, so no shell's parser reads it. We tried
-// mvdan.cc/sh/v3/syntax (3.14, bash, with and without RecoverErrors) on the fragments of TestFragmentsAreRead: it refuses
-// the prompt of a virtual environment before the command, the end of an if, a case or a loop without its beginning, a line
-// that begins with && and a remark in parentheses. Its package expand cannot leave an unknown variable or command as it is
-// written, which the messages about variables need. What would remain ours is the larger part of words.go: joining lines
-// that begin with a flag, files that here-documents write, values of variables across statements.
+// mvdan.cc/sh/v3/syntax (3.14, bash, with and without RecoverErrors) on the fragments of TestFragmentsAreRead: it
+// refuses the prompt of a virtual environment before the command, the end of an if, a case or a loop without its
+// beginning, a line that begins with && and a remark in parentheses. Its package expand cannot leave an unknown
+// variable or command as it is written, which the messages about variables need. What would remain ours is the larger
+// part of words.go: joining lines that begin with a flag, files that here-documents write, values of variables across
+// statements.
 //
 //	import.go    the command line in, the scenario and what is to be said about it out
 //	words.go     a shell's quotes, comments and line ends; variable.go, arithmetic.go: what $ stands for

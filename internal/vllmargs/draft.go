@@ -76,8 +76,8 @@ func (d *draft) note(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
 }
 
-// fit drops what the engine has no argument for, and says so. An order by the prefix cache gives way where SGLang has none:
-// it takes fcfs then (unverified).
+// fit drops what the engine has no argument for, and says so. An order by the prefix cache gives way where SGLang has
+// none: it takes fcfs then (unverified).
 func (d *draft) fit() error {
 	if d.value("radix_cache") == "false" && d.value("schedule_policy") == "lpm" {
 		d.pool = slices.DeleteFunc(d.pool, func(s setting) bool { return s.key == "schedule_policy" })

@@ -37,7 +37,8 @@ func TestNamesMayBeSpeltOtherwise(t *testing.T) {
 		require.True(t, known, written)
 		assert.Equal(t, want, f.names[0])
 	}
-	for _, written := range []string{"--max-num", "--no-max-num-seqs", "--max-num-", "--enable-", "-t", "--tensor-parallel-sizes"} {
+	for _, written := range []string{"--max-num", "--no-max-num-seqs", "--max-num-", "--enable-", "-t",
+		"--tensor-parallel-sizes"} {
 		_, _, _, known := flags.find(written)
 		assert.False(t, known, written)
 	}
@@ -45,12 +46,15 @@ func TestNamesMayBeSpeltOtherwise(t *testing.T) {
 
 // TestAnyFlagsAreAnErrorOrAScenario draws command lines of flags that exist, with values good and bad, in any order.
 func TestAnyFlagsAreAnErrorOrAScenario(t *testing.T) {
-	starts := map[string]string{vllmV1: "vllm serve", vllmV0: "VLLM_USE_V1=0 vllm serve", sglang: "sglang serve --model", tensorRTLLM: "trtllm-serve"}
-	values := []string{"1", "2", "8", "0.5", "-1", "fp8", "auto", "true", "none", "lpm", "8K", "{}", `{"level": 0}`, "$X", "", "[1, 2]", "a\u2028b: c #", "x=y", "'"}
+	starts := map[string]string{vllmV1: "vllm serve", vllmV0: "VLLM_USE_V1=0 vllm serve", sglang: "sglang serve --model",
+		tensorRTLLM: "trtllm-serve"}
+	values := []string{"1", "2", "8", "0.5", "-1", "fp8", "auto", "true", "none", "lpm", "8K", "{}", `{"level": 0}`, "$X",
+		"", "[1, 2]", "a\u2028b: c #", "x=y", "'"}
 	read, written := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		engine := rapid.SampledFrom(Engines()).Draw(t, "engine")
-		words := wordsOf(t, starts[engine]+" "+rapid.SampledFrom([]string{"llama-3.1-8b", "openai/gpt-oss-120b"}).Draw(t, "model"))[0]
+		words := wordsOf(t, starts[engine]+" "+rapid.SampledFrom([]string{"llama-3.1-8b", "openai/gpt-oss-120b"}).Draw(t,
+			"model"))[0]
 		flags := flagsOf(engine)
 		for range rapid.IntRange(0, 6).Draw(t, "flags") {
 			f := rapid.SampledFrom(flags).Draw(t, "flag")
@@ -76,7 +80,8 @@ func TestAnyFlagsAreAnErrorOrAScenario(t *testing.T) {
 
 // TestAnyTextIsAnErrorOrAScenario: no text is too odd.
 func TestAnyTextIsAnErrorOrAScenario(t *testing.T) {
-	parts := []string{"vllm", " serve ", "--model", " -tp ", "4", "'", `"`, "\\", "\n", "$", "{", "}", "((", "))", "#", "<<", ">", "EOF", ";", "=", "-e ", "A=1", "llama-3.1-8b", " ", "é", "-O", "-c ", "."}
+	parts := []string{"vllm", " serve ", "--model", " -tp ", "4", "'", `"`, "\\", "\n", "$", "{", "}", "((", "))", "#",
+		"<<", ">", "EOF", ";", "=", "-e ", "A=1", "llama-3.1-8b", " ", "é", "-O", "-c ", "."}
 	rapid.Check(t, func(t *rapid.T) {
 		text := ""
 		for range rapid.IntRange(0, 30).Draw(t, "parts") {

@@ -21,7 +21,8 @@ func captureSizes(d *draft, g *given) error {
 		return captureMax(d, g)
 	}
 	var sizes []int
-	for _, w := range strings.FieldsFunc(strings.Join(g.values, " "), func(r rune) bool { return strings.ContainsRune("[], ", r) }) {
+	for _, w := range strings.FieldsFunc(strings.Join(g.values, " "),
+		func(r rune) bool { return strings.ContainsRune("[], ", r) }) {
 		n, err := strconv.Atoi(w)
 		if err != nil || n < 1 || n > rowsMax {
 			return g.bad(fmt.Sprintf("numbers of rows from 1 to %d", rowsMax))
@@ -61,13 +62,14 @@ const compilationFlag = "--compilation-config"
 
 // level takes a flag such as -O3 for the part of --compilation-config that it is: it leaves the other parts alone.
 func (g *given) level() {
-	if n, err := strconv.Atoi(g.value()); g.flag.names[0] == compilationFlag && len(g.path) == 0 && err == nil && n >= 0 && n <= 3 {
+	if n, err := strconv.Atoi(g.value()); g.flag.names[0] == compilationFlag && len(g.path) == 0 && err == nil && n >= 0 &&
+		n <= 3 {
 		g.path = []string{"level"}
 	}
 }
 
-// partly has it said where parts of one flag are given beside the object that has all of them: they are read together, and
-// vLLM may take the last alone (unverified).
+// partly has it said where parts of one flag are given beside the object that has all of them: they are read together,
+// and vLLM may take the last alone (unverified).
 func (d *draft) partly(all []*given) {
 	var whole, parts []*given
 	for _, g := range all {
@@ -116,7 +118,8 @@ func compiled(d *draft, g *given, key, value string) error {
 		return captureSizes(d, part)
 	case key == "max_cudagraph_capture_size":
 		return captureMax(d, part)
-	case key == "cudagraph_mode" && strings.EqualFold(value, "none") || key == "use_cudagraph" && strings.EqualFold(value, "false"):
+	case key == "cudagraph_mode" && strings.EqualFold(value, "none") || key == "use_cudagraph" &&
+		strings.EqualFold(value, "false"):
 		d.set("enforce_eager", "true", part)
 	case (key == "level" || key == "mode") && value == "0":
 		d.differ(part, uncompiled)

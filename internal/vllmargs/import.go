@@ -118,7 +118,8 @@ func (d *draft) environment(names []string) {
 // accelerator returns the catalog's name of the GPU, which no command line says.
 func (d *draft) accelerator() (string, error) {
 	if d.options.GPU == "" {
-		return "", fmt.Errorf("a command line does not say on which GPU it runs; expected --gpu with one of %s", strings.Join(catalog.GPUNames(), ", "))
+		return "", fmt.Errorf("a command line does not say on which GPU it runs; expected --gpu with one of %s",
+			strings.Join(catalog.GPUNames(), ", "))
 	}
 	gpu, unknown := names.PublishedGPU(d.options.GPU)
 	if unknown != "" {
@@ -145,11 +146,12 @@ func (d *draft) served() (m served, err error) {
 		return d.ofConfig(m, path)
 	}
 	if m.written == "" {
-		return m, errors.New("the command line names no model; expected one, such as vllm serve meta-llama/Llama-3.1-8B-Instruct, " +
-			"or --model-config with the path of its config.json")
+		return m, errors.New("the command line names no model; expected one, such as vllm serve " +
+			"meta-llama/Llama-3.1-8B-Instruct, or --model-config with the path of its config.json")
 	}
 	if name := unknownVariable(m.written); name != "" {
-		return m, fmt.Errorf("the model is %s, and the variable %s has no value; give it with --var %s=VALUE", m.written, name, name)
+		return m, fmt.Errorf("the model is %s, and the variable %s has no value; give it with --var %s=VALUE", m.written,
+			name, name)
 	}
 	name, weights, unknown := names.PublishedModel(repository(m.written))
 	if unknown != "" {
@@ -175,7 +177,8 @@ func (d *draft) written() (string, error) {
 		case strings.HasPrefix(w, "$") && (model != "" || len(d.alone) > 1):
 			d.unknown = append(d.unknown, Remark{clip(w), "a variable without a value; give it with --var NAME=VALUE"})
 		case model != "":
-			return "", fmt.Errorf("%q and %q: two models, or a word that belongs to no flag; expected one model", clip(model), clip(w))
+			return "", fmt.Errorf("%q and %q: two models, or a word that belongs to no flag; expected one model", clip(model),
+				clip(w))
 		default:
 			model = w
 		}
@@ -217,8 +220,8 @@ var ours = regexp.MustCompile(`^` + scenarioName + `:(\d+):\d+: [^ :]+: `)
 
 const scenarioName = "scenario"
 
-// Check loads the scenario and sizes its replicas. An error that a flag is to blame for names it; wrong reports it. Any other one
-// says why the scenario does not run as it stands.
+// Check loads the scenario and sizes its replicas. An error that a flag is to blame for names it; wrong reports it. Any
+// other one says why the scenario does not run as it stands.
 func (i *Import) Check() (wrong bool, err error) {
 	s, err := configs.Read(scenarioName, i.Text, configs.Options{})
 	if err == nil {

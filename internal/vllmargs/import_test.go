@@ -43,8 +43,10 @@ func keys(text []byte) string {
 
 func TestFlagsBecomeKeys(t *testing.T) {
 	files := folder{
-		"vllm.yaml":     "model: Qwen/Qwen3-8B\nmax-num-seqs: 32\ntensor_parallel_size: 2\ncompilation-config: {cudagraph_capture_sizes: [1, 2]}\nport: 80\n",
-		"trt.yml":       "kv_cache_config:\n  dtype: fp8\n  enable_block_reuse: false\n  free_gpu_memory_fraction: 0.8\nenable_attention_dp: true\nstream_interval: 10\nmoe_config: {backend: TRTLLM}\n",
+		"vllm.yaml": "model: Qwen/Qwen3-8B\nmax-num-seqs: 32\ntensor_parallel_size: 2\ncompilation-config: " +
+			"{cudagraph_capture_sizes: [1, 2]}\nport: 80\n",
+		"trt.yml": "kv_cache_config:\n  dtype: fp8\n  enable_block_reuse: false\n  free_gpu_memory_fraction: " +
+			"0.8\nenable_attention_dp: true\nstream_interval: 10\nmoe_config: {backend: TRTLLM}\n",
 		"m/config.json": `{}`,
 	}
 	for text, want := range map[string]string{
@@ -64,21 +66,27 @@ func TestFlagsBecomeKeys(t *testing.T) {
 		"vllm serve deepseek-ai/DeepSeek-R1 -q fp8 --kv-cache-dtype auto":                              "deepseek-r1 ||vllm-v1",
 		"vllm serve /hub/models--Qwen--Qwen3-8B/snapshots/0a1b/":                                       "qwen3-8b ||vllm-v1",
 		"vllm serve m": "m/config.json ||vllm-v1",
-		"vllm serve --config vllm.yaml --max-num-seqs 64":                                                                                           "qwen3-8b |tensor_parallel: 2|vllm-v1|cudagraph_capture_sizes: [1, 2]|max_num_seqs: 64",
-		"VLLM_USE_V1=0 vllm serve llama-3.1-8b --swap-space 8 --preemption-mode swap":                                                               "llama-3.1-8b ||vllm-v0|swap_space: 8|preemption_mode: swap",
-		"vllm serve llama-3.1-8b --swap-space 8":                                                                                                    "llama-3.1-8b ||vllm-v1",
-		"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 4 --enable-dp-attention --ep 8":                                              "deepseek-r1 |tensor_parallel: 2|data_parallel: 4|expert_parallel: true|sglang",
-		"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 2 --load-balance-method round_robin":                                         "deepseek-r1 |replicas: 2|tensor_parallel: 8|sglang|router: round-robin",
-		"sglang serve --model qwen3-8b --mem-fraction 0.8 --chunked-prefill-size -1 --max-prefill-tokens 4096 --disable-radix-cache":                "qwen3-8b ||sglang|mem_fraction_static: 0.8|chunked_prefill_size: -1|max_prefill_tokens: 4096|radix_cache: false",
-		"sglang serve --model qwen3-8b --max-total-tokens 1000 --page-size 16 --disable-overlap-schedule --cuda-graph-bs 1 2 --schedule-policy lpm": "qwen3-8b ||sglang|page_size: 16|overlap_schedule: false|cuda_graph_bs: [1, 2]|schedule_policy: lpm|num_gpu_blocks: 62",
-		"sglang serve --model qwen3-8b --disable-radix-cache --schedule-policy lpm":                                                                 "qwen3-8b ||sglang|radix_cache: false",
-		"trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size=8 --ep_size 8 --max_num_tokens 20000 --extra_llm_api_options=trt.yml":                       "deepseek-r1 kv_cache: fp8|tensor_parallel: 1|data_parallel: 8|expert_parallel: true|tensorrt-llm|max_num_tokens: 20000|enable_block_reuse: false|free_gpu_memory_fraction: 0.8",
-		"trtllm-serve llama-3.1-8b --max_batch_size 64 --kv_cache_free_gpu_memory_fraction 0.85 --max_seq_len 4096":                                 "llama-3.1-8b ||tensorrt-llm|max_batch_size: 64|free_gpu_memory_fraction: 0.85|max_seq_len: 4096",
+		"vllm serve --config vllm.yaml --max-num-seqs 64":                                                   "qwen3-8b |tensor_parallel: 2|vllm-v1|cudagraph_capture_sizes: [1, 2]|max_num_seqs: 64",
+		"VLLM_USE_V1=0 vllm serve llama-3.1-8b --swap-space 8 --preemption-mode swap":                       "llama-3.1-8b ||vllm-v0|swap_space: 8|preemption_mode: swap",
+		"vllm serve llama-3.1-8b --swap-space 8":                                                            "llama-3.1-8b ||vllm-v1",
+		"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 4 --enable-dp-attention --ep 8":      "deepseek-r1 |tensor_parallel: 2|data_parallel: 4|expert_parallel: true|sglang",
+		"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 2 --load-balance-method round_robin": "deepseek-r1 |replicas: 2|tensor_parallel: 8|sglang|router: round-robin",
+		"sglang serve --model qwen3-8b --mem-fraction 0.8 --chunked-prefill-size -1 --max-prefill-tokens 4096 " +
+			"--disable-radix-cache": "qwen3-8b ||sglang|mem_fraction_static: 0.8|chunked_prefill_size: " +
+			"-1|max_prefill_tokens: 4096|radix_cache: false",
+		"sglang serve --model qwen3-8b --max-total-tokens 1000 --page-size 16 --disable-overlap-schedule --cuda-graph-bs 1 " +
+			"2 --schedule-policy lpm": "qwen3-8b ||sglang|page_size: 16|overlap_schedule: false|cuda_graph_bs: [1, " +
+			"2]|schedule_policy: lpm|num_gpu_blocks: 62",
+		"sglang serve --model qwen3-8b --disable-radix-cache --schedule-policy lpm": "qwen3-8b ||sglang|radix_cache: false",
+		"trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size=8 --ep_size 8 --max_num_tokens 20000 --extra_llm_api_options=trt.yml": "deepseek-r1 kv_cache: fp8|tensor_parallel: 1|data_parallel: 8|expert_parallel: true|tensorrt-llm|max_num_tokens: " +
+			"20000|enable_block_reuse: false|free_gpu_memory_fraction: 0.8",
+		"trtllm-serve llama-3.1-8b --max_batch_size 64 --kv_cache_free_gpu_memory_fraction 0.85 --max_seq_len 4096": "llama-3.1-8b ||tensorrt-llm|max_batch_size: 64|free_gpu_memory_fraction: 0.85|max_seq_len: 4096",
 	} {
 		i, err := read(text, "h200", files)
 		require.NoError(t, err, text)
 		got := strings.NewReplacer("model: ", "", "engine: ", "", "gpu: h200-sxm", "").Replace(keys(i.Text))
-		assert.Equal(t, strings.FieldsFunc(strings.Replace(want, " ", "|", 1), bar), strings.FieldsFunc(strings.ReplaceAll(got, "\n", "|"), bar), text)
+		assert.Equal(t, strings.FieldsFunc(strings.Replace(want, " ", "|", 1), bar),
+			strings.FieldsFunc(strings.ReplaceAll(got, "\n", "|"), bar), text)
 	}
 }
 
@@ -86,7 +94,8 @@ func bar(r rune) bool { return r == '|' }
 
 // TestImportedScenariosLoad: what is written is what configs reads, whatever the flags.
 func TestImportedScenariosLoad(t *testing.T) {
-	i, err := Read("vllm serve Qwen/Qwen3-235B-A22B-Instruct-2507-FP8 -tp 4 -dp 2 --enable-expert-parallel --max-num-seqs 128 --max-model-len 8k", Options{
+	i, err := Read("vllm serve Qwen/Qwen3-235B-A22B-Instruct-2507-FP8 -tp 4 -dp 2 --enable-expert-parallel "+
+		"--max-num-seqs 128 --max-model-len 8k", Options{
 		GPU: "NVIDIA H200", Load: Load{Rate: 2.5, Prompt: 700}, ReadFile: folder{}.read,
 	})
 	require.NoError(t, err)
@@ -100,7 +109,8 @@ func TestImportedScenariosLoad(t *testing.T) {
 		s.Model, s.Weights, p.GPU, p.TensorParallel, p.DataParallel, p.ExpertParallel, p.MaxNumSeqs, p.MaxModelLen,
 		s.Workload.Arrivals.Rate, s.Workload.PromptTokens.Mean, s.Workload.OutputTokens.Mean,
 	})
-	assert.Equal(t, []string{"-tp 4", "-dp 2", "--enable-expert-parallel", "--max-num-seqs 128", "--max-model-len 8k"}, i.Taken)
+	assert.Equal(t, []string{"-tp 4", "-dp 2", "--enable-expert-parallel", "--max-num-seqs 128", "--max-model-len 8k"},
+		i.Taken)
 }
 
 func TestWhatIsNoKeyIsNamed(t *testing.T) {
@@ -125,7 +135,8 @@ func TestWhatIsNoKeyIsNamed(t *testing.T) {
 	assert.NotContains(t, string(i.Text), "secret")
 }
 
-// TestPartsOfOneFlagAreReadTogether: a level behind an object leaves the object's sizes alone, and what is given twice is named.
+// TestPartsOfOneFlagAreReadTogether: a level behind an object leaves the object's sizes alone, and what is given twice
+// is named.
 func TestPartsOfOneFlagAreReadTogether(t *testing.T) {
 	const object = `vllm serve llama-3.1-8b --compilation-config '{"cudagraph_capture_sizes":[1,2,4,8]}' `
 	for _, level := range []string{"-O3", "-O 2", "-O=1", "--compilation-config 3"} {
@@ -136,8 +147,10 @@ func TestPartsOfOneFlagAreReadTogether(t *testing.T) {
 		assert.Contains(t, i.Notes[0], " are one flag, given more than once: both are read", level)
 	}
 	for text, want := range map[string]string{
-		object + `--compilation-config '{"cudagraph_mode":"NONE"}'`:                   "--compilation-config is given 2 times; the last counts: --compilation-config {\"cudagraph_mode\":\"NONE\"}",
-		"vllm serve llama-3.1-8b -O3 -O2":                                             "-O is given 2 times; the last counts: -O 2",
+		object + `--compilation-config '{"cudagraph_mode":"NONE"}'`: "--compilation-config is given 2 " +
+			"times; the last counts: --compilation-config {\"cudagraph_mode\":\"NONE\"}",
+		"vllm serve llama-3.1-8b -O3 -O2": "-O is given 2 times; the last " +
+			"counts: -O 2",
 		"vllm serve llama-3.1-8b --api-key secret1 --api-key secret2":                 "--api-key is given 2 times; the last counts",
 		"vllm serve llama-3.1-8b --max-num-seqs 8 --port 1 --max-num-seqs 8":          "--max-num-seqs is given 2 times; the last counts: --max-num-seqs 8",
 		"docker run vllm/vllm-openai:v0.6.3 --model llama-3.1-8b":                     "vllm/vllm-openai:v0.6.3 is older than vLLM 0.8, the first whose default is V1 (unverified): the engine is vllm-v0",
@@ -160,7 +173,8 @@ func TestTheCacheInHostMemoryHasASwitchAndASize(t *testing.T) {
 	assert.Empty(t, i.Differs)
 	wrong, err := i.Check()
 	require.NoError(t, err, "%v", wrong)
-	for flags, differs := range map[string]bool{"--enable-hierarchical-cache": true, "--enable-hierarchical-cache --hicache-ratio 2 --hicache-size 0": true,
+	for flags, differs := range map[string]bool{"--enable-hierarchical-cache": true,
+		"--enable-hierarchical-cache --hicache-ratio 2 --hicache-size 0": true,
 		"--hicache-size 64": false, "--hicache-ratio 2": false, "--enable-hierarchical-cache=false --hicache-size 3": false} {
 		i, err := read(serve+flags, "h100", nil)
 		require.NoError(t, err)
@@ -179,7 +193,8 @@ func TestTheEngineIsThatOfTheProgram(t *testing.T) {
 	_, err := engine("vllm serve llama-3.1-8b", "sglang")
 	assert.EqualError(t, err, "--engine sglang: the command line starts vLLM; expected no --engine, or vllm-v1 or vllm-v0")
 	_, err = engine("trtllm-serve llama-3.1-8b", "vllm-v1")
-	assert.EqualError(t, err, "--engine vllm-v1: the command line starts TensorRT-LLM; expected no --engine, or tensorrt-llm")
+	assert.EqualError(t, err, "--engine vllm-v1: the command line starts TensorRT-LLM; expected no --engine, or "+
+		"tensorrt-llm")
 	i, err := engine("VLLM_USE_V1=0 vllm serve llama-3.1-8b", "vllm-v1")
 	require.NoError(t, err)
 	assert.Contains(t, keys(i.Text), "engine: vllm-v1")
@@ -197,25 +212,30 @@ func TestAnotherEngineLacksWhatItLacks(t *testing.T) {
 
 func TestMistakesAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                                           "the command line is empty; expected \"vllm serve MODEL …\"",
-		"ls -la":                                                     `"ls -la" starts no server that is known; expected "vllm serve`,
-		"vllm serve a\nvllm serve b":                                 "the text starts 2 servers; expected one",
-		"trtllm-serve disaggregated -c x":                            "separate pools for prefill and decode are not modelled",
-		"vllm serve":                                                 "the command line names no model; expected one",
-		"vllm serve --port 80":                                       "the command line names no model; expected one",
-		"vllm serve llama-3.1-8b b/c":                                `"llama-3.1-8b" and "b/c": two models, or a word that belongs to no flag; expected one model`,
-		"vllm serve a --model b":                                     `"b" and "a": two models`,
-		"vllm serve foo/llama-3.1-9b":                                `model foo/llama-3.1-9b is not in the catalog; did you mean "llama-3.1-8b"? (decodesim list models); or give the path`,
-		"vllm serve $MODEL -tp 2":                                    "the model is $MODEL, and the variable MODEL has no value; give it with --var MODEL=VALUE",
-		"vllm serve llama-3.1-8b 'x":                                 "line 1: the quote ' of 'x has no end; expected another '",
-		"vllm serve \"a\n\n b":                                       "line 1: the quote \" of \"a b has no end",
-		"vllm serve m --max-num-seqs":                                "--max-num-seqs has no value; expected one behind it",
-		"vllm serve m --max-num-seqs --port 1":                       "--max-num-seqs has no value",
-		"vllm serve m --max-num-seqs=":                               "--max-num-seqs has no value",
-		"vllm serve m -tp -2":                                        "-tp -2: expected a whole number from 1 to 1024",
-		"vllm serve m -tp two":                                       "-tp two: expected a whole number from 1 to 1024",
-		"vllm serve m --max-num-seqs $CONC":                          "--max-num-seqs $CONC: the variable CONC has no value; expected a whole number from 1 to 1048576: give it with --var CONC=VALUE",
-		"vllm serve m --max-model-len 1.5":                           "--max-model-len 1.5: expected a whole number from 1 to 1073741824, or one such as 32k (32000) or 32K (32768)",
+		"": "the command line is empty; expected \"vllm serve " +
+			"MODEL …\"",
+		"ls -la":                          `"ls -la" starts no server that is known; expected "vllm serve`,
+		"vllm serve a\nvllm serve b":      "the text starts 2 servers; expected one",
+		"trtllm-serve disaggregated -c x": "separate pools for prefill and decode are not modelled",
+		"vllm serve":                      "the command line names no model; expected one",
+		"vllm serve --port 80":            "the command line names no model; expected one",
+		"vllm serve llama-3.1-8b b/c":     `"llama-3.1-8b" and "b/c": two models, or a word that belongs to no flag; expected one model`,
+		"vllm serve a --model b":          `"b" and "a": two models`,
+		"vllm serve foo/llama-3.1-9b":     `model foo/llama-3.1-9b is not in the catalog; did you mean "llama-3.1-8b"? (decodesim list models); or give the path`,
+		"vllm serve $MODEL -tp 2": "the model is $MODEL, and the variable MODEL has no " +
+			"value; give it with --var MODEL=VALUE",
+		"vllm serve llama-3.1-8b 'x": "line 1: the quote ' of 'x has no end; expected " +
+			"another '",
+		"vllm serve \"a\n\n b":                 "line 1: the quote \" of \"a b has no end",
+		"vllm serve m --max-num-seqs":          "--max-num-seqs has no value; expected one behind it",
+		"vllm serve m --max-num-seqs --port 1": "--max-num-seqs has no value",
+		"vllm serve m --max-num-seqs=":         "--max-num-seqs has no value",
+		"vllm serve m -tp -2":                  "-tp -2: expected a whole number from 1 to 1024",
+		"vllm serve m -tp two":                 "-tp two: expected a whole number from 1 to 1024",
+		"vllm serve m --max-num-seqs $CONC": "--max-num-seqs $CONC: the variable CONC has no " +
+			"value; expected a whole number from 1 to 1048576: give it with --var CONC=VALUE",
+		"vllm serve m --max-model-len 1.5": "--max-model-len 1.5: expected a whole number from 1 " +
+			"to 1073741824, or one such as 32k (32000) or 32K (32768)",
 		"vllm serve m --gpu-memory-utilization 90":                   "--gpu-memory-utilization 90: expected a number above 0 and at most 1",
 		"vllm serve m --gpu-memory-utilization NaN":                  "expected a number above 0 and at most 1",
 		"vllm serve m --enforce-eager=maybe":                         "--enforce-eager maybe: expected true or false",
@@ -233,7 +253,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		"sglang serve --model m --max-total-tokens 8 --page-size 16": "--max-total-tokens 8: expected from 16 to",
 		"sglang serve --model m --load-balance-method x":             "--load-balance-method x: expected one of auto, round_robin",
 		"vllm serve m \xff":                                          "the text is not UTF-8",
-		strings.Repeat("a", textMax+1):                               "the text has 1048577 bytes; expected the command line of one server",
+		strings.Repeat("a", textMax+1): "the text has 1048577 bytes; expected the command " +
+			"line of one server",
 	} {
 		_, err := read(text, "h100", folder{"m/config.json": "{}", "bad.yaml": "- a"})
 		require.Error(t, err, text)
@@ -250,7 +271,8 @@ func TestMistakesAreNamed(t *testing.T) {
 // TestWhatConfigsRefusesIsTheFlags: the error of a key is told as one of its flag.
 func TestWhatConfigsRefusesIsTheFlags(t *testing.T) {
 	for text, want := range map[string]string{
-		"vllm serve llama-3.1-8b -tp 3":                                       "-tp 3: 3 does not divide the 32 attention heads of llama-3.1-8b; 1, 2, 4, 8, 16, 32 would do",
+		"vllm serve llama-3.1-8b -tp 3": "-tp 3: 3 does not divide the 32 attention " +
+			"heads of llama-3.1-8b; 1, 2, 4, 8, 16, 32 would do",
 		"vllm serve llama-3.1-8b --max-model-len 320k":                        "--max-model-len 320k: 320000 is longer than the context of llama-3.1-8b",
 		"vllm serve llama-3.1-8b --enable-expert-parallel":                    "--enable-expert-parallel: true, but llama-3.1-8b has no experts",
 		"vllm serve llama-3.1-8b --max-num-batched-tokens 4 --max-num-seqs 8": "--max-num-batched-tokens 4: 4 is below max_num_seqs, 8",

@@ -16,7 +16,8 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 		tensorBy, dataBy = by(d.rankSwitch), by(d.rankSwitch)+", "+by(d.tensor.by)
 	case d.engine == sglang && d.rankSwitch != nil: // the ranks share the GPUs that --tp counts
 		if tensor%n != 0 {
-			return nil, fmt.Errorf("%s with %s: expected a number of ranks that divides tensor parallelism, %d", d.data.by.text(), d.rankSwitch.written, tensor)
+			return nil, fmt.Errorf("%s with %s: expected a number of ranks that divides tensor parallelism, %d",
+				d.data.by.text(), d.rankSwitch.written, tensor)
 		}
 		ranks, tensor = n, tensor/n
 		if n > 1 {
@@ -54,7 +55,8 @@ func (d *draft) wholeOrSliced(gpus int) (flag string, err error) {
 	case e.n > gpus || e.n > 0 && gpus%e.n != 0:
 		return "", fmt.Errorf("%s: expected a number that divides tensor parallelism, %d", e.by.text(), gpus)
 	case e.n > 1 && e.n < gpus:
-		d.differ(e.by, fmt.Sprintf("experts over %d of %d GPUs and slices of them over the others: whole ones on each are taken instead", e.n, gpus))
+		d.differ(e.by, fmt.Sprintf("experts over %d of %d GPUs and slices of them over the others: whole ones on each are "+
+			"taken instead", e.n, gpus))
 		return e.by.text(), nil
 	case e.n > 1:
 		return e.by.text(), nil

@@ -18,11 +18,13 @@ func precisions() [][2]string {
 	for _, p := range []struct{ precision, methods string }{
 		{"fp8", "fp8 fbgemm_fp8 ptpc_fp8 w8a8_fp8 modelopt modelopt_fp8"},
 		{"int8", "int8 w8a8_int8 blockwise_int8"},
-		{"int4", "int4 awq awq_marlin gptq gptq_marlin marlin gptq_marlin_24 moe_wna16 bitsandbytes auto-round int4_weight_only"},
+		{"int4", "int4 awq awq_marlin gptq gptq_marlin marlin gptq_marlin_24 moe_wna16 bitsandbytes auto-round " +
+			"int4_weight_only"},
 		{"nvfp4", "nvfp4 modelopt_fp4 petit_nvfp4"},
 		{"mxfp4", "mxfp4"},
 		{"", "none null compressed-tensors quark modelopt_mixed"},
-		{otherFormat, "gguf aqlm hqq experts_int8 deepspeedfp torchao tpu_int8 ipex inc bitblas gptq_bitblas rtn qqq qoq w4afp8 mxfp8 fp_quant cpu_awq"},
+		{otherFormat, "gguf aqlm hqq experts_int8 deepspeedfp torchao tpu_int8 ipex inc bitblas gptq_bitblas rtn qqq qoq " +
+			"w4afp8 mxfp8 fp_quant cpu_awq"},
 	} {
 		for _, m := range strings.Fields(p.methods) {
 			all = append(all, [2]string{m, p.precision})
@@ -52,14 +54,16 @@ func (d *draft) quantized(g *given) error {
 	return nil
 }
 
-// weights returns the key of the weights' format, if one is to be said: what the model's name says, or else --quantization.
+// weights returns the key of the weights' format, if one is to be said: what the model's name says, or else
+// --quantization.
 func (d *draft) weights(model, inName string) setting {
 	switch q := d.quantization; {
 	case inName != "":
 		return setting{key: "weights", value: inName, by: "as the model's name says"}
 	case q == nil:
 	case q.value() == "" && q.values[0] == "compressed-tensors":
-		d.note("%s %s: the model's name does not say in which format; set weights if the catalog's model is in another", q.written, q.values[0])
+		d.note("%s %s: the model's name does not say in which format; set weights if the catalog's model is in another",
+			q.written, q.values[0])
 	default:
 		precision := q.value()
 		if model != "" {
@@ -86,7 +90,8 @@ func (d *draft) computed(g *given) error {
 // cached reads the number format of the KV cache.
 func (d *draft) cached(g *given) error {
 	formats := []struct{ names, format string }{
-		{"auto", ""}, {"fp8 fp8_e4m3 fp8_e5m2 fp8_inc fp8_ds_mla", "fp8"}, {"bfloat16 bf16 float16 half fp16", "bf16"}, {"int8", "int8"},
+		{"auto", ""}, {"fp8 fp8_e4m3 fp8_e5m2 fp8_inc fp8_ds_mla", "fp8"}, {"bfloat16 bf16 float16 half fp16", "bf16"},
+		{"int8", "int8"},
 		{"nvfp4 fp4_e2m1", "nvfp4"},
 	}
 	var names []string
@@ -104,10 +109,11 @@ func (d *draft) cached(g *given) error {
 	return g.bad("one of " + strings.Join(names, ", "))
 }
 
-// cache returns the key of the KV cache's format. NVIDIA's quantised copies of checkpoints ask for fp8 (TensorRT-LLM and
-// vLLM follow; unverified for others than nvidia/Llama-3.1-70B-Instruct-FP8).
+// cache returns the key of the KV cache's format. NVIDIA's quantised copies of checkpoints ask for fp8 (TensorRT-LLM
+// and vLLM follow; unverified for others than nvidia/Llama-3.1-70B-Instruct-FP8).
 func (d *draft) cache(repository, weights string) setting {
-	if d.kvCache.key == "" && strings.HasPrefix(repository, "nvidia/") && slices.Contains([]string{"fp8", "nvfp4"}, weights) {
+	if d.kvCache.key == "" && strings.HasPrefix(repository, "nvidia/") && slices.Contains([]string{"fp8", "nvfp4"},
+		weights) {
 		return setting{key: "kv_cache", value: "fp8", by: "as NVIDIA's quantised checkpoints ask for"}
 	}
 	return cmp.Or(d.kvCache, setting{})

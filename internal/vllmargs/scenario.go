@@ -145,7 +145,8 @@ const (
 func (d *draft) workload(p *page) {
 	l := d.options.Load
 	if l.Rate == 0 || l.Prompt == 0 || l.Output == 0 {
-		p.say("# A placeholder, for a command line says nothing of its load: replace it, or import with --rate, --prompt and --output.")
+		p.say("# A placeholder, for a command line says nothing of its load: replace it, or import with --rate, --prompt " +
+			"and --output.")
 	}
 	prompt, output := promptPlaceholder, outputPlaceholder
 	if longest := d.longest(); longest > 0 {

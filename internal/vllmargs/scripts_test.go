@@ -23,7 +23,8 @@ type script struct {
 
 // publishedScripts are the launch scripts beside the measurements (InferenceX).
 func publishedScripts(t *testing.T) []script {
-	path := filepath.Join(cmp.Or(os.Getenv("DECODESIM_SHARED"), filepath.Join("..", "..", "..", "shared")), "groundtruth", "A_engine_args.json")
+	path := filepath.Join(cmp.Or(os.Getenv("DECODESIM_SHARED"), filepath.Join("..", "..", "..", "shared")), "groundtruth",
+		"A_engine_args.json")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Skipf("no launch scripts at %s; set DECODESIM_SHARED to the folder that has them", path)
@@ -58,7 +59,8 @@ func (s *script) has(prefixes ...string) bool {
 func (s *script) model(t *testing.T) (model, gpu string) {
 	parts := strings.Split(strings.TrimSuffix(filepath.Base(s.Path), ".sh"), "_")
 	name, ok := map[string]string{
-		"minimaxm2.5": "MiniMaxAI/MiniMax-M2.5", "kimik2.5": "moonshotai/Kimi-K2.5", "qwen3.5": "Qwen/Qwen3.5-397B-A17B", "glm5": "zai-org/GLM-5",
+		"minimaxm2.5": "MiniMaxAI/MiniMax-M2.5", "kimik2.5": "moonshotai/Kimi-K2.5", "qwen3.5": "Qwen/Qwen3.5-397B-A17B",
+		"glm5": "zai-org/GLM-5",
 		"dsr1": "deepseek-ai/DeepSeek-R1-0528", "gptoss": "openai/gpt-oss-120b", "70b": "meta-llama/Llama-3.3-70B-Instruct",
 	}[parts[0]]
 	require.True(t, ok, s.Path)
@@ -88,7 +90,8 @@ func (s *script) command(model string) string {
 	}
 	switch {
 	case s.has("trt_"):
-		b.WriteString("mpirun -n 1 --oversubscribe trtllm-serve " + model + " --port=$PORT --backend=pytorch --tp_size=$TP --extra_llm_api_options=$EXTRA_CONFIG_FILE")
+		b.WriteString("mpirun -n 1 --oversubscribe trtllm-serve " + model +
+			" --port=$PORT --backend=pytorch --tp_size=$TP --extra_llm_api_options=$EXTRA_CONFIG_FILE")
 		add("trt_max_num_tokens", "--max_num_tokens")
 		when("expert_parallel_flag", " --ep_size=$EP_SIZE", &b)
 		when("dp_attention_flag", "enable_attention_dp: true\n", &file)
@@ -99,8 +102,10 @@ func (s *script) command(model string) string {
 		set("trt_free_mem_fraction", "  free_gpu_memory_fraction")
 		set("trt_block_reuse", "  enable_block_reuse")
 	case s.has("chunked_prefill_size", "mem_fraction", "max_running", "cuda_graph_max", "moe_backend"):
-		b.WriteString("PYTHONNOUSERSITE=1 python3 -m sglang.launch_server --model-path=" + model + " --host=0.0.0.0 --port=$PORT --tensor-parallel-size=$TP")
-		for _, flag := range []string{"kv_cache_dtype", "chunked_prefill_size", "max_prefill_tokens", "mem_fraction_static", "max_running_requests",
+		b.WriteString("PYTHONNOUSERSITE=1 python3 -m sglang.launch_server --model-path=" + model +
+			" --host=0.0.0.0 --port=$PORT --tensor-parallel-size=$TP")
+		for _, flag := range []string{"kv_cache_dtype", "chunked_prefill_size", "max_prefill_tokens", "mem_fraction_static",
+			"max_running_requests",
 			"cuda_graph_max_bs", "attention_backend", "stream_interval"} {
 			add(flag, "--"+strings.ReplaceAll(flag, "_", "-"))
 		}
@@ -119,19 +124,24 @@ func (s *script) command(model string) string {
 		when("async_scheduling", " --async-scheduling", &b)
 		when("expert_parallel_flag", " --enable-expert-parallel", &b)
 	}
-	return "set -x\nEXTRA_CONFIG_FILE=\"it's.yml\"\ncat << EOF > $EXTRA_CONFIG_FILE\n" + file.String() + "EOF\n" + b.String() + " > $SERVER_LOG 2>&1 &\n\nSERVER_PID=$!\n"
+	return "set -x\nEXTRA_CONFIG_FILE=\"it's.yml\"\ncat << EOF > $EXTRA_CONFIG_FILE\n" + file.String() + "EOF\n" +
+		b.String() + " > $SERVER_LOG 2>&1 &\n\nSERVER_PID=$!\n"
 }
 
 // want returns what the limits of the script must have become.
 func (s *script) want() map[string]string {
-	values := strings.NewReplacer(`"$((ISL * 2 ))"`, "2048", `"`, "", "$CONC", "64", "$CHUNKED_PREFILL_SIZE", "16384", "$MAX_PREFILL_TOKENS", "16384",
+	values := strings.NewReplacer(`"$((ISL * 2 ))"`, "2048", `"`, "", "$CONC", "64", "$CHUNKED_PREFILL_SIZE", "16384",
+		"$MAX_PREFILL_TOKENS", "16384",
 		"$MEM_FRAC_STATIC", "0.82", "$MAX_RUNNING_REQUESTS", "128", "$MAX_NUM_TOKENS", "20000", "$MAX_MODEL_LEN", "10240",
 		"$KV_CACHE_FREE_MEM_FRACTION", "0.8")
 	keys := map[string]string{
-		"max_num_batched_tokens": "max_num_batched_tokens", "max_num_seqs": "max_num_seqs", "gpu_mem": "gpu_memory_utilization",
-		"chunked_prefill_size": "chunked_prefill_size", "max_prefill_tokens": "max_prefill_tokens", "mem_fraction_static": "mem_fraction_static",
-		"max_running_requests": "max_running_requests", "trt_max_num_tokens": "max_num_tokens", "trt_free_mem_fraction": "free_gpu_memory_fraction",
-		"trt_block_reuse": "enable_block_reuse",
+		"max_num_batched_tokens": "max_num_batched_tokens", "max_num_seqs": "max_num_seqs",
+		"gpu_mem":              "gpu_memory_utilization",
+		"chunked_prefill_size": "chunked_prefill_size", "max_prefill_tokens": "max_prefill_tokens",
+		"mem_fraction_static":  "mem_fraction_static",
+		"max_running_requests": "max_running_requests", "trt_max_num_tokens": "max_num_tokens",
+		"trt_free_mem_fraction": "free_gpu_memory_fraction",
+		"trt_block_reuse":       "enable_block_reuse",
 	}
 	want := map[string]string{}
 	for flag := range s.Flags {
@@ -142,10 +152,13 @@ func (s *script) want() map[string]string {
 	return want
 }
 
-// TestPublishedLaunchScriptsAreImported: each becomes a scenario that runs, every limit with its value, no flag unknown.
+// TestPublishedLaunchScriptsAreImported: each becomes a scenario that runs, every limit with its value, no flag
+// unknown.
 func TestPublishedLaunchScriptsAreImported(t *testing.T) {
-	vars := []string{"CONC=64", "ISL=1024", "TP=8", "EP_SIZE=8", "CHUNKED_PREFILL_SIZE=16384", "MAX_PREFILL_TOKENS=16384", "MEM_FRAC_STATIC=0.82",
-		"MAX_RUNNING_REQUESTS=128", "CUDA_GRAPH_MAX_BATCH_SIZE=128", "MAX_NUM_TOKENS=20000", "MAX_MODEL_LEN=10240", "KV_CACHE_FREE_MEM_FRACTION=0.8"}
+	vars := []string{"CONC=64", "ISL=1024", "TP=8", "EP_SIZE=8", "CHUNKED_PREFILL_SIZE=16384", "MAX_PREFILL_TOKENS=16384",
+		"MEM_FRAC_STATIC=0.82",
+		"MAX_RUNNING_REQUESTS=128", "CUDA_GRAPH_MAX_BATCH_SIZE=128", "MAX_NUM_TOKENS=20000", "MAX_MODEL_LEN=10240",
+		"KV_CACHE_FREE_MEM_FRACTION=0.8"}
 	engines := map[string]int{}
 	for _, s := range publishedScripts(t) {
 		model, gpu := s.model(t)

@@ -45,14 +45,16 @@ func (l *lexer) find(engine string) (*server, error) {
 	}
 	switch {
 	case len(found) > 1:
-		return nil, fmt.Errorf("the text starts %d servers; expected one: import each by itself, as a scenario of its own", len(found))
+		return nil, fmt.Errorf("the text starts %d servers; expected one: import each by itself, as a scenario of its own",
+			len(found))
 	case len(found) == 1:
 	case len(l.statements) == 0:
 		return nil, errors.New("the command line is empty; " + accepted)
 	case engine != "" && strings.HasPrefix(l.statements[len(l.statements)-1][0], "-"):
 		found = append(found, &server{args: l.statements[len(l.statements)-1]})
 	default:
-		return nil, fmt.Errorf("%q starts no server that is known; %s; or --engine for arguments alone", clip(strings.Join(l.statements[0], " ")), accepted)
+		return nil, fmt.Errorf("%q starts no server that is known; %s; or --engine for arguments alone",
+			clip(strings.Join(l.statements[0], " ")), accepted)
 	}
 	return found[0], found[0].choose(engine, l.value["VLLM_USE_V1"])
 }
@@ -65,7 +67,8 @@ func serverIn(words []string, v variables) (*server, error) {
 			return &server{engine: engine, args: words[i+n:], image: imageIn(words[:i])}, nil
 		}
 		if path.Base(w) == "trtllm-serve" && i+1 < len(words) && strings.HasPrefix(words[i+1], "disaggregated") {
-			return nil, errors.New("trtllm-serve disaggregated: separate pools for prefill and decode are not modelled; expected trtllm-serve MODEL")
+			return nil, errors.New("trtllm-serve disaggregated: separate pools for prefill and decode are not modelled; " +
+				"expected trtllm-serve MODEL")
 		}
 	}
 	for i, w := range words[:max(0, len(words)-1)] {

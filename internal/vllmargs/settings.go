@@ -21,8 +21,8 @@ func (d *draft) unread(g *given) error {
 	return nil
 }
 
-// gather returns the flags of the arguments and of the files that they name. Over such files the command line wins, except
-// in trtllm-serve (unverified).
+// gather returns the flags of the arguments and of the files that they name. Over such files the command line wins,
+// except in trtllm-serve (unverified).
 func (d *draft) gather(args []string) ([]*given, error) {
 	all, err := d.parse(args)
 	if err != nil {

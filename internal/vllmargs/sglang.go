@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// sglangFlags are the flags of SGLang that a simulation depends on: docs/advanced_features/server_arguments.md for memory
-// and scheduling; all others are as of SGLang 0.5, unverified.
+// sglangFlags are the flags of SGLang that a simulation depends on: docs/advanced_features/server_arguments.md for
+// memory and scheduling; all others are as of SGLang 0.5, unverified.
 func sglangFlags() table {
 	return slices.Concat(table{
 		row("--model-path --model", one, (*draft).modelled),
@@ -50,8 +50,10 @@ func sglangFlags() table {
 }
 
 func sglangUnmodelled() table {
-	speculation, lora, tiers := differs(speculative), differs("LoRA adapters"), differs("a KV cache in host memory or beyond")
-	pools, experts := differs("separate pools for prefill and decode"), differs("experts are taken to be in balance, each on one GPU")
+	speculation, lora, tiers := differs(speculative), differs("LoRA adapters"), differs("a KV cache in host memory or "+
+		"beyond")
+	pools, experts := differs("separate pools for prefill and decode"), differs("experts are taken to be in balance, "+
+		"each on one GPU")
 	return slices.Concat(table{
 		row("--hicache-size", one, hostCacheSize),
 		row("--enable-hierarchical-cache", nothing, hostCache),
@@ -70,16 +72,21 @@ func sglangUnmodelled() table {
 		row("--max-queued-requests", one, differs("a queue that turns requests away")),
 		row("--attention-context-parallel-size --attn-cp-size", one, differsAbove(1, "context split over GPUs")),
 	},
-		rows(one, speculation, "--speculative-algorithm --speculative-algo --speculative-draft-model-path --speculative-draft --speculative-num-steps "+
-			"--speculative-eagle-topk --speculative-num-draft-tokens --speculative-token-map --speculative-attention-mode "+
-			"--speculative-accept-threshold-single --speculative-accept-threshold-acc"),
-		rows(nothing, lora, "--enable-lora"), rows(several, lora, "--lora-paths"), rows(one, lora, "--max-loras-per-batch --max-lora-rank --lora-backend"),
+		rows(one, speculation, "--speculative-algorithm --speculative-algo --speculative-draft-model-path "+
+			"--speculative-draft --speculative-num-steps --speculative-eagle-topk --speculative-num-draft-tokens "+
+			"--speculative-token-map --speculative-attention-mode --speculative-accept-threshold-single "+
+			"--speculative-accept-threshold-acc"),
+		rows(nothing, lora, "--enable-lora"), rows(several, lora, "--lora-paths"),
+		rows(one, lora, "--max-loras-per-batch --max-lora-rank --lora-backend"),
 		rows(nothing, tiers, "--enable-lmcache"),
 		rows(one, tiers, "--hicache-write-policy --hicache-io-backend --hicache-mem-layout --hicache-storage-backend"),
-		rows(one, pools, "--disaggregation-mode --disaggregation-transfer-backend --disaggregation-bootstrap-port --disaggregation-ib-device"),
-		rows(nothing, experts, "--enable-eplb"), rows(one, experts, "--ep-num-redundant-experts --ep-dispatch-algorithm --init-expert-location"),
+		rows(one, pools, "--disaggregation-mode --disaggregation-transfer-backend --disaggregation-bootstrap-port "+
+			"--disaggregation-ib-device"),
+		rows(nothing, experts, "--enable-eplb"),
+		rows(one, experts, "--ep-num-redundant-experts --ep-dispatch-algorithm --init-expert-location"),
 		rows(nothing, differs("batches that overlap"), "--enable-two-batch-overlap --enable-single-batch-overlap"),
-		rows(nothing, differs("other kernels than those that were measured"), "--enable-torch-compile --enable-deterministic-inference"),
+		rows(nothing, differs("other kernels than those that were measured"),
+			"--enable-torch-compile --enable-deterministic-inference"),
 		rows(nothing, differs("attention data parallelism for parts of the model"), "--enable-dp-lm-head"),
 	)
 }

@@ -11,7 +11,8 @@ import (
 // bad says what is wrong with the value of a flag.
 func (g *given) bad(want string) error {
 	if name := unknownVariable(g.value()); name != "" {
-		return fmt.Errorf("%s: the variable %s has no value; expected %s: give it with --var %s=VALUE", g.text(), name, want, name)
+		return fmt.Errorf("%s: the variable %s has no value; expected %s: give it with --var %s=VALUE", g.text(), name, want,
+			name)
 	}
 	return fmt.Errorf("%s: expected %s", g.text(), want)
 }
@@ -129,8 +130,8 @@ func parallel(field func(d *draft) *size) reader {
 	}
 }
 
-// choice reads one of several words, each of which has a word of its own in scenarios. One that stands for "" exists and is
-// not modelled.
+// choice reads one of several words, each of which has a word of its own in scenarios. One that stands for "" exists
+// and is not modelled.
 func choice(key, why string, words ...[2]string) reader {
 	return func(d *draft, g *given) error {
 		var names []string
@@ -158,7 +159,8 @@ func idle(why string) reader {
 }
 
 // speculative says why drafts do not come from a command line.
-const speculative = "speculative decoding: a command line does not say how much is accepted; state speculation with its acceptance"
+const speculative = "speculative decoding: a command line does not say how much is accepted; state speculation with " +
+	"its acceptance"
 
 // differs is for flags that change what users feel and are not modelled; a switch that is off changes nothing.
 func differs(why string) reader {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// variables are those of the text itself and of --var. A text often stands in a script that says what its variables are.
+// variables are those of the text itself and of --var. A text often stands in a script that says what its variables
+// are.
 type variables struct {
 	value map[string]string
 	fixed map[string]bool // given by --var, which stands above the script
@@ -39,8 +40,8 @@ func (v *variables) set(name, value string) {
 // reference matches ${NAME}, ${NAME:-otherwise}, ${NAME-otherwise} and $NAME.
 var reference = regexp.MustCompile(`^\$(?:\{([A-Za-z_]\w*)(?::?-([^}]*))?\}|([A-Za-z_]\w*))`)
 
-// expand replaces what stands at a $ by its value; one that is not known stays as it is written. Without quotes, the value
-// is split into words.
+// expand replaces what stands at a $ by its value; one that is not known stays as it is written. Without quotes, the
+// value is split into words.
 func (l *lexer) expand(inQuotes bool) {
 	rest := l.text[l.at:]
 	length, value, known := 1, "", false

@@ -27,7 +27,8 @@ func imageIn(words []string) string {
 	return ""
 }
 
-// beforeV1 reports whether the tag of an image is of a vLLM whose default is V0. V1 is the default from 0.8 on: unverified.
+// beforeV1 reports whether the tag of an image is of a vLLM whose default is V0. V1 is the default from 0.8 on:
+// unverified.
 func beforeV1(image string) bool {
 	m := vllmImage.FindStringSubmatch(image)
 	if m == nil || m[1] == "" {
@@ -46,14 +47,16 @@ func (s *server) choose(engine, useV1 string) error {
 		s.engine = vllmV0
 	case useV1 == "" && beforeV1(s.image):
 		s.engine = vllmV0
-		s.note = fmt.Sprintf("%s is older than vLLM 0.8, the first whose default is V1 (unverified): the engine is %s", clip(s.image), vllmV0)
+		s.note = fmt.Sprintf("%s is older than vLLM 0.8, the first whose default is V1 (unverified): the engine is %s",
+			clip(s.image), vllmV0)
 	}
 	if engine == "" || engine == s.engine {
 		return nil
 	}
 	if s.engine != "" {
 		if family(engine) != family(s.engine) {
-			return fmt.Errorf("--engine %s: the command line starts %s; expected no --engine, or %s", engine, family(s.engine), strings.Join(ofFamily(s.engine), " or "))
+			return fmt.Errorf("--engine %s: the command line starts %s; expected no --engine, or %s", engine, family(s.engine),
+				strings.Join(ofFamily(s.engine), " or "))
 		}
 		s.note = fmt.Sprintf("--engine %s counts; the command line by itself says %s", engine, s.engine)
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// vllmFlags are the flags of vLLM that a simulation depends on. Names and meanings are those of vllm/engine/arg_utils.py,
-// vllm/config/scheduler.py and vllm/config/cache.py for scheduling, cache and parallelism; all others, and those of V0, are
-// as of vLLM 0.11 and 0.6, unverified.
+// vllmFlags are the flags of vLLM that a simulation depends on. Names and meanings are those of
+// vllm/engine/arg_utils.py, vllm/config/scheduler.py and vllm/config/cache.py for scheduling, cache and parallelism;
+// all others, and those of V0, are as of vLLM 0.11 and 0.6, unverified.
 func vllmFlags(v0 bool) table {
 	swap := idle("vLLM V1 does not swap")
 	mode, multistep := swap, idle("vLLM V1 has no multi-step scheduling")
@@ -56,7 +56,8 @@ func vllmLimits() table {
 		row("--scheduler-reserve-full-isl", nothing, truth("scheduler_reserve_full_isl", false)),
 		row("--watermark", one, positive("watermark", 0.999)),
 		row("--async-scheduling", nothing, truth("async_scheduling", false)),
-		row("--scheduling-policy", one, choice("scheduling_policy", "", [2]string{"fcfs", "fcfs"}, [2]string{"priority", "priority"})),
+		row("--scheduling-policy", one, choice("scheduling_policy", "", [2]string{"fcfs", "fcfs"},
+			[2]string{"priority", "priority"})),
 		row("--kv-offloading-size", one, positive("kv_offloading_size", 1<<20)),
 	}
 }
@@ -88,7 +89,8 @@ func vllmGraphs() table {
 }
 
 func vllmUnmodelled() table {
-	speculation, lora, experts := differs(speculative), differs("LoRA adapters"), differs("experts are taken to be in balance, each on one GPU")
+	speculation, lora, experts := differs(speculative), differs("LoRA adapters"), differs("experts are taken to be in "+
+		"balance, each on one GPU")
 	return slices.Concat(table{
 		row("--speculative-config -sc", one, differsJSON(speculative)),
 		row("--kv-transfer-config", one, differsJSON("KV cache moved between servers or to other memory")),
@@ -96,7 +98,8 @@ func vllmUnmodelled() table {
 		row("--ec-transfer-config", one, differsJSON("separate encoders")),
 		row("--additional-config --hf-overrides", one, differsJSON("changes to the model or the platform")),
 		row("--cpu-offload-gb", one, differsAbove(0, "weights in host memory")),
-		row("--kv-cache-memory-bytes --kv-cache-memory", one, differs("the size of the KV cache in bytes; num_gpu_blocks says it in blocks")),
+		row("--kv-cache-memory-bytes --kv-cache-memory", one,
+			differs("the size of the KV cache in bytes; num_gpu_blocks says it in blocks")),
 		row("--stream-interval", one, differsAbove(1, "tokens that reach clients several at a time")),
 		row("--decode-context-parallel-size -dcp", one, differsAbove(1, "context split over GPUs")),
 		row("--prefill-context-parallel-size -pcp", one, differsAbove(1, "context split over GPUs")),
@@ -122,6 +125,7 @@ func vllmUnmodelled() table {
 	},
 		rows(nothing, lora, "--enable-lora --enable-lora-bias"), rows(several, lora, "--lora-modules"),
 		rows(one, lora, "--max-loras --max-lora-rank --max-cpu-loras --lora-dtype"),
-		rows(one, speculation, "--speculative-model --num-speculative-tokens --speculative-draft-tensor-parallel-size --ngram-prompt-lookup-max --ngram-prompt-lookup-min"),
+		rows(one, speculation, "--speculative-model --num-speculative-tokens --speculative-draft-tensor-parallel-size "+
+			"--ngram-prompt-lookup-max --ngram-prompt-lookup-min"),
 		rows(nothing, experts, "--enable-eplb"), rows(one, experts, "--num-redundant-experts"))
 }

@@ -33,7 +33,8 @@ type lexer struct {
 func split(text string, v variables) (*lexer, error) {
 	switch {
 	case len(text) > textMax:
-		return nil, fmt.Errorf("the text has %d bytes; expected the command line of one server, at most %d bytes", len(text), textMax)
+		return nil, fmt.Errorf("the text has %d bytes; expected the command line of one server, at most %d bytes", len(text),
+			textMax)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 		return nil, errors.New("the text is not UTF-8; expected the command line of a server")
 	}
@@ -170,7 +171,8 @@ func (l *lexer) quoted(quote byte) error {
 		}
 	}
 	line := 1 + strings.Count(l.text[:from], "\n")
-	return fmt.Errorf("line %d: the quote %c of %s has no end; expected another %c", line, quote, clip(l.text[from:]), quote)
+	return fmt.Errorf("line %d: the quote %c of %s has no end; expected another %c", line, quote, clip(l.text[from:]),
+		quote)
 }
 
 // close ends the word under way.

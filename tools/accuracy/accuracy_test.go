@@ -41,8 +41,8 @@ func textbook(t *testing.T) catalog.Sets {
 	return catalog.Sets{e}
 }
 
-// TestSeventyBillionOnH100IsAbout25MS under the conditions that make it so, and not under others. A step may be 15 % from
-// what a published fit of the same form gives it (in the comments): that much, deployments of one kind differ.
+// TestSeventyBillionOnH100IsAbout25MS under the conditions that make it so, and not under others. A step may be 15 %
+// from what a published fit of the same form gives it (in the comments): that much, deployments of one kind differ.
 func TestSeventyBillionOnH100IsAbout25MS(t *testing.T) {
 	steps, err := seventy(builtIn(t))
 	require.NoError(t, err)
@@ -104,13 +104,14 @@ func TestColdPromptsTakeAtLeastTheirArithmetic(t *testing.T) {
 		require.Len(t, prompts, len(coldDeployments())*len(coldTokens()))
 		for _, p := range prompts {
 			assert.GreaterOrEqual(t, p.TTFTMS, p.BoundMS, "%s: %s, %d tokens", name, p.Deployment, p.Tokens)
-			assert.Less(t, p.TTFTMS, 50*p.BoundMS, "%s: %s, %d tokens: the bound is near the prediction", name, p.Deployment, p.Tokens)
+			assert.Less(t, p.TTFTMS, 50*p.BoundMS, "%s: %s, %d tokens: the bound is near the prediction", name, p.Deployment,
+				p.Tokens)
 		}
 	}
 }
 
-// TestArithmeticOfAPromptByHand: Llama-3.1-8B has 32 layers of 4096² · 2 + 2 · 4096 · 1024 + 3 · 4096 · 14336 weights, and
-// 32 heads of 128.
+// TestArithmeticOfAPromptByHand: Llama-3.1-8B has 32 layers of 4096² · 2 + 2 · 4096 · 1024 + 3 · 4096 · 14336 weights,
+// and 32 heads of 128.
 func TestArithmeticOfAPromptByHand(t *testing.T) {
 	a := coldDeployments()[0]
 	a.context = 8192
@@ -151,7 +152,8 @@ func TestThePageIsAboutTheConstantsBuiltIn(t *testing.T) {
 	for line := range strings.Lines(now.String()) {
 		if strings.Contains(line, " × h") || strings.Contains(line, " × b200") {
 			lines++
-			assert.Contains(t, string(written), line, "docs/accuracy.md is about other constants; run make calibrate, then make build")
+			assert.Contains(t, string(written), line,
+				"docs/accuracy.md is about other constants; run make calibrate, then make build")
 		}
 	}
 	assert.Equal(t, len(a.Prompts)+len(a.Seventy), lines)
@@ -189,7 +191,8 @@ func sweepRows() string {
 	b.WriteString(sweep)
 	row := func(id, quality, model, backend, spec string, clients, ttft, tpot string) {
 		b.WriteString(strings.Join([]string{
-			id, quality, "inferencex", model, "dense-gqa", "h100_sxm", backend, "0.19.0", "bf16", "agg", "256", "16", "fixed", clients, "",
+			id, quality, "inferencex", model, "dense-gqa", "h100_sxm", backend, "0.19.0", "bf16", "agg", "256", "16", "fixed",
+			clients, "",
 			"tp1", "high", "1", "1", "0", "1", "1", spec, "", ttft, tpot, "",
 		}, ",") + "\n")
 	}
@@ -208,12 +211,14 @@ func TestAPageOfASmallSweep(t *testing.T) {
 	for _, dir := range []string{"one", "two"} {
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		before := runtime.GOMAXPROCS(map[string]int{"one": 1, "two": 2}[dir])
-		out, err := try("--data", "data.csv", "--unfitted", "other.csv", "--catalog", dir, "--report", filepath.Join(dir, "page.md"))
+		out, err := try("--data", "data.csv", "--unfitted", "other.csv", "--catalog", dir, "--report",
+			filepath.Join(dir, "page.md"))
 		runtime.GOMAXPROCS(before)
 		require.NoError(t, err)
 		assert.Equal(t, strings.ReplaceAll("D/global.yaml\nD/sglang.yaml\nD/vllm.yaml\nD/page_tpot.svg\nD/page_ttft.svg\nD/page.md\n", "D", dir), out)
 	}
-	assert.Equal(t, []string{"global.yaml", "page.md", "page_tpot.svg", "page_ttft.svg", "sglang.yaml", "vllm.yaml"}, entries(t, "one"))
+	assert.Equal(t, []string{"global.yaml", "page.md", "page_tpot.svg", "page_ttft.svg", "sglang.yaml", "vllm.yaml"},
+		entries(t, "one"))
 	for _, name := range entries(t, "one") {
 		one, err := os.ReadFile(filepath.Join("one", name))
 		require.NoError(t, err)
@@ -237,15 +242,21 @@ func TestAPageOfASmallSweep(t *testing.T) {
 func TestMistakesAreToldAndLeaveNothing(t *testing.T) {
 	inData(t, sweepRows())
 	for want, args := range map[string][]string{
-		"--unfitted is for the page that --report names":                                           {"--catalog", ".", "--unfitted", "data.csv"},
-		"expected --catalog DIR, --report FILE, or both":                                           {"--report", ""},
-		"flag provided but not defined: -set":                                                      {"--report", "page.md", "--set", "seed=3"},
-		`data file "none.csv" does not exist`:                                                      {"--report", "page.md", "--unfitted", "none.csv"},
-		`--report "none/page.md": no such directory as "none"; expected a file in one that exists`: {"--report", "none/page.md"},
-		`--catalog "none": no such directory; expected the one of the efficiencies to rewrite`:     {"--catalog", "none"},
-		`--catalog "data.csv": no such directory`:                                                  {"--catalog", "data.csv"},
-		"expected each file of measurements once":                                                  {"--report", "page.md", "--data", "data.csv"},
-		`"more" is one argument too many`:                                                          {"--report", "page.md", "more"},
+		"--unfitted is for the page that --report names": {"--catalog", ".",
+			"--unfitted", "data.csv"},
+		"expected --catalog DIR, --report FILE, or both": {"--report", ""},
+		"flag provided but not defined: -set": {"--report", "page.md",
+			"--set", "seed=3"},
+		`data file "none.csv" does not exist`: {"--report", "page.md",
+			"--unfitted", "none.csv"},
+		`--report "none/page.md": no such directory as "none"; expected a file in one that exists`: {"--report",
+			"none/page.md"},
+		`--catalog "none": no such directory; expected the one of the efficiencies to rewrite`: {"--catalog", "none"},
+		`--catalog "data.csv": no such directory`:                                              {"--catalog", "data.csv"},
+		"expected each file of measurements once": {"--report", "page.md",
+			"--data", "data.csv"},
+		`"more" is one argument too many`: {"--report", "page.md",
+			"more"},
 	} {
 		out, err := try(append([]string{"--data", "data.csv"}, args...)...)
 		require.ErrorContains(t, err, want)
@@ -262,7 +273,8 @@ func TestRunsThatNothingIsFittedTo(t *testing.T) {
 	run := func(id, quality, engine, skip string) measured.Run {
 		return measured.Run{ID: id, Skip: skip, Labels: measured.Labels{Quality: quality, Engine: engine}}
 	}
-	fit := []*measured.File{{Runs: []measured.Run{run("a", "A", "vllm", ""), run("b", "B", "vllm", ""), run("c", "C", "eager-2023", ""), run("d", "C", "vllm", "speculates")}}}
+	fit := []*measured.File{{Runs: []measured.Run{run("a", "A", "vllm", ""), run("b", "B", "vllm", ""),
+		run("c", "C", "eager-2023", ""), run("d", "C", "vllm", "speculates")}}}
 	rest := []*measured.File{{Runs: []measured.Run{run("e", "A", "vllm", "")}}}
 	var ids []string
 	for _, r := range notFittedTo(fit, rest) {
@@ -279,5 +291,6 @@ func TestDisaggregatedRunsThatAreNotSimulatedAreCounted(t *testing.T) {
 		{Runs: []measured.Run{run("disagg", "few"), run("agg", "few"), run("disagg", ""), run("disagg", "many")}},
 		{Runs: []measured.Run{run("disagg", "many")}},
 	}
-	assert.Equal(t, []page.Excluded{{Data: "A", Reason: "many", Runs: 2}, {Data: "A", Reason: "few", Runs: 1}}, skippedApart(files))
+	assert.Equal(t, []page.Excluded{{Data: "A", Reason: "many", Runs: 2}, {Data: "A", Reason: "few", Runs: 1}},
+		skippedApart(files))
 }

@@ -66,7 +66,8 @@ func (a *anchor) step(sets catalog.Sets) (page.AnchorStep, error) {
 	}
 	g := r.Model.Step(a.batch, a.context)
 	return page.AnchorStep{
-		Deployment: a.name(), GPUs: a.tensor, Batch: a.batch, Context: a.context, BoundMS: 1e3 * g.Bound.A.Seconds(), StepMS: 1e3 * g.First.Seconds(),
+		Deployment: a.name(), GPUs: a.tensor, Batch: a.batch, Context: a.context, BoundMS: 1e3 * g.Bound.A.Seconds(),
+		StepMS: 1e3 * g.First.Seconds(),
 	}, nil
 }
 
@@ -91,7 +92,8 @@ func seventy(sets catalog.Sets) ([]page.AnchorStep, error) {
 		return anchor{"llama-3.1-70b", "h100-sxm", "vllm", weights, tensor, batch, anchorContext}
 	}
 	return steps(sets, []anchor{
-		of("bf16", 2, 1), of("bf16", 4, 1), of("bf16", 4, 64), of("bf16", 8, 1), of("fp8", 1, 1), of("fp8", 2, 1), of("fp8", 2, 64), of("fp8", 4, 1),
+		of("bf16", 2, 1), of("bf16", 4, 1), of("bf16", 4, 64), of("bf16", 8, 1), of("fp8", 1, 1), of("fp8", 2, 1),
+		of("fp8", 2, 64), of("fp8", 4, 1),
 	})
 }
 
@@ -105,7 +107,8 @@ func targets(sets catalog.Sets, predictions []validation.Prediction) ([]page.Tar
 		tensors    []int
 	}{
 		{anchor{model: "gpt-oss-120b", gpu: "b200-sxm", engine: "tensorrt-llm"}, 713, "gpt-oss-120b", []int{1, 4, 8}},
-		{anchor{model: "minimax-m2.7", gpu: "b200-sxm", engine: "vllm", weights: "nvfp4"}, 428, "minimax-m2.5", []int{1, 4, 8}},
+		{anchor{model: "minimax-m2.7", gpu: "b200-sxm", engine: "vllm", weights: "nvfp4"}, 428, "minimax-m2.5",
+			[]int{1, 4, 8}},
 	} {
 		m, err := builtin.Model(t.model)
 		if err != nil {

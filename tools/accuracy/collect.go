@@ -12,9 +12,10 @@ import (
 	"github.com/decodesim/decodesim/tools/accuracy/page"
 )
 
-// accuracyOf finds all that the page on accuracy says of a fit. Whatever it simulates, it does under that fit and not under
-// what was built into the program before it, so that the page does not depend on the latter.
-func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, files, unfitted []*measured.File) (*page.Accuracy, error) {
+// accuracyOf finds all that the page on accuracy says of a fit. Whatever it simulates, it does under that fit and not
+// under what was built into the program before it, so that the page does not depend on the latter.
+func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, files,
+	unfitted []*measured.File) (*page.Accuracy, error) {
 	a := &page.Accuracy{Method: c.Method(), Excluded: excluded(files, c.Skipped), Apart: skippedApart(files)}
 	var err error
 	if a.Holds, err = c.Holds(ctx); err != nil {
@@ -86,8 +87,8 @@ func sortedExcluded(all []page.Excluded) []page.Excluded {
 	return all
 }
 
-// notFittedTo returns the runs that can be simulated and are kept from every fit: those of files given for that, and those
-// whose labels are too poor.
+// notFittedTo returns the runs that can be simulated and are kept from every fit: those of files given for that, and
+// those whose labels are too poor.
 func notFittedTo(files, unfitted []*measured.File) []measured.Run {
 	var runs []measured.Run
 	for _, f := range unfitted {
@@ -103,9 +104,10 @@ func notFittedTo(files, unfitted []*measured.File) []measured.Run {
 	return runs
 }
 
-// replays predicts the runs whose every request was measured: from the catalogue entry of their GPU alone, under what is
-// built in, and after a calibration on the run itself.
-func replays(ctx context.Context, holds []catalog.Hold, sets catalog.Sets, files []*measured.File) ([]page.Replay, error) {
+// replays predicts the runs whose every request was measured: from the catalogue entry of their GPU alone, under what
+// is built in, and after a calibration on the run itself.
+func replays(ctx context.Context, holds []catalog.Hold, sets catalog.Sets, files []*measured.File) ([]page.Replay,
+	error) {
 	var out []page.Replay
 	for _, f := range files {
 		for i := range f.Runs {

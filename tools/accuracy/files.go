@@ -72,7 +72,8 @@ func replaceFile(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("%q cannot be written: %w", path, err)
 	}
 	defer os.Remove(temp.Name())
-	for _, step := range []func() error{func() error { return write(temp) }, func() error { return temp.Chmod(0o644) }, temp.Close} {
+	for _, step := range []func() error{func() error { return write(temp) }, func() error { return temp.Chmod(0o644) },
+		temp.Close} {
 		if err := step(); err != nil {
 			_ = temp.Close()
 			return fmt.Errorf("%q cannot be written: %w", path, err)

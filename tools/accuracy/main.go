@@ -1,5 +1,6 @@
 // Command accuracy fits the efficiencies that the program carries to measured runs of many deployments, and writes the
-// page that says how accurate the fit is. Only the authors of decodesim run it, through make calibrate and make accuracy.
+// page that says how accurate the fit is. Only the authors of decodesim run it, through make calibrate and make
+// accuracy.
 //
 //	main.go      flags; files.go: what it reads and writes
 //	collect.go   everything that the page says of a fit
@@ -58,7 +59,8 @@ func (s *settings) parse(args []string) error {
 		}
 	}
 	flags.Func("data", "fit to the measurements of this `FILE`; repeatable", repeatable(&s.data))
-	flags.Func("unfitted", "predict the measurements of this `FILE` for the page, but fit nothing to them; repeatable", repeatable(&s.unfitted))
+	flags.Func("unfitted", "predict the measurements of this `FILE` for the page, but fit nothing to them; repeatable",
+		repeatable(&s.unfitted))
 	flags.StringVar(&s.catalog, "catalog", "", "rewrite the efficiency files of this `DIR`")
 	flags.StringVar(&s.report, "report", "", "write the page to this Markdown `FILE`, with figures beside it")
 	if err := flags.Parse(args); err != nil {
@@ -67,7 +69,8 @@ func (s *settings) parse(args []string) error {
 	return s.check(flags.Args())
 }
 
-// check refuses flags that are missing or at odds and, before a fit that takes its time, places where nothing can be written.
+// check refuses flags that are missing or at odds and, before a fit that takes its time, places where nothing can be
+// written.
 func (s *settings) check(more []string) error {
 	isDirectory := func(path string) bool {
 		at, err := os.Stat(path)

@@ -48,14 +48,16 @@ func coldPrompts(ctx context.Context, sets catalog.Sets) ([]page.ColdPrompt, err
 				return nil, errors.New(a.name() + ": " + why)
 			}
 			out = append(out, page.ColdPrompt{
-				Deployment: a.name(), Tokens: tokens, TTFTMS: predictions[0].Predicted, BoundMS: 1e3 * prefillBoundS(&r.Deployment, tokens),
+				Deployment: a.name(), Tokens: tokens, TTFTMS: predictions[0].Predicted,
+				BoundMS: 1e3 * prefillBoundS(&r.Deployment, tokens),
 			})
 		}
 	}
 	return out, nil
 }
 
-// prefillBoundS is the least time that the arithmetic of a cold prompt takes when all GPUs run at their peak, in seconds:
+// prefillBoundS is the least time that the arithmetic of a cold prompt takes when all GPUs run at their peak, in
+// seconds:
 //
 //	Σ over weights  2·n·P / (g·F)  +  Σ over attention layers  2·h·(d_k + d_v)·pairs / (g·F16)
 //
@@ -81,7 +83,8 @@ func prefillBoundS(d *hardware.Deployment, tokens int) float64 {
 	return sum
 }
 
-// pairs counts which tokens attend to which, each to itself and to those before it, as far as the window reaches; 0: all.
+// pairs counts which tokens attend to which, each to itself and to those before it, as far as the window reaches; 0:
+// all.
 func pairs(tokens, window int) float64 {
 	n := float64(tokens)
 	if window == 0 || window >= tokens {

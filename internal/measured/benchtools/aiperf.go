@@ -9,8 +9,8 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/setup"
 )
 
-// aiperf is the profile that AIPerf exports, and GenAI-Perf before it: one run, each metric with its unit. What it calls
-// inter_token_latency is one value per request, (E2E − TTFT)/(tokens − 1): TPOT here.
+// aiperf is the profile that AIPerf exports, and GenAI-Perf before it: one run, each metric with its unit. What it
+// calls inter_token_latency is one value per request, (E2E − TTFT)/(tokens − 1): TPOT here.
 var aiperf = datafile.Schema{
 	Name:  "AIPerf",
 	About: "profiles of AIPerf and GenAI-Perf (JSON with request_latency, request_throughput, input_config)",
@@ -67,7 +67,8 @@ func aiperfRun(o datafile.Object, id string) measured.Run {
 	if settings.Origin.Err != nil {
 		return run
 	}
-	if run.Skip = cmp.Or(setup.TooManyFailed(bad, good+bad), replays(settings), a.Skip()); run.Skip != "" && a.Clients == 0 && a.Rate == 0 {
+	if run.Skip = cmp.Or(setup.TooManyFailed(bad, good+bad), replays(settings), a.Skip()); run.Skip != "" &&
+		a.Clients == 0 && a.Rate == 0 {
 		return run
 	}
 	if a.Requests == 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/setup"
 )
 
-// guidellm is a report of guidellm: a run per benchmark. Request latencies are in seconds, all else in milliseconds. Its
-// inter_token_latency_ms is (last − first)/(tokens − 1) per request, weighted by tokens − 1, so that its mean is that of
-// all gaps: ITL here. Its time_per_output_token_ms includes the first token and is none of the metrics here.
+// guidellm is a report of guidellm: a run per benchmark. Request latencies are in seconds, all else in milliseconds.
+// Its inter_token_latency_ms is (last − first)/(tokens − 1) per request, weighted by tokens − 1, so that its mean is
+// that of all gaps: ITL here. Its time_per_output_token_ms includes the first token and is none of the metrics here.
 var guidellm = datafile.Schema{
 	Name:  "guidellm",
 	About: "reports of guidellm (JSON with benchmarks[].metrics.time_to_first_token_ms)",
@@ -31,9 +31,9 @@ func hasMetrics(benchmark any) bool {
 
 func readGuideLLM(s *datafile.Source, f *measured.File) error {
 	notesOfLoad(f)
-	f.Notes = append(f.Notes, "the mean of inter_token_latency_ms is weighted by tokens and compared as itl, or as tpot where all outputs "+
-		"are equally long; time_per_output_token_ms includes the first token and is not compared; requests that the tool leaves out as "+
-		"warm-up or cool-down are part of the simulation")
+	f.Notes = append(f.Notes, "the mean of inter_token_latency_ms is weighted by tokens and compared as itl, or as tpot "+
+		"where all outputs are equally long; time_per_output_token_ms includes the first token and is not compared; "+
+		"requests that the tool leaves out as warm-up or cool-down are part of the simulation")
 	report := s.JSON[0]
 	list := report.Elements("benchmarks")
 	if len(list) == 0 {

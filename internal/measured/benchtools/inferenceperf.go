@@ -28,9 +28,10 @@ var inferencePerf = datafile.Schema{
 
 func readInferencePerf(s *datafile.Source, f *measured.File) error {
 	notesOfLoad(f)
-	f.Notes = append(f.Notes, "arrivals at a rate are Poisson, as the tool's constant ones nearly are; a stage is simulated on a server that "+
-		"was idle before; times per token are compared only where they agree with (E2E − TTFT)/(tokens − 1), "+
-		"for some versions stamp each token twice; output lengths are as the client counted them unless config.yaml fixes them")
+	f.Notes = append(f.Notes, "arrivals at a rate are Poisson, as the tool's constant ones nearly are; a stage is "+
+		"simulated on a server that was idle before; times per token are compared only where they agree with (E2E − "+
+		"TTFT)/(tokens − 1), for some versions stamp each token twice; output lengths are as the client counted them "+
+		"unless config.yaml fixes them")
 	settings, err := readSettings(s)
 	if err != nil {
 		return err
@@ -63,7 +64,8 @@ func readSettings(s *datafile.Source) (datafile.Object, error) {
 
 func perfRun(o, settings datafile.Object, id string) measured.Run {
 	server := settings.Sub("server")
-	run := measured.Run{ID: id, Labels: measured.Labels{Source: "inference-perf", Model: measuredModel(server.Text("model_name"))}}
+	run := measured.Run{ID: id, Labels: measured.Labels{Source: "inference-perf",
+		Model: measuredModel(server.Text("model_name"))}}
 	run.Rows = []measured.Row{{ID: id, Request: -1}}
 	good, bad := o.Sub("successes"), o.Sub("failures")
 	completed, _ := good.Amount("count")

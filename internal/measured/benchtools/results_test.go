@@ -35,9 +35,12 @@ func TestAResultAtARateIsAnOpenLoop(t *testing.T) {
 		"prompt_tokens: {distribution: fixed, mean: 512}", "output_tokens: {distribution: fixed, mean: 128}"), r.Over)
 	assert.Equal(t, measured.Labels{Source: "vllm bench serve", Model: "llama-3.1-8b", Load: "512/128"}, r.Labels)
 	assert.Equal(t, []measured.Value{
-		measured.Lead(measured.TTFT, measured.Mean, 41.5), measured.Other(measured.TTFT, measured.P50, 36.2), measured.Other(measured.TTFT, measured.P99, 92.7),
-		measured.Lead(measured.TPOT, measured.Mean, 7.6), measured.Other(measured.TPOT, measured.P50, 7.5), measured.Other(measured.TPOT, measured.P99, 8.9),
-		measured.Lead(measured.ITL, measured.Mean, 7.61), measured.Other(measured.ITL, measured.P50, 7.2), measured.Other(measured.ITL, measured.P99, 24),
+		measured.Lead(measured.TTFT, measured.Mean, 41.5), measured.Other(measured.TTFT, measured.P50, 36.2),
+		measured.Other(measured.TTFT, measured.P99, 92.7),
+		measured.Lead(measured.TPOT, measured.Mean, 7.6), measured.Other(measured.TPOT, measured.P50, 7.5),
+		measured.Other(measured.TPOT, measured.P99, 8.9),
+		measured.Lead(measured.ITL, measured.Mean, 7.61), measured.Other(measured.ITL, measured.P50, 7.2),
+		measured.Other(measured.ITL, measured.P99, 24),
 		measured.Lead(measured.OutputPerS, measured.Mean, 467.6), measured.Lead(measured.RequestsPerS, measured.Mean, 3.65),
 	}, r.Rows[0].Values)
 	assert.Empty(t, r.Skip)
@@ -66,7 +69,8 @@ func TestALimitUnderARateIsSimulatedOnlyWhereItDidNotBind(t *testing.T) {
 
 func TestAResultThatCannotBeSimulatedKeepsItsValues(t *testing.T) {
 	for _, c := range []struct{ old, new, why string }{
-		{`"label": null`, `"ramp_up_strategy": "linear", "ramp_up_start_rps": 1, "ramp_up_end_rps": 9`, "the request rate ramps up, which no workload does"},
+		{`"label": null`, `"ramp_up_strategy": "linear", "ramp_up_start_rps": 1, "ramp_up_end_rps": 9`,
+			"the request rate ramps up, which no workload does"},
 		{`"completed": 198`, `"completed": 189`, "more than one request in 20 failed"},
 		{`"completed": 198`, `"completed": 0`, "no request completed"},
 	} {
@@ -84,7 +88,8 @@ func TestDetailedResultsTellEachLength(t *testing.T) {
 	assert.Equal(t, measuredtest.Workload(
 		"closed_loop: {concurrency: 2}", "lengths: {values: [[80, 3], [120, 3], [80, 3], [120, 4]]}"), f.Runs[0].Over)
 	values := f.Runs[0].Rows[0].Values
-	assert.Equal(t, []string{"ttft", "ttft_p50", "ttft_p99", "tpot", "tpot_p50", "tpot_p99", "itl", "itl_p50", "itl_p99", "e2e", "e2e_p50",
+	assert.Equal(t, []string{"ttft", "ttft_p50", "ttft_p99", "tpot", "tpot_p50", "tpot_p99", "itl", "itl_p50", "itl_p99",
+		"e2e", "e2e_p50",
 		"e2e_p99", "output_tokens_per_s", "requests_per_s"}, namesOf(values))
 	assert.InDelta(t, (30+40+50+70)/4.0, values[9].Measured, 1e-9, "TTFT and gaps, from seconds")
 	assert.InDelta(t, 45, values[10].Measured, 1e-9)
@@ -93,7 +98,8 @@ func TestDetailedResultsTellEachLength(t *testing.T) {
 }
 
 func TestDetailedResultsTellWhatEachRequestSaw(t *testing.T) {
-	f, err := measuredtest.ReadResult(t, "vllm_detailed.jsonl", `"itls": [[0.01, 0.01]`, `"itls": [[0.02, 0.04]`, `"ttfts": [0.02, `, `"ttfts": [0, `)
+	f, err := measuredtest.ReadResult(t, "vllm_detailed.jsonl", `"itls": [[0.01, 0.01]`, `"itls": [[0.02, 0.04]`,
+		`"ttfts": [0.02, `, `"ttfts": [0, `)
 	require.NoError(t, err)
 	rows := f.Runs[0].Rows
 	require.Len(t, rows, 5)
@@ -110,9 +116,11 @@ func TestDetailedResultsTellWhatEachRequestSaw(t *testing.T) {
 }
 
 func TestRequestsAtARateAreNotComparedOneByOne(t *testing.T) {
-	f, err := measuredtest.ReadResult(t, "vllm_detailed.jsonl", `"request_rate": "inf"`, `"request_rate": 3`, `"max_concurrency": 2`, `"max_concurrency": null`)
+	f, err := measuredtest.ReadResult(t, "vllm_detailed.jsonl", `"request_rate": "inf"`, `"request_rate": 3`,
+		`"max_concurrency": 2`, `"max_concurrency": null`)
 	require.NoError(t, err)
-	assert.Equal(t, measuredtest.Workload("arrivals: {process: poisson, rate: 3}", "lengths: {values: [[80, 3], [120, 3], [80, 3], [120, 4]]}"), f.Runs[0].Over)
+	assert.Equal(t, measuredtest.Workload("arrivals: {process: poisson, rate: 3}",
+		"lengths: {values: [[80, 3], [120, 3], [80, 3], [120, 4]]}"), f.Runs[0].Over)
 	assert.Empty(t, f.Runs[0].Rows[0].Values[0].Skip)
 	for _, row := range f.Runs[0].Rows[1:] {
 		for _, v := range row.Values {
@@ -123,11 +131,15 @@ func TestRequestsAtARateAreNotComparedOneByOne(t *testing.T) {
 
 func TestDetailsThatCannotBeAreRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, message string }{
-		{`"input_lens": [80, `, `"input_lens": [80.5, `, `data:1: input_lens[0]: 80.5; expected a whole number of tokens up to 1e9`},
-		{`"output_lens": [3, 3, 3, 4]`, `"output_lens": [3, 3, 3, 4e9]`, `data:1: output_lens[3]: 4000000000; expected a whole number of tokens up to 1e9`},
-		{`"output_lens": [3, 3, 3, 4]`, `"output_lens": [3, 3, 3]`, `data:1: output_lens: 3; expected as many as input_lens, 4`},
+		{`"input_lens": [80, `, `"input_lens": [80.5, `,
+			`data:1: input_lens[0]: 80.5; expected a whole number of tokens up to 1e9`},
+		{`"output_lens": [3, 3, 3, 4]`, `"output_lens": [3, 3, 3, 4e9]`,
+			`data:1: output_lens[3]: 4000000000; expected a whole number of tokens up to 1e9`},
+		{`"output_lens": [3, 3, 3, 4]`, `"output_lens": [3, 3, 3]`,
+			`data:1: output_lens: 3; expected as many as input_lens, 4`},
 		{`"ttfts": [0.01, `, `"ttfts": ["soon", `, `data:1: ttfts[0]: "soon"; expected a number`},
-		{`"itls": [[0.01, 0.01], [0.01, 0.01], `, `"itls": [[0.01, 0.01], [0.01, "x"], `, `data:1: itls[1][1]: "x"; expected seconds`},
+		{`"itls": [[0.01, 0.01], [0.01, 0.01], `, `"itls": [[0.01, 0.01], [0.01, "x"], `,
+			`data:1: itls[1][1]: "x"; expected seconds`},
 	} {
 		_, err := measuredtest.ReadResult(t, "vllm_detailed.jsonl", c.old, c.new)
 		assert.EqualError(t, err, c.message)
@@ -151,20 +163,25 @@ func TestWithoutRateAndLimitEveryRequestStartsAtOnce(t *testing.T) {
 	r := f.Runs[1]
 	assert.Contains(t, r.Over, "closed_loop: {concurrency: 3}\n  lengths: {values: [[100, 11], [100, 11], [100, 11]]}\n")
 	assert.Equal(t, 3, r.Labels.Concurrency)
-	assert.Equal(t, skipped(measured.Lead(measured.ITL, measured.Mean, 50), "gaps are between chunks of several tokens"), r.Rows[0].Values[2], "2 gaps for 11 tokens")
-	f, err = measuredtest.ReadResult(t, "vllm_detailed.jsonl", `"max_concurrency": 2`, `"max_concurrency": null`, `"request_rate": "inf", `, ``)
+	assert.Equal(t, skipped(measured.Lead(measured.ITL, measured.Mean, 50), "gaps are between chunks of several tokens"),
+		r.Rows[0].Values[2], "2 gaps for 11 tokens")
+	f, err = measuredtest.ReadResult(t, "vllm_detailed.jsonl", `"max_concurrency": 2`, `"max_concurrency": null`,
+		`"request_rate": "inf", `, ``)
 	assert.Nil(t, f)
 	assert.EqualError(t, err, `data:1: request_rate: missing; expected requests/s, or "inf", or max_concurrency beside it`)
 }
 
 func TestRequestsThatFailedHaveNoLengths(t *testing.T) {
-	f, err := measuredtest.ReadResult(t, "vllm_detailed.jsonl", `"output_lens": [3, 3, 3, 4]`, `"output_lens": [3, 3, 0, 4]`)
+	f, err := measuredtest.ReadResult(t, "vllm_detailed.jsonl", `"output_lens": [3, 3, 3, 4]`,
+		`"output_lens": [3, 3, 0, 4]`)
 	require.NoError(t, err)
 	assert.Contains(t, f.Runs[0].Over, "lengths: {values: [[80, 3], [120, 3], [120, 4]]}")
 	rows := f.Runs[0].Rows
 	require.Len(t, rows, 4)
-	assert.Equal(t, []string{"data-1#0", "data-1#1", "data-1#3"}, []string{rows[1].ID, rows[2].ID, rows[3].ID}, "as the file counts")
-	assert.Equal(t, []int{-1, 0, 1, 2}, []int{rows[0].Request, rows[1].Request, rows[2].Request, rows[3].Request}, "as the simulation does")
+	assert.Equal(t, []string{"data-1#0", "data-1#1", "data-1#3"}, []string{rows[1].ID, rows[2].ID, rows[3].ID},
+		"as the file counts")
+	assert.Equal(t, []int{-1, 0, 1, 2}, []int{rows[0].Request, rows[1].Request, rows[2].Request, rows[3].Request},
+		"as the simulation does")
 	assert.InDelta(t, 40, rows[3].Values[0].Measured, 1e-9)
 	assert.InDelta(t, (30+40+70)/3.0, f.Runs[0].Rows[0].Values[9].Measured, 1e-9)
 }
@@ -173,14 +190,19 @@ func TestAProfileHasAUnitPerMetric(t *testing.T) {
 	r := result(t, "aiperf.json")
 	assert.Equal(t, measuredtest.Workload(
 		"closed_loop: {concurrency: 8}", "requests: 80",
-		"prompt_tokens: {distribution: empirical, mean: 550, quantiles: [{p: 0, tokens: 400}, {p: 0.01, tokens: 402}, {p: 0.25, tokens: 500}, "+
-			"{p: 0.5, tokens: 550}, {p: 0.75, tokens: 600}, {p: 0.99, tokens: 700}, {p: 1, tokens: 702}]}",
+		"prompt_tokens: {distribution: empirical, mean: 550, quantiles: [{p: 0, tokens: 400}, {p: 0.01, tokens: 402}, {p: "+
+			"0.25, tokens: 500}, {p: 0.5, tokens: 550}, {p: 0.75, tokens: 600}, {p: 0.99, tokens: 700}, {p: 1, tokens: 702}]}",
 		"output_tokens: {distribution: fixed, mean: 201}"), r.Over)
 	assert.Equal(t, measured.Labels{Source: "AIPerf", Model: "llama-3.1-8b", Load: "550/201", Concurrency: 8}, r.Labels)
 	assert.Equal(t, []measured.Value{
-		measured.Lead(measured.TTFT, measured.Mean, 150), measured.Other(measured.TTFT, measured.P50, 140), measured.Other(measured.TTFT, measured.P90, 210), measured.Other(measured.TTFT, measured.P95, 230), measured.Other(measured.TTFT, measured.P99, 260), measured.Other(measured.TTFT, measured.Max, 270),
-		measured.Lead(measured.TPOT, measured.Mean, 15), measured.Other(measured.TPOT, measured.P50, 15.1), measured.Other(measured.TPOT, measured.P99, 15.9), measured.Other(measured.TPOT, measured.Max, 16),
-		measured.Lead(measured.E2E, measured.Mean, 3150), measured.Other(measured.E2E, measured.P50, 3140), measured.Other(measured.E2E, measured.P90, 3300), measured.Other(measured.E2E, measured.P99, 3400), measured.Other(measured.E2E, measured.Max, 3410),
+		measured.Lead(measured.TTFT, measured.Mean, 150), measured.Other(measured.TTFT, measured.P50, 140),
+		measured.Other(measured.TTFT, measured.P90, 210), measured.Other(measured.TTFT, measured.P95, 230),
+		measured.Other(measured.TTFT, measured.P99, 260), measured.Other(measured.TTFT, measured.Max, 270),
+		measured.Lead(measured.TPOT, measured.Mean, 15), measured.Other(measured.TPOT, measured.P50, 15.1),
+		measured.Other(measured.TPOT, measured.P99, 15.9), measured.Other(measured.TPOT, measured.Max, 16),
+		measured.Lead(measured.E2E, measured.Mean, 3150), measured.Other(measured.E2E, measured.P50, 3140),
+		measured.Other(measured.E2E, measured.P90, 3300), measured.Other(measured.E2E, measured.P99, 3400),
+		measured.Other(measured.E2E, measured.Max, 3410),
 		measured.Lead(measured.OutputPerS, measured.Mean, 502), measured.Lead(measured.RequestsPerS, measured.Mean, 2.5),
 	}, r.Rows[0].Values)
 
@@ -195,7 +217,8 @@ func TestAProfileHasAUnitPerMetric(t *testing.T) {
 func TestAProfileThatDoesNotSayEnoughIsRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, message string }{
 		{`"concurrency": 8, `, ``, `data:1: input_config.concurrency: missing; expected concurrency or request_rate in the settings of the run`},
-		{`"unit": "ms", "avg": 150.0`, `"unit": "fortnights", "avg": 150.0`, `data:1: time_to_first_token.unit: "fortnights"; expected ms, s, us or ns`},
+		{`"unit": "ms", "avg": 150.0`, `"unit": "fortnights", "avg": 150.0`,
+			`data:1: time_to_first_token.unit: "fortnights"; expected ms, s, us or ns`},
 		{`"avg": 550.0, `, ``, `data:1: input_sequence_length.avg: missing; expected a mean number of tokens above 0`},
 		{`"avg": 150.0`, `"avg": -150`, `data:1: time_to_first_token.avg: -150; expected a number of at least 0, or null`},
 		{`"avg": 150.0`, `"avg": "slow"`, `data:1: time_to_first_token.avg: "slow"; expected a number, or null`},
@@ -215,14 +238,19 @@ func TestAReportHasARunPerBenchmark(t *testing.T) {
 		"closed_loop: {concurrency: 16}", "requests: 160",
 		"prompt_tokens: {distribution: fixed, mean: 256}", "output_tokens: {distribution: fixed, mean: 128}"), f.Runs[0].Over)
 	assert.Equal(t, []measured.Value{
-		measured.Lead(measured.TTFT, measured.Mean, 60), measured.Other(measured.TTFT, measured.P50, 50), measured.Other(measured.TTFT, measured.P99, 90),
-		measured.Lead(measured.TPOT, measured.Mean, 12.1), measured.Other(measured.TPOT, measured.P50, 12), measured.Other(measured.TPOT, measured.P99, 12.9),
-		measured.Lead(measured.E2E, measured.Mean, 1600), measured.Other(measured.E2E, measured.P50, 1590), measured.Other(measured.E2E, measured.P90, 1650), measured.Other(measured.E2E, measured.P99, 1690), measured.Other(measured.E2E, measured.Max, 1700),
+		measured.Lead(measured.TTFT, measured.Mean, 60), measured.Other(measured.TTFT, measured.P50, 50),
+		measured.Other(measured.TTFT, measured.P99, 90),
+		measured.Lead(measured.TPOT, measured.Mean, 12.1), measured.Other(measured.TPOT, measured.P50, 12),
+		measured.Other(measured.TPOT, measured.P99, 12.9),
+		measured.Lead(measured.E2E, measured.Mean, 1600), measured.Other(measured.E2E, measured.P50, 1590),
+		measured.Other(measured.E2E, measured.P90, 1650), measured.Other(measured.E2E, measured.P99, 1690),
+		measured.Other(measured.E2E, measured.Max, 1700),
 		measured.Lead(measured.OutputPerS, measured.Mean, 1270), measured.Lead(measured.RequestsPerS, measured.Mean, 9.9),
 	}, f.Runs[0].Rows[0].Values)
 	assert.Contains(t, f.Runs[1].Over, "arrivals: {process: poisson, rate: 5}\n  duration_s: 30\n  prompt_tokens:")
 	assert.Equal(t, []measured.Value{
-		measured.Lead(measured.TTFT, measured.Mean, 45), measured.Lead(measured.ITL, measured.Mean, 11.4), skipped(measured.Other(measured.TPOT, measured.P50, 11.5), "percentiles over requests weighted by their tokens"),
+		measured.Lead(measured.TTFT, measured.Mean, 45), measured.Lead(measured.ITL, measured.Mean, 11.4),
+		skipped(measured.Other(measured.TPOT, measured.P50, 11.5), "percentiles over requests weighted by their tokens"),
 		measured.Lead(measured.E2E, measured.Mean, 1500),
 	}, f.Runs[1].Rows[0].Values, "weighted by tokens, which differ")
 	assert.Equal(t, "more than one request in 20 failed", f.Runs[2].Skip)
@@ -243,7 +271,8 @@ func TestStrategiesOfAReportAreLoads(t *testing.T) {
 		assert.Contains(t, f.Runs[0].Over, c.line)
 		assert.Empty(t, f.Runs[0].Skip)
 	}
-	f, err := measuredtest.ReadResult(t, "guidellm.json", streams, `"type_": "constant", "rate": 9.9, "max_concurrency": 16`)
+	f, err := measuredtest.ReadResult(t, "guidellm.json", streams,
+		`"type_": "constant", "rate": 9.9, "max_concurrency": 16`)
 	require.NoError(t, err)
 	assert.Equal(t, "a limit of concurrency was reached under a request rate, which no workload has", f.Runs[0].Skip)
 	f, err = measuredtest.ReadResult(t, "guidellm.json", streams, `"type_": "replay"`)
@@ -252,8 +281,8 @@ func TestStrategiesOfAReportAreLoads(t *testing.T) {
 	_, err = measuredtest.ReadResult(t, "guidellm.json", `"poisson", "rate": 5.0`, `"poisson", "rate": -5`)
 	assert.EqualError(t, err, "data:1: benchmarks[1].config.strategy.rate: -5; expected requests/s above 0")
 	_, err = measuredtest.ReadResult(t, "guidellm.json", streams, `"streams": 16`)
-	assert.EqualError(t, err, "data:1: benchmarks[0].config.strategy.type_: missing; expected the strategy: synchronous, concurrent, constant, "+
-		"poisson or throughput")
+	assert.EqualError(t, err, "data:1: benchmarks[0].config.strategy.type_: missing; expected the strategy: "+
+		"synchronous, concurrent, constant, poisson or throughput")
 }
 
 func TestASummaryOfAStageIsInSeconds(t *testing.T) {
@@ -262,10 +291,15 @@ func TestASummaryOfAStageIsInSeconds(t *testing.T) {
 		"arrivals: {process: poisson, rate: 4}", "requests: 240",
 		"prompt_tokens: {distribution: fixed, mean: 512}", "output_tokens: {distribution: fixed, mean: 128}"), r.Over)
 	assert.Equal(t, []measured.Value{
-		measured.Lead(measured.TTFT, measured.Mean, 44), measured.Other(measured.TTFT, measured.P50, 41), measured.Other(measured.TTFT, measured.P90, 60), measured.Other(measured.TTFT, measured.P99, 90),
-		measured.Lead(measured.E2E, measured.Mean, 1314), measured.Other(measured.E2E, measured.P50, 1310), measured.Other(measured.E2E, measured.P90, 1400), measured.Other(measured.E2E, measured.P99, 1480), measured.Other(measured.E2E, measured.Max, 1500),
-		measured.Lead(measured.TPOT, measured.Mean, 10), measured.Other(measured.TPOT, measured.P50, 9.9), measured.Other(measured.TPOT, measured.P99, 10.8),
-		measured.Lead(measured.ITL, measured.Mean, 10), measured.Other(measured.ITL, measured.P50, 9.8), measured.Other(measured.ITL, measured.P99, 30),
+		measured.Lead(measured.TTFT, measured.Mean, 44), measured.Other(measured.TTFT, measured.P50, 41),
+		measured.Other(measured.TTFT, measured.P90, 60), measured.Other(measured.TTFT, measured.P99, 90),
+		measured.Lead(measured.E2E, measured.Mean, 1314), measured.Other(measured.E2E, measured.P50, 1310),
+		measured.Other(measured.E2E, measured.P90, 1400), measured.Other(measured.E2E, measured.P99, 1480),
+		measured.Other(measured.E2E, measured.Max, 1500),
+		measured.Lead(measured.TPOT, measured.Mean, 10), measured.Other(measured.TPOT, measured.P50, 9.9),
+		measured.Other(measured.TPOT, measured.P99, 10.8),
+		measured.Lead(measured.ITL, measured.Mean, 10), measured.Other(measured.ITL, measured.P50, 9.8),
+		measured.Other(measured.ITL, measured.P99, 30),
 		measured.Lead(measured.OutputPerS, measured.Mean, 512), measured.Lead(measured.RequestsPerS, measured.Mean, 4),
 	}, rounded(r.Rows[0].Values))
 }
@@ -296,7 +330,8 @@ func TestTimesPerTokenThatAreHalvedAreNotCompared(t *testing.T) {
 	r = result(t, "inference_perf_stage.json", `"output_len": {"mean": 128.0`, `"output_len": {"mean": 90.0`)
 	assert.Contains(t, rounded(r.Rows[0].Values), skipped(measured.Lead(measured.TPOT, measured.Mean, 10),
 		"times per token do not agree with request_latency, time_to_first_token and output_len"))
-	r = result(t, "inference_perf_stage.json", `"request_latency": {"mean": 1.314,`, `"request_latency": {`, `"p50": 1.31, "p90"`, `"p90"`)
+	r = result(t, "inference_perf_stage.json", `"request_latency": {"mean": 1.314,`, `"request_latency": {`,
+		`"p50": 1.31, "p90"`, `"p90"`)
 	assert.Contains(t, rounded(r.Rows[0].Values), skipped(measured.Lead(measured.ITL, measured.Mean, 10),
 		"times per token cannot be checked without request_latency and time_to_first_token"))
 }
@@ -306,7 +341,8 @@ func TestSettingsBesideASummaryTellWhatItLacks(t *testing.T) {
 	require.NoError(t, err)
 	content := strings.Replace(string(text), `"requested_rate": 4.0, "achieved_rate": 3.99`, `"schedule": null`, 1)
 	_, err = measuredtest.ReadText(t, content)
-	assert.EqualError(t, err, "data:1: load_summary.requested_rate: missing; expected requests/s, concurrency, or config.yaml with load.stages beside the file")
+	assert.EqualError(t, err, "data:1: load_summary.requested_rate: missing; expected requests/s, concurrency, or "+
+		"config.yaml with load.stages beside the file")
 
 	for i := 0; i < len(halved); i += 2 {
 		content = strings.Replace(content, halved[i], halved[i+1], 1)
@@ -315,9 +351,11 @@ func TestSettingsBesideASummaryTellWhatItLacks(t *testing.T) {
 		"server: {model_name: meta-llama/Llama-3.1-8B}\ndata: {type: shared_prefix, shared_prefix: {output_len: 128}}\n"
 	f, err := measuredtest.ReadText(t, content, "config.yaml", settings)
 	r := measuredtest.OneRun(t, f, err)
-	assert.Contains(t, r.Over, "arrivals: {process: piecewise, points: [{at_s: 0, rate: 2}, {at_s: 60, rate: 2}, {at_s: 60, rate: 6}, {at_s: 80, rate: 6}]}\n")
+	assert.Contains(t, r.Over, "arrivals: {process: piecewise, points: [{at_s: 0, rate: 2}, {at_s: 60, rate: 2}, {at_s: "+
+		"60, rate: 6}, {at_s: 80, rate: 6}]}\n")
 	assert.Equal(t, "llama-3.1-8b", r.Labels.Model)
-	assert.Contains(t, rounded(r.Rows[0].Values), measured.Lead(measured.TPOT, measured.Mean, 10), "(1314 − 44)/127: the server emitted 128 tokens")
+	assert.Contains(t, rounded(r.Rows[0].Values), measured.Lead(measured.TPOT, measured.Mean, 10),
+		"(1314 − 44)/127: the server emitted 128 tokens")
 
 	_, err = measuredtest.ReadText(t, content, "config.yaml", "load:\n  stages:\n  - {rate: 2}\n")
 	assert.EqualError(t, err, "config.yaml:1: load.stages[0].duration: missing; expected seconds above 0")
@@ -346,7 +384,8 @@ func TestEveryResultRunsOnAScenario(t *testing.T) {
 
 func TestFilesThatAreNoDataAreRefusedWithTheirLine(t *testing.T) {
 	for _, c := range []struct{ content, message string }{
-		{"{\"completed\": 1,\n\"total_input_tokens\": ,}", "data:2: not JSON: invalid character ',' looking for beginning of value"},
+		{"{\"completed\": 1,\n\"total_input_tokens\": ,}",
+			"data:2: not JSON: invalid character ',' looking for beginning of value"},
 		{"{\"a\": 1}\n{\"a\": 2}\n[3]\n", "data:3: value 1 is not a mapping; expected JSON objects"},
 		{"{\"a\": 1", "data:1: not JSON: unexpected EOF"},
 	} {

@@ -46,7 +46,8 @@ var statKeys = []struct {
 	stat  measured.Stat
 	names []string
 }{
-	{measured.Mean, []string{"mean", "avg"}}, {measured.P50, []string{"p50", "median"}}, {measured.P90, []string{"p90"}}, {measured.P95, []string{"p95"}},
+	{measured.Mean, []string{"mean", "avg"}}, {measured.P50, []string{"p50", "median"}}, {measured.P90, []string{"p90"}},
+	{measured.P95, []string{"p95"}},
 	{measured.P99, []string{"p99"}}, {measured.Max, []string{"max"}},
 }
 
@@ -70,8 +71,10 @@ var percentiles = []struct {
 	names []string
 	p     float64
 }{
-	{[]string{"min"}, 0}, {[]string{"p001"}, 0.001}, {[]string{"p0.1"}, 0.001}, {[]string{"p01", "p1"}, 0.01}, {[]string{"p05", "p5"}, 0.05},
-	{[]string{"p10"}, 0.1}, {[]string{"p25"}, 0.25}, {[]string{"p50", "median"}, 0.5}, {[]string{"p75"}, 0.75}, {[]string{"p90"}, 0.9},
+	{[]string{"min"}, 0}, {[]string{"p001"}, 0.001}, {[]string{"p0.1"}, 0.001}, {[]string{"p01", "p1"}, 0.01},
+	{[]string{"p05", "p5"}, 0.05},
+	{[]string{"p10"}, 0.1}, {[]string{"p25"}, 0.25}, {[]string{"p50", "median"}, 0.5}, {[]string{"p75"}, 0.75},
+	{[]string{"p90"}, 0.9},
 	{[]string{"p95"}, 0.95}, {[]string{"p99"}, 0.99}, {[]string{"p999", "p99.9"}, 0.999}, {[]string{"max"}, 1},
 }
 
@@ -112,9 +115,9 @@ func measuredModel(name string) string {
 // notesOfLoad are what every reader assumes of a load whose deployment the user describes.
 func notesOfLoad(f *measured.File) {
 	f.Notes = append(f.Notes, noteOfDeployment,
-		"prompt and output lengths are drawn independently of each other, with the distribution that the data tell: from each "+
-			"request's length, from percentiles, or else all at the mean")
+		"prompt and output lengths are drawn independently of each other, with the distribution that the data tell: from "+
+			"each request's length, from percentiles, or else all at the mean")
 }
 
-const noteOfDeployment = "the load is that of the data and the deployment that of the scenario; what the data do not say, such as prompts " +
-	"that share a beginning, is the scenario's too"
+const noteOfDeployment = "the load is that of the data and the deployment that of the scenario; what the data do not " +
+	"say, such as prompts that share a beginning, is the scenario's too"

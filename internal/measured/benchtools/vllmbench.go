@@ -9,12 +9,13 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/setup"
 )
 
-// vllmBench is what `vllm bench serve` writes, and SGLang's bench_serving in much the same words: a result per run, in a
-// file or line of its own. Latencies are in milliseconds but for the lists per request, in seconds. The wait for a seat
-// under max_concurrency is no part of TTFT or E2E.
+// vllmBench is what `vllm bench serve` writes, and SGLang's bench_serving in much the same words: a result per run, in
+// a file or line of its own. Latencies are in milliseconds but for the lists per request, in seconds. The wait for a
+// seat under max_concurrency is no part of TTFT or E2E.
 var vllmBench = datafile.Schema{
-	Name:  "vllm bench serve",
-	About: "results of vllm bench serve (JSON with request_rate, max_concurrency, completed, total_input_tokens, mean_ttft_ms)",
+	Name: "vllm bench serve",
+	About: "results of vllm bench serve (JSON with request_rate, max_concurrency, completed, total_input_tokens, " +
+		"mean_ttft_ms)",
 	Is: func(s *datafile.Source) bool {
 		return len(s.JSON) > 0 && s.JSON[0].Has("completed", "total_input_tokens", "total_output_tokens") &&
 			s.JSON[0].HasAny("mean_ttft_ms", "median_ttft_ms", "p99_ttft_ms", "mean_e2el_ms", "mean_e2e_latency_ms")
@@ -24,10 +25,10 @@ var vllmBench = datafile.Schema{
 
 func readVLLMBench(s *datafile.Source, f *measured.File) error {
 	f.Notes = append(f.Notes, noteOfDeployment,
-		"prompt and output lengths are those of each request, in the order sent, where the result lists them for those that got an answer; "+
-			"else all are at the mean",
-		"a request rate of inf without max_concurrency sends every request at once; arrivals at a rate are not stretched to end on time, "+
-			"as the tool's are")
+		"prompt and output lengths are those of each request, in the order sent, where the result lists them for those "+
+			"that got an answer; else all are at the mean",
+		"a request rate of inf without max_concurrency sends every request at once; arrivals at a rate are not stretched "+
+			"to end on time, as the tool's are")
 	for i, id := range s.RunIDs(len(s.JSON)) {
 		run := vllmRun(s.JSON[i], id)
 		if err := s.JSON[i].Origin.Err; err != nil {
@@ -39,7 +40,8 @@ func readVLLMBench(s *datafile.Source, f *measured.File) error {
 }
 
 func vllmRun(o datafile.Object, id string) measured.Run {
-	run := measured.Run{ID: id, Labels: measured.Labels{Source: "vllm bench serve", Model: measuredModel(o.Text("model_id"))}}
+	run := measured.Run{ID: id, Labels: measured.Labels{Source: "vllm bench serve",
+		Model: measuredModel(o.Text("model_id"))}}
 	row := measured.Row{ID: id, Request: -1, Values: vllmValues(o)}
 	completed, _ := o.Amount("completed")
 	failures, _ := o.Amount("failed")
@@ -130,7 +132,8 @@ func skipChunks(o datafile.Object, a *setup.Load, values []measured.Value) {
 var vllmMetrics = []struct {
 	metric measured.Metric
 	names  []string
-}{{measured.TTFT, []string{"ttft"}}, {measured.TPOT, []string{"tpot"}}, {measured.ITL, []string{"itl"}}, {measured.E2E, []string{"e2el", "e2e_latency"}}}
+}{{measured.TTFT, []string{"ttft"}}, {measured.TPOT, []string{"tpot"}}, {measured.ITL, []string{"itl"}},
+	{measured.E2E, []string{"e2el", "e2e_latency"}}}
 
 // vllmValues reads the latencies and rates. The mean leads; where it is absent, the median does.
 func vllmValues(o datafile.Object) []measured.Value {
@@ -141,7 +144,8 @@ func vllmValues(o datafile.Object) []measured.Value {
 			for _, s := range []struct {
 				stat   measured.Stat
 				prefix string
-			}{{measured.Mean, "mean_"}, {measured.P50, "median_"}, {measured.P50, "p50_"}, {measured.P90, "p90_"}, {measured.P95, "p95_"}, {measured.P99, "p99_"}, {measured.Max, "max_"}} {
+			}{{measured.Mean, "mean_"}, {measured.P50, "median_"}, {measured.P50, "p50_"}, {measured.P90, "p90_"},
+				{measured.P95, "p95_"}, {measured.P99, "p99_"}, {measured.Max, "max_"}} {
 				if x, ok := o.Amount(s.prefix + name + "_ms"); ok {
 					found.add(s.stat, x)
 				}

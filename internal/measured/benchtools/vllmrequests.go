@@ -26,7 +26,8 @@ func vllmLengths(o datafile.Object, a *setup.Load) (of []int) {
 			continue
 		}
 		a.Prompt.Each, a.Output.Each = append(a.Prompt.Each, prompts[i]), append(a.Output.Each, outputs[i])
-		a.Lengths = append(a.Lengths, [2]int{tokensAt(o, "input_lens", i, prompts[i]), tokensAt(o, "output_lens", i, outputs[i])})
+		a.Lengths = append(a.Lengths, [2]int{tokensAt(o, "input_lens", i, prompts[i]),
+			tokensAt(o, "output_lens", i, outputs[i])})
 		of = append(of, i)
 	}
 	if len(of) > setup.RecordedMax {
@@ -48,9 +49,10 @@ func tokensAt(o datafile.Object, key string, i int, x float64) int {
 	return int(x)
 }
 
-// vllmRequests are the rows of the requests at those places in the lists, where the file has their times in seconds: the
-// time to the first token, and the sum of the gaps after it over the tokens they brought. A rate sends requests at random
-// instants, which the file does not tell: what one of them saw is not what another at its place in the order sees.
+// vllmRequests are the rows of the requests at those places in the lists, where the file has their times in seconds:
+// the time to the first token, and the sum of the gaps after it over the tokens they brought. A rate sends requests at
+// random instants, which the file does not tell: what one of them saw is not what another at its place in the order
+// sees.
 func vllmRequests(o datafile.Object, id string, a *setup.Load, of []int) []measured.Row {
 	ttfts, itls := o.Numbers("ttfts"), gapSums(o, "itls")
 	if len(of) == 0 || len(ttfts) <= of[len(of)-1] {

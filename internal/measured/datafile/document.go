@@ -25,7 +25,8 @@ func ReadDocuments(file string, data []byte) ([]Object, error) {
 		begin := read + len(plain[read:]) - len(bytes.TrimLeft(plain[read:], " \t\r\n"))
 		line += bytes.Count(plain[read:begin], []byte("\n"))
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: not JSON: %w", file, line+bytes.Count(plain[begin:errorOffset(err, begin)], []byte("\n")), err)
+			return nil, fmt.Errorf("%s:%d: not JSON: %w", file, line+bytes.Count(plain[begin:errorOffset(err, begin)],
+				[]byte("\n")), err)
 		}
 		list, several := value.([]any)
 		if !several {

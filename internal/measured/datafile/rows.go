@@ -21,8 +21,8 @@ func Each(f *measured.File, t *Table, read func(*Record) measured.Run) error {
 	return nil
 }
 
-// Keep adds a run that was read from these rows, unless one of them is malformed. Where one leaves open what it takes, the
-// run is skipped.
+// Keep adds a run that was read from these rows, unless one of them is malformed. Where one leaves open what it takes,
+// the run is skipped.
 func Keep(f *measured.File, run measured.Run, rows ...*Record) error {
 	for _, r := range rows {
 		if r.Err != nil {

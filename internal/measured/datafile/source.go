@@ -40,7 +40,8 @@ func (s *Source) Neighbours(extension string) []string {
 		}
 		for _, e := range entries {
 			path := filepath.Join(dir, e.Name())
-			if !e.IsDir() && filepath.Ext(strings.TrimSuffix(path, zippedSuffix)) == extension && path != filepath.Clean(s.Path) && !slices.Contains(paths, path) {
+			if !e.IsDir() && filepath.Ext(strings.TrimSuffix(path, zippedSuffix)) == extension &&
+				path != filepath.Clean(s.Path) && !slices.Contains(paths, path) {
 				paths = append(paths, path)
 			}
 		}

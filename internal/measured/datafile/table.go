@@ -70,15 +70,16 @@ func (t *Table) name(names []string) error {
 	for i, name := range names {
 		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
 		if first, twice := t.Columns[name]; twice && name != "" {
-			return fmt.Errorf("%s:%d: column %q stands twice, as columns %d and %d; expected one of each name", t.Path, t.Header, name, first+1, i+1)
+			return fmt.Errorf("%s:%d: column %q stands twice, as columns %d and %d; expected one of each name", t.Path, t.Header,
+				name, first+1, i+1)
 		}
 		t.Columns[name] = i
 	}
 	return nil
 }
 
-// OneRowPerID refuses two rows of one id, of which a prediction could be told of neither. Rows without an id have none in
-// common.
+// OneRowPerID refuses two rows of one id, of which a prediction could be told of neither. Rows without an id have none
+// in common.
 func (t *Table) OneRowPerID() error {
 	at := map[string]int{}
 	for i := range t.Rows {
@@ -112,8 +113,8 @@ func (t *Table) Missing(columns []string) []string {
 	})
 }
 
-// Record is one row. The first error of its fields is kept, for a file with a malformed field is not read; so is the first
-// thing that it takes to simulate the row and that the row leaves open, which is the row's affair alone.
+// Record is one row. The first error of its fields is kept, for a file with a malformed field is not read; so is the
+// first thing that it takes to simulate the row and that the row leaves open, which is the row's affair alone.
 type Record struct {
 	*Table
 	Line     int // of the file

@@ -16,7 +16,8 @@ import (
 func TestPathsOfAScenarioStartFromItsFolder(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mine.yaml")
-	require.NoError(t, os.WriteFile(path, []byte("model: hf/config.json\npools:\n  - {gpu: h100-sxm, efficiency: 'fit.yaml', name: a}\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("model: hf/config.json\npools:\n  - {gpu: h100-sxm, efficiency: "+
+		"'fit.yaml', name: a}\n"), 0o600))
 	f, err := measuredtest.ReadResult(t, "vllm_rate.json")
 	require.NoError(t, err)
 	require.NoError(t, f.On(path))
@@ -32,8 +33,9 @@ func TestAScenarioOfAnotherModelIsRefused(t *testing.T) {
 	require.NoError(t, f.On("chat-70b"))
 	s, err := configs.Read("chat-70b", []byte(f.Runs[0].Scenario), configs.Options{})
 	require.NoError(t, err)
-	assert.EqualError(t, f.Runs[0].Label(s), "run data was measured with model llama-3.1-8b; got a scenario with model "+s.Model+
-		"; expected one with the model that was measured")
+	assert.EqualError(t, f.Runs[0].Label(s),
+		"run data was measured with model llama-3.1-8b; got a scenario with model "+s.Model+
+			"; expected one with the model that was measured")
 	f.Runs[0].Labels.Model = "our-own-8b"
 	assert.NoError(t, f.Runs[0].Label(s), "a name that no catalog has may be any model")
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 )
 
-// Read reads a file of measurements. Whatever else it names is sought beside it and then under shared, which may be empty.
+// Read reads a file of measurements. Whatever else it names is sought beside it and then under shared, which may be
+// empty.
 func Read(path, shared string) (*measured.File, error) {
 	data, err := datafile.ReadFile(path)
 	switch {

@@ -26,12 +26,21 @@ func about(name string) string {
 func TestATableThatIsNearlyKnownIsToldWhatItMisses(t *testing.T) {
 	expected := "; expected " + about("points")
 	for _, c := range []struct{ head, message string }{
-		{"concurrancy,prompt_tokens,output_tokens,tpot_ms", `data:1: concurrancy: no such column in the nearest schema, "points"; did you mean "concurrency"? expected ` + about("points")},
-		{"concurrency,prompt_tokens,ouptut_tokens,tpot_ms", `data:1: ouptut_tokens: no such column in the nearest schema, "points"; did you mean "output_tokens"? expected ` + about("points")},
-		{"concurrency,prompt_tokens,output_tokens,tpto_ms", `data:1: tpto_ms: no such column in the nearest schema, "points"; did you mean "tpot_ms"? expected ` + about("points")},
-		{"clients,prompt_tokens,output_tokens,tpot_ms", `data:1: no column "concurrency" or "rate", which the nearest schema, "points", needs` + expected},
-		{"rate,prompt_tokens,tokens_out,tpot_ms", `data:1: no column "output_tokens", which the nearest schema, "points", needs` + expected},
-		{"rate,prompt_tokens,output_tokens,median", `data:1: no column "ttft_ms" or "ttft_p50_ms" or the like, which the nearest schema, "points", needs` + expected},
+		{"concurrancy,prompt_tokens,output_tokens,tpot_ms",
+			`data:1: concurrancy: no such column in the nearest schema, "points"; did you mean "concurrency"? expected ` +
+				about("points")},
+		{"concurrency,prompt_tokens,ouptut_tokens,tpot_ms",
+			`data:1: ouptut_tokens: no such column in the nearest schema, "points"; did you mean "output_tokens"? expected ` +
+				about("points")},
+		{"concurrency,prompt_tokens,output_tokens,tpto_ms",
+			`data:1: tpto_ms: no such column in the nearest schema, "points"; did you mean "tpot_ms"? expected ` +
+				about("points")},
+		{"clients,prompt_tokens,output_tokens,tpot_ms",
+			`data:1: no column "concurrency" or "rate", which the nearest schema, "points", needs` + expected},
+		{"rate,prompt_tokens,tokens_out,tpot_ms",
+			`data:1: no column "output_tokens", which the nearest schema, "points", needs` + expected},
+		{"rate,prompt_tokens,output_tokens,median",
+			`data:1: no column "ttft_ms" or "ttft_p50_ms" or the like, which the nearest schema, "points", needs` + expected},
 		{"run,t,running,wating", `data:1: wating: no such column in the nearest schema, "request timings"; did you mean "waiting"? expected ` + about("request timings")},
 	} {
 		_, err := measuredtest.ReadText(t, c.head+"\n8,1000,200,11\n")
@@ -97,7 +106,8 @@ func TestACompressedFileIsReadAsItsContent(t *testing.T) {
 
 func TestCompressedFilesThatBelongTogetherAreFound(t *testing.T) {
 	dir := t.TempDir()
-	zipped(t, filepath.Join(dir, "requests.jsonl.gz"), `{"run":"p1","i":0,"input_tokens":900,"output_tokens":100,"ttft_s":0.1}`+"\n")
+	zipped(t, filepath.Join(dir, "requests.jsonl.gz"),
+		`{"run":"p1","i":0,"input_tokens":900,"output_tokens":100,"ttft_s":0.1}`+"\n")
 	zipped(t, filepath.Join(dir, "table.csv.gz"), measuredtest.ProfiledTable("id", "p1"))
 	f, err := formats.Read(filepath.Join(dir, "requests.jsonl.gz"), "")
 	require.NoError(t, err)

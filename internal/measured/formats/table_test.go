@@ -24,7 +24,8 @@ func TestAnIDNamesOneRow(t *testing.T) {
 }
 
 func TestAnIDOfASweepNamesOneRow(t *testing.T) {
-	for _, name := range []string{"A_aic_silicon.csv", "A3_gptoss120b_h200_vllm022.csv", "E_token_position_h200.csv", "F_splitwise_perf.csv"} {
+	for _, name := range []string{"A_aic_silicon.csv", "A3_gptoss120b_h200_vllm022.csv", "E_token_position_h200.csv",
+		"F_splitwise_perf.csv"} {
 		whole := measuredtest.ReadShared(t, name)
 		text, err := os.ReadFile(whole.Path)
 		require.NoError(t, err)
@@ -38,7 +39,8 @@ func TestAnIDOfASweepNamesOneRow(t *testing.T) {
 }
 
 func TestAColumnHasANameOfItsOwn(t *testing.T) {
-	_, err := measuredtest.ReadText(t, "concurrency,prompt_tokens,output_tokens,tpot_ms,note, tpot_ms\n8,1000,200,11,x,12\n")
+	_, err := measuredtest.ReadText(t, "concurrency,prompt_tokens,output_tokens,tpot_ms,note, "+
+		"tpot_ms\n8,1000,200,11,x,12\n")
 	assert.EqualError(t, err, `data:1: column "tpot_ms" stands twice, as columns 4 and 6; expected one of each name`)
 	_, err = measuredtest.ReadText(t, "concurrency,prompt_tokens,output_tokens,tpot_ms,,\n8,1000,200,11,,\n")
 	assert.NoError(t, err, "commas that a spreadsheet left at the end")
@@ -48,7 +50,8 @@ func TestOtherThanCommasBetweenColumnsIsSaid(t *testing.T) {
 	for between, quoted := range map[string]string{";": `";"`, "\t": `"\t"`} {
 		_, err := measuredtest.ReadText(t, strings.ReplaceAll(pointsHead+"a,8,1000,200,11\n", ",", between))
 		assert.EqualError(t, err, "data: separated by "+quoted+`; expected ",", and a point in decimal fractions`)
-		_, err = measuredtest.ReadText(t, strings.ReplaceAll(pointsHead, ",", between)+strings.ReplaceAll("a_8_1000_200_11,5\n", "_", between))
+		_, err = measuredtest.ReadText(t, strings.ReplaceAll(pointsHead, ",",
+			between)+strings.ReplaceAll("a_8_1000_200_11,5\n", "_", between))
 		assert.ErrorContains(t, err, "separated by "+quoted, "a comma in a fraction")
 	}
 	_, err := measuredtest.ReadText(t, "\ufeff"+strings.Replace(pointsHead, "id", "id;name", 1)+"a,8,1000,200,11\n")

@@ -19,8 +19,8 @@ func Schemas() []datafile.Schema {
 	return slices.Concat(groundtruth.Schemas(), benchtools.Schemas(), []datafile.Schema{points.Points()})
 }
 
-// unrecognised says what keeps a file from being read. Where a table has at least half of the columns of a kind, or others
-// that are spelt much like them, that is the first column that the nearest such kind misses.
+// unrecognised says what keeps a file from being read. Where a table has at least half of the columns of a kind, or
+// others that are spelt much like them, that is the first column that the nearest such kind misses.
 func unrecognised(src *datafile.Source) error {
 	var best *datafile.Schema
 	share := 0.5
@@ -50,7 +50,8 @@ func unrecognised(src *datafile.Source) error {
 func lacks(t *datafile.Table, s *datafile.Schema) error {
 	column := t.Missing(s.Columns)[0]
 	if got, want, ok := misspelt(t, s, column); ok {
-		return fmt.Errorf("%s:%d: %s: no such column in the nearest schema, %q; did you mean %q? expected %s", t.Path, t.Header, got, s.Name, want, s.About)
+		return fmt.Errorf("%s:%d: %s: no such column in the nearest schema, %q; did you mean %q? expected %s", t.Path,
+			t.Header, got, s.Name, want, s.About)
 	}
 	names := strings.Split(column, "|")
 	text := strconv.Quote(names[0])
@@ -60,11 +61,12 @@ func lacks(t *datafile.Table, s *datafile.Schema) error {
 	if len(names) > 2 {
 		text += " or the like"
 	}
-	return fmt.Errorf("%s:%d: no column %s, which the nearest schema, %q, needs; expected %s", t.Path, t.Header, text, s.Name, s.About)
+	return fmt.Errorf("%s:%d: no column %s, which the nearest schema, %q, needs; expected %s", t.Path, t.Header, text,
+		s.Name, s.About)
 }
 
-// misspelt returns the column of the table that is perhaps meant for one that is missing, unless the kind has a column by
-// its name.
+// misspelt returns the column of the table that is perhaps meant for one that is missing, unless the kind has a column
+// by its name.
 func misspelt(t *datafile.Table, s *datafile.Schema, column string) (got, want string, ok bool) {
 	own := strings.Split(strings.Join(s.Columns, "|"), "|")
 	for _, got := range slices.Sorted(maps.Keys(t.Columns)) {

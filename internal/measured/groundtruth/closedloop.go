@@ -107,7 +107,8 @@ func lengthShare(r *datafile.Record, column string) float64 {
 var statColumns = [measured.NumStats]string{"mean", "median", "p90", "p95", "p99", "max"}
 
 // stats adds every statistic that the table has of these metrics; lead is the one that the data lead with.
-func stats(r *datafile.Record, values []measured.Value, lead measured.Stat, metrics ...measured.Metric) []measured.Value {
+func stats(r *datafile.Record, values []measured.Value, lead measured.Stat,
+	metrics ...measured.Metric) []measured.Value {
 	for _, m := range metrics {
 		for stat, name := range statColumns {
 			v := measured.Other(m, measured.Stat(stat), 0)

@@ -1,5 +1,5 @@
-// Package groundtruth reads tables of published measurements, most of which say how their servers were deployed. Accuracy
-// is claimed, and efficiencies are fitted, on these.
+// Package groundtruth reads tables of published measurements, most of which say how their servers were deployed.
+// Accuracy is claimed, and efficiencies are fitted, on these.
 //
 //	schemas.go     all of them
 //	closedloop.go  what tables of closed loops share: deployments, lengths, statistics, what is not modelled

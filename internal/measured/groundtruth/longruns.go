@@ -10,11 +10,12 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/setup"
 )
 
-// longRuns are the single requests of profiled closed loops, in the order they were sent: lengths and TTFT. How a run was
-// set up stands in a table of profiled runs in the same folder, which is found by its columns.
+// longRuns are the single requests of profiled closed loops, in the order they were sent: lengths and TTFT. How a run
+// was set up stands in a table of profiled runs in the same folder, which is found by its columns.
 var longRuns = datafile.Schema{
-	Name:  "requests of profiled closed loops",
-	About: "requests of profiled closed loops (JSON lines with run, i, input_tokens, output_tokens, ttft_s; the table of profiled runs beside it)",
+	Name: "requests of profiled closed loops",
+	About: "requests of profiled closed loops (JSON lines with run, i, input_tokens, output_tokens, ttft_s; the table " +
+		"of profiled runs beside it)",
 	Is: func(s *datafile.Source) bool {
 		return len(s.JSON) > 0 && s.JSON[0].Has("run", "i", "input_tokens", "output_tokens", "ttft_s")
 	},
@@ -67,14 +68,16 @@ func longRunRow(o datafile.Object, run string, i int) (measured.Row, [2]int) {
 		}
 	}
 	ttft := 1e3 * o.Required("ttft_s", "seconds above 0")
-	return measured.Row{ID: fmt.Sprintf("%s#%d", run, i), Request: i, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean, ttft)}}, length
+	return measured.Row{ID: fmt.Sprintf("%s#%d", run, i), Request: i, Values: []measured.Value{measured.Lead(measured.TTFT,
+		measured.Mean, ttft)}}, length
 }
 
 // longRun is a run as its table describes it, without what the table measured.
 func longRun(id string, setups []measured.Run) measured.Run {
 	k := slices.IndexFunc(setups, func(r measured.Run) bool { return r.ID == id })
 	if k < 0 {
-		return measured.Run{ID: id, Skip: "the table of profiled runs that describes it is not beside the data", Labels: measured.Labels{Source: "inferencex-profiling"}}
+		return measured.Run{ID: id, Skip: "the table of profiled runs that describes it is not beside the data",
+			Labels: measured.Labels{Source: "inferencex-profiling"}}
 	}
 	run := setups[k]
 	run.Rows = nil

@@ -17,7 +17,8 @@ const longRunLines = `{"run":"p1","i":0,"input_tokens":7084,"output_tokens":958,
 `
 
 func TestRequestsOfALongRunAreRowsOfItInOrder(t *testing.T) {
-	f, err := measuredtest.ReadText(t, longRunLines, "setups.csv", measuredtest.ProfiledTable(), "other.csv", siliconTable(), "broken.csv", "a,b\n1\n")
+	f, err := measuredtest.ReadText(t, longRunLines, "setups.csv", measuredtest.ProfiledTable(), "other.csv",
+		siliconTable(), "broken.csv", "a,b\n1\n")
 	require.NoError(t, err)
 	assert.Equal(t, "requests of profiled closed loops", f.Schema)
 	require.Len(t, f.Runs, 2)
@@ -26,7 +27,8 @@ func TestRequestsOfALongRunAreRowsOfItInOrder(t *testing.T) {
 	assert.Equal(t, "gpt-oss-120b", known.Labels.Model)
 	assert.Equal(t, 4, known.Labels.Concurrency)
 	assert.Empty(t, known.Skip)
-	assert.Contains(t, known.Scenario, "workload:\n  closed_loop: {concurrency: 4}\n  lengths: {values: [[7084, 958], [6959, 981]]}\n")
+	assert.Contains(t, known.Scenario, "workload:\n  closed_loop: {concurrency: 4}\n  lengths: {values: [[7084, 958], "+
+		"[6959, 981]]}\n")
 	s, err := configs.Read(known.ID, []byte(known.Scenario), configs.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, [][]int64{{7084, 958}, {6959, 981}}, s.Workload.Lengths.Values)
@@ -43,7 +45,8 @@ func TestRequestsOfALongRunUnderAnotherEngineAreScheduledByIt(t *testing.T) {
 	f, err := measuredtest.ReadText(t, longRunLines, "setups.csv", measuredtest.ProfiledTable("backend", "sglang"))
 	require.NoError(t, err)
 	assert.Empty(t, f.Runs[0].Skip)
-	assert.Contains(t, f.Runs[0].Scenario, "    engine: sglang\n    max_running_requests: 256\n    chunked_prefill_size: 8192\n")
+	assert.Contains(t, f.Runs[0].Scenario, "    engine: sglang\n    max_running_requests: 256\n    "+
+		"chunked_prefill_size: 8192\n")
 	assert.Contains(t, f.Runs[0].Scenario, "    radix_cache: false\n")
 	for _, row := range f.Runs[0].Rows {
 		assert.Empty(t, row.Values[0].Skip)

@@ -9,11 +9,12 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/setup"
 )
 
-// positions is a table of closed loops of fixed lengths over a grid of prompt lengths and clients, one run a row: medians
-// and 99th percentiles. Their servers ran with the arguments that the engine chose.
+// positions is a table of closed loops of fixed lengths over a grid of prompt lengths and clients, one run a row:
+// medians and 99th percentiles. Their servers ran with the arguments that the engine chose.
 var positions = datafile.Schema{
-	Name:  "decode by position",
-	About: "decode by position (CSV with id, model, parallel, attn_dp, isl, concurrency, completed, ttft_median_ms, ttft_p99_ms)",
+	Name: "decode by position",
+	About: "decode by position (CSV with id, model, parallel, attn_dp, isl, concurrency, completed, ttft_median_ms, " +
+		"ttft_p99_ms)",
 	Columns: []string{
 		"id", "model", "system", "gpus_total", "backend", "tp", "ep", "attn_dp", "precision", "spec_method", "isl", "osl",
 		"concurrency", "num_prompts", "completed", "ttft_median_ms", "ttft_p99_ms", "tpot_median_ms", "e2e_median_ms",
@@ -33,7 +34,8 @@ func positionRun(r *datafile.Record) measured.Run {
 	prompt, output := r.Count("isl", 1), r.Count("osl", 1)
 	clients, requests := r.Count("concurrency", 1), r.Count("num_prompts", 1)
 	run := measured.Run{ID: r.Text("id"), Labels: measured.Labels{
-		Source: "token-position", Engine: names.EngineOf(r.Text("backend")), Version: r.Text("backend_version"), Mode: "agg", Quality: "B",
+		Source: "token-position", Engine: names.EngineOf(r.Text("backend")), Version: r.Text("backend_version"), Mode: "agg",
+		Quality:  "B",
 		Parallel: r.Text("parallel"), Load: r.Text("isl") + "/" + r.Text("osl"), Concurrency: clients,
 	}}
 	row := measured.Row{ID: run.ID, Request: -1}

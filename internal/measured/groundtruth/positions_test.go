@@ -13,9 +13,11 @@ import (
 func positionTable(edits ...string) string {
 	return measuredtest.TableOf([]string{
 		"id", "e1", "model", "MiniMaxAI/MiniMax-M2.5", "system", "h200_sxm", "gpus_total", "8", "backend", "vllm",
-		"backend_version", "nightly", "parallel", "dep8", "tp", "1", "ep", "8", "attn_dp", "8", "precision", "fp8", "spec_method", "none",
+		"backend_version", "nightly", "parallel", "dep8", "tp", "1", "ep", "8", "attn_dp", "8", "precision", "fp8",
+		"spec_method", "none",
 		"isl", "1024", "osl", "128", "length_dist", "fixed", "concurrency", "4", "num_prompts", "40", "completed", "40",
-		"request_throughput", "1.5", "output_throughput", "190", "ttft_median_ms", "700", "ttft_p99_ms", "900", "tpot_median_ms", "15",
+		"request_throughput", "1.5", "output_throughput", "190", "ttft_median_ms", "700", "ttft_p99_ms", "900",
+		"tpot_median_ms", "15",
 		"tpot_p99_ms", "17", "e2e_median_ms", "2600", "e2e_p99_ms", "2900",
 	}, edits)
 }
@@ -27,8 +29,9 @@ func TestARunByPositionLeadsWithItsMedians(t *testing.T) {
 	assert.Equal(t, measured.Run{
 		ID: "e1",
 		Labels: measured.Labels{
-			Source: "token-position", Model: "minimax-m2.5", Class: "moe-gqa", GPU: "h200-sxm", Engine: "vllm", Version: "nightly",
-			Mode: "agg", Quality: "B", Precision: "fp8", Parallel: "tp1-dp8-ep", Load: "1024/128", Concurrency: 4,
+			Source: "token-position", Model: "minimax-m2.5", Class: "moe-gqa", GPU: "h200-sxm", Engine: "vllm",
+			Version: "nightly",
+			Mode:    "agg", Quality: "B", Precision: "fp8", Parallel: "tp1-dp8-ep", Load: "1024/128", Concurrency: 4,
 		},
 		Scenario: `model: minimax-m2.5
 pools:
@@ -95,6 +98,7 @@ func TestEverySharedRunByPositionIsRead(t *testing.T) {
 		layouts[run.Labels.Model+" "+run.Labels.Parallel]++
 		assert.Len(t, run.Rows[0].Values, 8, run.ID)
 	}
-	assert.Equal(t, map[string]int{"minimax-m2.5 tp8-ep": 57, "minimax-m2.5 tp1-dp8-ep": 4, "qwen3.5-397b-a17b tp8": 35}, layouts)
+	assert.Equal(t, map[string]int{"minimax-m2.5 tp8-ep": 57, "minimax-m2.5 tp1-dp8-ep": 4, "qwen3.5-397b-a17b tp8": 35},
+		layouts)
 	measuredtest.BuildAll(t, f)
 }

@@ -13,14 +13,16 @@ import (
 // percentiles of all latencies, throughputs, and the acceptance of drafts where there were any. The server's arguments
 // are not in the table.
 var profiled = datafile.Schema{
-	Name:    "profiled closed loops",
-	About:   "profiled closed loops (CSV with id, model, run_kind, concurrency, num_prompts, ttft_mean_ms, itl_mean_ms, kv_max, spec_accept_len)",
+	Name: "profiled closed loops",
+	About: "profiled closed loops (CSV with id, model, run_kind, concurrency, num_prompts, ttft_mean_ms, itl_mean_ms, " +
+		"kv_max, spec_accept_len)",
 	Columns: profiledColumns,
 	Read:    readProfiled,
 }
 
 var profiledColumns = []string{
-	"id", "model", "system", "backend", "tp", "precision", "isl", "osl", "length_dist", "concurrency", "num_prompts", "run_kind",
+	"id", "model", "system", "backend", "tp", "precision", "isl", "osl", "length_dist", "concurrency", "num_prompts",
+	"run_kind",
 	"spec_method", "ttft_mean_ms", "itl_mean_ms", "kv_max", "spec_accept_len",
 }
 
@@ -32,12 +34,14 @@ const (
 	profiledModelLen = 10240
 )
 
-// counted is what keeps a run with drafts from being predicted: how many were accepted is a measurement of that very run.
+// counted is what keeps a run with drafts from being predicted: how many were accepted is a measurement of that very
+// run.
 const counted = "whose accepted lengths were counted in the run itself"
 
 func readProfiled(s *datafile.Source, f *measured.File) error {
 	f.Notes = append(f.Notes,
-		"server arguments are those published for the runs: max_num_seqs 256, max_num_batched_tokens 8192, max_model_len 10240, no prefix caching",
+		"server arguments are those published for the runs: max_num_seqs 256, max_num_batched_tokens 8192, max_model_len "+
+			"10240, no prefix caching",
 		"warm-up requests are not simulated: without prefix caching they leave nothing behind on a server that is idle again")
 	return datafile.EachID(f, s.Table, profiledRun)
 }
@@ -46,7 +50,8 @@ func profiledRun(r *datafile.Record) measured.Run {
 	prompt, output, clients := r.Count("isl", 1), r.Count("osl", 1), r.Count("concurrency", 1)
 	tensor := r.Count("tp", 1)
 	run := measured.Run{ID: r.Text("id"), Labels: measured.Labels{
-		Source: "inferencex-profiling", Engine: names.EngineOf(r.Text("backend")), Version: r.Text("backend_version"), Mode: "agg", Quality: "A",
+		Source: "inferencex-profiling", Engine: names.EngineOf(r.Text("backend")), Version: r.Text("backend_version"),
+		Mode: "agg", Quality: "A",
 		Parallel: names.LayoutOf(tensor, 1, false), Load: r.Text("isl") + "/" + r.Text("osl"), Concurrency: clients,
 	}}
 	row := measured.Row{ID: run.ID, Request: -1}
@@ -54,7 +59,8 @@ func profiledRun(r *datafile.Record) measured.Run {
 	run.Rows, run.Occupied = []measured.Row{row}, occupancyOf(r)
 	p := setup.Scenario{TensorParallel: tensor}
 	unknown := deployed(&run.Labels, &p, r.Text("model"), r.Text("system"), r.Text("precision"))
-	if run.Skip = cmp.Or(speculativeWith(r.Text("spec_method"), counted), unknown, engineUnknown(run.Labels.Engine), tooLong(p.Model, prompt+output)); run.Skip != "" {
+	if run.Skip = cmp.Or(speculativeWith(r.Text("spec_method"), counted), unknown, engineUnknown(run.Labels.Engine),
+		tooLong(p.Model, prompt+output)); run.Skip != "" {
 		run.Labels.Quality = "B"
 		return run
 	}
@@ -76,7 +82,8 @@ func occupancyOf(r *datafile.Record) (o measured.Occupancy) {
 		column string
 		to     *float64
 		whole  float64 // of which the column counts
-	}{{"kv_mean", &o.KVMean, 100}, {"kv_max", &o.KVMax, 100}, {"running_max", &o.RunningMax, 1}, {"waiting_max", &o.WaitingMax, 1}} {
+	}{{"kv_mean", &o.KVMean, 100}, {"kv_max", &o.KVMax, 100}, {"running_max", &o.RunningMax, 1},
+		{"waiting_max", &o.WaitingMax, 1}} {
 		if x, ok := r.Optional(c.column); ok {
 			*c.to, o.Requests = x/c.whole, r.Count("num_prompts", 1)
 		}

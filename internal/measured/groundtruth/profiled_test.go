@@ -54,8 +54,10 @@ workload:
 func TestAProfiledRunOfLongRequestsHasALongerLimit(t *testing.T) {
 	f, err := measuredtest.ReadText(t, measuredtest.ProfiledTable("isl", "16000"))
 	assert.Contains(t, measuredtest.OneRun(t, f, err).Scenario, "max_model_len: 17000")
-	f, err = measuredtest.ReadText(t, measuredtest.ProfiledTable("model", "bigscience/bloom", "precision", "bf16", "isl", "512", "osl", "128"))
-	assert.NotContains(t, measuredtest.OneRun(t, f, err).Scenario, "max_model_len", "the limit is beyond the model's context")
+	f, err = measuredtest.ReadText(t, measuredtest.ProfiledTable("model", "bigscience/bloom", "precision", "bf16", "isl",
+		"512", "osl", "128"))
+	assert.NotContains(t, measuredtest.OneRun(t, f, err).Scenario, "max_model_len",
+		"the limit is beyond the model's context")
 }
 
 func TestAProfiledRunThatSpeculatesIsSkipped(t *testing.T) {
@@ -97,11 +99,14 @@ func TestALatencyOfZeroWasNotMeasured(t *testing.T) {
 
 func TestBadFieldsOfAProfiledRunAreNamed(t *testing.T) {
 	for want, edits := range map[string][]string{
-		`data:2: itl_p90_ms: "-1"; expected a latency in milliseconds above 0`:                    {"itl_p90_ms", "-1"},
-		`data:2: output_throughput: "-3"; expected a rate per second above 0`:                     {"output_throughput", "-3"},
-		`data:2: num_prompts: "0"; expected a whole number from 1 to 1e9`:                         {"num_prompts", "0"},
-		`data:2: request_throughput: "x"; expected a number, or nothing`:                          {"request_throughput", "x"},
-		`data:2: length_dist: "uniform_x"; expected "fixed", or "uniform_" and a share in (0, 1]`: {"length_dist", "uniform_x"},
+		`data:2: itl_p90_ms: "-1"; expected a latency in milliseconds above 0`: {"itl_p90_ms", "-1"},
+		`data:2: output_throughput: "-3"; expected a rate per second above 0`: {"output_throughput",
+			"-3"},
+		`data:2: num_prompts: "0"; expected a whole number from 1 to 1e9`: {"num_prompts", "0"},
+		`data:2: request_throughput: "x"; expected a number, or nothing`: {"request_throughput",
+			"x"},
+		`data:2: length_dist: "uniform_x"; expected "fixed", or "uniform_" and a share in (0, 1]`: {"length_dist",
+			"uniform_x"},
 	} {
 		_, err := measuredtest.ReadText(t, measuredtest.ProfiledTable(edits...))
 		assert.EqualError(t, err, want)
@@ -112,7 +117,8 @@ func TestEverySharedProfiledRunIsRead(t *testing.T) {
 	f := measuredtest.ReadShared(t, "A3_gptoss120b_h200_vllm022.csv")
 	require.Len(t, f.Runs, 57)
 	assert.Equal(t, 57, measuredtest.CountRows(t, f))
-	assert.Equal(t, map[string]int{"": 47, "speculative decoding (eagle3), whose accepted lengths were counted in the run itself": 10}, measuredtest.SkipReasons(f))
+	assert.Equal(t, map[string]int{"": 47, "speculative decoding (eagle3), whose accepted lengths were counted in the " +
+		"run itself": 10}, measuredtest.SkipReasons(f))
 	for _, run := range f.Runs {
 		assert.Len(t, run.Rows[0].Values, 22, run.ID) // five statistics of four latencies, and two rates
 	}

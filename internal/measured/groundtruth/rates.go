@@ -12,8 +12,8 @@ import (
 // stage is a stretch of an open loop at one rate.
 type stage struct{ rate, fromS, durationS float64 }
 
-// stagesOf returns the stages of a run, or what is unknown of them. Rows of single stages say theirs. The ones that have
-// no row are those of the profile, if it agrees with the rows that there are.
+// stagesOf returns the stages of a run, or what is unknown of them. Rows of single stages say theirs. The ones that
+// have no row are those of the profile, if it agrees with the rows that there are.
 func stagesOf(rows []*datafile.Record) (load []stage, unknown string) {
 	stated := map[int]stage{}
 	last := -1
@@ -80,8 +80,8 @@ func profileStages(profile string) []stage {
 	return nil
 }
 
-// arriveInStages adds Poisson arrivals at the rate of each stage, as many as are expected in all, so that the run ends when the
-// last of them is answered. Two points at one instant are a jump of the rate.
+// arriveInStages adds Poisson arrivals at the rate of each stage, as many as are expected in all, so that the run ends
+// when the last of them is answered. Two points at one instant are a jump of the rate.
 func arriveInStages(s *setup.Scenario, load []stage) {
 	requests := 0.0
 	var points []string

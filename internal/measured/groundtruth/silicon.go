@@ -16,8 +16,9 @@ import (
 // of the nominal ones; rows of source nvidia_gap have fixed lengths and say neither how many requests were sent nor how
 // they started: the same is assumed.
 var silicon = datafile.Schema{
-	Name:  "closed-loop sweeps",
-	About: "closed-loop sweeps (CSV with id, model, system, backend, mode, isl, osl, concurrency, ttft_mean_ms, tpot_mean_ms)",
+	Name: "closed-loop sweeps",
+	About: "closed-loop sweeps (CSV with id, model, system, backend, mode, isl, osl, concurrency, ttft_mean_ms, " +
+		"tpot_mean_ms)",
 	Columns: []string{
 		"id", "model", "system", "backend", "mode", "isl", "osl", "concurrency", "ttft_mean_ms", "tpot_mean_ms",
 		"precision", "spec_method",
@@ -31,9 +32,12 @@ func readSilicon(s *datafile.Source, f *measured.File) error {
 		return err
 	}
 	f.Notes = append(f.Notes,
-		"means over requests; where a row does not say, 10 requests per client, all clients starting at once, of fixed lengths, without speculation",
-		"server arguments are those of the launch script of a row, as far as it states them, and else the defaults of the engine",
-		"max_num_tokens of TensorRT-LLM, where it is not known, is enough for one prompt beside a token of every other client")
+		"means over requests; where a row does not say, 10 requests per client, all clients starting at once, of fixed "+
+			"lengths, without speculation",
+		"server arguments are those of the launch script of a row, as far as it states them, and else the defaults of the "+
+			"engine",
+		"max_num_tokens of TensorRT-LLM, where it is not known, is enough for one prompt beside a token of "+
+			"every other client")
 	return datafile.EachID(f, s.Table, func(r *datafile.Record) measured.Run { return siliconRun(r, args) })
 }
 
@@ -88,8 +92,10 @@ func siliconArguments(r *datafile.Record, l *measured.Labels, p *setup.Scenario,
 
 func siliconLabels(r *datafile.Record) measured.Labels {
 	l := measured.Labels{
-		Source: r.Text("source"), Engine: names.EngineOf(r.Text("backend")), Version: r.Text("backend_version"), Mode: strings.ToLower(r.Text("mode")),
-		Quality: r.Text("quality"), Parallel: r.Text("layout"), Load: r.Text("isl") + "/" + r.Text("osl"), Class: r.Text("arch"),
+		Source: r.Text("source"), Engine: names.EngineOf(r.Text("backend")), Version: r.Text("backend_version"),
+		Mode:    strings.ToLower(r.Text("mode")),
+		Quality: r.Text("quality"), Parallel: r.Text("layout"), Load: r.Text("isl") + "/" + r.Text("osl"),
+		Class: r.Text("arch"),
 	}
 	if c, ok := r.Optional("concurrency"); ok {
 		l.Concurrency = int(c)
@@ -110,8 +116,8 @@ func siliconSkip(r *datafile.Record) string {
 	return cmp.Or(speculative(r.Text("spec_method")), engineUnknown(names.EngineOf(r.Text("backend"))))
 }
 
-// siliconLayout fills in how the model was split, or says what is unknown of it: tp counts all GPUs, attn_tp those of an
-// attention rank and attn_dp the ranks, of which there are several where dp_attention is set.
+// siliconLayout fills in how the model was split, or says what is unknown of it: tp counts all GPUs, attn_tp those of
+// an attention rank and attn_dp the ranks, of which there are several where dp_attention is set.
 func siliconLayout(r *datafile.Record, l *measured.Labels, p *setup.Scenario) (unknown string) {
 	if r.Text("attn_tp") == "" || r.Text("layout_confidence") == "unknown" {
 		return "the parallel layout is not known"
@@ -120,7 +126,8 @@ func siliconLayout(r *datafile.Record, l *measured.Labels, p *setup.Scenario) (u
 	if r.Text("attn_dp") != "" {
 		p.DataParallel = r.Count("attn_dp", 1)
 	}
-	if apart, _ := r.Flag("dp_attention"); apart && p.DataParallel == 1 && r.Text("tp") != "1" || r.Text("tp") != "" && r.Count("tp", 1) != p.TensorParallel*p.DataParallel {
+	if apart, _ := r.Flag("dp_attention"); apart && p.DataParallel == 1 && r.Text("tp") != "1" || r.Text("tp") != "" &&
+		r.Count("tp", 1) != p.TensorParallel*p.DataParallel {
 		return contradiction
 	}
 	l.Parallel = names.LayoutOf(p.TensorParallel, p.DataParallel, p.ExpertParallel)
@@ -131,8 +138,8 @@ func siliconLayout(r *datafile.Record, l *measured.Labels, p *setup.Scenario) (u
 // mean TPOT and TTFT of Qwen3-32B on H100 fit 2048 at every load and contradict the 8192 of a default server.
 const gapBudget = 2048
 
-// synchronous reports whether a version of vLLM plans a step only when the one before has ended, unless it is told not to:
-// those before 0.14 (unverified; the TTFT of the rows agrees).
+// synchronous reports whether a version of vLLM plans a step only when the one before has ended, unless it is told not
+// to: those before 0.14 (unverified; the TTFT of the rows agrees).
 func synchronous(version string) bool { return before(version, 14) }
 
 // before reports whether a version of vLLM is older than 0.minor.
@@ -142,10 +149,10 @@ func before(version string, minor int) bool {
 	return n == 2 && major == 0 && own < minor
 }
 
-// quantizedCache returns the cache type that goes with weights which NVIDIA quantised anew: those checkpoints ask for fp8, and
-// engines do as they ask, but for vLLM before 0.12 on Hopper (unverified: at 64 clients two H100 queue as with 16 bits). They
-// are all nvfp4, and fp8 where all of a matrix has one scale; fp8 with one for each block is the publishers', as is that of
-// SGLang's rows.
+// quantizedCache returns the cache type that goes with weights which NVIDIA quantised anew: those checkpoints ask for
+// fp8, and engines do as they ask, but for vLLM before 0.12 on Hopper (unverified: at 64 clients two H100 queue as with
+// 16 bits). They are all nvfp4, and fp8 where all of a matrix has one scale; fp8 with one for each block is the
+// publishers', as is that of SGLang's rows.
 func quantizedCache(p *setup.Scenario, version, scales string) string {
 	anew := p.Weights == "nvfp4" || p.Weights == "fp8" && scales == "fp8" && p.Engine != "sglang"
 	if anew && !(p.Engine == "vllm" && before(version, 12) && strings.HasPrefix(p.GPU, "h")) {

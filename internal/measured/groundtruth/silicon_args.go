@@ -10,8 +10,8 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/setup"
 )
 
-// engineArgs are the arguments of a launch script, as it writes them; empty: it does not. $CONC is the number of clients
-// there and $ISL the nominal prompt.
+// engineArgs are the arguments of a launch script, as it writes them; empty: it does not. $CONC is the number of
+// clients there and $ISL the nominal prompt.
 type engineArgs struct {
 	MaxNumBatchedTokens string `json:"max_num_batched_tokens"` // vLLM
 	MaxNumSeqs          string `json:"max_num_seqs"`
@@ -32,7 +32,8 @@ type engineArgs struct {
 	prompt, clients  int    // $ISL and $CONC
 }
 
-// readEngineArgs reads the launch scripts that the rows refer to; without the file, every argument is the engine's default.
+// readEngineArgs reads the launch scripts that the rows refer to; without the file, every argument is the engine's
+// default.
 func readEngineArgs(s *datafile.Source) (map[string]engineArgs, error) {
 	data, path, err := s.Companion("A_engine_args.json", "engine_args.json")
 	if err != nil || data == nil {
@@ -89,10 +90,10 @@ func (a engineArgs) sglang(p *setup.Scenario) {
 // twentieth with which each of them holds its model and its clients, none of whom was measured to queue.
 const unknownShare = 0.95
 
-// tensorRT adds TensorRT-LLM's arguments. Its prompts run whole, so that servers are told a max_num_tokens that goes with
-// their load. Where it is not known it is taken to be the least with which no prompt waits for a batch to end: a prompt
-// beside one token of everybody else on its rank. The default of a server, which longer prompts rule out, is also contradicted by the
-// TTFT and TPOT of shorter ones.
+// tensorRT adds TensorRT-LLM's arguments. Its prompts run whole, so that servers are told a max_num_tokens that goes
+// with their load. Where it is not known it is taken to be the least with which no prompt waits for a batch to end: a
+// prompt beside one token of everybody else on its rank. The default of a server, which longer prompts rule out, is
+// also contradicted by the TTFT and TPOT of shorter ones.
 func (a engineArgs) tensorRT(p *setup.Scenario) {
 	if !a.number(p, "max_num_batched_tokens", a.MaxNumTokens, 1) {
 		ranks := max(1, p.DataParallel)

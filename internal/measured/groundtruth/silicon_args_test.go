@@ -29,14 +29,16 @@ func poolOf(t *testing.T, text string) string {
 
 func TestOtherEnginesHaveTheArgumentsOfTheirScripts(t *testing.T) {
 	for _, c := range []struct{ backend, script, pool string }{
-		{"sglang", "sg", "sglang\nchunked_prefill_size: 8192\nmax_prefill_tokens: 16384\nmax_running_requests: 1\nmem_fraction_static: 0.82\nradix_cache: false\n"},
+		{"sglang", "sg", "sglang\nchunked_prefill_size: 8192\nmax_prefill_tokens: 16384\nmax_running_requests: " +
+			"1\nmem_fraction_static: 0.82\nradix_cache: false\n"},
 		{"sglang", "sg-odd", "sglang\nmem_fraction_static: 0.95\n"},
 		{"sglang", "", "sglang\n"},
 		{"trtllm", "trt", "tensorrt-llm\nmax_num_tokens: 20000\nfree_gpu_memory_fraction: 0.8\nenable_block_reuse: false\n"},
 		{"trtllm", "trt-odd", "tensorrt-llm\nmax_num_tokens: 1001\n"},
 		{"trtllm", "", "tensorrt-llm\nmax_num_tokens: 1001\n"},
 	} {
-		f, err := measuredtest.ReadText(t, siliconTable("backend", c.backend, "engine_args_id", c.script), "engine_args.json", otherScripts)
+		f, err := measuredtest.ReadText(t, siliconTable("backend", c.backend, "engine_args_id", c.script), "engine_args.json",
+			otherScripts)
 		run := measuredtest.OneRun(t, f, err)
 		assert.Equal(t, c.pool, poolOf(t, run.Scenario), "%s: the table has 4 attention ranks", c.script)
 		assert.Empty(t, run.Rows[0].Values[0].Skip, "TTFT is compared")
@@ -45,7 +47,8 @@ func TestOtherEnginesHaveTheArgumentsOfTheirScripts(t *testing.T) {
 }
 
 func TestArgumentsOfARankOfOneAreThoseOfTheServer(t *testing.T) {
-	f, err := measuredtest.ReadText(t, siliconTable("backend", "sglang", "engine_args_id", "sg", "attn_tp", "4", "attn_dp", "1"), "engine_args.json", otherScripts)
+	f, err := measuredtest.ReadText(t, siliconTable("backend", "sglang", "engine_args_id", "sg", "attn_tp", "4", "attn_dp",
+		"1"), "engine_args.json", otherScripts)
 	pool := poolOf(t, measuredtest.OneRun(t, f, err).Scenario)
 	assert.Contains(t, pool, "chunked_prefill_size: 32768\n")
 	assert.Contains(t, pool, "max_running_requests: 4\n")
@@ -66,7 +69,8 @@ func TestCheckpointsThatNVIDIAQuantisedAskForAnFP8Cache(t *testing.T) {
 		{"trtllm", "1.0.0rc3", "meta-llama/Llama-3.1-70B", "bf16", "", "h100_sxm", false},
 		{"trtllm", "1.0.0rc3", "MiniMaxAI/MiniMax-M2.5", "fp8", "fp8", "h100_sxm", false}, // published so
 	} {
-		f, err := measuredtest.ReadText(t, siliconTable("model", c.model, "backend", c.backend, "backend_version", c.version, "precision", c.precision,
+		f, err := measuredtest.ReadText(t, siliconTable("model", c.model, "backend", c.backend, "backend_version", c.version,
+			"precision", c.precision,
 			"engine_args_id", "", "gemm_quant", c.scales, "system", c.system))
 		assert.Equal(t, c.cache, strings.Contains(measuredtest.OneRun(t, f, err).Scenario, "kv_cache: fp8"), c)
 	}

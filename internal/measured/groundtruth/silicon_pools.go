@@ -12,8 +12,8 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/setup"
 )
 
-// Rows of mode disagg have a pool for prompts and one for outputs, each of several workers, under NVIDIA's Dynamo. They do
-// not state the arguments of their servers; what is assumed beside the defaults of the engine is written here.
+// Rows of mode disagg have a pool for prompts and one for outputs, each of several workers, under NVIDIA's Dynamo. They
+// do not state the arguments of their servers; what is assumed beside the defaults of the engine is written here.
 
 // siliconPools fills in both pools of a row, or says what is unknown of them.
 func siliconPools(r *datafile.Record, l *measured.Labels, p *setup.Scenario) (unknown string) {
@@ -30,19 +30,21 @@ func siliconPools(r *datafile.Record, l *measured.Labels, p *setup.Scenario) (un
 	}
 	prefill.Role, decode.Role = "prefill", "decode"
 	p.Pools = []*setup.Scenario{prefill, decode}
-	l.Parallel = fmt.Sprintf("%dP-%s/%dD-%s", prefill.Replicas, names.LayoutOf(prefill.TensorParallel, prefill.DataParallel, prefill.ExpertParallel),
+	l.Parallel = fmt.Sprintf("%dP-%s/%dD-%s", prefill.Replicas, names.LayoutOf(prefill.TensorParallel,
+		prefill.DataParallel, prefill.ExpertParallel),
 		decode.Replicas, names.LayoutOf(decode.TensorParallel, decode.DataParallel, decode.ExpertParallel))
 	return ""
 }
 
-// siliconPool returns one of the pools: its workers, the GPUs of each, which is data-parallel in its attention over all of
-// them or not at all, and how many of them share out the experts.
+// siliconPool returns one of the pools: its workers, the GPUs of each, which is data-parallel in its attention over all
+// of them or not at all, and how many of them share out the experts.
 func siliconPool(r *datafile.Record, p *setup.Scenario, prefix, total string) (pool *setup.Scenario, unknown string) {
 	workers, gpus := prefix+"workers", prefix+"gpus_per_worker"
 	if r.Text(workers) == "" || r.Text(gpus) == "" || r.Text("layout_confidence") == "unknown" {
 		return nil, "the parallel layout is not known"
 	}
-	pool = &setup.Scenario{GPU: p.GPU, Engine: p.Engine, Replicas: r.Count(workers, 1), TensorParallel: r.Count(gpus, 1), DataParallel: 1}
+	pool = &setup.Scenario{GPU: p.GPU, Engine: p.Engine, Replicas: r.Count(workers, 1), TensorParallel: r.Count(gpus, 1),
+		DataParallel: 1}
 	if r.Text(total) != "" && r.Count(total, 1) != pool.Replicas*pool.TensorParallel {
 		return nil, contradiction
 	}
@@ -58,13 +60,13 @@ func siliconPool(r *datafile.Record, p *setup.Scenario, prefix, total string) (p
 	return pool, ""
 }
 
-// transferKV adds what both pools of a row run with, and how the KV cache moves from one to the other: over NVLink where a rack is one
-// domain of it, and else over the network adapter of each GPU.
+// transferKV adds what both pools of a row run with, and how the KV cache moves from one to the other: over NVLink
+// where a rack is one domain of it, and else over the network adapter of each GPU.
 //
-// Under either engine the client has its first token from the decode worker, which gets it with the cache. SGLang's decode
-// worker takes memory for a prompt before the prefill worker reads it; TensorRT-LLM's asks for the cache once it is there.
-// Dynamo hands requests to the workers of a pool in turn (dynamo components, router-mode round-robin; all of this from
-// memory: unverified).
+// Under either engine the client has its first token from the decode worker, which gets it with the cache. SGLang's
+// decode worker takes memory for a prompt before the prefill worker reads it; TensorRT-LLM's asks for the cache once it
+// is there. Dynamo hands requests to the workers of a pool in turn (dynamo components, router-mode round-robin; all of
+// this from memory: unverified).
 func transferKV(s *setup.Scenario, r *datafile.Record, prompt int) {
 	prefill, decode := s.Pools[0], s.Pools[1]
 	s.Router = "round-robin"
@@ -90,11 +92,13 @@ func inRack(gpu string) bool { return strings.HasPrefix(gpu, "gb") }
 // defaultTokens is max_num_tokens of TensorRT-LLM, than which longer prompts need more: those run whole.
 const defaultTokens = 8192
 
-// recipeOf is how the recipes of TensorRT-LLM are called: ctx1_gen3_tep8_batch16_eplb0_mtp0 has one worker for prompts and
-// three for outputs, each with up to 16 sequences, or as many on each rank where attention is data-parallel (dep, dp).
+// recipeOf is how the recipes of TensorRT-LLM are called: ctx1_gen3_tep8_batch16_eplb0_mtp0 has one worker for prompts
+// and three for outputs, each with up to 16 sequences, or as many on each rank where attention is data-parallel (dep,
+// dp).
 var recipeOf = regexp.MustCompile(`ctx\d+_gen\d+_[a-z]+\d+_batch(\d+)_`)
 
-// recipeSeats returns how many sequences a rank of a decode worker runs at once as the name of its recipe says; 0: it does not.
+// recipeSeats returns how many sequences a rank of a decode worker runs at once as the name of its recipe says; 0: it
+// does not.
 func recipeSeats(recipe string) int {
 	found := recipeOf.FindStringSubmatch(recipe)
 	if found == nil {

@@ -10,16 +10,20 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/measuredtest"
 )
 
-// apartTable is a table of one row with a pool for prompts and one for outputs; edits are pairs of a column and its other
-// value.
+// apartTable is a table of one row with a pool for prompts and one for outputs; edits are pairs of a column and its
+// other value.
 func apartTable(edits ...string) string {
 	return measuredtest.TableOf([]string{
-		"id", "a", "quality", "B", "source", "inferencex", "model", "deepseek-ai/DeepSeek-R1", "arch", "moe-mla", "system", "b200_sxm",
-		"backend", "trtllm", "backend_version", "0.8.1", "precision", "fp8", "gemm_quant", "fp8", "mode", "disagg", "isl", "1024", "osl", "1024",
-		"length_dist", "uniform_0.8", "concurrency", "4", "num_prompts", "40", "layout", "P1x8.ep8.dp1-D3x8.ep1.dp0-T32", "layout_confidence", "high",
+		"id", "a", "quality", "B", "source", "inferencex", "model", "deepseek-ai/DeepSeek-R1", "arch", "moe-mla", "system",
+		"b200_sxm",
+		"backend", "trtllm", "backend_version", "0.8.1", "precision", "fp8", "gemm_quant", "fp8", "mode", "disagg", "isl",
+		"1024", "osl", "1024",
+		"length_dist", "uniform_0.8", "concurrency", "4", "num_prompts", "40", "layout", "P1x8.ep8.dp1-D3x8.ep1.dp0-T32",
+		"layout_confidence", "high",
 		"p_workers", "1", "p_gpus_per_worker", "8", "p_ep", "8", "p_dp_attn", "1", "pool_gpus_prefill", "8",
 		"d_workers", "3", "d_gpus_per_worker", "8", "d_ep", "1", "d_dp_attn", "0", "pool_gpus_decode", "24",
-		"spec_method", "none", "recipe", "recipes/trtllm/b200-fp8/ctx1_gen3_tp8_batch1024_eplb0_mtp0_4.yaml", "engine_args_id", "",
+		"spec_method", "none", "recipe", "recipes/trtllm/b200-fp8/ctx1_gen3_tp8_batch1024_eplb0_mtp0_4.yaml",
+		"engine_args_id", "",
 		"ttft_mean_ms", "100.5", "tpot_mean_ms", "7", "flags", "",
 	}, edits)
 }
@@ -63,7 +67,8 @@ workload:
 }
 
 func TestEnginesAndRacksHandOverInTheirOwnWay(t *testing.T) {
-	f, err := measuredtest.ReadText(t, apartTable("backend", "sglang", "system", "gb200", "recipe", "recipes/gb200-fp8/1k1k/max-tpt.yaml"))
+	f, err := measuredtest.ReadText(t, apartTable("backend", "sglang", "system", "gb200", "recipe",
+		"recipes/gb200-fp8/1k1k/max-tpt.yaml"))
 	text := measuredtest.OneRun(t, f, err).Scenario
 	assert.Contains(t, text, "    kv_transfer: push\n    first_token: decode\n    kv_link: nvlink\n")
 	assert.Equal(t, 2, strings.Count(text, "engine: sglang\n"))
@@ -72,7 +77,8 @@ func TestEnginesAndRacksHandOverInTheirOwnWay(t *testing.T) {
 
 func TestLongPromptsOfPrefillWorkersRunWhole(t *testing.T) {
 	f, err := measuredtest.ReadText(t, apartTable("isl", "15000", "osl", "500"))
-	assert.Equal(t, 2, strings.Count(measuredtest.OneRun(t, f, err).Scenario, "    max_num_tokens: 15000\n"), "in both pools")
+	assert.Equal(t, 2, strings.Count(measuredtest.OneRun(t, f, err).Scenario, "    max_num_tokens: 15000\n"),
+		"in both pools")
 }
 
 func TestPoolsThatAreNotKnownAreSkipped(t *testing.T) {
@@ -83,11 +89,13 @@ func TestPoolsThatAreNotKnownAreSkipped(t *testing.T) {
 		{[]string{"p_workers", ""}, "the parallel layout is not known"},
 		{[]string{"d_gpus_per_worker", ""}, "the parallel layout is not known"},
 		{[]string{"layout_confidence", "unknown"}, "the parallel layout is not known"},
-		{[]string{"flags", "ep_field_unreliable|warmup_2xconc"}, "the parallel layout is not to be trusted (flag ep_field_unreliable)"},
+		{[]string{"flags", "ep_field_unreliable|warmup_2xconc"},
+			"the parallel layout is not to be trusted (flag ep_field_unreliable)"},
 		{[]string{"pool_gpus_decode", "16"}, "the parallel layout contradicts itself"},
 		{[]string{"p_ep", "16"}, "the parallel layout contradicts itself"},
 		{[]string{"concurrency", ""}, "the number of clients is not stated"},
-		{[]string{"spec_method", "mtp", "p_workers", ""}, "speculative decoding (mtp), whose accepted lengths are not stated"},
+		{[]string{"spec_method", "mtp", "p_workers", ""},
+			"speculative decoding (mtp), whose accepted lengths are not stated"},
 	} {
 		f, err := measuredtest.ReadText(t, apartTable(c.edits...))
 		run := measuredtest.OneRun(t, f, err)

@@ -15,9 +15,12 @@ import (
 // siliconTable is a table of one row; edits are pairs of a column and its other value.
 func siliconTable(edits ...string) string {
 	return measuredtest.TableOf([]string{
-		"id", "a", "quality", "A", "source", "inferencex", "model", "openai/gpt-oss-120b", "arch", "moe", "system", "h200_sxm",
-		"backend", "vllm", "backend_version", "0.19.0", "precision", "fp4", "gemm_quant", "", "mode", "agg", "isl", "1000", "osl", "500",
-		"length_dist", "uniform_0.8", "concurrency", "4", "num_prompts", "40", "layout", "tp4-ep4-dp1", "layout_confidence", "high",
+		"id", "a", "quality", "A", "source", "inferencex", "model", "openai/gpt-oss-120b", "arch", "moe", "system",
+		"h200_sxm",
+		"backend", "vllm", "backend_version", "0.19.0", "precision", "fp4", "gemm_quant", "", "mode", "agg", "isl", "1000",
+		"osl", "500",
+		"length_dist", "uniform_0.8", "concurrency", "4", "num_prompts", "40", "layout", "tp4-ep4-dp1", "layout_confidence",
+		"high",
 		"tp", "4", "ep", "4", "attn_tp", "1", "attn_dp", "4", "spec_method", "none", "engine_args_id", "s",
 		"ttft_mean_ms", "100.5", "tpot_mean_ms", "7", "flags", "",
 	}, edits)
@@ -33,7 +36,8 @@ func TestASweepIsSimulatedAsItsRowAndItsScriptSay(t *testing.T) {
 	assert.Equal(t, measured.Run{
 		ID: "a",
 		Labels: measured.Labels{
-			Source: "inferencex", Model: "gpt-oss-120b", Class: "moe", GPU: "h200-sxm", Engine: "vllm", Version: "0.19.0", Mode: "agg",
+			Source: "inferencex", Model: "gpt-oss-120b", Class: "moe", GPU: "h200-sxm", Engine: "vllm", Version: "0.19.0",
+			Mode:    "agg",
 			Quality: "A", Precision: "mxfp4", Parallel: "tp1-dp4-ep", Load: "1000/500", Concurrency: 4,
 		},
 		Scenario: `model: gpt-oss-120b
@@ -52,12 +56,14 @@ workload:
   prompt_tokens: {distribution: uniform, min: 800, max: 1000}
   output_tokens: {distribution: uniform, min: 400, max: 500}
 `,
-		Rows: []measured.Row{{ID: "a", Request: -1, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean, 100.5), measured.Lead(measured.TPOT, measured.Mean, 7)}}},
+		Rows: []measured.Row{{ID: "a", Request: -1, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean,
+			100.5), measured.Lead(measured.TPOT, measured.Mean, 7)}}},
 	}, run)
 }
 
 func TestASweepWithoutScriptTakesTheDefaultsOfTheEngine(t *testing.T) {
-	f, err := measuredtest.ReadText(t, siliconTable("engine_args_id", "", "num_prompts", "", "length_dist", "fixed_nominal",
+	f, err := measuredtest.ReadText(t, siliconTable("engine_args_id", "", "num_prompts", "", "length_dist",
+		"fixed_nominal",
 		"attn_tp", "4", "attn_dp", "1", "ep", "1"), "engine_args.json", siliconScripts)
 	assert.Equal(t, withoutScript, measuredtest.OneRun(t, f, err).Scenario)
 }
@@ -74,16 +80,20 @@ workload:
 `
 
 func TestOlderVersionsPlanOneStepAtATime(t *testing.T) {
-	for version, asynchronous := range map[string]bool{"0.10.2": false, "v0.12.0": false, "0.13.9": false, "0.14.0": true, "1.0": true, "nightly-5b8c": true} {
+	for version, asynchronous := range map[string]bool{"0.10.2": false, "v0.12.0": false, "0.13.9": false, "0.14.0": true,
+		"1.0": true, "nightly-5b8c": true} {
 		f, err := measuredtest.ReadText(t, siliconTable("backend_version", version, "engine_args_id", ""))
-		assert.Equal(t, !asynchronous, strings.Contains(measuredtest.OneRun(t, f, err).Scenario, "async_scheduling: false"), version)
+		assert.Equal(t, !asynchronous, strings.Contains(measuredtest.OneRun(t, f, err).Scenario, "async_scheduling: false"),
+			version)
 	}
-	f, err := measuredtest.ReadText(t, siliconTable("backend_version", "0.10.2", "backend", "sglang", "engine_args_id", ""))
+	f, err := measuredtest.ReadText(t, siliconTable("backend_version", "0.10.2", "backend", "sglang", "engine_args_id",
+		""))
 	assert.NotContains(t, measuredtest.OneRun(t, f, err).Scenario, "overlap_schedule", "a version of another engine")
 }
 
 func TestTheUndocumentedSourceRanWithASmallBudget(t *testing.T) {
-	gap := []string{"source", "nvidia_gap", "engine_args_id", "", "num_prompts", "", "length_dist", "fixed_nominal", "attn_tp", "4", "attn_dp", "1", "ep", "1"}
+	gap := []string{"source", "nvidia_gap", "engine_args_id", "", "num_prompts", "", "length_dist", "fixed_nominal",
+		"attn_tp", "4", "attn_dp", "1", "ep", "1"}
 	f, err := measuredtest.ReadText(t, siliconTable(gap...))
 	budget := strings.Replace(withoutScript, "parallel: 4\n", "parallel: 4\n    max_num_batched_tokens: 2048\n", 1)
 	assert.Equal(t, budget, measuredtest.OneRun(t, f, err).Scenario)
@@ -139,12 +149,13 @@ func TestAColdTTFTIsNotCompared(t *testing.T) {
 
 func TestBadFieldsOfASweepAreNamed(t *testing.T) {
 	for want, edits := range map[string][]string{
-		`data:2: tpot_mean_ms: "fast"; expected a number, or nothing`:                               {"tpot_mean_ms", "fast"},
-		`data:2: ttft_mean_ms: "-1"; expected a latency in milliseconds above 0`:                    {"ttft_mean_ms", "-1"},
-		`data:2: concurrency: "0"; expected a whole number from 1 to 1e9`:                           {"concurrency", "0"},
-		`data:2: num_prompts: "2.5"; expected a whole number from 1 to 1e9`:                         {"num_prompts", "2.5"},
-		`data:2: length_dist: "uniform_1.2"; expected "fixed", or "uniform_" and a share in (0, 1]`: {"length_dist", "uniform_1.2"},
-		`data:2: attn_tp: "-4"; expected a whole number from 1 to 1e9`:                              {"attn_tp", "-4"},
+		`data:2: tpot_mean_ms: "fast"; expected a number, or nothing`:            {"tpot_mean_ms", "fast"},
+		`data:2: ttft_mean_ms: "-1"; expected a latency in milliseconds above 0`: {"ttft_mean_ms", "-1"},
+		`data:2: concurrency: "0"; expected a whole number from 1 to 1e9`:        {"concurrency", "0"},
+		`data:2: num_prompts: "2.5"; expected a whole number from 1 to 1e9`:      {"num_prompts", "2.5"},
+		`data:2: length_dist: "uniform_1.2"; expected "fixed", or "uniform_" and a share in (0, 1]`: {"length_dist",
+			"uniform_1.2"},
+		`data:2: attn_tp: "-4"; expected a whole number from 1 to 1e9`: {"attn_tp", "-4"},
 	} {
 		_, err := measuredtest.ReadText(t, siliconTable(edits...))
 		assert.EqualError(t, err, want)

@@ -16,7 +16,8 @@ import (
 
 func splitwiseTable(edits ...string) string {
 	return measuredtest.TableOf([]string{
-		"id", "f1", "model", "meta-llama/Llama-2-70b-hf", "hardware", "h100-80gb", "tp", "4", "prompt_size", "512", "batch_size", "16",
+		"id", "f1", "model", "meta-llama/Llama-2-70b-hf", "hardware", "h100-80gb", "tp", "4", "prompt_size", "512",
+		"batch_size", "16",
 		"token_size", "128", "n", "5", "prompt_time_ms_mean", "900", "token_time_ms_mean", "40", "peak_power_frac_tdp", "",
 	}, edits)
 }
@@ -28,8 +29,9 @@ func TestABatchOfStepsIsABurst(t *testing.T) {
 	assert.Equal(t, measured.Run{
 		ID: "f1",
 		Labels: measured.Labels{
-			Source: "splitwise", Model: "llama-2-70b", Class: "dense-gqa", GPU: "h100-sxm", Engine: "eager-2023", Version: "2023",
-			Mode: "agg", Quality: "C", Precision: "bf16", Parallel: "tp4", Load: "512/128", Concurrency: 16,
+			Source: "splitwise", Model: "llama-2-70b", Class: "dense-gqa", GPU: "h100-sxm", Engine: "eager-2023",
+			Version: "2023",
+			Mode:    "agg", Quality: "C", Precision: "bf16", Parallel: "tp4", Load: "512/128", Concurrency: 16,
 		},
 		Scenario: `model: llama-2-70b
 pools:
@@ -46,7 +48,8 @@ workload:
   prompt_tokens: {distribution: fixed, mean: 512}
   output_tokens: {distribution: fixed, mean: 128}
 `,
-		Rows: []measured.Row{{ID: "f1", Request: -1, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean, 900), measured.Lead(measured.TPOT, measured.Mean, 40)}}},
+		Rows: []measured.Row{{ID: "f1", Request: -1, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean,
+			900), measured.Lead(measured.TPOT, measured.Mean, 40)}}},
 	}, run)
 }
 
@@ -62,11 +65,12 @@ func TestStepsBeyondTheModelSayWhy(t *testing.T) {
 		assert.Len(t, run.Rows[0].Values, 2)
 	}
 	f, err := measuredtest.ReadText(t, splitwiseTable("hardware", "h100-80gb-pcap"))
-	assert.Equal(t, "h100-sxm-pcap", measuredtest.OneRun(t, f, err).Labels.GPU, "not one deployment with those at full power")
+	assert.Equal(t, "h100-sxm-pcap", measuredtest.OneRun(t, f, err).Labels.GPU,
+		"not one deployment with those at full power")
 }
 
-// TestABurstIsOnePrefillAndOneBatch runs what the shared file has and asks that all prompts of a batch end with one step
-// and that nothing is preempted: only then do the two times mean what was measured.
+// TestABurstIsOnePrefillAndOneBatch runs what the shared file has and asks that all prompts of a batch end with one
+// step and that nothing is preempted: only then do the two times mean what was measured.
 func TestABurstIsOnePrefillAndOneBatch(t *testing.T) {
 	f := measuredtest.ReadShared(t, "F_splitwise_perf.csv")
 	for _, run := range f.Runs {

@@ -17,8 +17,9 @@ import (
 // tokens put right; what it reported itself stands in columns raw_…, which are not read.
 var (
 	stages = datafile.Schema{
-		Name:    "inference-perf stages",
-		About:   "open-loop stages of inference-perf (CSV with id, experiment, model, system, tp, profile, stage, rate_rps, output_len, ttft_mean_ms, tpot_mean_ms)",
+		Name: "inference-perf stages",
+		About: "open-loop stages of inference-perf (CSV with id, experiment, model, system, tp, profile, stage, " +
+			"rate_rps, output_len, ttft_mean_ms, tpot_mean_ms)",
 		Columns: stagesColumns("experiment"),
 		Read:    func(s *datafile.Source, f *measured.File) error { return readStages(s, f, "experiment") },
 	}
@@ -39,9 +40,11 @@ func stagesColumns(key string) []string {
 
 // stagesNotes are what is assumed of every run.
 var stagesNotes = []string{
-	"arrivals are Poisson at the rate of each stage; the tool rescaled the gaps so that a stage lasts exactly as long as asked",
+	"arrivals are Poisson at the rate of each stage; the tool rescaled the gaps so that a stage lasts exactly as long " +
+		"as asked",
 	"a stage begins when the one before has lasted its time; the tool waited for its last answers, seconds more",
-	"prompts have their mean length where the file counts them and else the nominal one (counted ones are 4 to 5 % longer)",
+	"prompts have their mean length where the file counts them and else the nominal one (counted ones " +
+		"are 4 to 5 % longer)",
 	"where requests failed, latencies are those of the rest",
 	"KV blocks that a run offloads to the memory of the host are not modelled",
 }
@@ -90,8 +93,9 @@ func stagesRun(rows []*datafile.Record) measured.Run {
 	r := rows[0]
 	tensor, ranks := r.Count("tp", 1), r.CountOr("dp", 1)
 	run := measured.Run{ID: strings.TrimSuffix(r.Text("id"), "-s"+r.Text("stage")), Labels: measured.Labels{
-		Engine: names.EngineOf(r.Text("backend")), Version: r.Text("backend_version"), Mode: "agg", Quality: stagesQuality(rows),
-		Load: r.Text("profile"), Parallel: names.LayoutOf(tensor, ranks, false),
+		Engine: names.EngineOf(r.Text("backend")), Version: r.Text("backend_version"), Mode: "agg",
+		Quality: stagesQuality(rows),
+		Load:    r.Text("profile"), Parallel: names.LayoutOf(tensor, ranks, false),
 	}}
 	p := setup.Scenario{TensorParallel: tensor, DataParallel: ranks}
 	unknown := deployed(&run.Labels, &p, r.Text("model"), r.Text("system"), r.Text("precision"))
@@ -105,7 +109,8 @@ func stagesRun(rows []*datafile.Record) measured.Run {
 	stagesPool(&p, r)
 	arriveInStages(&p, load)
 	shared := setup.Prefix{
-		Groups: r.CountOr("prompt_groups", 0), PerGroup: r.CountOr("prompts_per_group", 0), Tokens: r.CountOr("system_prompt_len", 0),
+		Groups: r.CountOr("prompt_groups", 0), PerGroup: r.CountOr("prompts_per_group", 0),
+		Tokens: r.CountOr("system_prompt_len", 0),
 	}
 	p.Lengths(p.RepeatPrompts(shared, promptLength(rows)), r.Count("output_len", 1), 1)
 	if on, stated := r.Flag("prefix_caching"); stated {
@@ -127,8 +132,8 @@ func stagesPool(p *setup.Scenario, r *datafile.Record) {
 	p.Argument("num_gpu_blocks", r.CountOr("kv_blocks_gpu", 0))
 }
 
-// promptLength is that of the prompts as the server saw them, where a row says so: random text that the client joins and
-// the server splits anew is longer than asked for.
+// promptLength is that of the prompts as the server saw them, where a row says so: random text that the client joins
+// and the server splits anew is longer than asked for.
 func promptLength(rows []*datafile.Record) int {
 	for _, r := range rows {
 		if mean, ok := r.Optional("prompt_len_mean"); ok && mean >= 1 {
@@ -152,8 +157,10 @@ func stageRow(r *datafile.Record, load []stage) measured.Row {
 			row.Values = r.Latency(row.Values, measured.Other(m, s, 0), column(s))
 		}
 	}
-	row.Values = r.Reported(row.Values, measured.Lead(measured.OutputPerS, measured.Mean, 0), "output_throughput_tok_s", "output tokens per second above 0")
-	row.Values = r.Reported(row.Values, measured.Lead(measured.RequestsPerS, measured.Mean, 0), "request_throughput_rps", "requests per second above 0")
+	row.Values = r.Reported(row.Values, measured.Lead(measured.OutputPerS, measured.Mean, 0), "output_throughput_tok_s",
+		"output tokens per second above 0")
+	row.Values = r.Reported(row.Values, measured.Lead(measured.RequestsPerS, measured.Mean, 0), "request_throughput_rps",
+		"requests per second above 0")
 	if strings.Contains(r.Text("flags"), "ttft_p99_cold_start") {
 		skipValue(&row, measured.TTFT, measured.P99, "p99 of TTFT is that of a cold start (flag ttft_p99_cold_start)")
 	}

@@ -18,13 +18,20 @@ import (
 
 // stageColumns are those of a table of stages, with the values of one row that is sound.
 var stageColumns = [][2]string{
-	{"id", "X-7-s0"}, {"experiment", "7"}, {"model", "meta-llama/Llama-2-7b-hf"}, {"system", "h100_sxm"}, {"tp", "1"}, {"dp", "1"},
-	{"backend", "vllm"}, {"backend_version", "0.15.1"}, {"precision", "FP16"}, {"max_model_len", "4096"}, {"max_num_batched_tokens", "2048"},
-	{"max_num_seqs", "128"}, {"gpu_mem_util", "0.9"}, {"kv_blocks_gpu", "7463"}, {"block_size", "16"}, {"prefix_caching", "1"},
-	{"chunked_prefill", "1"}, {"profile", "codegen"}, {"stage", "0"}, {"arrival", "poisson_rescaled_to_duration"}, {"rate_rps", "5"},
-	{"duration_s", "600"}, {"prompt_groups", "10"}, {"prompts_per_group", "10"}, {"system_prompt_len", "100"}, {"question_len", "466"},
-	{"output_len", "247"}, {"prompt_len_mean", ""}, {"ttft_mean_ms", "25.5"}, {"ttft_p99_ms", "46"}, {"tpot_mean_ms", "7.25"},
-	{"e2e_mean_ms", "1810.25"}, {"output_throughput_tok_s", "1231.75"}, {"request_throughput_rps", "4.5"}, {"overload", "0"},
+	{"id", "X-7-s0"}, {"experiment", "7"}, {"model", "meta-llama/Llama-2-7b-hf"}, {"system", "h100_sxm"}, {"tp", "1"},
+	{"dp", "1"},
+	{"backend", "vllm"}, {"backend_version", "0.15.1"}, {"precision", "FP16"}, {"max_model_len", "4096"},
+	{"max_num_batched_tokens", "2048"},
+	{"max_num_seqs", "128"}, {"gpu_mem_util", "0.9"}, {"kv_blocks_gpu", "7463"}, {"block_size", "16"},
+	{"prefix_caching", "1"},
+	{"chunked_prefill", "1"}, {"profile", "codegen"}, {"stage", "0"}, {"arrival", "poisson_rescaled_to_duration"},
+	{"rate_rps", "5"},
+	{"duration_s", "600"}, {"prompt_groups", "10"}, {"prompts_per_group", "10"}, {"system_prompt_len", "100"},
+	{"question_len", "466"},
+	{"output_len", "247"}, {"prompt_len_mean", ""}, {"ttft_mean_ms", "25.5"}, {"ttft_p99_ms", "46"},
+	{"tpot_mean_ms", "7.25"},
+	{"e2e_mean_ms", "1810.25"}, {"output_throughput_tok_s", "1231.75"}, {"request_throughput_rps", "4.5"},
+	{"overload", "0"},
 	{"quality", "A"}, {"flags", ""},
 }
 
@@ -59,12 +66,14 @@ func soundStages(t *testing.T, rows ...string) *measured.File {
 }
 
 func TestStagesOfOneServerAreOneRun(t *testing.T) {
-	f := soundStages(t, "", "id=X-8-s0 experiment=8", "id=X-7-s1 stage=1 rate_rps=10", "id=X-7-s-1 stage=-1 rate_rps= duration_s=")
+	f := soundStages(t, "", "id=X-8-s0 experiment=8", "id=X-7-s1 stage=1 rate_rps=10",
+		"id=X-7-s-1 stage=-1 rate_rps= duration_s=")
 	require.Len(t, f.Runs, 2)
 	run := f.Runs[0]
 	assert.Equal(t, "X-7", run.ID)
 	assert.Equal(t, measured.Labels{
-		Source: "inference-perf stages", Model: "llama-2-7b", Class: "dense-mha", GPU: "h100-sxm", Engine: "vllm", Version: "0.15.1", Mode: "agg",
+		Source: "inference-perf stages", Model: "llama-2-7b", Class: "dense-mha", GPU: "h100-sxm", Engine: "vllm",
+		Version: "0.15.1", Mode: "agg",
 		Quality: "A", Precision: "bf16", Parallel: "tp1", Load: "codegen",
 	}, run.Labels)
 	require.Len(t, run.Rows, 3)
@@ -74,7 +83,9 @@ func TestStagesOfOneServerAreOneRun(t *testing.T) {
 		{ID: "X-7-s-1", Request: -1},
 	} {
 		want.Values = []measured.Value{
-			measured.Lead(measured.TTFT, measured.Mean, 25.5), measured.Other(measured.TTFT, measured.P99, 46), measured.Lead(measured.TPOT, measured.Mean, 7.25), measured.Lead(measured.E2E, measured.Mean, 1810.25), measured.Lead(measured.OutputPerS, measured.Mean, 1231.75),
+			measured.Lead(measured.TTFT, measured.Mean, 25.5), measured.Other(measured.TTFT, measured.P99, 46),
+			measured.Lead(measured.TPOT, measured.Mean, 7.25), measured.Lead(measured.E2E, measured.Mean, 1810.25),
+			measured.Lead(measured.OutputPerS, measured.Mean, 1231.75),
 			measured.Lead(measured.RequestsPerS, measured.Mean, 4.5),
 		}
 		assert.Equal(t, want, run.Rows[i])
@@ -84,10 +95,12 @@ func TestStagesOfOneServerAreOneRun(t *testing.T) {
 func TestStagesAreSetUpAsTheyRan(t *testing.T) {
 	s := loaded(t, soundStages(t, "", "id=X-7-s1 stage=1 rate_rps=10").Runs[0])
 	p := s.Pools[0]
-	assert.Equal(t, []int{128, 2048, 4096, 16, 1}, []int{p.MaxNumSeqs, p.MaxNumBatchedTokens, p.MaxModelLen, p.BlockSize, p.TensorParallel})
+	assert.Equal(t, []int{128, 2048, 4096, 16, 1}, []int{p.MaxNumSeqs, p.MaxNumBatchedTokens, p.MaxModelLen, p.BlockSize,
+		p.TensorParallel})
 	assert.EqualValues(t, 7463, p.NumGPUBlocks)
 	assert.Equal(t, 0.9, p.GPUMemoryUtilization)
-	assert.Equal(t, []arrivals.Point{{AtS: 0, Rate: 5}, {AtS: 600, Rate: 5}, {AtS: 600, Rate: 10}}, s.Workload.Arrivals.Points)
+	assert.Equal(t, []arrivals.Point{{AtS: 0, Rate: 5}, {AtS: 600, Rate: 5}, {AtS: 600, Rate: 10}},
+		s.Workload.Arrivals.Points)
 	assert.EqualValues(t, 9000, s.Workload.Requests, "and no duration, which would cut the last answers off")
 	assert.Zero(t, s.Workload.DurationS)
 	assert.Equal(t, configs.Prefix{Groups: 10, Tokens: 100}, *s.Workload.Prefix)
@@ -109,16 +122,20 @@ func TestALoadIsKnownByItsRowsOrByItsName(t *testing.T) {
 		rows []string
 		want string // in the scenario, or why it is skipped
 	}{
-		{"two stages by name", []string{all + "profile=general"}, "points: [{at_s: 0, rate: 8}, {at_s: 600, rate: 8}, {at_s: 600, rate: 20}]}\n  requests: 16800"},
-		{"lite", []string{all + "profile=general-lite"}, "points: [{at_s: 0, rate: 2.5}, {at_s: 600, rate: 2.5}, {at_s: 600, rate: 6}]}\n  requests: 5100"},
+		{"two stages by name", []string{all + "profile=general"},
+			"points: [{at_s: 0, rate: 8}, {at_s: 600, rate: 8}, {at_s: 600, rate: 20}]}\n  requests: 16800"},
+		{"lite", []string{all + "profile=general-lite"},
+			"points: [{at_s: 0, rate: 2.5}, {at_s: 600, rate: 2.5}, {at_s: 600, rate: 6}]}\n  requests: 5100"},
 		{"codegen", []string{all}, "{at_s: 600, rate: 10}]}\n  requests: 9000"},
 		{"roleplay", []string{all + "profile=roleplay"}, "{process: poisson, rate: 6}\n  requests: 7200"},
 		{"reasoning", []string{all + "profile=reasoning"}, "{process: poisson, rate: 4}\n  requests: 4800"},
 		{"a constant rate", []string{all + "profile=reasoning arrival=constant"}, "{process: poisson, rate: 4}"},
 		{"reasoning-lite", []string{all + "profile=reasoning-lite"}, "{process: poisson, rate: 1}\n  requests: 1200"},
-		{"the rest by name", []string{"id=X-7-s1 stage=1 rate_rps=10"}, "points: [{at_s: 0, rate: 5}, {at_s: 600, rate: 5}, {at_s: 600, rate: 10}]}"},
+		{"the rest by name", []string{"id=X-7-s1 stage=1 rate_rps=10"},
+			"points: [{at_s: 0, rate: 5}, {at_s: 600, rate: 5}, {at_s: 600, rate: 10}]}"},
 		{"rows win over the name", []string{"rate_rps=7 duration_s=60"}, "{process: poisson, rate: 7}\n  requests: 420"},
-		{"an unknown name", []string{"profile=other rate_rps=3", "profile=other id=X-7-s1 stage=1 rate_rps=0.5 duration_s=100"},
+		{"an unknown name", []string{"profile=other rate_rps=3",
+			"profile=other id=X-7-s1 stage=1 rate_rps=0.5 duration_s=100"},
 			"points: [{at_s: 0, rate: 3}, {at_s: 600, rate: 3}, {at_s: 600, rate: 0.5}]}\n  requests: 1850"},
 		{"nothing known", []string{all + "profile=other"}, "the rates of its stages are not all stated"},
 		{"a gap", []string{"profile=other id=X-7-s1 stage=1"}, "the rates of its stages are not all stated"},
@@ -184,7 +201,8 @@ func TestPrefixesOfStagesAreCachedAsTheRowSays(t *testing.T) {
 		assert.Contains(t, run.Scenario, want, row)
 		loaded(t, run)
 	}
-	assert.NotContains(t, soundStages(t, "prefix_caching=").Runs[0].Scenario, "enable_prefix_caching", "the engine's own default")
+	assert.NotContains(t, soundStages(t, "prefix_caching=").Runs[0].Scenario, "enable_prefix_caching",
+		"the engine's own default")
 }
 
 func TestWeightsOfStagesAreThoseOfTheirPrecision(t *testing.T) {

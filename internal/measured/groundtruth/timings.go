@@ -9,13 +9,14 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 )
 
-// timings are runs of vLLM with the times of every request, in three files that belong together: what each run was set up
-// with, a line per request, and a line per second of what the server held. Any of the three names the runs; the others lie
-// beside it or in the shared folder and are found by their keys. Each run replays a trace, which is sought likewise.
+// timings are runs of vLLM with the times of every request, in three files that belong together: what each run was set
+// up with, a line per request, and a line per second of what the server held. Any of the three names the runs; the
+// others lie beside it or in the shared folder and are found by their keys. Each run replays a trace, which is sought
+// likewise.
 var timings = datafile.Schema{
 	Name: "request timings",
-	About: "request timings (JSON lines with run, i, queued_s, first_token_s, last_token_s; or their runs with run, model, system, " +
-		"workload; or CSV with run, t, running, waiting)",
+	About: "request timings (JSON lines with run, i, queued_s, first_token_s, last_token_s; or their runs with run, " +
+		"model, system, workload; or CSV with run, t, running, waiting)",
 	Columns: seriesColumns,
 	Is:      func(s *datafile.Source) bool { return timingPart(s) != noPart },
 	Read:    readTimings,
@@ -69,8 +70,8 @@ func readTimings(s *datafile.Source, f *measured.File) error {
 		return err
 	}
 	if len(runs) == 0 {
-		return fmt.Errorf("%s: no file beside it says how its runs were set up; expected JSON lines with run, model, system, workload, "+
-			"such as D_runs.jsonl", s.Path)
+		return fmt.Errorf("%s: no file beside it says how its runs were set up; expected JSON lines with run, model, "+
+			"system, workload, such as D_runs.jsonl", s.Path)
 	}
 	requests, err := timingLines(s, own, requestsPart)
 	if err != nil {
@@ -79,7 +80,8 @@ func readTimings(s *datafile.Source, f *measured.File) error {
 	named := runsOf(s.JSON)
 	if own == seriesPart {
 		named = distinctIn(s.Table, "run")
-		f.Notes = append(f.Notes, fmt.Sprintf("%d samples per second of what the servers held are no latencies: not compared", len(s.Table.Rows)))
+		f.Notes = append(f.Notes, fmt.Sprintf("%d samples per second of what the servers held are no latencies: not compared",
+			len(s.Table.Rows)))
 	}
 	t := timingReader{source: s, runs: runs, requests: requests}
 	return t.read(f, named)

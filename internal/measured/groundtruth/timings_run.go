@@ -107,11 +107,12 @@ func (t *timingReader) blocks(o datafile.Object) int {
 	return 0
 }
 
-// sameDeployment reports whether two runs have the same number of KV blocks: all that takes memory is equal, also the batch,
-// whose graphs and logits do.
+// sameDeployment reports whether two runs have the same number of KV blocks: all that takes memory is equal, also the
+// batch, whose graphs and logits do.
 func sameDeployment(a, b datafile.Object) bool {
 	for _, key := range []string{
-		"system", "model", "tp", "dp", "expert_parallel", "dtype", "kv_cache_dtype", "max_model_len", "max_num_batched_tokens", "max_num_seqs",
+		"system", "model", "tp", "dp", "expert_parallel", "dtype", "kv_cache_dtype", "max_model_len",
+		"max_num_batched_tokens", "max_num_seqs",
 		"backend", "backend_version",
 	} {
 		if fmt.Sprint(a.Fields[key]) != fmt.Sprint(b.Fields[key]) {
@@ -121,7 +122,8 @@ func sameDeployment(a, b datafile.Object) bool {
 	return true
 }
 
-// requestRow reads one request. Without a first token it failed, and has no latencies; without a last one, it failed later.
+// requestRow reads one request. Without a first token it failed, and has no latencies; without a last one, it failed
+// later.
 func requestRow(run string, o datafile.Object) measured.Row {
 	i := o.Count("i", 0, -1)
 	if i < 0 {

@@ -46,7 +46,8 @@ func timed(t *testing.T, name string, change ...string) (*measured.File, error) 
 	t.Helper()
 	r := strings.NewReplacer(change...)
 	return formats.Read(filepath.Join(folder(t, map[string]string{
-		"a.jsonl": r.Replace(runText), "b.jsonl": r.Replace(requestText), "c.csv": r.Replace(seriesText), "traces/t.jsonl": traceText,
+		"a.jsonl": r.Replace(runText), "b.jsonl": r.Replace(requestText), "c.csv": r.Replace(seriesText),
+		"traces/t.jsonl": traceText,
 	}), name), "")
 }
 
@@ -58,13 +59,18 @@ func TestAnyFileOfTimingsFindsTheOthers(t *testing.T) {
 		require.Len(t, f.Runs, 1, name)
 		run := f.Runs[0]
 		assert.Equal(t, measured.Labels{
-			Source: "request timings", Model: "llama-3.1-8b", Class: "dense-gqa", GPU: "rtx-4090", Engine: "vllm", Version: "0.19.0", Mode: "agg",
+			Source: "request timings", Model: "llama-3.1-8b", Class: "dense-gqa", GPU: "rtx-4090", Engine: "vllm",
+			Version: "0.19.0", Mode: "agg",
 			Quality: "A", Precision: "bf16", Parallel: "tp1", Load: "t",
 		}, run.Labels)
 		assert.Equal(t, []measured.Row{
-			{ID: "R", Request: -1, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean, 150), measured.Other(measured.TTFT, measured.P50, 140), measured.Other(measured.TTFT, measured.P99, 200), measured.Lead(measured.E2E, measured.Mean, 400)}},
-			{ID: "R#0", Request: 0, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean, 125), measured.Lead(measured.TPOT, measured.Mean, 125), measured.Lead(measured.E2E, measured.Mean, 625)}},
-			{ID: "R#1", Request: 1, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean, 250), measured.Lead(measured.E2E, measured.Mean, 250)}},
+			{ID: "R", Request: -1, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean, 150),
+				measured.Other(measured.TTFT, measured.P50, 140), measured.Other(measured.TTFT, measured.P99, 200),
+				measured.Lead(measured.E2E, measured.Mean, 400)}},
+			{ID: "R#0", Request: 0, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean, 125),
+				measured.Lead(measured.TPOT, measured.Mean, 125), measured.Lead(measured.E2E, measured.Mean, 625)}},
+			{ID: "R#1", Request: 1, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean, 250),
+				measured.Lead(measured.E2E, measured.Mean, 250)}},
 		}, run.Rows, name)
 		assert.Equal(t, name == "c.csv", strings.Contains(strings.Join(f.Notes, "\n"), "2 samples per second"))
 	}
@@ -86,10 +92,12 @@ func TestTimingsAreSetUpAsTheyRan(t *testing.T) {
 
 func TestTimingsOfParallelRanks(t *testing.T) {
 	f, err := timed(t, "a.jsonl", `"dp":1`, `"dp":2`, `"expert_parallel":false`, `"expert_parallel":true`,
-		"meta-llama/Llama-3.1-8B", "Qwen/Qwen3-30B-A3B-Instruct-2507", `"kv_cache_dtype":"auto"`, `"kv_cache_dtype":"fp8_e4m3"`)
+		"meta-llama/Llama-3.1-8B", "Qwen/Qwen3-30B-A3B-Instruct-2507", `"kv_cache_dtype":"auto"`,
+		`"kv_cache_dtype":"fp8_e4m3"`)
 	require.NoError(t, err)
 	assert.Equal(t, "tp1-dp2-ep", f.Runs[0].Labels.Parallel)
-	for _, line := range []string{"model: qwen3-30b-a3b\n", "kv_cache: fp8\n", "data_parallel: 2\n", "expert_parallel: true\n"} {
+	for _, line := range []string{"model: qwen3-30b-a3b\n", "kv_cache: fp8\n", "data_parallel: 2\n",
+		"expert_parallel: true\n"} {
 		assert.Contains(t, f.Runs[0].Scenario, line)
 	}
 }
@@ -121,7 +129,8 @@ func TestTheDriverTellsVariantsOfAGPUApart(t *testing.T) {
 }
 
 func TestBlocksAreThoseOfTheSameDeployment(t *testing.T) {
-	less := strings.NewReplacer(`"run":"R"`, `"run":"S"`, `{"num_gpu_blocks":2588,"block_size":16,"gpu_memory_utilization":0.9}`, "null")
+	less := strings.NewReplacer(`"run":"R"`, `"run":"S"`,
+		`{"num_gpu_blocks":2588,"block_size":16,"gpu_memory_utilization":0.9}`, "null")
 	second := less.Replace(runText)
 	f, err := timed(t, "a.jsonl", runText, runText+second)
 	require.NoError(t, err)
@@ -138,7 +147,8 @@ func TestTimingsWithoutTheirCompanions(t *testing.T) {
 	for _, name := range []string{"b.jsonl", "c.csv"} {
 		dir := folder(t, map[string]string{"b.jsonl": requestText, "c.csv": seriesText})
 		_, err := formats.Read(filepath.Join(dir, name), "")
-		require.ErrorContains(t, err, name+": no file beside it says how its runs were set up; expected JSON lines with run, model, system, workload, such as D_runs.jsonl")
+		require.ErrorContains(t, err, name+": no file beside it says how its runs were set up; expected JSON lines with "+
+			"run, model, system, workload, such as D_runs.jsonl")
 	}
 	f, err := formats.Read(filepath.Join(folder(t, map[string]string{"a.jsonl": runText}), "a.jsonl"), "")
 	require.NoError(t, err)
@@ -148,7 +158,8 @@ func TestTimingsWithoutTheirCompanions(t *testing.T) {
 
 func TestCompanionsMayLieInTheSharedFolder(t *testing.T) {
 	common := folder(t, map[string]string{
-		"groundtruth/runs.jsonl": runText + strings.Replace(runText, `"run":"R"`, `"run":"other"`, 1), "traces/t.jsonl": traceText,
+		"groundtruth/runs.jsonl":     runText + strings.Replace(runText, `"run":"R"`, `"run":"other"`, 1),
+		"traces/t.jsonl":             traceText,
 		"groundtruth/requests.jsonl": strings.ReplaceAll(requestText, "0.125", "0.1"),
 	})
 	f, err := formats.Read(filepath.Join(folder(t, map[string]string{"mine.jsonl": requestText}), "mine.jsonl"), common)
@@ -177,12 +188,14 @@ func TestAFailedRequestHasNoLatencies(t *testing.T) {
 func TestARequestThatEndedEarlyHasATTFT(t *testing.T) {
 	f, err := timed(t, "b.jsonl", `"last_token_s":0.625`, `"last_token_s":null`)
 	require.NoError(t, err)
-	assert.Equal(t, measured.Row{ID: "R#0", Request: 0, Values: []measured.Value{measured.Lead(measured.TTFT, measured.Mean, 125)}}, f.Runs[0].Rows[1])
+	assert.Equal(t, measured.Row{ID: "R#0", Request: 0, Values: []measured.Value{measured.Lead(measured.TTFT,
+		measured.Mean, 125)}}, f.Runs[0].Rows[1])
 }
 
 func TestBadTimingsAreRefusedByLine(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
-		{`"first_token_s":0.5`, `"first_token_s":0.25`, `b.jsonl:2: first_token_s: 0.25; expected seconds later than queued_s, 0.25`},
+		{`"first_token_s":0.5`, `"first_token_s":0.25`,
+			`b.jsonl:2: first_token_s: 0.25; expected seconds later than queued_s, 0.25`},
 		{`"first_token_s":0.5`, `"first_token_s":0.2`, `b.jsonl:2: first_token_s: 0.2; expected seconds, 0.25 or later`},
 		{`"last_token_s":0.625`, `"last_token_s":0.1`, `b.jsonl:1: last_token_s: 0.1; expected seconds, 0.125 or later`},
 		{`"queued_s":0,`, `"queued_s":"now",`, `b.jsonl:1: queued_s: "now"; expected a number`},
@@ -192,7 +205,8 @@ func TestBadTimingsAreRefusedByLine(t *testing.T) {
 		{`"output_tokens":5`, `"output_tokens":6`, `b.jsonl:1: output_tokens: 6; expected 5, as request 0 of`},
 		{`"tp":1`, `"tp":0`, `a.jsonl:1: tp: 0; expected a whole number from 1`},
 		{`"expert_parallel":false`, `"expert_parallel":"no"`, `a.jsonl:1: expert_parallel: "no"; expected true or false`},
-		{`"num_gpu_blocks":2588`, `"num_gpu_blocks":-1`, `a.jsonl:1: kv_cache.num_gpu_blocks: -1; expected a whole number from 1`},
+		{`"num_gpu_blocks":2588`, `"num_gpu_blocks":-1`,
+			`a.jsonl:1: kv_cache.num_gpu_blocks: -1; expected a whole number from 1`},
 		{`"mean":150`, `"mean":-1`, `a.jsonl:1: summary_ms.ttft.mean: -1; expected a number above 0`},
 		{`"traces/t.jsonl"`, `""`, `a.jsonl:1: workload: ""; expected the path of a trace`},
 		{`{"run":"R","i":1`, `{"run":"","i":1`, `b.jsonl:2: run: ""; expected the name of a run`},

@@ -15,9 +15,10 @@ type replayed struct {
 	requests int
 }
 
-// traceOf finds the trace of a run, by the path that its line gives, and checks that the measured requests have its lengths.
-// What is missing says why the run cannot be simulated.
-func traceOf(s *datafile.Source, o datafile.Object, requests []datafile.Object) (found replayed, missing string, err error) {
+// traceOf finds the trace of a run, by the path that its line gives, and checks that the measured requests have its
+// lengths. What is missing says why the run cannot be simulated.
+func traceOf(s *datafile.Source, o datafile.Object, requests []datafile.Object) (found replayed, missing string,
+	err error) {
 	name := o.Text("workload")
 	if name == "" {
 		o.Fail("workload", o.Fields["workload"], "the path of a trace")

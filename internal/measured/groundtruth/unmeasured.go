@@ -7,8 +7,8 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/setup"
 )
 
-// Two kinds of table go with the measurements and hold none: what a simulation takes, and what others fitted. Their rows
-// are kept, so that a reader of results sees that nothing was lost.
+// Two kinds of table go with the measurements and hold none: what a simulation takes, and what others fitted. Their
+// rows are kept, so that a reader of results sees that nothing was lost.
 
 // acceptance is a table of how many tokens a step of a speculating engine yields on average, by number of drafts.
 var acceptance = datafile.Schema{
@@ -34,8 +34,8 @@ func acceptanceRow(r *datafile.Record) measured.Run {
 	return run
 }
 
-// fits is a table of coefficients that others fitted to step times: a model, whose errors against its own measurements are
-// not stated.
+// fits is a table of coefficients that others fitted to step times: a model, whose errors against its own measurements
+// are not stated.
 var fits = datafile.Schema{
 	Name:  "fitted step times",
 	About: "fitted step times (CSV with engine, hardware, model, tp, prefill_a_ms, dec_small_a, dec_large_a)",
@@ -48,7 +48,8 @@ var fits = datafile.Schema{
 func fitRow(r *datafile.Record) measured.Run {
 	tensor := r.Count("tp", 1)
 	run := measured.Run{Labels: measured.Labels{
-		Source: "distserve", Engine: names.EngineOf(r.Text("engine")), Quality: "C", Parallel: names.LayoutOf(tensor, 1, false),
+		Source: "distserve", Engine: names.EngineOf(r.Text("engine")), Quality: "C",
+		Parallel: names.LayoutOf(tensor, 1, false),
 	}}
 	deployed(&run.Labels, &setup.Scenario{}, r.Text("model"), r.Text("hardware"), "")
 	run.ID = r.Text("engine") + "/" + r.Text("model") + "/" + run.Labels.Parallel

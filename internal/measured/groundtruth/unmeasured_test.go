@@ -38,7 +38,8 @@ func TestWhatIsNoMeasurementIsKeptWithoutValues(t *testing.T) {
 func TestAnAcceptanceLengthCannotExceedItsDrafts(t *testing.T) {
 	for _, length := range []string{"0.9", "2.1"} {
 		_, err := measuredtest.ReadText(t, measuredtest.TableOf([]string{
-			"model", "m", "method", "mtp", "curve", "c", "thinking", "on", "draft_tokens", "1", "accept_len", "1.5", "accept_rate", "0.5",
+			"model", "m", "method", "mtp", "curve", "c", "thinking", "on", "draft_tokens", "1", "accept_len", "1.5",
+			"accept_rate", "0.5",
 		}, []string{"accept_len", length}))
 		assert.EqualError(t, err, `data:2: accept_len: "`+length+`"; expected tokens of a step, from 1 to 1 + draft_tokens`)
 	}

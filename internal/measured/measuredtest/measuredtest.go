@@ -121,7 +121,8 @@ func ProfiledTable(edits ...string) string {
 		"id", "p1", "model", "openai/gpt-oss-120b", "system", "h200_sxm", "gpus_total", "1", "tp", "1", "backend", "vllm",
 		"backend_version", "0.22.0", "precision", "mxfp4(marlin)", "isl", "8000", "osl", "1000", "length_dist", "uniform_0.8",
 		"concurrency", "4", "num_prompts", "40", "warmup_prompts", "8", "spec_method", "none", "run_kind", "repeat",
-		"request_throughput", "0.5", "output_throughput", "500", "ttft_mean_ms", "300", "ttft_median_ms", "250", "ttft_p99_ms", "900",
+		"request_throughput", "0.5", "output_throughput", "500", "ttft_mean_ms", "300", "ttft_median_ms", "250",
+		"ttft_p99_ms", "900",
 		"tpot_mean_ms", "7", "itl_mean_ms", "6.5", "itl_p90_ms", "8", "e2e_mean_ms", "7000", "e2e_std_ms", "40",
 		"kv_max", "2.5", "spec_accept_len", "",
 	}, edits)

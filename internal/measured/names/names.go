@@ -10,8 +10,8 @@ import (
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
-// CatalogModel returns the catalog's name of a published checkpoint, or what is unknown about it. Repositories spell the
-// owner, the precision and the fine-tuning that change neither size nor shape.
+// CatalogModel returns the catalog's name of a published checkpoint, or what is unknown about it. Repositories spell
+// the owner, the precision and the fine-tuning that change neither size nor shape.
 func CatalogModel(repository string) (name, unknown string) {
 	if name, ok := shortModel(repository); ok {
 		return name, ""
@@ -45,7 +45,8 @@ func shortModel(repository string) (name string, ok bool) {
 
 // modelSuffixes are what repositories add to a name without changing what a step costs; precision is a column.
 var modelSuffixes = []string{
-	"-hf", "-instruct", "-chat", "-it", "-fp8", "-nvfp4", "-fp4", "-bf16", "-awq", "-int4", "-dynamic", "-v0.1", "-0528", "-0324", "-2407", "-2507",
+	"-hf", "-instruct", "-chat", "-it", "-fp8", "-nvfp4", "-fp4", "-bf16", "-awq", "-int4", "-dynamic", "-v0.1", "-0528",
+	"-0324", "-2407", "-2507",
 	"-gptq", "-quantized.w8a8", "-quantized.w4a16", "-preview", "-thinking", "-nvfp4-v2", "-base", "-mxfp4",
 	"-fp8-kv", "-fp4-v2", "-terminus", "-0905",
 }
@@ -103,16 +104,18 @@ func shortGPU(system string) string {
 var gpuAliases = map[string]string{
 	"a100-sxm": "a100-sxm-80gb", "a100": "a100-sxm-80gb", "a100-80gb": "a100-sxm-80gb", "a100-80g-sxm": "a100-sxm-80gb",
 	"a100-40gb": "a100-sxm-40gb", "a100-sxm4-80gb": "a100-sxm-80gb", "a100-sxm4-40gb": "a100-sxm-40gb",
-	"h100": "h100-sxm", "h100-80gb": "h100-sxm", "h100-80gb-hbm3": "h100-sxm", "h200": "h200-sxm", "b200": "b200-sxm", "b300": "b300-sxm",
-	"h100-sxm5": "h100-sxm", "h100-sxm5-80gb": "h100-sxm", "gb200-nvl72": "gb200", "gb300-nvl72": "gb300", "gb200-sxm": "gb200", "gb300-sxm": "gb300", "gaudi3": "gaudi-3", "mi300x-oam": "mi300x",
+	"h100": "h100-sxm", "h100-80gb": "h100-sxm", "h100-80gb-hbm3": "h100-sxm", "h200": "h200-sxm", "b200": "b200-sxm",
+	"b300":      "b300-sxm",
+	"h100-sxm5": "h100-sxm", "h100-sxm5-80gb": "h100-sxm", "gb200-nvl72": "gb200", "gb300-nvl72": "gb300",
+	"gb200-sxm": "gb200", "gb300-sxm": "gb300", "gaudi3": "gaudi-3", "mi300x-oam": "mi300x",
 	"rtx4090": "rtx-4090", "rtxpro6000": "rtx-pro-6000-server", "rtx-pro-6000": "rtx-pro-6000-server",
 	"rtx-pro-6000-blackwell-server-edition":      "rtx-pro-6000-server",
 	"rtx-pro-6000-blackwell-workstation-edition": "rtx-pro-6000-ws",
 }
 
-// WeightsOf returns the precision of a model's weights as scenarios spell it; empty: the checkpoint's own, as for a model
-// that is published in it. Else "fp4" is NVIDIA's nvfp4. fp16 costs what bf16 does. What follows in parentheses names a
-// kernel.
+// WeightsOf returns the precision of a model's weights as scenarios spell it; empty: the checkpoint's own, as for a
+// model that is published in it. Else "fp4" is NVIDIA's nvfp4. fp16 costs what bf16 does. What follows in parentheses
+// names a kernel.
 func WeightsOf(model, precision string) string {
 	own, name := PublishedPrecision(model), PrecisionOf(model, precision)
 	if name == own {
@@ -121,8 +124,8 @@ func WeightsOf(model, precision string) string {
 	return name
 }
 
-// PrecisionOf returns the precision of a model's weights by one name however it is spelt, so that equal deployments have
-// equal labels; empty: unknown.
+// PrecisionOf returns the precision of a model's weights by one name however it is spelt, so that equal deployments
+// have equal labels; empty: unknown.
 func PrecisionOf(model, precision string) string {
 	own := PublishedPrecision(model)
 	precision, _, _ = strings.Cut(strings.ToLower(precision), "(")

@@ -25,7 +25,8 @@ func TestEqualPrecisionsHaveOneName(t *testing.T) {
 
 func TestClassesAreThoseOfTheSweeps(t *testing.T) {
 	for model, class := range map[string]string{
-		"llama-2-7b": "dense-mha", "llama-3.1-8b": "dense-gqa", "mixtral-8x7b": "moe-gqa", "deepseek-r1": "moe-mla", "glm-5": "moe-mla-dsa",
+		"llama-2-7b": "dense-mha", "llama-3.1-8b": "dense-gqa", "mixtral-8x7b": "moe-gqa", "deepseek-r1": "moe-mla",
+		"glm-5":       "moe-mla-dsa",
 		"gpt-oss-20b": "moe-sliding-window", "qwen3.5-397b-a17b": "moe-hybrid-linear-attn", "no-such-model": "",
 	} {
 		assert.Equal(t, class, ClassOf(model), model)

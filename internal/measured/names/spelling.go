@@ -17,7 +17,8 @@ func DidYouMean(reason, got string, have []string) string {
 	return reason
 }
 
-// PublishedName and PublishedGPU are names of the catalogs, or what is unknown about them and which ones a user perhaps meant.
+// PublishedName and PublishedGPU are names of the catalogs, or what is unknown about them and which ones a user perhaps
+// meant.
 func PublishedName(written string) (name, unknown string) {
 	if name, unknown = CatalogModel(written); unknown != "" {
 		short, _ := shortModel(written)
@@ -26,11 +27,12 @@ func PublishedName(written string) (name, unknown string) {
 	return name, unknown
 }
 
-// PublishedGPU returns the catalog's name of an accelerator however drivers and tables spell it, or says what is unknown
-// and which name was perhaps meant.
+// PublishedGPU returns the catalog's name of an accelerator however drivers and tables spell it, or says what is
+// unknown and which name was perhaps meant.
 func PublishedGPU(written string) (name, unknown string) {
 	if name, unknown = CatalogGPU(written); unknown != "" {
-		unknown = DidYouMean(unknown, shortGPU(written), slices.Concat(catalog.GPUNames(), slices.Sorted(maps.Keys(gpuAliases))))
+		unknown = DidYouMean(unknown, shortGPU(written), slices.Concat(catalog.GPUNames(),
+			slices.Sorted(maps.Keys(gpuAliases))))
 	}
 	return name, unknown
 }

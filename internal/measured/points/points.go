@@ -1,5 +1,5 @@
-// Package points reads the table that a user writes of a few measured points: the load, what was measured, and as much of
-// the deployment as the user cares to say.
+// Package points reads the table that a user writes of a few measured points: the load, what was measured, and as much
+// of the deployment as the user cares to say.
 package points
 
 import (
@@ -29,8 +29,8 @@ func Points() datafile.Schema {
 	}
 	return datafile.Schema{
 		Name: "points",
-		About: "a table of your own (CSV with concurrency or rate, prompt_tokens, output_tokens, and any of ttft_ms, tpot_ms, itl_ms, e2e_ms, " +
-			"output_tokens_per_s)",
+		About: "a table of your own (CSV with concurrency or rate, prompt_tokens, output_tokens, and any of ttft_ms, " +
+			"tpot_ms, itl_ms, e2e_ms, output_tokens_per_s)",
 		Columns: []string{"concurrency|rate", "prompt_tokens", "output_tokens", strings.Join(measured, "|")},
 		Read:    readPoints,
 	}
@@ -51,11 +51,12 @@ func pointColumns() []pointColumn {
 			all = append(all, pointColumn{m.String() + "_" + s.String() + "_ms", measured.Other(m, s, 0)})
 		}
 	}
-	return append(all, pointColumn{"output_tokens_per_s", measured.Lead(measured.OutputPerS, measured.Mean, 0)}, pointColumn{"requests_per_s", measured.Lead(measured.RequestsPerS, measured.Mean, 0)})
+	return append(all, pointColumn{"output_tokens_per_s", measured.Lead(measured.OutputPerS, measured.Mean, 0)},
+		pointColumn{"requests_per_s", measured.Lead(measured.RequestsPerS, measured.Mean, 0)})
 }
 
-// poolColumns are the arguments of a pool that a row may give, by the keys of a scenario: all that are one value. Those of
-// the engine go by the names that it has for them, or by those that every engine has.
+// poolColumns are the arguments of a pool that a row may give, by the keys of a scenario: all that are one value. Those
+// of the engine go by the names that it has for them, or by those that every engine has.
 func poolColumns() []string {
 	var keys []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[configs.Pool]()) {
@@ -74,7 +75,8 @@ func poolColumns() []string {
 // ownNames returns what engines call an argument that all have a key for, where that is another name.
 func ownNames(key string) (names []string) {
 	for _, name := range catalog.EngineNames() {
-		if e, err := catalog.Engine(name); err == nil && slices.Contains(e.Keys(), key) && e.Own(key) != key && !slices.Contains(names, e.Own(key)) {
+		if e, err := catalog.Engine(name); err == nil && slices.Contains(e.Keys(), key) && e.Own(key) != key &&
+			!slices.Contains(names, e.Own(key)) {
 			names = append(names, e.Own(key))
 		}
 	}
@@ -83,7 +85,8 @@ func ownNames(key string) (names []string) {
 
 // pointKeys are all other columns that are read.
 var pointKeys = []string{
-	"id", "concurrency", "rate", "prompt_tokens", "output_tokens", "requests", "duration_s", "model", "weights", "kv_cache", "gpu", "engine",
+	"id", "concurrency", "rate", "prompt_tokens", "output_tokens", "requests", "duration_s", "model", "weights",
+	"kv_cache", "gpu", "engine",
 }
 
 // Requests of a row that does not say how many were sent.
@@ -93,8 +96,10 @@ const (
 )
 
 func readPoints(s *datafile.Source, f *measured.File) error {
-	f.Notes = append(f.Notes, fmt.Sprintf("every request of a row has its prompt_tokens and output_tokens; latencies are means; a row that does "+
-		"not say how many requests were sent has %d per client, all clients starting at once, or %d Poisson arrivals", requestsPerClient, requestsAtRate))
+	f.Notes = append(f.Notes, fmt.Sprintf("every request of a row has its prompt_tokens and output_tokens; latencies "+
+		"are means; a row that does not say how many requests were sent has %d per client, all clients starting at once, "+
+		"or %d Poisson arrivals",
+		requestsPerClient, requestsAtRate))
 	if err := checkColumns(s.Table, f); err != nil {
 		return err
 	}
@@ -123,7 +128,8 @@ func checkColumns(t *datafile.Table, f *measured.File) error {
 		switch {
 		case slices.Contains(known, name), slices.Contains(values, name):
 		case strings.HasSuffix(name, "_ms"), strings.HasSuffix(name, "_per_s"):
-			return fmt.Errorf("%s:%d: %s: no such column; expected some of %s", t.Path, t.Header, name, strings.Join(values, ", "))
+			return fmt.Errorf("%s:%d: %s: no such column; expected some of %s", t.Path, t.Header, name,
+				strings.Join(values, ", "))
 		default:
 			unread = append(unread, strconv.Quote(name))
 		}
@@ -141,7 +147,8 @@ func pointRun(r *datafile.Record, id string) measured.Run {
 		row.Values = r.Value(row.Values, c.value, c.name, "a number above 0, or nothing")
 	}
 	if len(row.Values) == 0 {
-		r.Err = cmp.Or(r.Err, fmt.Errorf("%s:%d: nothing was measured; expected a value in one of the columns that are", r.Path, r.Line))
+		r.Err = cmp.Or(r.Err, fmt.Errorf("%s:%d: nothing was measured; expected a value in one of the columns that are",
+			r.Path, r.Line))
 	}
 	run.Rows = []measured.Row{row}
 	a := setup.Load{Prompt: pointTokens(r, "prompt_tokens"), Output: pointTokens(r, "output_tokens")}
@@ -226,7 +233,8 @@ func pointDeployment(r *datafile.Record, l *measured.Labels) (over, skip string)
 		case slices.Contains(catalog.EngineNames(), name):
 			add(&pool, "engine", name)
 		case !slices.Contains(names.EnginesModelled, l.Engine):
-			return "", names.DidYouMean("engine "+name+" is not modelled", l.Engine, slices.Concat(catalog.EngineNames(), names.EnginesModelled))
+			return "", names.DidYouMean("engine "+name+" is not modelled", l.Engine,
+				slices.Concat(catalog.EngineNames(), names.EnginesModelled))
 		default:
 			add(&pool, "engine", cmp.Or(engine.SchedulingEngine(), "vllm-v1"))
 		}

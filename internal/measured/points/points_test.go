@@ -21,20 +21,22 @@ three,16,,1000,200,40,,,13,,b
 `)
 	require.NoError(t, err)
 	require.Len(t, f.Runs, 3)
-	lengths := []string{"prompt_tokens: {distribution: fixed, mean: 1000}", "output_tokens: {distribution: fixed, mean: 200}"}
+	lengths := []string{"prompt_tokens: {distribution: fixed, mean: 1000}",
+		"output_tokens: {distribution: fixed, mean: 200}"}
 	load := func(lines ...string) string { return measuredtest.Workload(append(lines, lengths...)...) }
 	assert.Equal(t, measured.Run{
 		ID: "one", Over: load("closed_loop: {concurrency: 8}", "requests: 80"),
 		Labels: measured.Labels{Source: "points", Load: "1000/200", Concurrency: 8},
 		Rows: []measured.Row{{ID: "one", Request: -1, Values: []measured.Value{
-			measured.Lead(measured.TTFT, measured.Mean, 120), measured.Other(measured.TTFT, measured.P99, 300), measured.Lead(measured.TPOT, measured.Mean, 11.5), measured.Lead(measured.OutputPerS, measured.Mean, 690),
+			measured.Lead(measured.TTFT, measured.Mean, 120), measured.Other(measured.TTFT, measured.P99, 300),
+			measured.Lead(measured.TPOT, measured.Mean, 11.5), measured.Lead(measured.OutputPerS, measured.Mean, 690),
 		}}},
 	}, f.Runs[0])
 	assert.Equal(t, load("arrivals: {process: poisson, rate: 2.5}", "requests: 300"), f.Runs[1].Over)
 	assert.Equal(t, load("closed_loop: {concurrency: 16}", "requests: 40"), f.Runs[2].Over)
 	assert.Contains(t, f.Notes, `columns that are not read: "node"`)
-	assert.ErrorContains(t, f.Whole(), "data: one does not say on which GPUs and with which engine it was measured; expected that deployment as "+
-		"--scenario, a name or a file, whose workload the data replace")
+	assert.ErrorContains(t, f.Whole(), "data: one does not say on which GPUs and with which engine it was measured; "+
+		"expected that deployment as --scenario, a name or a file, whose workload the data replace")
 }
 
 func TestAPointMayBeAWholeDeployment(t *testing.T) {
@@ -43,7 +45,9 @@ meta-llama/Llama-3.1-70B-Instruct,NVIDIA H100,vllm,4,64,fp8,8,1000,200,11.5
 `)
 	r := measuredtest.OneRun(t, f, err)
 	require.NoError(t, f.Whole())
-	assert.True(t, strings.HasPrefix(r.Scenario, "model: llama-3.1-70b\nweights: fp8\npools:\n  - gpu: h100-sxm\n    engine: vllm-v1\n    tensor_parallel: 4\n    max_num_seqs: 64\nworkload:\n"), r.Scenario)
+	assert.True(t, strings.HasPrefix(r.Scenario,
+		"model: llama-3.1-70b\nweights: fp8\npools:\n  - gpu: h100-sxm\n    engine: vllm-v1\n    tensor_parallel: 4\n    "+
+			"max_num_seqs: 64\nworkload:\n"), r.Scenario)
 	s, err := configs.Read(r.ID, []byte(r.Scenario), configs.Options{})
 	require.NoError(t, err)
 	_, err = build.New(s)
@@ -69,7 +73,8 @@ func TestAPointBeyondTheModelSaysWhy(t *testing.T) {
 		{"my-model,h100,vllm", "model my-model is not in the catalog"},
 		{"llama-3.1-8b,abacus,vllm", "GPU abacus is not in the catalog"},
 		{"llama-3.1-8b,h100,tgi", "engine tgi is not modelled"},
-		{"meta-llama/Lama-3.1-8B-Instruct,h100,vllm", `model meta-llama/Lama-3.1-8B-Instruct is not in the catalog; did you mean "llama-3.1-8b"?`},
+		{"meta-llama/Lama-3.1-8B-Instruct,h100,vllm",
+			`model meta-llama/Lama-3.1-8B-Instruct is not in the catalog; did you mean "llama-3.1-8b"?`},
 		{"llama-3.1-8b,NVIDIA H1000,vllm", `GPU NVIDIA H1000 is not in the catalog; did you mean "h100"?`},
 		{"llama-3.1-8b,h200_smx,vllm", `GPU h200_smx is not in the catalog; did you mean "h200-sxm"?`},
 		{"llama-3.1-8b,h100,vlm", `engine vlm is not modelled; did you mean "vllm"?`},
@@ -88,7 +93,8 @@ func TestPointsOfAnEngineAreScheduledByIt(t *testing.T) {
 		"textbook,8,1000,200,11.5\nvllm,8,1000,200,11.5\nvllm-v0,8,1000,200,11.5\n")
 	require.NoError(t, err)
 	for i, want := range []struct{ label, engine string }{
-		{"sglang", "sglang"}, {"tensorrt-llm", "tensorrt-llm"}, {"textbook", "textbook"}, {"vllm", "vllm-v1"}, {"vllm-v0", "vllm-v0"},
+		{"sglang", "sglang"}, {"tensorrt-llm", "tensorrt-llm"}, {"textbook", "textbook"}, {"vllm", "vllm-v1"},
+		{"vllm-v0", "vllm-v0"},
 	} {
 		assert.Equal(t, want.label, f.Runs[i].Labels.Engine)
 		assert.True(t, strings.HasPrefix(f.Runs[i].Over, "pools:\n  - engine: "+want.engine+"\nworkload:"), f.Runs[i].Over)

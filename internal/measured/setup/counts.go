@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Counts are the token counts of many requests, as far as a file tells: all of them, or their mean and perhaps points of
-// their distribution.
+// Counts are the token counts of many requests, as far as a file tells: all of them, or their mean and perhaps points
+// of their distribution.
 type Counts struct {
 	Each   []float64
 	Mean   float64
@@ -38,8 +38,8 @@ func (c *Counts) law() string {
 	return b.String() + "]}"
 }
 
-// few reports whether the points do not tell a distribution: there are none, all are equal, or the straight lines between
-// them are more than a tenth off the mean, to which the law is scaled.
+// few reports whether the points do not tell a distribution: there are none, all are equal, or the straight lines
+// between them are more than a tenth off the mean, to which the law is scaled.
 func (c *Counts) few() bool {
 	n := len(c.Points)
 	if n < 2 || c.Points[0].Tokens == c.Points[n-1].Tokens {
@@ -67,7 +67,8 @@ func (c *Counts) listed() string {
 	if len(values) == 1 {
 		return fmt.Sprintf("{distribution: fixed, mean: %s}", values[0])
 	}
-	return fmt.Sprintf("{distribution: empirical, values: [%s], weights: [%s]}", strings.Join(values, ", "), strings.Join(weights, ", "))
+	return fmt.Sprintf("{distribution: empirical, values: [%s], weights: [%s]}", strings.Join(values, ", "),
+		strings.Join(weights, ", "))
 }
 
 // Average returns the mean.
@@ -96,8 +97,8 @@ func Number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 // RecordedMax is how many requests a scenario lists.
 const RecordedMax = 100_000
 
-// RecordedLengths writes the lengths of requests, in the order they were sent, as a line of a workload. It stands in place of the
-// length laws and of the number of requests.
+// RecordedLengths writes the lengths of requests, in the order they were sent, as a line of a workload. It stands in
+// place of the length laws and of the number of requests.
 func RecordedLengths(lengths [][2]int) string {
 	var b strings.Builder
 	for i, l := range lengths {

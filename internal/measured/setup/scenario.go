@@ -23,10 +23,11 @@ type Scenario struct {
 	Arguments      []string // of the pool, as "max_num_seqs: 256"
 	Workload       []string // lines, without indent
 
-	Role     string      // empty: serve
-	Replicas int         // 0: one
-	Pools    []*Scenario // one for each pool where prompts and outputs have pools of their own, which say what is above from gpu to arguments
-	Router   string      // empty: the default
+	Role     string // empty: serve
+	Replicas int    // 0: one
+	// one for each pool where prompts and outputs have pools of their own, which say what is above from gpu to arguments
+	Pools  []*Scenario
+	Router string // empty: the default
 }
 
 // Argument adds an argument of the pool, if it has a value, by the name that the engine has for the key.
@@ -103,8 +104,8 @@ func (s *Scenario) writePool(line func(format string, args ...any)) {
 	}
 }
 
-// SchedulingEngine names the engine that forms the batches, as scenarios do; empty: that of a pool which does not say, vLLM. It
-// stands in for stacks from before CUDA graphs, which have efficiencies of their own.
+// SchedulingEngine names the engine that forms the batches, as scenarios do; empty: that of a pool which does not say,
+// vLLM. It stands in for stacks from before CUDA graphs, which have efficiencies of their own.
 func (s *Scenario) SchedulingEngine() string {
 	if s.Engine != "vllm" && slices.Contains(names.EnginesModelled, s.Engine) {
 		return s.Engine
@@ -135,8 +136,8 @@ func (s *Scenario) Lengths(prompt, output int, share float64) {
 // Prefix is how many tokens the prompts of a group have in common, as far as the run let prompts repeat.
 type Prefix struct{ Groups, PerGroup, Tokens int }
 
-// RepeatPrompts makes prompts repeat: groups × each distinct ones, shuffled once and cycled, of which a group shares the first
-// tokens. It returns what is left of a prompt behind those.
+// RepeatPrompts makes prompts repeat: groups × each distinct ones, shuffled once and cycled, of which a group shares
+// the first tokens. It returns what is left of a prompt behind those.
 func (s *Scenario) RepeatPrompts(p Prefix, prompt int) (rest int) {
 	if p.Groups > 0 && p.PerGroup > 0 {
 		s.AddWorkload("distinct_prompts: %d", p.Groups*p.PerGroup)

@@ -24,8 +24,8 @@ type Catalog struct {
 	prior hardware.Efficiency
 }
 
-// catalogStiffness weighs the prior against runs whose deployments err by about 15 % each. A tenth or three tenths of it
-// change no held-out error by more than a point.
+// catalogStiffness weighs the prior against runs whose deployments err by about 15 % each. A tenth or three tenths of
+// it change no held-out error by more than a point.
 const catalogStiffness = 0.1
 
 // FitCatalog fits to the runs of the files that Fittable lets in, from the prior that is built in.
@@ -41,7 +41,8 @@ func FitCatalog(ctx context.Context, files []*measured.File, told func(round, do
 	if err != nil {
 		return nil, err
 	}
-	p := calibration.Plan{Parameters: calibration.Parameters(), Groups: levels, Prior: &prior.Default, Stiffness: catalogStiffness, Even: true, Told: told}
+	p := calibration.Plan{Parameters: calibration.Parameters(), Groups: levels, Prior: &prior.Default,
+		Stiffness: catalogStiffness, Even: true, Told: told}
 	f, skipped, err := p.To(ctx, runs)
 	if err != nil {
 		return nil, err
@@ -52,8 +53,8 @@ func FitCatalog(ctx context.Context, files []*measured.File, told func(round, do
 	return &Catalog{f, skipped, prior.Default}, nil
 }
 
-// Unfittable says why runs with these labels are left out of the catalog, decided before any was predicted: what is not of
-// quality A says too little of how it was run, unless it is all there is of its engine.
+// Unfittable says why runs with these labels are left out of the catalog, decided before any was predicted: what is not
+// of quality A says too little of how it was run, unless it is all there is of its engine.
 func Unfittable(l *measured.Labels) string {
 	if l.Quality != "" && l.Quality != "A" && l.Engine != measured.EagerStack {
 		return "quality " + l.Quality + ": not fitted to"
@@ -63,10 +64,11 @@ func Unfittable(l *measured.Labels) string {
 
 func levels(l *measured.Labels) []string { return []string{"all", l.Engine, l.Engine + " " + l.GPU} }
 
-// Efficiencies returns what is to be built in: a set for each engine, with an entry for each GPU, and one for engines that
-// nobody measured.
+// Efficiencies returns what is to be built in: a set for each engine, with an entry for each GPU, and one for engines
+// that nobody measured.
 func (c *Catalog) Efficiencies() []catalog.Efficiencies {
-	global := catalog.Efficiencies{Name: "global", Describes: "an engine that was not measured: what the measured ones have in common"}
+	global := catalog.Efficiencies{Name: "global",
+		Describes: "an engine that was not measured: what the measured ones have in common"}
 	global.Default = c.entry(nil, func(*measured.Labels) bool { return true })
 	sets := []catalog.Efficiencies{global}
 	for _, engine := range c.among(func(l *measured.Labels) string { return l.Engine }) {
@@ -75,7 +77,8 @@ func (c *Catalog) Efficiencies() []catalog.Efficiencies {
 		set.Default = c.entry([]string{engine}, of)
 		for _, gpu := range c.among(func(l *measured.Labels) string { return gpuOf(l, engine) }) {
 			on := func(l *measured.Labels) bool { return of(l) && l.GPU == gpu }
-			set.GPUs = append(set.GPUs, catalog.GPUEfficiency{GPU: gpu, Efficiency: c.entry([]string{engine, engine + " " + gpu}, on)})
+			set.GPUs = append(set.GPUs, catalog.GPUEfficiency{GPU: gpu, Efficiency: c.entry([]string{engine, engine + " " + gpu},
+				on)})
 		}
 		sets = append(sets, set)
 	}
@@ -140,7 +143,8 @@ func (c *Catalog) source(of func(*measured.Labels) bool) string {
 		}
 	}
 	errors := validation.ErrorsOf(percents)
-	return fmt.Sprintf("decodesim calibrate: %d runs of %d deployments (%s); TPOT in sample within %.1f %% in the median, %.0f %% nine times in ten",
+	return fmt.Sprintf("decodesim calibrate: %d runs of %d deployments (%s); TPOT in sample within %.1f %% in the "+
+		"median, %.0f %% nine times in ten",
 		runs, len(distinct(deployments)), strings.Join(distinct(sources), ", "), errors.MedianPct, errors.P90Pct)
 }
 

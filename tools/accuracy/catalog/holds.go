@@ -106,7 +106,8 @@ func (c *Catalog) simulate(ctx context.Context, with calibration.Efficiencies) (
 // CalibrationPoints is how many runs of a deployment a user is taken to have measured.
 const CalibrationPoints = 5
 
-// points fits to a few runs of each deployment, from what the others say, and returns the efficiency for its other runs.
+// points fits to a few runs of each deployment, from what the others say, and returns the efficiency for its other
+// runs.
 func (c *Catalog) points(ctx context.Context, prior calibration.Efficiencies) (calibration.Efficiencies, error) {
 	with := calibration.Efficiencies{}
 	for _, runs := range c.deployments() {
@@ -192,7 +193,10 @@ func (s Sets) PredictAfter(ctx context.Context, run measured.Run) ([]validation.
 	if err != nil || !ok {
 		return nil, err
 	}
-	return validation.Predict(ctx, []measured.Run{run}, func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }, nil)
+	return validation.Predict(ctx, []measured.Run{run}, func(*measured.Run,
+		*hardware.Deployment) hardware.Efficiency {
+		return e
+	}, nil)
 }
 
 // Method returns how the catalog was fitted.

@@ -137,8 +137,10 @@ func (d deployment) run(clients, prompt, output int) measured.Run {
 	id := fmt.Sprintf("%d clients, %d/%d", clients, prompt, output)
 	return measured.Run{
 		ID: id, Labels: measured.Labels{Model: d.model, GPU: "h100-sxm", Engine: "vllm"},
-		Scenario: fmt.Sprintf("model: %s\npools: [{%s, efficiency: prior}]\nworkload: {closed_loop: {concurrency: %d}, requests: %d, "+
-			"prompt_tokens: {distribution: lognormal, mean: %d, cv: 0.5}, output_tokens: {distribution: lognormal, mean: %d, cv: 0.5}}\n",
+		Scenario: fmt.Sprintf("model: %s\npools: [{%s, efficiency: prior}]\nworkload: {closed_loop: {concurrency: %d}, "+
+			"requests: %d, "+
+			"prompt_tokens: {distribution: lognormal, mean: %d, cv: 0.5}, output_tokens: {distribution: lognormal, mean: %d, "+
+			"cv: 0.5}}\n",
 			d.model, d.pool, clients, max(20, 6*clients), prompt, output),
 		Rows: []measured.Row{{ID: id, Request: -1, Values: []measured.Value{
 			measured.Lead(measured.TTFT, measured.Mean, 100), measured.Lead(measured.TPOT, measured.Mean, 100),
@@ -178,7 +180,10 @@ func measure(t require.TestingT, runs []measured.Run, e hardware.Efficiency) {
 }
 
 func predict(t require.TestingT, runs []measured.Run, e hardware.Efficiency) []validation.Prediction {
-	predictions, err := validation.Predict(context.Background(), runs, func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }, nil)
+	predictions, err := validation.Predict(context.Background(), runs, func(*measured.Run,
+		*hardware.Deployment) hardware.Efficiency {
+		return e
+	}, nil)
 	require.NoError(t, err)
 	for _, p := range predictions {
 		require.Empty(t, p.Skip)

@@ -21,9 +21,10 @@ func (a *Accuracy) apart(m *markdown) {
 		return
 	}
 	m.heading(2, "Prefill and decode in separate pools")
-	m.para("Data A has closed loops on disaggregated deployments under NVIDIA's Dynamo. Nothing was fitted to any of them: steps cost what the " +
-		"loops on single servers say. No launch script of theirs is known, and their quality is B at best. Median and 90th percentile of the " +
-		"absolute error and, in brackets, the median of the signed one; quality B where nothing else is said:")
+	m.para("Data A has closed loops on disaggregated deployments under NVIDIA's Dynamo. Nothing was fitted to any of " +
+		"them: steps cost what the loops on single servers say. No launch script of theirs is known, and their quality is " +
+		"B at best. Median and 90th percentile of the absolute error and, in brackets, the median of the signed one; " +
+		"quality B where nothing else is said:")
 	rows := [][]string{{"of", "n", "deployments", "TPOT", "TTFT"}}
 	row := func(name string, keep cut) {
 		tpot := errorsIn(a.Unfitted, allOf(disaggregated, keep, leads(measured.TPOT)))
@@ -31,7 +32,8 @@ func (a *Accuracy) apart(m *markdown) {
 			return
 		}
 		ttft := errorsIn(a.Unfitted, allOf(disaggregated, keep, leads(measured.TTFT)))
-		rows = append(rows, []string{name, fmt.Sprint(tpot.N), fmt.Sprint(tpot.deployments), cell(tpot.Errors), cell(ttft.Errors)})
+		rows = append(rows, []string{name, fmt.Sprint(tpot.N), fmt.Sprint(tpot.deployments), cell(tpot.Errors),
+			cell(ttft.Errors)})
 	}
 	row("all", quality("B"))
 	for _, of := range []func(*measured.Labels) string{
@@ -74,18 +76,21 @@ func (a *Accuracy) leftApart() [][]string {
 // apartAssumed says how the rows are simulated, and what they miss.
 func apartAssumed() []string {
 	return []string{
-		"**What is assumed.** Each pool has the workers and GPUs of the row; attention is data-parallel over a worker's GPUs or not at all. " +
-			"Requests go to the workers of a pool in turn. The client's first token comes from the decode worker, once the cache is there and " +
-			"it has a seat. SGLang's decode worker takes memory for a prompt before it is read, TensorRT-LLM's when it has been read. The " +
-			"cache goes over NVLink within a rack, and else over the adapter of each GPU at the line rate of the catalogue (400 Gb/s of " +
-			"H200 and B200, 800 Gb/s of B300). All of it from memory: unverified. A GB200 achieves what a B200 does, whose chip it has.",
-		"**Seats decide TTFT.** Recipes of TensorRT-LLM name how many sequences a decode worker takes, and mostly have a few clients more than " +
-			"seats: those wait as long as others are served. Where the name says it, the wait is predicted; where no recipe is named, or under " +
-			"SGLang, seats are the engine's default, nobody waits, and TTFT is a fraction of what was measured.",
-		"**A prefill pool that is full makes a queue.** TTFT is then the clients over the throughput of that pool, less the time of a decode: some " +
-			"percent in the speed of prompts are many in TTFT. Prompts of whole batches seem to go through experts faster than " +
-			"the constants say, which were fitted to servers that read a prompt or two at a time beside their decodes.",
-		"**Two levels of TPOT.** Four rows of one TensorRT-LLM deployment on GB200, measured twice, differ from themselves by half: drafts that " +
-			"no label names would do that.",
+		"**What is assumed.** Each pool has the workers and GPUs of the row; attention is data-parallel over a worker's " +
+			"GPUs or not at all. Requests go to the workers of a pool in turn. The client's first token comes from the decode " +
+			"worker, once the cache is there and it has a seat. SGLang's decode worker takes memory for a prompt before it is " +
+			"read, TensorRT-LLM's when it has been read. The cache goes over NVLink within a rack, and else over the adapter " +
+			"of each GPU at the line rate of the catalogue (400 Gb/s of H200 and B200, 800 Gb/s of B300). All of it from " +
+			"memory: unverified. A GB200 achieves what a B200 does, whose chip it has.",
+		"**Seats decide TTFT.** Recipes of TensorRT-LLM name how many sequences a decode worker takes, and mostly have a " +
+			"few clients more than seats: those wait as long as others are served. Where the name says it, the wait is " +
+			"predicted; where no recipe is named, or under SGLang, seats are the engine's default, nobody waits, and TTFT is " +
+			"a fraction of what was measured.",
+		"**A prefill pool that is full makes a queue.** TTFT is then the clients over the throughput of that pool, less " +
+			"the time of a decode: some percent in the speed of prompts are many in TTFT. Prompts of whole batches seem to go " +
+			"through experts faster than the constants say, which were fitted to servers that read a prompt or two at a time " +
+			"beside their decodes.",
+		"**Two levels of TPOT.** Four rows of one TensorRT-LLM deployment on GB200, measured twice, differ from themselves " +
+			"by half: drafts that no label names would do that.",
 	}
 }

@@ -1,4 +1,5 @@
-// Package page writes docs/accuracy.md: how far predictions of measured runs are off, by what was kept away from the fit.
+// Package page writes docs/accuracy.md: how far predictions of measured runs are off, by what was kept away from the
+// fit.
 //
 //	page.go           what the page says, and the predictions that a line of it is about
 //	headline.go       the page from its claim to its table of errors, and its figures

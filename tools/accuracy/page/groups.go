@@ -32,13 +32,15 @@ func (a *Accuracy) groups(m *markdown) {
 	a.groupTable(m, "clients", func(p *validation.Prediction) (string, int) { return clientsOf(p.Run.Labels.Concurrency) })
 	a.groupTable(m, "engine, clients", func(p *validation.Prediction) (string, int) {
 		clients, order := clientsOf(p.Run.Labels.Concurrency)
-		return p.Run.Labels.Engine + ", " + clients, clientsGroups*slices.Index([]string{"sglang", "tensorrt-llm", "vllm"}, p.Run.Labels.Engine) + order
+		return p.Run.Labels.Engine + ", " + clients, clientsGroups*slices.Index([]string{"sglang", "tensorrt-llm", "vllm"},
+			p.Run.Labels.Engine) + order
 	})
 }
 
 // groupTable writes a line for each value of a label.
 func (a *Accuracy) groupTable(m *markdown, name string, of func(*validation.Prediction) (string, int)) {
-	rows := [][]string{{name, "n", "deployments", "TPOT in sample", "TPOT deployment left out", "TTFT in sample", "TTFT deployment left out"}}
+	rows := [][]string{{name, "n", "deployments", "TPOT in sample", "TPOT deployment left out", "TTFT in sample",
+		"TTFT deployment left out"}}
 	tpot, ttft := allOf(ofData("A"), leads(measured.TPOT)), allOf(ofData("A"), leads(measured.TTFT))
 	for _, g := range groupBy(a.hold(catalog.InSample), tpot, of) {
 		in := func(p *validation.Prediction) bool { n, _ := of(p); return n == g.name }
@@ -72,11 +74,15 @@ func clientsOf(n int) (name string, order int) {
 // replays are the errors on runs whose every request was measured.
 func (a *Accuracy) replays(m *markdown) {
 	m.heading(2, "Request by request")
-	m.para("Data D replays traces whose every request was timed. Errors in percent: of the run's mean, and of single requests the median " +
-		"of the absolute error. \"GPU left out\" is what a GPU of which only the catalogue entry is known gets. \"In sample\" is what the " +
-		"program carries, fitted to all data, these runs among them. \"Calibrated on this run\" is what `decodesim calibrate` makes of " +
+	m.para("Data D replays traces whose every request was timed. Errors in percent: of the run's mean, and of single " +
+		"requests the median " +
+		"of the absolute error. \"GPU left out\" is what a GPU of which only the catalogue entry is known gets. \"In " +
+		"sample\" is what the " +
+		"program carries, fitted to all data, these runs among them. \"Calibrated on this run\" is what `decodesim " +
+		"calibrate` makes of " +
 		"the means of the very run that it predicts: in sample too.")
-	rows := [][]string{{"run", "efficiencies", "mean TPOT", "TPOT per request", "mean TTFT", "TTFT per request", "mean E2E"}}
+	rows := [][]string{{"run", "efficiencies", "mean TPOT", "TPOT per request", "mean TTFT", "TTFT per request",
+		"mean E2E"}}
 	for i := range a.Replays {
 		r := &a.Replays[i]
 		row := []string{r.Run, r.Under}
@@ -96,14 +102,12 @@ func (a *Accuracy) replays(m *markdown) {
 func (a *Accuracy) wrong(m *markdown) {
 	m.heading(2, "Where it is wrong, and why")
 	between, within := a.spreads()
-	m.para("Runs of one deployment err together. Of mean TPOT in data A, left out, the median deployment errs by %s %% in the median of "+
-		"its runs, "+
-		"and the median run by %s %% around "+
-		"the median of its deployment. What differs between deployments is kernels, settings and versions that no label names: a few points of "+
-		"one's own help more than a "+
+	m.para("Runs of one deployment err together. Of mean TPOT in data A, left out, the median deployment errs by %s %% "+
+		"in the median of its runs, and the median run by %s %% around the median of its deployment. What differs between "+
+		"deployments is kernels, settings and versions that no label names: a few points of one's own help more than a "+
 		"term of the model would.", errorDigits(between), errorDigits(within))
-	m.para("The deployments of data A, of at least %d runs, whose mean TPOT errs most when they are left out, with the median signed error in "+
-		"percent:", worstRuns)
+	m.para("The deployments of data A, of at least %d runs, whose mean TPOT errs most when they are left out, with the "+
+		"median signed error in percent:", worstRuns)
 	a.worstTable(m, allOf(ofData("A"), leads(measured.TPOT)))
 	m.para("Of mean TTFT:")
 	a.worstTable(m, allOf(ofData("A"), leads(measured.TTFT)))
@@ -112,8 +116,8 @@ func (a *Accuracy) wrong(m *markdown) {
 	m.items(causes()...)
 }
 
-// spreads returns how far TPOT is off between deployments and within one: of the median deployment, and of the median run
-// around it, in percent.
+// spreads returns how far TPOT is off between deployments and within one: of the median deployment, and of the median
+// run around it, in percent.
 func (a *Accuracy) spreads() (between, within float64) {
 	keep := allOf(ofData("A"), leads(measured.TPOT))
 	var medians, rest []float64
@@ -130,30 +134,35 @@ func (a *Accuracy) spreads() (between, within float64) {
 // causes are the known reasons of what errs most.
 func causes() []string {
 	return []string{
-		"**Near saturation, TTFT cannot be predicted.** Where the load is close to what a server bears, waiting grows as 1/(1 − load): a " +
-			"step that is some percent too long makes a queue that does not drain, and a TTFT many times too long, without limit where a " +
-			"whole GPU is left out. Mixtral-8x7B on two H100 at 20 requests/s is such a case. The TPOT of the same stages, beside it in " +
-			"the table, errs by far less.",
-		"**Llama-3.1-8B under SGLang.** Prompts of one length, whose clients are taken to start at once, are prefilled together and " +
-			"then decoded together for ever after, for SGLang lets prompts go first. So they are in the rows of Qwen3-32B from the same " +
-			"source; in those of Llama-3.1-8B prompts come one by one, and TTFT is a third or a quarter of what is predicted, while a " +
-			"request as a whole takes about as long as predicted. How those clients were started is not stated.",
-		"**Prompts that a server holds back.** TensorRT-LLM can let prompts wait for others (batch_wait_timeout_iters): 24 rows of " +
-			"Llama-3.1-70B with 1024/1024 tokens on fewer than eight GPUs have a TTFT of about 20 decode steps more than others of the " +
-			"same server, and the script that started it says 20 but not for which loads. Under SGLang on B200, TTFT jumps between 8 and " +
-			"16 clients by some ten steps, and no argument that is known tells why. Neither is modelled.",
-		"**Attention data parallelism.** A replica is scheduled and priced as if its ranks shared every prompt evenly. In the rows of " +
-			"TensorRT-LLM that have several ranks a prompt runs on one of them: TTFT is two to three times as long as predicted.",
-		"**DeepSeek-R1.** Of all models its deployments differ most from one another: under TensorRT-LLM on eight B200 in fp8 a token takes a " +
-			"third longer with experts apart than without; under SGLang in fp8 a prompt of 8192 tokens takes 3.2 s on four B300 and 0.6 s on " +
-			"four B200, with four clients. No label tells why.",
-		"**Waves that stay in lock step (data E).** Prompts and outputs of fixed lengths, sent by all clients at once: in the measured " +
-			"runs each wave of prompts is prefilled together, each waiting for the last, and then decoded together undisturbed. Simulated " +
-			"clients drift apart, so that their TTFT is a fraction of the measured one and, for long prompts, their TPOT several times. " +
-			"The servers, whose arguments are not stated, also yield about half of what is predicted from servers of the same GPU in data A.",
-		"**Stacks of 2023 that launch every kernel by itself (data F).** The host decides their decode steps, and one constant per layer " +
-			"stands for it, whatever the model.",
-		"**Speculation.** Rows with drafts do not say how many were accepted, or say it of the very run: they are excluded, not approximated.",
+		"**Near saturation, TTFT cannot be predicted.** Where the load is close to what a server bears, waiting grows as " +
+			"1/(1 − load): a step that is some percent too long makes a queue that does not drain, and a TTFT many times too " +
+			"long, without limit where a whole GPU is left out. Mixtral-8x7B on two H100 at 20 requests/s is such a case. The " +
+			"TPOT of the same stages, beside it in the table, errs by far less.",
+		"**Llama-3.1-8B under SGLang.** Prompts of one length, whose clients are taken to start at once, are prefilled " +
+			"together and then decoded together for ever after, for SGLang lets prompts go first. So they are in the rows of " +
+			"Qwen3-32B from the same source; in those of Llama-3.1-8B prompts come one by one, and TTFT is a third or a " +
+			"quarter of what is predicted, while a request as a whole takes about as long as predicted. How those clients " +
+			"were started is not stated.",
+		"**Prompts that a server holds back.** TensorRT-LLM can let prompts wait for others (batch_wait_timeout_iters): 24 " +
+			"rows of Llama-3.1-70B with 1024/1024 tokens on fewer than eight GPUs have a TTFT of about 20 decode steps more " +
+			"than others of the same server, and the script that started it says 20 but not for which loads. Under SGLang on " +
+			"B200, TTFT jumps between 8 and 16 clients by some ten steps, and no argument that is known tells why. Neither is " +
+			"modelled.",
+		"**Attention data parallelism.** A replica is scheduled and priced as if its ranks shared every prompt evenly. In " +
+			"the rows of TensorRT-LLM that have several ranks a prompt runs on one of them: TTFT is two to three times as " +
+			"long as predicted.",
+		"**DeepSeek-R1.** Of all models its deployments differ most from one another: under TensorRT-LLM on eight B200 in " +
+			"fp8 a token takes a third longer with experts apart than without; under SGLang in fp8 a prompt of 8192 tokens " +
+			"takes 3.2 s on four B300 and 0.6 s on four B200, with four clients. No label tells why.",
+		"**Waves that stay in lock step (data E).** Prompts and outputs of fixed lengths, sent by all clients at once: in " +
+			"the measured runs each wave of prompts is prefilled together, each waiting for the last, and then decoded " +
+			"together undisturbed. Simulated clients drift apart, so that their TTFT is a fraction of the measured one and, " +
+			"for long prompts, their TPOT several times. The servers, whose arguments are not stated, also yield about half " +
+			"of what is predicted from servers of the same GPU in data A.",
+		"**Stacks of 2023 that launch every kernel by itself (data F).** The host decides their decode steps, and one " +
+			"constant per layer stands for it, whatever the model.",
+		"**Speculation.** Rows with drafts do not say how many were accepted, or say it of the very run: they are " +
+			"excluded, not approximated.",
 	}
 }
 
@@ -171,7 +180,8 @@ func (a *Accuracy) worstTable(m *markdown, keep cut) {
 	slices.SortStableFunc(out, func(a, b named) int { return cmp.Compare(math.Abs(bias(&b)), math.Abs(bias(&a))) })
 	rows := [][]string{{"deployment", "n", "in sample", "left out"}}
 	for _, g := range out[:min(worstShown, len(out))] {
-		in := errorsIn(a.hold(catalog.InSample), allOf(keep, func(p *validation.Prediction) bool { return deploymentName(&p.Run.Labels) == g.name }))
+		in := errorsIn(a.hold(catalog.InSample),
+			allOf(keep, func(p *validation.Prediction) bool { return deploymentName(&p.Run.Labels) == g.name }))
 		rows = append(rows, []string{g.name, fmt.Sprint(len(g.predictions)), biasDigits(in.BiasPct), biasDigits(bias(&g))})
 	}
 	m.table(1, rows)
@@ -186,12 +196,16 @@ func (a *Accuracy) worstStages(m *markdown) {
 			found = append(found, p)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *validation.Prediction) int { return cmp.Compare(math.Abs(b.Error()), math.Abs(a.Error())) })
+	slices.SortStableFunc(found, func(a, b *validation.Prediction) int {
+		return cmp.Compare(math.Abs(b.Error()),
+			math.Abs(a.Error()))
+	})
 	rows := [][]string{{"stage", "deployment", "load", "TTFT", "TPOT"}}
 	for _, p := range found[:min(worstShown, len(found))] {
 		same := func(q *validation.Prediction) bool { return q.Row == p.Row }
 		tpot := errorsIn(predictions, allOf(same, leads(measured.TPOT)))
-		rows = append(rows, []string{p.Row.ID, deploymentName(&p.Run.Labels), p.Run.Labels.Load, biasDigits(100 * p.Error()), biasDigits(tpot.BiasPct)})
+		rows = append(rows, []string{p.Row.ID, deploymentName(&p.Run.Labels), p.Run.Labels.Load, biasDigits(100 * p.Error()),
+			biasDigits(tpot.BiasPct)})
 	}
 	m.table(3, rows)
 }
@@ -199,11 +213,15 @@ func (a *Accuracy) worstStages(m *markdown) {
 // unfitted are the errors on what is kept from every fit.
 func (a *Accuracy) unfitted(m *markdown) {
 	m.heading(2, "Runs that nothing was fitted to")
-	m.para("B is some of the runs of C as another collector counted them, E and the rows of quality B and C say too little of how they " +
-		"were run (server arguments, versions, flags of their collectors). Predicted with what the program carries:")
+	m.para("B is some of the runs of C as another collector counted them, E and the rows of quality B and C say too " +
+		"little of how they were run (server arguments, versions, flags of their collectors). Predicted with what the " +
+		"program carries:")
 	rows := [][]string{{"data", "quality", "model and engine", "metric", "n", "error"}}
 	whole := func(p *validation.Prediction) bool { return leads(p.Value.Metric)(p) }
-	for _, g := range groupBy(a.Unfitted, whole, func(p *validation.Prediction) (string, int) { return strings.Join(unfittedName(&p.Run.Labels), " "), 0 }) {
+	for _, g := range groupBy(a.Unfitted, whole, func(p *validation.Prediction) (string,
+		int) {
+		return strings.Join(unfittedName(&p.Run.Labels), " "), 0
+	}) {
 		name := unfittedName(&g.predictions[0].Run.Labels)
 		for _, metric := range []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E} {
 			if e := errorsIn(g.predictions, leads(metric)); e.N > 0 {

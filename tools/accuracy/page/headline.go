@@ -22,7 +22,8 @@ func Figures(a *Accuracy) ([]NamedFigure, error) {
 	var out []NamedFigure
 	for _, metric := range []string{"tpot", "ttft"} {
 		v := a.Scored(catalog.DeploymentOut)
-		c := text.Caption{Scenario: "each run predicted from other deployments", Model: "all engines", Hardware: text.Counted(v.Counts.Simulated, "row")}
+		c := text.Caption{Scenario: "each run predicted from other deployments", Model: "all engines",
+			Hardware: text.Counted(v.Counts.Simulated, "row")}
 		drawn, err := report.Parity(c, v, metric)
 		if err != nil {
 			return nil, err
@@ -60,24 +61,28 @@ func Write(w io.Writer, a *Accuracy, name string) error {
 
 // claim says in a paragraph what may be expected.
 func (a *Accuracy) claim(m *markdown) {
-	closed, first, vllm := allOf(ofData("A"), leads(measured.TPOT)), allOf(ofData("A"), leads(measured.TTFT)), allOf(ofData("A"), under("vllm"))
+	closed, first, vllm := allOf(ofData("A"), leads(measured.TPOT)), allOf(ofData("A"),
+		leads(measured.TTFT)), allOf(ofData("A"), under("vllm"))
 	within := func(hold string, keep cut) string {
 		e := errorsIn(a.hold(hold), keep)
 		return fmt.Sprintf("%s %% (nine in ten within %s %%)", errorDigits(e.MedianPct), errorDigits(e.P90Pct))
 	}
 	whole := errorsIn(a.hold(catalog.DeploymentOut), closed)
-	m.para("Of %d mean TPOTs measured on %d deployments under three engines (data A), each predicted without having seen its "+
-		"deployment, half are within %s; of as many mean TTFTs, within %s. For vLLM alone it is %s, and %s. On a GPU that the fit has not seen, TPOT is "+
-		"within %s; of a model that it has not seen, within %s. After a calibration on %d points of the deployment, the others are "+
-		"within %s. Trust differences between two simulations more than either.",
+	m.para("Of %d mean TPOTs measured on %d deployments under three engines (data A), each predicted without having "+
+		"seen its deployment, half are within %s; of as many mean TTFTs, within %s. For vLLM alone it is %s, and %s. On a "+
+		"GPU that the fit has not seen, TPOT is within %s; of a model that it has not seen, within %s. After a calibration "+
+		"on %d points of the deployment, the others are within %s. Trust differences between two simulations more than "+
+		"either.",
 		whole.N, whole.deployments, within(catalog.DeploymentOut, closed), within(catalog.DeploymentOut, first),
 		within(catalog.DeploymentOut, allOf(vllm, leads(measured.TPOT))),
-		within(catalog.DeploymentOut, allOf(vllm, leads(measured.TTFT))), within(catalog.GPUOut, closed), within(catalog.ModelOut, closed),
+		within(catalog.DeploymentOut, allOf(vllm, leads(measured.TTFT))), within(catalog.GPUOut, closed),
+		within(catalog.ModelOut, closed),
 		catalog.CalibrationPoints, within(catalog.AfterPoints, closed))
-	m.para("This page, its figures and the constants that the program carries are written by `make calibrate` from measured data beside " +
-		"the repository, always the same bytes. Every number below is of a simulation of the run as it was made (clients, lengths, engine " +
-		"arguments, repeated prompts), compared with the statistic that was measured, nearly always a mean over requests. " +
-		"Letters stand for sets of data, which the table near the end of the page describes.")
+	m.para("This page, its figures and the constants that the program carries are written by `make calibrate` from " +
+		"measured data beside the repository, always the same bytes. Every number below is of a simulation of the run as " +
+		"it was made (clients, lengths, engine arguments, repeated prompts), compared with the statistic that was " +
+		"measured, nearly always a mean over requests. Letters stand for sets of data, which the table near the end of the " +
+		"page describes.")
 }
 
 // headlineHolds are the columns of the first table.
@@ -90,12 +95,11 @@ func headlineHolds() []string {
 // headline is the table of errors by data set and by what was left out.
 func (a *Accuracy) headline(m *markdown) {
 	m.heading(2, "Errors")
-	m.para("In each cell: median and 90th percentile of the absolute error, and in brackets the median of the signed one (+: "+
-		"predicted too long), all in percent of the measurement. Left out: the run, all runs of its deployment (model, GPU, engine, "+
-		"precision and "+
-		"parallelism), GPU or model are kept from the fit that predicts it. After %d points: fitted to %d runs spread over the load of a "+
-		"deployment, "+
-		"from what the other deployments say; of deployments with at least twice as many, errors of the other runs.",
+	m.para("In each cell: median and 90th percentile of the absolute error, and in brackets the median of the signed "+
+		"one (+: predicted too long), all in percent of the measurement. Left out: the run, all runs of its deployment "+
+		"(model, GPU, engine, precision and parallelism), GPU or model are kept from the fit that predicts it. After %d "+
+		"points: fitted to %d runs spread over the load of a deployment, from what the other deployments say; of "+
+		"deployments with at least twice as many, errors of the other runs.",
 		catalog.CalibrationPoints, catalog.CalibrationPoints)
 	rows := [][]string{{"data", "metric", "n", "deployments"}}
 	for _, h := range headlineHolds() {
@@ -122,8 +126,8 @@ func (a *Accuracy) headline(m *markdown) {
 		}
 	}
 	m.table(2, rows)
-	m.para("C counts stages and whole runs as its rows do. F is single steps of stacks of 2023: its TTFT is a step that prefills a batch, " +
-		"its TPOT a step that decodes one.")
+	m.para("C counts stages and whole runs as its rows do. F is single steps of stacks of 2023: its TTFT is a step that " +
+		"prefills a batch, its TPOT a step that decodes one.")
 }
 
 func (a *Accuracy) headlineRow(name string, metric measured.Metric, keep cut) []string {
@@ -157,11 +161,12 @@ func cell(e validation.Errors) string {
 // noise says how far any error can fall.
 func (a *Accuracy) noise(m *markdown) {
 	m.heading(2, "How small an error can be")
-	m.para("The same software measured again, within the same data (NOISE.md beside them): TPOT differs by 0.3 to 0.6 %% in the median, and one pair in ten of " +
-		"the same version by 8 %% or more; TTFT by 3 %% in the median and 14 %% one time in ten; two runs of one trace on an RTX 4090 " +
-		"(data D) by 6 %% in TPOT and 13 %% in TTFT. Versions of an engine a few months apart differ by 6 %% in TPOT and 11 %% in TTFT in " +
-		"the median, 15 %% and 33 %% one time in ten. Efficiencies here are of an engine and not of its version, so below 5 to 7 %% of " +
-		"TPOT over many versions a fit would only describe its own data.")
-	m.para("On the experiments of C, the least errors that other simulators publish are 6.8 %% (E2E), 18 %% (TTFT) and 7.1 %% (TPOT) in " +
-		"the median.")
+	m.para("The same software measured again, within the same data (NOISE.md beside them): TPOT differs by 0.3 to 0.6 " +
+		"%% in the median, and one pair in ten of the same version by 8 %% or more; TTFT by 3 %% in the median and 14 %% " +
+		"one time in ten; two runs of one trace on an RTX 4090 (data D) by 6 %% in TPOT and 13 %% in TTFT. Versions of an " +
+		"engine a few months apart differ by 6 %% in TPOT and 11 %% in TTFT in the median, 15 %% and 33 %% one time in " +
+		"ten. Efficiencies here are of an engine and not of its version, so below 5 to 7 %% of TPOT over many versions a " +
+		"fit would only describe its own data.")
+	m.para("On the experiments of C, the least errors that other simulators publish are 6.8 %% (E2E), 18 %% (TTFT) and " +
+		"7.1 %% (TPOT) in the median.")
 }

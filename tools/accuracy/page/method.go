@@ -13,48 +13,47 @@ import (
 func (a *Accuracy) how(m *markdown) {
 	k := &a.Method
 	m.heading(2, "How it was fitted")
-	m.para("**Form.** A step is a sum over its parts (weights, cache, collectives, and times per layer and sequence), each part the " +
-		"longer of memory and arithmetic, smoothly; `hardware/roofline.go` has the formula. Peaks are the data sheet's; what is fitted is " +
-		"the share of them that software achieves and the times it spends outside kernels, which are the constants below. With all shares " +
-		"1 and all times 0 a step is the textbook bound.")
-	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of its engine have, then " +
-		"by what those of its GPU under that engine have. A group of few runs stays near the group above it; a GPU that was not measured " +
-		"gets its engine's scaling, an engine that was not measured that of all.")
-	m.para("**Loss.** Pseudo-Huber of ln(predicted / measured), with scale %s for TPOT (E2E and throughput where there is no TPOT) and "+
-		"scale %s, "+
-		"weight %s for TTFT, which scheduling "+
-		"and clients decide more than steps do. A deployment of n runs weighs √n, for its runs err together. A penalty of the squared logarithm "+
-		"of each scaling, over the "+
-		"squared σ of the table, times %s, holds it to one; for a user's own deployment times %s.",
-		text.Short(k.StepScale), text.Short(k.TTFTScale), text.Short(k.TTFTWeight), text.Short(k.Stiffness), text.Short(k.OwnStiffness))
-	m.para("**What was chosen by looking.** Those two stiffnesses, on a coarse grid (factors of about three) of errors on deployments " +
-		"left out; a tenth or three tenths of the first change none by more than a point. So was the form, by the fits to public data " +
-		"that the priors come from; and `moe_rows`, the rows of an expert below which tiles are mostly padding, at the larger of the usual tiles, with the " +
-		"limit of that loss chosen from three by errors on aggregated deployments left out. Exclusions were listed before residuals were looked at.")
-	m.para("**Minimum.** Each run is simulated and its batches are kept; prices under other constants need no new simulation. Newton's method "+
-		"(gonum/optimize) finds the minimum; the runs are "+
-		"simulated again under it, %d rounds in all. A fit without a deployment, GPU or model is taken from the slopes of the residuals at the "+
-		"whole fit, weights of the left-out runs "+
-		"set to zero; the predictions on this page are then new simulations under it.", k.Rounds)
+	m.para("**Form.** A step is a sum over its parts (weights, cache, collectives, and times per layer and sequence), " +
+		"each part the longer of memory and arithmetic, smoothly; `hardware/roofline.go` has the formula. Peaks are the " +
+		"data sheet's; what is fitted is the share of them that software achieves and the times it spends outside kernels, " +
+		"which are the constants below. With all shares 1 and all times 0 a step is the textbook bound.")
+	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of its " +
+		"engine have, then by what those of its GPU under that engine have. A group of few runs stays near the group above " +
+		"it; a GPU that was not measured gets its engine's scaling, an engine that was not measured that of all.")
+	m.para("**Loss.** Pseudo-Huber of ln(predicted / measured), with scale %s for TPOT (E2E and throughput where there "+
+		"is no TPOT) and scale %s, weight %s for TTFT, which scheduling and clients decide more than steps do. A "+
+		"deployment of n runs weighs √n, for its runs err together. A penalty of the squared logarithm of each scaling, "+
+		"over the squared σ of the table, times %s, holds it to one; for a user's own deployment times %s.",
+		text.Short(k.StepScale), text.Short(k.TTFTScale), text.Short(k.TTFTWeight), text.Short(k.Stiffness),
+		text.Short(k.OwnStiffness))
+	m.para("**What was chosen by looking.** Those two stiffnesses, on a coarse grid (factors of about three) of errors " +
+		"on deployments left out; a tenth or three tenths of the first change none by more than a point. So was the form, " +
+		"by the fits to public data that the priors come from; and `moe_rows`, the rows of an expert below which tiles are " +
+		"mostly padding, at the larger of the usual tiles, with the limit of that loss chosen from three by errors on " +
+		"aggregated deployments left out. Exclusions were listed before residuals were looked at.")
+	m.para("**Minimum.** Each run is simulated and its batches are kept; prices under other constants need no new "+
+		"simulation. Newton's method (gonum/optimize) finds the minimum; the runs are simulated again under it, %d rounds "+
+		"in all. A fit without a deployment, GPU or model is taken from the slopes of the residuals at the whole fit, "+
+		"weights of the left-out runs set to zero; the predictions on this page are then new simulations under it.", k.Rounds)
 	rows := [][]string{{"constant", "prior", "σ of its logarithm", "least", "most"}}
 	for i := range k.Parameters {
 		p := &k.Parameters[i]
 		rows = append(rows, []string{
-			"`" + p.Name + "`", report.ConstantText(p.Name, k.PriorValue(p)), text.Short(p.Sigma), report.ConstantText(p.Name, p.Low), report.ConstantText(p.Name, p.High),
+			"`" + p.Name + "`", report.ConstantText(p.Name, k.PriorValue(p)), text.Short(p.Sigma),
+			report.ConstantText(p.Name, p.Low), report.ConstantText(p.Name, p.High),
 		})
 	}
 	m.table(1, rows)
-	m.para("The fitted constants are in `configs/catalog/engines/efficiencies/`, each entry with the runs, deployments and error of its fit. The "+
-		"overlap "+
-		"of memory and arithmetic is not fitted: "+
-		"such data cannot tell it (p = %s).", text.Short(k.Prior.Overlap))
+	m.para("The fitted constants are in `configs/catalog/engines/efficiencies/`, each entry with the runs, deployments "+
+		"and error of its fit. The overlap of memory and arithmetic is not fitted: such data cannot tell it (p = %s).",
+		text.Short(k.Prior.Overlap))
 }
 
 // origins say what each data set is.
 func origins() [][2]string {
 	return [][2]string{
-		{"A", "closed loops: SemiAnalysis InferenceX and NVIDIA's own runs, as ai-dynamo/aiconfigurator ships them (`silicon_sample.csv`, " +
-			"095f58a5)"},
+		{"A", "closed loops: SemiAnalysis InferenceX and NVIDIA's own runs, as ai-dynamo/aiconfigurator ships them " +
+			"(`silicon_sample.csv`, 095f58a5)"},
 		{"A3", "closed loops of gpt-oss-120b on one H200 with all statistics: GloriaXimingLu/inferencex-profiling, 237385b"},
 		{"B", "open loops of vLLM on H100: inference-sim/training, ed5c1d2"},
 		{"C", "open loops of vLLM on H100, A100 and L40S: inference-sim/sim-to-real-accuracy-validation, dcec3fd"},
@@ -76,7 +75,8 @@ func (a *Accuracy) dataSets(m *markdown) {
 				runs[p.Run.ID], deployments[p.Run.Labels.Deployment()] = true, true
 			}
 		}
-		rows = append(rows, []string{o[0], o[1], fmt.Sprint(len(runs)), fmt.Sprint(len(deployments)), fmt.Sprint(a.excludedRuns(o[0]))})
+		rows = append(rows, []string{o[0], o[1], fmt.Sprint(len(runs)), fmt.Sprint(len(deployments)),
+			fmt.Sprint(a.excludedRuns(o[0]))})
 	}
 	m.table(2, rows)
 }
@@ -151,20 +151,22 @@ func addExcluded(all []Excluded, set, reason string) []Excluded {
 func caveats(m *markdown) {
 	m.heading(2, "What was assumed")
 	m.items(
-		"The vLLM rows of A that come from NVIDIA's own runs do not state the token budget of a step. It is taken as 2048, which their "+
-			"mean TPOT "+
-			"and TTFT of one deployment fit at every load; "+
-			"8192, the default of a server, they contradict. That reads a setting off latencies, so the errors on these rows are a little "+
-			"too good.",
-		"Checkpoints that NVIDIA quantised ask for an fp8 cache, and engines do as they ask, but for vLLM before 0.12 on H100; everything else has a "+
-			"cache of 16 bits unless its launch script says fp8. Servers that queue for want of cache agree.",
+		"The vLLM rows of A that come from NVIDIA's own runs do not state the token budget of a step. It is taken as 2048, "+
+			"which their mean TPOT and TTFT of one deployment fit at every load; 8192, the default of a server, they "+
+			"contradict. That reads a setting off latencies, so the errors on these rows are a little too good.",
+		"Checkpoints that NVIDIA quantised ask for an fp8 cache, and engines do as they ask, but for vLLM before 0.12 on "+
+			"H100; everything else has a cache of 16 bits unless its launch script says fp8. Servers that queue for want of "+
+			"cache agree.",
 		"An A100 of unstated memory is taken for the one with 80 GB.",
-		"Prompts of C repeat as the tool's groups do, with prefix caching on; prompt lengths are nominal where they were not counted.",
+		"Prompts of C repeat as the tool's groups do, with prefix caching on; prompt lengths are nominal where they were "+
+			"not counted.",
 		"All runs of D are among the data fitted to; \"GPU left out\" is their honest error.",
-		"TensorRT-LLM runs prompts whole. Where max_num_tokens is not stated, or by a variable of the script, a step is taken to hold one "+
-			"prompt beside a token of every other client: the least that keeps prompts from waiting for a batch to end. The default of a "+
-			"server, 8192, is less than prompts of that length need; for shorter ones in NVIDIA's own runs it is contradicted as vLLM's is.",
-		"A mem_fraction_static of SGLang that a script sets to an unknown variable is taken as 0.95, without which some of those servers "+
-			"would not hold their model and their clients. Their chunks, where unknown, are the default for the GPU.",
+		"TensorRT-LLM runs prompts whole. Where max_num_tokens is not stated, or by a variable of the script, a step is "+
+			"taken to hold one prompt beside a token of every other client: the least that keeps prompts from waiting for a "+
+			"batch to end. The default of a server, 8192, is less than prompts of that length need; for shorter ones in "+
+			"NVIDIA's own runs it is contradicted as vLLM's is.",
+		"A mem_fraction_static of SGLang that a script sets to an unknown variable is taken as 0.95, without which some of "+
+			"those servers would not hold their model and their clients. Their chunks, where unknown, are the default for the "+
+			"GPU.",
 	)
 }

@@ -170,7 +170,10 @@ func groupBy(predictions []validation.Prediction, keep cut, name func(*validatio
 		}
 		groups[at].predictions = append(groups[at].predictions, *p)
 	}
-	slices.SortFunc(groups, func(a, b named) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(groups, func(a, b named) int {
+		return cmp.Or(cmp.Compare(a.order, b.order),
+			cmp.Compare(a.name, b.name))
+	})
 	return groups
 }
 

@@ -19,7 +19,8 @@ import (
 )
 
 // handRun is a run whose TPOT is off by so many percent, and its TTFT by ten times that; the first is that of the whole
-// run, others are of single requests. Other statistics are off by far more, and TTFT of engines but vLLM is not trusted.
+// run, others are of single requests. Other statistics are off by far more, and TTFT of engines but vLLM is not
+// trusted.
 func handRun(id, source, engine, model string, percents ...float64) []validation.Prediction {
 	run := &measured.Run{ID: id, Labels: measured.Labels{
 		Source: source, Engine: engine, Model: model, GPU: "h100-sxm", Class: "dense-gqa", Precision: "bf16", Parallel: "tp1",
@@ -31,7 +32,8 @@ func handRun(id, source, engine, model string, percents ...float64) []validation
 			request = i - 1 // what follows the run is single requests
 		}
 		run.Rows = append(run.Rows, measured.Row{ID: fmt.Sprint(id, "#", i), Request: request, Values: []measured.Value{
-			measured.Lead(measured.TPOT, measured.Mean, 10), measured.Lead(measured.TTFT, measured.Mean, 100), measured.Other(measured.TPOT, measured.P99, 10),
+			measured.Lead(measured.TPOT, measured.Mean, 10), measured.Lead(measured.TTFT, measured.Mean, 100),
+			measured.Other(measured.TPOT, measured.P99, 10),
 		}})
 	}
 	var out []validation.Prediction
@@ -65,18 +67,21 @@ func handAccuracy(t *testing.T) *Accuracy {
 	prior, err := builtin.EfficienciesOf("prior")
 	require.NoError(t, err)
 	a := &Accuracy{
-		Method:   calibration.Method{Parameters: calibration.Parameters(), Prior: prior.Default, Stiffness: 0.1, OwnStiffness: 0.01, Rounds: 3},
+		Method: calibration.Method{Parameters: calibration.Parameters(), Prior: prior.Default, Stiffness: 0.1,
+			OwnStiffness: 0.01, Rounds: 3},
 		Unfitted: handRun("e", "token-position", "vllm", "minimax-m2.5", 50),
 		Excluded: []Excluded{{"A", "speculative decoding", 7}, {"A", "two pools", 3}},
 		Prompts:  []ColdPrompt{{"llama-3.1-8b, 1 × h100-sxm", 8192, 200, 150}},
 		Seventy:  []AnchorStep{{"in bf16", 2, 1, 1024, 20.8, 28.1}, {"in fp8", 4, 1, 1024, 5.3, 11.9}},
-		Targets: []Target{{Model: "gpt-oss-120b", TokensPerS: 713, Layers: 36, Steps: []AnchorStep{{"tp4", 4, 1, 1024, 0.166, 2.8}},
-			Best: &handRun("best", "inferencex", "tensorrt-llm", "gpt-oss-120b", 0)[0]}},
+		Targets: []Target{{Model: "gpt-oss-120b", TokensPerS: 713, Layers: 36,
+			Steps: []AnchorStep{{"tp4", 4, 1, 1024, 0.166, 2.8}},
+			Best:  &handRun("best", "inferencex", "tensorrt-llm", "gpt-oss-120b", 0)[0]}},
 	}
 	for i, name := range headlineHolds() {
 		a.Holds = append(a.Holds, catalog.Hold{Name: name, Predictions: runs(float64(i + 1))})
 	}
-	a.Replays = []Replay{{Run: "d", Under: catalog.InSample, Predictions: handRun("d", "request timings", "vllm", "llama-3.1-8b", 1, 7, -9)}}
+	a.Replays = []Replay{{Run: "d", Under: catalog.InSample, Predictions: handRun("d", "request timings", "vllm",
+		"llama-3.1-8b", 1, 7, -9)}}
 	return a
 }
 
@@ -99,14 +104,18 @@ func lineOf(t *testing.T, page, start string) []string {
 func TestThePageSaysTheErrors(t *testing.T) {
 	text := page(t, handAccuracy(t))
 	// |1 −2 3 −20|: median 2.5, p90 at position 2.7: 3 + 0.7·17; signed −20 −2 1 3: −0.5.
-	assert.Equal(t, []string{"TPOT", "4", "2", "2.5 / 14.9 (−0.5)", "5.0 / 29.8 (−1.0)", "7.5 / 44.7 (−1.5)", "10.0 / 59.6 (−2.0)",
+	assert.Equal(t, []string{"TPOT", "4", "2", "2.5 / 14.9 (−0.5)", "5.0 / 29.8 (−1.0)", "7.5 / 44.7 (−1.5)",
+		"10.0 / 59.6 (−2.0)",
 		"12.5 / 74.5 (−2.5)", "15.0 / 89.4 (−3.0)"}, lineOf(t, text, "A, all engines"))
 	assert.Equal(t, []string{"TPOT", "3", "1", "2.0 / 2.8 (+1.0)"}, lineOf(t, text, "A, vLLM")[:4])
 	assert.Equal(t, []string{"TPOT", "1", "1", "20.0 / 20.0 (−20.0)"}, lineOf(t, text, "A, SGLang")[:4])
 	assert.Equal(t, []string{"TPOT", "0", "0", "–"}, lineOf(t, text, "A, TensorRT-LLM")[:4])
-	assert.Equal(t, []string{"TPOT", "1", "1", "1.0 / 1.0 (+1.0)"}, lineOf(t, text, "D, traces")[:4], "single requests do not count")
-	assert.Equal(t, []string{"in sample", "+1.0", "8.0", "+10.0", "80.0", "–"}, lineOf(t, text, "d"), "of requests, the median of 7 and 9")
-	assert.Equal(t, []string{"3", "1", "2.0 / 2.8 (+1.0)", "6.0 / 8.4 (+3.0)", "20.0 / 28.0 (+10.0)", "60.0 / 84.0 (+30.0)"}, lineOf(t, text, "vllm"))
+	assert.Equal(t, []string{"TPOT", "1", "1", "1.0 / 1.0 (+1.0)"}, lineOf(t, text, "D, traces")[:4],
+		"single requests do not count")
+	assert.Equal(t, []string{"in sample", "+1.0", "8.0", "+10.0", "80.0", "–"}, lineOf(t, text, "d"),
+		"of requests, the median of 7 and 9")
+	assert.Equal(t, []string{"3", "1", "2.0 / 2.8 (+1.0)", "6.0 / 8.4 (+3.0)", "20.0 / 28.0 (+10.0)",
+		"60.0 / 84.0 (+30.0)"}, lineOf(t, text, "vllm"))
 	assert.Contains(t, strings.Join(strings.Fields(text), " "), "half are within 7.5 % (nine in ten within 44.7 %)")
 	assert.Equal(t, []string{"A", "minimax-m2.5 · vllm", "TPOT", "1", "50.0 / 50.0 (+50.0)"}, lineOf(t, text, "E"))
 }
@@ -114,14 +123,17 @@ func TestThePageSaysTheErrors(t *testing.T) {
 func TestThePageSaysHowFullServersAre(t *testing.T) {
 	a := handAccuracy(t)
 	assert.NotContains(t, page(t, a), "How full servers are")
-	few := Occupied{Clients: 32, Requests: 320, Simulated: measured.Occupancy{KVMean: 0.12, KVMax: 0.13, RunningMax: 32, WaitingMax: 30}}
-	for _, m := range []measured.Occupancy{{KVMean: 0.10, KVMax: 0.2, RunningMax: 32, WaitingMax: 28}, {KVMean: 0.2, KVMax: 0.3, RunningMax: 30, WaitingMax: 29}} {
+	few := Occupied{Clients: 32, Requests: 320, Simulated: measured.Occupancy{KVMean: 0.12, KVMax: 0.13, RunningMax: 32,
+		WaitingMax: 30}}
+	for _, m := range []measured.Occupancy{{KVMean: 0.10, KVMax: 0.2, RunningMax: 32, WaitingMax: 28},
+		{KVMean: 0.2, KVMax: 0.3, RunningMax: 30, WaitingMax: 29}} {
 		few.Add(m)
 	}
 	a.Occupied = []Occupied{{Clients: 64, Requests: 64}, few}
 	text := page(t, a)
 	_, text, _ = strings.Cut(text, "## How full servers are")
-	assert.Equal(t, []string{"320", "2", "15.0 %", "12.0 %", "25.0 %", "13.0 %", "31", "32", "28", "30"}, lineOf(t, text, "32"))
+	assert.Equal(t, []string{"320", "2", "15.0 %", "12.0 %", "25.0 %", "13.0 %", "31", "32", "28", "30"},
+		lineOf(t, text, "32"))
 	assert.Less(t, strings.Index(text, "| 32 |"), strings.Index(text, "| 64 |"))
 }
 
@@ -134,7 +146,8 @@ func TestThePageCountsWhatIsLeftOut(t *testing.T) {
 	assert.Contains(t, text, "| A | TTFT: not to be trusted | 1 |\n")
 }
 
-// TestThePageSaysHowSeparatePoolsDo: quality B by label, quality C in one line, and neither among those on single servers.
+// TestThePageSaysHowSeparatePoolsDo: quality B by label, quality C in one line, and neither among those on single
+// servers.
 func TestThePageSaysHowSeparatePoolsDo(t *testing.T) {
 	a := handAccuracy(t)
 	for _, r := range []struct {
@@ -151,7 +164,8 @@ func TestThePageSaysHowSeparatePoolsDo(t *testing.T) {
 	a.Apart = []Excluded{{"A", "the parallel layout is not known", 6}}
 	text := page(t, a)
 	_, of, _ := strings.Cut(text, "## Prefill and decode in separate pools")
-	assert.Equal(t, []string{"3", "2", "30.0 / 46.0 (+10.0)", "200 / 280 (−100)"}, lineOf(t, of, "all"), "TTFT of SGLang is not trusted")
+	assert.Equal(t, []string{"3", "2", "30.0 / 46.0 (+10.0)", "200 / 280 (−100)"}, lineOf(t, of, "all"),
+		"TTFT of SGLang is not trusted")
 	assert.Equal(t, []string{"2", "1", "20.0 / 28.0 (−10.0)", "200 / 280 (−100)"}, lineOf(t, of, "vllm"))
 	assert.Equal(t, []string{"1", "1", "50.0 / 50.0 (+50.0)", "–"}, lineOf(t, of, "deepseek-r1 · h100-sxm · sglang"))
 	assert.Equal(t, []string{"1", "1", "80.0 / 80.0 (+80.0)", "800 / 800 (+800)"}, lineOf(t, of, "all of quality C"))
@@ -170,7 +184,8 @@ func TestAnchorsSayWhatTheyWouldTake(t *testing.T) {
 	assert.Equal(t, []string{"0.166", "2.80", "77.8", "2.00"}, lineOf(t, text, "tp4"))
 	words := strings.Join(strings.Fields(text), " ")
 	assert.Contains(t, words, "**gpt-oss-120b at 713 tokens/s to one user** is 1.40 ms per token")
-	assert.Contains(t, words, "is 10.0 ms (gpt-oss-120b · h100-sxm · tensorrt-llm · bf16 · tp1, 1024/1024 tokens, 8 clients), 7.13 times as long")
+	assert.Contains(t, words, "is 10.0 ms (gpt-oss-120b · h100-sxm · tensorrt-llm · bf16 · tp1, 1024/1024 tokens, 8 "+
+		"clients), 7.13 times as long")
 	a.Targets[0].Best = nil
 	assert.Contains(t, page(t, a), "Without speculation nothing was measured of it.")
 	for _, ms := range []float64{20, 25, 30} {
@@ -204,7 +219,8 @@ func TestWhatErrsMostComesFirst(t *testing.T) {
 	hold := catalog.Hold{Name: catalog.DeploymentOut}
 	for i, percent := range []float64{5, -30, 20} {
 		for j := range worstRuns {
-			hold.Predictions = append(hold.Predictions, handRun(fmt.Sprint(i, j), "inferencex", "vllm", fmt.Sprint("model-", i), percent)...)
+			hold.Predictions = append(hold.Predictions, handRun(fmt.Sprint(i, j), "inferencex", "vllm", fmt.Sprint("model-", i),
+				percent)...)
 		}
 	}
 	hold.Predictions = append(hold.Predictions, handRun("few", "inferencex", "vllm", "model-of-one-run", 80)...)
