@@ -49,39 +49,57 @@ func TestFlagsBecomeKeys(t *testing.T) {
 			"0.8\nenable_attention_dp: true\nstream_interval: 10\nmoe_config: {backend: TRTLLM}\n",
 		"m/config.json": `{}`,
 	}
-	for text, want := range map[string]string{
-		"vllm serve meta-llama/Llama-3.1-70B-Instruct --tensor-parallel-size 4 --max-num-seqs 256 --kv-cache-dtype fp8": "llama-3.1-70b kv_cache: fp8|tensor_parallel: 4|vllm-v1|max_num_seqs: 256",
-		"vllm serve llama-3.1-8b -tp=2 -pp 2 --max_num_batched_tokens=8K --max-model-len 32k":                           "llama-3.1-8b |tensor_parallel: 2|pipeline_parallel: 2|vllm-v1|max_num_batched_tokens: 8192|max_model_len: 32000",
-		"vllm serve llama-3.1-8b --no-enable-prefix-caching --enable-chunked-prefill=False --async-scheduling true":     "llama-3.1-8b ||vllm-v1|enable_prefix_caching: false|enable_chunked_prefill: false|async_scheduling: true",
-		"vllm serve llama-3.1-8b -q fp8 --gpu-memory-util .9 --enforce-eager --block-size 32":                           "llama-3.1-8b weights: fp8||vllm-v1|gpu_memory_utilization: 0.9|enforce_eager: true|block_size: 32",
-		"vllm serve llama-3.1-8b --max-model-len auto --scheduling-policy priority --num-gpu-blocks-override 9000":      "llama-3.1-8b ||vllm-v1|scheduling_policy: priority|num_gpu_blocks: 9000",
-		"vllm serve llama-3.1-8b -dp 2":                                                                "llama-3.1-8b |replicas: 2|vllm-v1",
-		"vllm serve openai/gpt-oss-120b -dp 2 -tp 4 --enable-expert-parallel":                          "gpt-oss-120b |tensor_parallel: 4|data_parallel: 2|expert_parallel: true|vllm-v1",
-		"vllm serve llama-3.1-8b --cudagraph-capture-sizes 1 2 4 --port 80":                            "llama-3.1-8b ||vllm-v1|cudagraph_capture_sizes: [1, 2, 4]",
-		"vllm serve llama-3.1-8b --cuda-graph-sizes 8":                                                 "llama-3.1-8b ||vllm-v1|cudagraph_capture_sizes: [1, 2, 4, 8]",
-		`vllm serve llama-3.1-8b --compilation-config '{"cudagraph_mode": "NONE", "pass_config": {}}'`: "llama-3.1-8b ||vllm-v1|enforce_eager: true",
-		`vllm serve llama-3.1-8b -O3 -O.cudagraph_capture_sizes [1,8]`:                                 "llama-3.1-8b ||vllm-v1|cudagraph_capture_sizes: [1, 8]",
-		"vllm serve Qwen/Qwen2.5-7B-Instruct-AWQ -q awq_marlin":                                        "qwen2.5-7b weights: int4||vllm-v1",
-		"vllm serve nvidia/DeepSeek-R1-0528-NVFP4 -q modelopt_fp4":                                     "deepseek-r1 weights: nvfp4|kv_cache: fp8||vllm-v1",
-		"vllm serve deepseek-ai/DeepSeek-R1 -q fp8 --kv-cache-dtype auto":                              "deepseek-r1 ||vllm-v1",
-		"vllm serve /hub/models--Qwen--Qwen3-8B/snapshots/0a1b/":                                       "qwen3-8b ||vllm-v1",
-		"vllm serve m": "m/config.json ||vllm-v1",
-		"vllm serve --config vllm.yaml --max-num-seqs 64":                                                   "qwen3-8b |tensor_parallel: 2|vllm-v1|cudagraph_capture_sizes: [1, 2]|max_num_seqs: 64",
-		"VLLM_USE_V1=0 vllm serve llama-3.1-8b --swap-space 8 --preemption-mode swap":                       "llama-3.1-8b ||vllm-v0|swap_space: 8|preemption_mode: swap",
-		"vllm serve llama-3.1-8b --swap-space 8":                                                            "llama-3.1-8b ||vllm-v1",
-		"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 4 --enable-dp-attention --ep 8":      "deepseek-r1 |tensor_parallel: 2|data_parallel: 4|expert_parallel: true|sglang",
-		"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 2 --load-balance-method round_robin": "deepseek-r1 |replicas: 2|tensor_parallel: 8|sglang|router: round-robin",
-		"sglang serve --model qwen3-8b --mem-fraction 0.8 --chunked-prefill-size -1 --max-prefill-tokens 4096 " +
-			"--disable-radix-cache": "qwen3-8b ||sglang|mem_fraction_static: 0.8|chunked_prefill_size: " +
-			"-1|max_prefill_tokens: 4096|radix_cache: false",
-		"sglang serve --model qwen3-8b --max-total-tokens 1000 --page-size 16 --disable-overlap-schedule --cuda-graph-bs 1 " +
-			"2 --schedule-policy lpm": "qwen3-8b ||sglang|page_size: 16|overlap_schedule: false|cuda_graph_bs: [1, " +
-			"2]|schedule_policy: lpm|num_gpu_blocks: 62",
-		"sglang serve --model qwen3-8b --disable-radix-cache --schedule-policy lpm": "qwen3-8b ||sglang|radix_cache: false",
-		"trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size=8 --ep_size 8 --max_num_tokens 20000 --extra_llm_api_options=trt.yml": "deepseek-r1 kv_cache: fp8|tensor_parallel: 1|data_parallel: 8|expert_parallel: true|tensorrt-llm|max_num_tokens: " +
-			"20000|enable_block_reuse: false|free_gpu_memory_fraction: 0.8",
-		"trtllm-serve llama-3.1-8b --max_batch_size 64 --kv_cache_free_gpu_memory_fraction 0.85 --max_seq_len 4096": "llama-3.1-8b ||tensorrt-llm|max_batch_size: 64|free_gpu_memory_fraction: 0.85|max_seq_len: 4096",
+	for _, c := range [][2]string{
+		{"vllm serve meta-llama/Llama-3.1-70B-Instruct --tensor-parallel-size 4 --max-num-seqs 256 --kv-cache-dtype fp8",
+			"llama-3.1-70b kv_cache: fp8|tensor_parallel: 4|vllm-v1|max_num_seqs: 256"},
+		{"vllm serve llama-3.1-8b -tp=2 -pp 2 --max_num_batched_tokens=8K --max-model-len 32k",
+			"llama-3.1-8b |tensor_parallel: 2|pipeline_parallel: 2|vllm-v1|max_num_batched_tokens: 8192|max_model_len: 32000"},
+		{"vllm serve llama-3.1-8b --no-enable-prefix-caching --enable-chunked-prefill=False --async-scheduling true",
+			"llama-3.1-8b ||vllm-v1|enable_prefix_caching: false|enable_chunked_prefill: false|async_scheduling: true"},
+		{"vllm serve llama-3.1-8b -q fp8 --gpu-memory-util .9 --enforce-eager --block-size 32",
+			"llama-3.1-8b weights: fp8||vllm-v1|gpu_memory_utilization: 0.9|enforce_eager: true|block_size: 32"},
+		{"vllm serve llama-3.1-8b --max-model-len auto --scheduling-policy priority --num-gpu-blocks-override 9000",
+			"llama-3.1-8b ||vllm-v1|scheduling_policy: priority|num_gpu_blocks: 9000"},
+		{"vllm serve llama-3.1-8b -dp 2", "llama-3.1-8b |replicas: 2|vllm-v1"},
+		{"vllm serve openai/gpt-oss-120b -dp 2 -tp 4 --enable-expert-parallel",
+			"gpt-oss-120b |tensor_parallel: 4|data_parallel: 2|expert_parallel: true|vllm-v1"},
+		{"vllm serve llama-3.1-8b --cudagraph-capture-sizes 1 2 4 --port 80",
+			"llama-3.1-8b ||vllm-v1|cudagraph_capture_sizes: [1, 2, 4]"},
+		{"vllm serve llama-3.1-8b --cuda-graph-sizes 8", "llama-3.1-8b ||vllm-v1|cudagraph_capture_sizes: [1, 2, 4, 8]"},
+		{`vllm serve llama-3.1-8b --compilation-config '{"cudagraph_mode": "NONE", "pass_config": {}}'`,
+			"llama-3.1-8b ||vllm-v1|enforce_eager: true"},
+		{`vllm serve llama-3.1-8b -O3 -O.cudagraph_capture_sizes [1,8]`,
+			"llama-3.1-8b ||vllm-v1|cudagraph_capture_sizes: [1, 8]"},
+		{"vllm serve Qwen/Qwen2.5-7B-Instruct-AWQ -q awq_marlin", "qwen2.5-7b weights: int4||vllm-v1"},
+		{"vllm serve nvidia/DeepSeek-R1-0528-NVFP4 -q modelopt_fp4", "deepseek-r1 weights: nvfp4|kv_cache: fp8||vllm-v1"},
+		{"vllm serve deepseek-ai/DeepSeek-R1 -q fp8 --kv-cache-dtype auto", "deepseek-r1 ||vllm-v1"},
+		{"vllm serve /hub/models--Qwen--Qwen3-8B/snapshots/0a1b/", "qwen3-8b ||vllm-v1"},
+		{"vllm serve m", "m/config.json ||vllm-v1"},
+		{"vllm serve --config vllm.yaml --max-num-seqs 64",
+			"qwen3-8b |tensor_parallel: 2|vllm-v1|cudagraph_capture_sizes: [1, 2]|max_num_seqs: 64"},
+		{"VLLM_USE_V1=0 vllm serve llama-3.1-8b --swap-space 8 --preemption-mode swap",
+			"llama-3.1-8b ||vllm-v0|swap_space: 8|preemption_mode: swap"},
+		{"vllm serve llama-3.1-8b --swap-space 8", "llama-3.1-8b ||vllm-v1"},
+		{"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 4 --enable-dp-attention --ep 8",
+			"deepseek-r1 |tensor_parallel: 2|data_parallel: 4|expert_parallel: true|sglang"},
+		{"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 2 --load-balance-method round_robin",
+			"deepseek-r1 |replicas: 2|tensor_parallel: 8|sglang|router: round-robin"},
+		{"sglang serve --model qwen3-8b --mem-fraction 0.8 --chunked-prefill-size -1 --max-prefill-tokens 4096 " +
+			"--disable-radix-cache",
+			"qwen3-8b ||sglang|mem_fraction_static: 0.8|chunked_prefill_size: -1|max_prefill_tokens: 4096|radix_cache: false"},
+		{"sglang serve --model qwen3-8b --max-total-tokens 1000 --page-size 16 --disable-overlap-schedule --cuda-graph-bs " +
+			"1 2 --schedule-policy lpm",
+			"qwen3-8b ||sglang|page_size: 16|overlap_schedule: false|cuda_graph_bs: [1, 2]|schedule_policy: " +
+				"lpm|num_gpu_blocks: 62"},
+		{"sglang serve --model qwen3-8b --disable-radix-cache --schedule-policy lpm", "qwen3-8b ||sglang|radix_cache: false"},
+		{"trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size=8 --ep_size 8 --max_num_tokens 20000 " +
+			"--extra_llm_api_options=trt.yml",
+			"deepseek-r1 kv_cache: fp8|tensor_parallel: 1|data_parallel: 8|expert_parallel: true|tensorrt-llm|max_num_tokens: " +
+				"20000|enable_block_reuse: false|free_gpu_memory_fraction: 0.8"},
+		{"trtllm-serve llama-3.1-8b --max_batch_size 64 --kv_cache_free_gpu_memory_fraction 0.85 --max_seq_len 4096",
+			"llama-3.1-8b ||tensorrt-llm|max_batch_size: 64|free_gpu_memory_fraction: 0.85|max_seq_len: 4096"},
 	} {
+		text, want := c[0], c[1]
 		i, err := read(text, "h200", files)
 		require.NoError(t, err, text)
 		got := strings.NewReplacer("model: ", "", "engine: ", "", "gpu: h200-sxm", "").Replace(keys(i.Text))
@@ -146,16 +164,19 @@ func TestPartsOfOneFlagAreReadTogether(t *testing.T) {
 		require.Len(t, i.Notes, 1, level)
 		assert.Contains(t, i.Notes[0], " are one flag, given more than once: both are read", level)
 	}
-	for text, want := range map[string]string{
-		object + `--compilation-config '{"cudagraph_mode":"NONE"}'`: "--compilation-config is given 2 " +
-			"times; the last counts: --compilation-config {\"cudagraph_mode\":\"NONE\"}",
-		"vllm serve llama-3.1-8b -O3 -O2": "-O is given 2 times; the last " +
-			"counts: -O 2",
-		"vllm serve llama-3.1-8b --api-key secret1 --api-key secret2":                 "--api-key is given 2 times; the last counts",
-		"vllm serve llama-3.1-8b --max-num-seqs 8 --port 1 --max-num-seqs 8":          "--max-num-seqs is given 2 times; the last counts: --max-num-seqs 8",
-		"docker run vllm/vllm-openai:v0.6.3 --model llama-3.1-8b":                     "vllm/vllm-openai:v0.6.3 is older than vLLM 0.8, the first whose default is V1 (unverified): the engine is vllm-v0",
-		"sglang serve --model qwen3-8b --enable-hierarchical-cache --hicache-size 64": "--hicache-size 64 is in gigabytes, its key in GiB: 59.6",
+	for _, c := range [][2]string{
+		{object + `--compilation-config '{"cudagraph_mode":"NONE"}'`,
+			"--compilation-config is given 2 times; the last counts: --compilation-config {\"cudagraph_mode\":\"NONE\"}"},
+		{"vllm serve llama-3.1-8b -O3 -O2", "-O is given 2 times; the last counts: -O 2"},
+		{"vllm serve llama-3.1-8b --api-key secret1 --api-key secret2", "--api-key is given 2 times; the last counts"},
+		{"vllm serve llama-3.1-8b --max-num-seqs 8 --port 1 --max-num-seqs 8",
+			"--max-num-seqs is given 2 times; the last counts: --max-num-seqs 8"},
+		{"docker run vllm/vllm-openai:v0.6.3 --model llama-3.1-8b",
+			"vllm/vllm-openai:v0.6.3 is older than vLLM 0.8, the first whose default is V1 (unverified): the engine is vllm-v0"},
+		{"sglang serve --model qwen3-8b --enable-hierarchical-cache --hicache-size 64",
+			"--hicache-size 64 is in gigabytes, its key in GiB: 59.6"},
 	} {
+		text, want := c[0], c[1]
 		i, err := read(text, "h100", nil)
 		require.NoError(t, err, text)
 		assert.Equal(t, []string{want}, i.Notes, text)
@@ -211,51 +232,53 @@ func TestAnotherEngineLacksWhatItLacks(t *testing.T) {
 }
 
 func TestMistakesAreNamed(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "the command line is empty; expected \"vllm serve " +
-			"MODEL …\"",
-		"ls -la":                          `"ls -la" starts no server that is known; expected "vllm serve`,
-		"vllm serve a\nvllm serve b":      "the text starts 2 servers; expected one",
-		"trtllm-serve disaggregated -c x": "separate pools for prefill and decode are not modelled",
-		"vllm serve":                      "the command line names no model; expected one",
-		"vllm serve --port 80":            "the command line names no model; expected one",
-		"vllm serve llama-3.1-8b b/c":     `"llama-3.1-8b" and "b/c": two models, or a word that belongs to no flag; expected one model`,
-		"vllm serve a --model b":          `"b" and "a": two models`,
-		"vllm serve foo/llama-3.1-9b":     `model foo/llama-3.1-9b is not in the catalog; did you mean "llama-3.1-8b"? (decodesim list models); or give the path`,
-		"vllm serve $MODEL -tp 2": "the model is $MODEL, and the variable MODEL has no " +
-			"value; give it with --var MODEL=VALUE",
-		"vllm serve llama-3.1-8b 'x": "line 1: the quote ' of 'x has no end; expected " +
-			"another '",
-		"vllm serve \"a\n\n b":                 "line 1: the quote \" of \"a b has no end",
-		"vllm serve m --max-num-seqs":          "--max-num-seqs has no value; expected one behind it",
-		"vllm serve m --max-num-seqs --port 1": "--max-num-seqs has no value",
-		"vllm serve m --max-num-seqs=":         "--max-num-seqs has no value",
-		"vllm serve m -tp -2":                  "-tp -2: expected a whole number from 1 to 1024",
-		"vllm serve m -tp two":                 "-tp two: expected a whole number from 1 to 1024",
-		"vllm serve m --max-num-seqs $CONC": "--max-num-seqs $CONC: the variable CONC has no " +
-			"value; expected a whole number from 1 to 1048576: give it with --var CONC=VALUE",
-		"vllm serve m --max-model-len 1.5": "--max-model-len 1.5: expected a whole number from 1 " +
-			"to 1073741824, or one such as 32k (32000) or 32K (32768)",
-		"vllm serve m --gpu-memory-utilization 90":                   "--gpu-memory-utilization 90: expected a number above 0 and at most 1",
-		"vllm serve m --gpu-memory-utilization NaN":                  "expected a number above 0 and at most 1",
-		"vllm serve m --enforce-eager=maybe":                         "--enforce-eager maybe: expected true or false",
-		"vllm serve m --kv-cache-dtype fp7":                          "--kv-cache-dtype fp7: expected one of auto, fp8,",
-		"vllm serve m -q fp9":                                        "-q fp9: expected one of fp8,",
-		"vllm serve m --dtype fp8":                                   "--dtype fp8: expected one of auto, bfloat16",
-		"vllm serve m --speculative-config {x":                       `--speculative-config {x: expected a JSON object`,
-		"vllm serve m --compilation-config []":                       `--compilation-config []: expected a JSON object`,
-		"vllm serve m --cudagraph-capture-sizes 0":                   "--cudagraph-capture-sizes 0: expected numbers of rows from 1 to 8192",
-		"vllm serve m --scheduling-policy lifo":                      "--scheduling-policy lifo: expected one of fcfs, priority",
-		"vllm serve m --stream-interval often":                       "--stream-interval often: expected a number",
-		"vllm serve m --config bad.yaml":                             "--config bad.yaml: expected a YAML file of settings",
-		"sglang serve --model m --tp 8 --dp 3 --enable-dp-attention": "--dp 3 with --enable-dp-attention: expected a number of ranks that divides tensor parallelism, 8",
-		"sglang serve --model m --tp 2 --ep 4":                       "--ep 4: expected a number that divides tensor parallelism, 2",
-		"sglang serve --model m --max-total-tokens 8 --page-size 16": "--max-total-tokens 8: expected from 16 to",
-		"sglang serve --model m --load-balance-method x":             "--load-balance-method x: expected one of auto, round_robin",
-		"vllm serve m \xff":                                          "the text is not UTF-8",
-		strings.Repeat("a", textMax+1): "the text has 1048577 bytes; expected the command " +
-			"line of one server",
+	for _, c := range [][2]string{
+		{"", "the command line is empty; expected \"vllm serve MODEL …\""},
+		{"ls -la", `"ls -la" starts no server that is known; expected "vllm serve`},
+		{"vllm serve a\nvllm serve b", "the text starts 2 servers; expected one"},
+		{"trtllm-serve disaggregated -c x", "separate pools for prefill and decode are not modelled"},
+		{"vllm serve", "the command line names no model; expected one"},
+		{"vllm serve --port 80", "the command line names no model; expected one"},
+		{"vllm serve llama-3.1-8b b/c",
+			`"llama-3.1-8b" and "b/c": two models, or a word that belongs to no flag; expected one model`},
+		{"vllm serve a --model b", `"b" and "a": two models`},
+		{"vllm serve foo/llama-3.1-9b",
+			`model foo/llama-3.1-9b is not in the catalog; did you mean "llama-3.1-8b"? (decodesim list models); or give the path`},
+		{"vllm serve $MODEL -tp 2",
+			"the model is $MODEL, and the variable MODEL has no value; give it with --var MODEL=VALUE"},
+		{"vllm serve llama-3.1-8b 'x", "line 1: the quote ' of 'x has no end; expected another '"},
+		{"vllm serve \"a\n\n b", "line 1: the quote \" of \"a b has no end"},
+		{"vllm serve m --max-num-seqs", "--max-num-seqs has no value; expected one behind it"},
+		{"vllm serve m --max-num-seqs --port 1", "--max-num-seqs has no value"},
+		{"vllm serve m --max-num-seqs=", "--max-num-seqs has no value"},
+		{"vllm serve m -tp -2", "-tp -2: expected a whole number from 1 to 1024"},
+		{"vllm serve m -tp two", "-tp two: expected a whole number from 1 to 1024"},
+		{"vllm serve m --max-num-seqs $CONC",
+			"--max-num-seqs $CONC: the variable CONC has no value; expected a whole number from 1 to 1048576: give it with " +
+				"--var CONC=VALUE"},
+		{"vllm serve m --max-model-len 1.5",
+			"--max-model-len 1.5: expected a whole number from 1 to 1073741824, or one such as 32k (32000) or 32K (32768)"},
+		{"vllm serve m --gpu-memory-utilization 90", "--gpu-memory-utilization 90: expected a number above 0 and at most 1"},
+		{"vllm serve m --gpu-memory-utilization NaN", "expected a number above 0 and at most 1"},
+		{"vllm serve m --enforce-eager=maybe", "--enforce-eager maybe: expected true or false"},
+		{"vllm serve m --kv-cache-dtype fp7", "--kv-cache-dtype fp7: expected one of auto, fp8,"},
+		{"vllm serve m -q fp9", "-q fp9: expected one of fp8,"},
+		{"vllm serve m --dtype fp8", "--dtype fp8: expected one of auto, bfloat16"},
+		{"vllm serve m --speculative-config {x", `--speculative-config {x: expected a JSON object`},
+		{"vllm serve m --compilation-config []", `--compilation-config []: expected a JSON object`},
+		{"vllm serve m --cudagraph-capture-sizes 0", "--cudagraph-capture-sizes 0: expected numbers of rows from 1 to 8192"},
+		{"vllm serve m --scheduling-policy lifo", "--scheduling-policy lifo: expected one of fcfs, priority"},
+		{"vllm serve m --stream-interval often", "--stream-interval often: expected a number"},
+		{"vllm serve m --config bad.yaml", "--config bad.yaml: expected a YAML file of settings"},
+		{"sglang serve --model m --tp 8 --dp 3 --enable-dp-attention",
+			"--dp 3 with --enable-dp-attention: expected a number of ranks that divides tensor parallelism, 8"},
+		{"sglang serve --model m --tp 2 --ep 4", "--ep 4: expected a number that divides tensor parallelism, 2"},
+		{"sglang serve --model m --max-total-tokens 8 --page-size 16", "--max-total-tokens 8: expected from 16 to"},
+		{"sglang serve --model m --load-balance-method x", "--load-balance-method x: expected one of auto, round_robin"},
+		{"vllm serve m \xff", "the text is not UTF-8"},
+		{strings.Repeat("a", textMax+1), "the text has 1048577 bytes; expected the command line of one server"},
 	} {
+		text, want := c[0], c[1]
 		_, err := read(text, "h100", folder{"m/config.json": "{}", "bad.yaml": "- a"})
 		require.Error(t, err, text)
 		assert.Contains(t, err.Error(), want, text)
@@ -270,13 +293,17 @@ func TestMistakesAreNamed(t *testing.T) {
 
 // TestWhatConfigsRefusesIsTheFlags: the error of a key is told as one of its flag.
 func TestWhatConfigsRefusesIsTheFlags(t *testing.T) {
-	for text, want := range map[string]string{
-		"vllm serve llama-3.1-8b -tp 3": "-tp 3: 3 does not divide the 32 attention " +
-			"heads of llama-3.1-8b; 1, 2, 4, 8, 16, 32 would do",
-		"vllm serve llama-3.1-8b --max-model-len 320k":                        "--max-model-len 320k: 320000 is longer than the context of llama-3.1-8b",
-		"vllm serve llama-3.1-8b --enable-expert-parallel":                    "--enable-expert-parallel: true, but llama-3.1-8b has no experts",
-		"vllm serve llama-3.1-8b --max-num-batched-tokens 4 --max-num-seqs 8": "--max-num-batched-tokens 4: 4 is below max_num_seqs, 8",
+	for _, c := range [][2]string{
+		{"vllm serve llama-3.1-8b -tp 3",
+			"-tp 3: 3 does not divide the 32 attention heads of llama-3.1-8b; 1, 2, 4, 8, 16, 32 would do"},
+		{"vllm serve llama-3.1-8b --max-model-len 320k",
+			"--max-model-len 320k: 320000 is longer than the context of llama-3.1-8b"},
+		{"vllm serve llama-3.1-8b --enable-expert-parallel",
+			"--enable-expert-parallel: true, but llama-3.1-8b has no experts"},
+		{"vllm serve llama-3.1-8b --max-num-batched-tokens 4 --max-num-seqs 8",
+			"--max-num-batched-tokens 4: 4 is below max_num_seqs, 8"},
 	} {
+		text, want := c[0], c[1]
 		i, err := read(text, "h100", nil)
 		require.NoError(t, err, text)
 		wrong, err := i.Check()
