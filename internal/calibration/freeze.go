@@ -61,7 +61,8 @@ func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with Efficiencie
 		frozen[i], skipped[i] = p.freezeOne(ctx, &runs[i], with)
 		mu.Lock()
 		defer mu.Unlock()
-		if done++; p.Told != nil {
+		done++
+		if p.Told != nil {
 			p.Told(round, done)
 		}
 	})

@@ -113,8 +113,10 @@ func (p *Plan) judge(ctx context.Context, runs []measured.Run, f *Fit) (*Calibra
 		c.TooFast = append(c.TooFast, TooFast{r.Run.ID, r.beatsBound().Measured, r.FloorMS})
 	}
 	after, out := last.collect((*Run).simulated), []Residual(nil)
-	if c.Runs = last.weighed(); c.Runs > 1 {
-		if out, err = last.LeaveOneOut(ctx); err != nil {
+	c.Runs = last.weighed()
+	if c.Runs > 1 {
+		out, err = last.LeaveOneOut(ctx)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -28,7 +28,8 @@ func (f *File) On(scenario string) error {
 		if r.Over == "" {
 			continue
 		}
-		if r.Scenario, err = overlay(scenario, base, r.Over); err != nil {
+		r.Scenario, err = overlay(scenario, base, r.Over)
+		if err != nil {
 			return err
 		}
 	}

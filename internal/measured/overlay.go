@@ -25,7 +25,8 @@ func overlay(name string, base []byte, over string) (string, error) {
 	for i := 0; i < len(top.Content); i += 2 {
 		key, value := top.Content[i], top.Content[i+1]
 		if at := indexOf(root, key.Value); at >= 0 {
-			if value, err = merged(name, key.Value, root.Content[at+1], value); err != nil {
+			value, err = merged(name, key.Value, root.Content[at+1], value)
+			if err != nil {
 				return "", err
 			}
 			blank(lines, root, at)

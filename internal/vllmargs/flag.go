@@ -88,16 +88,19 @@ func spelling(name string) string { return strings.ReplaceAll(name, "_", "-") }
 // flags, so that this holds only for beginnings of eight letters or more.
 func (t table) find(written string) (f flag, off bool, path []string, known bool) {
 	name := spelling(written)
-	if f, known = t.exactly(name); known {
+	f, known = t.exactly(name)
+	if known {
 		return f, false, nil, true
 	}
 	if rest, ok := strings.CutPrefix(name, "--no-"); ok {
-		if f, known = t.exactly("--" + rest); known && f.takes == nothing {
+		f, known = t.exactly("--" + rest)
+		if known && f.takes == nothing {
 			return f, true, nil, true
 		}
 	}
 	if head, _, ok := strings.Cut(name, "."); ok {
-		if f, known = t.exactly(head); known {
+		f, known = t.exactly(head)
+		if known {
 			_, rest, _ := strings.Cut(written, ".")
 			return f, false, strings.Split(rest, "."), true
 		}

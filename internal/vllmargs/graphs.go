@@ -113,7 +113,8 @@ func compiled(d *draft, g *given, key, value string) error {
 	if len(g.path) > 0 {
 		part.written = g.written
 	}
-	switch key = strings.ReplaceAll(key, "-", "_"); {
+	key = strings.ReplaceAll(key, "-", "_")
+	switch {
 	case key == "cudagraph_capture_sizes":
 		return captureSizes(d, part)
 	case key == "max_cudagraph_capture_size":

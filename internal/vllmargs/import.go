@@ -139,7 +139,8 @@ type served struct {
 
 // served finds the model among the flags and the words that are none.
 func (d *draft) served() (m served, err error) {
-	if m.written, err = d.written(); err != nil {
+	m.written, err = d.written()
+	if err != nil {
 		return m, err
 	}
 	if path := d.options.ModelConfig; path != "" {
@@ -197,7 +198,8 @@ func (d *draft) ofConfig(m served, path string) (served, error) {
 	if err != nil {
 		return m, fmt.Errorf("--model-config %q cannot be read: %w; expected a HuggingFace config.json", path, err)
 	}
-	if m.name = path; !strings.ContainsAny(path, `/\`) {
+	m.name = path
+	if !strings.ContainsAny(path, `/\`) {
 		m.name = "./" + path
 	}
 	m.sparse = expertCount.Match(text)

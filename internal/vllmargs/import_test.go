@@ -32,7 +32,8 @@ func keys(text []byte) string {
 	_, rest, _ := strings.Cut(string(text), "\nmodel: ")
 	for line := range strings.Lines("model: " + rest) {
 		line, _, _ = strings.Cut(line, "#")
-		if line = strings.TrimSpace(line); line == "workload:" {
+		line = strings.TrimSpace(line)
+		if line == "workload:" {
 			break
 		} else if line != "" && line != "pools:" && line != "- name: serve" {
 			all = append(all, line)

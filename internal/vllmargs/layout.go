@@ -83,11 +83,13 @@ func (d *draft) blocks() error {
 	}
 	page := int64(1)
 	if d.has("page_size") {
-		if page, err = strconv.ParseInt(d.value("page_size"), 10, 64); err != nil {
+		page, err = strconv.ParseInt(d.value("page_size"), 10, 64)
+		if err != nil {
 			return err
 		}
 	}
-	if n /= page; n < 1 || n >= 1<<31 {
+	n /= page
+	if n < 1 || n >= 1<<31 {
 		return d.tokenBudget.bad(fmt.Sprintf("from %d to %d tokens, in pages of %d", page, page*(1<<31-1), page))
 	}
 	d.set("num_gpu_blocks", strconv.FormatInt(n, 10), d.tokenBudget)

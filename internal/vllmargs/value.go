@@ -41,7 +41,8 @@ func (g *given) tokens() (int64, error) {
 		}
 	}
 	x, err := strconv.ParseFloat(text, 64)
-	if x *= unit; err != nil || !(x >= 1 && x <= tokensMax) || (unit == 1 && x != math.Trunc(x)) {
+	x *= unit
+	if err != nil || !(x >= 1 && x <= tokensMax) || (unit == 1 && x != math.Trunc(x)) {
 		return 0, g.bad(fmt.Sprintf("a whole number from 1 to %d, or one such as 32k (32000) or 32K (32768)", tokensMax))
 	}
 	return int64(x), nil

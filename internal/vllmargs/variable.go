@@ -54,7 +54,8 @@ func (l *lexer) expand(inQuotes bool) {
 		length = closing(rest)
 	case m != nil:
 		length = len(m[0])
-		if value, known = l.value[m[1]+m[3]]; !known && strings.Contains(m[0], "-") {
+		value, known = l.value[m[1]+m[3]]
+		if !known && strings.Contains(m[0], "-") {
 			value, known = m[2], !strings.Contains(m[2], "$")
 		}
 	case strings.HasPrefix(rest, "${"):
@@ -91,7 +92,8 @@ func closing(text string) int {
 		case '(':
 			depth++
 		case ')':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return i + 1
 			}
 		}

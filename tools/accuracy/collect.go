@@ -18,22 +18,28 @@ func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, file
 	unfitted []*measured.File) (*page.Accuracy, error) {
 	a := &page.Accuracy{Method: c.Method(), Excluded: excluded(files, c.Skipped), Apart: skippedApart(files)}
 	var err error
-	if a.Holds, err = c.Holds(ctx); err != nil {
+	a.Holds, err = c.Holds(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if a.Unfitted, err = sets.Predict(ctx, notFittedTo(files, unfitted)); err != nil {
+	a.Unfitted, err = sets.Predict(ctx, notFittedTo(files, unfitted))
+	if err != nil {
 		return nil, err
 	}
-	if a.Replays, err = replays(ctx, a.Holds, sets, files); err != nil {
+	a.Replays, err = replays(ctx, a.Holds, sets, files)
+	if err != nil {
 		return nil, err
 	}
-	if a.Occupied, err = occupied(ctx, sets, files); err != nil {
+	a.Occupied, err = occupied(ctx, sets, files)
+	if err != nil {
 		return nil, err
 	}
-	if a.Prompts, err = coldPrompts(ctx, sets); err != nil {
+	a.Prompts, err = coldPrompts(ctx, sets)
+	if err != nil {
 		return nil, err
 	}
-	if a.Seventy, err = seventy(sets); err != nil {
+	a.Seventy, err = seventy(sets)
+	if err != nil {
 		return nil, err
 	}
 	a.Targets, err = targets(sets, a.Holds[0].Predictions)
@@ -47,7 +53,8 @@ func excluded(files []*measured.File, skipped []string) []page.Excluded {
 	for _, f := range files {
 		for i := range f.Runs {
 			reason := skipped[next]
-			if next++; reason == "" {
+			next++
+			if reason == "" {
 				continue
 			}
 			all = countExcluded(all, page.DataSet(&f.Runs[i].Labels), reason)

@@ -114,7 +114,8 @@ func run(ctx context.Context, out, progress io.Writer, args []string) error {
 	sets := catalog.Sets(c.Efficiencies())
 	var a *page.Accuracy
 	if s.report != "" {
-		if a, err = accuracyOf(ctx, c, sets, files, unfitted); err != nil {
+		a, err = accuracyOf(ctx, c, sets, files, unfitted)
+		if err != nil {
 			return err
 		}
 	}

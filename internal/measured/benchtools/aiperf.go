@@ -67,7 +67,8 @@ func aiperfRun(o datafile.Object, id string) measured.Run {
 	if settings.Origin.Err != nil {
 		return run
 	}
-	if run.Skip = cmp.Or(setup.TooManyFailed(bad, good+bad), replays(settings), a.Skip()); run.Skip != "" &&
+	run.Skip = cmp.Or(setup.TooManyFailed(bad, good+bad), replays(settings), a.Skip())
+	if run.Skip != "" &&
 		a.Clients == 0 && a.Rate == 0 {
 		return run
 	}

@@ -110,11 +110,13 @@ func guideArrivals(s datafile.Object, a *setup.Load) (skip string) {
 		a.Clients = 1
 	case "concurrent":
 		streams, ok := s.Positive("streams")
-		if a.Clients = int(streams); !ok {
+		a.Clients = int(streams)
+		if !ok {
 			a.Clients = int(s.Required("max_concurrency", "the number of streams above 0"))
 		}
 	case "throughput":
-		if a.Clients = int(limit); limit == 0 {
+		a.Clients = int(limit)
+		if limit == 0 {
 			a.Clients, a.Seconds = a.Requests, 0
 		}
 	case "constant", "poisson":

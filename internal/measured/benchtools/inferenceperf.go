@@ -109,7 +109,8 @@ func perfArrivals(summary, load datafile.Object, a *setup.Load) {
 		a.Clients = int(x)
 		return
 	}
-	if a.Rate, _ = summary.Positive("requested_rate"); a.Rate > 0 {
+	a.Rate, _ = summary.Positive("requested_rate")
+	if a.Rate > 0 {
 		return
 	}
 	stages := load.Elements("stages")
@@ -121,7 +122,8 @@ func perfArrivals(summary, load datafile.Object, a *setup.Load) {
 		at += seconds
 	}
 	if a.Points == nil {
-		if a.Rate, _ = summary.Positive("achieved_rate"); a.Rate == 0 {
+		a.Rate, _ = summary.Positive("achieved_rate")
+		if a.Rate == 0 {
 			summary.Fail("requested_rate", nil, "requests/s, concurrency, or config.yaml with load.stages beside the file")
 		}
 	}

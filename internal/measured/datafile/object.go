@@ -83,7 +83,8 @@ func (o Object) Optional(key string) (x float64, ok bool) {
 	if value == nil {
 		return 0, false
 	}
-	if x, ok = NumberOf(value); !ok {
+	x, ok = NumberOf(value)
+	if !ok {
 		o.Fail(key, value, "a number, or null")
 	}
 	return x, ok
@@ -203,7 +204,8 @@ func (o Object) Fail(key string, value any, want string) {
 		if err != nil {
 			text = []byte(fmt.Sprint(value))
 		}
-		if got = string(text); len(got) > 60 {
+		got = string(text)
+		if len(got) > 60 {
 			got = strings.ToValidUTF8(got[:60], "") + "…"
 		}
 	}

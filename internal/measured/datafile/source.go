@@ -71,7 +71,8 @@ func (s *Source) RunIDs(runs int) []string {
 	stem := stemOf(s.Path)
 	all := make([]string, runs)
 	for i := range all {
-		if all[i] = stem; runs > 1 {
+		all[i] = stem
+		if runs > 1 {
 			all[i] = fmt.Sprintf("%s-%d", stem, i+1)
 		}
 	}

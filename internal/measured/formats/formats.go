@@ -26,11 +26,13 @@ func Read(path, shared string) (*measured.File, error) {
 	case len(first) == 0:
 		return nil, fmt.Errorf("data file %q is empty", path)
 	case first[0] != '{' && first[0] != '[':
-		if src.Table, err = datafile.ReadTable(path, data); err != nil {
+		src.Table, err = datafile.ReadTable(path, data)
+		if err != nil {
 			return nil, err
 		}
 	default:
-		if src.JSON, err = datafile.ReadDocuments(path, data); err != nil {
+		src.JSON, err = datafile.ReadDocuments(path, data)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -63,7 +63,8 @@ func longRunRow(o datafile.Object, run string, i int) (measured.Row, [2]int) {
 	var length [2]int
 	for k, key := range []string{"input_tokens", "output_tokens"} {
 		n := o.Required(key, tokens)
-		if length[k] = int(n); float64(length[k]) != n || n > 1e9 {
+		length[k] = int(n)
+		if float64(length[k]) != n || n > 1e9 {
 			o.Fail(key, o.Fields[key], tokens)
 		}
 	}
@@ -107,7 +108,8 @@ func profiledRuns(s *datafile.Source) (runs []measured.Run, notes []string, err 
 		if err != nil {
 			return nil, nil, err
 		}
-		if runs = append(runs, table.Runs...); notes == nil {
+		runs = append(runs, table.Runs...)
+		if notes == nil {
 			notes = table.Notes // those of every such table
 		}
 	}

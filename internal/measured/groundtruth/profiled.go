@@ -59,8 +59,9 @@ func profiledRun(r *datafile.Record) measured.Run {
 	run.Rows, run.Occupied = []measured.Row{row}, occupancyOf(r)
 	p := setup.Scenario{TensorParallel: tensor}
 	unknown := deployed(&run.Labels, &p, r.Text("model"), r.Text("system"), r.Text("precision"))
-	if run.Skip = cmp.Or(speculativeWith(r.Text("spec_method"), counted), unknown, engineUnknown(run.Labels.Engine),
-		tooLong(p.Model, prompt+output)); run.Skip != "" {
+	run.Skip = cmp.Or(speculativeWith(r.Text("spec_method"), counted), unknown, engineUnknown(run.Labels.Engine),
+		tooLong(p.Model, prompt+output))
+	if run.Skip != "" {
 		run.Labels.Quality = "B"
 		return run
 	}

@@ -55,11 +55,13 @@ func siliconRun(r *datafile.Record, args map[string]engineArgs) measured.Run {
 	if run.Labels.Mode == "disagg" {
 		layout = siliconPools
 	}
-	if run.Skip = cmp.Or(siliconSkip(r), unknown, layout(r, &run.Labels, &p)); run.Skip != "" {
+	run.Skip = cmp.Or(siliconSkip(r), unknown, layout(r, &run.Labels, &p))
+	if run.Skip != "" {
 		return run
 	}
 	clients, prompt, output := r.Count("concurrency", 1), r.Count("isl", 1), r.Count("osl", 1)
-	if run.Skip = tooLong(p.Model, prompt+output); run.Skip != "" {
+	run.Skip = tooLong(p.Model, prompt+output)
+	if run.Skip != "" {
 		return run
 	}
 	p.KVCache = quantizedCache(&p, run.Labels.Version, r.Text("gemm_quant"))

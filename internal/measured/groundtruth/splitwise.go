@@ -55,7 +55,8 @@ func splitwiseRun(r *datafile.Record) measured.Run {
 		run.Labels.GPU += "-pcap"
 		unknown = "the power of the GPU is capped, which is not modelled"
 	}
-	if run.Skip = cmp.Or(unknown, tooLong(p.Model, prompt+output)); run.Skip != "" {
+	run.Skip = cmp.Or(unknown, tooLong(p.Model, prompt+output))
+	if run.Skip != "" {
 		return run
 	}
 	p.Argument("max_num_seqs", batch)

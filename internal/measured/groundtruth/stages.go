@@ -103,7 +103,8 @@ func stagesRun(rows []*datafile.Record) measured.Run {
 	for _, r := range rows {
 		run.Rows = append(run.Rows, stageRow(r, load))
 	}
-	if run.Skip = cmp.Or(unknown, engineUnknown(run.Labels.Engine), stagesSkip(r), unstated); run.Skip != "" {
+	run.Skip = cmp.Or(unknown, engineUnknown(run.Labels.Engine), stagesSkip(r), unstated)
+	if run.Skip != "" {
 		return run
 	}
 	stagesPool(&p, r)

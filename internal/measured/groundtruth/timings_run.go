@@ -27,7 +27,8 @@ func (t *timingReader) read(f *measured.File, named []string) error {
 		requests := t.of(name)
 		if i := slices.IndexFunc(t.runs, func(o datafile.Object) bool { return o.Text("run") == name }); i >= 0 {
 			var err error
-			if run, err = t.run(t.runs[i], requests); err != nil {
+			run, err = t.run(t.runs[i], requests)
+			if err != nil {
 				return err
 			}
 		}
@@ -68,7 +69,8 @@ func (t *timingReader) run(o datafile.Object, requests []datafile.Object) (measu
 	if err != nil {
 		return run, err
 	}
-	if run.Skip = cmp.Or(unknown, engineUnknown(run.Labels.Engine), missing); run.Skip == "" {
+	run.Skip = cmp.Or(unknown, engineUnknown(run.Labels.Engine), missing)
+	if run.Skip == "" {
 		t.pool(&p, o)
 		p.AddWorkload("trace: {file: %q, limit: %d}", trace.path, o.Count("num_requests", 1, trace.requests))
 		run.Scenario = p.Text()

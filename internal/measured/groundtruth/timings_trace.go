@@ -31,7 +31,8 @@ func traceOf(s *datafile.Source, o datafile.Object, requests []datafile.Object) 
 	if at == "" {
 		return found, fmt.Sprintf("its trace %s is neither beside the data nor in the folder of shared data", name), nil
 	}
-	if found.path, err = filepath.Abs(at); err != nil {
+	found.path, err = filepath.Abs(at)
+	if err != nil {
 		return found, "", err
 	}
 	sent, err := readTrace(found.path)

@@ -32,7 +32,8 @@ func shortModel(repository string) (name string, ok bool) {
 		}
 		shorter := name
 		for _, suffix := range modelSuffixes { // one at a time: the rest may be a name already
-			if shorter = strings.TrimSuffix(name, suffix); shorter != name {
+			shorter = strings.TrimSuffix(name, suffix)
+			if shorter != name {
 				break
 			}
 		}

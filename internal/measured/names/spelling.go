@@ -20,7 +20,8 @@ func DidYouMean(reason, got string, have []string) string {
 // PublishedName and PublishedGPU are names of the catalogs, or what is unknown about them and which ones a user perhaps
 // meant.
 func PublishedName(written string) (name, unknown string) {
-	if name, unknown = CatalogModel(written); unknown != "" {
+	name, unknown = CatalogModel(written)
+	if unknown != "" {
 		short, _ := shortModel(written)
 		unknown = DidYouMean(unknown, short, slices.Concat(catalog.ModelNames(), slices.Sorted(maps.Keys(modelAliases))))
 	}
@@ -30,7 +31,8 @@ func PublishedName(written string) (name, unknown string) {
 // PublishedGPU returns the catalog's name of an accelerator however drivers and tables spell it, or says what is
 // unknown and which name was perhaps meant.
 func PublishedGPU(written string) (name, unknown string) {
-	if name, unknown = CatalogGPU(written); unknown != "" {
+	name, unknown = CatalogGPU(written)
+	if unknown != "" {
 		unknown = DidYouMean(unknown, shortGPU(written), slices.Concat(catalog.GPUNames(),
 			slices.Sorted(maps.Keys(gpuAliases))))
 	}
@@ -40,7 +42,8 @@ func PublishedGPU(written string) (name, unknown string) {
 // PublishedModel returns the catalog's name of a checkpoint as its repository spells it, and the precision that the
 // repository adds to the name as scenarios spell it; empty: the checkpoint's own. Else it says what is unknown.
 func PublishedModel(repository string) (model, weights, unknown string) {
-	if model, unknown = PublishedName(repository); unknown != "" {
+	model, unknown = PublishedName(repository)
+	if unknown != "" {
 		return "", "", unknown
 	}
 	return model, WeightsOf(model, PrecisionInName(repository)), ""

@@ -155,7 +155,8 @@ func pointRun(r *datafile.Record, id string) measured.Run {
 	pointArrivals(r, &a)
 	a.Label(&run.Labels)
 	head, skip := pointDeployment(r, &run.Labels)
-	if run.Skip = skip; skip != "" || r.Err != nil {
+	run.Skip = skip
+	if skip != "" || r.Err != nil {
 		return run
 	}
 	run.Over = head + a.Overlay()
@@ -207,7 +208,8 @@ func pointDeployment(r *datafile.Record, l *measured.Labels) (over, skip string)
 		}
 	}
 	if name := r.Text("model"); name != "" {
-		if l.Model, skip = names.PublishedName(name); skip != "" && strings.HasSuffix(name, ".json") {
+		l.Model, skip = names.PublishedName(name)
+		if skip != "" && strings.HasSuffix(name, ".json") {
 			l.Model, skip = name, ""
 		}
 		add(&top, "model", l.Model)
