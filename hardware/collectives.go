@@ -10,11 +10,12 @@ type comm struct {
 }
 
 // newComm prices the all-reduce after each mixer and each feed-forward network of a tensor-parallel group of g GPUs,
-// and the hand-over between pipeline stages:
+// and passing activations on between pipeline stages:
 //
-//	T = n_c · (a_l · (1 + 0.15 log2 g) + rows · H · 2 B · 2(g−1)/g / (e_n · link_g)) + (stages − 1) · (a_l + rows · H · 2 B / (e_n · link_s))
+//	T = n_c · (a_l · (1 + 0.15 log2 g) + rows · H · 2 B · 2(g−1)/g / (e_n · link_g))
+//	  + (stages − 1) · (a_l + rows · H · 2 B / (e_n · link_s))
 //
-// with link_g that of the group and link_s that of all stages: a stage stays within a host where that can hold it.
+// with link_g that of the group and link_s that of all stages: a stage stays within a host that is large enough for it.
 // The form and its 0.15 are those that fit public collective tables (a ring moves 2(g−1)/g of the message).
 //
 // Between data-parallel ranks an MoE layer dispatches tokens to the experts and combines what they yield, in place of

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Decoding is how tokens are chosen from logits, as far as that costs time beyond what an efficiency has of a sequence.
+// Decoding is how tokens are chosen from logits, as far as that costs more time than Efficiency.SequenceS.
 // The zero value is greedy.
 type Decoding struct {
 	Sampling    Sampling
@@ -17,7 +17,7 @@ type Sampling string
 
 // The ways to choose a token.
 const (
-	Greedy Sampling = "greedy" // the likeliest; its one look at the logits is in the time per sequence that was measured
+	Greedy Sampling = "greedy" // the likeliest; reading the logits once is part of the measured time per sequence
 	TopK   Sampling = "top-k"  // of the k likeliest
 	TopP   Sampling = "top-p"  // of the likeliest whose probabilities sum to p, with or without a k
 )
@@ -28,10 +28,11 @@ func Samplings() []string { return []string{string(Greedy), string(TopK), string
 // bytesPerLogit returns what choosing moves beyond greedy, per logit of 4 bytes of a row. Every GPU of a group does it
 // for the whole vocabulary. Counted from the algorithms and measured on no engine, so unverified:
 //
-//	top-k  a radix select reads the row once for each of four 8-bit digits, then masks it and reads it again: 4·4 + 4 + 4
-//	top-p  a radix sort reads each key for its digits' counts, and reads and writes key and index of 4 bytes each, for each of
-//	       four digits (Merrill & Grimshaw, Parallel Processing Letters 21(2), 2011): 4·(4 + 2·8); the softmax reads twice
-//	       and writes, the running sum reads and writes: 5·4
+//	top-k  a radix select reads the row once for each of four 8-bit digits, masks it, and reads it again:
+//	       4·4 + 4 + 4
+//	top-p  for each of four digits a radix sort reads each key to count digits, and reads and writes key and index of
+//	       4 bytes each (Merrill & Grimshaw, Parallel Processing Letters 21(2), 2011): 4·(4 + 2·8); the softmax
+//	       reads twice and writes, the running sum reads and writes: 5·4
 func (s Sampling) bytesPerLogit() (float64, error) {
 	switch s {
 	case "", Greedy:
@@ -41,7 +42,7 @@ func (s Sampling) bytesPerLogit() (float64, error) {
 	case TopP:
 		return 100, nil
 	}
-	return 0, fmt.Errorf("hardware: sampling %q not known; have %s", s, strings.Join(Samplings(), ", "))
+	return 0, fmt.Errorf("hardware: sampling %q not known; valid values: %s", s, strings.Join(Samplings(), ", "))
 }
 
 // samplePS returns the time to choose the token of a row, in picoseconds, at the bandwidth that reading weights

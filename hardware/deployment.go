@@ -58,18 +58,19 @@ func (d *Deployment) Validate() error {
 	return d.validateSpeculation()
 }
 
-// validateRanks reports what no ranks and no GPUs of a stage can share.
+// validateRanks reports numbers of ranks and GPUs that cannot share the experts of the model.
 func (d *Deployment) validateRanks() error {
 	switch n, experts := d.Parallel.Data, d.Model.Experts(); {
 	case n < 0:
 		return fmt.Errorf("hardware: data_parallel %d; expected 1 or more", n)
 	case n > 1 && experts == 0:
-		return fmt.Errorf("hardware: data_parallel %d, but %s has no experts that ranks would share; accepted: 1, with %d times the replicas", n, d.Model.Name, n)
+		return fmt.Errorf("hardware: data_parallel %d, but %s has no experts that ranks would share; "+
+			"accepted: 1, with %d times the replicas", n, d.Model.Name, n)
 	case d.Parallel.Expert && experts == 0:
 		return fmt.Errorf("hardware: expert_parallel true, but %s has no experts; accepted: false", d.Model.Name)
 	case d.Parallel.Expert && d.Parallel.expertGPUs() > experts:
-		return fmt.Errorf("hardware: expert_parallel true over %d GPUs, but %s has %d experts; accepted: false, or fewer GPUs",
-			d.Parallel.expertGPUs(), d.Model.Name, experts)
+		return fmt.Errorf("hardware: expert_parallel true over %d GPUs, but %s has %d experts; "+
+			"accepted: false, or fewer GPUs", d.Parallel.expertGPUs(), d.Model.Name, experts)
 	}
 	return nil
 }
@@ -83,7 +84,8 @@ func (d *Deployment) validateSplit() error {
 				t, g.Heads, d.Model.Name, divisors(g.Heads))
 		}
 		if g.Latent == 0 && g.KVHeads%t != 0 && t%g.KVHeads != 0 {
-			return fmt.Errorf("hardware: tensor_parallel %d neither divides the %d KV heads of %s nor is a multiple of them", t, g.KVHeads, d.Model.Name)
+			return fmt.Errorf("hardware: tensor_parallel %d neither divides the %d KV heads of %s nor is a multiple of them",
+				t, g.KVHeads, d.Model.Name)
 		}
 	}
 	if _, err := d.windows(); err != nil {

@@ -42,3 +42,16 @@ func (d *Deployment) expertShare() float64 {
 	}
 	return 1 / n
 }
+
+// expertProducts returns the time of the expert products of a step: reading the experts that the tokens of all ranks
+// touch, and that overlapped with the arithmetic, padded to tiles.
+func (r *Roofline) expertProducts(l *load) (weights, products float64) {
+	active := r.d.active(l.tokens)
+	weights = float64(r.experts.memoryPS * active)
+	return weights, r.both(weights, float64(l.tokens*r.experts.rowPS)*r.d.padding(l.tokens, active))
+}
+
+// reads returns the time of reading all weights that so many tokens over all ranks touch.
+func (r *Roofline) reads(tokens float64) float64 {
+	return r.readPS + float64(r.experts.memoryPS*r.d.active(tokens))
+}

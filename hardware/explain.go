@@ -34,7 +34,8 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 		}
 		out = append(out, PartCost{
 			Name: "KV cache, " + a.name, Kind: sim.KV, Bytes: sees * (a.bytes + a.scores), FLOPs: sees * a.flops,
-			MemoryS: sees * (a.ctxPS + a.scorePS) / psPerS, ComputeS: sees * a.flopsPS / psPerS, ComputePeakS: sees * a.flopsPeakPS / psPerS,
+			MemoryS: sees * (a.ctxPS + a.scorePS) / psPerS, ComputeS: sees * a.flopsPS / psPerS,
+			ComputePeakS: sees * a.flopsPeakPS / psPerS,
 		})
 	}
 	if state := l.sequences * 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor); state > 0 {
@@ -62,7 +63,8 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 
 // explainProduct takes a group of matrix products apart.
 func (r *Roofline) explainProduct(p *product, l *load) PartCost {
-	rows, asked, read, touched, padding := l.rows, l.asked, 1.0, 1.0, 1.0
+	rows, asked := l.rows, l.asked
+	read, touched, padding := 1.0, 1.0, 1.0
 	switch {
 	case p.lastToken:
 		rows, asked = l.outputs, l.outputs
@@ -73,7 +75,8 @@ func (r *Roofline) explainProduct(p *product, l *load) PartCost {
 	}
 	return PartCost{
 		Name: p.name, Kind: sim.Weights, Bytes: p.bytes * touched, FLOPs: asked * p.flops,
-		MemoryS: p.memoryPS * read / psPerS, ComputeS: float64(rows*p.rowPS) * padding / psPerS, ComputePeakS: asked * p.peakPS / psPerS,
+		MemoryS: p.memoryPS * read / psPerS, ComputeS: float64(rows*p.rowPS) * padding / psPerS,
+		ComputePeakS: asked * p.peakPS / psPerS,
 	}
 }
 

@@ -244,7 +244,7 @@ func TestCacheFormats(t *testing.T) {
 		assert.InEpsilon(t, 131_072*bits[i]/16, once, 1e-12, dtype)
 	}
 	d.KVDtype = "int3"
-	assert.ErrorContains(t, d.Validate(), `kv_cache "int3" not known; have bf16 fp8 int8 int4 mxfp4 nvfp4`)
+	assert.ErrorContains(t, d.Validate(), `kv_cache "int3" not known; valid values: bf16 fp8 int8 int4 mxfp4 nvfp4`)
 }
 
 // Two stages halve the batch that each layer sees, hand it over once, and are as slow as the larger of them: 31 of 61
@@ -283,7 +283,7 @@ func TestSparseWeights(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, sparse.Model, again)
 	_, err = d.Model.WithSparsity("1:4")
-	assert.ErrorContains(t, err, `weight_sparsity "1:4" not known; have 2:4`)
+	assert.ErrorContains(t, err, `weight_sparsity "1:4" not known; valid values: 2:4`)
 	sparse.GPU = gpu(t, "tpu-v6e")
 	assert.ErrorContains(t, sparse.Validate(), `weight_sparsity 2:4, but gpu "tpu-v6e" has no known unit for it in bf16`)
 }

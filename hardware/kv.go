@@ -18,7 +18,7 @@ func kvBits(dtype string) (float64, error) {
 	}
 	f, err := llm.FormatOf(dtype)
 	if err != nil {
-		return 0, fmt.Errorf("hardware: kv_cache %q not known; have %s", dtype, strings.Join(KVDtypes(), " "))
+		return 0, fmt.Errorf("hardware: kv_cache %q not known; valid values: %s", dtype, strings.Join(KVDtypes(), " "))
 	}
 	return f.Bits, nil
 }

@@ -83,9 +83,11 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 		graphFloor: d.stepFloor(false), eagerFloor: d.stepFloor(true), perSeq: sim.SecondsUp(e.SequenceS), swap: d.swapTime(),
 		peakWeights: e.Bandwidth / stretch, peakKV: e.KVBandwidth / stretch,
 	}
-	r.statePS = 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor) / (e.KVBandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
+	r.statePS = 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor) /
+		(e.KVBandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
 	layers, moe, mixers := float64(d.Model.LayerCount()), float64(d.Model.MoELayers()), float64(d.Model.MixerLayers())
-	r.fixedPS = psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) + float64(mixers*e.MixerLayerS) + float64(d.quantizedLayers()*e.QuantizedLayerS))
+	r.fixedPS = psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) +
+		float64(mixers*e.MixerLayerS) + float64(d.quantizedLayers()*e.QuantizedLayerS))
 	r.fixedPS += float64(psPerS * d.Decoding.StructuredS)
 	r.samplePS, r.draft = d.samplePS(), newDrafting(&d)
 	if !d.Launch.Async {
@@ -164,12 +166,14 @@ func (r *Roofline) Price(ranks []sim.Shape, g *sim.Segment) {
 	// What grows: price and its memory part, and both sides of the bound, by the context and per step.
 	by := &grow[min(b.Decodes, r.shares)]
 	k, n, c := sim.Duration(b.DecodeCtx), sim.Duration(b.Decodes), &by[0]
-	priceA, priceB, kvA, kvB := c.price*k, c.price*n, c.memory*k, c.memory*n
+	priceA, priceB := c.price*k, c.price*n
+	kvA, kvB := c.memory*k, c.memory*n
 	memory := sim.Affine{A: at.boundMemory + c.boundMemory*k, B: c.boundMemory * n}
 	flops := sim.Affine{A: at.boundFLOPs + c.boundFLOPs*k, B: c.boundFLOPs * n}
 	for i := range r.windows {
 		k, n, c = sim.Duration(b.Capped[i].Ctx), sim.Duration(b.Capped[i].Growing), &by[i+1]
-		priceA, priceB, kvA, kvB = priceA+c.price*k, priceB+c.price*n, kvA+c.memory*k, kvB+c.memory*n
+		priceA, priceB = priceA+c.price*k, priceB+c.price*n
+		kvA, kvB = kvA+c.memory*k, kvB+c.memory*n
 		memory.A, memory.B = memory.A+c.boundMemory*k, memory.B+c.boundMemory*n
 		flops.A, flops.B = flops.A+c.boundFLOPs*k, flops.B+c.boundFLOPs*n
 	}

@@ -145,7 +145,7 @@ func (d *Deployment) rowsPerSequence() int {
 
 // unknownMethod refuses a way to draft.
 func unknownMethod(m DraftMethod) error {
-	return fmt.Errorf("hardware: speculation method %q not known; have %s", m, strings.Join(DraftMethods(), ", "))
+	return fmt.Errorf("hardware: speculation method %q not known; valid values: %s", m, strings.Join(DraftMethods(), ", "))
 }
 
 // windowsOf returns, for each window of the drafter, which of the target's it is.

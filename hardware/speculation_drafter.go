@@ -9,13 +9,13 @@ import (
 //
 //	draft   the model given, of the same vocabulary as the target's
 //	eagle   the model given, or else one decoder layer like the target's last and a projection that merges a hidden state
-//	        with the token's embedding, 2h·h, in bf16 (Li et al., EAGLE, arXiv 2401.15077, §4.1); and the target's LM head or, of
-//	        vocab rows, its own (EAGLE-3, arXiv 2503.01840). A layer of experts becomes a dense one as wide as what a token uses:
-//	        published heads of such models are dense, each of a width of its own
+//	        with the token's embedding, 2h·h, in bf16 (Li et al., EAGLE, arXiv 2401.15077, §4.1); and the target's LM head,
+//	        or one of vocab rows (EAGLE-3, arXiv 2503.01840). A layer of experts becomes a dense one as wide as what a
+//	        token uses: published heads of such models are dense, of various widths
 //	medusa  K heads, each a residual projection h·h and an LM head V·h of its own, in bf16 (Cai et al., Medusa,
 //	        arXiv 2401.10774, §2.1); one chain of drafts, not a tree
-//	mtp     the checkpoint's module: a decoder layer, a merge 2h·h and the target's LM head (DeepSeek-V3, arXiv 2412.19437, §2.2);
-//	        if there are more drafts than modules they are used again
+//	mtp     the checkpoint's module: a decoder layer, a merge 2h·h and the target's LM head (DeepSeek-V3,
+//	        arXiv 2412.19437, §2.2); more drafts than modules use the modules again
 func NewDrafter(method DraftMethod, target llm.Model, given *llm.Model, tokens, vocab int) (*Drafter, error) {
 	switch method {
 	case DraftModel:
@@ -23,8 +23,8 @@ func NewDrafter(method DraftMethod, target llm.Model, given *llm.Model, tokens, 
 			return nil, fmt.Errorf("hardware: draft_model missing; expected the model that drafts for %s", target.Name)
 		}
 		if given.Vocab != target.Vocab {
-			return nil, fmt.Errorf("hardware: draft_model %s has a vocabulary of %d tokens and %s one of %d; expected one that shares it",
-				given.Name, given.Vocab, target.Name, target.Vocab)
+			return nil, fmt.Errorf("hardware: draft_model %s has a vocabulary of %d tokens and %s one of %d; "+
+				"expected one that shares it", given.Name, given.Vocab, target.Name, target.Vocab)
 		}
 		return &Drafter{Model: *given, Modules: 1}, nil
 	case DraftEAGLE:
@@ -35,7 +35,8 @@ func NewDrafter(method DraftMethod, target llm.Model, given *llm.Model, tokens, 
 		return &Drafter{Model: m, Head: true, Modules: 1, Parallel: true}, nil
 	case DraftMTP:
 		if target.MTP == 0 {
-			return nil, fmt.Errorf("hardware: method mtp, but the checkpoint of %s has no such module; accepted: draft, eagle, medusa, ngram", target.Name)
+			return nil, fmt.Errorf("hardware: method mtp, but the checkpoint of %s has no such module; "+
+				"accepted: draft, eagle, medusa, ngram", target.Name)
 		}
 		run := target.MTPLayer
 		run.Count = 1
@@ -85,6 +86,7 @@ func eagle(target llm.Model, given *llm.Model, vocab int) (*Drafter, error) {
 func headOn(target llm.Model, name string, run llm.LayerRun) llm.Model {
 	return llm.Model{
 		Name: target.Name + " " + name, Hidden: target.Hidden, Vocab: target.Vocab, ContextMax: target.ContextMax,
-		NormVectors: target.NormVectors, Layers: []llm.LayerRun{run}, Precision: llm.UniformPrecision(), Source: target.Source,
+		NormVectors: target.NormVectors, Layers: []llm.LayerRun{run}, Precision: llm.UniformPrecision(),
+		Source: target.Source,
 	}
 }

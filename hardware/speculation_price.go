@@ -81,7 +81,8 @@ func (s *drafting) add(at *base, b *sim.Shape) {
 	}
 	if more := (b.Drafts+n-1)/max(1, n) - 1; more > 0 && !s.parallel {
 		first.DecodeTokens, first.Outputs = n, b.Decodes
-		first.Prefills, first.PrefillTokens, first.PrefillPairs, first.PrefillCtx = 0, 0, 0, 0
+		first.Prefills, first.PrefillTokens = 0, 0
+		first.PrefillPairs, first.PrefillCtx = 0, 0
 		drafted := float64(n*(more+1)) / 2
 		one := s.pass.once(&first, known+drafted, drafted)
 		at.add(&one, more)
@@ -90,12 +91,13 @@ func (s *drafting) add(at *base, b *sim.Shape) {
 
 // shape returns that of the drafter's first pass.
 func (s *drafting) shape(b *sim.Shape) sim.Shape {
-	p := sim.Shape{Decodes: b.Decodes, DecodeTokens: b.DecodeTokens, DecodeCtx: b.DecodeCtx, Outputs: b.Decodes}
-	if b.Drafts == 0 {
-		p.Decodes, p.DecodeTokens, p.DecodeCtx, p.Outputs = 0, 0, 0, 0
+	var p sim.Shape
+	if b.Drafts > 0 {
+		p = sim.Shape{Decodes: b.Decodes, DecodeTokens: b.DecodeTokens, DecodeCtx: b.DecodeCtx, Outputs: b.Decodes}
 	}
 	if s.prompts {
-		p.Prefills, p.PrefillTokens, p.PrefillPairs, p.PrefillCtx = b.Prefills, b.PrefillTokens, b.PrefillPairs, b.PrefillCtx
+		p.Prefills, p.PrefillTokens = b.Prefills, b.PrefillTokens
+		p.PrefillPairs, p.PrefillCtx = b.PrefillPairs, b.PrefillCtx
 		p.Outputs += max(0, b.Outputs-int(b.DecodeTokens))
 		for i, of := range s.windows {
 			p.Capped[i] = b.Capped[of]
@@ -109,20 +111,24 @@ func (s *drafting) shape(b *sim.Shape) sim.Shape {
 // add adds n times another cost.
 func (at *base) add(one *base, n int64) {
 	k := sim.Duration(n)
-	extra := max(0, one.floor-one.price) // launched kernel by kernel, perhaps
+	extra := max(0, one.floor-one.price) // what the host takes beyond it, for passes launched kernel by kernel
 	at.price += k * (one.price + extra)
-	at.weights, at.kv, at.compute, at.comm = at.weights+k*one.weights, at.kv+k*one.kv, at.compute+k*one.compute, at.comm+k*one.comm
+	at.weights += k * one.weights
+	at.kv += k * one.kv
+	at.compute += k * one.compute
+	at.comm += k * one.comm
 	at.overhead += k * (one.overhead + extra)
-	at.boundMemory, at.boundFLOPs = at.boundMemory+k*one.boundMemory, at.boundFLOPs+k*one.boundFLOPs
+	at.boundMemory += k * one.boundMemory
+	at.boundFLOPs += k * one.boundFLOPs
 }
 
-// once prices one step whose decodes see ctx tokens in all and compute DecodeTokens rows; what b says of windows is of
-// up to so many tokens later.
+// once prices one step whose decodes see ctx tokens in all and compute DecodeTokens rows. The sums of b over windows are
+// those of a context that is up to later tokens longer.
 //
-// A sequence's rows share one reading of its cache, except of sparse attention, where each selects tokens of its own.
-// In a window the first row sees as many tokens further back as there are rows after it. A recurrent state is written
-// after each row. Of n·R rows, row i of a sequence sees R − i tokens less than the last: the bound takes that off, and
-// the rounding up of windows with it, where the price leaves it.
+// The rows of a sequence share one reading of its cache. Sparse attention is the exception: each row selects other tokens.
+// In a window the first row sees R − 1 tokens further back than the last of R rows. A recurrent state is written after
+// each row. Row i of a sequence sees R − i tokens less than the last row: the bound subtracts that, and the rounding up of
+// windows with it; the price does not.
 func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 	var at base
 	at.fill(r, b)
@@ -136,7 +142,8 @@ func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 	rows := float64(b.DecodeTokens) / n
 	triangle := n * rows * (rows - 1) / 2
 	state := float64(n * share * (rows - 1) * r.statePS / 2)
-	attention, kv, boundMemory, boundFLOPs := state, state, 0.0, 0.0
+	attention, kv := state, state
+	boundMemory, boundFLOPs := 0.0, 0.0
 	for i := range r.attend {
 		a := &r.attend[i]
 		sees, reads, least := ctx, ctx, ctx
@@ -186,7 +193,7 @@ func (r *Roofline) StepWithDrafts(batch, context, drafts int) (g sim.Segment, dr
 	}
 	verify := *r
 	verify.draft = nil
-	var alone sim.Segment
-	verify.Price(ranks, &alone)
-	return g, (g.First - alone.First).Seconds()
+	var without sim.Segment
+	verify.Price(ranks, &without)
+	return g, (g.First - without.First).Seconds()
 }

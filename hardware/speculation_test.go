@@ -273,7 +273,7 @@ func TestDraftersThatCannotBe(t *testing.T) {
 			"hardware: draft_vocab 1048576; llama-3.1-8b has 128256 tokens, of which a head drafts some or all"},
 		{"mtp", nil, 0,
 			"hardware: method mtp, but the checkpoint of llama-3.1-8b has no such module; accepted: draft, eagle, medusa, ngram"},
-		{"eagel", nil, 0, `hardware: speculation method "eagel" not known; have draft, eagle, medusa, mtp, ngram`},
+		{"eagel", nil, 0, `hardware: speculation method "eagel" not known; valid values: draft, eagle, medusa, mtp, ngram`},
 	} {
 		_, err := hardware.NewDrafter(hardware.DraftMethod(c.method), target, c.given, 3, c.vocab)
 		assert.EqualError(t, err, c.want)
@@ -307,7 +307,7 @@ func TestDecodingCosts(t *testing.T) {
 		assert.InDelta(t, 3e-3, step(hardware.Greedy, 3e-3, n)-greedy, 1e-11)
 	}
 	d.Decoding = hardware.Decoding{Sampling: "beam"}
-	assert.EqualError(t, d.Validate(), `hardware: sampling "beam" not known; have greedy, top-k, top-p`)
+	assert.EqualError(t, d.Validate(), `hardware: sampling "beam" not known; valid values: greedy, top-k, top-p`)
 }
 
 // A step with drafts is priced once per step, whatever the batch: it allocates nothing.

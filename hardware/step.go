@@ -21,7 +21,8 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 	r.load(&l, b)
 	weights, products := r.linear(&l) // reading them, and with the arithmetic it overlaps
 	kv := float64(r.statePS * l.sequences)
-	attention, flops := kv, float64(l.asked*r.rowPeakPS)+float64(l.routed*r.experts.peakPS)+float64(l.outputs*r.head.peakPS)
+	attention := kv
+	flops := float64(l.asked*r.rowPeakPS) + float64(l.routed*r.experts.peakPS) + float64(l.outputs*r.head.peakPS)
 	if b.Prefills > 0 {
 		for i := range r.attend {
 			a := &r.attend[i]
@@ -34,12 +35,13 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 		}
 	}
 	comm := r.comm.ps(&l)
-	at.price = sim.Duration(products+attention+comm+r.fixedPS+float64(l.outputs*r.samplePS)) + 1 + r.perSeq*sim.Duration(l.decodes)
+	at.price = sim.Duration(products+attention+comm+r.fixedPS+float64(l.outputs*r.samplePS)) + 1 +
+		r.perSeq*sim.Duration(l.decodes)
 	at.weights, at.kv, at.comm = sim.Duration(weights), sim.Duration(kv), sim.Duration(comm)
 	at.compute = sim.Duration(products + attention - weights - kv)
 	at.overhead = at.price - at.weights - at.kv - at.compute - at.comm
 	if l.routed != l.tokens {
-		weights = r.reads(l.routed) // padding is nothing that must be read
+		weights = r.reads(l.routed) // the bound needs no weights for padding
 	}
 	at.boundMemory = sim.Duration(float64(weights*r.peakWeights) + float64(kv*r.peakKV))
 	at.boundFLOPs = sim.Duration(flops)
@@ -63,14 +65,8 @@ func (r *Roofline) linear(l *load) (weights, products float64) {
 	if r.experts.bytes == 0 {
 		return r.readPS, products
 	}
-	active := r.d.active(l.tokens)
-	m := float64(r.experts.memoryPS * active)
-	return r.readPS + m, products + r.both(m, float64(l.tokens*r.experts.rowPS)*r.d.padding(l.tokens, active))
-}
-
-// reads returns the time of reading the weights that so many tokens over all ranks touch.
-func (r *Roofline) reads(tokens float64) float64 {
-	return r.readPS + float64(r.experts.memoryPS*r.d.active(tokens))
+	weights, routed := r.expertProducts(l)
+	return r.readPS + weights, products + routed
 }
 
 // both is the time of memory and compute time together.

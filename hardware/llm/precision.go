@@ -41,7 +41,7 @@ func FormatOf(dtype string) (Format, error) {
 	case "mxfp4":
 		return Format{Dtype: dtype, Bits: 4.25}, nil
 	}
-	return Format{}, fmt.Errorf("hardware: weights %q not known; have %s", dtype, strings.Join(Dtypes(), " "))
+	return Format{}, fmt.Errorf("hardware: weights %q not known; valid values: %s", dtype, strings.Join(Dtypes(), " "))
 }
 
 // UniformPrecision stores every class in bf16.
@@ -105,7 +105,7 @@ func Sparsities() []string { return []string{"2:4"} }
 // classes are those that WithWeights quantizes, and it undoes this: sparsity comes after.
 func (m Model) WithSparsity(pattern string) (Model, error) {
 	if pattern != "2:4" {
-		return Model{}, fmt.Errorf("hardware: weight_sparsity %q not known; have 2:4", pattern)
+		return Model{}, fmt.Errorf("hardware: weight_sparsity %q not known; valid values: 2:4", pattern)
 	}
 	for c := range NumClasses {
 		if f := &m.Precision.Weights[c]; c.Quantizable() && !f.Sparse {
