@@ -28,8 +28,8 @@ func TestPromptsFirstTradeITLForTTFT(t *testing.T) {
 		first, chunked := run["vllm-v0"], run["sarathi"]
 		assert.Greater(t, first.Latency.ITL.P99, 3*chunked.Latency.ITL.P99, scenario)
 		assert.Less(t, first.Latency.TTFT.P50, chunked.Latency.TTFT.P50, scenario)
-		assert.Greater(t, first.Tail.Share.Held, 0.9, "its slowest gaps are decodes held while prompts ran alone")
-		assert.Zero(t, chunked.Tail.Share.Held)
+		assert.Greater(t, first.Tail.Share.Paused, 0.9, "its slowest gaps are decodes held while prompts ran alone")
+		assert.Zero(t, chunked.Tail.Share.Paused)
 		assert.Greater(t, chunked.Tail.Share.Mixed, 0.9)
 	}
 }
@@ -38,8 +38,8 @@ func TestPromptsFirstTradeITLForTTFT(t *testing.T) {
 // 2022: batches that form and end as a whole compute rows that have ended, and make the next ones wait. Directions only.
 func TestWholeBatchesWasteSlots(t *testing.T) {
 	run := engines(t, "static,orca", "chat-8b")
-	assert.Greater(t, run["static"].Pools[0].IdleRows, 0.2)
-	assert.Zero(t, run["orca"].Pools[0].IdleRows)
+	assert.Greater(t, run["static"].Pools[0].FinishedRows, 0.2)
+	assert.Zero(t, run["orca"].Pools[0].FinishedRows)
 	assert.Less(t, run["static"].Throughput.OutputTokensPerS, 0.7*run["orca"].Throughput.OutputTokensPerS)
 	assert.Greater(t, run["static"].Latency.Queue.Mean, 10*run["orca"].Latency.Queue.Mean)
 }

@@ -152,7 +152,7 @@ func TestARunOfSeveralPoolsNamesThem(t *testing.T) {
 	require.Equal(t, "prefill", s.Pools[0].Role)
 	require.EqualValues(t, s.Transfers.N, s.Pools[1].Received)
 	require.Positive(t, s.Transfers.Time.P50)
-	require.Greater(t, s.Tail.Share.Moved, .9)
+	require.Greater(t, s.Tail.Share.Transferred, .9)
 	require.Equal(t, "p99", s.Gaps[4].At)
 	require.Greater(t, s.Gaps[4].Parts.KVTransfer, .5*s.Gaps[4].GapS)
 	rows, err := os.ReadFile("out/requests.csv")

@@ -50,7 +50,7 @@ func simulated(t require.TestingT, text string, set ...string) (*Built, *metrics
 	require.NoError(t, err)
 	f := &metrics.Full{}
 	f.SLO, f.Warmup, f.Ingress = b.SLO, b.Warmup, b.Config.Ingress
-	f.Split(b.Classes())
+	f.SeparateClasses(b.Classes())
 	b.Config.Sink = f
 	c, err := sim.New(b.Config)
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func contest(n int, seeds ...uint64) *compare.Comparison {
 			slower := math.Pow(1.1, float64(i))
 			s.Latency.TTFT.Mean, s.Latency.TTFT.P50 = 0.2*slower, 0.15*slower
 			s.Latency.ITL.P99, s.Latency.E2E.Mean = 0.3/slower, 3+0.2*slower
-			s.Tail = &metrics.Tail{P99S: s.Latency.ITL.P99, Share: metrics.TailShare{Held: 0.93, Mixed: 0.002, Preempted: 0.04, Decode: 0.028}}
+			s.Tail = &metrics.Tail{P99S: s.Latency.ITL.P99, Share: metrics.TailShare{Paused: 0.93, Mixed: 0.002, Preempted: 0.04, Decode: 0.028}}
 			trial := compare.Trial{Summary: s}
 			for id := range 2000 {
 				ttft := sim.Seconds(s.Latency.TTFT.Mean * (1 + 0.1*float64(id*id%7-3)))
@@ -152,7 +152,7 @@ func TestASentenceSaysWhyTheTailLooksSo(t *testing.T) {
 		"4 % are interrupted by a preemption, 3 % are plain decode steps; TTFT p50 150 ms, the shortest of all; ")
 	assert.NotContains(t, c.Scenarios[1].Why, "of all", "neither first nor last")
 	c.Scenarios[1].Summary.Tail.Share = metrics.TailShare{Mixed: 0.999, Decode: 0.001}
-	c.Scenarios[1].Summary.Pools[0].IdleRows, c.Scenarios[1].Summary.Pools[0].Swaps = 0.72, 3
+	c.Scenarios[1].Summary.Pools[0].FinishedRows, c.Scenarios[1].Summary.Pools[0].Swaps = 0.72, 3
 	c.Scenarios[1].Summary.Requests.Preemptions = 7
 	why := TailSentence(c, 1)
 	assert.Contains(t, why, ": all gaps that long or longer are steps shared with prompts; ")

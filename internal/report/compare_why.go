@@ -46,7 +46,7 @@ func costs(s *metrics.Summary) []string {
 		paid = append(paid, clause)
 	}
 	for i := range s.Pools {
-		if idle := s.Pools[i].IdleRows; idle >= 0.005 {
+		if idle := s.Pools[i].FinishedRows; idle >= 0.005 {
 			paid = append(paid, fmt.Sprintf("%s of the rows of its decode steps had ended already", text.WholePercent(idle)))
 		}
 	}
@@ -80,7 +80,7 @@ func tailParts(t *metrics.Tail) string {
 		are   string
 	}
 	parts := []part{
-		{t.Share.Held, "decodes held while prompts ran alone"},
+		{t.Share.Paused, "decodes held while prompts ran alone"},
 		{t.Share.Mixed, "steps shared with prompts"},
 		{t.Share.Preempted, "interrupted by a preemption"},
 		{t.Share.Decode, "plain decode steps"},

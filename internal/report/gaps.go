@@ -160,9 +160,9 @@ func prefillWhere(t *metrics.Tail) string {
 	switch {
 	case t == nil:
 		return ""
-	case t.Share.Mixed > manyTimes*t.Share.Held:
+	case t.Share.Mixed > manyTimes*t.Share.Paused:
 		return " in the same step"
-	case t.Share.Held > manyTimes*t.Share.Mixed:
+	case t.Share.Paused > manyTimes*t.Share.Mixed:
 		return " in steps of its own"
 	}
 	return " in the same step, or in steps of its own before it"
@@ -170,10 +170,10 @@ func prefillWhere(t *metrics.Tail) string {
 
 // queueWhere says what the slowest gaps queued for.
 func queueWhere(t *metrics.Tail) string {
-	if t != nil && t.Share.Moved > manyTimes*(t.Share.Preempted+t.Share.Restarted) {
+	if t != nil && t.Share.Transferred > manyTimes*(t.Share.Preempted+t.Share.Restarted) {
 		return " for room or a seat where the KV cache goes"
 	}
-	if t != nil && t.Share.Moved > 0 {
+	if t != nil && t.Share.Transferred > 0 {
 		return ""
 	}
 	return lostWhere(t)
@@ -194,13 +194,13 @@ func lostWhere(t *metrics.Tail) string {
 // come in chunks, and preemptions have one cause.
 func lever(s *metrics.Summary, part, chunks string) string {
 	switch {
-	case part == "prefill" && chunks != "" && s.Tail != nil && s.Tail.Share.Mixed > manyTimes*s.Tail.Share.Held:
+	case part == "prefill" && chunks != "" && s.Tail != nil && s.Tail.Share.Mixed > manyTimes*s.Tail.Share.Paused:
 		return "; " + chunks + " bounds it"
 	case part == "KV transfer":
 		return "; a faster link would shorten it"
 	case part != "queueing" && part != "recomputing":
 		return ""
-	case s.Tail == nil || s.Tail.Share.Moved+s.Tail.Share.Restarted == 0:
+	case s.Tail == nil || s.Tail.Share.Transferred+s.Tail.Share.Restarted == 0:
 		return "; with more KV cache there would be fewer"
 	}
 	return ""

@@ -28,7 +28,7 @@ func late(more metrics.Parts, tail metrics.TailShare) *metrics.Summary {
 }
 
 func TestTheLateTokenHasItsReason(t *testing.T) {
-	mixed, held := metrics.TailShare{Mixed: 1}, metrics.TailShare{Held: 1}
+	mixed, held := metrics.TailShare{Mixed: 1}, metrics.TailShare{Paused: 1}
 	const chunks = "max_num_batched_tokens 512"
 	for _, c := range []struct {
 		name   string
@@ -43,16 +43,16 @@ func TestTheLateTokenHasItsReason(t *testing.T) {
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step."},
 		{"several steps of prompts alone have none", metrics.Parts{Prefill: .07}, held, chunks,
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in steps of its own."},
-		{"both", metrics.Parts{Prefill: .07}, metrics.TailShare{Mixed: .5, Held: .5}, chunks,
+		{"both", metrics.Parts{Prefill: .07}, metrics.TailShare{Mixed: .5, Paused: .5}, chunks,
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step, or in steps of its own before it."},
 		{"two reasons", metrics.Parts{Queueing: .6, Recomputing: .3}, metrics.TailShare{Preempted: 1}, chunks,
 			"p99 ITL 910 ms is 91 × the median: of the 900 ms more, 600 ms is queueing after preemptions and 300 ms recomputing after preemptions; " +
 				"with more KV cache there would be fewer."},
 		{"one and crumbs", metrics.Parts{KV: .009, Overhead: .0009, Compute: .0001}, metrics.TailShare{Decode: 1}, chunks,
 			"p99 ITL 20.0 ms is 2.0 × the median: of the 10.0 ms more, 9.00 ms is reading the KV cache."},
-		{"hand-over", metrics.Parts{KVTransfer: .07}, metrics.TailShare{Moved: 1}, chunks,
+		{"hand-over", metrics.Parts{KVTransfer: .07}, metrics.TailShare{Transferred: 1}, chunks,
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is the KV cache on its way to another instance; a faster link would shorten it."},
-		{"a full pool", metrics.Parts{Queueing: .05, KVTransfer: .02}, metrics.TailShare{Moved: .99, Decode: .01}, chunks,
+		{"a full pool", metrics.Parts{Queueing: .05, KVTransfer: .02}, metrics.TailShare{Transferred: .99, Decode: .01}, chunks,
 			"p99 ITL 80.0 ms is 8.0 × the median: of the 70.0 ms more, 50.0 ms is queueing for room or a seat where the KV cache goes and " +
 				"20.0 ms the KV cache on its way to another instance."},
 		{"failures", metrics.Parts{Recomputing: .07}, metrics.TailShare{Restarted: 1}, chunks,

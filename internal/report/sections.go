@@ -32,8 +32,8 @@ func BoundSentence(s *metrics.Summary) string {
 		bound = "bandwidth bound"
 	}
 	held := ""
-	if b.HeldS >= 0.005*b.StepS {
-		held = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.", text.Duration(b.HeldS))
+	if b.PausedS >= 0.005*b.StepS {
+		held = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.", text.Duration(b.PausedS))
 	}
 	steps := fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs", text.Duration(s.Latency.ITL.P50), text.Duration(b.StepS), strings.Join(parts, ", "))
 	if median := medianClause(s); median != "" {
@@ -77,8 +77,8 @@ func sections(t *text.Page, s *metrics.Summary) {
 		}
 	}
 	refused, restarted := "", ""
-	if r.Refused > 0 {
-		refused = fmt.Sprintf(" (%s not admitted)", text.Count(r.Refused))
+	if r.NotAdmitted > 0 {
+		refused = fmt.Sprintf(" (%s not admitted)", text.Count(r.NotAdmitted))
 	}
 	if r.Restarted > 0 {
 		restarted = ", " + text.Counted(r.Restarted, "restart")
@@ -138,8 +138,8 @@ func caches(q *metrics.PoolResult, cached bool) string {
 		said += fmt.Sprintf(", %s tokens a step and sequence, %s of the drafts accepted", text.Significant(d.AcceptLength),
 			text.Percent(float64(d.Accepted)/float64(d.Drafted)))
 	}
-	if q.IdleRows > 0 {
-		said += fmt.Sprintf(", %s of the rows had ended", text.Percent(q.IdleRows))
+	if q.FinishedRows > 0 {
+		said += fmt.Sprintf(", %s of the rows had ended", text.Percent(q.FinishedRows))
 	}
 	return said
 }

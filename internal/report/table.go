@@ -53,14 +53,9 @@ func Table(w io.Writer, s *metrics.Summary, c text.Caption, o Options) error {
 // latencies prints each distribution in the one unit that suits its median.
 func latencies(t *text.Page, l *metrics.Latency) {
 	rows := latencyHead("")
-	rows = latency(rows, "TTFT", l.TTFT)
-	rows = latency(rows, "ITL", l.ITL)
-	if l.ITLChunk.N != l.ITL.N {
-		rows = latency(rows, "ITL, chunks", l.ITLChunk)
+	for _, q := range l.Named() {
+		rows = latency(rows, q.Name, q.Quantiles)
 	}
-	rows = latency(rows, "TPOT", l.TPOT)
-	rows = latency(rows, "E2E", l.E2E)
-	rows = latency(rows, "queue", l.Queue)
 	t.Table(rows)
 }
 

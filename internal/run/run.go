@@ -98,7 +98,7 @@ func Simulate(ctx context.Context, b *build.Built, o Options) (*Result, error) {
 func (r *Result) record(config *sim.Config, b *build.Built, o Options) {
 	m := r.Recorder
 	m.Warmup, m.SLO, m.Ingress, m.Egress = b.Warmup, b.SLO, b.Config.Ingress, b.Config.Egress
-	m.Split(b.Classes())
+	m.SeparateClasses(b.Classes())
 	if b.Scenario.Output.Attribution {
 		m.Attribution = new(metrics.Attribution)
 	}

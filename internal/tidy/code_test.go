@@ -262,7 +262,7 @@ func base(x ast.Expr) *ast.Ident {
 // oneITL keeps the definition of the inter-token latency in the file where a reader looks for it: nothing else adds to
 // the histogram of that name.
 func oneITL(s *source) []string {
-	if s.test || s.path == "sim/metrics/recorder.go" {
+	if s.test || s.path == "sim/metrics/itl.go" {
 		return nil
 	}
 	return s.find(func(n ast.Node) string {
@@ -275,7 +275,7 @@ func oneITL(s *source) []string {
 			return ""
 		}
 		if hist, ok := method.X.(*ast.SelectorExpr); ok && hist.Sel.Name == "ITL" {
-			return s.at(call.Pos(), "ITL.%s: the inter-token latency is recorded in sim/metrics/recorder.go", method.Sel.Name)
+			return s.at(call.Pos(), "ITL.%s: the inter-token latency is recorded in sim/metrics/itl.go", method.Sel.Name)
 		}
 		return ""
 	})

@@ -2,17 +2,17 @@ package metrics
 
 import "github.com/decodesim/decodesim/sim"
 
-// account sums what the steps that tokens waited for were made of, a token-step at a time: Σ over steps of tokens ×
-// time. Dividing by the tokens gives the mean step that a token waits for.
+// account sums what the steps were made of that tokens waited for: Σ over steps of tokens × time. Divided by the
+// tokens it is the mean step that a token waits for.
 type account struct {
 	tokens  int64
-	compute int64 // tokens whose step was bound by compute
+	compute int64 // tokens whose step was compute-bound
 	bound   Uint128
-	held    Uint128 // Σ tokens × time between the token before and the step
+	paused  Uint128 // Σ tokens × time from the token before to the step
 	part    [sim.NumParts]Uint128
 }
 
-// add counts n steps of g that emitted w tokens each, as if all were like the first.
+// add counts n steps of g that emitted w tokens each, as if all were as long as the first.
 func (a *account) add(g *sim.Segment, n int, w uint64) {
 	tokens := uint64(n) * w
 	a.tokens += int64(tokens)
@@ -27,7 +27,7 @@ func (a *account) add(g *sim.Segment, n int, w uint64) {
 	a.part[sim.Overhead].AddProduct(uint64(g.Part[sim.Overhead].A), tokens)
 }
 
-// grow counts what each of those steps is longer than the one before: Σ w·i·B over the steps i.
+// grow counts by how much the steps i of a run of n are longer than the first: Σ w·i·B.
 func (a *account) grow(g *sim.Segment, n int, w uint64) {
 	pairs := uint64(n) * uint64(n-1) / 2 * w
 	a.bound.AddProduct(uint64(g.Bound.B), pairs)
@@ -35,7 +35,7 @@ func (a *account) grow(g *sim.Segment, n int, w uint64) {
 		switch b := g.Part[p].B; {
 		case b > 0:
 			a.part[p].AddProduct(uint64(b), pairs)
-		case b < 0: // the wait for a host, while the rest of the step grows
+		case b < 0: // the wait for the host shrinks while the rest of the step grows
 			a.part[p].SubProduct(uint64(-b), pairs)
 		}
 	}
@@ -50,7 +50,30 @@ func (a *account) step() float64 {
 	return sum.Float()
 }
 
-// hold counts so many tokens that had to wait before their step began.
-func (a *account) hold(wait sim.Duration, tokens int) {
-	a.held.AddProduct(uint64(wait), uint64(tokens))
+// pause counts tokens that prefill-only steps delayed before their own step began.
+func (a *account) pause(wait sim.Duration, tokens int) {
+	a.paused.AddProduct(uint64(wait), uint64(tokens))
+}
+
+// Bound returns the mean step of the tokens so far, and its bound.
+func (m *Recorder) Bound() Bound {
+	a := &m.account
+	if a.tokens == 0 {
+		return Bound{}
+	}
+	step, tokens := a.step(), float64(a.tokens)
+	b := Bound{
+		ITLFloorS: a.bound.Float() / tokens * 1e-12, StepS: step / tokens * 1e-12,
+		FractionOfBound: a.bound.Float() / step, Limit: "memory",
+		Share: Share{
+			Weights: a.part[sim.Weights].Float() / step, KV: a.part[sim.KV].Float() / step,
+			Compute: a.part[sim.Compute].Float() / step, Communication: a.part[sim.Communication].Float() / step,
+			Overhead: a.part[sim.Overhead].Float() / step,
+		},
+		PausedS: a.paused.Float() / tokens * 1e-12,
+	}
+	if 2*a.compute > a.tokens {
+		b.Limit = "compute"
+	}
+	return b
 }

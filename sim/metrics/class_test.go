@@ -8,11 +8,11 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestAClassIsToldOfItsOwn: its requests alone, judged by its own limits.
-func TestAClassIsToldOfItsOwn(t *testing.T) {
+// TestAClassHasItsOwnRequests, judged by its own limits.
+func TestAClassHasItsOwnRequests(t *testing.T) {
 	f := &Full{}
 	f.Warmup, f.SLO = 5, Limits{E2E: 20}
-	f.Split([]Class{{"chat", Limits{E2E: 10}}, {"batch", Limits{}}})
+	f.SeparateClasses([]Class{{"chat", Limits{E2E: 10}}, {"batch", Limits{}}})
 	for i, e2e := range []sim.Time{10, 11, 500} {
 		r := sim.Request{Class: uint8(i / 2), Arrival: 6, Output: 2, Prompt: 100}
 		r.Record = sim.Record{First: 7, Last: 6 + e2e, Emitted: 2, Cached: 16, Preemptions: 1}
@@ -21,7 +21,7 @@ func TestAClassIsToldOfItsOwn(t *testing.T) {
 	}
 	f.Done(&sim.Request{Class: 1, Arrival: 6, Prompt: 9}, 7, sim.Rejected)
 	f.Done(&sim.Request{Class: 1, Arrival: 1, Prompt: 9}, 7, sim.Failed)
-	got := f.results(2)
+	got := f.classResults(2)
 	assert.Equal(t, &SLO{E2ES: 10e-12, Attainment: 0.5, GoodputPerS: 0.5}, got[0].SLO)
 	assert.Nil(t, got[1].SLO)
 	assert.Equal(t, &SLO{E2ES: 20e-12, Attainment: 0.5, GoodputPerS: 1}, f.slo(2), "two of three, and one was rejected")
@@ -36,9 +36,9 @@ func TestAClassIsToldOfItsOwn(t *testing.T) {
 // TestOneClassTakesAllTokens: an instance counts no classes where there is one.
 func TestOneClassTakesAllTokens(t *testing.T) {
 	f := &Full{}
-	f.Split(nil)
-	assert.Empty(t, f.results(1))
-	f.Split([]Class{{Name: "all"}})
+	f.SeparateClasses(nil)
+	assert.Empty(t, f.classResults(1))
+	f.SeparateClasses([]Class{{Name: "all"}})
 	g := &sim.Segment{First: 1000, Steps: 3}
 	f.Run(new(sim.Instance), 0, g, 3, 7)
 	assert.EqualValues(t, 21, f.classes[0].ITL.N())

@@ -1,15 +1,17 @@
 // Package metrics turns what a run reports into the numbers users ask for.
 //
-//	recorder.go  the definitions of TTFT, ITL, TPOT, E2E and queue time
-//	class.go     the same by service class
-//	account.go   what the time of a step is made of, and its bound
-//	trace.go     gaps by output position, from traced requests
-//	hist.go      the histogram behind every quantile
-//	load.go      offered against served, and whether the queue grows
-//	timeline.go  the state of a run over time
-//	split.go tail.go   what late tokens waited for
-//	pools.go     the load of each pool, hand-overs, and a fleet that changes
-//	summary.go   summary.json; streamed.go what clients see, where a stream makes a difference
-//	summarize.go recorder → summary
-//	views/       the same run in the words of benchmark tools
+//	recorder.go     the definitions of TTFT, TPOT, E2E and queue time
+//	itl.go          the definition of ITL; the reasons of the longest gaps
+//	full.go         the recorder of a whole run; ITL by output position, from traced requests
+//	class.go        the same metrics by service class
+//	account.go      what the time of a step is made of, and its bound
+//	attribution.go  what every gap between tokens is made of
+//	hist.go         the histogram behind every quantile; uint128.go its sums
+//	load.go         offered against served, and whether the queue grows
+//	timeline.go     the state of a run over time
+//	pools.go        the load of each pool, KV transfers, and pools that change
+//	latency.go      the latencies of a summary
+//	summary.go      the other results in summary.json
+//	summarize.go    from recorder to summary
+//	views/          the same run in the words of benchmark tools
 package metrics

@@ -152,7 +152,7 @@ func (h *Hist) QuantileS(q float64) float64 {
 	return min(midpoint(i), float64(h.max)) * 1e-12
 }
 
-// withoutZeros returns h without n values of zero, which it has.
+// withoutZeros returns h without n of its values of zero.
 func (h *Hist) withoutZeros(n uint64) Hist {
 	rest := *h
 	rest.count = append([]uint64(nil), h.count...)
@@ -165,7 +165,8 @@ func (h *Hist) withoutZeros(n uint64) Hist {
 func (h *Hist) rank(q float64) int {
 	rank, seen := uint64(math.Ceil(q*float64(h.n))), uint64(0)
 	for i, c := range h.count {
-		if seen += c; seen >= max(1, rank) {
+		seen += c
+		if seen >= max(1, rank) {
 			return i
 		}
 	}

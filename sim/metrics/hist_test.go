@@ -18,7 +18,8 @@ func TestQuantilesAreWithinAThousandth(t *testing.T) {
 	worst := 0.0
 	rapid.Check(t, func(t *rapid.T) {
 		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		scale, spread := math.Pow(10, rapid.Float64Range(-5, 3).Draw(t, "log10 scale")), rapid.Float64Range(0, 3).Draw(t, "spread")
+		scale := math.Pow(10, rapid.Float64Range(-5, 3).Draw(t, "log10 scale"))
+		spread := rapid.Float64Range(0, 3).Draw(t, "spread")
 		var h Hist
 		var values []sim.Duration
 		for range rapid.IntRange(1, 3000).Draw(t, "n") {
@@ -44,7 +45,10 @@ func TestQuantilesAreWithinAThousandth(t *testing.T) {
 func TestRunsCountAsTheirSteps(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(2, 1))
 	for range 6000 {
-		g := sim.Segment{First: 1 + sim.Duration(rnd.Uint64N(1<<uint(10+rnd.IntN(30)))), Growth: sim.Duration(rnd.Uint64N(1 << uint(1+rnd.IntN(24))))}
+		g := sim.Segment{
+			First:  1 + sim.Duration(rnd.Uint64N(1<<uint(10+rnd.IntN(30)))),
+			Growth: sim.Duration(rnd.Uint64N(1 << uint(1+rnd.IntN(24)))),
+		}
 		if rnd.IntN(2) == 0 {
 			g.First, g.Growth = 1<<10+g.First>>10<<10, 1<<uint(8+rnd.IntN(14))
 		}
@@ -92,7 +96,8 @@ func TestEmptyHistIsNaN(t *testing.T) {
 	}
 	data, err := q.MarshalJSON()
 	require.NoError(t, err)
-	require.JSONEq(t, `{"n":0,"mean":null,"p50":null,"p90":null,"p95":null,"p99":null,"p999":null,"max":null}`, string(data))
+	const want = `{"n":0,"mean":null,"p50":null,"p90":null,"p95":null,"p99":null,"p999":null,"max":null}`
+	require.JSONEq(t, want, string(data))
 }
 
 func BenchmarkHist(b *testing.B) {

@@ -6,44 +6,44 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// load follows how the system keeps up while requests arrive. It looks now and then when one is about to, keeps a few
-// dozen looks, evenly spread over the arrivals, and so needs no more memory for a longer run.
+// load records whether the system keeps up while requests arrive. It observes the queues at some arrivals, and keeps a
+// few dozen observations that are evenly spread over all arrivals, so that a longer run needs no more memory.
 type load struct {
 	cluster *sim.Cluster
 	start   sim.Time // the first request is sent
-	last    sim.Time // the latest arrival of those that have ended
-	looks   [looksMax]look
+	last    sim.Time // the latest arrival of a request that has ended
+	depths  [depthsMax]depth
 	n       int
-	every   int64 // arrivals between looks that are kept
+	every   int64 // arrivals between two observations
 }
 
-// look is what waits after so many arrivals.
-type look struct{ arrived, waiting int64 }
+// depth is the number of requests that wait after so many arrivals.
+type depth struct{ arrived, waiting int64 }
 
-const looksMax = 64
+const depthsMax = 64
 
-// watch follows c.
+// watch observes c.
 func (l *load) watch(c *sim.Cluster) {
 	l.cluster, l.start = c, sim.Forever
 	c.ObserveArrivals(1, func(c *sim.Cluster) int64 {
-		l.keep(c.Totals().Arrived)
+		l.record(c.Totals().Arrived)
 		return l.next()
 	})
 }
 
-// done notes the end of a request.
+// done records the end of a request.
 func (l *load) done(r *sim.Request) {
 	l.start, l.last = min(l.start, r.Arrival), max(l.last, r.Arrival)
 }
 
-func (l *load) next() int64 { return l.looks[l.n-1].arrived + l.every }
+func (l *load) next() int64 { return l.depths[l.n-1].arrived + l.every }
 
-func (l *load) keep(arrived int64) {
-	if l.n == looksMax {
-		for i := range looksMax / 2 {
-			l.looks[i] = l.looks[2*i+1]
+func (l *load) record(arrived int64) {
+	if l.n == depthsMax {
+		for i := range depthsMax / 2 {
+			l.depths[i] = l.depths[2*i+1]
 		}
-		l.n, l.every = looksMax/2, 2*l.every
+		l.n, l.every = depthsMax/2, 2*l.every
 	}
 	waiting := 0
 	for i := range l.cluster.Pools() {
@@ -53,12 +53,12 @@ func (l *load) keep(arrived int64) {
 			waiting += p.Replica(j).Queued() + p.Replica(j).Incoming()
 		}
 	}
-	l.looks[l.n] = look{arrived, int64(waiting)}
+	l.depths[l.n] = depth{arrived, int64(waiting)}
 	l.n, l.every = l.n+1, max(1, l.every)
 }
 
-// rates returns what was offered and served, in requests/s from the first arrival to the last; 0 without such a span.
-// Requests that are still under way at the horizon may have arrived at any time up to it.
+// rates returns the offered and the served rate, in requests/s from the first arrival to the last; 0 if there is no
+// such span. Requests that are under way at the horizon may have arrived at any time up to it.
 func (l *load) rates() (offered, served float64) {
 	t := l.cluster.Totals()
 	end := l.last
@@ -75,16 +75,17 @@ func (l *load) rates() (offered, served float64) {
 // lagging is the share of the arrivals by which a queue must grow, and service fall behind, to be called unstable.
 const lagging = 0.05
 
-// growing reports whether the queue still grows as requests arrive: over the second half of the arrivals by more than
-// lagging of them, and by more than three standard deviations of a Poisson count, which a stable queue may show by
-// chance. Requests in a batch do not count: filling an empty system is no lag.
+// growing reports whether the queue still grows at the end of the arrivals: over their second half by more than the
+// share lagging of them, and by more than three standard deviations of a Poisson count, by which a stable queue may
+// grow by chance. Running requests do not count: filling an empty system is no lag.
 func (l *load) growing() bool {
 	offered, served := l.rates()
 	if l.n == 0 || served >= (1-lagging)*offered {
 		return false
 	}
-	last, half := l.looks[l.n-1], look{} // without a look halfway, as when all arrived before any ended, the empty system
-	for _, earlier := range l.looks[:l.n-1] {
+	// Without an observation halfway, as when all requests arrived before any ended, half is the empty system.
+	last, half := l.depths[l.n-1], depth{}
+	for _, earlier := range l.depths[:l.n-1] {
 		if 2*earlier.arrived >= last.arrived {
 			half = earlier
 			break

@@ -6,7 +6,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// PoolDescription is what a summary says of a pool beside its measurements.
+// PoolDescription is what a summary says of a pool in addition to its measurements.
 type PoolDescription struct {
 	Role       string
 	GPU        string
@@ -14,14 +14,14 @@ type PoolDescription struct {
 	USDPerHour float64 // of a replica; 0: unknown
 }
 
-// transfers describes the hand-overs of a run.
+// transfers describes the KV transfers of a run.
 type transfers struct {
-	wait Hist // from a complete prompt until there is room
-	time Hist // from then on
-	n    []int64
+	wait Hist    // from the end of the prefill until there is room
+	time Hist    // from then on
+	n    []int64 // to each pool
 }
 
-// Transferred implements sim.TransferObserver: it counts what has come to a pool, and how long it took.
+// Transferred implements sim.TransferObserver: it records a KV transfer to a pool, and how long it took.
 func (f *Full) Transferred(_, to *sim.Instance, r *sim.Request) {
 	c := f.load.cluster
 	if f.transfers.n == nil {
@@ -38,7 +38,7 @@ func (f *Full) Transferred(_, to *sim.Instance, r *sim.Request) {
 	}
 }
 
-// results returns the hand-overs of a run, or nil if there were none.
+// results returns the KV transfers of a run, or nil if there were none.
 func (t *transfers) results(of sim.Totals) *Transfers {
 	if of.Transfers == 0 {
 		return nil
@@ -55,7 +55,7 @@ func (f *Full) pools(d Description) []PoolResult {
 	return results
 }
 
-// pool describes the i-th pool; the only one is what the description says of all.
+// pool returns the description of the i-th pool; without one, the GPU that the description has for all.
 func (d *Description) pool(i int) PoolDescription {
 	if i < len(d.Pools) {
 		return d.Pools[i]
@@ -63,8 +63,8 @@ func (d *Description) pool(i int) PoolDescription {
 	return PoolDescription{GPU: d.GPU}
 }
 
-// pool returns the load of the i-th pool. A replica of a fleet that changes is busy for a share of the time that it is
-// up.
+// pool returns the load of the i-th pool. If the number of its replicas changes, they are busy for a share of the time
+// that they are up.
 func (f *Full) pool(d PoolDescription, i int) PoolResult {
 	c := f.load.cluster
 	pool, p := c.Pool(i), c.PoolTotals(i)
@@ -73,7 +73,7 @@ func (f *Full) pool(d PoolDescription, i int) PoolResult {
 		Name: pool.Name, Role: d.Role, GPU: d.GPU, GPUs: d.GPUs * p.Instances, Replicas: p.Instances,
 		Utilization: ratio(p.BusyS, spanS*float64(p.Instances)), BatchMean: ratio(float64(p.DecodeSum), float64(p.Steps)),
 		KVPeakFraction: ratio(float64(p.KVPeak), float64(p.KVBlocks)), KVBlocks: p.KVBlocks, Preemptions: p.Preemptions,
-		IdleRows: ratio(float64(p.FinishedRowSum), float64(p.FinishedRowSum+p.DecodeSum)), Swaps: p.Swaps,
+		FinishedRows: ratio(float64(p.FinishedRowSum), float64(p.FinishedRowSum+p.DecodeSum)), Swaps: p.Swaps,
 	}
 	if f.changed(i) {
 		r.ReplicasMean = ratio(p.UpS, c.Now().Seconds())
@@ -84,7 +84,8 @@ func (f *Full) pool(d PoolDescription, i int) PoolResult {
 		r.Received = f.transfers.n[i]
 	}
 	if p.Drafted > 0 {
-		r.Speculation = &Speculation{Drafted: p.Drafted, Accepted: p.Accepted, AcceptLength: 1 + ratio(float64(p.Accepted), float64(p.DecodeSum))}
+		length := 1 + ratio(float64(p.Accepted), float64(p.DecodeSum))
+		r.Speculation = &Speculation{Drafted: p.Drafted, Accepted: p.Accepted, AcceptLength: length}
 	}
 	if pool.PrefixCaching {
 		hits := ratio(float64(p.Cached), float64(p.Prompted))
@@ -94,7 +95,7 @@ func (f *Full) pool(d PoolDescription, i int) PoolResult {
 	return r
 }
 
-// changed reports whether the i-th pool had more or fewer replicas at times.
+// changed reports whether the number of replicas of the i-th pool changed.
 func (f *Full) changed(i int) bool {
 	c := f.load.cluster
 	p, all := c.PoolTotals(i), c.Pool(i).Size
@@ -102,7 +103,7 @@ func (f *Full) changed(i int) bool {
 	return p.Instances != all || math.Abs(p.UpS-fixed) > 1e-9*fixed
 }
 
-// fleet returns how many GPUs there were, and their rent; in a fleet that changes, the mean over the run.
+// fleet returns the number of GPUs and their rent; if a pool changed, their mean over the run.
 func (f *Full) fleet(d *Description) (gpus, usdPerHour float64) {
 	c, changed := f.load.cluster, false
 	nowS := c.Now().Seconds()

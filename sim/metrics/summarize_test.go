@@ -67,19 +67,21 @@ func TestASummaryOfNothingIsJSON(t *testing.T) {
 	assert.Contains(t, string(text), `"ttft_s":{"n":0,"mean":null`)
 }
 
-func TestManyPreemptionsAreTold(t *testing.T) {
+func TestManyPreemptionsAreAWarning(t *testing.T) {
 	_, s, _ := run(t, "workload.arrivals.rate=1000", "pools.serve.num_gpu_blocks=80", "workload.output_tokens.mean=300")
 	require.Greater(t, s.Requests.Preemptions, int64(4))
-	assert.Equal(t, "the queue is still growing: offered 1000/s, served 0/s; latencies depend on the length of the run", s.Warnings[0])
+	const growing = "the queue is still growing: offered 1000/s, served 0/s; latencies depend on the length of the run"
+	assert.Equal(t, growing, s.Warnings[0])
 	assert.Contains(t, s.Warnings[1], " preemptions of 200 requests: the KV cache is too small for this load")
 }
 
-// Whoever hangs up leaves the quick requests behind, and all arrive before the first ends: both must be said.
-func TestWarningsOfAFloodAreTold(t *testing.T) {
+// Requests that their clients cancel leave the quick ones behind, and all requests arrive before the first ends: the
+// summary must warn of both.
+func TestAFloodHasTwoWarnings(t *testing.T) {
 	_, s, _ := run(t, "workload.arrivals.rate=100000", "pools.serve.max_num_seqs=4", "workload.timeout_s=2")
 	require.Greater(t, s.Requests.Failed, int64(100))
 	assert.Contains(t, s.Warnings[0], "the queue is still growing: offered 100000/s, served 0/s")
-	assert.Contains(t, s.Warnings[1], " of 200 requests failed, for their clients hung up; ")
+	assert.Contains(t, s.Warnings[1], " of 200 requests failed, for their clients disconnected; ")
 	_, s, _ = run(t, "workload.requests=1")
 	assert.Equal(t, "only 1 measured request: no more than 1 of them are at or above p99", s.Warnings[0])
 }
@@ -93,7 +95,7 @@ func TestATimelineIsEvenAndNeverLong(t *testing.T) {
 		for i, x := range samples[:len(samples)-1] {
 			require.EqualValues(t, i, x.At.Sub(0)/every, "sample %d", i)
 			require.Equal(t, x.At, samples[0].At.Add(every*sim.Duration(i)))
-			require.Equal(t, x.Arrived-x.Ended, x.Running+x.Waiting, "sample %d: who is in the system", i)
+			require.Equal(t, x.Arrived-x.Ended, x.Running+x.Waiting, "sample %d: the requests in the system", i)
 			require.LessOrEqual(t, x.Tokens, samples[i+1].Tokens)
 		}
 		last := samples[len(samples)-1]

@@ -1,10 +1,5 @@
 package metrics
 
-import (
-	"encoding/json"
-	"math"
-)
-
 // SchemaSummary names the format of summary.json. Fields are added, never renamed.
 const SchemaSummary = "decodesim/summary/v1"
 
@@ -18,16 +13,16 @@ type Summary struct {
 	Tokens     Tokens        `json:"tokens"`
 	DurationS  float64       `json:"duration_s"` // first send to last token
 	Latency    Latency       `json:"latency"`
-	Stream     *Streamed     `json:"stream,omitempty"` // what clients see; absent where latency says so
+	Stream     *Streamed     `json:"stream,omitempty"` // what clients see; absent where latency has it
 	ByPosition []Octave      `json:"itl_by_position,omitempty"`
 	Throughput Throughput    `json:"throughput"`
 	SLO        *SLO          `json:"slo,omitempty"` // absent without an SLO
 	Bound      Bound         `json:"bound"`
 	Tail       *Tail         `json:"itl_tail,omitempty"`  // absent without gaps
-	Gaps       []Gap         `json:"itl_parts,omitempty"` // what gaps between tokens are made of; absent unless asked for
+	Gaps       []Gap         `json:"itl_parts,omitempty"` // what gaps are made of; absent without an attribution
 	Pools      []PoolResult  `json:"pools"`
-	Transfers  *Transfers    `json:"transfers,omitempty"` // absent where no request was handed over
-	Cost       *Cost         `json:"cost,omitempty"`      // absent where a GPU of the scenario has no price
+	Transfers  *Transfers    `json:"transfers,omitempty"` // absent without KV transfers
+	Cost       *Cost         `json:"cost,omitempty"`      // absent if a GPU of the scenario has no price
 	Load       Load          `json:"load"`
 	Classes    []ClassResult `json:"classes,omitempty"` // absent without service classes
 	Warnings   []string      `json:"warnings"`
@@ -41,53 +36,16 @@ type Requests struct {
 	Failed      int64 `json:"failed"`
 	Unfinished  int64 `json:"unfinished"`
 	Preemptions int64 `json:"preemptions"`
-	Refused     int64 `json:"refused,omitempty"`   // of the rejected, those that were not admitted
-	Restarted   int64 `json:"restarted,omitempty"` // times that a request began again, because its replica had failed
+	NotAdmitted int64 `json:"refused,omitempty"`   // rejected requests that were not admitted
+	Restarted   int64 `json:"restarted,omitempty"` // times that a request began again after its replica failed
 }
 
-// Tokens counts the tokens of the requests that arrived (prompt), those of them that a cache held when the request was
-// first admitted (prompt_cached), and those emitted (output), warm-up included.
+// Tokens counts the prompt tokens of the requests that arrived, the prompt tokens that a prefix cache had when the
+// request was first admitted (prompt_cached), and the tokens emitted (output), warm-up included.
 type Tokens struct {
 	Prompt       int64 `json:"prompt"`
 	PromptCached int64 `json:"prompt_cached"`
 	Output       int64 `json:"output"`
-}
-
-// Latency holds the distributions that users feel; see recorder.go for their definitions. After a warm-up, per-request
-// latencies are those of requests that arrived later, and ITL that of tokens emitted later.
-type Latency struct {
-	TTFT     Quantiles `json:"ttft_s"`
-	ITL      Quantiles `json:"itl_s"`
-	ITLChunk Quantiles `json:"itl_chunk_s"`
-	TPOT     Quantiles `json:"tpot_s"`
-	E2E      Quantiles `json:"e2e_s"`
-	Queue    Quantiles `json:"queue_s"`
-}
-
-// Quantiles describes a distribution. With N = 0 the others are NaN, and null in JSON.
-type Quantiles struct {
-	N                                   int64
-	Mean, P50, P90, P95, P99, P999, Max float64
-}
-
-// MarshalJSON writes NaN as null.
-func (q Quantiles) MarshalJSON() ([]byte, error) {
-	num := func(x float64) any {
-		if math.IsNaN(x) {
-			return nil
-		}
-		return x
-	}
-	return json.Marshal(struct {
-		N    int64 `json:"n"`
-		Mean any   `json:"mean"`
-		P50  any   `json:"p50"`
-		P90  any   `json:"p90"`
-		P95  any   `json:"p95"`
-		P99  any   `json:"p99"`
-		P999 any   `json:"p999"`
-		Max  any   `json:"max"`
-	}{q.N, num(q.Mean), num(q.P50), num(q.P90), num(q.P95), num(q.P99), num(q.P999), num(q.Max)})
 }
 
 // Octave is the inter-token latency of the traced requests over the output positions From ≤ position < To.
@@ -108,8 +66,8 @@ type Throughput struct {
 	OutputTokensPerSPerGPU float64 `json:"output_tokens_per_s_per_gpu"`
 }
 
-// SLO is the share of the requests that ended which met every limit, and their rate. Rejected and failed ones missed
-// them.
+// SLO is the share of the ended requests that met every limit, and their rate. Rejected and failed requests missed the
+// limits.
 type SLO struct {
 	TTFTS       float64 `json:"ttft_s,omitempty"` // the limits; 0: none
 	TPOTS       float64 `json:"tpot_s,omitempty"`
@@ -124,7 +82,7 @@ type ClassResult struct {
 	Requests Requests `json:"requests"`
 	Tokens   Tokens   `json:"tokens"`
 	Latency  Latency  `json:"latency"`
-	SLO      *SLO     `json:"slo,omitempty"` // its own, or the scenario's; absent without either
+	SLO      *SLO     `json:"slo,omitempty"` // of the class, or else of the scenario; absent without either
 }
 
 // Bound compares the steps with the least time the data sheet allows, both weighted by tokens.
@@ -134,7 +92,7 @@ type Bound struct {
 	FractionOfBound float64 `json:"fraction_of_bound"` // floor / step, ≤ 1
 	Limit           string  `json:"limit"`             // memory or compute: what binds the bound in most tokens' steps
 	Share           Share   `json:"share"`
-	HeldS           float64 `json:"held_s"` // beside the step: the mean time for which steps of prompts alone hold a token up
+	PausedS         float64 `json:"held_s"` // mean time per token, beside the step, in prefill-only steps
 }
 
 // Share is what the mean step a token waits for is made of; the fields sum to 1.
@@ -146,40 +104,40 @@ type Share struct {
 	Overhead      float64 `json:"overhead"`
 }
 
-// PoolResult is one pool's load. Utilization is the busy share of replica time.
+// PoolResult is the load of one pool, with the busy share of replica time.
 type PoolResult struct {
 	Name           string       `json:"name"`
 	Role           string       `json:"role,omitempty"`
 	GPU            string       `json:"gpu"`
 	GPUs           int          `json:"gpus"`
-	Replicas       int          `json:"replicas"`                // that take requests at the end
-	ReplicasMean   float64      `json:"replicas_mean,omitempty"` // over the run; absent where they are always as many
-	GPUsMean       float64      `json:"gpus_mean,omitempty"`     // likewise
+	Replicas       int          `json:"replicas"`                // that take requests at the end of the run
+	ReplicasMean   float64      `json:"replicas_mean,omitempty"` // over the run; absent if the number is constant
+	GPUsMean       float64      `json:"gpus_mean,omitempty"`     // over the run; absent if the number is constant
 	Utilization    float64      `json:"utilization"`
 	BatchMean      float64      `json:"batch_mean"` // decoding sequences, mean over steps
 	KVPeakFraction float64      `json:"kv_peak_fraction"`
 	KVBlocks       int64        `json:"kv_blocks"`             // of one replica
 	Speculation    *Speculation `json:"speculation,omitempty"` // absent where nothing was drafted
-	IdleRows       float64      `json:"idle_rows,omitempty"`   // share of the decode rows that had ended and were computed all the same
+	FinishedRows   float64      `json:"idle_rows,omitempty"`   // share of finished rows in the decode rows computed
 	Preemptions    int64        `json:"preemptions,omitempty"`
-	Swaps          int64        `json:"swaps,omitempty"`    // of those, to host memory
-	Received       int64        `json:"received,omitempty"` // requests that were handed over to it
+	Swaps          int64        `json:"swaps,omitempty"`    // preemptions to host memory
+	Received       int64        `json:"received,omitempty"` // requests whose KV was transferred to it
 
-	// PrefixHitRate is the share of the prompt tokens of admitted requests that the cache held, as vLLM counts it;
-	// absent without prefix caching.
+	// PrefixHitRate is the cached share of the prompt tokens of admitted requests, as vLLM counts it; absent without
+	// prefix caching.
 	PrefixHitRate *float64 `json:"prefix_hit_rate,omitempty"`
-	HostHitRate   float64  `json:"host_hit_rate,omitempty"` // of that, what host memory held
+	HostHitRate   float64  `json:"host_hit_rate,omitempty"` // the part of it that host memory had
 }
 
-// Speculation is what drafting came to. AcceptLength is the tokens that a sequence emitted per step with it, the one
-// of the model itself included, as vLLM counts it.
+// Speculation counts drafts. AcceptLength is the tokens that a sequence emits per step, the model's own token included,
+// as vLLM counts it.
 type Speculation struct {
 	Drafted      int64   `json:"drafted"`
 	Accepted     int64   `json:"accepted"`
 	AcceptLength float64 `json:"accept_length"`
 }
 
-// Cost is the rent of the GPUs and what it makes of a token.
+// Cost is the rent of the GPUs, per hour and per token.
 type Cost struct {
 	USDPerHour                float64 `json:"usd_per_hour"`
 	USDPerMillionOutputTokens float64 `json:"usd_per_million_output_tokens"`
@@ -191,11 +149,12 @@ type Load struct {
 	ServedPerS  float64 `json:"served_per_s"`
 }
 
-// Transfers is what was handed over between pools, warm-up included, and how long it took after that. A request waits,
-// from the end of its prefill, until the next pool has room; then its cache is on its way.
+// Transfers counts the KV transfers between pools, warm-up included, and describes how long they took after the
+// warm-up. From the end of its prefill a request waits until the next pool has room (wait); then its KV cache is
+// transferred (time).
 type Transfers struct {
 	N      int64     `json:"n"`
-	Tokens int64     `json:"tokens"` // whose cache they moved
+	Tokens int64     `json:"tokens"` // whose KV was transferred
 	Wait   Quantiles `json:"wait_s"`
 	Time   Quantiles `json:"time_s"`
 }

@@ -7,26 +7,26 @@ import (
 )
 
 // Attribution sums what gaps between tokens are made of, by the length of the gap: which share of the p99 gap is
-// prompts, which is reading weights. It looks at each run of steps, never at a token.
+// prompts, which is reading weights. It counts each run of steps at once, and never a single token.
 type Attribution struct {
-	at []bin // by bucket of the histogram, coarsened
+	bins []bin // by bucket of the histogram, coarsened
 }
 
-// bin is the gaps of about the same length: how many, and Σ of what they are made of.
+// bin is the gaps of about one length: their number, and Σ of what they are made of.
 type bin struct {
 	n     uint64
 	parts [sim.NumWaits]Uint128
 }
 
-// coarse is how many of the histogram's buckets make a bin: 32 bins per octave.
+// coarse is the bits by which buckets of the histogram are coarsened into bins: 32 bins per octave.
 const coarse = subBits - 5
 
 func (a *Attribution) bin(d sim.Duration) *bin {
 	i := bucket(d) >> coarse
-	for i >= len(a.at) {
-		a.at = append(a.at, bin{})
+	for i >= len(a.bins) {
+		a.bins = append(a.bins, bin{})
 	}
-	return &a.at[i]
+	return &a.bins[i]
 }
 
 // one counts w gaps made of s.
@@ -44,7 +44,7 @@ func (a *Attribution) one(s *sim.Breakdown, w uint64) {
 	}
 }
 
-// steps counts n steps of g that emitted so many tokens each.
+// steps counts n steps of g that each emitted so many tokens.
 func (a *Attribution) steps(in *sim.Instance, g *sim.Segment, n int, tokens uint64) {
 	if n > 1 || in.DecodeOnly() {
 		a.run(g, n, tokens)
@@ -54,7 +54,7 @@ func (a *Attribution) steps(in *sim.Instance, g *sim.Segment, n int, tokens uint
 	a.one(&s, tokens)
 }
 
-// run counts n steps of g, of decodes alone, w times each: bin by bin, not step by step.
+// run counts n decode-only steps of g, w times each: bin by bin, not step by step.
 func (a *Attribution) run(g *sim.Segment, n int, w uint64) {
 	for i := 0; i < n; {
 		first := g.Step(i)
@@ -65,23 +65,23 @@ func (a *Attribution) run(g *sim.Segment, n int, w uint64) {
 		}
 		b.n += uint64(k) * w
 		for p := range g.Part {
-			// Σ over the k steps of A + j·B, which is never negative although B may be
-			b.parts[p].AddProduct(uint64(sim.Duration(k)*g.Part[p].At(i)+g.Part[p].B*sim.Duration(k*(k-1)/2)), w)
+			// Σ over the k steps of A + j·B, which is never negative although B may be.
+			sum := sim.Duration(k)*g.Part[p].At(i) + g.Part[p].B*sim.Duration(k*(k-1)/2)
+			b.parts[p].AddProduct(uint64(sum), w)
 		}
 		i += k
 	}
 }
 
-// Gap is what a gap between two tokens of a certain length is made of: as those about as long are in
-// the mean.
+// Gap is what a gap between two tokens is made of: the mean of the gaps of about its length.
 type Gap struct {
-	At    string  `json:"at"`      // mean, p50, p90, p95, p99, p999; of gaps between tokens that did not come together
+	At    string  `json:"at"`      // mean, p50, p90, p95, p99, p999; of gaps between chunks
 	GapS  float64 `json:"gap_s"`   // as in latency.itl_chunk_s
-	Parts Parts   `json:"parts_s"` // sum to the gap
+	Parts Parts   `json:"parts_s"` // their sum is the gap
 }
 
-// Parts is a gap by what it is made of, in seconds. What prompts, speculation and copies add to a step is what it
-// would be shorter without.
+// Parts is what a gap is made of, in seconds. The parts of prompts, speculation and copies are the time by which the
+// step would be shorter without them.
 type Parts struct {
 	Weights       float64 `json:"weights"`
 	KV            float64 `json:"kv"`
@@ -91,16 +91,16 @@ type Parts struct {
 	Prefill       float64 `json:"prefill"`     // prompts in the same step, or in steps of their own before it
 	Speculation   float64 `json:"speculation"` // drafting and verifying
 	Copying       float64 `json:"copying"`     // between host memory and the GPU's
-	Queueing      float64 `json:"queueing"`    // for a seat or for room: after a preemption, a failure, or a hand-over
-	Recomputing   float64 `json:"recomputing"` // what was dropped, from the next admission on
-	KVTransfer    float64 `json:"kv_transfer"` // the cache on its way to another instance
+	Queueing      float64 `json:"queueing"`    // for admission, after a preemption, a failure or a KV transfer
+	Recomputing   float64 `json:"recomputing"` // the KV cache that was dropped, from the next admission on
+	KVTransfer    float64 `json:"kv_transfer"` // to another instance
 }
 
-// Gaps returns what the mean gap and those at some quantiles are made of; tokens that came together have no gap.
+// Gaps returns what the mean gap and the gaps at some quantiles are made of, without the tokens that came together.
 func (a *Attribution) Gaps() []Gap {
 	var all bin
-	for i := range a.at {
-		all.add(&a.at[i])
+	for i := range a.bins {
+		all.add(&a.bins[i])
 	}
 	if all.n == 0 {
 		return nil
@@ -111,9 +111,10 @@ func (a *Attribution) Gaps() []Gap {
 		q    float64
 	}{{"p50", .5}, {"p90", .9}, {"p95", .95}, {"p99", .99}, {"p999", .999}} {
 		rank, seen := uint64(max(1, math.Ceil(q.q*float64(all.n)))), uint64(0)
-		for i := range a.at {
-			if seen += a.at[i].n; seen >= rank {
-				gaps = append(gaps, a.at[i].gap(q.name))
+		for i := range a.bins {
+			seen += a.bins[i].n
+			if seen >= rank {
+				gaps = append(gaps, a.bins[i].gap(q.name))
 				break
 			}
 		}
@@ -121,9 +122,9 @@ func (a *Attribution) Gaps() []Gap {
 	return gaps
 }
 
-// fit makes gaps as long as the quantiles that they stand for: a bin is 2 % wide, a quantile within 0.1 %, and whoever
-// reads both would look for a reason of the difference. Parts are those between the bin and the next one on that side;
-// beyond the last one they grow in proportion.
+// fit makes gaps exactly as long as the quantiles that they stand for. A bin is 2 % wide and a quantile exact within
+// 0.1 %, so that a reader of both would look for the reason of the difference. Parts are interpolated between the bin
+// and the next one on that side; beyond the last bin they grow in proportion.
 func (a *Attribution) fit(gaps []Gap, q *Quantiles) {
 	for i, to := range [...]float64{q.Mean, q.P50, q.P90, q.P95, q.P99, q.P999} {
 		if i == 0 || i >= len(gaps) || gaps[i].GapS == to || gaps[i].GapS == 0 {
@@ -134,35 +135,35 @@ func (a *Attribution) fit(gaps []Gap, q *Quantiles) {
 		share := (to - g.GapS) / (beside.GapS - g.GapS)
 		other := beside.Parts.fields()
 		for p, part := range g.Parts.fields() {
-			*part += float64(share * (*other[p] - *part)) // the same on any machine
+			*part += float64(share * (*other[p] - *part)) // rounds alike on any machine
 		}
 		g.GapS = to
 	}
 }
 
-// beside returns the bin next to that of a gap, above or below; a gap of nothing if there is none.
-func (a *Attribution) beside(gapS float64, above bool) (found Gap) {
-	for i := range a.at {
-		if a.at[i].n == 0 {
+// beside returns the bin next to that of a gap, above or below, or an empty gap if there is none.
+func (a *Attribution) beside(gapS float64, above bool) (near Gap) {
+	for i := range a.bins {
+		if a.bins[i].n == 0 {
 			continue
 		}
-		switch g := a.at[i].gap(""); {
+		switch g := a.bins[i].gap(""); {
 		case !above && g.GapS < gapS:
-			found = g
+			near = g
 		case g.GapS > gapS:
 			if above {
-				found = g
+				near = g
 			}
-			return found
+			return near
 		}
 	}
-	return found
+	return near
 }
 
-// N returns how many gaps were counted: of tokens that did not come together with another.
+// N returns the number of gaps, without the tokens that came together.
 func (a *Attribution) N() (n int64) {
-	for i := range a.at {
-		n += int64(a.at[i].n)
+	for i := range a.bins {
+		n += int64(a.bins[i].n)
 	}
 	return n
 }
@@ -187,8 +188,8 @@ func (b *bin) gap(at string) Gap {
 // fields returns the parts in the order of sim.Wait.
 func (p *Parts) fields() [sim.NumWaits]*float64 {
 	return [...]*float64{
-		sim.Weights: &p.Weights, sim.KV: &p.KV, sim.Compute: &p.Compute, sim.Communication: &p.Communication, sim.Overhead: &p.Overhead,
-		sim.Prefill: &p.Prefill, sim.Drafting: &p.Speculation, sim.Copying: &p.Copying, sim.Queueing: &p.Queueing,
-		sim.Recomputing: &p.Recomputing, sim.Transferring: &p.KVTransfer,
+		sim.Weights: &p.Weights, sim.KV: &p.KV, sim.Compute: &p.Compute, sim.Communication: &p.Communication,
+		sim.Overhead: &p.Overhead, sim.Prefill: &p.Prefill, sim.Drafting: &p.Speculation, sim.Copying: &p.Copying,
+		sim.Queueing: &p.Queueing, sim.Recomputing: &p.Recomputing, sim.Transferring: &p.KVTransfer,
 	}
 }

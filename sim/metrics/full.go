@@ -6,15 +6,15 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Full is the Recorder of a whole run: it also follows the traced requests by output position, the load over
-// time, and each service class by itself.
+// Full is the Recorder of a whole run: it also records the traced requests by output position, the load over time, KV
+// transfers, and each service class separately.
 type Full struct {
 	Recorder
 	octaves   [31]octave
 	load      load
 	transfers transfers
-	classes   []byClass // nil: requests are not told apart
-	alone     [1]int32  // scratch: the tokens of the only class
+	classes   []byClass // nil: classes are not recorded separately
+	single    [1]int32  // scratch: the tokens of the only class
 }
 
 // octave is the gaps before the tokens at the positions 2^i ≤ position < 2^(i+1); the first token has position 1.
@@ -29,7 +29,7 @@ var (
 	_ sim.TransferObserver = (*Full)(nil)
 )
 
-// Watch makes f follow the load of c, whose sink it is.
+// Watch makes f record the load of c, whose sink it is.
 func (f *Full) Watch(c *sim.Cluster) {
 	f.load = load{}
 	f.load.watch(c)
@@ -42,6 +42,50 @@ func (f *Full) First(r *sim.Request) {
 		f.classes[r.Class].First(r)
 	}
 	f.load.start = min(f.load.start, r.Arrival)
+}
+
+// Run implements sim.Sink.
+func (f *Full) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
+	f.Recorder.Run(in, start, g, n, tokens)
+	if f.classes == nil {
+		return
+	}
+	for i, k := range f.shares(in, tokens) {
+		f.classes[i].Run(in, start, g, n, int(k))
+	}
+}
+
+// Paused implements sim.Sink.
+func (f *Full) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
+	f.Recorder.Paused(in, since, start, g, tokens)
+	if f.classes == nil {
+		return
+	}
+	for i, k := range f.shares(in, tokens) {
+		if k > 0 {
+			f.classes[i].Paused(in, since, start, g, int(k))
+		}
+	}
+}
+
+// Burst implements sim.Sink.
+func (f *Full) Burst(in *sim.Instance, t sim.Time, tokens int) {
+	f.Recorder.Burst(in, t, tokens)
+	if f.classes == nil {
+		return
+	}
+	for i, k := range f.shares(in, tokens) {
+		f.classes[i].Burst(in, t, int(k))
+	}
+}
+
+// shares returns how many of the tokens of a batch are of each class.
+func (f *Full) shares(in *sim.Instance, tokens int) []int32 {
+	if of := in.TokensByClass(); of != nil {
+		return of
+	}
+	f.single[0] = int32(tokens)
+	return f.single[:]
 }
 
 // Gap implements sim.Sink.
@@ -67,7 +111,7 @@ func (f *Full) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	}
 }
 
-// Tokens implements sim.Tracer: it counts the steps before each token, an octave at a time.
+// Tokens implements sim.Tracer: it counts the steps before each token, one octave at a time.
 func (f *Full) Tokens(r *sim.Request, emitted int32, _ sim.Time, g *sim.Segment, n int) {
 	if r.Arrival < f.Warmup {
 		return
@@ -100,7 +144,7 @@ func (f *Full) Accepted(r *sim.Request, emitted int32, _ sim.Time, n int) {
 	}
 }
 
-// octave returns the octave of a position, and notes that a request has reached it.
+// octave returns the octave of a position, and counts a request that has reached it.
 func (f *Full) octave(position int32) *octave {
 	o := &f.octaves[bits.Len32(uint32(position))-1]
 	if position&(position-1) == 0 {
@@ -109,7 +153,7 @@ func (f *Full) octave(position int32) *octave {
 	return o
 }
 
-// positions summarizes the octaves that a traced request reached.
+// positions returns the octaves that some traced request reached.
 func (f *Full) positions() []Octave {
 	var out []Octave
 	for i := range f.octaves {

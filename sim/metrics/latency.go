@@ -1,0 +1,85 @@
+package metrics
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// Latency holds the distributions that users feel; see recorder.go for their definitions. After a warm-up, latencies of
+// requests are those of requests that arrived later, and ITL that of tokens emitted later.
+type Latency struct {
+	TTFT     Quantiles `json:"ttft_s"`
+	ITL      Quantiles `json:"itl_s"`
+	ITLChunk Quantiles `json:"itl_chunk_s"`
+	TPOT     Quantiles `json:"tpot_s"`
+	E2E      Quantiles `json:"e2e_s"`
+	Queue    Quantiles `json:"queue_s"`
+}
+
+// latency returns the distributions.
+func (m *Recorder) latency() Latency {
+	return Latency{
+		TTFT: m.TTFT.Quantiles(), ITL: m.ITL.Quantiles(), ITLChunk: m.chunkGaps(), TPOT: m.TPOT.Quantiles(),
+		E2E: m.E2E.Quantiles(), Queue: m.Queue.Quantiles(),
+	}
+}
+
+// NamedQuantiles is a latency with its name in tables.
+type NamedQuantiles struct {
+	Name string
+	Quantiles
+}
+
+// Named returns the latencies in the order of tables. Gaps between chunks are among them only if they differ from ITL.
+func (l *Latency) Named() []NamedQuantiles {
+	all := []NamedQuantiles{{"TTFT", l.TTFT}, {"ITL", l.ITL}}
+	if l.ITLChunk.N != l.ITL.N {
+		all = append(all, NamedQuantiles{"ITL, chunks", l.ITLChunk})
+	}
+	return append(all, []NamedQuantiles{{"TPOT", l.TPOT}, {"E2E", l.E2E}, {"queue", l.Queue}}...)
+}
+
+// Quantiles describes a distribution. With N = 0 the other fields are NaN, and null in JSON.
+type Quantiles struct {
+	N                                   int64
+	Mean, P50, P90, P95, P99, P999, Max float64
+}
+
+// MarshalJSON writes NaN as null.
+func (q Quantiles) MarshalJSON() ([]byte, error) {
+	num := func(x float64) any {
+		if math.IsNaN(x) {
+			return nil
+		}
+		return x
+	}
+	return json.Marshal(struct {
+		N    int64 `json:"n"`
+		Mean any   `json:"mean"`
+		P50  any   `json:"p50"`
+		P90  any   `json:"p90"`
+		P95  any   `json:"p95"`
+		P99  any   `json:"p99"`
+		P999 any   `json:"p999"`
+		Max  any   `json:"max"`
+	}{q.N, num(q.Mean), num(q.P50), num(q.P90), num(q.P95), num(q.P99), num(q.P999), num(q.Max)})
+}
+
+// Streamed is what clients see of the requests that were traced token by token, where the constant delay in Latency is
+// not all of it: chunks delay tokens, or an API server or a network takes more time for one token than for another.
+type Streamed struct {
+	Requests int64     `json:"requests"` // completed requests of the sample
+	TTFT     Quantiles `json:"ttft_s"`
+	ITL      Quantiles `json:"itl_s"` // 0 for all tokens of a chunk but one
+	ITLChunk Quantiles `json:"itl_chunk_s"`
+	TPOT     Quantiles `json:"tpot_s"`
+	E2E      Quantiles `json:"e2e_s"`
+	Delay    Delay     `json:"streaming"`
+}
+
+// Delay is the mean time from when the engine emits a token until the client has it.
+type Delay struct {
+	MeanS     float64 `json:"mean_s"`
+	ChunkS    float64 `json:"chunk_s"`    // the part spent waiting for the last token of its chunk
+	DeliveryS float64 `json:"delivery_s"` // the part spent in the API server and the network
+}
