@@ -104,11 +104,12 @@ func namesOf(f strict.Field) []string {
 // fixedNames returns the lists of names that no other package has.
 func fixedNames() map[string][]string {
 	return map[string][]string{
-		"roles":              roles(),
-		"transfers":          {transferPull, TransferPush},
-		"first-tokens":       {FirstAtPrefill, firstAtDecode},
-		"in-flight":          {InFlightRetry, inFlightFail},
-		"reserves":           {catalog.ReserveAsComputed, catalog.ReservePrompt, catalog.ReserveMaxTokens, catalog.ReserveMaxModelLen},
+		"roles":        roles(),
+		"transfers":    {transferPull, TransferPush},
+		"first-tokens": {FirstAtPrefill, firstAtDecode},
+		"in-flight":    {InFlightRetry, inFlightFail},
+		"reserves": {catalog.ReserveAsComputed, catalog.ReservePrompt, catalog.ReserveMaxTokens,
+			catalog.ReserveMaxModelLen},
 		"capacity-policies":  {catalog.NoEvict, catalog.MaxUtilization},
 		"preemption-modes":   {catalog.PreemptRecompute, catalog.PreemptSwap},
 		"preemption-victims": {catalog.VictimTail, catalog.VictimLastInOrder},
@@ -116,8 +117,8 @@ func fixedNames() map[string][]string {
 	}
 }
 
-// checkTags refuses every value outside the range or the list that its tag states, and required values that nobody gave.
-// Values that skip names have no effect and are not looked at.
+// checkTags refuses every value outside the range or the list that its tag states, and required values that nobody
+// gave. Values that skip names have no effect and are not looked at.
 func (c *checker) checkTags(v reflect.Value, skip func(path string) bool) {
 	walk(v, "", func(path string, f strict.Field, value reflect.Value) {
 		if c.err != nil || isSection(value) || skip(path) {
@@ -152,8 +153,8 @@ func (c *checker) inside(path string, v reflect.Value, b bound) {
 	}
 }
 
-// idle reports whether the value at a path has no effect: one that the pool's engine or role has no use for, or what would
-// be drafted by a method that drafts nothing.
+// idle reports whether the value at a path has no effect: one that the pool's engine or role has no use for, or what
+// would be drafted by a method that drafts nothing.
 func (s *Scenario) idle(path string) bool {
 	if key, ok := strings.CutPrefix(path, "speculation."); ok {
 		return key != "method" && !s.Speculation.On()

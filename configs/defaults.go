@@ -110,11 +110,13 @@ func (l *layers) defaultPools() ([]Pool, error) {
 		}
 		pools[i] = defaultPoolOf(&engine)
 		pools[i].Name = l.poolName(i)
-		if pools[i].Role, _ = l.topmost(path + ".role").(string); pools[i].Role == "" {
+		pools[i].Role, _ = l.topmost(path + ".role").(string)
+		if pools[i].Role == "" {
 			pools[i].Role = RoleServe
 		}
 		pools[i].fillRole()
-		if pools[i].KVLinkBps = 0; l.topmost(path+".kv_link_bps") != nil {
+		pools[i].KVLinkBps = 0
+		if l.topmost(path+".kv_link_bps") != nil {
 			pools[i].KVLink = ""
 		}
 	}
@@ -156,8 +158,8 @@ func (s *Scenario) fillLimits() error {
 	return nil
 }
 
-// fillBatch writes the limits of a batch that nobody gave. A default of max_num_seqs is never above the tokens of a step,
-// which most engines would refuse. Tokens that follow the longest sequence stay absent until the model is known.
+// fillBatch writes the limits of a batch that nobody gave. A default of max_num_seqs is never above the tokens of a
+// step, which most engines would refuse. Tokens that follow the longest sequence stay absent until the model is known.
 func (p *Pool) fillBatch(e *catalog.EngineSpec, limit catalog.EngineLimit, seqsGiven, tokensGiven bool) {
 	switch {
 	case tokensGiven:

@@ -1,4 +1,5 @@
-// Package configs is what a scenario can say, and how one is loaded: strictly, in layers, with every default written in.
+// Package configs is what a scenario can say, and how one is loaded: strictly, in layers, with every default written
+// in.
 //
 //	scenario*.go   what a scenario can say
 //	study*.go      what a search for a deployment can say

@@ -95,8 +95,8 @@ func (l *layers) arguments(path string, visit func(key, at string)) {
 	}
 }
 
-// fitEngine refuses the arguments of the pool at path that its engine lacks, and those under the names of other engines; what
-// is left goes by the engine's own names from now on.
+// fitEngine refuses the arguments of the pool at path that its engine lacks, and those under the names of other
+// engines; what is left goes by the engine's own names from now on.
 func (l *layers) fitEngine(path string, e *catalog.EngineSpec) (err error) {
 	l.arguments(path, func(key, at string) {
 		name, renamed := l.origins.name(at), l.origins.name(at) != key
@@ -105,7 +105,8 @@ func (l *layers) fitEngine(path string, e *catalog.EngineSpec) (err error) {
 		case !e.Has(key):
 			err = l.origins.errorf(at, "engine %q has no such argument; it has %s", e.Name, strict.Quoted(e.OwnNames()))
 		case renamed && own != name:
-			err = l.origins.errorf(at, "is its name under %s; engine %q calls it %q", strict.Quoted(catalog.EnginesWith(name)), e.Name, own)
+			err = l.origins.errorf(at, "is its name under %s; engine %q calls it %q", strict.Quoted(catalog.EnginesWith(name)),
+				e.Name, own)
 		}
 	})
 	for _, key := range e.Keys() {

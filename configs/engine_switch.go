@@ -12,8 +12,8 @@ import (
 	"github.com/decodesim/decodesim/configs/strict"
 )
 
-// switchEngines puts every pool under another engine. What the pools say of theirs is carried over by its meaning; what the
-// new one has no argument for, or means something else by, is left out and noted.
+// switchEngines puts every pool under another engine. What the pools say of theirs is carried over by its meaning; what
+// the new one has no argument for, or means something else by, is left out and noted.
 func (l *layers) switchEngines(to string) error {
 	by := "engine " + to
 	if err := (&origins{strict.NewPositions(by), nil}).known("", "engine", to, catalog.EngineNames()); err != nil {
@@ -36,7 +36,8 @@ func (l *layers) switchEngines(to string) error {
 		l.arguments(path, func(key, at string) {
 			name := l.origins.name(at)
 			if reason := l.lost(key, at, &from, &engine); reason != "" {
-				l.notes = append(l.notes, fmt.Sprintf("pools.%s.%s: %s is left out: %s", l.poolName(i), name, literalOf(l.topmost(at)), reason))
+				l.notes = append(l.notes,
+					fmt.Sprintf("pools.%s.%s: %s is left out: %s", l.poolName(i), name, literalOf(l.topmost(at)), reason))
 				l.forget(at)
 				return
 			}
@@ -60,7 +61,9 @@ func (l *layers) dropSpeculation(e *catalog.EngineSpec) {
 	if method == nil || method == "none" {
 		return
 	}
-	l.notes = append(l.notes, fmt.Sprintf("speculation.method: %s is left out: engine %s computes a static batch in lock step", literalOf(method), e.Name))
+	l.notes = append(l.notes,
+		fmt.Sprintf("speculation.method: %s is left out: engine %s computes a static batch in lock step", literalOf(method),
+			e.Name))
 	for _, layer := range []map[string]any{l.set, l.env, l.file} {
 		for _, path := range slices.Sorted(maps.Keys(layer)) {
 			if strings.HasPrefix(path, "speculation.") {
@@ -103,19 +106,22 @@ func (l *layers) lost(key, at string, from, to *catalog.EngineSpec) string {
 	switch {
 	case !to.Has(key):
 		return fmt.Sprintf("engine %s has no such argument", to.Name)
-	case key == "gpu_memory_utilization" && from.MemoryShare != to.MemoryShare, key == "kv_offloading_size" && from.OffloadingPerGPU != to.OffloadingPerGPU:
+	case key == "gpu_memory_utilization" && from.MemoryShare != to.MemoryShare, key == "kv_offloading_size" &&
+		from.OffloadingPerGPU != to.OffloadingPerGPU:
 		return fmt.Sprintf("%s of %s is that of something else", to.Own(key), to.Name)
 	case key == "queue_order" && !contains(to.Orders(), value):
 		return fmt.Sprintf("engine %s has no such order", to.Name)
 	case key == "max_num_batched_tokens" && l.wholePrompts(at, from) != l.wholePrompts(at, to):
-		return fmt.Sprintf("of %s and %s only one runs prompts whole, for which it is the longest of them", from.Name, to.Name)
+		return fmt.Sprintf("of %s and %s only one runs prompts whole, for which it is the longest of them", from.Name,
+			to.Name)
 	}
 	return ""
 }
 
 // wholePrompts reports whether the pool of the key at path would run prompts whole under the engine.
 func (l *layers) wholePrompts(path string, e *catalog.EngineSpec) bool {
-	if chunked, ok := l.topmost(strict.Join(strict.Parent(path), "enable_chunked_prefill")).(bool); ok && e.Has("enable_chunked_prefill") {
+	if chunked, ok := l.topmost(strict.Join(strict.Parent(path), "enable_chunked_prefill")).(bool); ok &&
+		e.Has("enable_chunked_prefill") {
 		return !chunked
 	}
 	size, ok := l.topmost(path).(int)

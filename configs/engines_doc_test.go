@@ -30,10 +30,15 @@ func TestThePageOfEnginesIsThatOfTheirFiles(t *testing.T) {
 
 func enginePage(t *testing.T) []byte {
 	var b bytes.Buffer
-	b.WriteString("# Engines\n\nWritten from `configs/catalog/engines/` by `go test ./configs -run Page -update`. An engine is a policy, arguments under " +
-		"its own names with\nits own defaults, and the efficiencies that price its steps. `decodesim show NAME` prints its file. A scenario may " +
-		"name an\nargument as the engine does or as the column *key* does, which is the same for every engine. What is marked unverified is from\n" +
-		"memory: no document or source was read for it.\n\n| engine | describes | policy | efficiencies |\n|---|---|---|---|\n")
+	b.WriteString(
+		"# Engines\n\nWritten from `configs/catalog/engines/` by `go test ./configs -run Page -update`. An engine is a " +
+			"policy, arguments under " +
+			"its own names with\nits own defaults, and the efficiencies that price its steps. `decodesim show NAME` prints " +
+			"its file. A scenario may " +
+			"name an\nargument as the engine does or as the column *key* does, which is the same for every engine. What is " +
+			"marked unverified is from\n" +
+			"memory: no document or source was read for it.\n\n| engine | describes | policy | efficiencies " +
+			"|\n|---|---|---|---|\n")
 	for _, name := range catalog.EngineNames() {
 		e, err := catalog.Engine(name)
 		require.NoError(t, err)
@@ -48,7 +53,8 @@ func enginePage(t *testing.T) []byte {
 }
 
 func engineSection(t *testing.T, b *bytes.Buffer, e *catalog.EngineSpec) {
-	fmt.Fprintf(b, "\n## %s\n\n%s. Source: %s.\n\n| argument | key | default | note |\n|---|---|---|---|\n", e.Name, e.Describes, strings.TrimSuffix(e.Source, "."))
+	fmt.Fprintf(b, "\n## %s\n\n%s. Source: %s.\n\n| argument | key | default | note |\n|---|---|---|---|\n", e.Name,
+		e.Describes, strings.TrimSuffix(e.Source, "."))
 	notes := argumentNotes(t, e)
 	for _, key := range e.Keys() {
 		own, shown := e.Own(key), "the same"
@@ -85,7 +91,8 @@ func argumentDefault(e *catalog.EngineSpec, key string) string {
 	var least, most float64
 	for i, l := range e.Limits {
 		x := map[string]float64{
-			"max_num_seqs": float64(l.MaxNumSeqs), "max_num_batched_tokens": float64(l.MaxNumBatchedTokens), "gpu_memory_utilization": l.GPUMemoryUtilization,
+			"max_num_seqs": float64(l.MaxNumSeqs), "max_num_batched_tokens": float64(l.MaxNumBatchedTokens),
+			"gpu_memory_utilization": l.GPUMemoryUtilization,
 		}[key]
 		if i == 0 {
 			least, most = x, x

@@ -9,12 +9,15 @@ import (
 // checkHandover refuses links that carry nothing, and engines that cannot run a part of a request.
 func (p *Pool) checkHandover(c *checker, path string, e *catalog.EngineSpec) {
 	if p.Role != RoleServe && !e.Divides(p.Reserve) {
-		c.fail(path+".engine", "%q takes the cache of a request for all of its output, or its batch as one, and a pool of role %s has only a part; "+
+		c.fail(path+
+			".engine", "%q takes the cache of a request for all of its output, or its batch as one, and a pool of role %s has "+
+			"only a part; "+
 			"accepted: %s", p.Engine, p.Role, strict.Quoted(catalog.Dividing()))
 	}
 	for _, key := range handoverKeys() {
 		if at := path + "." + key; p.lacks(key) && c.origins.given(at) {
-			c.fail(at, "has no effect on a pool of role %s, which hands no cache over; accepted: null, or role %s", p.Role, RolePrefill)
+			c.fail(at, "has no effect on a pool of role %s, which hands no cache over; accepted: null, or role %s", p.Role,
+				RolePrefill)
 		}
 	}
 	if !p.handsOver() {

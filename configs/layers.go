@@ -122,7 +122,8 @@ func (l *layers) environment(env []string) error {
 		}
 		at, ok := variables[name]
 		if !ok {
-			return strict.Errorf(entry, "%s", "no such key; "+firstOf(strict.DidYouMean(name, names), "have DECODESIM_SEED and so on"))
+			return strict.Errorf(entry, "%s", "no such key; "+
+				firstOf(strict.DidYouMean(name, names), "have DECODESIM_SEED and so on"))
 		}
 		if err := l.keyed("environment", at.path, at.key, entry); err != nil {
 			return err
@@ -199,7 +200,8 @@ func (l *layers) parse(layer map[string]any, path, text, by string) error {
 	if err := strict.Value(n, path, value); err != nil {
 		return strict.Errorf(by, "%s", err.(*strict.Error).Message)
 	}
-	if value, err = l.fromHere(path, value); err != nil {
+	value, err = l.fromHere(path, value)
+	if err != nil {
 		return strict.Errorf(by, "%s", err.Error())
 	}
 	l.assign(layer, path, value.Interface(), by)
@@ -223,7 +225,8 @@ func parseValue(text string, t reflect.Type) (*yaml.Node, error) {
 func (l *layers) fromHere(path string, v reflect.Value) (reflect.Value, error) {
 	file := path == "workload.trace.file" || path == "workload.lengths.file" ||
 		strings.HasSuffix(path, ".efficiency") && catalog.IsEfficiencyPath(v.String()) ||
-		(path == "model" || strings.HasPrefix(path, "pools[") && strings.HasSuffix(path, "].model") || path == "speculation.draft_model") && catalog.IsModelPath(v.String())
+		(path == "model" || strings.HasPrefix(path, "pools[") && strings.HasSuffix(path, "].model") ||
+			path == "speculation.draft_model") && catalog.IsModelPath(v.String())
 	if !file {
 		return v, nil
 	}

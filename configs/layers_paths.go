@@ -12,8 +12,8 @@ import (
 	"github.com/decodesim/decodesim/configs/strict"
 )
 
-// walk visits every value and every optional section of a scenario under its path, in the order of the schema. It enters
-// the sections and list elements that v has.
+// walk visits every value and every optional section of a scenario under its path, in the order of the schema. It
+// enters the sections and list elements that v has.
 func walk(v reflect.Value, path string, visit func(path string, f strict.Field, v reflect.Value)) {
 	for _, f := range strict.FieldsOf(v.Type()) {
 		at, inner := strict.Join(path, f.Key), v.FieldByIndex(f.Index)

@@ -53,7 +53,8 @@ func TestLayersStandInOrder(t *testing.T) {
 			Env: []string{"DECODESIM_SEED=6", "DECODESIM_WORKLOAD_ARRIVALS_RATE=4", "DECODESIM_POOLS_SERVE_REPLICAS=3"},
 			Set: []string{"seed=7", "workload.arrivals.rate=5e0", "pools.serve.replicas=4"},
 		}, 7, 5, 4},
-		{"a later set over an earlier one", Options{Set: []string{"seed=7", "seed=8", "pools.0.replicas=5", "pools[0].replicas=6"}}, 8, 2, 6},
+		{"a later set over an earlier one",
+			Options{Set: []string{"seed=7", "seed=8", "pools.0.replicas=5", "pools[0].replicas=6"}}, 8, 2, 6},
 		{"seed over all", Options{Set: []string{"seed=7"}, Env: []string{"DECODESIM_SEED=6"}, Seed: &seed}, 9, 2, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,8 +69,10 @@ func TestEveryKindOfValueCanBeSet(t *testing.T) {
 	inDir(t, base)
 	s, err := Load("chat.yaml", Options{Set: []string{
 		"name=12", "weights=fp8", "pools.other.expert_parallel=true", "pools.other.gpu_memory_utilization=0.5",
-		"output.requests_csv=false", "output.attribution=false", "slo.ttft_ms=100", "workload.cancel.probability=0.5", "workload.cancel.after_s=3",
-		"workload.output_tokens=null", "workload.output_tokens.distribution=empirical", "workload.output_tokens.values=[1, 2]",
+		"output.requests_csv=false", "output.attribution=false", "slo.ttft_ms=100", "workload.cancel.probability=0.5",
+		"workload.cancel.after_s=3",
+		"workload.output_tokens=null", "workload.output_tokens.distribution=empirical",
+		"workload.output_tokens.values=[1, 2]",
 	}})
 	require.NoError(t, err)
 	require.Equal(t, "12", s.Name)
@@ -91,7 +94,8 @@ func TestNullTakesASectionAway(t *testing.T) {
 }
 
 func TestNullTakesAListAway(t *testing.T) {
-	inDir(t, strings.Replace(base, "process: poisson, rate: 2", "process: piecewise, points: [{at_s: 0, rate: 2}, {at_s: 5, rate: 9}]", 1))
+	inDir(t, strings.Replace(base, "process: poisson, rate: 2",
+		"process: piecewise, points: [{at_s: 0, rate: 2}, {at_s: 5, rate: 9}]", 1))
 	s, err := Load("chat.yaml", Options{Set: []string{
 		"workload.arrivals.points=null", "workload.arrivals.process=poisson", "workload.arrivals.rate=3",
 	}})
@@ -113,7 +117,8 @@ func TestPathsStartWhereTheyAreNamed(t *testing.T) {
 	require.Equal(t, filepath.Join(here, "t.csv"), s.Workload.Trace.File)
 	require.Equal(t, "s", s.Name)
 
-	s, err = Load("sub/s.yaml", Options{Set: []string{"workload.trace.file=u.csv"}, Env: []string{"DECODESIM_MODEL=./c.json"}})
+	s, err = Load("sub/s.yaml",
+		Options{Set: []string{"workload.trace.file=u.csv"}, Env: []string{"DECODESIM_MODEL=./c.json"}})
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(here, "u.csv"), s.Workload.Trace.File)
 	require.Equal(t, filepath.Join(here, "c.json"), s.Model)
@@ -132,22 +137,28 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 		{set("seed=abc"), `--set seed=abc: expected an integer, got "abc"`},
 		{set("seed="), `--set seed=: "" is not a value`},
 		{set("sede=1"), `--set sede=1: no key "sede"; did you mean "seed"?`},
-		{set("workload.arrivals.rat=1"), `--set workload.arrivals.rat=1: no key "rat" in workload.arrivals; did you mean "rate"?`},
+		{set("workload.arrivals.rat=1"),
+			`--set workload.arrivals.rat=1: no key "rat" in workload.arrivals; did you mean "rate"?`},
 		{set("seed.x=1"), `--set seed.x=1: seed is a value; it has no key "x"`},
 		{set("seed"), `--set seed: expected key=value, such as --set workload.arrivals.rate=4`},
 		{set("=1"), `--set =1: expected key=value, such as --set workload.arrivals.rate=4`},
 		{set("workload=1"), `--set workload=1: workload has keys of its own; set those, such as workload.arrivals`},
-		{set("workload.arrivals=1"), `--set workload.arrivals=1: workload.arrivals has keys of its own; set those, such as workload.arrivals.process`},
+		{set("workload.arrivals=1"),
+			`--set workload.arrivals=1: workload.arrivals has keys of its own; set those, such as workload.arrivals.process`},
 		{set("pools=[]"), `--set pools=[]: pools has keys of its own; set those, such as pools.0.name`},
-		{set("workload.arrivals.points.0.rate=1"), `--set workload.arrivals.points.0.rate=1: no element "0" in workload.arrivals.points, which is empty`},
+		{set("workload.arrivals.points.0.rate=1"),
+			`--set workload.arrivals.points.0.rate=1: no element "0" in workload.arrivals.points, which is empty`},
 		{set("workload.arrivals.rate=.inf"), `--set workload.arrivals.rate=.inf: expected a finite number, got .inf`},
-		{set("workload.arrivals.rate=-1"), `--set workload.arrivals.rate=-1: is -1; accepted: a number above 0 and at most 1000000000`},
-		{set("pools.serve.replicas=0"), `--set pools.serve.replicas=0: 0 is out of range; expected a whole number from 1 to 1048576`},
+		{set("workload.arrivals.rate=-1"),
+			`--set workload.arrivals.rate=-1: is -1; accepted: a number above 0 and at most 1000000000`},
+		{set("pools.serve.replicas=0"),
+			`--set pools.serve.replicas=0: 0 is out of range; expected a whole number from 1 to 1048576`},
 		{set("output.requests_csv=maybe"), `--set output.requests_csv=maybe: expected auto, true or false, got "maybe"`},
 		{set("workload.requests=null"), `chat.yaml:8:1: workload: has no end; expected requests, duration_s or both`},
 		{env("DECODESIM_SEED=abc"), `DECODESIM_SEED=abc: expected an integer, got "abc"`},
 		{env("DECODESIM_SEDE=1"), `DECODESIM_SEDE=1: no such key; did you mean "DECODESIM_SEED"?`},
-		{env("DECODESIM_POOLS_SERV_REPLICAS=1"), `DECODESIM_POOLS_SERV_REPLICAS=1: no such key; did you mean "DECODESIM_POOLS_SERVE_REPLICAS"?`},
+		{env("DECODESIM_POOLS_SERV_REPLICAS=1"),
+			`DECODESIM_POOLS_SERV_REPLICAS=1: no such key; did you mean "DECODESIM_POOLS_SERVE_REPLICAS"?`},
 		{env("DECODESIM_X=1"), `DECODESIM_X=1: no such key; have DECODESIM_SEED and so on`},
 		{env("DECODESIM_POOLS_OTHER_GPU=h1000"), `DECODESIM_POOLS_OTHER_GPU=h1000: gpu "h1000" not found; have `},
 	} {

@@ -4,8 +4,8 @@ import (
 	"github.com/decodesim/decodesim/workloads/lengths"
 )
 
-// Recorded is lengths as they were, in place of prompt_tokens and output_tokens: the k-th request sent has the k-th of them,
-// whichever client sends it.
+// Recorded is lengths as they were, in place of prompt_tokens and output_tokens: the k-th request sent has the k-th of
+// them, whichever client sends it.
 type Recorded struct {
 	File   string    `yaml:"file,omitempty" doc:"CSV or JSON lines, plain or gzipped, with a prompt and an output in tokens per row; null: values"`
 	Values [][]int64 `yaml:"values,omitempty" doc:"prompts and outputs in tokens, such as [[512, 128], [90, 400]]; null: file"`

@@ -43,7 +43,8 @@ func handoverKeys() []string {
 	return []string{"kv_transfer", "first_token", "kv_link", "kv_link_bps", "kv_link_latency_s", "kv_link_efficiency"}
 }
 
-// lacks reports whether the key is one that a pool of p's role has no use for. Embeddings are always pulled, and are no token.
+// lacks reports whether the key is one that a pool of p's role has no use for. Embeddings are always pulled, and are no
+// token.
 func (p *Pool) lacks(key string) bool {
 	switch {
 	case key == "model":
@@ -59,7 +60,8 @@ func (p *Pool) fillRole() {
 	if !p.handsOver() {
 		return
 	}
-	if p.KVLink, p.KVLinkEfficiency = "nic", 1; p.Role == RolePrefill {
+	p.KVLink, p.KVLinkEfficiency = "nic", 1
+	if p.Role == RolePrefill {
 		p.KVTransfer, p.FirstToken = transferPull, FirstAtPrefill
 	}
 }
@@ -70,11 +72,13 @@ func (s *Scenario) checkRoles(c *checker) {
 		p := &s.Pools[i]
 		for _, of := range []struct{ role, does string }{{RolePrefill, RoleDecode}, {RoleDecode, RolePrefill}} {
 			if p.Role == of.role && len(s.PoolsOf(of.does)) == 0 {
-				c.fail(s.PoolPath(p, "role"), "%q without a pool of role %s; expected one of each, or %q", of.role, of.does, RoleServe)
+				c.fail(s.PoolPath(p, "role"), "%q without a pool of role %s; expected one of each, or %q", of.role, of.does,
+					RoleServe)
 			}
 		}
 		if p.Role == RoleEncode && len(s.PoolsOf(RoleServe))+len(s.PoolsOf(RolePrefill)) == 0 {
-			c.fail(s.PoolPath(p, "role"), "%q without a pool of role %s or %s; expected one behind it", RoleEncode, RoleServe, RolePrefill)
+			c.fail(s.PoolPath(p, "role"), "%q without a pool of role %s or %s; expected one behind it", RoleEncode, RoleServe,
+				RolePrefill)
 		}
 	}
 }

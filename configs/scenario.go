@@ -2,12 +2,12 @@ package configs
 
 import "github.com/decodesim/decodesim/configs/catalog"
 
-// Scenario is a deployment, the load on it and what is asked of it: all that a run is a function of, with the seed. Load
-// returns one with every default written in.
+// Scenario is a deployment, the load on it and what is asked of it: all that a run is a function of, with the seed.
+// Load returns one with every default written in.
 //
-// The tags serve three ends: yaml names the key in files, in --set and in the environment; omitempty marks keys that may
-// stay absent, as null, when the zero value says so; doc is the comment in the resolved file. A key with omitempty and
-// no doc is left out of the resolved file when absent: another law's parameter.
+// The tags serve three ends: yaml names the key in files, in --set and in the environment; omitempty marks keys that
+// may stay absent, as null, when the zero value says so; doc is the comment in the resolved file. A key with omitempty
+// and no doc is left out of the resolved file when absent: another law's parameter.
 type Scenario struct {
 	Name     string  `yaml:"name" doc:"of the results"`
 	Model    string  `yaml:"model" doc:"catalog name, or a path to a HuggingFace config.json"`

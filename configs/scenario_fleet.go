@@ -90,9 +90,9 @@ const (
 	inFlightFail  = "fail"
 )
 
-// defaultFleet writes what the sections of a fleet are made of unless some layer says otherwise; skeleton has their rows. A
-// period of 15 s and a stabilisation of 300 s are those of Kubernetes' horizontal pod autoscaler (from memory: unverified);
-// shares of the cache are assumed.
+// defaultFleet writes what the sections of a fleet are made of unless some layer says otherwise; skeleton has their
+// rows. A period of 15 s and a stabilisation of 300 s are those of Kubernetes' horizontal pod autoscaler (from memory:
+// unverified); shares of the cache are assumed.
 func (s *Scenario) defaultFleet(skeleton *Scenario) {
 	s.Routing = Routing{Weights: RoutingWeights{Queue: 1, Tokens: 1, KV: 1, Prefix: 1}}
 	for range skeleton.Autoscale {

@@ -16,11 +16,11 @@ type Options struct {
 	Env  []string // NAME=value, as of os.Environ; only the names DECODESIM_* matter
 	Seed *uint64  // stands above all; nil: not given
 
-	// Engine puts every pool under this engine; empty: each under its own. Arguments of the scenario and of the layers above it
-	// are carried over by what they mean, whatever the two engines call them: max_num_seqs: 64 becomes max_running_requests: 64.
-	// Those that the engine has no argument for, or that would mean something else to it, are left out, as if nobody had
-	// given them: its own default applies, and Scenario.Notes says so, a line each. A comparison of engines loads the same
-	// scenario once for each.
+	// Engine puts every pool under this engine; empty: each under its own. Arguments of the scenario and of the layers
+	// above it are carried over by what they mean, whatever the two engines call them: max_num_seqs: 64 becomes
+	// max_running_requests: 64. Those that the engine has no argument for, or that would mean something else to it, are
+	// left out, as if nobody had given them: its own default applies, and Scenario.Notes says so, a line each. A
+	// comparison of engines loads the same scenario once for each.
 	Engine string
 }
 

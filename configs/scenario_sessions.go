@@ -5,8 +5,8 @@ import (
 	"github.com/decodesim/decodesim/workloads/sessions"
 )
 
-// Sessions makes the workload one of conversations: arrivals are those of sessions, the clients of a closed loop lead one
-// after the other, and a prompt is all that was said before and what prompt_tokens says.
+// Sessions makes the workload one of conversations: arrivals are those of sessions, the clients of a closed loop lead
+// one after the other, and a prompt is all that was said before and what prompt_tokens says.
 type Sessions struct {
 	Turns      *lengths.Spec  `yaml:"turns" unit:"turns" about:"law of the number of turns"`
 	ThinkTimeS *sessions.Span `yaml:"think_time_s" about:"law of the time between an answer and the next turn; null: none"`

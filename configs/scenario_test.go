@@ -27,8 +27,9 @@ func bare(s *Scenario) Scenario {
 }
 
 func TestEmbeddedScenariosLoadAndSayWhatTheyAnswer(t *testing.T) {
-	require.Subset(t, ScenarioNames(), []string{"chat-70b", "chat-8b", "code-completion", "drafter-8b-70b", "eagle3-70b", "mtp-coding-397b", "multi-turn-8b",
-		"pd-70b", "pd-r1", "textbook-8b", "two-classes-8b"})
+	require.Subset(t, ScenarioNames(),
+		[]string{"chat-70b", "chat-8b", "code-completion", "drafter-8b-70b", "eagle3-70b", "mtp-coding-397b", "multi-turn-8b",
+			"pd-70b", "pd-r1", "textbook-8b", "two-classes-8b"})
 	for _, name := range ScenarioNames() {
 		s, err := Load(name, Options{})
 		require.NoError(t, err)
@@ -53,17 +54,22 @@ workload:
 		Name: "serve", Role: "serve", GPU: "h100-sxm", Replicas: 1, TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
 		Engine: "vllm-v1",
 		EngineArguments: catalog.EngineArguments{
-			MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, EnableChunkedPrefill: true, SchedulerReserveFullISL: true, Reserve: "as-computed",
-			QueueOrder: "fcfs", PreemptionMode: "recompute", PreemptionVictim: "last-in-order", GPUMemoryUtilization: 0.92, BlockSize: 16,
+			MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, EnableChunkedPrefill: true, SchedulerReserveFullISL: true,
+			Reserve:    "as-computed",
+			QueueOrder: "fcfs", PreemptionMode: "recompute", PreemptionVictim: "last-in-order", GPUMemoryUtilization: 0.92,
+			BlockSize:           16,
 			EnablePrefixCaching: true, Attention: "flash", AsyncScheduling: true,
 		},
 	}
 	b, c := pool, pool
-	b.Name, b.GPU, b.MaxNumSeqs, b.MaxNumBatchedTokens = "b", "a100-sxm-80gb", 256, 2048
-	c.Name, c.GPU, c.MaxNumSeqs, c.MaxNumBatchedTokens = "c", "l4", 64, 64
+	b.Name, b.GPU = "b", "a100-sxm-80gb"
+	b.MaxNumSeqs, b.MaxNumBatchedTokens = 256, 2048
+	c.Name, c.GPU = "c", "l4"
+	c.MaxNumSeqs, c.MaxNumBatchedTokens = 64, 64
 	one := &lengths.Spec{Distribution: "fixed", Mean: 1}
 	require.Equal(t, Scenario{
-		Name: "chat", Model: "m", Pools: []Pool{pool, b, c}, Router: "least-loaded", Routing: Routing{Weights: RoutingWeights{Queue: 1, Tokens: 1, KV: 1, Prefix: 1}},
+		Name: "chat", Model: "m", Pools: []Pool{pool, b, c}, Router: "least-loaded",
+		Routing:     Routing{Weights: RoutingWeights{Queue: 1, Tokens: 1, KV: 1, Prefix: 1}},
 		Speculation: Speculation{Method: "none"}, Decoding: Decoding{Sampling: "greedy"},
 		Workload: Workload{ClosedLoop: &ClosedLoop{Concurrency: 3}, PromptTokens: one, OutputTokens: one, Requests: 4},
 		Stream:   Stream{StreamInterval: 1, StallMS: 200, ReaderTokensPerS: 5},
@@ -75,8 +81,10 @@ workload:
 		"name", "model", "weights", "kv_cache", "pools", "role", "gpu", "replicas", "tensor_parallel", "pipeline_parallel",
 		"data_parallel", "expert_parallel", "engine", "max_num_seqs", "max_num_batched_tokens",
 		"long_prefill_token_threshold", "scheduler_reserve_full_isl", "gpu_memory_utilization", "block_size",
-		"scheduling_policy", "aging_s", "watermark", "max_model_len", "enable_prefix_caching", "num_gpu_blocks", "attention", "enforce_eager",
-		"cudagraph_capture_sizes", "async_scheduling", "weight_sparsity", "efficiency", "replicas_max", "straggler_replicas", "router", "split", "staleness_s", "autoscale",
+		"scheduling_policy", "aging_s", "watermark", "max_model_len", "enable_prefix_caching", "num_gpu_blocks", "attention",
+		"enforce_eager",
+		"cudagraph_capture_sizes", "async_scheduling", "weight_sparsity", "efficiency", "replicas_max", "straggler_replicas",
+		"router", "split", "staleness_s", "autoscale",
 		"method", "concurrency", "think_time_s", "ramp_s", "max_tokens", "requests", "duration_s", "warmup_s", "timeout_s",
 		"probability", "after_s", "ttft_ms", "tpot_ms", "seed", "requests_csv", "attribution",
 	} {
@@ -184,7 +192,8 @@ func TestATraceEndsWhereTheFirstLimitIs(t *testing.T) {
 	w.Requests, w.DurationS = 60, 60
 	want.Limit, want.EndS = 50, 100
 	require.Equal(t, want, w.Replay(9))
-	w.Requests, w.DurationS, trace.Limit, trace.EndS = 0, 0, 0, 0
+	w.Requests, w.DurationS = 0, 0
+	trace.Limit, trace.EndS = 0, 0
 	want.Limit, want.EndS = 0, 0
 	require.Equal(t, want, w.Replay(9))
 	w.DurationS = sim.HorizonS // times the speed, more than the clock holds: the trace ends first
@@ -195,9 +204,11 @@ func TestAFileWithoutEndIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "long.yaml")
 	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("#\n"), catalog.SizeMax/2+1), 0o600))
 	_, err := Load(file, Options{})
-	require.EqualError(t, err, fmt.Sprintf("scenario file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
+	require.EqualError(t, err,
+		fmt.Sprintf("scenario file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
 	_, err = catalog.LoadEfficiency(file)
-	require.EqualError(t, err, fmt.Sprintf("efficiency file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
+	require.EqualError(t, err,
+		fmt.Sprintf("efficiency file %q is longer than 4194304 bytes (4 MiB); expected a shorter YAML file", file))
 	_, err = catalog.LoadEfficiency(filepath.Dir(file))
 	require.ErrorContains(t, err, "is a directory; expected a YAML file")
 }

@@ -32,7 +32,8 @@ func (s *Scenario) YAMLFor(dir string) ([]byte, error) {
 		if err != nil {
 			continue // another volume: only the absolute path leads there
 		}
-		if *p = filepath.ToSlash(relative); !strings.Contains(*p, "/") {
+		*p = filepath.ToSlash(relative)
+		if !strings.Contains(*p, "/") {
 			*p = "./" + *p
 		}
 	}
@@ -148,7 +149,8 @@ func quote(v reflect.Value) string {
 		return text
 	}
 	var n yaml.Node
-	plain := yaml.Unmarshal([]byte("k: "+text), &n) == nil && len(n.Content) == 1 && n.Content[0].Kind == yaml.MappingNode &&
+	plain := yaml.Unmarshal([]byte("k: "+text), &n) == nil && len(n.Content) == 1 &&
+		n.Content[0].Kind == yaml.MappingNode &&
 		len(n.Content[0].Content) == 2 && n.Content[0].Content[1].Tag == "!!str" && n.Content[0].Content[1].Value == text &&
 		n.Content[0].Content[1].Style == 0 && n.Content[0].Content[1].Anchor == ""
 	if plain {

@@ -21,7 +21,8 @@ func (s *Speculation) check(c *checker) {
 	case draft && s.DraftModel == "":
 		c.fail(path+"draft_model", "missing; expected a catalog name, or a path to a HuggingFace config.json")
 	case !draft && s.Method != string(hardware.DraftEAGLE) && s.DraftModel != "":
-		c.fail(path+"draft_model", "%q has no effect with method %s; accepted: methods draft and eagle, or null", s.DraftModel, s.Method)
+		c.fail(path+"draft_model", "%q has no effect with method %s; accepted: methods draft and eagle, or null",
+			s.DraftModel, s.Method)
 	case s.Method != string(hardware.DraftEAGLE) && s.DraftVocab != 0:
 		c.fail(path+"draft_vocab", "%d has no effect with method %s; accepted: method eagle, or null", s.DraftVocab, s.Method)
 	}
@@ -46,7 +47,8 @@ func (s *Speculation) checkDrafts(c *checker) {
 	most, last := 0, 0
 	for _, row := range s.Adaptive {
 		if len(row) != 2 || row[0] <= last || row[0] > countMax || row[1] < 0 || row[1] > speculationMax {
-			c.fail(adaptive, "%v; expected pairs of sequences, rising, and 0 to %d drafts, such as [[8, 5], [32, 3]]", s.Adaptive, speculationMax)
+			c.fail(adaptive, "%v; expected pairs of sequences, rising, and 0 to %d drafts, such as [[8, 5], [32, 3]]",
+				s.Adaptive, speculationMax)
 			return
 		}
 		most, last = max(most, row[1]), row[0]
@@ -69,7 +71,8 @@ func (s *Speculation) checkAcceptance(c *checker) {
 		has          bool
 	}{
 		{"rate", "iid", a.Rate != 0}, {"rates", "per-position", len(a.Rates) > 0}, {"name", "curve", a.Name != ""},
-		{"no_thinking", "curve", a.NoThinking}, {"lengths", "curve", len(a.Lengths) > 0}, {"lengths_count", "curve", a.LengthsCount != ""},
+		{"no_thinking", "curve", a.NoThinking}, {"lengths", "curve", len(a.Lengths) > 0},
+		{"lengths_count", "curve", a.LengthsCount != ""},
 	} {
 		if k.has && k.process != a.Process {
 			c.fail(path+"."+k.key, "has no effect with process %s; accepted: process %s", a.Process, k.process)
@@ -98,9 +101,11 @@ func (a *Acceptance) checkCurve(c *checker) {
 	const path = "speculation.acceptance."
 	switch own := len(a.Lengths) > 0; {
 	case own == (a.Name != ""):
-		c.fail(path+"name", "says nothing, or as much as lengths; expected one of the two: a name such as %q, or lengths", catalog.AcceptanceNames()[0])
+		c.fail(path+"name", "says nothing, or as much as lengths; expected one of the two: a name such as %q, or lengths",
+			catalog.AcceptanceNames()[0])
 	case own && a.LengthsCount == "":
-		c.fail(path+"lengths_count", "missing; expected tokens, if the token of the step itself counts, as in vLLM, or drafts, as in TensorRT-LLM")
+		c.fail(path+"lengths_count",
+			"missing; expected tokens, if the token of the step itself counts, as in vLLM, or drafts, as in TensorRT-LLM")
 	case own:
 		c.oneOf(path+"lengths_count", a.LengthsCount, []string{countTokens, countDrafts})
 	case a.LengthsCount != "":

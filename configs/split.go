@@ -9,8 +9,9 @@ import (
 // splitForm is a split as it is written: 1P3D.
 var splitForm = regexp.MustCompile(`^([0-9]{1,7})[Pp]([0-9]{1,7})[Dd]$`)
 
-// applySplit writes the replicas that split says into the prefill and the decode pool, and split is gone then: what is said
-// twice may differ. A pool's own replicas yield to a split that stands above them, and must not contradict one that does not.
+// applySplit writes the replicas that split says into the prefill and the decode pool, and split is gone then: what is
+// said twice may differ. A pool's own replicas yield to a split that stands above them, and must not contradict one
+// that does not.
 func (l *layers) applySplit(s *Scenario) error {
 	if s.Split == "" && !s.origins.given("split") {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
-// Stream is what lies between the steps of an engine and a client, and what that client bears. What is constant of it is
-// in the run; the rest changes what clients see of it: see views.Stream.
+// Stream is what lies between the steps of an engine and a client, and what that client bears. What is constant of it
+// is in the run; the rest changes what clients see of it: see views.Stream.
 type Stream struct {
 	StreamInterval   int64   `yaml:"stream_interval" bound:"[1,1048576]" unit:"tokens" doc:"tokens in a chunk, but for the first, which comes at once; vLLM's argument"`
 	DetokenizeS      float64 `yaml:"detokenize_s" bound:"[0,60]" doc:"seconds of the API server for each token"`
@@ -17,8 +17,8 @@ type Stream struct {
 	ReaderTokensPerS float64 `yaml:"reader_tokens_per_s" bound:"(0,1e6]" unit:"tokens/s" doc:"pace of a reader"`
 }
 
-// defaultStream is no network, a chunk for every step, and a reader of 5 tokens/s, who notices a fifth of a second. The last
-// two are choices, not measurements.
+// defaultStream is no network, a chunk for every step, and a reader of 5 tokens/s, who notices a fifth of a second. The
+// last two are choices, not measurements.
 func defaultStream() Stream {
 	return Stream{StreamInterval: 1, StallMS: 200, ReaderTokensPerS: 5}
 }

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Study asks which deployment serves a load best: what to search, what to keep to, and for which load. LoadStudy returns
-// one with every default written in. Its tags mean what those of Scenario do.
+// Study asks which deployment serves a load best: what to search, what to keep to, and for which load. LoadStudy
+// returns one with every default written in. Its tags mean what those of Scenario do.
 type Study struct {
 	Name       string      `yaml:"name" doc:"of the results"`
 	Scenario   string      `yaml:"scenario" doc:"name or path: the model, the workload, the GPU and the engine's other arguments"`

@@ -14,8 +14,8 @@ import (
 // StudyNames returns the studies built in.
 func StudyNames() []string { return catalog.Names("studies") }
 
-// LoadStudy returns the study of an embedded name or of a YAML file, complete and checked, with key=value settings above
-// it, of which a later one wins. A setting whose key no study has is one of its scenario, and joins Study.Set.
+// LoadStudy returns the study of an embedded name or of a YAML file, complete and checked, with key=value settings
+// above it, of which a later one wins. A setting whose key no study has is one of its scenario, and joins Study.Set.
 func LoadStudy(nameOrPath string, set []string) (*Study, error) {
 	src, err := openFile("study", "studies", nameOrPath, StudyNames())
 	if err != nil {
@@ -58,7 +58,8 @@ func (s *Study) assign(set string) error {
 	f, v, ok := locateField(reflect.ValueOf(s).Elem(), key)
 	if section, rest, _ := strings.Cut(key, "."); !ok && slices.Contains([]string{"budget", "rate", "search"}, section) {
 		_, v, _ := locateField(reflect.ValueOf(s).Elem(), section)
-		return strict.Errorf(by, "no key %q in %s; %s", rest, section, strict.DidYouMean(rest, strict.KeysOf(strict.FieldsOf(v.Type()))))
+		return strict.Errorf(by, "no key %q in %s; %s", rest, section,
+			strict.DidYouMean(rest, strict.KeysOf(strict.FieldsOf(v.Type()))))
 	}
 	if !ok {
 		s.Set = append(s.Set, set) // the scenario says whether it has that key
@@ -92,7 +93,8 @@ func locateField(v reflect.Value, key string) (f strict.Field, at reflect.Value,
 		if v.Kind() != reflect.Struct {
 			return f, v, false
 		}
-		if f, ok = strict.FieldNamed(strict.FieldsOf(v.Type()), element); !ok {
+		f, ok = strict.FieldNamed(strict.FieldsOf(v.Type()), element)
+		if !ok {
 			return f, v, false
 		}
 		v = v.FieldByIndex(f.Index)

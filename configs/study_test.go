@@ -29,7 +29,8 @@ func TestAResolvedStudyIsTheSameStudy(t *testing.T) {
 	for _, set := range [][]string{
 		nil,
 		{"rate.min=null", "rate.max=null", "rate.at=12.5", "budget.usd_per_hour=100", "slo.tpot_ms=null"},
-		{"search.split=[1P3D, 2P2D]", "search.tensor_parallel=null", "workload.requests=7", "model=llama-3.1-8b", "set=[weights=fp8]"},
+		{"search.split=[1P3D, 2P2D]", "search.tensor_parallel=null", "workload.requests=7", "model=llama-3.1-8b",
+			"set=[weights=fp8]"},
 	} {
 		s, err := LoadStudy("size-70b-64gpu", set)
 		require.NoError(t, err, set)
@@ -44,7 +45,8 @@ func TestAResolvedStudyIsTheSameStudy(t *testing.T) {
 }
 
 func TestSettingsOfAStudyAreItsOwnOrItsScenarios(t *testing.T) {
-	s, err := LoadStudy("size-70b-64gpu", []string{"budget.gpus=8", "search.split=all", "weights=bf16", "budget.gpus=16", "search.max_num_seqs=[32]"})
+	s, err := LoadStudy("size-70b-64gpu",
+		[]string{"budget.gpus=8", "search.split=all", "weights=bf16", "budget.gpus=16", "search.max_num_seqs=[32]"})
 	require.NoError(t, err)
 	assert.Equal(t, 16, s.Budget.GPUs, "the later one")
 	assert.Equal(t, []string{"weights=bf16"}, s.Set)
@@ -54,7 +56,8 @@ func TestSettingsOfAStudyAreItsOwnOrItsScenarios(t *testing.T) {
 
 func TestScenariosOfStudiesAreSoughtBesideThem(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "study.yaml"), []byte("scenario: my.yaml\nbudget: {gpus: 1}\nrate: {at: 1}\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "study.yaml"),
+		[]byte("scenario: my.yaml\nbudget: {gpus: 1}\nrate: {at: 1}\n"), 0o600))
 	s, err := LoadStudy(filepath.Join(dir, "study.yaml"), nil)
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(dir, "my.yaml"), s.Scenario)
@@ -64,29 +67,46 @@ func TestScenariosOfStudiesAreSoughtBesideThem(t *testing.T) {
 func TestBadStudiesAreRefused(t *testing.T) {
 	const good = "scenario: chat-8b\nbudget: {gpus: 8}\nrate: {min: 1, max: 9}\n"
 	for text, want := range map[string]string{
-		"scenario: chat-8c\nbudget: {gpus: 8}\nrate: {at: 1}\n":          `s.yaml:1:1: scenario: scenario "chat-8c" not found; did you mean "chat-8b"?`,
-		"budget: {gpus: 8}\nrate: {at: 1}\n":                             "s.yaml:1:1: scenario: missing; expected the name of a scenario",
-		"scenario: chat-8b\nrate: {at: 1}\n":                             "s.yaml:1:1: budget: missing; expected gpus: 64, say",
-		"scenario: chat-8b\nbudget: {gpus: 8}\n":                         "s.yaml:1:1: rate: missing; expected at:",
-		"scenario: chat-8b\nbudget: {gpus: 8}\nrate: {at: 1, max: 9}\n":  "s.yaml:3:8: rate.at: 1 beside a range; expected at, or min and max",
-		"scenario: chat-8b\nbudget: {gpus: 8}\nrate: {min: 9, max: 1}\n": "s.yaml:3:16: rate.max: 1 is out of range; expected a number above rate.min, 9,",
+		"scenario: chat-8c\nbudget: {gpus: 8}\nrate: {at: 1}\n": `s.yaml:1:1: scenario: scenario "chat-8c" not found; did you mean "chat-8b"?`,
+		"budget: {gpus: 8}\nrate: {at: 1}\n": "s.yaml:1:1: scenario: missing; expected the " +
+			"name of a scenario",
+		"scenario: chat-8b\nrate: {at: 1}\n": "s.yaml:1:1: budget: missing; expected gpus: 64, " +
+			"say",
+		"scenario: chat-8b\nbudget: {gpus: 8}\n": "s.yaml:1:1: rate: missing; expected at:",
+		"scenario: chat-8b\nbudget: {gpus: 8}\nrate: {at: 1, max: 9}\n": "s.yaml:3:8: rate.at: 1 beside a range; expected " +
+			"at, or min and max",
+		"scenario: chat-8b\nbudget: {gpus: 8}\nrate: {min: 9, max: 1}\n": "s.yaml:3:16: rate.max: 1 is out of range; " +
+			"expected a number above rate.min, 9,",
 		"scenario: chat-8b\nbudget: {gpus: 8}\nrate: {min: 0, max: 1}\n": "s.yaml:3:8: rate.min: 0 is out of range",
-		"scenario: chat-8b\nbudget: {gpus: 8}\nrate: {at: .nan}\n":       "s.yaml:3:8: rate.at: expected a finite number, got .nan",
-		"scenario: chat-8b\nbudget: {gpus: 0}\nrate: {at: 1}\n":          "s.yaml:2:10: budget.gpus: 0 is out of range; expected a whole number from 1 to 4096",
-		"scenario: chat-8b\nbudget: {gpu: 8}\nrate: {at: 1}\n":           `s.yaml:2:10: budget.gpu: unknown key; did you mean "gpus"?`,
-		good + "attainment: 90\n":                                        "s.yaml:4:1: attainment: 90 is out of range; expected a number from 0.01 to 1",
-		good + "slo: {ttft_ms: -1}\n":                                    "s.yaml:4:7: slo.ttft_ms: -1 is out of range",
-		good + "search: {topology: [disagregated]}\n":                    `s.yaml:4:21: search.topology[0]: "disagregated" is unknown; did you mean "disaggregated"?`,
-		good + "search: {tensor_parallel: []}\n":                         "s.yaml:4:10: search.tensor_parallel: has 0 values; expected 1 to 32",
-		good + "search: {tensor_parallel: [2, 2]}\n":                     "s.yaml:4:31: search.tensor_parallel[1]: 2 twice; expected each once",
-		good + "search: {max_num_seqs: [0]}\n":                           "s.yaml:4:25: search.max_num_seqs[0]: 0 is out of range",
-		good + "search: {split: [1P3D]}\n":                               `s.yaml:4:10: search.split: ["1P3D"], but search.topology has no disaggregated; accepted: all`,
-		good + "search: {topology: [disaggregated], split: [3D1P]}\n":    `s.yaml:4:37: search.split: "3D1P" is not a split; expected all, or`,
-		good + "search: {topology: [disaggregated], split: 4}\n":         "s.yaml:4:37: search.split: expected all, or a list such as [1P3D, 2P2D], got the number 4",
-		good + "search: {prefill_tensor_parallel: [2]}\n":                "s.yaml:4:10: search.prefill_tensor_parallel: given, but search.topology has no disaggregated",
-		good + "requests: 10\n":                                          "s.yaml:4:1: requests: 10 is out of range; expected a whole number from 400 to 10000000",
-		good + "seeds: 0\n":                                              "s.yaml:4:1: seeds: 0 is out of range; expected a whole number from 1 to 100",
-		good + "name: 'a\tb'\n":                                          `s.yaml:4:1: name: "a\tb" has characters that do not print`,
+		"scenario: chat-8b\nbudget: {gpus: 8}\nrate: {at: .nan}\n": "s.yaml:3:8: rate.at: expected a finite number, " +
+			"got .nan",
+		"scenario: chat-8b\nbudget: {gpus: 0}\nrate: {at: 1}\n": "s.yaml:2:10: budget.gpus: 0 is out of range; " +
+			"expected a whole number from 1 to 4096",
+		"scenario: chat-8b\nbudget: {gpu: 8}\nrate: {at: 1}\n": `s.yaml:2:10: budget.gpu: unknown key; did you mean "gpus"?`,
+		good +
+			"attainment: 90\n": "s.yaml:4:1: attainment: 90 is out of range; expected a number from 0.01 to 1",
+		good + "slo: {ttft_ms: -1}\n": "s.yaml:4:7: slo.ttft_ms: -1 is out of range",
+		good +
+			"search: {topology: [disagregated]}\n": `s.yaml:4:21: search.topology[0]: "disagregated" is unknown; did you mean "disaggregated"?`,
+		good +
+			"search: {tensor_parallel: []}\n": "s.yaml:4:10: search.tensor_parallel: has 0 values; expected 1 to 32",
+		good +
+			"search: {tensor_parallel: [2, 2]}\n": "s.yaml:4:31: search.tensor_parallel[1]: 2 twice; expected each once",
+		good +
+			"search: {max_num_seqs: [0]}\n": "s.yaml:4:25: search.max_num_seqs[0]: 0 is out of range",
+		good +
+			"search: {split: [1P3D]}\n": `s.yaml:4:10: search.split: ["1P3D"], but search.topology has no disaggregated; accepted: all`,
+		good +
+			"search: {topology: [disaggregated], split: [3D1P]}\n": `s.yaml:4:37: search.split: "3D1P" is not a split; expected all, or`,
+		good +
+			"search: {topology: [disaggregated], split: 4}\n": "s.yaml:4:37: search.split: expected all, or a list such as " +
+			"[1P3D, 2P2D], got the number 4",
+		good +
+			"search: {prefill_tensor_parallel: [2]}\n": "s.yaml:4:10: search.prefill_tensor_parallel: given, but " +
+			"search.topology has no disaggregated",
+		good + "requests: 10\n": "s.yaml:4:1: requests: 10 is out of range; expected a whole number from 400 to 10000000",
+		good + "seeds: 0\n":     "s.yaml:4:1: seeds: 0 is out of range; expected a whole number from 1 to 100",
+		good + "name: 'a\tb'\n": `s.yaml:4:1: name: "a\tb" has characters that do not print`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Chdir(t.TempDir())

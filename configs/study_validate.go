@@ -45,13 +45,15 @@ func (s *Study) checkRate(c *checker) {
 	case at && ranged:
 		c.fail("rate.at", "%g beside a range; expected at, or min and max", r.At)
 	case !at && !ranged:
-		c.fail("rate", "missing; expected at: the requests/s to carry, or min and max: where to look for the most that is carried")
+		c.fail(
+			"rate", "missing; expected at: the requests/s to carry, or min and max: where to look for the most that is carried")
 	case at:
 		c.above("rate.at", r.At, 0, 1e9)
 	default:
 		c.above("rate.min", r.Min, 0, 1e9)
 		if !(r.Max > r.Min && r.Max <= r.Min*studyRangeMax) {
-			c.fail("rate.max", "%g is out of range; expected a number above rate.min, %g, and at most %g times that", r.Max, r.Min, studyRangeMax)
+			c.fail("rate.max", "%g is out of range; expected a number above rate.min, %g, and at most %g times that", r.Max,
+				r.Min, studyRangeMax)
 		}
 	}
 }
@@ -83,7 +85,8 @@ func (s *StudySearch) check(c *checker) {
 	}
 	for _, text := range s.Split {
 		if _, _, ok := ParseSplit(text); !ok && !s.Split.All() {
-			c.fail("search.split", "%q is not a split; expected %s, or prefill and decode replicas such as 1P3D", text, AllSplits)
+			c.fail("search.split", "%q is not a split; expected %s, or prefill and decode replicas such as 1P3D", text,
+				AllSplits)
 		}
 	}
 }

@@ -62,7 +62,8 @@ func (p *Pool) check(c *checker, path string) {
 	}
 	p.checkStragglers(c, path)
 	if p.Model != "" && p.Role != RoleEncode {
-		c.fail(path+".model", "%q, but a pool of role %s runs the scenario's; accepted: null, or role %s", p.Model, p.Role, RoleEncode)
+		c.fail(path+".model", "%q, but a pool of role %s runs the scenario's; accepted: null, or role %s", p.Model, p.Role,
+			RoleEncode)
 	}
 	engine, err := catalog.Engine(p.Engine)
 	if err != nil {

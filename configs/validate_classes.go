@@ -7,11 +7,12 @@ import (
 	"github.com/decodesim/decodesim/workloads/sessions"
 )
 
-// checkClasses refuses classes without a name or a share, and whose SLO no request could have. Whether shares sum to 1 and
-// what laws may be is for workloads to judge.
+// checkClasses refuses classes without a name or a share, and whose SLO no request could have. Whether shares sum to 1
+// and what laws may be is for workloads to judge.
 func (w *Workload) checkClasses(c *checker) {
 	if len(w.Classes) == 0 && c.origins.given("workload.classes") {
-		c.fail("workload.classes", "is empty; expected a list such as [{name: chat, share: 0.8}, {name: batch, share: 0.2}], or null")
+		c.fail("workload.classes",
+			"is empty; expected a list such as [{name: chat, share: 0.8}, {name: batch, share: 0.2}], or null")
 	}
 	for i := range w.Classes {
 		k, path := &w.Classes[i], fmt.Sprintf("workload.classes[%d].", i)

@@ -17,13 +17,15 @@ func (p *Pool) checkArguments(c *checker, path string, e *catalog.EngineSpec) {
 	p.checkLaunch(c, path)
 }
 
-// checkTokens refuses steps that are too short. Absent tokens follow the longest sequence, which is known with the model.
+// checkTokens refuses steps that are too short. Absent tokens follow the longest sequence, which is known with the
+// model.
 func (p *Pool) checkTokens(c *checker, path string, e *catalog.EngineSpec) {
 	tokens := path + ".max_num_batched_tokens"
 	switch {
 	case e.Scheduler == catalog.SchedulerSGLang && p.MaxNumBatchedTokens == -1:
 	case e.Scheduler == catalog.SchedulerSGLang && (p.MaxNumBatchedTokens < 1 || p.MaxNumBatchedTokens > 1<<30):
-		c.fail(tokens, "%d is out of range; expected a whole number from 1 to %d, or -1 for prompts that run whole", p.MaxNumBatchedTokens, 1<<30)
+		c.fail(tokens, "%d is out of range; expected a whole number from 1 to %d, or -1 for prompts that run whole",
+			p.MaxNumBatchedTokens, 1<<30)
 	case p.MaxNumBatchedTokens == 0 && !c.origins.given(tokens) && followsLength(e, p):
 	default:
 		c.count(tokens, int64(p.MaxNumBatchedTokens), 1<<30)
@@ -39,7 +41,8 @@ func (p *Pool) checkOrder(c *checker, path string, e *catalog.EngineSpec) {
 	order := path + ".queue_order"
 	c.oneOf(order, p.QueueOrder, e.Orders())
 	if contains(schedulers.CacheOrderNames(), p.QueueOrder) && !p.EnablePrefixCaching {
-		c.fail(order, "%q goes by the prefix cache; expected another order, or %s true", p.QueueOrder, c.origins.name(path+".enable_prefix_caching"))
+		c.fail(order, "%q goes by the prefix cache; expected another order, or %s true", p.QueueOrder,
+			c.origins.name(path+".enable_prefix_caching"))
 	}
 	for _, of := range []struct {
 		key, order, example string
@@ -56,7 +59,8 @@ func (p *Pool) checkOrder(c *checker, path string, e *catalog.EngineSpec) {
 		case needed:
 			c.above(at, of.value, of.above, of.high)
 		case c.origins.given(at):
-			c.fail(at, "%g has no effect with %s %s; accepted: null, or %s", of.value, c.origins.name(order), p.QueueOrder, of.order)
+			c.fail(at, "%g has no effect with %s %s; accepted: null, or %s", of.value, c.origins.name(order), p.QueueOrder,
+				of.order)
 		}
 	}
 }
@@ -64,16 +68,18 @@ func (p *Pool) checkOrder(c *checker, path string, e *catalog.EngineSpec) {
 // clockS is as short a time as the clock tells, in seconds.
 const clockS = 1e-12
 
-// checkPreemption refuses swapping to nowhere, and beside a prefix cache: who would own a swapped block that others share is
-// not modelled.
+// checkPreemption refuses swapping to nowhere, and beside a prefix cache: who would own a swapped block that others
+// share is not modelled.
 func (p *Pool) checkPreemption(c *checker, path string, e *catalog.EngineSpec) {
 	space := path + ".swap_space"
 	c.within(space, p.SwapSpace, 0, 1<<20)
 	if p.PreemptionMode == catalog.PreemptSwap && p.SwapSpace == 0 {
-		c.fail(space, "0 leaves no room to swap to; expected GiB above 0, or %s recompute", c.origins.name(path+".preemption_mode"))
+		c.fail(space, "0 leaves no room to swap to; expected GiB above 0, or %s recompute",
+			c.origins.name(path+".preemption_mode"))
 	}
 	if p.PreemptionMode == catalog.PreemptSwap && p.EnablePrefixCaching {
-		c.fail(path+".preemption_mode", "%q is not modelled with a prefix cache; accepted: %q, or %s false", catalog.PreemptSwap, catalog.PreemptRecompute,
+		c.fail(path+".preemption_mode", "%q is not modelled with a prefix cache; accepted: %q, or %s false",
+			catalog.PreemptSwap, catalog.PreemptRecompute,
 			c.origins.name(path+".enable_prefix_caching"))
 	}
 }
@@ -84,7 +90,8 @@ func (p *Pool) checkMemory(c *checker, path string) {
 		c.fail(path+".watermark", "1 leaves no block to admit anybody to; expected a share from 0 to below 1")
 	}
 	if p.KVOffloadingSize > 0 && !p.EnablePrefixCaching {
-		c.fail(path+".kv_offloading_size", "%g keeps cached prefixes, of which there are none; accepted: null, or %s true", p.KVOffloadingSize,
+		c.fail(path+".kv_offloading_size", "%g keeps cached prefixes, of which there are none; accepted: null, or %s true",
+			p.KVOffloadingSize,
 			c.origins.name(path+".enable_prefix_caching"))
 	}
 }

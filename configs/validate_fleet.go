@@ -17,18 +17,22 @@ func (s *Scenario) checkFleet(c *checker) {
 
 // checkWays refuses ways that cannot be chosen between.
 func (s *Scenario) checkWays(c *checker) {
-	serves, prefills, decodes, encodes := s.PoolsOf(RoleServe), s.PoolsOf(RolePrefill), s.PoolsOf(RoleDecode), s.PoolsOf(RoleEncode)
+	serves, prefills := s.PoolsOf(RoleServe), s.PoolsOf(RolePrefill)
+	decodes, encodes := s.PoolsOf(RoleDecode), s.PoolsOf(RoleEncode)
 	if len(decodes) > 1 {
-		c.fail(fmt.Sprintf("pools[%d].role", decodes[1]), "%q is that of pools[%d] already: a request would have to choose its decode pool before it "+
-			"is read; expected one", RoleDecode, decodes[0])
+		c.fail(fmt.Sprintf("pools[%d].role", decodes[1]),
+			"%q is that of pools[%d] already: a request would have to choose its decode pool before it "+
+				"is read; expected one", RoleDecode, decodes[0])
 	}
 	if ways := len(serves) + len(prefills); len(encodes) > 1 || len(encodes) == 1 && ways > 1 {
-		c.fail(fmt.Sprintf("pools[%d].role", encodes[0]), "%q in front of several pools; expected one pool of role %s, in front of one of role %s or %s",
+		c.fail(fmt.Sprintf("pools[%d].role", encodes[0]),
+			"%q in front of several pools; expected one pool of role %s, in front of one of role %s or %s",
 			RoleEncode, RoleEncode, RoleServe, RolePrefill)
 	}
 	for _, i := range prefills {
 		if at := fmt.Sprintf("pools[%d].kv_transfer", i); len(encodes) > 0 && s.Pools[i].KVTransfer == TransferPush {
-			c.fail(at, "%q behind a pool of role %s: room would be reserved before there is anything to read; expected %q", TransferPush, RoleEncode, transferPull)
+			c.fail(at, "%q behind a pool of role %s: room would be reserved before there is anything to read; expected %q",
+				TransferPush, RoleEncode, transferPull)
 		}
 	}
 	d := s.Disaggregation
@@ -38,10 +42,12 @@ func (s *Scenario) checkWays(c *checker) {
 	const local, share = "disaggregation.local_below_tokens", "disaggregation.serve_share"
 	switch {
 	case d.LocalBelowTokens > 0 && (len(prefills) != 1 || len(serves) > 0):
-		c.fail(local, "%d, beside %d pools of role %s and %d of role %s; expected one of role %s and one of role %s alone", d.LocalBelowTokens, len(prefills),
+		c.fail(local, "%d, beside %d pools of role %s and %d of role %s; expected one of role %s and one of role %s alone",
+			d.LocalBelowTokens, len(prefills),
 			RolePrefill, len(serves), RoleServe, RolePrefill, RoleDecode)
 	case d.ServeShare > 0 && (len(prefills) == 0 || len(serves) == 0):
-		c.fail(share, "%g, but all requests go the same way; expected pools of role %s beside those of role %s and %s", d.ServeShare, RoleServe,
+		c.fail(share, "%g, but all requests go the same way; expected pools of role %s beside those of role %s and %s",
+			d.ServeShare, RoleServe,
 			RolePrefill, RoleDecode)
 	case d.ServeShare == 1:
 		c.fail(share, "1 leaves nothing to the prefill pool; expected a share below 1")
@@ -58,7 +64,8 @@ func (a *Admission) check(c *checker) {
 		key, beside  string
 		there, needs bool
 	}{
-		{"burst", "rate_per_s", a.Burst != 0, a.RatePerS != 0}, {"token_burst", "tokens_per_s", a.TokenBurst != 0, a.TokensPerS != 0},
+		{"burst", "rate_per_s", a.Burst != 0, a.RatePerS != 0},
+		{"token_burst", "tokens_per_s", a.TokenBurst != 0, a.TokensPerS != 0},
 	} {
 		switch {
 		case of.needs && !of.there && !c.origins.given(path+of.key):
@@ -130,7 +137,8 @@ func (a *Autoscale) checkTarget(c *checker, path string, pool *Pool) {
 
 // checkTTFT requires first tokens, and when they are due.
 func (s *Scenario) checkTTFT(c *checker, path string, p *Pool) {
-	first := p.Role == RoleServe || p.Role == RolePrefill && p.FirstToken == FirstAtPrefill || p.Role == RoleDecode && s.FirstTokenAtDecode()
+	first := p.Role == RoleServe || p.Role == RolePrefill && p.FirstToken == FirstAtPrefill || p.Role == RoleDecode &&
+		s.FirstTokenAtDecode()
 	if !first {
 		c.fail(path+"on", "%q, but pool %q emits no first tokens; expected another signal", OnTTFT, p.Name)
 	}
@@ -165,9 +173,11 @@ func (s *Scenario) checkRoleSwitch(c *checker) {
 	p, d := &s.Pools[prefills[0]], &s.Pools[decodes[0]]
 	switch {
 	case p.GPU != d.GPU || p.GPUs() != d.GPUs():
-		c.fail("role_switch", "a replica of pool %q takes %d × %s, one of pool %q %d × %s; expected the same GPUs", p.Name, p.GPUs(), p.GPU, d.Name, d.GPUs(), d.GPU)
+		c.fail("role_switch", "a replica of pool %q takes %d × %s, one of pool %q %d × %s; expected the same GPUs", p.Name,
+			p.GPUs(), p.GPU, d.Name, d.GPUs(), d.GPU)
 	case p.ReplicasLimit() == p.Replicas && d.ReplicasLimit() == d.Replicas:
-		c.fail("role_switch", "has no room for a switch; expected replicas_max above replicas of pool %q or %q", p.Name, d.Name)
+		c.fail("role_switch", "has no room for a switch; expected replicas_max above replicas of pool %q or %q", p.Name,
+			d.Name)
 	}
 	if w.Low >= w.High {
 		c.fail("role_switch.low", "%g is not below high, %g; expected a smaller share", w.Low, w.High)

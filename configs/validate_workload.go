@@ -40,7 +40,8 @@ func (w *Workload) check(c *checker) {
 		w.checkTrace(c)
 	case w.ClosedLoop != nil:
 		if ramp := w.ClosedLoop.RampS; w.DurationS > 0 && ramp > w.DurationS {
-			c.fail("workload.closed_loop.ramp_s", "%g leaves clients that never start within duration_s, %g; expected at most that", ramp, w.DurationS)
+			c.fail("workload.closed_loop.ramp_s",
+				"%g leaves clients that never start within duration_s, %g; expected at most that", ramp, w.DurationS)
 		}
 	}
 	if w.Trace == nil {
@@ -61,7 +62,8 @@ func (w *Workload) checkExtent(c *checker) {
 func (w *Workload) checkPatience(c *checker) {
 	switch {
 	case w.Cancel.Probability > 0 && w.Cancel.AfterS == 0:
-		c.fail("workload.cancel.after_s", "missing; expected seconds above 0 beside a probability of %g", w.Cancel.Probability)
+		c.fail("workload.cancel.after_s", "missing; expected seconds above 0 beside a probability of %g",
+			w.Cancel.Probability)
 	case w.Cancel.Probability == 0 && w.Cancel.AfterS > 0:
 		c.fail("workload.cancel.after_s", "%g has no effect; expected a probability above 0 beside it", w.Cancel.AfterS)
 	}
@@ -128,7 +130,8 @@ func (w *Workload) fallsBack(own func(*Class) *lengths.Spec) bool {
 func (w *Workload) probe() error {
 	probe := *w
 	if w.Arrivals == nil { // as many arrivals as there may be requests, within the clock
-		probe.Arrivals, probe.Requests, probe.DurationS = &arrivals.Spec{Process: "constant", Rate: 1000}, max(1, w.Requests), 0
+		probe.Arrivals, probe.Requests, probe.DurationS = &arrivals.Spec{Process: "constant", Rate: 1000}, max(1, w.Requests),
+			0
 	}
 	if w.Sessions != nil {
 		_, err := sessions.NewSessionLoop(w.SessionSource(0), 1)

@@ -13,8 +13,8 @@ import (
 type Value struct{ Key, Text string }
 
 // Values returns what s holds, in the order of the schema, under the canonical keys whatever an engine calls them. What
-// is absent is null where the key is optional; sections that are absent have no keys, nor has a pool for what its engine
-// has no argument for.
+// is absent is null where the key is optional; sections that are absent have no keys, nor has a pool for what its
+// engine has no argument for.
 func (s *Scenario) Values() []Value {
 	var values []Value
 	walk(reflect.ValueOf(s).Elem(), "", func(path string, f strict.Field, v reflect.Value) {

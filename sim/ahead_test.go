@@ -53,7 +53,8 @@ func TestAnArrivalWaitsForAStepFixedWithoutIt(t *testing.T) {
 				run(t, sc.config(j))
 				what := fmt.Sprintf("ahead %v, %v into a step, ingress %v", ahead, c.into, ingress)
 				require.Equal(t, c.delay[i]+promptTime+ingress, j.tokens[1][0].Sub(sc.requests[1].Arrival), what)
-				require.Equal(t, j.tokens[1][0], j.tokens[0][20+1+int((c.into+c.delay[i])/stepTime)], "%s: both are in that step", what)
+				require.Equal(t, j.tokens[1][0], j.tokens[0][20+1+int((c.into+c.delay[i])/stepTime)], "%s: both are in that step",
+					what)
 				runs[i] = j.runs
 			}
 			require.Equal(t, runs[0], runs[1], "a run of steps is cut where the arrival is seen, not before")
@@ -61,8 +62,8 @@ func TestAnArrivalWaitsForAStepFixedWithoutIt(t *testing.T) {
 	}
 }
 
-// TestAnIdleEngineTakesEverybodyAtOnce: no step was fixed before them, neither when the engine had nothing to do, nor when
-// its batch ends as they wait.
+// TestAnIdleEngineTakesEverybodyAtOnce: no step was fixed before them, neither when the engine had nothing to do, nor
+// when its batch ends as they wait.
 func TestAnIdleEngineTakesEverybodyAtOnce(t *testing.T) {
 	sc := aheadScenario(true)
 	end := sim.Time(0).Add(promptTime + stepTime) // of the first request

@@ -120,8 +120,8 @@ func (b *runningBatch) emitted() (n int64) {
 	return n
 }
 
-// longRemaining is what few requests may emit more than: a sum that clips remaining tokens at it, or higher, visits those
-// alone.
+// longRemaining is what few requests may emit more than: a sum that clips remaining tokens at it, or higher, visits
+// those alone.
 const longRemaining = 4096
 
 // counts is what an instance counts only if its Scheduler asks for it, see Counter.
@@ -301,8 +301,8 @@ func (in *Instance) disband() {
 	in.batch.finished, in.batch.padded = in.batch.finished[:0], 0
 }
 
-// vacate frees the blocks of the request in slot. With prefix caching the order counts, and they are freed together with
-// the others of this step.
+// vacate frees the blocks of the request in slot. With prefix caching the order counts, and they are freed together
+// with the others of this step.
 func (in *Instance) vacate(slot int32) {
 	if !in.cache.Caches() {
 		in.cache.Release(in.allocated(&in.requests.at[slot]))

@@ -105,8 +105,9 @@ func (l load) config(tb testing.TB, n int, sink sim.Sink) sim.Config {
 	return sim.Config{
 		Contents: src.Contents(), Source: src, Sink: sink, Unordered: l.apart,
 		Pools: []*sim.Pool{{
-			Size: max(1, l.replicas), PrefixCaching: l.prefix, AsyncScheduling: l.ahead, KVBlocks: l.blocks, BlockSize: 16, MaxModelLen: 16384 + 65536,
-			Model: hardware.NewRoofline(d, l.seats), Router: router,
+			Size: max(1, l.replicas), PrefixCaching: l.prefix, AsyncScheduling: l.ahead, KVBlocks: l.blocks, BlockSize: 16,
+			MaxModelLen: 16384 + 65536,
+			Model:       hardware.NewRoofline(d, l.seats), Router: router,
 			Scheduler: scheduler, PromptMax: l.promptMax, SwapBlocks: l.swapBlocks, Speculation: speculation,
 		}},
 	}
@@ -118,23 +119,29 @@ var loads = []load{
 	{name: "output=8k/rate=0.3", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256},
 	{name: "output=8k/saturated", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
 	{name: "batch=3", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256},
-	{name: "replicas=64/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64, router: routers.LeastLoaded{}},
+	{name: "replicas=64/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64,
+		router: routers.LeastLoaded{}},
 	{name: "load=70%/prefix-caching", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
 	{name: "saturated/prefix-caching", rate: 1000, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
 	{name: "load=70%/prompts=100", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,
 		sharing: requests.Sharing{Groups: 10, PrefixTokens: 100, DistinctPrompts: 100}},
 	{name: "load=70%/prompts=10k", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,
 		sharing: requests.Sharing{Groups: 100, PrefixTokens: 1000, DistinctPrompts: 10_000}},
-	{name: "output=8k/saturated/prefix-caching", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256, prefix: true},
+	{name: "output=8k/saturated/prefix-caching", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256,
+		prefix: true},
 	{name: "load=70%/ahead", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, ahead: true},
 	{name: "batch=3/ahead", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256, ahead: true},
-	{name: "load=70%/prompts=3x512", rate: 24, prompt: 512, output: 256, fixed: true, blocks: 27000, seats: 256, prefix: true,
+	{name: "load=70%/prompts=3x512", rate: 24, prompt: 512, output: 256, fixed: true, blocks: 27000, seats: 256,
+		prefix:  true,
 		sharing: requests.Sharing{DistinctPrompts: 3}},
 	{name: "speculation=3/load=70%", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, drafts: 3},
-	{name: "output=8k/rate=0.3/ahead", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256, ahead: true},
+	{name: "output=8k/rate=0.3/ahead", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256,
+		ahead: true},
 	{name: "replicas=256/round-robin", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256},
-	{name: "replicas=256/round-robin/apart", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256, apart: true},
-	{name: "replicas=256/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256, router: routers.LeastLoaded{}},
+	{name: "replicas=256/round-robin/apart", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256,
+		apart: true},
+	{name: "replicas=256/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256,
+		router: routers.LeastLoaded{}},
 }
 
 // engines are the policies with the arguments that engines have by default, on a model of 81,920 tokens.
@@ -142,15 +149,21 @@ var engines = []load{
 	{name: "vllm-v0", promptMax: 81920, swapBlocks: 2048,
 		scheduler: &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270}},
 	{name: "vllm-v0-swap", promptMax: 81920, swapBlocks: 2048,
-		scheduler: &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270, Preempt: sim.Swap}},
+		scheduler: &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270,
+			Preempt: sim.Swap}},
 	{name: "decode-priority", promptMax: 81920,
-		scheduler: &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270, PrefillBelow: 32}},
-	{name: "sarathi", scheduler: &schedulers.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 512, Reserve: schedulers.WholePrompt, WatermarkBlocks: 270}},
-	{name: "orca", promptMax: 81920, scheduler: &schedulers.Continuous{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, Unchunked: true, Reserve: schedulers.MaxOutput}},
+		scheduler: &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, WatermarkBlocks: 270,
+			PrefillBelow: 32}},
+	{name: "sarathi", scheduler: &schedulers.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 512,
+		Reserve: schedulers.WholePrompt, WatermarkBlocks: 270}},
+	{name: "orca", promptMax: 81920,
+		scheduler: &schedulers.Continuous{MaxNumSeqs: 256, MaxNumBatchedTokens: 81920, Unchunked: true,
+			Reserve: schedulers.MaxOutput}},
 	{name: "tensorrt-llm", prefix: true, ahead: true, promptMax: 8192,
 		scheduler: &schedulers.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true, NoEvict: true}},
 	{name: "sglang", prefix: true, ahead: true, scheduler: &schedulers.SGLang{
-		MaxRunningRequests: 256, MaxPrefillTokens: 16384, ChunkedPrefillSize: 8192, InitNewTokenRatio: 700_000_000, MinNewTokenRatio: 98_000_000,
+		MaxRunningRequests: 256, MaxPrefillTokens: 16384, ChunkedPrefillSize: 8192, InitNewTokenRatio: 700_000_000,
+		MinNewTokenRatio:   98_000_000,
 		NewTokenRatioDecay: 1_003_333, ClipMaxNewTokens: 4096, RetractDecodeSteps: 20,
 	}},
 	{name: "static", scheduler: &schedulers.Static{MaxBatchSize: 64, MaxNumBatchedTokens: 81920}},
@@ -160,7 +173,8 @@ var engines = []load{
 func engineLoads() (list []load) {
 	for _, l := range loads[:2] {
 		for _, e := range engines {
-			e.name, e.rate, e.prompt, e.output, e.blocks, e.seats = "engine="+e.name+"/"+l.name, l.rate, l.prompt, l.output, l.blocks, 2048
+			e.name, e.rate, e.prompt, e.output, e.blocks, e.seats = "engine="+e.name+"/"+l.name, l.rate, l.prompt, l.output,
+				l.blocks, 2048
 			list = append(list, e)
 		}
 	}

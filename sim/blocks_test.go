@@ -36,7 +36,8 @@ type block struct {
 }
 
 func newBlockPool(blocks int64, size int32, tree *sim.Contents) *blockPool {
-	p := &blockPool{tree: tree, size: size, free: list.New(), cached: map[int][]*block{}, hashes: map[string]int{}, texts: map[int32]*hashed{}}
+	p := &blockPool{tree: tree, size: size, free: list.New(), cached: map[int][]*block{}, hashes: map[string]int{},
+		texts: map[int32]*hashed{}}
 	for range blocks {
 		b := &block{}
 		b.place = p.free.PushBack(b)
@@ -179,7 +180,8 @@ func (p *blockPool) cache(r *naiveRequest, n int32) {
 // release frees blocks, the last one first.
 func (p *blockPool) release(blocks []*block) {
 	for _, b := range slices.Backward(blocks) {
-		if b.refs--; b.refs == 0 {
+		b.refs--
+		if b.refs == 0 {
 			b.place = p.free.PushBack(b)
 		}
 	}

@@ -10,15 +10,16 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestWhatMostWaitForRunsFirst tells the order by weight on three prompts of two blocks that the cache has, of which the
-// first two begin alike, but by less than a block, so that no block stands for what they share.
+// TestWhatMostWaitForRunsFirst tells the order by weight on three prompts of two blocks that the cache has, of which
+// the first two begin alike, but by less than a block, so that no block stands for what they share.
 func TestWhatMostWaitForRunsFirst(t *testing.T) {
 	tree := new(sim.Contents)
 	begin := tree.Add(0, 2)
 	one, other, third := tree.Add(begin, 6), tree.Add(begin, 6), tree.Add(0, 8)
 	sc := scenario{
 		size: 1, blocks: 100, blockSize: 4, maxLen: 20, tree: tree, model: ticks(sim.Second),
-		policy: &schedulers.SGLang{MaxRunningRequests: 1, MaxPrefillTokens: 100, ClipMaxNewTokens: 10, RetractDecodeSteps: 1, Order: schedulers.DFSWeight},
+		policy: &schedulers.SGLang{MaxRunningRequests: 1, MaxPrefillTokens: 100, ClipMaxNewTokens: 10, RetractDecodeSteps: 1,
+			Order: schedulers.DFSWeight},
 	}
 	for i, content := range []int32{one, other, third, 0, other, other, 0, third, one, third, third, one} {
 		r := sim.Request{ID: int32(i), Content: content, Prompt: 9, Output: 1, Traced: true}
@@ -34,7 +35,7 @@ func TestWhatMostWaitForRunsFirst(t *testing.T) {
 		order = append(order, r.ID)
 	}
 	slices.SortFunc(order, func(a, b int32) int { return int(j.admit[a] - j.admit[b]) })
-	// Three wait for the third prompt and two for each of the others, then two for each, of which the first node comes first,
-	// and so on. Who shares nothing comes last.
+	// Three wait for the third prompt and two for each of the others, then two for each, of which the first node comes
+	// first, and so on. Who shares nothing comes last.
 	require.Equal(t, []int32{7, 8, 4, 9, 11, 5, 10, 3, 6}, order)
 }

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestACancelledRunIsTheBeginningOfTheWhole: whoever cancels a run has seen what the whole run shows up to then, and no more
-// than the event under way.
+// TestACancelledRunIsTheBeginningOfTheWhole: whoever cancels a run has seen what the whole run shows up to then, and no
+// more than the event under way.
 func TestACancelledRunIsTheBeginningOfTheWhole(t *testing.T) {
 	t.Parallel()
 	halted := 0

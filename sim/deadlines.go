@@ -10,7 +10,8 @@ import (
 // steps: until the boundary at or after the deadline the sequence keeps its place in the batch and its blocks, as in an
 // engine that aborts requests between steps, but tokens of that boundary reach nobody.
 
-// deadlines is when clients cancel their requests, by time and then by ID. A deadline is void once its request has ended.
+// deadlines is when clients cancel their requests, by time and then by ID. A deadline is void once its request has
+// ended.
 type deadlines = heap.Heap[Time, place]
 
 // place is where the request of a deadline was when the deadline was noted.
@@ -23,8 +24,8 @@ func (in *Instance) watch(slot int32) {
 	}
 }
 
-// nextDeadline returns the earliest deadline of a request that has not ended. It drops void ones: they are no events, and
-// a run must not last until them.
+// nextDeadline returns the earliest deadline of a request that has not ended. It drops void ones: they are no events,
+// and a run must not last until them.
 func (c *Cluster) nextDeadline() Time {
 	for len(c.deadlines) > 0 {
 		if t := &c.deadlines[0]; c.applies(t.Value, int32(t.Tie)) {
@@ -111,7 +112,8 @@ func (in *Instance) cancel(slot int32, now Time) {
 func (in *Instance) seenAt(r *Request, now Time) *Request {
 	seen := &in.report.request
 	*seen = *r
-	if _, seen.Emitted = in.batch.progress(r); in.step.decodes > 0 {
+	_, seen.Emitted = in.batch.progress(r)
+	if in.step.decodes > 0 {
 		seen.Emitted += int32(in.step.price.Ended(now.Sub(in.step.start) - 1))
 	}
 	return seen

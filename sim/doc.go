@@ -1,5 +1,5 @@
-// Package sim is the serving model: a deterministic discrete-event simulation of requests moving through instances of an
-// LLM engine.
+// Package sim is the serving model: a deterministic discrete-event simulation of requests moving through instances of
+// an LLM engine.
 //
 // Read it in the order a request meets it:
 //
@@ -32,6 +32,6 @@
 //
 // Why it is fast: a decode step touches no request. The batch is sums (sequences, Σ context, blocks due by residue), a
 // counter of steps and a finish order; whatever else is asked of a sequence follows from the counter. The steps between
-// changes are one event. Both are exact: with integer time and affine prices, n steps at once end at the very picosecond,
-// and fill the very histogram, that n single steps do.
+// changes are one event. Both are exact: with integer time and affine prices, n steps at once end at the very
+// picosecond, and fill the very histogram, that n single steps do.
 package sim

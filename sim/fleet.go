@@ -37,8 +37,8 @@ func (in *Instance) charge(r *Request, n int32) {
 	}
 }
 
-// Start starts the first instance of p that is down: after a while, to provision GPUs, and the pool's cold start it takes
-// requests. It returns nil if none is down.
+// Start starts the first instance of p that is down: after a while, to provision GPUs, and the pool's cold start it
+// takes requests. It returns nil if none is down.
 func (c *Cluster) Start(p *Pool, after Duration) *Instance {
 	for _, in := range p.all {
 		if in.life == down {
@@ -209,8 +209,8 @@ func (in *Instance) afterSteps(r *Request, n int) Request {
 	return q
 }
 
-// takeTransfers returns the requests that are transferred from or to in and are in no queue or batch. Those that are have
-// lost what was allocated to them here.
+// takeTransfers returns the requests that are transferred from or to in and are in no queue or batch. Those that are
+// have lost what was allocated to them here.
 func (c *Cluster) takeTransfers(in *Instance) (lost []Request) {
 	for i := int32(1); i < c.links.Len(); i++ {
 		t := c.links.Transfer(i)

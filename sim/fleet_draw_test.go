@@ -11,8 +11,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// drawFleetScenario turns a scenario of one pool into one of up to three, through which requests are handed, with links from free to
-// very slow, and instances that come and go at any time.
+// drawFleetScenario turns a scenario of one pool into one of up to three, through which requests are handed, with links
+// from free to very slow, and instances that come and go at any time.
 func drawFleetScenario(t *rapid.T) scenario {
 	sc := drawScenario(t)
 	for i := range sc.requests { // long outputs say no more
@@ -47,8 +47,10 @@ func drawFleetScenario(t *rapid.T) scenario {
 func drawPool(t *rapid.T, sc scenario) scenario {
 	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
 	p := scenario{
-		size: int(one("replicas", 1, 1, 2, 3)), blockSize: one("block_size", 1, 7, 16, 16, 32), fixed: one("fixed", 0, 0, 2), maxLen: sc.maxLen,
-		roundRobin: rapid.Bool().Draw(t, "round_robin"), crowded: sc.crowded, classes: sc.classes, ahead: rapid.Bool().Draw(t, "ahead"),
+		size: int(one("replicas", 1, 1, 2, 3)), blockSize: one("block_size", 1, 7, 16, 16, 32), fixed: one("fixed", 0, 0, 2),
+		maxLen:     sc.maxLen,
+		roundRobin: rapid.Bool().Draw(t, "round_robin"), crowded: sc.crowded, classes: sc.classes,
+		ahead: rapid.Bool().Draw(t, "ahead"),
 	}
 	tight := rapid.SampledFrom([]float64{1, 1, 1.3, 2, 4, 100}).Draw(t, "cache")
 	p.blocks = int64(float64((p.maxLen+p.blockSize-1)/p.blockSize+p.fixed) * tight)
@@ -78,7 +80,8 @@ func drawPool(t *rapid.T, sc scenario) scenario {
 }
 
 func redrawPolicy(t *rapid.T, sc *scenario) {
-	sc.anonymous, sc.order, sc.promptMax, sc.swapBlocks = false, nil, 0, 0
+	sc.anonymous, sc.order = false, nil
+	sc.promptMax, sc.swapBlocks = 0, 0
 	drawPolicy(t, sc, sc.maxLen)
 }
 
@@ -96,7 +99,8 @@ func hands(policy sim.Scheduler) bool {
 func (sc *scenario) drawRoutes(rnd *rand.Rand, shape string) {
 	link := func() sim.Link {
 		us := func(v ...int64) sim.Duration { return sim.Duration(v[rnd.IntN(len(v))]) * sim.Microsecond }
-		l := sim.Link{Latency: us(0, 0, 7, 1000, 500_000), Fixed: us(0, 0, 13, 5000, 500_000), Token: us(0, 1, 33, 1000, 5000), Layers: []int32{1, 2, 7, 80}[rnd.IntN(4)]}
+		l := sim.Link{Latency: us(0, 0, 7, 1000, 500_000), Fixed: us(0, 0, 13, 5000, 500_000),
+			Token: us(0, 1, 33, 1000, 5000), Layers: []int32{1, 2, 7, 80}[rnd.IntN(4)]}
 		if rnd.IntN(3) == 0 {
 			l.Token += sim.Duration(rnd.IntN(1000))
 		}
@@ -115,15 +119,16 @@ func (sc *scenario) drawRoutes(rnd *rand.Rand, shape string) {
 		sc.routes = []sim.Route{{encode, pull, {Pool: 2}}}
 	case "mixed":
 		last := len(sc.pools)
-		sc.routes = []sim.Route{{hop(0), {Pool: 1}}, {{Pool: rnd.IntN(last + 1)}}, {hop(0), {Pool: last}}, {encode, {Pool: last}}}[:2+rnd.IntN(3)]
+		sc.routes = []sim.Route{{hop(0), {Pool: 1}}, {{Pool: rnd.IntN(last + 1)}}, {hop(0), {Pool: last}},
+			{encode, {Pool: last}}}[:2+rnd.IntN(3)]
 		if rnd.IntN(2) == 0 {
 			sc.byLength = 1 + rnd.Int32N(sc.maxLen)
 		}
 	}
 }
 
-// drawScript lets instances start, drain, fail and switch at random instants, of which some are arrivals or on their grid, and
-// in the end starts some of each pool.
+// drawScript lets instances start, drain, fail and switch at random instants, of which some are arrivals or on their
+// grid, and in the end starts some of each pool.
 func (sc *scenario) drawScript(rnd *rand.Rand) {
 	pools := append([]*scenario{sc}, pointers(sc.pools)...)
 	insts := 0
@@ -144,7 +149,8 @@ func (sc *scenario) drawScript(rnd *rand.Rand) {
 			at = at / sim.Time(sim.Millisecond) * sim.Time(sim.Millisecond)
 		}
 		sc.script = append(sc.script, action{
-			at: at, what: []string{"start", "start", "fail", "fail", "drain", "switch"}[rnd.IntN(6)], instance: rnd.IntN(insts), pool: rnd.IntN(len(pools)),
+			at: at, what: []string{"start", "start", "fail", "fail", "drain", "switch"}[rnd.IntN(6)], instance: rnd.IntN(insts),
+			pool:  rnd.IntN(len(pools)),
 			after: sim.Duration(rnd.IntN(3)) * 20 * sim.Millisecond, retry: rnd.IntN(4) > 0,
 		})
 	}

@@ -12,7 +12,8 @@ import (
 
 // two returns a scenario of two instances, of which the first gets the first request.
 func two(requests ...sim.Request) scenario {
-	sc := scenario{size: 2, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{}, policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 1000}}
+	sc := scenario{size: 2, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{},
+		policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 1000}}
 	for i, r := range requests {
 		r.ID, r.Traced = int32(i), true
 		sc.requests = append(sc.requests, r)
@@ -20,8 +21,8 @@ func two(requests ...sim.Request) scenario {
 	return sc
 }
 
-// TestAFailureKeepsTheTokensOfStepsThatHaveEnded: five decode steps have ended at the latest then; the retry reads the prompt and
-// what was emitted elsewhere at once, and the gap lasts from the latest token to the end of that.
+// TestAFailureKeepsTheTokensOfStepsThatHaveEnded: five decode steps have ended at the latest then; the retry reads the
+// prompt and what was emitted elsewhere at once, and the gap lasts from the latest token to the end of that.
 func TestAFailureKeepsTheTokensOfStepsThatHaveEnded(t *testing.T) {
 	for _, into := range []sim.Duration{0, 1, stepTime - 1} {
 		for _, retry := range []bool{true, false} {
@@ -49,7 +50,8 @@ func TestAFailureKeepsTheTokensOfStepsThatHaveEnded(t *testing.T) {
 	}
 }
 
-// TestADrainLosesNothing: the instance finishes what it has, queue and all, without a longer gap, and takes nothing more.
+// TestADrainLosesNothing: the instance finishes what it has, queue and all, without a longer gap, and takes nothing
+// more.
 func TestADrainLosesNothing(t *testing.T) {
 	var requests []sim.Request
 	for i := range 40 {
@@ -68,7 +70,8 @@ func TestADrainLosesNothing(t *testing.T) {
 
 // TestAGateOpensWhenAnInstanceComes: requests that find no instance wait for one, in order, and for its cold start.
 func TestAGateOpensWhenAnInstanceComes(t *testing.T) {
-	sc := two(sim.Request{Prompt: 20, Output: 2}, sim.Request{Prompt: 20, Output: 2, Arrival: sim.Time(sim.Millisecond)}, sim.Request{Prompt: 20, Output: 2, Deadline: sim.Time(sim.Second)})
+	sc := two(sim.Request{Prompt: 20, Output: 2}, sim.Request{Prompt: 20, Output: 2, Arrival: sim.Time(sim.Millisecond)},
+		sim.Request{Prompt: 20, Output: 2, Deadline: sim.Time(sim.Second)})
 	sc.size, sc.sizeMax, sc.coldStart = 0, 1, 3*sim.Second
 	sc.script = []action{{at: sim.Time(sim.Second), what: "start", after: sim.Second}}
 	j, _ := play(t, sc, "a gate")
@@ -81,7 +84,8 @@ func TestAGateOpensWhenAnInstanceComes(t *testing.T) {
 
 // TestWhoeverWaitsForAnInstanceThatNeverComesIsTold: nothing is dropped in silence.
 func TestWhoeverWaitsForAnInstanceThatNeverComesIsTold(t *testing.T) {
-	sc := handing(sim.Stage{}, sim.Request{Prompt: 32, Output: 20}, sim.Request{Prompt: 32, Output: 20}, sim.Request{Prompt: 32, Output: 20})
+	sc := handing(sim.Stage{}, sim.Request{Prompt: 32, Output: 20}, sim.Request{Prompt: 32, Output: 20},
+		sim.Request{Prompt: 32, Output: 20})
 	sc.blocks, sc.maxLen = 5, 80
 	sc.script = []action{{at: 0, what: "drain", instance: 1}}
 	j, _ := play(t, sc, "no decode pool")
@@ -90,7 +94,8 @@ func TestWhoeverWaitsForAnInstanceThatNeverComesIsTold(t *testing.T) {
 
 // TestASwitchMovesAnInstance: when it has served what it had, its GPUs serve another pool.
 func TestASwitchMovesAnInstance(t *testing.T) {
-	sc := handing(sim.Stage{Tokens: 1}, sim.Request{Prompt: 32, Output: 20}, sim.Request{Prompt: 32, Output: 5, Arrival: sim.Time(sim.Second)})
+	sc := handing(sim.Stage{Tokens: 1}, sim.Request{Prompt: 32, Output: 20},
+		sim.Request{Prompt: 32, Output: 5, Arrival: sim.Time(sim.Second)})
 	sc.size, sc.pools[0].size, sc.pools[0].sizeMax = 2, 0, 1
 	sc.script = []action{{at: sim.Time(promptTime / 2), what: "switch", pool: 1, after: sim.Second}}
 	j, cl := play(t, sc, "switched")
@@ -106,15 +111,16 @@ func TestASwitchMovesAnInstance(t *testing.T) {
 	require.Equal(t, int64(2), cl.Totals().Transfers)
 }
 
-// TestAClientMayHangUpAnywhere: at a gate, waiting for room, on its way, waiting for a seat, or in a batch: what was held for it
-// is free at once, and those who come after it are served.
+// TestAClientMayHangUpAnywhere: at a gate, waiting for room, on its way, waiting for a seat, or in a batch: what was
+// held for it is free at once, and those who come after it are served.
 func TestAClientMayHangUpAnywhere(t *testing.T) {
 	cover := map[string]int{}
 	for _, push := range []bool{false, true} {
 		for ms := sim.Duration(1); ms < 300; ms++ {
 			link := sim.Link{Latency: 7_300 * sim.Microsecond, Token: 900 * sim.Microsecond, Layers: 4}
 			sc := handing(sim.Stage{Link: link, Push: push},
-				sim.Request{Prompt: 20, Output: 12}, sim.Request{Prompt: 30, Output: 8, Deadline: sim.Time(ms * sim.Millisecond)}, sim.Request{Prompt: 20, Output: 12})
+				sim.Request{Prompt: 20, Output: 12}, sim.Request{Prompt: 30, Output: 8, Deadline: sim.Time(ms * sim.Millisecond)},
+				sim.Request{Prompt: 20, Output: 12})
 			sc.pools[0].seats, sc.pools[0].sizeMax, sc.pools[0].size = 1+int(ms%2), 1, min(1, int(ms%5)/2)
 			sc.script = []action{{at: sim.Time(60 * sim.Millisecond), what: "start", pool: 1}}
 			twin, j := runNaive(sc), newJournal()
@@ -127,7 +133,8 @@ func TestAClientMayHangUpAnywhere(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"hang-ups and failures at a gate", "dropped while inbound", "dropped while flying", "dropped while landed", "failed", "completed"} {
+	for _, what := range []string{"hang-ups and failures at a gate", "dropped while inbound", "dropped while flying",
+		"dropped while landed", "failed", "completed"} {
 		require.Positive(t, cover[what], what)
 	}
 }

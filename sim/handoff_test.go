@@ -15,7 +15,8 @@ import (
 // promptTime, and one without stepTime.
 func handing(stage sim.Stage, requests ...sim.Request) scenario {
 	stage.Pool, stage.Cache = 0, true
-	pool := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{}, policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 1000}}
+	pool := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{},
+		policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 1000}}
 	sc := pool
 	pool.seats = 4
 	sc.pools, sc.routes = []scenario{pool}, []sim.Route{{stage, {Pool: 1}}}
@@ -35,14 +36,15 @@ func play(t *testing.T, sc scenario, what string) (*journal, *sim.Cluster) {
 	return j, cl
 }
 
-// TestOneRequestAloneOverALink: with n prompt tokens, a link of latency λ and of work W = fixed + n·token, and a prompt that has
-// been read at T, a cache that is pulled lands at T + λ + W. Pushed in L layers it lands at max(T, λ + ⌊W/L⌋·(L−1)) + the rest of W.
-// The token after that takes a step; the first one comes at T if the prefill pool emits it, when the cache has landed if the
-// decode pool does, and a step with a prompt later if it computes it.
+// TestOneRequestAloneOverALink: with n prompt tokens, a link of latency λ and of work W = fixed + n·token, and a prompt
+// that has been read at T, a cache that is pulled lands at T + λ + W. Pushed in L layers it lands at max(T, λ +
+// ⌊W/L⌋·(L−1)) + the rest of W. The token after that takes a step; the first one comes at T if the prefill pool emits
+// it, when the cache has landed if the decode pool does, and a step with a prompt later if it computes it.
 func TestOneRequestAloneOverALink(t *testing.T) {
 	const n, read = 100, sim.Time(promptTime)
 	for _, link := range []sim.Link{
-		{Layers: 1}, {Token: 12_345_678_901, Layers: 7}, {Latency: 3 * sim.Millisecond, Fixed: 500_000_001, Token: 70_000_003, Layers: 80},
+		{Layers: 1}, {Token: 12_345_678_901, Layers: 7},
+		{Latency: 3 * sim.Millisecond, Fixed: 500_000_001, Token: 70_000_003, Layers: 80},
 		{Latency: 40 * sim.Millisecond, Token: 1, Layers: 3}, {Fixed: 90 * sim.Millisecond, Layers: 2},
 	} {
 		w := link.Fixed + n*link.Token
@@ -73,14 +75,16 @@ func TestOneRequestAloneOverALink(t *testing.T) {
 	}
 }
 
-// TestTransfersShareAPort: two transfers of a second each, the second of which begins d later, share a port from then on: the
-// first ends at 2 s − d, and the other at 2 s. Between other instances they would not.
+// TestTransfersShareAPort: two transfers of a second each, the second of which begins d later, share a port from then
+// on: the first ends at 2 s − d, and the other at 2 s. Between other instances they would not.
 func TestTransfersShareAPort(t *testing.T) {
 	link := sim.Link{Fixed: sim.Second}
 	for _, ends := range [][2]int{{1, 1}, {2, 1}, {1, 2}, {2, 2}} {
 		for _, d := range []sim.Duration{promptTime, 400 * sim.Millisecond, 999_999_999_999} {
-			sc := handing(sim.Stage{Link: link, Tokens: 1}, sim.Request{Prompt: 1, Output: 2}, sim.Request{Prompt: 1, Output: 2, Arrival: sim.Time(d)})
-			sc.size, sc.pools[0].size, sc.roundRobin, sc.pools[0].roundRobin = ends[0], ends[1], true, true
+			sc := handing(sim.Stage{Link: link, Tokens: 1}, sim.Request{Prompt: 1, Output: 2},
+				sim.Request{Prompt: 1, Output: 2, Arrival: sim.Time(d)})
+			sc.size, sc.pools[0].size = ends[0], ends[1]
+			sc.roundRobin, sc.pools[0].roundRobin = true, true
 			j, _ := play(t, sc, fmt.Sprint(ends, d))
 			begin := sim.Time(promptTime)
 			landed := [2]sim.Time{begin.Add(2*sim.Second - d), begin.Add(2 * sim.Second)}
@@ -92,15 +96,16 @@ func TestTransfersShareAPort(t *testing.T) {
 	}
 }
 
-// TestAFullPoolThrottlesTheOneBeforeIt: a cache of the prefill pool holds two prompts, and the decode pool serves one request at
-// a time: the third prompt is read when the first has landed, and so on, and nobody is dropped.
+// TestAFullPoolThrottlesTheOneBeforeIt: a cache of the prefill pool holds two prompts, and the decode pool serves one
+// request at a time: the third prompt is read when the first has landed, and so on, and nobody is dropped.
 func TestAFullPoolThrottlesTheOneBeforeIt(t *testing.T) {
 	var requests []sim.Request
 	for range 12 {
 		requests = append(requests, sim.Request{Prompt: 32, Output: 40})
 	}
 	for _, push := range []bool{false, true} {
-		sc := handing(sim.Stage{Link: sim.Link{Latency: sim.Millisecond, Token: sim.Microsecond, Layers: 4}, Push: push}, requests...)
+		sc := handing(sim.Stage{Link: sim.Link{Latency: sim.Millisecond, Token: sim.Microsecond, Layers: 4}, Push: push},
+			requests...)
 		sc.blocks, sc.maxLen, sc.pools[0].seats = 5, 80, 1
 		j, cl := play(t, sc, fmt.Sprintf("pushed %v", push))
 		require.Equal(t, int64(12), j.Outcomes[sim.Completed])
@@ -115,9 +120,9 @@ func TestAFullPoolThrottlesTheOneBeforeIt(t *testing.T) {
 	}
 }
 
-// TestAFreeLinkCostsAtMostAStep: where every step takes a second, all begin at whole seconds and there is room for everybody,
-// requests that are handed over at no cost have every token when they would have it in one pool, or one step later: who asks for
-// room at a step boundary is received when the next step has begun.
+// TestAFreeLinkCostsAtMostAStep: where every step takes a second, all begin at whole seconds and there is room for
+// everybody, requests that are handed over at no cost have every token when they would have it in one pool, or one step
+// later: who asks for room at a step boundary is received when the next step has begun.
 func TestAFreeLinkCostsAtMostAStep(t *testing.T) {
 	t.Parallel()
 	var late [2]int
@@ -131,7 +136,8 @@ func TestAFreeLinkCostsAtMostAStep(t *testing.T) {
 		run(t, sc.config(one))
 		decode := sc
 		decode.requests, decode.seats = nil, 20
-		stage := sim.Stage{Cache: true, Tokens: rapid.Int32Range(0, 1).Draw(t, "tokens"), Push: rapid.Bool().Draw(t, "push"), Link: sim.Link{Layers: 10}}
+		stage := sim.Stage{Cache: true, Tokens: rapid.Int32Range(0, 1).Draw(t, "tokens"), Push: rapid.Bool().Draw(t, "push"),
+			Link: sim.Link{Layers: 10}}
 		sc.pools, sc.routes = []scenario{decode}, []sim.Route{{stage, {Pool: 1}}}
 		run(t, sc.config(two))
 		for id, times := range one.tokens {
@@ -148,14 +154,16 @@ func TestAFreeLinkCostsAtMostAStep(t *testing.T) {
 	require.Greater(t, late[1], 500)
 }
 
-// TestAnAnswerOfOneToken: if the prefill pool emits it nothing is handed over, and otherwise it comes when the cache has landed.
+// TestAnAnswerOfOneToken: if the prefill pool emits it nothing is handed over, and otherwise it comes when the cache
+// has landed.
 func TestAnAnswerOfOneToken(t *testing.T) {
 	for _, push := range []bool{false, true} {
 		for tokens, want := range map[int32]struct {
 			at    sim.Time
 			moved int64
 		}{0: {sim.Time(promptTime + sim.Second), 1}, 1: {sim.Time(promptTime), 0}} {
-			sc := handing(sim.Stage{Link: sim.Link{Fixed: sim.Second, Layers: 1}, Push: push, Tokens: tokens}, sim.Request{Prompt: 5, Output: 1})
+			sc := handing(sim.Stage{Link: sim.Link{Fixed: sim.Second, Layers: 1}, Push: push, Tokens: tokens},
+				sim.Request{Prompt: 5, Output: 1})
 			j, cl := play(t, sc, fmt.Sprintf("pushed %v, %d tokens", push, tokens))
 			require.Equal(t, []sim.Time{want.at}, j.tokens[0])
 			require.Equal(t, want.moved, cl.Totals().Transfers)

@@ -11,8 +11,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestAHorizonCutsNothingElse: a run stopped at an instant is the beginning of the whole run, and every request of it has
-// ended in one way or is still under way.
+// TestAHorizonCutsNothingElse: a run stopped at an instant is the beginning of the whole run, and every request of it
+// has ended in one way or is still under way.
 func TestAHorizonCutsNothingElse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -100,13 +100,15 @@ func TestRoundRobinPartitions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)
-		sc.clients, sc.sessions, sc.roundRobin, sc.noise = 0, 0, true, nil // noise is of each by itself
+		sc.clients, sc.sessions = 0, 0
+		sc.roundRobin, sc.noise = true, nil // noise is of each by itself
 		together := newJournal()
 		run(t, sc.config(together))
 		routed := 0
 		split := make([][]sim.Request, sc.size)
 		for _, r := range sc.requests {
-			if r.Prompt+r.Limit() > sc.maxLen || sc.promptMax > 0 && r.Prompt > sc.promptMax || r.Deadline != 0 && r.Deadline <= r.Arrival.Add(sc.ingress) {
+			if r.Prompt+r.Limit() > sc.maxLen || sc.promptMax > 0 && r.Prompt > sc.promptMax || r.Deadline != 0 &&
+				r.Deadline <= r.Arrival.Add(sc.ingress) {
 				continue // never reaches the router
 			}
 			split[routed%sc.size] = append(split[routed%sc.size], r)
@@ -128,8 +130,9 @@ func TestRoundRobinPartitions(t *testing.T) {
 func TestReplicasAreASystemEachAtZeroLoad(t *testing.T) {
 	for _, size := range []int{2, 7} {
 		sc := scenario{
-			size: 1, blocks: 1000, blockSize: 16, maxLen: 4000, policy: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 512},
-			model: prices{weights: 4 * sim.Millisecond, ctx: 46_031, token: 33_000_001, overhead: sim.Millisecond},
+			size: 1, blocks: 1000, blockSize: 16, maxLen: 4000,
+			policy: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 512},
+			model:  prices{weights: 4 * sim.Millisecond, ctx: 46_031, token: 33_000_001, overhead: sim.Millisecond},
 		}
 		for i := range int32(20) {
 			sc.requests = append(sc.requests, sim.Request{
@@ -147,13 +150,17 @@ func TestReplicasAreASystemEachAtZeroLoad(t *testing.T) {
 // TestImpossibleRunsAreRefused: what no run can do is an error that names it.
 func TestImpossibleRunsAreRefused(t *testing.T) {
 	for want, change := range map[string]func(*sim.Config){
-		"TraceEvery -1":                      func(c *sim.Config) { c.TraceEvery = -1 },
-		"attention window of 0 tokens":       func(c *sim.Config) { c.Pools[0].Windows = []sim.Window{{}} },
-		"got 1, 16, -1 and 100":              func(c *sim.Config) { c.Pools[0].SequenceBlocks = -1 },
-		"at most 2147483647 with prefix":     func(c *sim.Config) { c.Pools[0].PrefixCaching, c.Pools[0].KVBlocks = true, 1<<31 },
+		"TraceEvery -1":                func(c *sim.Config) { c.TraceEvery = -1 },
+		"attention window of 0 tokens": func(c *sim.Config) { c.Pools[0].Windows = []sim.Window{{}} },
+		"got 1, 16, -1 and 100":        func(c *sim.Config) { c.Pools[0].SequenceBlocks = -1 },
+		"at most 2147483647 with prefix": func(c *sim.Config) {
+			c.Pools[0].PrefixCaching, c.Pools[0].KVBlocks = true,
+				1<<31
+		},
 		"needs 7 KV blocks, the cache has 6": func(c *sim.Config) { c.Pools[0].KVBlocks = 6 },
 	} {
-		sc := scenario{size: 1, blocks: 7, blockSize: 16, maxLen: 100, model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
+		sc := scenario{size: 1, blocks: 7, blockSize: 16, maxLen: 100, model: ticks(sim.Second),
+			policy: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
 		c := sc.config(newJournal())
 		_, err := sim.New(c)
 		require.NoError(t, err)
@@ -166,8 +173,10 @@ func TestImpossibleRunsAreRefused(t *testing.T) {
 // TestTheClockEnds: a run that would outlast the clock stops at its end and says so.
 func TestTheClockEnds(t *testing.T) {
 	sc := scenario{
-		size: 1, blocks: 1000, blockSize: 16, maxLen: 4000, policy: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 512},
-		model: prices{overhead: 3600 * sim.Second}, requests: []sim.Request{{Prompt: 1, Output: 1200}, {ID: 1, Prompt: 1, Output: 1200}},
+		size: 1, blocks: 1000, blockSize: 16, maxLen: 4000,
+		policy:   &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 512},
+		model:    prices{overhead: 3600 * sim.Second},
+		requests: []sim.Request{{Prompt: 1, Output: 1200}, {ID: 1, Prompt: 1, Output: 1200}},
 	}
 	j := newJournal()
 	cl := run(t, sc.config(j))

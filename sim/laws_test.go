@@ -32,14 +32,20 @@ func TestMain(m *testing.M) {
 
 // covered are the least numbers of what makes the comparison worth something that the usual cases must draw.
 var covered = map[string]int{
-	"preemptions": 500, "victims that were not the last admitted": 10, "steps that spend the budget": 1000, "regime switches": 20,
-	"steps fixed before an arrival": 100, "arrivals on a step boundary": 100, "simultaneous arrivals": 500, "overtakings": 500,
-	"evictions": 5000, "hits": 300, "answers to be asked for": 100, "sorted by cached prefixes": 50,
-	"gaps held": 500, "gaps preempted": 500, "gaps swapped": 100, "swapped in": 100, "kept swapped out": 500, "recomputed for want of host memory": 50,
-	"reserved blocks": 1000, "stopped by no-evict": 500, "stopped by the watermark": 500, "prompts that wait for a whole budget": 50,
-	"retractions": 50, "chunks retracted": 3, "ratio changes": 50, "prompts cut": 100, "chunks that wait": 100, "mixed steps": 100,
+	"preemptions": 500, "victims that were not the last admitted": 10, "steps that spend the budget": 1000,
+	"regime switches":               20,
+	"steps fixed before an arrival": 100, "arrivals on a step boundary": 100, "simultaneous arrivals": 500,
+	"overtakings": 500,
+	"evictions":   5000, "hits": 300, "answers to be asked for": 100, "sorted by cached prefixes": 50,
+	"gaps held": 500, "gaps preempted": 500, "gaps swapped": 100, "swapped in": 100, "kept swapped out": 500,
+	"recomputed for want of host memory": 50,
+	"reserved blocks":                    1000, "stopped by no-evict": 500, "stopped by the watermark": 500,
+	"prompts that wait for a whole budget": 50,
+	"retractions":                          50, "chunks retracted": 3, "ratio changes": 50, "prompts cut": 100,
+	"chunks that wait": 100, "mixed steps": 100,
 	"stopped by the reserve": 20, "stopped by blocks": 20, "rows that have ended": 1000, "padding": 200,
-	"gaps burst": 50_000, "bursts cut": 50, "verified for nobody": 30, "swapped in with drafts": 20, "mixed steps with drafts": 50, "prompts without a chunk": 100,
+	"gaps burst": 50_000, "bursts cut": 50, "verified for nobody": 30, "swapped in with drafts": 20,
+	"mixed steps with drafts": 50, "prompts without a chunk": 100,
 	"loaded blocks": 50, "blocks lost from host memory": 500, "sorted by weight": 3,
 	"completed": 3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
 }
@@ -114,8 +120,10 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 // utilization and the timeline would count the wait as idle.
 func TestARunEndsWithItsLastEvent(t *testing.T) {
 	for _, deadline := range []sim.Time{0, sim.Time(600 * sim.Second)} {
-		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 100, model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
-		sc.requests = []sim.Request{{ID: 0, Prompt: 1, Output: 3, Deadline: deadline}, {ID: 1, Prompt: 1, Output: 2, Deadline: deadline}}
+		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 100, model: ticks(sim.Second),
+			policy: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100}}
+		sc.requests = []sim.Request{{ID: 0, Prompt: 1, Output: 3, Deadline: deadline},
+			{ID: 1, Prompt: 1, Output: 2, Deadline: deadline}}
 		j := newJournal()
 		cl := run(t, sc.config(j))
 		require.Equal(t, sim.Time(5*sim.Second), cl.Now())
@@ -132,7 +140,8 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 		require.Equal(t, r.Cached, j.cached[r.ID], "%s: cached tokens of request %d", variant, r.ID)
 		if r.outcome == "completed" {
 			require.Equal(t, r.admitted, j.admit[r.ID], "%s: admission of request %d", variant, r.ID)
-			require.Equal(t, [2]sim.Time{r.Allocated, r.Transferred}, j.moved[r.ID], "%s: reservation and landing of request %d", variant, r.ID)
+			require.Equal(t, [2]sim.Time{r.Allocated, r.Transferred}, j.moved[r.ID], "%s: reservation and landing of request %d",
+				variant, r.ID)
 		}
 		for i, at := range r.tokens {
 			if i == 0 {
@@ -150,7 +159,9 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 	equalHists(t, &ttft, &j.TTFT, variant+": TTFT")
 	equalHists(t, &itl, &j.ITL, variant+": ITL")
 	require.Equal(t, tokens, totals.OutputTokens, "%s: tokens", variant)
-	require.Equal(t, twin.counts, sim.Totals{NotAdmitted: totals.NotAdmitted, Restarted: totals.Restarted, Transfers: totals.Transfers, TransferredTokens: totals.TransferredTokens},
+	require.Equal(t, twin.counts,
+		sim.Totals{NotAdmitted: totals.NotAdmitted, Restarted: totals.Restarted, Transfers: totals.Transfers,
+			TransferredTokens: totals.TransferredTokens},
 		"%s: refusals, restarts and moves", variant)
 	for i, n := range twin.pools {
 		comparePools(t, fmt.Sprintf("%s: pool %d", variant, i), n, cl.PoolTotals(i))
@@ -168,7 +179,8 @@ func comparePools(t require.TestingT, variant string, n *naive, pool sim.PoolTot
 		}
 	}
 	require.Equal(t, int64(evictions), pool.Evictions, "%s: evictions", variant)
-	require.Equal(t, [2]int64{n.prompted, n.cached}, [2]int64{pool.Prompted, pool.Cached}, "%s: prompts and what was cached of them", variant)
+	require.Equal(t, [2]int64{n.prompted, n.cached}, [2]int64{pool.Prompted, pool.Cached},
+		"%s: prompts and what was cached of them", variant)
 	require.Equal(t, int64(n.cover["any preemptions"]), pool.Preemptions, "%s: preemptions", variant)
 	require.Equal(t, int64(n.cover["swapped out"]), pool.Swaps, "%s: swaps", variant)
 	require.Equal(t, int64(n.cover["rows that have ended"]), pool.FinishedRowSum, "%s: rows that had ended", variant)
@@ -209,7 +221,8 @@ func conserved(t require.TestingT, variant string, twin *naiveFleet, j *journal,
 		require.Zero(t, state.KVUsed, "%s: KV blocks at the end", variant)
 		require.Zero(t, state.Running+state.Waiting+state.Transferring, "%s: requests at the end", variant)
 		for _, in := range twin.insts {
-			require.Equal(t, [2]int64{in.of.blocks, in.of.swapBlocks}, [2]int64{in.free, in.host}, "blocks of the twin at the end")
+			require.Equal(t, [2]int64{in.of.blocks, in.of.swapBlocks}, [2]int64{in.free, in.host},
+				"blocks of the twin at the end")
 		}
 	}
 	ended := int64(0)
@@ -219,7 +232,8 @@ func conserved(t require.TestingT, variant string, twin *naiveFleet, j *journal,
 	require.Equal(t, int64(len(twin.all)), ended, "%s: the outcomes sum to the arrivals", variant)
 	for _, r := range twin.all {
 		require.NotEmpty(t, r.outcome, "request %d of the twin", r.ID)
-		require.Equal(t, r.outcome == "completed", len(r.tokens) == int(r.Output), "%s: tokens of request %d, %s", variant, r.ID, r.outcome)
+		require.Equal(t, r.outcome == "completed", len(r.tokens) == int(r.Output), "%s: tokens of request %d, %s", variant,
+			r.ID, r.outcome)
 	}
 }
 

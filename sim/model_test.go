@@ -21,8 +21,9 @@ type prices struct {
 func drawModel(t *rapid.T, windows int) prices {
 	ps := func(label string, v ...sim.Duration) sim.Duration { return rapid.SampledFrom(v).Draw(t, label) }
 	p := prices{
-		weights: ps("weights", 0, 100*sim.Microsecond, 4*sim.Millisecond), token: ps("token", 0, 33_000_001, 3*sim.Millisecond),
-		ctx: ps("ctx", 0, 46_031, 46_031, sim.Microsecond), pair: ps("pair", 0, 23_000, 2*sim.Microsecond),
+		weights: ps("weights", 0, 100*sim.Microsecond, 4*sim.Millisecond),
+		token:   ps("token", 0, 33_000_001, 3*sim.Millisecond),
+		ctx:     ps("ctx", 0, 46_031, 46_031, sim.Microsecond), pair: ps("pair", 0, 23_000, 2*sim.Microsecond),
 		overhead: ps("overhead", sim.Millisecond, 1_200_000_007), perSeq: ps("per_seq", 0, 4_400_000),
 		single: rapid.IntRange(0, 9).Draw(t, "single") == 0,
 	}
@@ -47,7 +48,8 @@ func (p prices) Price(ranks []sim.Shape, g *sim.Segment) {
 		memory.B += p.capped[i] * sim.Duration(c.Growing)
 	}
 	compute := sim.Affine{
-		A: p.token*sim.Duration(b.DecodeTokens+b.PrefillTokens) + p.pair*sim.Duration(b.DecodeCtx+b.PrefillPairs), B: p.pair * n,
+		A: p.token*sim.Duration(b.DecodeTokens+b.PrefillTokens) + p.pair*sim.Duration(b.DecodeCtx+b.PrefillPairs),
+		B: p.pair * n,
 	}
 	*g = sim.Segment{Steps: 1 << 30}
 	high, low := memory, compute

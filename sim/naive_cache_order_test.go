@@ -53,8 +53,8 @@ func (n *naive) prefixByPrefix(in *naiveInstance, list []*naiveRequest) []*naive
 	return heaviestFirst(paths, 0)
 }
 
-// heaviestFirst walks a tree of which the paths share so many nodes: its children, the one that is on most paths first, the
-// first node of equals, and then those whose path ends here.
+// heaviestFirst walks a tree of which the paths share so many nodes: its children, the one that is on most paths first,
+// the first node of equals, and then those whose path ends here.
 func heaviestFirst(paths []cachedPath, depth int) (order []*naiveRequest) {
 	var here []*naiveRequest
 	children := map[int32][]cachedPath{}
@@ -65,7 +65,8 @@ func heaviestFirst(paths []cachedPath, depth int) (order []*naiveRequest) {
 			continue
 		}
 		node := p.nodes[depth]
-		if children[node] = append(children[node], p); len(children[node]) == 1 {
+		children[node] = append(children[node], p)
+		if len(children[node]) == 1 {
 			nodes = append(nodes, node)
 		}
 	}

@@ -64,7 +64,8 @@ func (n *naive) chunkOf(p *schedulers.Continuous, pending, budget int32) int32 {
 	return want
 }
 
-// admitContinuous admits the head of the queue if it may join a step, and returns the tokens of its chunk; 0: it may not.
+// admitContinuous admits the head of the queue if it may join a step, and returns the tokens of its chunk; 0: it may
+// not.
 func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, budget int32, chunks int) int32 {
 	r := n.head(in)
 	if r == nil {

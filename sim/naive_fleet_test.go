@@ -109,7 +109,8 @@ func (f *naiveFleet) event() bool {
 	if t == sim.Forever {
 		return false
 	}
-	switch f.now = t; t {
+	f.now = t
+	switch t {
 	case control:
 		f.act()
 	case hangup:
@@ -273,7 +274,8 @@ func (n *naive) pick() (best *naiveInstance) {
 	if i := slices.IndexFunc(live, func(in *naiveInstance) bool { return in.id > n.after }); i >= 0 {
 		best = live[i]
 	}
-	if n.after = best.id; best == live[len(live)-1] {
+	n.after = best.id
+	if best == live[len(live)-1] {
 		n.after = -1
 	}
 	return best

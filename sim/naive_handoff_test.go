@@ -62,9 +62,11 @@ func (n *naive) handOver(in *naiveInstance, r *naiveRequest) {
 	in.sglang.forget(r)
 	in.load--
 	m := r.move
-	m.from, m.parked, m.parkedPages, m.computed, m.read = in, r.blocks, r.pages, r.Computed, true
+	m.from, m.parked, m.parkedPages = in, r.blocks, r.pages
+	m.computed, m.read = r.Computed, true
 	in.parked = append(in.parked, m)
-	r.at, r.blocks, r.pages, r.want, r.decoding = nil, 0, nil, 0, false
+	r.at, r.blocks, r.pages = nil, 0, nil
+	r.want, r.decoding = 0, false
 	n.cover["hand-overs"]++
 	if !pushed {
 		if m.stage.Push {
@@ -153,7 +155,8 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 		n.cover["hand-overs stopped by no-evict"]++
 		return false
 	}
-	if in.free -= idle(f.hits); in.pool != nil {
+	in.free -= idle(f.hits)
+	if in.pool != nil {
 		in.pool.touch(f.hits)
 	}
 	m.found = int32(len(f.hits)) * n.blockSize

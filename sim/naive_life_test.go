@@ -47,7 +47,8 @@ func (f *naiveFleet) act() {
 
 // settled reports whether every request has ended, and no other is known: then controllers rest.
 func (f *naiveFleet) settled() bool {
-	return f.arrival() == sim.Forever && len(f.all) > 0 && !slices.ContainsFunc(f.all, func(r *naiveRequest) bool { return r.outcome == "" })
+	return f.arrival() == sim.Forever && len(f.all) > 0 &&
+		!slices.ContainsFunc(f.all, func(r *naiveRequest) bool { return r.outcome == "" })
 }
 
 // begins starts an instance that is down.
@@ -88,7 +89,8 @@ func (n *naive) drain(in *naiveInstance) {
 
 // served reports whether a drained instance has nothing left.
 func (in *naiveInstance) served() bool {
-	return len(in.running)+len(in.waiting)+len(in.swapped)+len(in.inbound)+len(in.flying)+len(in.landed)+len(in.parked) == 0
+	return len(in.running)+len(in.waiting)+len(in.swapped)+len(in.inbound)+len(in.flying)+len(in.landed)+
+		len(in.parked) == 0
 }
 
 // down ends the life of an instance.
@@ -99,8 +101,11 @@ func (n *naive) down(in *naiveInstance) {
 	if in.store != nil {
 		n.lost += in.store.lost
 	}
-	in.life, in.cold, in.end, in.woken, in.load = "down", false, sim.Forever, false, 0
-	in.running, in.waiting, in.swapped, in.inbound, in.flying, in.landed, in.parked = nil, nil, nil, nil, nil, nil, nil
+	in.life, in.cold, in.end = "down", false, sim.Forever
+	in.woken, in.load = false, 0
+	in.running, in.waiting, in.swapped = nil, nil, nil
+	in.inbound, in.flying = nil, nil
+	in.landed, in.parked = nil, nil
 	n.fresh(in)
 	if then := in.switches; then != nil {
 		in.switches = nil
@@ -170,7 +175,8 @@ func (n *naive) sever(in *naiveInstance, r *naiveRequest) {
 	if r.at != nil && r.at != in {
 		panic("it was elsewhere")
 	}
-	r.at, r.blocks, r.pages, r.Computed, r.prefill, r.want = nil, 0, nil, 0, 0, 0
+	r.at, r.blocks, r.pages = nil, 0, nil
+	r.Computed, r.prefill, r.want = 0, 0, 0
 	r.decoding, r.known, r.noticed = false, false, false
 }
 
@@ -182,7 +188,8 @@ func (n *naive) lose(r *naiveRequest, retry bool) {
 		return
 	}
 	n.counts.Restarted++
-	if r.cause = "restarted"; r.Emitted > 0 {
+	r.cause = "restarted"
+	if r.Emitted > 0 {
 		n.cover["restarts between two tokens"]++
 	}
 	r.Stage = 0

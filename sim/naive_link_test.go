@@ -54,7 +54,8 @@ func (f *naiveFleet) turn(m *naiveMove) {
 
 // stop ends a flow, or the wait for it.
 func (f *naiveFleet) stop(m *naiveMove) {
-	if m.begin = sim.Forever; m.flowing {
+	m.begin = sim.Forever
+	if m.flowing {
 		f.settle(m)
 		m.flowing = false
 		f.share(m)

@@ -90,11 +90,13 @@ func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
 func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, blocks int64) {
 	n.dequeue(in, r)
 	in.running = append(in.running, r)
-	if n.enter(r, f.tokens); r.Preemptions > 0 {
+	n.enter(r, f.tokens)
+	if r.Preemptions > 0 {
 		r.resumed += len(f.hits)
 		r.regained += len(f.hits) - len(shared(f.hits))
 	}
-	if in.free -= idle(f.hits); in.pool != nil {
+	in.free -= idle(f.hits)
+	if in.pool != nil {
 		in.pool.touch(f.hits)
 	}
 	r.Computed, r.want, r.pages, r.blocks = f.tokens, want, slices.Clone(f.hits), int64(len(f.hits))

@@ -53,7 +53,8 @@ func (h *hostStore) keep(r *naiveRequest) {
 	}
 	for h.stored() > h.limit {
 		oldest := &h.kept[0]
-		if oldest.blocks = oldest.blocks[:len(oldest.blocks)-1]; len(oldest.blocks) == 0 {
+		oldest.blocks = oldest.blocks[:len(oldest.blocks)-1]
+		if len(oldest.blocks) == 0 {
 			h.kept = h.kept[1:]
 		}
 		h.lost++

@@ -60,8 +60,8 @@ func (n *naive) victim(in *naiveInstance, which schedulers.Victim) *naiveRequest
 	return in.running[len(in.running)-1]
 }
 
-// recompute preempts a member of the batch: its cache is dropped, and it waits before all others, or where the order has it.
-// SGLang lets it wait behind all others, and what it decoded is not found again.
+// recompute preempts a member of the batch: its cache is dropped, and it waits before all others, or where the order
+// has it. SGLang lets it wait behind all others, and what it decoded is not found again.
 func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	_, retracted := n.policy.(*schedulers.SGLang)
 	kept := r.Computed
@@ -70,7 +70,8 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	}
 	n.leave(in, r)
 	n.release(in, r, kept)
-	r.blocks, r.Computed, r.prefill, r.decoding, r.noticed = 0, 0, 0, false, true
+	r.blocks, r.Computed, r.prefill = 0, 0, 0
+	r.decoding, r.noticed = false, true
 	if r.cause != "restarted" {
 		r.cause = "preempted"
 	}

@@ -64,7 +64,8 @@ func (n *naive) prefillSGLang(in *naiveInstance, p *schedulers.SGLang) bool {
 		return false
 	}
 	b := prefillBudget{
-		available: in.free * int64(n.blockSize), cuts: p.ChunkedPrefillSize > 0, clip: int64(p.ClipMaxNewTokens), page: int64(n.blockSize),
+		available: in.free * int64(n.blockSize), cuts: p.ChunkedPrefillSize > 0, clip: int64(p.ClipMaxNewTokens),
+		page:     int64(n.blockSize),
 		remInput: int64(p.MaxPrefillTokens), remChunk: int64(p.ChunkedPrefillSize),
 	}
 	batch := decodes(in.running)
@@ -123,7 +124,8 @@ func (n *naive) continueChunk(in *naiveInstance, b *prefillBudget) bool {
 	return true
 }
 
-// admitSGLang admits the next of the queue if it may join a step of prompts, and reports whether another one may be tried.
+// admitSGLang admits the next of the queue if it may join a step of prompts, and reports whether another one may be
+// tried.
 func (n *naive) admitSGLang(in *naiveInstance, p *schedulers.SGLang, b *prefillBudget) bool {
 	s := &in.sglang
 	if n.head(in) == nil {
@@ -221,8 +223,8 @@ func (n *naive) lacks(in *naiveInstance, p *schedulers.SGLang, batch []*naiveReq
 	return (in.free-n.demand(batch))*int64(n.blockSize) < int64(len(batch))*int64(p.RetractDecodeSteps)
 }
 
-// retractedFirst compares by who is retracted first: the fewest tokens emitted, then the longest prompt, then the latest
-// admitted.
+// retractedFirst compares by who is retracted first: the fewest tokens emitted, then the longest prompt, then the
+// latest admitted.
 func (n *naive) retractedFirst(in *naiveInstance) func(a, b *naiveRequest) int {
 	return func(a, b *naiveRequest) int {
 		return cmp.Or(

@@ -46,8 +46,8 @@ func (n *naive) swapNeed(in *naiveInstance, r *naiveRequest) int64 {
 	return max(r.blocks, n.needs(r.Computed+n.decodeOf(in, r)-1))
 }
 
-// random accepts drafts one by one, each with a chance that depends on how many of the step were accepted before, until one
-// is not: the same ones at the same position of a request whenever it gets there.
+// random accepts drafts one by one, each with a chance that depends on how many of the step were accepted before, until
+// one is not: the same ones at the same position of a request whenever it gets there.
 type random struct {
 	seed  uint64
 	rates []float64 // that of the last one goes for all beyond

@@ -9,7 +9,8 @@ import (
 // planStatic decodes every row of a batch until all have ended, and then takes the next batch.
 func (n *naive) planStatic(in *naiveInstance, p *schedulers.Static) {
 	for _, r := range in.running {
-		if r.want = 1; r.gone {
+		r.want = 1
+		if r.gone {
 			n.cover["rows that have ended"]++
 		}
 	}

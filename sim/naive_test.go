@@ -8,8 +8,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// naive is a pool of the obvious simulator that the fast one must equal to the picosecond: one step at a time, every request
-// visited in every step, every policy written out as a walk over lists, and a linear search for the next event.
+// naive is a pool of the obvious simulator that the fast one must equal to the picosecond: one step at a time, every
+// request visited in every step, every policy written out as a walk over lists, and a linear search for the next event.
 type naive struct {
 	scenario
 	*naiveFleet
@@ -132,7 +132,8 @@ func (n *naive) begin(in *naiveInstance) {
 		in.end = n.now.Add(price)
 		in.step++
 		n.steps++
-	} else if left := len(in.running) + len(in.waiting) + len(in.swapped) + len(in.inbound); left > 0 && len(in.parked)+len(in.flying)+len(in.landed) == 0 {
+	} else if left := len(in.running) + len(in.waiting) + len(in.swapped) + len(in.inbound); left > 0 &&
+		len(in.parked)+len(in.flying)+len(in.landed) == 0 {
 		panic(fmt.Sprintf("at %v instance %d has nothing to do and %d requests", n.now, in.id, left))
 	}
 	n.peak = max(n.peak, n.blocks-in.free)

@@ -14,19 +14,24 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 	if sc.crowded {
 		seats = max(4, seats)
 	}
-	wide := max(seats, one("max_num_batched_tokens", 64, 256, 2048, 8192), one("longest prompt", 1, prompt, prompt, sc.maxLen))
-	switch rapid.SampledFrom([]string{"continuous", "continuous", "reserving", "prefill-first", "prefill-first", "sglang", "sglang", "static"}).Draw(t, "policy") {
+	wide := max(seats, one("max_num_batched_tokens", 64, 256, 2048, 8192),
+		one("longest prompt", 1, prompt, prompt, sc.maxLen))
+	switch rapid.SampledFrom([]string{"continuous", "continuous", "reserving", "prefill-first", "prefill-first", "sglang",
+		"sglang", "static"}).Draw(t, "policy") {
 	case "continuous":
 		sc.policy = &schedulers.Continuous{
-			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 8, 16, 64, 256, 2048, 8192)),
-			LongPrefillTokenThreshold: one("threshold", 0, 0, 3, 32, 100), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
-			WatermarkBlocks: drawWatermark(t, sc), Victim: drawVictim(t),
+			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats,
+				one("max_num_batched_tokens", 4, 8, 16, 64, 256, 2048, 8192)),
+			LongPrefillTokenThreshold: one("threshold", 0, 0, 3, 32, 100),
+			SchedulerReserveFullISL:   rapid.Bool().Draw(t, "full_isl"),
+			WatermarkBlocks:           drawWatermark(t, sc), Victim: drawVictim(t),
 		}
 	case "reserving":
 		p := &schedulers.Continuous{
 			MaxNumSeqs: int(seats), MaxNumBatchedTokens: wide,
 			LongPrefillTokenThreshold: one("threshold", 0, 0, 32), WatermarkBlocks: drawWatermark(t, sc), Victim: drawVictim(t),
-			Reserve:     rapid.SampledFrom([]schedulers.Reserve{schedulers.AsComputed, schedulers.WholePrompt, schedulers.MaxOutput, schedulers.MaxModelLen}).Draw(t, "reserve"),
+			Reserve: rapid.SampledFrom([]schedulers.Reserve{schedulers.AsComputed, schedulers.WholePrompt,
+				schedulers.MaxOutput, schedulers.MaxModelLen}).Draw(t, "reserve"),
 			MaxModelLen: sc.maxLen, NoEvict: rapid.Bool().Draw(t, "no_evict"), Unchunked: rapid.Bool().Draw(t, "unchunked"),
 		}
 		if p.Unchunked {
@@ -37,7 +42,8 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 		p := &schedulers.PrefillFirst{
 			MaxNumSeqs: int(seats), MaxNumBatchedTokens: wide,
 			WatermarkBlocks: drawWatermark(t, sc), PrefillBelow: int(one("prefill_below", 0, 0, 0, 1, 3, 20)),
-			Preempt: rapid.SampledFrom([]sim.Preemption{sim.Recompute, sim.Swap, sim.Swap}).Draw(t, "preempt"), Victim: drawVictim(t),
+			Preempt: rapid.SampledFrom([]sim.Preemption{sim.Recompute, sim.Swap, sim.Swap}).Draw(t, "preempt"),
+			Victim:  drawVictim(t),
 		}
 		sc.promptMax = p.MaxNumBatchedTokens
 		if p.Preempt == sim.Swap {
@@ -48,7 +54,8 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 	case "sglang":
 		drawSGLang(t, sc, int(seats))
 	case "static":
-		sc.policy = &schedulers.Static{MaxBatchSize: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 64, 256, 2048, 8192))}
+		sc.policy = &schedulers.Static{MaxBatchSize: int(seats),
+			MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 64, 256, 2048, 8192))}
 		sc.anonymous = true
 	}
 	if rapid.IntRange(0, 9).Draw(t, "prompt_max") == 0 {
@@ -63,9 +70,13 @@ func drawSGLang(t *rapid.T, sc *scenario, seats int) {
 	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
 	p := &schedulers.SGLang{
 		MaxRunningRequests: seats, MaxPrefillTokens: one("max_prefill_tokens", 8, 64, 256, 2048, 16384),
-		ChunkedPrefillSize: one("chunked_prefill_size", 0, 4, 16, 64, 256, 2048), EnableMixedChunk: rapid.Bool().Draw(t, "mixed"),
-		InitNewTokenRatio: int64(rapid.SampledFrom([]float64{0, .1, .7, 1}).Draw(t, "init_ratio") * 1e9), ClipMaxNewTokens: one("clip", 1, 30, 4096),
-		RetractDecodeSteps: one("retract_steps", 1, 5, 20), Order: rapid.SampledFrom([]schedulers.CacheOrder{schedulers.FCFS, schedulers.LPM, schedulers.DFSWeight}).Draw(t, "schedule_policy"),
+		ChunkedPrefillSize: one("chunked_prefill_size", 0, 4, 16, 64, 256, 2048),
+		EnableMixedChunk:   rapid.Bool().Draw(t, "mixed"),
+		InitNewTokenRatio:  int64(rapid.SampledFrom([]float64{0, .1, .7, 1}).Draw(t, "init_ratio") * 1e9),
+		ClipMaxNewTokens:   one("clip", 1, 30, 4096),
+		RetractDecodeSteps: one("retract_steps", 1, 5, 20),
+		Order: rapid.SampledFrom([]schedulers.CacheOrder{schedulers.FCFS, schedulers.LPM,
+			schedulers.DFSWeight}).Draw(t, "schedule_policy"),
 	}
 	p.MinNewTokenRatio = p.InitNewTokenRatio / int64(one("min_ratio", 1, 5, 1000))
 	p.NewTokenRatioDecay = (p.InitNewTokenRatio - p.MinNewTokenRatio) / int64(one("decay_steps", 1, 7, 600))
@@ -75,8 +86,8 @@ func drawSGLang(t *rapid.T, sc *scenario, seats int) {
 	sc.policy = p
 }
 
-// drawSpeculation draws drafts in a third of the cases: none, few, more than fit, by batch size; accepted never, always and
-// between.
+// drawSpeculation draws drafts in a third of the cases: none, few, more than fit, by batch size; accepted never, always
+// and between.
 func drawSpeculation(t *rapid.T, sc *scenario) {
 	if _, ok := sc.policy.(*schedulers.Static); ok || rapid.IntRange(0, 2).Draw(t, "speculation") > 0 {
 		return

@@ -21,7 +21,8 @@ func drawSharing(t *rapid.T) scenario {
 		size: int(one("replicas", 1, 1, 2)), blockSize: one("block_size", 1, 2, 4, 7), fixed: one("fixed", 0, 0, 0, 2),
 		model: drawModel(t, 0), roundRobin: true,
 	}
-	if sc.clients = int(one("clients", 0, 0, 3)); sc.clients == 0 {
+	sc.clients = int(one("clients", 0, 0, 3))
+	if sc.clients == 0 {
 		sc.sessions = int(one("sessions", 0, 0, 1, 5))
 	}
 	prompt, output := one("prompt", 3, 20, 60), one("output", 1, 5, 60)
@@ -36,10 +37,12 @@ func drawSharing(t *rapid.T) scenario {
 		}
 	case "sorting":
 		drawSGLang(t, &sc, int(one("max_running_requests", 2, 4, 16)))
-		sc.policy.(*schedulers.SGLang).Order = rapid.SampledFrom([]schedulers.CacheOrder{schedulers.LPM, schedulers.DFSWeight, schedulers.DFSWeight}).Draw(t, "sorting")
+		sc.policy.(*schedulers.SGLang).Order = rapid.SampledFrom([]schedulers.CacheOrder{schedulers.LPM, schedulers.DFSWeight,
+			schedulers.DFSWeight}).Draw(t, "sorting")
 	default:
 		for sc.policy == nil || sc.anonymous {
-			sc.anonymous, sc.order, sc.promptMax, sc.swapBlocks = false, nil, 0, 0
+			sc.anonymous, sc.order = false, nil
+			sc.promptMax, sc.swapBlocks = 0, 0
 			drawPolicy(t, &sc, sc.maxLen)
 		}
 	}
@@ -50,8 +53,8 @@ func drawSharing(t *rapid.T) scenario {
 	return sc
 }
 
-// TestExtentsAreBlocks: a cache that knows extents finds, request by request, what a cache of single blocks finds, evicts
-// as many, and has every block back in the end.
+// TestExtentsAreBlocks: a cache that knows extents finds, request by request, what a cache of single blocks finds,
+// evicts as many, and has every block back in the end.
 func TestExtentsAreBlocks(t *testing.T) {
 	t.Parallel()
 	cover := map[string]int{}
@@ -88,15 +91,16 @@ func TestExtentsAreBlocks(t *testing.T) {
 	})
 	t.Logf("covered: %v", cover)
 	for _, what := range []string{
-		"evictions", "preemptions", "hits", "blocks computed twice", "found where computed twice", "blocks a resumed request finds", "of those, of its own",
+		"evictions", "preemptions", "hits", "blocks computed twice", "found where computed twice",
+		"blocks a resumed request finds", "of those, of its own",
 		"loaded blocks", "loads after a preemption", "blocks lost from host memory", "sorted by weight",
 	} {
 		require.Positive(t, cover[what], what)
 	}
 }
 
-// TestWithoutSharingOnlyPreemptionFeelsTheCache: where prompts share nothing and nobody is preempted, prefix caching changes
-// no token of any request.
+// TestWithoutSharingOnlyPreemptionFeelsTheCache: where prompts share nothing and nobody is preempted, prefix caching
+// changes no token of any request.
 func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
 	t.Parallel()
 	same := 0
@@ -137,11 +141,13 @@ func TestASharedPromptIsComputedOnce(t *testing.T) {
 	}{
 		{"two full blocks", sim.Request{Content: question, Prompt: 40}, sim.Request{Content: question, Prompt: 40}, 32},
 		{"never the last token", sim.Request{Content: system, Prompt: 32}, sim.Request{Content: system, Prompt: 32}, 16},
-		{"nor a block that is not full", sim.Request{Content: system, Prompt: 31}, sim.Request{Content: system, Prompt: 32}, 16},
+		{"nor a block that is not full", sim.Request{Content: system, Prompt: 31}, sim.Request{Content: system, Prompt: 32},
+			16},
 		{"another tail", sim.Request{Content: question, Prompt: 60}, sim.Request{Content: system, Prompt: 90}, 32},
 		{"its own tail is not shared", sim.Request{Prompt: 40}, sim.Request{Prompt: 40}, 0},
 	} {
-		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 200, tree: tree, model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 200, tree: tree, model: ticks(sim.Second),
+			policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
 		test.first.Output, test.later.Output, test.later.ID = 2, 2, 1
 		for _, gap := range []sim.Time{0, sim.Time(10 * sim.Second)} { // in the same step, or after the first has ended
 			test.later.Arrival = gap
@@ -154,8 +160,8 @@ func TestASharedPromptIsComputedOnce(t *testing.T) {
 	}
 }
 
-// TestWhatEndsTogetherIsFreedInOrderOfAdmission: request 0, whose prompt takes as many steps as request 1 takes for prompt
-// and output, is freed first and evicted first.
+// TestWhatEndsTogetherIsFreedInOrderOfAdmission: request 0, whose prompt takes as many steps as request 1 takes for
+// prompt and output, is freed first and evicted first.
 func TestWhatEndsTogetherIsFreedInOrderOfAdmission(t *testing.T) {
 	tree := new(sim.Contents)
 	a, b := tree.Add(0, 40), tree.Add(0, 40)
@@ -182,7 +188,8 @@ func TestWhatEndsTogetherIsFreedInOrderOfAdmission(t *testing.T) {
 	require.Greater(t, len(found), 5)
 }
 
-// TestARealTraceIsCachedBlockByBlock: conversations with shared beginnings, on the small cache on which they were measured.
+// TestARealTraceIsCachedBlockByBlock: conversations with shared beginnings, on the small cache on which they were
+// measured.
 func TestARealTraceIsCachedBlockByBlock(t *testing.T) {
 	dir := os.Getenv("DECODESIM_SHARED")
 	if dir == "" {
@@ -198,7 +205,8 @@ func TestARealTraceIsCachedBlockByBlock(t *testing.T) {
 	sc := scenario{
 		size: 1, blocks: 2588, blockSize: 16, maxLen: 2588 * 16, tree: trace.Contents(),
 		policy: &schedulers.Continuous{MaxNumSeqs: 256, MaxNumBatchedTokens: 2048, SchedulerReserveFullISL: true},
-		model:  prices{weights: 16 * sim.Millisecond, token: 100 * sim.Microsecond, ctx: 130 * sim.Nanosecond, overhead: sim.Millisecond},
+		model: prices{weights: 16 * sim.Millisecond, token: 100 * sim.Microsecond, ctx: 130 * sim.Nanosecond,
+			overhead: sim.Millisecond},
 	}
 	for r := (sim.Request{}); trace.Next(&r); r = (sim.Request{}) {
 		r.Traced = true

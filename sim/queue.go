@@ -48,7 +48,8 @@ func (q *queue) head() *Request {
 	return &q.requests.at[slot]
 }
 
-// waiting returns the i-th request of a queue without an order, or nil if there are not so many that the scheduler sees.
+// waiting returns the i-th request of a queue without an order, or nil if there are not so many that the scheduler
+// sees.
 func (q *queue) waiting(i int) *Request {
 	for len(q.front) <= i {
 		slot := q.unpack()

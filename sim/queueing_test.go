@@ -44,14 +44,16 @@ func (s *markovian) Next(r *sim.Request) bool {
 
 // queueTime simulates c servers and returns the mean wait for one in seconds, and the half-width of its 99 % interval
 // over independent replications.
-func queueTime(t *testing.T, servers int, rate float64, step sim.Duration, service func(*rand.Rand) int32) (mean, half float64) {
+func queueTime(t *testing.T, servers int, rate float64, step sim.Duration, service func(*rand.Rand) int32) (mean,
+	half float64) {
 	const replications = 24
 	var waits []float64
 	for seed := range uint64(replications) {
 		var m metrics.Recorder
 		run(t, sim.Config{
-			Sink:   &m,
-			Source: &markovian{rnd: rand.New(rand.NewPCG(seed, 3)), rate: rate, service: service, n: int32(cases(30_000, 60_000))},
+			Sink: &m,
+			Source: &markovian{rnd: rand.New(rand.NewPCG(seed, 3)), rate: rate, service: service,
+				n: int32(cases(30_000, 60_000))},
 			Pools: []*sim.Pool{{
 				Name: "queue", Size: 1, KVBlocks: 1 << 30, BlockSize: 16, MaxModelLen: 1 << 20, Model: ticks(step),
 				Scheduler: &schedulers.Continuous{MaxNumSeqs: servers, MaxNumBatchedTokens: 1 << 20}, Router: routers.LeastLoaded{},
@@ -74,8 +76,8 @@ const (
 	tick         = sim.Second / serviceSteps
 )
 
-// A server can be taken up only at a step boundary. A request that waits is taken up at one, where the service before it
-// ends; one that finds a server free but others busy waits for the boundary: up to one step, half of one on average.
+// A server can be taken up only at a step boundary. A request that waits is taken up at one, where the service before
+// it ends; one that finds a server free but others busy waits for the boundary: up to one step, half of one on average.
 const quantumS = serviceS / serviceSteps
 
 func geometric(r *rand.Rand) int32 {

@@ -29,8 +29,8 @@ func naiveScenario(b *testing.B, l load, requests int) scenario {
 	}
 }
 
-// BenchmarkNaive is the same load on the naive twin: the ratio to BenchmarkRun is what sums and runs of steps buy. Unlike
-// a wall-clock figure it says the same on a slow or busy machine.
+// BenchmarkNaive is the same load on the naive twin: the ratio to BenchmarkRun is what sums and runs of steps buy.
+// Unlike a wall-clock figure it says the same on a slow or busy machine.
 func BenchmarkNaive(b *testing.B) {
 	for _, l := range loads[:2] {
 		b.Run(l.name, func(b *testing.B) {
@@ -48,8 +48,8 @@ func BenchmarkNaive(b *testing.B) {
 	}
 }
 
-// BenchmarkPrefixCachingWithoutSharing says what prefix caching costs where nothing is shared: the ratio of the fastest of
-// several runs with it to the fastest without, taken in turn.
+// BenchmarkPrefixCachingWithoutSharing says what prefix caching costs where nothing is shared: the ratio of the fastest
+// of several runs with it to the fastest without, taken in turn.
 func BenchmarkPrefixCachingWithoutSharing(b *testing.B) {
 	const requests = 100_000
 	for _, l := range loads[:2] {

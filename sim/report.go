@@ -64,8 +64,8 @@ func (in *Instance) reportRun(from, n, tokens int) {
 	in.cluster.sink.Run(in, s.start.Add(s.price.Span(from)), &in.report.steps, n, tokens)
 }
 
-// reportOverdue reports the first step. The sequences that have joined since the decode set last emitted are reported one
-// by one, except those whose latest token came when the step began; all others emitted their latest token together.
+// reportOverdue reports the first step. The sequences that have joined since the decode set last emitted are reported
+// one by one, except those whose latest token came when the step began; all others emitted their latest token together.
 // leaving says that cancelled requests miss the step.
 func (in *Instance) reportOverdue(leaving bool) {
 	sink, s, b := in.cluster.sink, &in.step, &in.batch
@@ -127,7 +127,8 @@ func (r *Request) cause() Cause {
 	return Paused
 }
 
-// countClasses counts by class the tokens that are about to be reported, except those of the sequences that are left out.
+// countClasses counts by class the tokens that are about to be reported, except those of the sequences that are left
+// out.
 func (in *Instance) countClasses(leaveOut func(*Request) bool) {
 	byClass := in.report.byClass
 	if byClass == nil {
@@ -189,12 +190,13 @@ type Wait uint8
 
 // What a gap between two tokens consists of, beyond the parts of a step.
 const (
-	Prefill      Wait = Wait(NumParts) + iota // prompts in the same step, or in prefill-only steps before it
-	Drafting                                  // drafting tokens, and verifying them
-	Copying                                   // between host memory and the GPU's
-	Queueing                                  // for max_num_seqs or for blocks: after a preemption, a failure, or a KV transfer
-	Recomputing                               // what was dropped, from the next admission on
-	Transferring                              // the KV cache from one instance to another
+	Prefill  Wait = Wait(NumParts) + iota // prompts in the same step, or in prefill-only steps before it
+	Drafting                              // drafting tokens, and verifying them
+	Copying                               // between host memory and the GPU's
+	// for max_num_seqs or for blocks: after a preemption, a failure, or a KV transfer
+	Queueing
+	Recomputing  // what was dropped, from the next admission on
+	Transferring // the KV cache from one instance to another
 	NumWaits
 )
 
@@ -209,8 +211,8 @@ func (w Wait) String() string { return waitNames[w] }
 type Breakdown [NumWaits]Duration
 
 // StepBreakdown returns what the first step under way, which is being reported to a sink, consists of. What prompts,
-// drafts and copies add is by how much the step would be shorter without them: copies are taken out first, then prompts,
-// then drafts, and the parts are those of the step that remains.
+// drafts and copies add is by how much the step would be shorter without them: copies are taken out first, then
+// prompts, then drafts, and the parts are those of the step that remains.
 func (in *Instance) StepBreakdown() (parts Breakdown) {
 	noise := in.step.noise
 	b, g := in.step.ranks[0], in.step.price
@@ -275,8 +277,8 @@ func (in *Instance) GapBreakdown(r *Request, t Time, c Cause) Breakdown {
 	return parts
 }
 
-// recomputeBreakdown returns what a gap consists of in which the cache of r was computed again, perhaps to be transferred
-// before the token at t. Time that is neither spent on that nor on the transfer was spent in queues.
+// recomputeBreakdown returns what a gap consists of in which the cache of r was computed again, perhaps to be
+// transferred before the token at t. Time that is neither spent on that nor on the transfer was spent in queues.
 func (r *Request) recomputeBreakdown(t Time) (parts Breakdown) {
 	parts[Recomputing] = t.Sub(r.readmitted)
 	if r.readmitted <= r.PendingTransfer && r.PendingTransfer <= r.Transferred {

@@ -2,8 +2,8 @@ package sim
 
 import "fmt"
 
-// Route is the way of a request through pools. Roles are data: a prefill pool is one whose stage transfers the KV cache, an
-// encode pool one whose stage transfers something else.
+// Route is the way of a request through pools. Roles are data: a prefill pool is one whose stage transfers the KV
+// cache, an encode pool one whose stage transfers something else.
 type Route []Stage
 
 // Stage is what one pool does for a request. The last stage of a route emits all tokens that remain.
@@ -11,8 +11,9 @@ type Stage struct {
 	Pool   int   // index in Config.Pools
 	Tokens int32 // that it emits before the transfer: 0 or 1
 	Cache  bool  // the KV cache is transferred; false: something else is, and the next pool computes the prompt anew
-	Push   bool  // the next pool allocates before this stage begins, and receives layer by layer; false: pulls when it has ended
-	Link   Link  // to the next pool
+	// the next pool allocates before this stage begins, and receives layer by layer; false: pulls when it has ended
+	Push bool
+	Link Link // to the next pool
 }
 
 // validate checks route i of a cluster with these pools.
@@ -27,7 +28,8 @@ func (route Route) validate(i int, pools []*Pool) error {
 			return fmt.Errorf("sim: stage %d of route %d is on pool %d, of %d", j, i, s.Pool, len(pools))
 		case last:
 		case s.Tokens < 0 || s.Tokens > 1 || s.Tokens == 1 && !s.Cache:
-			return fmt.Errorf("sim: stage %d of route %d emits %d tokens before its KV transfer, must be 0 or, with its cache, 1",
+			return fmt.Errorf(
+				"sim: stage %d of route %d emits %d tokens before its KV transfer, must be 0 or, with its cache, 1",
 				j, i, s.Tokens)
 		case s.Push && j > 0:
 			return fmt.Errorf("sim: stage %d of route %d pushes, which only the first can", j, i)
@@ -35,7 +37,8 @@ func (route Route) validate(i int, pools []*Pool) error {
 			return fmt.Errorf("sim: stage %d of route %d: a link needs no negative times, Token up to a second and, "+
 				"to push a cache, layers: %+v", j, i, l)
 		case s.Cache && pools[route[j+1].Pool].MaxNumSeqs < 1:
-			return fmt.Errorf("sim: stage %d of route %d hands its cache to pool %q, which needs Seats", j, i, pools[route[j+1].Pool].Name)
+			return fmt.Errorf("sim: stage %d of route %d hands its cache to pool %q, which needs Seats", j, i,
+				pools[route[j+1].Pool].Name)
 		}
 	}
 	return nil
@@ -144,8 +147,8 @@ func (c *Cluster) route(p *Pool, r *Request) {
 	in.enqueue(c.now, r)
 }
 
-// enqueue adds r to the queue at now. The first in the queue gets its record at once, and so does a request that is more
-// than a packed one can say.
+// enqueue adds r to the queue at now. The first in the queue gets its record at once, and so does a request that is
+// more than a packed one can say.
 func (in *Instance) enqueue(now Time, r *Request) {
 	slot, order := noSlot, in.pool.Order
 	seen := in.nextBoundary(now)

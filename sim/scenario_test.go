@@ -61,7 +61,8 @@ func cases(usual, long int) int {
 func drawScenario(t *rapid.T) scenario {
 	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
 	sc := scenario{
-		size: int(one("replicas", 1, 1, 1, 2, 5)), blockSize: one("block_size", 1, 7, 16, 16, 32), fixed: one("fixed", 0, 0, 2),
+		size: int(one("replicas", 1, 1, 1, 2, 5)), blockSize: one("block_size", 1, 7, 16, 16, 32),
+		fixed:      one("fixed", 0, 0, 2),
 		roundRobin: rapid.Bool().Draw(t, "round_robin"), classes: int(one("classes", 0, 1, 3)),
 		ingress: sim.Duration(one("ingress", 0, 0, 5)) * sim.Millisecond,
 	}
@@ -84,7 +85,8 @@ func drawScenario(t *rapid.T) scenario {
 	tight := rapid.SampledFrom(cache).Draw(t, "cache")
 	sc.blocks = int64(float64((sc.maxLen+sc.blockSize-1)/sc.blockSize+sc.fixed) * tight)
 	for range one("windows", 0, 0, 0, 1, 2) {
-		sc.windows = append(sc.windows, sim.Window{Tokens: one("window", 1, 16, 100, 700), Chunked: rapid.Bool().Draw(t, "chunked")})
+		sc.windows = append(sc.windows,
+			sim.Window{Tokens: one("window", 1, 16, 100, 700), Chunked: rapid.Bool().Draw(t, "chunked")})
 	}
 	drawPolicy(t, &sc, prompt)
 	sc.model = drawModel(t, len(sc.windows))
@@ -99,7 +101,8 @@ func drawScenario(t *rapid.T) scenario {
 		sc.coldStart = []sim.Duration{1, 500, 20_000}[first.Prompt%3] * sim.Millisecond
 	}
 	if n := len(sc.requests); n%5 == 0 { // likewise
-		noise, err := fleet.NewNoise(fleet.Noise{Jitter: .1, NeighbourShare: .3, NeighbourSlowdown: 1.5, Period: 300 * sim.Millisecond}, uint64(n))
+		noise, err := fleet.NewNoise(fleet.Noise{Jitter: .1, NeighbourShare: .3, NeighbourSlowdown: 1.5,
+			Period: 300 * sim.Millisecond}, uint64(n))
 		require.NoError(t, err)
 		sc.noise = noise
 	}
@@ -135,8 +138,8 @@ func (sc *scenario) drawRequests(t *rapid.T, prompt, output int32) {
 	}
 }
 
-// drawContents turns prefix caching on and lets prompts begin with the paths of a random tree, or with a part of one. The
-// cache is of a size that a block-by-block reference can follow.
+// drawContents turns prefix caching on and lets prompts begin with the paths of a random tree, or with a part of one.
+// The cache is of a size that a block-by-block reference can follow.
 func (sc *scenario) drawContents(t *rapid.T) {
 	sc.tree = new(sim.Contents)
 	sc.blocks = min(sc.blocks, 5000+int64(sc.maxLen))
@@ -157,7 +160,8 @@ func (sc *scenario) drawContents(t *rapid.T) {
 	tail := rapid.SampledFrom([]int32{1, 20, 300}).Draw(t, "tail")
 	for i := range sc.requests {
 		r := &sc.requests[i]
-		if r.Content = rnd.Int32N(int32(sc.tree.Len())); r.Content == 0 || rnd.IntN(4) == 0 {
+		r.Content = rnd.Int32N(int32(sc.tree.Len()))
+		if r.Content == 0 || rnd.IntN(4) == 0 {
 			continue
 		}
 		if room := sc.maxLen - r.Limit(); room > 0 {
@@ -244,7 +248,8 @@ func (s *closedLoop) Done(at sim.Time, r *sim.Request) { s.ready[s.client[r.ID]]
 // config returns the scenario for the simulator.
 func (sc *scenario) config(sink sim.Sink) sim.Config {
 	source, tree := sc.source()
-	c := sim.Config{Source: source, Sink: sink, Ingress: sc.ingress, Contents: tree, Pools: []*sim.Pool{sc.pool(tree != nil)}}
+	c := sim.Config{Source: source, Sink: sink, Ingress: sc.ingress, Contents: tree,
+		Pools: []*sim.Pool{sc.pool(tree != nil)}}
 	sc.extend(&c)
 	return c
 }
@@ -257,9 +262,11 @@ func (sc *scenario) pool(contents bool) *sim.Pool {
 	}
 	p := &sim.Pool{
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.seats, RecomputeLastToken: sc.recomputes,
-		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen, PromptMax: sc.promptMax, Windows: sc.windows,
-		AsyncScheduling: sc.ahead, ColdStart: sc.coldStart, Noise: sc.noise, SwapBlocks: sc.swapBlocks, Speculation: sc.speculation,
-		Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
+		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
+		PromptMax: sc.promptMax, Windows: sc.windows,
+		AsyncScheduling: sc.ahead, ColdStart: sc.coldStart, Noise: sc.noise, SwapBlocks: sc.swapBlocks,
+		Speculation: sc.speculation,
+		Classes:     sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 	}
 	if contents && !sc.uncached {
 		p.PrefixCaching, p.OffloadBlocks = true, sc.offload

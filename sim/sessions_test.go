@@ -2,8 +2,8 @@ package sim_test
 
 import "github.com/decodesim/decodesim/sim"
 
-// conversations is a source whose requests are turns: each prompt is all that was said before and then the tokens of its
-// own, and comes when the answer before it has been read. It lets the tree grow as they go.
+// conversations is a source whose requests are turns: each prompt is all that was said before and then the tokens of
+// its own, and comes when the answer before it has been read. It lets the tree grow as they go.
 type conversations struct {
 	requests []sim.Request
 	think    sim.Duration
@@ -81,7 +81,8 @@ func (c *conversations) extend(r *sim.Request, s *session) {
 
 func (c *conversations) Done(at sim.Time, r *sim.Request) {
 	s := &c.sessions[c.of[r.ID]]
-	if s.next += len(c.sessions); s.next < len(c.requests) && r.Emitted == r.Output {
+	s.next += len(c.sessions)
+	if s.next < len(c.requests) && r.Emitted == r.Output {
 		s.ready = at.Add(c.think)
 	}
 }

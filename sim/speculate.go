@@ -9,8 +9,9 @@ import "errors"
 // The blocks of the drafts are allocated before the step, as vLLM's look-ahead slots are. Those of rejected drafts stay
 // with the sequence, because the next step needs them again. No draft goes beyond what a client may get.
 type Speculation struct {
-	Tokens     int32      // drafts of a sequence and step: num_speculative_tokens
-	Adaptive   []DraftRow // drafts by batch size instead, in ascending order; larger batches draft none; nil: always Tokens
+	Tokens int32 // drafts of a sequence and step: num_speculative_tokens
+	// drafts by batch size instead, in ascending order; larger batches draft none; nil: always Tokens
+	Adaptive   []DraftRow
 	Acceptance Acceptance
 }
 
@@ -90,8 +91,8 @@ func (in *Instance) blocksToDraft(r *Request) int64 {
 // DraftTokens returns how many tokens the decodes draft in the step being composed.
 func (in *Instance) DraftTokens() int64 { return in.drafting.sum }
 
-// draft fills in the decode half of the shape of a step that verifies drafts, whose blocks have been allocated, and draws
-// what is accepted.
+// draft fills in the decode half of the shape of a step that verifies drafts, whose blocks have been allocated, and
+// draws what is accepted.
 func (in *Instance) draft(b *Shape) {
 	drafts := in.drafting.drafts[:0]
 	b.ClearDecodes()

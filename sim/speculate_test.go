@@ -21,8 +21,10 @@ func (a accept) Verify(batch []sim.Draft) {
 }
 
 func speculating(k, accepted int32) (scenario, sim.Config, *journal) {
-	sc := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
-	sc.requests = []sim.Request{{ID: 0, Prompt: 10, Output: 22, Traced: true}, {ID: 1, Prompt: 20, Output: 8, Traced: true}}
+	sc := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: ticks(sim.Second),
+		policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+	sc.requests = []sim.Request{{ID: 0, Prompt: 10, Output: 22, Traced: true},
+		{ID: 1, Prompt: 20, Output: 8, Traced: true}}
 	j := newJournal()
 	c := sc.config(j)
 	c.Pools[0].Speculation = &sim.Speculation{Tokens: k, Acceptance: accept(accepted)}
@@ -56,8 +58,8 @@ func (uneven) Verify(batch []sim.Draft) {
 	}
 }
 
-// TestSpeculationOutlivesHangUps: who hangs up leaves a batch whose members end when their drafts have it, in small wheels
-// too and with windows.
+// TestSpeculationOutlivesHangUps: who hangs up leaves a batch whose members end when their drafts have it, in small
+// wheels too and with windows.
 func TestSpeculationOutlivesHangUps(t *testing.T) {
 	for _, windows := range [][]sim.Window{nil, {{Tokens: 64}}, {{Tokens: 64, Chunked: true}}} {
 		rnd := rand.New(rand.NewPCG(1, 2))

@@ -13,12 +13,14 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// drawRoomy draws a scenario in which nobody is held up: every step takes a second, and the cache, the budget and the seats
-// are enough for all.
+// drawRoomy draws a scenario in which nobody is held up: every step takes a second, and the cache, the budget and the
+// seats are enough for all.
 func drawRoomy(t *rapid.T) scenario {
-	sc := scenario{size: 1, blocks: 1 << 20, blockSize: rapid.Int32Range(1, 20).Draw(t, "block_size"), maxLen: 1000, model: ticks(sim.Second)}
+	sc := scenario{size: 1, blocks: 1 << 20, blockSize: rapid.Int32Range(1, 20).Draw(t, "block_size"), maxLen: 1000,
+		model: ticks(sim.Second)}
 	sc.requests = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) sim.Request {
-		r := sim.Request{Prompt: rapid.Int32Range(1, 300).Draw(t, "prompt"), Output: rapid.Int32Range(1, 60).Draw(t, "output"), Traced: true}
+		r := sim.Request{Prompt: rapid.Int32Range(1, 300).Draw(t, "prompt"),
+			Output: rapid.Int32Range(1, 60).Draw(t, "output"), Traced: true}
 		if rapid.Bool().Draw(t, "max_tokens") {
 			r.MaxOutput = r.Output + rapid.Int32Range(0, 10).Draw(t, "more")
 		}
@@ -39,9 +41,11 @@ func speculate(tokens int32, a sim.Acceptance) *sim.Speculation {
 func TestWhereNothingIsAcceptedNothingChanges(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []sim.Scheduler{
-		&schedulers.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000}, &schedulers.PrefillFirst{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000},
+		&schedulers.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000},
+		&schedulers.PrefillFirst{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000},
 		&schedulers.SGLang{
-			MaxRunningRequests: 20, MaxPrefillTokens: 10_000, EnableMixedChunk: true, InitNewTokenRatio: schedulers.RatioOne / 2, ClipMaxNewTokens: 4096,
+			MaxRunningRequests: 20, MaxPrefillTokens: 10_000, EnableMixedChunk: true, InitNewTokenRatio: schedulers.RatioOne / 2,
+			ClipMaxNewTokens:   4096,
 			RetractDecodeSteps: 20,
 		},
 	} {
@@ -59,7 +63,8 @@ func TestWhereNothingIsAcceptedNothingChanges(t *testing.T) {
 	}
 }
 
-// TestWhereAllIsAcceptedStepsEmitOneMoreThanDrafted: after the first token, K+1 come with every step, and the last is cut.
+// TestWhereAllIsAcceptedStepsEmitOneMoreThanDrafted: after the first token, K+1 come with every step, and the last is
+// cut.
 func TestWhereAllIsAcceptedStepsEmitOneMoreThanDrafted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -116,8 +121,8 @@ func TestNoDraftsAreNoSpeculation(t *testing.T) {
 //
 //	E[1+a] = (1 − γ^(K+1)) / (1 − γ)
 //
-// tokens (Leviathan et al., ICML '23, eq. 1). Over n steps the mean lies within four standard errors of that, but for the
-// last steps of the requests, which are cut.
+// tokens (Leviathan et al., ICML '23, eq. 1). Over n steps the mean lies within four standard errors of that, but for
+// the last steps of the requests, which are cut.
 func TestStepsEmitWhatTheLawExpects(t *testing.T) {
 	const requests, output = 8, 10_000
 	for _, k := range []int32{1, 3, 7} {
@@ -132,8 +137,9 @@ func TestStepsEmitWhatTheLawExpects(t *testing.T) {
 			}
 			for _, a := range []sim.Acceptance{random{7, []float64{gamma}}, law} {
 				sc := scenario{
-					size: 1, blocks: 1 << 20, blockSize: 16, maxLen: 2 * output, model: ticks(sim.Second), speculation: speculate(k, a),
-					policy: &schedulers.Continuous{MaxNumSeqs: requests, MaxNumBatchedTokens: 1000},
+					size: 1, blocks: 1 << 20, blockSize: 16, maxLen: 2 * output, model: ticks(sim.Second),
+					speculation: speculate(k, a),
+					policy:      &schedulers.Continuous{MaxNumSeqs: requests, MaxNumBatchedTokens: 1000},
 				}
 				for i := range int32(requests) {
 					sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 1 + i, Output: output})
@@ -148,11 +154,12 @@ func TestStepsEmitWhatTheLawExpects(t *testing.T) {
 	}
 }
 
-// TestABatchOfManyDraftsLess: of the rows by batch size the first that is large enough counts, and beyond the last there are
-// no drafts.
+// TestABatchOfManyDraftsLess: of the rows by batch size the first that is large enough counts, and beyond the last
+// there are no drafts.
 func TestABatchOfManyDraftsLess(t *testing.T) {
 	for decodes, want := range map[int32]int32{1: 5, 2: 5, 3: 2, 4: 2, 5: 0, 9: 0} {
-		sc := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: ticks(sim.Second), policy: &schedulers.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 500}}
+		sc := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: ticks(sim.Second),
+			policy: &schedulers.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 500}}
 		sc.speculation = speculate(7, random{rates: []float64{1}})
 		sc.speculation.Adaptive = []sim.DraftRow{{Decodes: 2, Tokens: 5}, {Decodes: 4, Tokens: 2}}
 		for i := range decodes {
@@ -165,14 +172,17 @@ func TestABatchOfManyDraftsLess(t *testing.T) {
 	}
 }
 
-// TestAPromptThatDraftsHeldUpRunsWhenTheyMakeRoom: a decode and its drafts spend the budget, so a prompt that came first waits;
-// when the decode does not fit any more and is preempted, the step is the prompt's, and not one of nothing.
+// TestAPromptThatDraftsHeldUpRunsWhenTheyMakeRoom: a decode and its drafts spend the budget, so a prompt that came
+// first waits; when the decode does not fit any more and is preempted, the step is the prompt's, and not one of
+// nothing.
 func TestAPromptThatDraftsHeldUpRunsWhenTheyMakeRoom(t *testing.T) {
 	sc := scenario{
-		size: 1, blocks: 31, blockSize: 1, maxLen: 31, model: ticks(sim.Second), speculation: speculate(3, random{rates: []float64{0}}),
-		policy: &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 4, LongPrefillTokenThreshold: 1},
+		size: 1, blocks: 31, blockSize: 1, maxLen: 31, model: ticks(sim.Second),
+		speculation: speculate(3, random{rates: []float64{0}}),
+		policy:      &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 4, LongPrefillTokenThreshold: 1},
 	}
-	sc.requests = []sim.Request{{ID: 0, Prompt: 20, Output: 2, Traced: true}, {ID: 1, Prompt: 1, Output: 30, Arrival: sim.Time(5 * sim.Second), Traced: true}}
+	sc.requests = []sim.Request{{ID: 0, Prompt: 20, Output: 2, Traced: true},
+		{ID: 1, Prompt: 1, Output: 30, Arrival: sim.Time(5 * sim.Second), Traced: true}}
 	twin, j := runNaive(sc), newJournal()
 	compare(t, "two", twin, j, run(t, sc.config(j)))
 	require.Positive(t, twin.cover["prompts alone after all"])

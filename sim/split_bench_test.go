@@ -8,11 +8,12 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// BenchmarkAttribution runs the same load with and without taking gaps apart: the difference is what that costs. An op is a
-// request.
+// BenchmarkAttribution runs the same load with and without taking gaps apart: the difference is what that costs. An op
+// is a request.
 func BenchmarkAttribution(b *testing.B) {
 	names := []string{
-		"load=70%", "saturated", "output=8k/rate=0.3", "batch=3", "load=70%/ahead", "engine=vllm-v0/load=70%", "engine=sarathi/saturated",
+		"load=70%", "saturated", "output=8k/rate=0.3", "batch=3", "load=70%/ahead", "engine=vllm-v0/load=70%",
+		"engine=sarathi/saturated",
 		"engine=sglang/load=70%",
 	}
 	for _, l := range append(engineLoads(), loads...) {

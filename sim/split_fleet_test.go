@@ -41,7 +41,8 @@ func (o *outages) Control(now sim.Time, c *sim.Cluster) sim.Time {
 		return now.Add(o.every)
 	}
 	p := c.Pool(o.left % c.Pools())
-	if o.left--; o.left < 0 {
+	o.left--
+	if o.left < 0 {
 		return sim.Forever
 	}
 	if p.Len() > 0 {
@@ -71,15 +72,18 @@ func drawFleet(t *rapid.T, sink sim.Sink) sim.Config {
 	pool := func(name string, seats int32) *sim.Pool {
 		scheduler, chunks := drawFleetPolicy(t, name, int(seats))
 		return &sim.Pool{
-			Name: name, Size: int(one(name, 1, 1, 2, 3)), BlockSize: 16, KVBlocks: int64(one(name+" blocks", 40, 60, 4000)), MaxModelLen: 600,
-			MaxNumSeqs: int(seats), AsyncScheduling: rapid.Bool().Draw(t, name+" ahead"), RecomputeLastToken: chunks && rapid.Bool().Draw(t, name+" recompute"),
+			Name: name, Size: int(one(name, 1, 1, 2, 3)), BlockSize: 16, KVBlocks: int64(one(name+" blocks", 40, 60, 4000)),
+			MaxModelLen: 600,
+			MaxNumSeqs:  int(seats), AsyncScheduling: rapid.Bool().Draw(t, name+" ahead"), RecomputeLastToken: chunks &&
+				rapid.Bool().Draw(t, name+" recompute"),
 			Model: model, Router: routers.LeastLoaded{}, Scheduler: scheduler,
 		}
 	}
 	seats := one("seats", 1, 3, 100)
 	stage := sim.Stage{
 		Tokens: one("tokens", 0, 1), Cache: true, Push: rapid.Bool().Draw(t, "push"),
-		Link: sim.Link{Latency: sim.Duration(one("latency_us", 0, 5, 3000)) * sim.Microsecond, Fixed: sim.Duration(one("fixed_us", 0, 70)) * sim.Microsecond,
+		Link: sim.Link{Latency: sim.Duration(one("latency_us", 0, 5, 3000)) * sim.Microsecond,
+			Fixed: sim.Duration(one("fixed_us", 0, 70)) * sim.Microsecond,
 			Token: sim.Duration(one("token_us", 0, 1, 400)) * sim.Microsecond, Layers: one("layers", 1, 32)},
 	}
 	c := sim.Config{
@@ -87,7 +91,8 @@ func drawFleet(t *rapid.T, sink sim.Sink) sim.Config {
 		Routes: []sim.Route{{stage, {Pool: 1}}},
 	}
 	if rapid.Bool().Draw(t, "failures") {
-		c.Controller = &outages{sim.Duration(one("every_ms", 7, 100, 500)) * sim.Millisecond, int(one("failures", 1, 5, 20)), true}
+		c.Controller = &outages{sim.Duration(one("every_ms", 7, 100, 500)) * sim.Millisecond, int(one("failures", 1, 5, 20)),
+			true}
 	}
 	return c
 }
@@ -138,13 +143,15 @@ func TestAHandOverIsTakenApart(t *testing.T) {
 		two := []sim.Request{{ID: 0, Prompt: 10, Output: 3}, {ID: 1, Prompt: 10, Output: 3}}
 		run(t, sim.Config{
 			Source: &open{requests: two}, Sink: s, Pools: []*sim.Pool{pool("prefill"), pool("decode")},
-			Routes: []sim.Route{{{Tokens: 1, Cache: true, Push: push, Link: sim.Link{Latency: sim.Millisecond, Fixed: 2 * sim.Millisecond, Layers: 2}}, {Pool: 1}}},
+			Routes: []sim.Route{{{Tokens: 1, Cache: true, Push: push,
+				Link: sim.Link{Latency: sim.Millisecond, Fixed: 2 * sim.Millisecond, Layers: 2}}, {Pool: 1}}},
 		})
 		got := s.by[sim.Transferred]
 		if push { // the second begins when the first has ended: both send half of it while they prefill
 			require.Equal(t, 2*sim.Millisecond, got[sim.Transferring])
 			require.Zero(t, got[sim.Queueing])
-		} else { // the second waits 8 ms for a seat: the first leaves after 1 + 2 + 2·5 ms, and it was prefilled 5 ms after that
+			// the second waits 8 ms for a seat: the first leaves after 1 + 2 + 2·5 ms, and it was prefilled 5 ms after that
+		} else {
 			require.Equal(t, 6*sim.Millisecond, got[sim.Transferring])
 			require.Equal(t, 8*sim.Millisecond, got[sim.Queueing])
 		}

@@ -45,8 +45,8 @@ func (s *splitting) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segme
 	s.check(in, g.First)
 }
 
-// TestGapsAreTheSumOfTheirParts: for every policy, whatever holds a token up, the parts sum to the gap; all gaps are there;
-// and neither that nor anything else of a run depends on whether somebody asks.
+// TestGapsAreTheSumOfTheirParts: for every policy, whatever holds a token up, the parts sum to the gap; all gaps are
+// there; and neither that nor anything else of a run depends on whether somebody asks.
 func TestGapsAreTheSumOfTheirParts(t *testing.T) {
 	t.Parallel()
 	parts := 0
@@ -64,7 +64,8 @@ func TestGapsAreTheSumOfTheirParts(t *testing.T) {
 			require.Empty(t, gaps)
 			return
 		}
-		require.InEpsilon(t, plain.ITL.MeanS()*float64(plain.ITL.N()), gaps[0].GapS*float64(s.Attribution.N()), 1e-9, "Σ of all gaps")
+		require.InEpsilon(t, plain.ITL.MeanS()*float64(plain.ITL.N()), gaps[0].GapS*float64(s.Attribution.N()), 1e-9,
+			"Σ of all gaps")
 		for i, q := range []float64{.5, .9, .95, .99} {
 			if s.Attribution.N() == s.ITL.N() { // no tokens came together
 				require.InEpsilon(t, plain.ITL.QuantileS(q), gaps[i+1].GapS, .04, "a bin is 2 %% wide, p%g", q*100)

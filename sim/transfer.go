@@ -5,13 +5,13 @@ import (
 	"github.com/decodesim/decodesim/sim/transfer"
 )
 
-// A request that has been served by one pool is transferred to the next. At the source it is pending transfer: its blocks
-// stay allocated until the destination has allocated as many and received what is in them. At the destination it awaits
-// allocation, is transferring, and then waits for admission. Requests that are pending transfer fill up the cache of
-// their source, which is how a full pool throttles the one before it. Nothing is dropped.
+// A request that has been served by one pool is transferred to the next. At the source it is pending transfer: its
+// blocks stay allocated until the destination has allocated as many and received what is in them. At the destination it
+// awaits allocation, is transferring, and then waits for admission. Requests that are pending transfer fill up the
+// cache of their source, which is how a full pool throttles the one before it. Nothing is dropped.
 //
-// vLLM's NIXL connector pulls like this (vllm/distributed/kv_transfer/kv_connector/v1/nixl_connector.py); SGLang's decode
-// side allocates first, and its prefill side pushes.
+// vLLM's NIXL connector pulls like this (vllm/distributed/kv_transfer/kv_connector/v1/nixl_connector.py); SGLang's
+// decode side allocates first, and its prefill side pushes.
 
 // transfers is the requests of an instance that are transferred, and so in neither queue nor batch.
 type transfers struct {
@@ -137,7 +137,8 @@ func (in *Instance) overcommits(r *Request, w *Work, reused int64) bool {
 		in.cache.Blocks(r.Prompt+r.Limit())-reused > w.FreeBlocks()-w.CommittedBlocks()
 }
 
-// startReceiving lets r, which has blocks now, come: the cache of so many tokens is sent or, for a push, computed first.
+// startReceiving lets r, which has blocks now, come: the cache of so many tokens is sent or, for a push, computed
+// first.
 func (in *Instance) startReceiving(r *Request, push bool, tokens int32) {
 	c := in.cluster
 	if !push {
@@ -244,8 +245,8 @@ func (in *Instance) admitTransferred(now Time) {
 	}
 }
 
-// resume makes the request in slot a member of the decode set, or of those that prefill if a token of its prompt is left.
-// The token that its source computed and did not emit comes now.
+// resume makes the request in slot a member of the decode set, or of those that prefill if a token of its prompt is
+// left. The token that its source computed and did not emit comes now.
 func (in *Instance) resume(slot int32, now Time) {
 	r := &in.requests.at[slot]
 	withheld := r.Computed == r.Prompt+r.Emitted
@@ -284,8 +285,8 @@ func (in *Instance) releaseSource(slot int32) {
 	in.wake(in.cluster.now)
 }
 
-// discard frees the blocks of the request in slot, which is in neither queue nor batch, and its record. Its cache can be
-// reused.
+// discard frees the blocks of the request in slot, which is in neither queue nor batch, and its record. Its cache can
+// be reused.
 func (in *Instance) discard(slot int32) {
 	if r := &in.requests.at[slot]; r.OutputContent != 0 && in.cache.Caches() {
 		in.cache.Publish(slot, r.prompt(), r.Computed)
@@ -302,8 +303,8 @@ func (in *Instance) releaseBlocks(slot int32) {
 	in.forget(slot)
 }
 
-// noteAllocated notes the use of the cache before something is freed during a segment, whose blocks are allocated at its
-// end.
+// noteAllocated notes the use of the cache before something is freed during a segment, whose blocks are allocated at
+// its end.
 func (in *Instance) noteAllocated() {
 	s := &in.step
 	if s.end == Forever || in.cold || s.n == 1 || s.decodes == 0 {

@@ -29,13 +29,14 @@ func (f *fickle) Schedule(in *sim.Instance, w *sim.Work) int {
 	return f.Continuous.Schedule(in, w)
 }
 
-// TestWhoHasJustBeenAdmittedGivesBackNothing: a request that is preempted in the step that admits it holds no block yet,
-// not even those that a sequence holds whatever its length.
+// TestWhoHasJustBeenAdmittedGivesBackNothing: a request that is preempted in the step that admits it holds no block
+// yet, not even those that a sequence holds whatever its length.
 func TestWhoHasJustBeenAdmittedGivesBackNothing(t *testing.T) {
 	for _, prefix := range []bool{false, true} {
 		sc := scenario{size: 1, blocks: 50, blockSize: 4, fixed: 3, maxLen: 100, model: ticks(sim.Second)}
 		for i := range int32(10) {
-			sc.requests = append(sc.requests, sim.Request{ID: i, Prompt: 1 + i, Output: 4, Traced: true, Arrival: sim.Time(i) * sim.Time(2*sim.Second)})
+			sc.requests = append(sc.requests,
+				sim.Request{ID: i, Prompt: 1 + i, Output: 4, Traced: true, Arrival: sim.Time(i) * sim.Time(2*sim.Second)})
 		}
 		policy := &fickle{Continuous: schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
 		j := newJournal()

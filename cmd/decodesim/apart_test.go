@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReplicasApartHaveTheSameSummary: without files to write, replicas that a router does not look at are simulated one
-// after the other; with them, together.
+// TestReplicasApartHaveTheSameSummary: without files to write, replicas that a router does not look at are simulated
+// one after the other; with them, together.
 func TestReplicasApartHaveTheSameSummary(t *testing.T) {
 	t.Chdir(t.TempDir())
-	fleet := []string{"run", "chat-8b", "--set", "router=round-robin", "--set", "pools.serve.replicas=7", "--set", "workload.arrivals.rate=60", "--set", "workload.requests=4000", "--json"}
+	fleet := []string{"run", "chat-8b", "--set", "router=round-robin", "--set", "pools.serve.replicas=7", "--set",
+		"workload.arrivals.rate=60", "--set", "workload.requests=4000", "--json"}
 	status, apart, errOut := try(fleet...)
 	require.Equal(t, exitOK, status, errOut)
 	status, _, errOut = try(append(fleet, "--out", "out")...)

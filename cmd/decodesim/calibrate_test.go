@@ -48,7 +48,8 @@ func TestWhatDoFourPointsTell(t *testing.T) {
 
 func TestACalibrationAsJSON(t *testing.T) {
 	inData(t, own)
-	status, out, errOut := try("calibrate", "--data", "data.csv", "--json", "--out", "mine.yaml", "--set", "pools.serve.max_num_seqs=32")
+	status, out, errOut := try("calibrate", "--data", "data.csv", "--json", "--out", "mine.yaml", "--set",
+		"pools.serve.max_num_seqs=32")
 	require.Equal(t, exitOK, status, errOut)
 	assert.Equal(t, "mine.yaml\n", errOut, "results are for a program")
 	var got struct {
@@ -185,7 +186,8 @@ func TestMistakesOfACalibrationAreNamed(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty.csv": "", "none.csv": head + "\n", "unknown.csv": head + "\n" + unknown + "\n", "fast.csv": head + "\n" + fast,
 		"negative.csv": strings.Replace(own, ",8.2", ",-8.2", 1), "idle.csv": strings.Replace(own, "60,6,31", "60,0,31", 1),
-		"two.csv":  head + "\n" + first + "\n" + strings.NewReplacer("alone", "other", "h100-sxm", "h200-sxm").Replace(first) + "\n",
+		"two.csv": head + "\n" + first + "\n" +
+			strings.NewReplacer("alone", "other", "h100-sxm", "h200-sxm").Replace(first) + "\n",
 		"old.yaml": "bandwidth: 0.9\n",
 	} {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
@@ -198,7 +200,8 @@ func TestMistakesOfACalibrationAreNamed(t *testing.T) {
 		args []string
 	}{
 		{`calibrate: missing --data: a file of measurements; see decodesim calibrate --help`, nil},
-		{`calibrate: "data.csv" is one argument too many; expected only flags, such as --data data.csv`, []string{"data.csv"}},
+		{`calibrate: "data.csv" is one argument too many; expected only flags, such as --data data.csv`,
+			[]string{"data.csv"}},
 		{`--data is empty; expected a file of measurements`, []string{"--data", ""}},
 		{`--data "data.csv" is given twice; expected each file once`, append(data, data...)},
 		{`data file "absent.csv" does not exist`, append(data, "--data", "absent.csv")},
@@ -206,26 +209,34 @@ func TestMistakesOfACalibrationAreNamed(t *testing.T) {
 		{`none.csv: no rows; expected a header and a row per measurement`, []string{"--data", "none.csv"}},
 		{`negative.csv:2: tpot_ms: "-8.2"; expected a number above 0`, []string{"--data", "negative.csv"}},
 		{`idle.csv:2: requests: "0"; expected a whole number from 1`, []string{"--data", "idle.csv"}},
-		{`no run of 1 can be fitted to; the first, "elsewhere": model no-such-model is not in the catalog`, []string{"--data", "unknown.csv"}},
-		{`every run that can be simulated beats the bound of the data sheet: "drafts" measured a TPOT of 3.1 ms, and h100-sxm takes 4.`,
+		{`no run of 1 can be fitted to; the first, "elsewhere": model no-such-model is not in the catalog`,
+			[]string{"--data", "unknown.csv"}},
+		{
+			`every run that can be simulated beats the bound of the data sheet: "drafts" measured a TPOT of 3.1 ms, and h100-sxm takes 4.`,
 			[]string{"--data", "fast.csv"}},
-		{`run "alone" is of vllm-v1 on h100-sxm and run "other" of vllm-v1 on h200-sxm; expected one GPU and one engine`, []string{"--data", "two.csv"}},
+		{`run "alone" is of vllm-v1 on h100-sxm and run "other" of vllm-v1 on h200-sxm; expected one GPU and one engine`,
+			[]string{"--data", "two.csv"}},
 		{`--set pools.serve.sequences=3: no key "sequences" in pools[0]; `, append(data, "--set", "pools.serve.sequences=3")},
-		{`no run of 6 can be fitted to; the first, "alone": --set pools.serve.efficiency=old.yaml: `, append(data, "--set", "pools.serve.efficiency=old.yaml")},
-		{`--scenario "chat-80b": no such file, and none of the scenarios that are built in (`, append(data, "--scenario", "chat-80b")},
+		{`no run of 6 can be fitted to; the first, "alone": --set pools.serve.efficiency=old.yaml: `,
+			append(data, "--set", "pools.serve.efficiency=old.yaml")},
+		{`--scenario "chat-80b": no such file, and none of the scenarios that are built in (`,
+			append(data, "--scenario", "chat-80b")},
 		{`--out is empty`, append(data, "--out", "")},
 		{`--out "old.yaml" exists; name another file or remove it`, append(data, "--out", "old.yaml")},
 		{`--out "dir.yaml" is a directory; expected a file`, append(data, "--out", "dir.yaml")},
 		{`--out "mine.txt": expected a file whose name ends in .yaml`, append(data, "--out", "mine.txt")},
-		{`--out "absent/mine.yaml" cannot be written to directory "absent": no such file or directory`, append(data, "--out", "absent/mine.yaml")},
-		{`--out "data.csv/mine.yaml" cannot be written to directory "data.csv": not a directory`, append(data, "--out", "data.csv/mine.yaml")},
+		{`--out "absent/mine.yaml" cannot be written to directory "absent": no such file or directory`,
+			append(data, "--out", "absent/mine.yaml")},
+		{`--out "data.csv/mine.yaml" cannot be written to directory "data.csv": not a directory`,
+			append(data, "--out", "data.csv/mine.yaml")},
 		{`unknown flag: --dta; see decodesim calibrate --help`, []string{"--dta", "x"}},
 	} {
 		status, out, errOut := try(append([]string{"calibrate"}, mistake.args...)...)
 		assert.Equal(t, exitBadInput, status, mistake.want)
 		assert.Empty(t, out, mistake.want)
 		assert.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
-		assert.Truef(t, strings.HasPrefix(errOut, "decodesim: "+mistake.want), "got  %swant decodesim: %s", errOut, mistake.want)
+		assert.Truef(t, strings.HasPrefix(errOut, "decodesim: "+mistake.want), "got  %swant decodesim: %s", errOut,
+			mistake.want)
 	}
 	assert.Equal(t, files, entries(t, "."), "nothing is written")
 }
@@ -240,5 +251,6 @@ func TestADirectoryThatCannotBeWrittenIsRefusedFirst(t *testing.T) {
 	}
 	status, _, errOut := try("calibrate", "--data", "data.csv", "--out", "locked/mine.yaml")
 	assert.Equal(t, exitBadInput, status)
-	assert.Equal(t, "decodesim: --out \"locked/mine.yaml\" cannot be written to directory \"locked\": permission denied\n", errOut)
+	assert.Equal(t, "decodesim: --out \"locked/mine.yaml\" cannot be written to directory \"locked\": permission denied\n",
+		errOut)
 }

@@ -71,8 +71,10 @@ func (c *publishedCase) headline() {
 
 // table prints the change.
 func (c *publishedCase) table() {
-	fmt.Fprint(c.page, "\n| | TPOT p50, ms | p90 | p99 | p99 over p50 | ITL p90, ms | p99 | TTFT p50, s | p90 | E2E mean, s | p90 | in both limits |\n"+
-		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	fmt.Fprint(
+		c.page, "\n| | TPOT p50, ms | p90 | p99 | p99 over p50 | ITL p90, ms | p99 | TTFT p50, s | p90 | E2E mean, s | p90 "+
+			"| in both limits |\n"+
+			"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	row := func(name string, f felt) {
 		fmt.Fprintf(c.page, "| %s |", name)
 		for _, m := range []measure{tpotP50, tpotP90, tpotP99} {
@@ -101,16 +103,21 @@ func (c *publishedCase) verdict() string {
 		within = "below"
 	}
 	overloaded := c.splits[slices.Index(splits, "2P2D")]
-	text := fmt.Sprintf("With %s, p90 of TPOT falls from %.0f to %.1f ms, by a factor of %.2f: %s the %g to %g ms that were published. "+
-		"Its spread falls too: p99 is %.1f times the median co-located, and %.1f times with PD. ",
+	text := fmt.Sprintf(
+		"With %s, p90 of TPOT falls from %.0f to %.1f ms, by a factor of %.2f: %s the %g to %g ms that were published. "+
+			"Its spread falls too: p99 is %.1f times the median co-located, and %.1f times with PD. ",
 		d.split, d.co.mean(tpotP90), d.pd.mean(tpotP90), d.factor(tpotP90), within, saidAfterMS, saidUntilMS,
 		d.co.mean(tpotP99)/d.co.mean(tpotP50), d.pd.mean(tpotP99)/d.pd.mean(tpotP50))
-	text += fmt.Sprintf("A first token is the price: p90 of TTFT rises from %.1f to %.1f s, for three quarters of the GPUs read the prompts. "+
-		"All in all an answer ends earlier, after %.1f s in the mean instead of %.1f. ",
+	text += fmt.Sprintf(
+		"A first token is the price: p90 of TTFT rises from %.1f to %.1f s, for three quarters of the GPUs read the prompts. "+
+			"All in all an answer ends earlier, after %.1f s in the mean instead of %.1f. ",
 		d.co.mean(ttftP90), d.pd.mean(ttftP90), d.pd.mean(e2eMean), d.co.mean(e2eMean))
-	text += fmt.Sprintf("With 2P2D tokens would be faster still, %.1f ms, and first tokens come after minutes, later with every request: "+
-		"two replicas cannot read what arrives. ", overloaded.mean(tpotP90))
-	text += fmt.Sprintf("The rate, %g requests/s, is %.0f %% of what the co-located replicas complete when they are flooded.", c.rate, 100*c.share)
+	text += fmt.Sprintf(
+		"With 2P2D tokens would be faster still, %.1f ms, and first tokens come after minutes, later with every request: "+
+			"two replicas cannot read what arrives. ", overloaded.mean(tpotP90))
+	text += fmt.Sprintf(
+		"The rate, %g requests/s, is %.0f %% of what the co-located replicas complete when they are flooded.", c.rate,
+		100*c.share)
 	return text
 }
 
@@ -133,7 +140,9 @@ func three(x float64) string {
 
 // duels prints a table of them.
 func duels(page io.Writer, what string, rows []duel) {
-	fmt.Fprintf(page, "\n| %s | requests/s | split | TPOT p90, ms | with PD | factor | ITL p99, ms | with PD | TTFT p90, s | with PD | E2E mean, s | with PD |\n", what)
+	fmt.Fprintf(
+		page, "\n| %s | requests/s | split | TPOT p90, ms | with PD | factor | ITL p99, ms | with PD | TTFT p90, s | with "+
+			"PD | E2E mean, s | with PD |\n", what)
 	fmt.Fprint(page, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for i := range rows {
 		d := &rows[i]

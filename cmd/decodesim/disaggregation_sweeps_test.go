@@ -15,11 +15,12 @@ import (
 // sweepRequests are the requests of a run beside the change itself, at least.
 const sweepRequests = 2000
 
-// requestsAt returns how many requests to send at a rate: of fast ones more, so that few of them are the first or the last.
+// requestsAt returns how many requests to send at a rate: of fast ones more, so that few of them are the first or the
+// last.
 func requestsAt(rate float64) int { return max(sweepRequests, int(100*rate)) }
 
-// capacity returns how many requests/s the fleet completes while more wait than it can serve, for prompts of so many tokens
-// in the mean: between two instants of a flood, after the first answers.
+// capacity returns how many requests/s the fleet completes while more wait than it can serve, for prompts of so many
+// tokens in the mean: between two instants of a flood, after the first answers.
 func (f fleet) capacity(t *testing.T, prompt float64) float64 {
 	t.Helper()
 	from, span := 200.0, 300+prompt/20 // s: longer where there are few
@@ -60,7 +61,8 @@ type budgeted struct {
 var linkSpeeds = []struct {
 	name string
 	bps  float64
-}{{"NVLink, 450 GB/s", 450e9}, {"400 Gb/s", 50e9}, {"100 Gb/s", 12.5e9}, {"50 Gb/s", 6.25e9}, {"25 Gb/s", 3.125e9}, {"10 Gb/s", 1.25e9}}
+}{{"NVLink, 450 GB/s", 450e9}, {"400 Gb/s", 50e9}, {"100 Gb/s", 12.5e9}, {"50 Gb/s", 6.25e9}, {"25 Gb/s", 3.125e9},
+	{"10 Gb/s", 1.25e9}}
 
 // sweeps varies one thing after the other.
 func (c *publishedCase) sweeps() {
@@ -76,13 +78,15 @@ func (c *publishedCase) sweeps() {
 	}
 	for _, l := range linkSpeeds {
 		for _, transfer := range []string{"pull", "push"} {
-			f := c.pd.with("pools.prefill.kv_link=null", fmt.Sprintf("pools.prefill.kv_link_bps=%g", l.bps), "pools.prefill.kv_transfer="+transfer,
+			f := c.pd.with("pools.prefill.kv_link=null", fmt.Sprintf("pools.prefill.kv_link_bps=%g", l.bps),
+				"pools.prefill.kv_transfer="+transfer,
 				fmt.Sprintf("workload.requests=%d", 2*sweepRequests))
 			c.links = append(c.links, linked{l.name, transfer, l.bps, f.run(t, 1)})
 		}
 	}
 	for _, tokens := range tokenLimits {
-		f := c.co.with(fmt.Sprintf("pools.serve.max_num_batched_tokens=%d", tokens), fmt.Sprintf("workload.requests=%d", 2*sweepRequests))
+		f := c.co.with(fmt.Sprintf("pools.serve.max_num_batched_tokens=%d", tokens),
+			fmt.Sprintf("workload.requests=%d", 2*sweepRequests))
 		c.budgets = append(c.budgets, budgeted{tokens, f.run(t, 1)})
 	}
 	for i := range deployments {
@@ -124,7 +128,8 @@ func (c *publishedCase) sharing(part float64) {
 	co, pd := c.co, c.pd
 	if part > 0 {
 		set := []string{
-			"workload.prefix.groups=1", fmt.Sprintf("workload.prefix.tokens=%.0f", part*mean), fmt.Sprintf("workload.prompt_tokens.mean=%g", (1-part)*mean),
+			"workload.prefix.groups=1", fmt.Sprintf("workload.prefix.tokens=%.0f", part*mean),
+			fmt.Sprintf("workload.prompt_tokens.mean=%g", (1-part)*mean),
 			fmt.Sprintf("workload.prompt_tokens.max=%.0f", float64(load.PromptTokens.Max)-part*mean),
 		}
 		co, pd = co.with(set...), pd.with(set...)
@@ -157,7 +162,8 @@ var deployments = []deployment{
 // duels compares at half of what is completed, and at the share that the change has.
 func (d *deployment) duels(c *publishedCase) {
 	load := []string{
-		"model=" + d.model, fmt.Sprintf("workload.prompt_tokens.mean=%d", d.prompt), fmt.Sprintf("workload.prompt_tokens.max=%d", d.promptMax),
+		"model=" + d.model, fmt.Sprintf("workload.prompt_tokens.mean=%d", d.prompt),
+		fmt.Sprintf("workload.prompt_tokens.max=%d", d.promptMax),
 		fmt.Sprintf("workload.output_tokens.mean=%d", d.output),
 	}
 	if d.model == "llama-3.1-70b" {
@@ -167,7 +173,8 @@ func (d *deployment) duels(c *publishedCase) {
 		f = f.with(load...)
 		for _, pool := range pools {
 			at := "pools." + pool + "."
-			f = f.with(at+"gpu="+d.gpu, fmt.Sprintf("%stensor_parallel=%d", at, d.tp), fmt.Sprintf("%smax_model_len=%d", at, d.maxLen))
+			f = f.with(at+"gpu="+d.gpu, fmt.Sprintf("%stensor_parallel=%d", at, d.tp),
+				fmt.Sprintf("%smax_model_len=%d", at, d.maxLen))
 		}
 		return f
 	}
@@ -193,8 +200,8 @@ func (c *publishedCase) heldBytes() float64 {
 	return held / float64(s.Pools[1].GPUs())
 }
 
-// assumptions compares under others than the page's: prices of the products of experts, which the reading of prompts hangs on,
-// and a fleet of twice the size, which can be split more finely. The rate follows from its rule each time.
+// assumptions compares under others than the page's: prices of the products of experts, which the reading of prompts
+// hangs on, and a fleet of twice the size, which can be split more finely. The rate follows from its rule each time.
 func (c *publishedCase) assumptions() {
 	all, err := catalog.EfficienciesOf("vllm")
 	require.NoError(c.t, err)
@@ -256,13 +263,16 @@ func (c *publishedCase) assert() {
 		assert.Less(t, c.models[i].factor(e2eMean), 1.0, "%s: PD loses", c.models[i].name)
 		assert.Greater(t, c.finerModels[i/2].factor(e2eMean), 1.0, "%s: for want of a split", c.models[i].name)
 	}
-	assert.Greater(t, c.assumed[0].factor(tpotP90), c.assumed[2].factor(tpotP90), "the slower prompts are read, the more PD gains")
+	assert.Greater(t, c.assumed[0].factor(tpotP90), c.assumed[2].factor(tpotP90),
+		"the slower prompts are read, the more PD gains")
 	assert.Greater(t, c.assumed[2].factor(tpotP90), c.assumed[4].factor(tpotP90))
 	most := len(c.cached) - 1
-	assert.Less(t, c.finerCached[most].factor(tpotP90), .6*c.finerCached[0].factor(tpotP90), "what is cached is no longer in the way")
+	assert.Less(t, c.finerCached[most].factor(tpotP90), .6*c.finerCached[0].factor(tpotP90),
+		"what is cached is no longer in the way")
 	assert.Less(t, c.cached[most].factor(e2eMean), 1.0, "and four replicas lose")
 	for i := range c.finerLengths {
-		assert.Greater(t, c.finerLengths[i].factor(e2eMean), 1.0, "eight replicas, prompts of %s tokens", c.finerLengths[i].name)
+		assert.Greater(t, c.finerLengths[i].factor(e2eMean), 1.0, "eight replicas, prompts of %s tokens",
+			c.finerLengths[i].name)
 	}
 	assert.Greater(t, c.finerLengths[len(promptMeans)-1].factor(tpotP90), float64(saidFactor))
 }

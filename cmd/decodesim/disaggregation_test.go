@@ -97,7 +97,8 @@ func (f fleet) doubled() fleet {
 func (f fleet) run(t *testing.T, seeds int) (all felt) {
 	t.Helper()
 	for seed := range seeds {
-		s, err := configs.Load(f.scenario, configs.Options{Set: append([]string{"output.attribution=false", fmt.Sprintf("seed=%d", seed+1)}, f.set...)})
+		s, err := configs.Load(f.scenario,
+			configs.Options{Set: append([]string{"output.attribution=false", fmt.Sprintf("seed=%d", seed+1)}, f.set...)})
 		require.NoError(t, err)
 		b, err := build.New(s)
 		require.NoError(t, err)
@@ -152,15 +153,16 @@ func meet(t *testing.T, name string, rate float64, requests, seeds int, co, pd f
 	return duel{name, rate, co.with(load...).run(t, seeds), best, split}
 }
 
-// TestDisaggregationDoesWhatWasPublished asserts what the page says of the published change: its direction, about its size,
-// what it costs, and where it stops. docs/disaggregation.md is what it prints.
+// TestDisaggregationDoesWhatWasPublished asserts what the page says of the published change: its direction, about its
+// size, what it costs, and where it stops. docs/disaggregation.md is what it prints.
 func TestDisaggregationDoesWhatWasPublished(t *testing.T) {
 	var page bytes.Buffer
 	c := &publishedCase{t: t, page: &page, co: fleet{scenario: colocated}, pd: fleet{scenario: disaggregated}}
 	c.headline()
 	c.sweeps()
 	dir := filepath.Join(root, "docs")
-	for name, text := range map[string]string{"disaggregation.md": c.head() + page.String(), "disaggregation.svg": c.picture} {
+	for name, text := range map[string]string{"disaggregation.md": c.head() + page.String(),
+		"disaggregation.svg": c.picture} {
 		path := filepath.Join(dir, name)
 		if *update {
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))

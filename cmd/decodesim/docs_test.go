@@ -13,8 +13,8 @@ import (
 )
 
 // TestDocumentationShowsRealOutput runs every command that a ```console block of the documentation has after "$ " and
-// compares what it prints. A line "…" stands for lines left out; what cat prints is a file that later commands of the block
-// find; make targets and the like are not run. -update writes what the commands print.
+// compares what it prints. A line "…" stands for lines left out; what cat prints is a file that later commands of the
+// block find; make targets and the like are not run. -update writes what the commands print.
 func TestDocumentationShowsRealOutput(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	require.NoError(t, err)

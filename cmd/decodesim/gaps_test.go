@@ -13,8 +13,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// TestWhatGapsAreMadeOfSumsToThem, at the quantiles of the latencies, for decodes that are mixed with prompts, held up by
-// them, preempted, swapped out, and in bursts.
+// TestWhatGapsAreMadeOfSumsToThem, at the quantiles of the latencies, for decodes that are mixed with prompts, held up
+// by them, preempted, swapped out, and in bursts.
 func TestWhatGapsAreMadeOfSumsToThem(t *testing.T) {
 	inDir(t, small)
 	tight := []string{"--set", "pools.serve.num_gpu_blocks=150", "--set", "pools.serve.max_model_len=2048"}
@@ -25,9 +25,11 @@ func TestWhatGapsAreMadeOfSumsToThem(t *testing.T) {
 		"mixed":      {nil, func(p metrics.Parts) float64 { return p.Prefill }},
 		"held":       {[]string{"--set", "pools.serve.engine=vllm-v0"}, func(p metrics.Parts) float64 { return p.Prefill }},
 		"recomputed": {tight, func(p metrics.Parts) float64 { return p.Recomputing }},
-		"swapped":    {append(tight, "--set", "pools.serve.engine=vllm-v0", "--set", "pools.serve.preemption_mode=swap"), func(p metrics.Parts) float64 { return p.Copying }},
-		"warm":       {[]string{"--set", "workload.warmup_s=5"}, func(p metrics.Parts) float64 { return p.Weights }},
-		"speculated": {[]string{"--set", "speculation.method=ngram", "--set", "speculation.num_speculative_tokens=3", "--set", "speculation.acceptance.rate=0.6"},
+		"swapped": {append(tight, "--set", "pools.serve.engine=vllm-v0", "--set", "pools.serve.preemption_mode=swap"),
+			func(p metrics.Parts) float64 { return p.Copying }},
+		"warm": {[]string{"--set", "workload.warmup_s=5"}, func(p metrics.Parts) float64 { return p.Weights }},
+		"speculated": {[]string{"--set", "speculation.method=ngram", "--set", "speculation.num_speculative_tokens=3", "--set",
+			"speculation.acceptance.rate=0.6"},
 			func(p metrics.Parts) float64 { return p.Speculation }},
 	} {
 		t.Run(name, func(t *testing.T) {

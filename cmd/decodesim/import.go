@@ -33,7 +33,8 @@ words of the command behind --.
 
 The scenario goes to standard output with the flag behind each key. Flags that have no influence, that are not modelled
 or that are not known are named in it and on standard error. What the command line leaves out stays the engine's default.`,
-		Example: "  decodesim import 'vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-num-seqs 256' --gpu h100-sxm > my-scenario.yaml\n" +
+		Example: "  decodesim import 'vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-num-seqs 256' --gpu " +
+			"h100-sxm > my-scenario.yaml\n" +
 			"  decodesim import launch.sh --gpu b200-sxm --var CONC=64\n" +
 			"  decodesim import --gpu h200-sxm -- sglang serve --model-path openai/gpt-oss-120b --tp 2",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -45,8 +46,10 @@ or that are not known are named in it and on standard error. What the command li
 	}
 	flags, o := c.Flags(), &f.options
 	flags.StringVar(&o.GPU, "gpu", "", "the `GPU` it runs on; required, for no command line says it")
-	flags.StringVar(&o.ModelConfig, "model-config", "", "`PATH` of the model's config.json, for a model that is not in the catalog")
-	flags.StringVar(&o.Engine, "engine", "", "the `ENGINE`, for a text that is arguments alone: "+strings.Join(vllmargs.Engines(), ", "))
+	flags.StringVar(&o.ModelConfig, "model-config", "",
+		"`PATH` of the model's config.json, for a model that is not in the catalog")
+	flags.StringVar(&o.Engine, "engine", "", "the `ENGINE`, for a text that is arguments alone: "+
+		strings.Join(vllmargs.Engines(), ", "))
 	flags.StringArrayVar(&o.Vars, "var", nil, "`NAME=VALUE` of a variable in the text; repeatable")
 	flags.Float64Var(&o.Load.Rate, "rate", 0, "`REQUESTS` per second, in place of a placeholder")
 	flags.Float64Var(&o.Load.Prompt, "prompt", 0, "mean `TOKENS` of a prompt, in place of a placeholder")
@@ -55,14 +58,17 @@ or that are not known are named in it and on standard error. What the command li
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; a server's flags go into quotes, or behind --; see %s --help", err, c.CommandPath())
 	})
-	completeNames(c, map[string][]string{"gpu": catalog.GPUNames(), "engine": vllmargs.Engines()}, cobra.ShellCompDirectiveNoFileComp)
+	completeNames(c, map[string][]string{"gpu": catalog.GPUNames(), "engine": vllmargs.Engines()},
+		cobra.ShellCompDirectiveNoFileComp)
 	return c
 }
 
 // check refuses flags that make no sense, and a missing command.
 func (f *importFlags) check(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("import: missing the command line of a server, in quotes, as a file, or - for standard input; see %s --help", c.CommandPath())
+		return fmt.Errorf(
+			"import: missing the command line of a server, in quotes, as a file, or - for standard input; see %s --help",
+			c.CommandPath())
 	}
 	for _, name := range []string{"gpu", "model-config", "engine"} {
 		if x := c.Flags().Lookup(name); x.Changed && x.Value.String() == "" {
@@ -141,17 +147,20 @@ func (f *importFlags) read(in io.Reader, args []string) (*vllmargs.Import, error
 	at, err := os.Stat(text)
 	switch {
 	case err == nil && at.IsDir():
-		return nil, fmt.Errorf("%s is a directory; expected a file with the command line of a server, or that text in quotes", text)
+		return nil, fmt.Errorf("%s is a directory; expected a file with the command line of a server, or that text in quotes",
+			text)
 	case err == nil:
 		all, err := readNamed(text)
 		if err != nil {
 			return nil, err
 		}
-		if text = string(all); strings.TrimSpace(text) == "" {
+		text = string(all)
+		if strings.TrimSpace(text) == "" {
 			return nil, fmt.Errorf("%s is empty; expected the command line of a server", args[0])
 		}
 	case looksLikePath(text):
-		return nil, fmt.Errorf("no such file %q; expected a file with the command line of a server, or that text in quotes", text)
+		return nil, fmt.Errorf("no such file %q; expected a file with the command line of a server, or that text in quotes",
+			text)
 	}
 	return vllmargs.Read(text, f.options)
 }

@@ -61,7 +61,8 @@ func TestACommandLineMayComeInSeveralWays(t *testing.T) {
 func TestAModelOfOnesOwnIsImported(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("ours", 0o700))
-	require.NoError(t, os.WriteFile("ours/config.json", []byte(`{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 1024,
+	require.NoError(t, os.WriteFile("ours/config.json",
+		[]byte(`{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 1024,
 		"intermediate_size": 2816, "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 2, "vocab_size": 32000,
 		"max_position_embeddings": 4096, "torch_dtype": "bfloat16", "tie_word_embeddings": false}`), 0o600))
 	for _, args := range [][]string{{"vllm serve ./ours"}, {"vllm serve us/ours", "--model-config", "ours/config.json"}} {
@@ -88,19 +89,23 @@ func TestMistakesOfAnImportAreNamed(t *testing.T) {
 		{"expected --gpu with one of a10,", []string{good}},
 		{"--gpu is empty", []string{good, "--gpu", ""}},
 		{"--gpu h1000: GPU h1000 is not in the catalog", []string{good, "--gpu", "h1000"}},
-		{"unknown flag: --max-num-seqs; a server's flags go into quotes, or behind --", []string{"vllm", "serve", "llama-3.1-8b", "--max-num-seqs", "4", "--gpu", "h100"}},
-		{`--engine "vllm": expected one of vllm-v1, vllm-v0, sglang, tensorrt-llm`, []string{good, "--engine", "vllm", "--gpu", "h100"}},
+		{"unknown flag: --max-num-seqs; a server's flags go into quotes, or behind --",
+			[]string{"vllm", "serve", "llama-3.1-8b", "--max-num-seqs", "4", "--gpu", "h100"}},
+		{`--engine "vllm": expected one of vllm-v1, vllm-v0, sglang, tensorrt-llm`,
+			[]string{good, "--engine", "vllm", "--gpu", "h100"}},
 		{"--rate -1: expected a number from 1e-06 to 1e+06", []string{good, "--rate", "-1", "--gpu", "h100"}},
 		{"--output 0: expected a number from 1 to 1e+06", []string{good, "--output", "0", "--gpu", "h100"}},
 		{`--var "CONC": expected NAME=VALUE`, []string{good, "--var", "CONC", "--gpu", "h100"}},
 		{"empty.sh is empty; expected the command line of a server", []string{"empty.sh", "--gpu", "h100"}},
-		{`no such file "nofile.sh"; expected a file with the command line of a server`, []string{"nofile.sh", "--gpu", "h100"}},
+		{`no such file "nofile.sh"; expected a file with the command line of a server`,
+			[]string{"nofile.sh", "--gpu", "h100"}},
 		{`no such file "./serve"; expected a file`, []string{"./serve", "--gpu", "h100"}},
 		{"folder is a directory; expected a file", []string{"folder", "--gpu", "h100"}},
 		{`"nothing" starts no server that is known`, []string{"nothing", "--gpu", "h100"}},
 		{"--engine sglang: the command line starts vLLM", []string{good, "--engine", "sglang", "--gpu", "h100"}},
 		{"-tp 3: 3 does not divide the 32 attention heads", []string{good + " -tp 3", "--gpu", "h100"}},
-		{"--strict: --bogus: no flag of vllm-v1 that decodesim knows", []string{good + " --bogus", "--strict", "--gpu", "h100"}},
+		{"--strict: --bogus: no flag of vllm-v1 that decodesim knows",
+			[]string{good + " --bogus", "--strict", "--gpu", "h100"}},
 		{"--strict: --enable-lora: LoRA adapters", []string{good + " --enable-lora", "--strict", "--gpu", "h100"}},
 	} {
 		status, out, errOut := try(append([]string{"import"}, c.args...)...)
@@ -120,7 +125,8 @@ func TestUnknownFlagsDoNotStopAnImport(t *testing.T) {
 }
 
 func TestArgumentsAloneNeedTheirEngine(t *testing.T) {
-	status, out, errOut := try("import", "--gpu", "h100", "--engine", "sglang", "--", "--model-path", "qwen3-8b", "--max-running-requests", "9")
+	status, out, errOut := try("import", "--gpu", "h100", "--engine", "sglang", "--", "--model-path", "qwen3-8b",
+		"--max-running-requests", "9")
 	require.Equal(t, exitOK, status, errOut)
 	assert.Contains(t, out, "    engine: sglang\n    max_running_requests: 9 ")
 }

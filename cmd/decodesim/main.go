@@ -97,7 +97,8 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(badFlag)
-	root.AddCommand(newRun(out, errOut), newCompare(out, errOut), newExplain(out, errOut), newValidate(out, errOut), newCalibrate(out, errOut), newImport(out, errOut), newSize(out, errOut), newList(out), newShow(out), newVersion(out))
+	root.AddCommand(newRun(out, errOut), newCompare(out, errOut), newExplain(out, errOut), newValidate(out, errOut),
+		newCalibrate(out, errOut), newImport(out, errOut), newSize(out, errOut), newList(out), newShow(out), newVersion(out))
 	return root
 }
 

@@ -27,7 +27,8 @@ func TestMistakesAreNamed(t *testing.T) {
 			strings.Replace(small, "replicas", "replica", 1),
 			`chat.yaml:3:25: pools[0].replica: unknown key; did you mean "replicas"?`, nil},
 		"a model misspelt": {
-			strings.Replace(small, "3.1-8b", "3.1-8B", 1), `chat.yaml:2:1: model: model "llama-3.1-8B" not found; did you mean "llama-3.1-8b"? have`, nil},
+			strings.Replace(small, "3.1-8b", "3.1-8B", 1),
+			`chat.yaml:2:1: model: model "llama-3.1-8B" not found; did you mean "llama-3.1-8b"? have`, nil},
 		"a GPU misspelt": {
 			small, `--set pools.serve.gpu=h100: gpu "h100" not found; have "a10", `, []string{"--set", "pools.serve.gpu=h100"}},
 		"a model that does not fit": {
@@ -43,29 +44,35 @@ func TestMistakesAreNamed(t *testing.T) {
 			small, `--set pools.serve.max_model_len=200000: 200000 is longer than the context of llama-3.1-8b, 131072 tokens; accepted: 2 to 131072`,
 			[]string{"--set", "pools.serve.max_model_len=200000"}},
 		"a trace that is not there": {
-			small[:strings.Index(small, "  arrivals")] + "  trace: {file: no.csv}\n", `chat.yaml:5:11: workload.trace.file: "`, nil},
+			small[:strings.Index(small, "  arrivals")] + "  trace: {file: no.csv}\n", `chat.yaml:5:11: workload.trace.file: "`,
+			nil},
 		"no end": {
-			strings.Replace(small, "  requests: 400\n", "", 1), `chat.yaml:4:1: workload: has no end; expected requests, duration_s or both`, nil},
+			strings.Replace(small, "  requests: 400\n", "", 1),
+			`chat.yaml:4:1: workload: has no end; expected requests, duration_s or both`, nil},
 		"prefill alone": {
 			strings.Replace(small, "max_num_seqs: 16}", "max_num_seqs: 16}, {name: b, role: prefill, gpu: l4}", 1),
 			`chat.yaml:3:67: pools[1].role: "prefill" without a pool of role decode; expected one of each, or "serve"`, nil},
 		"a split of nothing": {
 			small, `--set split=1P3D: "1P3D", but 0 pools have the role prefill; expected one`, []string{"--set", "split=1P3D"}},
 		"experts of a dense model": {
-			small, `--set pools.serve.expert_parallel=true: true, but llama-3.1-8b has no experts; accepted: false`, []string{"--set", "pools.serve.expert_parallel=true"}},
+			small, `--set pools.serve.expert_parallel=true: true, but llama-3.1-8b has no experts; accepted: false`,
+			[]string{"--set", "pools.serve.expert_parallel=true"}},
 		"data parallel": {
 			small, `--set pools.serve.data_parallel=2: 2, but llama-3.1-8b has no experts that ranks would share; accepted: 1, with 2 times the replicas`,
 			[]string{"--set", "pools.serve.data_parallel=2"}},
 		"a number that is none": {
 			small, `--set workload.arrivals.rate=fast: `, []string{"--set", "workload.arrivals.rate=fast"}},
 		"a step of no tokens": {
-			small[:strings.Index(small, ", max_num_seqs: 16")] + small[strings.Index(small, ", max_num_seqs: 16")+len(", max_num_seqs: 16"):],
-			`--set pools.serve.max_num_batched_tokens=0: 0 is out of range`, []string{"--set", "pools.serve.max_num_batched_tokens=0"}},
+			small[:strings.Index(small, ", max_num_seqs: 16")] + small[strings.Index(small,
+				", max_num_seqs: 16")+len(", max_num_seqs: 16"):],
+			`--set pools.serve.max_num_batched_tokens=0: 0 is out of range`,
+			[]string{"--set", "pools.serve.max_num_batched_tokens=0"}},
 		"a cache of no block but the engine's": {
 			small, `--set pools.serve.num_gpu_blocks=1: the KV cache has 1 blocks of 16 tokens, with one that the engine keeps back; ` +
 				`expected room for a sequence of 2 tokens: more blocks`, []string{"--set", "pools.serve.num_gpu_blocks=1"}},
 		"an output directory without a name": {small, `--out is empty; expected a directory`, []string{"--out", ""}},
-		"a flag misspelt":                    {small, `unknown flag: --ouput; see decodesim run --help`, []string{"--ouput", "x"}},
+		"a flag misspelt": {small, `unknown flag: --ouput; see decodesim run --help`,
+			[]string{"--ouput", "x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inDir(t, mistake.text)
@@ -73,7 +80,8 @@ func TestMistakesAreNamed(t *testing.T) {
 			assert.Equal(t, exitBadInput, status)
 			assert.Empty(t, out)
 			assert.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
-			assert.Truef(t, strings.HasPrefix(errOut, "decodesim: "+mistake.want), "got  %swant decodesim: %s", errOut, mistake.want)
+			assert.Truef(t, strings.HasPrefix(errOut, "decodesim: "+mistake.want), "got  %swant decodesim: %s", errOut,
+				mistake.want)
 			assert.Equal(t, []string{"chat.yaml"}, entries(t, "."))
 		})
 	}
@@ -110,7 +118,8 @@ func TestResultsAreNotWrittenOverOthers(t *testing.T) {
 	status, out, errOut := try("run", "chat.yaml", "--out", "out")
 	assert.Equal(t, exitBadInput, status)
 	assert.Empty(t, out)
-	assert.Equal(t, `decodesim: output "out" already holds a run (summary.json); name another directory or remove it`+"\n", errOut)
+	assert.Equal(t, `decodesim: output "out" already holds a run (summary.json); name another directory or remove it`+"\n",
+		errOut)
 	assert.Equal(t, before, entries(t, "out"))
 	status, _, errOut = try("run", "chat.yaml", "--out", "chat.yaml")
 	assert.Equal(t, exitBadInput, status)
@@ -155,11 +164,13 @@ func TestAFailedWriteTakesBackTheRest(t *testing.T) {
 
 func TestTheShellIsOfferedNames(t *testing.T) {
 	for line, want := range map[string]string{
-		"run ": "chat-70b\n", "explain --gpu ": "h100-sxm\n", "explain --model ": "llama-3.1-8b\n", "explain --engine ": "textbook\n",
+		"run ": "chat-70b\n", "explain --gpu ": "h100-sxm\n", "explain --model ": "llama-3.1-8b\n",
+		"explain --engine ":  "textbook\n",
 		"explain --weights ": "nvfp4\n", "show ": "l40s\n",
 	} {
 		flag, _, _ := strings.Cut(line, " ")
-		status, out, _ := try(append([]string{"__complete", flag}, strings.Split(strings.TrimPrefix(line, flag+" "), " ")...)...)
+		status, out, _ := try(append([]string{"__complete", flag},
+			strings.Split(strings.TrimPrefix(line, flag+" "), " ")...)...)
 		assert.Equal(t, exitOK, status)
 		assert.Contains(t, out, want, line)
 	}

@@ -40,8 +40,8 @@ func noSlowerThan(level float64) func(*metrics.Summary) bool {
 	return func(s *metrics.Summary) bool { return normalized(s) <= level }
 }
 
-// mistral is the load of Sarathi-Serve's chat experiments on a Mistral-7B: prompts of 1730 tokens in the median and 5696 at
-// p90, outputs of 415 and 834 (Table 2), as lognormal laws.
+// mistral is the load of Sarathi-Serve's chat experiments on a Mistral-7B: prompts of 1730 tokens in the median and
+// 5696 at p90, outputs of 415 and 834 (Table 2), as lognormal laws.
 const mistral = `
 model: mistral-7b-v0.1
 pools: [{gpu: a100-sxm-80gb, max_model_len: 16384, %s}]
@@ -69,7 +69,8 @@ workload:
 `, limit: noSlowerThan(.1), rate: 1,
 	},
 	{
-		paper: "vLLM, SOSP '23, §6.2", found: "2.7 to 8 × the request rate of Orca (Max) at similar latency (OPT-13B, ShareGPT, one A100)",
+		paper:  "vLLM, SOSP '23, §6.2",
+		found:  "2.7 to 8 × the request rate of Orca (Max) at similar latency (OPT-13B, ShareGPT, one A100)",
 		better: "engine: vllm-v0", worse: "engine: orca, reserve: max-model-len",
 		measure: "requests/s at 200 ms of E2E per output token",
 		scenario: `
@@ -151,7 +152,8 @@ func TestEnginesDifferAsThePapersFound(t *testing.T) {
 		}
 		assert.Greater(t, times, 1.05, "%s: %s", c.paper, c.found)
 		engine := func(pool string) string { return strings.TrimPrefix(pool, "engine: ") }
-		fmt.Fprintf(&page, "| %s | %s | %s | %s | %.3g | %s | %.3g | %.2g × |\n", c.paper, c.found, c.measure, engine(c.better), good, engine(c.worse), bad, times)
+		fmt.Fprintf(&page, "| %s | %s | %s | %s | %.3g | %s | %.3g | %.2g × |\n", c.paper, c.found, c.measure,
+			engine(c.better), good, engine(c.worse), bad, times)
 	}
 	path := filepath.Join("..", "..", "docs", "papers.md")
 	if *update {

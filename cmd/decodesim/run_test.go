@@ -75,7 +75,8 @@ func TestARunIsTheSameToTheByte(t *testing.T) {
 	}
 	names := entries(t, "out-1-0")
 	require.Equal(t, []string{
-		"itl_cdf.png", "itl_cdf.svg", "itl_parts.png", "itl_parts.svg", "requests.csv", "scenario.yaml", "summary.json", "timeline.png", "timeline.svg", "ttft_cdf.png", "ttft_cdf.svg",
+		"itl_cdf.png", "itl_cdf.svg", "itl_parts.png", "itl_parts.svg", "requests.csv", "scenario.yaml", "summary.json",
+		"timeline.png", "timeline.svg", "ttft_cdf.png", "ttft_cdf.svg",
 	}, names)
 	for _, dir := range []string{"out-1-1", "out-2-0", "out-2-1"} {
 		require.Equal(t, names, entries(t, dir))
@@ -92,21 +93,24 @@ func TestARunIsTheSameToTheByte(t *testing.T) {
 // TestTheScenarioOfARunRerunsIt covers every way a value gets into a scenario, and paths that move with it.
 func TestTheScenarioOfARunRerunsIt(t *testing.T) {
 	trace := "model: llama-3.1-8b\npools: [{gpu: l4}]\nworkload: {trace: {file: t.csv, speed: 2}, duration_s: 3}\n"
-	closed := "model: llama-3.1-8b\nweights: fp8\npools: [{gpu: l4, num_gpu_blocks: 300}]\nworkload: {closed_loop: {concurrency: 4}, duration_s: 30, " +
+	closed := "model: llama-3.1-8b\nweights: fp8\npools: [{gpu: l4, num_gpu_blocks: 300}]\nworkload: {closed_loop: " +
+		"{concurrency: 4}, duration_s: 30, " +
 		"prompt_tokens: {distribution: fixed, mean: 40}, output_tokens: {distribution: uniform, min: 1, max: 50}}\n"
 	for name, run := range map[string]struct {
 		text string
 		args []string
 	}{
-		"a file":          {small, nil},
-		"flags":           {small, []string{"--set", "workload.arrivals.rate=9", "--seed", "7", "--set", "pools.serve.max_model_len=4096"}},
+		"a file": {small, nil},
+		"flags": {small,
+			[]string{"--set", "workload.arrivals.rate=9", "--seed", "7", "--set", "pools.serve.max_model_len=4096"}},
 		"a lowered limit": {strings.Replace(small, "replicas: 2", "num_gpu_blocks: 200", 1), nil},
 		"a trace":         {trace, nil},
 		"a closed loop":   {closed, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inDir(t, run.text)
-			require.NoError(t, os.WriteFile("t.csv", []byte("arrival_s,input_tokens,output_tokens\n0,5,9\n1,90,3\n1,4,1\n7,7,7\n"), 0o600))
+			require.NoError(t, os.WriteFile("t.csv",
+				[]byte("arrival_s,input_tokens,output_tokens\n0,5,9\n1,90,3\n1,4,1\n7,7,7\n"), 0o600))
 			status, summary, errOut := try(append([]string{"run", "chat.yaml", "--json", "--out", "deep/out"}, run.args...)...)
 			require.Equal(t, exitOK, status, errOut)
 			written, err := os.ReadFile("deep/out/summary.json")
@@ -131,7 +135,8 @@ func TestEveryBuiltInScenarioRuns(t *testing.T) {
 		s := summaryOf(t, name, "--set", "workload.requests=1000")
 		assert.EqualValues(t, 1000, s.Requests.Completed, name)
 		assert.InDelta(t, 0.8, s.SLO.Attainment, 0.2, name)
-		assert.InDelta(t, 1, s.Bound.Share.Weights+s.Bound.Share.KV+s.Bound.Share.Compute+s.Bound.Share.Communication+s.Bound.Share.Overhead, 1e-9)
+		assert.InDelta(t, 1, s.Bound.Share.Weights+s.Bound.Share.KV+s.Bound.Share.Compute+s.Bound.Share.Communication+
+			s.Bound.Share.Overhead, 1e-9)
 		assert.Less(t, s.Bound.FractionOfBound, 1.0, name)
 		assert.InEpsilon(t, s.Cost.USDPerHour/3600/s.Throughput.OutputTokensPerS*1e6, s.Cost.USDPerMillionOutputTokens, 1e-9)
 	}
@@ -201,7 +206,8 @@ func TestCtrlCLeavesNothing(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	var out, errOut bytes.Buffer
-	status := execute(ctx, &out, &errOut, []string{"run", "chat.yaml", "--set", "workload.requests=10000000", "--out", "out"})
+	status := execute(ctx, &out, &errOut,
+		[]string{"run", "chat.yaml", "--set", "workload.requests=10000000", "--out", "out"})
 	assert.Equal(t, exitInterrupted, status)
 	assert.Equal(t, "decodesim: interrupted\n", errOut.String())
 	assert.Empty(t, out.String())

@@ -37,7 +37,8 @@ func TestASearchAnswersOnStdoutAndTalksOnStderr(t *testing.T) {
 	inStudy(t)
 	status, out, errOut := try("size", "study.yaml")
 	require.Equal(t, exitOK, status, errOut)
-	for _, want := range []string{"requests/s", "of its roofline limit", "Runner-up: ", "paired by seed", "Pareto frontier", "what limits each", "(95 %: "} {
+	for _, want := range []string{"requests/s", "of its roofline limit", "Runner-up: ", "paired by seed",
+		"Pareto frontier", "what limits each", "(95 %: "} {
 		assert.Contains(t, out, want)
 	}
 	assert.Regexp(t, `^decodesim: \d+ simulations in [0-9.]+ s\n$`, errOut)
@@ -49,7 +50,8 @@ func TestASearchLeavesItsFiles(t *testing.T) {
 	inStudy(t)
 	status, out, errOut := try("size", "study.yaml", "--json", "--out", "out", "--set", "weights=fp8")
 	require.Equal(t, exitOK, status, errOut)
-	assert.Equal(t, []string{"best.yaml", "candidates.csv", "frontier.png", "frontier.svg", "goodput_by_split.png", "goodput_by_split.svg", "report.html",
+	assert.Equal(t, []string{"best.yaml", "candidates.csv", "frontier.png", "frontier.svg", "goodput_by_split.png",
+		"goodput_by_split.svg", "report.html",
 		"size.json", "study.yaml"}, entries(t, "out"))
 	left, err := os.ReadFile(filepath.Join("out", "size.json"))
 	require.NoError(t, err)
@@ -77,7 +79,8 @@ func TestASearchLeavesItsFiles(t *testing.T) {
 // TestTheBestScenarioRunsAsFound: the file that a search leaves keeps the SLO at the rate that it says.
 func TestTheBestScenarioRunsAsFound(t *testing.T) {
 	inStudy(t)
-	status, _, errOut := try("size", "study.yaml", "--out", "out", "--set", "rate.min=null", "--set", "rate.max=null", "--set", "rate.at=8")
+	status, _, errOut := try("size", "study.yaml", "--out", "out", "--set", "rate.min=null", "--set", "rate.max=null",
+		"--set", "rate.at=8")
 	require.Equal(t, exitOK, status, errOut)
 	status, out, errOut := try("run", filepath.Join("out", "best.yaml"), "--json")
 	require.Equal(t, exitOK, status, errOut)
@@ -90,7 +93,8 @@ func TestTheBestScenarioRunsAsFound(t *testing.T) {
 
 func TestARateThatNobodyCarriesIsSaid(t *testing.T) {
 	inStudy(t)
-	status, out, errOut := try("size", "study.yaml", "--out", "out", "--set", "rate.min=null", "--set", "rate.max=null", "--set", "rate.at=100000")
+	status, out, errOut := try("size", "study.yaml", "--out", "out", "--set", "rate.min=null", "--set", "rate.max=null",
+		"--set", "rate.at=100000")
 	require.Equal(t, exitOK, status, errOut)
 	assert.Contains(t, out, "no deployment sustains 100,000 requests/s; the roofline limit of the best is ")
 	assert.NotContains(t, entries(t, "out"), "best.yaml")
@@ -99,11 +103,13 @@ func TestARateThatNobodyCarriesIsSaid(t *testing.T) {
 func TestBadSearchesAreRefused(t *testing.T) {
 	inStudy(t)
 	for line, want := range map[string]string{
-		"":                                    "size: missing a study: a name or a path to a YAML file; see decodesim size --help",
-		"study.yaml study.yaml":               `size: "study.yaml" is one argument too many; expected only a study: a name or a path to a YAML file`,
-		"size-70b-64gp":                       `study "size-70b-64gp" not found; did you mean "size-70b-64gpu"?`,
-		"missing.yaml":                        `study file "missing.yaml" does not exist`,
-		"study.yaml --set budget.gpus=0":      "--set budget.gpus=0: 0 is out of range; expected a whole number from 1 to 4096",
+		"": "size: missing a study: a name or a path to a YAML file; see decodesim size " +
+			"--help",
+		"study.yaml study.yaml": `size: "study.yaml" is one argument too many; expected only a study: a name or a path to a YAML file`,
+		"size-70b-64gp":         `study "size-70b-64gp" not found; did you mean "size-70b-64gpu"?`,
+		"missing.yaml":          `study file "missing.yaml" does not exist`,
+		"study.yaml --set budget.gpus=0": "--set budget.gpus=0: 0 is out of range; expected a whole number from 1 to " +
+			"4096",
 		"study.yaml --set budget.gpsu=4":      `--set budget.gpsu=4: no key "gpsu" in budget; did you mean "gpus"?`,
 		"study.yaml --set weigths=fp8":        `--set weigths=fp8: no key "weigths"; did you mean "weights"?`,
 		"study.yaml --set search.split=1P":    `--set search.split=1P: "1P" is not a split`,

@@ -23,5 +23,6 @@ workload:
 	status, out, errOut := try("run", "vain.yaml")
 	require.Equal(t, exitOK, status, errOut)
 	assert.Regexp(t, `requests +100 arrived: (38|39) completed, 0 rejected, 0 failed, (62|61) unfinished`, out)
-	assert.Regexp(t, `warning: (62|61) of 100 requests wait in vain for a replica or for room: the SLO and all latencies leave them out`, out)
+	assert.Regexp(
+		t, `warning: (62|61) of 100 requests wait in vain for a replica or for room: the SLO and all latencies leave them out`, out)
 }

@@ -18,23 +18,31 @@ func TestMistakesInMeasurementsAreNamed(t *testing.T) {
 	}
 	head, _, _ := strings.Cut(points, "\n")
 	for name, mistake := range map[string]struct{ text, want string }{
-		"nothing":               {"", `data file "data.csv" is empty`},
-		"no rows":               {head + "\n", `data.csv: no rows; expected a header and a row per measurement`},
-		"other columns":         {"a,b\n1,2\n", `data file "data.csv" has no known schema; expected `},
-		"a ragged row":          {changed(",6,6.1,150", ",6"), `data.csv: not a CSV file: record on line 2: wrong number of fields`},
-		"not a number":          {changed("12.5", "NaN"), `data.csv:2: ttft_ms: "NaN"; expected a number`},
-		"an infinity":           {changed("12.5", "Inf"), `data.csv:2: ttft_ms: "Inf"; expected a number`},
-		"less than nothing":     {changed("8.25", "-8.25"), `data.csv:3: tpot_ms: "-8.25"; expected a number above 0`},
-		"zero":                  {changed("8.25", "0"), `data.csv:3: tpot_ms: "0"; expected a number above 0`},
-		"a column misspelt":     {changed("tpot_ms", "tpto_ms"), `data.csv:1: tpto_ms: no such column; expected some of ttft_ms, `},
-		"half a client":         {changed("textbook,1,", "textbook,0.5,"), `data.csv:2: concurrency: "0.5"; expected a whole number from 1`},
+		"nothing":       {"", `data file "data.csv" is empty`},
+		"no rows":       {head + "\n", `data.csv: no rows; expected a header and a row per measurement`},
+		"other columns": {"a,b\n1,2\n", `data file "data.csv" has no known schema; expected `},
+		"a ragged row": {changed(",6,6.1,150", ",6"),
+			`data.csv: not a CSV file: record on line 2: wrong number of fields`},
+		"not a number":      {changed("12.5", "NaN"), `data.csv:2: ttft_ms: "NaN"; expected a number`},
+		"an infinity":       {changed("12.5", "Inf"), `data.csv:2: ttft_ms: "Inf"; expected a number`},
+		"less than nothing": {changed("8.25", "-8.25"), `data.csv:3: tpot_ms: "-8.25"; expected a number above 0`},
+		"zero":              {changed("8.25", "0"), `data.csv:3: tpot_ms: "0"; expected a number above 0`},
+		"a column misspelt": {changed("tpot_ms", "tpto_ms"),
+			`data.csv:1: tpto_ms: no such column; expected some of ttft_ms, `},
+		"half a client": {changed("textbook,1,", "textbook,0.5,"),
+			`data.csv:2: concurrency: "0.5"; expected a whole number from 1`},
 		"no JSON after a brace": {"{x", `data.csv:1:`},
-		"an id twice":           {changed("busy,", "alone,"), `data.csv:3: id: "alone" stands on line 2 too; expected one row per id`},
-		"a column twice":        {changed("tpot_p99_ms", "tpot_ms"), `data.csv:1: column "tpot_ms" stands twice, as columns 10 and 11; expected one of each name`},
-		"a load misspelt":       {changed("concurrency", "concurrancy"), `data.csv:1: concurrancy: no such column in the nearest schema, "points"; did you mean "concurrency"? expected `},
-		"semicolons":            {strings.ReplaceAll(points, ",", ";"), `data.csv: separated by ";"; expected ","`},
-		"half of a gzip file":   {"\x1f\x8b\x08", `data file "data.csv" cannot be read: its gzip data cannot be unpacked: unexpected EOF; expected a whole file`},
-		"a month of waiting":    {changed("12.5", "2.7e9"), `data.csv:2: ttft_ms: "2.7e9"; expected milliseconds above 0, up to 1e9`},
+		"an id twice": {changed("busy,", "alone,"),
+			`data.csv:3: id: "alone" stands on line 2 too; expected one row per id`},
+		"a column twice": {changed("tpot_p99_ms", "tpot_ms"),
+			`data.csv:1: column "tpot_ms" stands twice, as columns 10 and 11; expected one of each name`},
+		"a load misspelt": {changed("concurrency", "concurrancy"),
+			`data.csv:1: concurrancy: no such column in the nearest schema, "points"; did you mean "concurrency"? expected `},
+		"semicolons": {strings.ReplaceAll(points, ",", ";"), `data.csv: separated by ";"; expected ","`},
+		"half of a gzip file": {"\x1f\x8b\x08",
+			`data file "data.csv" cannot be read: its gzip data cannot be unpacked: unexpected EOF; expected a whole file`},
+		"a month of waiting": {changed("12.5", "2.7e9"),
+			`data.csv:2: ttft_ms: "2.7e9"; expected milliseconds above 0, up to 1e9`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inData(t, mistake.text)
@@ -60,8 +68,10 @@ func TestMistakesOfAValidationAreNamed(t *testing.T) {
 		{`output "data.csv" is a file, want a directory`, append(data, "--out", "data.csv")},
 		{`--show is empty; expected the id of a run`, append(data, "--show", "")},
 		{`--show "x": no such run in data.csv; have "alone", "busy", "long", "elsewhere"`, append(data, "--show", "x")},
-		{`--show "elsewhere": the run is not simulated: model no-such-model is not in the catalog`, append(data, "--show", "elsewhere")},
-		{`--scenario "chat-80b": no such file, and none of the scenarios that are built in (`, append(data, "--scenario", "chat-80b")},
+		{`--show "elsewhere": the run is not simulated: model no-such-model is not in the catalog`,
+			append(data, "--show", "elsewhere")},
+		{`--scenario "chat-80b": no such file, and none of the scenarios that are built in (`,
+			append(data, "--scenario", "chat-80b")},
 		{`--set pools.serve.sequences=3: no key "sequences" in pools[0]; `, append(data, "--set", "pools.serve.sequences=3")},
 		{`--set pools.serve.tensor_parallel=3: 3 does not divide`, append(data, "--set", "pools.serve.tensor_parallel=3")},
 		{`efficiency file "absent.yaml" does not exist`, append(data, "--efficiency", "absent.yaml")},
@@ -72,7 +82,8 @@ func TestMistakesOfAValidationAreNamed(t *testing.T) {
 		refused(t, mistake.want, mistake.args...)
 	}
 	t.Setenv("DECODESIM_SHARED", "absent")
-	refused(t, `DECODESIM_SHARED=absent: no such directory; expected the folder of shared data, or the variable unset`, data...)
+	refused(t, `DECODESIM_SHARED=absent: no such directory; expected the folder of shared data, or the variable unset`,
+		data...)
 	t.Setenv("DECODESIM_SHARED", "")
 	t.Setenv("DECODESIM_SPEED", "3")
 	refused(t, `DECODESIM_SPEED=3: no such key; `, data...)
@@ -93,7 +104,8 @@ func TestAValidationIsNotWrittenOverAnother(t *testing.T) {
 	inData(t, points)
 	status, _, errOut := try("validate", "--data", "data.csv", "--out", "out")
 	require.Equal(t, exitOK, status, errOut)
-	refused(t, `output "out" already holds a run (predictions.csv); name another directory or remove it`, "--data", "data.csv", "--out", "out")
+	refused(t, `output "out" already holds a run (predictions.csv); name another directory or remove it`, "--data",
+		"data.csv", "--out", "out")
 }
 
 func TestAnOptionThatSuitsSomeRunsSkipsTheOthers(t *testing.T) {
@@ -110,7 +122,8 @@ func TestAFileOfWhichNothingCanBeSimulatedSaysSoFirst(t *testing.T) {
 	row := head + "\nelsewhere" + elsewhere
 	for text, want := range map[string]string{
 		row: "Nothing could be simulated: every row is skipped: model no-such-model is not in the catalog\n",
-		row + strings.Replace("other"+elsewhere, "no-such-model", "another", 1): "Nothing could be simulated: every row is skipped, each for a reason given with it\n",
+		row + strings.Replace("other"+elsewhere, "no-such-model", "another",
+			1): "Nothing could be simulated: every row is skipped, each for a reason given with it\n",
 	} {
 		inData(t, text)
 		status, out, errOut := try("validate", "--data", "data.csv")

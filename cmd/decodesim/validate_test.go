@@ -154,7 +154,8 @@ func TestValidationIsTheSameToTheByte(t *testing.T) {
 	}
 	names := entries(t, "one")
 	assert.Equal(t, []string{
-		"error_by_concurrency.png", "error_by_concurrency.svg", "parity_tpot.png", "parity_tpot.svg", "parity_ttft.png", "parity_ttft.svg",
+		"error_by_concurrency.png", "error_by_concurrency.svg", "parity_tpot.png", "parity_tpot.svg", "parity_ttft.png",
+		"parity_ttft.svg",
 		"predictions.csv", "validation.json",
 	}, names)
 	for _, name := range names {
@@ -212,7 +213,8 @@ func TestTheScenarioThatIsShownRuns(t *testing.T) {
 }
 
 func TestResultsOfAToolTakeADeployment(t *testing.T) {
-	result, err := filepath.Abs(filepath.Join("..", "..", "internal", "measured", "benchtools", "testdata", "vllm_rate.json"))
+	result, err := filepath.Abs(filepath.Join("..", "..", "internal", "measured", "benchtools", "testdata",
+		"vllm_rate.json"))
 	require.NoError(t, err)
 	inData(t, points)
 	status, _, errOut := try("validate", "--data", result)

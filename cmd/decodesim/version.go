@@ -45,7 +45,8 @@ func newVersion(out io.Writer) *cobra.Command {
 		Short: "Print which decodesim this is",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(out, "decodesim %s %s/%s %s\n", programVersion(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+			_, err := fmt.Fprintf(out, "decodesim %s %s/%s %s\n", programVersion(), runtime.GOOS, runtime.GOARCH,
+				runtime.Version())
 			return err
 		},
 	}

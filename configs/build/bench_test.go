@@ -47,7 +47,8 @@ func BenchmarkTraceRun(b *testing.B) {
 	const rows = 100_000
 	b.Chdir(b.TempDir())
 	writeTrace(b, "trace.csv", rows)
-	text := "model: llama-3.1-70b\nweights: fp8\nkv_cache: fp8\npools: [{gpu: h100-sxm, replicas: 2, tensor_parallel: 4}]\n" +
+	text := "model: llama-3.1-70b\nweights: fp8\nkv_cache: fp8\npools: [{gpu: h100-sxm, replicas: 2, tensor_parallel: " +
+		"4}]\n" +
 		"workload: {trace: {file: trace.csv}}\nslo: {ttft_ms: 1000, tpot_ms: 50}\n"
 	require.NoError(b, os.WriteFile("s.yaml", []byte(text), 0o600))
 	b.ReportAllocs()

@@ -98,11 +98,12 @@ func (b *Built) SourceErr() error {
 	return nil
 }
 
-// Describe returns what a summary of the run says beside its measurements; version is the program's. It belongs after the
-// run: some warnings are about the requests that were sent.
+// Describe returns what a summary of the run says beside its measurements; version is the program's. It belongs after
+// the run: some warnings are about the requests that were sent.
 func (b *Built) Describe(version string, sent int64) metrics.Description {
 	d := metrics.Description{
-		Scenario: b.Scenario.Name, Seed: b.Scenario.Seed, Version: version, GPU: b.gpuNames(), Closed: b.Scenario.Workload.ClosedLoop != nil,
+		Scenario: b.Scenario.Name, Seed: b.Scenario.Seed, Version: version, GPU: b.gpuNames(),
+		Closed:   b.Scenario.Workload.ClosedLoop != nil,
 		Warnings: b.warnings(sent),
 	}
 	d.MaxModelLen, d.RejectedFor = b.longest()

@@ -73,7 +73,8 @@ func TestWeightsStandAboveTheCheckpoint(t *testing.T) {
 func TestAModelMayBeAHuggingFaceFile(t *testing.T) {
 	inDir(t, strings.Replace(chat8b, "llama-3.1-8b", "tiny/config.json", 1))
 	require.NoError(t, os.Mkdir("tiny", 0o700))
-	require.NoError(t, os.WriteFile("tiny/config.json", []byte(`{"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16,
+	require.NoError(t, os.WriteFile("tiny/config.json",
+		[]byte(`{"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16,
 "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 128256, "max_position_embeddings": 4096,
 "tie_word_embeddings": true, "torch_dtype": "bfloat16"}`), 0o600))
 	b := build(t)
@@ -106,7 +107,8 @@ func TestAnEfficiencyFileTakesTheEnginesPlace(t *testing.T) {
 
 func TestADurationStopsTheClock(t *testing.T) {
 	inDir(t, chat8b)
-	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"workload.duration_s=2.5", "workload.requests=null"}})
+	s, err := configs.Load("chat.yaml",
+		configs.Options{Set: []string{"workload.duration_s=2.5", "workload.requests=null"}})
 	require.NoError(t, err)
 	_, summary := simulate(t, s)
 	assert.LessOrEqual(t, summary.DurationS, 2.5)
@@ -139,7 +141,8 @@ func TestAtMostTwoThousandRequestsAreTraced(t *testing.T) {
 	for requests, every := range map[string]int32{"1": 1, "2000": 1, "2001": 2, "5000": 3, "1000000": 500} {
 		assert.Equal(t, every, build(t, "workload.requests="+requests).Config.TraceEvery, requests)
 	}
-	closed := build(t, "workload.arrivals=null", "workload.closed_loop.concurrency=200", "workload.requests=null", "workload.duration_s=3600")
+	closed := build(t, "workload.arrivals=null", "workload.closed_loop.concurrency=200", "workload.requests=null",
+		"workload.duration_s=3600")
 	f, summary := simulate(t, closed.Scenario)
 	assert.InEpsilon(t, float64(summary.Requests.Arrived), closed.Requests, 0.25, "the estimate")
 	assert.Less(t, summary.ByPosition[0].Requests, int64(2500))
@@ -148,7 +151,8 @@ func TestAtMostTwoThousandRequestsAreTraced(t *testing.T) {
 }
 
 func TestLengthsThatTheirLawCutsAreTold(t *testing.T) {
-	inDir(t, strings.Replace(chat8b, "{distribution: fixed, mean: 300}", "{distribution: lognormal, mean: 300, cv: 1, max: 600}", 1))
+	inDir(t, strings.Replace(chat8b, "{distribution: fixed, mean: 300}",
+		"{distribution: lognormal, mean: 300, cv: 1, max: 600}", 1))
 	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"workload.requests=2000"}})
 	require.NoError(t, err)
 	_, summary := simulate(t, s)

@@ -8,9 +8,10 @@ import (
 )
 
 // cache sizes the KV cache and the longest sequence. vLLM keeps one block back, the null block that stands for tokens
-// outside a window (vllm/v1/core/block_pool.py), which other engines lack; where max_model_len is not given, it takes the model's context and
-// lowers it to what the cache holds of one sequence (vllm/v1/core/kv_cache_utils.py). Each data-parallel rank has a cache of
-// its own: a sequence fits into one of them, while the replica counts the blocks of all.
+// outside a window (vllm/v1/core/block_pool.py), which other engines lack; where max_model_len is not given, it takes
+// the model's context and lowers it to what the cache holds of one sequence (vllm/v1/core/kv_cache_utils.py). Each
+// data-parallel rank has a cache of its own: a sequence fits into one of them, while the replica counts the blocks of
+// all.
 func sizeCache(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog.EngineSpec) error {
 	ranks := int64(r.Deployment.Parallel.Ranks())
 	blocks := r.Memory.Blocks / ranks
@@ -51,7 +52,8 @@ func setLongest(s *configs.Scenario, r *Replica, p *configs.Pool, fits int64) er
 	case asked == 0:
 		asked = min(context, fits)
 	case asked > context:
-		return s.Errorf(path, "%d is longer than the context of %s, %d tokens; accepted: 2 to %d", asked, name, context, min(context, fits))
+		return s.Errorf(path, "%d is longer than the context of %s, %d tokens; accepted: 2 to %d", asked, name, context,
+			min(context, fits))
 	case asked > fits:
 		return s.Errorf(path, "%d is more than the KV cache holds of one sequence, %d tokens in %d blocks; accepted: 2 to %d",
 			asked, fits, r.KVBlocks, fits)
@@ -60,8 +62,9 @@ func setLongest(s *configs.Scenario, r *Replica, p *configs.Pool, fits int64) er
 	}
 	r.MaxModelLen = int32(asked)
 	if asked == fits && fits < context {
-		r.notes = append(r.notes, fmt.Sprintf("max_model_len is %d tokens, all that the KV cache holds of one sequence; %s has a context of %d",
-			asked, name, context))
+		r.notes = append(r.notes,
+			fmt.Sprintf("max_model_len is %d tokens, all that the KV cache holds of one sequence; %s has a context of %d",
+				asked, name, context))
 	}
 	return nil
 }

@@ -40,10 +40,14 @@ func noteChoices(s *configs.Scenario) (notes []string) {
 	if k.N == 1 {
 		return nil
 	}
-	notes = append(notes, fmt.Sprintf("each prompt is %d requests, one for each answer: what is counted and timed is answers", k.N))
+	notes = append(
+		notes, fmt.Sprintf("each prompt is %d requests, one for each answer: what is counted and timed is answers", k.N))
 	if k.Beam {
-		notes = append(notes, "the paths of a beam share the prompt only and none is dropped for another's fork: the KV cache they take is an upper "+
-			"bound; choosing among them takes no time; a client of a beam search has nothing before its end, so ttft and itl are the engine's")
+		notes = append(
+			notes, "the paths of a beam share the prompt only and none is dropped for another's fork: the KV cache they take "+
+				"is an upper "+
+				"bound; choosing among them takes no time; a client of a beam search has nothing before its end, so ttft and itl "+
+				"are the engine's")
 	}
 	cached, replicas := true, 0
 	for i := range s.Pools {
@@ -54,8 +58,10 @@ func noteChoices(s *configs.Scenario) (notes []string) {
 	if !cached {
 		notes = append(notes, fmt.Sprintf("enable_prefix_caching is false: each prompt is computed and kept %d times", k.N))
 	} else if replicas > 1 {
-		notes = append(notes, fmt.Sprintf("the router places each answer by itself: a prompt is computed on every one of the %d replicas that has "+
-			"one of its answers", replicas))
+		notes = append(
+			notes, fmt.Sprintf(
+				"the router places each answer by itself: a prompt is computed on every one of the %d replicas that has "+
+					"one of its answers", replicas))
 	}
 	if !k.Beam && (w.Trace != nil || w.Lengths != nil) {
 		notes = append(notes, "all answers to a prompt are as long as the recorded one")

@@ -24,13 +24,15 @@ func (b *Built) Classes() []metrics.Class {
 // classLimits returns what a class asks for: its own SLO, or the scenario's.
 func classLimits(s *configs.Scenario, c *configs.Class) metrics.Limits {
 	if c == nil || c.SLO == nil {
-		return metrics.Limits{TTFT: milliseconds(s.SLO.TTFTMS), TPOT: milliseconds(s.SLO.TPOTMS), E2E: milliseconds(s.SLO.E2EMS)}
+		return metrics.Limits{TTFT: milliseconds(s.SLO.TTFTMS), TPOT: milliseconds(s.SLO.TPOTMS),
+			E2E: milliseconds(s.SLO.E2EMS)}
 	}
-	return metrics.Limits{TTFT: milliseconds(c.SLO.TTFTMS), TPOT: milliseconds(c.SLO.TPOTMS), E2E: milliseconds(c.SLO.E2EMS)}
+	return metrics.Limits{TTFT: milliseconds(c.SLO.TTFTMS), TPOT: milliseconds(c.SLO.TPOTMS),
+		E2E: milliseconds(c.SLO.E2EMS)}
 }
 
-// ttftLimits returns by class when the first token of a request is due after its arrival, 0: never; of the scenario, where
-// there are no classes.
+// ttftLimits returns by class when the first token of a request is due after its arrival, 0: never; of the scenario,
+// where there are no classes.
 func ttftLimits(s *configs.Scenario) []sim.Duration {
 	if len(s.Workload.Classes) == 0 {
 		return []sim.Duration{milliseconds(s.SLO.TTFTMS)}
@@ -60,12 +62,16 @@ func (b *Built) noteSessions() (notes []string) {
 	}
 	e := s.Ended()
 	if e.Full > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d sessions ended early, and %d turns were not asked: with its history a prompt would be longer "+
-			"than max_model_len, %d tokens", e.Full, s.Begun(), e.FullTurns, b.Replicas[b.tightest()].MaxModelLen))
+		notes = append(
+			notes, fmt.Sprintf(
+				"%d of %d sessions ended early, and %d turns were not asked: with its history a prompt would be longer "+
+					"than max_model_len, %d tokens", e.Full, s.Begun(), e.FullTurns, b.Replicas[b.tightest()].MaxModelLen))
 	}
 	if e.Lost > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d sessions ended early, and %d turns were not asked: a turn before was rejected or failed",
-			e.Lost, s.Begun(), e.LostTurns))
+		notes = append(
+			notes, fmt.Sprintf(
+				"%d of %d sessions ended early, and %d turns were not asked: a turn before was rejected or failed",
+				e.Lost, s.Begun(), e.LostTurns))
 	}
 	return notes
 }

@@ -12,7 +12,8 @@ import (
 // controllers makes what changes the fleet while it runs: at one instant what fails first, and who reacts to that last.
 func (b *Built) controllers() error {
 	var list []sim.Controller
-	for _, some := range []func() ([]sim.Controller, error){b.failures, b.randomFailures, b.drains, b.autoscalers, b.roleSwitch} {
+	for _, some := range []func() ([]sim.Controller, error){b.failures, b.randomFailures, b.drains, b.autoscalers,
+		b.roleSwitch} {
 		made, err := some()
 		if err != nil {
 			return err
@@ -46,8 +47,9 @@ func (b *Built) failures() ([]sim.Controller, error) {
 	var list []fleet.Failure
 	for _, f := range s.Failures {
 		list = append(list, fleet.Failure{
-			Pool: poolNamed(s, f.Pool), Instance: f.Replica, At: sim.Time(0).Add(sim.Seconds(f.AtS)), Retry: f.InFlight == configs.InFlightRetry,
-			Down: after(f.DownS),
+			Pool: poolNamed(s, f.Pool), Instance: f.Replica, At: sim.Time(0).Add(sim.Seconds(f.AtS)),
+			Retry: f.InFlight == configs.InFlightRetry,
+			Down:  after(f.DownS),
 		})
 	}
 	if list == nil {
@@ -72,7 +74,8 @@ func (b *Built) randomFailures() (list []sim.Controller, err error) {
 	s := b.Scenario
 	for i, f := range s.RandomFailures {
 		made, err := fleet.NewRandomFailures(fleet.RandomFailureArguments{
-			Pool: poolNamed(s, f.Pool), MTBF: sim.Seconds(f.MTBFS), MTTR: sim.Seconds(f.MTTRS), Retry: f.InFlight == configs.InFlightRetry, Seed: s.Seed,
+			Pool: poolNamed(s, f.Pool), MTBF: sim.Seconds(f.MTBFS), MTTR: sim.Seconds(f.MTTRS),
+			Retry: f.InFlight == configs.InFlightRetry, Seed: s.Seed,
 		})
 		if err != nil {
 			return nil, s.Errorf(fmt.Sprintf("random_failures[%d]", i), "%s", strict.Message(err))
@@ -108,11 +111,13 @@ func (b *Built) autoscalers() (list []sim.Controller, err error) {
 		pool := poolNamed(s, a.Pool)
 		most := s.Pools[pool].ReplicasLimit()
 		made := fleet.AutoscaleArguments{
-			Pool: pool, On: a.On, Target: a.Target, Low: a.Low, Min: a.MinReplicas, Max: most, Interval: sim.Seconds(a.IntervalS),
+			Pool: pool, On: a.On, Target: a.Target, Low: a.Low, Min: a.MinReplicas, Max: most,
+			Interval:  sim.Seconds(a.IntervalS),
 			Provision: sim.Seconds(a.ProvisionS), Stabilisation: sim.Seconds(a.StabilisationS),
 		}
 		for _, row := range a.Schedule {
-			made.Schedule = append(made.Schedule, fleet.ScheduledSize{At: sim.Time(0).Add(sim.Seconds(row.AtS)), Replicas: row.Replicas})
+			made.Schedule = append(made.Schedule,
+				fleet.ScheduledSize{At: sim.Time(0).Add(sim.Seconds(row.AtS)), Replicas: row.Replicas})
 		}
 		controller, err := fleet.NewAutoscale(made, most)
 		if err != nil {
@@ -132,7 +137,8 @@ func (b *Built) roleSwitch() ([]sim.Controller, error) {
 		return nil, nil
 	}
 	made, err := fleet.NewRoleSwitch(fleet.RoleSwitchArguments{
-		Prefill: s.PoolsOf(configs.RolePrefill)[0], Decode: s.PoolsOf(configs.RoleDecode)[0], Interval: sim.Seconds(w.IntervalS), Delay: sim.Seconds(w.DelayS),
+		Prefill: s.PoolsOf(configs.RolePrefill)[0], Decode: s.PoolsOf(configs.RoleDecode)[0],
+		Interval: sim.Seconds(w.IntervalS), Delay: sim.Seconds(w.DelayS),
 		Queue: w.Queue, High: w.High, Low: w.Low,
 	})
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 
 // answering is chat8b with so many prompts of 300 tokens that hardly meet, and a decoding.
 func answering(decoding string) string {
-	return "decoding: " + decoding + "\n" + strings.NewReplacer("rate: 10", "rate: 0.1", "requests: 50", "requests: 20").Replace(chat8b)
+	return "decoding: " + decoding + "\n" +
+		strings.NewReplacer("rate: 10", "rate: 0.1", "requests: 50", "requests: 20").Replace(chat8b)
 }
 
 // TestAnswersFindTheirPromptInTheCache: all but the first find its full blocks, the last token's excepted, and every
@@ -28,7 +29,8 @@ func TestAnswersFindTheirPromptInTheCache(t *testing.T) {
 		require.EqualValues(t, 80, s.Requests.Completed)
 		require.EqualValues(t, 80*100, s.Tokens.Output)
 		require.InDelta(t, 0.75*288/300, *s.Pools[0].PrefixHitRate, 1e-12)
-		require.Contains(t, s.Warnings, "each prompt is 4 requests, one for each answer: what is counted and timed is answers")
+		require.Contains(t, s.Warnings,
+			"each prompt is 4 requests, one for each answer: what is counted and timed is answers")
 
 		off, without := cachedBy(t, "pools.serve.enable_prefix_caching=false")
 		require.Equal(t, make([]int32, 80), off)
@@ -54,7 +56,8 @@ func TestOneAnswerIsARunWithoutDecoding(t *testing.T) {
 
 // TestClientsAndTracesAskForSeveralAnswersToo: every prompt of theirs is as many requests.
 func TestClientsAndTracesAskForSeveralAnswersToo(t *testing.T) {
-	inDir(t, strings.Replace(answering("{n: 3}"), "arrivals: {process: poisson, rate: 0.1}", "closed_loop: {concurrency: 2}", 1))
+	inDir(t, strings.Replace(answering("{n: 3}"), "arrivals: {process: poisson, rate: 0.1}",
+		"closed_loop: {concurrency: 2}", 1))
 	b := build(t)
 	require.EqualValues(t, 60, b.Requests)
 	require.Contains(t, string(b.Scenario.YAML()), "\n  n: 3\n", "the resolved scenario reruns itself")
@@ -65,7 +68,8 @@ func TestClientsAndTracesAskForSeveralAnswersToo(t *testing.T) {
 	_, split := cachedBy(t, "pools.serve.replicas=2")
 	require.Less(t, split.Tokens.PromptCached, s.Tokens.PromptCached)
 	require.Contains(t, split.Warnings,
-		"the router places each answer by itself: a prompt is computed on every one of the 2 replicas that has one of its answers")
+		"the router places each answer by itself: a prompt is computed on every one of the 2 replicas that has one of its "+
+			"answers")
 
 	inDir(t, "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\ndecoding: {n: 2}\nworkload: {trace: {file: t.csv}}\n")
 	require.NoError(t, os.WriteFile("t.csv", []byte("arrival_s,input_tokens,output_tokens\n0,500,5\n9,500,7\n"), 0o600))

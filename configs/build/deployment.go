@@ -13,27 +13,33 @@ import (
 
 // deployment puts the model on the pool's GPUs. What they achieve is another question, see efficiency.
 func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, err error) {
-	if d.Model, err = modelOfPool(s, p); err != nil {
+	d.Model, err = modelOfPool(s, p)
+	if err != nil {
 		return d, err
 	}
-	if d.GPU, err = catalog.GPU(p.GPU); err != nil {
+	d.GPU, err = catalog.GPU(p.GPU)
+	if err != nil {
 		return d, s.Errorf(s.PoolPath(p, "gpu"), "%s", strict.Message(err))
 	}
-	if d.KVDtype = s.KVCache; d.KVDtype == "" {
+	d.KVDtype = s.KVCache
+	if d.KVDtype == "" {
 		d.KVDtype = d.Model.Precision.KVCache
 	}
 	if d.KVDtype == "" {
 		d.KVDtype = "bf16"
 	}
-	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel, Expert: p.ExpertParallel}
+	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel,
+		Expert: p.ExpertParallel}
 	d.Materialized = p.Attention == "materialized"
 	d.Decoding = decodingOf(s)
 	if p.Decodes() {
-		if d.Speculation, err = drafterOf(s, d.Model); err != nil {
+		d.Speculation, err = drafterOf(s, d.Model)
+		if err != nil {
 			return d, err
 		}
 	}
-	if d.Launch, err = launchOf(s, p); err != nil {
+	d.Launch, err = launchOf(s, p)
+	if err != nil {
 		return d, err
 	}
 	return d, undeployable(s, p, d.Validate())
@@ -96,12 +102,14 @@ func modelOf(s *configs.Scenario) (llm.Model, error) {
 		return m, s.Errorf("model", "%s", strict.Message(err))
 	}
 	if s.Weights != "" {
-		if m, err = m.WithWeights(s.Weights); err != nil {
+		m, err = m.WithWeights(s.Weights)
+		if err != nil {
 			return m, s.Errorf("weights", "%s", strict.Message(err))
 		}
 	}
 	if s.Sparsity != "" {
-		if m, err = m.WithSparsity(s.Sparsity); err != nil {
+		m, err = m.WithSparsity(s.Sparsity)
+		if err != nil {
 			return m, s.Errorf("weight_sparsity", "%s", strict.Message(err))
 		}
 	}

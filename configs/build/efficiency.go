@@ -10,12 +10,13 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 )
 
-// efficiency returns what the pool's file or name says, or else the engine's; and why to doubt it, if there is a reason. A
-// file is the user's own, who knows best.
+// efficiency returns what the pool's file or name says, or else the engine's; and why to doubt it, if there is a
+// reason. A file is the user's own, who knows best.
 func efficiencyOf(s *configs.Scenario, p *configs.Pool) (e hardware.Efficiency, doubt string, err error) {
 	name, of := p.Efficiency, "efficiencies "+p.Efficiency
 	if catalog.IsEfficiencyPath(name) {
-		if e, err = catalog.LoadEfficiency(name); err != nil {
+		e, err = catalog.LoadEfficiency(name)
+		if err != nil {
 			err = s.Errorf(s.PoolPath(p, "efficiency"), "%s", strict.Message(err))
 		}
 		return e, "", err

@@ -14,7 +14,8 @@ import (
 func TestEfficienciesThatNobodyMeasuredAreTold(t *testing.T) {
 	inDir(t, chat8b)
 	doubts := func(set ...string) []string { return build(t, set...).warnings(1) }
-	assert.Equal(t, []string{"the efficiencies prior are priors, not calibrated on h100-sxm"}, doubts("pools.serve.efficiency=prior"))
+	assert.Equal(t, []string{"the efficiencies prior are priors, not calibrated on h100-sxm"},
+		doubts("pools.serve.efficiency=prior"))
 	assert.Empty(t, doubts("pools.serve.efficiency=textbook"))
 	assert.Empty(t, doubts("pools.serve.engine=textbook"))
 	e, err := catalog.Engine("vllm-v1")

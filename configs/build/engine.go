@@ -12,9 +12,9 @@ import (
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
-// stepTokens returns the tokens of a step on a rank: those of the pool, or as many as the longest sequence has where the
-// engine runs prompts whole and nobody says. That is asked for or the model's: what the cache holds of one sequence depends
-// on the memory that a step takes.
+// stepTokens returns the tokens of a step on a rank: those of the pool, or as many as the longest sequence has where
+// the engine runs prompts whole and nobody says. That is asked for or the model's: what the cache holds of one sequence
+// depends on the memory that a step takes.
 func stepTokens(p *configs.Pool, e *catalog.EngineSpec, m *llm.Model) int {
 	if p.MaxNumBatchedTokens != 0 {
 		return p.MaxNumBatchedTokens
@@ -26,8 +26,8 @@ func stepTokens(p *configs.Pool, e *catalog.EngineSpec, m *llm.Model) int {
 	return max(e.WholePrompts, longest, p.MaxNumSeqs)
 }
 
-// tokensMax returns the rows of the largest step, which takes the most memory: prompts that are not divided have a limit of
-// their own in SGLang.
+// tokensMax returns the rows of the largest step, which takes the most memory: prompts that are not divided have a
+// limit of their own in SGLang.
 func tokensMax(p *configs.Pool, tokens int) int {
 	if tokens > 0 {
 		return tokens
@@ -71,7 +71,8 @@ func sizeHostMemory(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog
 	bps := p.HostLinkBps
 	if bps == 0 {
 		var err error
-		if bps, err = r.Deployment.GPU.Need("pcie_bps"); err != nil {
+		bps, err = r.Deployment.GPU.Need("pcie_bps")
+		if err != nil {
 			return s.Errorf(reason, "goes over the link to host memory: %s; expected host_link_bps", strict.Message(err))
 		}
 	}
@@ -82,14 +83,15 @@ func sizeHostMemory(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog
 // offloadBlocks returns the blocks of host memory for cached prefixes, of which a pool without any has no use.
 func (r *Replica) offloadBlocks(p *configs.Pool, caching bool) int64 {
 	if r.OffloadBlocks > 0 && !caching {
-		r.notes = append(r.notes, fmt.Sprintf("%s has no effect: nothing of %s is found again", p.Own("kv_offloading_size"), r.Deployment.Model.Name))
+		r.notes = append(r.notes,
+			fmt.Sprintf("%s has no effect: nothing of %s is found again", p.Own("kv_offloading_size"), r.Deployment.Model.Name))
 		return 0
 	}
 	return r.OffloadBlocks
 }
 
-// limitPrompts sets the longest prompt that fits a step, where prompts run whole: a longer one would wait forever. A batch of
-// padded rows takes any prompt that is alone in it.
+// limitPrompts sets the longest prompt that fits a step, where prompts run whole: a longer one would wait forever. A
+// batch of padded rows takes any prompt that is alone in it.
 func (r *Replica) limitPrompts(p *configs.Pool, e *catalog.EngineSpec) {
 	if p.EnableChunkedPrefill || e.Scheduler == catalog.SchedulerStatic || r.MaxNumBatchedTokens >= int(r.MaxModelLen)-1 {
 		return
@@ -97,8 +99,8 @@ func (r *Replica) limitPrompts(p *configs.Pool, e *catalog.EngineSpec) {
 	r.PromptMax = int32(r.MaxNumBatchedTokens)
 }
 
-// rejectedFor says which requests the engine rejects, in its own words: prompts that no step takes, and sequences that are
-// too long.
+// rejectedFor says which requests the engine rejects, in its own words: prompts that no step takes, and sequences that
+// are too long.
 func rejectedFor(s *configs.Scenario, p *configs.Pool, r *Replica) string {
 	longer := fmt.Sprintf("longer than %s, %d tokens", p.Own("max_model_len"), r.MaxModelLen)
 	if r.PromptMax == 0 {
@@ -108,13 +110,16 @@ func rejectedFor(s *configs.Scenario, p *configs.Pool, r *Replica) string {
 	if engine, err := catalog.Engine(p.Engine); err == nil && engine.Has("enable_chunked_prefill") {
 		why = p.Own("enable_chunked_prefill") + " is false"
 	}
-	return fmt.Sprintf("%s, or with a prompt longer than %s, %d tokens: %s", longer, p.Own("max_num_batched_tokens"), r.PromptMax, why)
+	return fmt.Sprintf("%s, or with a prompt longer than %s, %d tokens: %s", longer, p.Own("max_num_batched_tokens"),
+		r.PromptMax, why)
 }
 
 // noteEngine warns of memory that the engine does not have.
 func (r *Replica) noteEngine(p *configs.Pool, e *catalog.EngineSpec) {
 	if m := &r.Memory; m.Usable > m.Total {
-		r.notes = append(r.notes, fmt.Sprintf("the largest step and the process take %.1f GB, but %s leaves %.1f GB of each GPU: the engine would run "+
-			"out of memory", (m.Activations+m.Context)/1e9, e.Own("gpu_memory_utilization"), (m.Total-m.Weights-m.KV)/1e9))
+		r.notes = append(r.notes,
+			fmt.Sprintf(
+				"the largest step and the process take %.1f GB, but %s leaves %.1f GB of each GPU: the engine would run "+
+					"out of memory", (m.Activations+m.Context)/1e9, e.Own("gpu_memory_utilization"), (m.Total-m.Weights-m.KV)/1e9))
 	}
 }

@@ -66,7 +66,8 @@ func TestACacheTooLargeForTheStepsIsTold(t *testing.T) {
 	assert.NotContains(t, strings.Join(build(t).warnings(1), "\n"), "out of memory")
 }
 
-// TestPromptsThatNoStepHoldsAreRejected, as nobody else will ever run them; by engines that divide prompts they are not.
+// TestPromptsThatNoStepHoldsAreRejected, as nobody else will ever run them; by engines that divide prompts they are
+// not.
 func TestPromptsThatNoStepHoldsAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		engine string
@@ -74,13 +75,19 @@ func TestPromptsThatNoStepHoldsAreRejected(t *testing.T) {
 		max    int32
 		why    string
 	}{
-		{"tensorrt-llm", nil, 8192, "longer than max_seq_len, 131072 tokens, or with a prompt longer than max_num_tokens, 8192 tokens: enable_chunked_prefill is false"},
+		{"tensorrt-llm", nil, 8192,
+			"longer than max_seq_len, 131072 tokens, or with a prompt longer than max_num_tokens, 8192 tokens: " +
+				"enable_chunked_prefill is false"},
 		{"tensorrt-llm", []string{"pools.serve.enable_chunked_prefill=true"}, 0, "longer than max_seq_len, 131072 tokens"},
 		{"tensorrt-llm", []string{"pools.serve.max_seq_len=8000"}, 0, "longer than max_seq_len, 8000 tokens"},
 		{"vllm-v1", []string{"pools.serve.enable_chunked_prefill=false"}, 0, "longer than max_model_len, 131072 tokens"},
 		{"vllm-v0", nil, 0, "longer than max_model_len, 131072 tokens"},
-		{"vllm-v0", []string{"pools.serve.max_num_batched_tokens=500"}, 500, "longer than max_model_len, 131072 tokens, or with a prompt longer than max_num_batched_tokens, 500 tokens: vllm-v0 runs prompts whole"},
-		{"orca", []string{"pools.serve.max_num_batched_tokens=500"}, 500, "longer than max_model_len, 131072 tokens, or with a prompt longer than max_num_batched_tokens, 500 tokens: orca runs prompts whole"},
+		{"vllm-v0", []string{"pools.serve.max_num_batched_tokens=500"}, 500,
+			"longer than max_model_len, 131072 tokens, or with a prompt longer than max_num_batched_tokens, 500 tokens: " +
+				"vllm-v0 runs prompts whole"},
+		{"orca", []string{"pools.serve.max_num_batched_tokens=500"}, 500,
+			"longer than max_model_len, 131072 tokens, or with a prompt longer than max_num_batched_tokens, 500 tokens: orca " +
+				"runs prompts whole"},
 		{"static", []string{"pools.serve.max_num_batched_tokens=500"}, 0, "longer than max_model_len, 131072 tokens"},
 		{"sglang", []string{"pools.serve.chunked_prefill_size=-1"}, 0, "longer than context_length, 131072 tokens"},
 	} {
@@ -91,17 +98,20 @@ func TestPromptsThatNoStepHoldsAreRejected(t *testing.T) {
 	}
 }
 
-// TestStepsOfWholePromptsHoldTheLongest, unless somebody says otherwise; the model's context is what counts, or less if asked.
+// TestStepsOfWholePromptsHoldTheLongest, unless somebody says otherwise; the model's context is what counts, or less if
+// asked.
 func TestStepsOfWholePromptsHoldTheLongest(t *testing.T) {
 	inDir(t, running("vllm-v0"))
 	assert.Equal(t, 131072, build(t).Scenario.Pools[0].MaxNumBatchedTokens)
 	assert.Equal(t, 9000, build(t, "pools.serve.max_model_len=9000").Scenario.Pools[0].MaxNumBatchedTokens)
 	assert.Equal(t, 2048, build(t, "pools.serve.max_model_len=1000").Scenario.Pools[0].MaxNumBatchedTokens)
 	assert.Equal(t, 4000, build(t, "pools.serve.max_num_batched_tokens=4000").Scenario.Pools[0].MaxNumBatchedTokens)
-	assert.Greater(t, build(t, "pools.serve.max_num_batched_tokens=4000").KVBlocks, build(t).KVBlocks, "a longer step takes memory")
+	assert.Greater(t, build(t, "pools.serve.max_num_batched_tokens=4000").KVBlocks, build(t).KVBlocks,
+		"a longer step takes memory")
 }
 
-// TestHostMemoryHoldsWhatIsSwapped: 4 GiB of blocks of 2 MiB, in the same measure on every rank, and only where swapping is on.
+// TestHostMemoryHoldsWhatIsSwapped: 4 GiB of blocks of 2 MiB, in the same measure on every rank, and only where
+// swapping is on.
 func TestHostMemoryHoldsWhatIsSwapped(t *testing.T) {
 	inDir(t, running("vllm-v0"))
 	assert.Zero(t, build(t).Config.Pools[0].SwapBlocks)
@@ -109,8 +119,10 @@ func TestHostMemoryHoldsWhatIsSwapped(t *testing.T) {
 	assert.EqualValues(t, 4<<30/(2<<20), b.Config.Pools[0].SwapBlocks)
 	assert.Equal(t, 6.4e10, b.Deployment.Swap.LinkBps)
 	assert.Equal(t, sim.Swap, b.Config.Pools[0].Scheduler.(*schedulers.PrefillFirst).Preempt)
-	assert.Equal(t, 2e10, build(t, "pools.serve.preemption_mode=swap", "pools.serve.host_link_bps=2e10").Deployment.Swap.LinkBps)
-	assert.EqualValues(t, 2*4<<30/(2<<20), build(t, "pools.serve.preemption_mode=swap", "pools.serve.tensor_parallel=2").Config.Pools[0].SwapBlocks,
+	assert.Equal(t, 2e10, build(t, "pools.serve.preemption_mode=swap",
+		"pools.serve.host_link_bps=2e10").Deployment.Swap.LinkBps)
+	assert.EqualValues(t, 2*4<<30/(2<<20),
+		build(t, "pools.serve.preemption_mode=swap", "pools.serve.tensor_parallel=2").Config.Pools[0].SwapBlocks,
 		"each GPU holds half of a block, in memory of its own")
 }
 
@@ -118,32 +130,37 @@ func TestHostMemoryHoldsWhatIsSwapped(t *testing.T) {
 func TestHostMemoryKeepsPrefixes(t *testing.T) {
 	inDir(t, running("vllm-v1"))
 	assert.Zero(t, build(t).Config.Pools[0].OffloadBlocks)
-	for _, set := range [][]string{{"pools.serve.kv_offloading_size=4"}, {"pools.serve.kv_offloading_size=4", "pools.serve.tensor_parallel=4"}} {
+	for _, set := range [][]string{{"pools.serve.kv_offloading_size=4"},
+		{"pools.serve.kv_offloading_size=4", "pools.serve.tensor_parallel=4"}} {
 		b := build(t, set...)
 		assert.EqualValues(t, 4<<30/(2<<20), b.Config.Pools[0].OffloadBlocks)
 		assert.Equal(t, 6.4e10, b.Deployment.Swap.LinkBps)
 	}
 	inDir(t, running("sglang"))
-	assert.EqualValues(t, 2*4<<30/(131072), build(t, "pools.serve.hicache_size=4", "pools.serve.tensor_parallel=2").Config.Pools[0].OffloadBlocks)
+	assert.EqualValues(t, 2*4<<30/(131072),
+		build(t, "pools.serve.hicache_size=4", "pools.serve.tensor_parallel=2").Config.Pools[0].OffloadBlocks)
 	inDir(t, strings.Replace(running("vllm-v1", "kv_offloading_size: 4"), "llama-3.1-8b", "qwen3.5-27b", 1))
 	b := build(t)
 	assert.Zero(t, b.Config.Pools[0].OffloadBlocks)
 	assert.Contains(t, b.warnings(1), "kv_offloading_size has no effect: nothing of qwen3.5-27b is found again")
 	refuses(t, running("sglang", "radix_cache: false", "hicache_size: 3"),
-		"chat.yaml:12:5: pools[0].hicache_size: 3 keeps cached prefixes, of which there are none; accepted: null, or radix_cache true")
+		"chat.yaml:12:5: pools[0].hicache_size: 3 keeps cached prefixes, of which there are none; accepted: null, or "+
+			"radix_cache true")
 }
 
-// TestStepsThatTakeTheMemoryAreNamed: where activations leave no room, an error names what shortens the steps, as the engine
-// calls it, and doing so helps.
+// TestStepsThatTakeTheMemoryAreNamed: where activations leave no room, an error names what shortens the steps, as the
+// engine calls it, and doing so helps.
 func TestStepsThatTakeTheMemoryAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		engine, model, lower string
 		too, fits            []string
 	}{
-		{"vllm-v0", "llama-4-scout", "lower max_model_len, or max_num_batched_tokens, which follows it", nil, []string{"pools.serve.max_model_len=100000"}},
+		{"vllm-v0", "llama-4-scout", "lower max_model_len, or max_num_batched_tokens, which follows it", nil,
+			[]string{"pools.serve.max_model_len=100000"}},
 		{"vllm-v0", "llama-4-scout", "lower max_num_batched_tokens", []string{"pools.serve.max_num_batched_tokens=3000000"},
 			[]string{"pools.serve.max_num_batched_tokens=8192"}},
-		{"tensorrt-llm", "llama-4-scout", "lower max_num_tokens", []string{"pools.serve.max_num_tokens=4000000"}, []string{"pools.serve.max_num_tokens=8192"}},
+		{"tensorrt-llm", "llama-4-scout", "lower max_num_tokens", []string{"pools.serve.max_num_tokens=4000000"},
+			[]string{"pools.serve.max_num_tokens=8192"}},
 	} {
 		inDir(t, strings.Replace(running(c.engine, "tensor_parallel: 4"), "h100-sxm", "h200-sxm", 1))
 		s, err := configs.Load("chat.yaml", configs.Options{Set: append(c.too, "model="+c.model)})
@@ -162,7 +179,8 @@ func TestStepsThatTakeTheMemoryAreNamed(t *testing.T) {
 }
 
 func TestALinkThatNobodyStatesIsAskedFor(t *testing.T) {
-	inDir(t, strings.Replace(running("vllm-v0", "preemption_mode: swap", "max_model_len: 4096"), "h100-sxm", "groq-lpu", 1))
+	inDir(t, strings.Replace(running("vllm-v0", "preemption_mode: swap", "max_model_len: 4096"), "h100-sxm", "groq-lpu",
+		1))
 	s, err := configs.Load("chat.yaml", configs.Options{})
 	require.NoError(t, err)
 	g, err := catalog.GPU("groq-lpu")
@@ -172,8 +190,9 @@ func TestALinkThatNobodyStatesIsAskedFor(t *testing.T) {
 	r.Deployment.GPU = g
 	e, err := catalog.Engine("vllm-v0")
 	require.NoError(t, err)
-	require.ErrorContains(t, sizeHostMemory(s, r, &s.Pools[0], &e), `chat.yaml:11:5: pools[0].preemption_mode: goes over the link to host memory: gpu "groq-lpu" has no pcie_bps: `+
-		"no source states it; expected host_link_bps")
+	require.ErrorContains(t, sizeHostMemory(s, r, &s.Pools[0], &e),
+		`chat.yaml:11:5: pools[0].preemption_mode: goes over the link to host memory: gpu "groq-lpu" has no pcie_bps: `+
+			"no source states it; expected host_link_bps")
 }
 
 // TestSchedulersHaveTheEnginesArguments, each in its policy.
@@ -182,33 +201,43 @@ func TestSchedulersHaveTheEnginesArguments(t *testing.T) {
 		inDir(t, running(engine))
 		return build(t, set...).Config.Pools[0].Scheduler
 	}
-	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, SchedulerReserveFullISL: true, MaxModelLen: 131072},
+	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, SchedulerReserveFullISL: true,
+		MaxModelLen: 131072},
 		scheduler("vllm-v1"))
-	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 512, MaxModelLen: 4096, Reserve: schedulers.WholePrompt, WatermarkBlocks: 10,
+	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 512, MaxModelLen: 4096,
+		Reserve: schedulers.WholePrompt, WatermarkBlocks: 10,
 		Victim: schedulers.LastInOrder},
-		scheduler("sarathi", "pools.serve.num_gpu_blocks=1000", "pools.serve.max_model_len=4096", "pools.serve.queue_order=priority"))
-	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 4096, Unchunked: true, MaxModelLen: 4096, Reserve: schedulers.MaxModelLen},
+		scheduler("sarathi", "pools.serve.num_gpu_blocks=1000", "pools.serve.max_model_len=4096",
+			"pools.serve.queue_order=priority"))
+	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 4096, Unchunked: true, MaxModelLen: 4096,
+		Reserve: schedulers.MaxModelLen},
 		scheduler("orca", "pools.serve.max_model_len=4096", "pools.serve.reserve=max-model-len"))
-	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true, MaxModelLen: 131072, NoEvict: true}, scheduler("tensorrt-llm"))
-	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true, MaxModelLen: 131072},
+	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true,
+		MaxModelLen: 131072, NoEvict: true}, scheduler("tensorrt-llm"))
+	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 2048, MaxNumBatchedTokens: 8192, Unchunked: true,
+		MaxModelLen: 131072},
 		scheduler("tensorrt-llm", "pools.serve.capacity_scheduler_policy=MAX_UTILIZATION"))
 	assert.Equal(t, &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 4096, WatermarkBlocks: 10},
 		scheduler("vllm-v0", "pools.serve.num_gpu_blocks=1000", "pools.serve.max_model_len=4096"))
-	assert.Equal(t, &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 4096, WatermarkBlocks: 10, PrefillBelow: 64},
+	assert.Equal(t, &schedulers.PrefillFirst{MaxNumSeqs: 256, MaxNumBatchedTokens: 4096, WatermarkBlocks: 10,
+		PrefillBelow: 64},
 		scheduler("decode-priority", "pools.serve.num_gpu_blocks=1000", "pools.serve.max_model_len=4096"))
 	assert.Equal(t, &schedulers.Static{MaxBatchSize: 128, MaxNumBatchedTokens: 131072}, scheduler("static"))
 	assert.Equal(t, &schedulers.SGLang{
-		MaxRunningRequests: 2048, MaxPrefillTokens: 16384, ChunkedPrefillSize: 8192, InitNewTokenRatio: 700_000_000, MinNewTokenRatio: 98_000_000,
+		MaxRunningRequests: 2048, MaxPrefillTokens: 16384, ChunkedPrefillSize: 8192, InitNewTokenRatio: 700_000_000,
+		MinNewTokenRatio:   98_000_000,
 		NewTokenRatioDecay: 602_000_000 / 600, ClipMaxNewTokens: 4096, RetractDecodeSteps: 20,
 	}, scheduler("sglang"))
-	eager := scheduler("sglang", "pools.serve.chunked_prefill_size=-1", "pools.serve.schedule_conservativeness=3", "pools.serve.schedule_policy=lpm").(*schedulers.SGLang)
+	eager := scheduler("sglang", "pools.serve.chunked_prefill_size=-1", "pools.serve.schedule_conservativeness=3",
+		"pools.serve.schedule_policy=lpm").(*schedulers.SGLang)
 	assert.Equal(t, []any{int32(0), int64(1e9), int64(14e7), schedulers.LPM},
 		[]any{eager.ChunkedPrefillSize, eager.InitNewTokenRatio, eager.MinNewTokenRatio, eager.Order})
 }
 
 func TestSGLangOrdersByTheCache(t *testing.T) {
 	inDir(t, running("sglang"))
-	for name, order := range map[string]schedulers.CacheOrder{"fcfs": schedulers.FCFS, "lpm": schedulers.LPM, "dfs-weight": schedulers.DFSWeight, "priority": schedulers.FCFS} {
+	for name, order := range map[string]schedulers.CacheOrder{"fcfs": schedulers.FCFS, "lpm": schedulers.LPM,
+		"dfs-weight": schedulers.DFSWeight, "priority": schedulers.FCFS} {
 		b := build(t, "pools.serve.schedule_policy="+name)
 		assert.Equal(t, order, b.Config.Pools[0].Scheduler.(*schedulers.SGLang).Order)
 		assert.Equal(t, name == "priority", b.Config.Pools[0].Order != nil)
@@ -220,26 +249,33 @@ func TestOrdersAreBuilt(t *testing.T) {
 	order := func(set ...string) sim.Order { return build(t, set...).Config.Pools[0].Order }
 	assert.Nil(t, order())
 	assert.Equal(t, schedulers.Priority{}, order("pools.serve.scheduling_policy=priority"))
-	assert.Equal(t, schedulers.Aging{Step: 5 * sim.Second}, order("pools.serve.queue_order=aging", "pools.serve.aging_s=5"))
+	assert.Equal(t, schedulers.Aging{Step: 5 * sim.Second},
+		order("pools.serve.queue_order=aging", "pools.serve.aging_s=5"))
 	predicted, err := schedulers.NewShortestPredictedJob(3, 0.5)
 	require.NoError(t, err)
-	assert.Equal(t, predicted, order("seed=3", "pools.serve.queue_order=shortest-predicted-job", "pools.serve.prediction_cv=0.5"))
-	assert.Equal(t, schedulers.EarliestDeadline{TTFT: []sim.Duration{500 * sim.Millisecond}}, order("pools.serve.queue_order=earliest-deadline"))
+	assert.Equal(t, predicted,
+		order("seed=3", "pools.serve.queue_order=shortest-predicted-job", "pools.serve.prediction_cv=0.5"))
+	assert.Equal(t, schedulers.EarliestDeadline{TTFT: []sim.Duration{500 * sim.Millisecond}},
+		order("pools.serve.queue_order=earliest-deadline"))
 	laxity := order("pools.serve.queue_order=least-laxity").(schedulers.LeastLaxity)
 	assert.InDelta(t, 27e-6, laxity.PerToken.Seconds(), 15e-6, "an H100 reads some 40,000 tokens of an 8B model a second")
-	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.queue_order=earliest-deadline", "slo.ttft_ms=null"}})
+	s, err := configs.Load("chat.yaml",
+		configs.Options{Set: []string{"pools.serve.queue_order=earliest-deadline", "slo.ttft_ms=null"}})
 	require.NoError(t, err)
 	_, err = New(s)
-	require.EqualError(t, err, `--set pools.serve.queue_order=earliest-deadline: "earliest-deadline" goes by the time to the first token, `+
-		"and nobody asks for any; expected slo.ttft_ms, or that of a class")
+	require.EqualError(t, err,
+		`--set pools.serve.queue_order=earliest-deadline: "earliest-deadline" goes by the time to the first token, `+
+			"and nobody asks for any; expected slo.ttft_ms, or that of a class")
 }
 
 // TestChunksHoldAPage: SGLang would never get on with a prompt that is longer.
 func TestChunksHoldAPage(t *testing.T) {
-	refuses(t, running("sglang", "page_size: 64", "chunked_prefill_size: 63"), "chat.yaml:12:5: pools[0].chunked_prefill_size: 63 is below page_size, 64; "+
-		"a chunk is of whole pages: expected at least 64, or -1 for prompts that run whole")
-	refuses(t, running("sglang", "page_size: 8193"), "chat.yaml:11:5: pools[0].page_size: 8193 is above chunked_prefill_size, 8192; "+
-		"a chunk is of whole pages: expected at most 8192, or chunked_prefill_size -1 for prompts that run whole")
+	refuses(t, running("sglang", "page_size: 64", "chunked_prefill_size: 63"),
+		"chat.yaml:12:5: pools[0].chunked_prefill_size: 63 is below page_size, 64; "+
+			"a chunk is of whole pages: expected at least 64, or -1 for prompts that run whole")
+	refuses(t, running("sglang", "page_size: 8193"),
+		"chat.yaml:11:5: pools[0].page_size: 8193 is above chunked_prefill_size, 8192; "+
+			"a chunk is of whole pages: expected at most 8192, or chunked_prefill_size -1 for prompts that run whole")
 	for _, chunk := range []string{"64", "100", "-1"} {
 		inDir(t, running("sglang", "page_size: 64", "chunked_prefill_size: "+chunk))
 		s, err := configs.Load("chat.yaml", configs.Options{})
@@ -262,7 +298,8 @@ func TestEveryScenarioRunsUnderEveryEngine(t *testing.T) {
 	for _, scenario := range configs.ScenarioNames() {
 		for _, engine := range catalog.EngineNames() {
 			s, err := configs.Load(scenario, configs.Options{Engine: engine, Set: []string{"workload.requests=20"}})
-			if plain, _ := configs.Load(scenario, configs.Options{}); plain.Pools[0].Role != configs.RoleServe && !slices.Contains(catalog.Dividing(), engine) {
+			if plain, _ := configs.Load(scenario, configs.Options{}); plain.Pools[0].Role != configs.RoleServe &&
+				!slices.Contains(catalog.Dividing(), engine) {
 				require.ErrorContains(t, err, "a pool of role prefill has only a part", "%s %s", scenario, engine)
 				continue
 			}

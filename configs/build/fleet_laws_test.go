@@ -22,11 +22,14 @@ func drawPool(t *rapid.T, name, role string) string {
 		engines = catalog.Dividing()
 	}
 	engine := rapid.SampledFrom(engines).Draw(t, name+" engine")
-	b := fmt.Sprintf("  - name: %s\n    role: %s\n    gpu: %s\n    engine: %s\n", name, role, rapid.SampledFrom([]string{"h100-sxm", "a100-sxm-80gb"}).Draw(t, name+" gpu"), engine)
-	b += fmt.Sprintf("    replicas: %d\n    replicas_max: 3\n    tensor_parallel: %d\n", rapid.IntRange(1, 3).Draw(t, name+" replicas"), rapid.SampledFrom([]int{1, 2}).Draw(t, name+" tp"))
+	b := fmt.Sprintf("  - name: %s\n    role: %s\n    gpu: %s\n    engine: %s\n", name, role,
+		rapid.SampledFrom([]string{"h100-sxm", "a100-sxm-80gb"}).Draw(t, name+" gpu"), engine)
+	b += fmt.Sprintf("    replicas: %d\n    replicas_max: 3\n    tensor_parallel: %d\n",
+		rapid.IntRange(1, 3).Draw(t, name+" replicas"), rapid.SampledFrom([]int{1, 2}).Draw(t, name+" tp"))
 	if e, _ := catalog.Engine(engine); rapid.Bool().Draw(t, name+" tight") {
 		size := e.Arguments.BlockSize
-		b += fmt.Sprintf("    num_gpu_blocks: %d\n    max_model_len: 4000\n", 1+rapid.IntRange(4000, 12000).Draw(t, name+" tokens")/size)
+		b += fmt.Sprintf("    num_gpu_blocks: %d\n    max_model_len: 4000\n",
+			1+rapid.IntRange(4000, 12000).Draw(t, name+" tokens")/size)
 	}
 	if rapid.Bool().Draw(t, name+" router") {
 		b += "    router: " + rapid.SampledFrom(routers.Names()).Draw(t, name+" routed") + "\n"
@@ -38,13 +41,16 @@ func drawPool(t *rapid.T, name, role string) string {
 		b += "    cold_start_s: 2\n"
 	}
 	if role == configs.RolePrefill {
-		b += fmt.Sprintf("    kv_transfer: %s\n    first_token: %s\n", rapid.SampledFrom([]string{"pull", "push"}).Draw(t, "transfer"),
+		b += fmt.Sprintf("    kv_transfer: %s\n    first_token: %s\n",
+			rapid.SampledFrom([]string{"pull", "push"}).Draw(t, "transfer"),
 			rapid.SampledFrom([]string{"prefill", "decode"}).Draw(t, "first"))
 	}
 	if role == configs.RolePrefill || role == configs.RoleEncode {
 		links := slices.DeleteFunc(hardware.Links(), func(link string) bool { return link == "nvlink" })
-		b += fmt.Sprintf("    kv_link: %s\n    kv_link_latency_s: %s\n    kv_link_efficiency: %s\n", rapid.SampledFrom(links).Draw(t, "link"),
-			rapid.SampledFrom([]string{"0", "1e-5", "0.02"}).Draw(t, "latency"), rapid.SampledFrom([]string{"1", "0.5", "0.001"}).Draw(t, "efficiency"))
+		b += fmt.Sprintf("    kv_link: %s\n    kv_link_latency_s: %s\n    kv_link_efficiency: %s\n",
+			rapid.SampledFrom(links).Draw(t, "link"),
+			rapid.SampledFrom([]string{"0", "1e-5", "0.02"}).Draw(t, "latency"),
+			rapid.SampledFrom([]string{"1", "0.5", "0.001"}).Draw(t, "efficiency"))
 	}
 	return b
 }
@@ -109,9 +115,11 @@ func drawEvents(t *rapid.T, names []string) (b string) {
 
 // drawLoad draws what is asked of them.
 func drawLoad(t *rapid.T) string {
-	b := fmt.Sprintf("router: %s\nrouting: {staleness_s: %s}\nseed: %d\n", rapid.SampledFrom(routers.Names()).Draw(t, "router"),
+	b := fmt.Sprintf("router: %s\nrouting: {staleness_s: %s}\nseed: %d\n",
+		rapid.SampledFrom(routers.Names()).Draw(t, "router"),
 		rapid.SampledFrom([]string{"0", "0.5"}).Draw(t, "staleness"), rapid.IntRange(0, 1000).Draw(t, "seed"))
-	b += "workload:\n  prompt_tokens: {distribution: lognormal, mean: 400, cv: 1}\n  output_tokens: {distribution: lognormal, mean: 60, cv: 1}\n  requests: 120\n"
+	b += "workload:\n  prompt_tokens: {distribution: lognormal, mean: 400, cv: 1}\n  output_tokens: {distribution: " +
+		"lognormal, mean: 60, cv: 1}\n  requests: 120\n"
 	if rapid.Bool().Draw(t, "closed") {
 		b += "  closed_loop: {concurrency: 20}\n"
 	} else {
@@ -131,8 +139,8 @@ func drawLoad(t *rapid.T) string {
 	return b
 }
 
-// TestEveryRequestOfAFleetEndsOnce draws fleets: whatever is handed over, fails, comes and goes, every request ends once and
-// every token is told once, the resolved scenario says all of it, and says the same again.
+// TestEveryRequestOfAFleetEndsOnce draws fleets: whatever is handed over, fails, comes and goes, every request ends
+// once and every token is told once, the resolved scenario says all of it, and says the same again.
 func TestEveryRequestOfAFleetEndsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawFleet(t)

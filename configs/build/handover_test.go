@@ -42,23 +42,28 @@ func TestAPrefillPoolHandsOverToADecodePool(t *testing.T) {
 	assert.False(t, c.Pools[1].RecomputeLastToken)
 	assert.Nil(t, c.Splitter)
 
-	late := build(t, "pools.prefill.first_token=decode", "pools.prefill.kv_transfer=push", "pools.prefill.kv_link=nic-100g",
+	late := build(t, "pools.prefill.first_token=decode", "pools.prefill.kv_transfer=push",
+		"pools.prefill.kv_link=nic-100g",
 		"pools.prefill.kv_link_latency_s=1e-5", "pools.prefill.kv_link_efficiency=0.5").Config
 	link = sim.Link{Latency: 10 * sim.Microsecond, Token: sim.SecondsUp(81920 / 6.25e9), Layers: 80}
 	assert.Equal(t, []sim.Route{{{Pool: 0, Cache: true, Push: true, Link: link}, {Pool: 1}}}, late.Routes)
 	assert.True(t, late.Pools[1].RecomputeLastToken, "vLLM computes the last token of the prompt again")
-	assert.False(t, build(t, "pools.prefill.first_token=decode", "pools.decode.engine=sglang").Config.Pools[1].RecomputeLastToken)
+	assert.False(t, build(t, "pools.prefill.first_token=decode",
+		"pools.decode.engine=sglang").Config.Pools[1].RecomputeLastToken)
 	own := build(t, "pools.prefill.kv_link_bps=1e9").Config
 	assert.Equal(t, sim.SecondsUp(81920/1e9), own.Routes[0][0].Link.Token)
-	ranks := build(t, "model=deepseek-v3", "pools.decode.data_parallel=2", "pools.decode.tensor_parallel=8", "pools.prefill.tensor_parallel=16")
+	ranks := build(t, "model=deepseek-v3", "pools.decode.data_parallel=2", "pools.decode.tensor_parallel=8",
+		"pools.prefill.tensor_parallel=16")
 	assert.Equal(t, 200, ranks.Config.Pools[1].MaxNumSeqs)
 }
 
 // TestEachPoolIsOfItsOwn: GPUs, engines, memory and prices of one pool leave the other alone, and results are of both.
 func TestEachPoolIsOfItsOwn(t *testing.T) {
 	inDir(t, apart)
-	b := build(t, "pools.prefill.gpu=h200-sxm", "pools.prefill.engine=sglang", "pools.decode.num_gpu_blocks=1001", "pools.decode.cold_start_s=3",
-		"pools.prefill.router=round-robin", "speculation.method=ngram", "speculation.num_speculative_tokens=3", "speculation.acceptance.rate=0.5")
+	b := build(t, "pools.prefill.gpu=h200-sxm", "pools.prefill.engine=sglang", "pools.decode.num_gpu_blocks=1001",
+		"pools.decode.cold_start_s=3",
+		"pools.prefill.router=round-robin", "speculation.method=ngram", "speculation.num_speculative_tokens=3",
+		"speculation.acceptance.rate=0.5")
 	require.Len(t, b.Replicas, 2)
 	assert.Equal(t, "h200-sxm", b.Replicas[0].Deployment.GPU.Name)
 	assert.IsType(t, &schedulers.SGLang{}, b.Config.Pools[0].Scheduler)
@@ -66,7 +71,8 @@ func TestEachPoolIsOfItsOwn(t *testing.T) {
 	assert.IsType(t, &routers.RoundRobin{}, b.Config.Pools[0].Router)
 	assert.IsType(t, routers.LeastLoaded{}, b.Config.Pools[1].Router)
 	assert.Equal(t, []int64{b.Replicas[0].KVBlocks, 1000}, []int64{b.Config.Pools[0].KVBlocks, b.Config.Pools[1].KVBlocks})
-	assert.Equal(t, []sim.Duration{0, 3 * sim.Second}, []sim.Duration{b.Config.Pools[0].ColdStart, b.Config.Pools[1].ColdStart})
+	assert.Equal(t, []sim.Duration{0, 3 * sim.Second},
+		[]sim.Duration{b.Config.Pools[0].ColdStart, b.Config.Pools[1].ColdStart})
 	assert.Nil(t, b.Config.Pools[0].Speculation, "drafts are of who decodes")
 	assert.NotNil(t, b.Config.Pools[1].Speculation)
 	assert.Nil(t, b.Replicas[0].Deployment.Speculation)
@@ -77,9 +83,13 @@ func TestEachPoolIsOfItsOwn(t *testing.T) {
 	price := func(i int) float64 { return b.Replicas[i].Deployment.GPU.Price.USDPerHour }
 	assert.InDelta(t, 4*price(0)+8*price(1), d.USDPerHour, 1e-9)
 	assert.EqualValues(t, 16000, d.MaxModelLen, "the shorter of both")
-	assert.Contains(t, d.Warnings, "pools differ in max_model_len: a request that passes pool decode has 16000 tokens at most, prompt and output together; "+
-		"pool prefill alone would take 131072")
-	assert.Contains(t, d.Warnings, "pool decode: max_model_len is 16000 tokens, all that the KV cache holds of one sequence; llama-3.1-70b has a context of 131072")
+	assert.Contains(t, d.Warnings,
+		"pools differ in max_model_len: a request that passes pool decode has 16000 tokens at most, prompt and output "+
+			"together; "+
+			"pool prefill alone would take 131072")
+	assert.Contains(t, d.Warnings,
+		"pool decode: max_model_len is 16000 tokens, all that the KV cache holds of one sequence; llama-3.1-70b has a "+
+			"context of 131072")
 	own := b.Replicas[1].Deployment.Efficiency
 	own.Bandwidth, own.FirstTokenS = own.Bandwidth/2, 0.5
 	b.SetEfficiency(own)
@@ -88,8 +98,8 @@ func TestEachPoolIsOfItsOwn(t *testing.T) {
 	assert.Same(t, b.Replicas[1].Model, b.Config.Pools[1].Model)
 }
 
-// TestTheHandedOverTokenComesAsTheLinkSays: one request alone is on the wire for as long as the link takes, whoever emits the
-// first token.
+// TestTheHandedOverTokenComesAsTheLinkSays: one request alone is on the wire for as long as the link takes, whoever
+// emits the first token.
 func TestTheHandedOverTokenComesAsTheLinkSays(t *testing.T) {
 	inDir(t, apart)
 	ttft := func(set ...string) float64 {
@@ -101,10 +111,12 @@ func TestTheHandedOverTokenComesAsTheLinkSays(t *testing.T) {
 	slow, fast := ttft("pools.prefill.kv_link_bps=1e8"), ttft("pools.prefill.kv_link_bps=1e12")
 	moved := 81920 * 1000 / 1e8 // seconds, by two links
 	assert.InDelta(t, moved, slow-fast, 0.02)
-	slow, fast = ttft("pools.prefill.kv_link_bps=1e8", "pools.prefill.first_token=decode"), ttft("pools.prefill.kv_link_bps=1e12", "pools.prefill.first_token=decode")
+	slow, fast = ttft("pools.prefill.kv_link_bps=1e8", "pools.prefill.first_token=decode"),
+		ttft("pools.prefill.kv_link_bps=1e12", "pools.prefill.first_token=decode")
 	assert.InDelta(t, moved, slow-fast, 0.02)
 	pushed := ttft("pools.prefill.kv_link_bps=1e8", "pools.prefill.kv_transfer=push")
-	assert.Less(t, pushed, ttft("pools.prefill.kv_link_bps=1e8"), "what is sent while the prompt is read need not be waited for")
+	assert.Less(t, pushed, ttft("pools.prefill.kv_link_bps=1e8"),
+		"what is sent while the prompt is read need not be waited for")
 }
 
 // TestPromptsApartLeaveTokensAlone is what the comment of pd-70b says of it and chat-70b.
@@ -122,7 +134,8 @@ func TestPromptsApartLeaveTokensAlone(t *testing.T) {
 
 // TestEnginesThatReserveTheOutputServeAlone: and every other one may take any part.
 func TestEnginesThatReserveTheOutputServeAlone(t *testing.T) {
-	assert.Equal(t, []string{"orca", "static"}, slices.DeleteFunc(catalog.EngineNames(), func(name string) bool { return slices.Contains(catalog.Dividing(), name) }))
+	assert.Equal(t, []string{"orca", "static"},
+		slices.DeleteFunc(catalog.EngineNames(), func(name string) bool { return slices.Contains(catalog.Dividing(), name) }))
 	inDir(t, apart)
 	for _, engine := range catalog.Dividing() {
 		for _, set := range [][]string{{"pools.prefill.engine=" + engine}, {"pools.decode.engine=" + engine}} {
@@ -143,8 +156,10 @@ pools:
 workload: {closed_loop: {concurrency: 4}, prompt_tokens: {distribution: fixed, mean: 500}, output_tokens: {distribution: fixed, mean: 20}, requests: 40}
 `)
 	b := build(t, "pools.encode.kv_link=pcie")
-	assert.NotEqual(t, "llama-3.2-1b", b.Deployment.Model.Name, "the run is of the scenario's model, whichever pool comes first")
-	assert.Equal(t, []sim.Route{{{Pool: 0, Link: sim.Link{Token: sim.SecondsUp(2 * 4096 / 32e9)}}, {Pool: 1}}}, b.Config.Routes)
+	assert.NotEqual(t, "llama-3.2-1b", b.Deployment.Model.Name,
+		"the run is of the scenario's model, whichever pool comes first")
+	assert.Equal(t, []sim.Route{{{Pool: 0, Link: sim.Link{Token: sim.SecondsUp(2 * 4096 / 32e9)}}, {Pool: 1}}},
+		b.Config.Routes)
 	assert.Equal(t, "llama-3.2-1b", b.Replicas[0].Deployment.Model.Name)
 	assert.Zero(t, b.Config.Pools[1].MaxNumSeqs, "no cache comes")
 	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.encode.kv_link=pcie"}})

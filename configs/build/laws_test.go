@@ -17,8 +17,8 @@ import (
 )
 
 // TestTheMeanNumberInTheSystemIsRateTimesStay is Little's law: L = λ·W, with L from samples of the system's state and W
-// from the latencies of its clients, less the ingress before the system. L is a mean over at least 1,024 instants, which
-// leaves it about 1 % of noise where nothing is saturated; 3 % is accepted.
+// from the latencies of its clients, less the ingress before the system. L is a mean over at least 1,024 instants,
+// which leaves it about 1 % of noise where nothing is saturated; 3 % is accepted.
 func TestTheMeanNumberInTheSystemIsRateTimesStay(t *testing.T) {
 	for name, set := range map[string][]string{
 		"chat-70b":        nil,
@@ -123,12 +123,14 @@ func TestAGrowingQueueIsToldFromABusyOne(t *testing.T) {
 	}
 	for seed := range uint64(8) {
 		assert.False(t, warned(run(seed, "workload.arrivals.rate=19"), growing), "busy, seed %d", seed)
-		assert.False(t, warned(run(seed, "workload.arrivals.rate=14", "workload.requests=50"), growing), "a short run, seed %d", seed)
+		assert.False(t, warned(run(seed, "workload.arrivals.rate=14", "workload.requests=50"), growing),
+			"a short run, seed %d", seed)
 		s := run(seed, "workload.arrivals.rate=27")
 		assert.True(t, warned(s, growing), "overloaded, seed %d", seed)
 		assert.InDelta(t, 27, s.Load.OfferedPerS, 1.6)
 		assert.Less(t, s.Load.ServedPerS, 24.0)
-		assert.True(t, warned(run(seed, "workload.arrivals.rate=30", "workload.requests=null", "workload.duration_s=120"), growing), "cut at a horizon, seed %d", seed)
+		assert.True(t, warned(run(seed, "workload.arrivals.rate=30", "workload.requests=null", "workload.duration_s=120"),
+			growing), "cut at a horizon, seed %d", seed)
 	}
 	// Long answers fill an empty system for as long as requests come; nobody waits, and no queue grows.
 	filling := run(1, "workload.arrivals.rate=8", "workload.requests=150", "workload.output_tokens.mean=2000")

@@ -12,13 +12,16 @@ import (
 
 // link returns what handing over from one pool to another takes.
 func (b *Built) link(i, j int) (sim.Link, error) {
-	s, from, to, source, destination := b.Scenario, &b.Scenario.Pools[i], &b.Scenario.Pools[j], b.Replicas[i], b.Replicas[j]
+	s, from, to := b.Scenario, &b.Scenario.Pools[i], &b.Scenario.Pools[j]
+	source, destination := b.Replicas[i], b.Replicas[j]
 	h := hardware.Transfer{From: &source.Deployment, To: &destination.Deployment, LatencyS: from.KVLinkLatencyS}
 	var err error
-	if h.FromBps, err = linkBps(s, from, &source.Deployment.GPU); err != nil {
+	h.FromBps, err = linkBps(s, from, &source.Deployment.GPU)
+	if err != nil {
 		return sim.Link{}, err
 	}
-	if h.ToBps, err = linkBps(s, from, &destination.Deployment.GPU); err != nil {
+	h.ToBps, err = linkBps(s, from, &destination.Deployment.GPU)
+	if err != nil {
 		return sim.Link{}, err
 	}
 	if err := checkJoined(s, from, to); err != nil {
@@ -46,8 +49,10 @@ func linkBps(s *configs.Scenario, p *configs.Pool, gpu *hardware.GPU) (float64, 
 	bps := p.KVLinkBps
 	if p.KVLink != "" {
 		var err error
-		if bps, err = gpu.LinkBps(p.KVLink); err != nil {
-			return 0, s.Errorf(s.PoolPath(p, "kv_link"), "%s: %s; expected another, or kv_link_bps", p.KVLink, strict.Message(err))
+		bps, err = gpu.LinkBps(p.KVLink)
+		if err != nil {
+			return 0, s.Errorf(s.PoolPath(p, "kv_link"), "%s: %s; expected another, or kv_link_bps", p.KVLink,
+				strict.Message(err))
 		}
 	}
 	return float64(bps * p.KVLinkEfficiency), nil
@@ -74,7 +79,8 @@ func checkJoined(s *configs.Scenario, from, to *configs.Pool) error {
 		}
 	}
 	if domain := max(1, int(gpu.Domain.Value)); total > domain {
-		return s.Errorf(path, "nvlink joins %d GPUs of %s, and the pools that hand over have %d; expected another, such as %s",
+		return s.Errorf(
+			path, "nvlink joins %d GPUs of %s, and the pools that hand over have %d; expected another, such as %s",
 			domain, from.GPU, total, another)
 	}
 	return nil
@@ -109,7 +115,9 @@ func noteTransfers(s *configs.Scenario, p *configs.Pool) (notes []string) {
 	}
 	switch {
 	case p.Role == configs.RolePrefill && s.Speculation.On():
-		notes = append(notes, "the drafter runs on pools that decode alone: that it reads the prompts too, to fill its own cache, is not priced")
+		notes = append(
+			notes, "the drafter runs on pools that decode alone: that it reads the prompts too, to fill its own cache, is not "+
+				"priced")
 	case p.Role == configs.RoleEncode:
 		notes = append(notes, "an encoder reads as many tokens as the prompt has, and hands over an embedding for each")
 	}
@@ -121,8 +129,11 @@ func (b *Built) noteLimits() (notes []string) {
 	least := b.tightest()
 	for i, r := range b.Replicas {
 		if r.MaxModelLen != b.Replicas[least].MaxModelLen {
-			return append(notes, fmt.Sprintf("pools differ in max_model_len: a request that passes pool %s has %d tokens at most, prompt and output together; "+
-				"pool %s alone would take %d", b.Scenario.Pools[least].Name, b.Replicas[least].MaxModelLen, b.Scenario.Pools[i].Name, r.MaxModelLen))
+			return append(
+				notes, fmt.Sprintf(
+					"pools differ in max_model_len: a request that passes pool %s has %d tokens at most, prompt and output together; "+
+						"pool %s alone would take %d", b.Scenario.Pools[least].Name, b.Replicas[least].MaxModelLen,
+					b.Scenario.Pools[i].Name, r.MaxModelLen))
 		}
 	}
 	return nil

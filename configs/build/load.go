@@ -27,7 +27,8 @@ func (b *Built) load() error {
 		var t *traces.Trace
 		o := w.Replay(s.Seed)
 		o.Contents = s.CachesPrefixes()
-		if t, err = traces.Open(w.Trace.File, o); err != nil {
+		t, err = traces.Open(w.Trace.File, o)
+		if err != nil {
 			return badTrace(s, err)
 		}
 		b.source = t
@@ -39,7 +40,8 @@ func (b *Built) load() error {
 		b.source, err = workloads.NewOpenLoop(w.OpenSource(pairs), s.Seed)
 	}
 	if err == nil {
-		if b.requests, err = b.fan(); err != nil {
+		b.requests, err = b.fan()
+		if err != nil {
 			err = errors.Join(err, b.Close())
 		}
 	}
@@ -56,7 +58,8 @@ func (b *Built) load() error {
 	return nil
 }
 
-// badTrace points an error about a trace at the scenario, unless it is about a row: then the trace's own line says more.
+// badTrace points an error about a trace at the scenario, unless it is about a row: then the trace's own line says
+// more.
 func badTrace(s *configs.Scenario, err error) error {
 	const path = "workload.trace.file"
 	switch {
@@ -87,7 +90,8 @@ func (b *Built) expectClosed() {
 	w := &b.Scenario.Workload
 	turn := b.turnS()
 	wait := w.ClosedLoop.RampS / 2 // of the mean client, before its first request
-	if timed := (w.DurationS - wait) / turn * float64(w.ClosedLoop.Concurrency); timed > 0 && (b.Requests == 0 || timed < b.Requests) {
+	if timed := (w.DurationS - wait) / turn * float64(w.ClosedLoop.Concurrency); timed > 0 &&
+		(b.Requests == 0 || timed < b.Requests) {
 		b.Requests = timed
 	}
 	b.SpanS = b.Requests*turn/float64(w.ClosedLoop.Concurrency) + wait
@@ -103,7 +107,8 @@ func (b *Built) turnS() float64 {
 	n, prompt := int64(b.clientsPer(prompts)), int64(max(1, b.PromptMean))
 	var prefill sim.Segment
 	b.Replicas[prompts].Model.Price([]sim.Shape{{
-		Prefills: int(n), PrefillTokens: n * prompt, PrefillPairs: n * prompt * (prompt + 1) / 2, PrefillCtx: n * prompt, Outputs: int(n),
+		Prefills: int(n), PrefillTokens: n * prompt, PrefillPairs: n * prompt * (prompt + 1) / 2, PrefillCtx: n * prompt,
+		Outputs: int(n),
 	}}, &prefill)
 	outsideS := b.Scenario.Workload.ClosedLoop.ThinkTimeS
 	if s, ok := b.source.(*sessions.Sessions); ok {
@@ -142,8 +147,8 @@ func (b *Built) traceEvery() int32 {
 	return int32(min(max(1, math.Ceil(b.Requests/tracedMax)), math.MaxInt32))
 }
 
-// recorded reads the recorded lengths of the workload; nil: it has laws. An error points at the scenario, and on into the
-// file where a row is wrong.
+// recorded reads the recorded lengths of the workload; nil: it has laws. An error points at the scenario, and on into
+// the file where a row is wrong.
 func recordedLengths(s *configs.Scenario) (*lengths.Pairs, error) {
 	l := s.Workload.Lengths
 	if l == nil {

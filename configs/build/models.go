@@ -2,8 +2,9 @@ package build
 
 import "github.com/decodesim/decodesim/configs"
 
-// Pattern returns s as the pattern of other deployments: what its model has no use for is off, unless somebody asked for it.
-// Resolved scenarios say every value, and a default that the model refuses would be refused as if it were meant.
+// Pattern returns s as the pattern of other deployments: what its model has no use for is off, unless somebody asked
+// for it. Resolved scenarios say every value, and a default that the model refuses would be refused as if it were
+// meant.
 func Pattern(s *configs.Scenario) (*configs.Scenario, error) {
 	m, err := modelOf(s)
 	if err != nil {

@@ -27,9 +27,11 @@ workload:
 	for _, name := range catalog.ModelNames() {
 		var err error
 		for _, gpus := range []int{1, 2, 4, 8} {
-			s, loadErr := configs.Load("chat.yaml", configs.Options{Set: []string{"model=" + name, fmt.Sprintf("pools.serve.tensor_parallel=%d", gpus)}})
+			s, loadErr := configs.Load("chat.yaml",
+				configs.Options{Set: []string{"model=" + name, fmt.Sprintf("pools.serve.tensor_parallel=%d", gpus)}})
 			require.NoError(t, loadErr)
-			if _, err = FirstReplica(s); err != nil {
+			_, err = FirstReplica(s)
+			if err != nil {
 				continue
 			}
 			_, summary := simulate(t, s)
@@ -46,7 +48,8 @@ workload:
 func TestEveryGPUServes(t *testing.T) {
 	inDir(t, chat8b)
 	for _, name := range catalog.GPUNames() {
-		s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.gpu=" + name, "model=qwen3-0.6b", "pools.serve.max_model_len=1000"}})
+		s, err := configs.Load("chat.yaml",
+			configs.Options{Set: []string{"pools.serve.gpu=" + name, "model=qwen3-0.6b", "pools.serve.max_model_len=1000"}})
 		require.NoError(t, err)
 		if name == "groq-lpu" {
 			_, err = New(s)
@@ -66,7 +69,8 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 `)
 	require.NoError(t, os.Mkdir("hub", 0o700))
 	write := func(name, text string) { require.NoError(t, os.WriteFile("hub/"+name, []byte(text), 0o600)) }
-	write("config.json", `{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+	write(
+		"config.json", `{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
 		"num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 128256,
 		"max_position_embeddings": 8192, "torch_dtype": "bfloat16", "hidden_act": "silu"}`)
 	replica := func() (*Replica, error) {
@@ -77,7 +81,8 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	r, err := replica()
 	require.NoError(t, err)
 	assert.Equal(t, 16.0, r.Deployment.Model.WeightBits(llm.DenseFFN))
-	write("hf_quant_config.json", `{"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8", "group_size": 16, "exclude_modules": ["lm_head"]}}`)
+	write("hf_quant_config.json",
+		`{"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8", "group_size": 16, "exclude_modules": ["lm_head"]}}`)
 	r, err = replica()
 	require.NoError(t, err)
 	assert.Equal(t, 4.5, r.Deployment.Model.WeightBits(llm.DenseFFN))
@@ -99,5 +104,7 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	_, summary := simulate(t, s)
 	assert.Nil(t, summary.Cost)
 	assert.Contains(t, summary.Warnings, "no cost: no source states a price of gpu gaudi-3")
-	assert.Contains(t, summary.Warnings, "pipeline_parallel is priced, not scheduled: decodes pass through the stages in equal microbatches, and prompts in one")
+	assert.Contains(t, summary.Warnings,
+		"pipeline_parallel is priced, not scheduled: decodes pass through the stages in equal microbatches, and prompts in "+
+			"one")
 }

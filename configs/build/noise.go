@@ -14,7 +14,8 @@ func newNoise(s *configs.Scenario) (sim.Noise, error) {
 		return nil, nil
 	}
 	made, err := fleet.NewNoise(fleet.Noise{
-		Jitter: n.Jitter, NeighbourShare: n.NeighbourShare, NeighbourSlowdown: n.NeighbourSlowdown, Period: sim.Seconds(n.NeighbourPeriodS),
+		Jitter: n.Jitter, NeighbourShare: n.NeighbourShare, NeighbourSlowdown: n.NeighbourSlowdown,
+		Period: sim.Seconds(n.NeighbourPeriodS),
 	}, s.Seed)
 	if err != nil {
 		return nil, s.Errorf("noise", "%s", strict.Message(err))

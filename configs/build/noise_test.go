@@ -11,8 +11,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// lonely is one client that asks again and again, so that every step has one request, whatever steps last. Nothing of it is
-// random.
+// lonely is one client that asks again and again, so that every step has one request, whatever steps last. Nothing of
+// it is random.
 const lonely = `model: llama-3.1-8b
 pools: [{gpu: h100-sxm, enable_prefix_caching: false}]
 workload:
@@ -50,8 +50,8 @@ func stepsOf(t *testing.T, noise string) ([]sim.Duration, float64) {
 	return l.steps, l.ITL.MeanS()
 }
 
-// TestNoiseLengthensStepsAndShortensNone: step by step the noisy run is that without noise, and longer. Of 10,000 exponential
-// draws the mean is within 5 % with near certainty.
+// TestNoiseLengthensStepsAndShortensNone: step by step the noisy run is that without noise, and longer. Of 10,000
+// exponential draws the mean is within 5 % with near certainty.
 func TestNoiseLengthensStepsAndShortensNone(t *testing.T) {
 	quiet, itl := stepsOf(t, "")
 	noisy, longer := stepsOf(t, "noise: {jitter: 0.1}")
@@ -73,7 +73,8 @@ func TestNoiseLengthensStepsAndShortensNone(t *testing.T) {
 	assert.InEpsilon(t, 1.5*itl, always, 1e-6)
 }
 
-// TestNoiseIsOffUnlessAsked: what it lengthens nothing by is no noise, and what the resolved scenario says is what it was.
+// TestNoiseIsOffUnlessAsked: what it lengthens nothing by is no noise, and what the resolved scenario says is what it
+// was.
 func TestNoiseIsOffUnlessAsked(t *testing.T) {
 	for noise, on := range map[string]bool{
 		"": false, "noise: {}": false, "noise: null": false, "noise: {jitter: 0}": false, "noise: {jitter: 0.05}": true,
@@ -93,15 +94,24 @@ func TestNoiseIsOffUnlessAsked(t *testing.T) {
 
 func TestNoiseThatCannotBeIsRefused(t *testing.T) {
 	for line, want := range map[string]string{
-		"noise: {jitter: -0.1}":                                "s.yaml:8:9: noise.jitter: -0.1 is out of range; expected a number from 0 to 10",
-		"noise: {jitter: 11}":                                  "s.yaml:8:9: noise.jitter: 11 is out of range; expected a number from 0 to 10",
-		"noise: {neighbour_share: 1.5}":                        "s.yaml:8:9: noise.neighbour_share: 1.5 is out of range; expected a number from 0 to 1",
-		"noise: {neighbour_share: 0.1}":                        "s.yaml:8:1: noise.neighbour_slowdown: missing beside neighbour_share 0.1; expected a number such as 1.5",
-		"noise: {neighbour_share: 0.1, neighbour_slowdown: 2}": "s.yaml:8:1: noise.neighbour_period_s: missing beside neighbour_share 0.1; expected a number such as 10",
-		"noise: {neighbour_slowdown: 2}":                       "s.yaml:8:9: noise.neighbour_slowdown: has no effect without neighbour_share; expected a share such as 0.1 beside it",
-		"noise: {neighbour_share: 1, neighbour_slowdown: 0.5, neighbour_period_s: 1}":   "s.yaml:8:29: noise.neighbour_slowdown: 0.5 is out of range; expected a number from 1 to 100",
-		"noise: {neighbour_share: 1, neighbour_slowdown: 2, neighbour_period_s: 0}":     "s.yaml:8:52: noise.neighbour_period_s: 0 is out of range; expected a number above 1e-12 and at most 4.5792e+06",
-		"noise: {neighbour_share: 1, neighbour_slowdown: 2, neighbour_period_s: 1e-30}": "s.yaml:8:52: noise.neighbour_period_s: 1e-30 is out of range; expected a number above 1e-12 and at most 4.5792e+06",
+		"noise: {jitter: -0.1}": "s.yaml:8:9: noise.jitter: -0.1 is out of range; expected " +
+			"a number from 0 to 10",
+		"noise: {jitter: 11}": "s.yaml:8:9: noise.jitter: 11 is " +
+			"out of range; expected a number from 0 to 10",
+		"noise: {neighbour_share: 1.5}": "s.yaml:8:9: " +
+			"noise.neighbour_share: 1.5 is out of range; expected a number from 0 to 1",
+		"noise: {neighbour_share: 0.1}": "s.yaml:8:1: " +
+			"noise.neighbour_slowdown: missing beside neighbour_share 0.1; expected a number such as 1.5",
+		"noise: {neighbour_share: 0.1, neighbour_slowdown: 2}": "s.yaml:8:1: " +
+			"noise.neighbour_period_s: missing beside neighbour_share 0.1; expected a number such as 10",
+		"noise: {neighbour_slowdown: 2}": "s.yaml:8:9: " +
+			"noise.neighbour_slowdown: has no effect without neighbour_share; expected a share such as 0.1 beside it",
+		"noise: {neighbour_share: 1, neighbour_slowdown: 0.5, neighbour_period_s: 1}": "s.yaml:8:29: " +
+			"noise.neighbour_slowdown: 0.5 is out of range; expected a number from 1 to 100",
+		"noise: {neighbour_share: 1, neighbour_slowdown: 2, neighbour_period_s: 0}": "s.yaml:8:52: " +
+			"noise.neighbour_period_s: 0 is out of range; expected a number above 1e-12 and at most 4.5792e+06",
+		"noise: {neighbour_share: 1, neighbour_slowdown: 2, neighbour_period_s: 1e-30}": "s.yaml:8:52: " +
+			"noise.neighbour_period_s: 1e-30 is out of range; expected a number above 1e-12 and at most 4.5792e+06",
 		"noise: {jiter: 0.1}": `s.yaml:8:9: noise.jiter: unknown key; did you mean "jitter"?`,
 	} {
 		_, err := configs.Read("s.yaml", []byte(lonely+line+"\n"), configs.Options{})

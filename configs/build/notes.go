@@ -20,34 +20,40 @@ func (r *Replica) noteHardware(p *configs.Pool) {
 		}
 	}
 	if len(unread) > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("%s of gpu %s stand in no document that was read", strings.Join(unread, ", "), p.GPU))
+		r.notes = append(r.notes,
+			fmt.Sprintf("%s of gpu %s stand in no document that was read", strings.Join(unread, ", "), p.GPU))
 	}
 	if p.PipelineParallel > 1 {
-		r.notes = append(r.notes, "pipeline_parallel is priced, not scheduled: decodes pass through the stages in equal microbatches, and prompts in one")
+		r.notes = append(r.notes,
+			"pipeline_parallel is priced, not scheduled: decodes pass through the stages in equal microbatches, and prompts "+
+				"in one")
 	}
 	if p.DataParallel > 1 {
 		r.notes = append(r.notes, "data_parallel is priced, not scheduled: its ranks share sequences and context evenly")
 	}
 	if p.ExpertParallel {
-		r.notes = append(r.notes, "expert_parallel is priced with experts in balance, at which it costs what slices of all experts do")
+		r.notes = append(r.notes,
+			"expert_parallel is priced with experts in balance, at which it costs what slices of all experts do")
 	}
 	r.noteHost(p)
 }
 
-// noteHost warns of choices that cost time on a real host and none here, where the efficiencies do not tell its time from
-// that of the GPU. Of a host that takes no time at all nothing is expected.
+// noteHost warns of choices that cost time on a real host and none here, where the efficiencies do not tell its time
+// from that of the GPU. Of a host that takes no time at all nothing is expected.
 func (r *Replica) noteHost(p *configs.Pool) {
 	e := &r.Deployment.Efficiency
 	if e.LayerS == 0 {
 		return
 	}
 	if p.EnforceEager && e.EagerLayerS == 0 {
-		r.notes = append(r.notes, "enforce_eager only saves the padding of CUDA graphs: the efficiencies have no eager_layer_s, the host's "+
-			"time to launch a layer")
+		r.notes = append(r.notes,
+			"enforce_eager only saves the padding of CUDA graphs: the efficiencies have no eager_layer_s, the host's "+
+				"time to launch a layer")
 	}
 	if !p.AsyncScheduling && e.StepS == 0 {
-		r.notes = append(r.notes, "async_scheduling: false only lets arrivals join a step sooner: the efficiencies have no step_s, the host's "+
-			"time between steps")
+		r.notes = append(r.notes,
+			"async_scheduling: false only lets arrivals join a step sooner: the efficiencies have no step_s, the host's "+
+				"time between steps")
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
-// The limits of an engine are those of each data-parallel rank: a replica runs the sequences of all, keeps a null block per
-// rank, and takes no longer a chunk or sequence than one of them.
+// The limits of an engine are those of each data-parallel rank: a replica runs the sequences of all, keeps a null block
+// per rank, and takes no longer a chunk or sequence than one of them.
 func TestLimitsAreThoseOfARank(t *testing.T) {
 	inDir(t, `model: deepseek-v3
 pools: [{gpu: h200-sxm, data_parallel: 8, expert_parallel: true, max_num_seqs: 64, max_num_batched_tokens: 1024, num_gpu_blocks: 101}]
@@ -31,12 +31,14 @@ workload: {closed_loop: {concurrency: 300}, prompt_tokens: {distribution: fixed,
 	assert.EqualValues(t, 800, b.KVBlocks)
 	assert.EqualValues(t, 1600, b.MaxModelLen, "the 100 blocks of one rank")
 	v := b.Config.Pools[0].Scheduler.(*schedulers.Continuous)
-	assert.Equal(t, []int{512, 8192, 1024}, []int{v.MaxNumSeqs, int(v.MaxNumBatchedTokens), int(v.LongPrefillTokenThreshold)})
+	assert.Equal(t, []int{512, 8192, 1024},
+		[]int{v.MaxNumSeqs, int(v.MaxNumBatchedTokens), int(v.LongPrefillTokenThreshold)})
 	assert.Equal(t, 128, b.Deployment.Launch.Graphs[len(b.Deployment.Launch.Graphs)-1], "twice the sequences of a rank")
 	assert.Greater(t, b.turnS(), build(t, "workload.closed_loop.concurrency=64").turnS(), "all 300 are in one batch")
 	_, summary := simulate(t, s)
 	assert.EqualValues(t, 400, summary.Requests.Completed)
-	assert.Contains(t, summary.Warnings, "data_parallel is priced, not scheduled: its ranks share sequences and context evenly")
+	assert.Contains(t, summary.Warnings,
+		"data_parallel is priced, not scheduled: its ranks share sequences and context evenly")
 
 	s, err = configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.long_prefill_token_threshold=100"}})
 	require.NoError(t, err)
@@ -129,8 +131,10 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 `
 	for _, c := range []struct{ set, want string }{
 		{"pools.serve.attention=flashy", `--set pools.serve.attention=flashy: "flashy" is unknown; did you mean "flash"?`},
-		{"pools.serve.cudagraph_capture_sizes=[4, 0]", `--set pools.serve.cudagraph_capture_sizes=[4, 0]: 0 is out of range; expected a whole number from 1 to 65536`},
-		{"pools.serve.cudagraph_capture_sizes=[]", `is empty; expected rows such as [1, 2, 4, 8], null for the engine's own, or enforce_eager: true for none`},
+		{"pools.serve.cudagraph_capture_sizes=[4, 0]",
+			`--set pools.serve.cudagraph_capture_sizes=[4, 0]: 0 is out of range; expected a whole number from 1 to 65536`},
+		{"pools.serve.cudagraph_capture_sizes=[]",
+			`is empty; expected rows such as [1, 2, 4, 8], null for the engine's own, or enforce_eager: true for none`},
 		{"weight_sparsity=4:8", `--set weight_sparsity=4:8: "4:8" is unknown; have "2:4"`},
 	} {
 		inDir(t, small)
@@ -138,6 +142,8 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 		require.ErrorContains(t, err, c.want)
 	}
 	inDir(t, small)
-	_, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.data_parallel=1024", "pools.serve.max_num_batched_tokens=2000000"}})
-	require.ErrorContains(t, err, "1024 ranks of max_num_batched_tokens, 2000000, are 2048000000 tokens in a step; expected at most 1073741824")
+	_, err := configs.Load("chat.yaml",
+		configs.Options{Set: []string{"pools.serve.data_parallel=1024", "pools.serve.max_num_batched_tokens=2000000"}})
+	require.ErrorContains(t, err,
+		"1024 ranks of max_num_batched_tokens, 2000000, are 2048000000 tokens in a step; expected at most 1073741824")
 }

@@ -18,15 +18,19 @@ func (b *Built) pool(i int) (*sim.Pool, error) {
 	b.Replicas = append(b.Replicas, r)
 	p.MaxModelLen, p.MaxNumBatchedTokens = int(r.MaxModelLen), r.MaxNumBatchedTokens
 	pool := &sim.Pool{
-		Name: p.Name, Size: p.Replicas, SizeMax: p.ReplicasMax, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize), MaxModelLen: r.MaxModelLen,
+		Name: p.Name, Size: p.Replicas, SizeMax: p.ReplicasMax, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize),
+		MaxModelLen:    r.MaxModelLen,
 		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
-		ColdStart: r.coldStart(p), AsyncScheduling: p.AsyncScheduling, PromptMax: r.PromptMax, SwapBlocks: r.SwapBlocks, Classes: len(s.Workload.Classes),
+		ColdStart: r.coldStart(p), AsyncScheduling: p.AsyncScheduling, PromptMax: r.PromptMax, SwapBlocks: r.SwapBlocks,
+		Classes: len(s.Workload.Classes),
 	}
-	if pool.PrefixCaching, err = prefixCaching(s, r, p); err != nil {
+	pool.PrefixCaching, err = prefixCaching(s, r, p)
+	if err != nil {
 		return nil, err
 	}
 	p.EnablePrefixCaching, pool.OffloadBlocks = pool.PrefixCaching, r.offloadBlocks(p, pool.PrefixCaching)
-	if pool.Noise, err = b.noisy(i); err != nil {
+	pool.Noise, err = b.noisy(i)
+	if err != nil {
 		return nil, err
 	}
 	return pool, decide(s, p, r, pool)
@@ -34,13 +38,16 @@ func (b *Built) pool(i int) (*sim.Pool, error) {
 
 // decide gives a pool the policies that run it; its router comes later, see fleet.
 func decide(s *configs.Scenario, p *configs.Pool, r *Replica, pool *sim.Pool) (err error) {
-	if pool.Scheduler, err = newScheduler(s, p, r); err != nil {
+	pool.Scheduler, err = newScheduler(s, p, r)
+	if err != nil {
 		return err
 	}
-	if pool.Order, err = newOrder(s, p, r); err != nil {
+	pool.Order, err = newOrder(s, p, r)
+	if err != nil {
 		return err
 	}
-	if pool.Speculation, err = newSpeculation(s, p); err != nil {
+	pool.Speculation, err = newSpeculation(s, p)
+	if err != nil {
 		return err
 	}
 	return setReceived(s, p, pool)

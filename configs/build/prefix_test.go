@@ -45,8 +45,8 @@ workload:
   requests: 300
 `
 
-// TestPromptsThatRepeatAreComputedOnce: whatever comes a second time is cached but for its last block, and whatever comes
-// first finds at most its group's system prompt.
+// TestPromptsThatRepeatAreComputedOnce: whatever comes a second time is cached but for its last block, and whatever
+// comes first finds at most its group's system prompt.
 func TestPromptsThatRepeatAreComputedOnce(t *testing.T) {
 	inDir(t, repeats)
 	cached, summary := cachedBy(t)
@@ -87,7 +87,8 @@ func TestAClosedLoopSharesToo(t *testing.T) {
 // TestATraceSharesByItsBlockIDs: the second prompt begins with two blocks of the first.
 func TestATraceSharesByItsBlockIDs(t *testing.T) {
 	inDir(t, "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload: {trace: {file: t.jsonl}}\n")
-	require.NoError(t, os.WriteFile("t.jsonl", []byte(`{"timestamp": 0, "input_length": 1500, "output_length": 5, "hash_ids": [7, 8, 9]}
+	require.NoError(t, os.WriteFile("t.jsonl",
+		[]byte(`{"timestamp": 0, "input_length": 1500, "output_length": 5, "hash_ids": [7, 8, 9]}
 {"timestamp": 9000, "input_length": 1300, "output_length": 5, "hash_ids": [7, 8, 10]}
 `), 0o600))
 	cached, _ := cachedBy(t)
@@ -105,7 +106,8 @@ func TestARecurrentStateIsNotFoundAgain(t *testing.T) {
 	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.enable_prefix_caching=true"}})
 	require.NoError(t, err)
 	_, err = New(s)
-	require.ErrorContains(t, err, "pools.serve.enable_prefix_caching=true: true, but qwen3.5-35b-a3b keeps a recurrent state")
+	require.ErrorContains(t, err,
+		"pools.serve.enable_prefix_caching=true: true, but qwen3.5-35b-a3b keeps a recurrent state")
 }
 
 func TestImpossibleSharingIsRefused(t *testing.T) {
@@ -115,11 +117,14 @@ func TestImpossibleSharingIsRefused(t *testing.T) {
 			`chat.yaml:13:12: workload.prefix.groups: 0 is out of range; expected a whole number from 1 to 16777216`},
 		{with("requests: 10", "requests: 10\n  prefix: {groups: 3}"),
 			`chat.yaml:13:3: workload.prefix.tokens: missing; expected groups and tokens`},
-		{with("requests: 10", "requests: 10\n  prefix: {number: 3}"), `chat.yaml:13:12: workload.prefix.number: unknown key; have "groups", "tokens"`},
+		{with("requests: 10", "requests: 10\n  prefix: {number: 3}"),
+			`chat.yaml:13:12: workload.prefix.number: unknown key; have "groups", "tokens"`},
 		{with("requests: 10", "requests: 10\n  distinct_prompts: 0"),
 			`chat.yaml:13:3: workload.distinct_prompts: 0 is out of range; expected a whole number from 1 to 16777216`},
-		{with("requests: 10", "requests: 10\n  order: cycle"), `chat.yaml:13:3: workload.order: is "cycle"; accepted: nothing without distinct_prompts`},
-		{with("requests: 10", "requests: 10\n  distinct_prompts: 5\n  order: cicle"), `chat.yaml:14:3: workload.order: "cicle" is unknown; did you mean "cycle"?`},
+		{with("requests: 10", "requests: 10\n  order: cycle"),
+			`chat.yaml:13:3: workload.order: is "cycle"; accepted: nothing without distinct_prompts`},
+		{with("requests: 10", "requests: 10\n  distinct_prompts: 5\n  order: cicle"),
+			`chat.yaml:14:3: workload.order: "cicle" is unknown; did you mean "cycle"?`},
 		{with("requests: 10", "requests: 10\n  distinct_prompts: 5\n  prefix: {groups: 10, tokens: 100}"),
 			`chat.yaml:13:3: workload.distinct_prompts: is 5; accepted: at least one prompt for each of the 10 groups`},
 		{strings.Replace(with(arrivals, "trace: {file: a.csv}"), prompts, "prefix: {groups: 1, tokens: 1}", 1),

@@ -25,7 +25,8 @@ func ofLengths(lengths string) string {
 func recordedScenario(t *testing.T, rows string) {
 	t.Helper()
 	text := strings.Replace(chat8b, "  prompt_tokens: {distribution: fixed, mean: 300}\n", "", 1)
-	text = strings.Replace(text, "output_tokens: {distribution: fixed, mean: 100}\n  requests: 50", "lengths: {file: lengths.csv}", 1)
+	text = strings.Replace(text, "output_tokens: {distribution: fixed, mean: 100}\n  requests: 50",
+		"lengths: {file: lengths.csv}", 1)
 	require.NotContains(t, text, "requests")
 	inDir(t, text)
 	require.NoError(t, os.WriteFile("lengths.csv", []byte(rows), 0o600))
@@ -47,33 +48,55 @@ func sent(b *Built) (all [][]int64) {
 
 func TestRecordedLengthsThatCannotBeAreRefused(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
-		{ofLengths("{}"), `chat.yaml:10:3: workload.lengths: says no lengths; expected file, or values such as [[512, 128], [90, 400]]`},
-		{ofLengths("{file: null}"), `chat.yaml:10:3: workload.lengths: says no lengths; expected file, or values such as [[512, 128], [90, 400]]`},
+		{
+			ofLengths(
+				"{}"), `chat.yaml:10:3: workload.lengths: says no lengths; expected file, or values such as [[512, 128], [90, 400]]`},
+		{ofLengths("{file: null}"),
+			`chat.yaml:10:3: workload.lengths: says no lengths; expected file, or values such as [[512, 128], [90, 400]]`},
 		{ofLengths("[[1, 2]]"), `chat.yaml:10:3: workload.lengths: expected a mapping of keys to values, got a list`},
 		{ofLengths("{fil: a.csv}"), `chat.yaml:10:13: workload.lengths.fil: unknown key; did you mean "file"?`},
-		{ofLengths(`{file: ""}`), `chat.yaml:10:13: workload.lengths.file: missing; expected a path to a CSV or JSON-lines file`},
-		{ofLengths("{file: a.csv, values: [[1, 2]]}"), `chat.yaml:10:26: workload.lengths.values: stands beside file; expected only one of them`},
-		{ofLengths("{values: []}"), `chat.yaml:10:13: workload.lengths.values: is []; accepted: at least one pair, such as [[512, 128]]`},
+		{ofLengths(`{file: ""}`),
+			`chat.yaml:10:13: workload.lengths.file: missing; expected a path to a CSV or JSON-lines file`},
+		{ofLengths("{file: a.csv, values: [[1, 2]]}"),
+			`chat.yaml:10:26: workload.lengths.values: stands beside file; expected only one of them`},
+		{ofLengths("{values: []}"),
+			`chat.yaml:10:13: workload.lengths.values: is []; accepted: at least one pair, such as [[512, 128]]`},
 		{ofLengths("{values: [1, 2]}"), `chat.yaml:10:22: workload.lengths.values[0]: expected a list, got the number 1`},
-		{ofLengths("{values: [[1, 2], [3, x]]}"), `chat.yaml:10:34: workload.lengths.values[1][1]: expected an integer, got "x"`},
-		{ofLengths("{values: [[1, 2], [3]]}"), `chat.yaml:10:30: workload.lengths.values[1]: is [3]; accepted: two whole numbers from 1 to 1073741823, the tokens of a prompt and of its output`},
-		{ofLengths("{values: [[1, 0]]}"), `chat.yaml:10:22: workload.lengths.values[0]: is [1 0]; accepted: two whole numbers from 1 to 1073741823, the tokens of a prompt and of its output`},
-		{ofLengths("{values: [" + strings.Repeat("[1, 1], ", 100_000) + "[1, 1]]}"), `chat.yaml:10:13: workload.lengths.values: has 100001 pairs; expected at most 100000, or file`},
-		{ofLengths("{values: [[1, 2]]}\n  requests: 2"), `chat.yaml:11:3: workload.requests: is 2; accepted: at most 1, for so many lengths are recorded, or lengths with repeat: true`},
-		{ofLengths("{values: [[1, 2]]}\n  distinct_prompts: 2\n  requests: 4"), `chat.yaml:11:3: workload.distinct_prompts: is 2; accepted: at most 1, for so many lengths are recorded, or lengths with repeat: true`},
-		{ofLengths("{values: [[1, 2]], repeat: true}"), `chat.yaml:8:1: workload: has no end; expected requests, duration_s or both`},
-		{ofLengths("{file: a.csv}\n  distinct_prompts: 2"), `chat.yaml:8:1: workload: has no end; expected requests, duration_s or both`},
-		{ofLengths("{file: a.csv, repeat: 2}"), `chat.yaml:10:26: workload.lengths.repeat: expected true or false, got the number 2`},
-		{with("output_tokens", "lengths: {file: a.csv}\n  output_tokens"), `chat.yaml:10:3: workload.prompt_tokens: stands beside lengths, which say how long prompts are; expected only one of them`},
-		{with("prompt_tokens: {distribution: fixed, mean: 100}", "lengths: {file: a.csv}"), `chat.yaml:11:3: workload.output_tokens: stands beside lengths, which say how long outputs are; expected only one of them`},
-		{base[:strings.Index(base, "workload")] + "workload: {trace: {file: a}, lengths: {file: b}}\n", `chat.yaml:8:30: workload.lengths: stands beside trace, which has lengths of its own; expected only one of them`},
-		{strings.Replace(ofLengths("{file: a.csv}"), "arrivals: {process: poisson, rate: 2}", "closed_loop: {concurrency: 0}", 1), `chat.yaml:9:17: workload.closed_loop.concurrency: 0 is out of range; `},
-		{strings.Replace(ofLengths("{file: a.csv}"), "rate: 2", "rate: 0", 1), `chat.yaml:9:32: workload.arrivals.rate: is 0; `},
+		{ofLengths("{values: [[1, 2], [3, x]]}"),
+			`chat.yaml:10:34: workload.lengths.values[1][1]: expected an integer, got "x"`},
+		{ofLengths("{values: [[1, 2], [3]]}"),
+			`chat.yaml:10:30: workload.lengths.values[1]: is [3]; accepted: two whole numbers from 1 to 1073741823, the tokens of a prompt and of its output`},
+		{ofLengths("{values: [[1, 0]]}"),
+			`chat.yaml:10:22: workload.lengths.values[0]: is [1 0]; accepted: two whole numbers from 1 to 1073741823, the tokens of a prompt and of its output`},
+		{ofLengths("{values: [" + strings.Repeat("[1, 1], ", 100_000) + "[1, 1]]}"),
+			`chat.yaml:10:13: workload.lengths.values: has 100001 pairs; expected at most 100000, or file`},
+		{ofLengths("{values: [[1, 2]]}\n  requests: 2"),
+			`chat.yaml:11:3: workload.requests: is 2; accepted: at most 1, for so many lengths are recorded, or lengths with repeat: true`},
+		{ofLengths("{values: [[1, 2]]}\n  distinct_prompts: 2\n  requests: 4"),
+			`chat.yaml:11:3: workload.distinct_prompts: is 2; accepted: at most 1, for so many lengths are recorded, or lengths with repeat: true`},
+		{ofLengths("{values: [[1, 2]], repeat: true}"),
+			`chat.yaml:8:1: workload: has no end; expected requests, duration_s or both`},
+		{ofLengths("{file: a.csv}\n  distinct_prompts: 2"),
+			`chat.yaml:8:1: workload: has no end; expected requests, duration_s or both`},
+		{ofLengths("{file: a.csv, repeat: 2}"),
+			`chat.yaml:10:26: workload.lengths.repeat: expected true or false, got the number 2`},
+		{with("output_tokens", "lengths: {file: a.csv}\n  output_tokens"),
+			`chat.yaml:10:3: workload.prompt_tokens: stands beside lengths, which say how long prompts are; expected only one of them`},
+		{with("prompt_tokens: {distribution: fixed, mean: 100}", "lengths: {file: a.csv}"),
+			`chat.yaml:11:3: workload.output_tokens: stands beside lengths, which say how long outputs are; expected only one of them`},
+		{base[:strings.Index(base, "workload")] + "workload: {trace: {file: a}, lengths: {file: b}}\n",
+			`chat.yaml:8:30: workload.lengths: stands beside trace, which has lengths of its own; expected only one of them`},
+		{strings.Replace(ofLengths("{file: a.csv}"), "arrivals: {process: poisson, rate: 2}", "closed_loop: {concurrency: 0}",
+			1), `chat.yaml:9:17: workload.closed_loop.concurrency: 0 is out of range; `},
+		{strings.Replace(ofLengths("{file: a.csv}"), "rate: 2", "rate: 0", 1),
+			`chat.yaml:9:32: workload.arrivals.rate: is 0; `},
 	} {
 		t.Run(c.want, func(t *testing.T) { refuses(t, c.yaml, c.want) })
 	}
-	closed := strings.Replace(ofLengths("{values: [[1, 2]]}\n  requests: 2"), "arrivals: {process: poisson, rate: 2}", "closed_loop: {concurrency: 1}", 1)
-	refuses(t, closed, `chat.yaml:11:3: workload.requests: is 2; accepted: at most 1, for so many lengths are recorded, or lengths with repeat: true`)
+	closed := strings.Replace(ofLengths("{values: [[1, 2]]}\n  requests: 2"), "arrivals: {process: poisson, rate: 2}",
+		"closed_loop: {concurrency: 1}", 1)
+	refuses(
+		t, closed, `chat.yaml:11:3: workload.requests: is 2; accepted: at most 1, for so many lengths are recorded, or lengths with repeat: true`)
 }
 
 func TestAFileOfLengthsThatCannotBeReadIsRefused(t *testing.T) {
@@ -87,11 +110,14 @@ func TestAFileOfLengthsThatCannotBeReadIsRefused(t *testing.T) {
 		_, err = New(s)
 		require.EqualError(t, err, strings.ReplaceAll(want, "HERE", here))
 	}
-	refused(`chat.yaml:5:13: workload.lengths.file: HERE/lengths.csv:3: output_tokens is ""; accepted: a whole number of tokens from 1 to 1073741823`)
-	refused(`--set workload.lengths.file=none.csv: "HERE/none.csv" does not exist; expected a CSV or JSON-lines file`, "workload.lengths.file=none.csv")
+	refused(
+		`chat.yaml:5:13: workload.lengths.file: HERE/lengths.csv:3: output_tokens is ""; accepted: a whole number of tokens from 1 to 1073741823`)
+	refused(`--set workload.lengths.file=none.csv: "HERE/none.csv" does not exist; expected a CSV or JSON-lines file`,
+		"workload.lengths.file=none.csv")
 	refused(`--set workload.lengths.file=.: HERE is a directory; accepted: a file`, "workload.lengths.file=.")
 	require.NoError(t, os.WriteFile("lengths.csv", []byte(threeRows), 0o600))
-	refused(`--set workload.requests=4: is 4; accepted: at most 3, for so many lengths are recorded, or lengths with repeat: true`, "workload.requests=4")
+	refused(
+		`--set workload.requests=4: is 4; accepted: at most 3, for so many lengths are recorded, or lengths with repeat: true`, "workload.requests=4")
 }
 
 func TestTheKthRequestHasTheKthRecordedLengths(t *testing.T) {

@@ -48,7 +48,8 @@ func ReplicaOf(s *configs.Scenario, i int) (*Replica, error) {
 	}
 	d.Efficiency = efficiency
 	r := &Replica{Deployment: d, MaxNumBatchedTokens: stepTokens(p, &engine, &d.Model)}
-	if r.Memory, err = d.MemoryOf(p.MemoryShare(&engine), tokensMax(p, r.MaxNumBatchedTokens), p.MaxNumSeqs, p.BlockSize); err != nil {
+	r.Memory, err = d.MemoryOf(p.MemoryShare(&engine), tokensMax(p, r.MaxNumBatchedTokens), p.MaxNumSeqs, p.BlockSize)
+	if err != nil {
 		return nil, s.Errorf(s.PoolPath(p, ""), "%s%s", strict.Message(err), shorterSteps(p, &engine, err))
 	}
 	if err := sizeCache(s, r, p, &engine); err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// routes makes the ways of requests through the pools, and who chooses among them: through a serve pool alone, from a prefill
-// pool to the decode pool or, for short prompts, through the decode pool alone; all of them behind the encode pool, if
-// there is one.
+// routes makes the ways of requests through the pools, and who chooses among them: through a serve pool alone, from a
+// prefill pool to the decode pool or, for short prompts, through the decode pool alone; all of them behind the encode
+// pool, if there is one.
 func (b *Built) routes() error {
 	s := b.Scenario
 	for _, i := range s.PoolsOf(configs.RoleServe) {
@@ -50,8 +50,8 @@ func (b *Built) handedOver(from, to int) (sim.Route, error) {
 	return sim.Route{first, {Pool: to}}, err
 }
 
-// entries returns the pool in which the requests of each route wait first: that which reserves room for them, if it does
-// so before they are read.
+// entries returns the pool in which the requests of each route wait first: that which reserves room for them, if it
+// does so before they are read.
 func (b *Built) entries() (entries []int) {
 	for _, route := range b.Config.Routes {
 		first := route[0].Pool
@@ -73,18 +73,20 @@ func (b *Built) split() (err error) {
 	switch {
 	case localBelow(s) > 0:
 		name = "prompt"
-		a.Prompt = routers.ByPrompt{LocalBelow: int32(localBelow(s)), Pool: s.PoolsOf(configs.RoleDecode)[0], Local: len(b.Config.Routes) - 1}
+		a.Prompt = routers.ByPrompt{LocalBelow: int32(localBelow(s)), Pool: s.PoolsOf(configs.RoleDecode)[0],
+			Local: len(b.Config.Routes) - 1}
 	case serveShare(s) > 0:
 		name, a.Weights = "share", b.shares()
 	}
-	if b.Config.Splitter, err = routers.NewSplitter(name, a); err != nil {
+	b.Config.Splitter, err = routers.NewSplitter(name, a)
+	if err != nil {
 		return s.Errorf("disaggregation", "%s", strict.Message(err))
 	}
 	return nil
 }
 
-// shares returns the share of the requests on each route: those of serve pools divide serve_share by their replicas, the
-// others the rest.
+// shares returns the share of the requests on each route: those of serve pools divide serve_share by their replicas,
+// the others the rest.
 func (b *Built) shares() []float64 {
 	s, replicas := b.Scenario, map[bool]int{}
 	serves := func(route sim.Route) bool { return s.Pools[route[0].Pool].Role == configs.RoleServe }

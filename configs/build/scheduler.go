@@ -25,21 +25,26 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 	switch tokens := int32(r.MaxNumBatchedTokens * p.DataParallel); engine.Scheduler {
 	case catalog.SchedulerContinuous:
 		made = &schedulers.Continuous{
-			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens, LongPrefillTokenThreshold: int32(chunkMax(p, r.MaxNumBatchedTokens)),
-			SchedulerReserveFullISL: p.SchedulerReserveFullISL, Unchunked: !p.EnableChunkedPrefill, Reserve: reserveOf(p), MaxModelLen: r.MaxModelLen,
-			NoEvict: p.CapacitySchedulerPolicy == catalog.NoEvict, WatermarkBlocks: watermarkBlocks(p, r), Victim: victimOf(p),
+			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens,
+			LongPrefillTokenThreshold: int32(chunkMax(p, r.MaxNumBatchedTokens)),
+			SchedulerReserveFullISL:   p.SchedulerReserveFullISL, Unchunked: !p.EnableChunkedPrefill, Reserve: reserveOf(p),
+			MaxModelLen: r.MaxModelLen,
+			NoEvict:     p.CapacitySchedulerPolicy == catalog.NoEvict, WatermarkBlocks: watermarkBlocks(p, r),
+			Victim: victimOf(p),
 		}
 	case catalog.SchedulerPrefillFirst:
 		made = &schedulers.PrefillFirst{
-			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens, WatermarkBlocks: watermarkBlocks(p, r), PrefillBelow: p.PrefillBelow * p.DataParallel,
-			Preempt: preemptionOf(p), Victim: victimOf(p),
+			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens, WatermarkBlocks: watermarkBlocks(p, r),
+			PrefillBelow: p.PrefillBelow * p.DataParallel,
+			Preempt:      preemptionOf(p), Victim: victimOf(p),
 		}
 	case catalog.SchedulerSGLang:
 		made = newSGLang(p, &engine.NewTokens, max(0, tokens))
 	case catalog.SchedulerStatic:
 		made = &schedulers.Static{MaxBatchSize: p.Seats(), MaxNumBatchedTokens: tokens}
 	default:
-		return nil, s.Errorf(s.PoolPath(p, "engine"), "its scheduler %q is unknown; have %s", engine.Scheduler, strict.Quoted(schedulers.Names()))
+		return nil, s.Errorf(s.PoolPath(p, "engine"), "its scheduler %q is unknown; have %s", engine.Scheduler,
+			strict.Quoted(schedulers.Names()))
 	}
 	if err := made.Validate(); err != nil {
 		return nil, s.Errorf(s.PoolPath(p, ""), "%s", strict.Message(err))
@@ -47,8 +52,8 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 	return made, nil
 }
 
-// chunkMax returns the longest chunk of one prompt in a step of so many tokens on a rank; 0: no limit. With several ranks a
-// chunk is still no longer than one takes.
+// chunkMax returns the longest chunk of one prompt in a step of so many tokens on a rank; 0: no limit. With several
+// ranks a chunk is still no longer than one takes.
 func chunkMax(p *configs.Pool, tokens int) int {
 	switch {
 	case !p.EnableChunkedPrefill:
@@ -102,9 +107,11 @@ func newSGLang(p *configs.Pool, n *catalog.NewTokens, chunk int32) *schedulers.S
 	init := int64(math.Round(unit * min(1, n.Init*p.ScheduleConservativeness)))
 	least := int64(math.Round(n.MinFactor * float64(init)))
 	return &schedulers.SGLang{
-		MaxRunningRequests: p.Seats(), MaxPrefillTokens: int32(p.MaxPrefillTokens * p.DataParallel), ChunkedPrefillSize: chunk,
-		EnableMixedChunk: p.EnableMixedChunk, InitNewTokenRatio: init, MinNewTokenRatio: least, NewTokenRatioDecay: (init - least) / n.DecaySteps,
-		ClipMaxNewTokens: n.ClipMax, RetractDecodeSteps: n.RetractDecodeSteps,
+		MaxRunningRequests: p.Seats(), MaxPrefillTokens: int32(p.MaxPrefillTokens * p.DataParallel),
+		ChunkedPrefillSize: chunk,
+		EnableMixedChunk:   p.EnableMixedChunk, InitNewTokenRatio: init, MinNewTokenRatio: least,
+		NewTokenRatioDecay: (init - least) / n.DecaySteps,
+		ClipMaxNewTokens:   n.ClipMax, RetractDecodeSteps: n.RetractDecodeSteps,
 		Order: schedulers.CacheOrderNamed(p.QueueOrder),
 	}
 }
@@ -117,11 +124,13 @@ func newOrder(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Order, erro
 	}
 	ttft := ttftLimits(s)
 	if late := allZero(ttft); late && (p.QueueOrder == "earliest-deadline" || p.QueueOrder == "least-laxity") {
-		return nil, s.Errorf(s.PoolPath(p, "queue_order"), "%q goes by the time to the first token, and nobody asks for any; expected slo.ttft_ms, "+
-			"or that of a class", p.QueueOrder)
+		return nil, s.Errorf(s.PoolPath(p, "queue_order"),
+			"%q goes by the time to the first token, and nobody asks for any; expected slo.ttft_ms, "+
+				"or that of a class", p.QueueOrder)
 	}
 	order, err := schedulers.NewOrder(p.QueueOrder, schedulers.OrderArguments{
-		Seed: s.Seed, Aging: sim.Seconds(p.AgingS), PredictionCV: p.PredictionCV, TTFT: ttft, PrefillPerToken: r.prefillPerToken(),
+		Seed: s.Seed, Aging: sim.Seconds(p.AgingS), PredictionCV: p.PredictionCV, TTFT: ttft,
+		PrefillPerToken: r.prefillPerToken(),
 	})
 	if err != nil {
 		return nil, s.Errorf(s.PoolPath(p, "queue_order"), "%s", strict.Message(err))
@@ -138,10 +147,12 @@ func allZero(spans []sim.Duration) bool {
 	return true
 }
 
-// prefillPerToken returns how long a prompt takes to read, by token: that of a prompt of 1024 tokens in a step of its own.
+// prefillPerToken returns how long a prompt takes to read, by token: that of a prompt of 1024 tokens in a step of its
+// own.
 func (r *Replica) prefillPerToken() sim.Duration {
 	const tokens = 1024
 	var g sim.Segment
-	r.Model.Price([]sim.Shape{{Prefills: 1, PrefillTokens: tokens, PrefillPairs: tokens * (tokens + 1) / 2, PrefillCtx: tokens, Outputs: 1}}, &g)
+	r.Model.Price([]sim.Shape{{Prefills: 1, PrefillTokens: tokens, PrefillPairs: tokens * (tokens + 1) / 2,
+		PrefillCtx: tokens, Outputs: 1}}, &g)
 	return g.First / tokens
 }

@@ -40,7 +40,8 @@ func newSpeculation(s *configs.Scenario, p *configs.Pool) (*sim.Speculation, err
 		return nil, nil
 	}
 	if engine, err := catalog.Engine(p.Engine); err == nil && engine.Scheduler == catalog.SchedulerStatic {
-		return nil, s.Errorf("speculation.method", "%q, but engine %s computes a static batch in lock step; accepted: %q, or another engine",
+		return nil, s.Errorf("speculation.method",
+			"%q, but engine %s computes a static batch in lock step; accepted: %q, or another engine",
 			v.Method, p.Engine, configs.NoSpeculation)
 	}
 	a, err := NewAcceptance(s)
@@ -66,7 +67,8 @@ func NewAcceptance(s *configs.Scenario) (*acceptance.Process, error) {
 	return a, nil
 }
 
-// rows returns the drafts by sequences; nil: always as many. Whatever is above the batch that turns drafting off is cut.
+// rows returns the drafts by sequences; nil: always as many. Whatever is above the batch that turns drafting off is
+// cut.
 func draftRows(s *configs.Speculation) []sim.DraftRow {
 	if len(s.Adaptive) == 0 && s.DisableAboveBatch == 0 {
 		return nil
@@ -92,7 +94,9 @@ func noteDrafts(s *configs.Scenario, p *configs.Pool) []string {
 	switch v := &s.Speculation; {
 	case !p.Decodes():
 	case v.Method == string(hardware.DraftEAGLE) && v.DraftModel == "":
-		notes = append(notes, "the EAGLE head is taken to be one dense layer like the model's own, in bf16: speculation.draft_model says no other")
+		notes = append(
+			notes, "the EAGLE head is taken to be one dense layer like the model's own, in bf16: speculation.draft_model says "+
+				"no other")
 	case v.Method == string(hardware.DraftNGram) && v.DraftHostS == 0:
 		notes = append(notes, "looking up drafts takes no time: speculation.draft_host_s says none")
 	}
@@ -104,7 +108,8 @@ func noteDrafts(s *configs.Scenario, p *configs.Pool) []string {
 
 // notDrafted points hardware's refusal at the key it is about.
 func notDrafted(s *configs.Scenario, err error) error {
-	key, rest := strict.CutKey(errors.New(strict.Message(err)), "method", "draft_model", "draft_vocab", "num_speculative_tokens", "draft_host_s")
+	key, rest := strict.CutKey(errors.New(strict.Message(err)), "method", "draft_model", "draft_vocab",
+		"num_speculative_tokens", "draft_host_s")
 	if key == "" {
 		key = "method"
 	}

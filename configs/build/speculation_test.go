@@ -19,7 +19,8 @@ import (
 
 // drafting is base with one pool and speculation.
 func drafting(speculation string) string {
-	return strings.Replace(with("seed: 5", "seed: 5\nspeculation: "+speculation), "  - name: other\n    gpu: a100-sxm-80gb\n", "", 1)
+	return strings.Replace(with("seed: 5", "seed: 5\nspeculation: "+speculation),
+		"  - name: other\n    gpu: a100-sxm-80gb\n", "", 1)
 }
 
 func TestImpossibleSpeculationIsRefused(t *testing.T) {
@@ -27,23 +28,42 @@ func TestImpossibleSpeculationIsRefused(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		{"{method: eagel}", `speculation.method: "eagel" is unknown; did you mean "eagle"?`},
 		{"{method: eagle, " + accepts, "speculation.num_speculative_tokens: missing; expected a whole number from 1 to 64"},
-		{"{num_speculative_tokens: 65, method: eagle, " + accepts, "speculation.num_speculative_tokens: 65 is out of range; expected a whole number from 1 to 64"},
-		{"{num_speculative_tokens: 3, method: eagle}", "speculation.acceptance: missing; expected how drafts are accepted, such as {process: iid, rate: 0.8}"},
-		{"{num_speculative_tokens: 3, method: eagle, acceptance: {process: iid}}", "speculation.acceptance.rate: missing; expected a number from 0 to 1"},
-		{"{method: draft, num_speculative_tokens: 3, " + accepts, "speculation.draft_model: missing; expected a catalog name, or a path to a HuggingFace config.json"},
-		{"{draft_model: qwen3-0.6b, method: mtp, num_speculative_tokens: 3, " + accepts, `speculation.draft_model: "qwen3-0.6b" has no effect with method mtp; accepted: methods draft and eagle, or null`},
-		{"{adaptive: [[8, 5], [4, 1]], method: eagle, " + accepts, "speculation.adaptive: [[8 5] [4 1]]; expected pairs of sequences, rising, and 0 to 64 drafts, such as [[8, 5], [32, 3]]"},
-		{"{adaptive: [[8, 0]], method: eagle, " + accepts, "speculation.adaptive: [[8 0]] has no drafts at all; expected some, or method none"},
-		{"{num_speculative_tokens: 1, adaptive: [[8, 1]], method: eagle, " + accepts, "speculation.num_speculative_tokens: 1, but adaptive says how many drafts there are; expected one of the two"},
-		{"{method: eagle, num_speculative_tokens: 3, acceptance: {rate: 1.5}}", "speculation.acceptance.rate: is 1.5, must be from 0 to 1"},
-		{"{method: eagle, num_speculative_tokens: 3, acceptance: {process: per-position, rates: [0.5, 2, 0]}}", "speculation.acceptance.rates[1]: is 2, must be from 0 to 1"},
-		{"{method: eagle, num_speculative_tokens: 3, acceptance: {process: per-position, rates: [0.5]}}", "speculation.acceptance.rates: has 1 numbers, must have one for each of 3 drafts"},
-		{"{method: eagle, num_speculative_tokens: 9, acceptance: {process: curve, name: glm-5.2-mtp}}", "speculation.acceptance.lengths: has 8 numbers, must have one for each of 1 to 9 drafts"},
-		{"{method: eagle, num_speculative_tokens: 3, acceptance: {process: curve, name: glm-5.3-mtp}}", `speculation.acceptance.name: acceptance "glm-5.3-mtp" not found; did you mean "glm-5.2-mtp"?`},
-		{"{method: eagle, num_speculative_tokens: 3, acceptance: {process: curve, name: glm-5.2-mtp, no_thinking: true}}", "speculation.acceptance.no_thinking: is true, but glm-5.2-mtp was measured only the other way; expected false"},
-		{"{method: eagle, num_speculative_tokens: 1, acceptance: {process: curve, lengths: [1.5]}}", "speculation.acceptance.lengths_count: missing; expected tokens, if the token of the step itself counts"},
-		{"{method: eagle, num_speculative_tokens: 1, acceptance: {rate: 0.5, rates: [0.5]}}", "speculation.acceptance.rates: has no effect with process iid; accepted: process per-position"},
-		{"{method: eagle, num_speculative_tokens: 1, heterogeneity_cv: 2, acceptance: {rate: 0.5}}", "speculation.heterogeneity_cv: is 2, must be 0 or more and below 1: rates from 0 to 1 with a mean of 0.5 vary no more"},
+		{"{num_speculative_tokens: 65, method: eagle, " + accepts,
+			"speculation.num_speculative_tokens: 65 is out of range; expected a whole number from 1 to 64"},
+		{"{num_speculative_tokens: 3, method: eagle}",
+			"speculation.acceptance: missing; expected how drafts are accepted, such as {process: iid, rate: 0.8}"},
+		{"{num_speculative_tokens: 3, method: eagle, acceptance: {process: iid}}",
+			"speculation.acceptance.rate: missing; expected a number from 0 to 1"},
+		{"{method: draft, num_speculative_tokens: 3, " + accepts,
+			"speculation.draft_model: missing; expected a catalog name, or a path to a HuggingFace config.json"},
+		{"{draft_model: qwen3-0.6b, method: mtp, num_speculative_tokens: 3, " + accepts,
+			`speculation.draft_model: "qwen3-0.6b" has no effect with method mtp; accepted: methods draft and eagle, or null`},
+		{"{adaptive: [[8, 5], [4, 1]], method: eagle, " + accepts,
+			"speculation.adaptive: [[8 5] [4 1]]; expected pairs of sequences, rising, and 0 to 64 drafts, such as [[8, 5], " +
+				"[32, 3]]"},
+		{"{adaptive: [[8, 0]], method: eagle, " + accepts,
+			"speculation.adaptive: [[8 0]] has no drafts at all; expected some, or method none"},
+		{"{num_speculative_tokens: 1, adaptive: [[8, 1]], method: eagle, " + accepts,
+			"speculation.num_speculative_tokens: 1, but adaptive says how many drafts there are; expected one of the two"},
+		{"{method: eagle, num_speculative_tokens: 3, acceptance: {rate: 1.5}}",
+			"speculation.acceptance.rate: is 1.5, must be from 0 to 1"},
+		{"{method: eagle, num_speculative_tokens: 3, acceptance: {process: per-position, rates: [0.5, 2, 0]}}",
+			"speculation.acceptance.rates[1]: is 2, must be from 0 to 1"},
+		{"{method: eagle, num_speculative_tokens: 3, acceptance: {process: per-position, rates: [0.5]}}",
+			"speculation.acceptance.rates: has 1 numbers, must have one for each of 3 drafts"},
+		{"{method: eagle, num_speculative_tokens: 9, acceptance: {process: curve, name: glm-5.2-mtp}}",
+			"speculation.acceptance.lengths: has 8 numbers, must have one for each of 1 to 9 drafts"},
+		{"{method: eagle, num_speculative_tokens: 3, acceptance: {process: curve, name: glm-5.3-mtp}}",
+			`speculation.acceptance.name: acceptance "glm-5.3-mtp" not found; did you mean "glm-5.2-mtp"?`},
+		{"{method: eagle, num_speculative_tokens: 3, acceptance: {process: curve, name: glm-5.2-mtp, no_thinking: true}}",
+			"speculation.acceptance.no_thinking: is true, but glm-5.2-mtp was measured only the other way; expected false"},
+		{"{method: eagle, num_speculative_tokens: 1, acceptance: {process: curve, lengths: [1.5]}}",
+			"speculation.acceptance.lengths_count: missing; expected tokens, if the token of the step itself counts"},
+		{"{method: eagle, num_speculative_tokens: 1, acceptance: {rate: 0.5, rates: [0.5]}}",
+			"speculation.acceptance.rates: has no effect with process iid; accepted: process per-position"},
+		{"{method: eagle, num_speculative_tokens: 1, heterogeneity_cv: 2, acceptance: {rate: 0.5}}",
+			"speculation.heterogeneity_cv: is 2, must be 0 or more and below 1: rates from 0 to 1 with a mean of 0.5 vary no " +
+				"more"},
 	} {
 		inDir(t, drafting(c.yaml))
 		_, err := configs.Load("chat.yaml", configs.Options{})
@@ -54,9 +74,11 @@ func TestImpossibleSpeculationIsRefused(t *testing.T) {
 func TestSpeculationThatNoReplicaHasIsRefused(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		{"{method: mtp, num_speculative_tokens: 3, acceptance: {rate: 0.8}}",
-			"speculation.method: mtp, but the checkpoint of llama-3.1-8b has no such module; accepted: draft, eagle, medusa, ngram"},
+			"speculation.method: mtp, but the checkpoint of llama-3.1-8b has no such module; accepted: draft, eagle, medusa, " +
+				"ngram"},
 		{"{method: draft, draft_model: qwen3-0.6b, num_speculative_tokens: 3, acceptance: {rate: 0.8}}",
-			"speculation.draft_model: qwen3-0.6b has a vocabulary of 151936 tokens and llama-3.1-8b one of 128256; expected one that shares it"},
+			"speculation.draft_model: qwen3-0.6b has a vocabulary of 151936 tokens and llama-3.1-8b one of 128256; expected " +
+				"one that shares it"},
 		{"{method: draft, draft_model: llama-3.2-1, num_speculative_tokens: 3, acceptance: {rate: 0.8}}",
 			`speculation.draft_model: model "llama-3.2-1" not found; did you mean "llama-3.2-1b"?`},
 		{"{method: eagle, draft_vocab: 500000, num_speculative_tokens: 3, acceptance: {rate: 0.8}}",
@@ -69,17 +91,22 @@ func TestSpeculationThatNoReplicaHasIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 	}
 	inDir(t, drafting("{method: eagle, num_speculative_tokens: 3, acceptance: {rate: 0.8}}"))
-	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.engine=textbook", "pools.serve.pipeline_parallel=2"}})
+	s, err := configs.Load("chat.yaml",
+		configs.Options{Set: []string{"pools.serve.engine=textbook", "pools.serve.pipeline_parallel=2"}})
 	require.NoError(t, err)
 	_, err = FirstReplica(s)
-	require.ErrorContains(t, err, "2, but a drafter runs on the GPUs of one stage; accepted: 1, or speculation.method ngram")
+	require.ErrorContains(t, err,
+		"2, but a drafter runs on the GPUs of one stage; accepted: 1, or speculation.method ngram")
 }
 
-// A resolved scenario says all that was said of speculation, and nothing of other processes; switching it off by one key is
-// enough.
+// A resolved scenario says all that was said of speculation, and nothing of other processes; switching it off by one
+// key is enough.
 func TestSpeculationIsResolved(t *testing.T) {
-	inDir(t, drafting("{method: draft, draft_model: llama-3.2-1b, adaptive: [[8, 5], [32, 3]], disable_above_batch: 16, heterogeneity_cv: 0.2, "+
-		"acceptance: {process: curve, name: minimax-m3-eagle3, no_thinking: true}}"))
+	inDir(
+		t, drafting(
+			"{method: draft, draft_model: llama-3.2-1b, adaptive: [[8, 5], [32, 3]], disable_above_batch: 16, "+
+				"heterogeneity_cv: 0.2, "+
+				"acceptance: {process: curve, name: minimax-m3-eagle3, no_thinking: true}}"))
 	s, err := configs.Load("chat.yaml", configs.Options{})
 	require.NoError(t, err)
 	again, err := configs.Read("again.yaml", s.YAML(), configs.Options{})
@@ -119,7 +146,11 @@ func TestNoSpeculationIsOneLine(t *testing.T) {
 // A length that counts drafts alone is one less than one that counts the token of the step.
 func TestLengthsCountWhatTheySay(t *testing.T) {
 	for count, lengths := range map[string]string{"tokens": "[1.8, 2.4]", "drafts": "[0.8, 1.4]"} {
-		inDir(t, drafting(fmt.Sprintf("{method: ngram, num_speculative_tokens: 2, acceptance: {process: curve, lengths: %s, lengths_count: %s}}", lengths, count)))
+		inDir(
+			t, drafting(
+				fmt.Sprintf(
+					"{method: ngram, num_speculative_tokens: 2, acceptance: {process: curve, lengths: %s, lengths_count: %s}}",
+					lengths, count)))
 		s, err := configs.Load("chat.yaml", configs.Options{})
 		require.NoError(t, err)
 		a, err := NewAcceptance(s)

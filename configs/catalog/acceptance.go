@@ -9,12 +9,13 @@ import (
 
 // AcceptanceCurves are measured acceptance lengths of a model and what drafts for it.
 type AcceptanceCurves struct {
-	Name        string            `yaml:"name"`
-	Model       string            `yaml:"model"` // as its publisher shortens it; perhaps none of the catalog
-	Method      string            `yaml:"method"`
-	Dataset     string            `yaml:"dataset"`
-	MeasuredOn  string            `yaml:"measured_on"`
-	CountsBonus bool              `yaml:"counts_bonus"` // the lengths count the token of the step itself; else drafts alone, as TensorRT-LLM does
+	Name       string `yaml:"name"`
+	Model      string `yaml:"model"` // as its publisher shortens it; perhaps none of the catalog
+	Method     string `yaml:"method"`
+	Dataset    string `yaml:"dataset"`
+	MeasuredOn string `yaml:"measured_on"`
+	// the lengths count the token of the step itself; else drafts alone, as TensorRT-LLM does
+	CountsBonus bool              `yaml:"counts_bonus"`
 	Source      string            `yaml:"source"`
 	Curves      []AcceptanceCurve `yaml:"curves"`
 }
@@ -54,7 +55,8 @@ func (a *AcceptanceCurves) Lengths(thinking bool) ([]float64, error) {
 			return WithBonus(c.Lengths, a.CountsBonus), nil
 		}
 	}
-	return nil, fmt.Errorf("configs: no_thinking is %t, but %s was measured only the other way; expected %t", !thinking, a.Name, thinking)
+	return nil, fmt.Errorf("configs: no_thinking is %t, but %s was measured only the other way; expected %t", !thinking,
+		a.Name, thinking)
 }
 
 func (a *AcceptanceCurves) validate(name string) error {

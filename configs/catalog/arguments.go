@@ -6,8 +6,8 @@ import (
 )
 
 // EngineArguments are the keys of a pool that its engine knows, each under the name that is the same for every engine:
-// vLLM's where vLLM has one. An engine has some of them, under names of its own where it has those; see EngineSpec. A value
-// that the engine lacks is zero, or what EngineSpec.Fixed says.
+// vLLM's where vLLM has one. An engine has some of them, under names of its own where it has those; see EngineSpec. A
+// value that the engine lacks is zero, or what EngineSpec.Fixed says.
 type EngineArguments struct {
 	MaxNumSeqs                int     `yaml:"max_num_seqs,omitempty" bound:"[1,1048576]" unit:"sequences" doc:"sequences in a batch of a rank"`
 	MaxNumBatchedTokens       int     `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step of a rank; null: as many as a sequence has"`

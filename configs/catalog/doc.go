@@ -1,5 +1,5 @@
-// Package catalog holds what is built in, each entry a YAML file: accelerators, models, engines, what engines achieve of
-// accelerators, how many drafts a model accepts, scenarios and studies.
+// Package catalog holds what is built in, each entry a YAML file: accelerators, models, engines, what engines achieve
+// of accelerators, how many drafts a model accepts, scenarios and studies.
 //
 //	embed.go embedded_file.go    the files, by folder and name
 //	gpus.go                      gpus/

@@ -47,8 +47,8 @@ func EfficienciesOf(name string) (Efficiencies, error) {
 	return e, nil
 }
 
-// For returns what is achieved on a GPU, and whether it is one of those stated. One that is not achieves what is stated of
-// the same chip on another board, or else what is to be expected of any.
+// For returns what is achieved on a GPU, and whether it is one of those stated. One that is not achieves what is stated
+// of the same chip on another board, or else what is to be expected of any.
 func (e *Efficiencies) For(gpu string) (achieved hardware.Efficiency, stated bool) {
 	if own, ok := e.of(gpu); ok {
 		return own, true
@@ -69,8 +69,8 @@ func (e *Efficiencies) of(gpu string) (stated hardware.Efficiency, ok bool) {
 	return stated, false
 }
 
-// sameChip names the GPU of a host of eight that has the chip of a rack's GPU; empty: none. A GB200 is a B200 beside a CPU,
-// with more power; so is a GB300 a B300.
+// sameChip names the GPU of a host of eight that has the chip of a rack's GPU; empty: none. A GB200 is a B200 beside a
+// CPU, with more power; so is a GB300 a B300.
 func sameChip(gpu string) string {
 	switch gpu {
 	case "gb200":
@@ -83,7 +83,8 @@ func sameChip(gpu string) string {
 
 func (e *Efficiencies) validate(name string) error {
 	if e.Name != name || e.Describes == "" {
-		return fmt.Errorf("name: %q, describes: %q; expected the name of the file, %q, and what it describes", e.Name, e.Describes, name)
+		return fmt.Errorf("name: %q, describes: %q; expected the name of the file, %q, and what it describes", e.Name,
+			e.Describes, name)
 	}
 	if err := e.Default.Validate(); err != nil {
 		return fmt.Errorf("default.%w", err)
@@ -105,11 +106,12 @@ func (e *Efficiencies) validate(name string) error {
 	return nil
 }
 
-// LoadEfficiency reads an efficiency file: the keys of hardware.Efficiency, all of them but those whose absence means no
-// effect. A word that is no path can only be meant for the name of built-in ones.
+// LoadEfficiency reads an efficiency file: the keys of hardware.Efficiency, all of them but those whose absence means
+// no effect. A word that is no path can only be meant for the name of built-in ones.
 func LoadEfficiency(file string) (hardware.Efficiency, error) {
 	if !IsEfficiencyPath(file) {
-		return hardware.Efficiency{}, fmt.Errorf("%w, or a path that ends in .yaml", strict.NotFound("efficiency", file, EfficiencyNames()))
+		return hardware.Efficiency{},
+			fmt.Errorf("%w, or a path that ends in .yaml", strict.NotFound("efficiency", file, EfficiencyNames()))
 	}
 	data, err := ReadFile("efficiency", file)
 	if err != nil {
@@ -119,8 +121,9 @@ func LoadEfficiency(file string) (hardware.Efficiency, error) {
 	where, err := strict.Decode(file, data, &e)
 	switch {
 	case err != nil && isEfficiencies(file, data):
-		return e, fmt.Errorf("%s: efficiencies of several GPUs, as the built-in ones are; expected the constants of one: those "+
-			"under default or under a gpu, as the whole file", file)
+		return e, fmt.Errorf(
+			"%s: efficiencies of several GPUs, as the built-in ones are; expected the constants of one: those "+
+				"under default or under a gpu, as the whole file", file)
 	case err != nil:
 		return e, err
 	}
@@ -140,7 +143,8 @@ func LoadEfficiency(file string) (hardware.Efficiency, error) {
 
 // isEfficiencyPath tells a path to an efficiency file from the name of built-in efficiencies.
 func IsEfficiencyPath(efficiency string) bool {
-	return strings.ContainsAny(efficiency, `/\`) || strings.HasSuffix(efficiency, ".yaml") || strings.HasSuffix(efficiency, ".yml")
+	return strings.ContainsAny(efficiency, `/\`) || strings.HasSuffix(efficiency, ".yaml") ||
+		strings.HasSuffix(efficiency, ".yml")
 }
 
 // isEfficiencies reports whether a file has the keys of built-in efficiencies.

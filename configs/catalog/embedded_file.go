@@ -16,8 +16,8 @@ func Kinds() []string {
 	return []string{"scenarios", "studies", "gpus", "models", "engines", EfficiencyDir, acceptanceDir}
 }
 
-// FileNames returns the names of every file that is built in, by catalog. Where an earlier catalog has the name already, it
-// comes with its own: efficiencies/sglang beside the engine sglang.
+// FileNames returns the names of every file that is built in, by catalog. Where an earlier catalog has the name
+// already, it comes with its own: efficiencies/sglang beside the engine sglang.
 func FileNames() []string {
 	var names []string
 	for _, kind := range Kinds() {
@@ -31,8 +31,8 @@ func FileNames() []string {
 	return names
 }
 
-// File returns the YAML that is built in under a name: of a scenario, a study, a GPU, a model, an engine, efficiencies or acceptance curves. A catalog
-// may stand before the name: efficiencies/sglang.
+// File returns the YAML that is built in under a name: of a scenario, a study, a GPU, a model, an engine, efficiencies
+// or acceptance curves. A catalog may stand before the name: efficiencies/sglang.
 func File(name string) ([]byte, error) {
 	catalog, rest, given := strings.Cut(name, "/")
 	if !given {
@@ -71,7 +71,8 @@ func ReadFile(kind, file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s file %q cannot be read: %w", kind, file, err)
 	}
 	if len(data) > SizeMax {
-		return nil, fmt.Errorf("%s file %q is longer than %d bytes (4 MiB); expected a shorter YAML file", kind, file, SizeMax)
+		return nil, fmt.Errorf("%s file %q is longer than %d bytes (4 MiB); expected a shorter YAML file", kind, file,
+			SizeMax)
 	}
 	return data, nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
-// EngineSpec is a serving engine: the scheduler that stands for it, the arguments it has under its own names, what it takes
-// for those left out, and what it is assumed to achieve of a GPU.
+// EngineSpec is a serving engine: the scheduler that stands for it, the arguments it has under its own names, what it
+// takes for those left out, and what it is assumed to achieve of a GPU.
 type EngineSpec struct {
 	Name       string            `yaml:"name"`
 	Scheduler  string            `yaml:"scheduler"` // its name in policies
@@ -27,9 +27,10 @@ type EngineSpec struct {
 	Efficiency string            `yaml:"efficiency"`  // name of the efficiencies that price its steps
 	Departures []string          `yaml:"departures"`  // what is not as in the engine described
 
-	MemoryShare  hardware.ShareOf `yaml:"memory_share"`            // what its share of the memory is a share of
-	BlocksKept   int64            `yaml:"kv_blocks_kept"`          // KV blocks of a rank that no sequence can have
-	WholePrompts int              `yaml:"whole_prompt_tokens_min"` // where prompts run whole, a step takes max_model_len and at least so many tokens; 0: its usual limit
+	MemoryShare hardware.ShareOf `yaml:"memory_share"`   // what its share of the memory is a share of
+	BlocksKept  int64            `yaml:"kv_blocks_kept"` // KV blocks of a rank that no sequence can have
+	// where prompts run whole, a step takes max_model_len and at least so many tokens; 0: its usual limit
+	WholePrompts int `yaml:"whole_prompt_tokens_min"`
 
 	OffloadingPerGPU bool `yaml:"kv_offloading_per_gpu"` // kv_offloading_size is that of each GPU, not of a replica
 
@@ -95,8 +96,8 @@ func Engine(name string) (EngineSpec, error) {
 // Engines returns every engine built in, which must not be modified.
 func Engines() []EngineSpec { return engines() }
 
-// engines reads the files once, for every load of a scenario asks for the engines' names of its keys. An embedded file that
-// cannot be read is a broken build.
+// engines reads the files once, for every load of a scenario asks for the engines' names of its keys. An embedded file
+// that cannot be read is a broken build.
 var engines = sync.OnceValue(func() []EngineSpec {
 	var all []EngineSpec
 	for _, name := range EngineNames() {

@@ -12,8 +12,8 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 )
 
-// readEngine reads the file of an engine. Its arguments and limits stand under the engine's own names; they are called what
-// every engine calls them before they are decoded, and what is fixed is added to them.
+// readEngine reads the file of an engine. Its arguments and limits stand under the engine's own names; they are called
+// what every engine calls them before they are decoded, and what is fixed is added to them.
 func readEngine(file, name string, data []byte) (e EngineSpec, err error) {
 	where := strict.NewPositions(file)
 	root, err := strict.Parse(where, data)
@@ -63,8 +63,8 @@ func Rename(table *yaml.Node, names map[string]string) error {
 	return nil
 }
 
-// uniqueNames reports a name that means two things. A scenario may name a key as any engine does, so that an error can say
-// which engine that is, and no name may depend on the engine.
+// uniqueNames reports a name that means two things. A scenario may name a key as any engine does, so that an error can
+// say which engine that is, and no name may depend on the engine.
 func uniqueNames(all []EngineSpec) error {
 	keys := strict.KeysOf(strict.FieldsOf(reflect.TypeFor[EngineArguments]()))
 	of := map[string]string{}
@@ -90,7 +90,8 @@ func (e *EngineSpec) validate(name string) error {
 		return errors.New("scheduler, describes, source and departures are required")
 	}
 	if !slices.Contains([]hardware.ShareOf{hardware.OfTotal, hardware.OfStatic, hardware.OfFree}, e.MemoryShare) {
-		return fmt.Errorf("memory_share: %q is unknown; have %q, %q, %q", e.MemoryShare, hardware.OfTotal, hardware.OfStatic, hardware.OfFree)
+		return fmt.Errorf("memory_share: %q is unknown; have %q, %q, %q", e.MemoryShare, hardware.OfTotal, hardware.OfStatic,
+			hardware.OfFree)
 	}
 	named := map[string]bool{}
 	for own, key := range e.Names {
@@ -119,8 +120,8 @@ func (e *EngineSpec) validate(name string) error {
 	return nil
 }
 
-// validateDefaults refuses limits that leave some GPU without one. That the values themselves are possible, every load of a
-// scenario checks.
+// validateDefaults refuses limits that leave some GPU without one. That the values themselves are possible, every load
+// of a scenario checks.
 func (e *EngineSpec) validateDefaults() error {
 	n := len(e.Limits)
 	if n > 0 && (e.Limits[n-1].MemoryBytesMin != 0 || e.Limits[n-1].Except != "") {
@@ -132,9 +133,11 @@ func (e *EngineSpec) validateDefaults() error {
 			row = e.Limits[i]
 		}
 		l := e.Limit("", row.MemoryBytesMin)
-		if l.MaxNumSeqs < 1 || l.MaxNumBatchedTokens < 1 && e.WholePrompts < 1 || !(l.GPUMemoryUtilization > 0 && l.GPUMemoryUtilization <= 1) {
-			return fmt.Errorf("limits[%d]: %+v; expected max_num_seqs ≥ 1, max_num_batched_tokens ≥ 1 and gpu_memory_utilization in (0, 1], "+
-				"here or among the arguments", i, l)
+		if l.MaxNumSeqs < 1 || l.MaxNumBatchedTokens < 1 && e.WholePrompts < 1 ||
+			!(l.GPUMemoryUtilization > 0 && l.GPUMemoryUtilization <= 1) {
+			return fmt.Errorf(
+				"limits[%d]: %+v; expected max_num_seqs ≥ 1, max_num_batched_tokens ≥ 1 and gpu_memory_utilization in (0, 1], "+
+					"here or among the arguments", i, l)
 		}
 	}
 	return nil
@@ -146,7 +149,8 @@ func (c *CUDAGraphs) validate() error {
 		return nil
 	}
 	if n == 0 || c.RowsMax[n-1].GPU != "" || c.RowsPerSequence < 1 {
-		return errors.New("cuda_graphs: expected rows_per_sequence ≥ 1 and a last row of rows_max that fits every GPU: without gpu")
+		return errors.New(
+			"cuda_graphs: expected rows_per_sequence ≥ 1 and a last row of rows_max that fits every GPU: without gpu")
 	}
 	for i, l := range c.RowsMax {
 		if l.Rows < 1 || l.Rows > 1<<16 {

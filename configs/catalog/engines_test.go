@@ -32,13 +32,17 @@ func TestWrongEngineFilesAreRefused(t *testing.T) {
 	_, text, _ := Lookup("engines", "tensorrt-llm")
 	for _, c := range []struct{ old, new, want string }{
 		{"name: tensorrt-llm", "name: trt", `e.yaml: name: "trt"; expected the name of the file, "tensorrt-llm"`},
-		{"memory_share: free", "memory_share: rest", `e.yaml: memory_share: "rest" is unknown; have "total", "static", "free"`},
-		{"  max_batch_size: 2048 ", "  max_num_seqs: 2048 ", "e.yaml: max_num_seqs: expected the engine's own name, max_batch_size"},
+		{"memory_share: free", "memory_share: rest",
+			`e.yaml: memory_share: "rest" is unknown; have "total", "static", "free"`},
+		{"  max_batch_size: 2048 ", "  max_num_seqs: 2048 ",
+			"e.yaml: max_num_seqs: expected the engine's own name, max_batch_size"},
 		{"  max_batch_size: 2048 ", "  max_batch_siz: 2048 ", "arguments.max_batch_siz: unknown key"},
 		{"  max_batch_size: 2048 ", "  max_batch_size: null ", "e.yaml: limits[0]: "},
 		{"  max_seq_len: null ", "  #", `e.yaml: names.max_seq_len: the engine has no argument "max_model_len"`},
-		{"max_seq_len: max_model_len", "max_seq_len: max_model_len\n  block: block_size", `e.yaml: names: "block_size" goes by two names`},
-		{"  enable_chunked_prefill: \"", "  enable_chunks: \"", "e.yaml: means.enable_chunks: the engine has no such argument"},
+		{"max_seq_len: max_model_len", "max_seq_len: max_model_len\n  block: block_size",
+			`e.yaml: names: "block_size" goes by two names`},
+		{"  enable_chunked_prefill: \"", "  enable_chunks: \"",
+			"e.yaml: means.enable_chunks: the engine has no such argument"},
 		{"  reserve: as-computed", "  attention: flash", "arguments.attention: duplicate key"},
 		{"efficiency: tensorrt-llm", "efficiency: trt", "e.yaml: efficiency: "},
 		{"departures:", "limits: [{memory_bytes_min: 5}]\ndepartures:", "e.yaml: limits: the last row must fit every GPU"},
@@ -54,7 +58,8 @@ func TestWrongEngineFilesAreRefused(t *testing.T) {
 func TestNoNameMeansTwoThings(t *testing.T) {
 	spec := func(own, key string) EngineSpec { return EngineSpec{Name: own, Names: map[string]string{own: key}} }
 	require.NoError(t, uniqueNames([]EngineSpec{spec("a", "block_size"), spec("a", "block_size")}))
-	require.ErrorContains(t, uniqueNames([]EngineSpec{spec("a", "block_size"), spec("a", "max_num_seqs")}), "another engine calls block_size so")
+	require.ErrorContains(t, uniqueNames([]EngineSpec{spec("a", "block_size"), spec("a", "max_num_seqs")}),
+		"another engine calls block_size so")
 	require.ErrorContains(t, uniqueNames([]EngineSpec{spec("watermark", "block_size")}), "is a key of every pool")
 }
 
@@ -126,8 +131,9 @@ source: measured
 	require.ErrorContains(t, err, `efficiency "vlllm" not found; did you mean "vllm"? have "eager-2023", `)
 	several, err := File("vllm")
 	require.NoError(t, err)
-	require.EqualError(t, load(string(several)), "e.yaml: efficiencies of several GPUs, as the built-in ones are; expected the constants "+
-		"of one: those under default or under a gpu, as the whole file")
+	require.EqualError(t, load(string(several)),
+		"e.yaml: efficiencies of several GPUs, as the built-in ones are; expected the constants "+
+			"of one: those under default or under a gpu, as the whole file")
 }
 
 // Graphs reach twice max_num_seqs, 512 rows or 1024 on a data-centre Blackwell; the textbook pads nothing.
@@ -146,6 +152,8 @@ func TestGraphsOfAnEngine(t *testing.T) {
 	e, err = Engine("textbook")
 	require.NoError(t, err)
 	assert.Nil(t, e.CUDAGraphs.Sizes("h100-sxm", 1024))
-	require.ErrorContains(t, (&CUDAGraphs{RowsPerSequence: 2}).validate(), "expected rows_per_sequence ≥ 1 and a last row of rows_max that fits every GPU")
-	require.EqualError(t, (&CUDAGraphs{2, []CUDAGraphMax{{Rows: 0}}}).validate(), "cuda_graphs.rows_max[0].rows: 0 is out of range; expected 1 to 65536")
+	require.ErrorContains(t, (&CUDAGraphs{RowsPerSequence: 2}).validate(),
+		"expected rows_per_sequence ≥ 1 and a last row of rows_max that fits every GPU")
+	require.EqualError(t, (&CUDAGraphs{2, []CUDAGraphMax{{Rows: 0}}}).validate(),
+		"cuda_graphs.rows_max[0].rows: 0 is out of range; expected 1 to 65536")
 }

@@ -43,8 +43,8 @@ func aDirectory(path string) error {
 	return fmt.Errorf("%q is a directory; name its config.json", path)
 }
 
-// quantizedBeside applies the quantisation that some checkpoints state in a file of its own beside a config.json that is
-// silent about it. Without it, their weights would count as bf16.
+// quantizedBeside applies the quantisation that some checkpoints state in a file of its own beside a config.json that
+// is silent about it. Without it, their weights would count as bf16.
 func quantizedBeside(m llm.Model, dir string) (llm.Model, error) {
 	f, err := os.Open(filepath.Join(dir, "hf_quant_config.json"))
 	switch {
@@ -54,7 +54,8 @@ func quantizedBeside(m llm.Model, dir string) (llm.Model, error) {
 		return m, fmt.Errorf("quantisation cannot be read: %w", err)
 	}
 	defer f.Close()
-	if m, err = huggingface.Quantize(m, f); err != nil {
+	m, err = huggingface.Quantize(m, f)
+	if err != nil {
 		err = fmt.Errorf("hf_quant_config.json: %w", err)
 	}
 	return m, err

@@ -49,7 +49,8 @@ type ffnSpec struct {
 	llm.FFN `yaml:",inline"`
 }
 
-// layerSpec is Count equal layers of a mixer and a network, or a Run of such that repeats. A part without a name is none.
+// layerSpec is Count equal layers of a mixer and a network, or a Run of such that repeats. A part without a name is
+// none.
 type layerSpec struct {
 	Count  int         `yaml:"count"`
 	Mixer  string      `yaml:"mixer"`

@@ -55,7 +55,8 @@ func (c *config) headDim(keys ...string) int {
 		return d
 	}
 	if c.heads == 0 || c.hidden%c.heads != 0 {
-		c.fail("num_attention_heads", "does not divide hidden_size %d, and there is no head_dim; want one of the two", c.hidden)
+		c.fail("num_attention_heads", "does not divide hidden_size %d, and there is no head_dim; want one of the two",
+			c.hidden)
 		return 0
 	}
 	return c.hidden / c.heads
@@ -122,8 +123,8 @@ func (c *config) qkNorm() llm.QKNorm {
 	return norm
 }
 
-// latent reads latent attention. Head width and KV heads are noise there: every head has its own keys, expanded from one
-// latent.
+// latent reads latent attention. Head width and KV heads are noise there: every head has its own keys, expanded from
+// one latent.
 func (c *config) latent(s *llm.SelfAttention) {
 	s.Latent.Rank = c.required("kv_lora_rank")
 	s.Latent.QueryRank = c.count(0, "q_lora_rank")

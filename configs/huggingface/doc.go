@@ -2,8 +2,8 @@
 // fields. What it cannot model is an error that names the field and its value: a layer that is priced as something else
 // would be wrong in silence.
 //
-// Files, in the order a config meets them: read.go (the whole), fields.go (typed access), refuse.go (what is no decoder,
-// and where a decoder is nested), family.go (what only the family's code says), pattern.go (which layer mixes how),
-// attention.go, recurrence.go, ffn.go, moe.go (which layer has experts), vocabulary.go (keys that nobody read),
+// Files, in the order a config meets them: read.go (the whole), fields.go (typed access), refuse.go (what is no
+// decoder, and where a decoder is nested), family.go (what only the family's code says), pattern.go (which layer mixes
+// how), attention.go, recurrence.go, ffn.go, moe.go (which layer has experts), vocabulary.go (keys that nobody read),
 // quantization.go, formats.go, match.go and modules.go (bits by tensor).
 package huggingface

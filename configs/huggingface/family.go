@@ -91,8 +91,10 @@ func familyLlama(name string, f *family) bool {
 	case "gemma2":
 		f.tied, f.norms, f.slideEvery = true, 4, 2
 	case "gemma3":
-		f.tied, f.norms, f.slideEvery, f.qkNorm = true, 4, 6, llm.QKNormPerHead
-		f.context, f.vocab, f.heads, f.kvHeads, f.headDim = 131072, 262208, 8, 4, 256 // unverified but for the vocabulary
+		f.tied, f.norms = true, 4
+		f.slideEvery, f.qkNorm = 6, llm.QKNormPerHead
+		f.context, f.vocab, f.heads = 131072, 262208, 8
+		f.kvHeads, f.headDim = 4, 256 // unverified but for the vocabulary
 	case "olmo2", "olmo3":
 		f.qkNorm = llm.QKNormAllHeads // unverified
 	case "exaone4", "hunyuan_v1_dense":
@@ -112,24 +114,32 @@ func familyLayerNorm(name string, f *family) bool {
 	f.normVectors = 2
 	switch name {
 	case "opt":
-		f.tied, f.plain, f.learnedPositions, f.positionsExtra = true, true, true, 2
+		f.tied, f.plain = true, true
+		f.learnedPositions, f.positionsExtra = true, 2
 		f.qkvBias, f.outputBias, f.ffnBias = true, true, true
 	case "bloom":
-		f.tied, f.plain, f.width4, f.embeddingNorm, f.context = true, true, true, true, 2048
+		f.tied, f.plain, f.width4 = true, true, true
+		f.embeddingNorm, f.context = true, 2048
 		f.qkvBias, f.outputBias, f.ffnBias = true, true, true
 	case "falcon", "refinedweb", "refinedwebmodel":
-		f.tied, f.plain, f.width4, f.context = true, true, true, 2048
+		f.tied, f.plain = true, true
+		f.width4, f.context = true, 2048
 	case "gpt2", "gpt_bigcode": // unverified
-		f.tied, f.plain, f.width4, f.learnedPositions = true, true, true, true
+		f.tied, f.plain = true, true
+		f.width4, f.learnedPositions = true, true
 		f.qkvBias, f.outputBias, f.ffnBias = true, true, true
 	case "gpt_neox": // unverified
-		f.plain, f.qkvBias, f.outputBias, f.ffnBias = true, true, true, true
+		f.plain, f.qkvBias = true, true
+		f.outputBias, f.ffnBias = true, true
 	case "gptj": // unverified
-		f.plain, f.width4, f.ffnBias, f.headBias, f.norms = true, true, true, true, 1
+		f.plain, f.width4, f.ffnBias = true, true, true
+		f.headBias, f.norms = true, 1
 	case "phi": // unverified
-		f.plain, f.qkvBias, f.outputBias, f.ffnBias, f.headBias, f.norms = true, true, true, true, true, 1
+		f.plain, f.qkvBias, f.outputBias = true, true, true
+		f.ffnBias, f.headBias, f.norms = true, true, 1
 	case "starcoder2": // unverified
-		f.tied, f.plain, f.qkvBias, f.outputBias, f.ffnBias = true, true, true, true, true
+		f.tied, f.plain, f.qkvBias = true, true, true
+		f.outputBias, f.ffnBias = true, true
 	case "stablelm": // unverified
 	case "nemotron": // unverified
 		f.plain = true
@@ -140,7 +150,8 @@ func familyLayerNorm(name string, f *family) bool {
 	case "cohere": // unverified
 		f.tied, f.norms, f.normVectors = true, 1, 1
 	case "cohere2": // unverified
-		f.tied, f.norms, f.normVectors, f.slideEvery = true, 1, 1, 4
+		f.tied, f.norms = true, 1
+		f.normVectors, f.slideEvery = 1, 4
 	default:
 		f.normVectors = 0
 		return false
@@ -151,7 +162,8 @@ func familyLayerNorm(name string, f *family) bool {
 // familyMoE fills families with experts.
 func familyMoE(name string, f *family) bool {
 	switch name {
-	case "mixtral", "deepseek_v2", "granitemoe", "granitemoeshared", "granitemoehybrid", "hunyuan_v1_moe", "ernie4_5_moe", "bailing_moe",
+	case "mixtral", "deepseek_v2", "granitemoe", "granitemoeshared", "granitemoehybrid", "hunyuan_v1_moe", "ernie4_5_moe",
+		"bailing_moe",
 		"bailing_moe_v2", "dbrx":
 		if strings.HasPrefix(name, "hunyuan") {
 			f.qkNorm = llm.QKNormPerHead // unverified

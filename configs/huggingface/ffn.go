@@ -79,7 +79,8 @@ func (c *config) plain() bool {
 	case c.family.known && act != "xielu":
 	case act == "silu" || act == "swish" || act == "swiglu" || act == "geglu":
 	default:
-		c.fail(key, "with model_type %q it is not known whether the network is gated; silu, swish, swiglu and geglu are understood",
+		c.fail(
+			key, "with model_type %q it is not known whether the network is gated; silu, swish, swiglu and geglu are understood",
 			c.modelType)
 	}
 	return c.family.plain

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// matcher tells which modules a quantisation list names. Entries are regular expressions after "re:", globs with *, paths
-// of one layer, or bare names; writers of configs mix them.
+// matcher tells which modules a quantisation list names. Entries are regular expressions after "re:", globs with *,
+// paths of one layer, or bare names; writers of configs mix them.
 type matcher struct {
 	paths   map[string]bool // from "layers." on
 	names   [][]string      // parts in a row, anywhere
@@ -19,7 +19,8 @@ type matcher struct {
 }
 
 // layerPrefixes are what stands before "layers." in the families' module names.
-var layerPrefixes = [...]string{"model.", "language_model.model.", "language_model.", "model.language_model.", "backbone.",
+var layerPrefixes = [...]string{"model.", "language_model.model.", "language_model.", "model.language_model.",
+	"backbone.",
 	"transformer.", ""}
 
 const digits = "0123456789"

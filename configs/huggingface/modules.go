@@ -42,7 +42,8 @@ func moduleNames(layer int, parents, leaves []string) []string {
 
 func attentionModules(h int64, s llm.SelfAttention, add addModule) {
 	parents := []string{"self_attn", "attention", "self_attention", "attn", "mixer"}
-	a, g, k, v := int64(s.Heads), int64(s.KVHeads), int64(s.KeyDim), int64(s.ValueDim)
+	a, g := int64(s.Heads), int64(s.KVHeads)
+	k, v := int64(s.KeyDim), int64(s.ValueDim)
 	add(llm.Attention, a*v*h, parents, []string{"o_proj", "out_proj", "dense", "wo"})
 	if s.Latent.Rank == 0 {
 		queries := h * a * k

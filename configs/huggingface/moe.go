@@ -9,7 +9,8 @@ import (
 // experts describes a layer with routed experts; none: the zero FFN.
 func (c *config) experts(plain bool) llm.FFN {
 	n := c.count(0, "num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts", "num_moe_experts")
-	topKeys := []string{"num_experts_per_tok", "experts_per_token", "moe_topk", "moe_top_k", "moe_k", "num_experts_per_token"}
+	topKeys := []string{"num_experts_per_tok", "experts_per_token", "moe_topk", "moe_top_k", "moe_k",
+		"num_experts_per_token"}
 	if n == 0 {
 		c.noExperts(topKeys)
 		return llm.FFN{}
@@ -26,16 +27,16 @@ func (c *config) experts(plain bool) llm.FFN {
 	return f
 }
 
-// noExperts marks the fields that dense members of MoE families keep; any that still has a value is left for the check of
-// unread keys.
+// noExperts marks the fields that dense members of MoE families keep; any that still has a value is left for the check
+// of unread keys.
 func (c *config) noExperts(topKeys []string) {
 	c.first(topKeys)
 	c.has("norm_topk_prob")
 	c.has("router_aux_loss_coef")
 }
 
-// expertWidth is the field that names it; where there is none, the width of networks at large is meant (Mixtral, gpt-oss,
-// MiniMax, Llama 4).
+// expertWidth is the field that names it; where there is none, the width of networks at large is meant (Mixtral,
+// gpt-oss, MiniMax, Llama 4).
 func (c *config) expertWidth() int {
 	keys := []string{"moe_intermediate_size", "moe_ffn_hidden_size", "expert_intermediate_size"}
 	if _, ok := c.first(keys); ok {
@@ -115,8 +116,8 @@ func (c *config) lastMoE() int {
 	return c.count(c.layers, "moe_layer_end_index")
 }
 
-// moeFlags reads the fields that list layers: a flag per layer, a period, the layers' numbers, or a name per layer. Nil:
-// none of them is there.
+// moeFlags reads the fields that list layers: a flag per layer, a period, the layers' numbers, or a name per layer.
+// Nil: none of them is there.
 func (c *config) moeFlags() []bool {
 	flags := make([]bool, c.layers)
 	switch {

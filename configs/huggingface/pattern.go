@@ -201,7 +201,8 @@ func (c *config) slideEvery() int {
 
 // windowKeys marks the fields that only speak of windows; layer_types has said which layers have one.
 func (c *config) windowKeys() {
-	for _, key := range []string{"sliding_window", "sliding_window_size", "window_size", "use_sliding_window", "max_window_layers",
+	for _, key := range []string{"sliding_window", "sliding_window_size", "window_size", "use_sliding_window",
+		"max_window_layers",
 		"sliding_window_pattern", "_sliding_window_pattern", "layer_switch"} {
 		c.has(key)
 	}
@@ -216,8 +217,8 @@ func (c *config) chunkKeys() {
 	}
 }
 
-// chunks reads Llama 4: layers with rotary positions restart at every chunk, the others (flag 0) are full. Without flags
-// every fourth is full.
+// chunks reads Llama 4: layers with rotary positions restart at every chunk, the others (flag 0) are full. Without
+// flags every fourth is full.
 func (c *config) chunks() []mixerKind {
 	interval := c.count(4, "no_rope_layer_interval")
 	flags := c.counts("no_rope_layers")

@@ -36,7 +36,8 @@ func Quantize(m llm.Model, r io.Reader) (llm.Model, error) {
 		if outer.has("quantization") {
 			q = outer.object("quantization")
 		}
-		if err = outer.err; err == nil {
+		err = outer.err
+		if err == nil {
 			m, err = quantize(m, q)
 		}
 	}
@@ -150,7 +151,8 @@ func (q *fields) scheme() scheme {
 	case "modelopt", "modelopt_fp4", "nvfp4":
 		s.groups, s.head = q.modelopt(), true
 	default:
-		q.fail("quant_method", "understood are fp8, fbgemm_fp8, mxfp4, gptq, awq, bitsandbytes, compressed-tensors and modelopt")
+		q.fail(
+			"quant_method", "understood are fp8, fbgemm_fp8, mxfp4, gptq, awq, bitsandbytes, compressed-tensors and modelopt")
 	}
 	return s
 }
@@ -158,7 +160,8 @@ func (q *fields) scheme() scheme {
 // ignored joins the lists that writers name differently.
 func (q *fields) ignored() *matcher {
 	var entries []string
-	for _, key := range []string{"modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules", "llm_int8_skip_modules"} {
+	for _, key := range []string{"modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules",
+		"llm_int8_skip_modules"} {
 		entries = append(entries, q.texts(key)...)
 	}
 	entries = append(entries, q.overrides()...)
@@ -169,8 +172,8 @@ func (q *fields) ignored() *matcher {
 	return m
 }
 
-// overrides reads what GPTQModel and AutoRound say of single modules (unverified): a pattern after "-:" is kept as it was,
-// any other format of its own is refused.
+// overrides reads what GPTQModel and AutoRound say of single modules (unverified): a pattern after "-:" is kept as it
+// was, any other format of its own is refused.
 func (q *fields) overrides() []string {
 	var kept []string
 	if d := q.object("dynamic"); d != nil {

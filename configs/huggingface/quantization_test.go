@@ -28,7 +28,8 @@ func TestSeparateQuantizationFile(t *testing.T) {
 // quantized reads the base config, with experts, under a quantisation.
 func quantized(t *testing.T, config string) llm.Model {
 	t.Helper()
-	m, err := Read("m", strings.NewReader(`{`+mixture+`,"first_k_dense_replace":1,"n_shared_experts":1,"quantization_config":`+config+`}`))
+	m, err := Read("m", strings.NewReader(`{`+
+		mixture+`,"first_k_dense_replace":1,"n_shared_experts":1,"quantization_config":`+config+`}`))
 	require.NoError(t, err)
 	return m
 }
@@ -53,7 +54,8 @@ func TestQuantizationFormats(t *testing.T) {
 }
 
 func groups(weights string) string {
-	return `{"quant_method":"compressed-tensors","config_groups":{"group_0":{"targets":["Linear"],"weights":` + weights + `}}}`
+	return `{"quant_method":"compressed-tensors","config_groups":{"group_0":{"targets":["Linear"],"weights":` +
+		weights + `}}}`
 }
 
 // Every way of writing a list finds its modules and no others.

@@ -57,7 +57,8 @@ func read(name string, data []byte) (llm.Model, error) {
 		return llm.Model{}, c.err
 	}
 	if c.quantization != nil {
-		if m, err = quantize(m, c.quantization); err != nil {
+		m, err = quantize(m, c.quantization)
+		if err != nil {
 			return llm.Model{}, err
 		}
 	}

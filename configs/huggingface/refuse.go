@@ -66,9 +66,12 @@ func firstError(errs ...error) error {
 }
 
 // encoders are model types that do not decode token by token with a cache.
-var encoders = [...]string{"albert", "bart", "bert", "blenderbot", "camembert", "clip", "clip_text_model", "clip_vision_model",
-	"deberta", "deberta-v2", "dinov2", "distilbert", "electra", "ernie", "marian", "mbart", "modernbert", "mpnet", "mt5", "pegasus",
-	"roberta", "siglip", "siglip_vision_model", "switch_transformers", "t5", "t5gemma", "umt5", "vit", "wav2vec2", "whisper",
+var encoders = [...]string{"albert", "bart", "bert", "blenderbot", "camembert", "clip", "clip_text_model",
+	"clip_vision_model",
+	"deberta", "deberta-v2", "dinov2", "distilbert", "electra", "ernie", "marian", "mbart", "modernbert", "mpnet", "mt5",
+	"pegasus",
+	"roberta", "siglip", "siglip_vision_model", "switch_transformers", "t5", "t5gemma", "umt5", "vit", "wav2vec2",
+	"whisper",
 	"xlm-roberta"}
 
 // decoderSuffixes end the architectures that are understood.

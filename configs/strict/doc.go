@@ -1,5 +1,5 @@
-// Package strict decodes YAML without mercy: an unknown key, a duplicate, an anchor or a number that can be read in two ways
-// is an error that names file, line, column and path, and suggests what was meant.
+// Package strict decodes YAML without mercy: an unknown key, a duplicate, an anchor or a number that can be read in two
+// ways is an error that names file, line, column and path, and suggests what was meant.
 //
 //	strict.go   Decode, the positions of values, and errors that point at them
 //	decode.go   the walk over YAML nodes and the Go values they fill

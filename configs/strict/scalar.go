@@ -88,7 +88,8 @@ func integer(n *yaml.Node, low, high int64) (int64, error) {
 	}
 	x, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
-		if x, err = integral(s, 1<<63); err != nil {
+		x, err = integral(s, 1<<63)
+		if err != nil {
 			return 0, err
 		}
 	}

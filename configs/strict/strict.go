@@ -74,8 +74,8 @@ func (e *Error) Error() string {
 	return e.Where + ": " + e.Path + ": " + e.Message
 }
 
-// Decode fills *out, a struct with yaml tags, from a file that may hold nothing the struct does not name, and says where
-// everything stands, for errors found later. Every error reads file:line:col: path: message.
+// Decode fills *out, a struct with yaml tags, from a file that may hold nothing the struct does not name, and says
+// where everything stands, for errors found later. Every error reads file:line:col: path: message.
 //
 // The YAML library's own decoder drops or bends much of what a typing error produces: a second document, 010 as 8, a
 // duplicate in another map. This one walks the nodes itself and refuses all that has two readings.

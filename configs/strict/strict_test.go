@@ -60,7 +60,8 @@ deep: yes
 
 func TestStrictDecodingPointsAtWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
-		{"pools:\n- values: []\n  tensor_paralel: 4\n", `a.yaml:3:3: pools[0].tensor_paralel: unknown key; did you mean "tensor_parallel"?`},
+		{"pools:\n- values: []\n  tensor_paralel: 4\n",
+			`a.yaml:3:3: pools[0].tensor_paralel: unknown key; did you mean "tensor_parallel"?`},
 		{"pools:\n- bogus: 4\n", `a.yaml:2:3: pools[0].bogus: unknown key; have "tensor_parallel", "values"`},
 		{"Name: x\n", `a.yaml:1:1: Name: unknown key; did you mean "name"?`},
 		{"name: x\ncount: 1\nname: y\n", `a.yaml:3:1: name: duplicate key; the first is on line 1`},
@@ -94,7 +95,8 @@ func TestStrictDecodingPointsAtWhatIsWrong(t *testing.T) {
 		{"- a\n", `a.yaml:1:1: expected a mapping of keys to values, got a list`},
 		{"section: &x {}\n", `a.yaml:1:1: section: YAML anchors and aliases are not supported; write the value out`},
 		{"count: &x 1\nsmall: *x\n", `a.yaml:1:1: count: YAML anchors and aliases are not supported; write the value out`},
-		{"section: {<<: {values: []}}\n", `a.yaml:1:11: section.<<: YAML merge keys (<<) are not supported; write the keys out`},
+		{"section: {<<: {values: []}}\n",
+			`a.yaml:1:11: section.<<: YAML merge keys (<<) are not supported; write the keys out`},
 		{"count: !!int \"3\"\n", `a.yaml:1:1: count: YAML tag "!!int" is not supported; write the value without it`},
 		{"? [a]\n: 1\n", `a.yaml:1:3: expected a plain key, got a list`},
 		{"name: a\n---\nname: b\n", `a.yaml:2:1: a second document starts here; expected one per file`},

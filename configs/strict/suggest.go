@@ -52,8 +52,8 @@ func Quoted(names []string) string {
 	return strings.Join(q, ", ")
 }
 
-// editDistance is the number of insertions, deletions, substitutions and swaps of neighbours from a to b, by rows of the
-// usual table.
+// editDistance is the number of insertions, deletions, substitutions and swaps of neighbours from a to b, by rows of
+// the usual table.
 func editDistance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	before, last, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)

@@ -108,7 +108,8 @@ func (s SelfAttention) addParams(h int64, c *Counts) {
 	if s.Heads == 0 {
 		return
 	}
-	a, g, k, v := int64(s.Heads), int64(s.KVHeads), int64(s.KeyDim), int64(s.ValueDim)
+	a, g := int64(s.Heads), int64(s.KVHeads)
+	k, v := int64(s.KeyDim), int64(s.ValueDim)
 	if s.Latent.Rank > 0 {
 		s.addLatentParams(h, c)
 	} else {
@@ -172,7 +173,8 @@ func (r Recurrence) params(h int64) int64 {
 	if r.ValueHeads == 0 {
 		return 0
 	}
-	c, d, n, k := r.channels(), r.inner(), int64(r.ValueHeads), int64(r.Kernel)
+	c, d := r.channels(), r.inner()
+	n, k := int64(r.ValueHeads), int64(r.Kernel)
 	scalars, norm := 2*n, int64(r.ValueDim)
 	in, conv := c+d+2*n, k*c
 	if r.Mamba2 {

@@ -1,5 +1,5 @@
-// Package chrometrace writes what replicas do, step by step, for chrome://tracing and ui.perfetto.dev, in the JSON of the
-// Trace Event Format.
+// Package chrometrace writes what replicas do, step by step, for chrome://tracing and ui.perfetto.dev, in the JSON of
+// the Trace Event Format.
 //
 //	trace.go   the sink that watches a run through a window
 //	events.go  what it tells of: steps, stalls, hand-overs, arrivals, queues

@@ -37,7 +37,8 @@ func (t *Trace) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens 
 }
 
 // causes names what holds tokens up.
-var causes = [...]string{sim.Preempted: "preempted", sim.Swapped: "swapped out", sim.Paused: "waits for prompts", sim.Transferred: "handed over", sim.Restarted: "restarted"}
+var causes = [...]string{sim.Preempted: "preempted", sim.Swapped: "swapped out", sim.Paused: "waits for prompts",
+	sim.Transferred: "handed over", sim.Restarted: "restarted"}
 
 // Gap implements sim.Sink: who was held up is a slice of its own, from its latest token to the next.
 func (t *Trace) Gap(in *sim.Instance, r *sim.Request, at sim.Time, c sim.Cause) {
@@ -93,7 +94,8 @@ func (x *routing) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Insta
 	return in
 }
 
-// looks are when a trace sees the queues of a run: a thousand times in its window. Another observer keeps its own instants.
+// looks are when a trace sees the queues of a run: a thousand times in its window. Another observer keeps its own
+// instants.
 type looks struct {
 	t     *Trace
 	other func(*sim.Cluster, sim.Time) sim.Time
@@ -120,7 +122,8 @@ func (l *looks) look(c *sim.Cluster, now sim.Time) sim.Time {
 	return min(l.own, l.their)
 }
 
-// counters writes what runs, waits and is held in each pool, and which replicas have come or gone since the look before.
+// counters writes what runs, waits and is held in each pool, and which replicas have come or gone since the look
+// before.
 func (t *Trace) counters(c *sim.Cluster, now sim.Time) {
 	for i := range c.Pools() {
 		if !t.shows(now, now) {

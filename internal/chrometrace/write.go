@@ -54,8 +54,8 @@ func (w *writer) name(what string, process, thread int, is string) {
 	e.end()
 }
 
-// begin begins an event of a phase of the format: X a slice, b and e the ends of an asynchronous one, s and f of an arrow, i an
-// instant, C a counter, M a name.
+// begin begins an event of a phase of the format: X a slice, b and e the ends of an asynchronous one, s and f of an
+// arrow, i an instant, C a counter, M a name.
 func (w *writer) begin(phase, name, category string, at sim.Time, process, thread int) *event {
 	e := &w.line
 	e.w, e.args = w, false

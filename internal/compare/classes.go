@@ -26,15 +26,17 @@ func classNames(trials [][]*metrics.Summary) []string {
 func classMetrics(class string) []comparedMetric {
 	ttft := sampleOf(class, func(s *Served) float64 { return s.TTFT.Seconds() })
 	row := func(metric, name, unit string, of func(*metrics.ClassResult) float64) comparedMetric {
-		return comparedMetric{metric: "classes." + class + "." + metric, name: name, unit: unit, of: func(s *metrics.Summary) float64 {
-			i := slices.IndexFunc(s.Classes, func(c metrics.ClassResult) bool { return c.Name == class })
-			if i < 0 {
-				return math.NaN()
-			}
-			return of(&s.Classes[i])
-		}}
+		return comparedMetric{metric: "classes." + class + "." + metric, name: name, unit: unit,
+			of: func(s *metrics.Summary) float64 {
+				i := slices.IndexFunc(s.Classes, func(c metrics.ClassResult) bool { return c.Name == class })
+				if i < 0 {
+					return math.NaN()
+				}
+				return of(&s.Classes[i])
+			}}
 	}
-	paired := func(m comparedMetric, sample func(*Served) float64, reduce func([]float64) float64, perBatch int) comparedMetric {
+	paired := func(m comparedMetric, sample func(*Served) float64, reduce func([]float64) float64,
+		perBatch int) comparedMetric {
 		m.sample, m.reduce, m.perBatch = sample, reduce, perBatch
 		return m
 	}

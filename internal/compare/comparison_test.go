@@ -14,7 +14,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// trialOf returns a run whose requests, one a second, wait for their first token as ttftS says and then 20 ms per token.
+// trialOf returns a run whose requests, one a second, wait for their first token as ttftS says and then 20 ms per
+// token.
 func trialOf(ttftS []float64) Trial {
 	t := Trial{Summary: &metrics.Summary{Pools: []metrics.PoolResult{{Replicas: 1}}}}
 	for i, wait := range ttftS {
@@ -118,7 +119,8 @@ func TestTheSameRunTwiceDiffersInNothing(t *testing.T) {
 
 // TestAnIntervalNeedsEnoughRequests: of each statistic as many as it takes, ten times.
 func TestAnIntervalNeedsEnoughRequests(t *testing.T) {
-	for metric, least := range map[string]int{"latency.ttft_s.mean": 100, "latency.ttft_s.p50": 200, "latency.ttft_s.p99": 1000} {
+	for metric, least := range map[string]int{"latency.ttft_s.mean": 100, "latency.ttft_s.p50": 200,
+		"latency.ttft_s.p99": 1000} {
 		for n, want := range map[int]bool{least - 1: false, least: true} {
 			samples := correlated(rand.New(rand.NewPCG(4, 4)), n, 9, 0)
 			got := itemOf(t, compared(trialOf(samples), trialOf(samples)), metric).Differences[1].Interval
@@ -138,7 +140,8 @@ func TestTheIntervalOfAHandfulIsTheTextbooks(t *testing.T) {
 
 func TestSeedsGiveEveryMetricAnInterval(t *testing.T) {
 	c := &Comparison{Seeds: []uint64{1, 2, 3}, Scenarios: make([]Contender, 2)}
-	for seed, load := range []float64{1, 5, 9} { // each seed is another world; the second scenario is 2 slower in each, about
+	// each seed is another world; the second scenario is 2 slower in each, about
+	for seed, load := range []float64{1, 5, 9} {
 		a, b := trialOf([]float64{9, 9}), trialOf([]float64{9, 9})
 		a.Summary.Latency.ITL.P99, b.Summary.Latency.ITL.P99 = load, load+2+0.1*float64(seed-1)
 		c.Add([]Trial{a, b})
@@ -244,7 +247,8 @@ func TestAClassIsPairedByItself(t *testing.T) {
 			b.Requests[i].TTFT += sim.Seconds(2)
 		}
 	}
-	a.Summary.Classes = []metrics.ClassResult{{Name: "fast", SLO: &metrics.SLO{Attainment: .5, GoodputPerS: 3}}, {Name: "slow"}}
+	a.Summary.Classes = []metrics.ClassResult{{Name: "fast", SLO: &metrics.SLO{Attainment: .5, GoodputPerS: 3}},
+		{Name: "slow"}}
 	a.Summary.Classes[1].Latency.TTFT = metrics.Quantiles{N: 2000, Mean: 9}
 	b.Summary.Classes = []metrics.ClassResult{a.Summary.Classes[0], a.Summary.Classes[1]}
 	b.Summary.Classes[1].Latency.TTFT.Mean = 11
@@ -267,6 +271,7 @@ func TestAClassIsPairedByItself(t *testing.T) {
 
 // TestUtilizationCountsReplicasThatAreGone: of a pool that changes, as many as it had in the mean.
 func TestUtilizationCountsReplicasThatAreGone(t *testing.T) {
-	s := &metrics.Summary{Pools: []metrics.PoolResult{{Utilization: 0.5, Replicas: 2}, {Utilization: 0.9, ReplicasMean: 2}}}
+	s := &metrics.Summary{Pools: []metrics.PoolResult{{Utilization: 0.5, Replicas: 2},
+		{Utilization: 0.9, ReplicasMean: 2}}}
 	assert.InEpsilon(t, 0.7, utilization(s), 1e-12)
 }

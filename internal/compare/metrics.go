@@ -31,16 +31,23 @@ func comparedMetrics() []comparedMetric {
 	queue := func(s *Served) float64 { return s.Queue.Seconds() }
 	p50, p99 := quantile(.5), quantile(.99)
 	return append([]comparedMetric{
-		{"latency.ttft_s.mean", "TTFT mean", "s", func(s *metrics.Summary) float64 { return s.Latency.TTFT.Mean }, ttft, mean, perMean},
-		{"latency.ttft_s.p50", "TTFT p50", "s", func(s *metrics.Summary) float64 { return s.Latency.TTFT.P50 }, ttft, p50, perMedian},
-		{"latency.ttft_s.p99", "TTFT p99", "s", func(s *metrics.Summary) float64 { return s.Latency.TTFT.P99 }, ttft, p99, perTail},
+		{"latency.ttft_s.mean", "TTFT mean", "s", func(s *metrics.Summary) float64 { return s.Latency.TTFT.Mean }, ttft, mean,
+			perMean},
+		{"latency.ttft_s.p50", "TTFT p50", "s", func(s *metrics.Summary) float64 { return s.Latency.TTFT.P50 }, ttft, p50,
+			perMedian},
+		{"latency.ttft_s.p99", "TTFT p99", "s", func(s *metrics.Summary) float64 { return s.Latency.TTFT.P99 }, ttft, p99,
+			perTail},
 		{"latency.itl_s.p50", "ITL p50", "s", func(s *metrics.Summary) float64 { return s.Latency.ITL.P50 }, nil, nil, 0},
 		{"latency.itl_s.p99", "ITL p99", "s", func(s *metrics.Summary) float64 { return s.Latency.ITL.P99 }, nil, nil, 0},
 		{"latency.itl_s.max", "ITL max", "s", func(s *metrics.Summary) float64 { return s.Latency.ITL.Max }, nil, nil, 0},
-		{"latency.tpot_s.mean", "TPOT mean", "s", func(s *metrics.Summary) float64 { return s.Latency.TPOT.Mean }, (*Served).tpotS, mean, perMean},
-		{"latency.e2e_s.mean", "E2E mean", "s", func(s *metrics.Summary) float64 { return s.Latency.E2E.Mean }, e2e, mean, perMean},
-		{"latency.e2e_s.p99", "E2E p99", "s", func(s *metrics.Summary) float64 { return s.Latency.E2E.P99 }, e2e, p99, perTail},
-		{"latency.queue_s.p99", "queue p99", "s", func(s *metrics.Summary) float64 { return s.Latency.Queue.P99 }, queue, p99, perTail},
+		{"latency.tpot_s.mean", "TPOT mean", "s", func(s *metrics.Summary) float64 { return s.Latency.TPOT.Mean },
+			(*Served).tpotS, mean, perMean},
+		{"latency.e2e_s.mean", "E2E mean", "s", func(s *metrics.Summary) float64 { return s.Latency.E2E.Mean }, e2e, mean,
+			perMean},
+		{"latency.e2e_s.p99", "E2E p99", "s", func(s *metrics.Summary) float64 { return s.Latency.E2E.P99 }, e2e, p99,
+			perTail},
+		{"latency.queue_s.p99", "queue p99", "s", func(s *metrics.Summary) float64 { return s.Latency.Queue.P99 }, queue, p99,
+			perTail},
 	}, runMetrics()...)
 }
 
@@ -77,8 +84,10 @@ func runMetrics() []comparedMetric {
 		return whole("requests."+metric, name, "", func(s *metrics.Summary) float64 { return float64(of(&s.Requests)) })
 	}
 	return []comparedMetric{
-		whole("throughput.requests_per_s", "throughput", "requests/s", func(s *metrics.Summary) float64 { return s.Throughput.RequestsPerS }),
-		whole("throughput.output_tokens_per_s", "output", "tokens/s", func(s *metrics.Summary) float64 { return s.Throughput.OutputTokensPerS }),
+		whole("throughput.requests_per_s", "throughput", "requests/s",
+			func(s *metrics.Summary) float64 { return s.Throughput.RequestsPerS }),
+		whole("throughput.output_tokens_per_s", "output", "tokens/s",
+			func(s *metrics.Summary) float64 { return s.Throughput.OutputTokensPerS }),
 		count("completed", "completed", func(r *metrics.Requests) int64 { return r.Completed }),
 		count("rejected", "rejected", func(r *metrics.Requests) int64 { return r.Rejected }),
 		count("preemptions", "preemptions", func(r *metrics.Requests) int64 { return r.Preemptions }),

@@ -119,8 +119,8 @@ func (p *pairing) likeness() Likeness {
 	return SameRequests
 }
 
-// interval is that of a metric of single requests, by batches of consecutive arrivals. What neighbours share of the queue
-// they share within a batch, so that batches are nearly independent where requests are not.
+// interval is that of a metric of single requests, by batches of consecutive arrivals. What neighbours share of the
+// queue they share within a batch, so that batches are nearly independent where requests are not.
 func (p *pairing) interval(m *comparedMetric) *stats.Interval {
 	var first, other []float64
 	for _, t := range p.both {

@@ -1,4 +1,5 @@
-// Package freeze simulates a run once and prices its batches anew under other efficiencies, without simulating it again.
+// Package freeze simulates a run once and prices its batches anew under other efficiencies, without simulating it
+// again.
 //
 //	freeze.go  the run and the values to predict
 //	tape.go    its batches; shapes.go the fewer shapes that stand for them

@@ -12,10 +12,11 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Frozen is a simulated run whose steps can be priced anew without simulating it again: the batches of its steps, and how
-// much of each step every measured value waits for. In a closed loop whose clients send again at once the batches follow
-// from the lengths alone, however long steps last, so the new values are those of a new simulation. Where arrivals take
-// time of their own, by an open load or by what passes outside the engine, they are so as long as prices change little.
+// Frozen is a simulated run whose steps can be priced anew without simulating it again: the batches of its steps, and
+// how much of each step every measured value waits for. In a closed loop whose clients send again at once the batches
+// follow from the lengths alone, however long steps last, so the new values are those of a new simulation. Where
+// arrivals take time of their own, by an open load or by what passes outside the engine, they are so as long as prices
+// change little.
 type Frozen struct {
 	Run        *measured.Run
 	Deployment hardware.Deployment
@@ -35,10 +36,11 @@ type FrozenValue struct {
 	mean float64 // seconds that wait lasted in the simulation
 }
 
-// Freeze simulates a run, with options above its scenario, and keeps what Frozen needs for the values that are wanted, or
-// says why it cannot. Values that are no mean over requests keep their proportion to the mean.
+// Freeze simulates a run, with options above its scenario, and keeps what Frozen needs for the values that are wanted,
+// or says why it cannot. Values that are no mean over requests keep their proportion to the mean.
 func Freeze(
-	ctx context.Context, run *measured.Run, above configs.Options, with validation.Efficiencies, want func(*measured.Row, *measured.Value) bool,
+	ctx context.Context, run *measured.Run, above configs.Options, with validation.Efficiencies,
+	want func(*measured.Row, *measured.Value) bool,
 ) (*Frozen, string) {
 	if run.Skip != "" {
 		return nil, run.Skip

@@ -20,8 +20,10 @@ import (
 const (
 	poisson = "{arrivals: {process: poisson, rate: 12}, requests: 400, "
 	steady  = "prompt_tokens: {distribution: fixed, mean: 500}, output_tokens: {distribution: fixed, mean: 60}}"
-	varied  = "prompt_tokens: {distribution: lognormal, mean: 900, cv: 1}, output_tokens: {distribution: lognormal, mean: 120, cv: 1}}"
-	evicted = "prompt_tokens: {distribution: uniform, min: 50, max: 300}, output_tokens: {distribution: uniform, min: 100, max: 400}}"
+	varied  = "prompt_tokens: {distribution: lognormal, mean: 900, cv: 1}, output_tokens: {distribution: lognormal, " +
+		"mean: 120, cv: 1}}"
+	evicted = "prompt_tokens: {distribution: uniform, min: 50, max: 300}, output_tokens: {distribution: uniform, min: " +
+		"100, max: 400}}"
 )
 
 // frozenRuns are runs of every kind that a fit meets, by what is particular about them.
@@ -29,23 +31,29 @@ func frozenRuns() map[string]*measured.Run {
 	of := func(model, pool, load string) *measured.Run {
 		run := &measured.Run{ID: "run", Scenario: "model: " + model + "\npools: [{" + pool + "}]\nworkload: " + load + "\n"}
 		row := measured.Row{ID: "run", Request: -1}
-		for _, m := range []measured.Metric{measured.TTFT, measured.TPOT, measured.E2E, measured.OutputPerS, measured.RequestsPerS} {
+		for _, m := range []measured.Metric{measured.TTFT, measured.TPOT, measured.E2E, measured.OutputPerS,
+			measured.RequestsPerS} {
 			row.Values = append(row.Values, measured.Lead(m, measured.Mean, 1))
 		}
 		run.Rows = []measured.Row{row}
 		return run
 	}
 	return map[string]*measured.Run{
-		"one client":  of("llama-3.1-8b", "gpu: h100-sxm", "{closed_loop: {concurrency: 1}, requests: 5, "+steady),
-		"think time":  of("llama-3.1-8b", "gpu: h100-sxm", "{closed_loop: {concurrency: 1, think_time_s: 0.3}, requests: 5, "+steady),
-		"in step":     of("llama-3.1-8b", "gpu: h100-sxm", "{closed_loop: {concurrency: 16}, requests: 96, "+steady),
-		"varied":      of("llama-3.1-8b", "gpu: h100-sxm", "{closed_loop: {concurrency: 64}, requests: 640, "+varied),
-		"parallel":    of("llama-3.1-70b", "gpu: h100-sxm, tensor_parallel: 4", "{closed_loop: {concurrency: 48}, requests: 300, "+varied),
-		"experts":     of("gpt-oss-120b", "gpu: h100-sxm, tensor_parallel: 2", "{closed_loop: {concurrency: 24}, requests: 240, "+varied),
-		"preemptions": of("llama-3.1-8b", "gpu: h100-sxm, num_gpu_blocks: 800, enable_prefix_caching: false", "{closed_loop: {concurrency: 64}, requests: 640, "+evicted),
-		"open load":   of("llama-3.1-8b", "gpu: h100-sxm", poisson+varied),
+		"one client": of("llama-3.1-8b", "gpu: h100-sxm", "{closed_loop: {concurrency: 1}, requests: 5, "+steady),
+		"think time": of("llama-3.1-8b", "gpu: h100-sxm", "{closed_loop: {concurrency: 1, think_time_s: 0.3}, requests: 5, "+
+			steady),
+		"in step": of("llama-3.1-8b", "gpu: h100-sxm", "{closed_loop: {concurrency: 16}, requests: 96, "+steady),
+		"varied":  of("llama-3.1-8b", "gpu: h100-sxm", "{closed_loop: {concurrency: 64}, requests: 640, "+varied),
+		"parallel": of("llama-3.1-70b", "gpu: h100-sxm, tensor_parallel: 4",
+			"{closed_loop: {concurrency: 48}, requests: 300, "+varied),
+		"experts": of("gpt-oss-120b", "gpu: h100-sxm, tensor_parallel: 2",
+			"{closed_loop: {concurrency: 24}, requests: 240, "+varied),
+		"preemptions": of("llama-3.1-8b", "gpu: h100-sxm, num_gpu_blocks: 800, enable_prefix_caching: false",
+			"{closed_loop: {concurrency: 64}, requests: 640, "+evicted),
+		"open load": of("llama-3.1-8b", "gpu: h100-sxm", poisson+varied),
 
-		"prompts first": of("llama-3.1-8b", "gpu: h100-sxm, engine: sglang", "{closed_loop: {concurrency: 64}, requests: 640, "+varied),
+		"prompts first": of("llama-3.1-8b", "gpu: h100-sxm, engine: sglang",
+			"{closed_loop: {concurrency: 64}, requests: 640, "+varied),
 		"retractions": of("llama-3.1-8b", "gpu: h100-sxm, engine: sglang, num_gpu_blocks: 12000, radix_cache: false",
 			"{closed_loop: {concurrency: 64}, requests: 640, "+evicted),
 		"no eviction": of("llama-3.1-8b", "gpu: h100-sxm, engine: tensorrt-llm, num_gpu_blocks: 400",
@@ -78,7 +86,8 @@ func frozenErrors(t *testing.T, run *measured.Run, from, to hardware.Efficiency)
 	fixed := func(e hardware.Efficiency) validation.Efficiencies {
 		return func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }
 	}
-	f, skip := Freeze(context.Background(), run, configs.Options{}, fixed(from), func(*measured.Row, *measured.Value) bool { return true })
+	f, skip := Freeze(context.Background(), run, configs.Options{}, fixed(from),
+		func(*measured.Row, *measured.Value) bool { return true })
 	require.Empty(t, skip)
 	out := make([]float64, len(f.Values))
 	f.Predict(to, out)
@@ -119,9 +128,9 @@ func TestAFrozenClosedLoopIsANewSimulation(t *testing.T) {
 	}
 }
 
-// TestAFrozenRunWithAnIngressIsNearlyANewSimulation: who is on the way while a step runs changes with the length of steps.
-// E2E and throughput stay within 1 %, TPOT within 1.5 %. TTFT depends on where in a step, and behind whose prompt, a
-// request arrives; a few hundred of them leave up to 8 % of chance in its mean.
+// TestAFrozenRunWithAnIngressIsNearlyANewSimulation: who is on the way while a step runs changes with the length of
+// steps. E2E and throughput stay within 1 %, TPOT within 1.5 %. TTFT depends on where in a step, and behind whose
+// prompt, a request arrives; a few hundred of them leave up to 8 % of chance in its mean.
 func TestAFrozenRunWithAnIngressIsNearlyANewSimulation(t *testing.T) {
 	from := priorOf(t)
 	accepted := map[measured.Metric]float64{
@@ -153,8 +162,8 @@ func TestTheIngressIsExactWhereEverybodyWaitsForIt(t *testing.T) {
 	}
 }
 
-// TestUnderOpenLoadPricesMayChangeALittle: longer steps gather more requests, which frozen batches do not see. For a fifth
-// less bandwidth the latencies are a twentieth off, and the rate, which arrivals decide, a hundredth.
+// TestUnderOpenLoadPricesMayChangeALittle: longer steps gather more requests, which frozen batches do not see. For a
+// fifth less bandwidth the latencies are a twentieth off, and the rate, which arrivals decide, a hundredth.
 func TestUnderOpenLoadPricesMayChangeALittle(t *testing.T) {
 	from := priorOf(t)
 	to := from
@@ -187,7 +196,8 @@ func TestWhatCannotBeFrozenSaysWhy(t *testing.T) {
 	frozen := func(change func(*measured.Run)) string {
 		run := frozenRuns()["in step"]
 		change(run)
-		f, skip := Freeze(context.Background(), run, configs.Options{}, nil, func(*measured.Row, *measured.Value) bool { return true })
+		f, skip := Freeze(context.Background(), run, configs.Options{}, nil,
+			func(*measured.Row, *measured.Value) bool { return true })
 		assert.Nil(t, f)
 		return skip
 	}
@@ -198,17 +208,21 @@ func TestWhatCannotBeFrozenSaysWhy(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "two pools", frozen(func(r *measured.Run) { r.Skip = "two pools" }))
-	assert.Equal(t, "2 replicas: only runs of one can be fitted to", frozen(replace("gpu: h100-sxm", "gpu: h100-sxm, replicas: 2")))
+	assert.Equal(t, "2 replicas: only runs of one can be fitted to",
+		frozen(replace("gpu: h100-sxm", "gpu: h100-sxm, replicas: 2")))
 	assert.Contains(t, frozen(replace("llama-3.1-8b", "llama-3.1-8B")), `model "llama-3.1-8B" not found`)
-	assert.Equal(t, "96 of 96 simulated requests do not complete", frozen(replace("gpu: h100-sxm", "gpu: h100-sxm, max_model_len: 400")))
+	assert.Equal(t, "96 of 96 simulated requests do not complete",
+		frozen(replace("gpu: h100-sxm", "gpu: h100-sxm, max_model_len: 400")))
 }
 
 func TestOnlyWhatIsWantedIsFrozen(t *testing.T) {
 	run := frozenRuns()["in step"]
 	values := run.Rows[0].Values
 	values[0].Skip = "not to be trusted"
-	run.Rows[0].Values = append(values, measured.Lead(measured.ITL, measured.Mean, 1), measured.Other(measured.TPOT, measured.P99, 1))
-	f, skip := Freeze(context.Background(), run, configs.Options{}, nil, func(_ *measured.Row, v *measured.Value) bool { return v.Metric != measured.E2E })
+	run.Rows[0].Values = append(values, measured.Lead(measured.ITL, measured.Mean, 1),
+		measured.Other(measured.TPOT, measured.P99, 1))
+	f, skip := Freeze(context.Background(), run, configs.Options{}, nil,
+		func(_ *measured.Row, v *measured.Value) bool { return v.Metric != measured.E2E })
 	require.Empty(t, skip)
 	var names []string
 	for _, v := range f.Values {
@@ -221,6 +235,7 @@ func TestOnlyWhatIsWantedIsFrozen(t *testing.T) {
 func TestCtrlCEndsAFreeze(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	_, skip := Freeze(ctx, frozenRuns()["in step"], configs.Options{}, nil, func(*measured.Row, *measured.Value) bool { return true })
+	_, skip := Freeze(ctx, frozenRuns()["in step"], configs.Options{}, nil,
+		func(*measured.Row, *measured.Value) bool { return true })
 	assert.Equal(t, context.Canceled.Error(), skip)
 }

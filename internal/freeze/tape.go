@@ -29,8 +29,8 @@ type taped struct {
 
 func (s *taped) end() sim.Time { return s.start.Add(s.span) }
 
-// Price implements sim.StepModel. Each price is that of the run of steps which Run tells of next: the one instance of the
-// pool commits a run before it plans another.
+// Price implements sim.StepModel. Each price is that of the run of steps which Run tells of next: the one instance of
+// the pool commits a run before it plans another.
 func (t *tape) Price(ranks []sim.Shape, g *sim.Segment) {
 	t.last = ranks[0]
 	t.model.Price(ranks, g)

@@ -69,9 +69,9 @@ func counts(q *validation.Request, m measured.Metric) bool {
 // entered is when a request reached the engine.
 func (t *tape) entered(q *validation.Request) float64 { return q.SentS + t.Ingress.Seconds() }
 
-// span adds what the time from the first send to the last token consists of. In a closed loop every step of it delays the
-// end, and so does the ingress wherever the engine waits for a client. Under open load arrivals come when they come: what
-// delays the end is what the last request waits for.
+// span adds what the time from the first send to the last token consists of. In a closed loop every step of it delays
+// the end, and so does the ingress wherever the engine waits for a client. Under open load arrivals come when they
+// come: what delays the end is what the last request waits for.
 func (w *waiting) span(in []validation.Request) {
 	var first, last *validation.Request
 	for i := range in {

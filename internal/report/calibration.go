@@ -44,7 +44,8 @@ func constants(t *text.Page, c *calibration.Calibration) {
 		if k.AtLimit {
 			known = "at its limit"
 		}
-		rows = append(rows, []string{k.Name, ConstantText(k.Name, k.Prior), ConstantText(k.Name, k.Fitted), change(k.ChangePct()), known})
+		rows = append(rows, []string{k.Name, ConstantText(k.Name, k.Prior), ConstantText(k.Name, k.Fitted),
+			change(k.ChangePct()), known})
 	}
 	if len(rows) == 1 {
 		t.Line("nothing changed: the data say nothing of any constant")
@@ -88,7 +89,8 @@ func calibrationErrors(t *text.Page, c *calibration.Calibration) {
 	t.Line("left out: each run predicted from the others alone, as a run that was not measured")
 	for i := range c.Errors {
 		if e := &c.Errors[i]; e.LeftOut.MedianPct > e.Before.MedianPct && fittedTo(c, e.Metric) {
-			t.Warning("warning: " + MetricName(e.Metric) + " of runs left out is no better than before: the runs contradict each other, or are too few")
+			t.Warning("warning: " + MetricName(e.Metric) +
+				" of runs left out is no better than before: the runs contradict each other, or are too few")
 		}
 	}
 }
@@ -142,8 +144,10 @@ func notFitted(t *text.Page, c *calibration.Calibration) {
 		t.Line(fmt.Sprintf("and for %s more", text.Counted(n, "reason")))
 	}
 	for _, f := range c.TooFast[:min(tooFastShown, len(c.TooFast))] {
-		t.Warning(fmt.Sprintf("warning: run %s is not fitted to, for it beats the bound of the data sheet: TPOT %s ms, least possible %s ms; "+
-			"it speculates, or is not what it says it is", f.ID, text.Significant(f.MeasuredMS), text.Significant(f.FloorMS)))
+		t.Warning(
+			fmt.Sprintf(
+				"warning: run %s is not fitted to, for it beats the bound of the data sheet: TPOT %s ms, least possible %s ms; "+
+					"it speculates, or is not what it says it is", f.ID, text.Significant(f.MeasuredMS), text.Significant(f.FloorMS)))
 	}
 	if n := len(c.TooFast) - tooFastShown; n > 0 {
 		t.Warning(fmt.Sprintf("warning: and %s more", text.Counted(n, "run")))

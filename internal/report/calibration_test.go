@@ -24,8 +24,10 @@ func fixture() *calibration.Calibration {
 			{Name: "first_token_s", Prior: 0.05, Fitted: 0.0123, Known: 0.99},
 		},
 		Errors: []calibration.MetricErrors{
-			{Metric: "ttft", Before: validation.ErrorsOf([]float64{100, 300, 50}), InSample: validation.ErrorsOf([]float64{-1, 2, 3}), LeftOut: validation.ErrorsOf([]float64{5, -6, 7})},
-			{Metric: "tpot", Before: validation.ErrorsOf([]float64{10, 20, 30}), InSample: validation.ErrorsOf([]float64{0, 1, 2}), LeftOut: validation.ErrorsOf([]float64{-4, 5, 6})},
+			{Metric: "ttft", Before: validation.ErrorsOf([]float64{100, 300, 50}),
+				InSample: validation.ErrorsOf([]float64{-1, 2, 3}), LeftOut: validation.ErrorsOf([]float64{5, -6, 7})},
+			{Metric: "tpot", Before: validation.ErrorsOf([]float64{10, 20, 30}),
+				InSample: validation.ErrorsOf([]float64{0, 1, 2}), LeftOut: validation.ErrorsOf([]float64{-4, 5, 6})},
 		},
 	}
 }
@@ -74,7 +76,8 @@ func TestOneRunLeavesNothingToTestTheFitWith(t *testing.T) {
 		c.Errors[i].LeftOut = validation.ErrorsOf(nil)
 	}
 	text := printed(t, c, Options{})
-	assert.Contains(t, text, "one run leaves none to test the fit with: measure a second one, such as another concurrency\n")
+	assert.Contains(
+		t, text, "one run leaves none to test the fit with: measure a second one, such as another concurrency\n")
 	assert.Contains(t, text, "  –  –\n")
 	assert.NotContains(t, text, "left out: each")
 }
@@ -82,7 +85,9 @@ func TestOneRunLeavesNothingToTestTheFitWith(t *testing.T) {
 func TestAFitThatDoesNotHelpIsWarnedOf(t *testing.T) {
 	c := fixture()
 	c.Errors[0].LeftOut = validation.ErrorsOf([]float64{-90, 120, 150})
-	c.Errors = append(c.Errors, calibration.MetricErrors{Metric: "e2e", Before: validation.ErrorsOf([]float64{1}), LeftOut: validation.ErrorsOf([]float64{2})})
+	c.Errors = append(c.Errors,
+		calibration.MetricErrors{Metric: "e2e", Before: validation.ErrorsOf([]float64{1}),
+			LeftOut: validation.ErrorsOf([]float64{2})})
 	text := printed(t, c, Options{})
 	assert.Contains(t, text, "warning: TTFT of runs left out is no better than before: ")
 	assert.NotContains(t, text, "warning: TPOT")

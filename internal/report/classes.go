@@ -12,7 +12,8 @@ func classes(t *text.Page, s *metrics.Summary) {
 	if len(s.Classes) < 2 {
 		return
 	}
-	rows := [][]string{{"class", "requests", "completed", "TTFT p50", "p99", "ITL p50", "p99", "E2E p50", "p99", "SLO met", "goodput"}}
+	rows := [][]string{{"class", "requests", "completed", "TTFT p50", "p99", "ITL p50", "p99", "E2E p50", "p99", "SLO met",
+		"goodput"}}
 	for i := range s.Classes {
 		c := &s.Classes[i]
 		row := []string{c.Name, text.Count(c.Requests.Arrived), text.Count(c.Requests.Completed)}

@@ -15,9 +15,11 @@ func TestSeveralClassesHaveRows(t *testing.T) {
 	q := metrics.Quantiles{N: 9, P50: .0142, P99: .31}
 	nan := metrics.Quantiles{P50: math.NaN(), P99: math.NaN()}
 	s := &metrics.Summary{Classes: []metrics.ClassResult{
-		{Name: "chat", Requests: metrics.Requests{Arrived: 10, Completed: 9}, Latency: metrics.Latency{TTFT: q, ITL: q, E2E: q},
-			SLO: &metrics.SLO{TTFTS: .2, TPOTS: .05, E2ES: 4, Attainment: .9, GoodputPerS: 1.25}},
-		{Name: "overnight-batch", Requests: metrics.Requests{Arrived: 3}, Latency: metrics.Latency{TTFT: nan, ITL: nan, E2E: nan}},
+		{Name: "chat", Requests: metrics.Requests{Arrived: 10, Completed: 9},
+			Latency: metrics.Latency{TTFT: q, ITL: q, E2E: q},
+			SLO:     &metrics.SLO{TTFTS: .2, TPOTS: .05, E2ES: 4, Attainment: .9, GoodputPerS: 1.25}},
+		{Name: "overnight-batch", Requests: metrics.Requests{Arrived: 3},
+			Latency: metrics.Latency{TTFT: nan, ITL: nan, E2E: nan}},
 	}}
 	out := text.NewPage(false)
 	classes(out, s)

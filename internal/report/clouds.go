@@ -17,7 +17,8 @@ type cloud struct {
 // cloudsMax is how many colours stay apart for the eye, besides that of rows of another quality.
 const cloudsMax = 5
 
-// cloudsOf parts the predictions by the first label that has several values, and returns those of other qualities apart.
+// cloudsOf parts the predictions by the first label that has several values, and returns those of other qualities
+// apart.
 func cloudsOf(v *validation.Validation, metric string) (clouds []cloud, others cloud) {
 	label := cloudLabel(v, metric)
 	percents := map[string][]float64{}

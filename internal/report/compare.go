@@ -14,8 +14,8 @@ import (
 // withIntervalsMax is how many scenarios have room for their intervals; those of more are in compare.json.
 const withIntervalsMax = 4
 
-// ComparisonTable writes a comparison for people: what was compared, what differs, what came of it and why. Everything in
-// it is in compare.json too.
+// ComparisonTable writes a comparison for people: what was compared, what differs, what came of it and why. Everything
+// in it is in compare.json too.
 func ComparisonTable(w io.Writer, c *compare.Comparison, o Options) error {
 	t := newPage(o)
 	t.Heading(comparisonHeading(c))
@@ -198,8 +198,8 @@ func itemValue(item *compare.Item, u text.Unit, i int) string {
 	return text.Significant(x / u.Size)
 }
 
-// differenceCells are the difference to the first scenario and, where there is room, half its interval, both in percent of
-// the first: "+12.3 %" "±1.4"; "~" where the interval holds 0, "=" where nothing differs.
+// differenceCells are the difference to the first scenario and, where there is room, half its interval, both in percent
+// of the first: "+12.3 %" "±1.4"; "~" where the interval holds 0, "=" where nothing differs.
 func differenceCells(item *compare.Item, i int, intervals bool) []string {
 	d, first := item.Differences[i], float64(item.Values[0])
 	size, difference, half := math.Abs(first)/100, relative(float64(d.Mean), first), ""

@@ -17,12 +17,13 @@ func poolKey(key string) (pool, own string) {
 	return pool, own
 }
 
-// alike returns the keys on which pools agree that some scenario lacks. Pools of different names are not compared key by key, and
-// two that replace one would print all that they are, a hundred lines, of which few tell them apart.
+// alike returns the keys on which pools agree that some scenario lacks. Pools of different names are not compared key
+// by key, and two that replace one would print all that they are, a hundred lines, of which few tell them apart.
 func alike(diff []compare.KeyDiff) map[string]bool {
 	lone := map[string]bool{}
 	for _, d := range diff {
-		if pool, own := poolKey(d.Key); own == "name" { // the name is in the key, so it differs only where there is no such pool
+		// the name is in the key, so it differs only where there is no such pool
+		if pool, own := poolKey(d.Key); own == "name" {
 			lone[pool] = true
 		}
 	}
@@ -39,7 +40,8 @@ func alike(diff []compare.KeyDiff) map[string]bool {
 	agreed := map[string]bool{}
 	for _, d := range diff {
 		pool, own := poolKey(d.Key)
-		if values := said[own]; lone[pool] && (own == "name" || len(values) > 1 && len(slices.Compact(slices.Sorted(slices.Values(values)))) == 1) {
+		if values := said[own]; lone[pool] &&
+			(own == "name" || len(values) > 1 && len(slices.Compact(slices.Sorted(slices.Values(values)))) == 1) {
 			agreed[d.Key] = true
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/decodesim/decodesim/internal/compare"
 )
 
-// TestPoolsThatReplaceAnotherAreToldByWhatTheyDiffer: of pools that only one scenario has, keys on which all of them agree are left
-// out; of a pool that both have, none is.
+// TestPoolsThatReplaceAnotherAreToldByWhatTheyDiffer: of pools that only one scenario has, keys on which all of them
+// agree are left out; of a pool that both have, none is.
 func TestPoolsThatReplaceAnotherAreToldByWhatTheyDiffer(t *testing.T) {
 	agreed := alike([]compare.KeyDiff{
 		{Key: "weights", Values: []string{"fp8", "bf16"}},

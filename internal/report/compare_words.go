@@ -15,7 +15,8 @@ func comparisonLegend(c *compare.Comparison) []string {
 	if len(c.Scenarios) > withIntervalsMax {
 		marks = "~ (not significant) is said by" // their widths are in compare.json
 	}
-	lines := []string{fmt.Sprintf("Differences are to %s, of shares in percentage points (pt). %s %.0f %% intervals", c.Scenarios[0].Name, marks, 100*c.Confidence)}
+	lines := []string{fmt.Sprintf("Differences are to %s, of shares in percentage points (pt). %s %.0f %% intervals",
+		c.Scenarios[0].Name, marks, 100*c.Confidence)}
 	if len(c.Seeds) > 1 {
 		lines = append(lines, fmt.Sprintf("from %d runs of each, paired by seed; values are means over them.", len(c.Seeds)))
 	} else {

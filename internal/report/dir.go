@@ -46,7 +46,8 @@ func Open(path string) (*Dir, error) {
 }
 
 func (d *Dir) refuseRun() error {
-	for _, name := range []string{"summary.json", "scenario.yaml", "explain.json", "predictions.csv", "validation.json", "compare.json", "size.json"} {
+	for _, name := range []string{"summary.json", "scenario.yaml", "explain.json", "predictions.csv", "validation.json",
+		"compare.json", "size.json"} {
 		if _, err := os.Lstat(filepath.Join(d.path, name)); err == nil {
 			return fmt.Errorf("output %q already holds a run (%s); name another directory or remove it", d.path, name)
 		}
@@ -78,7 +79,8 @@ func (d *Dir) probe() error {
 		return fmt.Errorf("output %q cannot be written: %w", d.path, err)
 	}
 	_, err = f.Write(make([]byte, probeBytes))
-	if err = errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
+	err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	if err != nil {
 		return fmt.Errorf("output %q cannot be written: %w", d.path, err)
 	}
 	return nil
@@ -104,7 +106,8 @@ func (d *Dir) WriteFile(name string, write func(io.Writer) error) (err error) {
 		}
 	}()
 	b := bufio.NewWriterSize(f, 1<<16)
-	for _, step := range []func() error{func() error { return write(b) }, b.Flush, func() error { return f.Chmod(0o644) }, f.Close} {
+	for _, step := range []func() error{func() error { return write(b) }, b.Flush, func() error { return f.Chmod(0o644) },
+		f.Close} {
 		if err := step(); err != nil {
 			return fmt.Errorf("output %q: %w", name, err)
 		}

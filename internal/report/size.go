@@ -48,7 +48,8 @@ func SizingText(w io.Writer, s *sizing.Sizing) error {
 
 // SizingCaption names a search on everything that shows it.
 func SizingCaption(s *sizing.Sizing) text.Caption {
-	return text.Caption{Scenario: s.Study, Model: s.Model, Hardware: fmt.Sprintf("up to %d × %s", s.GPUsMax, s.GPU), Seed: &s.Seeds[0]}
+	return text.Caption{Scenario: s.Study, Model: s.Model, Hardware: fmt.Sprintf("up to %d × %s", s.GPUsMax, s.GPU),
+		Seed: &s.Seeds[0]}
 }
 
 // sloWords says what must be kept.
@@ -73,7 +74,8 @@ func searchWords(s *sizing.Sizing) string {
 			simulated++
 		}
 	}
-	words := fmt.Sprintf("%s, of which %s simulated: %s of up to %s requests", text.Counted(len(s.Candidates), "deployment"),
+	words := fmt.Sprintf("%s, of which %s simulated: %s of up to %s requests",
+		text.Counted(len(s.Candidates), "deployment"),
 		text.Count(simulated), text.Counted(s.Simulations, "simulation"), text.Count(s.Requests[len(s.Requests)-1]))
 	if len(s.Seeds) > 1 {
 		words += fmt.Sprintf(", the last ones under %d seeds", len(s.Seeds))
@@ -102,13 +104,17 @@ func sizingSentences(s *sizing.Sizing) []string {
 	}
 	all := []string{fmt.Sprintf("%s on %d × %s%s sustains %s.", b.Name, b.GPUs, s.GPU, cost, sustains)}
 	if s.AtPerS > 0 {
-		all[0] = fmt.Sprintf("%s on %d × %s%s is the cheapest that sustains %s requests/s: its SLO breaks at %s.", b.Name, b.GPUs, s.GPU, cost, text.Short(s.AtPerS), sustains)
+		all[0] = fmt.Sprintf("%s on %d × %s%s is the cheapest that sustains %s requests/s: its SLO breaks at %s.", b.Name,
+			b.GPUs, s.GPU, cost, text.Short(s.AtPerS), sustains)
 		all = append(all, fmt.Sprintf("Margin: %s more rate%s.", text.Percent(float64(b.Margin)), marginSpread(s, b)))
 	}
-	all = append(all, fmt.Sprintf("That is %s of its roofline limit, %s requests/s; the highest roofline limit of all is %s.", text.Percent(b.OfPerfect),
-		text.Significant(b.PerfectPackingPerS), text.Significant(s.PerfectPackingPerS)))
+	all = append(
+		all, fmt.Sprintf("That is %s of its roofline limit, %s requests/s; the highest roofline limit of all is %s.",
+			text.Percent(b.OfPerfect),
+			text.Significant(b.PerfectPackingPerS), text.Significant(s.PerfectPackingPerS)))
 	if s.Lead != nil {
-		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs; the first sustains %s %s.", s.Finalists[1].Name, s.Finalists[1].GPUs, signedPercent(s.Lead.Relative), leadSpread(s)))
+		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs; the first sustains %s %s.", s.Finalists[1].Name,
+			s.Finalists[1].GPUs, signedPercent(s.Lead.Relative), leadSpread(s)))
 	}
 	return all
 }
@@ -141,12 +147,14 @@ func spreadWords(i *stats.Interval, scale float64, unit string) string {
 	if i == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (95 %%: %s to %s%s over %d seeds)", text.Significant(i.Low*scale), text.Significant(i.High*scale), unit, i.N)
+	return fmt.Sprintf(" (95 %%: %s to %s%s over %d seeds)", text.Significant(i.Low*scale), text.Significant(i.High*scale),
+		unit, i.N)
 }
 
 // finalistsTable writes the deployments of the last round.
 func finalistsTable(t *text.Page, s *sizing.Sizing) {
-	rows := [][]string{{"", "GPUs", "per hour", "sustains/s", "±", "goodput/s/GPU", "of roofline", "tokens/s/user", "TTFT p50", "TPOT p50"}}
+	rows := [][]string{{"", "GPUs", "per hour", "sustains/s", "±", "goodput/s/GPU", "of roofline", "tokens/s/user",
+		"TTFT p50", "TPOT p50"}}
 	for i := range s.Finalists {
 		f := &s.Finalists[i]
 		half, usd := text.Dash, text.Dash
@@ -158,7 +166,8 @@ func finalistsTable(t *text.Page, s *sizing.Sizing) {
 		}
 		rows = append(rows, []string{
 			f.Name, text.Count(f.GPUs), usd, text.Significant(f.CapacityPerS), half, text.Significant(f.GoodputPerSPerGPU),
-			text.Percent(f.OfPerfect), text.Significant(f.UserTokensPerS), text.Duration(f.TTFTS.P50), text.Duration(f.TPOTS.P50),
+			text.Percent(f.OfPerfect), text.Significant(f.UserTokensPerS), text.Duration(f.TTFTS.P50),
+			text.Duration(f.TPOTS.P50),
 		})
 	}
 	t.Table(rows)
@@ -182,7 +191,8 @@ func limitWords(f *sizing.Finalist) string {
 				missed = append(missed, text.WholePercent(of.share)+" miss "+of.name)
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%s first: at %s requests/s only %s keep the SLO, %s", first, text.Significant(l.RatePerS), text.Percent(l.Attainment),
+		parts = append(parts, fmt.Sprintf("%s first: at %s requests/s only %s keep the SLO, %s", first,
+			text.Significant(l.RatePerS), text.Percent(l.Attainment),
 			strings.Join(missed, ", ")))
 	} else {
 		parts = append(parts, "nothing breaks at the rates that were tried")
@@ -191,8 +201,11 @@ func limitWords(f *sizing.Finalist) string {
 		parts = append(parts, fmt.Sprintf("%s busy %s of the time", f.Pools[i].Role, text.WholePercent(min(1, busy))))
 	}
 	if l.Of != "" {
-		parts = append(parts, fmt.Sprintf("a token waits for a step of %s weights, %s KV, %s compute, %s communication, %s overhead", text.WholePercent(l.Share.Weights),
-			text.WholePercent(l.Share.KV), text.WholePercent(l.Share.Compute), text.WholePercent(l.Share.Communication), text.WholePercent(l.Share.Overhead)))
+		parts = append(
+			parts, fmt.Sprintf("a token waits for a step of %s weights, %s KV, %s compute, %s communication, %s overhead",
+				text.WholePercent(l.Share.Weights),
+				text.WholePercent(l.Share.KV), text.WholePercent(l.Share.Compute), text.WholePercent(l.Share.Communication),
+				text.WholePercent(l.Share.Overhead)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -225,7 +238,8 @@ func frontierTable(t *text.Page, all []sizing.FrontierPoint) {
 // CandidatesCSV writes a line per deployment, in SI units; cells of what is not known stay empty.
 func CandidatesCSV(w io.Writer, s *sizing.Sizing) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{{"name", "topology", "split", "gpus", "usd_per_hour", "prefill_share", "tensor_parallel", "max_num_seqs", "prefill_tensor_parallel",
+	rows := [][]string{{"name", "topology", "split", "gpus", "usd_per_hour", "prefill_share", "tensor_parallel",
+		"max_num_seqs", "prefill_tensor_parallel",
 		"max_num_batched_tokens", "perfect_packing_per_s", "capacity_per_s", "round", "why"}}
 	number := func(x float64) string {
 		if x == 0 {
@@ -236,8 +250,10 @@ func CandidatesCSV(w io.Writer, s *sizing.Sizing) error {
 	for i := range s.Candidates {
 		c := &s.Candidates[i]
 		first, last := &c.Pools[0], &c.Pools[len(c.Pools)-1]
-		rows = append(rows, []string{c.Name, c.Topology, c.Split, strconv.Itoa(c.GPUs), number(c.USDPerHour), number(c.PrefillShare()),
-			strconv.Itoa(last.TensorParallel), strconv.Itoa(last.MaxNumSeqs), strconv.Itoa(first.TensorParallel), strconv.Itoa(first.MaxNumBatchedTokens),
+		rows = append(rows, []string{c.Name, c.Topology, c.Split, strconv.Itoa(c.GPUs), number(c.USDPerHour),
+			number(c.PrefillShare()),
+			strconv.Itoa(last.TensorParallel), strconv.Itoa(last.MaxNumSeqs), strconv.Itoa(first.TensorParallel),
+			strconv.Itoa(first.MaxNumBatchedTokens),
 			csvCell(stats.Number(finite(c.PerfectPackingPerS))), csvCell(c.CapacityPerS), strconv.Itoa(c.Round), c.Why})
 	}
 	return out.WriteAll(rows)
@@ -256,8 +272,11 @@ func SizingHTML(w io.Writer, s *sizing.Sizing, figures ...Figure) error {
 	if err := SizingText(&plain, s); err != nil {
 		return err
 	}
-	fmt.Fprintf(&page, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>%s</title>\n", html.EscapeString(SizingCaption(s).String()))
-	page.WriteString("<style>body{font:14px sans-serif;margin:2em auto;max-width:70em}pre{overflow-x:auto}svg{max-width:100%;height:auto}</style>\n")
+	fmt.Fprintf(&page, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>%s</title>\n",
+		html.EscapeString(SizingCaption(s).String()))
+	page.WriteString(
+		"<style>body{font:14px sans-serif;margin:2em " +
+			"auto;max-width:70em}pre{overflow-x:auto}svg{max-width:100%;height:auto}</style>\n")
 	fmt.Fprintf(&page, "<pre>%s</pre>\n", html.EscapeString(plain.String()))
 	for _, f := range figures {
 		svg := f.SVG

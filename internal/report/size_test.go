@@ -21,25 +21,35 @@ func toySizing() *sizing.Sizing {
 		if split != "" {
 			topology = configs.Disaggregated
 		}
-		return sizing.Deployment{Name: name, Topology: topology, Split: split, GPUs: gpus, USDPerHour: 4 * float64(gpus), Pools: pools}
+		return sizing.Deployment{Name: name, Topology: topology, Split: split, GPUs: gpus, USDPerHour: 4 * float64(gpus),
+			Pools: pools}
 	}
-	prefill, decode := sizing.Pool{Role: "prefill", Replicas: 1, GPUs: 2, TensorParallel: 2}, sizing.Pool{Role: "decode", Replicas: 3, GPUs: 6, TensorParallel: 2}
+	prefill, decode := sizing.Pool{Role: "prefill", Replicas: 1, GPUs: 2, TensorParallel: 2},
+		sizing.Pool{Role: "decode", Replicas: 3, GPUs: 6, TensorParallel: 2}
 	best := sizing.Finalist{
-		Deployment: deployment("1P3D tp2", "1P3D", 8, prefill, decode), CapacityPerS: 20, Interval: &stats.Interval{Low: 19, High: 21, N: 5},
+		Deployment: deployment("1P3D tp2", "1P3D", 8, prefill, decode), CapacityPerS: 20,
+		Interval:           &stats.Interval{Low: 19, High: 21, N: 5},
 		PerfectPackingPerS: 50, OfPerfect: 0.4, GoodputPerS: 18, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30,
 		TTFTS: sizing.Percentile{P50: 0.2, At: 0.5}, TPOTS: sizing.Percentile{P50: 0.033, At: 0.04},
-		Limit: sizing.Limiting{RatePerS: 20.1, Attainment: 0.89, TTFTMissed: 0.1, TPOTMissed: 0.01, Utilization: []float64{0.9, 0.5}, Of: "memory"},
+		Limit: sizing.Limiting{RatePerS: 20.1, Attainment: 0.89, TTFTMissed: 0.1, TPOTMissed: 0.01,
+			Utilization: []float64{0.9, 0.5}, Of: "memory"},
 	}
 	second := best
 	second.Deployment = deployment("4 × tp2", "", 8, sizing.Pool{Role: "serve", Replicas: 4, GPUs: 8, TensorParallel: 2})
 	second.CapacityPerS, second.Limit.Utilization, second.Limit.TPOTMissed = 19, []float64{1}, 0.2
 	return &sizing.Sizing{
-		Study: "toy", Model: "llama", GPU: "h100-sxm", Seeds: []uint64{1, 2, 3, 4, 5}, GPUsMax: 8, Simulations: 99, Requests: []int64{100, 400, 400},
+		Study: "toy", Model: "llama", GPU: "h100-sxm", Seeds: []uint64{1, 2, 3, 4, 5}, GPUsMax: 8, Simulations: 99,
+		Requests:    []int64{100, 400, 400},
 		RateMinPerS: 1, RateMaxPerS: 100, PerfectPackingPerS: 60, SLO: sizing.SLO{TTFTS: 0.5, TPOTS: 0.04, Attainment: 0.9},
-		Best: &best, Finalists: []sizing.Finalist{best, second}, Lead: &sizing.Lead{Relative: 0.05, Interval: &stats.Interval{Low: -0.01, High: 0.11, N: 5}},
-		Candidates: []sizing.Candidate{{Deployment: best.Deployment, Round: 3, CapacityPerS: 20, PerfectPackingPerS: 50}, {Deployment: second.Deployment, Why: "left out, as it would"}},
-		Frontier:   []sizing.FrontierPoint{{Name: "1P3D tp2", Topology: configs.Disaggregated, RatePerS: 5, GoodputPerSPerGPU: 0.6, UserTokensPerS: 60}, {Name: "4 × tp2", Topology: configs.Colocated, RatePerS: 20, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30}},
-		Splits: []sizing.SplitPoint{{Topology: configs.Colocated, Series: "tp2", GoodputPerSPerGPU: 2.1}, {Topology: configs.Disaggregated, Series: "tp2", Split: "1P3D", PrefillShare: 0.25, GoodputPerSPerGPU: 2.25},
+		Best: &best, Finalists: []sizing.Finalist{best, second},
+		Lead: &sizing.Lead{Relative: 0.05, Interval: &stats.Interval{Low: -0.01, High: 0.11, N: 5}},
+		Candidates: []sizing.Candidate{{Deployment: best.Deployment, Round: 3, CapacityPerS: 20, PerfectPackingPerS: 50},
+			{Deployment: second.Deployment, Why: "left out, as it would"}},
+		Frontier: []sizing.FrontierPoint{{Name: "1P3D tp2", Topology: configs.Disaggregated, RatePerS: 5,
+			GoodputPerSPerGPU: 0.6, UserTokensPerS: 60},
+			{Name: "4 × tp2", Topology: configs.Colocated, RatePerS: 20, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30}},
+		Splits: []sizing.SplitPoint{{Topology: configs.Colocated, Series: "tp2", GoodputPerSPerGPU: 2.1},
+			{Topology: configs.Disaggregated, Series: "tp2", Split: "1P3D", PrefillShare: 0.25, GoodputPerSPerGPU: 2.25},
 			{Topology: configs.Disaggregated, Series: "tp2", Split: "2P2D", PrefillShare: 0.5, GoodputPerSPerGPU: 1}},
 		Notes: []string{"left out: a replica that does not fit"},
 	}
@@ -53,8 +63,10 @@ func TestASearchIsToldInSentences(t *testing.T) {
 		"2 deployments, of which 1 simulated: 99 simulations of up to 400 requests, the last ones under 5 seeds\n",
 		"1P3D tp2 on 8 × h100-sxm, $32.00 per hour sustains 20.0 requests/s (95 %: 19.0 to 21.0 over 5 seeds).\n",
 		"That is 40.0 % of its roofline limit, 50.0 requests/s; the highest roofline limit of all is 60.0.\n",
-		"Runner-up: 4 × tp2 on 8 GPUs; the first sustains +5.0 % (95 %: -1.0 % to +11.0 %, paired by seed), which may be chance: ~.\n",
-		"  1P3D tp2: TTFT first: at 20.1 requests/s only 89.0 % keep the SLO, 10 % miss TTFT, 1 % miss TPOT; prefill busy 90 % of the time; decode busy 50 % of the time;",
+		"Runner-up: 4 × tp2 on 8 GPUs; the first sustains +5.0 % (95 %: -1.0 % to +11.0 %, paired by seed), which may be " +
+			"chance: ~.\n",
+		"  1P3D tp2: TTFT first: at 20.1 requests/s only 89.0 % keep the SLO, 10 % miss TTFT, 1 % miss TPOT; prefill busy " +
+			"90 % of the time; decode busy 50 % of the time;",
 		"  4 × tp2: TPOT first: ",
 		"note: left out: a replica that does not fit\n",
 	} {

@@ -41,7 +41,8 @@ func TestColourComesOnlyWhenAsked(t *testing.T) {
 func TestARunWithoutTokensHasDashes(t *testing.T) {
 	nan := math.NaN()
 	none := metrics.Quantiles{Mean: nan, P50: nan, P90: nan, P95: nan, P99: nan, P999: nan, Max: nan}
-	s := &metrics.Summary{Latency: metrics.Latency{TTFT: none, ITL: none, ITLChunk: none, TPOT: none, E2E: none, Queue: none}}
+	s := &metrics.Summary{Latency: metrics.Latency{TTFT: none, ITL: none, ITLChunk: none, TPOT: none, E2E: none,
+		Queue: none}}
 	var b strings.Builder
 	require.NoError(t, Table(&b, s, text.Caption{}, Options{}))
 	assert.NotContains(t, b.String(), "NaN")
@@ -49,11 +50,12 @@ func TestARunWithoutTokensHasDashes(t *testing.T) {
 	assert.Empty(t, BoundSentence(s))
 }
 
-// TestPoolsThatChangeAreToldInTheMean: of a pool that had 3 replicas at the end, on two GPUs each, the caption counts the GPUs of
-// the 4.3 that it had in the mean; and a pool that makes no tokens has no batch of them.
+// TestPoolsThatChangeAreToldInTheMean: of a pool that had 3 replicas at the end, on two GPUs each, the caption counts
+// the GPUs of the 4.3 that it had in the mean; and a pool that makes no tokens has no batch of them.
 func TestPoolsThatChangeAreToldInTheMean(t *testing.T) {
 	s := summary()
-	s.Pools = []metrics.PoolResult{{Name: "prefill", GPU: "h100-sxm", GPUs: 4, Replicas: 2}, {Name: "decode", GPU: "h100-sxm", GPUs: 6, Replicas: 3, ReplicasMean: 4.3, GPUsMean: 8.6, BatchMean: 7}}
+	s.Pools = []metrics.PoolResult{{Name: "prefill", GPU: "h100-sxm", GPUs: 4, Replicas: 2},
+		{Name: "decode", GPU: "h100-sxm", GPUs: 6, Replicas: 3, ReplicasMean: 4.3, GPUsMean: 8.6, BatchMean: 7}}
 	var b bytes.Buffer
 	require.NoError(t, Table(&b, s, CaptionOf(s, "llama-3.1-70b"), Options{}))
 	require.Contains(t, b.String(), " · 12.6 × h100-sxm in the mean · ")

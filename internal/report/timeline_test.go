@@ -30,13 +30,16 @@ func TestATimelineHasARowForEachPool(t *testing.T) {
 		return all
 	}
 	one := timeline(50, sim.Second)
-	assert.Equal(t, []string{"arrivals per second", "requests running", "waiting", "KV cache in use", "output tokens per second"}, names(rows(one, 1)))
+	assert.Equal(t, []string{"arrivals per second", "requests running", "waiting", "KV cache in use",
+		"output tokens per second"}, names(rows(one, 1)))
 	three := fleetTimeline(900)
 	assert.Len(t, rows(three, 1), 4+extraRows(three))
 	assert.Equal(t, []string{
 		"arrivals per second", "prefill: running", "waiting", "decode: running", "waiting", "on their way to it",
-		"serve-the-rest-with-a-long-name: running", "waiting", "KV cache in use: prefill", "decode", "serve-the-rest-with-a-long-name",
-		"replicas that take requests: prefill", "decode", "serve-the-rest-with-a-long-name", "starting", "output tokens per second",
+		"serve-the-rest-with-a-long-name: running", "waiting", "KV cache in use: prefill", "decode",
+		"serve-the-rest-with-a-long-name",
+		"replicas that take requests: prefill", "decode", "serve-the-rest-with-a-long-name", "starting",
+		"output tokens per second",
 	}, names(rows(three, 1)))
 	for i := range three { // nothing comes or goes
 		for j := range three[i].Pools {

@@ -21,7 +21,8 @@ const (
 // ValidationTable writes predictions beside measurements, and how far they are apart, for people.
 func ValidationTable(w io.Writer, v *validation.Validation, o Options) error {
 	t := newPage(o)
-	t.Heading(fmt.Sprintf("%s · %s · %s: %d simulated, %d skipped", v.File, v.Data, text.Counted(v.Counts.Rows, "row"), v.Counts.Simulated, v.Counts.Skipped))
+	t.Heading(fmt.Sprintf("%s · %s · %s: %d simulated, %d skipped", v.File, v.Data, text.Counted(v.Counts.Rows, "row"),
+		v.Counts.Simulated, v.Counts.Skipped))
 	if v.Scenario != "" {
 		t.Line("on scenario " + v.Scenario)
 	}
@@ -160,5 +161,6 @@ func errorsHead(title string) []string {
 }
 
 func errorsRow(name string, e *validation.Errors) []string {
-	return []string{name, fmt.Sprint(e.N), fmt.Sprint(e.Skipped), text.UnsignedPercent(e.MedianPct), text.UnsignedPercent(e.P90Pct), text.SignedPercent(e.BiasPct)}
+	return []string{name, fmt.Sprint(e.N), fmt.Sprint(e.Skipped), text.UnsignedPercent(e.MedianPct),
+		text.UnsignedPercent(e.P90Pct), text.SignedPercent(e.BiasPct)}
 }

@@ -20,7 +20,8 @@ func skips(t *text.Page, v *validation.Validation) {
 				t.Blank()
 				t.Line(title)
 			}
-			if shown++; shown <= reasonsShown {
+			shown++
+			if shown <= reasonsShown {
 				t.Line(fmt.Sprintf("%6d  %s", n, s.Reason))
 			} else {
 				more, rest = more+1, rest+n
@@ -30,7 +31,8 @@ func skips(t *text.Page, v *validation.Validation) {
 			t.Line(fmt.Sprintf("%6d  for %s more", rest, text.Counted(more, "reason")))
 		}
 	}
-	list(fmt.Sprintf("not simulated: %d of %s", v.Counts.Skipped, text.Counted(v.Counts.Rows, "row")), func(s validation.Skip) int { return s.Rows })
+	list(fmt.Sprintf("not simulated: %d of %s", v.Counts.Skipped, text.Counted(v.Counts.Rows, "row")),
+		func(s validation.Skip) int { return s.Rows })
 	list("not compared: values of simulated rows", func(s validation.Skip) int { return s.Values })
 }
 
@@ -40,12 +42,14 @@ func tooFast(t *text.Page, v *validation.Validation) {
 		return
 	}
 	t.Blank()
-	t.Warning(fmt.Sprintf("measured TPOT beats the physical bound in %s: speculation, or wrong metadata?", text.Counted(len(v.TooFast), "row")))
+	t.Warning(fmt.Sprintf("measured TPOT beats the physical bound in %s: speculation, or wrong metadata?",
+		text.Counted(len(v.TooFast), "row")))
 	for i, x := range v.TooFast {
 		if i == tooFastShown {
 			t.Line(fmt.Sprintf("  and %d more", len(v.TooFast)-tooFastShown))
 			break
 		}
-		t.Line(fmt.Sprintf("  %s: %s ms measured, at least %s ms by the data sheet", x.ID, text.Significant(x.MeasuredMS), text.Significant(x.FloorMS)))
+		t.Line(fmt.Sprintf("  %s: %s ms measured, at least %s ms by the data sheet", x.ID, text.Significant(x.MeasuredMS),
+			text.Significant(x.FloorMS)))
 	}
 }

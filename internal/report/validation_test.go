@@ -22,11 +22,13 @@ import (
 // validation returns n rows in a closed loop of 2^(i mod octaves) clients, whose errors spread by a factor.
 func measuredValidation(n, octaves int, spread float64, label func(i int, l *measured.Labels)) *validation.Validation {
 	r := rand.New(rand.NewPCG(7, 7))
-	f := &measured.File{Path: "some/data.csv", Schema: "points", Notes: []string{"lengths are means"}, Runs: make([]measured.Run, n)}
+	f := &measured.File{Path: "some/data.csv", Schema: "points", Notes: []string{"lengths are means"},
+		Runs: make([]measured.Run, n)}
 	var predictions []validation.Prediction
 	for i := range f.Runs {
 		run := &f.Runs[i]
-		*run = measured.Run{ID: fmt.Sprintf("run %d", i), Labels: measured.Labels{Quality: "A", Concurrency: 1 << (i % octaves)}}
+		*run = measured.Run{ID: fmt.Sprintf("run %d", i),
+			Labels: measured.Labels{Quality: "A", Concurrency: 1 << (i % octaves)}}
 		if label != nil {
 			label(i, &run.Labels)
 		}
@@ -51,7 +53,8 @@ func validationDrawings() []drawing {
 		l.Engine = []string{"vllm", "sglang"}[i%2]
 		l.Quality = []string{"A", "A", "A", "C"}[i%4]
 	})
-	many := measuredValidation(900, 14, 2, func(i int, l *measured.Labels) { l.GPU = fmt.Sprintf("an accelerator with a long name %d", i%11) })
+	many := measuredValidation(900, 14, 2,
+		func(i int, l *measured.Labels) { l.GPU = fmt.Sprintf("an accelerator with a long name %d", i%11) })
 	one := measuredValidation(1, 1, 0.1, nil)
 	none := validation.Score(&measured.File{}, nil)
 	parity := func(name string, v *validation.Validation, metric string) drawing {
@@ -128,9 +131,10 @@ func TestTheSentenceSaysHowWrong(t *testing.T) {
 		return &validation.MetricErrors{Metric: "tpot", All: validation.ErrorsOf(percents)}
 	}
 	for want, m := range map[string]*validation.MetricErrors{
-		"TPOT of quality A: half of 3 predictions are within 8 %, nine in ten within 22 %; it runs 8 % low":                                  of(-8, -25, 4),
-		"TPOT of quality A: half of 2 predictions are within 0.3 %, nine in ten within 0.3 %; it runs neither high nor low":                  of(-0.3, 0.3),
-		"TPOT of quality A: half of 2 predictions are within a factor of 21, nine in ten within a factor of 21; it runs a factor of 21 high": of(2000, 2000),
+		"TPOT of quality A: half of 3 predictions are within 8 %, nine in ten within 22 %; it runs 8 % low":                 of(-8, -25, 4),
+		"TPOT of quality A: half of 2 predictions are within 0.3 %, nine in ten within 0.3 %; it runs neither high nor low": of(-0.3, 0.3),
+		"TPOT of quality A: half of 2 predictions are within a factor of 21, nine in ten within a factor of 21; it runs a " +
+			"factor of 21 high": of(2000, 2000),
 		"TPOT of quality A: 1 prediction, 12 % high": of(12),
 		"TPOT of quality A: no prediction":           of(),
 	} {

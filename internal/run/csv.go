@@ -12,8 +12,8 @@ import (
 const rowsHead = "id,arrival_s,prompt_tokens,output_tokens,cached_tokens,ttft_s,tpot_s,e2e_s,queue_s,preemptions," +
 	"pool,instance,outcome"
 
-// WriteRows writes a line per request. Times are exact: picoseconds, as decimal seconds. The first row says whether there
-// are columns of ways and classes.
+// WriteRows writes a line per request. Times are exact: picoseconds, as decimal seconds. The first row says whether
+// there are columns of ways and classes.
 func WriteRows(w io.Writer, rows iter.Seq[Row]) error {
 	const full = 1 << 16
 	b := append(make([]byte, 0, full+1024), rowsHead...)

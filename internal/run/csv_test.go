@@ -26,9 +26,12 @@ func TestTimesInTheCSVAreExact(t *testing.T) {
 
 func TestRequestsBecomeLines(t *testing.T) {
 	rows := []Row{
-		{ID: 0, Arrival: sim.Time(sim.Second / 2), PromptTokens: 512, OutputTokens: 256, CachedTokens: 16, TTFT: 70 * sim.Millisecond,
-			TPOT: 14 * sim.Millisecond, E2E: 4 * sim.Second, Queue: 0, Preemptions: 1, Pool: "serve", Instance: 1, Outcome: "completed"},
-		{ID: 1, PromptTokens: 99999, TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: `a,"b"`, Outcome: "rejected"},
+		{ID: 0, Arrival: sim.Time(sim.Second / 2), PromptTokens: 512, OutputTokens: 256, CachedTokens: 16,
+			TTFT: 70 * sim.Millisecond,
+			TPOT: 14 * sim.Millisecond, E2E: 4 * sim.Second, Queue: 0, Preemptions: 1, Pool: "serve", Instance: 1,
+			Outcome: "completed"},
+		{ID: 1, PromptTokens: 99999, TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: `a,"b"`,
+			Outcome: "rejected"},
 	}
 	var b strings.Builder
 	require.NoError(t, WriteRows(&b, slices.Values(rows)))
@@ -39,7 +42,8 @@ func TestRequestsBecomeLines(t *testing.T) {
 
 func TestRequestsOfClassesHaveAColumnForThem(t *testing.T) {
 	var b strings.Builder
-	rows := []Row{{TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: "serve", Outcome: "failed", Class: "batch"}}
+	rows := []Row{{TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: "serve", Outcome: "failed",
+		Class: "batch"}}
 	require.NoError(t, WriteRows(&b, slices.Values(rows)))
 	assert.Equal(t, rowsHead+",class\n0,0,0,0,0,,,,,0,serve,0,failed,batch\n", b.String())
 	b.Reset()
@@ -49,7 +53,8 @@ func TestRequestsOfClassesHaveAColumnForThem(t *testing.T) {
 
 func TestRequestsOfSeveralPoolsHaveAColumnForTheirWay(t *testing.T) {
 	var b strings.Builder
-	rows := []Row{{TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: "decode", Instance: 1, Outcome: "failed", Way: "prefill/0 decode/1", Class: "chat"}}
+	rows := []Row{{TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: "decode", Instance: 1,
+		Outcome: "failed", Way: "prefill/0 decode/1", Class: "chat"}}
 	require.NoError(t, WriteRows(&b, slices.Values(rows)))
 	assert.Equal(t, rowsHead+",route,class\n0,0,0,0,0,,,,,0,decode,1,failed,prefill/0 decode/1,chat\n", b.String())
 }

@@ -11,8 +11,8 @@ const (
 	clockEvery    = 1 << 12 // requests that end between looks at the clock
 )
 
-// following returns what the recorder of a run calls for every request that ends: it keeps the row and reports progress.
-// nil: neither is asked for.
+// following returns what the recorder of a run calls for every request that ends: it keeps the row and reports
+// progress. nil: neither is asked for.
 func following(rows *rows, report func(Progress), expected float64) func(*sim.Request, sim.Time, sim.Outcome) {
 	if report == nil {
 		if rows == nil {
@@ -25,7 +25,8 @@ func following(rows *rows, report func(Progress), expected float64) func(*sim.Re
 		if rows != nil {
 			rows.add(r, at, o)
 		}
-		if p.Ended++; p.Ended%clockEvery != 0 || time.Since(reported) < progressEvery {
+		p.Ended++
+		if p.Ended%clockEvery != 0 || time.Since(reported) < progressEvery {
 			return
 		}
 		reported, p.SimulatedS = time.Now(), at.Seconds()

@@ -120,8 +120,10 @@ func (x *rows) row(r *sim.Request, at sim.Time, o sim.Outcome) Row {
 	route := x.routes[r.Route]
 	last := route[r.Stage].Pool
 	row := Row{
-		ID: r.ID, Arrival: r.Arrival, PromptTokens: r.Prompt, OutputTokens: r.Emitted, CachedTokens: r.Cached, Preemptions: r.Preemptions,
-		TTFT: Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: x.config.Pools[last].Name, Outcome: o.String(),
+		ID: r.ID, Arrival: r.Arrival, PromptTokens: r.Prompt, OutputTokens: r.Emitted, CachedTokens: r.Cached,
+		Preemptions: r.Preemptions,
+		TTFT:        Unknown, TPOT: Unknown, E2E: Unknown, Queue: Unknown, Pool: x.config.Pools[last].Name,
+		Outcome: o.String(),
 	}
 	if o != sim.Rejected {
 		row.Instance = max(0, x.instance(last, r.ID))
@@ -147,8 +149,8 @@ func (x *rows) row(r *sim.Request, at sim.Time, o sim.Outcome) Row {
 	return row
 }
 
-// way names the instances that served r, in order of its stages; of a request that reached none, the pool where it would
-// have begun.
+// way names the instances that served r, in order of its stages; of a request that reached none, the pool where it
+// would have begun.
 func (x *rows) way(r *sim.Request, route sim.Route) string {
 	text := ""
 	for _, stage := range route[:r.Stage+1] {

@@ -2,8 +2,8 @@ package sizing
 
 import "math"
 
-// grid is the rates that a study looks at, each a little above the one before. All deployments meet the same ones, so that
-// the requests of two runs at one step are the same.
+// grid is the rates that a study looks at, each a little above the one before. All deployments meet the same ones, so
+// that the requests of two runs at one step are the same.
 type grid struct {
 	low, high float64
 	last      int // step of high
@@ -38,8 +38,8 @@ func (g *grid) step(rate float64) int {
 // resolution is the ratio of neighbours, less 1.
 func (g *grid) resolution() float64 { return math.Pow(g.high/g.low, 1/float64(g.last)) - 1 }
 
-// highest returns the highest step that is carried, to within stride steps, where what is not carried is not carried higher
-// up either; −1: none is. It gallops from a guess and bisects.
+// highest returns the highest step that is carried, to within stride steps, where what is not carried is not carried
+// higher up either; −1: none is. It gallops from a guess and bisects.
 func (g *grid) highest(guess, stride int, carried func(step int) (bool, error)) (int, error) {
 	low, high, jump := -1, g.last+1, stride
 	k := max(0, min(g.last, guess))

@@ -10,11 +10,12 @@ import (
 // verified is how many deployments of one cost are run under every seed.
 const verified = 8
 
-// cheapest returns the deployments of the last round where a rate must be carried, the cheapest first. It goes through what
-// deployments cost from below, and ends where two have carried the rate under every seed.
+// cheapest returns the deployments of the last round where a rate must be carried, the cheapest first. It goes through
+// what deployments cost from below, and ends where two have carried the rate under every seed.
 func (z *sizer) cheapest() ([]*deployment, error) {
 	order := slices.Clone(z.all)
-	slices.SortStableFunc(order, func(a, b *deployment) int { return cmp.Or(cheaper(a, b), cmp.Compare(b.bound, a.bound)) })
+	slices.SortStableFunc(order,
+		func(a, b *deployment) int { return cmp.Or(cheaper(a, b), cmp.Compare(b.bound, a.bound)) })
 	var found []*deployment
 	for from := 0; from < len(order); {
 		to := from + 1
@@ -38,7 +39,8 @@ func (z *sizer) cheapest() ([]*deployment, error) {
 	return found[:min(len(found), lastRound)], nil
 }
 
-// carriers returns the deployments of one cost that carry the rate under every seed, those with the most to spare first.
+// carriers returns the deployments of one cost that carry the rate under every seed, those with the most to spare
+// first.
 func (z *sizer) carriers(class []*deployment, done, of int) ([]*deployment, error) {
 	stages := rounds(z.study.Requests)
 	some := slices.DeleteFunc(slices.Clone(class), func(d *deployment) bool {

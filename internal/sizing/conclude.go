@@ -97,7 +97,8 @@ func (z *sizer) lastRound(all []*final) error {
 func (z *sizer) finalist(f *final) Finalist {
 	x := &f.at
 	a := Finalist{
-		Deployment: f.is, CapacityPerS: stat.Mean(f.rates, nil), BySeed: f.rates, AtLeast: f.noLimit, Margin: stats.Number(math.NaN()),
+		Deployment: f.is, CapacityPerS: stat.Mean(f.rates, nil), BySeed: f.rates, AtLeast: f.noLimit,
+		Margin:             stats.Number(math.NaN()),
 		PerfectPackingPerS: x.perfect / x.each, GoodputPerS: x.goodput, GoodputPerSPerGPU: x.goodput / float64(f.is.GPUs),
 		UserTokensPerS: x.speed, TTFTS: x.ttft, TPOTS: x.tpot,
 	}

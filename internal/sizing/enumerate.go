@@ -8,8 +8,8 @@ import (
 	"github.com/decodesim/decodesim/configs"
 )
 
-// enumerate lists the deployments that the budget allows: with as many replicas as it takes where most is asked for, and
-// with any number where cheapest is.
+// enumerate lists the deployments that the budget allows: with as many replicas as it takes where most is asked for,
+// and with any number where cheapest is.
 func (z *sizer) enumerate() error {
 	s := z.study
 	var refused []string
@@ -29,7 +29,8 @@ func (z *sizer) enumerate() error {
 			z.all = append(z.all, c.deploy(replicas...))
 		}
 		if len(z.all) > manyMax {
-			return s.Errorf("search", "more than %d deployments; expected fewer values, a smaller budget, or splits named", manyMax)
+			return s.Errorf("search", "more than %d deployments; expected fewer values, a smaller budget, or splits named",
+				manyMax)
 		}
 	}
 	for _, why := range refused {
@@ -41,7 +42,8 @@ func (z *sizer) enumerate() error {
 	if len(refused) > 0 {
 		return s.Errorf("search", "nothing in it can be deployed: %s", strings.Join(refused, "; "))
 	}
-	return s.Errorf("budget", "takes no replica: %d GPUs; the smallest deployment of the search takes %d", z.out.GPUsMax, z.smallest())
+	return s.Errorf("budget", "takes no replica: %d GPUs; the smallest deployment of the search takes %d", z.out.GPUsMax,
+		z.smallest())
 }
 
 // budget returns the GPUs that the budget buys.

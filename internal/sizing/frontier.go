@@ -88,12 +88,14 @@ func (z *sizer) splits(shown []*deployment) (leaders []*deployment) {
 		}
 		x := d.atCapacity()
 		z.out.Splits = append(z.out.Splits, SplitPoint{
-			Name: d.is.Name, Topology: d.topology, Series: d.series(), Split: d.is.Split, PrefillShare: d.is.PrefillShare(), GPUs: d.is.GPUs,
+			Name: d.is.Name, Topology: d.topology, Series: d.series(), Split: d.is.Split, PrefillShare: d.is.PrefillShare(),
+			GPUs:         d.is.GPUs,
 			CapacityPerS: x.rate, GoodputPerSPerGPU: x.goodput / float64(d.is.GPUs),
 		})
 	}
 	slices.SortStableFunc(z.out.Splits, func(a, b SplitPoint) int {
-		return cmp.Or(cmp.Compare(a.Topology, b.Topology), cmp.Compare(a.Series, b.Series), cmp.Compare(a.PrefillShare, b.PrefillShare))
+		return cmp.Or(cmp.Compare(a.Topology, b.Topology), cmp.Compare(a.Series, b.Series),
+			cmp.Compare(a.PrefillShare, b.PrefillShare))
 	})
 	return leaders
 }

@@ -6,17 +6,17 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// packing is the least time that a replica needs for work, if its GPUs are at the peaks of their data sheet at all times and
-// nothing ever waits: perfect packing. No step takes less than its bytes over the bandwidth, nor less than its FLOPs over
-// their peak; so neither does a sum of steps, however prompts and decodes are mixed in them:
+// packing is the least time that a replica needs for work, if its GPUs are at the peaks of their data sheet at all
+// times and nothing ever waits: perfect packing. No step takes less than its bytes over the bandwidth, nor less than
+// its FLOPs over their peak; so neither does a sum of steps, however prompts and decodes are mixed in them:
 //
 //	compute  Σ over prompts  (tokens·f_t + pairs·f_p + f_o)  +  Σ over decode steps of sequences  (f_d + context·f_c)
 //	memory   max(N/B·M(B), S_kv·M(1)) + Σ context·k
 //
-// with N decode steps of sequences, at most B of them in one step, M(B) the bytes that do not depend on contexts, and S_kv =
-// Σ context / cache tokens, for no step has more context than the cache holds. A drafted step may emit 1 + drafts tokens.
-// Layers with a window count as if it held one token, and what a prefix cache had needs no prefill: both make the bound
-// looser, never wrong.
+// with N decode steps of sequences, at most B of them in one step, M(B) the bytes that do not depend on contexts, and
+// S_kv = Σ context / cache tokens, for no step has more context than the cache holds. A drafted step may emit 1 +
+// drafts tokens. Layers with a window count as if it held one token, and what a prefix cache had needs no prefill: both
+// make the bound looser, never wrong.
 type packing struct {
 	promptTokenS, pairS, promptS float64 // f_t, f_p, f_o
 	decodeS, contextS            float64 // f_d, f_c
@@ -114,7 +114,8 @@ func (w *work) add(r *sim.Request) {
 
 // prefillS is the least time for the prompts of w.
 func (k *packing) prefillS(w *work) float64 {
-	return float64(float64(w.promptTokens)*k.promptTokenS) + float64(float64(w.pairs)*k.pairS) + float64(float64(w.prompts)*k.promptS)
+	return float64(float64(w.promptTokens)*k.promptTokenS) + float64(float64(w.pairs)*k.pairS) +
+		float64(float64(w.prompts)*k.promptS)
 }
 
 // decodeBoundS returns the least times for the decodes of w.
@@ -127,8 +128,8 @@ func (k *packing) decodeBoundS(w *work) (memoryS, computeS float64) {
 	return (memoryS + float64(contexts*k.cacheS)) / k.steps, float64(n*k.decodeS) + float64(contexts*k.contextS)
 }
 
-// perfect returns the requests/s that a deployment of s carries under perfect packing of requests like those of w, its own
-// or another's, whose cache may have had less; and which of its pools would be full then.
+// perfect returns the requests/s that a deployment of s carries under perfect packing of requests like those of w, its
+// own or another's, whose cache may have had less; and which of its pools would be full then.
 func (s *shape) perfect(w *work, replicas []int, own bool) (perS float64, narrow string) {
 	n := float64(w.requests)
 	if n == 0 {

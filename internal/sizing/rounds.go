@@ -47,7 +47,8 @@ func (z *sizer) prepare() error {
 	if err := sendable(base); err != nil {
 		return err
 	}
-	if base, err = build.Pattern(base); err != nil {
+	base, err = build.Pattern(base)
+	if err != nil {
 		return err
 	}
 	z.base, z.packed = base, map[string]float64{}
@@ -73,7 +74,9 @@ func (z *sizer) limit() error {
 		l = configs.StudySLO{TTFTMS: z.base.SLO.TTFTMS, TPOTMS: z.base.SLO.TPOTMS, E2EMS: z.base.SLO.E2EMS}
 	}
 	if l.TTFTMS == 0 && l.E2EMS == 0 {
-		return z.study.Errorf("slo", "neither ttft_ms nor e2e_ms is given, here or in the scenario; expected one of them: without, a queue that grows for ever would pass")
+		return z.study.Errorf("slo",
+			"neither ttft_ms nor e2e_ms is given, here or in the scenario; expected one of them: without, a queue that grows "+
+				"for ever would pass")
 	}
 	seconds := func(ms float64) sim.Duration { return sim.Seconds(ms / 1e3) }
 	z.limits = metrics.Limits{TTFT: seconds(l.TTFTMS), TPOT: seconds(l.TPOTMS), E2E: seconds(l.E2EMS)}
@@ -84,10 +87,12 @@ func (z *sizer) limit() error {
 func (z *sizer) describe() {
 	s := z.study
 	z.out = &Sizing{
-		Schema: Schema, Study: s.Name, Scenario: z.base.Name, Version: z.options.Version, Model: z.base.Model, GPU: z.base.Pools[0].GPU,
-		AtPerS: s.Rate.At, RateMinPerS: z.grid.low, RateMaxPerS: z.grid.high, Resolution: z.grid.resolution(), Confidence: stats.Confidence,
-		SLO:       SLO{z.limits.TTFT.Seconds(), z.limits.TPOT.Seconds(), z.limits.E2E.Seconds(), s.Attainment},
-		Finalists: []Finalist{}, Frontier: []FrontierPoint{}, Splits: []SplitPoint{}, Notes: []string{},
+		Schema: Schema, Study: s.Name, Scenario: z.base.Name, Version: z.options.Version, Model: z.base.Model,
+		GPU:    z.base.Pools[0].GPU,
+		AtPerS: s.Rate.At, RateMinPerS: z.grid.low, RateMaxPerS: z.grid.high, Resolution: z.grid.resolution(),
+		Confidence: stats.Confidence,
+		SLO:        SLO{z.limits.TTFT.Seconds(), z.limits.TPOT.Seconds(), z.limits.E2E.Seconds(), s.Attainment},
+		Finalists:  []Finalist{}, Frontier: []FrontierPoint{}, Splits: []SplitPoint{}, Notes: []string{},
 	}
 	for i := range s.Seeds {
 		z.out.Seeds = append(z.out.Seeds, z.base.Seed+uint64(i))
@@ -97,7 +102,8 @@ func (z *sizer) describe() {
 	}
 	z.out.Rounds = make([]int, len(z.out.Requests))
 	if z.base.Workload.Sessions != nil {
-		z.out.Notes = append(z.out.Notes, "rates are of sessions, as workload.arrivals has them; the SLO is judged by request")
+		z.out.Notes = append(z.out.Notes,
+			"rates are of sessions, as workload.arrivals has them; the SLO is judged by request")
 	}
 	if len(z.base.Workload.Classes) > 0 {
 		z.out.Notes = append(z.out.Notes, "the SLO of the study holds for all requests, whatever their class")
@@ -134,8 +140,8 @@ func (z *sizer) most() ([]*deployment, error) {
 	return ahead(second, lastRound, lastBehind, &z.grid), nil
 }
 
-// first finds the capacity of every deployment roughly, those that may carry most first. A deployment that cannot beat the best
-// so far under perfect packing is left out, unless its split is not known yet.
+// first finds the capacity of every deployment roughly, those that may carry most first. A deployment that cannot beat
+// the best so far under perfect packing is left out, unless its split is not known yet.
 func (z *sizer) first(r round) error {
 	order := slices.Clone(z.all)
 	slices.SortStableFunc(order, func(a, b *deployment) int { return cmp.Compare(b.bound, a.bound) })
@@ -193,7 +199,8 @@ func (z *sizer) find(some []*deployment, i int, r round, what string, done, of i
 	return errors.Join(errs...)
 }
 
-// guess returns the share of perfect packing at which to begin: that of the deployment before which the same pool limits.
+// guess returns the share of perfect packing at which to begin: that of the deployment before which the same pool
+// limits.
 func (z *sizer) guess(d *deployment) float64 {
 	if share, ok := z.packed[d.topology+d.narrow]; ok {
 		return share
@@ -207,10 +214,12 @@ func (z *sizer) tell(what string, done, of int) {
 	}
 }
 
-// ahead returns the deployments that carry most, the first n of them, not too far behind the best, and few of each split.
+// ahead returns the deployments that carry most, the first n of them, not too far behind the best, and few of each
+// split.
 func ahead(all []*deployment, n int, behind float64, g *grid) (some []*deployment) {
 	order := slices.DeleteFunc(slices.Clone(all), func(d *deployment) bool { return d.capacity < 0 })
-	slices.SortStableFunc(order, func(a, b *deployment) int { return cmp.Or(cmp.Compare(b.capacity, a.capacity), cheaper(a, b)) })
+	slices.SortStableFunc(order,
+		func(a, b *deployment) int { return cmp.Or(cmp.Compare(b.capacity, a.capacity), cheaper(a, b)) })
 	taken := map[string]int{}
 	for _, d := range order {
 		if len(some) >= n || len(some) >= 2 && g.rate(d.capacity) < behind*g.rate(order[0].capacity) {

@@ -112,17 +112,19 @@ func poolsOf(s *configs.Scenario, topology string) []configs.Pool {
 	return []configs.Pool{patterned(s, "prefill", "serve"), patterned(s, "decode", "serve")}
 }
 
-// patterned returns a pool of a role like the one that the scenario has, or like that of another role. One that hands over
-// and has no pattern does so as configs would have it.
+// patterned returns a pool of a role like the one that the scenario has, or like that of another role. One that hands
+// over and has no pattern does so as configs would have it.
 func patterned(s *configs.Scenario, role, other string) configs.Pool {
 	at := slices.IndexFunc(s.Pools, func(p configs.Pool) bool { return p.Role == role })
 	if at < 0 {
 		at = max(0, slices.IndexFunc(s.Pools, func(p configs.Pool) bool { return p.Role == other }))
 	}
 	p := s.Pools[at]
-	p.Name, p.Role, p.Replicas, p.ReplicasMax = role, role, 1, 0
+	p.Name, p.Role = role, role
+	p.Replicas, p.ReplicasMax = 1, 0
 	if role == "prefill" && s.Pools[at].Role != role {
-		p.KVTransfer, p.FirstToken, p.KVLink, p.KVLinkEfficiency = "pull", "prefill", "nic", 1
+		p.KVTransfer, p.FirstToken = "pull", "prefill"
+		p.KVLink, p.KVLinkEfficiency = "nic", 1
 	}
 	return p
 }
@@ -232,7 +234,8 @@ func (d *deployment) scenario(rate float64, requests int64, seed uint64) *config
 	}
 	arrivals := *s.Workload.Arrivals
 	arrivals.Rate = rate
-	s.Workload.Arrivals, s.Workload.Requests, s.Workload.DurationS, s.Workload.WarmupS = &arrivals, requests, 0, 0
+	s.Workload.Arrivals, s.Workload.Requests = &arrivals, requests
+	s.Workload.DurationS, s.Workload.WarmupS = 0, 0
 	s.Seed = seed
 	return &s
 }

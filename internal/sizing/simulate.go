@@ -187,18 +187,26 @@ func sendable(s *configs.Scenario) error {
 	w, known := &s.Workload, map[string]bool{}
 	for i := range s.Pools {
 		if p := &s.Pools[i]; known[p.Role] || p.Role == "encode" || p.GPU != s.Pools[0].GPU {
-			return fmt.Errorf("scenario %q has a pool %q of role %s on %s; expected at most one each of serve, prefill and decode, all on one kind of GPU",
+			return fmt.Errorf(
+				"scenario %q has a pool %q of role %s on %s; expected at most one each of serve, prefill and decode, all on one "+
+					"kind of GPU",
 				s.Name, p.Name, p.Role, p.GPU)
 		}
 		known[s.Pools[i].Role] = true
 	}
 	switch {
 	case len(s.Autoscale) > 0 || s.RoleSwitch != nil:
-		return fmt.Errorf("scenario %q has replicas that come and go, and a study says how many there are; expected autoscale null and role_switch null", s.Name)
+		return fmt.Errorf(
+			"scenario %q has replicas that come and go, and a study says how many there are; expected autoscale null and "+
+				"role_switch null", s.Name)
 	case w.Arrivals == nil:
-		return fmt.Errorf("scenario %q has no workload.arrivals, whose rate a study varies; expected an open loop, such as {process: poisson, rate: 8}", s.Name)
+		return fmt.Errorf(
+			"scenario %q has no workload.arrivals, whose rate a study varies; expected an open loop, such as {process: "+
+				"poisson, rate: 8}", s.Name)
 	case w.TimeoutS > 0 || w.Cancel.Probability > 0:
-		return fmt.Errorf("scenario %q has clients that hang up, which relieves a deployment that is too slow; expected workload.timeout_s null and cancel.probability 0", s.Name)
+		return fmt.Errorf(
+			"scenario %q has clients that hang up, which relieves a deployment that is too slow; expected workload.timeout_s "+
+				"null and cancel.probability 0", s.Name)
 	}
 	return nil
 }

@@ -35,9 +35,11 @@ type Sizing struct {
 	Confidence  float64    `json:"confidence"`
 	Best        *Finalist  `json:"best"` // null: no deployment carries the rate
 	Finalists   []Finalist `json:"finalists"`
-	Lead        *Lead      `json:"lead"` // of the best over the second; null: there is none, or under some seed it carries nothing
+	// of the best over the second; null: there is none, or under some seed it carries nothing
+	Lead *Lead `json:"lead"`
 
-	PerfectPackingPerS float64         `json:"perfect_packing_per_s"` // of the best packed deployment: no other carries more
+	// of the best packed deployment: no other carries more
+	PerfectPackingPerS float64         `json:"perfect_packing_per_s"`
 	Frontier           []FrontierPoint `json:"frontier"`
 	Splits             []SplitPoint    `json:"splits"`
 	Candidates         []Candidate     `json:"candidates"`
@@ -201,7 +203,8 @@ func Search(ctx context.Context, s *configs.Study, o Options) (*Sizing, *configs
 		return z.out, nil, nil
 	}
 	best := finalists[0].scenario(z.out.Best.CapacityPerS, s.Requests, z.base.Seed)
-	best.Name, best.SLO.TTFTMS, best.SLO.TPOTMS, best.SLO.E2EMS = s.Name+"-best", ms(z.limits.TTFT), ms(z.limits.TPOT), ms(z.limits.E2E)
+	best.Name, best.SLO.TTFTMS, best.SLO.TPOTMS, best.SLO.E2EMS = s.Name+"-best", ms(z.limits.TTFT), ms(z.limits.TPOT),
+		ms(z.limits.E2E)
 	if s.Rate.At > 0 {
 		best.Workload.Arrivals.Rate = s.Rate.At
 	}

@@ -65,7 +65,9 @@ func size(t testing.TB, s *configs.Study) *Sizing {
 
 // TestOneServerCarriesOneOverItsServiceTime: D/D/1, and N of them. Prompts are served alone, so the capacity is known.
 func TestOneServerCarriesOneOverItsServiceTime(t *testing.T) {
-	s := studyOf(t, toy, "budget: {gpus: 3}\nrate: {min: 1, max: 1000}\nslo: {ttft_ms: 200}\nattainment: 0.9\nrequests: 4000\nseeds: 2\n")
+	s := studyOf(
+		t, toy, "budget: {gpus: 3}\nrate: {min: 1, max: 1000}\nslo: {ttft_ms: 200}\nattainment: 0.9\nrequests: "+
+			"4000\nseeds: 2\n")
 	scenario, err := configs.Load(s.Scenario, configs.Options{})
 	require.NoError(t, err)
 	b, err := build.New(scenario)
@@ -86,19 +88,23 @@ func TestOneServerCarriesOneOverItsServiceTime(t *testing.T) {
 	}
 }
 
-// TestTheTextbookIsPerfectlyPacked: a textbook server that computes prompts alone reaches the bound, for it has no overhead.
+// TestTheTextbookIsPerfectlyPacked: a textbook server that computes prompts alone reaches the bound, for it has no
+// overhead.
 func TestTheTextbookIsPerfectlyPacked(t *testing.T) {
-	a := size(t, studyOf(t, toy, "budget: {gpus: 2}\nrate: {min: 1, max: 1000}\nslo: {ttft_ms: 200}\nrequests: 4000\nseeds: 1\n"))
+	a := size(t, studyOf(t, toy,
+		"budget: {gpus: 2}\nrate: {min: 1, max: 1000}\nslo: {ttft_ms: 200}\nrequests: 4000\nseeds: 1\n"))
 	assert.Greater(t, a.Best.OfPerfect, 0.97)
 	assert.Nil(t, a.Best.Interval)
 }
 
-// TestATextbookDecodesNearlyAtTheBound: full batches of answers without prompts, on hardware that loses nothing. What is left
-// is how a run begins and ends.
+// TestATextbookDecodesNearlyAtTheBound: full batches of answers without prompts, on hardware that loses nothing. What
+// is left is how a run begins and ends.
 func TestATextbookDecodesNearlyAtTheBound(t *testing.T) {
 	for _, seats := range []string{"16", "256"} {
-		s := studyOf(t, chat, "budget: {gpus: 1}\nrate: {min: 1, max: 20000}\nslo: {ttft_ms: 1e8}\nrequests: 8000\n", "scenario=textbook-8b",
-			"pools.serve.max_num_seqs="+seats, "workload.prompt_tokens.distribution=fixed", "workload.prompt_tokens.mean=1", "workload.prompt_tokens.cv=null",
+		s := studyOf(t, chat, "budget: {gpus: 1}\nrate: {min: 1, max: 20000}\nslo: {ttft_ms: 1e8}\nrequests: 8000\n",
+			"scenario=textbook-8b",
+			"pools.serve.max_num_seqs="+seats, "workload.prompt_tokens.distribution=fixed", "workload.prompt_tokens.mean=1",
+			"workload.prompt_tokens.cv=null",
 			"workload.output_tokens.distribution=fixed", "workload.output_tokens.mean=200", "workload.output_tokens.cv=null")
 		z := &sizer{ctx: context.Background(), study: s}
 		require.NoError(t, z.prepare())
@@ -113,7 +119,8 @@ func TestATextbookDecodesNearlyAtTheBound(t *testing.T) {
 func TestMoreGPUsCarryNoLess(t *testing.T) {
 	last := 0.0
 	for _, gpus := range []int{2, 4, 8} {
-		s := studyOf(t, chat, both+"budget: {gpus: 1}\nrate: {min: 1, max: 500}\nrequests: 2000\nseeds: 2\n", fmt.Sprint("budget.gpus=", gpus))
+		s := studyOf(t, chat, both+"budget: {gpus: 1}\nrate: {min: 1, max: 500}\nrequests: 2000\nseeds: 2\n",
+			fmt.Sprint("budget.gpus=", gpus))
 		a := size(t, s)
 		require.NotNil(t, a.Best, gpus)
 		assert.GreaterOrEqual(t, a.Best.CapacityPerS, last, gpus)
@@ -133,7 +140,8 @@ func TestMoreGPUsCarryNoLess(t *testing.T) {
 	}
 }
 
-// TestTheCheapestIsTheOneThatBruteForceFinds: of every number of replicas, the least that carries the rate under all seeds.
+// TestTheCheapestIsTheOneThatBruteForceFinds: of every number of replicas, the least that carries the rate under all
+// seeds.
 func TestTheCheapestIsTheOneThatBruteForceFinds(t *testing.T) {
 	const text = "search: {topology: [colocated], tensor_parallel: [1, 2]}\nrequests: 1000\nseeds: 2\n"
 	a := size(t, studyOf(t, chat, text+"budget: {gpus: 12}\nrate: {at: 60}\n"))
@@ -171,7 +179,8 @@ func TestTheAnswerDoesNotDependOnTheCores(t *testing.T) {
 }
 
 // TestNoRunBeatsPerfectPacking: what ends per second of a run, far beyond capacity, is never more than its own requests
-// would be under perfect packing. Models have experts, windows, latents, states; prompts share prefixes; tokens are drafted.
+// would be under perfect packing. Models have experts, windows, latents, states; prompts share prefixes; tokens are
+// drafted.
 func TestNoRunBeatsPerfectPacking(t *testing.T) {
 	for _, c := range []struct{ name, scenario, set string }{
 		{"dense", "chat-70b", ""},
@@ -182,7 +191,8 @@ func TestNoRunBeatsPerfectPacking(t *testing.T) {
 		{"latents", "textbook-8b", "model=deepseek-v2-lite"},
 		{"states", "textbook-8b", "model=qwen3.5-27b"},
 		{"prefixes", "multi-turn-8b", ""},
-		{"drafts", "chat-70b", "speculation.method=ngram speculation.num_speculative_tokens=3 speculation.acceptance.rate=0.9"},
+		{
+			"drafts", "chat-70b", "speculation.method=ngram speculation.num_speculative_tokens=3 speculation.acceptance.rate=0.9"},
 		{"two roles", "pd-70b", ""},
 		{"static", "chat-8b", "pools.serve.engine=static"},
 		{"prefill first", "chat-8b", "pools.serve.engine=sglang"},
@@ -215,7 +225,8 @@ func TestBisectionFindsWhatAScanFinds(t *testing.T) {
 		stride := rapid.SampledFrom([]int{1, 4, 16}).Draw(t, "stride")
 		asked := 0
 		found, err := g.highest(rapid.IntRange(-5, g.last+5).Draw(t, "guess"), stride, func(step int) (bool, error) {
-			if asked++; step < 0 || step > g.last {
+			asked++
+			if step < 0 || step > g.last {
 				t.Fatalf("step %d of %d", step, g.last)
 			}
 			return step <= last, nil
@@ -237,7 +248,8 @@ func TestStepsAndRatesOfAGridAgree(t *testing.T) {
 	assert.Equal(t, 1000.0, g.rate(g.last))
 }
 
-// TestSplitsFillTheBudget: all of them as pairs that leave no room for one more replica; a named one as often as it fits.
+// TestSplitsFillTheBudget: all of them as pairs that leave no room for one more replica; a named one as often as it
+// fits.
 func TestSplitsFillTheBudget(t *testing.T) {
 	s := &shape{topology: configs.Disaggregated, gpus: []int{2, 4}}
 	all := configs.Splits{configs.AllSplits}
@@ -257,13 +269,16 @@ func TestBadSearchesSayWhy(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{[]string{"slo.tpot_ms=20"}, "slo: neither ttft_ms nor e2e_ms is given, here or in the scenario; expected one of them"},
+		{[]string{"slo.tpot_ms=20"},
+			"slo: neither ttft_ms nor e2e_ms is given, here or in the scenario; expected one of them"},
 		{[]string{"model=llama-3.1-405b"}, "nothing in it can be deployed: "},
 		{[]string{"search.tensor_parallel=[4]"}, "takes no replica: 2 GPUs; the smallest deployment of the search takes 4"},
 		{[]string{"search.tensor_parallel=[3]"}, "tensor_parallel=3: 3 does not divide the 32 attention heads"},
 		{[]string{"budget.gpus=null", "budget.usd_per_hour=1"}, "takes no replica: 0 GPUs"},
-		{[]string{"budget.usd_per_hour=9", "pools.serve.gpu=rtx-pro-6000-ws", "model=llama-3.2-1b"}, "has no price of rtx-pro-6000-ws; expected gpus instead"},
-		{[]string{"scenario=textbook-8b", "workload.arrivals=null", "workload.closed_loop.concurrency=4"}, "has no workload.arrivals, whose rate a study varies"},
+		{[]string{"budget.usd_per_hour=9", "pools.serve.gpu=rtx-pro-6000-ws", "model=llama-3.2-1b"},
+			"has no price of rtx-pro-6000-ws; expected gpus instead"},
+		{[]string{"scenario=textbook-8b", "workload.arrivals=null", "workload.closed_loop.concurrency=4"},
+			"has no workload.arrivals, whose rate a study varies"},
 		{[]string{"workload.timeout_s=3"}, "has clients that hang up"},
 		{[]string{"weigths=fp8"}, `no key "weigths"; did you mean "weights"?`},
 		{[]string{"pools.serve.max_model_len=4"}, "no request is served"},
@@ -281,7 +296,8 @@ func TestScenariosOfOtherFleetsAreNotSized(t *testing.T) {
 		"[{gpu: h100-sxm, replicas_max: 2}]\nautoscale: [{pool: serve, on: kv, target: 1}]": "has replicas that come and go",
 	} {
 		scenario := strings.Replace(chat, "[{gpu: h100-sxm}]", pools, 1)
-		_, _, err := Search(context.Background(), studyOf(t, scenario, "budget: {gpus: 2}\nrate: {min: 1, max: 9}\n"), Options{})
+		_, _, err := Search(context.Background(), studyOf(t, scenario, "budget: {gpus: 2}\nrate: {min: 1, max: 9}\n"),
+			Options{})
 		assert.ErrorContains(t, err, want, pools)
 	}
 }

@@ -1,6 +1,6 @@
 // Package text writes what people read: numbers with their units, tables, and pages for a terminal. Every
-// command and every figure writes its numbers through this package, so that one number looks the same wherever it stands.
-// CSV, JSON and YAML, which programs read, take nothing from here.
+// command and every figure writes its numbers through this package, so that one number looks the same wherever it
+// stands. CSV, JSON and YAML, which programs read, take nothing from here.
 //
 //	number.go   three significant digits, thousands separators, shares, factors, counts and money
 //	unit.go     times, counts and rates in the unit that suits them

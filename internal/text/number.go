@@ -13,8 +13,8 @@ const exponentFrom = 1e15
 // Dash stands where nothing was measured.
 const Dash = "–"
 
-// Significant prints x with three significant digits and thousands separators, below 10¹⁵ without an exponent. NaN, which
-// says that nothing was measured, is a dash.
+// Significant prints x with three significant digits and thousands separators, below 10¹⁵ without an exponent. NaN,
+// which says that nothing was measured, is a dash.
 func Significant(x float64) string {
 	switch {
 	case math.IsNaN(x):
@@ -43,8 +43,8 @@ func Rough(x float64) string {
 	return grouped(strconv.FormatFloat(rounded, 'f', max(0, 1-decade(rounded)), 64))
 }
 
-// AsFine prints x with as many decimals as another number is printed with, so that parts add up to their sum. What rounds
-// to nothing is a plain 0.
+// AsFine prints x with as many decimals as another number is printed with, so that parts add up to their sum. What
+// rounds to nothing is a plain 0.
 func AsFine(x float64, other string) string {
 	_, decimals, _ := strings.Cut(other, ".")
 	if math.Abs(x)*math.Pow10(len(decimals)) < 0.5 {

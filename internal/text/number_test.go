@@ -15,7 +15,8 @@ func TestNumbersHaveThreeSignificantDigits(t *testing.T) {
 		assert.Equal(t, want, Significant(x))
 	}
 	assert.Equal(t, Dash, Significant(math.NaN()))
-	for x, want := range map[float64]string{0: "0", 50: "50", 0.1: "0.1", 1234.4: "1,234", 14.23: "14.2", 999999.6: "1,000,000"} {
+	for x, want := range map[float64]string{0: "0", 50: "50", 0.1: "0.1", 1234.4: "1,234", 14.23: "14.2",
+		999999.6: "1,000,000"} {
 		assert.Equal(t, want, Short(x))
 	}
 	assert.Equal(t, "0.011", Rough(0.0112))
@@ -44,7 +45,8 @@ func TestPartsHaveTheDigitsOfTheirGap(t *testing.T) {
 
 func TestMoneyHasOneFormat(t *testing.T) {
 	for dollars, want := range map[float64]string{
-		0: "$0", 0.3731: "$0.373", 0.0012345: "$0.00123", 0.99949: "$0.999", 0.9996: "$1.00", 31.92: "$31.92", 1234.5: "$1,234.50",
+		0: "$0", 0.3731: "$0.373", 0.0012345: "$0.00123", 0.99949: "$0.999", 0.9996: "$1.00", 31.92: "$31.92",
+		1234.5:  "$1,234.50",
 		1234567: "$1,234,567.00",
 	} {
 		assert.Equal(t, want, USD(dollars))
@@ -53,14 +55,16 @@ func TestMoneyHasOneFormat(t *testing.T) {
 }
 
 func TestCountsAreGrouped(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1000: "-1,000", -123: "-123", 1234567: "1,234,567"} {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1000: "-1,000", -123: "-123",
+		1234567: "1,234,567"} {
 		assert.Equal(t, want, Count(n))
 	}
 	assert.Equal(t, "1 row", Counted(1, "row"))
 	assert.Equal(t, "2,000 rows", Counted(int64(2000), "row"))
 	assert.Equal(t, "3", Range(3, 3))
 	assert.Equal(t, "512–1,023", Range(int32(512), 1023))
-	for n, want := range map[int]string{1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 113: "113th", 21: "21st"} {
+	for n, want := range map[int]string{1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 113: "113th",
+		21: "21st"} {
 		assert.Equal(t, want, Ordinal(n))
 	}
 }

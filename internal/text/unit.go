@@ -13,7 +13,8 @@ type Unit struct {
 
 // TimeUnit returns the unit in which a time of s seconds reads best.
 func TimeUnit(s float64) Unit {
-	switch s = math.Abs(s); {
+	s = math.Abs(s)
+	switch {
 	case s >= 0.9995 || math.IsNaN(s):
 		return Unit{"s", 1}
 	case s >= 0.9995e-3 || s == 0:

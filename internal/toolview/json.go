@@ -105,7 +105,8 @@ func viewOf(v *views.View) viewX {
 	x := viewX{Tool: v.Tool.Name, Source: v.Tool.Source}
 	for i := range v.Rows {
 		row := &v.Rows[i]
-		x.Metrics = append(x.Metrics, metricX{row.Key, row.Formula, row.Sampled, distribution(&row.Distribution, row.Count, row.Percentile, row.Max())})
+		x.Metrics = append(x.Metrics,
+			metricX{row.Key, row.Formula, row.Sampled, distribution(&row.Distribution, row.Count, row.Percentile, row.Max())})
 	}
 	for i, rate := range v.Tool.Rates {
 		x.Rates = append(x.Rates, rateX{rate.Key, v.Rates[i]})
@@ -122,9 +123,11 @@ func viewOf(v *views.View) viewX {
 func smoothnessOf(s *views.Smoothness, p views.Pace) smoothnessX {
 	plain := func(d *views.Distribution) distributionX { return distribution(d, d.Weight(), d.Quantile, d.Max()) }
 	x := smoothnessX{
-		Requests: s.Requests, ITL: plain(&s.Token), ITLChunk: plain(&s.Chunk), StallS: p.StallS, StallsPer1000Tokens: s.StallsPer1000Tokens,
-		StalledShare: s.StalledShare, ReaderTokensPerS: p.ReaderTokensPerS, Read: plain(&s.Read), Wait: plain(&s.Wait), WaitingShare: s.WaitingShare,
-		ITLP99S: p.ITLP99S,
+		Requests: s.Requests, ITL: plain(&s.Token), ITLChunk: plain(&s.Chunk), StallS: p.StallS,
+		StallsPer1000Tokens: s.StallsPer1000Tokens,
+		StalledShare:        s.StalledShare, ReaderTokensPerS: p.ReaderTokensPerS, Read: plain(&s.Read), Wait: plain(&s.Wait),
+		WaitingShare: s.WaitingShare,
+		ITLP99S:      p.ITLP99S,
 	}
 	if p.ITLP99S > 0 {
 		x.ITLP99Share = &s.ITLP99Share
@@ -140,6 +143,7 @@ func distribution(d *views.Distribution, n int64, quantile func(float64) float64
 		return &x
 	}
 	return distributionX{
-		n, number(d.Mean()), number(quantile(.5)), number(quantile(.9)), number(quantile(.95)), number(quantile(.99)), number(most),
+		n, number(d.Mean()), number(quantile(.5)), number(quantile(.9)), number(quantile(.95)), number(quantile(.99)),
+		number(most),
 	}
 }

@@ -55,9 +55,9 @@ func apart(runs []measured.Run) []measured.Run {
 	return slices.DeleteFunc(slices.Clone(runs), func(r measured.Run) bool { return r.Labels.Mode != "disagg" })
 }
 
-// TestBuiltInConstantsFitPublicMeasurements guards the whole way from a table to an error, with constants that were fitted
-// to most of these runs: it is no claim of accuracy, which is docs/accuracy.md, but a change of price that nobody refitted,
-// or a run that is set up wrongly, is seen here.
+// TestBuiltInConstantsFitPublicMeasurements guards the whole way from a table to an error, with constants that were
+// fitted to most of these runs: it is no claim of accuracy, which is docs/accuracy.md, but a change of price that
+// nobody refitted, or a run that is set up wrongly, is seen here.
 func TestBuiltInConstantsFitPublicMeasurements(t *testing.T) {
 	for _, c := range []struct {
 		file        string
@@ -75,9 +75,9 @@ func TestBuiltInConstantsFitPublicMeasurements(t *testing.T) {
 	}
 }
 
-// TestSeparatePoolsAreWithinReach: of disaggregated runs, to none of which anything was fitted, seen as above. Their TTFT is
-// that of queues for the prefill pool, which a few percent of its speed make many times as long, and says less; see
-// docs/accuracy.md.
+// TestSeparatePoolsAreWithinReach: of disaggregated runs, to none of which anything was fitted, seen as above. Their
+// TTFT is that of queues for the prefill pool, which a few percent of its speed make many times as long, and says less;
+// see docs/accuracy.md.
 func TestSeparatePoolsAreWithinReach(t *testing.T) {
 	predictions, err := Predict(context.Background(), apart(publicRuns(t, "A_aic_silicon.csv")), nil, nil)
 	require.NoError(t, err)
@@ -90,7 +90,8 @@ func TestSeparatePoolsAreWithinReach(t *testing.T) {
 		assert.Less(t, e.MedianPct, c.median, c.metric)
 	}
 	// Decode workers with fewer seats than clients, as the names of their recipes say: TTFT is the wait for a seat.
-	e := errorsOf(predictions, measured.TTFT, func(r *measured.Run) bool { return r.Labels.Quality == "B" && r.Labels.Load == "1024/8192" })
+	e := errorsOf(predictions, measured.TTFT,
+		func(r *measured.Run) bool { return r.Labels.Quality == "B" && r.Labels.Load == "1024/8192" })
 	assert.Equal(t, 9, e.N)
 	assert.Less(t, e.MedianPct, 25.0)
 }
@@ -121,10 +122,10 @@ func TestReplaysKeepTheLaws(t *testing.T) {
 	assert.Greater(t, n, 1300)
 }
 
-// TestReplaysQueueAsTheServersDid pins the mean TTFT of traces replayed with the KV blocks that the servers had, in percent
-// of the measurement. The two runs on an RTX 4090 wait a minute for the cache, and differ from each other by 13 %; of the
-// first, which had a smaller batch, the number of blocks is not known. Two data-parallel ranks are scheduled as one, so that
-// nobody waits for the busier of them.
+// TestReplaysQueueAsTheServersDid pins the mean TTFT of traces replayed with the KV blocks that the servers had, in
+// percent of the measurement. The two runs on an RTX 4090 wait a minute for the cache, and differ from each other by 13
+// %; of the first, which had a smaller batch, the number of blocks is not known. Two data-parallel ranks are scheduled
+// as one, so that nobody waits for the busier of them.
 func TestReplaysQueueAsTheServersDid(t *testing.T) {
 	runs := publicRuns(t, "D_runs.jsonl")
 	predictions, err := Predict(context.Background(), runs, nil, nil)

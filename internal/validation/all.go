@@ -15,7 +15,8 @@ func Predict(ctx context.Context, runs []measured.Run, with Efficiencies, told f
 }
 
 // PredictUnder is Predict with options that stand above the scenario of every run.
-func PredictUnder(ctx context.Context, runs []measured.Run, above configs.Options, with Efficiencies, told func(done int)) ([]Prediction, error) {
+func PredictUnder(ctx context.Context, runs []measured.Run, above configs.Options, with Efficiencies,
+	told func(done int)) ([]Prediction, error) {
 	parts := make([][]Prediction, len(runs))
 	run.EachTold(len(runs), func(i int) {
 		parts[i] = predictUnder(ctx, &runs[i], above, with)

@@ -8,8 +8,8 @@ import (
 	"github.com/decodesim/decodesim/internal/measured"
 )
 
-// Errors sums up relative errors in percent. Quantiles interpolate linearly. With N = 0 all but Skipped are NaN, and null
-// in JSON.
+// Errors sums up relative errors in percent. Quantiles interpolate linearly. With N = 0 all but Skipped are NaN, and
+// null in JSON.
 type Errors struct {
 	N         int
 	Skipped   int        // values that are not compared
@@ -24,7 +24,8 @@ type Errors struct {
 func ErrorsOf(percents []float64) Errors {
 	nan := math.NaN()
 	e := Errors{
-		N: len(percents), MedianPct: nan, P90Pct: nan, BiasPct: nan, Spread: [4]float64{nan, nan, nan, nan}, Within: [2]float64{nan, nan},
+		N: len(percents), MedianPct: nan, P90Pct: nan, BiasPct: nan, Spread: [4]float64{nan, nan, nan, nan},
+		Within: [2]float64{nan, nan},
 	}
 	if e.N == 0 {
 		return e
@@ -35,7 +36,8 @@ func ErrorsOf(percents []float64) Errors {
 		size[i] = math.Abs(p)
 	}
 	slices.Sort(size)
-	e.MedianPct, e.P90Pct, e.BiasPct = measured.Quantile(size, 0.5), measured.Quantile(size, 0.9), measured.Quantile(signed, 0.5)
+	e.MedianPct, e.P90Pct, e.BiasPct = measured.Quantile(size, 0.5), measured.Quantile(size, 0.9),
+		measured.Quantile(signed, 0.5)
 	for i, p := range []float64{0.1, 0.25, 0.75, 0.9} {
 		e.Spread[i] = measured.Quantile(signed, p)
 	}

@@ -137,7 +137,10 @@ func (v *Validation) groups(metric string) []Group {
 				found = append(found, Group{By: d.name, Name: name, order: order})
 			}
 		}
-		slices.SortFunc(found, func(a, b Group) int { return cmp.Or(cmp.Compare(a.order, b.order), strings.Compare(a.Name, b.Name)) })
+		slices.SortFunc(found, func(a,
+			b Group) int {
+			return cmp.Or(cmp.Compare(a.order, b.order), strings.Compare(a.Name, b.Name))
+		})
 		for i := range found {
 			g := &found[i]
 			g.Errors = v.errors(metric, func(r *Row) bool {
@@ -145,7 +148,8 @@ func (v *Validation) groups(metric string) []Group {
 				return name == g.Name && (d.all || v.Headline(r))
 			})
 		}
-		found = slices.DeleteFunc(found, func(g Group) bool { return g.Name == "" && g.Errors.N == 0 }) // skipped before it was known
+		// skipped before it was known
+		found = slices.DeleteFunc(found, func(g Group) bool { return g.Name == "" && g.Errors.N == 0 })
 		if len(found) < 2 {
 			continue
 		}

@@ -38,7 +38,8 @@ func (o *Observation) row(r *sim.Request, at sim.Time, outcome sim.Outcome) {
 	q := Request{SentS: r.Arrival.Seconds()}
 	if outcome == sim.Completed {
 		q = Request{
-			SentS: q.SentS, TtftS: r.First.Sub(r.Arrival).Seconds(), E2eS: at.Sub(r.Arrival).Seconds(), Output: r.Emitted, Done: true,
+			SentS: q.SentS, TtftS: r.First.Sub(r.Arrival).Seconds(), E2eS: at.Sub(r.Arrival).Seconds(), Output: r.Emitted,
+			Done: true,
 		}
 		if r.Emitted > 1 {
 			q.tpotS = at.Sub(r.First).Seconds() / float64(r.Emitted-1)
@@ -114,7 +115,8 @@ func statistic(samples []float64, s measured.Stat) float64 {
 	return measured.Quantile(samples, shares[s])
 }
 
-var shares = [measured.NumStats]float64{measured.P50: .5, measured.P90: .9, measured.P95: .95, measured.P99: .99, measured.Max: 1}
+var shares = [measured.NumStats]float64{measured.P50: .5, measured.P90: .9, measured.P95: .95, measured.P99: .99,
+	measured.Max: 1}
 
 func (o *Observation) itl(s measured.Stat) float64 {
 	if s == measured.Mean {

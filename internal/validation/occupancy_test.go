@@ -10,9 +10,10 @@ import (
 	"github.com/decodesim/decodesim/internal/measured"
 )
 
-// TestServersAreAsFullAsTheirCountersSay compares the requests in the batch and in the queue, and the share of the KV cache
-// in use, with what servers counted of themselves under 32 clients and more. Neither the share of memory nor the number of
-// blocks is stated: the cache that the defaults leave is too large by about a sixth, and shares are too small by as much.
+// TestServersAreAsFullAsTheirCountersSay compares the requests in the batch and in the queue, and the share of the KV
+// cache in use, with what servers counted of themselves under 32 clients and more. Neither the share of memory nor the
+// number of blocks is stated: the cache that the defaults leave is too large by about a sixth, and shares are too small
+// by as much.
 func TestServersAreAsFullAsTheirCountersSay(t *testing.T) {
 	var meanPct, maxPct []float64
 	runs := publicRuns(t, "A3_gptoss120b_h200_vllm022.csv")

@@ -30,8 +30,8 @@ func (p *Prediction) Error() float64 { return p.Predicted/p.Value.Measured - 1 }
 // Efficiencies decides what a deployment achieves; nil: what its scenario says.
 type Efficiencies func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency
 
-// predictUnder simulates a run and returns a prediction for each of its values. It sees the scenario and, after the run, only
-// which statistic of which requests is asked for.
+// predictUnder simulates a run and returns a prediction for each of its values. It sees the scenario and, after the
+// run, only which statistic of which requests is asked for.
 func predictUnder(ctx context.Context, run *measured.Run, above configs.Options, with Efficiencies) []Prediction {
 	o, floor, skip := observe(ctx, run, above, with)
 	var out []Prediction
@@ -43,12 +43,14 @@ func predictUnder(ctx context.Context, run *measured.Run, above configs.Options,
 		}
 		for j := range row.Values {
 			p := Prediction{Run: run, Row: row, Value: &row.Values[j], FloorMS: floor}
-			if p.Skip = skip; skip == "" {
+			p.Skip = skip
+			if skip == "" {
 				p.Skip = p.Value.Skip
 			}
 			if p.Skip == "" {
 				var ok bool
-				if p.Predicted, ok = o.Value(p.Value, in); !ok {
+				p.Predicted, ok = o.Value(p.Value, in)
+				if !ok {
 					p.Skip = "no simulated request completed that it could be compared with"
 				}
 			}
@@ -59,7 +61,8 @@ func predictUnder(ctx context.Context, run *measured.Run, above configs.Options,
 }
 
 // observe simulates a run, or says why it cannot.
-func observe(ctx context.Context, run *measured.Run, above configs.Options, with Efficiencies) (o *Observation, floorMS float64, skip string) {
+func observe(ctx context.Context, run *measured.Run, above configs.Options, with Efficiencies) (o *Observation,
+	floorMS float64, skip string) {
 	if run.Skip != "" {
 		return nil, 0, run.Skip
 	}

@@ -11,8 +11,8 @@ import (
 // SchemaValidation names the format of validation.json. Fields are added, never renamed.
 const Schema = "decodesim/validation/v1"
 
-// Validation is how far predictions are from measurements. Errors are predicted/measured − 1 in percent; latencies are in
-// milliseconds, as measured.
+// Validation is how far predictions are from measurements. Errors are predicted/measured − 1 in percent; latencies are
+// in milliseconds, as measured.
 type Validation struct {
 	Schema   string         `json:"schema"`
 	Version  string         `json:"version"` // of the program

@@ -33,7 +33,8 @@ func TestErrorsAreSummedUpAsByHand(t *testing.T) {
 	}
 	assert.Equal(t, [2]float64{0.6, 0.8}, e.Within)
 	one := ErrorsOf([]float64{-7})
-	assert.Equal(t, Errors{N: 1, MedianPct: 7, P90Pct: 7, BiasPct: -7, Spread: [4]float64{-7, -7, -7, -7}, Within: [2]float64{1, 1}}, one)
+	assert.Equal(t, Errors{N: 1, MedianPct: 7, P90Pct: 7, BiasPct: -7, Spread: [4]float64{-7, -7, -7, -7},
+		Within: [2]float64{1, 1}}, one)
 	assert.Equal(t, [2]float64{1, 1}, ErrorsOf([]float64{10, -10}).Within, "10 % is within 10 %")
 }
 
@@ -42,17 +43,20 @@ func TestErrorsOfNothingAreNull(t *testing.T) {
 	assert.True(t, math.IsNaN(e.MedianPct) && math.IsNaN(e.P90Pct) && math.IsNaN(e.BiasPct))
 	text, err := json.Marshal(e)
 	require.NoError(t, err)
-	assert.Contains(t, string(text), `"n":0,"skipped":0,"median_abs_error_pct":null,"p90_abs_error_pct":null,"bias_pct":null`)
+	assert.Contains(t, string(text),
+		`"n":0,"skipped":0,"median_abs_error_pct":null,"p90_abs_error_pct":null,"bias_pct":null`)
 }
 
 func TestErrorsDoNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		percents := rapid.SliceOfN(rapid.Float64Range(-100, 1e4), 1, 50).Draw(t, "percents")
 		e := ErrorsOf(percents)
-		rand.New(rand.NewPCG(1, 2)).Shuffle(len(percents), func(i, j int) { percents[i], percents[j] = percents[j], percents[i] })
+		rand.New(rand.NewPCG(1, 2)).Shuffle(len(percents),
+			func(i, j int) { percents[i], percents[j] = percents[j], percents[i] })
 		assert.Equal(t, e, ErrorsOf(percents))
 		assert.LessOrEqual(t, e.MedianPct, e.P90Pct)
-		assert.True(t, e.Spread[0] <= e.Spread[1] && e.Spread[1] <= e.BiasPct && e.BiasPct <= e.Spread[2] && e.Spread[2] <= e.Spread[3])
+		assert.True(t, e.Spread[0] <= e.Spread[1] && e.Spread[1] <= e.BiasPct && e.BiasPct <= e.Spread[2] &&
+			e.Spread[2] <= e.Spread[3])
 	})
 }
 
@@ -77,7 +81,8 @@ func hand(rows ...handRow) (*measured.File, []Prediction) {
 		tpot, q := value(measured.TPOT, r.tpot)
 		id := fmt.Sprintf("row-%d", i)
 		f.Runs = append(f.Runs, measured.Run{
-			ID: id, Skip: r.skip, Labels: measured.Labels{Quality: r.quality, Mode: r.mode, GPU: "h100-sxm", Concurrency: 1 << i},
+			ID: id, Skip: r.skip, Labels: measured.Labels{Quality: r.quality, Mode: r.mode, GPU: "h100-sxm",
+				Concurrency: 1 << i},
 			Rows: []measured.Row{{ID: id, Request: -1, Values: []measured.Value{ttft, tpot}}},
 		})
 		p.Skip, q.Skip = r.skip, r.skip
@@ -95,7 +100,8 @@ func hand(rows ...handRow) (*measured.File, []Prediction) {
 func TestSkippedRowsAndValuesAreCounted(t *testing.T) {
 	f, predictions := hand(
 		handRow{"A", "agg", "", 10, -20}, handRow{"A", "agg", "", -30, 40}, handRow{"B", "agg", "", 90, 90},
-		handRow{"B", "disagg", "two pools", 0, 0}, handRow{"A", "agg", "too long", 0, 0}, handRow{"B", "disagg", "two pools", 0, 0},
+		handRow{"B", "disagg", "two pools", 0, 0}, handRow{"A", "agg", "too long", 0, 0},
+		handRow{"B", "disagg", "two pools", 0, 0},
 	)
 	predictions[2].Skip = "not to be trusted" // the TTFT of the second row
 	f.Runs = append(f.Runs, measured.Run{ID: "empty", Rows: []measured.Row{{ID: "empty", Request: -1}}})
@@ -139,7 +145,8 @@ func TestWithoutTheBestQualityAllRowsCount(t *testing.T) {
 }
 
 func TestTokensFasterThanTheBoundAreListed(t *testing.T) {
-	f, predictions := hand(handRow{"A", "agg", "", 0, 0}, handRow{"A", "agg", "", 0, 0}, handRow{"A", "agg", "", 0, 0}, handRow{"A", "agg", "", 0, 0})
+	f, predictions := hand(handRow{"A", "agg", "", 0, 0}, handRow{"A", "agg", "", 0, 0}, handRow{"A", "agg", "", 0, 0},
+		handRow{"A", "agg", "", 0, 0})
 	for i := range predictions {
 		predictions[i].FloorMS = 150
 	}
@@ -182,7 +189,8 @@ func TestOptionsStandAboveEveryRun(t *testing.T) {
 	runs := []measured.Run{runOf(closed, 5), runOf(closed, 5)}
 	usual, err := Predict(context.Background(), runs, nil, nil)
 	require.NoError(t, err)
-	longer, err := PredictUnder(context.Background(), runs, configs.Options{Set: []string{"workload.prompt_tokens.mean=2000"}}, nil, nil)
+	longer, err := PredictUnder(context.Background(), runs,
+		configs.Options{Set: []string{"workload.prompt_tokens.mean=2000"}}, nil, nil)
 	require.NoError(t, err)
 	for i := range usual {
 		if usual[i].Value.Metric == measured.TTFT {

@@ -21,8 +21,8 @@ import (
 
 const draftedRuns = "A3_gptoss120b_h200_vllm022.csv"
 
-// acceptedByPosition reads, by run, how often the server accepted each draft if it had accepted the ones before. The table
-// counts each draft over all steps.
+// acceptedByPosition reads, by run, how often the server accepted each draft if it had accepted the ones before. The
+// table counts each draft over all steps.
 func acceptedByPosition(t *testing.T) map[string][]string {
 	shared := os.Getenv("DECODESIM_SHARED")
 	if shared == "" {
@@ -60,8 +60,8 @@ func tpot(t *testing.T, run *measured.Run) (simulated, was float64) {
 	return 0, 0
 }
 
-// TestDraftsGainInWholeRunsWhatWasMeasured: TPOT with drafts over TPOT without, both of whole closed loops, with each draft
-// accepted as often as the server's counters say. The server's steps with drafts took no part in any fit.
+// TestDraftsGainInWholeRunsWhatWasMeasured: TPOT with drafts over TPOT without, both of whole closed loops, with each
+// draft accepted as often as the server's counters say. The server's steps with drafts took no part in any fit.
 func TestDraftsGainInWholeRunsWhatWasMeasured(t *testing.T) {
 	runs := publicRuns(t, draftedRuns)
 	rates := acceptedByPosition(t)
@@ -79,12 +79,16 @@ func TestDraftsGainInWholeRunsWhatWasMeasured(t *testing.T) {
 			run := find(drafts, clients)
 			require.Len(t, rates[run.ID], drafts)
 			run.Skip = ""
-			run.Scenario = plain.Scenario + fmt.Sprintf("speculation: {method: eagle, num_speculative_tokens: %d, acceptance: {process: per-position, rates: [%s]}}\n",
-				drafts, strings.Join(rates[run.ID], ", "))
+			run.Scenario = plain.Scenario +
+				fmt.Sprintf(
+					"speculation: {method: eagle, num_speculative_tokens: %d, acceptance: {process: per-position, rates: [%s]}}\n",
+					drafts, strings.Join(rates[run.ID], ", "))
 			with, withWas := tpot(t, &run)
 			got, want := with/without, withWas/withoutWas
 			errs = append(errs, math.Abs(got/want-1))
-			t.Logf("%2d clients, %d drafts: TPOT × %.3f, measured × %.3f (%+.1f %%); %.2f ms with and %.2f without, measured %.2f and %.2f",
+			t.Logf(
+				"%2d clients, %d drafts: TPOT × %.3f, measured × %.3f (%+.1f %%); %.2f ms with and %.2f without, measured %.2f "+
+					"and %.2f",
 				clients, drafts, got, want, 100*(got/want-1), with, without, withWas, withoutWas)
 		}
 	}

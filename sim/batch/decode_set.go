@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// DecodeSet is the set of sequences that emit one token per step, each of them known by a slot of its owner's choice. It
-// keeps what a step costs (how many sequences, Σ of their context) and when something changes, so that advancing k steps
-// touches no sequence: a member's own counters follow from the step at which it joined.
+// DecodeSet is the set of sequences that emit one token per step, each of them known by a slot of its owner's choice.
+// It keeps what a step costs (how many sequences, Σ of their context) and when something changes, so that advancing k
+// steps touches no sequence: a member's own counters follow from the step at which it joined.
 //
 // With speculation, sequences progress at different speeds. Such a set is made by NewCounted: it counts members and
 // context alone, and its owner moves each member on with Move.
@@ -135,8 +135,8 @@ func (s *DecodeSet) Move(tokens int64) {
 // AnyEnds reports whether somebody may have emitted its last token with the latest step.
 func (s *DecodeSet) AnyEnds() bool { return !s.ends.none(s.step) }
 
-// TakeEnded appends to out the slots of the members that emitted their last token with the latest step, and removes them
-// from the finish order. They must leave the set next.
+// TakeEnded appends to out the slots of the members that emitted their last token with the latest step, and removes
+// them from the finish order. They must leave the set next.
 func (s *DecodeSet) TakeEnded(out []int32) []int32 { return s.ends.take(s.step, out) }
 
 // StepsToChange returns after how many steps the set may change by itself.

@@ -93,7 +93,8 @@ func (s *twin) blocksDue() (n int64) {
 func (s *twin) step() (ended []int32) {
 	for slot, m := range s.members {
 		m.computed++
-		if m.remaining--; m.remaining == 0 {
+		m.remaining--
+		if m.remaining == 0 {
 			ended = append(ended, slot)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 func TestCoverAndEnded(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for range 200_000 {
-		g := Segment{First: 1 + clock.Duration(rnd.Int64N(1<<uint(1+rnd.IntN(35)))), Growth: clock.Duration(rnd.Int64N(1 << uint(rnd.IntN(28))))}
+		g := Segment{First: 1 + clock.Duration(rnd.Int64N(1<<uint(1+rnd.IntN(35)))),
+			Growth: clock.Duration(rnd.Int64N(1 << uint(rnd.IntN(28))))}
 		n := 1 + rnd.IntN(1<<uint(1+rnd.IntN(13)))
 		for _, off := range []clock.Duration{-1, 0, 1} {
 			d := g.Span(n) + off

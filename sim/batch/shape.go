@@ -24,8 +24,8 @@ type Capped struct {
 	PrefillCtx   int64 // Σ tokens that some query of a chunk attends to
 }
 
-// AddChunk adds a prompt chunk of t tokens after c computed ones; a sign of −1 takes it out again. Whether the chunk ends
-// its prompt, and so counts among the Outputs, is for the caller to say.
+// AddChunk adds a prompt chunk of t tokens after c computed ones; a sign of −1 takes it out again. Whether the chunk
+// ends its prompt, and so counts among the Outputs, is for the caller to say.
 func (b *Shape) AddChunk(windows []Window, c, t, sign int64) {
 	b.Prefills += int(sign)
 	b.PrefillTokens += sign * t

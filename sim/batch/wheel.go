@@ -6,8 +6,9 @@ import "math/bits"
 const noSlot int32 = -1
 
 // wheel is a timing wheel over the steps of a decode set: it answers in constant time when the next entry is due. Slots
-// that are due in the same step modulo the size of the wheel share a bucket, an intrusive list. An entry that is due more
-// than a revolution ahead stays in its bucket: the wheel then stops for it too early, which only divides a segment.
+// that are due in the same step modulo the size of the wheel share a bucket, an intrusive list. An entry that is due
+// more than a revolution ahead stays in its bucket: the wheel then stops for it too early, which only divides a
+// segment.
 type wheel struct {
 	mask  uint64
 	head  []int32  // first slot of each bucket

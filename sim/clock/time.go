@@ -35,8 +35,8 @@ const HorizonS = 53 * 86400.0
 // End is the last instant of the longest run.
 const End Time = 53 * 86400 * Time(Second)
 
-// Seconds converts s, rounding to the nearest picosecond. It panics if s is negative, NaN or beyond the clock: code that
-// takes numbers from users checks them first, so such a value is a bug.
+// Seconds converts s, rounding to the nearest picosecond. It panics if s is negative, NaN or beyond the clock: code
+// that takes numbers from users checks them first, so such a value is a bug.
 func Seconds(s float64) Duration {
 	ps := float64(s*1e12) + 0.5
 	if !(ps >= 0 && ps < 1<<63) {

@@ -92,7 +92,8 @@ func (k *Cache) NoteAllocated(n int64) { k.freeMin = min(k.freeMin, k.free-n) }
 
 // Release frees n blocks of a cache without prefix caching.
 func (k *Cache) Release(n int64) {
-	if k.free += n; k.free > k.total {
+	k.free += n
+	if k.free > k.total {
 		panic("sim: released more KV blocks than were allocated")
 	}
 }
@@ -111,8 +112,8 @@ type Match struct {
 	Offloaded int32 // those after the cached ones, in host memory
 }
 
-// Match returns what the cache has of the request in slot, which has so many tokens to compute: the last one is computed
-// in any case. A slot below 0 is a request that is on no instance yet.
+// Match returns what the cache has of the request in slot, which has so many tokens to compute: the last one is
+// computed in any case. A slot below 0 is a request that is on no instance yet.
 func (k *Cache) Match(slot int32, p Prompt, tokens int32) Match {
 	return k.prefix.match(slot, p, tokens)
 }

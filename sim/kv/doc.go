@@ -1,5 +1,5 @@
-// Package kv is the paged key–value cache of one instance: how many blocks sequences have allocated, and what its blocks
-// still hold of earlier contents.
+// Package kv is the paged key–value cache of one instance: how many blocks sequences have allocated, and what its
+// blocks still hold of earlier contents.
 //
 //	cache.go     blocks: allocated, free, and how many a sequence needs
 //	contents.go  what prompts have in common: a tree of extents of tokens
@@ -7,6 +7,6 @@
 //	extents.go   cached blocks as extents, in order of eviction
 //	offload.go   what host memory holds beyond that
 //
-// A block is never an object here. Prefix caching works on extents, runs of consecutive blocks that share their fate, so
-// that its cost grows with the number of prompts that share something, not with their length.
+// A block is never an object here. Prefix caching works on extents, runs of consecutive blocks that share their fate,
+// so that its cost grows with the number of prompts that share something, not with their length.
 package kv

@@ -1,17 +1,18 @@
 package kv
 
 // offload is the content that host memory keeps beyond what the GPUs' cache still has. Whatever content a request used
-// is there after it left the batch, as long as there is room; the least recently used content makes room, each path from
-// its end. A request that matches more there than in the cache has the blocks copied before its first step, which lasts
-// longer for it.
+// is there after it left the batch, as long as there is room; the least recently used content makes room, each path
+// from its end. A request that matches more there than in the cache has the blocks copied before its first step, which
+// lasts longer for it.
 //
 // vLLM (vllm/v1/kv_offload) and SGLang (hierarchical cache) store blocks while they are computed, at no cost to the
 // steps, as here. They load them while other steps run or, layer by layer, while the prompt's own step does, which is
 // faster than here.
 type offload struct {
 	total, used int64
-	at          []offloadNode // by node of Contents; nodes beyond its length are absent. 0 closes the order of use to a ring
-	loaded      int64         // blocks copied back
+	// by node of Contents; nodes beyond its length are absent. 0 closes the order of use to a ring
+	at     []offloadNode
+	loaded int64 // blocks copied back
 }
 
 // offloadNode is the blocks of a content node that are in host memory: the first ones, up to block to. They are there

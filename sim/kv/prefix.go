@@ -2,9 +2,9 @@ package kv
 
 import "slices"
 
-// prefixes is what a cache still holds of the prompts that were computed: a radix tree over Contents, of extents instead
-// of blocks. It does what vLLM's block pool does block by block (vllm/v1/core/block_pool.py, kv_cache_manager.py), to
-// the block:
+// prefixes is what a cache still holds of the prompts that were computed: a radix tree over Contents, of extents
+// instead of blocks. It does what vLLM's block pool does block by block (vllm/v1/core/block_pool.py,
+// kv_cache_manager.py), to the block:
 //
 //   - Only full blocks can be reused, and never the one with a prompt's last token, because something must be computed.
 //     A block belongs to the node in which it ends.
@@ -207,8 +207,8 @@ func (p *prefixes) publish(slot int32, q Prompt, computed int32) {
 	}
 }
 
-// extend adds blocks up to end, computed by the owner of t, to a node: to the extent that the owner added to last, if no
-// other sequence has it and nobody has added an extent since.
+// extend adds blocks up to end, computed by the owner of t, to a node: to the extent that the owner added to last, if
+// no other sequence has it and nobody has added an extent since.
 func (p *prefixes) extend(t *table, node, end int32) {
 	if last := p.references[t.list]; t.list != 0 {
 		x := &p.at[last.extent]
@@ -258,7 +258,8 @@ func (p *prefixes) dropReference(r reference) (freed int64) {
 	}
 	for _, i := range slices.Backward(p.nodes) {
 		x := &p.at[i]
-		if x.refs--; x.refs == 0 {
+		x.refs--
+		if x.refs == 0 {
 			freed += int64(x.len())
 			p.free(i)
 		}

@@ -2,8 +2,8 @@ package rng
 
 import "math/rand/v2"
 
-// Keyed draws what belongs to a key, whichever keys were asked for before: for what must stay the same although the order
-// in which it is drawn does not.
+// Keyed draws what belongs to a key, whichever keys were asked for before: for what must stay the same although the
+// order in which it is drawn does not.
 type Keyed struct {
 	seed  uint64
 	state *rand.PCG

@@ -19,7 +19,8 @@ func TestKeyedDrawsDependOnTheirKeyAlone(t *testing.T) {
 			again.At(b, a).NormFloat64()
 			require.Equal(t, v, again.At(a, b).Uint64())
 			require.False(t, seen[v])
-			if seen[v] = true; v>>63 == 1 {
+			seen[v] = true
+			if v>>63 == 1 {
 				ones++
 			}
 		}

@@ -32,13 +32,14 @@ type Transfer struct {
 	Number   int64 // of transfers so far, which breaks ties
 	From, To End
 	Link     Link
-	Cache    bool           // the KV cache is transferred; false: something else is, and the destination needs no blocks for it
-	Push     bool           // layer by layer, while the source computes
-	Begun    bool           // push: all layers but the last are on their way
-	Sent     bool           // push: all layers but the last have come
-	Tokens   int32          // whose cache is transferred
-	Layers   clock.Duration // push: work of all layers but the last
-	Last     clock.Duration // push: work of the last layer
+	// the KV cache is transferred; false: something else is, and the destination needs no blocks for it
+	Cache  bool
+	Push   bool           // layer by layer, while the source computes
+	Begun  bool           // push: all layers but the last are on their way
+	Sent   bool           // push: all layers but the last have come
+	Tokens int32          // whose cache is transferred
+	Layers clock.Duration // push: work of all layers but the last
+	Last   clock.Duration // push: work of the last layer
 
 	left  clock.Duration // work of the part under way, as of since
 	since clock.Time
@@ -51,9 +52,9 @@ func (t *Transfer) Active() bool { return t.Number != 0 }
 
 // Links are the transfers under way and the ports that they share.
 //
-// Every instance has a port to send and one to receive. A transfer that is alone at both takes all of them; otherwise it
-// progresses at 1/k of that speed, k being the number of transfers at the busier of its two ports. The transfers at a
-// port never use more than it has, and may leave some of it idle where a max–min fair network would not.
+// Every instance has a port to send and one to receive. A transfer that is alone at both takes all of them; otherwise
+// it progresses at 1/k of that speed, k being the number of transfers at the busier of its two ports. The transfers at
+// a port never use more than it has, and may leave some of it idle where a max–min fair network would not.
 type Links struct {
 	transfers []Transfer // by index; the first is none
 	unused    []int32

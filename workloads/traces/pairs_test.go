@@ -22,12 +22,14 @@ func recorded(t require.TestingT, values ...[]int64) *lengths.Pairs {
 func TestRecordedLengthsAreReadFromEveryKnownFile(t *testing.T) {
 	want := recorded(t, []int64{374, 44}, []int64{396, 109})
 	for name, text := range map[string]string{
-		"lengths":       "input_tokens,output_tokens\n374,44\n396,109\n",
-		"requests.csv":  "id,arrival_s,prompt_tokens,output_tokens,ttft_s\n0,0.5,374,44,\n1,0.25,396,109,0.1\n",
-		"openai":        `{"prompt_tokens": 374, "completion_tokens": 44}` + "\n" + `{"completion_tokens": 109, "x": [1], "prompt_tokens": 396}`,
+		"lengths":      "input_tokens,output_tokens\n374,44\n396,109\n",
+		"requests.csv": "id,arrival_s,prompt_tokens,output_tokens,ttft_s\n0,0.5,374,44,\n1,0.25,396,109,0.1\n",
+		"openai": `{"prompt_tokens": 374, "completion_tokens": 44}` + "\n" +
+			`{"completion_tokens": 109, "x": [1], "prompt_tokens": 396}`,
 		"azure, no day": "TIMESTAMP,ContextTokens,GeneratedTokens\nnever,374,44\nsoon,396,109\n",
-		"mooncake":      `{"input_length": 374, "output_length": 44, "hash_ids": [1]}` + "\n" + `{"input_length": 396, "output_length": 109}` + "\n",
-		"vidur":         "num_decode_tokens,num_prefill_tokens\n44,374\n109,396\n",
+		"mooncake": `{"input_length": 374, "output_length": 44, "hash_ids": [1]}` + "\n" +
+			`{"input_length": 396, "output_length": 109}` + "\n",
+		"vidur": "num_decode_tokens,num_prefill_tokens\n44,374\n109,396\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, text := range []string{text, zipped(text)} {
@@ -45,13 +47,15 @@ func TestRecordedLengthsAreReadFromEveryKnownFile(t *testing.T) {
 
 func TestBadRecordedLengthsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"input_tokens,output_tokens\n1,2\n1,x\n":        `workloads: l.csv:3: output_tokens is "x"; accepted: a whole number of tokens from 1 to 1073741823`,
-		"input_tokens,output_tokens\n1,0\n":             `workloads: l.csv:2: output_tokens is "0"; accepted: a whole number of tokens from 1 to 1073741823`,
-		"prompt_tokens,output_tokens\n1\n":              `workloads: l.csv:2: "1" has 1 fields; accepted: 2, as in the header`,
-		"input_tokens,output_tokens\n":                  "workloads: l.csv has no requests (0 rows skipped); accepted: at least one request",
-		"input_tokens,completion_tokens\n1,2\n":         `workloads: l.csv:1: columns "input_tokens,completion_tokens" are of no known trace; accepted, each column once: input_tokens,output_tokens (decodesim); prompt_tokens,output_tokens (decodesim); ContextTokens,GeneratedTokens (azure); input_length,output_length (mooncake); Request tokens,Response tokens (burstgpt); num_prefill_tokens,num_decode_tokens (vidur); prompt_tokens,completion_tokens (openai); as CSV with a header or as JSON lines`,
-		`{"input_tokens":1,"output_tokens":2}x`:         `workloads: l.csv:1: "{\"input_tokens\":1,\"output_tokens\":2}x" is neither a CSV header nor a JSON object; accepted: `,
-		`{"input_tokens":1,"output_tokens":2}` + "\n{}": `workloads: l.csv:2: input_tokens is missing; accepted: the keys input_tokens,output_tokens in every line`,
+		"input_tokens,output_tokens\n1,2\n1,x\n": `workloads: l.csv:3: output_tokens is "x"; accepted: a whole number of tokens from 1 to 1073741823`,
+		"input_tokens,output_tokens\n1,0\n":      `workloads: l.csv:2: output_tokens is "0"; accepted: a whole number of tokens from 1 to 1073741823`,
+		"prompt_tokens,output_tokens\n1\n":       `workloads: l.csv:2: "1" has 1 fields; accepted: 2, as in the header`,
+		"input_tokens,output_tokens\n": "workloads: l.csv has no requests (0 rows skipped); accepted: at " +
+			"least one request",
+		"input_tokens,completion_tokens\n1,2\n": `workloads: l.csv:1: columns "input_tokens,completion_tokens" are of no known trace; accepted, each column once: input_tokens,output_tokens (decodesim); prompt_tokens,output_tokens (decodesim); ContextTokens,GeneratedTokens (azure); input_length,output_length (mooncake); Request tokens,Response tokens (burstgpt); num_prefill_tokens,num_decode_tokens (vidur); prompt_tokens,completion_tokens (openai); as CSV with a header or as JSON lines`,
+		`{"input_tokens":1,"output_tokens":2}x`: `workloads: l.csv:1: "{\"input_tokens\":1,\"output_tokens\":2}x" is neither a CSV header nor a JSON object; accepted: `,
+		`{"input_tokens":1,"output_tokens":2}` +
+			"\n{}": `workloads: l.csv:2: input_tokens is missing; accepted: the keys input_tokens,output_tokens in every line`,
 	} {
 		_, err := pairsIn(text)
 		require.Error(t, err)

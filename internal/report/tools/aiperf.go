@@ -22,9 +22,10 @@ func (r *Result) aiperf() any {
 	profile := map[string]any{
 		"schema_version": "1.0", "input_config": r.aiperfSettings(), "was_cancelled": false, "error_summary": []any{},
 		"start_time": stamp(0), "end_time": stamp(r.Run.DurationS), "decodesim": r.origin(),
-		"benchmark_duration": single("sec", r.Run.DurationS),
-		"request_count":      single("requests", float64(c.Completed)), "error_request_count": single("requests", float64(c.Failed)),
-		"total_osl": single("tokens", float64(c.Output)), "total_isl": single("tokens", float64(c.Prompt)),
+		"benchmark_duration":  single("sec", r.Run.DurationS),
+		"request_count":       single("requests", float64(c.Completed)),
+		"error_request_count": single("requests", float64(c.Failed)),
+		"total_osl":           single("tokens", float64(c.Output)), "total_isl": single("tokens", float64(c.Prompt)),
 		"request_throughput": single("requests/sec", v.Rates[0]), "output_token_throughput": single("tokens/sec", v.Rates[1]),
 	}
 	for i := range v.Rows {
@@ -53,9 +54,11 @@ func single(unit string, x float64) any { return map[string]any{"unit": unit, "a
 
 func aiperfMetric(unit string, size float64, d *views.Distribution) any {
 	m := map[string]any{
-		"unit": unit, "avg": d.Mean() / size, "std": d.Std() / size, "min": d.Min() / size, "max": d.Max() / size, "count": d.Count,
+		"unit": unit, "avg": d.Mean() / size, "std": d.Std() / size, "min": d.Min() / size, "max": d.Max() / size,
+		"count": d.Count,
 	}
-	for _, q := range []percentile{{"p1", .01}, {"p5", .05}, {"p10", .1}, {"p25", .25}, {"p50", .5}, {"p75", .75}, {"p90", .9}, {"p95", .95}, {"p99", .99}} {
+	for _, q := range []percentile{{"p1", .01}, {"p5", .05}, {"p10", .1}, {"p25", .25}, {"p50", .5}, {"p75", .75},
+		{"p90", .9}, {"p95", .95}, {"p99", .99}} {
 		m[q.name] = d.Quantile(q.p) / size
 	}
 	return m
@@ -91,7 +94,8 @@ func (r *Result) aiperfSettings() any {
 // stamp is an instant of a run that began with the epoch.
 func stamp(s float64) string {
 	whole := int64(s)
-	return fmt.Sprintf("1970-01-%02dT%02d:%02d:%02d.%06d", 1+whole/86400, whole/3600%24, whole/60%60, whole%60, int64((s-float64(whole))*1e6))
+	return fmt.Sprintf("1970-01-%02dT%02d:%02d:%02d.%06d", 1+whole/86400, whole/3600%24, whole/60%60, whole%60,
+		int64((s-float64(whole))*1e6))
 }
 
 // aiperfRecords is profile_export.jsonl, a line for each request of the sample.

@@ -11,7 +11,8 @@ import (
 func (r *Result) guidellm() any {
 	c, v := &r.Run.Counts, r.view("guidellm")
 	totals := map[string]any{
-		"successful": c.Completed, "errored": c.Failed, "incomplete": c.Unfinished, "total": c.Completed + c.Failed + c.Unfinished,
+		"successful": c.Completed, "errored": c.Failed, "incomplete": c.Unfinished,
+		"total": c.Completed + c.Failed + c.Unfinished,
 	}
 	measured := map[string]any{"request_totals": totals}
 	for i := range v.Rows {
@@ -68,14 +69,16 @@ func guideSummary(d *views.Distribution, size float64) any {
 	std := of(d.Std())
 	ranks := map[string]any{}
 	for _, q := range []percentile{
-		{"p001", .001}, {"p01", .01}, {"p05", .05}, {"p10", .1}, {"p25", .25}, {"p50", .5}, {"p75", .75}, {"p90", .9}, {"p95", .95},
+		{"p001", .001}, {"p01", .01}, {"p05", .05}, {"p10", .1}, {"p25", .25}, {"p50", .5}, {"p75", .75}, {"p90", .9},
+		{"p95", .95},
 		{"p99", .99}, {"p999", .999},
 	} {
 		ranks[q.name] = of(d.NearestRank(q.p))
 	}
 	return map[string]any{
 		"mean": of(d.Mean()), "median": of(d.NearestRank(.5)), "mode": of(d.Mode()), "variance": std * std, "std_dev": std,
-		"min": of(d.Min()), "max": of(d.Max()), "count": d.Weight(), "total_sum": of(d.Mean()) * float64(d.Weight()), "percentiles": ranks,
+		"min": of(d.Min()), "max": of(d.Max()), "count": d.Weight(), "total_sum": of(d.Mean()) * float64(d.Weight()),
+		"percentiles": ranks,
 	}
 }
 
@@ -85,7 +88,8 @@ func (r *Result) guideRequests(v *views.View) any {
 	for i := range r.Run.Records {
 		one := &r.Run.Records[i]
 		request := map[string]any{
-			"type_": "generative_request_stats", "request_id": fmt.Sprint(one.ID), "prompt_tokens": one.Prompt, "output_tokens": one.Tokens(),
+			"type_": "generative_request_stats", "request_id": fmt.Sprint(one.ID), "prompt_tokens": one.Prompt,
+			"output_tokens":      one.Tokens(),
 			"request_start_time": one.Send.Seconds(),
 		}
 		if n := len(one.Chunks); n > 0 {

@@ -27,7 +27,8 @@ func (r *Result) perfStage() any {
 	}
 	prompts, outputs := r.lengths()
 	good := map[string]any{
-		"count": c.Completed, "latency": latency, "throughput": throughput, "prompt_len": perfSummary(&prompts), "output_len": perfSummary(&outputs),
+		"count": c.Completed, "latency": latency, "throughput": throughput, "prompt_len": perfSummary(&prompts),
+		"output_len": perfSummary(&outputs),
 	}
 	if g := v.Goodput; g != nil {
 		good["goodput_metrics"] = map[string]any{
@@ -35,7 +36,8 @@ func (r *Result) perfStage() any {
 		}
 	}
 	return map[string]any{
-		"load_summary": r.perfLoad(), "successes": good, "failures": map[string]any{"count": c.Failed, "request_latency": nil},
+		"load_summary": r.perfLoad(), "successes": good,
+		"failures":               map[string]any{"count": c.Failed, "request_latency": nil},
 		"benchmark_time_seconds": r.Run.DurationS, "decodesim": r.origin(),
 	}
 }
@@ -44,7 +46,8 @@ func (r *Result) perfLoad() any {
 	c := &r.Run.Counts
 	sent := c.Completed + c.Failed
 	span := c.LastSent.Sub(c.First).Seconds()
-	load := map[string]any{"count": sent, "schedule_delay": map[string]any{"mean": 0.0, "min": 0.0, "max": 0.0, "median": 0.0}}
+	load := map[string]any{"count": sent,
+		"schedule_delay": map[string]any{"mean": 0.0, "min": 0.0, "max": 0.0, "median": 0.0}}
 	if span > 0 {
 		load["send_duration"], load["achieved_rate"] = span, float64(sent)/span
 	}
@@ -62,7 +65,8 @@ func perfSummary(d *views.Distribution) any {
 		return nil
 	}
 	s := map[string]any{"mean": d.Mean(), "min": d.Min(), "max": d.Max(), "median": d.Quantile(.5)}
-	for _, q := range []percentile{{"p0.1", .001}, {"p1", .01}, {"p5", .05}, {"p10", .1}, {"p25", .25}, {"p75", .75}, {"p90", .9}, {"p95", .95}, {"p99", .99}, {"p99.9", .999}} {
+	for _, q := range []percentile{{"p0.1", .001}, {"p1", .01}, {"p5", .05}, {"p10", .1}, {"p25", .25}, {"p75", .75},
+		{"p90", .9}, {"p95", .95}, {"p99", .99}, {"p99.9", .999}} {
 		s[q.name] = d.Quantile(q.p)
 	}
 	return s
@@ -88,7 +92,8 @@ func (r *Result) perfRequests() any {
 		}
 		all = append(all, map[string]any{
 			"start_time": one.Send.Seconds(), "end_time": times[len(times)-1], "computed_metrics": computed, "error": nil,
-			"info": map[string]any{"response_metrics": map[string]any{"output_token_times": times, "output_tokens": one.Tokens()}},
+			"info": map[string]any{"response_metrics": map[string]any{"output_token_times": times,
+				"output_tokens": one.Tokens()}},
 		})
 	}
 	return all

@@ -132,7 +132,8 @@ func TestLoadsAreReadBack(t *testing.T) {
 			"profile_export_aiperf.json": "it replays a trace", "benchmarks.json": "strategy trace is not read",
 		}},
 		{Load{Clients: 1}, map[string]string{
-			"vllm_bench.json": "concurrency: 1", "profile_export_aiperf.json": "concurrency: 1", "benchmarks.json": "concurrency: 1",
+			"vllm_bench.json": "concurrency: 1", "profile_export_aiperf.json": "concurrency: 1",
+			"benchmarks.json":                "concurrency: 1",
 			"stage_0_lifecycle_metrics.json": "concurrency: 1",
 		}},
 	} {

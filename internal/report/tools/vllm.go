@@ -17,8 +17,9 @@ func (r *Result) vllm() any {
 		"request_rate": "inf", "burstiness": 1.0, "max_concurrency": nil,
 		"duration": r.Run.DurationS, "completed": c.Completed, "failed": c.Failed,
 		"total_input_tokens": c.Prompt, "total_output_tokens": c.Output,
-		"request_throughput": v.Rates[0], "output_throughput": v.Rates[1], "total_token_throughput": v.Rates[2], "request_goodput": nil,
-		"decodesim": r.origin(),
+		"request_throughput": v.Rates[0], "output_throughput": v.Rates[1], "total_token_throughput": v.Rates[2],
+		"request_goodput": nil,
+		"decodesim":       r.origin(),
 	}
 	if r.Load.RatePerS > 0 {
 		result["request_rate"] = r.Load.RatePerS
@@ -60,7 +61,8 @@ func zero(x float64) float64 {
 // vllmLists adds what each request of the sample saw, in seconds. One that failed has no tokens there.
 func (r *Result) vllmLists(result map[string]any, v *views.View) {
 	n := len(r.Run.Records)
-	inputs, outputs, texts, errors := make([]int32, n), make([]int32, n), make([]string, n), make([]string, n)
+	inputs, outputs := make([]int32, n), make([]int32, n)
+	texts, errors := make([]string, n), make([]string, n)
 	ttfts, itls := make([]float64, n), make([][]float64, n)
 	itl := v.Row(views.ITL).Measure
 	for i := range r.Run.Records {
@@ -75,6 +77,7 @@ func (r *Result) vllmLists(result map[string]any, v *views.View) {
 			itls[i] = append(itls[i], ms/1e3)
 		}
 	}
-	result["input_lens"], result["output_lens"], result["generated_texts"], result["errors"] = inputs, outputs, texts, errors
+	result["input_lens"], result["output_lens"] = inputs, outputs
+	result["generated_texts"], result["errors"] = texts, errors
 	result["ttfts"], result["itls"] = ttfts, itls
 }

@@ -29,7 +29,8 @@ func sglangBench() Tool {
 			{Key: "TTFT", Kind: TTFT, Unit: ms, Formula: "F", each: ttft, whole: wholeTTFT},
 			{Key: "TPOT", Kind: TPOT, Unit: ms, Formula: "(E2E − F)/(n − 1), n > 1", each: tpot, whole: wholeTPOT},
 			{Key: "ITL", Kind: ITL, Unit: ms, Formula: "every gap between chunks", each: gaps, whole: wholeGaps},
-			{Key: "ITL per token", Kind: ITL, Unit: ms, Formula: "every gap / tokens of its chunk, for each of them (some back-ends)", each: sharedGaps},
+			{Key: "ITL per token", Kind: ITL, Unit: ms,
+				Formula: "every gap / tokens of its chunk, for each of them (some back-ends)", each: sharedGaps},
 			{Key: "E2E Latency", Kind: E2E, Unit: ms, Formula: "E2E", each: e2e, whole: wholeE2E},
 		},
 		Rates: []Rate{
@@ -64,9 +65,11 @@ func aiperf() Tool {
 			{Key: "time_to_second_token", Unit: ms, Formula: "t_2 − t_1", each: second},
 			{Key: "time_to_first_output_token", Unit: ms, Formula: "F: no token is reasoning", each: ttft, whole: wholeTTFT},
 			{Key: "request_latency", Kind: E2E, Unit: ms, Formula: "E2E", each: e2e, whole: wholeE2E},
-			{Key: "inter_token_latency", Kind: ITL, Unit: ms, Formula: "(E2E − F)/(n − 1), one value per request", each: tpot, whole: wholeTPOT},
+			{Key: "inter_token_latency", Kind: ITL, Unit: ms, Formula: "(E2E − F)/(n − 1), one value per request", each: tpot,
+				whole: wholeTPOT},
 			{Key: "inter_chunk_latency", Kind: ITL, Unit: ms, Formula: "every gap between chunks", each: gaps, whole: wholeGaps},
-			{Key: "output_token_throughput_per_user", Unit: Unit{"tokens/s", 1}, Formula: "1 / inter_token_latency", each: perUser},
+			{Key: "output_token_throughput_per_user", Unit: Unit{"tokens/s", 1}, Formula: "1 / inter_token_latency",
+				each: perUser},
 		},
 		Rates: []Rate{
 			{"request_throughput", "requests/s", requestsPerS},
@@ -100,7 +103,8 @@ func genaiPerf() Tool {
 			{Key: "time_to_first_token", Kind: TTFT, Unit: ms, Formula: "F", each: ttft, whole: wholeTTFT},
 			{Key: "time_to_second_token", Unit: ms, Formula: "t_2 − t_1 (as AIPerf; unverified)", each: second},
 			{Key: "request_latency", Kind: E2E, Unit: ms, Formula: "E2E", each: e2e, whole: wholeE2E},
-			{Key: "inter_token_latency", Kind: ITL, Unit: ms, Formula: "(E2E − F)/(n − 1), one value per request", each: tpot, whole: wholeTPOT},
+			{Key: "inter_token_latency", Kind: ITL, Unit: ms, Formula: "(E2E − F)/(n − 1), one value per request", each: tpot,
+				whole: wholeTPOT},
 		},
 		Rates: []Rate{
 			{"request_throughput", "requests/s", requestsPerS},
@@ -114,12 +118,15 @@ func genaiPerf() Tool {
 func guidellm() Tool {
 	ms := milliseconds()
 	return Tool{
-		Name: "guidellm", Title: "GuideLLM", Source: "docs/guides/metrics.md; guidellm 0.8.1", Schema: true, Good: guidellmRule(),
+		Name: "guidellm", Title: "GuideLLM", Source: "docs/guides/metrics.md; guidellm 0.8.1", Schema: true,
+		Good: guidellmRule(),
 		Measures: []Measure{
 			{Key: "request_latency", Kind: E2E, Unit: seconds(), Formula: "E2E", Ranked: true, each: e2e, whole: wholeE2E},
 			{Key: "time_to_first_token_ms", Kind: TTFT, Unit: ms, Formula: "F", Ranked: true, each: ttft, whole: wholeTTFT},
-			{Key: "inter_token_latency_ms", Kind: ITL, Unit: ms, Formula: "(E2E − F)/(n − 1), weighing n − 1", Ranked: true, each: weighingGaps},
-			{Key: "time_per_output_token_ms", Kind: TPOT, Unit: ms, Formula: "E2E/n, weighing n: the first token counts", Ranked: true, each: weighingTokens},
+			{Key: "inter_token_latency_ms", Kind: ITL, Unit: ms, Formula: "(E2E − F)/(n − 1), weighing n − 1", Ranked: true,
+				each: weighingGaps},
+			{Key: "time_per_output_token_ms", Kind: TPOT, Unit: ms, Formula: "E2E/n, weighing n: the first token counts",
+				Ranked: true, each: weighingTokens},
 		},
 		Rates: []Rate{
 			{"requests_per_second", "", requestsPerS},
@@ -143,12 +150,14 @@ func weighingTokens(r *Record, add add) {
 func inferencePerf() Tool {
 	s := seconds()
 	return Tool{
-		Name: "inference-perf", Title: "inference-perf", Source: "inference_perf/reportgen/base.py, 0.7.0", Schema: true, Good: inferencePerfRule(),
+		Name: "inference-perf", Title: "inference-perf", Source: "inference_perf/reportgen/base.py, 0.7.0", Schema: true,
+		Good: inferencePerfRule(),
 		Measures: []Measure{
 			{Key: "request_latency", Kind: E2E, Unit: s, Formula: "E2E", each: e2e, whole: wholeE2E},
 			{Key: "time_to_first_token", Kind: TTFT, Unit: s, Formula: "F, n > 1", each: ttftOfMany, whole: wholeTTFTOfMany},
 			{Key: "inter_token_latency", Kind: ITL, Unit: s, Formula: "every gap between chunks", each: gaps, whole: wholeGaps},
-			{Key: "time_per_output_token", Kind: TPOT, Unit: s, Formula: "(t_m − t_1)/(n − 1), n > 1", each: tpot, whole: wholeTPOT},
+			{Key: "time_per_output_token", Kind: TPOT, Unit: s, Formula: "(t_m − t_1)/(n − 1), n > 1", each: tpot,
+				whole: wholeTPOT},
 			{Key: "normalized_time_per_output_token", Kind: TPOT, Unit: s, Formula: "E2E/n", each: perToken},
 		},
 		Rates: []Rate{
@@ -177,13 +186,15 @@ func llmperf() Tool {
 		Name: "llmperf", Title: "LLMPerf", Source: "llmperf/common_metrics.py",
 		Measures: []Measure{
 			{Key: "ttft_s", Kind: TTFT, Unit: s, Formula: "F", each: ttft, whole: wholeTTFT},
-			{Key: "inter_token_latency_s", Kind: ITL, Unit: s, Formula: "Σ(all gaps, F among them)/n = E2E/n, one value per request", each: perToken},
+			{Key: "inter_token_latency_s", Kind: ITL, Unit: s,
+				Formula: "Σ(all gaps, F among them)/n = E2E/n, one value per request", each: perToken},
 			{Key: "end_to_end_latency_s", Kind: E2E, Unit: s, Formula: "E2E", each: e2e, whole: wholeE2E},
 			{Key: "request_output_throughput_token_per_s", Unit: Unit{"tokens/s", 1}, Formula: "n/E2E", each: tokenRate},
 		},
 		Rates: []Rate{
 			{"mean_output_throughput_token_per_s", "", outputPerS},
-			{"num_completed_requests_per_min", "", func(c *Counts, durationS float64) float64 { return 60 * requestsPerS(c, durationS) }},
+			{"num_completed_requests_per_min", "",
+				func(c *Counts, durationS float64) float64 { return 60 * requestsPerS(c, durationS) }},
 		},
 		Notes: []string{"the tool counts with the Llama tokenizer, whatever the model; here tokens are the engine's"},
 	}

@@ -51,7 +51,8 @@ type Rule struct {
 	Key     string
 	Formula string
 	good    func(v Verdicts, l metrics.Limits) int64
-	of      func(v Verdicts, l metrics.Limits, failed int64) int64 // requests that the share is of; nil: the tool gives no share
+	// requests that the share is of; nil: the tool gives no share
+	of func(v Verdicts, l metrics.Limits, failed int64) int64
 }
 
 // Goodput is what a rule finds.
@@ -103,7 +104,8 @@ func aiperfRule() *Rule {
 // (schemas/benchmark/goodput.py).
 func guidellmRule() *Rule {
 	return &Rule{
-		Key: "goodput", Formula: "requests that keep every limit / duration; one token has no inter_token_latency: not judged; errors are not good",
+		Key: "goodput", Formula: "requests that keep every limit / duration; one token has no inter_token_latency: not " +
+			"judged; errors are not good",
 		good: goodWithTPOT,
 		of: func(v Verdicts, l metrics.Limits, failed int64) int64 {
 			if l.TPOT > 0 {
@@ -117,7 +119,8 @@ func guidellmRule() *Rule {
 // inference-perf 0.7: of the successes; an answer of one chunk has neither TTFT nor TPOT (reportgen/base.py).
 func inferencePerfRule() *Rule {
 	return &Rule{
-		Key: "request_goodput", Formula: "successes that keep every limit / duration; one token has neither TTFT nor TPOT: not good",
+		Key: "request_goodput", Formula: "successes that keep every limit / duration; one token has neither TTFT nor TPOT: " +
+			"not good",
 		good: func(v Verdicts, l metrics.Limits) int64 {
 			if l.TTFT > 0 || l.TPOT > 0 {
 				return v.GoodMany

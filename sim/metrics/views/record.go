@@ -60,6 +60,7 @@ func (t timing) gap(j int) float64 { return t.chunks[j].At.Sub(t.chunks[j-1].At)
 
 // Example is a request on which the tools disagree: sent at 0, one token at 100 ms, two at 140 ms and two at 180 ms.
 func Example() Record {
-	chunks := []Chunk{{sim.Time(100 * sim.Millisecond), 1}, {sim.Time(140 * sim.Millisecond), 2}, {sim.Time(180 * sim.Millisecond), 2}}
+	chunks := []Chunk{{sim.Time(100 * sim.Millisecond), 1}, {sim.Time(140 * sim.Millisecond), 2},
+		{sim.Time(180 * sim.Millisecond), 2}}
 	return Record{Prompt: 1, Steps: chunks, Chunks: chunks}
 }

@@ -56,7 +56,8 @@ func TestASampleOfAllIsTheRun(t *testing.T) {
 		{"vllm-v0", "num_gpu_blocks: 300, max_model_len: 1600", open, ""},
 		{"sglang", "max_running_requests: 24", open, ""},
 		{"static", "max_num_seqs: 8, max_model_len: 1600", closed, ""},
-		{"vllm-v1", "max_num_seqs: 16", closed, "speculation: {method: ngram, num_speculative_tokens: 3, acceptance: {process: iid, rate: 0.6}}\n"},
+		{"vllm-v1", "max_num_seqs: 16", closed,
+			"speculation: {method: ngram, num_speculative_tokens: 3, acceptance: {process: iid, rate: 0.6}}\n"},
 	} {
 		name := fmt.Sprintf("%s %s %s %s", c.engine, c.arguments, c.load, c.more)
 		s, cluster := sampled(t, 1, fmt.Sprintf(crowded, c.engine, c.arguments, c.load, c.more))
@@ -82,7 +83,8 @@ func TestASampleOfAllIsTheRun(t *testing.T) {
 		require.Equal(t, s.ITL.Counts(), itl.Counts(), name)
 		require.Equal(t, s.E2E.Counts(), e2e.Counts(), name)
 		counts := s.Counts()
-		require.Equal(t, []int64{300, 0, cluster.Totals().PromptTokens, tokens}, []int64{counts.Completed, counts.Failed, counts.Prompt, counts.Output}, name)
+		require.Equal(t, []int64{300, 0, cluster.Totals().PromptTokens, tokens},
+			[]int64{counts.Completed, counts.Failed, counts.Prompt, counts.Output}, name)
 	}
 }
 
@@ -96,10 +98,12 @@ func TestTheRunAndItsSampleAgree(t *testing.T) {
 	bursts, _ := sampled(t, 1, fmt.Sprintf(crowded, "vllm-v1", "max_num_seqs: 16", rate,
 		"speculation: {method: ngram, num_speculative_tokens: 3, acceptance: {process: iid, rate: 0.6}}\n"))
 	agree(t, bursts.Seen(10, true))
-	wired, _ := sampled(t, 1, fmt.Sprintf(crowded, "vllm-v1", "max_num_seqs: 16", rate, "stream: {stream_interval: 4, rtt_ms: 30}\n"))
+	wired, _ := sampled(t, 1,
+		fmt.Sprintf(crowded, "vllm-v1", "max_num_seqs: 16", rate, "stream: {stream_interval: 4, rtt_ms: 30}\n"))
 	agree(t, wired.Seen(10, false))
 	server, _ := views.Named("prometheus")
-	assert.Equal(t, views.Of(server, all).Row(views.TTFT).Mean(), views.Of(server, wired.Seen(10, false)).Row(views.TTFT).Mean(), "a server sees no network")
+	assert.Equal(t, views.Of(server, all).Row(views.TTFT).Mean(),
+		views.Of(server, wired.Seen(10, false)).Row(views.TTFT).Mean(), "a server sees no network")
 	jittered := *all
 	jittered.Stream.Jitter = 1 // nothing of the recorder is a client's time any more
 	vllm, _ := views.Named("vllm")

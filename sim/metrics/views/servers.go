@@ -8,7 +8,8 @@ func prometheus() Tool {
 		Name: "prometheus", Title: "vLLM server /metrics", Source: "vllm/v1/metrics/loggers.py",
 		Measures: []Measure{
 			{
-				Key: "vllm:time_to_first_token_seconds", Kind: TTFT, Unit: s, Formula: "first token − arrival at the server, queue included",
+				Key: "vllm:time_to_first_token_seconds", Kind: TTFT, Unit: s,
+				Formula: "first token − arrival at the server, queue included",
 				Buckets: ttftBuckets(), each: serverTTFT, whole: onServer(wholeTTFT),
 			},
 			{
@@ -30,7 +31,8 @@ func prometheus() Tool {
 			{"rate(vllm:generation_tokens_total)", "1/s", outputPerS},
 		},
 		Notes: []string{
-			"percentiles are histogram_quantile over the server's buckets, and no finer than those; the mean is sum/count, and exact",
+			"percentiles are histogram_quantile over the server's buckets, and no finer than those; the mean is sum/count, " +
+				"and exact",
 			"the bounds of the buckets are from memory of vLLM 0.10 and unverified",
 		},
 	}

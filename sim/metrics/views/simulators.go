@@ -16,7 +16,8 @@ func Others() []Tool {
 		{Name: "LLMServingSim", Measures: []Measure{first, pooled, {
 			Key: "TPOT", Kind: TPOT, Unit: ms, Formula: "(E2E − F)/(n − 1) in whole nanoseconds", each: wholeNanoseconds,
 		}}},
-		{Name: "BLIS", Measures: []Measure{first, pooled, {Key: "TPOT", Kind: TPOT, Unit: ms, Formula: "Σ gaps/(n − 1)", each: tpot}}},
+		{Name: "BLIS", Measures: []Measure{first, pooled,
+			{Key: "TPOT", Kind: TPOT, Unit: ms, Formula: "Σ gaps/(n − 1)", each: tpot}}},
 		{Name: "aiconfigurator", Measures: []Measure{
 			first,
 			{Key: "ITL", Kind: ITL, Unit: ms, Formula: "mean decode step", each: tpot},

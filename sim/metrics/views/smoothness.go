@@ -58,10 +58,12 @@ func SmoothnessOf(records []Record, p Pace) Smoothness {
 			kept++
 		}
 	}
-	s.Chunk, s.Token, s.Read, s.Wait = distributionOf(chunk), distributionOf(token), distributionOf(read), distributionOf(wait)
+	s.Chunk, s.Token = distributionOf(chunk), distributionOf(token)
+	s.Read, s.Wait = distributionOf(read), distributionOf(wait)
 	n := float64(s.Requests)
 	s.StallsPer1000Tokens = ratio(1000*float64(s.Stalls), float64(s.Tokens))
-	s.StalledShare, s.WaitingShare, s.ITLP99Share = ratio(float64(stalled), n), ratio(float64(waiting), n), ratio(float64(kept), n)
+	s.StalledShare, s.WaitingShare, s.ITLP99Share = ratio(float64(stalled), n), ratio(float64(waiting), n),
+		ratio(float64(kept), n)
 	return s
 }
 

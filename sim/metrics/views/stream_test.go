@@ -31,7 +31,8 @@ func TestChunksFollowTheInterval(t *testing.T) {
 	}{
 		{0, at(1, 1, 1), true, at(1, 1, 1)},
 		{1, at(1, 2, 1), true, at(1, 2, 1)},
-		{3, at(1, 1, 1, 1, 1, 1), true, []views.Chunk{{At: ms(1), Tokens: 1}, {At: ms(4), Tokens: 3}, {At: ms(6), Tokens: 2}}},
+		{3, at(1, 1, 1, 1, 1, 1), true,
+			[]views.Chunk{{At: ms(1), Tokens: 1}, {At: ms(4), Tokens: 3}, {At: ms(6), Tokens: 2}}},
 		{3, at(1, 1, 1, 1, 1, 1), false, []views.Chunk{{At: ms(1), Tokens: 1}, {At: ms(4), Tokens: 3}}},
 		{3, at(1, 2, 2, 1, 3), true, []views.Chunk{{At: ms(1), Tokens: 1}, {At: ms(3), Tokens: 4}, {At: ms(5), Tokens: 4}}},
 		{9, at(4), true, at(4)},

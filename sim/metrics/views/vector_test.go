@@ -30,13 +30,16 @@ func TestOneRequestElevenAnswers(t *testing.T) {
 		{"genai-perf", "time_to_first_token", []float64{100}, 1}, {"genai-perf", "inter_token_latency", []float64{20}, 1},
 		{"guidellm", "time_to_first_token_ms", []float64{100}, 1}, {"guidellm", "inter_token_latency_ms", []float64{20}, 4},
 		{"guidellm", "time_per_output_token_ms", []float64{36}, 5},
-		{"inference-perf", "time_to_first_token", []float64{100}, 1}, {"inference-perf", "inter_token_latency", []float64{40, 40}, 1},
-		{"inference-perf", "time_per_output_token", []float64{20}, 1}, {"inference-perf", "normalized_time_per_output_token", []float64{36}, 1},
+		{"inference-perf", "time_to_first_token", []float64{100}, 1},
+		{"inference-perf", "inter_token_latency", []float64{40, 40}, 1},
+		{"inference-perf", "time_per_output_token", []float64{20}, 1},
+		{"inference-perf", "normalized_time_per_output_token", []float64{36}, 1},
 		{"llmperf", "ttft_s", []float64{100}, 1}, {"llmperf", "inter_token_latency_s", []float64{36}, 1},
 		{"prometheus", "vllm:time_to_first_token_seconds", []float64{100}, 1},
 		{"prometheus", "vllm:inter_token_latency_seconds", []float64{40, 40}, 1},
 		{"prometheus", "vllm:request_time_per_output_token_seconds", []float64{20}, 1},
-		{"vidur", "TPOT", []float64{16}, 1}, {"splitwise-sim", "TPOT", []float64{16}, 1}, {"simdistserve", "TPOT", []float64{16}, 1},
+		{"vidur", "TPOT", []float64{16}, 1}, {"splitwise-sim", "TPOT", []float64{16}, 1},
+		{"simdistserve", "TPOT", []float64{16}, 1},
 		{"LLMServingSim", "ITL", []float64{40, 40}, 1}, {"LLMServingSim", "TPOT", []float64{20}, 1},
 		{"BLIS", "ITL", []float64{40, 40}, 1}, {"BLIS", "TPOT", []float64{20}, 1},
 		{"aiconfigurator", "ITL", []float64{20}, 1}, {"aiconfigurator", "inclusive TPOT", []float64{36}, 1},
@@ -77,7 +80,8 @@ func TestARequestOfOneTokenHasNoTimeBetweenTokens(t *testing.T) {
 			values, _ := m.Values(&r)
 			name := tool.Name + " " + m.Key
 			switch name {
-			case "guidellm time_per_output_token_ms", "inference-perf normalized_time_per_output_token", "aiconfigurator inclusive TPOT",
+			case "guidellm time_per_output_token_ms", "inference-perf normalized_time_per_output_token",
+				"aiconfigurator inclusive TPOT",
 				"llmperf inter_token_latency_s":
 				require.Len(t, values, 1, name)
 				assert.InDelta(t, 0.3, values[0], 1e-12, "%s is TTFT", name)
@@ -105,7 +109,8 @@ func TestARequestWithoutAnswerHasNoValues(t *testing.T) {
 
 // run is a run of which every request is in the sample.
 func run(records ...views.Record) *views.Run {
-	return &views.Run{Full: &metrics.Full{}, Records: records, Every: 1, DurationS: 2, Counts: views.Counts{Completed: int64(len(records))}}
+	return &views.Run{Full: &metrics.Full{}, Records: records, Every: 1, DurationS: 2,
+		Counts: views.Counts{Completed: int64(len(records))}}
 }
 
 // TestToolsWeighRequestsDifferently: of two requests with 20 and 50 ms per token, the first with four gaps and the
