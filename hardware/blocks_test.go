@@ -142,9 +142,9 @@ func TestCopiesOfTheCacheAreCounted(t *testing.T) {
 		{"deepseek-v3", 8, 61 * 576 * 2, 8},
 	} {
 		d := deployment(t, c.model, "h200-sxm", c.tensor)
-		once, held := d.KVBytesPerToken()
+		once, replica := d.KVBytesPerToken()
 		assert.InEpsilon(t, c.once, once, 1e-12, c.model)
-		assert.InEpsilon(t, c.copies, held/once, 1e-12, c.model)
+		assert.InEpsilon(t, c.copies, replica/once, 1e-12, c.model)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
-// gpu and model return entries of the catalogs, and efficiency what an engine achieves on a GPU that nobody measured.
+// gpu and model return entries of the catalogs, and efficiency the one of an engine on a GPU without measurements.
 func gpu(t testing.TB, name string) hardware.GPU {
 	g, err := catalog.GPU(name)
 	require.NoError(t, err)
@@ -48,7 +48,8 @@ func randomEfficiency(r *rand.Rand) hardware.Efficiency {
 	share := func() float64 { return 1 - 0.95*r.Float64() }
 	span := func() float64 { return r.Float64() * 1e-4 }
 	return hardware.Efficiency{
-		Bandwidth: share(), Compute: share(), MoECompute: share(), KVBandwidth: share(), AttentionCompute: share(), Link: share(),
+		Bandwidth: share(), Compute: share(), MoECompute: share(), KVBandwidth: share(), AttentionCompute: share(),
+		Link:   share(),
 		LayerS: span(), MoELayerS: span(), MixerLayerS: span(), StepS: span(), SequenceS: span(), CollectiveS: span(),
 		QuantizedCompute: []float64{0, 1, share()}[r.IntN(3)], MixedKV: []float64{0, 1,
 			1 + 2*r.Float64()}[r.IntN(3)], EagerLayerS: []float64{0, span()}[r.IntN(2)],
@@ -76,7 +77,8 @@ func decorate(r *rand.Rand, d *hardware.Deployment) {
 	if d.Validate() != nil {
 		*d = plain
 	}
-	if sparse, err := d.Model.WithSparsity("2:4"); err == nil && sometimes() {
+	sparse, err := d.Model.WithSparsity("2:4")
+	if err == nil && sometimes() {
 		dense := d.Model
 		d.Model = sparse
 		if d.Validate() != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Stages that do not share a host leave the all-reduces inside each of them on its own link: a second stage adds one
-// hand-over over the network and nothing else.
+// transfer over the network and nothing else.
 func TestAStageKeepsItsOwnLink(t *testing.T) {
 	d := deployment(t, "llama-3.1-70b", "h100-sxm", 8)
 	const batch = 512 // of each of two microbatches
@@ -22,8 +22,8 @@ func TestAStageKeepsItsOwnLink(t *testing.T) {
 	}
 	one := communication(d, batch)
 	d.Parallel.Pipeline = 2
-	handOverS := d.Efficiency.CollectiveS + batch*float64(d.Model.Hidden)*2/(d.Efficiency.Link*d.GPU.NICBps.Value)
-	assert.InEpsilon(t, one+handOverS, communication(d, 2*batch), 1e-9)
+	transferS := d.Efficiency.CollectiveS + batch*float64(d.Model.Hidden)*2/(d.Efficiency.Link*d.GPU.NICBps.Value)
+	assert.InEpsilon(t, one+transferS, communication(d, 2*batch), 1e-9)
 }
 
 // Tokens of DeepSeek-R1 have 8 experts. Up to 9 GPUs each gets what all others have; on more, only what chose its

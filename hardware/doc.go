@@ -8,7 +8,7 @@
 //	parallel.go    what the busiest GPU has of a batch
 //	launch.go      CUDA graphs, padding and the host
 //	linear.go      weights: bytes read and arithmetic per token
-//	experts.go     the routed experts: which are touched, who has them, and what their kernels pad
+//	experts.go     the routed experts: which are touched, which GPUs have them, and what their kernels pad
 //	attention.go   the cache: bytes read and arithmetic per context token
 //	collectives.go passing activations between GPUs
 //	step.go        the part of a step that does not grow, the sum of these

@@ -21,8 +21,8 @@ type Efficiency struct {
 	// units, where activations are quantised too (e_cq); 0 and 1: all of it.
 	QuantizedCompute float64 `yaml:"quantized_compute,omitempty"`
 
-	// KVBandwidth is the share of HBM bandwidth that reading the cache achieves (e_kv). MixedKV is a factor ≥ 1 on the time
-	// of that reading by decodes in a step with prompts (k_mix); 0 and 1: none.
+	// KVBandwidth is the share of HBM bandwidth that reading the cache achieves (e_kv). MixedKV is a factor ≥ 1 on the
+	// time of that reading by decodes in a step with prompts (k_mix); 0 and 1: none.
 	KVBandwidth float64 `yaml:"kv_bandwidth"`
 	MixedKV     float64 `yaml:"mixed_kv,omitempty"`
 

@@ -26,7 +26,7 @@ func TestDataParallelRanksShareExpertsAndBatch(t *testing.T) {
 	ranks.Parallel.Data = 8
 	require.NoError(t, ranks.Validate())
 	const n, context = 64, 1000
-	alone, shared := hardware.NewRoofline(d, 0), hardware.NewRoofline(ranks, 0)
+	single, shared := hardware.NewRoofline(d, 0), hardware.NewRoofline(ranks, 0)
 	of := func(r *hardware.Roofline, n int, name string) hardware.PartCost {
 		for _, p := range r.Parts(n, context) {
 			if p.Name == name {
@@ -35,10 +35,11 @@ func TestDataParallelRanksShareExpertsAndBatch(t *testing.T) {
 		}
 		return hardware.PartCost{}
 	}
-	assert.InEpsilon(t, of(alone, n, "experts").Bytes/8, of(shared, n, "experts").Bytes, 1e-12)
-	assert.InEpsilon(t, of(alone, n, "KV cache, attention").Bytes/8, of(shared, n, "KV cache, attention").Bytes, 1e-12)
-	assert.InEpsilon(t, of(alone, n, "attention projections").Bytes, of(shared, n, "attention projections").Bytes, 1e-12)
-	assert.InEpsilon(t, of(alone, n/8, "attention projections").FLOPs, of(shared, n, "attention projections").FLOPs, 1e-12)
+	assert.InEpsilon(t, of(single, n, "experts").Bytes/8, of(shared, n, "experts").Bytes, 1e-12)
+	assert.InEpsilon(t, of(single, n, "KV cache, attention").Bytes/8, of(shared, n, "KV cache, attention").Bytes, 1e-12)
+	assert.InEpsilon(t, of(single, n, "attention projections").Bytes, of(shared, n, "attention projections").Bytes, 1e-12)
+	assert.InEpsilon(t, of(single, n/8, "attention projections").FLOPs, of(shared, n, "attention projections").FLOPs,
+		1e-12)
 	want := 2 * 58 * (10e-6*(1+0.15*3) + n*7168*2*7.0/8/ranks.GPU.ScaleUpBps.Value)
 	assert.InEpsilon(t, want, of(shared, n, "communication").TimeS, 1e-12)
 
@@ -184,7 +185,7 @@ func TestGraphsPadTheLinearLayers(t *testing.T) {
 	assert.Equal(t, hardware.Share{Sequences: 25, Rows: 32, Padding: 7, Tokens: 32}, r.Share(25))
 	assert.True(t, r.Share(65).Eager)
 	a, b := r.Step(25, 100), hardware.NewRoofline(exact, 64).Step(25, 100)
-	assert.Equal(t, a.Bound, b.Bound, "nobody must multiply padding")
+	assert.Equal(t, a.Bound, b.Bound, "padding need not be multiplied")
 
 	d.Launch.Graphs = []int{4, 4}
 	assert.ErrorContains(t, d.Validate(),
@@ -247,17 +248,17 @@ func TestCacheFormats(t *testing.T) {
 	assert.ErrorContains(t, d.Validate(), `kv_cache "int3" not known; valid values: bf16 fp8 int8 int4 mxfp4 nvfp4`)
 }
 
-// Two stages halve the batch that each layer sees, hand it over once, and are as slow as the larger of them: 31 of 61
+// Two stages halve the batch that each layer sees, transfer it once, and are as slow as the larger of them: 31 of 61
 // layers. A single sequence passes through all layers.
 func TestStagesPassOnMicrobatches(t *testing.T) {
 	d := deployment(t, "deepseek-v3", "h200-sxm", 8)
 	two := d
 	two.Parallel.Pipeline = 2
-	handOver := func(rows float64) float64 { return rows * 7168 * 2 / d.GPU.NICBps.Value }
-	assert.InDelta(t, step(d, alike(32, 500))*62/61+handOver(32), step(two, alike(64, 500)), 1e-7)
-	assert.InDelta(t, step(d, alike(1, 500))*62/61+handOver(1), step(two, alike(1, 500)), 1e-7)
+	transfer := func(rows float64) float64 { return rows * 7168 * 2 / d.GPU.NICBps.Value }
+	assert.InDelta(t, step(d, alike(32, 500))*62/61+transfer(32), step(two, alike(64, 500)), 1e-7)
+	assert.InDelta(t, step(d, alike(1, 500))*62/61+transfer(1), step(two, alike(1, 500)), 1e-7)
 	prompt := batch{chunks: []chunk{{0, 1000}}}
-	assert.InDelta(t, step(d, prompt)*62/61+handOver(1000), step(two, prompt), 1e-7)
+	assert.InDelta(t, step(d, prompt)*62/61+transfer(1000), step(two, prompt), 1e-7)
 }
 
 // A weight of 16 bits takes 9 when two of four are kept: 8 of values and 1 of index; and it is multiplied at twice the

@@ -12,7 +12,7 @@ type GPU struct {
 	Name         string   `yaml:"name"`
 	Vendor       string   `yaml:"vendor"`
 	Year         Quantity `yaml:"year"`          // of launch
-	MemoryBytes  Quantity `yaml:"memory_bytes"`  // as the driver reports it, where someone printed that
+	MemoryBytes  Quantity `yaml:"memory_bytes"`  // as the driver reports it, where a source prints that
 	BandwidthBps Quantity `yaml:"bandwidth_bps"` // of that memory
 	OnChipBytes  Quantity `yaml:"on_chip_bytes"` // last-level cache or scratchpad
 	FLOPS        Peaks    `yaml:"flops"`
@@ -217,8 +217,8 @@ func (g GPU) rate(f llm.Format) (float64, error) {
 	}
 	field, ratio := g.sparseRatio(dtype)
 	if !ratio.Known() {
-		return 0, fmt.Errorf("hardware: weight_sparsity 2:4, but gpu %q has no known unit for it in %s: no source states its %s; accepted: null",
-			g.Name, dtype, field)
+		return 0, fmt.Errorf("hardware: weight_sparsity 2:4, but gpu %q has no known unit for it in %s: "+
+			"no source states its %s; accepted: null", g.Name, dtype, field)
 	}
 	return peak * ratio.Value, nil
 }

@@ -70,14 +70,14 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 	return token * stage, fixed * stage
 }
 
-// KVBytesPerToken returns what a token adds to the cache of the model, no window full, and what the GPUs of a replica
-// hold of it together: more where a tensor-parallel group holds copies, as all its GPUs do of a latent. A sequence is
-// on one data-parallel rank.
-func (d *Deployment) KVBytesPerToken() (once, held float64) {
+// KVBytesPerToken returns what a token adds to the cache of the model while no window is full, and what it adds on all
+// GPUs of a replica together: more where a tensor-parallel group has copies, as all its GPUs have of a latent. A
+// sequence is on one data-parallel rank.
+func (d *Deployment) KVBytesPerToken() (once, replica float64) {
 	for _, g := range d.Model.Attention() {
 		bytes, index := d.kvBytes(g), g.IndexBytesPerToken()
 		once += bytes + index
-		held += float64(d.Parallel.Tensor) * (bytes*d.kvShare(g) + index)
+		replica += float64(d.Parallel.Tensor) * (bytes*d.kvShare(g) + index)
 	}
-	return once, held
+	return once, replica
 }

@@ -18,12 +18,13 @@ type Memory struct {
 	TokenBytes  float64 // cache of one token, on this GPU
 	FixedBytes  float64 // of one sequence, whatever its length: recurrent state, short windows
 
-	// KV blocks of a replica, over its data-parallel ranks; vLLM keeps one of each back, the null block
+	// Blocks is the number of KV blocks of a replica, over its data-parallel ranks. vLLM reserves one of each rank, the
+	// null block.
 	Blocks         int64
-	SequenceBlocks int32 // blocks that hold FixedBytes
+	SequenceBlocks int32 // blocks for FixedBytes
 }
 
-// MemoryShare is how much memory of a GPU an engine is told to take: a share, and of what.
+// MemoryShare is how much memory of a GPU an engine may take: a share, and of what.
 type MemoryShare struct {
 	Of    ShareOf
 	Share float64 // in (0, 1]
@@ -88,7 +89,7 @@ func (d *Deployment) budget(share MemoryShare, tokens, sequences, blockSize int)
 	case OfFree:
 		m.KV = share.Share * (m.Total - m.Weights - m.Activations - m.Context)
 	default:
-		panic(fmt.Sprintf("hardware: a share of %q; have %q, %q, %q", share.Of, OfTotal, OfStatic, OfFree))
+		panic(fmt.Sprintf("hardware: a share of %q; valid values: %q, %q, %q", share.Of, OfTotal, OfStatic, OfFree))
 	}
 	m.Usable = m.Weights + m.Activations + m.Context + m.KV
 	return m
@@ -142,7 +143,7 @@ type MemoryError struct {
 
 func (e *MemoryError) Error() string { return e.message }
 
-// tooLarge says by how much the model misses and what would hold it: steps of fewer tokens, if shorter, and the
+// tooLarge says how much memory is missing and what would do: steps of fewer tokens, if shorter, and the
 // tensor-parallel size t, if not 0.
 func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter bool, t int) string {
 	steps := fmt.Sprintf("steps of far fewer than %d tokens", tokens)
@@ -156,8 +157,8 @@ func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter b
 	case shorter:
 		hint = steps + " would do"
 	}
-	need, gives, parts := m.Weights+m.Activations+m.Context+m.BlockBytes, m.Usable, fmt.Sprintf("weights %.1f, activations %.1f, context %.1f",
-		m.Weights/1e9, m.Activations/1e9, m.Context/1e9)
+	need, gives := m.Weights+m.Activations+m.Context+m.BlockBytes, m.Usable
+	parts := fmt.Sprintf("weights %.1f, activations %.1f, context %.1f", m.Weights/1e9, m.Activations/1e9, m.Context/1e9)
 	switch share.Of {
 	case OfStatic:
 		need, gives = m.Weights+m.BlockBytes, m.Total*share.Share
@@ -166,8 +167,8 @@ func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter b
 		gives = m.Total
 	}
 	return fmt.Sprintf("hardware: %s does not fit on %d × %s: each GPU needs %.1f GB (%s) "+
-		"and gives %.1f GB of its %.1f; it misses by %.1f GB; %s", d.Model.Name, d.Parallel.GPUs(), d.GPU.Name, need/1e9, parts,
-		gives/1e9, m.Total/1e9, (need-gives)/1e9, hint)
+		"and gives %.1f GB of its %.1f; it misses by %.1f GB; %s", d.Model.Name, d.Parallel.GPUs(), d.GPU.Name,
+		need/1e9, parts, gives/1e9, m.Total/1e9, (need-gives)/1e9, hint)
 }
 
 // fittingTensor returns the least tensor-parallel size, a power-of-two multiple of the present one, that holds the

@@ -162,16 +162,16 @@ func TestSegmentsAreTheirSteps(t *testing.T) {
 			if i >= n {
 				continue
 			}
-			alone := price(r, b.after(i))
-			assert.Equal(t, g.Step(i), alone.First, "step %d: %s, %+v", i, d.Model.Name, b)
-			assert.Equal(t, g.Bound.At(i), alone.Bound.A, "bound of step %d: %s, %+v", i, d.Model.Name, b)
+			single := price(r, b.after(i))
+			assert.Equal(t, g.Step(i), single.First, "step %d: %s, %+v", i, d.Model.Name, b)
+			assert.Equal(t, g.Bound.At(i), single.Bound.A, "bound of step %d: %s, %+v", i, d.Model.Name, b)
 			for p := range g.Part {
-				assert.Equal(t, g.Part[p].At(i), alone.Part[p].A, "%s of step %d: %s, %+v", sim.Part(p), i, d.Model.Name, b)
+				assert.Equal(t, g.Part[p].At(i), single.Part[p].A, "%s of step %d: %s, %+v", sim.Part(p), i, d.Model.Name, b)
 			}
-			if i == 0 || alone.Bound.A > 0 && memoryEqualsCompute(&d, b.after(i)) {
+			if i == 0 || single.Bound.A > 0 && memoryEqualsCompute(&d, b.after(i)) {
 				continue
 			}
-			assert.Equal(t, g.ComputeBound, alone.ComputeBound, "limit of step %d: %s, %+v", i, d.Model.Name, b)
+			assert.Equal(t, g.ComputeBound, single.ComputeBound, "limit of step %d: %s, %+v", i, d.Model.Name, b)
 			steps++
 		}
 	}

@@ -36,7 +36,8 @@ func naive(d *hardware.Deployment, b batch) float64 {
 		}
 		sum += powers(memoryS, computeS, e.Overlap)
 	}
-	layers, moe, mixers, quantized := 0.0, 0.0, 0.0, 0.0
+	layers, moe := 0.0, 0.0
+	mixers, quantized := 0.0, 0.0
 	for _, r := range d.Model.Layers {
 		n := float64(r.Count)
 		layers += n
@@ -55,10 +56,10 @@ func naive(d *hardware.Deployment, b batch) float64 {
 			}
 		}
 	}
-	collectiveS, handOverS := talk(d, m)
+	collectiveS, transferS := talk(d, m)
 	sum += collectiveS + layers*e.LayerS + moe*e.MoELayerS + mixers*e.MixerLayerS + quantized*e.QuantizedLayerS
 	stages := float64(d.Parallel.Pipeline)
-	gpuS := sum*stages*math.Ceil(layers/stages)/layers + handOverS + float64(m.decodes)*e.SequenceS
+	gpuS := sum*stages*math.Ceil(layers/stages)/layers + transferS + float64(m.decodes)*e.SequenceS
 	launchS := 0.0
 	if eager {
 		launchS = layers * e.EagerLayerS
@@ -105,8 +106,8 @@ func powers(a, b, p float64) float64 {
 	return high * math.Pow(math.Pow(a/high, p)+math.Pow(b/high, p), 1/p)
 }
 
-// talk is the time of collectives, layer by layer, and of what stages hand over.
-func talk(d *hardware.Deployment, m mine) (collectiveS, handOverS float64) {
+// talk is the time of collectives, layer by layer, and of transfers between stages.
+func talk(d *hardware.Deployment, m mine) (collectiveS, transferS float64) {
 	t, ranks := d.Parallel.Tensor, d.Parallel.Ranks()
 	vector := float64(d.Model.Hidden) * 2
 	one := func(gpus int, bytes float64) float64 {
@@ -134,9 +135,9 @@ func talk(d *hardware.Deployment, m mine) (collectiveS, handOverS float64) {
 		}
 	}
 	if hops := float64(d.Parallel.Pipeline - 1); hops > 0 {
-		handOverS = hops * (d.Efficiency.CollectiveS + m.rows*vector/(d.Efficiency.Link*link(d, d.Parallel.GPUs())))
+		transferS = hops * (d.Efficiency.CollectiveS + m.rows*vector/(d.Efficiency.Link*link(d, d.Parallel.GPUs())))
 	}
-	return collectiveS, handOverS
+	return collectiveS, transferS
 }
 
 // link is the rate between so many GPUs.
@@ -169,7 +170,8 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 			d.KVDtype, d.Parallel, d.Launch, d.Efficiency, b)
 		require.Empty(t, boundBroken(&d, b, &g), "%s on %s, %+v, %+v, %+v", d.Model.Name, d.GPU.Name, d.Parallel, d.Launch, b)
 		for name, on := range map[string]bool{
-			"data parallel": d.Parallel.Data > 1, "stages": d.Parallel.Pipeline > 1, "graphs": d.Launch.Graphs != nil, "eager": d.Launch.Eager,
+			"data parallel": d.Parallel.Data > 1, "stages": d.Parallel.Pipeline > 1,
+			"graphs": d.Launch.Graphs != nil, "eager": d.Launch.Eager,
 			"async": d.Launch.Async, "materialized": d.Materialized, "sparse": d.Model.Precision.Weights[llm.Attention].Sparse,
 			"quantized":  d.Efficiency.QuantizedCompute > 0 && linear(&d, 1, 1, llm.Attention).quantizedS > 0,
 			"host-bound": g.Part[4].B < 0, "mixed": d.Efficiency.MixedKV > 1 && len(b.decodes) > 0 && len(b.chunks) > 0,

@@ -11,7 +11,8 @@ import (
 // replica, for n decodes with K context tokens and P prompt tokens, M = n + P rows, times in seconds:
 //
 //	linear     Σ over parts  smax(W / (e_b·BW), 2·p·M / (e_c·F))   weights W bytes, p parameters, F of their dtype;
-//	                         experts: W·A(M_e), A the expected share touched, and products padded to tiles, see experts.go;
+//	                         experts: W·A(M_e), A the expected share touched, and products padded to tiles,
+//	                         see experts.go;
 //	                         LM head: the rows that yield a token
 //	cache      K · smax(k_mix · k / (e_kv·BW), f / (e_at·F16))     k bytes and f FLOPs per context token; by window
 //	state      2·s·(n + chunks) / (e_kv·BW)                        recurrent state s, read and written
@@ -21,8 +22,8 @@ import (
 //
 // M_e are the tokens of all data-parallel ranks; k_mix is 1 unless prompts share the step; e_c is that of the part, see
 // Efficiency; a kernel that materialises scores moves more, see attention.go. parallel.go says what the busiest GPU has
-// of a batch and how long the slowest pipeline stage makes a step, launch.go which rows pad a CUDA graph and when the
-// host is the longer.
+// of a batch and how long the slowest pipeline stage makes a step, launch.go which rows pad a CUDA graph and when
+// the host takes longer than the GPU.
 //
 // The form is the one found to suffice for public benchmark data: more terms did not help on unseen deployments. With
 // all efficiencies 1 and all times 0 it is the sum over parts of max(bytes/BW, FLOPs/F), never below the max over the

@@ -74,8 +74,8 @@ func (d *Deployment) validateSpeculation() error {
 		return nil
 	}
 	if d.Parallel.Pipeline > 1 {
-		return fmt.Errorf("hardware: pipeline_parallel %d, but a drafter runs on the GPUs of one stage; accepted: 1, or speculation.method ngram",
-			d.Parallel.Pipeline)
+		return fmt.Errorf("hardware: pipeline_parallel %d, but a drafter runs on the GPUs of one stage; "+
+			"accepted: 1, or speculation.method ngram", d.Parallel.Pipeline)
 	}
 	sub := d.drafting()
 	for _, f := range sub.Model.Precision.Weights {
@@ -88,8 +88,8 @@ func (d *Deployment) validateSpeculation() error {
 	}
 	for _, w := range sub.Windows() {
 		if indexWindow(d.Windows(), w) < 0 {
-			return fmt.Errorf("hardware: draft_model %s attends to a window of %d tokens, which %s does not have; expected one whose windows "+
-				"are among the target's", sub.Model.Name, w.Tokens, d.Model.Name)
+			return fmt.Errorf("hardware: draft_model %s attends to a window of %d tokens, which %s does not have; "+
+				"expected one whose windows are among the target's", sub.Model.Name, w.Tokens, d.Model.Name)
 		}
 	}
 	return nil

@@ -122,13 +122,13 @@ func (at *base) add(one *base, n int64) {
 	at.boundFLOPs += k * one.boundFLOPs
 }
 
-// once prices one step whose decodes see ctx tokens in all and compute DecodeTokens rows. The sums of b over windows are
-// those of a context that is up to later tokens longer.
+// once prices one step whose decodes see ctx tokens in all and compute DecodeTokens rows. The sums of b over windows
+// are those of a context that is up to later tokens longer.
 //
-// The rows of a sequence share one reading of its cache. Sparse attention is the exception: each row selects other tokens.
-// In a window the first row sees R − 1 tokens further back than the last of R rows. A recurrent state is written after
-// each row. Row i of a sequence sees R − i tokens less than the last row: the bound subtracts that, and the rounding up of
-// windows with it; the price does not.
+// The rows of a sequence share one reading of its cache. Sparse attention is the exception: each row selects other
+// tokens. In a window the first row sees R − 1 tokens further back than the last of R rows. A recurrent state is
+// written after each row. Row i of a sequence sees R − i tokens less than the last row: the bound subtracts that, and
+// the rounding up of windows with it; the price does not.
 func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 	var at base
 	at.fill(r, b)

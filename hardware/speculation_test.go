@@ -80,7 +80,8 @@ func (b drafted) pass(d *hardware.Deployment, rows, outputs, beyond int, prompts
 	}
 	n := len(b.decodes)
 	m := busiest(d, one)
-	m.rows, m.tokens, m.outputs, m.sequences = m.rows+float64(n*rows), m.tokens+float64(n*rows), m.outputs+float64(n*outputs), m.sequences+float64(n)
+	m.rows, m.tokens = m.rows+float64(n*rows), m.tokens+float64(n*rows)
+	m.outputs, m.sequences = m.outputs+float64(n*outputs), m.sequences+float64(n)
 	for _, p := range twinOf(d, one, m) {
 		memoryS, computeS = memoryS+p.memoryS, computeS+p.computeS
 	}
@@ -225,7 +226,8 @@ func TestDraftsOfRecurrencesKeepStates(t *testing.T) {
 // The cost of drafting: K sequential passes of a layer and an LM head, or one of K heads; the host's time as given.
 func TestDraftingCostsItsPasses(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
-	const bandwidth, head, h, f = 3.35e12, 128256 * 4096, 4096, 14336
+	const bandwidth, head = 3.35e12, 128256 * 4096
+	const h, f = 4096, 14336
 	layer := float64(2*h*h + 2*h*1024 + 3*h*f + 2*h*h)
 	for k := 1; k <= 7; k += 3 {
 		_, eagleS := hardware.NewRoofline(speculating(t, d, "eagle", k, nil), 1).StepWithDrafts(1, 1, k)
@@ -266,13 +268,15 @@ func TestDraftersThatCannotBe(t *testing.T) {
 	}{
 		{"draft", nil, 0, "hardware: draft_model missing; expected the model that drafts for llama-3.1-8b"},
 		{"draft", &other, 0,
-			"hardware: draft_model qwen3-0.6b has a vocabulary of 151936 tokens and llama-3.1-8b one of 128256; expected one that shares it"},
+			"hardware: draft_model qwen3-0.6b has a vocabulary of 151936 tokens and llama-3.1-8b one of 128256; " +
+				"expected one that shares it"},
 		{"eagle", &other, 0,
 			"hardware: draft_model qwen3-0.6b is 1024 wide and llama-3.1-8b is 4096; expected a head for the target"},
 		{"eagle", nil, 1 << 20,
 			"hardware: draft_vocab 1048576; llama-3.1-8b has 128256 tokens, of which a head drafts some or all"},
 		{"mtp", nil, 0,
-			"hardware: method mtp, but the checkpoint of llama-3.1-8b has no such module; accepted: draft, eagle, medusa, ngram"},
+			"hardware: method mtp, but the checkpoint of llama-3.1-8b has no such module; " +
+				"accepted: draft, eagle, medusa, ngram"},
 		{"eagel", nil, 0, `hardware: speculation method "eagel" not known; valid values: draft, eagle, medusa, mtp, ngram`},
 	} {
 		_, err := hardware.NewDrafter(hardware.DraftMethod(c.method), target, c.given, 3, c.vocab)

@@ -6,7 +6,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Transfer is the way of a sequence from one replica to another, which go on with what the first has computed.
+// Transfer is how a sequence gets from one replica to another, which goes on with what the first has computed.
 //
 // Every GPU sends and receives over a link of its own, its own part of the layers and of the KV heads. A
 // tensor-parallel rank of the destination receives what it will hold: with more ranks than KV heads several receive the
@@ -30,57 +30,57 @@ type TransferBytes struct {
 	Fixed float64 // by sequence: recurrent state, short windows
 }
 
-// KV returns what the KV cache of a sequence is to the busiest GPU at each end, the cache of a drafter at the
-// destination included, for its layers are handed over like all others.
-func (h *Transfer) KV() (sent, received TransferBytes) {
-	token, fixed := h.To.cacheBytes()
-	drafterToken, drafterFixed := h.To.drafterOwnCacheBytes()
+// KV returns what the busiest GPU at each end sends and receives of a sequence's KV cache. The cache of a drafter at
+// the destination is part of it, since its layers are transferred like all others.
+func (t *Transfer) KV() (sent, received TransferBytes) {
+	token, fixed := t.To.cacheBytes()
+	drafterToken, drafterFixed := t.To.drafterOwnCacheBytes()
 	received = TransferBytes{token + drafterToken, fixed + drafterFixed}
-	return h.sent(received), received
+	return t.sent(received), received
 }
 
 // sent returns what the busiest GPU of the source sends of what every rank of a stage of the destination receives:
 //
 //	s = d / stage share of the destination · ranks of the destination / ranks of the source · stage share of the source
-func (h *Transfer) sent(received TransferBytes) TransferBytes {
-	share := float64(h.To.Parallel.Tensor) / float64(h.From.Parallel.Tensor) * h.From.stageShare() / h.To.stageShare()
+func (t *Transfer) sent(received TransferBytes) TransferBytes {
+	share := float64(t.To.Parallel.Tensor) / float64(t.From.Parallel.Tensor) * t.From.stageShare() / t.To.stageShare()
 	return TransferBytes{received.Token * share, received.Fixed * share}
 }
 
 // Embeddings returns what the input that an encoder has computed is to the busiest GPU at each end: a row of the
 // destination's hidden size in bf16 for each token, received by every rank that shares its first layer.
-func (h *Transfer) Embeddings() (sent, received TransferBytes) {
-	received.Token = float64(2 * h.To.Model.Hidden)
-	return TransferBytes{Token: received.Token * float64(h.To.Parallel.Tensor) / float64(h.From.Parallel.Tensor)}, received
+func (t *Transfer) Embeddings() (sent, received TransferBytes) {
+	received.Token = float64(2 * t.To.Model.Hidden)
+	return TransferBytes{Token: received.Token * float64(t.To.Parallel.Tensor) / float64(t.From.Parallel.Tensor)}, received
 }
 
-// KVLink returns what handing a KV cache over takes.
-func (h *Transfer) KVLink() sim.Link {
-	l := h.link(h.KV())
-	l.Layers = int32(h.From.Model.LayerCount())
+// KVLink returns how long the transfer of a KV cache takes.
+func (t *Transfer) KVLink() sim.Link {
+	l := t.link(t.KV())
+	l.Layers = int32(t.From.Model.LayerCount())
 	return l
 }
 
-// EmbeddingsLink returns what handing embeddings over takes.
-func (h *Transfer) EmbeddingsLink() sim.Link { return h.link(h.Embeddings()) }
+// EmbeddingsLink returns how long the transfer of embeddings takes.
+func (t *Transfer) EmbeddingsLink() sim.Link { return t.link(t.Embeddings()) }
 
-func (h *Transfer) link(sent, received TransferBytes) sim.Link {
+func (t *Transfer) link(sent, received TransferBytes) sim.Link {
 	return sim.Link{
-		Latency: sim.SecondsUp(h.LatencyS),
-		Fixed:   sim.SecondsUp(max(sent.Fixed/h.FromBps, received.Fixed/h.ToBps)),
-		Token:   sim.SecondsUp(max(sent.Token/h.FromBps, received.Token/h.ToBps)),
+		Latency: sim.SecondsUp(t.LatencyS),
+		Fixed:   sim.SecondsUp(max(sent.Fixed/t.FromBps, received.Fixed/t.ToBps)),
+		Token:   sim.SecondsUp(max(sent.Token/t.FromBps, received.Token/t.ToBps)),
 	}
 }
 
 // Validate reports a link over which nothing would arrive.
-func (h *Transfer) Validate() error {
+func (t *Transfer) Validate() error {
 	switch {
-	case !(h.FromBps > 0) || !(h.ToBps > 0) || !(h.LatencyS >= 0):
-		return fmt.Errorf("hardware: a link of %g and %g bytes/s and a latency of %g s; expected rates above 0 and a latency of at least 0",
-			h.FromBps, h.ToBps, h.LatencyS)
-	case h.KVLink().Token > sim.Second:
-		return fmt.Errorf("hardware: a token takes %v from %s to %s; expected a second at most", h.KVLink().Token,
-			h.From.GPU.Name, h.To.GPU.Name)
+	case !(t.FromBps > 0) || !(t.ToBps > 0) || !(t.LatencyS >= 0):
+		return fmt.Errorf("hardware: a link of %g and %g bytes/s and a latency of %g s; "+
+			"expected rates above 0 and a latency of at least 0", t.FromBps, t.ToBps, t.LatencyS)
+	case t.KVLink().Token > sim.Second:
+		return fmt.Errorf("hardware: a token takes %v from %s to %s; expected a second at most", t.KVLink().Token,
+			t.From.GPU.Name, t.To.GPU.Name)
 	}
 	return nil
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// lone is how long a transfer of n tokens takes that shares no link.
-func lone(l sim.Link, n int) sim.Duration { return l.Latency + l.Fixed + sim.Duration(n)*l.Token }
+// unshared is how long a transfer of n tokens takes that shares no link.
+func unshared(l sim.Link, n int) sim.Duration { return l.Latency + l.Fixed + sim.Duration(n)*l.Token }
 
-// TestACacheIsHandedOverByTheBusiestLink: times worked out by hand. Llama 3.1 70B in fp8 keeps 80 layers · 2 · 8 heads
+// TestACacheIsTransferredByTheBusiestLink: times worked out by hand. Llama 3.1 70B in fp8 keeps 80 layers · 2 · 8 heads
 // · 128 = 163,840 bytes of a token; DeepSeek V3 in bf16 61 layers · (512 + 64) · 2 bytes = 70,272, and every rank all
 // of it.
-func TestACacheIsHandedOverByTheBusiestLink(t *testing.T) {
+func TestACacheIsTransferredByTheBusiestLink(t *testing.T) {
 	for _, c := range []struct {
 		model    string
 		from, to int // tensor-parallel sizes
@@ -85,20 +85,20 @@ func TestNoTransferBeatsItsLinks(t *testing.T) {
 			bytes += float64(seen) * (g.KVBytesPerToken(2) + g.IndexBytesPerToken())
 		}
 		link := min(h.FromBps*float64(from.Parallel.GPUs()), h.ToBps*float64(to.Parallel.GPUs()))
-		took := lone(h.KVLink(), n)
+		took := unshared(h.KVLink(), n)
 		require.GreaterOrEqual(t, took.Seconds()*(1+1e-12), h.LatencyS+bytes/link, "%s, %+v to %+v, %d tokens",
 			d.Model.Name, from.Parallel, to.Parallel, n)
 
 		h.FromBps *= 1 + r.Float64()
 		h.ToBps *= 1 + r.Float64()
-		require.LessOrEqual(t, lone(h.KVLink(), n), took)
+		require.LessOrEqual(t, unshared(h.KVLink(), n), took)
 		rows := float64(n*2*d.Model.Hidden) / (h.ToBps * float64(to.Parallel.GPUs()))
-		require.GreaterOrEqual(t, lone(h.EmbeddingsLink(), n).Seconds(), rows)
+		require.GreaterOrEqual(t, unshared(h.EmbeddingsLink(), n).Seconds(), rows)
 	}
 }
 
-// TestDraftersAreHandedOver: a drafter's layers have a cache of their own, which the destination goes on with.
-func TestDraftersAreHandedOver(t *testing.T) {
+// TestDraftersAreTransferred: a drafter's layers have a cache of their own, which the destination goes on with.
+func TestDraftersAreTransferred(t *testing.T) {
 	from, to := deployment(t, "deepseek-v3", "h200-sxm", 8), deployment(t, "deepseek-v3", "h200-sxm", 8)
 	h := hardware.Transfer{From: &from, To: &to, FromBps: 1e9, ToBps: 1e9}
 	plain := h.KVLink().Token

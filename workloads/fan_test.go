@@ -17,7 +17,7 @@ import (
 	"github.com/decodesim/decodesim/workloads/traces"
 )
 
-// loops draws an open loop with or without classes, groups, repeated prompts, limits and clients that hang up.
+// loops draws an open loop with or without classes, groups, repeated prompts, limits and clients that cancel.
 func loops(t *rapid.T) OpenLoop {
 	l := requests.Mix{
 		Prompt: lengths.Spec{Distribution: "lognormal", Mean: 100, CV: 1},
@@ -52,13 +52,13 @@ func TestAnswersDifferInTheirOutputOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, seed := loops(t), rapid.Uint64().Draw(t, "seed")
 		k := Choices{N: rapid.Int64Range(1, 6).Draw(t, "n"), Beam: rapid.Bool().Draw(t, "beam")}
-		alone, err := NewOpenLoop(c, seed)
+		single, err := NewOpenLoop(c, seed)
 		require.NoError(t, err)
 		source, err := NewOpenLoop(c, seed)
 		require.NoError(t, err)
 		f, err := NewFan(source, k, seed)
 		require.NoError(t, err)
-		once, all := sourcetest.Drain(alone), sourcetest.Drain(f)
+		once, all := sourcetest.Drain(single), sourcetest.Drain(f)
 		require.NoError(t, f.Err())
 		require.Len(t, all, len(once)*int(k.N))
 		for i, r := range all {

@@ -127,7 +127,7 @@ func TestTheRateOfPointsIsThatOfTheRun(t *testing.T) {
 	}
 }
 
-func TestClientsHangUpAsTheirPatienceSays(t *testing.T) {
+func TestClientsCancelAsTheirPatienceSays(t *testing.T) {
 	config := OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 10}, Mix: sourcetest.Plain(), Requests: 20_000}
 	config.Patience = requests.Patience{TimeoutS: 4, CancelShare: 0.25, CancelAfterS: 2}
 	o, err := NewOpenLoop(config, 1)

@@ -73,7 +73,7 @@ func TestRecordedLengthsEndOrRepeat(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [][]int64{{10, 1}, {20, 2}}, lengthsOf(sourcetest.Drain(o)))
 	prompt, output := o.Means()
-	require.Equal(t, [2]float64{15, 1.5}, [2]float64{prompt, output}, "of those that are sent")
+	require.Equal(t, [2]float64{15, 1.5}, [2]float64{prompt, output}, "of the pairs that are sent")
 	require.Equal(t, 3, three.Len())
 	prompt, output = three.Means()
 	require.Equal(t, [2]float64{30, 2}, [2]float64{prompt, output})

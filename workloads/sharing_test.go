@@ -40,7 +40,7 @@ func sharedLoad(t *testing.T, c requests.Sharing, n int64, seed uint64) ([]sim.R
 // TestGroupsPutAPrefixInFront: every group gets its share of the requests, and a prefix changes nothing else about
 // them.
 func TestGroupsPutAPrefixInFront(t *testing.T) {
-	alone, none := sharedLoad(t, requests.Sharing{}, 4000, 1)
+	without, none := sharedLoad(t, requests.Sharing{}, 4000, 1)
 	require.Nil(t, none)
 	requests, tree := sharedLoad(t, requests.Sharing{Groups: 10, PrefixTokens: 100}, 4000, 1)
 	require.Equal(t, 11, tree.Len())
@@ -49,7 +49,7 @@ func TestGroupsPutAPrefixInFront(t *testing.T) {
 		count[r.Content]++
 		require.EqualValues(t, 100, tree.Tokens(r.Content))
 		r.Content, r.Prompt = 0, r.Prompt-100
-		require.Equal(t, alone[i], r)
+		require.Equal(t, without[i], r)
 	}
 	require.Len(t, count, 10)
 	for group, n := range count {

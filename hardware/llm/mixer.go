@@ -102,7 +102,8 @@ func (x Mixer) kind() string {
 // widths, r_q and r the latent ranks, p the rotary width:
 //
 //	ordinary  h·a·k + h·g·(k + v) + a·v·h            (the query matrix twice with an output gate)
-//	latent    h·r_q + r_q·a·(k + p) + h·(r + p) + r·a·(k + v) + a·v·h, norms r_q + r; without r_q the first two are h·a·(k + p)
+//	latent    h·r_q + r_q·a·(k + p) + h·(r + p) + r·a·(k + v) + a·v·h, norms r_q + r;
+//	          without r_q the first two are h·a·(k + p)
 //	indexer   r_q·a_i·d_i + h·d_i + h·a_i, a LayerNorm of 2·d_i on its key
 func (s SelfAttention) addParams(h int64, c *Counts) {
 	if s.Heads == 0 {

@@ -77,7 +77,7 @@ func (m Model) layerParams(r LayerRun) Counts {
 // ParamsTotal counts all parameters of the decoder.
 func (m Model) ParamsTotal() int64 { return m.Params().Total() }
 
-// ActiveAll counts what one token uses: everything but the routed experts, and TopK of those per layer.
+// ActiveAll counts what one token uses: everything but the routed experts that it does not use.
 func (m Model) ActiveAll() int64 {
 	total := m.ParamsTotal()
 	for _, r := range m.Layers {

@@ -121,7 +121,7 @@ func (s SelfAttention) validate() error {
 	switch s.QKNorm {
 	case QKNormNone, QKNormPerHead, QKNormAllHeads:
 	default:
-		return fmt.Errorf("q/k norm %q; have %q and %q", s.QKNorm, QKNormPerHead, QKNormAllHeads)
+		return fmt.Errorf("q/k norm %q; valid values: %q and %q", s.QKNorm, QKNormPerHead, QKNormAllHeads)
 	}
 	return s.Index.validate(s.Latent)
 }

@@ -223,7 +223,7 @@ func (s *Sampler) Means() (prompt, output float64) {
 	return s.sharing.mean(s.classes.mean(prompt, promptLaw)), s.classes.mean(output, outputLaw)
 }
 
-// Truncated returns how many draws were truncated of those that requests keep.
+// Truncated returns how many draws were truncated, without draws that the law of a class replaces.
 func (s *Sampler) Truncated() Truncated {
 	k, l := s.classes, s.laws
 	return Truncated{k.truncated(l, promptLaw), k.truncated(l, outputLaw), k.truncated(l, limitLaw)}

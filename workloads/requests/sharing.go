@@ -106,14 +106,21 @@ func (h *sharing) mark(r *sim.Request) {
 		r.Prompt += h.tokens
 		return
 	}
-	i := h.next
+	p := h.pick()
+	r.Content, r.Prompt, r.Output = p.node, p.tokens, p.output
+}
+
+// pick returns the next prompt of the set.
+func (h *sharing) pick() prompt {
 	if h.picks != nil {
-		i = h.picks.IntN(len(h.prompts))
-	} else if h.next++; h.next == len(h.prompts) {
+		return h.prompts[h.picks.IntN(len(h.prompts))]
+	}
+	p := h.prompts[h.next]
+	h.next++
+	if h.next == len(h.prompts) {
 		h.next = 0
 	}
-	p := h.prompts[i]
-	r.Content, r.Prompt, r.Output = p.node, p.tokens, p.output
+	return p
 }
 
 // mean returns the mean prompt with its prefix, where drawn is that of the law.

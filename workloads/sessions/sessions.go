@@ -225,8 +225,9 @@ func (s *Sessions) begin(at sim.Time) (slot int32) {
 func (s *Sessions) ask(r *sim.Request, at sim.Time, slot int32) {
 	v := &s.live[slot]
 	t := v.turns[v.next]
-	r.ID, r.Arrival, r.Class, r.Priority = s.sent, at, v.class, v.priority
-	r.Session = int32(v.number) + 1 // a session has a turn, and there are fewer than 2³¹ of those
+	r.ID, r.Arrival = s.sent, at
+	r.Class, r.Priority = v.class, v.priority
+	r.Session = int32(v.number) + 1 // a session has a turn, and there are fewer than 2³¹ turns
 	r.Prompt, r.Output, r.MaxOutput, r.Content = v.history+t.prompt, t.output, t.limit, v.node
 	if int(v.next)+1 < len(v.turns) {
 		r.Content = s.contents.Add(v.node, t.prompt)
@@ -289,7 +290,7 @@ func (s *Sessions) Requests() float64 { return s.requests }
 // Means returns the mean prompt, history included, and output in tokens, over the sessions that come first.
 func (s *Sessions) Means() (prompt, output float64) { return s.expected.prompt, s.expected.output }
 
-// Turns returns the mean turns of a session, of those that come first.
+// Turns returns the mean turns of a session, over the sessions that come first.
 func (s *Sessions) Turns() float64 { return s.expected.turns }
 
 // PauseS returns how long a client waits on average between an answer and what it sends next, a session's end included.

@@ -34,7 +34,7 @@ type answered struct {
 }
 
 // converse serves every turn after the time that answer gives; a negative one fails the turn. Turns that end at one
-// instant are told in the order that reorder leaves.
+// instant are reported in the order that reorder leaves.
 func converse(t require.TestingT, s *Sessions, answer func(*sim.Request) sim.Duration,
 	reorder func([]answered)) (all []answered) {
 	var under []answered
@@ -100,7 +100,8 @@ func TestTurnsGrowByTheirHistory(t *testing.T) {
 		c := talk(400)
 		c.Mix.Sharing = requests.Sharing{Groups: 3, PrefixTokens: int64(rapid.IntRange(1, 200).Draw(t, "prefix"))}
 		if rapid.Bool().Draw(t, "closed") {
-			c.Arrivals, c.Concurrency, c.PauseS, c.RampS = arrivals.Spec{}, 5, 1, 2
+			c.Arrivals, c.Concurrency = arrivals.Spec{}, 5
+			c.PauseS, c.RampS = 1, 2
 		}
 		c.Think.MeanS = rapid.Float64Range(0, 10).Draw(t, "think")
 		s, err := NewSessionLoop(c, rapid.Uint64().Draw(t, "seed"))
@@ -293,7 +294,7 @@ func TestWhatIsExpectedComes(t *testing.T) {
 	require.InEpsilon(t, 3*2.5/3.5, s.PauseS(), 0.05)
 }
 
-// TestClientsLeadOneSessionAtATime: as many as there are, with a pause in between.
+// TestClientsLeadOneSessionAtATime: never more sessions than clients, with a pause in between.
 func TestClientsLeadOneSessionAtATime(t *testing.T) {
 	c := talk(600)
 	c.Arrivals, c.Concurrency, c.PauseS = arrivals.Spec{}, 3, 5
@@ -319,7 +320,8 @@ func TestClientsLeadOneSessionAtATime(t *testing.T) {
 
 func TestSessionsThatStandStillEnd(t *testing.T) {
 	c := talk(0)
-	c.Arrivals, c.Concurrency, c.DurationS, c.Think = arrivals.Spec{}, 2, 10, Span{}
+	c.Arrivals, c.Concurrency = arrivals.Spec{}, 2
+	c.DurationS, c.Think = 10, Span{}
 	s, err := NewSessionLoop(c, 1)
 	require.NoError(t, err)
 	s.starts.(*clients).stalled = stallMax - 50

@@ -118,9 +118,11 @@ func (l *clients) err() error { return l.fault }
 // rejected and clients do not wait, next is never later than begun: then time stands still, which is an error in the
 // long run.
 func (l *clients) goOn(begun, at, next sim.Time) {
+	l.stalled++
 	if next > begun {
 		l.stalled = 0
-	} else if l.stalled++; l.stalled == stallMax {
+	}
+	if l.stalled == stallMax {
 		l.fail("the last %d %s ended at the instant %s, at %v; accepted: requests that can be served, "+
 			"a think_time_s above 0, or at most %d requests", stallMax, l.words.all, l.words.sent, at, stallMax)
 		return

@@ -40,8 +40,11 @@ func blockKey(names []string) (key string, tokens int32) {
 			return name, 512
 		}
 		rest, ok := strings.CutPrefix(name, "block")
-		size, kind, found := strings.Cut(rest, "_")
-		if n, good := parseCount([]byte(size)); ok && found && good && n > 0 && n <= 1<<16 && (kind == "ids" || kind == "input") {
+		size, kind, _ := strings.Cut(rest, "_")
+		if !ok || kind != "ids" && kind != "input" {
+			continue
+		}
+		if n, ok := parseCount([]byte(size)); ok && n > 0 && n <= 1<<16 {
 			return name, int32(n)
 		}
 	}

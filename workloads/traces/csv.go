@@ -5,34 +5,34 @@ import "bytes"
 // fields are the raw values of a row, by role.
 type fields [numRoles][]byte
 
-// cut takes the first field off a CSV line: a plain one, or a quoted one, whose doubled quotes stay doubled for no
-// column that is read has any. It reports whether another field follows and whether the quoting is sound.
-func cut(line []byte) (field, rest []byte, more, ok bool) {
+// cut takes the first field off a CSV line. A quoted field loses its quotes; doubled quotes inside stay doubled, for no
+// column that is read has any. The rest is nil after the last field, and ok reports whether the quoting is sound.
+func cut(line []byte) (field, rest []byte, ok bool) {
 	if len(line) > 0 && line[0] == '"' {
 		return cutQuoted(line[1:])
 	}
 	i := bytes.IndexByte(line, ',')
 	if i < 0 {
-		return line, nil, false, true
+		return line, nil, true
 	}
-	return line[:i], line[i+1:], true, true
+	return line[:i], line[i+1:], true
 }
 
-func cutQuoted(line []byte) (field, rest []byte, more, ok bool) {
+func cutQuoted(line []byte) (field, rest []byte, ok bool) {
 	for i := 0; i < len(line); i++ {
 		switch {
 		case line[i] != '"':
 		case i+1 == len(line):
-			return line[:i], nil, false, true
+			return line[:i], nil, true
 		case line[i+1] == ',':
-			return line[:i], line[i+2:], true, true
+			return line[:i], line[i+2:], true
 		case line[i+1] == '"':
 			i++
 		default:
-			return nil, nil, false, false
+			return nil, nil, false
 		}
 	}
-	return nil, nil, false, false
+	return nil, nil, false
 }
 
 // trim drops the blanks around a field.
@@ -48,30 +48,32 @@ func trim(b []byte) []byte {
 
 // header returns the column names of a CSV line.
 func header(line []byte) (names []string, ok bool) {
-	for more := true; more; {
-		var field []byte
-		field, line, more, ok = cut(line)
+	for {
+		field, rest, ok := cut(line)
 		if !ok {
 			return nil, false
 		}
 		names = append(names, string(trim(field)))
+		if rest == nil {
+			return names, true
+		}
+		line = rest
 	}
-	return names, true
 }
 
 // row puts the fields of a CSV line into their roles and returns how many there are; 0: the quoting is broken.
 func (l *layout) row(line []byte, out *fields) int {
-	column := 0
-	for more := true; more; column++ {
-		var field []byte
-		var ok bool
-		field, line, more, ok = cut(line)
+	for column := 0; ; column++ {
+		field, rest, ok := cut(line)
 		if !ok {
 			return 0
 		}
 		if column < len(l.role) && l.role[column] >= 0 {
 			out[l.role[column]] = trim(field)
 		}
+		if rest == nil {
+			return column + 1
+		}
+		line = rest
 	}
-	return column
 }

@@ -21,8 +21,7 @@ type input struct {
 	text  *bufio.Reader
 }
 
-// openInput opens path, unless it cannot be read twice. It looks at what path is first: opening a pipe waits for
-// whoever writes to it.
+// openInput opens path, unless it cannot be read twice. It examines path first: opening a pipe waits for a writer.
 func openInput(path string) (*input, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -60,7 +60,7 @@ func (l *lines) fail(text string, args ...any) error {
 	return fmt.Errorf("workloads: %s:%d: %s", l.name, l.number, fmt.Sprintf(text, args...))
 }
 
-// reason says what a reading error means to whoever provided the file.
+// reason says what a reading error means for the file.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):

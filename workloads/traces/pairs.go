@@ -10,7 +10,7 @@ import (
 const pairsMax = 1 << 27
 
 // ReadPairs reads the lengths in the file at path: CSV with a header or JSON lines, plain or gzip, with the columns of
-// any known trace, whose arrivals it does not look at. They are kept in memory, at 8 bytes each.
+// any known trace, whose arrivals it ignores. They stay in memory, at 8 bytes each.
 func ReadPairs(path string) (*lengths.Pairs, error) {
 	in, err := openInput(path)
 	if err != nil {

@@ -149,7 +149,8 @@ func (t *Trace) Next(r *sim.Request) bool {
 	if !ok {
 		return false
 	}
-	r.ID, r.Arrival, r.Prompt, r.Output = int32(t.sent-1), at, w.prompt, w.output
+	r.ID, r.Arrival = int32(t.sent-1), at
+	r.Prompt, r.Output = w.prompt, w.output
 	if t.blocks != nil {
 		r.Content = t.blocks.content(t.rows.ids)
 	}
