@@ -29,7 +29,7 @@ func newCalibrate(out, errOut io.Writer) *cobra.Command {
 		Short: "Fit what a deployment achieves to measurements of it",
 		Long: `Fit efficiencies to measured runs of one GPU and engine, from what is built in for them: a few points already help.
 Prints each constant before and after and how much the data say of it, the errors on the data and on each run predicted
-from the others alone, what to measure to know more, and runs that beat the bound of the data sheet. --out leaves a file
+from the others alone, what to measure to know more, and runs that beat the bound of the data sheet. --out writes a file
 that a pool's efficiency takes.
 
 The data are what decodesim validate reads, with --scenario for the deployment where they do not say it.`,

@@ -72,7 +72,7 @@ send when their answer has come. If the workloads differ so do the requests, and
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over every scenario's; repeatable, such as pools.serve.replicas=3")
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the first scenario's")
 	flags.IntVar(&f.seeds, "seeds", 1, "`N` seeds to run every scenario under, from the first on")
-	flags.StringVar(&f.out, "out", "", "leave compare.json, compare.csv and plots in `DIR`, and scenario and summary of each in a folder of its own")
+	flags.StringVar(&f.out, "out", "", "write compare.json, compare.csv and plots to `DIR`, and scenario and summary of each to a folder of its own")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
@@ -96,7 +96,7 @@ func (f *compareFlags) check(c *cobra.Command, args []string) error {
 	case with && len(args) > 1:
 		return fmt.Errorf("compare: %d scenarios with --with; %s", len(args), one)
 	case engines && len(f.engines) < 2:
-		return fmt.Errorf("--engines %q: expected two or more with commas between; have %s", strings.Join(f.engines, ","), strings.Join(catalog.EngineNames(), ", "))
+		return fmt.Errorf("--engines %q: expected two or more with commas between; valid names: %s", strings.Join(f.engines, ","), strings.Join(catalog.EngineNames(), ", "))
 	case !engines && !with && len(args) == 1:
 		return fmt.Errorf("compare: only %q; expected a second scenario, or --engines or --with and what to vary", args[0])
 	case f.seeds < 1 || f.seeds > seedsMax:
@@ -138,7 +138,7 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 		r.Comparison.Scenarios[i].Why = report.TailSentence(r.Comparison, i)
 	}
 	if box != nil {
-		if err := box.leave(ctx, r); err != nil {
+		if err := box.write(ctx, r); err != nil {
 			return err
 		}
 	}

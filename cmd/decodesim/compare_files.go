@@ -50,8 +50,8 @@ func (box *compareBox) files() []string {
 	return append(paths, box.dir.Files()...)
 }
 
-// leave writes everything. compare.json comes last: where it is, the others are whole.
-func (box *compareBox) leave(ctx context.Context, r *compare.Race) error {
+// write writes everything. compare.json comes last: where it is, the others are whole.
+func (box *compareBox) write(ctx context.Context, r *compare.Race) error {
 	var steps []func() error
 	for i, d := range box.folders {
 		scenario, err := r.Scenarios[i].YAMLFor(d.Path())
@@ -91,9 +91,9 @@ func (box *compareBox) figures(r *compare.Race) []func() error {
 		ttft.SLOS = slo.TTFTS
 		itl.SLOS, itl.SLOOf = slo.TPOTS, "TPOT"
 	}
-	leave := func(name string, draw func() (report.Figure, error)) func() error {
+	draw := func(name string, figure func() (report.Figure, error)) func() error {
 		return func() error {
-			f, err := draw()
+			f, err := figure()
 			if err != nil {
 				return err
 			}
@@ -101,9 +101,9 @@ func (box *compareBox) figures(r *compare.Race) []func() error {
 		}
 	}
 	return []func() error{
-		leave("itl_cdf", func() (report.Figure, error) { return report.CDF(caption, itl) }),
-		leave("ttft_cdf", func() (report.Figure, error) { return report.CDF(caption, ttft) }),
-		leave("cdfs", func() (report.Figure, error) {
+		draw("itl_cdf", func() (report.Figure, error) { return report.CDF(caption, itl) }),
+		draw("ttft_cdf", func() (report.Figure, error) { return report.CDF(caption, ttft) }),
+		draw("cdfs", func() (report.Figure, error) {
 			return report.CDFPair(caption, "Inter-token latency and time to first token", itl, ttft)
 		}),
 	}

@@ -225,7 +225,7 @@ func TestBadComparisonsAreRefused(t *testing.T) {
 		"chat.yaml --with weights":                       "--with weights: --set weights: expected key=value",
 		"chat.yaml --engines vllm-v1,vlm-v0":             `--engines: engine "vlm-v0" not found; did you mean "vllm-v0"?`,
 		"chat.yaml --engines sglang,orca,sglang":         `--engines "sglang,orca,sglang": sglang twice; expected every engine once`,
-		"chat.yaml --engines sglang":                     `--engines "sglang": expected two or more with commas between; have decode-priority, orca, `,
+		"chat.yaml --engines sglang":                     `--engines "sglang": expected two or more with commas between; valid names: decode-priority, orca, `,
 		"chat.yaml --engines=":                           `--engines "": expected two or more`,
 		"chat.yaml big.yaml --engines a,b":               "compare: 2 scenarios with --engines; expected one scenario, a name or a path to a YAML file",
 		"chat.yaml big.yaml --with a=b":                  "compare: 2 scenarios with --with; expected one scenario",

@@ -60,7 +60,7 @@ deployment is that of a scenario or of flags; given both, the flags stand above 
 	flags.IntVar(&f.batch, "batch", 1, "sequences that decode; for a scenario, by default all that fit")
 	flags.IntVar(&f.context, "context", explain.ContextDefault, "tokens each attends to, the new one included; for a scenario, by default the workload's mean")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.block_size=32")
-	flags.StringVar(&f.out, "out", "", "leave explain.json and the plots roofline and itl_vs_batch in `DIR`")
+	flags.StringVar(&f.out, "out", "", "write explain.json and the plots roofline and itl_vs_batch to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON (SI units) instead of tables")
 	flags.BoolVar(&f.metrics, "metrics", false, "explain instead what benchmark tools say of one request: an example, or one of the scenario's run")
 	cobra.CheckErr(c.MarkFlagDirname("out"))

@@ -15,7 +15,7 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// outNamed refuses an --out that names nothing, as an unset shell variable leaves it: it would leave no files.
+// outNamed refuses an --out that names nothing, as an unset shell variable leaves it: it would get no files.
 func outNamed(c *cobra.Command) error {
 	if out := c.Flags().Lookup("out"); out.Changed && out.Value.String() == "" {
 		return errors.New("--out is empty; expected a directory")

@@ -133,7 +133,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q; have %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("unknown command %q; valid names: %s", name, strings.Join(names, ", "))
 }
 
 // oneArgument requires one argument and says which.

@@ -95,7 +95,7 @@ func TestCommandsSayWhatTheyLack(t *testing.T) {
 		"run chat-8b more":            `run: "more" is one argument too many; expected only a scenario: a name or a path to a YAML file`,
 		"run chat-80b":                `scenario "chat-80b" not found; did you mean "chat-70b"? have "agentic-1t-colocated", "agentic-1t-pd", "chat-70b", "chat-8b", "code-completion", "drafter-8b-70b", "eagle3-70b", "mtp-coding-397b", "multi-turn-8b", "pd-70b", "pd-r1", "textbook-8b", "two-classes-8b"`,
 		"run absent.yaml":             `scenario file "absent.yaml" does not exist`,
-		"list cars":                   `list: unknown kind "cars"; have models, gpus, engines, efficiencies, acceptance, policies, scenarios, studies`,
+		"list cars":                   `list: unknown kind "cars"; valid kinds: models, gpus, engines, efficiencies, acceptance, policies, scenarios, studies`,
 		"run /dev/zero":               `scenario file "/dev/zero" is longer than 4194304 bytes (4 MiB); expected a shorter YAML file`,
 		"run ./":                      `scenario file "./" is a directory; expected a YAML file`,
 		"run chat-8b --seed -1":       `--seed "-1": expected a whole number from 0 to 18446744073709551615; see decodesim run --help`,

@@ -64,13 +64,13 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.out, "out", "", "leave scenario, summary, requests and plots in `DIR`")
+	flags.StringVar(&f.out, "out", "", "write scenario, summary, requests and plots to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON instead of the table")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.replicas=3")
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
 	flags.StringSliceVar(&f.view, "view", nil, "`TOOLS` in whose terms to print the run instead, repeatable or with commas: "+
 		strings.Join(views.Names(), " ")+"; with --out, also their result files")
-	flags.StringVar(&f.trace, "trace", "", "leave what the replicas do, step by step, in `FILE`, for ui.perfetto.dev")
+	flags.StringVar(&f.trace, "trace", "", "write what the replicas do, step by step, to `FILE`, for ui.perfetto.dev")
 	flags.StringVar(&f.window, "trace-window", chrometrace.DefaultWindow, "`FROM:TO` of the run that --trace shows")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.MarkFlagFilename("trace", "json"))

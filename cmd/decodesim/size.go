@@ -31,15 +31,15 @@ func newSize(out, errOut io.Writer) *cobra.Command {
 		Use:   "size STUDY",
 		Short: "Search the deployment that serves a load best",
 		Long: `Search tensor parallelism, replicas, the split into prefill and decode pools, and batch limits for the deployment that
-carries the most requests/s within a budget of GPUs, or the cheapest one that carries a rate. A deployment carries a rate if
+sustains the most requests/s within a budget of GPUs, or the cheapest one that sustains a rate. It sustains a rate if
 the share of its requests that the study asks for keeps every limit of the SLO. STUDY is a built-in name (decodesim list
 studies) or a path to a YAML file; decodesim show size-70b-64gpu prints one to copy.
 
 Every answer is simulated. All deployments meet the same requests, at the same rates, one half of a percent above the
-other. Short runs find what each carries roughly, longer ones go on with those ahead, and the last few are run under several
+other. Short runs find roughly what each sustains, longer ones go on with those ahead, and the last few are run under several
 seeds: their capacities have 95 % intervals over the seeds, and the lead of the first over the second one from the pairs.
-Beside each stands perfect packing, the rate at which every GPU would be at its roofline bound at all times and nothing
-would ever wait: no deployment carries more, and those that could not win even so are not simulated.
+Beside each stands its roofline limit, the rate at which every GPU would be at its roofline bound at all times and nothing
+would ever wait: no deployment sustains more, and those that could not win even so are not simulated.
 
 A key of --set is one of the study, such as budget.gpus, or else one of its scenario, such as workload.output_tokens.mean.`,
 		Example: "  decodesim size size-70b-64gpu\n" +
@@ -64,7 +64,7 @@ A key of --set is one of the study, such as budget.gpus, or else one of its scen
 	flags := c.Flags()
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the study's, or else its scenario's; repeatable, such as budget.gpus=32")
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
-	flags.StringVar(&f.out, "out", "", "leave study, results, candidates, plots, a report and the best scenario in `DIR`")
+	flags.StringVar(&f.out, "out", "", "write study, results, candidates, plots, a report and the best scenario to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
@@ -98,7 +98,7 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 	tookS := time.Since(began).Seconds()
 	var files []string
 	if box != nil {
-		if err := box.leave(ctx, s, answer, best); err != nil {
+		if err := box.write(ctx, s, answer, best); err != nil {
 			return err
 		}
 		files = box.Files()

@@ -21,8 +21,8 @@ func openSizeBox(path string) (*sizeBox, error) {
 	return &sizeBox{dir}, nil
 }
 
-// leave writes everything; best may be nil. size.json comes last: where it is, the others are whole.
-func (box *sizeBox) leave(ctx context.Context, s *configs.Study, answer *sizing.Sizing, best *configs.Scenario) error {
+// write writes everything; best may be nil. size.json comes last: where it is, the others are whole.
+func (box *sizeBox) write(ctx context.Context, s *configs.Study, answer *sizing.Sizing, best *configs.Scenario) error {
 	splits, err := report.SplitsFigure(answer)
 	if err != nil {
 		return failed(err)

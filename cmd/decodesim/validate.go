@@ -58,7 +58,7 @@ the load and not the deployment: that is --scenario, a name or a file, whose wor
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario of every run; repeatable, such as pools.serve.max_num_seqs=64")
 	flags.StringVar(&f.efficiency, "efficiency", "", "what the steps of every run achieve: a name or a YAML `FILE`")
 	flags.StringVar(&f.show, "show", "", "print the scenario of the run with this `ID`, which decodesim run takes, and simulate nothing")
-	flags.StringVar(&f.out, "out", "", "leave predictions.csv, validation.json and plots in `DIR`")
+	flags.StringVar(&f.out, "out", "", "write predictions.csv, validation.json and plots to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.MarkFlagFilename("data", "csv", "json", "jsonl", "gz"))

@@ -224,8 +224,8 @@ func TestGoodputAgreesWithTheSummary(t *testing.T) {
 func TestMistakesOfViewsAreNamed(t *testing.T) {
 	inDir(t, small)
 	for line, want := range map[string]string{
-		"run chat.yaml --view vlm --out out":        `--view "vlm" is unknown; have vllm, sglang, aiperf, genai-perf, guidellm, inference-perf, llmperf, prometheus`,
-		"run chat.yaml --view vllm, --out out":      `--view "" is unknown; have vllm, `,
+		"run chat.yaml --view vlm --out out":        `--view "vlm" is unknown; valid names: vllm, sglang, aiperf, genai-perf, guidellm, inference-perf, llmperf, prometheus`,
+		"run chat.yaml --view vllm, --out out":      `--view "" is unknown; valid names: vllm, `,
 		"explain --metrics --batch 3":               `explain: --batch is of a step, and --metrics explains a request; expected `,
 		"explain --metrics --set seed=3":            `explain: --set needs a SCENARIO; the example has none`,
 		"run chat.yaml --set stream.rtt_ms=-1":      `--set stream.rtt_ms=-1: -1 is out of range; expected a number from 0 to 1e+06`,

@@ -39,7 +39,7 @@ func Tables(kind string) ([][]string, error) {
 	case "studies":
 		return listQuestions("study", "studies", configs.StudyNames())
 	}
-	return nil, fmt.Errorf("list: unknown kind %q; have %s", kind, strings.Join(Kinds(), ", "))
+	return nil, fmt.Errorf("list: unknown kind %q; valid kinds: %s", kind, strings.Join(Kinds(), ", "))
 }
 
 func listModels() ([][]string, error) {

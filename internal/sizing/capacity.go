@@ -38,7 +38,7 @@ func (g *grid) step(rate float64) int {
 // resolution is the ratio of neighbours, less 1.
 func (g *grid) resolution() float64 { return math.Pow(g.high/g.low, 1/float64(g.last)) - 1 }
 
-// highest returns the highest step that is carried, to within stride steps, where what is not carried is not carried
+// highest returns the highest step that is sustained, to within stride steps, where what is not carried is not carried
 // higher up either; −1: none is. It gallops from a guess and bisects.
 func (g *grid) highest(guess, stride int, carried func(step int) (bool, error)) (int, error) {
 	low, high, jump := -1, g.last+1, stride

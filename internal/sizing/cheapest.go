@@ -26,7 +26,7 @@ func (z *sizer) cheapest() ([]*deployment, error) {
 		from = to
 		if len(found) > 1 {
 			for _, d := range class {
-				d.skipped = "costs more than two that carry the rate"
+				d.skipped = "costs more than two that sustain the rate"
 			}
 			continue
 		}
@@ -39,7 +39,7 @@ func (z *sizer) cheapest() ([]*deployment, error) {
 	return found[:min(len(found), lastRound)], nil
 }
 
-// carriers returns the deployments of one cost that carry the rate under every seed, those with the most to spare
+// carriers returns the deployments of one cost that sustain the rate under every seed, those with the most to spare
 // first.
 func (z *sizer) carriers(class []*deployment, done, of int) ([]*deployment, error) {
 	stages := rounds(z.study.Requests)
@@ -67,7 +67,7 @@ func (z *sizer) carriers(class []*deployment, done, of int) ([]*deployment, erro
 	return some[:min(len(some), lastRound)], nil
 }
 
-// carrying returns the deployments that carry the lowest rate under some seeds.
+// carrying returns the deployments that sustain the lowest rate under some seeds.
 func (z *sizer) carrying(some []*deployment, i int, requests int64, seeds []uint64) ([]*deployment, error) {
 	n := len(seeds)
 	carried, errs := make([]bool, len(some)*n), make([]error, len(some)*n)

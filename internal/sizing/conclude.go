@@ -15,10 +15,10 @@ import (
 type final struct {
 	*deployment
 	steps   []int     // of the grid, by seed: its capacity
-	rates   []float64 // the same in requests/s; 0: it does not carry the lowest rate
+	rates   []float64 // the same in requests/s; 0: it does not sustain the lowest rate
 	at      outcome   // under the first seed, at its capacity
 	next    outcome   // at the next higher rate
-	noLimit bool      // under some seed it carries the highest rate
+	noLimit bool      // under some seed it sustains the highest rate
 }
 
 // conclude runs the last round and fills the answer; finalists are sorted as it ranks them.
@@ -144,7 +144,7 @@ func (z *sizer) list() {
 		case d.capacity >= 0:
 			c.CapacityPerS = stats.Number(z.grid.rate(d.capacity))
 		default:
-			c.CapacityPerS, c.Why = 0, "does not carry the lowest rate"
+			c.CapacityPerS, c.Why = 0, "does not sustain the lowest rate"
 		}
 		z.out.Candidates[i] = c
 	}

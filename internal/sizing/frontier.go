@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// draw fills what the plots show: the most that every split carries, and what users feel for it.
+// draw fills what the plots show: the most that every split sustains, and what users feel for it.
 func (z *sizer) draw(finalists []*deployment) error {
 	shown := z.all
 	if z.study.Rate.At > 0 && len(finalists) > 0 {
@@ -38,7 +38,7 @@ func (z *sizer) draw(finalists []*deployment) error {
 	return z.frontier(all)
 }
 
-// point is a deployment under a load that it carries.
+// point is a deployment under a load that it sustains.
 type point struct {
 	d *deployment
 	x outcome
@@ -100,7 +100,7 @@ func (z *sizer) splits(shown []*deployment) (leaders []*deployment) {
 	return leaders
 }
 
-// lighter runs deployments under a quarter, half and three quarters of what they carry: users are faster there.
+// lighter runs deployments under a quarter, half and three quarters of what they sustain: users are faster there.
 func (z *sizer) lighter(some []*deployment) ([][]outcome, error) {
 	const loads = 3
 	all, errs := make([][]outcome, len(some)), make([]error, loads*len(some))

@@ -7,7 +7,7 @@ import (
 )
 
 // packing is the least time that a replica needs for work, if its GPUs are at the peaks of their data sheet at all
-// times and nothing ever waits: perfect packing. No step takes less than its bytes over the bandwidth, nor less than
+// times and nothing ever waits: the roofline limit. No step takes less than its bytes over the bandwidth, nor less than
 // its FLOPs over their peak; so neither does a sum of steps, however prompts and decodes are mixed in them:
 //
 //	compute  Σ over prompts  (tokens·f_t + pairs·f_p + f_o)  +  Σ over decode steps of sequences  (f_d + context·f_c)
@@ -128,7 +128,7 @@ func (k *packing) decodeBoundS(w *work) (memoryS, computeS float64) {
 	return (memoryS + float64(contexts*k.cacheS)) / k.steps, float64(n*k.decodeS) + float64(contexts*k.contextS)
 }
 
-// perfect returns the requests/s that a deployment of s carries under perfect packing of requests like those of w, its
+// perfect returns the requests/s that a deployment of s sustains under the roofline limit of requests like those of w, its
 // own or another's, whose cache may have had less; and which of its pools would be full then.
 func (s *shape) perfect(w *work, replicas []int, own bool) (perS float64, narrow string) {
 	n := float64(w.requests)

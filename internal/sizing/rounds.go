@@ -127,7 +127,7 @@ func (z *sizer) scout() error {
 	return nil
 }
 
-// most returns the deployments of the last round, the one that carries most first.
+// most returns the deployments of the last round, the one that sustains most first.
 func (z *sizer) most() ([]*deployment, error) {
 	stages := rounds(z.study.Requests)
 	if err := z.first(stages[0]); err != nil {
@@ -140,8 +140,8 @@ func (z *sizer) most() ([]*deployment, error) {
 	return ahead(second, lastRound, lastBehind, &z.grid), nil
 }
 
-// first finds the capacity of every deployment roughly, those that may carry most first. A deployment that cannot beat
-// the best so far under perfect packing is left out, unless its split is not known yet.
+// first finds the capacity of every deployment roughly, those that may sustain most first. A deployment that cannot beat
+// the best so far under the roofline limit is left out, unless its split is not known yet.
 func (z *sizer) first(r round) error {
 	order := slices.Clone(z.all)
 	slices.SortStableFunc(order, func(a, b *deployment) int { return cmp.Compare(b.bound, a.bound) })
@@ -199,7 +199,7 @@ func (z *sizer) find(some []*deployment, i int, r round, what string, done, of i
 	return errors.Join(errs...)
 }
 
-// guess returns the share of perfect packing at which to begin: that of the deployment before which the same pool
+// guess returns the share of the roofline limit at which to begin: that of the deployment before which the same pool
 // limits.
 func (z *sizer) guess(d *deployment) float64 {
 	if share, ok := z.packed[d.topology+d.narrow]; ok {
@@ -214,7 +214,7 @@ func (z *sizer) tell(what string, done, of int) {
 	}
 }
 
-// ahead returns the deployments that carry most, the first n of them, not too far behind the best, and few of each
+// ahead returns the deployments that sustain most, the first n of them, not too far behind the best, and few of each
 // split.
 func ahead(all []*deployment, n int, behind float64, g *grid) (some []*deployment) {
 	order := slices.DeleteFunc(slices.Clone(all), func(d *deployment) bool { return d.capacity < 0 })

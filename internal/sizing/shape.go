@@ -165,13 +165,13 @@ type deployment struct {
 	*shape
 	replicas []int // by pool
 	is       Deployment
-	bound    float64 // requests/s, under perfect packing
+	bound    float64 // requests/s, under the roofline limit
 	narrow   string  // role of the pool that bounds it
 
 	round    int // the last it was simulated in, from 1 on
 	capacity int // on the grid, as of then
 	skipped  string
-	carried  []outcome // runs whose load it carries
+	carried  []outcome // runs whose load it sustains
 }
 
 // deploy returns s with numbers of replicas.
@@ -215,7 +215,7 @@ func (s *shape) series() string {
 // key names deployments that differ in their batch limits alone.
 func (d *deployment) key() string { return d.topology + " " + d.series() + " " + d.is.Split }
 
-// atCapacity returns the run of d at what it carries, as of its last round; nil: there was none.
+// atCapacity returns the run of d at what it sustains, as of its last round; nil: there was none.
 func (d *deployment) atCapacity() *outcome {
 	for i := len(d.carried) - 1; i >= 0; i-- {
 		if x := &d.carried[i]; x.step == d.capacity {

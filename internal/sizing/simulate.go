@@ -90,7 +90,7 @@ func (j *judge) broken() bool { return j.missMax >= 0 && j.Recorded-j.Attained+j
 type look uint8
 
 const (
-	verdict  look = iota // does it carry the load: a run that does not ends early
+	verdict  look = iota // does it sustain the load: a run that does not ends early
 	whole                // to the end
 	portrait             // and what its steps are made of
 )
@@ -205,7 +205,7 @@ func sendable(s *configs.Scenario) error {
 				"poisson, rate: 8}", s.Name)
 	case w.TimeoutS > 0 || w.Cancel.Probability > 0:
 		return fmt.Errorf(
-			"scenario %q has clients that hang up, which relieves a deployment that is too slow; expected workload.timeout_s "+
+			"scenario %q has clients that cancel, which relieves a deployment that is too slow; expected workload.timeout_s "+
 				"null and cancel.probability 0", s.Name)
 	}
 	return nil

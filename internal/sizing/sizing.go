@@ -33,12 +33,12 @@ type Sizing struct {
 	Rounds      []int      `json:"rounds"`   // deployments simulated in each
 	Simulations int64      `json:"simulations"`
 	Confidence  float64    `json:"confidence"`
-	Best        *Finalist  `json:"best"` // null: no deployment carries the rate
+	Best        *Finalist  `json:"best"` // null: no deployment sustains the rate
 	Finalists   []Finalist `json:"finalists"`
-	// of the best over the second; null: there is none, or under some seed it carries nothing
+	// of the best over the second; null: there is none, or under some seed it sustains nothing
 	Lead *Lead `json:"lead"`
 
-	// of the best packed deployment: no other carries more
+	// of the best packed deployment: no other sustains more
 	PerfectPackingPerS float64         `json:"perfect_packing_per_s"`
 	Frontier           []FrontierPoint `json:"frontier"`
 	Splits             []SplitPoint    `json:"splits"`
@@ -94,10 +94,10 @@ func (d *Deployment) PrefillShare() float64 {
 // Finalist is a deployment of the last round. What it does, it does at its capacity.
 type Finalist struct {
 	Deployment
-	CapacityPerS       float64         `json:"capacity_per_s"` // the most it carries, mean over the seeds
+	CapacityPerS       float64         `json:"capacity_per_s"` // the most it sustains, mean over the seeds
 	Interval           *stats.Interval `json:"interval"`       // of that over seeds; null: one seed
 	BySeed             []float64       `json:"by_seed"`
-	AtLeast            bool            `json:"at_least"` // it carries the highest rate that was tried
+	AtLeast            bool            `json:"at_least"` // it sustains the highest rate that was tried
 	Margin             stats.Number    `json:"margin"`   // capacity over the asked rate, less 1; null: none was asked for
 	PerfectPackingPerS float64         `json:"perfect_packing_per_s"`
 	OfPerfect          float64         `json:"of_perfect"`
@@ -135,7 +135,7 @@ type Lead struct {
 	Interval *stats.Interval `json:"interval"`
 }
 
-// FrontierPoint is a deployment under a load that it carries, which no other run beats in both.
+// FrontierPoint is a deployment under a load that it sustains, which no other run beats in both.
 type FrontierPoint struct {
 	Name              string  `json:"name"`
 	Topology          string  `json:"topology"`
@@ -144,7 +144,7 @@ type FrontierPoint struct {
 	UserTokensPerS    float64 `json:"user_tokens_per_s"`
 }
 
-// SplitPoint is the most that a split carries, whatever its batch limits.
+// SplitPoint is the most that a split sustains, whatever its batch limits.
 type SplitPoint struct {
 	Name              string  `json:"name"`
 	Topology          string  `json:"topology"`
@@ -174,7 +174,7 @@ type sizer struct {
 	limits  metrics.Limits
 	shapes  []*shape
 	all     []*deployment
-	packed  map[string]float64 // by topology and narrowest pool: the share of perfect packing that was carried
+	packed  map[string]float64 // by topology and narrowest pool: the share of the roofline limit that was sustained
 	runs    atomic.Int64
 	out     *Sizing
 }

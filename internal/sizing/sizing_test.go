@@ -115,7 +115,7 @@ func TestATextbookDecodesNearlyAtTheBound(t *testing.T) {
 	}
 }
 
-// TestMoreGPUsCarryNoLess, whatever the topology; and nothing carries more than perfect packing.
+// TestMoreGPUsCarryNoLess, whatever the topology; and nothing sustains more than the roofline limit.
 func TestMoreGPUsCarryNoLess(t *testing.T) {
 	last := 0.0
 	for _, gpus := range []int{2, 4, 8} {
@@ -140,7 +140,7 @@ func TestMoreGPUsCarryNoLess(t *testing.T) {
 	}
 }
 
-// TestTheCheapestIsTheOneThatBruteForceFinds: of every number of replicas, the least that carries the rate under all
+// TestTheCheapestIsTheOneThatBruteForceFinds: of every number of replicas, the least that sustains the rate under all
 // seeds.
 func TestTheCheapestIsTheOneThatBruteForceFinds(t *testing.T) {
 	const text = "search: {topology: [colocated], tensor_parallel: [1, 2]}\nrequests: 1000\nseeds: 2\n"
@@ -179,7 +179,7 @@ func TestTheAnswerDoesNotDependOnTheCores(t *testing.T) {
 }
 
 // TestNoRunBeatsPerfectPacking: what ends per second of a run, far beyond capacity, is never more than its own requests
-// would be under perfect packing. Models have experts, windows, latents, states; prompts share prefixes; tokens are
+// would be under the roofline limit. Models have experts, windows, latents, states; prompts share prefixes; tokens are
 // drafted.
 func TestNoRunBeatsPerfectPacking(t *testing.T) {
 	for _, c := range []struct{ name, scenario, set string }{
@@ -279,7 +279,7 @@ func TestBadSearchesSayWhy(t *testing.T) {
 			"has no price of rtx-pro-6000-ws; expected gpus instead"},
 		{[]string{"scenario=textbook-8b", "workload.arrivals=null", "workload.closed_loop.concurrency=4"},
 			"has no workload.arrivals, whose rate a study varies"},
-		{[]string{"workload.timeout_s=3"}, "has clients that hang up"},
+		{[]string{"workload.timeout_s=3"}, "has clients that cancel"},
 		{[]string{"weigths=fp8"}, `no key "weigths"; did you mean "weights"?`},
 		{[]string{"pools.serve.max_model_len=4"}, "no request is served"},
 	} {

@@ -18,7 +18,7 @@ func Tools(names []string) ([]views.Tool, error) {
 	for _, name := range names {
 		t, ok := views.Named(strings.TrimSpace(name))
 		if !ok {
-			return nil, fmt.Errorf("--view %q is unknown; have %s", name, strings.Join(views.Names(), ", "))
+			return nil, fmt.Errorf("--view %q is unknown; valid names: %s", name, strings.Join(views.Names(), ", "))
 		}
 		if !seen[t.Name] {
 			chosen, seen[t.Name] = append(chosen, t), true

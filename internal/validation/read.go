@@ -122,7 +122,7 @@ func ScenarioOf(file *measured.File, id string, above configs.Options) (*configs
 		return r.ID == id || slices.ContainsFunc(r.Rows, func(row measured.Row) bool { return row.ID == id })
 	})
 	if i < 0 {
-		return nil, fmt.Errorf("--show %q: no such run in %s; have %s", id, file.Path, someRuns(file))
+		return nil, fmt.Errorf("--show %q: no such run in %s; valid names: %s", id, file.Path, someRuns(file))
 	}
 	run := &file.Runs[i]
 	if run.Skip != "" {
