@@ -39,18 +39,18 @@ type Constant struct {
 	Fitted  float64 `json:"fitted"`
 	Known   float64 `json:"known_from_data"`   // share of what is known of it that the data say, 0 to 1
 	AtLimit bool    `json:"at_limit"`          // it went as far as is believable
-	Measure string  `json:"measure,omitempty"` // what would tell it, unless the data do
+	Measure string  `json:"measure,omitempty"` // what would determine it, unless the data do
 }
 
-// Decided is the share above which the data, and not the prior, say what a constant is; Told that below which they say
-// nothing worth a mention.
+// Decided is the share above which the data, and not the prior, decide a constant; below Negligible they say nothing
+// worth a mention.
 const (
-	Decided = 0.5
-	Told    = 0.02
+	Decided    = 0.5
+	Negligible = 0.02
 )
 
-// Untold reports whether the data say nothing of a constant, which stays as it was.
-func (k *Constant) Untold() bool { return k.Known < Told && k.Fitted == k.Prior }
+// Unknown reports whether the data say nothing of a constant, which stays as it was.
+func (k *Constant) Unknown() bool { return k.Known < Negligible && k.Fitted == k.Prior }
 
 // ChangePct is by how much a constant moved.
 func (k *Constant) ChangePct() float64 { return 100 * (k.Fitted/k.Prior - 1) }
@@ -149,11 +149,11 @@ func (c *Calibration) source() string {
 // Head is the comment above the constants in the file.
 func (c *Calibration) Head() string {
 	head := "What one GPU achieves under one engine, fitted to measurements of it. Errors are medians."
-	var leaning, untold []string
+	var leaning, unknown []string
 	for i := range c.Constants {
 		switch k := &c.Constants[i]; {
-		case k.Untold():
-			untold = append(untold, k.Name)
+		case k.Unknown():
+			unknown = append(unknown, k.Name)
 		case k.Known < Decided && !k.AtLimit:
 			leaning = append(leaning, k.Name)
 		}
@@ -161,8 +161,8 @@ func (c *Calibration) Head() string {
 	if len(leaning) > 0 {
 		head += "\nThe data say less than what was known before of " + strings.Join(leaning, ", ") + "."
 	}
-	if len(untold) > 0 {
-		head += "\nThe data say nothing of " + strings.Join(untold, ", ") + "."
+	if len(unknown) > 0 {
+		head += "\nThe data say nothing of " + strings.Join(unknown, ", ") + "."
 	}
 	return head
 }

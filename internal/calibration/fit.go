@@ -130,13 +130,13 @@ func (f *Fit) loss(x []float64) float64 {
 		sum += l
 	}
 	for i, s := range x {
-		sum += f.hold(i) * s * s
+		sum += f.penalty(i) * s * s
 	}
 	return sum
 }
 
-// hold is the penalty of a squared step.
-func (f *Fit) hold(i int) float64 {
+// penalty is the cost of a squared step.
+func (f *Fit) penalty(i int) float64 {
 	s := f.Parameters[i%len(f.Parameters)].Sigma
 	return f.Stiffness / (s * s)
 }

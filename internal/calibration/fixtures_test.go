@@ -57,7 +57,8 @@ func priorOf(t require.TestingT) hardware.Efficiency {
 // truth is far from the prior, but not beyond belief.
 func truth(t require.TestingT) hardware.Efficiency {
 	e := priorOf(t)
-	e.Bandwidth, e.Compute, e.KVBandwidth, e.LayerS, e.SequenceS, e.FirstTokenS = .7, .5, .6, 60e-6, 20e-6, 20e-3
+	e.Bandwidth, e.Compute, e.KVBandwidth = .7, .5, .6
+	e.LayerS, e.SequenceS, e.FirstTokenS = 60e-6, 20e-6, 20e-3
 	return e
 }
 

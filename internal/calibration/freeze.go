@@ -23,7 +23,7 @@ type Plan struct {
 	Stiffness  float64                         // see Fit
 	Even       bool                            // a deployment of n runs weighs √n, not n
 	Possible   bool                            // runs that beat the bound are not fitted to
-	Told       func(round, done int)           // progress; nil: nobody
+	Progress   func(round, done int)           // progress; nil: nobody
 }
 
 // Rounds of simulating and fitting. What is priced anew after the first differs little; after the third, hardly.
@@ -62,8 +62,8 @@ func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with Efficiencie
 		mu.Lock()
 		defer mu.Unlock()
 		done++
-		if p.Told != nil {
-			p.Told(round, done)
+		if p.Progress != nil {
+			p.Progress(round, done)
 		}
 	})
 	if err := ctx.Err(); err != nil {

@@ -16,7 +16,8 @@ import (
 const ownStiffness = 0.003
 
 // Own fits to all runs of the files that can be simulated; they must be of one GPU and engine.
-func Own(ctx context.Context, files []*measured.File, above configs.Options, told func(round, done int)) (*Calibration,
+func Own(ctx context.Context, files []*measured.File, above configs.Options,
+	progress func(round, done int)) (*Calibration,
 	error) {
 	var runs []measured.Run
 	for _, f := range files {
@@ -25,7 +26,7 @@ func Own(ctx context.Context, files []*measured.File, above configs.Options, tol
 	if err := alike(runs); err != nil {
 		return nil, err
 	}
-	p := Plan{Above: above, Parameters: Parameters(), Stiffness: ownStiffness, Possible: true, Told: told}
+	p := Plan{Above: above, Parameters: Parameters(), Stiffness: ownStiffness, Possible: true, Progress: progress}
 	f, skipped, err := p.To(ctx, runs)
 	if err != nil {
 		return nil, err

@@ -112,10 +112,10 @@ func TestWhatTheDataDoNotTellStays(t *testing.T) {
 			}), 1)
 	}
 	c := own(t, runs)
-	var untold []string
+	var unknown []string
 	for _, k := range c.Constants {
-		if k.Untold() {
-			untold = append(untold, k.Name)
+		if k.Unknown() {
+			unknown = append(unknown, k.Name)
 			assert.Equal(t, k.Prior, k.Fitted, k.Name)
 			assert.Zero(t, k.Known, k.Name)
 			assert.NotEmpty(t, k.Measure, k.Name)
@@ -125,7 +125,7 @@ func TestWhatTheDataDoNotTellStays(t *testing.T) {
 		assert.Equal(t, k.Known < Decided, k.Measure != "", k.Name)
 	}
 	assert.Equal(t, []string{"moe_compute", "quantized_compute", "link", "moe_layer_s", "quantized_layer_s",
-		"mixer_layer_s", "collective_s"}, untold)
+		"mixer_layer_s", "collective_s"}, unknown)
 	assert.Equal(t, 0.123456789, c.Efficiency.Link)
 	assert.Contains(t, c.Head(), "The data say nothing of moe_compute, quantized_compute, link, moe_layer_s, "+
 		"quantized_layer_s, mixer_layer_s, collective_s.")
@@ -294,9 +294,9 @@ func TestCtrlCEndsACalibration(t *testing.T) {
 func TestProgressCountsEveryRunOfEveryRound(t *testing.T) {
 	runs := []measured.Run{dense.run(1, 200, 40), dense.run(4, 200, 40), dense.run(8, 200, 40)}
 	measure(t, runs, truth(t))
-	var told [][2]int
+	var reported [][2]int
 	_, err := Own(context.Background(), []*measured.File{{Runs: runs}}, configs.Options{}, func(round, done int) {
-		told = append(told, [2]int{round, done})
+		reported = append(reported, [2]int{round, done})
 	})
 	require.NoError(t, err)
 	var want [][2]int
@@ -305,5 +305,5 @@ func TestProgressCountsEveryRunOfEveryRound(t *testing.T) {
 			want = append(want, [2]int{round, done + 1})
 		}
 	}
-	assert.Equal(t, want, told)
+	assert.Equal(t, want, reported)
 }

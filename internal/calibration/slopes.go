@@ -51,7 +51,7 @@ func (f *Fit) gradient(grad, x []float64) {
 	f.linearize(x)
 	n := len(f.Parameters)
 	for i, s := range x {
-		grad[i] = 2 * f.hold(i) * s
+		grad[i] = 2 * f.penalty(i) * s
 	}
 	for i, r := range f.Runs {
 		for j, d := range f.residual[i] {
@@ -75,7 +75,7 @@ func (f *Fit) curvature(h *mat.SymDense, x []float64) {
 	n := len(f.Parameters)
 	h.Zero()
 	for i := range x {
-		h.SetSym(i, i, 2*f.hold(i))
+		h.SetSym(i, i, 2*f.penalty(i))
 	}
 	raw := h.RawSymmetric()
 	for i, r := range f.Runs {
@@ -128,8 +128,8 @@ func (f *Fit) normal(x, weights []float64) (*mat.SymDense, *mat.VecDense) {
 	m, n := len(x), len(f.Parameters)
 	h, b := mat.NewSymDense(m, nil), mat.NewVecDense(m, nil)
 	for i := range x {
-		h.SetSym(i, i, 2*f.hold(i))
-		b.SetVec(i, -2*f.hold(i)*x[i])
+		h.SetSym(i, i, 2*f.penalty(i))
+		b.SetVec(i, -2*f.penalty(i)*x[i])
 	}
 	raw := h.RawSymmetric()
 	for i, r := range f.Runs {

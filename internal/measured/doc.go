@@ -4,7 +4,8 @@
 //
 //	run.go         a file, its runs, rows and values
 //	plausible.go   the range of what is measured
-//	deployment.go  runs that say only their load, put on the deployment of a scenario; overlay.go: its text with their keys over it
+//	deployment.go  runs that say only their load, put on the deployment of a scenario
+//	overlay.go     the text of that scenario with their keys over it
 //
 // The packages below it read files. They recognise one by its columns or keys, never by its name:
 //

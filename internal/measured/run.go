@@ -83,7 +83,7 @@ const (
 	ITL         // between tokens, pooled over requests
 	E2E
 	OutputPerS   // output tokens per second, first send to last token
-	RequestsPerS // completed requests per second, likewise
+	RequestsPerS // completed requests per second, first send to last token
 	NumMetrics
 )
 
@@ -109,7 +109,7 @@ var statNames = [NumStats]string{"mean", "p50", "p90", "p95", "p99", "max"}
 
 func (s Stat) String() string { return statNames[s] }
 
-// Lead is a value whose name is the bare metric's: the statistic that the data lead with.
+// Lead is a value with the name of its metric alone: the statistic that the data lead with.
 func Lead(m Metric, s Stat, measured float64) Value {
 	return Value{Metric: m, Stat: s, Name: m.String(), Measured: measured}
 }

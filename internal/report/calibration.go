@@ -37,7 +37,7 @@ func constants(t *text.Page, c *calibration.Calibration) {
 	rows := [][]string{{"constant", "before", "fitted", "change", "known from the data"}}
 	for i := range c.Constants {
 		k := &c.Constants[i]
-		if k.Untold() {
+		if k.Unknown() {
 			continue
 		}
 		known := fmt.Sprintf("%.0f %%", 100*k.Known)
@@ -119,7 +119,7 @@ func untold(t *text.Page, c *calibration.Calibration) {
 		title := fmt.Sprintf("%-21s  measurements that would tell", group.title)
 		for i := range c.Constants {
 			k := &c.Constants[i]
-			if k.Measure == "" || k.Untold() != group.untold {
+			if k.Measure == "" || k.Unknown() != group.untold {
 				continue
 			}
 			if title != "" {

@@ -29,7 +29,7 @@ func (d *draft) parse(args []string) ([]*given, error) {
 		case word == "--" || word == "":
 			continue
 		case !isFlag(word):
-			d.alone = append(d.alone, word)
+			d.positional = append(d.positional, word)
 			continue
 		}
 		name, inline, has := strings.Cut(word, "=")
@@ -85,7 +85,7 @@ func (g *given) complete() error {
 
 // lasting returns the flags that count, the last of each, and has it said where that is not the only one.
 func (d *draft) lasting(all []*given) []*given {
-	var kept []*given
+	var last []*given
 	for i, g := range all {
 		same := func(h *given) bool {
 			return h.flag.names[0] == g.flag.names[0] && slices.Equal(h.path, g.path)
@@ -98,9 +98,9 @@ func (d *draft) lasting(all []*given) []*given {
 				g.before = append(g.before, h)
 			}
 		}
-		kept = append(kept, g)
+		last = append(last, g)
 	}
-	return kept
+	return last
 }
 
 // take reads the flags into the draft.

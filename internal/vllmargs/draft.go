@@ -9,10 +9,10 @@ import (
 
 // draft is what a command line amounts to so far.
 type draft struct {
-	options Options
-	engine  string
-	flags   table
-	alone   []string // words that are no flags: the model
+	options    Options
+	engine     string
+	flags      table
+	positional []string // words that are no flags: the model
 
 	model                         *given
 	quantization                  *given

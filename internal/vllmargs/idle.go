@@ -9,7 +9,7 @@ const (
 	logs     = "logs and metrics"
 	files    = "where weights and files come from"
 	places   = "where processes run"
-	kernels  = "kernels are not told apart: efficiencies are of what was measured"
+	kernels  = "kernels are not distinguished: efficiencies are of what was measured"
 	sampling = "how tokens are chosen"
 	startup  = "how the server starts"
 	images   = "requests are text"

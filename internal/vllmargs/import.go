@@ -123,7 +123,7 @@ func (d *draft) accelerator() (string, error) {
 	}
 	gpu, unknown := names.PublishedGPU(d.options.GPU)
 	if unknown != "" {
-		return "", fmt.Errorf("--gpu %s: %s; have %s", d.options.GPU, unknown, strings.Join(catalog.GPUNames(), ", "))
+		return "", fmt.Errorf("--gpu %s: %s; valid names: %s", d.options.GPU, unknown, strings.Join(catalog.GPUNames(), ", "))
 	}
 	return gpu, nil
 }
@@ -162,7 +162,8 @@ func (d *draft) served() (m served, err error) {
 		return m, fmt.Errorf("%s (decodesim list models); or give the path of its config.json with --model-config", unknown)
 	}
 	spec, err := catalog.Model(name)
-	m.name, m.weights, m.listed, m.sparse = name, weights, true, spec.Experts() > 0
+	m.name, m.weights = name, weights
+	m.listed, m.sparse = true, spec.Experts() > 0
 	return m, err
 }
 
@@ -172,10 +173,10 @@ func (d *draft) written() (string, error) {
 	if d.model != nil {
 		model = d.model.value()
 	}
-	for _, w := range d.alone {
+	for _, w := range d.positional {
 		switch {
 		case w == model:
-		case strings.HasPrefix(w, "$") && (model != "" || len(d.alone) > 1):
+		case strings.HasPrefix(w, "$") && (model != "" || len(d.positional) > 1):
 			d.unknown = append(d.unknown, Remark{clip(w), "a variable without a value; give it with --var NAME=VALUE"})
 		case model != "":
 			return "", fmt.Errorf("%q and %q: two models, or a word that belongs to no flag; expected one model", clip(model),
@@ -236,17 +237,18 @@ func (i *Import) Check() (wrong bool, err error) {
 	if m == nil {
 		return false, err
 	}
-	bare := strings.TrimPrefix(err.Error(), m[0])
+	message := strings.TrimPrefix(err.Error(), m[0])
 	line, _ := strconv.Atoi(m[1])
 	if line < 1 || line > len(i.flags) || i.flags[line-1] == "" {
-		return false, errors.New(bare)
+		return false, errors.New(message)
 	}
-	return true, fmt.Errorf("%s: %s", i.flags[line-1], bare)
+	return true, fmt.Errorf("%s: %s", i.flags[line-1], message)
 }
 
 // remark fills in what became of the flags that are no keys.
 func (i *Import) remark(d *draft) {
-	i.Idle, i.Differs, i.Unknown, i.Notes = grouped(d.idles), grouped(d.differing), grouped(d.unknown), d.notes
+	i.Idle, i.Differs = grouped(d.idles), grouped(d.differing)
+	i.Unknown, i.Notes = grouped(d.unknown), d.notes
 }
 
 // take fills in the lines of the scenario.

@@ -292,7 +292,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	assert.ErrorContains(t, err, `--model-config "no.json" cannot be read: no such file; expected a HuggingFace config.json`)
 }
 
-// TestWhatConfigsRefusesIsTheFlags: the error of a key is told as one of its flag.
+// TestWhatConfigsRefusesIsTheFlags: the error of a key is reported as one of its flag.
 func TestWhatConfigsRefusesIsTheFlags(t *testing.T) {
 	for _, c := range [][2]string{
 		{"vllm serve llama-3.1-8b -tp 3",

@@ -34,18 +34,18 @@ func (d *draft) remarkUnknown(name string) Remark {
 
 // grouped returns a line for each reason, with the flags that share it.
 func grouped(all []Remark) []string {
-	var whys []string
+	var reasons []string
 	flags := map[string][]string{}
 	for _, r := range all {
-		if !slices.Contains(whys, r.Why) {
-			whys = append(whys, r.Why)
+		if !slices.Contains(reasons, r.Why) {
+			reasons = append(reasons, r.Why)
 		}
 		if !slices.Contains(flags[r.Why], r.Flag) {
 			flags[r.Why] = append(flags[r.Why], r.Flag)
 		}
 	}
-	lines := make([]string, len(whys))
-	for i, why := range whys {
+	lines := make([]string, len(reasons))
+	for i, why := range reasons {
 		lines[i] = strings.Join(flags[why], " ") + ": " + why
 	}
 	return lines

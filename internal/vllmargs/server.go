@@ -60,7 +60,7 @@ func (l *lexer) find(engine string) (*server, error) {
 }
 
 // serverIn returns the server that a command starts, if it starts one: behind assignments, launchers and docker run, or
-// inside of what a shell is told to run.
+// inside of what a shell is asked to run.
 func serverIn(words []string, v variables) (*server, error) {
 	for i, w := range words {
 		if engine, n := starts(words[i:]); engine != "" {

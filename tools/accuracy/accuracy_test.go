@@ -215,7 +215,8 @@ func TestAPageOfASmallSweep(t *testing.T) {
 			filepath.Join(dir, "page.md"))
 		runtime.GOMAXPROCS(before)
 		require.NoError(t, err)
-		assert.Equal(t, strings.ReplaceAll("D/global.yaml\nD/sglang.yaml\nD/vllm.yaml\nD/page_tpot.svg\nD/page_ttft.svg\nD/page.md\n", "D", dir), out)
+		assert.Equal(t, strings.ReplaceAll("D/global.yaml\nD/sglang.yaml\nD/vllm.yaml\n"+
+			"D/page_tpot.svg\nD/page_ttft.svg\nD/page.md\n", "D", dir), out)
 	}
 	assert.Equal(t, []string{"global.yaml", "page.md", "page_tpot.svg", "page_ttft.svg", "sglang.yaml", "vllm.yaml"},
 		entries(t, "one"))
@@ -239,7 +240,7 @@ func TestAPageOfASmallSweep(t *testing.T) {
 	assert.NotContains(t, out, ".yaml", "without --catalog no constant is rewritten")
 }
 
-func TestMistakesAreToldAndLeaveNothing(t *testing.T) {
+func TestMistakesAreNamedAndLeaveNothing(t *testing.T) {
 	inData(t, sweepRows())
 	for want, args := range map[string][]string{
 		"--unfitted is for the page that --report names": {"--catalog", ".",
@@ -292,5 +293,5 @@ func TestDisaggregatedRunsThatAreNotSimulatedAreCounted(t *testing.T) {
 		{Runs: []measured.Run{run("disagg", "many")}},
 	}
 	assert.Equal(t, []page.Excluded{{Data: "A", Reason: "many", Runs: 2}, {Data: "A", Reason: "few", Runs: 1}},
-		skippedApart(files))
+		skippedDisaggregated(files))
 }

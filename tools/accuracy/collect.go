@@ -16,9 +16,10 @@ import (
 // under what was built into the program before it, so that the page does not depend on the latter.
 func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, files,
 	unfitted []*measured.File) (*page.Accuracy, error) {
-	a := &page.Accuracy{Method: c.Method(), Excluded: excluded(files, c.Skipped), Apart: skippedApart(files)}
+	a := &page.Accuracy{Method: c.Method(), Excluded: excluded(files, c.Skipped),
+		ExcludedDisaggregated: skippedDisaggregated(files)}
 	var err error
-	a.Holds, err = c.Holds(ctx)
+	a.HoldOuts, err = c.HoldOuts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +27,7 @@ func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, file
 	if err != nil {
 		return nil, err
 	}
-	a.Replays, err = replays(ctx, a.Holds, sets, files)
+	a.Replays, err = replays(ctx, a.HoldOuts, sets, files)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, file
 	if err != nil {
 		return nil, err
 	}
-	a.Targets, err = targets(sets, a.Holds[0].Predictions)
+	a.Targets, err = targets(sets, a.HoldOuts[0].Predictions)
 	return a, err
 }
 
@@ -63,8 +64,8 @@ func excluded(files []*measured.File, skipped []string) []page.Excluded {
 	return sortedExcluded(all)
 }
 
-// skippedApart counts the disaggregated runs of the data that are not simulated, by reason.
-func skippedApart(files []*measured.File) []page.Excluded {
+// skippedDisaggregated counts the disaggregated runs of the data that are not simulated, by reason.
+func skippedDisaggregated(files []*measured.File) []page.Excluded {
 	var all []page.Excluded
 	for _, f := range files {
 		for i := range f.Runs {
@@ -113,7 +114,7 @@ func notFittedTo(files, unfitted []*measured.File) []measured.Run {
 
 // replays predicts the runs whose every request was measured: from the catalogue entry of their GPU alone, under what
 // is built in, and after a calibration on the run itself.
-func replays(ctx context.Context, holds []catalog.Hold, sets catalog.Sets, files []*measured.File) ([]page.Replay,
+func replays(ctx context.Context, holdOuts []catalog.HoldOut, sets catalog.Sets, files []*measured.File) ([]page.Replay,
 	error) {
 	var out []page.Replay
 	for _, f := range files {
@@ -122,7 +123,7 @@ func replays(ctx context.Context, holds []catalog.Hold, sets catalog.Sets, files
 			if page.DataSet(&run.Labels) != "D" || run.Skip != "" {
 				continue
 			}
-			for _, h := range holds {
+			for _, h := range holdOuts {
 				if h.Name == catalog.GPUOut || h.Name == catalog.InSample {
 					out = append(out, page.Replay{Run: run.ID, Under: h.Name, Predictions: ofRun(h.Predictions, run.ID)})
 				}

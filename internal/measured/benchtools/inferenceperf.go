@@ -15,8 +15,8 @@ import (
 // inferencePerf is a summary of kubernetes-sigs/inference-perf, of all stages or of one. Latencies are in seconds.
 //
 // Some versions stamp every line of the event stream, the blank ones too, so that a token has two stamps and its
-// times per token are half of what they are. Those are told by their ratio to (E2E − TTFT)/(tokens − 1); a client that
-// counts tokens wrong, as when it tokenises random text again, hides it.
+// times per token are half of what they are. Such files are recognised by their ratio to (E2E − TTFT)/(tokens − 1); a
+// client that counts tokens wrong, as when it tokenises random text again, hides it.
 var inferencePerf = datafile.Schema{
 	Name:  "inference-perf",
 	About: "summaries of inference-perf (JSON with load_summary, successes.latency)",
@@ -77,12 +77,12 @@ func perfRun(o, settings datafile.Object, id string) measured.Run {
 	a := setup.Load{Requests: int(completed + failures)}
 	a.Prompt = perfCounts(good, "prompt_len", "prompt_tokens", "input_len", "input_tokens")
 	a.Output = perfCounts(good, "output_len", "output_tokens")
-	told := false
+	known := false
 	if n, ok := settings.Sub("data").Search("output_len"); ok {
-		a.Output, told = setup.Counts{Mean: n, Points: []setup.Point{{P: 0, Tokens: n}, {P: 1, Tokens: n}}}, true
+		a.Output, known = setup.Counts{Mean: n, Points: []setup.Point{{P: 0, Tokens: n}, {P: 1, Tokens: n}}}, true
 	}
 	perfArrivals(o.Sub("load_summary"), settings.Sub("load"), &a)
-	run.Rows[0].Values = perfValues(good, &a.Output, told)
+	run.Rows[0].Values = perfValues(good, &a.Output, known)
 	if o.Origin.Err != nil {
 		return run
 	}
@@ -129,16 +129,18 @@ func perfArrivals(summary, load datafile.Object, a *setup.Load) {
 	}
 }
 
-// perfValues reads latencies and rates. n are the output lengths; told: they are what the server was made to emit.
-func perfValues(good datafile.Object, n *setup.Counts, told bool) []measured.Value {
+// perfValues reads latencies and rates. n are the output lengths; known: the lengths are what the server was made to
+// emit.
+func perfValues(good datafile.Object, n *setup.Counts, known bool) []measured.Value {
 	latency := good.Sub("latency")
 	of := func(key string) statistics { return statisticsOf(latency.Sub(key), 1000) }
-	ttft, e2e, tpot, itl := of("time_to_first_token"), of("request_latency"), of("time_per_output_token"), of("inter_token_latency")
+	ttft, e2e := of("time_to_first_token"), of("request_latency")
+	tpot, itl := of("time_per_output_token"), of("inter_token_latency")
 	values := ttft.values(nil, measured.TTFT)
 	values = e2e.values(values, measured.E2E)
 	fair := (e2e[measured.Mean] - ttft[measured.Mean]) / max(1, n.Average()-1)
 	timed := e2e[measured.Mean] > 0 && ttft[measured.Mean] > 0
-	if doubt := stampDoubt(tpot[measured.Mean], fair, timed); doubt != "" && told && timed {
+	if doubt := stampDoubt(tpot[measured.Mean], fair, timed); doubt != "" && known && timed {
 		values = append(values, measured.Lead(measured.TPOT, measured.Mean, fair))
 	} else {
 		values = append(values, skipAll(tpot.values(nil, measured.TPOT), doubt)...)
@@ -147,7 +149,7 @@ func perfValues(good datafile.Object, n *setup.Counts, told bool) []measured.Val
 	rates := good.Sub("throughput")
 	if x, ok := rates.Positive("output_tokens_per_sec"); ok {
 		v := measured.Lead(measured.OutputPerS, measured.Mean, x)
-		if told {
+		if known {
 			v.Skip = "output tokens are as the client counted them, not as the server emitted them"
 		}
 		values = append(values, v)

@@ -11,7 +11,7 @@ import (
 
 // vllmBench is what `vllm bench serve` writes, and SGLang's bench_serving in much the same words: a result per run, in
 // a file or line of its own. Latencies are in milliseconds but for the lists per request, in seconds. The wait for a
-// seat under max_concurrency is no part of TTFT or E2E.
+// turn under max_concurrency is no part of TTFT or E2E.
 var vllmBench = datafile.Schema{
 	Name: "vllm bench serve",
 	About: "results of vllm bench serve (JSON with request_rate, max_concurrency, completed, total_input_tokens, " +

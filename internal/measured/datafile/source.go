@@ -83,7 +83,7 @@ func (s *Source) RunIDs(runs int) []string {
 type Schema struct {
 	Name    string
 	About   string             // what it holds, for the error that lists them
-	Columns []string           // of a CSV file, all of which must be there, or one of those between bars; nil: no table
+	Columns []string           // of a CSV file, each required, where a|b is either; nil: no table
 	Is      func(*Source) bool // nil: a CSV file with the columns
 	Read    func(*Source, *measured.File) error
 }

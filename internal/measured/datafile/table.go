@@ -78,8 +78,8 @@ func (t *Table) name(names []string) error {
 	return nil
 }
 
-// OneRowPerID refuses two rows of one id, of which a prediction could be told of neither. Rows without an id have none
-// in common.
+// OneRowPerID refuses two rows of one id, for a prediction could not say which row it is of. Rows without an id have
+// none in common.
 func (t *Table) OneRowPerID() error {
 	at := map[string]int{}
 	for i := range t.Rows {
@@ -103,7 +103,7 @@ func (t *Table) Has(names ...string) bool {
 	return true
 }
 
-// HasAll reports whether the table has every column, or one of those between bars.
+// HasAll reports whether the table has every column, where a|b is either.
 func (t *Table) HasAll(columns []string) bool { return len(t.Missing(columns)) == 0 }
 
 // Missing returns those of the columns that the table lacks.

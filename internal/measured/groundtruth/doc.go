@@ -2,7 +2,7 @@
 // Accuracy is claimed, and efficiencies are fitted, on these.
 //
 //	schemas.go     all of them
-//	closedloop.go  what tables of closed loops share: deployments, lengths, statistics, what is not modelled
+//	closedloop.go  what tables of closed loops share: deployments, lengths, statistics, skipped rows
 //	silicon.go     closed-loop sweeps of many deployments (one row: mean TTFT and mean TPOT); silicon_args.go: their launch
 //	               scripts; silicon_pools.go: those with a pool for prefill and one for decode
 //	profiled.go    closed loops on profiled servers, with all statistics; longruns.go: the requests of some of them

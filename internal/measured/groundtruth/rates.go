@@ -80,8 +80,8 @@ func profileStages(profile string) []stage {
 	return nil
 }
 
-// arriveInStages adds Poisson arrivals at the rate of each stage, as many as are expected in all, so that the run ends
-// when the last of them is answered. Two points at one instant are a jump of the rate.
+// arriveInStages adds Poisson arrivals at the rate of each stage, in the number expected of all stages, so that the run
+// ends when the last of them is answered. Two points at one instant are a jump of the rate.
 func arriveInStages(s *setup.Scenario, load []stage) {
 	requests := 0.0
 	var points []string

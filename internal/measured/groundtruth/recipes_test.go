@@ -16,7 +16,7 @@ func TestALongRunOfMoreRequestsThanAScenarioListsIsSkipped(t *testing.T) {
 }
 
 func TestRecipesSayHowManySequencesARankTakes(t *testing.T) {
-	for recipe, seats := range map[string]int{
+	for recipe, maxNumSeqs := range map[string]int{
 		"recipes/trtllm/gb200-fp4/8k1k/stp/ctx10_gen1_dep16_batch256_eplb256_mtp0.yaml": 256,
 		"recipes/trtllm/h200/8k1k/stp/c128_ctx1_gen1_dep8_batch64_eplb0_mtp0.yaml":      64,
 		"recipes/trtllm/b300-fp8/1k1k/stp/ctx1_gen2_dp8_batch128_eplb0_mtp0_3072.yaml":  128,
@@ -24,6 +24,6 @@ func TestRecipesSayHowManySequencesARankTakes(t *testing.T) {
 		"recipes/gb200-fp8/1k1k/max-tpt.yaml":                                           0,
 		"":                                                                              0,
 	} {
-		assert.Equal(t, seats, recipeSeats(recipe), recipe)
+		assert.Equal(t, maxNumSeqs, recipeMaxNumSeqs(recipe), recipe)
 	}
 }

@@ -140,8 +140,8 @@ func siliconLayout(r *datafile.Record, l *measured.Labels, p *setup.Scenario) (u
 // mean TPOT and TTFT of Qwen3-32B on H100 fit 2048 at every load and contradict the 8192 of a default server.
 const gapBudget = 2048
 
-// synchronous reports whether a version of vLLM plans a step only when the one before has ended, unless it is told not
-// to: those before 0.14 (unverified; the TTFT of the rows agrees).
+// synchronous reports whether a version of vLLM plans a step only when the one before has ended, unless its arguments
+// ask it not to: those before 0.14 (unverified; the TTFT of the rows agrees).
 func synchronous(version string) bool { return before(version, 14) }
 
 // before reports whether a version of vLLM is older than 0.minor.

@@ -87,10 +87,10 @@ func (a engineArgs) sglang(p *setup.Scenario) {
 }
 
 // unknownShare is the memory share of SGLang servers whose scripts set it to what is not known: the least in steps of a
-// twentieth with which each of them holds its model and its clients, none of whom was measured to queue.
+// twentieth with which each of them holds its model and its clients; no client was measured to queue.
 const unknownShare = 0.95
 
-// tensorRT adds TensorRT-LLM's arguments. Its prompts run whole, so that servers are told a max_num_tokens that goes
+// tensorRT adds TensorRT-LLM's arguments. Its prompts run whole, so that servers are given a max_num_tokens that goes
 // with their load. Where it is not known it is taken to be the least with which no prompt waits for a batch to end: a
 // prompt beside one token of everybody else on its rank. The default of a server, which longer prompts rule out, is
 // also contradicted by the TTFT and TPOT of shorter ones.

@@ -82,7 +82,7 @@ func transferKV(s *setup.Scenario, r *datafile.Record, prompt int) {
 		for _, pool := range s.Pools {
 			pool.Argument("max_num_batched_tokens", max(prompt, defaultTokens))
 		}
-		decode.Argument("max_num_seqs", recipeSeats(r.Text("recipe")))
+		decode.Argument("max_num_seqs", recipeMaxNumSeqs(r.Text("recipe")))
 	}
 }
 
@@ -97,16 +97,16 @@ const defaultTokens = 8192
 // dp).
 var recipeOf = regexp.MustCompile(`ctx\d+_gen\d+_[a-z]+\d+_batch(\d+)_`)
 
-// recipeSeats returns how many sequences a rank of a decode worker runs at once as the name of its recipe says; 0: it
-// does not.
-func recipeSeats(recipe string) int {
+// recipeMaxNumSeqs returns how many sequences a rank of a decode worker runs at once as the name of its recipe says; 0:
+// it does not.
+func recipeMaxNumSeqs(recipe string) int {
 	found := recipeOf.FindStringSubmatch(recipe)
 	if found == nil {
 		return 0
 	}
-	seats, err := strconv.Atoi(found[1])
+	maxNumSeqs, err := strconv.Atoi(found[1])
 	if err != nil {
 		return 0
 	}
-	return seats
+	return maxNumSeqs
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/measuredtest"
 )
 
-// apartTable is a table of one row with a pool for prompts and one for outputs; edits are pairs of a column and its
-// other value.
-func apartTable(edits ...string) string {
+// disaggregatedTable is a table of one row with a pool for prompts and one for outputs; edits are pairs of a column and
+// its other value.
+func disaggregatedTable(edits ...string) string {
 	return measuredtest.TableOf([]string{
 		"id", "a", "quality", "B", "source", "inferencex", "model", "deepseek-ai/DeepSeek-R1", "arch", "moe-mla", "system",
 		"b200_sxm",
@@ -29,7 +29,7 @@ func apartTable(edits ...string) string {
 }
 
 func TestPromptsAndOutputsInPoolsOfTheirOwn(t *testing.T) {
-	f, err := measuredtest.ReadText(t, apartTable())
+	f, err := measuredtest.ReadText(t, disaggregatedTable())
 	run := measuredtest.OneRun(t, f, err)
 	assert.Equal(t, "1P-tp1-dp8-ep/3D-tp8", run.Labels.Parallel)
 	assert.Equal(t, "disagg", run.Labels.Mode)
@@ -66,8 +66,8 @@ workload:
 	assert.NoError(t, err)
 }
 
-func TestEnginesAndRacksHandOverInTheirOwnWay(t *testing.T) {
-	f, err := measuredtest.ReadText(t, apartTable("backend", "sglang", "system", "gb200", "recipe",
+func TestEnginesAndRacksTransferKVInTheirOwnWay(t *testing.T) {
+	f, err := measuredtest.ReadText(t, disaggregatedTable("backend", "sglang", "system", "gb200", "recipe",
 		"recipes/gb200-fp8/1k1k/max-tpt.yaml"))
 	text := measuredtest.OneRun(t, f, err).Scenario
 	assert.Contains(t, text, "    kv_transfer: push\n    first_token: decode\n    kv_link: nvlink\n")
@@ -76,7 +76,7 @@ func TestEnginesAndRacksHandOverInTheirOwnWay(t *testing.T) {
 }
 
 func TestLongPromptsOfPrefillWorkersRunWhole(t *testing.T) {
-	f, err := measuredtest.ReadText(t, apartTable("isl", "15000", "osl", "500"))
+	f, err := measuredtest.ReadText(t, disaggregatedTable("isl", "15000", "osl", "500"))
 	assert.Equal(t, 2, strings.Count(measuredtest.OneRun(t, f, err).Scenario, "    max_num_tokens: 15000\n"),
 		"in both pools")
 }
@@ -97,7 +97,7 @@ func TestPoolsThatAreNotKnownAreSkipped(t *testing.T) {
 		{[]string{"spec_method", "mtp", "p_workers", ""},
 			"speculative decoding (mtp), whose accepted lengths are not stated"},
 	} {
-		f, err := measuredtest.ReadText(t, apartTable(c.edits...))
+		f, err := measuredtest.ReadText(t, disaggregatedTable(c.edits...))
 		run := measuredtest.OneRun(t, f, err)
 		assert.Equal(t, c.why, run.Skip)
 		assert.Empty(t, run.Scenario)

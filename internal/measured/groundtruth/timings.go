@@ -12,7 +12,7 @@ import (
 // timings are runs of vLLM with the times of every request, in three files that belong together: what each run was set
 // up with, a line per request, and a line per second of what the server held. Any of the three names the runs; the
 // others lie beside it or in the shared folder and are found by their keys. Each run replays a trace, which is sought
-// likewise.
+// in the same folders.
 var timings = datafile.Schema{
 	Name: "request timings",
 	About: "request timings (JSON lines with run, i, queued_s, first_token_s, last_token_s; or their runs with run, " +

@@ -63,7 +63,8 @@ func TestThePrecisionInTheNameOfAPointsModelIsKept(t *testing.T) {
 		"nvidia/DeepSeek-R1-0528-NVFP4,fp8":        "model: deepseek-r1\nweights: fp8\n",
 		"here/my-FP8.json,":                        "model: here/my-FP8.json\nworkload:",
 	} {
-		f, err := measuredtest.ReadText(t, "model,weights,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+row+",8,1000,200,11.5\n")
+		f, err := measuredtest.ReadText(t, "model,weights,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+
+			row+",8,1000,200,11.5\n")
 		assert.True(t, strings.HasPrefix(measuredtest.OneRun(t, f, err).Over, want), "%s: %s", row, f.Runs[0].Over)
 	}
 }
@@ -80,7 +81,8 @@ func TestAPointBeyondTheModelSaysWhy(t *testing.T) {
 		{"llama-3.1-8b,h100,vlm", `engine vlm is not modelled; did you mean "vllm"?`},
 		{"llama-3.1-8b,h100,sg-lang", `engine sg-lang is not modelled; did you mean "sglang"?`},
 	} {
-		f, err := measuredtest.ReadText(t, "model,gpu,engine,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+c.row+",8,1000,200,11.5\n")
+		f, err := measuredtest.ReadText(t, "model,gpu,engine,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+
+			c.row+",8,1000,200,11.5\n")
 		r := measuredtest.OneRun(t, f, err)
 		assert.Equal(t, c.why, r.Skip)
 		assert.Equal(t, []measured.Value{measured.Lead(measured.TPOT, measured.Mean, 11.5)}, r.Rows[0].Values)
@@ -89,7 +91,8 @@ func TestAPointBeyondTheModelSaysWhy(t *testing.T) {
 }
 
 func TestPointsOfAnEngineAreScheduledByIt(t *testing.T) {
-	f, err := measuredtest.ReadText(t, "engine,concurrency,prompt_tokens,output_tokens,tpot_ms\nsglang,8,1000,200,11.5\nTRTLLM,8,1000,200,11.5\n"+
+	f, err := measuredtest.ReadText(t, "engine,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+
+		"sglang,8,1000,200,11.5\nTRTLLM,8,1000,200,11.5\n"+
 		"textbook,8,1000,200,11.5\nvllm,8,1000,200,11.5\nvllm-v0,8,1000,200,11.5\n")
 	require.NoError(t, err)
 	for i, want := range []struct{ label, engine string }{
@@ -102,7 +105,8 @@ func TestPointsOfAnEngineAreScheduledByIt(t *testing.T) {
 }
 
 func TestArgumentsOfAPointMayHaveTheNamesOfItsEngine(t *testing.T) {
-	f, err := measuredtest.ReadText(t, "model,gpu,engine,max_running_requests,chunked_prefill_size,max_num_seqs,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+
+	f, err := measuredtest.ReadText(t, "model,gpu,engine,"+
+		"max_running_requests,chunked_prefill_size,max_num_seqs,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+
 		"llama-3.1-8b,h100,sglang,64,2048,,8,1000,200,11.5\nllama-3.1-8b,h100,sglang,,,64,8,1000,200,11.5\n")
 	require.NoError(t, err)
 	for _, run := range f.Runs {
@@ -114,7 +118,8 @@ func TestArgumentsOfAPointMayHaveTheNamesOfItsEngine(t *testing.T) {
 }
 
 func TestAnArgumentOfAPoolIsAColumn(t *testing.T) {
-	f, err := measuredtest.ReadText(t, "expert_parallel,max_num_seqs,concurrency,prompt_tokens,output_tokens,tpot_ms\ntrue,,8,1000,200,11.5\n")
+	f, err := measuredtest.ReadText(t, "expert_parallel,max_num_seqs,concurrency,prompt_tokens,output_tokens,tpot_ms\n"+
+		"true,,8,1000,200,11.5\n")
 	assert.Contains(t, measuredtest.OneRun(t, f, err).Over, "pools:\n  - expert_parallel: true\nworkload:")
 }
 

@@ -13,7 +13,7 @@ import (
 type Counts struct {
 	Each   []float64
 	Mean   float64
-	Points []Point // from the least to the most; nil: not told
+	Points []Point // from the least to the most; nil: unknown
 }
 
 // Point says that a share p of the requests has at most so many tokens.

@@ -29,7 +29,7 @@ type Catalog struct {
 const catalogStiffness = 0.1
 
 // FitCatalog fits to the runs of the files that Fittable lets in, from the prior that is built in.
-func FitCatalog(ctx context.Context, files []*measured.File, told func(round, done int)) (*Catalog, error) {
+func FitCatalog(ctx context.Context, files []*measured.File, progress func(round, done int)) (*Catalog, error) {
 	var runs []measured.Run
 	for _, f := range files {
 		runs = append(runs, f.Runs...)
@@ -42,7 +42,7 @@ func FitCatalog(ctx context.Context, files []*measured.File, told func(round, do
 		return nil, err
 	}
 	p := calibration.Plan{Parameters: calibration.Parameters(), Groups: levels, Prior: &prior.Default,
-		Stiffness: catalogStiffness, Even: true, Told: told}
+		Stiffness: catalogStiffness, Even: true, Progress: progress}
 	f, skipped, err := p.To(ctx, runs)
 	if err != nil {
 		return nil, err

@@ -13,13 +13,13 @@ import (
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
-// Hold is predictions of runs of the catalog, and what was kept away from the fit that made each.
-type Hold struct {
+// HoldOut is predictions of runs of the catalog, and what was held out of the fit that made each.
+type HoldOut struct {
 	Name        string
 	Predictions []validation.Prediction
 }
 
-// The names of what Holds returns, in its order.
+// The names of what HoldOuts returns, in its order.
 const (
 	InSample      = "in sample"
 	DeploymentOut = "deployment left out"
@@ -29,17 +29,17 @@ const (
 	AfterPoints   = "after a few points"
 )
 
-// Holds simulates the runs of the catalog again under the efficiencies that are built in; under fits to all but the
+// HoldOuts simulates the runs of the catalog again under the efficiencies that are built in; under fits to all but the
 // deployment, the GPU or the model of the run; to all but its experiment, for experiments under open load; and, of
 // deployments with enough runs, to all other deployments and then to CalibrationPoints of its own.
-func (c *Catalog) Holds(ctx context.Context) ([]Hold, error) {
+func (c *Catalog) HoldOuts(ctx context.Context) ([]HoldOut, error) {
 	deployment := func(r *calibration.Run) string { return r.Run.Labels.Deployment() }
 	byDeployment := c.Without(deployment)
 	points, err := c.points(ctx, byDeployment)
 	if err != nil {
 		return nil, err
 	}
-	out := []Hold{}
+	out := []HoldOut{}
 	for _, h := range []struct {
 		name string
 		with calibration.Efficiencies
@@ -55,7 +55,7 @@ func (c *Catalog) Holds(ctx context.Context) ([]Hold, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Hold{h.name, predictions})
+		out = append(out, HoldOut{h.name, predictions})
 	}
 	return out, nil
 }
@@ -143,7 +143,7 @@ func (c *Catalog) deployments() [][]*calibration.Run {
 	return all
 }
 
-// spread puts first the runs that a user would choose to measure: as many as CalibrationPoints, evenly over lengths and
+// spread puts first the runs that a user would choose to measure: CalibrationPoints of them, evenly over lengths and
 // clients.
 func spread(runs []*calibration.Run) []*calibration.Run {
 	runs = slices.Clone(runs)

@@ -26,7 +26,8 @@ func TestAUserMeasuresAcrossTheLoad(t *testing.T) {
 		n := rapid.IntRange(2*CalibrationPoints, 60).Draw(t, "runs")
 		var runs []*calibration.Run
 		for i := range n {
-			runs = append(runs, &calibration.Run{Frozen: &freeze.Frozen{Run: &measured.Run{Labels: measured.Labels{Load: "1024/1024", Concurrency: 1 + i}}}})
+			labels := measured.Labels{Load: "1024/1024", Concurrency: 1 + i}
+			runs = append(runs, &calibration.Run{Frozen: &freeze.Frozen{Run: &measured.Run{Labels: labels}}})
 		}
 		shuffled := rapid.Permutation(runs).Draw(t, "order")
 		out := spread(shuffled)
@@ -73,11 +74,11 @@ func TestHoldsAreWhatTheySay(t *testing.T) {
 	measure(t, runs, truth(t))
 	c, err := FitCatalog(context.Background(), []*measured.File{{Runs: runs}}, nil)
 	require.NoError(t, err)
-	holds, err := c.Holds(context.Background())
+	holdOuts, err := c.HoldOuts(context.Background())
 	require.NoError(t, err)
 	counts := map[string]int{}
 	var names []string
-	for _, h := range holds {
+	for _, h := range holdOuts {
 		names = append(names, h.Name)
 		for _, p := range h.Predictions {
 			require.Empty(t, p.Skip)
@@ -93,7 +94,7 @@ func TestHoldsAreWhatTheySay(t *testing.T) {
 
 	shipped, err := Sets(c.Efficiencies()).Predict(context.Background(), runs)
 	require.NoError(t, err)
-	for i, p := range holds[0].Predictions {
+	for i, p := range holdOuts[0].Predictions {
 		assert.InDelta(t, shipped[i].Predicted, p.Predicted, 0, "in sample is what the program carries")
 	}
 	median := func(predictions []validation.Prediction) float64 {
@@ -103,9 +104,10 @@ func TestHoldsAreWhatTheySay(t *testing.T) {
 		}
 		return validation.ErrorsOf(percents).MedianPct
 	}
-	assert.Less(t, median(holds[0].Predictions), median(holds[2].Predictions), "the only GPU, left out, leaves the prior")
+	assert.Less(t, median(holdOuts[0].Predictions), median(holdOuts[2].Predictions),
+		"the only GPU, left out, leaves the prior")
 	prior := predict(t, runs, priorOf(t))
-	assert.InDelta(t, median(prior), median(holds[2].Predictions), 0.5)
+	assert.InDelta(t, median(prior), median(holdOuts[2].Predictions), 0.5)
 }
 
 // TestPredictionsAfterACalibrationAreNearer: a run whose machine is not what the program expects.
@@ -168,7 +170,8 @@ func priorOf(t require.TestingT) hardware.Efficiency {
 // truth is far from the prior, but not beyond belief.
 func truth(t require.TestingT) hardware.Efficiency {
 	e := priorOf(t)
-	e.Bandwidth, e.Compute, e.KVBandwidth, e.LayerS, e.SequenceS, e.FirstTokenS = .7, .5, .6, 60e-6, 20e-6, 20e-3
+	e.Bandwidth, e.Compute, e.KVBandwidth = .7, .5, .6
+	e.LayerS, e.SequenceS, e.FirstTokenS = 60e-6, 20e-6, 20e-3
 	return e
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // disaggregated picks runs whose prompts and outputs had pools of their own.
-func disaggregated(p *validation.Prediction) bool { return p.Run.Labels.Mode == "disagg" }
+func isDisaggregated(p *validation.Prediction) bool { return p.Run.Labels.Mode == "disagg" }
 
 // quality picks runs by how much is known of them.
 func quality(of string) cut {
@@ -16,8 +16,8 @@ func quality(of string) cut {
 }
 
 // apart are the errors on deployments with a pool for prompts and one for outputs.
-func (a *Accuracy) apart(m *markdown) {
-	if a.countApart() == 0 {
+func (a *Accuracy) disaggregated(m *markdown) {
+	if a.countDisaggregated() == 0 {
 		return
 	}
 	m.heading(2, "Prefill and decode in separate pools")
@@ -27,11 +27,11 @@ func (a *Accuracy) apart(m *markdown) {
 		"quality B where nothing else is said:")
 	rows := [][]string{{"of", "n", "deployments", "TPOT", "TTFT"}}
 	row := func(name string, keep cut) {
-		tpot := errorsIn(a.Unfitted, allOf(disaggregated, keep, leads(measured.TPOT)))
+		tpot := errorsIn(a.Unfitted, allOf(isDisaggregated, keep, leads(measured.TPOT)))
 		if tpot.N == 0 {
 			return
 		}
-		ttft := errorsIn(a.Unfitted, allOf(disaggregated, keep, leads(measured.TTFT)))
+		ttft := errorsIn(a.Unfitted, allOf(isDisaggregated, keep, leads(measured.TTFT)))
 		rows = append(rows, []string{name, fmt.Sprint(tpot.N), fmt.Sprint(tpot.deployments), cell(tpot.Errors),
 			cell(ttft.Errors)})
 	}
@@ -44,47 +44,50 @@ func (a *Accuracy) apart(m *markdown) {
 		func(l *measured.Labels) string { return l.Load + " tokens" },
 	} {
 		label := func(p *validation.Prediction) (string, int) { return of(&p.Run.Labels), 0 }
-		for _, g := range groupBy(a.Unfitted, allOf(disaggregated, quality("B"), leads(measured.TPOT)), label) {
+		for _, g := range groupBy(a.Unfitted, allOf(isDisaggregated, quality("B"), leads(measured.TPOT)), label) {
 			row(g.name, allOf(quality("B"), func(p *validation.Prediction) bool { return of(&p.Run.Labels) == g.name }))
 		}
 	}
 	row("all of quality C", quality("C"))
 	m.table(1, rows)
-	m.para("Of the %d disaggregated rows, these are not simulated:", a.countApart())
-	m.table(1, a.leftApart())
-	m.items(apartAssumed()...)
+	m.para("Of the %d disaggregated rows, these are not simulated:", a.countDisaggregated())
+	m.table(1, a.excludedDisaggregated())
+	m.items(disaggregatedAssumed()...)
 }
 
-// countApart returns how many disaggregated runs the data have.
-func (a *Accuracy) countApart() int {
-	n := errorsIn(a.Unfitted, allOf(disaggregated, leads(measured.TPOT))).N
-	for _, x := range a.Apart {
+// countDisaggregated returns how many disaggregated runs the data have.
+func (a *Accuracy) countDisaggregated() int {
+	n := errorsIn(a.Unfitted, allOf(isDisaggregated, leads(measured.TPOT))).N
+	for _, x := range a.ExcludedDisaggregated {
 		n += x.Runs
 	}
 	return n
 }
 
-// leftApart lists why some of them are not simulated.
-func (a *Accuracy) leftApart() [][]string {
+// excludedDisaggregated lists why some of them are not simulated.
+func (a *Accuracy) excludedDisaggregated() [][]string {
 	rows := [][]string{{"reason", "runs"}}
-	for _, x := range a.Apart {
+	for _, x := range a.ExcludedDisaggregated {
 		rows = append(rows, []string{x.Reason, fmt.Sprint(x.Runs)})
 	}
 	return rows
 }
 
-// apartAssumed says how the rows are simulated, and what they miss.
-func apartAssumed() []string {
+// disaggregatedAssumed says how the rows are simulated, and what they miss.
+func disaggregatedAssumed() []string {
 	return []string{
 		"**What is assumed.** Each pool has the workers and GPUs of the row; attention is data-parallel over a worker's " +
 			"GPUs or not at all. Requests go to the workers of a pool in turn. The client's first token comes from the decode " +
-			"worker, once the cache is there and it has a seat. SGLang's decode worker takes memory for a prompt before it is " +
+			"worker, once the KV cache is there and the request is running. SGLang's decode worker takes memory for a prompt " +
+			"before it is " +
 			"read, TensorRT-LLM's when it has been read. The cache goes over NVLink within a rack, and else over the adapter " +
 			"of each GPU at the line rate of the catalogue (400 Gb/s of H200 and B200, 800 Gb/s of B300). All of it from " +
 			"memory: unverified. A GB200 achieves what a B200 does, whose chip it has.",
-		"**Seats decide TTFT.** Recipes of TensorRT-LLM name how many sequences a decode worker takes, and mostly have a " +
-			"few clients more than seats: those wait as long as others are served. Where the name says it, the wait is " +
-			"predicted; where no recipe is named, or under SGLang, seats are the engine's default, nobody waits, and TTFT is " +
+		"**max_num_seqs decides TTFT.** Recipes of TensorRT-LLM name how many sequences a decode worker takes, and mostly " +
+			"have a " +
+			"few clients more than that: those wait as long as others are served. Where the name says it, the wait is " +
+			"predicted; where no recipe is named, or under SGLang, the engine's default is taken, no request " +
+			"waits, and TTFT is " +
 			"a fraction of what was measured.",
 		"**A prefill pool that is full makes a queue.** TTFT is then the clients over the throughput of that pool, less " +
 			"the time of a decode: some percent in the speed of prompts are many in TTFT. Prompts of whole batches seem to go " +

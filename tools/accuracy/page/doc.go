@@ -4,7 +4,8 @@
 //	page.go           what the page says, and the predictions that a line of it is about
 //	headline.go       the page from its claim to its table of errors, and its figures
 //	groups.go         errors by label, and where they are largest
-//	engines.go        engine by engine, and how full their servers are; disaggregated.go: pools for prompts and for outputs
+//	engines.go        engine by engine, and how full their servers are
+//	disaggregated.go  pools for prefill and pools for decode
 //	anchors.go        single prompts and published speeds
 //	method.go         how the fit was made, of which data
 //	markdown.go       paragraphs and tables

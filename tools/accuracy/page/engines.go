@@ -45,9 +45,9 @@ func (a *Accuracy) engines(m *markdown) {
 				under(s.engine)(p)
 		})
 		rows = append(rows, []string{
-			s.name, report.MetricName(s.metric.String()), s.inSample, spreadCell(errorsIn(a.hold(catalog.InSample),
+			s.name, report.MetricName(s.metric.String()), s.inSample, spreadCell(errorsIn(a.predictionsOf(catalog.InSample),
 				keep).Errors),
-			s.leftOut, spreadCell(errorsIn(a.hold(catalog.DeploymentOut), keep).Errors),
+			s.leftOut, spreadCell(errorsIn(a.predictionsOf(catalog.DeploymentOut), keep).Errors),
 		})
 	}
 	m.table(2, rows)

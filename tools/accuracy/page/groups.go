@@ -42,13 +42,13 @@ func (a *Accuracy) groupTable(m *markdown, name string, of func(*validation.Pred
 	rows := [][]string{{name, "n", "deployments", "TPOT in sample", "TPOT deployment left out", "TTFT in sample",
 		"TTFT deployment left out"}}
 	tpot, ttft := allOf(ofData("A"), leads(measured.TPOT)), allOf(ofData("A"), leads(measured.TTFT))
-	for _, g := range groupBy(a.hold(catalog.InSample), tpot, of) {
+	for _, g := range groupBy(a.predictionsOf(catalog.InSample), tpot, of) {
 		in := func(p *validation.Prediction) bool { n, _ := of(p); return n == g.name }
 		e := errorsIn(g.predictions, tpot)
 		row := []string{g.name, fmt.Sprint(e.N), fmt.Sprint(e.deployments), cell(e.Errors)}
-		row = append(row, cell(errorsIn(a.hold(catalog.DeploymentOut), allOf(tpot, in)).Errors))
+		row = append(row, cell(errorsIn(a.predictionsOf(catalog.DeploymentOut), allOf(tpot, in)).Errors))
 		for _, h := range []string{catalog.InSample, catalog.DeploymentOut} {
-			row = append(row, cell(errorsIn(a.hold(h), allOf(ttft, in)).Errors))
+			row = append(row, cell(errorsIn(a.predictionsOf(h), allOf(ttft, in)).Errors))
 		}
 		rows = append(rows, row)
 	}
@@ -121,7 +121,7 @@ func (a *Accuracy) wrong(m *markdown) {
 func (a *Accuracy) spreads() (between, within float64) {
 	keep := allOf(ofData("A"), leads(measured.TPOT))
 	var medians, rest []float64
-	for _, g := range groupBy(a.hold(catalog.DeploymentOut), keep, byDeployment) {
+	for _, g := range groupBy(a.predictionsOf(catalog.DeploymentOut), keep, byDeployment) {
 		own := errorsIn(g.predictions, keep).BiasPct
 		medians = append(medians, own)
 		for i := range g.predictions {
@@ -168,19 +168,19 @@ func causes() []string {
 
 // How much of the worst is shown, and of how many runs a deployment must be.
 const (
-	worstShown = 8
-	worstRuns  = 3
+	worstListed = 8
+	worstRuns   = 3
 )
 
 // worstTable lists the deployments with the greatest median errors.
 func (a *Accuracy) worstTable(m *markdown, keep cut) {
-	out := groupBy(a.hold(catalog.DeploymentOut), keep, byDeployment)
+	out := groupBy(a.predictionsOf(catalog.DeploymentOut), keep, byDeployment)
 	out = slices.DeleteFunc(out, func(g named) bool { return len(g.predictions) < worstRuns })
 	bias := func(g *named) float64 { return errorsIn(g.predictions, keep).BiasPct }
 	slices.SortStableFunc(out, func(a, b named) int { return cmp.Compare(math.Abs(bias(&b)), math.Abs(bias(&a))) })
 	rows := [][]string{{"deployment", "n", "in sample", "left out"}}
-	for _, g := range out[:min(worstShown, len(out))] {
-		in := errorsIn(a.hold(catalog.InSample),
+	for _, g := range out[:min(worstListed, len(out))] {
+		in := errorsIn(a.predictionsOf(catalog.InSample),
 			allOf(keep, func(p *validation.Prediction) bool { return deploymentName(&p.Run.Labels) == g.name }))
 		rows = append(rows, []string{g.name, fmt.Sprint(len(g.predictions)), biasDigits(in.BiasPct), biasDigits(bias(&g))})
 	}
@@ -190,7 +190,7 @@ func (a *Accuracy) worstTable(m *markdown, keep cut) {
 // worstStages lists the rows of C whose TTFT errs most.
 func (a *Accuracy) worstStages(m *markdown) {
 	var found []*validation.Prediction
-	predictions, keep := a.hold(catalog.ExperimentOut), allOf(ofData("C"), leads(measured.TTFT))
+	predictions, keep := a.predictionsOf(catalog.ExperimentOut), allOf(ofData("C"), leads(measured.TTFT))
 	for i := range predictions {
 		if p := &predictions[i]; p.Skip == "" && keep(p) && !wholeRuns(p) {
 			found = append(found, p)
@@ -201,7 +201,7 @@ func (a *Accuracy) worstStages(m *markdown) {
 			math.Abs(a.Error()))
 	})
 	rows := [][]string{{"stage", "deployment", "load", "TTFT", "TPOT"}}
-	for _, p := range found[:min(worstShown, len(found))] {
+	for _, p := range found[:min(worstListed, len(found))] {
 		same := func(q *validation.Prediction) bool { return q.Row == p.Row }
 		tpot := errorsIn(predictions, allOf(same, leads(measured.TPOT)))
 		rows = append(rows, []string{p.Row.ID, deploymentName(&p.Run.Labels), p.Run.Labels.Load, biasDigits(100 * p.Error()),

@@ -48,7 +48,7 @@ func Write(w io.Writer, a *Accuracy, name string) error {
 	a.replays(m)
 	a.prompts(m)
 	a.wrong(m)
-	a.apart(m)
+	a.disaggregated(m)
 	a.unfitted(m)
 	a.anchors(m)
 	a.how(m)
@@ -63,11 +63,11 @@ func Write(w io.Writer, a *Accuracy, name string) error {
 func (a *Accuracy) claim(m *markdown) {
 	closed, first, vllm := allOf(ofData("A"), leads(measured.TPOT)), allOf(ofData("A"),
 		leads(measured.TTFT)), allOf(ofData("A"), under("vllm"))
-	within := func(hold string, keep cut) string {
-		e := errorsIn(a.hold(hold), keep)
+	within := func(heldOut string, keep cut) string {
+		e := errorsIn(a.predictionsOf(heldOut), keep)
 		return fmt.Sprintf("%s %% (nine in ten within %s %%)", errorDigits(e.MedianPct), errorDigits(e.P90Pct))
 	}
-	whole := errorsIn(a.hold(catalog.DeploymentOut), closed)
+	whole := errorsIn(a.predictionsOf(catalog.DeploymentOut), closed)
 	m.para("Of %d mean TPOTs measured on %d deployments under three engines (data A), each predicted without having "+
 		"seen its deployment, half are within %s; of as many mean TTFTs, within %s. For vLLM alone it is %s, and %s. On a "+
 		"GPU that the fit has not seen, TPOT is within %s; of a model that it has not seen, within %s. After a calibration "+
@@ -85,8 +85,8 @@ func (a *Accuracy) claim(m *markdown) {
 		"page describes.")
 }
 
-// headlineHolds are the columns of the first table.
-func headlineHolds() []string {
+// headlineHoldOuts are the columns of the first table.
+func headlineHoldOuts() []string {
 	return []string{
 		catalog.InSample, catalog.ExperimentOut, catalog.DeploymentOut, catalog.GPUOut, catalog.ModelOut, catalog.AfterPoints,
 	}
@@ -102,7 +102,7 @@ func (a *Accuracy) headline(m *markdown) {
 		"deployments with at least twice as many, errors of the other runs.",
 		catalog.CalibrationPoints, catalog.CalibrationPoints)
 	rows := [][]string{{"data", "metric", "n", "deployments"}}
-	for _, h := range headlineHolds() {
+	for _, h := range headlineHoldOuts() {
 		rows[0] = append(rows[0], columnOf(h))
 	}
 	closed, open, both := ofData("A"), ofData("C"), []measured.Metric{measured.TPOT, measured.TTFT}
@@ -131,23 +131,23 @@ func (a *Accuracy) headline(m *markdown) {
 }
 
 func (a *Accuracy) headlineRow(name string, metric measured.Metric, keep cut) []string {
-	e := errorsIn(a.hold(catalog.InSample), keep)
+	e := errorsIn(a.predictionsOf(catalog.InSample), keep)
 	row := []string{name, report.MetricName(metric.String()), fmt.Sprint(e.N), fmt.Sprint(e.deployments)}
-	for _, h := range headlineHolds() {
-		row = append(row, cell(errorsIn(a.hold(h), keep).Errors))
+	for _, h := range headlineHoldOuts() {
+		row = append(row, cell(errorsIn(a.predictionsOf(h), keep).Errors))
 	}
 	return row
 }
 
-// columnOf names a hold at the head of a column.
-func columnOf(hold string) string {
-	switch hold {
+// columnOf names what is held out at the head of a column.
+func columnOf(heldOut string) string {
+	switch heldOut {
 	case catalog.ExperimentOut:
 		return "run left out"
 	case catalog.AfterPoints:
 		return fmt.Sprintf("after %d points", catalog.CalibrationPoints)
 	}
-	return hold
+	return heldOut
 }
 
 // cell is errors in a table: median / p90 (bias).

@@ -70,7 +70,7 @@ func (a *Accuracy) dataSets(m *markdown) {
 	for _, o := range origins() {
 		runs := map[string]bool{}
 		deployments := map[string]bool{}
-		for _, p := range a.hold(catalog.InSample) {
+		for _, p := range a.predictionsOf(catalog.InSample) {
 			if DataSet(&p.Run.Labels) == o[0] {
 				runs[p.Run.ID], deployments[p.Run.Labels.Deployment()] = true, true
 			}
@@ -122,7 +122,7 @@ func (a *Accuracy) exclusions(m *markdown) {
 // skippedValues counts values of fitted runs that are not compared.
 func (a *Accuracy) skippedValues() []Excluded {
 	var out []Excluded
-	predictions := a.hold(catalog.InSample)
+	predictions := a.predictionsOf(catalog.InSample)
 	for i := range predictions {
 		p := &predictions[i]
 		if p.Skip == "" {

@@ -11,19 +11,19 @@ import (
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
 
-// Accuracy is what the page on accuracy says: predictions of measured runs, and what was kept away from the fits that
+// Accuracy is what the page on accuracy says: predictions of measured runs, and what was scored away from the fits that
 // made them.
 type Accuracy struct {
-	Method   calibration.Method
-	Holds    []catalog.Hold
-	Unfitted []validation.Prediction // of runs that are not fitted to, under what is built in
-	Excluded []Excluded
-	Apart    []Excluded // disaggregated runs that are not simulated
-	Replays  []Replay
-	Occupied []Occupied
-	Prompts  []ColdPrompt
-	Seventy  []AnchorStep
-	Targets  []Target
+	Method                calibration.Method
+	HoldOuts              []catalog.HoldOut
+	Unfitted              []validation.Prediction // of runs that are not fitted to, under what is built in
+	Excluded              []Excluded
+	ExcludedDisaggregated []Excluded // disaggregated runs that are not simulated
+	Replays               []Replay
+	Occupied              []Occupied
+	Prompts               []ColdPrompt
+	Seventy               []AnchorStep
+	Targets               []Target
 }
 
 // Excluded is why runs of a data set are not fitted to.
@@ -135,11 +135,11 @@ func errorsIn(predictions []validation.Prediction, keep cut) summed {
 	return summed{validation.ErrorsOf(percents), len(slices.Compact(deployments))}
 }
 
-// hold returns the predictions of a fit.
-func (a *Accuracy) hold(name string) []validation.Prediction {
-	for i := range a.Holds {
-		if a.Holds[i].Name == name {
-			return a.Holds[i].Predictions
+// predictionsOf returns the predictions with that part of the data held out.
+func (a *Accuracy) predictionsOf(name string) []validation.Prediction {
+	for i := range a.HoldOuts {
+		if a.HoldOuts[i].Name == name {
+			return a.HoldOuts[i].Predictions
 		}
 	}
 	return nil
@@ -152,7 +152,7 @@ type named struct {
 	predictions []validation.Prediction
 }
 
-// groupBy parts the predictions that are kept by name, in order of what comes with the names and then of these.
+// groupBy parts the predictions that are scored by name, in order of what comes with the names and then of these.
 func groupBy(predictions []validation.Prediction, keep cut, name func(*validation.Prediction) (string, int)) []named {
 	var groups []named
 	place := map[string]int{}
@@ -182,11 +182,11 @@ func byDeployment(p *validation.Prediction) (name string, order int) {
 	return deploymentName(&p.Run.Labels), 0
 }
 
-// Scored is the predictions of a hold of whole runs, without single requests, as plots take them.
-func (a *Accuracy) Scored(hold string, engines ...string) *validation.Validation {
-	f := &measured.File{Path: "accuracy.md", Schema: hold}
-	var kept []validation.Prediction
-	predictions := a.hold(hold)
+// Scored is the predictions of whole runs with part of the data held out, without single requests, as plots take them.
+func (a *Accuracy) Scored(heldOut string, engines ...string) *validation.Validation {
+	f := &measured.File{Path: "accuracy.md", Schema: heldOut}
+	var scored []validation.Prediction
+	predictions := a.predictionsOf(heldOut)
 	for i := 0; i < len(predictions); {
 		run, from := predictions[i].Run, i
 		for i < len(predictions) && predictions[i].Run == run {
@@ -200,11 +200,11 @@ func (a *Accuracy) Scored(hold string, engines ...string) *validation.Validation
 		f.Runs = append(f.Runs, whole)
 		for _, p := range predictions[from:i] {
 			if p.Row.Request < 0 {
-				kept = append(kept, p)
+				scored = append(scored, p)
 			}
 		}
 	}
-	return validation.Score(f, kept)
+	return validation.Score(f, scored)
 }
 
 // deploymentName is how a deployment is written in a table.

@@ -77,8 +77,8 @@ func handAccuracy(t *testing.T) *Accuracy {
 			Steps: []AnchorStep{{"tp4", 4, 1, 1024, 0.166, 2.8}},
 			Best:  &handRun("best", "inferencex", "tensorrt-llm", "gpt-oss-120b", 0)[0]}},
 	}
-	for i, name := range headlineHolds() {
-		a.Holds = append(a.Holds, catalog.Hold{Name: name, Predictions: runs(float64(i + 1))})
+	for i, name := range headlineHoldOuts() {
+		a.HoldOuts = append(a.HoldOuts, catalog.HoldOut{Name: name, Predictions: runs(float64(i + 1))})
 	}
 	a.Replays = []Replay{{Run: "d", Under: catalog.InSample, Predictions: handRun("d", "request timings", "vllm",
 		"llama-3.1-8b", 1, 7, -9)}}
@@ -161,7 +161,7 @@ func TestThePageSaysHowSeparatePoolsDo(t *testing.T) {
 	single := handRun("one", "inferencex", "vllm", "deepseek-r1", 5)
 	single[0].Run.Labels.Mode, single[0].Run.Labels.Quality = "agg", "B"
 	a.Unfitted = append(a.Unfitted, single...)
-	a.Apart = []Excluded{{"A", "the parallel layout is not known", 6}}
+	a.ExcludedDisaggregated = []Excluded{{"A", "the parallel layout is not known", 6}}
 	text := page(t, a)
 	_, of, _ := strings.Cut(text, "## Prefill and decode in separate pools")
 	assert.Equal(t, []string{"3", "2", "30.0 / 46.0 (+10.0)", "200 / 280 (−100)"}, lineOf(t, of, "all"),
@@ -210,21 +210,23 @@ func TestThePageIsTheSameEveryTime(t *testing.T) {
 // TestThePageOfNothingHasNoNumbers: without data every cell is a dash.
 func TestThePageOfNothingHasNoNumbers(t *testing.T) {
 	a := handAccuracy(t)
-	a.Holds, a.Unfitted, a.Replays, a.Prompts = nil, nil, nil, nil
+	a.HoldOuts, a.Unfitted = nil, nil
+	a.Replays, a.Prompts = nil, nil
 	assert.Equal(t, []string{"TPOT", "0", "0", "–", "–", "–", "–", "–", "–"}, lineOf(t, page(t, a), "A, all engines"))
 }
 
 func TestWhatErrsMostComesFirst(t *testing.T) {
 	a := &Accuracy{}
-	hold := catalog.Hold{Name: catalog.DeploymentOut}
+	heldOut := catalog.HoldOut{Name: catalog.DeploymentOut}
 	for i, percent := range []float64{5, -30, 20} {
 		for j := range worstRuns {
-			hold.Predictions = append(hold.Predictions, handRun(fmt.Sprint(i, j), "inferencex", "vllm", fmt.Sprint("model-", i),
+			heldOut.Predictions = append(heldOut.Predictions, handRun(fmt.Sprint(i, j), "inferencex", "vllm",
+				fmt.Sprint("model-", i),
 				percent)...)
 		}
 	}
-	hold.Predictions = append(hold.Predictions, handRun("few", "inferencex", "vllm", "model-of-one-run", 80)...)
-	a.Holds = []catalog.Hold{hold}
+	heldOut.Predictions = append(heldOut.Predictions, handRun("few", "inferencex", "vllm", "model-of-one-run", 80)...)
+	a.HoldOuts = []catalog.HoldOut{heldOut}
 	m := &markdown{}
 	a.worstTable(m, allOf(ofData("A"), leads(measured.TPOT)))
 	order := regexp.MustCompile(`model-\S+`).FindAllString(m.buf.String(), -1)
