@@ -16,7 +16,7 @@ func vllmBench() Tool {
 			{"Output token throughput", "tok/s", outputPerS},
 			{"Total token throughput", "tok/s", tokensPerS},
 		},
-		Notes: []string{"the wait for a seat under --max-concurrency is no part of TTFT or E2EL"},
+		Notes: []string{"the wait under --max-concurrency is no part of TTFT or E2EL"},
 	}
 }
 
@@ -65,11 +65,11 @@ func aiperf() Tool {
 			{Key: "time_to_second_token", Unit: ms, Formula: "t_2 − t_1", each: second},
 			{Key: "time_to_first_output_token", Unit: ms, Formula: "F: no token is reasoning", each: ttft, whole: wholeTTFT},
 			{Key: "request_latency", Kind: E2E, Unit: ms, Formula: "E2E", each: e2e, whole: wholeE2E},
-			{Key: "inter_token_latency", Kind: ITL, Unit: ms, Formula: "(E2E − F)/(n − 1), one value per request", each: tpot,
-				whole: wholeTPOT},
+			{Key: "inter_token_latency", Kind: ITL, Unit: ms,
+				Formula: "(E2E − F)/(n − 1), one value per request", each: tpot, whole: wholeTPOT},
 			{Key: "inter_chunk_latency", Kind: ITL, Unit: ms, Formula: "every gap between chunks", each: gaps, whole: wholeGaps},
-			{Key: "output_token_throughput_per_user", Unit: Unit{"tokens/s", 1}, Formula: "1 / inter_token_latency",
-				each: perUser},
+			{Key: "output_token_throughput_per_user", Unit: Unit{"tokens/s", 1},
+				Formula: "1 / inter_token_latency", each: perUser},
 		},
 		Rates: []Rate{
 			{"request_throughput", "requests/s", requestsPerS},
@@ -103,8 +103,8 @@ func genaiPerf() Tool {
 			{Key: "time_to_first_token", Kind: TTFT, Unit: ms, Formula: "F", each: ttft, whole: wholeTTFT},
 			{Key: "time_to_second_token", Unit: ms, Formula: "t_2 − t_1 (as AIPerf; unverified)", each: second},
 			{Key: "request_latency", Kind: E2E, Unit: ms, Formula: "E2E", each: e2e, whole: wholeE2E},
-			{Key: "inter_token_latency", Kind: ITL, Unit: ms, Formula: "(E2E − F)/(n − 1), one value per request", each: tpot,
-				whole: wholeTPOT},
+			{Key: "inter_token_latency", Kind: ITL, Unit: ms,
+				Formula: "(E2E − F)/(n − 1), one value per request", each: tpot, whole: wholeTPOT},
 		},
 		Rates: []Rate{
 			{"request_throughput", "requests/s", requestsPerS},
@@ -123,10 +123,10 @@ func guidellm() Tool {
 		Measures: []Measure{
 			{Key: "request_latency", Kind: E2E, Unit: seconds(), Formula: "E2E", Ranked: true, each: e2e, whole: wholeE2E},
 			{Key: "time_to_first_token_ms", Kind: TTFT, Unit: ms, Formula: "F", Ranked: true, each: ttft, whole: wholeTTFT},
-			{Key: "inter_token_latency_ms", Kind: ITL, Unit: ms, Formula: "(E2E − F)/(n − 1), weighing n − 1", Ranked: true,
-				each: weighingGaps},
-			{Key: "time_per_output_token_ms", Kind: TPOT, Unit: ms, Formula: "E2E/n, weighing n: the first token counts",
-				Ranked: true, each: weighingTokens},
+			{Key: "inter_token_latency_ms", Kind: ITL, Unit: ms,
+				Formula: "(E2E − F)/(n − 1), weighing n − 1", Ranked: true, each: weighingGaps},
+			{Key: "time_per_output_token_ms", Kind: TPOT, Unit: ms,
+				Formula: "E2E/n, weighing n: the first token counts", Ranked: true, each: weighingTokens},
 		},
 		Rates: []Rate{
 			{"requests_per_second", "", requestsPerS},
@@ -156,8 +156,8 @@ func inferencePerf() Tool {
 			{Key: "request_latency", Kind: E2E, Unit: s, Formula: "E2E", each: e2e, whole: wholeE2E},
 			{Key: "time_to_first_token", Kind: TTFT, Unit: s, Formula: "F, n > 1", each: ttftOfMany, whole: wholeTTFTOfMany},
 			{Key: "inter_token_latency", Kind: ITL, Unit: s, Formula: "every gap between chunks", each: gaps, whole: wholeGaps},
-			{Key: "time_per_output_token", Kind: TPOT, Unit: s, Formula: "(t_m − t_1)/(n − 1), n > 1", each: tpot,
-				whole: wholeTPOT},
+			{Key: "time_per_output_token", Kind: TPOT, Unit: s,
+				Formula: "(t_m − t_1)/(n − 1), n > 1", each: tpot, whole: wholeTPOT},
 			{Key: "normalized_time_per_output_token", Kind: TPOT, Unit: s, Formula: "E2E/n", each: perToken},
 		},
 		Rates: []Rate{
@@ -193,8 +193,9 @@ func llmperf() Tool {
 		},
 		Rates: []Rate{
 			{"mean_output_throughput_token_per_s", "", outputPerS},
-			{"num_completed_requests_per_min", "",
-				func(c *Counts, durationS float64) float64 { return 60 * requestsPerS(c, durationS) }},
+			{"num_completed_requests_per_min", "", func(c *Counts, durationS float64) float64 {
+				return 60 * requestsPerS(c, durationS)
+			}},
 		},
 		Notes: []string{"the tool counts with the Llama tokenizer, whatever the model; here tokens are the engine's"},
 	}

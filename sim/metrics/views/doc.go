@@ -6,11 +6,10 @@
 //	stream.go        from tokens as the engine emits them to chunks as the client receives them
 //	streamed.go      the latencies of a summary, as the clients of the sample see them
 //	distribution.go  weighted values and their percentiles, by either rule
-//	buckets.go       percentiles as a server's histogram gives them
 //	tool.go          a tool: its measures, rates and rule of goodput
-//	clients.go servers.go
-//	                 the tools, in their own words
-//	simulators.go    what other simulators and papers call by the same names
+//	clients.go       benchmark clients, in their own words
+//	servers.go       what a server exports, and percentiles as its histograms give them
+//	simulators.go    what other simulators and papers mean by the same names
 //	goodput.go       which requests are good, by whose rule
 //	view.go          a run in the terms of one tool
 //	smoothness.go    stalls, and what a reader notices of them

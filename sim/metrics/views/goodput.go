@@ -5,10 +5,10 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// Verdicts counts completed requests by what tools disagree about: those of a single token have no TPOT.
+// Verdicts counts completed requests by what tools disagree about: a request with a single token has no TPOT.
 type Verdicts struct {
-	Many, Single         int64 // completed requests of more tokens, and of one
-	GoodMany, GoodSingle int64 // of them, those that keep every limit; a single token keeps any limit on TPOT
+	Many, Single         int64 // completed requests with several tokens, and with one
+	GoodMany, GoodSingle int64 // the ones that keep every limit; a single token keeps any limit on TPOT
 }
 
 func (v *Verdicts) add(l metrics.Limits, ttft, tpot, e2e sim.Duration, tokens int32) {
@@ -51,16 +51,15 @@ type Rule struct {
 	Key     string
 	Formula string
 	good    func(v Verdicts, l metrics.Limits) int64
-	// requests that the share is of; nil: the tool gives no share
-	of func(v Verdicts, l metrics.Limits, failed int64) int64
+	of      func(v Verdicts, l metrics.Limits, failed int64) int64 // requests judged; nil: the tool gives no share of them
 }
 
-// Goodput is what a rule finds.
+// Goodput is the result of a rule.
 type Goodput struct {
 	PerS    float64
 	Share   float64 // of the requests that the tool judges
 	Judged  int64   // 0: the tool gives no share
-	Sampled bool    // judged on the sample, for only that has its clients' times
+	Sampled bool    // judged on the sample, because only that has the times of its clients
 }
 
 // apply judges a run; nil: there is no rule, or no limits are set.
@@ -95,17 +94,19 @@ func vllmRule() *Rule {
 // AIPerf 0.13: a request that lacks a metric with a limit is not good (metrics/types/good_request_count_metric.py).
 func aiperfRule() *Rule {
 	return &Rule{
-		Key: "goodput", Formula: "requests that keep every limit / duration; one token has no inter_token_latency: not good",
-		good: goodWithTPOT,
+		Key:     "goodput",
+		Formula: "requests that keep every limit / duration; one token has no inter_token_latency: not good",
+		good:    goodWithTPOT,
 	}
 }
 
-// GuideLLM 0.8: as many are good, and those without a metric that has a limit are not judged; errors are
-// (schemas/benchmark/goodput.py).
+// GuideLLM 0.8: the same requests are good. Requests without a metric that has a limit are not judged; errors are
+// judged (schemas/benchmark/goodput.py).
 func guidellmRule() *Rule {
 	return &Rule{
-		Key: "goodput", Formula: "requests that keep every limit / duration; one token has no inter_token_latency: not " +
-			"judged; errors are not good",
+		Key: "goodput",
+		Formula: "requests that keep every limit / duration; one token has no inter_token_latency: not judged; " +
+			"errors are not good",
 		good: goodWithTPOT,
 		of: func(v Verdicts, l metrics.Limits, failed int64) int64 {
 			if l.TPOT > 0 {
@@ -116,11 +117,12 @@ func guidellmRule() *Rule {
 	}
 }
 
-// inference-perf 0.7: of the successes; an answer of one chunk has neither TTFT nor TPOT (reportgen/base.py).
+// inference-perf 0.7: the share is of the successes; an answer of one chunk has neither TTFT nor TPOT
+// (reportgen/base.py).
 func inferencePerfRule() *Rule {
 	return &Rule{
-		Key: "request_goodput", Formula: "successes that keep every limit / duration; one token has neither TTFT nor TPOT: " +
-			"not good",
+		Key:     "request_goodput",
+		Formula: "successes that keep every limit / duration; one token has neither TTFT nor TPOT: not good",
 		good: func(v Verdicts, l metrics.Limits) int64 {
 			if l.TTFT > 0 || l.TPOT > 0 {
 				return v.GoodMany

@@ -2,7 +2,7 @@ package views
 
 import "github.com/decodesim/decodesim/sim"
 
-// Chunk is some tokens that arrive together.
+// Chunk is tokens that arrive together.
 type Chunk struct {
 	At     sim.Time
 	Tokens int32
@@ -13,7 +13,7 @@ type Record struct {
 	ID      int32
 	Class   uint8
 	Prompt  int32 // tokens
-	Cached  int32 // of them, found in the cache
+	Cached  int32 // prompt tokens that were in the prefix cache
 	Send    sim.Time
 	Up      sim.Duration // what the network takes to the server
 	Steps   []Chunk      // as the engine emitted them: one for each step of it
@@ -60,7 +60,8 @@ func (t timing) gap(j int) float64 { return t.chunks[j].At.Sub(t.chunks[j-1].At)
 
 // Example is a request on which the tools disagree: sent at 0, one token at 100 ms, two at 140 ms and two at 180 ms.
 func Example() Record {
-	chunks := []Chunk{{sim.Time(100 * sim.Millisecond), 1}, {sim.Time(140 * sim.Millisecond), 2},
-		{sim.Time(180 * sim.Millisecond), 2}}
+	chunks := []Chunk{
+		{sim.Time(100 * sim.Millisecond), 1}, {sim.Time(140 * sim.Millisecond), 2}, {sim.Time(180 * sim.Millisecond), 2},
+	}
 	return Record{Prompt: 1, Steps: chunks, Chunks: chunks}
 }

@@ -95,7 +95,7 @@ func (s *Sample) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	}
 }
 
-// count adds a request that has ended to what is known of all.
+// count adds a request that has ended to the counts of all requests.
 func (s *Sample) count(r *sim.Request, at sim.Time, o sim.Outcome) {
 	c := &s.counts
 	c.First, c.LastSent = min(c.First, r.Arrival), max(c.LastSent, r.Arrival)
@@ -121,7 +121,7 @@ func (s *Sample) count(r *sim.Request, at sim.Time, o sim.Outcome) {
 	c.Verdicts.add(s.SLO, r.First.Sub(r.Arrival)+way, tpot, e2e+way, r.Emitted)
 }
 
-// record returns the record of r, nil where it is no part of the sample.
+// record returns the record of r, or nil if r is not part of the sample.
 func (s *Sample) record(r *sim.Request) *Record {
 	if !r.Traced || r.ID%s.every != 0 || r.Arrival < s.Warmup {
 		return nil
@@ -132,12 +132,13 @@ func (s *Sample) record(r *sim.Request) *Record {
 	}
 	rec := &s.records[i]
 	if rec.Prompt == 0 {
-		rec.ID, rec.Class, rec.Prompt, rec.Send = r.ID, r.Class, r.Prompt, r.Arrival
+		rec.ID, rec.Class = r.ID, r.Class
+		rec.Prompt, rec.Send = r.Prompt, r.Arrival
 	}
 	return rec
 }
 
-// emitted notes a token of r. Tokens of one instant are of one step.
+// emitted records a token of r. Tokens of one instant are of one step.
 func (s *Sample) emitted(r *sim.Request, t sim.Time) {
 	rec := s.record(r)
 	if rec == nil {
@@ -156,16 +157,16 @@ func (s *Sample) emitted(r *sim.Request, t sim.Time) {
 
 // thin drops every other record.
 func (s *Sample) thin() {
-	kept := s.records[:0]
+	remaining := s.records[:0]
 	s.begun, s.steps = 0, 0
 	for i := 0; i < len(s.records); i += 2 {
-		kept = append(kept, s.records[i])
+		remaining = append(remaining, s.records[i])
 		if n := len(s.records[i].Steps); n > 0 {
 			s.begun, s.steps = s.begun+1, s.steps+n
 		}
 	}
-	clear(s.records[len(kept):])
-	s.records, s.every = kept, 2*s.every
+	clear(s.records[len(remaining):])
+	s.records, s.every = remaining, 2*s.every
 }
 
 // Every returns k where the sample holds every k-th request.

@@ -132,7 +132,7 @@ func agree(t *testing.T, all *views.Run) {
 	}
 }
 
-// TestRequestsOutsideTheMeasurementAreLeftOut: of a warm-up, of a run that ends, and of clients that hang up.
+// TestRequestsOutsideTheMeasurementAreLeftOut: of a warm-up, of a run that ends, and of clients that cancel.
 func TestRequestsOutsideTheMeasurementAreLeftOut(t *testing.T) {
 	s, c := sampled(t, 2, fmt.Sprintf(crowded, "vllm-v1", "max_num_seqs: 16", "arrivals: {process: poisson, rate: 30}",
 		"  warmup_s: 2\n  timeout_s: 1.2\n  duration_s: 9\n"))

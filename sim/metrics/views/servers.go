@@ -31,8 +31,8 @@ func prometheus() Tool {
 			{"rate(vllm:generation_tokens_total)", "1/s", outputPerS},
 		},
 		Notes: []string{
-			"percentiles are histogram_quantile over the server's buckets, and no finer than those; the mean is sum/count, " +
-				"and exact",
+			"percentiles are histogram_quantile over the server's buckets, and no finer than those; " +
+				"the mean is sum/count, and exact",
 			"the bounds of the buckets are from memory of vLLM 0.10 and unverified",
 		},
 	}
@@ -67,4 +67,23 @@ func tokenBuckets() Buckets {
 
 func requestBuckets() Buckets {
 	return Buckets{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
+}
+
+// Buckets are the upper bounds of a server's histogram, in seconds and in increasing order.
+type Buckets []float64
+
+// quantile estimates the p-quantile as Prometheus' histogram_quantile does: linear within the bucket that holds it,
+// from 0 in the first, and the last bound for whatever is above it (prometheus.io/docs, query functions). Within a
+// bucket from 10 to 25 ms it knows nothing, so 14 and 20 ms may read alike.
+func (b Buckets) quantile(d *Distribution, p float64) float64 {
+	below, low := 0.0, 0.0
+	for _, upper := range b {
+		upto := d.Below(upper)
+		if upto < p {
+			below, low = upto, upper
+			continue
+		}
+		return low + (upper-low)*(p-below)/(upto-below)
+	}
+	return b[len(b)-1]
 }

@@ -2,8 +2,8 @@ package views
 
 import "math"
 
-// Others returns what simulators and papers mean by the same words. No run is viewed in their terms: they stand beside
-// the tools where definitions are compared.
+// Others returns what simulators and papers mean by the same words. No run is reported in their terms; they are only
+// compared with the definitions of the tools.
 func Others() []Tool {
 	ms := milliseconds()
 	first := Measure{Key: "TTFT", Kind: TTFT, Unit: ms, Formula: "F", each: ttft}
@@ -16,8 +16,9 @@ func Others() []Tool {
 		{Name: "LLMServingSim", Measures: []Measure{first, pooled, {
 			Key: "TPOT", Kind: TPOT, Unit: ms, Formula: "(E2E − F)/(n − 1) in whole nanoseconds", each: wholeNanoseconds,
 		}}},
-		{Name: "BLIS", Measures: []Measure{first, pooled,
-			{Key: "TPOT", Kind: TPOT, Unit: ms, Formula: "Σ gaps/(n − 1)", each: tpot}}},
+		{Name: "BLIS", Measures: []Measure{first, pooled, {
+			Key: "TPOT", Kind: TPOT, Unit: ms, Formula: "Σ gaps/(n − 1)", each: tpot,
+		}}},
 		{Name: "aiconfigurator", Measures: []Measure{
 			first,
 			{Key: "ITL", Kind: ITL, Unit: ms, Formula: "mean decode step", each: tpot},

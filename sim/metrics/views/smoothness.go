@@ -4,7 +4,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// Pace is what a reader bears.
+// Pace is what a reader tolerates.
 type Pace struct {
 	StallS           float64 // a gap between chunks that is longer is a stall
 	ReaderTokensPerS float64
@@ -15,21 +15,21 @@ type Pace struct {
 // pauses has a good TTFT and a good TPOT.
 type Smoothness struct {
 	Requests, Tokens    int64
-	Chunk, Token        Distribution // gaps between chunks; between tokens, where those of one chunk are 0 apart
+	Chunk, Token        Distribution // gaps between chunks; between tokens, which are 0 within a chunk
 	Stalls              int64
 	StallsPer1000Tokens float64
 	StalledShare        float64      // of the requests
 	Read                Distribution // seconds from the request to the last token read
-	Wait                Distribution // of them, seconds in which a reader who has begun waits for the next token
-	WaitingShare        float64      // of the requests, those whose reader ever waits
-	ITLP99Share         float64      // of the requests, those that keep the limit
+	Wait                Distribution // seconds thereof in which a reader that has begun waits for the next token
+	WaitingShare        float64      // of the requests: the reader waits at least once
+	ITLP99Share         float64      // of the requests: they keep the limit
 }
 
 // SmoothnessOf measures the completed requests of a sample.
 func SmoothnessOf(records []Record, p Pace) Smoothness {
 	var s Smoothness
 	var chunk, token, read, wait []weighted
-	var stalled, waiting, kept int64
+	var stalled, waiting, smooth int64
 	for i := range records {
 		r := &records[i]
 		if r.Outcome != sim.Completed {
@@ -55,19 +55,20 @@ func SmoothnessOf(records []Record, p Pace) Smoothness {
 			waiting++
 		}
 		if d := distributionOf(own); p.ITLP99S == 0 || d.Count == 0 || d.Quantile(.99) <= p.ITLP99S {
-			kept++
+			smooth++
 		}
 	}
 	s.Chunk, s.Token = distributionOf(chunk), distributionOf(token)
 	s.Read, s.Wait = distributionOf(read), distributionOf(wait)
 	n := float64(s.Requests)
 	s.StallsPer1000Tokens = ratio(1000*float64(s.Stalls), float64(s.Tokens))
-	s.StalledShare, s.WaitingShare, s.ITLP99Share = ratio(float64(stalled), n), ratio(float64(waiting), n),
-		ratio(float64(kept), n)
+	s.StalledShare = ratio(float64(stalled), n)
+	s.WaitingShare = ratio(float64(waiting), n)
+	s.ITLP99Share = ratio(float64(smooth), n)
 	return s
 }
 
-// tokenGaps are the gaps between tokens as the client receives them: those of a chunk after its first are 0 apart.
+// tokenGaps are the gaps between tokens as the client receives them: gaps within a chunk are 0.
 func tokenGaps(r *Record) []weighted {
 	t := r.client()
 	var all []weighted
@@ -81,8 +82,8 @@ func tokenGaps(r *Record) []weighted {
 	return append(all, weighted{0, together})
 }
 
-// read returns how long a reader takes who needs 1/pace for a token and begins with the first, counted from the
-// request; and for how long of it that reader waits:
+// read returns how long a reader takes that needs 1/pace for a token and begins with the first, counted from the
+// request, and for how much of that time it waits:
 //
 //	r_i = max(t_i, r_{i−1} + 1/pace)    read = r_n + 1/pace − t_send    wait = r_n − t_1 − (n − 1)/pace
 func (t timing) read(pace float64) (readS, waitS float64) {

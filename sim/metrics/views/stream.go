@@ -24,16 +24,16 @@ type Stream struct {
 	Jitter sim.Duration
 }
 
-// Up returns what a request takes to the server.
+// Up returns the time a request takes to the server.
 func (s *Stream) Up() sim.Duration { return s.RTT / 2 }
 
-// Down returns what a chunk takes from the server to the client, but for its jitter.
+// Down returns the time a chunk takes from the server to the client, without jitter.
 func (s *Stream) Down() sim.Duration { return s.RTT - s.Up() }
 
-// Egress returns what a chunk of one token takes from the engine to the client, where nothing is in its way.
+// Egress returns the time a chunk of one token takes from the engine to the client, if nothing delays it.
 func (s *Stream) Egress() sim.Duration { return s.Detokenize + s.Frame + s.Down() }
 
-// Plain reports whether all tokens take that, and so need nobody to follow them.
+// Plain reports whether all tokens take that time, so that no request has to be traced.
 func (s *Stream) Plain() bool { return s.Constant() && s.Whole() }
 
 // Constant reports whether the client's times are the engine's, shifted.

@@ -9,11 +9,11 @@ import (
 type streamed struct {
 	requests                    int64
 	ttft, itl, chunk, tpot, e2e metrics.Hist
-	delay, held                 metrics.Hist // of a token; of it, until its chunk is complete
+	delay, chunking             metrics.Hist // of a token; the part until its chunk is complete
 }
 
-// Streamed returns what the clients of the sample saw of the requests that completed; nil where the summary has it, for
-// all tokens take the same.
+// Streamed returns what the clients of the sample saw of the completed requests, or nil if all tokens take the same
+// time, which the summary already includes.
 func (s *Sample) Streamed() *metrics.Streamed {
 	if s.wire.stream.Plain() {
 		return nil
@@ -24,7 +24,7 @@ func (s *Sample) Streamed() *metrics.Streamed {
 			all.add(&r)
 		}
 	}
-	delay := metrics.Delay{MeanS: all.delay.MeanS(), ChunkS: all.held.MeanS()}
+	delay := metrics.Delay{MeanS: all.delay.MeanS(), ChunkS: all.chunking.MeanS()}
 	if all.requests == 0 {
 		delay = metrics.Delay{}
 	}
@@ -57,7 +57,7 @@ func (a *streamed) add(r *Record) {
 		}
 		for _, step := range r.Steps[begin:i] {
 			a.delay.Add(c.At.Sub(step.At), uint64(step.Tokens))
-			a.held.Add(r.Steps[i-1].At.Sub(step.At), uint64(step.Tokens))
+			a.chunking.Add(r.Steps[i-1].At.Sub(step.At), uint64(step.Tokens))
 		}
 	}
 }

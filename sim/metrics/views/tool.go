@@ -193,7 +193,9 @@ func Names() []string {
 
 // Tools returns the tools that --view takes.
 func Tools() []Tool {
-	return []Tool{vllmBench(), sglangBench(), aiperf(), genaiPerf(), guidellm(), inferencePerf(), llmperf(), prometheus()}
+	return []Tool{
+		vllmBench(), sglangBench(), aiperf(), genaiPerf(), guidellm(), inferencePerf(), llmperf(), prometheus(),
+	}
 }
 
 // Named returns the tool of a name.
