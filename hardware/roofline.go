@@ -75,7 +75,7 @@ type growth struct {
 var _ sim.StepModel = (*Roofline)(nil)
 
 // NewRoofline derives the coefficients of d, which must be valid; batches up to decodesMax are tabulated, and others
-// are priced when they occur. A Roofline serves one run at a time.
+// are priced when they occur. A Roofline does not change, so several runs can use it at the same time.
 func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	e, stretch := d.Efficiency, d.stretch()
 	r := &Roofline{
@@ -155,7 +155,8 @@ func (r *Roofline) Price(ranks []sim.Shape, g *sim.Segment) {
 		r.speculate(b, g)
 		return
 	}
-	at, grow := &r.decode[0], r.pure // the entry of no batch is free for those that are not tabulated
+	var untabulated base
+	at, grow := &untabulated, r.pure
 	if b.Prefills == 0 && b.Decodes < len(r.decode) && b.DecodeTokens == int64(b.Decodes) {
 		at = &r.decode[b.Decodes]
 	} else {

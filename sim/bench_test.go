@@ -55,6 +55,7 @@ type load struct {
 	replicas       int
 	router         sim.Router
 	apart          bool // each instance is simulated alone
+	cores          int  // with as many of them at the same time
 	prefix         bool // prefix caching
 	ahead          bool // asynchronous scheduling
 	sharing        requests.Sharing
@@ -103,7 +104,7 @@ func (l load) config(tb testing.TB, n int, sink sim.Sink) sim.Config {
 		speculation = speculate(l.drafts, law)
 	}
 	return sim.Config{
-		Contents: src.Contents(), Source: src, Sink: sink, Unordered: l.apart,
+		Contents: src.Contents(), Source: src, Sink: sink, Unordered: l.apart, Cores: l.cores, Each: atOnce,
 		Pools: []*sim.Pool{{
 			Size: max(1, l.replicas), PrefixCaching: l.prefix, AsyncScheduling: l.ahead, KVBlocks: l.blocks, BlockSize: 16,
 			MaxModelLen: 16384 + 65536,
@@ -140,6 +141,8 @@ var loads = []load{
 	{name: "replicas=256/round-robin", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256},
 	{name: "replicas=256/round-robin/apart", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256,
 		apart: true},
+	{name: "replicas=256/round-robin/apart/cores=2", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256,
+		replicas: 256, apart: true, cores: 2},
 	{name: "replicas=256/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256,
 		router: routers.LeastLoaded{}},
 }

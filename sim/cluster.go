@@ -122,7 +122,7 @@ func New(c Config) (*Cluster, error) {
 	cl.findPause()
 	cl.build()
 	if c.Unordered && cl.separable() {
-		cl.separate()
+		cl.separate(c.Cores, c.Each)
 	}
 	return cl, nil
 }

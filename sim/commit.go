@@ -127,9 +127,9 @@ func (in *Instance) emit(r *Request, now Time) {
 	switch {
 	case r.Emitted == 1:
 		r.First, r.Last = now, now
-		in.pool.firstTokens++
+		in.tally.firstTokens++
 		if in.pool.FirstTokenDue > 0 && now.Sub(r.Arrival) > in.pool.FirstTokenDue {
-			in.pool.overdue++
+			in.tally.overdue++
 		}
 		in.cluster.sink.First(r)
 	case r.delay == Restarted:

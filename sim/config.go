@@ -24,6 +24,12 @@ type Config struct {
 	// router that looks at no instance can then be simulated one instance after the other, which is faster.
 	Unordered bool
 
+	// Cores is how many such instances may be simulated at the same time, if Sink is a Sharder, and Each calls do(0) …
+	// do(n−1) at the same time: the package itself starts no goroutine. Neither changes a result. Cores 0 or 1, or no
+	// Each: one instance after the other.
+	Cores int
+	Each  func(n int, do func(i int))
+
 	// Observe, if set, is called at instants of its own choice, between events: it returns the next.
 	Observe func(c *Cluster, now Time) (next Time)
 
@@ -44,9 +50,9 @@ func (c *Config) validate() error {
 	switch {
 	case c.Source == nil || c.Sink == nil || len(c.Pools) == 0 || slices.Contains(c.Pools, nil):
 		return errors.New("sim: Source, Sink and Pools are required")
-	case c.Until < 0 || c.Until > ClockEnd || c.MaxRun < 0 || c.Ingress < 0 || c.Egress < 0 || c.TraceEvery < 0:
-		return fmt.Errorf("sim: Until %v, MaxRun %d, Ingress %v, Egress %v and TraceEvery %d must not be negative",
-			c.Until, c.MaxRun, c.Ingress, c.Egress, c.TraceEvery)
+	case c.Until < 0 || c.Until > ClockEnd || c.MaxRun < 0 || c.Ingress < 0 || c.Egress < 0 || c.TraceEvery < 0 || c.Cores < 0:
+		return fmt.Errorf("sim: Until %v, MaxRun %d, Ingress %v, Egress %v, TraceEvery %d and Cores %d must not be negative",
+			c.Until, c.MaxRun, c.Ingress, c.Egress, c.TraceEvery, c.Cores)
 	case len(c.Routes) > 256:
 		return fmt.Errorf("sim: %d routes, at most 256", len(c.Routes))
 	}

@@ -57,6 +57,12 @@ type tally struct {
 	finishedSum int64 // Σ over steps of the finished rows
 	drafted     int64 // Σ over steps of the drafted tokens
 	accepted    int64 // drafted tokens that were emitted to clients
+	firstTokens int64 // emitted
+	overdue     int64 // first tokens emitted after Pool.FirstTokenDue
+	preemptions int64
+	swaps       int64 // preemptions to host memory
+	prompted    int64 // prompt tokens of the requests admitted
+	cached      int64 // prompt tokens that were cached
 }
 
 // add counts n steps, with so many decoding sequences and finished rows in each.

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -30,6 +31,34 @@ func newJournal() *journal {
 		tokens: map[int32][]sim.Time{}, ended: map[int32]string{}, end: map[int32]sim.Time{}, admit: map[int32]sim.Time{},
 		cached: map[int32]int32{}, moved: map[int32][2]sim.Time{}, gaps: map[string]int{},
 	}
+}
+
+// Shard implements sim.Sharder.
+func (j *journal) Shard() sim.Sink {
+	s := newJournal()
+	s.Recorder = *j.Recorder.Shard().(*metrics.Recorder)
+	return s
+}
+
+// Merge implements sim.Sharder.
+func (j *journal) Merge(shard sim.Sink) {
+	s := shard.(*journal)
+	j.Recorder.Merge(&s.Recorder)
+	maps.Copy(j.tokens, s.tokens)
+	maps.Copy(j.ended, s.ended)
+	maps.Copy(j.end, s.end)
+	maps.Copy(j.admit, s.admit)
+	maps.Copy(j.cached, s.cached)
+	maps.Copy(j.moved, s.moved)
+	for cause, n := range s.gaps {
+		j.gaps[cause] += n
+	}
+	for i := range j.byITL {
+		j.byITL[i].Merge(&s.byITL[i])
+		j.byTTFT[i].Merge(&s.byTTFT[i])
+	}
+	j.runs += s.runs
+	j.switches += s.switches
 }
 
 func (j *journal) First(r *sim.Request) {

@@ -318,9 +318,8 @@ type PoolTotals struct {
 func (c *Cluster) PoolTotals(i int) PoolTotals {
 	p := c.pools[i]
 	t := PoolTotals{
-		Instances: len(p.instances), KVBlocks: p.KVBlocks, Preemptions: p.preemptions, Swaps: p.swaps,
-		Prompted: p.prompted, Cached: p.cached, Loaded: p.loaded * int64(p.BlockSize), Evictions: p.evicted,
-		KVPeak: p.peak, UpS: p.up.Seconds(),
+		Instances: len(p.instances), KVBlocks: p.KVBlocks, Loaded: p.loaded * int64(p.BlockSize),
+		Evictions: p.evicted, KVPeak: p.peak, UpS: p.up.Seconds(),
 	}
 	for _, in := range p.all {
 		t.BusyS += in.tally.busy.Seconds()
@@ -329,6 +328,10 @@ func (c *Cluster) PoolTotals(i int) PoolTotals {
 		t.FinishedRowSum += in.tally.finishedSum
 		t.Drafted += in.tally.drafted
 		t.Accepted += in.tally.accepted
+		t.Preemptions += in.tally.preemptions
+		t.Swaps += in.tally.swaps
+		t.Prompted += in.tally.prompted
+		t.Cached += in.tally.cached
 		t.Evictions += in.cache.Evicted()
 		t.Loaded += in.cache.Loaded() * int64(p.BlockSize)
 		t.KVPeak = max(t.KVPeak, in.cache.AllocatedMax())

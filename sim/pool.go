@@ -47,16 +47,10 @@ type poolState struct {
 	sends       bool        // a route goes on from this pool, by a KV transfer
 	pushes      bool        // layer by layer
 
-	firstTokens int64 // emitted
-	overdue     int64 // first tokens emitted after FirstTokenDue
-	preemptions int64
-	swaps       int64    // preemptions to host memory
-	prompted    int64    // prompt tokens of the requests admitted
-	cached      int64    // prompt tokens that were cached
-	loaded      int64    // blocks that came from host memory, in instances that are down
-	evicted     int64    // blocks of content, in instances that are down
-	peak        int64    // the most blocks in use at once, in instances that are down
-	up          Duration // of instances that are down
+	loaded  int64    // blocks that came from host memory, in instances that are down
+	evicted int64    // blocks of content, in instances that are down
+	peak    int64    // the most blocks in use at once, in instances that are down
+	up      Duration // of instances that are down
 }
 
 func (p *Pool) validate() error {
@@ -138,7 +132,12 @@ func (p *Pool) Replicas() int { return len(p.all) }
 func (p *Pool) Replica(i int) *Instance { return p.all[i] }
 
 // FirstTokens returns how many first tokens the pool has emitted, and how many of them after FirstTokenDue.
-func (p *Pool) FirstTokens() (n, overdue int64) { return p.firstTokens, p.overdue }
+func (p *Pool) FirstTokens() (n, overdue int64) {
+	for _, in := range p.all {
+		n, overdue = n+in.tally.firstTokens, overdue+in.tally.overdue
+	}
+	return n, overdue
+}
 
 // AtGate returns how many requests wait for an instance that takes requests.
 func (p *Pool) AtGate() int { return p.atGate }

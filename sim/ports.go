@@ -112,6 +112,19 @@ type Sink interface {
 	Done(r *Request, at Time, o Outcome)
 }
 
+// Sharder is a Sink that can hear of parts of a run at the same time: Shard returns a Sink with the same settings that has
+// heard of nothing, and Merge adds what such a Sink has heard. The order of merging must not matter.
+type Sharder interface {
+	Shard() Sink
+	Merge(shard Sink)
+}
+
+// Sequential is a Scheduler that may remember something between calls, other than in an instance. If it reports true, it
+// is never asked about two instances at the same time.
+type Sequential interface {
+	Sequential() bool
+}
+
 // Tracer is a Sink that is also told every token of the requests marked Traced.
 type Tracer interface {
 	// Tokens: r, which had emitted a token at start, emitted one at the end of each of the first n steps of g; r.Emitted

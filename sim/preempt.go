@@ -27,7 +27,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		blocks = in.allocated(r)
 	}
 	r.Preemptions++
-	in.pool.preemptions++
+	in.tally.preemptions++
 	in.exit(slot)
 	if how == Swap && decodes && blocks <= in.swap.free {
 		in.swapOut(r, slot, blocks)
@@ -90,7 +90,7 @@ func (in *Instance) swapOut(r *Request, slot int32, blocks int64) {
 	in.swap.free -= blocks
 	in.release(r, blocks, 0)
 	in.step.ranks[0].SwapBlocks += blocks
-	in.pool.swaps++
+	in.tally.swaps++
 	r.state, r.delay = swappedOut, Swapped
 	in.swap.slots = append(in.swap.slots, slot)
 }

@@ -11,9 +11,17 @@ import (
 
 // separation is the parts that a run is simulated in.
 type separation struct {
-	parts []*Cluster // one for each instance; nil: all instances share one clock
-	whole *Cluster   // of which this is a part; nil: of none
-	feed  feed
+	parts  []*Cluster // one for each instance; nil: all instances share one clock
+	groups []group    // of parts, that may be advanced at the same time; nil: there is one group
+	each   func(n int, do func(i int))
+	whole  *Cluster // of which this is a part; nil: of none
+	feed   feed
+}
+
+// group is parts that report to a sink of their own.
+type group struct {
+	parts []*Cluster
+	sink  Sink
 }
 
 // windowPart is how many requests per instance are read and routed before the instances are advanced, one after the
@@ -58,8 +66,8 @@ func (c *Cluster) separable() bool {
 	return blind && p.Size > 1 && len(p.all) == p.Size
 }
 
-// separate makes a part of each instance.
-func (c *Cluster) separate() {
+// separate makes a part of each instance, and groups of parts for as many cores, which each runs at the same time.
+func (c *Cluster) separate(cores int, each func(n int, do func(i int))) {
 	for _, in := range c.instances {
 		part := *c
 		part.whole, part.parts = c, nil
@@ -67,6 +75,31 @@ func (c *Cluster) separate() {
 		part.ends.Set(in.ID, in.step.end)
 		in.cluster = &part
 		c.parts = append(c.parts, &part)
+	}
+	sharder, ok := c.sink.(Sharder)
+	if n := min(cores, len(c.parts)); n > 1 && each != nil && ok && c.pools[0].concurrent() {
+		c.each = each
+		c.group(n, sharder)
+	}
+}
+
+// concurrent reports whether what the instances share can be asked about several of them at the same time: noise and
+// acceptance draw from one generator, and some schedulers have scratch.
+func (p *Pool) concurrent() bool {
+	s, ok := p.Scheduler.(Sequential)
+	return p.Noise == nil && p.Speculation == nil && !(ok && s.Sequential())
+}
+
+// group divides the parts into n groups of about the same size.
+func (c *Cluster) group(n int, sharder Sharder) {
+	for i := range n {
+		g := group{parts: c.parts[i*len(c.parts)/n : (i+1)*len(c.parts)/n], sink: sharder.Shard()}
+		for _, part := range g.parts {
+			part.sink = g.sink
+			part.tracer, _ = g.sink.(Tracer)
+			part.transferObserver, _ = g.sink.(TransferObserver)
+		}
+		c.groups = append(c.groups, g)
 	}
 }
 
@@ -112,6 +145,9 @@ func (c *Cluster) endParts() {
 		c.totals.CachedTokens += part.totals.CachedTokens
 		c.totals.OutputTokens += part.totals.OutputTokens
 	}
+	for _, g := range c.groups {
+		c.sink.(Sharder).Merge(g.sink)
+	}
 }
 
 // countBefore counts the requests that have ended before the latest arrival; those that were cancelled at the same
@@ -128,12 +164,26 @@ func (c *Cluster) countBefore() {
 
 // advanceParts lets each part handle its events up to a time.
 func (c *Cluster) advanceParts(to Time) {
+	if c.groups == nil {
+		advanceAll(c.parts, to)
+	} else {
+		c.each(len(c.groups), func(i int) { advanceAll(c.groups[i].parts, to) })
+	}
 	for _, part := range c.parts {
+		c.halted = c.halted || part.halted
+	}
+}
+
+// advanceAll lets parts handle their events up to a time, one part after the other, until one is halted.
+func advanceAll(parts []*Cluster, to Time) {
+	for _, part := range parts {
 		part.feed.compact()
 		part.pause = to
 		part.fetch()
 		part.advance()
-		c.halted = c.halted || part.halted
+		if part.halted {
+			return
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,8 +15,17 @@ type inTurn struct{ routers.RoundRobin }
 
 func (*inTurn) Blind() {}
 
+// atOnce calls do(0) … do(n−1), each in a goroutine of its own.
+func atOnce(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { do(i) })
+	}
+	wg.Wait()
+}
+
 // TestInstancesApartAreInstancesTogether: what a router does that looks at no instance is the same, token by token, if each
-// instance is simulated alone.
+// instance is simulated alone, one after the other or several at the same time.
 func TestInstancesApartAreInstancesTogether(t *testing.T) {
 	t.Parallel()
 	tokens, cut := 0, 0
@@ -23,22 +33,27 @@ func TestInstancesApartAreInstancesTogether(t *testing.T) {
 		sc := drawScenario(t)
 		sc.clients, sc.sessions, sc.size = 0, 0, max(2, sc.size)
 		until := rapid.SampledFrom([]sim.Time{0, 0, sim.Time(sim.Second)}).Draw(t, "until")
-		var runs [2]*journal
-		var ends [2]*sim.Cluster
+		var runs [3]*journal
+		var ends [3]*sim.Cluster
 		for i := range runs {
 			runs[i] = newJournal()
 			c := sc.config(runs[i])
 			c.Pools[0].Router, c.Until, c.Unordered = new(inTurn), until, i > 0
+			if i == 2 {
+				c.Cores, c.Each = rapid.IntRange(2, 4).Draw(t, "cores"), atOnce
+			}
 			ends[i] = run(t, c)
 		}
-		require.Equal(t, runs[0].tokens, runs[1].tokens)
-		require.Equal(t, runs[0].ended, runs[1].ended)
-		require.Equal(t, runs[0].end, runs[1].end)
-		require.Equal(t, runs[0].gaps, runs[1].gaps)
-		equalHists(t, &runs[0].ITL, &runs[1].ITL, "ITL")
-		require.Equal(t, ends[0].Totals(), ends[1].Totals())
-		require.Equal(t, ends[0].PoolTotals(0), ends[1].PoolTotals(0))
-		require.Equal(t, ends[0].State(ends[0].Now()), ends[1].State(ends[1].Now()))
+		for i := 1; i < len(runs); i++ {
+			require.Equal(t, runs[0].tokens, runs[i].tokens)
+			require.Equal(t, runs[0].ended, runs[i].ended)
+			require.Equal(t, runs[0].end, runs[i].end)
+			require.Equal(t, runs[0].gaps, runs[i].gaps)
+			equalHists(t, &runs[0].ITL, &runs[i].ITL, "ITL")
+			require.Equal(t, ends[0].Totals(), ends[i].Totals())
+			require.Equal(t, ends[0].PoolTotals(0), ends[i].PoolTotals(0))
+			require.Equal(t, ends[0].State(ends[0].Now()), ends[i].State(ends[i].Now()))
+		}
 		tokens += len(runs[0].tokens)
 		cut += int(runs[0].Outcomes[sim.Unfinished])
 	})

@@ -147,8 +147,8 @@ func (w *Work) Admit(r *Request, reserve int32) {
 	if !r.admitted {
 		r.admitted, r.Admitted, r.Cached = true, w.now, r.Computed
 		in.cluster.totals.CachedTokens += int64(r.Computed)
-		in.pool.prompted += int64(r.Prompt)
-		in.pool.cached += int64(r.Computed)
+		in.tally.prompted += int64(r.Prompt)
+		in.tally.cached += int64(r.Computed)
 	}
 	r.state, r.readmitted = prefilling, w.now
 	in.enter(slot)

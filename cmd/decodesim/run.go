@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -102,7 +103,7 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		return err
 	}
 	defer b.Close()
-	o := run.Options{Sample: chosen != nil}
+	o := run.Options{Sample: chosen != nil, Cores: runtime.GOMAXPROCS(0)}
 	var box *outbox
 	if f.out != "" {
 		if box, err = openOutbox(f.out); err != nil {

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/decodesim/decodesim/sim"
@@ -12,7 +14,8 @@ const (
 )
 
 // following returns what the recorder of a run calls for every request that ends: it keeps the row and reports
-// progress. nil: neither is asked for.
+// progress. It is safe for concurrent use if it keeps no rows.
+// nil: neither is asked for.
 func following(rows *rows, report func(Progress), expected float64) func(*sim.Request, sim.Time, sim.Outcome) {
 	if report == nil {
 		if rows == nil {
@@ -20,18 +23,26 @@ func following(rows *rows, report func(Progress), expected float64) func(*sim.Re
 		}
 		return rows.add
 	}
-	p, reported := Progress{}, time.Now()
+	var ended atomic.Int64
+	var mu sync.Mutex
+	reported := time.Now()
 	return func(r *sim.Request, at sim.Time, o sim.Outcome) {
 		if rows != nil {
 			rows.add(r, at, o)
 		}
-		p.Ended++
-		if p.Ended%clockEvery != 0 || time.Since(reported) < progressEvery {
+		n := ended.Add(1)
+		if n%clockEvery != 0 {
 			return
 		}
-		reported, p.SimulatedS = time.Now(), at.Seconds()
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(reported) < progressEvery {
+			return
+		}
+		reported = time.Now()
+		p := Progress{Ended: n, SimulatedS: at.Seconds()}
 		if expected > 0 {
-			p.Share = min(1, float64(p.Ended)/expected)
+			p.Share = min(1, float64(n)/expected)
 		}
 		report(p)
 	}

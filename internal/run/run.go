@@ -18,7 +18,8 @@ type Options struct {
 	Timeline  bool           // samples of queues, batches and caches are kept
 	Sample    bool           // the traced requests are followed token by token
 	Observers []Observer     // of every event; nil: nobody
-	Progress  func(Progress) // called a few times a second; nil: nobody
+	Progress  func(Progress) // called a few times a second, by one goroutine at a time; nil: nobody
+	Cores     int            // that one run may use, where its replicas have nothing to do with each other; 0: 1
 }
 
 // Observer follows a run event by event.
@@ -71,6 +72,7 @@ func Simulate(ctx context.Context, b *build.Built, o Options) (*Result, error) {
 	}
 	r.Recorder.Rows = following(rows, o.Progress, b.Requests)
 	config.Unordered = rows == nil && r.Sample == nil && len(o.Observers) == 0 // nobody sees in which order requests end
+	config.Cores, config.Each = o.Cores, Each
 	c, err := Drive(ctx, config, func(c *sim.Cluster) {
 		for _, x := range o.Observers {
 			x.Begin(c)

@@ -54,6 +54,19 @@ func TestWhoeverFollowsARunChangesNothing(t *testing.T) {
 	assert.Nil(t, plain.Sample)
 }
 
+// TestCoresChangeNothing: replicas that a router does not look at are simulated at the same time, with the same summary.
+func TestCoresChangeNothing(t *testing.T) {
+	t.Parallel()
+	load := []string{"workload.requests=6000", "pools.serve.replicas=7", "router=random", "workload.arrivals.rate=60"}
+	one, err := Simulate(context.Background(), built(t, "two-classes-8b", load...), Options{})
+	require.NoError(t, err)
+	for _, cores := range []int{2, 3, 16} {
+		several, err := Simulate(context.Background(), built(t, "two-classes-8b", load...), Options{Cores: cores})
+		require.NoError(t, err)
+		require.Equal(t, one.Summary, several.Summary, "%d cores", cores)
+	}
+}
+
 func TestMoreRequestsThanRowsLeaveNone(t *testing.T) {
 	t.Parallel()
 	r, err := Simulate(context.Background(), built(t, "chat-8b", "workload.requests=300"), Options{Rows: 299})

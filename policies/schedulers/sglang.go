@@ -51,6 +51,9 @@ func (p *SGLang) Validate() error {
 	return nil
 }
 
+// Sequential implements sim.Sequential: queues that are sorted by what the cache holds share the room to sort them in.
+func (p *SGLang) Sequential() bool { return p.Order != FCFS }
+
 // Counts implements sim.Counter.
 func (p *SGLang) Counts() sim.Counts { return sim.CountPauses | sim.CountRemaining }
 

@@ -8,6 +8,7 @@
 //	attribution.go  what every gap between tokens is made of
 //	hist.go         the histogram behind every quantile; uint128.go its sums
 //	load.go         offered against served, and whether the queue grows
+//	shard.go        recorders of parts of a run, and merging them
 //	timeline.go     the state of a run over time
 //	pools.go        the load of each pool, KV transfers, and pools that change
 //	latency.go      the latencies of a summary
