@@ -10,7 +10,8 @@
 //	               the same scenario under another engine
 //	defaults.go    what it leaves out
 //	values.go      what it says in the end, key by key
-//	validate*.go   what it must not say
+//	bounds.go      ranges and lists of names, which stand in the tags of the fields they are about
+//	validate*.go   what it must not say beside that
 //	roles.go split.go handover.go
 //	               pools that share the work on a request, and the links between them
 //	stream.go      what lies between the engine and its clients, for views

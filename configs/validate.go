@@ -20,6 +20,9 @@ func (s *Scenario) validate() error {
 	c := checker{origins: &s.origins}
 	c.text("name", s.Name, "a name")
 	c.text("model", s.Model, "a catalog name, or a path to a HuggingFace config.json")
+	if len(s.Pools) > 0 {
+		s.Workload.checkKind(&c)
+	}
 	c.checkTags(reflect.ValueOf(s).Elem(), s.idle)
 	s.checkPools(&c)
 	s.checkFleet(&c)

@@ -12,8 +12,8 @@ import (
 	"github.com/decodesim/decodesim/workloads/sessions"
 )
 
-// check refuses workloads that say too little, too much or what no source could send.
-func (w *Workload) check(c *checker) {
+// checkKind requires exactly one of the sections that say when requests come.
+func (w *Workload) checkKind(c *checker) {
 	var ways []string
 	for _, way := range []struct {
 		key   string
@@ -31,6 +31,10 @@ func (w *Workload) check(c *checker) {
 	case len(ways) > 1:
 		c.fail("workload."+ways[1], "stands beside %s; expected one of arrivals, closed_loop, trace", ways[0])
 	}
+}
+
+// check refuses workloads that no source could send.
+func (w *Workload) check(c *checker) {
 	w.checkExtent(c)
 	w.checkPatience(c)
 	w.checkClasses(c)
