@@ -9,9 +9,9 @@ import (
 //
 //	draft   the model given, of the same vocabulary as the target's
 //	eagle   the model given, or else one decoder layer like the target's last and a projection that merges a hidden state
-//	        with the token's embedding, 2h·h, in bf16 (Li et al., EAGLE, arXiv 2401.15077, §4.1); and the target's LM head,
-//	        or one of vocab rows (EAGLE-3, arXiv 2503.01840). A layer of experts becomes a dense one as wide as what a
-//	        token uses: published heads of such models are dense, of various widths
+//	        with the token's embedding, 2h·h, in bf16 (Li et al., EAGLE, arXiv 2401.15077, §4.1); and the target's LM
+//	        head, or one of vocab rows (EAGLE-3, arXiv 2503.01840). A layer of experts becomes a dense one as wide as
+//	        what a token uses: published heads of such models are dense, of various widths
 //	medusa  K heads, each a residual projection h·h and an LM head V·h of its own, in bf16 (Cai et al., Medusa,
 //	        arXiv 2401.10774, §2.1); one chain of drafts, not a tree
 //	mtp     the checkpoint's module: a decoder layer, a merge 2h·h and the target's LM head (DeepSeek-V3,

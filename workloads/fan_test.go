@@ -166,9 +166,9 @@ func TestAClientWaitsForAllItsAnswers(t *testing.T) {
 	require.Equal(t, want, got, "one answer is what there is without")
 }
 
-// TestPromptsThatOvertakeAreKeptApart: whoever waits long keeps the others' count right, and the memory small once it
-// ends.
-func TestPromptsThatOvertakeAreKeptApart(t *testing.T) {
+// TestPromptsThatOvertakeAreCounted: a prompt that waits long does not disturb the count of others, and the memory is
+// small once it ends.
+func TestPromptsThatOvertakeAreCounted(t *testing.T) {
 	l, err := sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: 2, Mix: sourcetest.Plain(), Requests: 500}, 1)
 	require.NoError(t, err)
 	f, err := NewFanClosed(l, Choices{N: 2}, 1)

@@ -54,7 +54,8 @@ func TestRecordedLengthsEndOrRepeat(t *testing.T) {
 	three := recorded(t, []int64{10, 1}, []int64{20, 2}, []int64{60, 3})
 	config := OpenLoop{Arrivals: arrivals.Spec{Process: "constant", Rate: 10}, Mix: requests.Mix{Pairs: three},
 		Requests: 4}
-	const want = "workloads: requests is 4; accepted: at most 3, for so many lengths are recorded, or lengths with repeat: true"
+	const want = "workloads: requests is 4; accepted: at most 3, for so many lengths are recorded, " +
+		"or lengths with repeat: true"
 	_, err := NewOpenLoop(config, 1)
 	require.EqualError(t, err, want)
 	_, err = sessions.NewClosedLoop(sessions.ClosedLoop{Concurrency: 1, Mix: config.Mix, Requests: 4}, 1)
@@ -107,7 +108,8 @@ func TestRecordedLengthsMakeDistinctPrompts(t *testing.T) {
 	config.Mix.Sharing.DistinctPrompts = 4
 	_, err = NewOpenLoop(config, 1)
 	require.EqualError(t, err,
-		"workloads: distinct_prompts is 4; accepted: at most 3, for so many lengths are recorded, or lengths with repeat: true")
+		"workloads: distinct_prompts is 4; accepted: at most 3, for so many lengths are recorded, "+
+			"or lengths with repeat: true")
 }
 
 func TestLawsBesideRecordedLengthsAreRefused(t *testing.T) {

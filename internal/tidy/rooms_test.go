@@ -20,7 +20,7 @@ var uncleaned = map[string][]string{
 }
 
 var everywhere = []string{
-	"sim", "hardware", "workloads", "configs", "internal", "cmd", "tools", "docs", "notebooks",
+	"sim", "configs", "internal", "cmd", "tools", "docs", "notebooks",
 	"README.md", "CONTRIBUTING.md", "Makefile", ".ci",
 }
 

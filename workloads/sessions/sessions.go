@@ -228,7 +228,8 @@ func (s *Sessions) ask(r *sim.Request, at sim.Time, slot int32) {
 	r.ID, r.Arrival = s.sent, at
 	r.Class, r.Priority = v.class, v.priority
 	r.Session = int32(v.number) + 1 // a session has a turn, and there are fewer than 2³¹ turns
-	r.Prompt, r.Output, r.MaxOutput, r.Content = v.history+t.prompt, t.output, t.limit, v.node
+	r.Prompt, r.Content = v.history+t.prompt, v.node
+	r.Output, r.MaxOutput = t.output, t.limit
 	if int(v.next)+1 < len(v.turns) {
 		r.Content = s.contents.Add(v.node, t.prompt)
 		r.OutputContent = s.contents.Add(r.Content, t.output)

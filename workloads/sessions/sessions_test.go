@@ -133,8 +133,8 @@ func TestTurnsGrowByTheirHistory(t *testing.T) {
 	})
 }
 
-// TestUsersThinkAsTheyAreTold: the mean of the law, and a fixed one exactly.
-func TestUsersThinkAsTheyAreTold(t *testing.T) {
+// TestUsersThinkAsLongAsTheirLawSays: the mean of the law, and a fixed one exactly.
+func TestUsersThinkAsLongAsTheirLawSays(t *testing.T) {
 	for _, law := range []Span{{"fixed", 2, 0}, {"exponential", 2, 0}, {"lognormal", 2, 1}, {"gamma", 2, 0.5}, {}} {
 		c := talk(4000)
 		c.Think = law
@@ -337,19 +337,35 @@ func TestSessionsThatStandStillEnd(t *testing.T) {
 
 func TestImpossibleSessionsAreRefused(t *testing.T) {
 	for want, change := range map[string]func(c *SessionLoop){
-		"sessions.turns.mean is 0; accepted":                                func(c *SessionLoop) { c.Turns = lengths.Fixed(0) },
-		"sessions.turns.mean is 100000; accepted: at most 65536 turns":      func(c *SessionLoop) { c.Turns = lengths.Fixed(100_000) },
-		`sessions.turns.distribution is ""; accepted`:                       func(c *SessionLoop) { c.Turns = lengths.Spec{} },
-		`sessions.think_time_s.distribution is "slow"; accepted: fixed, `:   func(c *SessionLoop) { c.Think.Distribution = "slow" },
-		"sessions.think_time_s.mean is NaN; accepted":                       func(c *SessionLoop) { c.Think.MeanS = math.NaN() },
+		"sessions.turns.mean is 0; accepted": func(c *SessionLoop) {
+			c.Turns = lengths.Fixed(0)
+		},
+		"sessions.turns.mean is 100000; accepted: at most 65536 turns": func(c *SessionLoop) {
+			c.Turns = lengths.Fixed(100_000)
+		},
+		`sessions.turns.distribution is ""; accepted`: func(c *SessionLoop) {
+			c.Turns = lengths.Spec{}
+		},
+		`sessions.think_time_s.distribution is "slow"; accepted: fixed, `: func(c *SessionLoop) {
+			c.Think.Distribution = "slow"
+		},
+		"sessions.think_time_s.mean is NaN; accepted": func(c *SessionLoop) {
+			c.Think.MeanS = math.NaN()
+		},
 		"sessions.think_time_s.mean is -1; accepted":                        func(c *SessionLoop) { c.Think.MeanS = -1 },
 		"sessions.think_time_s.cv is 2; accepted: nothing, for exponential": func(c *SessionLoop) { c.Think.CV = 2 },
-		"sessions.think_time_s.cv is 0; accepted":                           func(c *SessionLoop) { c.Think.Distribution = "gamma" },
-		"distinct_prompts is 5; accepted: nothing, for a workload with ses": func(c *SessionLoop) { c.Mix.Sharing.DistinctPrompts = 5 },
-		"lengths is \"recorded\"; accepted: nothing":                        func(c *SessionLoop) { c.Mix = requests.Mix{Pairs: new(lengths.Pairs)} },
-		"requests is 0; accepted":                                           func(c *SessionLoop) { c.Requests = 0 },
-		"arrivals.rate is 0; accepted":                                      func(c *SessionLoop) { c.Arrivals.Rate = 0 },
-		"closed_loop.concurrency is -1; accepted":                           func(c *SessionLoop) { c.Concurrency = -1 },
+		"sessions.think_time_s.cv is 0; accepted": func(c *SessionLoop) {
+			c.Think.Distribution = "gamma"
+		},
+		"distinct_prompts is 5; accepted: nothing, for a workload with ses": func(c *SessionLoop) {
+			c.Mix.Sharing.DistinctPrompts = 5
+		},
+		"lengths is \"recorded\"; accepted: nothing": func(c *SessionLoop) {
+			c.Mix = requests.Mix{Pairs: new(lengths.Pairs)}
+		},
+		"requests is 0; accepted":                 func(c *SessionLoop) { c.Requests = 0 },
+		"arrivals.rate is 0; accepted":            func(c *SessionLoop) { c.Arrivals.Rate = 0 },
+		"closed_loop.concurrency is -1; accepted": func(c *SessionLoop) { c.Concurrency = -1 },
 		"closed_loop.ramp_s is -1; accepted": func(c *SessionLoop) {
 			c.Concurrency,
 				c.RampS = 1, -1

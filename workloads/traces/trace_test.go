@@ -64,9 +64,11 @@ func TestEveryFormatIsRead(t *testing.T) {
 			"2025-01-01 00:00:00,2,396,109\n2025-01-01T00:00:00Z,1,879,55\n"},
 		{"burstgpt", "burstgpt",
 			"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n" +
-				"5,1,0.7,ChatGPT,374,44,418,Conversation log\n5,1,,GPT-4,99,0,99,API log\n5.25,,,GPT-4,396,109,505,API log\n5.25,,,GPT-4,879,55,934,API log\n"},
+				"5,1,0.7,ChatGPT,374,44,418,Conversation log\n5,1,,GPT-4,99,0,99,API log\n" +
+				"5.25,,,GPT-4,396,109,505,API log\n5.25,,,GPT-4,879,55,934,API log\n"},
 		{"older burstgpt", "burstgpt", "Timestamp(s), Model, Request tokens, Response tokens, Total tokens, Log Type\n" +
-			"5, ChatGPT, 374, 44, 418, Conversation log\n5.25, GPT-4, 396, 109, 505, API log\n5.25, GPT-4, 879, 55, 934, API log\n5.5, GPT-4, 0, 0, 0, API log\n"},
+			"5, ChatGPT, 374, 44, 418, Conversation log\n5.25, GPT-4, 396, 109, 505, API log\n" +
+			"5.25, GPT-4, 879, 55, 934, API log\n5.5, GPT-4, 0, 0, 0, API log\n"},
 		{"vidur", "vidur", "arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,374,44\n0.35,396,109\n0.35,879,55\n"},
 		{"mooncake", "mooncake",
 			`{"timestamp": 27482, "input_length": 374, "output_length": 44, "hash_ids": [46, 47]}` + "\n" +
