@@ -67,7 +67,7 @@ func TestMistakesOfAValidationAreNamed(t *testing.T) {
 		{`--out is empty; expected a directory`, append(data, "--out", "")},
 		{`output "data.csv" is a file, want a directory`, append(data, "--out", "data.csv")},
 		{`--show is empty; expected the id of a run`, append(data, "--show", "")},
-		{`--show "x": no such run in data.csv; have "alone", "busy", "long", "elsewhere"`, append(data, "--show", "x")},
+		{`--show "x": no such run in data.csv; valid names: "alone", "busy", "long", "elsewhere"`, append(data, "--show", "x")},
 		{`--show "elsewhere": the run is not simulated: model no-such-model is not in the catalog`,
 			append(data, "--show", "elsewhere")},
 		{`--scenario "chat-80b": no such file, and none of the scenarios that are built in (`,
