@@ -7,7 +7,6 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
@@ -48,6 +47,6 @@ func (f *calibrateFlags) print(out, errOut io.Writer, c *calibration.Calibration
 		if f.json {
 			return text.WriteJSON(w, c)
 		}
-		return report.Calibration(w, c, report.Options{Colour: colour(out)})
+		return calibration.WriteTable(w, c, colour(out))
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/compare"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
@@ -135,7 +134,7 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 		return err
 	}
 	for i := range r.Comparison.Scenarios {
-		r.Comparison.Scenarios[i].Why = report.TailSentence(r.Comparison, i)
+		r.Comparison.Scenarios[i].Why = compare.TailSentence(r.Comparison, i)
 	}
 	if box != nil {
 		if err := box.write(ctx, r); err != nil {
@@ -155,6 +154,6 @@ func (f *compareFlags) print(out, errOut io.Writer, c *compare.Comparison, box *
 		if f.json {
 			return text.WriteJSON(w, c)
 		}
-		return report.ComparisonTable(w, c, report.Options{Colour: colour(out)})
+		return compare.WriteTable(w, c, colour(out))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/decodesim/decodesim/internal/compare"
+	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -68,7 +69,7 @@ func (box *compareBox) write(ctx context.Context, r *compare.Race) error {
 	steps = append(steps, box.figures(r)...)
 	steps = append(steps,
 		func() error {
-			return box.dir.WriteFile("compare.csv", func(w io.Writer) error { return report.ComparisonCSV(w, r.Comparison) })
+			return box.dir.WriteFile("compare.csv", func(w io.Writer) error { return compare.WriteCSV(w, r.Comparison) })
 		},
 		func() error {
 			return box.dir.WriteFile("compare.json", func(w io.Writer) error { return text.WriteJSON(w, r.Comparison) })
@@ -84,14 +85,14 @@ func (box *compareBox) write(ctx context.Context, r *compare.Race) error {
 
 // figures draws the distributions of all scenarios over each other: each by itself, and both side by side.
 func (box *compareBox) figures(r *compare.Race) []func() error {
-	caption := report.ComparisonCaption(r.Comparison, r.Models)
-	itl := report.Distribution{Title: "Inter-token latency", Noun: "token gaps", Curves: curvesOf(r, r.Itl), Short: "ITL"}
-	ttft := report.Distribution{Title: "Time to first token", Noun: "requests", Curves: curvesOf(r, r.Ttft), Short: "TTFT"}
+	caption := r.Comparison.Caption(r.Models)
+	itl := plot.Distribution{Title: "Inter-token latency", Noun: "token gaps", Curves: curvesOf(r, r.Itl), Short: "ITL"}
+	ttft := plot.Distribution{Title: "Time to first token", Noun: "requests", Curves: curvesOf(r, r.Ttft), Short: "TTFT"}
 	if slo := r.Comparison.Scenarios[0].Summary.SLO; slo != nil && r.SameSLO() {
 		ttft.SLOS = slo.TTFTS
 		itl.SLOS, itl.SLOOf = slo.TPOTS, "TPOT"
 	}
-	draw := func(name string, figure func() (report.Figure, error)) func() error {
+	draw := func(name string, figure func() (plot.Figure, error)) func() error {
 		return func() error {
 			f, err := figure()
 			if err != nil {
@@ -101,18 +102,18 @@ func (box *compareBox) figures(r *compare.Race) []func() error {
 		}
 	}
 	return []func() error{
-		draw("itl_cdf", func() (report.Figure, error) { return report.CDF(caption, itl) }),
-		draw("ttft_cdf", func() (report.Figure, error) { return report.CDF(caption, ttft) }),
-		draw("cdfs", func() (report.Figure, error) {
-			return report.CDFPair(caption, "Inter-token latency and time to first token", itl, ttft)
+		draw("itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, itl) }),
+		draw("ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, ttft) }),
+		draw("cdfs", func() (plot.Figure, error) {
+			return plot.CDFPair(caption, "Inter-token latency and time to first token", itl, ttft)
 		}),
 	}
 }
 
-func curvesOf(r *compare.Race, hists []metrics.Hist) []report.Curve {
-	curves := make([]report.Curve, len(hists))
+func curvesOf(r *compare.Race, hists []metrics.Hist) []plot.Curve {
+	curves := make([]plot.Curve, len(hists))
 	for i := range hists {
-		curves[i] = cumulative(r.Variants[i].Name, &hists[i], hists[i].Quantiles())
+		curves[i] = plot.CurveOf(r.Variants[i].Name, &hists[i], hists[i].Quantiles())
 	}
 	return curves
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/text"
-	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // outNamed refuses an --out that names nothing, as an unset shell variable leaves it: it would get no files.
@@ -47,7 +47,7 @@ func openOutbox(path string) (*outbox, error) {
 	return &outbox{dir}, nil
 }
 
-func (o *outbox) figure(name string, f report.Figure, err error) error {
+func (o *outbox) figure(name string, f plot.Figure, err error) error {
 	if err != nil {
 		return err
 	}
@@ -81,34 +81,23 @@ func (o *outbox) write(ctx context.Context, b *build.Built, r *result) error {
 func (o *outbox) figures(b *build.Built, r *result) []func() error {
 	caption := report.CaptionOf(r.Summary, b.Deployment.Model.Name)
 	l := &r.Summary.Latency
-	itl := report.Distribution{Title: "Inter-token latency", Noun: "token gaps"}
-	itl.Curves = []report.Curve{cumulative("ITL", &r.Recorder.ITL, l.ITL)}
-	ttft := report.Distribution{Title: "Time to first token", Noun: "requests"}
-	ttft.Curves = []report.Curve{cumulative("TTFT", &r.Recorder.TTFT, l.TTFT)}
+	itl := plot.Distribution{Title: "Inter-token latency", Noun: "token gaps"}
+	itl.Curves = []plot.Curve{plot.CurveOf("ITL", &r.Recorder.ITL, l.ITL)}
+	ttft := plot.Distribution{Title: "Time to first token", Noun: "requests"}
+	ttft.Curves = []plot.Curve{plot.CurveOf("TTFT", &r.Recorder.TTFT, l.TTFT)}
 	if r.Summary.SLO != nil {
 		ttft.SLOS = r.Summary.SLO.TTFTS
 		itl.SLOS, itl.SLOOf = r.Summary.SLO.TPOTS, "TPOT" // a limit on the mean gap of a request
 	}
 	steps := []func() error{
-		func() error { f, err := report.CDF(caption, itl); return o.figure("itl_cdf", f, err) },
-		func() error { f, err := report.CDF(caption, ttft); return o.figure("ttft_cdf", f, err) },
+		func() error { f, err := plot.CDF(caption, itl); return o.figure("itl_cdf", f, err) },
+		func() error { f, err := plot.CDF(caption, ttft); return o.figure("ttft_cdf", f, err) },
 		func() error { f, err := report.Timeline(caption, r.Timeline); return o.figure("timeline", f, err) },
 	}
 	if r.Recorder.Attribution != nil {
 		steps = append(steps, func() error { f, err := report.GapParts(caption, r.Summary); return o.figure("itl_parts", f, err) })
 	}
 	return steps
-}
-
-// cumulative turns a histogram into a cumulative distribution.
-func cumulative(name string, h *metrics.Hist, q metrics.Quantiles) report.Curve {
-	c := report.Curve{Name: name, Quantiles: q}
-	seen := int64(0)
-	h.Each(func(seconds float64, count int64) {
-		seen += count
-		c.Points = append(c.Points, report.Point{X: seconds, F: float64(seen) / float64(h.N())})
-	})
-	return c
 }
 
 func writeBytes(b []byte) func(io.Writer) error {

@@ -37,9 +37,7 @@ func columns(w io.Writer, rows [][]string) error {
 			left = append(left, j)
 		}
 	}
-	page := text.NewPage(false)
-	page.Table(rows, left...)
-	_, err := page.WriteTo(w)
+	_, err := io.WriteString(w, text.Table(rows, left...))
 	return err
 }
 

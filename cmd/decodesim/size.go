@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/sizing"
 	"github.com/decodesim/decodesim/internal/text"
 )
@@ -107,7 +106,7 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 		if f.json {
 			return text.WriteJSON(w, answer)
 		}
-		return report.SizingText(w, answer)
+		return sizing.WriteText(w, answer)
 	})
 	if err == nil { // how long is no result: it differs from run to run
 		fmt.Fprintf(errOut, "decodesim: %s in %s s\n", text.Counted(answer.Simulations, "simulation"), text.Significant(tookS))

@@ -23,23 +23,23 @@ func openSizeBox(path string) (*sizeBox, error) {
 
 // write writes everything; best may be nil. size.json comes last: where it is, the others are whole.
 func (box *sizeBox) write(ctx context.Context, s *configs.Study, answer *sizing.Sizing, best *configs.Scenario) error {
-	splits, err := report.SplitsFigure(answer)
+	splits, err := sizing.SplitsFigure(answer)
 	if err != nil {
 		return failed(err)
 	}
-	frontier, err := report.FrontierFigure(answer)
+	frontier, err := sizing.FrontierFigure(answer)
 	if err != nil {
 		return failed(err)
 	}
 	steps := []func() error{
 		func() error { return box.WriteFile("study.yaml", writeBytes(s.YAML())) },
 		func() error {
-			return box.WriteFile("candidates.csv", func(w io.Writer) error { return report.CandidatesCSV(w, answer) })
+			return box.WriteFile("candidates.csv", func(w io.Writer) error { return sizing.WriteCandidates(w, answer) })
 		},
 		func() error { return splits.Write(box.Dir, "goodput_by_split") },
 		func() error { return frontier.Write(box.Dir, "frontier") },
 		func() error {
-			return box.WriteFile("report.html", func(w io.Writer) error { return report.SizingHTML(w, answer, splits, frontier) })
+			return box.WriteFile("report.html", func(w io.Writer) error { return sizing.WriteHTML(w, answer, splits.SVG, frontier.SVG) })
 		},
 		func() error {
 			return box.WriteFile("size.json", func(w io.Writer) error { return text.WriteJSON(w, answer) })

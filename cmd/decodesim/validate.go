@@ -148,7 +148,7 @@ func (f *validateFlags) print(out, errOut io.Writer, v *validation.Validation, d
 		if f.json {
 			return text.WriteJSON(w, v)
 		}
-		return report.ValidationTable(w, v, report.Options{Colour: colour(out)})
+		return validation.WriteTable(w, v, colour(out))
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
@@ -17,10 +18,10 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validat
 	caption := text.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: whatIsShown(v)}
 	steps := []func() error{
 		func() error {
-			return dir.WriteFile("predictions.csv", func(w io.Writer) error { return report.PredictionsCSV(w, v.Rows) })
+			return dir.WriteFile("predictions.csv", func(w io.Writer) error { return validation.WriteCSV(w, v.Rows) })
 		},
 	}
-	draw := func(name string, figure func() (report.Figure, error)) {
+	draw := func(name string, figure func() (plot.Figure, error)) {
 		steps = append(steps, func() error {
 			f, err := figure()
 			if err != nil {
@@ -31,10 +32,10 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validat
 	}
 	for _, metric := range []string{"ttft", "tpot", "e2e"} {
 		if metric != "e2e" || v.Has(metric) {
-			draw("parity_"+metric, func() (report.Figure, error) { return report.Parity(caption, v, metric) })
+			draw("parity_"+metric, func() (plot.Figure, error) { return validation.Parity(caption, v, metric) })
 		}
 	}
-	draw("error_by_concurrency", func() (report.Figure, error) { return report.ErrorByConcurrency(caption, v) })
+	draw("error_by_concurrency", func() (plot.Figure, error) { return validation.ErrorByConcurrency(caption, v) })
 	steps = append(steps, func() error {
 		return dir.WriteFile("validation.json", func(w io.Writer) error { return text.WriteJSON(w, v) })
 	})

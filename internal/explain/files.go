@@ -4,28 +4,29 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
-// WriteFiles leaves the plots and explain.json: all of them, or none.
+// WriteFiles writes the plots and explain.json: all of them, or none.
 func WriteFiles(dir *report.Dir, s *Step, x *Explanation) error {
 	caption := text.Caption{
-		Scenario: fmt.Sprintf("decode at context %d", x.Context), Model: x.Model, Hardware: fmt.Sprintf("%d × %s", x.GPUs, x.GPU),
+		Scenario: "decode at context " + text.Count(x.Context), Model: x.Model, Hardware: fmt.Sprintf("%d × %s", x.GPUs, x.GPU),
 	}
 	if x.Scenario != "" {
 		caption.Scenario = fmt.Sprintf("%s, %s", s.scenario.Name, caption.Scenario)
 	}
 	type drawing struct {
 		name string
-		draw func() (report.Figure, error)
+		draw func() (plot.Figure, error)
 	}
 	figures := []drawing{
-		{"roofline", func() (report.Figure, error) { return report.DrawRoofline(caption, rooflineOf(s, x)) }},
-		{"itl_vs_batch", func() (report.Figure, error) { return report.ITLVsBatch(caption, batchPoints(x)) }},
+		{"roofline", func() (plot.Figure, error) { return rooflineOf(s, x).Draw(caption) }},
+		{"itl_vs_batch", func() (plot.Figure, error) { return ITLVsBatch(caption, batchPoints(x)) }},
 	}
 	if v := x.Speculation; v != nil {
-		figures = append(figures, drawing{"speculation", func() (report.Figure, error) { return report.DrawSpeedUps(caption, speedUpsOf(s, v)) }})
+		figures = append(figures, drawing{"speculation", func() (plot.Figure, error) { return speedUpsOf(s, v).Draw(caption) }})
 	}
 	for _, f := range figures {
 		figure, err := f.draw()
@@ -44,24 +45,26 @@ func WriteFiles(dir *report.Dir, s *Step, x *Explanation) error {
 }
 
 // rooflineOf places the batches that fit, and the step itself, under the roof of one GPU.
-func rooflineOf(s *Step, x *Explanation) report.Roofline {
+func rooflineOf(s *Step, x *Explanation) *Roofline {
 	gpu := &s.Deployment.GPU
 	peak, dtype := gpu.ComputeFLOPS(x.Weights)
-	r := report.Roofline{GPU: x.GPU, DType: dtype, BandwidthBps: gpu.BandwidthBps.Value, PeakFLOPS: peak}
+	r := &Roofline{GPU: x.GPU, DType: dtype, BandwidthBps: gpu.BandwidthBps.Value, PeakFLOPS: peak}
 	for _, c := range x.Curve {
 		if c.Fits || c.Batch == x.Batch {
-			r.Points = append(r.Points, report.RooflinePoint{Label: fmt.Sprintf("batch %d", c.Batch), Intensity: c.flops / c.bytes, FLOPS: c.flops / c.StepS})
+			r.Points = append(r.Points, RooflinePoint{
+				Label: "batch " + text.Count(c.Batch), Intensity: c.flops / c.bytes, FLOPS: c.flops / c.StepS,
+			})
 		}
 	}
 	return r
 }
 
 // batchPoints are the batches that fit, and the step itself.
-func batchPoints(x *Explanation) []report.BatchPoint {
-	var points []report.BatchPoint
+func batchPoints(x *Explanation) []BatchPoint {
+	var points []BatchPoint
 	for _, c := range x.Curve {
 		if c.Fits || c.Batch == x.Batch {
-			points = append(points, report.BatchPoint{Batch: c.Batch, ITLS: c.StepS, FloorS: c.BoundS, ComputeBound: c.Limit == "compute"})
+			points = append(points, BatchPoint{Batch: c.Batch, ITLS: c.StepS, FloorS: c.BoundS, ComputeBound: c.Limit == "compute"})
 		}
 	}
 	return points

@@ -6,7 +6,6 @@ import (
 	"math/bits"
 
 	"github.com/decodesim/decodesim/internal/describe"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
@@ -118,8 +117,8 @@ func explainSpeedUps(b *bytes.Buffer, s *Step, v *SpeculationX) {
 }
 
 // speedUpsOf are the powers of two that the engine runs, for the heat map.
-func speedUpsOf(s *Step, v *SpeculationX) report.SpeedUps {
-	h := report.SpeedUps{Drafts: fmt.Sprintf("%s, %s", count(v.Drafts, "draft"), v.Method), Rates: v.Rates}
+func speedUpsOf(s *Step, v *SpeculationX) *SpeedUps {
+	h := &SpeedUps{Drafts: fmt.Sprintf("%s, %s", count(v.Drafts, "draft"), v.Method), Rates: v.Rates}
 	for _, p := range v.Curve {
 		if bits.OnesCount(uint(p.Batch)) != 1 || p.Batch > max(s.seats(), s.batch) {
 			continue

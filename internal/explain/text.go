@@ -227,13 +227,11 @@ func explainLadder(b *bytes.Buffer, x *Explanation) {
 
 // aligned writes rows in columns: the first to the left, like the last of a head without a name, the others to the right.
 func aligned(b *bytes.Buffer, rows [][]string) {
-	page := text.NewPage(false)
 	if last := len(rows[0]) - 1; rows[0][last] == "" {
-		page.Table(rows, last)
+		b.WriteString(text.Table(rows, last))
 	} else {
-		page.Table(rows)
+		b.WriteString(text.Table(rows))
 	}
-	b.WriteString(page.String())
 }
 
 // milli prints seconds as milliseconds with three significant digits.

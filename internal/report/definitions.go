@@ -14,7 +14,7 @@ const listedMax = 4
 
 // Definitions writes what each tool says of one request, side by side and in milliseconds, and what it means.
 func Definitions(w io.Writer, r *views.Record, heading string, o Options) error {
-	t := newPage(o)
+	t := text.NewPage(o.Colour)
 	t.Heading(heading)
 	t.Line(requestSentence(r))
 	t.Line("With F = t_1 − t_send, E2E = t_m − t_send, and n tokens in m chunks, in milliseconds:")

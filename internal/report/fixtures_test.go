@@ -1,10 +1,7 @@
 package report
 
 import (
-	"math"
 	"math/rand/v2"
-	"slices"
-	"strconv"
 
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
@@ -14,52 +11,6 @@ import (
 func caption() text.Caption {
 	seed := uint64(1)
 	return text.Caption{Scenario: "chat-70b", Model: "llama-3.1-70b", Hardware: "8 × h100-sxm", Seed: &seed}
-}
-
-// curveOf returns the distribution of the samples.
-func curveOf(name string, samples []float64) Curve {
-	slices.Sort(samples)
-	n, sum := len(samples), 0.0
-	c := Curve{Name: name}
-	for i, x := range samples {
-		sum += x
-		c.Points = append(c.Points, Point{x, float64(i+1) / float64(n)})
-	}
-	q := func(p float64) float64 { return samples[max(0, int(math.Ceil(p*float64(n)))-1)] }
-	c.Quantiles = metrics.Quantiles{N: int64(n), Mean: sum / float64(n), P50: q(.5), P90: q(.9), P95: q(.95), P99: q(.99),
-		P999: q(.999), Max: samples[n-1]}
-	return c
-}
-
-// lognormal returns the distribution of n log-normal samples.
-func lognormal(name string, median, sigma float64, n int) Curve {
-	r := rand.New(rand.NewPCG(1, uint64(n)))
-	samples := make([]float64, n)
-	for i := range samples {
-		samples[i] = median * math.Exp(sigma*r.NormFloat64())
-	}
-	return curveOf(name, samples)
-}
-
-// many returns as many distributions as have colours of their own, and two more, around times of that many units.
-func many(unit float64) []Curve {
-	var curves []Curve
-	for i, name := range []string{"vllm-v0", "sarathi", "vllm-v1", "sglang", "tensorrt-llm", "orca", "static", "decode-priority", "textbook",
-		"max_num_batched_tokens=1024 and so on"} {
-		curves = append(curves, lognormal(name, unit*(0.011+0.002*float64(i)), 0.2+0.11*float64(i), 3000))
-	}
-	return curves
-}
-
-// bursts returns gaps of which two of three are 0.
-func bursts(n int) Curve {
-	c := make([]float64, n)
-	for i := range c {
-		if i%3 == 0 {
-			c[i] = 0.04 + 0.00001*float64(i)
-		}
-	}
-	return curveOf("bursts", c)
 }
 
 // timeline returns n samples of a system that fills up.
@@ -91,21 +42,6 @@ func fleetTimeline(n int) []metrics.Sample {
 		}
 	}
 	return samples
-}
-
-// batches prices decode steps of a toy 70B model on four H100.
-func batches(n int) (Roofline, []BatchPoint) {
-	r := Roofline{GPU: "h100-sxm × 4", DType: "bf16", BandwidthBps: 4 * 3.35e12, PeakFLOPS: 4 * 989.4e12}
-	var points []BatchPoint
-	for i := range n {
-		b := 1 << i
-		bytes, flop := 140e9+float64(b)*30e6, float64(b)*140e9
-		memory, compute := bytes/r.BandwidthBps, flop/r.PeakFLOPS
-		step := (memory+compute)/0.8 + 0.002
-		r.Points = append(r.Points, RooflinePoint{"batch " + strconv.Itoa(b), flop / bytes, flop / step})
-		points = append(points, BatchPoint{b, step, max(memory, compute), compute > memory})
-	}
-	return r, points
 }
 
 // summary is a run with something of everything.

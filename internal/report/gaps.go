@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -14,7 +15,7 @@ import (
 type gapPart struct {
 	name    string // in tables and legends
 	is      string // in sentences
-	shade   shade
+	shade   plot.Shade
 	seconds float64
 }
 

@@ -3,8 +3,12 @@ package report
 import (
 	"math"
 
+	gonum "gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -14,83 +18,94 @@ const (
 	barWide     = 0.62 // of the room of a bar
 	legendWide  = vg.Length(96)
 	legendPitch = vg.Length(15)
-	betweenBars = vg.Length(44) // between the panels, for what stands above the lower one
-	partSeen    = vg.Length(1)  // a part lower than that has no line above it
+	betweenBars = vg.Length(44) // between the charts, for what stands above the lower one
 )
 
 // GapParts draws what gaps between tokens are made of, a stacked bar for the mean and each quantile: as long as they are
 // above, and all as long as each other below, where a short gap shows its parts beside a long one.
-func GapParts(c text.Caption, s *metrics.Summary) (Figure, error) {
-	return render(5.8*vg.Inch, func(sh *sheet) {
+func GapParts(c text.Caption, s *metrics.Summary) (plot.Figure, error) {
+	return plot.Render(5.8*vg.Inch, func(sheet *plot.Sheet) {
 		title := "What inter-token latency is made of"
-		lines := []string{"parts sum to the gap; prefill is how much shorter it would be without prompts"}
 		if gapNoun(s) != "ITL" {
 			title = "What gaps between chunks of tokens are made of"
 		}
 		if len(s.Gaps) == 0 {
-			sh.header(title, c)
-			sh.empty("no token gaps: nothing to show")
+			sheet.Header(title, c)
+			sheet.Empty("no token gaps: nothing to show")
 			return
 		}
-		top := sh.header(title, c, lines...) - nameRise - 8
-		bottom := marginBottom + 20
-		high := (top - bottom - betweenBars) / 2
-		left, right := marginLeft+34, figureWidth-marginRight-legendWide
-		x := scale{lo: 0, hi: float64(len(s.Gaps))}
+		top := sheet.Header(title, c, "parts sum to the gap; prefill is how much shorter it would be without prompts")
+		lower := plot.Place(top - plot.NameRise - 8)
+		lower.Min.Y -= 14 // no axis has a name below
+		lower.Max.X -= legendWide
+		upper := lower
+		lower.Max.Y = (upper.Min.Y + upper.Max.Y - betweenBars) / 2
+		upper.Min.Y = lower.Max.Y + betweenBars
 
 		longest := 0.0
 		for _, g := range s.Gaps {
 			longest = math.Max(longest, g.GapS)
 		}
-		y := linear(longest, 5)
-		lengths := &panel{sh, left, right, top - high, top, x, y}
-		lengths.ticksY(timeTicks(y, text.TimeUnit(longest)))
-		lengths.stacks(s.Gaps, func(g metrics.Gap) float64 { return g.GapS })
+		lengths := stacks(s.Gaps, plot.Times(longest, 5).Named("length of a gap"), true, upper.Size().X, func(g metrics.Gap) float64 { return g.GapS })
 		for i, g := range s.Gaps {
-			at := lengths.at(float64(i)+0.5, g.GapS)
-			lengths.halo(at.X, at.Y+5, 0.5, ink{sizeSmall, inkDark, true}, text.Duration(g.GapS))
+			lengths.Add(plot.Note{
+				At: plotter.XY{X: float64(i), Y: g.GapS}, Offset: vg.Point{Y: 5}, Align: 0.5, Ink: plot.SmallBold(plot.InkDark),
+				Text: text.Duration(g.GapS), Ground: true,
+			})
 		}
-		lengths.floor()
-		lengths.nameY("length of a gap")
-
-		shares := &panel{sh, left, right, bottom, bottom + high, x, scale{lo: 0, hi: 1}}
-		shares.ticksY(percentTicks(shares.y, 5))
-		shares.stacks(s.Gaps, func(metrics.Gap) float64 { return 1 })
-		for i, g := range s.Gaps {
-			shares.text(shares.atX(float64(i)+0.5), bottom-13, 0.5, ink{sizeText, inkDark, false}, g.At)
-		}
-		shares.floor()
-		shares.nameY("share of it")
-		sh.stackLegend(right+18, top-sizeText, s.Gaps)
+		lengths.Draw(sheet, upper)
+		shares := stacks(s.Gaps, plot.Shares(5).Named("share of it"), false, lower.Size().X, func(metrics.Gap) float64 { return 1 })
+		shares.Draw(sheet, lower)
+		stackLegend(sheet, lower.Max.X+18, top-plot.NameRise-17, s.Gaps)
 	})
 }
 
-// stacks draws each gap as a bar of that height.
-func (p *panel) stacks(gaps []metrics.Gap, height func(metrics.Gap) float64) {
+// stacks returns a chart with a bar of the given height for each gap, stacked from its parts; bare: without their names.
+func stacks(gaps []metrics.Gap, y plot.Axis, bare bool, width vg.Length, height func(metrics.Gap) float64) *plot.Chart {
+	x := plot.Axis{Min: -0.5, Max: float64(len(gaps)) - 0.5, Scale: gonum.LinearScale{}, Bare: bare, NoGrid: true}
 	for i, g := range gaps {
-		low, x0, x1 := 0.0, p.atX(float64(i)+0.5-barWide/2), p.atX(float64(i)+0.5+barWide/2)
-		for _, part := range partsOf(&g.Parts) {
-			if part.seconds <= 0 {
-				continue
+		x.Ticks = append(x.Ticks, gonum.Tick{Value: float64(i), Label: g.At})
+	}
+	chart := plot.NewChart(x, y)
+	chart.AddGrid()
+	var below *plotter.BarChart
+	for i, part := range partsOf(&metrics.Parts{}) {
+		bars := &plotter.BarChart{Width: barWide * width / vg.Length(len(gaps)), Color: part.shade}
+		for _, g := range gaps {
+			bars.Values = append(bars.Values, max(0, partsOf(&g.Parts)[i].seconds)/g.GapS*height(g))
+		}
+		if below != nil {
+			bars.StackOn(below)
+		}
+		below = bars
+		chart.Add(bars, separators(bars))
+	}
+	return chart
+}
+
+// partSeen is how high a part is that has a line above it.
+const partSeen = vg.Length(1)
+
+// separators draws a white line above each bar: neighbours are told apart by more than their colours.
+func separators(bars *plotter.BarChart) plot.Layer {
+	return func(c draw.Canvas, p *gonum.Plot) {
+		x, y := p.Transforms(&c)
+		for i, height := range bars.Values {
+			top := y(bars.BarHeight(i))
+			if top-y(bars.BarHeight(i)-height) > partSeen {
+				c.StrokeLine2(plot.Stroke(plot.White, 0.6), x(float64(i))-bars.Width/2, top, x(float64(i))+bars.Width/2, top)
 			}
-			high := low + part.seconds/g.GapS*height(g)
-			y0, y1 := p.at(0, low).Y, p.at(0, high).Y
-			p.rectangle(x0, y0, x1, y1, part.shade)
-			if y1-y0 > partSeen { // neighbours are told apart by more than their colours
-				p.stroke(white, hairline, nil, vg.Point{X: x0, Y: y1}, vg.Point{X: x1, Y: y1})
-			}
-			low = high
 		}
 	}
 }
 
 // stackLegend names the colours in the order of the stack, from its top down.
-func (s *sheet) stackLegend(x, y vg.Length, gaps []metrics.Gap) {
+func stackLegend(s *plot.Sheet, x, y vg.Length, gaps []metrics.Gap) {
 	shown := notable(gaps)
 	for i := len(shown) - 1; i >= 0; i-- {
 		part := partsOf(&metrics.Parts{})[shown[i]]
-		s.rectangle(x, y-1, x+10, y+8, part.shade)
-		s.text(x+16, y, 0, ink{sizeText, inkDark, false}, part.name)
+		s.Rectangle(x, y-1, x+10, y+8, part.shade)
+		s.Text(x+16, y, 0, plot.Body(plot.InkDark), part.name)
 		y -= legendPitch
 	}
 }

@@ -1,15 +1,13 @@
 package report
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/plot/plottest"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -82,39 +80,20 @@ func TestBurstsAreTakenApartByChunk(t *testing.T) {
 	assert.Contains(t, LateSentence(s, ""), "p99 chunk gap 31.4 ms")
 }
 
-func TestFigureOfGapsKeepsTheHouseRules(t *testing.T) {
-	all := metrics.Parts{Weights: 1, KV: 1, Compute: 1, Communication: 1, Overhead: 1, Prefill: 1, Speculation: 1, Copying: 1, Queueing: 1, Recomputing: 1, KVTransfer: 1}
-	every := late(all, metrics.TailShare{Preempted: 1})
-	none := summary()
-	none.Gaps = nil
-	for name, s := range map[string]*metrics.Summary{"gaps": summary(), "gaps-every-part": every, "gaps-none": none} {
-		f, err := GapParts(caption(), s)
-		require.NoError(t, err)
-		again, err := GapParts(caption(), s)
-		require.NoError(t, err)
-		assert.True(t, bytes.Equal(f.SVG, again.SVG) && bytes.Equal(f.PNG, again.PNG), "the same input, the same bytes")
-		assert.Contains(t, string(f.SVG), caption().String())
-		noTextIsCutOrCovered(t, string(f.SVG))
-		names := legendOf(t, string(f.SVG))
-		switch name {
-		case "gaps":
-			assert.Equal(t, []string{"queueing", "prefill", "overhead", "KV", "weights"}, names, "as the stack, from its top down")
-		case "gaps-every-part":
-			assert.Len(t, names, len(partsOf(&all)))
-		default:
-			assert.Contains(t, string(f.SVG), "nothing to show")
-		}
-		if *look != "" {
-			require.NoError(t, os.WriteFile(filepath.Join(*look, name+".png"), f.PNG, 0o644))
-		}
-	}
+func TestTheLegendOfGapsIsInTheOrderOfTheStack(t *testing.T) {
+	f, err := GapParts(caption(), summary())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"queueing", "prefill", "overhead", "KV", "weights"}, legendOf(t, string(f.SVG)), "from its top down")
+	f, err = GapParts(caption(), everyPart())
+	require.NoError(t, err)
+	assert.Len(t, legendOf(t, string(f.SVG)), len(partsOf(&metrics.Parts{})))
 }
 
 // legendOf returns the names of parts that a drawing shows, in their order.
 func legendOf(t *testing.T, svg string) (names []string) {
-	for _, shown := range textsOf(t, svg) {
+	for _, shown := range plottest.TextsOf(t, svg) {
 		for _, p := range partsOf(&metrics.Parts{}) {
-			if p.name == shown.text {
+			if p.name == shown.Text {
 				names = append(names, p.name)
 			}
 		}

@@ -14,19 +14,9 @@ type Options struct {
 	Chunks string // what bounds the prompt tokens of a step, such as "max_num_batched_tokens 8192"; empty: nothing does
 }
 
-// namesWidth is how wide the names are that stand left of the figures of a run.
-const namesWidth = 11
-
-// newPage returns an empty page whose tables and items line up.
-func newPage(o Options) *text.Page {
-	t := text.NewPage(o.Colour)
-	t.Names(namesWidth)
-	return t
-}
-
 // Table writes a run as a table for people. Everything in it is in summary.json too.
 func Table(w io.Writer, s *metrics.Summary, c text.Caption, o Options) error {
-	t := newPage(o)
+	t := text.NewPage(o.Colour)
 	t.Heading(c.String())
 	t.Blank()
 	latencies(t, &s.Latency)

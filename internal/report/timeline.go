@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -16,44 +18,65 @@ const intervalsMax = 400
 // row is one strip of the timeline.
 type row struct {
 	lines []rowLine
-	y     scale
-	ticks []tick
+	y     plot.Axis
 }
 
 type rowLine struct {
 	name   string
-	shade  shade
-	tint   shade // under the line; white: none
-	points []Point
+	shade  plot.Shade
+	tint   plot.Shade // under the line; white: none
+	points plotter.XYs
 }
 
-// Timeline draws a run over time in aligned rows: arrivals, requests in the system, by pool, KV cache, output tokens and, where
-// they come and go, replicas. Rates are means over an interval between samples; levels are the highest of the interval.
-func Timeline(c text.Caption, samples []metrics.Sample) (Figure, error) {
-	return render((6.2+1.25*vg.Length(extraRows(samples)))*vg.Inch, func(s *sheet) {
+// Timeline draws a run over time in aligned rows: arrivals, requests in the system, by pool, KV cache, output tokens and,
+// where they come and go, replicas. Rates are means over an interval between samples; levels are the highest of the
+// interval.
+func Timeline(c text.Caption, samples []metrics.Sample) (plot.Figure, error) {
+	return plot.Render((6.2+1.25*vg.Length(extraRows(samples)))*vg.Inch, func(s *plot.Sheet) {
 		if len(samples) < 2 || samples[len(samples)-1].At == samples[0].At {
-			s.header("Timeline", c)
-			s.empty("fewer than two samples: nothing to show")
+			s.Header("Timeline", c)
+			s.Empty("fewer than two samples: nothing to show")
 			return
 		}
 		intervals := merge(samples)
 		mean := samples[len(samples)-1].At.Sub(samples[0].At).Seconds() / float64(len(intervals)-1)
-		top := s.header("Timeline", c, fmt.Sprintf("intervals of %s: mean rates, highest levels", text.Duration(mean)))
+		top := s.Header("Timeline", c, fmt.Sprintf("intervals of %s: mean rates, highest levels", text.Duration(mean)))
 		start, end := intervals[0].At.Seconds(), samples[len(samples)-1].At.Seconds()
 		u := text.ClockUnit(end)
-		x := scale{lo: start / u.Size, hi: end / u.Size}
+		x := plot.Linear(start/u.Size, end/u.Size, 8, text.Short)
 		all := rows(intervals, u.Size)
-		bottom := marginBottom + 34
+		place := plot.Place(top)
+		bottom := place.Min.Y
 		pitch := (top - bottom) / vg.Length(len(all))
 		for i, r := range all {
-			base := top - pitch*vg.Length(i+1)
-			p := &panel{s, marginLeft + 34, figureWidth - marginRight, base, base + pitch - 26, x, r.y}
-			p.row(r, i == len(all)-1)
-			if i == len(all)-1 {
-				p.nameX("time since the start of the run, " + u.Name)
+			x.Bare = i < len(all)-1
+			if !x.Bare {
+				x.Name = "time since the start of the run, " + u.Name
 			}
+			place.Min.Y = top - pitch*vg.Length(i+1)
+			place.Max.Y = place.Min.Y + pitch - 26
+			r.draw(s, x, place)
 		}
 	})
+}
+
+// draw draws the row, with the names of its lines above it in their colours.
+func (r *row) draw(s *plot.Sheet, x plot.Axis, place vg.Rectangle) {
+	chart := plot.NewChart(x, r.y)
+	for _, l := range r.lines {
+		if l.tint != plot.White {
+			chart.Add(plot.Area(l.tint, l.points...))
+		}
+	}
+	chart.AddGrid()
+	name := plot.MarginLeft
+	for _, l := range r.lines {
+		chart.Add(plot.Line(plot.Stroke(l.shade, 1.2), l.points...))
+		ink := plot.SmallBold(l.shade)
+		s.Text(name, place.Max.Y+8, 0, ink, l.name)
+		name += ink.Width(l.name) + 14
+	}
+	chart.Draw(s, place)
 }
 
 // merge keeps at most intervalsMax+1 samples. A kept one has the highest level since the one before. A run ends when it
@@ -90,11 +113,11 @@ func highestOf(m, other metrics.Sample) metrics.Sample {
 }
 
 func rows(s []metrics.Sample, unitS float64) []row {
-	arrivals := rowLine{"arrivals per second", blue, blueTint, rates(s, unitS, func(m metrics.Sample) int64 { return m.Arrived })}
-	tokens := rowLine{"output tokens per second", green, greenTint, rates(s, unitS, func(m metrics.Sample) int64 { return m.Tokens })}
-	running := rowLine{"requests running", blue, blueTint, levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Running) })}
-	waiting := rowLine{"waiting", brick, white, levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Waiting) })}
-	cache := rowLine{"KV cache in use", amber, amberTint, levels(s, unitS, func(m metrics.Sample) float64 {
+	arrivals := rowLine{"arrivals per second", plot.Blue, plot.BlueTint, rates(s, unitS, func(m metrics.Sample) int64 { return m.Arrived })}
+	tokens := rowLine{"output tokens per second", plot.Green, plot.GreenTint, rates(s, unitS, func(m metrics.Sample) int64 { return m.Tokens })}
+	running := rowLine{"requests running", plot.Blue, plot.BlueTint, levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Running) })}
+	waiting := rowLine{"waiting", plot.Brick, plot.White, levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Waiting) })}
+	cache := rowLine{"KV cache in use", plot.Amber, plot.AmberTint, levels(s, unitS, func(m metrics.Sample) float64 {
 		return float64(m.KVUsed) / float64(max(1, m.KVTotal))
 	})}
 	if len(s[0].Pools) > 1 {
@@ -107,78 +130,40 @@ func rows(s []metrics.Sample, unitS float64) []row {
 	return rows
 }
 
-func countRow(lines ...rowLine) row {
-	y := linear(highest(lines), 3)
-	return row{lines, y, countTicks(y, 3)}
-}
+func countRow(lines ...rowLine) row { return row{lines, plot.Counts(highest(lines), 3)} }
 
-func shareRow(lines ...rowLine) row {
-	share := scale{lo: 0, hi: 1}
-	return row{lines, share, percentTicks(share, 2)}
-}
+func shareRow(lines ...rowLine) row { return row{lines, plot.Shares(2)} }
 
 func highest(lines []rowLine) float64 {
 	most := 0.0
 	for _, l := range lines {
 		for _, q := range l.points {
-			most = max(most, q.F)
+			most = max(most, q.Y)
 		}
 	}
 	return most
 }
 
 // rates turns a cumulative count into a staircase of rates, one level per interval.
-func rates(s []metrics.Sample, unitS float64, count func(metrics.Sample) int64) []Point {
-	var out []Point
+func rates(s []metrics.Sample, unitS float64, count func(metrics.Sample) int64) plotter.XYs {
+	var out plotter.XYs
 	for i := 1; i < len(s); i++ {
 		spanS := s[i].At.Sub(s[i-1].At).Seconds()
 		if spanS <= 0 {
 			continue
 		}
 		rate := float64(count(s[i])-count(s[i-1])) / spanS
-		out = append(out, Point{s[i-1].At.Seconds() / unitS, rate}, Point{s[i].At.Seconds() / unitS, rate})
+		out = append(out, plotter.XY{X: s[i-1].At.Seconds() / unitS, Y: rate}, plotter.XY{X: s[i].At.Seconds() / unitS, Y: rate})
 	}
 	return out
 }
 
 // levels is a staircase too: the level of an interval, from its start to its end.
-func levels(s []metrics.Sample, unitS float64, level func(metrics.Sample) float64) []Point {
-	var out []Point
+func levels(s []metrics.Sample, unitS float64, level func(metrics.Sample) float64) plotter.XYs {
+	var out plotter.XYs
 	for i := 1; i < len(s); i++ {
 		l := level(s[i])
-		out = append(out, Point{s[i-1].At.Seconds() / unitS, l}, Point{s[i].At.Seconds() / unitS, l})
+		out = append(out, plotter.XY{X: s[i-1].At.Seconds() / unitS, Y: l}, plotter.XY{X: s[i].At.Seconds() / unitS, Y: l})
 	}
 	return out
-}
-
-func (p *panel) row(r row, last bool) {
-	for _, l := range r.lines {
-		if l.tint != white {
-			p.area(l.tint, l.points)
-		}
-	}
-	p.ticksX(spanTicks(p.x), last)
-	p.ticksY(r.ticks)
-	for _, l := range r.lines {
-		p.stroke(l.shade, 1.2, nil, p.all(l.points)...)
-	}
-	p.floor()
-	x, k := marginLeft, ink{sizeSmall, inkDark, true}
-	for _, l := range r.lines {
-		k.shade = l.shade
-		p.text(x, p.top+8, 0, k, l.name)
-		x += k.width(l.name) + 14
-	}
-}
-
-// spanTicks marks round values of a scale that need not begin at 0.
-func spanTicks(s scale) []tick {
-	step := roundStep(s.hi-s.lo, 8)
-	var ticks []tick
-	for _, t := range linearTicks(scale{lo: 0, hi: s.hi}, int(s.hi/step)+1, text.Short) {
-		if t.value >= s.lo {
-			ticks = append(ticks, t)
-		}
-	}
-	return ticks
 }

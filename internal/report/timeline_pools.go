@@ -1,11 +1,16 @@
 package report
 
-import "github.com/decodesim/decodesim/sim/metrics"
+import (
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/decodesim/decodesim/internal/plot"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
 
 // poolShades tell pools apart: lines of one row that are of the same kind.
-var poolShades = [...]shade{blue, brick, green, amber, inkDark}
+var poolShades = [...]plot.Shade{plot.Blue, plot.Brick, plot.Green, plot.Amber, plot.InkDark}
 
-func poolShade(i int) shade { return poolShades[i%len(poolShades)] }
+func poolShade(i int) plot.Shade { return poolShades[i%len(poolShades)] }
 
 // extraRows returns how many rows a timeline has beyond four: one more for each pool but the first, and one for replicas
 // that come and go.
@@ -37,18 +42,18 @@ func comeAndGo(s []metrics.Sample) bool {
 func poolRows(s []metrics.Sample, unitS float64) (rows []row) {
 	var caches []rowLine
 	for i, p := range s[0].Pools {
-		of := func(level func(p *metrics.PoolSample) float64) []Point {
+		of := func(level func(p *metrics.PoolSample) float64) plotter.XYs {
 			return levels(s, unitS, func(m metrics.Sample) float64 { return level(&m.Pools[i]) })
 		}
 		lines := []rowLine{
-			{p.Name + ": running", blue, blueTint, of(func(p *metrics.PoolSample) float64 { return float64(p.Running) })},
-			{"waiting", brick, white, of(func(p *metrics.PoolSample) float64 { return float64(p.Waiting) })},
+			{p.Name + ": running", plot.Blue, plot.BlueTint, of(func(p *metrics.PoolSample) float64 { return float64(p.Running) })},
+			{"waiting", plot.Brick, plot.White, of(func(p *metrics.PoolSample) float64 { return float64(p.Waiting) })},
 		}
 		if moving := of(func(p *metrics.PoolSample) float64 { return float64(p.Moving) }); highest([]rowLine{{points: moving}}) > 0 {
-			lines = append(lines, rowLine{"on their way to it", green, white, moving})
+			lines = append(lines, rowLine{"on their way to it", plot.Green, plot.White, moving})
 		}
 		rows = append(rows, countRow(lines...))
-		caches = append(caches, rowLine{p.Name, poolShade(i), white, of(func(p *metrics.PoolSample) float64 {
+		caches = append(caches, rowLine{p.Name, poolShade(i), plot.White, of(func(p *metrics.PoolSample) float64 {
 			return float64(p.KVUsed) / float64(max(1, p.KVTotal))
 		})})
 	}
@@ -68,7 +73,7 @@ func replicaRow(s []metrics.Sample, unitS float64) row {
 		if i == 0 {
 			name = "replicas that take requests: " + name
 		}
-		lines = append(lines, rowLine{name, poolShade(i), white, levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Pools[i].Live) })})
+		lines = append(lines, rowLine{name, poolShade(i), plot.White, levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Pools[i].Live) })})
 	}
 	starting := levels(s, unitS, func(m metrics.Sample) float64 {
 		n := 0
@@ -77,5 +82,5 @@ func replicaRow(s []metrics.Sample, unitS float64) row {
 		}
 		return float64(n)
 	})
-	return countRow(append(lines, rowLine{"starting", inkSoft, white, starting})...)
+	return countRow(append(lines, rowLine{"starting", plot.InkSoft, plot.White, starting})...)
 }

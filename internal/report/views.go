@@ -19,7 +19,7 @@ type Viewed struct {
 
 // Views writes a table for each tool, in its own words and units, and one of what readers notice.
 func Views(w io.Writer, v *Viewed, c text.Caption, o Options) error {
-	t := newPage(o)
+	t := text.NewPage(o.Colour)
 	t.Heading(c.String())
 	t.Line(sampleSentence(v.Run))
 	for _, view := range v.Views {

@@ -3,6 +3,7 @@ package stats
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -38,6 +39,14 @@ func IntervalAround(centre float64, parts []float64) *Interval {
 
 // Number is NaN, written as null, where nothing was measured.
 type Number float64
+
+// Cell is the number with all its digits for a CSV file; what is not known is empty.
+func (n Number) Cell() string {
+	if x := float64(n); !math.IsNaN(x) && !math.IsInf(x, 0) {
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return ""
+}
 
 // MarshalJSON writes NaN and infinities as null.
 func (n Number) MarshalJSON() ([]byte, error) {

@@ -17,20 +17,22 @@ const (
 type Page struct {
 	buf    bytes.Buffer
 	colour bool
-	names  int
 }
 
 // NewPage returns an empty page, with ANSI escapes if it is to be in colour.
 func NewPage(colour bool) *Page { return &Page{colour: colour} }
 
-// Names sets how wide the first column of every table and the names of items are at least, so that they line up.
-func (p *Page) Names(width int) { p.names = width }
+// namesWidth is how wide the first column of every table and the names of items are at least, so that they line up.
+const namesWidth = 11
 
 // Blank writes an empty line.
 func (p *Page) Blank() { p.buf.WriteByte('\n') }
 
 // Line writes a line.
 func (p *Page) Line(s string) { p.buf.WriteString(s + "\n") }
+
+// Text writes lines that are complete.
+func (p *Page) Text(s string) { p.buf.WriteString(s) }
 
 // Heading writes the line that says what the page is about.
 func (p *Page) Heading(s string) { p.Line(p.paint(bold, s)) }
@@ -42,11 +44,11 @@ func (p *Page) Subheading(s string) { p.Line(p.paint(dim, s)) }
 func (p *Page) Warning(s string) { p.Line(p.paint(yellow, s)) }
 
 // Item writes a line under a name.
-func (p *Page) Item(name, s string) { p.Line(Padded(name, p.names+gap) + s) }
+func (p *Page) Item(name, s string) { p.Line(Padded(name, namesWidth+gap) + s) }
 
 // Table writes rows in aligned columns, the first of which is their head; see Align.
 func (p *Page) Table(rows [][]string, left ...int) {
-	for i, line := range align(p.names, rows, append(left, 0)) {
+	for i, line := range align(namesWidth, rows, append(left, 0)) {
 		line = strings.TrimRight(line, " ")
 		if i == 0 {
 			line = p.paint(dim, line)

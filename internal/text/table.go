@@ -15,6 +15,15 @@ const gap = 2
 // text/tabwriter aligns the columns of a table all to one side, which is why it is not used.
 func Align(rows [][]string, left ...int) []string { return align(0, rows, append(left, 0)) }
 
+// Table returns rows as Align does, in lines without trailing room.
+func Table(rows [][]string, left ...int) string {
+	var table strings.Builder
+	for _, line := range Align(rows, left...) {
+		table.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return table.String()
+}
+
 // AlignRight is Align with every column to the right: for cells that together are one cell of another table.
 func AlignRight(rows [][]string) []string { return align(0, rows, nil) }
 

@@ -19,11 +19,10 @@ func TestColumnsStandBelowEachOther(t *testing.T) {
 
 func TestAPageLinesUpItsTablesAndItems(t *testing.T) {
 	p := NewPage(false)
-	p.Names(6)
 	p.Heading("heading")
 	p.Table([][]string{{"", "n"}, {"a", "10"}})
 	p.Item("load", "8")
-	assert.Equal(t, "heading\n         n\na       10\nload    8\n", p.String())
+	assert.Equal(t, "heading\n              n\na            10\nload         8\n", p.String())
 	coloured := NewPage(true)
 	coloured.Warning("w")
 	assert.Equal(t, "\x1b[33mw\x1b[0m\n", coloured.String())

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/validation"
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
@@ -45,7 +44,7 @@ func (a *Accuracy) engines(m *markdown) {
 				under(s.engine)(p)
 		})
 		rows = append(rows, []string{
-			s.name, report.MetricName(s.metric.String()), s.inSample, spreadCell(errorsIn(a.predictionsOf(catalog.InSample),
+			s.name, validation.MetricName(s.metric.String()), s.inSample, spreadCell(errorsIn(a.predictionsOf(catalog.InSample),
 				keep).Errors),
 			s.leftOut, spreadCell(errorsIn(a.predictionsOf(catalog.DeploymentOut), keep).Errors),
 		})

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/validation"
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
@@ -225,7 +224,7 @@ func (a *Accuracy) unfitted(m *markdown) {
 		name := unfittedName(&g.predictions[0].Run.Labels)
 		for _, metric := range []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E} {
 			if e := errorsIn(g.predictions, leads(metric)); e.N > 0 {
-				rows = append(rows, append(slices.Clone(name), report.MetricName(metric.String()), fmt.Sprint(e.N), cell(e.Errors)))
+				rows = append(rows, append(slices.Clone(name), validation.MetricName(metric.String()), fmt.Sprint(e.N), cell(e.Errors)))
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
@@ -14,7 +14,7 @@ import (
 // AccuracyFigure is a plot beside the page.
 type NamedFigure struct {
 	Name string
-	report.Figure
+	plot.Figure
 }
 
 // AccuracyFigures draws predictions against measurements, of deployments that were left out of the fit.
@@ -24,7 +24,7 @@ func Figures(a *Accuracy) ([]NamedFigure, error) {
 		v := a.Scored(catalog.DeploymentOut)
 		c := text.Caption{Scenario: "each run predicted from other deployments", Model: "all engines",
 			Hardware: text.Counted(v.Counts.Simulated, "row")}
-		drawn, err := report.Parity(c, v, metric)
+		drawn, err := validation.Parity(c, v, metric)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (a *Accuracy) headline(m *markdown) {
 
 func (a *Accuracy) headlineRow(name string, metric measured.Metric, keep cut) []string {
 	e := errorsIn(a.predictionsOf(catalog.InSample), keep)
-	row := []string{name, report.MetricName(metric.String()), fmt.Sprint(e.N), fmt.Sprint(e.deployments)}
+	row := []string{name, validation.MetricName(metric.String()), fmt.Sprint(e.N), fmt.Sprint(e.deployments)}
 	for _, h := range headlineHoldOuts() {
 		row = append(row, cell(errorsIn(a.predictionsOf(h), keep).Errors))
 	}

@@ -3,7 +3,7 @@ package page
 import (
 	"fmt"
 
-	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
@@ -39,8 +39,8 @@ func (a *Accuracy) how(m *markdown) {
 	for i := range k.Parameters {
 		p := &k.Parameters[i]
 		rows = append(rows, []string{
-			"`" + p.Name + "`", report.ConstantText(p.Name, k.PriorValue(p)), text.Short(p.Sigma),
-			report.ConstantText(p.Name, p.Low), report.ConstantText(p.Name, p.High),
+			"`" + p.Name + "`", calibration.ConstantText(p.Name, k.PriorValue(p)), text.Short(p.Sigma),
+			calibration.ConstantText(p.Name, p.Low), calibration.ConstantText(p.Name, p.High),
 		})
 	}
 	m.table(1, rows)
@@ -134,7 +134,7 @@ func (a *Accuracy) skippedValues() []Excluded {
 }
 
 func reasonOf(p *validation.Prediction) string {
-	return report.MetricName(p.Value.Name) + ": " + p.Skip
+	return validation.MetricName(p.Value.Name) + ": " + p.Skip
 }
 
 func addExcluded(all []Excluded, set, reason string) []Excluded {

@@ -1,0 +1,281 @@
+package sizing
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"html"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/internal/text"
+)
+
+// WriteText writes the answer of a search: the deployment, why it is the one, the others of the last round and the
+// frontier.
+func WriteText(w io.Writer, s *Sizing) error {
+	t := text.NewPage(false)
+	t.Heading(fmt.Sprintf("%s · %s", s.Caption(), sloWords(&s.SLO)))
+	t.Line(searchWords(s))
+	t.Blank()
+	if s.Best == nil {
+		t.Line(fmt.Sprintf("no deployment sustains %s requests/s%s", text.Significant(s.RateMinPerS), packedOnly(s)))
+	} else {
+		for _, sentence := range sentences(s) {
+			t.Line(sentence)
+		}
+		t.Blank()
+		finalistsTable(t, s)
+		t.Blank()
+		t.Line("what limits each")
+		for i := range s.Finalists {
+			f := &s.Finalists[i]
+			t.Line("  " + f.Name + ": " + limitWords(f))
+		}
+	}
+	frontierTable(t, s.Frontier)
+	for _, note := range s.Notes {
+		t.Blank()
+		t.Line("note: " + note)
+	}
+	_, err := t.WriteTo(w)
+	return err
+}
+
+// Caption names a search on everything that shows it.
+func (s *Sizing) Caption() text.Caption {
+	return text.Caption{Scenario: s.Study, Model: s.Model, Hardware: fmt.Sprintf("up to %d × %s", s.GPUsMax, s.GPU),
+		Seed: &s.Seeds[0]}
+}
+
+// sloWords says what must be kept.
+func sloWords(l *SLO) string {
+	var limits []string
+	for _, of := range []struct {
+		name string
+		s    float64
+	}{{"TTFT", l.TTFTS}, {"TPOT", l.TPOTS}, {"E2E", l.E2ES}} {
+		if of.s > 0 {
+			limits = append(limits, of.name+" ≤ "+text.Limit(of.s))
+		}
+	}
+	return text.Short(100*l.Attainment) + " % of requests with " + strings.Join(limits, " and ")
+}
+
+// searchWords says what was looked at.
+func searchWords(s *Sizing) string {
+	simulated := 0
+	for i := range s.Candidates {
+		if s.Candidates[i].Round > 0 {
+			simulated++
+		}
+	}
+	words := fmt.Sprintf("%s, of which %s simulated: %s of up to %s requests",
+		text.Counted(len(s.Candidates), "deployment"),
+		text.Count(simulated), text.Counted(s.Simulations, "simulation"), text.Count(s.Requests[len(s.Requests)-1]))
+	if len(s.Seeds) > 1 {
+		words += fmt.Sprintf(", the last ones under %d seeds", len(s.Seeds))
+	}
+	return words
+}
+
+// packedOnly says how far even perfect packing goes.
+func packedOnly(s *Sizing) string {
+	if s.PerfectPackingPerS < s.RateMinPerS {
+		return "; the roofline limit of the best is " + text.Significant(s.PerfectPackingPerS)
+	}
+	return ", although the roofline limit is " + text.Significant(s.PerfectPackingPerS)
+}
+
+// sentences say which deployment, how sure that is and how far it is from what is possible.
+func sentences(s *Sizing) []string {
+	b := s.Best
+	sustains := text.Significant(b.CapacityPerS) + " requests/s" + spreadWords(b.Interval, 1, "")
+	if b.AtLeast {
+		sustains = "at least " + text.Significant(b.CapacityPerS) + " requests/s, the most that was tried"
+	}
+	cost := ""
+	if b.USDPerHour > 0 {
+		cost = fmt.Sprintf(", %s per hour", text.USD(b.USDPerHour))
+	}
+	all := []string{fmt.Sprintf("%s on %d × %s%s sustains %s.", b.Name, b.GPUs, s.GPU, cost, sustains)}
+	if s.AtPerS > 0 {
+		all[0] = fmt.Sprintf("%s on %d × %s%s is the cheapest that sustains %s requests/s: its SLO breaks at %s.", b.Name,
+			b.GPUs, s.GPU, cost, text.Short(s.AtPerS), sustains)
+		all = append(all, fmt.Sprintf("Margin: %s more rate%s.", text.Percent(float64(b.Margin)), marginSpread(s, b)))
+	}
+	all = append(
+		all, fmt.Sprintf("That is %s of its roofline limit, %s requests/s; the highest roofline limit of all is %s.",
+			text.Percent(b.OfPerfect),
+			text.Significant(b.PerfectPackingPerS), text.Significant(s.PerfectPackingPerS)))
+	if s.Lead != nil {
+		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs; the first sustains %s %s.", s.Finalists[1].Name,
+			s.Finalists[1].GPUs, signedPercent(s.Lead.Relative), leadSpread(s)))
+	}
+	return all
+}
+
+func marginSpread(s *Sizing, b *Finalist) string {
+	if b.Interval == nil {
+		return ""
+	}
+	low, high := b.Interval.Low/s.AtPerS-1, b.Interval.High/s.AtPerS-1
+	return fmt.Sprintf(" (95 %%: %s to %s over %d seeds)", signedPercent(low), signedPercent(high), b.Interval.N)
+}
+
+// leadSpread says how sure a lead is; ~: it may be chance.
+func leadSpread(s *Sizing) string {
+	i := s.Lead.Interval
+	if i == nil {
+		return "(one seed)"
+	}
+	spread := fmt.Sprintf("(95 %%: %s to %s, paired by seed)", signedPercent(i.Low), signedPercent(i.High))
+	if !i.Significant {
+		return spread + ", which may be chance: ~"
+	}
+	return spread
+}
+
+func signedPercent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
+
+// spreadWords is an interval behind its centre.
+func spreadWords(i *stats.Interval, scale float64, unit string) string {
+	if i == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (95 %%: %s to %s%s over %d seeds)", text.Significant(i.Low*scale), text.Significant(i.High*scale),
+		unit, i.N)
+}
+
+// finalistsTable writes the deployments of the last round.
+func finalistsTable(t *text.Page, s *Sizing) {
+	rows := [][]string{{"", "GPUs", "per hour", "sustains/s", "±", "goodput/s/GPU", "of roofline", "tokens/s/user",
+		"TTFT p50", "TPOT p50"}}
+	for i := range s.Finalists {
+		f := &s.Finalists[i]
+		half, usd := text.Dash, text.Dash
+		if f.Interval != nil {
+			half = text.Significant((f.Interval.High - f.Interval.Low) / 2)
+		}
+		if f.USDPerHour > 0 {
+			usd = text.USD(f.USDPerHour)
+		}
+		rows = append(rows, []string{
+			f.Name, text.Count(f.GPUs), usd, text.Significant(f.CapacityPerS), half, text.Significant(f.GoodputPerSPerGPU),
+			text.Percent(f.OfPerfect), text.Significant(f.UserTokensPerS), text.Duration(f.TTFTS.P50),
+			text.Duration(f.TPOTS.P50),
+		})
+	}
+	t.Table(rows)
+}
+
+// limitWords says what breaks at the next rate, and how busy the pools are.
+func limitWords(f *Finalist) string {
+	l := &f.Limit
+	var parts []string
+	if l.RatePerS > 0 {
+		first, most := "refused", l.Refused
+		var missed []string
+		for _, of := range []struct {
+			name  string
+			share float64
+		}{{"TTFT", l.TTFTMissed}, {"TPOT", l.TPOTMissed}, {"E2E", l.E2EMissed}} {
+			if of.share > most {
+				first, most = of.name, of.share
+			}
+			if of.share > 0 {
+				missed = append(missed, text.WholePercent(of.share)+" miss "+of.name)
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s first: at %s requests/s only %s keep the SLO, %s", first,
+			text.Significant(l.RatePerS), text.Percent(l.Attainment),
+			strings.Join(missed, ", ")))
+	} else {
+		parts = append(parts, "nothing breaks at the rates that were tried")
+	}
+	for i, busy := range l.Utilization {
+		parts = append(parts, fmt.Sprintf("%s busy %s of the time", f.Pools[i].Role, text.WholePercent(min(1, busy))))
+	}
+	if l.Of != "" {
+		parts = append(
+			parts, fmt.Sprintf("a token waits for a step of %s weights, %s KV, %s compute, %s communication, %s overhead",
+				text.WholePercent(l.Share.Weights),
+				text.WholePercent(l.Share.KV), text.WholePercent(l.Share.Compute), text.WholePercent(l.Share.Communication),
+				text.WholePercent(l.Share.Overhead)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// frontierRows bounds the frontier on a terminal.
+const frontierRows = 12
+
+// frontierTable writes the frontier, thinned to what a screen has room for.
+func frontierTable(t *text.Page, all []FrontierPoint) {
+	if len(all) == 0 {
+		return
+	}
+	t.Blank()
+	t.Line("Pareto frontier: goodput per GPU against user speed")
+	rows := [][]string{{"tokens/s/user", "goodput/s/GPU", "requests/s", "deployment"}}
+	shown := min(len(all), frontierRows)
+	for i := range shown {
+		at := 0
+		if shown > 1 {
+			at = i * (len(all) - 1) / (shown - 1)
+		}
+		p := &all[at]
+		rows = append(rows, []string{
+			text.Significant(p.UserTokensPerS), text.Significant(p.GoodputPerSPerGPU), text.Significant(p.RatePerS), p.Name,
+		})
+	}
+	t.Table(rows, -1)
+}
+
+// WriteCandidates writes a line per deployment, in SI units; cells of what is not known stay empty.
+func WriteCandidates(w io.Writer, s *Sizing) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"name", "topology", "split", "gpus", "usd_per_hour", "prefill_share", "tensor_parallel",
+		"max_num_seqs", "prefill_tensor_parallel",
+		"max_num_batched_tokens", "perfect_packing_per_s", "capacity_per_s", "round", "why"}}
+	number := func(x float64) string {
+		if x == 0 {
+			return ""
+		}
+		return stats.Number(x).Cell()
+	}
+	for i := range s.Candidates {
+		c := &s.Candidates[i]
+		first, last := &c.Pools[0], &c.Pools[len(c.Pools)-1]
+		rows = append(rows, []string{c.Name, c.Topology, c.Split, strconv.Itoa(c.GPUs), number(c.USDPerHour),
+			number(c.PrefillShare()),
+			strconv.Itoa(last.TensorParallel), strconv.Itoa(last.MaxNumSeqs), strconv.Itoa(first.TensorParallel),
+			strconv.Itoa(first.MaxNumBatchedTokens),
+			stats.Number(c.PerfectPackingPerS).Cell(), c.CapacityPerS.Cell(), strconv.Itoa(c.Round), c.Why})
+	}
+	return out.WriteAll(rows)
+}
+
+// WriteHTML writes the text and the figures as one page that needs nothing else.
+func WriteHTML(w io.Writer, s *Sizing, drawings ...[]byte) error {
+	var page, plain bytes.Buffer
+	if err := WriteText(&plain, s); err != nil {
+		return err
+	}
+	fmt.Fprintf(&page, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>%s</title>\n",
+		html.EscapeString(s.Caption().String()))
+	page.WriteString(
+		"<style>body{font:14px sans-serif;margin:2em " +
+			"auto;max-width:70em}pre{overflow-x:auto}svg{max-width:100%;height:auto}</style>\n")
+	fmt.Fprintf(&page, "<pre>%s</pre>\n", html.EscapeString(plain.String()))
+	for _, svg := range drawings {
+		if at := bytes.Index(svg, []byte("<svg")); at > 0 {
+			svg = svg[at:] // its XML head is no HTML
+		}
+		page.Write(svg)
+	}
+	page.WriteString("</html>\n")
+	_, err := w.Write(page.Bytes())
+	return err
+}

@@ -1,0 +1,116 @@
+package sizing
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/plot"
+	"github.com/decodesim/decodesim/internal/plot/plottest"
+	"github.com/decodesim/decodesim/internal/stats"
+)
+
+// sizing is an answer with round numbers.
+func toySizing() *Sizing {
+	deployment := func(name, split string, gpus int, pools ...Pool) Deployment {
+		topology := configs.Colocated
+		if split != "" {
+			topology = configs.Disaggregated
+		}
+		return Deployment{Name: name, Topology: topology, Split: split, GPUs: gpus, USDPerHour: 4 * float64(gpus),
+			Pools: pools}
+	}
+	prefill, decode := Pool{Role: "prefill", Replicas: 1, GPUs: 2, TensorParallel: 2},
+		Pool{Role: "decode", Replicas: 3, GPUs: 6, TensorParallel: 2}
+	best := Finalist{
+		Deployment: deployment("1P3D tp2", "1P3D", 8, prefill, decode), CapacityPerS: 20,
+		Interval:           &stats.Interval{Low: 19, High: 21, N: 5},
+		PerfectPackingPerS: 50, OfPerfect: 0.4, GoodputPerS: 18, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30,
+		TTFTS: Percentile{P50: 0.2, At: 0.5}, TPOTS: Percentile{P50: 0.033, At: 0.04},
+		Limit: Limiting{RatePerS: 20.1, Attainment: 0.89, TTFTMissed: 0.1, TPOTMissed: 0.01,
+			Utilization: []float64{0.9, 0.5}, Of: "memory"},
+	}
+	second := best
+	second.Deployment = deployment("4 × tp2", "", 8, Pool{Role: "serve", Replicas: 4, GPUs: 8, TensorParallel: 2})
+	second.CapacityPerS, second.Limit.Utilization, second.Limit.TPOTMissed = 19, []float64{1}, 0.2
+	return &Sizing{
+		Study: "toy", Model: "llama", GPU: "h100-sxm", Seeds: []uint64{1, 2, 3, 4, 5}, GPUsMax: 8, Simulations: 99,
+		Requests:    []int64{100, 400, 400},
+		RateMinPerS: 1, RateMaxPerS: 100, PerfectPackingPerS: 60, SLO: SLO{TTFTS: 0.5, TPOTS: 0.04, Attainment: 0.9},
+		Best: &best, Finalists: []Finalist{best, second},
+		Lead: &Lead{Relative: 0.05, Interval: &stats.Interval{Low: -0.01, High: 0.11, N: 5}},
+		Candidates: []Candidate{{Deployment: best.Deployment, Round: 3, CapacityPerS: 20, PerfectPackingPerS: 50},
+			{Deployment: second.Deployment, Why: "left out, as it would"}},
+		Frontier: []FrontierPoint{{Name: "1P3D tp2", Topology: configs.Disaggregated, RatePerS: 5,
+			GoodputPerSPerGPU: 0.6, UserTokensPerS: 60},
+			{Name: "4 × tp2", Topology: configs.Colocated, RatePerS: 20, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30}},
+		Splits: []SplitPoint{{Topology: configs.Colocated, Series: "tp2", GoodputPerSPerGPU: 2.1},
+			{Topology: configs.Disaggregated, Series: "tp2", Split: "1P3D", PrefillShare: 0.25, GoodputPerSPerGPU: 2.25},
+			{Topology: configs.Disaggregated, Series: "tp2", Split: "2P2D", PrefillShare: 0.5, GoodputPerSPerGPU: 1}},
+		Notes: []string{"left out: a replica that does not fit"},
+	}
+}
+
+func TestASearchIsToldInSentences(t *testing.T) {
+	var text bytes.Buffer
+	require.NoError(t, WriteText(&text, toySizing()))
+	for _, want := range []string{
+		"toy · llama · up to 8 × h100-sxm · seed 1 · 90 % of requests with TTFT ≤ 500 ms and TPOT ≤ 40 ms\n",
+		"2 deployments, of which 1 simulated: 99 simulations of up to 400 requests, the last ones under 5 seeds\n",
+		"1P3D tp2 on 8 × h100-sxm, $32.00 per hour sustains 20.0 requests/s (95 %: 19.0 to 21.0 over 5 seeds).\n",
+		"That is 40.0 % of its roofline limit, 50.0 requests/s; the highest roofline limit of all is 60.0.\n",
+		"Runner-up: 4 × tp2 on 8 GPUs; the first sustains +5.0 % (95 %: -1.0 % to +11.0 %, paired by seed), which may be " +
+			"chance: ~.\n",
+		"  1P3D tp2: TTFT first: at 20.1 requests/s only 89.0 % keep the SLO, 10 % miss TTFT, 1 % miss TPOT; prefill busy " +
+			"90 % of the time; decode busy 50 % of the time;",
+		"  4 × tp2: TPOT first: ",
+		"note: left out: a replica that does not fit\n",
+	} {
+		assert.Contains(t, text.String(), want)
+	}
+	asked := toySizing()
+	asked.AtPerS, asked.Best.Margin = 16, 0.25
+	text.Reset()
+	require.NoError(t, WriteText(&text, asked))
+	assert.Contains(t, text.String(), "is the cheapest that sustains 16 requests/s: its SLO breaks at 20.0 requests/s")
+	assert.Contains(t, text.String(), "Margin: 25.0 % more rate (95 %: +18.8 % to +31.2 % over 5 seeds).\n")
+}
+
+func TestFiguresOfASearchKeepTheHouseRules(t *testing.T) {
+	nothing := &Sizing{Study: "toy", Seeds: []uint64{1}, SLO: SLO{TTFTS: 1, Attainment: 1}}
+	for name, draw := range map[string]func(*Sizing) (plot.Figure, error){"splits": SplitsFigure, "frontier": FrontierFigure} {
+		plottest.Check(t, []plottest.Drawing{
+			{Name: name, Caption: toySizing().Caption().String(), Draw: func() (plot.Figure, error) { return draw(toySizing()) }},
+			{Name: name + "-none", Caption: nothing.Caption().String(), Draw: func() (plot.Figure, error) { return draw(nothing) }},
+		})
+		f, err := draw(toySizing())
+		require.NoError(t, err)
+		assert.Contains(t, string(f.SVG), "1P3D tp2: 2.25")
+	}
+}
+
+func TestEveryCandidateHasALine(t *testing.T) {
+	var text bytes.Buffer
+	require.NoError(t, WriteCandidates(&text, toySizing()))
+	rows, err := csv.NewReader(&text).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 3)
+	assert.Equal(t, strings.Split("1P3D tp2,disaggregated,1P3D,8,32,0.25,2,0,2,0,50,20,3,", ","), rows[1])
+	assert.Equal(t, "left out, as it would", rows[2][len(rows[2])-1])
+}
+
+func TestThePageOfASearchNeedsNothingElse(t *testing.T) {
+	f, err := SplitsFigure(toySizing())
+	require.NoError(t, err)
+	var page bytes.Buffer
+	require.NoError(t, WriteHTML(&page, toySizing(), f.SVG))
+	assert.Contains(t, page.String(), "TTFT ≤ 500 ms")
+	assert.Equal(t, 1, strings.Count(page.String(), "<svg"))
+	assert.NotContains(t, page.String(), "<?xml")
+	assert.NotContains(t, page.String(), "src=")
+}
