@@ -126,7 +126,7 @@ func TestARequestAloneHasTheLatencyOfTheFormula(t *testing.T) {
 	} {
 		d := deployment(t, c.model, "h100-sxm", c.tensor)
 		o := &one{Request: sim.Request{Prompt: int32(c.prompt), Output: int32(c.output), Arrival: 12345}}
-		run, err := sim.New(sim.Config{Source: o, Sink: o, Pools: []*sim.Pool{{
+		run, err := sim.New(sim.Config{Source: o, Sink: o, Pools: []*sim.PoolSpec{{
 			Size: 1, KVBlocks: 1 << 20, BlockSize: 16, MaxModelLen: 1 << 20, Windows: d.Windows(),
 			Model: hardware.NewRoofline(d, 4), Router: routers.LeastLoaded{},
 			Scheduler: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: budget},

@@ -105,7 +105,7 @@ func (l load) config(tb testing.TB, n int, sink sim.Sink) sim.Config {
 	}
 	return sim.Config{
 		Contents: src.Contents(), Source: src, Sink: sink, Unordered: l.apart, Cores: l.cores, Each: atOnce,
-		Pools: []*sim.Pool{{
+		Pools: []*sim.PoolSpec{{
 			Size: max(1, l.replicas), PrefixCaching: l.prefix, AsyncScheduling: l.ahead, KVBlocks: l.blocks, BlockSize: 16,
 			MaxModelLen: 16384 + 65536,
 			Model:       hardware.NewRoofline(d, l.seats), Router: router,

@@ -102,7 +102,7 @@ func New(c Config) (*Cluster, error) {
 	}
 	cl := &Cluster{
 		setup: setup{
-			source: c.Source, sink: c.Sink, pools: c.Pools, routes: c.Routes, splitter: c.Splitter,
+			source: c.Source, sink: c.Sink, routes: c.Routes, splitter: c.Splitter,
 			admission: c.Admission, contents: c.Contents, ingress: c.Ingress, egress: c.Egress,
 			until: c.Until, maxRun: c.MaxRun, logWheel: c.LogWheel, traceEvery: c.TraceEvery,
 		},
@@ -120,7 +120,7 @@ func New(c Config) (*Cluster, error) {
 		cl.controlAt = 0
 	}
 	cl.findPause()
-	cl.build()
+	cl.build(c.Pools)
 	if c.Unordered && cl.separable() {
 		cl.separate(c.Cores, c.Each)
 	}
@@ -150,14 +150,16 @@ func (s *setup) complete() {
 }
 
 // build builds the pools and their instances.
-func (c *Cluster) build() {
+func (c *Cluster) build(specs []*PoolSpec) {
 	n := 0
-	for _, p := range c.pools {
-		n += max(p.Size, p.SizeMax)
+	for _, spec := range specs {
+		n += max(spec.Size, spec.SizeMax)
 	}
 	c.ends, c.links = clock.NewTournament(0, n), transfer.NewLinks(n)
-	for _, p := range c.pools {
-		p.build(c)
+	for _, spec := range specs {
+		p := &Pool{PoolSpec: *spec}
+		c.pools = append(c.pools, p)
+		p.addInstances(c)
 	}
 	for _, route := range c.routes {
 		for i := range route[:len(route)-1] {

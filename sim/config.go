@@ -10,7 +10,7 @@ import (
 type Config struct {
 	Source     Source
 	Sink       Sink
-	Pools      []*Pool
+	Pools      []*PoolSpec
 	Routes     []Route    // that requests may take; nil: one, of the first pool alone
 	Splitter   Splitter   // picks one of them; nil: the first
 	Admission  Admission  // decides which requests may enter; nil: all

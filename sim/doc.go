@@ -8,7 +8,7 @@
 //	cluster.go     a run: the order of events at one instant
 //	request.go     what a client asks for, and what becomes of it
 //	route.go       arrival → route → router → instance, or the gate
-//	pool.go        identical instances and their policies
+//	pool.go        identical instances: what they are built from, and their state
 //	instance.go    an engine: plan a step
 //	queue.go       the requests that wait, in order
 //	pages.go       their packed form: most of them have no record yet

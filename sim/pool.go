@@ -7,8 +7,9 @@ import (
 	"github.com/decodesim/decodesim/sim/kv"
 )
 
-// Pool is a set of identical instances and the policies that run them.
-type Pool struct {
+// PoolSpec describes a pool: a set of identical instances and the policies that run them. A run copies it and never
+// changes it.
+type PoolSpec struct {
 	Name               string
 	Size               int          // instances that take requests from the beginning
 	SizeMax            int          // instances that there may ever be; 0: Size
@@ -33,7 +34,11 @@ type Pool struct {
 	Model              StepModel
 	Scheduler          Scheduler
 	Router             Router
+}
 
+// Pool is a pool in a run: what it was built from, and its state.
+type Pool struct {
+	PoolSpec
 	poolState
 }
 
@@ -53,7 +58,7 @@ type poolState struct {
 	up      Duration // of instances that are down
 }
 
-func (p *Pool) validate() error {
+func (p *PoolSpec) validate() error {
 	switch {
 	case p.Size < 0 || max(p.Size, p.SizeMax) < 1 || p.BlockSize < 1 || p.SequenceBlocks < 0 || p.MaxModelLen < 2:
 		return fmt.Errorf("sim: pool %q needs at least 1 instance, 1 token per block, 0 blocks per sequence and 2 tokens of context; got %d, %d, %d and %d",
@@ -91,9 +96,8 @@ func (p *Pool) validate() error {
 	return nil
 }
 
-// build makes the pool's instances for a run.
-func (p *Pool) build(c *Cluster) {
-	p.poolState = poolState{}
+// addInstances adds the instances of p to the cluster.
+func (p *Pool) addInstances(c *Cluster) {
 	for i := range max(p.Size, p.SizeMax) {
 		in := newInstance(c, p, int32(len(c.instances)))
 		c.instances, p.all = append(c.instances, in), append(p.all, in)

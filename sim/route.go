@@ -17,7 +17,7 @@ type Stage struct {
 }
 
 // validate checks route i of a cluster with these pools.
-func (route Route) validate(i int, pools []*Pool) error {
+func (route Route) validate(i int, pools []*PoolSpec) error {
 	if len(route) == 0 || len(route) > 255 {
 		return fmt.Errorf("sim: route %d has %d stages, must have 1 to 255", i, len(route))
 	}

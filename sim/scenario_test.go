@@ -249,18 +249,18 @@ func (s *closedLoop) Done(at sim.Time, r *sim.Request) { s.ready[s.client[r.ID]]
 func (sc *scenario) config(sink sim.Sink) sim.Config {
 	source, tree := sc.source()
 	c := sim.Config{Source: source, Sink: sink, Ingress: sc.ingress, Contents: tree,
-		Pools: []*sim.Pool{sc.pool(tree != nil)}}
+		Pools: []*sim.PoolSpec{sc.pool(tree != nil)}}
 	sc.extend(&c)
 	return c
 }
 
 // pool returns a pool of the scenario for the simulator.
-func (sc *scenario) pool(contents bool) *sim.Pool {
+func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 	var router sim.Router = routers.LeastLoaded{}
 	if sc.roundRobin {
 		router = new(routers.RoundRobin)
 	}
-	p := &sim.Pool{
+	p := &sim.PoolSpec{
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.seats, RecomputeLastToken: sc.recomputes,
 		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,

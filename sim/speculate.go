@@ -135,7 +135,9 @@ func (in *Instance) commitDrafts(now Time) {
 		all += int64(n)
 		if r.state == decoding && d.Accepted > 0 {
 			more += int(d.Accepted)
-			in.reportAccepted(r, d, now)
+			if in.report.byClass != nil || r.Traced {
+				in.reportAccepted(r, d, now)
+			}
 		}
 		if r.Emitted == r.Output {
 			r.finishStep = step

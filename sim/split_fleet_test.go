@@ -69,9 +69,9 @@ func drawFleet(t *rapid.T, sink sim.Sink) sim.Config {
 		}
 		requests = append(requests, r)
 	}
-	pool := func(name string, seats int32) *sim.Pool {
+	pool := func(name string, seats int32) *sim.PoolSpec {
 		scheduler, chunks := drawFleetPolicy(t, name, int(seats))
-		return &sim.Pool{
+		return &sim.PoolSpec{
 			Name: name, Size: int(one(name, 1, 1, 2, 3)), BlockSize: 16, KVBlocks: int64(one(name+" blocks", 40, 60, 4000)),
 			MaxModelLen: 600,
 			MaxNumSeqs:  int(seats), AsyncScheduling: rapid.Bool().Draw(t, name+" ahead"), RecomputeLastToken: chunks &&
@@ -87,7 +87,7 @@ func drawFleet(t *rapid.T, sink sim.Sink) sim.Config {
 			Token: sim.Duration(one("token_us", 0, 1, 400)) * sim.Microsecond, Layers: one("layers", 1, 32)},
 	}
 	c := sim.Config{
-		Source: &open{requests: requests}, Sink: sink, Pools: []*sim.Pool{pool("prefill", seats), pool("decode", seats)},
+		Source: &open{requests: requests}, Sink: sink, Pools: []*sim.PoolSpec{pool("prefill", seats), pool("decode", seats)},
 		Routes: []sim.Route{{stage, {Pool: 1}}},
 	}
 	if rapid.Bool().Draw(t, "failures") {
@@ -131,8 +131,8 @@ func TestGapsOfAFleetAreTheSumOfTheirParts(t *testing.T) {
 
 // TestAHandOverIsTakenApart: one request alone, by hand.
 func TestAHandOverIsTakenApart(t *testing.T) {
-	pool := func(name string) *sim.Pool {
-		return &sim.Pool{
+	pool := func(name string) *sim.PoolSpec {
+		return &sim.PoolSpec{
 			Name: name, Size: 1, BlockSize: 16, KVBlocks: 100, MaxModelLen: 100, MaxNumSeqs: 1, Router: routers.LeastLoaded{},
 			Model:     prices{overhead: 5 * sim.Millisecond},
 			Scheduler: &schedulers.Continuous{MaxNumSeqs: 1, MaxNumBatchedTokens: 100},
@@ -142,7 +142,7 @@ func TestAHandOverIsTakenApart(t *testing.T) {
 		s := &gapSplits{splitting: splitting{journal: newJournal(), t: t}}
 		two := []sim.Request{{ID: 0, Prompt: 10, Output: 3}, {ID: 1, Prompt: 10, Output: 3}}
 		run(t, sim.Config{
-			Source: &open{requests: two}, Sink: s, Pools: []*sim.Pool{pool("prefill"), pool("decode")},
+			Source: &open{requests: two}, Sink: s, Pools: []*sim.PoolSpec{pool("prefill"), pool("decode")},
 			Routes: []sim.Route{{{Tokens: 1, Cache: true, Push: push,
 				Link: sim.Link{Latency: sim.Millisecond, Fixed: 2 * sim.Millisecond, Layers: 2}}, {Pool: 1}}},
 		})

@@ -88,7 +88,7 @@ func checkJoined(s *configs.Scenario, from, to *configs.Pool) error {
 
 // received says how a pool goes on with what is handed over to it. vLLM computes the last token of a prompt again, from
 // which the next one follows: num_computed_tokens is one less than the prompt (vllm/v1/core/sched/scheduler.py).
-func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.Pool) error {
+func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	if p.Role != configs.RoleDecode {
 		return nil
 	}

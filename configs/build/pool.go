@@ -9,7 +9,7 @@ import (
 )
 
 // pool makes the i-th pool of the run, with its replica, and writes into the scenario what follows from that.
-func (b *Built) pool(i int) (*sim.Pool, error) {
+func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 	s, p := b.Scenario, &b.Scenario.Pools[i]
 	r, err := ReplicaOf(s, i)
 	if err != nil {
@@ -17,7 +17,7 @@ func (b *Built) pool(i int) (*sim.Pool, error) {
 	}
 	b.Replicas = append(b.Replicas, r)
 	p.MaxModelLen, p.MaxNumBatchedTokens = int(r.MaxModelLen), r.MaxNumBatchedTokens
-	pool := &sim.Pool{
+	pool := &sim.PoolSpec{
 		Name: p.Name, Size: p.Replicas, SizeMax: p.ReplicasMax, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize),
 		MaxModelLen:    r.MaxModelLen,
 		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
@@ -37,7 +37,7 @@ func (b *Built) pool(i int) (*sim.Pool, error) {
 }
 
 // decide gives a pool the policies that run it; its router comes later, see fleet.
-func decide(s *configs.Scenario, p *configs.Pool, r *Replica, pool *sim.Pool) (err error) {
+func decide(s *configs.Scenario, p *configs.Pool, r *Replica, pool *sim.PoolSpec) (err error) {
 	pool.Scheduler, err = newScheduler(s, p, r)
 	if err != nil {
 		return err

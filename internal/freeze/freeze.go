@@ -80,7 +80,7 @@ func record(ctx context.Context, b *build.Built) (*tape, string) {
 	_, t.closed = b.Config.Source.(sim.Follower)
 	config, pool := b.Config, *b.Config.Pools[0]
 	pool.Model = t
-	config.Pools, config.Sink = []*sim.Pool{&pool}, t
+	config.Pools, config.Sink = []*sim.PoolSpec{&pool}, t
 	if _, err := validation.Simulate(ctx, b, config); err != nil {
 		return nil, err.Error()
 	}

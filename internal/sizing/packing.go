@@ -27,7 +27,7 @@ type packing struct {
 }
 
 // newPacking derives the terms from the prices of single steps.
-func newPacking(m *hardware.Roofline, p *configs.Pool, pool *sim.Pool, drafts int) packing {
+func newPacking(m *hardware.Roofline, p *configs.Pool, pool *sim.PoolSpec, drafts int) packing {
 	d := m.Deployment()
 	shares := d.Parallel.Ranks() * d.Parallel.Pipeline
 	seats := max(1, p.Seats())

@@ -125,7 +125,7 @@ func TestAutoscaleReplacesWhatFailed(t *testing.T) {
 	}, step()[:200], p)
 	c.Run()
 	assert.Equal(t, 200, e.Count(sim.Completed))
-	assert.GreaterOrEqual(t, p.Len(), 2)
+	assert.GreaterOrEqual(t, c.Pool(0).Len(), 2)
 }
 
 // TestAutoscaleStaysWithinItsLimits: whatever the load and the arguments, sizes stay within them, the last instance

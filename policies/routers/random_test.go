@@ -14,8 +14,8 @@ import (
 // TestRandomIsMultinomial: χ² of 16,000 requests over 16 instances has 15 degrees of freedom; 44.3 is its 99.99th
 // percentile and 2.7 its 0.02nd. Another stage or seed draws anew; another order does not.
 func TestRandomIsMultinomial(t *testing.T) {
-	p := testcluster.NewPool(16, routers.NewRandom(3))
-	testcluster.New(nil, nil, p)
+	c, _ := testcluster.New(nil, nil, testcluster.NewPool(16, routers.NewRandom(3)))
+	p := c.Pool(0)
 	counts, same, other := make([]float64, 16), 0, routers.NewRandom(4)
 	for id := range int32(16_000) {
 		r := sim.Request{ID: id}
@@ -58,9 +58,10 @@ func TestRandomSplitsAPoissonStream(t *testing.T) {
 // choices, and of log n / log log n with one, which in any throw of 256 is at least 4.
 func TestTwoChoicesLevelTheLoad(t *testing.T) {
 	longest := func(router sim.Router) (most int) {
-		p := testcluster.NewPool(256, router)
-		c, _ := testcluster.New(func(c *sim.Config) { c.Until = testcluster.At(1) }, make256(), p)
+		until := func(c *sim.Config) { c.Until = testcluster.At(1) }
+		c, _ := testcluster.New(until, make256(), testcluster.NewPool(256, router))
 		c.Run()
+		p := c.Pool(0)
 		for i := range p.Len() {
 			most = max(most, p.Instance(i).Load())
 		}

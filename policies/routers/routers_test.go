@@ -62,8 +62,9 @@ func TestRoutersRefuseWhatMakesNoSense(t *testing.T) {
 // TestRoundRobinGoesOnWhenInstancesGo: it takes the next in order of ID, whichever are drained, and the first after the
 // last.
 func TestRoundRobinGoesOnWhenInstancesGo(t *testing.T) {
-	p := testcluster.NewPool(4, new(routers.RoundRobin))
-	c, _ := testcluster.New(nil, nil, testcluster.NewPool(2, new(routers.RoundRobin)), p)
+	two, four := testcluster.NewPool(2, new(routers.RoundRobin)), testcluster.NewPool(4, new(routers.RoundRobin))
+	c, _ := testcluster.New(nil, nil, two, four)
+	p := c.Pool(1)
 	next := func() int32 { return p.Router.Route(0, &sim.Request{}, p).ID - 2 }
 	assert.Equal(t, []int32{0, 1}, []int32{next(), next()})
 	c.Drain(p.Replica(2))
@@ -181,11 +182,12 @@ func routeIn(t testing.TB, name string, size int, staleness sim.Duration) (*sim.
 	a.Staleness, a.Contents = staleness, new(sim.Contents)
 	node := a.Contents.Add(0, 64)
 	router := testcluster.Must(routers.New(name, a))
-	p := testcluster.NewPool(size, router)
-	p.PrefixCaching = true
+	spec := testcluster.NewPool(size, router)
+	spec.PrefixCaching = true
 	until := func(c *sim.Config) { c.Contents, c.Until = a.Contents, testcluster.At(20) }
-	c, _ := testcluster.New(until, testcluster.Various(4*size, float64(size)), p)
+	c, _ := testcluster.New(until, testcluster.Various(4*size, float64(size)), spec)
 	c.Run()
+	p := c.Pool(0)
 	r, now := sim.Request{Prompt: 70, Output: 3, Content: node, Session: 1}, c.Now()
 	return p, func() {
 		r.ID++

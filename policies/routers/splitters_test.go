@@ -97,9 +97,9 @@ func TestTheLessLoadedRoute(t *testing.T) {
 	c.Run()
 	assert.Equal(t, [2][]int32{{0, 4}, {1, 2, 3, 5, 6, 7, 8, 9}}, routed)
 	assert.Equal(t, 10, e.Count(sim.Completed))
-	c.Drain(large.Instance(0))
-	c.Drain(large.Instance(0))
-	c.Drain(large.Instance(0))
+	c.Drain(c.Pool(1).Instance(0))
+	c.Drain(c.Pool(1).Instance(0))
+	c.Drain(c.Pool(1).Instance(0))
 	assert.Zero(t, split.Split(0, nil, c), "the first, if neither takes requests")
 }
 

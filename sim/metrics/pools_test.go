@@ -63,7 +63,7 @@ func TestAFleetThatChangesIsPaidByTheHour(t *testing.T) {
 	simulated := func(changes bool) (*metrics.Summary, *sim.Cluster, []metrics.Sample) {
 		f, line := &metrics.Full{}, metrics.NewTimeline(0)
 		config := sim.Config{
-			Source: new(beat), Sink: f, Observe: line.Observe, Pools: []*sim.Pool{{
+			Source: new(beat), Sink: f, Observe: line.Observe, Pools: []*sim.PoolSpec{{
 				Name: "serve", Size: 2, BlockSize: 16, KVBlocks: 100, MaxModelLen: 200, Model: even{},
 				Router: new(routers.RoundRobin), Scheduler: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 64},
 			}},

@@ -85,8 +85,8 @@ func (second) Price(_ []sim.Shape, g *sim.Segment) {
 }
 
 // NewPool returns a pool of instances that run up to 8 sequences, in 200 blocks of 4 tokens.
-func NewPool(size int, router sim.Router) *sim.Pool {
-	return &sim.Pool{
+func NewPool(size int, router sim.Router) *sim.PoolSpec {
+	return &sim.PoolSpec{
 		Name: "p", Size: size, KVBlocks: 200, BlockSize: 4, MaxModelLen: 400, Model: second{},
 		Scheduler: &schedulers.Continuous{MaxNumSeqs: 8, MaxNumBatchedTokens: 1024}, Router: router,
 	}
@@ -105,7 +105,7 @@ func (l *list) Next(r *sim.Request) bool {
 
 // New returns a cluster of these pools, which serves the requests numbered in their order, and the log of its run.
 // change, unless it is nil, changes the configuration first.
-func New(change func(*sim.Config), requests []sim.Request, pools ...*sim.Pool) (*sim.Cluster, *Log) {
+func New(change func(*sim.Config), requests []sim.Request, pools ...*sim.PoolSpec) (*sim.Cluster, *Log) {
 	for i := range requests {
 		requests[i].ID = int32(i)
 	}
