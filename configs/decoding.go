@@ -4,8 +4,8 @@ import (
 	"github.com/decodesim/decodesim/workloads"
 )
 
-// Decoding is how tokens are chosen, as far as it costs time, and how many answers a prompt gets. Of the workload requests
-// then counts prompts; of the results it counts answers.
+// Decoding is how tokens are chosen, as far as it costs time, and how many answers a prompt gets. Of the workload
+// requests then counts prompts; of the results it counts answers.
 type Decoding struct {
 	Sampling          string  `yaml:"sampling" oneof:"samplings" doc:"greedy top-k top-p: what choosing a token costs, by the vocabulary"`
 	StructuredOutputS float64 `yaml:"structured_output_s,omitempty" bound:"[0,3600]" about:"time of the host per step to constrain the output"`
@@ -43,13 +43,16 @@ func (s *Scenario) checkChoices(c *checker, k workloads.Choices) {
 	case w.Sessions != nil:
 		c.fail(path, "%d, but a session goes on from one answer; expected 1, or a workload without sessions", k.N)
 	case w.Requests > requestsMax/k.N:
-		c.fail("workload.requests", "%d prompts of %d answers each; expected at most %d prompts", w.Requests, k.N, requestsMax/k.N)
+		c.fail("workload.requests", "%d prompts of %d answers each; expected at most %d prompts", w.Requests, k.N,
+			requestsMax/k.N)
 	}
 	if !k.Beam || len(s.Pools) == 0 {
 		return
 	}
 	if s.Speculation.On() {
-		c.fail(path, "%d stands beside speculation, with which paths of a beam would not be of equal length; expected only one of them", k.N)
+		c.fail(
+			path, "%d stands beside speculation, with which paths of a beam would not be of equal length; expected only one "+
+				"of them", k.N)
 	}
 	for i := range s.Pools {
 		if seats := s.Pools[i].Seats(); seats > 0 && s.Pools[i].Decodes() && k.N > int64(seats) {

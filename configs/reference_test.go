@@ -220,17 +220,21 @@ func scenarioPage(t *testing.T) []byte {
 	w := referenceWriter{t: t, seen: map[reflect.Type]string{}}
 	w.collect(reflect.ValueOf(everySection()).Elem(), "")
 	return w.page("# Scenario files\n\n"+
-		"Written from `configs/` by `go test ./configs -run Page -update`; editors read [scenario.schema.json](scenario.schema.json).\n"+
+		"Written from `configs/` by `go test ./configs -run Page -update`; editors read "+
+		"[scenario.schema.json](scenario.schema.json).\n"+
 		"Every key may stand in the file, as `--set KEY=VALUE` (`pools.NAME.replicas=3` for `pools[].replicas`), or in the\n"+
-		"environment as `DECODESIM_KEY`. A key that is *null* by default may stay absent; its meaning says what applies then.\n"+
-		"The names that engines have for an argument may stand in place of the key; [engines.md](engines.md) has their defaults.\n"+
+		"environment as `DECODESIM_KEY`. A key that is *null* by default may stay absent; its meaning says what applies "+
+		"then.\n"+
+		"The names that engines have for an argument may stand in place of the key; [engines.md](engines.md) has their "+
+		"defaults.\n"+
 		"`decodesim run --out DIR` writes a scenario with every default in it.\n", "##")
 }
 
 func studyPage(t *testing.T) []byte {
 	w := referenceWriter{t: t, seen: map[reflect.Type]string{}}
 	w.collect(reflect.ValueOf(defaultStudy()).Elem(), "")
-	return w.page("\n## Study files\n\nWhat `decodesim size` reads; editors read [study.schema.json](study.schema.json).\n", "###")
+	return w.page(
+		"\n## Study files\n\nWhat `decodesim size` reads; editors read [study.schema.json](study.schema.json).\n", "###")
 }
 
 // page writes a table for each section.
@@ -260,9 +264,11 @@ func (w *referenceWriter) table(b *bytes.Buffer, section, heading string) {
 			fmt.Fprintf(b, "\n%s %s\n", heading, section)
 		}
 		if title {
-			b.WriteString("\n| key | type | default | unit | accepts | engines call it | meaning |\n|---|---|---|---|---|---|---|\n")
+			b.WriteString(
+				"\n| key | type | default | unit | accepts | engines call it | meaning |\n|---|---|---|---|---|---|---|\n")
 		}
 		title = false
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", inside[last+1:], k.kind, k.fallback, k.unit, k.accepts, k.engines, k.meaning)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", inside[last+1:], k.kind, k.fallback, k.unit, k.accepts,
+			k.engines, k.meaning)
 	}
 }

@@ -16,10 +16,11 @@ import (
 	"github.com/decodesim/decodesim/configs/strict"
 )
 
-// TestSchemasAcceptWhatLoads: the schemas that editors read are those of the structs; -update writes them. Every file that is
-// built in passes its schema, and so does what it resolves to.
+// TestSchemasAcceptWhatLoads: the schemas that editors read are those of the structs; -update writes them. Every file
+// that is built in passes its schema, and so does what it resolves to.
 func TestSchemasAcceptWhatLoads(t *testing.T) {
-	scenario := compiled(t, "scenario", schemaOf("A scenario of decodesim", reflect.TypeFor[Scenario](), "model", "pools", "workload"))
+	scenario := compiled(t, "scenario",
+		schemaOf("A scenario of decodesim", reflect.TypeFor[Scenario](), "model", "pools", "workload"))
 	for _, name := range ScenarioNames() {
 		text, err := catalog.File("scenarios/" + name)
 		require.NoError(t, err)
@@ -41,17 +42,21 @@ func TestSchemasAcceptWhatLoads(t *testing.T) {
 
 // TestTheSchemaRefusesWhatLoadRefuses: names, ranges, types and unknown keys.
 func TestTheSchemaRefusesWhatLoadRefuses(t *testing.T) {
-	scenario := compiled(t, "scenario", schemaOf("A scenario of decodesim", reflect.TypeFor[Scenario](), "model", "pools", "workload"))
+	scenario := compiled(t, "scenario",
+		schemaOf("A scenario of decodesim", reflect.TypeFor[Scenario](), "model", "pools", "workload"))
 	require.NoError(t, scenario.Validate(document(t, []byte(base))))
 	for _, text := range []string{
-		with("replicas: 2", "replicas: 0"), with("replicas: 2", "replica: 2"), with("seed: 5", "seed: five"), with("seed: 5", "weights: fp7"),
-		with("seed: 5", "slo: {ttft_ms: 0}"), with("process: poisson", "process: poison"), with("model: llama-3.1-8b", "name: x"),
+		with("replicas: 2", "replicas: 0"), with("replicas: 2", "replica: 2"), with("seed: 5", "seed: five"),
+		with("seed: 5", "weights: fp7"),
+		with("seed: 5", "slo: {ttft_ms: 0}"), with("process: poisson", "process: poison"),
+		with("model: llama-3.1-8b", "name: x"),
 		with("replicas: 2", "max_running_request: 7"), with("requests: 10", "requests: 1.5"),
 	} {
 		require.Error(t, scenario.Validate(document(t, []byte(text))), text)
 		refused(t, text)
 	}
-	require.NoError(t, scenario.Validate(document(t, []byte(with("replicas: 2", "max_running_requests: 7")))), "an engine's own name")
+	require.NoError(t, scenario.Validate(document(t, []byte(with("replicas: 2", "max_running_requests: 7")))),
+		"an engine's own name")
 }
 
 func refused(t *testing.T, text string) {
@@ -95,12 +100,13 @@ func document(t *testing.T, text []byte) any {
 // schemaOf returns the JSON schema of a file that fills a struct.
 func schemaOf(title string, t reflect.Type, required ...string) map[string]any {
 	schema := objectOf(t)
-	schema["$schema"], schema["title"], schema["required"] = "https://json-schema.org/draft/2020-12/schema", title, required
+	schema["$schema"], schema["title"], schema["required"] = "https://json-schema.org/draft/2020-12/schema", title,
+		required
 	return schema
 }
 
-// objectOf returns the schema of a mapping whose keys are the fields of a struct. A pool may also name an argument as its
-// engine does.
+// objectOf returns the schema of a mapping whose keys are the fields of a struct. A pool may also name an argument as
+// its engine does.
 func objectOf(t reflect.Type) map[string]any {
 	properties := map[string]any{}
 	for _, f := range strict.FieldsOf(t) {
@@ -112,7 +118,8 @@ func objectOf(t reflect.Type) map[string]any {
 			for own, key := range all[i].Names {
 				f, _ := strict.FieldNamed(strict.FieldsOf(t), key)
 				alias := propertyOf(f)
-				alias["description"] = fmt.Sprintf("%s, as %s calls it: %s", key, strings.Join(catalog.EnginesWith(own), " and "), meaningOf(f))
+				alias["description"] = fmt.Sprintf("%s, as %s calls it: %s", key, strings.Join(catalog.EnginesWith(own), " and "),
+					meaningOf(f))
 				properties[own] = alias
 			}
 		}
@@ -145,7 +152,8 @@ func typeOf(t reflect.Type) map[string]any {
 	case reflect.TypeFor[AutoBool]():
 		return map[string]any{"enum": []any{"auto", true, false}}
 	case reflect.TypeFor[Splits]():
-		return map[string]any{"anyOf": []any{map[string]any{"const": AllSplits}, map[string]any{"type": "array", "items": map[string]any{"type": "string"}}}}
+		return map[string]any{"anyOf": []any{map[string]any{"const": AllSplits},
+			map[string]any{"type": "array", "items": map[string]any{"type": "string"}}}}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

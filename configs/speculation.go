@@ -4,8 +4,8 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 )
 
-// Speculation is how tokens are drafted before the model verifies them, and how many of them it accepts. With method none
-// everything else is without effect.
+// Speculation is how tokens are drafted before the model verifies them, and how many of them it accepts. With method
+// none everything else is without effect.
 type Speculation struct {
 	Method            string      `yaml:"method" oneof:"speculation-methods" doc:"none draft eagle medusa mtp ngram"`
 	Tokens            int         `yaml:"num_speculative_tokens,omitempty" unit:"tokens" about:"drafts of a sequence in a step"`

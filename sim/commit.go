@@ -96,7 +96,8 @@ func (in *Instance) commitPrefill(now Time) {
 	b.prefill = remaining
 }
 
-// completePrompt has the request in slot, whose prompt is complete, go on: to decode, to another instance, or to its end.
+// completePrompt has the request in slot, whose prompt is complete, go on: to decode, to another instance, or to its
+// end.
 func (in *Instance) completePrompt(slot int32, r *Request, now Time) {
 	var next *Stage
 	if in.pool.sends {

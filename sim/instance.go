@@ -8,9 +8,9 @@ import (
 // Instance is one engine: a queue, a batch, a cache, and the steps it is running.
 //
 // It alternates between plan and commit. plan asks the Scheduler for the step's composition, prices it and starts one
-// mixed step or a segment of decode steps; commit, at its end, moves tokens, retires sequences and leaves the instance to
-// be planned again. An arrival during a segment cuts it at the next step boundary, where continuous batching could admit
-// the request (Orca, OSDI '22, §3.2), or one step later if batches are fixed a step ahead.
+// mixed step or a segment of decode steps; commit, at its end, moves tokens, retires sequences and leaves the instance
+// to be planned again. An arrival during a segment cuts it at the next step boundary, where continuous batching could
+// admit the request (Orca, OSDI '22, §3.2), or one step later if batches are fixed a step ahead.
 type Instance struct {
 	ID      int32 // in the cluster
 	cluster *Cluster
@@ -100,7 +100,8 @@ func (in *Instance) reset() {
 	if p.Speculation != nil {
 		in.batch.set = batch.NewCounted(p.BlockSize)
 	}
-	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks, OffloadBlocks: p.OffloadBlocks}
+	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
+		OffloadBlocks: p.OffloadBlocks}
 	if p.PrefixCaching {
 		c.Contents = in.cluster.contents
 	}
@@ -141,8 +142,8 @@ func (in *Instance) wake(now Time) {
 	in.cut(in.nextBoundary(now), 0)
 }
 
-// nextBoundary returns now or, if the step of in that begins now has been composed already, the instant after: what comes
-// must wait for the boundary after this one. In a segment a step may begin now, too.
+// nextBoundary returns now or, if the step of in that begins now has been composed already, the instant after: what
+// comes must wait for the boundary after this one. In a segment a step may begin now, too.
 func (in *Instance) nextBoundary(now Time) Time {
 	c, s := in.cluster, &in.step
 	if s.end != Forever && !in.cold && (s.start == now || c.planned == now && in.ID < c.turn) {
@@ -203,7 +204,8 @@ func (in *Instance) lengthen(limit int) {
 	if in.pool.AsyncScheduling && in.anyAdmissible() {
 		n = 1 // the scheduler sees them at the end of it
 	}
-	if s.n = set.StepsWithin(n, in.cache.Free()); s.n > 1 {
+	s.n = set.StepsWithin(n, in.cache.Free())
+	if s.n > 1 {
 		s.end = s.start.Add(s.price.Span(s.n))
 	}
 }
@@ -258,7 +260,8 @@ func (in *Instance) idle() {
 // addNoise makes the step that begins at now longer; what it adds is overhead.
 func (in *Instance) addNoise(now Time) {
 	s := &in.step
-	if s.noise = in.pool.Noise.Stretch(in.ID, in.tally.steps, now, s.price.First); s.noise < 0 {
+	s.noise = in.pool.Noise.Stretch(in.ID, in.tally.steps, now, s.price.First)
+	if s.noise < 0 {
 		panic("sim: noise made a step shorter")
 	}
 	s.price.First += s.noise

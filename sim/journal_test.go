@@ -107,7 +107,8 @@ func (j *journal) perClass(in *sim.Instance, tokens int, gap sim.Duration) {
 		by = []int32{int32(tokens)}
 	}
 	for class, k := range by {
-		if tokens -= int(k); k > 0 {
+		tokens -= int(k)
+		if k > 0 {
 			j.byITL[class].Add(gap, uint64(k))
 		}
 	}
@@ -119,7 +120,8 @@ func (j *journal) perClass(in *sim.Instance, tokens int, gap sim.Duration) {
 func (j *journal) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
 	j.Recorder.Gap(in, r, t, c)
 	j.tokens[r.ID] = append(j.tokens[r.ID], t)
-	j.count(map[sim.Cause]string{sim.Preempted: "preempted", sim.Swapped: "swapped", sim.Paused: "held", sim.Transferred: "moved", sim.Restarted: "restarted"}[c], 1)
+	j.count(map[sim.Cause]string{sim.Preempted: "preempted", sim.Swapped: "swapped", sim.Paused: "held",
+		sim.Transferred: "moved", sim.Restarted: "restarted"}[c], 1)
 	j.byITL[r.Class].One(t.Sub(r.Last))
 }
 

@@ -2,8 +2,8 @@ package sim
 
 import "slices"
 
-// What schedulers, routers, controllers and observers may ask for. An instance is observed between its events: the steps
-// of the segment under way that have ended by then count.
+// What schedulers, routers, controllers and observers may ask for. An instance is observed between its events: the
+// steps of the segment under way that have ended by then count.
 
 // Pool returns the pool that in belongs to.
 func (in *Instance) Pool() *Pool { return in.pool }
@@ -29,11 +29,11 @@ func (in *Instance) SwappedOut() int { return len(in.swap.slots) }
 // Head returns the request at the head of the queue, or nil. The pointer is good until the next call.
 //
 // With Pool.AsyncScheduling it is nil, too, if the head reached the engine after the step that has just ended began. An
-// engine that schedules asynchronously (vLLM, vllm/v1/core/sched/async_scheduler.py) composes a step when the one before
-// begins, so an arrival waits for the remainder of the step under way and for a whole step that was fixed without it. An
-// engine with nothing in its batch takes every request at once. What a step frees, blocks and a place in the batch, can
-// be had at its end: a simplification, because such an engine composes the next step before it knows which requests
-// have ended.
+// engine that schedules asynchronously (vLLM, vllm/v1/core/sched/async_scheduler.py) composes a step when the one
+// before begins, so an arrival waits for the remainder of the step under way and for a whole step that was fixed
+// without it. An engine with nothing in its batch takes every request at once. What a step frees, blocks and a place in
+// the batch, can be had at its end: a simplification, because such an engine composes the next step before it knows
+// which requests have ended.
 func (in *Instance) Head() *Request {
 	r := in.queue.head()
 	if r == nil || r.queuedAt > in.queue.visible {
@@ -42,8 +42,8 @@ func (in *Instance) Head() *Request {
 	return r
 }
 
-// Waiting returns the i-th request of a queue without an Order, or nil if it has one, or if the scheduler does not see so
-// many. The pointer is good until the next call.
+// Waiting returns the i-th request of a queue without an Order, or nil if it has one, or if the scheduler does not see
+// so many. The pointer is good until the next call.
 func (in *Instance) Waiting(i int) *Request {
 	if in.pool.Order != nil {
 		return nil
@@ -264,8 +264,8 @@ func (o *Observation) add(p Observation) {
 	o.Draining += p.Draining
 }
 
-// PoolState returns the state of the i-th pool at now, which must not be later than the next event. Of the totals it has
-// the tokens emitted to clients whose requests are there.
+// PoolState returns the state of the i-th pool at now, which must not be later than the next event. Of the totals it
+// has the tokens emitted to clients whose requests are there.
 func (c *Cluster) PoolState(i int, now Time) Observation {
 	p := c.pools[i]
 	o := Observation{Waiting: int64(p.atGate)}

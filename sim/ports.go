@@ -21,13 +21,14 @@ type Router interface {
 	Route(now Time, r *Request, pool *Pool) *Instance
 }
 
-// Blind is a Router that looks at requests alone, at no instance: where it routes one does not depend on how others fare.
+// Blind is a Router that looks at requests alone, at no instance: where it routes one does not depend on how others
+// fare.
 type Blind interface {
 	Blind()
 }
 
-// Splitter picks the route of r, an index in Config.Routes. It is asked once, when r reaches the cluster. Implemented in
-// policies.
+// Splitter picks the route of r, an index in Config.Routes. It is asked once, when r reaches the cluster. Implemented
+// in policies.
 type Splitter interface {
 	Split(now Time, r *Request, c *Cluster) int
 }
@@ -37,8 +38,8 @@ type Admission interface {
 	Admit(now Time, r *Request, c *Cluster) bool
 }
 
-// Controller changes the fleet while it runs, by Cluster.Start, Drain, Fail and Switch. It is asked at time 0, and then at
-// each instant that it names, before anything else happens then. Implemented in policies.
+// Controller changes the fleet while it runs, by Cluster.Start, Drain, Fail and Switch. It is asked at time 0, and then
+// at each instant that it names, before anything else happens then. Implemented in policies.
 type Controller interface {
 	Control(now Time, c *Cluster) (next Time)
 }
@@ -65,15 +66,16 @@ const (
 	CountCommitted                    // what may still be taken of the cache: for Work.Promised
 )
 
-// Order sorts a queue: by Key, the smaller first, then by arrival. It is asked once, when r reaches an instance, so what it
-// says must not depend on time: an order by what is left of a wait is one by when that wait ends. Implemented in policies.
+// Order sorts a queue: by Key, the smaller first, then by arrival. It is asked once, when r reaches an instance, so
+// what it says must not depend on time: an order by what is left of a wait is one by when that wait ends. Implemented
+// in policies.
 type Order interface {
 	Key(r *Request) int64
 }
 
-// Acceptance draws how many drafted tokens a model accepts: for each of the batch, Accepted of the Drafts, the first ones. What
-// it draws depends on the request, the position and a seed alone, so neither preemption nor another deployment changes
-// it. Implemented in policies.
+// Acceptance draws how many drafted tokens a model accepts: for each of the batch, Accepted of the Drafts, the first
+// ones. What it draws depends on the request, the position and a seed alone, so neither preemption nor another
+// deployment changes it. Implemented in policies.
 type Acceptance interface {
 	Verify(batch []Draft)
 }
@@ -84,9 +86,9 @@ type StepModel interface {
 	Price(ranks []Shape, g *Segment)
 }
 
-// Noise lengthens steps at random: jitter, neighbours. Stretch returns what the step-th step of an instance, which begins at
-// now and should last d, lasts longer; not less than 0. It must depend on its arguments and a seed alone. With it, a run has
-// one step. Implemented in policies.
+// Noise lengthens steps at random: jitter, neighbours. Stretch returns what the step-th step of an instance, which
+// begins at now and should last d, lasts longer; not less than 0. It must depend on its arguments and a seed alone.
+// With it, a run has one step. Implemented in policies.
 type Noise interface {
 	Stretch(instance int32, step int64, now Time, d Duration) Duration
 }
@@ -112,15 +114,15 @@ type Sink interface {
 	Done(r *Request, at Time, o Outcome)
 }
 
-// Sharder is a Sink that can hear of parts of a run at the same time: Shard returns a Sink with the same settings that has
-// heard of nothing, and Merge adds what such a Sink has heard. The order of merging must not matter.
+// Sharder is a Sink that can hear of parts of a run at the same time: Shard returns a Sink with the same settings that
+// has heard of nothing, and Merge adds what such a Sink has heard. The order of merging must not matter.
 type Sharder interface {
 	Shard() Sink
 	Merge(shard Sink)
 }
 
-// Sequential is a Scheduler that may remember something between calls, other than in an instance. If it reports true, it
-// is never asked about two instances at the same time.
+// Sequential is a Scheduler that may remember something between calls, other than in an instance. If it reports true,
+// it is never asked about two instances at the same time.
 type Sequential interface {
 	Sequential() bool
 }
@@ -159,10 +161,11 @@ type Outcome uint8
 
 // The outcomes; they sum to the arrivals.
 const (
-	Completed  Outcome = iota
-	Rejected           // it could never be served, for it is longer than the model's or the cache's limit, or was not admitted
-	Failed             // the client hung up: time-out or cancellation; or its instance failed
-	Unfinished         // the run ended first
+	Completed Outcome = iota
+	// it could never be served, for it is longer than the model's or the cache's limit, or was not admitted
+	Rejected
+	Failed     // the client hung up: time-out or cancellation; or its instance failed
+	Unfinished // the run ended first
 	NumOutcomes
 )
 

@@ -6,8 +6,9 @@ type Preemption uint8
 // The ways to make room.
 const (
 	Recompute Preemption = iota // its cache is dropped; it waits at the head of the queue to be computed again
-	Retract                     // its cache is dropped; it waits at the end of the queue, and can reuse what its prompt left
-	Swap                        // its cache is copied to host memory and back; without memory there, as Recompute
+	// its cache is dropped; it waits at the end of the queue, and can reuse what its prompt left
+	Retract
+	Swap // its cache is copied to host memory and back; without memory there, as Recompute
 )
 
 // Preempt takes r, which runs, out of the batch. A single request always fits.
@@ -104,8 +105,8 @@ func (in *Instance) release(r *Request, blocks int64, computed int32) {
 	}
 }
 
-// Swapped returns the request that has been in host memory for longest, or nil, and the blocks that it takes to bring it
-// back, but for one that its next token may need. It is as it left.
+// Swapped returns the request that has been in host memory for longest, or nil, and the blocks that it takes to bring
+// it back, but for one that its next token may need. It is as it left.
 func (in *Instance) Swapped() (r *Request, blocks int64) {
 	if len(in.swap.slots) == 0 {
 		return nil, 0
@@ -144,8 +145,8 @@ func (in *Instance) blocksToSwapIn(r *Request) int64 {
 	return max(int64(r.blocksMin), in.cache.Blocks(r.Computed+1))
 }
 
-// SwapInFits reports whether there is room for the request that Swapped returns, to the block. If no other runs or comes,
-// there is.
+// SwapInFits reports whether there is room for the request that Swapped returns, to the block. If no other runs or
+// comes, there is.
 func (w *Work) SwapInFits() bool {
 	return w.in.blocksToSwapIn(&w.in.requests.at[w.in.swap.slots[0]]) <= w.FreeBlocks()
 }

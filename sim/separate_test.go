@@ -24,8 +24,8 @@ func atOnce(n int, do func(i int)) {
 	wg.Wait()
 }
 
-// TestInstancesApartAreInstancesTogether: what a router does that looks at no instance is the same, token by token, if each
-// instance is simulated alone, one after the other or several at the same time.
+// TestInstancesApartAreInstancesTogether: what a router does that looks at no instance is the same, token by token, if
+// each instance is simulated alone, one after the other or several at the same time.
 func TestInstancesApartAreInstancesTogether(t *testing.T) {
 	t.Parallel()
 	tokens, cut := 0, 0

@@ -40,8 +40,8 @@ func (w *Work) reset(now Time) {
 func (w *Work) FreeBlocks() int64 { return w.in.cache.Free() - w.demand }
 
 // CachedTokens returns how many tokens of r, which waits, the cache has already: those that r need not compute if it is
-// admitted next. In a step that needs blocks so far, no request can be preempted after this call, because the blocks are
-// then allocated.
+// admitted next. In a step that needs blocks so far, no request can be preempted after this call, because the blocks
+// are then allocated.
 func (w *Work) CachedTokens(r *Request) int32 {
 	w.match = kv.Match{}
 	if cache := &w.in.cache; cache.Matchable(r.slot, r.prompt()) {
@@ -130,8 +130,8 @@ func (w *Work) BlocksToExtend(r *Request, n int32) int64 {
 	return max(0, w.in.cache.Blocks(r.Computed+n)-int64(r.blocks))
 }
 
-// Admit moves the head of the queue, which CachedTokens was asked of, into the batch. If reserve is not 0, the blocks of
-// so many tokens are allocated at once. The caller gives it a chunk next.
+// Admit moves the head of the queue, which CachedTokens was asked of, into the batch. If reserve is not 0, the blocks
+// of so many tokens are allocated at once. The caller gives it a chunk next.
 func (w *Work) Admit(r *Request, reserve int32) {
 	in := w.in
 	slot := in.queue.pop()
@@ -153,7 +153,8 @@ func (w *Work) Admit(r *Request, reserve int32) {
 	r.state, r.readmitted = prefilling, w.now
 	in.enter(slot)
 	in.batch.prefill = append(in.batch.prefill, slot)
-	if r.blocksMin = 0; reserve > 0 {
+	r.blocksMin = 0
+	if reserve > 0 {
 		w.reserve(r, reserve)
 	}
 }
@@ -167,8 +168,8 @@ func (w *Work) reserve(r *Request, tokens int32) {
 	}
 }
 
-// Pad makes the prompts of a batch that has just been admitted as long as one of so many tokens, and reserves so many for
-// each. The batch is static: requests that have ended keep their rows and their blocks until all have.
+// Pad makes the prompts of a batch that has just been admitted as long as one of so many tokens, and reserves so many
+// for each. The batch is static: requests that have ended keep their rows and their blocks until all have.
 func (w *Work) Pad(tokens, reserve int32) {
 	in := w.in
 	if in.drafting.speculation != nil {
@@ -203,10 +204,10 @@ func (w *Work) count(r *Request, sign int64) {
 	}
 }
 
-// BatchFull says that no arrival can change the batch before one of its members ends: max_num_seqs are running. Segments
-// are then not cut at arrivals.
+// BatchFull says that no arrival can change the batch before one of its members ends: max_num_seqs are running.
+// Segments are then not cut at arrivals.
 func (w *Work) BatchFull() { w.full = true }
 
-// HeadBlocked says that the head of the queue cannot be admitted before a member of the batch ends. Segments are then cut
-// at arrivals only if one may come before the head.
+// HeadBlocked says that the head of the queue cannot be admitted before a member of the batch ends. Segments are then
+// cut at arrivals only if one may come before the head.
 func (w *Work) HeadBlocked() { w.headBlocked = true }

@@ -45,13 +45,15 @@ The data are what decodesim validate reads, with --scenario for the deployment w
 	}
 	flags := c.Flags()
 	flags.StringArrayVar(&f.data, "data", nil, "measurements: a CSV, JSON or JSONL `FILE`, gzip or plain; repeatable")
-	flags.StringVar(&f.scenario, "scenario", "", "deployment of runs whose data do not say it: the name of a `SCENARIO` or a YAML file")
+	flags.StringVar(&f.scenario, "scenario", "",
+		"deployment of runs whose data do not say it: the name of a `SCENARIO` or a YAML file")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario of every run; repeatable")
 	flags.StringVar(&f.out, "out", "", "write the efficiencies to this YAML `FILE`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	cobra.CheckErr(c.MarkFlagFilename("data", "csv", "json", "jsonl"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
-	completeNames(c, map[string][]string{"scenario": configs.ScenarioNames()}, cobra.ShellCompDirectiveDefault) // and files
+	// and files
+	completeNames(c, map[string][]string{"scenario": configs.ScenarioNames()}, cobra.ShellCompDirectiveDefault)
 	return c
 }
 

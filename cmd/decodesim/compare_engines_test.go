@@ -20,8 +20,8 @@ func engines(t *testing.T, names string, args ...string) map[string]*metrics.Sum
 }
 
 // TestPromptsFirstTradeITLForTTFT: Agrawal et al., "Taming Throughput-Latency Tradeoff in LLM Inference with
-// Sarathi-Serve", OSDI 2024: an engine that runs prompts first stalls decodes, and chunked prompts that join them do not,
-// for which they wait longer. Directions only.
+// Sarathi-Serve", OSDI 2024: an engine that runs prompts first stalls decodes, and chunked prompts that join them do
+// not, for which they wait longer. Directions only.
 func TestPromptsFirstTradeITLForTTFT(t *testing.T) {
 	for _, scenario := range []string{"chat-8b", "chat-70b"} {
 		run := engines(t, "vllm-v0,sarathi", scenario)
@@ -34,8 +34,9 @@ func TestPromptsFirstTradeITLForTTFT(t *testing.T) {
 	}
 }
 
-// TestWholeBatchesWasteSlots: Yu et al., "Orca: A Distributed Serving System for Transformer-Based Generative Models", OSDI
-// 2022: batches that form and end as a whole compute rows that have ended, and make the next ones wait. Directions only.
+// TestWholeBatchesWasteSlots: Yu et al., "Orca: A Distributed Serving System for Transformer-Based Generative Models",
+// OSDI 2022: batches that form and end as a whole compute rows that have ended, and make the next ones wait. Directions
+// only.
 func TestWholeBatchesWasteSlots(t *testing.T) {
 	run := engines(t, "static,orca", "chat-8b")
 	assert.Greater(t, run["static"].Pools[0].FinishedRows, 0.2)
@@ -47,24 +48,27 @@ func TestWholeBatchesWasteSlots(t *testing.T) {
 // TestReservedMemoryHoldsFewer: Kwon et al., "Efficient Memory Management for Large Language Model Serving with
 // PagedAttention", SOSP 2023: what is reserved for output that never comes serves nobody. Directions only.
 func TestReservedMemoryHoldsFewer(t *testing.T) {
-	small := []string{"chat-8b", "--set", "pools.serve.gpu=l40s", "--set", "pools.serve.max_model_len=8192", "--set", "workload.arrivals.rate=8",
+	small := []string{"chat-8b", "--set", "pools.serve.gpu=l40s", "--set", "pools.serve.max_model_len=8192", "--set",
+		"workload.arrivals.rate=8",
 		"--set", "workload.max_tokens=4096", "--set", "workload.requests=2000"}
 	run := engines(t, "orca,vllm-v0", small...)
 	assert.Greater(t, run["orca"].Latency.Queue.Mean, 2*run["vllm-v0"].Latency.Queue.Mean)
 	assert.Less(t, run["orca"].Pools[0].BatchMean, run["vllm-v0"].Pools[0].BatchMean)
 }
 
-// TestWhoNeverEvictsQueues: TensorRT-LLM's documentation of GUARANTEED_NO_EVICT: a request starts once all of it fits, and
-// is never paused. Directions only.
+// TestWhoNeverEvictsQueues: TensorRT-LLM's documentation of GUARANTEED_NO_EVICT: a request starts once all of it fits,
+// and is never paused. Directions only.
 func TestWhoNeverEvictsQueues(t *testing.T) {
-	run := engines(t, "tensorrt-llm,vllm-v1", "chat-8b", "--set", "pools.serve.num_gpu_blocks=2500", "--set", "pools.serve.block_size=32",
+	run := engines(t, "tensorrt-llm,vllm-v1", "chat-8b", "--set", "pools.serve.num_gpu_blocks=2500", "--set",
+		"pools.serve.block_size=32",
 		"--set", "pools.serve.max_model_len=8192")
 	assert.Zero(t, run["tensorrt-llm"].Requests.Preemptions)
 	assert.Positive(t, run["vllm-v1"].Requests.Preemptions)
 	assert.Greater(t, run["tensorrt-llm"].Latency.Queue.Mean, 1.5*run["vllm-v1"].Latency.Queue.Mean)
 }
 
-// TestClassesAreComparedByThemselves: their limits are theirs alone here, and who is served first gains what others lose.
+// TestClassesAreComparedByThemselves: their limits are theirs alone here, and who is served first gains what others
+// lose.
 func TestClassesAreComparedByThemselves(t *testing.T) {
 	c, _ := comparison(t, "two-classes-8b", "--with", "pools.serve.queue_order=fcfs")
 	for _, m := range c.Metrics {

@@ -66,7 +66,8 @@ func (c *comparisonRead) at(t *testing.T, metric string) int {
 // TestEachColumnIsTheRunOfItsScenario: comparing changes nothing of what a run says.
 func TestEachColumnIsTheRunOfItsScenario(t *testing.T) {
 	inDir(t, small)
-	c, errOut := comparison(t, "chat.yaml", "--with", "pools.serve.replicas=1", "--with", "weights=fp8 pools.serve.max_num_seqs=8")
+	c, errOut := comparison(t, "chat.yaml", "--with", "pools.serve.replicas=1", "--with",
+		"weights=fp8 pools.serve.max_num_seqs=8")
 	require.Empty(t, errOut)
 	require.Equal(t, "same", c.Requests)
 	for i, set := range [][]string{nil, {"pools.serve.replicas=1"}, {"weights=fp8", "pools.serve.max_num_seqs=8"}} {
@@ -123,7 +124,8 @@ func TestSeedsArePaired(t *testing.T) {
 // TestOneSeedServesAll: scenarios with other seeds of their own would be sent other requests.
 func TestOneSeedServesAll(t *testing.T) {
 	inDir(t, small)
-	require.NoError(t, os.WriteFile("other.yaml", []byte(strings.Replace(small, "name: small", "name: other\nseed: 9", 1)), 0o600))
+	require.NoError(t, os.WriteFile("other.yaml", []byte(strings.Replace(small, "name: small", "name: other\nseed: 9", 1)),
+		0o600))
 	c, errOut := comparison(t, "chat.yaml", "other.yaml")
 	assert.Equal(t, "same", c.Requests)
 	assert.Equal(t, "decodesim: seed 9 of other.yaml gives way to 1, that of chat.yaml\n", errOut)
@@ -147,7 +149,8 @@ func TestRequestsThatAreNotTheSameAreTold(t *testing.T) {
 	assert.Contains(t, out, "2 scenarios, not all on the same requests, seed 1\n")
 	assert.Contains(t, out, "\nworkload.output_tokens.mean     60       61\n")
 	closed := "workload.arrivals=null workload.closed_loop.concurrency=4 pools.serve.replicas=1"
-	c, _ := comparison(t, "chat.yaml", "--set", strings.Fields(closed)[0], "--set", strings.Fields(closed)[1], "--with", "pools.serve.replicas=1")
+	c, _ := comparison(t, "chat.yaml", "--set", strings.Fields(closed)[0], "--set", strings.Fields(closed)[1], "--with",
+		"pools.serve.replicas=1")
 	assert.Equal(t, "same lengths", c.Requests, "clients wait for their answers")
 	c, _ = comparison(t, "multi-turn-8b", "--with", "pools.serve.enable_prefix_caching=false")
 	assert.Equal(t, "same lengths", c.Requests, "and users of conversations, who ask in another order then")
@@ -158,10 +161,12 @@ func TestAComparisonIsTheSameToTheByte(t *testing.T) {
 	for _, procs := range []int{1, 2} {
 		before := runtime.GOMAXPROCS(procs)
 		defer runtime.GOMAXPROCS(before)
-		status, _, errOut := try("compare", "chat.yaml", "--with", "weights=fp8", "--with", "router=round-robin", "--seeds", "3", "--out", fmt.Sprint("out-", procs))
+		status, _, errOut := try("compare", "chat.yaml", "--with", "weights=fp8", "--with", "router=round-robin", "--seeds",
+			"3", "--out", fmt.Sprint("out-", procs))
 		require.Equal(t, exitOK, status, errOut)
 	}
-	names := []string{"cdfs.png", "cdfs.svg", "compare.csv", "compare.json", "itl_cdf.png", "itl_cdf.svg", "router=round-robin", "small",
+	names := []string{"cdfs.png", "cdfs.svg", "compare.csv", "compare.json", "itl_cdf.png", "itl_cdf.svg",
+		"router=round-robin", "small",
 		"ttft_cdf.png", "ttft_cdf.svg", "weights=fp8"}
 	require.Equal(t, names, entries(t, "out-1"))
 	require.Equal(t, names, entries(t, "out-2"))
@@ -194,7 +199,8 @@ func TestEveryFolderRerunsItself(t *testing.T) {
 	}
 	status, _, errOut = try("compare", "chat.yaml", "--with", "weights=fp8", "--out", "out")
 	assert.Equal(t, exitBadInput, status)
-	assert.Equal(t, "decodesim: output \"out\" already holds a run (compare.json); name another directory or remove it\n", errOut)
+	assert.Equal(t, "decodesim: output \"out\" already holds a run (compare.json); name another directory or remove it\n",
+		errOut)
 }
 
 // TestEveryEngineRunsTheScenario, and says of its tail what its run measured.
@@ -213,26 +219,31 @@ func TestEveryEngineRunsTheScenario(t *testing.T) {
 func TestBadComparisonsAreRefused(t *testing.T) {
 	inDir(t, small)
 	require.NoError(t, os.WriteFile("t.csv", []byte("arrival_s,input_tokens,output_tokens\n0,5,9\n1,9,3\n"), 0o600))
-	require.NoError(t, os.WriteFile("trace.yaml", []byte("model: llama-3.1-8b\npools: [{gpu: l4}]\nworkload: {trace: {file: t.csv}}\n"), 0o600))
+	require.NoError(t, os.WriteFile("trace.yaml",
+		[]byte("model: llama-3.1-8b\npools: [{gpu: l4}]\nworkload: {trace: {file: t.csv}}\n"), 0o600))
 	require.NoError(t, os.WriteFile("big.yaml", []byte(strings.Replace(small, "3.1-8b", "3.1-70b", 1)), 0o600))
 	for line, want := range map[string]string{
-		"":                                               "compare: missing scenarios: two or more names or paths to YAML files; see decodesim compare --help",
-		"chat.yaml":                                      `compare: only "chat.yaml"; expected a second scenario, or --engines or --with and what to vary`,
-		"chat.yaml chat-80b":                             `scenario "chat-80b" not found; did you mean "chat-70b"?`,
-		"chat.yaml big.yaml":                             "big.yaml:3:9: pools[0]: llama-3.1-70b does not fit on 1 × h100-sxm",
-		"chat.yaml --with model=llama-3.1-70b":           "--with model=llama-3.1-70b: chat.yaml:3:9: pools[0]: llama-3.1-70b does not fit",
-		"chat.yaml --with weigths=fp8":                   `--with weigths=fp8: --set weigths=fp8: no key "weigths"; did you mean "weights"?`,
-		"chat.yaml --with weights":                       "--with weights: --set weights: expected key=value",
-		"chat.yaml --engines vllm-v1,vlm-v0":             `--engines: engine "vlm-v0" not found; did you mean "vllm-v0"?`,
-		"chat.yaml --engines sglang,orca,sglang":         `--engines "sglang,orca,sglang": sglang twice; expected every engine once`,
-		"chat.yaml --engines sglang":                     `--engines "sglang": expected two or more with commas between; valid names: decode-priority, orca, `,
-		"chat.yaml --engines=":                           `--engines "": expected two or more`,
-		"chat.yaml big.yaml --engines a,b":               "compare: 2 scenarios with --engines; expected one scenario, a name or a path to a YAML file",
-		"chat.yaml big.yaml --with a=b":                  "compare: 2 scenarios with --with; expected one scenario",
-		"chat.yaml --engines a,b --with a=b":             "compare: both --engines and --with; expected only one of them",
-		"chat.yaml chat.yaml --seeds 0":                  "--seeds 0: expected 1 to 1000",
-		"chat.yaml chat.yaml --seeds many":               `--seeds "many": expected a whole number of at most`,
-		"trace.yaml trace.yaml --seeds 2":                "--seeds 2: the requests of trace.yaml come from a trace, and are the same under every seed; expected 1",
+		"": "compare: missing scenarios: two or more names or paths to YAML " +
+			"files; see decodesim compare --help",
+		"chat.yaml":          `compare: only "chat.yaml"; expected a second scenario, or --engines or --with and what to vary`,
+		"chat.yaml chat-80b": `scenario "chat-80b" not found; did you mean "chat-70b"?`,
+		"chat.yaml big.yaml": "big.yaml:3:9: pools[0]: llama-3.1-70b does not fit on 1 × h100-sxm",
+		"chat.yaml --with model=llama-3.1-70b": "--with model=llama-3.1-70b: chat.yaml:3:9: pools[0]: " +
+			"llama-3.1-70b does not fit",
+		"chat.yaml --with weigths=fp8":           `--with weigths=fp8: --set weigths=fp8: no key "weigths"; did you mean "weights"?`,
+		"chat.yaml --with weights":               "--with weights: --set weights: expected key=value",
+		"chat.yaml --engines vllm-v1,vlm-v0":     `--engines: engine "vlm-v0" not found; did you mean "vllm-v0"?`,
+		"chat.yaml --engines sglang,orca,sglang": `--engines "sglang,orca,sglang": sglang twice; expected every engine once`,
+		"chat.yaml --engines sglang":             `--engines "sglang": expected two or more with commas between; valid names: decode-priority, orca, `,
+		"chat.yaml --engines=":                   `--engines "": expected two or more`,
+		"chat.yaml big.yaml --engines a,b": "compare: 2 scenarios with --engines; expected one scenario, a " +
+			"name or a path to a YAML file",
+		"chat.yaml big.yaml --with a=b":      "compare: 2 scenarios with --with; expected one scenario",
+		"chat.yaml --engines a,b --with a=b": "compare: both --engines and --with; expected only one of them",
+		"chat.yaml chat.yaml --seeds 0":      "--seeds 0: expected 1 to 1000",
+		"chat.yaml chat.yaml --seeds many":   `--seeds "many": expected a whole number of at most`,
+		"trace.yaml trace.yaml --seeds 2": "--seeds 2: the requests of trace.yaml come from a trace, and " +
+			"are the same under every seed; expected 1",
 		"chat.yaml chat.yaml --out chat.yaml":            `output "chat.yaml" is a file, want a directory`,
 		"chat.yaml chat.yaml --out=":                     "--out is empty; expected a directory",
 		strings.Repeat("chat.yaml ", 13):                 "compare: 13 scenarios; expected at most 12",
@@ -252,7 +263,8 @@ func TestCtrlCLeavesNothingOfAComparison(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	var out, errOut bytes.Buffer
-	status := execute(ctx, &out, &errOut, []string{"compare", "chat.yaml", "chat.yaml", "--set", "workload.requests=10000000", "--out", "deep/out"})
+	status := execute(ctx, &out, &errOut,
+		[]string{"compare", "chat.yaml", "chat.yaml", "--set", "workload.requests=10000000", "--out", "deep/out"})
 	assert.Equal(t, exitInterrupted, status)
 	assert.Equal(t, "decodesim: interrupted\n", errOut.String())
 	assert.Empty(t, out.String())

@@ -58,17 +58,22 @@ deployment is that of a scenario or of flags; given both, the flags stand above 
 	flags.String("draft-model", "", "what drafts: catalog name, or a path to a HuggingFace config.json")
 	flags.Float64("acceptance", 0, "rate at which each draft is accepted after accepted ones")
 	flags.IntVar(&f.batch, "batch", 1, "sequences that decode; for a scenario, by default all that fit")
-	flags.IntVar(&f.context, "context", explain.ContextDefault, "tokens each attends to, the new one included; for a scenario, by default the workload's mean")
-	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.block_size=32")
+	flags.IntVar(&f.context, "context", explain.ContextDefault,
+		"tokens each attends to, the new one included; for a scenario, by default the workload's mean")
+	flags.StringArrayVar(&f.set, "set", nil,
+		"`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.block_size=32")
 	flags.StringVar(&f.out, "out", "", "write explain.json and the plots roofline and itl_vs_batch to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON (SI units) instead of tables")
-	flags.BoolVar(&f.metrics, "metrics", false, "explain instead what benchmark tools say of one request: an example, or one of the scenario's run")
+	flags.BoolVar(&f.metrics, "metrics", false,
+		"explain instead what benchmark tools say of one request: an example, or one of the scenario's run")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	completeNames(c, map[string][]string{
 		"gpu": catalog.GPUNames(), "engine": catalog.EngineNames(), "weights": llm.Dtypes(), "kv-cache": hardware.KVDtypes(),
 		"speculation": configs.SpeculationMethods(),
 	}, cobra.ShellCompDirectiveNoFileComp)
-	completeNames(c, map[string][]string{"model": catalog.ModelNames(), "draft-model": catalog.ModelNames()}, cobra.ShellCompDirectiveDefault) // and files
+	// and files
+	completeNames(c, map[string][]string{"model": catalog.ModelNames(), "draft-model": catalog.ModelNames()},
+		cobra.ShellCompDirectiveDefault)
 	return c
 }
 
@@ -99,7 +104,8 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 	}
 	var dir *report.Dir
 	if f.out != "" {
-		if dir, err = report.Open(f.out); err != nil {
+		dir, err = report.Open(f.out)
+		if err != nil {
 			return err
 		}
 		defer dir.Abandon()
@@ -128,7 +134,8 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 var flagKeys = []struct{ flag, key string }{
 	{"model", "model"}, {"gpu", "pools.0.gpu"}, {"weights", "weights"}, {"kv-cache", "kv_cache"},
 	{"tensor-parallel", "pools.0.tensor_parallel"}, {"pipeline-parallel", "pools.0.pipeline_parallel"},
-	{"engine", "pools.0.engine"}, {"speculation", "speculation.method"}, {"num-speculative-tokens", "speculation.num_speculative_tokens"},
+	{"engine", "pools.0.engine"}, {"speculation", "speculation.method"},
+	{"num-speculative-tokens", "speculation.num_speculative_tokens"},
 	{"draft-model", "speculation.draft_model"}, {"acceptance", "speculation.acceptance.rate"},
 }
 
@@ -177,7 +184,8 @@ func (f *explainFlags) step(c *cobra.Command, args []string) (*explain.Step, err
 	}
 	for _, k := range flagKeys {
 		if own, ok := strings.CutPrefix(k.key, "pools.0."); ok && s.Number > 0 && flags.Changed(k.flag) {
-			return nil, fmt.Errorf("explain: --%s is for scenarios of one pool, and pool %q of %s decodes; expected --set pools.%s.%s=%s",
+			return nil, fmt.Errorf(
+				"explain: --%s is for scenarios of one pool, and pool %q of %s decodes; expected --set pools.%s.%s=%s",
 				k.flag, s.Pool.Name, q.Scenario, s.Pool.Name, own, flags.Lookup(k.flag).Value)
 		}
 	}

@@ -20,15 +20,19 @@ import (
 // explainMetrics prints what each benchmark tool says of one request: of the example, or of one that a scenario's run
 // traced.
 func explainMetrics(c *cobra.Command, args []string, f *explainFlags, out, errOut io.Writer) error {
-	for _, name := range []string{"model", "gpu", "weights", "kv-cache", "tensor-parallel", "pipeline-parallel", "engine", "batch", "context", "out"} {
+	for _, name := range []string{"model", "gpu", "weights", "kv-cache", "tensor-parallel", "pipeline-parallel", "engine",
+		"batch", "context", "out"} {
 		if c.Flags().Changed(name) {
-			return fmt.Errorf("explain: --%s is of a step, and --metrics explains a request; expected a SCENARIO, --set, --json or none of them", name)
+			return fmt.Errorf(
+				"explain: --%s is of a step, and --metrics explains a request; expected a SCENARIO, --set, --json or none of them",
+				name)
 		}
 	}
 	record, heading := views.Example(), "the example: one request on which the tools disagree"
 	if len(args) == 1 {
 		var err error
-		if record, heading, err = tracedRequest(c, args[0], f, errOut); err != nil {
+		record, heading, err = tracedRequest(c, args[0], f, errOut)
+		if err != nil {
 			return err
 		}
 	} else if len(f.set) > 0 {
@@ -50,7 +54,8 @@ func explainMetrics(c *cobra.Command, args []string, f *explainFlags, out, errOu
 }
 
 // tracedRequest simulates a scenario and returns the traced request of median latency among those with several tokens.
-func tracedRequest(c *cobra.Command, scenario string, f *explainFlags, errOut io.Writer) (r views.Record, heading string, err error) {
+func tracedRequest(c *cobra.Command, scenario string, f *explainFlags, errOut io.Writer) (r views.Record,
+	heading string, err error) {
 	s, err := configs.Load(scenario, configs.Options{Set: f.set, Env: os.Environ()})
 	if err != nil {
 		return r, "", err

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var eagle70B = []string{"--model", "llama-3.1-70b", "--gpu", "h100-sxm", "--tensor-parallel", "4", "--speculation", "eagle",
+var eagle70B = []string{"--model", "llama-3.1-70b", "--gpu", "h100-sxm", "--tensor-parallel", "4", "--speculation",
+	"eagle",
 	"--num-speculative-tokens", "3", "--acceptance", "0.8"}
 
-// What is said of drafts adds up: a speed-up is tokens per step over the steps' ratio, it is 1 where drafting breaks even, and
-// grows with the rate and falls with the batch.
+// What is said of drafts adds up: a speed-up is tokens per step over the steps' ratio, it is 1 where drafting breaks
+// even, and grows with the rate and falls with the batch.
 func TestExplainedDraftsAddUp(t *testing.T) {
 	v := explained(t, append(eagle70B, "--batch", "16")...).Speculation
 	require.NotNil(t, v)
@@ -41,7 +42,8 @@ func TestExplainedDraftsAddUp(t *testing.T) {
 func TestExplainTellsWhenDraftingPays(t *testing.T) {
 	text := told(t, eagle70B...)
 	for _, want := range []string{
-		"Speculation: eagle (llama-3.1-70b EAGLE head, 0.696 GB of each GPU), 3 drafts a step and sequence, accepted at the rate 0.800 each.",
+		"Speculation: eagle (llama-3.1-70b EAGLE head, 0.696 GB of each GPU), 3 drafts a step and sequence, accepted at " +
+			"the rate 0.800 each.",
 		"Break-even: at batch 1 drafting pays from 1.09 tokens a step",
 		"Compute: the linear layers of a verification turn compute-bound at batch 74, the whole step at batch 115.",
 	} {
@@ -50,7 +52,8 @@ func TestExplainTellsWhenDraftingPays(t *testing.T) {
 	assert.NotContains(t, told(t, "chat-8b"), "Speculation")
 	off := told(t, append(eagle70B, "--set", "speculation.disable_above_batch=8")...)
 	assert.Contains(t, off, "Drafting is off above 8 sequences, whatever the table says.")
-	measured := told(t, "--model", "glm-5", "--gpu", "h200-sxm", "--tensor-parallel", "8", "--weights", "fp8", "--speculation", "mtp", "--num-speculative-tokens", "3",
+	measured := told(t, "--model", "glm-5", "--gpu", "h200-sxm", "--tensor-parallel", "8", "--weights", "fp8",
+		"--speculation", "mtp", "--num-speculative-tokens", "3",
 		"--set", "speculation.acceptance.process=curve", "--set", "speculation.acceptance.name=glm-5.2-mtp")
 	assert.Contains(t, measured, "accepted as measured: glm-5.2-mtp")
 }
@@ -58,7 +61,8 @@ func TestExplainTellsWhenDraftingPays(t *testing.T) {
 func TestExplainDrawsSpeedUps(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	var out, errOut bytes.Buffer
-	require.Equal(t, exitOK, execute(context.Background(), &out, &errOut, append([]string{"explain", "--out", dir}, eagle70B...)), errOut.String())
+	require.Equal(t, exitOK, execute(context.Background(), &out, &errOut,
+		append([]string{"explain", "--out", dir}, eagle70B...)), errOut.String())
 	assert.FileExists(t, filepath.Join(dir, "speculation.svg"))
 	assert.FileExists(t, filepath.Join(dir, "speculation.png"))
 }
@@ -70,12 +74,16 @@ func TestMistakesInDraftFlags(t *testing.T) {
 		want  string
 	}{
 		{[]string{"--speculation", "eagel"}, `--speculation eagel: "eagel" is unknown; did you mean "eagle"?`},
-		{[]string{"--speculation", "eagle"}, "speculation.num_speculative_tokens: missing; expected a whole number from 1 to 64"},
-		{[]string{"--speculation", "eagle", "--num-speculative-tokens", "3"}, "speculation.acceptance: missing; expected how drafts are accepted"},
-		{[]string{"--speculation", "eagle", "--num-speculative-tokens", "3", "--acceptance", "2"}, "--acceptance 2: is 2, must be from 0 to 1"},
+		{[]string{"--speculation", "eagle"},
+			"speculation.num_speculative_tokens: missing; expected a whole number from 1 to 64"},
+		{[]string{"--speculation", "eagle", "--num-speculative-tokens", "3"},
+			"speculation.acceptance: missing; expected how drafts are accepted"},
+		{[]string{"--speculation", "eagle", "--num-speculative-tokens", "3", "--acceptance", "2"},
+			"--acceptance 2: is 2, must be from 0 to 1"},
 	} {
 		var out, errOut bytes.Buffer
-		status := execute(context.Background(), &out, &errOut, append([]string{"explain", "--model", "llama-3.1-8b", "--gpu", "h100-sxm"}, c.flags...))
+		status := execute(context.Background(), &out, &errOut,
+			append([]string{"explain", "--model", "llama-3.1-8b", "--gpu", "h100-sxm"}, c.flags...))
 		assert.Equal(t, exitBadInput, status)
 		assert.Contains(t, errOut.String(), c.want)
 	}

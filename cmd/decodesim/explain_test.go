@@ -56,13 +56,17 @@ func TestExplainedNumbersAddUp(t *testing.T) {
 		{"code-completion", "--gpu", "l40s"},
 		{"--model", "gpt-oss-120b", "--gpu", "h100-sxm", "--batch", "7", "--context", "5000"},
 		{"--model", "deepseek-v3.2", "--gpu", "h200-sxm", "--tensor-parallel", "8", "--kv-cache", "fp8", "--batch", "32"},
-		{"--model", "qwen3.5-35b-a3b", "--gpu", "b200-sxm", "--pipeline-parallel", "2", "--engine", "textbook", "--weights", "nvfp4"},
-		{"--model", "deepseek-v3", "--gpu", "h200-sxm", "--kv-cache", "fp8", "--batch", "77", "--set", "pools.serve.data_parallel=8"},
-		{"--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--kv-cache", "int4", "--batch", "25", "--set", "weight_sparsity=2:4",
+		{"--model", "qwen3.5-35b-a3b", "--gpu", "b200-sxm", "--pipeline-parallel", "2", "--engine", "textbook", "--weights",
+			"nvfp4"},
+		{"--model", "deepseek-v3", "--gpu", "h200-sxm", "--kv-cache", "fp8", "--batch", "77", "--set",
+			"pools.serve.data_parallel=8"},
+		{"--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--kv-cache", "int4", "--batch", "25", "--set",
+			"weight_sparsity=2:4",
 			"--set", "pools.serve.attention=materialized", "--set", "pools.serve.async_scheduling=true"},
 	} {
 		x := explained(t, args...)
-		bytes, flops, seconds, share := 0.0, 0.0, 0.0, 0.0
+		bytes, flops := 0.0, 0.0
+		seconds, share := 0.0, 0.0
 		for _, p := range x.Parts {
 			bytes, flops, seconds, share = bytes+p.Bytes, flops+p.FLOPs, seconds+p.TimeS, share+p.Share
 		}
@@ -107,14 +111,16 @@ func TestLinearLayersTurnAtTheRidge(t *testing.T) {
 	x := explained(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "16")
 	require.NotNil(t, x.LinearSwitchBatch)
 	assert.Equal(t, 296, *x.LinearSwitchBatch)
-	assert.Contains(t, told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "16"), "compute-bound from batch 296")
+	assert.Contains(t, told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "16"),
+		"compute-bound from batch 296")
 	long := explained(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "8192")
 	assert.Nil(t, long.SwitchBatch, "the cache binds to memory whatever the batch")
 	assert.Nil(t, long.LinearSwitchBatch, "and 296 sequences of so much context do not fit")
 }
 
 func TestExplainTellsWhatAPlannerAsks(t *testing.T) {
-	text := told(t, "--model", "gpt-oss-120b", "--gpu", "h100-sxm", "--engine", "textbook", "--batch", "8", "--context", "8000")
+	text := told(t, "--model", "gpt-oss-120b", "--gpu", "h100-sxm", "--engine", "textbook", "--batch", "8", "--context",
+		"8000")
 	for _, want := range []string{
 		"gpt-oss-120b · 1 × h100-sxm · mxfp4 weights · bf16 KV cache · textbook",
 		"one decode step: batch 8, context 8,000",
@@ -124,14 +130,17 @@ func TestExplainTellsWhatAPlannerAsks(t *testing.T) {
 		assert.Contains(t, text, want)
 	}
 	text = told(t, "--model", "deepseek-v3", "--gpu", "h200-sxm", "--tensor-parallel", "8")
-	assert.Contains(t, text, "671 G parameters (37.6 G active) in 61 layers, MLA, 8 of 256 experts; KV cache of 70.3 kB per token, held 8 times\n")
+	assert.Contains(
+		t, text, "671 G parameters (37.6 G active) in 61 layers, MLA, 8 of 256 experts; KV cache of 70.3 kB per token, "+
+			"held 8 times\n")
 	assert.Contains(t, text, "562 kB per token over all GPUs", "every rank holds the latent")
 	text = told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm")
 	assert.Contains(t, text, "8.03 G parameters in 32 layers, GQA; KV cache of 131 kB per token\n")
 	assert.Contains(t, text, "batch 1 (default), context 2,048 (default)")
 	text = told(t, "chat-8b", "--context", "16", "--kv-cache", "fp8")
 	assert.Regexp(t, `memory-bound until batch \d+; compute-bound beyond`, text)
-	text = told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "100", "--set", "pools.serve.max_num_seqs=256")
+	text = told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "100", "--set",
+		"pools.serve.max_num_seqs=256")
 	assert.Contains(t, text, "compute-bound from batch 296, above max_num_seqs.", "the cache has room for thousands")
 }
 
@@ -146,17 +155,24 @@ func TestExplainRefusesBadInput(t *testing.T) {
 		{[]string{"--model", "llama-3.1-8b"}, "both --model and --gpu"},
 		{[]string{"chat-9b"}, `scenario "chat-9b" not found; did you mean "chat-8b"?`},
 		{[]string{"chat-8b", "chat-70b"}, `"chat-70b" is one argument too many`},
-		{append(h100, "--model", "llama-3.1-8c"), `--model llama-3.1-8c: model "llama-3.1-8c" not found; did you mean "llama-3.1-8b"?`},
-		{[]string{"--model", "llama-3.1-8b", "--gpu", "h100-smx"}, `--gpu h100-smx: gpu "h100-smx" not found; did you mean "h100-sxm"?`},
-		{append(h100, "--model", "llama-3.1-8b", "--engine", "vllm-v2"), `--engine vllm-v2: engine "vllm-v2" not found; did you mean "vllm-v0"?`},
+		{append(h100, "--model", "llama-3.1-8c"),
+			`--model llama-3.1-8c: model "llama-3.1-8c" not found; did you mean "llama-3.1-8b"?`},
+		{[]string{"--model", "llama-3.1-8b", "--gpu", "h100-smx"},
+			`--gpu h100-smx: gpu "h100-smx" not found; did you mean "h100-sxm"?`},
+		{append(h100, "--model", "llama-3.1-8b", "--engine", "vllm-v2"),
+			`--engine vllm-v2: engine "vllm-v2" not found; did you mean "vllm-v0"?`},
 		{append(h100, "--model", "llama-3.1-8b", "--weights", "fp9"), `--weights fp9: "fp9" is unknown; did you mean "fp8"?`},
-		{append(h100, "--model", "llama-3.1-8b", "--kv-cache", "int5"), `--kv-cache int5: "int5" is unknown; did you mean "int8"?`},
-		{append(h100, "--model", "llama-3.1-8b", "--tensor-parallel", "3"), "3 does not divide the 32 attention heads of llama-3.1-8b; 1, 2, 4, 8, 16, 32 would do"},
+		{append(h100, "--model", "llama-3.1-8b", "--kv-cache", "int5"),
+			`--kv-cache int5: "int5" is unknown; did you mean "int8"?`},
+		{append(h100, "--model", "llama-3.1-8b", "--tensor-parallel", "3"),
+			"3 does not divide the 32 attention heads of llama-3.1-8b; 1, 2, 4, 8, 16, 32 would do"},
 		{append(h100, "--model", "llama-3.1-8b", "--tensor-parallel", "0"), "--tensor-parallel 0: 0 is out of range"},
 		{append(h100, "--model", "llama-3.1-8b", "--batch", "0"), "--batch 0: expected 1 to 1048576 sequences"},
-		{append(h100, "--model", "llama-3.1-8b", "--context", "131073"), "llama-3.1-8b has a context of 131072 tokens; expected 1 to 131072"},
+		{append(h100, "--model", "llama-3.1-8b", "--context", "131073"),
+			"llama-3.1-8b has a context of 131072 tokens; expected 1 to 131072"},
 		{append(h100, "--model", "llama-3.1-8b", "--batch", "1048576", "--context", "131072"), "expected at most 600 s"},
-		{append(h100, "--model", "llama-3.1-8b", "--set", "pools.serve.block_siz=8"), `no key "block_siz" in pools[0]; did you mean "block_size"?`},
+		{append(h100, "--model", "llama-3.1-8b", "--set", "pools.serve.block_siz=8"),
+			`no key "block_siz" in pools[0]; did you mean "block_size"?`},
 		{append(h100, "--model", "llama-3.1-70b"), "misses by 65.9 GB; tensor_parallel 2 would do"},
 		{append(h100, "--model", "no/such/config.json"), "does not exist"},
 		{append(h100, "--model", "."), `--model .: "." is a directory; name its config.json`},
@@ -176,9 +192,11 @@ func TestExplainRefusesBadInput(t *testing.T) {
 
 // What the busiest GPU has of a batch is told where it is not simply the batch.
 func TestExplainTellsWhatAGPUHasOfABatch(t *testing.T) {
-	ranks := []string{"--model", "deepseek-v3", "--gpu", "h200-sxm", "--set", "pools.serve.data_parallel=8", "--batch", "100"}
+	ranks := []string{"--model", "deepseek-v3", "--gpu", "h200-sxm", "--set", "pools.serve.data_parallel=8", "--batch",
+		"100"}
 	text := told(t, ranks...)
-	assert.Contains(t, text, "data parallel: 8 ranks in lock step, of up to 13 sequences each; experts see 128 tokens at once\n")
+	assert.Contains(
+		t, text, "data parallel: 8 ranks in lock step, of up to 13 sequences each; experts see 128 tokens at once\n")
 	assert.Contains(t, text, "CUDA graph: the linear layers run 16 rows, 3 of them padding\n")
 	x := explained(t, ranks...)
 	assert.Equal(t, []int{8, 8, 13, 16, 3}, []int{x.Data, x.GPUs, x.RankBatch, x.Rows, x.RowsPadding})
@@ -190,9 +208,11 @@ func TestExplainTellsWhatAGPUHasOfABatch(t *testing.T) {
 		assert.NotContains(t, text, word, "off")
 	}
 	eager := append(dense, "--set", "pools.serve.enforce_eager=true")
-	assert.Contains(t, told(t, eager...), "eager: no CUDA graph runs 32 rows; what launching takes is not known (eager_layer_s is 0)\n")
+	assert.Contains(t, told(t, eager...),
+		"eager: no CUDA graph runs 32 rows; what launching takes is not known (eager_layer_s is 0)\n")
 	file := filepath.Join(t.TempDir(), "slow.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(`{bandwidth: 1, compute: 1, moe_compute: 1, kv_bandwidth: 1, attention_compute: 1, link: 1,
+	require.NoError(t, os.WriteFile(file,
+		[]byte(`{bandwidth: 1, compute: 1, moe_compute: 1, kv_bandwidth: 1, attention_compute: 1, link: 1,
 		layer_s: 0, moe_layer_s: 0, mixer_layer_s: 0, eager_layer_s: 1e-3, step_s: 0, sequence_s: 0, collective_s: 0, first_token_s: 0,
 		overlap: 2, source: test}`), 0o600))
 	text = told(t, append(eager, "--set", "pools.serve.efficiency="+file)...)
@@ -242,8 +262,8 @@ func TestExplainLeavesFiles(t *testing.T) {
 	assert.Contains(t, errOut.String(), filepath.Join(dir, "explain.json"))
 }
 
-// TestOfSeveralPoolsTheDecodingOneIsExplained: a decode step is none of the prefill pool, whose GPU is another one; and a flag
-// that would change that pool unseen is refused.
+// TestOfSeveralPoolsTheDecodingOneIsExplained: a decode step is none of the prefill pool, whose GPU is another one; and
+// a flag that would change that pool unseen is refused.
 func TestOfSeveralPoolsTheDecodingOneIsExplained(t *testing.T) {
 	inDir(t, handed)
 	apart := []string{"explain", "chat.yaml", "--set", "pools.decode.gpu=a100-sxm-80gb"}

@@ -16,7 +16,8 @@ import (
 
 func TestEverythingBuiltInIsListedAndShown(t *testing.T) {
 	for kind, names := range map[string][]string{
-		"models": catalog.ModelNames(), "gpus": catalog.GPUNames(), "engines": catalog.EngineNames(), "scenarios": configs.ScenarioNames(),
+		"models": catalog.ModelNames(), "gpus": catalog.GPUNames(), "engines": catalog.EngineNames(),
+		"scenarios": configs.ScenarioNames(),
 	} {
 		status, out, errOut := try("list", kind)
 		require.Equal(t, exitOK, status, errOut)
@@ -37,7 +38,8 @@ func TestNoNameIsBuiltInTwice(t *testing.T) {
 	}
 }
 
-// TestAnEngineAndItsEfficienciesMayShareAName: the name is the engine's, and the efficiencies are found with their catalog.
+// TestAnEngineAndItsEfficienciesMayShareAName: the name is the engine's, and the efficiencies are found with their
+// catalog.
 func TestAnEngineAndItsEfficienciesMayShareAName(t *testing.T) {
 	for _, name := range []string{"sglang", "textbook"} {
 		_, engine, _ := try("show", name)
@@ -55,7 +57,8 @@ func TestAnEngineAndItsEfficienciesMayShareAName(t *testing.T) {
 
 func TestEveryPolicySaysWhatItDoes(t *testing.T) {
 	_, out, _ := try("list", "policies")
-	for _, names := range [][]string{routers.Names(), routers.SplitterNames(), schedulers.Names(), schedulers.OrderNames(), {"lpm", "dfs-weight"}} {
+	for _, names := range [][]string{routers.Names(), routers.SplitterNames(), schedulers.Names(), schedulers.OrderNames(),
+		{"lpm", "dfs-weight"}} {
 		for _, name := range names {
 			assert.Contains(t, out, "\n"+name+" ")
 		}

@@ -69,14 +69,16 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON instead of the table")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.replicas=3")
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
-	flags.StringSliceVar(&f.view, "view", nil, "`TOOLS` in whose terms to print the run instead, repeatable or with commas: "+
-		strings.Join(views.Names(), " ")+"; with --out, also their result files")
+	flags.StringSliceVar(&f.view, "view", nil,
+		"`TOOLS` in whose terms to print the run instead, repeatable or with commas: "+
+			strings.Join(views.Names(), " ")+"; with --out, also their result files")
 	flags.StringVar(&f.trace, "trace", "", "write what the replicas do, step by step, to `FILE`, for ui.perfetto.dev")
 	flags.StringVar(&f.window, "trace-window", chrometrace.DefaultWindow, "`FROM:TO` of the run that --trace shows")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.MarkFlagFilename("trace", "json"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("trace-window", cobra.NoFileCompletions))
-	cobra.CheckErr(c.RegisterFlagCompletionFunc("view", cobra.FixedCompletions(views.Names(), cobra.ShellCompDirectiveNoFileComp)))
+	cobra.CheckErr(c.RegisterFlagCompletionFunc("view",
+		cobra.FixedCompletions(views.Names(), cobra.ShellCompDirectiveNoFileComp)))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	return c
 }
@@ -89,7 +91,8 @@ func completeScenario(_ *cobra.Command, args []string, _ string) ([]string, cobr
 }
 
 // run simulates a scenario. A directory that cannot take the results is refused before the run, not after it.
-func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario string, options configs.Options) (err error) {
+func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario string,
+	options configs.Options) (err error) {
 	chosen, err := toolview.Tools(f.view)
 	if err != nil {
 		return err
@@ -106,7 +109,8 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 	o := run.Options{Sample: chosen != nil, Cores: runtime.GOMAXPROCS(0)}
 	var box *outbox
 	if f.out != "" {
-		if box, err = openOutbox(f.out); err != nil {
+		box, err = openOutbox(f.out)
+		if err != nil {
 			return err
 		}
 		defer box.Abandon()
@@ -182,8 +186,8 @@ func (f *runFlags) print(out, errOut io.Writer, b *build.Built, r *result, box *
 	})
 }
 
-// chunkLimit says in the engine's own words what bounds the prompt tokens of a step; empty: nothing does, or not the same in
-// every pool.
+// chunkLimit says in the engine's own words what bounds the prompt tokens of a step; empty: nothing does, or not the
+// same in every pool.
 func chunkLimit(b *build.Built) string {
 	p := &b.Scenario.Pools[0]
 	if !p.EnableChunkedPrefill || len(b.Scenario.Pools) > 1 {

@@ -41,31 +41,44 @@ var clients = []int{1, 4, 16, 64, 256}
 
 var gains = []gain{
 	{
-		said: "A 3:1 acceptance ratio (EAGLE-3) divides ITL by about three", scenario: "eagle3-70b", least: 2.5, own: "0.75", rates: []float64{.5, .6, .9},
-		means: "three of four drafts are accepted, each after accepted ones, and TPOT, the mean ITL per token, falls by a factor of 2.5 at least",
+		said: "A 3:1 acceptance ratio (EAGLE-3) divides ITL by about three", scenario: "eagle3-70b", least: 2.5, own: "0.75",
+		rates: []float64{.5, .6, .9},
+		means: "three of four drafts are accepted, each after accepted ones, and TPOT, the mean ITL per token, falls by a " +
+			"factor of 2.5 at least",
 		setup: "Llama 3.1 70B in bf16 on four H100, tensor parallel; a head of one layer drafts four tokens",
 		ends:  sim.Compute,
-		why: "Drafts cost little here, at every batch: the head is small. Verification ends the gain. With some clients its five rows per sequence cost " +
-			"little but the exchange of five times as much between the GPUs, which is enough to end the claim; with more of them arithmetic " +
+		why: "Drafts cost little here, at every batch: the head is small. Verification ends the gain. With some clients " +
+			"its five rows per sequence cost " +
+			"little but the exchange of five times as much between the GPUs, which is enough to end the claim; with more of " +
+			"them arithmetic " +
 			"binds, at a fifth of the batch at which it would without drafts, and each row is paid for. " +
-			"An ITL that is measured per chunk never falls: a step with drafts is longer than one without, and brings its tokens at once.",
+			"An ITL that is measured per chunk never falls: a step with drafts is longer than one without, and brings its " +
+			"tokens at once.",
 	},
 	{
-		said: "An 8B drafter roughly halves the TPOT of a 70B model", scenario: "drafter-8b-70b", least: 1 / .6, own: "0.8", rates: []float64{.6, .7, .9},
+		said: "An 8B drafter roughly halves the TPOT of a 70B model", scenario: "drafter-8b-70b", least: 1 / .6, own: "0.8",
+		rates: []float64{.6, .7, .9},
 		means: "TPOT is at most 0.6 of what it is without drafts",
-		setup: "Llama 3.1 70B and 8B in bf16 on two H200, tensor parallel; the small model drafts four tokens, one after the other",
-		ends:  sim.Compute,
-		why: "Drafts cost much here, from one client on: a pass of the 8B model reads a ninth of the weights and launches 32 layers, and there are four of them. " +
-			"So more than three tokens a step are only about half the TPOT, and rates up to 0.7 do not suffice for that. Verification ends the rest, as above.",
+		setup: "Llama 3.1 70B and 8B in bf16 on two H200, tensor parallel; the small model drafts four tokens, one after " +
+			"the other",
+		ends: sim.Compute,
+		why: "Drafts cost much here, from one client on: a pass of the 8B model reads a ninth of the weights and launches " +
+			"32 layers, and there are four of them. " +
+			"So more than three tokens a step are only about half the TPOT, and rates up to 0.7 do not suffice for that. " +
+			"Verification ends the rest, as above.",
 	},
 	{
-		said: "Speculation gives 2–3× for compatible workloads", scenario: "mtp-coding-397b", least: 2, own: "measured lengths", rates: []float64{.3, .5, .7},
+		said: "Speculation gives 2–3× for compatible workloads", scenario: "mtp-coding-397b", least: 2,
+		own: "measured lengths", rates: []float64{.3, .5, .7},
 		means: "TPOT falls by a factor of 2 at least; compatible is a workload whose drafts are accepted, such as coding",
-		setup: "Qwen3.5-397B-A17B in nvfp4 on four B300, tensor parallel; its own MTP module drafts three tokens, accepted on coding as measured there " +
+		setup: "Qwen3.5-397B-A17B in nvfp4 on four B300, tensor parallel; its own MTP module drafts three tokens, accepted " +
+			"on coding as measured there " +
 			"(curve qwen3.5-397b-a17b-mtp: 3.39 tokens a step)",
 		ends: sim.Overhead,
-		why: "Whether the workload is compatible decides: at the rate 0.5 the factor is below 2 even for one client. And a mixture of experts has no simple limit: " +
-			"more rows touch more experts, so the verification of a few sequences already reads more weights than a plain step, long before arithmetic " +
+		why: "Whether the workload is compatible decides: at the rate 0.5 the factor is below 2 even for one client. And a " +
+			"mixture of experts has no simple limit: " +
+			"more rows touch more experts, so the verification of a few sequences already reads more weights than a plain " +
+			"step, long before arithmetic " +
 			"binds. Once most experts are read anyway this costs no more, and what is left is what each row costs.",
 	},
 }
@@ -79,11 +92,13 @@ func (g gained) throughput() float64 {
 	return g.with.Throughput.OutputTokensPerS / g.plain.Throughput.OutputTokensPerS
 }
 
-// run simulates so many clients; of many, more requests than the scenario's, for the first and the last find the others away.
+// run simulates so many clients; of many, more requests than the scenario's, for the first and the last find the others
+// away.
 func (c *gain) run(t *testing.T, clients int, set ...string) *metrics.Summary {
 	t.Helper()
-	s, err := configs.Load(c.scenario, configs.Options{Set: append(set, fmt.Sprintf("workload.closed_loop.concurrency=%d", clients),
-		fmt.Sprintf("workload.requests=%d", max(1500, 16*clients)))})
+	s, err := configs.Load(c.scenario,
+		configs.Options{Set: append(set, fmt.Sprintf("workload.closed_loop.concurrency=%d", clients),
+			fmt.Sprintf("workload.requests=%d", max(1500, 16*clients)))})
 	require.NoError(t, err)
 	b, err := build.New(s)
 	require.NoError(t, err)
@@ -114,8 +129,8 @@ func (c *gain) atRates(t *testing.T, clients int, plain *metrics.Summary) (all [
 	return all
 }
 
-// from returns about how many clients it takes for TPOT to fall by less than the factor, between two of the tables' rows; 0:
-// more than those.
+// from returns about how many clients it takes for TPOT to fall by less than the factor, between two of the tables'
+// rows; 0: more than those.
 func (c *gain) from(t *testing.T, rows []gained, factor float64) int {
 	for i, g := range rows {
 		if g.tpot() >= factor {
@@ -157,8 +172,10 @@ func (c *gain) priced(t *testing.T, batch int) (p priced) {
 	verify := c.step(t, batch, "speculation.method=ngram", "speculation.draft_model=null", "speculation.draft_vocab=null")
 	g, _ := verify.Model.StepWithDrafts(batch, verify.Context, x.Drafts)
 	plain := verify.Price(batch)
-	p = priced{drafting: x.DraftingS / x.PlainS, verifying: (x.StepS - x.DraftingS) / x.PlainS, tokens: x.TokensPerStep, breakEven: math.NaN(), x: x}
-	require.InEpsilon(t, g.First.Seconds(), x.StepS-x.DraftingS, 1e-6, "a step whose drafts are found without a GPU is the verification")
+	p = priced{drafting: x.DraftingS / x.PlainS, verifying: (x.StepS - x.DraftingS) / x.PlainS, tokens: x.TokensPerStep,
+		breakEven: math.NaN(), x: x}
+	require.InEpsilon(t, g.First.Seconds(), x.StepS-x.DraftingS, 1e-6,
+		"a step whose drafts are found without a GPU is the verification")
 	for k := range g.Part {
 		p.longer[k] = float64(g.Part[k].A-plain.Part[k].A) / float64(g.First-plain.First)
 	}
@@ -172,8 +189,8 @@ func (c *gain) priced(t *testing.T, batch int) (p priced) {
 	return p
 }
 
-// TestDraftsGainAsIsSaidAndNoFurther asserts the directions: with one client a claim holds, with the most of them it does not,
-// and a higher rate gains more. docs/speculation.md is what it prints.
+// TestDraftsGainAsIsSaidAndNoFurther asserts the directions: with one client a claim holds, with the most of them it
+// does not, and a higher rate gains more. docs/speculation.md is what it prints.
 func TestDraftsGainAsIsSaidAndNoFurther(t *testing.T) {
 	var page bytes.Buffer
 	page.WriteString(speculationHead)
@@ -197,7 +214,8 @@ func TestDraftsGainAsIsSaidAndNoFurther(t *testing.T) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.Equal(t, string(want), page.String(), "docs/speculation.md; go test ./cmd/decodesim -run AsIsSaid -update writes it")
+	assert.Equal(t, string(want), page.String(),
+		"docs/speculation.md; go test ./cmd/decodesim -run AsIsSaid -update writes it")
 }
 
 func (c *gain) assert(t *testing.T, own []gained, others [][]gained, steps []priced) {
@@ -205,13 +223,18 @@ func (c *gain) assert(t *testing.T, own []gained, others [][]gained, steps []pri
 	assert.GreaterOrEqual(t, own[0].tpot(), c.least, "%s: holds with one client", c.said)
 	assert.Less(t, own[last].tpot(), c.least, "%s: no longer with %d", c.said, clients[last])
 	assert.Less(t, own[last].throughput(), own[0].throughput())
-	assert.Greater(t, steps[last].verifying-steps[0].verifying, steps[last].drafting-steps[0].drafting, "%s: what ends it is the verification", c.said)
-	assert.Equal(t, slices.Max(steps[last].longer[:]), steps[last].longer[c.ends], "%s: of which most is %s", c.said, c.ends)
+	assert.Greater(t, steps[last].verifying-steps[0].verifying, steps[last].drafting-steps[0].drafting,
+		"%s: what ends it is the verification", c.said)
+	assert.Equal(t, slices.Max(steps[last].longer[:]), steps[last].longer[c.ends], "%s: of which most is %s", c.said,
+		c.ends)
 	for i, g := range own {
-		assert.InEpsilon(t, g.with.Latency.TPOT.Mean, g.with.Latency.ITL.Mean, .03, "per token, ITL and TPOT are about the same mean")
-		assert.Greater(t, g.with.Latency.ITLChunk.Mean, g.plain.Latency.ITLChunk.Mean, "per chunk, clients wait longer than without drafts")
+		assert.InEpsilon(t, g.with.Latency.TPOT.Mean, g.with.Latency.ITL.Mean, .03,
+			"per token, ITL and TPOT are about the same mean")
+		assert.Greater(t, g.with.Latency.ITLChunk.Mean, g.plain.Latency.ITLChunk.Mean,
+			"per chunk, clients wait longer than without drafts")
 		assert.Zero(t, g.with.Latency.ITL.P50, "most tokens come with another")
-		assert.InEpsilon(t, steps[i].tokens/(steps[i].verifying+steps[i].drafting), g.tpot(), .1, "%s: steps explain the run of %d", c.said, clients[i])
+		assert.InEpsilon(t, steps[i].tokens/(steps[i].verifying+steps[i].drafting), g.tpot(), .1,
+			"%s: steps explain the run of %d", c.said, clients[i])
 		for k := range others[i][1:] {
 			assert.Greater(t, others[i][k+1].tpot(), others[i][k].tpot(), "%s: rate %g", c.said, c.rates[k+1])
 		}
@@ -220,11 +243,13 @@ func (c *gain) assert(t *testing.T, own []gained, others [][]gained, steps []pri
 
 // verdict says from where on the claim no longer holds, and why.
 func (c *gain) verdict(t *testing.T, own []gained, steps []priced) string {
-	text := fmt.Sprintf("It holds with one client, where TPOT falls by a factor of %.2f, and stops at about %d clients.", own[0].tpot(), c.from(t, own, c.least))
+	text := fmt.Sprintf("It holds with one client, where TPOT falls by a factor of %.2f, and stops at about %d clients.",
+		own[0].tpot(), c.from(t, own, c.least))
 	if even := c.from(t, own, 1); even > 0 {
 		text += fmt.Sprintf(" From about %d, drafting makes tokens slower.", even)
 	}
-	text += fmt.Sprintf(" By the data sheet, the linear layers of a verification turn compute-bound at batch %d, those of a plain step at %d.",
+	text += fmt.Sprintf(
+		" By the data sheet, the linear layers of a verification turn compute-bound at batch %d, those of a plain step at %d.",
 		steps[0].x.LinearFrom, c.step(t, 1).LinearFrom())
 	return text + " " + c.why
 }
@@ -242,18 +267,24 @@ func (c *gain) tables(page io.Writer, own []gained, others [][]gained, steps []p
 	}
 	fmt.Fprint(page, head, rule, "\n")
 	for i, n := range clients {
-		fmt.Fprintf(page, "| %d | %.3g | %.0f |", n, 1e3*own[i].plain.Latency.TPOT.Mean, own[i].plain.Throughput.OutputTokensPerS)
+		fmt.Fprintf(page, "| %d | %.3g | %.0f |", n, 1e3*own[i].plain.Latency.TPOT.Mean,
+			own[i].plain.Throughput.OutputTokensPerS)
 		for _, g := range append([]gained{own[i]}, others[i]...) {
-			fmt.Fprintf(page, " %.3g (÷ %.2f) | %.0f (× %.2f) |", 1e3*g.with.Latency.TPOT.Mean, g.tpot(), g.with.Throughput.OutputTokensPerS, g.throughput())
+			fmt.Fprintf(page, " %.3g (÷ %.2f) | %.0f (× %.2f) |", 1e3*g.with.Latency.TPOT.Mean, g.tpot(),
+				g.with.Throughput.OutputTokensPerS, g.throughput())
 		}
 		fmt.Fprintln(page)
 	}
 	fmt.Fprintf(page, "\nThe column of %s, which yields %.2f tokens a step:\n", c.own, steps[0].tokens)
-	fmt.Fprint(page, "\n| clients | ITL per token, ms | its p50 | ITL per chunk, ms | without drafts | verify | draft | more weights | cache | arithmetic "+
-		"| communication | rows | rate that pays | for the claim |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	fmt.Fprint(
+		page, "\n| clients | ITL per token, ms | its p50 | ITL per chunk, ms | without drafts | verify | draft | more "+
+			"weights | cache | arithmetic "+
+			"| communication | rows | rate that pays | for the claim "+
+			"|\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for i, n := range clients {
 		l, p := &own[i].with.Latency, &steps[i]
-		fmt.Fprintf(page, "| %d | %.3g | %.3g | %.3g | %.3g | %.2f | %.2f |", n, 1e3*l.ITL.Mean, 1e3*l.ITL.P50, 1e3*l.ITLChunk.Mean,
+		fmt.Fprintf(page, "| %d | %.3g | %.3g | %.3g | %.3g | %.2f | %.2f |", n, 1e3*l.ITL.Mean, 1e3*l.ITL.P50,
+			1e3*l.ITLChunk.Mean,
 			1e3*own[i].plain.Latency.ITLChunk.Mean, p.verifying, p.drafting)
 		for _, share := range p.longer {
 			fmt.Fprintf(page, " %.0f %% |", 100*share)

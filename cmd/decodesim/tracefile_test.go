@@ -45,8 +45,8 @@ func readTrace(t *testing.T, name string) (events []traced, about map[string]str
 	return file.TraceEvents, file.OtherData
 }
 
-// TestATraceIsOfTheFormat: every event has what its phase needs, slices of a replica follow each other, arrows and spans have
-// both their ends, and the run is as without.
+// TestATraceIsOfTheFormat: every event has what its phase needs, slices of a replica follow each other, arrows and
+// spans have both their ends, and the run is as without.
 func TestATraceIsOfTheFormat(t *testing.T) {
 	inDir(t, handed)
 	_, plain, _ := try("run", "chat.yaml")
@@ -113,11 +113,12 @@ func TestATraceEndsWhereItIsFull(t *testing.T) {
 func TestATraceThatCannotBeIsRefused(t *testing.T) {
 	inDir(t, handed)
 	for want, args := range map[string][]string{
-		`--trace-window "5s" is no stretch of a run; expected its start and its end, such as 10s:12s`: {"--trace", "t.json", "--trace-window", "5s"},
-		`--trace-window "5s:2s" is no stretch`:                                                        {"--trace", "t.json", "--trace-window", "5s:2s"},
-		`--trace-window has no effect without --trace`:                                                {"--trace-window", "1s:2s"},
-		`--trace "." is a directory; expected the name of a file`:                                     {"--trace", "."},
-		`--trace "none/t.json" cannot be written`:                                                     {"--trace", "none/t.json"},
+		`--trace-window "5s" is no stretch of a run; expected its start and its end, such as 10s:12s`: {"--trace", "t.json",
+			"--trace-window", "5s"},
+		`--trace-window "5s:2s" is no stretch`:                    {"--trace", "t.json", "--trace-window", "5s:2s"},
+		`--trace-window has no effect without --trace`:            {"--trace-window", "1s:2s"},
+		`--trace "." is a directory; expected the name of a file`: {"--trace", "."},
+		`--trace "none/t.json" cannot be written`:                 {"--trace", "none/t.json"},
 	} {
 		status, _, errOut := try(append([]string{"run", "chat.yaml"}, args...)...)
 		assert.Equal(t, exitBadInput, status)
@@ -136,14 +137,16 @@ func TestATraceOfNothingSaysSo(t *testing.T) {
 	}
 }
 
-// TestARunOfSeveralPoolsNamesThem in its table, its summary and its requests; and a KV cache that is slow to come is why tokens
-// are late.
+// TestARunOfSeveralPoolsNamesThem in its table, its summary and its requests; and a KV cache that is slow to come is
+// why tokens are late.
 func TestARunOfSeveralPoolsNamesThem(t *testing.T) {
 	inDir(t, handed)
-	slow := []string{"--set", "pools.prefill.kv_link_bps=5e9", "--set", "pools.prefill.kv_link_latency_s=0.01", "--set", "workload.output_tokens.mean=20"}
+	slow := []string{"--set", "pools.prefill.kv_link_bps=5e9", "--set", "pools.prefill.kv_link_latency_s=0.01", "--set",
+		"workload.output_tokens.mean=20"}
 	status, table, errOut := try(append([]string{"run", "chat.yaml", "--out", "out"}, slow...)...)
 	require.Equal(t, exitOK, status, errOut)
-	for _, want := range []string{"pool prefill 1 × h100-sxm in 1 replica: ", "pool decode  2 × h100-sxm in 2 replicas: ", "KV transfer  pull over ", "KV transfers 198",
+	for _, want := range []string{"pool prefill 1 × h100-sxm in 1 replica: ", "pool decode  2 × h100-sxm in 2 replicas: ",
+		"KV transfer  pull over ", "KV transfers 198",
 		"is the KV cache on its way to another instance and ", "; a faster link would shorten it."} {
 		require.Contains(t, table, want)
 	}
@@ -159,11 +162,12 @@ func TestARunOfSeveralPoolsNamesThem(t *testing.T) {
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(string(rows)), "\n")
 	require.True(t, strings.HasSuffix(lines[0], ",outcome,route"))
-	require.True(t, slices.ContainsFunc(lines, func(l string) bool { return strings.HasSuffix(l, ",decode,1,completed,prefill/0 decode/1") }))
+	require.True(t, slices.ContainsFunc(lines,
+		func(l string) bool { return strings.HasSuffix(l, ",decode,1,completed,prefill/0 decode/1") }))
 }
 
-// TestClientsFarAwayWaitLonger: a round trip is in the latencies of the run, its requests, and in when a client of a closed loop
-// asks again; chunks and jitter are told of the sample.
+// TestClientsFarAwayWaitLonger: a round trip is in the latencies of the run, its requests, and in when a client of a
+// closed loop asks again; chunks and jitter are told of the sample.
 func TestClientsFarAwayWaitLonger(t *testing.T) {
 	inDir(t, strings.Replace(small, "arrivals: {process: poisson, rate: 20}", "closed_loop: {concurrency: 8}", 1))
 	near, far := summaryOf(t, "chat.yaml"), summaryOf(t, "chat.yaml", "--set", "stream.rtt_ms=1000")

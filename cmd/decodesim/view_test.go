@@ -20,14 +20,16 @@ import (
 
 // viewFiles are what the four tools with a schema leave.
 var viewFiles = []string{
-	"benchmarks.json", "config.yaml", "per_request_lifecycle_metrics.json", "profile_export.jsonl", "profile_export_aiperf.json",
+	"benchmarks.json", "config.yaml", "per_request_lifecycle_metrics.json", "profile_export.jsonl",
+	"profile_export_aiperf.json",
 	"stage_0_lifecycle_metrics.json", "views.json", "vllm_bench.json",
 }
 
 // viewedRun runs small in the terms of the four tools and returns its summary.
 func viewedRun(t *testing.T, text string, args ...string) (s metrics.Summary) {
 	inDir(t, text)
-	status, _, errOut := try(append([]string{"run", "chat.yaml", "--out", "out", "--view", "vllm,aiperf", "--view", "guidellm", "--view", "inference-perf"}, args...)...)
+	status, _, errOut := try(append([]string{"run", "chat.yaml", "--out", "out", "--view", "vllm,aiperf", "--view",
+		"guidellm", "--view", "inference-perf"}, args...)...)
 	require.Equal(t, exitOK, status, errOut)
 	require.Subset(t, entries(t, "out"), viewFiles)
 	decode(t, filepath.Join("out", "summary.json"), &s)
@@ -51,8 +53,8 @@ func readBack(t *testing.T, name string) measured.Run {
 	return f.Runs[0]
 }
 
-// TestScriptsReadASimulatedRunAsAMeasuredOne: what the readers of measured runs find in the files of each tool is what the
-// summary says, by the tool's own formulas.
+// TestScriptsReadASimulatedRunAsAMeasuredOne: what the readers of measured runs find in the files of each tool is what
+// the summary says, by the tool's own formulas.
 func TestScriptsReadASimulatedRunAsAMeasuredOne(t *testing.T) {
 	s := viewedRun(t, small)
 	l := &s.Latency
@@ -65,13 +67,15 @@ func TestScriptsReadASimulatedRunAsAMeasuredOne(t *testing.T) {
 			"itl": l.ITL.Mean, "itl_p50": l.ITL.P50, "itl_p99": l.ITL.P99, "e2e": l.E2E.Mean, "e2e_p90": l.E2E.P90,
 		}},
 		{"profile_export_aiperf.json", "arrivals: {process: poisson, rate: 20}", map[string]float64{
-			"ttft": l.TTFT.Mean, "ttft_max": l.TTFT.Max, "tpot": l.TPOT.Mean, "tpot_p90": l.TPOT.P90, "e2e": l.E2E.Mean, "e2e_max": l.E2E.Max,
+			"ttft": l.TTFT.Mean, "ttft_max": l.TTFT.Max, "tpot": l.TPOT.Mean, "tpot_p90": l.TPOT.P90, "e2e": l.E2E.Mean,
+			"e2e_max": l.E2E.Max,
 		}},
 		{"benchmarks.json", "arrivals: {process: poisson, rate: 20}", map[string]float64{
 			"ttft": l.TTFT.Mean, "ttft_p95": l.TTFT.P95, "itl": l.ITL.Mean, "e2e": l.E2E.Mean, "e2e_p99": l.E2E.P99,
 		}},
 		{"stage_0_lifecycle_metrics.json", "arrivals: {process: poisson, rate: 20}", map[string]float64{
-			"tpot": l.TPOT.Mean, "tpot_p99": l.TPOT.P99, "itl": l.ITL.Mean, "itl_p99": l.ITL.P99, "e2e": l.E2E.Mean, "e2e_p90": l.E2E.P90,
+			"tpot": l.TPOT.Mean, "tpot_p99": l.TPOT.P99, "itl": l.ITL.Mean, "itl_p99": l.ITL.P99, "e2e": l.E2E.Mean,
+			"e2e_p90": l.E2E.P90,
 		}},
 	} {
 		run := readBack(t, c.file)
@@ -82,7 +86,8 @@ func TestScriptsReadASimulatedRunAsAMeasuredOne(t *testing.T) {
 			assert.True(t, v.Skip == "" || strings.Contains(v.Skip, "weighted"), "%s %s: %s", c.file, v.Name, v.Skip)
 		}
 		for name, seconds := range c.values {
-			assert.InEpsilon(t, 1000*seconds, found[name], 0.03, "%s of %s: percentiles of 400 are linear here and nearest ranks there", name, c.file)
+			assert.InEpsilon(t, 1000*seconds, found[name], 0.03,
+				"%s of %s: percentiles of 400 are linear here and nearest ranks there", name, c.file)
 		}
 		assert.InEpsilon(t, s.Throughput.RequestsPerS, found["requests_per_s"], 1e-9, c.file)
 		assert.InEpsilon(t, s.Throughput.OutputTokensPerS, found["output_tokens_per_s"], 1e-9, c.file)
@@ -128,7 +133,8 @@ func TestListsOfRequestsAreThoseOfTheRun(t *testing.T) {
 func TestAClosedLoopIsReadBackAsOne(t *testing.T) {
 	closed := strings.Replace(small, "arrivals: {process: poisson, rate: 20}", "closed_loop: {concurrency: 6}", 1)
 	viewedRun(t, closed)
-	for _, name := range []string{"vllm_bench.json", "profile_export_aiperf.json", "benchmarks.json", "stage_0_lifecycle_metrics.json"} {
+	for _, name := range []string{"vllm_bench.json", "profile_export_aiperf.json", "benchmarks.json",
+		"stage_0_lifecycle_metrics.json"} {
 		assert.Contains(t, readBack(t, name).Over, "closed_loop: {concurrency: 6}", name)
 	}
 }
@@ -156,8 +162,8 @@ func TestViewsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestAStreamDelaysWhatClientsSee: an interval of ten makes gaps ten times as long and a tenth as many; a round trip is a
-// part of TTFT and E2E and of no gap.
+// TestAStreamDelaysWhatClientsSee: an interval of ten makes gaps ten times as long and a tenth as many; a round trip is
+// a part of TTFT and E2E and of no gap.
 func TestAStreamDelaysWhatClientsSee(t *testing.T) {
 	plain := viewedRun(t, small)
 	type document struct {
@@ -184,15 +190,18 @@ func TestAStreamDelaysWhatClientsSee(t *testing.T) {
 	viewedRun(t, small, "--set", "stream.rtt_ms=20", "--set", "stream.rtt_jitter_ms=5", "--set", "stream.frame_s=0.001")
 	decode(t, filepath.Join("out", "vllm_bench.json"), &jittered)
 	assert.InDelta(t, 1000*plain.Latency.TTFT.Mean+20+5+1, jittered.TTFT, 1, "means of 400 draws")
-	assert.InDelta(t, 1000*plain.Latency.ITL.Mean, jittered.ITL, .2, "what delays all chunks alike cancels, but for the ends")
+	assert.InDelta(t, 1000*plain.Latency.ITL.Mean, jittered.ITL, .2,
+		"what delays all chunks alike cancels, but for the ends")
 }
 
 func TestAViewIsATableInTheToolsWords(t *testing.T) {
 	inDir(t, small)
-	status, out, errOut := try("run", "chat.yaml", "--view", "llmperf", "--view", "prometheus,llmperf", "--set", "slo.itl_p99_ms=60")
+	status, out, errOut := try("run", "chat.yaml", "--view", "llmperf", "--view", "prometheus,llmperf", "--set",
+		"slo.itl_p99_ms=60")
 	require.Equal(t, exitOK, status, errOut)
 	assert.Equal(t, 1, strings.Count(out, "LLMPerf"))
-	for _, words := range []string{"inter_token_latency_s ", "vllm:time_to_first_token_seconds", "Every request is followed token by token: 400.", "own p99 ITL ≤ 60 ms", "stalls > 200 ms"} {
+	for _, words := range []string{"inter_token_latency_s ", "vllm:time_to_first_token_seconds",
+		"Every request is followed token by token: 400.", "own p99 ITL ≤ 60 ms", "stalls > 200 ms"} {
 		assert.Contains(t, out, words)
 	}
 	status, out, errOut = try("run", "chat.yaml", "--view", "vllm", "--json")

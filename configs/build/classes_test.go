@@ -71,7 +71,8 @@ func TestClassesSumToTheRun(t *testing.T) {
 			fmt.Sprint("seed=", rapid.IntRange(0, 1000).Draw(t, "seed")),
 			"pools.serve.queue_order=" + rapid.SampledFrom([]string{"fcfs", "priority"}).Draw(t, "order"),
 		}
-		for _, some := range []string{"workload.timeout_s=2", "pools.serve.max_model_len=1024", "workload.duration_s=20", "workload.warmup_s=3"} {
+		for _, some := range []string{"workload.timeout_s=2", "pools.serve.max_model_len=1024", "workload.duration_s=20",
+			"workload.warmup_s=3"} {
 			if rapid.Bool().Draw(t, some) {
 				set = append(set, some)
 			}
@@ -79,7 +80,8 @@ func TestClassesSumToTheRun(t *testing.T) {
 		if rapid.Bool().Draw(t, "tight") { // some 4000 tokens of cache: preemptions
 			set = append(set, "pools.serve.block_size=16", "pools.serve.num_gpu_blocks=260", "pools.serve.max_model_len=1024")
 		}
-		_, s := simulated(t, fmt.Sprintf(twoClasses, ", slo: {e2e_ms: 1500}, output_tokens: {distribution: fixed, mean: 150}"), set...)
+		_, s := simulated(t, fmt.Sprintf(twoClasses,
+			", slo: {e2e_ms: 1500}, output_tokens: {distribution: fixed, mean: 150}"), set...)
 		var sum metrics.ClassResult
 		var gaps, first int64
 		for _, c := range s.Classes {
@@ -127,7 +129,8 @@ func TestAClassHasItsOwnLimits(t *testing.T) {
 	scenario := metrics.Limits{TTFT: 300 * sim.Millisecond}
 	require.Equal(t, []metrics.Limits{scenario, scenario}, limits(""))
 	require.Equal(t, []metrics.Limits{scenario, {}}, limits(", slo: {}"))
-	require.Equal(t, []metrics.Limits{scenario, {TPOT: 20 * sim.Millisecond, E2E: sim.Second}}, limits(", slo: {tpot_ms: 20, e2e_ms: 1000}"))
+	require.Equal(t, []metrics.Limits{scenario, {TPOT: 20 * sim.Millisecond, E2E: sim.Second}},
+		limits(", slo: {tpot_ms: 20, e2e_ms: 1000}"))
 	s, err := configs.Read("s.yaml", []byte(fmt.Sprintf(conversations, "\nslo: {ttft_ms: 40}")), configs.Options{})
 	require.NoError(t, err)
 	require.Equal(t, []sim.Duration{40 * sim.Millisecond}, ttftLimits(s))
@@ -146,8 +149,8 @@ func TestClassesAndSessionsRerunFromTheirResolvedScenario(t *testing.T) {
 	}
 }
 
-// TestTurnsFindTheirHistoryInTheCache: all full blocks of it, where nothing is evicted; nothing without a cache. The requests
-// are the same either way.
+// TestTurnsFindTheirHistoryInTheCache: all full blocks of it, where nothing is evicted; nothing without a cache. The
+// requests are the same either way.
 func TestTurnsFindTheirHistoryInTheCache(t *testing.T) {
 	b, with := simulated(t, fmt.Sprintf(conversations, ""))
 	_, without := simulated(t, fmt.Sprintf(conversations, ""), "pools.serve.enable_prefix_caching=false")
@@ -164,7 +167,8 @@ func TestTurnsFindTheirHistoryInTheCache(t *testing.T) {
 // TestFullHistoriesAreTold: sessions that outgrow the model, and those that lose a turn.
 func TestFullHistoriesAreTold(t *testing.T) {
 	_, s := simulated(t, fmt.Sprintf(conversations, ""), "pools.serve.max_model_len=512")
-	require.Contains(t, strings.Join(s.Warnings, "\n"), "with its history a prompt would be longer than max_model_len, 512 tokens")
+	require.Contains(t, strings.Join(s.Warnings, "\n"),
+		"with its history a prompt would be longer than max_model_len, 512 tokens")
 	require.Equal(t, int64(400), s.Requests.Arrived+lostTurns(t, s))
 	_, s = simulated(t, fmt.Sprintf(conversations, ""), "workload.timeout_s=0.5")
 	require.Contains(t, strings.Join(s.Warnings, "\n"), "a turn before was rejected or failed")
@@ -185,7 +189,8 @@ func lostTurns(t *testing.T, s *metrics.Summary) (n int64) {
 
 // TestClientsOfAClosedLoopLeadSessions: one at a time each, so that there are never more requests than clients.
 func TestClientsOfAClosedLoopLeadSessions(t *testing.T) {
-	text := strings.Replace(fmt.Sprintf(conversations, ""), "arrivals: {process: poisson, rate: 2}", "closed_loop: {concurrency: 6, think_time_s: 3, ramp_s: 5}", 1)
+	text := strings.Replace(fmt.Sprintf(conversations, ""), "arrivals: {process: poisson, rate: 2}",
+		"closed_loop: {concurrency: 6, think_time_s: 3, ramp_s: 5}", 1)
 	b, s := simulated(t, text)
 	require.Equal(t, metrics.Requests{Arrived: 400, Completed: 400}, s.Requests)
 	require.LessOrEqual(t, s.Pools[0].BatchMean, 6.0)
@@ -200,26 +205,45 @@ func TestBadClassesAndSessionsAreRefusedByKey(t *testing.T) {
 	sessions := func(was, is string) string { return strings.Replace(fmt.Sprintf(conversations, ""), was, is, 1) }
 	for text, want := range map[string]string{
 		classes("[]"): "workload.classes: is empty; expected a list",
-		classes("[{name: a, share: 0.5}, {name: b, share: 0.4}]"): "s.yaml:8:46: workload.classes[1].share: is 0.4; accepted: shares that sum to 1, not to 0.9",
-		classes("[{name: a, share: 0.5}, {name: a, share: 0.5}]"): `workload.classes[1].name: is "a"; accepted: a name that classes[0] does not have`,
-		classes("[{name: a}]"):                                                                              "workload.classes[0].share: missing; expected a number above 0",
-		classes("[{share: 1}]"):                                                                             `workload.classes[0].name: "" is not a name of a class`,
-		classes("[{name: a b, share: 1}]"):                                                                  `workload.classes[0].name: "a b" is not a name of a class`,
-		classes("[{name: a, share: .nan}]"):                                                                 "workload.classes[0].share: expected a finite number, got .nan",
-		classes("[{name: a, share: 1, priority: -200}]"):                                                    "workload.classes[0].priority: -200 is out of range; expected a whole number from -128 to 127",
-		classes("[{name: a, share: 1, slo: {ttft_ms: -1}}]"):                                                "workload.classes[0].slo.ttft_ms: -1 is out of range",
-		classes("[{name: a, share: 1, max_tokens: 0}]"):                                                     "workload.classes[0].max_tokens: 0 is out of range",
-		classes("[{name: a, share: 1, prompt_tokens: {distribution: lognorm}}]"):                            `workload.classes[0].prompt_tokens.distribution: "lognorm" is unknown; did you mean "lognormal"?`,
-		classes("[{name: a, share: 1, prompt_tokens: {distribution: fixed, mean: 0.5}}]"):                   "workload.classes[0].prompt_tokens.mean: is 0.5; accepted",
-		classes("[{name: a, share: 1, prioritty: 3}]"):                                                      `unknown key; did you mean "priority"?`,
-		sessions("turns: {distribution: uniform, min: 1, max: 8}", "turns: {distribution: fixed, mean: 0}"): "workload.sessions.turns.mean: is 0; accepted: a number from 1",
-		sessions("    turns: {distribution: uniform, min: 1, max: 8}\n", ""):                                "workload.sessions.turns: missing; expected a law",
-		sessions("exponential, mean: 2", "exponential"):                                                     "workload.sessions.think_time_s.mean: missing; expected seconds",
-		sessions("exponential, mean: 2", "exponential, mean: -2"):                                           "workload.sessions.think_time_s.mean: is -2; accepted",
-		sessions("exponential, mean: 2", "exponential, mean: .inf"):                                         "expected a finite number",
-		sessions("exponential", "exponentia"):                                                               `did you mean "exponential"?`,
-		sessions("requests: 400", "requests: 400\n  distinct_prompts: 5"):                                   "workload.sessions: stands beside distinct_prompts",
-		sessions("arrivals: {process: poisson, rate: 2}", "trace: {file: t.csv}"):                           "workload.sessions: stands beside trace",
+		classes(
+			"[{name: a, share: 0.5}, {name: b, share: 0.4}]"): "s.yaml:8:46: workload.classes[1].share: is 0.4; accepted: " +
+			"shares that sum to 1, not to 0.9",
+		classes(
+			"[{name: a, share: 0.5}, {name: a, share: 0.5}]"): `workload.classes[1].name: is "a"; accepted: a name that classes[0] does not have`,
+		classes(
+			"[{name: a}]"): "workload.classes[0].share: missing; expected a number above 0",
+		classes(
+			"[{share: 1}]"): `workload.classes[0].name: "" is not a name of a class`,
+		classes(
+			"[{name: a b, share: 1}]"): `workload.classes[0].name: "a b" is not a name of a class`,
+		classes(
+			"[{name: a, share: .nan}]"): "workload.classes[0].share: expected a finite number, got .nan",
+		classes(
+			"[{name: a, share: 1, priority: -200}]"): "workload.classes[0].priority: -200 is out of range; expected a whole " +
+			"number from -128 to 127",
+		classes(
+			"[{name: a, share: 1, slo: {ttft_ms: -1}}]"): "workload.classes[0].slo.ttft_ms: -1 is out of range",
+		classes(
+			"[{name: a, share: 1, max_tokens: 0}]"): "workload.classes[0].max_tokens: 0 is out of range",
+		classes(
+			"[{name: a, share: 1, prompt_tokens: {distribution: lognorm}}]"): `workload.classes[0].prompt_tokens.distribution: "lognorm" is unknown; did you mean "lognormal"?`,
+		classes(
+			"[{name: a, share: 1, prompt_tokens: {distribution: fixed, mean: 0.5}}]"): "workload.classes[0].prompt_tokens.mean: is 0.5; accepted",
+		classes(
+			"[{name: a, share: 1, prioritty: 3}]"): `unknown key; did you mean "priority"?`,
+		sessions("turns: {distribution: uniform, min: 1, max: 8}",
+			"turns: {distribution: fixed, mean: 0}"): "workload.sessions.turns.mean: is 0; accepted: a number from 1",
+		sessions("    turns: {distribution: uniform, min: 1, max: 8}\n",
+			""): "workload.sessions.turns: missing; expected a law",
+		sessions("exponential, mean: 2",
+			"exponential"): "workload.sessions.think_time_s.mean: missing; expected seconds",
+		sessions("exponential, mean: 2",
+			"exponential, mean: -2"): "workload.sessions.think_time_s.mean: is -2; accepted",
+		sessions("exponential, mean: 2", "exponential, mean: .inf"): "expected a finite number",
+		sessions("exponential", "exponentia"):                       `did you mean "exponential"?`,
+		sessions("requests: 400",
+			"requests: 400\n  distinct_prompts: 5"): "workload.sessions: stands beside distinct_prompts",
+		sessions("arrivals: {process: poisson, rate: 2}", "trace: {file: t.csv}"): "workload.sessions: stands beside trace",
 	} {
 		_, err := configs.Read("s.yaml", []byte(text), configs.Options{})
 		require.ErrorContains(t, err, want, text)
@@ -231,7 +255,8 @@ func TestFlagsNameAClass(t *testing.T) {
 	set := func(flag string) (*configs.Scenario, error) {
 		return configs.Read("s.yaml", []byte(fmt.Sprintf(twoClasses, "")), configs.Options{Set: []string{flag}})
 	}
-	for _, flag := range []string{"workload.classes.batch.priority=3", "workload.classes.1.priority=3", "workload.classes[1].priority=3"} {
+	for _, flag := range []string{"workload.classes.batch.priority=3", "workload.classes.1.priority=3",
+		"workload.classes[1].priority=3"} {
 		s, err := set(flag)
 		require.NoError(t, err)
 		require.EqualValues(t, 3, s.Workload.Classes[1].Priority)

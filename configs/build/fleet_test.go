@@ -22,7 +22,8 @@ var (
 )
 
 var impossibleFleets = []struct{ yaml, set, want string }{
-	{twoServing, "", `chat.yaml:5:6: pools[0].role: "prefill" without a pool of role decode; expected one of each, or "serve"`},
+	{
+		twoServing, "", `chat.yaml:5:6: pools[0].role: "prefill" without a pool of role decode; expected one of each, or "serve"`},
 	{strings.Replace(apart, "role: prefill", "name: more", 1), "",
 		`chat.yaml:6:6: pools[1].role: "decode" without a pool of role prefill; expected one of each, or "serve"`},
 	{apart, "pools.prefill.role=encode",

@@ -112,8 +112,10 @@ func (p *Positions) table(n *yaml.Node, path string, v reflect.Value) error {
 	})
 }
 
-// pairs visits the keys of a mapping in the order of the file, refusing duplicates: a key is what keyOf makes of its name.
-func (p *Positions) pairs(n *yaml.Node, path string, keyOf func(string) string, visit func(key string, value *yaml.Node, at string) error) error {
+// pairs visits the keys of a mapping in the order of the file, refusing duplicates: a key is what keyOf makes of its
+// name.
+func (p *Positions) pairs(n *yaml.Node, path string, keyOf func(string) string,
+	visit func(key string, value *yaml.Node, at string) error) error {
 	if n.Kind != yaml.MappingNode {
 		return p.Errorf(path, "expected a mapping of keys to values, got %s", Describe(n))
 	}
@@ -131,7 +133,8 @@ func (p *Positions) pairs(n *yaml.Node, path string, keyOf func(string) string, 
 		case name.Value == "<<" && name.Tag == "!!merge":
 			return p.Errorf(at, "YAML merge keys (<<) are not supported; write the keys out")
 		case seen && before.Value != name.Value:
-			return p.Errorf(at, "is another name of %s, which is on line %d; expected only one of them", before.Value, before.Line)
+			return p.Errorf(at, "is another name of %s, which is on line %d; expected only one of them", before.Value,
+				before.Line)
 		case seen:
 			return p.Errorf(at, "duplicate key; the first is on line %d", before.Line)
 		}
@@ -190,7 +193,8 @@ type Field struct {
 // reads thousands of scenarios would read their tags each time.
 var structs sync.Map
 
-// FieldsOf returns the keys of a struct in the order of its fields; inlined structs lend theirs. Callers share the slice.
+// FieldsOf returns the keys of a struct in the order of its fields; inlined structs lend theirs. Callers share the
+// slice.
 func FieldsOf(t reflect.Type) []Field {
 	if fields, ok := structs.Load(t); ok {
 		return fields.([]Field)

@@ -50,7 +50,8 @@ func parseWindow(said string) (w Window, err error) {
 	a, errFrom := time.ParseDuration(from)
 	b, errTo := time.ParseDuration(to)
 	if !ok || errFrom != nil || errTo != nil || a < 0 || b <= a || b.Seconds() > sim.HorizonS {
-		return w, fmt.Errorf("--trace-window %q is no stretch of a run; expected its start and its end, such as 10s:12s", said)
+		return w, fmt.Errorf("--trace-window %q is no stretch of a run; expected its start and its end, such as 10s:12s",
+			said)
 	}
 	return Window{From: sim.Time(a.Nanoseconds()) * 1000, To: sim.Time(b.Nanoseconds()) * 1000}, nil
 }
@@ -86,10 +87,12 @@ func (f *traceFile) Write(talk io.Writer, s *configs.Scenario, version string) e
 	fmt.Fprintf(talk, "trace: %d events from %v s to %v s in %s; open it at ui.perfetto.dev\n", n, f.window.From.Seconds(),
 		f.window.To.Seconds(), f.path)
 	if f.trace.Until() == 0 {
-		fmt.Fprintln(talk, "trace: nothing happens in that window; the run may be over by then, and another --trace-window show more")
+		fmt.Fprintln(
+			talk, "trace: nothing happens in that window; the run may be over by then, and another --trace-window show more")
 	}
 	if full {
-		fmt.Fprintf(talk, "trace: it holds no more than %d events, and ends at %s s; a shorter --trace-window shows all\n", EventsMax,
+		fmt.Fprintf(talk, "trace: it holds no more than %d events, and ends at %s s; a shorter --trace-window shows all\n",
+			EventsMax,
 			text.Short(f.trace.Until().Seconds()))
 	}
 	return nil

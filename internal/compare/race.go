@@ -56,10 +56,13 @@ func NewRace(q Plan) (r *Race, notes []string, err error) {
 			return nil, nil, err
 		}
 		if q.Seeds > 1 && s.Workload.Trace != nil {
-			return nil, nil, fmt.Errorf("--seeds %d: the requests of %s come from a trace, and are the same under every seed; expected 1", q.Seeds, all[i].label)
+			return nil, nil, fmt.Errorf(
+				"--seeds %d: the requests of %s come from a trace, and are the same under every seed; expected 1", q.Seeds,
+				all[i].label)
 		}
 		if i > 0 && s.Seed != r.Scenarios[0].Seed {
-			notes = append(notes, fmt.Sprintf("seed %d of %s gives way to %d, that of %s", s.Seed, all[i].label, r.Scenarios[0].Seed, all[0].label))
+			notes = append(notes, fmt.Sprintf("seed %d of %s gives way to %d, that of %s", s.Seed, all[i].label,
+				r.Scenarios[0].Seed, all[0].label))
 		}
 		for _, left := range s.Notes() {
 			notes = append(notes, all[i].label+": "+left)
@@ -183,7 +186,8 @@ func served(rows []run.Row) []Served {
 	all := make([]Served, len(rows))
 	for i := range rows {
 		row := &rows[i]
-		q := Served{Arrival: row.Arrival, TTFT: row.TTFT, Queue: row.Queue, E2E: row.E2E, Prompt: row.PromptTokens, Class: row.Class}
+		q := Served{Arrival: row.Arrival, TTFT: row.TTFT, Queue: row.Queue, E2E: row.E2E, Prompt: row.PromptTokens,
+			Class: row.Class}
 		if row.Outcome == sim.Completed.String() {
 			q.Output = row.OutputTokens
 		}

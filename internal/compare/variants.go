@@ -97,7 +97,8 @@ func nameApart(all []variant, scenarios []*configs.Scenario) {
 			v.Name = scenarios[i].Name
 		}
 		base := v.Name
-		for n := 2; slices.ContainsFunc(taken, func(t string) bool { return strings.EqualFold(Folder(t), Folder(v.Name)) }); n++ {
+		for n := 2; slices.ContainsFunc(taken,
+			func(t string) bool { return strings.EqualFold(Folder(t), Folder(v.Name)) }); n++ {
 			v.Name = fmt.Sprintf("%s-%d", base, n)
 		}
 		taken = append(taken, v.Name)

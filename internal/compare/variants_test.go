@@ -10,7 +10,8 @@ import (
 
 func TestNamesAreFoldersAndNoTwoAlike(t *testing.T) {
 	for name, want := range map[string]string{
-		"chat 70b": "chat-70b", "a/b\\c:d": "a-b-c-d", "..": "-..", ".hidden": "-.hidden", "weights=fp8": "weights=fp8", "": "-",
+		"chat 70b": "chat-70b", "a/b\\c:d": "a-b-c-d", "..": "-..", ".hidden": "-.hidden", "weights=fp8": "weights=fp8",
+		"": "-",
 	} {
 		assert.Equal(t, want, Folder(name))
 	}

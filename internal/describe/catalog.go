@@ -43,7 +43,8 @@ func Tables(kind string) ([][]string, error) {
 }
 
 func listModels() ([][]string, error) {
-	rows := [][]string{{"model", "parameters", "active", "layers", "experts", "context", "KV B/token", "attention", "weights"}}
+	rows := [][]string{{"model", "parameters", "active", "layers", "experts", "context", "KV B/token", "attention",
+		"weights"}}
 	for _, name := range catalog.ModelNames() {
 		m, err := catalog.Model(name)
 		if err != nil {
@@ -54,7 +55,8 @@ func listModels() ([][]string, error) {
 			experts = fmt.Sprintf("%d of %d", m.TopK(), m.Experts())
 		}
 		rows = append(rows, []string{
-			name, billions(m.ParamsTotal()), billions(m.ActiveAll()), fmt.Sprint(m.LayerCount()), experts, text.Count(m.ContextMax),
+			name, billions(m.ParamsTotal()), billions(m.ActiveAll()), fmt.Sprint(m.LayerCount()), experts,
+			text.Count(m.ContextMax),
 			cacheBytes(m), m.AttentionKind(), WeightsOf(&m),
 		})
 	}
@@ -74,7 +76,8 @@ func cacheBytes(m llm.Model) string {
 }
 
 func listGPUs() ([][]string, error) {
-	rows := [][]string{{"gpu", "vendor", "memory GB", "TB/s", "bf16 TFLOP/s", "fp8 TFLOP/s", "link GB/s", "USD/h", "provider"}}
+	rows := [][]string{{"gpu", "vendor", "memory GB", "TB/s", "bf16 TFLOP/s", "fp8 TFLOP/s", "link GB/s", "USD/h",
+		"provider"}}
 	for _, name := range catalog.GPUNames() {
 		g, err := catalog.GPU(name)
 		if err != nil {
@@ -85,11 +88,13 @@ func listGPUs() ([][]string, error) {
 			price, provider = fmt.Sprintf("%.2f", g.Price.USDPerHour), g.Price.Provider+", "+g.Price.Date
 		}
 		rows = append(rows, []string{
-			name, g.Vendor, figure(g.MemoryBytes, 1e9), figure(g.BandwidthBps, 1e12), figure(g.FLOPS.BF16, 1e12), figure(g.FLOPS.FP8, 1e12),
+			name, g.Vendor, figure(g.MemoryBytes, 1e9), figure(g.BandwidthBps, 1e12), figure(g.FLOPS.BF16, 1e12),
+			figure(g.FLOPS.FP8, 1e12),
 			figure(g.ScaleUpBps, 1e9), price, provider,
 		})
 	}
-	return append(rows, []string{}, []string{"peaks are dense; ? stands in no document that was read; – nobody states it"}), nil
+	return append(rows, []string{},
+		[]string{"peaks are dense; ? stands in no document that was read; – nobody states it"}), nil
 }
 
 func figure(q hardware.Quantity, unit float64) string {
@@ -110,10 +115,13 @@ func listEngines() ([][]string, error) {
 			return nil, err
 		}
 		rows = append(rows, []string{
-			name, e.Scheduler, e.Own("max_num_seqs"), e.Own("max_num_batched_tokens"), e.Own("gpu_memory_utilization"), e.Describes,
+			name, e.Scheduler, e.Own("max_num_seqs"), e.Own("max_num_batched_tokens"), e.Own("gpu_memory_utilization"),
+			e.Describes,
 		})
 	}
-	return append(rows, []string{}, []string{"sequences, tokens a step, memory: what the engine calls these limits; decodesim show NAME has all of its arguments"}), nil
+	return append(rows, []string{},
+		[]string{
+			"sequences, tokens a step, memory: what the engine calls these limits; decodesim show NAME has all of its arguments"}), nil
 }
 
 func listEfficiencies() ([][]string, error) {
@@ -159,7 +167,9 @@ func listAcceptance() ([][]string, error) {
 			rows = append(rows, append(row, a.MeasuredOn+", "+a.Dataset))
 		}
 	}
-	return append(rows, []string{}, []string{"tokens of a step, its own counted, as vLLM counts an acceptance length; TensorRT-LLM's is less by one"}), nil
+	return append(rows, []string{},
+			[]string{"tokens of a step, its own counted, as vLLM counts an acceptance length; TensorRT-LLM's is less by one"}),
+		nil
 }
 
 func listPolicies() [][]string {

@@ -52,7 +52,8 @@ func poolLines(p *configs.Pool, r *build.Replica, lengthMean float64) [][2]strin
 	return [][2]string{
 		{"hardware", Replicas(p)},
 		{"engine", engineLine(p, r)},
-		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights, %s activations, %s context, %s KV cache%s", Giga(m.Usable), Giga(m.Weights),
+		{"memory", fmt.Sprintf("%s GB of each GPU: %s weights, %s activations, %s context, %s KV cache%s", Giga(m.Usable),
+			Giga(m.Weights),
 			Giga(m.Activations), Giga(m.Context), Giga(m.KV), MemoryShareOf(p))},
 		{"KV cache", cacheLine(p, r, lengthMean)},
 	}
@@ -64,7 +65,8 @@ func engineLine(p *configs.Pool, r *build.Replica) string {
 	for i, limit := range []struct {
 		key   string
 		value int
-	}{{"max_num_seqs", p.MaxNumSeqs}, {"max_num_batched_tokens", p.MaxNumBatchedTokens}, {"max_model_len", int(r.MaxModelLen)}} {
+	}{{"max_num_seqs", p.MaxNumSeqs}, {"max_num_batched_tokens", p.MaxNumBatchedTokens},
+		{"max_model_len", int(r.MaxModelLen)}} {
 		if i > 0 {
 			said += ","
 		}
@@ -91,7 +93,8 @@ func speculationLine(b *build.Built) string {
 	case len(v.Adaptive) > 0:
 		line += fmt.Sprintf(", up to %d drafts a step by the size of the batch", most)
 	default:
-		line += fmt.Sprintf(", %d drafted a step: %s tokens a step and sequence expected", most, text.Significant(accept.Length(most)))
+		line += fmt.Sprintf(", %d drafted a step: %s tokens a step and sequence expected", most,
+			text.Significant(accept.Length(most)))
 	}
 	if v.DisableAboveBatch > 0 {
 		line += fmt.Sprintf(", none while more than %s sequences decode", text.Count(v.DisableAboveBatch))
@@ -99,7 +102,8 @@ func speculationLine(b *build.Built) string {
 	return line
 }
 
-// MemoryShareOf says in the engine's own words what its share of the memory is one of, where it is not of what is printed.
+// MemoryShareOf says in the engine's own words what its share of the memory is one of, where it is not of what is
+// printed.
 func MemoryShareOf(p *configs.Pool) string {
 	own := fmt.Sprintf("; %s %g of ", p.Own("gpu_memory_utilization"), p.GPUMemoryUtilization)
 	switch p.MemoryShareOf() {
@@ -112,7 +116,8 @@ func MemoryShareOf(p *configs.Pool) string {
 }
 
 func modelLine(d *hardware.Deployment) string {
-	return fmt.Sprintf("%s: %s; %s weights; %s KV cache, %s", d.Model.Name, ShapeOf(&d.Model), WeightsOf(&d.Model), d.KVDtype, CachePerToken(d))
+	return fmt.Sprintf("%s: %s; %s weights; %s KV cache, %s", d.Model.Name, ShapeOf(&d.Model), WeightsOf(&d.Model),
+		d.KVDtype, CachePerToken(d))
 }
 
 // ShapeOf is the size of a model and what its layers are.
@@ -187,7 +192,8 @@ func Pools(s *configs.Scenario) string {
 // cacheLine says how much a replica holds, in tokens and in requests of mean length.
 func cacheLine(p *configs.Pool, r *build.Replica, lengthMean float64) string {
 	size := int64(p.BlockSize)
-	said := fmt.Sprintf("%s blocks of %d tokens a replica: %s tokens", text.Count(r.KVBlocks), size, thousands(r.KVBlocks*size))
+	said := fmt.Sprintf("%s blocks of %d tokens a replica: %s tokens", text.Count(r.KVBlocks), size,
+		thousands(r.KVBlocks*size))
 	if size == 1 {
 		said = fmt.Sprintf("%s tokens a replica", thousands(r.KVBlocks))
 	}

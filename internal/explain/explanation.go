@@ -12,21 +12,22 @@ import (
 // Explanation is a decode step taken apart, in SI units. Bytes, FLOPs and parts are those of one GPU of a
 // tensor-parallel group and data-parallel rank, through all its stages.
 type Explanation struct {
-	Scenario     string  `json:"scenario,omitempty"`
-	Model        string  `json:"model"`
-	GPU          string  `json:"gpu"`
-	GPUs         int     `json:"gpus"`
-	Tensor       int     `json:"tensor_parallel"`
-	Pipeline     int     `json:"pipeline_parallel"`
-	Data         int     `json:"data_parallel"`
-	Weights      string  `json:"weights"`                   // dtype of most of them
-	Sparsity     string  `json:"weight_sparsity,omitempty"` // of the linear layers
-	KVCache      string  `json:"kv_cache"`
-	Engine       string  `json:"engine"`
-	Batch        int     `json:"batch"`
-	Context      int     `json:"context"`
-	RankBatch    int     `json:"rank_batch"`   // sequences of the busiest data-parallel rank
-	Rows         int     `json:"rows"`         // that its linear layers multiply at once: of a microbatch, padding included
+	Scenario  string `json:"scenario,omitempty"`
+	Model     string `json:"model"`
+	GPU       string `json:"gpu"`
+	GPUs      int    `json:"gpus"`
+	Tensor    int    `json:"tensor_parallel"`
+	Pipeline  int    `json:"pipeline_parallel"`
+	Data      int    `json:"data_parallel"`
+	Weights   string `json:"weights"`                   // dtype of most of them
+	Sparsity  string `json:"weight_sparsity,omitempty"` // of the linear layers
+	KVCache   string `json:"kv_cache"`
+	Engine    string `json:"engine"`
+	Batch     int    `json:"batch"`
+	Context   int    `json:"context"`
+	RankBatch int    `json:"rank_batch"` // sequences of the busiest data-parallel rank
+	// that its linear layers multiply at once: of a microbatch, padding included
+	Rows         int     `json:"rows"`
 	RowsPadding  int     `json:"rows_padding"` // of them, up to the next CUDA graph
 	Eager        bool    `json:"eager"`        // launched kernel by kernel
 	Experts      int     `json:"experts,omitempty"`
@@ -50,8 +51,9 @@ type Explanation struct {
 	Curve        []Curve `json:"curve"`
 
 	// Where another resource takes over, or null: never within what fits.
-	SwitchBatch       *int `json:"switch_batch"`        // compute binds the step from this batch on, at this context
-	SwitchContext     *int `json:"switch_context"`      // the cache outweighs the weights from this context on, at this batch
+	SwitchBatch *int `json:"switch_batch"` // compute binds the step from this batch on, at this context
+	// the cache outweighs the weights from this context on, at this batch
+	SwitchContext     *int `json:"switch_context"`
 	LinearSwitchBatch *int `json:"linear_switch_batch"` // compute binds the linear layers alone from this batch on
 
 	Speculation *SpeculationX `json:"speculation,omitempty"`
@@ -123,7 +125,8 @@ func (s *Step) Explain() (*Explanation, error) {
 	x := &Explanation{
 		Scenario: s.name, Model: d.Model.Name, GPU: d.GPU.Name, GPUs: d.Parallel.GPUs(), Tensor: d.Parallel.Tensor,
 		Pipeline: d.Parallel.Pipeline, Weights: describe.WeightsOf(&d.Model), KVCache: d.KVDtype, Engine: pool.Engine,
-		Data: d.Parallel.Ranks(), Sparsity: s.scenario.Sparsity, Batch: s.batch, Context: s.Context, Experts: d.Model.Experts(), ExpertsRead: s.Model.ExpertsRead(s.batch),
+		Data: d.Parallel.Ranks(), Sparsity: s.scenario.Sparsity, Batch: s.batch, Context: s.Context,
+		Experts: d.Model.Experts(), ExpertsRead: s.Model.ExpertsRead(s.batch),
 		WeightsBytes: d.Model.WeightBytes(), Fits: s.fitting(s.Context) >= s.batch,
 	}
 	share := s.Model.Share(s.batch)
@@ -161,9 +164,12 @@ func (s *Step) warnings() []string {
 	pool := s.Pool
 	switch fits := s.fitting(s.Context); {
 	case s.batch > fits:
-		notes = append(notes, fmt.Sprintf("%d sequences of %d tokens do not fit: the cache holds %d; no engine runs this step", s.batch, s.Context, fits))
+		notes = append(
+			notes, fmt.Sprintf("%d sequences of %d tokens do not fit: the cache holds %d; no engine runs this step", s.batch,
+				s.Context, fits))
 	case s.batch > pool.Seats():
-		notes = append(notes, fmt.Sprintf("%d sequences are more than max_num_seqs, %d: the engine does not run this step", s.batch, pool.Seats()))
+		notes = append(notes, fmt.Sprintf("%d sequences are more than max_num_seqs, %d: the engine does not run this step",
+			s.batch, pool.Seats()))
 	}
 	if s.Context > int(s.MaxModelLen) {
 		notes = append(notes, fmt.Sprintf("%d tokens of context are more than max_model_len, %d", s.Context, s.MaxModelLen))

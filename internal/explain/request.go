@@ -10,7 +10,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
-// MedianRecord returns the request of median latency among the completed ones with several chunks, and how many these are.
+// MedianRecord returns the request of median latency among the completed ones with several chunks, and how many these
+// are.
 func MedianRecord(records []views.Record) (r views.Record, of int, ok bool) {
 	records = slices.DeleteFunc(records, func(r views.Record) bool {
 		return r.Outcome != sim.Completed || len(r.Chunks) < 2

@@ -9,11 +9,12 @@ import (
 
 // SpeculationX is what drafting does to the step: by batch and by how likely drafts are accepted.
 type SpeculationX struct {
-	Method        string   `json:"method"`
-	Drafter       string   `json:"drafter,omitempty"`
-	DrafterBytes  float64  `json:"drafter_bytes_per_gpu"`
-	Drafts        int      `json:"drafts"`          // of each sequence, at the step's batch
-	TokensPerStep float64  `json:"tokens_per_step"` // expected of a sequence, as the scenario has drafts accepted; the step's own token counts
+	Method       string  `json:"method"`
+	Drafter      string  `json:"drafter,omitempty"`
+	DrafterBytes float64 `json:"drafter_bytes_per_gpu"`
+	Drafts       int     `json:"drafts"` // of each sequence, at the step's batch
+	// expected of a sequence, as the scenario has drafts accepted; the step's own token counts
+	TokensPerStep float64  `json:"tokens_per_step"`
 	StepS         float64  `json:"step_s"`
 	PlainS        float64  `json:"plain_step_s"`
 	DraftingS     float64  `json:"drafting_s"` // of the step
@@ -63,7 +64,8 @@ func (s *Step) ExplainSpeculation() (*SpeculationX, error) {
 		x.Drafter, x.DrafterBytes = d.Model.Name, s.Deployment.DrafterBytes()
 	}
 	g, drafting := s.Model.StepWithDrafts(s.batch, s.Context, x.Drafts)
-	x.StepS, x.DraftingS, x.BoundS, x.Limit = g.First.Seconds(), drafting, g.Bound.A.Seconds(), "memory"
+	x.StepS, x.DraftingS = g.First.Seconds(), drafting
+	x.BoundS, x.Limit = g.Bound.A.Seconds(), "memory"
 	if g.ComputeBound {
 		x.Limit = "compute"
 	}

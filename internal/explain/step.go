@@ -27,7 +27,8 @@ type Step struct {
 
 // Question is what to explain: a step of a scenario's replica.
 type Question struct {
-	Scenario string // a name or a path; empty: the deployment is all in Set, and the scenario that is asked about has no name
+	// a name or a path; empty: the deployment is all in Set, and the scenario that is asked about has no name
+	Scenario string
 	configs.Options
 	Batch   *int // nil: as large as fits, or one sequence where there is no scenario
 	Context *int // nil: the workload's mean, or ContextDefault where there is no scenario
@@ -39,8 +40,8 @@ const (
 	batchMax       = 1 << 20
 )
 
-// baseScenario lends its pool, with the defaults of its engine, to a deployment without a scenario; what Set leaves out it
-// leaves out too.
+// baseScenario lends its pool, with the defaults of its engine, to a deployment without a scenario; what Set leaves out
+// it leaves out too.
 const baseScenario = "chat-8b"
 
 // basePosition is where an error stands in the scenario that only lends its pool.
@@ -49,7 +50,8 @@ var basePosition = regexp.MustCompile(`^scenarios/` + baseScenario + `\.yaml:\d+
 // New builds the replica of the first pool that decodes.
 func New(q Question) (s *Step, err error) {
 	s = &Step{name: q.Scenario}
-	if s.scenario, err = configs.Load(cmp.Or(q.Scenario, baseScenario), q.Options); err == nil {
+	s.scenario, err = configs.Load(cmp.Or(q.Scenario, baseScenario), q.Options)
+	if err == nil {
 		s.Number = slices.IndexFunc(s.scenario.Pools, func(p configs.Pool) bool { return p.Decodes() })
 		s.Pool = &s.scenario.Pools[s.Number]
 		s.Replica, err = build.ReplicaOf(s.scenario, s.Number)
@@ -87,7 +89,8 @@ func (s *Step) choose(q Question) error {
 		s.batch, s.batchWhy = 1, "default"
 	default:
 		pool := s.Pool
-		s.batch, s.batchWhy = max(1, s.seats()), fmt.Sprintf("as many as fit, up to %s %d", pool.Own("max_num_seqs"), pool.MaxNumSeqs)
+		s.batch, s.batchWhy = max(1, s.seats()),
+			fmt.Sprintf("as many as fit, up to %s %d", pool.Own("max_num_seqs"), pool.MaxNumSeqs)
 		if pool.DataParallel > 1 {
 			s.batchWhy += fmt.Sprintf(" on each of %d ranks", pool.DataParallel)
 		}
@@ -121,10 +124,12 @@ func (s *Step) check() error {
 	case s.batch < 1 || s.batch > batchMax:
 		return fmt.Errorf("--batch %d: expected 1 to %d sequences", s.batch, batchMax)
 	case s.Context < 1 || s.Context > m.ContextMax:
-		return fmt.Errorf("--context %d: %s has a context of %d tokens; expected 1 to %d", s.Context, m.Name, m.ContextMax, m.ContextMax)
+		return fmt.Errorf("--context %d: %s has a context of %d tokens; expected 1 to %d", s.Context, m.Name, m.ContextMax,
+			m.ContextMax)
 	}
 	if seconds := s.seconds(s.batch); seconds > stepSMax {
-		return fmt.Errorf("--batch %d: with %d tokens of context each, a step takes %.3g s; expected at most %d s", s.batch, s.Context, seconds, stepSMax)
+		return fmt.Errorf("--batch %d: with %d tokens of context each, a step takes %.3g s; expected at most %d s", s.batch,
+			s.Context, seconds, stepSMax)
 	}
 	return nil
 }

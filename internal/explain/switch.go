@@ -6,8 +6,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// longest returns the largest batch up to most whose step is surely shorter than stepSMax: a step of n sequences takes at
-// most n times that of one.
+// longest returns the largest batch up to most whose step is surely shorter than stepSMax: a step of n sequences takes
+// at most n times that of one.
 func (s *Step) longest(most int) int {
 	return int(max(1, min(float64(most), stepSMax/s.seconds(1))))
 }
@@ -15,9 +15,9 @@ func (s *Step) longest(most int) int {
 // switchMax bounds the search for a batch.
 const switchMax = 1 << 16
 
-// computeFrom returns the least batch from which compute binds the whole step at this context; 0: none that is searched.
-// Bytes per sequence fall with the batch, which shares the weights, and FLOPs per sequence do not: there is one such
-// batch.
+// computeFrom returns the least batch from which compute binds the whole step at this context; 0: none that is
+// searched. Bytes per sequence fall with the batch, which shares the weights, and FLOPs per sequence do not: there is
+// one such batch.
 func (s *Step) computeFrom() int {
 	return least(s.longest(switchMax), func(n int) bool { g := s.Price(n); return g.ComputeBound })
 }

@@ -74,7 +74,9 @@ func TestExplainedSwitchesAreSwitches(t *testing.T) {
 
 // Verification turns compute-bound at the batch said and not one before.
 func TestExplainedRidgeIsWhereComputeBinds(t *testing.T) {
-	s := stepOf(t, "--model llama-3.1-70b --gpu h100-sxm --tensor-parallel 4 --speculation eagle --num-speculative-tokens 3 --acceptance 0.8")
+	s := stepOf(
+		t, "--model llama-3.1-70b --gpu h100-sxm --tensor-parallel 4 --speculation eagle --num-speculative-tokens 3 "+
+			"--acceptance 0.8")
 	v, err := s.ExplainSpeculation()
 	require.NoError(t, err)
 	require.NotNil(t, v.SwitchBatch)

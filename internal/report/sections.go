@@ -8,8 +8,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// BoundSentence says what the median gap between tokens is made of, or the mean step if gaps were not taken apart, and how
-// near the mean step is to the least the data sheet allows. It is empty if no token followed another.
+// BoundSentence says what the median gap between tokens is made of, or the mean step if gaps were not taken apart, and
+// how near the mean step is to the least the data sheet allows. It is empty if no token followed another.
 func BoundSentence(s *metrics.Summary) string {
 	b := &s.Bound
 	if s.Latency.ITL.N == 0 || b.StepS <= 0 {
@@ -33,13 +33,16 @@ func BoundSentence(s *metrics.Summary) string {
 	}
 	held := ""
 	if b.PausedS >= 0.005*b.StepS {
-		held = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.", text.Duration(b.PausedS))
+		held = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.",
+			text.Duration(b.PausedS))
 	}
-	steps := fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs", text.Duration(s.Latency.ITL.P50), text.Duration(b.StepS), strings.Join(parts, ", "))
+	steps := fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs", text.Duration(s.Latency.ITL.P50),
+		text.Duration(b.StepS), strings.Join(parts, ", "))
 	if median := medianClause(s); median != "" {
 		steps = fmt.Sprintf("%s; the mean step of %s runs", median, text.Duration(b.StepS))
 	}
-	return fmt.Sprintf("%s at %s of the %s (%s).%s", steps, text.WholePercent(b.FractionOfBound), bound, text.Duration(b.ITLFloorS), held)
+	return fmt.Sprintf("%s at %s of the %s (%s).%s", steps, text.WholePercent(b.FractionOfBound), bound,
+		text.Duration(b.ITLFloorS), held)
 }
 
 // positions prints the inter-token latency by output position, for the requests that were followed token by token.
@@ -64,10 +67,12 @@ func positions(t *text.Page, s *metrics.Summary) {
 // sections prints what is not a latency.
 func sections(t *text.Page, s *metrics.Summary) {
 	p := &s.Throughput
-	t.Item("throughput", fmt.Sprintf("%s requests/s, %s output tokens/s, %s per GPU, over %s", text.Significant(p.RequestsPerS),
+	t.Item("throughput", fmt.Sprintf("%s requests/s, %s output tokens/s, %s per GPU, over %s",
+		text.Significant(p.RequestsPerS),
 		text.Significant(p.OutputTokensPerS), text.Significant(p.OutputTokensPerSPerGPU), text.Duration(s.DurationS)))
 	if s.Load.OfferedPerS > 0 {
-		t.Item("load", fmt.Sprintf("%s requests/s offered, %s served while they arrived", text.Significant(s.Load.OfferedPerS),
+		t.Item("load", fmt.Sprintf("%s requests/s offered, %s served while they arrived",
+			text.Significant(s.Load.OfferedPerS),
 			text.Significant(s.Load.ServedPerS)))
 	}
 	r, swaps := &s.Requests, ""
@@ -92,13 +97,16 @@ func sections(t *text.Page, s *metrics.Summary) {
 	for i := range s.Pools {
 		q := &s.Pools[i]
 		t.Item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s%s: busy %s%s, peak KV %s%s", q.GPUs, q.GPU, q.Replicas,
-			text.Plural("replica", q.Replicas), onAverage(q), text.Percent(q.Utilization), batch(q), text.Percent(q.KVPeakFraction),
+			text.Plural("replica", q.Replicas), onAverage(q), text.Percent(q.Utilization), batch(q),
+			text.Percent(q.KVPeakFraction),
 			caches(q, k.PromptCached > 0)))
 	}
 	if x := s.Transfers; x != nil {
-		t.Item("KV transfers", fmt.Sprintf("%s of %s tokens in the mean; they wait %s (p99 %s) for the next pool and take %s (p99 %s)", text.Count(x.N),
-			text.Significant(float64(x.Tokens)/float64(x.N)), quantile(x.Wait, x.Wait.P50), quantile(x.Wait, x.Wait.P99),
-			quantile(x.Time, x.Time.P50), quantile(x.Time, x.Time.P99)))
+		t.Item(
+			"KV transfers", fmt.Sprintf(
+				"%s of %s tokens in the mean; they wait %s (p99 %s) for the next pool and take %s (p99 %s)", text.Count(x.N),
+				text.Significant(float64(x.Tokens)/float64(x.N)), quantile(x.Wait, x.Wait.P50), quantile(x.Wait, x.Wait.P99),
+				quantile(x.Time, x.Time.P50), quantile(x.Time, x.Time.P99)))
 	}
 	if s.SLO != nil {
 		t.Item("SLO", objective(s.SLO))
@@ -125,7 +133,8 @@ func batch(q *metrics.PoolResult) string {
 	return ", mean batch " + text.Significant(q.BatchMean)
 }
 
-// caches says what else is worth knowing of a pool: what its cache knew, what its drafts came to, and which rows were idle.
+// caches says what else is worth knowing of a pool: what its cache knew, what its drafts came to, and which rows were
+// idle.
 func caches(q *metrics.PoolResult, cached bool) string {
 	said := ""
 	if q.PrefixHitRate != nil && cached {

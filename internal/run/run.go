@@ -55,8 +55,8 @@ func (f Failure) Error() string { return f.Err.Error() }
 // Unwrap returns the error behind f.
 func (f Failure) Unwrap() error { return f.Err }
 
-// Simulate runs b to its end, which can be done once. It stops between two events when ctx is cancelled, and returns the
-// error of ctx.
+// Simulate runs b to its end, which can be done once. It stops between two events when ctx is cancelled, and returns
+// the error of ctx.
 func Simulate(ctx context.Context, b *build.Built, o Options) (*Result, error) {
 	r := &Result{Recorder: &metrics.Full{}}
 	config := b.Config
@@ -124,9 +124,9 @@ func broken(b *build.Built, c *sim.Cluster) error {
 	return nil
 }
 
-// Drive runs a configuration with a sink of the caller's to its end, and returns the cluster as it is then. Each begin is
-// called before the first event. When ctx is cancelled the run stops between two events and Drive returns the error of
-// ctx; a run that the caller's own Cancelled stops is no error, and its cluster is halted.
+// Drive runs a configuration with a sink of the caller's to its end, and returns the cluster as it is then. Each begin
+// is called before the first event. When ctx is cancelled the run stops between two events and Drive returns the error
+// of ctx; a run that the caller's own Cancelled stops is no error, and its cluster is halted.
 func Drive(ctx context.Context, config sim.Config, begin ...func(*sim.Cluster)) (*sim.Cluster, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -54,7 +54,8 @@ func TestWhoeverFollowsARunChangesNothing(t *testing.T) {
 	assert.Nil(t, plain.Sample)
 }
 
-// TestCoresChangeNothing: replicas that a router does not look at are simulated at the same time, with the same summary.
+// TestCoresChangeNothing: replicas that a router does not look at are simulated at the same time, with the same
+// summary.
 func TestCoresChangeNothing(t *testing.T) {
 	t.Parallel()
 	load := []string{"workload.requests=6000", "pools.serve.replicas=7", "router=random", "workload.arrivals.rate=60"}

@@ -140,8 +140,8 @@ func (z *sizer) most() ([]*deployment, error) {
 	return ahead(second, lastRound, lastBehind, &z.grid), nil
 }
 
-// first finds the capacity of every deployment roughly, those that may sustain most first. A deployment that cannot beat
-// the best so far under the roofline limit is left out, unless its split is not known yet.
+// first finds the capacity of every deployment roughly, those that may sustain most first. A deployment that cannot
+// beat the best so far under the roofline limit is left out, unless its split is not known yet.
 func (z *sizer) first(r round) error {
 	order := slices.Clone(z.all)
 	slices.SortStableFunc(order, func(a, b *deployment) int { return cmp.Compare(b.bound, a.bound) })

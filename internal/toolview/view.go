@@ -52,6 +52,7 @@ func MeasuredAs(b *build.Built, r *run.Result, v *report.Viewed) *tools.Result {
 		load.Seconds = w.DurationS
 	}
 	return &tools.Result{
-		Run: v.Run, Load: load, Model: b.Deployment.Model.Name, Scenario: r.Summary.Scenario, Seed: r.Summary.Seed, Version: r.Summary.Version,
+		Run: v.Run, Load: load, Model: b.Deployment.Model.Name, Scenario: r.Summary.Scenario, Seed: r.Summary.Seed,
+		Version: r.Summary.Version,
 	}
 }

@@ -46,8 +46,9 @@ func (f *Source) Read() (*measured.File, configs.Options, error) {
 	if f.Scenario != "" {
 		deployed := slices.ContainsFunc(file.Runs, func(r measured.Run) bool { return r.Skip == "" })
 		if deployed && !file.Takes() {
-			return nil, above, fmt.Errorf("--scenario %q: the runs of %s say their own deployments; expected no scenario, but --set for "+
-				"what is to differ", f.Scenario, f.Data)
+			return nil, above, fmt.Errorf(
+				"--scenario %q: the runs of %s say their own deployments; expected no scenario, but --set for "+
+					"what is to differ", f.Scenario, f.Data)
 		}
 		if err := file.On(f.Scenario); err != nil {
 			return nil, above, err
@@ -59,8 +60,8 @@ func (f *Source) Read() (*measured.File, configs.Options, error) {
 	return file, above, f.label(file, above)
 }
 
-// label fills in the labels of runs that were put on a scenario. What stands above the scenarios and suits none of them is
-// an error; runs that it does not suit are skipped with the reason if it suits others.
+// label fills in the labels of runs that were put on a scenario. What stands above the scenarios and suits none of them
+// is an error; runs that it does not suit are skipped with the reason if it suits others.
 func (f *Source) label(file *measured.File, above configs.Options) error {
 	var refused error
 	loads := false

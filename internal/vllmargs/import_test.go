@@ -133,7 +133,8 @@ func TestImportedScenariosLoad(t *testing.T) {
 }
 
 func TestWhatIsNoKeyIsNamed(t *testing.T) {
-	i, err := read(`VLLM_LOGGING_LEVEL=DEBUG HF_TOKEN=hf_secret vllm serve llama-3.1-8b --max-num-seqs 8 --port 80 --api-key sk-secret --max_num_seqs 16 \
+	i, err := read(
+		`VLLM_LOGGING_LEVEL=DEBUG HF_TOKEN=hf_secret vllm serve llama-3.1-8b --max-num-seqs 8 --port 80 --api-key sk-secret --max_num_seqs 16 \
 		--speculative-config '{"method": "eagle"}' --enable-lora --lora-modules a=b c=d --stream-interval 1 --foo 7 --tensor-paralel-size 2 $EXTRA`, "h100", nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"--max_num_seqs 16"}, i.Taken)
@@ -289,7 +290,8 @@ func TestMistakesAreNamed(t *testing.T) {
 	_, err = read("vllm serve llama-3.1-8b", "h1000", nil)
 	assert.ErrorContains(t, err, `--gpu h1000: GPU h1000 is not in the catalog; did you mean`)
 	_, err = Read("vllm serve m", Options{GPU: "h100", ModelConfig: "no.json", ReadFile: folder{}.read})
-	assert.ErrorContains(t, err, `--model-config "no.json" cannot be read: no such file; expected a HuggingFace config.json`)
+	assert.ErrorContains(t, err,
+		`--model-config "no.json" cannot be read: no such file; expected a HuggingFace config.json`)
 }
 
 // TestWhatConfigsRefusesIsTheFlags: the error of a key is reported as one of its flag.

@@ -27,8 +27,8 @@ func (f *Full) Shard() sim.Sink {
 	return s
 }
 
-// Merge implements sim.Sharder: it adds what s, a shard of f, has counted. Counts and sums are integers, so the order of
-// the shards does not matter.
+// Merge implements sim.Sharder: it adds what s, a shard of f, has counted. Counts and sums are integers, so the order
+// of the shards does not matter.
 func (f *Full) Merge(s sim.Sink) {
 	o := s.(*Full)
 	f.Recorder.merge(&o.Recorder)

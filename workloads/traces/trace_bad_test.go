@@ -136,7 +136,8 @@ func FuzzTrace(f *testing.F) {
 	f.Add("arrival_s,input_tokens,output_tokens\n0,1,2\n1e0,2.0,3\n\n")
 	f.Add("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n" +
 		"2023-11-16 18:15:47+00:00,374,44\n")
-	f.Add(`{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47], "x": {"y": ["]"]}}` + "\n")
+	f.Add(`{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47], "x": {"y": ["]"]}}` +
+		"\n")
 	f.Add("Timestamp,Model,Request tokens,Response tokens\n5,\"a \"\"b\"\"\",1,0\n5,a,1,1\n")
 	f.Add(zipped("arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,2\n"))
 	f.Fuzz(func(t *testing.T, text string) {

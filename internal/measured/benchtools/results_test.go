@@ -216,7 +216,8 @@ func TestAProfileHasAUnitPerMetric(t *testing.T) {
 
 func TestAProfileThatDoesNotSayEnoughIsRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, message string }{
-		{`"concurrency": 8, `, ``, `data:1: input_config.concurrency: missing; expected concurrency or request_rate in the settings of the run`},
+		{`"concurrency": 8, `, ``,
+			`data:1: input_config.concurrency: missing; expected concurrency or request_rate in the settings of the run`},
 		{`"unit": "ms", "avg": 150.0`, `"unit": "fortnights", "avg": 150.0`,
 			`data:1: time_to_first_token.unit: "fortnights"; expected ms, s, us or ns`},
 		{`"avg": 550.0, `, ``, `data:1: input_sequence_length.avg: missing; expected a mean number of tokens above 0`},

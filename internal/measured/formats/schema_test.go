@@ -41,7 +41,8 @@ func TestATableThatIsNearlyKnownIsToldWhatItMisses(t *testing.T) {
 			`data:1: no column "output_tokens", which the nearest schema, "points", needs` + expected},
 		{"rate,prompt_tokens,output_tokens,median",
 			`data:1: no column "ttft_ms" or "ttft_p50_ms" or the like, which the nearest schema, "points", needs` + expected},
-		{"run,t,running,wating", `data:1: wating: no such column in the nearest schema, "request timings"; did you mean "waiting"? expected ` + about("request timings")},
+		{
+			"run,t,running,wating", `data:1: wating: no such column in the nearest schema, "request timings"; did you mean "waiting"? expected ` + about("request timings")},
 	} {
 		_, err := measuredtest.ReadText(t, c.head+"\n8,1000,200,11\n")
 		assert.EqualError(t, err, c.message)

@@ -14,7 +14,8 @@ import (
 )
 
 func TestAPointSaysTheLoadAndWhatWasMeasured(t *testing.T) {
-	f, err := measuredtest.ReadText(t, `id,concurrency,rate,prompt_tokens,output_tokens,requests,ttft_ms,ttft_p99_ms,tpot_ms,output_tokens_per_s,node
+	f, err := measuredtest.ReadText(t,
+		`id,concurrency,rate,prompt_tokens,output_tokens,requests,ttft_ms,ttft_p99_ms,tpot_ms,output_tokens_per_s,node
 one,8,,1000,200,,120,300,11.5,690,a
 two,,2.5,1000,200,,,,12,,b
 three,16,,1000,200,40,,,13,,b
@@ -40,7 +41,8 @@ three,16,,1000,200,40,,,13,,b
 }
 
 func TestAPointMayBeAWholeDeployment(t *testing.T) {
-	f, err := measuredtest.ReadText(t, `model,gpu,engine,tensor_parallel,max_num_seqs,weights,concurrency,prompt_tokens,output_tokens,tpot_ms
+	f, err := measuredtest.ReadText(t,
+		`model,gpu,engine,tensor_parallel,max_num_seqs,weights,concurrency,prompt_tokens,output_tokens,tpot_ms
 meta-llama/Llama-3.1-70B-Instruct,NVIDIA H100,vllm,4,64,fp8,8,1000,200,11.5
 `)
 	r := measuredtest.OneRun(t, f, err)
