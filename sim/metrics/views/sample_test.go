@@ -46,8 +46,8 @@ func sampled(t *testing.T, every int32, text string) (*views.Sample, *sim.Cluste
 	return sample, c
 }
 
-// TestASampleOfAllIsTheRun: the records of every request, token by token, add up to what the recorder was told by the
-// run, to the picosecond, whatever holds a token up.
+// TestASampleOfAllIsTheRun: the records of every request, token by token, add up to what the recorder counted of the
+// run, to the picosecond, whatever delays a token.
 func TestASampleOfAllIsTheRun(t *testing.T) {
 	const open, closed = "arrivals: {process: poisson, rate: 60}", "closed_loop: {concurrency: 40}"
 	for _, c := range []struct{ engine, arguments, load, more string }{
@@ -119,15 +119,15 @@ func agree(t *testing.T, all *views.Run) {
 	whole := *all
 	whole.Records = nil
 	for _, tool := range views.Tools() {
-		own, kept := views.Of(tool, all), views.Of(tool, &whole)
+		own, recorded := views.Of(tool, all), views.Of(tool, &whole)
 		for i := range own.Rows {
-			if kept.Rows[i].Sampled {
-				continue // nobody but the sample knows
+			if recorded.Rows[i].Sampled {
+				continue // only the sample has this measure
 			}
-			require.Equal(t, own.Rows[i].Count, kept.Rows[i].Count, own.Rows[i].Key)
-			assert.InEpsilon(t, own.Rows[i].Mean(), kept.Rows[i].Mean(), 1e-9, own.Rows[i].Key)
-			assert.InEpsilon(t, own.Rows[i].Percentile(.9), kept.Rows[i].Percentile(.9), 2e-3, own.Rows[i].Key)
-			assert.InEpsilon(t, own.Rows[i].Std(), kept.Rows[i].Std(), 2e-3, own.Rows[i].Key)
+			require.Equal(t, own.Rows[i].Count, recorded.Rows[i].Count, own.Rows[i].Key)
+			assert.InEpsilon(t, own.Rows[i].Mean(), recorded.Rows[i].Mean(), 1e-9, own.Rows[i].Key)
+			assert.InEpsilon(t, own.Rows[i].Percentile(.9), recorded.Rows[i].Percentile(.9), 2e-3, own.Rows[i].Key)
+			assert.InEpsilon(t, own.Rows[i].Std(), recorded.Rows[i].Std(), 2e-3, own.Rows[i].Key)
 		}
 	}
 }

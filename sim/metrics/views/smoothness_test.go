@@ -49,7 +49,7 @@ func TestTokensOfAChunkAreNoTimeApart(t *testing.T) {
 	assert.InDelta(t, .02, s.Token.Quantile(.5), 1e-12, "half way between 0 and 40 ms")
 }
 
-// TestReadersFollowTheirRule compares with a reader who takes one token after another.
+// TestReadersFollowTheirRule compares with a reader that takes one token after another.
 func TestReadersFollowTheirRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var times []int
