@@ -42,11 +42,11 @@ func overlay(name string, base []byte, over string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
-	kept := strings.TrimRight(strings.Join(lines, "\n"), " \n")
-	if kept != "" {
-		kept += "\n"
+	unchanged := strings.TrimRight(strings.Join(lines, "\n"), " \n")
+	if unchanged != "" {
+		unchanged += "\n"
 	}
-	return kept + string(text), nil
+	return unchanged + string(text), nil
 }
 
 // mapping parses a YAML file whose root must be a mapping.

@@ -19,7 +19,7 @@ func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, file
 	a := &page.Accuracy{Method: c.Method(), Excluded: excluded(files, c.Skipped),
 		ExcludedDisaggregated: skippedDisaggregated(files)}
 	var err error
-	a.HoldOuts, err = c.HoldOuts(ctx)
+	a.HeldOut, err = c.HeldOut(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, file
 	if err != nil {
 		return nil, err
 	}
-	a.Replays, err = replays(ctx, a.HoldOuts, sets, files)
+	a.Replays, err = replays(ctx, a.HeldOut, sets, files)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, file
 	if err != nil {
 		return nil, err
 	}
-	a.Targets, err = targets(sets, a.HoldOuts[0].Predictions)
+	a.Targets, err = targets(sets, a.HeldOut[0].Predictions)
 	return a, err
 }
 
@@ -114,7 +114,7 @@ func notFittedTo(files, unfitted []*measured.File) []measured.Run {
 
 // replays predicts the runs whose every request was measured: from the catalogue entry of their GPU alone, under what
 // is built in, and after a calibration on the run itself.
-func replays(ctx context.Context, holdOuts []catalog.HoldOut, sets catalog.Sets, files []*measured.File) ([]page.Replay,
+func replays(ctx context.Context, heldOut []catalog.HeldOut, sets catalog.Sets, files []*measured.File) ([]page.Replay,
 	error) {
 	var out []page.Replay
 	for _, f := range files {
@@ -123,7 +123,7 @@ func replays(ctx context.Context, holdOuts []catalog.HoldOut, sets catalog.Sets,
 			if page.DataSet(&run.Labels) != "D" || run.Skip != "" {
 				continue
 			}
-			for _, h := range holdOuts {
+			for _, h := range heldOut {
 				if h.Name == catalog.GPUOut || h.Name == catalog.InSample {
 					out = append(out, page.Replay{Run: run.ID, Under: h.Name, Predictions: ofRun(h.Predictions, run.ID)})
 				}

@@ -136,7 +136,7 @@ func TestDetailsThatCannotBeAreRefused(t *testing.T) {
 		{`"output_lens": [3, 3, 3, 4]`, `"output_lens": [3, 3, 3, 4e9]`,
 			`data:1: output_lens[3]: 4000000000; expected a whole number of tokens up to 1e9`},
 		{`"output_lens": [3, 3, 3, 4]`, `"output_lens": [3, 3, 3]`,
-			`data:1: output_lens: 3; expected as many as input_lens, 4`},
+			`data:1: output_lens: 3; expected the number of input_lens, 4`},
 		{`"ttfts": [0.01, `, `"ttfts": ["soon", `, `data:1: ttfts[0]: "soon"; expected a number`},
 		{`"itls": [[0.01, 0.01], [0.01, 0.01], `, `"itls": [[0.01, 0.01], [0.01, "x"], `,
 			`data:1: itls[1][1]: "x"; expected seconds`},

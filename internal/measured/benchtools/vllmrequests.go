@@ -18,7 +18,7 @@ func vllmLengths(o datafile.Object, a *setup.Load) (of []int) {
 		return nil
 	}
 	if len(prompts) != len(outputs) {
-		o.Fail("output_lens", len(outputs), "as many as input_lens, "+strconv.Itoa(len(prompts)))
+		o.Fail("output_lens", len(outputs), "the number of input_lens, "+strconv.Itoa(len(prompts)))
 		return nil
 	}
 	for i := range prompts {

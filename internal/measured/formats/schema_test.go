@@ -23,7 +23,7 @@ func about(name string) string {
 	return schemas[slices.IndexFunc(schemas, func(s datafile.Schema) bool { return s.Name == name })].About
 }
 
-func TestATableThatIsNearlyKnownIsToldWhatItMisses(t *testing.T) {
+func TestATableThatIsNearlyKnownNamesWhatItMisses(t *testing.T) {
 	expected := "; expected " + about("points")
 	for _, c := range []struct{ head, message string }{
 		{"concurrancy,prompt_tokens,output_tokens,tpot_ms",

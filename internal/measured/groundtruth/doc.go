@@ -3,8 +3,8 @@
 //
 //	schemas.go     all of them
 //	closedloop.go  what tables of closed loops share: deployments, lengths, statistics, skipped rows
-//	silicon.go     closed-loop sweeps of many deployments (one row: mean TTFT and mean TPOT); silicon_args.go: their launch
-//	               scripts; silicon_pools.go: those with a pool for prefill and one for decode
+//	silicon.go     closed-loop sweeps of many deployments, one row each: mean TTFT and mean TPOT
+//	               silicon_args.go: their launch scripts; silicon_pools.go: those with pools for prefill and for decode
 //	profiled.go    closed loops on profiled servers, with all statistics; longruns.go: the requests of some of them
 //	positions.go   closed loops over a grid of prompt lengths, medians
 //	splitwise.go   single steps: one prefill, and the decode steps of a batch

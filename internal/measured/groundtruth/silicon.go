@@ -128,8 +128,9 @@ func siliconLayout(r *datafile.Record, l *measured.Labels, p *setup.Scenario) (u
 	if r.Text("attn_dp") != "" {
 		p.DataParallel = r.Count("attn_dp", 1)
 	}
-	if apart, _ := r.Flag("dp_attention"); apart && p.DataParallel == 1 && r.Text("tp") != "1" || r.Text("tp") != "" &&
-		r.Count("tp", 1) != p.TensorParallel*p.DataParallel {
+	if attentionDP, _ := r.Flag("dp_attention"); attentionDP && p.DataParallel == 1 && r.Text("tp") != "1" ||
+		r.Text("tp") != "" &&
+			r.Count("tp", 1) != p.TensorParallel*p.DataParallel {
 		return contradiction
 	}
 	l.Parallel = names.LayoutOf(p.TensorParallel, p.DataParallel, p.ExpertParallel)

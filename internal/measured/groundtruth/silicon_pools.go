@@ -54,7 +54,7 @@ func siliconPool(r *datafile.Record, p *setup.Scenario, prefix, total string) (p
 		}
 		pool.ExpertParallel = true
 	}
-	if apart, _ := r.Flag(prefix + "dp_attn"); apart {
+	if attentionDP, _ := r.Flag(prefix + "dp_attn"); attentionDP {
 		pool.TensorParallel, pool.DataParallel = 1, pool.TensorParallel
 	}
 	return pool, ""

@@ -187,7 +187,7 @@ func TestStagesThatAreBeyondTheModelSayWhy(t *testing.T) {
 		run := soundStages(t, row).Runs[0]
 		assert.Equal(t, want, run.Skip)
 		assert.Empty(t, run.Scenario)
-		assert.Len(t, run.Rows[0].Values, 6, "what was measured is kept")
+		assert.Len(t, run.Rows[0].Values, 6, "what was measured is retained")
 	}
 }
 
@@ -299,13 +299,13 @@ func TestProfilesAreWhatTheRowsSay(t *testing.T) {
 		whole := measuredtest.ReadShared(t, name)
 		data, err := os.ReadFile(whole.Path)
 		require.NoError(t, err)
-		var kept []string
+		var retained []string
 		for i, line := range strings.Split(string(data), "\n") {
 			if id, _, _ := strings.Cut(line, ","); i == 0 || strings.HasSuffix(id, "-s-1") {
-				kept = append(kept, line)
+				retained = append(retained, line)
 			}
 		}
-		less, err := measuredtest.ReadText(t, strings.Join(kept, "\n"))
+		less, err := measuredtest.ReadText(t, strings.Join(retained, "\n"))
 		require.NoError(t, err)
 		require.Len(t, less.Runs, len(whole.Runs))
 		for i, run := range less.Runs {

@@ -13,13 +13,13 @@ import (
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
-// HoldOut is predictions of runs of the catalog, and what was held out of the fit that made each.
-type HoldOut struct {
+// HeldOut is predictions of runs of the catalog, and what was held out of the fit that made each.
+type HeldOut struct {
 	Name        string
 	Predictions []validation.Prediction
 }
 
-// The names of what HoldOuts returns, in its order.
+// The names of what HeldOut returns, in its order.
 const (
 	InSample      = "in sample"
 	DeploymentOut = "deployment left out"
@@ -29,17 +29,17 @@ const (
 	AfterPoints   = "after a few points"
 )
 
-// HoldOuts simulates the runs of the catalog again under the efficiencies that are built in; under fits to all but the
+// HeldOut simulates the runs of the catalog again under the efficiencies that are built in; under fits to all but the
 // deployment, the GPU or the model of the run; to all but its experiment, for experiments under open load; and, of
 // deployments with enough runs, to all other deployments and then to CalibrationPoints of its own.
-func (c *Catalog) HoldOuts(ctx context.Context) ([]HoldOut, error) {
+func (c *Catalog) HeldOut(ctx context.Context) ([]HeldOut, error) {
 	deployment := func(r *calibration.Run) string { return r.Run.Labels.Deployment() }
 	byDeployment := c.Without(deployment)
 	points, err := c.points(ctx, byDeployment)
 	if err != nil {
 		return nil, err
 	}
-	out := []HoldOut{}
+	out := []HeldOut{}
 	for _, h := range []struct {
 		name string
 		with calibration.Efficiencies
@@ -55,7 +55,7 @@ func (c *Catalog) HoldOuts(ctx context.Context) ([]HoldOut, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, HoldOut{h.name, predictions})
+		out = append(out, HeldOut{h.name, predictions})
 	}
 	return out, nil
 }

@@ -74,11 +74,11 @@ func TestHoldsAreWhatTheySay(t *testing.T) {
 	measure(t, runs, truth(t))
 	c, err := FitCatalog(context.Background(), []*measured.File{{Runs: runs}}, nil)
 	require.NoError(t, err)
-	holdOuts, err := c.HoldOuts(context.Background())
+	heldOut, err := c.HeldOut(context.Background())
 	require.NoError(t, err)
 	counts := map[string]int{}
 	var names []string
-	for _, h := range holdOuts {
+	for _, h := range heldOut {
 		names = append(names, h.Name)
 		for _, p := range h.Predictions {
 			require.Empty(t, p.Skip)
@@ -94,7 +94,7 @@ func TestHoldsAreWhatTheySay(t *testing.T) {
 
 	shipped, err := Sets(c.Efficiencies()).Predict(context.Background(), runs)
 	require.NoError(t, err)
-	for i, p := range holdOuts[0].Predictions {
+	for i, p := range heldOut[0].Predictions {
 		assert.InDelta(t, shipped[i].Predicted, p.Predicted, 0, "in sample is what the program carries")
 	}
 	median := func(predictions []validation.Prediction) float64 {
@@ -104,10 +104,10 @@ func TestHoldsAreWhatTheySay(t *testing.T) {
 		}
 		return validation.ErrorsOf(percents).MedianPct
 	}
-	assert.Less(t, median(holdOuts[0].Predictions), median(holdOuts[2].Predictions),
+	assert.Less(t, median(heldOut[0].Predictions), median(heldOut[2].Predictions),
 		"the only GPU, left out, leaves the prior")
 	prior := predict(t, runs, priorOf(t))
-	assert.InDelta(t, median(prior), median(holdOuts[2].Predictions), 0.5)
+	assert.InDelta(t, median(prior), median(heldOut[2].Predictions), 0.5)
 }
 
 // TestPredictionsAfterACalibrationAreNearer: a run whose machine is not what the program expects.

@@ -224,7 +224,8 @@ func (a *Accuracy) unfitted(m *markdown) {
 		name := unfittedName(&g.predictions[0].Run.Labels)
 		for _, metric := range []measured.Metric{measured.TPOT, measured.TTFT, measured.E2E} {
 			if e := errorsIn(g.predictions, leads(metric)); e.N > 0 {
-				rows = append(rows, append(slices.Clone(name), validation.MetricName(metric.String()), fmt.Sprint(e.N), cell(e.Errors)))
+				rows = append(rows, append(slices.Clone(name), validation.MetricName(metric.String()), fmt.Sprint(e.N),
+					cell(e.Errors)))
 			}
 		}
 	}

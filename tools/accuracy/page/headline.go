@@ -85,8 +85,8 @@ func (a *Accuracy) claim(m *markdown) {
 		"page describes.")
 }
 
-// headlineHoldOuts are the columns of the first table.
-func headlineHoldOuts() []string {
+// headlineHeldOut are the columns of the first table.
+func headlineHeldOut() []string {
 	return []string{
 		catalog.InSample, catalog.ExperimentOut, catalog.DeploymentOut, catalog.GPUOut, catalog.ModelOut, catalog.AfterPoints,
 	}
@@ -102,7 +102,7 @@ func (a *Accuracy) headline(m *markdown) {
 		"deployments with at least twice as many, errors of the other runs.",
 		catalog.CalibrationPoints, catalog.CalibrationPoints)
 	rows := [][]string{{"data", "metric", "n", "deployments"}}
-	for _, h := range headlineHoldOuts() {
+	for _, h := range headlineHeldOut() {
 		rows[0] = append(rows[0], columnOf(h))
 	}
 	closed, open, both := ofData("A"), ofData("C"), []measured.Metric{measured.TPOT, measured.TTFT}
@@ -133,7 +133,7 @@ func (a *Accuracy) headline(m *markdown) {
 func (a *Accuracy) headlineRow(name string, metric measured.Metric, keep cut) []string {
 	e := errorsIn(a.predictionsOf(catalog.InSample), keep)
 	row := []string{name, validation.MetricName(metric.String()), fmt.Sprint(e.N), fmt.Sprint(e.deployments)}
-	for _, h := range headlineHoldOuts() {
+	for _, h := range headlineHeldOut() {
 		row = append(row, cell(errorsIn(a.predictionsOf(h), keep).Errors))
 	}
 	return row

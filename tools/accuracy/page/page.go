@@ -15,7 +15,7 @@ import (
 // made them.
 type Accuracy struct {
 	Method                calibration.Method
-	HoldOuts              []catalog.HoldOut
+	HeldOut               []catalog.HeldOut
 	Unfitted              []validation.Prediction // of runs that are not fitted to, under what is built in
 	Excluded              []Excluded
 	ExcludedDisaggregated []Excluded // disaggregated runs that are not simulated
@@ -137,9 +137,9 @@ func errorsIn(predictions []validation.Prediction, keep cut) summed {
 
 // predictionsOf returns the predictions with that part of the data held out.
 func (a *Accuracy) predictionsOf(name string) []validation.Prediction {
-	for i := range a.HoldOuts {
-		if a.HoldOuts[i].Name == name {
-			return a.HoldOuts[i].Predictions
+	for i := range a.HeldOut {
+		if a.HeldOut[i].Name == name {
+			return a.HeldOut[i].Predictions
 		}
 	}
 	return nil

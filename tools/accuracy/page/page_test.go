@@ -77,8 +77,8 @@ func handAccuracy(t *testing.T) *Accuracy {
 			Steps: []AnchorStep{{"tp4", 4, 1, 1024, 0.166, 2.8}},
 			Best:  &handRun("best", "inferencex", "tensorrt-llm", "gpt-oss-120b", 0)[0]}},
 	}
-	for i, name := range headlineHoldOuts() {
-		a.HoldOuts = append(a.HoldOuts, catalog.HoldOut{Name: name, Predictions: runs(float64(i + 1))})
+	for i, name := range headlineHeldOut() {
+		a.HeldOut = append(a.HeldOut, catalog.HeldOut{Name: name, Predictions: runs(float64(i + 1))})
 	}
 	a.Replays = []Replay{{Run: "d", Under: catalog.InSample, Predictions: handRun("d", "request timings", "vllm",
 		"llama-3.1-8b", 1, 7, -9)}}
@@ -210,14 +210,14 @@ func TestThePageIsTheSameEveryTime(t *testing.T) {
 // TestThePageOfNothingHasNoNumbers: without data every cell is a dash.
 func TestThePageOfNothingHasNoNumbers(t *testing.T) {
 	a := handAccuracy(t)
-	a.HoldOuts, a.Unfitted = nil, nil
+	a.HeldOut, a.Unfitted = nil, nil
 	a.Replays, a.Prompts = nil, nil
 	assert.Equal(t, []string{"TPOT", "0", "0", "–", "–", "–", "–", "–", "–"}, lineOf(t, page(t, a), "A, all engines"))
 }
 
 func TestWhatErrsMostComesFirst(t *testing.T) {
 	a := &Accuracy{}
-	heldOut := catalog.HoldOut{Name: catalog.DeploymentOut}
+	heldOut := catalog.HeldOut{Name: catalog.DeploymentOut}
 	for i, percent := range []float64{5, -30, 20} {
 		for j := range worstRuns {
 			heldOut.Predictions = append(heldOut.Predictions, handRun(fmt.Sprint(i, j), "inferencex", "vllm",
@@ -226,7 +226,7 @@ func TestWhatErrsMostComesFirst(t *testing.T) {
 		}
 	}
 	heldOut.Predictions = append(heldOut.Predictions, handRun("few", "inferencex", "vllm", "model-of-one-run", 80)...)
-	a.HoldOuts = []catalog.HoldOut{heldOut}
+	a.HeldOut = []catalog.HeldOut{heldOut}
 	m := &markdown{}
 	a.worstTable(m, allOf(ofData("A"), leads(measured.TPOT)))
 	order := regexp.MustCompile(`model-\S+`).FindAllString(m.buf.String(), -1)
