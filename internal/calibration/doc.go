@@ -13,4 +13,5 @@
 //	judge.go      what the data could not tell, and what contradicts them
 //	own.go        a fit to a user's own runs; calibration.go what comes of it
 //	write.go      efficiency files
+//	table.go      what a fit says, for people
 package calibration

@@ -4,4 +4,6 @@
 //	comparison.go  the scenarios, their runs and the rows of the comparison
 //	metrics.go     what is compared, of all requests; classes.go of one service class
 //	pairs.go       the requests of two runs, paired, and the interval of their difference
+//	table.go       the comparison for people; pools.go the keys on which pools agree, legend.go how differences are meant
+//	why.go         why each tail looks as it does; csv.go the comparison for programs
 package compare

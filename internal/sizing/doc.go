@@ -6,4 +6,5 @@
 //	packing.go    the roofline limit of each, which bounds the search
 //	capacity.go   the highest rate that one sustains; simulate.go one run of it
 //	conclude.go   the last round under every seed; frontier.go what the plots show
+//	answer.go     the answer for people, as CSV and as a page; figure.go goodput by split, and the frontier
 package sizing

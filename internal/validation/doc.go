@@ -6,4 +6,7 @@
 //	score.go      predictions beside measurements: what is compared and what is not
 //	groups.go     errors by label; errors.go how they are summed up
 //	occupancy.go  how full the simulated server is
+//	table.go      the scores for people; words.go sentences and names of metrics, lists.go what was left out
+//	csv.go        predictions.csv
+//	parity.go     predicted against measured, drawn; clouds.go what shares a colour, spread.go errors by concurrency
 package validation
