@@ -21,8 +21,8 @@ type Router interface {
 	Route(now Time, r *Request, pool *Pool) *Instance
 }
 
-// Blind is a Router that looks at requests alone, at no instance: where it routes one does not depend on how others
-// fare.
+// Blind is a Router that goes by requests alone and observes no instance: where it routes one does not depend on how
+// others fare.
 type Blind interface {
 	Blind()
 }
@@ -51,30 +51,30 @@ type Scheduler interface {
 	Schedule(in *Instance, w *Work) (steps int)
 }
 
-// Keeper is a Scheduler that asks an instance to keep count of more than most need.
+// Counter is a Scheduler that asks an instance to count more than most schedulers need.
 type Counter interface {
 	Counts() Counts
 }
 
-// Keeps is a set of what an instance keeps count of for its Scheduler.
+// Counts is a set of what an instance counts for its Scheduler.
 type Counts uint8
 
 // What a Scheduler may ask for.
 const (
-	CountPauses    Counts = 1 << iota // who waits while prompts run alone: for Work.Hold and Work.SwapIn
-	CountRemaining                    // what may still be emitted: for Instance.Owed
-	CountCommitted                    // what may still be taken of the cache: for Work.Promised
+	CountPauses    Counts = 1 << iota // decodes that are paused: for Work.PauseDecodes and Work.SwapIn
+	CountRemaining                    // tokens that may still be emitted: for Instance.RemainingTokens
+	CountCommitted                    // blocks that may still be allocated: for Work.CommittedBlocks
 )
 
-// Order sorts a queue: by Key, the smaller first, then by arrival. It is asked once, when r reaches an instance, so
-// what it says must not depend on time: an order by what is left of a wait is one by when that wait ends. Implemented
-// in policies.
+// Order sorts a queue: by Key, the smaller first, then by arrival. It is asked once, when r reaches an instance, so its
+// answer must not depend on time: an order by the time left to a deadline is one by the deadline. Implemented in
+// policies.
 type Order interface {
 	Key(r *Request) int64
 }
 
-// Acceptance draws how many drafted tokens a model accepts: for each of the batch, Accepted of the Drafts, the first
-// ones. What it draws depends on the request, the position and a seed alone, so neither preemption nor another
+// Acceptance draws how many drafted tokens a model accepts: for each sequence of the batch, the first Accepted of its
+// Drafts. What it draws depends on the request, the position and a seed alone, so neither preemption nor another
 // deployment changes it. Implemented in policies.
 type Acceptance interface {
 	Verify(batch []Draft)
@@ -93,7 +93,8 @@ type Noise interface {
 	Stretch(instance int32, step int64, now Time, d Duration) Duration
 }
 
-// Sink observes a run in time order. Tokens are told by the run of steps, never one by one. Implemented in sim/metrics.
+// Sink observes a run in time order. Tokens are reported by the segment of steps, never one by one. Implemented in
+// sim/metrics.
 type Sink interface {
 	// First: r emitted its first token at r.Last.
 	First(r *Request)
@@ -101,16 +102,16 @@ type Sink interface {
 	// step before emitted one more. n is 1 and tokens may be 0 in a step with prefill. Instance.Classes and
 	// Instance.Prompts say more of it.
 	Run(in *Instance, start Time, g *Segment, n, tokens int)
-	// Held: with the first step of g, which began at start, tokens sequences emitted one that had emitted their last at
-	// since, before it: steps of prompts alone came between.
+	// Paused: with the first step of g, which began at start, tokens sequences emitted one token each, after their latest
+	// at since: prefill-only steps came between.
 	Paused(in *Instance, since, start Time, g *Segment, tokens int)
-	// Burst: at t, tokens more were emitted by sequences that emitted one at t: drafts that were accepted.
+	// Burst: at t, sequences that emitted a token at t emitted so many more: drafts that were accepted.
 	Burst(in *Instance, t Time, tokens int)
-	// Gap: r emitted a token at t, the end of the first step under way, the first since r.Last, when something other than
-	// that step held it up.
+	// Gap: r emitted a token at t, the end of the first step under way, for the first time since r.Last: something other
+	// than that step delayed it.
 	Gap(in *Instance, r *Request, t Time, cause Cause)
-	// Done: r has ended at `at`. A completed request emitted its last token then. At the horizon of a run it is told of
-	// every request still under way, as Unfinished.
+	// Done: r has ended at `at`. A completed request emitted its last token then. At the horizon of a run every request
+	// that is still under way is reported, as Unfinished.
 	Done(r *Request, at Time, o Outcome)
 }
 
@@ -127,20 +128,21 @@ type Sequential interface {
 	Sequential() bool
 }
 
-// Tracer is a Sink that is also told every token of the requests marked Traced.
+// Tracer is a Sink to which every token of the requests marked Traced is reported as well.
 type Tracer interface {
 	// Tokens: r, which had emitted a token at start, emitted one at the end of each of the first n steps of g; r.Emitted
 	// counts those before.
 	Tokens(r *Request, emitted int32, start Time, g *Segment, n int)
-	// Late: r, which had emitted as many tokens, the last of them at since, emitted one at t and was held up in between.
+	// Delayed: r, which had emitted so many tokens, the last of them at since, emitted one at t and was delayed in
+	// between.
 	Delayed(r *Request, emitted int32, since, t Time)
-	// Many: r, which had emitted as many tokens, the last of them at t, emitted n more at t.
+	// Accepted: r, which had emitted so many tokens, the last of them at t, emitted n accepted drafts at t.
 	Accepted(r *Request, emitted int32, t Time, n int)
 }
 
-// Mover is a Sink that is also told of hand-overs.
+// TransferObserver is a Sink to which KV transfers are reported as well.
 type TransferObserver interface {
-	// Landed: what r hands over has come from one instance to another; r.Parked, r.Reserved and r.Landed say when.
+	// Transferred: the KV transfer of r from one instance to another has arrived; r.TransferTimes say when it did what.
 	Transferred(from, to *Instance, r *Request)
 }
 
@@ -151,7 +153,7 @@ type Cause uint8
 const (
 	Preempted   Cause = iota // the KV cache was dropped and recomputed
 	Swapped                  // the KV cache was in host memory
-	Paused                   // it had joined while prompts ran alone
+	Paused                   // it joined the decodes while prefill-only steps paused them
 	Transferred              // the KV cache went to another instance
 	Restarted                // its instance failed, and another computed it again
 )
@@ -162,9 +164,9 @@ type Outcome uint8
 // The outcomes; they sum to the arrivals.
 const (
 	Completed Outcome = iota
-	// it could never be served, for it is longer than the model's or the cache's limit, or was not admitted
+	// it exceeds a limit of the model or of the cache, or was not admitted
 	Rejected
-	Failed     // the client hung up: time-out or cancellation; or its instance failed
+	Failed     // the client cancelled it (time-out, disconnect), or its instance failed
 	Unfinished // the run ended first
 	NumOutcomes
 )
