@@ -45,7 +45,6 @@ type referenceWriter struct {
 	t    *testing.T
 	keys []reference
 	seen map[reflect.Type]string // laws, which are described where they stand first
-	unit string                  // of the numbers of a law, where its key says it
 }
 
 func (w *referenceWriter) collect(v reflect.Value, path string) {

@@ -124,13 +124,6 @@ func (c *checker) oneOf(path, name string, names []string) {
 	}
 }
 
-// maybeOneOf accepts an absent name too.
-func (c *checker) maybeOneOf(path, name string, names []string) {
-	if name != "" || c.origins.given(path) {
-		c.oneOf(path, name, names)
-	}
-}
-
 func (c *checker) whole(path string, n, low, high int64) {
 	if n < low || n > high {
 		c.fail(path, "%d is out of range; expected a whole number from %d to %d", n, low, high)

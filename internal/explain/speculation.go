@@ -32,7 +32,7 @@ type SpeculationX struct {
 	Curve []speculationP `json:"curve"`
 
 	off        int // drafting is off above this batch; 0: never
-	LinearFrom int // fit or not; 0: never
+	LinearFrom int `json:"-"` // fit or not; 0: never
 }
 
 // speculationP is a batch of the curve.

@@ -17,11 +17,6 @@ import (
 	"github.com/decodesim/decodesim/internal/measured"
 )
 
-// predict simulates a run as its scenario says.
-func predict(ctx context.Context, run *measured.Run, with Efficiencies) []Prediction {
-	return predictUnder(ctx, run, configs.Options{}, with)
-}
-
 func TestErrorsAreSummedUpAsByHand(t *testing.T) {
 	e := ErrorsOf([]float64{20, -30, 0, -10, 5}) // absolute 0 5 10 20 30; signed -30 -10 0 5 20
 	assert.Equal(t, 5, e.N)
