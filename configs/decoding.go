@@ -13,7 +13,7 @@ type Decoding struct {
 	BeamWidth         int64   `yaml:"beam_width,omitempty" bound:"[1,choices]" about:"paths of a beam search, of equal length; null: none"`
 }
 
-// choices returns how many answers a prompt gets.
+// Choices returns how many answers a prompt gets.
 func (d *Decoding) Choices() workloads.Choices {
 	if d.BeamWidth > 0 {
 		return workloads.Choices{N: d.BeamWidth, Beam: true}
@@ -55,8 +55,8 @@ func (s *Scenario) checkChoices(c *checker, k workloads.Choices) {
 				"of them", k.N)
 	}
 	for i := range s.Pools {
-		if seats := s.Pools[i].Seats(); seats > 0 && s.Pools[i].Decodes() && k.N > int64(seats) {
-			c.fail(path, "%d paths, but a replica runs %d sequences at once; expected at most that", k.N, seats)
+		if most := s.Pools[i].SequencesMax(); most > 0 && s.Pools[i].Decodes() && k.N > int64(most) {
+			c.fail(path, "%d paths, but a replica runs %d sequences at once; expected at most that", k.N, most)
 		}
 	}
 }

@@ -179,7 +179,7 @@ func (p *Pool) fillBatch(e *catalog.EngineSpec, limit catalog.EngineLimit, seqsG
 	}
 }
 
-// followsLength reports whether the tokens of a step are by default as many as the longest sequence has.
+// followsLength reports whether the tokens of a step are by default the length of the longest sequence.
 func followsLength(e *catalog.EngineSpec, p *Pool) bool {
 	return e.WholePrompts > 0 && !p.EnableChunkedPrefill
 }

@@ -12,7 +12,7 @@
 //	values.go      what it says in the end, key by key
 //	bounds.go      ranges and lists of names, which stand in the tags of the fields they are about
 //	validate*.go   what it must not say beside that
-//	roles.go split.go handover.go
+//	roles.go split.go
 //	               pools that share the work on a request, and the links between them
 //	stream.go      what lies between the engine and its clients, for views
 //	speculation*.go

@@ -14,7 +14,7 @@ import (
 
 var _ strict.Renamer = (*Pool)(nil)
 
-// keyOf returns the key that every engine has for what some engine calls name, or else name.
+// KeyOf returns the key that every engine has for what some engine calls name, or else name.
 func (p *Pool) KeyOf(name string) string {
 	all := catalog.Engines()
 	for i := range all {
@@ -43,7 +43,7 @@ func (p *Pool) MemoryShareOf() hardware.ShareOf {
 	return engine.MemoryShare
 }
 
-// hint suggests a key of a pool under the engine that n names, in that engine's words.
+// Hint suggests a key of a pool under the engine that n names, in that engine's words.
 func (p *Pool) Hint(name string, n *yaml.Node) string {
 	engine := defaultPool().Engine
 	if at := strict.Child(n, "engine"); at != nil {
@@ -51,7 +51,7 @@ func (p *Pool) Hint(name string, n *yaml.Node) string {
 	}
 	e, err := catalog.Engine(engine)
 	if err != nil {
-		return strict.DidYouMean(name, strict.KeysOf(strict.FieldsOf(reflect.TypeFor[Pool]())))
+		return strict.DidYouMean("keys", name, strict.KeysOf(strict.FieldsOf(reflect.TypeFor[Pool]())))
 	}
 	return engineHint(&e, name)
 }
@@ -69,7 +69,7 @@ func engineHint(e *catalog.EngineSpec, name string) string {
 			return fmt.Sprintf("did you mean %q?", e.Own(key))
 		}
 	}
-	return strict.DidYouMean(name, have)
+	return strict.DidYouMean("keys", name, have)
 }
 
 // poolKeys returns the keys of a pool of this engine, under its own names.
@@ -120,8 +120,8 @@ func (l *layers) fitEngine(path string, e *catalog.EngineSpec) (err error) {
 
 // name returns the last key of a path by the name that it goes by.
 func (o *origins) name(path string) string {
-	shown := o.where.Shown(path)
-	return shown[strings.LastIndexByte(shown, '.')+1:]
+	written := o.where.Written(path)
+	return written[strings.LastIndexByte(written, '.')+1:]
 }
 
 // keyed records that a layer calls the value at path so, and refuses a second name in the same layer.

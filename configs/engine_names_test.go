@@ -61,10 +61,10 @@ func TestEnginesHaveTheirOwnNames(t *testing.T) {
 				v := value(key)
 				inDir(t, running(name, own+": "+v))
 				require.NoError(t, os.WriteFile("canonical.yaml", []byte(running(name, key+": "+v)), 0o600))
-				require.NoError(t, os.WriteFile("bare.yaml", []byte(running(name)), 0o600))
+				require.NoError(t, os.WriteFile("short.yaml", []byte(running(name)), 0o600))
 				want, err := Load("chat.yaml", Options{})
 				require.NoError(t, err)
-				want.Name = "bare"
+				want.Name = "short"
 				text := string(want.YAML())
 				require.Contains(t, text, "\n    "+own+": "+v)
 				require.NotContains(t, text, "\n    "+key+":")
@@ -73,13 +73,13 @@ func TestEnginesHaveTheirOwnNames(t *testing.T) {
 					{Env: []string{"DECODESIM_POOLS_SERVE_" + strings.ToUpper(own) + "=" + v}},
 					{Env: []string{"DECODESIM_POOLS_SERVE_" + strings.ToUpper(key) + "=" + v}},
 				} {
-					got, err := Load("bare.yaml", opts)
+					got, err := Load("short.yaml", opts)
 					require.NoError(t, err)
 					require.Equal(t, text, string(got.YAML()))
 				}
 				got, err := Load("canonical.yaml", Options{})
 				require.NoError(t, err)
-				got.Name = "bare"
+				got.Name = "short"
 				require.Equal(t, text, string(got.YAML()))
 
 				refuses(t, running(name, own+": "+v, key+": "+v),
@@ -98,7 +98,8 @@ func TestTwoNamesInOneLayerAreRefused(t *testing.T) {
 	_, err = Load("chat.yaml",
 		Options{Env: []string{"DECODESIM_POOLS_SERVE_BLOCK_SIZE=8", "DECODESIM_POOLS_SERVE_PAGE_SIZE=16"}})
 	require.EqualError(t, err,
-		"DECODESIM_POOLS_SERVE_PAGE_SIZE=16: is another name of block_size, which stands beside it; expected only one of them")
+		"DECODESIM_POOLS_SERVE_PAGE_SIZE=16: is another name of block_size, which stands beside it; "+
+			"expected only one of them")
 	s, err := Load("chat.yaml",
 		Options{Set: []string{"pools.serve.block_size=8"}, Env: []string{"DECODESIM_POOLS_SERVE_PAGE_SIZE=16"}})
 	require.NoError(t, err)
@@ -129,7 +130,7 @@ var engineMistakes = []struct{ engine, line, want string }{
 	{"sglang", "cuda_graph_bs: []",
 		"cuda_graph_bs: is empty; expected rows such as [1, 2, 4, 8], null for the engine's own, or disable_cuda_graph: " +
 			"true for none"},
-	{"sglang", "schedule_policy: random", `schedule_policy: "random" is unknown; have "fcfs", `},
+	{"sglang", "schedule_policy: random", `schedule_policy: "random" is unknown; valid values: "fcfs", `},
 	{"sglang", "max_runing_requests: 4", `max_runing_requests: unknown key; did you mean "max_running_requests"?`},
 	{"sglang", "max_num_sqs: 4", `max_num_sqs: unknown key; did you mean "max_running_requests"?`},
 	{"sglang", "max_batch_sizes: 4", `max_batch_sizes: unknown key; did you mean "max_running_requests"?`},
@@ -138,11 +139,11 @@ var engineMistakes = []struct{ engine, line, want string }{
 	{"sglang", "max_batch_size: 4",
 		`max_batch_size: is its name under "orca", "static", "tensorrt-llm"; engine "sglang" calls it "max_running_requests"`},
 	{"tensorrt-llm", "capacity_scheduler_policy: STATIC_BATCH",
-		`capacity_scheduler_policy: "STATIC_BATCH" is unknown; have "GUARANTEED_NO_EVICT", "MAX_UTILIZATION"`},
+		`capacity_scheduler_policy: "STATIC_BATCH" is unknown; valid values: "GUARANTEED_NO_EVICT", "MAX_UTILIZATION"`},
 	{"tensorrt-llm", "enable_block_reuse: 5", "enable_block_reuse: expected true or false, got the number 5"},
 	{"tensorrt-llm", "watermark: 0.1", `watermark: engine "tensorrt-llm" has no such argument; it has `},
 	{"vllm-v1", "scheduling_policy: priorty", `scheduling_policy: "priorty" is unknown; did you mean "priority"?`},
-	{"vllm-v1", "scheduling_policy: lpm", `scheduling_policy: "lpm" is unknown; have "fcfs", `},
+	{"vllm-v1", "scheduling_policy: lpm", `scheduling_policy: "lpm" is unknown; valid values: "fcfs", `},
 	{"vllm-v1", "scheduling_policy: aging",
 		"aging_s: missing beside scheduling_policy aging; expected a number such as 10"},
 	{"vllm-v1", "aging_s: 3", "aging_s: 3 has no effect with scheduling_policy fcfs; accepted: null, or aging"},
@@ -152,17 +153,17 @@ var engineMistakes = []struct{ engine, line, want string }{
 		"prediction_cv: -1 has no effect with scheduling_policy fcfs; accepted: null, or shortest-predicted-job"},
 	{"vllm-v1", "watermark: -0.1", "watermark: -0.1 is out of range; expected a number from 0 to 1"},
 	{"vllm-v1", "watermark: 1", "watermark: 1 leaves no block to admit anybody to; expected a share from 0 to below 1"},
-	{"vllm-v1", "preemption_victim: head", `preemption_victim: "head" is unknown; have "tail", "last-in-order"`},
+	{"vllm-v1", "preemption_victim: head", `preemption_victim: "head" is unknown; valid values: "tail", "last-in-order"`},
 	{"vllm-v1", "kv_offloading_size: -4",
 		"kv_offloading_size: -4 is out of range; expected a number above 0 and at most 1.048576e+06"},
 	{"vllm-v1", "prefill_below: 4", `prefill_below: engine "vllm-v1" has no such argument; it has `},
-	{"vllm-v0", "preemption_mode: drop", `preemption_mode: "drop" is unknown; have "recompute", "swap"`},
+	{"vllm-v0", "preemption_mode: drop", `preemption_mode: "drop" is unknown; valid values: "recompute", "swap"`},
 	{"vllm-v0", "swap_space: -1", "swap_space: -1 is out of range; expected a number from 0 to 1.048576e+06"},
 	{"vllm-v0", "host_link_bps: 0", "host_link_bps: 0 is out of range; expected a number above 0 and at most 1e+15"},
 	{"vllm-v0", "async_scheduling: true", `async_scheduling: engine "vllm-v0" has no such argument; it has `},
 	{"sarathi", "chunk_size: 0", "chunk_size: 0 is out of range; expected a whole number from 1 to 1073741824"},
 	{"orca", "reserve: everything",
-		`reserve: "everything" is unknown; have "as-computed", "prompt", "max-tokens", "max-model-len"`},
+		`reserve: "everything" is unknown; valid values: "as-computed", "prompt", "max-tokens", "max-model-len"`},
 	{"decode-priority", "prefill_below: -1",
 		"prefill_below: -1 is out of range; expected a whole number from 0 to 1048576"},
 	{"static", "max_batch_size: 4000000",
@@ -194,10 +195,11 @@ func TestOrdersByTheCacheNeedOne(t *testing.T) {
 
 func TestSwappingNeedsRoom(t *testing.T) {
 	refuses(t, running("vllm-v0", "swap_space: 0", "preemption_mode: swap"),
-		"chat.yaml:11:5: pools[0].swap_space: 0 leaves no room to swap to; expected GiB above 0, or preemption_mode recompute")
+		"chat.yaml:11:5: pools[0].swap_space: 0 leaves no room to swap to; "+
+			"expected GiB above 0, or preemption_mode recompute")
 }
 
-// TestSwappingNeedsAPoolWithoutPrefixCaching, whoever says that it has one.
+// TestSwappingNeedsAPoolWithoutPrefixCaching, whether the engine or the scenario says that it has one.
 func TestSwappingNeedsAPoolWithoutPrefixCaching(t *testing.T) {
 	const want = `"swap" is not modelled with a prefix cache; accepted: "recompute", or enable_prefix_caching false`
 	refuses(t, running("vllm-v0", "preemption_mode: swap", "enable_prefix_caching: true"),

@@ -15,7 +15,7 @@ func switched(t *testing.T, to string, set ...string) *Scenario {
 }
 
 // TestArgumentsKeepTheirMeaningUnderAnotherEngine: what both engines have is carried over, whatever they call it; what
-// the new one lacks, or would take for something else, is left out and told.
+// the new one lacks, or would take for something else, is left out and reported.
 func TestArgumentsKeepTheirMeaningUnderAnotherEngine(t *testing.T) {
 	inDir(t, running("vllm-v0", "max_num_seqs: 48", "swap_space: 2", "gpu_memory_utilization: 0.8",
 		"max_num_batched_tokens: 9000",

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
@@ -30,15 +31,14 @@ func TestThePageOfEnginesIsThatOfTheirFiles(t *testing.T) {
 
 func enginePage(t *testing.T) []byte {
 	var b bytes.Buffer
+	b.WriteString("# Engines\n\n")
 	b.WriteString(
-		"# Engines\n\nWritten from `configs/catalog/engines/` by `go test ./configs -run Page -update`. An engine is a " +
-			"policy, arguments under " +
-			"its own names with\nits own defaults, and the efficiencies that price its steps. `decodesim show NAME` prints " +
-			"its file. A scenario may " +
-			"name an\nargument as the engine does or as the column *key* does, which is the same for every engine. What is " +
-			"marked unverified is from\n" +
-			"memory: no document or source was read for it.\n\n| engine | describes | policy | efficiencies " +
-			"|\n|---|---|---|---|\n")
+		filled("", "Written from `configs/catalog/engines/` by `go test ./configs -run Page -update`. An engine is "+
+			"a policy, arguments under its own names with its own defaults, and the efficiencies that price its steps. "+
+			"`decodesim show NAME` prints its file. A scenario may name an argument as the engine does or as the column "+
+			"*key* does, which is the same for every engine. What is marked unverified is from memory: no document or "+
+			"source was read for it."))
+	b.WriteString("\n| engine | describes | policy | efficiencies |\n|---|---|---|---|\n")
 	for _, name := range catalog.EngineNames() {
 		e, err := catalog.Engine(name)
 		require.NoError(t, err)
@@ -53,20 +53,42 @@ func enginePage(t *testing.T) []byte {
 }
 
 func engineSection(t *testing.T, b *bytes.Buffer, e *catalog.EngineSpec) {
-	fmt.Fprintf(b, "\n## %s\n\n%s. Source: %s.\n\n| argument | key | default | note |\n|---|---|---|---|\n", e.Name,
-		e.Describes, strings.TrimSuffix(e.Source, "."))
+	fmt.Fprintf(b, "\n## %s\n\n", e.Name)
+	b.WriteString(filled("", e.Describes+". Source: "+strings.TrimSuffix(e.Source, ".")+"."))
+	b.WriteString("\n| argument | key | default | note |\n|---|---|---|---|\n")
 	notes := argumentNotes(t, e)
 	for _, key := range e.Keys() {
-		own, shown := e.Own(key), "the same"
+		own, cell := e.Own(key), "the same"
 		if own != key {
-			shown = "`" + key + "`"
+			cell = "`" + key + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", own, shown, argumentDefault(e, key), notes[own])
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", own, cell, argumentDefault(e, key), notes[own])
 	}
 	b.WriteString("\nWhat is not as in the engine described:\n\n")
 	for _, d := range e.Departures {
-		b.WriteString("- " + d + "\n")
+		b.WriteString(filled("  ", "- "+d))
 	}
+}
+
+// filled breaks text into lines of at most 120 columns, those after the first behind indent.
+func filled(indent, text string) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+n > 120:
+			b.WriteString("\n" + indent)
+			column = len(indent)
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String() + "\n"
 }
 
 // argumentNotes returns the comments behind the arguments in the engine's file.

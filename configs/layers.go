@@ -123,7 +123,7 @@ func (l *layers) environment(env []string) error {
 		at, ok := variables[name]
 		if !ok {
 			return strict.Errorf(entry, "%s", "no such key; "+
-				firstOf(strict.DidYouMean(name, names), "have DECODESIM_SEED and so on"))
+				firstOf(strict.DidYouMean("keys", name, names), "valid keys: DECODESIM_SEED and so on"))
 		}
 		if err := l.keyed("environment", at.path, at.key, entry); err != nil {
 			return err

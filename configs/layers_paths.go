@@ -90,11 +90,11 @@ func (l *layers) locate(key string) (path, name string, err error) {
 // hint suggests a key at path; that of a pool in the words of its engine.
 func (l *layers) hint(path, name string, have []string) string {
 	if !poolPath.MatchString(path) {
-		return strict.DidYouMean(name, have)
+		return strict.DidYouMean("keys", name, have)
 	}
 	engine, err := catalog.Engine(l.engineAt(path))
 	if err != nil {
-		return strict.DidYouMean(name, have)
+		return strict.DidYouMean("keys", name, have)
 	}
 	return engineHint(&engine, name)
 }
@@ -138,11 +138,11 @@ func (l *layers) row(path, element string, rows int) (int, error) {
 	case err == nil && i >= 0 && i < rows:
 		return i, nil
 	case len(names) > 0:
-		return 0, fmt.Errorf("no %s %q; have %s", kind, element, strict.Quoted(names))
+		return 0, fmt.Errorf("no %s %q; valid names: %s", kind, element, strict.Quoted(names))
 	case rows == 0:
 		return 0, fmt.Errorf("no element %q in %s, which is empty", element, path)
 	}
-	return 0, fmt.Errorf("no element %q in %s; have 0 to %d", element, path, rows-1)
+	return 0, fmt.Errorf("no element %q in %s; valid: 0 to %d", element, path, rows-1)
 }
 
 // names returns what the elements of a list are, and their names; nil: they have none.

@@ -132,8 +132,8 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 		opts Options
 		want string
 	}{
-		{set("pools.serv.replicas=3"), `--set pools.serv.replicas=3: no pool "serv"; have "serve", "other"`},
-		{set("pools.2.replicas=3"), `--set pools.2.replicas=3: no pool "2"; have "serve", "other"`},
+		{set("pools.serv.replicas=3"), `--set pools.serv.replicas=3: no pool "serv"; valid names: "serve", "other"`},
+		{set("pools.2.replicas=3"), `--set pools.2.replicas=3: no pool "2"; valid names: "serve", "other"`},
 		{set("seed=abc"), `--set seed=abc: expected an integer, got "abc"`},
 		{set("seed="), `--set seed=: "" is not a value`},
 		{set("sede=1"), `--set sede=1: no key "sede"; did you mean "seed"?`},
@@ -159,8 +159,8 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 		{env("DECODESIM_SEDE=1"), `DECODESIM_SEDE=1: no such key; did you mean "DECODESIM_SEED"?`},
 		{env("DECODESIM_POOLS_SERV_REPLICAS=1"),
 			`DECODESIM_POOLS_SERV_REPLICAS=1: no such key; did you mean "DECODESIM_POOLS_SERVE_REPLICAS"?`},
-		{env("DECODESIM_X=1"), `DECODESIM_X=1: no such key; have DECODESIM_SEED and so on`},
-		{env("DECODESIM_POOLS_OTHER_GPU=h1000"), `DECODESIM_POOLS_OTHER_GPU=h1000: gpu "h1000" not found; have `},
+		{env("DECODESIM_X=1"), `DECODESIM_X=1: no such key; valid keys: DECODESIM_SEED and so on`},
+		{env("DECODESIM_POOLS_OTHER_GPU=h1000"), `DECODESIM_POOLS_OTHER_GPU=h1000: gpu "h1000" not found; valid names: `},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			_, err := Load("chat.yaml", c.opts)

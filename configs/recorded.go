@@ -15,7 +15,7 @@ type Recorded struct {
 // valuesMax bounds the lengths that are written out: more belong into a file.
 const valuesMax = 100_000
 
-// bounded reports whether recorded lengths say how many requests there are: each is sent once.
+// Bounded reports whether recorded lengths say how many requests there are: each is sent once.
 func (w *Workload) Bounded() bool { return w.Lengths != nil && !w.Lengths.Repeat && w.Distinct == 0 }
 
 // checkRecorded refuses recorded lengths of two kinds, of none, and beside laws.

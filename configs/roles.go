@@ -4,20 +4,22 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/hardware"
 )
 
 // The roles of a pool.
 const (
 	RoleServe   = "serve"   // prompts and tokens alike
-	RolePrefill = "prefill" // prompts, which it hands over to a decode pool with their cache
-	RoleDecode  = "decode"  // tokens of requests that prefill pools hand over
-	RoleEncode  = "encode"  // inputs such as images, of which it hands over embeddings
+	RolePrefill = "prefill" // prompts, whose KV cache it transfers to a decode pool
+	RoleDecode  = "decode"  // tokens of requests whose KV cache comes from prefill pools
+	RoleEncode  = "encode"  // inputs such as images, whose embeddings it transfers
 )
 
 func roles() []string { return []string{RoleServe, RolePrefill, RoleDecode, RoleEncode} }
 
-// How a prefill pool hands over, and which pool emits the first token.
+// How a prefill pool transfers KV, and which pool emits the first token.
 const (
 	transferPull = "pull"
 	TransferPush = "push"
@@ -29,17 +31,17 @@ const (
 // Decodes reports whether the pool emits the tokens of an output, and not just the first.
 func (p *Pool) Decodes() bool { return p.Role == RoleServe || p.Role == RoleDecode }
 
-// prefills reports whether the pool reads prompts.
+// Prefills reports whether the pool reads prompts.
 func (p *Pool) Prefills() bool { return p.Role == RoleServe || p.Role == RolePrefill }
 
 // Enters reports whether requests come to the pool from their clients, and not from another pool.
 func (p *Pool) Enters() bool { return p.Role != RoleDecode }
 
-// handsOver reports whether the pool's requests go on to another one.
-func (p *Pool) handsOver() bool { return p.Role == RolePrefill || p.Role == RoleEncode }
+// sends reports whether the requests of the pool go on to another one.
+func (p *Pool) sends() bool { return p.Role == RolePrefill || p.Role == RoleEncode }
 
-// handoverKeys are the keys of pools that hand over.
-func handoverKeys() []string {
+// transferKeys are the keys of pools that send KV or embeddings to others.
+func transferKeys() []string {
 	return []string{"kv_transfer", "first_token", "kv_link", "kv_link_bps", "kv_link_latency_s", "kv_link_efficiency"}
 }
 
@@ -52,12 +54,12 @@ func (p *Pool) lacks(key string) bool {
 	case key == "kv_transfer" || key == "first_token":
 		return p.Role != RolePrefill
 	}
-	return !p.handsOver() && slices.Contains(handoverKeys(), key)
+	return !p.sends() && slices.Contains(transferKeys(), key)
 }
 
 // fillRole writes what the role of a pool implies.
 func (p *Pool) fillRole() {
-	if !p.handsOver() {
+	if !p.sends() {
 		return
 	}
 	p.KVLink, p.KVLinkEfficiency = "nic", 1
@@ -66,7 +68,7 @@ func (p *Pool) fillRole() {
 	}
 }
 
-// checkRoles refuses pools that hand over to nobody, or wait for what nobody hands over.
+// checkRoles refuses pools that transfer to no other pool, or wait for transfers from none.
 func (s *Scenario) checkRoles(c *checker) {
 	for i := range s.Pools {
 		p := &s.Pools[i]
@@ -83,7 +85,7 @@ func (s *Scenario) checkRoles(c *checker) {
 	}
 }
 
-// caches reports whether some pool finds equal prompt beginnings again.
+// CachesPrefixes reports whether some pool caches the beginnings of prompts.
 func (s *Scenario) CachesPrefixes() bool {
 	for i := range s.Pools {
 		if s.Pools[i].EnablePrefixCaching {
@@ -93,7 +95,7 @@ func (s *Scenario) CachesPrefixes() bool {
 	return false
 }
 
-// poolsOf returns the indices of the pools of some role.
+// PoolsOf returns the indices of the pools of some role.
 func (s *Scenario) PoolsOf(role string) (pools []int) {
 	for i := range s.Pools {
 		if s.Pools[i].Role == role {
@@ -103,7 +105,8 @@ func (s *Scenario) PoolsOf(role string) (pools []int) {
 	return pools
 }
 
-// path returns where a key of p, one of the pools of s or of its copies, stands in a file; without a key, where p does.
+// PoolPath returns where a key of p, one of the pools of s or of its copies, stands in a file; without a key, where p
+// does.
 func (s *Scenario) PoolPath(p *Pool, key string) string {
 	for i := range s.Pools {
 		if at := fmt.Sprintf("pools[%d]", i); s.Pools[i].Name == p.Name && key == "" {
@@ -117,3 +120,38 @@ func (s *Scenario) PoolPath(p *Pool, key string) string {
 
 // most returns how many replicas the pool may ever have.
 func (p *Pool) ReplicasLimit() int { return max(p.Replicas, p.ReplicasMax) }
+
+// checkTransfer refuses links that carry nothing, and engines that cannot run a part of a request.
+func (p *Pool) checkTransfer(c *checker, path string, e *catalog.EngineSpec) {
+	if p.Role != RoleServe && !e.Divides(p.Reserve) {
+		c.fail(path+
+			".engine", "%q takes the cache of a request for all of its output, or its batch as one, and a pool of role %s has "+
+			"only a part; "+
+			"accepted: %s", p.Engine, p.Role, strict.Quoted(catalog.Dividing()))
+	}
+	for _, key := range transferKeys() {
+		if at := path + "." + key; p.lacks(key) && c.origins.given(at) {
+			c.fail(at, "has no effect on a pool of role %s, which hands no cache over; accepted: null, or role %s", p.Role,
+				RolePrefill)
+		}
+	}
+	if !p.sends() {
+		return
+	}
+	if p.KVLink != "" && c.origins.given(path+".kv_link_bps") {
+		c.fail(path+".kv_link_bps", "%g stands beside kv_link %s; expected only one of them", p.KVLinkBps, p.KVLink)
+	}
+	if p.KVLink == "" && !c.origins.given(path+".kv_link_bps") {
+		c.oneOf(path+".kv_link", p.KVLink, hardware.Links())
+	}
+}
+
+// withheld reports whether some prefill pool leaves the first token to its decode pools.
+func (s *Scenario) FirstTokenAtDecode() bool {
+	for _, i := range s.PoolsOf(RolePrefill) {
+		if s.Pools[i].FirstToken == firstAtDecode {
+			return true
+		}
+	}
+	return false
+}

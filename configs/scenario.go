@@ -19,7 +19,7 @@ type Scenario struct {
 	Router   string  `yaml:"router" oneof:"routers" doc:"which replica serves a request"`
 	Routing  Routing `yaml:"routing" about:"what routers go by"`
 
-	Disaggregation *Disaggregation  `yaml:"disaggregation" doc:"which requests take which way, where pools hand over; null: all the same, or by load"`
+	Disaggregation *Disaggregation  `yaml:"disaggregation" doc:"which requests take which route, where pools are disaggregated; null: all the same, or by load"`
 	Admission      *Admission       `yaml:"admission" doc:"who may enter; null: everybody"`
 	Autoscale      []Autoscale      `yaml:"autoscale,omitempty" doc:"how many replicas pools have; null: as many all the time"`
 	RoleSwitch     *RoleSwitch      `yaml:"role_switch" doc:"replicas that go from prefill to decode and back; null: none"`
@@ -43,7 +43,7 @@ type Scenario struct {
 // Pool is a set of equal replicas. What its engine has no argument for stays zero, or at what the engine has fixed.
 type Pool struct {
 	Name                    string `yaml:"name" doc:"as in --set pools.NAME.replicas=3"`
-	Role                    string `yaml:"role" oneof:"roles" doc:"serve: prefill and decode alike; prefill: prompts, handed over to a pool of role decode; encode: inputs, in front of them"`
+	Role                    string `yaml:"role" oneof:"roles" doc:"serve: prefill and decode alike; prefill: prompts, whose KV cache goes to a pool of role decode; encode: inputs, in front of them"`
 	Model                   string `yaml:"model,omitempty" doc:"of an encode pool: catalog name, or a path to a config.json; null: the scenario's"`
 	GPU                     string `yaml:"gpu" names:"gpus" doc:"catalog name"`
 	Replicas                int    `yaml:"replicas" bound:"[1,1048576]" unit:"replicas" doc:"instances of the model, each on GPUs of its own"`
@@ -63,7 +63,7 @@ type Pool struct {
 	StragglerReplicas int     `yaml:"straggler_replicas,omitempty" unit:"replicas" doc:"replicas, the first ones, that run slower than the others; null: none"`
 	StragglerSlowdown float64 `yaml:"straggler_slowdown,omitempty" bound:"[1,100]" unit:"times" doc:"times as long a step of theirs lasts; null: none does"`
 
-	// What follows is of pools that hand over.
+	// What follows is of pools that transfer KV to others.
 	KVTransfer       string  `yaml:"kv_transfer,omitempty" oneof:"transfers" doc:"pull: reserved and sent when the prompt is read; push: reserved before, and sent layer by layer"`
 	FirstToken       string  `yaml:"first_token,omitempty" oneof:"first-tokens" doc:"which pool emits the first token: prefill, or decode when it has the cache"`
 	KVLink           string  `yaml:"kv_link,omitempty" oneof:"links" doc:"of each GPU to the next pool: nvlink pcie nic (those of the catalog) nic-100g nic-200g nic-400g nic-800g; null: kv_link_bps"`
@@ -75,8 +75,8 @@ type Pool struct {
 // GPUs returns how many GPUs one replica takes.
 func (p *Pool) GPUs() int { return p.TensorParallel * p.PipelineParallel * p.DataParallel }
 
-// Seats returns how many sequences one replica runs at once: all its data-parallel ranks together.
-func (p *Pool) Seats() int { return p.MaxNumSeqs * p.DataParallel }
+// SequencesMax returns how many sequences one replica runs at once: all its data-parallel ranks together.
+func (p *Pool) SequencesMax() int { return p.MaxNumSeqs * p.DataParallel }
 
 // SLO holds the limits a request must keep to count as goodput. 0: no such limit.
 type SLO struct {

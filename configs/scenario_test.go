@@ -19,8 +19,8 @@ import (
 	"github.com/decodesim/decodesim/workloads/traces"
 )
 
-// bare forgets where the values came from, so that equal scenarios compare equal.
-func bare(s *Scenario) Scenario {
+// plainly forgets where the values came from, so that equal scenarios compare equal.
+func plainly(s *Scenario) Scenario {
 	c := *s
 	c.origins = origins{}
 	return c
@@ -74,7 +74,7 @@ workload:
 		Workload: Workload{ClosedLoop: &ClosedLoop{Concurrency: 3}, PromptTokens: one, OutputTokens: one, Requests: 4},
 		Stream:   Stream{StreamInterval: 1, StallMS: 200, ReaderTokensPerS: 5},
 		Seed:     1, Output: Output{RequestsCSV: Auto, Attribution: true},
-	}, bare(s))
+	}, plainly(s))
 
 	text := string(s.YAML())
 	for _, key := range []string{
@@ -99,7 +99,7 @@ func TestAResolvedScenarioRerunsItself(t *testing.T) {
 		inDir(t, string(s.YAML()))
 		again, err := Load("chat.yaml", Options{})
 		require.NoError(t, err)
-		require.Equal(t, bare(s), bare(again))
+		require.Equal(t, plainly(s), plainly(again))
 		require.Equal(t, string(s.YAML()), string(again.YAML()))
 	}
 }
@@ -119,7 +119,7 @@ func TestAResolvedScenarioReloadsFromAnotherDirectory(t *testing.T) {
 		require.NoError(t, os.WriteFile(file.path, file.text, 0o600))
 		again, err := Load(file.path, Options{})
 		require.NoError(t, err)
-		require.Equal(t, bare(s), bare(again))
+		require.Equal(t, plainly(s), plainly(again))
 	}
 	here, err := s.YAMLFor(".")
 	require.NoError(t, err)
@@ -157,13 +157,13 @@ func TestEveryScenarioReloads(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, s.YAML())
 		}
-		require.Equal(t, bare(s), bare(again))
+		require.Equal(t, plainly(s), plainly(again))
 	})
 }
 
 func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
-	have := "have " + strict.Quoted(ScenarioNames())
+	have := "valid names: " + strict.Quoted(ScenarioNames())
 	for name, want := range map[string]string{
 		"chat-80b":  `scenario "chat-80b" not found; did you mean "chat-70b"? ` + have,
 		"nonsense":  `scenario "nonsense" not found; ` + have,

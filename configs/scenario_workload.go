@@ -24,10 +24,10 @@ type Workload struct {
 	Distinct     int64          `yaml:"distinct_prompts,omitempty" bound:"[1,16777216]" unit:"prompts" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
 	Order        string         `yaml:"order,omitempty" oneof:"prompt-orders" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
 	MaxTokens    int64          `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: exactly the output it gets"`
-	Requests     int64          `yaml:"requests,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"sent in all, turns of sessions included; null: as many as there are recorded lengths, or no limit"`
+	Requests     int64          `yaml:"requests,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"sent in all, turns of sessions included; null: the number of recorded lengths, or no limit"`
 	DurationS    float64        `yaml:"duration_s,omitempty" bound:"(0,horizon]" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
 	WarmupS      float64        `yaml:"warmup_s" bound:"[0,horizon]" doc:"seconds whose requests are served but not measured"`
-	TimeoutS     float64        `yaml:"timeout_s,omitempty" bound:"(0,horizon]" doc:"seconds after which a client hangs up; null: never"`
+	TimeoutS     float64        `yaml:"timeout_s,omitempty" bound:"(0,horizon]" doc:"seconds after which a client cancels; null: never"`
 	Cancel       Cancel         `yaml:"cancel" about:"clients that disconnect although they get what they asked for"`
 }
 
@@ -55,9 +55,9 @@ type Prefix struct {
 	Tokens int64 `yaml:"tokens" required:"groups and tokens" bound:"[1,536870911]" unit:"tokens" doc:"length of each, in front of prompt_tokens"`
 }
 
-// Cancel is clients that hang up although they get what they asked for.
+// Cancel is clients that disconnect although they get what they asked for.
 type Cancel struct {
-	Probability float64 `yaml:"probability" bound:"[0,1]" doc:"of a request whose client hangs up"`
+	Probability float64 `yaml:"probability" bound:"[0,1]" doc:"of a request whose client cancels it"`
 	AfterS      float64 `yaml:"after_s" bound:"[0,horizon]" doc:"seconds after sending it, the mean of an exponential law"`
 }
 
@@ -99,7 +99,7 @@ func (w *Workload) ClosedSource(pairs *lengths.Pairs) sessions.ClosedLoop {
 	}
 }
 
-// replay returns what a trace workload takes of its file: the narrower of its window and the workload's own ends.
+// Replay returns what a trace workload takes of its file: the narrower of its window and the workload's own ends.
 func (w *Workload) Replay(seed uint64) traces.Options {
 	t := w.Trace
 	o := traces.Options{
@@ -114,4 +114,69 @@ func (w *Workload) Replay(seed uint64) traces.Options {
 		o.EndS = endS
 	}
 	return o
+}
+
+// Sessions makes the workload one of conversations: arrivals are those of sessions, the clients of a closed loop lead
+// one after the other, and a prompt is all that was said before and what prompt_tokens says.
+type Sessions struct {
+	Turns      *lengths.Spec  `yaml:"turns" unit:"turns" about:"law of the number of turns"`
+	ThinkTimeS *sessions.Span `yaml:"think_time_s" about:"law of the time between an answer and the next turn; null: none"`
+}
+
+// sessionLoop returns the loop of a workload that has sessions; a prompt and its limit have context tokens at most.
+func (w *Workload) SessionSource(context int64) sessions.SessionLoop {
+	l := sessions.SessionLoop{
+		Mix: w.laws(nil), ContextMax: context, Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
+	}
+	if w.Sessions.Turns != nil {
+		l.Turns = *w.Sessions.Turns
+	}
+	if think := w.Sessions.ThinkTimeS; think != nil {
+		l.Think = *think
+	}
+	if w.Arrivals != nil {
+		l.Arrivals = *w.Arrivals
+	}
+	if c := w.ClosedLoop; c != nil {
+		l.Concurrency, l.PauseS, l.RampS = int64(c.Concurrency), c.ThinkTimeS, c.RampS
+	}
+	return l
+}
+
+// Class is a service class: a share of the requests, drawn for each one (for each session, where there are sessions).
+type Class struct {
+	Name         string        `yaml:"name" doc:"of the class"`
+	Share        float64       `yaml:"share" required:"a number above 0 and at most 1" doc:"of the requests; all shares sum to 1"`
+	Priority     int64         `yaml:"priority" bound:"[-128,127]" doc:"lower first, where the queue order is priority"`
+	SLO          *ClassSLO     `yaml:"slo" about:"limits of the class, in place of all the scenario's"`
+	PromptTokens *lengths.Spec `yaml:"prompt_tokens" about:"law of prompt lengths; null: the workload's"`
+	OutputTokens *lengths.Spec `yaml:"output_tokens" about:"law of output lengths; null: the workload's"`
+	MaxTokens    int64         `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: the workload's"`
+}
+
+// ClassSLO holds the limits of a class, in place of all the scenario's. 0: no such limit.
+type ClassSLO struct {
+	TTFTMS float64 `yaml:"ttft_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the first token; null: no limit"`
+	TPOTMS float64 `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
+	E2EMS  float64 `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`
+}
+
+// classes returns the service classes; nil: none.
+func (w *Workload) classes() []requests.Class {
+	var classes []requests.Class
+	for i := range w.Classes {
+		c := &w.Classes[i]
+		k := requests.Class{Name: c.Name, Share: c.Share, Priority: c.Priority}
+		if c.PromptTokens != nil {
+			k.Prompt = *c.PromptTokens
+		}
+		if c.OutputTokens != nil {
+			k.Output = *c.OutputTokens
+		}
+		if c.MaxTokens > 0 {
+			k.MaxOutput = lengths.Spec{Distribution: "fixed", Mean: float64(c.MaxTokens)}
+		}
+		classes = append(classes, k)
+	}
+	return classes
 }

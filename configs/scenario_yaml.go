@@ -40,7 +40,7 @@ func (s *Scenario) YAMLFor(dir string) ([]byte, error) {
 	return moved.write(), nil
 }
 
-// clone copies s as deeply as paths reach.
+// Clone copies s as deeply as paths reach.
 func (s *Scenario) Clone() *Scenario {
 	c := *s
 	c.Pools = append([]Pool(nil), s.Pools...)

@@ -29,7 +29,7 @@ type Acceptance struct {
 	LengthsCount string    `yaml:"lengths_count,omitempty" about:"what lengths count: tokens, with the step's own, or drafts alone"`
 }
 
-// noSpeculation is the method that drafts nothing.
+// NoSpeculation is the method that drafts nothing.
 const NoSpeculation = "none"
 
 // SpeculationMethods returns what speculation.method may be.

@@ -23,7 +23,7 @@ func defaultStream() Stream {
 	return Stream{StreamInterval: 1, StallMS: 200, ReaderTokensPerS: 5}
 }
 
-// view returns the stream in the terms of views.
+// View returns the stream in the terms of views.
 func (s *Stream) View() views.Stream {
 	return views.Stream{
 		Interval: int32(s.StreamInterval), Detokenize: sim.Seconds(s.DetokenizeS), Frame: sim.Seconds(s.FrameS),

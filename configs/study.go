@@ -27,7 +27,7 @@ type Study struct {
 
 // StudyBudget is what a deployment may take; one of the two at least.
 type StudyBudget struct {
-	GPUs       int     `yaml:"gpus,omitempty" bound:"[1,4096]" unit:"GPUs" doc:"that a deployment may have; null: as many as usd_per_hour buys"`
+	GPUs       int     `yaml:"gpus,omitempty" bound:"[1,4096]" unit:"GPUs" doc:"that a deployment may have; null: what usd_per_hour buys"`
 	USDPerHour float64 `yaml:"usd_per_hour,omitempty" bound:"(0,1e9]" unit:"USD/h" doc:"that it may cost, at the catalog's price of the GPU; null: no such limit"`
 }
 
@@ -49,7 +49,7 @@ type StudySLO struct {
 type StudySearch struct {
 	Topology              []string `yaml:"topology" doc:"colocated: every replica reads prompts and decodes; disaggregated: prefill and decode pools"`
 	TensorParallel        []int    `yaml:"tensor_parallel,omitempty" unit:"GPUs" doc:"GPUs that share every layer; null: the scenario's"`
-	PrefillTensorParallel []int    `yaml:"prefill_tensor_parallel,omitempty" unit:"GPUs" doc:"the same of prefill pools; null: as many as the decode pool has"`
+	PrefillTensorParallel []int    `yaml:"prefill_tensor_parallel,omitempty" unit:"GPUs" doc:"the same of prefill pools; null: that of the decode pool"`
 	MaxNumSeqs            []int    `yaml:"max_num_seqs,omitempty" unit:"sequences" doc:"sequences in a batch, of replicas that decode; null: the scenario's"`
 	MaxNumBatchedTokens   []int    `yaml:"max_num_batched_tokens,omitempty" unit:"tokens" doc:"tokens in a step, of replicas that read prompts; null: the scenario's"`
 	Split                 Splits   `yaml:"split" doc:"all, or prefill and decode replicas, such as [1P3D]: as many of both as the budget takes"`

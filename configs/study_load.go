@@ -59,7 +59,7 @@ func (s *Study) assign(set string) error {
 	if section, rest, _ := strings.Cut(key, "."); !ok && slices.Contains([]string{"budget", "rate", "search"}, section) {
 		_, v, _ := locateField(reflect.ValueOf(s).Elem(), section)
 		return strict.Errorf(by, "no key %q in %s; %s", rest, section,
-			strict.DidYouMean(rest, strict.KeysOf(strict.FieldsOf(v.Type()))))
+			strict.DidYouMean("keys", rest, strict.KeysOf(strict.FieldsOf(v.Type()))))
 	}
 	if !ok {
 		s.Set = append(s.Set, set) // the scenario says whether it has that key

@@ -81,7 +81,7 @@ func (p *Pool) check(c *checker, path string) {
 	if p.Efficiency != "" && !catalog.IsEfficiencyPath(p.Efficiency) {
 		c.oneOf(path+".efficiency", p.Efficiency, catalog.EfficiencyNames())
 	}
-	p.checkHandover(c, path, &engine)
+	p.checkTransfer(c, path, &engine)
 }
 
 // checkStragglers refuses slow replicas of which only half is said.
@@ -120,7 +120,7 @@ func (c *checker) text(path, text, want string) {
 
 func (c *checker) oneOf(path, name string, names []string) {
 	if c.err == nil && !slices.Contains(names, name) {
-		c.fail(path, "%q is unknown; %s", name, strict.DidYouMean(name, names))
+		c.fail(path, "%q is unknown; %s", name, strict.DidYouMean("values", name, names))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
-// checkArguments refuses what the pool's engine could not be told, in its own words.
+// checkArguments refuses what the engine of the pool has no argument for, in its own words.
 func (p *Pool) checkArguments(c *checker, path string, e *catalog.EngineSpec) {
 	p.checkTokens(c, path, e)
 	p.checkOrder(c, path, e)

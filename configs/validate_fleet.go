@@ -79,7 +79,7 @@ func (a *Admission) check(c *checker) {
 	}
 }
 
-// onTTFT is the signal of first tokens that come late.
+// OnTTFT is the signal of first tokens that come late.
 const OnTTFT = "ttft"
 
 // checkAutoscale refuses targets that cannot be reached; what is left is for policies to judge.

@@ -55,17 +55,17 @@ func TestImpossibleScenariosAreRefused(t *testing.T) {
 		{with("replicas: 2", "num_gpu_blocks: -4"),
 			`chat.yaml:5:5: pools[0].num_gpu_blocks: -4 is out of range; expected a whole number from 1 to 2147483647`},
 		{with("replicas: 2", "engine: vllm"),
-			`chat.yaml:5:5: pools[0].engine: engine "vllm" not found; have "decode-priority", "orca", ` +
+			`chat.yaml:5:5: pools[0].engine: engine "vllm" not found; valid names: "decode-priority", "orca", ` +
 				`"sarathi", "sglang", "static", "tensorrt-llm", "textbook", "vllm-v0", "vllm-v1"`},
 		{with("replicas: 2", "engine: vllm-v2"),
-			`chat.yaml:5:5: pools[0].engine: engine "vllm-v2" not found; did you mean "vllm-v0"? have "decode-priority", `},
+			`chat.yaml:5:5: pools[0].engine: engine "vllm-v2" not found; did you mean "vllm-v0"? valid names: "decode-priority", `},
 		{with("name: other", "name: serve"),
 			`chat.yaml:6:5: pools[1].name: "serve" is the name of pools[0] already; expected one of its own`},
 		{with("name: other", "name: 1.5x"),
 			`chat.yaml:6:5: pools[1].name: "1.5x" is not a name of a pool; expected a letter, then letters, digits, - and _`},
 		{with("gpu: a100-sxm-80gb", "replicas: 1"), `chat.yaml:6:5: pools[1].gpu: missing; expected one of `},
 		{with("gpu: a100-sxm-80gb", "gpu: h100-sxn"),
-			`chat.yaml:7:5: pools[1].gpu: gpu "h100-sxn" not found; did you mean "h100-sxm"? have `},
+			`chat.yaml:7:5: pools[1].gpu: gpu "h100-sxn" not found; did you mean "h100-sxm"? valid names: `},
 	} {
 		t.Run(c.want, func(t *testing.T) { refuses(t, c.yaml, c.want) })
 	}
@@ -92,7 +92,7 @@ var impossibleWorkloads = []struct{ yaml, want string }{
 	{
 		with(
 			", rate: 2", ""), `chat.yaml:9:3: workload.arrivals.rate: missing; accepted: a number above 0 and at most 1000000000`},
-	{with("process: poisson, ", ""), `chat.yaml:9:3: workload.arrivals.process: missing; have `},
+	{with("process: poisson, ", ""), `chat.yaml:9:3: workload.arrivals.process: missing; valid values: `},
 	{with("poisson", "poison"),
 		`chat.yaml:9:14: workload.arrivals.process: "poison" is unknown; did you mean "poisson"?`},
 	{with("rate: 2", "rate: 2, cv: 3"),

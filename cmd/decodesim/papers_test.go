@@ -166,10 +166,10 @@ func TestEnginesDifferAsThePapersFound(t *testing.T) {
 
 const papersHead = `# What papers found, simulated
 
-Each row compares two engines as a paper did: on a similar load and GPU, under today's efficiencies of kernels for both, so
-that they differ in how they schedule and in nothing else. A test asserts the direction; the sizes are printed beside the
-paper's, and need not agree: the papers' systems also differed in code, and their loads are known only roughly. The papers'
-figures are quoted from memory of them and unverified.
+Each row compares two engines as a paper did: on a similar load and GPU, under today's efficiencies of kernels for both,
+so that they differ in how they schedule and in nothing else. A test asserts the direction; the sizes are printed beside
+the paper's, and need not agree: the papers' systems also differed in code, and their loads are known only roughly. The
+papers' figures are quoted from memory of them and unverified.
 
 | paper | found there | compared here | better | | other | | factor |
 |---|---|---|---|--:|---|--:|--:|

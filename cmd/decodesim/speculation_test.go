@@ -320,13 +320,14 @@ Three claims that go around, each as a scenario that is built in, run with draft
 closed loops of 1 to 256 clients. A test asserts that each claim holds with one client and no longer with the most; the
 sizes are what the model says. The claims are quoted from memory and unverified, and so is the rate behind the second.
 
-TPOT and ITL per token count tokens, and have the same mean; most ITLs per token are zero, for accepted drafts arrive with
-another token. ITL per chunk counts what arrives at once, and has fewer and longer gaps: the step with drafts. The first
-table of a claim has TPOT and throughput by how often each draft is accepted, in brackets against the run without drafts;
-throughput is that of the whole run, from the first client's start to the last one's end. The second table says why, for
-steps of as many sequences: how many plain steps it takes to verify and to draft (the tokens of a step over the sum of
-both are about the factor), what makes verifying longer than a plain step (rows are what software takes for each row,
-taken to be what it takes for a sequence of a plain step), and from which rate on drafting pays and the claim holds.
+TPOT and ITL per token count tokens, and have the same mean; most ITLs per token are zero, for accepted drafts arrive
+with another token. ITL per chunk counts what arrives at once, and has fewer and longer gaps: the step with drafts. The
+first table of a claim has TPOT and throughput by how often each draft is accepted, in brackets against the run without
+drafts; throughput is that of the whole run, from the first client's start to the last one's end. The second table says
+why, for steps of as many sequences: how many plain steps it takes to verify and to draft (the tokens of a step over the
+sum of both are about the factor), what makes verifying longer than a plain step (rows are what software takes for each
+row, taken to be what it takes for a sequence of a plain step), and from which rate on drafting pays and the claim
+holds.
 
 What drafts cost was compared with one published deployment, gpt-oss-120b with an EAGLE-3 head on an H200, 1 to 64
 clients: the ratio of TPOT with drafts to TPOT without is within 10 % in the median. It is far too high for seven drafts

@@ -240,7 +240,7 @@ func TestMistakesOfViewsAreNamed(t *testing.T) {
 		"run chat.yaml --set stream.rtt_ms=-1":      `--set stream.rtt_ms=-1: -1 is out of range; expected a number from 0 to 1e+06`,
 		"run chat.yaml --set stream.stall_ms=0":     `--set stream.stall_ms=0: 0 is out of range; expected a number above 0 and at most 1e+09`,
 		"run chat.yaml --set slo.itl_p99_ms=0":      `--set slo.itl_p99_ms=0: 0 is out of range; expected a number above 0`,
-		"run chat.yaml --set stream.interval=10":    `--set stream.interval=10: no key "interval" in stream; have "stream_interval", "detokenize_s"`,
+		"run chat.yaml --set stream.interval=10":    `--set stream.interval=10: no key "interval" in stream; valid keys: "stream_interval", "detokenize_s"`,
 		"run chat.yaml --set stream.detokenize_s=x": `--set stream.detokenize_s=x: expected a number`,
 	} {
 		status, out, errOut := try(strings.Fields(line)...)

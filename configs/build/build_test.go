@@ -150,7 +150,7 @@ func TestAtMostTwoThousandRequestsAreTraced(t *testing.T) {
 	assert.Positive(t, f.Recorded)
 }
 
-func TestLengthsThatTheirLawCutsAreTold(t *testing.T) {
+func TestLengthsThatTheirLawCutsAreReported(t *testing.T) {
 	inDir(t, strings.Replace(chat8b, "{distribution: fixed, mean: 300}",
 		"{distribution: lognormal, mean: 300, cv: 1, max: 600}", 1))
 	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"workload.requests=2000"}})

@@ -7,11 +7,11 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 )
 
-// cache sizes the KV cache and the longest sequence. vLLM keeps one block back, the null block that stands for tokens
-// outside a window (vllm/v1/core/block_pool.py), which other engines lack; where max_model_len is not given, it takes
-// the model's context and lowers it to what the cache holds of one sequence (vllm/v1/core/kv_cache_utils.py). Each
-// data-parallel rank has a cache of its own: a sequence fits into one of them, while the replica counts the blocks of
-// all.
+// sizeCache sizes the KV cache and the longest sequence. vLLM keeps one block back, the null block that stands for
+// tokens outside a window (vllm/v1/core/block_pool.py), which other engines lack; where max_model_len is not given, it
+// takes the model's context and lowers it to what the cache holds of one sequence (vllm/v1/core/kv_cache_utils.py).
+// Each data-parallel rank has a cache of its own: a sequence fits into one of them, while the replica counts the blocks
+// of all.
 func sizeCache(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog.EngineSpec) error {
 	ranks := int64(r.Deployment.Parallel.Ranks())
 	blocks := r.Memory.Blocks / ranks
@@ -21,27 +21,27 @@ func sizeCache(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog.Engi
 		}
 		blocks = p.NumGPUBlocks
 	}
-	r.CacheBlocks, r.KVBlocks = blocks*ranks, (blocks-e.BlocksKept)*ranks
-	fits := min(max(0, blocks-e.BlocksKept-int64(r.Memory.SequenceBlocks))*int64(p.BlockSize), 1<<30)
+	r.CacheBlocks, r.KVBlocks = blocks*ranks, (blocks-e.BlocksReserved)*ranks
+	fits := min(max(0, blocks-e.BlocksReserved-int64(r.Memory.SequenceBlocks))*int64(p.BlockSize), 1<<30)
 	if fits < 2 {
 		path, remedy := s.PoolPath(p, ""), "more memory or GPUs per replica"
 		if p.NumGPUBlocks > 0 {
 			path, remedy = s.PoolPath(p, "num_gpu_blocks"), "more blocks"
 		}
-		kept, fixed := "", ""
-		if e.BlocksKept > 0 {
-			kept = ", with one that the engine keeps back"
+		null, fixed := "", ""
+		if e.BlocksReserved > 0 {
+			null = ", with one that the engine keeps back"
 		}
 		if r.Memory.SequenceBlocks > 0 {
 			fixed = fmt.Sprintf(" and %d that every sequence takes", r.Memory.SequenceBlocks)
 		}
 		return s.Errorf(path, "the KV cache has %d blocks of %d tokens%s%s; expected room for a sequence of 2 tokens: %s",
-			blocks, p.BlockSize, kept, fixed, remedy)
+			blocks, p.BlockSize, null, fixed, remedy)
 	}
 	return setLongest(s, r, p, fits)
 }
 
-// longest sets the longest sequence, of which the cache holds fits tokens.
+// setLongest sets the longest sequence, of which the cache holds fits tokens.
 func setLongest(s *configs.Scenario, r *Replica, p *configs.Pool, fits int64) error {
 	context, name, path := int64(r.Deployment.Model.ContextMax), r.Deployment.Model.Name, s.PoolPath(p, "max_model_len")
 	if context == 0 {

@@ -164,8 +164,8 @@ func TestTurnsFindTheirHistoryInTheCache(t *testing.T) {
 	require.Equal(t, 400.0, b.Requests)
 }
 
-// TestFullHistoriesAreTold: sessions that outgrow the model, and those that lose a turn.
-func TestFullHistoriesAreTold(t *testing.T) {
+// TestFullHistoriesAreReported: sessions that outgrow the model, and those that lose a turn.
+func TestFullHistoriesAreReported(t *testing.T) {
 	_, s := simulated(t, fmt.Sprintf(conversations, ""), "pools.serve.max_model_len=512")
 	require.Contains(t, strings.Join(s.Warnings, "\n"),
 		"with its history a prompt would be longer than max_model_len, 512 tokens")
@@ -228,7 +228,8 @@ func TestBadClassesAndSessionsAreRefusedByKey(t *testing.T) {
 		classes(
 			"[{name: a, share: 1, prompt_tokens: {distribution: lognorm}}]"): `workload.classes[0].prompt_tokens.distribution: "lognorm" is unknown; did you mean "lognormal"?`,
 		classes(
-			"[{name: a, share: 1, prompt_tokens: {distribution: fixed, mean: 0.5}}]"): "workload.classes[0].prompt_tokens.mean: is 0.5; accepted",
+			"[{name: a, share: 1, prompt_tokens: {distribution: fixed, mean: 0.5}}]"):
+			"workload.classes[0].prompt_tokens.mean: is 0.5; accepted",
 		classes(
 			"[{name: a, share: 1, prioritty: 3}]"): `unknown key; did you mean "priority"?`,
 		sessions("turns: {distribution: uniform, min: 1, max: 8}",
@@ -262,5 +263,5 @@ func TestFlagsNameAClass(t *testing.T) {
 		require.EqualValues(t, 3, s.Workload.Classes[1].Priority)
 	}
 	_, err := set("workload.classes.bulk.priority=3")
-	require.ErrorContains(t, err, `no class "bulk"; have "chat", "batch"`)
+	require.ErrorContains(t, err, `no class "bulk"; valid names: "chat", "batch"`)
 }

@@ -3,7 +3,7 @@
 //	build.go                         the order in which parts are built, and what a summary says of them
 //	replica.go deployment.go         the model on the GPUs of a pool
 //	models.go                        a pattern of other deployments
-//	efficiency.go                    what is achieved of those GPUs
+//	efficiency.go                    what is achieved of the peaks of a GPU
 //	cache.go engine.go cold_start.go
 //	                                 blocks, host memory, limits, and how long a replica takes to start
 //	pool.go scheduler.go prefix.go   the pool and what schedules it

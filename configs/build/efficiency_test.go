@@ -11,7 +11,7 @@ import (
 )
 
 // A result says where its efficiencies were not measured; what is so by definition needs no measurement.
-func TestEfficienciesThatNobodyMeasuredAreTold(t *testing.T) {
+func TestEfficienciesWithoutMeasurementsAreReported(t *testing.T) {
 	inDir(t, chat8b)
 	doubts := func(set ...string) []string { return build(t, set...).warnings(1) }
 	assert.Equal(t, []string{"the efficiencies prior are priors, not calibrated on h100-sxm"},

@@ -12,7 +12,7 @@ import (
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
-// stepTokens returns the tokens of a step on a rank: those of the pool, or as many as the longest sequence has where
+// stepTokens returns the tokens of a step on a rank: those of the pool, or the length of the longest sequence where
 // the engine runs prompts whole and nobody says. That is asked for or the model's: what the cache holds of one sequence
 // depends on the memory that a step takes.
 func stepTokens(p *configs.Pool, e *catalog.EngineSpec, m *llm.Model) int {

@@ -59,7 +59,7 @@ func TestSharesOfMemoryMeanWhatTheEngineMeans(t *testing.T) {
 	}
 }
 
-func TestACacheTooLargeForTheStepsIsTold(t *testing.T) {
+func TestACacheTooLargeForTheStepsIsReported(t *testing.T) {
 	inDir(t, running("sglang"))
 	assert.Contains(t, strings.Join(build(t, "pools.serve.mem_fraction_static=0.99").warnings(1), "\n"),
 		"mem_fraction_static leaves 0.9 GB of each GPU: the engine would run out of memory")

@@ -139,8 +139,8 @@ func drawLoad(t *rapid.T) string {
 	return b
 }
 
-// TestEveryRequestOfAFleetEndsOnce draws fleets: whatever is handed over, fails, comes and goes, every request ends
-// once and every token is told once, the resolved scenario says all of it, and says the same again.
+// TestEveryRequestOfAFleetEndsOnce draws fleets: whatever is transferred, fails, starts and stops, every request ends
+// once and every token is reported once, the resolved scenario says all of it, and says the same again.
 func TestEveryRequestOfAFleetEndsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawFleet(t)

@@ -17,54 +17,56 @@ const afterFleet = "  requests: 50\n"
 
 // Pools to break: two that serve, and one each for prefill and decode.
 var (
-	twoServing    = strings.Replace(apart, "  - {role: decode", "  - {name: more", 1)
-	disaggregated = apart
+	twoServing    = strings.Replace(disaggregatedYAML, "  - {role: decode", "  - {name: more", 1)
+	disaggregated = disaggregatedYAML
 )
 
 var impossibleFleets = []struct{ yaml, set, want string }{
 	{
 		twoServing, "", `chat.yaml:5:6: pools[0].role: "prefill" without a pool of role decode; expected one of each, or "serve"`},
-	{strings.Replace(apart, "role: prefill", "name: more", 1), "",
+	{strings.Replace(disaggregatedYAML, "role: prefill", "name: more", 1), "",
 		`chat.yaml:6:6: pools[1].role: "decode" without a pool of role prefill; expected one of each, or "serve"`},
-	{apart, "pools.prefill.role=encode",
+	{disaggregatedYAML, "pools.prefill.role=encode",
 		`--set pools.prefill.role=encode: "encode" without a pool of role serve or prefill; expected one behind it`},
-	{apart, "pools.decode.role=prefil", `--set pools.decode.role=prefil: "prefil" is unknown; did you mean "prefill"?`},
-	{strings.Replace(apart, "  - {role: decode", "  - {role: decode, gpu: l40s, name: other}\n  - {role: decode", 1), "",
+	{disaggregatedYAML, "pools.decode.role=prefil",
+		`--set pools.decode.role=prefil: "prefil" is unknown; did you mean "prefill"?`},
+	{strings.Replace(disaggregatedYAML, "  - {role: decode",
+		"  - {role: decode, gpu: l40s, name: other}\n  - {role: decode", 1), "",
 		`chat.yaml:7:6: pools[2].role: "decode" is that of pools[1] already: a request would have to choose its decode pool before it is read; expected one`},
-	{apart, "pools.decode.kv_transfer=pull",
+	{disaggregatedYAML, "pools.decode.kv_transfer=pull",
 		`--set pools.decode.kv_transfer=pull: has no effect on a pool of role decode, which hands no cache over; accepted: null, or role prefill`},
-	{apart, "pools.prefill.kv_transfer=shove",
-		`--set pools.prefill.kv_transfer=shove: "shove" is unknown; have "pull", "push"`},
-	{apart, "pools.prefill.first_token=both",
-		`--set pools.prefill.first_token=both: "both" is unknown; have "prefill", "decode"`},
-	{apart, "pools.prefill.kv_link=nic-40g",
+	{disaggregatedYAML, "pools.prefill.kv_transfer=shove",
+		`--set pools.prefill.kv_transfer=shove: "shove" is unknown; valid values: "pull", "push"`},
+	{disaggregatedYAML, "pools.prefill.first_token=both",
+		`--set pools.prefill.first_token=both: "both" is unknown; valid values: "prefill", "decode"`},
+	{disaggregatedYAML, "pools.prefill.kv_link=nic-40g",
 		`--set pools.prefill.kv_link=nic-40g: "nic-40g" is unknown; did you mean "nic-400g"?`},
-	{apart, "pools.prefill.kv_link_bps=0",
+	{disaggregatedYAML, "pools.prefill.kv_link_bps=0",
 		`--set pools.prefill.kv_link_bps=0: 0 is out of range; expected a number above 0 and at most 1e+15`},
-	{strings.Replace(apart, "role: prefill,", "role: prefill, kv_link: nic, kv_link_bps: 1e9,", 1), "",
+	{strings.Replace(disaggregatedYAML, "role: prefill,", "role: prefill, kv_link: nic, kv_link_bps: 1e9,", 1), "",
 		`chat.yaml:5:35: pools[0].kv_link_bps: 1e+09 stands beside kv_link nic; expected only one of them`},
-	{apart, "pools.prefill.kv_link_efficiency=0",
+	{disaggregatedYAML, "pools.prefill.kv_link_efficiency=0",
 		`--set pools.prefill.kv_link_efficiency=0: 0 is out of range; expected a number above 0 and at most 1`},
-	{apart, "pools.prefill.kv_link_efficiency=1.01",
+	{disaggregatedYAML, "pools.prefill.kv_link_efficiency=1.01",
 		`--set pools.prefill.kv_link_efficiency=1.01: 1.01 is out of range; expected a number above 0 and at most 1`},
-	{apart, "pools.prefill.kv_link_efficiency=.nan",
+	{disaggregatedYAML, "pools.prefill.kv_link_efficiency=.nan",
 		`--set pools.prefill.kv_link_efficiency=.nan: expected a finite number, got .nan`},
-	{apart, "pools.prefill.kv_link_latency_s=-1",
+	{disaggregatedYAML, "pools.prefill.kv_link_latency_s=-1",
 		`--set pools.prefill.kv_link_latency_s=-1: -1 is out of range; expected a number from 0 to 3600`},
-	{apart, "pools.prefill.replicas=0",
+	{disaggregatedYAML, "pools.prefill.replicas=0",
 		`--set pools.prefill.replicas=0: 0 is out of range; expected a whole number from 1 to 1048576`},
-	{apart, "pools.decode.replicas_max=1",
+	{disaggregatedYAML, "pools.decode.replicas_max=1",
 		`--set pools.decode.replicas_max=1: 1 is below replicas, 2; expected at least that, or null`},
-	{apart, "pools.decode.router=round-rob",
+	{disaggregatedYAML, "pools.decode.router=round-rob",
 		`--set pools.decode.router=round-rob: "round-rob" is unknown; did you mean "round-robin"?`},
-	{apart, "pools.decode.model=llama-3.1-8b",
+	{disaggregatedYAML, "pools.decode.model=llama-3.1-8b",
 		`--set pools.decode.model=llama-3.1-8b: "llama-3.1-8b", but a pool of role decode runs the scenario's; accepted: null, or role encode`},
-	{apart, "pools.decode.engine=orca",
+	{disaggregatedYAML, "pools.decode.engine=orca",
 		`--set pools.decode.engine=orca: "orca" takes the cache of a request for all of its output, or its batch as one, ` +
 			`and a pool of role decode has only a part; accepted: "decode-priority", "sarathi", "sglang", "tensorrt-llm", "textbook", "vllm-v0", "vllm-v1"`},
-	{apart, "pools.decode.straggler_replicas=1",
+	{disaggregatedYAML, "pools.decode.straggler_replicas=1",
 		`chat.yaml:6:5: pools[1].straggler_slowdown: missing beside straggler_replicas; expected a number such as 1.5`},
-	{apart, "pools.decode.straggler_slowdown=2",
+	{disaggregatedYAML, "pools.decode.straggler_slowdown=2",
 		`chat.yaml:6:5: pools[1].straggler_replicas: missing beside straggler_slowdown; expected a whole number from 1 to 2`},
 
 	{disaggregated + "split: 1P\n", "",
@@ -90,9 +92,9 @@ var impossibleFleets = []struct{ yaml, set, want string }{
 	{disaggregated + "admission: {queue_limit: 0}\n", "",
 		`chat.yaml:12:13: admission.queue_limit: 0 is out of range; expected a whole number from 1 to 2147483647`},
 	{disaggregated + "autoscale: [{pool: serve, on: queue, target: 1}]\n", "",
-		`chat.yaml:12:14: autoscale[0].pool: "serve" is unknown; have "prefill", "decode"`},
+		`chat.yaml:12:14: autoscale[0].pool: "serve" is unknown; valid values: "prefill", "decode"`},
 	{disaggregated + "autoscale: [{pool: decode, target: 1}]\n", "",
-		`chat.yaml:12:13: autoscale[0].on: missing; have "queue", "requests", "kv", "ttft", "schedule"`},
+		`chat.yaml:12:13: autoscale[0].on: missing; valid values: "queue", "requests", "kv", "ttft", "schedule"`},
 	{disaggregated + "autoscale: [{pool: decode, on: kv}]\n", "",
 		`chat.yaml:12:13: autoscale[0].target: missing; expected a number above 0 and at most 1`},
 	{disaggregated + "autoscale: [{pool: decode, on: kv, target: 2}]\n", "",
@@ -117,7 +119,8 @@ var impossibleFleets = []struct{ yaml, set, want string }{
 		`chat.yaml:12:36: failures[0].down_s: 0 is out of range; expected a number above 0 and at most 4.5792e+06`},
 	{disaggregated + "random_failures: [{pool: decode, mtbf_s: 9}]\n", "",
 		`chat.yaml:12:19: random_failures[0].mttr_s: missing; expected seconds`},
-	{disaggregated + "drain: [{at_s: 1}]\n", "", `chat.yaml:12:9: drain[0].pool: missing; have "prefill", "decode"`},
+	{disaggregated + "drain: [{at_s: 1}]\n", "",
+		`chat.yaml:12:9: drain[0].pool: missing; valid values: "prefill", "decode"`},
 }
 
 // TestImpossibleFleetsAreRefused: lines afterFleet the pools are sections of apart.
@@ -139,7 +142,7 @@ func TestImpossibleFleetsAreRefused(t *testing.T) {
 // TestLinksThatDoNotExistAreRefused, when the parts are built and the GPUs known.
 func TestLinksThatDoNotExistAreRefused(t *testing.T) {
 	for want, set := range map[string][]string{
-		`nvlink joins 8 GPUs of h100-sxm, and the pools that hand over have 12; expected another, such as nic or nic-400g`: {
+		`nvlink joins 8 GPUs of h100-sxm, and the pools that transfer have 12; expected another, such as nic or nic-400g`: {
 			"pools.prefill.kv_link=nvlink"},
 		`nvlink joins GPUs of one kind, and pool "prefill" has h100-sxm, pool "decode" h200-sxm; expected another, such as nic or nic-400g`: {
 			"pools.prefill.kv_link=nvlink", "pools.decode.gpu=h200-sxm"},
@@ -148,7 +151,7 @@ func TestLinksThatDoNotExistAreRefused(t *testing.T) {
 			"pools.prefill.pipeline_parallel=1"},
 		`a token takes 1m21.92s from h100-sxm to h100-sxm; expected a second at most`: {"pools.prefill.kv_link_bps=1000"},
 	} {
-		inDir(t, apart)
+		inDir(t, disaggregatedYAML)
 		s, err := configs.Load("chat.yaml", configs.Options{Set: set})
 		require.NoError(t, err)
 		_, err = New(s)
@@ -158,14 +161,14 @@ func TestLinksThatDoNotExistAreRefused(t *testing.T) {
 
 // TestASplitSaysTheReplicas: from above the pools' own, and errors about them point at it.
 func TestASplitSaysTheReplicas(t *testing.T) {
-	inDir(t, apart)
+	inDir(t, disaggregatedYAML)
 	for _, split := range []string{"1P3D", "1p3d"} {
 		s := build(t, "split="+split).Scenario
 		assert.Equal(t, []int{1, 3}, []int{s.Pools[0].Replicas, s.Pools[1].Replicas})
 		assert.Empty(t, s.Split, "said once")
 		assert.Contains(t, string(s.YAML()), "split: null ")
 	}
-	inDir(t, apart+"split: 2P2D\n")
+	inDir(t, disaggregatedYAML+"split: 2P2D\n")
 	assert.Equal(t, 2, build(t).Scenario.Pools[1].Replicas, "the same said twice")
 	s, err := configs.Load("chat.yaml",
 		configs.Options{Set: []string{"split=1P2D"}, Env: []string{"DECODESIM_POOLS_DECODE_REPLICAS=7"}})
@@ -178,19 +181,19 @@ func TestASplitSaysTheReplicas(t *testing.T) {
 
 // TestRequestsChooseAmongWays: by load among serve pools, by share beside a prefill pool, by length past it.
 func TestRequestsChooseAmongWays(t *testing.T) {
-	serves := strings.NewReplacer("role: prefill", "name: a", "role: decode", "name: b").Replace(apart)
+	serves := strings.NewReplacer("role: prefill", "name: a", "role: decode", "name: b").Replace(disaggregatedYAML)
 	inDir(t, serves)
 	c := build(t).Config
 	assert.Equal(t, []sim.Route{{{Pool: 0}}, {{Pool: 1}}}, c.Routes)
 	assert.Equal(t, routers.LeastLoadedRoute{0, 1}, c.Splitter)
 
-	inDir(t, apart)
+	inDir(t, disaggregatedYAML)
 	local := build(t, "disaggregation.local_below_tokens=300").Config
 	require.Len(t, local.Routes, 2)
 	assert.Equal(t, sim.Route{{Pool: 1}}, local.Routes[1])
 	assert.Equal(t, routers.ByPrompt{LocalBelow: 300, Pool: 1, Local: 1}, local.Splitter)
 
-	inDir(t, strings.Replace(apart, "workload:", "  - {gpu: h100-sxm, tensor_parallel: 2}\nworkload:", 1))
+	inDir(t, strings.Replace(disaggregatedYAML, "workload:", "  - {gpu: h100-sxm, tensor_parallel: 2}\nworkload:", 1))
 	for share, want := range map[string]int64{"0.3": 450, "0.8": 1200} {
 		s, err := configs.Load("chat.yaml",
 			configs.Options{Set: []string{"disaggregation.serve_share=" + share, "workload.requests=1500",
@@ -237,7 +240,7 @@ func TestAFleetIsWhatItsSectionsSay(t *testing.T) {
 
 // TestStragglersAreOfTheirPool: instances are numbered pool by pool, with room for those that may come.
 func TestStragglersAreOfTheirPool(t *testing.T) {
-	inDir(t, apart)
+	inDir(t, disaggregatedYAML)
 	b := build(t, "pools.prefill.replicas_max=5", "pools.decode.straggler_replicas=2", "pools.decode.straggler_slowdown=3")
 	assert.Nil(t, b.Config.Pools[0].Noise)
 	var slow []int32
@@ -250,7 +253,8 @@ func TestStragglersAreOfTheirPool(t *testing.T) {
 }
 
 func TestAPushBehindAnEncoderIsRefused(t *testing.T) {
-	encoded := strings.Replace(apart, "  - {role: decode", "  - {role: encode, gpu: l40s}\n  - {role: decode", 1)
+	encoded := strings.Replace(disaggregatedYAML, "  - {role: decode", "  - {role: encode, gpu: l40s}\n  - {role: decode",
+		1)
 	inDir(t, encoded)
 	_, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.prefill.kv_transfer=push"}})
 	assert.EqualError(t, err,

@@ -16,7 +16,7 @@ import (
 )
 
 // apart is a scenario with a prefill and a decode pool; their names are those of their roles.
-const apart = `model: llama-3.1-70b
+const disaggregatedYAML = `model: llama-3.1-70b
 weights: fp8
 kv_cache: fp8
 pools:
@@ -29,8 +29,8 @@ workload:
   requests: 50
 `
 
-func TestAPrefillPoolHandsOverToADecodePool(t *testing.T) {
-	inDir(t, apart)
+func TestAPrefillPoolTransfersToADecodePool(t *testing.T) {
+	inDir(t, disaggregatedYAML)
 	c := build(t).Config
 	require.Len(t, c.Pools, 2)
 	assert.Equal(t, []string{"prefill", "decode"}, []string{c.Pools[0].Name, c.Pools[1].Name})
@@ -42,12 +42,12 @@ func TestAPrefillPoolHandsOverToADecodePool(t *testing.T) {
 	assert.False(t, c.Pools[1].RecomputeLastToken)
 	assert.Nil(t, c.Splitter)
 
-	late := build(t, "pools.prefill.first_token=decode", "pools.prefill.kv_transfer=push",
+	atDecode := build(t, "pools.prefill.first_token=decode", "pools.prefill.kv_transfer=push",
 		"pools.prefill.kv_link=nic-100g",
 		"pools.prefill.kv_link_latency_s=1e-5", "pools.prefill.kv_link_efficiency=0.5").Config
 	link = sim.Link{Latency: 10 * sim.Microsecond, Token: sim.SecondsUp(81920 / 6.25e9), Layers: 80}
-	assert.Equal(t, []sim.Route{{{Pool: 0, Cache: true, Push: true, Link: link}, {Pool: 1}}}, late.Routes)
-	assert.True(t, late.Pools[1].RecomputeLastToken, "vLLM computes the last token of the prompt again")
+	assert.Equal(t, []sim.Route{{{Pool: 0, Cache: true, Push: true, Link: link}, {Pool: 1}}}, atDecode.Routes)
+	assert.True(t, atDecode.Pools[1].RecomputeLastToken, "vLLM computes the last token of the prompt again")
 	assert.False(t, build(t, "pools.prefill.first_token=decode",
 		"pools.decode.engine=sglang").Config.Pools[1].RecomputeLastToken)
 	own := build(t, "pools.prefill.kv_link_bps=1e9").Config
@@ -59,7 +59,7 @@ func TestAPrefillPoolHandsOverToADecodePool(t *testing.T) {
 
 // TestEachPoolIsOfItsOwn: GPUs, engines, memory and prices of one pool leave the other alone, and results are of both.
 func TestEachPoolIsOfItsOwn(t *testing.T) {
-	inDir(t, apart)
+	inDir(t, disaggregatedYAML)
 	b := build(t, "pools.prefill.gpu=h200-sxm", "pools.prefill.engine=sglang", "pools.decode.num_gpu_blocks=1001",
 		"pools.decode.cold_start_s=3",
 		"pools.prefill.router=round-robin", "speculation.method=ngram", "speculation.num_speculative_tokens=3",
@@ -98,10 +98,10 @@ func TestEachPoolIsOfItsOwn(t *testing.T) {
 	assert.Same(t, b.Replicas[1].Model, b.Config.Pools[1].Model)
 }
 
-// TestTheHandedOverTokenComesAsTheLinkSays: one request alone is on the wire for as long as the link takes, whoever
-// emits the first token.
-func TestTheHandedOverTokenComesAsTheLinkSays(t *testing.T) {
-	inDir(t, apart)
+// TestTheTransferredTokenComesAsTheLinkSays: one request alone is on the wire for the time that the link takes,
+// whichever pool emits the first token.
+func TestTheTransferredTokenComesAsTheLinkSays(t *testing.T) {
+	inDir(t, disaggregatedYAML)
 	ttft := func(set ...string) float64 {
 		s, err := configs.Load("chat.yaml", configs.Options{Set: append(set, "workload.requests=1")})
 		require.NoError(t, err)
@@ -126,17 +126,17 @@ func TestPromptsApartLeaveTokensAlone(t *testing.T) {
 	chat, err := configs.Load("chat-70b", configs.Options{Set: []string{"workload.arrivals.rate=12"}})
 	require.NoError(t, err)
 	require.Equal(t, chat.Workload, pd.Workload)
-	_, apart := simulate(t, pd)
+	_, disaggregatedYAML := simulate(t, pd)
 	_, together := simulate(t, chat)
-	assert.Less(t, apart.Latency.ITL.P99, together.Latency.ITL.P99/5)
-	assert.Greater(t, apart.Latency.TTFT.Mean, together.Latency.TTFT.Mean)
+	assert.Less(t, disaggregatedYAML.Latency.ITL.P99, together.Latency.ITL.P99/5)
+	assert.Greater(t, disaggregatedYAML.Latency.TTFT.Mean, together.Latency.TTFT.Mean)
 }
 
 // TestEnginesThatReserveTheOutputServeAlone: and every other one may take any part.
 func TestEnginesThatReserveTheOutputServeAlone(t *testing.T) {
 	assert.Equal(t, []string{"orca", "static"},
 		slices.DeleteFunc(catalog.EngineNames(), func(name string) bool { return slices.Contains(catalog.Dividing(), name) }))
-	inDir(t, apart)
+	inDir(t, disaggregatedYAML)
 	for _, engine := range catalog.Dividing() {
 		for _, set := range [][]string{{"pools.prefill.engine=" + engine}, {"pools.decode.engine=" + engine}} {
 			s, err := configs.Load("chat.yaml", configs.Options{Set: append(set, "pools.decode.max_num_seqs=null")})
@@ -147,7 +147,7 @@ func TestEnginesThatReserveTheOutputServeAlone(t *testing.T) {
 	}
 }
 
-// TestAnEncoderStandsInFront: it reads the prompt with its own model and hands over an embedding of each token.
+// TestAnEncoderStandsInFront: it reads the prompt with its own model and transfers an embedding of each token.
 func TestAnEncoderStandsInFront(t *testing.T) {
 	inDir(t, `model: llama-3.1-8b
 pools:

@@ -75,8 +75,8 @@ func refuses(t *testing.T, yaml, want string) {
 	require.EqualError(t, err, want)
 }
 
-// bare returns what a scenario says, without where its values came from, so that equal scenarios compare equal.
-func bare(s *configs.Scenario) map[string]any {
+// plainly returns what a scenario says, without where its values came from, so that equal scenarios compare equal.
+func plainly(s *configs.Scenario) map[string]any {
 	values := map[string]any{}
 	v := reflect.ValueOf(*s)
 	for i := range v.NumField() {

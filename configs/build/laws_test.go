@@ -48,7 +48,7 @@ func TestTheMeanNumberInTheSystemIsRateTimesStay(t *testing.T) {
 	}
 }
 
-// TestEveryRequestEndsOnce draws scenarios with every way to end: completion, rejection, hanging up, the horizon.
+// TestEveryRequestEndsOnce draws scenarios with every way to end: completion, rejection, cancellation, the horizon.
 func TestEveryRequestEndsOnce(t *testing.T) {
 	inDir(t, `model: llama-3.1-8b
 pools: [{gpu: h100-sxm}]
@@ -87,7 +87,8 @@ workload:
 		r := summary.Requests
 		require.Equal(t, r.Arrived, r.Completed+r.Rejected+r.Failed+r.Unfinished)
 		require.Equal(t, f.Recorded, r.Completed)
-		require.Equal(t, summary.Tokens.Output, f.Output(), "every token is told once, and without warm-up all are recorded")
+		require.Equal(t, summary.Tokens.Output, f.Output(),
+			"every token is reported once, and without warm-up all are recorded")
 		require.Equal(t, f.Output(), f.TTFT.N()+f.ITL.N(), "a token is a first one or ends a gap")
 		if s.Workload.DurationS == 0 {
 			require.Zero(t, r.Unfinished)
@@ -113,8 +114,8 @@ func warned(s *metrics.Summary, about string) bool {
 	return false
 }
 
-// TestAGrowingQueueIsToldFromABusyOne: 27 requests/s are more than chat-8b can serve in the long run, 19 are not.
-func TestAGrowingQueueIsToldFromABusyOne(t *testing.T) {
+// TestAGrowingQueueDiffersFromABusyOne: 27 requests/s are more than chat-8b can serve in the long run, 19 are not.
+func TestAGrowingQueueDiffersFromABusyOne(t *testing.T) {
 	run := func(seed uint64, set ...string) *metrics.Summary {
 		s, err := configs.Load("chat-8b", configs.Options{Seed: &seed, Set: set})
 		require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// link returns what handing over from one pool to another takes.
+// link returns what a transfer from one pool to another takes.
 func (b *Built) link(i, j int) (sim.Link, error) {
 	s, from, to := b.Scenario, &b.Scenario.Pools[i], &b.Scenario.Pools[j]
 	source, destination := b.Replicas[i], b.Replicas[j]
@@ -80,13 +80,13 @@ func checkJoined(s *configs.Scenario, from, to *configs.Pool) error {
 	}
 	if domain := max(1, int(gpu.Domain.Value)); total > domain {
 		return s.Errorf(
-			path, "nvlink joins %d GPUs of %s, and the pools that hand over have %d; expected another, such as %s",
+			path, "nvlink joins %d GPUs of %s, and the pools that transfer have %d; expected another, such as %s",
 			domain, from.GPU, total, another)
 	}
 	return nil
 }
 
-// received says how a pool goes on with what is handed over to it. vLLM computes the last token of a prompt again, from
+// received says how a pool goes on with what is transferred to it. vLLM computes the last token of a prompt again, from
 // which the next one follows: num_computed_tokens is one less than the prompt (vllm/v1/core/sched/scheduler.py).
 func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	if p.Role != configs.RoleDecode {
@@ -96,15 +96,15 @@ func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error
 	if err != nil {
 		return s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
 	}
-	pool.MaxNumSeqs = p.Seats()
+	pool.MaxNumSeqs = p.SequencesMax()
 	pool.RecomputeLastToken = engine.Scheduler == catalog.SchedulerContinuous && s.FirstTokenAtDecode()
 	return nil
 }
 
-// noteHandover warns of what the pool's hand-overs are taken for.
+// noteTransfers says what is assumed of the transfers of the pool.
 func noteTransfers(s *configs.Scenario, p *configs.Pool) (notes []string) {
 	if p.Role != configs.RoleServe && p.DataParallel > 1 {
-		notes = append(notes, "data_parallel: the hand-overs of all ranks share the links of one, which a single one takes")
+		notes = append(notes, "data_parallel: the KV transfers of all ranks share the links of one, which a single one takes")
 	}
 	if gpu, err := catalog.GPU(p.GPU); err == nil {
 		for _, f := range gpu.Fields() {
@@ -119,7 +119,7 @@ func noteTransfers(s *configs.Scenario, p *configs.Pool) (notes []string) {
 			notes, "the drafter runs on pools that decode alone: that it reads the prompts too, to fill its own cache, is not "+
 				"priced")
 	case p.Role == configs.RoleEncode:
-		notes = append(notes, "an encoder reads as many tokens as the prompt has, and hands over an embedding for each")
+		notes = append(notes, "an encoder reads as many tokens as the prompt has, and transfers an embedding for each")
 	}
 	return notes
 }

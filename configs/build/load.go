@@ -118,7 +118,7 @@ func (b *Built) turnS() float64 {
 	return outsideS + prefill.First.Seconds() + float64(max(1, b.OutputMean)*decode.First.Seconds())
 }
 
-// typical returns the pool with the most replicas of those that do something; the first of equals.
+// typical returns the pool with the most replicas that do something; the first of equals.
 func (b *Built) typical(does func(*configs.Pool) bool) int {
 	best := -1
 	for i := range b.Scenario.Pools {
@@ -136,7 +136,7 @@ func (b *Built) clientsPer(pool int) int {
 		replicas += b.Scenario.Pools[i].Replicas
 	}
 	answers := b.Scenario.Workload.ClosedLoop.Concurrency * int(b.Scenario.Decoding.Choices().N)
-	return max(1, min((answers+replicas-1)/max(1, replicas), p.Seats()))
+	return max(1, min((answers+replicas-1)/max(1, replicas), p.SequencesMax()))
 }
 
 // tracedMax is how many requests are followed token by token: enough for the tails by position, few enough to cost

@@ -66,7 +66,7 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	assert.Equal(t, llm.Format{Dtype: "bf16", Bits: 9, Sparse: true}, d.Model.Precision.Weights[llm.DenseFFN])
 	again, err := configs.Read("resolved", s.YAML(), configs.Options{})
 	require.NoError(t, err)
-	assert.Equal(t, bare(s), bare(again))
+	assert.Equal(t, plainly(s), plainly(again))
 }
 
 // A choice that costs time on a real host, and none under efficiencies that do not state it, is said.
@@ -135,7 +135,7 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 			`--set pools.serve.cudagraph_capture_sizes=[4, 0]: 0 is out of range; expected a whole number from 1 to 65536`},
 		{"pools.serve.cudagraph_capture_sizes=[]",
 			`is empty; expected rows such as [1, 2, 4, 8], null for the engine's own, or enforce_eager: true for none`},
-		{"weight_sparsity=4:8", `--set weight_sparsity=4:8: "4:8" is unknown; have "2:4"`},
+		{"weight_sparsity=4:8", `--set weight_sparsity=4:8: "4:8" is unknown; valid values: "2:4"`},
 	} {
 		inDir(t, small)
 		_, err := configs.Load("chat.yaml", configs.Options{Set: []string{c.set}})

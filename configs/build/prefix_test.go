@@ -118,7 +118,7 @@ func TestImpossibleSharingIsRefused(t *testing.T) {
 		{with("requests: 10", "requests: 10\n  prefix: {groups: 3}"),
 			`chat.yaml:13:3: workload.prefix.tokens: missing; expected groups and tokens`},
 		{with("requests: 10", "requests: 10\n  prefix: {number: 3}"),
-			`chat.yaml:13:12: workload.prefix.number: unknown key; have "groups", "tokens"`},
+			`chat.yaml:13:12: workload.prefix.number: unknown key; valid keys: "groups", "tokens"`},
 		{with("requests: 10", "requests: 10\n  distinct_prompts: 0"),
 			`chat.yaml:13:3: workload.distinct_prompts: 0 is out of range; expected a whole number from 1 to 16777216`},
 		{with("requests: 10", "requests: 10\n  order: cycle"),

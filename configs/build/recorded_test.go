@@ -154,7 +154,7 @@ func TestAResolvedScenarioWithRecordedLengthsRerunsItself(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, text, 0o600))
 		again, err := configs.Load(file, configs.Options{})
 		require.NoError(t, err)
-		require.Equal(t, bare(b.Scenario), bare(again))
+		require.Equal(t, plainly(b.Scenario), plainly(again))
 		_, first := simulate(t, b.Scenario)
 		_, second := simulate(t, again)
 		require.Equal(t, first, second)
@@ -184,7 +184,7 @@ func TestPathsOfRecordedLengthsStartWhereTheyAreNamed(t *testing.T) {
 	}
 }
 
-func TestFailedRequestsAmongRecordedLengthsAreTold(t *testing.T) {
+func TestFailedRequestsAmongRecordedLengthsAreReported(t *testing.T) {
 	recordedScenario(t, "Timestamp,Request tokens,Response tokens\n0,10,20\n1,99,0\n2,7,5\n")
 	s, err := configs.Load("chat.yaml", configs.Options{})
 	require.NoError(t, err)

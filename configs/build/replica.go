@@ -16,7 +16,7 @@ type Replica struct {
 	KVBlocks    int64 // that sequences can use
 	CacheBlocks int64 // those and the ones that the engine keeps back
 	MaxModelLen int32
-	PromptMax   int32 // tokens of a prompt that the engine takes; 0: as many as a sequence has
+	PromptMax   int32 // tokens of a prompt that the engine takes; 0: all that a sequence has
 
 	MaxNumBatchedTokens int // of a rank
 
@@ -72,5 +72,5 @@ func ReplicaOf(s *configs.Scenario, i int) (*Replica, error) {
 
 // price makes the model of a replica's steps from its deployment.
 func (r *Replica) price(p *configs.Pool) {
-	r.Model = hardware.NewRoofline(r.Deployment, min(p.Seats(), tableMax))
+	r.Model = hardware.NewRoofline(r.Deployment, min(p.SequencesMax(), tableMax))
 }

@@ -17,7 +17,7 @@ func (b *Built) routes() error {
 	}
 	for _, from := range s.PoolsOf(configs.RolePrefill) {
 		for _, to := range s.PoolsOf(configs.RoleDecode) {
-			route, err := b.handedOver(from, to)
+			route, err := b.transferRoute(from, to)
 			if err != nil {
 				return err
 			}
@@ -39,8 +39,8 @@ func (b *Built) routes() error {
 	return b.split()
 }
 
-// handedOver returns the route from a prefill pool to a decode pool.
-func (b *Built) handedOver(from, to int) (sim.Route, error) {
+// transferRoute returns the route from a prefill pool to a decode pool.
+func (b *Built) transferRoute(from, to int) (sim.Route, error) {
 	p := &b.Scenario.Pools[from]
 	link, err := b.link(from, to)
 	first := sim.Stage{Pool: from, Cache: true, Push: p.KVTransfer == configs.TransferPush, Link: link}

@@ -25,7 +25,7 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 	switch tokens := int32(r.MaxNumBatchedTokens * p.DataParallel); engine.Scheduler {
 	case catalog.SchedulerContinuous:
 		made = &schedulers.Continuous{
-			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens,
+			MaxNumSeqs: p.SequencesMax(), MaxNumBatchedTokens: tokens,
 			LongPrefillTokenThreshold: int32(chunkMax(p, r.MaxNumBatchedTokens)),
 			SchedulerReserveFullISL:   p.SchedulerReserveFullISL, Unchunked: !p.EnableChunkedPrefill, Reserve: reserveOf(p),
 			MaxModelLen: r.MaxModelLen,
@@ -34,16 +34,16 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 		}
 	case catalog.SchedulerPrefillFirst:
 		made = &schedulers.PrefillFirst{
-			MaxNumSeqs: p.Seats(), MaxNumBatchedTokens: tokens, WatermarkBlocks: watermarkBlocks(p, r),
+			MaxNumSeqs: p.SequencesMax(), MaxNumBatchedTokens: tokens, WatermarkBlocks: watermarkBlocks(p, r),
 			PrefillBelow: p.PrefillBelow * p.DataParallel,
 			Preempt:      preemptionOf(p), Victim: victimOf(p),
 		}
 	case catalog.SchedulerSGLang:
 		made = newSGLang(p, &engine.NewTokens, max(0, tokens))
 	case catalog.SchedulerStatic:
-		made = &schedulers.Static{MaxBatchSize: p.Seats(), MaxNumBatchedTokens: tokens}
+		made = &schedulers.Static{MaxBatchSize: p.SequencesMax(), MaxNumBatchedTokens: tokens}
 	default:
-		return nil, s.Errorf(s.PoolPath(p, "engine"), "its scheduler %q is unknown; have %s", engine.Scheduler,
+		return nil, s.Errorf(s.PoolPath(p, "engine"), "its scheduler %q is unknown; valid values: %s", engine.Scheduler,
 			strict.Quoted(schedulers.Names()))
 	}
 	if err := made.Validate(); err != nil {
@@ -107,7 +107,7 @@ func newSGLang(p *configs.Pool, n *catalog.NewTokens, chunk int32) *schedulers.S
 	init := int64(math.Round(unit * min(1, n.Init*p.ScheduleConservativeness)))
 	least := int64(math.Round(n.MinFactor * float64(init)))
 	return &schedulers.SGLang{
-		MaxRunningRequests: p.Seats(), MaxPrefillTokens: int32(p.MaxPrefillTokens * p.DataParallel),
+		MaxRunningRequests: p.SequencesMax(), MaxPrefillTokens: int32(p.MaxPrefillTokens * p.DataParallel),
 		ChunkedPrefillSize: chunk,
 		EnableMixedChunk:   p.EnableMixedChunk, InitNewTokenRatio: init, MinNewTokenRatio: least,
 		NewTokenRatioDecay: (init - least) / n.DecaySteps,
@@ -116,14 +116,14 @@ func newSGLang(p *configs.Pool, n *catalog.NewTokens, chunk int32) *schedulers.S
 	}
 }
 
-// order returns the order of the pool's queue; nil: first come, first served. An order by the prefix cache is the
+// newOrder returns the order of the pool's queue; nil: first come, first served. An order by the prefix cache is the
 // scheduler's own.
 func newOrder(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Order, error) {
 	if slices.Contains(schedulers.CacheOrderNames(), p.QueueOrder) {
 		return nil, nil
 	}
 	ttft := ttftLimits(s)
-	if late := allZero(ttft); late && (p.QueueOrder == "earliest-deadline" || p.QueueOrder == "least-laxity") {
+	if undated := allZero(ttft); undated && (p.QueueOrder == "earliest-deadline" || p.QueueOrder == "least-laxity") {
 		return nil, s.Errorf(s.PoolPath(p, "queue_order"),
 			"%q goes by the time to the first token, and nobody asks for any; expected slo.ttft_ms, "+
 				"or that of a class", p.QueueOrder)

@@ -19,7 +19,7 @@ func (b *Built) Pace() views.Pace {
 func noteStream(s *configs.Scenario) (notes []string) {
 	if stream := s.Stream.View(); !stream.Plain() {
 		notes = append(
-			notes, "stream: what differs from token to token is told of the traced requests alone; latencies and clients of "+
+			notes, "stream: what differs from token to token is known of the traced requests only; latencies and clients of "+
 				"the run have its constant part")
 	}
 	if s.SLO.ITLP99MS > 0 {

@@ -85,7 +85,7 @@ func (a *AcceptanceCurves) validate(name string) error {
 	return nil
 }
 
-// withBonus returns lengths that count the token of the step itself.
+// WithBonus returns lengths that count the token of the step itself.
 func WithBonus(lengths []float64, counted bool) []float64 {
 	out := append([]float64(nil), lengths...)
 	for i := range out {

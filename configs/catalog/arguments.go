@@ -10,7 +10,7 @@ import (
 // value that the engine lacks is zero, or what EngineSpec.Fixed says.
 type EngineArguments struct {
 	MaxNumSeqs                int     `yaml:"max_num_seqs,omitempty" bound:"[1,1048576]" unit:"sequences" doc:"sequences in a batch of a rank"`
-	MaxNumBatchedTokens       int     `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step of a rank; null: as many as a sequence has"`
+	MaxNumBatchedTokens       int     `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step of a rank; null: the length of a sequence"`
 	MaxPrefillTokens          int     `yaml:"max_prefill_tokens" bound:"[1,1073741824]" doc:"prompt tokens in a batch; a single prompt may have more"`
 	EnableChunkedPrefill      bool    `yaml:"enable_chunked_prefill" doc:"a prompt may be divided over steps; false: it runs whole, or waits"`
 	EnableMixedChunk          bool    `yaml:"enable_mixed_chunk" doc:"decodes run in the steps of prompts; false: they wait"`
@@ -40,7 +40,7 @@ type EngineArguments struct {
 	AsyncScheduling           bool    `yaml:"async_scheduling" doc:"a batch is fixed one step before it runs; step_s is hidden behind the GPU's time"`
 }
 
-// memoryShare is what gpu_memory_utilization means to the engine.
+// MemoryShare is what gpu_memory_utilization means to the engine.
 func (a *EngineArguments) MemoryShare(e *EngineSpec) hardware.MemoryShare {
 	return hardware.MemoryShare{Of: e.MemoryShare, Share: a.GPUMemoryUtilization}
 }

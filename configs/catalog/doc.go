@@ -5,7 +5,7 @@
 //	gpus.go                      gpus/
 //	models.go models_yaml.go     models/
 //	models_path.go               a model by its name, or by the path of a HuggingFace config.json
-//	arguments.go                 what engines can be told
+//	arguments.go                 the arguments of engines
 //	engines.go engines_read.go   engines/, with what each engine calls its arguments
 //	efficiencies.go              engines/efficiencies/
 //	acceptance.go                acceptance/

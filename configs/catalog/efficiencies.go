@@ -25,7 +25,7 @@ type GPUEfficiency struct {
 	Efficiency hardware.Efficiency `yaml:"efficiency"`
 }
 
-// efficiencyDir is beside the engines whose steps it prices.
+// EfficiencyDir is beside the engines whose steps it prices.
 const EfficiencyDir = "engines/efficiencies"
 
 // EfficiencyNames returns the efficiencies built in.
@@ -47,7 +47,7 @@ func EfficienciesOf(name string) (Efficiencies, error) {
 	return e, nil
 }
 
-// For returns what is achieved on a GPU, and whether it is one of those stated. One that is not achieves what is stated
+// For returns what is achieved on a GPU, and whether it is stated. One that is not achieves what is stated
 // of the same chip on another board, or else what is to be expected of any.
 func (e *Efficiencies) For(gpu string) (achieved hardware.Efficiency, stated bool) {
 	if own, ok := e.of(gpu); ok {
@@ -141,7 +141,7 @@ func LoadEfficiency(file string) (hardware.Efficiency, error) {
 	return e, nil
 }
 
-// isEfficiencyPath tells a path to an efficiency file from the name of built-in efficiencies.
+// IsEfficiencyPath tells a path to an efficiency file from the name of built-in efficiencies.
 func IsEfficiencyPath(efficiency string) bool {
 	return strings.ContainsAny(efficiency, `/\`) || strings.HasSuffix(efficiency, ".yaml") ||
 		strings.HasSuffix(efficiency, ".yml")

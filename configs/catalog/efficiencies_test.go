@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The GPU of a rack that nobody measured achieves what its chip does in a host of eight, and is still told to be
+// The GPU of a rack that nobody measured achieves what its chip does in a host of eight, and is still reported to be
 // unmeasured.
 func TestTheSameChipAchievesTheSame(t *testing.T) {
 	e, err := EfficienciesOf("prior")

@@ -53,7 +53,7 @@ func File(name string) ([]byte, error) {
 	return nil, fmt.Errorf("nothing built in is called %q; %s", name, hint)
 }
 
-// readFile reads a file that a user named, for errors that say what it was for.
+// ReadFile reads a file that a user named, for errors that say what it was for.
 func ReadFile(kind, file string) ([]byte, error) {
 	f, err := os.Open(file)
 	switch {
@@ -77,7 +77,7 @@ func ReadFile(kind, file string) ([]byte, error) {
 	return data, nil
 }
 
-// sizeMax bounds what is read of a file, which may be a device without an end.
+// SizeMax bounds what is read of a file, which may be a device without an end.
 const SizeMax = 4 << 20
 
 func isDirectory(f *os.File) bool {

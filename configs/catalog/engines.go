@@ -27,8 +27,8 @@ type EngineSpec struct {
 	Efficiency string            `yaml:"efficiency"`  // name of the efficiencies that price its steps
 	Departures []string          `yaml:"departures"`  // what is not as in the engine described
 
-	MemoryShare hardware.ShareOf `yaml:"memory_share"`   // what its share of the memory is a share of
-	BlocksKept  int64            `yaml:"kv_blocks_kept"` // KV blocks of a rank that no sequence can have
+	MemoryShare    hardware.ShareOf `yaml:"memory_share"`   // what its share of the memory is a share of
+	BlocksReserved int64            `yaml:"kv_blocks_kept"` // KV blocks of a rank that no sequence can have
 	// where prompts run whole, a step takes max_model_len and at least so many tokens; 0: its usual limit
 	WholePrompts int `yaml:"whole_prompt_tokens_min"`
 
@@ -159,10 +159,10 @@ func (e *EngineSpec) OwnNames() []string {
 	return names
 }
 
-// has reports whether e has the argument.
+// Has reports whether e has the argument.
 func (e *EngineSpec) Has(key string) bool { return slices.Contains(e.keys, key) }
 
-// doc says what the argument means to the engine.
+// Doc says what the argument means to the engine.
 func (e *EngineSpec) Doc(key string) string {
 	if doc, ok := e.Means[e.Own(key)]; ok {
 		return doc
@@ -172,7 +172,7 @@ func (e *EngineSpec) Doc(key string) string {
 	return t.FieldByIndex(f.Index).Tag.Get("doc")
 }
 
-// orders returns the orders of the queue that e can be given.
+// Orders returns the orders of the queue that e can be given.
 func (e *EngineSpec) Orders() []string {
 	if e.Scheduler == SchedulerSGLang {
 		return QueueOrders()
@@ -180,12 +180,12 @@ func (e *EngineSpec) Orders() []string {
 	return schedulers.OrderNames()
 }
 
-// divides reports whether the engine, with such a reserve, can compute a part of a request.
+// Divides reports whether the engine, with such a reserve, can compute a part of a request.
 func (e *EngineSpec) Divides(reserve string) bool {
 	return e.Scheduler != SchedulerStatic && reserve != ReserveMaxTokens && reserve != ReserveMaxModelLen
 }
 
-// dividing returns the engines that can, as they are by default.
+// Dividing returns the engines that can, as they are by default.
 func Dividing() []string {
 	all := Engines()
 	var names []string
@@ -197,7 +197,7 @@ func Dividing() []string {
 	return slices.Clip(names)
 }
 
-// enginesWith returns the engines that have an argument of that name.
+// EnginesWith returns the engines that have an argument of that name.
 func EnginesWith(name string) []string {
 	all := Engines()
 	var with []string
@@ -209,7 +209,7 @@ func EnginesWith(name string) []string {
 	return with
 }
 
-// isArgument tells the keys of a pool that belong to its engine from those that every pool has.
+// IsArgument tells the keys of a pool that belong to its engine from those that every pool has.
 func IsArgument(key string) bool {
 	_, ok := strict.FieldNamed(strict.FieldsOf(reflect.TypeFor[EngineArguments]()), key)
 	return ok

@@ -45,7 +45,7 @@ func readEngine(file, name string, data []byte) (e EngineSpec, err error) {
 	return e, nil
 }
 
-// rename gives the keys of a mapping the names that every engine has for them. A key that has two names there has one
+// Rename gives the keys of a mapping the names that every engine has for them. A key that has two names there has one
 // of them only.
 func Rename(table *yaml.Node, names map[string]string) error {
 	for _, pair := range strict.Pairs(table) {
@@ -90,7 +90,8 @@ func (e *EngineSpec) validate(name string) error {
 		return errors.New("scheduler, describes, source and departures are required")
 	}
 	if !slices.Contains([]hardware.ShareOf{hardware.OfTotal, hardware.OfStatic, hardware.OfFree}, e.MemoryShare) {
-		return fmt.Errorf("memory_share: %q is unknown; have %q, %q, %q", e.MemoryShare, hardware.OfTotal, hardware.OfStatic,
+		return fmt.Errorf("memory_share: %q is unknown; valid values: %q, %q, %q", e.MemoryShare, hardware.OfTotal,
+			hardware.OfStatic,
 			hardware.OfFree)
 	}
 	named := map[string]bool{}

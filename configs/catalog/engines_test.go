@@ -25,7 +25,7 @@ func TestEnginesAreWhole(t *testing.T) {
 		require.True(t, slices.Contains(schedulers.Names(), e.Scheduler), e.Scheduler)
 	}
 	_, err := Engine("vllm")
-	require.EqualError(t, err, `engine "vllm" not found; have `+have)
+	require.EqualError(t, err, `engine "vllm" not found; valid names: `+have)
 }
 
 func TestWrongEngineFilesAreRefused(t *testing.T) {
@@ -33,7 +33,7 @@ func TestWrongEngineFilesAreRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"name: tensorrt-llm", "name: trt", `e.yaml: name: "trt"; expected the name of the file, "tensorrt-llm"`},
 		{"memory_share: free", "memory_share: rest",
-			`e.yaml: memory_share: "rest" is unknown; have "total", "static", "free"`},
+			`e.yaml: memory_share: "rest" is unknown; valid values: "total", "static", "free"`},
 		{"  max_batch_size: 2048 ", "  max_num_seqs: 2048 ",
 			"e.yaml: max_num_seqs: expected the engine's own name, max_batch_size"},
 		{"  max_batch_size: 2048 ", "  max_batch_siz: 2048 ", "arguments.max_batch_siz: unknown key"},
@@ -128,7 +128,7 @@ source: measured
 	_, err := LoadEfficiency("none.yaml")
 	require.EqualError(t, err, `efficiency file "none.yaml" does not exist`)
 	_, err = LoadEfficiency("vlllm")
-	require.ErrorContains(t, err, `efficiency "vlllm" not found; did you mean "vllm"? have "eager-2023", `)
+	require.ErrorContains(t, err, `efficiency "vlllm" not found; did you mean "vllm"? valid names: "eager-2023", `)
 	several, err := File("vllm")
 	require.NoError(t, err)
 	require.EqualError(t, load(string(several)),

@@ -70,7 +70,7 @@ func modelName(path string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// isModelPath tells a path to a config.json from a catalog name.
+// IsModelPath tells a path to a config.json from a catalog name.
 func IsModelPath(model string) bool {
 	return strings.ContainsAny(model, `/\`) || strings.HasSuffix(model, ".json")
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // matcher tells which modules a quantisation list names. Entries are regular expressions after "re:", globs with *,
-// paths of one layer, or bare names; writers of configs mix them.
+// paths of one layer, or names without a path; writers of configs mix them.
 type matcher struct {
 	paths   map[string]bool // from "layers." on
 	names   [][]string      // parts in a row, anywhere
@@ -86,7 +86,7 @@ func cutLayers(name string) (before, path string, ok bool) {
 	return "", "", false
 }
 
-// matches reports whether the list names a module, or one that contains it. The name starts at "layers." or is a bare
+// matches reports whether the list names a module, or one that contains it. The name starts at "layers." or is a plain
 // top-level one.
 func (m *matcher) matches(name string) bool {
 	for i := range name {

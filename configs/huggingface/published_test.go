@@ -179,7 +179,7 @@ func TestCheckpointBytes(t *testing.T) {
 
 // What a quantisation keeps is kept: attention of the dynamic Scout, of Kimi and of gpt-oss; all heads here.
 func TestQuantizationIsByClass(t *testing.T) {
-	for file, kept := range map[string][]llm.WeightClass{
+	for file, unquantized := range map[string][]llm.WeightClass{
 		"llama-4-scout-17b-16e-instruct-fp8-dynamic": {llm.Attention, llm.Router, llm.Head, llm.Embedding},
 		"moonshotai--Kimi-K2.5": {llm.Attention, llm.AttentionReplicated, llm.SharedExperts, llm.DenseFFN,
 			llm.Router, llm.Head},
@@ -190,7 +190,7 @@ func TestQuantizationIsByClass(t *testing.T) {
 		"Qwen--Qwen3-235B-A22B-FP8": {llm.Router, llm.Head},
 	} {
 		m := readPublished(t, file)
-		for _, c := range kept {
+		for _, c := range unquantized {
 			assert.Equal(t, 16.0, m.WeightBits(c), "%s: %s", file, c)
 		}
 		assert.Less(t, m.WeightBits(widest(m)), 8.1, file)

@@ -175,20 +175,20 @@ func (q *fields) ignored() *matcher {
 // overrides reads what GPTQModel and AutoRound say of single modules (unverified): a pattern after "-:" is kept as it
 // was, any other format of its own is refused.
 func (q *fields) overrides() []string {
-	var kept []string
+	var unquantized []string
 	if d := q.object("dynamic"); d != nil {
 		for _, key := range d.keys() {
 			pattern, ok := strings.CutPrefix(key, "-:")
 			if !ok {
 				q.fail("dynamic", "the override of %q is not understood; patterns of kept modules, after \"-:\", are", key)
 			}
-			kept = append(kept, "re:"+pattern)
+			unquantized = append(unquantized, "re:"+pattern)
 		}
 	}
 	if e := q.object("extra_config"); e != nil && len(e.raw) > 0 {
 		q.fail("extra_config", "formats of single modules are not understood; want none")
 	}
-	return kept
+	return unquantized
 }
 
 // kvCache is the cache's type where the checkpoint sets one.

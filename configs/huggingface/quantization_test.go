@@ -60,8 +60,8 @@ func groups(weights string) string {
 
 // Every way of writing a list finds its modules and no others.
 func TestQuantizationLists(t *testing.T) {
-	type kept struct{ attention, dense, shared, routed bool }
-	for entries, want := range map[string]kept{
+	type unquantized struct{ attention, dense, shared, routed bool }
+	for entries, want := range map[string]unquantized{
 		`"lm_head","gate"`:                              {},
 		`"self_attn"`:                                   {attention: true},
 		`"model.layers.*.self_attn"`:                    {attention: true},
@@ -77,7 +77,7 @@ func TestQuantizationLists(t *testing.T) {
 		`"language_model.lm_head","model.embed_tokens"`: {},
 	} {
 		m := quantized(t, `{"quant_method":"fp8","modules_to_not_convert":[`+entries+`]}`)
-		got := kept{m.WeightBits(llm.Attention) == 16, m.WeightBits(llm.DenseFFN) == 16,
+		got := unquantized{m.WeightBits(llm.Attention) == 16, m.WeightBits(llm.DenseFFN) == 16,
 			m.WeightBits(llm.SharedExperts) == 16, m.WeightBits(llm.RoutedExperts) == 16}
 		assert.Equal(t, want, got, entries)
 		assert.Equal(t, 16.0, m.WeightBits(llm.Router), entries)

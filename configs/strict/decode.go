@@ -66,7 +66,7 @@ func (p *Positions) plain(n *yaml.Node, path string) error {
 	return nil
 }
 
-// renamer is a struct whose keys may go by other names. A hint is for who mistypes one in n.
+// Renamer is a struct whose keys may go by other names. A hint is for who mistypes one in n.
 type Renamer interface {
 	KeyOf(name string) string
 	Hint(name string, n *yaml.Node) string
@@ -75,7 +75,7 @@ type Renamer interface {
 // mapping fills the struct v, whose tags are all the keys there may be.
 func (p *Positions) mapping(n *yaml.Node, path string, v reflect.Value) error {
 	known, keyOf := FieldsOf(v.Type()), sameKey
-	hint := func(name string, _ *yaml.Node) string { return DidYouMean(name, KeysOf(known)) }
+	hint := func(name string, _ *yaml.Node) string { return DidYouMean("keys", name, KeysOf(known)) }
 	if r, ok := v.Addr().Interface().(Renamer); ok {
 		keyOf, hint = r.KeyOf, r.Hint
 	}

@@ -25,7 +25,7 @@ func List(n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// child returns the value of a key of a mapping, or nil.
+// Child returns the value of a key of a mapping, or nil.
 func Child(n *yaml.Node, key string) *yaml.Node {
 	for _, pair := range Pairs(n) {
 		if pair[0].Value == key {
@@ -35,7 +35,7 @@ func Child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// take is child that also removes the key.
+// Take is child that also removes the key.
 func Take(n *yaml.Node, key string) *yaml.Node {
 	for i, pair := range Pairs(n) {
 		if pair[0].Value == key {

@@ -147,7 +147,7 @@ func mayBeInfinite(path string) bool {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// describe names what a node is, for "expected …, got …".
+// Describe names what a node is, for "expected …, got …".
 func Describe(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:

@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// position is a place in a file; both count from 1.
+// Position is a place in a file; both count from 1.
 type Position struct{ line, column int }
 
-// positions says where each path of a file stands: at its key, or where a list element begins.
+// Positions says where each path of a file stands: at its key, or where a list element begins.
 type Positions struct {
 	file  string
 	At    map[string]Position // of "pools[0].gpu", say; "" is the document
@@ -26,13 +26,13 @@ func NewPositions(file string) *Positions {
 	return &Positions{file, map[string]Position{}, map[string]string{}}
 }
 
-// errorf reports an error at path, or at the nearest part of it that the file has.
+// Errorf reports an error at path, or at the nearest part of it that the file has.
 func (p *Positions) Errorf(path, format string, args ...any) error {
-	return &Error{p.prefix(path), p.Shown(path), fmt.Sprintf(format, args...)}
+	return &Error{p.prefix(path), p.Written(path), fmt.Sprintf(format, args...)}
 }
 
-// shown returns the path as its reader knows it: each key by the name that it goes by.
-func (p *Positions) Shown(path string) string {
+// Shown returns the path as its reader knows it: each key by the name that it goes by.
+func (p *Positions) Written(path string) string {
 	for near := path; near != ""; near = Parent(near) {
 		if name, ok := p.Names[near]; ok {
 			return Join(Parent(near), name) + path[len(near):]
@@ -49,7 +49,7 @@ func (p *Positions) prefix(path string) string {
 	}
 }
 
-// parent returns the path without its last element: pools[0] for pools[0].gpu, pools for pools[0].
+// Parent returns the path without its last element: pools[0] for pools[0].gpu, pools for pools[0].
 func Parent(path string) string {
 	for i := len(path) - 1; i >= 0; i-- {
 		if path[i] == '.' || path[i] == '[' {

@@ -62,7 +62,7 @@ func TestStrictDecodingPointsAtWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		{"pools:\n- values: []\n  tensor_paralel: 4\n",
 			`a.yaml:3:3: pools[0].tensor_paralel: unknown key; did you mean "tensor_parallel"?`},
-		{"pools:\n- bogus: 4\n", `a.yaml:2:3: pools[0].bogus: unknown key; have "tensor_parallel", "values"`},
+		{"pools:\n- bogus: 4\n", `a.yaml:2:3: pools[0].bogus: unknown key; valid keys: "tensor_parallel", "values"`},
 		{"Name: x\n", `a.yaml:1:1: Name: unknown key; did you mean "name"?`},
 		{"name: x\ncount: 1\nname: y\n", `a.yaml:3:1: name: duplicate key; the first is on line 1`},
 		{"table: {a: 1, a: 2}\n", `a.yaml:1:15: table.a: duplicate key; the first is on line 1`},
@@ -128,7 +128,7 @@ func TestTheNearestNameIsSuggested(t *testing.T) {
 	} {
 		require.Equal(t, want, Suggest(got, have), "%q", got)
 	}
-	require.Equal(t, `gpu "h1000-sxm" not found; did you mean "h100-sxm"? have "h100-sxm", "l4"`,
+	require.Equal(t, `gpu "h1000-sxm" not found; did you mean "h100-sxm"? valid names: "h100-sxm", "l4"`,
 		UnknownName("gpu", "h1000-sxm", []string{"h100-sxm", "l4"}))
-	require.Equal(t, `gpu "abacus" not found; have "l4"`, UnknownName("gpu", "abacus", []string{"l4"}))
+	require.Equal(t, `gpu "abacus" not found; valid names: "l4"`, UnknownName("gpu", "abacus", []string{"l4"}))
 }

@@ -18,24 +18,24 @@ func Suggest(got string, have []string) string {
 	return best
 }
 
-// didYouMean returns the end of a message about an unknown name: the nearest one, or else all.
-func DidYouMean(got string, have []string) string {
+// DidYouMean returns the end of a message about an unknown name: the nearest one, or else all.
+func DidYouMean(what, got string, have []string) string {
 	if near := Suggest(got, have); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	return "have " + Quoted(have)
+	return "valid " + what + ": " + Quoted(have)
 }
 
-// unknownName says that a catalog has no such name: the nearest name if one is near, and all there are.
+// UnknownName says that a catalog has no such name: the nearest name if one is near, and all there are.
 func UnknownName(kind, name string, have []string) string {
 	hint := ""
 	if near := Suggest(name, have); near != "" {
 		hint = fmt.Sprintf("did you mean %q? ", near)
 	}
-	return fmt.Sprintf("%s %q not found; %shave %s", kind, name, hint, Quoted(have))
+	return fmt.Sprintf("%s %q not found; %svalid names: %s", kind, name, hint, Quoted(have))
 }
 
-// notFound is unknownName for a name that stands in no file.
+// NotFound is unknownName for a name that stands in no file.
 func NotFound(kind, name string, have []string) error {
 	return errors.New(UnknownName(kind, name, have))
 }

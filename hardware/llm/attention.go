@@ -70,7 +70,7 @@ func (g AttentionGroup) KVBytesPerToken(bytesPerElement float64) float64 {
 	return float64(g.Layers*g.Elements()) * bytesPerElement
 }
 
-// elements is what one token adds to the cache of one layer.
+// Elements is what one token adds to the cache of one layer.
 func (g AttentionGroup) Elements() int {
 	if g.Latent > 0 {
 		return g.Latent

@@ -26,7 +26,7 @@ type Plan struct {
 	Progress   func(round, done int)           // progress; nil: nobody
 }
 
-// Rounds of simulating and fitting. What is priced anew after the first differs little; after the third, hardly.
+// rounds of simulating and fitting. What is priced anew after the first differs little; after the third, hardly.
 const rounds = 3
 
 // fitted is the efficiency of runs; those that are not in it are not predicted.

@@ -167,9 +167,9 @@ func (s *Step) warnings() []string {
 		notes = append(
 			notes, fmt.Sprintf("%d sequences of %d tokens do not fit: the cache holds %d; no engine runs this step", s.batch,
 				s.Context, fits))
-	case s.batch > pool.Seats():
+	case s.batch > pool.SequencesMax():
 		notes = append(notes, fmt.Sprintf("%d sequences are more than max_num_seqs, %d: the engine does not run this step",
-			s.batch, pool.Seats()))
+			s.batch, pool.SequencesMax()))
 	}
 	if s.Context > int(s.MaxModelLen) {
 		notes = append(notes, fmt.Sprintf("%d tokens of context are more than max_model_len, %d", s.Context, s.MaxModelLen))

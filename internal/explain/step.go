@@ -150,7 +150,7 @@ func (s *Step) fitting(context int) int {
 }
 
 // seats returns how many sequences of the step's context the engine runs at once: what fits, up to its own limit.
-func (s *Step) seats() int { return min(s.fitting(s.Context), s.Pool.Seats()) }
+func (s *Step) seats() int { return min(s.fitting(s.Context), s.Pool.SequencesMax()) }
 
 // roomiest returns the longest context of which the cache holds the batch; 0: none.
 func (s *Step) roomiest() int {

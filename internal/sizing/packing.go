@@ -30,7 +30,7 @@ type packing struct {
 func newPacking(m *hardware.Roofline, p *configs.Pool, pool *sim.PoolSpec, drafts int) packing {
 	d := m.Deployment()
 	shares := d.Parallel.Ranks() * d.Parallel.Pipeline
-	seats := max(1, p.Seats())
+	seats := max(1, p.SequencesMax())
 	if limit := pool.KVBlocks * int64(pool.BlockSize); int64(seats) > limit {
 		seats = int(limit)
 	}

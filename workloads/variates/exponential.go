@@ -19,7 +19,7 @@ func NewExpTable() *ExpTable {
 	return t
 }
 
-// at returns e^x for −1 ≤ x ≤ 32, beyond which lie no token counts: 0 and +Inf.
+// At returns e^x for −1 ≤ x ≤ 32, beyond which lie no token counts: 0 and +Inf.
 func (t *ExpTable) At(x float64) float64 {
 	if x < -1 {
 		return 0

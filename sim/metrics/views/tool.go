@@ -155,10 +155,10 @@ func onServer(of whole) whole {
 	}
 }
 
-// TTFT = F.
+// ttft = F.
 func ttft(r *Record, add add) { add(r.client().first(), 1) }
 
-// E2E.
+// e2e.
 func e2e(r *Record, add add) { add(r.client().total(), 1) }
 
 // One sample for each gap t_{j+1} − t_j, none for the tokens within a chunk.
@@ -169,7 +169,7 @@ func gaps(r *Record, add add) {
 	}
 }
 
-// TPOT = (E2E − F)/(n − 1), of requests with more than one token.
+// tpot = (E2E − F)/(n − 1), of requests with more than one token.
 func tpot(r *Record, add add) {
 	if t := r.client(); t.n() > 1 {
 		add(t.decode()/(t.n()-1), 1)

@@ -166,7 +166,7 @@ func caveats(m *markdown) {
 			"batch to end. The default of a server, 8192, is less than prompts of that length need; for shorter ones in "+
 			"NVIDIA's own runs it is contradicted as vLLM's is.",
 		"A mem_fraction_static of SGLang that a script sets to an unknown variable is taken as 0.95, without which some of "+
-			"those servers would not hold their model and their clients. Their chunks, where unknown, are the default for the "+
+			"the servers would not hold their model and their clients. Their chunks, where unknown, are the default for the "+
 			"GPU.",
 	)
 }
