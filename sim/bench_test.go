@@ -176,8 +176,9 @@ var engines = []load{
 func engineLoads() (list []load) {
 	for _, l := range loads[:2] {
 		for _, e := range engines {
-			e.name, e.rate, e.prompt, e.output, e.blocks, e.seats = "engine="+e.name+"/"+l.name, l.rate, l.prompt, l.output,
-				l.blocks, 2048
+			e.name = "engine=" + e.name + "/" + l.name
+			e.rate, e.prompt, e.output = l.rate, l.prompt, l.output
+			e.blocks, e.seats = l.blocks, 2048
 			list = append(list, e)
 		}
 	}

@@ -172,8 +172,8 @@ func (c *Cluster) build(specs []*PoolSpec) {
 // Run handles events in order until none is left or the horizon is reached.
 //
 // At one instant, observers and controllers come first, then deadlines, then arrivals, then transfers, then the ends of
-// steps, by instance. What these cause at the same instant is handled before any instance plans, so that a plan sees all
-// of it.
+// steps, by instance. What these cause at the same instant is handled before any instance plans, so that a plan sees
+// all of it.
 func (c *Cluster) Run() {
 	c.fetch()
 	if c.parts != nil {
@@ -245,8 +245,8 @@ func (c *Cluster) settled() bool {
 	return c.arrival == Forever && c.totals.Arrived > 0 && c.totals.Ended == c.totals.Arrived
 }
 
-// ObserveArrivals has f called when so many requests have arrived and the next is about to, before anything else happens
-// at that instant. f returns after how many arrivals it is to be called again.
+// ObserveArrivals has f called when so many requests have arrived and the next is about to, before anything else
+// happens at that instant. f returns after how many arrivals it is to be called again.
 func (c *Cluster) ObserveArrivals(after int64, f func(*Cluster) (after int64)) {
 	c.arrivals.observe, c.arrivals.after = f, after
 }
@@ -266,7 +266,8 @@ func (c *Cluster) scheduleArrivalObserver() {
 	c.findPause()
 }
 
-// waitsForControl reports whether requests wait, at a gate or for room that never comes, and a controller will act again.
+// waitsForControl reports whether requests wait, at a gate or for room that never comes, and a controller will act
+// again.
 func (c *Cluster) waitsForControl() bool {
 	return c.controlAt < Forever && c.totals.Ended < c.totals.Arrived
 }

@@ -50,7 +50,8 @@ func (c *Config) validate() error {
 	switch {
 	case c.Source == nil || c.Sink == nil || len(c.Pools) == 0 || slices.Contains(c.Pools, nil):
 		return errors.New("sim: Source, Sink and Pools are required")
-	case c.Until < 0 || c.Until > ClockEnd || c.MaxRun < 0 || c.Ingress < 0 || c.Egress < 0 || c.TraceEvery < 0 || c.Cores < 0:
+	case c.Until < 0 || c.Until > ClockEnd || c.MaxRun < 0 || c.Ingress < 0 || c.Egress < 0 || c.TraceEvery < 0 ||
+		c.Cores < 0:
 		return fmt.Errorf("sim: Until %v, MaxRun %d, Ingress %v, Egress %v, TraceEvery %d and Cores %d must not be negative",
 			c.Until, c.MaxRun, c.Ingress, c.Egress, c.TraceEvery, c.Cores)
 	case len(c.Routes) > 256:

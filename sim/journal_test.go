@@ -158,6 +158,7 @@ func (j *journal) upTo(r *sim.Request, emitted int32) {
 
 func (j *journal) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	j.Recorder.Done(r, at, o)
-	j.ended[r.ID], j.end[r.ID], j.admit[r.ID], j.cached[r.ID] = o.String(), at, r.Admitted, r.Cached
+	j.ended[r.ID], j.end[r.ID] = o.String(), at
+	j.admit[r.ID], j.cached[r.ID] = r.Admitted, r.Cached
 	j.moved[r.ID] = [2]sim.Time{r.Allocated, r.Transferred}
 }

@@ -218,7 +218,9 @@ func (n *naive) board(in *naiveInstance) {
 		m := in.landed[0]
 		in.landed = in.landed[1:]
 		r := m.r
-		r.move, r.at, r.blocks, r.pages, r.Computed, r.prefill = nil, in, m.blocks, m.pages, m.computed, m.computed
+		r.move, r.at = nil, in
+		r.blocks, r.pages = m.blocks, m.pages
+		r.Computed, r.prefill = m.computed, m.computed
 		r.Stage++
 		if n.order != nil {
 			r.key = n.order.Key(&r.Request)

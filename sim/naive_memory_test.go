@@ -99,7 +99,8 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	if in.pool != nil {
 		in.pool.touch(f.hits)
 	}
-	r.Computed, r.want, r.pages, r.blocks = f.tokens, want, slices.Clone(f.hits), int64(len(f.hits))
+	r.Computed, r.want = f.tokens, want
+	r.pages, r.blocks = slices.Clone(f.hits), int64(len(f.hits))
 	n.hold(in, r, blocks)
 	in.copied += int64(f.loads)
 	n.loaded += int64(f.loads * n.blockSize)

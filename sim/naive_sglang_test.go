@@ -79,7 +79,8 @@ func (n *naive) prefillSGLang(in *naiveInstance, p *schedulers.SGLang) bool {
 			return false
 		}
 		n.grow(in)
-		b.remInput, b.remChunk, b.offset, b.curOffset = b.remInput-mixed, b.remChunk-mixed, mixed, mixed
+		b.remInput, b.remChunk = b.remInput-mixed, b.remChunk-mixed
+		b.offset, b.curOffset = mixed, mixed
 	}
 	expected := int64(0)
 	for _, r := range batch {

@@ -166,11 +166,13 @@ func (n *naive) commit(in *naiveInstance) {
 		if r.decoding {
 			tokens = n.verify(r)
 			r.Computed += tokens
-		} else if r.Computed += r.want; r.Pending() <= 0 {
+		} else if r.Pending() <= r.want {
+			r.Computed += r.want
 			r.prefill, r.decoding = r.Computed, true
 			hands = n.hands(r)
 			r.known = hands && n.stage(r).Tokens == 0
 		} else {
+			r.Computed += r.want
 			r.prefill = r.Computed
 			continue
 		}

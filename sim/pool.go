@@ -10,11 +10,13 @@ import (
 // PoolSpec describes a pool: a set of identical instances and the policies that run them. A run copies it and never
 // changes it.
 type PoolSpec struct {
-	Name               string
-	Size               int          // instances that take requests from the beginning
-	SizeMax            int          // instances that there may ever be; 0: Size
-	MaxNumSeqs         int          // sequences that may run at once in an instance that receives caches; 0: it receives none
-	RecomputeLastToken bool         // computes the last token of a prompt again if its cache arrives before a token was emitted
+	Name    string
+	Size    int // instances that take requests from the beginning
+	SizeMax int // instances that there may ever be; 0: Size
+	// sequences that may run at once in an instance that receives caches; 0: it receives none
+	MaxNumSeqs int
+	// computes the last token of a prompt again if its cache arrives before a token was emitted
+	RecomputeLastToken bool
 	KVBlocks           int64        // cache blocks of one instance that sequences can use
 	BlockSize          int32        // tokens per block
 	SequenceBlocks     int32        // blocks that a sequence needs whatever its length
@@ -61,21 +63,27 @@ type poolState struct {
 func (p *PoolSpec) validate() error {
 	switch {
 	case p.Size < 0 || max(p.Size, p.SizeMax) < 1 || p.BlockSize < 1 || p.SequenceBlocks < 0 || p.MaxModelLen < 2:
-		return fmt.Errorf("sim: pool %q needs at least 1 instance, 1 token per block, 0 blocks per sequence and 2 tokens of context; got %d, %d, %d and %d",
+		return fmt.Errorf(
+			"sim: pool %q needs at least 1 instance, 1 token per block, 0 blocks per sequence and 2 tokens of context; got "+
+				"%d, %d, %d and %d",
 			p.Name, p.Size, p.BlockSize, p.SequenceBlocks, p.MaxModelLen)
 	case p.SizeMax != 0 && p.SizeMax < p.Size || p.MaxNumSeqs < 0:
-		return fmt.Errorf("sim: pool %q: SizeMax is %d and Seats %d, must be 0 or at least Size, %d, and not negative", p.Name, p.SizeMax, p.MaxNumSeqs, p.Size)
+		return fmt.Errorf("sim: pool %q: SizeMax is %d and Seats %d, must be 0 or at least Size, %d, and not negative",
+			p.Name, p.SizeMax, p.MaxNumSeqs, p.Size)
 	case p.OffloadBlocks < 0 || p.OffloadBlocks > 0 && !p.PrefixCaching:
-		return fmt.Errorf("sim: pool %q: OffloadBlocks is %d, must be 0 or, with prefix caching, more", p.Name, p.OffloadBlocks)
+		return fmt.Errorf("sim: pool %q: OffloadBlocks is %d, must be 0 or, with prefix caching, more", p.Name,
+			p.OffloadBlocks)
 	case p.SwapBlocks > 0 && p.PrefixCaching:
-		return fmt.Errorf("sim: pool %q: swapping and prefix caching exclude each other: SwapBlocks is %d", p.Name, p.SwapBlocks)
+		return fmt.Errorf("sim: pool %q: swapping and prefix caching exclude each other: SwapBlocks is %d", p.Name,
+			p.SwapBlocks)
 	case p.ColdStart < 0:
 		return fmt.Errorf("sim: pool %q: ColdStart is %v, must not be negative", p.Name, p.ColdStart)
 	case p.PromptMax < 0 || p.SwapBlocks < 0 || p.Classes < 0 || p.Classes > 256:
 		return fmt.Errorf("sim: pool %q: PromptMax %d and SwapBlocks %d must not be negative, Classes %d be from 0 to 256",
 			p.Name, p.PromptMax, p.SwapBlocks, p.Classes)
 	case p.Speculation != nil && (p.Speculation.Acceptance == nil || p.Speculation.validate() != nil):
-		return fmt.Errorf("sim: pool %q: speculation needs Acceptance and, in order of batch size, drafts from 0 to %d", p.Name, DraftsMax)
+		return fmt.Errorf("sim: pool %q: speculation needs Acceptance and, in order of batch size, drafts from 0 to %d",
+			p.Name, DraftsMax)
 	case p.Model == nil || p.Scheduler == nil || p.Router == nil:
 		return fmt.Errorf("sim: pool %q needs Model, Scheduler and Router", p.Name)
 	case len(p.Windows) > 2:
@@ -91,7 +99,8 @@ func (p *PoolSpec) validate() error {
 	}
 	k := kv.New(kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks})
 	if need := k.Blocks(p.MaxModelLen); need > p.KVBlocks {
-		return fmt.Errorf("sim: pool %q: one request of %d tokens needs %d KV blocks, the cache has %d", p.Name, p.MaxModelLen, need, p.KVBlocks)
+		return fmt.Errorf("sim: pool %q: one request of %d tokens needs %d KV blocks, the cache has %d", p.Name,
+			p.MaxModelLen, need, p.KVBlocks)
 	}
 	return nil
 }
@@ -104,7 +113,8 @@ func (p *Pool) addInstances(c *Cluster) {
 		if i >= p.Size {
 			continue
 		}
-		if in.life = live; p.ColdStart > 0 {
+		in.life = live
+		if p.ColdStart > 0 {
 			in.cold, in.step.end = true, Time(0).Add(p.ColdStart)
 			c.ends.Set(in.ID, in.step.end)
 		}
@@ -116,7 +126,8 @@ func (p *Pool) addInstances(c *Cluster) {
 func (p *Pool) list() {
 	p.instances, p.outstanding = p.instances[:0], p.outstanding[:0]
 	for _, in := range p.all {
-		if in.place = -1; in.life == live {
+		in.place = -1
+		if in.life == live {
 			in.place = int32(len(p.instances))
 			p.instances, p.outstanding = append(p.instances, in), append(p.outstanding, in.load)
 		}

@@ -11,11 +11,13 @@ import (
 )
 
 // fit fits to the user's own runs. A file that cannot take the result is refused before that.
-func (f *calibrateFlags) fit(ctx context.Context, out, errOut io.Writer, files []*measured.File, above configs.Options) error {
+func (f *calibrateFlags) fit(ctx context.Context, out, errOut io.Writer, files []*measured.File,
+	above configs.Options) error {
 	var file *calibrationFile
 	if f.out != "" {
 		var err error
-		if file, err = openCalibration(f.out); err != nil {
+		file, err = openCalibration(f.out)
+		if err != nil {
 			return err
 		}
 		defer file.abandon()
@@ -28,7 +30,8 @@ func (f *calibrateFlags) fit(ctx context.Context, out, errOut io.Writer, files [
 	if err != nil {
 		return err
 	}
-	c.Version, c.Data, c.Scenario, c.Set = programVersion(), f.data, f.scenario, f.set
+	c.Version, c.Data = programVersion(), f.data
+	c.Scenario, c.Set = f.scenario, f.set
 	if file != nil {
 		if err := file.write(c); err != nil {
 			return failed(err)

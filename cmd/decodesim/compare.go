@@ -66,12 +66,16 @@ send when their answer has come. If the workloads differ so do the requests, and
 		},
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.engines, "engines", nil, "`NAMES` of engines, with commas, each of which runs the one scenario")
-	flags.StringArrayVar(&f.with, "with", nil, "`KEY=VALUE` of one more variant of the one scenario, several with spaces; repeatable")
-	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over every scenario's; repeatable, such as pools.serve.replicas=3")
+	flags.StringSliceVar(&f.engines, "engines", nil,
+		"`NAMES` of engines, with commas, each of which runs the one scenario")
+	flags.StringArrayVar(&f.with, "with", nil,
+		"`KEY=VALUE` of one more variant of the one scenario, several with spaces; repeatable")
+	flags.StringArrayVar(&f.set, "set", nil,
+		"`KEY=VALUE` over every scenario's; repeatable, such as pools.serve.replicas=3")
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the first scenario's")
 	flags.IntVar(&f.seeds, "seeds", 1, "`N` seeds to run every scenario under, from the first on")
-	flags.StringVar(&f.out, "out", "", "write compare.json, compare.csv and plots to `DIR`, and scenario and summary of each to a folder of its own")
+	flags.StringVar(&f.out, "out", "",
+		"write compare.json, compare.csv and plots to `DIR`, and scenario and summary of each to a folder of its own")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
@@ -89,13 +93,15 @@ func (f *compareFlags) check(c *cobra.Command, args []string) error {
 	case engines && with:
 		return errors.New("compare: both --engines and --with; expected only one of them")
 	case len(args) == 0:
-		return fmt.Errorf("compare: missing scenarios: two or more names or paths to YAML files; see %s --help", c.CommandPath())
+		return fmt.Errorf("compare: missing scenarios: two or more names or paths to YAML files; see %s --help",
+			c.CommandPath())
 	case engines && len(args) > 1:
 		return fmt.Errorf("compare: %d scenarios with --engines; %s", len(args), one)
 	case with && len(args) > 1:
 		return fmt.Errorf("compare: %d scenarios with --with; %s", len(args), one)
 	case engines && len(f.engines) < 2:
-		return fmt.Errorf("--engines %q: expected two or more with commas between; valid names: %s", strings.Join(f.engines, ","), strings.Join(catalog.EngineNames(), ", "))
+		return fmt.Errorf("--engines %q: expected two or more with commas between; valid names: %s",
+			strings.Join(f.engines, ","), strings.Join(catalog.EngineNames(), ", "))
 	case !engines && !with && len(args) == 1:
 		return fmt.Errorf("compare: only %q; expected a second scenario, or --engines or --with and what to vary", args[0])
 	case f.seeds < 1 || f.seeds > seedsMax:
@@ -109,7 +115,8 @@ func (f *compareFlags) check(c *cobra.Command, args []string) error {
 
 // run compares. What cannot be built, and a directory that cannot take the results, are refused before the first run.
 func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []string) error {
-	q := compare.Plan{Sources: args, Engines: f.engines, With: f.with, Set: f.set, Env: os.Environ(), Seeds: f.seeds, Version: programVersion()}
+	q := compare.Plan{Sources: args, Engines: f.engines, With: f.with, Set: f.set, Env: os.Environ(), Seeds: f.seeds,
+		Version: programVersion()}
 	if f.seedGiven {
 		q.Seed = &f.seed
 	}
@@ -122,7 +129,8 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 	}
 	var box *compareBox
 	if f.out != "" {
-		if box, err = openCompareBox(f.out, r.Names()); err != nil {
+		box, err = openCompareBox(f.out, r.Names())
+		if err != nil {
 			return err
 		}
 		defer box.abandon()

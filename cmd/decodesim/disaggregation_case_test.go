@@ -109,7 +109,8 @@ func (c *publishedCase) verdict() string {
 		d.split, d.co.mean(tpotP90), d.pd.mean(tpotP90), d.factor(tpotP90), within, saidAfterMS, saidUntilMS,
 		d.co.mean(tpotP99)/d.co.mean(tpotP50), d.pd.mean(tpotP99)/d.pd.mean(tpotP50))
 	text += fmt.Sprintf(
-		"A first token is the price: p90 of TTFT rises from %.1f to %.1f s, for three quarters of the GPUs read the prompts. "+
+		"A first token is the price: p90 of TTFT rises from %.1f to %.1f s, for three quarters of the GPUs read the "+
+			"prompts. "+
 			"All in all an answer ends earlier, after %.1f s in the mean instead of %.1f. ",
 		d.co.mean(ttftP90), d.pd.mean(ttftP90), d.pd.mean(e2eMean), d.co.mean(e2eMean))
 	text += fmt.Sprintf(

@@ -116,7 +116,8 @@ func (c *publishedCase) head() string {
 		fmt.Sprintf(
 			"Cloudflare reported in April 2026 (“Building the foundation for running extra-large language models”, on Workers "+
 				"AI) that reading prompts and making "+
-				"tokens on separate GPUs, no more of them than before, at a growing volume of requests, took p90 of the time per token "+
+				"tokens on separate GPUs, no more of them than before, at a growing volume of requests, took p90 of the time per "+
+				"token "+
 				"from about %g ms, with high variance, to %g to %g ms. "+
 				"The figures are quoted from memory and unverified. They come without the model, the lengths, and how the GPUs "+
 				"are divided.",

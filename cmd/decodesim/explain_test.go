@@ -38,7 +38,11 @@ func told(t *testing.T, args ...string) string {
 
 // The bound of a dense model is (weights + batch · context · cache of a token) / bandwidth.
 func TestExplainGivesTheBoundOfTheFormula(t *testing.T) {
-	const read, perToken, bandwidth, flops = 2 * (8_030_261_248 - 128_256*4096), 131_072, 3.35e12, 989.4e12
+	const (
+		read      = 2 * (8_030_261_248 - 128_256*4096)
+		perToken  = 131_072
+		bandwidth = 3.35e12
+	)
 	for _, c := range []struct{ batch, context string }{{"1", "1"}, {"8", "4096"}, {"32", "32768"}} {
 		x := explained(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--batch", c.batch, "--context", c.context)
 		assert.Equal(t, "memory", x.Limit)
@@ -68,7 +72,10 @@ func TestExplainedNumbersAddUp(t *testing.T) {
 		bytes, flops := 0.0, 0.0
 		seconds, share := 0.0, 0.0
 		for _, p := range x.Parts {
-			bytes, flops, seconds, share = bytes+p.Bytes, flops+p.FLOPs, seconds+p.TimeS, share+p.Share
+			bytes += p.Bytes
+			flops += p.FLOPs
+			seconds += p.TimeS
+			share += p.Share
 		}
 		assert.InEpsilon(t, x.StepS, seconds, 1e-4, args)
 		assert.InEpsilon(t, 1, share, 1e-4, args)

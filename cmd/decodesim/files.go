@@ -95,7 +95,11 @@ func (o *outbox) figures(b *build.Built, r *result) []func() error {
 		func() error { f, err := report.Timeline(caption, r.Timeline); return o.figure("timeline", f, err) },
 	}
 	if r.Recorder.Attribution != nil {
-		steps = append(steps, func() error { f, err := report.GapParts(caption, r.Summary); return o.figure("itl_parts", f, err) })
+		steps = append(steps, func() error {
+			f,
+				err := report.GapParts(caption, r.Summary)
+			return o.figure("itl_parts", f, err)
+		})
 	}
 	return steps
 }

@@ -30,7 +30,8 @@ func TestMistakesAreNamed(t *testing.T) {
 			strings.Replace(small, "3.1-8b", "3.1-8B", 1),
 			`chat.yaml:2:1: model: model "llama-3.1-8B" not found; did you mean "llama-3.1-8b"? valid names:`, nil},
 		"a GPU misspelt": {
-			small, `--set pools.serve.gpu=h100: gpu "h100" not found; valid names: "a10", `, []string{"--set", "pools.serve.gpu=h100"}},
+			small, `--set pools.serve.gpu=h100: gpu "h100" not found; valid names: "a10", `,
+			[]string{"--set", "pools.serve.gpu=h100"}},
 		"a model that does not fit": {
 			big, `chat.yaml:3:9: pools[0]: llama-3.1-70b does not fit on 1 × h100-sxm: each GPU needs 144.1 GB (weights 141.1, activations 1.7, context 1.3) ` +
 				`and gives 78.7 GB of its 85.5; it misses by 65.4 GB; tensor_parallel 2 would do`, nil},

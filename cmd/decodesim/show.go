@@ -14,7 +14,8 @@ func newShow(out io.Writer) *cobra.Command {
 		Short: "Print a built-in file, to copy",
 		Long: "Print the YAML file of a built-in scenario, study, GPU, model, engine, efficiency or acceptance curve, to " +
 			"copy and change.\n" +
-			"Where an engine and its efficiencies have one name, that is the engine's; the efficiencies are efficiencies/NAME.\n" +
+			"Where an engine and its efficiencies have one name, that is the engine's; the efficiencies are " +
+			"efficiencies/NAME.\n" +
 			"Built-in efficiencies are of several GPUs; a pool's efficiency takes a file of one: those under default, or " +
 			"under a gpu.",
 		Example: "  decodesim show chat-70b > my-scenario.yaml",

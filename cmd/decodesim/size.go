@@ -61,7 +61,8 @@ A key of --set is one of the study, such as budget.gpus, or else one of its scen
 		},
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the study's, or else its scenario's; repeatable, such as budget.gpus=32")
+	flags.StringArrayVar(&f.set, "set", nil,
+		"`KEY=VALUE` over the study's, or else its scenario's; repeatable, such as budget.gpus=32")
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
 	flags.StringVar(&f.out, "out", "", "write study, results, candidates, plots, a report and the best scenario to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
@@ -77,13 +78,15 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 		return err
 	}
 	line := progressOn(errOut)
-	options := sizing.Options{Env: os.Environ(), Version: programVersion(), Told: func(what string, done, of int) { line.say("%s: %d of %d", what, done, of) }}
+	options := sizing.Options{Env: os.Environ(), Version: programVersion(),
+		Told: func(what string, done, of int) { line.say("%s: %d of %d", what, done, of) }}
 	if f.seedGiven {
 		options.Seed = &f.seed
 	}
 	var box *sizeBox
 	if f.out != "" {
-		if box, err = openSizeBox(f.out); err != nil {
+		box, err = openSizeBox(f.out)
+		if err != nil {
 			return err
 		}
 		defer box.Abandon()
@@ -109,7 +112,8 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 		return sizing.WriteText(w, answer)
 	})
 	if err == nil { // how long is no result: it differs from run to run
-		fmt.Fprintf(errOut, "decodesim: %s in %s s\n", text.Counted(answer.Simulations, "simulation"), text.Significant(tookS))
+		fmt.Fprintf(errOut, "decodesim: %s in %s s\n", text.Counted(answer.Simulations, "simulation"),
+			text.Significant(tookS))
 	}
 	return err
 }

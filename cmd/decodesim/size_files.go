@@ -39,7 +39,8 @@ func (box *sizeBox) write(ctx context.Context, s *configs.Study, answer *sizing.
 		func() error { return splits.Write(box.Dir, "goodput_by_split") },
 		func() error { return frontier.Write(box.Dir, "frontier") },
 		func() error {
-			return box.WriteFile("report.html", func(w io.Writer) error { return sizing.WriteHTML(w, answer, splits.SVG, frontier.SVG) })
+			return box.WriteFile("report.html",
+				func(w io.Writer) error { return sizing.WriteHTML(w, answer, splits.SVG, frontier.SVG) })
 		},
 		func() error {
 			return box.WriteFile("size.json", func(w io.Writer) error { return text.WriteJSON(w, answer) })

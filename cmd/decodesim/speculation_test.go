@@ -249,7 +249,8 @@ func (c *gain) verdict(t *testing.T, own []gained, steps []priced) string {
 		text += fmt.Sprintf(" From about %d, drafting makes tokens slower.", even)
 	}
 	text += fmt.Sprintf(
-		" By the data sheet, the linear layers of a verification turn compute-bound at batch %d, those of a plain step at %d.",
+		" By the data sheet, the linear layers of a verification turn compute-bound at batch %d, those of a plain step "+
+			"at %d.",
 		steps[0].x.LinearFrom, c.step(t, 1).LinearFrom())
 	return text + " " + c.why
 }

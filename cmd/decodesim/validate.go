@@ -54,17 +54,21 @@ the load and not the deployment: that is --scenario, a name or a file, whose wor
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.data, "data", "", "the measurements: a CSV, JSON or JSONL `FILE`, gzip or plain")
-	flags.StringVar(&f.scenario, "scenario", "", "deployment of runs whose data do not say it: the name of a `SCENARIO` or a YAML file")
-	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario of every run; repeatable, such as pools.serve.max_num_seqs=64")
+	flags.StringVar(&f.scenario, "scenario", "",
+		"deployment of runs whose data do not say it: the name of a `SCENARIO` or a YAML file")
+	flags.StringArrayVar(&f.set, "set", nil,
+		"`KEY=VALUE` over the scenario of every run; repeatable, such as pools.serve.max_num_seqs=64")
 	flags.StringVar(&f.efficiency, "efficiency", "", "what the steps of every run achieve: a name or a YAML `FILE`")
-	flags.StringVar(&f.show, "show", "", "print the scenario of the run with this `ID`, which decodesim run takes, and simulate nothing")
+	flags.StringVar(&f.show, "show", "",
+		"print the scenario of the run with this `ID`, which decodesim run takes, and simulate nothing")
 	flags.StringVar(&f.out, "out", "", "write predictions.csv, validation.json and plots to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.MarkFlagFilename("data", "csv", "json", "jsonl", "gz"))
 	cobra.CheckErr(c.MarkFlagFilename("efficiency", "yaml", "yml"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
-	completeNames(c, map[string][]string{"scenario": configs.ScenarioNames()}, cobra.ShellCompDirectiveDefault) // and files
+	// and files
+	completeNames(c, map[string][]string{"scenario": configs.ScenarioNames()}, cobra.ShellCompDirectiveDefault)
 	return c
 }
 
@@ -74,7 +78,8 @@ func (f *validateFlags) check(c *cobra.Command) error {
 		return fmt.Errorf("validate: missing --data: a file of measurements; see %s --help", c.CommandPath())
 	}
 	for _, flag := range []struct{ name, want string }{
-		{"data", "a file of measurements"}, {"scenario", "a name or a YAML file"}, {"efficiency", "a name or a YAML file"}, {"show", "the id of a run"},
+		{"data", "a file of measurements"}, {"scenario", "a name or a YAML file"}, {"efficiency", "a name or a YAML file"},
+		{"show", "the id of a run"},
 	} {
 		if x := c.Flags().Lookup(flag.name); x.Changed && x.Value.String() == "" {
 			return fmt.Errorf("--%s is empty; expected %s", flag.name, flag.want)
@@ -98,7 +103,8 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	}
 	var dir *report.Dir
 	if f.out != "" {
-		if dir, err = report.Open(f.out); err != nil {
+		dir, err = report.Open(f.out)
+		if err != nil {
 			return err
 		}
 		defer dir.Abandon()
@@ -116,9 +122,11 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 }
 
 // score predicts every value and compares it with what was measured.
-func (f *validateFlags) score(ctx context.Context, errOut io.Writer, source *validation.Source, file *measured.File, above configs.Options) (*validation.Validation, error) {
+func (f *validateFlags) score(ctx context.Context, errOut io.Writer, source *validation.Source, file *measured.File,
+	above configs.Options) (*validation.Validation, error) {
 	line := progressOn(errOut)
-	predictions, err := validation.PredictUnder(ctx, file.Runs, above, nil, func(done int) { line.sayRuns(done, len(file.Runs)) })
+	predictions, err := validation.PredictUnder(ctx, file.Runs, above, nil,
+		func(done int) { line.sayRuns(done, len(file.Runs)) })
 	line.clear()
 	if err != nil {
 		return nil, failed(err)
@@ -154,7 +162,8 @@ func (f *validateFlags) print(out, errOut io.Writer, v *validation.Validation, d
 
 // whySkipped says why no row has a prediction, if that is one reason.
 func whySkipped(v *validation.Validation) string {
-	if len(v.Rows) > 0 && !slices.ContainsFunc(v.Rows, func(r validation.Row) bool { return r.Skipped != v.Rows[0].Skipped }) {
+	if len(v.Rows) > 0 && !slices.ContainsFunc(v.Rows,
+		func(r validation.Row) bool { return r.Skipped != v.Rows[0].Skipped }) {
 		return "every row is skipped: " + v.Rows[0].Skipped
 	}
 	return "every row is skipped, each for a reason given with it"
@@ -201,7 +210,8 @@ func sharedFolder() (string, error) {
 		return beside, nil
 	}
 	if at, err := os.Stat(dir); err != nil || !at.IsDir() {
-		return "", fmt.Errorf("DECODESIM_SHARED=%s: no such directory; expected the folder of shared data, or the variable unset", dir)
+		return "", fmt.Errorf(
+			"DECODESIM_SHARED=%s: no such directory; expected the folder of shared data, or the variable unset", dir)
 	}
 	return dir, nil
 }
@@ -209,7 +219,8 @@ func sharedFolder() (string, error) {
 // onlyData refuses arguments: the files are named by --data.
 func onlyData(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%s: %q is one argument too many; expected only flags, such as --data %s", c.Name(), args[0], args[0])
+		return fmt.Errorf("%s: %q is one argument too many; expected only flags, such as --data %s", c.Name(), args[0],
+			args[0])
 	}
 	return nil
 }

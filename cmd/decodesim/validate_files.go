@@ -12,8 +12,8 @@ import (
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
-// leaveValidation writes the predictions and the plots: all of them, or none. validation.json comes last: where it is, the
-// others are whole.
+// leaveValidation writes the predictions and the plots: all of them, or none. validation.json comes last: where it is,
+// the others are whole.
 func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validation) error {
 	caption := text.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: whatIsShown(v)}
 	steps := []func() error{

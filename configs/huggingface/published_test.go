@@ -138,7 +138,8 @@ var notUnderstood = map[string]string{
 	"zai-org--GLM-5.2":                              "index_share_for_mtp_iteration",
 }
 
-// TestEveryPublishedConfigIsCountedOrRefused: no config of the reference folder is read without its count being checked.
+// TestEveryPublishedConfigIsCountedOrRefused: no config of the reference folder is read without its count being
+// checked.
 func TestEveryPublishedConfigIsCountedOrRefused(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(sharedDir(t), "hf_configs", "*.json"))
 	require.NoError(t, err)

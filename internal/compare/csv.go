@@ -15,7 +15,8 @@ import (
 // interval; cells of what is not known stay empty.
 func WriteCSV(w io.Writer, c *Comparison) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{{"metric", "unit", "scenario", "value", "difference", "relative", "low", "high", "n", "significant"}}
+	rows := [][]string{{"metric", "unit", "scenario", "value", "difference", "relative", "low", "high", "n",
+		"significant"}}
 	for _, item := range c.Metrics {
 		for i, v := range item.Values {
 			row := []string{item.Metric, item.Unit, c.Scenarios[i].Name, v.Cell(), "", "", "", "", "", ""}

@@ -26,7 +26,8 @@ func contest(n int, seeds ...uint64) *Comparison {
 	c := &Comparison{Seeds: seeds, Seedable: true}
 	names := []string{"vllm-v0", "sarathi", "vllm-v1", "sglang", "static"}[:n]
 	for _, name := range names {
-		c.Scenarios = append(c.Scenarios, Contender{Name: name, Source: "chat-70b", Is: "llama-3.1-70b · 2 replicas of 4 × h100-sxm"})
+		c.Scenarios = append(c.Scenarios,
+			Contender{Name: name, Source: "chat-70b", Is: "llama-3.1-70b · 2 replicas of 4 × h100-sxm"})
 	}
 	row := func(key string, values ...string) {
 		c.Diff = append(c.Diff, KeyDiff{Key: key, Values: append(values, slices.Repeat(values[1:], 5)...)[:n]})
@@ -41,7 +42,8 @@ func contest(n int, seeds ...uint64) *Comparison {
 			slower := math.Pow(1.1, float64(i))
 			s.Latency.TTFT.Mean, s.Latency.TTFT.P50 = 0.2*slower, 0.15*slower
 			s.Latency.ITL.P99, s.Latency.E2E.Mean = 0.3/slower, 3+0.2*slower
-			s.Tail = &metrics.Tail{P99S: s.Latency.ITL.P99, Share: metrics.TailShare{Paused: 0.93, Mixed: 0.002, Preempted: 0.04, Decode: 0.028}}
+			s.Tail = &metrics.Tail{P99S: s.Latency.ITL.P99,
+				Share: metrics.TailShare{Paused: 0.93, Mixed: 0.002, Preempted: 0.04, Decode: 0.028}}
 			trial := Trial{Summary: s}
 			for id := range 2000 {
 				ttft := sim.Seconds(s.Latency.TTFT.Mean * (1 + 0.1*float64(id*id%7-3)))
@@ -88,7 +90,8 @@ func TestIntervalsArePrintedWhereThereIsRoom(t *testing.T) {
 
 func TestTheTableSaysWhatItComparedOn(t *testing.T) {
 	c := contest(2, 1)
-	assert.Contains(t, comparisonText(t, c), "2 scenarios, the same 5,000 requests, seed 1\nllama-3.1-70b · 2 replicas of 4 × h100-sxm\n")
+	assert.Contains(t, comparisonText(t, c),
+		"2 scenarios, the same 5,000 requests, seed 1\nllama-3.1-70b · 2 replicas of 4 × h100-sxm\n")
 	assert.Contains(t, comparisonText(t, c), "--seeds 10 gives every row an interval.")
 	c.Seedable = false
 	assert.NotContains(t, comparisonText(t, c), "--seeds")
@@ -100,7 +103,8 @@ func TestTheTableSaysWhatItComparedOn(t *testing.T) {
 	assert.Contains(t, comparisonText(t, c), "\nthe scenarios do not differ\n")
 	seeds := comparisonText(t, contest(2, 4, 5, 6))
 	assert.Contains(t, seeds, "3 seeds from 4\n")
-	assert.Contains(t, seeds, "from 3 runs of each, paired by seed; values are means over them.\n\nUnder seed 4:\nvllm-v0: ")
+	assert.Contains(t, seeds,
+		"from 3 runs of each, paired by seed; values are means over them.\n\nUnder seed 4:\nvllm-v0: ")
 }
 
 // TestRowsOfAClassStandUnderItsName, in the columns of the others.
@@ -115,7 +119,8 @@ func TestRowsOfAClassStandUnderItsName(t *testing.T) {
 	_, row, _ := strings.Cut(table, "\nTTFT mean, ms")
 	row, _, _ = strings.Cut(row, "\n")
 	row = row[len("  "):]
-	assert.Contains(t, table, "\nclass interactive\n  TTFT mean, ms"+row+"\n  TTFT p99, ms "+row+"\nclass batch\n  TTFT mean, ms"+row+"\n")
+	assert.Contains(t, table, "\nclass interactive\n  TTFT mean, ms"+row+"\n  TTFT p99, ms "+
+		row+"\nclass batch\n  TTFT mean, ms"+row+"\n")
 }
 
 // TestWarningsOfAllAreSaidOnce, and others with who gives them.
@@ -129,9 +134,10 @@ func TestWarningsOfAllAreSaidOnce(t *testing.T) {
 
 func TestDifferencesReadWell(t *testing.T) {
 	item := func(unit string, first, other float64, interval *stats.Interval) []string {
-		return differenceCells(&Item{Unit: unit, Values: []stats.Number{stats.Number(first), stats.Number(other)}, Differences: []*Difference{
-			nil, {Mean: stats.Number(other - first), Interval: interval},
-		}}, 1, true)
+		return differenceCells(&Item{Unit: unit, Values: []stats.Number{stats.Number(first), stats.Number(other)},
+			Differences: []*Difference{
+				nil, {Mean: stats.Number(other - first), Interval: interval},
+			}}, 1, true)
 	}
 	yes, no := &stats.Interval{Low: 0.1, High: 0.3, Significant: true}, &stats.Interval{Low: -0.1, High: 0.3}
 	assert.Equal(t, []string{"+20.0 %", "±10"}, item("s", 1, 1.2, yes))
@@ -150,15 +156,18 @@ func TestDifferencesReadWell(t *testing.T) {
 
 func TestASentenceSaysWhyTheTailLooksSo(t *testing.T) {
 	c := contest(3, 1)
-	assert.Contains(t, c.Scenarios[0].Why, ", the longest of all: of the gaps that long or longer 93 % are decodes held while prompts ran alone, "+
-		"4 % are interrupted by a preemption, 3 % are plain decode steps; TTFT p50 150 ms, the shortest of all; ")
+	assert.Contains(t, c.Scenarios[0].Why,
+		", the longest of all: of the gaps that long or longer 93 % are decodes held while prompts ran alone, "+
+			"4 % are interrupted by a preemption, 3 % are plain decode steps; TTFT p50 150 ms, the shortest of all; ")
 	assert.NotContains(t, c.Scenarios[1].Why, "of all", "neither first nor last")
 	c.Scenarios[1].Summary.Tail.Share = metrics.TailShare{Mixed: 0.999, Decode: 0.001}
 	c.Scenarios[1].Summary.Pools[0].FinishedRows, c.Scenarios[1].Summary.Pools[0].Swaps = 0.72, 3
 	c.Scenarios[1].Summary.Requests.Preemptions = 7
 	why := TailSentence(c, 1)
 	assert.Contains(t, why, ": all gaps that long or longer are steps shared with prompts; ")
-	assert.Contains(t, why, "; 7 preemptions of 5,000 requests, 3 of them to host memory; 72 % of the rows of its decode steps had ended already")
+	assert.Contains(
+		t, why, "; 7 preemptions of 5,000 requests, 3 of them to host memory; 72 % of the rows of its decode steps had "+
+			"ended already")
 	empty := &Comparison{Scenarios: []Contender{{Summary: &metrics.Summary{}}}}
 	assert.Empty(t, TailSentence(empty, 0))
 	two := contest(2, 1)
@@ -192,9 +201,10 @@ func summary() *metrics.Summary {
 			TTFT:     metrics.Quantiles{N: 4996, Mean: .0851, P50: .0712, P90: .14, P95: .171, P99: .29, P999: .5, Max: .6123},
 			ITL:      itl,
 			ITLChunk: itl,
-			TPOT:     metrics.Quantiles{N: 4990, Mean: .0149, P50: .0148, P90: .0161, P95: .0165, P99: .0171, P999: .02, Max: .0222},
-			E2E:      metrics.Quantiles{N: 4990, Mean: 3.91, P50: 3.456, P90: 7.1, P95: 8.8, P99: 12.34, P999: 20, Max: 23.4},
-			Queue:    metrics.Quantiles{N: 4996, Mean: .0021, P99: .01, P999: .9, Max: 1.2},
+			TPOT: metrics.Quantiles{N: 4990, Mean: .0149, P50: .0148, P90: .0161, P95: .0165, P99: .0171, P999: .02,
+				Max: .0222},
+			E2E:   metrics.Quantiles{N: 4990, Mean: 3.91, P50: 3.456, P90: 7.1, P95: 8.8, P99: 12.34, P999: 20, Max: 23.4},
+			Queue: metrics.Quantiles{N: 4996, Mean: .0021, P99: .01, P999: .9, Max: 1.2},
 		},
 		Throughput: metrics.Throughput{RequestsPerS: 7.9, OutputTokensPerS: 3150.4, OutputTokensPerSPerGPU: 393.8},
 		Load:       metrics.Load{OfferedPerS: 8.02, ServedPerS: 7.96},

@@ -11,8 +11,9 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// TailSentence says why the tail of a scenario looks so, from what its run measured and how that stands among the others:
-// how far its p99 is from its median and what the gaps beyond are made of, what its requests wait for, what it preempts.
+// TailSentence says why the tail of a scenario looks so, from what its run measured and how that stands among the
+// others: how far its p99 is from its median and what the gaps beyond are made of, what its requests wait for, what it
+// preempts.
 func TailSentence(c *Comparison, i int) string {
 	s := c.Scenarios[i].Summary
 	clauses := tailClauses(c, i)

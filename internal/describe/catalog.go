@@ -120,8 +120,8 @@ func listEngines() ([][]string, error) {
 		})
 	}
 	return append(rows, []string{},
-		[]string{
-			"sequences, tokens a step, memory: what the engine calls these limits; decodesim show NAME has all of its arguments"}), nil
+		[]string{"sequences, tokens a step, memory: what the engine calls these limits; " +
+			"decodesim show NAME has all of its arguments"}), nil
 }
 
 func listEfficiencies() ([][]string, error) {

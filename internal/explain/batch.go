@@ -72,8 +72,8 @@ type region struct {
 	shade, tint plot.Shade
 }
 
-// regionsOf returns what memory binds and what compute binds. The border is midway, on the log axis, between the batches
-// on both sides of the change.
+// regionsOf returns what memory binds and what compute binds. The border is midway, on the log axis, between the
+// batches on both sides of the change.
 func regionsOf(points []BatchPoint, first, last float64) []region {
 	border := last
 	for i, q := range points {

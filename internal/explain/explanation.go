@@ -130,11 +130,14 @@ func (s *Step) Explain() (*Explanation, error) {
 		WeightsBytes: d.Model.WeightBytes(), Fits: s.fitting(s.Context) >= s.batch,
 	}
 	share := s.Model.Share(s.batch)
-	x.RankBatch, x.Rows, x.RowsPadding, x.Eager = share.Sequences, share.Rows, share.Padding, share.Eager
+	x.RankBatch, x.Eager = share.Sequences, share.Eager
+	x.Rows, x.RowsPadding = share.Rows, share.Padding
 	x.KVBytes, x.KVBytesHeld = d.KVBytesPerToken()
 	at := s.point(s.batch)
-	x.BytesTotal, x.FLOPsTotal, x.MemoryS, x.ComputeS = at.bytes, at.flops, at.MemoryS, at.ComputeS
-	x.BoundS, x.StepS, x.Limit, x.TokensPerS = at.BoundS, at.StepS, at.Limit, at.TokensPerS
+	x.BytesTotal, x.MemoryS = at.bytes, at.MemoryS
+	x.FLOPsTotal, x.ComputeS = at.flops, at.ComputeS
+	x.BoundS, x.StepS = at.BoundS, at.StepS
+	x.Limit, x.TokensPerS = at.Limit, at.TokensPerS
 	x.Fraction = x.BoundS / x.StepS
 	g := s.Price(s.batch)
 	x.Share = shareOf(&g)

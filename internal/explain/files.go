@@ -12,7 +12,8 @@ import (
 // WriteFiles writes the plots and explain.json: all of them, or none.
 func WriteFiles(dir *report.Dir, s *Step, x *Explanation) error {
 	caption := text.Caption{
-		Scenario: "decode at context " + text.Count(x.Context), Model: x.Model, Hardware: fmt.Sprintf("%d × %s", x.GPUs, x.GPU),
+		Scenario: "decode at context " + text.Count(x.Context), Model: x.Model,
+		Hardware: fmt.Sprintf("%d × %s", x.GPUs, x.GPU),
 	}
 	if x.Scenario != "" {
 		caption.Scenario = fmt.Sprintf("%s, %s", s.scenario.Name, caption.Scenario)
@@ -26,7 +27,8 @@ func WriteFiles(dir *report.Dir, s *Step, x *Explanation) error {
 		{"itl_vs_batch", func() (plot.Figure, error) { return ITLVsBatch(caption, batchPoints(x)) }},
 	}
 	if v := x.Speculation; v != nil {
-		figures = append(figures, drawing{"speculation", func() (plot.Figure, error) { return speedUpsOf(s, v).Draw(caption) }})
+		figures = append(figures,
+			drawing{"speculation", func() (plot.Figure, error) { return speedUpsOf(s, v).Draw(caption) }})
 	}
 	for _, f := range figures {
 		figure, err := f.draw()
@@ -64,7 +66,8 @@ func batchPoints(x *Explanation) []BatchPoint {
 	var points []BatchPoint
 	for _, c := range x.Curve {
 		if c.Fits || c.Batch == x.Batch {
-			points = append(points, BatchPoint{Batch: c.Batch, ITLS: c.StepS, FloorS: c.BoundS, ComputeBound: c.Limit == "compute"})
+			points = append(points, BatchPoint{Batch: c.Batch, ITLS: c.StepS, FloorS: c.BoundS,
+				ComputeBound: c.Limit == "compute"})
 		}
 	}
 	return points

@@ -84,7 +84,8 @@ func (r *Roofline) roof(chart *plot.Chart, x, y plot.Axis) {
 		plot.Line(plot.Stroke(plot.AxisLine, 1, 3, 3), floor, peak),
 		plot.Note{
 			At: end, Offset: vg.Point{Y: 6}, Align: 1, Ink: bold,
-			Text: text.Scaled(r.PeakFLOPS, "FLOP/s") + " " + r.DType + ", from " + text.Significant(r.ridge()) + " FLOP per byte",
+			Text: text.Scaled(r.PeakFLOPS, "FLOP/s") + " " + r.DType + ", from " +
+				text.Significant(r.ridge()) + " FLOP per byte",
 		},
 		plot.Note{At: floor, Offset: vg.Point{X: 6, Y: 7}, Ink: soft, Text: "compute-bound", Ground: true},
 		plot.Note{At: floor, Offset: vg.Point{X: -6, Y: 7}, Align: 1, Ink: soft, Text: "memory-bound", Ground: true},
@@ -107,7 +108,8 @@ func along(from, to plotter.XY, k plot.Ink, label string) plot.Layer {
 
 // batches draws the points. A label that would cover another is left out, but never that of the last.
 func (r *Roofline) batches(chart *plot.Chart) {
-	shown := slices.DeleteFunc(slices.Clone(r.Points), func(q RooflinePoint) bool { return !(q.Intensity > 0 && q.FLOPS > 0) })
+	shown := slices.DeleteFunc(slices.Clone(r.Points),
+		func(q RooflinePoint) bool { return !(q.Intensity > 0 && q.FLOPS > 0) })
 	chart.Add(plot.Layer(func(c draw.Canvas, p *gonum.Plot) {
 		var taken []vg.Rectangle
 		for _, q := range slices.Backward(shown) {

@@ -70,7 +70,8 @@ func (s *Step) ExplainSpeculation() (*SpeculationX, error) {
 		x.Limit = "compute"
 	}
 	p := s.speculating(s.batch, x.Rates, a.Length)
-	x.PlainS, x.SpeedUp, x.BreakEven, x.TokensPerStep = p.PlainS, p.SpeedUp, p.BreakEven, a.Length(x.Drafts)
+	x.PlainS, x.SpeedUp, x.BreakEven = p.PlainS, p.SpeedUp, p.BreakEven
+	x.TokensPerStep = a.Length(x.Drafts)
 	for _, c := range s.curve() {
 		x.Curve = append(x.Curve, s.speculating(c.Batch, x.Rates, a.Length))
 	}

@@ -17,8 +17,11 @@ func explainDrafting(b *bytes.Buffer, s *Step, x *Explanation) {
 	if v.Drafter != "" {
 		what += fmt.Sprintf(" (%s, %s GB of each GPU)", v.Drafter, describe.Giga(v.DrafterBytes))
 	}
-	line("Speculation: %s, %s a step and sequence, accepted %s. All of the above is the step without drafts.", what, count(v.Drafts, "draft"), acceptedHow(s))
-	line("With drafts the step takes %s ms, %s ms of it drafting, against %s ms without, and yields %s tokens of a sequence: %s × the tokens/s.",
+	line("Speculation: %s, %s a step and sequence, accepted %s. All of the above is the step without drafts.", what,
+		count(v.Drafts, "draft"), acceptedHow(s))
+	line(
+		"With drafts the step takes %s ms, %s ms of it drafting, against %s ms without, and yields %s tokens of a "+
+			"sequence: %s × the tokens/s.",
 		milli(v.StepS), milli(v.DraftingS), milli(v.PlainS), text.Significant(v.TokensPerStep), text.Significant(v.SpeedUp))
 	line("Break-even: %s", breakEvenSentence(s, v))
 	line("Compute: %s", verifySentence(s, v))
@@ -78,7 +81,8 @@ func verifySentence(s *Step, v *SpeculationX) string {
 	case v.LinearFrom == 0:
 		said = "the linear layers of a verification stay memory-bound at every batch"
 	case v.LinearSwitchBatch == nil:
-		said = fmt.Sprintf("the linear layers of a verification would turn compute-bound at batch %s; %s fit", text.Count(v.LinearFrom), text.Count(seats))
+		said = fmt.Sprintf("the linear layers of a verification would turn compute-bound at batch %s; %s fit",
+			text.Count(v.LinearFrom), text.Count(seats))
 	default:
 		said = fmt.Sprintf("the linear layers of a verification turn compute-bound at batch %s", text.Count(v.LinearFrom))
 	}

@@ -22,8 +22,8 @@ type SpeedUps struct {
 	Ridge   float64     // batch from which compute binds the linear layers of a verification; 0: none
 }
 
-// The ends of the colours of the map and their middle: orange and blue differ for the colour-blind too (Brewer, ColorBrewer
-// 2.0, PuOr and RdBu), and the numbers stand in the cells.
+// The ends of the colours of the map and their middle: orange and blue differ for the colour-blind too (Brewer,
+// ColorBrewer 2.0, PuOr and RdBu), and the numbers stand in the cells.
 const (
 	slowerShade plot.Shade = 0xc0661a
 	evenShade   plot.Shade = 0xf7f7f7
@@ -65,7 +65,8 @@ func (h *SpeedUps) half() float64 { return (h.Rates[1] - h.Rates[0]) / 2 }
 
 // axes have a label for each column and row of cells.
 func (h *SpeedUps) axes() (x, y plot.Axis) {
-	x = plot.Axis{Name: "decoding sequences in the batch", Min: -0.5, Max: float64(len(h.Batches)) - 0.5, Scale: gonum.LinearScale{}}
+	x = plot.Axis{Name: "decoding sequences in the batch", Min: -0.5, Max: float64(len(h.Batches)) - 0.5,
+		Scale: gonum.LinearScale{}}
 	for i, b := range h.Batches {
 		x.Ticks = append(x.Ticks, gonum.Tick{Value: float64(i), Label: text.Count(b)})
 	}
@@ -171,7 +172,8 @@ func (h *SpeedUps) ridgeAt() (x float64, shown bool) {
 
 // outlined draws a dark line that white parts from the cells.
 func outlined(chart *plot.Chart, width vg.Length, dashes []vg.Length, points ...plotter.XY) {
-	chart.Add(plot.Line(plot.Stroke(plot.White, width+2.1), points...), plot.Line(plot.Stroke(plot.InkDark, width, dashes...), points...))
+	chart.Add(plot.Line(plot.Stroke(plot.White, width+2.1), points...),
+		plot.Line(plot.Stroke(plot.InkDark, width, dashes...), points...))
 }
 
 // key says what colours and lines are, above the map.

@@ -24,7 +24,8 @@ func Text(s *Step, x *Explanation) []byte {
 	line("%s%s · %s · %s weights · %s KV cache · %s", name, x.Model, replicaOf(s.Pool),
 		strings.TrimLeft(x.Sparsity+" "+x.Weights, " "), x.KVCache, x.Engine)
 	line("%s; KV cache of %s", describe.ShapeOf(&s.Deployment.Model), describe.CachePerToken(&s.Deployment))
-	line("one decode step: batch %s%s, context %s%s", text.Count(x.Batch), because(s.batchWhy), text.Count(x.Context), because(s.contextWhy))
+	line("one decode step: batch %s%s, context %s%s", text.Count(x.Batch), because(s.batchWhy), text.Count(x.Context),
+		because(s.contextWhy))
 	explainShare(line, s, x)
 	line("")
 	explainParts(&b, x)
@@ -61,7 +62,8 @@ func because(why string) string {
 // explainShare says what the busiest GPU has of the batch, where that is not all of it as it is.
 func explainShare(line func(string, ...any), s *Step, x *Explanation) {
 	if x.Data > 1 {
-		line("data parallel: %d ranks in lock step, of up to %s sequences each; experts see %s tokens at once", x.Data, text.Count(x.RankBatch),
+		line("data parallel: %d ranks in lock step, of up to %s sequences each; experts see %s tokens at once", x.Data,
+			text.Count(x.RankBatch),
 			text.Count(s.Model.Share(s.batch).Tokens))
 	}
 	if x.Pipeline > 1 {
@@ -99,26 +101,32 @@ func explainParts(b *bytes.Buffer, x *Explanation) {
 			limit = "compute"
 		}
 		rows = append(rows, []string{
-			name, text.Scaled(p.Bytes, "B"), text.Scaled(p.FLOPs, ""), text.Short(p.FLOPs / p.Bytes), milli(p.MemoryS), milli(p.ComputeS),
+			name, text.Scaled(p.Bytes, "B"), text.Scaled(p.FLOPs, ""), text.Short(p.FLOPs / p.Bytes), milli(p.MemoryS),
+			milli(p.ComputeS),
 			milli(p.TimeS), percentOf(p.Share), limit,
 		})
 	}
 	intensity := text.Short(x.FLOPsTotal / x.BytesTotal)
 	rows = append(rows,
-		[]string{"step", text.Scaled(x.BytesTotal, "B"), text.Scaled(x.FLOPsTotal, ""), intensity, "", "", milli(x.StepS), "100 %", ""},
-		[]string{"bound, at peak", "", "", "", milli(x.MemoryS), milli(x.ComputeS), milli(x.BoundS), percentOf(x.Fraction), x.Limit})
+		[]string{"step", text.Scaled(x.BytesTotal, "B"), text.Scaled(x.FLOPsTotal, ""), intensity, "", "", milli(x.StepS),
+			"100 %", ""},
+		[]string{"bound, at peak", "", "", "", milli(x.MemoryS), milli(x.ComputeS), milli(x.BoundS), percentOf(x.Fraction),
+			x.Limit})
 	aligned(b, rows)
 }
 
 // explainLimits says in sentences what limits the step and from where on something else does.
 func explainLimits(line func(string, ...any), s *Step, x *Explanation) {
-	line("The step takes %s ms, %s × its bound of %s ms, for %s tokens/s: %s.", milli(x.StepS), text.Significant(x.StepS/x.BoundS), milli(x.BoundS),
+	line("The step takes %s ms, %s × its bound of %s ms, for %s tokens/s: %s.", milli(x.StepS),
+		text.Significant(x.StepS/x.BoundS), milli(x.BoundS),
 		text.Significant(x.TokensPerS), sharesOf(&x.Share))
 	bandwidth := text.Scaled(s.Deployment.GPU.BandwidthBps.Value, "B/s")
 	if x.Limit == "memory" {
-		line("Memory sets the bound: %s at %s take %s ms, the arithmetic %s ms.", text.Scaled(x.BytesTotal, "B"), bandwidth, milli(x.MemoryS), milli(x.ComputeS))
+		line("Memory sets the bound: %s at %s take %s ms, the arithmetic %s ms.", text.Scaled(x.BytesTotal, "B"), bandwidth,
+			milli(x.MemoryS), milli(x.ComputeS))
 	} else {
-		line("Compute sets the bound: the arithmetic takes %s ms, %s at %s %s ms.", milli(x.ComputeS), text.Scaled(x.BytesTotal, "B"), bandwidth, milli(x.MemoryS))
+		line("Compute sets the bound: the arithmetic takes %s ms, %s at %s %s ms.", milli(x.ComputeS),
+			text.Scaled(x.BytesTotal, "B"), bandwidth, milli(x.MemoryS))
 	}
 	line("Batch: %s", batchSentence(s, x))
 	line("Context: %s", contextSentence(s, x))
@@ -147,10 +155,12 @@ func batchSentence(s *Step, x *Explanation) string {
 	said := ""
 	switch {
 	case x.computeFrom == 0:
-		said = fmt.Sprintf("at %s tokens of context memory binds every batch, for reading a sequence's cache takes longer than its arithmetic",
+		said = fmt.Sprintf(
+			"at %s tokens of context memory binds every batch, for reading a sequence's cache takes longer than its arithmetic",
 			text.Count(x.Context))
 	case x.SwitchBatch == nil:
-		said = fmt.Sprintf("memory-bound up to batch %s, never compute-bound within the %s that the engine runs at this context",
+		said = fmt.Sprintf(
+			"memory-bound up to batch %s, never compute-bound within the %s that the engine runs at this context",
 			text.Count(x.computeFrom-1), text.Count(seats))
 	case x.computeFrom == 1:
 		said = "compute-bound at every batch"
@@ -165,9 +175,11 @@ func batchSentence(s *Step, x *Explanation) string {
 		if x.linearFrom <= x.Memory.Sequences {
 			why = "above max_num_seqs"
 		}
-		return said + fmt.Sprintf("; the linear layers by themselves would be compute-bound from batch %s, %s.", text.Count(x.linearFrom), why)
+		return said + fmt.Sprintf("; the linear layers by themselves would be compute-bound from batch %s, %s.",
+			text.Count(x.linearFrom), why)
 	}
-	return said + fmt.Sprintf("; the linear layers by themselves are compute-bound from batch %s.", text.Count(x.linearFrom))
+	return said + fmt.Sprintf("; the linear layers by themselves are compute-bound from batch %s.",
+		text.Count(x.linearFrom))
 }
 
 // contextSentence says from which context on the cache is read longer than the weights.
@@ -175,22 +187,30 @@ func contextSentence(s *Step, x *Explanation) string {
 	most, limit := s.roomiest(), s.Deployment.Model.ContextMax
 	switch {
 	case x.cacheFrom == 0:
-		return fmt.Sprintf("cache reads outweigh the weights at no context of up to %s tokens, at this batch.", text.Count(limit))
+		return fmt.Sprintf("cache reads outweigh the weights at no context of up to %s tokens, at this batch.",
+			text.Count(limit))
 	case x.SwitchContext == nil && most == 0:
-		return fmt.Sprintf("cache reads would outweigh the weights from context %s; but this batch fits at no context.", text.Count(x.cacheFrom))
+		return fmt.Sprintf("cache reads would outweigh the weights from context %s; but this batch fits at no context.",
+			text.Count(x.cacheFrom))
 	case x.SwitchContext == nil:
-		return fmt.Sprintf("cache reads would outweigh the weights from context %s, never within what fits: %s tokens each, at this batch.",
+		return fmt.Sprintf(
+			"cache reads would outweigh the weights from context %s, never within what fits: %s tokens each, at this batch.",
 			text.Count(x.cacheFrom), text.Count(most))
 	}
-	return fmt.Sprintf("cache reads outweigh the weights from context %s, at this batch; up to %s tokens each fit.", text.Count(x.cacheFrom), text.Count(most))
+	return fmt.Sprintf("cache reads outweigh the weights from context %s, at this batch; up to %s tokens each fit.",
+		text.Count(x.cacheFrom), text.Count(most))
 }
 
 func explainMemory(line func(string, ...any), x *Explanation) {
 	m := &x.Memory
-	line("Memory of a GPU: %s GB usable of %s: %s weights, %s activations, %s context, %s KV cache%s.", describe.Giga(m.Usable), describe.Giga(m.Total),
+	line("Memory of a GPU: %s GB usable of %s: %s weights, %s activations, %s context, %s KV cache%s.",
+		describe.Giga(m.Usable), describe.Giga(m.Total),
 		describe.Giga(m.Weights), describe.Giga(m.Activations), describe.Giga(m.Context), describe.Giga(m.KV), x.memoryShare)
-	line("The cache has %s blocks of %s (%s each; %s per token over all GPUs), room for %s sequences of %s tokens or one of %s.",
-		text.Count(int(m.Blocks)), tokensOf(m.BlockSize), text.Scaled(m.Block, "B"), text.Scaled(x.KVBytesHeld, "B"), text.Count(m.Sequences), text.Count(x.Context),
+	line(
+		"The cache has %s blocks of %s (%s each; %s per token over all GPUs), room for %s sequences of %s tokens or one of "+
+			"%s.",
+		text.Count(int(m.Blocks)), tokensOf(m.BlockSize), text.Scaled(m.Block, "B"), text.Scaled(x.KVBytesHeld, "B"),
+		text.Count(m.Sequences), text.Count(x.Context),
 		text.Count(m.MaxModelLen))
 }
 
@@ -215,7 +235,8 @@ func explainLadder(b *bytes.Buffer, x *Explanation) {
 			notes = append(notes, "above max_num_seqs")
 		}
 		rows = append(rows, []string{
-			text.Count(c.Batch), milli(c.StepS), text.Significant(c.TokensPerSPerGPU), text.Significant(c.StepS / c.BoundS), c.Limit,
+			text.Count(c.Batch), milli(c.StepS), text.Significant(c.TokensPerSPerGPU), text.Significant(c.StepS / c.BoundS),
+			c.Limit,
 			strings.Join(notes, ", "),
 		})
 		if !c.Fits && c.Batch >= x.Batch {
@@ -225,7 +246,8 @@ func explainLadder(b *bytes.Buffer, x *Explanation) {
 	aligned(b, rows)
 }
 
-// aligned writes rows in columns: the first to the left, like the last of a head without a name, the others to the right.
+// aligned writes rows in columns: the first to the left, like the last of a head without a name, the others to the
+// right.
 func aligned(b *bytes.Buffer, rows [][]string) {
 	if last := len(rows[0]) - 1; rows[0][last] == "" {
 		b.WriteString(text.Table(rows, last))

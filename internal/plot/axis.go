@@ -70,7 +70,8 @@ func Shares(n int) Axis {
 
 // Nines returns an axis of shares on which 90 %, 99 % and so on stand equally far apart, up to so many nines.
 func Nines(n int) Axis {
-	a := Axis{Max: 1 - math.Pow(10, -float64(n)), Scale: nines(n), Ticks: []gonum.Tick{{Label: "0 %"}, {Value: 0.5, Label: "50 %"}}}
+	a := Axis{Max: 1 - math.Pow(10, -float64(n)), Scale: nines(n),
+		Ticks: []gonum.Tick{{Label: "0 %"}, {Value: 0.5, Label: "50 %"}}}
 	for i := 1; i <= n; i++ {
 		v := 1 - math.Pow(10, -float64(i))
 		a.Ticks = append(a.Ticks, gonum.Tick{Value: v, Label: strconv.FormatFloat(100*v, 'f', max(0, i-2), 64) + " %"})
@@ -96,8 +97,8 @@ func Log(low, high float64, label func(float64) string) Axis {
 	return logBetween(from, to, false, label)
 }
 
-// logBetween returns a log axis between two round numbers, with ticks at the round numbers. Labels thin out with the span:
-// all of them, then powers of ten, then every second power and so on, so that at most nine are left.
+// logBetween returns a log axis between two round numbers, with ticks at the round numbers. Labels thin out with the
+// span: all of them, then powers of ten, then every second power and so on, so that at most nine are left.
 func logBetween(from, to float64, zero bool, label func(float64) string) Axis {
 	a := Axis{Min: from, Max: to, Scale: gonum.LogScale{}}
 	if zero {

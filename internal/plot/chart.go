@@ -35,8 +35,8 @@ func NewChart(x, y Axis) *Chart {
 	return &Chart{p, x, y}
 }
 
-// Add adds what is drawn in the chart. Neither the range of its data nor its extent counts: both axes are given, and marks
-// may stand over the edge.
+// Add adds what is drawn in the chart. Neither the range of its data nor its extent counts: both axes are given, and
+// marks may stand over the edge.
 func (c *Chart) Add(layers ...gonum.Plotter) {
 	for _, l := range layers {
 		c.Plot.Add(Layer(l.Plot))
@@ -69,9 +69,9 @@ func (c *Chart) grid(canvas draw.Canvas, p *gonum.Plot) {
 	}
 }
 
-// Draw draws the chart with its data in the given place: labels stand outside of it. The name of the vertical axis stands
-// above, where it needs no turning of heads. gonum/plot would place the data within what labels leave; here charts line up
-// with each other and with the title, and labels take what they need.
+// Draw draws the chart with its data in the given place: labels stand outside of it. The name of the vertical axis
+// stands above, where it needs no turning of heads. gonum/plot would place the data within what labels leave; here
+// charts line up with each other and with the title, and labels take what they need.
 func (c *Chart) Draw(s *Sheet, place vg.Rectangle) {
 	c.X.Min, c.X.Max = c.x.Min, c.x.Max
 	c.Y.Min, c.Y.Max = c.y.Min, c.y.Max

@@ -13,8 +13,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// Curve is a cumulative distribution of times in seconds: Y is the share of the samples that are at most X. Points ascend;
-// the last share is 1.
+// Curve is a cumulative distribution of times in seconds: Y is the share of the samples that are at most X. Points
+// ascend; the last share is 1.
 type Curve struct {
 	Name      string
 	Points    plotter.XYs
@@ -206,7 +206,8 @@ func (s *Sheet) legend(top vg.Length, curves []Curve) vg.Length {
 		q, cells := curve.Quantiles, []string{"no samples"}
 		if q.N > 0 {
 			cells = []string{
-				"p50 " + text.Duration(q.P50), "p90 " + text.Duration(q.P90), "p99 " + text.Duration(q.P99), "n = " + text.Count(q.N),
+				"p50 " + text.Duration(q.P50), "p90 " + text.Duration(q.P90), "p99 " + text.Duration(q.P99), "n = " +
+					text.Count(q.N),
 			}
 		}
 		for j, cell := range cells {

@@ -30,7 +30,8 @@ func TestDistributionsKeepTheHouseRules(t *testing.T) {
 	pair := func(name string, itl, ttft []plot.Curve) plottest.Drawing {
 		return plottest.Drawing{Name: name, Caption: caption().String(), Draw: func() (plot.Figure, error) {
 			return plot.CDFPair(caption(), "Inter-token latency and time to first token",
-				plot.Distribution{Title: "Inter-token latency", Short: "ITL", Noun: "token gaps", Curves: itl, SLOS: 0.04, SLOOf: "TPOT"},
+				plot.Distribution{Title: "Inter-token latency", Short: "ITL", Noun: "token gaps", Curves: itl, SLOS: 0.04,
+					SLOOf: "TPOT"},
 				plot.Distribution{Title: "Time to first token", Short: "TTFT", Noun: "requests", Curves: ttft, SLOS: 0.5})
 		}}
 	}
@@ -44,7 +45,8 @@ func TestDistributionsKeepTheHouseRules(t *testing.T) {
 		cdf("cdf-bursts", 0, bursts(3000)),
 		cdf("cdf-all-zero", 0, curveOf("serve", []float64{0, 0})),
 		cdf("cdf-none", 1, plot.Curve{Name: "serve"}),
-		cdf("cdf-several", 1, lognormal("1 × tp8", 0.18, 0.8, 3000), lognormal("2 × tp4", 0.28, 0.6, 2000), plot.Curve{Name: "8 × tp1"}),
+		cdf("cdf-several", 1, lognormal("1 × tp8", 0.18, 0.8, 3000), lognormal("2 × tp4", 0.28, 0.6, 2000),
+			plot.Curve{Name: "8 × tp1"}),
 		cdf("cdf-many", 0.04, many(1)...),
 		pair("pair", many(1), many(8)),
 		pair("pair-two", many(1)[:2], []plot.Curve{bursts(3000), {Name: "1 × tp4"}}),
@@ -80,7 +82,8 @@ func lognormal(name string, median, sigma float64, n int) plot.Curve {
 // many returns as many distributions as have colours of their own, and two more, around times of that many units.
 func many(unit float64) []plot.Curve {
 	var curves []plot.Curve
-	for i, name := range []string{"vllm-v0", "sarathi", "vllm-v1", "sglang", "tensorrt-llm", "orca", "static", "decode-priority", "textbook",
+	for i, name := range []string{"vllm-v0", "sarathi", "vllm-v1", "sglang", "tensorrt-llm", "orca", "static",
+		"decode-priority", "textbook",
 		"max_num_batched_tokens=1024 and so on"} {
 		curves = append(curves, lognormal(name, unit*(0.011+0.002*float64(i)), 0.2+0.11*float64(i), 3000))
 	}

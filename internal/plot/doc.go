@@ -1,8 +1,8 @@
 // Package plot draws every figure of the program on one sheet: a title, a caption that names the run, and charts below
 // them, as SVG and PNG with the same bytes for the same input. Charts are those of gonum.org/v1/plot, in the one house
 // style: axes, ticks, scales, lines, areas, bars, boxes and points come from there. What it cannot do stands here: the
-// name of an axis that is written level above it, grid lines where ticks have no label, a bin for 0 on a log scale, labels
-// on a white ground, marks in turns on curves that coincide, and legends with columns of numbers.
+// name of an axis that is written level above it, grid lines where ticks have no label, a bin for 0 on a log scale,
+// labels on a white ground, marks in turns on curves that coincide, and legends with columns of numbers.
 //
 //	figure.go        SVG and PNG of one drawing
 //	style.go         colours, fonts and the looks of curves

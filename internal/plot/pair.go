@@ -14,8 +14,8 @@ const (
 	pairNines     = 3 // 99.9 %: beyond it runs of some thousand requests have few samples
 )
 
-// CDFPair draws two distributions of the same curves side by side, under one legend. The scale of the shares has as much
-// room from 90 % to 99 % as below 90 %: curves that differ do so in their tails.
+// CDFPair draws two distributions of the same curves side by side, under one legend. The scale of the shares has as
+// much room from 90 % to 99 % as below 90 %: curves that differ do so in their tails.
 func CDFPair(c text.Caption, title string, left, right Distribution) (Figure, error) {
 	height := Height + legendPitch*vg.Length(max(0, len(left.Curves)-2))
 	return Render(height, func(s *Sheet) {

@@ -24,7 +24,8 @@ func (s *Sheet) Text(x, y vg.Length, align float64, k Ink, label string) {
 func Write(c *draw.Canvas, at vg.Point, align float64, k Ink, label string) {
 	face := k.style().Font
 	c.SetColor(k.Shade)
-	c.FillString(k.style().Handler.Cache().Lookup(face, k.Size), vg.Point{X: at.X - vg.Length(align)*k.Width(label), Y: at.Y}, label)
+	c.FillString(k.style().Handler.Cache().Lookup(face, k.Size),
+		vg.Point{X: at.X - vg.Length(align)*k.Width(label), Y: at.Y}, label)
 }
 
 // Rectangle fills a rectangle.

@@ -44,10 +44,13 @@ func requestSentence(r *views.Record) string {
 		chunks = append(chunks, fmt.Sprintf("%s (%d)", milli(c.At.Sub(r.Send).Seconds()), c.Tokens))
 	}
 	if len(chunks) <= 2*listedMax {
-		return fmt.Sprintf("%d tokens in %d chunks, which come at %s ms after the request (tokens in each).", r.Tokens(), len(chunks), strings.Join(chunks, ", "))
+		return fmt.Sprintf("%d tokens in %d chunks, which come at %s ms after the request (tokens in each).", r.Tokens(),
+			len(chunks), strings.Join(chunks, ", "))
 	}
-	return fmt.Sprintf("%d prompt tokens; %d tokens in %d chunks, the first %s ms after the request and the last after %s ms.",
-		r.Prompt, r.Tokens(), len(chunks), milli(r.Chunks[0].At.Sub(r.Send).Seconds()), milli(r.Chunks[len(r.Chunks)-1].At.Sub(r.Send).Seconds()))
+	return fmt.Sprintf(
+		"%d prompt tokens; %d tokens in %d chunks, the first %s ms after the request and the last after %s ms.",
+		r.Prompt, r.Tokens(), len(chunks), milli(r.Chunks[0].At.Sub(r.Send).Seconds()),
+		milli(r.Chunks[len(r.Chunks)-1].At.Sub(r.Send).Seconds()))
 }
 
 // definition is the cell of a tool's measures of a kind, and their formulas; a dash: it has none.

@@ -1,6 +1,6 @@
 // Package report shows what a run did. It reads results and computes none: every number it prints is a field of
-// metrics.Summary, a sample of the timeline or a point of a distribution. Numbers and tables are written by internal/text
-// and figures drawn by internal/plot; what other commands find is shown by their own packages.
+// metrics.Summary, a sample of the timeline or a point of a distribution. Numbers and tables are written by
+// internal/text and figures drawn by internal/plot; what other commands find is shown by their own packages.
 //
 //	caption.go        the run's name on everything that shows it
 //	table.go          the table of a run; sections.go what stands below its latencies, classes.go its service classes

@@ -36,7 +36,8 @@ func fleetTimeline(n int) []metrics.Sample {
 	for i := range samples {
 		m := &samples[i]
 		m.Pools = []metrics.PoolSample{
-			{Name: "prefill", Live: 1 + i/300, Starting: i / 290 % 2, Running: m.Running / 20, Waiting: m.Waiting, KVUsed: m.KVUsed / 20, KVTotal: m.KVTotal},
+			{Name: "prefill", Live: 1 + i/300, Starting: i / 290 % 2, Running: m.Running / 20, Waiting: m.Waiting,
+				KVUsed: m.KVUsed / 20, KVTotal: m.KVTotal},
 			{Name: "decode", Live: 4, Running: m.Running, Moving: m.Arrived % 5, KVUsed: m.KVUsed, KVTotal: m.KVTotal},
 			{Name: "serve-the-rest-with-a-long-name", Live: 2, Running: 3, KVUsed: m.KVUsed / 2, KVTotal: m.KVTotal},
 		}
@@ -55,9 +56,10 @@ func summary() *metrics.Summary {
 			TTFT:     metrics.Quantiles{N: 4996, Mean: .0851, P50: .0712, P90: .14, P95: .171, P99: .29, P999: .5, Max: .6123},
 			ITL:      itl,
 			ITLChunk: itl,
-			TPOT:     metrics.Quantiles{N: 4990, Mean: .0149, P50: .0148, P90: .0161, P95: .0165, P99: .0171, P999: .02, Max: .0222},
-			E2E:      metrics.Quantiles{N: 4990, Mean: 3.91, P50: 3.456, P90: 7.1, P95: 8.8, P99: 12.34, P999: 20, Max: 23.4},
-			Queue:    metrics.Quantiles{N: 4996, Mean: .0021, P99: .01, P999: .9, Max: 1.2},
+			TPOT: metrics.Quantiles{N: 4990, Mean: .0149, P50: .0148, P90: .0161, P95: .0165, P99: .0171, P999: .02,
+				Max: .0222},
+			E2E:   metrics.Quantiles{N: 4990, Mean: 3.91, P50: 3.456, P90: 7.1, P95: 8.8, P99: 12.34, P999: 20, Max: 23.4},
+			Queue: metrics.Quantiles{N: 4996, Mean: .0021, P99: .01, P999: .9, Max: 1.2},
 		},
 		ByPosition: []metrics.Octave{
 			{From: 1, To: 2, Requests: 500, N: 500, Mean: .0141, P50: .014, P99: .03},
@@ -67,12 +69,18 @@ func summary() *metrics.Summary {
 		Load:       metrics.Load{OfferedPerS: 8.02, ServedPerS: 7.96},
 		SLO:        &metrics.SLO{TTFTS: 1, TPOTS: .05, Attainment: .9731, GoodputPerS: 7.69},
 		Gaps: []metrics.Gap{
-			{At: "mean", GapS: .0149, Parts: metrics.Parts{Weights: .0099, KV: .0025, Compute: .00002, Overhead: .0015, Prefill: .00088, Queueing: .0001}},
+			{At: "mean", GapS: .0149,
+				Parts: metrics.Parts{Weights: .0099, KV: .0025, Compute: .00002, Overhead: .0015, Prefill: .00088,
+					Queueing: .0001}},
 			{At: "p50", GapS: .0142, Parts: metrics.Parts{Weights: .0101, KV: .0026, Compute: .00002, Overhead: .00148}},
-			{At: "p90", GapS: .0171, Parts: metrics.Parts{Weights: .0101, KV: .0026, Compute: .00002, Overhead: .00148, Prefill: .0029}},
-			{At: "p95", GapS: .018, Parts: metrics.Parts{Weights: .0101, KV: .0026, Compute: .00002, Overhead: .00148, Prefill: .0038}},
-			{At: "p99", GapS: .0314, Parts: metrics.Parts{Weights: .0101, KV: .0027, Compute: .00003, Overhead: .00148, Prefill: .01309, Queueing: .004}},
-			{At: "p999", GapS: .1, Parts: metrics.Parts{Weights: .0101, KV: .0027, Compute: .00003, Overhead: .00148, Prefill: .03569, Queueing: .05}},
+			{At: "p90", GapS: .0171, Parts: metrics.Parts{Weights: .0101, KV: .0026, Compute: .00002, Overhead: .00148,
+				Prefill: .0029}},
+			{At: "p95", GapS: .018, Parts: metrics.Parts{Weights: .0101, KV: .0026, Compute: .00002, Overhead: .00148,
+				Prefill: .0038}},
+			{At: "p99", GapS: .0314, Parts: metrics.Parts{Weights: .0101, KV: .0027, Compute: .00003, Overhead: .00148,
+				Prefill: .01309, Queueing: .004}},
+			{At: "p999", GapS: .1, Parts: metrics.Parts{Weights: .0101, KV: .0027, Compute: .00003, Overhead: .00148,
+				Prefill: .03569, Queueing: .05}},
 		},
 		Tail: &metrics.Tail{P99S: .0314, Share: metrics.TailShare{Mixed: .9, Preempted: .1}},
 		Bound: metrics.Bound{ITLFloorS: .0089, StepS: .0141, FractionOfBound: .63, Limit: "memory",

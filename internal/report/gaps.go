@@ -19,8 +19,8 @@ type gapPart struct {
 	seconds float64
 }
 
-// partsOf lists what a gap is made of, as a stack from its bottom up. The colours are those that the colour-blind tell apart
-// of Paul Tol's "muted" scheme, and one of his "vibrant" one ("Colour Schemes", SRON/EPS/TN/09-002, 2021).
+// partsOf lists what a gap is made of, as a stack from its bottom up. The colours are those that the colour-blind tell
+// apart of Paul Tol's "muted" scheme, and one of his "vibrant" one ("Colour Schemes", SRON/EPS/TN/09-002, 2021).
 func partsOf(p *metrics.Parts) []gapPart {
 	return []gapPart{
 		{"weights", "reading weights", 0x332288, p.Weights},
@@ -56,7 +56,8 @@ func tabled(all []metrics.Gap) []metrics.Gap {
 	return slices.DeleteFunc(slices.Clone(all), func(g metrics.Gap) bool { return g.At == "p95" })
 }
 
-// gaps prints what gaps between tokens are made of. The columns of a row have the digits of its gap, so that they add up.
+// gaps prints what gaps between tokens are made of. The columns of a row have the digits of its gap, so that they add
+// up.
 func gaps(t *text.Page, s *metrics.Summary) {
 	if len(s.Gaps) == 0 {
 		return
@@ -122,9 +123,9 @@ const (
 	nothingMax = 1e-9 // share of a gap that is rounding
 )
 
-// LateSentence says why the p99 gap between tokens is longer than the median: the one or two parts of which there is most
-// more in it, and what bounds the first, where that is certain. It is empty if the gaps are about equal, or were not taken
-// apart. Chunks is what bounds the prompt tokens of a step; empty: nothing does.
+// LateSentence says why the p99 gap between tokens is longer than the median: the one or two parts of which there is
+// most more in it, and what bounds the first, where that is certain. It is empty if the gaps are about equal, or were
+// not taken apart. Chunks is what bounds the prompt tokens of a step; empty: nothing does.
 func LateSentence(s *metrics.Summary, chunks string) string {
 	p50, p99 := gapAt(s, "p50"), gapAt(s, "p99")
 	more := p99.GapS - p50.GapS
@@ -152,7 +153,8 @@ func LateSentence(s *metrics.Summary, chunks string) string {
 			why += fmt.Sprintf(" and %s %s", text.Duration(second.seconds), second.is)
 		}
 	}
-	return fmt.Sprintf("p99 %s %s is %s the median: %s%s.", gapNoun(s), text.Duration(p99.GapS), text.Times(p99.GapS/p50.GapS), why,
+	return fmt.Sprintf("p99 %s %s is %s the median: %s%s.", gapNoun(s), text.Duration(p99.GapS),
+		text.Times(p99.GapS/p50.GapS), why,
 		lever(s, first.name, chunks))
 }
 
@@ -191,8 +193,8 @@ func lostWhere(t *metrics.Tail) string {
 	return " after preemptions and failures"
 }
 
-// lever says what acts on a part for certain: the prompt tokens of a step are bounded where they share it with decodes and
-// come in chunks, and preemptions have one cause.
+// lever says what acts on a part for certain: the prompt tokens of a step are bounded where they share it with decodes
+// and come in chunks, and preemptions have one cause.
 func lever(s *metrics.Summary, part, chunks string) string {
 	switch {
 	case part == "prefill" && chunks != "" && s.Tail != nil && s.Tail.Share.Mixed > manyTimes*s.Tail.Share.Paused:

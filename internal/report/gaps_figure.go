@@ -21,8 +21,8 @@ const (
 	betweenBars = vg.Length(44) // between the charts, for what stands above the lower one
 )
 
-// GapParts draws what gaps between tokens are made of, a stacked bar for the mean and each quantile: as long as they are
-// above, and all as long as each other below, where a short gap shows its parts beside a long one.
+// GapParts draws what gaps between tokens are made of, a stacked bar for the mean and each quantile: as long as they
+// are above, and all as long as each other below, where a short gap shows its parts beside a long one.
 func GapParts(c text.Caption, s *metrics.Summary) (plot.Figure, error) {
 	return plot.Render(5.8*vg.Inch, func(sheet *plot.Sheet) {
 		title := "What inter-token latency is made of"
@@ -46,7 +46,8 @@ func GapParts(c text.Caption, s *metrics.Summary) (plot.Figure, error) {
 		for _, g := range s.Gaps {
 			longest = math.Max(longest, g.GapS)
 		}
-		lengths := stacks(s.Gaps, plot.Times(longest, 5).Named("length of a gap"), true, upper.Size().X, func(g metrics.Gap) float64 { return g.GapS })
+		lengths := stacks(s.Gaps, plot.Times(longest, 5).Named("length of a gap"), true, upper.Size().X,
+			func(g metrics.Gap) float64 { return g.GapS })
 		for i, g := range s.Gaps {
 			lengths.Add(plot.Note{
 				At: plotter.XY{X: float64(i), Y: g.GapS}, Offset: vg.Point{Y: 5}, Align: 0.5, Ink: plot.SmallBold(plot.InkDark),
@@ -54,13 +55,15 @@ func GapParts(c text.Caption, s *metrics.Summary) (plot.Figure, error) {
 			})
 		}
 		lengths.Draw(sheet, upper)
-		shares := stacks(s.Gaps, plot.Shares(5).Named("share of it"), false, lower.Size().X, func(metrics.Gap) float64 { return 1 })
+		shares := stacks(s.Gaps, plot.Shares(5).Named("share of it"), false, lower.Size().X,
+			func(metrics.Gap) float64 { return 1 })
 		shares.Draw(sheet, lower)
 		stackLegend(sheet, lower.Max.X+18, top-plot.NameRise-17, s.Gaps)
 	})
 }
 
-// stacks returns a chart with a bar of the given height for each gap, stacked from its parts; bare: without their names.
+// stacks returns a chart with a bar of the given height for each gap, stacked from its parts; bare: without their
+// names.
 func stacks(gaps []metrics.Gap, y plot.Axis, bare bool, width vg.Length, height func(metrics.Gap) float64) *plot.Chart {
 	x := plot.Axis{Min: -0.5, Max: float64(len(gaps)) - 0.5, Scale: gonum.LinearScale{}, Bare: bare, NoGrid: true}
 	for i, g := range gaps {

@@ -36,22 +36,28 @@ func TestTheLateTokenHasItsReason(t *testing.T) {
 		want   string
 	}{
 		{"chunks", metrics.Parts{Prefill: .07}, mixed, chunks,
-			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step; max_num_batched_tokens 512 bounds it."},
+			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step; " +
+				"max_num_batched_tokens 512 bounds it."},
 		{"whole prompts have no bound", metrics.Parts{Prefill: .07}, mixed, "",
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step."},
 		{"several steps of prompts alone have none", metrics.Parts{Prefill: .07}, held, chunks,
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in steps of its own."},
 		{"both", metrics.Parts{Prefill: .07}, metrics.TailShare{Mixed: .5, Paused: .5}, chunks,
-			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step, or in steps of its own before it."},
+			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step, or in steps of " +
+				"its own before it."},
 		{"two reasons", metrics.Parts{Queueing: .6, Recomputing: .3}, metrics.TailShare{Preempted: 1}, chunks,
-			"p99 ITL 910 ms is 91 × the median: of the 900 ms more, 600 ms is queueing after preemptions and 300 ms recomputing after preemptions; " +
+			"p99 ITL 910 ms is 91 × the median: of the 900 ms more, 600 ms is queueing after preemptions and 300 ms " +
+				"recomputing after preemptions; " +
 				"with more KV cache there would be fewer."},
 		{"one and crumbs", metrics.Parts{KV: .009, Overhead: .0009, Compute: .0001}, metrics.TailShare{Decode: 1}, chunks,
 			"p99 ITL 20.0 ms is 2.0 × the median: of the 10.0 ms more, 9.00 ms is reading the KV cache."},
 		{"hand-over", metrics.Parts{KVTransfer: .07}, metrics.TailShare{Transferred: 1}, chunks,
-			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is the KV cache on its way to another instance; a faster link would shorten it."},
-		{"a full pool", metrics.Parts{Queueing: .05, KVTransfer: .02}, metrics.TailShare{Transferred: .99, Decode: .01}, chunks,
-			"p99 ITL 80.0 ms is 8.0 × the median: of the 70.0 ms more, 50.0 ms is queueing for room or a seat where the KV cache goes and " +
+			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is the KV cache on its way to another " +
+				"instance; a faster link would shorten it."},
+		{"a full pool", metrics.Parts{Queueing: .05, KVTransfer: .02}, metrics.TailShare{Transferred: .99, Decode: .01},
+			chunks,
+			"p99 ITL 80.0 ms is 8.0 × the median: of the 70.0 ms more, 50.0 ms is queueing for room or a seat where the KV " +
+				"cache goes and " +
 				"20.0 ms the KV cache on its way to another instance."},
 		{"failures", metrics.Parts{Recomputing: .07}, metrics.TailShare{Restarted: 1}, chunks,
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is recomputing after failures."},
@@ -70,7 +76,8 @@ func TestGapsThatNobodyTookApartLeaveNoTrace(t *testing.T) {
 	require.NoError(t, Table(&b, s, text.Caption{}, Options{Chunks: "max_num_batched_tokens 512"}))
 	assert.NotContains(t, b.String(), "made of  ")
 	assert.NotContains(t, b.String(), "× the median")
-	assert.Contains(t, b.String(), "p50 ITL 14.2 ms; the mean step of 14.1 ms is 71 % weights, 18 % KV, 11 % overhead, and runs at 63 %")
+	assert.Contains(t, b.String(),
+		"p50 ITL 14.2 ms; the mean step of 14.1 ms is 71 % weights, 18 % KV, 11 % overhead, and runs at 63 %")
 }
 
 func TestBurstsAreTakenApartByChunk(t *testing.T) {
@@ -83,7 +90,8 @@ func TestBurstsAreTakenApartByChunk(t *testing.T) {
 func TestTheLegendOfGapsIsInTheOrderOfTheStack(t *testing.T) {
 	f, err := GapParts(caption(), summary())
 	require.NoError(t, err)
-	assert.Equal(t, []string{"queueing", "prefill", "overhead", "KV", "weights"}, legendOf(t, string(f.SVG)), "from its top down")
+	assert.Equal(t, []string{"queueing", "prefill", "overhead", "KV", "weights"}, legendOf(t, string(f.SVG)),
+		"from its top down")
 	f, err = GapParts(caption(), everyPart())
 	require.NoError(t, err)
 	assert.Len(t, legendOf(t, string(f.SVG)), len(partsOf(&metrics.Parts{})))

@@ -61,9 +61,12 @@ func stream(t *text.Page, s *metrics.Summary) {
 	rows = latency(rows, "ITL, chunks", x.ITLChunk)
 	rows = latency(rows, "TPOT", x.TPOT)
 	t.Table(latency(rows, "E2E", x.E2E))
-	t.Line(fmt.Sprintf("(a sample of %s of %s requests; a token takes %s to its client in the mean: %s until its chunk is complete, %s in the "+
-		"API server and the network)", text.Count(x.Requests), text.Count(s.Requests.Arrived),
-		text.Duration(x.Delay.MeanS), text.Duration(x.Delay.ChunkS), text.Duration(x.Delay.DeliveryS)))
+	t.Line(
+		fmt.Sprintf(
+			"(a sample of %s of %s requests; a token takes %s to its client in the mean: %s until its chunk is complete, %s "+
+				"in the "+
+				"API server and the network)", text.Count(x.Requests), text.Count(s.Requests.Arrived),
+			text.Duration(x.Delay.MeanS), text.Duration(x.Delay.ChunkS), text.Duration(x.Delay.DeliveryS)))
 	t.Blank()
 }
 

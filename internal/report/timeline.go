@@ -28,9 +28,9 @@ type rowLine struct {
 	points plotter.XYs
 }
 
-// Timeline draws a run over time in aligned rows: arrivals, requests in the system, by pool, KV cache, output tokens and,
-// where they come and go, replicas. Rates are means over an interval between samples; levels are the highest of the
-// interval.
+// Timeline draws a run over time in aligned rows: arrivals, requests in the system, by pool, KV cache, output tokens
+// and, where they come and go, replicas. Rates are means over an interval between samples; levels are the highest of
+// the interval.
 func Timeline(c text.Caption, samples []metrics.Sample) (plot.Figure, error) {
 	return plot.Render((6.2+1.25*vg.Length(extraRows(samples)))*vg.Inch, func(s *plot.Sheet) {
 		if len(samples) < 2 || samples[len(samples)-1].At == samples[0].At {
@@ -80,7 +80,8 @@ func (r *row) draw(s *plot.Sheet, x plot.Axis, place vg.Rectangle) {
 }
 
 // merge keeps at most intervalsMax+1 samples. A kept one has the highest level since the one before. A run ends when it
-// does: an end that is no more than half an interval long joins the interval before, or one token would look like a burst.
+// does: an end that is no more than half an interval long joins the interval before, or one token would look like a
+// burst.
 func merge(samples []metrics.Sample) []metrics.Sample {
 	every := (len(samples) - 1 + intervalsMax - 1) / intervalsMax
 	out := []metrics.Sample{samples[0]}
@@ -113,10 +114,14 @@ func highestOf(m, other metrics.Sample) metrics.Sample {
 }
 
 func rows(s []metrics.Sample, unitS float64) []row {
-	arrivals := rowLine{"arrivals per second", plot.Blue, plot.BlueTint, rates(s, unitS, func(m metrics.Sample) int64 { return m.Arrived })}
-	tokens := rowLine{"output tokens per second", plot.Green, plot.GreenTint, rates(s, unitS, func(m metrics.Sample) int64 { return m.Tokens })}
-	running := rowLine{"requests running", plot.Blue, plot.BlueTint, levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Running) })}
-	waiting := rowLine{"waiting", plot.Brick, plot.White, levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Waiting) })}
+	arrivals := rowLine{"arrivals per second", plot.Blue, plot.BlueTint,
+		rates(s, unitS, func(m metrics.Sample) int64 { return m.Arrived })}
+	tokens := rowLine{"output tokens per second", plot.Green, plot.GreenTint,
+		rates(s, unitS, func(m metrics.Sample) int64 { return m.Tokens })}
+	running := rowLine{"requests running", plot.Blue, plot.BlueTint,
+		levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Running) })}
+	waiting := rowLine{"waiting", plot.Brick, plot.White,
+		levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Waiting) })}
 	cache := rowLine{"KV cache in use", plot.Amber, plot.AmberTint, levels(s, unitS, func(m metrics.Sample) float64 {
 		return float64(m.KVUsed) / float64(max(1, m.KVTotal))
 	})}
@@ -153,7 +158,8 @@ func rates(s []metrics.Sample, unitS float64, count func(metrics.Sample) int64) 
 			continue
 		}
 		rate := float64(count(s[i])-count(s[i-1])) / spanS
-		out = append(out, plotter.XY{X: s[i-1].At.Seconds() / unitS, Y: rate}, plotter.XY{X: s[i].At.Seconds() / unitS, Y: rate})
+		out = append(out, plotter.XY{X: s[i-1].At.Seconds() / unitS, Y: rate},
+			plotter.XY{X: s[i].At.Seconds() / unitS, Y: rate})
 	}
 	return out
 }

@@ -12,8 +12,8 @@ var poolShades = [...]plot.Shade{plot.Blue, plot.Brick, plot.Green, plot.Amber, 
 
 func poolShade(i int) plot.Shade { return poolShades[i%len(poolShades)] }
 
-// extraRows returns how many rows a timeline has beyond four: one more for each pool but the first, and one for replicas
-// that come and go.
+// extraRows returns how many rows a timeline has beyond four: one more for each pool but the first, and one for
+// replicas that come and go.
 func extraRows(s []metrics.Sample) int {
 	if len(s) == 0 {
 		return 0
@@ -37,8 +37,8 @@ func comeAndGo(s []metrics.Sample) bool {
 	return false
 }
 
-// poolRows are, of each pool, what runs, waits and is on its way to it, then the caches of all pools, and their replicas where
-// they come and go.
+// poolRows are, of each pool, what runs, waits and is on its way to it, then the caches of all pools, and their
+// replicas where they come and go.
 func poolRows(s []metrics.Sample, unitS float64) (rows []row) {
 	var caches []rowLine
 	for i, p := range s[0].Pools {
@@ -46,10 +46,12 @@ func poolRows(s []metrics.Sample, unitS float64) (rows []row) {
 			return levels(s, unitS, func(m metrics.Sample) float64 { return level(&m.Pools[i]) })
 		}
 		lines := []rowLine{
-			{p.Name + ": running", plot.Blue, plot.BlueTint, of(func(p *metrics.PoolSample) float64 { return float64(p.Running) })},
+			{p.Name + ": running", plot.Blue, plot.BlueTint,
+				of(func(p *metrics.PoolSample) float64 { return float64(p.Running) })},
 			{"waiting", plot.Brick, plot.White, of(func(p *metrics.PoolSample) float64 { return float64(p.Waiting) })},
 		}
-		if moving := of(func(p *metrics.PoolSample) float64 { return float64(p.Moving) }); highest([]rowLine{{points: moving}}) > 0 {
+		if moving := of(func(p *metrics.PoolSample) float64 { return float64(p.Moving) }); highest(
+			[]rowLine{{points: moving}}) > 0 {
 			lines = append(lines, rowLine{"on their way to it", plot.Green, plot.White, moving})
 		}
 		rows = append(rows, countRow(lines...))
@@ -73,7 +75,8 @@ func replicaRow(s []metrics.Sample, unitS float64) row {
 		if i == 0 {
 			name = "replicas that take requests: " + name
 		}
-		lines = append(lines, rowLine{name, poolShade(i), plot.White, levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Pools[i].Live) })})
+		lines = append(lines, rowLine{name, poolShade(i), plot.White,
+			levels(s, unitS, func(m metrics.Sample) float64 { return float64(m.Pools[i].Live) })})
 	}
 	starting := levels(s, unitS, func(m metrics.Sample) float64 {
 		n := 0

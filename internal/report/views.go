@@ -38,7 +38,9 @@ func sampleSentence(run *views.Run) string {
 	if n >= all {
 		return fmt.Sprintf("Every request is followed token by token: %s.", text.Count(n))
 	}
-	return fmt.Sprintf("Rows marked * are of the traced sample, every %s request in order of arrival: %s of %s. The others are of the whole run.",
+	return fmt.Sprintf(
+		"Rows marked * are of the traced sample, every %s request in order of arrival: %s of %s. The others are of the "+
+			"whole run.",
 		text.Ordinal(run.Every), text.Count(n), text.Count(all))
 }
 
@@ -62,7 +64,8 @@ func toolTable(t *text.Page, v *views.View) {
 
 func viewRow(r *views.Row) []string {
 	cells := []string{r.Key}
-	for _, x := range []float64{r.Mean(), r.Percentile(.5), r.Percentile(.9), r.Percentile(.95), r.Percentile(.99), r.Max()} {
+	for _, x := range []float64{r.Mean(), r.Percentile(.5), r.Percentile(.9), r.Percentile(.95), r.Percentile(.99),
+		r.Max()} {
 		cells = append(cells, text.Significant(x/r.Unit.Size))
 	}
 	mark := ""
@@ -94,18 +97,21 @@ func smoothness(t *text.Page, v *Viewed) {
 	}{
 		{"ITL, per token", "tokens of one chunk are 0 apart", &s.Token, s.Token.Weight()},
 		{"ITL, per chunk", "every gap between chunks", &s.Chunk, s.Chunk.Weight()},
-		{"time to read", fmt.Sprintf("from the request to the last token, at %s tokens/s", text.Short(p.ReaderTokensPerS)), &s.Read, s.Requests},
+		{"time to read", fmt.Sprintf("from the request to the last token, at %s tokens/s", text.Short(p.ReaderTokensPerS)),
+			&s.Read, s.Requests},
 		{"reader waits", "of it, for tokens, once the first has come", &s.Wait, s.Requests},
 	} {
 		u := text.TimeUnit(r.d.Mean())
 		cells := []string{r.name}
-		for _, x := range []float64{r.d.Mean(), r.d.Quantile(.5), r.d.Quantile(.9), r.d.Quantile(.95), r.d.Quantile(.99), r.d.Max()} {
+		for _, x := range []float64{r.d.Mean(), r.d.Quantile(.5), r.d.Quantile(.9), r.d.Quantile(.95), r.d.Quantile(.99),
+			r.d.Max()} {
 			cells = append(cells, text.Significant(x/u.Size))
 		}
 		rows = append(rows, append(cells, u.Name, text.Count(r.n), "", r.formula))
 	}
 	t.Table(rows, -1)
-	t.Line(fmt.Sprintf("stalls > %s  %s per 1,000 tokens, in %s of the requests", text.Limit(p.StallS), text.Significant(s.StallsPer1000Tokens), text.Percent(s.StalledShare)))
+	t.Line(fmt.Sprintf("stalls > %s  %s per 1,000 tokens, in %s of the requests", text.Limit(p.StallS),
+		text.Significant(s.StallsPer1000Tokens), text.Percent(s.StalledShare)))
 	t.Line(fmt.Sprintf("readers who wait  %s of the requests", text.Percent(s.WaitingShare)))
 	if p.ITLP99S > 0 {
 		t.Line(fmt.Sprintf("own p99 ITL ≤ %s  %s of the requests", text.Limit(p.ITLP99S), text.Percent(s.ITLP99Share)))

@@ -83,10 +83,13 @@ func TestASearchIsToldInSentences(t *testing.T) {
 
 func TestFiguresOfASearchKeepTheHouseRules(t *testing.T) {
 	nothing := &Sizing{Study: "toy", Seeds: []uint64{1}, SLO: SLO{TTFTS: 1, Attainment: 1}}
-	for name, draw := range map[string]func(*Sizing) (plot.Figure, error){"splits": SplitsFigure, "frontier": FrontierFigure} {
+	for name, draw := range map[string]func(*Sizing) (plot.Figure, error){"splits": SplitsFigure,
+		"frontier": FrontierFigure} {
 		plottest.Check(t, []plottest.Drawing{
-			{Name: name, Caption: toySizing().Caption().String(), Draw: func() (plot.Figure, error) { return draw(toySizing()) }},
-			{Name: name + "-none", Caption: nothing.Caption().String(), Draw: func() (plot.Figure, error) { return draw(nothing) }},
+			{Name: name, Caption: toySizing().Caption().String(),
+				Draw: func() (plot.Figure, error) { return draw(toySizing()) }},
+			{Name: name + "-none", Caption: nothing.Caption().String(),
+				Draw: func() (plot.Figure, error) { return draw(nothing) }},
 		})
 		f, err := draw(toySizing())
 		require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/decodesim/decodesim/internal/text"
 )
 
-// SplitsFigure draws goodput per GPU against the share of the GPUs that only read prompts, a curve for every degree of tensor
-// parallelism; colocated deployments are level lines, for they have no split.
+// SplitsFigure draws goodput per GPU against the share of the GPUs that only read prompts, a curve for every degree of
+// tensor parallelism; colocated deployments are level lines, for they have no split.
 func SplitsFigure(s *Sizing) (plot.Figure, error) {
 	var curves []sizeCurve
 	most := 0.0
@@ -37,7 +37,8 @@ func SplitsFigure(s *Sizing) (plot.Figure, error) {
 // acrossSplits names the horizontal axis of SplitsFigure.
 const acrossSplits = "share of the GPUs in prefill pools"
 
-// FrontierFigure draws what deployments carry per GPU against how fast their users read, of runs that no other beats in both.
+// FrontierFigure draws what deployments carry per GPU against how fast their users read, of runs that no other beats in
+// both.
 func FrontierFigure(s *Sizing) (plot.Figure, error) {
 	var curves []sizeCurve
 	fastest, most := 0.0, 0.0

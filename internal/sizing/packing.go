@@ -128,8 +128,8 @@ func (k *packing) decodeBoundS(w *work) (memoryS, computeS float64) {
 	return (memoryS + float64(contexts*k.cacheS)) / k.steps, float64(n*k.decodeS) + float64(contexts*k.contextS)
 }
 
-// perfect returns the requests/s that a deployment of s sustains under the roofline limit of requests like those of w, its
-// own or another's, whose cache may have had less; and which of its pools would be full then.
+// perfect returns the requests/s that a deployment of s sustains under the roofline limit of requests like those of w,
+// its own or another's, whose cache may have had less; and which of its pools would be full then.
 func (s *shape) perfect(w *work, replicas []int, own bool) (perS float64, narrow string) {
 	n := float64(w.requests)
 	if n == 0 {

@@ -203,8 +203,8 @@ func Search(ctx context.Context, s *configs.Study, o Options) (*Sizing, *configs
 		return z.out, nil, nil
 	}
 	best := finalists[0].scenario(z.out.Best.CapacityPerS, s.Requests, z.base.Seed)
-	best.Name, best.SLO.TTFTMS, best.SLO.TPOTMS, best.SLO.E2EMS = s.Name+"-best", ms(z.limits.TTFT), ms(z.limits.TPOT),
-		ms(z.limits.E2E)
+	best.Name = s.Name + "-best"
+	best.SLO.TTFTMS, best.SLO.TPOTMS, best.SLO.E2EMS = ms(z.limits.TTFT), ms(z.limits.TPOT), ms(z.limits.E2E)
 	if s.Rate.At > 0 {
 		best.Workload.Arrivals.Rate = s.Rate.At
 	}

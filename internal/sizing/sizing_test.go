@@ -191,8 +191,8 @@ func TestNoRunBeatsPerfectPacking(t *testing.T) {
 		{"latents", "textbook-8b", "model=deepseek-v2-lite"},
 		{"states", "textbook-8b", "model=qwen3.5-27b"},
 		{"prefixes", "multi-turn-8b", ""},
-		{
-			"drafts", "chat-70b", "speculation.method=ngram speculation.num_speculative_tokens=3 speculation.acceptance.rate=0.9"},
+		{"drafts", "chat-70b",
+			"speculation.method=ngram speculation.num_speculative_tokens=3 speculation.acceptance.rate=0.9"},
 		{"two roles", "pd-70b", ""},
 		{"static", "chat-8b", "pools.serve.engine=static"},
 		{"prefill first", "chat-8b", "pools.serve.engine=sglang"},

@@ -19,8 +19,9 @@ type Interval struct {
 	Significant bool    `json:"significant"` // it does not hold 0
 }
 
-// IntervalAround returns centre ± t·√(Σ(xⱼ − centre)²/(n−1)/n): around the estimate from all samples, not around the mean of
-// the parts, for a quantile of a part is biased (sectioning: Asmussen and Glynn, "Stochastic Simulation", 2007, III.5).
+// IntervalAround returns centre ± t·√(Σ(xⱼ − centre)²/(n−1)/n): around the estimate from all samples, not around the
+// mean of the parts, for a quantile of a part is biased (sectioning: Asmussen and Glynn, "Stochastic Simulation", 2007,
+// III.5).
 func IntervalAround(centre float64, parts []float64) *Interval {
 	n := float64(len(parts))
 	sum := 0.0

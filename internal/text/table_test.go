@@ -7,7 +7,8 @@ import (
 )
 
 func TestColumnsStandBelowEachOther(t *testing.T) {
-	rows := [][]string{{"", "mean", "unit", "says"}, {"µ-latency", "5,000", "ms", "left"}, {"a", "1", "s", "too"}, {"a note that is longer than a row"}}
+	rows := [][]string{{"", "mean", "unit", "says"}, {"µ-latency", "5,000", "ms", "left"}, {"a", "1", "s", "too"},
+		{"a note that is longer than a row"}}
 	assert.Equal(t, []string{
 		"            mean  unit  says",
 		"µ-latency  5,000    ms  left",

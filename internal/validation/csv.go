@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes a line per measured value: milliseconds or per second, as measured. A value without a prediction has the
-// reason in its last cell, and so has a row without values.
+// WriteCSV writes a line per measured value: milliseconds or per second, as measured. A value without a prediction has
+// the reason in its last cell, and so has a row without values.
 func WriteCSV(w io.Writer, rows []Row) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{{"id", "metric", "measured", "predicted", "error_pct", "skipped"}}

@@ -43,7 +43,8 @@ func Parity(c text.Caption, v *Validation, metric string) (plot.Figure, error) {
 		chart := plot.NewChart(axis.Named("measured "+name+", log scale"), axis.Named("predicted "+name))
 		chart.Add(band(axis, 0.25, blueBand), band(axis, 0.10, blueCore))
 		chart.AddGrid()
-		chart.Add(plot.Line(plot.Stroke(plot.AxisLine, 0.9), plotter.XY{X: axis.Min, Y: axis.Min}, plotter.XY{X: axis.Max, Y: axis.Max}))
+		chart.Add(plot.Line(plot.Stroke(plot.AxisLine, 0.9), plotter.XY{X: axis.Min, Y: axis.Min},
+			plotter.XY{X: axis.Max, Y: axis.Max}))
 		radius := vg.Length(1.9)
 		if len(others.points)+pointsOf(clouds) < 100 {
 			radius = 2.8

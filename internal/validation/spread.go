@@ -13,8 +13,8 @@ import (
 	"github.com/decodesim/decodesim/internal/text"
 )
 
-// ErrorByConcurrency draws the spread of signed errors against the clients of a closed loop, a box for each octave: from
-// p25 to p75, with its median and whiskers from p10 to p90.
+// ErrorByConcurrency draws the spread of signed errors against the clients of a closed loop, a box for each octave:
+// from p25 to p75, with its median and whiskers from p10 to p90.
 func ErrorByConcurrency(c text.Caption, v *Validation) (plot.Figure, error) {
 	var all []boxes
 	for _, metric := range leading(v) {
@@ -128,7 +128,8 @@ func (b boxes) draw(s *plot.Sheet, x plot.Axis, place vg.Rectangle, i int) {
 	y, k := b.axis(), plot.Series(i)
 	chart := plot.NewChart(x, y)
 	level := func(v float64) plotter.XYs { return plotter.XYs{{X: x.Min, Y: v}, {X: x.Max, Y: v}} }
-	chart.Add(&plotter.Polygon{XYs: []plotter.XYs{append(level(-10), plotter.XY{X: x.Max, Y: 10}, plotter.XY{X: x.Min, Y: 10})}, Color: gridFaint})
+	chart.Add(&plotter.Polygon{XYs: []plotter.XYs{append(level(-10), plotter.XY{X: x.Max, Y: 10},
+		plotter.XY{X: x.Min, Y: 10})}, Color: gridFaint})
 	chart.AddGrid()
 	chart.Add(plot.Line(plot.Stroke(plot.AxisLine, 0.9), level(0)...))
 	width := min(32, 0.6*place.Size().X/vg.Length(x.Max-x.Min))
@@ -149,7 +150,8 @@ func (b boxes) draw(s *plot.Sheet, x plot.Axis, place vg.Rectangle, i int) {
 // plotter is the box of gonum/plot with our percentiles in place of its quartiles and whiskers.
 func (o *box) plotter(width vg.Length, k, tint plot.Shade) *plotter.BoxPlot {
 	p := &plotter.BoxPlot{
-		Width: width, FillColor: tint, BoxStyle: plot.Stroke(k, 1), MedianStyle: plot.Stroke(k, 2.2), WhiskerStyle: plot.Stroke(k, 1.1),
+		Width: width, FillColor: tint, BoxStyle: plot.Stroke(k, 1), MedianStyle: plot.Stroke(k, 2.2),
+		WhiskerStyle: plot.Stroke(k, 1.1),
 	}
 	p.Location, p.Median = float64(o.octave), o.errors.BiasPct
 	p.AdjLow, p.Quartile1 = o.errors.Spread[0], o.errors.Spread[1]
@@ -164,7 +166,8 @@ func octaves(all []boxes) plot.Axis {
 		first, last = min(first, b.boxes[0].octave), max(last, b.boxes[len(b.boxes)-1].octave)
 	}
 	x := plot.Axis{
-		Name: "clients of the closed loop, by octave", Min: float64(first) - 0.6, Max: float64(last) + 0.6, Scale: gonum.LinearScale{},
+		Name: "clients of the closed loop, by octave", Min: float64(first) - 0.6, Max: float64(last) + 0.6,
+		Scale:  gonum.LinearScale{},
 		NoGrid: true,
 	}
 	for octave := first; octave <= last; octave++ {

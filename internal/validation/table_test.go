@@ -110,8 +110,10 @@ func TestTheSentenceSaysHowWrong(t *testing.T) {
 		return &MetricErrors{Metric: "tpot", All: ErrorsOf(percents)}
 	}
 	for want, m := range map[string]*MetricErrors{
-		"TPOT of quality A: half of 3 predictions are within 8 %, nine in ten within 22 %; it runs 8 % low":                 of(-8, -25, 4),
-		"TPOT of quality A: half of 2 predictions are within 0.3 %, nine in ten within 0.3 %; it runs neither high nor low": of(-0.3, 0.3),
+		"TPOT of quality A: half of 3 predictions are within 8 %, nine in ten within 22 %; " +
+			"it runs 8 % low": of(-8, -25, 4),
+		"TPOT of quality A: half of 2 predictions are within 0.3 %, nine in ten within 0.3 %; " +
+			"it runs neither high nor low": of(-0.3, 0.3),
 		"TPOT of quality A: half of 2 predictions are within a factor of 21, nine in ten within a factor of 21; it runs a " +
 			"factor of 21 high": of(2000, 2000),
 		"TPOT of quality A: 1 prediction, 12 % high": of(12),

@@ -33,7 +33,7 @@ func (d *draft) parse(args []string) ([]*given, error) {
 			continue
 		}
 		name, inline, has := strings.Cut(word, "=")
-		f, off, path, known := d.flags.find(name)
+		m, known := d.flags.find(name)
 		if !known {
 			if !has && i < len(args) && !isFlag(args[i]) {
 				i++
@@ -41,7 +41,7 @@ func (d *draft) parse(args []string) ([]*given, error) {
 			d.unknown = append(d.unknown, d.remarkUnknown(name))
 			continue
 		}
-		g := &given{flag: f, written: name, path: path, off: off}
+		g := &given{flag: m.flag, written: name, path: m.path, off: m.off}
 		if has {
 			g.values = []string{inline}
 		} else {

@@ -83,32 +83,39 @@ func flagsOf(engine string) table {
 // spelling is a flag's name as the tables have it: engines take underscores for dashes.
 func spelling(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
-// find returns the flag of a name, whether the name turns a switch off, and the part of its value that the name goes on
-// with after a dot. Engines take the beginning of a name for the whole where no other flag begins so; the tables lack
+// match is the flag that a written name means: whether the name turns a switch off, and the part of the value that the
+// name goes on with after a dot.
+type match struct {
+	flag
+	off  bool
+	path []string
+}
+
+// find returns what a name means. Engines take the beginning of a name for the whole where no other flag begins so; the tables lack
 // flags, so that this holds only for beginnings of eight letters or more.
-func (t table) find(written string) (f flag, off bool, path []string, known bool) {
+func (t table) find(written string) (m match, known bool) {
 	name := spelling(written)
-	f, known = t.exactly(name)
+	f, known := t.exactly(name)
 	if known {
-		return f, false, nil, true
+		return match{flag: f}, true
 	}
 	if rest, ok := strings.CutPrefix(name, "--no-"); ok {
 		f, known = t.exactly("--" + rest)
 		if known && f.takes == nothing {
-			return f, true, nil, true
+			return match{flag: f, off: true}, true
 		}
 	}
 	if head, _, ok := strings.Cut(name, "."); ok {
 		f, known = t.exactly(head)
 		if known {
 			_, rest, _ := strings.Cut(written, ".")
-			return f, false, strings.Split(rest, "."), true
+			return match{flag: f, path: strings.Split(rest, ".")}, true
 		}
 	}
 	if len(name) >= len("--")+8 {
 		f, known = t.beginning(name)
 	}
-	return f, false, nil, known
+	return match{flag: f}, known
 }
 
 func (t table) exactly(name string) (flag, bool) {

@@ -33,13 +33,13 @@ func TestNamesMayBeSpeltOtherwise(t *testing.T) {
 		"--no-enable-prefix-caching": "--enable-prefix-caching", "--gpu-memory": "--gpu-memory-utilization",
 		"--compilation-config.cudagraph_mode": "--compilation-config",
 	} {
-		f, _, _, known := flags.find(written)
+		m, known := flags.find(written)
 		require.True(t, known, written)
-		assert.Equal(t, want, f.names[0])
+		assert.Equal(t, want, m.names[0])
 	}
 	for _, written := range []string{"--max-num", "--no-max-num-seqs", "--max-num-", "--enable-", "-t",
 		"--tensor-parallel-sizes"} {
-		_, _, _, known := flags.find(written)
+		_, known := flags.find(written)
 		assert.False(t, known, written)
 	}
 }

@@ -73,7 +73,8 @@ type Placed struct {
 // TextsOf finds the texts of a drawing that stand level, and the room they take.
 func TextsOf(t *testing.T, svg string) []Placed {
 	svg = regexp.MustCompile(`(?s)<g transform="rotate.*?</g>`).ReplaceAllString(svg, "")
-	pattern := regexp.MustCompile(`(?s)<text x="([^"]*)" y="-([^"]*)"[^>]*font-weight:(\w+);[^>]*font-size:([0-9.]+)px[^>]*>([^<]*)<`)
+	pattern := regexp.MustCompile(
+		`(?s)<text x="([^"]*)" y="-([^"]*)"[^>]*font-weight:(\w+);[^>]*font-size:([0-9.]+)px[^>]*>([^<]*)<`)
 	var out []Placed
 	for _, m := range pattern.FindAllStringSubmatch(svg, -1) {
 		number := func(i int) vg.Length {
@@ -83,7 +84,8 @@ func TextsOf(t *testing.T, svg string) []Placed {
 		}
 		x, y, size := number(1), number(2), number(4)
 		w := plot.Ink{Size: size, Bold: m[3] == "bold"}.Width(m[5])
-		out = append(out, Placed{m[5], vg.Rectangle{Min: vg.Point{X: x, Y: y - 1}, Max: vg.Point{X: x + w, Y: y + 0.75*size}}})
+		out = append(out, Placed{m[5],
+			vg.Rectangle{Min: vg.Point{X: x, Y: y - 1}, Max: vg.Point{X: x + w, Y: y + 0.75*size}}})
 	}
 	require.NotEmpty(t, out)
 	return out
