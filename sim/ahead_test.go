@@ -67,20 +67,20 @@ func TestAnArrivalWaitsForAStepFixedWithoutIt(t *testing.T) {
 func TestAnIdleEngineTakesEverybodyAtOnce(t *testing.T) {
 	sc := aheadScenario(true)
 	end := sim.Time(0).Add(promptTime + stepTime) // of the first request
-	late := sim.Time(0).Add(sim.Second)
+	afterwards := sim.Time(0).Add(sim.Second)
 	sc.requests = []sim.Request{
 		{ID: 0, Prompt: 1, Output: 2, Traced: true},
 		{ID: 1, Prompt: 1, Output: 1, Arrival: end - 1, Traced: true},
-		{ID: 2, Prompt: 1, Output: 1, Arrival: late, Traced: true},
+		{ID: 2, Prompt: 1, Output: 1, Arrival: afterwards, Traced: true},
 	}
 	j := newJournal()
 	run(t, sc.config(j))
 	require.Equal(t, []sim.Time{end.Add(promptTime)}, j.tokens[1])
-	require.Equal(t, []sim.Time{late.Add(promptTime)}, j.tokens[2])
+	require.Equal(t, []sim.Time{afterwards.Add(promptTime)}, j.tokens[2])
 }
 
-// TestAClientThatHangsUpUnseenHoldsNobodyUp: behind it waits a request that came before the step that ends.
-func TestAClientThatHangsUpUnseenHoldsNobodyUp(t *testing.T) {
+// TestACancellationBeforeAPlanDelaysNoOtherRequest: behind it waits a request that came before the step that ends.
+func TestACancellationBeforeAPlanDelaysNoOtherRequest(t *testing.T) {
 	sc := aheadScenario(true)
 	begun := sim.Time(0).Add(promptTime + 20*stepTime)
 	sc.requests = []sim.Request{

@@ -68,7 +68,7 @@ func (b *runningBatch) remove(slot int32) {
 	b.departures++
 }
 
-// removePrefill takes the request in slot out of those that prefill.
+// removePrefill takes the request in slot out of the prefills.
 func (b *runningBatch) removePrefill(slot int32) {
 	i := slices.Index(b.prefill, slot)
 	b.prefill = slices.Delete(b.prefill, i, i+1)
@@ -96,7 +96,7 @@ func (b *runningBatch) cancelledDecodes() (n int) {
 	return n
 }
 
-// untrace takes the request in slot out of those that are reported step by step.
+// untrace takes the request in slot out of the requests that are reported step by step.
 func (b *runningBatch) untrace(r *Request, slot int32) {
 	if !r.Traced {
 		return
@@ -218,7 +218,7 @@ func (in *Instance) enter(slot int32) {
 	in.commitBlocks(&in.requests.at[slot], 1)
 }
 
-// exit takes the request in slot out of the list of those that run.
+// exit takes the request in slot out of the list of running requests.
 func (in *Instance) exit(slot int32) {
 	in.batch.remove(slot)
 	in.commitBlocks(&in.requests.at[slot], -1)

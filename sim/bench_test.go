@@ -51,10 +51,10 @@ type load struct {
 	cv             float64 // 0: 1
 	fixed          bool    // every length is the mean; false: lognormal
 	blocks         int64
-	seats          int
+	maxNumSeqs     int
 	replicas       int
 	router         sim.Router
-	apart          bool // each instance is simulated alone
+	separate       bool // each instance is simulated alone
 	cores          int  // with as many of them at the same time
 	prefix         bool // prefix caching
 	ahead          bool // asynchronous scheduling
@@ -93,7 +93,7 @@ func (l load) config(tb testing.TB, n int, sink sim.Sink) sim.Config {
 	}
 	scheduler := l.scheduler
 	if scheduler == nil {
-		scheduler = &schedulers.Continuous{MaxNumSeqs: l.seats, MaxNumBatchedTokens: 2048}
+		scheduler = &schedulers.Continuous{MaxNumSeqs: l.maxNumSeqs, MaxNumBatchedTokens: 2048}
 	}
 	var speculation *sim.Speculation
 	if l.drafts > 0 {
@@ -104,46 +104,48 @@ func (l load) config(tb testing.TB, n int, sink sim.Sink) sim.Config {
 		speculation = speculate(l.drafts, law)
 	}
 	return sim.Config{
-		Contents: src.Contents(), Source: src, Sink: sink, Unordered: l.apart, Cores: l.cores, Each: atOnce,
+		Contents: src.Contents(), Source: src, Sink: sink, Unordered: l.separate, Cores: l.cores, Each: atOnce,
 		Pools: []*sim.PoolSpec{{
 			Size: max(1, l.replicas), PrefixCaching: l.prefix, AsyncScheduling: l.ahead, KVBlocks: l.blocks, BlockSize: 16,
 			MaxModelLen: 16384 + 65536,
-			Model:       hardware.NewRoofline(d, l.seats), Router: router,
+			Model:       hardware.NewRoofline(d, l.maxNumSeqs), Router: router,
 			Scheduler: scheduler, PromptMax: l.promptMax, SwapBlocks: l.swapBlocks, Speculation: speculation,
 		}},
 	}
 }
 
 var loads = []load{
-	{name: "load=70%", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256},
-	{name: "saturated", rate: 1000, prompt: 512, output: 256, blocks: 27000, seats: 256},
-	{name: "output=8k/rate=0.3", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256},
-	{name: "output=8k/saturated", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256},
-	{name: "batch=3", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256},
-	{name: "replicas=64/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 64,
+	{name: "load=70%", rate: 24, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256},
+	{name: "saturated", rate: 1000, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256},
+	{name: "output=8k/rate=0.3", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, maxNumSeqs: 256},
+	{name: "output=8k/saturated", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, maxNumSeqs: 256},
+	{name: "batch=3", rate: 2, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256},
+	{name: "replicas=64/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256, replicas: 64,
 		router: routers.LeastLoaded{}},
-	{name: "load=70%/prefix-caching", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
-	{name: "saturated/prefix-caching", rate: 1000, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true},
-	{name: "load=70%/prompts=100", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,
+	{name: "load=70%/prefix-caching", rate: 24, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256, prefix: true},
+	{name: "saturated/prefix-caching", rate: 1000, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256, prefix: true},
+	{name: "load=70%/prompts=100", rate: 24, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256, prefix: true,
 		sharing: requests.Sharing{Groups: 10, PrefixTokens: 100, DistinctPrompts: 100}},
-	{name: "load=70%/prompts=10k", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, prefix: true,
+	{name: "load=70%/prompts=10k", rate: 24, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256, prefix: true,
 		sharing: requests.Sharing{Groups: 100, PrefixTokens: 1000, DistinctPrompts: 10_000}},
-	{name: "output=8k/saturated/prefix-caching", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000, seats: 256,
-		prefix: true},
-	{name: "load=70%/ahead", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, ahead: true},
-	{name: "batch=3/ahead", rate: 2, prompt: 512, output: 256, blocks: 27000, seats: 256, ahead: true},
-	{name: "load=70%/prompts=3x512", rate: 24, prompt: 512, output: 256, fixed: true, blocks: 27000, seats: 256,
+	{name: "output=8k/saturated/prefix-caching", rate: 1000, prompt: 512, output: 8192, cv: 0.5, blocks: 27000,
+		maxNumSeqs: 256,
+		prefix:     true},
+	{name: "load=70%/ahead", rate: 24, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256, ahead: true},
+	{name: "batch=3/ahead", rate: 2, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256, ahead: true},
+	{name: "load=70%/prompts=3x512", rate: 24, prompt: 512, output: 256, fixed: true, blocks: 27000, maxNumSeqs: 256,
 		prefix:  true,
 		sharing: requests.Sharing{DistinctPrompts: 3}},
-	{name: "speculation=3/load=70%", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, drafts: 3},
-	{name: "output=8k/rate=0.3/ahead", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, seats: 256,
+	{name: "speculation=3/load=70%", rate: 24, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256, drafts: 3},
+	{name: "output=8k/rate=0.3/ahead", rate: 0.3, prompt: 512, output: 8192, cv: 0.5, blocks: 54000, maxNumSeqs: 256,
 		ahead: true},
-	{name: "replicas=256/round-robin", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256},
-	{name: "replicas=256/round-robin/apart", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256,
-		apart: true},
-	{name: "replicas=256/round-robin/apart/cores=2", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256,
-		replicas: 256, apart: true, cores: 2},
-	{name: "replicas=256/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, seats: 256, replicas: 256,
+	{name: "replicas=256/round-robin", rate: 24, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256, replicas: 256},
+	{name: "replicas=256/round-robin/apart", rate: 24, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256,
+		replicas: 256,
+		separate: true},
+	{name: "replicas=256/round-robin/apart/cores=2", rate: 24, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256,
+		replicas: 256, separate: true, cores: 2},
+	{name: "replicas=256/least-loaded", rate: 24, prompt: 512, output: 256, blocks: 27000, maxNumSeqs: 256, replicas: 256,
 		router: routers.LeastLoaded{}},
 }
 
@@ -178,7 +180,7 @@ func engineLoads() (list []load) {
 		for _, e := range engines {
 			e.name = "engine=" + e.name + "/" + l.name
 			e.rate, e.prompt, e.output = l.rate, l.prompt, l.output
-			e.blocks, e.seats = l.blocks, 2048
+			e.blocks, e.maxNumSeqs = l.blocks, 2048
 			list = append(list, e)
 		}
 	}

@@ -22,7 +22,7 @@ type blockPool struct {
 	doubled int // blocks found of which there were two
 }
 
-// hashed are the hashes of a request's blocks, as far as anybody asked.
+// hashed are the hashes of a request's blocks, as far as they were asked for.
 type hashed struct {
 	hashes  []int
 	content []bool
@@ -154,7 +154,7 @@ func (p *blockPool) allocate() *block {
 	return b
 }
 
-// forget lets nobody find blocks any more.
+// forget takes blocks out of the prefix cache.
 func (p *blockPool) forget(blocks []*block) {
 	for _, b := range blocks {
 		if b.hash != 0 {

@@ -36,6 +36,6 @@ func TestWhatMostWaitForRunsFirst(t *testing.T) {
 	}
 	slices.SortFunc(order, func(a, b int32) int { return int(j.admit[a] - j.admit[b]) })
 	// Three wait for the third prompt and two for each of the others, then two for each, of which the first node comes
-	// first, and so on. Who shares nothing comes last.
+	// first, and so on. Requests that share nothing come last.
 	require.Equal(t, []int32{7, 8, 4, 9, 11, 5, 10, 3, 6}, order)
 }

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestACancelledRunIsTheBeginningOfTheWhole: whoever cancels a run has seen what the whole run shows up to then, and no
+// TestACancelledRunIsTheBeginningOfTheWhole: a cancelled run has reported what the whole run reports up to then, and no
 // more than the event under way.
 func TestACancelledRunIsTheBeginningOfTheWhole(t *testing.T) {
 	t.Parallel()
@@ -33,11 +33,12 @@ func TestACancelledRunIsTheBeginningOfTheWhole(t *testing.T) {
 	require.Greater(t, halted, 20)
 }
 
-// TestPartsOfACancelledRunStop: instances that are simulated one after the other stop as soon as one of them is told.
+// TestPartsOfACancelledRunStop: instances that are simulated one after the other stop as soon as one of them is
+// cancelled.
 func TestPartsOfACancelledRunStop(t *testing.T) {
 	t.Parallel()
 	l := loads[0]
-	l.replicas, l.apart = 4, true
+	l.replicas, l.separate = 4, true
 	j := newJournal()
 	c := l.config(t, 4000, j)
 	ended := 0

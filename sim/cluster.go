@@ -60,7 +60,7 @@ type planning struct {
 	turn    int32   // instances before this one have planned then, although a segment may hide it
 }
 
-// control is who observes and changes a run between its events.
+// control is what observes and changes a run between its events.
 type control struct {
 	observe    func(*Cluster, Time) Time
 	observeAt  Time

@@ -8,7 +8,7 @@ import (
 
 // A client that cancels its request (time-out, disconnect) does so at its deadline. The engine learns of it between
 // steps: until the boundary at or after the deadline the sequence keeps its place in the batch and its blocks, as in an
-// engine that aborts requests between steps, but tokens of that boundary reach nobody.
+// engine that aborts requests between steps, but tokens of that boundary reach no client.
 
 // deadlines is when clients cancel their requests, by time and then by ID. A deadline is void once its request has
 // ended.

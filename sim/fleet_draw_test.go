@@ -64,9 +64,9 @@ func drawPool(t *rapid.T, sc scenario) scenario {
 	if !p.uncached && rapid.IntRange(0, 3).Draw(t, "offloading") == 0 {
 		p.offload = rapid.SampledFrom([]int64{1, 7, p.blocks}).Draw(t, "offload_blocks")
 	}
-	p.seats = int(one("seats", 1, 2, 4, 16, 64, 256))
+	p.maxNumSeqs = int(one("max_num_seqs", 1, 2, 4, 16, 64, 256))
 	if c, ok := p.policy.(*schedulers.Continuous); ok {
-		p.seats = min(p.seats, c.MaxNumSeqs)
+		p.maxNumSeqs = min(p.maxNumSeqs, c.MaxNumSeqs)
 		p.recomputes = rapid.Bool().Draw(t, "recompute")
 	}
 	if one("cold", 0, 0, 0, 1) == 1 {

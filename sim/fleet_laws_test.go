@@ -13,23 +13,24 @@ import (
 // fleetsCovered are the least numbers of what makes the comparison of fleets worth something that the usual cases must
 // draw.
 var fleetsCovered = map[string]int{
-	"hand-overs": 3000, "gaps moved": 1000, "gaps restarted": 30, "gaps preempted": 100, "gaps swapped": 50,
-	"tokens emitted at boarding": 1000, "last tokens computed again": 300, "found at the destination": 100,
-	"hand-overs without a seat": 5000, "hand-overs without room": 1000, "hand-overs behind who must come back": 500,
-	"hand-overs stopped by no-evict":    30,
-	"flows that share a port":           500,
-	"pushes that waited for the prompt": 200, "prompts that waited for a push": 200,
+	"KV transfers": 3000, "gaps moved": 1000, "gaps restarted": 30, "gaps preempted": 100, "gaps swapped": 50,
+	"tokens emitted at admission": 1000, "last tokens computed again": 300, "cached at the destination": 100,
+	"KV transfers without a free sequence": 5000, "KV transfers without room": 1000,
+	"KV transfers behind swapped requests": 500,
+	"KV transfers stopped by no-evict":     30,
+	"flows that share a port":              500,
+	"pushes that waited for the prompt":    200, "prompts that waited for a push": 200,
 	"first layers that wait for the prompt": 200,
 	"reservations lost":                     3, "pulled for want of a push": 1,
-	"waits at a gate": 500, "hand-overs at a gate": 100, "hang-ups and failures at a gate": 50,
+	"waits at a gate": 500, "KV transfers at a gate": 100, "cancellations and failures at a gate": 50,
 	"starts": 300, "came up": 300, "failures": 100, "steps lost": 10, "drains": 50, "switches": 50,
 	"restarts between two tokens": 30, "lost": 30, "restarts": 100, "refusals": 200, "without a cache": 300,
-	"dropped while inbound": 50, "dropped while flying": 100,
+	"dropped while inbound": 50, "dropped while transferring": 100,
 	"completed": 5000, "failed": 500, "rejected": 300, "unfinished": 5,
 }
 
-// TestFleetsEqualTheNaiveTwin: hand-overs, links that are shared, gates and instances that come, go and fail give every
-// token of every request at the very picosecond at which the naive simulator emits it.
+// TestFleetsEqualTheNaiveTwin: KV transfers, links that are shared, gates and instances that come, go and fail give
+// every token of every request at the very picosecond at which the naive simulator emits it.
 func TestFleetsEqualTheNaiveTwin(t *testing.T) {
 	t.Parallel()
 	cover := map[string]int{}

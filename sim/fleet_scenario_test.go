@@ -9,7 +9,7 @@ type fleetScenario struct {
 	pools      []scenario // beyond the first
 	uncached   bool       // the pool has no prefix caching
 	sizeMax    int
-	seats      int
+	maxNumSeqs int
 	recomputes bool // the last token of a prompt
 	routes     []sim.Route
 	byLength   int32 // of prompts, from which on the second route is taken; 0: routes in turn

@@ -79,11 +79,11 @@ func TestAGateOpensWhenAnInstanceComes(t *testing.T) {
 	for id := range int32(2) {
 		require.Equal(t, []sim.Time{first, first.Add(stepTime)}, j.tokens[id])
 	}
-	require.Equal(t, "failed", j.ended[2], "its client has hung up")
+	require.Equal(t, "failed", j.ended[2], "its client has cancelled")
 }
 
-// TestWhoeverWaitsForAnInstanceThatNeverComesIsTold: nothing is dropped in silence.
-func TestWhoeverWaitsForAnInstanceThatNeverComesIsTold(t *testing.T) {
+// TestRequestsThatWaitForAnInstanceThatNeverStartsAreReported: nothing is dropped in silence.
+func TestRequestsThatWaitForAnInstanceThatNeverStartsAreReported(t *testing.T) {
 	sc := handing(sim.Stage{}, sim.Request{Prompt: 32, Output: 20}, sim.Request{Prompt: 32, Output: 20},
 		sim.Request{Prompt: 32, Output: 20})
 	sc.blocks, sc.maxLen = 5, 80
@@ -111,9 +111,9 @@ func TestASwitchMovesAnInstance(t *testing.T) {
 	require.Equal(t, int64(2), cl.Totals().Transfers)
 }
 
-// TestAClientMayHangUpAnywhere: at a gate, waiting for room, on its way, waiting for a seat, or in a batch: what was
-// held for it is free at once, and those who come after it are served.
-func TestAClientMayHangUpAnywhere(t *testing.T) {
+// TestAClientMayCancelAnywhere: at a gate, waiting for room, on its way, waiting to be admitted, or in a batch: what
+// was allocated for it is free at once, and later requests are served.
+func TestAClientMayCancelAnywhere(t *testing.T) {
 	cover := map[string]int{}
 	for _, push := range []bool{false, true} {
 		for ms := sim.Duration(1); ms < 300; ms++ {
@@ -121,7 +121,7 @@ func TestAClientMayHangUpAnywhere(t *testing.T) {
 			sc := handing(sim.Stage{Link: link, Push: push},
 				sim.Request{Prompt: 20, Output: 12}, sim.Request{Prompt: 30, Output: 8, Deadline: sim.Time(ms * sim.Millisecond)},
 				sim.Request{Prompt: 20, Output: 12})
-			sc.pools[0].seats, sc.pools[0].sizeMax, sc.pools[0].size = 1+int(ms%2), 1, min(1, int(ms%5)/2)
+			sc.pools[0].maxNumSeqs, sc.pools[0].sizeMax, sc.pools[0].size = 1+int(ms%2), 1, min(1, int(ms%5)/2)
 			sc.script = []action{{at: sim.Time(60 * sim.Millisecond), what: "start", pool: 1}}
 			twin, j := runNaive(sc), newJournal()
 			cl := run(t, sc.config(j))
@@ -133,8 +133,9 @@ func TestAClientMayHangUpAnywhere(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"hang-ups and failures at a gate", "dropped while inbound", "dropped while flying",
-		"dropped while landed", "failed", "completed"} {
+	for _, what := range []string{"cancellations and failures at a gate", "dropped while inbound",
+		"dropped while transferring",
+		"dropped while transferred", "failed", "completed"} {
 		require.Positive(t, cover[what], what)
 	}
 }

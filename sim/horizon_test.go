@@ -52,7 +52,7 @@ func TestAHorizonCutsNothingElse(t *testing.T) {
 // that have ended by then: exactly the tokens that clients have.
 func TestObserversSeeEndedSteps(t *testing.T) {
 	t.Parallel()
-	looks := 0
+	observations := 0
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)
 		plain := newJournal()
@@ -73,16 +73,16 @@ func TestObserversSeeEndedSteps(t *testing.T) {
 			emitted, boundary := plain.emittedBy(at[i])
 			if !boundary { // at the very end of a step, the observer comes before its commit
 				require.Equal(t, emitted, o.OutputTokens, "tokens at %v", at[i])
-				looks++
+				observations++
 			}
 			require.LessOrEqual(t, o.KVUsed, o.KVTotal)
-			if !leavers { // an engine still holds those whose clients have hung up
+			if !leavers { // an engine still holds those whose clients have cancelled
 				require.Equal(t, o.Arrived-o.Ended, o.Running+o.Waiting)
 			}
 			require.LessOrEqual(t, o.Arrived-o.Ended, o.Running+o.Waiting)
 		}
 	})
-	t.Logf("%d looks", looks)
+	t.Logf("%d looks", observations)
 }
 
 // emittedBy returns how many tokens have been emitted by an instant, and whether one was at it.
@@ -115,12 +115,12 @@ func TestRoundRobinPartitions(t *testing.T) {
 			routed++
 		}
 		for i := range split {
-			alone, one := newJournal(), sc
+			single, one := newJournal(), sc
 			one.size, one.requests = 1, split[i]
-			run(t, one.config(alone))
-			for id, times := range alone.tokens {
+			run(t, one.config(single))
+			for id, times := range single.tokens {
 				equalTimes(t, times, together.tokens[id], "request")
-				require.Equal(t, alone.ended[id], together.ended[id])
+				require.Equal(t, single.ended[id], together.ended[id])
 			}
 		}
 	})

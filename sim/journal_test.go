@@ -8,7 +8,7 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// journal records what the sink is told, token by token.
+// journal records what is reported to the sink, token by token.
 type journal struct {
 	metrics.Recorder
 	tokens map[int32][]sim.Time
@@ -16,7 +16,7 @@ type journal struct {
 	end    map[int32]sim.Time
 	admit  map[int32]sim.Time
 	cached map[int32]int32
-	moved  map[int32][2]sim.Time // when room was reserved and when it landed
+	moved  map[int32][2]sim.Time // when room was reserved and when it arrived
 	runs   int
 
 	switches int // runs that end because the price changes regime
@@ -93,7 +93,7 @@ func (j *journal) Burst(in *sim.Instance, t sim.Time, tokens int) {
 
 func (j *journal) count(cause string, n int) {
 	if n < 0 {
-		panic(fmt.Sprintf("told of %d tokens", n))
+		panic(fmt.Sprintf("%d tokens are reported", n))
 	}
 	if n > 0 {
 		j.gaps[cause] += n
@@ -113,7 +113,7 @@ func (j *journal) perClass(in *sim.Instance, tokens int, gap sim.Duration) {
 		}
 	}
 	if tokens != 0 {
-		panic(fmt.Sprintf("%d tokens are told too many, of the classes %v", tokens, by))
+		panic(fmt.Sprintf("%d tokens too many are reported, of the classes %v", tokens, by))
 	}
 }
 
@@ -145,14 +145,14 @@ func (j *journal) Accepted(r *sim.Request, emitted int32, t sim.Time, n int) {
 func (j *journal) Delayed(r *sim.Request, emitted int32, since, t sim.Time) {
 	j.upTo(r, emitted)
 	if last := j.tokens[r.ID][emitted-1]; last != since {
-		panic(fmt.Sprintf("request %d emitted at %v, told of %v", r.ID, last, since))
+		panic(fmt.Sprintf("request %d emitted at %v, reported %v", r.ID, last, since))
 	}
 	j.tokens[r.ID] = append(j.tokens[r.ID], t)
 }
 
 func (j *journal) upTo(r *sim.Request, emitted int32) {
 	if int(emitted) != len(j.tokens[r.ID]) {
-		panic(fmt.Sprintf("request %d has %d tokens, told of %d", r.ID, len(j.tokens[r.ID]), emitted))
+		panic(fmt.Sprintf("request %d has %d tokens, reported %d", r.ID, len(j.tokens[r.ID]), emitted))
 	}
 }
 

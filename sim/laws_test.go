@@ -44,7 +44,7 @@ var covered = map[string]int{
 	"retractions":                          50, "chunks retracted": 3, "ratio changes": 50, "prompts cut": 100,
 	"chunks that wait": 100, "mixed steps": 100,
 	"stopped by the reserve": 20, "stopped by blocks": 20, "rows that have ended": 1000, "padding": 200,
-	"gaps burst": 50_000, "bursts cut": 50, "verified for nobody": 30, "swapped in with drafts": 20,
+	"gaps burst": 50_000, "bursts cut": 50, "verified in vain": 30, "swapped in with drafts": 20,
 	"mixed steps with drafts": 50, "prompts without a chunk": 100,
 	"loaded blocks": 50, "blocks lost from host memory": 500, "sorted by weight": 3,
 	"completed": 3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
@@ -117,7 +117,7 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 }
 
 // TestARunEndsWithItsLastEvent: the deadline of a request that has been served in time keeps no run going, at which
-// utilization and the timeline would count the wait as idle.
+// busy time and the timeline would count the wait as idle.
 func TestARunEndsWithItsLastEvent(t *testing.T) {
 	for _, deadline := range []sim.Time{0, sim.Time(600 * sim.Second)} {
 		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 100, model: ticks(sim.Second),
@@ -140,7 +140,7 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 		require.Equal(t, r.Cached, j.cached[r.ID], "%s: cached tokens of request %d", variant, r.ID)
 		if r.outcome == "completed" {
 			require.Equal(t, r.admitted, j.admit[r.ID], "%s: admission of request %d", variant, r.ID)
-			require.Equal(t, [2]sim.Time{r.Allocated, r.Transferred}, j.moved[r.ID], "%s: reservation and landing of request %d",
+			require.Equal(t, [2]sim.Time{r.Allocated, r.Transferred}, j.moved[r.ID], "%s: allocation and arrival of request %d",
 				variant, r.ID)
 		}
 		for i, at := range r.tokens {
@@ -170,7 +170,7 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 	conserved(t, variant, twin, j, cl)
 }
 
-// comparePools compares what is told of a pool.
+// comparePools compares what is reported of a pool.
 func comparePools(t require.TestingT, variant string, n *naive, pool sim.PoolTotals) {
 	evictions := n.evicted
 	for _, in := range n.members {
@@ -212,7 +212,7 @@ func compareClasses(t require.TestingT, variant string, twin *naiveFleet, j *jou
 	}
 }
 
-// conserved holds a run that served everybody to what every run must keep.
+// conserved checks what every run must keep, on a run that served every request.
 func conserved(t require.TestingT, variant string, twin *naiveFleet, j *journal, cl *sim.Cluster) {
 	state := cl.State(cl.Now())
 	require.Equal(t, int64(twin.cover["unfinished"]), j.Outcomes[sim.Unfinished], "%s: unfinished", variant)

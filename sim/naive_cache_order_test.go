@@ -7,7 +7,7 @@ import (
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
-// sortByCache sorts those who wait by what the cache has of them, unless there are many.
+// sortByCache sorts the waiting requests by what the cache has of them, unless there are many.
 func (n *naive) sortByCache(in *naiveInstance, order schedulers.CacheOrder) {
 	seen := 0
 	for seen < len(in.waiting) && (in.everybody || in.waiting[seen].noticed) {
@@ -38,7 +38,7 @@ type cachedPath struct {
 	nodes []int32
 }
 
-// prefixByPrefix returns the list with those together who share what is cached, most of them first.
+// prefixByPrefix returns the list with the requests together that share what is cached, most of them first.
 func (n *naive) prefixByPrefix(in *naiveInstance, list []*naiveRequest) []*naiveRequest {
 	var paths []cachedPath
 	for _, r := range list {

@@ -29,7 +29,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 		n.recompute(in, n.victim(in, p.Victim))
 		preempted = true
 		if !slices.ContainsFunc(in.running, func(r *naiveRequest) bool { return r.want > 0 }) {
-			n.chunkAlone(in, p)
+			n.chunkSingly(in, p)
 		}
 	}
 	n.grow(in)
@@ -47,7 +47,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 }
 
 // chunkAlone gives prompts a whole budget, of which drafts had left them nothing before the decodes were preempted.
-func (n *naive) chunkAlone(in *naiveInstance, p *schedulers.Continuous) {
+func (n *naive) chunkSingly(in *naiveInstance, p *schedulers.Continuous) {
 	budget := p.MaxNumBatchedTokens
 	for _, r := range in.running {
 		r.want = n.chunkOf(p, r.Pending(), budget)
@@ -76,7 +76,7 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 	want := n.chunkOf(p, whole-f.tokens, budget)
 	if p.Unchunked {
 		want = whole - f.tokens
-		if alone := chunks == 0 && r.Preemptions+r.Emitted > 0; want > budget && !alone {
+		if single := chunks == 0 && r.Preemptions+r.Emitted > 0; want > budget && !single {
 			n.cover["prompts that wait for a whole budget"]++
 			return 0
 		}
@@ -117,7 +117,7 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 	return want
 }
 
-// completes reports whether r and everybody in the batch can emit all they may without anybody making room.
+// completes reports whether r and the whole batch can emit all they may without a preemption.
 func (n *naive) completes(in *naiveInstance, r *naiveRequest, f found) bool {
 	room := in.free
 	for _, other := range in.running {

@@ -50,7 +50,7 @@ func runNaive(sc scenario) *naiveFleet {
 	return f
 }
 
-// sum adds up the pools, and ends who is still under way.
+// sum adds up the pools, and ends the requests that are still under way.
 func (f *naiveFleet) sum() {
 	for _, n := range f.pools {
 		for what, count := range n.cover {
@@ -96,13 +96,13 @@ func (f *naiveFleet) event() bool {
 			end, ended = in.end, in
 		}
 	}
-	hangup, leaver := f.impatient()
+	cancel, leaver := f.impatient()
 	flow, move := f.flow()
 	control := sim.Forever
 	if len(f.script) > 0 {
 		control = f.script[0].at
 	}
-	t := min(end, hangup, f.arrival(), flow, control)
+	t := min(end, cancel, f.arrival(), flow, control)
 	if t > f.now && f.round() {
 		return true
 	}
@@ -113,8 +113,8 @@ func (f *naiveFleet) event() bool {
 	switch t {
 	case control:
 		f.act()
-	case hangup:
-		f.hangup(leaver)
+	case cancel:
+		f.cancel(leaver)
 	case f.arrival():
 		f.deliver()
 	case flow:
@@ -125,7 +125,7 @@ func (f *naiveFleet) event() bool {
 	return true
 }
 
-// round lets those plan who have been woken, and then those whom they woke, and reports whether there were any.
+// round lets the woken instances plan, and then the instances that they woke, and reports whether there were any.
 func (f *naiveFleet) round() (planned bool) {
 	for {
 		var woken []*naiveInstance
@@ -144,7 +144,7 @@ func (f *naiveFleet) round() (planned bool) {
 	}
 }
 
-// impatient returns who hangs up next.
+// impatient returns the request that is cancelled next.
 func (f *naiveFleet) impatient() (at sim.Time, leaver *naiveRequest) {
 	for _, r := range f.patient {
 		if r.outcome == "" && (leaver == nil || r.Deadline < leaver.Deadline) {
@@ -224,7 +224,7 @@ func (f *naiveFleet) start(r *naiveRequest) {
 	f.pools[f.stage(r).Pool].offer(gated{r, false})
 }
 
-// gated is a request that reaches a pool: to be handed over, or to be computed.
+// gated is a request that reaches a pool: to be transferred, or to be computed.
 type gated struct {
 	r    *naiveRequest
 	move bool
@@ -237,7 +237,7 @@ func (n *naive) offer(g gated) {
 		n.gate = append(n.gate, g)
 		n.cover["waits at a gate"]++
 		if g.move {
-			n.cover["hand-overs at a gate"]++
+			n.cover["KV transfers at a gate"]++
 		}
 		return
 	}
@@ -253,7 +253,7 @@ func (n *naive) offer(g gated) {
 func (n *naive) join(in *naiveInstance, r *naiveRequest) {
 	r.at = in
 	n.enqueue(in, r)
-	in.stir()
+	in.wake()
 }
 
 // pick returns the instance that the pool's router picks.
@@ -291,8 +291,8 @@ func (f *naiveFleet) done(r *naiveRequest, outcome string) {
 	}
 }
 
-// hangup forgets a request that is in no batch; one that is in a batch goes at the end of the step.
-func (f *naiveFleet) hangup(r *naiveRequest) {
+// cancel forgets a request that is in no batch; one that is in a batch goes at the end of the step.
+func (f *naiveFleet) cancel(r *naiveRequest) {
 	f.ungate(r)
 	f.done(r, "failed")
 	r.left = true
@@ -302,18 +302,18 @@ func (f *naiveFleet) hangup(r *naiveRequest) {
 	}
 	if in.end == sim.Forever { // no step will end
 		in.of.leaves(in)
-		in.stir()
+		in.wake()
 	}
 	if i := slices.Index(in.waiting, r); i >= 0 {
 		in.waiting = slices.Delete(in.waiting, i, i+1)
 		in.load--
-		in.stir()
+		in.wake()
 	}
 	if i := slices.Index(in.swapped, r); i >= 0 {
 		in.swapped = slices.Delete(in.swapped, i, i+1)
 		in.host += r.blocks
 		in.load--
-		in.stir()
+		in.wake()
 		in.of.cover["hang-ups while swapped out"]++
 	}
 }
@@ -324,7 +324,7 @@ func (f *naiveFleet) ungate(r *naiveRequest) {
 		before := len(n.gate)
 		n.gate = slices.DeleteFunc(n.gate, func(g gated) bool { return g.r == r })
 		if len(n.gate) < before {
-			n.cover["hang-ups and failures at a gate"]++
+			n.cover["cancellations and failures at a gate"]++
 		}
 	}
 }

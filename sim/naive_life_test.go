@@ -75,7 +75,7 @@ func (n *naive) up(in *naiveInstance) {
 			n.offer(g)
 		}
 	}
-	in.stir()
+	in.wake()
 }
 
 func (n *naive) drain(in *naiveInstance) {
@@ -84,13 +84,13 @@ func (n *naive) drain(in *naiveInstance) {
 		return
 	}
 	in.life = "draining"
-	in.stir()
+	in.wake()
 }
 
 // served reports whether a drained instance has nothing left.
 func (in *naiveInstance) served() bool {
-	return len(in.running)+len(in.waiting)+len(in.swapped)+len(in.inbound)+len(in.flying)+len(in.landed)+
-		len(in.parked) == 0
+	return len(in.running)+len(in.waiting)+len(in.swapped)+len(in.inbound)+len(in.transferring)+len(in.arrived)+
+		len(in.pending) == 0
 }
 
 // down ends the life of an instance.
@@ -104,8 +104,8 @@ func (n *naive) down(in *naiveInstance) {
 	in.life, in.cold, in.end = "down", false, sim.Forever
 	in.woken, in.load = false, 0
 	in.running, in.waiting, in.swapped = nil, nil, nil
-	in.inbound, in.flying = nil, nil
-	in.landed, in.parked = nil, nil
+	in.inbound, in.transferring = nil, nil
+	in.arrived, in.pending = nil, nil
 	n.fresh(in)
 	if then := in.switches; then != nil {
 		in.switches = nil
@@ -150,9 +150,9 @@ func (n *naive) undo(in *naiveInstance) {
 	n.steps--
 	for _, r := range in.running {
 		switch {
-		case r.decoding && r.want > 0 && !r.gone:
+		case r.decoding && r.want > 0 && !r.removed:
 			n.decodes--
-		case r.gone:
+		case r.removed:
 			n.cover["rows that have ended"]--
 		}
 	}

@@ -67,7 +67,7 @@ func (m *naiveMove) beside(other *naiveMove) bool {
 	return other.flowing && other != m && (other.from == m.from || other.to == m.to)
 }
 
-// settle counts what those have sent who share a port with m.
+// settle counts what the transfers have sent that share a port with m.
 func (f *naiveFleet) settle(m *naiveMove) {
 	for _, other := range f.moves {
 		if m.beside(other) {
@@ -77,7 +77,7 @@ func (f *naiveFleet) settle(m *naiveMove) {
 	}
 }
 
-// share gives m and those who share a port with it their rates.
+// share gives m and the transfers that share a port with it their rates.
 func (f *naiveFleet) share(m *naiveMove) {
 	for _, other := range f.moves {
 		if other == m && m.flowing || m.beside(other) {

@@ -27,13 +27,13 @@ func (n *naive) demand(batch []*naiveRequest) (blocks int64) {
 func (n *naive) grow(in *naiveInstance) {
 	for _, r := range in.running {
 		if r.want > 0 {
-			n.hold(in, r, r.blocks+n.grows(r))
+			n.allocate(in, r, r.blocks+n.grows(r))
 		}
 	}
 }
 
 // hold lets r have so many blocks in all, with the contents that the step computes.
-func (n *naive) hold(in *naiveInstance, r *naiveRequest, blocks int64) {
+func (n *naive) allocate(in *naiveInstance, r *naiveRequest, blocks int64) {
 	more := blocks - r.blocks
 	in.free -= more
 	r.blocks = blocks
@@ -101,7 +101,7 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	}
 	r.Computed, r.want = f.tokens, want
 	r.pages, r.blocks = slices.Clone(f.hits), int64(len(f.hits))
-	n.hold(in, r, blocks)
+	n.allocate(in, r, blocks)
 	in.copied += int64(f.loads)
 	n.loaded += int64(f.loads * n.blockSize)
 	n.cover["loaded blocks"] += int(f.loads)
@@ -135,7 +135,7 @@ func (n *naive) swapOut(in *naiveInstance, r *naiveRequest) bool {
 	return true
 }
 
-// swapIn moves who has been longest in host memory back to the batch, where it decodes.
+// swapIn moves the request that has been longest in host memory back to the batch, where it decodes.
 func (n *naive) swapIn(in *naiveInstance) {
 	r := in.swapped[0]
 	in.swapped = in.swapped[1:]
@@ -144,7 +144,7 @@ func (n *naive) swapIn(in *naiveInstance) {
 	in.host += r.blocks
 	in.copied += r.blocks
 	r.want = n.decodeOf(in, r)
-	n.hold(in, r, r.blocks+n.grows(r))
+	n.allocate(in, r, r.blocks+n.grows(r))
 	n.cover["swapped in"]++
 	if r.want > 1 {
 		n.cover["swapped in with drafts"]++

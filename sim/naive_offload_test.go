@@ -8,11 +8,11 @@ import (
 
 // hostStore is host memory that keeps blocks of content, node by node.
 type hostStore struct {
-	tree  *sim.Contents
-	size  int32
-	limit int64        // blocks
-	kept  []hostBlocks // the least recently used node first
-	lost  int          // blocks
+	tree   *sim.Contents
+	size   int32
+	limit  int64        // blocks
+	cached []hostBlocks // the least recently used node first
+	lost   int          // blocks
 }
 
 // hostBlocks are the first of the blocks whose last token is of a node.
@@ -23,19 +23,19 @@ type hostBlocks struct {
 
 // place returns where the blocks of a node are; -1: none is kept.
 func (h *hostStore) place(node int32) int {
-	return slices.IndexFunc(h.kept, func(b hostBlocks) bool { return b.node == node })
+	return slices.IndexFunc(h.cached, func(b hostBlocks) bool { return b.node == node })
 }
 
 // keep stores the blocks of content that r holds, the deepest node first, and gives up what is too much.
 func (h *hostStore) keep(r *naiveRequest) {
-	held := len(shared(r.pages))
+	allocated := len(shared(r.pages))
 	node := r.Content
 	if r.OutputContent != 0 {
 		node = r.OutputContent
 	}
 	for ; node != 0; node = h.tree.Parent(node) {
 		b := hostBlocks{node: node}
-		for i := range held {
+		for i := range allocated {
 			if end := int32(i+1) * h.size; h.tree.Tokens(h.tree.Parent(node)) < end && end <= h.tree.Tokens(node) {
 				b.blocks = append(b.blocks, i)
 			}
@@ -44,25 +44,25 @@ func (h *hostStore) keep(r *naiveRequest) {
 			continue
 		}
 		if i := h.place(node); i >= 0 {
-			if old := h.kept[i]; len(old.blocks) > len(b.blocks) {
+			if old := h.cached[i]; len(old.blocks) > len(b.blocks) {
 				b = old
 			}
-			h.kept = slices.Delete(h.kept, i, i+1)
+			h.cached = slices.Delete(h.cached, i, i+1)
 		}
-		h.kept = append(h.kept, b)
+		h.cached = append(h.cached, b)
 	}
 	for h.stored() > h.limit {
-		oldest := &h.kept[0]
+		oldest := &h.cached[0]
 		oldest.blocks = oldest.blocks[:len(oldest.blocks)-1]
 		if len(oldest.blocks) == 0 {
-			h.kept = h.kept[1:]
+			h.cached = h.cached[1:]
 		}
 		h.lost++
 	}
 }
 
 func (h *hostStore) stored() (blocks int64) {
-	for _, b := range h.kept {
+	for _, b := range h.cached {
 		blocks += int64(len(b.blocks))
 	}
 	return blocks
@@ -78,7 +78,7 @@ func (h *hostStore) beyond(p *blockPool, r *naiveRequest, n int) (blocks int32) 
 		if !content {
 			break
 		}
-		if at := h.place(node); at < 0 || !slices.Contains(h.kept[at].blocks, i) {
+		if at := h.place(node); at < 0 || !slices.Contains(h.cached[at].blocks, i) {
 			break
 		}
 		blocks++

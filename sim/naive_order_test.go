@@ -21,7 +21,7 @@ func (n *naive) enqueue(in *naiveInstance, r *naiveRequest) {
 	}
 }
 
-// head returns whom the engine takes next; nil: nobody whom it knows of.
+// head returns the request that the engine takes next; nil: it knows of none.
 func (n *naive) head(in *naiveInstance) *naiveRequest {
 	for _, r := range in.waiting {
 		if in.everybody || r.noticed {
@@ -38,7 +38,7 @@ func (n *naive) dequeue(in *naiveInstance, r *naiveRequest) {
 	in.waiting = slices.Delete(in.waiting, i, i+1)
 	for _, other := range in.waiting[:i] {
 		if in.everybody || other.noticed {
-			panic("somebody was before")
+			panic("another request was before")
 		}
 	}
 	if slices.ContainsFunc(in.waiting, func(o *naiveRequest) bool {
@@ -48,7 +48,7 @@ func (n *naive) dequeue(in *naiveInstance, r *naiveRequest) {
 	}
 }
 
-// victim returns who must make room.
+// victim returns the request that must make room.
 func (n *naive) victim(in *naiveInstance, which schedulers.Victim) *naiveRequest {
 	if which == schedulers.LastInOrder && n.order != nil {
 		v := slices.MaxFunc(in.running, inOrder)
@@ -64,12 +64,12 @@ func (n *naive) victim(in *naiveInstance, which schedulers.Victim) *naiveRequest
 // has it. SGLang lets it wait behind all others, and what it decoded is not found again.
 func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	_, retracted := n.policy.(*schedulers.SGLang)
-	kept := r.Computed
+	computed := r.Computed
 	if retracted {
-		kept = r.prefill
+		computed = r.prefill
 	}
 	n.leave(in, r)
-	n.release(in, r, kept)
+	n.release(in, r, computed)
 	r.blocks, r.Computed, r.prefill = 0, 0, 0
 	r.decoding, r.noticed = false, true
 	if r.cause != "restarted" {

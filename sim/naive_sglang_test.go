@@ -10,7 +10,7 @@ import (
 // sglangState is what an instance remembers from step to step.
 type sglangState struct {
 	ratio   int64         // share of the tokens that running requests may still emit for which room is kept, in 1e-9
-	full    bool          // no prompts are tried until somebody goes
+	full    bool          // no prompts are tried until a request leaves
 	chunked *naiveRequest // of whose prompt the rest is to come
 }
 
@@ -115,7 +115,7 @@ func (n *naive) continueChunk(in *naiveInstance, b *prefillBudget) bool {
 		return false
 	}
 	r.want = int32(tokens)
-	n.hold(in, r, r.blocks+n.grows(r))
+	n.allocate(in, r, r.blocks+n.grows(r))
 	expected := int64(0)
 	if tokens == pending {
 		in.sglang.chunked = nil
@@ -198,7 +198,7 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 		n.recompute(in, s.chunked)
 		n.cover["chunks retracted"]++
 	}
-	if n.demand(batch) > in.free { // the rest is of those who are handed over
+	if n.demand(batch) > in.free { // transferred requests have the remaining ones
 		n.recompute(in, batch[0])
 		batch = nil
 		n.cover["retracted alone"]++
@@ -224,7 +224,7 @@ func (n *naive) lacks(in *naiveInstance, p *schedulers.SGLang, batch []*naiveReq
 	return (in.free-n.demand(batch))*int64(n.blockSize) < int64(len(batch))*int64(p.RetractDecodeSteps)
 }
 
-// retractedFirst compares by who is retracted first: the fewest tokens emitted, then the longest prompt, then the
+// retractedFirst compares by which is retracted first: the fewest tokens emitted, then the longest prompt, then the
 // latest admitted.
 func (n *naive) retractedFirst(in *naiveInstance) func(a, b *naiveRequest) int {
 	return func(a, b *naiveRequest) int {

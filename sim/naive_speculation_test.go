@@ -36,7 +36,7 @@ func (n *naive) verify(r *naiveRequest) int32 {
 		n.cover["bursts cut"]++
 	}
 	if r.outcome != "" {
-		n.cover["verified for nobody"]++
+		n.cover["verified in vain"]++
 	}
 	return 1 + min(draft[0].Accepted, r.Output-r.Emitted-1)
 }

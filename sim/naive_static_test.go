@@ -10,7 +10,7 @@ import (
 func (n *naive) planStatic(in *naiveInstance, p *schedulers.Static) {
 	for _, r := range in.running {
 		r.want = 1
-		if r.gone {
+		if r.removed {
 			n.cover["rows that have ended"]++
 		}
 	}
@@ -30,7 +30,7 @@ func (n *naive) planStatic(in *naiveInstance, p *schedulers.Static) {
 	for _, r := range batch {
 		r.want, r.pad = r.Pending(), prompt-r.Pending()
 		n.enter(r, 0)
-		n.hold(in, r, n.needs(prompt+limit))
+		n.allocate(in, r, n.needs(prompt+limit))
 		n.cover["padding"] += int(r.pad)
 	}
 	in.running = batch
@@ -53,5 +53,5 @@ func longest(batch []*naiveRequest) (prompt, limit int32) {
 
 // ended reports whether every row of a batch has.
 func ended(batch []*naiveRequest) bool {
-	return !slices.ContainsFunc(batch, func(r *naiveRequest) bool { return !r.gone })
+	return !slices.ContainsFunc(batch, func(r *naiveRequest) bool { return !r.removed })
 }

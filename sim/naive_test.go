@@ -21,10 +21,10 @@ type naive struct {
 	drafted  int64          // tokens
 	loaded   int64          // tokens found in host memory
 	prompted int64          // tokens of prompts that entered a batch here first
-	cached   int64          // of those, found in the cache
+	cached   int64          // of them, cached
 	peak     int64          // the most blocks in use at once
 	evicted  int            // blocks of content, in instances that are down
-	lost     int            // blocks of host memory, likewise
+	lost     int            // blocks of host memory that were lost
 	gaps     map[string]int // between two tokens of a request, by what came between
 	cover    map[string]int // how often what is worth testing came up
 }
@@ -40,53 +40,53 @@ type naiveRequest struct {
 	blocks   int64
 	pages    []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
 	resumed  int      // blocks found after a preemption
-	regained int      // of those, blocks that only this request has
+	regained int      // blocks among them that only this request has
 	admitted sim.Time
 	entered  bool       // a batch, once
 	tokens   []sim.Time // when each was emitted
 	cause    string     // what has held it up since the latest one
-	left     bool       // the client hung up
-	gone     bool       // the engine knows
+	left     bool       // the client cancelled
+	removed  bool       // the engine knows
 	at       *naiveInstance
 	noticed  bool       // it waited when a step began: the batch of the next may have it
-	move     *naiveMove // nil: it is not handed over
+	move     *naiveMove // nil: its KV is not transferred
 	known    bool       // its next token is, and not released
 }
 
 type naiveInstance struct {
-	of        *naive
-	life      string
-	switches  func() // what to do when it has been drained
-	cold      bool   // it is not up before end
-	step      int64  // steps begun
-	id        int
-	load      int             // requests routed here
-	running   []*naiveRequest // in order of admission
-	waiting   []*naiveRequest
-	swapped   []*naiveRequest // in order of swapping out
-	inbound   []*naiveMove    // without room
-	flying    []*naiveMove    // with room, or promised it
-	landed    []*naiveMove    // without a seat
-	parked    []*naiveMove    // whose blocks are here until they have landed
-	free      int64
-	host      int64      // free blocks of host memory
-	copied    int64      // blocks that the step copies from or to it
-	pool      *blockPool // nil: no prefix caching
-	store     *hostStore // nil: no host memory for what the cache has no room for
-	drafting  int32      // tokens that every sequence may draft in the step
-	end       sim.Time
-	woken     bool
-	idle      bool // no step was under way before
-	everybody bool // the step that is composed may have those who came since the last one began
-	sglang    sglangState
+	of           *naive
+	life         string
+	switches     func() // what to do when it has been drained
+	cold         bool   // it is not up before end
+	step         int64  // steps begun
+	id           int
+	load         int             // requests routed here
+	running      []*naiveRequest // in order of admission
+	waiting      []*naiveRequest
+	swapped      []*naiveRequest // in order of swapping out
+	inbound      []*naiveMove    // without room
+	transferring []*naiveMove    // with room, or room that is committed
+	arrived      []*naiveMove    // not yet admitted
+	pending      []*naiveMove    // whose blocks are here until they have arrived
+	free         int64
+	host         int64      // free blocks of host memory
+	copied       int64      // blocks that the step copies from or to it
+	pool         *blockPool // nil: no prefix caching
+	store        *hostStore // nil: no host memory for what the cache has no room for
+	drafting     int32      // tokens that every sequence may draft in the step
+	end          sim.Time
+	woken        bool
+	idle         bool // no step was under way before
+	everybody    bool // the step that is composed may have the requests that came since the last one began
+	sglang       sglangState
 }
 
 // plan composes the next step of an instance as its policy does, and begins it.
 func (n *naive) plan(in *naiveInstance) {
 	in.woken, in.copied = false, 0
 	in.everybody = !n.ahead || len(in.running) == 0 || in.idle
-	for again := true; again; again = !in.computes() && len(in.landed) > 0 && len(in.running) < n.seats {
-		n.board(in)
+	for again := true; again; again = !in.computes() && len(in.arrived) > 0 && len(in.running) < n.maxNumSeqs {
+		n.admitTransferred(in)
 		in.drafting = n.drafts(len(decodes(in.running)))
 		for _, r := range in.running {
 			r.want = 0
@@ -121,7 +121,7 @@ func (n *naive) compose(in *naiveInstance) {
 	}
 }
 
-// begin starts the step that was composed; the next one may have everybody who waits by now.
+// begin starts the step that was composed; the next one may have every request that waits by now.
 func (n *naive) begin(in *naiveInstance) {
 	in.end, in.idle = sim.Forever, !in.computes()
 	if !in.idle {
@@ -133,7 +133,7 @@ func (n *naive) begin(in *naiveInstance) {
 		in.step++
 		n.steps++
 	} else if left := len(in.running) + len(in.waiting) + len(in.swapped) + len(in.inbound); left > 0 &&
-		len(in.parked)+len(in.flying)+len(in.landed) == 0 {
+		len(in.pending)+len(in.transferring)+len(in.arrived) == 0 {
 		panic(fmt.Sprintf("at %v instance %d has nothing to do and %d requests", n.now, in.id, left))
 	}
 	n.peak = max(n.peak, n.blocks-in.free)
@@ -145,7 +145,7 @@ func (n *naive) begin(in *naiveInstance) {
 			r.cause = "" // in no time
 		}
 		switch {
-		case r.decoding && r.want > 0 && !r.gone:
+		case r.decoding && r.want > 0 && !r.removed:
 			n.decodes++
 		case r.decoding && r.want == 0 && r.cause == "":
 			r.cause = "held"
@@ -180,18 +180,18 @@ func (n *naive) commit(in *naiveInstance) {
 			n.emit(r, int(tokens))
 		}
 		if hands && r.outcome == "" {
-			n.handOver(in, r)
+			n.beginTransfer(in, r)
 		}
 	}
 	n.leaves(in)
 	in.end, in.woken = sim.Forever, true
 }
 
-// leaves takes who has ended out of the batch.
+// leaves takes finished requests out of the batch.
 func (n *naive) leaves(in *naiveInstance) {
 	for _, r := range in.running {
-		if r.outcome != "" && !r.gone {
-			r.gone = true
+		if r.outcome != "" && !r.removed {
+			r.removed = true
 			in.load--
 		}
 	}
@@ -199,11 +199,11 @@ func (n *naive) leaves(in *naiveInstance) {
 		return
 	}
 	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
-		if r.gone {
+		if r.removed {
 			n.release(in, r, r.Computed)
 			in.sglang.forget(r)
 		}
-		return r.gone
+		return r.removed
 	})
 }
 

@@ -72,7 +72,7 @@ func (in *Instance) closed() bool {
 // Load returns how many requests were routed to in that have neither ended nor moved on.
 func (in *Instance) Load() int { return int(in.load) }
 
-// PromptTokens returns the tokens of the prompts of those requests that Load counts.
+// PromptTokens returns the tokens of the prompts of the requests that Load counts.
 func (in *Instance) PromptTokens() int64 { return in.prompts }
 
 // CachedTokens returns how many of r's prompt tokens the GPUs' cache has now, as far as steps under way have been

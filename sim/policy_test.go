@@ -10,17 +10,17 @@ import (
 // drawPolicy draws one of the policies with arguments that often bind. The requests may be as long as sc says.
 func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
-	seats := one("max_num_seqs", 1, 2, 4, 16, 64, 256)
+	maxNumSeqs := one("max_num_seqs", 1, 2, 4, 16, 64, 256)
 	if sc.crowded {
-		seats = max(4, seats)
+		maxNumSeqs = max(4, maxNumSeqs)
 	}
-	wide := max(seats, one("max_num_batched_tokens", 64, 256, 2048, 8192),
+	wide := max(maxNumSeqs, one("max_num_batched_tokens", 64, 256, 2048, 8192),
 		one("longest prompt", 1, prompt, prompt, sc.maxLen))
 	switch rapid.SampledFrom([]string{"continuous", "continuous", "reserving", "prefill-first", "prefill-first", "sglang",
 		"sglang", "static"}).Draw(t, "policy") {
 	case "continuous":
 		sc.policy = &schedulers.Continuous{
-			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats,
+			MaxNumSeqs: int(maxNumSeqs), MaxNumBatchedTokens: max(maxNumSeqs,
 				one("max_num_batched_tokens", 4, 8, 16, 64, 256, 2048, 8192)),
 			LongPrefillTokenThreshold: one("threshold", 0, 0, 3, 32, 100),
 			SchedulerReserveFullISL:   rapid.Bool().Draw(t, "full_isl"),
@@ -28,7 +28,7 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 		}
 	case "reserving":
 		p := &schedulers.Continuous{
-			MaxNumSeqs: int(seats), MaxNumBatchedTokens: wide,
+			MaxNumSeqs: int(maxNumSeqs), MaxNumBatchedTokens: wide,
 			LongPrefillTokenThreshold: one("threshold", 0, 0, 32), WatermarkBlocks: drawWatermark(t, sc), Victim: drawVictim(t),
 			Reserve: rapid.SampledFrom([]schedulers.Reserve{schedulers.AsComputed, schedulers.WholePrompt,
 				schedulers.MaxOutput, schedulers.MaxModelLen}).Draw(t, "reserve"),
@@ -40,7 +40,7 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 		sc.policy, sc.anonymous = p, p.Reserve == schedulers.MaxOutput || p.Reserve == schedulers.MaxModelLen
 	case "prefill-first":
 		p := &schedulers.PrefillFirst{
-			MaxNumSeqs: int(seats), MaxNumBatchedTokens: wide,
+			MaxNumSeqs: int(maxNumSeqs), MaxNumBatchedTokens: wide,
 			WatermarkBlocks: drawWatermark(t, sc), PrefillBelow: int(one("prefill_below", 0, 0, 0, 1, 3, 20)),
 			Preempt: rapid.SampledFrom([]sim.Preemption{sim.Recompute, sim.Swap, sim.Swap}).Draw(t, "preempt"),
 			Victim:  drawVictim(t),
@@ -52,10 +52,10 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 		}
 		sc.policy = p
 	case "sglang":
-		drawSGLang(t, sc, int(seats))
+		drawSGLang(t, sc, int(maxNumSeqs))
 	case "static":
-		sc.policy = &schedulers.Static{MaxBatchSize: int(seats),
-			MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 64, 256, 2048, 8192))}
+		sc.policy = &schedulers.Static{MaxBatchSize: int(maxNumSeqs),
+			MaxNumBatchedTokens: max(maxNumSeqs, one("max_num_batched_tokens", 4, 64, 256, 2048, 8192))}
 		sc.anonymous = true
 	}
 	if rapid.IntRange(0, 9).Draw(t, "prompt_max") == 0 {
@@ -66,10 +66,10 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 	}
 }
 
-func drawSGLang(t *rapid.T, sc *scenario, seats int) {
+func drawSGLang(t *rapid.T, sc *scenario, maxNumSeqs int) {
 	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
 	p := &schedulers.SGLang{
-		MaxRunningRequests: seats, MaxPrefillTokens: one("max_prefill_tokens", 8, 64, 256, 2048, 16384),
+		MaxRunningRequests: maxNumSeqs, MaxPrefillTokens: one("max_prefill_tokens", 8, 64, 256, 2048, 16384),
 		ChunkedPrefillSize: one("chunked_prefill_size", 0, 4, 16, 64, 256, 2048),
 		EnableMixedChunk:   rapid.Bool().Draw(t, "mixed"),
 		InitNewTokenRatio:  int64(rapid.SampledFrom([]float64{0, .1, .7, 1}).Draw(t, "init_ratio") * 1e9),
@@ -114,7 +114,7 @@ func drawVictim(t *rapid.T) schedulers.Victim {
 	return rapid.SampledFrom([]schedulers.Victim{schedulers.LastAdmitted, schedulers.LastInOrder}).Draw(t, "victim")
 }
 
-// shuffled is an order with ties that nobody would want.
+// shuffled is an order with ties that no user would want.
 type shuffled struct{}
 
 func (shuffled) Key(r *sim.Request) int64 { return int64(uint32(r.ID)*2654435761) % 7 }

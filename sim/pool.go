@@ -46,7 +46,7 @@ type Pool struct {
 
 // poolState is what changes in a run.
 type poolState struct {
-	all         []*Instance // as many as there may ever be
+	all         []*Instance // all that there may ever be
 	instances   []*Instance // those that take requests, in order of ID
 	outstanding []int32     // by instance that takes requests: its requests, queued or running or on their way to it
 	gate        []int32     // places at the gate, some of which may be empty by now
@@ -68,7 +68,7 @@ func (p *PoolSpec) validate() error {
 				"%d, %d, %d and %d",
 			p.Name, p.Size, p.BlockSize, p.SequenceBlocks, p.MaxModelLen)
 	case p.SizeMax != 0 && p.SizeMax < p.Size || p.MaxNumSeqs < 0:
-		return fmt.Errorf("sim: pool %q: SizeMax is %d and Seats %d, must be 0 or at least Size, %d, and not negative",
+		return fmt.Errorf("sim: pool %q: SizeMax is %d and MaxNumSeqs %d, must be 0 or at least Size, %d, and not negative",
 			p.Name, p.SizeMax, p.MaxNumSeqs, p.Size)
 	case p.OffloadBlocks < 0 || p.OffloadBlocks > 0 && !p.PrefixCaching:
 		return fmt.Errorf("sim: pool %q: OffloadBlocks is %d, must be 0 or, with prefix caching, more", p.Name,

@@ -30,9 +30,9 @@ func drawSharing(t *rapid.T) scenario {
 	sc.blocks = int64((sc.maxLen+sc.blockSize-1)/sc.blockSize+sc.fixed) * int64(one("tenths", 10, 12, 20, 100)) / 10
 	switch rapid.SampledFrom([]string{"continuous", "sorting", "any"}).Draw(t, "policies") {
 	case "continuous":
-		seats := one("max_num_seqs", 1, 3, 8, 30)
+		maxNumSeqs := one("max_num_seqs", 1, 3, 8, 30)
 		sc.policy = &schedulers.Continuous{
-			MaxNumSeqs: int(seats), MaxNumBatchedTokens: max(seats, one("max_num_batched_tokens", 4, 16, 64, 1000)),
+			MaxNumSeqs: int(maxNumSeqs), MaxNumBatchedTokens: max(maxNumSeqs, one("max_num_batched_tokens", 4, 16, 64, 1000)),
 			LongPrefillTokenThreshold: one("threshold", 0, 1, 3, 10), SchedulerReserveFullISL: rapid.Bool().Draw(t, "full_isl"),
 		}
 	case "sorting":
@@ -83,7 +83,7 @@ func TestExtentsAreBlocks(t *testing.T) {
 		for _, r := range twin.all {
 			cover["requests"]++
 			cover["blocks a resumed request finds"] += r.resumed
-			cover["of those, of its own"] += r.regained
+			cover["of them, for this request only"] += r.regained
 			if r.Cached > 0 {
 				cover["hits"]++
 			}
@@ -92,15 +92,15 @@ func TestExtentsAreBlocks(t *testing.T) {
 	t.Logf("covered: %v", cover)
 	for _, what := range []string{
 		"evictions", "preemptions", "hits", "blocks computed twice", "found where computed twice",
-		"blocks a resumed request finds", "of those, of its own",
+		"blocks a resumed request finds", "of them, for this request only",
 		"loaded blocks", "loads after a preemption", "blocks lost from host memory", "sorted by weight",
 	} {
 		require.Positive(t, cover[what], what)
 	}
 }
 
-// TestWithoutSharingOnlyPreemptionFeelsTheCache: where prompts share nothing and nobody is preempted, prefix caching
-// changes no token of any request.
+// TestWithoutSharingOnlyPreemptionFeelsTheCache: where prompts share nothing and no request is preempted, prefix
+// caching changes no token of any request.
 func TestWithoutSharingOnlyPreemptionFeelsTheCache(t *testing.T) {
 	t.Parallel()
 	same := 0

@@ -84,7 +84,8 @@ func geometric(r *rand.Rand) int32 {
 	return 1 + int32(math.Log(1-r.Float64())/math.Log(1-1.0/serviceSteps))
 }
 
-// TestMD1: with one seat and services of equal length, the wait is ρ/(2(1−ρ)) services (Pollaczek–Khinchine).
+// TestMD1: with one sequence at a time and services of equal length, the wait is ρ/(2(1−ρ)) services
+// (Pollaczek–Khinchine).
 func TestMD1(t *testing.T) {
 	t.Parallel()
 	for _, rho := range []float64{0.3, 0.6, 0.8} {
@@ -102,7 +103,7 @@ func TestMM1(t *testing.T) {
 	}
 }
 
-// TestMMc: with c seats it is Erlang's C(c, a) / (c − a) services, a = λ·service.
+// TestMMc: with c sequences at once it is Erlang's C(c, a) / (c − a) services, a = λ·service.
 func TestMMc(t *testing.T) {
 	t.Parallel()
 	for _, c := range []int{2, 8} {

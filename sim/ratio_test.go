@@ -18,7 +18,7 @@ func naiveScenario(b *testing.B, l load, requests int) scenario {
 	c := l.config(b, requests, &metrics.Recorder{})
 	sc := scenario{
 		size: 1, blocks: c.Pools[0].KVBlocks, blockSize: c.Pools[0].BlockSize, maxLen: c.Pools[0].MaxModelLen,
-		policy: c.Pools[0].Scheduler, model: hardware.NewRoofline(h100Llama8B(), l.seats),
+		policy: c.Pools[0].Scheduler, model: hardware.NewRoofline(h100Llama8B(), l.maxNumSeqs),
 	}
 	for {
 		var r sim.Request

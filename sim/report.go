@@ -2,7 +2,7 @@ package sim
 
 // What a sink hears when steps end. Mostly it is one segment of equal steps. It is more if clients have cancelled
 // requests, which miss the last step, and if some sequences were overdue, because prefill-only steps came between their
-// tokens or their cache was in host memory: the first gap of those is longer than the step.
+// tokens or their cache was in host memory: their first gap is longer than the step.
 
 // report is what a sink may ask for while something is reported to it.
 type report struct {
@@ -149,8 +149,8 @@ func (in *Instance) countClasses(leaveOut func(*Request) bool) {
 	}
 }
 
-// TokensByClass returns, while tokens are reported to a Sink, how many of those of a step are of each class; nil: there
-// is one class.
+// TokensByClass returns, while tokens are reported to a Sink, how many of the tokens of a step are of each class; nil:
+// there is one class.
 func (in *Instance) TokensByClass() []int32 { return in.report.byClass }
 
 // PromptChunks returns, while a step is reported to a Sink, how many chunks of prompts were in it.

@@ -3,7 +3,8 @@ package sim
 import "github.com/decodesim/decodesim/sim/kv"
 
 // Request is one generation: a prompt to read and tokens to emit. The first fields are what a client asks for, set by a
-// Source; the Record and the TransferTimes are what has become of it, for anyone to read; the others are the engine's.
+// Source; the Record and the TransferTimes are what has become of it, for every package to read; the others are the
+// engine's.
 type Request struct {
 	ID        int32 // in arrival order, from 0
 	Prompt    int32 // tokens, ≥ 1
@@ -73,7 +74,7 @@ type engineState struct {
 type state uint8
 
 const (
-	unused             state = iota // nobody's record
+	unused             state = iota // a record without a request
 	waiting                         // in the queue
 	prefilling                      // running, and its prompt is not complete
 	decoding                        // running, and it emits a token per step

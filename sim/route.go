@@ -37,7 +37,7 @@ func (route Route) validate(i int, pools []*PoolSpec) error {
 			return fmt.Errorf("sim: stage %d of route %d: a link needs no negative times, Token up to a second and, "+
 				"to push a cache, layers: %+v", j, i, l)
 		case s.Cache && pools[route[j+1].Pool].MaxNumSeqs < 1:
-			return fmt.Errorf("sim: stage %d of route %d hands its cache to pool %q, which needs Seats", j, i,
+			return fmt.Errorf("sim: stage %d of route %d hands its cache to pool %q, which needs MaxNumSeqs", j, i,
 				pools[route[j+1].Pool].Name)
 		}
 	}

@@ -56,8 +56,8 @@ func cases(usual, long int) int {
 	return usual
 }
 
-// drawScenario draws sizes that are often tight: full caches, single seats, budgets of a few tokens, prices that switch
-// regime, windows that fill, arrivals that coincide with step boundaries and clients that hang up.
+// drawScenario draws sizes that are often tight: full caches, single sequences, budgets of a few tokens, prices that
+// switch regime, windows that fill, arrivals that coincide with step boundaries and clients that cancel.
 func drawScenario(t *rapid.T) scenario {
 	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
 	sc := scenario{
@@ -100,7 +100,7 @@ func drawScenario(t *rapid.T) scenario {
 	if first := sc.requests[0]; first.Output%3 == 0 { // as good as a draw
 		sc.coldStart = []sim.Duration{1, 500, 20_000}[first.Prompt%3] * sim.Millisecond
 	}
-	if n := len(sc.requests); n%5 == 0 { // likewise
+	if n := len(sc.requests); n%5 == 0 { // as above, for another fifth
 		noise, err := fleet.NewNoise(fleet.Noise{Jitter: .1, NeighbourShare: .3, NeighbourSlowdown: 1.5,
 			Period: 300 * sim.Millisecond}, uint64(n))
 		require.NoError(t, err)
@@ -261,7 +261,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 		router = new(routers.RoundRobin)
 	}
 	p := &sim.PoolSpec{
-		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.seats, RecomputeLastToken: sc.recomputes,
+		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.maxNumSeqs, RecomputeLastToken: sc.recomputes,
 		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,
 		AsyncScheduling: sc.ahead, ColdStart: sc.coldStart, Noise: sc.noise, SwapBlocks: sc.swapBlocks,

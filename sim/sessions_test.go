@@ -60,7 +60,7 @@ func (c *conversations) Next(r *sim.Request) bool {
 	return true
 }
 
-// extend adds what r says and hears to the tree. What begins the last turn's answer nobody will ask for.
+// extend adds what r says and hears to the tree. No later turn asks for what begins with the last answer.
 func (c *conversations) extend(r *sim.Request, s *session) {
 	at := r.Content
 	if s.answer != 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// accept accepts the same share of everybody's drafts: none, all, or the first of them.
+// accept accepts the same share of every request's drafts: none, all, or the first of them.
 type accept int32
 
 func (a accept) Verify(batch []sim.Draft) {
@@ -58,9 +58,9 @@ func (uneven) Verify(batch []sim.Draft) {
 	}
 }
 
-// TestSpeculationOutlivesHangUps: who hangs up leaves a batch whose members end when their drafts have it, in small
-// wheels too and with windows.
-func TestSpeculationOutlivesHangUps(t *testing.T) {
+// TestSpeculationOutlivesCancellations: a cancelled request leaves a batch whose members end when their drafts have it,
+// in small wheels too and with windows.
+func TestSpeculationOutlivesCancellations(t *testing.T) {
 	for _, windows := range [][]sim.Window{nil, {{Tokens: 64}}, {{Tokens: 64, Chunked: true}}} {
 		rnd := rand.New(rand.NewPCG(1, 2))
 		sc, _, j := speculating(3, 0)

@@ -13,8 +13,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// drawRoomy draws a scenario in which nobody is held up: every step takes a second, and the cache, the budget and the
-// seats are enough for all.
+// drawRoomy draws a scenario in which no request is held up: every step takes a second, and the cache, the budget and
+// the the number of sequences are enough for all.
 func drawRoomy(t *rapid.T) scenario {
 	sc := scenario{size: 1, blocks: 1 << 20, blockSize: rapid.Int32Range(1, 20).Draw(t, "block_size"), maxLen: 1000,
 		model: ticks(sim.Second)}

@@ -12,7 +12,7 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// gapSplits checks every gap that a sink is told of by request, and sums what it is made of by cause.
+// gapSplits checks every gap that is reported by request, and sums what it is made of by cause.
 type gapSplits struct {
 	splitting
 	by [sim.Restarted + 1]sim.Breakdown
@@ -52,7 +52,7 @@ func (o *outages) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	return now.Add(o.every)
 }
 
-// drawFleet draws a prefill pool that hands over to a decode pool: tight or not, pulled or pushed, and with failures.
+// drawFleet draws a prefill pool that transfers KV to a decode pool: tight or not, pulled or pushed, and with failures.
 func drawFleet(t *rapid.T, sink sim.Sink) sim.Config {
 	one := func(label string, v ...int32) int32 { return rapid.SampledFrom(v).Draw(t, label) }
 	model := drawModel(t, 0)
@@ -69,17 +69,17 @@ func drawFleet(t *rapid.T, sink sim.Sink) sim.Config {
 		}
 		requests = append(requests, r)
 	}
-	pool := func(name string, seats int32) *sim.PoolSpec {
-		scheduler, chunks := drawFleetPolicy(t, name, int(seats))
+	pool := func(name string, maxNumSeqs int32) *sim.PoolSpec {
+		scheduler, chunks := drawFleetPolicy(t, name, int(maxNumSeqs))
 		return &sim.PoolSpec{
 			Name: name, Size: int(one(name, 1, 1, 2, 3)), BlockSize: 16, KVBlocks: int64(one(name+" blocks", 40, 60, 4000)),
 			MaxModelLen: 600,
-			MaxNumSeqs:  int(seats), AsyncScheduling: rapid.Bool().Draw(t, name+" ahead"), RecomputeLastToken: chunks &&
+			MaxNumSeqs:  int(maxNumSeqs), AsyncScheduling: rapid.Bool().Draw(t, name+" ahead"), RecomputeLastToken: chunks &&
 				rapid.Bool().Draw(t, name+" recompute"),
 			Model: model, Router: routers.LeastLoaded{}, Scheduler: scheduler,
 		}
 	}
-	seats := one("seats", 1, 3, 100)
+	maxNumSeqs := one("max_num_seqs", 1, 3, 100)
 	stage := sim.Stage{
 		Tokens: one("tokens", 0, 1), Cache: true, Push: rapid.Bool().Draw(t, "push"),
 		Link: sim.Link{Latency: sim.Duration(one("latency_us", 0, 5, 3000)) * sim.Microsecond,
@@ -87,7 +87,8 @@ func drawFleet(t *rapid.T, sink sim.Sink) sim.Config {
 			Token: sim.Duration(one("token_us", 0, 1, 400)) * sim.Microsecond, Layers: one("layers", 1, 32)},
 	}
 	c := sim.Config{
-		Source: &open{requests: requests}, Sink: sink, Pools: []*sim.PoolSpec{pool("prefill", seats), pool("decode", seats)},
+		Source: &open{requests: requests}, Sink: sink,
+		Pools:  []*sim.PoolSpec{pool("prefill", maxNumSeqs), pool("decode", maxNumSeqs)},
 		Routes: []sim.Route{{stage, {Pool: 1}}},
 	}
 	if rapid.Bool().Draw(t, "failures") {
@@ -98,14 +99,14 @@ func drawFleet(t *rapid.T, sink sim.Sink) sim.Config {
 }
 
 // drawFleetPolicy draws a scheduler, and says whether it goes on with a prompt of which a part has been computed.
-func drawFleetPolicy(t *rapid.T, name string, seats int) (s sim.Scheduler, chunks bool) {
+func drawFleetPolicy(t *rapid.T, name string, maxNumSeqs int) (s sim.Scheduler, chunks bool) {
 	if rapid.Bool().Draw(t, name+" prefill first") {
-		return &schedulers.PrefillFirst{MaxNumSeqs: seats, MaxNumBatchedTokens: 700}, false
+		return &schedulers.PrefillFirst{MaxNumSeqs: maxNumSeqs, MaxNumBatchedTokens: 700}, false
 	}
-	return &schedulers.Continuous{MaxNumSeqs: seats, MaxNumBatchedTokens: 128}, true
+	return &schedulers.Continuous{MaxNumSeqs: maxNumSeqs, MaxNumBatchedTokens: 128}, true
 }
 
-// TestGapsOfAFleetAreTheSumOfTheirParts: also across a hand-over and a failure, whatever waits for what.
+// TestGapsOfAFleetAreTheSumOfTheirParts: also across a KV transfer and a failure, whatever waits for what.
 func TestGapsOfAFleetAreTheSumOfTheirParts(t *testing.T) {
 	t.Parallel()
 	var seen [sim.Restarted + 1]sim.Breakdown
@@ -129,8 +130,8 @@ func TestGapsOfAFleetAreTheSumOfTheirParts(t *testing.T) {
 	require.Positive(t, seen[sim.Restarted][sim.Transferring], "a token that is withheld until its cache has come")
 }
 
-// TestAHandOverIsTakenApart: one request alone, by hand.
-func TestAHandOverIsTakenApart(t *testing.T) {
+// TestAKVTransferIsAttributed: one request alone, by hand.
+func TestAKVTransferIsAttributed(t *testing.T) {
 	pool := func(name string) *sim.PoolSpec {
 		return &sim.PoolSpec{
 			Name: name, Size: 1, BlockSize: 16, KVBlocks: 100, MaxModelLen: 100, MaxNumSeqs: 1, Router: routers.LeastLoaded{},
@@ -150,7 +151,7 @@ func TestAHandOverIsTakenApart(t *testing.T) {
 		if push { // the second begins when the first has ended: both send half of it while they prefill
 			require.Equal(t, 2*sim.Millisecond, got[sim.Transferring])
 			require.Zero(t, got[sim.Queueing])
-			// the second waits 8 ms for a seat: the first leaves after 1 + 2 + 2·5 ms, and it was prefilled 5 ms after that
+			// the second waits 8 ms to be admitted: the first leaves after 1 + 2 + 2·5 ms, and it was prefilled 5 ms after that
 		} else {
 			require.Equal(t, 6*sim.Millisecond, got[sim.Transferring])
 			require.Equal(t, 8*sim.Millisecond, got[sim.Queueing])

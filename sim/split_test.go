@@ -46,7 +46,7 @@ func (s *splitting) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segme
 }
 
 // TestGapsAreTheSumOfTheirParts: for every policy, whatever holds a token up, the parts sum to the gap; all gaps are
-// there; and neither that nor anything else of a run depends on whether somebody asks.
+// there; and neither that nor anything else of a run depends on whether it is asked for.
 func TestGapsAreTheSumOfTheirParts(t *testing.T) {
 	t.Parallel()
 	parts := 0

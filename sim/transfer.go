@@ -245,7 +245,7 @@ func (in *Instance) admitTransferred(now Time) {
 	}
 }
 
-// resume makes the request in slot a member of the decode set, or of those that prefill if a token of its prompt is
+// resume makes the request in slot a member of the decode set, or of the prefills if a token of its prompt is
 // left. The token that its source computed and did not emit comes now.
 func (in *Instance) resume(slot int32, now Time) {
 	r := &in.requests.at[slot]

@@ -10,7 +10,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// fickle admits whoever comes first, thinks better of it, and then schedules as vLLM does.
+// fickle admits the request that comes first, thinks better of it, and then schedules as vLLM does.
 type fickle struct {
 	schedulers.Continuous
 	regrets int

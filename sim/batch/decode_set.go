@@ -132,7 +132,7 @@ func (s *DecodeSet) Move(tokens int64) {
 	s.ctx += tokens
 }
 
-// AnyEnds reports whether somebody may have emitted its last token with the latest step.
+// AnyEnds reports whether some sequence may have emitted its last token with the latest step.
 func (s *DecodeSet) AnyEnds() bool { return !s.ends.none(s.step) }
 
 // TakeEnded appends to out the slots of the members that emitted their last token with the latest step, and removes

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWheelAgainstAList: the next due step and what is due at it, over several laps of a small wheel.
+// TestWheelAgainstAList: the next due step and what is due at it, over several turns of a small wheel.
 func TestWheelAgainstAList(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(2, 1))
 	for range 300 {
@@ -89,7 +89,7 @@ func (s *twin) blocksDue() (n int64) {
 	return n
 }
 
-// step takes a step and returns who has emitted its last token.
+// step takes a step and returns which members have emitted their last token.
 func (s *twin) step() (ended []int32) {
 	for slot, m := range s.members {
 		m.computed++

@@ -3,12 +3,12 @@ package kv
 // extent is consecutive blocks of the cache that are in one state: in use by the same number of sequences, or free and
 // next to each other in the order of eviction. Blocks are counted along the prompt, from its start.
 type extent struct {
-	node          int32 // of Contents; 0: nobody can reuse it; −1 − slot: only the preempted request in slot can
+	node          int32 // of Contents; 0: no request can reuse it; −1 − slot: only the preempted request in slot can
 	from, to      int32
 	refs          int32 // sequences that have it; 0: it is free, and in the order of eviction
 	older, newer  int32 // neighbours in that order
 	before, after int32 // neighbours among the extents of the node, in the order in which they were computed
-	right         int32 // the end that was divided off last: whoever has had both since finds it here
+	right         int32 // the end that was divided off last: a request that has had both since finds it here
 }
 
 func (x *extent) len() int32 { return x.to - x.from }
@@ -124,7 +124,7 @@ func (p *extents) free(i int32) {
 	p.link(i, p.at[0].older)
 }
 
-// freeUnnamed makes n blocks, which nobody can reuse, the last to be evicted.
+// freeUnnamed makes n blocks, which no request can reuse, the last to be evicted.
 func (p *extents) freeUnnamed(n int32) {
 	if n == 0 {
 		return

@@ -16,7 +16,7 @@ type offload struct {
 }
 
 // offloadNode is the blocks of a content node that are in host memory: the first ones, up to block to. They are there
-// only with all the blocks before them on the path, because whoever uses a node uses its ancestors after it.
+// only with all the blocks before them on the path, because a request that uses a node uses its ancestors after it.
 type offloadNode struct{ from, to, older, newer int32 }
 
 func newOffload(blocks int64) *offload { return &offload{total: blocks, at: make([]offloadNode, 1)} }

@@ -15,10 +15,10 @@ import "slices"
 //   - Blocks that two requests compute at the same time stay two; the one computed first is reused.
 //   - A preempted request can reuse its own blocks, those of its tail and its output too.
 //
-// Nobody can reuse the tails and outputs of requests that have ended. They take their place in the order of eviction as
-// mere numbers, so that a load without sharing costs next to nothing. Blocks that a sequence needs whatever its length
-// are never shared. Where those are short windows, vLLM also needs the blocks of the window before the prompt's last
-// token to be cached still; that is taken for granted here.
+// No request can reuse the tails and outputs of requests that have ended. They take their place in the order of
+// eviction as mere numbers, so that a load without sharing costs next to nothing. Blocks that a sequence needs whatever
+// its length are never shared. Where those are short windows, vLLM also needs the blocks of the window before the
+// prompt's last token to be cached still; that is taken for granted here.
 type prefixes struct {
 	extents
 	size, shift int32 // of a block: tokens, and their log2 or −1
@@ -68,7 +68,7 @@ func (p *prefixes) full(n int32) int32 {
 }
 
 // path returns the node to which the tokens of a sequence lead, and how many of the tokens on the way others may read
-// too. Its output is among them if somebody is going to continue it.
+// too. Its output is among them if a request is going to continue it.
 func (p *prefixes) path(q Prompt) (node, tokens int32) {
 	if q.Output != 0 {
 		return q.Output, p.tree.Tokens(q.Output)
@@ -208,7 +208,7 @@ func (p *prefixes) publish(slot int32, q Prompt, computed int32) {
 }
 
 // extend adds blocks up to end, computed by the owner of t, to a node: to the extent that the owner added to last, if
-// no other sequence has it and nobody has added an extent since.
+// no other sequence has it and no extent has been added since.
 func (p *prefixes) extend(t *table, node, end int32) {
 	if last := p.references[t.list]; t.list != 0 {
 		x := &p.at[last.extent]

@@ -11,14 +11,14 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// handing returns a scenario of a prefill pool and a decode pool with room for everybody. A step with a prompt takes
-// promptTime, and one without stepTime.
+// handing returns a scenario of a prefill pool and a decode pool with room for every request. A step with a prompt
+// takes promptTime, and one without stepTime.
 func handing(stage sim.Stage, requests ...sim.Request) scenario {
 	stage.Pool, stage.Cache = 0, true
 	pool := scenario{size: 1, blocks: 1000, blockSize: 16, maxLen: 1000, model: twoTimes{},
 		policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 1000}}
 	sc := pool
-	pool.seats = 4
+	pool.maxNumSeqs = 4
 	sc.pools, sc.routes = []scenario{pool}, []sim.Route{{stage, {Pool: 1}}}
 	for i, r := range requests {
 		r.ID, r.Traced = int32(i), true
@@ -27,7 +27,7 @@ func handing(stage sim.Stage, requests ...sim.Request) scenario {
 	return sc
 }
 
-// play runs a scenario and its twin, which must agree, and returns what the sink was told.
+// play runs a scenario and its twin, which must agree, and returns what was reported to the sink.
 func play(t *testing.T, sc scenario, what string) (*journal, *sim.Cluster) {
 	t.Helper()
 	j := newJournal()
@@ -39,7 +39,7 @@ func play(t *testing.T, sc scenario, what string) (*journal, *sim.Cluster) {
 // TestOneRequestAloneOverALink: with n prompt tokens, a link of latency λ and of work W = fixed + n·token, and a prompt
 // that has been read at T, a cache that is pulled lands at T + λ + W. Pushed in L layers it lands at max(T, λ +
 // ⌊W/L⌋·(L−1)) + the rest of W. The token after that takes a step; the first one comes at T if the prefill pool emits
-// it, when the cache has landed if the decode pool does, and a step with a prompt later if it computes it.
+// it, when the cache has arrived if the decode pool does, and a step with a prompt later if it computes it.
 func TestOneRequestAloneOverALink(t *testing.T) {
 	const n, read = 100, sim.Time(promptTime)
 	for _, link := range []sim.Link{
@@ -49,7 +49,7 @@ func TestOneRequestAloneOverALink(t *testing.T) {
 	} {
 		w := link.Fixed + n*link.Token
 		first := w / sim.Duration(link.Layers) * sim.Duration(link.Layers-1)
-		for push, landed := range map[bool]sim.Time{
+		for push, arrived := range map[bool]sim.Time{
 			false: read.Add(link.Latency + w), true: max(read, sim.Time(link.Latency+first)).Add(w - first),
 		} {
 			for _, tokens := range []int32{0, 1} {
@@ -58,12 +58,12 @@ func TestOneRequestAloneOverALink(t *testing.T) {
 					sc.pools[0].recomputes = again
 					what := fmt.Sprintf("%+v, pushed %v, %d tokens, computed again %v", link, push, tokens, again)
 					j, _ := play(t, sc, what)
-					times := []sim.Time{landed}
+					times := []sim.Time{arrived}
 					switch {
 					case tokens == 1:
-						times = []sim.Time{read, landed.Add(stepTime)}
+						times = []sim.Time{read, arrived.Add(stepTime)}
 					case again:
-						times = []sim.Time{landed.Add(promptTime)}
+						times = []sim.Time{arrived.Add(promptTime)}
 					}
 					for len(times) < 4 {
 						times = append(times, times[len(times)-1].Add(stepTime))
@@ -87,17 +87,17 @@ func TestTransfersShareAPort(t *testing.T) {
 			sc.roundRobin, sc.pools[0].roundRobin = true, true
 			j, _ := play(t, sc, fmt.Sprint(ends, d))
 			begin := sim.Time(promptTime)
-			landed := [2]sim.Time{begin.Add(2*sim.Second - d), begin.Add(2 * sim.Second)}
+			arrived := [2]sim.Time{begin.Add(2*sim.Second - d), begin.Add(2 * sim.Second)}
 			if ends == [2]int{2, 2} {
-				landed = [2]sim.Time{begin.Add(sim.Second), begin.Add(sim.Second + d)}
+				arrived = [2]sim.Time{begin.Add(sim.Second), begin.Add(sim.Second + d)}
 			}
-			require.Equal(t, landed, [2]sim.Time{j.moved[0][1], j.moved[1][1]}, "from %d to %d, %v apart", ends[0], ends[1], d)
+			require.Equal(t, arrived, [2]sim.Time{j.moved[0][1], j.moved[1][1]}, "from %d to %d, %v apart", ends[0], ends[1], d)
 		}
 	}
 }
 
 // TestAFullPoolThrottlesTheOneBeforeIt: a cache of the prefill pool holds two prompts, and the decode pool serves one
-// request at a time: the third prompt is read when the first has landed, and so on, and nobody is dropped.
+// request at a time: the third prompt is read when the first has arrived, and so on, and no request is dropped.
 func TestAFullPoolThrottlesTheOneBeforeIt(t *testing.T) {
 	var requests []sim.Request
 	for range 12 {
@@ -106,26 +106,26 @@ func TestAFullPoolThrottlesTheOneBeforeIt(t *testing.T) {
 	for _, push := range []bool{false, true} {
 		sc := handing(sim.Stage{Link: sim.Link{Latency: sim.Millisecond, Token: sim.Microsecond, Layers: 4}, Push: push},
 			requests...)
-		sc.blocks, sc.maxLen, sc.pools[0].seats = 5, 80, 1
+		sc.blocks, sc.maxLen, sc.pools[0].maxNumSeqs = 5, 80, 1
 		j, cl := play(t, sc, fmt.Sprintf("pushed %v", push))
 		require.Equal(t, int64(12), j.Outcomes[sim.Completed])
 		require.Equal(t, int64(12), cl.Totals().Transfers)
 		require.Equal(t, int64(12*32), cl.Totals().TransferredTokens)
 		for i := int32(2); i < 12; i++ {
 			if before := i - 2; !push {
-				require.GreaterOrEqual(t, j.admit[i], j.moved[before][1], "request %d is read when %d has landed", i, before)
+				require.GreaterOrEqual(t, j.admit[i], j.moved[before][1], "request %d is read when %d has arrived", i, before)
 			}
-			require.GreaterOrEqual(t, j.moved[i][0], j.end[i-1], "a seat is free when the one before has ended")
+			require.GreaterOrEqual(t, j.moved[i][0], j.end[i-1], "a sequence is free when the one before has ended")
 		}
 	}
 }
 
 // TestAFreeLinkCostsAtMostAStep: where every step takes a second, all begin at whole seconds and there is room for
-// everybody, requests that are handed over at no cost have every token when they would have it in one pool, or one step
-// later: who asks for room at a step boundary is received when the next step has begun.
+// all of them, requests that are transferred at no cost have every token when they would have it in one pool, or one
+// step later: a request that asks for room at a step boundary is received when the next step has begun.
 func TestAFreeLinkCostsAtMostAStep(t *testing.T) {
 	t.Parallel()
-	var late [2]int
+	var delayed [2]int
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawRoomy(t)
 		sc.policy = &schedulers.Continuous{MaxNumSeqs: 20, MaxNumBatchedTokens: 10_000}
@@ -135,7 +135,7 @@ func TestAFreeLinkCostsAtMostAStep(t *testing.T) {
 		one, two := newJournal(), newJournal()
 		run(t, sc.config(one))
 		decode := sc
-		decode.requests, decode.seats = nil, 20
+		decode.requests, decode.maxNumSeqs = nil, 20
 		stage := sim.Stage{Cache: true, Tokens: rapid.Int32Range(0, 1).Draw(t, "tokens"), Push: rapid.Bool().Draw(t, "push"),
 			Link: sim.Link{Layers: 10}}
 		sc.pools, sc.routes = []scenario{decode}, []sim.Route{{stage, {Pool: 1}}}
@@ -146,16 +146,16 @@ func TestAFreeLinkCostsAtMostAStep(t *testing.T) {
 				later := two.tokens[id][i].Sub(at) / sim.Second
 				require.Equal(t, at.Add(later*sim.Second), two.tokens[id][i], "a whole step")
 				require.Contains(t, []sim.Duration{0, 1}, later, "token %d of request %d", i, id)
-				late[later]++
+				delayed[later]++
 			}
 		}
 	})
-	require.Greater(t, late[0], 500)
-	require.Greater(t, late[1], 500)
+	require.Greater(t, delayed[0], 500)
+	require.Greater(t, delayed[1], 500)
 }
 
-// TestAnAnswerOfOneToken: if the prefill pool emits it nothing is handed over, and otherwise it comes when the cache
-// has landed.
+// TestAnAnswerOfOneToken: if the prefill pool emits it nothing is transferred, and otherwise it comes when the cache
+// has arrived.
 func TestAnAnswerOfOneToken(t *testing.T) {
 	for _, push := range []bool{false, true} {
 		for tokens, want := range map[int32]struct {

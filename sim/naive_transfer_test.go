@@ -14,8 +14,8 @@ type naiveMove struct {
 	stage    sim.Stage
 	from, to *naiveInstance // nil: not known yet
 
-	parked       int64 // blocks at the source
-	parkedPages  []*block
+	pending      int64 // blocks at the source
+	pendingPages []*block
 	computed     int32 // tokens in them
 	blocks       int64 // at the destination
 	pages        []*block
@@ -37,8 +37,8 @@ func remove[T comparable](list []T, x T) []T {
 	return slices.DeleteFunc(list, func(y T) bool { return x == y })
 }
 
-// stir lets an instance plan at its next step boundary, which is now if it has nothing to do.
-func (in *naiveInstance) stir() {
+// wake lets an instance plan at its next step boundary, which is now if it has nothing to do.
+func (in *naiveInstance) wake() {
 	if in.end == sim.Forever && (in.life == "live" || in.life == "draining") {
 		in.woken = true
 	}
@@ -52,8 +52,8 @@ func (f *naiveFleet) newMove(r *naiveRequest) *naiveMove {
 	return m
 }
 
-// handOver takes r, whose prompt has been read, out of the batch; its blocks stay until they have been sent.
-func (n *naive) handOver(in *naiveInstance, r *naiveRequest) {
+// beginTransfer takes r, whose prompt has been read, out of the batch; its blocks stay until they have been sent.
+func (n *naive) beginTransfer(in *naiveInstance, r *naiveRequest) {
 	pushed := r.move != nil
 	if !pushed {
 		n.newMove(r)
@@ -62,12 +62,12 @@ func (n *naive) handOver(in *naiveInstance, r *naiveRequest) {
 	in.sglang.forget(r)
 	in.load--
 	m := r.move
-	m.from, m.parked, m.parkedPages = in, r.blocks, r.pages
+	m.from, m.pending, m.pendingPages = in, r.blocks, r.pages
 	m.computed, m.read = r.Computed, true
-	in.parked = append(in.parked, m)
+	in.pending = append(in.pending, m)
 	r.at, r.blocks, r.pages = nil, 0, nil
 	r.want, r.decoding = 0, false
-	n.cover["hand-overs"]++
+	n.cover["KV transfers"]++
 	if !pushed {
 		if m.stage.Push {
 			n.cover["pulled for want of a push"]++
@@ -88,10 +88,10 @@ func (n *naive) expect(in *naiveInstance, m *naiveMove) {
 	m.to = in
 	if m.stage.Cache {
 		in.inbound = append(in.inbound, m)
-		in.stir()
+		in.wake()
 		return
 	}
-	in.flying = append(in.flying, m)
+	in.transferring = append(in.transferring, m)
 	n.pull(m)
 	n.cover["without a cache"]++
 }
@@ -102,16 +102,16 @@ func (n *naive) pull(m *naiveMove) {
 	m.begin, m.last = n.now.Add(m.stage.Link.Latency), true
 }
 
-// admitInbound reserves room for those who are to come, the first ones first.
+// admitInbound reserves room for incoming transfers, the first ones first.
 func (n *naive) admitInbound(in *naiveInstance) {
 	for len(in.inbound) > 0 {
 		m := in.inbound[0]
 		if !n.reserve(in, m) {
-			n.cover["plans that keep a hand-over waiting"]++
+			n.cover["plans that keep a KV transfer waiting"]++
 			return
 		}
 		in.inbound = in.inbound[1:]
-		in.flying = append(in.flying, m)
+		in.transferring = append(in.transferring, m)
 		m.reserved = true
 		if m.read {
 			n.pull(m)
@@ -125,17 +125,17 @@ func (n *naive) admitInbound(in *naiveInstance) {
 	}
 }
 
-// reserve takes the blocks of a hand-over, if it may have them.
+// reserve takes the blocks of a KV transfer, if it may have them.
 func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 	r := m.r
 	for _, other := range in.waiting {
 		if other.Emitted > 0 || other.Preemptions > 0 {
-			n.cover["hand-overs behind who must come back"]++
+			n.cover["KV transfers behind swapped requests"]++
 			return false
 		}
 	}
-	if len(in.running)+len(in.reserved()) >= n.seats {
-		n.cover["hand-overs without a seat"]++
+	if len(in.running)+len(in.reserved()) >= n.maxNumSeqs {
+		n.cover["KV transfers without a free sequence"]++
 		return false
 	}
 	tokens := m.computed
@@ -148,11 +148,11 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 	}
 	need := n.needs(tokens)
 	if need-f.more > in.free {
-		n.cover["hand-overs without room"]++
+		n.cover["KV transfers without room"]++
 		return false
 	}
 	if p, ok := n.policy.(*schedulers.Continuous); ok && p.NoEvict && !n.completes(in, r, f) {
-		n.cover["hand-overs stopped by no-evict"]++
+		n.cover["KV transfers stopped by no-evict"]++
 		return false
 	}
 	in.free -= idle(f.hits)
@@ -167,29 +167,29 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 			m.pages = append(m.pages, in.pool.allocate())
 		}
 	}
-	n.cover["found at the destination"] += len(f.hits)
+	n.cover["cached at the destination"] += len(f.hits)
 	return true
 }
 
-// reserved returns the hand-overs that have room here.
+// reserved returns the KV transfers that have room here.
 func (in *naiveInstance) reserved() []*naiveMove {
-	return slices.DeleteFunc(slices.Concat(in.flying, in.landed), func(m *naiveMove) bool { return !m.reserved })
+	return slices.DeleteFunc(slices.Concat(in.transferring, in.arrived), func(m *naiveMove) bool { return !m.reserved })
 }
 
-// land ends a hand-over but for the boarding.
+// land ends a KV transfer but for the admission.
 func (f *naiveFleet) land(m *naiveMove) {
 	r, from, to := m.r, m.from, m.to
-	f.unpark(m)
-	from.stir()
+	f.releaseSource(m)
+	from.wake()
 	m.from = nil
 	f.moves = remove(f.moves, m)
-	to.flying = remove(to.flying, m)
+	to.transferring = remove(to.transferring, m)
 	f.counts.Transfers++
 	r.Transferred = f.now
 	if m.stage.Cache {
 		f.counts.TransferredTokens += int64(m.computed - m.found)
-		to.landed = append(to.landed, m)
-		to.stir()
+		to.arrived = append(to.arrived, m)
+		to.wake()
 		return
 	}
 	r.move, r.known, r.noticed = nil, false, false
@@ -198,25 +198,25 @@ func (f *naiveFleet) land(m *naiveMove) {
 	to.of.join(to, r)
 }
 
-// unpark frees the blocks of a hand-over at its source, as those of a request that ends.
-func (f *naiveFleet) unpark(m *naiveMove) {
+// releaseSource frees the blocks of a KV transfer at its source, as those of a request that ends.
+func (f *naiveFleet) releaseSource(m *naiveMove) {
 	in, r := m.from, m.r
-	in.parked = remove(in.parked, m)
+	in.pending = remove(in.pending, m)
 	in.sglang.full = false
-	held, pages := r.blocks, r.pages
-	r.blocks, r.pages = m.parked, m.parkedPages
+	allocated, pages := r.blocks, r.pages
+	r.blocks, r.pages = m.pending, m.pendingPages
 	in.of.release(in, r, m.computed)
 	if in.pool != nil {
 		in.pool.disown(r)
 	}
-	r.blocks, r.pages = held, pages
+	r.blocks, r.pages = allocated, pages
 }
 
-// board seats those who have landed.
-func (n *naive) board(in *naiveInstance) {
-	for len(in.landed) > 0 && len(in.running) < n.seats {
-		m := in.landed[0]
-		in.landed = in.landed[1:]
+// admitTransferred admits the requests whose KV has arrived.
+func (n *naive) admitTransferred(in *naiveInstance) {
+	for len(in.arrived) > 0 && len(in.running) < n.maxNumSeqs {
+		m := in.arrived[0]
+		in.arrived = in.arrived[1:]
 		r := m.r
 		r.move, r.at = nil, in
 		r.blocks, r.pages = m.blocks, m.pages
@@ -235,7 +235,7 @@ func (n *naive) board(in *naiveInstance) {
 			n.cover["last tokens computed again"]++
 		case r.known:
 			n.emit(r, 1)
-			n.cover["tokens emitted at boarding"]++
+			n.cover["tokens emitted at admission"]++
 		default:
 			r.cause = "moved"
 		}
@@ -245,12 +245,12 @@ func (n *naive) board(in *naiveInstance) {
 		}
 		n.leaves(in)
 	}
-	if len(in.landed) > 0 {
-		n.cover["landed without a seat"]++
+	if len(in.arrived) > 0 {
+		n.cover["transferred without a free sequence"]++
 	}
 }
 
-// drop forgets the hand-over of r, wherever it is.
+// drop forgets the KV transfer of r, wherever it is.
 func (f *naiveFleet) drop(r *naiveRequest) {
 	m := r.move
 	r.move = nil
@@ -258,7 +258,8 @@ func (f *naiveFleet) drop(r *naiveRequest) {
 	f.moves = remove(f.moves, m)
 	if in := m.to; in != nil {
 		in.load--
-		for what, list := range map[string]*[]*naiveMove{"inbound": &in.inbound, "flying": &in.flying, "landed": &in.landed} {
+		for what, list := range map[string]*[]*naiveMove{"inbound": &in.inbound, "transferring": &in.transferring,
+			"transferred": &in.arrived} {
 			if slices.Contains(*list, m) {
 				*list = remove(*list, m)
 				f.cover["dropped while "+what]++
@@ -271,11 +272,11 @@ func (f *naiveFleet) drop(r *naiveRequest) {
 			r.blocks, m.blocks = m.blocks, r.blocks
 			r.pages, m.pages = m.pages, r.pages
 		}
-		in.stir()
+		in.wake()
 	}
 	if m.read && m.from != nil {
-		f.unpark(m)
-		m.from.stir()
+		f.releaseSource(m)
+		m.from.wake()
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// TestWhoHangsUpShowsNobodyTooEarly: with an order and batches fixed a step ahead, an entry of the queue whose client
-// has hung up does not bring whoever came after it to the head before the scheduler can see him.
-func TestWhoHangsUpShowsNobodyTooEarly(t *testing.T) {
+// TestACancellationShowsNoRequestTooEarly: with an order and batches fixed a step ahead, an entry of the queue whose
+// client has cancelled does not bring the request after it to the head before the scheduler can see that one.
+func TestACancellationShowsNoRequestTooEarly(t *testing.T) {
 	sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 100, model: ticks(sim.Second), ahead: true,
 		order: schedulers.Priority{}, policy: &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 100}}
 	at := func(s float64) sim.Time { return sim.Time(0).Add(sim.Seconds(s)) }
