@@ -241,7 +241,7 @@ func TestMistakesOfACalibrationAreNamed(t *testing.T) {
 	assert.Equal(t, files, entries(t, "."), "nothing is written")
 }
 
-// TestADirectoryThatCannotBeWrittenIsRefusedFirst, unless whoever runs the tests may write anywhere.
+// TestADirectoryThatCannotBeWrittenIsRefusedFirst, unless the user of the tests may write anywhere.
 func TestADirectoryThatCannotBeWrittenIsRefusedFirst(t *testing.T) {
 	inData(t, own)
 	require.NoError(t, os.Mkdir("locked", 0o500))

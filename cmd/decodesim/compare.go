@@ -30,8 +30,8 @@ type compareFlags struct {
 }
 
 const (
-	contendersMax = 12   // curves that eyes tell apart
-	seedsMax      = 1000 // runs of each, of which more change no interval that matters
+	scenariosMax = 12   // curves that eyes tell apart
+	seedsMax     = 1000 // runs of each, of which more change no interval that matters
 )
 
 func newCompare(out, errOut io.Writer) *cobra.Command {
@@ -107,8 +107,8 @@ func (f *compareFlags) check(c *cobra.Command, args []string) error {
 	case f.seeds < 1 || f.seeds > seedsMax:
 		return fmt.Errorf("--seeds %d: expected 1 to %d", f.seeds, seedsMax)
 	}
-	if n := max(len(args), len(f.engines), len(f.with)+1); n > contendersMax {
-		return fmt.Errorf("compare: %d scenarios; expected at most %d", n, contendersMax)
+	if n := max(len(args), len(f.engines), len(f.with)+1); n > scenariosMax {
+		return fmt.Errorf("compare: %d scenarios; expected at most %d", n, scenariosMax)
 	}
 	return outNamed(c)
 }

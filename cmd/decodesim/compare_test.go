@@ -134,7 +134,7 @@ func TestOneSeedServesAll(t *testing.T) {
 	assert.Empty(t, errOut)
 }
 
-func TestRequestsThatAreNotTheSameAreTold(t *testing.T) {
+func TestRequestsThatAreNotTheSameAreReported(t *testing.T) {
 	inDir(t, small)
 	for change, want := range map[string]string{
 		"workload.output_tokens.mean=61": "different",

@@ -25,17 +25,17 @@ type publishedCase struct {
 	scenario *configs.Scenario // the state after
 	rate     float64           // requests/s of the scenarios
 	share    float64           // of what the co-located replicas complete when flooded
-	now      duel              // at the scenarios' rate
+	now      pair              // at the scenarios' rate
 	splits   []felt
-	loads    []duel
-	byLength [][]duel // of prompts, and share of what is completed
-	cached   []duel
+	loads    []pair
+	byLength [][]pair // of prompts, and share of what is completed
+	cached   []pair
 	links    []linked
 	budgets  []budgeted
-	models   []duel
-	assumed  []duel // under other assumptions
+	models   []pair
+	assumed  []pair // under other assumptions
 
-	finerLengths, finerCached, finerModels []duel // with twice the replicas and the rate
+	finerLengths, finerCached, finerModels []pair // with twice the replicas and the rate
 
 	picture string
 }
@@ -49,7 +49,7 @@ func (c *publishedCase) headline() {
 	c.rate = c.scenario.Workload.Arrivals.Rate
 	co := c.co.run(t, caseSeeds)
 	split, pd, all := c.pd.split(t, caseSeeds)
-	c.now, c.splits = duel{"now", c.rate, co, pd, split}, all
+	c.now, c.splits = pair{"now", c.rate, co, pd, split}, all
 	c.share = c.rate / c.co.capacity(t, c.scenario.Workload.PromptTokens.Mean)
 
 	assert.InDelta(t, saidBeforeMS, co.mean(tpotP90), 2, "the rate is the one of the rule")
@@ -59,7 +59,7 @@ func (c *publishedCase) headline() {
 	}
 	assert.GreaterOrEqual(t, c.now.factor(tpotP90), float64(saidFactor))
 	for i := range co {
-		one := duel{co: co[i : i+1], pd: pd[i : i+1]}
+		one := pair{co: co[i : i+1], pd: pd[i : i+1]}
 		assert.GreaterOrEqual(t, one.factor(tpotP90), .9*saidFactor, "seed %d", i+1)
 		assert.Less(t, one.factor(ttftP90), 1.0, "seed %d: first tokens come later", i+1)
 		assert.Greater(t, one.factor(e2eMean), 1.0, "seed %d: answers end earlier", i+1)
@@ -139,8 +139,8 @@ func three(x float64) string {
 	return fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(x)))), x)
 }
 
-// duels prints a table of them.
-func duels(page io.Writer, what string, rows []duel) {
+// pairs prints a table of them.
+func pairs(page io.Writer, what string, rows []pair) {
 	fmt.Fprintf(
 		page, "\n| %s | requests/s | split | TPOT p90, ms | with PD | factor | ITL p99, ms | with PD | TTFT p90, s | with "+
 			"PD | E2E mean, s | with PD |\n", what)
@@ -158,11 +158,11 @@ func duels(page io.Writer, what string, rows []duel) {
 	}
 }
 
-// named lists the duels of which something holds; none: "nowhere".
-func named(rows []duel, holds func(d *duel) bool) string {
+// named lists the pairs for which something holds; none: "nowhere".
+func named(rows []pair, applies func(d *pair) bool) string {
 	var names []string
 	for i := range rows {
-		if holds(&rows[i]) {
+		if applies(&rows[i]) {
 			names = append(names, rows[i].name)
 		}
 	}

@@ -93,7 +93,7 @@ func (c *publishedCase) gpus() string {
 
 // firstTokens counts the comparisons of the page, and those in which first tokens come later with PD.
 func (c *publishedCase) firstTokens() (later, all int) {
-	rows := append([][]duel{{c.now}, c.loads, c.cached, c.models, c.assumed, c.finerLengths, c.finerCached, c.finerModels},
+	rows := append([][]pair{{c.now}, c.loads, c.cached, c.models, c.assumed, c.finerLengths, c.finerCached, c.finerModels},
 		c.byLength...)
 	for _, row := range rows {
 		for i := range row {

@@ -9,7 +9,7 @@ import (
 func (c *publishedCase) sections() {
 	say := func(title, text string) { fmt.Fprintf(c.page, "\n## %s\n\n%s\n", title, filled(text)) }
 	say("Load", c.sayLoad())
-	duels(c.page, "of the rate", c.loads)
+	pairs(c.page, "of the rate", c.loads)
 	say("Length of prompts, and load", c.sayLengths())
 	fmt.Fprintf(
 		c.page, "\n![p90 of TPOT and mean E2E, co-located over disaggregated, by length of prompts and "+
@@ -18,20 +18,20 @@ func (c *publishedCase) sections() {
 	fmt.Fprintf(
 		c.page, "\nAt %g of what the co-located replicas complete, and below that with twice the replicas and the rate:\n",
 		fullShare)
-	duels(c.page, "prompt tokens", c.row(fullShare))
-	duels(c.page, "prompt tokens", c.finerLengths)
+	pairs(c.page, "prompt tokens", c.row(fullShare))
+	pairs(c.page, "prompt tokens", c.finerLengths)
 	say("Prompts that are cached in part", c.sayCached())
-	duels(c.page, "cached", c.cached)
-	duels(c.page, "cached, 8 replicas", c.finerCached)
+	pairs(c.page, "cached", c.cached)
+	pairs(c.page, "cached, 8 replicas", c.finerCached)
 	say("Links", c.sayLinks())
 	c.linkTable()
 	say("Smaller chunks instead", c.sayChunks())
 	c.chunkTable()
 	say("Other models and GPUs", c.sayModels())
-	duels(c.page, "deployment, load", c.models)
-	duels(c.page, "twice the replicas", c.finerModels)
+	pairs(c.page, "deployment, load", c.models)
+	pairs(c.page, "twice the replicas", c.finerModels)
 	say("What the answer hangs on", c.sayAssumed())
-	duels(c.page, "assumption", c.assumed)
+	pairs(c.page, "assumption", c.assumed)
 }
 
 func (c *publishedCase) sayLoad() string {
@@ -43,11 +43,11 @@ func (c *publishedCase) sayLoad() string {
 			"so TPOT rises faster than the load; a decode replica has more sequences to serve and no prompts. At %s of it the "+
 			"factor is %.2f. "+
 			"It is at least %d at these shares: %s. The split that ends answers first moves towards prefill as the load grows.",
-		c.rate, first.name, first.factor(tpotP90), last.name, last.factor(tpotP90), saidFactor, named(c.loads, (*duel).gains))
+		c.rate, first.name, first.factor(tpotP90), last.name, last.factor(tpotP90), saidFactor, named(c.loads, (*pair).gains))
 }
 
-// row returns the duels of all lengths at a load, named by length.
-func (c *publishedCase) row(share float64) (rows []duel) {
+// row returns the pairs of all lengths at a load, named by length.
+func (c *publishedCase) row(share float64) (rows []pair) {
 	for i := range c.byLength {
 		for k, d := range c.byLength[i] {
 			if floodShares[k] == share {
@@ -95,14 +95,14 @@ func (c *publishedCase) lengthTable() {
 			"with PD | first tokens later with PD |\n"+
 			"|--:|---|---|---|---|\n", saidFactor)
 	for i, row := range c.byLength {
-		fmt.Fprintf(c.page, "| %s | %s | %s | %s | %s |\n", tokens(promptMeans[i]), named(row, (*duel).gains),
+		fmt.Fprintf(c.page, "| %s | %s | %s | %s | %s |\n", tokens(promptMeans[i]), named(row, (*pair).gains),
 			named(row, slower(tpotP90)),
 			named(row, slower(e2eMean)), named(row, slower(ttftP90)))
 	}
 }
 
-// slower reports of a duel whether a measure is the longer with PD.
-func slower(m measure) func(d *duel) bool { return func(d *duel) bool { return d.factor(m) < 1 } }
+// slower reports of a pair whether a measure is the longer with PD.
+func slower(m measure) func(d *pair) bool { return func(d *pair) bool { return d.factor(m) < 1 } }
 
 func (c *publishedCase) sayCached() string {
 	first, last := &c.finerCached[0], &c.finerCached[len(c.finerCached)-1]
@@ -134,7 +134,7 @@ func (c *publishedCase) sayLinks() string {
 			"been read, a cache delays the second token, and with it TPOT; pushed layer by layer, it is there "+
 			"by then unless the link is the slower. The slowest link that keeps a factor of %d has %s pulled, and %s pushed. "+
 			"A link that the load needs more of than there is has requests wait longer and longer, and PD loses.",
-		c.now.split, c.heldBytes()/1e3, saidFactor, bitRate(least["pull"]), bitRate(least["push"]))
+		c.now.split, c.storedBytes()/1e3, saidFactor, bitRate(least["pull"]), bitRate(least["push"]))
 }
 
 // bitRate writes a link's bytes/s as what it is called by.
@@ -153,7 +153,7 @@ func (c *publishedCase) linkTable() {
 	for i := range c.links {
 		l := &c.links[i]
 		fmt.Fprintf(c.page, "| %s | %.0f %% | %s |", l.name,
-			100*c.rate*c.scenario.Workload.PromptTokens.Mean*c.heldBytes()/l.bps, l.transfer)
+			100*c.rate*c.scenario.Workload.PromptTokens.Mean*c.storedBytes()/l.bps, l.transfer)
 		fmt.Fprintf(c.page, " %s | %s | %s | %.2f |", three(1e3*l.felt[0].Transfers.Time.Mean), three(l.mean(tpotP50)),
 			three(l.mean(tpotP90)), c.linkFactor(l))
 		fmt.Fprintf(c.page, " %s | %s | %s |\n", three(l.mean(itlP99)), three(l.mean(ttftP90)), three(l.mean(e2eMean)))

@@ -90,7 +90,7 @@ func (c *publishedCase) sweeps() {
 		c.budgets = append(c.budgets, budgeted{tokens, f.run(t, 1)})
 	}
 	for i := range deployments {
-		deployments[i].duels(c)
+		deployments[i].pairs(c)
 	}
 	c.assumptions()
 	c.picture = c.drawn()
@@ -99,7 +99,7 @@ func (c *publishedCase) sweeps() {
 }
 
 // finer compares twice the replicas at twice the rate.
-func finer(t *testing.T, name string, rate float64, co, pd fleet) duel {
+func finer(t *testing.T, name string, rate float64, co, pd fleet) pair {
 	t.Helper()
 	return meet(t, name, 2*rate, requestsAt(2*rate), 1, co.doubled(), pd.doubled())
 }
@@ -108,7 +108,7 @@ func finer(t *testing.T, name string, rate float64, co, pd fleet) duel {
 const fullShare = .8
 
 // lengthened compares prompts of so many tokens in the mean, by share of what is completed.
-func (c *publishedCase) lengthened(mean float64) (row []duel) {
+func (c *publishedCase) lengthened(mean float64) (row []pair) {
 	set := fmt.Sprintf("workload.prompt_tokens.mean=%g", mean)
 	co, pd := c.co.with(set), c.pd.with(set)
 	capacity := co.capacity(c.t, mean)
@@ -159,8 +159,8 @@ var deployments = []deployment{
 	{"Llama 3.1 8B, 4 L4, chat", "llama-3.1-8b", "l4", 1, chatPrompt, chatOutput, 8000, 16384},
 }
 
-// duels compares at half of what is completed, and at the share that the change has.
-func (d *deployment) duels(c *publishedCase) {
+// pairs compares at half of what is completed, and at the share that the change has.
+func (d *deployment) pairs(c *publishedCase) {
 	load := []string{
 		"model=" + d.model, fmt.Sprintf("workload.prompt_tokens.mean=%d", d.prompt),
 		fmt.Sprintf("workload.prompt_tokens.max=%d", d.promptMax),
@@ -189,15 +189,15 @@ func (d *deployment) duels(c *publishedCase) {
 	}
 }
 
-// heldBytes returns what a GPU of the decode pool holds of a token.
-func (c *publishedCase) heldBytes() float64 {
+// storedBytes returns what a GPU of the decode pool holds of a token.
+func (c *publishedCase) storedBytes() float64 {
 	s, err := configs.Load(disaggregated, configs.Options{})
 	require.NoError(c.t, err)
 	b, err := build.New(s)
 	require.NoError(c.t, err)
 	defer b.Close()
-	_, held := b.Replicas[1].Deployment.KVBytesPerToken()
-	return held / float64(s.Pools[1].GPUs())
+	_, stored := b.Replicas[1].Deployment.KVBytesPerToken()
+	return stored / float64(s.Pools[1].GPUs())
 }
 
 // assumptions compares under others than the page's: prices of the products of experts, which the reading of prompts
@@ -218,7 +218,7 @@ func (c *publishedCase) assumptions() {
 }
 
 // ruled compares at the rate of the rule, at which the co-located fleet has the time per token that was published.
-func (c *publishedCase) ruled(name string, co, pd fleet) duel {
+func (c *publishedCase) ruled(name string, co, pd fleet) pair {
 	low, high := .2*c.rate, 3*c.rate
 	for high/low > 1.01 {
 		mid := (low + high) / 2

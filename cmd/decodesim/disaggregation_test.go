@@ -114,8 +114,8 @@ func (f fleet) run(t *testing.T, seeds int) (all felt) {
 	return all
 }
 
-// A duel is the same requests and GPUs, co-located and disaggregated.
-type duel struct {
+// A pair is the same requests and GPUs, co-located and disaggregated.
+type pair struct {
 	name   string
 	rate   float64
 	co, pd felt
@@ -123,10 +123,10 @@ type duel struct {
 }
 
 // factor is how many times longer a measure is co-located; of E2E and TTFT as of TPOT, below 1 PD is the worse.
-func (d *duel) factor(m measure) float64 { return d.co.mean(m) / d.pd.mean(m) }
+func (d *pair) factor(m measure) float64 { return d.co.mean(m) / d.pd.mean(m) }
 
 // gains reports whether PD does what was published, and does not make answers later.
-func (d *duel) gains() bool { return d.factor(tpotP90) >= saidFactor && d.factor(e2eMean) >= 1 }
+func (d *pair) gains() bool { return d.factor(tpotP90) >= saidFactor && d.factor(e2eMean) >= 1 }
 
 // split runs every split, and returns the one of the lowest mean E2E, and all of them.
 func (f fleet) split(t *testing.T, seeds int) (best string, of felt, all []felt) {
@@ -146,11 +146,11 @@ func (f fleet) split(t *testing.T, seeds int) (best string, of felt, all []felt)
 }
 
 // meet compares two fleets at a rate.
-func meet(t *testing.T, name string, rate float64, requests, seeds int, co, pd fleet) duel {
+func meet(t *testing.T, name string, rate float64, requests, seeds int, co, pd fleet) pair {
 	t.Helper()
 	load := []string{fmt.Sprintf("workload.arrivals.rate=%.4g", rate), fmt.Sprintf("workload.requests=%d", requests)}
 	split, best, _ := pd.with(load...).split(t, seeds)
-	return duel{name, rate, co.with(load...).run(t, seeds), best, split}
+	return pair{name, rate, co.with(load...).run(t, seeds), best, split}
 }
 
 // TestDisaggregationDoesWhatWasPublished asserts what the page says of the published change: its direction, about its

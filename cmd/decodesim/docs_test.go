@@ -45,9 +45,10 @@ func TestFigureOfTheReadme(t *testing.T) {
 	if *update {
 		require.NoError(t, os.WriteFile(figure, drawn, 0o644))
 	}
-	shown, err := os.ReadFile(figure)
+	documented, err := os.ReadFile(figure)
 	require.NoError(t, err)
-	require.True(t, bytes.Equal(drawn, shown), "docs/itl_cdf.svg is not what decodesim run chat-70b draws; %s", updateWith)
+	require.True(t, bytes.Equal(drawn, documented), "docs/itl_cdf.svg is not what decodesim run chat-70b draws; %s",
+		updateWith)
 }
 
 // TestTheReadmeSaysTheAccuracy: what it says of errors is what the page on accuracy says.

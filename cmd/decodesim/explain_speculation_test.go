@@ -40,7 +40,7 @@ func TestExplainedDraftsAddUp(t *testing.T) {
 }
 
 func TestExplainTellsWhenDraftingPays(t *testing.T) {
-	text := told(t, eagle70B...)
+	text := explainedText(t, eagle70B...)
 	for _, want := range []string{
 		"Speculation: eagle (llama-3.1-70b EAGLE head, 0.696 GB of each GPU), 3 drafts a step and sequence, accepted at " +
 			"the rate 0.800 each.",
@@ -49,10 +49,10 @@ func TestExplainTellsWhenDraftingPays(t *testing.T) {
 	} {
 		assert.Contains(t, text, want)
 	}
-	assert.NotContains(t, told(t, "chat-8b"), "Speculation")
-	off := told(t, append(eagle70B, "--set", "speculation.disable_above_batch=8")...)
+	assert.NotContains(t, explainedText(t, "chat-8b"), "Speculation")
+	off := explainedText(t, append(eagle70B, "--set", "speculation.disable_above_batch=8")...)
 	assert.Contains(t, off, "Drafting is off above 8 sequences, whatever the table says.")
-	measured := told(t, "--model", "glm-5", "--gpu", "h200-sxm", "--tensor-parallel", "8", "--weights", "fp8",
+	measured := explainedText(t, "--model", "glm-5", "--gpu", "h200-sxm", "--tensor-parallel", "8", "--weights", "fp8",
 		"--speculation", "mtp", "--num-speculative-tokens", "3",
 		"--set", "speculation.acceptance.process=curve", "--set", "speculation.acceptance.name=glm-5.2-mtp")
 	assert.Contains(t, measured, "accepted as measured: glm-5.2-mtp")

@@ -27,8 +27,8 @@ func explained(t *testing.T, args ...string) *explain.Explanation {
 	return x
 }
 
-// told runs decodesim explain and returns its tables.
-func told(t *testing.T, args ...string) string {
+// explainedText runs decodesim explain and returns its tables.
+func explainedText(t *testing.T, args ...string) string {
 	var out, errOut bytes.Buffer
 	status := execute(context.Background(), &out, &errOut, append([]string{"explain"}, args...))
 	require.Equal(t, exitOK, status, errOut.String())
@@ -118,7 +118,7 @@ func TestLinearLayersTurnAtTheRidge(t *testing.T) {
 	x := explained(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "16")
 	require.NotNil(t, x.LinearSwitchBatch)
 	assert.Equal(t, 296, *x.LinearSwitchBatch)
-	assert.Contains(t, told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "16"),
+	assert.Contains(t, explainedText(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "16"),
 		"compute-bound from batch 296")
 	long := explained(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "8192")
 	assert.Nil(t, long.SwitchBatch, "the cache binds to memory whatever the batch")
@@ -126,7 +126,8 @@ func TestLinearLayersTurnAtTheRidge(t *testing.T) {
 }
 
 func TestExplainTellsWhatAPlannerAsks(t *testing.T) {
-	text := told(t, "--model", "gpt-oss-120b", "--gpu", "h100-sxm", "--engine", "textbook", "--batch", "8", "--context",
+	text := explainedText(t, "--model", "gpt-oss-120b", "--gpu", "h100-sxm", "--engine", "textbook", "--batch", "8",
+		"--context",
 		"8000")
 	for _, want := range []string{
 		"gpt-oss-120b · 1 × h100-sxm · mxfp4 weights · bf16 KV cache · textbook",
@@ -136,17 +137,17 @@ func TestExplainTellsWhatAPlannerAsks(t *testing.T) {
 	} {
 		assert.Contains(t, text, want)
 	}
-	text = told(t, "--model", "deepseek-v3", "--gpu", "h200-sxm", "--tensor-parallel", "8")
+	text = explainedText(t, "--model", "deepseek-v3", "--gpu", "h200-sxm", "--tensor-parallel", "8")
 	assert.Contains(
 		t, text, "671 G parameters (37.6 G active) in 61 layers, MLA, 8 of 256 experts; KV cache of 70.3 kB per token, "+
 			"held 8 times\n")
 	assert.Contains(t, text, "562 kB per token over all GPUs", "every rank holds the latent")
-	text = told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm")
+	text = explainedText(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm")
 	assert.Contains(t, text, "8.03 G parameters in 32 layers, GQA; KV cache of 131 kB per token\n")
 	assert.Contains(t, text, "batch 1 (default), context 2,048 (default)")
-	text = told(t, "chat-8b", "--context", "16", "--kv-cache", "fp8")
+	text = explainedText(t, "chat-8b", "--context", "16", "--kv-cache", "fp8")
 	assert.Regexp(t, `memory-bound until batch \d+; compute-bound beyond`, text)
-	text = told(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "100", "--set",
+	text = explainedText(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--context", "100", "--set",
 		"pools.serve.max_num_seqs=256")
 	assert.Contains(t, text, "compute-bound from batch 296, above max_num_seqs.", "the cache has room for thousands")
 }
@@ -197,11 +198,11 @@ func TestExplainRefusesBadInput(t *testing.T) {
 	}
 }
 
-// What the busiest GPU has of a batch is told where it is not simply the batch.
+// What the busiest GPU has of a batch is printed where it is not simply the batch.
 func TestExplainTellsWhatAGPUHasOfABatch(t *testing.T) {
 	ranks := []string{"--model", "deepseek-v3", "--gpu", "h200-sxm", "--set", "pools.serve.data_parallel=8", "--batch",
 		"100"}
-	text := told(t, ranks...)
+	text := explainedText(t, ranks...)
 	assert.Contains(
 		t, text, "data parallel: 8 ranks in lock step, of up to 13 sequences each; experts see 128 tokens at once\n")
 	assert.Contains(t, text, "CUDA graph: the linear layers run 16 rows, 3 of them padding\n")
@@ -210,22 +211,22 @@ func TestExplainTellsWhatAGPUHasOfABatch(t *testing.T) {
 	assert.Zero(t, x.Memory.Sequences%8, "as many on each rank")
 
 	dense := []string{"--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--batch", "32"}
-	text = told(t, dense...)
+	text = explainedText(t, dense...)
 	for _, word := range []string{"data parallel", "CUDA graph", "eager", "waiting for the host", "pipeline:"} {
 		assert.NotContains(t, text, word, "off")
 	}
 	eager := append(dense, "--set", "pools.serve.enforce_eager=true")
-	assert.Contains(t, told(t, eager...),
+	assert.Contains(t, explainedText(t, eager...),
 		"eager: no CUDA graph runs 32 rows; what launching takes is not known (eager_layer_s is 0)\n")
 	file := filepath.Join(t.TempDir(), "slow.yaml")
 	require.NoError(t, os.WriteFile(file,
 		[]byte(`{bandwidth: 1, compute: 1, moe_compute: 1, kv_bandwidth: 1, attention_compute: 1, link: 1,
 		layer_s: 0, moe_layer_s: 0, mixer_layer_s: 0, eager_layer_s: 1e-3, step_s: 0, sequence_s: 0, collective_s: 0, first_token_s: 0,
 		overlap: 2, source: test}`), 0o600))
-	text = told(t, append(eager, "--set", "pools.serve.efficiency="+file)...)
+	text = explainedText(t, append(eager, "--set", "pools.serve.efficiency="+file)...)
 	assert.Contains(t, text, "launching takes the host at least 32.0 ms\n")
 	assert.Contains(t, text, "waiting for the host")
-	text = told(t, append(dense, "--pipeline-parallel", "2", "--set", "weight_sparsity=2:4")...)
+	text = explainedText(t, append(dense, "--pipeline-parallel", "2", "--set", "weight_sparsity=2:4")...)
 	assert.Contains(t, text, "pipeline: 2 stages, each with 16 rows at a time\n")
 	assert.Contains(t, text, "2:4 bf16 weights")
 }
@@ -247,7 +248,7 @@ func TestExplainReadsACheckpointsConfig(t *testing.T) {
 func TestExplainLeavesFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "explained")
 	args := []string{"chat-8b", "--engine", "textbook"}
-	text := told(t, append(args, "--out", dir)...)
+	text := explainedText(t, append(args, "--out", dir)...)
 	for _, name := range []string{"roofline.svg", "roofline.png", "itl_vs_batch.svg", "itl_vs_batch.png", "explain.json"} {
 		path := filepath.Join(dir, name)
 		assert.Contains(t, text, path+"\n")
@@ -273,12 +274,12 @@ func TestExplainLeavesFiles(t *testing.T) {
 // a flag that would change that pool unseen is refused.
 func TestOfSeveralPoolsTheDecodingOneIsExplained(t *testing.T) {
 	inDir(t, handed)
-	apart := []string{"explain", "chat.yaml", "--set", "pools.decode.gpu=a100-sxm-80gb"}
-	status, out, errOut := try(apart...)
+	disaggregated := []string{"explain", "chat.yaml", "--set", "pools.decode.gpu=a100-sxm-80gb"}
+	status, out, errOut := try(disaggregated...)
 	require.Equal(t, exitOK, status, errOut)
 	assert.Contains(t, out, "chat.yaml · pool decode · ")
 	assert.Contains(t, out, "a100-sxm-80gb")
-	status, _, errOut = try(append(apart, "--gpu", "h200-sxm")...)
+	status, _, errOut = try(append(disaggregated, "--gpu", "h200-sxm")...)
 	assert.Equal(t, exitBadInput, status)
 	assert.Contains(t, errOut, "--gpu is for scenarios of one pool")
 	assert.Contains(t, errOut, "expected --set pools.decode.gpu=h200-sxm")

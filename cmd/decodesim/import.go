@@ -103,27 +103,27 @@ func (f *importFlags) run(c *cobra.Command, out, errOut io.Writer, args []string
 	if refused := slices.Concat(i.Unknown, i.Differs); f.strict && len(refused) > 0 {
 		return fmt.Errorf("--strict: %s", strings.Join(refused, "\n  "))
 	}
-	f.tell(errOut, i, doubt)
+	f.report(errOut, i, doubt)
 	if _, err := out.Write(i.Text); err != nil {
 		return failed(err)
 	}
 	return nil
 }
 
-// tell says what became of every flag.
-func (*importFlags) tell(errOut io.Writer, i *vllmargs.Import, doubt error) {
+// report says what became of every flag.
+func (*importFlags) report(errOut io.Writer, i *vllmargs.Import, doubt error) {
 	if len(i.Taken) > 0 {
 		fmt.Fprintf(errOut, "taken: %s\n", strings.Join(i.Taken, ", "))
 	}
-	for _, told := range []struct {
+	for _, group := range []struct {
 		heading string
 		lines   []string
 	}{
 		{"without influence here", i.Idle},
 		{"not modelled, so results will differ", i.Differs}, {"unknown", i.Unknown}, {"note", i.Notes},
 	} {
-		for _, l := range told.lines {
-			fmt.Fprintf(errOut, "%s: %s\n", told.heading, l)
+		for _, l := range group.lines {
+			fmt.Fprintf(errOut, "%s: %s\n", group.heading, l)
 		}
 	}
 	if doubt != nil {
@@ -158,15 +158,15 @@ func (f *importFlags) read(in io.Reader, args []string) (*vllmargs.Import, error
 		if strings.TrimSpace(text) == "" {
 			return nil, fmt.Errorf("%s is empty; expected the command line of a server", args[0])
 		}
-	case looksLikePath(text):
+	case isPath(text):
 		return nil, fmt.Errorf("no such file %q; expected a file with the command line of a server, or that text in quotes",
 			text)
 	}
 	return vllmargs.Read(text, f.options)
 }
 
-// looksLikePath tells the name of a file from a command line, which has more than one word.
-func looksLikePath(text string) bool {
+// isPath tells the name of a file from a command line, which has more than one word.
+func isPath(text string) bool {
 	const ends = `.+\.[A-Za-z]\w{0,4}`
 	return !strings.HasPrefix(text, "-") && !strings.ContainsAny(text, " \t\r\n='\"$") &&
 		(strings.ContainsAny(text, `/\`) || regexp.MustCompile("^"+ends+"$").MatchString(text))

@@ -119,9 +119,9 @@ func TestMistakesOfAnImportAreNamed(t *testing.T) {
 func TestUnknownFlagsDoNotStopAnImport(t *testing.T) {
 	status, out, errOut := try("import", "--gpu", "h100", "vllm serve llama-3.1-8b --max-num-sequences 4")
 	require.Equal(t, exitOK, status)
-	const told = "--max-num-sequences: no flag of vllm-v1 that decodesim knows; did you mean --max-num-seqs?"
-	assert.Contains(t, errOut, "unknown: "+told)
-	assert.Contains(t, out, "#   "+told)
+	const unknownFlag = "--max-num-sequences: no flag of vllm-v1 that decodesim knows; did you mean --max-num-seqs?"
+	assert.Contains(t, errOut, "unknown: "+unknownFlag)
+	assert.Contains(t, out, "#   "+unknownFlag)
 }
 
 func TestArgumentsAloneNeedTheirEngine(t *testing.T) {

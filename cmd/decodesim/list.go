@@ -32,8 +32,8 @@ func newList(out io.Writer) *cobra.Command {
 func columns(w io.Writer, rows [][]string) error {
 	var left []int
 	for j := range rows[0] {
-		holdsNumber := func(row []string) bool { return len(row) > j && isNumber(row[j]) }
-		if !slices.ContainsFunc(rows[1:], holdsNumber) {
+		hasNumber := func(row []string) bool { return len(row) > j && isNumber(row[j]) }
+		if !slices.ContainsFunc(rows[1:], hasNumber) {
 			left = append(left, j)
 		}
 	}

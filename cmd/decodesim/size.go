@@ -79,7 +79,7 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 	}
 	line := progressOn(errOut)
 	options := sizing.Options{Env: os.Environ(), Version: programVersion(),
-		Told: func(what string, done, of int) { line.say("%s: %d of %d", what, done, of) }}
+		Progress: func(what string, done, of int) { line.say("%s: %d of %d", what, done, of) }}
 	if f.seedGiven {
 		options.Seed = &f.seed
 	}

@@ -137,15 +137,15 @@ func (c *gain) from(t *testing.T, rows []gained, factor float64) int {
 			continue
 		}
 		require.NotZero(t, i)
-		holds, gone := clients[i-1], clients[i]
-		for gone-holds > max(1, holds/16) {
-			if mid := (holds + gone) / 2; c.asAccepted(t, mid).tpot() >= factor {
-				holds = mid
+		claimed, refuted := clients[i-1], clients[i]
+		for refuted-claimed > max(1, claimed/16) {
+			if mid := (claimed + refuted) / 2; c.asAccepted(t, mid).tpot() >= factor {
+				claimed = mid
 			} else {
-				gone = mid
+				refuted = mid
 			}
 		}
-		return gone
+		return refuted
 	}
 	return 0
 }

@@ -167,7 +167,7 @@ func TestARunOfSeveralPoolsNamesThem(t *testing.T) {
 }
 
 // TestClientsFarAwayWaitLonger: a round trip is in the latencies of the run, its requests, and in when a client of a
-// closed loop asks again; chunks and jitter are told of the sample.
+// closed loop asks again; chunks and jitter are known of the sample.
 func TestClientsFarAwayWaitLonger(t *testing.T) {
 	inDir(t, strings.Replace(small, "arrivals: {process: poisson, rate: 20}", "closed_loop: {concurrency: 8}", 1))
 	near, far := summaryOf(t, "chat.yaml"), summaryOf(t, "chat.yaml", "--set", "stream.rtt_ms=1000")

@@ -15,7 +15,7 @@ import (
 // leaveValidation writes the predictions and the plots: all of them, or none. validation.json comes last: where it is,
 // the others are whole.
 func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validation) error {
-	caption := text.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: whatIsShown(v)}
+	caption := text.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: selection(v)}
 	steps := []func() error{
 		func() error {
 			return dir.WriteFile("predictions.csv", func(w io.Writer) error { return validation.WriteCSV(w, v.Rows) })
@@ -46,8 +46,8 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validat
 	return nil
 }
 
-// whatIsShown says how many rows a plot is of.
-func whatIsShown(v *validation.Validation) string {
+// selection says how many rows a plot is of.
+func selection(v *validation.Validation) string {
 	said := fmt.Sprintf("%s of %s simulated", text.Count(v.Counts.Simulated), text.Counted(v.Counts.Rows, "row"))
 	if v.Quality != "" {
 		said += ", errors of quality " + v.Quality

@@ -228,7 +228,8 @@ func TestBadClassesAndSessionsAreRefusedByKey(t *testing.T) {
 		classes(
 			"[{name: a, share: 1, prompt_tokens: {distribution: lognorm}}]"): `workload.classes[0].prompt_tokens.distribution: "lognorm" is unknown; did you mean "lognormal"?`,
 		classes(
-			"[{name: a, share: 1, prompt_tokens: {distribution: fixed, mean: 0.5}}]"): "workload.classes[0].prompt_tokens.mean: is 0.5; accepted",
+			"[{name: a, share: 1, prompt_tokens: {distribution: fixed, mean: 0.5}}]"): "workload.classes[0].prompt_tokens" +
+			".mean: is 0.5; accepted",
 		classes(
 			"[{name: a, share: 1, prioritty: 3}]"): `unknown key; did you mean "priority"?`,
 		sessions("turns: {distribution: uniform, min: 1, max: 8}",

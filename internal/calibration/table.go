@@ -25,7 +25,7 @@ func WriteTable(w io.Writer, c *Calibration, colour bool) error {
 	constantsTable(t, c)
 	t.Blank()
 	calibrationErrors(t, c)
-	untold(t, c)
+	undetermined(t, c)
 	notFitted(t, c)
 	_, err := t.WriteTo(w)
 	return err
@@ -107,18 +107,18 @@ func fittedTo(c *Calibration, metric string) bool {
 	return true
 }
 
-// untold lists what the data leave open, with what would tell it.
-func untold(t *text.Page, c *Calibration) {
+// undetermined lists what the data leave open, with what would determine it.
+func undetermined(t *text.Page, c *Calibration) {
 	for _, group := range []struct {
-		title  string
-		untold bool
+		title        string
+		undetermined bool
 	}{
-		{"leans on before", false}, {"not told: as before", true},
+		{"leans on before", false}, {"not determined: as before", true},
 	} {
 		title := fmt.Sprintf("%-21s  measurements that would tell", group.title)
 		for i := range c.Constants {
 			k := &c.Constants[i]
-			if k.Measure == "" || k.Unknown() != group.untold {
+			if k.Measure == "" || k.Unknown() != group.undetermined {
 				continue
 			}
 			if title != "" {
@@ -136,19 +136,19 @@ func notFitted(t *text.Page, c *Calibration) {
 	if len(c.Skips)+len(c.TooFast) > 0 {
 		t.Blank()
 	}
-	for _, s := range c.Skips[:min(validation.ReasonsShown, len(c.Skips))] {
+	for _, s := range c.Skips[:min(validation.ReasonsMax, len(c.Skips))] {
 		t.Line(fmt.Sprintf("not fitted to: %s: %s", text.Counted(s.Runs, "run"), s.Reason))
 	}
-	if n := len(c.Skips) - validation.ReasonsShown; n > 0 {
+	if n := len(c.Skips) - validation.ReasonsMax; n > 0 {
 		t.Line(fmt.Sprintf("and for %s more", text.Counted(n, "reason")))
 	}
-	for _, f := range c.TooFast[:min(validation.TooFastShown, len(c.TooFast))] {
+	for _, f := range c.TooFast[:min(validation.TooFastMax, len(c.TooFast))] {
 		t.Warning(
 			fmt.Sprintf(
 				"warning: run %s is not fitted to, for it beats the bound of the data sheet: TPOT %s ms, least possible %s ms; "+
 					"it speculates, or is not what it says it is", f.ID, text.Significant(f.MeasuredMS), text.Significant(f.FloorMS)))
 	}
-	if n := len(c.TooFast) - validation.TooFastShown; n > 0 {
+	if n := len(c.TooFast) - validation.TooFastMax; n > 0 {
 		t.Warning(fmt.Sprintf("warning: and %s more", text.Counted(n, "run")))
 	}
 }

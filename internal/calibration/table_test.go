@@ -59,7 +59,7 @@ left out: each run predicted from the others alone, as a run that was not measur
 leans on before        measurements that would tell
 layer_s                a small model
 
-not told: as before    measurements that would tell
+not determined: as before  measurements that would tell
 link                   tensor_parallel > 1
 
 not fitted to: 2 runs: two pools

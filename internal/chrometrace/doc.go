@@ -2,6 +2,6 @@
 // the Trace Event Format.
 //
 //	trace.go   the sink that watches a run through a window
-//	events.go  what it tells of: steps, stalls, hand-overs, arrivals, queues
+//	events.go  what it reports: steps, stalls, KV transfers, arrivals, queues
 //	write.go   events as JSON
 package chrometrace

@@ -38,7 +38,7 @@ func (t *Trace) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens 
 
 // causes names what holds tokens up.
 var causes = [...]string{sim.Preempted: "preempted", sim.Swapped: "swapped out", sim.Paused: "waits for prompts",
-	sim.Transferred: "handed over", sim.Restarted: "restarted"}
+	sim.Transferred: "KV transfer", sim.Restarted: "restarted"}
 
 // Gap implements sim.Sink: who was held up is a slice of its own, from its latest token to the next.
 func (t *Trace) Gap(in *sim.Instance, r *sim.Request, at sim.Time, c sim.Cause) {
@@ -56,8 +56,8 @@ func (t *Trace) Transferred(from, to *sim.Instance, r *sim.Request) {
 		return
 	}
 	t.span(fmt.Sprintf("KV of request %d", r.ID), "transfer", r, t.process(to), start, r.Transferred)
-	t.out.begin("s", "hand-over", "transfer", start, t.process(from), track(from)).id(r.ID).end()
-	t.out.begin("f", "hand-over", "transfer", r.Transferred, t.process(to), track(to)).id(r.ID).text("bp", "e").end()
+	t.out.begin("s", "KV transfer", "transfer", start, t.process(from), track(from)).id(r.ID).end()
+	t.out.begin("f", "KV transfer", "transfer", r.Transferred, t.process(to), track(to)).id(r.ID).text("bp", "e").end()
 }
 
 // span writes an asynchronous slice of r.
@@ -77,7 +77,7 @@ func (t *Trace) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	}
 }
 
-// routing is the router of a pool, which shows whom it sends where.
+// routing is the router of a pool, which shows which request it sends where.
 type routing struct {
 	t      *Trace
 	routed sim.Router
@@ -96,19 +96,19 @@ func (x *routing) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Insta
 
 // looks are when a trace sees the queues of a run: a thousand times in its window. Another observer keeps its own
 // instants.
-type looks struct {
+type observations struct {
 	t     *Trace
 	other func(*sim.Cluster, sim.Time) sim.Time
 	own   sim.Time // when to look next
 	their sim.Time
 }
 
-const looksMax = 1000
+const observationsMax = 1000
 
-func (l *looks) look(c *sim.Cluster, now sim.Time) sim.Time {
+func (l *observations) observe(c *sim.Cluster, now sim.Time) sim.Time {
 	if now >= l.own {
 		l.t.counters(c, now)
-		l.own = max(l.t.window.From, now.Add(max(1, l.t.window.To.Sub(l.t.window.From)/looksMax)))
+		l.own = max(l.t.window.From, now.Add(max(1, l.t.window.To.Sub(l.t.window.From)/observationsMax)))
 		if now >= l.t.window.To {
 			l.own = sim.Forever
 		}

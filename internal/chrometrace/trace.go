@@ -19,17 +19,18 @@ type Recorder interface {
 // Window is a stretch of a run.
 type Window struct{ From, To sim.Time }
 
-// holds reports whether something from start to end is to be seen.
-func (w Window) holds(start, end sim.Time) bool { return start < w.To && end >= w.From }
+// overlaps reports whether something from start to end is to be seen.
+func (w Window) overlaps(start, end sim.Time) bool { return start < w.To && end >= w.From }
 
-// Trace is a sink that writes what it is told of within a window, and tells the recorder of the run everything.
+// Trace is a sink that writes what is reported to it within a window, and passes everything on to the recorder of the
+// run.
 type Trace struct {
 	Recorder
 	window  Window
 	out     writer
 	cluster *sim.Cluster
 	lives   []string  // of each instance, as of the latest look
-	counted []counted // of each pool, likewise
+	counted []counted // of each pool
 	full    bool      // there were more events than a trace has
 	until   sim.Time  // the last that there is
 }
@@ -51,7 +52,7 @@ func (t *Trace) Watch(c *sim.Config) {
 	for _, p := range c.Pools {
 		p.Router = &routing{t, p.Router}
 	}
-	c.Observe = (&looks{t: t, other: c.Observe}).look
+	c.Observe = (&observations{t: t, other: c.Observe}).observe
 }
 
 // Begin names the tracks of the run c, before it begins.
@@ -78,7 +79,7 @@ func (t *Trace) Until() sim.Time { return t.until }
 
 // shows reports whether something from start to end is to be written.
 func (t *Trace) shows(start, end sim.Time) bool {
-	if !t.window.holds(start, end) {
+	if !t.window.overlaps(start, end) {
 		return false
 	}
 	if t.out.events >= EventsMax {

@@ -21,7 +21,7 @@ type Comparison struct {
 	Requests   Likeness    `json:"requests"`  // the least alike
 	Intervals  string      `json:"intervals"` // what they are made of: IntervalsByBatches or IntervalsBySeeds
 	Confidence float64     `json:"confidence"`
-	Scenarios  []Contender `json:"scenarios"`
+	Scenarios  []Candidate `json:"scenarios"`
 	Diff       []KeyDiff   `json:"diff"`
 	Metrics    []Item      `json:"metrics"`
 	Notes      []string    `json:"notes"`
@@ -48,8 +48,8 @@ const (
 	NotTheSame   Likeness = "different"
 )
 
-// Contender is one of the scenarios.
-type Contender struct {
+// Candidate is one of the scenarios.
+type Candidate struct {
 	Name     string           `json:"name"` // of its column and of its folder
 	Source   string           `json:"source"`
 	Is       string           `json:"is"`       // model and hardware

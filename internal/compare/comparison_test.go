@@ -30,7 +30,7 @@ func trialOf(ttftS []float64) Trial {
 
 // compared is a Comparison of trials under one seed.
 func compared(trials ...Trial) *Comparison {
-	c := &Comparison{Seeds: []uint64{1}, Scenarios: make([]Contender, len(trials))}
+	c := &Comparison{Seeds: []uint64{1}, Scenarios: make([]Candidate, len(trials))}
 	c.Add(trials)
 	c.Close()
 	return c
@@ -63,13 +63,13 @@ func TestIntervalsHoldTheTruthAsOftenAsTheySay(t *testing.T) {
 	ttftMean := &comparedMetrics()[0]
 	require.Equal(t, "latency.ttft_s.mean", ttftMean.metric)
 	for _, phi := range []float64{0, 0.8} {
-		held, naive := 0, 0
+		covered, naive := 0, 0
 		for seed := range uint64(runs) {
 			r := rand.New(rand.NewPCG(seed, 7))
 			first, other := correlated(r, n, 20, phi), correlated(r, n, 20+truth, phi)
-			apart := make([]float64, n)
-			for i := range apart {
-				apart[i] = other[i] - first[i]
+			separate := make([]float64, n)
+			for i := range separate {
+				separate[i] = other[i] - first[i]
 			}
 			a, b := trialOf(first), trialOf(other)
 			p := pair(&a, &b)
@@ -77,13 +77,13 @@ func TestIntervalsHoldTheTruthAsOftenAsTheySay(t *testing.T) {
 			require.NotNil(t, interval)
 			require.Equal(t, batchesMax, interval.N)
 			if interval.Low <= truth && truth <= interval.High {
-				held++
+				covered++
 			}
-			if i := stats.IntervalAround(mean(apart), apart); i.Low <= truth && truth <= i.High {
+			if i := stats.IntervalAround(mean(separate), separate); i.Low <= truth && truth <= i.High {
 				naive++
 			}
 		}
-		assert.InDelta(t, stats.Confidence, float64(held)/runs, 0.035, "correlation %v", phi)
+		assert.InDelta(t, stats.Confidence, float64(covered)/runs, 0.035, "correlation %v", phi)
 		if phi > 0 {
 			assert.Less(t, float64(naive)/runs, 0.7)
 		}
@@ -117,7 +117,7 @@ func TestTheSameRunTwiceDiffersInNothing(t *testing.T) {
 	}
 }
 
-// TestAnIntervalNeedsEnoughRequests: of each statistic as many as it takes, ten times.
+// TestAnIntervalNeedsEnoughRequests: of each statistic the number that it takes, ten times.
 func TestAnIntervalNeedsEnoughRequests(t *testing.T) {
 	for metric, least := range map[string]int{"latency.ttft_s.mean": 100, "latency.ttft_s.p50": 200,
 		"latency.ttft_s.p99": 1000} {
@@ -139,7 +139,7 @@ func TestTheIntervalOfAHandfulIsTheTextbooks(t *testing.T) {
 }
 
 func TestSeedsGiveEveryMetricAnInterval(t *testing.T) {
-	c := &Comparison{Seeds: []uint64{1, 2, 3}, Scenarios: make([]Contender, 2)}
+	c := &Comparison{Seeds: []uint64{1, 2, 3}, Scenarios: make([]Candidate, 2)}
 	// each seed is another world; the second scenario is 2 slower in each, about
 	for seed, load := range []float64{1, 5, 9} {
 		a, b := trialOf([]float64{9, 9}), trialOf([]float64{9, 9})
@@ -157,7 +157,7 @@ func TestSeedsGiveEveryMetricAnInterval(t *testing.T) {
 	assert.True(t, d.Interval.Significant)
 }
 
-func TestOtherRequestsAreTold(t *testing.T) {
+func TestOtherRequestsAreReported(t *testing.T) {
 	samples := correlated(rand.New(rand.NewPCG(5, 5)), 2000, 9, 0)
 	base := trialOf(samples)
 	for want, change := range map[Likeness]func(*Trial){
@@ -219,7 +219,7 @@ func TestOnlyWhatBothCompletedIsPaired(t *testing.T) {
 	p := pair(&a, &b)
 	assert.Len(t, p.both, 1990, "those before the warm-up are left out of both")
 	b.Requests[30].E2E = -1
-	c := &Comparison{Seeds: []uint64{1}, Scenarios: []Contender{{Name: "one"}, {Name: "two"}}}
+	c := &Comparison{Seeds: []uint64{1}, Scenarios: []Candidate{{Name: "one"}, {Name: "two"}}}
 	c.Add([]Trial{a, b})
 	c.Close()
 	assert.Equal(t, []string{"two: intervals are of the 1989 of 1990 requests that both it and one completed"}, c.Notes)
@@ -264,14 +264,14 @@ func TestAClassIsPairedByItself(t *testing.T) {
 		assert.NotEqual(t, "classes.fast.latency.ttft_s.mean", item.Metric, "nothing was measured")
 	}
 	b.Summary.Classes = nil
-	gone := itemOf(t, compared(a, b), "classes.slow.latency.ttft_s.mean")
-	assert.True(t, math.IsNaN(float64(gone.Values[1])))
-	assert.Nil(t, gone.Differences[1].Interval)
+	dropped := itemOf(t, compared(a, b), "classes.slow.latency.ttft_s.mean")
+	assert.True(t, math.IsNaN(float64(dropped.Values[1])))
+	assert.Nil(t, dropped.Differences[1].Interval)
 }
 
-// TestUtilizationCountsReplicasThatAreGone: of a pool that changes, as many as it had in the mean.
-func TestUtilizationCountsReplicasThatAreGone(t *testing.T) {
+// TestBusyTimeCountsReplicasThatHaveStopped: of a pool that changes, the number that it had on average.
+func TestBusyTimeCountsReplicasThatHaveStopped(t *testing.T) {
 	s := &metrics.Summary{Pools: []metrics.PoolResult{{Utilization: 0.5, Replicas: 2},
 		{Utilization: 0.9, ReplicasMean: 2}}}
-	assert.InEpsilon(t, 0.7, utilization(s), 1e-12)
+	assert.InEpsilon(t, 0.7, busy(s), 1e-12)
 }

@@ -99,13 +99,13 @@ func runMetrics() []comparedMetric {
 			}
 			return s.Cost.USDPerMillionOutputTokens
 		}),
-		whole("pools.utilization", "busy", "share", utilization),
+		whole("pools.utilization", "busy", "share", busy),
 		whole("pools.kv_peak_fraction", "KV peak", "share", kvPeak),
 	}
 }
 
-// utilization is the busy share of all replicas, of as many as there were in the mean where they come and go.
-func utilization(s *metrics.Summary) float64 {
+// busy is the busy share of all replicas, of their mean number where they start and stop.
+func busy(s *metrics.Summary) float64 {
 	busy, replicas := 0.0, 0.0
 	for i := range s.Pools {
 		n := cmp.Or(s.Pools[i].ReplicasMean, float64(s.Pools[i].Replicas))

@@ -133,12 +133,12 @@ func (p *pairing) interval(m *comparedMetric) *stats.Interval {
 	if batches < batchesMin {
 		return nil
 	}
-	apart := make([]float64, batches)
-	for j := range apart {
+	differences := make([]float64, batches)
+	for j := range differences {
 		from, to := j*len(first)/batches, (j+1)*len(first)/batches
-		apart[j] = m.reduce(other[from:to]) - m.reduce(first[from:to])
+		differences[j] = m.reduce(other[from:to]) - m.reduce(first[from:to])
 	}
-	return stats.IntervalAround(m.reduce(other)-m.reduce(first), apart)
+	return stats.IntervalAround(m.reduce(other)-m.reduce(first), differences)
 }
 
 // mean is NaN of what holds NaN.

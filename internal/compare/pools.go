@@ -18,16 +18,16 @@ func poolKey(key string) (pool, own string) {
 // alike returns the keys on which pools agree that some scenario lacks. Pools of different names are not compared key
 // by key, and two that replace one would print all that they are, a hundred lines, of which few tell them apart.
 func alike(diff []KeyDiff) map[string]bool {
-	lone := map[string]bool{}
+	single := map[string]bool{}
 	for _, d := range diff {
 		// the name is in the key, so it differs only where there is no such pool
 		if pool, own := poolKey(d.Key); own == "name" {
-			lone[pool] = true
+			single[pool] = true
 		}
 	}
 	said := map[string][]string{} // by key, what the pools say
 	for _, d := range diff {
-		if pool, own := poolKey(d.Key); lone[pool] {
+		if pool, own := poolKey(d.Key); single[pool] {
 			for _, v := range d.Values {
 				if v != "" {
 					said[own] = append(said[own], v)
@@ -38,7 +38,7 @@ func alike(diff []KeyDiff) map[string]bool {
 	agreed := map[string]bool{}
 	for _, d := range diff {
 		pool, own := poolKey(d.Key)
-		if values := said[own]; lone[pool] &&
+		if values := said[own]; single[pool] &&
 			(own == "name" || len(values) > 1 && len(slices.Compact(slices.Sorted(slices.Values(values)))) == 1) {
 			agreed[d.Key] = true
 		}

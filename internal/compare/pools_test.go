@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestPoolsThatReplaceAnotherAreToldByWhatTheyDiffer: of pools that only one scenario has, keys on which all of them
+// TestPoolsThatReplaceAnotherAreNamedByTheirDifferences: of pools that only one scenario has, keys on which all of them
 // agree are left out; of a pool that both have, none is.
-func TestPoolsThatReplaceAnotherAreToldByWhatTheyDiffer(t *testing.T) {
+func TestPoolsThatReplaceAnotherAreNamedByTheirDifferences(t *testing.T) {
 	agreed := alike([]KeyDiff{
 		{Key: "weights", Values: []string{"fp8", "bf16"}},
 		{Key: "pools.serve.name", Values: []string{"serve", ""}},

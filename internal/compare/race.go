@@ -24,8 +24,8 @@ type Race struct {
 	Itl, Ttft  []metrics.Hist // by variant, over the seeds
 }
 
-// lap is one run of one variant.
-type lap struct {
+// result is one run of one variant.
+type result struct {
 	trial     Trial
 	itl, ttft *metrics.Hist
 	err       error
@@ -69,7 +69,7 @@ func NewRace(q Plan) (r *Race, notes []string, err error) {
 		}
 		r.Scenarios = append(r.Scenarios, s)
 	}
-	nameApart(all, r.Scenarios)
+	nameDistinctly(all, r.Scenarios)
 	for i := range q.Seeds {
 		r.seeds = append(r.seeds, r.Scenarios[0].Seed+uint64(i))
 	}
@@ -93,7 +93,7 @@ func (r *Race) enter(i int) error {
 	defer b.Close()
 	r.Scenarios[i] = b.Scenario
 	r.Models = append(r.Models, b.Deployment.Model.Name)
-	r.Comparison.Scenarios = append(r.Comparison.Scenarios, Contender{
+	r.Comparison.Scenarios = append(r.Comparison.Scenarios, Candidate{
 		Name: r.Variants[i].Name, Source: r.Variants[i].source,
 		Is: b.Deployment.Model.Name + " · " + describe.Pools(b.Scenario),
 	})
@@ -126,11 +126,11 @@ func (r *Race) Run(ctx context.Context, progress func(done, of int)) error {
 	together := (runtime.GOMAXPROCS(0) + n - 1) / n
 	for from := 0; from < len(r.seeds); from += together {
 		seeds := r.seeds[from:min(from+together, len(r.seeds))]
-		laps := make([]lap, n*len(seeds))
-		run.EachTold(len(laps), func(k int) { laps[k] = r.lap(ctx, k%n, seeds[k/n]) }, func(done int) {
+		results := make([]result, n*len(seeds))
+		run.EachReported(len(results), func(k int) { results[k] = r.result(ctx, k%n, seeds[k/n]) }, func(done int) {
 			progress(from*n+done, n*len(r.seeds))
 		})
-		if err := r.take(ctx, laps); err != nil {
+		if err := r.take(ctx, results); err != nil {
 			return err
 		}
 	}
@@ -138,44 +138,44 @@ func (r *Race) Run(ctx context.Context, progress func(done, of int)) error {
 	return nil
 }
 
-// take adds the laps of some seeds to the comparison, in order.
-func (r *Race) take(ctx context.Context, laps []lap) error {
+// take adds the results of some seeds to the comparison, in order.
+func (r *Race) take(ctx context.Context, results []result) error {
 	n := len(r.Variants)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for k := range laps {
-		if err := laps[k].err; err != nil {
+	for k := range results {
+		if err := results[k].err; err != nil {
 			return run.Failure{Err: fmt.Errorf("%s: %w", r.Variants[k%n].label, err)}
 		}
 	}
-	for k := 0; k < len(laps); k += n {
+	for k := 0; k < len(results); k += n {
 		trials := make([]Trial, n)
 		for i := range trials {
-			trials[i] = laps[k+i].trial
-			r.Itl[i].Merge(laps[k+i].itl)
-			r.Ttft[i].Merge(laps[k+i].ttft)
+			trials[i] = results[k+i].trial
+			r.Itl[i].Merge(results[k+i].itl)
+			r.Ttft[i].Merge(results[k+i].ttft)
 		}
 		r.Comparison.Add(trials)
 	}
 	return nil
 }
 
-// lap runs a variant once.
-func (r *Race) lap(ctx context.Context, i int, seed uint64) lap {
+// result runs a variant once.
+func (r *Race) result(ctx context.Context, i int, seed uint64) result {
 	if err := ctx.Err(); err != nil {
-		return lap{err: err}
+		return result{err: err}
 	}
 	b, err := r.build(i, seed)
 	if err != nil {
-		return lap{err: err}
+		return result{err: err}
 	}
 	defer b.Close()
 	ran, err := run.Simulate(ctx, b, run.Options{Version: r.Comparison.Version, Rows: -1})
 	if err != nil {
-		return lap{err: err}
+		return result{err: err}
 	}
-	return lap{
+	return result{
 		trial: Trial{Summary: ran.Summary, Requests: served(ran.Rows), WarmupS: b.Warmup.Seconds()},
 		itl:   &ran.Recorder.ITL, ttft: &ran.Recorder.TTFT,
 	}
@@ -212,16 +212,16 @@ func diffOf(scenarios []*configs.Scenario) []KeyDiff {
 			}
 		}
 	}
-	kept := diff[:0]
+	remaining := diff[:0]
 	for _, d := range diff {
 		for _, v := range d.Values {
 			if v != d.Values[0] {
-				kept = append(kept, d)
+				remaining = append(remaining, d)
 				break
 			}
 		}
 	}
-	return kept
+	return remaining
 }
 
 // SameSLO reports whether one limit holds for all, which is then drawn.

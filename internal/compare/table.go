@@ -18,7 +18,7 @@ const withIntervalsMax = 4
 func WriteTable(w io.Writer, c *Comparison, colour bool) error {
 	t := text.NewPage(colour)
 	t.Heading(heading(c))
-	contenders(t, c)
+	candidates(t, c)
 	t.Blank()
 	keyDiffs(t, c)
 	comparedItems(t, c)
@@ -58,8 +58,8 @@ func seedsOf(seeds []uint64) string {
 	return fmt.Sprintf("%s from %d", text.Counted(len(seeds), "seed"), seeds[0])
 }
 
-// contenders names each scenario: on one line where all are the same.
-func contenders(t *text.Page, c *Comparison) {
+// candidates names each scenario: on one line where all are the same.
+func candidates(t *text.Page, c *Comparison) {
 	same := true
 	rows := make([][]string, len(c.Scenarios))
 	for i := range c.Scenarios {

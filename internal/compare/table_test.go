@@ -21,13 +21,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// contest returns a comparison of that many scenarios, each a tenth slower than the one before.
-func contest(n int, seeds ...uint64) *Comparison {
+// comparisonOf returns a comparison of that many scenarios, each a tenth slower than the one before.
+func comparisonOf(n int, seeds ...uint64) *Comparison {
 	c := &Comparison{Seeds: seeds, Seedable: true}
 	names := []string{"vllm-v0", "sarathi", "vllm-v1", "sglang", "static"}[:n]
 	for _, name := range names {
 		c.Scenarios = append(c.Scenarios,
-			Contender{Name: name, Source: "chat-70b", Is: "llama-3.1-70b · 2 replicas of 4 × h100-sxm"})
+			Candidate{Name: name, Source: "chat-70b", Is: "llama-3.1-70b · 2 replicas of 4 × h100-sxm"})
 	}
 	row := func(key string, values ...string) {
 		c.Diff = append(c.Diff, KeyDiff{Key: key, Values: append(values, slices.Repeat(values[1:], 5)...)[:n]})
@@ -68,7 +68,7 @@ func comparisonText(t *testing.T, c *Comparison) string {
 
 func TestAComparisonReadsAsItsGolden(t *testing.T) {
 	const file = "testdata/what-does-a-comparison-print.txt"
-	got := comparisonText(t, contest(3, 1))
+	got := comparisonText(t, comparisonOf(3, 1))
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}
@@ -78,7 +78,7 @@ func TestAComparisonReadsAsItsGolden(t *testing.T) {
 }
 
 func TestIntervalsArePrintedWhereThereIsRoom(t *testing.T) {
-	few, many := comparisonText(t, contest(2, 1)), comparisonText(t, contest(5, 1))
+	few, many := comparisonText(t, comparisonOf(2, 1)), comparisonText(t, comparisonOf(5, 1))
 	assert.Contains(t, few, "±")
 	assert.NotContains(t, many, "±")
 	for line := range strings.Lines(many) {
@@ -89,7 +89,7 @@ func TestIntervalsArePrintedWhereThereIsRoom(t *testing.T) {
 }
 
 func TestTheTableSaysWhatItComparedOn(t *testing.T) {
-	c := contest(2, 1)
+	c := comparisonOf(2, 1)
 	assert.Contains(t, comparisonText(t, c),
 		"2 scenarios, the same 5,000 requests, seed 1\nllama-3.1-70b · 2 replicas of 4 × h100-sxm\n")
 	assert.Contains(t, comparisonText(t, c), "--seeds 10 gives every row an interval.")
@@ -101,7 +101,7 @@ func TestTheTableSaysWhatItComparedOn(t *testing.T) {
 	c.Scenarios[1].Is, c.Scenarios[1].Source, c.Diff = "mine", "mine.yaml", nil
 	assert.Contains(t, comparisonText(t, c), "\nsarathi  mine (mine.yaml)\n")
 	assert.Contains(t, comparisonText(t, c), "\nthe scenarios do not differ\n")
-	seeds := comparisonText(t, contest(2, 4, 5, 6))
+	seeds := comparisonText(t, comparisonOf(2, 4, 5, 6))
 	assert.Contains(t, seeds, "3 seeds from 4\n")
 	assert.Contains(t, seeds,
 		"from 3 runs of each, paired by seed; values are means over them.\n\nUnder seed 4:\nvllm-v0: ")
@@ -109,7 +109,7 @@ func TestTheTableSaysWhatItComparedOn(t *testing.T) {
 
 // TestRowsOfAClassStandUnderItsName, in the columns of the others.
 func TestRowsOfAClassStandUnderItsName(t *testing.T) {
-	c := contest(2, 1)
+	c := comparisonOf(2, 1)
 	for i, class := range []string{"interactive", "interactive", "batch"} {
 		item := c.Metrics[0]
 		item.Class, item.Name = class, []string{"TTFT mean", "TTFT p99", "TTFT mean"}[i]
@@ -125,7 +125,7 @@ func TestRowsOfAClassStandUnderItsName(t *testing.T) {
 
 // TestWarningsOfAllAreSaidOnce, and others with who gives them.
 func TestWarningsOfAllAreSaidOnce(t *testing.T) {
-	c := contest(2, 1)
+	c := comparisonOf(2, 1)
 	c.Scenarios[1].Summary.Warnings = append(c.Scenarios[1].Summary.Warnings, "its own")
 	table := comparisonText(t, c)
 	assert.Equal(t, 1, strings.Count(table, "warning: all: 4 prompts are longer"))
@@ -155,7 +155,7 @@ func TestDifferencesReadWell(t *testing.T) {
 }
 
 func TestASentenceSaysWhyTheTailLooksSo(t *testing.T) {
-	c := contest(3, 1)
+	c := comparisonOf(3, 1)
 	assert.Contains(t, c.Scenarios[0].Why,
 		", the longest of all: of the gaps that long or longer 93 % are decodes held while prompts ran alone, "+
 			"4 % are interrupted by a preemption, 3 % are plain decode steps; TTFT p50 150 ms, the shortest of all; ")
@@ -168,15 +168,15 @@ func TestASentenceSaysWhyTheTailLooksSo(t *testing.T) {
 	assert.Contains(
 		t, why, "; 7 preemptions of 5,000 requests, 3 of them to host memory; 72 % of the rows of its decode steps had "+
 			"ended already")
-	empty := &Comparison{Scenarios: []Contender{{Summary: &metrics.Summary{}}}}
+	empty := &Comparison{Scenarios: []Candidate{{Summary: &metrics.Summary{}}}}
 	assert.Empty(t, TailSentence(empty, 0))
-	two := contest(2, 1)
+	two := comparisonOf(2, 1)
 	assert.Contains(t, two.Scenarios[0].Why, ", the longer: ")
 }
 
 func TestTheComparisonIsALineEachInCSV(t *testing.T) {
 	var b bytes.Buffer
-	c := contest(3, 1)
+	c := comparisonOf(3, 1)
 	require.NoError(t, WriteCSV(&b, c))
 	rows, err := csv.NewReader(&b).ReadAll()
 	require.NoError(t, err)

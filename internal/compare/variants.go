@@ -88,8 +88,8 @@ func (v *variant) named(err error) error {
 	return fmt.Errorf("%s: %w", v.label, err)
 }
 
-// nameApart gives every variant a name, and scenarios of one name numbers. Names are those of folders too.
-func nameApart(all []variant, scenarios []*configs.Scenario) {
+// nameDistinctly gives every variant a name, and scenarios of one name numbers. Names are those of folders too.
+func nameDistinctly(all []variant, scenarios []*configs.Scenario) {
 	var taken []string
 	for i := range all {
 		v := &all[i]
@@ -121,11 +121,11 @@ func Folder(name string) string {
 
 // once leaves the notes that say something new.
 func once(notes []string) []string {
-	var kept []string
+	var remaining []string
 	for _, n := range notes {
-		if !slices.Contains(kept, n) {
-			kept = append(kept, n)
+		if !slices.Contains(remaining, n) {
+			remaining = append(remaining, n)
 		}
 	}
-	return kept
+	return remaining
 }

@@ -16,7 +16,7 @@ func TestNamesAreFoldersAndNoTwoAlike(t *testing.T) {
 		assert.Equal(t, want, Folder(name))
 	}
 	all := []variant{{Name: "a b"}, {Name: "a-b"}, {Name: "A-B"}}
-	nameApart(all, make([]*configs.Scenario, 3))
+	nameDistinctly(all, make([]*configs.Scenario, 3))
 	assert.Equal(t, []variant{{Name: "a b"}, {Name: "a-b-2"}, {Name: "A-B-3"}}, all)
 	with := []string{"pools.a.replicas=3", "pools.b.replicas=3"}
 	assert.Equal(t, "pools.a.replicas=3", shortChanges(with[:1], with), "short it would mean either")

@@ -39,7 +39,7 @@ func Head(b *build.Built) string {
 			if p.Name != p.Role {
 				of[0][1] = p.Role + ": " + of[0][1]
 			}
-			add(append(of, [2]string{"KV transfer", handOverLine(b, i)})...)
+			add(append(of, [2]string{"KV transfer", transferLine(b, i)})...)
 		}
 	}
 	add([2]string{"workload", workloadLine(b)})
@@ -139,10 +139,10 @@ func ShapeOf(m *llm.Model) string {
 
 // CachePerToken is what a token adds to the cache, and how often its replica holds that.
 func CachePerToken(d *hardware.Deployment) string {
-	once, held := d.KVBytesPerToken()
+	once, stored := d.KVBytesPerToken()
 	said := text.Scaled(once, "B") + " per token"
-	if held > once {
-		said += fmt.Sprintf(", held %s times", text.Short(held/once))
+	if stored > once {
+		said += fmt.Sprintf(", held %s times", text.Short(stored/once))
 	}
 	return said
 }
@@ -204,8 +204,9 @@ func cacheLine(p *configs.Pool, r *build.Replica, lengthMean float64) string {
 	return said
 }
 
-// handOverLine says how the i-th pool hands over, and what it takes where nothing shares the link; empty: it does not.
-func handOverLine(b *build.Built, i int) string {
+// transferLine says how the i-th pool transfers KV, and what that takes where nothing shares the link; empty: it does
+// not.
+func transferLine(b *build.Built, i int) string {
 	p := &b.Scenario.Pools[i]
 	for _, route := range b.Config.Routes {
 		for _, stage := range route[:len(route)-1] {
@@ -219,8 +220,8 @@ func handOverLine(b *build.Built, i int) string {
 			if link == "" {
 				link = text.Scaled(p.KVLinkBps, "B/s")
 			}
-			alone := stage.Link.Latency.Seconds() + stage.Link.Fixed.Seconds() + stage.Link.Token.Seconds()*b.PromptMean
-			return fmt.Sprintf("%s over %s, %s ms for a prompt of mean length", how, link, text.Short(1e3*alone))
+			unshared := stage.Link.Latency.Seconds() + stage.Link.Fixed.Seconds() + stage.Link.Token.Seconds()*b.PromptMean
+			return fmt.Sprintf("%s over %s, %s ms for a prompt of mean length", how, link, text.Short(1e3*unshared))
 		}
 	}
 	return ""

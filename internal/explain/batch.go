@@ -57,10 +57,10 @@ func ITLVsBatch(c text.Caption, points []BatchPoint) (plot.Figure, error) {
 		place := plot.Place(top - 20)
 		chart.Draw(s, place)
 		y, names := place.Max.Y+10, plot.Small(plot.InkDark)
-		s.Key(plot.MarginLeft, y, plot.Look{LineStyle: predicted})
+		s.Key(plot.MarginLeft, y, plot.CurveStyle{LineStyle: predicted})
 		s.Text(plot.MarginLeft+29, y, 0, names, "predicted ITL")
 		next := plot.MarginLeft + 29 + names.Width("predicted ITL") + 18
-		s.Key(next, y, plot.Look{LineStyle: bound})
+		s.Key(next, y, plot.CurveStyle{LineStyle: bound})
 		s.Text(next+29, y, 0, names, "bound: peak bandwidth and peak FLOP/s")
 	})
 }

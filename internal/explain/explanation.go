@@ -27,28 +27,28 @@ type Explanation struct {
 	Context   int    `json:"context"`
 	RankBatch int    `json:"rank_batch"` // sequences of the busiest data-parallel rank
 	// that its linear layers multiply at once: of a microbatch, padding included
-	Rows         int     `json:"rows"`
-	RowsPadding  int     `json:"rows_padding"` // of them, up to the next CUDA graph
-	Eager        bool    `json:"eager"`        // launched kernel by kernel
-	Experts      int     `json:"experts,omitempty"`
-	ExpertsRead  float64 `json:"experts_read,omitempty"` // of each layer, expected
-	Parts        []partX `json:"parts"`
-	BytesTotal   float64 `json:"bytes"`
-	FLOPsTotal   float64 `json:"flops"`
-	BoundS       float64 `json:"bound_s"`
-	MemoryS      float64 `json:"memory_s"`  // all bytes at peak bandwidth
-	ComputeS     float64 `json:"compute_s"` // all FLOPs at peak
-	StepS        float64 `json:"step_s"`
-	Fraction     float64 `json:"fraction_of_bound"` // bound / step
-	Limit        string  `json:"limit"`             // of the bound: memory or compute
-	Share        shareX  `json:"time_share"`
-	TokensPerS   float64 `json:"tokens_per_s"`
-	WeightsBytes float64 `json:"weights_bytes"`           // of the checkpoint
-	KVBytes      float64 `json:"kv_bytes_per_token"`      // over all layers and GPUs, no window full, each head once
-	KVBytesHeld  float64 `json:"kv_bytes_held_per_token"` // the same, with the copies that ranks hold of a head or latent
-	Memory       memoryX `json:"memory"`
-	Fits         bool    `json:"fits"` // batch and context, into the cache
-	Curve        []Curve `json:"curve"`
+	Rows          int     `json:"rows"`
+	RowsPadding   int     `json:"rows_padding"` // of them, up to the next CUDA graph
+	Eager         bool    `json:"eager"`        // launched kernel by kernel
+	Experts       int     `json:"experts,omitempty"`
+	ExpertsRead   float64 `json:"experts_read,omitempty"` // of each layer, expected
+	Parts         []partX `json:"parts"`
+	BytesTotal    float64 `json:"bytes"`
+	FLOPsTotal    float64 `json:"flops"`
+	BoundS        float64 `json:"bound_s"`
+	MemoryS       float64 `json:"memory_s"`  // all bytes at peak bandwidth
+	ComputeS      float64 `json:"compute_s"` // all FLOPs at peak
+	StepS         float64 `json:"step_s"`
+	Fraction      float64 `json:"fraction_of_bound"` // bound / step
+	Limit         string  `json:"limit"`             // of the bound: memory or compute
+	Share         shareX  `json:"time_share"`
+	TokensPerS    float64 `json:"tokens_per_s"`
+	WeightsBytes  float64 `json:"weights_bytes"`           // of the checkpoint
+	KVBytes       float64 `json:"kv_bytes_per_token"`      // over all layers and GPUs, no window full, each head once
+	KVBytesStored float64 `json:"kv_bytes_held_per_token"` // the same, with the copies that ranks hold of a head or latent
+	Memory        memoryX `json:"memory"`
+	Fits          bool    `json:"fits"` // batch and context, into the cache
+	Curve         []Curve `json:"curve"`
 
 	// Where another resource takes over, or null: never within what fits.
 	SwitchBatch *int `json:"switch_batch"` // compute binds the step from this batch on, at this context
@@ -132,7 +132,7 @@ func (s *Step) Explain() (*Explanation, error) {
 	share := s.Model.Share(s.batch)
 	x.RankBatch, x.Eager = share.Sequences, share.Eager
 	x.Rows, x.RowsPadding = share.Rows, share.Padding
-	x.KVBytes, x.KVBytesHeld = d.KVBytesPerToken()
+	x.KVBytes, x.KVBytesStored = d.KVBytesPerToken()
 	at := s.point(s.batch)
 	x.BytesTotal, x.MemoryS = at.bytes, at.MemoryS
 	x.FLOPsTotal, x.ComputeS = at.flops, at.ComputeS
@@ -152,9 +152,9 @@ func (s *Step) Explain() (*Explanation, error) {
 	x.memoryShare = describe.MemoryShareOf(pool)
 	x.Curve = s.curve()
 	x.computeFrom, x.cacheFrom, x.linearFrom = s.computeFrom(), s.cacheFrom(), s.LinearFrom()
-	x.SwitchBatch = within(x.computeFrom, s.seats())
+	x.SwitchBatch = within(x.computeFrom, s.sequencesMax())
 	x.SwitchContext = within(x.cacheFrom, s.roomiest())
-	x.LinearSwitchBatch = within(x.linearFrom, s.seats())
+	x.LinearSwitchBatch = within(x.linearFrom, s.sequencesMax())
 	x.Warnings = s.warnings()
 	var err error
 	x.Speculation, err = s.ExplainSpeculation()
@@ -193,13 +193,13 @@ const curveMax = 1024
 
 // curve prices the powers of two, the step's own batch and the largest that the engine runs.
 func (s *Step) curve() []Curve {
-	seats := s.seats()
+	sequencesMax := s.sequencesMax()
 	batches := []int{s.batch}
-	for n := 1; n <= s.longest(max(curveMax, s.batch, seats)); n *= 2 {
+	for n := 1; n <= s.longest(max(curveMax, s.batch, sequencesMax)); n *= 2 {
 		batches = append(batches, n)
 	}
-	if seats > 0 {
-		batches = append(batches, seats)
+	if sequencesMax > 0 {
+		batches = append(batches, sequencesMax)
 	}
 	slices.Sort(batches)
 	var points []Curve
@@ -212,7 +212,8 @@ func (s *Step) curve() []Curve {
 // point prices a batch.
 func (s *Step) point(n int) Curve {
 	g := s.Price(n)
-	c := Curve{Batch: n, StepS: g.First.Seconds(), BoundS: g.Bound.A.Seconds(), Limit: "memory", Fits: n <= s.seats()}
+	c := Curve{Batch: n, StepS: g.First.Seconds(), BoundS: g.Bound.A.Seconds(), Limit: "memory",
+		Fits: n <= s.sequencesMax()}
 	if g.ComputeBound {
 		c.Limit = "compute"
 	}

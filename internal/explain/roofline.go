@@ -108,11 +108,11 @@ func along(from, to plotter.XY, k plot.Ink, label string) plot.Layer {
 
 // batches draws the points. A label that would cover another is left out, but never that of the last.
 func (r *Roofline) batches(chart *plot.Chart) {
-	shown := slices.DeleteFunc(slices.Clone(r.Points),
+	displayed := slices.DeleteFunc(slices.Clone(r.Points),
 		func(q RooflinePoint) bool { return !(q.Intensity > 0 && q.FLOPS > 0) })
 	chart.Add(plot.Layer(func(c draw.Canvas, p *gonum.Plot) {
 		var taken []vg.Rectangle
-		for _, q := range slices.Backward(shown) {
+		for _, q := range slices.Backward(displayed) {
 			box := labelBox(&c, p, &q)
 			if !slices.ContainsFunc(taken, func(r vg.Rectangle) bool { return plot.Overlap(r, box) }) {
 				taken = append(taken, box)
@@ -123,7 +123,7 @@ func (r *Roofline) batches(chart *plot.Chart) {
 			}
 		}
 	}))
-	for _, q := range shown {
+	for _, q := range displayed {
 		chart.Add(plot.Dots(plot.Blue, q.at()))
 	}
 }

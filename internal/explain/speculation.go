@@ -79,11 +79,11 @@ func (s *Step) ExplainSpeculation() (*SpeculationX, error) {
 		if rows := s.LinearFrom(); rows > 0 {
 			x.LinearFrom = (rows + x.Drafts) / (1 + x.Drafts) // ⌈rows / (1 + K)⌉
 		}
-		x.LinearSwitchBatch = within(x.LinearFrom, s.seats())
+		x.LinearSwitchBatch = within(x.LinearFrom, s.sequencesMax())
 		x.SwitchBatch = within(least(s.longest(switchMax), func(n int) bool {
 			g, _ := s.Model.StepWithDrafts(n, s.Context, x.Drafts)
 			return g.ComputeBound
-		}), s.seats())
+		}), s.sequencesMax())
 	}
 	return x, nil
 }

@@ -77,12 +77,12 @@ func breakEvenSentence(s *Step, v *SpeculationX) string {
 // verifySentence says from which batch on compute limits the verification.
 func verifySentence(s *Step, v *SpeculationX) string {
 	said := ""
-	switch seats := s.seats(); {
+	switch sequencesMax := s.sequencesMax(); {
 	case v.LinearFrom == 0:
 		said = "the linear layers of a verification stay memory-bound at every batch"
 	case v.LinearSwitchBatch == nil:
 		said = fmt.Sprintf("the linear layers of a verification would turn compute-bound at batch %s; %s fit",
-			text.Count(v.LinearFrom), text.Count(seats))
+			text.Count(v.LinearFrom), text.Count(sequencesMax))
 	default:
 		said = fmt.Sprintf("the linear layers of a verification turn compute-bound at batch %s", text.Count(v.LinearFrom))
 	}
@@ -95,14 +95,14 @@ func verifySentence(s *Step, v *SpeculationX) string {
 // explainSpeedUps is the speed-up of a sequence by batch and rate.
 func explainSpeedUps(b *bytes.Buffer, s *Step, v *SpeculationX) {
 	head := []string{"batch", "drafts", "ms without", "ms with"}
-	shown := []int{0, 3, 5, 6, 7, 8, 9, 10}
-	for _, i := range shown {
+	displayed := []int{0, 3, 5, 6, 7, 8, 9, 10}
+	for _, i := range displayed {
 		head = append(head, fmt.Sprintf("γ %.1f", v.Rates[i]))
 	}
 	rows := [][]string{append(head, "as accepted", "break-even")}
 	for _, p := range v.Curve {
 		row := []string{text.Count(p.Batch), fmt.Sprint(p.Drafts), milli(p.PlainS), milli(p.StepS)}
-		for _, i := range shown {
+		for _, i := range displayed {
 			row = append(row, fmt.Sprintf("%.2f", p.SpeedUps[i]))
 		}
 		even := "never"
@@ -113,7 +113,7 @@ func explainSpeedUps(b *bytes.Buffer, s *Step, v *SpeculationX) {
 			even = fmt.Sprintf("%.2f", *p.BreakEven)
 		}
 		rows = append(rows, append(row, fmt.Sprintf("%.2f", p.SpeedUp), even))
-		if p.Batch > s.seats() && p.Batch >= s.batch {
+		if p.Batch > s.sequencesMax() && p.Batch >= s.batch {
 			break
 		}
 	}
@@ -124,7 +124,7 @@ func explainSpeedUps(b *bytes.Buffer, s *Step, v *SpeculationX) {
 func speedUpsOf(s *Step, v *SpeculationX) *SpeedUps {
 	h := &SpeedUps{Drafts: fmt.Sprintf("%s, %s", count(v.Drafts, "draft"), v.Method), Rates: v.Rates}
 	for _, p := range v.Curve {
-		if bits.OnesCount(uint(p.Batch)) != 1 || p.Batch > max(s.seats(), s.batch) {
+		if bits.OnesCount(uint(p.Batch)) != 1 || p.Batch > max(s.sequencesMax(), s.batch) {
 			continue
 		}
 		h.Batches, h.Factor = append(h.Batches, p.Batch), append(h.Factor, p.SpeedUps)

@@ -49,14 +49,14 @@ func (h *SpeedUps) Draw(c text.Caption) (plot.Figure, error) {
 			at := rate - h.half()
 			chart.Add(plot.Line(plot.Stroke(plot.White, 1), plotter.XY{X: x.Min, Y: at}, plotter.XY{X: x.Max, Y: at}))
 		}
-		ridge, shown := h.ridgeAt()
-		if shown {
+		ridge, displayed := h.ridgeAt()
+		if displayed {
 			outlined(chart, 1.6, []vg.Length{5, 3}, plotter.XY{X: ridge, Y: y.Min}, plotter.XY{X: ridge, Y: y.Max})
 		}
 		outlined(chart, 2, nil, h.breakEven()...)
 		place := plot.Place(top - 46)
 		chart.Draw(s, place)
-		h.key(s, place.Max.Y+plot.NameRise+18, shown)
+		h.key(s, place.Max.Y+plot.NameRise+18, displayed)
 	})
 }
 
@@ -161,7 +161,7 @@ func (h *SpeedUps) breakEven() plotter.XYs {
 }
 
 // ridgeAt returns the left edge of the first batch in which compute binds, and whether there is one.
-func (h *SpeedUps) ridgeAt() (x float64, shown bool) {
+func (h *SpeedUps) ridgeAt() (x float64, displayed bool) {
 	for i, b := range h.Batches {
 		if h.Ridge > 0 && float64(b) >= h.Ridge {
 			return float64(i) - 0.5, true
@@ -187,11 +187,11 @@ func (h *SpeedUps) key(s *plot.Sheet, y vg.Length, ridge bool) {
 		s.Text(x+14, y, 0, dark, k.name)
 		x += 28 + dark.Width(k.name)
 	}
-	s.Key(x, y, plot.Look{LineStyle: plot.Stroke(plot.InkDark, 2)})
+	s.Key(x, y, plot.CurveStyle{LineStyle: plot.Stroke(plot.InkDark, 2)})
 	s.Text(x+29, y, 0, dark, "break-even")
 	x += 43 + dark.Width("break-even")
 	if ridge {
-		s.Key(x, y, plot.Look{LineStyle: plot.Stroke(plot.InkDark, 1.6, 5, 3)})
+		s.Key(x, y, plot.CurveStyle{LineStyle: plot.Stroke(plot.InkDark, 1.6, 5, 3)})
 		s.Text(x+29, y, 0, dark, "compute binds the linear layers from batch "+text.Short(math.Round(h.Ridge)))
 	}
 }

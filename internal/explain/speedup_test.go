@@ -29,7 +29,7 @@ func gains(batches int, ridge float64) SpeedUps {
 }
 
 // The ends of the colours differ in lightness from the middle and in hue, red against blue, from each other.
-func TestSpeedUpsAreToldApart(t *testing.T) {
+func TestSpeedUpsAreDistinct(t *testing.T) {
 	light := func(s plot.Shade) float64 {
 		return 0.299*float64(s>>16&0xff) + 0.587*float64(s>>8&0xff) + 0.114*float64(s&0xff)
 	}
@@ -47,7 +47,7 @@ func TestSpeedUpsAreToldApart(t *testing.T) {
 	assert.Equal(t, fasterShade, between(4, 4))
 }
 
-// A ridge beyond the batches shown is not promised by the key.
+// A ridge beyond the batches shown is not in the key.
 func TestTheKeyNamesTheRidgeThatIsThere(t *testing.T) {
 	for ridge, want := range map[float64]bool{74: true, 128: true, 129: false, 0: false} {
 		h := gains(8, ridge)

@@ -89,8 +89,8 @@ func (s *Step) choose(q Question) error {
 		s.batch, s.batchWhy = 1, "default"
 	default:
 		pool := s.Pool
-		s.batch, s.batchWhy = max(1, s.seats()),
-			fmt.Sprintf("as many as fit, up to %s %d", pool.Own("max_num_seqs"), pool.MaxNumSeqs)
+		s.batch, s.batchWhy = max(1, s.sequencesMax()),
+			fmt.Sprintf("all that fit, up to %s %d", pool.Own("max_num_seqs"), pool.MaxNumSeqs)
 		if pool.DataParallel > 1 {
 			s.batchWhy += fmt.Sprintf(" on each of %d ranks", pool.DataParallel)
 		}
@@ -149,8 +149,9 @@ func (s *Step) fitting(context int) int {
 	return int(s.KVBlocks / ranks / ((int64(context)+block-1)/block + int64(s.Memory.SequenceBlocks)) * ranks)
 }
 
-// seats returns how many sequences of the step's context the engine runs at once: what fits, up to its own limit.
-func (s *Step) seats() int { return min(s.fitting(s.Context), s.Pool.SequencesMax()) }
+// sequencesMax returns how many sequences of the step's context the engine runs at once: what fits, up to its own
+// limit.
+func (s *Step) sequencesMax() int { return min(s.fitting(s.Context), s.Pool.SequencesMax()) }
 
 // roomiest returns the longest context of which the cache holds the batch; 0: none.
 func (s *Step) roomiest() int {

@@ -72,8 +72,8 @@ func (s *Step) reads(batch, context int) (weights, cache float64) {
 }
 
 // least returns the least n in [1, most] that holds, where all above hold too; 0: none.
-func least(most int, holds func(n int) bool) int {
-	if i := sort.Search(most, func(i int) bool { return holds(i + 1) }); i < most {
+func least(most int, ok func(n int) bool) int {
+	if i := sort.Search(most, func(i int) bool { return ok(i + 1) }); i < most {
 		return i + 1
 	}
 	return 0

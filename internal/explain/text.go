@@ -151,7 +151,7 @@ func sharesOf(share *shareX) string {
 
 // batchSentence says from which batch on compute limits.
 func batchSentence(s *Step, x *Explanation) string {
-	seats := s.seats()
+	sequencesMax := s.sequencesMax()
 	said := ""
 	switch {
 	case x.computeFrom == 0:
@@ -161,7 +161,7 @@ func batchSentence(s *Step, x *Explanation) string {
 	case x.SwitchBatch == nil:
 		said = fmt.Sprintf(
 			"memory-bound up to batch %s, never compute-bound within the %s that the engine runs at this context",
-			text.Count(x.computeFrom-1), text.Count(seats))
+			text.Count(x.computeFrom-1), text.Count(sequencesMax))
 	case x.computeFrom == 1:
 		said = "compute-bound at every batch"
 	default:
@@ -209,7 +209,7 @@ func explainMemory(line func(string, ...any), x *Explanation) {
 	line(
 		"The cache has %s blocks of %s (%s each; %s per token over all GPUs), room for %s sequences of %s tokens or one of "+
 			"%s.",
-		text.Count(int(m.Blocks)), tokensOf(m.BlockSize), text.Scaled(m.Block, "B"), text.Scaled(x.KVBytesHeld, "B"),
+		text.Count(int(m.Blocks)), tokensOf(m.BlockSize), text.Scaled(m.Block, "B"), text.Scaled(x.KVBytesStored, "B"),
 		text.Count(m.Sequences), text.Count(x.Context),
 		text.Count(m.MaxModelLen))
 }

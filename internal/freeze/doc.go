@@ -2,6 +2,6 @@
 // again.
 //
 //	freeze.go  the run and the values to predict
-//	tape.go    its batches; shapes.go the fewer shapes that stand for them
+//	recording.go  its batches; shapes.go the fewer shapes that stand for them
 //	wait.go    which steps each measured value waits for
 package freeze

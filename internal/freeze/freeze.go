@@ -74,9 +74,9 @@ func Freeze(
 	return f, ""
 }
 
-// record simulates with a tape, or says why there is nothing to be learnt from the run.
-func record(ctx context.Context, b *build.Built) (*tape, string) {
-	t := &tape{Observation: validation.NewObservation(&b.Config), model: b.Config.Pools[0].Model}
+// record simulates with a recording, or says why there is nothing to be learnt from the run.
+func record(ctx context.Context, b *build.Built) (*recording, string) {
+	t := &recording{Observation: validation.NewObservation(&b.Config), model: b.Config.Pools[0].Model}
 	_, t.closed = b.Config.Source.(sim.Follower)
 	config, pool := b.Config, *b.Config.Pools[0]
 	pool.Model = t
@@ -91,7 +91,7 @@ func record(ctx context.Context, b *build.Built) (*tape, string) {
 }
 
 // freeze keeps the values of a row that are wanted. ITL is not among what is kept: TPOT says as much of a mean.
-func (f *Frozen) freeze(row *measured.Row, t *tape, of []int, want func(*measured.Row, *measured.Value) bool) {
+func (f *Frozen) freeze(row *measured.Row, t *recording, of []int, want func(*measured.Row, *measured.Value) bool) {
 	in := t.Window(row)
 	for j := range row.Values {
 		v := &row.Values[j]
@@ -102,7 +102,7 @@ func (f *Frozen) freeze(row *measured.Row, t *tape, of []int, want func(*measure
 		if !ok {
 			continue
 		}
-		w := waiting{waited: waited{share: make([]float64, len(f.shapes))}, tape: t, of: of}
+		w := waiting{waited: waited{share: make([]float64, len(f.shapes))}, recording: t, of: of}
 		w.value(v.Metric, in)
 		f.Values = append(f.Values, FrozenValue{Row: row, Value: v, Predicted: predicted, wait: w.waited})
 	}

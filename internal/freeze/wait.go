@@ -26,7 +26,7 @@ func (w *waited) lasts(seconds []float64, ingress float64) float64 {
 // waiting is that under way.
 type waiting struct {
 	waited
-	*tape
+	*recording
 	of []int // which shape each step has
 }
 
@@ -67,7 +67,7 @@ func counts(q *validation.Request, m measured.Metric) bool {
 }
 
 // entered is when a request reached the engine.
-func (t *tape) entered(q *validation.Request) float64 { return q.SentS + t.Ingress.Seconds() }
+func (t *recording) entered(q *validation.Request) float64 { return q.SentS + t.Ingress.Seconds() }
 
 // span adds what the time from the first send to the last token consists of. In a closed loop every step of it delays
 // the end, and so does the ingress wherever the engine waits for a client. Under open load arrivals come when they
@@ -99,10 +99,11 @@ const instantS = 1e-12
 
 // steps adds the steps between two instants, so many times, and returns the number of gaps between them.
 func (w *waiting) steps(fromS, toS, times float64) (gaps int) {
-	i := sort.Search(len(w.tape.steps), func(i int) bool { return w.tape.steps[i].end().Seconds() > fromS+instantS })
+	i := sort.Search(len(w.recording.steps),
+		func(i int) bool { return w.recording.steps[i].end().Seconds() > fromS+instantS })
 	idle, at := toS-fromS, fromS
-	for ; i < len(w.tape.steps) && w.tape.steps[i].start.Seconds() < toS-instantS; i++ {
-		s := &w.tape.steps[i]
+	for ; i < len(w.recording.steps) && w.recording.steps[i].start.Seconds() < toS-instantS; i++ {
+		s := &w.recording.steps[i]
 		start, end := s.start.Seconds(), s.end().Seconds()
 		if start > at+instantS {
 			gaps++

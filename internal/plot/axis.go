@@ -11,12 +11,12 @@ import (
 
 // Axis is what one side of a chart shows.
 type Axis struct {
-	Name     string
-	Min, Max float64
-	Scale    gonum.Normalizer
-	Ticks    []gonum.Tick // a tick without a label has a grid line only
-	Bare     bool         // has grid lines and no labels: those of a chart below it hold
-	NoGrid   bool         // has labels and no grid lines
+	Name       string
+	Min, Max   float64
+	Scale      gonum.Normalizer
+	Ticks      []gonum.Tick // a tick without a label has a grid line only
+	Unlabelled bool         // has grid lines and no labels: those of a chart below it hold
+	NoGrid     bool         // has labels and no grid lines
 }
 
 // Named returns the axis with a name.
@@ -132,13 +132,13 @@ func (a Axis) Decades() Axis {
 }
 
 func (a Axis) only(keep func(gonum.Tick) bool) Axis {
-	var kept []gonum.Tick
+	var ticks []gonum.Tick
 	for _, t := range a.Ticks {
 		if keep(t) {
-			kept = append(kept, t)
+			ticks = append(ticks, t)
 		}
 	}
-	a.Ticks = kept
+	a.Ticks = ticks
 	return a
 }
 
@@ -147,7 +147,7 @@ func (a Axis) at(v float64) float64 { return a.Scale.Normalize(a.Min, a.Max, v) 
 
 // labels returns the ticks that have labels on the sheet.
 func (a Axis) labels() gonum.ConstantTicks {
-	if a.Bare {
+	if a.Unlabelled {
 		return nil
 	}
 	return gonum.ConstantTicks(a.Ticks)

@@ -89,7 +89,7 @@ func (c *Chart) curves(curves []Curve) {
 		if len(curves) > 1 && len(lines[i]) > 0 { // beyond their last samples they would cover each other
 			lines[i] = lines[i][:len(lines[i])-1]
 		}
-		line := Line(LookOf(len(curves), i).LineStyle, lines[i]...)
+		line := Line(StyleOf(len(curves), i).LineStyle, lines[i]...)
 		line.StepStyle = plotter.PostStep
 		c.Add(line)
 	}
@@ -148,16 +148,16 @@ func steps(points plotter.XYs, x Axis) plotter.XYs {
 	if len(points) == 0 {
 		return nil
 	}
-	shown := plotter.XY{X: points[0].X}
-	out := plotter.XYs{shown}
+	drawn := plotter.XY{X: points[0].X}
+	out := plotter.XYs{drawn}
 	for i, q := range points {
-		if i < len(points)-1 && x.at(q.X)-x.at(shown.X) < fine && q.Y-shown.Y < fine {
+		if i < len(points)-1 && x.at(q.X)-x.at(drawn.X) < fine && q.Y-drawn.Y < fine {
 			continue
 		}
 		out = append(out, q)
-		shown = q
+		drawn = q
 	}
-	return append(out, plotter.XY{X: x.Max, Y: shown.Y})
+	return append(out, plotter.XY{X: x.Max, Y: drawn.Y})
 }
 
 // quantiles marks p50, p90 and p99. A label stands right of and below its dot, where a distribution never goes.
@@ -201,7 +201,7 @@ func (s *Sheet) legend(top vg.Length, curves []Curve) vg.Length {
 	start := MarginLeft + 44 + widestName(curves)
 	for i, curve := range curves {
 		y := top - legendPitch*vg.Length(i)
-		s.Key(MarginLeft, y, LookOf(len(curves), i))
+		s.Key(MarginLeft, y, StyleOf(len(curves), i))
 		s.Text(MarginLeft+30, y, 0, BodyBold(InkDark), legendName(curve))
 		q, cells := curve.Quantiles, []string{"no samples"}
 		if q.N > 0 {

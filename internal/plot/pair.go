@@ -49,17 +49,17 @@ func (s *Sheet) distribution(d Distribution, place vg.Rectangle) {
 }
 
 const (
-	markApart = vg.Length(11) // at least, from curve to curve
-	markPitch = vg.Length(66) // at least, on a curve
+	markDistance = vg.Length(11) // at least, from curve to curve
+	markPitch    = vg.Length(66) // at least, on a curve
 )
 
 // marks puts marks on staircases that tell them apart where they coincide.
 func marks(lines []plotter.XYs) Layer {
 	return func(c draw.Canvas, p *gonum.Plot) {
 		for i, places := range marked(lines, &c, p) {
-			look := LookOf(len(lines), i)
+			style := StyleOf(len(lines), i)
 			for _, at := range places {
-				rimmed(&c, at, look.Shade(), MarkRadius, look.Mark)
+				rimmed(&c, at, style.Shade(), MarkRadius, style.Mark)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func marks(lines []plotter.XYs) Layer {
 func marked(lines []plotter.XYs, c *draw.Canvas, p *gonum.Plot) [][]vg.Point {
 	n := len(lines)
 	places := make([][]vg.Point, n)
-	pitch := max(markPitch, markApart*vg.Length(n))
+	pitch := max(markPitch, markDistance*vg.Length(n))
 	way := func(q vg.Point) vg.Length { return q.X - c.Min.X + q.Y - c.Min.Y }
 	for i, line := range lines {
 		next := pitch * (vg.Length(i) + 0.5) / vg.Length(n)
@@ -128,7 +128,7 @@ func (s *Sheet) pairLegend(top vg.Length, left, right Distribution) vg.Length {
 	}
 	for i, curve := range left.Curves {
 		y := top - legendPitch*vg.Length(i+1)
-		s.Key(MarginLeft, y, LookOf(len(left.Curves), i))
+		s.Key(MarginLeft, y, StyleOf(len(left.Curves), i))
 		s.Text(MarginLeft+30, y, 0, BodyBold(InkDark), legendName(curve))
 		for j, q := range []Curve{curve, right.Curves[i]} {
 			if q.Quantiles.N == 0 {

@@ -42,17 +42,17 @@ func TestNoTwoCurvesLookAlike(t *testing.T) {
 	const n = 32
 	for i := range n {
 		for j := range i {
-			a, b := LookOf(n, i), LookOf(n, j)
+			a, b := StyleOf(n, i), StyleOf(n, j)
 			assert.False(t, a.Shade() == b.Shade() && slices.Equal(a.Dashes, b.Dashes), "%d and %d", i, j)
 		}
 		if i > 0 {
-			a, b := LookOf(n, i), LookOf(n, i-1)
+			a, b := StyleOf(n, i), StyleOf(n, i-1)
 			assert.Less(t, a.Width, b.Width, "what is drawn later leaves what is below it visible")
 			assert.NotEqual(t, a.Mark, b.Mark)
 			assert.True(t, a.Shade() != b.Shade() && !slices.Equal(a.Dashes, b.Dashes), "neighbours differ in both: %d", i)
 		}
 	}
-	assert.Equal(t, Look{LineStyle: Stroke(Blue, LineWidth)}, LookOf(1, 0))
+	assert.Equal(t, CurveStyle{LineStyle: Stroke(Blue, LineWidth)}, StyleOf(1, 0))
 }
 
 func TestNinesAreEquallyFarApart(t *testing.T) {

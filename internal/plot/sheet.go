@@ -40,10 +40,10 @@ func (s *Sheet) Swatch(x, y vg.Length, fill Shade) {
 }
 
 // Key draws the line of a curve in a legend, beside text with its baseline at y.
-func (s *Sheet) Key(x, y vg.Length, look Look) {
-	s.StrokeLine2(look.LineStyle, x, y+3, x+24, y+3)
-	if look.Mark != nil {
-		rimmed(&s.Canvas, vg.Point{X: x + 12, Y: y + 3}, look.Shade(), MarkRadius, look.Mark)
+func (s *Sheet) Key(x, y vg.Length, style CurveStyle) {
+	s.StrokeLine2(style.LineStyle, x, y+3, x+24, y+3)
+	if style.Mark != nil {
+		rimmed(&s.Canvas, vg.Point{X: x + 12, Y: y + 3}, style.Shade(), MarkRadius, style.Mark)
 	}
 }
 

@@ -42,14 +42,14 @@ func Series(i int) Shade {
 	return [...]Shade{Blue, Amber, Green, Plum, Brick, Slate}[i%6]
 }
 
-// Look is how a curve is drawn.
-type Look struct {
+// CurveStyle is how a curve is drawn.
+type CurveStyle struct {
 	draw.LineStyle
 	Mark draw.GlyphDrawer // nil: none
 }
 
 // Shade returns the colour of the curve.
-func (l Look) Shade() Shade { return l.Color.(Shade) }
+func (l CurveStyle) Shade() Shade { return l.Color.(Shade) }
 
 // Of several curves the first is drawn first and widest, the last is this wide: each stays visible on those below it.
 const (
@@ -57,20 +57,20 @@ const (
 	widest   = vg.Length(2.6)
 )
 
-// LookOf returns the look of the i-th of n curves: one alone is blue; several have colours that the colour-blind tell
+// StyleOf returns the look of the i-th of n curves: one alone is blue; several have colours that the colour-blind tell
 // apart (Okabe and Ito, "Color Universal Design", 2008, with wine in place of yellow, which white paper swallows), and
 // dashes that their neighbours do not have. No two of the first 32 are alike. Where curves coincide, the later ones are
 // thinner, and each has marks of its own.
-func LookOf(n, i int) Look {
+func StyleOf(n, i int) CurveStyle {
 	if n == 1 {
-		return Look{LineStyle: Stroke(Blue, LineWidth)}
+		return CurveStyle{LineStyle: Stroke(Blue, LineWidth)}
 	}
 	colours := [...]Shade{0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x24292f, 0x882255}
 	dashes := [...][]vg.Length{nil, {6, 2}, {2, 1.5}, {8, 2, 2, 2}}
 	marks := [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
 	width := thinnest + (widest-thinnest)*vg.Length(n-1-i)/vg.Length(n-1)
 	style := Stroke(colours[i%len(colours)], width, dashes[(i+i/len(colours))%len(dashes)]...)
-	return Look{style, marks[i%len(marks)]}
+	return CurveStyle{style, marks[i%len(marks)]}
 }
 
 // Stroke returns the style of a line, solid unless it has dashes.

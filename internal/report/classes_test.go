@@ -29,7 +29,7 @@ func TestSeveralClassesHaveRows(t *testing.T) {
 		"overnight-batch         3          0         –       –        –       –        –       –        –        –",
 		"(SLO: chat TTFT ≤ 200 ms and TPOT ≤ 50 ms and E2E ≤ 4 s)", "", "",
 	}, "\n"), out.String())
-	alone := text.NewPage(false)
-	classes(alone, &metrics.Summary{Classes: s.Classes[:1]})
-	assert.Empty(t, alone.String(), "one class is the whole run")
+	single := text.NewPage(false)
+	classes(single, &metrics.Summary{Classes: s.Classes[:1]})
+	assert.Empty(t, single.String(), "one class is the whole run")
 }

@@ -12,10 +12,10 @@ import (
 
 // Dir is the directory that receives the files of a run. Each is written whole or not at all.
 type Dir struct {
-	path    string
-	created []string // directories that Open made, deepest first
-	files   []string // written so far
-	kept    bool
+	path      string
+	created   []string // directories that Open made, deepest first
+	files     []string // written so far
+	committed bool
 }
 
 // Open returns the directory, which it makes if need be. It refuses one that holds a run: results of two runs under one
@@ -129,12 +129,12 @@ func (d *Dir) Files() []string {
 }
 
 // Keep makes the files stay: all of them are written.
-func (d *Dir) Keep() { d.kept = true }
+func (d *Dir) Keep() { d.committed = true }
 
 // Abandon removes the files and the directories that Open made, unless Keep was called before. Deferred, it leaves
 // nothing of a run that failed.
 func (d *Dir) Abandon() {
-	if d.kept {
+	if d.committed {
 		return
 	}
 	for _, path := range d.Files() {

@@ -20,7 +20,8 @@ type gapPart struct {
 }
 
 // partsOf lists what a gap is made of, as a stack from its bottom up. The colours are those that the colour-blind tell
-// apart of Paul Tol's "muted" scheme, and one of his "vibrant" one ("Colour Schemes", SRON/EPS/TN/09-002, 2021).
+// apart of Paul Tol's "muted" scheme, and one of that author's "vibrant" one ("Colour Schemes", SRON/EPS/TN/09-002,
+// 2021).
 func partsOf(p *metrics.Parts) []gapPart {
 	return []gapPart{
 		{"weights", "reading weights", 0x332288, p.Weights},
@@ -37,18 +38,18 @@ func partsOf(p *metrics.Parts) []gapPart {
 	}
 }
 
-// gapShown is the share of some gap above which a part is worth a column.
-const gapShown = 0.005
+// gapShareMin is the share of some gap above which a part is worth a column.
+const gapShareMin = 0.005
 
 // notable tells which parts, by their index, are worth a column or a colour in a legend.
 func notable(gaps []metrics.Gap) []int {
-	var shown []int
+	var notable []int
 	for i := range partsOf(&metrics.Parts{}) {
-		if slices.ContainsFunc(gaps, func(g metrics.Gap) bool { return partsOf(&g.Parts)[i].seconds >= gapShown*g.GapS }) {
-			shown = append(shown, i)
+		if slices.ContainsFunc(gaps, func(g metrics.Gap) bool { return partsOf(&g.Parts)[i].seconds >= gapShareMin*g.GapS }) {
+			notable = append(notable, i)
 		}
 	}
-	return shown
+	return notable
 }
 
 // tabled are the gaps of the table: p95 would say little that p90 and p99 do not.
@@ -108,7 +109,7 @@ func medianClause(s *metrics.Summary) string {
 	}
 	var shares []string
 	for _, p := range partsOf(&g.Parts) {
-		if p.seconds >= gapShown*g.GapS {
+		if p.seconds >= gapShareMin*g.GapS {
 			shares = append(shares, text.WholePercent(p.seconds/g.GapS)+" "+p.name)
 		}
 	}
@@ -123,10 +124,10 @@ const (
 	nothingMax = 1e-9 // share of a gap that is rounding
 )
 
-// LateSentence says why the p99 gap between tokens is longer than the median: the one or two parts of which there is
+// TailSentence says why the p99 gap between tokens is longer than the median: the one or two parts of which there is
 // most more in it, and what bounds the first, where that is certain. It is empty if the gaps are about equal, or were
 // not taken apart. Chunks is what bounds the prompt tokens of a step; empty: nothing does.
-func LateSentence(s *metrics.Summary, chunks string) string {
+func TailSentence(s *metrics.Summary, chunks string) string {
 	p50, p99 := gapAt(s, "p50"), gapAt(s, "p99")
 	more := p99.GapS - p50.GapS
 	if p50.GapS <= 0 || p99.GapS < tailWorth*p50.GapS || more <= nothingMax*p99.GapS {
@@ -174,7 +175,7 @@ func prefillWhere(t *metrics.Tail) string {
 // queueWhere says what the slowest gaps queued for.
 func queueWhere(t *metrics.Tail) string {
 	if t != nil && t.Share.Transferred > manyTimes*(t.Share.Preempted+t.Share.Restarted) {
-		return " for room or a seat where the KV cache goes"
+		return " at the destination of the KV transfer"
 	}
 	if t != nil && t.Share.Transferred > 0 {
 		return ""

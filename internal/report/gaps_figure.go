@@ -62,10 +62,12 @@ func GapParts(c text.Caption, s *metrics.Summary) (plot.Figure, error) {
 	})
 }
 
-// stacks returns a chart with a bar of the given height for each gap, stacked from its parts; bare: without their
+// stacks returns a chart with a bar of the given height for each gap, stacked from its parts; unlabelled: without their
 // names.
-func stacks(gaps []metrics.Gap, y plot.Axis, bare bool, width vg.Length, height func(metrics.Gap) float64) *plot.Chart {
-	x := plot.Axis{Min: -0.5, Max: float64(len(gaps)) - 0.5, Scale: gonum.LinearScale{}, Bare: bare, NoGrid: true}
+func stacks(gaps []metrics.Gap, y plot.Axis, unlabelled bool, width vg.Length,
+	height func(metrics.Gap) float64) *plot.Chart {
+	x := plot.Axis{Min: -0.5, Max: float64(len(gaps)) - 0.5, Scale: gonum.LinearScale{}, Unlabelled: unlabelled,
+		NoGrid: true}
 	for i, g := range gaps {
 		x.Ticks = append(x.Ticks, gonum.Tick{Value: float64(i), Label: g.At})
 	}
@@ -89,7 +91,7 @@ func stacks(gaps []metrics.Gap, y plot.Axis, bare bool, width vg.Length, height 
 // partSeen is how high a part is that has a line above it.
 const partSeen = vg.Length(1)
 
-// separators draws a white line above each bar: neighbours are told apart by more than their colours.
+// separators draws a white line above each bar: neighbours differ by more than their colours.
 func separators(bars *plotter.BarChart) plot.Layer {
 	return func(c draw.Canvas, p *gonum.Plot) {
 		x, y := p.Transforms(&c)
@@ -104,9 +106,9 @@ func separators(bars *plotter.BarChart) plot.Layer {
 
 // stackLegend names the colours in the order of the stack, from its top down.
 func stackLegend(s *plot.Sheet, x, y vg.Length, gaps []metrics.Gap) {
-	shown := notable(gaps)
-	for i := len(shown) - 1; i >= 0; i-- {
-		part := partsOf(&metrics.Parts{})[shown[i]]
+	notable := notable(gaps)
+	for i := len(notable) - 1; i >= 0; i-- {
+		part := partsOf(&metrics.Parts{})[notable[i]]
 		s.Rectangle(x, y-1, x+10, y+8, part.shade)
 		s.Text(x+16, y, 0, plot.Body(plot.InkDark), part.name)
 		y -= legendPitch

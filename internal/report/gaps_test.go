@@ -12,8 +12,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// late is a run whose p50 gap is 10 ms of weights and whose p99 gap has more in it.
-func late(more metrics.Parts, tail metrics.TailShare) *metrics.Summary {
+// withTail is a run whose p50 gap is 10 ms of weights and whose p99 gap has more in it.
+func withTail(more metrics.Parts, tail metrics.TailShare) *metrics.Summary {
 	s := summary()
 	more.Weights += .01
 	gap := 0.0
@@ -26,7 +26,7 @@ func late(more metrics.Parts, tail metrics.TailShare) *metrics.Summary {
 }
 
 func TestTheLateTokenHasItsReason(t *testing.T) {
-	mixed, held := metrics.TailShare{Mixed: 1}, metrics.TailShare{Paused: 1}
+	mixed, paused := metrics.TailShare{Mixed: 1}, metrics.TailShare{Paused: 1}
 	const chunks = "max_num_batched_tokens 512"
 	for _, c := range []struct {
 		name   string
@@ -40,7 +40,7 @@ func TestTheLateTokenHasItsReason(t *testing.T) {
 				"max_num_batched_tokens 512 bounds it."},
 		{"whole prompts have no bound", metrics.Parts{Prefill: .07}, mixed, "",
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step."},
-		{"several steps of prompts alone have none", metrics.Parts{Prefill: .07}, held, chunks,
+		{"several steps of prompts alone have none", metrics.Parts{Prefill: .07}, paused, chunks,
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in steps of its own."},
 		{"both", metrics.Parts{Prefill: .07}, metrics.TailShare{Mixed: .5, Paused: .5}, chunks,
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is prefill in the same step, or in steps of " +
@@ -51,21 +51,20 @@ func TestTheLateTokenHasItsReason(t *testing.T) {
 				"with more KV cache there would be fewer."},
 		{"one and crumbs", metrics.Parts{KV: .009, Overhead: .0009, Compute: .0001}, metrics.TailShare{Decode: 1}, chunks,
 			"p99 ITL 20.0 ms is 2.0 × the median: of the 10.0 ms more, 9.00 ms is reading the KV cache."},
-		{"hand-over", metrics.Parts{KVTransfer: .07}, metrics.TailShare{Transferred: 1}, chunks,
+		{"KV transfer", metrics.Parts{KVTransfer: .07}, metrics.TailShare{Transferred: 1}, chunks,
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is the KV cache on its way to another " +
 				"instance; a faster link would shorten it."},
 		{"a full pool", metrics.Parts{Queueing: .05, KVTransfer: .02}, metrics.TailShare{Transferred: .99, Decode: .01},
 			chunks,
-			"p99 ITL 80.0 ms is 8.0 × the median: of the 70.0 ms more, 50.0 ms is queueing for room or a seat where the KV " +
-				"cache goes and " +
-				"20.0 ms the KV cache on its way to another instance."},
+			"p99 ITL 80.0 ms is 8.0 × the median: of the 70.0 ms more, 50.0 ms is queueing at the destination of the " +
+				"KV transfer and 20.0 ms the KV cache on its way to another instance."},
 		{"failures", metrics.Parts{Recomputing: .07}, metrics.TailShare{Restarted: 1}, chunks,
 			"p99 ITL 80.0 ms is 8.0 × the median: nearly all of the 70.0 ms more is recomputing after failures."},
 		{"about equal", metrics.Parts{KV: .0009}, metrics.TailShare{Decode: 1}, chunks, ""},
 	} {
-		assert.Equal(t, c.want, LateSentence(late(c.more, c.tail), c.chunks), c.name)
+		assert.Equal(t, c.want, TailSentence(withTail(c.more, c.tail), c.chunks), c.name)
 	}
-	assert.Empty(t, LateSentence(&metrics.Summary{}, chunks), "no gaps")
+	assert.Empty(t, TailSentence(&metrics.Summary{}, chunks), "no gaps")
 }
 
 // TestGapsThatNobodyTookApartLeaveNoTrace: the table is as it is without them, and the sentence tells of the mean step.
@@ -84,7 +83,7 @@ func TestBurstsAreTakenApartByChunk(t *testing.T) {
 	s := summary()
 	s.Latency.ITLChunk.N /= 3
 	assert.Contains(t, BoundSentence(s), "p50 chunk gap 14.2 ms: 71 % weights")
-	assert.Contains(t, LateSentence(s, ""), "p99 chunk gap 31.4 ms")
+	assert.Contains(t, TailSentence(s, ""), "p99 chunk gap 31.4 ms")
 }
 
 func TestTheLegendOfGapsIsInTheOrderOfTheStack(t *testing.T) {
@@ -99,9 +98,9 @@ func TestTheLegendOfGapsIsInTheOrderOfTheStack(t *testing.T) {
 
 // legendOf returns the names of parts that a drawing shows, in their order.
 func legendOf(t *testing.T, svg string) (names []string) {
-	for _, shown := range plottest.TextsOf(t, svg) {
+	for _, notable := range plottest.TextsOf(t, svg) {
 		for _, p := range partsOf(&metrics.Parts{}) {
-			if p.name == shown.Text {
+			if p.name == notable.Text {
 				names = append(names, p.name)
 			}
 		}

@@ -31,9 +31,9 @@ func BoundSentence(s *metrics.Summary) string {
 	if b.Limit == "memory" {
 		bound = "bandwidth bound"
 	}
-	held := ""
+	paused := ""
 	if b.PausedS >= 0.005*b.StepS {
-		held = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.",
+		paused = fmt.Sprintf(" Decodes wait %s more for a token, in the mean, while prompts run alone.",
 			text.Duration(b.PausedS))
 	}
 	steps := fmt.Sprintf("p50 ITL %s; the mean step of %s is %s, and runs", text.Duration(s.Latency.ITL.P50),
@@ -42,7 +42,7 @@ func BoundSentence(s *metrics.Summary) string {
 		steps = fmt.Sprintf("%s; the mean step of %s runs", median, text.Duration(b.StepS))
 	}
 	return fmt.Sprintf("%s at %s of the %s (%s).%s", steps, text.WholePercent(b.FractionOfBound), bound,
-		text.Duration(b.ITLFloorS), held)
+		text.Duration(b.ITLFloorS), paused)
 }
 
 // positions prints the inter-token latency by output position, for the requests that were followed token by token.

@@ -24,8 +24,8 @@ func Table(w io.Writer, s *metrics.Summary, c text.Caption, o Options) error {
 	stream(t, s)
 	if sentence := BoundSentence(s); sentence != "" {
 		t.Line(sentence)
-		if late := LateSentence(s, o.Chunks); late != "" {
-			t.Line(late)
+		if withTail := TailSentence(s, o.Chunks); withTail != "" {
+			t.Line(withTail)
 		}
 		t.Blank()
 	}

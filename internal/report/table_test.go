@@ -50,9 +50,9 @@ func TestARunWithoutTokensHasDashes(t *testing.T) {
 	assert.Empty(t, BoundSentence(s))
 }
 
-// TestPoolsThatChangeAreToldInTheMean: of a pool that had 3 replicas at the end, on two GPUs each, the caption counts
-// the GPUs of the 4.3 that it had in the mean; and a pool that makes no tokens has no batch of them.
-func TestPoolsThatChangeAreToldInTheMean(t *testing.T) {
+// TestPoolsThatChangeAreReportedOnAverage: of a pool that had 3 replicas at the end, on two GPUs each, the caption
+// counts the GPUs of the 4.3 that it had in the mean; and a pool that makes no tokens has no batch of them.
+func TestPoolsThatChangeAreReportedOnAverage(t *testing.T) {
 	s := summary()
 	s.Pools = []metrics.PoolResult{{Name: "prefill", GPU: "h100-sxm", GPUs: 4, Replicas: 2},
 		{Name: "decode", GPU: "h100-sxm", GPUs: 6, Replicas: 3, ReplicasMean: 4.3, GPUsMean: 8.6, BatchMean: 7}}

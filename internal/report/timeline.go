@@ -49,8 +49,8 @@ func Timeline(c text.Caption, samples []metrics.Sample) (plot.Figure, error) {
 		bottom := place.Min.Y
 		pitch := (top - bottom) / vg.Length(len(all))
 		for i, r := range all {
-			x.Bare = i < len(all)-1
-			if !x.Bare {
+			x.Unlabelled = i < len(all)-1
+			if !x.Unlabelled {
 				x.Name = "time since the start of the run, " + u.Name
 			}
 			place.Min.Y = top - pitch*vg.Length(i+1)

@@ -7,10 +7,11 @@ import (
 )
 
 // Each calls do(0) … do(n−1) over all cores.
-func Each(n int, do func(i int)) { EachTold(n, do, nil) }
+func Each(n int, do func(i int)) { EachReported(n, do, nil) }
 
-// EachTold is Each; told, which may be nil, is called after each call with how many are done, one call at a time.
-func EachTold(n int, do func(i int), told func(done int)) {
+// EachReported is Each; progress, which may be nil, is called after each call with how many are done, one call at a
+// time.
+func EachReported(n int, do func(i int), progress func(done int)) {
 	var next, done atomic.Int64
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -23,9 +24,9 @@ func EachTold(n int, do func(i int), told func(done int)) {
 				}
 				do(i)
 				d := int(done.Add(1))
-				if told != nil {
+				if progress != nil {
 					mu.Lock()
-					told(d)
+					progress(d)
 					mu.Unlock()
 				}
 			}

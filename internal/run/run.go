@@ -33,7 +33,7 @@ type Observer interface {
 // Progress is how far a run is.
 type Progress struct {
 	Ended      int64   // requests
-	Share      float64 // of those expected; 0: it is not known how many are
+	Share      float64 // of the requests expected; 0: it is not known how many are
 	SimulatedS float64
 }
 

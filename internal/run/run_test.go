@@ -98,7 +98,7 @@ func TestACancelledRunEndsAtOnce(t *testing.T) {
 func TestEachIsCalledOnceForEveryIndex(t *testing.T) {
 	t.Parallel()
 	called, done := make([]int, 1000), 0
-	EachTold(len(called), func(i int) { called[i]++ }, func(n int) { done = max(done, n) })
+	EachReported(len(called), func(i int) { called[i]++ }, func(n int) { done = max(done, n) })
 	assert.Equal(t, len(called), done)
 	for i, n := range called {
 		assert.Equal(t, 1, n, i)

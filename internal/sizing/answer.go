@@ -81,12 +81,12 @@ func searchWords(s *Sizing) string {
 	return words
 }
 
-// packedOnly says how far even perfect packing goes.
+// packedOnly says how far even the roofline limit goes.
 func packedOnly(s *Sizing) string {
-	if s.PerfectPackingPerS < s.RateMinPerS {
-		return "; the roofline limit of the best is " + text.Significant(s.PerfectPackingPerS)
+	if s.RooflineLimitPerS < s.RateMinPerS {
+		return "; the roofline limit of the best is " + text.Significant(s.RooflineLimitPerS)
 	}
-	return ", although the roofline limit is " + text.Significant(s.PerfectPackingPerS)
+	return ", although the roofline limit is " + text.Significant(s.RooflineLimitPerS)
 }
 
 // sentences say which deployment, how sure that is and how far it is from what is possible.
@@ -109,7 +109,7 @@ func sentences(s *Sizing) []string {
 	all = append(
 		all, fmt.Sprintf("That is %s of its roofline limit, %s requests/s; the highest roofline limit of all is %s.",
 			text.Percent(b.OfPerfect),
-			text.Significant(b.PerfectPackingPerS), text.Significant(s.PerfectPackingPerS)))
+			text.Significant(b.RooflineLimitPerS), text.Significant(s.RooflineLimitPerS)))
 	if s.Lead != nil {
 		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs; the first sustains %s %s.", s.Finalists[1].Name,
 			s.Finalists[1].GPUs, signedPercent(s.Lead.Relative), leadSpread(s)))
@@ -219,11 +219,11 @@ func frontierTable(t *text.Page, all []FrontierPoint) {
 	t.Blank()
 	t.Line("Pareto frontier: goodput per GPU against user speed")
 	rows := [][]string{{"tokens/s/user", "goodput/s/GPU", "requests/s", "deployment"}}
-	shown := min(len(all), frontierRows)
-	for i := range shown {
+	printed := min(len(all), frontierRows)
+	for i := range printed {
 		at := 0
-		if shown > 1 {
-			at = i * (len(all) - 1) / (shown - 1)
+		if printed > 1 {
+			at = i * (len(all) - 1) / (printed - 1)
 		}
 		p := &all[at]
 		rows = append(rows, []string{
@@ -252,7 +252,7 @@ func WriteCandidates(w io.Writer, s *Sizing) error {
 			number(c.PrefillShare()),
 			strconv.Itoa(last.TensorParallel), strconv.Itoa(last.MaxNumSeqs), strconv.Itoa(first.TensorParallel),
 			strconv.Itoa(first.MaxNumBatchedTokens),
-			stats.Number(c.PerfectPackingPerS).Cell(), c.CapacityPerS.Cell(), strconv.Itoa(c.Round), c.Why})
+			stats.Number(c.RooflineLimitPerS).Cell(), c.CapacityPerS.Cell(), strconv.Itoa(c.Round), c.Why})
 	}
 	return out.WriteAll(rows)
 }

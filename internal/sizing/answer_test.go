@@ -29,8 +29,8 @@ func toySizing() *Sizing {
 		Pool{Role: "decode", Replicas: 3, GPUs: 6, TensorParallel: 2}
 	best := Finalist{
 		Deployment: deployment("1P3D tp2", "1P3D", 8, prefill, decode), CapacityPerS: 20,
-		Interval:           &stats.Interval{Low: 19, High: 21, N: 5},
-		PerfectPackingPerS: 50, OfPerfect: 0.4, GoodputPerS: 18, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30,
+		Interval:          &stats.Interval{Low: 19, High: 21, N: 5},
+		RooflineLimitPerS: 50, OfPerfect: 0.4, GoodputPerS: 18, GoodputPerSPerGPU: 2.25, UserTokensPerS: 30,
 		TTFTS: Percentile{P50: 0.2, At: 0.5}, TPOTS: Percentile{P50: 0.033, At: 0.04},
 		Limit: Limiting{RatePerS: 20.1, Attainment: 0.89, TTFTMissed: 0.1, TPOTMissed: 0.01,
 			Utilization: []float64{0.9, 0.5}, Of: "memory"},
@@ -41,10 +41,10 @@ func toySizing() *Sizing {
 	return &Sizing{
 		Study: "toy", Model: "llama", GPU: "h100-sxm", Seeds: []uint64{1, 2, 3, 4, 5}, GPUsMax: 8, Simulations: 99,
 		Requests:    []int64{100, 400, 400},
-		RateMinPerS: 1, RateMaxPerS: 100, PerfectPackingPerS: 60, SLO: SLO{TTFTS: 0.5, TPOTS: 0.04, Attainment: 0.9},
+		RateMinPerS: 1, RateMaxPerS: 100, RooflineLimitPerS: 60, SLO: SLO{TTFTS: 0.5, TPOTS: 0.04, Attainment: 0.9},
 		Best: &best, Finalists: []Finalist{best, second},
 		Lead: &Lead{Relative: 0.05, Interval: &stats.Interval{Low: -0.01, High: 0.11, N: 5}},
-		Candidates: []Candidate{{Deployment: best.Deployment, Round: 3, CapacityPerS: 20, PerfectPackingPerS: 50},
+		Candidates: []Candidate{{Deployment: best.Deployment, Round: 3, CapacityPerS: 20, RooflineLimitPerS: 50},
 			{Deployment: second.Deployment, Why: "left out, as it would"}},
 		Frontier: []FrontierPoint{{Name: "1P3D tp2", Topology: configs.Disaggregated, RatePerS: 5,
 			GoodputPerSPerGPU: 0.6, UserTokensPerS: 60},
@@ -56,7 +56,7 @@ func toySizing() *Sizing {
 	}
 }
 
-func TestASearchIsToldInSentences(t *testing.T) {
+func TestASearchIsReportedInSentences(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, WriteText(&text, toySizing()))
 	for _, want := range []string{

@@ -61,7 +61,7 @@ func (z *sizer) lastRound(all []*final) error {
 	last := rounds(z.study.Requests)[2]
 	n := len(z.out.Seeds)
 	errs := make([]error, len(all)*n)
-	run.EachTold(len(errs), func(k int) {
+	run.EachReported(len(errs), func(k int) {
 		f, seed := all[k/n], k%n
 		f.steps[seed], errs[k] = z.grid.highest(f.capacity, last.stride, func(step int) (bool, error) {
 			x, err := z.simulate(f.deployment, step, last.requests, z.out.Seeds[seed], verdict)
@@ -70,7 +70,7 @@ func (z *sizer) lastRound(all []*final) error {
 		if f.steps[seed] >= 0 {
 			f.rates[seed] = z.grid.rate(f.steps[seed])
 		}
-	}, func(done int) { z.tell("last round", done, len(errs)) })
+	}, func(done int) { z.report("last round", done, len(errs)) })
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func (z *sizer) finalist(f *final) Finalist {
 	x := &f.at
 	a := Finalist{
 		Deployment: f.is, CapacityPerS: stat.Mean(f.rates, nil), BySeed: f.rates, AtLeast: f.noLimit,
-		Margin:             stats.Number(math.NaN()),
-		PerfectPackingPerS: x.perfect / x.each, GoodputPerS: x.goodput, GoodputPerSPerGPU: x.goodput / float64(f.is.GPUs),
+		Margin:            stats.Number(math.NaN()),
+		RooflineLimitPerS: x.perfect / x.each, GoodputPerS: x.goodput, GoodputPerSPerGPU: x.goodput / float64(f.is.GPUs),
 		UserTokensPerS: x.speed, TTFTS: x.ttft, TPOTS: x.tpot,
 	}
 	if len(f.rates) > 1 {
@@ -137,7 +137,7 @@ func leadOf(first, second *final) *Lead {
 func (z *sizer) list() {
 	z.out.Candidates = make([]Candidate, len(z.all))
 	for i, d := range z.all {
-		c := Candidate{Deployment: d.is, PerfectPackingPerS: d.bound, CapacityPerS: stats.Number(math.NaN()), Round: d.round}
+		c := Candidate{Deployment: d.is, RooflineLimitPerS: d.bound, CapacityPerS: stats.Number(math.NaN()), Round: d.round}
 		switch {
 		case d.round == 0:
 			c.Why = d.skipped

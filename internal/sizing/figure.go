@@ -78,14 +78,14 @@ func sizeFigure(s *Sizing, title string, curves []sizeCurve, x plot.Axis, most f
 		chart := plot.NewChart(x, plot.UpTo(1.1*most, 5, text.Short).Named("requests/s within the SLO, per GPU"))
 		chart.AddGrid()
 		for i, c := range curves {
-			look := plot.LookOf(len(curves)+1, i)
-			sheet.Key(plot.MarginLeft, top, look)
+			style := plot.StyleOf(len(curves)+1, i)
+			sheet.Key(plot.MarginLeft, top, style)
 			sheet.Text(plot.MarginLeft+30, top, 0, plot.BodyBold(plot.InkDark), c.name)
 			top -= pitch
 			if !c.dots {
-				chart.Add(plot.Line(look.LineStyle, c.points...))
+				chart.Add(plot.Line(style.LineStyle, c.points...))
 			}
-			chart.Add(plot.Marks(look.Shade(), plot.MarkRadius, look.Mark, c.points...))
+			chart.Add(plot.Marks(style.Shade(), plot.MarkRadius, style.Mark, c.points...))
 		}
 		if s.Best != nil {
 			s.nameBest(chart, x.Name)

@@ -9,14 +9,14 @@ import (
 
 // draw fills what the plots show: the most that every split sustains, and what users feel for it.
 func (z *sizer) draw(finalists []*deployment) error {
-	shown := z.all
+	printed := z.all
 	if z.study.Rate.At > 0 && len(finalists) > 0 {
-		shown = z.landscape(finalists[0])
-		if err := z.find(shown, 0, rounds(z.study.Requests)[0], "splits", 0, len(shown)); err != nil {
+		printed = z.landscape(finalists[0])
+		if err := z.find(printed, 0, rounds(z.study.Requests)[0], "splits", 0, len(printed)); err != nil {
 			return err
 		}
 	}
-	leaders := z.splits(shown)
+	leaders := z.splits(printed)
 	light, err := z.lighter(leaders)
 	if err != nil {
 		return err
@@ -50,9 +50,9 @@ func (p *point) perGPU() float64 { return p.x.goodput / float64(p.d.is.GPUs) }
 func (z *sizer) frontier(all []point) error {
 	some := undominated(all)
 	errs := make([]error, len(some))
-	run.EachTold(len(some), func(i int) {
+	run.EachReported(len(some), func(i int) {
 		some[i].x, errs[i] = z.simulate(some[i].d, some[i].x.step, z.study.Requests, z.base.Seed, verdict)
-	}, func(done int) { z.tell("frontier", done, len(some)) })
+	}, func(done int) { z.report("frontier", done, len(some)) })
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -63,10 +63,10 @@ func (z *sizer) frontier(all []point) error {
 }
 
 // splits fills the best of each split, and returns the best of each series.
-func (z *sizer) splits(shown []*deployment) (leaders []*deployment) {
+func (z *sizer) splits(printed []*deployment) (leaders []*deployment) {
 	best := map[string]*deployment{}
 	var keys []string
-	for _, d := range shown {
+	for _, d := range printed {
 		if d.capacity < 0 {
 			continue
 		}
@@ -122,14 +122,14 @@ func (z *sizer) lighter(some []*deployment) ([][]outcome, error) {
 }
 
 // undominated returns the points that no other beats in goodput per GPU and in users' speed, the fastest first.
-func undominated(all []point) (kept []point) {
+func undominated(all []point) (frontier []point) {
 	slices.SortStableFunc(all, func(a, b point) int {
 		return cmp.Or(cmp.Compare(b.x.speed, a.x.speed), cmp.Compare(b.perGPU(), a.perGPU()))
 	})
 	for _, p := range all {
-		if len(kept) == 0 || p.perGPU() > kept[len(kept)-1].perGPU() {
-			kept = append(kept, p)
+		if len(frontier) == 0 || p.perGPU() > frontier[len(frontier)-1].perGPU() {
+			frontier = append(frontier, p)
 		}
 	}
-	return kept
+	return frontier
 }

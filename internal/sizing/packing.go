@@ -20,7 +20,7 @@ import (
 type packing struct {
 	promptTokenS, pairS, promptS float64 // f_t, f_p, f_o
 	decodeS, contextS            float64 // f_d, f_c
-	stepS, stepAloneS, cacheS    float64 // M(B)/B, M(1), k
+	stepS, stepOfOneS, cacheS    float64 // M(B)/B, M(1), k
 	cacheTokens                  float64
 	steps                        float64 // 1 + drafts
 	shares                       bool    // prompts may find some of their cache, and contexts share blocks
@@ -30,11 +30,11 @@ type packing struct {
 func newPacking(m *hardware.Roofline, p *configs.Pool, pool *sim.PoolSpec, drafts int) packing {
 	d := m.Deployment()
 	shares := d.Parallel.Ranks() * d.Parallel.Pipeline
-	seats := max(1, p.SequencesMax())
-	if limit := pool.KVBlocks * int64(pool.BlockSize); int64(seats) > limit {
-		seats = int(limit)
+	sequences := max(1, p.SequencesMax())
+	if limit := pool.KVBlocks * int64(pool.BlockSize); int64(sequences) > limit {
+		sequences = int(limit)
 	}
-	seats = (seats + shares - 1) / shares * shares
+	sequences = (sequences + shares - 1) / shares * shares
 	k := packing{
 		cacheTokens: float64(pool.KVBlocks) * float64(pool.BlockSize), steps: 1 + float64(drafts),
 	}
@@ -54,7 +54,7 @@ func newPacking(m *hardware.Roofline, p *configs.Pool, pool *sim.PoolSpec, draft
 		return c
 	}
 	k.decodeS = flat(shares).computeS / float64(shares)
-	k.stepS, k.stepAloneS = flat(seats).memoryS/float64(seats), flat(1).memoryS
+	k.stepS, k.stepOfOneS = flat(sequences).memoryS/float64(sequences), flat(1).memoryS
 	k.prompts(m, int64(d.Parallel.Ranks()))
 	return k
 }
@@ -93,7 +93,7 @@ func costsOf(m *hardware.Roofline, batch, context int) costs {
 
 // work is what requests asked for, in sums.
 type work struct {
-	requests, prompts   int64 // that ended, and of those with a token
+	requests, prompts   int64 // that ended, and of the ones with a token
 	promptTokens, pairs int64 // without what a cache held
 	decodes, contexts   int64 // tokens after the first ones, and Σ of the tokens that they attended to
 }
@@ -123,7 +123,7 @@ func (k *packing) decodeBoundS(w *work) (memoryS, computeS float64) {
 	n, contexts := float64(w.decodes), float64(w.contexts)
 	memoryS = n * k.stepS
 	if !k.shares {
-		memoryS = max(memoryS, (contexts-n)/k.cacheTokens*k.stepAloneS)
+		memoryS = max(memoryS, (contexts-n)/k.cacheTokens*k.stepOfOneS)
 	}
 	return (memoryS + float64(contexts*k.cacheS)) / k.steps, float64(n*k.decodeS) + float64(contexts*k.contextS)
 }

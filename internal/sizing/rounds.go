@@ -122,7 +122,7 @@ func (z *sizer) scout() error {
 	for _, d := range z.all {
 		d.bound, d.narrow = d.perfect(&x.work, d.replicas, false)
 		d.bound /= x.each
-		z.out.PerfectPackingPerS = max(z.out.PerfectPackingPerS, d.bound)
+		z.out.RooflineLimitPerS = max(z.out.RooflineLimitPerS, d.bound)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (z *sizer) again(some []*deployment, i int, r round) error {
 // find finds the capacity of deployments over all cores, each near where it was last.
 func (z *sizer) find(some []*deployment, i int, r round, what string, done, of int) error {
 	errs := make([]error, len(some))
-	run.EachTold(len(some), func(n int) {
+	run.EachReported(len(some), func(n int) {
 		d := some[n]
 		guess := d.capacity
 		if d.round == 0 {
@@ -194,7 +194,7 @@ func (z *sizer) find(some []*deployment, i int, r round, what string, done, of i
 			}
 			return x.carried, err
 		})
-	}, func(n int) { z.tell(what, done+n, of) })
+	}, func(n int) { z.report(what, done+n, of) })
 	z.out.Rounds[i] += len(some)
 	return errors.Join(errs...)
 }
@@ -208,9 +208,9 @@ func (z *sizer) guess(d *deployment) float64 {
 	return 0.5
 }
 
-func (z *sizer) tell(what string, done, of int) {
-	if z.options.Told != nil {
-		z.options.Told(what, done, of)
+func (z *sizer) report(what string, done, of int) {
+	if z.options.Progress != nil {
+		z.options.Progress(what, done, of)
 	}
 }
 

@@ -112,8 +112,8 @@ func poolsOf(s *configs.Scenario, topology string) []configs.Pool {
 	return []configs.Pool{patterned(s, "prefill", "serve"), patterned(s, "decode", "serve")}
 }
 
-// patterned returns a pool of a role like the one that the scenario has, or like that of another role. One that hands
-// over and has no pattern does so as configs would have it.
+// patterned returns a pool of a role like the one that the scenario has, or like that of another role. One that
+// transfers KV and has no pattern does so by the defaults of configs.
 func patterned(s *configs.Scenario, role, other string) configs.Pool {
 	at := slices.IndexFunc(s.Pools, func(p configs.Pool) bool { return p.Role == role })
 	if at < 0 {

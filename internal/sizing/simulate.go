@@ -27,7 +27,7 @@ type outcome struct {
 	ttft, tpot Percentile
 	missed     [3]float64 // shares of requests over each limit: TTFT, TPOT, E2E
 	refused    float64
-	busy       []float64 // utilization by pool
+	busy       []float64 // busy share by pool
 	work       work
 	bound      metrics.Bound
 }
@@ -86,17 +86,17 @@ func (j *judge) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 // others.
 func (j *judge) broken() bool { return j.missMax >= 0 && j.Recorded-j.Attained+j.Unserved > j.missMax }
 
-// look says what a run is for.
-type look uint8
+// style says what a run is for.
+type style uint8
 
 const (
-	verdict  look = iota // does it sustain the load: a run that does not ends early
-	whole                // to the end
-	portrait             // and what its steps are made of
+	verdict  style = iota // does it sustain the load: a run that does not ends early
+	whole                 // to the end
+	portrait              // and what its steps are made of
 )
 
 // simulate runs d at a step of the grid.
-func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, purpose look) (outcome, error) {
+func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, purpose style) (outcome, error) {
 	x := outcome{step: step, rate: z.grid.rate(step)}
 	if err := z.ctx.Err(); err != nil {
 		return x, err

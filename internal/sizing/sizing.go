@@ -25,7 +25,7 @@ type Sizing struct {
 
 	GPUsMax     int        `json:"gpus_max"` // of the budget
 	AtPerS      float64    `json:"at_per_s,omitempty"`
-	RateMinPerS float64    `json:"rate_min_per_s"` // of those looked at
+	RateMinPerS float64    `json:"rate_min_per_s"` // of the rates that were tried
 	RateMaxPerS float64    `json:"rate_max_per_s"`
 	Resolution  float64    `json:"resolution"` // of a capacity: the next rate over it, less 1
 	SLO         SLO        `json:"slo"`
@@ -39,11 +39,11 @@ type Sizing struct {
 	Lead *Lead `json:"lead"`
 
 	// of the best packed deployment: no other sustains more
-	PerfectPackingPerS float64         `json:"perfect_packing_per_s"`
-	Frontier           []FrontierPoint `json:"frontier"`
-	Splits             []SplitPoint    `json:"splits"`
-	Candidates         []Candidate     `json:"candidates"`
-	Notes              []string        `json:"notes"`
+	RooflineLimitPerS float64         `json:"perfect_packing_per_s"`
+	Frontier          []FrontierPoint `json:"frontier"`
+	Splits            []SplitPoint    `json:"splits"`
+	Candidates        []Candidate     `json:"candidates"`
+	Notes             []string        `json:"notes"`
 }
 
 // SizingSLO is what must be kept: every limit, by a share of the requests. 0: no such limit.
@@ -57,10 +57,10 @@ type SLO struct {
 // Candidate is a deployment and how far it came.
 type Candidate struct {
 	Deployment
-	PerfectPackingPerS float64      `json:"perfect_packing_per_s"`
-	CapacityPerS       stats.Number `json:"capacity_per_s"` // as of its last round; null: not simulated
-	Round              int          `json:"round"`          // its last, from 1 on; 0: it was not simulated
-	Why                string       `json:"why,omitempty"`  // it was not
+	RooflineLimitPerS float64      `json:"perfect_packing_per_s"`
+	CapacityPerS      stats.Number `json:"capacity_per_s"` // as of its last round; null: not simulated
+	Round             int          `json:"round"`          // its last, from 1 on; 0: it was not simulated
+	Why               string       `json:"why,omitempty"`  // it was not
 }
 
 // Deployment is pools of equal replicas.
@@ -94,20 +94,20 @@ func (d *Deployment) PrefillShare() float64 {
 // Finalist is a deployment of the last round. What it does, it does at its capacity.
 type Finalist struct {
 	Deployment
-	CapacityPerS       float64         `json:"capacity_per_s"` // the most it sustains, mean over the seeds
-	Interval           *stats.Interval `json:"interval"`       // of that over seeds; null: one seed
-	BySeed             []float64       `json:"by_seed"`
-	AtLeast            bool            `json:"at_least"` // it sustains the highest rate that was tried
-	Margin             stats.Number    `json:"margin"`   // capacity over the asked rate, less 1; null: none was asked for
-	PerfectPackingPerS float64         `json:"perfect_packing_per_s"`
-	OfPerfect          float64         `json:"of_perfect"`
-	GoodputPerS        float64         `json:"goodput_per_s"` // requests/s that keep the SLO
-	GoodputPerSPerGPU  float64         `json:"goodput_per_s_per_gpu"`
-	USDPerMillion      float64         `json:"usd_per_million_requests,omitempty"`
-	UserTokensPerS     float64         `json:"user_tokens_per_s"` // of the median request, after its first
-	TTFTS              Percentile      `json:"ttft_s"`
-	TPOTS              Percentile      `json:"tpot_s"`
-	Limit              Limiting        `json:"limit"`
+	CapacityPerS      float64         `json:"capacity_per_s"` // the most it sustains, mean over the seeds
+	Interval          *stats.Interval `json:"interval"`       // of that over seeds; null: one seed
+	BySeed            []float64       `json:"by_seed"`
+	AtLeast           bool            `json:"at_least"` // it sustains the highest rate that was tried
+	Margin            stats.Number    `json:"margin"`   // capacity over the asked rate, less 1; null: none was asked for
+	RooflineLimitPerS float64         `json:"perfect_packing_per_s"`
+	OfPerfect         float64         `json:"of_perfect"`
+	GoodputPerS       float64         `json:"goodput_per_s"` // requests/s that keep the SLO
+	GoodputPerSPerGPU float64         `json:"goodput_per_s_per_gpu"`
+	USDPerMillion     float64         `json:"usd_per_million_requests,omitempty"`
+	UserTokensPerS    float64         `json:"user_tokens_per_s"` // of the median request, after its first
+	TTFTS             Percentile      `json:"ttft_s"`
+	TPOTS             Percentile      `json:"tpot_s"`
+	Limit             Limiting        `json:"limit"`
 }
 
 // Percentile is a latency at the median and at the share of requests that must keep the SLO.
@@ -158,10 +158,10 @@ type SplitPoint struct {
 
 // SizeOptions is what surrounds a study. The zero value is nothing.
 type Options struct {
-	Env     []string // as of os.Environ, for the scenario
-	Seed    *uint64  // over the scenario's
-	Version string   // of the program
-	Told    func(what string, done, of int)
+	Env      []string // as of os.Environ, for the scenario
+	Seed     *uint64  // over the scenario's
+	Version  string   // of the program
+	Progress func(what string, done, of int)
 }
 
 // sizer is a search under way.

@@ -82,7 +82,7 @@ func TestOneServerCarriesOneOverItsServiceTime(t *testing.T) {
 		want := float64(gpus) / g.First.Seconds()
 		require.Len(t, a.Finalists, 1)
 		assert.InEpsilon(t, want, a.Best.CapacityPerS, 0.0101, "%d GPUs", gpus)
-		assert.LessOrEqual(t, a.Best.CapacityPerS, a.Best.PerfectPackingPerS)
+		assert.LessOrEqual(t, a.Best.CapacityPerS, a.Best.RooflineLimitPerS)
 		assert.Equal(t, a.Best.BySeed[0], a.Best.BySeed[1], "nothing is random")
 		assert.Greater(t, a.Best.Limit.TTFTMissed, 0.05)
 	}
@@ -100,18 +100,19 @@ func TestTheTextbookIsPerfectlyPacked(t *testing.T) {
 // TestATextbookDecodesNearlyAtTheBound: full batches of answers without prompts, on hardware that loses nothing. What
 // is left is how a run begins and ends.
 func TestATextbookDecodesNearlyAtTheBound(t *testing.T) {
-	for _, seats := range []string{"16", "256"} {
+	for _, sequences := range []string{"16", "256"} {
 		s := studyOf(t, chat, "budget: {gpus: 1}\nrate: {min: 1, max: 20000}\nslo: {ttft_ms: 1e8}\nrequests: 8000\n",
 			"scenario=textbook-8b",
-			"pools.serve.max_num_seqs="+seats, "workload.prompt_tokens.distribution=fixed", "workload.prompt_tokens.mean=1",
+			"pools.serve.max_num_seqs="+sequences, "workload.prompt_tokens.distribution=fixed", "workload.prompt_tokens.mean=1",
 			"workload.prompt_tokens.cv=null",
 			"workload.output_tokens.distribution=fixed", "workload.output_tokens.mean=200", "workload.output_tokens.cv=null")
 		z := &sizer{ctx: context.Background(), study: s}
 		require.NoError(t, z.prepare())
 		x, err := z.simulate(z.all[0], z.grid.last, s.Requests, 1, whole)
 		require.NoError(t, err)
-		assert.Less(t, x.throughput, x.perfect, seats)
-		assert.Greater(t, x.throughput, 0.95*0.75*x.perfect, "%s: the quarter that is not measured is served first", seats)
+		assert.Less(t, x.throughput, x.perfect, sequences)
+		assert.Greater(t, x.throughput, 0.95*0.75*x.perfect, "%s: the quarter that is not measured is served first",
+			sequences)
 	}
 }
 
@@ -131,7 +132,7 @@ func TestMoreGPUsCarryNoLess(t *testing.T) {
 			assert.LessOrEqual(t, f.CapacityPerS, a.Best.CapacityPerS)
 		}
 		for _, c := range a.Candidates {
-			assert.False(t, float64(c.CapacityPerS) > c.PerfectPackingPerS*pruneShare, c.Name)
+			assert.False(t, float64(c.CapacityPerS) > c.RooflineLimitPerS*pruneShare, c.Name)
 		}
 		for i, p := range a.Frontier[1:] {
 			assert.Greater(t, p.GoodputPerSPerGPU, a.Frontier[i].GoodputPerSPerGPU)
@@ -178,10 +179,10 @@ func TestTheAnswerDoesNotDependOnTheCores(t *testing.T) {
 	assert.Equal(t, texts[:2], texts[2:])
 }
 
-// TestNoRunBeatsPerfectPacking: what ends per second of a run, far beyond capacity, is never more than its own requests
-// would be under the roofline limit. Models have experts, windows, latents, states; prompts share prefixes; tokens are
-// drafted.
-func TestNoRunBeatsPerfectPacking(t *testing.T) {
+// TestNoRunBeatsTheRooflineLimit: what ends per second of a run, far beyond capacity, is never more than its own
+// requests would be under the roofline limit. Models have experts, windows, latents, states; prompts share prefixes;
+// tokens are drafted.
+func TestNoRunBeatsTheRooflineLimit(t *testing.T) {
 	for _, c := range []struct{ name, scenario, set string }{
 		{"dense", "chat-70b", ""},
 		{"textbook", "textbook-8b", ""},

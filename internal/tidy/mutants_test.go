@@ -65,6 +65,7 @@ var mutants = []struct{ rule, path, code, near string }{
 	{"prose has the words of the glossary", "cmd/a.go", `var x = "no gpu; have h100"`, `var x struct{ y int "bare" }`},
 	{"prose has the words of the glossary", "docs/a.md",
 		"many seats", "`seats`, gpu_memory_utilization\n```\nseats\n```\n    seats"},
+	{"prose has the words of the glossary", "cmd/a.go", `var x = "its utilization"`, `var x = "pools.utilization"`},
 	{"prose has the words of the glossary", "configs/a.yaml", "a: 1 # no seat", "utilization: 1 # busy"},
 	{"prose has the words of the glossary", "notebooks/a.ipynb",
 		`{"cells": [{"cell_type": "markdown", "source": ["no seats"]}]}`,

@@ -86,6 +86,7 @@ type lexeme struct {
 	word   string
 	at     int
 	joined bool // nothing but spaces, hyphens and underscores stand between it and the word before
+	keyed  bool // it is an element of a dotted path, such as a key of a summary
 }
 
 // tokens splits text into words.
@@ -99,7 +100,8 @@ func tokens(text string) []lexeme {
 		}
 		switch {
 		case j > i:
-			out = append(out, lexeme{word: strings.ToLower(text[i:j]), at: i, joined: joined})
+			keyed := i > 1 && text[i-1] == '.' && letter(text[i-2])
+			out = append(out, lexeme{word: strings.ToLower(text[i:j]), at: i, joined: joined, keyed: keyed})
 			joined, i = true, j
 			continue
 		case text[i] == ';':
@@ -138,7 +140,7 @@ func (v *vocabulary) inText(p passage) []string {
 	text := tokens(p.text)
 	for i := 0; i < len(text); i++ {
 		if m, ok := v.match(text[i:]); ok {
-			if m.text {
+			if m.text && !text[i].keyed {
 				findings = append(findings, p.at(text[i].at, "%q: %s", strings.Join(m.words, " "), m.instead))
 			}
 			i += len(m.words) - 1

@@ -50,8 +50,8 @@ func errorsOf(predictions []Prediction, m measured.Metric, keep func(*measured.R
 	return ErrorsOf(percents)
 }
 
-// apart returns the runs with a pool for prompts and one for outputs.
-func apart(runs []measured.Run) []measured.Run {
+// disaggregated returns the runs with a pool for prompts and one for outputs.
+func disaggregated(runs []measured.Run) []measured.Run {
 	return slices.DeleteFunc(slices.Clone(runs), func(r measured.Run) bool { return r.Labels.Mode != "disagg" })
 }
 
@@ -79,7 +79,7 @@ func TestBuiltInConstantsFitPublicMeasurements(t *testing.T) {
 // TTFT is that of queues for the prefill pool, which a few percent of its speed make many times as long, and says less;
 // see docs/accuracy.md.
 func TestSeparatePoolsAreWithinReach(t *testing.T) {
-	predictions, err := Predict(context.Background(), apart(publicRuns(t, "A_aic_silicon.csv")), nil, nil)
+	predictions, err := Predict(context.Background(), disaggregated(publicRuns(t, "A_aic_silicon.csv")), nil, nil)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		metric measured.Metric
@@ -89,7 +89,8 @@ func TestSeparatePoolsAreWithinReach(t *testing.T) {
 		assert.Equal(t, 142, e.N)
 		assert.Less(t, e.MedianPct, c.median, c.metric)
 	}
-	// Decode workers with fewer seats than clients, as the names of their recipes say: TTFT is the wait for a seat.
+	// Decode workers with a max_num_seqs below the number of clients, as the names of their recipes say: TTFT is the wait
+	// to be admitted.
 	e := errorsOf(predictions, measured.TTFT,
 		func(r *measured.Run) bool { return r.Labels.Quality == "B" && r.Labels.Load == "1024/8192" })
 	assert.Equal(t, 9, e.N)

@@ -8,19 +8,21 @@ import (
 	"github.com/decodesim/decodesim/internal/run"
 )
 
-// Predict simulates runs over all cores and returns the predictions in the order of the runs, rows and values. told,
-// which may be nil, hears how many runs are done. It ends early, with the error of ctx, when that is cancelled.
-func Predict(ctx context.Context, runs []measured.Run, with Efficiencies, told func(done int)) ([]Prediction, error) {
-	return PredictUnder(ctx, runs, configs.Options{}, with, told)
+// Predict simulates runs over all cores and returns the predictions in the order of the runs, rows and values.
+// progress, which may be nil, hears how many runs are done. It ends early, with the error of ctx, when that is
+// cancelled.
+func Predict(ctx context.Context, runs []measured.Run, with Efficiencies, progress func(done int)) ([]Prediction,
+	error) {
+	return PredictUnder(ctx, runs, configs.Options{}, with, progress)
 }
 
 // PredictUnder is Predict with options that stand above the scenario of every run.
 func PredictUnder(ctx context.Context, runs []measured.Run, above configs.Options, with Efficiencies,
-	told func(done int)) ([]Prediction, error) {
+	progress func(done int)) ([]Prediction, error) {
 	parts := make([][]Prediction, len(runs))
-	run.EachTold(len(runs), func(i int) {
+	run.EachReported(len(runs), func(i int) {
 		parts[i] = predictUnder(ctx, &runs[i], above, with)
-	}, told)
+	}, progress)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -9,18 +9,18 @@ import (
 // skips prints why rows are not simulated and values not compared.
 func skips(t *text.Page, v *Validation) {
 	list := func(title string, count func(Skip) int) {
-		shown, more, rest := 0, 0, 0
+		printed, more, rest := 0, 0, 0
 		for _, s := range v.Skips {
 			n := count(s)
 			switch {
 			case n == 0:
 				continue
-			case shown == 0:
+			case printed == 0:
 				t.Blank()
 				t.Line(title)
 			}
-			shown++
-			if shown <= ReasonsShown {
+			printed++
+			if printed <= ReasonsMax {
 				t.Line(fmt.Sprintf("%6d  %s", n, s.Reason))
 			} else {
 				more, rest = more+1, rest+n
@@ -44,8 +44,8 @@ func tooFast(t *text.Page, v *Validation) {
 	t.Warning(fmt.Sprintf("measured TPOT beats the physical bound in %s: speculation, or wrong metadata?",
 		text.Counted(len(v.TooFast), "row")))
 	for i, x := range v.TooFast {
-		if i == TooFastShown {
-			t.Line(fmt.Sprintf("  and %d more", len(v.TooFast)-TooFastShown))
+		if i == TooFastMax {
+			t.Line(fmt.Sprintf("  and %d more", len(v.TooFast)-TooFastMax))
 			break
 		}
 		t.Line(fmt.Sprintf("  %s: %s ms measured, at least %s ms by the data sheet", x.ID, text.Significant(x.MeasuredMS),

@@ -9,7 +9,7 @@ import (
 )
 
 // Occupy simulates a run and returns how full its server is: means over time, as a server that is asked at even spacing
-// tells. Skip says why there is nothing to be told.
+// reports. Skip says why there is nothing to report.
 func Occupy(ctx context.Context, run *measured.Run, with Efficiencies) (o measured.Occupancy, skip string) {
 	if run.Skip != "" {
 		return o, run.Skip

@@ -35,7 +35,7 @@ func ErrorByConcurrency(c text.Caption, v *Validation) (plot.Figure, error) {
 		}
 		explained := "predicted / measured − 1: box p25 to p75 with the median, whiskers p10 to p90"
 		if slices.ContainsFunc(all, boxes.cut) {
-			explained += fmt.Sprintf(", which stands above n where it is beyond %d %%", errorShownMax)
+			explained += fmt.Sprintf(", which stands above n where it is beyond %d %%", errorPrintedMax)
 		}
 		top := s.Header(title, c, explained)
 		place := plot.Place(top)
@@ -43,11 +43,11 @@ func ErrorByConcurrency(c text.Caption, v *Validation) (plot.Figure, error) {
 		pitch := (top - bottom) / vg.Length(len(all))
 		x := octaves(all)
 		for i, b := range all {
-			x.Bare = i < len(all)-1
+			x.Unlabelled = i < len(all)-1
 			place.Min.Y = top - pitch*vg.Length(i+1)
 			place.Max.Y = place.Min.Y + pitch - 42
 			axis := x
-			if x.Bare {
+			if x.Unlabelled {
 				axis.Name = ""
 			}
 			b.draw(s, axis, place, i)
@@ -92,8 +92,8 @@ func boxesOf(v *Validation, metric string) boxes {
 	return boxes{metric, list}
 }
 
-// errorShownMax is where an axis of errors ends at most, in percent: whiskers beyond it are labelled.
-const errorShownMax = 200
+// errorPrintedMax is where an axis of errors ends at most, in percent: whiskers beyond it are labelled.
+const errorPrintedMax = 200
 
 // axis holds every whisker, and 0.
 func (b boxes) axis() plot.Axis {
@@ -101,7 +101,7 @@ func (b boxes) axis() plot.Axis {
 	for _, x := range b.boxes {
 		low, high = min(low, x.errors.Spread[0]), max(high, x.errors.Spread[3])
 	}
-	high = min(high, errorShownMax)
+	high = min(high, errorPrintedMax)
 	step := plot.RoundStep(high-low, 5)
 	return plot.Linear(step*math.Floor(low/step), step*math.Ceil(high/step), 6, func(percent float64) string {
 		label := text.Short(percent) + " %"

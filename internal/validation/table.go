@@ -12,9 +12,9 @@ import (
 
 // What a table for people is spared; validation.json has it all.
 const (
-	rowsShown    = 40
-	ReasonsShown = 16
-	TooFastShown = 20
+	rowsMax    = 40
+	ReasonsMax = 16
+	TooFastMax = 20
 )
 
 // ValidationTable writes predictions beside measurements, and how far they are apart, for people.
@@ -28,7 +28,7 @@ func WriteTable(w io.Writer, v *Validation, colour bool) error {
 	if len(v.Set) > 0 {
 		t.Line("with " + strings.Join(v.Set, ", "))
 	}
-	if len(v.Rows) <= rowsShown {
+	if len(v.Rows) <= rowsMax {
 		t.Blank()
 		scoredRows(t, v)
 	}

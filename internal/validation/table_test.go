@@ -131,8 +131,8 @@ func TestOnlyAFewRowsAreListed(t *testing.T) {
 		require.NoError(t, WriteTable(&out, measuredValidation(n, 3, 0.1, nil), false))
 		return out.String()
 	}
-	assert.Contains(t, print(rowsShown), "\nrun 39 ")
-	assert.NotContains(t, print(rowsShown+1), "\nrun 39 ")
-	assert.Contains(t, print(rowsShown+1), "some/data.csv · points · 41 rows: 41 simulated, 0 skipped\n")
+	assert.Contains(t, print(rowsMax), "\nrun 39 ")
+	assert.NotContains(t, print(rowsMax+1), "\nrun 39 ")
+	assert.Contains(t, print(rowsMax+1), "some/data.csv · points · 41 rows: 41 simulated, 0 skipped\n")
 	assert.Contains(t, print(1), "note: lengths are means\n")
 }

@@ -91,8 +91,8 @@ type match struct {
 	path []string
 }
 
-// find returns what a name means. Engines take the beginning of a name for the whole where no other flag begins so; the tables lack
-// flags, so that this holds only for beginnings of eight letters or more.
+// find returns what a name means. Engines take the beginning of a name for the whole where no other flag begins so; the
+// tables lack flags, so that this holds only for beginnings of eight letters or more.
 func (t table) find(written string) (m match, known bool) {
 	name := spelling(written)
 	f, known := t.exactly(name)

@@ -19,7 +19,7 @@ import (
 	"github.com/decodesim/decodesim/internal/plot"
 )
 
-var look = flag.String("look", "", "directory in which to leave the figures, for eyes")
+var figureDir = flag.String("look", "", "directory in which to leave the figures, for eyes")
 
 // Drawing is a figure that a test draws. The name of one that has nothing to show ends in -none.
 type Drawing struct {
@@ -44,8 +44,8 @@ func Check(t *testing.T, drawings []Drawing) {
 			require.NoError(t, err)
 			assert.Equal(t, 1280, picture.Width)
 			noTextIsCutOrCovered(t, string(f.SVG))
-			if *look != "" {
-				require.NoError(t, os.WriteFile(filepath.Join(*look, d.Name+".png"), f.PNG, 0o644))
+			if *figureDir != "" {
+				require.NoError(t, os.WriteFile(filepath.Join(*figureDir, d.Name+".png"), f.PNG, 0o644))
 			}
 		})
 	}

@@ -17,13 +17,13 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
-// three are a request of five tokens in three chunks, one of a single token, and one whose client hung up.
+// three are a request of five tokens in three chunks, one of a single token, and one whose client cancelled it.
 func three() []views.Record {
-	many, one, hungUp := views.Example(), views.Example(), views.Example()
+	many, one, cancelled := views.Example(), views.Example(), views.Example()
 	one.ID, one.Chunks, one.Send = 1, many.Chunks[:1], sim.Time(20*sim.Millisecond)
 	one.Steps = one.Chunks
-	hungUp.ID, hungUp.Outcome = 2, sim.Failed
-	return []views.Record{many, one, hungUp}
+	cancelled.ID, cancelled.Outcome = 2, sim.Failed
+	return []views.Record{many, one, cancelled}
 }
 
 func result(records []views.Record, load Load) *Result {

@@ -5,8 +5,8 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// tape records the batches of a run.
-type tape struct {
+// recording records the batches of a run.
+type recording struct {
 	*validation.Observation
 	model  sim.StepModel
 	closed bool // clients send when they have been answered
@@ -15,8 +15,8 @@ type tape struct {
 }
 
 var (
-	_ sim.StepModel = (*tape)(nil)
-	_ sim.Sink      = (*tape)(nil)
+	_ sim.StepModel = (*recording)(nil)
+	_ sim.Sink      = (*recording)(nil)
 )
 
 // taped is n steps of a batch; its shape is that of the middle of them.
@@ -31,13 +31,13 @@ func (s *taped) end() sim.Time { return s.start.Add(s.span) }
 
 // Price implements sim.StepModel. Each price is that of the run of steps which Run tells of next: the one instance of
 // the pool commits a run before it plans another.
-func (t *tape) Price(ranks []sim.Shape, g *sim.Segment) {
+func (t *recording) Price(ranks []sim.Shape, g *sim.Segment) {
 	t.last = ranks[0]
 	t.model.Price(ranks, g)
 }
 
 // Run implements sim.Sink.
-func (t *tape) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
+func (t *recording) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
 	t.Observation.Run(in, start, g, n, tokens)
 	s := taped{shape: t.last, n: n, start: start, span: g.Span(n)}
 	s.shape.DecodeCtx += int64(s.shape.Decodes) * int64(n-1) / 2
