@@ -57,8 +57,9 @@ type Pool struct {
 	catalog.EngineArguments `yaml:",inline"`
 
 	Efficiency     string  `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
-	ColdStartS     float64 `yaml:"cold_start_s,omitempty" bound:"(0,1e6]" doc:"seconds until a replica is up, beside loading: compiling, warming caches; null: it is up"`
-	WeightsLoadBps float64 `yaml:"weights_load_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s from storage into each GPU before a replica is up; null: they are there"`
+	ColdStartS     float64 `yaml:"cold_start_s,omitempty" bound:"(0,1e6]" doc:"seconds until a replica that is started is up, beside loading: compiling, warming caches; null: at once"`
+	StartsCold     bool    `yaml:"starts_cold,omitempty" doc:"the replicas of the beginning start cold too, and requests wait; null: they are up when the run begins"`
+	WeightsLoadBps float64 `yaml:"weights_load_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s from storage into each GPU before a replica that is started is up; null: at once"`
 
 	StragglerReplicas int     `yaml:"straggler_replicas,omitempty" unit:"replicas" doc:"replicas, the first ones, that run slower than the others; null: none"`
 	StragglerSlowdown float64 `yaml:"straggler_slowdown,omitempty" bound:"[1,100]" unit:"times" doc:"times as long a step of theirs lasts; null: none does"`

@@ -37,7 +37,7 @@ type Autoscale struct {
 	On             string          `yaml:"on" names:"autoscale-signals" doc:"what it looks at: queue requests kv ttft schedule"`
 	Target         float64         `yaml:"target,omitempty" doc:"requests of a replica, share of its cache, or share of late first tokens; null: a schedule"`
 	Low            float64         `yaml:"low" bound:"[0,1]" doc:"share of the cache that one replica fewer may use, on queue and ttft"`
-	MinReplicas    int             `yaml:"min_replicas" unit:"replicas" doc:"replicas at least"`
+	MinReplicas    int             `yaml:"min_replicas" unit:"replicas" doc:"replicas at least; 0: none where no request has been for stabilisation_s, and the next one starts one and waits for it"`
 	IntervalS      float64         `yaml:"interval_s" bound:"[1e-3,horizon]" doc:"seconds between looks"`
 	ProvisionS     float64         `yaml:"provision_s" bound:"[0,horizon]" doc:"seconds from the decision to the beginning of a cold start"`
 	StabilisationS float64         `yaml:"stabilisation_s" bound:"[0,horizon]" doc:"seconds in which fewer must have been enough before one goes"`

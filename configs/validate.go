@@ -64,6 +64,10 @@ func (p *Pool) check(c *checker, path string) {
 		c.fail(path+".replicas_max", "%d is below replicas, %d; expected at least that, or null", p.ReplicasMax, p.Replicas)
 	}
 	p.checkStragglers(c, path)
+	if p.StartsCold && p.ColdStartS == 0 && p.WeightsLoadBps == 0 {
+		c.fail(path+".starts_cold", "true has no effect without cold_start_s or weights_load_bps; "+
+			"expected one of them, or null")
+	}
 	if p.Model != "" && p.Role != RoleEncode {
 		c.fail(path+".model", "%q, but a pool of role %s runs the scenario's; accepted: null, or role %s", p.Model, p.Role,
 			RoleEncode)

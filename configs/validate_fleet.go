@@ -96,7 +96,7 @@ func (s *Scenario) checkAutoscale(c *checker) {
 				c.fail(path+"pool", "%q is that of autoscale[%d] already; expected another", a.Pool, j)
 			}
 		}
-		c.whole(path+"min_replicas", int64(a.MinReplicas), 1, int64(pool.ReplicasLimit()))
+		c.whole(path+"min_replicas", int64(a.MinReplicas), 0, int64(pool.ReplicasLimit()))
 		a.checkTarget(c, path, pool)
 		if a.On == OnTTFT {
 			s.checkTTFT(c, path, pool)

@@ -65,6 +65,7 @@ type control struct {
 	observe    func(*Cluster, Time) Time
 	observeAt  Time
 	controller Controller
+	activator  Activator // controller, if it is one
 	controlAt  Time
 	arrivals   arrivalObserver
 	cancelled  func() bool
@@ -118,6 +119,7 @@ func New(c Config) (*Cluster, error) {
 	}
 	if c.Controller != nil {
 		cl.controlAt = 0
+		cl.activator, _ = c.Controller.(Activator)
 	}
 	cl.findPause()
 	cl.build(c.Pools)

@@ -122,16 +122,16 @@ func (c *Cluster) Fail(in *Instance, retry bool) {
 	in.queue.clear()
 	in.load, in.prompts = 0, 0
 	in.reset()
+	if to := in.next; to != nil {
+		in.next = nil
+		c.Start(to, in.after)
+	}
 	for i := range lost {
 		if !retry {
 			c.done(&lost[i], c.now, Failed)
 			continue
 		}
 		c.restart(&lost[i])
-	}
-	if to := in.next; to != nil {
-		in.next = nil
-		c.Start(to, in.after)
 	}
 }
 

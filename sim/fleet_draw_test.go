@@ -71,6 +71,7 @@ func drawPool(t *rapid.T, sc scenario) scenario {
 	}
 	if one("cold", 0, 0, 0, 1) == 1 {
 		p.coldStart = sim.Duration(one("cold_start_ms", 1, 500)) * sim.Millisecond
+		p.startsCold = rapid.Bool().Draw(t, "starts cold")
 	}
 	drawSpeculation(t, &p)
 	if p.speculation != nil && sc.speculation != nil {
@@ -139,6 +140,8 @@ func (sc *scenario) drawScript(rnd *rand.Rand) {
 			p.size = rnd.IntN(p.size + 1)
 		}
 	}
+	sc.activates = rnd.IntN(2) == 0
+	sc.activation = sim.Duration(rnd.IntN(3)) * 7 * sim.Millisecond
 	end := sc.requests[len(sc.requests)-1].Arrival + sim.Time(sim.Second)
 	for range 1 + rnd.IntN(12) {
 		at := sim.Time(rnd.Int64N(int64(end)))

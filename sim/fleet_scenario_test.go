@@ -16,6 +16,9 @@ type fleetScenario struct {
 	refusal    int32 // every so many-th request; 0: none
 	egress     sim.Duration
 	script     []action
+	startsCold bool         // the instances of the beginning
+	activates  bool         // the controller starts an instance for the first request at a gate
+	activation sim.Duration // from then to its cold start
 }
 
 // split returns the route of r.
@@ -48,6 +51,9 @@ func (sc *scenario) extend(c *sim.Config) {
 	}
 	if len(sc.script) > 0 {
 		c.Controller = &controller{script: sc.script}
+		if sc.activates {
+			c.Controller = &activator{controller{script: sc.script}, sc.activation}
+		}
 	}
 }
 
@@ -71,6 +77,21 @@ func (s *controller) Control(now sim.Time, c *sim.Cluster) sim.Time {
 		return sim.Forever
 	}
 	return s.script[0].at
+}
+
+// activator starts an instance for the first request that waits for one, too.
+type activator struct {
+	controller
+	after sim.Duration
+}
+
+func (s *activator) Activate(_ sim.Time, p *sim.Pool, c *sim.Cluster) {
+	for i := range p.Replicas() {
+		if in := p.Replica(i); in.Live() || in.Starting() {
+			return
+		}
+	}
+	c.Start(p, s.after)
 }
 
 func (s *controller) act(a action, c *sim.Cluster) {

@@ -82,6 +82,35 @@ func TestAGateOpensWhenAnInstanceComes(t *testing.T) {
 	require.Equal(t, "failed", j.ended[2], "its client has cancelled")
 }
 
+// TestARequestWakesAPoolOfNoInstance: it and those behind it wait for the cold start, from its arrival on.
+func TestARequestWakesAPoolOfNoInstance(t *testing.T) {
+	sc := two(sim.Request{Prompt: 20, Output: 2, Arrival: sim.Time(sim.Second)},
+		sim.Request{Prompt: 20, Output: 2, Arrival: sim.Time(2 * sim.Second)})
+	sc.size, sc.sizeMax, sc.coldStart = 0, 2, 3*sim.Second
+	sc.activates, sc.activation = true, 500*sim.Millisecond
+	sc.script = []action{{at: 0, what: "drain"}} // of what is down
+	j, cl := play(t, sc, "woken")
+	first := sim.Time(4500 * sim.Millisecond).Add(promptTime)
+	for id := range int32(2) {
+		require.Equal(t, []sim.Time{first, first.Add(stepTime)}, j.tokens[id])
+	}
+	require.InDelta(t, cl.Now().Seconds()-1, cl.PoolTotals(0).UpS, 1e-9, "one instance is paid for, from the arrival on")
+}
+
+// TestInstancesOfTheBeginningAreUp unless their pool starts cold.
+func TestInstancesOfTheBeginningAreUp(t *testing.T) {
+	for _, cold := range []bool{false, true} {
+		sc := two(sim.Request{Prompt: 20, Output: 1})
+		sc.coldStart, sc.startsCold = 3*sim.Second, cold
+		want := sim.Time(promptTime)
+		if cold {
+			want = want.Add(3 * sim.Second)
+		}
+		j, _ := play(t, sc, "begins")
+		require.Equal(t, []sim.Time{want}, j.tokens[0])
+	}
+}
+
 // TestRequestsThatWaitForAnInstanceThatNeverStartsAreReported: nothing is dropped in silence.
 func TestRequestsThatWaitForAnInstanceThatNeverStartsAreReported(t *testing.T) {
 	sc := handing(sim.Stage{}, sim.Request{Prompt: 32, Output: 20}, sim.Request{Prompt: 32, Output: 20},

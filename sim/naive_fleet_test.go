@@ -37,7 +37,7 @@ func runNaive(sc scenario) *naiveFleet {
 			n.fresh(in)
 			if i < p.size {
 				in.life = "live"
-				if p.coldStart > 0 {
+				if p.startsCold && p.coldStart > 0 {
 					in.cold, in.end = true, sim.Time(0).Add(p.coldStart)
 				}
 			}
@@ -235,6 +235,7 @@ func (n *naive) offer(g gated) {
 	in := n.pick()
 	if in == nil {
 		n.gate = append(n.gate, g)
+		n.activate()
 		n.cover["waits at a gate"]++
 		if g.move {
 			n.cover["KV transfers at a gate"]++

@@ -63,6 +63,17 @@ func (n *naive) begins(after sim.Duration) {
 	}
 }
 
+// activate starts an instance for the first request that waits at the gate, where the controller does so.
+func (n *naive) activate() {
+	if !n.sc.activates || slices.ContainsFunc(n.members, func(in *naiveInstance) bool {
+		return in.life == "live" || in.life == "starting"
+	}) {
+		return
+	}
+	n.cover["woken by a request"]++
+	n.begins(n.sc.activation)
+}
+
 // up ends the start of an instance.
 func (n *naive) up(in *naiveInstance) {
 	in.cold, in.end = false, sim.Forever

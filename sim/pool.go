@@ -24,7 +24,8 @@ type PoolSpec struct {
 	PromptMax          int32        // prompt tokens; longer requests are rejected; 0: no such limit
 	Windows            []Window     // limits on attention that Model prices; at most two
 	PrefixCaching      bool         // reuse the cache of equal prompt beginnings
-	ColdStart          Duration     // until which an instance loads and compiles, and requests wait
+	ColdStart          Duration     // that an instance which is started takes to load and compile, while requests wait
+	StartsCold         bool         // so do the instances of the beginning; otherwise they are up at time 0
 	AsyncScheduling    bool         // a batch is fixed one step before it runs; see Instance.Head
 	SwapBlocks         int64        // host memory for swapped sequences, in blocks
 	OffloadBlocks      int64        // host memory for what the prefix cache evicts, in blocks
@@ -114,7 +115,7 @@ func (p *Pool) addInstances(c *Cluster) {
 			continue
 		}
 		in.life = live
-		if p.ColdStart > 0 {
+		if p.StartsCold && p.ColdStart > 0 {
 			in.cold, in.step.end = true, Time(0).Add(p.ColdStart)
 			c.ends.Set(in.ID, in.step.end)
 		}

@@ -44,6 +44,12 @@ type Controller interface {
 	Control(now Time, c *Cluster) (next Time)
 }
 
+// Activator is a Controller that acts as soon as a request begins to wait at the gate of p, where no instance takes
+// requests: it need not wait for an instant that it named before.
+type Activator interface {
+	Activate(now Time, p *Pool, c *Cluster)
+}
+
 // Scheduler decides what an instance runs next. It is asked when a batch may change, not per token: its answer holds
 // for the number of steps it returns (0: no limit) unless something arrives, finishes or fails to fit. It acts only
 // through w and must depend only on queue, batch and cache. Implemented in policies.

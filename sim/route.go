@@ -214,6 +214,9 @@ func (c *Cluster) waitAtGate(p *Pool, r *Request) {
 	if r.Deadline != 0 {
 		c.deadlines.Push(r.Deadline, int64(r.ID), place{noSlot, at})
 	}
+	if c.activator != nil {
+		c.activator.Activate(c.now, p, c)
+	}
 }
 
 // openGate lets the requests at the gate of p in, in order.

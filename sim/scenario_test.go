@@ -99,6 +99,7 @@ func drawScenario(t *rapid.T) scenario {
 	sc.ahead = rapid.Bool().Draw(t, "ahead")
 	if first := sc.requests[0]; first.Output%3 == 0 { // as good as a draw
 		sc.coldStart = []sim.Duration{1, 500, 20_000}[first.Prompt%3] * sim.Millisecond
+		sc.startsCold = first.Prompt%2 == 0
 	}
 	if n := len(sc.requests); n%5 == 0 { // as above, for another fifth
 		noise, err := fleet.NewNoise(fleet.Noise{Jitter: .1, NeighbourShare: .3, NeighbourSlowdown: 1.5,
@@ -264,9 +265,9 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.maxNumSeqs, RecomputeLastToken: sc.recomputes,
 		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,
-		AsyncScheduling: sc.ahead, ColdStart: sc.coldStart, Noise: sc.noise, SwapBlocks: sc.swapBlocks,
-		Speculation: sc.speculation,
-		Classes:     sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
+		AsyncScheduling: sc.ahead, ColdStart: sc.coldStart, StartsCold: sc.startsCold, Noise: sc.noise,
+		SwapBlocks: sc.swapBlocks, Speculation: sc.speculation,
+		Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 	}
 	if contents && !sc.uncached {
 		p.PrefixCaching, p.OffloadBlocks = true, sc.offload

@@ -38,7 +38,7 @@ func drawPool(t *rapid.T, name, role string) string {
 		b += "    straggler_replicas: 1\n    straggler_slowdown: 1.5\n"
 	}
 	if rapid.IntRange(0, 4).Draw(t, name+" cold") == 0 {
-		b += "    cold_start_s: 2\n"
+		b += fmt.Sprintf("    cold_start_s: 2\n    starts_cold: %t\n", rapid.Bool().Draw(t, name+" begins"))
 	}
 	if role == configs.RolePrefill {
 		b += fmt.Sprintf("    kv_transfer: %s\n    first_token: %s\n",
@@ -105,7 +105,8 @@ func drawEvents(t *rapid.T, names []string) (b string) {
 	if rapid.IntRange(0, 2).Draw(t, "autoscale") == 0 {
 		on := rapid.SampledFrom([]string{"on: queue, target: 2", "on: requests, target: 8", "on: kv, target: 0.5",
 			"on: schedule, schedule: [{at_s: 1, replicas: 3}, {at_s: 6, replicas: 1}]"}).Draw(t, "on")
-		b += fmt.Sprintf("autoscale: [{pool: %s, interval_s: 1, stabilisation_s: 2, provision_s: 0.5, %s}]\n", name, on)
+		b += fmt.Sprintf("autoscale: [{pool: %s, min_replicas: %d, interval_s: 1, stabilisation_s: 2, "+
+			"provision_s: 0.5, %s}]\n", name, rapid.IntRange(0, 1).Draw(t, "least"), on)
 	}
 	if rapid.IntRange(0, 3).Draw(t, "admission") == 0 {
 		b += "admission: {rate_per_s: 20, burst: 10, queue_limit: 8}\n"

@@ -84,6 +84,7 @@ func (b *Built) warnings(sent int64) []string {
 			}
 		}
 	}
+	notes = append(notes, noteColdStarts(b.Scenario)...)
 	notes = append(notes, noteChoices(b.Scenario)...)
 	notes = append(notes, b.noteSessions()...)
 	notes = append(notes, noteStream(b.Scenario)...)

@@ -21,8 +21,9 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 		Name: p.Name, Size: p.Replicas, SizeMax: p.ReplicasMax, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize),
 		MaxModelLen:    r.MaxModelLen,
 		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
-		ColdStart: r.coldStart(p), AsyncScheduling: p.AsyncScheduling, PromptMax: r.PromptMax, SwapBlocks: r.SwapBlocks,
-		Classes: len(s.Workload.Classes),
+		ColdStart: r.coldStart(p), StartsCold: p.StartsCold, AsyncScheduling: p.AsyncScheduling, PromptMax: r.PromptMax,
+		SwapBlocks: r.SwapBlocks,
+		Classes:    len(s.Workload.Classes),
 	}
 	pool.PrefixCaching, err = prefixCaching(s, r, p)
 	if err != nil {

@@ -7,12 +7,19 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-var _ sim.Controller = (*Autoscale)(nil)
+var (
+	_ sim.Controller = (*Autoscale)(nil)
+	_ sim.Activator  = (*Autoscale)(nil)
+)
 
 // Autoscale adapts the number of a pool's instances to its load, which it observes every Interval. It starts instances
 // Provision ahead of their cold start. It drains an instance only if fewer were enough throughout the last
 // Stabilisation, as Kubernetes' horizontal pod autoscaler does: first an instance that is still starting, then the one
 // with the fewest requests, of equals the one with the highest ID, and never the last that takes requests.
+//
+// With a Min of 0 the pool may go down to no instance, by any signal, once it has had no request throughout the last
+// Stabilisation. The first request that finds none starts one at once, without waiting for the next observation, as
+// Knative's activator does (from memory); while there are requests, at least one instance stays.
 type Autoscale struct {
 	a    AutoscaleArguments
 	past []demand    // of the last Stabilisation, in order of time
@@ -69,19 +76,37 @@ func (s *Autoscale) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	if now == 0 && s.a.On != "schedule" {
 		s.past = append(s.past, demand{now, min(s.a.Max, have)}) // the load is not known yet
 	}
-	want := min(s.a.Max, max(s.a.Min, s.want(now, c.Pool(s.a.Pool), &state)))
+	want := min(s.a.Max, max(s.least(&state), s.want(now, c.Pool(s.a.Pool), &state)))
 	most := s.remember(demand{now, want})
 	pool := c.Pool(s.a.Pool)
 	for ; have < want && c.Start(pool, s.a.Provision) != nil; have++ {
 	}
 	for ; have > most; have-- {
-		in := drainable(pool)
+		in := s.drainable(pool)
 		if in == nil {
 			break
 		}
 		c.Drain(in)
 	}
 	return s.next(now)
+}
+
+// Activate implements sim.Activator: it starts an instance of a pool that may have none.
+func (s *Autoscale) Activate(now sim.Time, p *sim.Pool, c *sim.Cluster) {
+	if s.a.Min > 0 || p != c.Pool(s.a.Pool) {
+		return
+	}
+	if state := c.PoolState(s.a.Pool, now); state.Live+state.Starting == 0 {
+		c.Start(p, s.a.Provision)
+	}
+}
+
+// least returns how many instances there must be: one for requests, even where the pool may have none.
+func (s *Autoscale) least(state *sim.Observation) int {
+	if s.a.Min == 0 && state.Running+state.Waiting+state.Transferring > 0 {
+		return 1
+	}
+	return s.a.Min
 }
 
 // remember adds d to the demands of the last Stabilisation, and returns the largest of them.
@@ -109,9 +134,9 @@ func (s *Autoscale) next(now sim.Time) sim.Time {
 	return next
 }
 
-// drainable returns the instance of p whose drain costs least, or nil if there is none but the last that takes
-// requests.
-func drainable(p *sim.Pool) (best *sim.Instance) {
+// drainable returns the instance of p whose drain costs least, or nil if there is none, or none but the last that takes
+// requests, which must stay.
+func (s *Autoscale) drainable(p *sim.Pool) (best *sim.Instance) {
 	for i := range p.Replicas() {
 		if in := p.Replica(i); in.Starting() {
 			best = in
@@ -119,6 +144,9 @@ func drainable(p *sim.Pool) (best *sim.Instance) {
 	}
 	if best != nil {
 		return best
+	}
+	if s.a.Min == 0 && p.Len() == 1 {
+		return p.Instance(0)
 	}
 	return leastNeeded(p)
 }
@@ -139,9 +167,9 @@ func leastNeeded(p *sim.Pool) (best *sim.Instance) {
 
 func (a *AutoscaleArguments) validate(most int) error {
 	switch {
-	case a.Min < 1 || a.Max < a.Min || a.Max > most:
+	case a.Min < 0 || a.Max < max(1, a.Min) || a.Max > most:
 		return fmt.Errorf("policies: autoscale: min_replicas is %d and replicas_max %d, "+
-			"must be at least 1, in this order, and at most %d", a.Min, a.Max, most)
+			"must be at least 0 and 1, in this order, and at most %d", a.Min, a.Max, most)
 	case a.Interval < sim.Millisecond:
 		return fmt.Errorf("policies: autoscale: interval_s is %g, must be at least 0.001", a.Interval.Seconds())
 	case a.Provision < 0 || a.Stabilisation < 0:
@@ -177,9 +205,9 @@ func (a *AutoscaleArguments) validateSchedule() error {
 		return fmt.Errorf("policies: autoscale: on schedule, but the schedule has no rows")
 	}
 	for i, row := range a.Schedule {
-		if row.At < 0 || i > 0 && row.At <= a.Schedule[i-1].At || row.Replicas < 1 {
+		if row.At < 0 || i > 0 && row.At <= a.Schedule[i-1].At || row.Replicas < 0 {
 			return fmt.Errorf("policies: autoscale: row %d of the schedule is %g s, %d replicas; "+
-				"times must grow from 0 on and replicas be at least 1", i, row.At.Seconds(), row.Replicas)
+				"times must grow from 0 on and replicas be at least 0", i, row.At.Seconds(), row.Replicas)
 		}
 	}
 	return nil

@@ -134,17 +134,17 @@ func TestAutoscaleStaysWithinItsLimits(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		on := rapid.SampledFrom(fleet.AutoscaleSignals()[:4]).Draw(r, "on")
 		a := scaling(on, rapid.SampledFrom([]float64{.01, .3, .9}).Draw(r, "target"))
-		a.Min = rapid.IntRange(1, 3).Draw(r, "min")
-		a.Max = a.Min + rapid.IntRange(0, 3).Draw(r, "more")
+		a.Min = rapid.IntRange(0, 3).Draw(r, "min")
+		a.Max = max(1, a.Min+rapid.IntRange(0, 3).Draw(r, "more"))
 		a.Stabilisation = sim.Duration(rapid.IntRange(0, 50).Draw(r, "stabilisation")) * sim.Second
 		a.Provision = sim.Duration(rapid.IntRange(0, 30).Draw(r, "provision")) * sim.Second
 		rate := rapid.SampledFrom([]float64{.1, 1, 10}).Draw(r, "rate")
 		run := func() string {
 			var sizes []int
-			p := testcluster.NewPool(a.Min, routers.LeastLoaded{})
+			p := testcluster.NewPool(max(1, a.Min), routers.LeastLoaded{})
 			p.SizeMax, p.FirstTokenDue = 6, 3*sim.Second
 			c, e := testcluster.New(func(c *sim.Config) {
-				c.Controller = guarded{t, testcluster.Must(fleet.NewAutoscale(a, 6)), &sizes}
+				c.Controller = wakeful{guarded{t, testcluster.Must(fleet.NewAutoscale(a, 6)), &sizes}}
 			}, testcluster.Various(150, rate), p)
 			c.Run()
 			require.Equal(r, 150, e.Count(sim.Completed))
@@ -156,10 +156,41 @@ func TestAutoscaleStaysWithinItsLimits(t *testing.T) {
 	})
 }
 
+// TestAutoscaleGoesToNoInstanceAndBack: 100 s without a request after the last one ended the instance goes, nothing is
+// paid for then, and the next request waits for provision and cold start, from its arrival on and not from the next
+// observation. The one behind it finds the instance up.
+func TestAutoscaleGoesToNoInstanceAndBack(t *testing.T) {
+	for _, a := range []fleet.AutoscaleArguments{
+		scaling("queue", 4), scaling("requests", 8), scaling("kv", .12), scaling("ttft", .1), scaling("schedule", 0),
+	} {
+		t.Run(a.On, func(t *testing.T) {
+			a.Min, a.Stabilisation = 0, 100*sim.Second // and no first token is overdue for the cold start
+			a.Schedule = []fleet.ScheduledSize{{At: 0, Replicas: 1}, {At: testcluster.At(50), Replicas: 0}}
+			if a.On != "schedule" {
+				a.Schedule = nil
+			}
+			p := testcluster.NewPool(1, routers.LeastLoaded{})
+			p.SizeMax, p.ColdStart, p.FirstTokenDue = 6, 10*sim.Second, 40*sim.Second
+			var sizes []int
+			c, e := testcluster.New(func(c *sim.Config) {
+				c.Controller = wakeful{guarded{t, testcluster.Must(fleet.NewAutoscale(a, 6)), &sizes}}
+			}, []sim.Request{{Prompt: 10, Output: 6}, {Prompt: 10, Output: 6, Arrival: testcluster.At(38)},
+				{Prompt: 10, Output: 6, Arrival: testcluster.At(503)}, {Prompt: 10, Output: 6, Arrival: testcluster.At(600)}}, p)
+			c.Run()
+			assert.Equal(t, 4, e.Count(sim.Completed))
+			assert.Equal(t, []sim.Duration{sim.Second, sim.Second, 31 * sim.Second, sim.Second},
+				[]sim.Duration{e.Wait[0], e.Wait[1], e.Wait[2], e.Wait[3]})
+			// The request of 38 s ends at 44 s; the observation at 40 s is the last that has seen one.
+			assert.Equal(t, []int{1, 0}, sizes[14:16], "140 s and 150 s")
+			assert.InDelta(t, 150+(c.Now().Seconds()-503), c.PoolTotals(0).UpS, 1e-9)
+		})
+	}
+}
+
 // TestAutoscaleRefusesWhatMakesNoSense, with the value.
 func TestAutoscaleRefusesWhatMakesNoSense(t *testing.T) {
 	for want, change := range map[string]func(*fleet.AutoscaleArguments){
-		"min_replicas is 0":     func(a *fleet.AutoscaleArguments) { a.Min = 0 },
+		"min_replicas is -1":    func(a *fleet.AutoscaleArguments) { a.Min = -1 },
 		"replicas_max 7":        func(a *fleet.AutoscaleArguments) { a.Max = 7 },
 		"interval_s is 0":       func(a *fleet.AutoscaleArguments) { a.Interval = 0 },
 		"provision_s is -1":     func(a *fleet.AutoscaleArguments) { a.Provision = -sim.Second },

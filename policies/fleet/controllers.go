@@ -2,7 +2,10 @@ package fleet
 
 import "github.com/decodesim/decodesim/sim"
 
-var _ sim.Controller = (*Controllers)(nil)
+var (
+	_ sim.Controller = (*Controllers)(nil)
+	_ sim.Activator  = (*Controllers)(nil)
+)
 
 // Controllers are several controllers as one. Those that are due at one instant act in the order of the list.
 type Controllers struct {
@@ -31,4 +34,13 @@ func (a *Controllers) Control(now sim.Time, c *sim.Cluster) sim.Time {
 		earliest = min(earliest, a.next[i])
 	}
 	return earliest
+}
+
+// Activate implements sim.Activator: the controllers that are Activators act in the order of the list.
+func (a *Controllers) Activate(now sim.Time, p *sim.Pool, c *sim.Cluster) {
+	for _, controller := range a.list {
+		if activator, ok := controller.(sim.Activator); ok {
+			activator.Activate(now, p, c)
+		}
+	}
 }

@@ -48,6 +48,19 @@ type guarded struct {
 	seen *[]int // instances of the first pool that take requests or are starting, after it has acted
 }
 
+// wakeful is a guarded Activator, which may take the last instance of a pool.
+type wakeful struct{ guarded }
+
+func (w wakeful) Control(now sim.Time, c *sim.Cluster) sim.Time {
+	next := w.Controller.Control(now, c)
+	w.note(now, c)
+	return next
+}
+
+func (w wakeful) Activate(now sim.Time, p *sim.Pool, c *sim.Cluster) {
+	w.Controller.(sim.Activator).Activate(now, p, c)
+}
+
 func (g guarded) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	var before [4]int
 	for i := range c.Pools() {
@@ -57,9 +70,13 @@ func (g guarded) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	for i := range c.Pools() {
 		assert.True(g.t, before[i] == 0 || c.Pool(i).Len() > 0, "pool %d lost its last instance at %v", i, now)
 	}
+	g.note(now, c)
+	return next
+}
+
+func (g guarded) note(now sim.Time, c *sim.Cluster) {
 	if g.seen != nil {
 		o := c.PoolState(0, now)
 		*g.seen = append(*g.seen, o.Live+o.Starting)
 	}
-	return next
 }
