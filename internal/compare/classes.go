@@ -24,7 +24,6 @@ func classNames(trials [][]*metrics.Summary) []string {
 
 // classMetrics are those of the requests of one class.
 func classMetrics(class string) []comparedMetric {
-	ttft := sampleOf(class, func(s *Served) float64 { return s.TTFT.Seconds() })
 	row := func(metric, name, unit string, of func(*metrics.ClassResult) float64) comparedMetric {
 		return comparedMetric{metric: "classes." + class + "." + metric, name: name, unit: unit,
 			of: func(s *metrics.Summary) float64 {
@@ -35,24 +34,21 @@ func classMetrics(class string) []comparedMetric {
 				return of(&s.Classes[i])
 			}}
 	}
-	paired := func(m comparedMetric, sample func(*Served) float64, reduce func([]float64) float64,
-		perBatch int) comparedMetric {
-		m.sample, m.reduce, m.perBatch = sample, reduce, perBatch
-		return m
+	var all []comparedMetric
+	for _, r := range latencyRows() {
+		whole := r.metric()
+		if !slices.Contains([]string{"TTFT mean", "TTFT p99", "TPOT mean"}, whole.name) {
+			continue
+		}
+		own := row(whole.metric, whole.name, "s", func(c *metrics.ClassResult) float64 {
+			return sampled(r.of(&c.Latency), r.statistic)
+		})
+		own.sample, own.statistic = sampleOf(class, r.sample), r.statistic
+		all = append(all, own)
 	}
-	return []comparedMetric{
-		paired(row("latency.ttft_s.mean", "TTFT mean", "s", func(c *metrics.ClassResult) float64 {
-			return sampled(&c.Latency.TTFT, c.Latency.TTFT.Mean)
-		}), ttft, mean, perMean),
-		paired(row("latency.ttft_s.p99", "TTFT p99", "s", func(c *metrics.ClassResult) float64 {
-			return sampled(&c.Latency.TTFT, c.Latency.TTFT.P99)
-		}), ttft, quantile(.99), perTail),
-		paired(row("latency.tpot_s.mean", "TPOT mean", "s", func(c *metrics.ClassResult) float64 {
-			return sampled(&c.Latency.TPOT, c.Latency.TPOT.Mean)
-		}), sampleOf(class, (*Served).tpotS), mean, perMean),
+	return append(all,
 		row("slo.attainment", "SLO met", "share", func(c *metrics.ClassResult) float64 { return attainment(c.SLO) }),
-		row("slo.goodput_per_s", "goodput", "requests/s", func(c *metrics.ClassResult) float64 { return goodput(c.SLO) }),
-	}
+		row("slo.goodput_per_s", "goodput", "requests/s", func(c *metrics.ClassResult) float64 { return goodput(c.SLO) }))
 }
 
 // sampleOf is a sample of the requests of one class alone.
@@ -66,11 +62,11 @@ func sampleOf(class string, sample func(*Served) float64) func(*Served) float64 
 }
 
 // sampled returns a statistic of a distribution; NaN: it has no samples.
-func sampled(q *metrics.Quantiles, x float64) float64 {
+func sampled(q *metrics.Quantiles, s statistic) float64 {
 	if q.N == 0 {
 		return math.NaN()
 	}
-	return x
+	return s.of(q)
 }
 
 // attainment and goodput are NaN without limits.

@@ -9,7 +9,7 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// SchemaComparison names the format of compare.json. Fields are added, never renamed.
+// Schema names the format of compare.json. Fields are added, never renamed.
 const Schema = "decodesim/compare/v1"
 
 // Comparison is scenarios that served the same requests, each beside the first. Scenarios, Seeds, Diff and what they
@@ -64,7 +64,7 @@ type KeyDiff struct {
 	Values []string `json:"values"`
 }
 
-// ComparedItem is one metric of every scenario.
+// Item is one metric of every scenario.
 type Item struct {
 	Metric      string         `json:"metric"`          // where it stands in summary.json, a class under its name
 	Class       string         `json:"class,omitempty"` // of the requests that it is of; absent: of all

@@ -3,6 +3,8 @@ package compare
 import (
 	"cmp"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -12,11 +14,18 @@ type comparedMetric struct {
 	metric, name, unit string
 	of                 func(*metrics.Summary) float64 // NaN: there is none
 
-	// Of a metric that is a statistic of single requests: the sample of one, the statistic, and the least requests that
-	// say something of it. A nil sample: no interval from one run.
-	sample   func(*Served) float64
+	// Of a metric that is a statistic of single requests: the sample of one, and the statistic. A nil sample: no interval
+	// from one run.
+	sample func(*Served) float64
+	statistic
+}
+
+// statistic is what a metric says of a distribution.
+type statistic struct {
+	key      string
+	of       func(*metrics.Quantiles) float64
 	reduce   func([]float64) float64
-	perBatch int
+	perBatch int // the least requests that say something of it
 }
 
 const (
@@ -25,42 +34,79 @@ const (
 	perTail   = 100 // that a p99 takes: its rank is the last but one
 )
 
+func meanOf() statistic {
+	return statistic{"mean", func(q *metrics.Quantiles) float64 { return q.Mean }, mean, perMean}
+}
+
+func p50Of() statistic {
+	return statistic{"p50", func(q *metrics.Quantiles) float64 { return q.P50 }, quantile(.5), perMedian}
+}
+
+func p99Of() statistic {
+	return statistic{"p99", func(q *metrics.Quantiles) float64 { return q.P99 }, quantile(.99), perTail}
+}
+
+func maxOf() statistic {
+	return statistic{"max", func(q *metrics.Quantiles) float64 { return q.Max }, slices.Max[[]float64], math.MaxInt}
+}
+
+// latencyRow is a row of a comparison: a latency, and a statistic of it.
+type latencyRow struct {
+	key, name string
+	of        func(*metrics.Latency) *metrics.Quantiles
+	sample    func(*Served) float64 // nil: it is of tokens
+	statistic statistic
+}
+
+// latencyRows are those of all requests.
+func latencyRows() []latencyRow {
+	ttft := func(l *metrics.Latency) *metrics.Quantiles { return &l.TTFT }
+	itl := func(l *metrics.Latency) *metrics.Quantiles { return &l.ITL }
+	tpot := func(l *metrics.Latency) *metrics.Quantiles { return &l.TPOT }
+	e2e := func(l *metrics.Latency) *metrics.Quantiles { return &l.E2E }
+	queue := func(l *metrics.Latency) *metrics.Quantiles { return &l.Queue }
+	ttftS := func(s *Served) float64 { return s.TTFT.Seconds() }
+	e2eS := func(s *Served) float64 { return s.E2E.Seconds() }
+	queueS := func(s *Served) float64 { return s.Queue.Seconds() }
+	return []latencyRow{
+		{"ttft_s", "TTFT", ttft, ttftS, meanOf()},
+		{"ttft_s", "TTFT", ttft, ttftS, p50Of()},
+		{"ttft_s", "TTFT", ttft, ttftS, p99Of()},
+		{"itl_s", "ITL", itl, nil, p50Of()},
+		{"itl_s", "ITL", itl, nil, p99Of()},
+		{"itl_s", "ITL", itl, nil, maxOf()},
+		{"tpot_s", "TPOT", tpot, (*Served).tpotS, meanOf()},
+		{"e2e_s", "E2E", e2e, e2eS, meanOf()},
+		{"e2e_s", "E2E", e2e, e2eS, p99Of()},
+		{"queue_s", "queue", queue, queueS, p99Of()},
+	}
+}
+
+// metric is the row for all requests of a run.
+func (r latencyRow) metric() comparedMetric {
+	return comparedMetric{metric: "latency." + r.key + "." + r.statistic.key, name: r.name + " " + r.statistic.key,
+		unit: "s", sample: r.sample, statistic: r.statistic,
+		of: func(s *metrics.Summary) float64 { return r.statistic.of(r.of(&s.Latency)) }}
+}
+
 func comparedMetrics() []comparedMetric {
-	ttft := func(s *Served) float64 { return s.TTFT.Seconds() }
-	e2e := func(s *Served) float64 { return s.E2E.Seconds() }
-	queue := func(s *Served) float64 { return s.Queue.Seconds() }
-	p50, p99 := quantile(.5), quantile(.99)
-	return append([]comparedMetric{
-		{"latency.ttft_s.mean", "TTFT mean", "s", func(s *metrics.Summary) float64 { return s.Latency.TTFT.Mean }, ttft, mean,
-			perMean},
-		{"latency.ttft_s.p50", "TTFT p50", "s", func(s *metrics.Summary) float64 { return s.Latency.TTFT.P50 }, ttft, p50,
-			perMedian},
-		{"latency.ttft_s.p99", "TTFT p99", "s", func(s *metrics.Summary) float64 { return s.Latency.TTFT.P99 }, ttft, p99,
-			perTail},
-		{"latency.itl_s.p50", "ITL p50", "s", func(s *metrics.Summary) float64 { return s.Latency.ITL.P50 }, nil, nil, 0},
-		{"latency.itl_s.p99", "ITL p99", "s", func(s *metrics.Summary) float64 { return s.Latency.ITL.P99 }, nil, nil, 0},
-		{"latency.itl_s.max", "ITL max", "s", func(s *metrics.Summary) float64 { return s.Latency.ITL.Max }, nil, nil, 0},
-		{"latency.tpot_s.mean", "TPOT mean", "s", func(s *metrics.Summary) float64 { return s.Latency.TPOT.Mean },
-			(*Served).tpotS, mean, perMean},
-		{"latency.e2e_s.mean", "E2E mean", "s", func(s *metrics.Summary) float64 { return s.Latency.E2E.Mean }, e2e, mean,
-			perMean},
-		{"latency.e2e_s.p99", "E2E p99", "s", func(s *metrics.Summary) float64 { return s.Latency.E2E.P99 }, e2e, p99,
-			perTail},
-		{"latency.queue_s.p99", "queue p99", "s", func(s *metrics.Summary) float64 { return s.Latency.Queue.P99 }, queue, p99,
-			perTail},
-	}, runMetrics()...)
+	var all []comparedMetric
+	for _, r := range latencyRows() {
+		all = append(all, r.metric())
+	}
+	return append(all, runMetrics()...)
 }
 
 // chunkMetrics are of the gaps between chunks, where some tokens come together and ITL is zero for most.
 func chunkMetrics() []comparedMetric {
-	gaps := func(metric, name string, of func(*metrics.Quantiles) float64) comparedMetric {
-		return comparedMetric{metric: "latency.itl_chunk_s." + metric, name: name, unit: "s",
-			of: func(s *metrics.Summary) float64 { return of(&s.Latency.ITLChunk) }}
+	var all []comparedMetric
+	for _, s := range []statistic{p50Of(), p99Of()} {
+		row := latencyRow{key: "itl_chunk_s", statistic: s,
+			of: func(l *metrics.Latency) *metrics.Quantiles { return &l.ITLChunk }}.metric()
+		row.name = "ITL " + s.key + ", chunks"
+		all = append(all, row)
 	}
-	return []comparedMetric{
-		gaps("p50", "ITL p50, chunks", func(q *metrics.Quantiles) float64 { return q.P50 }),
-		gaps("p99", "ITL p99, chunks", func(q *metrics.Quantiles) float64 { return q.P99 }),
-	}
+	return all
 }
 
 // bursts reports whether tokens come together in some of the runs.
@@ -83,6 +129,7 @@ func runMetrics() []comparedMetric {
 	count := func(metric, name string, of func(*metrics.Requests) int64) comparedMetric {
 		return whole("requests."+metric, name, "", func(s *metrics.Summary) float64 { return float64(of(&s.Requests)) })
 	}
+	_, busyName, _ := strings.Cut(busyMetric, ".")
 	return []comparedMetric{
 		whole("throughput.requests_per_s", "throughput", "requests/s",
 			func(s *metrics.Summary) float64 { return s.Throughput.RequestsPerS }),
@@ -99,9 +146,20 @@ func runMetrics() []comparedMetric {
 			}
 			return s.Cost.USDPerMillionOutputTokens
 		}),
-		whole("pools.utilization", "busy", "share", busy),
+		whole(busyMetric, busyName, "share", busy),
 		whole("pools.kv_peak_fraction", "KV peak", "share", kvPeak),
 	}
+}
+
+// busyMetric keeps its key and, in JSON, the name that programs already read; label has the word for people.
+const busyMetric = "pools.utilization"
+
+// label is the name of a row in tables.
+func (i *Item) label() string {
+	if i.Metric == busyMetric {
+		return "busy"
+	}
+	return i.Name
 }
 
 // busy is the busy share of all replicas, of their mean number where they start and stop.

@@ -173,18 +173,18 @@ func itemUnit(item *Item) (text.Unit, string) {
 		for _, v := range item.Values {
 			if x := float64(v); x > 0 {
 				u := text.TimeUnit(x)
-				return u, item.Name + ", " + u.Name
+				return u, item.label() + ", " + u.Name
 			}
 		}
-		return text.Unit{Name: "ms", Size: 1e-3}, item.Name + ", ms"
+		return text.Unit{Name: "ms", Size: 1e-3}, item.label() + ", ms"
 	case "share":
-		return text.Unit{Name: "%", Size: 0.01}, item.Name + ", %"
+		return text.Unit{Name: "%", Size: 0.01}, item.label() + ", %"
 	case "USD/Mtoken":
-		return text.Unit{Name: "", Size: 1}, item.Name + ", $/Mtoken"
+		return text.Unit{Name: "", Size: 1}, item.label() + ", $/Mtoken"
 	case "":
-		return text.Unit{Name: "", Size: 1}, item.Name
+		return text.Unit{Name: "", Size: 1}, item.label()
 	}
-	return text.Unit{Name: "", Size: 1}, item.Name + ", " + item.Unit
+	return text.Unit{Name: "", Size: 1}, item.label() + ", " + item.Unit
 }
 
 func itemValue(item *Item, u text.Unit, i int) string {

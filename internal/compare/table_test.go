@@ -108,6 +108,16 @@ func TestTheTableSaysWhatItComparedOn(t *testing.T) {
 }
 
 // TestRowsOfAClassStandUnderItsName, in the columns of the others.
+// TestProgramsReadTheNameThatTheyDid, and people the word of the glossary.
+func TestProgramsReadTheNameThatTheyDid(t *testing.T) {
+	c := comparisonOf(2, 1)
+	i := slices.IndexFunc(c.Metrics, func(i Item) bool { return i.Metric == "pools.utilization" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Equal(t, "utilization", c.Metrics[i].Name)
+	assert.Equal(t, "busy", c.Metrics[i].label())
+	assert.Equal(t, c.Metrics[0].Name, c.Metrics[0].label())
+}
+
 func TestRowsOfAClassStandUnderItsName(t *testing.T) {
 	c := comparisonOf(2, 1)
 	for i, class := range []string{"interactive", "interactive", "batch"} {
