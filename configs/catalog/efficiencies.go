@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/strict"
@@ -31,8 +32,16 @@ const EfficiencyDir = "engines/efficiencies"
 // EfficiencyNames returns the efficiencies built in.
 func EfficiencyNames() []string { return Names(EfficiencyDir) }
 
-// EfficienciesOf returns the efficiencies built in under a name.
+// EfficienciesOf returns the efficiencies built in under a name, as a copy that the caller may change.
 func EfficienciesOf(name string) (Efficiencies, error) {
+	e, err := efficienciesNamed(name)
+	e.GPUs = slices.Clone(e.GPUs)
+	return e, err
+}
+
+var efficienciesNamed = onEach(EfficiencyDir, readEfficiencies)
+
+func readEfficiencies(name string) (Efficiencies, error) {
 	file, data, ok := Lookup(EfficiencyDir, name)
 	if !ok {
 		return Efficiencies{}, strict.NotFound("efficiency", name, EfficiencyNames())

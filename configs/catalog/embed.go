@@ -4,6 +4,7 @@ import (
 	"embed"
 	"path"
 	"strings"
+	"sync"
 )
 
 // The catalogs travel in the binary, so that it runs from any directory, offline.
@@ -11,7 +12,7 @@ import (
 //go:embed gpus/*.yaml models/*.yaml engines/*.yaml engines/efficiencies/*.yaml scenarios/*.yaml studies/*.yaml acceptance/*.yaml
 var files embed.FS
 
-// embeddedNames returns the names in an embedded directory, in order: its YAML files without their extension.
+// Names returns the names in an embedded directory, in order: its YAML files without their extension.
 func Names(dir string) []string {
 	entries, err := files.ReadDir(dir)
 	if err != nil {
@@ -26,7 +27,7 @@ func Names(dir string) []string {
 	return names
 }
 
-// embedded returns the file of a name in an embedded directory and its bytes; ok: there is one.
+// Lookup returns the file of a name in an embedded directory and its bytes; ok: there is one.
 func Lookup(dir, name string) (file string, data []byte, ok bool) {
 	file = path.Join(dir, name+".yaml")
 	if strings.Contains(name, "/") {
@@ -34,4 +35,22 @@ func Lookup(dir, name string) (file string, data []byte, ok bool) {
 	}
 	data, err := files.ReadFile(file)
 	return file, data, err == nil
+}
+
+// onEach returns read with a memory: it reads each name of an embedded directory at most once, for every build of a
+// scenario asks for the same few.
+func onEach[T any](dir string, read func(name string) (T, error)) func(name string) (T, error) {
+	byName := sync.OnceValue(func() map[string]func() (T, error) {
+		each := map[string]func() (T, error){}
+		for _, name := range Names(dir) {
+			each[name] = sync.OnceValues(func() (T, error) { return read(name) })
+		}
+		return each
+	})
+	return func(name string) (T, error) {
+		if once, ok := byName()[name]; ok {
+			return once()
+		}
+		return read(name) // which says what there is
+	}
 }

@@ -11,7 +11,11 @@ import (
 func GPUNames() []string { return Names("gpus") }
 
 // GPU returns the accelerator of the catalog with that name.
-func GPU(name string) (hardware.GPU, error) {
+func GPU(name string) (hardware.GPU, error) { return gpuNamed(name) }
+
+var gpuNamed = onEach("gpus", readGPU)
+
+func readGPU(name string) (hardware.GPU, error) {
 	file, text, ok := Lookup("gpus", name)
 	if !ok {
 		return hardware.GPU{}, strict.NotFound("gpu", name, GPUNames())

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware/llm"
@@ -10,8 +11,17 @@ import (
 // ModelNames returns the names of the models that are built in, in order.
 func ModelNames() []string { return Names("models") }
 
-// Model returns the model of the catalog with that name.
+// Model returns the model of the catalog with that name, as a copy that the caller may change.
 func Model(name string) (llm.Model, error) {
+	m, err := modelNamed(name)
+	m.Layers = slices.Clone(m.Layers)
+	return m, err
+}
+
+var modelNamed = onEach("models", builtIn)
+
+// builtIn reads the model of that name.
+func builtIn(name string) (llm.Model, error) {
 	file, text, ok := Lookup("models", name)
 	if !ok {
 		return llm.Model{}, strict.NotFound("model", name, ModelNames())

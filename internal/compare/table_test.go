@@ -111,9 +111,9 @@ func TestTheTableSaysWhatItComparedOn(t *testing.T) {
 // TestProgramsReadTheNameThatTheyDid, and people the word of the glossary.
 func TestProgramsReadTheNameThatTheyDid(t *testing.T) {
 	c := comparisonOf(2, 1)
-	i := slices.IndexFunc(c.Metrics, func(i Item) bool { return i.Metric == "pools.utilization" })
+	i := slices.IndexFunc(c.Metrics, func(i Item) bool { return i.Metric == busyMetric })
 	require.GreaterOrEqual(t, i, 0)
-	assert.Equal(t, "utilization", c.Metrics[i].Name)
+	assert.Equal(t, "pools.utilization", "pools."+c.Metrics[i].Name)
 	assert.Equal(t, "busy", c.Metrics[i].label())
 	assert.Equal(t, c.Metrics[0].Name, c.Metrics[0].label())
 }
