@@ -21,5 +21,6 @@
 //	strict/        YAML decoded without mercy
 //	catalog/       what is built in
 //	huggingface/   a model's config.json
+//	slo/           the rules of an SLO as contracts write them
 //	build/         scenario → parts of a run
 package configs

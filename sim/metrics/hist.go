@@ -141,11 +141,19 @@ func (h *Hist) MaxS() float64 {
 
 // QuantileS returns the nearest-rank quantile in seconds, that of rank ⌈q·n⌉, as the midpoint of its bucket; NaN if
 // there is none. It never exceeds the maximum.
-func (h *Hist) QuantileS(q float64) float64 {
-	if h.n == 0 {
+func (h *Hist) QuantileS(q float64) float64 { return h.quantileAmong(q, 0) }
+
+// quantileAmong is QuantileS with so many values more that are longer than all: +Inf if it is one of them.
+func (h *Hist) quantileAmong(q float64, longer int64) float64 {
+	all := h.n + uint64(longer)
+	rank := max(1, uint64(math.Ceil(q*float64(all))))
+	switch {
+	case all == 0:
 		return math.NaN()
+	case rank > h.n:
+		return math.Inf(1)
 	}
-	i := h.rank(q)
+	i := h.bucketOf(rank)
 	if i == 0 {
 		return 0
 	}
@@ -162,11 +170,14 @@ func (h *Hist) withoutZeros(n uint64) Hist {
 }
 
 // rank returns the bucket of the nearest-rank quantile; h must not be empty.
-func (h *Hist) rank(q float64) int {
-	rank, seen := uint64(math.Ceil(q*float64(h.n))), uint64(0)
+func (h *Hist) rank(q float64) int { return h.bucketOf(max(1, uint64(math.Ceil(q*float64(h.n))))) }
+
+// bucketOf returns the bucket of the value of a rank, from 1.
+func (h *Hist) bucketOf(rank uint64) int {
+	seen := uint64(0)
 	for i, c := range h.count {
 		seen += c
-		if seen >= max(1, rank) {
+		if seen >= rank {
 			return i
 		}
 	}

@@ -89,13 +89,13 @@ func (m *Recorder) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause
 	}
 }
 
-// chunkGaps describes the gaps between chunks of tokens: ITL without the gaps of tokens that came together.
-func (m *Recorder) chunkGaps() Quantiles {
+// chunks returns the gaps between chunks of tokens: ITL without the gaps of tokens that came together.
+func (m *Recorder) chunks() *Hist {
 	if m.burst == 0 {
-		return m.ITL.Quantiles()
+		return &m.ITL
 	}
 	gaps := m.ITL.withoutZeros(uint64(m.burst))
-	return gaps.Quantiles()
+	return &gaps
 }
 
 // Output returns the tokens recorded: first tokens, and one for each gap.

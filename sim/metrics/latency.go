@@ -19,7 +19,7 @@ type Latency struct {
 // latency returns the distributions.
 func (m *Recorder) latency() Latency {
 	return Latency{
-		TTFT: m.TTFT.Quantiles(), ITL: m.ITL.Quantiles(), ITLChunk: m.chunkGaps(), TPOT: m.TPOT.Quantiles(),
+		TTFT: m.TTFT.Quantiles(), ITL: m.ITL.Quantiles(), ITLChunk: m.chunks().Quantiles(), TPOT: m.TPOT.Quantiles(),
 		E2E: m.E2E.Quantiles(), Queue: m.Queue.Quantiles(),
 	}
 }
@@ -47,12 +47,6 @@ type Quantiles struct {
 
 // MarshalJSON writes NaN as null.
 func (q Quantiles) MarshalJSON() ([]byte, error) {
-	num := func(x float64) any {
-		if math.IsNaN(x) {
-			return nil
-		}
-		return x
-	}
 	return json.Marshal(struct {
 		N    int64 `json:"n"`
 		Mean any   `json:"mean"`
@@ -62,7 +56,15 @@ func (q Quantiles) MarshalJSON() ([]byte, error) {
 		P99  any   `json:"p99"`
 		P999 any   `json:"p999"`
 		Max  any   `json:"max"`
-	}{q.N, num(q.Mean), num(q.P50), num(q.P90), num(q.P95), num(q.P99), num(q.P999), num(q.Max)})
+	}{q.N, orNull(q.Mean), orNull(q.P50), orNull(q.P90), orNull(q.P95), orNull(q.P99), orNull(q.P999), orNull(q.Max)})
+}
+
+// orNull returns what JSON has for x: null for what is no number.
+func orNull(x float64) any {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return x
 }
 
 // Streamed is what clients see of the requests that were traced token by token, where the constant delay in Latency is

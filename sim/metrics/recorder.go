@@ -18,6 +18,7 @@ type Recorder struct {
 	Ingress sim.Duration // from the arrival to the arrival at the engine
 	Egress  sim.Duration // from the engine to the client, for every token
 	SLO     Limits
+	Rules   Rules                                            // judged by Verdicts
 	Rows    func(r *sim.Request, at sim.Time, o sim.Outcome) // called for every request that ends, unless it is nil
 
 	TTFT, ITL, TPOT, E2E, Queue Hist
@@ -33,6 +34,9 @@ type Recorder struct {
 	Attained  int64                  // recorded requests that met the SLO
 	Unserved  int64                  // requests that were rejected or failed after the warm-up, and so missed the SLO
 	LastToken sim.Time               // the latest last token of a request that has ended, or first token of any
+
+	good       []int64 // by rule about requests: completed requests that keep it
+	unanswered int64   // unserved requests without a first token
 
 	account account
 	first   int64 // first tokens after the warm-up
@@ -69,6 +73,9 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	if o != sim.Completed {
 		if o != sim.Unfinished && r.Arrival >= m.Warmup {
 			m.Unserved++
+			if r.Emitted == 0 {
+				m.unanswered++
+			}
 		}
 		return
 	}
@@ -84,7 +91,11 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 		tpot = at.Sub(r.First) / sim.Duration(r.Emitted-1)
 		m.TPOT.One(tpot)
 	}
-	if m.SLO.met(r.First.Sub(r.Arrival)+m.Egress, tpot, e2e) {
+	ttft := r.First.Sub(r.Arrival) + m.Egress
+	if m.SLO.met(ttft, tpot, e2e) {
 		m.Attained++
+	}
+	if m.Rules != nil {
+		m.countGood(ttft, tpot, e2e, r.Admitted.Sub(r.Arrival)-m.Ingress)
 	}
 }

@@ -49,7 +49,8 @@ func (f *Full) Merge(s sim.Sink) {
 
 // empty returns a recorder with the settings of m and no counts.
 func (m *Recorder) empty() Recorder {
-	s := Recorder{Warmup: m.Warmup, Ingress: m.Ingress, Egress: m.Egress, SLO: m.SLO, Rows: m.Rows}
+	s := Recorder{Warmup: m.Warmup, Ingress: m.Ingress, Egress: m.Egress, SLO: m.SLO, Rules: m.Rules,
+		Rows: m.Rows}
 	if m.Attribution != nil {
 		s.Attribution = new(Attribution)
 	}
@@ -76,6 +77,13 @@ func (m *Recorder) merge(o *Recorder) {
 	m.Attained += o.Attained
 	m.Unserved += o.Unserved
 	m.LastToken = max(m.LastToken, o.LastToken)
+	if m.good == nil {
+		m.good = make([]int64, len(m.Rules))
+	}
+	for i, n := range o.good {
+		m.good[i] += n
+	}
+	m.unanswered += o.unanswered
 	m.account.merge(&o.account)
 	m.first += o.first
 	m.burst += o.burst

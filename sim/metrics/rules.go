@@ -1,0 +1,235 @@
+package metrics
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// Rules are an SLO as contracts write it, a line each: a limit on a statistic of a latency, such as its p95, or on how
+// many requests keep some limits of their own.
+type Rules []Rule
+
+// Rule is one line of an SLO.
+type Rule struct {
+	Share float64 // of the requests that must keep every term; 0: the one term is about a distribution
+	Terms []Term
+}
+
+// Term is a limit on a latency.
+type Term struct {
+	Metric Metric
+	At     Statistic // of the distribution; Each: of every single request
+	Below  bool      // the latency must be below the limit, and not at it
+	Limit  sim.Duration
+}
+
+// A Metric is a latency that a rule is about.
+type Metric uint8
+
+// The metrics, as recorder.go defines them. ITL is pooled over gaps: between the chunks that clients receive, which
+// are tokens unless some come together.
+const (
+	RuleTTFT Metric = iota
+	RuleITL
+	RuleTPOT
+	RuleE2E
+	RuleQueue
+	NumRuleMetrics
+)
+
+var ruleMetrics = [...]string{
+	RuleTTFT: "ttft", RuleITL: "itl", RuleTPOT: "tpot", RuleE2E: "e2e", RuleQueue: "queue",
+}
+
+// String returns the name of m in rules.
+func (m Metric) String() string { return ruleMetrics[m] }
+
+// A Statistic is a percentile, between 0 and 100, or one of the constants.
+type Statistic float64
+
+// The statistics that are no percentiles.
+const (
+	Each Statistic = 0
+	Max  Statistic = 100
+	Mean Statistic = -1
+)
+
+// String returns the name of s in rules: p95, p99.9, mean, max, and nothing for single requests.
+func (s Statistic) String() string {
+	switch s {
+	case Each:
+		return ""
+	case Max:
+		return "max"
+	case Mean:
+		return "mean"
+	}
+	return "p" + strconv.FormatFloat(float64(s), 'f', -1, 64)
+}
+
+// String returns the term as a rule has it: ttft p95 <= 1s.
+func (t Term) String() string {
+	text := t.Metric.String()
+	if t.At != Each {
+		text += " " + t.At.String()
+	}
+	if t.Below {
+		return text + " < " + limitText(t.Limit)
+	}
+	return text + " <= " + limitText(t.Limit)
+}
+
+// limitText writes a limit so that it is read back exactly.
+func limitText(d sim.Duration) string {
+	unit, name := sim.Second, "s"
+	switch {
+	case d < sim.Millisecond:
+		unit, name = sim.Microsecond, "µs"
+	case d < sim.Second:
+		unit, name = sim.Millisecond, "ms"
+	}
+	return strconv.FormatFloat(float64(d)/float64(unit), 'f', -1, 64) + name
+}
+
+// String returns the rule as a scenario has it.
+func (r *Rule) String() string {
+	text := ""
+	if r.Share > 0 {
+		percent := strconv.FormatFloat(math.Round(r.Share*1e9)/1e7, 'f', -1, 64)
+		text = percent + "% of requests: "
+	}
+	for i, t := range r.Terms {
+		if i > 0 {
+			text += " and "
+		}
+		text += t.String()
+	}
+	return text
+}
+
+// MetBy reports whether a request that was completed keeps every term of a rule about requests. Without a TPOT, tpot
+// being negative, it has none to miss.
+func (r *Rule) MetBy(ttft, tpot, e2e, queue sim.Duration) bool {
+	of := [NumRuleMetrics]sim.Duration{RuleTTFT: ttft, RuleTPOT: tpot, RuleE2E: e2e, RuleQueue: queue}
+	for _, t := range r.Terms {
+		if d := of[t.Metric]; d > t.Limit || t.Below && d == t.Limit {
+			return false
+		}
+	}
+	return true
+}
+
+// Value returns the statistic of h, in seconds, that a rule about a distribution limits; NaN if h is empty. Percentiles
+// and the maximum count so many requests more as longer than any limit: they are missing in h because they were
+// rejected or have failed. Percentiles are those of the histogram, within 0.1 % of the exact ones.
+func (r *Rule) Value(h *Hist, missing int64) float64 {
+	switch at := r.Terms[0].At; {
+	case at == Mean:
+		return h.MeanS()
+	case at == Max && missing > 0:
+		return math.Inf(1)
+	case at == Max:
+		return h.MaxS()
+	default:
+		return h.quantileAmong(math.Round(float64(at)*1e7)/1e9, missing) // 0.999, and not 0.9990000000000001
+	}
+}
+
+// Verdict is what became of a rule.
+type Verdict struct {
+	Rule   string
+	Share  bool    // Value and Limit are shares of the requests; otherwise seconds
+	Value  float64 // NaN: nothing was measured; +Inf: too few requests have been served
+	Limit  float64
+	Met    bool
+	Margin float64 // how far inside the limit: of a latency as a share of the limit, of a share the difference
+}
+
+// Judge returns the verdict of a value, which is the share of the requests that keep the rule, or what Value returns.
+func (r *Rule) Judge(value float64) Verdict {
+	if r.Share > 0 {
+		return Verdict{
+			Rule: r.String(), Share: true, Value: value, Limit: r.Share, Met: value >= r.Share-1e-12,
+			Margin: value - r.Share,
+		}
+	}
+	t := r.Terms[0]
+	limit := t.Limit.Seconds()
+	return Verdict{
+		Rule: r.String(), Value: value, Limit: limit, Met: value < limit || value == limit && !t.Below,
+		Margin: (limit - value) / limit,
+	}
+}
+
+// MarshalJSON implements json.Marshaler; what is no number is null.
+func (v Verdict) MarshalJSON() ([]byte, error) {
+	unit := "s"
+	if v.Share {
+		unit = "share of requests"
+	}
+	return json.Marshal(struct {
+		Rule   string  `json:"rule"`
+		Value  any     `json:"value"`
+		Limit  float64 `json:"limit"`
+		Unit   string  `json:"unit"`
+		Met    bool    `json:"met"`
+		Margin any     `json:"margin"`
+	}{v.Rule, orNull(v.Value), v.Limit, unit, v.Met, orNull(v.Margin)})
+}
+
+// Verdicts judges the rules of m by all that it has recorded. Requests that were rejected or have failed after the
+// warm-up keep no limit. Where requests were completed but none had a second token, limits on gaps are kept.
+func (m *Recorder) Verdicts() []Verdict {
+	var verdicts []Verdict
+	for i := range m.Rules {
+		verdicts = append(verdicts, m.verdict(i))
+	}
+	return verdicts
+}
+
+func (m *Recorder) verdict(i int) Verdict {
+	r := &m.Rules[i]
+	if r.Share > 0 {
+		good := int64(0)
+		if m.good != nil {
+			good = m.good[i]
+		}
+		return r.Judge(float64(good) / float64(m.Recorded+m.Unserved))
+	}
+	h, missing := m.of(r.Terms[0].Metric)
+	v := r.Judge(r.Value(h, missing))
+	if metric := r.Terms[0].Metric; (metric == RuleITL || metric == RuleTPOT) && h.N()+missing == 0 {
+		v.Met = m.Recorded > 0
+	}
+	return v
+}
+
+// of returns the distribution of a metric, and how many requests it lacks because they were not served.
+func (m *Recorder) of(metric Metric) (h *Hist, missing int64) {
+	switch metric {
+	case RuleTTFT:
+		return &m.TTFT, m.unanswered
+	case RuleTPOT:
+		return &m.TPOT, m.Unserved
+	case RuleE2E:
+		return &m.E2E, m.Unserved
+	case RuleQueue:
+		return &m.Queue, m.unanswered
+	}
+	return m.chunks(), 0
+}
+
+// countGood counts the rules about requests that a completed request keeps.
+func (m *Recorder) countGood(ttft, tpot, e2e, queue sim.Duration) {
+	if m.good == nil {
+		m.good = make([]int64, len(m.Rules))
+	}
+	for i := range m.Rules {
+		if r := &m.Rules[i]; r.Share > 0 && r.MetBy(ttft, tpot, e2e, queue) {
+			m.good[i]++
+		}
+	}
+}
