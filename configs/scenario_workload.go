@@ -42,6 +42,7 @@ type ClosedLoop struct {
 type Trace struct {
 	File      string  `yaml:"file" doc:"CSV or JSON lines, plain or gzipped; ids of prompt blocks, as in hash_ids, say what is shared"`
 	Speed     float64 `yaml:"speed" bound:"[1e-6,1e6]" unit:"times" doc:"2: twice as fast as recorded"`
+	Rate      float64 `yaml:"rate,omitempty" bound:"(0,1e9]" unit:"requests/s" doc:"requests/s, the mean of what limit, start_s and end_s select: all arrival times are divided by one factor; null: as speed says"`
 	Limit     int64   `yaml:"limit,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"requests taken; null: all"`
 	StartS    float64 `yaml:"start_s" bound:"[0,horizon]" doc:"seconds of the recording left out before the first request taken"`
 	EndS      float64 `yaml:"end_s,omitempty" doc:"seconds of the recording after which none is taken; null: its end"`
@@ -105,6 +106,10 @@ func (w *Workload) Replay(seed uint64) traces.Options {
 	o := traces.Options{
 		Speed: t.Speed, Limit: t.Limit, StartS: t.StartS, EndS: t.EndS, SkipEmpty: t.SkipEmpty,
 		Patience: w.patience(), Seed: seed, Classes: w.classes(),
+	}
+	if t.Rate > 0 { // the factor is that of all that is selected, however much of it is sent
+		o.Rate, o.Requests, o.DurationS = t.Rate, w.Requests, w.DurationS
+		return o
 	}
 	if w.Requests > 0 && (o.Limit == 0 || w.Requests < o.Limit) {
 		o.Limit = w.Requests

@@ -79,6 +79,9 @@ func (w *Workload) checkTrace(c *checker) {
 	t, path := w.Trace, "workload.trace."
 	c.text(path+"file", t.File, "a path to a CSV or JSON-lines file")
 	c.maybeAbove(path+"end_s", t.EndS, t.StartS, sim.HorizonS)
+	if t.Rate > 0 && t.Speed != 1 {
+		c.fail(path+"rate", "%g stands beside a speed of %g; expected only one of them", t.Rate, t.Speed)
+	}
 	if w.MaxTokens > 0 {
 		c.fail("workload.max_tokens", "%d has no effect on a trace; accepted: null", w.MaxTokens)
 	}

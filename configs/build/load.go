@@ -71,6 +71,14 @@ func badTrace(s *configs.Scenario, err error) error {
 	return s.Errorf(path, "%s", strict.Message(err))
 }
 
+// TraceSpeed returns how many times faster than recorded the trace of the workload is replayed; 0: it has none.
+func (b *Built) TraceSpeed() float64 {
+	if t, ok := b.source.(*traces.Trace); ok {
+		return t.Speed()
+	}
+	return 0
+}
+
 // expect estimates how many requests come, and in which time.
 func (b *Built) expect() {
 	w := &b.Scenario.Workload

@@ -232,9 +232,12 @@ func workloadLine(b *build.Built) string {
 	var parts []string
 	switch {
 	case w.Trace != nil:
-		parts = append(parts, filepath.Base(w.Trace.File)+perSecond(b.RatePerS))
+		parts = append(parts, filepath.Base(w.Trace.File)+rescaled(b)+perSecond(b.RatePerS))
 	case w.ClosedLoop != nil:
 		parts = append(parts, fmt.Sprintf("%s clients that wait for their answers", text.Count(w.ClosedLoop.Concurrency)))
+	case w.Sessions != nil:
+		parts = append(parts, fmt.Sprintf("%s, %s sessions/s (%s requests/s)", w.Arrivals.Process,
+			text.Short(b.RatePerS/b.TurnsMean()), text.Short(b.RatePerS)))
 	default:
 		parts = append(parts, w.Arrivals.Process+perSecond(b.RatePerS))
 	}
@@ -268,6 +271,14 @@ func workloadLine(b *build.Built) string {
 		parts = append(parts, fmt.Sprintf("the first %s s not measured", text.Short(w.WarmupS)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// rescaled says by what the times of a trace were divided, where a rate was asked for.
+func rescaled(b *build.Built) string {
+	if b.Scenario.Workload.Trace.Rate == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" at %s times its pace", text.Short(b.TraceSpeed()))
 }
 
 // shares names the classes of a workload.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim"
@@ -94,20 +95,27 @@ func (z *sizer) describe() {
 		SLO:        SLO{z.limits.TTFT.Seconds(), z.limits.TPOT.Seconds(), z.limits.E2E.Seconds(), s.Attainment},
 		Finalists:  []Finalist{}, Frontier: []FrontierPoint{}, Splits: []SplitPoint{}, Notes: []string{},
 	}
-	for i := range s.Seeds {
+	for i := range z.seeds() {
 		z.out.Seeds = append(z.out.Seeds, z.base.Seed+uint64(i))
 	}
 	for _, r := range rounds(s.Requests) {
 		z.out.Requests = append(z.out.Requests, r.requests)
 	}
 	z.out.Rounds = make([]int, len(z.out.Requests))
-	if z.base.Workload.Sessions != nil {
-		z.out.Notes = append(z.out.Notes,
-			"rates are of sessions, as workload.arrivals has them; the SLO is judged by request")
+	if z.load != nil {
+		z.out.Notes = append(z.out.Notes, z.load.Covers())
 	}
 	if len(z.base.Workload.Classes) > 0 {
 		z.out.Notes = append(z.out.Notes, "the SLO of the study holds for all requests, whatever their class")
 	}
+}
+
+// seeds is under how many seeds the last round runs: every one replays the same trace.
+func (z *sizer) seeds() int {
+	if z.load != nil && z.load.Kind == load.Trace {
+		return 1
+	}
+	return z.study.Seeds
 }
 
 // scout runs one deployment at the lowest rate, for what requests ask for in sums, and bounds every deployment by that.

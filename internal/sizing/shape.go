@@ -10,6 +10,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/run"
 )
 
@@ -18,6 +19,7 @@ type shape struct {
 	topology string
 	setting  setting
 	scenario *configs.Scenario // with one replica in each pool
+	load     *load.Load        // of the study, as every shape has it
 	refused  string            // why there can be no such deployment; empty: there can
 	packing  []packing         // by pool
 	gpus     []int             // of a replica, by pool
@@ -68,6 +70,9 @@ func (z *sizer) shapeAll() {
 			z.shapes[i].refused = err.Error()
 		}
 	})
+	for _, s := range z.shapes {
+		z.load = cmp.Or(z.load, s.load)
+	}
 }
 
 // found gives s its scenario, and builds it once to see that it can be.
@@ -87,6 +92,10 @@ func (z *sizer) found(s *shape) error {
 		return err
 	}
 	defer b.Close()
+	s.load, err = load.Of(b)
+	if err != nil {
+		return err
+	}
 	s.scenario = scenario
 	for i, p := range b.Config.Pools {
 		model, ok := p.Model.(*hardware.Roofline)
@@ -225,17 +234,14 @@ func (d *deployment) atCapacity() *outcome {
 	return nil
 }
 
-// scenario returns that of d under a rate.
-func (d *deployment) scenario(rate float64, requests int64, seed uint64) *configs.Scenario {
+// scenario returns that of d under a rate of the load.
+func (d *deployment) scenario(l *load.Load, rate float64, requests int64, seed uint64) *configs.Scenario {
 	s := *d.shape.scenario
 	s.Pools = append([]configs.Pool(nil), s.Pools...)
 	for i, n := range d.replicas {
 		s.Pools[i].Replicas, s.Pools[i].ReplicasMax = n, 0
 	}
-	arrivals := *s.Workload.Arrivals
-	arrivals.Rate = rate
-	s.Workload.Arrivals, s.Workload.Requests = &arrivals, requests
-	s.Workload.DurationS, s.Workload.WarmupS = 0, 0
+	l.At(&s, rate, requests)
 	s.Seed = seed
 	return &s
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// warmShare is the part of a run's requests that fill the empty deployment and are not measured: a quarter.
-const warmShare = 4
-
 // outcome is what a run of a deployment under a load came to.
 type outcome struct {
 	step       int // of the grid
@@ -102,13 +99,13 @@ func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, p
 		return x, err
 	}
 	z.runs.Add(1)
-	b, err := build.New(d.scenario(x.rate, requests, seed))
+	b, err := build.New(d.scenario(z.load, x.rate, requests, seed))
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", d.is.Name, err)
 	}
 	defer b.Close()
 	all := int64(b.Requests)
-	from := all / warmShare
+	from := z.load.Unmeasured(all)
 	j := &judge{portrait: purpose == portrait, from: int32(from), missMax: -1, began: sim.Forever}
 	j.SLO, j.Ingress, j.Egress = z.limits, b.Config.Ingress, b.Config.Egress
 	if purpose == verdict {
@@ -199,10 +196,10 @@ func sendable(s *configs.Scenario) error {
 		return fmt.Errorf(
 			"scenario %q has replicas that come and go, and a study says how many there are; expected autoscale null and "+
 				"role_switch null", s.Name)
-	case w.Arrivals == nil:
+	case w.ClosedLoop != nil:
 		return fmt.Errorf(
-			"scenario %q has no workload.arrivals, whose rate a study varies; expected an open loop, such as {process: "+
-				"poisson, rate: 8}", s.Name)
+			"scenario %q has a closed loop, whose rate is a result, and a study varies the rate; expected "+
+				"workload.arrivals, such as {process: poisson, rate: 8}, or workload.trace", s.Name)
 	case w.TimeoutS > 0 || w.Cancel.Probability > 0:
 		return fmt.Errorf(
 			"scenario %q has clients that cancel, which relieves a deployment that is too slow; expected workload.timeout_s "+

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -170,6 +171,7 @@ type sizer struct {
 	study   *configs.Study
 	options Options
 	base    *configs.Scenario
+	load    *load.Load
 	grid    grid
 	limits  metrics.Limits
 	shapes  []*shape
@@ -202,11 +204,11 @@ func Search(ctx context.Context, s *configs.Study, o Options) (*Sizing, *configs
 	if len(finalists) == 0 {
 		return z.out, nil, nil
 	}
-	best := finalists[0].scenario(z.out.Best.CapacityPerS, s.Requests, z.base.Seed)
+	best := finalists[0].scenario(z.load, z.out.Best.CapacityPerS, s.Requests, z.base.Seed)
 	best.Name = s.Name + "-best"
 	best.SLO.TTFTMS, best.SLO.TPOTMS, best.SLO.E2EMS = ms(z.limits.TTFT), ms(z.limits.TPOT), ms(z.limits.E2E)
 	if s.Rate.At > 0 {
-		best.Workload.Arrivals.Rate = s.Rate.At
+		z.load.At(best, s.Rate.At, s.Requests)
 	}
 	return z.out, best, nil
 }

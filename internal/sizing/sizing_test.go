@@ -279,7 +279,7 @@ func TestBadSearchesSayWhy(t *testing.T) {
 		{[]string{"budget.usd_per_hour=9", "pools.serve.gpu=rtx-pro-6000-ws", "model=llama-3.2-1b"},
 			"has no price of rtx-pro-6000-ws; expected gpus instead"},
 		{[]string{"scenario=textbook-8b", "workload.arrivals=null", "workload.closed_loop.concurrency=4"},
-			"has no workload.arrivals, whose rate a study varies"},
+			"has a closed loop, whose rate is a result, and a study varies the rate"},
 		{[]string{"workload.timeout_s=3"}, "has clients that cancel"},
 		{[]string{"weigths=fp8"}, `no key "weigths"; did you mean "weights"?`},
 		{[]string{"pools.serve.max_model_len=4"}, "no request is served"},

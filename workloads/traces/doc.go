@@ -1,6 +1,7 @@
 // Package traces replays recorded requests: files of CSV or JSON lines, plain or gzip, in the formats of public traces.
 //
 //	trace.go   Trace: a recorded file, streamed
+//	pace.go    as fast as a rate asks for
 //	scan.go    the whole trace, before it is replayed
 //	pairs.go   the lengths of a trace without its arrivals
 //	blocks.go  what prompts share, by the ids of their blocks

@@ -15,8 +15,14 @@ import (
 //
 // Times are counted from the first row of the file. StartS and EndS select rows by that time, before Speed; the
 // window's start becomes the start of the run. Nothing behind EndS or Limit is read.
+//
+// Rate divides all arrival times by one factor, so that it is the mean rate of all that Limit, StartS and EndS select.
+// Requests and DurationS then cut what is sent and leave the factor alone.
 type Options struct {
 	Speed     float64 // 2 replays twice as fast; 0: 1
+	Rate      float64 // requests/s; 0: as Speed says
+	Requests  int64   // sent in all; 0: no limit
+	DurationS float64 // seconds of the run, after which none is sent; 0: no limit
 	Limit     int64   // requests; 0: all
 	StartS    float64 // seconds
 	EndS      float64 // seconds, not included; 0: to the end
@@ -52,6 +58,8 @@ type Trace struct {
 	classes   *requests.Classes // nil: none
 	start     sim.Duration
 	end       sim.Duration // 0: none
+	most      int64        // requests sent; 0: no limit
+	last      sim.Time     // of the run, before which requests are sent; 0: no limit
 	sent      int64
 	done      bool
 	goesOn    bool // beyond the window's end
@@ -86,6 +94,11 @@ func newTrace(in *input, o Options) (*Trace, error) {
 	if err := t.configure(); err != nil {
 		return nil, err
 	}
+	if o.Rate > 0 {
+		if err := t.pace(); err != nil {
+			return nil, err
+		}
+	}
 	if !o.Unchecked {
 		if err := t.scan(); err != nil {
 			return nil, err
@@ -104,17 +117,21 @@ func (t *Trace) configure() (err error) {
 		return check.Refuse("trace.limit", o.Limit, fmt.Sprintf("a whole number from 1 to %d", check.RequestsMax))
 	}
 	err = cmp.Or(
-		check.Within("trace.speed", o.Speed, 1e-6, 1e6),
+		check.Within("trace.speed", o.Speed, speedMin, speedMax),
 		check.Within("trace.start_s", o.StartS, 0, sim.HorizonS),
 		check.Within("trace.end_s", o.EndS, 0, sim.HorizonS),
 	)
+	if err == nil && o.Rate != 0 {
+		err = o.checkRate()
+	}
 	if err == nil && o.EndS != 0 {
 		err = check.Above("trace.end_s", o.EndS, o.StartS, sim.HorizonS)
 	}
 	if err != nil {
 		return err
 	}
-	t.start, t.end = sim.Seconds(o.StartS), sim.Seconds(o.EndS)
+	t.start, t.end, t.most = sim.Seconds(o.StartS), sim.Seconds(o.EndS), o.Limit
+	t.cut()
 	t.classes, err = requests.NewTraceClasses(o.Classes, o.Seed)
 	if err != nil {
 		return err
@@ -171,7 +188,7 @@ func (t *Trace) Contents() *sim.Contents {
 
 // advance returns the next selected row and its arrival in the run.
 func (t *Trace) advance() (at sim.Time, w row, ok bool) {
-	for !t.done && t.err == nil && (t.options.Limit == 0 || t.sent < t.options.Limit) {
+	for !t.done && t.err == nil && (t.most == 0 || t.sent < t.most) {
 		ok, t.err = t.rows.next(&w)
 		if !ok {
 			break
@@ -191,6 +208,10 @@ func (t *Trace) advance() (at sim.Time, w row, ok bool) {
 		if !ok {
 			t.err = t.rows.lines.fail("the request would arrive beyond the %g s of the clock; accepted: a shorter trace "+
 				"or window, or a higher speed", sim.HorizonS)
+			break
+		}
+		if t.last > 0 && at >= t.last {
+			t.goesOn = true
 			break
 		}
 		t.sent++
@@ -234,7 +255,10 @@ func (t *Trace) Stats() Stats { return t.stats }
 // to the last arrival: a window that outlasts the file says nothing about what would have come; 0: unknown.
 func (t *Trace) Rate() float64 {
 	span := t.stats.DurationS
-	if t.goesOn {
+	switch {
+	case t.goesOn && t.last > 0:
+		span = t.last.Seconds()
+	case t.goesOn:
 		span = (t.end - t.start).Seconds() / t.options.Speed
 	}
 	if span == 0 {

@@ -1,0 +1,124 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/workloads/arrivals"
+)
+
+// Kind is how the rate of a load is varied.
+type Kind uint8
+
+// The kinds.
+const (
+	Steady   Kind = iota // a process whose rate is the same all the time: by that rate
+	Sessions             // by the rate of sessions
+	Day                  // a rate that rises and falls, as piecewise and sinusoid: by a factor on all rates
+	Trace                // by rescaling its time
+)
+
+// Load is what the workload of a scenario offers. Rates are in its Unit.
+type Load struct {
+	Kind     Kind
+	RatePerS float64 // the mean, as the scenario has it
+	PeakPerS float64 // the highest rate of a day; 0: of other loads
+	Turns    float64 // requests of a session, in the mean; 1: requests stand alone
+	SpanS    float64 // of a day or a trace, as the scenario has it; 0: as long as one likes
+
+	process string
+}
+
+// Of returns the load of a scenario that has been built. A closed loop has none: its rate is a result.
+func Of(b *build.Built) (*Load, error) {
+	w := &b.Scenario.Workload
+	l := &Load{RatePerS: b.RatePerS, Turns: max(1, b.TurnsMean())}
+	switch {
+	case w.Trace != nil:
+		l.Kind, l.SpanS = Trace, b.SpanS
+	case w.ClosedLoop != nil:
+		return nil, fmt.Errorf("scenario %q has a closed loop, whose rate is a result; expected workload.arrivals or "+
+			"workload.trace", b.Scenario.Name)
+	case w.Sessions != nil:
+		l.Kind = Sessions
+		l.RatePerS /= l.Turns
+	case w.Arrivals.Process == "piecewise" || w.Arrivals.Process == "sinusoid":
+		l.Kind = Day
+		if err := l.day(w); err != nil {
+			return nil, err
+		}
+	}
+	if w.Arrivals != nil {
+		l.process = w.Arrivals.Process
+	}
+	if l.RatePerS == 0 {
+		return nil, fmt.Errorf("scenario %q has requests that arrive at one instant; expected a rate that can be varied",
+			b.Scenario.Name)
+	}
+	return l, nil
+}
+
+// day takes the mean and the peak of a rate that rises and falls, and how long it lasts.
+func (l *Load) day(w *configs.Workload) error {
+	a := w.Arrivals
+	plain := *a
+	if a.Process == "piecewise" {
+		plain.Rate = 0
+	}
+	p, err := arrivals.New(plain, 0)
+	if err != nil {
+		return err
+	}
+	mean := p.MeanRate(0)
+	l.RatePerS, l.PeakPerS, l.SpanS = mean, a.Rate*(1+a.Amplitude), w.DurationS
+	if a.Rate > 0 {
+		l.RatePerS = a.Rate
+	}
+	if n := len(a.Points); n > 0 {
+		highest := 0.0
+		for _, p := range a.Points {
+			highest = max(highest, p.Rate)
+		}
+		l.PeakPerS, l.SpanS = highest*l.RatePerS/mean, cmp.Or(l.SpanS, a.PeriodS, a.Points[n-1].AtS)
+	}
+	l.SpanS = cmp.Or(l.SpanS, a.PeriodS, float64(w.Requests)/l.RatePerS)
+	return nil
+}
+
+// Unit is what rates of the load are of.
+func (l *Load) Unit() string {
+	if l.Kind == Sessions {
+		return "sessions/s"
+	}
+	return "requests/s"
+}
+
+// Words says what a rate of the load is of its shape; empty: there is no more to say than the rate.
+func (l *Load) Words(rate float64) string {
+	switch factor := text.Significant(rate / l.RatePerS); l.Kind {
+	case Day:
+		return fmt.Sprintf("%s × this day, whose peak is then %s %s", factor,
+			text.Significant(l.PeakPerS*rate/l.RatePerS), l.Unit())
+	case Trace:
+		return fmt.Sprintf("the trace replayed at %s times its pace", factor)
+	}
+	return ""
+}
+
+// Covers says what an interval over seeds covers of the load and what it does not.
+func (l *Load) Covers() string {
+	switch l.Kind {
+	case Trace:
+		return "a trace is one recording: every seed replays the same requests, so no interval is given; " +
+			"another day may differ"
+	case Day:
+		return "intervals over seeds cover chance within this day, not days of another shape"
+	case Sessions:
+		return "rates are of sessions, and the SLO is judged by request; intervals over seeds cover " + l.process +
+			" sessions of these laws, not burstier traffic"
+	}
+	return "intervals over seeds cover " + l.process + " arrivals of these lengths, not burstier traffic"
+}

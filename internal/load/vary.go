@@ -1,0 +1,47 @@
+package load
+
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/configs"
+)
+
+// At makes the workload of s, which is one of this load, offer it at a mean rate. Where it may be as long as one likes
+// it has so many requests; a trace and a day are offered whole, for their shape is what they are there for.
+func (l *Load) At(s *configs.Scenario, rate float64, requests int64) {
+	w := &s.Workload
+	w.WarmupS = 0
+	if l.Kind == Trace {
+		trace := *w.Trace
+		trace.Speed, trace.Rate = 1, rate
+		w.Trace = &trace
+		return
+	}
+	process := *w.Arrivals
+	process.Rate = rate
+	w.Arrivals = &process
+	if w.Lengths != nil && w.Distinct == 0 {
+		recorded := *w.Lengths
+		recorded.Repeat = true
+		w.Lengths = &recorded
+	}
+	w.Requests, w.DurationS = requests, 0
+	if l.Kind == Day {
+		w.Requests, w.DurationS = 0, l.SpanS
+		if period := process.PeriodS; period > 0 { // whole periods, at least so many requests
+			w.DurationS = period * math.Ceil(max(l.SpanS, float64(requests)/rate)/period-1e-9)
+		}
+	}
+}
+
+// warmShare is the part of a run's requests that fill an empty deployment and are not measured: a quarter.
+const warmShare = 4
+
+// Unmeasured returns how many of the first requests fill the empty deployment and are not measured. Of a trace or a day
+// everything is: its beginning is part of its shape.
+func (l *Load) Unmeasured(requests int64) int64 {
+	if l.Kind == Trace || l.Kind == Day {
+		return 0
+	}
+	return requests / warmShare
+}

@@ -1,0 +1,82 @@
+package sizing
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/load"
+)
+
+// bursts is a recording of requests that come thirty at a time, at 6 requests/s in the mean.
+func bursts(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("arrival_s,input_tokens,output_tokens\n")
+	for i := range 1200 {
+		fmt.Fprintf(&b, "%g,1024,40\n", float64(i/30)*5+float64(i%30)/100)
+	}
+	path := filepath.Join(t.TempDir(), "bursts.csv")
+	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	return path
+}
+
+// A planner who sizes by the lengths of a trace and Poisson arrivals buys too little for bursts. Sized by the trace
+// itself, the answer is one that a replay of it confirms, and one GPU fewer is not.
+func TestTheAnswerForATraceIsThatOfItsReplay(t *testing.T) {
+	path := bursts(t)
+	const sixteen = "budget: {gpus: 16}\nrate: {at: 40}\nslo: {ttft_ms: 400}\nattainment: 0.95\nrequests: 1200\nseeds: 2\n"
+	const pools = "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\n"
+	smooth := size(t, studyOf(t, pools+"workload:\n  arrivals: {process: poisson, rate: 1}\n  lengths: {file: "+path+"}\n",
+		sixteen))
+	study := studyOf(t, pools+"workload:\n  trace: {file: "+path+"}\n", sixteen)
+	answer, best, err := Search(context.Background(), study, Options{Version: "test"})
+	require.NoError(t, err)
+	require.NotNil(t, best)
+	require.Greater(t, answer.Best.GPUs, smooth.Best.GPUs, "bursts need more than the mean says")
+	require.Nil(t, answer.Best.Interval, "one recording is no sample")
+	require.Contains(t, answer.Notes, (&load.Load{Kind: load.Trace}).Covers())
+
+	attained := func(replicas int) float64 {
+		best.Pools[0].Replicas = replicas
+		summary, err := load.Replay(t.Context(), best, "test")
+		require.NoError(t, err)
+		require.EqualValues(t, 1200, summary.Latency.TTFT.N)
+		require.InDelta(t, 40, summary.Load.OfferedPerS, 0.1)
+		return summary.SLO.Attainment
+	}
+	require.GreaterOrEqual(t, attained(answer.Best.GPUs), 0.95)
+	require.Less(t, attained(answer.Best.GPUs-1), 0.95)
+}
+
+// A day is offered whole, whatever the length of a run: what sustains its mean rate does not sustain its peak.
+func TestADayIsSizedForItsPeak(t *testing.T) {
+	const day = "  prompt_tokens: {distribution: fixed, mean: 1024}\n  output_tokens: {distribution: fixed, mean: 40}\n"
+	const study = "budget: {gpus: 16}\nrate: {at: 20}\nslo: {ttft_ms: 400}\nattainment: 0.99\nrequests: 400\nseeds: 2\n"
+	const pools = "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload:\n  requests: 400\n"
+	flat := size(t, studyOf(t, pools+"  arrivals: {process: poisson, rate: 1}\n"+day, study))
+	const rush = "[{at_s: 0, rate: 1}, {at_s: 60, rate: 1}, {at_s: 60, rate: 7}, {at_s: 90, rate: 7}, " +
+		"{at_s: 90, rate: 1}, {at_s: 120, rate: 1}]"
+	peaked := size(t, studyOf(t, pools+"  arrivals: {process: piecewise, points: "+rush+"}\n"+day, study))
+	require.Greater(t, peaked.Best.GPUs, flat.Best.GPUs)
+	require.Contains(t, peaked.Notes, (&load.Load{Kind: load.Day}).Covers())
+}
+
+// The scenario of the answer offers the asked rate of the very trace.
+func TestTheBestScenarioReplaysTheTrace(t *testing.T) {
+	path := bursts(t)
+	study := studyOf(t, "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload:\n  trace: {file: "+path+"}\n",
+		"budget: {gpus: 4}\nrate: {min: 1, max: 20}\nslo: {ttft_ms: 2000}\nrequests: 1200\nseeds: 1\n")
+	answer, best, err := Search(context.Background(), study, Options{Version: "test"})
+	require.NoError(t, err)
+	reread, err := configs.Read("best.yaml", best.YAML(), configs.Options{})
+	require.NoError(t, err)
+	require.Equal(t, answer.Best.CapacityPerS, reread.Workload.Trace.Rate)
+	require.Nil(t, reread.Workload.Arrivals)
+}

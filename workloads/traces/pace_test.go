@@ -1,0 +1,55 @@
+package traces
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const paced = "arrival_s,input_tokens,output_tokens\n0,1,1\n10,2,1\n12,3,1\n16,4,1\n"
+
+// A rate is a speed: the same requests with every arrival divided by one factor, whose mean rate is the asked one.
+func TestARateRescalesATraceByOneFactor(t *testing.T) {
+	for _, c := range []struct {
+		options Options
+		want    []wanted
+		speed   float64
+		rate    float64
+	}{
+		{Options{Rate: 0.5}, []wanted{{0, 1, 1}, {5000, 2, 1}, {6000, 3, 1}, {8000, 4, 1}}, 2, 0.5},
+		{Options{Rate: 1, StartS: 10}, []wanted{{0, 2, 1}, {1000, 3, 1}, {3000, 4, 1}}, 2, 1},
+		{Options{Rate: 1. / 3, Limit: 3}, []wanted{{0, 1, 1}, {7500, 2, 1}, {9000, 3, 1}}, 4. / 3, 1. / 3},
+		// What the window leaves empty counts, where the file goes on behind it.
+		{Options{Rate: 0.4, EndS: 15}, []wanted{{0, 1, 1}, {5000, 2, 1}, {6000, 3, 1}}, 2, 0.4},
+		// Ends of the run cut what is sent, at the factor of all that is selected.
+		{Options{Rate: 0.5, Requests: 2}, []wanted{{0, 1, 1}, {5000, 2, 1}}, 2, 0.4},
+		{Options{Rate: 0.5, DurationS: 6}, []wanted{{0, 1, 1}, {5000, 2, 1}}, 2, 2. / 6},
+		{Options{Rate: 0.5, DurationS: 6, Limit: 9, Requests: 9}, []wanted{{0, 1, 1}, {5000, 2, 1}}, 2, 2. / 6},
+	} {
+		tr, err := New("trace", strings.NewReader(paced), c.options)
+		require.NoError(t, err)
+		require.InDelta(t, c.speed, tr.Speed(), 1e-12, c.options)
+		require.InDelta(t, c.rate, tr.Rate(), 1e-12, c.options)
+		all, stats := replay(t, paced, c.options)
+		require.Equal(t, c.want, all, c.options)
+		require.EqualValues(t, len(c.want), stats.Requests)
+	}
+}
+
+func TestARateThatNoReplayHasIsRefused(t *testing.T) {
+	at := "arrival_s,input_tokens,output_tokens\n3,1,1\n3,1,1\n"
+	for _, c := range []struct {
+		text    string
+		options Options
+		said    string
+	}{
+		{paced, Options{Rate: -1}, "trace.rate is -1"},
+		{paced, Options{Rate: 40, Speed: 2}, "accepted: null beside a trace.speed of 2"},
+		{paced, Options{Rate: 1e8}, "trace.rate is 1e+08; accepted: 2.5e-07 to 2.5e+05"},
+		{at, Options{Rate: 40}, "all requests of the trace arrive at one instant"},
+	} {
+		_, err := New("trace", strings.NewReader(c.text), c.options)
+		require.ErrorContains(t, err, c.said)
+	}
+}
