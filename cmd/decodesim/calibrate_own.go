@@ -23,10 +23,17 @@ func (f *calibrateFlags) fit(ctx context.Context, out, errOut io.Writer, files [
 		defer file.abandon()
 	}
 	line := progressOn(errOut)
+	runs := 0
+	for _, f := range files {
+		runs += len(f.Runs)
+	}
+	say := runsDone(line, runs*calibration.OwnRounds)
 	c, err := calibration.Own(ctx, files, above, func(round, done int) {
-		line.say("round %d: %d runs simulated", round+1, done)
+		if say != nil {
+			say(float64(round*runs + done))
+		}
 	})
-	line.clear()
+	line.Clear()
 	if err != nil {
 		return err
 	}

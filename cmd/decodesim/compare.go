@@ -136,8 +136,8 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 		defer box.abandon()
 	}
 	line := progressOn(errOut)
-	err = r.Run(ctx, line.sayRuns)
-	line.clear()
+	err = r.Run(ctx, runsDone(line, r.Runs()))
+	line.Clear()
 	if err != nil {
 		return err
 	}

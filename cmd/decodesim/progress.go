@@ -1,50 +1,48 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"golang.org/x/term"
+
+	"github.com/decodesim/decodesim/internal/progress"
+	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
-// progress is the line of a terminal that says how far a command is. A nil one says nothing.
-type progress struct {
-	w              io.Writer
-	began, printed time.Time
+// progressOn returns the progress line of w; nil: w is no terminal.
+func progressOn(w io.Writer) *progress.Line {
+	f, _ := w.(*os.File)
+	return progress.On(f)
 }
 
-// progressOn returns the progress line of w; nil: w is no terminal.
-func progressOn(w io.Writer) *progress {
-	if !isTerminal(w) {
+// runsDone returns what says on a line how many of some runs are simulated; nil: there is no line.
+func runsDone(line *progress.Line, of int) func(done float64) {
+	if line == nil {
 		return nil
 	}
-	now := time.Now()
-	return &progress{w, now, now}
+	say := func(done float64) { line.Set(progress.Work{Done: done, Of: float64(of), Unit: "run"}) }
+	say(0)
+	return say
 }
 
-// say replaces the line, at most five times a second.
-func (p *progress) say(format string, args ...any) {
-	if p == nil || time.Since(p.printed) < 200*time.Millisecond {
-		return
+// requestsDone returns what says on a line how far a run is that expects so many requests, 0 for unknown; nil: there
+// is no line.
+func requestsDone(line *progress.Line, expected float64) func(run.Progress) {
+	if line == nil {
+		return nil
 	}
-	p.printed = time.Now()
-	fmt.Fprintf(p.w, "\r\x1b[K"+format, args...)
-}
-
-// sayRuns says how many of some runs are simulated.
-func (p *progress) sayRuns(done, of int) {
-	if p != nil {
-		p.say("%d of %d runs simulated (%.0f s)", done, of, time.Since(p.began).Seconds())
+	say := func(p run.Progress) {
+		w := progress.Work{Done: float64(p.Ended), Of: max(expected, float64(p.Ended)), Unit: "request",
+			More: text.Count(int64(p.SimulatedS)) + " s simulated"}
+		if expected == 0 {
+			w.Of = 0
+		}
+		line.Set(w)
 	}
-}
-
-// clear removes the line.
-func (p *progress) clear() {
-	if p != nil {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
+	say(run.Progress{})
+	return say
 }
 
 func isTerminal(w io.Writer) bool {

@@ -154,17 +154,9 @@ type result struct {
 func simulate(ctx context.Context, b *build.Built, errOut io.Writer, o run.Options) (*result, error) {
 	line := progressOn(errOut)
 	o.Version = programVersion()
-	if line != nil {
-		o.Progress = func(p run.Progress) {
-			share := ""
-			if p.Share > 0 {
-				share = fmt.Sprintf(" (%.0f %%)", 100*p.Share)
-			}
-			line.say("%d requests%s, %.0f s simulated", p.Ended, share, p.SimulatedS)
-		}
-	}
+	o.Progress = requestsDone(line, b.Requests)
 	r, err := run.Simulate(ctx, b, o)
-	line.clear()
+	line.Clear()
 	return &result{Result: r}, err
 }
 

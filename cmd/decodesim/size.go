@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/sizing"
 	"github.com/decodesim/decodesim/internal/text"
 )
@@ -79,7 +80,9 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 	}
 	line := progressOn(errOut)
 	options := sizing.Options{Env: os.Environ(), Version: programVersion(),
-		Progress: func(what string, done, of int) { line.say("%s: %d of %d", what, done, of) }}
+		Progress: func(what string, done, of int) {
+			line.Set(progress.Work{What: what, Done: float64(done), Of: float64(of), Unit: "deployment"})
+		}}
 	if f.seedGiven {
 		options.Seed = &f.seed
 	}
@@ -93,7 +96,7 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 	}
 	began := time.Now()
 	answer, best, err := sizing.Search(ctx, s, options)
-	line.clear()
+	line.Clear()
 	if err != nil {
 		return err
 	}

@@ -125,9 +125,13 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 func (f *validateFlags) score(ctx context.Context, errOut io.Writer, source *validation.Source, file *measured.File,
 	above configs.Options) (*validation.Validation, error) {
 	line := progressOn(errOut)
-	predictions, err := validation.PredictUnder(ctx, file.Runs, above, nil,
-		func(done int) { line.sayRuns(done, len(file.Runs)) })
-	line.clear()
+	say := runsDone(line, len(file.Runs))
+	predictions, err := validation.PredictUnder(ctx, file.Runs, above, nil, func(done int) {
+		if say != nil {
+			say(float64(done))
+		}
+	})
+	line.Clear()
 	if err != nil {
 		return nil, failed(err)
 	}

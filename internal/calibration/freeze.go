@@ -29,6 +29,9 @@ type Plan struct {
 // rounds of simulating and fitting. What is priced anew after the first differs little; after the third, hardly.
 const rounds = 3
 
+// OwnRounds is how many times Own simulates every run: to fit to it, and once more under what was fitted.
+const OwnRounds = rounds + 1
+
 // fitted is the efficiency of runs; those that are not in it are not predicted.
 type Efficiencies map[*measured.Run]hardware.Efficiency
 

@@ -1,6 +1,7 @@
 // Package compare sets scenarios that served the same requests side by side, with intervals on what differs.
 //
-//	race.go        scenarios that will serve the same requests; variants.go what they are, before they are built
+//	race.go        scenarios that will serve the same requests; variants.go what they are, before they are built;
+//	               shares.go how far they are
 //	comparison.go  the scenarios, their runs and the rows of the comparison
 //	metrics.go     what is compared, of all requests; classes.go of one service class
 //	pairs.go       the requests of two runs, paired, and the interval of their difference

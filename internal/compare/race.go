@@ -118,17 +118,23 @@ func (r *Race) Names() []string {
 	return names
 }
 
+// Runs returns how many runs Run makes.
+func (r *Race) Runs() int { return len(r.Variants) * len(r.seeds) }
+
 // Run runs every variant under every seed, over all cores, some seeds at a time: their requests are kept no longer than
-// it takes to pair them.
-func (r *Race) Run(ctx context.Context, progress func(done, of int)) error {
+// it takes to pair them. progress, unless it is nil, is called with how many runs are done; one under way counts in
+// part.
+func (r *Race) Run(ctx context.Context, progress func(done float64)) error {
 	n := len(r.Variants)
 	r.Itl, r.Ttft = make([]metrics.Hist, n), make([]metrics.Hist, n)
 	together := (runtime.GOMAXPROCS(0) + n - 1) / n
 	for from := 0; from < len(r.seeds); from += together {
 		seeds := r.seeds[from:min(from+together, len(r.seeds))]
 		results := make([]result, n*len(seeds))
-		run.EachReported(len(results), func(k int) { results[k] = r.result(ctx, k%n, seeds[k/n]) }, func(done int) {
-			progress(from*n+done, n*len(r.seeds))
+		shares := newShares(progress, float64(from*n), len(results))
+		run.Each(len(results), func(k int) {
+			results[k] = r.result(ctx, k%n, seeds[k/n], shares.of(k))
+			shares.ended(k)
 		})
 		if err := r.take(ctx, results); err != nil {
 			return err
@@ -162,7 +168,7 @@ func (r *Race) take(ctx context.Context, results []result) error {
 }
 
 // result runs a variant once.
-func (r *Race) result(ctx context.Context, i int, seed uint64) result {
+func (r *Race) result(ctx context.Context, i int, seed uint64, progress func(run.Progress)) result {
 	if err := ctx.Err(); err != nil {
 		return result{err: err}
 	}
@@ -171,7 +177,7 @@ func (r *Race) result(ctx context.Context, i int, seed uint64) result {
 		return result{err: err}
 	}
 	defer b.Close()
-	ran, err := run.Simulate(ctx, b, run.Options{Version: r.Comparison.Version, Rows: -1})
+	ran, err := run.Simulate(ctx, b, run.Options{Version: r.Comparison.Version, Rows: -1, Progress: progress})
 	if err != nil {
 		return result{err: err}
 	}

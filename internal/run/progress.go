@@ -10,7 +10,7 @@ import (
 
 const (
 	progressEvery = 200 * time.Millisecond
-	clockEvery    = 1 << 12 // requests that end between looks at the clock
+	clockEvery    = 1 << 8 // requests that end between looks at the clock
 )
 
 // following returns what the recorder of a run calls for every request that ends: it keeps the row and reports

@@ -1,0 +1,70 @@
+package progress
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/decodesim/decodesim/internal/text"
+)
+
+// Work is how far a command is.
+type Work struct {
+	What string  // is being done; empty: there is nothing else
+	Done float64 // units; what is under way may count in part
+	Of   float64 // units in all; 0: unknown
+	Unit string  // singular, such as run or request
+	More string  // what else there is to say; empty: nothing
+}
+
+// describe says how far work is that began so long ago: done, of what, the rate, and the time that is left at that
+// rate. Without anything done there is no rate, and the line says how long it has been.
+func (w *Work) describe(since time.Duration) string {
+	done := text.Count(int64(w.Done))
+	if w.Of > 0 {
+		done += " of " + text.Count(int64(w.Of))
+	}
+	parts := []string{done + " " + text.Plural(w.Unit, int64(max(w.Done, w.Of)))}
+	if part := w.Done != math.Floor(w.Done); w.Of > 0 && (part || w.Of >= 100) {
+		parts[0] += " (" + text.WholePercent(math.Floor(100*w.Done/w.Of)/100) + ")"
+	}
+	rate := w.Done / since.Seconds()
+	switch {
+	case !(rate > 0):
+		parts = append(parts, clock(since)+" so far")
+	case w.Of > 0:
+		left := time.Duration(max(0, w.Of-w.Done) / rate * float64(time.Second))
+		parts = append(parts, perSecond(rate, w.Unit), clock(left)+" left")
+	default:
+		parts = append(parts, perSecond(rate, w.Unit))
+	}
+	if w.More != "" {
+		parts = append(parts, w.More)
+	}
+	line := strings.Join(parts, " · ")
+	if w.What != "" {
+		line = w.What + ": " + line
+	}
+	return line
+}
+
+// perSecond prints a rate, by the minute where less than one unit is done in a second.
+func perSecond(rate float64, unit string) string {
+	if rate < 1 {
+		return text.Significant(60*rate) + " " + unit + "s/min"
+	}
+	return text.Significant(rate) + " " + unit + "s/s"
+}
+
+// clock prints a time as people read a clock: 8 s, 1:05 min, 2:10 h.
+func clock(d time.Duration) string {
+	s := int64(math.Ceil(d.Seconds()))
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%d s", s)
+	case s < 3600:
+		return fmt.Sprintf("%d:%02d min", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d h", s/3600, s/60%60)
+}

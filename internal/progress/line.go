@@ -1,0 +1,100 @@
+package progress
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+const (
+	patience = 2 * time.Second        // before the line appears: what ends earlier says nothing
+	drawn    = 200 * time.Millisecond // between two looks of the line
+)
+
+const clearLine = "\r\x1b[K"
+
+// Line is the progress of one command. It is safe for concurrent use, and a nil one says nothing.
+type Line struct {
+	terminal *os.File
+	stop     chan struct{}
+	stopped  sync.WaitGroup
+
+	mu    sync.Mutex
+	work  Work
+	began time.Time // of the work under its present name
+}
+
+// On returns the progress line of a terminal, which appears when the work has taken two seconds; nil: f is none.
+// Clear ends it.
+func On(f *os.File) *Line {
+	if f == nil || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	l := &Line{terminal: f, stop: make(chan struct{})}
+	l.stopped.Go(l.draw)
+	return l
+}
+
+// Set says how far the work is. Its rate is counted from when it was first set under the same What.
+func (l *Line) Set(w Work) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.began.IsZero() || w.What != l.work.What {
+		l.began = time.Now()
+	}
+	l.work = w
+}
+
+// Clear ends the line, and leaves nothing of it on the terminal.
+func (l *Line) Clear() {
+	if l == nil {
+		return
+	}
+	close(l.stop)
+	l.stopped.Wait()
+}
+
+// draw draws the line a few times a second, whether anything was reported since or not: a clock that stands looks like
+// a program that hangs.
+func (l *Line) draw() {
+	began, there := time.Now(), false
+	tick := time.NewTicker(drawn)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.stop:
+			if there {
+				fmt.Fprint(l.terminal, clearLine)
+			}
+			return
+		case <-tick.C:
+		}
+		if time.Since(began) < patience {
+			continue
+		}
+		if line := l.line(); line != "" {
+			there = true
+			fmt.Fprint(l.terminal, clearLine+line)
+		}
+	}
+}
+
+// line is what to draw now, no wider than the terminal, on whose last column the cursor would wrap.
+func (l *Line) line() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.began.IsZero() {
+		return ""
+	}
+	letters := []rune(l.work.describe(time.Since(l.began)))
+	if width, _, err := term.GetSize(int(l.terminal.Fd())); err == nil && width > 1 && len(letters) >= width {
+		letters = letters[:width-1]
+	}
+	return string(letters)
+}
