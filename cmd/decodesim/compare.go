@@ -127,13 +127,13 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 	for _, note := range notes {
 		fmt.Fprintln(errOut, "decodesim: "+note)
 	}
-	var box *compareBox
+	var files *compare.Files
 	if f.out != "" {
-		box, err = openCompareBox(f.out, r.Names())
+		files, err = compare.OpenFiles(f.out, r.Names())
 		if err != nil {
 			return err
 		}
-		defer box.abandon()
+		defer files.Abandon()
 	}
 	line := progressOn(errOut)
 	err = r.Run(ctx, runsDone(line, r.Runs()))
@@ -144,21 +144,21 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 	for i := range r.Comparison.Scenarios {
 		r.Comparison.Scenarios[i].Why = compare.TailSentence(r.Comparison, i)
 	}
-	if box != nil {
-		if err := box.write(ctx, r); err != nil {
-			return err
+	if files != nil {
+		if err := files.Write(ctx, r); err != nil {
+			return failed(err)
 		}
 	}
-	return f.print(out, errOut, r.Comparison, box)
+	return f.print(out, errOut, r.Comparison, files)
 }
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
-func (f *compareFlags) print(out, errOut io.Writer, c *compare.Comparison, box *compareBox) error {
-	var files []string
-	if box != nil {
-		files = box.files()
+func (f *compareFlags) print(out, errOut io.Writer, c *compare.Comparison, files *compare.Files) error {
+	var paths []string
+	if files != nil {
+		paths = files.Paths()
 	}
-	return printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
+	return printed{json: f.json, files: paths}.print(out, errOut, func(w io.Writer) error {
 		if f.json {
 			return text.WriteJSON(w, c)
 		}

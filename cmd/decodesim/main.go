@@ -1,26 +1,10 @@
 // Command decodesim simulates LLM decode serving.
 //
 //	main.go      the commands, errors and exit statuses
-//	run.go       decodesim run: scenario → summary
-//	simulate.go  one run, watched
-//	view*.go     decodesim run --view: the same in the words of benchmark tools
-//	requestlog.go
-//	             a row per request
-//	files.go     what --out leaves
-//	head.go      the scenario above the table
-//	compare*.go  decodesim compare: scenarios on the same requests
-//	explain*.go explanation.go
-//	             decodesim explain: one step taken apart
-//	explain_metrics.go
-//	             decodesim explain --metrics: one request, and what each tool says of it
-//	size*.go     decodesim size: the deployment that serves a load best
-//	validate*.go decodesim validate: measured runs replayed
-//	calibrate*.go
-//	             decodesim calibrate: efficiencies fitted to measured runs
-//	accuracy*.go what docs/accuracy.md is written from
-//	import.go    decodesim import: a server's command line as a scenario
-//	list.go show.go version.go
-//	             what is built in
+//	run.go compare.go explain.go size.go validate.go calibrate.go import.go list.go show.go version.go
+//	             a command each: its flags, what it refuses and what it calls
+//	print.go     results go to stdout, and the names of files with them
+//	progress.go  the line of a terminal that says how far a command is
 package main
 
 import (

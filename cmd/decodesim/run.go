@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -15,12 +13,9 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/chrometrace"
-	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/report/tools"
+	"github.com/decodesim/decodesim/internal/results"
 	"github.com/decodesim/decodesim/internal/run"
-	"github.com/decodesim/decodesim/internal/text"
-	"github.com/decodesim/decodesim/internal/toolview"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
@@ -93,7 +88,7 @@ func completeScenario(_ *cobra.Command, args []string, _ string) ([]string, cobr
 // run simulates a scenario. A directory that cannot take the results is refused before the run, not after it.
 func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario string,
 	options configs.Options) (err error) {
-	chosen, err := toolview.Tools(f.view)
+	chosen, err := results.Tools(f.view)
 	if err != nil {
 		return err
 	}
@@ -107,13 +102,13 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 	}
 	defer b.Close()
 	o := run.Options{Sample: chosen != nil, Cores: runtime.GOMAXPROCS(0)}
-	var box *outbox
+	var dir *report.Dir
 	if f.out != "" {
-		box, err = openOutbox(f.out)
+		dir, err = report.Open(f.out)
 		if err != nil {
 			return err
 		}
-		defer box.Abandon()
+		defer dir.Abandon()
 		o.Rows, o.Timeline = run.RowsOf(b.Scenario), true
 	}
 	trace, err := chrometrace.OpenFile(f.trace, f.window)
@@ -134,98 +129,41 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		}
 	}
 	if chosen != nil {
-		r.viewed = toolview.Of(b, r.Result, chosen)
+		r.Viewed = results.Of(b, r.Result, chosen)
 	}
-	if box != nil {
-		if err := box.write(ctx, b, r); err != nil {
-			return err
+	if dir != nil {
+		if err := results.WriteFiles(ctx, dir, b, r); err != nil {
+			return failed(err)
 		}
 	}
-	return f.print(out, errOut, b, r, box)
-}
-
-// result is a run that has ended.
-type result struct {
-	*run.Result
-	viewed *report.Viewed // nil without views
+	return f.print(out, errOut, b, r, dir)
 }
 
 // simulate runs b once.
-func simulate(ctx context.Context, b *build.Built, errOut io.Writer, o run.Options) (*result, error) {
+func simulate(ctx context.Context, b *build.Built, errOut io.Writer, o run.Options) (*results.Result, error) {
 	line := progressOn(errOut)
 	o.Version = programVersion()
 	o.Progress = requestsDone(line, b.Requests)
 	r, err := run.Simulate(ctx, b, o)
 	line.Clear()
-	return &result{Result: r}, err
+	return &results.Result{Result: r}, err
 }
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
-func (f *runFlags) print(out, errOut io.Writer, b *build.Built, r *result, box *outbox) error {
+func (f *runFlags) print(out, errOut io.Writer, b *build.Built, r *results.Result, dir *report.Dir) error {
 	files := []string(nil)
-	if box != nil {
-		files = box.Files()
+	if dir != nil {
+		files = dir.Files()
 	}
 	return printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
-		o := report.Options{Colour: colour(out), Chunks: chunkLimit(b)}
-		switch {
-		case r.viewed != nil:
-			return f.printViews(w, b, r, o)
-		case f.json:
-			return text.WriteJSON(w, r.Summary)
-		}
-		return table(w, b, r, o)
+		return results.Print(w, b, r, f.json, colour(out))
 	})
 }
 
-// chunkLimit says in the engine's own words what bounds the prompt tokens of a step; empty: nothing does, or not the
-// same in every pool.
-func chunkLimit(b *build.Built) string {
-	p := &b.Scenario.Pools[0]
-	if !p.EnableChunkedPrefill || len(b.Scenario.Pools) > 1 {
-		return ""
-	}
-	return fmt.Sprintf("%s %s", p.Own("max_num_batched_tokens"), text.Count(p.MaxNumBatchedTokens))
-}
-
-// table writes the report's table with the scenario between its heading and its figures.
-func table(w io.Writer, b *build.Built, r *result, o report.Options) error {
-	var said bytes.Buffer
-	if err := report.Table(&said, r.Summary, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
-		return err
-	}
-	heading, rest, _ := strings.Cut(said.String(), "\n")
-	_, err := io.WriteString(w, heading+"\n"+describe.Head(b)+rest)
-	return err
-}
-
-// viewFiles are the files of --out that the chosen tools would have left.
-func (o *outbox) viewFiles(b *build.Built, r *result) []func() error {
-	if r.viewed == nil {
-		return nil
-	}
-	measured := toolview.MeasuredAs(b, r.Result, r.viewed)
-	var steps []func() error
-	for _, view := range r.viewed.Views {
-		for _, file := range tools.Files(view.Tool.Name, measured) {
-			steps = append(steps, func() error { return o.WriteFile(file.Name, file.Write) })
-		}
-	}
-	return append(steps, func() error {
-		return o.WriteFile("views.json", func(w io.Writer) error { return toolview.WriteJSON(w, r.Summary, r.viewed) })
-	})
-}
-
-// printViews writes the run in the terms of the chosen tools, as tables or as JSON.
-func (f *runFlags) printViews(w io.Writer, b *build.Built, r *result, o report.Options) error {
-	if f.json {
-		return toolview.WriteJSON(w, r.Summary, r.viewed)
-	}
-	if err := report.Views(w, r.viewed, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
-		return err
-	}
-	for _, warning := range r.Summary.Warnings {
-		fmt.Fprintln(w, "warning: "+warning)
+// outNamed refuses an --out that names nothing, as an unset shell variable leaves it: it would get no files.
+func outNamed(c *cobra.Command) error {
+	if out := c.Flags().Lookup("out"); out.Changed && out.Value.String() == "" {
+		return errors.New("--out is empty; expected a directory")
 	}
 	return nil
 }

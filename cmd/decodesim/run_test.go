@@ -229,3 +229,37 @@ func TestTheHeadSaysWhereOutputsAreCut(t *testing.T) {
 	require.Equal(t, exitOK, status, errOut)
 	require.Contains(t, out, "lognormal outputs of mean 60, cut at 40; 400 requests\n")
 }
+
+// TestReplicasApartHaveTheSameSummary: without files to write, replicas that a router does not look at are simulated
+// one after the other; with them, together.
+func TestReplicasApartHaveTheSameSummary(t *testing.T) {
+	t.Chdir(t.TempDir())
+	fleet := []string{"run", "chat-8b", "--set", "router=round-robin", "--set", "pools.serve.replicas=7", "--set",
+		"workload.arrivals.rate=60", "--set", "workload.requests=4000", "--json"}
+	status, separate, errOut := try(fleet...)
+	require.Equal(t, exitOK, status, errOut)
+	status, _, errOut = try(append(fleet, "--out", "out")...)
+	require.Equal(t, exitOK, status, errOut)
+	together, err := os.ReadFile("out/summary.json")
+	require.NoError(t, err)
+	assert.Equal(t, string(together), separate)
+}
+
+// TestWhoWaitsInVainIsCounted: the only replica fails for good, and nothing is said to be served that was not.
+func TestWhoWaitsInVainIsCounted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("vain.yaml", []byte(`model: llama-3.1-8b
+pools: [{name: serve, gpu: h100-sxm}]
+failures: [{pool: serve, at_s: 2}]
+workload:
+  arrivals: {process: constant, rate: 20}
+  prompt_tokens: {distribution: fixed, mean: 100}
+  output_tokens: {distribution: fixed, mean: 10}
+  requests: 100
+`), 0o600))
+	status, out, errOut := try("run", "vain.yaml")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Regexp(t, `requests +100 arrived: (38|39) completed, 0 rejected, 0 failed, (62|61) unfinished`, out)
+	assert.Regexp(
+		t, `warning: (62|61) of 100 requests wait in vain for a replica or for room: the SLO and all latencies leave them out`, out)
+}

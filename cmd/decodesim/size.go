@@ -11,6 +11,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/progress"
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/sizing"
 	"github.com/decodesim/decodesim/internal/text"
 )
@@ -86,13 +87,13 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 	if f.seedGiven {
 		options.Seed = &f.seed
 	}
-	var box *sizeBox
+	var dir *report.Dir
 	if f.out != "" {
-		box, err = openSizeBox(f.out)
+		dir, err = report.Open(f.out)
 		if err != nil {
 			return err
 		}
-		defer box.Abandon()
+		defer dir.Abandon()
 	}
 	began := time.Now()
 	answer, best, err := sizing.Search(ctx, s, options)
@@ -102,11 +103,11 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string)
 	}
 	tookS := time.Since(began).Seconds()
 	var files []string
-	if box != nil {
-		if err := box.write(ctx, s, answer, best); err != nil {
-			return err
+	if dir != nil {
+		if err := sizing.WriteFiles(ctx, dir, s, answer, best); err != nil {
+			return failed(err)
 		}
-		files = box.Files()
+		files = dir.Files()
 	}
 	err = printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
 		if f.json {

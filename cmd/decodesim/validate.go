@@ -114,8 +114,8 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 		return err
 	}
 	if dir != nil {
-		if err := leaveValidation(ctx, dir, v); err != nil {
-			return err
+		if err := validation.WriteFiles(ctx, dir, v); err != nil {
+			return failed(err)
 		}
 	}
 	return f.print(out, errOut, v, dir)

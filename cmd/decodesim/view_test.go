@@ -14,7 +14,7 @@ import (
 	"github.com/decodesim/decodesim/internal/explain"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/formats"
-	"github.com/decodesim/decodesim/internal/toolview"
+	"github.com/decodesim/decodesim/internal/results"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -206,10 +206,10 @@ func TestAViewIsATableInTheToolsWords(t *testing.T) {
 	}
 	status, out, errOut = try("run", "chat.yaml", "--view", "vllm", "--json")
 	require.Equal(t, exitOK, status, errOut)
-	var x toolview.ViewsX
+	var x results.ViewsX
 	require.NoError(t, json.Unmarshal([]byte(out), &x))
-	assert.Equal(t, toolview.SchemaViews, x.Schema)
-	assert.Equal(t, toolview.SampleX{Every: 1, Requests: 400, Of: 400}, x.Sample)
+	assert.Equal(t, results.SchemaViews, x.Schema)
+	assert.Equal(t, results.SampleX{Every: 1, Requests: 400, Of: 400}, x.Sample)
 	assert.Equal(t, "vllm", x.Views[0].Tool)
 }
 

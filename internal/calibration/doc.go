@@ -1,9 +1,9 @@
 // Package calibration fits efficiencies to measured runs.
 //
-// A run is simulated once and frozen (see study.Frozen): its batches are kept, and which step each measured value waits
-// for. Pricing them anew under other efficiencies takes a millisecond, so that a fit of a thousand runs takes seconds
-// and leaving out each deployment in turn takes no new simulation. The fit is a robust least squares of the logarithms
-// of predicted over measured, held to a prior by a penalty; gonum/optimize minimises it.
+// A run is simulated once and frozen (see freeze.Frozen): its batches are kept, and which step each measured value
+// waits for. Pricing them anew under other efficiencies takes a millisecond, so that a fit of a thousand runs takes
+// seconds and leaving out each deployment in turn takes no new simulation. The fit is a robust least squares of the
+// logarithms of predicted over measured, held to a prior by a penalty; gonum/optimize minimises it.
 //
 //	parameter.go  the constants that data can tell something of
 //	fit.go        the loss, and its minimum
@@ -12,6 +12,6 @@
 //	holdout.go    errors on what was left out
 //	judge.go      what the data could not tell, and what contradicts them
 //	own.go        a fit to a user's own runs; calibration.go what comes of it
-//	write.go      efficiency files
+//	write.go      efficiency files; file.go one that is written whole or not at all
 //	table.go      what a fit says, for people
 package calibration

@@ -2,12 +2,16 @@ package report
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/decodesim/decodesim/internal/plot"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // Dir is the directory that receives the files of a run. Each is written whole or not at all.
@@ -116,6 +120,43 @@ func (d *Dir) WriteFile(name string, write func(io.Writer) error) (err error) {
 		return fmt.Errorf("output %q: %w", name, err)
 	}
 	done, d.files = true, append(d.files, name)
+	return nil
+}
+
+// WriteBytes writes a file of these bytes.
+func (d *Dir) WriteBytes(name string, b []byte) error {
+	return d.WriteFile(name, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// WriteJSON writes a file with the JSON of x.
+func (d *Dir) WriteJSON(name string, x any) error {
+	return d.WriteFile(name, func(w io.Writer) error { return text.WriteJSON(w, x) })
+}
+
+// Draw is the step that draws a figure and writes it.
+func (d *Dir) Draw(name string, draw func() (plot.Figure, error)) func() error {
+	return func() error {
+		f, err := draw()
+		if err != nil {
+			return err
+		}
+		return f.Write(d, name)
+	}
+}
+
+// InOrder takes the steps that write files until one fails or ctx is cancelled.
+func InOrder(ctx context.Context, steps []func() error) error {
+	for _, step := range steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -7,4 +7,5 @@
 //	capacity.go   the highest rate that one sustains; simulate.go one run of it
 //	conclude.go   the last round under every seed; frontier.go what the plots show
 //	answer.go     the answer for people, as CSV and as a page; figure.go goodput by split, and the frontier
+//	files.go      what --out leaves
 package sizing

@@ -7,6 +7,6 @@
 //	groups.go     errors by label; errors.go how they are summed up
 //	occupancy.go  how full the simulated server is
 //	table.go      the scores for people; words.go sentences and names of metrics, lists.go what was left out
-//	csv.go        predictions.csv
+//	csv.go        predictions.csv; files.go all that --out leaves
 //	parity.go     predicted against measured, drawn; clouds.go what shares a colour, spread.go errors by concurrency
 package validation

@@ -1,4 +1,4 @@
-package main
+package calibration
 
 import (
 	"errors"
@@ -6,18 +6,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/decodesim/decodesim/internal/calibration"
 )
 
-// calibrationFile is the efficiency file to be: written whole or not at all.
-type calibrationFile struct {
+// File is the efficiency file to be: written whole or not at all.
+type File struct {
 	path string
 	temp *os.File
 }
 
-// openCalibration makes sure, before the fit, that the file can be written and is not there.
-func openCalibration(path string) (*calibrationFile, error) {
+// OpenFile makes sure, before the fit, that the file can be written and is not there.
+func OpenFile(path string) (*File, error) {
 	if e := filepath.Ext(path); e != ".yaml" && e != ".yml" {
 		return nil, fmt.Errorf("--out %q: expected a file whose name ends in .yaml", path)
 	}
@@ -36,12 +34,13 @@ func openCalibration(path string) (*calibrationFile, error) {
 		}
 		return nil, fmt.Errorf("--out %q cannot be written to directory %q: %w", path, dir, err)
 	}
-	return &calibrationFile{path, temp}, nil
+	return &File{path, temp}, nil
 }
 
-func (f *calibrationFile) write(c *calibration.Calibration) error {
+// Write writes the efficiencies.
+func (f *File) Write(c *Calibration) error {
 	for _, step := range []func() error{
-		func() error { return calibration.WriteEfficiency(f.temp, &c.Efficiency, c.Head()) },
+		func() error { return WriteEfficiency(f.temp, &c.Efficiency, c.Head()) },
 		func() error { return f.temp.Chmod(0o644) },
 		f.temp.Close,
 		func() error { return os.Rename(f.temp.Name(), f.path) },
@@ -53,8 +52,8 @@ func (f *calibrationFile) write(c *calibration.Calibration) error {
 	return nil
 }
 
-// abandon removes what a failed fit leaves.
-func (f *calibrationFile) abandon() {
+// Abandon removes what a failed fit leaves.
+func (f *File) Abandon() {
 	_ = f.temp.Close()
 	_ = os.Remove(f.temp.Name())
 }

@@ -1,4 +1,4 @@
-package main
+package validation
 
 import (
 	"context"
@@ -9,37 +9,28 @@ import (
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
-	"github.com/decodesim/decodesim/internal/validation"
 )
 
-// leaveValidation writes the predictions and the plots: all of them, or none. validation.json comes last: where it is,
+// WriteFiles writes the predictions and the plots: all of them, or none. validation.json comes last: where it is,
 // the others are whole.
-func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validation) error {
+func WriteFiles(ctx context.Context, dir *report.Dir, v *Validation) error {
 	caption := text.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: selection(v)}
 	steps := []func() error{
 		func() error {
-			return dir.WriteFile("predictions.csv", func(w io.Writer) error { return validation.WriteCSV(w, v.Rows) })
+			return dir.WriteFile("predictions.csv", func(w io.Writer) error { return WriteCSV(w, v.Rows) })
 		},
 	}
 	draw := func(name string, figure func() (plot.Figure, error)) {
-		steps = append(steps, func() error {
-			f, err := figure()
-			if err != nil {
-				return err
-			}
-			return f.Write(dir, name)
-		})
+		steps = append(steps, dir.Draw(name, figure))
 	}
 	for _, metric := range []string{"ttft", "tpot", "e2e"} {
 		if metric != "e2e" || v.Has(metric) {
-			draw("parity_"+metric, func() (plot.Figure, error) { return validation.Parity(caption, v, metric) })
+			draw("parity_"+metric, func() (plot.Figure, error) { return Parity(caption, v, metric) })
 		}
 	}
-	draw("error_by_concurrency", func() (plot.Figure, error) { return validation.ErrorByConcurrency(caption, v) })
-	steps = append(steps, func() error {
-		return dir.WriteFile("validation.json", func(w io.Writer) error { return text.WriteJSON(w, v) })
-	})
-	if err := inOrder(ctx, steps); err != nil {
+	draw("error_by_concurrency", func() (plot.Figure, error) { return ErrorByConcurrency(caption, v) })
+	steps = append(steps, func() error { return dir.WriteJSON("validation.json", v) })
+	if err := report.InOrder(ctx, steps); err != nil {
 		return err
 	}
 	dir.Keep()
@@ -47,7 +38,7 @@ func leaveValidation(ctx context.Context, dir *report.Dir, v *validation.Validat
 }
 
 // selection says how many rows a plot is of.
-func selection(v *validation.Validation) string {
+func selection(v *Validation) string {
 	said := fmt.Sprintf("%s of %s simulated", text.Count(v.Counts.Simulated), text.Counted(v.Counts.Rows, "row"))
 	if v.Quality != "" {
 		said += ", errors of quality " + v.Quality

@@ -1,11 +1,9 @@
-package main
+package published
 
 import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -155,13 +153,7 @@ func TestEnginesDifferAsThePapersFound(t *testing.T) {
 		fmt.Fprintf(&page, "| %s | %s | %s | %s | %.3g | %s | %.3g | %.2g × |\n", c.paper, c.found, c.measure,
 			engine(c.better), good, engine(c.worse), bad, times)
 	}
-	path := filepath.Join("..", "..", "docs", "papers.md")
-	if *update {
-		require.NoError(t, os.WriteFile(path, page.Bytes(), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), page.String(), "docs/papers.md; go test ./cmd/decodesim -run Papers -update writes it")
+	checkPage(t, "papers.md", page.String())
 }
 
 const papersHead = `# What papers found, simulated

@@ -1,16 +1,13 @@
-package main
+package published
 
 import (
 	"bytes"
 	"context"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
@@ -160,15 +157,6 @@ func TestDisaggregationDoesWhatWasPublished(t *testing.T) {
 	c := &publishedCase{t: t, page: &page, co: fleet{scenario: colocated}, pd: fleet{scenario: disaggregated}}
 	c.headline()
 	c.sweeps()
-	dir := filepath.Join(root, "docs")
-	for name, text := range map[string]string{"disaggregation.md": c.head() + page.String(),
-		"disaggregation.svg": c.picture} {
-		path := filepath.Join(dir, name)
-		if *update {
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, string(want), text, "docs/%s; go test ./cmd/decodesim -run WasPublished -update writes it", name)
-	}
+	checkPage(t, "disaggregation.md", c.head()+page.String())
+	checkPage(t, "disaggregation.svg", c.picture)
 }

@@ -1,4 +1,4 @@
-package toolview
+package results
 
 import (
 	"fmt"

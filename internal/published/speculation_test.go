@@ -1,4 +1,4 @@
-package main
+package published
 
 import (
 	"bytes"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -208,14 +206,7 @@ func TestDraftsGainAsIsSaidAndNoFurther(t *testing.T) {
 		fmt.Fprintf(&page, "\n## “%s”\n\n%s\n\n%s\n", c.said, filled(means), filled(c.verdict(t, own, steps)))
 		c.tables(&page, own, others, steps)
 	}
-	path := filepath.Join(root, "docs", "speculation.md")
-	if *update {
-		require.NoError(t, os.WriteFile(path, page.Bytes(), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), page.String(),
-		"docs/speculation.md; go test ./cmd/decodesim -run AsIsSaid -update writes it")
+	checkPage(t, "speculation.md", page.String())
 }
 
 func (c *gain) assert(t *testing.T, own []gained, others [][]gained, steps []priced) {

@@ -1,0 +1,106 @@
+package compare
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+
+	"github.com/decodesim/decodesim/internal/plot"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// Files is the directory of --out with a folder for each scenario: all files of a comparison, or none.
+type Files struct {
+	dir     *report.Dir
+	folders []*report.Dir // by variant
+}
+
+// OpenFiles opens the directory for scenarios of these names.
+func OpenFiles(path string, names []string) (*Files, error) {
+	dir, err := report.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &Files{dir: dir}
+	for _, name := range names {
+		inner, err := report.Open(filepath.Join(path, Folder(name)))
+		if err != nil {
+			b.Abandon()
+			return nil, err
+		}
+		b.folders = append(b.folders, inner)
+	}
+	return b, nil
+}
+
+// Abandon takes back what was written, the folders first, unless all of it was.
+func (b *Files) Abandon() {
+	for _, d := range b.folders {
+		d.Abandon()
+	}
+	b.dir.Abandon()
+}
+
+// Paths returns the paths of the files.
+func (b *Files) Paths() []string {
+	var paths []string
+	for _, d := range b.folders {
+		paths = append(paths, d.Files()...)
+	}
+	return append(paths, b.dir.Files()...)
+}
+
+// Write writes everything. compare.json comes last: where it is, the others are whole.
+func (b *Files) Write(ctx context.Context, r *Race) error {
+	var steps []func() error
+	for i, d := range b.folders {
+		scenario, err := r.Scenarios[i].YAMLFor(d.Path())
+		if err != nil {
+			return err
+		}
+		summary := r.Comparison.Scenarios[i].Summary
+		steps = append(steps,
+			func() error { return d.WriteBytes("scenario.yaml", scenario) },
+			func() error { return d.WriteJSON("summary.json", summary) })
+	}
+	steps = append(steps, b.figures(r)...)
+	steps = append(steps,
+		func() error {
+			return b.dir.WriteFile("compare.csv", func(w io.Writer) error { return WriteCSV(w, r.Comparison) })
+		},
+		func() error { return b.dir.WriteJSON("compare.json", r.Comparison) })
+	if err := report.InOrder(ctx, steps); err != nil {
+		return err
+	}
+	for _, d := range append(b.folders, b.dir) {
+		d.Keep()
+	}
+	return nil
+}
+
+// figures draws the distributions of all scenarios over each other: each by itself, and both side by side.
+func (b *Files) figures(r *Race) []func() error {
+	caption := r.Comparison.Caption(r.Models)
+	itl := plot.Distribution{Title: "Inter-token latency", Noun: "token gaps", Curves: curvesOf(r, r.Itl), Short: "ITL"}
+	ttft := plot.Distribution{Title: "Time to first token", Noun: "requests", Curves: curvesOf(r, r.Ttft), Short: "TTFT"}
+	if slo := r.Comparison.Scenarios[0].Summary.SLO; slo != nil && r.SameSLO() {
+		ttft.SLOS = slo.TTFTS
+		itl.SLOS, itl.SLOOf = slo.TPOTS, "TPOT"
+	}
+	return []func() error{
+		b.dir.Draw("itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, itl) }),
+		b.dir.Draw("ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, ttft) }),
+		b.dir.Draw("cdfs", func() (plot.Figure, error) {
+			return plot.CDFPair(caption, "Inter-token latency and time to first token", itl, ttft)
+		}),
+	}
+}
+
+func curvesOf(r *Race, hists []metrics.Hist) []plot.Curve {
+	curves := make([]plot.Curve, len(hists))
+	for i := range hists {
+		curves[i] = plot.CurveOf(r.Variants[i].Name, &hists[i], hists[i].Quantiles())
+	}
+	return curves
+}

@@ -1,0 +1,75 @@
+package results
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/plot"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/report/tools"
+	"github.com/decodesim/decodesim/internal/run"
+)
+
+// WriteFiles writes the files of a run to dir. The summary comes last: where it is, the others are whole.
+func WriteFiles(ctx context.Context, dir *report.Dir, b *build.Built, r *Result) error {
+	scenario, err := b.Scenario.YAMLFor(dir.Path())
+	if err != nil {
+		return err
+	}
+	steps := []func() error{func() error { return dir.WriteBytes("scenario.yaml", scenario) }}
+	if r.Rows != nil {
+		steps = append(steps, func() error {
+			return dir.WriteFile("requests.csv", func(w io.Writer) error { return run.WriteRows(w, slices.Values(r.Rows)) })
+		})
+	}
+	steps = append(steps, figures(dir, b, r)...)
+	steps = append(steps, viewFiles(dir, b, r)...)
+	steps = append(steps, func() error { return dir.WriteJSON("summary.json", r.Summary) })
+	if err := report.InOrder(ctx, steps); err != nil {
+		return err
+	}
+	dir.Keep()
+	return nil
+}
+
+func figures(dir *report.Dir, b *build.Built, r *Result) []func() error {
+	caption := report.CaptionOf(r.Summary, b.Deployment.Model.Name)
+	l := &r.Summary.Latency
+	itl := plot.Distribution{Title: "Inter-token latency", Noun: "token gaps"}
+	itl.Curves = []plot.Curve{plot.CurveOf("ITL", &r.Recorder.ITL, l.ITL)}
+	ttft := plot.Distribution{Title: "Time to first token", Noun: "requests"}
+	ttft.Curves = []plot.Curve{plot.CurveOf("TTFT", &r.Recorder.TTFT, l.TTFT)}
+	if r.Summary.SLO != nil {
+		ttft.SLOS = r.Summary.SLO.TTFTS
+		itl.SLOS, itl.SLOOf = r.Summary.SLO.TPOTS, "TPOT" // a limit on the mean gap of a request
+	}
+	steps := []func() error{
+		dir.Draw("itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, itl) }),
+		dir.Draw("ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, ttft) }),
+		dir.Draw("timeline", func() (plot.Figure, error) { return report.Timeline(caption, r.Timeline) }),
+	}
+	if r.Recorder.Attribution != nil {
+		steps = append(steps,
+			dir.Draw("itl_parts", func() (plot.Figure, error) { return report.GapParts(caption, r.Summary) }))
+	}
+	return steps
+}
+
+// viewFiles are the files of --out that the chosen tools would have left.
+func viewFiles(dir *report.Dir, b *build.Built, r *Result) []func() error {
+	if r.Viewed == nil {
+		return nil
+	}
+	measured := MeasuredAs(b, r.Result, r.Viewed)
+	var steps []func() error
+	for _, view := range r.Viewed.Views {
+		for _, file := range tools.Files(view.Tool.Name, measured) {
+			steps = append(steps, func() error { return dir.WriteFile(file.Name, file.Write) })
+		}
+	}
+	return append(steps, func() error {
+		return dir.WriteFile("views.json", func(w io.Writer) error { return WriteJSON(w, r.Summary, r.Viewed) })
+	})
+}

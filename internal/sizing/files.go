@@ -1,0 +1,46 @@
+package sizing
+
+import (
+	"context"
+	"io"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/report"
+)
+
+// WriteFiles writes everything, or nothing; best may be nil. size.json comes last: where it is, the others are whole.
+func WriteFiles(ctx context.Context, dir *report.Dir, s *configs.Study, answer *Sizing, best *configs.Scenario) error {
+	splits, err := SplitsFigure(answer)
+	if err != nil {
+		return err
+	}
+	frontier, err := FrontierFigure(answer)
+	if err != nil {
+		return err
+	}
+	steps := []func() error{
+		func() error { return dir.WriteBytes("study.yaml", s.YAML()) },
+		func() error {
+			return dir.WriteFile("candidates.csv", func(w io.Writer) error { return WriteCandidates(w, answer) })
+		},
+		func() error { return splits.Write(dir, "goodput_by_split") },
+		func() error { return frontier.Write(dir, "frontier") },
+		func() error {
+			return dir.WriteFile("report.html",
+				func(w io.Writer) error { return WriteHTML(w, answer, splits.SVG, frontier.SVG) })
+		},
+		func() error { return dir.WriteJSON("size.json", answer) },
+	}
+	if best != nil {
+		scenario, err := best.YAMLFor(dir.Path())
+		if err != nil {
+			return err
+		}
+		steps = append([]func() error{func() error { return dir.WriteBytes("best.yaml", scenario) }}, steps...)
+	}
+	if err := report.InOrder(ctx, steps); err != nil {
+		return err
+	}
+	dir.Keep()
+	return nil
+}
