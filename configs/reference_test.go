@@ -130,6 +130,8 @@ func kindOf(v reflect.Value) string {
 		return "auto, true or false"
 	case v.Type() == reflect.TypeFor[Splits]():
 		return "all, or a list of splits"
+	case v.Type() == reflect.TypeFor[Layouts]():
+		return "auto, or a list of layouts"
 	case isSection(v) || v.Kind() == reflect.Struct:
 		return "section"
 	case isRows(v):

@@ -29,7 +29,7 @@ func TestSchemasAcceptWhatLoads(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, scenario.Validate(document(t, s.YAML())), "%s, resolved", name)
 	}
-	study := compiled(t, "study", schemaOf("A study of decodesim", reflect.TypeFor[Study](), "scenario", "budget", "rate"))
+	study := compiled(t, "study", schemaOf("A study of decodesim", reflect.TypeFor[Study](), "rate"))
 	for _, name := range StudyNames() {
 		text, err := catalog.File("studies/" + name)
 		require.NoError(t, err)
@@ -151,8 +151,12 @@ func typeOf(t reflect.Type) map[string]any {
 	switch t {
 	case reflect.TypeFor[AutoBool]():
 		return map[string]any{"enum": []any{"auto", true, false}}
-	case reflect.TypeFor[Splits]():
-		return map[string]any{"anyOf": []any{map[string]any{"const": AllSplits},
+	case reflect.TypeFor[Splits](), reflect.TypeFor[Layouts]():
+		word := AutoLayouts
+		if t == reflect.TypeFor[Splits]() {
+			word = AllSplits
+		}
+		return map[string]any{"anyOf": []any{map[string]any{"const": word},
 			map[string]any{"type": "array", "items": map[string]any{"type": "string"}}}}
 	}
 	switch t.Kind() {

@@ -1,10 +1,8 @@
 package configs
 
 import (
-	"fmt"
 	"strconv"
 
-	"github.com/decodesim/decodesim/configs/strict"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -12,9 +10,14 @@ import (
 // returns one with every default written in. Its tags mean what those of Scenario do.
 type Study struct {
 	Name       string      `yaml:"name" doc:"of the results"`
-	Scenario   string      `yaml:"scenario" doc:"name or path: the model, the workload, the GPU and the engine's other arguments"`
+	Scenario   string      `yaml:"scenario,omitempty" doc:"name or path: the model, the workload, the GPU and the engine's other arguments; null: model, trace and search.gpu say it"`
+	Model      string      `yaml:"model,omitempty" doc:"in place of a scenario: catalog name, or a path to a HuggingFace config.json"`
+	Weights    string      `yaml:"weights,omitempty" oneof:"weights" doc:"of that model; null: as in the checkpoint"`
+	KVCache    string      `yaml:"kv_cache,omitempty" oneof:"kv-caches" doc:"of that model; null: as the model computes"`
+	Engine     string      `yaml:"engine,omitempty" names:"engines" doc:"that serves it; null: the scenario's, or vllm-v1"`
+	Trace      string      `yaml:"trace,omitempty" doc:"its requests: a file of recorded ones, as workload.trace.file; null: set says the workload"`
 	Set        []string    `yaml:"set,omitempty" doc:"key=value over the scenario's, as --set has them; null: none"`
-	Budget     StudyBudget `yaml:"budget" about:"what a deployment may take; one of the two at least"`
+	Budget     StudyBudget `yaml:"budget" about:"what a deployment may take; a search for the most needs one of the two"`
 	Rate       StudyRate   `yaml:"rate" about:"the load: a range to search, or one rate to sustain"`
 	SLO        StudySLO    `yaml:"slo" about:"limits that a request must keep"`
 	Attainment float64     `yaml:"attainment" bound:"[0.01,1]" doc:"share of the requests that must keep every limit"`
@@ -25,7 +28,8 @@ type Study struct {
 	origins origins
 }
 
-// StudyBudget is what a deployment may take; one of the two at least.
+// StudyBudget is what a deployment may take. A search for the most needs one of the two; one for the cheapest may go
+// without.
 type StudyBudget struct {
 	GPUs       int     `yaml:"gpus,omitempty" bound:"[1,4096]" unit:"GPUs" doc:"that a deployment may have; null: what usd_per_hour buys"`
 	USDPerHour float64 `yaml:"usd_per_hour,omitempty" bound:"(0,1e9]" unit:"USD/h" doc:"that it may cost, at the catalog's price of the GPU; null: no such limit"`
@@ -48,6 +52,10 @@ type StudySLO struct {
 // StudySearch is what is varied. An absent list leaves what the scenario says.
 type StudySearch struct {
 	Topology              []string `yaml:"topology" doc:"colocated: every replica reads prompts and decodes; disaggregated: prefill and decode pools"`
+	GPU                   []string `yaml:"gpu,omitempty" doc:"catalog names of GPUs, of which a pool has one kind; null: the scenario's"`
+	PrefillGPU            []string `yaml:"prefill_gpu,omitempty" doc:"the same of prefill pools, each beside each kind of decode pool; null: that of the decode pool"`
+	Parallel              Layouts  `yaml:"parallel,omitempty" doc:"auto: what fits the memory; or what a replica's GPUs share, such as [tp8, tp8-pp2, dp16-ep, tp2-dp4-ep]; null: tensor_parallel"`
+	PrefillParallel       Layouts  `yaml:"prefill_parallel,omitempty" doc:"the same of prefill pools, each beside each of decode pools; null: that of the decode pool"`
 	TensorParallel        []int    `yaml:"tensor_parallel,omitempty" unit:"GPUs" doc:"GPUs that share every layer; null: the scenario's"`
 	PrefillTensorParallel []int    `yaml:"prefill_tensor_parallel,omitempty" unit:"GPUs" doc:"the same of prefill pools; null: that of the decode pool"`
 	MaxNumSeqs            []int    `yaml:"max_num_seqs,omitempty" unit:"sequences" doc:"sequences in a batch, of replicas that decode; null: the scenario's"`
@@ -71,19 +79,9 @@ const AllSplits = "all"
 func (s Splits) All() bool { return len(s) == 1 && s[0] == AllSplits }
 
 // DecodeScalar reads the word all, or a list of splits.
-func (s *Splits) DecodeScalar(n *yaml.Node) error {
-	nodes := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode {
-		nodes = n.Content
-	}
-	*s = nil
-	for _, element := range nodes {
-		if element.Kind != yaml.ScalarNode || element.Tag != "!!str" {
-			return fmt.Errorf("expected all, or a list such as [1P3D, 2P2D], got %s", strict.Describe(element))
-		}
-		*s = append(*s, element.Value)
-	}
-	return nil
+func (s *Splits) DecodeScalar(n *yaml.Node) (err error) {
+	*s, err = wordsOf(n, "expected all, or a list such as [1P3D, 2P2D]")
+	return err
 }
 
 // ParseSplit returns the prefill and decode replicas of a split such as 1P3D; false: it is none.

@@ -9,17 +9,31 @@ import (
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
+	"go.yaml.in/yaml/v3"
 )
 
 // StudyNames returns the studies built in.
 func StudyNames() []string { return catalog.Names("studies") }
 
+// Setting is a value that stands above a study's file, and how errors name where it was given.
+type Setting struct{ Key, Value, By string }
+
 // LoadStudy returns the study of an embedded name or of a YAML file, complete and checked, with key=value settings
 // above it, of which a later one wins. A setting whose key no study has is one of its scenario, and joins Study.Set.
 func LoadStudy(nameOrPath string, set []string) (*Study, error) {
-	src, err := openFile("study", "studies", nameOrPath, StudyNames())
-	if err != nil {
-		return nil, err
+	return LoadStudyUnder(nil, nameOrPath, set)
+}
+
+// LoadStudyUnder is LoadStudy with settings between the file and set. Without a name there is no file, and the settings
+// are all there is.
+func LoadStudyUnder(given []Setting, nameOrPath string, set []string) (*Study, error) {
+	src := scenarioSource{"size", "", []byte("name: size\n")}
+	if nameOrPath != "" {
+		var err error
+		src, err = openFile("study", "studies", nameOrPath, StudyNames())
+		if err != nil {
+			return nil, err
+		}
 	}
 	s := defaultStudy()
 	where, err := strict.Decode(src.file, src.data, s)
@@ -34,12 +48,84 @@ func LoadStudy(nameOrPath string, set []string) (*Study, error) {
 	if isScenarioPath(s.Scenario) {
 		s.Scenario = absolute(src.dir, s.Scenario)
 	}
-	for _, text := range set {
-		if err := s.assign(text); err != nil {
+	if catalog.IsModelPath(s.Model) {
+		s.Model = absolute(src.dir, s.Model)
+	}
+	s.Trace = absolute(src.dir, s.Trace)
+	for _, x := range given {
+		if err := s.assign(x.Key+"="+x.Value, x.By); err != nil {
 			return nil, err
 		}
 	}
+	for _, text := range set {
+		if err := s.assign(text, "--set "+text); err != nil {
+			return nil, err
+		}
+	}
+	s.complete()
 	return s, s.validate()
+}
+
+// complete writes in what a study without a scenario searches unless it says otherwise: all there is to choose.
+func (s *Study) complete() {
+	if s.Scenario != "" {
+		return
+	}
+	if s.Engine == "" {
+		s.Engine = defaultEngine
+	}
+	q := &s.Search
+	if !s.origins.given("search.topology") {
+		q.Topology = []string{Colocated, Disaggregated}
+	}
+	if q.Parallel == nil && q.TensorParallel == nil {
+		q.Parallel = Layouts{AutoLayouts}
+	}
+	apart := slices.Contains(q.Topology, Disaggregated)
+	if apart && q.PrefillGPU == nil && len(q.GPU) > 1 {
+		q.PrefillGPU = q.GPU
+	}
+	if apart && q.PrefillParallel == nil && q.PrefillTensorParallel == nil && q.Parallel != nil {
+		q.PrefillParallel = q.Parallel
+	}
+	engine, err := catalog.Engine(s.Engine)
+	if err != nil {
+		return // validate says so
+	}
+	if q.MaxNumSeqs == nil && engine.Has("max_num_seqs") {
+		q.MaxNumSeqs = []int{1024, 512, 256, 128}
+	}
+	if q.MaxNumBatchedTokens == nil && engine.Has("max_num_batched_tokens") {
+		q.MaxNumBatchedTokens = []int{8192, 16384, 2048}
+	}
+}
+
+// defaultEngine serves a model of which nobody says how.
+const defaultEngine = "vllm-v1"
+
+// Base loads the scenario that the study varies: the one that it names, or one of its model, its trace and the first of
+// its GPUs.
+func (s *Study) Base(env []string, seed *uint64) (*Scenario, error) {
+	o := Options{Set: s.Set, Env: env, Seed: seed, Engine: s.Engine}
+	if s.Scenario != "" {
+		return Load(s.Scenario, o)
+	}
+	text := map[string]any{
+		"name": s.Name, "model": s.Model, "pools": []any{map[string]any{"name": "serve", "gpu": s.Search.GPU[0]}},
+	}
+	for key, value := range map[string]string{"weights": s.Weights, "kv_cache": s.KVCache} {
+		if value != "" {
+			text[key] = value
+		}
+	}
+	if s.Trace != "" {
+		text["workload"] = map[string]any{"trace": map[string]any{"file": s.Trace}}
+	}
+	written, err := yaml.Marshal(text)
+	if err != nil {
+		return nil, err
+	}
+	return Read(s.Name, written, o)
 }
 
 // isScenarioPath tells a path to a scenario from a built-in name.
@@ -48,14 +134,17 @@ func isScenarioPath(scenario string) bool {
 	return strings.ContainsAny(scenario, `/\`) || extension == ".yaml" || extension == ".yml"
 }
 
-// assign reads one --set key=value.
-func (s *Study) assign(set string) error {
-	by := "--set " + set
+// assign reads one key=value, which errors name as by. What a study without a scenario says of its model, others set in
+// their scenario.
+func (s *Study) assign(set, by string) error {
 	key, text, ok := strings.Cut(set, "=")
 	if !ok || key == "" {
 		return strict.Errorf(by, "%s", "expected key=value, such as --set budget.gpus=32")
 	}
 	f, v, ok := locateField(reflect.ValueOf(s).Elem(), key)
+	if s.Scenario != "" && slices.Contains(ownOfModels, key) {
+		ok = false
+	}
 	if section, rest, _ := strings.Cut(key, "."); !ok && slices.Contains([]string{"budget", "rate", "search"}, section) {
 		_, v, _ := locateField(reflect.ValueOf(s).Elem(), section)
 		return strict.Errorf(by, "no key %q in %s; %s", rest, section,
@@ -86,6 +175,9 @@ func (s *Study) assign(set string) error {
 	}
 	return nil
 }
+
+// ownOfModels are keys that a study without a scenario has in common with scenarios.
+var ownOfModels = []string{"model", "weights", "kv_cache"}
 
 // locateField returns the field of a struct that a dotted key names.
 func locateField(v reflect.Value, key string) (f strict.Field, at reflect.Value, ok bool) {

@@ -70,8 +70,23 @@ func TestBadStudiesAreRefused(t *testing.T) {
 		"scenario: chat-8c\nbudget: {gpus: 8}\nrate: {at: 1}\n": `s.yaml:1:1: scenario: scenario "chat-8c" not found; did you mean "chat-8b"?`,
 		"budget: {gpus: 8}\nrate: {at: 1}\n": "s.yaml:1:1: scenario: missing; expected the " +
 			"name of a scenario",
-		"scenario: chat-8b\nrate: {at: 1}\n": "s.yaml:1:1: budget: missing; expected gpus: 64, " +
+		"scenario: chat-8b\nrate: {min: 1, max: 9}\n": "s.yaml:1:1: budget: missing; expected gpus: 64, " +
 			"say",
+		"scenario: chat-8b\nmodel: llama-3.1-8b\nrate: {at: 1}\n": `s.yaml:2:1: model: "llama-3.1-8b" beside scenario ` +
+			`"chat-8b", which says that itself; expected set: [model=…] to change it`,
+		"scenario: chat-8b\ntrace: x.csv\nrate: {at: 1}\n": `s.yaml:2:1: trace: "`,
+		"model: llama-3.1-8b\nrate: {at: 1}\n":             "s.yaml:1:1: search.gpu: missing; expected catalog names of GPUs",
+		"model: llama-3.1-8b\nsearch: {gpu: [l4]}\nrate: {at: 1}\n": "s.yaml:1:1: trace: missing; expected a file of " +
+			"recorded requests",
+		good + "search: {gpu: [h800]}\n":             `s.yaml:4:16: search.gpu[0]: "h800" is unknown`,
+		good + "search: {parallel: [tp]}\n":          `s.yaml:4:10: search.parallel[0]: "tp" is not a layout; expected auto`,
+		good + "search: {parallel: [ep]}\n":          `s.yaml:4:10: search.parallel[0]: "ep" is not a layout`,
+		good + "search: {prefill_parallel: [tp8]}\n": `s.yaml:4:1: search.topology: has no disaggregated`,
+		good + "search: {parallel: [tp8, tp8]}\n":    `s.yaml:4:10: search.parallel[1]: "tp8" twice`,
+		good + "search: {parallel: 8}\n":             "s.yaml:4:10: search.parallel: expected auto, or a list such as",
+		good + "engine: vlm\n":                       `s.yaml:4:1: engine: "vlm" is unknown`,
+		good + "search: {parallel: auto, tensor_parallel: [2]}\n": "s.yaml:4:10: search.parallel: given beside " +
+			"search.tensor_parallel",
 		"scenario: chat-8b\nbudget: {gpus: 8}\n": "s.yaml:1:1: rate: missing; expected at:",
 		"scenario: chat-8b\nbudget: {gpus: 8}\nrate: {at: 1, max: 9}\n": "s.yaml:3:8: rate.at: 1 beside a range; expected " +
 			"at, or min and max",
@@ -127,4 +142,49 @@ func TestBadStudiesAreRefused(t *testing.T) {
 	}
 	_, err := LoadStudy("size-70b", nil)
 	assert.ErrorContains(t, err, `study "size-70b" not found`)
+}
+
+// TestLayoutsAreReadAsTheyAreWritten, with the parts that are 1 left out.
+func TestLayoutsAreReadAsTheyAreWritten(t *testing.T) {
+	for text, want := range map[string]Layout{
+		"tp8": {8, 1, 1, false, true}, "tp8-pp2": {8, 2, 1, false, true}, "dp16-ep": {1, 1, 16, true, true},
+		"tp2-dp4-ep": {2, 1, 4, true, true}, "tp1": {1, 1, 1, false, true}, "pp4": {1, 4, 1, false, true},
+		"tp8-ep": {8, 1, 1, true, true},
+	} {
+		l, ok := ParseLayout(text)
+		assert.True(t, ok, text)
+		assert.Equal(t, want, l)
+		assert.Equal(t, text, l.String())
+	}
+	for _, text := range []string{"", "ep", "-ep", "tp", "tp0", "tp2048", "8", "tp8 pp2", "dp8-tp2", "tp8-ep-dp2"} {
+		_, ok := ParseLayout(text)
+		assert.False(t, ok, text)
+	}
+}
+
+// TestAStudyWithoutAScenarioSearchesAllThereIsToChoose, unless it says otherwise, and resolves to the same study.
+func TestAStudyWithoutAScenarioSearchesAllThereIsToChoose(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "s.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("model: llama-3.1-8b\nweights: fp8\ntrace: t.csv\n"+
+		"search: {gpu: [h100-sxm, l40s], max_num_seqs: [64]}\nrate: {at: 3}\n"), 0o600))
+	s, err := LoadStudy(path, []string{"kv_cache=fp8"})
+	require.NoError(t, err)
+	assert.Equal(t, StudySearch{
+		Topology: []string{Colocated, Disaggregated}, GPU: []string{"h100-sxm", "l40s"},
+		PrefillGPU: []string{"h100-sxm", "l40s"}, Parallel: Layouts{AutoLayouts}, PrefillParallel: Layouts{AutoLayouts},
+		MaxNumSeqs: []int{64}, MaxNumBatchedTokens: []int{8192, 16384, 2048}, Split: Splits{AllSplits},
+	}, s.Search)
+	assert.Equal(t, filepath.Join(dir, "t.csv"), s.Trace)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "t.csv"),
+		[]byte("arrival_s,input_tokens,output_tokens\n0,10,10\n1,10,10\n"), 0o600))
+	base, err := s.Base(nil, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"llama-3.1-8b", "fp8", "fp8", "h100-sxm", "vllm-v1"},
+		[]string{base.Model, base.Weights, base.KVCache, base.Pools[0].GPU, base.Pools[0].Engine})
+	require.NoError(t, os.WriteFile(path, s.YAML(), 0o600))
+	again, err := LoadStudy(path, nil)
+	require.NoError(t, err)
+	again.origins, s.origins = origins{}, origins{}
+	assert.Equal(t, s, again)
 }

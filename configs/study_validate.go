@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 )
 
@@ -22,17 +24,46 @@ const (
 func (s *Study) validate() error {
 	c := checker{origins: &s.origins}
 	c.text("name", s.Name, "a name")
-	c.text("scenario", s.Scenario, "the name of a scenario or a path to a YAML file")
-	if s.Scenario != "" && !isScenarioPath(s.Scenario) && !slices.Contains(ScenarioNames(), s.Scenario) {
-		c.fail("scenario", "%s", strict.UnknownName("scenario", s.Scenario, ScenarioNames()))
-	}
-	if s.Budget.GPUs == 0 && s.Budget.USDPerHour == 0 && !c.given("budget.gpus") && !c.given("budget.usd_per_hour") {
+	s.checkSubject(&c)
+	if s.Budget.GPUs == 0 && s.Budget.USDPerHour == 0 && !c.given("budget.gpus") && !c.given("budget.usd_per_hour") &&
+		s.Rate.At == 0 {
 		c.fail("budget", "missing; expected gpus: 64, say, or usd_per_hour, or both")
 	}
 	c.checkTags(reflect.ValueOf(s).Elem(), func(string) bool { return false })
 	s.checkRate(&c)
 	s.Search.check(&c)
 	return c.err
+}
+
+// checkSubject requires a scenario, or what stands in its place.
+func (s *Study) checkSubject(c *checker) {
+	if s.Scenario == "" && s.Model == "" {
+		c.text("scenario", s.Scenario, "the name of a scenario or a path to a YAML file; or model, trace and search.gpu")
+	}
+	if s.Engine != "" {
+		c.oneOf("engine", s.Engine, catalog.EngineNames())
+	}
+	if s.Scenario != "" {
+		if !isScenarioPath(s.Scenario) && !slices.Contains(ScenarioNames(), s.Scenario) {
+			c.fail("scenario", "%s", strict.UnknownName("scenario", s.Scenario, ScenarioNames()))
+		}
+		for _, of := range [][2]string{{"model", s.Model}, {"weights", s.Weights}, {"kv_cache", s.KVCache}} {
+			if of[1] != "" {
+				c.fail(of[0], "%q beside scenario %q, which says that itself; expected set: [%s=…] to change it", of[1],
+					s.Scenario, of[0])
+			}
+		}
+		if s.Trace != "" {
+			c.fail("trace", "%q beside scenario %q, which has a workload of its own; expected one of them", s.Trace, s.Scenario)
+		}
+		return
+	}
+	if len(s.Search.GPU) == 0 {
+		c.fail("search.gpu", "missing; expected catalog names of GPUs, such as [h200-sxm, b200-sxm]")
+	}
+	if s.Trace == "" && !slices.ContainsFunc(s.Set, func(set string) bool { return strings.HasPrefix(set, "workload.") }) {
+		c.fail("trace", "missing; expected a file of recorded requests, or set: [workload.…] that says arrivals and lengths")
+	}
 }
 
 // given reports whether somebody said what stands at path.
@@ -68,11 +99,17 @@ func (s *StudySearch) check(c *checker) {
 			c.fail(fmt.Sprintf("search.topology[%d]", i), "%q twice; expected each once", t)
 		}
 	}
+	s.checkGPUs(c)
+	s.checkLayouts(c)
 	c.counts("search.tensor_parallel", s.TensorParallel, 1024)
 	c.counts("search.prefill_tensor_parallel", s.PrefillTensorParallel, 1024)
 	c.counts("search.max_num_seqs", s.MaxNumSeqs, countMax)
 	c.counts("search.max_num_batched_tokens", s.MaxNumBatchedTokens, countMax)
 	if !slices.Contains(s.Topology, Disaggregated) {
+		if s.PrefillGPU != nil || s.PrefillParallel != nil {
+			c.fail("search.topology", "has no %s, but search.prefill_gpu or search.prefill_parallel is given; accepted: null",
+				Disaggregated)
+		}
 		if s.PrefillTensorParallel != nil {
 			c.fail("search.prefill_tensor_parallel", "given, but search.topology has no %s; accepted: null", Disaggregated)
 		}
@@ -87,6 +124,57 @@ func (s *StudySearch) check(c *checker) {
 		if _, _, ok := ParseSplit(text); !ok && !s.Split.All() {
 			c.fail("search.split", "%q is not a split; expected %s, or prefill and decode replicas such as 1P3D", text,
 				AllSplits)
+		}
+	}
+}
+
+// checkGPUs requires GPUs of the catalog, each once.
+func (s *StudySearch) checkGPUs(c *checker) {
+	for _, of := range []struct {
+		path string
+		list []string
+	}{{"search.gpu", s.GPU}, {"search.prefill_gpu", s.PrefillGPU}} {
+		if of.list != nil && len(of.list) == 0 {
+			c.fail(of.path, "is empty; expected catalog names of GPUs, or null for the scenario's")
+		}
+		for i, name := range of.list {
+			path := fmt.Sprintf("%s[%d]", of.path, i)
+			c.oneOf(path, name, catalog.GPUNames())
+			if slices.Contains(of.list[:i], name) {
+				c.fail(path, "%q twice; expected each once", name)
+			}
+		}
+	}
+}
+
+// checkLayouts requires layouts that can be read, and no second say in tensor parallelism.
+func (s *StudySearch) checkLayouts(c *checker) {
+	for _, of := range []struct {
+		path, other string
+		layouts     Layouts
+		tensor      []int
+	}{
+		{"search.parallel", "search.tensor_parallel", s.Parallel, s.TensorParallel},
+		{"search.prefill_parallel", "search.prefill_tensor_parallel", s.PrefillParallel, s.PrefillTensorParallel},
+	} {
+		if of.layouts == nil {
+			continue
+		}
+		if of.tensor != nil {
+			c.fail(of.path, "given beside %s; expected only one of them", of.other)
+		}
+		if n := len(of.layouts); n == 0 || n > studyListMax {
+			c.fail(of.path, "has %d values; expected 1 to %d, or %s", n, studyListMax, AutoLayouts)
+		}
+		for i, text := range of.layouts {
+			path := fmt.Sprintf("%s[%d]", of.path, i)
+			if _, ok := ParseLayout(text); !ok && !of.layouts.Auto() {
+				c.fail(path, "%q is not a layout; expected %s, or one such as tp8, tp8-pp2, dp8-ep or tp2-dp4-ep", text,
+					AutoLayouts)
+			}
+			if slices.Contains(of.layouts[:i], text) {
+				c.fail(path, "%q twice; expected each once", text)
+			}
 		}
 	}
 }
