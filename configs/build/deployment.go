@@ -86,7 +86,7 @@ func undeployable(s *configs.Scenario, p *configs.Pool, err error) error {
 // modelOf returns the model that the pool runs: the scenario's, or an encoder as it stands in its checkpoint.
 func modelOfPool(s *configs.Scenario, p *configs.Pool) (llm.Model, error) {
 	if p.Model == "" {
-		return modelOf(s)
+		return ModelOf(s)
 	}
 	m, err := catalog.Checkpoint(p.Model)
 	if err != nil {
@@ -95,8 +95,8 @@ func modelOfPool(s *configs.Scenario, p *configs.Pool) (llm.Model, error) {
 	return m, nil
 }
 
-// model returns the model, in the weights that the scenario asks for.
-func modelOf(s *configs.Scenario) (llm.Model, error) {
+// ModelOf returns the model of s, in the weights that the scenario asks for.
+func ModelOf(s *configs.Scenario) (llm.Model, error) {
 	m, err := catalog.Checkpoint(s.Model)
 	if err != nil {
 		return m, s.Errorf("model", "%s", strict.Message(err))

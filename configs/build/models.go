@@ -6,7 +6,7 @@ import "github.com/decodesim/decodesim/configs"
 // for it. Resolved scenarios say every value, and a default that the model refuses would be refused as if it were
 // meant.
 func Pattern(s *configs.Scenario) (*configs.Scenario, error) {
-	m, err := modelOf(s)
+	m, err := ModelOf(s)
 	if err != nil {
 		return nil, err
 	}

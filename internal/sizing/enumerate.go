@@ -12,20 +12,16 @@ import (
 // and with any number where cheapest is.
 func (z *sizer) enumerate() error {
 	s := z.study
-	var refused []string
 	for _, c := range z.shapes {
 		if c.refused != "" {
-			if !slices.Contains(refused, c.refused) {
-				refused = append(refused, c.refused)
-			}
 			continue
 		}
-		gpus, err := z.budget(c)
+		fits, gpus, err := z.budget(c)
 		if err != nil {
 			return err
 		}
 		z.out.GPUsMax = max(z.out.GPUsMax, gpus)
-		for _, replicas := range c.fill(gpus, s.Rate.At > 0, s.Search.Split) {
+		for _, replicas := range c.fill(fits, s.Rate.At > 0, s.Search.Split) {
 			z.all = append(z.all, c.deploy(replicas...))
 		}
 		if len(z.all) > manyMax {
@@ -33,6 +29,7 @@ func (z *sizer) enumerate() error {
 				manyMax)
 		}
 	}
+	refused := refusals(z.shapes)
 	for _, why := range refused {
 		z.out.Notes = append(z.out.Notes, "left out: "+why)
 	}
@@ -46,21 +43,57 @@ func (z *sizer) enumerate() error {
 		z.smallest())
 }
 
-// budget returns the GPUs that the budget buys.
-func (z *sizer) budget(c *shape) (int, error) {
-	b := &z.study.Budget
-	if b.USDPerHour == 0 {
-		return b.GPUs, nil
+// refusals says why there can be no deployment of some shapes: each reason once, with all it holds for.
+func refusals(shapes []*shape) (all []string) {
+	of := map[string][]string{}
+	var reasons []string
+	for _, s := range shapes {
+		if s.refused == "" {
+			continue
+		}
+		if of[s.refused] == nil {
+			reasons = append(reasons, s.refused)
+		}
+		if name := s.setting.String(); name != "" && !slices.Contains(of[s.refused], name) {
+			of[s.refused] = append(of[s.refused], name)
+		}
 	}
-	if c.priceUSD == 0 {
-		return 0, z.study.Errorf("budget.usd_per_hour", "the catalog has no price of %s; expected gpus instead", z.out.GPU)
+	for _, why := range reasons {
+		if names := of[why]; len(names) > 0 {
+			why = strings.Join(names, ", ") + ": " + why
+		}
+		all = append(all, why)
 	}
-	n := int(math.Floor(b.USDPerHour/c.priceUSD + 1e-9))
-	if b.GPUs > 0 {
-		n = min(n, b.GPUs)
-	}
-	return n, nil
+	return all
 }
+
+// budget returns whether replicas of c fit the budget, and how many GPUs it buys.
+func (z *sizer) budget(c *shape) (fits func(replicas ...int) bool, gpus int, err error) {
+	b := &z.study.Budget
+	gpus = b.GPUs
+	if b.USDPerHour > 0 {
+		least := slices.Min(c.pricesUSD)
+		if least == 0 {
+			return nil, 0, z.study.Errorf("budget.usd_per_hour", "the catalog has no price of %s; expected gpus instead",
+				c.unpriced())
+		}
+		most := int(math.Floor(b.USDPerHour/least + 1e-9))
+		if gpus == 0 || most < gpus {
+			gpus = most
+		}
+	}
+	return func(replicas ...int) bool {
+		n, usd := 0, 0.0
+		for i, k := range replicas {
+			n += k * c.gpus[i]
+			usd += float64(float64(k*c.gpus[i]) * c.pricesUSD[i])
+		}
+		return n <= gpus && (b.USDPerHour == 0 || usd <= b.USDPerHour+1e-9)
+	}, gpus, nil
+}
+
+// unpriced returns the first GPU of s without a price.
+func (s *shape) unpriced() string { return s.scenario.Pools[slices.Index(s.pricesUSD, 0)].GPU }
 
 // smallest returns the GPUs of one replica of each pool of the smallest shape.
 func (z *sizer) smallest() int {
@@ -78,34 +111,31 @@ func (z *sizer) smallest() int {
 	return least
 }
 
-// fill returns the numbers of replicas that some GPUs take: the most of them, or any.
-func (s *shape) fill(gpus int, every bool, splits configs.Splits) (all [][]int) {
+// fill returns the numbers of replicas that fit: the most of them, or any.
+func (s *shape) fill(fits func(...int) bool, every bool, splits configs.Splits) (all [][]int) {
 	if s.topology == configs.Colocated {
-		for n := gpus / s.gpus[0]; n >= 1; n-- {
+		for n := 1; fits(n); n++ {
 			all = append(all, []int{n})
-			if !every {
-				break
-			}
 		}
-		slices.Reverse(all)
+		if n := len(all); n > 1 && !every {
+			all = all[n-1:]
+		}
 		return all
 	}
 	if !splits.All() {
 		for _, text := range splits {
 			p, d, _ := configs.ParseSplit(text)
-			most := gpus / (p*s.gpus[0] + d*s.gpus[1])
-			for n := 1; n <= most; n++ {
-				if every || n == most {
+			for n := 1; fits(p*n, d*n); n++ {
+				if every || !fits(p*(n+1), d*(n+1)) {
 					all = append(all, []int{p * n, d * n})
 				}
 			}
 		}
 		return all
 	}
-	for p := 1; p*s.gpus[0]+s.gpus[1] <= gpus; p++ {
-		most := (gpus - p*s.gpus[0]) / s.gpus[1]
-		for d := 1; d <= most; d++ {
-			if every || d == most {
+	for p := 1; fits(p, 1); p++ {
+		for d := 1; fits(p, d); d++ {
+			if every || !fits(p, d+1) {
 				all = append(all, []int{p, d})
 			}
 		}
@@ -119,7 +149,14 @@ func (z *sizer) landscape(d *deployment) (all []*deployment) {
 		if c.refused != "" || c.setting.seqs != d.setting.seqs || c.setting.tokens != d.setting.tokens {
 			continue
 		}
-		for _, replicas := range c.fill(d.is.GPUs, false, z.study.Search.Split) {
+		fits := func(replicas ...int) bool {
+			n := 0
+			for i, k := range replicas {
+				n += k * c.gpus[i]
+			}
+			return n <= d.is.GPUs
+		}
+		for _, replicas := range c.fill(fits, false, z.study.Search.Split) {
 			all = append(all, c.deploy(replicas...))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
@@ -41,7 +42,7 @@ const (
 // prepare reads the scenario, builds what is to be searched and bounds it.
 func (z *sizer) prepare() error {
 	s := z.study
-	base, err := configs.Load(s.Scenario, configs.Options{Set: s.Set, Env: z.options.Env, Seed: z.options.Seed})
+	base, err := s.Base(z.options.Env, z.options.Seed)
 	if err != nil {
 		return err
 	}
@@ -53,6 +54,11 @@ func (z *sizer) prepare() error {
 		return err
 	}
 	z.base, z.packed = base, map[string]float64{}
+	model, err := build.ModelOf(base)
+	if err != nil {
+		return err
+	}
+	z.experts, z.several = model.Experts(), severalGPUs(&s.Search)
 	if err := z.limit(); err != nil {
 		return err
 	}
@@ -89,7 +95,7 @@ func (z *sizer) describe() {
 	s := z.study
 	z.out = &Sizing{
 		Schema: Schema, Study: s.Name, Scenario: z.base.Name, Version: z.options.Version, Model: z.base.Model,
-		GPU:    z.base.Pools[0].GPU,
+		GPU:    z.gpuNames(),
 		AtPerS: s.Rate.At, RateMinPerS: z.grid.low, RateMaxPerS: z.grid.high, Resolution: z.grid.resolution(),
 		Confidence: stats.Confidence,
 		SLO:        SLO{z.limits.TTFT.Seconds(), z.limits.TPOT.Seconds(), z.limits.E2E.Seconds(), s.Attainment},
@@ -108,6 +114,31 @@ func (z *sizer) describe() {
 	if len(z.base.Workload.Classes) > 0 {
 		z.out.Notes = append(z.out.Notes, "the SLO of the study holds for all requests, whatever their class")
 	}
+}
+
+// severalGPUs reports whether a study searches more kinds of GPUs than one.
+func severalGPUs(q *configs.StudySearch) bool {
+	all := slices.Concat(q.GPU, q.PrefillGPU)
+	slices.Sort(all)
+	return len(slices.Compact(all)) > 1
+}
+
+// gpuNames returns the GPUs that are searched, each once.
+func (z *sizer) gpuNames() string {
+	q := &z.study.Search
+	if q.GPU == nil && q.PrefillGPU == nil {
+		return z.base.Pools[0].GPU
+	}
+	var names []string
+	for _, name := range slices.Concat(orOne(q.GPU), q.PrefillGPU) {
+		if name == "" {
+			name = z.base.Pools[0].GPU
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // seeds is under how many seeds the last round runs: every one replays the same trace.

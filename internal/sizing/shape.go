@@ -3,9 +3,9 @@ package sizing
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
@@ -16,62 +16,46 @@ import (
 
 // shape is what a deployment repeats: one replica of each of its pools.
 type shape struct {
-	topology string
-	setting  setting
-	scenario *configs.Scenario // with one replica in each pool
-	load     *load.Load        // of the study, as every shape has it
-	refused  string            // why there can be no such deployment; empty: there can
-	packing  []packing         // by pool
-	gpus     []int             // of a replica, by pool
-	priceUSD float64           // of a GPU-hour; 0: unknown
+	topology  string
+	setting   setting
+	several   bool              // GPUs are searched, so that names say which
+	scenario  *configs.Scenario // with one replica in each pool
+	load      *load.Load        // of the study, as every shape has it
+	refused   string            // why there can be no such deployment; empty: there can
+	packing   []packing         // by pool
+	gpus      []int             // of a replica, by pool
+	pricesUSD []float64         // of a GPU-hour, by pool; 0: unknown
+	warnings  []string          // what a run of it would warn of
 }
 
-// setting is one choice of what a study varies; 0: the scenario's.
-type setting struct{ tensor, prefillTensor, seqs, tokens int }
-
-// settings returns every choice that the study names for a topology, in its order.
-func settings(q *configs.StudySearch, topology string) []setting {
-	one := []int{0}
-	orOne := func(list []int) []int {
-		if list == nil {
-			return one
-		}
-		return list
-	}
-	var all []setting
-	for _, tensor := range orOne(q.TensorParallel) {
-		prefill := one
-		if topology == configs.Disaggregated {
-			prefill = q.PrefillTensorParallel
-			if prefill == nil {
-				prefill = []int{tensor}
-			}
-		}
-		for _, p := range prefill {
-			for _, seqs := range orOne(q.MaxNumSeqs) {
-				for _, tokens := range orOne(q.MaxNumBatchedTokens) {
-					all = append(all, setting{tensor, p, seqs, tokens})
-				}
-			}
-		}
-	}
-	return all
+// setting is one choice of what a study varies; zero: the scenario's. What has no prefill pool has its own of both.
+type setting struct {
+	gpu, prefillGPU       string
+	layout, prefillLayout configs.Layout
+	seqs, tokens          int
 }
 
-// shapes builds one replica of every shape. One that cannot be is kept, with the reason.
+// shapeAll builds one replica of every shape. One that cannot be is kept, with the reason.
 func (z *sizer) shapeAll() {
 	for _, topology := range z.study.Search.Topology {
-		for _, c := range settings(&z.study.Search, topology) {
-			z.shapes = append(z.shapes, &shape{topology: topology, setting: c})
+		for _, c := range z.settings(topology) {
+			z.shapes = append(z.shapes, z.newShape(topology, c))
 		}
 	}
-	run.Each(len(z.shapes), func(i int) {
-		if err := z.found(z.shapes[i]); err != nil {
-			z.shapes[i].refused = err.Error()
-		}
-	})
+	run.Each(len(z.shapes), func(i int) { z.tryShape(z.shapes[i]) })
 	for _, s := range z.shapes {
 		z.load = cmp.Or(z.load, s.load)
+	}
+}
+
+func (z *sizer) newShape(topology string, c setting) *shape {
+	return &shape{topology: topology, setting: c, several: z.several}
+}
+
+// tryShape builds one replica of s, or notes why there can be none.
+func (z *sizer) tryShape(s *shape) {
+	if err := z.found(s); err != nil {
+		s.refused = err.Error()
 	}
 }
 
@@ -106,10 +90,13 @@ func (z *sizer) found(s *shape) error {
 		k.shares = p.PrefixCaching && b.Config.Contents != nil
 		s.packing = append(s.packing, k)
 		s.gpus = append(s.gpus, scenario.Pools[i].GPUs())
-		if price := model.Deployment().GPU.Price; price.Known() {
-			s.priceUSD = price.USDPerHour
+		price := 0.0
+		if p := model.Deployment().GPU.Price; p.Known() {
+			price = p.USDPerHour
 		}
+		s.pricesUSD = append(s.pricesUSD, price)
 	}
+	s.warnings = b.Describe("", 0).Warnings
 	return nil
 }
 
@@ -149,12 +136,15 @@ func (s *shape) overrides(pools []configs.Pool) []string {
 				set = append(set, fmt.Sprintf("pools.%s.%s=%d", p.Name, key, n))
 			}
 		}
-		tensor, seqs, tokens := s.setting.tensor, s.setting.seqs, s.setting.tokens
+		gpu, layout, seqs, tokens := s.setting.gpu, s.setting.layout, s.setting.seqs, s.setting.tokens
 		switch p.Role {
-		case "prefill":
-			tensor, seqs = s.setting.prefillTensor, 0
-		case "decode":
+		case configs.RolePrefill:
+			gpu, layout, seqs = s.setting.prefillGPU, s.setting.prefillLayout, 0
+		case configs.RoleDecode:
 			tokens = 0
+		}
+		if gpu != "" {
+			set = append(set, fmt.Sprintf("pools.%s.gpu=%s", p.Name, gpu))
 		}
 		if seqs == 0 && tokens > 0 && p.MaxNumSeqs > tokens {
 			seqs = tokens
@@ -162,7 +152,12 @@ func (s *shape) overrides(pools []configs.Pool) []string {
 		if tokens == 0 && p.MaxNumBatchedTokens > 0 && seqs > p.MaxNumBatchedTokens {
 			tokens = seqs
 		}
-		add("tensor_parallel", tensor)
+		add("tensor_parallel", layout.Tensor)
+		add("pipeline_parallel", layout.Pipeline)
+		add("data_parallel", layout.Data)
+		if layout.Whole {
+			set = append(set, fmt.Sprintf("pools.%s.expert_parallel=%t", p.Name, layout.Expert))
+		}
 		add("max_num_seqs", seqs)
 		add("max_num_batched_tokens", tokens)
 	}
@@ -188,15 +183,22 @@ func (s *shape) deploy(replicas ...int) *deployment {
 	d := &deployment{shape: s, replicas: replicas, capacity: -1}
 	is := &d.is
 	is.Topology = s.topology
-	var parts []string
+	priced := true
 	for i, n := range replicas {
 		p := &s.scenario.Pools[i]
-		is.Pools = append(is.Pools, Pool{p.Role, n, n * s.gpus[i], p.TensorParallel, p.MaxNumSeqs, p.MaxNumBatchedTokens})
+		is.Pools = append(is.Pools, Pool{
+			Role: p.Role, Replicas: n, GPUs: n * s.gpus[i], GPU: p.GPU, TensorParallel: p.TensorParallel,
+			PipelineParallel: p.PipelineParallel, DataParallel: p.DataParallel, ExpertParallel: p.ExpertParallel,
+			MaxNumSeqs: p.MaxNumSeqs, MaxNumBatchedTokens: p.MaxNumBatchedTokens,
+		})
 		is.GPUs += n * s.gpus[i]
-		parts = append(parts, fmt.Sprintf("%d × tp%d", n, p.TensorParallel))
+		is.USDPerHour += float64(float64(n*s.gpus[i]) * s.pricesUSD[i])
+		priced = priced && s.pricesUSD[i] > 0
 	}
-	is.USDPerHour = float64(is.GPUs) * s.priceUSD
-	is.Name = strings.Join(parts, " + ")
+	if !priced {
+		is.USDPerHour = 0
+	}
+	is.Name = fmt.Sprintf("%d × %s", replicas[0], s.series())
 	if s.topology == configs.Disaggregated {
 		is.Split = fmt.Sprintf("%dP%dD", replicas[0], replicas[1])
 		is.Name = is.Split + " " + s.series()
@@ -212,13 +214,24 @@ func (s *shape) deploy(replicas ...int) *deployment {
 	return d
 }
 
-// series names what deployments share that differ in their split and batch limits alone.
+// series names what deployments share that differ in their split and batch limits alone: tp4, tp2/tp4 of prefill and
+// decode pools, and the GPUs where several are searched.
 func (s *shape) series() string {
-	first, last := &s.scenario.Pools[0], &s.scenario.Pools[len(s.scenario.Pools)-1]
-	if first.TensorParallel == last.TensorParallel {
-		return fmt.Sprintf("tp%d", first.TensorParallel)
+	first, last := s.poolName(0), s.poolName(len(s.scenario.Pools)-1)
+	if first == last {
+		return first
 	}
-	return fmt.Sprintf("tp%d/tp%d", first.TensorParallel, last.TensorParallel)
+	return first + "/" + last
+}
+
+// poolName names a replica of a pool.
+func (s *shape) poolName(i int) string {
+	p := &s.scenario.Pools[i]
+	name := configs.LayoutOf(p).String()
+	if s.several {
+		name += " " + p.GPU
+	}
+	return name
 }
 
 // key names deployments that differ in their batch limits alone.
@@ -246,7 +259,13 @@ func (d *deployment) scenario(l *load.Load, rate float64, requests int64, seed u
 	return &s
 }
 
-// cheaper orders deployments by what they cost.
+// cheaper orders deployments by what they cost; what has no price comes last.
 func cheaper(a, b *deployment) int {
-	return cmp.Or(cmp.Compare(a.is.USDPerHour, b.is.USDPerHour), cmp.Compare(a.is.GPUs, b.is.GPUs))
+	price := func(d *deployment) float64 {
+		if d.is.USDPerHour == 0 {
+			return math.Inf(1)
+		}
+		return d.is.USDPerHour
+	}
+	return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(a.is.GPUs, b.is.GPUs))
 }

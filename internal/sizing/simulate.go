@@ -183,11 +183,9 @@ func above(h *metrics.Hist, limitS float64) float64 {
 func sendable(s *configs.Scenario) error {
 	w, known := &s.Workload, map[string]bool{}
 	for i := range s.Pools {
-		if p := &s.Pools[i]; known[p.Role] || p.Role == "encode" || p.GPU != s.Pools[0].GPU {
-			return fmt.Errorf(
-				"scenario %q has a pool %q of role %s on %s; expected at most one each of serve, prefill and decode, all on one "+
-					"kind of GPU",
-				s.Name, p.Name, p.Role, p.GPU)
+		if p := &s.Pools[i]; known[p.Role] || p.Role == configs.RoleEncode {
+			return fmt.Errorf("scenario %q has a pool %q of role %s on %s; expected at most one each of serve, prefill and "+
+				"decode", s.Name, p.Name, p.Role, p.GPU)
 		}
 		known[s.Pools[i].Role] = true
 	}

@@ -79,7 +79,11 @@ type Pool struct {
 	Role                string `json:"role"`
 	Replicas            int    `json:"replicas"`
 	GPUs                int    `json:"gpus"`
+	GPU                 string `json:"gpu"`
 	TensorParallel      int    `json:"tensor_parallel"`
+	PipelineParallel    int    `json:"pipeline_parallel"`
+	DataParallel        int    `json:"data_parallel"`
+	ExpertParallel      bool   `json:"expert_parallel"`
 	MaxNumSeqs          int    `json:"max_num_seqs"`
 	MaxNumBatchedTokens int    `json:"max_num_batched_tokens"`
 }
@@ -171,6 +175,8 @@ type sizer struct {
 	study   *configs.Study
 	options Options
 	base    *configs.Scenario
+	experts int  // of the model; 0: none
+	several bool // GPUs are searched
 	load    *load.Load
 	grid    grid
 	limits  metrics.Limits

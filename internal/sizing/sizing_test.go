@@ -252,16 +252,25 @@ func TestStepsAndRatesOfAGridAgree(t *testing.T) {
 // TestSplitsFillTheBudget: all of them as pairs that leave no room for one more replica; a named one as often as it
 // fits.
 func TestSplitsFillTheBudget(t *testing.T) {
-	s := &shape{topology: configs.Disaggregated, gpus: []int{2, 4}}
+	upTo := func(gpus int, each ...int) func(...int) bool {
+		return func(replicas ...int) bool {
+			n := 0
+			for i, k := range replicas {
+				n += k * each[i]
+			}
+			return n <= gpus
+		}
+	}
+	s := &shape{topology: configs.Disaggregated}
 	all := configs.Splits{configs.AllSplits}
-	assert.Equal(t, [][]int{{1, 3}, {2, 3}, {3, 2}, {4, 2}, {5, 1}, {6, 1}}, s.fill(16, false, all))
-	assert.Equal(t, [][]int{{2, 4}}, s.fill(20, false, configs.Splits{"1P2D"}))
-	assert.Equal(t, [][]int{{1, 2}, {2, 4}}, s.fill(20, true, configs.Splits{"1P2D"}))
-	assert.Equal(t, [][]int{{1, 1}, {1, 2}, {2, 1}, {3, 1}}, s.fill(10, true, all))
-	one := &shape{topology: configs.Colocated, gpus: []int{4}}
-	assert.Equal(t, [][]int{{3}}, one.fill(15, false, all))
-	assert.Equal(t, [][]int{{1}, {2}, {3}}, one.fill(15, true, all))
-	assert.Empty(t, one.fill(3, false, all))
+	assert.Equal(t, [][]int{{1, 3}, {2, 3}, {3, 2}, {4, 2}, {5, 1}, {6, 1}}, s.fill(upTo(16, 2, 4), false, all))
+	assert.Equal(t, [][]int{{2, 4}}, s.fill(upTo(20, 2, 4), false, configs.Splits{"1P2D"}))
+	assert.Equal(t, [][]int{{1, 2}, {2, 4}}, s.fill(upTo(20, 2, 4), true, configs.Splits{"1P2D"}))
+	assert.Equal(t, [][]int{{1, 1}, {1, 2}, {2, 1}, {3, 1}}, s.fill(upTo(10, 2, 4), true, all))
+	one := &shape{topology: configs.Colocated}
+	assert.Equal(t, [][]int{{3}}, one.fill(upTo(15, 4), false, all))
+	assert.Equal(t, [][]int{{1}, {2}, {3}}, one.fill(upTo(15, 4), true, all))
+	assert.Empty(t, one.fill(upTo(3, 4), false, all))
 }
 
 func TestBadSearchesSayWhy(t *testing.T) {
@@ -292,7 +301,6 @@ func TestBadSearchesSayWhy(t *testing.T) {
 func TestScenariosOfOtherFleetsAreNotSized(t *testing.T) {
 	for pools, want := range map[string]string{
 		"[{gpu: h100-sxm}, {gpu: h100-sxm, name: more}]":                                    `has a pool "more" of role serve on h100-sxm; expected at most one each`,
-		"[{gpu: h100-sxm, role: prefill}, {gpu: l40s, role: decode}]":                       `has a pool "decode" of role decode on l40s`,
 		"[{gpu: h100-sxm, role: encode}, {gpu: h100-sxm}]":                                  `has a pool "encode" of role encode`,
 		"[{gpu: h100-sxm, replicas_max: 2}]\nautoscale: [{pool: serve, on: kv, target: 1}]": "has replicas that come and go",
 	} {
