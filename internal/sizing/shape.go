@@ -136,7 +136,8 @@ func (s *shape) overrides(pools []configs.Pool) []string {
 				set = append(set, fmt.Sprintf("pools.%s.%s=%d", p.Name, key, n))
 			}
 		}
-		gpu, layout, seqs, tokens := s.setting.gpu, s.setting.layout, s.setting.seqs, s.setting.tokens
+		gpu, layout := s.setting.gpu, s.setting.layout
+		seqs, tokens := s.setting.seqs, s.setting.tokens
 		switch p.Role {
 		case configs.RolePrefill:
 			gpu, layout, seqs = s.setting.prefillGPU, s.setting.prefillLayout, 0
