@@ -81,11 +81,11 @@ func (s *Study) complete() {
 	if q.Parallel == nil && q.TensorParallel == nil {
 		q.Parallel = Layouts{AutoLayouts}
 	}
-	apart := slices.Contains(q.Topology, Disaggregated)
-	if apart && q.PrefillGPU == nil && len(q.GPU) > 1 {
+	disaggregated := slices.Contains(q.Topology, Disaggregated)
+	if disaggregated && q.PrefillGPU == nil && len(q.GPU) > 1 {
 		q.PrefillGPU = q.GPU
 	}
-	if apart && q.PrefillParallel == nil && q.PrefillTensorParallel == nil && q.Parallel != nil {
+	if disaggregated && q.PrefillParallel == nil && q.PrefillTensorParallel == nil && q.Parallel != nil {
 		q.PrefillParallel = q.Parallel
 	}
 	engine, err := catalog.Engine(s.Engine)

@@ -72,21 +72,6 @@ func TestBadStudiesAreRefused(t *testing.T) {
 			"name of a scenario",
 		"scenario: chat-8b\nrate: {min: 1, max: 9}\n": "s.yaml:1:1: budget: missing; expected gpus: 64, " +
 			"say",
-		"scenario: chat-8b\nmodel: llama-3.1-8b\nrate: {at: 1}\n": `s.yaml:2:1: model: "llama-3.1-8b" beside scenario ` +
-			`"chat-8b", which says that itself; expected set: [model=…] to change it`,
-		"scenario: chat-8b\ntrace: x.csv\nrate: {at: 1}\n": `s.yaml:2:1: trace: "`,
-		"model: llama-3.1-8b\nrate: {at: 1}\n":             "s.yaml:1:1: search.gpu: missing; expected catalog names of GPUs",
-		"model: llama-3.1-8b\nsearch: {gpu: [l4]}\nrate: {at: 1}\n": "s.yaml:1:1: trace: missing; expected a file of " +
-			"recorded requests",
-		good + "search: {gpu: [h800]}\n":             `s.yaml:4:16: search.gpu[0]: "h800" is unknown`,
-		good + "search: {parallel: [tp]}\n":          `s.yaml:4:10: search.parallel[0]: "tp" is not a layout; expected auto`,
-		good + "search: {parallel: [ep]}\n":          `s.yaml:4:10: search.parallel[0]: "ep" is not a layout`,
-		good + "search: {prefill_parallel: [tp8]}\n": `s.yaml:4:1: search.topology: has no disaggregated`,
-		good + "search: {parallel: [tp8, tp8]}\n":    `s.yaml:4:10: search.parallel[1]: "tp8" twice`,
-		good + "search: {parallel: 8}\n":             "s.yaml:4:10: search.parallel: expected auto, or a list such as",
-		good + "engine: vlm\n":                       `s.yaml:4:1: engine: "vlm" is unknown`,
-		good + "search: {parallel: auto, tensor_parallel: [2]}\n": "s.yaml:4:10: search.parallel: given beside " +
-			"search.tensor_parallel",
 		"scenario: chat-8b\nbudget: {gpus: 8}\n": "s.yaml:1:1: rate: missing; expected at:",
 		"scenario: chat-8b\nbudget: {gpus: 8}\nrate: {at: 1, max: 9}\n": "s.yaml:3:8: rate.at: 1 beside a range; expected " +
 			"at, or min and max",
@@ -123,13 +108,7 @@ func TestBadStudiesAreRefused(t *testing.T) {
 		good + "seeds: 0\n":     "s.yaml:4:1: seeds: 0 is out of range; expected a whole number from 1 to 100",
 		good + "name: 'a\tb'\n": `s.yaml:4:1: name: "a\tb" has characters that do not print`,
 	} {
-		t.Run(text, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			require.NoError(t, os.WriteFile("s.yaml", []byte(text), 0o600))
-			_, err := LoadStudy("s.yaml", nil)
-			require.Error(t, err)
-			assert.True(t, strings.HasPrefix(err.Error(), want), "got  %s\nwant %s", err, want)
-		})
+		t.Run(text, func(t *testing.T) { refusedStudy(t, text, want) })
 	}
 	for set, want := range map[string]string{
 		"budget":           "--set budget: expected key=value, such as --set budget.gpus=32",
@@ -187,4 +166,37 @@ func TestAStudyWithoutAScenarioSearchesAllThereIsToChoose(t *testing.T) {
 	require.NoError(t, err)
 	again.origins, s.origins = origins{}, origins{}
 	assert.Equal(t, s, again)
+}
+
+// refusedStudy requires an error for a study that begins so.
+func refusedStudy(t *testing.T, text, want string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("s.yaml", []byte(text), 0o600))
+	_, err := LoadStudy("s.yaml", nil)
+	require.Error(t, err)
+	assert.True(t, strings.HasPrefix(err.Error(), want), "got  %s\nwant %s", err, want)
+}
+
+func TestBadStudiesWithoutAScenarioAreRefused(t *testing.T) {
+	const good = "scenario: chat-8b\nbudget: {gpus: 8}\nrate: {min: 1, max: 9}\n"
+	for text, want := range map[string]string{
+		"scenario: chat-8b\nmodel: llama-3.1-8b\nrate: {at: 1}\n": `s.yaml:2:1: model: "llama-3.1-8b" beside scenario ` +
+			`"chat-8b", which says that itself; expected set: [model=…] to change it`,
+		"scenario: chat-8b\ntrace: x.csv\nrate: {at: 1}\n": `s.yaml:2:1: trace: "`,
+		"model: llama-3.1-8b\nrate: {at: 1}\n":             "s.yaml:1:1: search.gpu: missing; expected catalog names of GPUs",
+		"model: llama-3.1-8b\nsearch: {gpu: [l4]}\nrate: {at: 1}\n": "s.yaml:1:1: trace: missing; expected a file of " +
+			"recorded requests",
+		good + "search: {gpu: [h800]}\n":             `s.yaml:4:16: search.gpu[0]: "h800" is unknown`,
+		good + "search: {parallel: [tp]}\n":          `s.yaml:4:10: search.parallel[0]: "tp" is not a layout; expected auto`,
+		good + "search: {parallel: [ep]}\n":          `s.yaml:4:10: search.parallel[0]: "ep" is not a layout`,
+		good + "search: {prefill_parallel: [tp8]}\n": `s.yaml:4:1: search.topology: has no disaggregated`,
+		good + "search: {parallel: [tp8, tp8]}\n":    `s.yaml:4:10: search.parallel[1]: "tp8" twice`,
+		good + "search: {parallel: 8}\n":             "s.yaml:4:10: search.parallel: expected auto, or a list such as",
+		good + "engine: vlm\n":                       `s.yaml:4:1: engine: "vlm" is unknown`,
+		good + "search: {parallel: auto, tensor_parallel: [2]}\n": "s.yaml:4:10: search.parallel: given beside " +
+			"search.tensor_parallel",
+	} {
+		t.Run(text, func(t *testing.T) { refusedStudy(t, text, want) })
+	}
 }
