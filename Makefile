@@ -60,10 +60,9 @@ calibrate: truth ## fit efficiencies to measurements: configs/catalog/engines/ef
 accuracy: truth ## docs/accuracy.md anew: how accurate that fit is
 	$(FIT)
 
-lint: ## formatting, vet, staticcheck, and whether the model still builds for a web page
+lint: ## formatting, staticcheck, and whether the model still builds for a web page; make test vets
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \
 	if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
-	go vet ./...
 	go tool -modfile=tools/lint/go.mod staticcheck ./...
 	GOOS=js GOARCH=wasm go build $(MODEL)
 

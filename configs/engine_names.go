@@ -103,7 +103,7 @@ func (l *layers) fitEngine(path string, e *catalog.EngineSpec) (err error) {
 		switch own := e.Own(key); {
 		case err != nil:
 		case !e.Has(key):
-			err = l.origins.errorf(at, "engine %q has no such argument; it has %s", e.Name, strict.Quoted(e.OwnNames()))
+			err = l.origins.errorf(at, "engine %q has no such argument; valid keys: %s", e.Name, strict.Quoted(e.OwnNames()))
 		case renamed && own != name:
 			err = l.origins.errorf(at, "is its name under %s; engine %q calls it %q", strict.Quoted(catalog.EnginesWith(name)),
 				e.Name, own)

@@ -118,7 +118,7 @@ func objectOf(t reflect.Type) map[string]any {
 			for own, key := range all[i].Names {
 				f, _ := strict.FieldNamed(strict.FieldsOf(t), key)
 				alias := propertyOf(f)
-				alias["description"] = fmt.Sprintf("%s, as %s calls it: %s", key, strings.Join(catalog.EnginesWith(own), " and "),
+				alias["description"] = fmt.Sprintf("%s under its name in %s: %s", key, strings.Join(catalog.EnginesWith(own), ", "),
 					meaningOf(f))
 				properties[own] = alias
 			}

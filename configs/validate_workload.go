@@ -1,14 +1,15 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
 	"github.com/decodesim/decodesim/workloads/arrivals"
+	"github.com/decodesim/decodesim/workloads/check"
 	"github.com/decodesim/decodesim/workloads/lengths"
 	"github.com/decodesim/decodesim/workloads/sessions"
 )
@@ -180,21 +181,19 @@ func (c *checker) named(path, got string, names []string) {
 	c.oneOf(path, got, names)
 }
 
-// refusal is how workloads refuses a value: the field, which is the key below workload, the value, and what would do.
-var refusal = regexp.MustCompile(`^workloads: ([a-z_.\[\]0-9]+) is (.*); accepted: (.*)$`)
-
+// refused points an error of workloads at the key that it is about.
 func (c *checker) refused(err error) {
-	m := refusal.FindStringSubmatch(err.Error())
-	if m == nil {
+	var r *check.Refusal
+	if !errors.As(err, &r) {
 		c.fail("workload", "%s", strings.TrimPrefix(err.Error(), "workloads: "))
 		return
 	}
-	path := "workload." + m[1]
-	if m[2] == "0" && !c.origins.given(path) {
-		c.fail(path, "missing; accepted: %s", m[3])
+	path := "workload." + r.Field
+	if r.Value == "0" && !c.origins.given(path) {
+		c.fail(path, "missing; accepted: %s", r.Accepted)
 		return
 	}
-	c.fail(path, "is %s; accepted: %s", m[2], m[3])
+	c.fail(path, "is %s; accepted: %s", r.Value, r.Accepted)
 }
 
 // Refused points the answer of a workload that refuses its arguments at the key they come from.
@@ -205,7 +204,10 @@ func (s *Scenario) Refused(err error) error {
 }
 
 // IsRefusal reports whether an error names an argument of a workload.
-func IsRefusal(err error) bool { return refusal.MatchString(err.Error()) }
+func IsRefusal(err error) bool {
+	var r *check.Refusal
+	return errors.As(err, &r)
+}
 
 // checkClasses refuses classes without a name or a share, and whose SLO no request could have. Whether shares sum to 1
 // and what laws may be is for workloads to judge.
