@@ -75,7 +75,8 @@ type control struct {
 
 // arrivalObserver is called before some of the arrivals.
 type arrivalObserver struct {
-	observe func(*Cluster) int64
+	next    func(arrived int64) int64
+	observe func(c *Cluster, arrived int64)
 	after   int64 // arrivals
 	at      Time  // the next arrival, if there have been so many; else Forever
 }
@@ -228,7 +229,8 @@ func (c *Cluster) intervene(t Time) bool {
 	switch {
 	case c.arrivals.at <= min(c.observeAt, c.controlAt):
 		c.now = c.arrivals.at
-		c.observeArrival()
+		c.arrivals.observe(c, c.arrivals.after)
+		c.nextArrivalObserver()
 	case c.observeAt <= c.controlAt:
 		c.now = c.observeAt
 		c.observeAt = c.observe(c, c.now)
@@ -247,15 +249,16 @@ func (c *Cluster) settled() bool {
 	return c.arrival == Forever && c.totals.Arrived > 0 && c.totals.Ended == c.totals.Arrived
 }
 
-// ObserveArrivals has f called when so many requests have arrived and the next is about to, before anything else
-// happens at that instant. f returns after how many arrivals it is to be called again.
-func (c *Cluster) ObserveArrivals(after int64, f func(*Cluster) (after int64)) {
-	c.arrivals.observe, c.arrivals.after = f, after
+// ObserveArrivals has observe called when a number of requests have arrived and another is about to, before anything
+// else happens at that instant. next says how many those are: it is called with 0, and then with each of its answers,
+// which must grow. It must depend on nothing else, because arrivals may be known long before they are observed.
+func (c *Cluster) ObserveArrivals(next func(arrived int64) int64, observe func(c *Cluster, arrived int64)) {
+	c.arrivals = arrivalObserver{next: next, observe: observe, after: next(0), at: Forever}
 }
 
-// observeArrival calls the observer of arrivals, and schedules its next call.
-func (c *Cluster) observeArrival() {
-	c.arrivals.after = c.arrivals.observe(c)
+// nextArrivalObserver finds out when the observer of arrivals is called after this time.
+func (c *Cluster) nextArrivalObserver() {
+	c.arrivals.after = c.arrivals.next(c.arrivals.after)
 	c.scheduleArrivalObserver()
 }
 

@@ -24,9 +24,9 @@ type Config struct {
 	// router that looks at no instance can then be simulated one instance after the other, which is faster.
 	Unordered bool
 
-	// Cores is how many such instances may be simulated at the same time, if Sink is a Sharder, and Each calls do(0) …
-	// do(n−1) at the same time: the package itself starts no goroutine. Neither changes a result. Cores 0 or 1, or no
-	// Each: one instance after the other.
+	// Cores is how many such instances may be simulated at the same time, if Sink is a Sharder, while Source and the
+	// router go on with the next requests. Each calls do(0) … do(n−1) at the same time: the package itself starts no
+	// goroutine. Neither changes a result. Cores 0 or 1, or no Each: one instance after the other.
 	Cores int
 	Each  func(n int, do func(i int))
 

@@ -23,6 +23,7 @@
 //	report.go      what a sink hears of steps, and what gaps between tokens consist of
 //	observe.go     what policies and observers may ask
 //	separate.go    instances that have nothing to do with each other, simulated one by one
+//	feed.go        the requests on their way to them
 //	aliases.go     types of the packages below, as others know them
 //
 // Below it, and imported by it alone, are the packages clock (simulated time), batch (the arithmetic of a batch that

@@ -2,6 +2,9 @@ package sim
 
 import "fmt"
 
+// SetWindow has c read so many requests ahead of its instances, if they are simulated by themselves.
+func SetWindow(c *Cluster, requests int) { c.window = requests }
+
 // CheckCaches reports, after a run that served everything, what an instance's prefix cache has kept or lost.
 func CheckCaches(c *Cluster) error {
 	for _, in := range c.instances {

@@ -121,8 +121,9 @@ type Sink interface {
 	Done(r *Request, at Time, o Outcome)
 }
 
-// Sharder is a Sink that can hear of parts of a run at the same time: Shard returns a Sink with the same settings that
-// has heard of nothing, and Merge adds what such a Sink has heard. The order of merging must not matter.
+// Sharder is a Sink that can hear of several instances at the same time: Shard returns a Sink with the same settings
+// that has heard of nothing, and Merge adds what such a Sink has heard. A shard hears of an instance for some of the
+// time, and another one for the remainder; which it is, and the order of merging, must not matter.
 type Sharder interface {
 	Shard() Sink
 	Merge(shard Sink)

@@ -48,7 +48,10 @@ func (route Route) validate(i int, pools []*PoolSpec) error {
 func (c *Cluster) fetch() {
 	c.arrival = Forever
 	if c.whole != nil {
-		c.arrival = c.feed.when()
+		c.arrival = Forever
+		if t := c.feed.when(); t != Forever {
+			c.arrival = t.Add(c.ingress)
+		}
 		return
 	}
 	if c.follower != nil {
@@ -140,7 +143,7 @@ func (c *Cluster) route(p *Pool, r *Request) {
 	}
 	in := p.Router.Route(c.now, r, p)
 	if c.parts != nil {
-		in.cluster.feed.push(c.now, r)
+		c.routed[in.ID].push(r)
 		return
 	}
 	in.charge(r, 1)

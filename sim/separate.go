@@ -1,57 +1,42 @@
 package sim
 
 import (
+	"sync/atomic"
+
 	"github.com/decodesim/decodesim/sim/clock"
 	"github.com/decodesim/decodesim/sim/transfer"
 )
 
-// If a router looks at no instance, instances have nothing to do with each other: each can be simulated alone, on the
-// requests that are routed to it. What it sees and reports is the same, to the picosecond; it is faster because a
-// processor then works on one instance at a time.
+// If a router observes no instance, instances have nothing to do with each other: each can be simulated by itself, on
+// the requests that are routed to it. What it sees and reports is the same, to the picosecond; it is faster because a
+// processor then works on one instance at a time, and several processors can work on several.
 
 // separation is the parts that a run is simulated in.
 type separation struct {
-	parts  []*Cluster // one for each instance; nil: all instances share one clock
-	groups []group    // of parts, that may be advanced at the same time; nil: there is one group
+	parts  []*Cluster // one for each instance, by its ID; nil: all instances share one clock
+	window int        // requests of a window
+	routed []feed     // requests that have been routed to each of them in the window being read
+	named  Contents   // those that requests of the parts name: the source may add others meanwhile
+	shards []Sink     // one for each of the parts that may be advanced at the same time; nil: one at a time
 	each   func(n int, do func(i int))
-	whole  *Cluster // of which this is a part; nil: of none
-	feed   feed
+
+	whole *Cluster // of which this is a part; nil: of none
+	feed  feed     // the requests that the part has been given
 }
 
-// group is parts that report to a sink of their own.
-type group struct {
-	parts []*Cluster
-	sink  Sink
+// window is requests that are read and routed together, while instances work on those of the window before.
+type window struct {
+	requests int
+	to       Time  // so far its instances can be advanced: what arrives by then is known
+	observed int64 // arrivals after which an observer is to be called when they have been; 0: none is
+	tied     bool  // the next arrival comes at the same instant as the last of them
 }
 
-// windowPart is how many requests per instance are read and routed before the instances are advanced, one after the
-// other.
-const windowPart = 64
-
-// feed is the requests that a part has been given and has not delivered.
-type feed struct {
-	requests []Request
-	at       []Time // when each reaches the engine
-	next     int
-}
-
-func (f *feed) push(at Time, r *Request) {
-	f.requests, f.at = append(f.requests, *r), append(f.at, at)
-}
-
-func (f *feed) when() Time {
-	if f.next == len(f.at) {
-		return Forever
-	}
-	return f.at[f.next]
-}
-
-// compact makes room for more.
-func (f *feed) compact() {
-	n := copy(f.requests, f.requests[f.next:])
-	copy(f.at, f.at[f.next:])
-	f.requests, f.at, f.next = f.requests[:n], f.at[:n], 0
-}
+// How many requests a window has, so that an instance works on many while its state is in a processor's cache.
+const (
+	windowPart = 128     // for each instance
+	windowMin  = 1 << 13 // however few instances there are
+)
 
 // separable reports whether the instances have nothing to do with each other.
 func (c *Cluster) separable() bool {
@@ -66,20 +51,25 @@ func (c *Cluster) separable() bool {
 	return blind && p.Size > 1 && len(p.all) == p.Size
 }
 
-// separate makes a part of each instance, and groups of parts for as many cores, which each runs at the same time.
+// separate makes a part of each instance, and has as many cores as there are work on them at the same time.
 func (c *Cluster) separate(cores int, each func(n int, do func(i int))) {
+	c.routed, c.window = make([]feed, len(c.instances)), max(windowMin, windowPart*len(c.instances))
 	for _, in := range c.instances {
 		part := *c
 		part.whole, part.parts = c, nil
 		part.ends, part.links = clock.NewTournament(in.ID, 1), transfer.NewLinks(0)
 		part.ends.Set(in.ID, in.step.end)
-		in.cluster = &part
+		part.contents = &c.named
+		in.cluster, in.place = &part, -1 // the router asks no instance how many requests it has
+		in.reset()
 		c.parts = append(c.parts, &part)
 	}
 	sharder, ok := c.sink.(Sharder)
 	if n := min(cores, len(c.parts)); n > 1 && each != nil && ok && c.pools[0].concurrent() {
 		c.each = each
-		c.group(n, sharder)
+		for range n {
+			c.shards = append(c.shards, sharder.Shard())
+		}
 	}
 }
 
@@ -90,38 +80,128 @@ func (p *Pool) concurrent() bool {
 	return p.Noise == nil && p.Speculation == nil && !(ok && s.Sequential())
 }
 
-// group divides the parts into n groups of about the same size.
-func (c *Cluster) group(n int, sharder Sharder) {
-	for i := range n {
-		g := group{parts: c.parts[i*len(c.parts)/n : (i+1)*len(c.parts)/n], sink: sharder.Shard()}
-		for _, part := range g.parts {
-			part.sink = g.sink
-			part.tracer, _ = g.sink.(Tracer)
-			part.transferObserver, _ = g.sink.(TransferObserver)
-		}
-		c.groups = append(c.groups, g)
-	}
-}
-
-// runParts reads requests a window at a time and advances each part as far as its arrivals are known.
+// runParts reads requests a window at a time, and advances each part as far as its arrivals are known while the next
+// window is read.
 func (c *Cluster) runParts() {
-	for c.arrival <= c.until && !c.halted {
-		if c.arrivals.at == c.arrival {
-			c.advanceParts(c.arrival - 1)
-			c.observeArrival()
+	for w := c.readWindow(); w.requests > 0 && !c.halted; {
+		c.giveWindow()
+		var next window
+		c.advanceParts(w.to, func() { next = c.readWindow() })
+		if w.observed > 0 && !c.halted {
+			c.observeParts(&w)
 		}
-		for n := 0; n < windowPart*len(c.parts) && c.arrival <= c.until && c.arrivals.at > c.arrival && !c.halted; n++ {
-			c.now = c.arrival
-			c.deliver()
-		}
-		c.advanceParts(c.now - 1)
+		w = next
 	}
 	if !c.halted {
 		c.countBefore()
-		c.advanceParts(c.until)
+		c.advanceParts(c.until, func() {})
 	}
 	if !c.halted {
 		c.endParts()
+	}
+}
+
+// readWindow reads and routes the next requests, up to an arrival that is observed.
+func (c *Cluster) readWindow() (w window) {
+	for w.requests < c.window && w.observed == 0 && c.arrival <= c.until && !c.halted {
+		c.now = c.arrival
+		c.deliver()
+		w.requests++
+		if c.arrivals.at <= c.until {
+			w.observed, w.tied = c.arrivals.after, c.arrival == c.now
+			c.nextArrivalObserver()
+		}
+	}
+	w.to = c.arrival - 1
+	if c.arrival > c.until {
+		w.to = c.now - 1 // what has ended before the latest arrival is counted then
+	}
+	return w
+}
+
+// giveWindow gives the parts the requests of the window that has been read.
+func (c *Cluster) giveWindow() {
+	c.named = *c.contents
+	for i, part := range c.parts {
+		part.feed.take(&c.routed[i])
+	}
+}
+
+// advanceParts reads the next window and lets each part handle its events up to a time, both at the same time if there
+// are several cores. A core takes the next part when it is done with one.
+func (c *Cluster) advanceParts(to Time, read func()) {
+	var taken atomic.Int64
+	work := func(core int) {
+		if core == 0 {
+			read()
+		}
+		for i := taken.Add(1) - 1; i < int64(len(c.parts)); i = taken.Add(1) - 1 {
+			part := c.parts[i]
+			if c.shards != nil {
+				part.reportTo(c.shards[core])
+			}
+			part.advanceTo(to)
+			if part.halted {
+				return
+			}
+		}
+	}
+	if c.shards == nil {
+		work(0)
+	} else {
+		c.each(len(c.shards), work)
+	}
+	for _, part := range c.parts {
+		c.halted = c.halted || part.halted
+	}
+}
+
+// advanceTo handles the events up to a time. A part that has been brought to a later one plans when it is advanced
+// beyond that, because other requests may arrive then.
+func (c *Cluster) advanceTo(to Time) {
+	if c.now > to {
+		return
+	}
+	c.pause = to
+	c.fetch()
+	c.advance()
+}
+
+// observeParts calls the observer of arrivals after those of w.
+func (c *Cluster) observeParts(w *window) {
+	if w.tied {
+		for _, part := range c.parts {
+			part.reach(w.to + 1)
+		}
+	}
+	c.arrivals.observe(c, w.observed)
+}
+
+// reach has what comes first at t happen, up to the arrivals that are known. Nothing else is to come before.
+func (c *Cluster) reach(t Time) {
+	for c.nextDeadline() == t {
+		c.now = t
+		c.cancel()
+	}
+	for c.fetch(); c.arrival == t; {
+		c.now = t
+		c.deliver()
+	}
+}
+
+// reportTo makes s the sink of c.
+func (c *Cluster) reportTo(s Sink) {
+	c.sink = s
+	c.tracer, _ = s.(Tracer)
+	c.transferObserver, _ = s.(TransferObserver)
+}
+
+// countBefore counts the requests that have ended before the latest arrival; those that were cancelled at the same
+// instant have.
+func (c *Cluster) countBefore() {
+	for _, part := range c.parts {
+		part.reach(c.now)
+		c.totals.EndedBefore += part.totals.Ended
 	}
 }
 
@@ -145,55 +225,17 @@ func (c *Cluster) endParts() {
 		c.totals.CachedTokens += part.totals.CachedTokens
 		c.totals.OutputTokens += part.totals.OutputTokens
 	}
-	for _, g := range c.groups {
-		c.sink.(Sharder).Merge(g.sink)
-	}
-}
-
-// countBefore counts the requests that have ended before the latest arrival; those that were cancelled at the same
-// instant have.
-func (c *Cluster) countBefore() {
-	for _, part := range c.parts {
-		for part.nextDeadline() == c.now {
-			part.now = c.now
-			part.cancel()
-		}
-		c.totals.EndedBefore += part.totals.Ended
-	}
-}
-
-// advanceParts lets each part handle its events up to a time.
-func (c *Cluster) advanceParts(to Time) {
-	if c.groups == nil {
-		advanceAll(c.parts, to)
-	} else {
-		c.each(len(c.groups), func(i int) { advanceAll(c.groups[i].parts, to) })
-	}
-	for _, part := range c.parts {
-		c.halted = c.halted || part.halted
-	}
-}
-
-// advanceAll lets parts handle their events up to a time, one part after the other, until one is halted.
-func advanceAll(parts []*Cluster, to Time) {
-	for _, part := range parts {
-		part.feed.compact()
-		part.pause = to
-		part.fetch()
-		part.advance()
-		if part.halted {
-			return
-		}
+	for _, s := range c.shards {
+		c.sink.(Sharder).Merge(s)
 	}
 }
 
 // deliverFed brings the next request that was routed to the part to its instance.
 func (c *Cluster) deliverFed() {
-	r := &c.feed.requests[c.feed.next]
-	c.feed.next++
+	c.next = c.feed.pop()
 	_, id := c.ends.Min()
 	in := c.instances[id]
-	in.charge(r, 1)
-	in.enqueue(c.now, r)
+	in.charge(&c.next, 1)
+	in.enqueue(c.now, &c.next)
 	c.fetch()
 }

@@ -25,24 +25,36 @@ func atOnce(n int, do func(i int)) {
 }
 
 // TestInstancesApartAreInstancesTogether: what a router does that looks at no instance is the same, token by token, if
-// each instance is simulated alone, one after the other or several at the same time.
+// each instance is simulated alone, one after the other or several at the same time, however far requests are read
+// ahead; and so are the queues that requests meet.
 func TestInstancesApartAreInstancesTogether(t *testing.T) {
 	t.Parallel()
-	tokens, cut := 0, 0
+	tokens, cut, observed := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		sc := drawScenario(t)
 		sc.clients, sc.sessions, sc.size = 0, 0, max(2, sc.size)
 		until := rapid.SampledFrom([]sim.Time{0, 0, sim.Time(sim.Second)}).Draw(t, "until")
-		var runs [3]*journal
-		var ends [3]*sim.Cluster
+		var runs [4]*journal
+		var ends [4]*sim.Cluster
+		var waiting [4][]int
 		for i := range runs {
 			runs[i] = newJournal()
 			c := sc.config(runs[i])
 			c.Pools[0].Router, c.Until, c.Unordered = new(inTurn), until, i > 0
-			if i == 2 {
+			if i >= 2 {
 				c.Cores, c.Each = rapid.IntRange(2, 4).Draw(t, "cores"), atOnce
 			}
-			ends[i] = run(t, c)
+			var err error
+			ends[i], err = sim.New(c)
+			require.NoError(t, err)
+			if i == 1 || i == 3 {
+				sim.SetWindow(ends[i], rapid.SampledFrom([]int{1, 2, 7, 30}).Draw(t, "window"))
+			}
+			ends[i].ObserveArrivals(
+				func(n int64) int64 { return n + 1 + n%5 },
+				func(c *sim.Cluster, n int64) { waiting[i] = append(waiting[i], int(n), queued(c)) },
+			)
+			ends[i].Run()
 		}
 		for i := 1; i < len(runs); i++ {
 			require.Equal(t, runs[0].tokens, runs[i].tokens)
@@ -50,13 +62,24 @@ func TestInstancesApartAreInstancesTogether(t *testing.T) {
 			require.Equal(t, runs[0].end, runs[i].end)
 			require.Equal(t, runs[0].gaps, runs[i].gaps)
 			equalHists(t, &runs[0].ITL, &runs[i].ITL, "ITL")
+			require.Equal(t, waiting[0], waiting[i])
 			require.Equal(t, ends[0].Totals(), ends[i].Totals())
 			require.Equal(t, ends[0].PoolTotals(0), ends[i].PoolTotals(0))
 			require.Equal(t, ends[0].State(ends[0].Now()), ends[i].State(ends[i].Now()))
 		}
 		tokens += len(runs[0].tokens)
+		observed += len(waiting[0]) / 2
 		cut += int(runs[0].Outcomes[sim.Unfinished])
 	})
 	require.Greater(t, tokens, 3000)
 	require.Greater(t, cut, 300)
+	require.Greater(t, observed, 1000)
+}
+
+// queued returns how many requests wait in the queues of c.
+func queued(c *sim.Cluster) (n int) {
+	for i := range c.Pool(0).Replicas() {
+		n += c.Pool(0).Replica(i).Queued()
+	}
+	return n
 }

@@ -14,7 +14,13 @@ type load struct {
 	last    sim.Time // the latest arrival of a request that has ended
 	depths  [depthsMax]depth
 	n       int
-	every   int64 // arrivals between two observations
+	schedule
+}
+
+// schedule is when observations are due: after how many arrivals.
+type schedule struct {
+	scheduled int   // observations that are kept, if all that were due have been made
+	every     int64 // arrivals between two of them
 }
 
 // depth is the number of requests that wait after so many arrivals.
@@ -25,10 +31,8 @@ const depthsMax = 64
 // watch observes c.
 func (l *load) watch(c *sim.Cluster) {
 	l.cluster, l.start = c, sim.Forever
-	c.ObserveArrivals(1, func(c *sim.Cluster) int64 {
-		l.record(c.Totals().Arrived)
-		return l.next()
-	})
+	l.every = 1
+	c.ObserveArrivals(l.next, func(_ *sim.Cluster, arrived int64) { l.record(arrived) })
 }
 
 // done records the end of a request.
@@ -36,14 +40,24 @@ func (l *load) done(r *sim.Request) {
 	l.start, l.last = min(l.start, r.Arrival), max(l.last, r.Arrival)
 }
 
-func (l *load) next() int64 { return l.depths[l.n-1].arrived + l.every }
+// next returns after how many arrivals an observation is due that follows the one after so many.
+func (s *schedule) next(arrived int64) int64 {
+	if arrived > 0 {
+		if s.scheduled == depthsMax {
+			s.scheduled, s.every = depthsMax/2, 2*s.every
+		}
+		s.scheduled++
+	}
+	return arrived + s.every
+}
 
+// record observes the queues after so many arrivals. Of a full list of observations every other one is dropped.
 func (l *load) record(arrived int64) {
 	if l.n == depthsMax {
 		for i := range depthsMax / 2 {
 			l.depths[i] = l.depths[2*i+1]
 		}
-		l.n, l.every = depthsMax/2, 2*l.every
+		l.n = depthsMax / 2
 	}
 	waiting := 0
 	for i := range l.cluster.Pools() {
@@ -54,7 +68,7 @@ func (l *load) record(arrived int64) {
 		}
 	}
 	l.depths[l.n] = depth{arrived, int64(waiting)}
-	l.n, l.every = l.n+1, max(1, l.every)
+	l.n++
 }
 
 // rates returns the offered and the served rate, in requests/s from the first arrival to the last; 0 if there is no
