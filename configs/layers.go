@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/slo"
 	"github.com/decodesim/decodesim/configs/strict"
 	"go.yaml.in/yaml/v3"
 )
@@ -185,6 +186,9 @@ func (l *layers) flag(set string) error {
 // parse reads a value as its type demands and assigns it.
 func (l *layers) parse(layer map[string]any, path, text, by string) error {
 	f, target := l.at(path)
+	if short, ok := shorthand(target); ok && text != "null" && text != "~" {
+		return l.parse(layer, strict.Join(path, short), text, by)
+	}
 	if f.Optional && (text == "null" || text == "~") {
 		l.assign(layer, path, nil, by)
 		return nil
@@ -208,9 +212,22 @@ func (l *layers) parse(layer map[string]any, path, text, by string) error {
 	return nil
 }
 
-// parseValue reads the YAML of a value; text is taken as it stands.
+// shorthand returns the key for whose value v may be given.
+func shorthand(v reflect.Value) (key string, ok bool) {
+	if !v.CanAddr() {
+		return "", false
+	}
+	short, ok := v.Addr().Interface().(strict.Shorthand)
+	if !ok {
+		return "", false
+	}
+	return short.ShorthandKey(), true
+}
+
+// parseValue reads the YAML of a value; text is taken as it stands, and so are rules that are not in a list.
 func parseValue(text string, t reflect.Type) (*yaml.Node, error) {
-	if t.Kind() == reflect.String && t.Name() == "string" {
+	rules := t == reflect.TypeFor[slo.Lines]() && !strings.HasPrefix(strings.TrimSpace(text), "[")
+	if t.Kind() == reflect.String && t.Name() == "string" || rules {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}, nil
 	}
 	var document yaml.Node

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/slo"
 	"github.com/decodesim/decodesim/configs/strict"
 )
 
@@ -128,10 +129,14 @@ func kindOf(v reflect.Value) string {
 	switch {
 	case v.Type() == reflect.TypeFor[AutoBool]():
 		return "auto, true or false"
+	case v.Type() == reflect.TypeFor[slo.Lines]():
+		return "list of rules"
 	case v.Type() == reflect.TypeFor[Splits]():
 		return "all, or a list of splits"
 	case v.Type() == reflect.TypeFor[Layouts]():
 		return "auto, or a list of layouts"
+	case hasShorthand(v):
+		return "section, or its rules"
 	case isSection(v) || v.Kind() == reflect.Struct:
 		return "section"
 	case isRows(v):
@@ -272,4 +277,13 @@ func (w *referenceWriter) table(b *bytes.Buffer, section, heading string) {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", inside[last+1:], k.kind, k.fallback, k.unit, k.accepts,
 			k.engines, k.meaning)
 	}
+}
+
+// hasShorthand reports whether a list may stand in the place of a section.
+func hasShorthand(v reflect.Value) bool {
+	t := v.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[strict.Shorthand]())
 }

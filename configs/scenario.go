@@ -1,6 +1,9 @@
 package configs
 
-import "github.com/decodesim/decodesim/configs/catalog"
+import (
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/slo"
+)
 
 // Scenario is a deployment, the load on it and what is asked of it: all that a run is a function of, with the seed.
 // Load returns one with every default written in.
@@ -79,14 +82,19 @@ func (p *Pool) GPUs() int { return p.TensorParallel * p.PipelineParallel * p.Dat
 // SequencesMax returns how many sequences one replica runs at once: all its data-parallel ranks together.
 func (p *Pool) SequencesMax() int { return p.MaxNumSeqs * p.DataParallel }
 
-// SLO holds the limits a request must keep to count as goodput. 0: no such limit.
+// SLO is the limits a request must keep to count as goodput, 0 being no such limit, and the rules of a contract. A list
+// of rules may stand in its place.
 type SLO struct {
-	TTFTMS float64 `yaml:"ttft_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the first token; null: no limit"`
-	TPOTMS float64 `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
-	E2EMS  float64 `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`
+	Rules  slo.Lines `yaml:"rules,omitempty" doc:"of a contract, such as ['ttft p95 <= 1s', '90% of requests: ttft <= 500ms and tpot <= 40ms']; null: none"`
+	TTFTMS float64   `yaml:"ttft_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the first token; null: no limit"`
+	TPOTMS float64   `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
+	E2EMS  float64   `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`
 	// ITLP99MS is judged on the traced sample alone, for only there a request's own gaps are known.
 	ITLP99MS float64 `yaml:"itl_p99_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds, the p99 of a request's own gaps, judged in views; null: no limit"`
 }
+
+// ShorthandKey implements strict.Shorthand.
+func (*SLO) ShorthandKey() string { return "rules" }
 
 // Output says what a run leaves behind.
 type Output struct {

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"github.com/decodesim/decodesim/configs/slo"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
 	"github.com/decodesim/decodesim/workloads/arrivals"
@@ -159,12 +160,17 @@ type Class struct {
 	MaxTokens    int64         `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: the workload's"`
 }
 
-// ClassSLO holds the limits of a class, in place of all the scenario's. 0: no such limit.
+// ClassSLO is the limits and the rules of a class, in place of all the scenario's. 0: no such limit. A list of rules
+// may stand in its place.
 type ClassSLO struct {
-	TTFTMS float64 `yaml:"ttft_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the first token; null: no limit"`
-	TPOTMS float64 `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
-	E2EMS  float64 `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`
+	Rules  slo.Lines `yaml:"rules,omitempty" doc:"of a contract, such as ['ttft p95 <= 1s']; null: none"`
+	TTFTMS float64   `yaml:"ttft_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the first token; null: no limit"`
+	TPOTMS float64   `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
+	E2EMS  float64   `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`
 }
+
+// ShorthandKey implements strict.Shorthand.
+func (*ClassSLO) ShorthandKey() string { return "rules" }
 
 // classes returns the service classes; nil: none.
 func (w *Workload) classes() []requests.Class {

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/slo"
 	"github.com/decodesim/decodesim/configs/strict"
 )
 
@@ -151,6 +152,9 @@ func typeOf(t reflect.Type) map[string]any {
 	switch t {
 	case reflect.TypeFor[AutoBool]():
 		return map[string]any{"enum": []any{"auto", true, false}}
+	case reflect.TypeFor[slo.Lines]():
+		return map[string]any{"anyOf": []any{map[string]any{"type": "string"},
+			map[string]any{"type": "array", "items": map[string]any{"type": "string"}}}}
 	case reflect.TypeFor[Splits](), reflect.TypeFor[Layouts]():
 		word := AutoLayouts
 		if t == reflect.TypeFor[Splits]() {
@@ -163,6 +167,10 @@ func typeOf(t reflect.Type) map[string]any {
 	case reflect.Pointer:
 		return typeOf(t.Elem())
 	case reflect.Struct:
+		if short, ok := reflect.New(t).Interface().(strict.Shorthand); ok {
+			f, _ := strict.FieldNamed(strict.FieldsOf(t), short.ShorthandKey())
+			return map[string]any{"anyOf": []any{objectOf(t), typeOf(f.Type)}}
+		}
 		return objectOf(t)
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": typeOf(t.Elem())}

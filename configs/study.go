@@ -3,6 +3,7 @@ package configs
 import (
 	"strconv"
 
+	"github.com/decodesim/decodesim/configs/slo"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -42,12 +43,23 @@ type StudyRate struct {
 	At  float64 `yaml:"at,omitempty" unit:"requests/s" doc:"requests/s to carry as cheaply as possible; null: min and max are given"`
 }
 
-// StudySLO holds the limits that a request must keep. 0: no such limit.
+// StudySLO is the limits that a request must keep, 0 being no such limit, and the rules of a contract. A list of rules
+// may stand in its place.
 type StudySLO struct {
-	TTFTMS float64 `yaml:"ttft_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the first token; null: no limit"`
-	TPOTMS float64 `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
-	E2EMS  float64 `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`
+	Rules  slo.Lines `yaml:"rules,omitempty" doc:"of a contract, such as ['ttft p95 <= 1s', 'itl p95 <= 50ms'], all of which must hold; null: none"`
+	TTFTMS float64   `yaml:"ttft_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the first token; null: no limit"`
+	TPOTMS float64   `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
+	E2EMS  float64   `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`
 }
+
+// OfRequests reports whether limits are given that the attainment is the share of.
+func (s *StudySLO) OfRequests() bool { return s.TTFTMS > 0 || s.TPOTMS > 0 || s.E2EMS > 0 }
+
+// Empty reports whether nothing is given.
+func (s *StudySLO) Empty() bool { return !s.OfRequests() && len(s.Rules) == 0 }
+
+// ShorthandKey implements strict.Shorthand.
+func (*StudySLO) ShorthandKey() string { return "rules" }
 
 // StudySearch is what is varied. An absent list leaves what the scenario says.
 type StudySearch struct {

@@ -154,6 +154,9 @@ func (s *Study) assign(set, by string) error {
 		s.Set = append(s.Set, set) // the scenario says whether it has that key
 		return nil
 	}
+	if short, ok := shorthand(v); ok && text != "null" && text != "~" {
+		return s.assign(key+"."+short+"="+text, by)
+	}
 	if v.Kind() == reflect.Struct {
 		return strict.Errorf(by, "%s", key+" has keys of its own; set those, such as "+key+"."+firstKey(v))
 	}

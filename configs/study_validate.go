@@ -30,6 +30,10 @@ func (s *Study) validate() error {
 		c.fail("budget", "missing; expected gpus: 64, say, or usd_per_hour, or both")
 	}
 	c.checkTags(reflect.ValueOf(s).Elem(), func(string) bool { return false })
+	if len(s.SLO.Rules) > 0 && !s.SLO.OfRequests() && c.given("attainment") {
+		c.fail("attainment", "%g, but slo has rules alone, which say it themselves; expected null, or limits beside them "+
+			"such as slo.ttft_ms", s.Attainment)
+	}
 	s.checkRate(&c)
 	s.Search.check(&c)
 	return c.err

@@ -19,6 +19,7 @@ type Built struct {
 	Scenario *configs.Scenario // with max_num_batched_tokens, max_model_len, enable_prefix_caching and requests written in
 	Config   sim.Config
 	SLO      metrics.Limits
+	Rules    metrics.Rules
 	Warmup   sim.Time
 
 	// What to expect of the load; 0: unknown. Lengths are means before any limit cuts them.
@@ -50,7 +51,7 @@ var (
 // Build makes the parts of a run of s, or says which value of s has none. The run still lacks its Sink.
 func New(s *configs.Scenario) (*Built, error) {
 	b := &Built{Scenario: s.Clone(), Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS))}
-	b.SLO = classLimits(s, nil)
+	b.SLO, b.Rules = classLimits(s, nil), classRules(s, nil)
 	for i := range s.Pools {
 		pool, err := b.pool(i)
 		if err != nil {

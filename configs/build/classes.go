@@ -16,19 +16,11 @@ func (b *Built) Classes() []metrics.Class {
 	var classes []metrics.Class
 	for i := range b.Scenario.Workload.Classes {
 		c := &b.Scenario.Workload.Classes[i]
-		classes = append(classes, metrics.Class{Name: c.Name, SLO: classLimits(b.Scenario, c)})
+		classes = append(classes, metrics.Class{
+			Name: c.Name, SLO: classLimits(b.Scenario, c), Rules: classRules(b.Scenario, c),
+		})
 	}
 	return classes
-}
-
-// classLimits returns what a class asks for: its own SLO, or the scenario's.
-func classLimits(s *configs.Scenario, c *configs.Class) metrics.Limits {
-	if c == nil || c.SLO == nil {
-		return metrics.Limits{TTFT: milliseconds(s.SLO.TTFTMS), TPOT: milliseconds(s.SLO.TPOTMS),
-			E2E: milliseconds(s.SLO.E2EMS)}
-	}
-	return metrics.Limits{TTFT: milliseconds(c.SLO.TTFTMS), TPOT: milliseconds(c.SLO.TPOTMS),
-		E2E: milliseconds(c.SLO.E2EMS)}
 }
 
 // ttftLimits returns by class when the first token of a request is due after its arrival, 0: never; of the scenario,
@@ -43,8 +35,6 @@ func ttftLimits(s *configs.Scenario) []sim.Duration {
 	}
 	return limits
 }
-
-func milliseconds(ms float64) sim.Duration { return sim.Seconds(ms / 1e3) }
 
 // TurnsMean returns how many turns a session has on average; 0: requests stand alone.
 func (b *Built) TurnsMean() float64 {

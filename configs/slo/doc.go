@@ -5,4 +5,5 @@
 //	90% of requests: ttft <= 500ms and tpot <= 40ms
 //
 //	parse.go  the grammar
+//	lines.go  the rules of a file
 package slo

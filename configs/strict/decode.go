@@ -42,6 +42,12 @@ func (p *Positions) value(n *yaml.Node, path string, v reflect.Value) error {
 		v.Set(reflect.New(v.Type().Elem()))
 		return p.value(n, path, v.Elem())
 	case reflect.Struct:
+		if short, ok := v.Addr().Interface().(Shorthand); ok && n.Kind != yaml.MappingNode && !isNull(n) {
+			f, _ := FieldNamed(FieldsOf(v.Type()), short.ShorthandKey())
+			at := Join(path, f.Key)
+			p.mark(at, n)
+			return p.value(n, at, v.FieldByIndex(f.Index))
+		}
 		return p.mapping(n, path, v)
 	case reflect.Map:
 		return p.table(n, path, v)
@@ -65,6 +71,9 @@ func (p *Positions) plain(n *yaml.Node, path string) error {
 	}
 	return nil
 }
+
+// Shorthand is a struct in whose place the value of one of its keys may stand.
+type Shorthand interface{ ShorthandKey() string }
 
 // Renamer is a struct whose keys may go by other names. A hint is for who mistypes one in n.
 type Renamer interface {

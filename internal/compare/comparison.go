@@ -124,6 +124,7 @@ func (c *Comparison) Close() {
 	if bursts(c.trials) {
 		c.list("", chunkMetrics())
 	}
+	c.list("", ruleMetrics(rules(c.trials)))
 	for _, class := range classNames(c.trials) {
 		c.list(class, classMetrics(class))
 	}

@@ -30,8 +30,8 @@ type statistic struct {
 
 const (
 	perMean   = 10  // requests that a mean takes
-	perMedian = 20  // that a median takes
-	perTail   = 100 // that a p99 takes: its rank is the last but one
+	perMedian = 20  // that a median takes, and a p95: its rank is the last but one
+	perTail   = 100 // that a p99 takes, for the same reason
 )
 
 func meanOf() statistic {
@@ -40,6 +40,14 @@ func meanOf() statistic {
 
 func p50Of() statistic {
 	return statistic{"p50", func(q *metrics.Quantiles) float64 { return q.P50 }, quantile(.5), perMedian}
+}
+
+func p90Of() statistic {
+	return statistic{"p90", func(q *metrics.Quantiles) float64 { return q.P90 }, quantile(.9), perMedian}
+}
+
+func p95Of() statistic {
+	return statistic{"p95", func(q *metrics.Quantiles) float64 { return q.P95 }, quantile(.95), perMedian}
 }
 
 func p99Of() statistic {
@@ -68,18 +76,24 @@ func latencyRows() []latencyRow {
 	ttftS := func(s *Served) float64 { return s.TTFT.Seconds() }
 	e2eS := func(s *Served) float64 { return s.E2E.Seconds() }
 	queueS := func(s *Served) float64 { return s.Queue.Seconds() }
-	return []latencyRow{
-		{"ttft_s", "TTFT", ttft, ttftS, meanOf()},
-		{"ttft_s", "TTFT", ttft, ttftS, p50Of()},
-		{"ttft_s", "TTFT", ttft, ttftS, p99Of()},
-		{"itl_s", "ITL", itl, nil, p50Of()},
-		{"itl_s", "ITL", itl, nil, p99Of()},
-		{"itl_s", "ITL", itl, nil, maxOf()},
-		{"tpot_s", "TPOT", tpot, (*Served).tpotS, meanOf()},
-		{"e2e_s", "E2E", e2e, e2eS, meanOf()},
-		{"e2e_s", "E2E", e2e, e2eS, p99Of()},
-		{"queue_s", "queue", queue, queueS, p99Of()},
+	var rows []latencyRow
+	for _, r := range []latencyRow{
+		{key: "ttft_s", name: "TTFT", of: ttft, sample: ttftS}, {key: "itl_s", name: "ITL", of: itl},
+		{key: "tpot_s", name: "TPOT", of: tpot, sample: (*Served).tpotS}, {key: "e2e_s", name: "E2E", of: e2e, sample: e2eS},
+		{key: "queue_s", name: "queue", of: queue, sample: queueS},
+	} {
+		all := []statistic{meanOf(), p50Of(), p90Of(), p95Of(), p99Of()}
+		switch r.key {
+		case "itl_s":
+			all = append(all[1:], maxOf()) // the mean gap is TPOT's
+		case "queue_s":
+			all = all[1:]
+		}
+		for _, r.statistic = range all {
+			rows = append(rows, r)
+		}
 	}
+	return rows
 }
 
 // metric is the row for all requests of a run.
@@ -100,7 +114,7 @@ func comparedMetrics() []comparedMetric {
 // chunkMetrics are of the gaps between chunks, where some tokens come together and ITL is zero for most.
 func chunkMetrics() []comparedMetric {
 	var all []comparedMetric
-	for _, s := range []statistic{p50Of(), p99Of()} {
+	for _, s := range []statistic{p50Of(), p90Of(), p95Of(), p99Of(), maxOf()} {
 		row := latencyRow{key: "itl_chunk_s", statistic: s,
 			of: func(l *metrics.Latency) *metrics.Quantiles { return &l.ITLChunk }}.metric()
 		row.name = "ITL " + s.key + ", chunks"

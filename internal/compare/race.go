@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 
@@ -233,7 +234,7 @@ func diffOf(scenarios []*configs.Scenario) []KeyDiff {
 // SameSLO reports whether one limit holds for all, which is then drawn.
 func (r *Race) SameSLO() bool {
 	for _, s := range r.Scenarios {
-		if s.SLO != r.Scenarios[0].SLO {
+		if !reflect.DeepEqual(s.SLO, r.Scenarios[0].SLO) {
 			return false
 		}
 	}

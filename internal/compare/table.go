@@ -30,6 +30,9 @@ func WriteTable(w io.Writer, c *Comparison, colour bool) error {
 	if len(c.Seeds) > 1 {
 		t.Line(fmt.Sprintf("Under seed %d:", c.Seeds[0]))
 	}
+	for _, line := range ruleLines(c) {
+		t.Line(line)
+	}
 	for i := range c.Scenarios {
 		if c.Scenarios[i].Why != "" {
 			t.Line(c.Scenarios[i].Name + ": " + c.Scenarios[i].Why)

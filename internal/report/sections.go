@@ -164,7 +164,7 @@ func limits(o *metrics.SLO) string {
 	for _, l := range []struct {
 		name    string
 		seconds float64
-	}{{"TTFT", o.TTFTS}, {"TPOT", o.TPOTS}, {"E2E", o.E2ES}} {
+	}{{"TTFT", o.TTFTS}, {"TPOT", o.TPOTS}, {"E2E", o.E2ES}, {"queue", o.QueueS}} {
 		if l.seconds > 0 {
 			all = append(all, l.name+" ≤ "+text.Limit(l.seconds))
 		}

@@ -22,6 +22,7 @@ func Table(w io.Writer, s *metrics.Summary, c text.Caption, o Options) error {
 	latencies(t, &s.Latency)
 	t.Blank()
 	stream(t, s)
+	rules(t, s)
 	if sentence := BoundSentence(s); sentence != "" {
 		t.Line(sentence)
 		if withTail := TailSentence(s, o.Chunks); withTail != "" {

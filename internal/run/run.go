@@ -99,7 +99,7 @@ func Simulate(ctx context.Context, b *build.Built, o Options) (*Result, error) {
 // record makes the recorder of r the sink of config, or a sample in front of it where single requests are looked at.
 func (r *Result) record(config *sim.Config, b *build.Built, o Options) {
 	m := r.Recorder
-	m.Warmup, m.SLO = b.Warmup, b.SLO
+	m.Warmup, m.SLO, m.Rules = b.Warmup, b.SLO, b.Rules
 	m.Ingress, m.Egress = b.Config.Ingress, b.Config.Egress
 	m.SeparateClasses(b.Classes())
 	if b.Scenario.Output.Attribution {

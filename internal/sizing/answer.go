@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // WriteText writes the answer of a search: the deployment, why it is the one, the others of the last round and the
@@ -29,6 +32,10 @@ func WriteText(w io.Writer, s *Sizing) error {
 		t.Blank()
 		finalistsTable(t, s)
 		t.Blank()
+		if len(s.Best.Rules) > 0 {
+			t.Table(report.RuleRows(s.Best.Rules))
+			t.Blank()
+		}
 		t.Line("what limits each")
 		for i := range s.Finalists {
 			f := &s.Finalists[i]
@@ -61,7 +68,14 @@ func sloWords(l *SLO) string {
 			limits = append(limits, of.name+" ≤ "+text.Limit(of.s))
 		}
 	}
-	return text.Short(100*l.Attainment) + " % of requests with " + strings.Join(limits, " and ")
+	words := text.Short(100*l.Attainment) + " % of requests with " + strings.Join(limits, " and ")
+	switch {
+	case len(limits) == 0:
+		return strings.Join(l.Rules, ", ")
+	case len(l.Rules) > 0:
+		return words + ", and " + strings.Join(l.Rules, ", ")
+	}
+	return words
 }
 
 // searchWords says what was looked at.
@@ -175,25 +189,14 @@ func finalistsTable(t *text.Page, s *Sizing) {
 func limitWords(f *Finalist) string {
 	l := &f.Limit
 	var parts []string
-	if l.RatePerS > 0 {
-		first, most := "refused", l.Refused
-		var missed []string
-		for _, of := range []struct {
-			name  string
-			share float64
-		}{{"TTFT", l.TTFTMissed}, {"TPOT", l.TPOTMissed}, {"E2E", l.E2EMissed}} {
-			if of.share > most {
-				first, most = of.name, of.share
-			}
-			if of.share > 0 {
-				missed = append(missed, text.WholePercent(of.share)+" miss "+of.name)
-			}
-		}
-		parts = append(parts, fmt.Sprintf("%s first: at %s requests/s only %s keep the SLO, %s", first,
-			text.Significant(l.RatePerS), text.Percent(l.Attainment),
-			strings.Join(missed, ", ")))
-	} else {
+	switch {
+	case l.RatePerS == 0:
 		parts = append(parts, "nothing breaks at the rates that were tried")
+	case slices.ContainsFunc(l.Rules, broken):
+		parts = append(parts,
+			fmt.Sprintf("at %s requests/s it breaks %s", text.Significant(l.RatePerS), brokenWords(l.Rules)))
+	default:
+		parts = append(parts, missedWords(l))
 	}
 	for i, busy := range l.Utilization {
 		parts = append(parts, fmt.Sprintf("%s busy %s of the time", f.Pools[i].Role, text.WholePercent(min(1, busy))))
@@ -206,6 +209,36 @@ func limitWords(f *Finalist) string {
 				text.WholePercent(l.Share.Overhead)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// brokenWords lists the rules that do not hold, with their values.
+func brokenWords(rules []metrics.Verdict) string {
+	var words []string
+	for i := range rules {
+		if v := &rules[i]; !v.Met {
+			words = append(words, fmt.Sprintf("%q (%s)", v.Rule, report.RuleValue(v)))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// missedWords says which limit most requests miss.
+func missedWords(l *Limiting) string {
+	first, most := "refused", l.Refused
+	var missed []string
+	for _, of := range []struct {
+		name  string
+		share float64
+	}{{"TTFT", l.TTFTMissed}, {"TPOT", l.TPOTMissed}, {"E2E", l.E2EMissed}} {
+		if of.share > most {
+			first, most = of.name, of.share
+		}
+		if of.share > 0 {
+			missed = append(missed, text.WholePercent(of.share)+" miss "+of.name)
+		}
+	}
+	return fmt.Sprintf("%s first: at %s requests/s only %s keep the SLO, %s", first, text.Significant(l.RatePerS),
+		text.Percent(l.Attainment), strings.Join(missed, ", "))
 }
 
 // frontierRows bounds the frontier on a terminal.

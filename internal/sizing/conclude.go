@@ -100,7 +100,7 @@ func (z *sizer) finalist(f *final) Finalist {
 		Deployment: f.is, CapacityPerS: stat.Mean(f.rates, nil), BySeed: f.rates, AtLeast: f.noLimit,
 		Margin:            stats.Number(math.NaN()),
 		RooflineLimitPerS: x.perfect / x.each, GoodputPerS: x.goodput, GoodputPerSPerGPU: x.goodput / float64(f.is.GPUs),
-		UserTokensPerS: x.speed, TTFTS: x.ttft, TPOTS: x.tpot,
+		UserTokensPerS: x.speed, TTFTS: x.ttft, TPOTS: x.tpot, Rules: x.rules,
 	}
 	if len(f.rates) > 1 {
 		a.Interval = stats.IntervalAround(a.CapacityPerS, f.rates)
@@ -115,6 +115,7 @@ func (z *sizer) finalist(f *final) Finalist {
 	a.Limit = Limiting{Utilization: x.busy, Share: x.bound.Share, Of: x.bound.Limit}
 	if n := &f.next; n.rate > 0 {
 		a.Limit.RatePerS, a.Limit.Attainment, a.Limit.Refused = n.rate, n.attainment, n.refused
+		a.Limit.Rules = n.rules
 		a.Limit.TTFTMissed, a.Limit.TPOTMissed, a.Limit.E2EMissed = n.missed[0], n.missed[1], n.missed[2]
 	}
 	return a

@@ -4,7 +4,8 @@
 //	rounds.go     the search, from many deployments to few; cheapest.go for a rate that must be sustained
 //	enumerate.go  the deployments that the budget allows, shape.go the replicas they are made of
 //	packing.go    the roofline limit of each, which bounds the search
-//	capacity.go   the highest rate that one sustains; simulate.go one run of it
+//	capacity.go   the highest rate that one sustains; simulate.go one run of it, and
+//	              judge.go whether that meets the SLO
 //	conclude.go   the last round under every seed; frontier.go what the plots show
 //	answer.go     the answer for people, as CSV and as a page; figure.go goodput by split, and the frontier
 //	files.go      what --out leaves

@@ -12,8 +12,6 @@ import (
 	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
-	"github.com/decodesim/decodesim/sim"
-	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // round is a stage of a search: each looks longer and closer at fewer deployments.
@@ -74,22 +72,6 @@ func (z *sizer) prepare() error {
 	return z.scout()
 }
 
-// limit takes the limits of the study, or those of the scenario if it has none.
-func (z *sizer) limit() error {
-	l := z.study.SLO
-	if l == (configs.StudySLO{}) {
-		l = configs.StudySLO{TTFTMS: z.base.SLO.TTFTMS, TPOTMS: z.base.SLO.TPOTMS, E2EMS: z.base.SLO.E2EMS}
-	}
-	if l.TTFTMS == 0 && l.E2EMS == 0 {
-		return z.study.Errorf("slo",
-			"neither ttft_ms nor e2e_ms is given, here or in the scenario; expected one of them: without, a queue that grows "+
-				"for ever would pass")
-	}
-	seconds := func(ms float64) sim.Duration { return sim.Seconds(ms / 1e3) }
-	z.limits = metrics.Limits{TTFT: seconds(l.TTFTMS), TPOT: seconds(l.TPOTMS), E2E: seconds(l.E2EMS)}
-	return nil
-}
-
 // describe begins the answer.
 func (z *sizer) describe() {
 	s := z.study
@@ -98,8 +80,10 @@ func (z *sizer) describe() {
 		GPU:    z.gpuNames(),
 		AtPerS: s.Rate.At, RateMinPerS: z.grid.low, RateMaxPerS: z.grid.high, Resolution: z.grid.resolution(),
 		Confidence: stats.Confidence,
-		SLO:        SLO{z.limits.TTFT.Seconds(), z.limits.TPOT.Seconds(), z.limits.E2E.Seconds(), s.Attainment},
-		Finalists:  []Finalist{}, Frontier: []FrontierPoint{}, Splits: []SplitPoint{}, Notes: []string{},
+		SLO: SLO{
+			z.slo.asked.TTFTMS / 1e3, z.slo.asked.TPOTMS / 1e3, z.slo.asked.E2EMS / 1e3, z.slo.share, z.slo.asked.Rules,
+		},
+		Finalists: []Finalist{}, Frontier: []FrontierPoint{}, Splits: []SplitPoint{}, Notes: []string{},
 	}
 	for i := range z.seeds() {
 		z.out.Seeds = append(z.out.Seeds, z.base.Seed+uint64(i))

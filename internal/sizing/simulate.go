@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
@@ -22,66 +23,13 @@ type outcome struct {
 	each       float64 // requests for one of the rate, which may be of sessions
 	speed      float64 // tokens/s of the median request
 	ttft, tpot Percentile
+	rules      []metrics.Verdict
 	missed     [3]float64 // shares of requests over each limit: TTFT, TPOT, E2E
 	refused    float64
 	busy       []float64 // busy share by pool
 	work       work
 	bound      metrics.Bound
 }
-
-// judge is the sink of a run. The definitions of what it measures are the Recorder's; it tells that of the measured
-// requests alone, and of no tokens between, unless it is asked for a portrait.
-type judge struct {
-	metrics.Recorder
-	portrait bool
-	from     int32    // requests before it are not measured
-	missMax  int64    // misses that end the run; negative: none do
-	began    sim.Time // the first measured request was sent
-	work     work
-}
-
-var _ sim.Sink = (*judge)(nil)
-
-// First implements sim.Sink.
-func (j *judge) First(r *sim.Request) {
-	if r.ID >= j.from {
-		j.Recorder.First(r)
-	}
-}
-
-// Run implements sim.Sink.
-func (j *judge) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
-	if j.portrait {
-		j.Recorder.Run(in, start, g, n, tokens)
-	}
-}
-
-// Paused implements sim.Sink.
-func (j *judge) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
-	if j.portrait {
-		j.Recorder.Paused(in, since, start, g, tokens)
-	}
-}
-
-// Burst implements sim.Sink.
-func (j *judge) Burst(*sim.Instance, sim.Time, int) {}
-
-// Gap implements sim.Sink.
-func (j *judge) Gap(*sim.Instance, *sim.Request, sim.Time, sim.Cause) {}
-
-// Done implements sim.Sink.
-func (j *judge) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
-	if r.ID < j.from {
-		return
-	}
-	j.began = min(j.began, r.Arrival)
-	j.Recorder.Done(r, at, o)
-	j.work.add(r)
-}
-
-// broken reports whether so many requests have missed the SLO that the load is not sustained, whatever becomes of the
-// others.
-func (j *judge) broken() bool { return j.missMax >= 0 && j.Recorded-j.Attained+j.Unserved > j.missMax }
 
 // style says what a run is for.
 type style uint8
@@ -106,11 +54,9 @@ func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, p
 	defer b.Close()
 	all := int64(b.Requests)
 	from := z.load.Unmeasured(all)
-	j := &judge{portrait: purpose == portrait, from: int32(from), missMax: -1, began: sim.Forever}
-	j.SLO, j.Ingress, j.Egress = z.limits, b.Config.Ingress, b.Config.Egress
-	if purpose == verdict {
-		j.missMax = int64((1-z.study.Attainment)*float64(all-from) + 1e-9)
-	}
+	j := &judge{portrait: purpose == portrait, from: int32(from), began: sim.Forever}
+	j.Ingress, j.Egress = b.Config.Ingress, b.Config.Egress
+	j.demand(&z.slo, all-from, purpose == verdict)
 	config := b.Config
 	config.Sink, config.TraceEvery = j, 0
 	config.Cancelled = j.broken
@@ -127,7 +73,7 @@ func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, p
 	case c.Overran():
 		return x, nil // a load that takes longer than the clock is not sustained
 	}
-	x.fill(j, c, &z.limits, z.study.Attainment)
+	x.fill(j, c, &z.slo)
 	x.each = b.Requests / b.SpanS / x.rate
 	x.perfect, _ = d.perfect(&x.work, d.replicas, true)
 	x.carried = x.carried && x.rate*x.each <= x.perfect // more than can be done was done only as long as the run was short
@@ -135,15 +81,17 @@ func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, p
 }
 
 // fill takes the results of a run that has ended.
-func (x *outcome) fill(j *judge, c *sim.Cluster, limits *metrics.Limits, share float64) {
+func (x *outcome) fill(j *judge, c *sim.Cluster, o *objective) {
 	x.work = j.work
+	limits, share := o.limits, o.share
 	n := float64(j.Recorded + j.Unserved + j.Outcomes[sim.Unfinished])
 	span := j.LastToken.Sub(j.began).Seconds()
 	if n == 0 || !(span > 0) {
 		return
 	}
 	x.attainment = float64(j.Attained) / n
-	x.carried = x.attainment >= share-1e-12
+	x.rules = j.Verdicts()[:len(o.rules)]
+	x.carried = x.attainment >= share-1e-12 && !slices.ContainsFunc(x.rules, broken)
 	x.goodput, x.throughput = x.attainment*x.rate, float64(j.Recorded)/span
 	x.ttft = Percentile{j.TTFT.QuantileS(0.5), j.TTFT.QuantileS(share)}
 	if j.TPOT.N() > 0 {

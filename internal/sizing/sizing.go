@@ -7,7 +7,6 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/stats"
-	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -49,10 +48,11 @@ type Sizing struct {
 
 // SizingSLO is what must be kept: every limit, by a share of the requests. 0: no such limit.
 type SLO struct {
-	TTFTS      float64 `json:"ttft_s,omitempty"`
-	TPOTS      float64 `json:"tpot_s,omitempty"`
-	E2ES       float64 `json:"e2e_s,omitempty"`
-	Attainment float64 `json:"attainment"`
+	TTFTS      float64  `json:"ttft_s,omitempty"`
+	TPOTS      float64  `json:"tpot_s,omitempty"`
+	E2ES       float64  `json:"e2e_s,omitempty"`
+	Attainment float64  `json:"attainment"`
+	Rules      []string `json:"rules,omitempty"` // all of which must hold as well
 }
 
 // Candidate is a deployment and how far it came.
@@ -99,20 +99,21 @@ func (d *Deployment) PrefillShare() float64 {
 // Finalist is a deployment of the last round. What it does, it does at its capacity.
 type Finalist struct {
 	Deployment
-	CapacityPerS      float64         `json:"capacity_per_s"` // the most it sustains, mean over the seeds
-	Interval          *stats.Interval `json:"interval"`       // of that over seeds; null: one seed
-	BySeed            []float64       `json:"by_seed"`
-	AtLeast           bool            `json:"at_least"` // it sustains the highest rate that was tried
-	Margin            stats.Number    `json:"margin"`   // capacity over the asked rate, less 1; null: none was asked for
-	RooflineLimitPerS float64         `json:"perfect_packing_per_s"`
-	OfPerfect         float64         `json:"of_perfect"`
-	GoodputPerS       float64         `json:"goodput_per_s"` // requests/s that keep the SLO
-	GoodputPerSPerGPU float64         `json:"goodput_per_s_per_gpu"`
-	USDPerMillion     float64         `json:"usd_per_million_requests,omitempty"`
-	UserTokensPerS    float64         `json:"user_tokens_per_s"` // of the median request, after its first
-	TTFTS             Percentile      `json:"ttft_s"`
-	TPOTS             Percentile      `json:"tpot_s"`
-	Limit             Limiting        `json:"limit"`
+	CapacityPerS      float64           `json:"capacity_per_s"` // the most it sustains, mean over the seeds
+	Interval          *stats.Interval   `json:"interval"`       // of that over seeds; null: one seed
+	BySeed            []float64         `json:"by_seed"`
+	AtLeast           bool              `json:"at_least"` // it sustains the highest rate that was tried
+	Margin            stats.Number      `json:"margin"`   // capacity over the asked rate, less 1; null: none was asked for
+	RooflineLimitPerS float64           `json:"perfect_packing_per_s"`
+	OfPerfect         float64           `json:"of_perfect"`
+	GoodputPerS       float64           `json:"goodput_per_s"` // requests/s that keep the SLO
+	GoodputPerSPerGPU float64           `json:"goodput_per_s_per_gpu"`
+	USDPerMillion     float64           `json:"usd_per_million_requests,omitempty"`
+	UserTokensPerS    float64           `json:"user_tokens_per_s"` // of the median request, after its first
+	TTFTS             Percentile        `json:"ttft_s"`
+	TPOTS             Percentile        `json:"tpot_s"`
+	Rules             []metrics.Verdict `json:"slo_rules,omitempty"`
+	Limit             Limiting          `json:"limit"`
 }
 
 // Percentile is a latency at the median and at the share of requests that must keep the SLO.
@@ -123,15 +124,16 @@ type Percentile struct {
 
 // Limiting says what breaks at the next higher rate.
 type Limiting struct {
-	RatePerS    float64       `json:"rate_per_s"`
-	Attainment  float64       `json:"attainment"`
-	TTFTMissed  float64       `json:"ttft_missed"` // shares of the requests
-	TPOTMissed  float64       `json:"tpot_missed"`
-	E2EMissed   float64       `json:"e2e_missed"`
-	Refused     float64       `json:"refused"`     // or failed
-	Utilization []float64     `json:"utilization"` // by pool
-	Share       metrics.Share `json:"share"`       // of a decode step
-	Of          string        `json:"of"`          // what its least time is bound by: memory or compute
+	RatePerS    float64           `json:"rate_per_s"`
+	Attainment  float64           `json:"attainment"`
+	TTFTMissed  float64           `json:"ttft_missed"` // shares of the requests
+	TPOTMissed  float64           `json:"tpot_missed"`
+	E2EMissed   float64           `json:"e2e_missed"`
+	Refused     float64           `json:"refused"` // or failed
+	Rules       []metrics.Verdict `json:"slo_rules,omitempty"`
+	Utilization []float64         `json:"utilization"` // by pool
+	Share       metrics.Share     `json:"share"`       // of a decode step
+	Of          string            `json:"of"`          // what its least time is bound by: memory or compute
 }
 
 // Lead is the best over the second, paired by seed.
@@ -179,7 +181,7 @@ type sizer struct {
 	several bool // GPUs are searched
 	load    *load.Load
 	grid    grid
-	limits  metrics.Limits
+	slo     objective
 	shapes  []*shape
 	all     []*deployment
 	packed  map[string]float64 // by topology and narrowest pool: the share of the roofline limit that was sustained
@@ -212,11 +214,10 @@ func Search(ctx context.Context, s *configs.Study, o Options) (*Sizing, *configs
 	}
 	best := finalists[0].scenario(z.load, z.out.Best.CapacityPerS, s.Requests, z.base.Seed)
 	best.Name = s.Name + "-best"
-	best.SLO.TTFTMS, best.SLO.TPOTMS, best.SLO.E2EMS = ms(z.limits.TTFT), ms(z.limits.TPOT), ms(z.limits.E2E)
+	asked := &z.slo.asked
+	best.SLO = configs.SLO{Rules: asked.Rules, TTFTMS: asked.TTFTMS, TPOTMS: asked.TPOTMS, E2EMS: asked.E2EMS}
 	if s.Rate.At > 0 {
 		z.load.At(best, s.Rate.At, s.Requests)
 	}
 	return z.out, best, nil
 }
-
-func ms(d sim.Duration) float64 { return d.Seconds() * 1e3 }

@@ -280,7 +280,7 @@ func TestBadSearchesSayWhy(t *testing.T) {
 		want string
 	}{
 		{[]string{"slo.tpot_ms=20"},
-			"slo: neither ttft_ms nor e2e_ms is given, here or in the scenario; expected one of them"},
+			"slo: neither ttft_ms nor e2e_ms is given, here or in the scenario, nor a rule on ttft, e2e or queue"},
 		{[]string{"model=llama-3.1-405b"}, "nothing in it can be deployed: "},
 		{[]string{"search.tensor_parallel=[4]"}, "takes no replica: 2 GPUs; the smallest deployment of the search takes 4"},
 		{[]string{"search.tensor_parallel=[3]"}, "tensor_parallel=3: 3 does not divide the 32 attention heads"},

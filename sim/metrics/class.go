@@ -4,8 +4,9 @@ import "github.com/decodesim/decodesim/sim"
 
 // Class is a service class, whose index is sim.Request.Class, and what its users ask for.
 type Class struct {
-	Name string
-	SLO  Limits
+	Name  string
+	SLO   Limits
+	Rules Rules
 }
 
 // byClass records one class: the same definitions, applied to its requests and tokens only.
@@ -22,7 +23,9 @@ func (f *Full) SeparateClasses(classes []Class) {
 	f.classes = nil
 	for _, c := range classes {
 		f.classes = append(f.classes, byClass{
-			Recorder: Recorder{SLO: c.SLO, Warmup: f.Warmup, Ingress: f.Ingress, Egress: f.Egress}, name: c.Name,
+			Recorder: Recorder{
+				SLO: c.SLO, Rules: c.Rules, Warmup: f.Warmup, Ingress: f.Ingress, Egress: f.Egress,
+			}, name: c.Name,
 		})
 	}
 }
@@ -43,7 +46,7 @@ func (f *Full) classResults(durationS float64) []ClassResult {
 		k := &f.classes[i]
 		results = append(results, ClassResult{
 			Name: k.name, Requests: k.requests(k.preemptions), Tokens: k.tokens, Latency: k.latency(),
-			SLO: k.slo(durationS),
+			SLO: k.slo(durationS), Rules: k.Verdicts(),
 		})
 	}
 	return results
@@ -66,6 +69,7 @@ func (m *Recorder) slo(durationS float64) *SLO {
 	}
 	return &SLO{
 		TTFTS: float64(m.SLO.TTFT) / 1e12, TPOTS: float64(m.SLO.TPOT) / 1e12, E2ES: float64(m.SLO.E2E) / 1e12,
+		QueueS:      float64(m.SLO.Queue) / 1e12,
 		Attainment:  ratio(float64(m.Attained), float64(m.Recorded+m.Unserved)),
 		GoodputPerS: ratio(float64(m.Attained), durationS),
 	}

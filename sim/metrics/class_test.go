@@ -12,7 +12,7 @@ import (
 func TestAClassHasItsOwnRequests(t *testing.T) {
 	f := &Full{}
 	f.Warmup, f.SLO = 5, Limits{E2E: 20}
-	f.SeparateClasses([]Class{{"chat", Limits{E2E: 10}}, {"batch", Limits{}}})
+	f.SeparateClasses([]Class{{Name: "chat", SLO: Limits{E2E: 10}}, {Name: "batch"}})
 	for i, e2e := range []sim.Time{10, 11, 500} {
 		r := sim.Request{Class: uint8(i / 2), Arrival: 6, Output: 2, Prompt: 100}
 		r.Record = sim.Record{First: 7, Last: 6 + e2e, Emitted: 2, Cached: 16, Preemptions: 1}

@@ -44,11 +44,12 @@ type Recorder struct {
 }
 
 // Limits is an SLO on the latencies of a request; 0: none.
-type Limits struct{ TTFT, TPOT, E2E sim.Duration }
+type Limits struct{ TTFT, TPOT, E2E, Queue sim.Duration }
 
 // met reports whether a request is good. A request with a single token has no TPOT to miss, as in vllm bench serve.
-func (l Limits) met(ttft, tpot, e2e sim.Duration) bool {
-	return (l.TTFT == 0 || ttft <= l.TTFT) && (l.TPOT == 0 || tpot <= l.TPOT) && (l.E2E == 0 || e2e <= l.E2E)
+func (l Limits) met(ttft, tpot, e2e, queue sim.Duration) bool {
+	return (l.TTFT == 0 || ttft <= l.TTFT) && (l.TPOT == 0 || tpot <= l.TPOT) && (l.E2E == 0 || e2e <= l.E2E) &&
+		(l.Queue == 0 || queue <= l.Queue)
 }
 
 // First implements sim.Sink: it records TTFT and queue time.
@@ -91,11 +92,11 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 		tpot = at.Sub(r.First) / sim.Duration(r.Emitted-1)
 		m.TPOT.One(tpot)
 	}
-	ttft := r.First.Sub(r.Arrival) + m.Egress
-	if m.SLO.met(ttft, tpot, e2e) {
+	ttft, queue := r.First.Sub(r.Arrival)+m.Egress, r.Admitted.Sub(r.Arrival)-m.Ingress
+	if m.SLO.met(ttft, tpot, e2e, queue) {
 		m.Attained++
 	}
 	if m.Rules != nil {
-		m.countGood(ttft, tpot, e2e, r.Admitted.Sub(r.Arrival)-m.Ingress)
+		m.countGood(ttft, tpot, e2e, queue)
 	}
 }

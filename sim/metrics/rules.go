@@ -122,6 +122,23 @@ func (r *Rule) MetBy(ttft, tpot, e2e, queue sim.Duration) bool {
 	return true
 }
 
+// Limits returns what a request must keep by a rule about requests.
+func (r *Rule) Limits() (l Limits) {
+	for _, t := range r.Terms {
+		of := [NumRuleMetrics]*sim.Duration{
+			RuleTTFT: &l.TTFT, RuleTPOT: &l.TPOT, RuleE2E: &l.E2E, RuleQueue: &l.Queue,
+		}[t.Metric]
+		most := t.Limit
+		if t.Below {
+			most-- // instants are whole picoseconds
+		}
+		if *of == 0 || most < *of {
+			*of = most
+		}
+	}
+	return l
+}
+
 // Value returns the statistic of h, in seconds, that a rule about a distribution limits; NaN if h is empty. Percentiles
 // and the maximum count so many requests more as longer than any limit: they are missing in h because they were
 // rejected or have failed. Percentiles are those of the histogram, within 0.1 % of the exact ones.
@@ -157,7 +174,7 @@ func (r *Rule) Judge(value float64) Verdict {
 		}
 	}
 	t := r.Terms[0]
-	limit := t.Limit.Seconds()
+	limit := float64(t.Limit) / 1e12 // 0.2, and not 0.19999999999999998
 	return Verdict{
 		Rule: r.String(), Value: value, Limit: limit, Met: value < limit || value == limit && !t.Below,
 		Margin: (limit - value) / limit,
@@ -220,6 +237,14 @@ func (m *Recorder) of(metric Metric) (h *Hist, missing int64) {
 		return &m.Queue, m.unanswered
 	}
 	return m.chunks(), 0
+}
+
+// Missed returns how many of the requests recorded, served or not, have missed a rule about requests.
+func (m *Recorder) Missed(rule int) int64 {
+	if m.good == nil {
+		return m.Unserved
+	}
+	return m.Recorded - m.good[rule] + m.Unserved
 }
 
 // countGood counts the rules about requests that a completed request keeps.

@@ -47,7 +47,7 @@ func (f *Full) Summary(d Description) *Summary {
 		s.Gaps = f.Attribution.Gaps()
 		f.Attribution.fit(s.Gaps, &s.Latency.ITLChunk)
 	}
-	s.SLO, s.Classes = f.slo(s.DurationS), f.classResults(s.DurationS)
+	s.SLO, s.Rules, s.Classes = f.slo(s.DurationS), f.Verdicts(), f.classResults(s.DurationS)
 	if usdPerHour > 0 && f.Output() > 0 {
 		s.Cost = &Cost{usdPerHour, ratio(usdPerHour/3600*1e6, s.Throughput.OutputTokensPerS)}
 	}

@@ -16,7 +16,8 @@ type Summary struct {
 	Stream     *Streamed     `json:"stream,omitempty"` // what clients see; absent where latency has it
 	ByPosition []Octave      `json:"itl_by_position,omitempty"`
 	Throughput Throughput    `json:"throughput"`
-	SLO        *SLO          `json:"slo,omitempty"` // absent without an SLO
+	SLO        *SLO          `json:"slo,omitempty"`       // absent without an SLO
+	Rules      []Verdict     `json:"slo_rules,omitempty"` // absent without rules
 	Bound      Bound         `json:"bound"`
 	Tail       *Tail         `json:"itl_tail,omitempty"`  // absent without gaps
 	Gaps       []Gap         `json:"itl_parts,omitempty"` // what gaps are made of; absent without an attribution
@@ -72,17 +73,19 @@ type SLO struct {
 	TTFTS       float64 `json:"ttft_s,omitempty"` // the limits; 0: none
 	TPOTS       float64 `json:"tpot_s,omitempty"`
 	E2ES        float64 `json:"e2e_s,omitempty"`
+	QueueS      float64 `json:"queue_s,omitempty"`
 	Attainment  float64 `json:"attainment"`
 	GoodputPerS float64 `json:"goodput_per_s"`
 }
 
 // ClassResult is what the users of one service class felt, by the definitions of the whole run.
 type ClassResult struct {
-	Name     string   `json:"name"`
-	Requests Requests `json:"requests"`
-	Tokens   Tokens   `json:"tokens"`
-	Latency  Latency  `json:"latency"`
-	SLO      *SLO     `json:"slo,omitempty"` // of the class, or else of the scenario; absent without either
+	Name     string    `json:"name"`
+	Requests Requests  `json:"requests"`
+	Tokens   Tokens    `json:"tokens"`
+	Latency  Latency   `json:"latency"`
+	SLO      *SLO      `json:"slo,omitempty"` // of the class, or else of the scenario; absent without either
+	Rules    []Verdict `json:"slo_rules,omitempty"`
 }
 
 // Bound compares the steps with the least time the data sheet allows, both weighted by tokens.

@@ -64,7 +64,9 @@ type Goodput struct {
 
 // apply judges a run; nil: there is no rule, or no limits are set.
 func (g *Rule) apply(run *Run) *Goodput {
-	if g == nil || run.SLO == (metrics.Limits{}) {
+	seen := run.SLO
+	seen.Queue = 0 // no client knows it
+	if g == nil || seen == (metrics.Limits{}) {
 		return nil
 	}
 	v, out := run.Counts.Verdicts, &Goodput{}
