@@ -21,7 +21,7 @@ type Study struct {
 	Budget     StudyBudget `yaml:"budget" about:"what a deployment may take; a search for the most needs one of the two"`
 	Rate       StudyRate   `yaml:"rate" about:"the load: a range to search, or one rate to sustain"`
 	SLO        StudySLO    `yaml:"slo" about:"limits that a request must keep"`
-	Attainment float64     `yaml:"attainment" bound:"[0.01,1]" doc:"share of the requests that must keep every limit"`
+	Attainment float64     `yaml:"attainment,omitempty" bound:"[0.01,1]" doc:"share of the requests that must keep every limit; null: 0.9, or what rules say where slo has nothing else"`
 	Search     StudySearch `yaml:"search" about:"what is varied"`
 	Requests   int64       `yaml:"requests" bound:"[400,10000000]" unit:"requests" doc:"of a whole run, of which the first quarter is not measured; the first rounds take fewer"`
 	Seeds      int         `yaml:"seeds" bound:"[1,100]" doc:"runs of each deployment of the last round, from the scenario's seed on"`
@@ -112,10 +112,20 @@ func (s *Study) Errorf(path, format string, args ...any) error {
 	return s.origins.errorf(path, format, args...)
 }
 
+// DefaultAttainment is the share of the requests that must keep the limits unless a study says another.
+const DefaultAttainment = 0.9
+
+// defaultAttainment sets the share where nobody said it and limits may need it.
+func (s *Study) defaultAttainment() {
+	if s.Attainment == 0 && !s.origins.given("attainment") && (s.SLO.OfRequests() || s.SLO.Empty()) {
+		s.Attainment = DefaultAttainment
+	}
+}
+
 // defaultStudy returns what every study is made of unless its file says otherwise.
 func defaultStudy() *Study {
 	return &Study{
-		Attainment: 0.9, Requests: 20000, Seeds: 5,
+		Requests: 20000, Seeds: 5,
 		Search: StudySearch{Topology: []string{Colocated}, Split: Splits{AllSplits}},
 	}
 }

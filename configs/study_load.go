@@ -63,6 +63,7 @@ func LoadStudyUnder(given []Setting, nameOrPath string, set []string) (*Study, e
 		}
 	}
 	s.complete()
+	s.defaultAttainment()
 	return s, s.validate()
 }
 

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/decodesim/decodesim/configs"
@@ -29,8 +30,8 @@ func (z *sizer) limit() error {
 		l = configs.StudySLO{Rules: base.Rules, TTFTMS: base.TTFTMS, TPOTMS: base.TPOTMS, E2EMS: base.E2EMS}
 	}
 	z.slo = objective{
-		asked: l, limits: build.Limits(l.TTFTMS, l.TPOTMS, l.E2EMS, l.Rules), share: z.study.Attainment,
-		rules: l.Rules.Rules(),
+		asked: l, limits: build.Limits(l.TTFTMS, l.TPOTMS, l.E2EMS, l.Rules), rules: l.Rules.Rules(),
+		share: cmp.Or(z.study.Attainment, configs.DefaultAttainment),
 	}
 	if !l.OfRequests() { // the share is that of the rule which the limits are from
 		for i := range z.slo.rules {
