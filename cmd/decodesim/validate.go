@@ -38,7 +38,9 @@ how much the latencies and throughputs differ, by model class, GPU, engine, mode
 before it is predicted, and nothing is fitted. Rows that cannot be simulated are counted with the reason.
 
 The file is recognised by its columns or keys: tables of closed-loop sweeps, stages of inference-perf, request timings,
-results of vllm bench serve, AIPerf, GuideLLM and inference-perf, or a table of your own. Results of benchmark tools say
+results of vllm bench serve, AIPerf, GuideLLM and inference-perf, a table of your own, or one with a measured value a
+row (decodesim/measurements/v1; docs/validate.md has its columns): lists of requests, servers, single steps, collectives
+and kernels. Results of benchmark tools say
 the load and not the deployment: that is --scenario, a name or a file, whose workload the data replace.`,
 		Example: "  decodesim validate --data measured.csv --out accuracy\n" +
 			"  decodesim validate --data vllm_bench.json --scenario my-scenario.yaml\n" +

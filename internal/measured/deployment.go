@@ -39,7 +39,7 @@ func (f *File) On(scenario string) error {
 // Whole reports, as an error, that a run lacks a deployment, which a scenario has to give.
 func (f *File) Whole() error {
 	for i := range f.Runs {
-		if r := &f.Runs[i]; r.Skip == "" && r.Scenario == "" {
+		if r := &f.Runs[i]; r.Skip == "" && r.Scenario == "" && r.Priced == nil {
 			return fmt.Errorf("%s: %s does not say on which GPUs and with which engine it was measured; expected that "+
 				"deployment as --scenario, a name or a file, whose workload the data replace", f.Path, r.ID)
 		}

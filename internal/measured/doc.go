@@ -3,6 +3,7 @@
 // stays beside it, so that no prediction can see it.
 //
 //	run.go         a file, its runs, rows and values
+//	priced.go      steps, collectives and kernels, which are priced in place of a simulation
 //	plausible.go   the range of what is measured
 //	deployment.go  runs that say only their load, put on the deployment of a scenario
 //	overlay.go     the text of that scenario with their keys over it

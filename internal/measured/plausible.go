@@ -10,15 +10,17 @@ const (
 
 // MeasuredMax is the most that a value of the metric can be, in milliseconds or per second.
 func (m Metric) MeasuredMax() float64 {
-	if m == OutputPerS || m == RequestsPerS {
+	if m.perSecond() {
 		return ratePerSMax
 	}
 	return latencyMsMax
 }
 
+func (m Metric) perSecond() bool { return m == OutputPerS || m == RequestsPerS || m == Rate }
+
 // Accepted says which values of the metric are read.
 func (m Metric) Accepted() string {
-	if m == OutputPerS || m == RequestsPerS {
+	if m.perSecond() {
 		return "a number per second above 0, up to 1e12"
 	}
 	return "milliseconds above 0, up to 1e9"

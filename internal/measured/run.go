@@ -22,6 +22,7 @@ type Run struct {
 	Labels   Labels
 	Rows     []Row
 	Occupied Occupancy
+	Priced   *Priced // what is priced in place of a simulation; nil: the scenario is simulated
 }
 
 // Occupancy is how full a server was, as its own counters tell. Zero values: they are not known.
@@ -44,6 +45,8 @@ type Labels struct {
 	Precision   string
 	Parallel    string // layout, such as tp4 or tp4-dp2
 	Load        string // profile of the load, such as 8192/1024
+	Kind        string // what was measured, of tables that hold several kinds
+	Own         string // name of the deployment in the data; empty: Deployment makes one
 	Concurrency int    // clients of a closed loop; 0: an open one
 }
 
@@ -52,6 +55,9 @@ const EagerStack = "eager-2023"
 
 // Deployment names what data are held out by: rows of one deployment are never split between fitting and scoring.
 func (l *Labels) Deployment() string {
+	if l.Own != "" {
+		return l.Own
+	}
 	return strings.Join([]string{l.Model, l.GPU, l.Engine, l.Precision, l.Parallel}, " ")
 }
 
@@ -71,6 +77,27 @@ type Value struct {
 	Name     string // in predictions.csv; ttft tpot itl e2e for the statistic that the data lead with
 	Measured float64
 	Skip     string // why it is not compared; empty: it is
+	Unit     Unit   // of Measured
+}
+
+// Unit is what a value counts in: milliseconds or per second, unless it says otherwise. What is priced counts in
+// seconds. A value is Factor times that or, inverted, Factor divided by it.
+type Unit struct {
+	Name    string  // as the data spell it; empty: that of the metric
+	Factor  float64 // 0: 1
+	Inverse bool
+}
+
+// Of returns a prediction in the unit.
+func (u Unit) Of(predicted float64) float64 {
+	factor := u.Factor
+	if factor == 0 {
+		factor = 1
+	}
+	if u.Inverse {
+		return factor / predicted
+	}
+	return factor * predicted
 }
 
 // Metric is what is measured of a request, or of all.
@@ -84,10 +111,16 @@ const (
 	E2E
 	OutputPerS   // output tokens per second, first send to last token
 	RequestsPerS // completed requests per second, first send to last token
-	NumMetrics
+	Duration     // of what is priced
+	Rate         // of what is priced: work per second
+	numMetrics
 )
 
-var metricNames = [NumMetrics]string{"ttft", "tpot", "itl", "e2e", "output_tokens_per_s", "requests_per_s"}
+// NumMetrics is how many metrics requests have, which are the first ones.
+const NumMetrics = Duration
+
+var metricNames = [numMetrics]string{"ttft", "tpot", "itl", "e2e", "output_tokens_per_s", "requests_per_s", "duration",
+	"rate"}
 
 func (m Metric) String() string { return metricNames[m] }
 

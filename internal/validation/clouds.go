@@ -23,7 +23,7 @@ func cloudsOf(v *Validation, metric string) (clouds []cloud, others cloud) {
 	label := cloudLabel(v, metric)
 	percents := map[string][]float64{}
 	add := func(to *cloud, x *Value) {
-		to.points = append(to.points, plotter.XY{X: x.Measured / 1e3, Y: *x.Predicted / 1e3})
+		to.points = append(to.points, plotter.XY{X: x.Measured / x.per / 1e3, Y: *x.Predicted / x.per / 1e3})
 		percents[to.name] = append(percents[to.name], *x.ErrorPct)
 	}
 	each(v, metric, func(r *Row, x *Value) {

@@ -44,6 +44,7 @@ func dimensions() []dimension {
 		everywhere(text("quality", func(l *Labels) string { return l.Quality })),
 		everywhere(text("mode", func(l *Labels) string { return l.Mode })),
 		text("of", func(l *Labels) string { return l.Of }),
+		text("kind", func(l *Labels) string { return l.Kind }),
 		text("source", func(l *Labels) string { return l.Source }),
 		text("engine", func(l *Labels) string { return l.Engine }),
 		text("gpu", func(l *Labels) string { return l.GPU }),

@@ -33,6 +33,9 @@ type Efficiencies func(run *measured.Run, d *hardware.Deployment) hardware.Effic
 // predictUnder simulates a run and returns a prediction for each of its values. It sees the scenario and, after the
 // run, only which statistic of which requests is asked for.
 func predictUnder(ctx context.Context, run *measured.Run, above configs.Options, with Efficiencies) []Prediction {
+	if run.Priced != nil {
+		return predictPriced(run, above, with)
+	}
 	o, floor, skip := observe(ctx, run, above, with)
 	var out []Prediction
 	for i := range run.Rows {
@@ -50,6 +53,7 @@ func predictUnder(ctx context.Context, run *measured.Run, above configs.Options,
 			if p.Skip == "" {
 				var ok bool
 				p.Predicted, ok = o.Value(p.Value, in)
+				p.Predicted = p.Value.Unit.Of(p.Predicted)
 				if !ok {
 					p.Skip = "no simulated request completed that it could be compared with"
 				}

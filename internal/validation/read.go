@@ -67,7 +67,7 @@ func (f *Source) label(file *measured.File, above configs.Options) error {
 	loads := false
 	for i := range file.Runs {
 		run := &file.Runs[i]
-		if run.Skip != "" || run.Over == "" && (loads || len(above.Set)+len(above.Env) == 0) {
+		if run.Skip != "" || run.Scenario == "" || run.Over == "" && (loads || len(above.Set)+len(above.Env) == 0) {
 			continue
 		}
 		name := nameOfRun(run)
@@ -128,6 +128,9 @@ func ScenarioOf(file *measured.File, id string, above configs.Options) (*configs
 	run := &file.Runs[i]
 	if run.Skip != "" {
 		return nil, fmt.Errorf("--show %q: the run is not simulated: %s", id, run.Skip)
+	}
+	if run.Scenario == "" {
+		return nil, fmt.Errorf("--show %q: a collective or a kernel by itself has no scenario", id)
 	}
 	return configs.Read(nameOfRun(run), []byte(run.Scenario), above)
 }

@@ -22,6 +22,7 @@ type Validation struct {
 	Counts   Counts         `json:"counts"`
 	Quality  string         `json:"quality,omitempty"` // of the rows that errors are of; empty: of all
 	Metrics  []MetricErrors `json:"metrics"`
+	Kinds    []KindErrors   `json:"kinds,omitempty"` // of tables that hold several kinds of measurement
 	Skips    []Skip         `json:"skips"`
 	TooFast  []TooFast      `json:"faster_than_bound"`
 	Rows     []Row          `json:"rows"`
@@ -73,6 +74,8 @@ type Labels struct {
 	Precision   string `json:"precision,omitempty"`
 	Parallel    string `json:"parallel,omitempty"`
 	Load        string `json:"load,omitempty"`
+	Kind        string `json:"kind,omitempty"`
+	Deployment  string `json:"deployment,omitempty"` // as the data call it
 	Concurrency int    `json:"concurrency,omitempty"`
 	Of          string `json:"of"` // whose requests: of a run, of a stage of it, or one request
 }
@@ -84,8 +87,10 @@ type Value struct {
 	Predicted *float64 `json:"predicted"` // nil: it is skipped
 	ErrorPct  *float64 `json:"error_pct"`
 	Skipped   string   `json:"skipped,omitempty"`
+	Unit      string   `json:"unit,omitempty"` // absent: milliseconds or per second
 
-	of measured.Metric
+	of  measured.Metric
+	per float64 // of Unit in a millisecond, of latencies
 }
 
 // Score sums up predictions of all values of the file's runs, in their order.
@@ -111,6 +116,7 @@ func Score(f *measured.File, predictions []Prediction) *Validation {
 		v.Quality = best
 	}
 	v.compare()
+	v.compareKinds()
 	return v
 }
 
@@ -151,7 +157,13 @@ func (v *Validation) add(run *measured.Run, row *measured.Row, predictions []Pre
 }
 
 func scored(p *Prediction) Value {
-	x := Value{Metric: p.Value.Name, Measured: digits(p.Value.Measured, 12), Skipped: p.Skip, of: p.Value.Metric}
+	x := Value{
+		Metric: p.Value.Name, Measured: digits(p.Value.Measured, 12), Skipped: p.Skip, Unit: p.Value.Unit.Name,
+		of: p.Value.Metric, per: p.Value.Unit.Of(1),
+	}
+	if p.Run.Priced != nil { // which counts in seconds
+		x.per /= 1e3
+	}
 	if p.Skip == "" {
 		predicted, percent := digits(p.Predicted, 7), digits(100*p.Error(), 7)
 		x.Predicted, x.ErrorPct = &predicted, &percent
@@ -172,7 +184,7 @@ func digits(x float64, n int) float64 {
 // simulated run. A single request may see smaller batches than the mean of the run.
 func (p *Prediction) tooFast() bool {
 	return p.Value.Metric == measured.TPOT && p.Value.Stat == measured.Mean && p.Row.Request < 0 && p.Row.ToS == 0 &&
-		p.Value.Measured < p.FloorMS
+		p.Value.Unit.Of(1) == 1 && p.Value.Measured < p.FloorMS
 }
 
 func labelsOf(run *measured.Run, row *measured.Row) Labels {
@@ -187,6 +199,7 @@ func labelsOf(run *measured.Run, row *measured.Row) Labels {
 	return Labels{
 		Quality: l.Quality, Mode: l.Mode, Source: l.Source, Engine: l.Engine, Version: l.Version, GPU: l.GPU, Class: l.Class,
 		Model: l.Model, Precision: l.Precision, Parallel: l.Parallel, Load: l.Load, Concurrency: l.Concurrency, Of: of,
+		Kind: l.Kind, Deployment: l.Own,
 	}
 }
 

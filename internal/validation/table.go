@@ -28,13 +28,22 @@ func WriteTable(w io.Writer, v *Validation, colour bool) error {
 	if len(v.Set) > 0 {
 		t.Line("with " + strings.Join(v.Set, ", "))
 	}
-	if len(v.Rows) <= rowsMax {
+	switch {
+	case len(v.Rows) > rowsMax:
+	case v.long():
+		t.Blank()
+		longRows(t, v)
+	default:
 		t.Blank()
 		scoredRows(t, v)
 	}
 	t.Blank()
-	sentences(t, v)
-	metricErrors(t, v)
+	if v.long() {
+		kindErrors(t, v)
+	} else {
+		sentences(t, v)
+		metricErrors(t, v)
+	}
 	skips(t, v)
 	tooFast(t, v)
 	if len(v.Notes) > 0 {

@@ -3,6 +3,7 @@ package validation
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,6 +57,9 @@ func MetricName(metric string) string {
 		}
 	}
 	name, stat, _ := strings.Cut(metric, "_")
+	if !slices.Contains([]string{"ttft", "tpot", "itl", "e2e"}, name) {
+		return strings.ReplaceAll(metric, "_", " ")
+	}
 	return strings.TrimSpace(strings.ToUpper(name) + " " + stat)
 }
 

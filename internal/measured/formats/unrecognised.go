@@ -11,12 +11,14 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/benchtools"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/internal/measured/groundtruth"
+	"github.com/decodesim/decodesim/internal/measured/longform"
 	"github.com/decodesim/decodesim/internal/measured/points"
 )
 
 // Schemas are all kinds of file, the most particular first.
 func Schemas() []datafile.Schema {
-	return slices.Concat(groundtruth.Schemas(), benchtools.Schemas(), []datafile.Schema{points.Points()})
+	own := []datafile.Schema{longform.Schema(), points.Points()}
+	return slices.Concat(groundtruth.Schemas(), benchtools.Schemas(), own)
 }
 
 // unrecognised says what keeps a file from being read. Where a table has at least half of the columns of a kind, or

@@ -108,7 +108,8 @@ var gpuAliases = map[string]string{
 	"h100": "h100-sxm", "h100-80gb": "h100-sxm", "h100-80gb-hbm3": "h100-sxm", "h200": "h200-sxm", "b200": "b200-sxm",
 	"b300":      "b300-sxm",
 	"h100-sxm5": "h100-sxm", "h100-sxm5-80gb": "h100-sxm", "gb200-nvl72": "gb200", "gb300-nvl72": "gb300",
-	"gb200-sxm": "gb200", "gb300-sxm": "gb300", "gaudi3": "gaudi-3", "mi300x-oam": "mi300x",
+	"h200-sxm-cts": "h200-sxm", // a board with cooling of its own
+	"gb200-sxm":    "gb200", "gb300-sxm": "gb300", "gaudi3": "gaudi-3", "mi300x-oam": "mi300x",
 	"rtx4090": "rtx-4090", "rtxpro6000": "rtx-pro-6000-server", "rtx-pro-6000": "rtx-pro-6000-server",
 	"rtx-pro-6000-blackwell-server-edition":      "rtx-pro-6000-server",
 	"rtx-pro-6000-blackwell-workstation-edition": "rtx-pro-6000-ws",

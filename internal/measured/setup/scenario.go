@@ -28,6 +28,8 @@ type Scenario struct {
 	// one for each pool where prompts and outputs have pools of their own, which say what is above from gpu to arguments
 	Pools  []*Scenario
 	Router string // empty: the default
+
+	Speculation string // as a scenario has it; empty: none
 }
 
 // Argument adds an argument of the pool, if it has a value, by the name that the engine has for the key.
@@ -64,6 +66,9 @@ func (s *Scenario) Text() string {
 	}
 	if s.Router != "" {
 		line("router: %s", s.Router)
+	}
+	if s.Speculation != "" {
+		line("speculation: %s", s.Speculation)
 	}
 	line("workload:")
 	for _, w := range s.Workload {

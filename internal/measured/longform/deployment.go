@@ -1,0 +1,229 @@
+package longform
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/names"
+	"github.com/decodesim/decodesim/internal/measured/setup"
+)
+
+// replica is what a row says of its deployment: so many equal replicas.
+type replica struct {
+	setup.Scenario
+	pipeline, replicas int
+	drafts             float64 // tokens that a step yields per sequence; 0: no speculation
+	pools              bool    // prefill and decode on separate ones
+}
+
+// gpus returns the GPUs of all replicas.
+func (d *replica) gpus() int { return d.replicas * d.perReplica() }
+
+func (d *replica) perReplica() int { return d.TensorParallel * d.pipeline * max(1, d.DataParallel) }
+
+// label fills in what a row says of itself, whether it is modelled or not.
+func (r *row) label(l *measured.Labels) {
+	l.Model = cmp.Or(l.Model, r.Text("model"))
+	l.GPU = cmp.Or(l.GPU, r.Text("gpu"))
+	l.Engine = cmp.Or(l.Engine, r.Text("engine"))
+	l.Precision = cmp.Or(l.Precision, certain(r.Text("weights")))
+}
+
+// certain drops the question mark of what was inferred from a default.
+func certain(text string) string { return strings.TrimSuffix(text, "?") }
+
+// deployment reads a row's, or says why it is not modelled.
+func (r *row) deployment(l *measured.Labels) (d replica, skip string) {
+	d.Model, skip = names.PublishedName(cmp.Or(r.Text("model"), "that is not stated"))
+	if skip != "" {
+		return d, skip
+	}
+	d.GPU, skip = names.PublishedGPU(r.Text("gpu"))
+	if skip != "" {
+		return d, skip
+	}
+	l.Model, l.GPU, l.Class = d.Model, d.GPU, names.ClassOf(d.Model)
+	l.Engine, skip = engineOf(r.Text("engine"))
+	if skip != "" {
+		return d, skip
+	}
+	d.Engine = l.Engine
+	for _, part := range []func(*replica) string{r.precision, r.layout, r.speculation} {
+		if skip := part(&d); skip != "" {
+			return d, skip
+		}
+	}
+	l.Precision = names.PrecisionOf(d.Model, certain(r.Text("weights")))
+	l.Parallel = names.LayoutOf(d.TensorParallel, d.DataParallel, d.ExpertParallel)
+	if d.pipeline > 1 {
+		l.Parallel += fmt.Sprintf("-pp%d", d.pipeline)
+	}
+	return d, ""
+}
+
+// engineOf returns the label of an engine, which may have an addition in parentheses, a version or what runs around it:
+// "vllm (ROCm)", "sglang+dynamo".
+func engineOf(written string) (label, skip string) {
+	name, _, _ := strings.Cut(written, "(")
+	for _, part := range strings.Split(strings.TrimSpace(name), "+") {
+		part = strings.TrimSuffix(strings.TrimSuffix(names.EngineOf(strings.TrimSpace(part)), "-v1"), "-tpu")
+		if slices.Contains(names.EnginesModelled, part) {
+			return part, ""
+		}
+	}
+	if written == "" {
+		return "", "the engine is not stated"
+	}
+	return "", names.DidYouMean("engine "+written+" is not modelled", name, names.EnginesModelled)
+}
+
+// precision reads weights and cache. What is not stated is the checkpoint's own.
+func (r *row) precision(d *replica) string {
+	weights := certain(r.Text("weights"))
+	switch {
+	case weights == "uint4", weights == "awq-int4":
+		weights = "int4"
+	case strings.HasPrefix(r.Text("source"), "MLPerf") && r.Text("kv_cache") == "fp8" &&
+		(weights == "fp16" || weights == "fp32"):
+		// Llama-2-70B in 16 bits on one B200 would beat its memory bandwidth, and DeepSeek-R1 would not fit on eight.
+		return "weights: the type they started from, and not the one they ran in"
+	}
+	d.Weights = names.WeightsOf(d.Model, weights)
+	if d.Weights != "" && !slices.Contains(llm.Dtypes(), d.Weights) {
+		return "weights in " + r.Text("weights") + " are not modelled"
+	}
+	switch cache := certain(r.Text("kv_cache")); {
+	case cache == "", cache == "auto":
+	case cache == "fp16", cache == "bfloat16", cache == "float16":
+		d.KVCache = "bf16"
+	case slices.Contains(hardware.KVDtypes(), cache):
+		d.KVCache = cache
+	default:
+		return "a cache in " + cache + " is not modelled"
+	}
+	return ""
+}
+
+// layout reads the GPUs of a replica. A blank is unknown, unless there is one GPU in all; gpus may count several
+// replicas, as the systems of MLPerf do, of which 72 GPUs may be nine servers and not one.
+func (r *row) layout(d *replica) string {
+	all := r.optionalCount("gpus")
+	// The cores of an accelerator, as in "64 cores", are no GPUs.
+	if text := r.Text("tp"); text != "" && !wholeNumber(text) {
+		return fmt.Sprintf("tp %q is no number of GPUs", text)
+	}
+	tensor := r.optionalCount("tp")
+	data := max(1, r.optionalCount("dp"))
+	experts := r.optionalCount("ep")
+	d.pipeline, d.replicas = max(1, r.optionalCount("pp")), 1
+	if tensor == 0 {
+		if all != 1 {
+			return "tp is not stated"
+		}
+		tensor = 1
+	}
+	d.TensorParallel = tensor
+	if names.Models()[d.Model].Experts() > 0 {
+		d.DataParallel = data
+	} else {
+		d.replicas = data // ranks of a dense model have nothing in common
+	}
+	if experts > 1 {
+		d.ExpertParallel = true
+		if n := tensor * max(1, d.DataParallel); experts != n {
+			return fmt.Sprintf("experts over %d of %d GPUs of a stage, where they go over all or are split", experts, n)
+		}
+	}
+	if all > 0 {
+		if all%d.perReplica() != 0 {
+			return fmt.Sprintf("%d GPUs are no multiple of the %d of a replica", all, d.perReplica())
+		}
+		d.replicas = all / d.perReplica()
+	}
+	d.pools = strings.Contains(r.Text("deployment"), "|pd") || strings.Contains(r.Text("per"), "pool") ||
+		strings.Contains(r.Text("per"), "prefill")
+	if d.pipeline > 1 {
+		d.Arguments = append(d.Arguments, fmt.Sprintf("pipeline_parallel: %d", d.pipeline))
+	}
+	if d.replicas > 1 {
+		d.Arguments = append(d.Arguments, fmt.Sprintf("replicas: %d", d.replicas))
+	}
+	return ""
+}
+
+func wholeNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}
+
+// optionalCount returns a whole number above 0; 0: it is not stated, or as "?".
+func (r *row) optionalCount(column string) int {
+	text := r.Text(column)
+	if text == "" || text == "?" {
+		return 0
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || x != math.Trunc(x) || x < 1 || x > 1e12 {
+		r.Fail(column, "a whole number from 1 to 1e12, or nothing")
+		return 0
+	}
+	return int(x)
+}
+
+// accepting is a speculation whose tokens per step are stated: "mtp3 (accept 2.18)", "eagle3 2, accept 1.8-1.9".
+var accepting = regexp.MustCompile(`^(mtp|eagle|draft|ngram|medusa)[a-z0-9-]*?([1-9]?) *[(,;] *accept(?:ance|ed)? *` +
+	`([0-9.]+)(?:-([0-9.]+))?\)?$`)
+
+// speculation reads how tokens are drafted. What a step yields has to be stated, for it depends on the text. Of a range
+// the middle counts.
+func (r *row) speculation(d *replica) string {
+	text := strings.ToLower(r.Text("spec"))
+	switch text {
+	case "", "none":
+		return ""
+	case "unknown":
+		return "unknown whether it speculates"
+	}
+	m := accepting.FindStringSubmatch(text)
+	if m == nil || m[2] == "" {
+		return "speculative decoding (" + text + ") without its drafts and tokens per step, as in \"mtp3 (accept 2.2)\""
+	}
+	low, err := strconv.ParseFloat(m[3], 64)
+	high, errHigh := strconv.ParseFloat(cmp.Or(m[4], m[3]), 64)
+	n, _ := strconv.Atoi(m[2])
+	yield := (low + high) / 2
+	if err != nil || errHigh != nil || yield < 1 || yield > float64(n+1) {
+		r.Fail("spec", fmt.Sprintf("tokens per step from 1 to %d, one more than the drafts", n+1))
+		return ""
+	}
+	d.drafts = yield
+	d.Speculation = fmt.Sprintf("{method: %s, num_speculative_tokens: %d, acceptance: {process: iid, rate: %s}}", m[1], n,
+		setup.Number(math.Round(1e6*acceptance(yield, n))/1e6))
+	return ""
+}
+
+// acceptance returns the rate r at which n drafts yield so many tokens a step: Σ r^i for i from 0 to n.
+func acceptance(tokens float64, n int) float64 {
+	low, high := 0.0, 1.0
+	for range 60 {
+		rate, sum, power := (low+high)/2, 0.0, 1.0
+		for range n + 1 {
+			sum += power
+			power *= rate
+		}
+		if sum < tokens {
+			low = rate
+		} else {
+			high = rate
+		}
+	}
+	return low
+}

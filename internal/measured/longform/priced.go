@@ -1,0 +1,172 @@
+package longform
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/names"
+)
+
+// stepTokens are the prompt tokens of a rank in a prefill step that does not state its batch: what engines' budgets
+// are.
+const stepTokens = 8192
+
+// step asks for the price of a single step of each rank: so many sequences decode, halfway through their outputs, or
+// prompts are read. A batch counts the sequences of an attention rank.
+func (r *row) step(run *measured.Run, v *measured.Value, d *replica, l *load) (skip string) {
+	ranks := max(1, d.DataParallel)
+	s := &measured.Step{}
+	tokens := 0.0 // that the step yields, or reads
+	if r.kind == decodeStep {
+		s.Decodes = l.batch * ranks
+		s.DecodeContext = int(math.Round(l.prompt + l.output/2))
+		tokens = float64(s.Decodes)
+		if d.drafts > 0 {
+			return "single steps with drafts are not priced"
+		}
+	} else {
+		s.ChunkTokens = int(math.Round(l.prompt))
+		s.Prefills = l.batch
+		if l.batch == 0 {
+			s.Prefills = max(1, int(math.Round(stepTokens/l.prompt)))
+		}
+		s.Prefills *= ranks
+		tokens = float64(s.Prefills) * l.prompt
+	}
+	d.ClosedLoop(1, 1)
+	d.Lengths(1, 1, 1)
+	run.Scenario, run.Priced = d.Text(), &measured.Priced{Step: s}
+	return r.stepUnit(v, d, tokens)
+}
+
+// stepUnit sets the unit of a value that a step is priced for.
+func (r *row) stepUnit(v *measured.Value, d *replica, tokens float64) (skip string) {
+	rate := "output_tokens_per_s"
+	latency := measured.TPOT
+	if r.kind == prefill {
+		rate, latency = "input_tokens_per_s", measured.TTFT
+	}
+	switch {
+	case r.metric.name == rate:
+		share, skip := r.share(d)
+		v.Unit.Factor, v.Unit.Inverse = float64(d.replicas)*tokens*share/r.metric.unit, true
+		return skip
+	case r.metric.name == "tokens_per_s_user" && r.kind == decodeStep:
+		v.Unit.Factor, v.Unit.Inverse = 1/r.metric.unit, true
+	case r.metric.name == "step_time", r.metric.of == latency:
+		v.Unit.Factor = 1 / r.metric.unit
+	default:
+		return r.metric.name + " is not a metric of a single " + strings.ReplaceAll(r.kind, "_", " ")
+	}
+	return ""
+}
+
+// operation asks for the price of a collective or of a kernel.
+func (r *row) operation(run *measured.Run, v *measured.Value) (skip string) {
+	gpu, skip := names.PublishedGPU(r.Text("gpu"))
+	if skip != "" {
+		return skip
+	}
+	run.Labels.GPU, run.Labels.Engine, run.Labels.Model = gpu, r.Text("engine"), r.Text("model")
+	k := &measured.Kernel{GPU: gpu, GPUs: max(1, r.optionalCount("gpus"))}
+	k.Engine, _ = engineOf(r.Text("engine"))
+	run.Priced, r.took.operations = &measured.Priced{Kernel: k}, true
+	switch name := r.metric.name; {
+	case strings.HasPrefix(name, "allreduce_"):
+		return r.allReduce(k, v)
+	case strings.HasPrefix(name, "alltoall_"):
+		return r.allToAll(k, v)
+	case strings.HasPrefix(name, "hbm_"):
+		k.Op, k.Bytes = measured.Memory, 1
+		v.Unit.Factor, v.Unit.Inverse = 1/r.metric.unit, true
+		return ""
+	case strings.HasPrefix(name, "gemm_"):
+		return r.product(k, v)
+	}
+	return r.metric.name + " is not a metric of a " + r.kind
+}
+
+// allReduce reads a message. Bus bandwidth is bytes/time · 2(n−1)/n (nccl-tests), so that switches which reduce by
+// themselves exceed the link.
+func (r *row) allReduce(k *measured.Kernel, v *measured.Value) string {
+	k.Op, k.Bytes = measured.AllReduce, float64(r.optionalCount("concurrency_or_batch"))
+	switch {
+	case k.Bytes == 0:
+		return "the bytes of the message are not stated, as concurrency_or_batch"
+	case k.GPUs < 2:
+		return "gpus is not stated, or one"
+	}
+	if r.metric.name == "allreduce_time" {
+		v.Unit.Factor = 1 / r.metric.unit
+		return ""
+	}
+	n := float64(k.GPUs)
+	v.Unit.Factor, v.Unit.Inverse = k.Bytes*2*(n-1)/n/r.metric.unit, true
+	return ""
+}
+
+// shapeOf reads "hidden 7168, top-8, 256 experts".
+var shapeOf = regexp.MustCompile(`hidden (\d+), top-(\d+), (\d+) experts`)
+
+// allToAll reads a dispatch or a combine of so many tokens of each GPU. Bandwidths of one count bytes as each library
+// likes, local ones among them or not, so times alone are compared.
+func (r *row) allToAll(k *measured.Kernel, v *measured.Value) string {
+	m := shapeOf.FindStringSubmatch(r.Text("model"))
+	k.Op, k.Rows = measured.AllToAll, r.optionalCount("concurrency_or_batch")
+	if n := r.optionalCount("ep"); n > 0 {
+		k.GPUs = n
+	}
+	switch {
+	case m == nil:
+		return "model: expected the layer as \"hidden 7168, top-8, 256 experts\""
+	case k.Rows == 0:
+		return "the tokens of each GPU are not stated, as concurrency_or_batch"
+	case k.GPUs < 2:
+		return "gpus is not stated, or one"
+	}
+	k.Hidden, k.TopK, k.Experts = number(m[1]), number(m[2]), number(m[3])
+	k.Width, k.Dtype = 1, "fp8"
+	v.Unit.Factor = 1 / r.metric.unit
+	return ""
+}
+
+var dimensions = regexp.MustCompile(`m=(\d+) n=(\d+) k=(\d+)`)
+
+// product reads a matrix product, whose dimensions are among the notes.
+func (r *row) product(k *measured.Kernel, v *measured.Value) string {
+	notes := r.Text("notes")
+	m := dimensions.FindStringSubmatch(notes)
+	switch {
+	case m == nil:
+		return "the dimensions of the product are not stated, as m=… n=… k=… among the notes"
+	case strings.HasPrefix(notes, "grouped"):
+		return "grouped products are not priced by themselves"
+	}
+	k.Op = measured.Product
+	k.Rows, k.Width, k.Hidden = number(m[1]), number(m[2]), number(m[3])
+	k.Dtype, _, _ = strings.Cut(certain(r.Text("weights")), " ")
+	if k.Dtype == "fp16" || k.Dtype == "" {
+		k.Dtype = "bf16"
+	}
+	if !slices.Contains(llm.Dtypes(), k.Dtype) {
+		return fmt.Sprintf("products in %s are not modelled", k.Dtype)
+	}
+	if r.metric.name == "gemm_time" {
+		v.Unit.Factor = 1 / r.metric.unit
+		return ""
+	}
+	flops := 2 * float64(k.Rows) * float64(k.Width) * float64(k.Hidden)
+	v.Unit.Factor, v.Unit.Inverse = flops/r.metric.unit, true
+	return ""
+}
+
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
+}

@@ -1,0 +1,190 @@
+package longform
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/datafile"
+)
+
+// Schema is the table of one value a row.
+func Schema() datafile.Schema {
+	return datafile.Schema{
+		Name: "decodesim/measurements/v1",
+		About: "measurements, one value a row (CSV with gpu, metric, value, unit, per, and of id, kind, model, engine, " +
+			"gpus, tp, pp, dp, ep, weights, kv_cache, isl, osl, concurrency_or_batch, arrivals, offered_rps, spec what is " +
+			"known)",
+		Columns: []string{"gpu", "metric", "value", "unit", "per"},
+		Read:    read,
+	}
+}
+
+// Kinds of measurement.
+const (
+	offline    = "offline_throughput"
+	server     = "server"
+	oneStream  = "single_stream"
+	decodeStep = "decode_step"
+	prefill    = "prefill"
+	collective = "collective"
+	kernel     = "kernel"
+)
+
+var kinds = []string{offline, server, oneStream, decodeStep, prefill, collective, kernel}
+
+// row is one line of the table while it is read.
+type row struct {
+	*datafile.Record
+	kind   string
+	metric metric
+	counts map[string]int // requests by source and lengths, of the rows that state it
+	took   *assumptions
+}
+
+// assumptions are what was taken for something that rows leave open.
+type assumptions struct{ requests, counts, dataset, operations bool }
+
+func read(s *datafile.Source, f *measured.File) error {
+	if err := s.Table.OneRowPerID(); err != nil {
+		return err
+	}
+	counts, err := statedCounts(s.Table)
+	if err != nil {
+		return err
+	}
+	ids := s.RunIDs(len(s.Table.Rows))
+	var took assumptions
+	for i := range s.Table.Rows {
+		r := row{Record: s.Table.Record(i), counts: counts, took: &took}
+		run := r.run(cmp.Or(r.Text("id"), ids[i]))
+		if err := r.Err; err != nil {
+			return err
+		}
+		add(f, run)
+	}
+	f.Notes = append(f.Notes, took.notes()...)
+	return nil
+}
+
+// add adds a run, or its row to the run of the rows before if that is the same.
+func add(f *measured.File, run measured.Run) {
+	if n := len(f.Runs); n > 0 && run.Skip == "" && run.Priced == nil {
+		last := &f.Runs[n-1]
+		if last.Skip == "" && last.Priced == nil && last.Scenario == run.Scenario && last.Labels == run.Labels {
+			last.Rows = append(last.Rows, run.Rows...)
+			return
+		}
+	}
+	f.Runs = append(f.Runs, run)
+}
+
+// run reads a row.
+func (r *row) run(id string) measured.Run {
+	run := measured.Run{ID: id, Labels: measured.Labels{
+		Source: cmp.Or(r.Text("source"), "measurements"), Version: r.Text("version"), Quality: r.Text("quality"),
+		Own: r.Text("deployment"), Mode: "agg",
+	}}
+	r.readKind()
+	run.Labels.Kind = r.kind
+	var skip string
+	r.metric, skip = r.readMetric()
+	value := measured.Value{Metric: r.metric.of, Stat: r.metric.stat, Name: r.metric.name, Measured: r.value()}
+	value.Unit.Name = r.Text("unit")
+	if r.Err != nil {
+		return run
+	}
+	if skip == "" {
+		skip = r.describe(&run, &value)
+	}
+	run.Skip = skip
+	if skip != "" {
+		run.Scenario, run.Priced = "", nil
+		r.label(&run.Labels)
+	}
+	run.Rows = []measured.Row{{ID: id, Request: -1, Values: []measured.Value{value}}}
+	return run
+}
+
+// value is what was measured, which has to be there.
+func (r *row) value() float64 {
+	x, ok := r.Optional("value")
+	if !ok || x <= 0 {
+		r.Fail("value", "a number above 0")
+	}
+	return x
+}
+
+// readKind reads what was measured, or infers it from the arrivals and the metric.
+func (r *row) readKind() {
+	r.kind = r.Text("kind")
+	metric, arrivals := r.Text("metric"), r.Text("arrivals")
+	switch {
+	case r.kind == "speedup": // of one system over another, which no simulation of one run has
+	case r.kind != "" && !slices.Contains(kinds, r.kind):
+		r.Fail("kind", "one of "+strings.Join(kinds, ", ")+", or nothing")
+	case r.kind != "":
+	case strings.HasPrefix(metric, "allreduce_"), strings.HasPrefix(metric, "alltoall_"):
+		r.kind = collective
+	case strings.HasPrefix(metric, "gemm_"), strings.HasPrefix(metric, "hbm_"):
+		r.kind = kernel
+	case metric == "input_tokens_per_s", metric == "first_token_latency", arrivals == "one request":
+		r.kind = prefill
+	case metric == "batch_latency", metric == "step_time", arrivals == staticBatch, arrivals == "":
+		r.kind = decodeStep
+	case strings.HasPrefix(arrivals, atOnce):
+		r.kind = offline
+	default:
+		r.kind = server
+	}
+	if r.Text("offered_rps") != "" && r.Text("kind") == "" {
+		r.kind = server
+	}
+}
+
+// describe fills in what a run is set up with, or says why it cannot be modelled.
+func (r *row) describe(run *measured.Run, v *measured.Value) (skip string) {
+	switch r.kind {
+	case "speedup":
+		return "a ratio of two systems"
+	case collective, kernel:
+		return r.operation(run, v)
+	}
+	d, skip := r.deployment(&run.Labels)
+	if skip != "" {
+		return skip
+	}
+	l, skip := r.load(&d)
+	if skip != "" {
+		return skip
+	}
+	run.Labels.Load, run.Labels.Concurrency = l.name(), l.clients
+	if l.steps {
+		return r.step(run, v, &d, &l)
+	}
+	r.limitStep(&l, &d)
+	l.write(&d)
+	run.Scenario = d.Text()
+	return r.perWhat(v, &d, l.batch)
+}
+
+// notes say what was assumed for rows that are modelled.
+func (a *assumptions) notes() (said []string) {
+	for _, x := range []struct {
+		taken bool
+		note  string
+	}{
+		{a.requests, "a server whose requests are not counted gets those of 600 s, at most 30,000"},
+		{a.counts, "a list whose requests are not counted has the number of another row of its source with the same " +
+			"lengths"},
+		{a.operations, "a collective or kernel is priced as the part of a step that it is, with what the row's engine " +
+			"achieves, or what all engines have in common"},
+		{a.dataset, datasetNote},
+	} {
+		if x.taken {
+			said = append(said, x.note)
+		}
+	}
+	return said
+}

@@ -1,0 +1,46 @@
+package measured
+
+// Priced is what was measured by itself and not of the requests of a server: it is priced by the functions that price
+// the steps of a simulation. One of its parts is set.
+type Priced struct {
+	Step   *Step   // of the first pool of the run's scenario
+	Kernel *Kernel // on a GPU, with no model around it
+}
+
+// Step is what one step of a replica computes. Sequences are alike.
+type Step struct {
+	Decodes       int  // sequences that decode
+	DecodeContext int  // tokens that each attends to, the new one included
+	Prefills      int  // prompt chunks
+	ChunkTokens   int  // of each; 0: the chunks fill the step
+	ChunkContext  int  // tokens of its prompt that each chunk comes after
+	Unfinished    bool // no chunk ends its prompt, so that none yields a token
+}
+
+// Op is what a kernel computes or moves.
+type Op string
+
+// The operations.
+const (
+	AllReduce Op = "all-reduce"
+	AllToAll  Op = "all-to-all" // one way: to the experts of a layer, or back from them
+	Product   Op = "product"    // of matrices
+	Experts   Op = "experts"    // the products of a layer's routed experts
+	Memory    Op = "memory"     // reading or writing GPU memory
+)
+
+// Kernel is one operation alone.
+type Kernel struct {
+	Op     Op
+	GPU    string // catalog name
+	Engine string // of Labels, whose efficiencies count; empty or unknown: what all engines have in common
+	GPUs   int
+	Dtype  string // of weights; empty: bf16
+
+	Bytes   float64 // of a message, of an all-reduce; of what memory moves
+	Rows    int     // m of a product, or tokens of a GPU
+	Width   int     // n of a product, or of an expert
+	Hidden  int     // k of a product, or of a token's activations
+	TopK    int
+	Experts int
+}

@@ -1,0 +1,169 @@
+package validation
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// predictPriced prices what a run asks for and returns a prediction for each of its values.
+func predictPriced(run *measured.Run, above configs.Options, with Efficiencies) []Prediction {
+	seconds, skip := price(run, above, with)
+	var out []Prediction
+	for i := range run.Rows {
+		row := &run.Rows[i]
+		for j := range row.Values {
+			p := Prediction{Run: run, Row: row, Value: &row.Values[j], Skip: cmp.Or(skip, row.Values[j].Skip)}
+			if p.Skip == "" {
+				p.Predicted = p.Value.Unit.Of(seconds)
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// price returns how many seconds what a run is priced by takes, or why there is no price.
+func price(run *measured.Run, above configs.Options, with Efficiencies) (seconds float64,
+	skip string) {
+	if run.Skip != "" {
+		return 0, run.Skip
+	}
+	if run.Priced.Step != nil {
+		return priceStep(run, above, with)
+	}
+	seconds, err := kernelSeconds(run.Priced.Kernel)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return seconds, ""
+}
+
+// priceStep prices a step of the first pool of a run's scenario.
+func priceStep(run *measured.Run, above configs.Options, with Efficiencies) (float64, string) {
+	s, err := configs.Read(run.ID, []byte(run.Scenario), above)
+	if err != nil {
+		return 0, reason(run, err)
+	}
+	r, err := build.FirstReplica(s)
+	if err != nil {
+		return 0, reason(run, err)
+	}
+	if with != nil {
+		r.Deployment.Efficiency = with(run, &r.Deployment)
+		r.Model = hardware.NewRoofline(r.Deployment, 0)
+	}
+	var g sim.Segment
+	r.Model.Price([]sim.Shape{stepShape(r, run.Priced.Step)}, &g)
+	return g.First.Seconds(), ""
+}
+
+// stepShape returns the shape of a step of alike sequences.
+func stepShape(r *build.Replica, step *measured.Step) sim.Shape {
+	var b sim.Shape
+	if step.Decodes > 0 {
+		b = r.Model.Shape(step.Decodes, step.DecodeContext)
+	}
+	windows := r.Deployment.Windows()
+	for range step.Prefills {
+		b.AddChunk(windows, int64(step.ChunkContext), int64(step.ChunkTokens), 1)
+		if !step.Unfinished {
+			b.Outputs++
+		}
+	}
+	return b
+}
+
+// kernelSeconds prices an operation as the part that it is of a step of a model of one layer: no formula of its own
+// stands beside those of a step.
+func kernelSeconds(k *measured.Kernel) (float64, error) {
+	gpu, err := catalog.GPU(k.GPU)
+	if err != nil {
+		return 0, err
+	}
+	set := "global"
+	if slices.Contains(catalog.EfficiencyNames(), k.Engine) {
+		set = k.Engine
+	}
+	sets, err := catalog.EfficienciesOf(set)
+	if err != nil {
+		return 0, err
+	}
+	achieved, _ := sets.For(k.GPU)
+	if k.Op == measured.Memory {
+		return k.Bytes / (gpu.BandwidthBps.Value * achieved.Bandwidth), nil
+	}
+	d, batch, err := around(k)
+	if err != nil {
+		return 0, err
+	}
+	d.GPU, d.Efficiency = gpu, achieved
+	if err := d.Validate(); err != nil {
+		return 0, err
+	}
+	part, share := partOf(k.Op)
+	for _, p := range hardware.NewRoofline(d, 0).Parts(batch, 1) {
+		if p.Name == part {
+			return p.TimeS * share, nil
+		}
+	}
+	return 0, errors.New("no part of a step is such an operation")
+}
+
+// partOf names the part of a step of that layer which an operation is, and its share of the part. The layer has an
+// all-reduce after its attention and one after its feed-forward network, or a dispatch and a combine.
+func partOf(op measured.Op) (part string, share float64) {
+	switch op {
+	case measured.AllReduce, measured.AllToAll:
+		return "communication", 0.5
+	case measured.Product:
+		return "LM head", 1
+	}
+	return "experts", 1
+}
+
+// around returns the deployment of a layer around an operation, and the batch of its step.
+func around(k *measured.Kernel) (d hardware.Deployment, batch int, err error) {
+	format, err := llm.FormatOf(cmp.Or(k.Dtype, "bf16"))
+	if err != nil {
+		return d, 0, err
+	}
+	const bf16Bytes = 2
+	m := llm.Model{
+		Name: "one layer", Hidden: k.Hidden, Vocab: 1, NormVectors: 1, Precision: llm.UniformPrecision(),
+	}
+	for c := range m.Precision.Weights {
+		m.Precision.Weights[c] = format
+	}
+	layer := llm.LayerRun{Count: 1, Norms: 2}
+	layer.Mixer.Attention = llm.SelfAttention{Heads: k.GPUs, KVHeads: k.GPUs, KeyDim: 1, ValueDim: 1}
+	d = hardware.Deployment{KVDtype: "bf16", Parallel: hardware.Parallel{Tensor: 1, Pipeline: 1}}
+	batch = k.Rows
+	switch k.Op {
+	case measured.AllReduce:
+		// A message is the activations of a batch, whose hidden size only matters as a factor of its bytes.
+		layer.FFN.Width, d.Parallel.Tensor = k.GPUs, k.GPUs
+		m.Hidden, batch = 64, max(1, int(k.Bytes/(64*bf16Bytes)+0.5))
+		if k.Bytes < 64*bf16Bytes {
+			m.Hidden, batch = max(1, int(k.Bytes/bf16Bytes)), 1
+		}
+	case measured.Product:
+		layer.FFN.Width, m.Vocab = 1, k.Width
+	default:
+		layer.FFN = llm.FFN{Experts: k.Experts, ExpertWidth: k.Width, TopK: k.TopK}
+		if k.Op == measured.AllToAll {
+			d.Parallel.Data, d.Parallel.Expert, batch = k.GPUs, true, k.Rows*k.GPUs
+		}
+	}
+	m.Layers = []llm.LayerRun{layer}
+	d.Model = m
+	return d, batch, nil
+}

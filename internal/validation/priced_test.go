@@ -1,0 +1,87 @@
+package validation
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/internal/measured"
+)
+
+func seconds(t *testing.T, k measured.Kernel) float64 {
+	s, err := kernelSeconds(&k)
+	require.NoError(t, err)
+	return s
+}
+
+// TestAStepIsPricedAsTheSimulatorPricesIt: one decode step, and one chunk of a prompt.
+func TestAStepIsPricedAsTheSimulatorPricesIt(t *testing.T) {
+	const scenario = "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload: {closed_loop: {concurrency: 1}, " +
+		"requests: 1, prompt_tokens: {distribution: fixed, mean: 100}, output_tokens: {distribution: fixed, mean: 1}}\n"
+	s, err := configs.Read("step", []byte(scenario), configs.Options{})
+	require.NoError(t, err)
+	r, err := build.FirstReplica(s)
+	require.NoError(t, err)
+	run := measured.Run{ID: "step", Scenario: scenario, Priced: &measured.Priced{Step: &measured.Step{Decodes: 7,
+		DecodeContext: 900}}}
+	got, skip := price(&run, configs.Options{}, nil)
+	require.Empty(t, skip)
+	want := r.Model.Step(7, 900)
+	assert.InEpsilon(t, want.First.Seconds(), got, 1e-12)
+
+	// A prompt alone on an idle server takes its step, beside what the server adds to a first token.
+	run.Priced.Step = &measured.Step{Prefills: 1, ChunkTokens: 100}
+	step, skip := price(&run, configs.Options{}, nil)
+	require.Empty(t, skip)
+	run.Priced, run.Rows = nil, []measured.Row{{Request: -1, Values: []measured.Value{measured.Lead(measured.TTFT,
+		measured.Mean, 1)}}}
+	p := predictUnder(context.Background(), &run, configs.Options{}, nil)
+	assert.InDelta(t, p[0].Predicted/1e3, step+r.Deployment.Efficiency.FirstTokenS, 1e-9)
+}
+
+// TestKernelsKeepTheBound: a product is never faster than its operands through memory or its arithmetic at peak, and
+// more of anything never takes less.
+func TestKernelsKeepTheBound(t *testing.T) {
+	gpu, err := catalog.GPU("h100-sxm")
+	require.NoError(t, err)
+	product := measured.Kernel{Op: measured.Product, GPU: "h100-sxm", GPUs: 1, Dtype: "fp8", Width: 8192, Hidden: 4096}
+	last := 0.0
+	for _, rows := range []int{1, 64, 512, 8192} {
+		product.Rows = rows
+		took := seconds(t, product)
+		weights, flops := 8192.0*4096, 2*float64(rows)*8192*4096
+		assert.GreaterOrEqual(t, took, weights/gpu.BandwidthBps.Value)
+		assert.GreaterOrEqual(t, took, flops/gpu.FLOPS.FP8.Value)
+		assert.Greater(t, took, last)
+		last = took
+	}
+	assert.Less(t, last, 3*2*8192.0*8192*4096/gpu.FLOPS.FP8.Value, "a large product is near its peak")
+
+	last = 0
+	for _, bytes := range []float64{2, 1 << 10, 1 << 20, 1 << 30} {
+		took := seconds(t, measured.Kernel{Op: measured.AllReduce, GPU: "h100-sxm", GPUs: 8, Bytes: bytes})
+		assert.Greater(t, took, last)
+		last = took
+	}
+	// Without reducing switches each GPU sends 2(n−1)/n of the message.
+	assert.Greater(t, last, 1.75*(1<<30)/gpu.ScaleUpBps.Value/2)
+
+	assert.InEpsilon(t, 1/gpu.BandwidthBps.Value, seconds(t, measured.Kernel{Op: measured.Memory, GPU: "h100-sxm",
+		Bytes: 1}),
+		0.35, "reading memory is somewhat below its peak")
+}
+
+func TestDispatchAndCombineGrowWithTokens(t *testing.T) {
+	k := measured.Kernel{Op: measured.AllToAll, GPU: "gb200", GPUs: 16, Hidden: 7168, TopK: 8, Experts: 256, Width: 1,
+		Dtype: "fp8", Rows: 8}
+	few := seconds(t, k)
+	k.Rows = 2048
+	assert.Greater(t, seconds(t, k), few)
+	_, err := kernelSeconds(&measured.Kernel{Op: measured.AllReduce, GPU: "rtx-4090", GPUs: 16, Bytes: 1e6})
+	assert.ErrorContains(t, err, "nic_bps", "a GPU whose network is not known")
+}
