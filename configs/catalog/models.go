@@ -45,7 +45,7 @@ func readModel(file string, text []byte) (modelSpec, error) {
 // model builds the shape and checks it.
 func (s modelSpec) model(file string) (llm.Model, error) {
 	m := llm.Model{
-		Name: s.Name, Source: s.Source, Hidden: s.Hidden, Vocab: s.Vocab, ContextMax: s.Context,
+		Name: s.Name, Repository: s.Repository, Source: s.Source, Hidden: s.Hidden, Vocab: s.Vocab, ContextMax: s.Context,
 		TiedEmbeddings: s.TiedEmbeddings, Positions: s.Positions, EmbeddingNorm: s.EmbeddingNorm,
 		NormVectors: 1, MTP: s.MTP,
 	}

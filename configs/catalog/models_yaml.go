@@ -10,6 +10,7 @@ import (
 // modelSpec is a model's YAML: the parts by name, then the layers in order.
 type modelSpec struct {
 	Name           string        `yaml:"name"`
+	Repository     string        `yaml:"repository"` // of a checkpoint of that shape, as its source names it; empty: none read
 	Source         string        `yaml:"source"`
 	Published      publishedSize `yaml:"published"`
 	Hidden         int           `yaml:"hidden"`

@@ -4,6 +4,7 @@ package llm
 // vision and audio towers. All counts are computed from the shape, never stored.
 type Model struct {
 	Name           string
+	Repository     string // of a published checkpoint; empty: none is known
 	Hidden         int
 	Vocab          int // rows of the embedding, padding included
 	ContextMax     int // tokens; what the checkpoint says, not what is served

@@ -18,6 +18,8 @@
 //	             the flags that are known
 //	precision.go names of number formats
 //	graphs.go    CUDA graphs, JSON included; hicache.go: SGLang's cache in host memory
+//	speculation.go
+//	             drafts, whose acceptance no command line says
 //	draft.go     what the flags amount to; layout.go: how the model is split
 //	scenario.go  the text of the scenario
 //	remark.go    the flags that did not become keys

@@ -83,6 +83,8 @@ func TestFlagsBecomeKeys(t *testing.T) {
 		{"vllm serve llama-3.1-8b --swap-space 8", "llama-3.1-8b ||vllm-v1"},
 		{"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 4 --enable-dp-attention --ep 8",
 			"deepseek-r1 |tensor_parallel: 2|data_parallel: 4|expert_parallel: true|sglang"},
+		{"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 4 --enable-dp-attention --max-running-requests 512",
+			"deepseek-r1 |tensor_parallel: 2|data_parallel: 4|sglang|max_running_requests: 128"},
 		{"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 2 --load-balance-method round_robin",
 			"deepseek-r1 |replicas: 2|tensor_parallel: 8|sglang|router: round-robin"},
 		{"sglang serve --model qwen3-8b --mem-fraction 0.8 --chunked-prefill-size -1 --max-prefill-tokens 4096 " +
@@ -96,7 +98,7 @@ func TestFlagsBecomeKeys(t *testing.T) {
 		{"trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size=8 --ep_size 8 --max_num_tokens 20000 " +
 			"--extra_llm_api_options=trt.yml",
 			"deepseek-r1 kv_cache: fp8|tensor_parallel: 1|data_parallel: 8|expert_parallel: true|tensorrt-llm|max_num_tokens: " +
-				"20000|enable_block_reuse: false|free_gpu_memory_fraction: 0.8"},
+				"20000|enable_block_reuse: false|free_gpu_memory_fraction: 0.8|stream:|stream_interval: 10"},
 		{"trtllm-serve llama-3.1-8b --max_batch_size 64 --kv_cache_free_gpu_memory_fraction 0.85 --max_seq_len 4096",
 			"llama-3.1-8b ||tensorrt-llm|max_batch_size: 64|free_gpu_memory_fraction: 0.85|max_seq_len: 4096"},
 	} {
@@ -270,7 +272,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"vllm serve m --compilation-config []", `--compilation-config []: expected a JSON object`},
 		{"vllm serve m --cudagraph-capture-sizes 0", "--cudagraph-capture-sizes 0: expected numbers of rows from 1 to 8192"},
 		{"vllm serve m --scheduling-policy lifo", "--scheduling-policy lifo: expected one of fcfs, priority"},
-		{"vllm serve m --stream-interval often", "--stream-interval often: expected a number"},
+		{"vllm serve m --stream-interval often", "--stream-interval often: expected a whole number"},
 		{"vllm serve m --config bad.yaml", "--config bad.yaml: expected a YAML file of settings"},
 		{"sglang serve --model m --tp 8 --dp 3 --enable-dp-attention",
 			"--dp 3 with --enable-dp-attention: expected a number of ranks that divides tensor parallelism, 8"},

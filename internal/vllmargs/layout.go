@@ -3,7 +3,10 @@ package vllmargs
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+
+	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 // layout is how a replica is split, as keys of the pool.
@@ -29,6 +32,7 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 	default:
 		ranks = n
 	}
+	d.perRank(ranks)
 	var all []setting
 	add := func(key string, n int, by string) {
 		if n > 1 || by != "" && key == "tensor_parallel" {
@@ -47,6 +51,22 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 		all = append(all, setting{key: "expert_parallel", value: "true", by: experts})
 	}
 	return all, nil
+}
+
+// perRank divides the sequences of SGLang's attention ranks, which it counts together
+// (sglang/srt/mem_cache/kv_cache_configurator.py, 0.5.23).
+func (d *draft) perRank(ranks int) {
+	const key = "max_running_requests"
+	i := slices.IndexFunc(d.pool, func(s setting) bool { return s.key == key })
+	if d.engine != sglang || ranks == 1 || i < 0 {
+		return
+	}
+	n, err := strconv.Atoi(d.pool[i].value)
+	if err != nil {
+		return
+	}
+	d.pool[i].value = strconv.Itoa(max(1, n/ranks))
+	d.note("%s is of all %d attention ranks together, its key of each: %s", d.pool[i].by, ranks, d.pool[i].value)
 }
 
 // wholeOrSliced returns the flag that puts whole experts on each GPU; empty: every GPU has slices of all.
@@ -81,9 +101,13 @@ func (d *draft) blocks() error {
 	if err != nil {
 		return err
 	}
-	page := int64(1)
-	if d.has("page_size") {
-		page, err = strconv.ParseInt(d.value("page_size"), 10, 64)
+	engine, err := catalog.Engine(d.engine)
+	if err != nil {
+		return err
+	}
+	page := int64(engine.Arguments.BlockSize)
+	if key := engine.Own("block_size"); d.has(key) {
+		page, err = strconv.ParseInt(d.value(key), 10, 64)
 		if err != nil {
 			return err
 		}

@@ -103,6 +103,11 @@ func (d *draft) write(gpu string, m served) (*Import, error) {
 	if d.router.key != "" {
 		p.key("", d.router)
 	}
+	if d.stream.key != "" {
+		p.say("stream:")
+		p.key("  ", d.stream)
+	}
+	d.speculation(p, m)
 	d.workload(p)
 	i.take(p)
 	return i, nil

@@ -19,7 +19,7 @@ func sglangFlags() table {
 		row("--context-length", one, count("context_length", tokensMax)),
 		row("--mem-fraction-static", one, positive("mem_fraction_static", 1)),
 		row("--schedule-policy", one, choice("schedule_policy", "this order of the queue",
-			[2]string{"fcfs", "fcfs"}, [2]string{"lpm", "lpm"}, [2]string{"dfs-weight", ""}, [2]string{"lof", ""},
+			[2]string{"fcfs", "fcfs"}, [2]string{"lpm", "lpm"}, [2]string{"dfs-weight", "dfs-weight"}, [2]string{"lof", ""},
 			[2]string{"random", ""}, [2]string{"priority", "priority"}, [2]string{"hrrn", ""}, [2]string{"routing-key", ""})),
 		row("--schedule-conservativeness", one, positive("schedule_conservativeness", 1e3)),
 		row("--enable-mixed-chunk", nothing, truth("enable_mixed_chunk", false)),
@@ -50,7 +50,7 @@ func sglangFlags() table {
 }
 
 func sglangUnmodelled() table {
-	speculation, lora, tiers := differs(speculative), differs("LoRA adapters"), differs("a KV cache in host memory or "+
+	lora, tiers := differs("LoRA adapters"), differs("a KV cache in host memory or "+
 		"beyond")
 	pools, experts := differs("separate pools for prefill and decode"), differs("experts are taken to be in balance, "+
 		"each on one GPU")
@@ -58,7 +58,11 @@ func sglangUnmodelled() table {
 		row("--hicache-size", one, hostCacheSize),
 		row("--enable-hierarchical-cache", nothing, hostCache),
 		row("--hicache-ratio", one, hostCacheRatio),
-		row("--stream-interval", one, differsAbove(1, "tokens that reach clients several at a time")),
+		row("--stream-interval", one, streamed),
+		row("--speculative-algorithm --speculative-algo", one, drafted("method")),
+		row("--speculative-draft-model-path --speculative-draft-model --speculative-draft", one, drafted("model")),
+		row("--speculative-num-steps", one, drafted("tokens")),
+		row("--speculative-num-draft-tokens", one, drafted("rows")),
 		row("--cpu-offload-gb", one, differsAbove(0, "weights in host memory")),
 		row("--num-continuous-decode-steps", one, differsAbove(1, "several decode steps between two decisions")),
 		row("--scheduler-recv-interval", one, differsAbove(1, "requests that are looked for every so many steps")),
@@ -72,10 +76,8 @@ func sglangUnmodelled() table {
 		row("--max-queued-requests", one, differs("a queue that turns requests away")),
 		row("--attention-context-parallel-size --attn-cp-size", one, differsAbove(1, "context split over GPUs")),
 	},
-		rows(one, speculation, "--speculative-algorithm --speculative-algo --speculative-draft-model-path "+
-			"--speculative-draft --speculative-num-steps --speculative-eagle-topk --speculative-num-draft-tokens "+
-			"--speculative-token-map --speculative-attention-mode --speculative-accept-threshold-single "+
-			"--speculative-accept-threshold-acc"),
+		rows(one, differs("how drafts are chosen and accepted"), "--speculative-eagle-topk --speculative-token-map "+
+			"--speculative-attention-mode --speculative-accept-threshold-single --speculative-accept-threshold-acc"),
 		rows(nothing, lora, "--enable-lora"), rows(several, lora, "--lora-paths"),
 		rows(one, lora, "--max-loras-per-batch --max-lora-rank --lora-backend"),
 		rows(nothing, tiers, "--enable-lmcache"),

@@ -1,13 +1,10 @@
 package vllmargs
 
-import "slices"
-
 // tensorRTFlags are the flags of trtllm-serve that a simulation depends on, and the keys of the file that
 // --extra_llm_api_options names, which is where most of them stand; as of TensorRT-LLM 1.0, unverified.
 func tensorRTFlags() table {
 	attention := row("--enable-attention-dp", nothing, (*draft).attentionRanks)
-	speculation := differs(speculative)
-	return slices.Concat(table{
+	return table{
 		row("--model", one, (*draft).modelled),
 		row("--extra-llm-api-options --config", one, (*draft).unread),
 		row("--max-batch-size", one, count("max_batch_size", 1<<20)),
@@ -29,16 +26,15 @@ func tensorRTFlags() table {
 		attention,
 		row("--cuda-graph-config.max-batch-size", one, captureMax),
 		row("--cuda-graph-config.batch-sizes", several, captureSizes),
-		row("--stream-interval", one, differsAbove(1, "tokens that reach clients several at a time")),
+		row("--stream-interval", one, streamed),
 		row("--max-beam-width", one, differsAbove(1, "beam search")),
 		row("--batch-wait-timeout-iters", one, differsAbove(0, "prompts held back")),
 		row("--batch-wait-max-tokens-ratio", one, differsAbove(0, "prompts held back")),
-		row("--kv-cache-config.max-tokens", one,
-			differs("the size of the KV cache in tokens; num_gpu_blocks says it in blocks")),
+		row("--kv-cache-config.max-tokens", one, (*draft).totalTokens),
 		row("--kv-cache-config.host-cache-size", one, differsAbove(0, "a KV cache in host memory")),
 		row("--server-role", one, differs("separate pools for prefill and decode")),
-		row("--speculative-config", one, speculation),
+		row("--speculative-config", one, draftedPart),
 		row("--attention-dp-config", one, differs("how requests are shared between the ranks")),
 		row("--moe-config.load-balancer", one, differs("experts are taken to be in balance, each on one GPU")),
-	}, rows(one, speculation, "--num-speculative-tokens"))
+	}
 }

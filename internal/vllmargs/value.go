@@ -159,9 +159,9 @@ func idle(why string) reader {
 	}
 }
 
-// speculative says why drafts do not come from a command line.
-const speculative = "speculative decoding: a command line does not say how much is accepted; state speculation with " +
-	"its acceptance"
+// speculative says what becomes of drafts.
+const speculative = "speculative decoding: a command line does not say how much is accepted; the scenario has it " +
+	"in a comment, with an acceptance to confirm"
 
 // differs is for flags that change what users feel and are not modelled; a switch that is off changes nothing.
 func differs(why string) reader {

@@ -89,10 +89,12 @@ func vllmGraphs() table {
 }
 
 func vllmUnmodelled() table {
-	speculation, lora, experts := differs(speculative), differs("LoRA adapters"), differs("experts are taken to be in "+
+	lora, experts := differs("LoRA adapters"), differs("experts are taken to be in "+
 		"balance, each on one GPU")
 	return slices.Concat(table{
-		row("--speculative-config -sc", one, differsJSON(speculative)),
+		row("--speculative-config -sc", one, draftedPart),
+		row("--speculative-model", one, drafted("model")),
+		row("--num-speculative-tokens", one, drafted("tokens")),
 		row("--kv-transfer-config", one, differsJSON("KV cache moved between servers or to other memory")),
 		row("--eplb-config", one, differsJSON("experts are taken to be in balance, each on one GPU")),
 		row("--ec-transfer-config", one, differsJSON("separate encoders")),
@@ -100,7 +102,7 @@ func vllmUnmodelled() table {
 		row("--cpu-offload-gb", one, differsAbove(0, "weights in host memory")),
 		row("--kv-cache-memory-bytes --kv-cache-memory", one,
 			differs("the size of the KV cache in bytes; num_gpu_blocks says it in blocks")),
-		row("--stream-interval", one, differsAbove(1, "tokens that reach clients several at a time")),
+		row("--stream-interval", one, streamed),
 		row("--decode-context-parallel-size -dcp", one, differsAbove(1, "context split over GPUs")),
 		row("--prefill-context-parallel-size -pcp", one, differsAbove(1, "context split over GPUs")),
 		row("--num-lookahead-slots", one, differsAbove(0, speculative)),
@@ -125,7 +127,7 @@ func vllmUnmodelled() table {
 	},
 		rows(nothing, lora, "--enable-lora --enable-lora-bias"), rows(several, lora, "--lora-modules"),
 		rows(one, lora, "--max-loras --max-lora-rank --max-cpu-loras --lora-dtype"),
-		rows(one, speculation, "--speculative-model --num-speculative-tokens --speculative-draft-tensor-parallel-size "+
-			"--ngram-prompt-lookup-max --ngram-prompt-lookup-min"),
+		rows(one, differs("how drafts are made"), "--speculative-draft-tensor-parallel-size --ngram-prompt-lookup-max "+
+			"--ngram-prompt-lookup-min"),
 		rows(nothing, experts, "--enable-eplb"), rows(one, experts, "--num-redundant-experts"))
 }

@@ -1,0 +1,59 @@
+package commands
+
+import "math"
+
+// sglang writes the arguments of sglang/srt/arg_groups/fields (0.5.23).
+func (w *writer) sglang() {
+	p, a := w.p, &w.engine.Arguments
+	gpus := p.TensorParallel * p.DataParallel
+	w.say("python", "-m", "sglang.launch_server", "--model-path", w.checkpoint)
+	number(w, "--tp-size", gpus, 1)
+	number(w, "--pp-size", p.PipelineParallel, 1)
+	if p.DataParallel > 1 {
+		w.say("--dp-size", decimal(p.DataParallel), "--enable-dp-attention")
+	}
+	if p.ExpertParallel {
+		w.say("--ep-size", decimal(gpus))
+	}
+	w.text("--quantization", w.weights(true))
+	w.text("--kv-cache-dtype", w.cache(map[string]string{"fp8": "fp8_e4m3", "bf16": "bf16", "nvfp4": "nvfp4"}))
+	number(w, "--context-length", p.MaxModelLen, 0)
+	number(w, "--max-running-requests", p.SequencesMax(), 0) // of all attention ranks together
+	number(w, "--chunked-prefill-size", p.MaxNumBatchedTokens, 0)
+	number(w, "--mem-fraction-static", p.GPUMemoryUtilization, 0)
+	number(w, "--max-prefill-tokens", p.MaxPrefillTokens, a.MaxPrefillTokens)
+	number(w, "--page-size", p.BlockSize, a.BlockSize)
+	number(w, "--max-total-tokens", p.NumGPUBlocks*int64(p.BlockSize), 0)
+	w.text("--schedule-policy", w.order("lpm", "dfs-weight", "priority"))
+	number(w, "--schedule-conservativeness", p.ScheduleConservativeness, a.ScheduleConservativeness)
+	w.switched(p.EnableMixedChunk, "--enable-mixed-chunk")
+	w.switched(!p.EnablePrefixCaching, "--disable-radix-cache")
+	w.switched(!p.AsyncScheduling, "--disable-overlap-schedule")
+	w.switched(p.EnforceEager, "--disable-cuda-graph")
+	w.captures("--cuda-graph-bs")
+	w.hiCache()
+	number(w, "--stream-interval", w.interval(), 0)
+	w.sglangSpeculation()
+	switch {
+	case p.Role == "encode":
+		w.cannot("role encode: how encoders are started is not written")
+	case p.Prefills() && !p.Decodes():
+		w.say("--disaggregation-mode", "prefill")
+	case p.Decodes() && !p.Prefills():
+		w.say("--disaggregation-mode", "decode")
+	}
+}
+
+// hiCache writes the cache in host memory, which SGLang counts in whole gigabytes.
+func (w *writer) hiCache() {
+	const gib, gb = 1 << 30, 1e9
+	size := w.p.KVOffloadingSize
+	if size == 0 {
+		return
+	}
+	gigabytes := math.Round(size * gib / gb)
+	if math.Abs(gigabytes*gb-size*gib) > 1e-3*gib {
+		w.cannot("hicache_size %s GiB is rounded to whole gigabytes", decimal(size))
+	}
+	w.say("--enable-hierarchical-cache", "--hicache-size", decimal(max(1, gigabytes)))
+}

@@ -1,0 +1,110 @@
+package commands
+
+import (
+	"encoding/json"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+)
+
+// vllm writes the arguments of vllm/engine/arg_utils.py (0.33). What users tune is said whether or not it is the
+// default, which differs between versions; the rest only where it is not.
+func (w *writer) vllm(v0 bool) {
+	p, a := w.p, &w.engine.Arguments
+	if v0 {
+		w.say("VLLM_USE_V1=0")
+	}
+	w.say("vllm", "serve", w.checkpoint)
+	number(w, "--tensor-parallel-size", p.TensorParallel, 1)
+	number(w, "--pipeline-parallel-size", p.PipelineParallel, 1)
+	number(w, "--data-parallel-size", p.DataParallel, 1)
+	w.switched(p.ExpertParallel, "--enable-expert-parallel")
+	w.text("--quantization", w.weights(true))
+	w.text("--kv-cache-dtype", w.cache(map[string]string{"fp8": "fp8", "bf16": "bfloat16", "nvfp4": "nvfp4"}))
+	number(w, "--max-model-len", p.MaxModelLen, 0)
+	number(w, "--max-num-seqs", p.MaxNumSeqs, 0)
+	number(w, "--max-num-batched-tokens", p.MaxNumBatchedTokens, 0)
+	number(w, "--gpu-memory-utilization", p.GPUMemoryUtilization, 0)
+	w.negatable("--enable-prefix-caching", p.EnablePrefixCaching)
+	if p.EnableChunkedPrefill != a.EnableChunkedPrefill {
+		w.negatable("--enable-chunked-prefill", p.EnableChunkedPrefill)
+	}
+	number(w, "--block-size", p.BlockSize, a.BlockSize)
+	number(w, "--num-gpu-blocks-override", p.NumGPUBlocks, 0)
+	w.switched(p.EnforceEager, "--enforce-eager")
+	w.captures("--cudagraph-capture-sizes")
+	w.text("--scheduling-policy", w.order("priority"))
+	if v0 {
+		w.swap()
+	} else {
+		w.vllmV1(a)
+	}
+	number(w, "--stream-interval", w.interval(), 0)
+	w.text("--speculative-config", w.vllmSpeculation())
+	w.vllmRole()
+}
+
+// vllmV1 writes what V0 has not.
+func (w *writer) vllmV1(a *catalog.EngineArguments) {
+	p := w.p
+	number(w, "--long-prefill-token-threshold", p.LongPrefillTokenThreshold, a.LongPrefillTokenThreshold)
+	if p.SchedulerReserveFullISL != a.SchedulerReserveFullISL {
+		w.negatable("--scheduler-reserve-full-isl", p.SchedulerReserveFullISL)
+	}
+	number(w, "--watermark", p.Watermark, a.Watermark)
+	number(w, "--kv-offloading-size", p.KVOffloadingSize, 0)
+	if p.AsyncScheduling != a.AsyncScheduling {
+		w.negatable("--async-scheduling", p.AsyncScheduling)
+	}
+}
+
+// swap writes V0's preemption by swapping.
+func (w *writer) swap() {
+	p, a := w.p, &w.engine.Arguments
+	if p.PreemptionMode != a.PreemptionMode {
+		w.say("--preemption-mode", p.PreemptionMode)
+	}
+	number(w, "--swap-space", p.SwapSpace, a.SwapSpace)
+	if p.Watermark != a.Watermark {
+		w.cannot("watermark %s: vLLM V0 has no argument for it", decimal(p.Watermark))
+	}
+}
+
+// negatable adds a switch that --no- turns off.
+func (w *writer) negatable(flag string, on bool) {
+	if !on {
+		flag = "--no-" + flag[len("--"):]
+	}
+	w.say(flag)
+}
+
+// captures writes the rows that CUDA graphs are captured for, where they are not the engine's own.
+func (w *writer) captures(flag string) {
+	if len(w.p.CUDAGraphCaptureSizes) == 0 {
+		return
+	}
+	w.say(flag)
+	for _, n := range w.p.CUDAGraphCaptureSizes {
+		w.say(decimal(n))
+	}
+}
+
+// vllmRole says what a pool of a disaggregated deployment does. Which connector moves the cache is left to the user.
+func (w *writer) vllmRole() {
+	role := ""
+	switch {
+	case w.p.Role == "encode":
+		w.cannot("role encode: how encoders are started is not written")
+	case w.p.Prefills() && !w.p.Decodes():
+		role = "kv_producer"
+	case w.p.Decodes() && !w.p.Prefills():
+		role = "kv_consumer"
+	}
+	if role == "" {
+		return
+	}
+	config, _ := json.Marshal(struct {
+		Connector string `json:"kv_connector"`
+		Role      string `json:"kv_role"`
+	}{"NixlConnector", role})
+	w.say("--kv-transfer-config", string(config))
+}
