@@ -6,23 +6,46 @@ import "math"
 // that the requests of two runs at one step are the same.
 type grid struct {
 	low, high float64
-	last      int // step of high
+	last      int       // step of high
+	asked     int       // step of the rate that must be sustained, or of the lowest
+	at        float64   // that rate; 0: none is asked for
+	beyond    []float64 // rates of steps after last, which no capacity is sought at
 }
 
 // finest is the ratio of neighbours, or less.
 const finest = 1.005
 
 func newGrid(low, high float64) grid {
-	return grid{low, high, int(math.Ceil(math.Log(high/low)/math.Log(finest) - 1e-9))}
+	return grid{low: low, high: high, last: stepsBetween(low, high)}
+}
+
+// How far below and above an asked rate a grid goes: for the frontier, and for a margin.
+const reachBelow, reachAbove = 8, 4
+
+// newGridAround returns a grid that has an asked rate.
+func newGridAround(at float64, beyond ...float64) grid {
+	below, above := stepsBetween(1, reachBelow), stepsBetween(1, reachAbove)
+	return grid{
+		low: at / math.Pow(finest, float64(below)), high: at * math.Pow(finest, float64(above)), last: below + above,
+		asked: below, at: at, beyond: beyond,
+	}
+}
+
+func stepsBetween(low, high float64) int {
+	return int(math.Ceil(math.Log(high/low)/math.Log(finest) - 1e-9))
 }
 
 // rate returns that of a step, from 0.
 func (g *grid) rate(step int) float64 {
-	switch step {
-	case 0:
+	switch {
+	case g.at > 0 && step == g.asked:
+		return g.at
+	case step == 0:
 		return g.low
-	case g.last:
+	case step == g.last:
 		return g.high
+	case step > g.last:
+		return g.beyond[step-g.last-1]
 	}
 	return g.low * math.Pow(g.high/g.low, float64(step)/float64(g.last))
 }
@@ -76,4 +99,34 @@ func (g *grid) highest(guess, stride int, carried func(step int) (bool, error)) 
 		}
 	}
 	return low, nil
+}
+
+// smallest returns the smallest number from low to high that will do, where whatever is larger than one that does, does
+// too; 0: none does. It gallops from a guess and bisects.
+func smallest(low, guess, high int, does func(n int) (bool, error)) (int, error) {
+	fails, will, jump := low-1, high+1, max(1, guess/4)
+	for n := max(low, min(high, guess)); fails+1 < will; {
+		ok, err := does(n)
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case ok:
+			will = n
+		default:
+			fails = n
+		}
+		switch {
+		case will > high:
+			n, jump = min(high, n+jump), 2*jump
+		case fails < low:
+			n, jump = max(low, n-jump), 2*jump
+		default:
+			n = (fails + will) / 2
+		}
+	}
+	if will > high {
+		return 0, nil
+	}
+	return will, nil
 }

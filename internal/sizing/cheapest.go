@@ -3,88 +3,122 @@ package sizing
 import (
 	"cmp"
 	"errors"
-	"github.com/decodesim/decodesim/internal/run"
 	"slices"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/run"
 )
 
-// verified is how many deployments of one cost are run under every seed.
-const verified = 8
-
-// cheapest returns the deployments of the last round where a rate must be carried, the cheapest first. It goes through
-// what deployments cost from below, and ends where two have carried the rate under every seed.
+// cheapest returns the deployments of the last round where a rate must be sustained, the cheapest first. It finds the
+// cheapest of every family: short runs find how many replicas that takes, and whole ones under every seed confirm it.
 func (z *sizer) cheapest() ([]*deployment, error) {
-	order := slices.Clone(z.all)
-	slices.SortStableFunc(order,
-		func(a, b *deployment) int { return cmp.Or(cheaper(a, b), cmp.Compare(b.bound, a.bound)) })
-	var found []*deployment
-	for from := 0; from < len(order); {
-		to := from + 1
-		for to < len(order) && cheaper(order[from], order[to]) == 0 {
-			to++
-		}
-		class := order[from:to]
-		from = to
-		if len(found) > 1 {
-			for _, d := range class {
-				d.skipped = "costs more than two that sustain the rate"
-			}
+	var families []*family
+	for _, of := range []struct {
+		topology string
+		search   func() ([]*family, error)
+	}{{configs.Colocated, z.colocated}, {configs.Disaggregated, z.disaggregated}} {
+		if !z.searches(of.topology) {
 			continue
 		}
-		some, err := z.carriers(class, to, len(order))
+		some, err := of.search()
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, some...)
+		families = append(families, some...)
 	}
-	return found[:min(len(found), lastRound)], nil
-}
-
-// carriers returns the deployments of one cost that sustain the rate under every seed, those with the most to spare
-// first.
-func (z *sizer) carriers(class []*deployment, done, of int) ([]*deployment, error) {
-	stages := rounds(z.study.Requests)
-	some := slices.DeleteFunc(slices.Clone(class), func(d *deployment) bool {
-		if d.bound >= z.grid.low {
-			return false
-		}
-		d.skipped = "even at its roofline limit it would not sustain the rate"
-		return true
-	})
-	some, err := z.carrying(some, 0, stages[0].requests, z.out.Seeds[:1])
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range some {
-		d.capacity = 0
-	}
-	if err := z.find(some, 0, stages[0], "deployments by cost", done-len(some), of); err != nil {
-		return nil, err
-	}
-	some, err = z.carrying(ahead(some, verified, 0, &z.grid), 1, stages[2].requests, z.out.Seeds)
-	if err != nil {
-		return nil, err
-	}
-	return some[:min(len(some), lastRound)], nil
-}
-
-// carrying returns the deployments that sustain the lowest rate under some seeds.
-func (z *sizer) carrying(some []*deployment, i int, requests int64, seeds []uint64) ([]*deployment, error) {
-	n := len(seeds)
-	carried, errs := make([]bool, len(some)*n), make([]error, len(some)*n)
-	run.Each(len(carried), func(k int) {
-		x, err := z.simulate(some[k/n], 0, requests, seeds[k%n], verdict)
-		carried[k], errs[k] = x.carried, err
-	})
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	var all []*deployment
-	for k, d := range some {
-		d.round = max(d.round, i+1)
-		if !slices.Contains(carried[k*n:(k+1)*n], false) {
-			all = append(all, d)
+	z.families = families
+	var found []*deployment
+	for _, f := range families {
+		if f.best != nil && !slices.Contains(found, f.best) {
+			found = append(found, f.best)
 		}
 	}
-	z.out.Rounds[i] += len(some)
-	return all, nil
+	slices.SortStableFunc(found, cheaper)
+	found = found[:min(len(found), widened)]
+	err := z.over(len(found), "margins", func(i int) (err error) {
+		found[i], err = z.widest(found[i])
+		return err
+	})
+	slices.SortStableFunc(found, func(a, b *deployment) int {
+		return cmp.Or(cheaper(a, b), cmp.Compare(b.capacity, a.capacity))
+	})
+	return found[:min(len(found), lastRound)], err
+}
+
+// widened is how many of the cheapest deployments are tried under other batch limits too.
+const widened = 8
+
+// widest returns d under the batch limits that sustain most, found as the second round does.
+func (z *sizer) widest(d *deployment) (*deployment, error) {
+	r := rounds(z.study.Requests)[1]
+	carries := func(d *deployment) func(step int) (bool, error) {
+		return func(step int) (bool, error) {
+			x, err := z.simulate(d, step, r.requests, z.base.Seed, verdict)
+			z.note(d, 2, &x)
+			return x.carried, err
+		}
+	}
+	capacity, err := z.grid.highest(z.grid.asked, r.stride, carries(d))
+	if err != nil {
+		return d, err
+	}
+	d.capacity = capacity
+	for _, s := range z.siblings(d.shape) {
+		other := z.deployment(s, d.replicas...)
+		step := min(d.capacity+r.stride, z.grid.last)
+		ok, err := carries(other)(step)
+		if err != nil {
+			return d, err
+		}
+		if !ok || step == d.capacity {
+			continue
+		}
+		other.capacity, err = z.grid.highest(step, r.stride, carries(other))
+		if err == nil {
+			ok, err = z.confirmed(other)
+		}
+		if err != nil {
+			return d, err
+		}
+		if ok && other.capacity > d.capacity {
+			d = other
+		}
+	}
+	return d, nil
+}
+
+// siblings returns the shapes that differ from one in batch limits alone.
+func (z *sizer) siblings(s *shape) (all []*shape) {
+	q := &z.study.Search
+	for _, seqs := range orOne(q.MaxNumSeqs) {
+		for _, tokens := range orOne(q.MaxNumBatchedTokens) {
+			c := s.setting
+			c.seqs, c.tokens = seqs, tokens
+			if c == s.setting {
+				continue
+			}
+			var other *shape
+			if s.topology == configs.Disaggregated {
+				other = z.pair(&half{replica: replica{c.prefillGPU, c.prefillLayout}, limit: tokens},
+					&half{replica: replica{c.gpu, c.layout}, limit: seqs})
+			} else {
+				other = z.shapes[slices.IndexFunc(z.shapes, func(o *shape) bool { return o.topology == s.topology && o.setting == c })]
+			}
+			if other.refused == "" {
+				all = append(all, other)
+			}
+		}
+	}
+	return all
+}
+
+// over calls do(0) … do(n−1) over all cores and returns their errors.
+func (z *sizer) over(n int, what string, do func(i int) error) error {
+	errs := make([]error, n)
+	run.EachReported(n, func(i int) { errs[i] = do(i) }, func(done int) {
+		if what != "" {
+			z.report(what, done, n)
+		}
+	})
+	return errors.Join(errs...)
 }

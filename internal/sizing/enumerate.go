@@ -9,7 +9,7 @@ import (
 )
 
 // enumerate lists the deployments that the budget allows: with as many replicas as it takes where most is asked for,
-// and with any number where cheapest is.
+// and one of each shape where the search says how many the cheapest needs.
 func (z *sizer) enumerate() error {
 	s := z.study
 	for _, c := range z.shapes {
@@ -21,7 +21,13 @@ func (z *sizer) enumerate() error {
 			return err
 		}
 		z.out.GPUsMax = max(z.out.GPUsMax, gpus)
-		for _, replicas := range c.fill(fits, s.Rate.At > 0, s.Search.Split) {
+		if s.Rate.At > 0 {
+			if one := c.deploy(c.one()...); fits(one.replicas...) {
+				z.all = append(z.all, one)
+			}
+			continue
+		}
+		for _, replicas := range c.fill(fits, false, s.Search.Split) {
 			z.all = append(z.all, c.deploy(replicas...))
 		}
 		if len(z.all) > manyMax {
@@ -67,10 +73,22 @@ func refusals(shapes []*shape) (all []string) {
 	return all
 }
 
-// budget returns whether replicas of c fit the budget, and how many GPUs it buys.
+// one is a replica of each pool.
+func (s *shape) one() []int {
+	replicas := make([]int, len(s.gpus))
+	for i := range replicas {
+		replicas[i] = 1
+	}
+	return replicas
+}
+
+// budget returns whether replicas of c fit the budget, and how many GPUs it buys; 0: there is none.
 func (z *sizer) budget(c *shape) (fits func(replicas ...int) bool, gpus int, err error) {
 	b := &z.study.Budget
 	gpus = b.GPUs
+	if b.GPUs == 0 && b.USDPerHour == 0 {
+		return func(replicas ...int) bool { return c.gpusOf(replicas) <= gpusMax }, 0, nil
+	}
 	if b.USDPerHour > 0 {
 		least := slices.Min(c.pricesUSD)
 		if least == 0 {
@@ -83,13 +101,21 @@ func (z *sizer) budget(c *shape) (fits func(replicas ...int) bool, gpus int, err
 		}
 	}
 	return func(replicas ...int) bool {
-		n, usd := 0, 0.0
+		usd := 0.0
 		for i, k := range replicas {
-			n += k * c.gpus[i]
 			usd += float64(float64(k*c.gpus[i]) * c.pricesUSD[i])
 		}
-		return n <= gpus && (b.USDPerHour == 0 || usd <= b.USDPerHour+1e-9)
+		return c.gpusOf(replicas) <= gpus && (b.USDPerHour == 0 || usd <= b.USDPerHour+1e-9)
 	}, gpus, nil
+}
+
+// gpusOf returns the GPUs of numbers of replicas.
+func (s *shape) gpusOf(replicas []int) int {
+	n := 0
+	for i, k := range replicas {
+		n += k * s.gpus[i]
+	}
+	return n
 }
 
 // unpriced returns the first GPU of s without a price.
@@ -143,25 +169,23 @@ func (s *shape) fill(fits func(...int) bool, every bool, splits configs.Splits) 
 	return all
 }
 
-// landscape returns, for the plot of splits, what takes as many GPUs as d does, under the batch limits of d.
+// landscape returns, for the plot of splits, what takes as many GPUs as d does: the families that sustain the rate on
+// GPUs of the same kind, under every split.
 func (z *sizer) landscape(d *deployment) (all []*deployment) {
-	for _, c := range z.shapes {
-		if c.refused != "" || c.setting.seqs != d.setting.seqs || c.setting.tokens != d.setting.tokens {
+	if len(familyOf(d.shape).gpus) > 1 {
+		return nil // GPUs of several kinds are not alike
+	}
+	var done []*shape
+	for _, f := range z.families {
+		if f.best == nil || slices.Contains(done, f.best.shape) || f.best.is.Pools[0].GPU != d.is.Pools[0].GPU {
 			continue
 		}
-		fits := func(replicas ...int) bool {
-			n := 0
-			for i, k := range replicas {
-				n += k * c.gpus[i]
-			}
-			return n <= d.is.GPUs
-		}
+		c := f.best.shape
+		done = append(done, c)
+		fits := func(replicas ...int) bool { return c.gpusOf(replicas) <= d.is.GPUs }
 		for _, replicas := range c.fill(fits, false, z.study.Search.Split) {
-			all = append(all, c.deploy(replicas...))
+			all = append(all, z.deployment(c, replicas...))
 		}
-	}
-	for _, e := range all {
-		e.bound = d.bound
 	}
 	return all
 }

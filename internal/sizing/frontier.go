@@ -3,8 +3,11 @@ package sizing
 import (
 	"cmp"
 	"errors"
-	"github.com/decodesim/decodesim/internal/run"
+	"maps"
 	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/internal/run"
 )
 
 // draw fills what the plots show: the most that every split sustains, and what users feel for it.
@@ -12,9 +15,13 @@ func (z *sizer) draw(finalists []*deployment) error {
 	printed := z.all
 	if z.study.Rate.At > 0 && len(finalists) > 0 {
 		printed = z.landscape(finalists[0])
-		if err := z.find(printed, 0, rounds(z.study.Requests)[0], "splits", 0, len(printed)); err != nil {
+		rough := slices.DeleteFunc(slices.Clone(printed), func(d *deployment) bool { return slices.Contains(finalists, d) })
+		if err := z.find(rough, 0, rounds(z.study.Requests)[0], "splits", 0, len(rough)); err != nil {
 			return err
 		}
+	}
+	if z.study.Rate.At > 0 {
+		z.collect()
 	}
 	leaders := z.splits(printed)
 	light, err := z.lighter(leaders)
@@ -49,17 +56,41 @@ func (p *point) perGPU() float64 { return p.x.goodput / float64(p.d.is.GPUs) }
 // frontier fills the frontier. What short runs put on it is run as long as the finalists, for short runs flatter.
 func (z *sizer) frontier(all []point) error {
 	some := undominated(all)
-	errs := make([]error, len(some))
-	run.EachReported(len(some), func(i int) {
-		some[i].x, errs[i] = z.simulate(some[i].d, some[i].x.step, z.study.Requests, z.base.Seed, verdict)
-	}, func(done int) { z.report("frontier", done, len(some)) })
-	if err := errors.Join(errs...); err != nil {
+	err := z.over(len(some), "frontier", func(i int) (err error) {
+		some[i].x, err = z.near(some[i].d, some[i].x.step)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	for _, p := range undominated(slices.DeleteFunc(some, func(p point) bool { return !p.x.carried })) {
 		z.out.Frontier = append(z.out.Frontier, FrontierPoint{p.d.is.Name, p.d.topology, p.x.rate, p.perGPU(), p.x.speed})
 	}
 	return nil
+}
+
+// near runs d as long as the finalists at a step that a short run sustains, or a little below if that is too much.
+func (z *sizer) near(d *deployment, step int) (x outcome, err error) {
+	for _, less := range []int{0, 4, 12, 28} { // 2, 6 and 14 %
+		x, err = z.simulate(d, max(0, step-less), z.study.Requests, z.base.Seed, verdict)
+		if err != nil || x.carried {
+			break
+		}
+	}
+	return x, err
+}
+
+// collect lists the deployments that the search for the cheapest looked at, the cheapest first.
+func (z *sizer) collect() {
+	z.all = slices.Collect(maps.Values(z.deployments))
+	slices.SortFunc(z.all, func(a, b *deployment) int {
+		return cmp.Or(cheaper(a, b), strings.Compare(a.is.Name, b.is.Name))
+	})
+	for _, d := range z.all {
+		slices.SortStableFunc(d.carried, func(a, b outcome) int {
+			return cmp.Or(cmp.Compare(a.work.requests, b.work.requests), cmp.Compare(a.step, b.step))
+		})
+	}
 }
 
 // splits fills the best of each split, and returns the best of each series.

@@ -150,3 +150,12 @@ func (s *shape) perfect(w *work, replicas []int, own bool) (perS float64, narrow
 	}
 	return decode, "decode"
 }
+
+// poolLimits returns the requests/s that one replica of the prefill pool and one of the decode pool sustain under the
+// roofline limit, beside plenty of the other; own as perfect has it.
+func (s *shape) poolLimits(w *work, own bool) [2]float64 {
+	const plenty = 1 << 30
+	prefill, _ := s.perfect(w, []int{1, plenty}, own)
+	decode, _ := s.perfect(w, []int{plenty, 1}, own)
+	return [2]float64{prefill, decode}
+}

@@ -34,7 +34,6 @@ const (
 	wave       = 16  // deployments that are simulated before the best so far is looked at again
 	pruneShare = 1.1 // bounds this much below the best so far are left out: short runs flatter
 	manyMax    = 200_000
-	reachAbove = 4 // times the asked rate, up to which a margin is looked for
 )
 
 // prepare reads the scenario, builds what is to be searched and bounds it.
@@ -51,7 +50,8 @@ func (z *sizer) prepare() error {
 	if err != nil {
 		return err
 	}
-	z.base, z.packed = base, map[string]float64{}
+	z.base, z.packed, z.simulated = base, map[string]float64{}, map[simulation]*simulated{}
+	z.deployments, z.pairs = map[string]*deployment{}, map[setting]*shape{}
 	model, err := build.ModelOf(base)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (z *sizer) prepare() error {
 	}
 	z.grid = newGrid(s.Rate.Min, s.Rate.Max)
 	if s.Rate.At > 0 {
-		z.grid = newGrid(s.Rate.At, reachAbove*s.Rate.At)
+		z.grid = newGridAround(s.Rate.At, 2*s.Rate.At, 3*s.Rate.At)
 	}
 	z.shapeAll()
 	z.describe()
@@ -142,12 +142,22 @@ func (z *sizer) scout() error {
 	if x.work.prompts == 0 {
 		return fmt.Errorf("scenario %q: no request is served by %s; see decodesim run", z.base.Name, z.all[0].is.Name)
 	}
+	z.sample = x
+	if z.grid.at > 0 {
+		z.all = nil // the search says which there are
+		return nil
+	}
 	for _, d := range z.all {
-		d.bound, d.narrow = d.perfect(&x.work, d.replicas, false)
-		d.bound /= x.each
-		z.out.RooflineLimitPerS = max(z.out.RooflineLimitPerS, d.bound)
+		z.pack(d)
 	}
 	return nil
+}
+
+// pack bounds d by its roofline limit.
+func (z *sizer) pack(d *deployment) {
+	d.bound, d.narrow = d.perfect(&z.sample.work, d.replicas, false)
+	d.bound /= z.sample.each
+	z.out.RooflineLimitPerS = max(z.out.RooflineLimitPerS, d.bound)
 }
 
 // most returns the deployments of the last round, the one that sustains most first.

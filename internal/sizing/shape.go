@@ -6,12 +6,12 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/load"
-	"github.com/decodesim/decodesim/internal/run"
 )
 
 // shape is what a deployment repeats: one replica of each of its pools.
@@ -21,6 +21,7 @@ type shape struct {
 	several   bool              // GPUs are searched, so that names say which
 	scenario  *configs.Scenario // with one replica in each pool
 	load      *load.Load        // of the study, as every shape has it
+	once      sync.Once         // of a shape that is built when it is asked for
 	refused   string            // why there can be no such deployment; empty: there can
 	packing   []packing         // by pool
 	gpus      []int             // of a replica, by pool
@@ -38,11 +39,19 @@ type setting struct {
 // shapeAll builds one replica of every shape. One that cannot be is kept, with the reason.
 func (z *sizer) shapeAll() {
 	for _, topology := range z.study.Search.Topology {
+		if z.study.Rate.At > 0 && topology == configs.Disaggregated {
+			z.shapes = append(z.shapes, z.likePairs()...)
+			continue
+		}
 		for _, c := range z.settings(topology) {
 			z.shapes = append(z.shapes, z.newShape(topology, c))
 		}
 	}
-	run.Each(len(z.shapes), func(i int) { z.tryShape(z.shapes[i]) })
+	_ = z.over(len(z.shapes), "", func(i int) error {
+		s := z.shapes[i]
+		s.once.Do(func() { z.tryShape(s) })
+		return nil
+	})
 	for _, s := range z.shapes {
 		z.load = cmp.Or(z.load, s.load)
 	}

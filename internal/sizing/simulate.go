@@ -3,9 +3,11 @@ package sizing
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -40,8 +42,41 @@ const (
 	portrait              // and what its steps are made of
 )
 
-// simulate runs d at a step of the grid.
+// simulate runs d at a step of the grid, if no other part of the search has done so yet.
 func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, purpose style) (outcome, error) {
+	if z.load.Kind == load.Trace {
+		requests, seed = 0, z.base.Seed // it is replayed whole, and under every seed alike
+	}
+	key := simulation{d.is.Name, step, requests, seed, purpose}
+	z.mu.Lock()
+	s := z.simulated[key]
+	if s == nil {
+		s = &simulated{}
+		z.simulated[key] = s
+	}
+	z.mu.Unlock()
+	s.once.Do(func() { s.outcome, s.err = z.run(d, step, requests, seed, purpose) })
+	return s.outcome, s.err
+}
+
+// simulation names a run of a search, and simulated is what it came to.
+type (
+	simulation struct {
+		name     string
+		step     int
+		requests int64
+		seed     uint64
+		purpose  style
+	}
+	simulated struct {
+		once sync.Once
+		outcome
+		err error
+	}
+)
+
+// run runs d at a step of the grid.
+func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpose style) (outcome, error) {
 	x := outcome{step: step, rate: z.grid.rate(step)}
 	if err := z.ctx.Err(); err != nil {
 		return x, err
@@ -66,7 +101,7 @@ func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, p
 		return x, z.ctx.Err()
 	case err != nil:
 		return x, fmt.Errorf("%s: %w", d.is.Name, err)
-	case j.broken():
+	case j.broken() && purpose == verdict:
 		return x, nil
 	case b.SourceErr() != nil:
 		return x, b.SourceErr()

@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/decodesim/decodesim/configs"
@@ -187,6 +188,14 @@ type sizer struct {
 	packed  map[string]float64 // by topology and narrowest pool: the share of the roofline limit that was sustained
 	runs    atomic.Int64
 	out     *Sizing
+
+	sample   outcome   // of a first run: what requests ask for
+	families []*family // where a rate must be sustained
+
+	mu          sync.Mutex // of what follows, and of what deployments keep of their runs
+	simulated   map[simulation]*simulated
+	deployments map[string]*deployment // by name
+	pairs       map[setting]*shape
 }
 
 // Search searches what the study asks for, over all cores; the answer depends on the study alone. It also returns the
