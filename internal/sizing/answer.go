@@ -23,13 +23,22 @@ func WriteText(w io.Writer, s *Sizing) error {
 	t.Heading(fmt.Sprintf("%s · %s", s.Caption(), sloWords(&s.SLO)))
 	t.Line(searchWords(s))
 	t.Blank()
-	if s.Best == nil {
-		t.Line(fmt.Sprintf("no deployment sustains %s requests/s%s", text.Significant(s.RateMinPerS), packedOnly(s)))
-	} else {
+	switch {
+	case s.Failure != nil:
+		failureLines(t, s)
+	case s.Best == nil:
+		t.Line(fmt.Sprintf("no deployment sustains %s %s%s", text.Significant(s.RateMinPerS), s.unit(),
+			packedOnly(s, s.RateMinPerS)))
+	default:
 		for _, sentence := range sentences(s) {
 			t.Line(sentence)
 		}
 		t.Blank()
+		if s.AtPerS > 0 {
+			rowTables(t, s)
+			t.Blank()
+			t.Line("the cheapest of all, at the most that each sustains")
+		}
 		finalistsTable(t, s)
 		t.Blank()
 		if len(s.Best.Rules) > 0 {
@@ -53,8 +62,11 @@ func WriteText(w io.Writer, s *Sizing) error {
 
 // Caption names a search on everything that shows it.
 func (s *Sizing) Caption() text.Caption {
-	return text.Caption{Scenario: s.Study, Model: s.Model, Hardware: fmt.Sprintf("up to %d × %s", s.GPUsMax, s.GPU),
-		Seed: &s.Seeds[0]}
+	hardware := s.GPU
+	if s.GPUsMax > 0 {
+		hardware = fmt.Sprintf("up to %d × %s", s.GPUsMax, s.GPU)
+	}
+	return text.Caption{Scenario: s.Study, Model: s.Model, Hardware: hardware, Seed: &s.Seeds[0]}
 }
 
 // sloWords says what must be kept.
@@ -96,8 +108,8 @@ func searchWords(s *Sizing) string {
 }
 
 // packedOnly says how far even the roofline limit goes.
-func packedOnly(s *Sizing) string {
-	if s.RooflineLimitPerS < s.RateMinPerS {
+func packedOnly(s *Sizing, ratePerS float64) string {
+	if s.RooflineLimitPerS < ratePerS {
 		return "; the roofline limit of the best is " + text.Significant(s.RooflineLimitPerS)
 	}
 	return ", although the roofline limit is " + text.Significant(s.RooflineLimitPerS)

@@ -27,26 +27,42 @@ func (z *sizer) cheapest() ([]*deployment, error) {
 		families = append(families, some...)
 	}
 	z.families = families
-	var found []*deployment
+	found := cheapestOfAll(families)
+	wide := make([]*deployment, len(found))
+	err := z.over(len(found), "margins", func(i int) (err error) {
+		wide[i], err = z.widest(found[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range families {
+		if i := slices.Index(found, f.best); i >= 0 && f.best != nil {
+			f.best = wide[i]
+		}
+	}
+	slices.SortStableFunc(wide, func(a, b *deployment) int {
+		return cmp.Or(cheaper(a, b), cmp.Compare(b.capacity, a.capacity))
+	})
+	return wide[:min(len(wide), lastRound)], err
+}
+
+// cheapestOfAll returns the cheapest deployments, and that of each kind of GPU.
+func cheapestOfAll(families []*family) (found []*deployment) {
 	for _, f := range families {
 		if f.best != nil && !slices.Contains(found, f.best) {
 			found = append(found, f.best)
 		}
 	}
 	slices.SortStableFunc(found, cheaper)
-	found = found[:min(len(found), widened)]
-	err := z.over(len(found), "margins", func(i int) (err error) {
-		found[i], err = z.widest(found[i])
-		return err
-	})
-	slices.SortStableFunc(found, func(a, b *deployment) int {
-		return cmp.Or(cheaper(a, b), cmp.Compare(b.capacity, a.capacity))
-	})
-	return found[:min(len(found), lastRound)], err
+	found = found[:min(len(found), lastRound)]
+	for _, f := range leadersOf(families) {
+		if !slices.Contains(found, f.best) {
+			found = append(found, f.best)
+		}
+	}
+	return found
 }
-
-// widened is how many of the cheapest deployments are tried under other batch limits too.
-const widened = 8
 
 // widest returns d under the batch limits that sustain most, found as the second round does.
 func (z *sizer) widest(d *deployment) (*deployment, error) {

@@ -48,8 +48,16 @@ func (z *sizer) conclude(finalists []*deployment) error {
 	if len(all) > 1 && !slices.Contains(all[1].rates, 0) {
 		z.out.Lead = leadOf(all[0], all[1])
 	}
+	if err := z.rows(); err != nil {
+		return err
+	}
 	if err := z.draw(finalists); err != nil {
 		return err
+	}
+	if len(all) == 0 {
+		if err := z.fail(); err != nil {
+			return err
+		}
 	}
 	z.list()
 	z.out.Simulations = z.runs.Load()

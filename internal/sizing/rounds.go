@@ -93,6 +93,7 @@ func (z *sizer) describe() {
 	}
 	z.out.Rounds = make([]int, len(z.out.Requests))
 	if z.load != nil {
+		z.out.Unit = z.load.Unit()
 		z.out.Notes = append(z.out.Notes, z.load.Covers())
 	}
 	if len(z.base.Workload.Classes) > 0 {

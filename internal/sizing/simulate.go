@@ -9,6 +9,7 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -26,7 +27,9 @@ type outcome struct {
 	speed      float64 // tokens/s of the median request
 	ttft, tpot Percentile
 	rules      []metrics.Verdict
-	missed     [3]float64 // shares of requests over each limit: TTFT, TPOT, E2E
+	verdicts   []metrics.Verdict // of the limits as a rule, of the rules, and of waits for a transfer
+	within     float64           // the least of the shares within the limits, as a share of what is asked for
+	missed     [3]float64        // shares of requests over each limit: TTFT, TPOT, E2E
 	refused    float64
 	busy       []float64 // busy share by pool
 	work       work
@@ -109,6 +112,9 @@ func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpos
 		return x, nil // a load that takes longer than the clock is not sustained
 	}
 	x.fill(j, c, &z.slo)
+	if x.verdicts != nil && d.disaggregates() {
+		x.transferred(j, &z.slo)
+	}
 	x.each = b.Requests / b.SpanS / x.rate
 	x.perfect, _ = d.perfect(&x.work, d.replicas, true)
 	x.carried = x.carried && x.rate*x.each <= x.perfect // more than can be done was done only as long as the run was short
@@ -127,6 +133,7 @@ func (x *outcome) fill(j *judge, c *sim.Cluster, o *objective) {
 	x.attainment = float64(j.Attained) / n
 	x.rules = j.Verdicts()[:len(o.rules)]
 	x.carried = x.attainment >= share-1e-12 && !slices.ContainsFunc(x.rules, broken)
+	x.judged(j, o)
 	x.goodput, x.throughput = x.attainment*x.rate, float64(j.Recorded)/span
 	x.ttft = Percentile{j.TTFT.QuantileS(0.5), j.TTFT.QuantileS(share)}
 	if j.TPOT.N() > 0 {
@@ -149,6 +156,92 @@ func (x *outcome) fill(j *judge, c *sim.Cluster, o *objective) {
 		x.busy = append(x.busy, t.BusyS/max(t.UpS, 1e-12))
 	}
 	x.bound = j.Bound()
+}
+
+// judged says what became of every rule, the limits among them, and how near the worst of them is.
+func (x *outcome) judged(j *judge, o *objective) {
+	x.within = 1
+	if r := o.shareRule(); r != nil {
+		x.verdicts = append(x.verdicts, r.Judge(x.attainment))
+		x.within = min(1, x.attainment/o.share)
+	}
+	for i := range x.rules {
+		v, r := &x.rules[i], &o.rules[i]
+		x.verdicts = append(x.verdicts, *v)
+		share := min(1, v.Value/v.Limit)
+		if !v.Share {
+			share = min(1, v.Limit/v.Value)
+			if t := r.Terms[0]; t.At > 0 {
+				share = min(1, shareWithin(j.hist(t.Metric), t.Limit.Seconds())/(float64(t.At)/100))
+			}
+		}
+		if !v.Met {
+			x.within = min(x.within, share)
+		}
+	}
+}
+
+// hist returns the distribution of a latency.
+func (j *judge) hist(m metrics.Metric) *metrics.Hist {
+	return [...]*metrics.Hist{&j.TTFT, &j.ITL, &j.TPOT, &j.E2E, &j.Queue}[m]
+}
+
+func shareWithin(h *metrics.Hist, limitS float64) float64 {
+	if h.N() == 0 {
+		return 1
+	}
+	return 1 - above(h, limitS)/float64(h.N())
+}
+
+// transferred holds the wait for the second token to the limit of the first, where the SLO has a limit on the gaps of
+// all requests and none on those of one. A decode pool that cannot keep up lets every request wait once, after its
+// first token: one long gap among hundreds, which neither TTFT nor a percentile of pooled gaps shows.
+func (x *outcome) transferred(j *judge, o *objective) {
+	r, at := o.transferRule()
+	if r == nil {
+		return
+	}
+	h := &j.Stalls[metrics.Transferred]
+	v := metrics.Verdict{Rule: "gap at the KV transfer " + at.String() + " <= " + text.Limit(r.Limit.Seconds()),
+		Limit: r.Limit.Seconds(), Met: true}
+	if h.N() > 0 {
+		v.Value = h.QuantileS(float64(at) / 100)
+		v.Met = v.Value <= v.Limit
+	}
+	v.Margin = (v.Limit - v.Value) / v.Limit
+	x.verdicts = append(x.verdicts, v)
+	x.carried = x.carried && v.Met
+	if !v.Met {
+		x.within = min(x.within, shareWithin(h, v.Limit)/(float64(at)/100))
+	}
+}
+
+// transferRule returns the limit on the wait for a transfer and the percentile that it is about; nil: there is none.
+func (o *objective) transferRule() (limit *metrics.Term, at metrics.Statistic) {
+	if o.limits.TPOT > 0 || o.limits.E2E > 0 {
+		return nil, 0
+	}
+	for i := range o.rules {
+		for k := range o.rules[i].Terms {
+			switch t := &o.rules[i].Terms[k]; t.Metric {
+			case metrics.RuleTPOT, metrics.RuleE2E:
+				return nil, 0
+			case metrics.RuleITL:
+				at = max(at, t.At)
+			case metrics.RuleTTFT:
+				if limit == nil || t.Limit > limit.Limit {
+					limit = t
+				}
+			}
+		}
+	}
+	if limit == nil && o.limits.TTFT > 0 {
+		limit = &metrics.Term{Metric: metrics.RuleTTFT, Limit: o.limits.TTFT}
+	}
+	if at <= 0 {
+		return nil, 0
+	}
+	return limit, at
 }
 
 // above counts the samples over a limit, to the width of a bucket.

@@ -26,6 +26,7 @@ type Sizing struct {
 
 	GPUsMax     int        `json:"gpus_max"` // of the budget
 	AtPerS      float64    `json:"at_per_s,omitempty"`
+	Unit        string     `json:"unit"`           // of rates: requests/s or sessions/s
 	RateMinPerS float64    `json:"rate_min_per_s"` // of the rates that were tried
 	RateMaxPerS float64    `json:"rate_max_per_s"`
 	Resolution  float64    `json:"resolution"` // of a capacity: the next rate over it, less 1
@@ -38,6 +39,9 @@ type Sizing struct {
 	Finalists   []Finalist `json:"finalists"`
 	// of the best over the second; null: there is none, or under some seed it sustains nothing
 	Lead *Lead `json:"lead"`
+
+	Rows    []Row    `json:"rows"`    // where a rate is asked for: the cheapest of each kind
+	Failure *Failure `json:"failure"` // null: something sustains the lowest rate
 
 	// of the best packed deployment: no other sustains more
 	RooflineLimitPerS float64         `json:"perfect_packing_per_s"`

@@ -1,0 +1,143 @@
+package sizing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// Failure is why nothing sustains the lowest rate: what came nearest to it, and what nobody tried.
+type Failure struct {
+	RatePerS   float64           `json:"rate_per_s"`
+	Nearest    Deployment        `json:"nearest"`
+	Attainment float64           `json:"attainment"` // of the rule that it misses most: the share within its limit
+	SLO        []metrics.Verdict `json:"slo"`
+	Broke      string            `json:"broke"`     // the rule that it misses most
+	NotTried   []string          `json:"not_tried"` // which might change the answer
+}
+
+// fail explains that nothing sustains the lowest rate.
+func (z *sizer) fail() error {
+	nearest, err := z.nearest()
+	if err != nil || nearest == nil {
+		return err
+	}
+	f := &Failure{RatePerS: nearest.rate, Nearest: nearest.is, Attainment: nearest.within, SLO: nearest.verdicts,
+		NotTried: z.notTried()}
+	if i := worst(nearest.verdicts); i >= 0 {
+		f.Broke = nearest.verdicts[i].Rule
+	}
+	z.out.Failure = f
+	return nil
+}
+
+// failuresMax bounds the deployments that are looked at for the nearest to an answer.
+const failuresMax = 32
+
+// nearest returns what comes nearest to the lowest rate.
+func (z *sizer) nearest() (*attempt, error) {
+	var all []*attempt
+	for _, f := range z.families {
+		if f.failed != nil {
+			all = append(all, f.failed)
+		}
+	}
+	if z.grid.at == 0 || len(all) == 0 {
+		order := slices.Clone(z.all)
+		slices.SortStableFunc(order, func(a, b *deployment) int { return cmp.Compare(b.bound, a.bound) })
+		order = order[:min(len(order), failuresMax)]
+		all = make([]*attempt, len(order))
+		err := z.over(len(order), "what comes nearest", func(i int) error {
+			x, err := z.simulate(order[i], z.grid.asked, rounds(z.study.Requests)[0].requests, z.base.Seed, whole)
+			all[i] = &attempt{order[i], x}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return slices.MaxFunc(all, func(a, b *attempt) int { return cmp.Compare(a.within, b.within) }), nil
+}
+
+// worst returns the index of the rule that is furthest outside its limit; −1: all hold.
+func worst(verdicts []metrics.Verdict) int {
+	at := -1
+	for i := range verdicts {
+		if v := &verdicts[i]; !v.Met && (at < 0 || !(v.Margin >= verdicts[at].Margin)) {
+			at = i
+		}
+	}
+	return at
+}
+
+// whyNone says why no deployment of a family sustains the rate.
+func (z *sizer) whyNone(f *family) string {
+	switch {
+	case f.failed == nil && f.least > 0:
+		return fmt.Sprintf("at least %s by its roofline limit, more than the budget", text.Counted(f.least, "GPU"))
+	case f.failed == nil:
+		return "no number of replicas within the budget"
+	}
+	if i := worst(f.failed.verdicts); i >= 0 {
+		v := &f.failed.verdicts[i]
+		return fmt.Sprintf("%s is %s on %s", v.Rule, report.RuleValue(v), text.Counted(f.failed.is.GPUs, "GPU"))
+	}
+	return fmt.Sprintf("short runs that it sustains are not confirmed by whole ones on %s",
+		text.Counted(f.failed.is.GPUs, "GPU"))
+}
+
+// notTried lists what the search left out and might have changed its answer.
+func (z *sizer) notTried() (all []string) {
+	q := &z.study.Search
+	for _, topology := range []string{configs.Colocated, configs.Disaggregated} {
+		if !z.searches(topology) {
+			all = append(all, topology+" deployments")
+		}
+	}
+	if b := &z.study.Budget; b.GPUs > 0 || b.USDPerHour > 0 {
+		all = append(all, "a larger budget")
+	}
+	all = append(all, "GPUs other than "+z.out.GPU)
+	if !q.Parallel.Auto() {
+		all = append(all, "layouts other than "+strings.Join(z.layoutNames(), ", "))
+	}
+	for _, of := range []struct {
+		name string
+		list []int
+	}{{"max_num_seqs", q.MaxNumSeqs}, {"max_num_batched_tokens", q.MaxNumBatchedTokens}} {
+		if len(of.list) < 2 {
+			all = append(all, "other "+of.name)
+		}
+	}
+	if z.base.KVCache == "" {
+		all = append(all, "a KV cache of fp8")
+	}
+	if !z.base.Speculation.On() {
+		all = append(all, "speculation")
+	}
+	return append(all, "other engines than "+z.base.Pools[0].Engine)
+}
+
+// layoutNames returns the layouts that were searched, each once.
+func (z *sizer) layoutNames() (names []string) {
+	for _, s := range z.shapes {
+		if s.refused != "" {
+			continue
+		}
+		for i := range s.scenario.Pools {
+			if name := configs.LayoutOf(&s.scenario.Pools[i]).String(); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
