@@ -41,7 +41,7 @@ func WriteText(w io.Writer, s *Sizing) error {
 		}
 		finalistsTable(t, s)
 		t.Blank()
-		if len(s.Best.Rules) > 0 {
+		if len(s.Best.Rules) > 0 && s.AtPerS == 0 {
 			t.Table(report.RuleRows(s.Best.Rules))
 			t.Blank()
 		}
@@ -118,18 +118,18 @@ func packedOnly(s *Sizing, ratePerS float64) string {
 // sentences say which deployment, how sure that is and how far it is from what is possible.
 func sentences(s *Sizing) []string {
 	b := s.Best
-	sustains := text.Significant(b.CapacityPerS) + " requests/s" + spreadWords(b.Interval, 1, "")
+	sustains := text.Significant(b.CapacityPerS) + " " + s.unit() + spreadWords(b.Interval, 1, "")
 	if b.AtLeast {
-		sustains = "at least " + text.Significant(b.CapacityPerS) + " requests/s, the most that was tried"
+		sustains = "at least " + text.Significant(b.CapacityPerS) + " " + s.unit() + ", the most that was tried"
 	}
 	cost := ""
 	if b.USDPerHour > 0 {
 		cost = fmt.Sprintf(", %s per hour", text.USD(b.USDPerHour))
 	}
-	all := []string{fmt.Sprintf("%s on %d × %s%s sustains %s.", b.Name, b.GPUs, s.GPU, cost, sustains)}
+	all := []string{fmt.Sprintf("%s on %s%s sustains %s.", b.Name, b.hardware(), cost, sustains)}
 	if s.AtPerS > 0 {
-		all[0] = fmt.Sprintf("%s on %d × %s%s is the cheapest that sustains %s requests/s: its SLO breaks at %s.", b.Name,
-			b.GPUs, s.GPU, cost, text.Short(s.AtPerS), sustains)
+		all[0] = fmt.Sprintf("%s on %s%s is the cheapest that sustains %s %s: its SLO breaks at %s.", b.Name,
+			b.hardware(), cost, text.Short(s.AtPerS), s.unit(), sustains)
 		all = append(all, fmt.Sprintf("Margin: %s more rate%s.", text.Percent(float64(b.Margin)), marginSpread(s, b)))
 	}
 	all = append(

@@ -25,8 +25,8 @@ func toySizing() *Sizing {
 		return Deployment{Name: name, Topology: topology, Split: split, GPUs: gpus, USDPerHour: 4 * float64(gpus),
 			Pools: pools}
 	}
-	prefill, decode := Pool{Role: "prefill", Replicas: 1, GPUs: 2, TensorParallel: 2},
-		Pool{Role: "decode", Replicas: 3, GPUs: 6, TensorParallel: 2}
+	prefill, decode := Pool{Role: "prefill", Replicas: 1, GPUs: 2, GPU: "h100-sxm", TensorParallel: 2},
+		Pool{Role: "decode", Replicas: 3, GPUs: 6, GPU: "h100-sxm", TensorParallel: 2}
 	best := Finalist{
 		Deployment: deployment("1P3D tp2", "1P3D", 8, prefill, decode), CapacityPerS: 20,
 		Interval:          &stats.Interval{Low: 19, High: 21, N: 5},
@@ -36,7 +36,8 @@ func toySizing() *Sizing {
 			Utilization: []float64{0.9, 0.5}, Of: "memory"},
 	}
 	second := best
-	second.Deployment = deployment("4 × tp2", "", 8, Pool{Role: "serve", Replicas: 4, GPUs: 8, TensorParallel: 2})
+	second.Deployment = deployment("4 × tp2", "", 8,
+		Pool{Role: "serve", Replicas: 4, GPUs: 8, GPU: "h100-sxm", TensorParallel: 2})
 	second.CapacityPerS, second.Limit.Utilization, second.Limit.TPOTMissed = 19, []float64{1}, 0.2
 	return &Sizing{
 		Study: "toy", Model: "llama", GPU: "h100-sxm", Seeds: []uint64{1, 2, 3, 4, 5}, GPUsMax: 8, Simulations: 99,

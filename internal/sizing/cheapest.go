@@ -118,7 +118,8 @@ func (z *sizer) siblings(s *shape) (all []*shape) {
 				other = z.pair(&half{replica: replica{c.prefillGPU, c.prefillLayout}, limit: tokens},
 					&half{replica: replica{c.gpu, c.layout}, limit: seqs})
 			} else {
-				other = z.shapes[slices.IndexFunc(z.shapes, func(o *shape) bool { return o.topology == s.topology && o.setting == c })]
+				same := func(o *shape) bool { return o.topology == s.topology && o.setting == c }
+				other = z.shapes[slices.IndexFunc(z.shapes, same)]
 			}
 			if other.refused == "" {
 				all = append(all, other)

@@ -86,8 +86,8 @@ func (z *sizer) note(d *deployment, round int, x *outcome) {
 	d.carried = append(d.carried, *x)
 }
 
-// replicasMax returns the largest number of replicas of a colocated shape that is worth a try: what the budget takes, or where
-// there is none so many that each is nearly idle.
+// replicasMax returns the largest number of replicas of a colocated shape that is worth a try: what the budget takes,
+// or where there is none so many that each is nearly idle.
 func (z *sizer) replicasMax(s *shape, least int) (int, error) {
 	if b := &z.study.Budget; b.GPUs == 0 && b.USDPerHour == 0 {
 		return max(1, min(gpusMax/s.gpus[0], idleTimes*least)), nil

@@ -82,7 +82,10 @@ func (z *sizer) near(d *deployment, step int) (x outcome, err error) {
 
 // collect lists the deployments that the search for the cheapest looked at, the cheapest first.
 func (z *sizer) collect() {
-	z.all = slices.Collect(maps.Values(z.deployments))
+	z.all = slices.DeleteFunc(slices.Collect(maps.Values(z.deployments)), func(d *deployment) bool {
+		fits, err := z.fitsBudget(d)
+		return err != nil || !fits
+	})
 	slices.SortFunc(z.all, func(a, b *deployment) int {
 		return cmp.Or(cheaper(a, b), strings.Compare(a.is.Name, b.is.Name))
 	})

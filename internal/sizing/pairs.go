@@ -27,8 +27,8 @@ type pairing struct {
 }
 
 // disaggregated searches the replicas that each family of two pools needs. The search is by halves: how many prefill
-// replicas of a kind, beside plenty that decode, and the reverse. Then pairs are tried in the order of what they cost at
-// least, each with a replica more of either pool where it fails, so that the first that sustains the rate is the
+// replicas of a kind, beside plenty that decode, and the reverse. Then pairs are tried in the order of what they cost
+// at least, each with a replica more of either pool where it fails, so that the first that sustains the rate is the
 // cheapest.
 func (z *sizer) disaggregated() ([]*family, error) {
 	p := &pairing{sizer: z}
@@ -130,10 +130,26 @@ func (p *pairing) refer() (ok bool, err error) {
 			}
 		}
 	}
-	if best[0] == 0 || best[1] == 0 {
+	if best[0] == 0 || best[1] == 0 || !p.withinReach() {
 		return false, nil
 	}
 	return true, p.makePlenty(best)
+}
+
+// withinReach reports whether the roofline limits leave any pair within the budget.
+func (p *pairing) withinReach() bool {
+	most := p.out.GPUsMax
+	if most == 0 {
+		most = gpusMax
+	}
+	least := [2]int{math.MaxInt / 2, math.MaxInt / 2}
+	for pool, all := range [][]*half{p.prefills, p.decodes} {
+		for _, h := range all {
+			s := p.likePair(h.replica)
+			least[pool] = min(least[pool], s.gpus[pool]*p.replicasAt(s.poolLimits(&p.sample.work, false)[pool]))
+		}
+	}
+	return least[0]+least[1] <= most
 }
 
 // times what the roofline limit asks for is plenty, first at the one and then at the other.

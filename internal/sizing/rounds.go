@@ -158,7 +158,9 @@ func (z *sizer) scout() error {
 func (z *sizer) pack(d *deployment) {
 	d.bound, d.narrow = d.perfect(&z.sample.work, d.replicas, false)
 	d.bound /= z.sample.each
-	z.out.RooflineLimitPerS = max(z.out.RooflineLimitPerS, d.bound)
+	if fits, err := z.fitsBudget(d); fits && err == nil { // what stands in for plenty of a pool may be beyond it
+		z.out.RooflineLimitPerS = max(z.out.RooflineLimitPerS, d.bound)
+	}
 }
 
 // most returns the deployments of the last round, the one that sustains most first.

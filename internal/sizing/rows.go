@@ -39,21 +39,21 @@ type More struct {
 
 // rows fills the cheapest deployment of each family, and what becomes of more load.
 func (z *sizer) rows() error {
-	var shown []*family
+	var printed []*family
 	for _, f := range z.families {
 		if f.redundant(z.families) {
 			continue
 		}
-		shown = append(shown, f)
+		printed = append(printed, f)
 	}
-	slices.SortStableFunc(shown, func(a, b *family) int {
+	slices.SortStableFunc(printed, func(a, b *family) int {
 		return cmp.Or(cmp.Compare(len(a.gpus), len(b.gpus)), cmp.Compare(a.gpuNames(), b.gpuNames()),
 			cmp.Compare(a.topology, b.topology), orderOf(a, b))
 	})
 	leaders := leadersOf(z.families)
-	all := make([]Row, len(shown))
-	err := z.over(len(shown), "answer", func(i int) (err error) {
-		f := shown[i]
+	all := make([]Row, len(printed))
+	err := z.over(len(printed), "answer", func(i int) (err error) {
+		f := printed[i]
 		all[i], err = z.row(f, slices.ContainsFunc(leaders, func(l *family) bool { return l.best == f.best }))
 		return err
 	})

@@ -31,7 +31,12 @@ func rowTables(t *text.Page, s *Sizing) {
 	}
 	if len(s.Rows) > 0 {
 		t.Line("the cheapest of each topology and layout")
-		t.Table(layoutRows(s.Rows, notes), 0, 1)
+		table, left := layoutRows(s.Rows, notes)
+		t.Table(table, 0, 1)
+		if left > 0 {
+			t.Line(fmt.Sprintf("%s of more than %d times the GPUs of the cheapest on the same kind: see rows of --json",
+				text.Counted(left, "layout"), layoutsTimesMax))
+		}
 	}
 	whyLines(t, s.Rows)
 	for i, warning := range notes {
@@ -80,14 +85,11 @@ func marks(warnings, notes []string) string {
 
 // leaderRows are a table of the cheapest deployments by kind of GPU.
 func leaderRows(leaders []*Row, notes []string) [][]string {
-	head := []string{"", "GPUs", "per hour", "$/M tokens"}
-	for _, rule := range rulesOf(leaders) {
-		head = append(head, rule)
-	}
+	rules := rulesOf(leaders)
+	head := slices.Concat([]string{"", "seqs", "tokens", "GPUs", "per hour", "$/M tokens"}, rules)
 	rows := [][]string{append(head, "margin", "at 2 ×", "at 3 ×", "warnings")}
 	for _, r := range leaders {
-		cells := append([]string{r.Name}, r.costs()...)
-		cells = append(cells, r.values(rulesOf(leaders))...)
+		cells := slices.Concat([]string{r.short()}, r.limits(), r.costs(), r.values(rules))
 		cells = append(cells, text.SignedPercent(100*float64(r.Margin)))
 		for i := range r.More {
 			cells = append(cells, r.More[i].needs())
@@ -95,6 +97,34 @@ func leaderRows(leaders []*Row, notes []string) [][]string {
 		rows = append(rows, append(cells, marks(r.Warnings, notes)))
 	}
 	return rows
+}
+
+// short is the name of a deployment without its batch limits.
+func (d *Deployment) short() string {
+	name, _, _ := strings.Cut(d.Name, ", seqs ")
+	name, _, _ = strings.Cut(name, ", tokens ")
+	return name
+}
+
+// limits are the cells of max_num_seqs of the pool that decodes and max_num_batched_tokens of the one that prefills.
+func (d *Deployment) limits() []string {
+	return []string{text.Count(d.Pools[len(d.Pools)-1].MaxNumSeqs), text.Count(d.Pools[0].MaxNumBatchedTokens)}
+}
+
+// hardware says which GPUs a deployment takes: 13 × mi300x, or 10 × mi300x + 2 × b200-sxm.
+func (d *Deployment) hardware() string {
+	var kinds, words []string
+	count := map[string]int{}
+	for _, p := range d.Pools {
+		if count[p.GPU] == 0 {
+			kinds = append(kinds, p.GPU)
+		}
+		count[p.GPU] += p.GPUs
+	}
+	for _, kind := range kinds {
+		words = append(words, fmt.Sprintf("%d × %s", count[kind], kind))
+	}
+	return strings.Join(words, " + ")
 }
 
 // needs says how many GPUs a multiple of the load takes.
@@ -148,17 +178,17 @@ func moreLines(t *text.Page, s *Sizing, r *Row) {
 		line := fmt.Sprintf("at %d ×, %s %s: ", m.Times, text.Short(m.RatePerS), s.unit())
 		switch at := worst(m.SLO); {
 		case m.SLO == nil:
-			line += r.Name + " does not keep up"
+			line += r.short() + " does not keep up"
 		case at < 0:
-			line += r.Name + " sustains it as it is"
+			line += r.short() + " sustains it as it is"
 		default:
-			line += fmt.Sprintf("%s as it is breaks %q (%s)", r.Name, m.SLO[at].Rule, report.RuleValue(&m.SLO[at]))
+			line += fmt.Sprintf("%s as it is breaks %q (%s)", r.short(), m.SLO[at].Rule, report.RuleValue(&m.SLO[at]))
 		}
 		if m.Needs == nil {
 			t.Line(line + "; no number of replicas that was tried sustains it")
 			continue
 		}
-		line += fmt.Sprintf("; %s on %s sustains it", m.Needs.Name, text.Counted(m.Needs.GPUs, "GPU"))
+		line += fmt.Sprintf("; %s on %s sustains it", m.Needs.short(), text.Counted(m.Needs.GPUs, "GPU"))
 		if m.Needs.USDPerHour > 0 {
 			line += ", " + text.USD(m.Needs.USDPerHour) + " per hour"
 		}
@@ -166,24 +196,41 @@ func moreLines(t *text.Page, s *Sizing, r *Row) {
 	}
 }
 
-// layoutRows are a table of all rows that have a deployment.
-func layoutRows(all []Row, notes []string) [][]string {
-	var pointers []*Row
+// Rows of a table of layouts: all of them, or where these are many those that cost so many times the cheapest of
+// their GPU at most.
+const (
+	layoutsMany     = 16
+	layoutsTimesMax = 3
+)
+
+// layoutRows are a table of the rows that have a deployment, and how many are left out.
+func layoutRows(all []Row, notes []string) (table [][]string, left int) {
+	var printed []*Row
+	cheapest := map[string]*Row{}
 	for i := range all {
-		pointers = append(pointers, &all[i])
-	}
-	rules := rulesOf(pointers)
-	rows := [][]string{append(append([]string{"GPU", "deployment", "GPUs", "per hour", "$/M tokens"}, rules...),
-		"TTFT p50", "TPOT p50", "warnings")}
-	for _, r := range pointers {
+		r := &all[i]
 		if r.Name == "" {
 			continue
 		}
-		cells := append([]string{r.GPU, strings.ReplaceAll(r.Name, " "+r.GPU, "")}, r.costs()...)
-		cells = append(append(cells, r.values(rules)...), text.Duration(r.TTFTS.P50), text.Duration(r.TPOTS.P50))
+		printed = append(printed, r)
+		if best := cheapest[r.GPU]; best == nil || cheaperRow(r, best) < 0 {
+			cheapest[r.GPU] = r
+		}
+	}
+	if n := len(printed); n > layoutsMany {
+		printed = slices.DeleteFunc(printed, func(r *Row) bool { return r.GPUs > layoutsTimesMax*cheapest[r.GPU].GPUs })
+		left = n - len(printed)
+	}
+	rules := rulesOf(printed)
+	head := slices.Concat([]string{"GPU", "deployment", "seqs", "tokens", "GPUs", "per hour", "$/M tokens"}, rules)
+	rows := [][]string{append(head, "TTFT p50", "TPOT p50", "warnings")}
+	for _, r := range printed {
+		cells := slices.Concat([]string{r.GPU, strings.ReplaceAll(r.short(), " "+r.GPU, "")}, r.limits(), r.costs(),
+			r.values(rules))
+		cells = append(cells, text.Duration(r.TTFTS.P50), text.Duration(r.TPOTS.P50))
 		rows = append(rows, append(cells, marks(r.Warnings, notes)))
 	}
-	return rows
+	return rows, left
 }
 
 // whyLines say why some kinds have no row.
@@ -198,8 +245,8 @@ func whyLines(t *text.Page, rows []Row) {
 // failureLines say why nothing sustains the lowest rate.
 func failureLines(t *text.Page, s *Sizing) {
 	f := s.Failure
-	line := fmt.Sprintf("no deployment sustains %s %s%s", text.Significant(f.RatePerS), s.unit(), packedOnly(s, f.RatePerS))
-	t.Line(line)
+	t.Line(fmt.Sprintf("no deployment sustains %s %s%s", text.Significant(f.RatePerS), s.unit(),
+		packedOnly(s, f.RatePerS)))
 	if f.Broke == "" {
 		t.Line(fmt.Sprintf("%s on %s comes nearest.", f.Nearest.Name, text.Counted(f.Nearest.GPUs, "GPU")))
 	} else {
