@@ -1,12 +1,17 @@
 // Package sizing searches the deployment that serves a load best within a budget, or the cheapest that sustains a rate.
 //
 //	sizing.go     the answer
-//	rounds.go     the search, from many deployments to few; cheapest.go for a rate that must be sustained
-//	enumerate.go  the deployments that the budget allows, shape.go the replicas they are made of
+//	rounds.go     the search for the most, from many deployments to few
+//	cheapest.go   the search for a rate that must be sustained: families.go by topology, GPUs and layout,
+//	              pairs.go prefill and decode pools by halves; rows.go a row for each, and twice the load
+//	failure.go    why nothing sustains it
+//	enumerate.go  the deployments that the budget allows, settings.go what is varied,
+//	              shape.go the replicas they are made of
 //	packing.go    the roofline limit of each, which bounds the search
 //	capacity.go   the highest rate that one sustains; simulate.go one run of it, and
 //	              judge.go whether that meets the SLO
 //	conclude.go   the last round under every seed; frontier.go what the plots show
-//	answer.go     the answer for people, as CSV and as a page; figure.go goodput by split, and the frontier
+//	answer.go     the answer for people, as CSV and as a page; table.go its rows,
+//	              figure.go goodput by split, and the frontier
 //	files.go      what --out leaves
 package sizing
