@@ -100,4 +100,5 @@ func (*SLO) ShorthandKey() string { return "rules" }
 type Output struct {
 	RequestsCSV AutoBool `yaml:"requests_csv" doc:"auto: up to 100000 requests; or true, false"`
 	Attribution bool     `yaml:"attribution" doc:"what gaps between tokens are made of, by percentile"`
+	Intervals   bool     `yaml:"intervals" doc:"where the warm-up ended, 95 % intervals, and whether the answer depends on the length of the run"`
 }

@@ -75,6 +75,7 @@ func sections(t *text.Page, s *metrics.Summary) {
 			text.Significant(s.Load.OfferedPerS),
 			text.Significant(s.Load.ServedPerS)))
 	}
+	warmup(t, s)
 	r, swaps := &s.Requests, ""
 	for _, q := range s.Pools {
 		if q.Swaps > 0 {
@@ -109,7 +110,7 @@ func sections(t *text.Page, s *metrics.Summary) {
 				quantile(x.Time, x.Time.P50), quantile(x.Time, x.Time.P99)))
 	}
 	if s.SLO != nil {
-		t.Item("SLO", objective(s.SLO))
+		t.Item("SLO", objective(s.SLO, s.Steady))
 	}
 	if s.Cost != nil {
 		t.Item("cost", fmt.Sprintf("%s per hour, %s per million output tokens", text.USD(s.Cost.USDPerHour),
@@ -153,9 +154,9 @@ func caches(q *metrics.PoolResult, cached bool) string {
 	return said
 }
 
-func objective(o *metrics.SLO) string {
-	return fmt.Sprintf("%s: met by %s of the requests, goodput %s requests/s", limits(o), text.Percent(o.Attainment),
-		text.Significant(o.GoodputPerS))
+func objective(o *metrics.SLO, x *metrics.Steady) string {
+	return fmt.Sprintf("%s: met by %s of the requests%s, goodput %s requests/s", limits(o), text.Percent(o.Attainment),
+		attainment(x), text.Significant(o.GoodputPerS))
 }
 
 // limits says what a request must keep to count.

@@ -18,9 +18,11 @@ type Options struct {
 func Table(w io.Writer, s *metrics.Summary, c text.Caption, o Options) error {
 	t := text.NewPage(o.Colour)
 	t.Heading(c.String())
+	doubt(t, s)
 	t.Blank()
 	latencies(t, &s.Latency)
 	t.Blank()
+	intervals(t, s)
 	stream(t, s)
 	rules(t, s)
 	if sentence := BoundSentence(s); sentence != "" {

@@ -49,8 +49,8 @@ func table(w io.Writer, b *build.Built, r *Result, o report.Options) error {
 	if err := report.Table(&said, r.Summary, report.CaptionOf(r.Summary, b.Deployment.Model.Name), o); err != nil {
 		return err
 	}
-	heading, rest, _ := strings.Cut(said.String(), "\n")
-	_, err := io.WriteString(w, heading+"\n"+describe.Head(b)+rest)
+	heading, rest, _ := strings.Cut(said.String(), "\n\n")
+	_, err := io.WriteString(w, heading+"\n"+describe.Head(b)+"\n"+rest)
 	return err
 }
 

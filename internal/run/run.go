@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/steady"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/sim/metrics/views"
@@ -86,6 +87,9 @@ func Simulate(ctx context.Context, b *build.Built, o Options) (*Result, error) {
 		return nil, err
 	}
 	r.Summary = r.Recorder.Summary(b.Describe(o.Version, c.Totals().Arrived))
+	if b.Scenario.Output.Intervals {
+		r.Summary.Steady = steady.Of(&r.Recorder.Recorder, steadyOf(b))
+	}
 	if r.Sample != nil {
 		r.Summary.Stream = r.Sample.Streamed()
 	}
@@ -104,6 +108,9 @@ func (r *Result) record(config *sim.Config, b *build.Built, o Options) {
 	m.SeparateClasses(b.Classes())
 	if b.Scenario.Output.Attribution {
 		m.Attribution = new(metrics.Attribution)
+	}
+	if b.Scenario.Output.Intervals && notStationary(b.Scenario) == "" {
+		m.Series = metrics.NewSeries()
 	}
 	config.Sink = m
 	if stream := b.Wire().Stream(); o.Sample || !stream.Plain() {

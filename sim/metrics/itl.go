@@ -17,6 +17,9 @@ func (m *Recorder) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, toke
 	if tokens == 0 {
 		return
 	}
+	if m.Series != nil {
+		m.Series.run(start, g, n, uint64(tokens))
+	}
 	if start < m.Warmup {
 		m.afterWarmup(in, start, g, n, tokens)
 		return
@@ -53,6 +56,9 @@ func (m *Recorder) steps(in *sim.Instance, g *sim.Segment, n int, tokens uint64)
 // Paused implements sim.Sink: a step of g for sequences that prefill-only steps had paused since an instant.
 func (m *Recorder) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
 	gap := start.Sub(since) + g.First
+	if m.Series != nil {
+		m.Series.gap(start.Add(g.First), gap, uint64(tokens))
+	}
 	if start.Add(g.First) < m.Warmup {
 		return
 	}
@@ -69,6 +75,9 @@ func (m *Recorder) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segmen
 
 // Burst implements sim.Sink: tokens that came together with another one.
 func (m *Recorder) Burst(_ *sim.Instance, t sim.Time, tokens int) {
+	if m.Series != nil {
+		m.Series.gap(t, 0, uint64(tokens))
+	}
 	if t >= m.Warmup {
 		m.ITL.Add(0, uint64(tokens))
 		m.burst += int64(tokens)
@@ -77,10 +86,13 @@ func (m *Recorder) Burst(_ *sim.Instance, t sim.Time, tokens int) {
 
 // Gap implements sim.Sink: the first token of r after an interruption.
 func (m *Recorder) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
+	gap := t.Sub(r.Last)
+	if m.Series != nil {
+		m.Series.gap(t, gap, 1)
+	}
 	if t < m.Warmup {
 		return
 	}
-	gap := t.Sub(r.Last)
 	m.ITL.One(gap)
 	m.Stalls[stallOf[c]].One(gap)
 	if m.Attribution != nil {

@@ -26,6 +26,9 @@ type Recorder struct {
 	// Attribution breaks every gap of ITL down into its causes; nil: it does not, and costs nothing.
 	Attribution *Attribution
 
+	// Series keeps the run in order of time, warm-up included; nil: it does not, and costs nothing.
+	Series *Series
+
 	// Stalls has the gaps of ITL that were longer than a decode-only step, by the reason.
 	Stalls [NumStalls]Hist
 
@@ -43,7 +46,7 @@ type Recorder struct {
 	burst   int64 // gaps of zero between tokens that came together
 }
 
-// Limits is an SLO on the latencies of a request; 0: none.
+// Limits is an SLO on the latencies of a request, or these latencies; 0: none.
 type Limits struct{ TTFT, TPOT, E2E, Queue sim.Duration }
 
 // met reports whether a request is good. A request with a single token has no TPOT to miss, as in vllm bench serve.
@@ -55,6 +58,9 @@ func (l Limits) met(ttft, tpot, e2e, queue sim.Duration) bool {
 // First implements sim.Sink: it records TTFT and queue time.
 func (m *Recorder) First(r *sim.Request) {
 	m.LastToken = max(m.LastToken, r.First.Add(m.Egress))
+	if m.Series != nil {
+		m.Series.request(OfTTFT, r, r.First.Sub(r.Arrival)+m.Egress)
+	}
 	if r.First < m.Warmup {
 		return
 	}
@@ -71,6 +77,9 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	if m.Rows != nil {
 		m.Rows(r, at, o)
 	}
+	if m.Series != nil {
+		m.follow(r, at, o)
+	}
 	if o != sim.Completed {
 		if o != sim.Unfinished && r.Arrival >= m.Warmup {
 			m.Unserved++
@@ -85,18 +94,39 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 		return
 	}
 	m.Recorded++
-	e2e := at.Sub(r.Arrival) + m.Egress
-	m.E2E.One(e2e)
-	tpot := sim.Duration(0)
+	l := m.latenciesOf(r, at)
+	m.E2E.One(l.E2E)
 	if r.Emitted > 1 {
-		tpot = at.Sub(r.First) / sim.Duration(r.Emitted-1)
-		m.TPOT.One(tpot)
+		m.TPOT.One(l.TPOT)
 	}
-	ttft, queue := r.First.Sub(r.Arrival)+m.Egress, r.Admitted.Sub(r.Arrival)-m.Ingress
-	if m.SLO.met(ttft, tpot, e2e, queue) {
+	if m.SLO.met(l.TTFT, l.TPOT, l.E2E, l.Queue) {
 		m.Attained++
 	}
 	if m.Rules != nil {
-		m.countGood(ttft, tpot, e2e, queue)
+		m.countGood(l.TTFT, l.TPOT, l.E2E, l.Queue)
 	}
+}
+
+// latenciesOf returns what a limit may be set on, of a completed request; TPOT is 0 where there is one token only.
+func (m *Recorder) latenciesOf(r *sim.Request, at sim.Time) (l Limits) {
+	if r.Emitted > 1 {
+		l.TPOT = at.Sub(r.First) / sim.Duration(r.Emitted-1)
+	}
+	l.TTFT, l.E2E = r.First.Sub(r.Arrival)+m.Egress, at.Sub(r.Arrival)+m.Egress
+	l.Queue = r.Admitted.Sub(r.Arrival) - m.Ingress
+	return l
+}
+
+// follow records the end of a request in the series.
+func (m *Recorder) follow(r *sim.Request, at sim.Time, o sim.Outcome) {
+	good := false
+	if o == sim.Completed {
+		l := m.latenciesOf(r, at)
+		m.Series.request(OfE2E, r, l.E2E)
+		if r.Emitted > 1 {
+			m.Series.request(OfTPOT, r, l.TPOT)
+		}
+		good = m.SLO.met(l.TTFT, l.TPOT, l.E2E, l.Queue)
+	}
+	m.Series.ended(r, at, o, good)
 }

@@ -54,6 +54,9 @@ func (m *Recorder) empty() Recorder {
 	if m.Attribution != nil {
 		s.Attribution = new(Attribution)
 	}
+	if m.Series != nil {
+		s.Series = NewSeries()
+	}
 	return s
 }
 
@@ -69,6 +72,9 @@ func (m *Recorder) merge(o *Recorder) {
 	}
 	if m.Attribution != nil {
 		m.Attribution.merge(o.Attribution)
+	}
+	if m.Series != nil {
+		m.Series.merge(o.Series)
 	}
 	for i, n := range o.Outcomes {
 		m.Outcomes[i] += n

@@ -25,7 +25,8 @@ type Summary struct {
 	Transfers  *Transfers    `json:"transfers,omitempty"` // absent without KV transfers
 	Cost       *Cost         `json:"cost,omitempty"`      // absent if a GPU of the scenario has no price
 	Load       Load          `json:"load"`
-	Classes    []ClassResult `json:"classes,omitempty"` // absent without service classes
+	Steady     *Steady       `json:"stationarity,omitempty"` // absent where output.intervals is false
+	Classes    []ClassResult `json:"classes,omitempty"`      // absent without service classes
 	Warnings   []string      `json:"warnings"`
 }
 
