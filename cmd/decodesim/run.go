@@ -67,7 +67,8 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 	flags.StringSliceVar(&f.view, "view", nil,
 		"`TOOLS` in whose terms to print the run instead, repeatable or with commas: "+
 			strings.Join(views.Names(), " ")+"; with --out, also their result files")
-	flags.StringVar(&f.trace, "trace", "", "write what the replicas do, step by step, to `FILE`, for ui.perfetto.dev")
+	flags.StringVar(&f.trace, "trace", "",
+		"write what the replicas do, step by step, to `FILE`, for ui.perfetto.dev; gzip where its name ends in .gz")
 	flags.StringVar(&f.window, "trace-window", chrometrace.DefaultWindow, "`FROM:TO` of the run that --trace shows")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.MarkFlagFilename("trace", "json"))

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -43,6 +45,25 @@ func readTrace(t *testing.T, name string) (events []traced, about map[string]str
 	require.NoError(t, json.Unmarshal(text, &file))
 	require.Equal(t, "ms", file.DisplayTimeUnit)
 	return file.TraceEvents, file.OtherData
+}
+
+// TestATraceIsCompressedAsItsNameSays, with what it would be otherwise.
+func TestATraceIsCompressedAsItsNameSays(t *testing.T) {
+	inDir(t, handed)
+	for _, name := range []string{"trace.json", "trace.json.gz"} {
+		status, _, errOut := try("run", "chat.yaml", "--trace", name, "--trace-window", "2s:5s")
+		require.Equal(t, exitOK, status, errOut)
+	}
+	file, err := os.Open("trace.json.gz")
+	require.NoError(t, err)
+	defer file.Close()
+	r, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	unpacked, err := io.ReadAll(r)
+	require.NoError(t, err)
+	plain, err := os.ReadFile("trace.json")
+	require.NoError(t, err)
+	assert.Equal(t, string(plain), string(unpacked))
 }
 
 // TestATraceIsOfTheFormat: every event has what its phase needs, slices of a replica follow each other, arrows and

@@ -1,6 +1,7 @@
 package chrometrace
 
 import (
+	"compress/gzip"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +20,7 @@ type traceFile struct {
 	path   string
 	window Window
 	temp   *os.File
+	zip    *gzip.Writer // on temp, where the name ends in .gz; else nil
 	trace  *Trace
 }
 
@@ -41,7 +43,11 @@ func OpenFile(path, window string) (*traceFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--trace %q cannot be written: %w", path, err)
 	}
-	return &traceFile{path: path, window: w, temp: temp}, nil
+	f := &traceFile{path: path, window: w, temp: temp}
+	if strings.HasSuffix(path, ".gz") {
+		f.zip = gzip.NewWriter(temp)
+	}
+	return f, nil
 }
 
 // parseWindow reads FROM:TO, such as 10s:12s.
@@ -58,7 +64,11 @@ func parseWindow(said string) (w Window, err error) {
 
 // Observe implements run.Observer: the trace stands in front of the sink.
 func (f *traceFile) Observe(c *sim.Config) {
-	f.trace = New(c.Sink.(Recorder), f.window, f.temp)
+	var to io.Writer = f.temp
+	if f.zip != nil {
+		to = f.zip
+	}
+	f.trace = New(c.Sink.(Recorder), f.window, to)
 	f.trace.Watch(c)
 }
 
@@ -71,6 +81,9 @@ func (f *traceFile) Write(talk io.Writer, s *configs.Scenario, version string) e
 		"scenario": s.Name, "seed": strconv.FormatUint(s.Seed, 10), "version": version,
 		"window": fmt.Sprintf("%v to %v s", f.window.From.Seconds(), f.window.To.Seconds()),
 	})
+	if err == nil && f.zip != nil {
+		err = f.zip.Close()
+	}
 	if err == nil {
 		err = f.temp.Chmod(0o644)
 	}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/decodesim/decodesim/configs"
 )
@@ -10,7 +11,7 @@ import (
 // it has so many requests; a trace and a day are offered whole, for their shape is what they are there for.
 func (l *Load) At(s *configs.Scenario, rate float64, requests int64) {
 	w := &s.Workload
-	w.WarmupS = 0
+	w.WarmupS, rate = 0, written(rate)
 	if l.Kind == Trace {
 		trace := *w.Trace
 		trace.Speed, trace.Rate = 1, rate
@@ -32,6 +33,15 @@ func (l *Load) At(s *configs.Scenario, rate float64, requests int64) {
 			w.DurationS = period * math.Ceil(max(l.SpanS, float64(requests)/rate)/period-1e-9)
 		}
 	}
+}
+
+// written returns a rate as a file has it: nine digits, for what is behind them is the noise of computing it.
+func written(rate float64) float64 {
+	x, err := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 9, 64), 64)
+	if err != nil {
+		return rate
+	}
+	return x
 }
 
 // warmShare is the part of a run's requests that fill an empty deployment and are not measured: a quarter.
