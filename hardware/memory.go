@@ -62,8 +62,7 @@ func (d *Deployment) MemoryOf(share MemoryShare, tokens, sequences, blockSize in
 	m := d.budget(share, tokens, sequences, blockSize)
 	if m.KV < m.BlockBytes {
 		shorter := d.roomy(share, sequences, sequences, blockSize)
-		return m, &MemoryError{shorter, d.tooLarge(m, share, tokens, shorter,
-			d.fittingTensor(share, tokens, sequences, blockSize))}
+		return m, d.tooLarge(m, share, tokens, shorter, d.fittingTensor(share, tokens, sequences, blockSize))
 	}
 	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
 	m.Blocks = int64(m.KV/m.BlockBytes) * int64(d.Parallel.Ranks())
@@ -137,15 +136,20 @@ func (d *Deployment) activationBytes(tokens, sequences int) float64 {
 
 // MemoryError says that the model does not fit on its GPUs.
 type MemoryError struct {
-	Step    bool // it would with steps of fewer tokens, whose activations take less
-	message string
+	Model     string
+	GPU       string
+	Parallel  Parallel
+	Step      bool    // it would with steps of fewer tokens, whose activations take less
+	MissBytes float64 // of each GPU
+	Hint      string  // what would do
+	message   string
 }
 
 func (e *MemoryError) Error() string { return e.message }
 
 // tooLarge says how much memory is missing and what would do: steps of fewer tokens, if shorter, and the
 // tensor-parallel size t, if not 0.
-func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter bool, t int) string {
+func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter bool, t int) *MemoryError {
 	steps := fmt.Sprintf("steps of far fewer than %d tokens", tokens)
 	hint := fmt.Sprintf("lower weights precision, a GPU of at least %.0f GB, or more GPUs per replica would do",
 		share.totalFor(&m)/1e9)
@@ -166,9 +170,12 @@ func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter b
 	case OfFree:
 		gives = m.Total
 	}
-	return fmt.Sprintf("hardware: %s does not fit on %d × %s: each GPU needs %.1f GB (%s) "+
-		"and gives %.1f GB of its %.1f; it misses by %.1f GB; %s", d.Model.Name, d.Parallel.GPUs(), d.GPU.Name,
-		need/1e9, parts, gives/1e9, m.Total/1e9, (need-gives)/1e9, hint)
+	return &MemoryError{
+		Model: d.Model.Name, GPU: d.GPU.Name, Parallel: d.Parallel, Step: shorter, MissBytes: need - gives, Hint: hint,
+		message: fmt.Sprintf("hardware: %s does not fit on %d × %s: each GPU needs %.1f GB (%s) "+
+			"and gives %.1f GB of its %.1f; it misses by %.1f GB; %s", d.Model.Name, d.Parallel.GPUs(), d.GPU.Name,
+			need/1e9, parts, gives/1e9, m.Total/1e9, (need-gives)/1e9, hint),
+	}
 }
 
 // fittingTensor returns the least tensor-parallel size, a power-of-two multiple of the present one, that holds the

@@ -50,7 +50,7 @@ func ReplicaOf(s *configs.Scenario, i int) (*Replica, error) {
 	r := &Replica{Deployment: d, MaxNumBatchedTokens: stepTokens(p, &engine, &d.Model)}
 	r.Memory, err = d.MemoryOf(p.MemoryShare(&engine), tokensMax(p, r.MaxNumBatchedTokens), p.MaxNumSeqs, p.BlockSize)
 	if err != nil {
-		return nil, s.Errorf(s.PoolPath(p, ""), "%s%s", strict.Message(err), shorterSteps(p, &engine, err))
+		return nil, because{s.Errorf(s.PoolPath(p, ""), "%s%s", strict.Message(err), shorterSteps(p, &engine, err)), err}
 	}
 	if err := sizeCache(s, r, p, &engine); err != nil {
 		return nil, err
@@ -74,3 +74,11 @@ func ReplicaOf(s *configs.Scenario, i int) (*Replica, error) {
 func (r *Replica) price(p *configs.Pool) {
 	r.Model = hardware.NewRoofline(r.Deployment, min(p.SequencesMax(), tableMax))
 }
+
+// because is an error at a place in a scenario, with the one of a part that it comes from.
+type because struct{ at, cause error }
+
+func (b because) Error() string { return b.at.Error() }
+
+// Unwrap returns both.
+func (b because) Unwrap() []error { return []error{b.at, b.cause} }

@@ -101,7 +101,9 @@ func TestEveryLoadIsOfferedAtTheAskedRate(t *testing.T) {
 // A rate that was computed is written as one that was meant: the scenario of an answer is there to be read.
 func TestARateIsWrittenWithoutTheNoiseOfComputingIt(t *testing.T) {
 	s := scenario(t, "  arrivals: {process: poisson, rate: 4}\n  requests: 100\n"+laws)
-	for rate, want := range map[float64]string{49.99999999999999: "50", 4.620000000000001: "4.62", 100.0 / 3: "33.3333333"} {
+	for rate, want := range map[float64]string{
+		49.99999999999999: "50", 4.620000000000001: "4.62", 100.0 / 3: "33.3333333",
+	} {
 		(&Load{}).At(s, rate, 100)
 		require.Contains(t, string(s.YAML()), "    rate: "+want+" ")
 	}

@@ -1,11 +1,13 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
 )
 
 // enumerate lists the deployments that the budget allows: with as many replicas as it takes where most is asked for,
@@ -54,10 +56,10 @@ func refusals(shapes []*shape) (all []string) {
 	of := map[string][]string{}
 	var reasons []string
 	for _, s := range shapes {
-		if s.refused == "" {
+		if s.refused == "" || s.tooLarge != nil {
 			continue
 		}
-		if of[s.refused] == nil {
+		if !slices.Contains(reasons, s.refused) {
 			reasons = append(reasons, s.refused)
 		}
 		if name := s.setting.String(); name != "" && !slices.Contains(of[s.refused], name) {
@@ -70,7 +72,42 @@ func refusals(shapes []*shape) (all []string) {
 		}
 		all = append(all, why)
 	}
+	if tight := tooLarge(shapes); tight != "" {
+		all = append(all, tight)
+	}
 	return all
+}
+
+// tooLarge says in one sentence on what the model does not fit, and how much each GPU lacks at the least; empty: it
+// fits everywhere.
+func tooLarge(shapes []*shape) string {
+	least := map[string]*hardware.MemoryError{}
+	var names []string
+	for _, s := range shapes {
+		e := s.tooLarge
+		if e == nil {
+			continue
+		}
+		d := e.Parallel
+		name := configs.Layout{Tensor: d.Tensor, Pipeline: d.Pipeline, Data: d.Data, Expert: d.Expert}.String() + " " + e.GPU
+		switch known := least[name]; {
+		case known == nil:
+			names = append(names, name)
+			least[name] = e
+		case e.MissBytes < known.MissBytes:
+			least[name] = e
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf("%.1f GB under %s", least[name].MissBytes/1e9, name))
+	}
+	last := least[names[len(names)-1]]
+	return fmt.Sprintf("%s does not fit: each GPU lacks at least %s; %s", last.Model, strings.Join(parts, ", "),
+		last.Hint)
 }
 
 // one is a replica of each pool.

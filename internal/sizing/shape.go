@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/load"
 )
@@ -23,10 +25,11 @@ type shape struct {
 	load      *load.Load        // of the study, as every shape has it
 	once      sync.Once         // of a shape that is built when it is asked for
 	refused   string            // why there can be no such deployment; empty: there can
-	packing   []packing         // by pool
-	gpus      []int             // of a replica, by pool
-	pricesUSD []float64         // of a GPU-hour, by pool; 0: unknown
-	warnings  []string          // what a run of it would warn of
+	tooLarge  *hardware.MemoryError
+	packing   []packing // by pool
+	gpus      []int     // of a replica, by pool
+	pricesUSD []float64 // of a GPU-hour, by pool; 0: unknown
+	warnings  []string  // what a run of it would warn of
 }
 
 // setting is one choice of what a study varies; zero: the scenario's. What has no prefill pool has its own of both.
@@ -64,8 +67,19 @@ func (z *sizer) newShape(topology string, c setting) *shape {
 // tryShape builds one replica of s, or notes why there can be none.
 func (z *sizer) tryShape(s *shape) {
 	if err := z.found(s); err != nil {
-		s.refused = err.Error()
+		s.refused = reason(err)
+		errors.As(err, &s.tooLarge)
 	}
+}
+
+// reason is what is wrong, without where: a study is no place that the user wrote, and neither is the scenario made of
+// it.
+func reason(err error) string {
+	var at *strict.Error
+	if errors.As(err, &at) {
+		return at.Message
+	}
+	return err.Error()
 }
 
 // found gives s its scenario, and builds it once to see that it can be.

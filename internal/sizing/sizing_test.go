@@ -281,9 +281,10 @@ func TestBadSearchesSayWhy(t *testing.T) {
 	}{
 		{[]string{"slo.tpot_ms=20"},
 			"slo: neither ttft_ms nor e2e_ms is given, here or in the scenario, nor a rule on ttft, e2e or queue"},
-		{[]string{"model=llama-3.1-405b"}, "nothing in it can be deployed: "},
+		{[]string{"model=llama-3.1-405b"},
+			"nothing in it can be deployed: llama-3.1-405b does not fit: each GPU lacks at least "},
 		{[]string{"search.tensor_parallel=[4]"}, "takes no replica: 2 GPUs; the smallest deployment of the search takes 4"},
-		{[]string{"search.tensor_parallel=[3]"}, "tensor_parallel=3: 3 does not divide the 32 attention heads"},
+		{[]string{"search.tensor_parallel=[3]"}, "deployed: tp3: 3 does not divide the 32 attention heads"},
 		{[]string{"budget.gpus=null", "budget.usd_per_hour=1"}, "takes no replica: 0 GPUs"},
 		{[]string{"budget.usd_per_hour=9", "pools.serve.gpu=rtx-pro-6000-ws", "model=llama-3.2-1b"},
 			"has no price of rtx-pro-6000-ws; expected gpus instead"},
