@@ -7,6 +7,8 @@
 //	prose_test.go    what people read of a file
 //	words_test.go    rules for words: the glossary, and pronouns
 //	text_test.go     rules for every text file, and for NOTICE
+//	architecture_test.go
+//	                 what docs/architecture.md says of the tree
 //	rooms_test.go    which rooms do not keep which rule yet
 //	mutants_test.go  for each rule, the least code that breaks it
 package tidy
@@ -26,9 +28,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const module = "github.com/decodesim/decodesim"
@@ -133,19 +132,6 @@ func TestTheTreeKeepsTheHouseRules(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestEveryPackageSaysWhatItIs(t *testing.T) {
-	said := map[string]bool{}
-	for _, f := range tree() {
-		if s := f.source; s != nil {
-			said[s.pkg] = said[s.pkg] || s.file.Doc != nil
-		}
-	}
-	require.NotEmpty(t, said, "no Go files under %s", root)
-	for pkg, ok := range said {
-		assert.True(t, ok, "%s: no file has a package comment", pkg)
 	}
 }
 
