@@ -30,7 +30,7 @@ func defaultScenario(name string, pools []Pool) *Scenario {
 		Workload:    Workload{Trace: &Trace{Speed: 1}},
 		Stream:      defaultStream(),
 		Seed:        1,
-		Output:      Output{RequestsCSV: Auto, Attribution: true, Intervals: true},
+		Output:      Output{RequestsCSV: Auto, Attribution: true, Intervals: true, OverTime: true},
 	}
 }
 

@@ -69,7 +69,8 @@ func TestEveryKindOfValueCanBeSet(t *testing.T) {
 	inDir(t, base)
 	s, err := Load("chat.yaml", Options{Set: []string{
 		"name=12", "weights=fp8", "pools.other.expert_parallel=true", "pools.other.gpu_memory_utilization=0.5",
-		"output.requests_csv=false", "output.attribution=false", "output.intervals=false", "slo.ttft_ms=100",
+		"output.requests_csv=false", "output.attribution=false", "output.intervals=false", "output.over_time=false",
+		"slo.ttft_ms=100",
 		"workload.cancel.probability=0.5",
 		"workload.cancel.after_s=3",
 		"workload.output_tokens=null", "workload.output_tokens.distribution=empirical",

@@ -37,6 +37,7 @@ type Scenario struct {
 	Stream      Stream      `yaml:"stream" about:"what lies between the engine and its clients"`
 	SLO         SLO         `yaml:"slo" about:"limits that a request must keep to count as goodput"`
 	Seed        uint64      `yaml:"seed" doc:"of every random stream"`
+	Alerts      []slo.Alert `yaml:"alerts,omitempty" doc:"rules that fire when they have been broken for a while; null: the rules of the SLO in each window"`
 	Output      Output      `yaml:"output" about:"what a run writes"`
 
 	origins origins  // where each value comes from, for errors found later
@@ -90,7 +91,9 @@ type SLO struct {
 	TPOTMS float64   `yaml:"tpot_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds per token after it; null: no limit"`
 	E2EMS  float64   `yaml:"e2e_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds to the last token; null: no limit"`
 	// ITLP99MS is judged on the traced sample alone, for only there a request's own gaps are known.
-	ITLP99MS float64 `yaml:"itl_p99_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds, the p99 of a request's own gaps, judged in views; null: no limit"`
+	ITLP99MS   float64 `yaml:"itl_p99_ms,omitempty" bound:"(0,1e9]" doc:"milliseconds, the p99 of a request's own gaps, judged in views; null: no limit"`
+	Attainment float64 `yaml:"attainment,omitempty" bound:"[0.01,1]" doc:"share of the requests that must keep the limits for the SLO to be met, in a window and at another load; null: 0.9"`
+	WindowS    float64 `yaml:"window_s,omitempty" bound:"[0.001,horizon]" doc:"width of the windows of time in which the SLO is judged and latencies are reported; null: about 60 of them with 100 requests each"`
 }
 
 // ShorthandKey implements strict.Shorthand.
@@ -101,4 +104,5 @@ type Output struct {
 	RequestsCSV AutoBool `yaml:"requests_csv" doc:"auto: up to 100000 requests; or true, false"`
 	Attribution bool     `yaml:"attribution" doc:"what gaps between tokens are made of, by percentile"`
 	Intervals   bool     `yaml:"intervals" doc:"where the warm-up ended, 95 % intervals, and whether the answer depends on the length of the run"`
+	OverTime    bool     `yaml:"over_time" doc:"latencies by window of time, whether the SLO was met then, and alerts"`
 }

@@ -73,7 +73,7 @@ workload:
 		Speculation: Speculation{Method: "none"}, Decoding: Decoding{Sampling: "greedy"},
 		Workload: Workload{ClosedLoop: &ClosedLoop{Concurrency: 3}, PromptTokens: one, OutputTokens: one, Requests: 4},
 		Stream:   Stream{StreamInterval: 1, StallMS: 200, ReaderTokensPerS: 5},
-		Seed:     1, Output: Output{RequestsCSV: Auto, Attribution: true, Intervals: true},
+		Seed:     1, Output: Output{RequestsCSV: Auto, Attribution: true, Intervals: true, OverTime: true},
 	}, plainly(s))
 
 	text := string(s.YAML())

@@ -26,6 +26,7 @@ func (s *Scenario) validate() error {
 	c.checkTags(reflect.ValueOf(s).Elem(), s.idle)
 	s.checkPools(&c)
 	s.checkFleet(&c)
+	s.checkAlerts(&c)
 	s.Speculation.check(&c)
 	s.checkDecoding(&c)
 	s.Noise.check(&c)
@@ -87,6 +88,27 @@ func (p *Pool) check(c *checker, path string) {
 	}
 	p.checkTransfer(c, path, &engine)
 }
+
+// checkAlerts refuses alerts that could not be evaluated.
+func (s *Scenario) checkAlerts(c *checker) {
+	for i := range s.Alerts {
+		a, path := &s.Alerts[i], fmt.Sprintf("alerts[%d].", i)
+		if n := len(a.Rule); n != 1 {
+			c.fail(path+"rule", "has %d rules; expected one, such as 'ttft p95 <= 1s'", n)
+		}
+		if w := s.SLO.WindowS; w > 0 && a.OverS > 0 && !multiple(a.OverS, w) {
+			c.fail(path+"over_s", "%g is no multiple of slo.window_s, %g; expected one", a.OverS, w)
+		}
+	}
+}
+
+// multiple reports whether x is a whole number of times as much as unit, to the nanosecond.
+func multiple(x, unit float64) bool {
+	n := int64(x/unit + 0.5)
+	return n > 0 && abs(x-float64(n)*unit) < 1e-9
+}
+
+func abs(x float64) float64 { return max(x, -x) }
 
 // checkStragglers refuses slow replicas of which only half is said.
 func (p *Pool) checkStragglers(c *checker, path string) {

@@ -33,6 +33,18 @@ func TestImpossibleScenariosAreRefused(t *testing.T) {
 			`chat.yaml:13:7: slo.ttft_ms: 0 is out of range; expected a number above 0 and at most 1e+09`},
 		{with("seed: 5", "slo: {tpot_ms: -1}"),
 			`chat.yaml:13:7: slo.tpot_ms: -1 is out of range; expected a number above 0 and at most 1e+09`},
+		{with("seed: 5", "alerts: [{rule: ttft p95}]"),
+			`chat.yaml:13:11: alerts[0].rule: "ttft p95": expected a latency, <= and a limit, such as ` +
+				`"ttft p95 <= 1s" or "90% of requests: ttft <= 500ms and tpot <= 40ms"`},
+		{with("seed: 5", "alerts: [{over_s: 60}]"),
+			`chat.yaml:13:10: alerts[0].rule: has 0 rules; expected one, such as 'ttft p95 <= 1s'`},
+		{with("seed: 5", "alerts: [{rule: 'ttft p95 <= 1s, e2e max < 9s'}]"),
+			`chat.yaml:13:11: alerts[0].rule: has 2 rules; expected one, such as 'ttft p95 <= 1s'`},
+		{with("seed: 5", "slo: {window_s: 30}\nalerts: [{rule: ttft p95 <= 1s, over_s: 45}]"),
+			`chat.yaml:14:33: alerts[0].over_s: 45 is no multiple of slo.window_s, 30; expected one`},
+		{with("replicas: 2", "starts_cold: true"),
+			`chat.yaml:5:5: pools[0].starts_cold: true has no effect without cold_start_s or weights_load_bps; ` +
+				`expected one of them, or null`},
 		{with("replicas: 2", "replicas: 0"), `chat.yaml:5:5: pools[0].replicas: 0 is out of range; ` + range20},
 		{with("replicas: 2", "role: decode"),
 			`chat.yaml:5:5: pools[0].role: "decode" without a pool of role prefill; expected one of each, or "serve"`},

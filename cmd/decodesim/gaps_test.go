@@ -74,6 +74,9 @@ func TestGapsAreTakenApartOnlyIfAsked(t *testing.T) {
 		case "scenario.yaml":
 			require.Contains(t, string(without), "  attribution: false ")
 			require.Equal(t, string(with), strings.Replace(string(without), "attribution: false", "attribution: true ", 1))
+		case "report.html":
+			require.Contains(t, string(with), "ITL made of")
+			require.NotContains(t, string(without), "ITL made of")
 		default:
 			require.Equal(t, string(with), string(without), name)
 		}

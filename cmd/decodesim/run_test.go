@@ -75,7 +75,8 @@ func TestARunIsTheSameToTheByte(t *testing.T) {
 	}
 	names := entries(t, "out-1-0")
 	require.Equal(t, []string{
-		"itl_cdf.png", "itl_cdf.svg", "itl_parts.png", "itl_parts.svg", "requests.csv", "scenario.yaml", "summary.json",
+		"itl_cdf.png", "itl_cdf.svg", "itl_parts.png", "itl_parts.svg", "report.html", "requests.csv",
+		"scenario.yaml", "summary.json", "timeline.csv",
 		"timeline.png", "timeline.svg", "ttft_cdf.png", "ttft_cdf.svg",
 	}, names)
 	for _, dir := range []string{"out-1-1", "out-2-0", "out-2-1"} {

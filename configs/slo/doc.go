@@ -6,4 +6,5 @@
 //
 //	parse.go  the grammar
 //	lines.go  the rules of a file
+//	alert.go  a rule that fires when it has been broken for a while
 package slo

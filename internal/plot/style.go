@@ -33,6 +33,7 @@ const (
 	Green     Shade = 0x4f8a6b
 	GreenTint Shade = 0xe0ece5
 	Brick     Shade = 0xb5483f
+	BrickTint Shade = 0xf7e4e1
 	Plum      Shade = 0x83588f
 	Slate     Shade = 0x7a828c
 )

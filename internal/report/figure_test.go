@@ -12,9 +12,16 @@ import (
 func TestFiguresKeepTheHouseRules(t *testing.T) {
 	line := func(name string, samples []metrics.Sample) plottest.Drawing {
 		return plottest.Drawing{Name: name, Caption: caption().String(), Draw: func() (plot.Figure, error) {
-			return Timeline(caption(), samples)
+			return Timeline(caption(), samples, nil)
 		}}
 	}
+	judged := byWindow(60, "++---.-++")
+	judged.Alerts = []metrics.AlertResult{
+		{Rule: "ttft p95 <= 1s", OverS: 60, Fired: []metrics.Firing{{AtS: 180, ResolvedS: seconds(300)}}},
+		{Rule: "90% of requests: ttft <= 500ms and tpot <= 40ms", OverS: 300, Fired: []metrics.Firing{{AtS: 240}}},
+	}
+	windows := plottest.Drawing{Name: "timeline-windows", Caption: caption().String(),
+		Draw: func() (plot.Figure, error) { return Timeline(caption(), timeline(900, 600*sim.Millisecond), judged) }}
 	parts := func(name string, s *metrics.Summary) plottest.Drawing {
 		return plottest.Drawing{Name: name, Caption: caption().String(), Draw: func() (plot.Figure, error) {
 			return GapParts(caption(), s)
@@ -27,7 +34,7 @@ func TestFiguresKeepTheHouseRules(t *testing.T) {
 		line("timeline-days", timeline(50, 9000*sim.Second)),
 		line("timeline-two", timeline(2, sim.Millisecond)),
 		line("timeline-none", timeline(1, 0)),
-		line("timeline-pools", fleetTimeline(900)),
+		line("timeline-pools", fleetTimeline(900)), windows,
 		parts("gaps", summary()), parts("gaps-every-part", everyPart()), parts("gaps-none", none),
 	})
 }

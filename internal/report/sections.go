@@ -112,6 +112,7 @@ func sections(t *text.Page, s *metrics.Summary) {
 	if s.SLO != nil {
 		t.Item("SLO", objective(s.SLO, s.Steady))
 	}
+	overTime(t, s.OverTime)
 	if s.Cost != nil {
 		t.Item("cost", fmt.Sprintf("%s per hour, %s per million output tokens", text.USD(s.Cost.USDPerHour),
 			text.USD(s.Cost.USDPerMillionOutputTokens)))

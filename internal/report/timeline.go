@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
@@ -19,6 +20,7 @@ const intervalsMax = 400
 type row struct {
 	lines []rowLine
 	y     plot.Axis
+	marks []gonum.Plotter // above the lines
 }
 
 type rowLine struct {
@@ -29,10 +31,11 @@ type rowLine struct {
 }
 
 // Timeline draws a run over time in aligned rows: arrivals, requests in the system, by pool, KV cache, output tokens
-// and, where they come and go, replicas. Rates are means over an interval between samples; levels are the highest of
-// the interval.
-func Timeline(c text.Caption, samples []metrics.Sample) (plot.Figure, error) {
-	return plot.Render((6.2+1.25*vg.Length(extraRows(samples)))*vg.Inch, func(s *plot.Sheet) {
+// and, where they come and go, replicas; below them latencies by window, and alerts that fired. Where the SLO was
+// broken the ground is tinted. Rates are means over an interval between samples; levels are the highest of the
+// interval. o may be nil: nothing was recorded by window.
+func Timeline(c text.Caption, samples []metrics.Sample, o *metrics.OverTime) (plot.Figure, error) {
+	return plot.Render((6.2+1.25*vg.Length(extraRows(samples)+len(windowRows(o, 1))))*vg.Inch, func(s *plot.Sheet) {
 		if len(samples) < 2 || samples[len(samples)-1].At == samples[0].At {
 			s.Header("Timeline", c)
 			s.Empty("fewer than two samples: nothing to show")
@@ -40,11 +43,13 @@ func Timeline(c text.Caption, samples []metrics.Sample) (plot.Figure, error) {
 		}
 		intervals := merge(samples)
 		mean := samples[len(samples)-1].At.Sub(samples[0].At).Seconds() / float64(len(intervals)-1)
-		top := s.Header("Timeline", c, fmt.Sprintf("intervals of %s: mean rates, highest levels", text.Duration(mean)))
+		top := s.Header("Timeline", c, append([]string{
+			fmt.Sprintf("intervals of %s: mean rates, highest levels", text.Duration(mean))}, windowNotes(o)...)...)
+		brokenKey(s, o)
 		start, end := intervals[0].At.Seconds(), samples[len(samples)-1].At.Seconds()
 		u := text.ClockUnit(end)
 		x := plot.Linear(start/u.Size, end/u.Size, 8, text.Short)
-		all := rows(intervals, u.Size)
+		all := append(rows(intervals, u.Size), windowRows(o, u.Size)...)
 		place := plot.Place(top)
 		bottom := place.Min.Y
 		pitch := (top - bottom) / vg.Length(len(all))
@@ -55,14 +60,15 @@ func Timeline(c text.Caption, samples []metrics.Sample) (plot.Figure, error) {
 			}
 			place.Min.Y = top - pitch*vg.Length(i+1)
 			place.Max.Y = place.Min.Y + pitch - 26
-			r.draw(s, x, place)
+			r.draw(s, x, place, brokenGround(o, u.Size))
 		}
 	})
 }
 
-// draw draws the row, with the names of its lines above it in their colours.
-func (r *row) draw(s *plot.Sheet, x plot.Axis, place vg.Rectangle) {
+// draw draws the row on a ground, with the names of its lines above it in their colours.
+func (r *row) draw(s *plot.Sheet, x plot.Axis, place vg.Rectangle, ground gonum.Plotter) {
 	chart := plot.NewChart(x, r.y)
+	chart.Add(ground)
 	for _, l := range r.lines {
 		if l.tint != plot.White {
 			chart.Add(plot.Area(l.tint, l.points...))
@@ -74,8 +80,11 @@ func (r *row) draw(s *plot.Sheet, x plot.Axis, place vg.Rectangle) {
 		chart.Add(plot.Line(plot.Stroke(l.shade, 1.2), l.points...))
 		ink := plot.SmallBold(l.shade)
 		s.Text(name, place.Max.Y+8, 0, ink, l.name)
-		name += ink.Width(l.name) + 14
+		if l.name != "" {
+			name += ink.Width(l.name) + 14
+		}
 	}
+	chart.Add(r.marks...)
 	chart.Draw(s, place)
 }
 
@@ -135,9 +144,9 @@ func rows(s []metrics.Sample, unitS float64) []row {
 	return rows
 }
 
-func countRow(lines ...rowLine) row { return row{lines, plot.Counts(highest(lines), 3)} }
+func countRow(lines ...rowLine) row { return row{lines: lines, y: plot.Counts(highest(lines), 3)} }
 
-func shareRow(lines ...rowLine) row { return row{lines, plot.Shares(2)} }
+func shareRow(lines ...rowLine) row { return row{lines: lines, y: plot.Shares(2)} }
 
 func highest(lines []rowLine) float64 {
 	most := 0.0

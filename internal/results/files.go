@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"slices"
@@ -24,7 +25,14 @@ func WriteFiles(ctx context.Context, dir *report.Dir, b *build.Built, r *Result)
 			return dir.WriteFile("requests.csv", func(w io.Writer) error { return run.WriteRows(w, slices.Values(r.Rows)) })
 		})
 	}
-	steps = append(steps, figures(dir, b, r)...)
+	if r.Summary.OverTime != nil {
+		steps = append(steps, func() error {
+			return dir.WriteFile("timeline.csv", func(w io.Writer) error {
+				return report.WriteTimeline(w, r.Summary.OverTime, r.Timeline)
+			})
+		})
+	}
+	steps = append(steps, figureFiles(dir, b, r)...)
 	steps = append(steps, viewFiles(dir, b, r)...)
 	steps = append(steps, func() error { return dir.WriteJSON("summary.json", r.Summary) })
 	if err := report.InOrder(ctx, steps); err != nil {
@@ -34,7 +42,39 @@ func WriteFiles(ctx context.Context, dir *report.Dir, b *build.Built, r *Result)
 	return nil
 }
 
-func figures(dir *report.Dir, b *build.Built, r *Result) []func() error {
+// figure is a plot of a run that has still to be drawn.
+type figure struct {
+	name string
+	draw func() (plot.Figure, error)
+}
+
+// figureFiles are the plots and, with the table, the page of all of them.
+func figureFiles(dir *report.Dir, b *build.Built, r *Result) []func() error {
+	var steps []func() error
+	var drawings [][]byte
+	for _, f := range figures(b, r) {
+		steps = append(steps, func() error {
+			drawn, err := f.draw()
+			if err != nil {
+				return err
+			}
+			drawings = append(drawings, drawn.SVG)
+			return drawn.Write(dir, f.name)
+		})
+	}
+	return append(steps, func() error {
+		var said bytes.Buffer
+		if err := table(&said, b, r, report.Options{Chunks: chunkLimit(b)}); err != nil {
+			return err
+		}
+		caption := report.CaptionOf(r.Summary, b.Deployment.Model.Name)
+		return dir.WriteFile("report.html", func(w io.Writer) error {
+			return report.WriteHTML(w, caption.String(), said.String(), drawings...)
+		})
+	})
+}
+
+func figures(b *build.Built, r *Result) []figure {
 	caption := report.CaptionOf(r.Summary, b.Deployment.Model.Name)
 	l := &r.Summary.Latency
 	itl := plot.Distribution{Title: "Inter-token latency", Noun: "token gaps"}
@@ -45,16 +85,17 @@ func figures(dir *report.Dir, b *build.Built, r *Result) []func() error {
 		ttft.SLOS = r.Summary.SLO.TTFTS
 		itl.SLOS, itl.SLOOf = r.Summary.SLO.TPOTS, "TPOT" // a limit on the mean gap of a request
 	}
-	steps := []func() error{
-		dir.Draw("itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, itl) }),
-		dir.Draw("ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, ttft) }),
-		dir.Draw("timeline", func() (plot.Figure, error) { return report.Timeline(caption, r.Timeline) }),
+	list := []figure{
+		{"itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, itl) }},
+		{"ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, ttft) }},
+		{"timeline", func() (plot.Figure, error) {
+			return report.Timeline(caption, r.Timeline, r.Summary.OverTime)
+		}},
 	}
 	if r.Recorder.Attribution != nil {
-		steps = append(steps,
-			dir.Draw("itl_parts", func() (plot.Figure, error) { return report.GapParts(caption, r.Summary) }))
+		list = append(list, figure{"itl_parts", func() (plot.Figure, error) { return report.GapParts(caption, r.Summary) }})
 	}
-	return steps
+	return list
 }
 
 // viewFiles are the files of --out that the chosen tools would have left.

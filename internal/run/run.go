@@ -106,6 +106,9 @@ func (r *Result) record(config *sim.Config, b *build.Built, o Options) {
 	m.Warmup, m.SLO, m.Rules = b.Warmup, b.SLO, b.Rules
 	m.Ingress, m.Egress = b.Config.Ingress, b.Config.Egress
 	m.SeparateClasses(b.Classes())
+	if b.Scenario.Output.OverTime {
+		m.Windows = metrics.NewWindows(b.Windows())
+	}
 	if b.Scenario.Output.Attribution {
 		m.Attribution = new(metrics.Attribution)
 	}

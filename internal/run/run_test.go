@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"runtime"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 func built(t *testing.T, scenario string, set ...string) *build.Built {
@@ -65,6 +67,33 @@ func TestCoresChangeNothing(t *testing.T) {
 		several, err := Simulate(context.Background(), built(t, "two-classes-8b", load...), Options{Cores: cores})
 		require.NoError(t, err)
 		require.Equal(t, one.Summary, several.Summary, "%d cores", cores)
+	}
+}
+
+// TestWindowsOfTimeDependOnNoEvents: steps advanced at once or one by one, replicas on one core or several.
+func TestWindowsOfTimeDependOnNoEvents(t *testing.T) {
+	t.Parallel()
+	load := []string{"pools.serve.replicas=3", "router=round-robin", "workload.requests=2000", "workload.arrivals.rate=60",
+		"slo.rules=ttft p95 <= 60ms, itl p99 <= 9ms, queue max <= 10ms", "slo.window_s=3"}
+	overTime := func(maxRun, cores int) (*metrics.OverTime, string) {
+		b := built(t, "chat-8b", load...)
+		b.Config.MaxRun = maxRun
+		r, err := Simulate(context.Background(), b, Options{Cores: cores, Rows: maxRun})
+		require.NoError(t, err)
+		said, err := json.Marshal(r.Summary.OverTime)
+		require.NoError(t, err)
+		return r.Summary.OverTime, string(said)
+	}
+	o, want := overTime(0, 1)
+	require.Greater(t, len(o.Windows), 8)
+	met := map[bool]int{}
+	for _, w := range o.Windows {
+		met[*w.Met]++
+	}
+	require.Greater(t, min(met[true], met[false]), 1, "both come up: %v", met)
+	for _, by := range [][2]int{{1, 1}, {0, 2}, {0, 5}} { // one step at a time, in order of time; on several cores
+		_, got := overTime(by[0], by[1])
+		require.Equal(t, want, got, "at most %d steps at once, %d cores", by[0], by[1])
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"html"
 	"io"
 	"slices"
 	"strconv"
@@ -304,23 +303,9 @@ func WriteCandidates(w io.Writer, s *Sizing) error {
 
 // WriteHTML writes the text and the figures as one page that needs nothing else.
 func WriteHTML(w io.Writer, s *Sizing, drawings ...[]byte) error {
-	var page, plain bytes.Buffer
+	var plain bytes.Buffer
 	if err := WriteText(&plain, s); err != nil {
 		return err
 	}
-	fmt.Fprintf(&page, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>%s</title>\n",
-		html.EscapeString(s.Caption().String()))
-	page.WriteString(
-		"<style>body{font:14px sans-serif;margin:2em " +
-			"auto;max-width:70em}pre{overflow-x:auto}svg{max-width:100%;height:auto}</style>\n")
-	fmt.Fprintf(&page, "<pre>%s</pre>\n", html.EscapeString(plain.String()))
-	for _, svg := range drawings {
-		if at := bytes.Index(svg, []byte("<svg")); at > 0 {
-			svg = svg[at:] // its XML head is no HTML
-		}
-		page.Write(svg)
-	}
-	page.WriteString("</html>\n")
-	_, err := w.Write(page.Bytes())
-	return err
+	return report.WriteHTML(w, s.Caption().String(), plain.String(), drawings...)
 }

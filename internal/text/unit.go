@@ -1,6 +1,7 @@
 package text
 
 import (
+	"fmt"
 	"math"
 	"strings"
 )
@@ -65,4 +66,30 @@ func Limit(s float64) string {
 func Scaled(x float64, base string) string {
 	u := CountUnit(x)
 	return strings.TrimRight(Significant(x/u.Size)+" "+u.Name+base, " ")
+}
+
+// Clock prints an instant of a run as a clock: 5:10 for 310 s, 1:05:10 from an hour on. Tenths are printed where there
+// are any.
+func Clock(s float64) string {
+	tenths := int64(math.Round(10 * s))
+	part := ""
+	if tenths%10 != 0 {
+		part = fmt.Sprintf(".%d", tenths%10)
+	}
+	whole := tenths / 10
+	if whole >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d%s", whole/3600, whole/60%60, whole%60, part)
+	}
+	return fmt.Sprintf("%d:%02d%s", whole/60, whole%60, part)
+}
+
+// Lasting prints how long something took in the unit in which people say it: 45 s, 11 min, 3 h.
+func Lasting(s float64) string {
+	switch {
+	case s < 99.5:
+		return Short(s) + " s"
+	case s < 99.5*60:
+		return Short(math.Round(s/60)) + " min"
+	}
+	return Short(s/3600) + " h"
 }

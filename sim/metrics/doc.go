@@ -12,6 +12,8 @@
 //	load.go         offered against served, and whether the queue grows
 //	shard.go        recorders of parts of a run, and merging them
 //	timeline.go     the state of a run over time
+//	windows.go      the same definitions by window of time; spread.go its small histograms
+//	overtime.go     whether windows met the SLO, its backlog, and alerts
 //	pools.go        the load of each pool, KV transfers, and pools that change
 //	latency.go      the latencies of a summary
 //	summary.go      the other results in summary.json

@@ -24,7 +24,7 @@ func (m *Recorder) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, toke
 		m.afterWarmup(in, start, g, n, tokens)
 		return
 	}
-	m.steps(in, g, n, uint64(tokens))
+	m.steps(in, start, g, n, uint64(tokens))
 }
 
 // afterWarmup records the steps of a run that end after the warm-up, in which it began.
@@ -32,21 +32,28 @@ func (m *Recorder) afterWarmup(in *sim.Instance, start sim.Time, g *sim.Segment,
 	unrecorded := min(n, g.Ended(m.Warmup.Sub(start)-1))
 	if unrecorded < n {
 		rest := g.Tail(unrecorded)
-		m.steps(in, &rest, n-unrecorded, uint64(tokens))
+		m.steps(in, start.Add(g.Span(unrecorded)), &rest, n-unrecorded, uint64(tokens))
 	}
 }
 
-func (m *Recorder) steps(in *sim.Instance, g *sim.Segment, n int, tokens uint64) {
+func (m *Recorder) steps(in *sim.Instance, start sim.Time, g *sim.Segment, n int, tokens uint64) {
+	if m.Windows != nil {
+		m.Windows.steps(start, g, n, tokens)
+	}
 	if m.Attribution != nil {
 		m.Attribution.steps(in, g, n, tokens)
 	}
 	m.account.add(g, n, tokens)
 	if n > 1 {
 		m.account.grow(g, n, tokens)
-		m.ITL.AddRun(g, n, tokens)
+		if m.Windows == nil {
+			m.ITL.AddRun(g, n, tokens)
+		}
 	} else {
 		i := bucket(g.First)
-		m.ITL.addAt(i, g.First, tokens)
+		if m.Windows == nil {
+			m.ITL.addAt(i, g.First, tokens)
+		}
 		if in != nil && in.PromptChunks() > 0 {
 			m.Stalls[Mixed].addAt(i, g.First, tokens)
 		}
@@ -64,7 +71,7 @@ func (m *Recorder) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segmen
 	}
 	m.account.add(g, 1, uint64(tokens))
 	m.account.pause(start.Sub(since), tokens)
-	m.ITL.Add(gap, uint64(tokens))
+	m.gap(start.Add(g.First), gap, uint64(tokens))
 	m.Stalls[Paused].Add(gap, uint64(tokens))
 	if m.Attribution != nil {
 		s := in.StepBreakdown()
@@ -79,8 +86,11 @@ func (m *Recorder) Burst(_ *sim.Instance, t sim.Time, tokens int) {
 		m.Series.gap(t, 0, uint64(tokens))
 	}
 	if t >= m.Warmup {
-		m.ITL.Add(0, uint64(tokens))
+		m.gap(t, 0, uint64(tokens))
 		m.burst += int64(tokens)
+		if m.Windows != nil {
+			m.Windows.at(t).burst += int64(tokens)
+		}
 	}
 }
 
@@ -93,11 +103,31 @@ func (m *Recorder) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause
 	if t < m.Warmup {
 		return
 	}
-	m.ITL.One(gap)
+	m.gap(t, gap, 1)
 	m.Stalls[stallOf[c]].One(gap)
 	if m.Attribution != nil {
 		s := in.GapBreakdown(r, t, c)
 		m.Attribution.one(&s, 1)
+	}
+}
+
+// gap counts gaps that end at t.
+func (m *Recorder) gap(t sim.Time, d sim.Duration, tokens uint64) {
+	if m.Windows != nil {
+		m.Windows.at(t).of[RuleITL].add(d, tokens)
+		return
+	}
+	m.ITL.Add(d, tokens)
+}
+
+// Gather completes ITL at the end of a run: while there are windows, gaps are counted in these alone.
+func (m *Recorder) Gather() {
+	if m.Windows == nil {
+		return
+	}
+	m.ITL.reset()
+	for i := range m.Windows.list {
+		m.Windows.list[i].of[RuleITL].addTo(&m.ITL)
 	}
 }
 

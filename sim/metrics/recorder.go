@@ -29,6 +29,10 @@ type Recorder struct {
 	// Series keeps the run in order of time, warm-up included; nil: it does not, and costs nothing.
 	Series *Series
 
+	// Windows records the same by window of time; nil: nothing does, and it costs nothing. ITL is then complete when
+	// Gather or Summary has been called.
+	Windows *Windows
+
 	// Stalls has the gaps of ITL that were longer than a decode-only step, by the reason.
 	Stalls [NumStalls]Hist
 
@@ -61,13 +65,21 @@ func (m *Recorder) First(r *sim.Request) {
 	if m.Series != nil {
 		m.Series.request(OfTTFT, r, r.First.Sub(r.Arrival)+m.Egress)
 	}
+	if m.Windows != nil {
+		m.Windows.at(r.First).answered++
+	}
 	if r.First < m.Warmup {
 		return
 	}
 	m.first++
-	if r.Arrival >= m.Warmup {
-		m.TTFT.One(r.First.Sub(r.Arrival) + m.Egress)
-		m.Queue.One(r.Admitted.Sub(r.Arrival) - m.Ingress)
+	if r.Arrival < m.Warmup {
+		return
+	}
+	ttft, queue := r.First.Sub(r.Arrival)+m.Egress, r.Admitted.Sub(r.Arrival)-m.Ingress
+	m.TTFT.One(ttft)
+	m.Queue.One(queue)
+	if m.Windows != nil {
+		m.Windows.first(r.First, ttft, queue)
 	}
 }
 
@@ -80,13 +92,11 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	if m.Series != nil {
 		m.follow(r, at, o)
 	}
+	if m.Windows != nil {
+		m.Windows.waited(r, at, o)
+	}
 	if o != sim.Completed {
-		if o != sim.Unfinished && r.Arrival >= m.Warmup {
-			m.Unserved++
-			if r.Emitted == 0 {
-				m.unanswered++
-			}
-		}
+		m.unserved(r, at, o)
 		return
 	}
 	m.LastToken = max(m.LastToken, at.Add(m.Egress))
@@ -104,6 +114,23 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	}
 	if m.Rules != nil {
 		m.countGood(l.TTFT, l.TPOT, l.E2E, l.Queue)
+	}
+	if m.Windows != nil {
+		m.Windows.done(at, r.Emitted > 1, l)
+	}
+}
+
+// unserved counts a request that was not completed, unless it is under way at the end of the run.
+func (m *Recorder) unserved(r *sim.Request, at sim.Time, o sim.Outcome) {
+	if o == sim.Unfinished || r.Arrival < m.Warmup {
+		return
+	}
+	m.Unserved++
+	if r.Emitted == 0 {
+		m.unanswered++
+	}
+	if m.Windows != nil {
+		m.Windows.lost(at, r.Emitted > 0)
 	}
 }
 

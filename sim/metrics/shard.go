@@ -57,6 +57,9 @@ func (m *Recorder) empty() Recorder {
 	if m.Series != nil {
 		s.Series = NewSeries()
 	}
+	if w := m.Windows; w != nil {
+		s.Windows = NewWindows(w.WindowArguments)
+	}
 	return s
 }
 
@@ -75,6 +78,9 @@ func (m *Recorder) merge(o *Recorder) {
 	}
 	if m.Series != nil {
 		m.Series.merge(o.Series)
+	}
+	if m.Windows != nil {
+		m.Windows.merge(o.Windows)
 	}
 	for i, n := range o.Outcomes {
 		m.Outcomes[i] += n

@@ -24,6 +24,7 @@ type Description struct {
 func (f *Full) Summary(d Description) *Summary {
 	c := f.load.cluster
 	totals := c.Totals()
+	f.Gather()
 	s := &Summary{
 		Schema: SchemaSummary, Scenario: d.Scenario, Seed: d.Seed, Version: d.Version,
 		Requests:   f.requests(f.preemptions()),
@@ -48,6 +49,9 @@ func (f *Full) Summary(d Description) *Summary {
 		f.Attribution.fit(s.Gaps, &s.Latency.ITLChunk)
 	}
 	s.SLO, s.Rules, s.Classes = f.slo(s.DurationS), f.Verdicts(), f.classResults(s.DurationS)
+	if f.Windows != nil {
+		s.OverTime = f.Windows.Results(c.Now())
+	}
 	if usdPerHour > 0 && f.Output() > 0 {
 		s.Cost = &Cost{usdPerHour, ratio(usdPerHour/3600*1e6, s.Throughput.OutputTokensPerS)}
 	}
@@ -124,6 +128,10 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 	}
 	if n := f.Recorded; n > 0 && n < tailMin {
 		add("only %d measured request%s: no more than %d of them are at or above p99", n, plural(n), n-(99*n+99)/100+1)
+	}
+	if w := f.Windows; w != nil && w.width > w.Width {
+		add("windows of %g s became windows of %g s: a run has at most %d of them", w.Width.Seconds(), w.width.Seconds(),
+			windowsMax)
 	}
 	if f.Recorded == 0 {
 		add("no request was measured from its arrival to its completion")

@@ -18,6 +18,7 @@ type Summary struct {
 	Throughput Throughput    `json:"throughput"`
 	SLO        *SLO          `json:"slo,omitempty"`       // absent without an SLO
 	Rules      []Verdict     `json:"slo_rules,omitempty"` // absent without rules
+	OverTime   *OverTime     `json:"over_time,omitempty"` // absent unless it was recorded by windows of time
 	Bound      Bound         `json:"bound"`
 	Tail       *Tail         `json:"itl_tail,omitempty"`  // absent without gaps
 	Gaps       []Gap         `json:"itl_parts,omitempty"` // what gaps are made of; absent without an attribution
