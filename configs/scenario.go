@@ -1,8 +1,12 @@
 package configs
 
 import (
+	"fmt"
+
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/slo"
+	"github.com/decodesim/decodesim/configs/strict"
+	"go.yaml.in/yaml/v3"
 )
 
 // Scenario is a deployment, the load on it and what is asked of it: all that a run is a function of, with the seed.
@@ -105,4 +109,26 @@ type Output struct {
 	Attribution bool     `yaml:"attribution" doc:"what gaps between tokens are made of, by percentile"`
 	Intervals   bool     `yaml:"intervals" doc:"where the warm-up ended, 95 % intervals, and whether the answer depends on the length of the run"`
 	OverTime    bool     `yaml:"over_time" doc:"latencies by window of time, whether the SLO was met then, and alerts"`
+}
+
+// AutoBool is a switch that may decide for itself. The zero value is none of the three; Load never returns it.
+type AutoBool string
+
+// The settings of an AutoBool.
+const (
+	Auto AutoBool = "auto"
+	On   AutoBool = "true"
+	Off  AutoBool = "false"
+)
+
+// DecodeScalar reads auto, true or false.
+func (b *AutoBool) DecodeScalar(n *yaml.Node) error {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool" && (n.Value == "true" || n.Value == "false"):
+	case n.Kind == yaml.ScalarNode && n.Value == string(Auto):
+	default:
+		return fmt.Errorf("expected auto, true or false, got %s", strict.Describe(n))
+	}
+	*b = AutoBool(n.Value)
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/internal/calibration/fittest"
 	"github.com/decodesim/decodesim/internal/measured"
 )
 
@@ -20,10 +21,10 @@ const catalogLike = 0.1
 // someRuns is runs whose measurements scatter around a machine by a tenth.
 func someRuns(t require.TestingT) []measured.Run {
 	runs := []measured.Run{
-		dense.run(1, 200, 40), dense.run(4, 3000, 40), dense.run(16, 3000, 40), dense.run(32, 200, 40),
-		dense.run(64, 1000, 40), dense.run(8, 8000, 40),
+		dense.Run(1, 200, 40), dense.Run(4, 3000, 40), dense.Run(16, 3000, 40), dense.Run(32, 200, 40),
+		dense.Run(64, 1000, 40), dense.Run(8, 8000, 40),
 	}
-	measure(t, runs, truth(t))
+	fittest.Measure(t, runs, fittest.Truth(t))
 	scatter(runs)
 	return runs
 }
@@ -89,11 +90,11 @@ func TestTheFitIsAMinimum(t *testing.T) {
 // TestLimitsHoldNobodyUp: where a machine is faster than is believable, constants end at their limits, and the others
 // still go where they are best. A search along each constant finds nothing that is better by more than 2 %.
 func TestLimitsHoldNobodyUp(t *testing.T) {
-	e := truth(t)
+	e := fittest.Truth(t)
 	e.Bandwidth, e.Compute, e.KVBandwidth = .98, 1, 1
 	e.LayerS, e.SequenceS, e.FirstTokenS = 20e-6, 2e-6, 10e-3
-	runs := dense.grid(1, 8, 64)
-	measure(t, runs, e)
+	runs := dense.Grid(1, 8, 64)
+	fittest.Measure(t, runs, e)
 	for i := range runs {
 		for j := range runs[i].Rows[0].Values {
 			runs[i].Rows[0].Values[j].Measured *= 0.85
@@ -119,7 +120,7 @@ func TestLimitsHoldNobodyUp(t *testing.T) {
 	assert.Greater(t, best, 0.98*least)
 	var atLimit []string
 	for _, p := range f.Parameters {
-		if p.atLimit(p.value(priorOf(t)), p.value(fitted)) {
+		if p.atLimit(p.value(fittest.PriorOf(t)), p.value(fitted)) {
 			atLimit = append(atLimit, p.Name)
 		}
 	}
@@ -129,8 +130,8 @@ func TestLimitsHoldNobodyUp(t *testing.T) {
 // TestLeavingOutIsRefitting: what is taken from slopes predicts the runs left out within 2 % of what a fit without them
 // predicts.
 func TestLeavingOutIsRefitting(t *testing.T) {
-	runs := dense.grid(1, 8, 64)
-	measure(t, runs, truth(t))
+	runs := dense.Grid(1, 8, 64)
+	fittest.Measure(t, runs, fittest.Truth(t))
 	scatter(runs)
 	f := fitTo(t, runs, catalogLike)
 	quick := f.Without(func(r *Run) string { return r.Run.ID })
@@ -203,7 +204,7 @@ func TestE2EIsNotFittedToBesideTPOT(t *testing.T) {
 	for i := range runs {
 		runs[i].Rows[0].Values = []measured.Value{measured.Lead(measured.E2E, measured.Mean, 1)}
 	}
-	measure(t, runs, truth(t))
+	fittest.Measure(t, runs, fittest.Truth(t))
 	c := own(t, runs)
 	assert.Less(t, errorsOf(t, c, measured.E2E).InSample.MedianPct, 3.0, "alone it is")
 }

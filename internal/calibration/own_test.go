@@ -13,6 +13,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/calibration/fittest"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
 )
@@ -21,14 +22,14 @@ import (
 // within the spread that is left of it. TPOT is predicted within 2 % in the median, TTFT within 3 %, of runs left out
 // too.
 func TestAFitFindsTheMachineAgain(t *testing.T) {
-	for name, d := range map[string]deployment{"dense": dense, "parallel": parallel} {
-		runs := d.grid(1, 8, 64)
-		measure(t, runs, truth(t))
+	for name, d := range map[string]fittest.Deployment{"dense": dense, "parallel": parallel} {
+		runs := d.Grid(1, 8, 64)
+		fittest.Measure(t, runs, fittest.Truth(t))
 		c := own(t, runs)
 		decided := 0
 		for i, k := range c.Constants {
 			p := parameterOf(t, k.Name)
-			off := math.Abs(math.Log(k.Fitted / p.value(truth(t))))
+			off := math.Abs(math.Log(k.Fitted / p.value(fittest.Truth(t))))
 			if k.Known >= 0.85 {
 				decided++
 				assert.Less(t, off, 0.15, "%s: %s", name, k.Name)
@@ -61,14 +62,14 @@ func parameterOf(t *testing.T, name string) *Parameter {
 // TestHardlyHeldAFitFindsTheMachine: with next to no prior the residuals vanish, and what the data decide is within 4
 // %.
 func TestHardlyHeldAFitFindsTheMachine(t *testing.T) {
-	runs := dense.grid(1, 4, 16, 64, 128)
-	measure(t, runs, truth(t))
+	runs := dense.Grid(1, 4, 16, 64, 128)
+	fittest.Measure(t, runs, fittest.Truth(t))
 	f := fitTo(t, runs, 1e-6)
 	e, decided := f.Efficiency(f.Runs[0]), 0
 	for i, known := range f.Known() {
 		if p := &f.Parameters[i]; known > 0.99 {
 			decided++
-			assert.InEpsilon(t, p.value(truth(t)), p.value(e), 0.04, p.Name)
+			assert.InEpsilon(t, p.value(fittest.Truth(t)), p.value(e), 0.04, p.Name)
 		}
 	}
 	assert.GreaterOrEqual(t, decided, 5)
@@ -79,14 +80,14 @@ func TestHardlyHeldAFitFindsTheMachine(t *testing.T) {
 
 // TestThreePointsHelp: on runs that were not given, errors fall by a third at least.
 func TestThreePointsHelp(t *testing.T) {
-	for name, d := range map[string]deployment{"dense": dense, "parallel": parallel} {
-		few := []measured.Run{d.run(1, 200, 40), d.run(16, 3000, 40), d.run(128, 3000, 40)}
-		measure(t, few, truth(t))
+	for name, d := range map[string]fittest.Deployment{"dense": dense, "parallel": parallel} {
+		few := []measured.Run{d.Run(1, 200, 40), d.Run(16, 3000, 40), d.Run(128, 3000, 40)}
+		fittest.Measure(t, few, fittest.Truth(t))
 		c := own(t, few)
-		others := []measured.Run{d.run(2, 1000, 40), d.run(8, 8000, 40), d.run(32, 500, 40), d.run(64, 4000, 40)}
-		measure(t, others, truth(t))
+		others := []measured.Run{d.Run(2, 1000, 40), d.Run(8, 8000, 40), d.Run(32, 500, 40), d.Run(64, 4000, 40)}
+		fittest.Measure(t, others, fittest.Truth(t))
 		off := func(e hardware.Efficiency) (ttft, tpot float64) {
-			for _, p := range predict(t, others, e) {
+			for _, p := range fittest.Predict(t, others, e) {
 				if p.Value.Metric == measured.TTFT {
 					ttft += math.Abs(p.Error()) / 4
 				} else {
@@ -95,7 +96,7 @@ func TestThreePointsHelp(t *testing.T) {
 			}
 			return ttft, tpot
 		}
-		ttftBefore, tpotBefore := off(priorOf(t))
+		ttftBefore, tpotBefore := off(fittest.PriorOf(t))
 		ttft, tpot := off(c.Efficiency)
 		assert.Less(t, ttft, ttftBefore*2/3, name)
 		assert.Less(t, tpot, tpotBefore*2/3, name)
@@ -103,8 +104,8 @@ func TestThreePointsHelp(t *testing.T) {
 }
 
 func TestWhatTheDataDoNotTellStays(t *testing.T) {
-	runs := []measured.Run{dense.run(1, 200, 40), dense.run(64, 3000, 40), dense.run(64, 200, 40)}
-	measure(t, runs, truth(t))
+	runs := []measured.Run{dense.Run(1, 200, 40), dense.Run(64, 3000, 40), dense.Run(64, 200, 40)}
+	fittest.Measure(t, runs, fittest.Truth(t))
 	for i := range runs {
 		runs[i].Scenario = strings.Replace(runs[i].Scenario, "efficiency: prior",
 			"efficiency: "+writePrior(t, func(e *hardware.Efficiency) {
@@ -132,8 +133,8 @@ func TestWhatTheDataDoNotTellStays(t *testing.T) {
 }
 
 func TestWhatIsSwitchedOffStaysOff(t *testing.T) {
-	runs := []measured.Run{dense.run(1, 200, 40), dense.run(64, 200, 40)}
-	measure(t, runs, truth(t))
+	runs := []measured.Run{dense.Run(1, 200, 40), dense.Run(64, 200, 40)}
+	fittest.Measure(t, runs, fittest.Truth(t))
 	for i := range runs {
 		runs[i].Scenario = strings.Replace(runs[i].Scenario, "efficiency: prior",
 			"efficiency: "+writePrior(t, func(e *hardware.Efficiency) {
@@ -149,8 +150,8 @@ func TestWhatIsSwitchedOffStaysOff(t *testing.T) {
 }
 
 func TestOneRunIsTestedOnNothing(t *testing.T) {
-	runs := []measured.Run{dense.run(4, 3000, 40)}
-	measure(t, runs, truth(t))
+	runs := []measured.Run{dense.Run(4, 3000, 40)}
+	fittest.Measure(t, runs, fittest.Truth(t))
 	c := own(t, runs)
 	assert.Equal(t, 1, c.Runs)
 	e := errorsOf(t, c, measured.TPOT)
@@ -161,24 +162,24 @@ func TestOneRunIsTestedOnNothing(t *testing.T) {
 
 // TestOneWildRowMovesTheOthersLittle: their predictions change by less than 10 %.
 func TestOneWildRowMovesTheOthersLittle(t *testing.T) {
-	runs := dense.grid(1, 8, 64)
-	measure(t, runs, truth(t))
+	runs := dense.Grid(1, 8, 64)
+	fittest.Measure(t, runs, fittest.Truth(t))
 	without := own(t, runs).Efficiency
 	for j := range runs[4].Rows[0].Values {
 		runs[4].Rows[0].Values[j].Measured *= 10
 	}
 	with := own(t, runs).Efficiency
-	before := predict(t, runs, without)
-	for i, p := range predict(t, runs, with) {
+	before := fittest.Predict(t, runs, without)
+	for i, p := range fittest.Predict(t, runs, with) {
 		assert.InDelta(t, 0, math.Log(p.Predicted/before[i].Predicted), 0.1, "%s: %s", p.Run.ID, p.Value.Name)
 	}
 }
 
 func TestRunsThatBeatTheBoundAreNotFittedTo(t *testing.T) {
-	runs := []measured.Run{dense.run(1, 200, 40), dense.run(16, 3000, 40), dense.run(64, 200, 40)}
-	measure(t, runs, truth(t))
+	runs := []measured.Run{dense.Run(1, 200, 40), dense.Run(16, 3000, 40), dense.Run(64, 200, 40)}
+	fittest.Measure(t, runs, fittest.Truth(t))
 	want := own(t, runs)
-	fast := dense.run(8, 200, 40)
+	fast := dense.Run(8, 200, 40)
 	fast.Rows[0].Values[0].Measured, fast.Rows[0].Values[1].Measured = 100, 2 // ms, of 16 GB at 3.35 TB/s
 	got := own(t, append(runs, fast))
 	require.Len(t, got.TooFast, 1)
@@ -199,7 +200,7 @@ func toJSON(t *testing.T, c *Calibration) string {
 }
 
 func TestOneGPUAndOneEngineAtATime(t *testing.T) {
-	a, b := dense.run(1, 200, 40), dense.run(2, 200, 40)
+	a, b := dense.Run(1, 200, 40), dense.Run(2, 200, 40)
 	b.Labels.GPU = "h200-sxm"
 	assert.Equal(t, `run "1 clients, 200/40" is of vllm on h100-sxm and run "2 clients, 200/40" of vllm on h200-sxm; `+
 		`expected one GPU and one engine: calibrate each by itself`, refused(t, a, b))
@@ -216,7 +217,7 @@ func TestOneGPUAndOneEngineAtATime(t *testing.T) {
 
 func TestNothingToFitToIsAnError(t *testing.T) {
 	assert.Equal(t, "the data hold no run; expected one at least", refused(t))
-	a, b := dense.run(1, 200, 40), dense.run(2, 200, 40)
+	a, b := dense.Run(1, 200, 40), dense.Run(2, 200, 40)
 	a.Skip = "two pools"
 	b.Rows[0].Values = nil
 	assert.Equal(t, `no run of 2 can be fitted to; the first, "1 clients, 200/40": two pools`, refused(t, a, b))
@@ -228,8 +229,8 @@ func TestNothingToFitToIsAnError(t *testing.T) {
 // TestRunsOfOneNameAreLeftOutOneByOne: the rows of two files may have the same ids.
 func TestRunsOfOneNameAreLeftOutOneByOne(t *testing.T) {
 	one := func(rename bool) *Calibration {
-		runs := []measured.Run{dense.run(1, 200, 40), dense.run(16, 3000, 40), dense.run(64, 200, 40)}
-		measure(t, runs, truth(t))
+		runs := []measured.Run{dense.Run(1, 200, 40), dense.Run(16, 3000, 40), dense.Run(64, 200, 40)}
+		fittest.Measure(t, runs, fittest.Truth(t))
 		for i := range runs {
 			if rename {
 				runs[i].ID = "row 2"
@@ -241,8 +242,8 @@ func TestRunsOfOneNameAreLeftOutOneByOne(t *testing.T) {
 }
 
 func TestACalibrationIsTheSameEveryTime(t *testing.T) {
-	runs := parallel.grid(1, 16)
-	measure(t, runs, truth(t))
+	runs := parallel.Grid(1, 16)
+	fittest.Measure(t, runs, fittest.Truth(t))
 	var want string
 	for i := range 4 {
 		before := runtime.GOMAXPROCS(1 + i%2)
@@ -257,12 +258,12 @@ func TestACalibrationIsTheSameEveryTime(t *testing.T) {
 
 // TestInSampleIsASimulation of the constants as their file has them, not an estimate of it.
 func TestInSampleIsASimulation(t *testing.T) {
-	runs := []measured.Run{dense.run(3, 900, 70), dense.run(16, 3000, 40), dense.run(64, 200, 40)}
-	measure(t, runs, truth(t))
+	runs := []measured.Run{dense.Run(3, 900, 70), dense.Run(16, 3000, 40), dense.Run(64, 200, 40)}
+	fittest.Measure(t, runs, fittest.Truth(t))
 	c := own(t, runs)
 	of := func(e hardware.Efficiency, m measured.Metric) validation.Errors {
 		var percents []float64
-		for _, p := range predict(t, runs, e) {
+		for _, p := range fittest.Predict(t, runs, e) {
 			if p.Value.Metric == m {
 				percents = append(percents, 100*p.Error())
 			}
@@ -271,15 +272,15 @@ func TestInSampleIsASimulation(t *testing.T) {
 	}
 	for _, m := range []measured.Metric{measured.TTFT, measured.TPOT} {
 		e := errorsOf(t, c, m)
-		assert.InDelta(t, of(priorOf(t), m).MedianPct, e.Before.MedianPct, 1e-9)
+		assert.InDelta(t, of(fittest.PriorOf(t), m).MedianPct, e.Before.MedianPct, 1e-9)
 		assert.InDelta(t, of(c.Efficiency, m).MedianPct, e.InSample.MedianPct, 1e-9)
 	}
 }
 
 func TestCtrlCEndsACalibration(t *testing.T) {
 	for stopAt := range 4 {
-		runs := []measured.Run{dense.run(1, 200, 40), dense.run(4, 200, 40)}
-		measure(t, runs, truth(t))
+		runs := []measured.Run{dense.Run(1, 200, 40), dense.Run(4, 200, 40)}
+		fittest.Measure(t, runs, fittest.Truth(t))
 		ctx, stop := context.WithCancel(context.Background())
 		_, err := Own(ctx, []*measured.File{{Runs: runs}}, configs.Options{}, func(round, done int) {
 			if round == stopAt && done == 1 {
@@ -292,8 +293,8 @@ func TestCtrlCEndsACalibration(t *testing.T) {
 }
 
 func TestProgressCountsEveryRunOfEveryRound(t *testing.T) {
-	runs := []measured.Run{dense.run(1, 200, 40), dense.run(4, 200, 40), dense.run(8, 200, 40)}
-	measure(t, runs, truth(t))
+	runs := []measured.Run{dense.Run(1, 200, 40), dense.Run(4, 200, 40), dense.Run(8, 200, 40)}
+	fittest.Measure(t, runs, fittest.Truth(t))
 	var reported [][2]int
 	_, err := Own(context.Background(), []*measured.File{{Runs: runs}}, configs.Options{}, func(round, done int) {
 		reported = append(reported, [2]int{round, done})

@@ -14,11 +14,12 @@ import (
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/internal/calibration/fittest"
 )
 
 // writePrior writes a changed prior to a file, and returns its path.
 func writePrior(t *testing.T, change func(*hardware.Efficiency)) string {
-	e := priorOf(t)
+	e := fittest.PriorOf(t)
 	change(&e)
 	return written(t, t.TempDir(), &e)
 }
@@ -58,7 +59,7 @@ func TestAFileGivesBackWhatWasWritten(t *testing.T) {
 }
 
 func TestRoundedConstantsHaveThreeDigits(t *testing.T) {
-	e := priorOf(t)
+	e := fittest.PriorOf(t)
 	e.Bandwidth, e.SequenceS, e.StepS = 0.74868, 1.23456e-5, 1.23456e-5
 	got := Rounded(e)
 	assert.Equal(t, []float64{0.749, 1.23e-5, 1.23456e-5}, []float64{got.Bandwidth, got.SequenceS, got.StepS},

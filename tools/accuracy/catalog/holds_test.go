@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/configs/catalog"
-	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/calibration/fittest"
 	"github.com/decodesim/decodesim/internal/freeze"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
@@ -58,8 +58,8 @@ func TestAnUnknownEngineGetsWhatAllHaveInCommon(t *testing.T) {
 
 // sweeps are two closed-loop deployments, of twelve runs and of three, and an open loop.
 func sweeps() []measured.Run {
-	small, large := dense.grid(1, 2, 4, 8), parallel.grid(2)
-	runs := slices.Concat(small, large, []measured.Run{dense.run(3, 500, 30)})
+	small, large := fittest.Dense().Grid(1, 2, 4, 8), fittest.Parallel().Grid(2)
+	runs := slices.Concat(small, large, []measured.Run{fittest.Dense().Run(3, 500, 30)})
 	for i := range runs {
 		l := &runs[i].Labels
 		l.Load, l.Concurrency, l.Quality = fmt.Sprint(i%3), 1+i/3, "A"
@@ -71,7 +71,7 @@ func sweeps() []measured.Run {
 
 func TestHoldsAreWhatTheySay(t *testing.T) {
 	runs := sweeps()
-	measure(t, runs, truth(t))
+	fittest.Measure(t, runs, fittest.Truth(t))
 	c, err := FitCatalog(context.Background(), []*measured.File{{Runs: runs}}, nil)
 	require.NoError(t, err)
 	heldOut, err := c.HeldOut(context.Background())
@@ -106,15 +106,15 @@ func TestHoldsAreWhatTheySay(t *testing.T) {
 	}
 	assert.Less(t, median(heldOut[0].Predictions), median(heldOut[2].Predictions),
 		"the only GPU, left out, leaves the prior")
-	prior := predict(t, runs, priorOf(t))
+	prior := fittest.Predict(t, runs, fittest.PriorOf(t))
 	assert.InDelta(t, median(prior), median(heldOut[2].Predictions), 0.5)
 }
 
 // TestPredictionsAfterACalibrationAreNearer: a run whose machine is not what the program expects.
 func TestPredictionsAfterACalibrationAreNearer(t *testing.T) {
-	sets := Sets{{Name: unknownEngine, Default: priorOf(t)}}
-	runs := []measured.Run{dense.run(4, 3000, 40)}
-	measure(t, runs, truth(t))
+	sets := Sets{{Name: unknownEngine, Default: fittest.PriorOf(t)}}
+	runs := []measured.Run{fittest.Dense().Run(4, 3000, 40)}
+	fittest.Measure(t, runs, fittest.Truth(t))
 	before, err := sets.Predict(context.Background(), runs)
 	require.NoError(t, err)
 	after, err := sets.PredictAfter(context.Background(), runs[0])
@@ -124,72 +124,4 @@ func TestPredictionsAfterACalibrationAreNearer(t *testing.T) {
 	none, err := sets.PredictAfter(context.Background(), measured.Run{ID: "skipped", Skip: "it speculates"})
 	require.NoError(t, err)
 	assert.Nil(t, none)
-}
-
-// deployment is what runs are of, on the prior that every fit starts from.
-type deployment struct{ model, pool string }
-
-var (
-	dense    = deployment{"llama-3.1-8b", "gpu: h100-sxm"}
-	parallel = deployment{"llama-3.1-70b", "gpu: h100-sxm, tensor_parallel: 4"}
-)
-
-// run is a closed loop of so many clients, whose TTFT and TPOT are measured.
-func (d deployment) run(clients, prompt, output int) measured.Run {
-	id := fmt.Sprintf("%d clients, %d/%d", clients, prompt, output)
-	return measured.Run{
-		ID: id, Labels: measured.Labels{Model: d.model, GPU: "h100-sxm", Engine: "vllm"},
-		Scenario: fmt.Sprintf("model: %s\npools: [{%s, efficiency: prior}]\nworkload: {closed_loop: {concurrency: %d}, "+
-			"requests: %d, "+
-			"prompt_tokens: {distribution: lognormal, mean: %d, cv: 0.5}, output_tokens: {distribution: lognormal, mean: %d, "+
-			"cv: 0.5}}\n",
-			d.model, d.pool, clients, max(20, 6*clients), prompt, output),
-		Rows: []measured.Row{{ID: id, Request: -1, Values: []measured.Value{
-			measured.Lead(measured.TTFT, measured.Mean, 100), measured.Lead(measured.TPOT, measured.Mean, 100),
-		}}},
-	}
-}
-
-// grid is runs of so many clients each, with short and long prompts.
-func (d deployment) grid(clients ...int) []measured.Run {
-	var runs []measured.Run
-	for _, clients := range clients {
-		for _, prompt := range []int{200, 3000, 8000} {
-			runs = append(runs, d.run(clients, prompt, 40))
-		}
-	}
-	return runs
-}
-
-func priorOf(t require.TestingT) hardware.Efficiency {
-	prior, err := catalog.EfficienciesOf("prior")
-	require.NoError(t, err)
-	return prior.Default
-}
-
-// truth is far from the prior, but not beyond belief.
-func truth(t require.TestingT) hardware.Efficiency {
-	e := priorOf(t)
-	e.Bandwidth, e.Compute, e.KVBandwidth = .7, .5, .6
-	e.LayerS, e.SequenceS, e.FirstTokenS = 60e-6, 20e-6, 20e-3
-	return e
-}
-
-// measure measures the runs on a machine that achieves e.
-func measure(t require.TestingT, runs []measured.Run, e hardware.Efficiency) {
-	for _, p := range predict(t, runs, e) {
-		p.Value.Measured = p.Predicted
-	}
-}
-
-func predict(t require.TestingT, runs []measured.Run, e hardware.Efficiency) []validation.Prediction {
-	predictions, err := validation.Predict(context.Background(), runs, func(*measured.Run,
-		*hardware.Deployment) hardware.Efficiency {
-		return e
-	}, nil)
-	require.NoError(t, err)
-	for _, p := range predictions {
-		require.Empty(t, p.Skip)
-	}
-	return predictions
 }

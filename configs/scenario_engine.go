@@ -1,0 +1,117 @@
+package configs
+
+import (
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics/views"
+	"github.com/decodesim/decodesim/workloads"
+)
+
+// Decoding is how tokens are chosen, as far as it costs time, and how many answers a prompt gets. Of the workload
+// requests then counts prompts; of the results it counts answers.
+type Decoding struct {
+	Sampling          string  `yaml:"sampling" oneof:"samplings" doc:"greedy top-k top-p: what choosing a token costs, by the vocabulary"`
+	StructuredOutputS float64 `yaml:"structured_output_s,omitempty" bound:"[0,3600]" about:"time of the host per step to constrain the output"`
+	N                 int64   `yaml:"n,omitempty" bound:"[1,choices]" unit:"answers" about:"answers to each prompt, each of a length of its own; null: 1"`
+	BeamWidth         int64   `yaml:"beam_width,omitempty" bound:"[1,choices]" about:"paths of a beam search, of equal length; null: none"`
+}
+
+// Choices returns how many answers a prompt gets.
+func (d *Decoding) Choices() workloads.Choices {
+	if d.BeamWidth > 0 {
+		return workloads.Choices{N: d.BeamWidth, Beam: true}
+	}
+	return workloads.Choices{N: max(1, d.N)}
+}
+
+// checkDecoding reports what no engine chooses by, and answers that no workload could ask for.
+func (s *Scenario) checkDecoding(c *checker) {
+	d := &s.Decoding
+	if d.N > 0 && d.BeamWidth > 0 {
+		c.fail("decoding.beam_width", "%d stands beside n, %d; expected only one of them", d.BeamWidth, d.N)
+	}
+	if k := d.Choices(); k.N > 1 {
+		s.checkChoices(c, k)
+	}
+}
+
+// checkChoices refuses answers that nobody could continue, number or compute together.
+func (s *Scenario) checkChoices(c *checker, k workloads.Choices) {
+	path := "decoding.n"
+	if k.Beam {
+		path = "decoding.beam_width"
+	}
+	const requestsMax = 1<<31 - 1
+	switch w := &s.Workload; {
+	case w.Sessions != nil:
+		c.fail(path, "%d, but a session goes on from one answer; expected 1, or a workload without sessions", k.N)
+	case w.Requests > requestsMax/k.N:
+		c.fail("workload.requests", "%d prompts of %d answers each; expected at most %d prompts", w.Requests, k.N,
+			requestsMax/k.N)
+	}
+	if !k.Beam || len(s.Pools) == 0 {
+		return
+	}
+	if s.Speculation.On() {
+		c.fail(
+			path, "%d stands beside speculation, with which paths of a beam would not be of equal length; expected only one "+
+				"of them", k.N)
+	}
+	for i := range s.Pools {
+		if most := s.Pools[i].SequencesMax(); most > 0 && s.Pools[i].Decodes() && k.N > int64(most) {
+			c.fail(path, "%d paths, but a replica runs %d sequences at once; expected at most that", k.N, most)
+		}
+	}
+}
+
+// Noise lengthens steps at random, see fleet.Noise. An absent section is none.
+type Noise struct {
+	Jitter            float64 `yaml:"jitter" bound:"[0,10]" doc:"mean of what a step lasts longer, an exponential share of it; 0: none"`
+	NeighbourShare    float64 `yaml:"neighbour_share" bound:"[0,1]" doc:"of the periods in which a neighbour slows a replica down; 0: none"`
+	NeighbourSlowdown float64 `yaml:"neighbour_slowdown" bound:"[1,100]" unit:"times" doc:"times as long a step lasts then"`
+	NeighbourPeriodS  float64 `yaml:"neighbour_period_s" bound:"(1e-12,horizon]" doc:"seconds that a neighbour comes or stays away for"`
+}
+
+// defaultNoise is none: a neighbour must be given with its share.
+func defaultNoise() *Noise { return &Noise{NeighbourSlowdown: 1, NeighbourPeriodS: 1} }
+
+// check refuses noise that shortens steps, and a neighbour of which only half is said.
+func (n *Noise) check(c *checker) {
+	if n == nil {
+		return
+	}
+	const share, slowdown, period = "noise.neighbour_share", "noise.neighbour_slowdown", "noise.neighbour_period_s"
+	for _, of := range []struct{ key, example string }{{slowdown, "1.5"}, {period, "10"}} {
+		switch given := c.origins.given(of.key); {
+		case n.NeighbourShare > 0 && !given:
+			c.fail(of.key, "missing beside neighbour_share %g; expected a number such as %s", n.NeighbourShare, of.example)
+		case given && !c.origins.given(share):
+			c.fail(of.key, "has no effect without neighbour_share; expected a share such as 0.1 beside it")
+		}
+	}
+}
+
+// Stream is what lies between the steps of an engine and a client, and what that client bears. What is constant of it
+// is in the run; the rest changes what clients see of it: see views.Stream.
+type Stream struct {
+	StreamInterval   int64   `yaml:"stream_interval" bound:"[1,1048576]" unit:"tokens" doc:"tokens in a chunk, but for the first, which comes at once; vLLM's argument"`
+	DetokenizeS      float64 `yaml:"detokenize_s" bound:"[0,60]" doc:"seconds of the API server for each token"`
+	FrameS           float64 `yaml:"frame_s" bound:"[0,60]" doc:"seconds of the API server for each chunk"`
+	RTTMS            float64 `yaml:"rtt_ms" bound:"[0,1e6]" doc:"milliseconds of the network, there and back"`
+	RTTJitterMS      float64 `yaml:"rtt_jitter_ms" bound:"[0,1e5]" doc:"milliseconds beyond that, the mean of an exponential law for each chunk"`
+	StallMS          float64 `yaml:"stall_ms" bound:"(0,1e9]" doc:"milliseconds; a longer gap between chunks is a stall"`
+	ReaderTokensPerS float64 `yaml:"reader_tokens_per_s" bound:"(0,1e6]" unit:"tokens/s" doc:"pace of a reader"`
+}
+
+// defaultStream is no network, a chunk for every step, and a reader of 5 tokens/s, who notices a fifth of a second. The
+// last two are choices, not measurements.
+func defaultStream() Stream {
+	return Stream{StreamInterval: 1, StallMS: 200, ReaderTokensPerS: 5}
+}
+
+// View returns the stream in the terms of views.
+func (s *Stream) View() views.Stream {
+	return views.Stream{
+		Interval: int32(s.StreamInterval), Detokenize: sim.Seconds(s.DetokenizeS), Frame: sim.Seconds(s.FrameS),
+		RTT: sim.Seconds(s.RTTMS / 1e3), Jitter: sim.Seconds(s.RTTJitterMS / 1e3),
+	}
+}
