@@ -12,27 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// engineBase is a scenario whose pool says nothing but its engine; tests add lines to the pool behind it.
-const engineBase = `model: llama-3.1-8b
-workload:
-  arrivals: {process: poisson, rate: 20}
-  prompt_tokens: {distribution: lognormal, mean: 400, cv: 1}
-  output_tokens: {distribution: lognormal, mean: 60, cv: 1}
-  requests: 60
-slo: {ttft_ms: 500}
-pools:
-  - gpu: h100-sxm
-    engine: `
-
-// running returns the scenario of an engine with lines added to its pool, the first of which is line 11.
-func running(engine string, lines ...string) string {
-	text := engineBase + engine + "\n"
-	for _, l := range lines {
-		text += "    " + l + "\n"
-	}
-	return text
-}
-
 // value returns a value that the key may have and that no engine takes by itself.
 func value(key string) string {
 	switch key {

@@ -6,33 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/decodesim/decodesim/configs/configstest"
 	"github.com/decodesim/decodesim/workloads/arrivals"
 	"github.com/decodesim/decodesim/workloads/lengths"
 	"github.com/stretchr/testify/require"
 )
 
-// base is a scenario that says no more than it must, with a value each in the file for what the tests override.
-const base = `model: llama-3.1-8b
-pools:
-  - name: serve
-    gpu: h100-sxm
-    replicas: 2
-  - name: other
-    gpu: a100-sxm-80gb
-workload:
-  arrivals: {process: poisson, rate: 2}
-  prompt_tokens: {distribution: fixed, mean: 100}
-  output_tokens: {distribution: fixed, mean: 10}
-  requests: 10
-seed: 5
-`
+// The scenarios of these tests.
+const base = configstest.Base
 
-// inDir writes chat.yaml into a new working directory.
-func inDir(t *testing.T, text string) {
-	t.Helper()
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("chat.yaml", []byte(text), 0o600))
-}
+var inDir, running, with = configstest.InDir, configstest.Running, configstest.With
 
 func TestLayersStandInOrder(t *testing.T) {
 	inDir(t, base)

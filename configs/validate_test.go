@@ -7,14 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// with returns base with one line replaced; lines after it keep their numbers.
-func with(old, new string) string {
-	if !strings.Contains(base, old) {
-		panic("base has no " + old)
-	}
-	return strings.Replace(base, old, new, 1)
-}
-
 func TestImpossibleScenariosAreRefused(t *testing.T) {
 	const range20 = "expected a whole number from 1 to 1048576"
 	for _, c := range []struct{ yaml, want string }{
