@@ -23,18 +23,20 @@ type sizeFlags struct {
 	out  string
 	json bool
 
+	subject
 	seedGiven bool
 }
 
 func newSize(out, errOut io.Writer) *cobra.Command {
 	var f sizeFlags
 	c := &cobra.Command{
-		Use:   "size STUDY",
+		Use:   "size [STUDY]",
 		Short: "Search the deployment that serves a load best",
-		Long: `Search tensor parallelism, replicas, the split into prefill and decode pools, and batch limits for the deployment that
-sustains the most requests/s within a budget of GPUs, or the cheapest one that sustains a rate. It sustains a rate if
-the share of its requests that the study asks for keeps every limit of the SLO. STUDY is a built-in name (decodesim list
-studies) or a path to a YAML file; decodesim show size-70b-64gpu prints one to copy.
+		Long: `Search GPUs, how the GPUs of a replica share the model (tensor and pipeline parallelism, attention-DP and experts),
+replicas, the split into prefill and decode pools, and batch limits for the cheapest deployment that sustains a rate, or
+the one that sustains most within a budget. It sustains a rate if every rule of the SLO holds. STUDY is a built-in name
+(decodesim list studies) or a path to a YAML file; decodesim show size-70b-64gpu prints one to copy. Without a study, flags
+say all there is to say, and what they leave out is searched; beside one, they stand above it.
 
 Every answer is simulated. All deployments meet the same requests, at the same rates, one half of a percent above the
 other. Short runs find roughly what each sustains, longer ones go on with those ahead, and the last few are run under several
@@ -43,11 +45,13 @@ Beside each stands its roofline limit, the rate at which every GPU would be at i
 would ever wait: no deployment sustains more, and those that could not win even so are not simulated.
 
 A key of --set is one of the study, such as budget.gpus, or else one of its scenario, such as workload.output_tokens.mean.`,
-		Example: "  decodesim size size-70b-64gpu\n" +
+		Example: "  decodesim size --model llama-3.3-70b --weights fp8 --gpu h200,b200,mi300x --trace conv.csv.gz --rate 40 " +
+			"--slo 'ttft p95<=1s, itl p95<=50ms'\n" +
+			"  decodesim size size-70b-64gpu\n" +
 			"  decodesim size size-70b-64gpu --set budget.gpus=16 --set slo.tpot_ms=25 --out sized\n" +
 			"  decodesim size size-70b-64gpu --set rate.min=null --set rate.max=null --set rate.at=40 --json\n" +
 			"  decodesim size my-study.yaml",
-		Args: oneArgument("a study: a name or a path to a YAML file"),
+		Args: cobra.ArbitraryArgs, // see study
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -59,9 +63,14 @@ A key of --set is one of the study, such as budget.gpus, or else one of its scen
 				return err
 			}
 			f.seedGiven = c.Flags().Changed("seed")
-			return f.run(c.Context(), out, errOut, args[0])
+			s, err := f.study(c, args)
+			if err != nil {
+				return err
+			}
+			return f.run(c.Context(), out, errOut, s)
 		},
 	}
+	f.add(c)
 	flags := c.Flags()
 	flags.StringArrayVar(&f.set, "set", nil,
 		"`KEY=VALUE` over the study's, or else its scenario's; repeatable, such as budget.gpus=32")
@@ -74,11 +83,7 @@ A key of --set is one of the study, such as budget.gpus, or else one of its scen
 }
 
 // run searches. A directory that cannot take the results is refused before the first simulation.
-func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, name string) error {
-	s, err := configs.LoadStudy(name, f.set)
-	if err != nil {
-		return err
-	}
+func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.Study) (err error) {
 	line := progressOn(errOut)
 	options := sizing.Options{Env: os.Environ(), Version: programVersion(),
 		Progress: func(what string, done, of int) {

@@ -32,6 +32,9 @@ func WriteText(w io.Writer, s *Sizing) error {
 		for _, sentence := range sentences(s) {
 			t.Line(sentence)
 		}
+		if s.Replay != nil {
+			t.Line(replayWords(s))
+		}
 		t.Blank()
 		if s.AtPerS > 0 {
 			rowTables(t, s)
@@ -51,6 +54,13 @@ func WriteText(w io.Writer, s *Sizing) error {
 		}
 	}
 	frontierTable(t, s.Frontier)
+	if len(s.Commands) > 0 {
+		t.Blank()
+		t.Line("how its servers are started")
+		for _, line := range s.Commands {
+			t.Line(strings.TrimRight("  "+line, " "))
+		}
+	}
 	for _, note := range s.Notes {
 		t.Blank()
 		t.Line("note: " + note)

@@ -2,10 +2,12 @@ package sizing
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/commands"
 	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -43,12 +45,22 @@ type Sizing struct {
 	Rows    []Row    `json:"rows"`    // where a rate is asked for: the cheapest of each kind
 	Failure *Failure `json:"failure"` // null: something sustains the lowest rate
 
+	Replay   *Replay  `json:"replay"`   // of the best under all of its workload; null: there is none
+	Commands []string `json:"commands"` // that start its servers, as the lines of a shell script
+
 	// of the best packed deployment: no other sustains more
 	RooflineLimitPerS float64         `json:"perfect_packing_per_s"`
 	Frontier          []FrontierPoint `json:"frontier"`
 	Splits            []SplitPoint    `json:"splits"`
 	Candidates        []Candidate     `json:"candidates"`
 	Notes             []string        `json:"notes"`
+}
+
+// Replay is what users of the best deployment feel under all of its workload, from the first request to the last.
+type Replay struct {
+	Requests int64             `json:"requests"` // completed
+	RatePerS float64           `json:"rate_per_s"`
+	SLO      []metrics.Verdict `json:"slo"`
 }
 
 // SizingSLO is what must be kept: every limit, by a share of the requests. 0: no such limit.
@@ -232,5 +244,25 @@ func Search(ctx context.Context, s *configs.Study, o Options) (*Sizing, *configs
 	if s.Rate.At > 0 {
 		z.load.At(best, s.Rate.At, s.Requests)
 	}
-	return z.out, best, nil
+	return z.out, best, z.check(best)
+}
+
+// check replays the best deployment under all of its workload, as decodesim run does with its scenario, and says how
+// its servers are started.
+func (z *sizer) check(best *configs.Scenario) error {
+	z.report("replay", 0, 1)
+	summary, err := load.Replay(z.ctx, best, z.options.Version)
+	if err != nil {
+		return err
+	}
+	r := &Replay{Requests: summary.Requests.Completed, RatePerS: summary.Load.OfferedPerS, SLO: summary.Rules}
+	if rule := z.slo.shareRule(); rule != nil && summary.SLO != nil {
+		r.SLO = slices.Concat([]metrics.Verdict{rule.Judge(summary.SLO.Attainment)}, r.SLO)
+	}
+	z.out.Replay = r
+	z.out.Commands, err = commands.Lines(best)
+	if err != nil {
+		z.out.Notes = append(z.out.Notes, "no command line: "+err.Error())
+	}
+	return nil
 }

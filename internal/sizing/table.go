@@ -260,3 +260,19 @@ func failureLines(t *text.Page, s *Sizing) {
 	t.Blank()
 	t.Line("not tried: " + strings.Join(f.NotTried, "; "))
 }
+
+// replayWords says what a run of all of the workload came to.
+func replayWords(s *Sizing) string {
+	r := s.Replay
+	var values []string
+	for i := range r.SLO {
+		v := &r.SLO[i]
+		is := "kept"
+		if !v.Met {
+			is = "BROKEN"
+		}
+		values = append(values, fmt.Sprintf("%s %s with %s", v.Rule, is, report.RuleValue(v)))
+	}
+	return fmt.Sprintf("Replayed before this was printed, all %s requests at %s requests/s: %s.", text.Count(r.Requests),
+		text.Significant(r.RatePerS), strings.Join(values, ", "))
+}
