@@ -41,10 +41,13 @@ func (z *sizer) cheapest() ([]*deployment, error) {
 			f.best = wide[i]
 		}
 	}
-	slices.SortStableFunc(wide, func(a, b *deployment) int {
-		return cmp.Or(cheaper(a, b), cmp.Compare(b.capacity, a.capacity))
-	})
+	slices.SortStableFunc(wide, better)
 	return wide[:min(len(wide), lastRound)], err
+}
+
+// better orders deployments by what they cost, how much they sustain, and how little there is to warn of.
+func better(a, b *deployment) int {
+	return cmp.Or(cheaper(a, b), cmp.Compare(b.capacity, a.capacity), cmp.Compare(len(a.warnings), len(b.warnings)))
 }
 
 // cheapestOfAll returns the cheapest deployments, and that of each kind of GPU.

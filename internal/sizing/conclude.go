@@ -34,7 +34,7 @@ func (z *sizer) conclude(finalists []*deployment) error {
 	slices.SortStableFunc(all, func(a, b *final) int {
 		most := cmp.Compare(stat.Mean(b.rates, nil), stat.Mean(a.rates, nil))
 		if z.study.Rate.At > 0 {
-			return cmp.Or(cheaper(a.deployment, b.deployment), most)
+			return cmp.Or(cheaper(a.deployment, b.deployment), most, cmp.Compare(len(a.warnings), len(b.warnings)))
 		}
 		return cmp.Or(most, cheaper(a.deployment, b.deployment))
 	})

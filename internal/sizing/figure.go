@@ -16,6 +16,9 @@ import (
 func SplitsFigure(s *Sizing) (plot.Figure, error) {
 	var curves []sizeCurve
 	most := 0.0
+	if !slices.ContainsFunc(s.Splits, func(p SplitPoint) bool { return p.Topology == configs.Disaggregated }) {
+		return layoutsFigure(s)
+	}
 	for _, p := range s.Splits {
 		name := p.Series
 		if p.Topology == configs.Colocated {
@@ -33,6 +36,21 @@ func SplitsFigure(s *Sizing) (plot.Figure, error) {
 	}
 	return sizeFigure(s, "Goodput per GPU by split", curves, plot.Shares(5).Named(acrossSplits), most)
 }
+
+// layoutsFigure draws goodput per GPU against GPUs, where nothing has a split.
+func layoutsFigure(s *Sizing) (plot.Figure, error) {
+	var curves []sizeCurve
+	most, gpus := 0.0, 0
+	for _, p := range s.Splits {
+		curves = append(curves, sizeCurve{name: p.Name, dots: true,
+			points: plotter.XYs{{X: float64(p.GPUs), Y: p.GoodputPerSPerGPU}}})
+		most, gpus = max(most, p.GoodputPerSPerGPU), max(gpus, p.GPUs)
+	}
+	return sizeFigure(s, "Goodput per GPU by layout", curves, plot.Counts(1.1*float64(gpus), 6).Named(acrossGPUs), most)
+}
+
+// acrossGPUs names the horizontal axis of layoutsFigure.
+const acrossGPUs = "GPUs"
 
 // acrossSplits names the horizontal axis of SplitsFigure.
 const acrossSplits = "share of the GPUs in prefill pools"
@@ -69,7 +87,7 @@ type sizeCurve struct {
 // sizeFigure draws curves of goodput per GPU, of which the highest is most.
 func sizeFigure(s *Sizing, title string, curves []sizeCurve, x plot.Axis, most float64) (plot.Figure, error) {
 	const pitch = vg.Length(14)
-	return plot.Render(plot.Height+pitch*vg.Length(max(0, len(curves)-2)), func(sheet *plot.Sheet) {
+	return plot.Render(plot.Height+pitch*vg.Length(max(0, len(curves)-1)), func(sheet *plot.Sheet) {
 		top := sheet.Header(title, s.Caption(), sloWords(&s.SLO)) - 2
 		if len(curves) == 0 {
 			sheet.Empty("no load is sustained: nothing to show")
@@ -88,20 +106,23 @@ func sizeFigure(s *Sizing, title string, curves []sizeCurve, x plot.Axis, most f
 			chart.Add(plot.Marks(style.Shade(), plot.MarkRadius, style.Mark, c.points...))
 		}
 		if s.Best != nil {
-			s.nameBest(chart, x.Name)
+			sheet.Text(plot.MarginLeft+30, top, 0, plot.BodyBold(plot.Brick), "best: "+s.Best.Name+": "+
+				text.Significant(s.Best.GoodputPerSPerGPU))
+			top -= pitch
+			chart.Add(plot.Dots(plot.Brick, s.bestAt(x.Name)))
 		}
 		chart.Draw(sheet, plot.Place(top-plot.NameRise-6))
 	})
 }
 
-// nameBest names the best deployment where it stands.
-func (s *Sizing) nameBest(chart *plot.Chart, across string) {
-	at := plotter.XY{X: s.Best.PrefillShare(), Y: s.Best.GoodputPerSPerGPU}
-	if across != acrossSplits {
-		at.X = s.Best.UserTokensPerS
+// bestAt returns where the best deployment stands.
+func (s *Sizing) bestAt(across string) plotter.XY {
+	at := plotter.XY{X: s.Best.UserTokensPerS, Y: s.Best.GoodputPerSPerGPU}
+	switch across {
+	case acrossSplits:
+		at.X = s.Best.PrefillShare()
+	case acrossGPUs:
+		at.X = float64(s.Best.GPUs)
 	}
-	chart.Add(plot.Dots(plot.Brick, at), plot.Note{
-		At: at, Offset: vg.Point{Y: 9}, Align: 0.5, Ink: plot.BodyBold(plot.InkDark), Ground: true, Inside: true,
-		Text: s.Best.Name + ": " + text.Significant(s.Best.GoodputPerSPerGPU),
-	})
+	return at
 }

@@ -52,11 +52,11 @@ func (z *sizer) prepare() error {
 	}
 	z.base, z.packed, z.simulated = base, map[string]float64{}, map[simulation]*simulated{}
 	z.deployments, z.pairs = map[string]*deployment{}, map[setting]*shape{}
-	model, err := build.ModelOf(base)
+	z.model, err = build.ModelOf(base)
 	if err != nil {
 		return err
 	}
-	z.experts, z.several = model.Experts(), severalGPUs(&s.Search)
+	z.several = severalGPUs(&s.Search)
 	if err := z.limit(); err != nil {
 		return err
 	}

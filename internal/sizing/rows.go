@@ -105,7 +105,7 @@ func leadersOf(families []*family) (leaders []*family) {
 		if i, known := best[key]; !known {
 			best[key] = len(leaders)
 			leaders = append(leaders, f)
-		} else if cmp.Or(cheaper(f.best, leaders[i].best), cmp.Compare(leaders[i].best.capacity, f.best.capacity)) < 0 {
+		} else if better(f.best, leaders[i].best) < 0 {
 			leaders[i] = f
 		}
 	}

@@ -91,16 +91,20 @@ func (z *sizer) layouts(gpu string, parallel configs.Layouts, tensor []int) (all
 	return all
 }
 
+// tightShare is the share of a domain's memory from which weights ask for stages over several domains.
+const tightShare = 0.6
+
 // autoLayouts returns what deployments of the model usually choose between on a GPU: tensor parallelism within a
-// domain of fast links, two stages of it, and for experts ranks of attention-DP that share them. What does not fit the
+// domain of fast links, stages of it, and for experts ranks of attention-DP that share them. What does not fit the
 // memory is left out later, as every other layout is.
 func (z *sizer) autoLayouts(gpu string) (all []configs.Layout) {
 	if gpu == "" {
 		gpu = z.base.Pools[0].GPU
 	}
-	domain := 8
+	domain, tight := 8, false
 	if g, err := catalog.GPU(gpu); err == nil && g.Domain.Value > 0 {
 		domain = min(domain, int(g.Domain.Value))
+		tight = z.model.WeightBytes() > tightShare*float64(domain)*g.MemoryBytes.Value
 	}
 	add := func(l configs.Layout) {
 		l.Whole = true
@@ -111,10 +115,13 @@ func (z *sizer) autoLayouts(gpu string) (all []configs.Layout) {
 	for tensor := 1; tensor <= domain; tensor *= 2 {
 		add(configs.Layout{Tensor: tensor, Pipeline: 1, Data: 1})
 	}
-	for tensor := max(1, domain/4); tensor <= domain; tensor *= 2 {
+	for tensor := max(1, domain/4); 2*tensor <= domain; tensor *= 2 {
 		add(configs.Layout{Tensor: tensor, Pipeline: 2, Data: 1})
 	}
-	if z.experts == 0 {
+	for stages := 2; tight && stages <= 4; stages *= 2 {
+		add(configs.Layout{Tensor: domain, Pipeline: stages, Data: 1})
+	}
+	if z.model.Experts() == 0 {
 		return all
 	}
 	for _, ranks := range []int{4, 8, 16, 32} {

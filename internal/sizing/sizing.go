@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/commands"
 	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/stats"
@@ -194,7 +195,7 @@ type sizer struct {
 	study   *configs.Study
 	options Options
 	base    *configs.Scenario
-	experts int  // of the model; 0: none
+	model   llm.Model
 	several bool // GPUs are searched
 	load    *load.Load
 	grid    grid
