@@ -36,8 +36,11 @@ type origins struct {
 
 // errorf reports an error about the value at path.
 func (o *origins) errorf(path, format string, args ...any) error {
-	if by, ok := o.assigned[path]; ok {
-		return strict.Errorf(by, format, args...)
+	list, _, _ := strings.Cut(path, "[") // an element of a list that was assigned as a whole
+	for _, at := range []string{path, list} {
+		if by, ok := o.assigned[at]; ok {
+			return strict.Errorf(by, format, args...)
+		}
 	}
 	return o.where.Errorf(path, format, args...)
 }

@@ -57,6 +57,9 @@ func LoadStudyUnder(given []Setting, nameOrPath string, set []string) (*Study, e
 			return nil, err
 		}
 	}
+	if err := s.fromHere(); err != nil {
+		return nil, err
+	}
 	for _, text := range set {
 		if err := s.assign(text, "--set "+text); err != nil {
 			return nil, err
@@ -65,6 +68,17 @@ func LoadStudyUnder(given []Setting, nameOrPath string, set []string) (*Study, e
 	s.complete()
 	s.defaultAttainment()
 	return s, s.validate()
+}
+
+// fromHere makes the paths absolute that flags gave from the working directory.
+func (s *Study) fromHere() (err error) {
+	if s.Trace != "" {
+		s.Trace, err = filepath.Abs(s.Trace)
+	}
+	if err == nil && catalog.IsModelPath(s.Model) {
+		s.Model, err = filepath.Abs(s.Model)
+	}
+	return err
 }
 
 // complete writes in what a study without a scenario searches unless it says otherwise: all there is to choose.

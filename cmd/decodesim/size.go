@@ -45,8 +45,8 @@ Beside each stands its roofline limit, the rate at which every GPU would be at i
 would ever wait: no deployment sustains more, and those that could not win even so are not simulated.
 
 A key of --set is one of the study, such as budget.gpus, or else one of its scenario, such as workload.output_tokens.mean.`,
-		Example: "  decodesim size --model llama-3.3-70b --weights fp8 --gpu h200,b200,mi300x --trace conv.csv.gz --rate 40 " +
-			"--slo 'ttft p95<=1s, itl p95<=50ms'\n" +
+		Example: "  decodesim size --model llama-3.3-70b --weights fp8 --gpu h200,b200,mi300x " +
+			"--trace conv.csv.gz --rate 40 --slo 'ttft p95<=1s, itl p95<=50ms'\n" +
 			"  decodesim size size-70b-64gpu\n" +
 			"  decodesim size size-70b-64gpu --set budget.gpus=16 --set slo.tpot_ms=25 --out sized\n" +
 			"  decodesim size size-70b-64gpu --set rate.min=null --set rate.max=null --set rate.at=40 --json\n" +

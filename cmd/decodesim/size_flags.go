@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ func (s *subject) settings(c *cobra.Command) (all []configs.Setting, err error) 
 		}
 	}
 	model := s.model
-	if s.model != "" && !catalog.IsModelPath(s.model) {
+	if _, err := os.Stat(s.model); s.model != "" && (err != nil || !catalog.IsModelPath(s.model)) {
 		name, unknown := names.PublishedName(s.model)
 		if unknown != "" {
 			return nil, fmt.Errorf("--model %s: %s (decodesim list models)", s.model, unknown)
@@ -100,8 +101,8 @@ func (f *sizeFlags) study(c *cobra.Command, args []string) (*configs.Study, erro
 	case len(args) > 1:
 		return nil, oneArgument(aStudy)(c, args)
 	case len(args) == 0 && f.model == "":
-		return nil, fmt.Errorf("size: missing %s, or --model with --gpu, --trace, --rate and --slo; see decodesim size --help",
-			aStudy)
+		return nil, fmt.Errorf("size: missing %s, or --model with --gpu, --trace, --rate and --slo; "+
+			"see decodesim size --help", aStudy)
 	case len(args) == 0 && (len(f.gpus) == 0 || f.rate == "" || len(f.slo) == 0):
 		return nil, errors.New("size: --model needs --gpu, --rate and --slo beside it, such as --gpu h200,b200 --rate 40 " +
 			"--slo 'ttft p95<=1s, itl p95<=50ms'")

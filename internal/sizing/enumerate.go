@@ -85,8 +85,9 @@ func tooLarge(shapes []*shape) string {
 	var names []string
 	for _, s := range shapes {
 		e := s.tooLarge
-		if e == nil {
-			continue
+		fits := func(o *shape) bool { return o.refused == "" && o.setting.String() == s.setting.String() }
+		if e == nil || slices.ContainsFunc(shapes, fits) {
+			continue // or it does under other batch limits
 		}
 		d := e.Parallel
 		name := configs.Layout{Tensor: d.Tensor, Pipeline: d.Pipeline, Data: d.Data, Expert: d.Expert}.String() + " " + e.GPU

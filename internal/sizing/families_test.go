@@ -39,8 +39,8 @@ func TestTheSmallestNumberIsTheOneThatAScanFinds(t *testing.T) {
 const twoPools = "search: {topology: [disaggregated], tensor_parallel: [1, 2], prefill_tensor_parallel: [1, 2]}\n" +
 	"requests: 1000\nseeds: 2\n"
 
-// TestTheCheapestPairOfPoolsIsTheOneThatBruteForceFinds: of all splits of ever more GPUs, the first that sustains the
-// rate under all seeds takes as many as the search by halves says.
+// TestTheCheapestPairOfPoolsIsTheOneThatBruteForceFinds: no split of fewer GPUs than the search by halves says sustains
+// the rate under all seeds.
 func TestTheCheapestPairOfPoolsIsTheOneThatBruteForceFinds(t *testing.T) {
 	for _, at := range []float64{25, 60} {
 		z := preparedFor(t, chat, twoPools, fmt.Sprint("rate.at=", at))

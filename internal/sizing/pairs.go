@@ -265,7 +265,7 @@ func (p *pairing) groups() []*group {
 			pair := [2]*half{prefill, decode}
 			find(prefill.gpu+"/"+decode.gpu, true, pair)
 			if prefill.replica == decode.replica {
-				find(decode.gpu+" "+decode.layout.String(), false, pair)
+				find(p.pair(prefill, decode).series(), false, pair)
 			}
 		}
 	}

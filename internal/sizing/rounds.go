@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/workloads/traces"
 )
 
 // round is a stage of a search: each looks longer and closer at fewer deployments.
@@ -57,6 +60,9 @@ func (z *sizer) prepare() error {
 		return err
 	}
 	z.several = severalGPUs(&s.Search)
+	if err := z.route(); err != nil {
+		return err
+	}
 	if err := z.limit(); err != nil {
 		return err
 	}
@@ -70,6 +76,39 @@ func (z *sizer) prepare() error {
 		return err
 	}
 	return z.scout()
+}
+
+// sharingRouter routes requests whose prompts share beginnings where nobody says how. A router that only counts
+// requests sends the turns of a conversation here and there, and the more replicas there are, the fewer find their
+// prefix.
+const sharingRouter = "kv-aware"
+
+// route chooses the router of a study without a scenario.
+func (z *sizer) route() error {
+	if z.study.Scenario != "" || z.base.Given("router") {
+		return nil
+	}
+	w := &z.base.Workload
+	shares := w.Sessions != nil || w.Prefix != nil
+	if w.Trace != nil {
+		t, err := traces.Open(w.Trace.File, traces.Options{Contents: true, SkipEmpty: w.Trace.SkipEmpty})
+		if errors.Is(err, fs.ErrNotExist) {
+			return z.study.Errorf("trace", "%q does not exist; expected a CSV or JSON-lines file", w.Trace.File)
+		}
+		if err != nil {
+			return z.study.Errorf("trace", "%s", strict.Message(err))
+		}
+		shares = t.Contents() != nil
+		if err := t.Close(); err != nil {
+			return err
+		}
+	}
+	if shares {
+		z.base.Router = sharingRouter
+		z.routed = "requests share beginnings of prompts and are routed by " + sharingRouter +
+			", to the replica that has the least to compute; --set router=least-loaded asks for another"
+	}
+	return nil
 }
 
 // describe begins the answer.
@@ -92,6 +131,9 @@ func (z *sizer) describe() {
 		z.out.Requests = append(z.out.Requests, r.requests)
 	}
 	z.out.Rounds = make([]int, len(z.out.Requests))
+	if z.routed != "" {
+		z.out.Notes = append(z.out.Notes, z.routed)
+	}
 	if z.load != nil {
 		z.out.Unit = z.load.Unit()
 		z.out.Notes = append(z.out.Notes, z.load.Covers())

@@ -204,7 +204,7 @@ type deployment struct {
 
 // deploy returns s with numbers of replicas.
 func (s *shape) deploy(replicas ...int) *deployment {
-	d := &deployment{shape: s, replicas: replicas, capacity: -1}
+	d := &deployment{shape: s, replicas: slices.Clone(replicas), capacity: -1}
 	is := &d.is
 	is.Topology = s.topology
 	priced := true

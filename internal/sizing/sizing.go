@@ -196,7 +196,8 @@ type sizer struct {
 	options Options
 	base    *configs.Scenario
 	model   llm.Model
-	several bool // GPUs are searched
+	several bool   // GPUs are searched
+	routed  string // how, where the search chose; empty: the scenario says
 	load    *load.Load
 	grid    grid
 	slo     objective

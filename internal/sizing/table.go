@@ -21,7 +21,8 @@ func rowTables(t *text.Page, s *Sizing) {
 		}
 	}
 	slices.SortStableFunc(leaders, func(a, b *Row) int { return cheaperRow(a, b) })
-	notes := footnotes(s.Rows)
+	printed, left := layoutsPrinted(s.Rows)
+	notes := footnotes(slices.Concat(leaders, printed))
 	if len(leaders) > 0 {
 		t.Line(fmt.Sprintf("the cheapest on each kind of GPU, at %s %s", text.Short(s.AtPerS), s.unit()))
 		t.Table(leaderRows(leaders, notes))
@@ -29,16 +30,16 @@ func rowTables(t *text.Page, s *Sizing) {
 		moreLines(t, s, leaders[0])
 		t.Blank()
 	}
-	if len(s.Rows) > 0 {
+	if len(printed) > 0 {
 		t.Line("the cheapest of each topology and layout")
-		table, left := layoutRows(s.Rows, notes)
-		t.Table(table, 0, 1)
+		t.Table(layoutRows(printed, notes), 0, 1)
 		if left > 0 {
 			t.Line(fmt.Sprintf("%s of more than %d times the GPUs of the cheapest on the same kind: see rows of --json",
 				text.Counted(left, "layout"), layoutsTimesMax))
 		}
 	}
 	whyLines(t, s.Rows)
+	t.Blank()
 	for i, warning := range notes {
 		t.Line(fmt.Sprintf("[%d] %s", i+1, warning))
 	}
@@ -57,10 +58,10 @@ func cheaperRow(a, b *Row) int {
 	return cheaper(&deployment{is: a.Deployment}, &deployment{is: b.Deployment})
 }
 
-// footnotes returns the warnings of all rows, each once.
-func footnotes(rows []Row) (all []string) {
-	for i := range rows {
-		for _, w := range rows[i].Warnings {
+// footnotes returns the warnings of some rows, each once.
+func footnotes(rows []*Row) (all []string) {
+	for _, r := range rows {
+		for _, w := range r.Warnings {
 			if !slices.Contains(all, w) {
 				all = append(all, w)
 			}
@@ -184,6 +185,10 @@ func moreLines(t *text.Page, s *Sizing, r *Row) {
 		default:
 			line += fmt.Sprintf("%s as it is breaks %q (%s)", r.short(), m.SLO[at].Rule, report.RuleValue(&m.SLO[at]))
 		}
+		if m.Needs != nil && m.Needs.Name == r.Name {
+			t.Line(line)
+			continue
+		}
 		if m.Needs == nil {
 			t.Line(line + "; no number of replicas that was tried sustains it")
 			continue
@@ -203,9 +208,8 @@ const (
 	layoutsTimesMax = 3
 )
 
-// layoutRows are a table of the rows that have a deployment, and how many are left out.
-func layoutRows(all []Row, notes []string) (table [][]string, left int) {
-	var printed []*Row
+// layoutsPrinted returns the rows of a table of layouts, which have a deployment, and how many are left out.
+func layoutsPrinted(all []Row) (printed []*Row, left int) {
 	cheapest := map[string]*Row{}
 	for i := range all {
 		r := &all[i]
@@ -221,6 +225,11 @@ func layoutRows(all []Row, notes []string) (table [][]string, left int) {
 		printed = slices.DeleteFunc(printed, func(r *Row) bool { return r.GPUs > layoutsTimesMax*cheapest[r.GPU].GPUs })
 		left = n - len(printed)
 	}
+	return printed, left
+}
+
+// layoutRows are a table of the cheapest deployments by topology and layout.
+func layoutRows(printed []*Row, notes []string) [][]string {
 	rules := rulesOf(printed)
 	head := slices.Concat([]string{"GPU", "deployment", "seqs", "tokens", "GPUs", "per hour", "$/M tokens"}, rules)
 	rows := [][]string{append(head, "TTFT p50", "TPOT p50", "warnings")}
@@ -230,7 +239,7 @@ func layoutRows(all []Row, notes []string) (table [][]string, left int) {
 		cells = append(cells, text.Duration(r.TTFTS.P50), text.Duration(r.TPOTS.P50))
 		rows = append(rows, append(cells, marks(r.Warnings, notes)))
 	}
-	return rows, left
+	return rows
 }
 
 // whyLines say why some kinds have no row.
