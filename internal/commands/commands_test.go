@@ -188,6 +188,29 @@ speculation: {method: %s, num_speculative_tokens: %d%s, acceptance: {process: ii
 	}
 }
 
+// TestPoolsOfBothRolesAreImportedTogether: the number of replicas and the links between pools are what no line says.
+func TestPoolsOfBothRolesAreImportedTogether(t *testing.T) {
+	for _, engine := range []string{"vllm-v1", "sglang"} {
+		want, err := configs.Read("scenario", []byte(`model: llama-3.1-70b
+weights: fp8
+kv_cache: fp8
+pools:
+  - {name: prefill, role: prefill, gpu: h100-sxm, tensor_parallel: 2, max_num_seqs: 32, engine: `+engine+`}
+  - {name: decode, role: decode, gpu: h100-sxm, tensor_parallel: 4, max_num_seqs: 300, engine: `+engine+`}
+speculation: {method: eagle, num_speculative_tokens: 2, acceptance: {process: iid, rate: 0.7}}
+`+load), configs.Options{})
+		require.NoError(t, err)
+		i := imported(t, want)
+		require.Empty(t, i.Unknown)
+		got, err := configs.Read("scenario", []byte(uncomment(string(i.Text))), configs.Options{})
+		require.NoError(t, err, string(i.Text))
+		assert.Equal(t, want.Pools, got.Pools, string(i.Text))
+		assert.Equal(t, want.Speculation.Tokens, got.Speculation.Tokens)
+		_, err = build.New(got)
+		require.NoError(t, err)
+	}
+}
+
 // TestEachBuiltInScenarioIsStarted, or says why nothing does.
 func TestEachBuiltInScenarioIsStarted(t *testing.T) {
 	for _, name := range configs.ScenarioNames() {

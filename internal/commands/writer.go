@@ -62,6 +62,9 @@ func (w *writer) cannot(format string, args ...any) {
 // unsaid remarks on what no engine has an argument for.
 func (w *writer) unsaid() {
 	p, a := w.p, &w.engine.Arguments
+	if p.Prefills() != p.Decodes() {
+		w.cannot("requests reach it through a proxy that sends them to prefill and then to decode")
+	}
 	if p.Replicas > 1 {
 		router := p.Router
 		if router == "" {

@@ -1,12 +1,14 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 )
 
 // variant is one scenario of a comparison before it is built.
@@ -84,6 +86,13 @@ func (v *variant) load(seed *uint64) (*configs.Scenario, error) {
 func (v *variant) named(err error) error {
 	if err == nil || strings.Contains(err.Error(), v.label) {
 		return err
+	}
+	var at *strict.Error
+	if change, set := "", errors.As(err, &at); set {
+		change, set = strings.CutPrefix(at.Where, "--set ")
+		if said, with := strings.CutPrefix(v.label, "--with "); set && with && slices.Contains(strings.Fields(said), change) {
+			return strict.Errorf(v.label, "%s", at.Message) // the user wrote no --set
+		}
 	}
 	return fmt.Errorf("%s: %w", v.label, err)
 }

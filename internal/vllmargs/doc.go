@@ -18,6 +18,7 @@
 //	             the flags that are known
 //	precision.go names of number formats
 //	graphs.go    CUDA graphs, JSON included; hicache.go: SGLang's cache in host memory
+//	roles.go     servers of a disaggregated deployment
 //	speculation.go
 //	             drafts, whose acceptance no command line says
 //	draft.go     what the flags amount to; layout.go: how the model is split

@@ -23,7 +23,7 @@ type draft struct {
 	data, experts                 size
 	rankSwitch, expertSwitchGiven *given // attention data parallelism; whole experts on each GPU
 	tokenBudget                   *given // of the KV cache, in tokens
-	stream                        setting
+	role, stream                  setting
 	drafts                        drafts
 	hostSwitch                    *given // a KV cache in host memory, and its size, in gigabytes and in caches of a GPU
 	hostSize, hostRatio           *given

@@ -68,11 +68,36 @@ func ReadWords(words []string, o Options) (*Import, error) {
 }
 
 func (l *lexer) scenario(o Options) (*Import, error) {
-	s, err := l.find(o.Engine)
+	servers, err := l.find(o.Engine)
 	if err != nil {
 		return nil, err
 	}
 	o.ReadFile = l.reader(o.ReadFile)
+	var all []*draft
+	for _, s := range servers {
+		d, err := draftOf(s, o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	if err := roles(all); err != nil {
+		return nil, err
+	}
+	all[0].environment(l.order)
+	gpu, err := all[0].accelerator()
+	if err != nil {
+		return nil, err
+	}
+	m, err := servedBy(all)
+	if err != nil {
+		return nil, err
+	}
+	return write(all, gpu, m)
+}
+
+// draftOf reads the flags of a server.
+func draftOf(s *server, o Options) (*draft, error) {
 	d := &draft{options: o, engine: s.engine, flags: flagsOf(s.engine)}
 	if s.note != "" {
 		d.notes = append(d.notes, s.note)
@@ -81,19 +106,7 @@ func (l *lexer) scenario(o Options) (*Import, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.take(all); err != nil {
-		return nil, err
-	}
-	d.environment(l.order)
-	gpu, err := d.accelerator()
-	if err != nil {
-		return nil, err
-	}
-	m, err := d.served()
-	if err != nil {
-		return nil, err
-	}
-	return d.write(gpu, m)
+	return d, d.take(all)
 }
 
 // reader reads the files that the text itself writes, and then those that are there.

@@ -240,6 +240,15 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"", "the command line is empty; expected \"vllm serve MODEL …\""},
 		{"ls -la", `"ls -la" starts no server that is known; expected "vllm serve`},
 		{"vllm serve a\nvllm serve b", "the text starts 2 servers; expected one"},
+		{"sglang serve --model qwen3-8b --disaggregation-mode prefill\nsglang serve --model qwen3-8b",
+			"the text starts 2 servers"},
+		{"sglang serve --model qwen3-8b --disaggregation-mode prefill\n" +
+			"sglang serve --model qwen3-14b --disaggregation-mode decode",
+			"one server has qwen3-8b and the other qwen3-14b; expected one model"},
+		{"sglang serve --model qwen3-8b --disaggregation-mode prefill --kv-cache-dtype fp8_e4m3\n" +
+			"sglang serve --model qwen3-8b --disaggregation-mode decode",
+			"one server has --kv-cache-dtype fp8_e4m3 and the other no flag for kv_cache; expected the same number formats"},
+		{"sglang serve --model qwen3-8b --disaggregation-mode both", "expected prefill, decode or null"},
 		{"trtllm-serve disaggregated -c x", "separate pools for prefill and decode are not modelled"},
 		{"vllm serve", "the command line names no model; expected one"},
 		{"vllm serve --port 80", "the command line names no model; expected one"},

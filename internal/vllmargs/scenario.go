@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -55,24 +56,29 @@ func (p *page) list(heading string, lines []string) {
 	}
 }
 
-func (d *draft) write(gpu string, m served) (*Import, error) {
+// write writes the scenario of one server, or of one for each role.
+func write(all []*draft, gpu string, m served) (*Import, error) {
+	d, said := all[0], &draft{}
 	weights := d.weights(listedName(m), m.weights)
 	cache := d.cache(m.written, cmp.Or(m.weights, weights.value))
-	if err := d.blocks(); err != nil {
-		return nil, err
-	}
-	if err := d.hostMemory(); err != nil {
-		return nil, err
-	}
-	if err := d.fit(); err != nil {
-		return nil, err
-	}
-	layout, err := d.layout(m.sparse)
-	if err != nil {
-		return nil, err
+	layouts := make([][]setting, len(all))
+	for i, of := range all {
+		own := of.weights(listedName(m), m.weights)
+		for _, pair := range [][2]setting{{weights, own}, {cache, of.cache(m.written, cmp.Or(m.weights, own.value))}} {
+			if one, other := pair[0], pair[1]; one.value != other.value {
+				return nil, fmt.Errorf("one server has %s and the other %s; expected the same number formats",
+					cmp.Or(one.by, "no flag for "+other.key), cmp.Or(other.by, "no flag for "+one.key))
+			}
+		}
+		var err error
+		layouts[i], err = of.finish(m)
+		if err != nil {
+			return nil, err
+		}
+		said.join(of)
 	}
 	i := &Import{}
-	i.remark(d)
+	i.remark(said)
 	p := &page{}
 	p.say("# A server's command line as a scenario. What it leaves out is absent here too, and is the engine's default.")
 	p.list("Not modelled, so results will differ:", i.Differs)
@@ -91,7 +97,57 @@ func (d *draft) write(gpu string, m served) (*Import, error) {
 		}
 	}
 	p.say("pools:")
-	p.key("  - ", setting{key: "name", value: "serve"})
+	for i, of := range all {
+		of.pooled(p, gpu, layouts[i])
+	}
+	if d.router.key != "" {
+		p.key("", d.router)
+	}
+	if said.stream.key != "" {
+		p.say("stream:")
+		p.key("  ", said.stream)
+	}
+	said.engine = d.engine
+	said.speculation(p, m)
+	d.workload(p)
+	i.take(p)
+	return i, nil
+}
+
+// finish settles what depends on several flags, and returns how a replica is split.
+func (d *draft) finish(m served) ([]setting, error) {
+	for _, settle := range []func() error{d.blocks, d.hostMemory, d.fit} {
+		if err := settle(); err != nil {
+			return nil, err
+		}
+	}
+	return d.layout(m.sparse)
+}
+
+// join takes what is said of the whole deployment from one of its servers: drafts and streaming are those of the last
+// that has any, which is the one that decodes.
+func (d *draft) join(of *draft) {
+	d.idles, d.differing = append(d.idles, of.idles...), append(d.differing, of.differing...)
+	d.unknown = append(d.unknown, of.unknown...)
+	for _, note := range of.notes {
+		if !slices.Contains(d.notes, note) {
+			d.notes = append(d.notes, note)
+		}
+	}
+	if len(of.drafts.by) > 0 {
+		d.drafts = of.drafts
+	}
+	if of.stream.key != "" {
+		d.stream = of.stream
+	}
+}
+
+// pooled writes the pool of a server.
+func (d *draft) pooled(p *page, gpu string, layout []setting) {
+	p.key("  - ", setting{key: "name", value: cmp.Or(d.role.value, "serve")})
+	if d.role.key != "" {
+		p.key("    ", d.role)
+	}
 	p.key("    ", setting{key: "gpu", value: gpu, by: "--gpu " + d.options.GPU})
 	for _, s := range layout {
 		p.key("    ", s)
@@ -100,17 +156,6 @@ func (d *draft) write(gpu string, m served) (*Import, error) {
 	for _, s := range d.pool {
 		p.key("    ", s)
 	}
-	if d.router.key != "" {
-		p.key("", d.router)
-	}
-	if d.stream.key != "" {
-		p.say("stream:")
-		p.key("  ", d.stream)
-	}
-	d.speculation(p, m)
-	d.workload(p)
-	i.take(p)
-	return i, nil
 }
 
 func listedName(m served) string {

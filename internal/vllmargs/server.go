@@ -31,8 +31,9 @@ type server struct {
 const accepted = `expected "vllm serve MODEL …", "python -m vllm.entrypoints.openai.api_server …", "docker run … vllm/vllm-openai …", ` +
 	`"python -m sglang.launch_server …", "sglang serve …" or "trtllm-serve MODEL …"`
 
-// find returns the one server that a text starts. With a known engine, a text may be its arguments alone.
-func (l *lexer) find(engine string) (*server, error) {
+// find returns the servers that a text starts: one, or one for each role of a disaggregated deployment. With a known
+// engine, a text may be the arguments of one alone.
+func (l *lexer) find(engine string) ([]*server, error) {
 	var found []*server
 	for _, words := range l.statements {
 		s, err := serverIn(words, l.variables)
@@ -44,10 +45,7 @@ func (l *lexer) find(engine string) (*server, error) {
 		}
 	}
 	switch {
-	case len(found) > 1:
-		return nil, fmt.Errorf("the text starts %d servers; expected one: import each by itself, as a scenario of its own",
-			len(found))
-	case len(found) == 1:
+	case len(found) > 0:
 	case len(l.statements) == 0:
 		return nil, errors.New("the command line is empty; " + accepted)
 	case engine != "" && strings.HasPrefix(l.statements[len(l.statements)-1][0], "-"):
@@ -56,7 +54,12 @@ func (l *lexer) find(engine string) (*server, error) {
 		return nil, fmt.Errorf("%q starts no server that is known; %s; or --engine for arguments alone",
 			clip(strings.Join(l.statements[0], " ")), accepted)
 	}
-	return found[0], found[0].choose(engine, l.value["VLLM_USE_V1"])
+	for _, s := range found {
+		if err := s.choose(engine, l.value["VLLM_USE_V1"]); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // serverIn returns the server that a command starts, if it starts one: behind assignments, launchers and docker run, or

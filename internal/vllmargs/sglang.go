@@ -52,12 +52,12 @@ func sglangFlags() table {
 func sglangUnmodelled() table {
 	lora, tiers := differs("LoRA adapters"), differs("a KV cache in host memory or "+
 		"beyond")
-	pools, experts := differs("separate pools for prefill and decode"), differs("experts are taken to be in balance, "+
-		"each on one GPU")
+	links, experts := idle(links), differs("experts are taken to be in balance, each on one GPU")
 	return slices.Concat(table{
 		row("--hicache-size", one, hostCacheSize),
 		row("--enable-hierarchical-cache", nothing, hostCache),
 		row("--hicache-ratio", one, hostCacheRatio),
+		row("--disaggregation-mode", one, (*draft).disaggregated),
 		row("--stream-interval", one, streamed),
 		row("--speculative-algorithm --speculative-algo", one, drafted("method")),
 		row("--speculative-draft-model-path --speculative-draft-model --speculative-draft", one, drafted("model")),
@@ -76,14 +76,14 @@ func sglangUnmodelled() table {
 		row("--max-queued-requests", one, differs("a queue that turns requests away")),
 		row("--attention-context-parallel-size --attn-cp-size", one, differsAbove(1, "context split over GPUs")),
 	},
-		rows(one, differs("how drafts are chosen and accepted"), "--speculative-eagle-topk --speculative-token-map "+
+		rows(one, differsAbove(1, "a tree of drafts"), "--speculative-eagle-topk"),
+		rows(one, differs("how drafts are chosen and accepted"), "--speculative-token-map "+
 			"--speculative-attention-mode --speculative-accept-threshold-single --speculative-accept-threshold-acc"),
 		rows(nothing, lora, "--enable-lora"), rows(several, lora, "--lora-paths"),
 		rows(one, lora, "--max-loras-per-batch --max-lora-rank --lora-backend"),
 		rows(nothing, tiers, "--enable-lmcache"),
 		rows(one, tiers, "--hicache-write-policy --hicache-io-backend --hicache-mem-layout --hicache-storage-backend"),
-		rows(one, pools, "--disaggregation-mode --disaggregation-transfer-backend --disaggregation-bootstrap-port "+
-			"--disaggregation-ib-device"),
+		rows(one, links, "--disaggregation-transfer-backend --disaggregation-bootstrap-port --disaggregation-ib-device"),
 		rows(nothing, experts, "--enable-eplb"),
 		rows(one, experts, "--ep-num-redundant-experts --ep-dispatch-algorithm --init-expert-location"),
 		rows(nothing, differs("batches that overlap"), "--enable-two-batch-overlap --enable-single-batch-overlap"),

@@ -95,7 +95,7 @@ func vllmUnmodelled() table {
 		row("--speculative-config -sc", one, draftedPart),
 		row("--speculative-model", one, drafted("model")),
 		row("--num-speculative-tokens", one, drafted("tokens")),
-		row("--kv-transfer-config", one, differsJSON("KV cache moved between servers or to other memory")),
+		row("--kv-transfer-config", one, (*draft).transferred),
 		row("--eplb-config", one, differsJSON("experts are taken to be in balance, each on one GPU")),
 		row("--ec-transfer-config", one, differsJSON("separate encoders")),
 		row("--additional-config --hf-overrides", one, differsJSON("changes to the model or the platform")),

@@ -117,8 +117,10 @@ func TestTheServerIsFound(t *testing.T) {
 		v, _ := newVariables(nil)
 		l, err := split(text, v)
 		require.NoError(t, err)
-		s, err := l.find("")
+		servers, err := l.find("")
 		require.NoError(t, err, text)
+		require.Len(t, servers, 1, text)
+		s := servers[0]
 		assert.Equal(t, want.engine, s.engine, text)
 		assert.Equal(t, want.args, s.args, text)
 	}
@@ -143,8 +145,10 @@ func TestFragmentsAreRead(t *testing.T) {
 	} {
 		l, err := split(text, variables{value: map[string]string{}})
 		require.NoError(t, err, text)
-		s, err := l.find("")
+		servers, err := l.find("")
 		require.NoError(t, err, text)
+		require.Len(t, servers, 1, text)
+		s := servers[0]
 		assert.Equal(t, []string{"m", "-tp", "2"}, s.args, text)
 	}
 }
