@@ -155,18 +155,23 @@ func (r *Roofline) Price(ranks []sim.Shape, g *sim.Segment) {
 		r.speculate(b, g)
 		return
 	}
-	var untabulated base
-	at, grow := &untabulated, r.pure
+	share := min(b.Decodes, r.shares)
 	if b.Prefills == 0 && b.Decodes < len(r.decode) && b.DecodeTokens == int64(b.Decodes) {
-		at = &r.decode[b.Decodes]
-	} else {
-		at.fill(r, b)
-		if b.Prefills > 0 {
-			grow = r.mixed
-		}
+		r.grow(b, &r.decode[b.Decodes], &r.pure[share], g)
+		return
 	}
-	// What grows: price and its memory part, and both sides of the bound, by the context and per step.
-	by := &grow[min(b.Decodes, r.shares)]
+	var at base
+	at.fill(r, b)
+	if b.Prefills > 0 {
+		r.grow(b, &at, &r.mixed[share], g)
+	} else {
+		r.grow(b, &at, &r.pure[share], g)
+	}
+}
+
+// grow prices b, of which at does not grow. What grows is the price and its memory part, and both sides of the bound,
+// by the context and per step.
+func (r *Roofline) grow(b *sim.Shape, at *base, by *growths, g *sim.Segment) {
 	k, n, c := sim.Duration(b.DecodeCtx), sim.Duration(b.Decodes), &by[0]
 	priceA, priceB := c.price*k, c.price*n
 	kvA, kvB := c.memory*k, c.memory*n
@@ -186,7 +191,7 @@ func (r *Roofline) Price(ranks []sim.Shape, g *sim.Segment) {
 	g.Part[sim.Compute] = sim.Affine{A: at.compute + priceA - kvA, B: priceB - kvB}
 	g.Part[sim.Communication] = sim.Affine{A: at.comm}
 	g.Part[sim.Overhead] = sim.Affine{A: at.overhead}
-	bound(&memory, &flops, g)
+	bound(memory, flops, g)
 	if g.First < at.floor {
 		wait(at.floor, g)
 	}
@@ -196,13 +201,13 @@ func (r *Roofline) Price(ranks []sim.Shape, g *sim.Segment) {
 }
 
 // bound sets g's bound to the greater of two affine times, and ends the segment where the other overtakes it.
-func bound(memory, flops *sim.Affine, g *sim.Segment) {
+func bound(memory, flops sim.Affine, g *sim.Segment) {
 	high, low := memory, flops
 	g.ComputeBound = flops.A > memory.A
 	if g.ComputeBound {
 		high, low = flops, memory
 	}
-	g.Bound = *high
+	g.Bound = high
 	if low.B > high.B {
 		g.Steps = int(min((high.A-low.A)/(low.B-high.B)+1, math.MaxInt32))
 	}

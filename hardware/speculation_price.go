@@ -59,7 +59,7 @@ func (r *Roofline) speculate(b *sim.Shape, g *sim.Segment) {
 	*g = sim.Segment{First: at.price, Steps: 1}
 	g.Part[sim.Weights].A, g.Part[sim.KV].A, g.Part[sim.Compute].A = at.weights, at.kv, at.compute
 	g.Part[sim.Communication].A, g.Part[sim.Overhead].A = at.comm, at.overhead
-	bound(&sim.Affine{A: at.boundMemory}, &sim.Affine{A: at.boundFLOPs}, g)
+	bound(sim.Affine{A: at.boundMemory}, sim.Affine{A: at.boundFLOPs}, g)
 	g.Steps = 1
 	if g.First < at.floor {
 		wait(at.floor, g)

@@ -40,6 +40,7 @@ type (
 	Segment = batch.Segment
 	Affine  = batch.Affine
 	Part    = batch.Part
+	Parts   = batch.Parts
 )
 
 // The parts of a step, in the order in which overlapping time is attributed.

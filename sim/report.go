@@ -214,37 +214,40 @@ type Breakdown [NumWaits]Duration
 // drafts and copies add is by how much the step would be shorter without them: copies are taken out first, then
 // prompts, then drafts, and the parts are those of the step that remains.
 func (in *Instance) StepBreakdown() (parts Breakdown) {
-	noise := in.step.noise
-	b, g := in.step.ranks[0], in.step.price
-	left := g.First - noise
-	g.First, g.Part[Overhead].A = left, g.Part[Overhead].A-noise
-	without := func(w Wait) {
-		in.report.ranks[0] = b
-		reduced := &in.report.reduced
-		in.pool.Model.Price(in.report.ranks[:], reduced)
-		if d := left - reduced.First; d > 0 { // padding may make the smaller batch the longer step
-			parts[w], left, g = d, reduced.First, *reduced
-		}
-	}
+	b := &in.report.ranks[0]
+	*b = in.step.ranks[0]
+	left := in.step.price.First
+	in.step.price.FirstParts((*Parts)(parts[:NumParts]))
 	if b.SwapBlocks > 0 {
 		b.SwapBlocks = 0
-		without(Copying)
+		left = in.without(Copying, left, &parts)
 	}
 	if b.Prefills > 0 {
 		b.ClearPrefill()
 		b.Outputs = int(b.DecodeTokens)
-		without(Prefill)
+		left = in.without(Prefill, left, &parts)
 	}
 	if b.Drafts > 0 {
 		b.DecodeTokens, b.DecodeCtx = int64(b.Decodes), b.DecodeCtx-b.Drafts
 		b.Outputs, b.Drafts = b.Decodes, 0
-		without(Drafting)
+		in.without(Drafting, left, &parts)
 	}
-	for p, part := range g.Part {
-		parts[p] = part.A
-	}
-	parts[Overhead] += noise
 	return parts
+}
+
+// without prices the step under way without the part of its batch that w stands for, which report.ranks lacks: parts
+// become those of that step, and w is by how much it is shorter than left. It returns how long it is.
+func (in *Instance) without(w Wait, left Duration, parts *Breakdown) Duration {
+	g, noise := &in.report.reduced, in.step.noise
+	in.pool.Model.Price(in.report.ranks[:], g)
+	d := left - noise - g.First
+	if d <= 0 { // padding may make the smaller batch the longer step
+		return left
+	}
+	parts[w] = d
+	g.FirstParts((*Parts)(parts[:NumParts]))
+	parts[Overhead] += noise
+	return g.First + noise
 }
 
 // DecodeOnly reports whether the steps under way are of decodes alone, without drafts and copies: they consist of the

@@ -52,6 +52,28 @@ func (g *Segment) Span(n int) clock.Duration {
 	return k*g.First + g.Growth*(k*(k-1)/2)
 }
 
+// Parts is what steps consist of, part by part.
+type Parts [NumParts]clock.Duration
+
+// Sum sets sum to what n steps from step i on consist of: Σ A + j·B = n·A(i) + B·n(n−1)/2, which is never negative
+// although B may be, and no more than their span.
+func (g *Segment) Sum(i, n int, sum *Parts) {
+	from, k := clock.Duration(i), clock.Duration(n)
+	j, p := k*from+k*(k-1)/2, &g.Part
+	sum[Weights] = k*p[Weights].A + j*p[Weights].B // no loop: this is done for every segment
+	sum[KV] = k*p[KV].A + j*p[KV].B
+	sum[Compute] = k*p[Compute].A + j*p[Compute].B
+	sum[Communication] = k*p[Communication].A + j*p[Communication].B
+	sum[Overhead] = k*p[Overhead].A + j*p[Overhead].B
+}
+
+// FirstParts sets parts to what the first step consists of.
+func (g *Segment) FirstParts(parts *Parts) {
+	parts[Weights], parts[KV] = g.Part[Weights].A, g.Part[KV].A
+	parts[Compute], parts[Communication] = g.Part[Compute].A, g.Part[Communication].A
+	parts[Overhead] = g.Part[Overhead].A
+}
+
 // Cover returns the least n ≥ 1 with Span(n) ≥ d: the step boundary at or after d. Span(n) = d is a quadratic in n; its
 // float root is corrected with exact integers.
 func (g *Segment) Cover(d clock.Duration) int {

@@ -40,3 +40,21 @@ func TestSpanIsTheSum(t *testing.T) {
 	}
 	require.Equal(t, Affine{A: 5 + 5*2, B: 2}, g.Bound.From(5))
 }
+
+// TestTheSumOfPartsIsThatOfTheSteps: from any step on, also where a part shrinks.
+func TestTheSumOfPartsIsThatOfTheSteps(t *testing.T) {
+	g := Segment{Part: [NumParts]Affine{{A: 3}, {A: 5, B: 2}, {A: 7, B: 11}, {A: 1, B: 1}, {A: 1000, B: -13}}}
+	for from := range 9 {
+		var want Parts
+		for n := range 12 {
+			var got, first Parts
+			g.Sum(from, n, &got)
+			require.Equal(t, want, got)
+			step := g.Tail(from + n)
+			step.FirstParts(&first)
+			for p, d := range first {
+				want[p] += d
+			}
+		}
+	}
+}

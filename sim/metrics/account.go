@@ -9,36 +9,31 @@ type account struct {
 	compute int64 // tokens whose step was compute-bound
 	bound   Uint128
 	paused  Uint128 // Σ tokens × time from the token before to the step
-	part    [sim.NumParts]Uint128
+	part    partSums
 }
 
-// add counts n steps of g that emitted w tokens each, as if all were as long as the first.
-func (a *account) add(g *sim.Segment, n int, w uint64) {
-	tokens := uint64(n) * w
-	a.tokens += int64(tokens)
+// add counts n steps of g that emitted w tokens each and consisted of parts in all.
+func (a *account) add(g *sim.Segment, n int, parts *sim.Parts, w uint64) {
+	tokens := int64(n) * int64(w)
+	a.tokens += tokens
 	if g.ComputeBound {
-		a.compute += int64(tokens)
+		a.compute += tokens
 	}
-	a.bound.AddProduct(uint64(g.Bound.A), tokens)
-	a.part[sim.Weights].AddProduct(uint64(g.Part[sim.Weights].A), tokens)
-	a.part[sim.KV].AddProduct(uint64(g.Part[sim.KV].A), tokens)
-	a.part[sim.Compute].AddProduct(uint64(g.Part[sim.Compute].A), tokens)
-	a.part[sim.Communication].AddProduct(uint64(g.Part[sim.Communication].A), tokens)
-	a.part[sim.Overhead].AddProduct(uint64(g.Part[sim.Overhead].A), tokens)
+	k := sim.Duration(n)
+	a.bound.AddProduct(uint64(k*g.Bound.A+k*(k-1)/2*g.Bound.B), w)
+	a.part.add(parts, w)
 }
 
-// grow counts by how much the steps i of a run of n are longer than the first: Σ w·i·B.
-func (a *account) grow(g *sim.Segment, n int, w uint64) {
-	pairs := uint64(n) * uint64(n-1) / 2 * w
-	a.bound.AddProduct(uint64(g.Bound.B), pairs)
-	for p := range a.part {
-		switch b := g.Part[p].B; {
-		case b > 0:
-			a.part[p].AddProduct(uint64(b), pairs)
-		case b < 0: // the wait for the host shrinks while the rest of the step grows
-			a.part[p].SubProduct(uint64(-b), pairs)
-		}
-	}
+// partSums is Σ time by part of a step.
+type partSums [sim.NumParts]Uint128
+
+// add adds parts, w times. It is no loop, because it is done for every segment.
+func (s *partSums) add(parts *sim.Parts, w uint64) {
+	s[sim.Weights].AddProduct(uint64(parts[sim.Weights]), w)
+	s[sim.KV].AddProduct(uint64(parts[sim.KV]), w)
+	s[sim.Compute].AddProduct(uint64(parts[sim.Compute]), w)
+	s[sim.Communication].AddProduct(uint64(parts[sim.Communication]), w)
+	s[sim.Overhead].AddProduct(uint64(parts[sim.Overhead]), w)
 }
 
 // step returns Σ tokens × step.

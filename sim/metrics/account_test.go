@@ -16,11 +16,13 @@ func TestARunIsAccountedAsItsSteps(t *testing.T) {
 	g.Part[sim.Overhead] = sim.Affine{A: 600, B: -5}
 	const n, tokens = 100, 7
 	var run, steps account
-	run.add(&g, n, tokens)
-	run.grow(&g, n, tokens)
+	var parts sim.Parts
+	g.Sum(0, n, &parts)
+	run.add(&g, n, &parts, tokens)
 	for i := range n {
 		step := g.Tail(i)
-		steps.add(&step, 1, tokens)
+		step.Sum(0, 1, &parts)
+		steps.add(&step, 1, &parts, tokens)
 	}
 	assert.Equal(t, steps, run)
 	assert.InDelta(t, float64(n*tokens*1000), run.step(), 1e-6)

@@ -21,8 +21,9 @@ type bin struct {
 // coarse is the bits by which buckets of the histogram are coarsened into bins: 32 bins per octave.
 const coarse = subBits - 5
 
-func (a *Attribution) bin(d sim.Duration) *bin {
-	i := bucket(d) >> coarse
+// bin returns the bin of the gaps in bucket i of a histogram.
+func (a *Attribution) bin(i int) *bin {
+	i >>= coarse
 	for i >= len(a.bins) {
 		a.bins = append(a.bins, bin{})
 	}
@@ -35,42 +36,53 @@ func (a *Attribution) one(s *sim.Breakdown, w uint64) {
 	for _, d := range s {
 		gap += d
 	}
-	b := a.bin(gap)
-	b.n += w
-	for p, d := range s {
-		if d > 0 {
-			b.parts[p].AddProduct(uint64(d), w)
-		}
-	}
+	a.bin(bucket(gap)).gaps(s, w)
 }
 
-// steps counts n steps of g that each emitted so many tokens.
-func (a *Attribution) steps(in *sim.Instance, g *sim.Segment, n int, tokens uint64) {
-	if n > 1 || in.DecodeOnly() {
-		a.run(g, n, tokens)
+// step counts the step of in that is being reported, of bucket i, which consists of parts and emitted so many tokens.
+func (a *Attribution) step(in *sim.Instance, parts *sim.Parts, tokens uint64, i int) {
+	b := a.bin(i)
+	if in.DecodeOnly() {
+		b.steps(1, parts, tokens)
 		return
 	}
 	s := in.StepBreakdown()
-	a.one(&s, tokens)
+	b.gaps(&s, tokens)
 }
 
-// run counts n decode-only steps of g, w times each: bin by bin, not step by step.
-func (a *Attribution) run(g *sim.Segment, n int, w uint64) {
+// run counts n decode-only steps of g, w times each, which consist of parts in all: bin by bin, not step by step. The
+// first of them is of bucket first and the last of bucket last, mostly in one bin.
+func (a *Attribution) run(g *sim.Segment, n int, parts *sim.Parts, w uint64, first, last int) {
+	b := a.bin(first)
+	if first>>coarse == last>>coarse {
+		b.steps(n, parts, w)
+		return
+	}
 	for i := 0; i < n; {
-		first := g.Step(i)
-		b, k := a.bin(first), n-i
-		if g.Growth > 0 {
-			edge := upper(bucket(first)>>coarse<<coarse + 1<<coarse - 1)
-			k = min(k, int((edge-first+g.Growth-1)/g.Growth))
-		}
-		b.n += uint64(k) * w
-		for p := range g.Part {
-			// Σ over the k steps of A + j·B, which is never negative although B may be.
-			sum := sim.Duration(k)*g.Part[p].At(i) + g.Part[p].B*sim.Duration(k*(k-1)/2)
-			b.parts[p].AddProduct(uint64(sum), w)
-		}
+		d := g.Step(i)
+		first = bucket(d)
+		edge := upper(first | (1<<coarse - 1))
+		k := min(n-i, int((edge-d+g.Growth-1)/g.Growth))
+		g.Sum(i, k, parts)
+		a.bin(first).steps(k, parts, w)
 		i += k
 	}
+}
+
+// gaps adds w gaps made of s.
+func (b *bin) gaps(s *sim.Breakdown, w uint64) {
+	b.steps(1, (*sim.Parts)(s[:sim.NumParts]), w)
+	for p := sim.Prefill; p < sim.NumWaits; p++ {
+		if s[p] > 0 {
+			b.parts[p].AddProduct(uint64(s[p]), w)
+		}
+	}
+}
+
+// steps adds n steps that consist of parts in all, w times.
+func (b *bin) steps(n int, parts *sim.Parts, w uint64) {
+	b.n += uint64(n) * w
+	(*partSums)(b.parts[:sim.NumParts]).add(parts, w)
 }
 
 // Gap is what a gap between two tokens is made of: the mean of the gaps of about its length.

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/decodesim/decodesim/sim"
 )
@@ -23,13 +22,15 @@ type Hist struct {
 	max   sim.Duration
 }
 
+// bucket returns the bucket of d. Exponent and leading digits of a binary fraction are the bucket, but for an offset,
+// and the conversion to one is exact: u has at most 53 bits.
 func bucket(d sim.Duration) int {
-	u := uint64(d) >> floorBits
-	if u < 2<<subBits {
+	u := int64(uint64(d) >> floorBits)
+	if u < 1<<subBits {
 		return int(u)
 	}
-	shift := bits.Len64(u) - subBits - 1
-	return shift<<subBits + int(u>>(uint(shift)&63))
+	const offset = (1023 + subBits - 1) << subBits // of the exponent of 2^subBits, in the form of IEEE 754
+	return int(math.Float64bits(float64(u))>>(52-subBits)) - offset
 }
 
 // upper returns the exclusive upper bound of bucket i.
@@ -79,14 +80,18 @@ func (h *Hist) One(d sim.Duration) {
 // AddRun counts the lengths of the first n steps of g, w times each. It costs one operation per bucket crossed, not per
 // step.
 func (h *Hist) AddRun(g *sim.Segment, n int, w uint64) {
-	v, last := g.First, g.Step(n-1)
-	i, end := bucket(v), bucket(last)
+	h.addRun(g, n, w, bucket(g.First), bucket(g.Step(n-1)))
+}
+
+// addRun is AddRun, where the first of the steps is of bucket i and the last of bucket end.
+func (h *Hist) addRun(g *sim.Segment, n int, w uint64, i, end int) {
 	if end >= len(h.count) {
 		h.grow(end)
 	}
 	h.n += uint64(n) * w
 	h.sum.AddProduct(uint64(g.Span(n)), w)
-	h.max = max(h.max, last)
+	h.max = max(h.max, g.Step(n-1))
+	v := g.First
 	for left := n; ; {
 		if i == end {
 			h.count[i] += uint64(left) * w

@@ -114,3 +114,21 @@ func BenchmarkHist(b *testing.B) {
 		}
 	})
 }
+
+// TestBucketsAreExponentAndLeadingDigits: at and beside every power of two, and everywhere in between.
+func TestBucketsAreExponentAndLeadingDigits(t *testing.T) {
+	want := func(d sim.Duration) int {
+		u, shift := uint64(d)>>floorBits, 0
+		for u>>shift >= 2<<subBits {
+			shift++
+		}
+		return shift<<subBits + int(u>>shift)
+	}
+	rnd := rand.New(rand.NewPCG(5, 5))
+	for e := range 63 {
+		for _, d := range []sim.Duration{1 << e, 1<<e - 1, 1<<e + 1, 1<<e + sim.Duration(rnd.Int64N(1<<e))} {
+			require.Equal(t, want(d), bucket(d), "%d", d)
+		}
+	}
+	require.Equal(t, want(math.MaxInt64), bucket(math.MaxInt64))
+}

@@ -40,23 +40,30 @@ func (m *Recorder) steps(in *sim.Instance, start sim.Time, g *sim.Segment, n int
 	if m.Windows != nil {
 		m.Windows.steps(start, g, n, tokens)
 	}
-	if m.Attribution != nil {
-		m.Attribution.steps(in, g, n, tokens)
-	}
-	m.account.add(g, n, tokens)
+	var parts sim.Parts
+	first := bucket(g.First)
 	if n > 1 {
-		m.account.grow(g, n, tokens)
+		g.Sum(0, n, &parts)
+		m.account.add(g, n, &parts, tokens)
+		last := bucket(g.Step(n - 1))
 		if m.Windows == nil {
-			m.ITL.AddRun(g, n, tokens)
+			m.ITL.addRun(g, n, tokens, first, last)
 		}
-	} else {
-		i := bucket(g.First)
-		if m.Windows == nil {
-			m.ITL.addAt(i, g.First, tokens)
+		if m.Attribution != nil {
+			m.Attribution.run(g, n, &parts, tokens, first, last)
 		}
-		if in != nil && in.PromptChunks() > 0 {
-			m.Stalls[Mixed].addAt(i, g.First, tokens)
-		}
+		return
+	}
+	g.FirstParts(&parts)
+	m.account.add(g, 1, &parts, tokens)
+	if m.Windows == nil {
+		m.ITL.addAt(first, g.First, tokens)
+	}
+	if in != nil && in.PromptChunks() > 0 {
+		m.Stalls[Mixed].addAt(first, g.First, tokens)
+	}
+	if m.Attribution != nil {
+		m.Attribution.step(in, &parts, tokens, first)
 	}
 }
 
@@ -69,7 +76,9 @@ func (m *Recorder) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segmen
 	if start.Add(g.First) < m.Warmup {
 		return
 	}
-	m.account.add(g, 1, uint64(tokens))
+	var parts sim.Parts
+	g.FirstParts(&parts)
+	m.account.add(g, 1, &parts, uint64(tokens))
 	m.account.pause(start.Sub(since), tokens)
 	m.gap(start.Add(g.First), gap, uint64(tokens))
 	m.Stalls[Paused].Add(gap, uint64(tokens))

@@ -13,14 +13,6 @@ func (s *Uint128) AddProduct(a, b uint64) {
 	s.hi, _ = bits.Add64(s.hi, hi, carry)
 }
 
-// SubProduct takes a·b away, which the sum must hold.
-func (s *Uint128) SubProduct(a, b uint64) {
-	hi, lo := bits.Mul64(a, b)
-	var borrow uint64
-	s.lo, borrow = bits.Sub64(s.lo, lo, 0)
-	s.hi, _ = bits.Sub64(s.hi, hi, borrow)
-}
-
 // AddOne adds a.
 func (s *Uint128) AddOne(a uint64) {
 	var carry uint64
