@@ -16,15 +16,23 @@ const (
 	KVBlocks                    // allocated blocks of its KV cache
 )
 
-// of returns the load of in at now.
-func (m Measure) of(in *sim.Instance, now sim.Time) int64 {
-	switch m {
+// all appends to loads those of the instances of pool at now, in their order.
+func (m Measure) all(loads []int64, pool *sim.Pool, now sim.Time) []int64 {
+	switch n := pool.Len(); m {
 	case PromptTokens:
-		return in.PromptTokens()
+		for i := range n {
+			loads = append(loads, pool.Instance(i).PromptTokens())
+		}
 	case KVBlocks:
-		return in.BlocksUsedAt(now)
+		for i := range n {
+			loads = append(loads, pool.Instance(i).BlocksUsedAt(now))
+		}
+	default:
+		for i := range n {
+			loads = append(loads, int64(pool.Instance(i).Load()))
+		}
 	}
-	return int64(in.Load())
+	return loads
 }
 
 // adds returns by how much r raises the load of in.
@@ -56,12 +64,10 @@ func (v *view) read(m Measure, now sim.Time, pool *sim.Pool) []int64 {
 	if v.staleness > 0 && now < v.taken.Add(v.staleness) && v.same(pool) {
 		return v.loads
 	}
-	v.taken, v.ids, v.loads = now, v.ids[:0], v.loads[:0]
-	for i := range pool.Len() {
-		in := pool.Instance(i)
-		v.loads = append(v.loads, m.of(in, now))
-		if v.staleness > 0 {
-			v.ids = append(v.ids, in.ID)
+	v.taken, v.ids, v.loads = now, v.ids[:0], m.all(v.loads[:0], pool, now)
+	if v.staleness > 0 {
+		for i := range pool.Len() {
+			v.ids = append(v.ids, pool.Instance(i).ID)
 		}
 	}
 	return v.loads

@@ -61,6 +61,14 @@ func NewSeries() *Series { return &Series{shift: slotShift} }
 
 // slot returns the slot of an instant.
 func (s *Series) slot(t sim.Time) int {
+	if i := uint64(t) >> (s.shift & 63); i < uint64(s.used) { // nearly always
+		return int(i)
+	}
+	return s.newSlot(t)
+}
+
+// newSlot returns the slot of an instant that may lie after all the slots used so far.
+func (s *Series) newSlot(t sim.Time) int {
 	i := uint64(t) >> (s.shift & 63)
 	for i >= slotsMax {
 		s.coarsen()
@@ -138,6 +146,10 @@ func (s *Series) coarse(m Of, i, at int, w uint64) {
 
 // run counts n steps of g, from start on, that each emitted so many tokens: each in the slot in which it ends.
 func (s *Series) run(start sim.Time, g *sim.Segment, n int, tokens uint64) {
+	if n == 1 {
+		s.gap(start.Add(g.First), g.First, tokens)
+		return
+	}
 	last := s.slot(start.Add(g.Span(n))) // first, for it may widen the slots
 	i := s.slot(start.Add(g.First))
 	if i == last {
