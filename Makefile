@@ -17,7 +17,10 @@ DECODESIM_SHARED ?= ../shared
 TRUTH    := $(DECODESIM_SHARED)/groundtruth
 FITTED   := A_aic_silicon.csv A3_gptoss120b_h200_vllm022.csv C_vllm_blis_experiments.csv D_runs.jsonl F_splitwise_perf.csv
 UNFITTED := B_vllm_h100_inferenceperf.csv E_token_position_h200.csv
-FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED:%=--data $(TRUTH)/%) $(UNFITTED:%=--unfitted $(TRUTH)/%) --report docs/accuracy.md
+FIGURES  := G_published_results.csv
+LOGS     := H_steps.csv H_comm.csv H_moe.csv H_mla.csv H_serving.csv
+FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED:%=--data $(TRUTH)/%) $(UNFITTED:%=--unfitted $(TRUTH)/%) \
+	$(FIGURES:%=--published $(TRUTH)/%) $(LOGS:%=--logs $(TRUTH)/%) --report docs/accuracy.md --expected internal/expected/errors.json
 
 # Fewer collections make compiling and testing a fifth faster; without cgo no C compiler is needed.
 build test lint: export GOGC = 400
@@ -53,7 +56,7 @@ profile: ## measure anew the profile that builds are optimised by
 truth: # the measurements are there
 	@test -d $(TRUTH) || { echo "no measurements in $(TRUTH); expected DECODESIM_SHARED to name the folder that holds groundtruth/"; exit 1; }
 
-calibrate: truth ## fit efficiencies to measurements: configs/catalog/engines/efficiencies/ and docs/accuracy.md anew
+calibrate: truth ## fit efficiencies to measurements: configs/catalog/engines/efficiencies/, docs/accuracy.md and the errors to expect anew
 	$(FIT) --catalog configs/catalog/engines/efficiencies
 	@$(MAKE) --no-print-directory build
 

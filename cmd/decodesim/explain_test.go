@@ -9,9 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/decodesim/decodesim/internal/explain"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/internal/calibration"
+	"github.com/decodesim/decodesim/internal/expected"
+	"github.com/decodesim/decodesim/internal/explain"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // explained runs decodesim explain and decodes its JSON.
@@ -240,7 +245,7 @@ func TestExplainReadsACheckpointsConfig(t *testing.T) {
 		"tie_word_embeddings": false, "attention_bias": false, "torch_dtype": "bfloat16"}`), 0o600))
 	read := explained(t, "--model", file, "--gpu", "h100-sxm")
 	built := explained(t, "--model", "llama-3.1-8b", "--gpu", "h100-sxm")
-	read.Model = built.Model
+	read.Model, read.Expected = built.Model, built.Expected // nobody knows which model a file is
 	assert.Equal(t, built, read)
 }
 
@@ -283,4 +288,49 @@ func TestOfSeveralPoolsTheDecodingOneIsExplained(t *testing.T) {
 	assert.Equal(t, exitBadInput, status)
 	assert.Contains(t, errOut, "--gpu is for scenarios of one pool")
 	assert.Contains(t, errOut, "expected --set pools.decode.gpu=h200-sxm")
+}
+
+// Every part says what it makes of the peaks, and arithmetic that a fitted constant keeps far below its peak is warned
+// of where rows are many, and not where they are few.
+func TestExplainSaysWhatIsAchievedOfThePeaks(t *testing.T) {
+	const experts = "experts achieve "
+	args := []string{"--model", "deepseek-r1", "--gpu", "h200-sxm", "--tensor-parallel", "8", "--engine", "sglang",
+		"--set", "pools.0.efficiency=own.yaml", "--batch"}
+	t.Chdir(t.TempDir())
+	sets, err := catalog.EfficienciesOf("sglang")
+	require.NoError(t, err)
+	own := sets.Default
+	own.MoECompute = 0.03
+	var file bytes.Buffer
+	require.NoError(t, calibration.WriteEfficiency(&file, &own, "by hand"))
+	require.NoError(t, os.WriteFile("own.yaml", file.Bytes(), 0o600))
+
+	x := explained(t, append(args, "300")...)
+	gpu, err := catalog.GPU("h200-sxm")
+	require.NoError(t, err)
+	for _, p := range x.Parts {
+		assert.InEpsilon(t, 1+p.Bytes/gpu.BandwidthBps.Value/max(p.TimeS, 1e-12), 1+p.BandwidthOfPeak, 1e-9, p.Name)
+		assert.LessOrEqual(t, max(p.BandwidthOfPeak, p.FLOPSOfPeak), 1.0, p.Name)
+	}
+	assert.Contains(t, strings.Join(x.Warnings, "\n"), experts)
+	assert.NotContains(t, strings.Join(explained(t, append(args, "64")...).Warnings, "\n"), experts)
+	assert.Empty(t, x.Expected, "of constants of one's own nobody knows the error")
+}
+
+// What is printed of the error to expect is what the JSON has, and what the other commands say.
+func TestTheErrorToExpectIsInEveryAnswer(t *testing.T) {
+	x := explained(t, "chat-70b")
+	require.Len(t, x.Expected, 1)
+	assert.Equal(t, []string{"llama-3.1-70b", "h100-sxm", "vllm", "deployment"},
+		[]string{x.Expected[0].Model, x.Expected[0].GPU, x.Expected[0].Engine, x.Expected[0].LeftOut})
+	sentence := expected.Sentence(&x.Expected[0])
+	assert.Contains(t, explainedText(t, "chat-70b"), "\naccuracy: "+sentence+"\n")
+	assert.Contains(t, output(t, []string{"run", "chat-70b"}), "\naccuracy     "+sentence+"\n")
+	var s metrics.Summary
+	require.NoError(t, json.Unmarshal([]byte(output(t, []string{"run", "chat-70b", "--json"})), &s))
+	assert.Equal(t, x.Expected, s.Expected)
+	unseen := explained(t, "--model", "llama-3.1-70b", "--gpu", "l40s", "--tensor-parallel", "8")
+	require.Len(t, unseen.Expected, 1)
+	assert.NotEqual(t, "deployment", unseen.Expected[0].LeftOut)
+	assert.Greater(t, unseen.Expected[0].Runs, 100)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/workloads/lengths"
 )
@@ -43,7 +44,20 @@ func Head(b *build.Built) string {
 		}
 	}
 	add([2]string{"workload", workloadLine(b)})
+	add(accuracyLines(b.Scenario)...)
 	return s.String()
+}
+
+// accuracyLines say how far the results are to be expected off, a line for each kind of replica.
+func accuracyLines(s *configs.Scenario) (lines [][2]string) {
+	for i, x := range expected.Of(s) {
+		name := ""
+		if i == 0 {
+			name = "accuracy"
+		}
+		lines = append(lines, [2]string{name, expected.Sentence(&x)})
+	}
+	return lines
 }
 
 // poolLines describes a pool, a line each.

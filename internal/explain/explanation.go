@@ -5,8 +5,11 @@ import (
 	"slices"
 
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/describe"
+	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // Explanation is a decode step taken apart, in SI units. Bytes, FLOPs and parts are those of one GPU of a
@@ -59,6 +62,8 @@ type Explanation struct {
 	Speculation *SpeculationX `json:"speculation,omitempty"`
 	Warnings    []string      `json:"warnings"`
 
+	Expected []metrics.ExpectedError `json:"expected_error,omitempty"` // absent where nothing like it was measured
+
 	computeFrom, cacheFrom, linearFrom int // the same, fit or not; 0: never
 
 	memoryShare string // what the share of the memory is one of, in the words of the engine
@@ -73,6 +78,32 @@ type partX struct {
 	ComputeS float64 `json:"compute_s"`
 	TimeS    float64 `json:"time_s"`
 	Share    float64 `json:"share"` // of the step
+	// what its time makes of the data sheet's peaks; 0 where it has no bytes or FLOPs
+	BandwidthOfPeak float64 `json:"bandwidth_of_peak"`
+	FLOPSOfPeak     float64 `json:"flops_of_peak"`
+
+	weights bool // it multiplies by weights
+}
+
+// part is one of a step that takes so long.
+func part(p *hardware.PartCost, stepS float64) partX {
+	x := partX{Name: p.Name, Bytes: p.Bytes, FLOPs: p.FLOPs, MemoryS: p.MemoryS, ComputeS: p.ComputeS, TimeS: p.TimeS,
+		Share: p.TimeS / stepS, weights: p.Kind == sim.Weights}
+	if p.TimeS > 0 {
+		x.BandwidthOfPeak, x.FLOPSOfPeak = p.MemoryPeakS/p.TimeS, p.ComputePeakS/p.TimeS
+	}
+	return x
+}
+
+// computes reports whether the arithmetic takes longer than the reading.
+func (p *partX) computes() bool { return p.ComputeS > p.MemoryS }
+
+// ofPeak is what the part makes of the peak of what limits it.
+func (p *partX) ofPeak() float64 {
+	if p.computes() {
+		return p.FLOPSOfPeak
+	}
+	return p.BandwidthOfPeak
 }
 
 // shareX is what the step's time goes to: compute is what exceeds the reading that it overlaps.
@@ -142,7 +173,7 @@ func (s *Step) Explain() (*Explanation, error) {
 	g := s.Price(s.batch)
 	x.Share = shareOf(&g)
 	for _, p := range s.Model.Parts(s.batch, s.Context) {
-		x.Parts = append(x.Parts, partX{p.Name, p.Bytes, p.FLOPs, p.MemoryS, p.ComputeS, p.TimeS, p.TimeS / x.StepS})
+		x.Parts = append(x.Parts, part(&p, x.StepS))
 	}
 	m := &s.Memory
 	x.Memory = memoryX{
@@ -155,7 +186,8 @@ func (s *Step) Explain() (*Explanation, error) {
 	x.SwitchBatch = within(x.computeFrom, s.sequencesMax())
 	x.SwitchContext = within(x.cacheFrom, s.roomiest())
 	x.LinearSwitchBatch = within(x.linearFrom, s.sequencesMax())
-	x.Warnings = s.warnings()
+	x.Warnings = append(s.warnings(), x.slowParts()...)
+	x.Expected = expected.OfPool(s.scenario, s.Pool)
 	var err error
 	x.Speculation, err = s.ExplainSpeculation()
 	return x, err
@@ -178,6 +210,25 @@ func (s *Step) warnings() []string {
 		notes = append(notes, fmt.Sprintf("%d tokens of context are more than max_model_len, %d", s.Context, s.MaxModelLen))
 	}
 	return append([]string{}, notes...)
+}
+
+// At so many rows, less of the peak than this is a property of no GPU but of a kernel, or of a constant that stands for
+// what nobody modelled.
+const (
+	manyRows   = 256
+	littlePeak = 0.10
+)
+
+// slowParts warns of arithmetic that a fitted constant keeps far below the peak.
+func (x *Explanation) slowParts() (notes []string) {
+	for i := range x.Parts {
+		p := &x.Parts[i]
+		if p.weights && p.computes() && x.Rows > manyRows && p.FLOPSOfPeak < littlePeak {
+			notes = append(notes, fmt.Sprintf("%s achieve %.1f %% of the peak FLOP/s at %d rows: a fitted constant says so, "+
+				"and a GPU with more FLOP/s may gain less than this step promises", p.Name, 100*p.FLOPSOfPeak, x.Rows))
+		}
+	}
+	return notes
 }
 
 // within returns n if it is between 1 and most.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/describe"
+	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
@@ -27,6 +28,9 @@ func Text(s *Step, x *Explanation) []byte {
 	line("one decode step: batch %s%s, context %s%s", text.Count(x.Batch), because(s.batchWhy), text.Count(x.Context),
 		because(s.contextWhy))
 	explainShare(line, s, x)
+	for _, e := range x.Expected {
+		line("accuracy: %s", expected.Sentence(&e))
+	}
 	line("")
 	explainParts(&b, x)
 	line("")
@@ -85,7 +89,8 @@ func explainParts(b *bytes.Buffer, x *Explanation) {
 	if x.GPUs > 1 {
 		head = "part, on each GPU"
 	}
-	rows := [][]string{{head, "bytes", "FLOPs", "FLOP/byte", "memory ms", "compute ms", "time ms", "share", "limit"}}
+	rows := [][]string{{head, "bytes", "FLOPs", "FLOP/byte", "memory ms", "compute ms", "time ms", "of peak", "share",
+		"limit"}}
 	for _, p := range x.Parts {
 		name, limit := p.Name, "memory"
 		if name == "experts" {
@@ -95,23 +100,23 @@ func explainParts(b *bytes.Buffer, x *Explanation) {
 		case p.Bytes == 0 && p.TimeS == 0:
 			continue
 		case p.Bytes == 0:
-			rows = append(rows, []string{name, "", "", "", "", "", milli(p.TimeS), percentOf(p.Share), ""})
+			rows = append(rows, []string{name, "", "", "", "", "", milli(p.TimeS), "", percentOf(p.Share), ""})
 			continue
-		case p.ComputeS > p.MemoryS:
+		case p.computes():
 			limit = "compute"
 		}
 		rows = append(rows, []string{
 			name, text.Scaled(p.Bytes, "B"), text.Scaled(p.FLOPs, ""), text.Short(p.FLOPs / p.Bytes), milli(p.MemoryS),
 			milli(p.ComputeS),
-			milli(p.TimeS), percentOf(p.Share), limit,
+			milli(p.TimeS), percentOf(p.ofPeak()), percentOf(p.Share), limit,
 		})
 	}
 	intensity := text.Short(x.FLOPsTotal / x.BytesTotal)
 	rows = append(rows,
 		[]string{"step", text.Scaled(x.BytesTotal, "B"), text.Scaled(x.FLOPsTotal, ""), intensity, "", "", milli(x.StepS),
-			"100 %", ""},
-		[]string{"bound, at peak", "", "", "", milli(x.MemoryS), milli(x.ComputeS), milli(x.BoundS), percentOf(x.Fraction),
-			x.Limit})
+			percentOf(x.Fraction), "100 %", ""},
+		[]string{"bound, at peak", "", "", "", milli(x.MemoryS), milli(x.ComputeS), milli(x.BoundS), "",
+			percentOf(x.Fraction), x.Limit})
 	aligned(b, rows)
 }
 

@@ -12,7 +12,7 @@ type Step struct {
 	Decodes       int  // sequences that decode
 	DecodeContext int  // tokens that each attends to, the new one included
 	Prefills      int  // prompt chunks
-	ChunkTokens   int  // of each; 0: the chunks fill the step
+	ChunkTokens   int  // of each
 	ChunkContext  int  // tokens of its prompt that each chunk comes after
 	Unfinished    bool // no chunk ends its prompt, so that none yields a token
 }
@@ -27,6 +27,7 @@ const (
 	Product   Op = "product"    // of matrices
 	Experts   Op = "experts"    // the products of a layer's routed experts
 	Memory    Op = "memory"     // reading or writing GPU memory
+	Latent    Op = "latent"     // the projections and the latent attention of a layer, of DeepSeek-V3's shape
 )
 
 // Kernel is one operation alone.
@@ -43,4 +44,8 @@ type Kernel struct {
 	Hidden  int     // k of a product, or of a token's activations
 	TopK    int
 	Experts int
+
+	// Of latent attention: heads, tokens that each of Rows sequences attends to, and of a prefill those of its chunk.
+	Heads, Context, Chunk int
+	KVDtype               string // of the cache; empty: bf16
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/steady"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -90,6 +91,7 @@ func Simulate(ctx context.Context, b *build.Built, o Options) (*Result, error) {
 	if b.Scenario.Output.Intervals {
 		r.Summary.Steady = steady.Of(&r.Recorder.Recorder, steadyOf(b))
 	}
+	r.Summary.Expected = expected.Of(b.Scenario)
 	if r.Sample != nil {
 		r.Summary.Stream = r.Sample.Streamed()
 	}

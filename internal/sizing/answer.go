@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/internal/text"
@@ -54,6 +55,12 @@ func WriteText(w io.Writer, s *Sizing) error {
 		}
 	}
 	frontierTable(t, s.Frontier)
+	if len(s.Expected) > 0 {
+		t.Blank()
+	}
+	for i := range s.Expected {
+		t.Line("accuracy: " + expected.Sentence(&s.Expected[i]))
+	}
 	if len(s.Commands) > 0 {
 		t.Blank()
 		t.Line("how its servers are started")

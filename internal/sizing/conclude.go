@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
 	"gonum.org/v1/gonum/stat"
@@ -41,6 +42,11 @@ func (z *sizer) conclude(finalists []*deployment) error {
 	for i, f := range all {
 		finalists[i] = f.deployment
 		z.out.Finalists = append(z.out.Finalists, z.finalist(f))
+		for _, x := range expected.Of(f.shape.scenario) {
+			if !slices.Contains(z.out.Expected, x) {
+				z.out.Expected = append(z.out.Expected, x)
+			}
+		}
 	}
 	if len(all) > 0 {
 		z.out.Best = &z.out.Finalists[0]

@@ -55,6 +55,8 @@ type Sizing struct {
 	Splits            []SplitPoint    `json:"splits"`
 	Candidates        []Candidate     `json:"candidates"`
 	Notes             []string        `json:"notes"`
+
+	Expected []metrics.ExpectedError `json:"expected_error,omitempty"` // of the finalists, the best one's first
 }
 
 // Replay is what users of the best deployment feel under all of its workload, from the first request to the last.

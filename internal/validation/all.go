@@ -20,7 +20,12 @@ func Predict(ctx context.Context, runs []measured.Run, with Efficiencies, progre
 func PredictUnder(ctx context.Context, runs []measured.Run, above configs.Options, with Efficiencies,
 	progress func(done int)) ([]Prediction, error) {
 	parts := make([][]Prediction, len(runs))
+	steps := &replicas{}
 	run.EachReported(len(runs), func(i int) {
+		if runs[i].Priced != nil {
+			parts[i] = steps.predict(&runs[i], above, with)
+			return
+		}
 		parts[i] = predictUnder(ctx, &runs[i], above, with)
 	}, progress)
 	if err := ctx.Err(); err != nil {

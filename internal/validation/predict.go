@@ -33,9 +33,6 @@ type Efficiencies func(run *measured.Run, d *hardware.Deployment) hardware.Effic
 // predictUnder simulates a run and returns a prediction for each of its values. It sees the scenario and, after the
 // run, only which statistic of which requests is asked for.
 func predictUnder(ctx context.Context, run *measured.Run, above configs.Options, with Efficiencies) []Prediction {
-	if run.Priced != nil {
-		return predictPriced(run, above, with)
-	}
 	o, floor, skip := observe(ctx, run, above, with)
 	var out []Prediction
 	for i := range run.Rows {

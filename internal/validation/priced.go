@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
@@ -14,9 +15,18 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// predictPriced prices what a run asks for and returns a prediction for each of its values.
-func predictPriced(run *measured.Run, above configs.Options, with Efficiencies) []Prediction {
-	seconds, skip := price(run, above, with)
+// replicas are those whose steps are priced, by their scenario: a log has thousands of steps of each.
+type replicas struct{ byScenario sync.Map }
+
+// replica is one of them, or why there is none.
+type replica struct {
+	*build.Replica
+	skip string
+}
+
+// predict prices what a run asks for and returns a prediction for each of its values.
+func (c *replicas) predict(run *measured.Run, above configs.Options, with Efficiencies) []Prediction {
+	seconds, skip := c.price(run, above, with)
 	var out []Prediction
 	for i := range run.Rows {
 		row := &run.Rows[i]
@@ -32,38 +42,47 @@ func predictPriced(run *measured.Run, above configs.Options, with Efficiencies) 
 }
 
 // price returns how many seconds what a run is priced by takes, or why there is no price.
-func price(run *measured.Run, above configs.Options, with Efficiencies) (seconds float64,
-	skip string) {
+func (c *replicas) price(run *measured.Run, above configs.Options, with Efficiencies) (seconds float64, skip string) {
 	if run.Skip != "" {
 		return 0, run.Skip
 	}
-	if run.Priced.Step != nil {
-		return priceStep(run, above, with)
+	if run.Priced.Step == nil {
+		seconds, err := kernelSeconds(run, with)
+		if err != nil {
+			return 0, err.Error()
+		}
+		return seconds, ""
 	}
-	seconds, err := kernelSeconds(run.Priced.Kernel)
-	if err != nil {
-		return 0, err.Error()
+	r := c.of(run, above)
+	if r.skip != "" {
+		return 0, r.skip
 	}
-	return seconds, ""
-}
-
-// priceStep prices a step of the first pool of a run's scenario.
-func priceStep(run *measured.Run, above configs.Options, with Efficiencies) (float64, string) {
-	s, err := configs.Read(run.ID, []byte(run.Scenario), above)
-	if err != nil {
-		return 0, reason(run, err)
-	}
-	r, err := build.FirstReplica(s)
-	if err != nil {
-		return 0, reason(run, err)
-	}
+	model := r.Model
 	if with != nil {
-		r.Deployment.Efficiency = with(run, &r.Deployment)
-		r.Model = hardware.NewRoofline(r.Deployment, 0)
+		d := r.Deployment
+		d.Efficiency = with(run, &d)
+		model = hardware.NewRoofline(d, 0)
 	}
 	var g sim.Segment
-	r.Model.Price([]sim.Shape{stepShape(r, run.Priced.Step)}, &g)
+	model.Price([]sim.Shape{stepShape(r.Replica, run.Priced.Step)}, &g)
 	return g.First.Seconds(), ""
+}
+
+// of builds the first pool of a run's scenario, once.
+func (c *replicas) of(run *measured.Run, above configs.Options) *replica {
+	if r, ok := c.byScenario.Load(run.Scenario); ok {
+		return r.(*replica)
+	}
+	r := &replica{}
+	s, err := configs.Read(run.ID, []byte(run.Scenario), above)
+	if err == nil {
+		r.Replica, err = build.FirstReplica(s)
+	}
+	if err != nil {
+		r.skip = reason(run, err)
+	}
+	cached, _ := c.byScenario.LoadOrStore(run.Scenario, r)
+	return cached.(*replica)
 }
 
 // stepShape returns the shape of a step of alike sequences.
@@ -84,30 +103,29 @@ func stepShape(r *build.Replica, step *measured.Step) sim.Shape {
 
 // kernelSeconds prices an operation as the part that it is of a step of a model of one layer: no formula of its own
 // stands beside those of a step.
-func kernelSeconds(k *measured.Kernel) (float64, error) {
+func kernelSeconds(run *measured.Run, with Efficiencies) (float64, error) {
+	k := run.Priced.Kernel
 	gpu, err := catalog.GPU(k.GPU)
 	if err != nil {
 		return 0, err
-	}
-	set := "global"
-	if slices.Contains(catalog.EfficiencyNames(), k.Engine) {
-		set = k.Engine
-	}
-	sets, err := catalog.EfficienciesOf(set)
-	if err != nil {
-		return 0, err
-	}
-	achieved, _ := sets.For(k.GPU)
-	if k.Op == measured.Memory {
-		return k.Bytes / (gpu.BandwidthBps.Value * achieved.Bandwidth), nil
 	}
 	d, batch, err := around(k)
 	if err != nil {
 		return 0, err
 	}
-	d.GPU, d.Efficiency = gpu, achieved
+	d.GPU = gpu
+	d.Efficiency, err = achievedBy(run, &d, with)
+	if err != nil {
+		return 0, err
+	}
+	if k.Op == measured.Memory {
+		return k.Bytes / (gpu.BandwidthBps.Value * d.Efficiency.Bandwidth), nil
+	}
 	if err := d.Validate(); err != nil {
 		return 0, err
+	}
+	if k.Op == measured.Latent {
+		return latentSeconds(k, d), nil
 	}
 	part, share := partOf(k.Op)
 	for _, p := range hardware.NewRoofline(d, 0).Parts(batch, 1) {
@@ -116,6 +134,42 @@ func kernelSeconds(k *measured.Kernel) (float64, error) {
 		}
 	}
 	return 0, errors.New("no part of a step is such an operation")
+}
+
+// achievedBy returns what with says, or what is built in for the engine of a kernel; for one that nobody measures, what
+// all engines have in common.
+func achievedBy(run *measured.Run, d *hardware.Deployment, with Efficiencies) (hardware.Efficiency, error) {
+	if with != nil {
+		return with(run, d), nil
+	}
+	set := "global"
+	if k := run.Priced.Kernel; slices.Contains(catalog.EfficiencyNames(), k.Engine) {
+		set = k.Engine
+	}
+	sets, err := catalog.EfficienciesOf(set)
+	if err != nil {
+		return hardware.Efficiency{}, err
+	}
+	achieved, _ := sets.For(d.GPU.Name)
+	return achieved, nil
+}
+
+// latentSeconds prices a layer of attention as a step without what a step has beside it.
+func latentSeconds(k *measured.Kernel, d hardware.Deployment) float64 {
+	e := &d.Efficiency
+	e.LayerS, e.MoELayerS, e.MixerLayerS = 0, 0, 0
+	e.QuantizedLayerS, e.StepS, e.SequenceS = 0, 0, 0
+	r := hardware.NewRoofline(d, 0)
+	b := r.Shape(k.Rows, k.Context)
+	if k.Chunk > 0 {
+		b = sim.Shape{}
+		for range k.Rows {
+			b.AddChunk(d.Windows(), int64(k.Context-k.Chunk), int64(k.Chunk), 1)
+		}
+	}
+	var g sim.Segment
+	r.Price([]sim.Shape{b}, &g)
+	return g.First.Seconds()
 }
 
 // partOf names the part of a step of that layer which an operation is, and its share of the part. The layer has an
@@ -155,8 +209,13 @@ func around(k *measured.Kernel) (d hardware.Deployment, batch int, err error) {
 		if k.Bytes < 64*bf16Bytes {
 			m.Hidden, batch = max(1, int(k.Bytes/bf16Bytes)), 1
 		}
-	case measured.Product:
-		layer.FFN.Width, m.Vocab = 1, k.Width
+	case measured.Product, measured.Memory:
+		layer.FFN.Width, m.Vocab = 1, max(1, k.Width)
+	case measured.Latent:
+		layer.Norms = 1
+		layer.Mixer.Attention = llm.SelfAttention{Heads: k.Heads, KeyDim: 128, ValueDim: 128,
+			Latent: llm.Latent{Rank: 512, QueryRank: 1536, RopeDim: 64}}
+		d.KVDtype = cmp.Or(k.KVDtype, "bf16")
 	default:
 		layer.FFN = llm.FFN{Experts: k.Experts, ExpertWidth: k.Width, TopK: k.TopK}
 		if k.Op == measured.AllToAll {

@@ -14,7 +14,7 @@ import (
 )
 
 func seconds(t *testing.T, k measured.Kernel) float64 {
-	s, err := kernelSeconds(&k)
+	s, err := kernelSeconds(&measured.Run{Priced: &measured.Priced{Kernel: &k}}, nil)
 	require.NoError(t, err)
 	return s
 }
@@ -29,14 +29,14 @@ func TestAStepIsPricedAsTheSimulatorPricesIt(t *testing.T) {
 	require.NoError(t, err)
 	run := measured.Run{ID: "step", Scenario: scenario, Priced: &measured.Priced{Step: &measured.Step{Decodes: 7,
 		DecodeContext: 900}}}
-	got, skip := price(&run, configs.Options{}, nil)
+	got, skip := (&replicas{}).price(&run, configs.Options{}, nil)
 	require.Empty(t, skip)
 	want := r.Model.Step(7, 900)
 	assert.InEpsilon(t, want.First.Seconds(), got, 1e-12)
 
 	// A prompt alone on an idle server takes its step, beside what the server adds to a first token.
 	run.Priced.Step = &measured.Step{Prefills: 1, ChunkTokens: 100}
-	step, skip := price(&run, configs.Options{}, nil)
+	step, skip := (&replicas{}).price(&run, configs.Options{}, nil)
 	require.Empty(t, skip)
 	run.Priced, run.Rows = nil, []measured.Row{{Request: -1, Values: []measured.Value{measured.Lead(measured.TTFT,
 		measured.Mean, 1)}}}
@@ -82,6 +82,7 @@ func TestDispatchAndCombineGrowWithTokens(t *testing.T) {
 	few := seconds(t, k)
 	k.Rows = 2048
 	assert.Greater(t, seconds(t, k), few)
-	_, err := kernelSeconds(&measured.Kernel{Op: measured.AllReduce, GPU: "rtx-4090", GPUs: 16, Bytes: 1e6})
+	_, err := kernelSeconds(&measured.Run{Priced: &measured.Priced{Kernel: &measured.Kernel{Op: measured.AllReduce,
+		GPU: "rtx-4090", GPUs: 16, Bytes: 1e6}}}, nil)
 	assert.ErrorContains(t, err, "nic_bps", "a GPU whose network is not known")
 }

@@ -29,6 +29,28 @@ type Summary struct {
 	Steady     *Steady       `json:"stationarity,omitempty"` // absent where output.intervals is false
 	Classes    []ClassResult `json:"classes,omitempty"`      // absent without service classes
 	Warnings   []string      `json:"warnings"`
+
+	Expected []ExpectedError `json:"expected_error,omitempty"` // absent where nothing like it was measured
+}
+
+// ExpectedError is how far a prediction is to be expected off, from errors on measured runs that were left out of the
+// fit: of the same model, GPU and engine, or of what comes nearest to them.
+type ExpectedError struct {
+	Model       string      `json:"model"`
+	GPU         string      `json:"gpu"`
+	Engine      string      `json:"engine"`
+	LeftOut     string      `json:"left_out"`            // deployment: it was measured; pair, gpu, model …: that was not
+	Measured    string      `json:"errors_of,omitempty"` // the engine that the errors are of; absent: all of them
+	Runs        int         `json:"runs"`
+	Deployments int         `json:"deployments"`
+	TPOT        ErrorSpread `json:"tpot"`
+	TTFT        ErrorSpread `json:"ttft"`
+}
+
+// ErrorSpread is the median and the 90th percentile of absolute errors, in percent.
+type ErrorSpread struct {
+	MedianPct float64 `json:"median_abs_error_pct"`
+	P90Pct    float64 `json:"p90_abs_error_pct"`
 }
 
 // Requests counts the requests of a run: completed, rejected, failed and unfinished sum to arrived.

@@ -208,18 +208,28 @@ func sweepRows() string {
 func TestAPageOfASmallSweep(t *testing.T) {
 	inData(t, sweepRows())
 	require.NoError(t, os.WriteFile("other.csv", []byte(strings.Replace(sweepRows(), "v1,A", "o1,B", 1)), 0o600))
+	require.NoError(t, os.WriteFile("figures.csv", []byte("id,kind,model,gpu,tp,engine,isl,osl,arrivals,"+
+		"metric,value,unit,per\n"+
+		"g1,offline_throughput,llama-3.1-8b,h100-sxm,1,vllm,256,16,all at t=0; 20 requests,"+
+		"output_tokens_per_s,900,tok/s,gpu\n"+
+		"g2,server,llama-3.1-8b,h100-sxm,,vllm,256,16,poisson,tpot_mean,8,ms,request\n"), 0o600))
+	require.NoError(t, os.WriteFile("steps.csv", []byte("deployment_id,model,gpu,engine,version,tp,dp,ep,weights,"+
+		"kv_cache,step_index,prefill_tokens,prefill_requests,decode_requests,kv_tokens,prefill_kv_tokens,step_ms\n"+
+		"s,Llama-3.1-8B,H100,vllm,0.20,1,1,1,bf16,bf16,1,0,0,4,4000,0,8.0\n"+
+		"s,Llama-3.1-8B,H100,vllm,0.20,1,1,1,bf16,bf16,2,512,1,0,0,0,30\n"), 0o600))
 	for _, dir := range []string{"one", "two"} {
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		before := runtime.GOMAXPROCS(map[string]int{"one": 1, "two": 2}[dir])
 		out, err := try("--data", "data.csv", "--unfitted", "other.csv", "--catalog", dir, "--report",
-			filepath.Join(dir, "page.md"))
+			filepath.Join(dir, "page.md"), "--published", "figures.csv", "--logs", "steps.csv", "--expected",
+			filepath.Join(dir, "errors.json"))
 		runtime.GOMAXPROCS(before)
 		require.NoError(t, err)
 		assert.Equal(t, strings.ReplaceAll("D/global.yaml\nD/sglang.yaml\nD/vllm.yaml\n"+
-			"D/page_tpot.svg\nD/page_ttft.svg\nD/page.md\n", "D", dir), out)
+			"D/page_tpot.svg\nD/page_ttft.svg\nD/page.md\nD/errors.json\n", "D", dir), out)
 	}
-	assert.Equal(t, []string{"global.yaml", "page.md", "page_tpot.svg", "page_ttft.svg", "sglang.yaml", "vllm.yaml"},
-		entries(t, "one"))
+	assert.Equal(t, []string{"errors.json", "global.yaml", "page.md", "page_tpot.svg", "page_ttft.svg", "sglang.yaml",
+		"vllm.yaml"}, entries(t, "one"))
 	for _, name := range entries(t, "one") {
 		one, err := os.ReadFile(filepath.Join("one", name))
 		require.NoError(t, err)
@@ -234,6 +244,15 @@ func TestAPageOfASmallSweep(t *testing.T) {
 	assert.Contains(t, string(page), "| A | quality B: not fitted to | 1 |\n")
 	assert.Contains(t, string(page), "| A | speculative decoding (mtp), whose accepted lengths are not stated | 1 |\n")
 	assert.Contains(t, string(page), "](page_tpot.svg)")
+	assert.Contains(t, string(page), "| all | offline throughput | output tokens/s | 1 | 1 | ")
+	assert.Contains(t, string(page), "| tp is not stated | 1 |\n")
+	assert.Contains(t, string(page), "| all | decode step | step time | 1 | 1 | ")
+	assert.Contains(t, string(page), "| all | prefill step | step time | 1 | 1 | ")
+	expected, err := os.ReadFile(filepath.Join("one", "errors.json"))
+	require.NoError(t, err)
+	assert.Contains(t, string(expected),
+		`{"engine":"vllm","model":"llama-3.1-8b","gpu":"h100-sxm","runs":11,"deployments":1,`)
+	assert.Contains(t, string(expected), `{"left_out":"pair","runs":12,"deployments":2,`)
 	require.NoError(t, os.Mkdir("three", 0o755))
 	out, err := try("--data", "data.csv", "--report", filepath.Join("three", "page.md"))
 	require.NoError(t, err)

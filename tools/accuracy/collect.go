@@ -14,8 +14,8 @@ import (
 
 // accuracyOf finds all that the page on accuracy says of a fit. Whatever it simulates, it does under that fit and not
 // under what was built into the program before it, so that the page does not depend on the latter.
-func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, files,
-	unfitted []*measured.File) (*page.Accuracy, error) {
+func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, files, unfitted []*measured.File,
+	scored scoredFiles) (*page.Accuracy, error) {
 	a := &page.Accuracy{Method: c.Method(), Excluded: excluded(files, c.Skipped),
 		ExcludedDisaggregated: skippedDisaggregated(files)}
 	var err error
@@ -25,6 +25,9 @@ func accuracyOf(ctx context.Context, c *catalog.Catalog, sets catalog.Sets, file
 	}
 	a.Unfitted, err = sets.Predict(ctx, notFittedTo(files, unfitted))
 	if err != nil {
+		return nil, err
+	}
+	if err := scored.predict(ctx, sets, a); err != nil {
 		return nil, err
 	}
 	a.Replays, err = replays(ctx, a.HeldOut, sets, files)

@@ -3,7 +3,8 @@
 // accuracy.
 //
 //	main.go      flags; files.go: what it reads and writes
-//	collect.go   everything that the page says of a fit
+//	collect.go   everything that the page says of a fit; expected.go: what the program says of it
+//	score.go     tables of logs scored with what is built in; logs/: those tables
 //	anchors.go   published speeds; prompts.go: single prompts on idle servers; occupied.go: how full servers are
 //	catalog/     one fit for all engines and GPUs, and its errors on data kept away from it
 //	page/        the page as Markdown, and its figures
@@ -45,6 +46,10 @@ type settings struct {
 	unfitted []string // files that are predicted for the page alone
 	catalog  string   // directory of efficiency files to rewrite; empty: none
 	report   string   // the page; empty: none
+	score    []string // tables of logs to score with what is built in, in place of all else
+	figures  []string // published figures that the page compares with predictions, in one file
+	logs     []string // tables of steps, kernels, collectives and servers, the same
+	expected string   // the file of errors that the program says are to be expected; empty: none
 }
 
 func (s *settings) parse(args []string) error {
@@ -63,6 +68,17 @@ func (s *settings) parse(args []string) error {
 		repeatable(&s.unfitted))
 	flags.StringVar(&s.catalog, "catalog", "", "rewrite the efficiency files of this `DIR`")
 	flags.StringVar(&s.report, "report", "", "write the page to this Markdown `FILE`, with figures beside it")
+	flags.Func("score", "print how far what is built in is off the logs of this `FILE`, and do nothing else; repeatable",
+		repeatable(&s.score))
+	flags.Func("published", "compare the published figures of this `FILE` with predictions on the page",
+		func(path string) error {
+			if len(s.figures) > 0 {
+				return errors.New("expected one file of published figures")
+			}
+			return repeatable(&s.figures)(path)
+		})
+	flags.Func("logs", "compare the logs of this `FILE` with predictions on the page; repeatable", repeatable(&s.logs))
+	flags.StringVar(&s.expected, "expected", "", "write the errors to expect to this JSON `FILE`, beside the page")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -79,12 +95,18 @@ func (s *settings) check(more []string) error {
 	switch dir := filepath.Dir(s.report); {
 	case len(more) > 0:
 		return fmt.Errorf("%q is one argument too many; expected only flags", more[0])
+	case len(s.score) > 0 && len(s.data) == 0:
+		return nil
 	case len(s.data) == 0:
 		return errors.New("missing --data: a file of measurements")
 	case s.catalog == "" && s.report == "":
 		return errors.New("expected --catalog DIR, --report FILE, or both")
 	case len(s.unfitted) > 0 && s.report == "":
 		return errors.New("--unfitted is for the page that --report names; expected --report FILE beside it")
+	case len(s.figures)+len(s.logs) > 0 && s.report == "":
+		return errors.New("--published and --logs are for the page that --report names; expected --report FILE beside them")
+	case s.expected != "" && s.report == "":
+		return errors.New("--expected is of the page that --report names; expected --report FILE beside it")
 	case s.catalog != "" && !isDirectory(s.catalog):
 		return fmt.Errorf("--catalog %q: no such directory; expected the one of the efficiencies to rewrite", s.catalog)
 	case s.report != "" && !isDirectory(dir):
@@ -99,11 +121,18 @@ func run(ctx context.Context, out, progress io.Writer, args []string) error {
 	if err := s.parse(args); err != nil {
 		return err
 	}
+	if len(s.score) > 0 {
+		return score(ctx, out, s.score)
+	}
 	files, err := read(s.data)
 	if err != nil {
 		return err
 	}
 	unfitted, err := read(s.unfitted)
+	if err != nil {
+		return err
+	}
+	scored, err := readScored(s.figures, s.logs)
 	if err != nil {
 		return err
 	}
@@ -114,7 +143,7 @@ func run(ctx context.Context, out, progress io.Writer, args []string) error {
 	sets := catalog.Sets(c.Efficiencies())
 	var a *page.Accuracy
 	if s.report != "" {
-		a, err = accuracyOf(ctx, c, sets, files, unfitted)
+		a, err = accuracyOf(ctx, c, sets, files, unfitted, scored)
 		if err != nil {
 			return err
 		}
@@ -138,6 +167,12 @@ func write(out io.Writer, s *settings, sets catalog.Sets, a *page.Accuracy) erro
 			return err
 		}
 		written = append(written, paths...)
+	}
+	if s.expected != "" {
+		if err := writeExpected(s.expected, a); err != nil {
+			return err
+		}
+		written = append(written, s.expected)
 	}
 	for _, path := range written {
 		fmt.Fprintln(out, path)

@@ -78,6 +78,8 @@ var modelAliases = map[string]string{
 	"kimi-k2-thinking":               "kimi-k2.5",
 	"deepseek-r1-0528-fp4":           "deepseek-r1",
 	"deepseek-r1-0528-nvfp4":         "deepseek-r1",
+	"qwen3.6-35b-a3b":                "qwen3.5-35b-a3b", // of one shape, as is 27B
+	"qwen3.6-27b":                    "qwen3.5-27b",
 }
 
 // CatalogGPU returns the catalog's name of an accelerator, or what is unknown about it. An A100 of unstated memory is

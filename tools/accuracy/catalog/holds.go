@@ -23,17 +23,22 @@ type HeldOut struct {
 const (
 	InSample      = "in sample"
 	DeploymentOut = "deployment left out"
+	PairOut       = "pair left out"
 	GPUOut        = "GPU left out"
 	ModelOut      = "model left out"
+	BothOut       = "GPU and model left out"
 	ExperimentOut = "experiment left out"
 	AfterPoints   = "after a few points"
 )
 
 // HeldOut simulates the runs of the catalog again under the efficiencies that are built in; under fits to all but the
-// deployment, the GPU or the model of the run; to all but its experiment, for experiments under open load; and, of
-// deployments with enough runs, to all other deployments and then to CalibrationPoints of its own.
+// deployment, the model on the GPU, the GPU, the model, or either of the run; to all but its experiment, for
+// experiments under open load; and, of deployments with enough runs, to all other deployments and then to
+// CalibrationPoints of its own.
 func (c *Catalog) HeldOut(ctx context.Context) ([]HeldOut, error) {
 	deployment := func(r *calibration.Run) string { return r.Run.Labels.Deployment() }
+	gpu := func(r *calibration.Run) string { return r.Run.Labels.GPU }
+	model := func(r *calibration.Run) string { return r.Run.Labels.Model }
 	byDeployment := c.Without(deployment)
 	points, err := c.points(ctx, byDeployment)
 	if err != nil {
@@ -46,8 +51,10 @@ func (c *Catalog) HeldOut(ctx context.Context) ([]HeldOut, error) {
 	}{
 		{InSample, c.inSample()},
 		{DeploymentOut, byDeployment},
-		{GPUOut, c.Without(func(r *calibration.Run) string { return r.Run.Labels.GPU })},
-		{ModelOut, c.Without(func(r *calibration.Run) string { return r.Run.Labels.Model })},
+		{PairOut, c.Without(func(r *calibration.Run) string { return model(r) + " " + gpu(r) })},
+		{GPUOut, c.Without(gpu)},
+		{ModelOut, c.Without(model)},
+		{BothOut, c.WithoutAny(gpu, model)},
 		{ExperimentOut, c.experiments()},
 		{AfterPoints, points},
 	} {

@@ -85,10 +85,13 @@ func TestHoldsAreWhatTheySay(t *testing.T) {
 			counts[h.Name]++
 		}
 	}
-	assert.Equal(t, []string{InSample, DeploymentOut, GPUOut, ModelOut, ExperimentOut, AfterPoints}, names)
+	assert.Equal(t, []string{InSample, DeploymentOut, PairOut, GPUOut, ModelOut, BothOut, ExperimentOut, AfterPoints},
+		names)
 	const values = 2 // of a run
 	assert.Equal(t, map[string]int{
-		InSample: 16 * values, DeploymentOut: 16 * values, GPUOut: 16 * values, ModelOut: 16 * values, ExperimentOut: values,
+		InSample: 16 * values, DeploymentOut: 16 * values, PairOut: 16 * values, GPUOut: 16 * values,
+		ModelOut: 16 * values,
+		BothOut:  16 * values, ExperimentOut: values,
 		AfterPoints: (12 - CalibrationPoints) * values,
 	}, counts, "runs of few are not split, and only open loops are left out by themselves")
 
@@ -104,10 +107,14 @@ func TestHoldsAreWhatTheySay(t *testing.T) {
 		}
 		return validation.ErrorsOf(percents).MedianPct
 	}
-	assert.Less(t, median(heldOut[0].Predictions), median(heldOut[2].Predictions),
+	assert.Less(t, median(heldOut[0].Predictions), median(heldOut[3].Predictions),
 		"the only GPU, left out, leaves the prior")
+	for i, p := range heldOut[3].Predictions {
+		assert.InDelta(t, p.Predicted, heldOut[5].Predictions[i].Predicted, 1e-9,
+			"without the only GPU no model is left that could be left out as well")
+	}
 	prior := fittest.Predict(t, runs, fittest.PriorOf(t))
-	assert.InDelta(t, median(prior), median(heldOut[2].Predictions), 0.5)
+	assert.InDelta(t, median(prior), median(heldOut[3].Predictions), 0.5)
 }
 
 // TestPredictionsAfterACalibrationAreNearer: a run whose machine is not what the program expects.

@@ -100,11 +100,12 @@ func (a *Accuracy) replays(m *markdown) {
 // wrong lists what errs most, and why.
 func (a *Accuracy) wrong(m *markdown) {
 	m.heading(2, "Where it is wrong, and why")
-	between, within := a.spreads()
+	_, between, within := a.spreadsOf(allOf(ofData("A"), leads(measured.TPOT)))
 	m.para("Runs of one deployment err together. Of mean TPOT in data A, left out, the median deployment errs by %s %% "+
 		"in the median of its runs, and the median run by %s %% around the median of its deployment. What differs between "+
 		"deployments is kernels, settings and versions that no label names: a few points of one's own help more than a "+
-		"term of the model would.", errorDigits(between), errorDigits(within))
+		"term of the model would.", errorDigits(between.MedianPct), errorDigits(within.MedianPct))
+	a.spreadTable(m)
 	m.para("The deployments of data A, of at least %d runs, whose mean TPOT errs most when they are left out, with the "+
 		"median signed error in percent:", worstRuns)
 	a.worstTable(m, allOf(ofData("A"), leads(measured.TPOT)))
@@ -115,19 +116,18 @@ func (a *Accuracy) wrong(m *markdown) {
 	m.items(causes()...)
 }
 
-// spreads returns how far TPOT is off between deployments and within one: of the median deployment, and of the median
-// run around it, in percent.
-func (a *Accuracy) spreads() (between, within float64) {
-	keep := allOf(ofData("A"), leads(measured.TPOT))
-	var medians, rest []float64
+// spreadsOf returns how far predictions are off between deployments and within one: of the median run of each, and of
+// the runs around it, in percent.
+func (a *Accuracy) spreadsOf(keep cut) (deployments int, between, within validation.Errors) {
+	var medians, around []float64
 	for _, g := range groupBy(a.predictionsOf(catalog.DeploymentOut), keep, byDeployment) {
 		own := errorsIn(g.predictions, keep).BiasPct
 		medians = append(medians, own)
 		for i := range g.predictions {
-			rest = append(rest, 100*g.predictions[i].Error()-own)
+			around = append(around, 100*g.predictions[i].Error()-own)
 		}
 	}
-	return validation.ErrorsOf(medians).MedianPct, validation.ErrorsOf(rest).MedianPct
+	return len(medians), validation.ErrorsOf(medians), validation.ErrorsOf(around)
 }
 
 // causes are the known reasons of what errs most.

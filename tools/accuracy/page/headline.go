@@ -50,11 +50,14 @@ func Write(w io.Writer, a *Accuracy, name string) error {
 	a.wrong(m)
 	a.disaggregated(m)
 	a.unfitted(m)
+	a.published(m)
+	a.logs(m)
 	a.anchors(m)
 	a.how(m)
 	a.dataSets(m)
 	a.exclusions(m)
 	caveats(m)
+	a.unmeasured(m)
 	_, err := w.Write(m.buf.Bytes())
 	return err
 }
@@ -88,7 +91,8 @@ func (a *Accuracy) claim(m *markdown) {
 // headlineHeldOut are the columns of the first table.
 func headlineHeldOut() []string {
 	return []string{
-		catalog.InSample, catalog.ExperimentOut, catalog.DeploymentOut, catalog.GPUOut, catalog.ModelOut, catalog.AfterPoints,
+		catalog.InSample, catalog.ExperimentOut, catalog.DeploymentOut, catalog.PairOut, catalog.GPUOut, catalog.ModelOut,
+		catalog.BothOut, catalog.AfterPoints,
 	}
 }
 
@@ -97,8 +101,9 @@ func (a *Accuracy) headline(m *markdown) {
 	m.heading(2, "Errors")
 	m.para("In each cell: median and 90th percentile of the absolute error, and in brackets the median of the signed "+
 		"one (+: predicted too long), all in percent of the measurement. Left out: the run, all runs of its deployment "+
-		"(model, GPU, engine, precision and parallelism), GPU or model are kept from the fit that predicts it. After %d "+
-		"points: fitted to %d runs spread over the load of a deployment, from what the other deployments say; of "+
+		"(model, GPU, engine, precision and parallelism), all of the model on the GPU (pair), of the GPU, of the model, or "+
+		"of either are kept from the fit that predicts it. After %d points: fitted to %d runs spread over the load of a "+
+		"deployment, from what the other deployments say; of "+
 		"deployments with at least twice as many, errors of the other runs.",
 		catalog.CalibrationPoints, catalog.CalibrationPoints)
 	rows := [][]string{{"data", "metric", "n", "deployments"}}

@@ -60,6 +60,9 @@ func origins() [][2]string {
 		{"D", "traces with the times of every request on RTX GPUs: casys-kaist/LLMServingSim, 5daddb2"},
 		{"E", "closed loops over a grid of prompt lengths, medians: SemiAnalysisAI/InferenceX, 843c6254"},
 		{"F", "single prompt and token steps on A100 and H100: Mutinifni/splitwise-sim, 8f99e7d"},
+		{"G", "published figures: TensorRT-LLM, MLPerf, AMD, AWS, Azure, LMSYS, vLLM and others, a source a row"},
+		{"H", "steps of vLLM, kernels, collectives and servers: ai-dynamo/aiconfigurator (095f58a5 and 645aa4208), " +
+			"aisimulate, dynamo, llm-d-benchmark"},
 	}
 }
 

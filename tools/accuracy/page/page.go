@@ -17,6 +17,8 @@ type Accuracy struct {
 	Method                calibration.Method
 	HeldOut               []catalog.HeldOut
 	Unfitted              []validation.Prediction // of runs that are not fitted to, under what is built in
+	Published             *validation.Validation  // figures a value a row; nil: none were given
+	Logs                  []*validation.Validation
 	Excluded              []Excluded
 	ExcludedDisaggregated []Excluded // disaggregated runs that are not simulated
 	Replays               []Replay

@@ -106,7 +106,8 @@ func TestThePageSaysTheErrors(t *testing.T) {
 	// |1 −2 3 −20|: median 2.5, p90 at position 2.7: 3 + 0.7·17; signed −20 −2 1 3: −0.5.
 	assert.Equal(t, []string{"TPOT", "4", "2", "2.5 / 14.9 (−0.5)", "5.0 / 29.8 (−1.0)", "7.5 / 44.7 (−1.5)",
 		"10.0 / 59.6 (−2.0)",
-		"12.5 / 74.5 (−2.5)", "15.0 / 89.4 (−3.0)"}, lineOf(t, text, "A, all engines"))
+		"12.5 / 74.5 (−2.5)", "15.0 / 89.4 (−3.0)", "17.5 / 104 (−3.5)", "20.0 / 119 (−4.0)"},
+		lineOf(t, text, "A, all engines"))
 	assert.Equal(t, []string{"TPOT", "3", "1", "2.0 / 2.8 (+1.0)"}, lineOf(t, text, "A, vLLM")[:4])
 	assert.Equal(t, []string{"TPOT", "1", "1", "20.0 / 20.0 (−20.0)"}, lineOf(t, text, "A, SGLang")[:4])
 	assert.Equal(t, []string{"TPOT", "0", "0", "–"}, lineOf(t, text, "A, TensorRT-LLM")[:4])
@@ -212,7 +213,44 @@ func TestThePageOfNothingHasNoNumbers(t *testing.T) {
 	a := handAccuracy(t)
 	a.HeldOut, a.Unfitted = nil, nil
 	a.Replays, a.Prompts = nil, nil
-	assert.Equal(t, []string{"TPOT", "0", "0", "–", "–", "–", "–", "–", "–"}, lineOf(t, page(t, a), "A, all engines"))
+	assert.Equal(t, []string{"TPOT", "0", "0", "–", "–", "–", "–", "–", "–", "–", "–"},
+		lineOf(t, page(t, a), "A, all engines"))
+}
+
+// TestPublishedFiguresAreSummedUpByKindAndSource: rows of quality C are in no error, and every row that is left out is
+// counted.
+func TestPublishedFiguresAreSummedUpByKindAndSource(t *testing.T) {
+	f := &measured.File{Path: "figures.csv", Schema: "figures"}
+	var predictions []validation.Prediction
+	for i, r := range []struct {
+		source, quality string
+		percent         float64
+		skip            string
+	}{
+		{"one", "A", 10, ""}, {"one", "B", -20, ""}, {"two", "A", 30, ""}, {"two", "C", 500, ""},
+		{"two", "A", 0, "tp is not stated"},
+	} {
+		run := measured.Run{ID: fmt.Sprint(i), Skip: r.skip, Labels: measured.Labels{Source: r.source, Quality: r.quality,
+			Kind: "offline_throughput", Own: r.source, GPU: "mi300x", Model: "opt-13b"}}
+		run.Rows = []measured.Row{{ID: run.ID, Request: -1, Values: []measured.Value{measured.Lead(measured.OutputPerS,
+			measured.Mean, 100)}}}
+		f.Runs = append(f.Runs, run)
+		predictions = append(predictions, validation.Prediction{Run: &run, Row: &run.Rows[0], Value: &run.Rows[0].Values[0],
+			Predicted: 100 + r.percent, Skip: r.skip})
+	}
+	a := handAccuracy(t)
+	assert.NotContains(t, page(t, a), "Published figures")
+	a.Published = validation.Score(f, predictions)
+	text := page(t, a)
+	assert.Equal(t, []string{"offline throughput", "output tokens/s", "3", "2", "20.0 / 28.0 (+10.0)"},
+		lineOf(t, text, "**all**"))
+	assert.Equal(t, []string{"offline throughput", "output tokens/s", "2", "1", "15.0 / 19.0 (−5.0)"},
+		lineOf(t, text, "one"))
+	assert.Equal(t, []string{"1"}, lineOf(t, text, "tp is not stated"))
+	assert.Contains(t, strings.Join(strings.Fields(text), " "), "4 of 5 rows are predicted")
+	_, never, _ := strings.Cut(text, "What was never measured")
+	_, only, _ := strings.Cut(never, "GPUs that are compared with measurements, but not fitted to:** ")
+	assert.True(t, strings.HasPrefix(only, "mi300x."), only[:40])
 }
 
 func TestWhatErrsMostComesFirst(t *testing.T) {
@@ -231,9 +269,10 @@ func TestWhatErrsMostComesFirst(t *testing.T) {
 	a.worstTable(m, allOf(ofData("A"), leads(measured.TPOT)))
 	order := regexp.MustCompile(`model-\S+`).FindAllString(m.buf.String(), -1)
 	assert.Equal(t, []string{"model-1", "model-2", "model-0"}, order)
-	between, within := a.spreads()
-	assert.InDelta(t, 25, between, 1e-9, "of 5, 30, 20 and 80")
-	assert.InDelta(t, 0, within, 1e-9)
+	n, between, within := a.spreadsOf(allOf(ofData("A"), leads(measured.TPOT)))
+	assert.Equal(t, 4, n)
+	assert.InDelta(t, 25, between.MedianPct, 1e-9, "of 5, 30, 20 and 80")
+	assert.InDelta(t, 0, within.MedianPct, 1e-9)
 }
 
 func TestFiguresLeaveOutSingleRequests(t *testing.T) {

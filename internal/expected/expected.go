@@ -1,0 +1,107 @@
+package expected
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/internal/measured/names"
+	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// Of returns the errors to expect of each kind of replica of a scenario, in the order of its pools. None: the
+// efficiencies are the user's own, or those of an engine that nobody measures, such as the textbook's.
+func Of(s *configs.Scenario) []metrics.ExpectedError {
+	var all []metrics.ExpectedError
+	for i := range s.Pools {
+		for _, x := range OfPool(s, &s.Pools[i]) {
+			if !slices.Contains(all, x) {
+				all = append(all, x)
+			}
+		}
+	}
+	return all
+}
+
+// OfPool returns the error to expect of one pool of a scenario; none: as Of says.
+func OfPool(s *configs.Scenario, p *configs.Pool) []metrics.ExpectedError {
+	if x, ok := builtIn().of(s, p); ok {
+		return []metrics.ExpectedError{x}
+	}
+	return nil
+}
+
+// of returns the errors to expect of a pool.
+func (t *Table) of(s *configs.Scenario, p *configs.Pool) (metrics.ExpectedError, bool) {
+	engine := engineOf(p)
+	if !slices.Contains(names.EnginesModelled, engine) || p.Role == "encode" {
+		return metrics.ExpectedError{}, false
+	}
+	e, ok := t.entry(engine, s.Model, p.GPU)
+	if p.Role != "serve" {
+		e, ok = t.unmeasured(engine, Disaggregated)
+	}
+	return metrics.ExpectedError{
+		Model: s.Model, GPU: p.GPU, Engine: engine, LeftOut: string(e.LeftOut), Runs: e.Runs, Deployments: e.Deployments,
+		TPOT: metrics.ErrorSpread(e.TPOT), TTFT: metrics.ErrorSpread(e.TTFT), Measured: e.Engine,
+	}, ok
+}
+
+// engineOf names the measured engine whose efficiencies price a pool; empty: a file does.
+func engineOf(p *configs.Pool) string {
+	switch {
+	case catalog.IsEfficiencyPath(p.Efficiency):
+		return ""
+	case p.Efficiency != "":
+		return p.Efficiency
+	}
+	e, err := catalog.Engine(p.Engine)
+	if err != nil {
+		return ""
+	}
+	return e.Efficiency
+}
+
+// Sentence says an error to expect in a line.
+func Sentence(x *metrics.ExpectedError) string {
+	return fmt.Sprintf("TPOT within %s (nine in ten %s), TTFT %s (%s): %s; %s of %s", percent(x.TPOT.MedianPct),
+		percent(x.TPOT.P90Pct), percent(x.TTFT.MedianPct), percent(x.TTFT.P90Pct), because(x), text.Counted(x.Runs, "run"),
+		text.Counted(x.Deployments, "deployment"))
+}
+
+// because says what was measured that the errors are of.
+func because(x *metrics.ExpectedError) string {
+	model := x.Model
+	if strings.ContainsAny(model, `/\`) {
+		model = "the model" // of a file
+	}
+	on := model + " on " + x.GPU
+	under := " under " + x.Engine
+	if x.Measured == "" {
+		under += " (errors of all engines)"
+	}
+	switch LeftOut(x.LeftOut) {
+	case Deployment:
+		return on + " was measured" + under + ", left out of the fit"
+	case Pair:
+		return on + " was not measured" + under + ", but each with others"
+	case GPU:
+		return x.GPU + " was not measured" + under + ", but " + model + " was"
+	case Model:
+		return model + " was not measured" + under + ", but " + x.GPU + " was"
+	case Disaggregated:
+		return "separate pools" + under + ", which nothing is fitted to"
+	}
+	return "neither " + x.GPU + " nor " + model + " was measured" + under
+}
+
+// percent prints an error, or that it has no limit worth a number.
+func percent(x float64) string {
+	if x >= 1000 {
+		return "beyond 1,000 %"
+	}
+	return strings.TrimSpace(text.UnsignedPercent(x))
+}

@@ -1,0 +1,101 @@
+package expected
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+func scenario(t *testing.T, pools string) *configs.Scenario {
+	const load = "workload: {closed_loop: {concurrency: 1}, requests: 1, prompt_tokens: " +
+		"{distribution: fixed, mean: 100}, output_tokens: {distribution: fixed, mean: 10}}\n"
+	s, err := configs.Read("s", []byte("model: llama-3.1-70b\npools: ["+pools+"]\n"+load), configs.Options{})
+	require.NoError(t, err)
+	return s
+}
+
+// small is a table in which vLLM was measured with two models on two GPUs, but not with each on each.
+func small() *Table {
+	is := func(e Entry, percent float64) Entry {
+		e.Runs, e.Deployments = 10, 2
+		e.TPOT, e.TTFT = Spread{percent, 3 * percent}, Spread{2 * percent, 6 * percent}
+		return e
+	}
+	return &Table{
+		Measured: []Entry{
+			is(Entry{Engine: "vllm", Model: "llama-3.1-70b", GPU: "h100-sxm"}, 1),
+			is(Entry{Engine: "vllm", Model: "qwen3-32b", GPU: "b200-sxm"}, 2),
+		},
+		Unmeasured: []Entry{
+			is(Entry{Engine: "vllm", LeftOut: Pair}, 3), is(Entry{Engine: "vllm", LeftOut: GPU}, 4),
+			is(Entry{Engine: "vllm", LeftOut: Model}, 5), is(Entry{LeftOut: GPUAndModel}, 6),
+			is(Entry{LeftOut: Disaggregated}, 7),
+		},
+	}
+}
+
+func TestWhatIsUnmeasuredDecides(t *testing.T) {
+	for _, c := range []struct {
+		model, gpu string
+		out        LeftOut
+		percent    float64
+	}{
+		{"llama-3.1-70b", "h100-sxm", Deployment, 1}, {"llama-3.1-70b", "b200-sxm", Pair, 3},
+		{"llama-3.1-70b", "l40s", GPU, 4}, {"gpt-oss-120b", "b200-sxm", Model, 5}, {"gpt-oss-120b", "l40s", GPUAndModel, 6},
+	} {
+		e, ok := small().entry("vllm", c.model, c.gpu)
+		require.True(t, ok)
+		assert.Equal(t, c.out, e.LeftOut, "%s on %s", c.model, c.gpu)
+		assert.InDelta(t, c.percent, e.TPOT.MedianPct, 0, "%s on %s", c.model, c.gpu)
+	}
+}
+
+func TestPoolsAndEnginesHaveErrorsOfTheirOwn(t *testing.T) {
+	one := func(pool string) (metrics.ExpectedError, bool) {
+		s := scenario(t, pool)
+		return small().of(s, &s.Pools[0])
+	}
+	x, ok := one("{gpu: h100-sxm, tensor_parallel: 4}")
+	require.True(t, ok)
+	assert.Equal(t, "TPOT within 1.0 % (nine in ten 3.0 %), TTFT 2.0 % (6.0 %): llama-3.1-70b on h100-sxm was measured "+
+		"under vllm, left out of the fit; 10 runs of 2 deployments", Sentence(&x))
+	x, ok = one("{gpu: h100-sxm, tensor_parallel: 4, engine: sarathi}") // whose kernels are those of vLLM
+	require.True(t, ok)
+	assert.Equal(t, "vllm", x.Engine)
+	x, ok = one("{name: p, role: prefill, gpu: h100-sxm, tensor_parallel: 4}, {name: d, role: decode, gpu: h100-sxm, " +
+		"tensor_parallel: 4}")
+	require.True(t, ok)
+	assert.Equal(t, "disaggregated", x.LeftOut)
+	assert.Contains(t, Sentence(&x), "separate pools under vllm (errors of all engines), which nothing is fitted to")
+	for _, pool := range []string{"{gpu: h100-sxm, tensor_parallel: 4, engine: textbook}",
+		"{gpu: h100-sxm, tensor_parallel: 4, efficiency: own.yaml}"} {
+		_, ok = one(pool)
+		assert.False(t, ok, "%s: nobody measured it", pool)
+	}
+}
+
+// TestTheEmbeddedTableIsWhole: it reads back as it was written, and has an answer for whatever was measured or not
+// under the measured engines.
+func TestTheEmbeddedTableIsWhole(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, builtIn().Write(&b))
+	assert.Equal(t, embedded, b.String())
+	require.Greater(t, len(builtIn().Measured), 20)
+	for _, engine := range []string{"vllm", "sglang", "tensorrt-llm"} {
+		for _, out := range []LeftOut{Pair, GPU, Model, GPUAndModel, Disaggregated} {
+			e, ok := builtIn().unmeasured(engine, out)
+			require.True(t, ok, "%s, %s left out", engine, out)
+			assert.Positive(t, e.Runs)
+			assert.Greater(t, e.TPOT.P90Pct, e.TPOT.MedianPct)
+		}
+	}
+	for _, e := range builtIn().Measured {
+		assert.Positive(t, e.TPOT.MedianPct, e)
+		assert.Positive(t, e.TTFT.P90Pct, e)
+	}
+}

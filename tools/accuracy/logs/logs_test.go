@@ -1,0 +1,94 @@
+package logs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/measured"
+)
+
+func readText(t *testing.T, text string) *measured.File {
+	path := filepath.Join(t.TempDir(), "log.csv")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	f, err := Read(path)
+	require.NoError(t, err)
+	return f
+}
+
+const stepsHead = "deployment_id,model,gpu,engine,version,tp,dp,ep,weights,kv_cache,step_index,prefill_tokens," +
+	"prefill_requests,decode_requests,kv_tokens,prefill_kv_tokens,step_ms\n"
+
+func TestAStepHasTheBatchThatWasLogged(t *testing.T) {
+	f := readText(t, stepsHead+
+		"s,Qwen3-32B,B300,vllm,0.20,2,1,1,bf16,bf16,1,0,0,4,8000,0,9\n"+
+		"s,Qwen3-32B,B300,vllm,0.20,2,1,1,bf16,bf16,2,3000,2,5,5000,1000,90\n"+
+		"d,Qwen3.6-35B-A3B,B300,vllm,0.20,1,4,4,bf16,bf16,3,0,0,4,8000,0,9\n"+
+		"v,DeepSeek-V4-Flash,B300,vllm,0.20,1,4,4,fp8,fp8,3,0,0,4,8000,0,9\n")
+	assert.Equal(t, &measured.Step{Decodes: 4, DecodeContext: 2000}, f.Runs[0].Priced.Step)
+	assert.Equal(t, &measured.Step{Decodes: 5, DecodeContext: 1000, Prefills: 2, ChunkTokens: 1500, ChunkContext: 500},
+		f.Runs[1].Priced.Step)
+	assert.Equal(t, "mixed step", f.Runs[1].Labels.Kind)
+	assert.Equal(t, &measured.Step{Decodes: 16, DecodeContext: 2000}, f.Runs[2].Priced.Step, "every rank alike")
+	assert.Equal(t, "steps, one of several ranks", f.Runs[2].Labels.Source)
+	assert.Contains(t, f.Runs[3].Skip, "is not in the catalog")
+}
+
+func TestStepsThatCompileKernelsAreLeftOut(t *testing.T) {
+	rows := ""
+	for range 9 {
+		rows += "s,Qwen3-32B,B300,vllm,0.20,2,1,1,bf16,bf16,1,0,0,4,8000,0,9\n"
+	}
+	f := readText(t, stepsHead+"s,Qwen3-32B,B300,vllm,0.20,2,1,1,bf16,bf16,1,0,0,4,8000,0,900\n"+rows)
+	assert.Contains(t, f.Runs[0].Skip, "kernels were compiled in it")
+	for _, run := range f.Runs[1:] {
+		assert.Empty(t, run.Skip)
+	}
+}
+
+func TestTrapsOfKernelTablesAreLeftOut(t *testing.T) {
+	f := readText(t, "deployment_id,gpu,engine,hidden,inter,topk,experts,moe_dtype,moe_tp,moe_ep,num_tokens,"+
+		"rows_per_expert,routing,latency_us,flag\n"+
+		"m,H100,vllm,4096,1536,8,128,fp8_block,4,1,64,4,bal,90,\n"+
+		"m,H100,vllm,4096,1536,8,128,fp8_block,1,1,64,4,bal,9,s\n"+
+		"m,H100,vllm,4096,1536,8,128,fp8_block,1,8,64,4,bal,90,\n")
+	assert.Equal(t, &measured.Kernel{Op: measured.Experts, GPU: "h100-sxm", Engine: "vllm", GPUs: 1, Dtype: "fp8",
+		Rows: 64, Width: 384, Hidden: 4096, TopK: 8, Experts: 128}, f.Runs[0].Priced.Kernel)
+	assert.Contains(t, f.Runs[1].Skip, "faster than the bytes of the weights allow")
+	assert.Contains(t, f.Runs[2].Skip, "experts over several GPUs")
+
+	f = readText(t, "deployment_id,gpu,engine,op,impl,gpus,nodes,bytes,tokens,hidden,topk,experts,sms,latency_us\n"+
+		"c,H100,vllm,all_reduce,vllm_graph,8,1,1048576,,,,,,20\n"+
+		"c,H100,vllm,all_reduce,vllm_eager,8,1,1048576,,,,,,40\n"+
+		"c,H100,deepep,normal_dispatch,deepep-normal,32,4,,4096,7168,8,256,20,900\n"+
+		"c,H100,deepep,normal_dispatch,deepep-normal,32,4,,4096,7168,8,256,24,900\n"+
+		"c,H100,nccl,all_gather,NCCL,8,1,1048576,,,,,,20\n")
+	assert.Equal(t, []string{"", "an all-reduce outside a graph, with the time of its launch", "",
+		"kernels with other than their default of 20 SMs", "all_gather of NCCL, which no step has by itself"},
+		[]string{f.Runs[0].Skip, f.Runs[1].Skip, f.Runs[2].Skip, f.Runs[3].Skip, f.Runs[4].Skip})
+	assert.Equal(t, "normal dispatch, several nodes", f.Runs[2].Labels.Source)
+}
+
+func TestServersOfKnownLoadAreSimulated(t *testing.T) {
+	const head = "deployment_id,model,gpu,engine,version,layout,weights,isl,osl,load_kind,load,requests,spec,prefix," +
+		"quality,ttft_mean_ms,tpot_mean_ms\n"
+	f := readText(t, head+
+		"a,Llama-3.1-8B,H100-80G,vllm,,3 replicas tp1,bf16,9999,100,qps,5.5,250,none,random prompts,B,300,11\n"+
+		"b,Llama-3.1-8B,H100-80G,vllm(llm-d),,tp1,bf16,9999,100,qps,5.5,250,none,LMCache CPU offload,B,300,11\n"+
+		"c,Llama-3.1-8B,H100-80G,vllm,,1P+1D tp1 (NIXL),bf16,9999,100,qps,5.5,250,none,default,B,300,11\n")
+	assert.Contains(t, f.Runs[0].Scenario, "replicas: 3\n")
+	assert.Contains(t, f.Runs[0].Scenario, "arrivals: {process: constant, rate: 5.5}\n  requests: 250\n")
+	assert.Len(t, f.Runs[0].Rows[0].Values, 2)
+	assert.Contains(t, f.Runs[1].Skip, "a cache beyond the GPU")
+	assert.Contains(t, f.Runs[2].Skip, "layout 1P+1D tp1 (NIXL) is not modelled")
+}
+
+func TestATableOfNoKindIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.csv")
+	require.NoError(t, os.WriteFile(path, []byte("a,b\n1,2\n"), 0o600))
+	_, err := Read(path)
+	assert.ErrorContains(t, err, "none of the tables that are known by their columns")
+}

@@ -1,0 +1,177 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/validation"
+	fit "github.com/decodesim/decodesim/tools/accuracy/catalog"
+)
+
+// published are the errors on figures that vendors, projects and benchmark bodies have published.
+func (a *Accuracy) published(m *markdown) {
+	if a.Published == nil {
+		return
+	}
+	m.heading(2, "Published figures")
+	m.para("Data G: tables and pages beyond those of A, a value a row. Nothing is fitted to any of them. %s of %s rows "+
+		"are predicted. Rows of quality C (secondary, read off a figure, or flagged) are left out of the table. A list is "+
+		"simulated with its finite number of requests, for filling and draining the batch is in what was measured; a "+
+		"system of several replicas with all of them; what counts per GPU is divided by the GPUs. Servers of MLPerf run "+
+		"close to what they bear, so that their TTFT says little; their prompts are taken as the mean of the dataset as we "+
+		"remember it, which the results do not state.", count(a.Published.Counts.Simulated), count(a.Published.Counts.Rows))
+	kindTable(m, a.Published, "source")
+	m.para("Left out, by reason:")
+	reasons(m, a.Published)
+}
+
+// logs are the errors on steps, kernels and collectives.
+func (a *Accuracy) logs(m *markdown) {
+	if len(a.Logs) == 0 {
+		return
+	}
+	m.heading(2, "Steps, kernels and collectives")
+	m.para("Data H: logs of single engine steps, tables of kernels and collectives by shape, and newer servers. Nothing " +
+		"is fitted to them here. A step is priced by the batch that the log states, its sequences taken alike; an " +
+		"operation as the part that it is of a step. Of several attention ranks one is logged: the others are taken to " +
+		"decode just as much. Errors of kernels are of a shape each, few of which a server spends its time in.")
+	for _, v := range a.Logs {
+		m.para("%s, %s of %s rows:", v.Data, count(v.Counts.Simulated), count(v.Counts.Rows))
+		kindTable(m, v, "of")
+		if len(v.Skips) > 0 {
+			reasons(m, v)
+		}
+	}
+}
+
+// kindTable writes a line for each source, kind and metric of which something is predicted.
+func kindTable(m *markdown, v *validation.Validation, source string) {
+	rows := [][]string{{source, "kind", "metric", "n", "deployments", "error"}}
+	several := slices.ContainsFunc(v.Kinds, func(k validation.KindErrors) bool { return k.Source != "" })
+	for i := range v.Kinds {
+		k := &v.Kinds[i]
+		if k.Errors.N == 0 {
+			continue
+		}
+		name := k.Source
+		if several && name == "" {
+			name = "**all**"
+		}
+		rows = append(rows, []string{cmp.Or(name, "all"), strings.ReplaceAll(k.Kind, "_", " "),
+			validation.MetricName(k.Metric), fmt.Sprint(k.Errors.N), fmt.Sprint(k.Deployments), cell(k.Errors)})
+	}
+	m.table(3, rows)
+}
+
+// reasonsListed is how many reasons a table has; the others are summed up.
+const reasonsListed = 25
+
+// reasons writes why rows are left out.
+func reasons(m *markdown, v *validation.Validation) {
+	rows := [][]string{{"reason", "rows"}}
+	others, n := 0, 0
+	for _, s := range v.Skips {
+		switch {
+		case s.Rows == 0:
+		case len(rows) <= reasonsListed:
+			rows = append(rows, []string{s.Reason, fmt.Sprint(s.Rows)})
+		default:
+			others, n = others+1, n+s.Rows
+		}
+	}
+	if others > 0 {
+		rows = append(rows, []string{fmt.Sprintf("%d reasons more", others), fmt.Sprint(n)})
+	}
+	m.table(1, rows)
+}
+
+// count writes a number with its thousands apart.
+func count(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// spreadTable says how far deployments are off as a whole, and runs within one.
+func (a *Accuracy) spreadTable(m *markdown) {
+	rows := [][]string{{"data A, deployment left out", "metric", "deployments", "between", "within"}}
+	for _, engine := range []string{"", "vllm", "sglang", "tensorrt-llm"} {
+		for _, metric := range []measured.Metric{measured.TPOT, measured.TTFT} {
+			keep := allOf(ofData("A"), leads(metric))
+			if engine != "" {
+				keep = allOf(keep, under(engine))
+			}
+			n, between, within := a.spreadsOf(keep)
+			rows = append(rows, []string{cmp.Or(engine, "all engines"), validation.MetricName(metric.String()), fmt.Sprint(n),
+				spreadCell(between), spreadCell(within)})
+		}
+	}
+	m.table(2, rows)
+	m.para("Between: what the median run of a deployment is off by. Within: what its runs are off from that. Median and " +
+		"90th percentile of absolute errors in percent. A calibration on a few points takes away what is between.")
+}
+
+// unmeasured lists what no data are of.
+func (a *Accuracy) unmeasured(m *markdown) {
+	m.heading(2, "What was never measured")
+	fitted, scored := map[string]int{}, map[string]int{}
+	for _, p := range a.predictionsOf(fit.InSample) {
+		if l := &p.Run.Labels; p.Row.Request < 0 && leads(measured.TPOT)(&p) {
+			fitted[l.GPU]++
+			fitted[l.Model]++
+		}
+	}
+	for _, v := range append([]*validation.Validation{a.Published}, a.Logs...) {
+		if v == nil {
+			continue
+		}
+		for i := range v.Rows {
+			if r := &v.Rows[i]; r.Skipped == "" {
+				scored[r.Labels.GPU]++
+				scored[r.Labels.Model]++
+			}
+		}
+	}
+	for i := range a.Unfitted {
+		if p := &a.Unfitted[i]; p.Skip == "" && leads(measured.TPOT)(p) {
+			scored[p.Run.Labels.GPU]++
+			scored[p.Run.Labels.Model]++
+		}
+	}
+	var items []string
+	for _, of := range []struct {
+		name string
+		all  []string
+	}{{"GPUs", catalog.GPUNames()}, {"Models", catalog.ModelNames()}} {
+		var only, never []string
+		for _, name := range of.all {
+			switch {
+			case fitted[name] > 0:
+			case scored[name] > 0:
+				only = append(only, name)
+			default:
+				never = append(never, name)
+			}
+		}
+		items = append(items, "**"+of.name+" that are compared with measurements, but not fitted to:** "+listed(only)+".",
+			"**"+of.name+" of the catalogue of which there is no measurement at all:** "+listed(never)+".")
+	}
+	items = append(items,
+		"**Speculation.** No run that drafts is fitted to or compared, but for the acceptance lengths themselves.",
+		"**Fleets.** Routers, autoscaling, failures, and caches that several replicas share: no measured run has them.",
+		"**Prefix caching under load,** beyond the repeated prompts of C and the sessions of D.")
+	m.items(items...)
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
