@@ -78,7 +78,8 @@ func reasons(m *markdown, v *validation.Validation) {
 		switch {
 		case s.Rows == 0:
 		case len(rows) <= reasonsListed:
-			rows = append(rows, []string{s.Reason, fmt.Sprint(s.Rows)})
+			reason, _, _ := strings.Cut(s.Reason, "; did you mean") // which is for users
+			rows = append(rows, []string{reason, fmt.Sprint(s.Rows)})
 		default:
 			others, n = others+1, n+s.Rows
 		}
