@@ -71,7 +71,7 @@ func TestEachColumnIsTheRunOfItsScenario(t *testing.T) {
 	require.Empty(t, errOut)
 	require.Equal(t, "same", c.Requests)
 	for i, set := range [][]string{nil, {"pools.serve.replicas=1"}, {"weights=fp8", "pools.serve.max_num_seqs=8"}} {
-		args := []string{"chat.yaml"}
+		args := []string{"chat.yaml", "--headroom", "off"}
 		for _, s := range set {
 			args = append(args, "--set", s)
 		}
@@ -193,7 +193,7 @@ func TestEveryFolderRerunsItself(t *testing.T) {
 	for _, name := range []string{"small", "weights=fp8"} {
 		want, err := os.ReadFile(filepath.Join("out", name, "summary.json"))
 		require.NoError(t, err)
-		status, again, errOut := try("run", filepath.Join("out", name, "scenario.yaml"), "--json")
+		status, again, errOut := try("run", filepath.Join("out", name, "scenario.yaml"), "--json", "--headroom", "off")
 		require.Equal(t, exitOK, status, errOut)
 		assert.Equal(t, string(want), again)
 	}

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,8 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/chrometrace"
+	"github.com/decodesim/decodesim/internal/headroom"
+	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/results"
 	"github.com/decodesim/decodesim/internal/run"
@@ -26,6 +30,8 @@ type runFlags struct {
 	set  []string
 	seed uint64
 	view []string
+
+	headroom string
 
 	trace  string
 	window string
@@ -52,6 +58,9 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 			if flags := c.Flags(); flags.Changed("trace-window") && f.trace == "" {
 				return errors.New("--trace-window has no effect without --trace; expected a file beside it")
 			}
+			if !slices.Contains([]string{headroomAuto, headroomOn, headroomOff}, f.headroom) {
+				return fmt.Errorf("--headroom %q is unknown; valid values: auto, on, off", f.headroom)
+			}
 			options := configs.Options{Set: f.set, Env: os.Environ()}
 			if c.Flags().Changed("seed") {
 				options.Seed = &f.seed
@@ -67,6 +76,8 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 	flags.StringSliceVar(&f.view, "view", nil,
 		"`TOOLS` in whose terms to print the run instead, repeatable or with commas: "+
 			strings.Join(views.Names(), " ")+"; with --out, also their result files")
+	flags.StringVar(&f.headroom, "headroom", headroomAuto, "how much more load is sustained within the SLO: "+
+		"`on`, off, or auto: where short runs can say it")
 	flags.StringVar(&f.trace, "trace", "",
 		"write what the replicas do, step by step, to `FILE`, for ui.perfetto.dev; gzip where its name ends in .gz")
 	flags.StringVar(&f.window, "trace-window", chrometrace.DefaultWindow, "`FROM:TO` of the run that --trace shows")
@@ -75,6 +86,8 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("trace-window", cobra.NoFileCompletions))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("view",
 		cobra.FixedCompletions(views.Names(), cobra.ShellCompDirectiveNoFileComp)))
+	cobra.CheckErr(c.RegisterFlagCompletionFunc("headroom",
+		cobra.FixedCompletions([]string{headroomAuto, headroomOn, headroomOff}, cobra.ShellCompDirectiveNoFileComp)))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	return c
 }
@@ -124,6 +137,11 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 	if err != nil {
 		return err
 	}
+	if f.headroom == headroomOn || f.headroom == headroomAuto && headroom.Worthwhile(b) {
+		if err := findHeadroom(ctx, b, errOut, r); err != nil {
+			return err
+		}
+	}
 	if trace != nil {
 		if err := trace.Write(errOut, b.Scenario, programVersion()); err != nil {
 			return failed(err)
@@ -138,6 +156,23 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		}
 	}
 	return f.print(out, errOut, b, r, dir)
+}
+
+// The values of --headroom.
+const (
+	headroomAuto = "auto"
+	headroomOn   = "on"
+	headroomOff  = "off"
+)
+
+// findHeadroom adds the headroom to a summary.
+func findHeadroom(ctx context.Context, b *build.Built, errOut io.Writer, r *results.Result) (err error) {
+	line := progressOn(errOut)
+	defer line.Clear()
+	r.Summary.Headroom, err = headroom.Of(ctx, b, r.Result, func(runs int) {
+		line.Set(progress.Work{What: "headroom", Done: float64(runs), Unit: "run"})
+	})
+	return err
 }
 
 // simulate runs b once.

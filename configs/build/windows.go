@@ -3,7 +3,6 @@ package build
 import (
 	"math"
 
-	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -14,7 +13,7 @@ const attainmentMin = 0.9
 // Windows returns the windows of time of a run, and what is judged in them.
 func (b *Built) Windows() metrics.WindowArguments {
 	a := metrics.WindowArguments{
-		Width: sim.Seconds(b.windowS()), Egress: b.Config.Egress, Rules: b.Rules, Limits: ownLimits(b.Scenario),
+		Width: sim.Seconds(b.windowS()), Egress: b.Config.Egress, Rules: b.Rules, Limits: b.OwnLimits(-1),
 		Attainment: b.AttainmentMin(),
 	}
 	for _, alert := range b.Scenario.Alerts {
@@ -37,8 +36,15 @@ func (b *Built) AttainmentMin() float64 {
 	return attainmentMin
 }
 
-// ownLimits returns the limits of an SLO that no rule says.
-func ownLimits(s *configs.Scenario) metrics.Limits {
+// OwnLimits returns the limits on single requests of the i-th class, or else of the scenario, that no rule says; −1:
+// those of the scenario.
+func (b *Built) OwnLimits(class int) metrics.Limits {
+	s := b.Scenario
+	if class >= 0 {
+		if o := s.Workload.Classes[class].SLO; o != nil {
+			return Limits(o.TTFTMS, o.TPOTMS, o.E2EMS, nil)
+		}
+	}
 	return Limits(s.SLO.TTFTMS, s.SLO.TPOTMS, s.SLO.E2EMS, nil)
 }
 

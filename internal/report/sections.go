@@ -97,8 +97,8 @@ func sections(t *text.Page, s *metrics.Summary) {
 		text.Count(k.Output)))
 	for i := range s.Pools {
 		q := &s.Pools[i]
-		t.Item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s%s: busy %s%s, peak KV %s%s", q.GPUs, q.GPU, q.Replicas,
-			text.Plural("replica", q.Replicas), onAverage(q), text.Percent(q.Utilization), batch(q),
+		t.Item("pool "+q.Name, fmt.Sprintf("%d × %s in %d %s%s: busy %s of the time%s, peak KV %s%s", q.GPUs,
+			q.GPU, q.Replicas, text.Plural("replica", q.Replicas), onAverage(q), text.Percent(q.Utilization), batch(q),
 			text.Percent(q.KVPeakFraction),
 			caches(q, k.PromptCached > 0)))
 	}
@@ -111,6 +111,9 @@ func sections(t *text.Page, s *metrics.Summary) {
 	}
 	if s.SLO != nil {
 		t.Item("SLO", objective(s.SLO, s.Steady))
+	}
+	if s.Headroom != nil {
+		t.Item("headroom", HeadroomSentence(s.Headroom))
 	}
 	overTime(t, s.OverTime)
 	if s.Cost != nil {

@@ -59,6 +59,7 @@ func TestPoolsThatChangeAreReportedOnAverage(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, Table(&b, s, CaptionOf(s, "llama-3.1-70b"), Options{}))
 	require.Contains(t, b.String(), " · 12.6 × h100-sxm in the mean · ")
-	require.Contains(t, b.String(), "in 3 replicas at the end, 4.30 in the mean: busy 0 %, mean batch 7.00, peak KV")
-	require.Contains(t, b.String(), "in 2 replicas: busy 0 %, peak KV")
+	require.Contains(t, b.String(), "in 3 replicas at the end, 4.30 in the mean: busy 0 % of the time, "+
+		"mean batch 7.00, peak KV")
+	require.Contains(t, b.String(), "in 2 replicas: busy 0 % of the time, peak KV")
 }

@@ -62,6 +62,9 @@ func (f *Full) Summary(d Description) *Summary {
 	return s
 }
 
+// Growing reports whether the queue of an open load was still growing when the last request arrived.
+func (f *Full) Growing() bool { return f.load.growing() }
+
 // preemptions returns the number of preemptions in all pools.
 func (f *Full) preemptions() (n int64) {
 	for i := range f.load.cluster.Pools() {

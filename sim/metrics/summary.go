@@ -19,6 +19,7 @@ type Summary struct {
 	SLO        *SLO          `json:"slo,omitempty"`       // absent without an SLO
 	Rules      []Verdict     `json:"slo_rules,omitempty"` // absent without rules
 	OverTime   *OverTime     `json:"over_time,omitempty"` // absent unless it was recorded by windows of time
+	Headroom   *Headroom     `json:"headroom,omitempty"`  // absent unless it was sought
 	Bound      Bound         `json:"bound"`
 	Tail       *Tail         `json:"itl_tail,omitempty"`  // absent without gaps
 	Gaps       []Gap         `json:"itl_parts,omitempty"` // what gaps are made of; absent without an attribution
@@ -100,6 +101,16 @@ type SLO struct {
 	QueueS      float64 `json:"queue_s,omitempty"`
 	Attainment  float64 `json:"attainment"`
 	GoodputPerS float64 `json:"goodput_per_s"`
+}
+
+// Headroom is how much load a deployment sustains within its SLO, by short runs of the same workload at scaled rates.
+type Headroom struct {
+	Factor   float64 `json:"factor"`             // of the load of the scenario; 0: less than a tenth
+	AtLeast  bool    `json:"at_least,omitempty"` // more than that was not tried
+	RatePerS float64 `json:"rate_per_s"`
+	Unit     string  `json:"unit"`
+	Breaks   string  `json:"breaks,omitempty"` // what breaks 5 % above it
+	Requests int64   `json:"requests"`         // of a short run, where it is not as long as the shape of its load
 }
 
 // ClassResult is what the users of one service class felt, by the definitions of the whole run.

@@ -64,7 +64,7 @@ func NewWindows(a WindowArguments) *Windows {
 	}
 	w := &Windows{WindowArguments: a, width: a.Width, now: -1, slo: a.Rules}
 	if a.Limits != (Limits{}) {
-		w.slo = append(slices.Clone(a.Rules), a.Limits.rule(a.Attainment))
+		w.slo = append(slices.Clone(a.Rules), a.Limits.Rule(a.Attainment))
 	}
 	w.attained = slices.IndexFunc(w.slo, func(r Rule) bool { return r.Share > 0 })
 	if len(w.slo) > len(a.Rules) {
@@ -83,8 +83,8 @@ func NewWindows(a WindowArguments) *Windows {
 	return w
 }
 
-// rule returns the rule that a share of the requests keep the limits.
-func (l Limits) rule(share float64) Rule {
+// Rule returns the rule that a share of the requests keep the limits.
+func (l Limits) Rule(share float64) Rule {
 	r := Rule{Share: share}
 	for _, t := range []Term{{Metric: RuleTTFT, Limit: l.TTFT}, {Metric: RuleTPOT, Limit: l.TPOT},
 		{Metric: RuleE2E, Limit: l.E2E}, {Metric: RuleQueue, Limit: l.Queue}} {
