@@ -18,7 +18,8 @@ type journal struct {
 	cached map[int32]int32
 	moved  map[int32][2]sim.Time // when room was reserved and when it arrived
 	runs   int
-	shard  bool // it hears of some of the time, and so has holes among the tokens
+	chunks *metrics.Chunks // that clients receive; nil: single tokens, or it has had shards
+	shard  bool            // it hears of some of the time, and so has holes among the tokens
 
 	switches int // runs that end because the price changes regime
 
@@ -45,6 +46,7 @@ func (j *journal) Shard() sim.Sink {
 // Merge implements sim.Sharder.
 func (j *journal) Merge(shard sim.Sink) {
 	s := shard.(*journal)
+	j.chunks = nil
 	j.Recorder.Merge(&s.Recorder)
 	for id, tokens := range s.tokens {
 		for i, t := range tokens {
@@ -73,6 +75,9 @@ func (j *journal) First(r *sim.Request) {
 	j.Recorder.First(r)
 	j.emit(r.ID, 0, r.First)
 	j.byTTFT[r.Class].One(r.First.Sub(r.Arrival))
+	if j.chunks != nil {
+		j.chunks.First(r)
+	}
 }
 
 func (j *journal) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
@@ -131,6 +136,9 @@ func (j *journal) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause)
 	j.count(map[sim.Cause]string{sim.Preempted: "preempted", sim.Swapped: "swapped", sim.Paused: "held",
 		sim.Transferred: "moved", sim.Restarted: "restarted"}[c], 1)
 	j.byITL[r.Class].One(t.Sub(r.Last))
+	if j.chunks != nil {
+		j.chunks.One(r, t)
+	}
 }
 
 // Tokens implements sim.Tracer.
@@ -139,6 +147,9 @@ func (j *journal) Tokens(r *sim.Request, emitted int32, start sim.Time, g *sim.S
 	for i := range n {
 		j.emit(r.ID, int(emitted)+i, start.Add(g.Span(i+1)))
 	}
+	if j.chunks != nil {
+		j.chunks.Tokens(r, start, g, n)
+	}
 }
 
 // Accepted implements sim.Tracer.
@@ -146,6 +157,9 @@ func (j *journal) Accepted(r *sim.Request, emitted int32, t sim.Time, n int) {
 	j.upTo(r, emitted)
 	for i := range n {
 		j.emit(r.ID, int(emitted)+i, t)
+	}
+	if j.chunks != nil {
+		j.chunks.Accepted(r, t, n)
 	}
 }
 
@@ -156,6 +170,9 @@ func (j *journal) Delayed(r *sim.Request, emitted int32, since, t sim.Time) {
 		panic(fmt.Sprintf("request %d emitted at %v, reported %v", r.ID, j.tokens[r.ID][emitted-1], since))
 	}
 	j.emit(r.ID, int(emitted), t)
+	if j.chunks != nil {
+		j.chunks.One(r, t)
+	}
 }
 
 // emit records the token of a request at a position from 0. A run that is reported to one journal reports them in
@@ -180,6 +197,9 @@ func (j *journal) upTo(r *sim.Request, emitted int32) {
 
 func (j *journal) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	j.Recorder.Done(r, at, o)
+	if j.chunks != nil {
+		j.chunks.Done(r, at, o)
+	}
 	j.ended[r.ID], j.end[r.ID] = o.String(), at
 	j.admit[r.ID], j.cached[r.ID] = r.Admitted, r.Cached
 	j.moved[r.ID] = [2]sim.Time{r.Allocated, r.Transferred}

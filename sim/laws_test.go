@@ -158,6 +158,11 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 	require.Equal(t, twin.gaps, j.gaps, "%s: gaps by what held the token up", variant)
 	equalHists(t, &ttft, &j.TTFT, variant+": TTFT")
 	equalHists(t, &itl, &j.ITL, variant+": ITL")
+	if j.chunks != nil {
+		chunks, tokens := naiveChunks(twin)
+		equalHists(t, &chunks, j.chunks.Gaps(), variant+": gaps between chunks")
+		equalHists(t, &tokens, j.chunks.TokenGaps(), variant+": gaps between tokens at clients")
+	}
 	require.Equal(t, tokens, totals.OutputTokens, "%s: tokens", variant)
 	require.Equal(t, twin.counts,
 		sim.Totals{NotAdmitted: totals.NotAdmitted, Restarted: totals.Restarted, Transfers: totals.Transfers,
@@ -168,6 +173,32 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 	}
 	compareClasses(t, variant, twin, j)
 	conserved(t, variant, twin, j, cl)
+}
+
+// naiveChunks sends the tokens of each request as vLLM's output processor does, a step at a time, and returns the gaps
+// between chunks, and between tokens as clients receive them.
+func naiveChunks(twin *naiveFleet) (chunks, tokens metrics.Hist) {
+	interval := twin.sc.streamInterval()
+	for _, r := range twin.all {
+		var sent sim.Time
+		waiting := int32(0)
+		for i, at := range r.tokens {
+			waiting++
+			last := i == len(r.tokens)-1
+			switch stepEnds := last || r.tokens[i+1] != at; {
+			case !stepEnds:
+				continue
+			case sent != 0 && waiting < interval && !(last && r.outcome == "completed"):
+				continue
+			case sent != 0:
+				chunks.One(at.Sub(sent))
+				tokens.One(at.Sub(sent))
+			}
+			tokens.Add(0, uint64(waiting-1))
+			sent, waiting = at, 0
+		}
+	}
+	return chunks, tokens
 }
 
 // comparePools compares what is reported of a pool.

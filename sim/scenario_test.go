@@ -13,6 +13,7 @@ import (
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // scenario is a random configuration for the laws.
@@ -249,10 +250,22 @@ func (s *closedLoop) Done(at sim.Time, r *sim.Request) { s.ready[s.client[r.ID]]
 // config returns the scenario for the simulator.
 func (sc *scenario) config(sink sim.Sink) sim.Config {
 	source, tree := sc.source()
+	if j, ok := sink.(*journal); ok && sc.streamInterval() > 1 {
+		j.chunks = metrics.NewChunks(sc.streamInterval())
+	}
 	c := sim.Config{Source: source, Sink: sink, Ingress: sc.ingress, Contents: tree,
 		Pools: []*sim.PoolSpec{sc.pool(tree != nil)}}
 	sc.extend(&c)
 	return c
+}
+
+// streamInterval returns how many tokens clients get together; it follows from what was drawn.
+func (sc *scenario) streamInterval() int32 {
+	tokens := int32(0)
+	for i := range sc.requests {
+		tokens += sc.requests[i].Output
+	}
+	return []int32{1, 2, 3, 10}[tokens%4]
 }
 
 // pool returns a pool of the scenario for the simulator.

@@ -17,10 +17,10 @@ func (b *Built) Pace() views.Pace {
 
 // noteStream says what of the summary the stream does not reach.
 func noteStream(s *configs.Scenario) (notes []string) {
-	if stream := s.Stream.View(); !stream.Plain() {
+	if stream := s.Stream.View(); !stream.Constant() {
 		notes = append(
 			notes, "stream: what differs from token to token is known of the traced requests only; latencies and clients of "+
-				"the run have its constant part")
+				"the run have its constant part and its chunks")
 	}
 	if s.SLO.ITLP99MS > 0 {
 		notes = append(

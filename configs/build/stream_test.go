@@ -48,7 +48,8 @@ func TestAStreamIsWhatItsKeysSay(t *testing.T) {
 	assert.Equal(t, views.Pace{StallS: .3, ReaderTokensPerS: 8, ITLP99S: .04}, b.Pace())
 	assert.Equal(t, metrics.Limits{E2E: 900 * sim.Millisecond}, b.SLO)
 	warnings := b.Describe("", 0).Warnings
-	assert.Contains(t, strings.Join(warnings, "\n"), "its constant part\nslo.itl_p99_ms is judged in --view")
+	assert.Contains(t, strings.Join(warnings, "\n"),
+		"its constant part and its chunks\nslo.itl_p99_ms is judged in --view")
 	assert.Equal(t, 10*sim.Millisecond+120*sim.Microsecond, b.Config.Egress, "half the round trip, a token and a frame")
 	assert.Equal(t, 10*sim.Millisecond, b.Config.Ingress-build(open).Config.Ingress)
 	closed := fmt.Sprintf(streamed, "closed_loop: {concurrency: 3}")

@@ -120,10 +120,7 @@ func (c *Comparison) Close() {
 	for i := range c.Scenarios {
 		c.Scenarios[i].Summary = c.trials[0][i]
 	}
-	c.list("", comparedMetrics())
-	if bursts(c.trials) {
-		c.list("", chunkMetrics())
-	}
+	c.list("", comparedMetrics(bursts(c.trials)))
 	c.list("", ruleMetrics(rules(c.trials)))
 	for _, class := range classNames(c.trials) {
 		c.list(class, classMetrics(class))

@@ -60,7 +60,7 @@ func correlated(r *rand.Rand, n int, mean, phi float64) []float64 {
 // independent would hold it in half of the cases.
 func TestIntervalsHoldTheTruthAsOftenAsTheySay(t *testing.T) {
 	const runs, n, truth = 400, 5000, 0.1
-	ttftMean := &comparedMetrics()[0]
+	ttftMean := &comparedMetrics(false)[0]
 	require.Equal(t, "latency.ttft_s.mean", ttftMean.metric)
 	for _, phi := range []float64{0, 0.8} {
 		covered, naive := 0, 0
@@ -196,7 +196,7 @@ func TestTurnsArePairedWhateverTheirOrder(t *testing.T) {
 	p := pair(&a, &b)
 	assert.Equal(t, SameLengths, p.likeness())
 	require.Len(t, p.both, 1950)
-	interval := p.interval(&comparedMetrics()[0])
+	interval := p.interval(&comparedMetrics(false)[0])
 	assert.InDelta(t, 0.5, interval.Low, 0.02) // two or three have the lengths of another
 	assert.InDelta(t, 0.5, interval.High, 0.02)
 	for i := range b.Requests[:120] {

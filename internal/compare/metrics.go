@@ -103,15 +103,24 @@ func (r latencyRow) metric() comparedMetric {
 		of: func(s *metrics.Summary) float64 { return r.statistic.of(r.of(&s.Latency)) }}
 }
 
-func comparedMetrics() []comparedMetric {
+// comparedMetrics are the rows of all requests. Where some tokens come together, the gaps between chunks stand before
+// those between tokens, of which most are 0.
+func comparedMetrics(bursts bool) []comparedMetric {
 	var all []comparedMetric
 	for _, r := range latencyRows() {
-		all = append(all, r.metric())
+		m := r.metric()
+		if bursts && r.key == "itl_s" {
+			if r.statistic.key == p50Of().key {
+				all = append(all, chunkMetrics()...)
+			}
+			m.name += ", tokens"
+		}
+		all = append(all, m)
 	}
 	return append(all, runMetrics()...)
 }
 
-// chunkMetrics are of the gaps between chunks, where some tokens come together and ITL is zero for most.
+// chunkMetrics are of the gaps between the chunks that clients receive.
 func chunkMetrics() []comparedMetric {
 	var all []comparedMetric
 	for _, s := range []statistic{p50Of(), p90Of(), p95Of(), p99Of(), maxOf()} {
@@ -127,7 +136,7 @@ func chunkMetrics() []comparedMetric {
 func bursts(trials [][]*metrics.Summary) bool {
 	for _, trial := range trials {
 		for _, s := range trial {
-			if s.Latency.ITL.N > s.Latency.ITLChunk.N {
+			if s.Latency.Bursts() {
 				return true
 			}
 		}

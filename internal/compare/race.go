@@ -184,7 +184,7 @@ func (r *Race) result(ctx context.Context, i int, seed uint64, progress func(run
 	}
 	return result{
 		trial: Trial{Summary: ran.Summary, Requests: served(ran.Rows), WarmupS: b.Warmup.Seconds()},
-		itl:   &ran.Recorder.ITL, ttft: &ran.Recorder.TTFT,
+		itl:   ran.Recorder.ChunkGaps(), ttft: &ran.Recorder.TTFT,
 	}
 }
 

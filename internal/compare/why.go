@@ -55,6 +55,9 @@ func costs(s *metrics.Summary) []string {
 
 // tailClauses are about the gaps between tokens.
 func tailClauses(c *Comparison, i int) []string {
+	if c.Scenarios[i].Summary.Interval > 1 {
+		return chunkClauses(c, i)
+	}
 	l := &c.Scenarios[i].Summary.Latency.ITL
 	if l.N == 0 {
 		return nil
@@ -68,6 +71,18 @@ func tailClauses(c *Comparison, i int) []string {
 		clause += ": " + parts
 	}
 	return []string{clause}
+}
+
+// chunkClauses are about the gaps between chunks of a scenario that collects tokens before it sends them: they take
+// several steps, whatever those consist of.
+func chunkClauses(c *Comparison, i int) []string {
+	l := &c.Scenarios[i].Summary.Latency.ITLChunk
+	if l.N == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("p99 ITL %s and p50 %s between chunks of %d tokens%s", text.Duration(l.P99),
+		text.Duration(l.P50), c.Scenarios[i].Summary.Interval,
+		superlative(c, i, func(s *metrics.Summary) float64 { return s.Latency.ITLChunk.P99 }))}
 }
 
 // tailParts lists what the gaps at or above p99 were, the largest share first and none that rounds to nothing.

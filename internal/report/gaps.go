@@ -85,7 +85,10 @@ func gaps(t *text.Page, s *metrics.Summary) {
 
 // gapNoun names what was taken apart: tokens that came together have no gap between them.
 func gapNoun(s *metrics.Summary) string {
-	if s.Latency.ITLChunk.N != s.Latency.ITL.N {
+	switch {
+	case s.Interval > 1: // a chunk takes several steps
+		return "step gap"
+	case s.Latency.Bursts():
 		return "chunk gap"
 	}
 	return "ITL"

@@ -26,8 +26,11 @@ const (
 func GapParts(c text.Caption, s *metrics.Summary) (plot.Figure, error) {
 	return plot.Render(5.8*vg.Inch, func(sheet *plot.Sheet) {
 		title := "What inter-token latency is made of"
-		if gapNoun(s) != "ITL" {
+		switch gapNoun(s) {
+		case "chunk gap":
 			title = "What gaps between chunks of tokens are made of"
+		case "step gap":
+			title = "What gaps between the steps of a request are made of"
 		}
 		if len(s.Gaps) == 0 {
 			sheet.Header(title, c)

@@ -22,7 +22,7 @@ func intervals(t *text.Page, s *metrics.Summary) {
 	if x == nil {
 		return
 	}
-	if x.TTFT == nil && x.ITL == nil {
+	if x.TTFT == nil && x.ITL == nil && x.ITLChunk == nil {
 		t.Line("no intervals: " + cmp.Or(x.NotStationary, x.DependsOnLength, "too few requests are measured"))
 		t.Blank()
 		return
@@ -32,7 +32,8 @@ func intervals(t *text.Page, s *metrics.Summary) {
 		name     string
 		i        *metrics.Intervals
 		measured metrics.Quantiles
-	}{{"TTFT", x.TTFT, s.Latency.TTFT}, {"ITL", x.ITL, s.Latency.ITL}, {"TPOT", x.TPOT, s.Latency.TPOT},
+	}{{"TTFT", x.TTFT, s.Latency.TTFT}, {"ITL", x.ITL, s.Latency.ITL},
+		{"ITL, chunks", x.ITLChunk, s.Latency.ITLChunk}, {"TPOT", x.TPOT, s.Latency.TPOT},
 		{"E2E", x.E2E, s.Latency.E2E}} {
 		if of.i == nil {
 			continue

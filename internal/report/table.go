@@ -58,10 +58,16 @@ func stream(t *text.Page, s *metrics.Summary) {
 	if x == nil || x.Requests == 0 {
 		return
 	}
+	if x.Delay.DeliveryS == 0 { // the latencies are exact
+		t.Line(fmt.Sprintf("A token waits %s in the mean until its chunk of %d is complete (a sample of %s of %s requests).",
+			text.Duration(x.Delay.ChunkS), s.Interval, text.Count(x.Requests), text.Count(s.Requests.Arrived)))
+		t.Blank()
+		return
+	}
 	rows := latencyHead("at clients")
 	rows = latency(rows, "TTFT", x.TTFT)
-	rows = latency(rows, "ITL", x.ITL)
 	rows = latency(rows, "ITL, chunks", x.ITLChunk)
+	rows = latency(rows, "ITL, tokens", x.ITL)
 	rows = latency(rows, "TPOT", x.TPOT)
 	t.Table(latency(rows, "E2E", x.E2E))
 	t.Line(

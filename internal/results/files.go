@@ -78,7 +78,11 @@ func figures(b *build.Built, r *Result) []figure {
 	caption := report.CaptionOf(r.Summary, b.Deployment.Model.Name)
 	l := &r.Summary.Latency
 	itl := plot.Distribution{Title: "Inter-token latency", Noun: "token gaps"}
-	itl.Curves = []plot.Curve{plot.CurveOf("ITL", &r.Recorder.ITL, l.ITL)}
+	itl.Curves = []plot.Curve{plot.CurveOf("ITL", r.Recorder.ChunkGaps(), l.ITLChunk)}
+	if l.Bursts() {
+		itl.Curves[0].Name = "ITL, chunks"
+		itl.Curves = append(itl.Curves, plot.CurveOf("ITL, tokens", r.Recorder.TokenGaps(), l.ITL))
+	}
 	ttft := plot.Distribution{Title: "Time to first token", Noun: "requests"}
 	ttft.Curves = []plot.Curve{plot.CurveOf("TTFT", &r.Recorder.TTFT, l.TTFT)}
 	if r.Summary.SLO != nil {

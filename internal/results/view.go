@@ -29,7 +29,7 @@ func Tools(names []string) ([]views.Tool, error) {
 
 // Of returns a run that has ended in the terms of tools.
 func Of(b *build.Built, r *run.Result, chosen []views.Tool) *report.Viewed {
-	seen := r.Sample.Seen(r.Summary.DurationS, b.Scenario.Speculation.Method != "none")
+	seen := r.Sample.Seen(r.Summary.DurationS)
 	v := &report.Viewed{Run: seen, Pace: b.Pace()}
 	v.Smoothness = views.SmoothnessOf(seen.Records, v.Pace)
 	for _, t := range chosen {

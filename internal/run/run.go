@@ -107,6 +107,10 @@ func (r *Result) record(config *sim.Config, b *build.Built, o Options) {
 	m := r.Recorder
 	m.Warmup, m.SLO, m.Rules = b.Warmup, b.SLO, b.Rules
 	m.Ingress, m.Egress = b.Config.Ingress, b.Config.Egress
+	if stream := b.Wire().Stream(); !stream.Whole() {
+		m.Stream, m.SampleEvery, config.TraceEvery = metrics.NewChunks(stream.Interval), b.Config.TraceEvery, 1
+		m.Stream.Warmup = b.Warmup
+	}
 	m.SeparateClasses(b.Classes())
 	if b.Scenario.Output.OverTime {
 		m.Windows = metrics.NewWindows(b.Windows())
@@ -116,6 +120,9 @@ func (r *Result) record(config *sim.Config, b *build.Built, o Options) {
 	}
 	if b.Scenario.Output.Intervals && notStationary(b.Scenario) == "" {
 		m.Series = metrics.NewSeries()
+	}
+	if m.Stream != nil {
+		m.Stream.Series, m.Stream.Windows = m.Series, m.Windows
 	}
 	config.Sink = m
 	if stream := b.Wire().Stream(); o.Sample || !stream.Plain() {

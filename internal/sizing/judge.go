@@ -8,6 +8,7 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
+	"github.com/decodesim/decodesim/sim/metrics/views"
 )
 
 // objective is the SLO of a study: limits that a share of the requests must keep, and rules, all of which must hold.
@@ -69,7 +70,10 @@ type judge struct {
 	work     work
 }
 
-var _ sim.Sink = (*judge)(nil)
+var (
+	_ sim.Sink   = (*judge)(nil)
+	_ sim.Tracer = (*judge)(nil)
+)
 
 // roundingShare is how much longer than its limit a latency must be to count as over it for the histogram too.
 const roundingShare = 1.002
@@ -100,9 +104,46 @@ func (j *judge) demand(o *objective, requests int64, early bool) {
 
 // First implements sim.Sink.
 func (j *judge) First(r *sim.Request) {
-	if r.ID >= j.from {
-		j.started = true
-		j.Recorder.First(r)
+	if r.ID < j.from {
+		if j.Stream != nil {
+			j.Stream.First(r)
+		}
+		return
+	}
+	if !j.started && j.Stream != nil {
+		j.Stream.Warmup = r.First
+	}
+	j.started = true
+	j.Recorder.First(r)
+}
+
+// follow makes j follow the chunks that clients receive, if a rule is about the gaps between them and they are more
+// than what a step emits.
+func (j *judge) follow(stream views.Stream, config *sim.Config) {
+	if j.gaps && !stream.Whole() {
+		j.Stream, config.TraceEvery = metrics.NewChunks(stream.Interval), 1
+		j.Stream.Warmup = sim.Forever
+	}
+}
+
+// Tokens implements sim.Tracer.
+func (j *judge) Tokens(r *sim.Request, _ int32, start sim.Time, g *sim.Segment, n int) {
+	if j.Stream != nil {
+		j.Stream.Tokens(r, start, g, n)
+	}
+}
+
+// Delayed implements sim.Tracer.
+func (j *judge) Delayed(r *sim.Request, _ int32, _, t sim.Time) {
+	if j.Stream != nil {
+		j.Stream.One(r, t)
+	}
+}
+
+// Accepted implements sim.Tracer.
+func (j *judge) Accepted(r *sim.Request, _ int32, t sim.Time, n int) {
+	if j.Stream != nil {
+		j.Stream.Accepted(r, t, n)
 	}
 }
 
@@ -137,14 +178,20 @@ func (j *judge) Burst(in *sim.Instance, t sim.Time, tokens int) {
 
 // Gap implements sim.Sink.
 func (j *judge) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
-	if j.gaps && j.started {
+	switch {
+	case j.gaps && j.started:
 		j.Recorder.Gap(in, r, t, c)
+	case j.Stream != nil:
+		j.Stream.One(r, t)
 	}
 }
 
 // Done implements sim.Sink.
 func (j *judge) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	if r.ID < j.from {
+		if j.Stream != nil {
+			j.Stream.Done(r, at, o)
+		}
 		return
 	}
 	j.began = min(j.began, r.Arrival)

@@ -92,3 +92,21 @@ func TestSizeRefusesWhatItCannotJudge(t *testing.T) {
 	_, _, err = Search(context.Background(), s, Options{})
 	require.ErrorContains(t, err, "slo: neither ttft_ms nor e2e_ms is given, here or in the scenario, nor a rule on ttft")
 }
+
+// TestChunksBreakARuleOnGaps: an engine that sends eight tokens together has gaps eight times as long, and a limit on
+// them is met at the same capacity only if it is as much higher.
+func TestChunksBreakARuleOnGaps(t *testing.T) {
+	capacity := func(rule string, set ...string) float64 {
+		a := size(t, studyOf(t, chat,
+			"budget: {gpus: 1}\nrate: {min: 1, max: 200}\nrequests: 1000\nseeds: 1\nslo: [ttft p99 <= 2s, "+rule+"]\n", set...))
+		if a.Best == nil {
+			return 0
+		}
+		return a.Best.CapacityPerS
+	}
+	const chunks = "stream.stream_interval=8"
+	single := capacity("itl mean <= 15ms")
+	require.Positive(t, single)
+	assert.Zero(t, capacity("itl mean <= 15ms", chunks))
+	assert.InEpsilon(t, single, capacity("itl mean <= 110ms", chunks), 0.2, "the last chunk is a short one")
+}

@@ -97,6 +97,7 @@ func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpos
 	j.demand(&z.slo, all-from, purpose == verdict)
 	config := b.Config
 	config.Sink, config.TraceEvery = j, 0
+	j.follow(b.Wire().Stream(), &config)
 	config.Cancelled = j.broken
 	c, err := run.Drive(z.ctx, config)
 	switch {

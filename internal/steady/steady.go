@@ -65,7 +65,12 @@ func Of(m *metrics.Recorder, r Run) *metrics.Steady {
 		return s // what grows has no mean to be sure of
 	}
 	s.DependsOnLength = differing(s.Halves)
-	s.TTFT, s.ITL = w.intervals(metrics.OfTTFT, &m.TTFT), w.intervals(metrics.OfITL, &m.ITL)
+	s.TTFT = w.intervals(metrics.OfTTFT, &m.TTFT)
+	if chunks := m.ChunkGaps(); chunks == &m.ITL {
+		s.ITL = w.intervals(metrics.OfITL, chunks)
+	} else {
+		s.ITLChunk = w.intervals(metrics.OfITL, chunks)
+	}
 	s.TPOT, s.E2E = w.intervals(metrics.OfTPOT, &m.TPOT), w.intervals(metrics.OfE2E, &m.E2E)
 	if judged := m.Recorded + m.Unserved; judged > 0 && m.SLO != (metrics.Limits{}) {
 		s.Attainment = w.attainment(float64(m.Attained) / float64(judged))

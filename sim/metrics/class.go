@@ -27,6 +27,11 @@ func (f *Full) SeparateClasses(classes []Class) {
 				SLO: c.SLO, Rules: c.Rules, Warmup: f.Warmup, Ingress: f.Ingress, Egress: f.Egress,
 			}, name: c.Name,
 		})
+		if f.Stream != nil {
+			k := &f.classes[len(f.classes)-1]
+			k.Stream = NewChunks(f.Stream.interval)
+			k.Stream.Warmup = f.Warmup
+		}
 	}
 }
 

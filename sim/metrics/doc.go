@@ -2,6 +2,7 @@
 //
 //	recorder.go     the definitions of TTFT, TPOT, E2E and queue time
 //	itl.go          the definition of ITL; the reasons of the longest gaps
+//	chunks.go       what clients receive where tokens are sent several at a time
 //	rules.go        an SLO as contracts write it, and what became of it
 //	full.go         the recorder of a whole run; ITL by output position, from traced requests
 //	class.go        the same metrics by service class

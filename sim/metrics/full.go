@@ -10,6 +10,8 @@ import (
 // transfers, and each service class separately.
 type Full struct {
 	Recorder
+	SampleEvery int32 // of the traced requests, those whose ID is a multiple of it are recorded by position; 0: all
+
 	octaves   [31]octave
 	load      load
 	transfers transfers
@@ -94,7 +96,7 @@ func (f *Full) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
 	if f.classes != nil {
 		f.classes[r.Class].Gap(in, r, t, c)
 	}
-	if r.Traced && r.Arrival >= f.Warmup {
+	if r.Traced && f.sampled(r) {
 		o := f.octave(r.Emitted)
 		o.gaps.Add(t.Sub(r.Last), 1)
 	}
@@ -112,8 +114,9 @@ func (f *Full) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 }
 
 // Tokens implements sim.Tracer: it counts the steps before each token, one octave at a time.
-func (f *Full) Tokens(r *sim.Request, emitted int32, _ sim.Time, g *sim.Segment, n int) {
-	if r.Arrival < f.Warmup {
+func (f *Full) Tokens(r *sim.Request, emitted int32, start sim.Time, g *sim.Segment, n int) {
+	f.eachStream(r, func(c *Chunks) { c.Tokens(r, start, g, n) })
+	if !f.sampled(r) {
 		return
 	}
 	for i := 0; i < n; {
@@ -129,18 +132,36 @@ func (f *Full) Tokens(r *sim.Request, emitted int32, _ sim.Time, g *sim.Segment,
 
 // Delayed implements sim.Tracer.
 func (f *Full) Delayed(r *sim.Request, emitted int32, since, t sim.Time) {
-	if r.Arrival >= f.Warmup {
+	f.eachStream(r, func(c *Chunks) { c.One(r, t) })
+	if f.sampled(r) {
 		f.octave(emitted+1).gaps.Add(t.Sub(since), 1)
 	}
 }
 
 // Accepted implements sim.Tracer.
-func (f *Full) Accepted(r *sim.Request, emitted int32, _ sim.Time, n int) {
-	if r.Arrival < f.Warmup {
+func (f *Full) Accepted(r *sim.Request, emitted int32, t sim.Time, n int) {
+	f.eachStream(r, func(c *Chunks) { c.Accepted(r, t, n) })
+	if !f.sampled(r) {
 		return
 	}
 	for i := range int32(n) {
 		f.octave(emitted+1+i).gaps.Add(0, 1)
+	}
+}
+
+// sampled reports whether a traced request is recorded by position.
+func (f *Full) sampled(r *sim.Request) bool {
+	return r.Arrival >= f.Warmup && (f.SampleEvery <= 1 || r.ID%f.SampleEvery == 0)
+}
+
+// eachStream calls do for what follows the chunks of all requests, and of the class of r.
+func (f *Full) eachStream(r *sim.Request, do func(*Chunks)) {
+	if f.Stream == nil {
+		return
+	}
+	do(f.Stream)
+	if f.classes != nil {
+		do(f.classes[r.Class].Stream)
 	}
 }
 

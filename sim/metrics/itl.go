@@ -17,7 +17,7 @@ func (m *Recorder) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, toke
 	if tokens == 0 {
 		return
 	}
-	if m.Series != nil {
+	if m.Series != nil && m.Stream == nil {
 		m.Series.run(start, g, n, uint64(tokens))
 	}
 	if start < m.Warmup {
@@ -37,7 +37,8 @@ func (m *Recorder) afterWarmup(in *sim.Instance, start sim.Time, g *sim.Segment,
 }
 
 func (m *Recorder) steps(in *sim.Instance, start sim.Time, g *sim.Segment, n int, tokens uint64) {
-	if m.Windows != nil {
+	windowed := m.windowed()
+	if windowed {
 		m.Windows.steps(start, g, n, tokens)
 	}
 	var parts sim.Parts
@@ -46,7 +47,7 @@ func (m *Recorder) steps(in *sim.Instance, start sim.Time, g *sim.Segment, n int
 		g.Sum(0, n, &parts)
 		m.account.add(g, n, &parts, tokens)
 		last := bucket(g.Step(n - 1))
-		if m.Windows == nil {
+		if !windowed {
 			m.ITL.addRun(g, n, tokens, first, last)
 		}
 		if m.Attribution != nil {
@@ -56,7 +57,7 @@ func (m *Recorder) steps(in *sim.Instance, start sim.Time, g *sim.Segment, n int
 	}
 	g.FirstParts(&parts)
 	m.account.add(g, 1, &parts, tokens)
-	if m.Windows == nil {
+	if !windowed {
 		m.ITL.addAt(first, g.First, tokens)
 	}
 	if in != nil && in.PromptChunks() > 0 {
@@ -70,7 +71,7 @@ func (m *Recorder) steps(in *sim.Instance, start sim.Time, g *sim.Segment, n int
 // Paused implements sim.Sink: a step of g for sequences that prefill-only steps had paused since an instant.
 func (m *Recorder) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
 	gap := start.Sub(since) + g.First
-	if m.Series != nil {
+	if m.Series != nil && m.Stream == nil {
 		m.Series.gap(start.Add(g.First), gap, uint64(tokens))
 	}
 	if start.Add(g.First) < m.Warmup {
@@ -91,13 +92,10 @@ func (m *Recorder) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segmen
 
 // Burst implements sim.Sink: tokens that came together with another one.
 func (m *Recorder) Burst(_ *sim.Instance, t sim.Time, tokens int) {
-	if m.Series != nil {
-		m.Series.gap(t, 0, uint64(tokens))
-	}
 	if t >= m.Warmup {
 		m.gap(t, 0, uint64(tokens))
 		m.burst += int64(tokens)
-		if m.Windows != nil {
+		if m.windowed() {
 			m.Windows.at(t).burst += int64(tokens)
 		}
 	}
@@ -105,8 +103,11 @@ func (m *Recorder) Burst(_ *sim.Instance, t sim.Time, tokens int) {
 
 // Gap implements sim.Sink: the first token of r after an interruption.
 func (m *Recorder) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
+	if m.Stream != nil {
+		m.Stream.One(r, t)
+	}
 	gap := t.Sub(r.Last)
-	if m.Series != nil {
+	if m.Series != nil && m.Stream == nil {
 		m.Series.gap(t, gap, 1)
 	}
 	if t < m.Warmup {
@@ -122,16 +123,20 @@ func (m *Recorder) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause
 
 // gap counts gaps that end at t.
 func (m *Recorder) gap(t sim.Time, d sim.Duration, tokens uint64) {
-	if m.Windows != nil {
+	if m.windowed() {
 		m.Windows.at(t).of[RuleITL].add(d, tokens)
 		return
 	}
 	m.ITL.Add(d, tokens)
 }
 
+// windowed reports whether gaps are counted in windows, which then have those of ITL. Where a client receives several
+// tokens together, the windows have what it receives, and ITL what the engine emits.
+func (m *Recorder) windowed() bool { return m.Windows != nil && m.Stream == nil }
+
 // Gather completes ITL at the end of a run: while there are windows, gaps are counted in these alone.
 func (m *Recorder) Gather() {
-	if m.Windows == nil {
+	if !m.windowed() {
 		return
 	}
 	m.ITL.reset()
@@ -140,13 +145,32 @@ func (m *Recorder) Gather() {
 	}
 }
 
-// chunks returns the gaps between chunks of tokens: ITL without the gaps of tokens that came together.
-func (m *Recorder) chunks() *Hist {
+// StepGaps returns the gaps between the steps that emit tokens of a request: those of ITL without the tokens that came
+// together.
+func (m *Recorder) StepGaps() *Hist {
 	if m.burst == 0 {
 		return &m.ITL
 	}
 	gaps := m.ITL.withoutZeros(uint64(m.burst))
 	return &gaps
+}
+
+// ChunkGaps returns the gaps between the chunks that clients receive: what a step emits of a request, unless the engine
+// collects more.
+func (m *Recorder) ChunkGaps() *Hist {
+	if m.Stream != nil {
+		return &m.Stream.gaps
+	}
+	return m.StepGaps()
+}
+
+// TokenGaps returns the gaps between tokens as clients receive them, one for each token after the first: 0 for those
+// that come together.
+func (m *Recorder) TokenGaps() *Hist {
+	if m.Stream != nil {
+		return m.Stream.TokenGaps()
+	}
+	return &m.ITL
 }
 
 // Output returns the tokens recorded: first tokens, and one for each gap.

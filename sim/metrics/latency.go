@@ -19,8 +19,8 @@ type Latency struct {
 // latency returns the distributions.
 func (m *Recorder) latency() Latency {
 	return Latency{
-		TTFT: m.TTFT.Quantiles(), ITL: m.ITL.Quantiles(), ITLChunk: m.chunks().Quantiles(), TPOT: m.TPOT.Quantiles(),
-		E2E: m.E2E.Quantiles(), Queue: m.Queue.Quantiles(),
+		TTFT: m.TTFT.Quantiles(), ITL: m.TokenGaps().Quantiles(), ITLChunk: m.ChunkGaps().Quantiles(),
+		TPOT: m.TPOT.Quantiles(), E2E: m.E2E.Quantiles(), Queue: m.Queue.Quantiles(),
 	}
 }
 
@@ -30,14 +30,20 @@ type NamedQuantiles struct {
 	Quantiles
 }
 
-// Named returns the latencies in the order of tables. Gaps between chunks are among them only if they differ from ITL.
+// Named returns the latencies in the order of tables. Where some tokens come together, the gaps between chunks stand
+// before those between tokens, of which most are 0.
 func (l *Latency) Named() []NamedQuantiles {
-	all := []NamedQuantiles{{"TTFT", l.TTFT}, {"ITL", l.ITL}}
-	if l.ITLChunk.N != l.ITL.N {
-		all = append(all, NamedQuantiles{"ITL, chunks", l.ITLChunk})
+	all := []NamedQuantiles{{"TTFT", l.TTFT}}
+	if l.Bursts() {
+		all = append(all, NamedQuantiles{"ITL, chunks", l.ITLChunk}, NamedQuantiles{"ITL, tokens", l.ITL})
+	} else {
+		all = append(all, NamedQuantiles{"ITL", l.ITL})
 	}
 	return append(all, []NamedQuantiles{{"TPOT", l.TPOT}, {"E2E", l.E2E}, {"queue", l.Queue}}...)
 }
+
+// Bursts reports whether clients receive some tokens together, so that a chunk is not a token.
+func (l *Latency) Bursts() bool { return l.ITLChunk.N != l.ITL.N }
 
 // Quantiles describes a distribution. With N = 0 the other fields are NaN, and null in JSON.
 type Quantiles struct {

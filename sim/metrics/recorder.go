@@ -23,6 +23,10 @@ type Recorder struct {
 
 	TTFT, ITL, TPOT, E2E, Queue Hist
 
+	// Stream follows the chunks that clients receive; nil: they are what steps emit. A sink with one traces every request
+	// and has no shards.
+	Stream *Chunks
+
 	// Attribution breaks every gap of ITL down into its causes; nil: it does not, and costs nothing.
 	Attribution *Attribution
 
@@ -61,6 +65,9 @@ func (l Limits) met(ttft, tpot, e2e, queue sim.Duration) bool {
 
 // First implements sim.Sink: it records TTFT and queue time.
 func (m *Recorder) First(r *sim.Request) {
+	if m.Stream != nil {
+		m.Stream.First(r)
+	}
 	m.LastToken = max(m.LastToken, r.First.Add(m.Egress))
 	if m.Series != nil {
 		m.Series.request(OfTTFT, r, r.First.Sub(r.Arrival)+m.Egress)
@@ -86,6 +93,9 @@ func (m *Recorder) First(r *sim.Request) {
 // Done implements sim.Sink: it records TPOT and E2E.
 func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	m.Outcomes[o]++
+	if m.Stream != nil {
+		m.Stream.Done(r, at, o)
+	}
 	if m.Rows != nil {
 		m.Rows(r, at, o)
 	}

@@ -236,7 +236,7 @@ func (m *Recorder) of(metric Metric) (h *Hist, missing int64) {
 	case RuleQueue:
 		return &m.Queue, m.unanswered
 	}
-	return m.chunks(), 0
+	return m.ChunkGaps(), 0
 }
 
 // Missed returns how many of the requests recorded, served or not, have missed a rule about requests.

@@ -11,8 +11,8 @@ import (
 // width. All of it is integers that belong to an instant, so neither the order in which a run is reported nor the parts
 // in which it is simulated make a difference.
 //
-// A request belongs to the slot in which it arrived, a gap between tokens to that of its second token. The warm-up of
-// the Recorder does not count here: where a warm-up ends is one of the things a series is asked.
+// A request belongs to the slot in which it arrived, a gap between chunks of tokens to that of its second chunk. The
+// warm-up of the Recorder does not count here: where a warm-up ends is one of the things a series is asked.
 type Series struct {
 	shift  uint     // a slot is 2^shift ps wide
 	last   sim.Time // arrival of a request that has ended
@@ -186,7 +186,7 @@ func (s *Series) steps(i int, g *sim.Segment, n int, tokens uint64) {
 	}
 }
 
-// gap counts gaps between tokens that end at t.
+// gap counts gaps between chunks of tokens that end at t.
 func (s *Series) gap(t sim.Time, d sim.Duration, tokens uint64) { s.count(OfITL, s.slot(t), d, tokens) }
 
 // request counts a latency of a request in the slot of its arrival.

@@ -49,6 +49,9 @@ func (f *Full) Merge(s sim.Sink) {
 
 // empty returns a recorder with the settings of m and no counts.
 func (m *Recorder) empty() Recorder {
+	if m.Stream != nil {
+		panic("metrics: a shard cannot follow the chunks of a request that another one follows too")
+	}
 	s := Recorder{Warmup: m.Warmup, Ingress: m.Ingress, Egress: m.Egress, SLO: m.SLO, Rules: m.Rules,
 		Rows: m.Rows}
 	if m.Attribution != nil {

@@ -26,6 +26,7 @@ type Steady struct {
 
 	TTFT       *Intervals `json:"ttft_s,omitempty"` // absent: nothing was measured, or too little
 	ITL        *Intervals `json:"itl_s,omitempty"`
+	ITLChunk   *Intervals `json:"itl_chunk_s,omitempty"` // in place of itl_s, where clients receive some tokens together
 	TPOT       *Intervals `json:"tpot_s,omitempty"`
 	E2E        *Intervals `json:"e2e_s,omitempty"`
 	Attainment *Range     `json:"attainment,omitempty"`

@@ -36,6 +36,9 @@ func (f *Full) Summary(d Description) *Summary {
 		Latency:    f.latency(),
 		Pools:      f.pools(d),
 	}
+	if f.Stream != nil {
+		s.Interval = f.Stream.interval
+	}
 	gpus, usdPerHour := f.fleet(&d)
 	s.Throughput = Throughput{
 		RequestsPerS:           ratio(float64(f.Recorded), s.DurationS),
@@ -46,7 +49,8 @@ func (f *Full) Summary(d Description) *Summary {
 	s.Transfers = f.transfers.results(totals)
 	if f.Attribution != nil {
 		s.Gaps = f.Attribution.Gaps()
-		f.Attribution.fit(s.Gaps, &s.Latency.ITLChunk)
+		steps := f.StepGaps().Quantiles()
+		f.Attribution.fit(s.Gaps, &steps)
 	}
 	s.SLO, s.Rules, s.Classes = f.slo(s.DurationS), f.Verdicts(), f.classResults(s.DurationS)
 	if f.Windows != nil {

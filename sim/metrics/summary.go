@@ -13,7 +13,8 @@ type Summary struct {
 	Tokens     Tokens        `json:"tokens"`
 	DurationS  float64       `json:"duration_s"` // first send to last token
 	Latency    Latency       `json:"latency"`
-	Stream     *Streamed     `json:"stream,omitempty"` // what clients see; absent where latency has it
+	Interval   int32         `json:"stream_interval,omitempty"` // tokens of a chunk; absent: those of a step
+	Stream     *Streamed     `json:"stream,omitempty"`          // what clients see; absent where latency has it
 	ByPosition []Octave      `json:"itl_by_position,omitempty"`
 	Throughput Throughput    `json:"throughput"`
 	SLO        *SLO          `json:"slo,omitempty"`       // absent without an SLO

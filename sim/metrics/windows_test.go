@@ -145,7 +145,7 @@ func TestOneWindowOfTheWholeRunJudgesAsTheRun(t *testing.T) {
 		require.Len(t, o.Windows, 1)
 		require.Equal(t, missed, o.Windows[0].Missed)
 		require.Equal(t, m.TTFT.Quantiles().P99, o.Windows[0].TTFT.P99)
-		require.Equal(t, m.chunks().Quantiles().P95, o.Windows[0].ITLChunk.P95)
+		require.Equal(t, m.ChunkGaps().Quantiles().P95, o.Windows[0].ITLChunk.P95)
 	})
 }
 

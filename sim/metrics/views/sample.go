@@ -67,6 +67,9 @@ func (s *Sample) Delayed(r *sim.Request, emitted int32, since, t sim.Time) {
 // Tokens implements sim.Tracer.
 func (s *Sample) Tokens(r *sim.Request, emitted int32, start sim.Time, g *sim.Segment, n int) {
 	s.Full.Tokens(r, emitted, start, g, n)
+	if s.record(r) == nil {
+		return
+	}
 	for i := range n {
 		s.emitted(r, start.Add(g.Span(i+1)))
 	}

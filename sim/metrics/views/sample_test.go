@@ -93,17 +93,17 @@ func TestASampleOfAllIsTheRun(t *testing.T) {
 func TestTheRunAndItsSampleAgree(t *testing.T) {
 	const rate = "arrivals: {process: poisson, rate: 30}"
 	s, _ := sampled(t, 1, fmt.Sprintf(crowded, "vllm-v1", "max_num_seqs: 16", rate, "slo: {tpot_ms: 9}\n"))
-	all := s.Seen(10, false)
+	all := s.Seen(10)
 	agree(t, all)
 	bursts, _ := sampled(t, 1, fmt.Sprintf(crowded, "vllm-v1", "max_num_seqs: 16", rate,
 		"speculation: {method: ngram, num_speculative_tokens: 3, acceptance: {process: iid, rate: 0.6}}\n"))
-	agree(t, bursts.Seen(10, true))
+	agree(t, bursts.Seen(10))
 	wired, _ := sampled(t, 1,
 		fmt.Sprintf(crowded, "vllm-v1", "max_num_seqs: 16", rate, "stream: {stream_interval: 4, rtt_ms: 30}\n"))
-	agree(t, wired.Seen(10, false))
+	agree(t, wired.Seen(10))
 	server, _ := views.Named("prometheus")
 	assert.Equal(t, views.Of(server, all).Row(views.TTFT).Mean(),
-		views.Of(server, wired.Seen(10, false)).Row(views.TTFT).Mean(), "a server sees no network")
+		views.Of(server, wired.Seen(10)).Row(views.TTFT).Mean(), "a server sees no network")
 	jittered := *all
 	jittered.Stream.Jitter = 1 // nothing of the recorder is a client's time any more
 	vllm, _ := views.Named("vllm")
@@ -151,7 +151,7 @@ func TestRequestsOutsideTheMeasurementAreLeftOut(t *testing.T) {
 	}
 	assert.Positive(t, failed)
 	v, _ := views.Named("vllm")
-	row := views.Of(v, s.Seen(7, false)).Row(views.TTFT)
+	row := views.Of(v, s.Seen(7)).Row(views.TTFT)
 	assert.True(t, row.Sampled, "the recorder counts first tokens of requests that failed later")
 	assert.Equal(t, int64(len(s.Records())-failed), row.Count)
 }

@@ -93,7 +93,6 @@ type Run struct {
 	Records   []Record
 	Every     int32 // the sample is every so many-th request
 	Stream    Stream
-	Bursts    bool // a step may emit more than one token of a request
 	SLO       metrics.Limits
 }
 
@@ -131,12 +130,17 @@ func wholeTTFTOfMany(run *Run) (*metrics.Hist, float64) {
 	return wholeTTFT(run)
 }
 
-// wholeGaps: without bursts and intervals a gap between chunks is one between tokens.
+// wholeGaps: a chunk is what a step emits, or what the recorder has followed.
 func wholeGaps(run *Run) (*metrics.Hist, float64) {
-	if !run.exact() || !run.Stream.Whole() || run.Bursts || run.Full.TTFT.N() != run.Full.E2E.N() {
+	switch {
+	case !run.exact() || run.Full.TTFT.N() != run.Full.E2E.N():
+		return nil, 0
+	case run.Stream.Whole():
+		return run.Full.StepGaps(), 0
+	case run.Full.Stream == nil:
 		return nil, 0
 	}
-	return &run.Full.ITL, 0
+	return run.Full.ChunkGaps(), 0
 }
 
 // onServer is what a measure of the server knows of the whole run: no network and no chunks.

@@ -88,11 +88,11 @@ func (v *View) Keyed(key string) *Row {
 }
 
 // Seen returns what is known of the run of the sample, which has ended. Its last token came durationS after its first
-// send; bursts: a step may emit several tokens of a request.
-func (s *Sample) Seen(durationS float64, bursts bool) *Run {
+// send.
+func (s *Sample) Seen(durationS float64) *Run {
 	return &Run{
 		Full: s.Full, Counts: s.counts, DurationS: durationS, Records: s.Records(), Every: s.every,
-		Stream: s.wire.stream, Bursts: bursts, SLO: s.SLO,
+		Stream: s.wire.stream, SLO: s.SLO,
 	}
 }
 
