@@ -10,14 +10,14 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// splitting is a sink that checks every gap against what it is said to be made of.
-type splitting struct {
+// breakdownSink is a sink that checks every gap against what it is said to be made of.
+type breakdownSink struct {
 	*journal
 	t     require.TestingT
 	parts int
 }
 
-func (s *splitting) check(in *sim.Instance, step sim.Duration) {
+func (s *breakdownSink) check(in *sim.Instance, step sim.Duration) {
 	var sum sim.Duration
 	for p, d := range in.StepBreakdown() {
 		if d < 0 { // millions of gaps are too many for a require
@@ -33,14 +33,14 @@ func (s *splitting) check(in *sim.Instance, step sim.Duration) {
 	}
 }
 
-func (s *splitting) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
+func (s *breakdownSink) Run(in *sim.Instance, start sim.Time, g *sim.Segment, n, tokens int) {
 	s.journal.Run(in, start, g, n, tokens)
 	if n == 1 && tokens > 0 && !in.DecodeOnly() {
 		s.check(in, g.First)
 	}
 }
 
-func (s *splitting) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
+func (s *breakdownSink) Paused(in *sim.Instance, since, start sim.Time, g *sim.Segment, tokens int) {
 	s.journal.Paused(in, since, start, g, tokens)
 	s.check(in, g.First)
 }
@@ -54,7 +54,7 @@ func TestGapsAreTheSumOfTheirParts(t *testing.T) {
 		sc := drawScenario(t)
 		plain := newJournal()
 		run(t, sc.config(plain))
-		s := &splitting{journal: newJournal(), t: t}
+		s := &breakdownSink{journal: newJournal(), t: t}
 		s.Attribution = new(metrics.Attribution)
 		run(t, sc.config(s))
 		require.Equal(t, plain.ITL.Counts(), s.ITL.Counts())

@@ -12,13 +12,13 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// gapSplits checks every gap that is reported by request, and sums what it is made of by cause.
-type gapSplits struct {
-	splitting
+// gapBreakdowns checks every gap that is reported by request, and sums what it is made of by cause.
+type gapBreakdowns struct {
+	breakdownSink
 	by [sim.Restarted + 1]sim.Breakdown
 }
 
-func (s *gapSplits) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
+func (s *gapBreakdowns) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
 	s.journal.Gap(in, r, t, c)
 	var sum sim.Duration
 	for p, d := range in.GapBreakdown(r, t, c) {
@@ -111,7 +111,7 @@ func TestGapsOfAFleetAreTheSumOfTheirParts(t *testing.T) {
 	t.Parallel()
 	var seen [sim.Restarted + 1]sim.Breakdown
 	rapid.Check(t, func(t *rapid.T) {
-		s := &gapSplits{splitting: splitting{journal: newJournal(), t: t}}
+		s := &gapBreakdowns{breakdownSink: breakdownSink{journal: newJournal(), t: t}}
 		s.Attribution = new(metrics.Attribution)
 		run(t, drawFleet(t, s))
 		if gaps := s.Attribution.Gaps(); s.ITL.N() > 0 {
@@ -140,7 +140,7 @@ func TestAKVTransferIsAttributed(t *testing.T) {
 		}
 	}
 	for _, push := range []bool{false, true} {
-		s := &gapSplits{splitting: splitting{journal: newJournal(), t: t}}
+		s := &gapBreakdowns{breakdownSink: breakdownSink{journal: newJournal(), t: t}}
 		two := []sim.Request{{ID: 0, Prompt: 10, Output: 3}, {ID: 1, Prompt: 10, Output: 3}}
 		run(t, sim.Config{
 			Source: &open{requests: two}, Sink: s, Pools: []*sim.PoolSpec{pool("prefill"), pool("decode")},
