@@ -107,6 +107,11 @@ func ofPool(s *configs.Scenario, p *configs.Pool) (Command, error) {
 		return w.command, err
 	}
 	w.checkpoint = w.checkpointOf(name, &w.model)
+	if w.model.StateBytes() > 0 && !s.Given(s.PoolPath(p, "enable_prefix_caching")) { // as engines do
+		stateful := *p
+		stateful.EnablePrefixCaching = false
+		w.p = &stateful
+	}
 	switch p.Engine {
 	case "vllm-v1", "vllm-v0":
 		w.vllm(p.Engine == "vllm-v0")

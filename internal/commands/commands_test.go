@@ -256,6 +256,23 @@ func TestWhatNoArgumentSaysIsRemarked(t *testing.T) {
 	}
 }
 
+// TestAScenarioNeedNotBeBuilt: a recurrent state is never cached unless somebody asks for it, as in a run.
+func TestAScenarioNeedNotBeBuilt(t *testing.T) {
+	for set, want := range map[string]string{"seed=1": "--no-enable-prefix-caching",
+		"pools.serve.enable_prefix_caching=false": "--no-enable-prefix-caching"} {
+		s, err := configs.Load("mtp-coding-397b", configs.Options{Set: []string{set}})
+		require.NoError(t, err)
+		b, err := build.New(s)
+		require.NoError(t, err)
+		b.Close()
+		for _, of := range []*configs.Scenario{s, b.Scenario} {
+			all, err := Of(of)
+			require.NoError(t, err)
+			assert.Contains(t, all[0].Words, want)
+		}
+	}
+}
+
 func TestAScriptIsQuotedForAShell(t *testing.T) {
 	for word, want := range map[string]string{
 		"--tp-size": "--tp-size", "a b": "'a b'", `{"a":"b"}`: `'{"a":"b"}'`, "it's": `'it'\''s'`, "": "''",
