@@ -21,7 +21,7 @@ func Own(ctx context.Context, files []*measured.File, above configs.Options,
 	error) {
 	var runs []measured.Run
 	for _, f := range files {
-		runs = append(runs, f.Runs...)
+		runs = append(runs, measured.Fittable(f.Runs)...)
 	}
 	if err := alike(runs); err != nil {
 		return nil, err

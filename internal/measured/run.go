@@ -100,6 +100,41 @@ func (u Unit) Of(predicted float64) float64 {
 	return factor * predicted
 }
 
+// Canonical returns the value in milliseconds, or per second of the whole system, whatever its unit.
+func (v *Value) Canonical() Value {
+	c := *v
+	if v.Unit.Inverse {
+		c.Measured = v.Unit.Of(v.Measured)
+	} else {
+		c.Measured = v.Measured / v.Unit.Of(1)
+	}
+	c.Unit = Unit{}
+	return c
+}
+
+// Fittable returns the runs as a fit takes them: their values in milliseconds or per second, and those skipped of which
+// no request was measured.
+func Fittable(runs []Run) []Run {
+	out := make([]Run, len(runs))
+	for i, r := range runs {
+		if r.Priced != nil && r.Skip == "" {
+			r.Skip = "a step, a collective or a kernel by itself, to which nothing is fitted"
+		}
+		rows := r.Rows
+		r.Rows = make([]Row, len(rows))
+		for j, row := range rows {
+			values := row.Values
+			row.Values = make([]Value, len(values))
+			for k := range values {
+				row.Values[k] = values[k].Canonical()
+			}
+			r.Rows[j] = row
+		}
+		out[i] = r
+	}
+	return out
+}
+
 // Metric is what is measured of a request, or of all.
 type Metric uint8
 

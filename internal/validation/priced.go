@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/decodesim/decodesim/configs"
@@ -47,7 +48,7 @@ func (c *replicas) price(run *measured.Run, above configs.Options, with Efficien
 		return 0, run.Skip
 	}
 	if run.Priced.Step == nil {
-		seconds, err := kernelSeconds(run, with)
+		seconds, err := kernelSeconds(run, above, with)
 		if err != nil {
 			return 0, err.Error()
 		}
@@ -103,7 +104,7 @@ func stepShape(r *build.Replica, step *measured.Step) sim.Shape {
 
 // kernelSeconds prices an operation as the part that it is of a step of a model of one layer: no formula of its own
 // stands beside those of a step.
-func kernelSeconds(run *measured.Run, with Efficiencies) (float64, error) {
+func kernelSeconds(run *measured.Run, above configs.Options, with Efficiencies) (float64, error) {
 	k := run.Priced.Kernel
 	gpu, err := catalog.GPU(k.GPU)
 	if err != nil {
@@ -114,7 +115,7 @@ func kernelSeconds(run *measured.Run, with Efficiencies) (float64, error) {
 		return 0, err
 	}
 	d.GPU = gpu
-	d.Efficiency, err = achievedBy(run, &d, with)
+	d.Efficiency, err = achievedBy(run, &d, above, with)
 	if err != nil {
 		return 0, err
 	}
@@ -136,9 +137,10 @@ func kernelSeconds(run *measured.Run, with Efficiencies) (float64, error) {
 	return 0, errors.New("no part of a step is such an operation")
 }
 
-// achievedBy returns what with says, or what is built in for the engine of a kernel; for one that nobody measures, what
-// all engines have in common.
-func achievedBy(run *measured.Run, d *hardware.Deployment, with Efficiencies) (hardware.Efficiency, error) {
+// achievedBy returns what with says, or the efficiencies that stand above every scenario, or what is built in for the
+// engine of a kernel; for one that nobody measures, what all engines have in common.
+func achievedBy(run *measured.Run, d *hardware.Deployment, above configs.Options,
+	with Efficiencies) (e hardware.Efficiency, err error) {
 	if with != nil {
 		return with(run, d), nil
 	}
@@ -146,12 +148,20 @@ func achievedBy(run *measured.Run, d *hardware.Deployment, with Efficiencies) (h
 	if k := run.Priced.Kernel; slices.Contains(catalog.EfficiencyNames(), k.Engine) {
 		set = k.Engine
 	}
+	for _, assignment := range above.Set {
+		if name, ok := strings.CutPrefix(assignment, efficiencyAbove); ok {
+			set = name
+		}
+	}
+	if catalog.IsEfficiencyPath(set) {
+		return catalog.LoadEfficiency(set)
+	}
 	sets, err := catalog.EfficienciesOf(set)
 	if err != nil {
-		return hardware.Efficiency{}, err
+		return e, err
 	}
-	achieved, _ := sets.For(d.GPU.Name)
-	return achieved, nil
+	e, _ = sets.For(d.GPU.Name)
+	return e, nil
 }
 
 // latentSeconds prices a layer of attention as a step without what a step has beside it.

@@ -14,7 +14,7 @@ import (
 )
 
 func seconds(t *testing.T, k measured.Kernel) float64 {
-	s, err := kernelSeconds(&measured.Run{Priced: &measured.Priced{Kernel: &k}}, nil)
+	s, err := kernelSeconds(&measured.Run{Priced: &measured.Priced{Kernel: &k}}, configs.Options{}, nil)
 	require.NoError(t, err)
 	return s
 }
@@ -83,6 +83,18 @@ func TestDispatchAndCombineGrowWithTokens(t *testing.T) {
 	k.Rows = 2048
 	assert.Greater(t, seconds(t, k), few)
 	_, err := kernelSeconds(&measured.Run{Priced: &measured.Priced{Kernel: &measured.Kernel{Op: measured.AllReduce,
-		GPU: "rtx-4090", GPUs: 16, Bytes: 1e6}}}, nil)
+		GPU: "rtx-4090", GPUs: 16, Bytes: 1e6}}}, configs.Options{}, nil)
 	assert.ErrorContains(t, err, "nic_bps", "a GPU whose network is not known")
+}
+
+// TestEfficienciesAboveArePricedToo: of a GPU that achieves all of its peaks, reading takes bytes over bandwidth.
+func TestEfficienciesAboveArePricedToo(t *testing.T) {
+	gpu, err := catalog.GPU("h100-sxm")
+	require.NoError(t, err)
+	run := measured.Run{Priced: &measured.Priced{Kernel: &measured.Kernel{Op: measured.Memory, GPU: "h100-sxm",
+		Bytes: 1e9}}}
+	source := Source{Efficiency: "textbook"}
+	took, err := kernelSeconds(&run, configs.Options{Set: source.Sets()}, nil)
+	require.NoError(t, err)
+	assert.InEpsilon(t, 1e9/gpu.BandwidthBps.Value, took, 1e-12)
 }

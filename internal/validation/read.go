@@ -23,12 +23,15 @@ type Source struct {
 	Efficiency string   // what the steps of every run achieve; empty: what its scenario says
 }
 
+// efficiencyAbove is how efficiencies are set above every scenario.
+const efficiencyAbove = "pools.0.efficiency="
+
 // Sets are the values that stand above every scenario.
 func (f *Source) Sets() []string {
 	if f.Efficiency == "" {
 		return f.Set
 	}
-	return append(slices.Clone(f.Set), "pools.0.efficiency="+f.Efficiency)
+	return append(slices.Clone(f.Set), efficiencyAbove+f.Efficiency)
 }
 
 // Read reads the data, on their deployment, and what stands above their scenarios.

@@ -124,6 +124,9 @@ func (r *row) layout(d *replica) string {
 	data := max(1, r.optionalCount("dp"))
 	experts := r.optionalCount("ep")
 	d.pipeline, d.replicas = max(1, r.optionalCount("pp")), 1
+	if m := eachTensor.FindStringSubmatch(r.Text("notes")); m != nil && tensor == 0 {
+		tensor = number(m[1])
+	}
 	if tensor == 0 {
 		if all != 1 {
 			return "tp is not stated"
@@ -158,6 +161,9 @@ func (r *row) layout(d *replica) string {
 	}
 	return ""
 }
+
+// eachTensor is a layout among the notes: "(TP1 x n)", of replicas that fill the system.
+var eachTensor = regexp.MustCompile(`\(TP(\d+) x n\)`)
 
 func wholeNumber(text string) bool {
 	_, err := strconv.ParseFloat(text, 64)

@@ -64,6 +64,9 @@ func TestUnitsAndWhatAValueIsPer(t *testing.T) {
 		v := run.Rows[0].Values[0]
 		assert.InEpsilon(t, c.want, v.Unit.Of(c.canonical), 1e-12, "%s per %s", c.metric, c.per)
 		assert.InEpsilon(t, 9.0, v.Measured, 1e-12, "the value is as measured")
+		v.Measured = c.want
+		plain := v.Canonical()
+		assert.InEpsilon(t, c.canonical, plain.Measured, 1e-12, "a fit takes it in milliseconds or per second")
 		assert.Contains(t, run.Scenario, "replicas: 2", "8 GPUs are two replicas of 4")
 	}
 }
@@ -72,7 +75,7 @@ func TestRowsOfOneRunAreOneSimulation(t *testing.T) {
 	head, row, _ := strings.Cut(table(), "\n")
 	other := strings.NewReplacer("r1,", "r2,", "tpot_mean", "ttft_p99").Replace(row)
 	third := strings.NewReplacer("r1,", "r3,", ",1000,", ",2000,").Replace(row)
-	f, err := measuredtest.ReadText(t, head+"\n"+row+other+third)
+	f, err := measuredtest.ReadText(t, head+"\n"+row+third+other)
 	require.NoError(t, err)
 	require.Len(t, f.Runs, 2)
 	assert.Equal(t, []string{"r1", "r2"}, []string{f.Runs[0].Rows[0].ID, f.Runs[0].Rows[1].ID})
@@ -202,4 +205,23 @@ func TestPublishedResultsAreReadWhole(t *testing.T) {
 		"collective": 130, "kernel": 25} {
 		assert.GreaterOrEqual(t, modelled[kind], least, kind)
 	}
+}
+
+func TestALayoutMayStandAmongTheNotes(t *testing.T) {
+	run := oneRun(t, "tp", "", "gpus", "8", "notes", "one instance per GPU (TP1 x n) by design")
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, "tensor_parallel: 1\n")
+	assert.Contains(t, run.Scenario, "replicas: 8\n")
+}
+
+func TestFitsTakeRequestsAlone(t *testing.T) {
+	f, err := measuredtest.ReadText(t, table("metric", "ttft_mean", "unit", "s", "value", "0.2"))
+	require.NoError(t, err)
+	runs := measured.Fittable(f.Runs)
+	assert.InEpsilon(t, 200, runs[0].Rows[0].Values[0].Measured, 1e-12)
+	assert.InEpsilon(t, 0.2, f.Runs[0].Rows[0].Values[0].Measured, 1e-12, "those of the file stay as they are")
+	f, err = measuredtest.ReadText(t, table("kind", "kernel", "metric", "gemm_time", "unit", "us", "notes",
+		"m=64 n=128 k=256"))
+	require.NoError(t, err)
+	assert.Contains(t, measured.Fittable(f.Runs)[0].Skip, "to which nothing is fitted")
 }

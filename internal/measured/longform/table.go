@@ -56,26 +56,34 @@ func read(s *datafile.Source, f *measured.File) error {
 	}
 	ids := s.RunIDs(len(s.Table.Rows))
 	var took assumptions
+	seen := map[same]int{}
 	for i := range s.Table.Rows {
 		r := row{Record: s.Table.Record(i), counts: counts, took: &took}
 		run := r.run(cmp.Or(r.Text("id"), ids[i]))
 		if err := r.Err; err != nil {
 			return err
 		}
-		add(f, run)
+		add(f, seen, run)
 	}
 	f.Notes = append(f.Notes, took.notes()...)
 	return nil
 }
 
-// add adds a run, or its row to the run of the rows before if that is the same.
-func add(f *measured.File, run measured.Run) {
-	if n := len(f.Runs); n > 0 && run.Skip == "" && run.Priced == nil {
-		last := &f.Runs[n-1]
-		if last.Skip == "" && last.Priced == nil && last.Scenario == run.Scenario && last.Labels == run.Labels {
-			last.Rows = append(last.Rows, run.Rows...)
+// same tells runs apart: rows with equal setups and labels are of one.
+type same struct {
+	scenario string
+	labels   measured.Labels
+}
+
+// add adds a run, or its row to the run of an earlier row that is the same.
+func add(f *measured.File, seen map[same]int, run measured.Run) {
+	if run.Skip == "" && run.Priced == nil {
+		key := same{run.Scenario, run.Labels}
+		if at, ok := seen[key]; ok {
+			f.Runs[at].Rows = append(f.Runs[at].Rows, run.Rows...)
 			return
 		}
+		seen[key] = len(f.Runs)
 	}
 	f.Runs = append(f.Runs, run)
 }
