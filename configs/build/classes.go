@@ -44,6 +44,14 @@ func (b *Built) TurnsMean() float64 {
 	return 0
 }
 
+// PauseS returns how long the user of a session reads, thinks and writes in all, on average; 0: there are no sessions.
+func (b *Built) PauseS() float64 {
+	if s, ok := b.source.(*sessions.Sessions); ok {
+		return s.PauseS() * s.Turns()
+	}
+	return 0
+}
+
 // noteSessions says which sessions ended before their users meant them to.
 func (b *Built) noteSessions() (notes []string) {
 	s, ok := b.source.(*sessions.Sessions)

@@ -28,6 +28,8 @@ type Load struct {
 	PeakPerS float64 // the highest rate of a day; 0: of other loads
 	Turns    float64 // requests of a session, in the mean; 1: requests stand alone
 	SpanS    float64 // of a day or a trace, as the scenario has it; 0: as long as one likes
+	PauseS   float64 // of a session: the time in which its user reads, thinks and writes
+	SessionS float64 // of a session, answers included, at most about; 0: unknown, or there are none
 
 	process string
 }
@@ -45,6 +47,7 @@ func Of(b *build.Built) (*Load, error) {
 	case w.Sessions != nil:
 		l.Kind = Sessions
 		l.RatePerS /= l.Turns
+		l.PauseS = b.PauseS()
 	case w.Arrivals.Process == "piecewise" || w.Arrivals.Process == "sinusoid":
 		l.Kind = Day
 		if err := l.day(w); err != nil {

@@ -26,7 +26,7 @@ func (l *Load) At(s *configs.Scenario, rate float64, requests int64) {
 		recorded.Repeat = true
 		w.Lengths = &recorded
 	}
-	w.Requests, w.DurationS = requests, 0
+	w.Requests, w.DurationS = max(requests, l.least(rate)), 0
 	if l.Kind == Day {
 		w.Requests, w.DurationS = 0, l.SpanS
 		if period := process.PeriodS; period > 0 { // whole periods, at least so many requests

@@ -54,6 +54,7 @@ func (z *sizer) conclude(finalists []*deployment) error {
 	if len(all) > 1 && !slices.Contains(all[1].rates, 0) {
 		z.out.Lead = leadOf(all[0], all[1])
 	}
+	z.noteLength()
 	if err := z.rows(); err != nil {
 		return err
 	}
@@ -68,6 +69,20 @@ func (z *sizer) conclude(finalists []*deployment) error {
 	z.list()
 	z.out.Simulations = z.runs.Load()
 	return nil
+}
+
+// noteLength says how long runs of sessions are at the rate of the answer.
+func (z *sizer) noteLength() {
+	rate := z.study.Rate.At
+	if rate == 0 {
+		rate = z.grid.low
+		if z.out.Best != nil {
+			rate = max(rate, z.out.Best.CapacityPerS)
+		}
+	}
+	if said := z.load.Lasts(rate); said != "" {
+		z.out.Notes = append(z.out.Notes, said)
+	}
 }
 
 // lastRound finds capacities under every seed, and looks closely at what happens there and at the next rate.

@@ -8,8 +8,9 @@
 //	enumerate.go  the deployments that the budget allows, settings.go what is varied,
 //	              shape.go the replicas they are made of
 //	packing.go    the roofline limit of each, which bounds the search
-//	capacity.go   the highest rate that one sustains; simulate.go one run of it, and
-//	              judge.go whether that meets the SLO
+//	capacity.go   the highest rate that one sustains; simulate.go one run of it,
+//	              judge.go whether that meets the SLO, and
+//	              backlog.go whether the requests under way grow, so that no rate is sustained
 //	conclude.go   the last round under every seed; frontier.go what the plots show
 //	answer.go     the answer for people, as CSV and as a page; table.go its rows,
 //	              figure.go goodput by split, and the frontier

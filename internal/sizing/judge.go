@@ -64,6 +64,7 @@ type judge struct {
 	gaps     bool     // a rule is about ITL
 	started  bool     // a measured request has a first token
 	from     int32    // requests before it are not measured
+	until    sim.Time // nor are those that arrive later, when no session begins any more
 	missMax  int64    // misses of the limits that end the run; negative: none do
 	stops    []int64  // the same by rule
 	began    sim.Time // the first measured request was sent
@@ -104,7 +105,7 @@ func (j *judge) demand(o *objective, requests int64, early bool) {
 
 // First implements sim.Sink.
 func (j *judge) First(r *sim.Request) {
-	if r.ID < j.from {
+	if !j.measures(r) {
 		if j.Stream != nil {
 			j.Stream.First(r)
 		}
@@ -147,6 +148,9 @@ func (j *judge) Accepted(r *sim.Request, _ int32, t sim.Time, n int) {
 	}
 }
 
+// measures reports whether a request counts.
+func (j *judge) measures(r *sim.Request) bool { return r.ID >= j.from && r.Arrival <= j.until }
+
 // records reports whether tokens are recorded now.
 func (j *judge) records() bool {
 	if j.gaps {
@@ -188,7 +192,7 @@ func (j *judge) Gap(in *sim.Instance, r *sim.Request, t sim.Time, c sim.Cause) {
 
 // Done implements sim.Sink.
 func (j *judge) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
-	if r.ID < j.from {
+	if !j.measures(r) {
 		if j.Stream != nil {
 			j.Stream.Done(r, at, o)
 		}

@@ -186,6 +186,8 @@ func (z *sizer) scout() error {
 		return fmt.Errorf("scenario %q: no request is served by %s; see decodesim run", z.base.Name, z.all[0].is.Name)
 	}
 	z.sample = x
+	z.load.Last(x.e2eS)
+	clear(z.simulated) // runs may be longer now
 	if z.grid.at > 0 {
 		z.all = nil // the search says which there are
 		return nil

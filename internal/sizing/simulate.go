@@ -25,6 +25,7 @@ type outcome struct {
 	perfect    float64 // requests/s, of the same requests packed perfectly
 	each       float64 // requests for one of the rate, which may be of sessions
 	speed      float64 // tokens/s of the median request
+	e2eS       float64 // of the mean request
 	ttft, tpot Percentile
 	rules      []metrics.Verdict
 	verdicts   []metrics.Verdict // of the limits as a rule, of the rules, and of waits for a transfer
@@ -92,14 +93,15 @@ func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpos
 	defer b.Close()
 	all := int64(b.Requests)
 	from := z.load.Unmeasured(all)
-	j := &judge{portrait: purpose == portrait, from: int32(from), began: sim.Forever}
+	j := &judge{portrait: purpose == portrait, from: int32(from), until: z.load.Until(all, x.rate), began: sim.Forever}
 	j.Ingress, j.Egress = b.Config.Ingress, b.Config.Egress
 	j.demand(&z.slo, all-from, purpose == verdict)
 	config := b.Config
 	config.Sink, config.TraceEvery = j, 0
 	j.follow(b.Wire().Stream(), &config)
 	config.Cancelled = j.broken
-	c, err := run.Drive(z.ctx, config)
+	k := newBacklog(z.load, all)
+	c, err := run.Drive(z.ctx, config, k.watch)
 	switch {
 	case z.ctx.Err() != nil:
 		return x, z.ctx.Err()
@@ -119,6 +121,7 @@ func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpos
 	x.each = b.Requests / b.SpanS / x.rate
 	x.perfect, _ = d.perfect(&x.work, d.replicas, true)
 	x.carried = x.carried && x.rate*x.each <= x.perfect // more than can be done was done only as long as the run was short
+	x.carried = x.carried && k.sustained(z.load.LongRun(x.rate))
 	return x, nil
 }
 
@@ -135,6 +138,7 @@ func (x *outcome) fill(j *judge, c *sim.Cluster, o *objective) {
 	x.rules = j.Verdicts()[:len(o.rules)]
 	x.carried = x.attainment >= share-1e-12 && !slices.ContainsFunc(x.rules, broken)
 	x.judged(j, o)
+	x.e2eS = j.E2E.MeanS()
 	x.goodput, x.throughput = x.attainment*x.rate, float64(j.Recorded)/span
 	x.ttft = Percentile{j.TTFT.QuantileS(0.5), j.TTFT.QuantileS(share)}
 	if j.TPOT.N() > 0 {

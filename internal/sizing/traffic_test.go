@@ -12,6 +12,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/load"
+	"github.com/decodesim/decodesim/sim"
 )
 
 // bursts is a recording of requests that come thirty at a time, at 6 requests/s in the mean.
@@ -79,4 +80,41 @@ func TestTheBestScenarioReplaysTheTrace(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, answer.Best.CapacityPerS, reread.Workload.Trace.Rate)
 	require.Nil(t, reread.Workload.Arrivals)
+}
+
+// What a deployment sustains of long sessions must not depend on how many requests a study asks for: a run that ends
+// before its sessions are all there offers a fraction of what they come to, and would sustain any rate.
+func TestTheCapacityForSessionsDoesNotDependOnTheLengthOfRuns(t *testing.T) {
+	const agents = `
+model: llama-3.1-8b
+pools: [{gpu: h100-sxm, max_num_seqs: 16}]
+workload:
+  arrivals: {process: poisson, rate: 1}
+  sessions: {turns: {distribution: fixed, mean: 20}, think_time_s: {distribution: exponential, mean: 4}}
+  prompt_tokens: {distribution: fixed, mean: 200}
+  output_tokens: {distribution: fixed, mean: 100}
+  requests: 1000
+`
+	const study = "budget: {gpus: 1}\nrate: {min: 0.1, max: 20}\nslo: {ttft_ms: 500}\nseeds: 1\nrequests: "
+	short, long := size(t, studyOf(t, agents, study+"400\n")), size(t, studyOf(t, agents, study+"40000\n"))
+	require.Equal(t, "sessions/s", short.Unit)
+	require.False(t, short.Best.AtLeast)
+	require.InEpsilon(t, long.Best.CapacityPerS, short.Best.CapacityPerS, 0.15)
+	require.Contains(t, strings.Join(short.Notes, "\n"), "measured until its last session begins")
+
+	// A session takes 76 s of thinking: in the 20 s in which twenty of them begin, hardly one comes to its second turn.
+	require.Greater(t, 6*75*short.Best.CapacityPerS*20, 400., "such a run would be too short")
+}
+
+// A rate at which the backlog grows is not sustained, whatever share of the requests was in time so far.
+func TestABacklogThatGrowsIsNotSustained(t *testing.T) {
+	k := &backlog{marks: [2]int64{1000, 1999}, under: [2]int64{20, 60}, seen: 2}
+	k.at[1] = sim.Time(10 * sim.Second)
+	require.True(t, k.sustained(0), "forty more of a thousand may be chance")
+	k.under[1] = 300
+	require.False(t, k.sustained(0))
+	k.under[1] = 20
+	require.True(t, k.sustained(105))
+	require.False(t, k.sustained(200), "sessions that send half of what they come to are not all there")
+	require.True(t, (*backlog)(nil).sustained(200))
 }

@@ -1,0 +1,68 @@
+package sizing
+
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/internal/load"
+	"github.com/decodesim/decodesim/internal/steady"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// backlog observes the requests under way after half of the arrivals and near their end. A rate is sustained only if
+// they do not grow in between: whatever share of the requests was in time, a longer run would have fewer.
+type backlog struct {
+	marks [2]int64 // arrivals
+	at    [2]sim.Time
+	under [2]int64
+	seen  int
+}
+
+// newBacklog returns the observer of a run of so many requests; nil: its shape decides how many are under way, as that
+// of a trace.
+func newBacklog(l *load.Load, requests int64) *backlog {
+	switch {
+	case requests < 8 || l.Kind == load.Trace || l.Kind == load.Day:
+		return nil
+	case l.Kind == load.Sessions: // the last tenth comes when no session begins any more
+		return &backlog{marks: [2]int64{requests / 2, requests * 9 / 10}}
+	}
+	return &backlog{marks: [2]int64{requests / 2, requests - 1}}
+}
+
+// watch lets k observe a run.
+func (k *backlog) watch(c *sim.Cluster) {
+	if k == nil {
+		return
+	}
+	next := func(arrived int64) int64 {
+		for _, m := range k.marks {
+			if m > arrived {
+				return m
+			}
+		}
+		return math.MaxInt64
+	}
+	c.ObserveArrivals(next, func(c *sim.Cluster, _ int64) {
+		t := c.Totals()
+		if k.seen < len(k.at) {
+			k.at[k.seen], k.under[k.seen] = c.Now(), t.Arrived-t.Ended
+			k.seen++
+		}
+	})
+}
+
+// filledShare is the share of their long-run rate that sessions must send for a run to say anything of that rate.
+const filledShare = 0.9
+
+// sustained reports whether the backlog stays as it is, and whether sessions send as much as they do in the long run,
+// in requests/s: they send less where a deployment is too slow for them, or where a run ends before they are all there.
+func (k *backlog) sustained(longRunPerS float64) bool {
+	if k == nil || k.seen < len(k.at) {
+		return true
+	}
+	d := steady.Drift{Arrived: k.marks[1] - k.marks[0], Growth: k.under[1] - k.under[0]}
+	if d.Drifts() {
+		return false
+	}
+	return float64(d.Arrived) >= filledShare*longRunPerS*k.at[1].Sub(k.at[0]).Seconds()
+}
