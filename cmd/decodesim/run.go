@@ -115,6 +115,11 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		return err
 	}
 	defer b.Close()
+	if f.headroom == headroomOn {
+		if err := headroom.Check(b); err != nil {
+			return fmt.Errorf("--headroom on: %w", err)
+		}
+	}
 	o := run.Options{Sample: chosen != nil, Cores: runtime.GOMAXPROCS(0)}
 	var dir *report.Dir
 	if f.out != "" {

@@ -264,3 +264,26 @@ workload:
 	assert.Regexp(
 		t, `warning: (62|61) of 100 requests wait in vain for a replica or for room: the SLO and all latencies leave them out`, out)
 }
+
+// TestHeadroomIsSaidUnlessItIsOff, in the table and in the summary, and asking for one that there is not is refused
+// before the run.
+func TestHeadroomIsSaidUnlessItIsOff(t *testing.T) {
+	inDir(t, small)
+	for flag, want := range map[string]bool{"auto": true, "on": true, "off": false} {
+		status, table, errOut := try("run", "chat.yaml", "--headroom", flag)
+		require.Equal(t, exitOK, status, errOut)
+		require.Equal(t, want, strings.Contains(table, "\nheadroom     sustains "), flag)
+		_, summary, _ := try("run", "chat.yaml", "--headroom", flag, "--json")
+		require.Equal(t, want, strings.Contains(summary, `"headroom": {`), flag)
+	}
+	for _, c := range []struct{ scenario, flag, want string }{
+		{small, "maybe", `--headroom "maybe" is unknown; valid values: auto, on, off`},
+		{strings.Replace(small, "slo:", "#slo:", 1), "on",
+			"--headroom on: headroom needs an SLO; expected slo in the scenario"},
+	} {
+		inDir(t, c.scenario)
+		status, _, errOut := try("run", "chat.yaml", "--headroom", c.flag)
+		require.Equal(t, exitBadInput, status)
+		require.Equal(t, "decodesim: "+c.want+"\n", errOut)
+	}
+}

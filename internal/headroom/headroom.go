@@ -30,7 +30,7 @@ const (
 // run whole is short.
 func Worthwhile(b *build.Built) bool {
 	s := b.Scenario
-	if !judged(s) || len(s.Autoscale)+len(s.Failures)+len(s.RandomFailures)+len(s.Drain) > 0 || s.RoleSwitch != nil {
+	if Check(b) != nil || len(s.Autoscale)+len(s.Failures)+len(s.RandomFailures)+len(s.Drain) > 0 || s.RoleSwitch != nil {
 		return false
 	}
 	l, err := load.Of(b)
@@ -45,12 +45,21 @@ func judged(s *configs.Scenario) bool {
 	})
 }
 
+// Check says why a scenario has no headroom; nil: it has one.
+func Check(b *build.Built) error {
+	if !judged(b.Scenario) {
+		return errors.New("headroom needs an SLO; expected slo in the scenario")
+	}
+	_, err := load.Of(b)
+	return err
+}
+
 // Of returns the headroom of a scenario, a run of which has the given results. A load that this run sustained is
 // sustained, and one that it did not is not, whatever short runs say. progress, unless it is nil, is called with the
 // number of short runs so far.
 func Of(ctx context.Context, b *build.Built, r *run.Result, progress func(runs int)) (*metrics.Headroom, error) {
-	if !judged(b.Scenario) {
-		return nil, errors.New("headroom needs an SLO; expected slo in the scenario")
+	if err := Check(b); err != nil {
+		return nil, err
 	}
 	l, err := load.Of(b)
 	if err != nil {

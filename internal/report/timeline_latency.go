@@ -28,10 +28,27 @@ func windowRows(o *metrics.OverTime, unitS float64) []row {
 			return &x.ITL
 		}),
 	}
+	if within, below := attainmentRow(o, unitS); below {
+		rows = append(rows, within)
+	}
 	if fired(o) > 0 {
 		rows = append(rows, alertRow(o, unitS))
 	}
 	return rows
+}
+
+// attainmentRow is the share of the requests within their limits; false: all of them were, all the time.
+func attainmentRow(o *metrics.OverTime, unitS float64) (r row, below bool) {
+	like := rowLine{name: "requests within their limits, by window", shade: plot.Green, tint: plot.GreenTint}
+	lines := steps(o, unitS, like,
+		func(x *metrics.WindowResult) (float64, bool) {
+			if x.Attainment == nil {
+				return 0, false
+			}
+			below = below || *x.Attainment < 1
+			return *x.Attainment, true
+		})
+	return shareRow(lines...), below
 }
 
 // wideRange is the ratio of the extremes of latencies from which on their axis is logarithmic.

@@ -185,14 +185,15 @@ func (w *Windows) judge(scratch *Hist, k, i, j int) (Verdict, bool) {
 	return r.Judge(r.Value(scratch, missing)), scratch.N()+missing > 0
 }
 
-// brokenSpans returns when the SLO was broken. A window in which nothing could be judged neither breaks nor mends it.
+// brokenSpans returns when the SLO was broken. A window in which nothing could be judged neither breaks nor mends it
+// while requests wait; when none does, nothing is broken any more.
 func brokenSpans(windows []WindowResult) []Span {
 	spans, open := []Span{}, false
 	for i := range windows {
 		x := &windows[i]
 		switch {
-		case x.Met == nil:
-		case *x.Met:
+		case x.Met == nil && x.Waiting > 0:
+		case x.Met == nil || *x.Met:
 			open = false
 		case open:
 			spans[len(spans)-1].ToS = x.ToS

@@ -137,7 +137,7 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 		add("only %d measured request%s: no more than %d of them are at or above p99", n, plural(n), n-(99*n+99)/100+1)
 	}
 	if w := f.Windows; w != nil && w.width > w.Width {
-		add("windows of %g s became windows of %g s: a run has at most %d of them", w.Width.Seconds(), w.width.Seconds(),
+		add("windows of %.9g s became windows of %.9g s: a run has at most %d of them", w.Width.Seconds(), w.width.Seconds(),
 			windowsMax)
 	}
 	if f.Recorded == 0 {

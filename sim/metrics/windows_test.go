@@ -168,6 +168,19 @@ func burstOf(m *Recorder) {
 	}
 }
 
+// TestNothingIsBrokenWhileNobodyWaits: windows without anything to judge go on with a break while requests wait.
+func TestNothingIsBrokenWhileNobodyWaits(t *testing.T) {
+	m := &Recorder{}
+	m.Windows = NewWindows(WindowArguments{Width: 10 * sim.Second, Rules: Rules{rule(RuleTTFT, Max, sim.Second)}})
+	answered(m, 1, 5)
+	answered(m, 6, 35) // nothing between 10 s and 30 s, and it waits
+	answered(m, 61, 65)
+	o := m.Windows.Results(sim.Time(70 * sim.Second))
+	assert.Equal(t, []Span{{0, 40}, {60, 70}}, o.Broken)
+	at := func(s float64) *float64 { return &s }
+	assert.Equal(t, []Firing{{10, at(50)}, {70, nil}}, o.Alerts[0].Fired)
+}
+
 func TestABurstBreaksTheSLOUntilItsBacklogIsGone(t *testing.T) {
 	slow := rule(RuleTTFT, 90, sim.Second)
 	m := &Recorder{}
