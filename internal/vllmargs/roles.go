@@ -30,16 +30,9 @@ func (d *draft) disaggregated(g *given) error {
 
 // transferred reads the role of one of vLLM's servers; the connector that moves the cache is the user's.
 func (d *draft) transferred(g *given) error {
-	parts := map[string]any{}
-	switch {
-	case len(g.path) > 0:
-		parts[strings.Join(g.path, ".")] = g.value()
-	case unknownVariable(g.value()) == "":
-		var err error
-		parts, err = g.object()
-		if err != nil {
-			return err
-		}
+	parts, err := g.parts()
+	if err != nil {
+		return err
 	}
 	said := fmt.Sprint(parts["kv_role"])
 	role := map[string]string{"kv_producer": configs.RolePrefill, "kv_consumer": configs.RoleDecode}[said]

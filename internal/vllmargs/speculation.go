@@ -63,16 +63,9 @@ var draftedKeys = map[string]string{
 
 // draftedPart reads the object of such a flag, or a part of it behind a dot.
 func draftedPart(d *draft, g *given) error {
-	parts := map[string]any{}
-	switch {
-	case len(g.path) > 0:
-		parts[strings.Join(g.path, ".")] = g.value()
-	case unknownVariable(g.value()) == "":
-		var err error
-		parts, err = g.object()
-		if err != nil {
-			return err
-		}
+	parts, err := g.parts()
+	if err != nil {
+		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(parts)) {
 		if what, ok := draftedKeys[strings.ReplaceAll(key, "-", "_")]; ok {

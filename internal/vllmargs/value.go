@@ -77,6 +77,18 @@ func (g *given) object() (map[string]any, error) {
 	return o, nil
 }
 
+// parts returns what a flag says of an object: all of it, or what stands behind a dot; nothing of a variable without a
+// value.
+func (g *given) parts() (map[string]any, error) {
+	switch {
+	case len(g.path) > 0:
+		return map[string]any{strings.Join(g.path, "."): g.value()}, nil
+	case unknownVariable(g.value()) != "":
+		return nil, nil
+	}
+	return g.object()
+}
+
 // The readers of values that become a key of the pool as they are.
 
 func count(key string, high int64) reader {
