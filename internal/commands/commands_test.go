@@ -57,7 +57,11 @@ func scenario(seed uint64) string {
 		d.say("weights: fp8")
 	}
 	if d.IntN(3) == 0 {
-		d.say("kv_cache: fp8")
+		formats := map[string][]string{"sglang": {"fp8", "bf16", "nvfp4"}, "tensorrt-llm": {"fp8", "nvfp4"}}[engine]
+		if formats == nil {
+			formats = []string{"fp8", "bf16", "nvfp4", "int8", "int4"}
+		}
+		d.say("kv_cache: %s", pick(d, formats...))
 	}
 	d.say("pools:\n  - name: serve\n    gpu: b200-sxm\n    engine: %s", engine)
 	tensor := pick(d, 1, 2, 4)
@@ -99,6 +103,7 @@ func (d *drawn) limits(engine string) {
 		d.maybe("swap_space: %d", 1+d.IntN(20))
 		d.maybe("preemption_mode: swap")
 	case "sglang":
+		d.maybe("enforce_eager: true")
 		d.maybe("async_scheduling: %t", d.IntN(2) == 0)
 		d.maybe("schedule_policy: %s", pick(d, "dfs-weight", "priority"))
 		d.maybe("schedule_conservativeness: %.2g", 0.3+d.Float64())

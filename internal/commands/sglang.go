@@ -9,9 +9,7 @@ func (w *writer) sglang() {
 	w.say("python", "-m", "sglang.launch_server", "--model-path", w.checkpoint)
 	number(w, "--tp-size", gpus, 1)
 	number(w, "--pp-size", p.PipelineParallel, 1)
-	if p.DataParallel > 1 {
-		w.say("--dp-size", decimal(p.DataParallel), "--enable-dp-attention")
-	}
+	number(w, "--attn-dp-size", p.DataParallel, 1)
 	if p.ExpertParallel {
 		w.say("--ep-size", decimal(gpus))
 	}
@@ -29,8 +27,10 @@ func (w *writer) sglang() {
 	w.switched(p.EnableMixedChunk, "--enable-mixed-chunk")
 	w.switched(!p.EnablePrefixCaching, "--disable-radix-cache")
 	w.switched(!p.AsyncScheduling, "--disable-overlap-schedule")
-	w.switched(p.EnforceEager, "--disable-cuda-graph")
-	w.captures("--cuda-graph-bs")
+	if p.EnforceEager {
+		w.say("--cuda-graph-backend-decode", "disabled", "--cuda-graph-backend-prefill", "disabled")
+	}
+	w.captures("--cuda-graph-bs-decode")
 	w.hiCache()
 	number(w, "--stream-interval", w.interval(), 0)
 	w.sglangSpeculation()

@@ -52,6 +52,9 @@ func (w *writer) vllmSpeculation() string {
 		method = "draft_model"
 	case hardware.DraftEAGLE:
 		method = "eagle3"
+	case hardware.DraftMedusa:
+		w.cannot("speculation medusa: vLLM has no such method any more")
+		return ""
 	}
 	config, _ := json.Marshal(struct {
 		Method string `json:"method"`

@@ -19,7 +19,8 @@ func (w *writer) vllm(v0 bool) {
 	number(w, "--data-parallel-size", p.DataParallel, 1)
 	w.switched(p.ExpertParallel, "--enable-expert-parallel")
 	w.text("--quantization", w.weights(true))
-	w.text("--kv-cache-dtype", w.cache(map[string]string{"fp8": "fp8", "bf16": "bfloat16", "nvfp4": "nvfp4"}))
+	w.text("--kv-cache-dtype", w.cache(map[string]string{"fp8": "fp8", "bf16": "bfloat16", "nvfp4": "nvfp4",
+		"int8": "int8_per_token_head", "int4": "int4_per_token_head"}))
 	number(w, "--max-model-len", p.MaxModelLen, 0)
 	number(w, "--max-num-seqs", p.MaxNumSeqs, 0)
 	number(w, "--max-num-batched-tokens", p.MaxNumBatchedTokens, 0)

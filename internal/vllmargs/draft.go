@@ -20,7 +20,7 @@ type draft struct {
 	router                        setting
 	pool                          []setting // limits of the engine
 	tensor, pipeline              size
-	data, experts                 size
+	data, attention, experts      size
 	rankSwitch, expertSwitchGiven *given // attention data parallelism; whole experts on each GPU
 	tokenBudget                   *given // of the KV cache, in tokens
 	role, stream                  setting

@@ -85,6 +85,8 @@ func TestFlagsBecomeKeys(t *testing.T) {
 			"deepseek-r1 |tensor_parallel: 2|data_parallel: 4|expert_parallel: true|sglang"},
 		{"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 4 --enable-dp-attention --max-running-requests 512",
 			"deepseek-r1 |tensor_parallel: 2|data_parallel: 4|sglang|max_running_requests: 128"},
+		{"sglang serve --model deepseek-ai/DeepSeek-R1 --tp 8 --attn-dp-size 4 --dp 2 --cuda-graph-backend-decode disabled",
+			"deepseek-r1 |replicas: 2|tensor_parallel: 2|data_parallel: 4|sglang|disable_cuda_graph: true"},
 		{"sglang serve --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 2 --load-balance-method round_robin",
 			"deepseek-r1 |replicas: 2|tensor_parallel: 8|sglang|router: round-robin"},
 		{"sglang serve --model qwen3-8b --mem-fraction 0.8 --chunked-prefill-size -1 --max-prefill-tokens 4096 " +

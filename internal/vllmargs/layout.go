@@ -14,6 +14,15 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 	tensor, ranks, replicas := d.tensor.orOne(), 1, 1
 	tensorBy, dataBy := by(d.tensor.by), by(d.data.by)
 	switch n := d.data.orOne(); {
+	case d.attention.n > 1: // SGLang from 0.5.23 on: the ranks share the GPUs that --tp counts, and --dp counts replicas
+		ranks = d.attention.n
+		if tensor%ranks != 0 {
+			return nil, fmt.Errorf("%s: expected a number of ranks that divides tensor parallelism, %d", d.attention.by.text(),
+				tensor)
+		}
+		replicas, tensor = n, tensor/ranks
+		tensorBy += " over " + by(d.attention.by)
+		dataBy = by(d.attention.by)
 	case d.engine == tensorRTLLM && d.rankSwitch != nil: // all GPUs are ranks of attention
 		ranks, tensor = tensor, 1
 		tensorBy, dataBy = by(d.rankSwitch), by(d.rankSwitch)+", "+by(d.tensor.by)
@@ -39,7 +48,7 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 			all = append(all, setting{key: key, value: strconv.Itoa(n), by: by})
 		}
 	}
-	add("replicas", replicas, dataBy)
+	add("replicas", replicas, by(d.data.by))
 	add("tensor_parallel", tensor, tensorBy)
 	add("pipeline_parallel", d.pipeline.orOne(), by(d.pipeline.by))
 	add("data_parallel", ranks, dataBy)

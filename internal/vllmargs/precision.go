@@ -91,8 +91,7 @@ func (d *draft) computed(g *given) error {
 func (d *draft) cached(g *given) error {
 	formats := []struct{ names, format string }{
 		{"auto", ""}, {"fp8 fp8_e4m3 fp8_e5m2 fp8_inc fp8_ds_mla", "fp8"}, {"bfloat16 bf16 float16 half fp16", "bf16"},
-		{"int8", "int8"},
-		{"nvfp4 fp4_e2m1", "nvfp4"},
+		{"int8 int8_per_token_head", "int8"}, {"int4_per_token_head", "int4"}, {"nvfp4 fp4_e2m1", "nvfp4"},
 	}
 	var names []string
 	for _, f := range formats {

@@ -28,6 +28,7 @@ func sglangFlags() table {
 		row("--tensor-parallel-size --tp-size --tp", one, parallel(func(d *draft) *size { return &d.tensor })),
 		row("--pipeline-parallel-size --pp-size --pp", one, parallel(func(d *draft) *size { return &d.pipeline })),
 		row("--data-parallel-size --dp-size --dp", one, parallel(func(d *draft) *size { return &d.data })),
+		row("--attn-dp-size --attention-data-parallel-size", one, parallel(func(d *draft) *size { return &d.attention })),
 		row("--expert-parallel-size --ep-size --ep", one, parallel(func(d *draft) *size { return &d.experts })),
 		row("--enable-ep-moe", nothing, (*draft).expertSwitch),
 		row("--enable-deepep-moe", nothing, (*draft).expertSwitch),
@@ -44,8 +45,18 @@ func sglangFlags() table {
 		row("--dtype", one, (*draft).computed),
 		row("--kv-cache-dtype", one, (*draft).cached),
 		row("--disable-cuda-graph", nothing, truth("disable_cuda_graph", false)),
-		row("--cuda-graph-max-bs", one, captureMax),
-		row("--cuda-graph-bs", several, captureSizes),
+		row("--cuda-graph-max-bs-decode --cuda-graph-max-bs", one, captureMax),
+		row("--cuda-graph-bs-decode --cuda-graph-bs", several, captureSizes),
+		row("--cuda-graph-backend-decode", one, func(d *draft, g *given) error {
+			if g.value() == "disabled" {
+				d.set("disable_cuda_graph", "true", g)
+			} else {
+				d.idle(g, kernels)
+			}
+			return nil
+		}),
+		row("--cuda-graph-max-bs-prefill --cuda-graph-backend-prefill", one, idle(kernels)),
+		row("--cuda-graph-bs-prefill", several, idle(kernels)),
 	}, sglangUnmodelled())
 }
 
