@@ -50,8 +50,10 @@ func Run(ctx context.Context, scenario string, options ...Option) (*Summary, err
 	if err != nil {
 		return nil, err
 	}
+	b, r, err := run.Precisely(ctx, b, func(b *build.Built) (*run.Result, error) {
+		return run.Simulate(ctx, b, run.Options{})
+	})
 	defer b.Close()
-	r, err := run.Simulate(ctx, b, run.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type Workload struct {
 	Requests     int64          `yaml:"requests,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"sent in all, turns of sessions included; null: the number of recorded lengths, or no limit"`
 	DurationS    float64        `yaml:"duration_s,omitempty" bound:"(0,horizon]" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
 	WarmupS      float64        `yaml:"warmup_s" bound:"[0,horizon]" doc:"seconds whose requests are served but not measured"`
+	Precision    float64        `yaml:"precision,omitempty" bound:"[0.001,0.5]" doc:"share of every headline number that half of its 95 % interval is to be at most, for which a run is lengthened; null: it has the given length"`
 	TimeoutS     float64        `yaml:"timeout_s,omitempty" bound:"(0,horizon]" doc:"seconds after which a client cancels; null: never"`
 	Cancel       Cancel         `yaml:"cancel" about:"clients that disconnect although they get what they asked for"`
 }

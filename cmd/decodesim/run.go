@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,8 @@ type runFlags struct {
 	seed uint64
 	view []string
 
-	headroom string
+	headroom  string
+	precision string
 
 	trace  string
 	window string
@@ -62,6 +64,13 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 				return fmt.Errorf("--headroom %q is unknown; valid values: auto, on, off", f.headroom)
 			}
 			options := configs.Options{Set: f.set, Env: os.Environ()}
+			if f.precision != "" {
+				set, err := precisionSet(f.precision)
+				if err != nil {
+					return err
+				}
+				options.Set = append(options.Set, set)
+			}
 			if c.Flags().Changed("seed") {
 				options.Seed = &f.seed
 			}
@@ -76,6 +85,8 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 	flags.StringSliceVar(&f.view, "view", nil,
 		"`TOOLS` in whose terms to print the run instead, repeatable or with commas: "+
 			strings.Join(views.Names(), " ")+"; with --out, also their result files")
+	flags.StringVar(&f.precision, "precision", "",
+		"lengthen the run until half of every headline number's 95% interval is within `SHARE` of it, such as 2%")
 	flags.StringVar(&f.headroom, "headroom", headroomAuto, "how much more load is sustained within the SLO: "+
 		"`on`, off, or auto: where short runs can say it")
 	flags.StringVar(&f.trace, "trace", "",
@@ -89,6 +100,7 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("headroom",
 		cobra.FixedCompletions([]string{headroomAuto, headroomOn, headroomOff}, cobra.ShellCompDirectiveNoFileComp)))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
+	cobra.CheckErr(c.RegisterFlagCompletionFunc("precision", cobra.NoFileCompletions))
 	return c
 }
 
@@ -114,11 +126,14 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer func() { _ = b.Close() }() // a longer run may have taken its place
 	if f.headroom == headroomOn {
 		if err := headroom.Check(b); err != nil {
 			return fmt.Errorf("--headroom on: %w", err)
 		}
+	}
+	if f.trace != "" && s.Workload.Precision > 0 {
+		return errors.New("--trace shows one run, and a precision takes several; expected only one of them")
 	}
 	o := run.Options{Sample: chosen != nil, Cores: runtime.GOMAXPROCS(0)}
 	var dir *report.Dir
@@ -138,7 +153,10 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		defer trace.Abandon()
 		o.Observers = []run.Observer{trace}
 	}
-	r, err := simulate(ctx, b, errOut, o)
+	r := &results.Result{}
+	b, r.Result, err = run.Precisely(ctx, b, func(b *build.Built) (*run.Result, error) {
+		return simulate(ctx, b, errOut, o)
+	})
 	if err != nil {
 		return err
 	}
@@ -181,13 +199,13 @@ func findHeadroom(ctx context.Context, b *build.Built, errOut io.Writer, r *resu
 }
 
 // simulate runs b once.
-func simulate(ctx context.Context, b *build.Built, errOut io.Writer, o run.Options) (*results.Result, error) {
+func simulate(ctx context.Context, b *build.Built, errOut io.Writer, o run.Options) (*run.Result, error) {
 	line := progressOn(errOut)
 	o.Version = programVersion()
 	o.Progress = requestsDone(line, b.Requests)
 	r, err := run.Simulate(ctx, b, o)
 	line.Clear()
-	return &results.Result{Result: r}, err
+	return r, err
 }
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
@@ -207,4 +225,18 @@ func outNamed(c *cobra.Command) error {
 		return errors.New("--out is empty; expected a directory")
 	}
 	return nil
+}
+
+// precisionSet returns what --precision sets: a share, or a percentage.
+func precisionSet(text string) (set string, err error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		x /= 100
+	}
+	if err != nil || !(x >= 0.001 && x <= 0.5) {
+		return "", fmt.Errorf("--precision %q is no share of a number; expected one from 0.1%% to 50%%, such as 2%% or 0.02",
+			text)
+	}
+	return fmt.Sprintf("workload.precision=%g", x), nil
 }

@@ -79,6 +79,10 @@ func shortChanges(changes, with []string) string {
 // load reads the scenario of v under a seed; nil: its own.
 func (v *variant) load(seed *uint64) (*configs.Scenario, error) {
 	s, err := configs.Load(v.source, configs.Options{Set: v.set, Env: v.env, Seed: seed, Engine: v.engine})
+	if err == nil && s.Workload.Precision > 0 {
+		err = s.Errorf("workload.precision", "%g lengthens each run by itself, and a comparison sends the same requests "+
+			"through each; expected null", s.Workload.Precision)
+	}
 	return s, v.named(err)
 }
 

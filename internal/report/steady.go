@@ -83,4 +83,8 @@ func warmup(t *text.Page, s *metrics.Summary) {
 		said = fmt.Sprintf("none is seen (%s)", x.Method)
 	}
 	t.Item("warm-up", said)
+	if x.PrecisionAsked > 0 && x.Precision != nil {
+		t.Item("precision", fmt.Sprintf("± %s, of %s; ± %s was asked for", text.Percent(*x.Precision), x.PrecisionOf,
+			text.Percent(x.PrecisionAsked)))
+	}
 }

@@ -279,6 +279,9 @@ func sendable(s *configs.Scenario) error {
 		return fmt.Errorf(
 			"scenario %q has a closed loop, whose rate is a result, and a study varies the rate; expected "+
 				"workload.arrivals, such as {process: poisson, rate: 8}, or workload.trace", s.Name)
+	case w.Precision > 0:
+		return s.Errorf("workload.precision", "%g lengthens a run by itself, and runs of a study are as long as it says; "+
+			"expected null", w.Precision)
 	case w.TimeoutS > 0 || w.Cancel.Probability > 0:
 		return fmt.Errorf(
 			"scenario %q has clients that cancel, which relieves a deployment that is too slow; expected workload.timeout_s "+

@@ -97,3 +97,33 @@ func (w *window) attainment(measured float64) *metrics.Range {
 	}
 	return &metrics.Range{Low: max(0, measured-half), High: min(1, measured+half)}
 }
+
+// widest returns half of the widest interval of a mean, p50, p95 or p99 as a share of it, and whose it is; nil: one has
+// no upper end, or nothing was measured.
+func widest(s *metrics.Steady, m *metrics.Recorder) (share *float64, of string) {
+	most := 0.0
+	for _, l := range []struct {
+		name     string
+		i        *metrics.Intervals
+		measured metrics.Quantiles
+	}{{"TTFT", s.TTFT, m.TTFT.Quantiles()}, {"ITL", s.ITL, m.ITL.Quantiles()}, {"TPOT", s.TPOT, m.TPOT.Quantiles()},
+		{"E2E", s.E2E, m.E2E.Quantiles()}} {
+		if l.i == nil {
+			continue
+		}
+		for _, q := range []struct {
+			name  string
+			r     metrics.Range
+			value float64
+		}{{"mean", l.i.Mean, l.measured.Mean}, {"p50", l.i.P50, l.measured.P50}, {"p95", l.i.P95, l.measured.P95},
+			{"p99", l.i.P99, l.measured.P99}} {
+			if half := (q.r.High - q.r.Low) / 2; q.value > 0 && half/q.value > most {
+				most, of = half/q.value, l.name+" "+q.name
+			}
+		}
+	}
+	if of == "" || math.IsInf(most, 0) {
+		return nil, of
+	}
+	return &most, of
+}

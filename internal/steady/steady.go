@@ -75,6 +75,7 @@ func Of(m *metrics.Recorder, r Run) *metrics.Steady {
 	if judged := m.Recorded + m.Unserved; judged > 0 && m.SLO != (metrics.Limits{}) {
 		s.Attainment = w.attainment(float64(m.Attained) / float64(judged))
 	}
+	s.Precision, s.PrecisionOf = widest(s, m)
 	return s
 }
 

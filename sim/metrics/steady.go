@@ -24,6 +24,12 @@ type Steady struct {
 	LongRunPerS    float64 `json:"long_run_per_s"`   // requests/s, as the workload says; 0: it is a result
 	Halves         []Half  `json:"halves,omitempty"` // of what is after the warm-up
 
+	// Precision is half of the widest interval of a headline number, as a share of it: of a mean, p50, p95 or p99.
+	// Absent: one has no upper end, or there are no intervals.
+	Precision      *float64 `json:"precision,omitempty"`
+	PrecisionOf    string   `json:"precision_of,omitempty"`    // that number, such as TTFT p99
+	PrecisionAsked float64  `json:"precision_asked,omitempty"` // by workload.precision
+
 	TTFT       *Intervals `json:"ttft_s,omitempty"` // absent: nothing was measured, or too little
 	ITL        *Intervals `json:"itl_s,omitempty"`
 	ITLChunk   *Intervals `json:"itl_chunk_s,omitempty"` // in place of itl_s, where clients receive some tokens together
