@@ -11,9 +11,11 @@
 // The packages below it read files. They recognise one by its columns or keys, never by its name:
 //
 //	formats      the door: which format a file has, and what the user may have meant if none
+//	longform     a table of one measured value a row: decodesim/measurements/v1
 //	points       a user's own table of measured points
 //	benchtools   result files of benchmark tools
 //	groundtruth  tables of published measurements
+//	logs         the authors' tables of engine steps, kernels and newer servers
 //	setup        the scenario of a run as its data describe it: deployment, load, token counts
 //	datafile     CSV and JSON by column and key, with the place of every error
 //	names        models, GPUs and engines as the catalogs call them

@@ -101,8 +101,11 @@ func kindErrors(t *text.Page, v *Validation) {
 			if sources != (k.Source != "") || k.Errors.N == 0 {
 				continue
 			}
-			e := &k.Errors
-			table = append(table, []string{cmp.Or(k.Source, strings.ReplaceAll(k.Kind, "_", " ")) + ": " + MetricName(k.Metric),
+			e, name := &k.Errors, strings.ReplaceAll(k.Kind, "_", " ")
+			if sources {
+				name = k.Source + ", " + name
+			}
+			table = append(table, []string{name + ": " + MetricName(k.Metric),
 				fmt.Sprint(e.N), fmt.Sprint(k.Deployments), fmt.Sprint(e.Skipped), text.UnsignedPercent(e.MedianPct),
 				text.UnsignedPercent(e.P90Pct), text.SignedPercent(e.BiasPct)})
 		}

@@ -4,7 +4,7 @@
 //
 //	main.go      flags; files.go: what it reads and writes
 //	collect.go   everything that the page says of a fit; expected.go: what the program says of it
-//	score.go     tables of logs scored with what is built in; logs/: those tables
+//	score.go     published figures and logs, which are compared and not fitted to
 //	anchors.go   published speeds; prompts.go: single prompts on idle servers; occupied.go: how full servers are
 //	catalog/     one fit for all engines and GPUs, and its errors on data kept away from it
 //	page/        the page as Markdown, and its figures
@@ -46,7 +46,6 @@ type settings struct {
 	unfitted []string // files that are predicted for the page alone
 	catalog  string   // directory of efficiency files to rewrite; empty: none
 	report   string   // the page; empty: none
-	score    []string // tables of logs to score with what is built in, in place of all else
 	figures  []string // published figures that the page compares with predictions, in one file
 	logs     []string // tables of steps, kernels, collectives and servers, the same
 	expected string   // the file of errors that the program says are to be expected; empty: none
@@ -68,8 +67,6 @@ func (s *settings) parse(args []string) error {
 		repeatable(&s.unfitted))
 	flags.StringVar(&s.catalog, "catalog", "", "rewrite the efficiency files of this `DIR`")
 	flags.StringVar(&s.report, "report", "", "write the page to this Markdown `FILE`, with figures beside it")
-	flags.Func("score", "print how far what is built in is off the logs of this `FILE`, and do nothing else; repeatable",
-		repeatable(&s.score))
 	flags.Func("published", "compare the published figures of this `FILE` with predictions on the page",
 		func(path string) error {
 			if len(s.figures) > 0 {
@@ -95,8 +92,6 @@ func (s *settings) check(more []string) error {
 	switch dir := filepath.Dir(s.report); {
 	case len(more) > 0:
 		return fmt.Errorf("%q is one argument too many; expected only flags", more[0])
-	case len(s.score) > 0 && len(s.data) == 0:
-		return nil
 	case len(s.data) == 0:
 		return errors.New("missing --data: a file of measurements")
 	case s.catalog == "" && s.report == "":
@@ -120,9 +115,6 @@ func run(ctx context.Context, out, progress io.Writer, args []string) error {
 	var s settings
 	if err := s.parse(args); err != nil {
 		return err
-	}
-	if len(s.score) > 0 {
-		return score(ctx, out, s.score)
 	}
 	files, err := read(s.data)
 	if err != nil {

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/validation"
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
-	"github.com/decodesim/decodesim/tools/accuracy/logs"
 	"github.com/decodesim/decodesim/tools/accuracy/page"
 )
 
@@ -16,19 +13,13 @@ import (
 type scoredFiles struct{ published, logs []*measured.File }
 
 // readScored reads them.
-func readScored(published, logFiles []string) (s scoredFiles, err error) {
+func readScored(published, logs []string) (s scoredFiles, err error) {
 	s.published, err = read(published)
 	if err != nil {
 		return s, err
 	}
-	for _, path := range logFiles {
-		f, err := logs.Read(path)
-		if err != nil {
-			return s, err
-		}
-		s.logs = append(s.logs, f)
-	}
-	return s, nil
+	s.logs, err = read(logs)
+	return s, err
 }
 
 // predict scores them under the fit for the page.
@@ -52,23 +43,4 @@ func (s *scoredFiles) predict(ctx context.Context, sets catalog.Sets, a *page.Ac
 	}
 	a.Logs, err = scored(s.logs)
 	return err
-}
-
-// score prints how far what is built in is off tables of logs: what a change of the model is tried on between two fits.
-func score(ctx context.Context, out io.Writer, paths []string) error {
-	for _, path := range paths {
-		f, err := logs.Read(path)
-		if err != nil {
-			return err
-		}
-		predictions, err := validation.Predict(ctx, f.Runs, nil, nil)
-		if err != nil {
-			return err
-		}
-		if err := validation.WriteTable(out, validation.Score(f, predictions), false); err != nil {
-			return err
-		}
-		fmt.Fprintln(out)
-	}
-	return nil
 }

@@ -82,7 +82,7 @@ func (s *Source) RunIDs(runs int) []string {
 // Schema is one kind of file.
 type Schema struct {
 	Name    string
-	About   string             // what it holds, for the error that lists them
+	About   string             // what it holds, for the error that lists them; empty: it is not listed
 	Columns []string           // of a CSV file, each required, where a|b is either; nil: no table
 	Is      func(*Source) bool // nil: a CSV file with the columns
 	Read    func(*Source, *measured.File) error

@@ -11,6 +11,7 @@ import (
 	"github.com/decodesim/decodesim/internal/measured/benchtools"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/internal/measured/groundtruth"
+	"github.com/decodesim/decodesim/internal/measured/logs"
 	"github.com/decodesim/decodesim/internal/measured/longform"
 	"github.com/decodesim/decodesim/internal/measured/points"
 )
@@ -18,7 +19,7 @@ import (
 // Schemas are all kinds of file, the most particular first.
 func Schemas() []datafile.Schema {
 	own := []datafile.Schema{longform.Schema(), points.Points()}
-	return slices.Concat(groundtruth.Schemas(), benchtools.Schemas(), own)
+	return slices.Concat(groundtruth.Schemas(), logs.Schemas(), benchtools.Schemas(), own)
 }
 
 // unrecognised says what keeps a file from being read. Where a table has at least half of the columns of a kind, or
@@ -88,7 +89,9 @@ func misspelt(t *datafile.Table, s *datafile.Schema, column string) (got, want s
 func known() string {
 	var all []string
 	for _, s := range Schemas() {
-		all = append(all, s.About)
+		if s.About != "" {
+			all = append(all, s.About)
+		}
 	}
 	return strings.Join(all, "; ")
 }

@@ -42,11 +42,11 @@ func certain(text string) string { return strings.TrimSuffix(text, "?") }
 
 // deployment reads a row's, or says why it is not modelled.
 func (r *row) deployment(l *measured.Labels) (d replica, skip string) {
-	d.Model, skip = names.PublishedName(cmp.Or(r.Text("model"), "that is not stated"))
+	d.Model, skip = r.model()
 	if skip != "" {
 		return d, skip
 	}
-	d.GPU, skip = names.PublishedGPU(r.Text("gpu"))
+	d.GPU, skip = r.gpu()
 	if skip != "" {
 		return d, skip
 	}
@@ -61,12 +61,37 @@ func (r *row) deployment(l *measured.Labels) (d replica, skip string) {
 			return d, skip
 		}
 	}
-	l.Precision = names.PrecisionOf(d.Model, certain(r.Text("weights")))
+	l.Precision = names.PrecisionOf(d.Model, r.weights())
 	l.Parallel = names.LayoutOf(d.TensorParallel, d.DataParallel, d.ExpertParallel)
 	if d.pipeline > 1 {
 		l.Parallel += fmt.Sprintf("-pp%d", d.pipeline)
 	}
 	return d, ""
+}
+
+// model returns a name of the catalog, or the path of a config.json.
+func (r *row) model() (name, skip string) {
+	switch written := r.Text("model"); {
+	case written == "" || written == "?":
+		return "", "the model is not stated"
+	case strings.HasSuffix(written, ".json"):
+		return written, ""
+	default:
+		return names.PublishedName(written)
+	}
+}
+
+// gpu returns a name of the catalog.
+func (r *row) gpu() (name, skip string) {
+	if r.Text("gpu") == "" {
+		return "", "the GPU is not stated"
+	}
+	return names.PublishedGPU(r.Text("gpu"))
+}
+
+// weights returns what they are stored in, as the row or the name of its repository says; empty: neither does.
+func (r *row) weights() string {
+	return cmp.Or(certain(r.Text("weights")), names.PrecisionInName(r.Text("model")))
 }
 
 // engineOf returns the label of an engine, which may have an addition in parentheses, a version or what runs around it:
@@ -87,7 +112,7 @@ func engineOf(written string) (label, skip string) {
 
 // precision reads weights and cache. What is not stated is the checkpoint's own.
 func (r *row) precision(d *replica) string {
-	weights := certain(r.Text("weights"))
+	weights := r.weights()
 	switch {
 	case weights == "uint4", weights == "awq-int4":
 		weights = "int4"
@@ -97,6 +122,9 @@ func (r *row) precision(d *replica) string {
 		return "weights: the type they started from, and not the one they ran in"
 	}
 	d.Weights = names.WeightsOf(d.Model, weights)
+	if strings.HasSuffix(d.Model, ".json") {
+		d.Weights = weights
+	}
 	if d.Weights != "" && !slices.Contains(llm.Dtypes(), d.Weights) {
 		return "weights in " + r.Text("weights") + " are not modelled"
 	}

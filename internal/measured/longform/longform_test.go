@@ -129,6 +129,7 @@ func TestRowsThatCannotBeModelledSayWhy(t *testing.T) {
 		{`isl "sharegpt" is no number of tokens`, []string{"isl", "sharegpt"}},
 		{"isl: a dataset whose prompts are not known", []string{"isl", "dataset"}},
 		{"osl is not stated", []string{"osl", "?"}},
+		{"the model is not stated", []string{"model", ""}}, {"the GPU is not stated", []string{"gpu", ""}},
 		{"GPU h20 is not in the catalog", []string{"gpu", "h20"}},
 		{"engine hosted API is not modelled", []string{"engine", "hosted API"}},
 		{"weights in fp32 are not modelled", []string{"weights", "fp32"}},
@@ -212,6 +213,16 @@ func TestALayoutMayStandAmongTheNotes(t *testing.T) {
 	require.Empty(t, run.Skip)
 	assert.Contains(t, run.Scenario, "tensor_parallel: 1\n")
 	assert.Contains(t, run.Scenario, "replicas: 8\n")
+}
+
+func TestARepositorysNameSaysThePrecision(t *testing.T) {
+	run := oneRun(t, "model", "nvidia/Llama-3.1-8B-Instruct-FP8", "weights", "")
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, "model: llama-3.1-8b\nweights: fp8\n")
+	run = oneRun(t, "model", "own/config.json", "weights", "")
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, "model: own/config.json\n")
+	assert.NotContains(t, run.Scenario, "weights:")
 }
 
 func TestFitsTakeRequestsAlone(t *testing.T) {

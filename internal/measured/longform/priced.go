@@ -10,7 +10,6 @@ import (
 
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/measured/names"
 )
 
 // stepTokens are the prompt tokens of a rank in a prefill step that does not state its batch: what engines' budgets
@@ -69,7 +68,7 @@ func (r *row) stepUnit(v *measured.Value, d *replica, tokens float64) (skip stri
 
 // operation asks for the price of a collective or of a kernel.
 func (r *row) operation(run *measured.Run, v *measured.Value) (skip string) {
-	gpu, skip := names.PublishedGPU(r.Text("gpu"))
+	gpu, skip := r.gpu()
 	if skip != "" {
 		return skip
 	}

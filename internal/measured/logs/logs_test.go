@@ -1,20 +1,17 @@
-package logs
+package logs_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/measuredtest"
 )
 
 func readText(t *testing.T, text string) *measured.File {
-	path := filepath.Join(t.TempDir(), "log.csv")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	f, err := Read(path)
+	f, err := measuredtest.ReadText(t, text)
 	require.NoError(t, err)
 	return f
 }
@@ -86,9 +83,14 @@ func TestServersOfKnownLoadAreSimulated(t *testing.T) {
 	assert.Contains(t, f.Runs[2].Skip, "layout 1P+1D tp1 (NIXL) is not modelled")
 }
 
-func TestATableOfNoKindIsRefused(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log.csv")
-	require.NoError(t, os.WriteFile(path, []byte("a,b\n1,2\n"), 0o600))
-	_, err := Read(path)
-	assert.ErrorContains(t, err, "none of the tables that are known by their columns")
+// TestTheTablesAreReadWhole: each row is a prediction or says why not, and no message offers these tables to users.
+func TestTheTablesAreReadWhole(t *testing.T) {
+	for name, rows := range map[string]int{"H_steps.csv": 29003, "H_comm.csv": 5618, "H_moe.csv": 37315, "H_mla.csv": 9257,
+		"H_serving.csv": 191} {
+		assert.Equal(t, rows, measuredtest.CountRows(t, measuredtest.ReadShared(t, name)), name)
+	}
+	_, err := measuredtest.ReadText(t, "a,b\n1,2\n")
+	require.Error(t, err)
+	assert.NotContains(t, err.Error(), "; ;", "no empty offer")
+	assert.NotContains(t, err.Error(), "engine steps")
 }

@@ -1,5 +1,5 @@
-// Package logs reads the authors' own tables of engine steps, kernels and newer servers, for the page on accuracy. They
-// are no format of the program: a user's measurements have a value a row.
+// Package logs reads the authors' own tables of engine steps, kernels and newer servers. They are recognised where they
+// are given, but no message offers them: a user's measurements have a value a row.
 //
 //	logs.go         the tables, recognised by their columns
 //	steps.go        one step of an engine a row
