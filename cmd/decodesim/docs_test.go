@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim/rng"
 )
 
 // TestDocumentationShowsRealOutput runs every command that a ```console block of the documentation has after "$ " and
@@ -84,10 +89,13 @@ func headlines(t *testing.T, page string) string {
 func rerun(t *testing.T, page, block string, printed map[string]string) string {
 	var out, files strings.Builder
 	t.Chdir(t.TempDir())
+	if strings.Contains(block, "conv.csv.gz") {
+		writeInvented(t)
+	}
 	for _, section := range strings.Split("\n"+strings.TrimSuffix(block, "\n"), "\n$ ")[1:] {
 		command, want, _ := strings.Cut(section, "\n")
 		out.WriteString("$ " + command + "\n")
-		args := strings.Fields(command)
+		args := words(command)
 		if args[0] == "cat" {
 			require.NoError(t, os.WriteFile(args[1], []byte(want+"\n"), 0o600))
 			files.WriteString(section)
@@ -109,6 +117,36 @@ func rerun(t *testing.T, page, block string, printed map[string]string) string {
 		}
 	}
 	return out.String()
+}
+
+// words takes a command line apart; single quotes join words.
+func words(command string) []string {
+	all := regexp.MustCompile(`'[^']*'|\S+`).FindAllString(command, -1)
+	for i := range all {
+		all[i] = strings.Trim(all[i], "'")
+	}
+	return all
+}
+
+// writeInvented writes the trace that pages call conv.csv.gz: two thousand requests of a chat that never was, within ten
+// minutes, with rushes.
+func writeInvented(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	fmt.Fprintln(z, "arrival_s,input_tokens,output_tokens")
+	r := rng.Stream(1, "docs.invented")
+	at := 0.0
+	for i := range 2000 {
+		rate := 3.3
+		if i/250%2 == 1 {
+			rate = 5 // a rush
+		}
+		at += r.ExpFloat64() / rate
+		fmt.Fprintf(z, "%.3f,%d,%d\n", at, 1+int(900*math.Exp(0.8*r.NormFloat64()-0.32)),
+			1+int(210*math.Exp(0.7*r.NormFloat64()-0.245)))
+	}
+	require.NoError(t, z.Close())
+	require.NoError(t, os.WriteFile("conv.csv.gz", b.Bytes(), 0o600))
 }
 
 const updateWith = "run go test ./cmd/decodesim -run 'Documentation|Readme' -update"

@@ -81,7 +81,7 @@ func (z *sizer) prepare() error {
 // sharingRouter routes requests whose prompts share beginnings where nobody says how. A router that only counts
 // requests sends the turns of a conversation here and there, and the more replicas there are, the fewer find their
 // prefix.
-const sharingRouter = "kv-aware"
+const sharingRouter = "prefix-aware"
 
 // route chooses the router of a study without a scenario.
 func (z *sizer) route() error {
@@ -106,7 +106,7 @@ func (z *sizer) route() error {
 	if shares {
 		z.base.Router = sharingRouter
 		z.routed = "requests share beginnings of prompts and are routed by " + sharingRouter +
-			", to the replica that has the least to compute; --set router=least-loaded asks for another"
+			", to the replica that was sent the same beginning before; --set router=least-loaded asks for another"
 	}
 	return nil
 }
