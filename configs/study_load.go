@@ -133,6 +133,7 @@ func (s *Study) Base(env []string, seed *uint64) (*Scenario, error) {
 			text[key] = value
 		}
 	}
+	text["workload"] = map[string]any{"requests": s.Requests}
 	if s.Trace != "" {
 		text["workload"] = map[string]any{"trace": map[string]any{"file": s.Trace}}
 	}

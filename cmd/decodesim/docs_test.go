@@ -128,7 +128,7 @@ func words(command string) []string {
 	return all
 }
 
-// writeInvented writes the trace that pages call conv.csv.gz: two thousand requests of a chat that never was, within ten
+// writeInvented writes the trace that pages call conv.csv.gz: a thousand requests of a chat that never was, within four
 // minutes, with rushes.
 func writeInvented(t *testing.T) {
 	var b bytes.Buffer
@@ -136,7 +136,7 @@ func writeInvented(t *testing.T) {
 	fmt.Fprintln(z, "arrival_s,input_tokens,output_tokens")
 	r := rng.Stream(1, "docs.invented")
 	at := 0.0
-	for i := range 2000 {
+	for i := range 1000 {
 		rate := 3.3
 		if i/250%2 == 1 {
 			rate = 5 // a rush

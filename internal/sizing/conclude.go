@@ -96,6 +96,9 @@ func (z *sizer) lastRound(all []*final) error {
 			x, err := z.simulate(f.deployment, step, last.requests, z.out.Seeds[seed], verdict)
 			return x.carried, err
 		})
+		if z.grid.at > 0 {
+			f.steps[seed] = max(f.steps[seed], z.grid.asked) // which is confirmed, under this seed too
+		}
 		if f.steps[seed] >= 0 {
 			f.rates[seed] = z.grid.rate(f.steps[seed])
 		}

@@ -218,6 +218,7 @@ func (x *outcome) transferred(j *judge, o *objective) {
 	x.carried = x.carried && v.Met
 	if !v.Met {
 		x.within = min(x.within, shareWithin(h, v.Limit)/(float64(at)/100))
+		x.rules = append(slices.Clip(x.rules), v) // what breaks names it too
 	}
 }
 
