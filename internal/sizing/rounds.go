@@ -187,6 +187,11 @@ func (z *sizer) scout() error {
 	}
 	z.sample = x
 	z.load.Last(x.e2eS)
+	if z.load.Kind == load.Trace { // it is replayed whole, whatever the study says
+		for i := range z.out.Requests {
+			z.out.Requests[i] = x.work.requests
+		}
+	}
 	clear(z.simulated) // runs may be longer now
 	if z.grid.at > 0 {
 		z.all = nil // the search says which there are

@@ -260,9 +260,9 @@ func failureLines(t *text.Page, s *Sizing) {
 		t.Line(fmt.Sprintf("%s on %s comes nearest.", f.Nearest.Name, text.Counted(f.Nearest.GPUs, "GPU")))
 	} else {
 		i := slices.IndexFunc(f.SLO, func(v metrics.Verdict) bool { return v.Rule == f.Broke })
-		t.Line(fmt.Sprintf("%q breaks first: %s on %s comes nearest, with %s; of the share that is asked for, %s is within the limit", f.Broke,
-			f.Nearest.Name, text.Counted(f.Nearest.GPUs, "GPU"), report.RuleValue(&f.SLO[i]),
-			text.Percent(math.Min(1, f.Attainment))))
+		t.Line(fmt.Sprintf("%q breaks first: %s on %s comes nearest, with %s; "+
+			"of the share that is asked for, %s is within the limit", f.Broke, f.Nearest.Name,
+			text.Counted(f.Nearest.GPUs, "GPU"), report.RuleValue(&f.SLO[i]), text.Percent(math.Min(1, f.Attainment))))
 		t.Blank()
 		t.Table(report.RuleRows(f.SLO))
 	}
