@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // legend says how the differences are meant.
@@ -42,14 +43,14 @@ func legend(c *Comparison) []string {
 func warnings(t *text.Page, c *Comparison) {
 	var said []string
 	for i := range c.Scenarios {
-		for _, w := range c.Scenarios[i].Summary.Warnings {
+		for _, w := range warningsOf(c.Scenarios[i].Summary) {
 			if slices.Contains(said, w) {
 				continue
 			}
 			said = append(said, w)
 			var of []string
 			for j := range c.Scenarios {
-				if slices.Contains(c.Scenarios[j].Summary.Warnings, w) {
+				if slices.Contains(warningsOf(c.Scenarios[j].Summary), w) {
 					of = append(of, c.Scenarios[j].Name)
 				}
 			}
@@ -59,4 +60,12 @@ func warnings(t *text.Page, c *Comparison) {
 			t.Warning("warning: " + strings.Join(of, ", ") + ": " + w)
 		}
 	}
+}
+
+// warningsOf returns what a run warns of, and before that how its answer depends on its length.
+func warningsOf(s *metrics.Summary) []string {
+	if x := s.Steady; x != nil && x.DependsOnLength != "" {
+		return append([]string{"depends on the length of the run: " + x.DependsOnLength}, s.Warnings...)
+	}
+	return s.Warnings
 }

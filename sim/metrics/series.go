@@ -190,7 +190,13 @@ func (s *Series) steps(i int, g *sim.Segment, n int, tokens uint64) {
 func (s *Series) gap(t sim.Time, d sim.Duration, tokens uint64) { s.count(OfITL, s.slot(t), d, tokens) }
 
 // request counts a latency of a request in the slot of its arrival.
-func (s *Series) request(m Of, r *sim.Request, d sim.Duration) { s.count(m, s.slot(r.Arrival), d, 1) }
+func (s *Series) request(m Of, r *sim.Request, d sim.Duration) {
+	i := s.slot(r.Arrival)
+	v := &s.slots[i].Sum[m]
+	v.N++
+	v.Sum.AddOne(uint64(d))
+	s.coarse(m, i, bucket(d)>>coarseBits, 1)
+}
 
 // ended counts a request that ended at an instant, and whether it met the SLO.
 func (s *Series) ended(r *sim.Request, at sim.Time, o sim.Outcome, good bool) {
