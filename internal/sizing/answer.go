@@ -51,10 +51,10 @@ func WriteText(w io.Writer, s *Sizing) error {
 		t.Line("what limits each")
 		for i := range s.Finalists {
 			f := &s.Finalists[i]
-			t.Line("  " + f.Name + ": " + limitWords(f))
+			t.Line("  " + f.Name + ": " + limitWords(f, s.unit()))
 		}
 	}
-	frontierTable(t, s.Frontier)
+	frontierTable(t, s.Frontier, s.unit())
 	if len(s.Expected) > 0 {
 		t.Blank()
 	}
@@ -149,9 +149,9 @@ func sentences(s *Sizing) []string {
 		all = append(all, fmt.Sprintf("Margin: %s more rate%s.", text.Percent(float64(b.Margin)), marginSpread(s, b)))
 	}
 	all = append(
-		all, fmt.Sprintf("That is %s of its roofline limit, %s requests/s; the highest roofline limit of all is %s.",
-			text.Percent(b.OfPerfect),
-			text.Significant(b.RooflineLimitPerS), text.Significant(s.RooflineLimitPerS)))
+		all, fmt.Sprintf("That is %s of its roofline limit, %s %s; the highest roofline limit of all is %s.",
+			text.Percent(b.OfPerfect), text.Significant(b.RooflineLimitPerS), s.unit(),
+			text.Significant(s.RooflineLimitPerS)))
 	if s.Lead != nil {
 		all = append(all, fmt.Sprintf("Runner-up: %s on %d GPUs; the first sustains %s %s.", s.Finalists[1].Name,
 			s.Finalists[1].GPUs, signedPercent(s.Lead.Relative), leadSpread(s)))
@@ -214,7 +214,7 @@ func finalistsTable(t *text.Page, s *Sizing) {
 }
 
 // limitWords says what breaks at the next rate, and how busy the pools are.
-func limitWords(f *Finalist) string {
+func limitWords(f *Finalist, unit string) string {
 	l := &f.Limit
 	var parts []string
 	switch {
@@ -222,9 +222,9 @@ func limitWords(f *Finalist) string {
 		parts = append(parts, "nothing breaks at the rates that were tried")
 	case slices.ContainsFunc(l.Rules, broken):
 		parts = append(parts,
-			fmt.Sprintf("at %s requests/s it breaks %s", text.Significant(l.RatePerS), brokenWords(l.Rules)))
+			fmt.Sprintf("at %s %s it breaks %s", text.Significant(l.RatePerS), unit, brokenWords(l.Rules)))
 	default:
-		parts = append(parts, missedWords(l))
+		parts = append(parts, missedWords(l, unit))
 	}
 	for i, busy := range l.Utilization {
 		parts = append(parts, fmt.Sprintf("%s busy %s of the time", f.Pools[i].Role, text.WholePercent(min(1, busy))))
@@ -251,7 +251,7 @@ func brokenWords(rules []metrics.Verdict) string {
 }
 
 // missedWords says which limit most requests miss.
-func missedWords(l *Limiting) string {
+func missedWords(l *Limiting, unit string) string {
 	first, most := "refused", l.Refused
 	var missed []string
 	for _, of := range []struct {
@@ -265,7 +265,7 @@ func missedWords(l *Limiting) string {
 			missed = append(missed, text.WholePercent(of.share)+" miss "+of.name)
 		}
 	}
-	return fmt.Sprintf("%s first: at %s requests/s only %s keep the SLO, %s", first, text.Significant(l.RatePerS),
+	return fmt.Sprintf("%s first: at %s %s only %s keep the SLO, %s", first, text.Significant(l.RatePerS), unit,
 		text.Percent(l.Attainment), strings.Join(missed, ", "))
 }
 
@@ -273,13 +273,13 @@ func missedWords(l *Limiting) string {
 const frontierRows = 12
 
 // frontierTable writes the frontier, thinned to what a screen has room for.
-func frontierTable(t *text.Page, all []FrontierPoint) {
+func frontierTable(t *text.Page, all []FrontierPoint, unit string) {
 	if len(all) == 0 {
 		return
 	}
 	t.Blank()
 	t.Line("Pareto frontier: goodput per GPU against user speed")
-	rows := [][]string{{"tokens/s/user", "goodput/s/GPU", "requests/s", "deployment"}}
+	rows := [][]string{{"tokens/s/user", "goodput/s/GPU", unit, "deployment"}}
 	printed := min(len(all), frontierRows)
 	for i := range printed {
 		at := 0

@@ -115,6 +115,7 @@ func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpos
 		return x, nil // a load that takes longer than the clock is not sustained
 	}
 	x.fill(j, c, &z.slo)
+	x.goodput *= z.load.Turns // it is of requests, whatever the rate is of
 	if x.verdicts != nil && d.disaggregates() {
 		x.transferred(j, &z.slo)
 	}

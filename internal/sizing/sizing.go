@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -241,7 +242,8 @@ func Search(ctx context.Context, s *configs.Study, o Options) (*Sizing, *configs
 	if len(finalists) == 0 {
 		return z.out, nil, nil
 	}
-	best := finalists[0].scenario(z.load, z.out.Best.CapacityPerS, s.Requests, z.base.Seed)
+	// The scenario has one seed, and under another one half of the deployments sustain less than in the mean.
+	best := finalists[0].scenario(z.load, cmp.Or(z.out.Best.BySeed[0], z.grid.low), s.Requests, z.base.Seed)
 	best.Name = s.Name + "-best"
 	asked := &z.slo.asked
 	best.SLO = configs.SLO{Rules: asked.Rules, TTFTMS: asked.TTFTMS, TPOTMS: asked.TPOTMS, E2EMS: asked.E2EMS}
