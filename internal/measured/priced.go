@@ -38,6 +38,9 @@ type Kernel struct {
 	GPUs   int
 	Dtype  string // of weights; empty: bf16
 
+	// LaunchS is what calling it by itself takes, beside what it takes in a graph.
+	LaunchS float64
+
 	Bytes   float64 // of a message, of an all-reduce; of what memory moves
 	Rows    int     // m of a product, or tokens of a GPU
 	Width   int     // n of a product, or of an expert

@@ -131,7 +131,7 @@ func kernelSeconds(run *measured.Run, above configs.Options, with Efficiencies) 
 	part, share := partOf(k.Op)
 	for _, p := range hardware.NewRoofline(d, 0).Parts(batch, 1) {
 		if p.Name == part {
-			return p.TimeS * share, nil
+			return p.TimeS*share + k.LaunchS, nil
 		}
 	}
 	return 0, errors.New("no part of a step is such an operation")

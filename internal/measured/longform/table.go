@@ -44,7 +44,7 @@ type row struct {
 }
 
 // assumptions are what was taken for something that rows leave open.
-type assumptions struct{ requests, counts, dataset, operations bool }
+type assumptions struct{ requests, counts, dataset, operations, launches bool }
 
 func read(s *datafile.Source, f *measured.File) error {
 	if err := s.Table.OneRowPerID(); err != nil {
@@ -188,6 +188,7 @@ func (a *assumptions) notes() (said []string) {
 			"lengths"},
 		{a.operations, "a collective or kernel is priced as the part of a step that it is, with what the row's engine " +
 			"achieves, or what all engines have in common"},
+		{a.launches, "all-reduces of nccl-tests are called and in no graph, which adds 18 µs to each"},
 		{a.dataset, datasetNote},
 	} {
 		if x.taken {
