@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/stats"
@@ -299,7 +300,8 @@ func WriteCandidates(w io.Writer, s *Sizing) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"name", "topology", "split", "gpus", "usd_per_hour", "prefill_share", "tensor_parallel",
 		"max_num_seqs", "prefill_tensor_parallel",
-		"max_num_batched_tokens", "perfect_packing_per_s", "capacity_per_s", "round", "why"}}
+		"max_num_batched_tokens", "perfect_packing_per_s", "capacity_per_s", "round", "why", "gpu", "layout", "prefill_gpu",
+		"prefill_layout"}}
 	number := func(x float64) string {
 		if x == 0 {
 			return ""
@@ -313,9 +315,16 @@ func WriteCandidates(w io.Writer, s *Sizing) error {
 			number(c.PrefillShare()),
 			strconv.Itoa(last.TensorParallel), strconv.Itoa(last.MaxNumSeqs), strconv.Itoa(first.TensorParallel),
 			strconv.Itoa(first.MaxNumBatchedTokens),
-			stats.Number(c.RooflineLimitPerS).Cell(), c.CapacityPerS.Cell(), strconv.Itoa(c.Round), c.Why})
+			stats.Number(c.RooflineLimitPerS).Cell(), c.CapacityPerS.Cell(), strconv.Itoa(c.Round), c.Why,
+			last.GPU, last.layout(), first.GPU, first.layout()})
 	}
 	return out.WriteAll(rows)
+}
+
+// layout names how the GPUs of a replica share the model.
+func (p *Pool) layout() string {
+	return configs.Layout{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel,
+		Expert: p.ExpertParallel}.String()
 }
 
 // WriteHTML writes the text and the figures as one page that needs nothing else.
