@@ -91,14 +91,18 @@ func (s *Autoscale) Control(now sim.Time, c *sim.Cluster) sim.Time {
 	return s.next(now)
 }
 
-// Activate implements sim.Activator: it starts an instance of a pool that may have none.
-func (s *Autoscale) Activate(now sim.Time, p *sim.Pool, c *sim.Cluster) {
+// Activate implements sim.Activator: it starts an instance of a pool that may have none. It is asked for every request
+// that begins to wait, so it observes instances and not the requests at the gate.
+func (s *Autoscale) Activate(_ sim.Time, p *sim.Pool, c *sim.Cluster) {
 	if s.a.Min > 0 || p != c.Pool(s.a.Pool) {
 		return
 	}
-	if state := c.PoolState(s.a.Pool, now); state.Live+state.Starting == 0 {
-		c.Start(p, s.a.Provision)
+	for i := range p.Replicas() {
+		if in := p.Replica(i); in.Live() || in.Starting() {
+			return
+		}
 	}
+	c.Start(p, s.a.Provision)
 }
 
 // least returns how many instances there must be: one for requests, even where the pool may have none.
