@@ -38,7 +38,7 @@ func TestASearchAnswersOnStdoutAndTalksOnStderr(t *testing.T) {
 	status, out, errOut := try("size", "study.yaml")
 	require.Equal(t, exitOK, status, errOut)
 	for _, want := range []string{"requests/s", "of its roofline limit", "Runner-up: ", "paired by seed",
-		"Pareto frontier", "what limits each", "(95 %: "} {
+		"Pareto frontier", "what limits each", "(95 %: ", "\naccuracy: TPOT within "} {
 		assert.Contains(t, out, want)
 	}
 	assert.Regexp(t, `^decodesim: \d+ simulations in [0-9.]+ s\n$`, errOut)
@@ -58,6 +58,8 @@ func TestASearchLeavesItsFiles(t *testing.T) {
 	assert.Equal(t, string(left), out)
 	var answer sizing.Sizing
 	require.NoError(t, json.Unmarshal(left, &answer))
+	require.NotEmpty(t, answer.Expected)
+	assert.Positive(t, answer.Expected[0].Runs)
 	assert.Equal(t, sizing.Schema, answer.Schema)
 	assert.Equal(t, 2, answer.GPUsMax)
 
