@@ -176,9 +176,17 @@ func (z *sizer) seeds() int {
 	return z.study.Seeds
 }
 
+// sessionsSample is how many requests of sessions are a sample of what they ask for: prompts of one session grow with
+// its turns, so that a thousand requests are those of a few dozen sessions only.
+const sessionsSample = 20_000
+
 // scout runs one deployment at the lowest rate, for what requests ask for in sums, and bounds every deployment by that.
 func (z *sizer) scout() error {
-	x, err := z.simulate(z.all[0], 0, rounds(z.study.Requests)[0].requests, z.base.Seed, whole)
+	requests := rounds(z.study.Requests)[0].requests
+	if z.load.Kind == load.Sessions {
+		requests = max(sessionsSample, z.study.Requests)
+	}
+	x, err := z.simulate(z.all[0], 0, requests, z.base.Seed, whole)
 	if err != nil {
 		return err
 	}
