@@ -217,10 +217,13 @@ func (l *layers) parse(layer map[string]any, path, text, by string) error {
 
 // shorthand returns the key for whose value v may be given.
 func shorthand(v reflect.Value) (key string, ok bool) {
-	if !v.CanAddr() {
-		return "", false
+	if !isSection(v) {
+		if !v.CanAddr() {
+			return "", false
+		}
+		v = v.Addr()
 	}
-	short, ok := v.Addr().Interface().(strict.Shorthand)
+	short, ok := v.Interface().(strict.Shorthand)
 	if !ok {
 		return "", false
 	}

@@ -45,18 +45,15 @@ func TestRulesStandInPlaceOfLimitsOrBesideThem(t *testing.T) {
 }
 
 func TestClassesHaveRulesOfTheirOwn(t *testing.T) {
-	inDir(t, with("seed: 5", "slo: [ttft p95 <= 9s]"))
-	s, err := Load("chat.yaml", Options{Set: []string{
-		"workload.classes=null",
-	}})
-	require.NoError(t, err)
-	require.Empty(t, s.Workload.Classes)
 	inDir(t, with("requests: 10",
 		"requests: 10\n  classes: [{name: a, share: 0.5, slo: [ttft p95 <= 1s]}, {name: b, share: 0.5}]"))
-	s, err = Load("chat.yaml", Options{})
+	s, err := Load("chat.yaml", Options{})
 	require.NoError(t, err)
 	require.Equal(t, &ClassSLO{Rules: slo.Lines{"ttft p95 <= 1s"}}, s.Workload.Classes[0].SLO)
 	require.Nil(t, s.Workload.Classes[1].SLO)
+	s, err = Load("chat.yaml", Options{Set: []string{"workload.classes.b.slo=itl p95 <= 9ms"}})
+	require.NoError(t, err)
+	require.Equal(t, &ClassSLO{Rules: slo.Lines{"itl p95 <= 9ms"}}, s.Workload.Classes[1].SLO)
 }
 
 func TestWrongRulesAreRefusedWhereTheyStand(t *testing.T) {

@@ -84,6 +84,10 @@ func (b *Files) figures(r *Race) []func() error {
 	caption := r.Comparison.Caption(r.Models)
 	itl := plot.Distribution{Title: "Inter-token latency", Noun: "token gaps", Curves: curvesOf(r, r.Itl), Short: "ITL"}
 	ttft := plot.Distribution{Title: "Time to first token", Noun: "requests", Curves: curvesOf(r, r.Ttft), Short: "TTFT"}
+	if r.SameSLO() {
+		rules := r.Scenarios[0].SLO.Rules.Rules()
+		ttft.Rules, itl.Rules = plot.RulesOn(rules, metrics.RuleTTFT), plot.RulesOn(rules, metrics.RuleITL)
+	}
 	if slo := r.Comparison.Scenarios[0].Summary.SLO; slo != nil && r.SameSLO() {
 		ttft.SLOS = slo.TTFTS
 		itl.SLOS, itl.SLOOf = slo.TPOTS, "TPOT"

@@ -40,6 +40,7 @@ type Distribution struct {
 	SLOS   float64 // limit in seconds; 0: none
 	SLOOf  string  // metric that is limited, where it is not the one shown: "TPOT"
 	Short  string  // "ITL"; empty: the title
+	Rules  []Rule  // on shares of the samples, which curves must pass on their left
 }
 
 // short names the distribution where there is little room.
@@ -77,6 +78,7 @@ func CDF(c text.Caption, d Distribution) (Figure, error) {
 		if len(d.Curves) == 1 { // the legend of several has their quantiles
 			chart.quantiles(d.Curves[0].Quantiles)
 		}
+		chart.rules(&d)
 		chart.Draw(s, place)
 	})
 }
@@ -124,6 +126,9 @@ func timeAxis(d Distribution) (x Axis, ok bool) {
 	}
 	if high == 0 { // every sample is 0
 		low, high = 1e-3, 1e-3
+	}
+	for _, r := range d.Rules {
+		low, high = math.Min(low, r.LimitS), math.Max(high, 1.1*r.LimitS)
 	}
 	if d.SLOS > 0 {
 		low, high = math.Min(low, d.SLOS), math.Max(high, 1.1*d.SLOS) // its line stands inside the chart

@@ -37,6 +37,14 @@ func TestDistributionsKeepTheHouseRules(t *testing.T) {
 	}
 	plottest.Check(t, []plottest.Drawing{
 		cdf("cdf", 0.05, lognormal("serve", 0.0142, 0.25, 5000)),
+		{Name: "cdf-rules", Caption: caption().String(), Draw: func() (plot.Figure, error) {
+			return plot.CDF(caption(), plot.Distribution{
+				Title: "Inter-token latency", Noun: "token gaps", Curves: many(1)[:1],
+				Rules: []plot.Rule{
+					{Share: 0.5, LimitS: 1e-3, Name: "p50 ≤ 1 ms"}, {Share: 1, LimitS: 5, Name: "max ≤ 5 s"},
+				},
+			})
+		}},
 		cdf("cdf-limit-far-below", 1e-4, lognormal("serve", 0.18, 1.1, 5000)),
 		cdf("cdf-limit-far-above", 3600, lognormal("serve", 0.18, 0.1, 5000)),
 		cdf("cdf-one-sample", 0, curveOf("serve", []float64{0.0142})),

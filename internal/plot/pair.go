@@ -45,6 +45,7 @@ func (s *Sheet) distribution(d Distribution, place vg.Rectangle) {
 	chart.AddGrid()
 	chart.limit(&d, chart.NameEnd(place)+10)
 	chart.curves(d.Curves)
+	chart.rules(&d)
 	chart.Draw(s, place)
 }
 

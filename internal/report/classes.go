@@ -7,30 +7,41 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// classes prints a row for each service class, if there are several.
+// classes prints a row for each service class, if there are several, their latencies, and what became of their rules.
 func classes(t *text.Page, s *metrics.Summary) {
 	if len(s.Classes) < 2 {
 		return
 	}
-	rows := [][]string{{"class", "requests", "completed", "TTFT p50", "p99", "ITL p50", "p99", "E2E p50", "p99", "SLO met",
-		"goodput"}}
+	rows := [][]string{{"class", "requests", "completed", "SLO met", "goodput"}}
+	latencies, verdicts := latencyHead("by class"), []metrics.Verdict(nil)
 	for i := range s.Classes {
 		c := &s.Classes[i]
-		row := []string{c.Name, text.Count(c.Requests.Arrived), text.Count(c.Requests.Completed)}
-		for _, q := range []metrics.Quantiles{c.Latency.TTFT, c.Latency.ITL, c.Latency.E2E} {
-			row = append(row, quantile(q, q.P50), quantile(q, q.P99))
-		}
 		met, goodput := "–", "–"
 		if c.SLO != nil {
 			met, goodput = text.Percent(c.SLO.Attainment), text.Significant(c.SLO.GoodputPerS)+"/s"
 		}
-		rows = append(rows, append(row, met, goodput))
+		rows = append(rows, []string{
+			c.Name, text.Count(c.Requests.Arrived), text.Count(c.Requests.Completed), met, goodput,
+		})
+		for _, q := range c.Latency.Named() {
+			latencies = latency(latencies, c.Name+" "+q.Name, q.Quantiles)
+		}
+		for _, v := range c.Rules {
+			v.Rule = c.Name + ": " + v.Rule
+			verdicts = append(verdicts, v)
+		}
 	}
 	t.Table(rows)
 	if note := classLimits(s.Classes); note != "" {
 		t.Line(note)
 	}
 	t.Blank()
+	t.Table(latencies)
+	t.Blank()
+	if len(verdicts) > 0 {
+		t.Table(RuleRows(verdicts))
+		t.Blank()
+	}
 }
 
 // quantile prints a time of a distribution, or that there is none.

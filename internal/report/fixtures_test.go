@@ -62,8 +62,8 @@ func summary() *metrics.Summary {
 			Queue: metrics.Quantiles{N: 4996, Mean: .0021, P99: .01, P999: .9, Max: 1.2},
 		},
 		ByPosition: []metrics.Octave{
-			{From: 1, To: 2, Requests: 500, N: 500, Mean: .0141, P50: .014, P99: .03},
-			{From: 2, To: 4, Requests: 498, N: 990, Mean: .0141, P50: .014, P99: .03},
+			{From: 1, To: 2, Requests: 500, N: 500, Mean: .0141, P50: .014, P90: .016, P95: .02, P99: .03},
+			{From: 2, To: 4, Requests: 498, N: 990, Mean: .0141, P50: .014, P90: .016, P95: .02, P99: .03},
 		},
 		Throughput: metrics.Throughput{RequestsPerS: 7.9, OutputTokensPerS: 3150.4, OutputTokensPerSPerGPU: 393.8},
 		Load:       metrics.Load{OfferedPerS: 8.02, ServedPerS: 7.96},

@@ -50,12 +50,13 @@ func positions(t *text.Page, s *metrics.Summary) {
 	if len(s.ByPosition) == 0 {
 		return
 	}
-	rows := [][]string{{"ITL by token", "mean", "p50", "p99", "", "n", "requests"}}
+	rows := [][]string{{"ITL by token", "mean", "p50", "p90", "p95", "p99", "", "n", "requests"}}
 	for _, o := range s.ByPosition {
 		u := text.TimeUnit(o.P50)
 		rows = append(rows, []string{
 			text.Range(o.From, o.To-1), text.Significant(o.Mean / u.Size), text.Significant(o.P50 / u.Size),
-			text.Significant(o.P99 / u.Size), u.Name, text.Count(o.N), text.Count(o.Requests),
+			text.Significant(o.P90 / u.Size), text.Significant(o.P95 / u.Size), text.Significant(o.P99 / u.Size), u.Name,
+			text.Count(o.N), text.Count(o.Requests),
 		})
 	}
 	t.Table(rows)

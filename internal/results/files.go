@@ -11,6 +11,7 @@ import (
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/report/tools"
 	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // WriteFiles writes the files of a run to dir. The summary comes last: where it is, the others are whole.
@@ -85,6 +86,8 @@ func figures(b *build.Built, r *Result) []figure {
 	}
 	ttft := plot.Distribution{Title: "Time to first token", Noun: "requests"}
 	ttft.Curves = []plot.Curve{plot.CurveOf("TTFT", &r.Recorder.TTFT, l.TTFT)}
+	ttft.Rules = plot.RulesOn(r.Recorder.Rules, metrics.RuleTTFT)
+	itl.Rules = plot.RulesOn(r.Recorder.Rules, metrics.RuleITL)
 	if r.Summary.SLO != nil {
 		ttft.SLOS = r.Summary.SLO.TTFTS
 		itl.SLOS, itl.SLOOf = r.Summary.SLO.TPOTS, "TPOT" // a limit on the mean gap of a request

@@ -45,6 +45,8 @@ func WriteText(w io.Writer, s *Sizing) error {
 		}
 		finalistsTable(t, s)
 		t.Blank()
+		percentilesTable(t, s)
+		t.Blank()
 		if len(s.Best.Rules) > 0 && s.AtPerS == 0 {
 			t.Table(report.RuleRows(s.Best.Rules))
 			t.Blank()
@@ -212,6 +214,26 @@ func finalistsTable(t *text.Page, s *Sizing) {
 		})
 	}
 	t.Table(rows)
+}
+
+// percentilesTable writes the latencies of the last round, each at the most that its deployment sustains.
+func percentilesTable(t *text.Page, s *Sizing) {
+	rows := [][]string{{"", "", "p50", "p90", "p95", "p99", ""}}
+	for i := range s.Finalists {
+		f := &s.Finalists[i]
+		for _, of := range []struct {
+			name string
+			q    *Percentile
+		}{{"TTFT", &f.TTFTS}, {"TPOT", &f.TPOTS}} {
+			u := text.TimeUnit(of.q.P50)
+			row := []string{f.Name, of.name}
+			for _, x := range []float64{of.q.P50, of.q.P90, of.q.P95, of.q.P99} {
+				row = append(row, text.Significant(x/u.Size))
+			}
+			rows = append(rows, append(row, u.Name))
+		}
+	}
+	t.Table(rows, 1)
 }
 
 // limitWords says what breaks at the next rate, and how busy the pools are.

@@ -141,9 +141,9 @@ func (x *outcome) fill(j *judge, c *sim.Cluster, o *objective) {
 	x.judged(j, o)
 	x.e2eS = j.E2E.MeanS()
 	x.goodput, x.throughput = x.attainment*x.rate, float64(j.Recorded)/span
-	x.ttft = Percentile{j.TTFT.QuantileS(0.5), j.TTFT.QuantileS(share)}
+	x.ttft = percentileOf(&j.TTFT, share)
 	if j.TPOT.N() > 0 {
-		x.tpot = Percentile{j.TPOT.QuantileS(0.5), j.TPOT.QuantileS(share)}
+		x.tpot = percentileOf(&j.TPOT, share)
 		if x.tpot.P50 > 0 {
 			x.speed = 1 / x.tpot.P50
 		}
@@ -249,6 +249,13 @@ func (o *objective) transferRule() (limit *metrics.Term, at metrics.Statistic) {
 		return nil, 0
 	}
 	return limit, at
+}
+
+// percentileOf describes a distribution, for an SLO of a share of the requests.
+func percentileOf(h *metrics.Hist, share float64) Percentile {
+	return Percentile{
+		P50: h.QuantileS(0.5), P90: h.QuantileS(0.9), P95: h.QuantileS(0.95), P99: h.QuantileS(0.99), At: h.QuantileS(share),
+	}
 }
 
 // above counts the samples over a limit, to the width of a bucket.

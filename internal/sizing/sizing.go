@@ -140,6 +140,9 @@ type Finalist struct {
 // Percentile is a latency at the median and at the share of requests that must keep the SLO.
 type Percentile struct {
 	P50 float64 `json:"p50"`
+	P90 float64 `json:"p90"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
 	At  float64 `json:"at_attainment"`
 }
 

@@ -184,7 +184,8 @@ func (f *Full) positions() []Octave {
 		}
 		out = append(out, Octave{
 			From: 1 << i, To: int32(min(2<<i, 1<<31-1)), Requests: o.reached, N: o.gaps.N(),
-			Mean: o.gaps.MeanS(), P50: o.gaps.QuantileS(.5), P99: o.gaps.QuantileS(.99),
+			Mean: o.gaps.MeanS(), P50: o.gaps.QuantileS(.5), P90: o.gaps.QuantileS(.9), P95: o.gaps.QuantileS(.95),
+			P99: o.gaps.QuantileS(.99),
 		})
 	}
 	return out

@@ -83,6 +83,8 @@ type Octave struct {
 	N        int64   `json:"n"`        // gaps
 	Mean     float64 `json:"mean"`
 	P50      float64 `json:"p50"`
+	P90      float64 `json:"p90"`
+	P95      float64 `json:"p95"`
 	P99      float64 `json:"p99"`
 }
 
