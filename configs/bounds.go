@@ -67,6 +67,10 @@ func namesOf(f strict.Field) []string {
 		return llm.Sparsities()
 	case "kv-caches":
 		return hardware.KVDtypes()
+	case "all-to-alls":
+		return hardware.AllToAlls()
+	case "batch-overlaps":
+		return hardware.BatchOverlaps()
 	case "links":
 		return hardware.Links()
 	case "samplings":

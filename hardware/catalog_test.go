@@ -49,12 +49,13 @@ func randomEfficiency(r *rand.Rand) hardware.Efficiency {
 	span := func() float64 { return r.Float64() * 1e-4 }
 	return hardware.Efficiency{
 		Bandwidth: share(), Compute: share(), MoECompute: share(), KVBandwidth: share(), AttentionCompute: share(),
-		Link:   share(),
+		Link: share(), CollectiveScale: []float64{0, 1, 0.5 + r.Float64()}[r.IntN(3)],
 		LayerS: span(), MoELayerS: span(), MixerLayerS: span(), StepS: span(), SequenceS: span(), CollectiveS: span(),
 		QuantizedCompute: []float64{0, 1, share()}[r.IntN(3)], MixedKV: []float64{0, 1,
 			1 + 2*r.Float64()}[r.IntN(3)], EagerLayerS: []float64{0, span()}[r.IntN(2)],
 		QuantizedLayerS: []float64{0, span()}[r.IntN(2)], MoERows: []float64{0, 200 * r.Float64()}[r.IntN(2)],
-		Overlap: []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
+		MoETileRows: []float64{0, 100 * r.Float64()}[r.IntN(2)],
+		Overlap:     []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
 	}
 }
 
@@ -62,8 +63,18 @@ func randomEfficiency(r *rand.Rand) hardware.Efficiency {
 func decorate(r *rand.Rand, d *hardware.Deployment) {
 	plain, sometimes := *d, func() bool { return r.IntN(3) == 0 }
 	if d.Model.Experts() > 0 && sometimes() {
-		d.Parallel.Data, d.Parallel.Expert = 1+r.IntN(4), r.IntN(2) == 0
+		d.Parallel.Data, d.Parallel.Expert = []int{1, 2, 3, 4, 16}[r.IntN(5)], r.IntN(2) == 0
+		if d.Parallel.Data > 1 && sometimes() {
+			d.Parallel.AllToAll = hardware.AllGather
+		}
+		if d.Parallel.Data > 1 && d.Parallel.Expert && sometimes() {
+			d.Parallel.AllToAll = []hardware.AllToAll{hardware.LowLatency, hardware.Normal}[r.IntN(2)]
+		}
+		if d.Parallel.Data > 1 && sometimes() {
+			d.Parallel.Overlap = []hardware.BatchOverlap{hardware.SingleBatch, hardware.TwoBatch}[r.IntN(2)]
+		}
 	}
+	d.Parallel.NCCL = sometimes()
 	if sometimes() {
 		d.Parallel.Pipeline = 1 + r.IntN(min(4, d.Model.LayerCount()))
 	}

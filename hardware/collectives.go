@@ -2,51 +2,145 @@ package hardware
 
 import "math"
 
-// comm is the time GPUs of a replica spend passing activations on.
+// comm is the time GPUs of a replica spend passing activations on, by what it grows with. Each collective runs by the
+// quickest of its algorithms.
+//
+// A step takes n_r all-reduces, one after each mixer and each feed-forward network of a tensor-parallel group. Between
+// data-parallel ranks an MoE layer dispatches tokens to the experts and combines what they yield, in place of its
+// all-reduce: n_x pairs, see alltoall.go. A hop passes the rows of a microbatch on to the next pipeline stage.
+//
+//	T = n_r · min over algorithms (s_c·T_table(bytes, g) + a_l)  +  n_x · (dispatch + combine)  +  (stages − 1) · hop
+//
+// T_table is what the collective takes alone, as tables of it say (see collectives_table.go), and a_l, which is fitted,
+// what it takes more within a model: waiting for the slowest GPU, and the kernels that it is fused with.
+//
+// With s_c = 0 nothing is known of collectives but their links, unless a way to run them is asked for by name, of which
+// the table then says all:
+//
+//	T = n_c · (a_l · (1 + 0.15 log2 g) + bytes / (e_n · link))
+//
+// where an all-reduce moves 2(g−1)/g of its message as a ring does, and dispatch and combine what exchanged says.
 type comm struct {
-	fixedPS float64
-	rowPS   float64 // per token of a rank
-	tokenPS float64 // per token of all data-parallel ranks
+	reduce []linearPS // all-reduces of a step
+	decode []linearPS // dispatches and combines of a step of decodes alone
+	mixed  []linearPS // and of one with prompts
+	hop    linearPS   // between pipeline stages
+
 }
 
-// newComm prices the all-reduce after each mixer and each feed-forward network of a tensor-parallel group of g GPUs,
-// and passing activations on between pipeline stages:
-//
-//	T = n_c · (a_l · (1 + 0.15 log2 g) + rows · H · 2 B · 2(g−1)/g / (e_n · link_g))
-//	  + (stages − 1) · (a_l + rows · H · 2 B / (e_n · link_s))
-//
-// with link_g that of the group and link_s that of all stages: a stage stays within a host that is large enough for it.
-// The form and its 0.15 are those that fit public collective tables (a ring moves 2(g−1)/g of the message).
-//
-// Between data-parallel ranks an MoE layer dispatches tokens to the experts and combines what they yield, in place of
-// its all-reduce: 2 collectives of the same latency over the G = g · ranks GPUs, of half the volume each, for the
-// tokens of all ranks: tokens · H · 2 B · x, where x is the part that a GPU receives, see exchanged.
+// linearPS is a time that grows with the rows of a rank and the tokens of all ranks.
+type linearPS struct{ fixed, row, token float64 }
+
+func (c *linearPS) ps(l *load) float64 {
+	return c.fixed + float64(l.rows*c.row) + float64(l.tokens*c.token)
+}
+
+// times returns n of c.
+func (c linearPS) times(n float64) linearPS { return linearPS{n * c.fixed, n * c.row, n * c.token} }
+
+func (c linearPS) plus(other linearPS) linearPS {
+	return linearPS{c.fixed + other.fixed, c.row + other.row, c.token + other.token}
+}
+
+// newComm prices the collectives of d.
 func newComm(d *Deployment) comm {
 	var c comm
-	e := d.Efficiency
-	rowBytes := float64(d.Model.Hidden) * 2
 	reduces, exchanges := d.collectives()
-	latencyPS := func(g float64) float64 { return psPerS * e.CollectiveS * (1 + float64(0.15*math.Log2(g))) }
-	if g := float64(d.Parallel.Tensor); g > 1 {
-		n := float64(reduces) * d.stretch()
-		c.fixedPS += float64(n * latencyPS(g))
-		c.rowPS += float64(psPerS * n * rowBytes * 2 * (g - 1) / g / (e.Link * d.link(d.Parallel.Tensor)))
+	if d.Parallel.Tensor > 1 {
+		c.reduce = scaled(d.allReduce(), float64(reduces)*d.stretch())
 	}
-	if g := float64(d.Parallel.expertGPUs()); exchanges > 0 {
-		n := float64(exchanges) * d.stretch()
-		c.fixedPS += float64(n * latencyPS(g))
-		c.tokenPS += float64(psPerS * n * rowBytes * d.exchanged() / (e.Link * d.link(d.Parallel.expertGPUs())))
+	if exchanges > 0 {
+		n := float64(exchanges) / 2 * d.stretch()
+		decode, mixed := d.exchange()
+		c.decode, c.mixed = scaled(decode, n), scaled(mixed, n)
 	}
 	if hops := float64(d.Parallel.Pipeline - 1); hops > 0 {
-		c.fixedPS += float64(psPerS * hops * e.CollectiveS)
-		c.rowPS += float64(psPerS * hops * rowBytes / (e.Link * d.link(d.Parallel.GPUs())))
+		c.hop = d.hop().times(hops)
 	}
 	return c
 }
 
-// ps returns the time of a load.
-func (c *comm) ps(l *load) float64 {
-	return c.fixedPS + float64(l.rows*c.rowPS) + float64(l.tokens*c.tokenPS)
+func scaled(all []linearPS, n float64) []linearPS {
+	for i := range all {
+		all[i] = all[i].times(n)
+	}
+	return all
+}
+
+// ps returns the time of a load, and that of its dispatches and combines apart.
+func (c *comm) ps(l *load) (rest, exchange float64) {
+	all := c.decode
+	if l.prompts {
+		all = c.mixed
+	}
+	return least(c.reduce, l) + c.hop.ps(l), least(all, l)
+}
+
+// least is the quickest of the algorithms; 0: there is no such collective.
+func least(all []linearPS, l *load) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	t := all[0].ps(l)
+	for i := 1; i < len(all); i++ {
+		t = min(t, all[i].ps(l))
+	}
+	return t
+}
+
+// rowBytes is what a token's activations take.
+func (d *Deployment) rowBytes() float64 { return float64(d.Model.Hidden) * 2 }
+
+// latencyPS is that of a collective over g GPUs of which no table is known.
+func (e *Efficiency) latencyPS(g float64) float64 {
+	return psPerS * e.CollectiveS * (1 + float64(0.15*math.Log2(g)))
+}
+
+// allReduce returns the algorithms of one all-reduce over the tensor-parallel group.
+func (d *Deployment) allReduce() []linearPS {
+	e, gpus := &d.Efficiency, d.Parallel.Tensor
+	g := float64(gpus)
+	ring := d.rowBytes() * 2 * (g - 1) / g
+	if e.CollectiveScale == 0 && !d.Parallel.NCCL {
+		return []linearPS{{fixed: e.latencyPS(g), row: float64(psPerS * ring / (e.Link * d.link(gpus)))}}
+	}
+	s := d.span(gpus)
+	far := s.crossing()
+	ring = d.rowBytes() * 2 * (s.local - 1) / s.local
+	network := linearPS{}
+	if s.domains > 1 {
+		moved := d.rowBytes() * 2 * (s.domains - 1) / s.domains / s.local
+		network = linearPS{fixed: psPerS * far.latency(s.domains), row: psPerS * moved / (far.share * s.network)}
+	}
+	var out []linearPS
+	for _, a := range s.table.reduces(d.Parallel.NCCL) {
+		moved := ring
+		if a.whole {
+			moved = d.rowBytes() * (s.local - 1)
+		}
+		t := network
+		if s.local > 1 {
+			t = t.plus(linearPS{fixed: psPerS * a.latency(s.local), row: psPerS * moved / (a.achieved(s.local) * s.link)})
+		}
+		out = append(out, e.measured(t))
+	}
+	return out
+}
+
+// measured is a collective that takes t alone, within a model. Efficiencies without a scale have in a_l the latency
+// that a table has too, so there t is all.
+func (e *Efficiency) measured(t linearPS) linearPS {
+	if e.CollectiveScale == 0 {
+		return t
+	}
+	return t.times(e.CollectiveScale).plus(linearPS{fixed: psPerS * e.CollectiveS})
+}
+
+// hop is passing the rows of a microbatch on to the next stage, over the link that joins all stages: a stage stays
+// within a host that is large enough for it.
+func (d *Deployment) hop() linearPS {
+	e, all := &d.Efficiency, d.Parallel.GPUs()
+	return linearPS{fixed: psPerS * e.CollectiveS, row: psPerS * d.rowBytes() / (e.Link * d.link(all))}
 }
 
 // collectives returns how many all-reduces a step takes: one per mixer and one per feed-forward network; and how many
@@ -64,17 +158,4 @@ func (d *Deployment) collectives() (reduces, exchanges int) {
 		}
 	}
 	return reduces, exchanges
-}
-
-// exchanged returns the part of all tokens that a GPU receives from the others to compute, and they from it: (G−1)/G by
-// an all-gather and a reduce-scatter. Where GPUs hold whole experts, an all-to-all brings a GPU only the tokens that
-// chose some of its own, k copies of each token spread over G GPUs: k/G. Engines take what moves less: from G > k + 1
-// on, the all-to-all (TensorRT-LLM, tensorrt_llm/_torch/modules/fused_moe, moe_ep_size > top_k; from memory:
-// unverified). That a token goes only once to a GPU with two of its experts is left out.
-func (d *Deployment) exchanged() float64 {
-	g := float64(d.Parallel.expertGPUs())
-	if k := float64(d.Model.TopK()); d.Parallel.Expert && k < g-1 {
-		return k / g
-	}
-	return (g - 1) / g
 }

@@ -96,7 +96,7 @@ func (d *Deployment) validateSplit() error {
 			return err
 		}
 	}
-	return nil
+	return d.validateExchange()
 }
 
 func divisors(n int) string {

@@ -10,7 +10,8 @@
 //	linear.go      weights: bytes read and arithmetic per token
 //	experts.go     the routed experts: which are touched, which GPUs have them, and what their kernels pad
 //	attention.go   the cache: bytes read and arithmetic per context token
-//	collectives.go passing activations between GPUs
+//	collectives.go collectives_table.go alltoall.go
+//	               passing activations between GPUs, what was measured of that, and sending tokens to experts
 //	step.go        the part of a step that does not grow, the sum of these
 //	roofline.go    the price of consecutive steps
 //	decoding.go    choosing tokens from logits

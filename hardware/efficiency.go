@@ -17,6 +17,10 @@ type Efficiency struct {
 	MoECompute float64 `yaml:"moe_compute"`
 	MoERows    float64 `yaml:"moe_rows,omitempty"`
 
+	// MoETileRows is the rows that an expert which is touched costs beside its own, in kernels that leave activations in
+	// 16 bits (T), see experts.go; 0: MoERows counts for them too.
+	MoETileRows float64 `yaml:"moe_tile_rows,omitempty"`
+
 	// QuantizedCompute is the share of Compute that products of fp8, int8 or nvfp4 weights achieve on a GPU with such
 	// units, where activations are quantised too (e_cq); 0 and 1: all of it.
 	QuantizedCompute float64 `yaml:"quantized_compute,omitempty"`
@@ -27,7 +31,11 @@ type Efficiency struct {
 	MixedKV     float64 `yaml:"mixed_kv,omitempty"`
 
 	AttentionCompute float64 `yaml:"attention_compute"` // share of peak FLOP/s (e_at)
-	Link             float64 `yaml:"link"`              // share of link bandwidth (e_n)
+	Link             float64 `yaml:"link"`              // share of link bandwidth (e_n), where no table says it
+
+	// CollectiveScale is a factor on the times that tables of collectives say (s_c), see collectives_table.go; 0: no table
+	// counts that is not asked for, and collectives take CollectiveS and the share Link of their link.
+	CollectiveScale float64 `yaml:"collective_scale,omitempty"`
 
 	// Times per step and layer: of any layer (t_L), and what an MoE layer adds (t_M), a layer whose feed-forward network
 	// quantises activations (t_Q), and a layer of latent, sparse or linear attention (t_X, twice for sparse attention).
@@ -42,11 +50,44 @@ type Efficiency struct {
 	StepS       float64 `yaml:"step_s"`
 	SequenceS   float64 `yaml:"sequence_s"`
 
-	CollectiveS float64 `yaml:"collective_s"`  // latency of a collective (a_l)
+	CollectiveS float64 `yaml:"collective_s"`  // of each collective, beside what a table says of it (a_l)
 	FirstTokenS float64 `yaml:"first_token_s"` // added to each TTFT: API server and tokenizer (ttft_0)
 	Overlap     float64 `yaml:"overlap"`       // p of (memory^p + compute^p)^(1/p), ≥ 1; .inf: they overlap perfectly
 
 	Source string `yaml:"source"`
+}
+
+// Scale multiplies the constant of a YAML key; false: there is none. A share does not exceed 1.
+func (e *Efficiency) Scale(key string, times float64) bool {
+	for _, share := range []struct {
+		key string
+		at  *float64
+	}{
+		{"bandwidth", &e.Bandwidth}, {"compute", &e.Compute}, {"moe_compute", &e.MoECompute},
+		{"quantized_compute", &e.QuantizedCompute}, {"kv_bandwidth", &e.KVBandwidth},
+		{"attention_compute", &e.AttentionCompute}, {"link", &e.Link},
+	} {
+		if share.key == key {
+			*share.at = min(1, *share.at*times)
+			return true
+		}
+	}
+	for _, span := range []struct {
+		key string
+		at  *float64
+	}{
+		{"moe_rows", &e.MoERows}, {"moe_tile_rows", &e.MoETileRows}, {"mixed_kv", &e.MixedKV},
+		{"layer_s", &e.LayerS}, {"moe_layer_s", &e.MoELayerS},
+		{"quantized_layer_s", &e.QuantizedLayerS}, {"mixer_layer_s", &e.MixerLayerS}, {"eager_layer_s", &e.EagerLayerS},
+		{"step_s", &e.StepS}, {"sequence_s", &e.SequenceS}, {"collective_s", &e.CollectiveS},
+		{"collective_scale", &e.CollectiveScale}, {"first_token_s", &e.FirstTokenS},
+	} {
+		if span.key == key {
+			*span.at *= times
+			return true
+		}
+	}
+	return false
 }
 
 // RangeError says that a constant is not what it may be.
@@ -87,6 +128,13 @@ func (e *Efficiency) Validate() error {
 	}
 	if !(e.MoERows >= 0 && e.MoERows <= 1e6) {
 		return &RangeError{"moe_rows", fmt.Sprintf("%g is out of range; expected rows in [0, 1e6]", e.MoERows)}
+	}
+	if !(e.MoETileRows >= 0 && e.MoETileRows <= 1e6) {
+		return &RangeError{"moe_tile_rows", fmt.Sprintf("%g is out of range; expected rows in [0, 1e6]", e.MoETileRows)}
+	}
+	if !(e.CollectiveScale >= 0 && e.CollectiveScale <= 100) {
+		return &RangeError{"collective_scale", fmt.Sprintf("%g is out of range; expected a factor in [0, 100]",
+			e.CollectiveScale)}
 	}
 	if e.MixedKV != 0 && !(e.MixedKV >= 1 && e.MixedKV <= 1000) {
 		return &RangeError{"mixed_kv", fmt.Sprintf("%g is out of range; expected a factor in [1, 1000]", e.MixedKV)}

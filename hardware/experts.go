@@ -1,6 +1,10 @@
 package hardware
 
-import "math"
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/hardware/llm"
+)
 
 // active returns the expected share of an MoE layer's experts that rows tokens touch when each picks k of E at random:
 // 1 − (1 − k/E)^rows.
@@ -12,26 +16,37 @@ func (d *Deployment) active(rows float64) float64 {
 	return -math.Expm1(rows * math.Log1p(-float64(k)/float64(e)))
 }
 
-// padding returns by what the arithmetic of expert products is longer than that of full tiles: at least 1, less than 2.
+// padding returns by what the arithmetic of expert products is longer than that of full tiles: at least 1.
 //
-// An expert multiplies the rows that are routed to it in tiles, of 64 or 128 rows where there are many. A last tile
-// that is not full takes as long as a full one, so where kernels choose the tile by the rows, half of the work is
-// padding at worst. M tokens that pick k of E touch a share A(M) of the experts, each with r rows on average; at R rows
-// half of that loss is left:
+// An expert multiplies the rows that are routed to it in tiles. M tokens that pick k of E touch a share A(M) of the
+// experts, each with r rows on average:
 //
-//	padding(r) = 1 + R / (r + R)          r = k·M / (E·A(M))
+//	padding(r) = 1 + R / (r + R)    kernels that quantise activations          r = k·M / (E·A(M))
+//	padding(r) = 1 + T / r          kernels that leave them in 16 bits
 //
-// It falls slower than 1/r, so more rows never take less time. R is moe_rows; 0: few rows lose nothing. The form and R
-// are chosen, not fitted: of 128 rows with such a loss and of 128 and 256 rows with three times as much, all of which
-// lower the errors of TTFT on deployments and models left out of the fit of docs/accuracy.md, this one costs the errors
-// of TPOT under open load least.
+// The first have tiles of 64 or 128 rows; a last tile that is not full takes as long as a full one, so that where
+// kernels choose the tile by the rows half of the work is padding at worst, and at R rows half of that loss is left.
+// The others have small tiles, and an expert that is touched costs T rows beside its own. Both fall no faster than 1/r,
+// so more rows never take less time. R is moe_rows and T moe_tile_rows; 0: few rows lose nothing, or as by R.
+//
+// The forms, R and T are chosen, not fitted. Tables of kernels (NVIDIA aiconfigurator, commit 095f58a5, systems/*/moe:
+// 25 kernels on six GPUs) are as near to either form, within 6 to 23 % in the median, with T of 30 to 80 and of 3 to
+// 60 rows. On deployments, GPUs and models left out of the fit of docs/accuracy.md, 1 + T/r for all kernels has larger
+// errors of TPOT than R for all, and R for kernels that quantise activations with T = 16 for others smaller ones than
+// either. T = 8 is what drafts of gpt-oss-120b, to which nothing is fitted, cost least wrongly by of 16 and 8.
 func (d *Deployment) padding(tokens, active float64) float64 {
-	rows := d.Efficiency.MoERows
-	if rows == 0 || tokens == 0 {
+	e := &d.Efficiency
+	if tokens == 0 {
 		return 1
 	}
 	perExpert := tokens * float64(d.Model.TopK()) / (float64(d.Model.Experts()) * active)
-	return 1 + rows/(perExpert+rows)
+	switch {
+	case e.MoETileRows > 0 && !d.GPU.quantizesActivations(d.Model.ComputeDtype(llm.RoutedExperts)):
+		return 1 + e.MoETileRows/perExpert
+	case e.MoERows == 0:
+		return 1
+	}
+	return 1 + e.MoERows/(perExpert+e.MoERows)
 }
 
 // expertShare returns the part of the routed experts that the fullest GPU holds: an even slice of all, or whole ones.

@@ -47,10 +47,11 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 		c.MemoryPeakS = c.Bytes / d.GPU.BandwidthBps.Value
 		c.TimeS = smax(c.MemoryS, c.ComputeS, d.Efficiency.Overlap)
 	}
+	comm, more := r.explainComm(&l)
 	out = append(out,
-		PartCost{Name: "communication", Kind: sim.Communication, TimeS: r.comm.ps(&l) / psPerS},
+		PartCost{Name: "communication", Kind: sim.Communication, TimeS: comm / psPerS},
 		PartCost{Name: "overhead", Kind: sim.Overhead,
-			TimeS: r.fixedPS/psPerS + float64(float64(l.decodes)*d.Efficiency.SequenceS)})
+			TimeS: (r.fixedPS+more)/psPerS + float64(float64(l.decodes)*d.Efficiency.SequenceS)})
 	sum := 0.0
 	for i := range out {
 		sum += out[i].TimeS
@@ -59,6 +60,19 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 		out = append(out, PartCost{Name: "waiting for the host", Kind: sim.Overhead, TimeS: floor - sum})
 	}
 	return out
+}
+
+// explainComm returns the time of collectives that nothing hides, and by how much a step is longer otherwise for hiding
+// the others: two halves of a batch read all weights twice.
+func (r *Roofline) explainComm(l *load) (comm, more float64) {
+	rest, exchange := r.comm.ps(l)
+	if exchange == 0 || r.d.Parallel.Overlap == NoOverlap {
+		return rest + exchange, 0
+	}
+	weights, products := r.linear(l)
+	fixed, before := r.fixedPS, products
+	r.hide(l, &hiding{&weights, &products, &fixed, &exchange})
+	return rest + exchange, products - before + fixed - r.fixedPS
 }
 
 // explainProduct takes a group of matrix products apart.

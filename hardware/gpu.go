@@ -11,10 +11,11 @@ import (
 type GPU struct {
 	Name         string   `yaml:"name"`
 	Vendor       string   `yaml:"vendor"`
-	Year         Quantity `yaml:"year"`          // of launch
-	MemoryBytes  Quantity `yaml:"memory_bytes"`  // as the driver reports it, where a source prints that
-	BandwidthBps Quantity `yaml:"bandwidth_bps"` // of that memory
-	OnChipBytes  Quantity `yaml:"on_chip_bytes"` // last-level cache or scratchpad
+	Architecture string   `yaml:"architecture,omitempty"` // hopper, blackwell …: what is measured of one holds for its kin
+	Year         Quantity `yaml:"year"`                   // of launch
+	MemoryBytes  Quantity `yaml:"memory_bytes"`           // as the driver reports it, where a source prints that
+	BandwidthBps Quantity `yaml:"bandwidth_bps"`          // of that memory
+	OnChipBytes  Quantity `yaml:"on_chip_bytes"`          // last-level cache or scratchpad
 	FLOPS        Peaks    `yaml:"flops"`
 	// peak with 2:4 structured sparsity over the dense one, in 16 and 8 bits
 	SparseRatio    Quantity `yaml:"sparse_ratio"`

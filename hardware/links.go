@@ -26,27 +26,32 @@ func (d *Deployment) Figures() []string {
 	return used
 }
 
-// linked returns how many GPUs each kind of link joins: those of a tensor-parallel group, those that share experts, and
-// those of all stages.
+// linked returns how many GPUs each kind of link joins: those of a tensor-parallel group, those that share experts,
+// those of all stages, and of each of these the ones in one domain.
 func (d *Deployment) linked() []int {
-	return []int{d.Parallel.Tensor, d.Parallel.expertGPUs(), d.Parallel.GPUs()}
+	all := []int{d.Parallel.Tensor, d.Parallel.expertGPUs(), d.Parallel.GPUs()}
+	for _, n := range all {
+		all = append(all, min(n, d.domain()))
+	}
+	return all
 }
 
 // linkField returns the YAML path of the bandwidth between n GPUs, those of a stage or those of all stages: the
-// scale-up link inside its domain; PCIe where there is none; the network beyond. Empty for a single GPU.
+// scale-up link inside its domain; PCIe inside a host whose GPUs have none, or have bridges between some of them only;
+// the network beyond. Empty for a single GPU.
 func (d *Deployment) linkField(n int) string {
 	switch up := d.GPU.ScaleUpBps.Value > 0; {
 	case n == 1:
 		return ""
 	case up && n <= max(1, int(d.GPU.Domain.Value)):
 		return "scale_up_bps"
-	case !up && n <= nodeGPUs:
+	case n <= nodeGPUs && (!up || d.GPU.PCIeBps.Known()):
 		return "pcie_bps"
 	}
 	return "nic_bps"
 }
 
-// nodeGPUs is how many GPUs without a scale-up link share a host's PCIe, as in common 8-GPU servers.
+// nodeGPUs is how many GPUs share a host's PCIe, as in common 8-GPU servers.
 const nodeGPUs = 8
 
 // linkBps returns the bandwidth, one way, of the link that joins n GPUs; 0 for a single GPU.

@@ -10,6 +10,10 @@ type Parallel struct {
 	Pipeline int  // stages of layers
 	Data     int  // ranks in lock step, each with sequences of its own, that share the experts; 0 and 1: one rank
 	Expert   bool // a GPU holds whole experts, instead of a slice of each
+
+	AllToAll AllToAll     // how tokens reach the experts of other ranks
+	Overlap  BatchOverlap // what hides that
+	NCCL     bool         // all-reduces are NCCL's alone, not the engine's own where those are quicker
 }
 
 // GPUs returns how many GPUs a replica takes.
@@ -38,6 +42,7 @@ type load struct {
 	prefill   float64 // share of what the chunks read and multiply
 	decodes   int     // of a rank, over all its microbatches
 	eager     bool    // launched kernel by kernel
+	prompts   bool    // some of the rows are of prompts
 }
 
 // load fills l with the busiest share of b.
@@ -50,7 +55,7 @@ func (r *Roofline) load(l *load, b *sim.Shape) {
 	} else {
 		r.divide(l, b)
 	}
-	l.eager = r.d.Launch.Eager
+	l.eager, l.prompts = r.d.Launch.Eager, b.Prefills > 0
 	if r.padded != nil {
 		r.pad(l)
 	}

@@ -42,13 +42,14 @@ type Roofline struct {
 	experts                product   // every token of all ranks, reading only the experts it is routed to
 	attend                 []attention
 	comm                   comm
-	quadratic              bool // the overlap is p = 2
+	sharedPart             float64 // of the feed-forward networks that every token passes: shared experts
+	quadratic              bool    // the overlap is p = 2
 	windows                int
 	shares                 int          // data-parallel ranks × microbatches
 	padded                 []int32      // rows of the graph by rows to run; nil: none is padded
 	graphFloor, eagerFloor sim.Duration // the least time of a step, launched as a CUDA graph or kernel by kernel
 	statePS                float64      // per sequence, at the efficiency
-	fixedPS                float64      // per step
+	fixedPS, layersPS      float64      // per step, and of it the layers
 
 	readPS    float64 // weights that every step reads, at the efficiency
 	rowPeakPS float64 // arithmetic at peak per row, the head's and the experts' apart
@@ -87,10 +88,11 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	r.statePS = 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor) /
 		(e.KVBandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
 	layers, moe, mixers := float64(d.Model.LayerCount()), float64(d.Model.MoELayers()), float64(d.Model.MixerLayers())
-	r.fixedPS = psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) +
+	r.layersPS = psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) +
 		float64(mixers*e.MixerLayerS) + float64(d.quantizedLayers()*e.QuantizedLayerS))
-	r.fixedPS += float64(psPerS * d.Decoding.StructuredS)
+	r.fixedPS = r.layersPS + float64(psPerS*d.Decoding.StructuredS)
 	r.samplePS, r.draft = d.samplePS(), newDrafting(&d)
+	r.sharedPart = d.sharedShare()
 	if !d.Launch.Async {
 		r.fixedPS += float64(psPerS * e.StepS)
 	}

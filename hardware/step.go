@@ -20,6 +20,12 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 	var l load
 	r.load(&l, b)
 	weights, products := r.linear(&l) // reading them, and with the arithmetic it overlaps
+	comm, exchange := r.comm.ps(&l)
+	fixed := r.fixedPS
+	if exchange > 0 && r.d.Parallel.Overlap != NoOverlap {
+		r.hide(&l, &hiding{&weights, &products, &fixed, &exchange})
+	}
+	comm += exchange
 	kv := float64(r.statePS * l.sequences)
 	attention := kv
 	flops := float64(l.asked*r.rowPeakPS) + float64(l.routed*r.experts.peakPS) + float64(l.outputs*r.head.peakPS)
@@ -34,14 +40,13 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 			flops += float64(pairs * a.pairPeakPS)
 		}
 	}
-	comm := r.comm.ps(&l)
-	at.price = sim.Duration(products+attention+comm+r.fixedPS+float64(l.outputs*r.samplePS)) + 1 +
+	at.price = sim.Duration(products+attention+comm+fixed+float64(l.outputs*r.samplePS)) + 1 +
 		r.perSeq*sim.Duration(l.decodes)
 	at.weights, at.kv, at.comm = sim.Duration(weights), sim.Duration(kv), sim.Duration(comm)
 	at.compute = sim.Duration(products + attention - weights - kv)
 	at.overhead = at.price - at.weights - at.kv - at.compute - at.comm
-	if l.routed != l.tokens {
-		weights = r.reads(l.routed) // the bound needs no weights for padding
+	if l.routed != l.tokens || r.d.Parallel.Overlap == TwoBatch {
+		weights = r.reads(l.routed) // the bound needs no weights for padding, nor twice
 	}
 	at.boundMemory = sim.Duration(float64(weights*r.peakWeights) + float64(kv*r.peakKV))
 	at.boundFLOPs = sim.Duration(flops)

@@ -29,7 +29,8 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 		d.KVDtype = "bf16"
 	}
 	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel,
-		Expert: p.ExpertParallel}
+		Expert: p.ExpertParallel, AllToAll: hardware.AllToAll(p.AllToAll), NCCL: p.DisableCustomAllReduce,
+		Overlap: hardware.BatchOverlap(p.BatchOverlap)}
 	d.Materialized = p.Attention == "materialized"
 	d.Decoding = decodingOf(s)
 	if p.Decodes() {
@@ -70,7 +71,8 @@ func undeployable(s *configs.Scenario, p *configs.Pool, err error) error {
 		return nil
 	}
 	message := strict.Message(err)
-	for _, key := range []string{"tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel"} {
+	for _, key := range []string{"tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel",
+		"all_to_all", "batch_overlap"} {
 		if rest, ok := strings.CutPrefix(message, key+" "); ok {
 			return s.Errorf(s.PoolPath(p, key), "%s", rest)
 		}

@@ -8,11 +8,12 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // efficiency returns what the pool's file or name says, or else the engine's; and why to doubt it, if there is a
 // reason. A file is the user's own, who knows best.
-func efficiencyOf(s *configs.Scenario, p *configs.Pool) (e hardware.Efficiency, doubt string, err error) {
+func efficiencyOf(s *configs.Scenario, p *configs.Pool, m *llm.Model) (e hardware.Efficiency, doubt string, err error) {
 	name, of := p.Efficiency, "efficiencies "+p.Efficiency
 	if catalog.IsEfficiencyPath(name) {
 		e, err = catalog.LoadEfficiency(name)
@@ -32,7 +33,7 @@ func efficiencyOf(s *configs.Scenario, p *configs.Pool) (e hardware.Efficiency, 
 	if err != nil {
 		return e, "", s.Errorf(s.PoolPath(p, "efficiency"), "%s, or a path to a file of efficiencies", strict.Message(err))
 	}
-	e, measured := all.For(p.GPU)
+	e, measured := all.For(p.GPU, m.Name, m.FFNDtype())
 	switch {
 	case measured:
 	case len(all.GPUs) > 0:

@@ -22,7 +22,7 @@ func TestEfficienciesWithoutMeasurementsAreReported(t *testing.T) {
 	require.NoError(t, err)
 	all, err := catalog.EfficienciesOf(e.Efficiency)
 	require.NoError(t, err)
-	if _, measured := all.For("h100-sxm"); !measured {
+	if _, measured := all.For("h100-sxm", "llama-3.1-8b", "bf16"); !measured {
 		require.Len(t, doubts(), 1)
 		assert.Contains(t, doubts()[0], "efficiencies of engine vllm-v1")
 	}

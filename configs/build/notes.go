@@ -33,7 +33,7 @@ func (r *Replica) noteHardware(p *configs.Pool) {
 	}
 	if p.ExpertParallel {
 		r.notes = append(r.notes,
-			"expert_parallel is priced with experts in balance, at which it costs what slices of all experts do")
+			"expert_parallel is priced with experts in balance: no GPU has more tokens than another")
 	}
 	r.noteHost(p)
 }

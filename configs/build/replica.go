@@ -42,7 +42,7 @@ func ReplicaOf(s *configs.Scenario, i int) (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	efficiency, doubt, err := efficiencyOf(s, p)
+	efficiency, doubt, err := efficiencyOf(s, p, &d.Model)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -11,13 +12,21 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 )
 
-// Efficiencies are what serving software achieves, by GPU: measured on some of them, and what is to be expected of any
-// other.
+// Efficiencies are what serving software achieves, by GPU: measured on some of them, and what is to be expected of
+// their kin and of any other; and by what models differ from that.
 type Efficiencies struct {
 	Name      string              `yaml:"name"`
-	Describes string              `yaml:"describes"` // which software, and where the numbers come from
-	Default   hardware.Efficiency `yaml:"default"`   // on a GPU that is not among the following
+	Describes string              `yaml:"describes"`          // which software, and where the numbers come from
+	Default   hardware.Efficiency `yaml:"default"`            // on a GPU that is not among the following
+	Families  []FamilyEfficiency  `yaml:"families,omitempty"` // on one of a family, see Family
 	GPUs      []GPUEfficiency     `yaml:"gpus,omitempty"`
+	Models    []ModelEfficiency   `yaml:"models,omitempty"`
+}
+
+// FamilyEfficiency is what is achieved on GPUs of one family.
+type FamilyEfficiency struct {
+	Family     string              `yaml:"family"`
+	Efficiency hardware.Efficiency `yaml:"efficiency"`
 }
 
 // GPUEfficiency is what is achieved on one GPU.
@@ -25,6 +34,33 @@ type GPUEfficiency struct {
 	GPU        string              `yaml:"gpu"` // catalog name
 	Efficiency hardware.Efficiency `yaml:"efficiency"`
 }
+
+// ModelEfficiency is by what the constants of a model with weights of a precision differ from those of any: which
+// kernels an engine has for its shapes.
+type ModelEfficiency struct {
+	Model   string  `yaml:"model"`   // catalog name
+	Weights string  `yaml:"weights"` // of the experts, or of the dense network
+	Scales  []Scale `yaml:"scales"`
+}
+
+// Scale multiplies a constant, by its key; a share stays a share.
+type Scale struct {
+	Constant string  `yaml:"constant"`
+	Times    float64 `yaml:"times"`
+}
+
+// Family names the kin of a GPU, of which the software for one is that for another: its architecture, of GPUs with
+// links between them. Cards without are on their own. Empty: none.
+func Family(gpu string) string {
+	g, err := GPU(gpu)
+	if err != nil || g.ScaleUpBps.Value == 0 {
+		return ""
+	}
+	return g.Architecture
+}
+
+// Chip names the GPU of a host of eight that has the same chip: itself, unless it is a rack's.
+func Chip(gpu string) string { return cmp.Or(sameChip(gpu), gpu) }
 
 // EfficiencyDir is beside the engines whose steps it prices.
 const EfficiencyDir = "engines/efficiencies"
@@ -56,14 +92,35 @@ func readEfficiencies(name string) (Efficiencies, error) {
 	return e, nil
 }
 
-// For returns what is achieved on a GPU, and whether it is stated. One that is not achieves what is stated
-// of the same chip on another board, or else what is to be expected of any.
-func (e *Efficiencies) For(gpu string) (achieved hardware.Efficiency, stated bool) {
+// For returns what is achieved on a GPU by a model with weights of a precision, and whether that is stated of the GPU.
+// One of which nothing is stated achieves what is stated of the same chip on another board, of its family, or else what
+// is to be expected of any.
+func (e *Efficiencies) For(gpu, model, weights string) (achieved hardware.Efficiency, stated bool) {
+	achieved, stated = e.on(gpu)
+	for i := range e.Models {
+		if m := &e.Models[i]; m.Model == model && m.Weights == weights {
+			for _, s := range m.Scales {
+				achieved.Scale(s.Constant, s.Times)
+			}
+		}
+	}
+	return achieved, stated
+}
+
+// on is For of any model.
+func (e *Efficiencies) on(gpu string) (achieved hardware.Efficiency, stated bool) {
 	if own, ok := e.of(gpu); ok {
 		return own, true
 	}
 	if same, ok := e.of(sameChip(gpu)); ok {
 		return same, false
+	}
+	if family := Family(gpu); family != "" {
+		for _, f := range e.Families {
+			if f.Family == family {
+				return f.Efficiency, false
+			}
+		}
 	}
 	return e.Default, false
 }
@@ -110,6 +167,19 @@ func (e *Efficiencies) validate(name string) error {
 		}
 		if err := g.Efficiency.Validate(); err != nil {
 			return fmt.Errorf("gpus[%d].efficiency.%w", i, err)
+		}
+	}
+	for i := range e.Families {
+		if err := e.Families[i].Efficiency.Validate(); err != nil {
+			return fmt.Errorf("families[%d].efficiency.%w", i, err)
+		}
+	}
+	for i := range e.Models {
+		for j, s := range e.Models[i].Scales {
+			if probe := e.Default; !(s.Times > 0) || !probe.Scale(s.Constant, s.Times) {
+				return fmt.Errorf("models[%d].scales[%d]: %g times %q; expected a positive factor on a constant of efficiencies",
+					i, j, s.Times, s.Constant)
+			}
 		}
 	}
 	return nil

@@ -1,10 +1,14 @@
 package catalog
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/hardware"
 )
 
 // The GPU of a rack that nobody measured achieves what its chip does in a host of eight, and is still reported to be
@@ -17,12 +21,12 @@ func TestTheSameChipAchievesTheSame(t *testing.T) {
 	e.GPUs = []GPUEfficiency{{GPU: "b200-sxm", Efficiency: host}}
 	for gpu, want := range map[string]float64{"b200-sxm": host.LayerS, "gb200": host.LayerS, "gb300": e.Default.LayerS,
 		"b300-sxm": e.Default.LayerS} {
-		achieved, stated := e.For(gpu)
+		achieved, stated := e.For(gpu, "", "")
 		assert.Equal(t, want, achieved.LayerS, gpu)
 		assert.Equal(t, gpu == "b200-sxm", stated, gpu)
 	}
 	e.GPUs = append(e.GPUs, GPUEfficiency{GPU: "gb200", Efficiency: rack})
-	achieved, stated := e.For("gb200")
+	achieved, stated := e.For("gb200", "", "")
 	assert.True(t, stated)
 	assert.Equal(t, rack, achieved, "what is measured of it goes first")
 }
@@ -37,4 +41,50 @@ func TestAGPUHasOneEfficiency(t *testing.T) {
 	e.GPUs = append(e.GPUs, row)
 	require.EqualError(t, e.validate("prior"),
 		`gpus[2].gpu: "h100-sxm" is that of gpus[0] already; expected one of its own`)
+}
+
+// A GPU that was not measured achieves what its kin do: GPUs of one architecture with links between them. A card
+// without links has no kin.
+func TestAnUnmeasuredGPUAchievesWhatItsFamilyDoes(t *testing.T) {
+	e, err := EfficienciesOf("prior")
+	require.NoError(t, err)
+	kin := e.Default
+	kin.LayerS = 1e-6
+	e.Families = []FamilyEfficiency{{Family: "blackwell", Efficiency: kin}}
+	require.NoError(t, e.validate("prior"))
+	for gpu, want := range map[string]float64{"gb300": kin.LayerS, "b200-sxm": kin.LayerS, "h100-sxm": e.Default.LayerS,
+		"rtx-pro-6000-ws": e.Default.LayerS} {
+		achieved, stated := e.For(gpu, "", "")
+		assert.Equal(t, want, achieved.LayerS, gpu)
+		assert.False(t, stated, gpu)
+	}
+}
+
+// A model multiplies what its GPU achieves, in its own precision alone, and no share exceeds 1.
+func TestAModelScalesWhatItsGPUAchieves(t *testing.T) {
+	e, err := EfficienciesOf("prior")
+	require.NoError(t, err)
+	e.Models = []ModelEfficiency{{Model: "gpt-oss-120b", Weights: "mxfp4",
+		Scales: []Scale{{Constant: "layer_s", Times: 2}, {Constant: "bandwidth", Times: 1.1},
+			{Constant: "compute", Times: 3}}}}
+	require.NoError(t, e.validate("prior"))
+	want := e.Default
+	other, _ := e.For("h100-sxm", "gpt-oss-120b", "bf16")
+	assert.Equal(t, want, other)
+	want.LayerS *= 2
+	want.Bandwidth *= 1.1
+	want.Compute = 1
+	own, _ := e.For("h100-sxm", "gpt-oss-120b", "mxfp4")
+	assert.Equal(t, want, own)
+	e.Models[0].Scales[0].Constant = "layers"
+	require.EqualError(t, e.validate("prior"),
+		`models[0].scales[0]: 2 times "layers"; expected a positive factor on a constant of efficiencies`)
+}
+
+// Every constant of an efficiency file can be scaled, but the form of the overlap and the source.
+func TestEveryConstantCanBeScaled(t *testing.T) {
+	for _, f := range strict.FieldsOf(reflect.TypeFor[hardware.Efficiency]()) {
+		e := hardware.Efficiency{}
+		assert.Equal(t, f.Key != "overlap" && f.Key != "source", e.Scale(f.Key, 1), f.Key)
+	}
 }

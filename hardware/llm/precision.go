@@ -84,6 +84,14 @@ func (m Model) WeightBits(c WeightClass) float64 { return m.Precision.Weights[c]
 // ComputeDtype is the type a class is multiplied in.
 func (m Model) ComputeDtype(c WeightClass) string { return m.Precision.Weights[c].Dtype }
 
+// FFNDtype is the type that most of the model is multiplied in: its routed experts, or its dense networks.
+func (m Model) FFNDtype() string {
+	if m.Experts() > 0 {
+		return m.ComputeDtype(RoutedExperts)
+	}
+	return m.ComputeDtype(DenseFFN)
+}
+
 // WeightBytes is the size of the decoder's checkpoint; a tied table is stored once.
 func (m Model) WeightBytes() float64 {
 	sum := 0.0

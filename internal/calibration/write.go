@@ -24,11 +24,13 @@ func constants(e *hardware.Efficiency) []constant {
 		{"compute", e.Compute, "of peak FLOP/s, dense products"},
 		{"moe_compute", e.MoECompute, "of compute, expert products"},
 		{"moe_rows", e.MoERows, "rows per expert at which half of the loss of few is left"},
+		{"moe_tile_rows", e.MoETileRows, "rows that an expert costs beside its own, where activations have 16 bits"},
 		{"quantized_compute", e.QuantizedCompute, "of compute, where activations are quantised"},
 		{"kv_bandwidth", e.KVBandwidth, "of HBM bandwidth, reading the cache"},
 		{"mixed_kv", e.MixedKV, "times that reading in steps with prompts"},
 		{"attention_compute", e.AttentionCompute, "of peak FLOP/s, attention"},
-		{"link", e.Link, "of link bandwidth"},
+		{"link", e.Link, "of link bandwidth, where no table says it"},
+		{"collective_scale", e.CollectiveScale, "times what tables of collectives say"},
 		{"layer_s", e.LayerS, "s per layer"},
 		{"moe_layer_s", e.MoELayerS, "s more per MoE layer"},
 		{"quantized_layer_s", e.QuantizedLayerS, "s more per layer that quantises activations"},
@@ -36,7 +38,7 @@ func constants(e *hardware.Efficiency) []constant {
 		{"eager_layer_s", e.EagerLayerS, "s per layer to launch it without a graph"},
 		{"step_s", e.StepS, "s per step on the host"},
 		{"sequence_s", e.SequenceS, "s per decoding sequence"},
-		{"collective_s", e.CollectiveS, "s per collective"},
+		{"collective_s", e.CollectiveS, "s per collective, beside its table"},
 		{"first_token_s", e.FirstTokenS, "s before the first token, outside the engine"},
 		{"overlap", e.Overlap, "p of (memory^p + compute^p)^(1/p)"},
 	}
@@ -72,11 +74,28 @@ func WriteEfficiencies(w io.Writer, e *catalog.Efficiencies, head string) error 
 	var b strings.Builder
 	b.WriteString(comment(head))
 	fmt.Fprintf(&b, "name: %s\ndescribes: %s\ndefault:\n%s", e.Name, strconv.Quote(e.Describes), block(&e.Default, "  "))
+	for i := range e.Families {
+		if i == 0 {
+			b.WriteString("families:\n")
+		}
+		f := &e.Families[i]
+		fmt.Fprintf(&b, "  - family: %s\n    efficiency:\n%s", f.Family, block(&f.Efficiency, "      "))
+	}
 	if len(e.GPUs) > 0 {
 		b.WriteString("gpus:\n")
 	}
 	for i := range e.GPUs {
 		fmt.Fprintf(&b, "  - gpu: %s\n    efficiency:\n%s", e.GPUs[i].GPU, block(&e.GPUs[i].Efficiency, "      "))
+	}
+	for i := range e.Models {
+		if i == 0 {
+			b.WriteString("models:\n")
+		}
+		m := &e.Models[i]
+		fmt.Fprintf(&b, "  - model: %s\n    weights: %s\n    scales:\n", m.Model, m.Weights)
+		for _, s := range m.Scales {
+			fmt.Fprintf(&b, "      - {constant: %s, times: %s}\n", s.Constant, number(s.Times))
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -94,7 +113,8 @@ func comment(text string) string {
 func block(e *hardware.Efficiency, indent string) string {
 	var b strings.Builder
 	for _, c := range constants(e) {
-		optional := c.key == "mixed_kv" || c.key == "moe_rows" || c.key == "eager_layer_s" ||
+		optional := c.key == "mixed_kv" || c.key == "moe_rows" || c.key == "moe_tile_rows" ||
+			c.key == "collective_scale" || c.key == "eager_layer_s" ||
 			strings.HasPrefix(c.key, "quantized_")
 		if optional && c.value == 0 {
 			continue

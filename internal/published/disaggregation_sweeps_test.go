@@ -206,7 +206,7 @@ func (c *publishedCase) assumptions() {
 	all, err := catalog.EfficienciesOf("vllm")
 	require.NoError(c.t, err)
 	for _, times := range []float64{.5, 1, 2} {
-		e, _ := all.For("h200-sxm")
+		e, _ := all.For("h200-sxm", "", "")
 		e.MoECompute *= times
 		co, pd := c.co, c.pd
 		co.efficiency, pd.efficiency = &e, &e

@@ -119,6 +119,9 @@ func kernelSeconds(run *measured.Run, above configs.Options, with Efficiencies) 
 	if err != nil {
 		return 0, err
 	}
+	if d.Efficiency.CollectiveScale > 0 {
+		d.Efficiency.CollectiveS = 0 // which a collective takes within a model, and not alone
+	}
 	if k.Op == measured.Memory {
 		return k.Bytes / (gpu.BandwidthBps.Value * d.Efficiency.Bandwidth), nil
 	}
@@ -160,7 +163,7 @@ func achievedBy(run *measured.Run, d *hardware.Deployment, above configs.Options
 	if err != nil {
 		return e, err
 	}
-	e, _ = sets.For(d.GPU.Name)
+	e, _ = sets.For(d.GPU.Name, "", "")
 	return e, nil
 }
 

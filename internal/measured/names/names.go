@@ -158,13 +158,10 @@ var Models = sync.OnceValue(func() map[string]llm.Model {
 // PublishedPrecision is what the weights of a catalog model are published in, by most of them; empty: no such model.
 func PublishedPrecision(model string) string {
 	m, ok := Models()[model]
-	switch {
-	case !ok:
+	if !ok {
 		return ""
-	case m.Experts() > 0:
-		return m.ComputeDtype(llm.RoutedExperts)
 	}
-	return m.ComputeDtype(llm.DenseFFN)
+	return m.FFNDtype()
 }
 
 // ClassOf returns the class of a catalog model by what its steps cost most like; empty: no such model.

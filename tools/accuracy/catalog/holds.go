@@ -176,7 +176,7 @@ type Sets []catalog.Efficiencies
 func (s Sets) For(engine, gpu string) hardware.Efficiency {
 	for _, name := range []string{engine, unknownEngine} {
 		if i := slices.IndexFunc(s, func(e catalog.Efficiencies) bool { return e.Name == name }); i >= 0 {
-			e, _ := s[i].For(gpu)
+			e, _ := s[i].For(gpu, "", "")
 			return e
 		}
 	}

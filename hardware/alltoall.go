@@ -1,0 +1,240 @@
+package hardware
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/decodesim/decodesim/hardware/llm"
+)
+
+// AllToAll is how tokens reach the experts on other GPUs, and what those yield comes back.
+type AllToAll string
+
+// The ways: what engines take by the number of GPUs; kernels that send each copy of a token by itself at once; kernels
+// that send a token once to each GPU and once to each domain, from where it is passed on; and an all-gather with a
+// reduce-scatter, which bring every token everywhere.
+const (
+	AutoAllToAll AllToAll = ""
+	LowLatency   AllToAll = "low-latency"
+	Normal       AllToAll = "normal"
+	AllGather    AllToAll = "all-gather"
+)
+
+// AllToAlls returns the ways that can be asked for by name.
+func AllToAlls() []string { return []string{string(LowLatency), string(Normal), string(AllGather)} }
+
+// BatchOverlap is what a GPU computes while tokens are under way to experts and back.
+type BatchOverlap string
+
+// Nothing; the shared experts while they are dispatched and the down projection while they are combined; or the layers
+// of the other half of the batch.
+const (
+	NoOverlap   BatchOverlap = ""
+	SingleBatch BatchOverlap = "single-batch"
+	TwoBatch    BatchOverlap = "two-batch"
+)
+
+// BatchOverlaps returns what can be asked for by name.
+func BatchOverlaps() []string { return []string{string(SingleBatch), string(TwoBatch)} }
+
+// validateExchange reports a way to experts that there is not.
+func (d *Deployment) validateExchange() error {
+	p := &d.Parallel
+	_, exchanges := d.collectives()
+	switch {
+	case !known(string(p.AllToAll), AllToAlls()):
+		return fmt.Errorf("hardware: all_to_all %q; accepted: %s", p.AllToAll, strings.Join(AllToAlls(), ", "))
+	case !known(string(p.Overlap), BatchOverlaps()):
+		return fmt.Errorf("hardware: batch_overlap %q; accepted: %s", p.Overlap, strings.Join(BatchOverlaps(), ", "))
+	case (p.AllToAll == LowLatency || p.AllToAll == Normal) && !(p.Expert && exchanges > 0):
+		return fmt.Errorf("hardware: all_to_all %q sends tokens to whole experts of other data-parallel ranks; "+
+			"accepted: null, or expert_parallel true with data_parallel above 1", p.AllToAll)
+	case p.Overlap != NoOverlap && exchanges == 0:
+		return fmt.Errorf("hardware: batch_overlap %q hides what data-parallel ranks send each other's experts; "+
+			"accepted: null, or data_parallel above 1", p.Overlap)
+	}
+	return nil
+}
+
+func known(name string, names []string) bool {
+	if name == "" {
+		return true
+	}
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// exchange returns the algorithms of one dispatch and one combine, in steps of decodes alone and in those with prompts:
+// the buffers of the low-latency kernels are too small for prompts.
+//
+// What a GPU sends of r rows, of b bytes each, over the links of its domain and over the network:
+//
+//	low-latency   r · k · b · (g_l − 1)/g_l in one domain;  r · k · b · (D − 1)/D over the network of D domains
+//	normal        r · u(g) · b · (g − 1)/g in one domain;  r · u(D) · b · (D − 1)/D over the network
+//	all-gather    (g − 1)/g of the tokens of all ranks
+//
+// where u(n) is how many of n places a token's k experts are expected in, see places. To dispatch, activations have the
+// format that experts compute in, with scales; to combine, 16 bits. Each is a kernel with a floor and shares of both
+// links of its own; the slower link decides.
+func (d *Deployment) exchange() (decode, mixed []linearPS) {
+	e := &d.Efficiency
+	if e.CollectiveScale == 0 && d.Parallel.AllToAll == AutoAllToAll {
+		g := d.Parallel.expertGPUs()
+		t := linearPS{fixed: 2 * e.latencyPS(float64(g)),
+			token: float64(2 * psPerS * d.rowBytes() * d.exchanged() / (e.Link * d.link(g)))}
+		return []linearPS{t}, []linearPS{t}
+	}
+	switch d.allToAll() {
+	case AllGather:
+		return d.gathered(), d.gathered()
+	case LowLatency:
+		return []linearPS{d.sent(0)}, []linearPS{d.sent(0)}
+	case Normal:
+		return []linearPS{d.sent(1)}, []linearPS{d.sent(1)}
+	}
+	return []linearPS{d.sent(0), d.sent(1)}, []linearPS{d.sent(1)}
+}
+
+// allToAll returns the way that engines take: where GPUs hold whole experts and are more than k + 1, or in several
+// domains, an all-to-all; otherwise an all-gather, which then moves less (TensorRT-LLM,
+// tensorrt_llm/_torch/modules/fused_moe, moe_ep_size > top_k; from memory: unverified).
+func (d *Deployment) allToAll() AllToAll {
+	p := &d.Parallel
+	if p.AllToAll != AutoAllToAll {
+		return p.AllToAll
+	}
+	if g := p.expertGPUs(); !p.Expert || g <= d.Model.TopK()+1 && g <= max(1, d.domain()) {
+		return AllGather
+	}
+	return AutoAllToAll
+}
+
+// sent prices dispatch and combine by a kernel: 0 low-latency, 1 normal. The GPUs of a rank share its rows.
+func (d *Deployment) sent(kernel int) linearPS {
+	s, k := d.span(d.Parallel.expertGPUs()), float64(d.Model.TopK())
+	near, far := k, k
+	if kernel == 1 {
+		near, far = places(s.local, k), places(s.domains, k)
+	}
+	near *= (s.local - 1) / s.local
+	if s.domains > 1 && kernel == 0 {
+		near /= s.domains
+	}
+	far *= (s.domains - 1) / s.domains
+	total := linearPS{}
+	for i, x := range []*sending{&s.table.dispatch[kernel], &s.table.combine[kernel]} {
+		bytes := d.rowBytes() / float64(d.Parallel.Tensor)
+		if i == 0 {
+			bytes = d.dispatchBytes() / float64(d.Parallel.Tensor)
+		}
+		t := linearPS{fixed: psPerS * x.floorS}
+		if s.local > 1 {
+			t.row = psPerS * bytes * near / (x.share * s.link)
+		}
+		if s.domains > 1 {
+			t.fixed = psPerS * x.far.latency(s.domains)
+			t.row = max(t.row, psPerS*bytes*far/(x.far.share*s.network))
+		}
+		total = total.plus(d.Efficiency.measured(t))
+	}
+	return total
+}
+
+// gathered prices an all-gather and a reduce-scatter of the tokens of all ranks.
+func (d *Deployment) gathered() []linearPS {
+	s := d.span(d.Parallel.expertGPUs())
+	far := s.crossing()
+	var out []linearPS
+	for _, a := range s.table.gather {
+		t := linearPS{fixed: psPerS * a.latency(s.local)}
+		if s.local > 1 {
+			t.token = psPerS * d.rowBytes() * (s.local - 1) / s.local / (a.achieved(s.local) * s.link)
+		}
+		if s.domains > 1 {
+			moved := d.rowBytes() * (s.domains - 1) / s.domains / s.local
+			t = t.plus(linearPS{fixed: psPerS * far.latency(s.domains) / 2, token: psPerS * moved / (far.share * s.network)})
+		}
+		out = append(out, d.Efficiency.measured(t).times(2))
+	}
+	return out
+}
+
+// places returns how many of n places hold some of the k experts that a token chose, expected of choices at random:
+// n·(1 − (1 − 1/n)^k).
+func places(n, k float64) float64 {
+	if n <= 1 {
+		return 1
+	}
+	return -n * math.Expm1(k*math.Log1p(-1/n))
+}
+
+// dispatchBytes is what a token takes on its way to an expert: the format that the expert computes in, with the scales
+// of blocks of 128 (fp8, int8) or 16 (fp4) elements, or 16 bits.
+func (d *Deployment) dispatchBytes() float64 {
+	h := float64(d.Model.Hidden)
+	dtype := d.Model.ComputeDtype(llm.RoutedExperts)
+	if !d.GPU.quantizesActivations(dtype) {
+		return 2 * h
+	}
+	if _, unit := d.GPU.ComputeFLOPS(dtype); unit == "fp4" {
+		return h * (4.0/8 + 1.0/16)
+	}
+	return h * (1 + 4.0/128)
+}
+
+// hiding is the times of a step that an overlap changes, in picoseconds: reading weights, that with the arithmetic,
+// what layers take beside, and dispatch with combine as far as nothing hides it.
+type hiding struct{ weights, products, fixed, exchange *float64 }
+
+// hide lets dispatch and combine pass while the GPU computes.
+//
+//	single-batch   as much of them as the shared experts take, and a third of the routed ones: the down projection
+//	two-batch      the two halves of a batch take turns, so that of 2·(dispatch + combine) and 2·(products + layers),
+//	               each for half the rows, the longer counts; every half reads the weights. Attention is not counted
+//	               as hiding anything, and a step for which one batch is quicker runs as one: engines have a threshold
+//
+// That kernels which send tokens take some of the GPU's cores is left out.
+func (r *Roofline) hide(l *load, h *hiding) {
+	if r.d.Parallel.Overlap == SingleBatch {
+		_, routed := r.expertProducts(l)
+		*h.exchange = max(0, *h.exchange-routed/3-float64(r.sharedPart*(*h.products-routed)))
+		return
+	}
+	half := *l
+	half.rows, half.tokens, half.outputs = l.rows/2, l.tokens/2, l.outputs/2
+	weights, products := r.linear(&half)
+	_, exchange := r.comm.ps(&half)
+	rest := max(0, 2*exchange-2*(products+r.layersPS))
+	if 2*products+r.layersPS+rest < *h.products+*h.exchange {
+		*h.weights, *h.products = 2*weights, 2*products
+		*h.fixed, *h.exchange = *h.fixed+r.layersPS, rest
+	}
+}
+
+// sharedShare returns the part of the arithmetic of layers that every token passes which is of shared experts.
+func (d *Deployment) sharedShare() float64 {
+	params := d.Model.Params()
+	all := 0.0
+	for _, c := range []llm.WeightClass{llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Recurrent, llm.DenseFFN,
+		llm.SharedExperts, llm.Router, llm.Head} {
+		all += float64(params[c]) * d.share(c)
+	}
+	return float64(params[llm.SharedExperts]) * d.share(llm.SharedExperts) / all
+}
+
+// exchanged returns the part of all tokens that a GPU receives from the others to compute, and they from it, where
+// nothing is known of collectives but links: (G−1)/G by an all-gather and a reduce-scatter. Where GPUs hold whole
+// experts, an all-to-all brings a GPU only the tokens that chose some of its own, k copies of each token spread over G
+// GPUs: k/G. That a token goes only once to a GPU with two of its experts is left out.
+func (d *Deployment) exchanged() float64 {
+	g := float64(d.Parallel.expertGPUs())
+	if k := float64(d.Model.TopK()); d.Parallel.Expert && k < g-1 {
+		return k / g
+	}
+	return (g - 1) / g
+}

@@ -1,0 +1,171 @@
+package hardware
+
+import "math"
+
+// algorithm is one way to run a collective over g GPUs of a link: T = α + β·log2 g + bytes / (share · g^growth · link).
+type algorithm struct {
+	latencyS, doublingS float64 // α and β
+	share, growth       float64
+	whole               bool // every GPU reads the whole message of each other, instead of its part of it
+}
+
+// scaledMax is the largest group whose bandwidth was measured: beyond it the share stays.
+const scaledMax = 8
+
+func (a *algorithm) latency(g float64) float64 { return a.latencyS + float64(a.doublingS*math.Log2(g)) }
+
+func (a *algorithm) achieved(g float64) float64 {
+	return min(1, a.share*math.Pow(min(g, scaledMax), a.growth))
+}
+
+// sending is a kernel that sends tokens to the GPUs of their experts, or fetches what those yield: its floor, and the
+// shares of the link within a domain and of the network between domains that it achieves.
+type sending struct {
+	floorS, share float64
+	far           algorithm // between domains: floor, what doubling the domains adds to it, and the share
+}
+
+// linkTable is what collectives achieve on a kind of link, as measured.
+type linkTable struct {
+	reduce, nccl      []algorithm // all-reduce, by engines and by NCCL alone
+	gather            []algorithm // all-gather, and reduce-scatter alike
+	dispatch, combine [2]sending  // by kernel: low-latency, normal
+}
+
+// reduces returns the all-reduces that can be had.
+func (t *linkTable) reduces(ncclOnly bool) []algorithm {
+	if ncclOnly {
+		return t.nccl
+	}
+	return t.reduce
+}
+
+// tableOf returns the table of a link of a GPU. The measurements are those of vLLM 0.24, SGLang 0.5.14, TensorRT-LLM
+// 1.3.0rc20 and NCCL 2.29 on H100, H200, B200, B300, GB200 and GB300 and of DeepEP 0.5.12 and, between nodes, 0.5.6,
+// as NVIDIA aiconfigurator has them (commit 095f58a5, systems/*/comm). An all-reduce in a graph is within 16 % of them
+// in the median on H100, 15 % on B200 and GB200 and, without a fit, 13 to 26 % on the others, for engines differ;
+// NCCL's alone within 6 % and an all-gather within 7 %; dispatch and combine within 4 % by the low-latency kernels of
+// H100 and 11 % of Blackwell, and 6 to 9 % by the normal ones.
+//
+// On an A100 NCCL's all-reduce is that of the Azure benchmarking guide, and the one of engines that of NVIDIA
+// aiconfigurator, as are those over PCIe: cards without peer-to-peer access (Ada) measured 0.12 of it, others 0.42. Of
+// links that were not measured, those of Hopper are assumed.
+func tableOf(architecture, path string) linkTable {
+	switch {
+	case path == "pcie_bps" && architecture == "ada":
+		return pcieTable(0.12)
+	case path == "pcie_bps":
+		return pcieTable(0.42)
+	case architecture == "blackwell":
+		return linkTable{
+			reduce: []algorithm{
+				{latencyS: 3.5e-6, doublingS: 0.81e-6, share: 0.478, whole: true},
+				{latencyS: 11.6e-6, share: 0.527},
+				{latencyS: 15.9e-6, doublingS: 16.7e-6, share: 0.541, growth: 0.195},
+			},
+			nccl: []algorithm{
+				{latencyS: 4.0e-6, doublingS: 6.4e-6, share: 0.297},
+				{latencyS: 0.4e-6, doublingS: 24.9e-6, share: 0.544, growth: 0.205},
+			},
+			gather: []algorithm{{latencyS: 6e-6, doublingS: 3.2e-6, share: 0.237}, {latencyS: 31e-6, share: 0.634}},
+			dispatch: [2]sending{
+				{floorS: 18.4e-6, share: 0.494, far: lowLatencyDispatch()}, {floorS: 35.8e-6, share: 0.281, far: normalDispatch()},
+			},
+			combine: [2]sending{
+				{floorS: 17.3e-6, share: 0.638, far: lowLatencyCombine()}, {floorS: 51.2e-6, share: 0.342, far: normalCombine()},
+			},
+		}
+	}
+	t := linkTable{
+		reduce: []algorithm{
+			{latencyS: 3.1e-6, doublingS: 0.24e-6, share: 0.54, whole: true},
+			{latencyS: 2.0e-6, doublingS: 2.3e-6, share: 0.544},
+			{latencyS: 48.8e-6, share: 0.589, growth: 0.237},
+		},
+		nccl: []algorithm{
+			{latencyS: 2.2e-6, doublingS: 4.4e-6, share: 0.353},
+			{latencyS: 11.3e-6, doublingS: 8.6e-6, share: 0.555, growth: 0.246},
+		},
+		gather: []algorithm{{latencyS: 3.4e-6, doublingS: 2.3e-6, share: 0.275}, {latencyS: 22.1e-6, share: 0.664}},
+		dispatch: [2]sending{
+			{floorS: 11.9e-6, share: 0.541, far: lowLatencyDispatch()}, {floorS: 27.9e-6, share: 0.612, far: normalDispatch()},
+		},
+		combine: [2]sending{
+			{floorS: 11.4e-6, share: 0.478, far: lowLatencyCombine()}, {floorS: 47.0e-6, share: 0.647, far: normalCombine()},
+		},
+	}
+	if architecture == "ampere" {
+		t.reduce = []algorithm{
+			{latencyS: 4.2e-6, doublingS: 0.75e-6, share: 0.52, whole: true},
+			{latencyS: 5e-6, doublingS: 2.3e-6, share: 0.52},
+			{latencyS: 45e-6, share: 0.65},
+		}
+		t.nccl = t.reduce[2:]
+	}
+	return t
+}
+
+// The kernels between nodes of 8 H100 with a network adapter of 400 Gb/s each, 2 to 8 nodes.
+func lowLatencyDispatch() algorithm {
+	return algorithm{latencyS: 16.9e-6, doublingS: 3.8e-6, share: 0.956}
+}
+func lowLatencyCombine() algorithm {
+	return algorithm{latencyS: 24.1e-6, doublingS: 0.87e-6, share: 0.927}
+}
+func normalDispatch() algorithm {
+	return algorithm{latencyS: 15.0e-6, doublingS: 13.1e-6, share: 0.763}
+}
+func normalCombine() algorithm {
+	return algorithm{latencyS: 52.0e-6, doublingS: 4.0e-6, share: 0.718}
+}
+
+// pcieTable is that of a host without links between its GPUs. What its kernels for experts take is assumed to be the
+// normal ones' floor of Hopper: they were not measured.
+func pcieTable(share float64) linkTable {
+	dispatch := sending{floorS: 27.9e-6, share: share, far: normalDispatch()}
+	combine := sending{floorS: 47.0e-6, share: share, far: normalCombine()}
+	around := []algorithm{{latencyS: 0.1e-6, doublingS: 6.8e-6, share: share}}
+	return linkTable{reduce: around, nccl: around, gather: around, dispatch: [2]sending{dispatch, dispatch},
+		combine: [2]sending{combine, combine}}
+}
+
+// span is where the GPUs of a group sit: so many in each domain of a link, and domains that the network joins.
+type span struct {
+	local, domains float64
+	link, network  float64 // bytes/s of a GPU, one way
+	table          linkTable
+}
+
+// crossing is an all-reduce between domains, beside the one within each: of all its GPUs' adapters it achieves 0.6 (AWS
+// p4d, 2 to 4 nodes of 8 A100 with 4 adapters of 100 Gb/s: 0.8, 0.51 and 0.52), with the latency of the low-latency
+// kernels, once each way.
+func (s *span) crossing() algorithm {
+	return algorithm{latencyS: 33.8e-6, doublingS: 7.6e-6, share: 0.6}
+}
+
+// span returns where g GPUs sit.
+func (d *Deployment) span(g int) span {
+	local := min(g, max(d.domain(), 1))
+	s := span{local: float64(local), domains: float64(ceilDiv(g, local))}
+	if local > 1 {
+		s.link = d.link(local)
+	}
+	s.table = tableOf(d.GPU.Architecture, d.linkField(local))
+	if s.domains > 1 {
+		s.network = d.link(g)
+	}
+	return s
+}
+
+// domain returns how many GPUs the fastest way that does not leave the host joins: its links, or PCIe where those join
+// fewer.
+func (d *Deployment) domain() int {
+	n := 1
+	if d.GPU.ScaleUpBps.Value > 0 {
+		n = max(1, int(d.GPU.Domain.Value))
+	}
+	if n < nodeGPUs && d.GPU.PCIeBps.Value > 0 {
+		return nodeGPUs
+	}
+	return n
+}

@@ -1,0 +1,46 @@
+package hardware
+
+// What follows is read by the twin of collectives: what was measured. What comes of it the twin works out by itself.
+
+// Kernel is a way to run a collective, as tables say.
+type Kernel struct {
+	LatencyS, DoublingS, Share, Growth float64
+	Whole                              bool
+}
+
+func kernel(a algorithm) Kernel {
+	return Kernel{a.latencyS, a.doublingS, a.share, a.growth, a.whole}
+}
+
+// Reduces and Gathers are those of n GPUs in one domain.
+func Reduces(d *Deployment, n int) []Kernel {
+	return reduces(d, n)
+}
+func Gathers(d *Deployment, n int) []Kernel {
+	return kernels(tableOf(d.GPU.Architecture, d.linkField(n)).gather)
+}
+
+func kernels(all []algorithm) []Kernel {
+	var out []Kernel
+	for _, a := range all {
+		out = append(out, kernel(a))
+	}
+	return out
+}
+
+// Sends are dispatch and combine by a kernel, in one domain and between domains.
+func Sends(d *Deployment, n, mode int) (near, far [2]Kernel) {
+	t := tableOf(d.GPU.Architecture, d.linkField(n))
+	for i, x := range []sending{t.dispatch[mode], t.combine[mode]} {
+		near[i], far[i] = Kernel{LatencyS: x.floorS, Share: x.share}, kernel(x.far)
+	}
+	return near, far
+}
+
+// Crossing is an all-reduce between domains.
+func Crossing() Kernel { return kernel((&span{}).crossing()) }
+
+func reduces(d *Deployment, n int) []Kernel {
+	t := tableOf(d.GPU.Architecture, d.linkField(n))
+	return kernels(t.reduces(d.Parallel.NCCL))
+}
