@@ -260,7 +260,12 @@ func Search(ctx context.Context, s *configs.Study, o Options) (*Sizing, *configs
 // its servers are started.
 func (z *sizer) check(best *configs.Scenario) error {
 	z.report("replay", 0, 1)
-	summary, err := load.Replay(z.ctx, best, z.options.Version)
+	replayed := best
+	if own := z.out.Best.BySeed[0]; z.grid.at == 0 && own > 0 { // what it sustains under this seed, not in the mean
+		replayed = best.Clone()
+		z.load.At(replayed, own, z.study.Requests)
+	}
+	summary, err := load.Replay(z.ctx, replayed, z.options.Version)
 	if err != nil {
 		return err
 	}

@@ -127,6 +127,7 @@ func TestMoreGPUsCarryNoLess(t *testing.T) {
 		assert.GreaterOrEqual(t, a.Best.CapacityPerS, last, gpus)
 		assert.LessOrEqual(t, a.Best.GPUs, gpus)
 		last = a.Best.CapacityPerS
+		assert.True(t, a.Replay.SLO[0].Met, "what it sustains under the first seed, a replay confirms")
 		for _, f := range a.Finalists {
 			assert.Less(t, f.OfPerfect, 1.0, f.Name)
 			assert.LessOrEqual(t, f.CapacityPerS, a.Best.CapacityPerS)
