@@ -51,7 +51,7 @@ bench: ## benchmarks of the simulator; BENCHTIME and COUNT set how long and how 
 		./sim/... ./workloads/... ./configs
 
 profile: ## measure anew the profile that builds are optimised by
-	go test -run '^$$' -bench 'Run/^(load|saturated|output|batch|replicas)' -benchtime 1000000x -o /dev/null -cpuprofile $(PROFILE) ./sim
+	go test -run '^$$' -bench 'Run/^(load|saturated|output|batch|replicas)|Attribution' -benchtime 300000x -o /dev/null -cpuprofile $(PROFILE) ./sim
 
 truth: # the measurements are there
 	@test -d $(TRUTH) || { echo "no measurements in $(TRUTH); expected DECODESIM_SHARED to name the folder that holds groundtruth/"; exit 1; }
