@@ -80,7 +80,7 @@ func TestAPrecisionThatIsNeverReachedIsSaid(t *testing.T) {
 	l, err = precisely(t, "workload.precision=0.05", "workload.arrivals.rate=150")
 	require.NoError(t, err)
 	require.LessOrEqual(t, l.runs, unsettledMax+2)
-	require.Contains(t, l.summary.Steady.DependsOnLength, "the backlog grows")
+	require.Contains(t, l.summary.Steady.DependsOnLength, "the requests under way grow")
 	require.Contains(t, l.summary.Warnings[0], "the asked precision of 5.00 % is not reached")
 }
 

@@ -100,7 +100,7 @@ func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpos
 	config.Sink, config.TraceEvery = j, 0
 	j.follow(b.Wire().Stream(), &config)
 	config.Cancelled = j.broken
-	k := newBacklog(z.load, all)
+	k := newGrowth(z.load, all)
 	c, err := run.Drive(z.ctx, config, k.watch)
 	switch {
 	case z.ctx.Err() != nil:

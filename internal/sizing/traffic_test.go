@@ -106,9 +106,9 @@ workload:
 	require.Greater(t, 6*75*short.Best.CapacityPerS*20, 400., "such a run would be too short")
 }
 
-// A rate at which the backlog grows is not sustained, whatever share of the requests was in time so far.
-func TestABacklogThatGrowsIsNotSustained(t *testing.T) {
-	k := &backlog{marks: [2]int64{1000, 1999}, under: [2]int64{20, 60}, seen: 2}
+// A rate at which the requests under way grow is not sustained, whatever share of the requests was in time so far.
+func TestARateIsNotSustainedWhereTheRequestsUnderWayGrow(t *testing.T) {
+	k := &growth{marks: [2]int64{1000, 1999}, under: [2]int64{20, 60}, seen: 2}
 	k.at[1] = sim.Time(10 * sim.Second)
 	require.True(t, k.sustained(0), "forty more of a thousand may be chance")
 	k.under[1] = 300
@@ -116,5 +116,5 @@ func TestABacklogThatGrowsIsNotSustained(t *testing.T) {
 	k.under[1] = 20
 	require.True(t, k.sustained(105))
 	require.False(t, k.sustained(200), "sessions that send half of what they come to are not all there")
-	require.True(t, (*backlog)(nil).sustained(200))
+	require.True(t, (*growth)(nil).sustained(200))
 }

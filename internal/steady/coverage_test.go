@@ -143,7 +143,7 @@ func TestAnOverloadedQueueIsDoubted(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
 		s := Of(queue(t, seed, 1, 1.15, 20_000, exponential), Run{})
-		require.Contains(t, s.DependsOnLength, "the backlog grows", "seed %d", seed)
+		require.Contains(t, s.DependsOnLength, "the requests under way grow", "seed %d", seed)
 		require.Nil(t, s.TTFT)
 	}
 }

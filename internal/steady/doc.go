@@ -4,5 +4,5 @@
 //	warmup.go    where its warm-up ended
 //	interval.go  how sure its means and quantiles are
 //	halves.go    whether its halves agree
-//	drift.go     whether its backlog grows
+//	drift.go     whether the requests under way grow
 package steady

@@ -6,7 +6,7 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// Drift is what the backlog grew by over the second half of the arrivals.
+// Drift is what the requests under way grew by over the second half of the arrivals.
 type Drift struct {
 	Arrived, Growth int64 // requests
 }
@@ -20,12 +20,12 @@ func DriftOf(slots []metrics.Slot) (d Drift) {
 	return d
 }
 
-// driftShare is the share of the arrivals by which a backlog must grow to be said to drift.
+// driftShare is the share of the arrivals by which the requests under way must grow to drift.
 const driftShare = 0.05
 
-// Drifts reports whether the backlog grows: by more than a share of the arrivals, and by more than three standard
-// deviations of what chance would add to it if the servers were just fast enough, √(2·arrivals): the arrivals and the
-// ends vary as Poisson counts do. A backlog that drifts grows with the run, so no rate is sustained.
+// Drifts reports whether the requests under way grow: by more than a share of the arrivals, and by more than three
+// standard deviations of what chance would add to them if the servers were just fast enough, √(2·arrivals): arrivals
+// and ends vary as Poisson counts do. They would grow with the length of the run, so no rate is sustained.
 func (d Drift) Drifts() bool {
 	growth, arrived := float64(d.Growth), float64(d.Arrived)
 	return growth > driftShare*arrived && growth > 3*math.Sqrt(2*arrived)

@@ -98,12 +98,12 @@ func unfilled(slots []metrics.Slot, widthS float64, of Sessions) string {
 		text.Significant(float64(d.Arrived)/expected*of.LongRunPerS), text.Significant(of.LongRunPerS))
 }
 
-// drifting says that the backlog grows; empty: it does not.
+// drifting says that the requests under way grow; empty: they do not.
 func drifting(d Drift) string {
 	if !d.Drifts() {
 		return ""
 	}
-	return fmt.Sprintf("the backlog grows by %s requests over the second half of the arrivals, %s of them",
+	return fmt.Sprintf("the requests under way grow by %s over the second half of the arrivals, %s of these",
 		text.Count(d.Growth), text.WholePercent(float64(d.Growth)/float64(d.Arrived)))
 }
 

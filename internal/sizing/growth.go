@@ -8,29 +8,29 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// backlog observes the requests under way after half of the arrivals and near their end. A rate is sustained only if
+// growth observes the requests under way after half of the arrivals and near their end. A rate is sustained only if
 // they do not grow in between: whatever share of the requests was in time, a longer run would have fewer.
-type backlog struct {
+type growth struct {
 	marks [2]int64 // arrivals
 	at    [2]sim.Time
 	under [2]int64
 	seen  int
 }
 
-// newBacklog returns the observer of a run of so many requests; nil: its shape decides how many are under way, as that
+// newGrowth returns the observer of a run of so many requests; nil: its shape decides how many are under way, as that
 // of a trace.
-func newBacklog(l *load.Load, requests int64) *backlog {
+func newGrowth(l *load.Load, requests int64) *growth {
 	switch {
 	case requests < 8 || l.Kind == load.Trace || l.Kind == load.Day:
 		return nil
 	case l.Kind == load.Sessions: // the last tenth comes when no session begins any more
-		return &backlog{marks: [2]int64{requests / 2, requests * 9 / 10}}
+		return &growth{marks: [2]int64{requests / 2, requests * 9 / 10}}
 	}
-	return &backlog{marks: [2]int64{requests / 2, requests - 1}}
+	return &growth{marks: [2]int64{requests / 2, requests - 1}}
 }
 
 // watch lets k observe a run.
-func (k *backlog) watch(c *sim.Cluster) {
+func (k *growth) watch(c *sim.Cluster) {
 	if k == nil {
 		return
 	}
@@ -54,9 +54,10 @@ func (k *backlog) watch(c *sim.Cluster) {
 // filledShare is the share of their long-run rate that sessions must send for a run to say anything of that rate.
 const filledShare = 0.9
 
-// sustained reports whether the backlog stays as it is, and whether sessions send as much as they do in the long run,
-// in requests/s: they send less where a deployment is too slow for them, or where a run ends before they are all there.
-func (k *backlog) sustained(longRunPerS float64) bool {
+// sustained reports whether the requests under way do not grow, and whether sessions send as much as they do in the
+// long run, in requests/s: they send less where a deployment is too slow for them, or where a run ends before they are
+// all there.
+func (k *growth) sustained(longRunPerS float64) bool {
 	if k == nil || k.seen < len(k.at) {
 		return true
 	}
