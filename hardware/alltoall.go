@@ -114,8 +114,35 @@ func (d *Deployment) allToAll() AllToAll {
 	return AutoAllToAll
 }
 
-// sent prices dispatch and combine by a kernel: 0 low-latency, 1 normal. The GPUs of a rank share its rows.
+// sent prices dispatch and combine by a kernel: 0 low-latency, 1 normal.
 func (d *Deployment) sent(kernel int) linearPS {
+	dispatch, combine := d.eachSent(kernel)
+	return dispatch.plus(combine)
+}
+
+// DispatchShare returns which part of a dispatch and a combine of so many tokens of each rank the dispatch is, by the
+// kernels that send tokens; half of it where nothing is known of collectives but links.
+func (d *Deployment) DispatchShare(tokens int) float64 {
+	if d.Efficiency.CollectiveScale == 0 {
+		return 0.5
+	}
+	l := load{rows: float64(tokens), tokens: float64(tokens * d.Parallel.Ranks())}
+	best, share := 0.0, 0.5
+	for kernel, way := range []AllToAll{LowLatency, Normal} {
+		if own := d.Parallel.AllToAll; own != AutoAllToAll && own != way {
+			continue
+		}
+		dispatch, combine := d.eachSent(kernel)
+		a, b := dispatch.ps(&l), combine.ps(&l)
+		if best == 0 || a+b < best {
+			best, share = a+b, a/(a+b)
+		}
+	}
+	return share
+}
+
+// eachSent is sent, dispatch and combine apart. The GPUs of a rank share its rows.
+func (d *Deployment) eachSent(kernel int) (dispatch, combine linearPS) {
 	s, k := d.span(d.Parallel.expertGPUs()), float64(d.Model.TopK())
 	near, far := k, k
 	if kernel == 1 {
@@ -126,7 +153,7 @@ func (d *Deployment) sent(kernel int) linearPS {
 		near /= s.domains
 	}
 	far *= (s.domains - 1) / s.domains
-	total := linearPS{}
+	var both [2]linearPS
 	for i, x := range []*sending{&s.table.dispatch[kernel], &s.table.combine[kernel]} {
 		bytes := d.rowBytes() / float64(d.Parallel.Tensor)
 		if i == 0 {
@@ -140,9 +167,9 @@ func (d *Deployment) sent(kernel int) linearPS {
 			t.fixed = psPerS * x.far.latency(s.domains)
 			t.row = max(t.row, psPerS*bytes*far/(x.far.share*s.network))
 		}
-		total = total.plus(d.Efficiency.measured(t))
+		both[i] = d.Efficiency.measured(t)
 	}
-	return total
+	return both[0], both[1]
 }
 
 // gathered prices an all-gather and a reduce-scatter of the tokens of all ranks.

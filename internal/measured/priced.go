@@ -23,11 +23,12 @@ type Op string
 // The operations.
 const (
 	AllReduce Op = "all-reduce"
-	AllToAll  Op = "all-to-all" // one way: to the experts of a layer, or back from them
-	Product   Op = "product"    // of matrices
-	Experts   Op = "experts"    // the products of a layer's routed experts
-	Memory    Op = "memory"     // reading or writing GPU memory
-	Latent    Op = "latent"     // the projections and the latent attention of a layer, of DeepSeek-V3's shape
+	Dispatch  Op = "dispatch" // of tokens to the experts of a layer
+	Combine   Op = "combine"  // of what the experts yield
+	Product   Op = "product"  // of matrices
+	Experts   Op = "experts"  // the products of a layer's routed experts
+	Memory    Op = "memory"   // reading or writing GPU memory
+	Latent    Op = "latent"   // the projections and the latent attention of a layer, of DeepSeek-V3's shape
 )
 
 // Kernel is one operation alone.
@@ -40,6 +41,8 @@ type Kernel struct {
 
 	// LaunchS is what calling it by itself takes, beside what it takes in a graph.
 	LaunchS float64
+	NCCL    bool   // an all-reduce of NCCL, and of no kernel of an engine
+	Way     string // of a dispatch or a combine: low-latency or normal kernels; empty: the quicker ones
 
 	Bytes   float64 // of a message, of an all-reduce; of what memory moves
 	Rows    int     // m of a product, or tokens of a GPU

@@ -131,13 +131,22 @@ func kernelSeconds(run *measured.Run, above configs.Options, with Efficiencies) 
 	if k.Op == measured.Latent {
 		return latentSeconds(k, d), nil
 	}
-	part, share := partOf(k.Op)
+	tabled(&d.Efficiency)
+	part, share := partOf(k, &d)
 	for _, p := range hardware.NewRoofline(d, 0).Parts(batch, 1) {
 		if p.Name == part {
 			return p.TimeS*share + k.LaunchS, nil
 		}
 	}
 	return 0, errors.New("no part of a step is such an operation")
+}
+
+// tabled lets tables of collectives count where the efficiencies do not say: a collective by itself is what they are
+// of, and takes nothing beside.
+func tabled(e *hardware.Efficiency) {
+	if e.CollectiveScale == 0 {
+		e.CollectiveScale, e.CollectiveS = 1, 0
+	}
 }
 
 // achievedBy returns what with says, or the efficiencies that stand above every scenario, or what is built in for the
@@ -187,10 +196,14 @@ func latentSeconds(k *measured.Kernel, d hardware.Deployment) float64 {
 
 // partOf names the part of a step of that layer which an operation is, and its share of the part. The layer has an
 // all-reduce after its attention and one after its feed-forward network, or a dispatch and a combine.
-func partOf(op measured.Op) (part string, share float64) {
-	switch op {
-	case measured.AllReduce, measured.AllToAll:
+func partOf(k *measured.Kernel, d *hardware.Deployment) (part string, share float64) {
+	switch k.Op {
+	case measured.AllReduce:
 		return "communication", 0.5
+	case measured.Dispatch:
+		return "communication", d.DispatchShare(k.Rows)
+	case measured.Combine:
+		return "communication", 1 - d.DispatchShare(k.Rows)
 	case measured.Product:
 		return "LM head", 1
 	}
@@ -218,6 +231,7 @@ func around(k *measured.Kernel) (d hardware.Deployment, batch int, err error) {
 	case measured.AllReduce:
 		// A message is the activations of a batch, whose hidden size only matters as a factor of its bytes.
 		layer.FFN.Width, d.Parallel.Tensor = k.GPUs, k.GPUs
+		d.Parallel.NCCL = k.NCCL
 		m.Hidden, batch = 64, max(1, int(k.Bytes/(64*bf16Bytes)+0.5))
 		if k.Bytes < 64*bf16Bytes {
 			m.Hidden, batch = max(1, int(k.Bytes/bf16Bytes)), 1
@@ -231,8 +245,9 @@ func around(k *measured.Kernel) (d hardware.Deployment, batch int, err error) {
 		d.KVDtype = cmp.Or(k.KVDtype, "bf16")
 	default:
 		layer.FFN = llm.FFN{Experts: k.Experts, ExpertWidth: k.Width, TopK: k.TopK}
-		if k.Op == measured.AllToAll {
+		if k.Op != measured.Experts {
 			d.Parallel.Data, d.Parallel.Expert, batch = k.GPUs, true, k.Rows*k.GPUs
+			d.Parallel.AllToAll = hardware.AllToAll(k.Way)
 		}
 	}
 	m.Layers = []llm.LayerRun{layer}

@@ -77,7 +77,7 @@ func TestKernelsKeepTheBound(t *testing.T) {
 }
 
 func TestDispatchAndCombineGrowWithTokens(t *testing.T) {
-	k := measured.Kernel{Op: measured.AllToAll, GPU: "gb200", GPUs: 16, Hidden: 7168, TopK: 8, Experts: 256, Width: 1,
+	k := measured.Kernel{Op: measured.Dispatch, GPU: "gb200", GPUs: 16, Hidden: 7168, TopK: 8, Experts: 256, Width: 1,
 		Dtype: "fp8", Rows: 8}
 	few := seconds(t, k)
 	k.Rows = 2048

@@ -29,7 +29,7 @@ func collectiveRun(r *datafile.Record) measured.Run {
 	case op == "all_reduce":
 		l.Kind, l.Source = "all-reduce", "all-reduce, in a graph"
 		if impl == "NCCL" {
-			l.Source = "all-reduce, NCCL"
+			l.Source, k.NCCL = "all-reduce, NCCL", true
 		}
 		k.Op, k.Bytes = measured.AllReduce, float64(r.Count("bytes", 1))
 		if strings.HasSuffix(impl, "_eager") { // contains launching
@@ -40,7 +40,14 @@ func collectiveRun(r *datafile.Record) measured.Run {
 		if nodes := r.Text("nodes"); nodes != "1" {
 			l.Source += ", several nodes"
 		}
-		k.Op, k.Rows, k.Hidden = measured.AllToAll, r.Count("tokens", 1), r.Count("hidden", 1)
+		k.Op, k.Rows, k.Hidden = measured.Dispatch, r.Count("tokens", 1), r.Count("hidden", 1)
+		if strings.HasSuffix(op, "_combine") {
+			k.Op = measured.Combine
+		}
+		k.Way = "low-latency"
+		if strings.HasPrefix(op, "normal_") {
+			k.Way = "normal"
+		}
 		k.TopK, k.Experts = r.Count("topk", 1), r.Count("experts", 1)
 		k.Width, k.Dtype = 1, "fp8"
 		if sms := r.Text("sms"); sms != "" && sms != defaultSMs {

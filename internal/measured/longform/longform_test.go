@@ -105,7 +105,7 @@ func TestCollectivesAndKernelsKeepTheirShape(t *testing.T) {
 		"allreduce_busbw", "unit", "GB/s", "per", "gpu")
 	require.Empty(t, run.Skip)
 	assert.Equal(t, &measured.Kernel{Op: measured.AllReduce, GPU: "h100-sxm", GPUs: 8, Bytes: 1 << 20,
-		LaunchS: 18e-6},
+		LaunchS: 18e-6, NCCL: true},
 		run.Priced.Kernel)
 	assert.InEpsilon(t, 1048576*1.75/1e-5/1e9, run.Rows[0].Values[0].Unit.Of(1e-5), 1e-12)
 	run = oneRun(t, "kind", "collective", "model", "deepseek-v3 shape (hidden 7168; top-8; 256 experts)", "metric",

@@ -106,7 +106,7 @@ func (r *row) allReduce(k *measured.Kernel, v *measured.Value) string {
 		return "gpus is not stated, or one"
 	}
 	if strings.HasPrefix(r.Text("engine"), "nccl") { // which calls each, while engines have them in graphs
-		k.LaunchS, r.took.launches = launchS, true
+		k.NCCL, k.LaunchS, r.took.launches = true, launchS, true
 	}
 	if r.metric.name == "allreduce_time" {
 		v.Unit.Factor = 1 / r.metric.unit
@@ -124,7 +124,15 @@ var shapeOf = regexp.MustCompile(`hidden (\d+), top-(\d+), (\d+) experts`)
 // likes, local ones among them or not, so times alone are compared.
 func (r *row) allToAll(k *measured.Kernel, v *measured.Value) string {
 	m := shapeOf.FindStringSubmatch(r.Text("model"))
-	k.Op, k.Rows = measured.AllToAll, r.optionalCount("concurrency_or_batch")
+	k.Op, k.Rows = measured.Dispatch, r.optionalCount("concurrency_or_batch")
+	if r.metric.name == "alltoall_combine_time" {
+		k.Op = measured.Combine
+	}
+	for _, way := range []string{"low-latency", "normal"} { // "deepep-v1 low-latency"
+		if strings.HasSuffix(r.Text("engine"), " "+way) {
+			k.Way = way
+		}
+	}
 	if n := r.optionalCount("ep"); n > 0 {
 		k.GPUs = n
 	}

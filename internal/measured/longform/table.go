@@ -186,8 +186,9 @@ func (a *assumptions) notes() (said []string) {
 		{a.requests, "a server whose requests are not counted gets those of 600 s, at most 30,000"},
 		{a.counts, "a list whose requests are not counted has the number of another row of its source with the same " +
 			"lengths"},
-		{a.operations, "a collective or kernel is priced as the part of a step that it is, with what the row's engine " +
-			"achieves, or what all engines have in common"},
+		{a.operations, "a kernel is priced as the part of a step that it is, with what the row's engine achieves, or what " +
+			"all engines have in common; a collective takes what tables of them say, which built-in efficiencies do " +
+			"not count in steps"},
 		{a.launches, "all-reduces of nccl-tests are called and in no graph, which adds 18 µs to each"},
 		{a.dataset, datasetNote},
 	} {

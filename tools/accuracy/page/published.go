@@ -35,9 +35,11 @@ func (a *Accuracy) logs(m *markdown) {
 		return
 	}
 	m.heading(2, "Steps, kernels and collectives")
-	m.para("Data H: logs of single engine steps, tables of kernels and collectives by shape, and newer servers. Nothing " +
-		"is fitted to them here. A step is priced by the batch that the log states, its sequences taken alike; an " +
-		"operation as the part that it is of a step. Of several attention ranks one is logged: the others are taken to " +
+	m.para("Data H: logs of single engine steps, tables of kernels and collectives by shape, and newer servers. " +
+		"Nothing is fitted to them here, but collectives by themselves take what tables made of these very " +
+		"measurements say, here and among the published figures, and the fitted efficiencies do not count those " +
+		"tables in a step. A step is priced by the batch that the log states, its sequences taken alike; a kernel " +
+		"as the part that it is of a step. Of several attention ranks one is logged: the others are taken to " +
 		"decode just as much. Errors of kernels are of a shape each, few of which a server spends its time in.")
 	for _, v := range a.Logs {
 		m.para("%s, %s of %s rows:", v.Data, count(v.Counts.Simulated), count(v.Counts.Rows))
