@@ -50,10 +50,10 @@ func Run(ctx context.Context, scenario string, options ...Option) (*Summary, err
 	if err != nil {
 		return nil, err
 	}
+	defer func() { b.Close() }()
 	b, r, err := run.Precisely(ctx, b, func(b *build.Built) (*run.Result, error) {
 		return run.Simulate(ctx, b, run.Options{})
 	})
-	defer b.Close()
 	if err != nil {
 		return nil, err
 	}

@@ -35,11 +35,11 @@ func precisely(t *testing.T, set ...string) (x lengthened, err error) {
 	require.NoError(t, err)
 	b, err := build.New(s)
 	require.NoError(t, err)
+	defer func() { b.Close() }()
 	b, r, err := Precisely(t.Context(), b, func(b *build.Built) (*Result, error) {
 		x.runs++
 		return Simulate(t.Context(), b, Options{})
 	})
-	defer b.Close()
 	if err == nil {
 		x.scenario, x.summary = b.Scenario, r.Summary
 	}
@@ -61,11 +61,11 @@ func TestARunIsLengthenedToAPrecision(t *testing.T) {
 	require.NoError(t, err)
 	b, err := build.New(again)
 	require.NoError(t, err)
+	defer func() { b.Close() }()
 	b, r, err := Precisely(t.Context(), b, func(b *build.Built) (*Result, error) {
 		return Simulate(t.Context(), b, Options{})
 	})
 	require.NoError(t, err)
-	defer b.Close()
 	require.Equal(t, s.Workload.Requests, b.Scenario.Workload.Requests)
 	require.Equal(t, l.summary.Latency, r.Summary.Latency)
 }
