@@ -34,7 +34,7 @@ func defaultScenario(name string, pools []Pool) *Scenario {
 	}
 }
 
-// pool returns the default pool under the engine.
+// defaultPoolOf returns the default pool under the engine.
 func defaultPoolOf(e *catalog.EngineSpec) Pool {
 	p := defaultPool()
 	p.Engine, p.EngineArguments = e.Name, e.Arguments

@@ -55,7 +55,7 @@ func (p *Pool) Hint(name string, n *yaml.Node) string {
 	return engineHint(&e, name)
 }
 
-// hint suggests what the engine calls a key whose name is near to any that some engine has for it.
+// engineHint suggests what the engine calls a key whose name is near to any that some engine has for it.
 func engineHint(e *catalog.EngineSpec, name string) string {
 	have := poolKeys(e)
 	if strict.Suggest(name, have) == "" {

@@ -157,7 +157,7 @@ func contains(names []string, value any) bool {
 	return false
 }
 
-// shownValue writes a value as the resolved scenario has it.
+// literalOf writes a value as the resolved scenario has it.
 func literalOf(value any) string { return literal(reflect.ValueOf(value)) }
 
 // Notes says what Load left out of the scenario because its pools were put under another engine; see Options.Engine.

@@ -118,7 +118,7 @@ func (s *Scenario) PoolPath(p *Pool, key string) string {
 	panic("configs: no pool " + p.Name)
 }
 
-// most returns how many replicas the pool may ever have.
+// ReplicasLimit returns how many replicas the pool may ever have.
 func (p *Pool) ReplicasLimit() int { return max(p.Replicas, p.ReplicasMax) }
 
 // checkTransfer refuses links that carry nothing, and engines that cannot run a part of a request.
@@ -146,7 +146,7 @@ func (p *Pool) checkTransfer(c *checker, path string, e *catalog.EngineSpec) {
 	}
 }
 
-// withheld reports whether some prefill pool leaves the first token to its decode pools.
+// FirstTokenAtDecode reports whether some prefill pool leaves the first token to its decode pools.
 func (s *Scenario) FirstTokenAtDecode() bool {
 	for _, i := range s.PoolsOf(RolePrefill) {
 		if s.Pools[i].FirstToken == firstAtDecode {

@@ -87,14 +87,14 @@ func (w *Workload) patience() requests.Patience {
 	return requests.Patience{TimeoutS: w.TimeoutS, CancelShare: w.Cancel.Probability, CancelAfterS: w.Cancel.AfterS}
 }
 
-// openLoop returns the open loop of a workload with arrivals.
+// OpenSource returns the open loop of a workload with arrivals.
 func (w *Workload) OpenSource(pairs *lengths.Pairs) workloads.OpenLoop {
 	return workloads.OpenLoop{
 		Arrivals: *w.Arrivals, Mix: w.laws(pairs), Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
 	}
 }
 
-// closedLoop returns the closed loop of a workload that has one.
+// ClosedSource returns the closed loop of a workload that has one.
 func (w *Workload) ClosedSource(pairs *lengths.Pairs) sessions.ClosedLoop {
 	return sessions.ClosedLoop{
 		Concurrency: int64(w.ClosedLoop.Concurrency), ThinkTimeS: w.ClosedLoop.ThinkTimeS, RampS: w.ClosedLoop.RampS,
@@ -130,7 +130,7 @@ type Sessions struct {
 	ThinkTimeS *sessions.Span `yaml:"think_time_s" about:"law of the time between an answer and the next turn; null: none"`
 }
 
-// sessionLoop returns the loop of a workload that has sessions; a prompt and its limit have context tokens at most.
+// SessionSource returns the loop of a workload that has sessions; a prompt and its limit have context tokens at most.
 func (w *Workload) SessionSource(context int64) sessions.SessionLoop {
 	l := sessions.SessionLoop{
 		Mix: w.laws(nil), ContextMax: context, Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),

@@ -186,7 +186,7 @@ const (
 	countDrafts = "drafts"
 )
 
-// law returns how likely drafts are accepted.
+// AcceptanceLaw returns how likely drafts are accepted.
 func (s *Speculation) AcceptanceLaw() (acceptance.Law, error) {
 	a := s.Acceptance
 	law := acceptance.Law{Process: a.Process, Rate: a.Rate, Rates: a.Rates, CV: s.HeterogeneityCV}

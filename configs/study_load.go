@@ -40,6 +40,9 @@ func LoadStudyUnder(given []Setting, nameOrPath string, set []string) (*Study, e
 	if err != nil {
 		return nil, err
 	}
+	if nameOrPath == "" {
+		where.Lineless()
+	}
 	s.origins = origins{where, map[string]string{}}
 	if s.Name == "" {
 		base := filepath.Base(src.file)

@@ -46,7 +46,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 	}
 }
 
-// chunkAlone gives prompts a whole budget, of which drafts had left them nothing before the decodes were preempted.
+// chunkSingly gives prompts a whole budget, of which drafts had left them nothing before the decodes were preempted.
 func (n *naive) chunkSingly(in *naiveInstance, p *schedulers.Continuous) {
 	budget := p.MaxNumBatchedTokens
 	for _, r := range in.running {

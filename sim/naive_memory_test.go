@@ -32,7 +32,7 @@ func (n *naive) grow(in *naiveInstance) {
 	}
 }
 
-// hold lets r have so many blocks in all, with the contents that the step computes.
+// allocate lets r have so many blocks in all, with the contents that the step computes.
 func (n *naive) allocate(in *naiveInstance, r *naiveRequest, blocks int64) {
 	more := blocks - r.blocks
 	in.free -= more

@@ -48,7 +48,7 @@ var (
 	_ source = (*traces.Trace)(nil)
 )
 
-// Build makes the parts of a run of s, or says which value of s has none. The run still lacks its Sink.
+// New makes the parts of a run of s, or says which value of s has none. The run still lacks its Sink.
 func New(s *configs.Scenario) (*Built, error) {
 	b := &Built{Scenario: s.Clone(), Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS))}
 	b.SLO, b.Rules = classLimits(s, nil), classRules(s, nil)

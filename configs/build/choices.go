@@ -11,7 +11,7 @@ import (
 	"github.com/decodesim/decodesim/workloads/traces"
 )
 
-// decoding returns what choosing tokens costs.
+// decodingOf returns what choosing tokens costs.
 func decodingOf(s *configs.Scenario) hardware.Decoding {
 	return hardware.Decoding{Sampling: hardware.Sampling(s.Decoding.Sampling), StructuredS: s.Decoding.StructuredOutputS}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
-// deployment puts the model on the pool's GPUs. What they achieve is another question, see efficiency.
+// deploymentOf puts the model on the pool's GPUs. What they achieve is another question, see efficiency.
 func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, err error) {
 	d.Model, err = modelOfPool(s, p)
 	if err != nil {
@@ -46,7 +46,7 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 	return d, undeployable(s, p, d.Validate())
 }
 
-// launch says how the engine drives its GPUs. Capture sizes may be given in any order.
+// launchOf says how the engine drives its GPUs. Capture sizes may be given in any order.
 func launchOf(s *configs.Scenario, p *configs.Pool) (hardware.Launch, error) {
 	l := hardware.Launch{Eager: p.EnforceEager, Async: p.AsyncScheduling}
 	if len(p.CUDAGraphCaptureSizes) > 0 {
@@ -85,7 +85,7 @@ func undeployable(s *configs.Scenario, p *configs.Pool, err error) error {
 	return s.Errorf(s.PoolPath(p, ""), "%s", message)
 }
 
-// modelOf returns the model that the pool runs: the scenario's, or an encoder as it stands in its checkpoint.
+// modelOfPool returns the model that the pool runs: the scenario's, or an encoder as it stands in its checkpoint.
 func modelOfPool(s *configs.Scenario, p *configs.Pool) (llm.Model, error) {
 	if p.Model == "" {
 		return ModelOf(s)

@@ -11,7 +11,7 @@ import (
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
-// efficiency returns what the pool's file or name says, or else the engine's; and why to doubt it, if there is a
+// efficiencyOf returns what the pool's file or name says, or else the engine's; and why to doubt it, if there is a
 // reason. A file is the user's own, who knows best.
 func efficiencyOf(s *configs.Scenario, p *configs.Pool, m *llm.Model) (e hardware.Efficiency, doubt string, err error) {
 	name, of := p.Efficiency, "efficiencies "+p.Efficiency

@@ -51,8 +51,8 @@ func shorterSteps(p *configs.Pool, e *catalog.EngineSpec, err error) string {
 	}
 }
 
-// hostMemory sizes the host memory that sequences are swapped to and cached prefixes are kept in, and says what a copy
-// costs.
+// sizeHostMemory sizes the host memory that sequences are swapped to and cached prefixes are kept in, and says what a
+// copy costs.
 func sizeHostMemory(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog.EngineSpec) error {
 	const gib = 1 << 30
 	reason, block, parallel := s.PoolPath(p, "kv_offloading_size"), r.Memory.BlockBytes, r.Deployment.Parallel

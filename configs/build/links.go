@@ -58,7 +58,8 @@ func linkBps(s *configs.Scenario, p *configs.Pool, gpu *hardware.GPU) (float64, 
 	return float64(bps * p.KVLinkEfficiency), nil
 }
 
-// joined refuses scale-up links between GPUs that they do not join: those of different kinds, or of different domains.
+// checkJoined refuses scale-up links between GPUs that they do not join: those of different kinds, or of different
+// domains.
 func checkJoined(s *configs.Scenario, from, to *configs.Pool) error {
 	if from.KVLink != "nvlink" {
 		return nil
@@ -86,8 +87,8 @@ func checkJoined(s *configs.Scenario, from, to *configs.Pool) error {
 	return nil
 }
 
-// received says how a pool goes on with what is transferred to it. vLLM computes the last token of a prompt again, from
-// which the next one follows: num_computed_tokens is one less than the prompt (vllm/v1/core/sched/scheduler.py).
+// setReceived says how a pool goes on with what is transferred to it. vLLM computes the last token of a prompt again,
+// from which the next one follows: num_computed_tokens is one less than the prompt (vllm/v1/core/sched/scheduler.py).
 func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	if p.Role != configs.RoleDecode {
 		return nil

@@ -155,8 +155,8 @@ func (b *Built) traceEvery() int32 {
 	return int32(min(max(1, math.Ceil(b.Requests/tracedMax)), math.MaxInt32))
 }
 
-// recorded reads the recorded lengths of the workload; nil: it has laws. An error points at the scenario, and on into
-// the file where a row is wrong.
+// recordedLengths reads the recorded lengths of the workload; nil: it has laws. An error points at the scenario, and on
+// into the file where a row is wrong.
 func recordedLengths(s *configs.Scenario) (*lengths.Pairs, error) {
 	l := s.Workload.Lengths
 	if l == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// noise returns what lengthens the steps of a run; nil: nothing.
+// newNoise returns what lengthens the steps of a run; nil: nothing.
 func newNoise(s *configs.Scenario) (sim.Noise, error) {
 	n := s.Noise
 	if n == nil || n.Jitter == 0 && n.NeighbourShare == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// scheduler returns what the pool's engine runs its steps by on a replica. The limits of an engine are those of each
+// newScheduler returns what the pool's engine runs its steps by on a replica. The limits of an engine are those of each
 // data-parallel rank, and a replica is scheduled as one with all their sequences and tokens.
 func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Scheduler, error) {
 	engine, err := catalog.Engine(p.Engine)
@@ -78,7 +78,7 @@ func reserveOf(p *configs.Pool) schedulers.Reserve {
 	return schedulers.AsComputed
 }
 
-// victim returns who is preempted: without an order of the queue, who comes last in it is who was admitted last.
+// victimOf returns who is preempted: without an order of the queue, who comes last in it is who was admitted last.
 func victimOf(p *configs.Pool) schedulers.Victim {
 	if p.PreemptionVictim == catalog.VictimLastInOrder && p.QueueOrder != catalog.OrderFCFS {
 		return schedulers.LastInOrder
@@ -98,8 +98,8 @@ func watermarkBlocks(p *configs.Pool, r *Replica) int64 {
 	return int64(p.Watermark * float64(r.KVBlocks))
 }
 
-// sglang returns SGLang's scheduler. Its ratio of new tokens counts billionths: what accumulates must not depend on the
-// order of additions.
+// newSGLang returns SGLang's scheduler. Its ratio of new tokens counts billionths: what accumulates must not depend on
+// the order of additions.
 //
 //	init = min(1, 0.7 · schedule_conservativeness), min = min_factor · init, decay = (init − min) / decay_steps per step
 func newSGLang(p *configs.Pool, n *catalog.NewTokens, chunk int32) *schedulers.SGLang {

@@ -12,7 +12,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// speculation returns what drafts for the target; nil: nothing.
+// drafterOf returns what drafts for the target; nil: nothing.
 func drafterOf(s *configs.Scenario, target llm.Model) (*hardware.Speculation, error) {
 	v := &s.Speculation
 	if !v.On() {
@@ -33,7 +33,7 @@ func drafterOf(s *configs.Scenario, target llm.Model) (*hardware.Speculation, er
 	return &hardware.Speculation{Tokens: v.DraftsMax(), Drafter: drafter, HostS: v.DraftHostS}, nil
 }
 
-// drafts returns how many tokens are drafted and accepted; nil: none are drafted.
+// newSpeculation returns how many tokens are drafted and accepted; nil: none are drafted.
 func newSpeculation(s *configs.Scenario, p *configs.Pool) (*sim.Speculation, error) {
 	v := &s.Speculation
 	if !v.On() || !p.Decodes() {
@@ -51,7 +51,7 @@ func newSpeculation(s *configs.Scenario, p *configs.Pool) (*sim.Speculation, err
 	return &sim.Speculation{Tokens: int32(v.Tokens), Adaptive: draftRows(v), Acceptance: a}, nil
 }
 
-// Accepting returns the process by which drafts are accepted; nil: nothing drafts.
+// NewAcceptance returns the process by which drafts are accepted; nil: nothing drafts.
 func NewAcceptance(s *configs.Scenario) (*acceptance.Process, error) {
 	if !s.Speculation.On() {
 		return nil, nil
@@ -67,8 +67,8 @@ func NewAcceptance(s *configs.Scenario) (*acceptance.Process, error) {
 	return a, nil
 }
 
-// rows returns the drafts by sequences; nil: always as many. Whatever is above the batch that turns drafting off is
-// cut.
+// draftRows returns the drafts by sequences; nil: always as many. Whatever is above the batch that turns drafting off
+// is cut.
 func draftRows(s *configs.Speculation) []sim.DraftRow {
 	if len(s.Adaptive) == 0 && s.DisableAboveBatch == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
-// checkpointOf returns the model of a catalog name or of a config.json.
+// Checkpoint returns the model of a catalog name or of a config.json.
 func Checkpoint(model string) (llm.Model, error) {
 	if !IsModelPath(model) {
 		m, err := Model(model)

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// pairsOf returns the keys and values of a mapping; none if it is nothing of the kind.
+// Pairs returns the keys and values of a mapping; none if it is nothing of the kind.
 func Pairs(n *yaml.Node) [][2]*yaml.Node {
 	var pairs [][2]*yaml.Node
 	if n != nil && n.Kind == yaml.MappingNode {

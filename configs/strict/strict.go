@@ -16,22 +16,26 @@ type Position struct{ line, column int }
 
 // Positions says where each path of a file stands: at its key, or where a list element begins.
 type Positions struct {
-	file  string
-	At    map[string]Position // of "pools[0].gpu", say; "" is the document
-	Names map[string]string   // path → the name that its key goes by, where that is another
+	file     string
+	lineless bool
+	At       map[string]Position // of "pools[0].gpu", say; "" is the document
+	Names    map[string]string   // path → the name that its key goes by, where that is another
 }
 
 // NewPositions returns the positions of a file before anything of it is read.
 func NewPositions(file string) *Positions {
-	return &Positions{file, map[string]Position{}, map[string]string{}}
+	return &Positions{file: file, At: map[string]Position{}, Names: map[string]string{}}
 }
+
+// Lineless leaves lines out of errors: what was read is in no file of the user's.
+func (p *Positions) Lineless() { p.lineless = true }
 
 // Errorf reports an error at path, or at the nearest part of it that the file has.
 func (p *Positions) Errorf(path, format string, args ...any) error {
 	return &Error{p.prefix(path), p.Written(path), fmt.Sprintf(format, args...)}
 }
 
-// Shown returns the path as its reader knows it: each key by the name that it goes by.
+// Written returns the path as its reader knows it: each key by the name that it goes by.
 func (p *Positions) Written(path string) string {
 	for near := path; near != ""; near = Parent(near) {
 		if name, ok := p.Names[near]; ok {
@@ -44,6 +48,9 @@ func (p *Positions) Written(path string) string {
 func (p *Positions) prefix(path string) string {
 	for near := path; ; near = Parent(near) {
 		if at, ok := p.At[near]; ok || near == "" {
+			if p.lineless {
+				return p.file
+			}
 			return fmt.Sprintf("%s:%d:%d", p.file, max(1, at.line), max(1, at.column))
 		}
 	}
@@ -59,7 +66,7 @@ func Parent(path string) string {
 	return ""
 }
 
-// fileError is an error in a configuration: where it stands, which path it is about, and what is wrong.
+// Error is an error in a configuration: where it stands, which path it is about, and what is wrong.
 type Error struct{ Where, Path, Message string }
 
 // Errorf reports an error in a configuration that no path leads to, such as in a flag.
@@ -91,7 +98,7 @@ func Decode(file string, data []byte, out any) (*Positions, error) {
 	return where, nil
 }
 
-// parseOne returns the root of the only document in data.
+// Parse returns the root of the only document in data.
 func Parse(where *Positions, data []byte) (*yaml.Node, error) {
 	var document, second yaml.Node
 	parser := yaml.NewDecoder(bytes.NewReader(data))

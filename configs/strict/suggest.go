@@ -77,7 +77,7 @@ func editDistance(a, b string) int {
 	return row[len(t)]
 }
 
-// bareMessage is an error without the package that found it, for it gets a position in the user's file instead.
+// Message is an error without the package that found it, for it gets a position in the user's file instead.
 func Message(err error) string {
 	message := err.Error()
 	for _, name := range []string{"configs: ", "hardware: ", "huggingface: ", "policies: ", "workloads: "} {

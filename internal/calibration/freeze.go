@@ -32,7 +32,7 @@ const rounds = 3
 // OwnRounds is how many times Own simulates every run: to fit to it, and once more under what was fitted.
 const OwnRounds = rounds + 1
 
-// fitted is the efficiency of runs; those that are not in it are not predicted.
+// Efficiencies is the efficiency of runs; those that are not in it are not predicted.
 type Efficiencies map[*measured.Run]hardware.Efficiency
 
 // To fits to measured runs. Skipped says of each run why it was not fitted to, by its place; empty: it was. Where none

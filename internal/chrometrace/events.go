@@ -94,8 +94,8 @@ func (x *routing) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Insta
 	return in
 }
 
-// looks are when a trace sees the queues of a run: a thousand times in its window. Another observer keeps its own
-// instants.
+// observations are when a trace sees the queues of a run: a thousand times in its window. Another observer keeps its
+// own instants.
 type observations struct {
 	t     *Trace
 	other func(*sim.Cluster, sim.Time) sim.Time

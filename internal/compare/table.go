@@ -13,7 +13,7 @@ import (
 // withIntervalsMax is how many scenarios have room for their intervals; those of more are in compare.json.
 const withIntervalsMax = 4
 
-// ComparisonTable writes a comparison for people: what was compared, what differs, what came of it and why. Everything
+// WriteTable writes a comparison for people: what was compared, what differs, what came of it and why. Everything
 // in it is in compare.json too.
 func WriteTable(w io.Writer, c *Comparison, colour bool) error {
 	t := text.NewPage(colour)

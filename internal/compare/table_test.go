@@ -107,7 +107,6 @@ func TestTheTableSaysWhatItComparedOn(t *testing.T) {
 		"from 3 runs of each, paired by seed; values are means over them.\n\nUnder seed 4:\nvllm-v0: ")
 }
 
-// TestRowsOfAClassStandUnderItsName, in the columns of the others.
 // TestProgramsReadTheNameThatTheyDid, and people the word of the glossary.
 func TestProgramsReadTheNameThatTheyDid(t *testing.T) {
 	c := comparisonOf(2, 1)

@@ -44,7 +44,7 @@ func sampleSentence(run *views.Run) string {
 		text.Ordinal(run.Every), text.Count(n), text.Count(all))
 }
 
-// view prints one tool's table.
+// toolTable prints one tool's table.
 func toolTable(t *text.Page, v *views.View) {
 	rows := [][]string{{v.Tool.Title, "mean", "p50", "p90", "p95", "p99", "max", "", "n", "", ""}}
 	for i := range v.Rows {

@@ -15,7 +15,7 @@ import (
 	"github.com/decodesim/decodesim/internal/stats"
 )
 
-// sizing is an answer with round numbers.
+// toySizing is an answer with round numbers.
 func toySizing() *Sizing {
 	deployment := func(name, split string, gpus int, pools ...Pool) Deployment {
 		topology := configs.Colocated

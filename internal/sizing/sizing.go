@@ -67,7 +67,7 @@ type Replay struct {
 	SLO      []metrics.Verdict `json:"slo"`
 }
 
-// SizingSLO is what must be kept: every limit, by a share of the requests. 0: no such limit.
+// SLO is what must be kept: every limit, by a share of the requests. 0: no such limit.
 type SLO struct {
 	TTFTS      float64  `json:"ttft_s,omitempty"`
 	TPOTS      float64  `json:"tpot_s,omitempty"`
@@ -95,7 +95,7 @@ type Deployment struct {
 	Pools      []Pool  `json:"pools"`
 }
 
-// SizedPool is one pool of a deployment.
+// Pool is one pool of a deployment.
 type Pool struct {
 	Role                string `json:"role"`
 	Replicas            int    `json:"replicas"`
@@ -187,7 +187,7 @@ type SplitPoint struct {
 	GoodputPerSPerGPU float64 `json:"goodput_per_s_per_gpu"`
 }
 
-// SizeOptions is what surrounds a study. The zero value is nothing.
+// Options is what surrounds a study. The zero value is nothing.
 type Options struct {
 	Env      []string // as of os.Environ, for the scenario
 	Seed     *uint64  // over the scenario's

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -49,6 +50,34 @@ func noInit(s *source) []string {
 		return ""
 	})
 }
+
+// named asks of a comment that begins with an identifier that it be the one that the comment is on: any other is what
+// it was called once. A sentence that begins with a word is none of this rule's business.
+func named(s *source) []string {
+	return s.find(func(n ast.Node) string {
+		var doc *ast.CommentGroup
+		var name string
+		switch d := n.(type) {
+		case *ast.FuncDecl:
+			doc, name = d.Doc, d.Name.Name
+		case *ast.GenDecl:
+			if d.Tok == token.TYPE && len(d.Specs) == 1 {
+				doc, name = d.Doc, d.Specs[0].(*ast.TypeSpec).Name.Name
+			}
+		}
+		first, _, _ := strings.Cut(strings.TrimSpace(doc.Text()), " ")
+		if !identifier.MatchString(first) || first == name || slices.Contains(properNames, first) {
+			return ""
+		}
+		return s.at(n.Pos(), "the comment on %s begins with %s", name, first)
+	})
+}
+
+// identifier matches what no sentence begins with: a lower-case letter, or a capital one within the word.
+var identifier = regexp.MustCompile(`^([a-z]\w*|[A-Z]+[a-z]+[A-Z]\w*)$`)
+
+// properNames are names that look like identifiers.
+var properNames = []string{"vLLM", "vllm", "GuideLLM"}
 
 // documented asks for a comment on every exported name: on itself, on its group, or after it on its line. String and
 // Error say what they are by name.

@@ -80,6 +80,7 @@ func rules(t *testing.T) map[string]rule {
 		"files and functions are short":                      code(short),
 		"no init":                                            code(noInit),
 		"exported names are documented":                      code(documented),
+		"comments name what they are on":                     code(named),
 		"the model has no clock of its own":                  code(noClock),
 		"the model does not print":                           code(noPrint),
 		"the model starts no goroutine":                      code(noGoroutine),

@@ -53,7 +53,7 @@ type TooFast struct {
 	FloorMS    float64 `json:"floor_ms"`
 }
 
-// ScoredRow is a row of the data with its predictions.
+// Row is a row of the data with its predictions.
 type Row struct {
 	ID      string  `json:"id"`
 	Labels  Labels  `json:"labels"`
@@ -61,7 +61,7 @@ type Row struct {
 	Values  []Value `json:"values"`
 }
 
-// RowLabels are the labels of a row that are known.
+// Labels are the labels of a row that are known.
 type Labels struct {
 	Quality     string `json:"quality,omitempty"`
 	Mode        string `json:"mode,omitempty"`
@@ -80,7 +80,7 @@ type Labels struct {
 	Of          string `json:"of"` // whose requests: of a run, of a stage of it, or one request
 }
 
-// ScoredValue is a measured value beside the simulated one.
+// Value is a measured value beside the simulated one.
 type Value struct {
 	Metric    string   `json:"metric"`
 	Measured  float64  `json:"measured"`

@@ -17,7 +17,7 @@ const (
 	TooFastMax = 20
 )
 
-// ValidationTable writes predictions beside measurements, and how far they are apart, for people.
+// WriteTable writes predictions beside measurements, and how far they are apart, for people.
 func WriteTable(w io.Writer, v *Validation, colour bool) error {
 	t := text.NewPage(colour)
 	t.Heading(fmt.Sprintf("%s · %s · %s: %d simulated, %d skipped", v.File, v.Data, text.Counted(v.Counts.Rows, "row"),
@@ -115,7 +115,7 @@ func sentences(t *text.Page, v *Validation) {
 	}
 }
 
-// errors prints a table for every metric that has groups, and one for all others.
+// metricErrors prints a table for every metric that has groups, and one for all others.
 func metricErrors(t *text.Page, v *Validation) {
 	quality := ""
 	if v.Quality != "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/decodesim/decodesim/internal/text"
 )
 
-// validation returns n rows in a closed loop of 2^(i mod octaves) clients, whose errors spread by a factor.
+// measuredValidation returns n rows in a closed loop of 2^(i mod octaves) clients, whose errors spread by a factor.
 func measuredValidation(n, octaves int, spread float64, label func(i int, l *measured.Labels)) *Validation {
 	r := rand.New(rand.NewPCG(7, 7))
 	f := &measured.File{Path: "some/data.csv", Schema: "points", Notes: []string{"lengths are means"},

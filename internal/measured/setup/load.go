@@ -72,7 +72,7 @@ func (a *Load) Overlay() string {
 	return "workload:\n  " + strings.Join(p.Workload, "\n  ") + "\n"
 }
 
-// together is how many requests a closed loop has under way: all there are, if nothing limits them.
+// concurrency is how many requests a closed loop has under way: all there are, if nothing limits them.
 func (a *Load) concurrency() int {
 	if a.Clients == 0 {
 		return a.Requests

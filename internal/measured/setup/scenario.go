@@ -77,7 +77,7 @@ func (s *Scenario) Text() string {
 	return b.String()
 }
 
-// pools returns the setups of all pools.
+// everyPool returns the setups of all pools.
 func (s *Scenario) everyPool() []*Scenario {
 	if len(s.Pools) > 0 {
 		return s.Pools
@@ -85,7 +85,7 @@ func (s *Scenario) everyPool() []*Scenario {
 	return []*Scenario{s}
 }
 
-// pool writes one pool.
+// writePool writes one pool.
 func (s *Scenario) writePool(line func(format string, args ...any)) {
 	if s.Role == "" {
 		line("  - gpu: %s", s.GPU)

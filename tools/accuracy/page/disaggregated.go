@@ -7,7 +7,7 @@ import (
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
-// disaggregated picks runs whose prompts and outputs had pools of their own.
+// isDisaggregated picks runs whose prompts and outputs had pools of their own.
 func isDisaggregated(p *validation.Prediction) bool { return p.Run.Labels.Mode == "disagg" }
 
 // quality picks runs by how much is known of them.
@@ -15,7 +15,7 @@ func quality(of string) cut {
 	return func(p *validation.Prediction) bool { return p.Run.Labels.Quality == of }
 }
 
-// apart are the errors on deployments with a pool for prompts and one for outputs.
+// disaggregated writes the errors on deployments with a pool for prompts and one for outputs.
 func (a *Accuracy) disaggregated(m *markdown) {
 	if a.countDisaggregated() == 0 {
 		return

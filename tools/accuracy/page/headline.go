@@ -11,13 +11,13 @@ import (
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 )
 
-// AccuracyFigure is a plot beside the page.
+// NamedFigure is a plot beside the page.
 type NamedFigure struct {
 	Name string
 	plot.Figure
 }
 
-// AccuracyFigures draws predictions against measurements, of deployments that were left out of the fit.
+// Figures draws predictions against measurements, of deployments that were left out of the fit.
 func Figures(a *Accuracy) ([]NamedFigure, error) {
 	var out []NamedFigure
 	for _, metric := range []string{"tpot", "ttft"} {
@@ -33,7 +33,7 @@ func Figures(a *Accuracy) ([]NamedFigure, error) {
 	return out, nil
 }
 
-// AccuracyPage writes the page; name is how the files of its figures begin.
+// Write writes the page; name is how the files of its figures begin.
 func Write(w io.Writer, a *Accuracy, name string) error {
 	m := &markdown{}
 	m.heading(1, "How accurate it is")
