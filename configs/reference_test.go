@@ -129,6 +129,8 @@ func kindOf(v reflect.Value) string {
 	switch {
 	case v.Type() == reflect.TypeFor[AutoBool]():
 		return "auto, true or false"
+	case v.Type() == reflect.TypeFor[strict.Release]():
+		return "release"
 	case v.Type() == reflect.TypeFor[slo.Lines]():
 		return "list of rules"
 	case v.Type() == reflect.TypeFor[Splits]():

@@ -54,6 +54,7 @@ workload:
 		Name: "serve", Role: "serve", GPU: "h100-sxm", Replicas: 1, TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
 		Engine: "vllm-v1",
 		EngineArguments: catalog.EngineArguments{
+			Version:    "0.33",
 			MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, EnableChunkedPrefill: true, SchedulerReserveFullISL: true,
 			Reserve:    "as-computed",
 			QueueOrder: "fcfs", PreemptionMode: "recompute", PreemptionVictim: "last-in-order", GPUMemoryUtilization: 0.92,

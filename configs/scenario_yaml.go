@@ -145,7 +145,7 @@ func literal(v reflect.Value) string {
 // quote writes text, in quotes where it would read as something else.
 func quote(v reflect.Value) string {
 	text := v.String()
-	if v.Type() == reflect.TypeFor[AutoBool]() {
+	if v.Type() == reflect.TypeFor[AutoBool]() || v.Type() == reflect.TypeFor[strict.Release]() {
 		return text
 	}
 	var n yaml.Node

@@ -9,12 +9,20 @@ import (
 
 // checkArguments refuses what the engine of the pool has no argument for, in its own words.
 func (p *Pool) checkArguments(c *checker, path string, e *catalog.EngineSpec) {
+	p.checkVersion(c, path, e)
 	p.checkTokens(c, path, e)
 	p.checkOrder(c, path, e)
 	p.checkPreemption(c, path, e)
 	p.checkMemory(c, path)
 	p.checkPages(c, path, e)
 	p.checkLaunch(c, path)
+}
+
+// checkVersion refuses releases whose rules the engine does not know.
+func (p *Pool) checkVersion(c *checker, path string, e *catalog.EngineSpec) {
+	if len(e.Versions) > 0 {
+		c.oneOf(path+".version", string(p.Version), e.VersionNames())
+	}
 }
 
 // checkTokens refuses steps that are too short. Absent tokens follow the longest sequence, which is known with the

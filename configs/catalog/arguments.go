@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
@@ -9,6 +10,8 @@ import (
 // vLLM's where vLLM has one. An engine has some of them, under names of its own where it has those; see EngineSpec. A
 // value that the engine lacks is zero, or what EngineSpec.Fixed says.
 type EngineArguments struct {
+	Version strict.Release `yaml:"version,omitempty" doc:"release of the engine whose rules and defaults hold"`
+
 	MaxNumSeqs                int     `yaml:"max_num_seqs,omitempty" bound:"[1,1048576]" unit:"sequences" doc:"sequences in a batch of a rank"`
 	MaxNumBatchedTokens       int     `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step of a rank; null: the length of a sequence"`
 	MaxPrefillTokens          int     `yaml:"max_prefill_tokens" bound:"[1,1073741824]" doc:"prompt tokens in a batch; a single prompt may have more"`

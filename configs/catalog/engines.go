@@ -18,6 +18,7 @@ type EngineSpec struct {
 	Scheduler  string            `yaml:"scheduler"` // its name in policies
 	Describes  string            `yaml:"describes"` // which version of which engine
 	Source     string            `yaml:"source"`
+	Versions   []strict.Release  `yaml:"versions"`  // releases whose rules it knows, the oldest first; empty: one
 	Names      map[string]string `yaml:"names"`     // its own name of an argument → the key of every engine
 	Arguments  EngineArguments   `yaml:"arguments"` // defaults; in its file under its own names
 	Means      map[string]string `yaml:"means"`     // its own name → what it means, where that is not what the key says
@@ -135,6 +136,15 @@ func (e *EngineSpec) Limit(gpu string, memoryBytes float64) EngineLimit {
 		}
 	}
 	return usual
+}
+
+// VersionNames returns the releases whose rules e knows, the oldest first.
+func (e *EngineSpec) VersionNames() []string {
+	names := make([]string, len(e.Versions))
+	for i, v := range e.Versions {
+		names[i] = string(v)
+	}
+	return names
 }
 
 // Keys returns the arguments that e has, by the keys of every engine, in the order of its file.

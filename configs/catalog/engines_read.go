@@ -94,6 +94,9 @@ func (e *EngineSpec) validate(name string) error {
 			hardware.OfStatic,
 			hardware.OfFree)
 	}
+	if e.Has("version") != (len(e.Versions) > 0) || e.Has("version") && !slices.Contains(e.Versions, e.Arguments.Version) {
+		return fmt.Errorf("version: %q; expected one of versions, or neither key", e.Arguments.Version)
+	}
 	named := map[string]bool{}
 	for own, key := range e.Names {
 		if !e.Has(key) {

@@ -102,6 +102,9 @@ func draftOf(s *server, o Options) (*draft, error) {
 	if s.note != "" {
 		d.notes = append(d.notes, s.note)
 	}
+	if err := d.released(s.by); err != nil {
+		return nil, err
+	}
 	all, err := d.gather(s.args)
 	if err != nil {
 		return nil, err

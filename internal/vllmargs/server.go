@@ -25,6 +25,7 @@ type server struct {
 	engine string
 	args   []string // behind the words that name it
 	image  string   // of the container that it runs in; empty: none, or not vLLM's
+	by     string   // what says which release it is; empty: nothing does
 	note   string   // what is to be said of the choice of the engine
 }
 
@@ -55,6 +56,7 @@ func (l *lexer) find(engine string) ([]*server, error) {
 			clip(strings.Join(l.statements[0], " ")), accepted)
 	}
 	for _, s := range found {
+		s.by = l.release(s)
 		if err := s.choose(engine, l.value["VLLM_USE_V1"]); err != nil {
 			return nil, err
 		}

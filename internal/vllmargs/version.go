@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 // vllmImage matches images whose entry point is vLLM's server, and the version in the tag.
@@ -37,6 +39,65 @@ func beforeV1(image string) bool {
 	major, _ := strconv.Atoi(m[1])
 	minor, _ := strconv.Atoi(m[2])
 	return major == 0 && minor < 8
+}
+
+// vllmPackage matches what pip is asked to install.
+var vllmPackage = regexp.MustCompile(`\bvllm(?:\[[^\]]*\])?==v?(\d+)\.(\d+)[\w.+-]*`)
+
+// release returns what says which release of vLLM a server is: its image or, before it, what pip installed; empty:
+// nothing does.
+func (l *lexer) release(s *server) string {
+	if m := vllmImage.FindStringSubmatch(s.image); m != nil && m[1] != "" {
+		return s.image
+	}
+	for _, words := range l.statements {
+		for _, w := range words {
+			if text := vllmPackage.FindString(w); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// released sets the version of the engine to the newest one it knows that is no newer than what the command line says.
+func (d *draft) released(by string) error {
+	m := vllmImage.FindStringSubmatch(by)
+	if m == nil {
+		m = vllmPackage.FindStringSubmatch(by)
+	}
+	if m == nil || d.engine != vllmV1 {
+		return nil
+	}
+	e, err := catalog.Engine(d.engine)
+	if err != nil {
+		return err
+	}
+	is, known := m[1]+"."+m[2], string(e.Versions[0])
+	for _, v := range e.Versions {
+		if !newer(string(v), is) {
+			known = string(v)
+		}
+	}
+	d.pool = append(d.pool, setting{key: "version", value: known, by: by})
+	if known != is {
+		d.note("%s is vLLM %s; the rules of %s stand for it", clip(by), is, known)
+	}
+	return nil
+}
+
+// newer reports whether release a, such as 0.33, is newer than b.
+func newer(a, b string) bool {
+	return slices.Compare(numbers(a), numbers(b)) > 0
+}
+
+// numbers returns the numbers of a release.
+func numbers(release string) (all []int) {
+	for part := range strings.SplitSeq(release, ".") {
+		n, _ := strconv.Atoi(part)
+		all = append(all, n)
+	}
+	return all
 }
 
 // choose settles the engine: what --engine says, then the variable, then the version of the image.
