@@ -86,7 +86,7 @@ func (d *Deployment) exchange() (decode, mixed []linearPS) {
 	if e.CollectiveScale == 0 && d.Parallel.AllToAll == AutoAllToAll {
 		g := d.Parallel.expertGPUs()
 		t := linearPS{fixed: 2 * e.latencyPS(float64(g)),
-			token: float64(2 * psPerS * d.rowBytes() * d.exchanged() / (e.Link * d.link(g)))}
+			token: float64(2 * psPerS * d.expertRowBytes() * d.exchanged() / (e.Link * d.link(g)))}
 		return []linearPS{t}, []linearPS{t}
 	}
 	switch d.allToAll() {
@@ -155,7 +155,7 @@ func (d *Deployment) eachSent(kernel int) (dispatch, combine linearPS) {
 	far *= (s.domains - 1) / s.domains
 	var both [2]linearPS
 	for i, x := range []*sending{&s.table.dispatch[kernel], &s.table.combine[kernel]} {
-		bytes := d.rowBytes() / float64(d.Parallel.Tensor)
+		bytes := d.expertRowBytes() / float64(d.Parallel.Tensor)
 		if i == 0 {
 			bytes = d.dispatchBytes() / float64(d.Parallel.Tensor)
 		}
@@ -180,10 +180,10 @@ func (d *Deployment) gathered() []linearPS {
 	for _, a := range s.table.gather {
 		t := linearPS{fixed: psPerS * a.latency(s.local)}
 		if s.local > 1 {
-			t.token = psPerS * d.rowBytes() * (s.local - 1) / s.local / (a.achieved(s.local) * s.link)
+			t.token = psPerS * d.expertRowBytes() * (s.local - 1) / s.local / (a.achieved(s.local) * s.link)
 		}
 		if s.domains > 1 {
-			moved := d.rowBytes() * (s.domains - 1) / s.domains / s.local
+			moved := d.expertRowBytes() * (s.domains - 1) / s.domains / s.local
 			t = t.plus(linearPS{fixed: psPerS * far.latency(s.domains) / 2, token: psPerS * moved / (far.share * s.network)})
 		}
 		out = append(out, d.Efficiency.measured(t).times(2))
@@ -203,7 +203,7 @@ func places(n, k float64) float64 {
 // dispatchBytes is what a token takes on its way to an expert: the format that the expert computes in, with the scales
 // of blocks of 128 (fp8, int8) or 16 (fp4) elements, or 16 bits.
 func (d *Deployment) dispatchBytes() float64 {
-	h := float64(d.Model.Hidden)
+	h := float64(d.Model.ExpertHidden())
 	dtype := d.Model.ComputeDtype(llm.RoutedExperts)
 	if !d.GPU.quantizesActivations(dtype) {
 		return 2 * h
@@ -247,8 +247,8 @@ func (r *Roofline) hide(l *load, h *hiding) {
 func (d *Deployment) sharedShare() float64 {
 	params := d.Model.Params()
 	all := 0.0
-	for _, c := range []llm.WeightClass{llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Recurrent, llm.DenseFFN,
-		llm.SharedExperts, llm.Router, llm.Head} {
+	for _, c := range []llm.WeightClass{llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Compressor,
+		llm.Recurrent, llm.DenseFFN, llm.SharedExperts, llm.Router, llm.ExpertProjections, llm.Head} {
 		all += float64(params[c]) * d.share(c)
 	}
 	return float64(params[llm.SharedExperts]) * d.share(llm.SharedExperts) / all

@@ -7,7 +7,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// attention is the attention of one distinct kind of layer on one GPU, all its layers together.
+// attention is one view of the context that a distinct kind of layer has, on one GPU, all its layers together.
 //
 // Per context token, a decode reads
 //
@@ -15,7 +15,8 @@ import (
 //
 // and multiplies  2 · a/t · (d_k + d_v) · layers  FLOPs; on a latent, absorbed: 2 · a/t · (2r + p) · layers
 // (DeepSeek-V2, arXiv 2405.04434, §2.1.2). A prompt token and each token it attends to cost 2 · a/t · (d_k + d_v) ·
-// layers: a latent is expanded first.
+// layers: a latent is expanded first, unless it is key and value itself. Of entries that stand for c tokens each, a
+// context token is 1/c of one.
 //
 // A kernel that materialises its scores writes and reads S = Q·Kᵀ and P = softmax(S), all a/t · layers of them at 2
 // bytes: 8 · a/t · layers bytes per pair of query and key, which an IO-aware kernel keeps on chip (Dao et al.,
@@ -23,7 +24,7 @@ import (
 type attention struct {
 	name      string
 	window    int     // index into the windows; −1: sees the whole context
-	sparse    bool    // the window is what each token selects for itself
+	sparse    bool    // each token reads what it selects for itself
 	bytes     float64 // per context token
 	flops     float64 // per context token of a decode
 	pairFLOPs float64 // per query–key pair of a prompt
@@ -40,8 +41,10 @@ type attention struct {
 func (d *Deployment) windows() ([]sim.Window, error) {
 	var out []sim.Window
 	for _, g := range d.Model.Attention() {
-		if w, ok := windowOf(g); ok && indexWindow(out, w) < 0 {
-			out = append(out, w)
+		for _, v := range g.Views() {
+			if w, ok := windowOf(v); ok && indexWindow(out, w) < 0 {
+				out = append(out, w)
+			}
 		}
 	}
 	if len(out) > 2 {
@@ -60,15 +63,9 @@ func (d *Deployment) Windows() []sim.Window {
 	return w
 }
 
-// windowOf returns the limit on what the layers of g attend to; false: they attend to the whole context.
-func windowOf(g llm.AttentionGroup) (w sim.Window, limited bool) {
-	switch {
-	case g.Window > 0:
-		return sim.Window{Tokens: int32(g.Window), Chunked: g.Chunked}, true
-	case g.TopK > 0:
-		return sim.Window{Tokens: int32(g.TopK)}, true
-	}
-	return sim.Window{}, false
+// windowOf returns the limit of a view; false: it is of the whole context.
+func windowOf(v llm.View) (w sim.Window, limited bool) {
+	return sim.Window{Tokens: int32(v.Window), Chunked: v.Chunked}, v.Window > 0
 }
 
 func indexWindow(windows []sim.Window, w sim.Window) int {
@@ -80,38 +77,58 @@ func indexWindow(windows []sim.Window, w sim.Window) int {
 	return -1
 }
 
-// attentions returns the attention of one GPU, by kind of layer; the indexer of sparse attention, which scores the
-// whole context, is one of them.
+// attentions returns the attention of one GPU, by kind of layer and by view; the index of sparse attention, all of
+// whose keys are scored, is one.
 func (d *Deployment) attentions() []attention {
 	var out []attention
 	windows := d.Windows()
 	for _, g := range d.Model.Attention() {
-		heads := float64(g.Heads) / float64(d.Parallel.Tensor) * float64(g.Layers)
-		a := attention{
-			name: "attention", window: -1, bytes: d.kvBytes(g) * d.kvShare(g),
-			flops: 2 * heads * float64(g.KeyDim+g.ValueDim), pairFLOPs: 2 * heads * float64(g.KeyDim+g.ValueDim),
+		for _, v := range g.Views() {
+			a := attention{name: viewName(v), window: -1, sparse: v.Chosen}
+			if w, ok := windowOf(v); ok {
+				a.window = indexWindow(windows, w)
+			}
+			d.attend(&a, &g, v)
+			a.price(d)
+			out = append(out, a)
 		}
-		if g.Latent > 0 {
-			a.flops = 2 * heads * float64(2*g.LatentRank+g.RopeDim)
-		}
-		if d.Materialized {
-			a.scores = 4 * 2 * heads
-		}
-		if w, ok := windowOf(g); ok {
-			a.name, a.window = "windowed attention", indexWindow(windows, w)
-		}
-		if g.IndexHeads > 0 {
-			a.name, a.sparse = "sparse attention", true
-			index := 2 * float64(g.Layers*g.IndexHeads*g.IndexDim)
-			out = append(out, attention{name: "indexer", window: -1, bytes: g.IndexBytesPerToken(), flops: index,
-				pairFLOPs: index})
-		}
-		out = append(out, a)
-	}
-	for i := range out {
-		out[i].price(d)
 	}
 	return out
+}
+
+func viewName(v llm.View) string {
+	switch {
+	case v.Index:
+		return "indexer"
+	case v.Ratio > 1:
+		return "compressed attention"
+	case v.Chosen:
+		return "sparse attention"
+	case v.Window > 0:
+		return "windowed attention"
+	}
+	return "attention"
+}
+
+// attend fills in what a context token costs in view v of the layers of g.
+func (d *Deployment) attend(a *attention, g *llm.AttentionGroup, v llm.View) {
+	each := float64(v.Ratio)
+	if v.Index {
+		a.bytes = d.indexBytes(g)
+		a.flops = 2 * float64(g.Layers*g.IndexHeads*g.IndexDim) / each
+		a.pairFLOPs = a.flops
+		return
+	}
+	heads := float64(g.Heads) / float64(d.Parallel.Tensor) * float64(g.Layers)
+	a.bytes = d.entryBytes(g) * d.kvShare(g) / each
+	a.flops = 2 * heads * float64(g.KeyDim+g.ValueDim) / each
+	a.pairFLOPs = a.flops
+	if g.Latent > 0 && !g.Direct {
+		a.flops = 2 * heads * float64(2*g.LatentRank+g.RopeDim) / each
+	}
+	if d.Materialized {
+		a.scores = 4 * 2 * heads / each
+	}
 }
 
 // price derives the times of a.

@@ -96,6 +96,9 @@ func (e *Efficiency) latencyPS(g float64) float64 {
 	return psPerS * e.CollectiveS * (1 + float64(0.15*math.Log2(g)))
 }
 
+// expertRowBytes is what a token sends to an expert, in 16 bits.
+func (d *Deployment) expertRowBytes() float64 { return float64(d.Model.ExpertHidden()) * 2 }
+
 // allReduce returns the algorithms of one all-reduce over the tensor-parallel group.
 func (d *Deployment) allReduce() []linearPS {
 	e, gpus := &d.Efficiency, d.Parallel.Tensor

@@ -38,7 +38,7 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 			ComputePeakS: sees * a.flopsPeakPS / psPerS,
 		})
 	}
-	if state := l.sequences * 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor); state > 0 {
+	if state := l.sequences * 2 * d.Model.RecurrentBytes() / float64(d.Parallel.Tensor); state > 0 {
 		out = append(out, PartCost{Name: "recurrent state", Kind: sim.KV, Bytes: state,
 			MemoryS: l.sequences * r.statePS / psPerS})
 	}
@@ -46,6 +46,10 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 		c := &out[i]
 		c.MemoryPeakS = c.Bytes / d.GPU.BandwidthBps.Value
 		c.TimeS = smax(c.MemoryS, c.ComputeS, d.Efficiency.Overlap)
+	}
+	if bytes := l.asked * d.Model.ResidualRowBytes(); bytes > 0 {
+		s := l.rows * r.residualPS / psPerS // no part of the bound, for few rows may stay on chip
+		out = append(out, PartCost{Name: "residual streams", Kind: sim.Compute, Bytes: bytes, MemoryS: s, TimeS: s})
 	}
 	comm, more := r.explainComm(&l)
 	out = append(out,

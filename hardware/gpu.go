@@ -137,6 +137,8 @@ func (g GPU) ComputeFLOPS(weightDtype string) (flops float64, dtype string) {
 	switch weightDtype {
 	case "fp32", "bf16", "fp16", "fp8", "int8":
 		dtype = weightDtype
+	case "mxfp8":
+		dtype = "fp8"
 	case "nvfp4", "mxfp4", "fp4":
 		dtype = "fp4"
 	case "int4":

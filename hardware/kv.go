@@ -23,21 +23,31 @@ func kvBits(dtype string) (float64, error) {
 	return f.Bits, nil
 }
 
-// kvBytes is what one token adds to the cache over a group's layers, in the cache's own format.
-func (d *Deployment) kvBytes(g llm.AttentionGroup) float64 {
+// entryBytes is what an entry of the cache takes over a group's layers, in the cache's own format.
+func (d *Deployment) entryBytes(g *llm.AttentionGroup) float64 {
 	if d.KVDtype == "fp8" {
-		return g.KVBytesPerToken(1)
+		return g.EntryBytes(1)
 	}
+	return float64(g.Layers*g.Elements()) * d.elementBytes()
+}
+
+// elementBytes is what an element of the cache takes.
+func (d *Deployment) elementBytes() float64 {
 	bits, err := kvBits(d.KVDtype)
 	if err != nil {
 		panic(err)
 	}
-	return float64(g.Layers*g.Elements()) * (bits / 8)
+	return bits / 8
+}
+
+// indexBytes is what a token adds to the index over a group's layers. Every tensor-parallel rank holds all of it.
+func (d *Deployment) indexBytes(g *llm.AttentionGroup) float64 {
+	return g.IndexBytesPerToken(d.elementBytes())
 }
 
 // kvShare returns the part of a group's cache that one tensor-parallel rank holds: KV heads are split while there are
 // enough and replicated beyond; a latent is replicated.
-func (d *Deployment) kvShare(g llm.AttentionGroup) float64 {
+func (d *Deployment) kvShare(g *llm.AttentionGroup) float64 {
 	if g.Latent > 0 {
 		return 1
 	}
@@ -55,18 +65,22 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 	stage := d.stageShare()
 	windowed := 0.0
 	for _, g := range d.Model.Attention() {
-		bytes := d.kvBytes(g)*d.kvShare(g) + g.IndexBytesPerToken()
-		if g.Window > 0 && g.Window <= wholeWindowMax {
-			windowed += bytes
-			fixed += bytes * float64(g.Window)
-		} else {
-			token += bytes
+		entry, index := d.entryBytes(&g)*d.kvShare(&g), d.indexBytes(&g)
+		switch {
+		case g.Ratio > 0:
+			token += entry/float64(g.Ratio) + index
+			fixed += entry * float64(g.Window)
+		case g.Window > 0 && g.Window <= wholeWindowMax:
+			windowed += entry + index
+			fixed += (entry + index) * float64(g.Window)
+		default:
+			token += entry + index
 		}
 	}
 	if token == 0 {
 		token, fixed = windowed, 0
 	}
-	fixed += d.Model.StateBytes() / float64(d.Parallel.Tensor)
+	fixed += d.Model.RecurrentBytes()/float64(d.Parallel.Tensor) + d.Model.CompressorBytes()
 	return token * stage, fixed * stage
 }
 
@@ -75,9 +89,12 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 // sequence is on one data-parallel rank.
 func (d *Deployment) KVBytesPerToken() (once, replica float64) {
 	for _, g := range d.Model.Attention() {
-		bytes, index := d.kvBytes(g), g.IndexBytesPerToken()
+		bytes, index := d.entryBytes(&g), d.indexBytes(&g)
+		if g.Ratio > 0 {
+			bytes += bytes / float64(g.Ratio)
+		}
 		once += bytes + index
-		replica += float64(d.Parallel.Tensor) * (bytes*d.kvShare(g) + index)
+		replica += float64(d.Parallel.Tensor) * (bytes*d.kvShare(&g) + index)
 	}
 	return once, replica
 }

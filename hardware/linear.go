@@ -25,8 +25,10 @@ func (d *Deployment) products() []product {
 		name    string
 		classes []llm.WeightClass
 	}{
-		{"attention projections", []llm.WeightClass{llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Recurrent}},
-		{"feed-forward", []llm.WeightClass{llm.DenseFFN, llm.SharedExperts, llm.Router, llm.Norms}},
+		{"attention projections", []llm.WeightClass{llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Compressor,
+			llm.Recurrent}},
+		{"feed-forward", []llm.WeightClass{llm.DenseFFN, llm.SharedExperts, llm.Router, llm.Norms,
+			llm.ExpertProjections}},
 		{"experts", []llm.WeightClass{llm.RoutedExperts}},
 		{"LM head", []llm.WeightClass{llm.Head}},
 	}
@@ -49,7 +51,7 @@ func (d *Deployment) products() []product {
 // share returns the part of a class's weights that one rank holds.
 func (d *Deployment) share(c llm.WeightClass) float64 {
 	switch c {
-	case llm.AttentionReplicated, llm.Indexer, llm.Router, llm.Norms:
+	case llm.AttentionReplicated, llm.Indexer, llm.Compressor, llm.Router, llm.ExpertProjections, llm.Norms:
 		return 1
 	case llm.RoutedExperts:
 		return d.expertShare()

@@ -119,18 +119,18 @@ func (d *Deployment) weightBytesPerGPU() float64 {
 	return sum
 }
 
-// activationBytes estimates the largest step's activations at 2 bytes: input and residual, the two halves and the
-// product of the widest feed-forward network, and the outputs of a token's k experts before they are added up,
+// activationBytes estimates the largest step's activations at 2 bytes: input and s residual streams, the two halves and
+// the product of the widest feed-forward network, and the outputs of a token's k experts before they are added up,
 //
-//	tokens · (2H + 3·I/t + k·H) · 2 B + sequences · V/t · 4 B
+//	tokens · ((1 + s)·H + 3·I/t + k·H) · 2 B + sequences · V/t · 4 B
 //
 // with I the intermediate width that a token meets (routed and shared experts together) and the logits in fp32.
 func (d *Deployment) activationBytes(tokens, sequences int) float64 {
-	t, widest := float64(d.Parallel.Tensor), 0
+	t, widest, streams := float64(d.Parallel.Tensor), 0, max(1, d.Model.Residual.Streams)
 	for _, r := range d.Model.Layers {
-		widest = max(widest, r.FFN.Width, r.FFN.TopK*r.FFN.ExpertWidth+r.FFN.SharedWidth)
+		widest = max(widest, r.FFN.Width+r.FFN.TopK*r.FFN.ExpertWidth+r.FFN.SharedWidth)
 	}
-	rows := float64(tokens) * (float64((2+d.Model.TopK())*d.Model.Hidden) + 3*float64(widest)/t) * 2
+	rows := float64(tokens) * (float64((1+streams+d.Model.TopK())*d.Model.Hidden) + 3*float64(widest)/t) * 2
 	return rows + float64(sequences)*float64(d.Model.Vocab)/t*4
 }
 

@@ -60,7 +60,8 @@ func randomDeployment(t *testing.T, r *rand.Rand, gpus, models []string) hardwar
 var (
 	someGPUs   = []string{"h100-sxm", "rtx-4090", "b200-sxm", "mi300x", "l4", "a100-sxm-80gb"}
 	someModels = []string{"llama-3.1-8b", "llama-3.1-70b", "gpt-oss-120b", "gemma-3-27b", "llama-4-scout",
-		"deepseek-v3.2", "qwen3.5-35b-a3b", "mistral-7b-v0.1"}
+		"deepseek-v3.2", "qwen3.5-35b-a3b", "mistral-7b-v0.1", "deepseek-v4-flash", "glm-5.2", "kimi-k3", "minimax-m3",
+		"gemma-4-26b-a4b", "nemotron-3-super-120b-a12b", "step-3.7-flash"}
 )
 
 // More bandwidth, FLOP/s or link bandwidth never lengthens a step, now or later in its segment, beyond the picosecond

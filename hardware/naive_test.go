@@ -32,7 +32,7 @@ func naive(d *hardware.Deployment, b batch) float64 {
 			quantized += n
 		}
 		for _, extra := range []bool{r.Mixer.Attention.Latent.Rank > 0, r.Mixer.Attention.Index.Heads > 0,
-			r.Mixer.Recurrence.ValueHeads > 0} {
+			r.Mixer.Attention.Compression.Ratio > 0, r.Mixer.Recurrence.ValueHeads > 0} {
 			if extra {
 				mixers += n
 			}
@@ -127,7 +127,25 @@ func naiveParts(d *hardware.Deployment, b batch, m mine) (products, others float
 		}
 		others += powers(memoryS/d.Efficiency.KVBandwidth, p.computeS/d.Efficiency.AttentionCompute, d.Efficiency.Overlap)
 	}
-	return products, others
+	return products + m.rows*streamBytes(d)/(d.GPU.BandwidthBps.Value*d.Efficiency.Bandwidth), others
+}
+
+// streamBytes is what a row moves between layers beyond one vector, layer by layer: each half of a layer reads and
+// writes all streams, or reads the blocks of layers that are complete.
+func streamBytes(d *hardware.Deployment) float64 {
+	x, vectors, at := d.Model.Residual, 0, 0
+	for _, r := range d.Model.Layers {
+		for range r.Count {
+			if x.Streams > 1 {
+				vectors += 2 * (x.Streams + 1 + 1 + x.Streams + x.Streams - 3)
+			}
+			if x.Block > 0 {
+				vectors += 2 * (at / x.Block)
+			}
+			at++
+		}
+	}
+	return float64(vectors*d.Model.Hidden) * 2
 }
 
 // productS is the time of a product with weights.
@@ -154,7 +172,8 @@ func shadow(d *hardware.Deployment, b batch, m mine) float64 {
 	}
 	n, t := d.Model.Params(), float64(d.Parallel.Tensor)
 	split := float64(n[llm.Attention]+n[llm.Recurrent]+n[llm.DenseFFN]+n[llm.SharedExperts]+n[llm.Head]) / t
-	whole := float64(n[llm.AttentionReplicated] + n[llm.Indexer] + n[llm.Router])
+	whole := float64(n[llm.AttentionReplicated] + n[llm.Indexer] + n[llm.Compressor] + n[llm.Router] +
+		n[llm.ExpertProjections])
 	return experts/3 + (products-experts)*float64(n[llm.SharedExperts])/t/(split+whole)
 }
 
@@ -257,7 +276,7 @@ func exchangeOnce(d *hardware.Deployment, m mine, prompts bool) float64 {
 		if p.Expert {
 			part = min(part, k/float64(g))
 		}
-		return 2 * unmeasured(d, g, m.tokens*float64(d.Model.Hidden)*2*part)
+		return 2 * unmeasured(d, g, m.tokens*float64(d.Model.ExpertHidden())*2*part)
 	}
 	each, hosts := inHost(d, g)
 	way := p.AllToAll
@@ -276,7 +295,7 @@ func exchangeOnce(d *hardware.Deployment, m mine, prompts bool) float64 {
 }
 
 func gatherOnce(d *hardware.Deployment, tokens float64, each, hosts int) float64 {
-	best, bytes := math.Inf(1), tokens*float64(d.Model.Hidden)*2
+	best, bytes := math.Inf(1), tokens*float64(d.Model.ExpertHidden())*2
 	for _, k := range hardware.Gathers(d, each) {
 		t := 0.0
 		if each > 1 {
@@ -295,7 +314,7 @@ func gatherOnce(d *hardware.Deployment, tokens float64, each, hosts int) float64
 func sendOnce(d *hardware.Deployment, rows float64, each, hosts, mode int) float64 {
 	near, far := hardware.Sends(d, each, mode)
 	k, mine := float64(d.Model.TopK()), rows/float64(d.Parallel.Tensor)
-	hidden := float64(d.Model.Hidden)
+	hidden := float64(d.Model.ExpertHidden())
 	toExperts := 2 * hidden
 	dtype := d.Model.ComputeDtype(llm.RoutedExperts)
 	switch _, unit := d.GPU.ComputeFLOPS(dtype); {

@@ -16,6 +16,7 @@ import (
 //	                         LM head: the rows that yield a token
 //	cache      K · smax(k_mix · k / (e_kv·BW), f / (e_at·F16))     k bytes and f FLOPs per context token; by window
 //	state      2·s·(n + chunks) / (e_kv·BW)                        recurrent state s, read and written
+//	residual   q·M / (e_b·BW)                            q bytes a row of streams moves, see llm.ResidualRowBytes
 //	prefill    Σ over kinds  smax(ctx·k / (e_kv·BW), pairs·2·a·(d_k+d_v) / (e_at·F16))
 //	comm       collectives and transfers between stages, see collectives.go
 //	fixed      L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X + T_e + n·t_r
@@ -51,12 +52,13 @@ type Roofline struct {
 	statePS                float64      // per sequence, at the efficiency
 	fixedPS, layersPS      float64      // per step, and of it the layers
 
-	readPS    float64 // weights that every step reads, at the efficiency
-	rowPeakPS float64 // arithmetic at peak per row, the head's and the experts' apart
-	perSeq    sim.Duration
-	swap      sim.Duration // of a block to or from host memory
-	samplePS  float64      // of choosing a token, per row of the LM head
-	draft     *drafting    // nil: no speculation
+	readPS     float64 // weights that every step reads, at the efficiency
+	rowPeakPS  float64 // arithmetic at peak per row, the head's and the experts' apart
+	perSeq     sim.Duration
+	swap       sim.Duration // of a block to or from host memory
+	residualPS float64      // per row, of what residual streams move beyond one vector
+	samplePS   float64      // of choosing a token, per row of the LM head
+	draft      *drafting    // nil: no speculation
 
 	peakWeights, peakKV float64 // time at peak bandwidth, as a share of that at the efficiency
 
@@ -85,13 +87,14 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 		graphFloor: d.stepFloor(false), eagerFloor: d.stepFloor(true), perSeq: sim.SecondsUp(e.SequenceS), swap: d.swapTime(),
 		peakWeights: e.Bandwidth / stretch, peakKV: e.KVBandwidth / stretch,
 	}
-	r.statePS = 2 * d.Model.StateBytes() / float64(d.Parallel.Tensor) /
+	r.statePS = 2 * d.Model.RecurrentBytes() / float64(d.Parallel.Tensor) /
 		(e.KVBandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
 	layers, moe, mixers := float64(d.Model.LayerCount()), float64(d.Model.MoELayers()), float64(d.Model.MixerLayers())
 	r.layersPS = psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) +
 		float64(mixers*e.MixerLayerS) + float64(d.quantizedLayers()*e.QuantizedLayerS))
 	r.fixedPS = r.layersPS + float64(psPerS*d.Decoding.StructuredS)
 	r.samplePS, r.draft = d.samplePS(), newDrafting(&d)
+	r.residualPS = d.Model.ResidualRowBytes() / (e.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
 	r.sharedPart = d.sharedShare()
 	if !d.Launch.Async {
 		r.fixedPS += float64(psPerS * e.StepS)

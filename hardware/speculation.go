@@ -121,7 +121,7 @@ func (d *Deployment) drafterCacheBytes() (token, fixed float64) {
 		return 0, 0
 	}
 	token, fixed = d.drafterOwnCacheBytes()
-	return token, fixed + float64(d.Speculation.Tokens)*d.Model.StateBytes()/float64(d.Parallel.Tensor)*d.stageShare()
+	return token, fixed + float64(d.Speculation.Tokens)*d.Model.RecurrentBytes()/float64(d.Parallel.Tensor)*d.stageShare()
 }
 
 // drafterOwnCacheBytes returns what the drafter's own cache adds to that of a GPU, by token and by sequence.

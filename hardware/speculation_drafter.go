@@ -41,7 +41,7 @@ func NewDrafter(method DraftMethod, target llm.Model, given *llm.Model, tokens, 
 		run := target.MTPLayer
 		run.Count = 1
 		m := headOn(target, "MTP module", run)
-		m.Merge, m.Precision = 2, target.Precision
+		m.Merge, m.Precision, m.Residual = 2, target.Precision, target.Residual
 		return &Drafter{Model: m, Head: true, SharesHead: true, Modules: min(tokens, target.MTP)}, nil
 	case DraftNGram:
 		return nil, nil

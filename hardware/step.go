@@ -53,8 +53,8 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 	at.floor = r.floor(l.eager)
 }
 
-// linear returns the time of the linear layers: reading their weights, and that overlapped with the arithmetic. The
-// smooth maximum with p = 2 is worth a loop of its own.
+// linear returns the time of the linear layers: reading their weights, and that overlapped with the arithmetic, and of
+// residual streams between them. The smooth maximum with p = 2 is worth a loop of its own.
 func (r *Roofline) linear(l *load) (weights, products float64) {
 	if r.quadratic {
 		for i := range r.dense {
@@ -66,7 +66,7 @@ func (r *Roofline) linear(l *load) (weights, products float64) {
 			products += r.both(r.dense[i].memoryPS, float64(l.rows*r.dense[i].rowPS))
 		}
 	}
-	products += r.both(r.head.memoryPS, float64(l.outputs*r.head.rowPS))
+	products += r.both(r.head.memoryPS, float64(l.outputs*r.head.rowPS)) + float64(l.rows*r.residualPS)
 	if r.experts.bytes == 0 {
 		return r.readPS, products
 	}

@@ -14,10 +14,11 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// textbook returns the sum over parts of max(bytes / bandwidth, FLOPs / peak) in seconds, and of what links take: a
-// ring moves 2(g−1)/g of the activations, two bytes each, after every mixer and every feed-forward network.
+// textbook returns the sum over parts of max(bytes / bandwidth, FLOPs / peak) in seconds, of what residual streams
+// move, and of what links take: a ring moves 2(g−1)/g of the activations, two bytes each, after every mixer and every
+// feed-forward network.
 func textbook(d *hardware.Deployment, b batch) float64 {
-	sum := 0.0
+	sum := float64(b.rows()) * streamBytes(d) / d.GPU.BandwidthBps.Value
 	for _, p := range twin(d, b) {
 		sum += max(p.memoryS, p.computeS)
 	}

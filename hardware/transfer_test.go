@@ -82,7 +82,7 @@ func TestNoTransferBeatsItsLinks(t *testing.T) {
 			if g.Window > 0 {
 				seen = min(n, g.Window)
 			}
-			bytes += float64(seen) * (g.KVBytesPerToken(2) + g.IndexBytesPerToken())
+			bytes += float64(seen) * (g.KVBytesPerToken(2) + g.IndexBytesPerToken(2))
 		}
 		link := min(h.FromBps*float64(from.Parallel.GPUs()), h.ToBps*float64(to.Parallel.GPUs()))
 		took := unshared(h.KVLink(), n)

@@ -138,8 +138,8 @@ func twin(d *hardware.Deployment, b batch) []part { return twinOf(d, b, busiest(
 // twinOf is twin with the rows of the linear layers perhaps padded.
 func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 	parts := []part{
-		linear(d, m.rows, 1, llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Recurrent),
-		linear(d, m.rows, 1, llm.DenseFFN, llm.SharedExperts, llm.Router, llm.Norms),
+		linear(d, m.rows, 1, llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Compressor, llm.Recurrent),
+		linear(d, m.rows, 1, llm.DenseFFN, llm.SharedExperts, llm.ExpertProjections, llm.Router, llm.Norms),
 		linear(d, m.outputs, 1, llm.Head),
 	}
 	if e := float64(d.Model.Experts()); e > 0 {
@@ -182,7 +182,7 @@ func linear(d *hardware.Deployment, rows, share float64, classes ...llm.WeightCl
 	for _, c := range classes {
 		n := float64(params[c])
 		switch c {
-		case llm.AttentionReplicated, llm.Indexer, llm.Router, llm.Norms:
+		case llm.AttentionReplicated, llm.Indexer, llm.Compressor, llm.Router, llm.ExpertProjections, llm.Norms:
 		case llm.RoutedExperts:
 			gpus, e := float64(d.Parallel.Tensor*d.Parallel.Ranks()), float64(d.Model.Experts())
 			n /= gpus
@@ -211,43 +211,86 @@ func linear(d *hardware.Deployment, rows, share float64, classes ...llm.WeightCl
 	return p
 }
 
-// attention is that of equal layers: the cache and, if they are sparse, the index.
+// attention is that of equal layers: the cache, entries of several tokens beside it, and an index if there is one.
 func attention(d *hardware.Deployment, a llm.SelfAttention, layers float64, b batch) []part {
-	t := float64(d.Parallel.Tensor)
-	element := map[string]float64{"bf16": 16, "fp8": 8, "int8": 8, "int4": 4.5, "mxfp4": 4.25, "nvfp4": 4.5}[d.KVDtype] / 8
+	k := cost(d, a)
+	w := sim.Window{Tokens: int32(a.Window), Chunked: a.Chunked}
+	var out []part
+	chosen := sim.Window{Tokens: int32(a.Index.TopK)}
+	switch each := float64(a.Compression.Ratio); {
+	case each > 0:
+		chosen.Tokens *= int32(each)
+		out = append(visit(d, w, layers, k, b), visit(d, chosen, layers, k.times(1/each), b)...)
+	case chosen.Tokens > 0:
+		out = visit(d, chosen, layers, k, b)
+	default:
+		out = visit(d, w, layers, k, b)
+	}
+	if a.Index.Heads > 0 {
+		out = append(out, visit(d, sim.Window{}, layers, index(d, a), b)...)
+	}
+	return out
+}
+
+// costs are what a token of context costs in a layer, in bytes of cache and of scores, and in FLOPs of a decode and of
+// a prompt token.
+type costs struct{ bytes, scores, decode, pair float64 }
+
+func (k costs) times(x float64) costs {
+	return costs{k.bytes * x, k.scores * x, k.decode * x, k.pair * x}
+}
+
+// elementBytes is what the formats of caches take.
+func elementBytes(d *hardware.Deployment) float64 {
+	return map[string]float64{"bf16": 16, "fp8": 8, "int8": 8, "int4": 4.5, "mxfp4": 4.25, "nvfp4": 4.5}[d.KVDtype] / 8
+}
+
+func cost(d *hardware.Deployment, a llm.SelfAttention) costs {
+	t, element := float64(d.Parallel.Tensor), elementBytes(d)
 	heads := float64(a.Heads) / t
-	bytes := math.Ceil(float64(a.KVHeads)/t) * float64(a.KeyDim+a.ValueDim) * element
-	decode, pair := 2*heads*float64(a.KeyDim+a.ValueDim), 2*heads*float64(a.KeyDim+a.ValueDim+a.Latent.RopeDim)
-	if rank := a.Latent.Rank; rank > 0 {
-		bytes, decode = float64(rank+a.Latent.RopeDim)*element, 2*heads*float64(2*rank+a.Latent.RopeDim)
-		if a.Index.Heads > 0 && d.KVDtype == "fp8" {
-			bytes = float64(rank) + 4*math.Ceil(float64(rank)/128) + 2*float64(a.Latent.RopeDim)
+	k := costs{
+		bytes:  math.Ceil(float64(a.KVHeads)/t) * float64(a.KeyDim+a.ValueDim) * element,
+		decode: 2 * heads * float64(a.KeyDim+a.ValueDim), pair: 2 * heads * float64(a.KeyDim+a.ValueDim),
+	}
+	rank, rope := float64(a.Latent.Rank), float64(a.Latent.RopeDim)
+	switch fp8 := d.KVDtype == "fp8"; {
+	case a.Latent.Direct && fp8:
+		k.bytes = rank - rope + 8*math.Ceil((rank-rope)/512) + 2*rope
+	case a.Latent.Direct:
+		k.bytes = rank * element
+	case rank > 0:
+		k.bytes, k.decode, k.pair = (rank+rope)*element, 2*heads*(2*rank+rope), k.pair+2*heads*rope
+		if a.Index.TopK > 0 && fp8 {
+			k.bytes = rank + 4*math.Ceil(rank/128) + 2*rope
 		}
 	}
-	scores := 0.0
 	if d.Materialized {
-		scores = 4 * 2 * heads // written and read before and after the softmax
+		k.scores = 4 * 2 * heads // written and read before and after the softmax
 	}
-	w := sim.Window{Tokens: int32(a.Window), Chunked: a.Chunked}
-	if a.Index.Heads == 0 {
-		return visit(d, w, layers, bytes, scores, decode, pair, b)
+	return k
+}
+
+// index is the cost of an index by token of context.
+func index(d *hardware.Deployment, a llm.SelfAttention) costs {
+	dim := float64(a.Index.Dim)
+	flops := 2 * float64(a.Index.Heads) * dim
+	k := costs{bytes: dim + 4*math.Ceil(dim/128), decode: flops, pair: flops}
+	if a.Index.CacheType && (elementBytes(d) != 1 || a.Latent.Rank == 0) {
+		k.bytes = dim * elementBytes(d)
 	}
-	index := 2 * float64(a.Index.Heads*a.Index.Dim)
-	w = sim.Window{Tokens: int32(a.Index.TopK)}
-	return append(visit(d, w, layers, bytes, scores, decode, pair, b),
-		visit(d, sim.Window{}, layers, float64(a.Index.Dim)+4*math.Ceil(float64(a.Index.Dim)/128), 0, index, index, b)...)
+	return k.times(1 / float64(max(1, a.Compression.Ratio, a.Index.Pool)))
 }
 
 // visit adds up what each decode and what each chunk reads and multiplies: engines run the two in kernels of their own.
-func visit(d *hardware.Deployment, w sim.Window, layers, bytes, scores, decode, pair float64, b batch) []part {
+func visit(d *hardware.Deployment, w sim.Window, layers float64, k costs, b batch) []part {
 	decodes, chunks := part{kind: "decode"}, part{kind: "cache"}
 	for _, context := range b.decodes {
-		decodes.bytes += layers * float64(seen(w, context)) * (bytes + scores)
-		decodes.computeS += layers * float64(seen(w, context)) * decode / d.GPU.FLOPS.BF16.Value
+		decodes.bytes += layers * float64(seen(w, context)) * (k.bytes + k.scores)
+		decodes.computeS += layers * float64(seen(w, context)) * k.decode / d.GPU.FLOPS.BF16.Value
 	}
 	for _, c := range b.chunks {
-		chunks.bytes += layers * (float64(distinct(w, c))*bytes + pairs(w, c)*scores)
-		chunks.computeS += layers * pairs(w, c) * pair / d.GPU.FLOPS.BF16.Value
+		chunks.bytes += layers * (float64(distinct(w, c))*k.bytes + pairs(w, c)*k.scores)
+		chunks.computeS += layers * pairs(w, c) * k.pair / d.GPU.FLOPS.BF16.Value
 	}
 	return []part{decodes, chunks}
 }

@@ -13,7 +13,7 @@ func Pattern(s *configs.Scenario) (*configs.Scenario, error) {
 	p := s.Clone()
 	for i := range p.Pools {
 		pool := &p.Pools[i]
-		if m.StateBytes() > 0 && !s.Given(s.PoolPath(pool, "enable_prefix_caching")) {
+		if m.RecurrentBytes() > 0 && !s.Given(s.PoolPath(pool, "enable_prefix_caching")) {
 			pool.EnablePrefixCaching = false
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // state would have to be kept for every block at which a prompt may be taken up; no such cache is modelled, and vLLM
 // leaves it off for these models unless asked (unverified).
 func prefixCaching(s *configs.Scenario, r *Replica, p *configs.Pool) (bool, error) {
-	if !p.EnablePrefixCaching || r.Deployment.Model.StateBytes() == 0 {
+	if !p.EnablePrefixCaching || r.Deployment.Model.RecurrentBytes() == 0 {
 		return p.EnablePrefixCaching, nil
 	}
 	if path := s.PoolPath(p, "enable_prefix_caching"); s.Given(path) {

@@ -47,6 +47,7 @@ func (s modelSpec) model(file string) (llm.Model, error) {
 	m := llm.Model{
 		Name: s.Name, Repository: s.Repository, Source: s.Source, Hidden: s.Hidden, Vocab: s.Vocab, ContextMax: s.Context,
 		TiedEmbeddings: s.TiedEmbeddings, Positions: s.Positions, EmbeddingNorm: s.EmbeddingNorm,
+		Residual:    s.Residual,
 		NormVectors: 1, MTP: s.MTP,
 	}
 	if s.LayerNorm {

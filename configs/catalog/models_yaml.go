@@ -1,7 +1,10 @@
 package catalog
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware/llm"
@@ -20,7 +23,8 @@ type modelSpec struct {
 	LayerNorm      bool          `yaml:"layer_norm"`     // LayerNorm with bias instead of RMSNorm
 	EmbeddingNorm  bool          `yaml:"embedding_norm"` // a norm after the embedding
 	Positions      int           `yaml:"positions"`      // rows of a learned position table
-	Norms          int           `yaml:"norms"`          // per layer
+	Norms          int           `yaml:"norms"`          // per layer that says no number of its own; 0: two
+	Residual       llm.Residual  `yaml:"residual"`       // what layers add to, where that is more than one vector
 	Mixers         []mixerSpec   `yaml:"mixers"`
 	FFNs           []ffnSpec     `yaml:"ffns"`
 	Layers         []layerSpec   `yaml:"layers"`
@@ -56,14 +60,16 @@ type layerSpec struct {
 	Count  int         `yaml:"count"`
 	Mixer  string      `yaml:"mixer"`
 	FFN    string      `yaml:"ffn"`
+	Norms  int         `yaml:"norms"` // 0: those of the model
 	Repeat int         `yaml:"repeat"`
 	Run    []layerSpec `yaml:"run"`
 }
 
-// weightsSpec is the checkpoint's type of some classes; the others are bf16.
+// weightsSpec is the checkpoint's type of some classes, and of others in further formats; the rest are bf16.
 type weightsSpec struct {
-	Dtype   string   `yaml:"dtype"`
-	Classes []string `yaml:"classes"`
+	Dtype   string        `yaml:"dtype"`
+	Classes []string      `yaml:"classes"`
+	Formats []weightsSpec `yaml:"formats"`
 }
 
 // modelLayersMax bounds a repetition before the shape is validated.
@@ -81,7 +87,7 @@ func (s modelSpec) runs(specs []layerSpec) ([]llm.LayerRun, error) {
 			out = append(out, r)
 			continue
 		}
-		if l.Count != 0 || l.Mixer != "" || l.FFN != "" || l.Repeat < 1 || len(l.Run) == 0 {
+		if l.Count != 0 || l.Mixer != "" || l.FFN != "" || l.Norms != 0 || l.Repeat < 1 || len(l.Run) == 0 {
 			return nil, fmt.Errorf("layers: want count, mixer and ffn, or repeat ≥ 1 and a run")
 		}
 		inner, err := s.runs(l.Run)
@@ -100,10 +106,7 @@ func (s modelSpec) runs(specs []layerSpec) ([]llm.LayerRun, error) {
 
 // run resolves the names of a layer's parts.
 func (s modelSpec) run(l layerSpec) (llm.LayerRun, error) {
-	r := llm.LayerRun{Count: l.Count, Norms: s.Norms}
-	if r.Norms == 0 {
-		r.Norms = 2
-	}
+	r := llm.LayerRun{Count: l.Count, Norms: cmp.Or(l.Norms, s.Norms, 2)}
 	if l.Mixer != "" {
 		x, err := s.mixer(l.Mixer)
 		if err != nil {
@@ -146,27 +149,33 @@ func (s modelSpec) ffn(name string) (llm.FFN, error) {
 // precision is bf16 but for the classes listed.
 func (w weightsSpec) precision() (llm.Precision, error) {
 	p := llm.UniformPrecision()
+	for _, x := range append([]weightsSpec{w}, w.Formats...) {
+		if err := x.apply(&p); err != nil {
+			return p, fmt.Errorf("weights: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// apply stores the classes of one format.
+func (w weightsSpec) apply(p *llm.Precision) error {
 	if w.Dtype == "" && len(w.Classes) == 0 {
-		return p, nil
+		return nil
 	}
 	f, err := llm.FormatOf(w.Dtype)
 	if err != nil {
-		return p, fmt.Errorf("weights: %w", err)
+		return err
 	}
 	var have []string
 	for c := range llm.NumClasses {
 		have = append(have, c.String())
 	}
 	for _, name := range w.Classes {
-		found := false
-		for c := range llm.NumClasses {
-			if c.String() == name {
-				p.Weights[c], found = f, true
-			}
+		c := slices.Index(have, name)
+		if c < 0 {
+			return errors.New(strict.UnknownName("class", name, have))
 		}
-		if !found {
-			return p, fmt.Errorf("weights: %s", strict.UnknownName("class", name, have))
-		}
+		p.Weights[c] = f
 	}
-	return p, nil
+	return nil
 }

@@ -15,7 +15,7 @@ func (c *config) mixers(kinds []mixerKind) map[mixerKind]llm.Mixer {
 	full := c.attention()
 	out := map[mixerKind]llm.Mixer{
 		mixNone: {},
-		mixFull: {Attention: full},
+		mixFull: {Attention: c.global(full)},
 	}
 	if occurs[mixSliding] || occurs[mixChunked] {
 		out[mixSliding] = llm.Mixer{Attention: c.sliding(full)}
@@ -23,6 +23,9 @@ func (c *config) mixers(kinds []mixerKind) map[mixerKind]llm.Mixer {
 	}
 	if occurs[mixDelta] {
 		out[mixDelta] = llm.Mixer{Recurrence: c.deltaNet()}
+	}
+	if occurs[mixKDA] {
+		out[mixKDA] = llm.Mixer{Recurrence: c.kda()}
 	}
 	if occurs[mixMamba] {
 		out[mixMamba] = llm.Mixer{Recurrence: c.mamba2()}
@@ -38,13 +41,16 @@ func (c *config) attention() llm.SelfAttention {
 	s := llm.SelfAttention{Heads: c.heads, Sinks: c.family.sinks || c.flag(false, "add_full_attention_sink_bias")}
 	c.biases(&s)
 	if c.has("kv_lora_rank") {
+		s.OutputGate = c.flag(false, "mla_use_output_gate")
+		c.flag(false, "mla_use_nope") // its rotary part is projected and cached all the same
 		c.latent(&s)
 		return s
 	}
 	s.KeyDim = c.headDim("head_dim", "attention_head_dim", "kv_channels", "head_size")
 	s.ValueDim = c.count(s.KeyDim, "v_head_dim")
 	s.KVHeads = c.kvHeads()
-	s.OutputGate = c.flag(c.family.outputGate, "attn_output_gate")
+	s.OutputGate = c.flag(c.family.outputGate, "attn_output_gate", "attention_output_gate")
+	s.HeadGate = c.flag(c.family.headGate, "use_head_wise_attn_gate")
 	s.QKNorm = c.qkNorm()
 	return s
 }
@@ -64,7 +70,8 @@ func (c *config) headDim(keys ...string) int {
 
 // kvHeads is the number of key and value heads; without a field every head has its own.
 func (c *config) kvHeads() int {
-	keys := []string{"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads", "num_query_groups"}
+	keys := []string{"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads", "num_query_groups",
+		"num_attention_groups"}
 	n := c.count(c.heads, keys...)
 	if c.family.kvHeads > 0 {
 		n = c.count(c.family.kvHeads, keys...)
@@ -159,6 +166,7 @@ func (c *config) sliding(s llm.SelfAttention) llm.SelfAttention {
 	s.KeyDim = c.count(s.KeyDim, "swa_head_dim")
 	s.ValueDim = c.count(s.ValueDim, "swa_v_head_dim")
 	s.Sinks = s.Sinks || c.flag(false, "add_swa_attention_sink_bias")
+	c.otherAttention(&s)
 	if c.err == nil && (s.Heads < 1 || s.KVHeads < 1 && s.Latent.Rank == 0) {
 		c.err = fmt.Errorf("%sswa_num_key_value_heads is 0; want a divisor of the heads", c.path)
 	}

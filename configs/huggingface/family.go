@@ -43,6 +43,10 @@ type family struct {
 	slideEvery       int  // every n-th layer is full when no field says so
 	slideOff         bool // use_sliding_window defaults to false
 	chunked          bool // attention_chunk_size restarts attention
+	headGate         bool // a gate on every head of attention
+	globalHeads      bool // full layers have heads of their own
+	latentExperts    bool // moe_latent_size is the width at which experts read and write
+	blockConfigs     bool // block_configs describes each layer
 	mixedHeads       bool // attention and Mamba-2 side by side in each layer
 }
 
@@ -184,6 +188,15 @@ func familyMoE(name string, f *family) bool {
 		f.routerBias = true
 	case "mimo_v2_flash":
 		f.routerBias = true
+	case "deepseek_v4", "kimi_linear":
+		f.routerBias = true
+	case "minimax_m3", "minimax_m3_vl":
+		f.routerBias, f.qkNorm = true, llm.QKNormPerHead
+	case "step3p5", "step3p7":
+		f.routerBias, f.headGate, f.qkNorm = true, true, llm.QKNormPerHead
+	case "gemma4":
+		f.tied, f.norms, f.slideEvery = true, 4, 6
+		f.qkNorm, f.globalHeads, f.routerBias = llm.QKNormPerHead, true, true
 	case "gpt_oss":
 		f.routerBias, f.expertBias, f.sinks = true, true, true
 	case "llama4":
@@ -199,6 +212,7 @@ func familyOther(name string, f *family) bool {
 	switch name {
 	case "nemotron_h":
 		f.plain, f.norms, f.routerBias = true, 1, true
+		f.latentExperts = true
 	case "qwen3_next": // its gate is unverified
 		f.qkNorm, f.outputGate, f.slideOff = llm.QKNormPerHead, true, true
 	case "qwen3_5", "qwen3_5_moe":
@@ -208,7 +222,7 @@ func familyOther(name string, f *family) bool {
 	case "qwen":
 		f.refused = "its intermediate_size means two networks at once; use Qwen2 or later"
 	case "deci", "nemotron-nas":
-		f.refused = "layers that differ in heads and width are not understood"
+		f.blockConfigs = true
 	case "gemma3n":
 		f.refused = "layers that share a cache and embed per layer are not understood"
 	case "mpt", "gpt_neo", "codegen", "xglm", "ctrl", "xlnet", "mamba", "mamba2", "rwkv", "chatglm":

@@ -15,7 +15,8 @@ func (c *config) ffns() []llm.FFN {
 	if c.err != nil {
 		return nil
 	}
-	blocks := c.text("", "hybrid_override_pattern")
+	blocks := c.blocks
+	hashed := c.count(0, "num_hash_layers") // a table says their experts: it corrects no scores and costs nothing more
 	var dense llm.FFN
 	out := make([]llm.FFN, c.layers)
 	for i := range out {
@@ -23,6 +24,7 @@ func (c *config) ffns() []llm.FFN {
 		case blocks != "" && blocks[i] != 'E' && blocks[i] != '-':
 		case isMoE[i]:
 			out[i] = expert
+			out[i].RouterBias = expert.RouterBias && i >= hashed
 		default:
 			if dense == (llm.FFN{}) {
 				dense = c.dense(plain, expert.Experts > 0)
@@ -44,6 +46,8 @@ func (c *config) dense(plain, besideExperts bool) llm.FFN {
 		f.Width = c.required("intermediate_size_mlp")
 	case c.family.name == "granitemoehybrid" && !besideExperts:
 		f.Width = c.required("shared_intermediate_size")
+	case besideExperts && c.has("dense_intermediate_size"):
+		f.Width = c.required("dense_intermediate_size")
 	case c.family.width4:
 		f.Width = c.count(4*c.hidden, widthKeys[:]...)
 		if factor := c.count(4, "ff_factor"); factor != 4 {

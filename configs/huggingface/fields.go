@@ -252,6 +252,38 @@ func (f *fields) object(key string) *fields {
 	return inner
 }
 
+// objects is a list of objects; absent is empty.
+func (f *fields) objects(key string) []*fields {
+	if !f.has(key) {
+		return nil
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(f.raw[key], &list) != nil {
+		f.fail(key, "want a list of objects")
+		return nil
+	}
+	var out []*fields
+	for i, data := range list {
+		inner, err := newFields(fmt.Sprintf("%s%s[%d].", f.path, key, i), data)
+		if err != nil {
+			f.err = firstError(f.err, err)
+			return nil
+		}
+		out = append(out, inner)
+	}
+	return out
+}
+
+// number is a finite number above 0 that must be there.
+func (f *fields) number(key string) float64 {
+	x, err := strconv.ParseFloat(string(bytes.TrimSpace(f.raw[key])), 64)
+	if !f.has(key) || err != nil || !(x > 0 && x < countMax) {
+		f.fail(key, "want a number above 0")
+		return 0
+	}
+	return x
+}
+
 // lift copies the fields of inner objects beside f's own, which win.
 func (f *fields) lift(keys ...string) {
 	for _, key := range keys {

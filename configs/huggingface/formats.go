@@ -129,30 +129,76 @@ func (w *fields) weightFormat() llm.Format {
 	return f
 }
 
-// modelopt reads NVIDIA's algorithm names.
+// modelopt reads NVIDIA's algorithm names: one for all layers, one for each that is listed, or groups.
 func (q *fields) modelopt() []target {
-	var f llm.Format
-	switch q.text("", "quant_algo") {
+	algorithm := q.text("", "quant_algo")
+	if f, ok := q.algorithm(algorithm); ok {
+		return []target{{format: f}}
+	}
+	switch {
+	case algorithm == "MIXED_PRECISION" && q.has("quantized_layers"):
+		return q.listedAlgorithms(q.object("quantized_layers"))
+	case q.has("config_groups"):
+		return q.configGroups()
+	}
+	q.fail("quant_algo", "understood are FP8, FP8_PB_WO, MXFP8, NVFP4, MXFP4, INT8_SQ, W4A16_AWQ, and MIXED_PRECISION "+
+		"with quantized_layers")
+	return nil
+}
+
+// listedAlgorithms reads an algorithm for each of the layers of a list; what is not in it stays as it is.
+func (q *fields) listedAlgorithms(layers *fields) []target {
+	if layers == nil {
+		return nil
+	}
+	names := map[llm.Format][]string{}
+	var formats []llm.Format
+	for _, name := range layers.keys() {
+		l := layers.object(name)
+		if l == nil {
+			continue
+		}
+		f, ok := l.algorithm(l.text("", "quant_algo"))
+		if !ok {
+			l.fail("quant_algo", "understood are FP8, FP8_PB_WO, MXFP8, NVFP4, MXFP4, INT8_SQ and W4A16_AWQ")
+		}
+		layers.err = firstError(layers.err, l.err)
+		if names[f] == nil {
+			formats = append(formats, f)
+		}
+		names[f] = append(names[f], name)
+	}
+	q.err = firstError(q.err, layers.err)
+	var out []target
+	for _, f := range formats {
+		m, err := newMatcher(names[f])
+		q.err = firstError(q.err, err)
+		out = append(out, target{format: f, only: m})
+	}
+	return out
+}
+
+// algorithm is the format of one of NVIDIA's algorithm names; false: it is none that stores weights in one format.
+func (q *fields) algorithm(name string) (llm.Format, bool) {
+	switch name {
 	case "FP8":
-		f = llm.Format{Dtype: "fp8", Bits: 8}
+		return llm.Format{Dtype: "fp8", Bits: 8}, true
 	case "FP8_PB_WO", "FP8_PB_REAL":
-		f = llm.Format{Dtype: "fp8", Bits: 8 + 32.0/(128*128)}
+		return llm.Format{Dtype: "fp8", Bits: 8 + 32.0/(128*128)}, true
+	case "MXFP8":
+		return llm.Format{Dtype: "mxfp8", Bits: 8.25}, true
 	case "NVFP4", "NVFP4_AWQ", "W4A16_NVFP4":
-		f = llm.Format{Dtype: "nvfp4", Bits: 4.5}
+		return llm.Format{Dtype: "nvfp4", Bits: 4.5}, true
 	case "MXFP4", "W4A8_MXFP4_FP8":
-		f = llm.Format{Dtype: "mxfp4", Bits: 4.25}
+		return llm.Format{Dtype: "mxfp4", Bits: 4.25}, true
 	case "INT8_SQ", "INT8":
-		f = llm.Format{Dtype: "int8", Bits: 8}
+		return llm.Format{Dtype: "int8", Bits: 8}, true
 	case "W4A16", "W4A16_AWQ":
-		f = llm.Format{Dtype: "int4", Bits: 4}
+		f := llm.Format{Dtype: "int4", Bits: 4}
 		if group := q.count(128, "group_size"); group > 0 {
 			f.Bits += 16 / float64(group)
 		}
-	default:
-		if q.has("config_groups") {
-			return q.configGroups()
-		}
-		q.fail("quant_algo", "understood are FP8, FP8_PB_WO, NVFP4, MXFP4, INT8_SQ and W4A16_AWQ")
+		return f, true
 	}
-	return []target{{format: f}}
+	return llm.Format{}, false
 }

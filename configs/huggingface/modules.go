@@ -44,7 +44,13 @@ func attentionModules(h int64, s llm.SelfAttention, add addModule) {
 	parents := []string{"self_attn", "attention", "self_attention", "attn", "mixer"}
 	a, g := int64(s.Heads), int64(s.KVHeads)
 	k, v := int64(s.KeyDim), int64(s.ValueDim)
-	add(llm.Attention, a*v*h, parents, []string{"o_proj", "out_proj", "dense", "wo"})
+	if rank := int64(s.OutputRank); rank > 0 {
+		add(llm.Attention, a*v*rank, parents, []string{"o_a_proj", "wo_a"})
+		add(llm.Attention, int64(s.OutputGroups)*rank*h, parents, []string{"o_b_proj", "wo_b"})
+	} else {
+		add(llm.Attention, a*v*h, parents, []string{"o_proj", "out_proj", "dense", "wo"})
+	}
+	indexModules(h, s, parents, add)
 	if s.Latent.Rank == 0 {
 		queries := h * a * k
 		if s.OutputGate {
@@ -52,21 +58,42 @@ func attentionModules(h int64, s llm.SelfAttention, add addModule) {
 		}
 		add(llm.Attention, queries, parents, []string{"q_proj", "qkv_proj", "query_key_value", "wqkv"})
 		add(llm.Attention, h*g*k, parents, []string{"k_proj", "qkv_proj", "query_key_value", "wqkv"})
-		add(llm.Attention, h*g*v, parents, []string{"v_proj", "qkv_proj", "query_key_value", "wqkv"})
+		if !s.ValueFromKey {
+			add(llm.Attention, h*g*v, parents, []string{"v_proj", "qkv_proj", "query_key_value", "wqkv"})
+		}
 		return
 	}
 	rq, r, p := int64(s.Latent.QueryRank), int64(s.Latent.Rank), int64(s.Latent.RopeDim)
+	if s.OutputGate {
+		add(llm.Attention, h*a*v, parents, []string{"g_proj"})
+	}
+	if s.Latent.Direct {
+		p = 0
+	}
 	if rq > 0 {
-		add(llm.AttentionReplicated, h*rq, parents, []string{"q_a_proj", "fused_qkv_a_proj_with_mqa"})
-		add(llm.Attention, rq*a*(k+p), parents, []string{"q_b_proj"})
+		add(llm.AttentionReplicated, h*rq, parents, []string{"q_a_proj", "fused_qkv_a_proj_with_mqa", "wq_a"})
+		add(llm.Attention, rq*a*(k+p), parents, []string{"q_b_proj", "wq_b"})
 	} else {
 		add(llm.Attention, h*a*(k+p), parents, []string{"q_proj"})
 	}
+	if s.Latent.Direct {
+		add(llm.AttentionReplicated, h*r, parents, []string{"kv_proj", "wkv"})
+		return
+	}
 	add(llm.AttentionReplicated, h*(r+p), parents, []string{"kv_a_proj_with_mqa", "fused_qkv_a_proj_with_mqa"})
 	add(llm.Attention, r*a*(k+v), parents, []string{"kv_b_proj"})
-	n, d := int64(s.Index.Heads), int64(s.Index.Dim)
-	add(llm.Indexer, rq*n*d, parents, []string{"indexer.wq_b"})
-	add(llm.Indexer, h*d, parents, []string{"indexer.wk"})
+}
+
+// indexModules leaves out what makes entries of several tokens, which stays as it is.
+func indexModules(h int64, s llm.SelfAttention, parents []string, add addModule) {
+	n, d, rq := int64(s.Index.Heads), int64(s.Index.Dim), int64(s.Latent.QueryRank)
+	if s.Index.Block > 0 {
+		rq = h
+	}
+	add(llm.Indexer, rq*n*d, parents, []string{"indexer.wq_b", "indexer.q_proj"})
+	if s.Compression.Ratio == 0 && n > 0 {
+		add(llm.Indexer, h*d, parents, []string{"indexer.wk", "indexer.k_proj"})
+	}
 }
 
 func recurrentModules(h int64, r llm.Recurrence, add addModule) {
@@ -74,6 +101,9 @@ func recurrentModules(h int64, r llm.Recurrence, add addModule) {
 		return
 	}
 	parents := []string{"linear_attn", "mixer", "mamba"}
+	if r.KDA {
+		parents = append(parents, "self_attn")
+	}
 	inner := int64(r.ValueHeads) * int64(r.ValueDim)
 	channels := inner + 2*int64(r.KeyHeads)*int64(r.KeyDim)
 	add(llm.Recurrent, inner*h, parents, []string{"out_proj"})
@@ -89,11 +119,15 @@ func recurrentModules(h int64, r llm.Recurrence, add addModule) {
 
 func ffnModules(h int64, f llm.FFN, add addModule) {
 	network := func(class llm.WeightClass, copies, width int64, parents []string) {
-		if !f.Plain {
-			add(class, copies*h*width, parents, []string{"gate_proj", "gate_up_proj", "w1"})
+		n := copies * h * width
+		if class == llm.RoutedExperts && f.Latent > 0 {
+			n = copies * int64(f.Latent) * width
 		}
-		add(class, copies*h*width, parents, []string{"up_proj", "gate_up_proj", "fc1", "w3", "dense_h_to_4h"})
-		add(class, copies*h*width, parents, []string{"down_proj", "fc2", "w2", "dense_4h_to_h"})
+		if !f.Plain {
+			add(class, n, parents, []string{"gate_proj", "gate_up_proj", "w1"})
+		}
+		add(class, n, parents, []string{"up_proj", "gate_up_proj", "fc1", "w3", "dense_h_to_4h"})
+		add(class, n, parents, []string{"down_proj", "fc2", "w2", "dense_4h_to_h"})
 	}
 	network(llm.DenseFFN, 1, int64(f.Width), []string{"mlp", "feed_forward", "mixer", "shared_mlp"})
 	network(llm.SharedExperts, 1, int64(f.SharedWidth), []string{"mlp.shared_experts", "mlp.shared_expert",

@@ -10,7 +10,7 @@ import (
 func (c *config) experts(plain bool) llm.FFN {
 	n := c.count(0, "num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts", "num_moe_experts")
 	topKeys := []string{"num_experts_per_tok", "experts_per_token", "moe_topk", "moe_top_k", "moe_k",
-		"num_experts_per_token"}
+		"num_experts_per_token", "top_k_experts"}
 	if n == 0 {
 		c.noExperts(topKeys)
 		return llm.FFN{}
@@ -24,6 +24,10 @@ func (c *config) experts(plain bool) llm.FFN {
 	f.ExpertWidth = c.expertWidth()
 	c.shared(&f)
 	f.RouterBias = c.routerBias()
+	c.latentExperts(&f)
+	if c.family.globalHeads && c.flag(true, "enable_moe_block") {
+		f.Width = c.required("intermediate_size") // a dense network runs beside the experts
+	}
 	return f
 }
 
@@ -49,7 +53,8 @@ func (c *config) expertWidth() int {
 func (c *config) shared(f *llm.FFN) {
 	number := c.count(0, "n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts")
 	gated := c.count(0, "shared_expert_intermediate_size")
-	width := c.count(0, "moe_shared_expert_intermediate_size", "shared_intermediate_size")
+	width := c.count(0, "moe_shared_expert_intermediate_size", "shared_intermediate_size", "share_expert_dim",
+		"share_expert_dims")
 	switch {
 	case c.family.sharedByWidth:
 		f.SharedWidth = f.ExpertWidth
@@ -64,9 +69,11 @@ func (c *config) shared(f *llm.FFN) {
 
 // routerBias is whether the router has a bias or a score correction: sigmoid scores come with one.
 func (c *config) routerBias() bool {
-	scoring := c.text("", "scoring_func", "score_function", "moe_router_score_function")
+	scoring := c.text("", "scoring_func", "score_function", "moe_router_score_function", "moe_router_activation_func",
+		"moe_router_activation")
 	method := c.text("", "topk_method")
-	if c.flag(false, "use_routing_bias", "moe_use_aux_free", "moe_router_enable_expert_bias", "use_expert_bias") {
+	if c.flag(false, "use_routing_bias", "moe_use_aux_free", "moe_router_enable_expert_bias", "use_expert_bias",
+		"use_moe_router_bias") {
 		return true
 	}
 	switch scoring {
@@ -95,9 +102,9 @@ func (c *config) moeLayers(experts int) []bool {
 	for i := range out {
 		out[i] = i >= first && i <= last && (i+1)%every == 0 && !slices.Contains(dense, i) && (flags == nil || flags[i])
 	}
-	if pattern := c.text("", "hybrid_override_pattern"); pattern != "" {
+	if c.blocks != "" {
 		for i := range out {
-			out[i] = i < len(pattern) && pattern[i] == 'E'
+			out[i] = i < len(c.blocks) && c.blocks[i] == 'E'
 		}
 	}
 	if c.err == nil && !slices.Contains(out, true) {
@@ -130,19 +137,13 @@ func (c *config) moeFlags() []bool {
 			}
 		}
 		c.sameLength("moe_layer_freq", len(list))
-	case c.has("moe_layer_freq"):
+	case c.has("moe_layer_freq") && !(c.has("mlp_layer_types") && c.count(0, "moe_layer_freq") == 1):
 		n := c.required("moe_layer_freq")
 		for i := range flags {
 			flags[i] = n > 0 && i%n == 0
 		}
-	case c.isList("moe_layers"):
-		for _, i := range c.counts("moe_layers") {
-			if i >= c.layers {
-				c.fail("moe_layers", "layer %d is beyond num_hidden_layers, %d", i, c.layers)
-				return nil
-			}
-			flags[i] = true
-		}
+	case c.isList("moe_layers") || c.isText("moe_layers_enum"):
+		c.listedLayers(flags)
 	case c.has("mlp_layer_types"):
 		list := c.texts("mlp_layer_types")
 		for i := range min(len(list), len(flags)) {

@@ -10,6 +10,7 @@ const (
 	mixSliding
 	mixChunked
 	mixDelta
+	mixKDA
 	mixMamba
 	mixNone
 )
@@ -18,7 +19,9 @@ const (
 // family's habit.
 func (c *config) mixerKinds() []mixerKind {
 	switch {
-	case c.has("hybrid_override_pattern"):
+	case c.has("linear_attn_config"):
+		return c.kimiLayers()
+	case c.blocks != "":
 		return c.blockPattern()
 	case c.has("layer_types"):
 		return c.layerTypes()
@@ -46,12 +49,11 @@ func (c *config) every(kind mixerKind, n int, other mixerKind) []mixerKind {
 // blockPattern reads a letter per block: M Mamba-2, * attention, E experts, - dense network.
 func (c *config) blockPattern() []mixerKind {
 	out := c.every(mixNone, 0, mixNone)
-	pattern := c.text("", "hybrid_override_pattern")
-	if len(pattern) != c.layers {
-		c.fail("hybrid_override_pattern", "has %d letters; want num_hidden_layers, %d", len(pattern), c.layers)
+	if len(c.blocks) != c.layers {
+		c.fail("hybrid_override_pattern", "has %d letters; want num_hidden_layers, %d", len(c.blocks), c.layers)
 		return out
 	}
-	for i, letter := range pattern {
+	for i, letter := range c.blocks {
 		switch letter {
 		case 'M':
 			out[i] = mixMamba
@@ -69,6 +71,9 @@ func (c *config) blockPattern() []mixerKind {
 func (c *config) layerTypes() []mixerKind {
 	out := c.every(mixFull, 0, mixFull)
 	types := c.texts("layer_types")
+	if n := c.count(0, "num_nextn_predict_layers"); len(types) == c.layers+n {
+		types = types[:c.layers] // those of the MTP modules follow
+	}
 	c.count(0, "full_attention_interval")
 	c.windowKeys()
 	if c.err == nil && len(types) != c.layers {
@@ -79,7 +84,7 @@ func (c *config) layerTypes() []mixerKind {
 	}
 	for i, t := range types {
 		switch t {
-		case "full_attention", "attention":
+		case "full_attention", "attention", "deepseek_sparse_attention":
 		case "sliding_attention":
 			out[i] = mixSliding
 		case "chunked_attention":

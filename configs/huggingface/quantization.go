@@ -138,6 +138,8 @@ func (q *fields) scheme() scheme {
 	switch method {
 	case "fp8":
 		s.groups = []target{{format: llm.Format{Dtype: "fp8", Bits: 8 + q.blockScaleBits()}}}
+	case "mxfp8":
+		s.groups = []target{{format: llm.Format{Dtype: "mxfp8", Bits: 8.25}}}
 	case "fbgemm_fp8":
 		s.groups = []target{{format: llm.Format{Dtype: "fp8", Bits: 8}}}
 	case "mxfp4":
@@ -152,7 +154,8 @@ func (q *fields) scheme() scheme {
 		s.groups, s.head = q.modelopt(), true
 	default:
 		q.fail(
-			"quant_method", "understood are fp8, fbgemm_fp8, mxfp4, gptq, awq, bitsandbytes, compressed-tensors and modelopt")
+			"quant_method", "understood are fp8, mxfp8, fbgemm_fp8, mxfp4, gptq, awq, bitsandbytes, "+
+				"compressed-tensors and modelopt")
 	}
 	return s
 }

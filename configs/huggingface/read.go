@@ -39,7 +39,7 @@ func readAll(r io.Reader) ([]byte, error) {
 }
 
 func read(name string, data []byte) (llm.Model, error) {
-	outer, err := newFields("", data)
+	outer, err := newFields("", quoted(data))
 	if err != nil {
 		return llm.Model{}, err
 	}
@@ -62,7 +62,10 @@ func read(name string, data []byte) (llm.Model, error) {
 			return llm.Model{}, err
 		}
 	}
-	return m, m.Validate()
+	if c.expertType != "" {
+		m.Precision.Weights[llm.RoutedExperts], err = llm.FormatOf(c.expertType)
+	}
+	return m, firstError(err, m.Validate())
 }
 
 // config is a decoder's fields, beside what stands outside of them and what its family's code adds.
@@ -74,13 +77,16 @@ type config struct {
 	quantization *fields
 
 	hidden, layers, heads, context int
+	expertType                     string // of the weights of routed experts where the config says it by itself
+	blocks                         string // a letter per block, of models whose layers are one half each
 }
 
 // model reads the shape, from the outside in.
 func (c *config) model() llm.Model {
 	m := llm.Model{Precision: llm.UniformPrecision()}
 	c.hidden = c.required("hidden_size", "n_embd", "d_model")
-	c.layers = c.required("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+	c.blocks = c.blockLetters()
+	c.layers = c.requiredOr(len(c.blocks), "num_hidden_layers", "n_layer", "n_layers", "num_layers")
 	c.heads = c.requiredOr(c.family.heads, "num_attention_heads", "n_head", "n_heads", "num_heads")
 	c.context = c.contextMax()
 	if c.err == nil && c.layers > layersMax {
@@ -95,8 +101,10 @@ func (c *config) model() llm.Model {
 	if c.err != nil {
 		return m
 	}
-	m.Layers = runs(c.layerRuns())
-	c.mtp(&m)
+	layers := c.layerRuns()
+	m.Layers, m.Residual = runs(layers), c.residual()
+	c.mtp(&m, layers)
+	c.expertType = c.routedType()
 	c.checkType()
 	c.only("mlp_type", "default")
 	c.only("norm_type", "layer_norm", "rms_norm", "layernorm", "rmsnorm")
@@ -153,34 +161,68 @@ func (c *config) only(key string, values ...string) {
 	}
 }
 
-// mtp reads how many multi-token-prediction modules the checkpoint ships; each holds a layer like the last one.
-// MiniMax-M2 declares modules and publishes none (MiniMax-AI/MiniMax-M2.5, discussion of missing tensors).
-func (c *config) mtp(m *llm.Model) {
+// mtp reads how many multi-token-prediction modules the checkpoint ships; each holds a layer like the last one, unless
+// a field says what it holds. MiniMax-M2 and M3 declare modules that they do not publish
+// (MiniMax-AI/MiniMax-M2.5, discussion of missing tensors).
+func (c *config) mtp(m *llm.Model, layers []llm.LayerRun) {
 	m.MTP = c.count(0, "num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
 	c.flag(false, "mtp_use_dedicated_embeddings")
-	if c.family.name == "minimax_m2" {
+	c.flag(false, "index_share_for_mtp_iteration")
+	if strings.HasPrefix(c.family.name, "minimax_m") {
 		c.count(0, "num_mtp_modules")
 		c.count(0, "mtp_transformer_layers")
 		c.flag(false, "use_mtp")
 	}
-	if m.MTP > 0 && len(m.Layers) > 0 {
-		m.MTPLayer = m.Layers[len(m.Layers)-1]
-		m.MTPLayer.Count = 1
+	if m.MTP == 0 || len(layers) == 0 || c.err != nil {
+		c.has("mtp_hybrid_override_pattern")
+		c.has("mtp_layers_block_type")
+		return
+	}
+	m.MTPLayer = layers[len(layers)-1]
+	m.MTPLayer.Count = 1
+	switch x := &m.MTPLayer.Mixer.Attention; {
+	case c.blocks != "":
+		m.MTPLayer = c.mtpBlocks(layers)
+	case x.Compression.Ratio > 0:
+		x.Compression, x.Index = llm.Compression{}, llm.Index{} // its entry in compress_ratios is 0
+	case x.Index.Reused:
+		x.Index = firstIndex(layers)
 	}
 }
 
 // layerRuns describes every layer by itself.
 func (c *config) layerRuns() []llm.LayerRun {
-	kinds := c.mixerKinds()
-	mixers := c.mixers(kinds)
+	if c.family.blockConfigs {
+		return c.configuredBlocks()
+	}
+	mixers := c.layerMixers()
 	ffns := c.ffns()
 	if c.err != nil {
 		return nil
 	}
 	out := make([]llm.LayerRun, c.layers)
 	for i := range out {
-		out[i] = llm.LayerRun{Mixer: mixers[kinds[i]], FFN: ffns[i], Norms: c.family.norms}
+		out[i] = llm.LayerRun{Count: 1, Mixer: mixers[i], FFN: ffns[i], Norms: c.family.norms}
+		if c.family.globalHeads && ffns[i].Experts > 0 {
+			out[i].Norms += 4 // around both networks, and the router's scale of the hidden size
+		}
 	}
+	return out
+}
+
+// layerMixers describes how every layer mixes tokens.
+func (c *config) layerMixers() []llm.Mixer {
+	if len(c.counts("compress_ratios")) > 0 {
+		return c.compressed()
+	}
+	kinds := c.mixerKinds()
+	mixers := c.mixers(kinds)
+	out := make([]llm.Mixer, c.layers)
+	for i := range min(len(kinds), len(out)) {
+		out[i] = mixers[kinds[i]]
+	}
+	c.reuseIndex(out)
+	c.sparseBlocks(out)
 	return out
 }
 

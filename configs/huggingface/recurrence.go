@@ -66,3 +66,44 @@ func (c *config) stateBytes() int {
 	c.fail(key, "understood are float32, bfloat16, float16 and auto")
 	return 2
 }
+
+// kimiLayers reads which layers attend and which have Kimi delta attention, numbered from 1.
+func (c *config) kimiLayers() []mixerKind {
+	x := c.object("linear_attn_config")
+	out := c.every(mixNone, 0, mixNone)
+	if x == nil {
+		return out
+	}
+	mark := func(key string, kind mixerKind) {
+		for _, i := range x.counts(key) {
+			if i < 1 || i > c.layers || out[i-1] != mixNone {
+				x.fail(key, "want each layer from 1 to %d in one of kda_layers and full_attn_layers", c.layers)
+				return
+			}
+			out[i-1] = kind
+		}
+	}
+	mark("kda_layers", mixKDA)
+	mark("full_attn_layers", mixFull)
+	for i := range out {
+		if out[i] == mixNone {
+			x.fail("kda_layers", "layer %d is neither in it nor in full_attn_layers", i+1)
+		}
+	}
+	c.err = firstError(c.err, x.err)
+	return out
+}
+
+// kda reads Kimi delta attention, whose states engines keep in fp32 (vLLM, models/kimi_k3/nvidia/kda.py). A gate of
+// less than full rank has the width of a head.
+func (c *config) kda() llm.Recurrence {
+	x := c.object("linear_attn_config")
+	r := llm.Recurrence{KDA: true, KeyHeads: x.required("num_heads"), KeyDim: x.required("head_dim"),
+		Kernel: x.required("short_conv_kernel_size"), StateBytes: 4}
+	r.ValueHeads, r.ValueDim = r.KeyHeads, r.KeyDim
+	if !x.flag(false, "use_full_rank_gate") {
+		r.GateRank = r.ValueDim
+	}
+	c.err = firstError(c.err, x.err)
+	return r
+}

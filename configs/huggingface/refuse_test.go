@@ -60,7 +60,7 @@ var refused = []struct{ name, config, says string }{
 	{"Zamba", `{"model_type":"zamba2",` + llama + `,"hybrid_layer_ids":[0]}`, "hybrid_layer_ids is [0]"},
 	{"an LFM2", `{"model_type":"lfm2",` + llama + `,"conv_L_cache":3}`, "conv_L_cache is 3"},
 	{"Kimi Linear", `{"model_type":"kimi_linear",` + llama + `,"linear_attn_config":{"num_heads":4}}`,
-		"linear_attn_config is"},
+		"linear_attn_config.kda_layers is absent"},
 	{"Gemma 3n", `{"model_type":"gemma3n",` + llama + `}`, `model_type is "gemma3n"`},
 	{"a shared cache", `{` + llama + `,"num_kv_shared_layers":1}`, "num_kv_shared_layers is 1"},
 	{"another global head", `{` + llama + `,"global_head_dim":32}`, "global_head_dim is 32"},

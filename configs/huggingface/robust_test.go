@@ -22,9 +22,7 @@ func TestSpoiledConfigsNeverPanic(t *testing.T) {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
-		if !json.Valid(data) {
-			continue // Python writes Infinity, which is no JSON: see notUnderstood
-		}
+		data = quoted(data) // Python writes Infinity, which is no JSON
 		for _, path := range paths(t, data) {
 			var config map[string]any
 			require.NoError(t, json.Unmarshal(data, &config))

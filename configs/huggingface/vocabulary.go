@@ -54,6 +54,9 @@ var harmlessKeys = [...]string{
 	"scale_attn_by_inverse_layer_idx",
 	"reorder_and_upcast_attn", "attn_temperature_tuning", "use_flash_attn", "use_flash_attention", "use_flash_attention_2",
 	"ffn_act_fn", "clip_qkv", "moe_loss_weight", "moe_jitter_eps", "moe_normalize_expert_weights",
+	"compress_rope_theta", "hc_sinkhorn_iters", "latent_moe_use_norm", "use_bidirectional_attention", "use_grouped_topk",
+	"moe_renormalize", "moe_router_dtype", "moe_shared_expert_overlap",
+	"nope_layer_interval", "need_fp32_gate",
 	"use_memory_efficient_attention", "use_logn_attn", "use_dynamic_ntk",
 }
 
@@ -63,7 +66,8 @@ var harmlessPrefixes = [...]string{"rope_", "rotary_", "vision_", "image_", "vid
 	"_attn_", "_commit", "auto_map", "transformers", "tokenizer"}
 var harmlessSuffixes = [...]string{"_token_id", "_token_ids", "_token_index", "_token", "_eps", "_epsilon", "_dropout",
 	"dropout_rate",
-	"_multiplier", "_multipliers", "_coef", "_alpha", "_theta", "_factor", "_softcapping", "_softcap", "_init", "_std",
+	"_beta", "_multiplier", "_multipliers", "_coef", "_alpha", "_theta", "_factor", "_softcapping", "_softcap",
+	"_init", "_std",
 	"_pdrop", "_prob",
 	"_scale", "_loss", "_jitter", "_noise", "_act", "_jitter_noise", "_fusion", "_in_fp32", "_init_std", "_bias_init"}
 
@@ -92,8 +96,8 @@ func speaksOfShape(key string) bool {
 }
 
 // trivial reports whether the value says that a feature is absent.
-func (c *config) trivial(key string) bool {
-	switch string(bytes.TrimSpace(c.raw[key])) {
+func (f *fields) trivial(key string) bool {
+	switch string(bytes.TrimSpace(f.raw[key])) {
 	case "null", "false", "0", "0.0", `""`, "[]", "{}", `"none"`, `"None"`:
 		return true
 	}

@@ -2,8 +2,12 @@
 // it.
 //
 //	model.go      Model: layers, vocabulary, context
-//	mixer.go      Mixer: attention, latent attention, indexers and recurrences, and their parameters
-//	attention.go  AttentionGroup: the layers that attend alike, and what they cache
+//	mixer.go      Mixer: attention, latent attention, compression and indexers
+//	projections.go recurrence.go
+//	              their parameters, and recurrences
+//	residual.go   Residual: what carries activations where that is more than one vector
+//	attention.go  AttentionGroup: the layers that attend alike, what they read and what a token adds to their cache
+//	cache.go      the cache and the state of a sequence
 //	ffn.go        FFN: dense networks and mixtures of experts, and their parameters
 //	params.go     Counts: parameters by class of weight
 //	precision.go  Format: how weights are stored and pruned

@@ -1,13 +1,15 @@
 package llm
 
-// FFN is the feed-forward part of a layer: one dense network (Width), a mixture of experts (Experts), or none. A
-// network is gated, of three matrices, or plain, of two.
+// FFN is the feed-forward part of a layer: one dense network (Width), a mixture of experts (Experts), both side by
+// side, or none. A network is gated, of three matrices, or plain, of two.
 type FFN struct {
 	Width       int  `yaml:"width"`
 	Plain       bool `yaml:"plain"`
 	Bias        bool `yaml:"bias"`    // on every matrix of the dense network or the routed experts
 	Experts     int  `yaml:"experts"` // routed experts; 0: dense
 	ExpertWidth int  `yaml:"expert_width"`
+	Latent      int  `yaml:"latent"`       // width at which routed experts read and write, between two projections; 0: the hidden size
+	LatentNorm  bool `yaml:"latent_norm"`  // a norm of that width
 	TopK        int  `yaml:"top_k"`        // routed experts a token uses
 	SharedWidth int  `yaml:"shared_width"` // of all shared experts together
 	SharedGate  bool `yaml:"shared_gate"`  // a scalar gate on the shared experts
@@ -27,6 +29,17 @@ func (f FFN) network(h, width int64, bias bool) int64 {
 	return n
 }
 
+// expert counts one routed expert, in a model of hidden size h.
+func (f FFN) expert(h int64) int64 { return f.network(f.expertHidden(h), int64(f.ExpertWidth), f.Bias) }
+
+// expertHidden is the width at which routed experts read and write.
+func (f FFN) expertHidden(h int64) int64 {
+	if f.Latent > 0 {
+		return int64(f.Latent)
+	}
+	return h
+}
+
 func (f FFN) addParams(h int64, c *Counts) {
 	if f.Width > 0 {
 		c[DenseFFN] += f.network(h, int64(f.Width), f.Bias)
@@ -34,7 +47,7 @@ func (f FFN) addParams(h int64, c *Counts) {
 	if f.Experts == 0 {
 		return
 	}
-	c[RoutedExperts] += int64(f.Experts) * f.network(h, int64(f.ExpertWidth), f.Bias)
+	c[RoutedExperts] += int64(f.Experts) * f.expert(h)
 	c[Router] += h * int64(f.Experts)
 	if f.RouterBias {
 		c[Router] += int64(f.Experts)
@@ -44,5 +57,9 @@ func (f FFN) addParams(h int64, c *Counts) {
 	}
 	if f.SharedGate {
 		c[SharedExperts] += h
+	}
+	c[ExpertProjections] += 2 * h * int64(f.Latent)
+	if f.LatentNorm {
+		c[Norms] += int64(f.Latent)
 	}
 }

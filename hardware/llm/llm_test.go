@@ -49,7 +49,7 @@ func TestSparseAttentionCaches(t *testing.T) {
 	g := m.Attention()[0]
 	assert.Equal(t, 1152.0, g.KVBytesPerToken(2))
 	assert.Equal(t, 656.0, g.KVBytesPerToken(1), "the fp8 layout keeps scales and a bf16 rotary key")
-	assert.Equal(t, 132.0, g.IndexBytesPerToken())
+	assert.Equal(t, 132.0, g.IndexBytesPerToken(2))
 	assert.Equal(t, 2, m.MixerLayers())
 	assert.Equal(t, 1, g.KVHeads, "a latent is never split over ranks")
 	m.Layers[0].Mixer.Attention.Index = Index{}
@@ -110,7 +110,7 @@ func TestImpossibleShapesAreNamed(t *testing.T) {
 		"no layer has":          func(m *Model) { m.Layers[0].Mixer = Mixer{} },
 		"FFN width is -1":       func(m *Model) { m.Layers[0].FFN.Width = -1 },
 		"experts is 0":          func(m *Model) { m.Layers[0].FFN.TopK = 2 },
-		"beside 4 experts":      func(m *Model) { m.Layers[0].FFN.Experts = 4 },
+		"expert width is 0":     func(m *Model) { m.Layers[0].FFN.Experts = 4 },
 		"experts per token":     func(m *Model) { m.Layers[0].FFN = FFN{Experts: 4, ExpertWidth: 8, TopK: 5} },
 		"all MoE layers":        func(m *Model) { m.Layers = twoMoE() },
 		"0 bits per weight":     func(m *Model) { m.Precision.Weights[Router].Bits = 0 },

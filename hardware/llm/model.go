@@ -15,6 +15,7 @@ type Model struct {
 	NormVectors    int  // vectors of Hidden per norm: 1 RMSNorm, 2 LayerNorm with bias, 0 a norm without weights
 	NoFinalNorm    bool
 	Layers         []LayerRun
+	Residual       Residual
 	Merge          int      // vectors of Hidden that a projection makes one of, before the layers of a head; 0: none
 	MTP            int      // multi-token-prediction modules the checkpoint ships
 	MTPLayer       LayerRun // the decoder layer inside each of them
@@ -41,14 +42,12 @@ func (m Model) MoELayers() int {
 }
 
 // MixerLayers counts the layers whose token mixer launches more kernels than plain attention does: latent attention and
-// recurrences once, sparse attention twice, for its indexer.
+// recurrences once, and once more for an indexer and for a compressor.
 func (m Model) MixerLayers() int {
 	return m.CountLayers(func(r LayerRun) int {
-		n := boolToInt(r.Mixer.Recurrence.ValueHeads > 0)
-		if r.Mixer.Attention.Latent.Rank > 0 {
-			n++
-		}
-		return n + boolToInt(r.Mixer.Attention.Index.Heads > 0)
+		a := r.Mixer.Attention
+		return boolToInt(r.Mixer.Recurrence.ValueHeads > 0) + boolToInt(a.Latent.Rank > 0) +
+			boolToInt(a.Index.Heads > 0) + boolToInt(a.Compression.Ratio > 0)
 	})
 }
 
@@ -76,23 +75,18 @@ func (m Model) moe() FFN {
 	return FFN{}
 }
 
-// StateBytes is the recurrent state of one sequence: the state and the convolution's window, over all layers.
-func (m Model) StateBytes() float64 {
-	sum := 0.0
-	for _, r := range m.Layers {
-		sum += float64(r.Count) * r.Mixer.Recurrence.bytes()
-	}
-	return sum
-}
+// ExpertHidden is the width of what tokens send to routed experts.
+func (m Model) ExpertHidden() int { return int(m.moe().expertHidden(int64(m.Hidden))) }
 
 // AttentionKind names how the model attends, by its least usual layers: MHA, MQA, GQA, MLA, sliding window, chunked
-// window, sparse, hybrid linear.
+// window, sparse, compressed, hybrid linear.
 func (m Model) AttentionKind() string {
 	kinds := make([]string, 0, len(m.Layers))
 	for _, r := range m.Layers {
 		kinds = append(kinds, r.Mixer.kind())
 	}
-	for _, kind := range []string{kindHybrid, kindSparse, kindChunked, kindSliding, kindMLA, kindGQA, kindMQA, kindMHA} {
+	for _, kind := range []string{kindHybrid, kindCompressed, kindSparse, kindChunked, kindSliding, kindMLA, kindGQA,
+		kindMQA, kindMHA} {
 		for _, k := range kinds {
 			if k == kind {
 				return kind
@@ -113,7 +107,8 @@ func (m Model) LastAttention() (LayerRun, bool) {
 		}
 		found = LayerRun{Count: 1, Mixer: Mixer{Attention: a}, FFN: r.FFN, Norms: r.Norms}
 		if f := r.FFN; f.Experts > 0 {
-			found.FFN = FFN{Width: f.TopK*f.ExpertWidth + f.SharedWidth, Plain: f.Plain}
+			routed := f.TopK * f.ExpertWidth * int(f.expertHidden(int64(m.Hidden))) / m.Hidden
+			found.FFN = FFN{Width: f.Width + routed + f.SharedWidth, Plain: f.Plain}
 		}
 	}
 	return found, found.Count > 0

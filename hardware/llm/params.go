@@ -11,19 +11,21 @@ const (
 	Attention                    // projections, biases, sinks: split over tensor-parallel ranks
 	// projections that every tensor-parallel rank holds whole: latent down-projections
 	AttentionReplicated
-	Indexer   // sparse attention's scorer
-	Recurrent // gated delta nets and Mamba-2
+	Indexer    // sparse attention's scorer
+	Compressor // what makes one entry of the cache of several tokens
+	Recurrent  // gated delta nets, Mamba-2 and KDA
 	Router
+	ExpertProjections // to the width of routed experts and back, where that is not the hidden size
 	SharedExperts
 	DenseFFN
 	RoutedExperts
-	Norms
+	Norms // and the weights of residual streams
 	NumClasses
 )
 
 // classNames are the names in YAML and in messages.
-var classNames = [NumClasses]string{"embedding", "head", "attention", "attention_replicated", "indexer", "recurrent",
-	"router", "shared_experts", "dense_ffn", "routed_experts", "norms"}
+var classNames = [NumClasses]string{"embedding", "head", "attention", "attention_replicated", "indexer", "compressor",
+	"recurrent", "router", "expert_projections", "shared_experts", "dense_ffn", "routed_experts", "norms"}
 
 // String is the class's name in snake case.
 func (c WeightClass) String() string { return classNames[c] }
@@ -55,6 +57,8 @@ func (m Model) Params() Counts {
 	}
 	c[Norms] = int64(boolToInt(m.EmbeddingNorm)+boolToInt(!m.NoFinalNorm)) * int64(m.NormVectors) * h
 	c[AttentionReplicated] = int64(m.Merge) * h * h
+	_, end := m.Residual.params(h)
+	c[Norms] += end
 	for _, r := range m.Layers {
 		layer := m.layerParams(r)
 		for class, n := range layer {
@@ -70,7 +74,8 @@ func (m Model) layerParams(r LayerRun) Counts {
 	r.Mixer.Attention.addParams(h, &c)
 	c[Recurrent] += r.Mixer.Recurrence.params(h)
 	r.FFN.addParams(h, &c)
-	c[Norms] += int64(r.Norms) * int64(m.NormVectors) * h
+	residual, _ := m.Residual.params(h)
+	c[Norms] += int64(r.Norms)*int64(m.NormVectors)*h + residual
 	return c
 }
 
@@ -82,7 +87,7 @@ func (m Model) ActiveAll() int64 {
 	total := m.ParamsTotal()
 	for _, r := range m.Layers {
 		if f := r.FFN; f.Experts > 0 {
-			total -= int64(r.Count) * int64(f.Experts-f.TopK) * f.network(int64(m.Hidden), int64(f.ExpertWidth), f.Bias)
+			total -= int64(r.Count) * int64(f.Experts-f.TopK) * f.expert(int64(m.Hidden))
 		}
 	}
 	return total

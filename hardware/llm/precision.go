@@ -7,7 +7,7 @@ import (
 
 // Format is how the weights of a class are stored and multiplied.
 type Format struct {
-	Dtype  string  // bf16 fp8 int8 int4 mxfp4 nvfp4; fp16 counts as bf16
+	Dtype  string  // bf16 fp8 mxfp8 int8 int4 mxfp4 nvfp4; fp16 counts as bf16
 	Bits   float64 // per weight, scales included; an average where a class is mixed
 	Sparse bool    // two of every four weights are kept, see WithSparsity
 }
@@ -19,11 +19,12 @@ type Precision struct {
 }
 
 // Dtypes are the weight types that WithWeights knows.
-func Dtypes() []string { return []string{"bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4"} }
+func Dtypes() []string { return []string{"bf16", "fp8", "mxfp8", "int8", "int4", "mxfp4", "nvfp4"} }
 
 // FormatOf is the usual format of a dtype, with its scales:
 //
 //	fp8    one fp32 scale per 128 × 128 block: 8 + 32/16384 bits
+//	mxfp8  one 8-bit exponent per 32 weights: 8 + 8/32 (OCP Microscaling Formats 1.0)
 //	int8   one scale per output channel, less than 0.01 bit at any width met here, not counted
 //	int4   one bf16 scale per 32 weights: 4 + 16/32
 //	mxfp4  one 8-bit exponent per 32 weights: 4 + 8/32 (OCP Microscaling Formats 1.0)
@@ -34,6 +35,8 @@ func FormatOf(dtype string) (Format, error) {
 		return Format{Dtype: dtype, Bits: 16}, nil
 	case "fp8":
 		return Format{Dtype: dtype, Bits: 8 + 32.0/(128*128)}, nil
+	case "mxfp8":
+		return Format{Dtype: dtype, Bits: 8.25}, nil
 	case "int8":
 		return Format{Dtype: dtype, Bits: 8}, nil
 	case "int4", "nvfp4":
@@ -53,8 +56,9 @@ func UniformPrecision() Precision {
 	return p
 }
 
-// Quantizable reports whether WithWeights changes a class: the large linear layers. Embedding, head, indexer, router
-// and norms keep the checkpoint's type, as published quantised checkpoints do.
+// Quantizable reports whether WithWeights changes a class: the large linear layers. Embedding, head, indexer,
+// compressor, router, projections to the width of experts, and norms keep the checkpoint's type, as published quantised
+// checkpoints do.
 func (c WeightClass) Quantizable() bool {
 	switch c {
 	case Attention, AttentionReplicated, Recurrent, SharedExperts, DenseFFN, RoutedExperts:
@@ -64,7 +68,7 @@ func (c WeightClass) Quantizable() bool {
 }
 
 // WithWeights is m with its linear classes (attention, recurrent mixers, feed-forward networks, experts) stored as
-// dtype, whatever they were; embedding, head, indexer, router and norms stay as they are.
+// dtype, whatever they were; the other classes stay as they are.
 func (m Model) WithWeights(dtype string) (Model, error) {
 	f, err := FormatOf(dtype)
 	if err != nil {

@@ -70,7 +70,7 @@ func cacheBytes(m llm.Model) string {
 		element = 1
 	}
 	for _, g := range m.Attention() {
-		sum += g.KVBytesPerToken(element) + g.IndexBytesPerToken()
+		sum += g.KVBytesPerToken(element) + g.IndexBytesPerToken(element)
 	}
 	return fmt.Sprintf("%.0f", sum)
 }
