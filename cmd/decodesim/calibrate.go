@@ -111,7 +111,7 @@ func (f *calibrateFlags) fit(ctx context.Context, out, errOut io.Writer, files [
 	var file *calibration.File
 	if f.out != "" {
 		var err error
-		file, err = calibration.OpenFile(f.out)
+		file, err = calibration.OpenFile(ctx, f.out)
 		if err != nil {
 			return err
 		}

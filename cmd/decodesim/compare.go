@@ -156,7 +156,7 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 func (f *compareFlags) print(out, errOut io.Writer, c *compare.Comparison, files *compare.Files) error {
 	var paths []string
 	if files != nil {
-		paths = files.Paths()
+		paths = files.Files()
 	}
 	return printed{json: f.json, files: paths}.print(out, errOut, func(w io.Writer) error {
 		if f.json {

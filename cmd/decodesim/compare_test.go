@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -265,7 +266,7 @@ func TestCtrlCLeavesNothingOfAComparison(t *testing.T) {
 	var out, errOut bytes.Buffer
 	status := execute(ctx, &out, &errOut,
 		[]string{"compare", "chat.yaml", "chat.yaml", "--set", "workload.requests=10000000", "--out", "deep/out"})
-	assert.Equal(t, exitInterrupted, status)
+	assert.Equal(t, exitSignal+int(syscall.SIGINT), status)
 	assert.Equal(t, "decodesim: interrupted\n", errOut.String())
 	assert.Empty(t, out.String())
 	assert.Equal(t, []string{"chat.yaml"}, entries(t, "."))

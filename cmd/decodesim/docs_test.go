@@ -44,7 +44,7 @@ func TestDocumentationShowsRealOutput(t *testing.T) {
 func TestFigureOfTheReadme(t *testing.T) {
 	figure := filepath.Join(root, "docs", "itl_cdf.svg")
 	t.Chdir(t.TempDir())
-	output(t, []string{"run", "chat-70b", "--out", "out"})
+	outputOf(t, []string{"run", "chat-70b", "--out", "out"})
 	drawn, err := os.ReadFile(filepath.Join("out", "itl_cdf.svg"))
 	require.NoError(t, err)
 	if *update {
@@ -104,7 +104,7 @@ func rerun(t *testing.T, page, block string, printed map[string]string) string {
 			key := command + files.String()
 			got, ran := printed[key]
 			if !ran {
-				got = output(t, args[1:])
+				got = outputOf(t, args[1:])
 				printed[key] = got
 			}
 			if *update {
@@ -160,8 +160,8 @@ var root = func() string {
 	return dir
 }()
 
-// output runs a command line.
-func output(t *testing.T, args []string) string {
+// outputOf runs a command line.
+func outputOf(t *testing.T, args []string) string {
 	t.Setenv("DECODESIM_SHARED", "")
 	var out, errOut bytes.Buffer
 	status := execute(context.Background(), &out, &errOut, args)

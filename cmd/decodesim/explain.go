@@ -17,6 +17,7 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/explain"
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/text"
@@ -106,9 +107,9 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 	if err != nil {
 		return err
 	}
-	var dir *report.Dir
+	var dir *output.Dir
 	if f.out != "" {
-		dir, err = report.Open(f.out)
+		dir, err = output.Open(f.out)
 		if err != nil {
 			return err
 		}

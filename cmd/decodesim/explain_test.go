@@ -325,9 +325,9 @@ func TestTheErrorToExpectIsInEveryAnswer(t *testing.T) {
 		[]string{x.Expected[0].Model, x.Expected[0].GPU, x.Expected[0].Engine, x.Expected[0].LeftOut})
 	sentence := expected.Sentence(&x.Expected[0])
 	assert.Contains(t, explainedText(t, "chat-70b"), "\naccuracy: "+sentence+"\n")
-	assert.Contains(t, output(t, []string{"run", "chat-70b"}), "\naccuracy     "+sentence+"\n")
+	assert.Contains(t, outputOf(t, []string{"run", "chat-70b"}), "\naccuracy     "+sentence+"\n")
 	var s metrics.Summary
-	require.NoError(t, json.Unmarshal([]byte(output(t, []string{"run", "chat-70b", "--json"})), &s))
+	require.NoError(t, json.Unmarshal([]byte(outputOf(t, []string{"run", "chat-70b", "--json"})), &s))
 	assert.Equal(t, x.Expected, s.Expected)
 	unseen := explained(t, "--model", "llama-3.1-70b", "--gpu", "l40s", "--tensor-parallel", "8")
 	require.Len(t, unseen.Expected, 1)

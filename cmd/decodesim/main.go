@@ -26,21 +26,42 @@ import (
 
 // The exit statuses: a failure is a run that broke, bad input one that never started.
 const (
-	exitOK          = 0
-	exitFailure     = 1
-	exitBadInput    = 2
-	exitInterrupted = 130 // as a shell reports a program that SIGINT ended
+	exitOK       = 0
+	exitFailure  = 1
+	exitBadInput = 2
+	exitSignal   = 128 // and the number of the signal, as a shell reports a program that one ended
 )
 
 // failed makes err one of a run under way; every other error is one of its input.
 func failed(err error) error { return run.Failure{Err: err} }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	ctx, stop := untilSignal(context.Background())
 	status := execute(ctx, os.Stdout, os.Stderr, os.Args[1:])
 	stop()
 	os.Exit(status)
+}
+
+// interrupted is the signal that ended a command.
+type interrupted struct{ by syscall.Signal }
+
+func (i interrupted) Error() string { return "interrupted" }
+
+// untilSignal returns a context that ends with the first signal to stop, which is its cause. A second one ends the
+// process at once.
+func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			cancel(interrupted{s.(syscall.Signal)})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil) }
 }
 
 // execute runs a command line, prints its error and returns the exit status.
@@ -53,9 +74,13 @@ func execute(ctx context.Context, out, errOut io.Writer, args []string) int {
 	}
 	status, message := exitBadInput, err.Error()
 	var failure run.Failure
+	var by interrupted
 	switch {
 	case errors.Is(err, context.Canceled):
-		status, message = exitInterrupted, "interrupted"
+		status, message = exitSignal+int(syscall.SIGINT), "interrupted"
+		if errors.As(context.Cause(ctx), &by) {
+			status = exitSignal + int(by.by)
+		}
 	case errors.As(err, &failure):
 		status = exitFailure
 	}

@@ -10,7 +10,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
+// asProgram makes the test binary the program itself, so that a test can start it and send it signals.
+const asProgram = "DECODESIM_TEST_AS_PROGRAM"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Unsetenv(asProgram)
+		main()
+	}
 	version = "test" // results carry it
 	os.Exit(m.Run())
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/chrometrace"
 	"github.com/decodesim/decodesim/internal/headroom"
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/progress"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/results"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/sim/metrics/views"
@@ -136,16 +136,16 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		return errors.New("--trace shows one run, and a precision takes several; expected only one of them")
 	}
 	o := run.Options{Sample: chosen != nil, Cores: runtime.GOMAXPROCS(0)}
-	var dir *report.Dir
+	var dir *output.Dir
 	if f.out != "" {
-		dir, err = report.Open(f.out)
+		dir, err = output.Open(f.out)
 		if err != nil {
 			return err
 		}
 		defer dir.Abandon()
 		o.Rows, o.Timeline = run.RowsOf(b.Scenario), true
 	}
-	trace, err := chrometrace.OpenFile(f.trace, f.window)
+	trace, err := chrometrace.OpenFile(ctx, f.trace, f.window)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func simulate(ctx context.Context, b *build.Built, errOut io.Writer, o run.Optio
 }
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
-func (f *runFlags) print(out, errOut io.Writer, b *build.Built, r *results.Result, dir *report.Dir) error {
+func (f *runFlags) print(out, errOut io.Writer, b *build.Built, r *results.Result, dir *output.Dir) error {
 	files := []string(nil)
 	if dir != nil {
 		files = dir.Files()

@@ -14,8 +14,8 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured/names"
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/progress"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/sizing"
 	"github.com/decodesim/decodesim/internal/text"
 )
@@ -100,9 +100,9 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.S
 	if f.seedGiven {
 		options.Seed = &f.seed
 	}
-	var dir *report.Dir
+	var dir *output.Dir
 	if f.out != "" {
-		dir, err = report.Open(f.out)
+		dir, err = output.Open(f.out)
 		if err != nil {
 			return err
 		}

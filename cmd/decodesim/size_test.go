@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -138,7 +139,7 @@ func TestCtrlCLeavesNothingOfASearch(t *testing.T) {
 	stop()
 	var out, errOut bytes.Buffer
 	status := execute(ctx, &out, &errOut, []string{"size", "study.yaml", "--out", "deep/out"})
-	assert.Equal(t, exitInterrupted, status)
+	assert.Equal(t, exitSignal+int(syscall.SIGINT), status)
 	assert.Equal(t, "decodesim: interrupted\n", errOut.String())
 	assert.Empty(t, out.String())
 	assert.Equal(t, []string{"chat.yaml", "study.yaml"}, entries(t, "."))

@@ -136,10 +136,10 @@ func TestATraceThatCannotBeIsRefused(t *testing.T) {
 	for want, args := range map[string][]string{
 		`--trace-window "5s" is no stretch of a run; expected its start and its end, such as 10s:12s`: {"--trace", "t.json",
 			"--trace-window", "5s"},
-		`--trace-window "5s:2s" is no stretch`:                    {"--trace", "t.json", "--trace-window", "5s:2s"},
-		`--trace-window has no effect without --trace`:            {"--trace-window", "1s:2s"},
-		`--trace "." is a directory; expected the name of a file`: {"--trace", "."},
-		`--trace "none/t.json" cannot be written`:                 {"--trace", "none/t.json"},
+		`--trace-window "5s:2s" is no stretch`:               {"--trace", "t.json", "--trace-window", "5s:2s"},
+		`--trace-window has no effect without --trace`:       {"--trace-window", "1s:2s"},
+		`--trace ".": it is a directory; expected a file`:    {"--trace", "."},
+		`--trace "none/t.json": cannot be written in "none"`: {"--trace", "none/t.json"},
 	} {
 		status, _, errOut := try(append([]string{"run", "chat.yaml"}, args...)...)
 		assert.Equal(t, exitBadInput, status)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/measured"
-	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/internal/validation"
 )
@@ -103,9 +103,9 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if f.show != "" {
 		return showRun(out, file, f.show, above)
 	}
-	var dir *report.Dir
+	var dir *output.Dir
 	if f.out != "" {
-		dir, err = report.Open(f.out)
+		dir, err = output.Open(f.out)
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (f *validateFlags) score(ctx context.Context, errOut io.Writer, source *val
 }
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
-func (f *validateFlags) print(out, errOut io.Writer, v *validation.Validation, dir *report.Dir) error {
+func (f *validateFlags) print(out, errOut io.Writer, v *validation.Validation, dir *output.Dir) error {
 	var files []string
 	if dir != nil {
 		files = dir.Files()

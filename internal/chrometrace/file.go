@@ -1,16 +1,17 @@
 package chrometrace
 
 import (
+	"bufio"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -19,16 +20,16 @@ import (
 type traceFile struct {
 	path   string
 	window Window
-	temp   *os.File
-	zip    *gzip.Writer // on temp, where the name ends in .gz; else nil
+	file   *output.File
+	zip    *gzip.Writer // on file, where the name ends in .gz; else nil
 	trace  *Trace
 }
 
 // DefaultWindow is what of a run is traced unless something else is asked for.
 const DefaultWindow = "0s:10s"
 
-// OpenFile prepares the file that --trace names; nil: none.
-func OpenFile(path, window string) (*traceFile, error) {
+// OpenFile prepares the file that --trace names, which may replace a trace; nil: none.
+func OpenFile(ctx context.Context, path, window string) (*traceFile, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -36,18 +37,30 @@ func OpenFile(path, window string) (*traceFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at, err := os.Stat(path); err == nil && at.IsDir() {
-		return nil, fmt.Errorf("--trace %q is a directory; expected the name of a file", path)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	file, err := output.OpenFile(ctx, path, isTrace)
 	if err != nil {
-		return nil, fmt.Errorf("--trace %q cannot be written: %w", path, err)
+		return nil, fmt.Errorf("--trace %q: %w", path, err)
 	}
-	f := &traceFile{path: path, window: w, temp: temp}
+	f := &traceFile{path: path, window: w, file: file}
 	if strings.HasSuffix(path, ".gz") {
-		f.zip = gzip.NewWriter(temp)
+		f.zip = gzip.NewWriter(file)
 	}
 	return f, nil
+}
+
+// isTrace says whether a file begins as those that this package writes, zipped or not.
+func isTrace(r io.Reader) bool {
+	start := bufio.NewReader(r)
+	if magic, _ := start.Peek(2); string(magic) == "\x1f\x8b" {
+		unzipped, err := gzip.NewReader(start)
+		if err != nil {
+			return false
+		}
+		start = bufio.NewReader(unzipped)
+	}
+	begins := make([]byte, len(head))
+	_, err := io.ReadFull(start, begins)
+	return err == nil && string(begins) == head
 }
 
 // parseWindow reads FROM:TO, such as 10s:12s.
@@ -64,7 +77,7 @@ func parseWindow(said string) (w Window, err error) {
 
 // Observe implements run.Observer: the trace stands in front of the sink.
 func (f *traceFile) Observe(c *sim.Config) {
-	var to io.Writer = f.temp
+	var to io.Writer = f.file
 	if f.zip != nil {
 		to = f.zip
 	}
@@ -85,18 +98,11 @@ func (f *traceFile) Write(talk io.Writer, s *configs.Scenario, version string) e
 		err = f.zip.Close()
 	}
 	if err == nil {
-		err = f.temp.Chmod(0o644)
-	}
-	if closed := f.temp.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.temp.Name(), f.path)
+		err = f.file.Keep()
 	}
 	if err != nil {
 		return fmt.Errorf("--trace %s: %w", f.path, err)
 	}
-	f.temp = nil
 	fmt.Fprintf(talk, "trace: %d events from %v s to %v s in %s; open it at ui.perfetto.dev\n", n, f.window.From.Seconds(),
 		f.window.To.Seconds(), f.path)
 	if f.trace.Until() == 0 {
@@ -112,9 +118,4 @@ func (f *traceFile) Write(talk io.Writer, s *configs.Scenario, version string) e
 }
 
 // Abandon removes what has not been completed.
-func (f *traceFile) Abandon() {
-	if f.temp != nil {
-		f.temp.Close()
-		os.Remove(f.temp.Name())
-	}
-}
+func (f *traceFile) Abandon() { f.file.Abandon() }

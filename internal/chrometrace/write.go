@@ -25,9 +25,12 @@ type event struct {
 	args bool // have begun
 }
 
+// head begins every trace. By the generator, a later run knows a trace that it may replace.
+const head = `{"generator":"decodesim","displayTimeUnit":"ms","traceEvents":[`
+
 func newWriter(w io.Writer) writer {
 	to := bufio.NewWriter(w)
-	to.WriteString(`{"displayTimeUnit":"ms","traceEvents":[`) // an error stays, until Flush
+	to.WriteString(head) // an error stays, until Flush
 	return writer{to: to}
 }
 

@@ -3,28 +3,27 @@ package compare
 import (
 	"context"
 	"io"
-	"path/filepath"
 
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/plot"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // Files is the directory of --out with a folder for each scenario: all files of a comparison, or none.
 type Files struct {
-	dir     *report.Dir
-	folders []*report.Dir // by variant
+	*output.Dir
+	folders []*output.Dir // by variant
 }
 
 // OpenFiles opens the directory for scenarios of these names.
 func OpenFiles(path string, names []string) (*Files, error) {
-	dir, err := report.Open(path)
+	dir, err := output.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	b := &Files{dir: dir}
+	b := &Files{Dir: dir}
 	for _, name := range names {
-		inner, err := report.Open(filepath.Join(path, Folder(name)))
+		inner, err := dir.Folder(Folder(name))
 		if err != nil {
 			b.Abandon()
 			return nil, err
@@ -32,23 +31,6 @@ func OpenFiles(path string, names []string) (*Files, error) {
 		b.folders = append(b.folders, inner)
 	}
 	return b, nil
-}
-
-// Abandon takes back what was written, the folders first, unless all of it was.
-func (b *Files) Abandon() {
-	for _, d := range b.folders {
-		d.Abandon()
-	}
-	b.dir.Abandon()
-}
-
-// Paths returns the paths of the files.
-func (b *Files) Paths() []string {
-	var paths []string
-	for _, d := range b.folders {
-		paths = append(paths, d.Files()...)
-	}
-	return append(paths, b.dir.Files()...)
 }
 
 // Write writes everything. compare.json comes last: where it is, the others are whole.
@@ -67,16 +49,13 @@ func (b *Files) Write(ctx context.Context, r *Race) error {
 	steps = append(steps, b.figures(r)...)
 	steps = append(steps,
 		func() error {
-			return b.dir.WriteFile("compare.csv", func(w io.Writer) error { return WriteCSV(w, r.Comparison) })
+			return b.WriteFile("compare.csv", func(w io.Writer) error { return WriteCSV(w, r.Comparison) })
 		},
-		func() error { return b.dir.WriteJSON("compare.json", r.Comparison) })
-	if err := report.InOrder(ctx, steps); err != nil {
+		func() error { return b.WriteJSON("compare.json", r.Comparison) })
+	if err := output.InOrder(ctx, steps); err != nil {
 		return err
 	}
-	for _, d := range append(b.folders, b.dir) {
-		d.Keep()
-	}
-	return nil
+	return b.Keep()
 }
 
 // figures draws the distributions of all scenarios over each other: each by itself, and both side by side.
@@ -93,9 +72,9 @@ func (b *Files) figures(r *Race) []func() error {
 		itl.SLOS, itl.SLOOf = slo.TPOTS, "TPOT"
 	}
 	return []func() error{
-		b.dir.Draw("itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, itl) }),
-		b.dir.Draw("ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, ttft) }),
-		b.dir.Draw("cdfs", func() (plot.Figure, error) {
+		b.Draw("itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, itl) }),
+		b.Draw("ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, ttft) }),
+		b.Draw("cdfs", func() (plot.Figure, error) {
 			return plot.CDFPair(caption, "Inter-token latency and time to first token", itl, ttft)
 		}),
 	}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/plot"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
 // WriteFiles writes the plots and explain.json: all of them, or none.
-func WriteFiles(dir *report.Dir, s *Step, x *Explanation) error {
+func WriteFiles(dir *output.Dir, s *Step, x *Explanation) error {
 	caption := text.Caption{
 		Scenario: "decode at context " + text.Count(x.Context), Model: x.Model,
 		Hardware: fmt.Sprintf("%d × %s", x.GPUs, x.GPU),
@@ -42,8 +42,7 @@ func WriteFiles(dir *report.Dir, s *Step, x *Explanation) error {
 	if err := dir.WriteFile("explain.json", func(w io.Writer) error { return text.WriteJSON(w, x) }); err != nil {
 		return err
 	}
-	dir.Keep()
-	return nil
+	return dir.Keep()
 }
 
 // rooflineOf places the batches that fit, and the step itself, under the roof of one GPU.

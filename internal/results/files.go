@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/report/tools"
@@ -15,7 +16,7 @@ import (
 )
 
 // WriteFiles writes the files of a run to dir. The summary comes last: where it is, the others are whole.
-func WriteFiles(ctx context.Context, dir *report.Dir, b *build.Built, r *Result) error {
+func WriteFiles(ctx context.Context, dir *output.Dir, b *build.Built, r *Result) error {
 	scenario, err := b.Scenario.YAMLFor(dir.Path())
 	if err != nil {
 		return err
@@ -36,11 +37,10 @@ func WriteFiles(ctx context.Context, dir *report.Dir, b *build.Built, r *Result)
 	steps = append(steps, figureFiles(dir, b, r)...)
 	steps = append(steps, viewFiles(dir, b, r)...)
 	steps = append(steps, func() error { return dir.WriteJSON("summary.json", r.Summary) })
-	if err := report.InOrder(ctx, steps); err != nil {
+	if err := output.InOrder(ctx, steps); err != nil {
 		return err
 	}
-	dir.Keep()
-	return nil
+	return dir.Keep()
 }
 
 // figure is a plot of a run that has still to be drawn.
@@ -50,7 +50,7 @@ type figure struct {
 }
 
 // figureFiles are the plots and, with the table, the page of all of them.
-func figureFiles(dir *report.Dir, b *build.Built, r *Result) []func() error {
+func figureFiles(dir *output.Dir, b *build.Built, r *Result) []func() error {
 	var steps []func() error
 	var drawings [][]byte
 	for _, f := range figures(b, r) {
@@ -106,7 +106,7 @@ func figures(b *build.Built, r *Result) []figure {
 }
 
 // viewFiles are the files of --out that the chosen tools would have left.
-func viewFiles(dir *report.Dir, b *build.Built, r *Result) []func() error {
+func viewFiles(dir *output.Dir, b *build.Built, r *Result) []func() error {
 	if r.Viewed == nil {
 		return nil
 	}

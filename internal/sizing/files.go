@@ -5,11 +5,11 @@ import (
 	"io"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/output"
 )
 
 // WriteFiles writes everything, or nothing; best may be nil. size.json comes last: where it is, the others are whole.
-func WriteFiles(ctx context.Context, dir *report.Dir, s *configs.Study, answer *Sizing, best *configs.Scenario) error {
+func WriteFiles(ctx context.Context, dir *output.Dir, s *configs.Study, answer *Sizing, best *configs.Scenario) error {
 	splits, err := SplitsFigure(answer)
 	if err != nil {
 		return err
@@ -38,9 +38,8 @@ func WriteFiles(ctx context.Context, dir *report.Dir, s *configs.Study, answer *
 		}
 		steps = append([]func() error{func() error { return dir.WriteBytes("best.yaml", scenario) }}, steps...)
 	}
-	if err := report.InOrder(ctx, steps); err != nil {
+	if err := output.InOrder(ctx, steps); err != nil {
 		return err
 	}
-	dir.Keep()
-	return nil
+	return dir.Keep()
 }

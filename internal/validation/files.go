@@ -6,14 +6,14 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/plot"
-	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
 // WriteFiles writes the predictions and the plots: all of them, or none. validation.json comes last: where it is,
 // the others are whole.
-func WriteFiles(ctx context.Context, dir *report.Dir, v *Validation) error {
+func WriteFiles(ctx context.Context, dir *output.Dir, v *Validation) error {
 	caption := text.Caption{Scenario: shortened(filepath.Base(v.File)), Model: v.Data, Hardware: selection(v)}
 	steps := []func() error{
 		func() error {
@@ -30,11 +30,10 @@ func WriteFiles(ctx context.Context, dir *report.Dir, v *Validation) error {
 	}
 	draw("error_by_concurrency", func() (plot.Figure, error) { return ErrorByConcurrency(caption, v) })
 	steps = append(steps, func() error { return dir.WriteJSON("validation.json", v) })
-	if err := report.InOrder(ctx, steps); err != nil {
+	if err := output.InOrder(ctx, steps); err != nil {
 		return err
 	}
-	dir.Keep()
-	return nil
+	return dir.Keep()
 }
 
 // selection says how many rows a plot is of.

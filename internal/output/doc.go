@@ -1,0 +1,7 @@
+// Package output writes what a command leaves behind: all of it or nothing, and never over what is not its own.
+//
+//	dir.go      the directory of --out
+//	place.go    how what was built aside gets to its place
+//	staging.go  where it is built: the lock on it, and what an interrupted command has left there
+//	file.go     one file, a pipe or a device
+package output
