@@ -70,7 +70,8 @@ func known(name string, names []string) bool {
 }
 
 // exchange returns the algorithms of one dispatch and one combine, in steps of decodes alone and in those with prompts:
-// the buffers of the low-latency kernels are too small for prompts.
+// the buffers of the low-latency kernels are too small for prompts, and between domains the normal ones fit into no
+// CUDA graph, for the host waits for what they count (SGLang 0.5, deepep_mode auto; DeepEP, README).
 //
 // What a GPU sends of r rows, of b bytes each, over the links of its domain and over the network:
 //
@@ -78,13 +79,12 @@ func known(name string, names []string) bool {
 //	normal        r · u(g) · b · (g − 1)/g in one domain;  r · u(D) · b · (D − 1)/D over the network
 //	all-gather    (g − 1)/g of the tokens of all ranks
 //
-// where u(n) is how many of n places a token's k experts are expected in, see places. To dispatch, activations have the
-// format that experts compute in, with scales; to combine, 16 bits. Each is a kernel with a floor and shares of both
-// links of its own; the slower link decides.
+// where u(n) is how many of n places a token's k experts are expected in, see reached. To dispatch, activations have
+// the format that experts compute in, with scales; to combine, 16 bits. Each is a kernel with a floor and shares of
+// both links of its own; the slower link decides.
 func (d *Deployment) exchange() (decode, mixed []linearPS) {
-	e := &d.Efficiency
-	if e.CollectiveScale == 0 && d.Parallel.AllToAll == AutoAllToAll {
-		g := d.Parallel.expertGPUs()
+	e, g := &d.Efficiency, d.Parallel.expertGPUs()
+	if !d.tabled(g) && d.Parallel.AllToAll == AutoAllToAll {
 		t := linearPS{fixed: 2 * e.latencyPS(float64(g)),
 			token: float64(2 * psPerS * d.expertRowBytes() * d.exchanged() / (e.Link * d.link(g)))}
 		return []linearPS{t}, []linearPS{t}
@@ -97,7 +97,11 @@ func (d *Deployment) exchange() (decode, mixed []linearPS) {
 	case Normal:
 		return []linearPS{d.sent(1)}, []linearPS{d.sent(1)}
 	}
-	return []linearPS{d.sent(0), d.sent(1)}, []linearPS{d.sent(1)}
+	decode = []linearPS{d.sent(0)}
+	if g <= max(1, d.domain()) {
+		decode = append(decode, d.sent(1))
+	}
+	return decode, []linearPS{d.sent(1)}
 }
 
 // allToAll returns the way that engines take: where GPUs hold whole experts and are more than k + 1, or in several
@@ -123,7 +127,7 @@ func (d *Deployment) sent(kernel int) linearPS {
 // DispatchShare returns which part of a dispatch and a combine of so many tokens of each rank the dispatch is, by the
 // kernels that send tokens; half of it where nothing is known of collectives but links.
 func (d *Deployment) DispatchShare(tokens int) float64 {
-	if d.Efficiency.CollectiveScale == 0 {
+	if !d.tabled(d.Parallel.expertGPUs()) {
 		return 0.5
 	}
 	l := load{rows: float64(tokens), tokens: float64(tokens * d.Parallel.Ranks())}
@@ -146,7 +150,7 @@ func (d *Deployment) eachSent(kernel int) (dispatch, combine linearPS) {
 	s, k := d.span(d.Parallel.expertGPUs()), float64(d.Model.TopK())
 	near, far := k, k
 	if kernel == 1 {
-		near, far = places(s.local, k), places(s.domains, k)
+		near, far = d.reached(s.local), d.reached(s.domains)
 	}
 	near *= (s.local - 1) / s.local
 	if s.domains > 1 && kernel == 0 {
@@ -191,13 +195,36 @@ func (d *Deployment) gathered() []linearPS {
 	return out
 }
 
-// places returns how many of n places hold some of the k experts that a token chose, expected of choices at random:
-// n·(1 − (1 − 1/n)^k).
-func places(n, k float64) float64 {
+// reached returns how many of n places hold some of the k experts that a token chose, expected of choices at random:
+//
+//	n · (1 − (1 − 1/n)^k)               of all experts
+//	n · T/G · (1 − (1 − G/(T·n))^k)     of those in T of G groups, where a place holds a group or a part of one
+//	n · (1 − C(G − s, T') / C(G, T'))   the same, where it holds s = G/n groups; T' = T · (1 − (1 − 1/T)^k) of the T
+//	                                    groups have some of the experts
+func (d *Deployment) reached(n float64) float64 {
 	if n <= 1 {
 		return 1
 	}
-	return -n * math.Expm1(k*math.Log1p(-1/n))
+	k := float64(d.Model.TopK())
+	groups, top := d.Model.ExpertGroups()
+	g, t := float64(groups), float64(top)
+	switch {
+	case groups == top:
+		return -n * math.Expm1(k*math.Log1p(-1/n))
+	case n >= g:
+		return -n * t / g * math.Expm1(k*math.Log1p(-g/(t*n)))
+	}
+	s, used := g/n, -t*math.Expm1(k*math.Log1p(-1/t))
+	if g-s-used+1 <= 0 {
+		return n
+	}
+	return -n * math.Expm1(logFactorial(g-s)-logFactorial(g-s-used)-logFactorial(g)+logFactorial(g-used))
+}
+
+// logFactorial is the logarithm of x!, for x that is no whole number too.
+func logFactorial(x float64) float64 {
+	y, _ := math.Lgamma(x + 1)
+	return y
 }
 
 // dispatchBytes is what a token takes on its way to an expert: the format that the expert computes in, with the scales

@@ -14,8 +14,8 @@ import "math"
 // T_table is what the collective takes alone, as tables of it say (see collectives_table.go), and a_l, which is fitted,
 // what it takes more within a model: waiting for the slowest GPU, and the kernels that it is fused with.
 //
-// With s_c = 0 nothing is known of collectives but their links, unless a way to run them is asked for by name, of which
-// the table then says all:
+// With s_c = 0 nothing is known of collectives inside a domain but their links, unless a way to run them is asked for
+// by name, of which the table then says all, as it does of what reaches beyond a domain:
 //
 //	T = n_c · (a_l · (1 + 0.15 log2 g) + bytes / (e_n · link))
 //
@@ -104,7 +104,7 @@ func (d *Deployment) allReduce() []linearPS {
 	e, gpus := &d.Efficiency, d.Parallel.Tensor
 	g := float64(gpus)
 	ring := d.rowBytes() * 2 * (g - 1) / g
-	if e.CollectiveScale == 0 && !d.Parallel.NCCL {
+	if !d.tabled(gpus) && !d.Parallel.NCCL {
 		return []linearPS{{fixed: e.latencyPS(g), row: float64(psPerS * ring / (e.Link * d.link(gpus)))}}
 	}
 	s := d.span(gpus)
@@ -130,6 +130,13 @@ func (d *Deployment) allReduce() []linearPS {
 	return out
 }
 
+// tabled reports whether the tables say what collectives over g GPUs take: where efficiencies state their scale, and
+// beyond a domain, for what is fitted of links is fitted inside domains. Efficiencies that achieve all of their links
+// are ideal, and know no table.
+func (d *Deployment) tabled(g int) bool {
+	return d.Efficiency.CollectiveScale > 0 || d.Efficiency.Link < 1 && g > max(1, d.domain())
+}
+
 // measured is a collective that takes t alone, within a model. Efficiencies without a scale have in a_l the latency
 // that a table has too, so there t is all.
 func (e *Efficiency) measured(t linearPS) linearPS {
@@ -140,10 +147,14 @@ func (e *Efficiency) measured(t linearPS) linearPS {
 }
 
 // hop is passing the rows of a microbatch on to the next stage, over the link that joins all stages: a stage stays
-// within a host that is large enough for it.
+// within a host that is large enough for it. Of the network it achieves what kernels that send tokens do.
 func (d *Deployment) hop() linearPS {
 	e, all := &d.Efficiency, d.Parallel.GPUs()
-	return linearPS{fixed: psPerS * e.CollectiveS, row: psPerS * d.rowBytes() / (e.Link * d.link(all))}
+	share := e.Link
+	if d.tabled(all) && all > max(1, d.domain()) {
+		share = d.span(all).table.dispatch[0].far.share
+	}
+	return linearPS{fixed: psPerS * e.CollectiveS, row: psPerS * d.rowBytes() / (share * d.link(all))}
 }
 
 // collectives returns how many all-reduces a step takes: one per mixer and one per feed-forward network; and how many

@@ -44,3 +44,6 @@ func reduces(d *Deployment, n int) []Kernel {
 	t := tableOf(d.GPU.Architecture, d.linkField(n))
 	return kernels(t.reduces(d.Parallel.NCCL))
 }
+
+// Reached is how many of n places hold experts of a token.
+func Reached(d *Deployment, n int) float64 { return d.reached(float64(n)) }

@@ -70,7 +70,7 @@ func naive(d *hardware.Deployment, b batch) float64 {
 // far reports whether data-parallel ranks are in several hosts, whose collectives are in tables.
 func far(d *hardware.Deployment) bool {
 	_, hosts := inHost(d, d.Parallel.Tensor*d.Parallel.Ranks())
-	return hosts > 1 && d.Parallel.Ranks() > 1 && d.Efficiency.CollectiveScale > 0
+	return hosts > 1 && d.Parallel.Ranks() > 1 && !ideal(d)
 }
 
 // pad looks for the graph that m fits into; true: the step is eager.
@@ -199,8 +199,12 @@ func talk(d *hardware.Deployment, b batch, m mine) (reduceS, exchangeS, transfer
 		}
 	}
 	if hops := float64(d.Parallel.Pipeline - 1); hops > 0 {
-		vector := float64(d.Model.Hidden) * 2
-		transferS = hops * (d.Efficiency.CollectiveS + m.rows*vector/(d.Efficiency.Link*link(d, d.Parallel.GPUs())))
+		vector, share := float64(d.Model.Hidden)*2, d.Efficiency.Link
+		if each, hosts := inHost(d, d.Parallel.GPUs()); hosts > 1 && !ideal(d) {
+			_, network := hardware.Sends(d, each, 0)
+			share = network[0].Share
+		}
+		transferS = hops * (d.Efficiency.CollectiveS + m.rows*vector/(share*link(d, d.Parallel.GPUs())))
 	}
 	return reduceS, exchangeS, transferS
 }
@@ -224,6 +228,11 @@ func inHost(d *hardware.Deployment, gpus int) (each, hosts int) {
 	return each, hosts
 }
 
+// ideal reports whether nothing is lost of links: then tables of what is lost say nothing.
+func ideal(d *hardware.Deployment) bool {
+	return d.Efficiency.Link == 1 && d.Efficiency.CollectiveScale == 0
+}
+
 // takes is the time of a kernel on n GPUs that moves bytes over a link.
 func takes(k hardware.Kernel, n int, bytes, rate float64) float64 {
 	if n == 1 {
@@ -244,10 +253,10 @@ func inModel(d *hardware.Deployment, kernelS float64) float64 {
 // reduceOnce is one all-reduce of rows: the best kernel within hosts, and one more between them.
 func reduceOnce(d *hardware.Deployment, rows float64) float64 {
 	e, t, bytes := &d.Efficiency, d.Parallel.Tensor, rows*float64(d.Model.Hidden)*2
-	if e.CollectiveScale == 0 && !d.Parallel.NCCL {
+	each, hosts := inHost(d, t)
+	if e.CollectiveScale == 0 && (hosts == 1 || ideal(d)) && !d.Parallel.NCCL {
 		return unmeasured(d, t, bytes*2*float64(t-1)/float64(t))
 	}
-	each, hosts := inHost(d, t)
 	between := 0.0
 	if hosts > 1 {
 		between = takes(hardware.Crossing(), hosts, bytes*2*float64(hosts-1)/float64(hosts)/float64(each), d.GPU.NICBps.Value)
@@ -271,14 +280,14 @@ func reduceOnce(d *hardware.Deployment, rows float64) float64 {
 func exchangeOnce(d *hardware.Deployment, m mine, prompts bool) float64 {
 	e, p, k := &d.Efficiency, &d.Parallel, float64(d.Model.TopK())
 	g := p.Tensor * p.Ranks()
-	if e.CollectiveScale == 0 && p.AllToAll == "" {
+	each, hosts := inHost(d, g)
+	if e.CollectiveScale == 0 && (hosts == 1 || ideal(d)) && p.AllToAll == "" {
 		part := float64(g-1) / float64(g)
 		if p.Expert {
 			part = min(part, k/float64(g))
 		}
 		return 2 * unmeasured(d, g, m.tokens*float64(d.Model.ExpertHidden())*2*part)
 	}
-	each, hosts := inHost(d, g)
 	way := p.AllToAll
 	if way == "" && (!p.Expert || float64(g) <= k+1 && hosts == 1) {
 		way = hardware.AllGather
@@ -286,7 +295,7 @@ func exchangeOnce(d *hardware.Deployment, m mine, prompts bool) float64 {
 	switch {
 	case way == hardware.AllGather:
 		return gatherOnce(d, m.tokens, each, hosts)
-	case way == hardware.LowLatency:
+	case way == hardware.LowLatency, way == "" && hosts > 1 && !prompts:
 		return sendOnce(d, m.rows, each, hosts, 0)
 	case way == hardware.Normal || prompts:
 		return sendOnce(d, m.rows, each, hosts, 1)
@@ -327,8 +336,8 @@ func sendOnce(d *hardware.Deployment, rows float64, each, hosts, mode int) float
 	for i, bytes := range []float64{mine * toExperts, mine * 2 * hidden} {
 		copies, beyond := k*float64(each-1)/float64(each*hosts), k*float64(hosts-1)/float64(hosts)
 		if mode == 1 {
-			hit := func(n int) float64 { return float64(n-1) * (1 - math.Pow(1-1/float64(n), k)) }
-			copies, beyond = hit(each), hit(hosts)
+			others := func(n int) float64 { return hit(d, n) * float64(n-1) / float64(n) }
+			copies, beyond = others(each), others(hosts)
 		}
 		floorS, movingS := near[i].LatencyS, 0.0
 		if each > 1 {
@@ -341,6 +350,32 @@ func sendOnce(d *hardware.Deployment, rows float64, each, hosts, mode int) float
 		sum += inModel(d, floorS+movingS)
 	}
 	return sum
+}
+
+// hit is how many of n GPUs or hosts have experts that a token chose; of some groups of experts only, where the model
+// is so, of which those count that have any of them.
+func hit(d *hardware.Deployment, n int) float64 {
+	if n == 1 {
+		return 1
+	}
+	k, size := float64(d.Model.TopK()), float64(n)
+	groups, limit := d.Model.ExpertGroups()
+	if limit == groups {
+		return size * (1 - math.Pow(1-1/size, k))
+	}
+	all, some := float64(groups), float64(limit)
+	if n >= groups {
+		each := some * size / all // places that its groups are in
+		return each * (1 - math.Pow(1-1/each, k))
+	}
+	used := some * (1 - math.Pow(1-1/some, k))
+	choose := func(of, some float64) float64 {
+		if of-some <= -1 {
+			return 0
+		}
+		return math.Gamma(of+1) / math.Gamma(of-some+1) / math.Gamma(some+1)
+	}
+	return size * (1 - choose(all-all/size, used)/choose(all, used))
 }
 
 // link is the rate between so many GPUs.

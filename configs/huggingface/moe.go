@@ -24,6 +24,7 @@ func (c *config) experts(plain bool) llm.FFN {
 	f.ExpertWidth = c.expertWidth()
 	c.shared(&f)
 	f.RouterBias = c.routerBias()
+	c.groups(&f)
 	c.latentExperts(&f)
 	if c.family.globalHeads && c.flag(true, "enable_moe_block") {
 		f.Width = c.required("intermediate_size") // a dense network runs beside the experts
@@ -31,11 +32,27 @@ func (c *config) experts(plain bool) llm.FFN {
 	return f
 }
 
+// groups reads which part of the experts a token may use: those of its best groups, where there are several.
+func (c *config) groups(f *llm.FFN) {
+	n, top := c.count(1, "n_group"), c.count(1, "topk_group")
+	switch {
+	case n <= 1:
+	case f.Experts%n != 0:
+		c.fail("n_group", "want a divisor of the %d experts", f.Experts)
+	case top < 1 || top > n:
+		c.fail("topk_group", "want 1 to %d, the groups there are", n)
+	default:
+		f.Groups, f.TopGroups = n, top
+	}
+}
+
 // noExperts marks the fields that dense members of MoE families keep; any that still has a value is left for the check
 // of unread keys.
 func (c *config) noExperts(topKeys []string) {
 	c.first(topKeys)
 	c.has("norm_topk_prob")
+	c.has("n_group")
+	c.has("topk_group")
 	c.has("router_aux_loss_coef")
 }
 

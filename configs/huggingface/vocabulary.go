@@ -28,7 +28,7 @@ var suspicious = [...]string{"expert", "moe", "ssm", "mamba", "lora", "rank", "w
 var harmlessKeys = [...]string{
 	"initializer_range", "initial_context_length", "chunk_size", "mamba_chunk_size", "num_logits_to_keep",
 	"output_hidden_states",
-	"residual_in_fp32", "use_mamba_kernels", "mamba_hidden_act", "norm_topk_prob", "n_group", "topk_group",
+	"residual_in_fp32", "use_mamba_kernels", "mamba_hidden_act", "norm_topk_prob",
 	"num_expert_group",
 	"num_expert_groups", "output_router_logits", "router_aux_loss_coef", "router_z_loss_coef", "router_jitter_noise",
 	"router_dtype",

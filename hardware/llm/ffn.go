@@ -14,6 +14,8 @@ type FFN struct {
 	SharedWidth int  `yaml:"shared_width"` // of all shared experts together
 	SharedGate  bool `yaml:"shared_gate"`  // a scalar gate on the shared experts
 	RouterBias  bool `yaml:"router_bias"`  // a bias or a score correction, one per expert
+	Groups      int  `yaml:"groups"`       // equal parts of the experts, of which a token uses those of the best; 0: one
+	TopGroups   int  `yaml:"top_groups"`   // the groups that a token uses
 }
 
 // network counts one network of the given width: 3·h·w gated, 2·h·w plain; biases 2w + h or w + h.

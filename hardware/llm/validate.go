@@ -212,11 +212,16 @@ func (f FFN) validate() error {
 		}
 		return firstOutside([]bounded{{"FFN width", f.Width, 0, widthMax}})
 	}
-	return firstOutside([]bounded{
+	err := firstOutside([]bounded{
 		{"FFN width", f.Width, 0, widthMax}, {"latent width", f.Latent, 0, widthMax},
 		{"experts", f.Experts, 1, expertsMax}, {"expert width", f.ExpertWidth, 1, widthMax},
 		{"experts per token", f.TopK, 1, f.Experts}, {"shared expert width", f.SharedWidth, 0, widthMax},
+		{"expert groups", f.Groups, 0, f.Experts}, {"expert groups per token", f.TopGroups, min(1, f.Groups), f.Groups},
 	})
+	if err == nil && f.Groups > 0 && f.Experts%f.Groups != 0 {
+		err = fmt.Errorf("%d expert groups do not divide %d experts; want a divisor", f.Groups, f.Experts)
+	}
+	return err
 }
 
 // bounded is a named value and the range it must keep.

@@ -1,0 +1,69 @@
+package hardware_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// communicationS is what the collectives of a decode step take.
+func communicationS(t *testing.T, d hardware.Deployment, batch int) float64 {
+	require.NoError(t, d.Validate())
+	return hardware.NewRoofline(d, 1).Step(batch, 1).Part[sim.Communication].A.Seconds()
+}
+
+// What efficiencies say of a link was fitted inside one host: between hosts the tables count, whatever they say, and
+// inside one they do not.
+func TestBetweenHostsTheTablesCount(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "h100-sxm", 1)
+	d.Efficiency = efficiency(t, "vllm-v1")
+	d.Efficiency.CollectiveScale = 0
+	d.Parallel.Expert, d.Parallel.Data = true, 32
+	far := communicationS(t, d, 128*32)
+	assert.InEpsilon(t, 414e-6, far/58, 0.05, "dispatch and combine of 128 tokens a GPU over 32 H100, as measured")
+	d.Efficiency.Link /= 2
+	assert.Equal(t, far, communicationS(t, d, 128*32))
+	d.Parallel.Data = 8
+	near := communicationS(t, d, 128*8)
+	d.Efficiency.Link *= 2
+	assert.Less(t, communicationS(t, d, 128*8), 0.7*near)
+}
+
+// Drawn at random, the experts of a token of DeepSeek-R1 are in so many of n places, for 8 of 256 experts are in 4 of 8
+// groups; those of GLM-5, in no groups, are in more.
+func TestTokensReachTheirExpertsHosts(t *testing.T) {
+	random := rand.New(rand.NewPCG(31, 32))
+	for _, c := range []struct {
+		model       string
+		groups, top int
+	}{{"deepseek-r1", 8, 4}, {"glm-5", 1, 1}} {
+		m := model(t, c.model)
+		d := hardware.Deployment{Model: m}
+		groups, top := m.ExpertGroups()
+		require.Equal(t, []int{c.groups, c.top}, []int{groups, top})
+		for _, places := range []int{1, 2, 4, 8, 16, 32, 64} {
+			const tokens = 20_000
+			sum := 0
+			for range tokens {
+				sum += visited(random, m.Experts(), m.TopK(), c.groups, c.top, places)
+			}
+			assert.InEpsilon(t, float64(sum)/tokens, hardware.Reached(&d, places), 0.03, "%s, %d places", c.model, places)
+		}
+	}
+}
+
+// visited draws the groups of a token and its experts of them, and counts the places that hold any.
+func visited(r *rand.Rand, experts, k, groups, top, places int) int {
+	each := experts / groups
+	allowed := r.Perm(groups)[:top]
+	hit := map[int]bool{}
+	for _, i := range r.Perm(top * each)[:k] {
+		hit[(allowed[i/each]*each+i%each)*places/experts] = true
+	}
+	return len(hit)
+}
