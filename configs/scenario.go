@@ -61,7 +61,7 @@ type Pool struct {
 	PipelineParallel        int    `yaml:"pipeline_parallel" bound:"[1,1024]" doc:"stages of layers; priced, not scheduled"`
 	DataParallel            int    `yaml:"data_parallel" bound:"[1,1024]" doc:"ranks of an MoE model in lock step, each with its own batch and cache; priced as if they shared evenly"`
 	ExpertParallel          bool   `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
-	AllToAll                string `yaml:"all_to_all,omitempty" oneof:"all-to-alls" doc:"how tokens reach the experts of other ranks: low-latency or normal kernels, or all-gather, each as measured; null: as fitted by the efficiencies"`
+	AllToAll                string `yaml:"all_to_all,omitempty" oneof:"all-to-alls" doc:"how tokens reach the experts of other ranks: low-latency or normal kernels, or all-gather, each as measured; null: as fitted by the efficiencies in one host, as measured between hosts"`
 	DisableCustomAllReduce  bool   `yaml:"disable_custom_all_reduce,omitempty" doc:"all-reduces are NCCL's alone, as measured; false: as fitted by the efficiencies"`
 	BatchOverlap            string `yaml:"batch_overlap,omitempty" oneof:"batch-overlaps" doc:"what hides that: single-batch, the shared experts and the down projection, or two-batch, the other half of the batch; null: nothing"`
 	Engine                  string `yaml:"engine" names:"engines" doc:"the defaults of what follows, and how steps are scheduled"`
