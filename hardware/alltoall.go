@@ -198,7 +198,7 @@ func (d *Deployment) gathered() []linearPS {
 // reached returns how many of n places hold some of the k experts that a token chose, expected of choices at random:
 //
 //	n · (1 − (1 − 1/n)^k)               of all experts
-//	n · T/G · (1 − (1 − G/(T·n))^k)     of those in T of G groups, where a place holds a group or a part of one
+//	n · T/G · (1 − (1 − G/(T·n))^k)     of experts in T of G groups, where a place holds a group or a part of one
 //	n · (1 − C(G − s, T') / C(G, T'))   the same, where it holds s = G/n groups; T' = T · (1 − (1 − 1/T)^k) of the T
 //	                                    groups have some of the experts
 func (d *Deployment) reached(n float64) float64 {

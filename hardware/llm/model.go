@@ -66,8 +66,8 @@ func (m Model) Experts() int { return m.moe().Experts }
 // TopK is the number of routed experts that a token uses in an MoE layer; 0: dense.
 func (m Model) TopK() int { return m.moe().TopK }
 
-// ExpertGroups is into how many groups the experts of an MoE layer are divided, and to how many of them those of a token
-// are limited; 1 and 1: they are not divided.
+// ExpertGroups is into how many groups the experts of an MoE layer are divided, and from how many groups a token takes
+// experts; 1 and 1: they are not divided.
 func (m Model) ExpertGroups() (groups, top int) {
 	f := m.moe()
 	return max(1, f.Groups), max(1, f.TopGroups)

@@ -1,0 +1,221 @@
+package hardware_test
+
+import (
+	"math"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
+)
+
+// talk is the time of all-reduces and of exchanges with experts, layer by layer, and of transfers between stages.
+func talk(d *hardware.Deployment, b batch, m mine) (reduceS, exchangeS, transferS float64) {
+	oneReduceS, oneExchangeS := 0.0, 0.0
+	if d.Parallel.Tensor > 1 {
+		oneReduceS = reduceOnce(d, m.rows)
+	}
+	if d.Parallel.Ranks() > 1 {
+		oneExchangeS = exchangeOnce(d, m, len(b.chunks) > 0)
+	}
+	for _, r := range d.Model.Layers {
+		n := float64(r.Count)
+		if r.Mixer.Attention.Heads > 0 || r.Mixer.Recurrence.ValueHeads > 0 {
+			reduceS += n * oneReduceS
+		}
+		switch {
+		case r.FFN.Experts > 0 && d.Parallel.Ranks() > 1:
+			exchangeS += n * oneExchangeS
+		case r.FFN.Experts > 0 || r.FFN.Width > 0:
+			reduceS += n * oneReduceS
+		}
+	}
+	if hops := float64(d.Parallel.Pipeline - 1); hops > 0 {
+		vector, share := float64(d.Model.Hidden)*2, d.Efficiency.Link
+		if each, hosts := inHost(d, d.Parallel.GPUs()); hosts > 1 && !ideal(d) {
+			_, network := hardware.Sends(d, each, 0)
+			share = network[0].Share
+		}
+		transferS = hops * (d.Efficiency.CollectiveS + m.rows*vector/(share*link(d, d.Parallel.GPUs())))
+	}
+	return reduceS, exchangeS, transferS
+}
+
+// unmeasured is a collective of which only the link is known.
+func unmeasured(d *hardware.Deployment, gpus int, bytes float64) float64 {
+	return d.Efficiency.CollectiveS*(1+0.15*math.Log2(float64(gpus))) + bytes/(d.Efficiency.Link*link(d, gpus))
+}
+
+// inHost returns how many of so many GPUs one domain or host holds, and how many such hosts there are.
+func inHost(d *hardware.Deployment, gpus int) (each, hosts int) {
+	size := 1
+	if d.GPU.ScaleUpBps.Value > 0 {
+		size = int(max(1, d.GPU.Domain.Value))
+	}
+	if size < 8 && d.GPU.PCIeBps.Value > 0 {
+		size = 8
+	}
+	for each = min(size, gpus); hosts*each < gpus; hosts++ {
+	}
+	return each, hosts
+}
+
+// ideal reports whether nothing is lost of links: then tables of what is lost say nothing.
+func ideal(d *hardware.Deployment) bool {
+	return d.Efficiency.Link == 1 && d.Efficiency.CollectiveScale == 0
+}
+
+// takes is the time of a kernel on n GPUs that moves bytes over a link.
+func takes(k hardware.Kernel, n int, bytes, rate float64) float64 {
+	if n == 1 {
+		return 0
+	}
+	share := min(1, k.Share*math.Pow(math.Min(8, float64(n)), k.Growth))
+	return k.LatencyS + k.DoublingS*math.Log2(float64(n)) + bytes/(share*rate)
+}
+
+// inModel is what a collective takes in a model whose kernel takes so long.
+func inModel(d *hardware.Deployment, kernelS float64) float64 {
+	if e := &d.Efficiency; e.CollectiveScale > 0 {
+		return e.CollectiveScale*kernelS + e.CollectiveS
+	}
+	return kernelS
+}
+
+// reduceOnce is one all-reduce of rows: the best kernel within hosts, and one more between them.
+func reduceOnce(d *hardware.Deployment, rows float64) float64 {
+	e, t, bytes := &d.Efficiency, d.Parallel.Tensor, rows*float64(d.Model.Hidden)*2
+	each, hosts := inHost(d, t)
+	if e.CollectiveScale == 0 && (hosts == 1 || ideal(d)) && !d.Parallel.NCCL {
+		return unmeasured(d, t, bytes*2*float64(t-1)/float64(t))
+	}
+	between := 0.0
+	if hosts > 1 {
+		between = takes(hardware.Crossing(), hosts, bytes*2*float64(hosts-1)/float64(hosts)/float64(each), d.GPU.NICBps.Value)
+	}
+	best := math.Inf(1)
+	for _, k := range hardware.Reduces(d, each) {
+		moved := bytes * 2 * float64(each-1) / float64(each)
+		if k.Whole {
+			moved = bytes * float64(each-1)
+		}
+		within := 0.0
+		if each > 1 {
+			within = takes(k, each, moved, link(d, each))
+		}
+		best = min(best, inModel(d, within+between))
+	}
+	return best
+}
+
+// exchangeOnce is a dispatch and a combine by the best of the ways that the deployment may take.
+func exchangeOnce(d *hardware.Deployment, m mine, prompts bool) float64 {
+	e, p, k := &d.Efficiency, &d.Parallel, float64(d.Model.TopK())
+	g := p.Tensor * p.Ranks()
+	each, hosts := inHost(d, g)
+	if e.CollectiveScale == 0 && (hosts == 1 || ideal(d)) && p.AllToAll == "" {
+		part := float64(g-1) / float64(g)
+		if p.Expert {
+			part = min(part, k/float64(g))
+		}
+		return 2 * unmeasured(d, g, m.tokens*float64(d.Model.ExpertHidden())*2*part)
+	}
+	way := p.AllToAll
+	if way == "" && (!p.Expert || float64(g) <= k+1 && hosts == 1) {
+		way = hardware.AllGather
+	}
+	switch {
+	case way == hardware.AllGather:
+		return gatherOnce(d, m.tokens, each, hosts)
+	case way == hardware.LowLatency, way == "" && hosts > 1 && !prompts:
+		return sendOnce(d, m.rows, each, hosts, 0)
+	case way == hardware.Normal || prompts:
+		return sendOnce(d, m.rows, each, hosts, 1)
+	}
+	return min(sendOnce(d, m.rows, each, hosts, 0), sendOnce(d, m.rows, each, hosts, 1))
+}
+
+func gatherOnce(d *hardware.Deployment, tokens float64, each, hosts int) float64 {
+	best, bytes := math.Inf(1), tokens*float64(d.Model.ExpertHidden())*2
+	for _, k := range hardware.Gathers(d, each) {
+		t := 0.0
+		if each > 1 {
+			t = takes(k, each, bytes*float64(each-1)/float64(each), link(d, each))
+		}
+		if far := hardware.Crossing(); hosts > 1 {
+			far.LatencyS, far.DoublingS = far.LatencyS/2, far.DoublingS/2
+			t += takes(far, hosts, bytes*float64(hosts-1)/float64(hosts)/float64(each), d.GPU.NICBps.Value)
+		}
+		best = min(best, 2*inModel(d, t))
+	}
+	return best
+}
+
+// sendOnce sends the rows of a rank, which its GPUs share: each copy by itself (0), or once to each GPU and host (1).
+func sendOnce(d *hardware.Deployment, rows float64, each, hosts, mode int) float64 {
+	near, far := hardware.Sends(d, each, mode)
+	k, mine := float64(d.Model.TopK()), rows/float64(d.Parallel.Tensor)
+	hidden := float64(d.Model.ExpertHidden())
+	toExperts := 2 * hidden
+	dtype := d.Model.ComputeDtype(llm.RoutedExperts)
+	switch _, unit := d.GPU.ComputeFLOPS(dtype); {
+	case unit == "fp8" || unit == "int8":
+		toExperts = hidden + hidden/128*4
+	case unit == "fp4" && dtype != "mxfp4":
+		toExperts = hidden/2 + hidden/16
+	}
+	sum := 0.0
+	for i, bytes := range []float64{mine * toExperts, mine * 2 * hidden} {
+		copies, beyond := k*float64(each-1)/float64(each*hosts), k*float64(hosts-1)/float64(hosts)
+		if mode == 1 {
+			others := func(n int) float64 { return hit(d, n) * float64(n-1) / float64(n) }
+			copies, beyond = others(each), others(hosts)
+		}
+		floorS, movingS := near[i].LatencyS, 0.0
+		if each > 1 {
+			movingS = bytes * copies / (near[i].Share * link(d, each))
+		}
+		if hosts > 1 {
+			floorS = far[i].LatencyS + far[i].DoublingS*math.Log2(float64(hosts))
+			movingS = max(movingS, bytes*beyond/(far[i].Share*d.GPU.NICBps.Value))
+		}
+		sum += inModel(d, floorS+movingS)
+	}
+	return sum
+}
+
+// hit is how many of n GPUs or hosts have experts that a token chose; of some groups of experts only, where the model
+// is so, of which those count that have any of them.
+func hit(d *hardware.Deployment, n int) float64 {
+	if n == 1 {
+		return 1
+	}
+	k, size := float64(d.Model.TopK()), float64(n)
+	groups, limit := d.Model.ExpertGroups()
+	if limit == groups {
+		return size * (1 - math.Pow(1-1/size, k))
+	}
+	all, some := float64(groups), float64(limit)
+	if n >= groups {
+		each := some * size / all // places that its groups are in
+		return each * (1 - math.Pow(1-1/each, k))
+	}
+	used := some * (1 - math.Pow(1-1/some, k))
+	choose := func(of, some float64) float64 {
+		if of-some <= -1 {
+			return 0
+		}
+		return math.Gamma(of+1) / math.Gamma(of-some+1) / math.Gamma(some+1)
+	}
+	return size * (1 - choose(all-all/size, used)/choose(all, used))
+}
+
+// link is the rate between so many GPUs.
+func link(d *hardware.Deployment, gpus int) float64 {
+	g := &d.GPU
+	switch {
+	case g.ScaleUpBps.Value > 0 && gpus <= int(g.Domain.Value):
+		return g.ScaleUpBps.Value
+	case gpus <= 8 && g.PCIeBps.Value > 0:
+		return g.PCIeBps.Value
+	}
+	return g.NICBps.Value
+}
