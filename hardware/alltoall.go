@@ -255,13 +255,13 @@ type hiding struct{ weights, products, fixed, exchange *float64 }
 // That kernels which send tokens take some of the GPU's cores is left out.
 func (r *Roofline) hide(l *load, h *hiding) {
 	if r.d.Parallel.Overlap == SingleBatch {
-		_, routed := r.expertProducts(l)
+		_, routed, _ := r.expertProducts(l)
 		*h.exchange = max(0, *h.exchange-routed/3-float64(r.sharedPart*(*h.products-routed)))
 		return
 	}
 	half := *l
 	half.rows, half.tokens, half.outputs = l.rows/2, l.tokens/2, l.outputs/2
-	weights, products := r.linear(&half)
+	weights, products, _ := r.linear(&half)
 	_, exchange := r.comm.ps(&half)
 	rest := max(0, 2*exchange-2*(products+r.layersPS))
 	if 2*products+r.layersPS+rest < *h.products+*h.exchange {

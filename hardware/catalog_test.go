@@ -54,8 +54,9 @@ func randomEfficiency(r *rand.Rand) hardware.Efficiency {
 		QuantizedCompute: []float64{0, 1, share()}[r.IntN(3)], MixedKV: []float64{0, 1,
 			1 + 2*r.Float64()}[r.IntN(3)], EagerLayerS: []float64{0, span()}[r.IntN(2)],
 		QuantizedLayerS: []float64{0, span()}[r.IntN(2)], MoERows: []float64{0, 200 * r.Float64()}[r.IntN(2)],
-		MoETileRows: []float64{0, 100 * r.Float64()}[r.IntN(2)],
-		Overlap:     []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
+		MoETileRows: []float64{0, 100 * r.Float64()}[r.IntN(2)], MoECopyBytes: []float64{0, 30 * r.Float64()}[r.IntN(2)],
+		LatentCompute: []float64{0, share()}[r.IntN(2)],
+		Overlap:       []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
 	}
 }
 

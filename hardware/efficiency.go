@@ -21,6 +21,10 @@ type Efficiency struct {
 	// 16 bits (T), see experts.go; 0: MoERows counts for them too.
 	MoETileRows float64 `yaml:"moe_tile_rows,omitempty"`
 
+	// MoECopyBytes is what kernels move for each element of the activations of each copy of a token that an expert
+	// computes (c_m): to gather and quantise it, and to sum up what experts yield; see experts.go.
+	MoECopyBytes float64 `yaml:"moe_copy_bytes,omitempty"`
+
 	// QuantizedCompute is the share of Compute that products of fp8, int8 or nvfp4 weights achieve on a GPU with such
 	// units, where activations are quantised too (e_cq); 0 and 1: all of it.
 	QuantizedCompute float64 `yaml:"quantized_compute,omitempty"`
@@ -31,7 +35,12 @@ type Efficiency struct {
 	MixedKV     float64 `yaml:"mixed_kv,omitempty"`
 
 	AttentionCompute float64 `yaml:"attention_compute"` // share of peak FLOP/s (e_at)
-	Link             float64 `yaml:"link"`              // share of link bandwidth (e_n), where no table says it
+
+	// LatentCompute is the share of peak FLOP/s that decodes achieve whose heads attend to one latent (e_lt), where the
+	// products hide behind reading it or the other way round; 0: e_at, and as other attention.
+	LatentCompute float64 `yaml:"latent_compute,omitempty"`
+
+	Link float64 `yaml:"link"` // share of link bandwidth (e_n), where no table says it
 
 	// CollectiveScale is a factor on the times that tables of collectives say (s_c), see collectives_table.go; 0: no table
 	// counts that is not asked for, and collectives take CollectiveS and the share Link of their link.
@@ -65,7 +74,7 @@ func (e *Efficiency) Scale(key string, times float64) bool {
 	}{
 		{"bandwidth", &e.Bandwidth}, {"compute", &e.Compute}, {"moe_compute", &e.MoECompute},
 		{"quantized_compute", &e.QuantizedCompute}, {"kv_bandwidth", &e.KVBandwidth},
-		{"attention_compute", &e.AttentionCompute}, {"link", &e.Link},
+		{"attention_compute", &e.AttentionCompute}, {"latent_compute", &e.LatentCompute}, {"link", &e.Link},
 	} {
 		if share.key == key {
 			*share.at = min(1, *share.at*times)
@@ -76,7 +85,8 @@ func (e *Efficiency) Scale(key string, times float64) bool {
 		key string
 		at  *float64
 	}{
-		{"moe_rows", &e.MoERows}, {"moe_tile_rows", &e.MoETileRows}, {"mixed_kv", &e.MixedKV},
+		{"moe_rows", &e.MoERows}, {"moe_tile_rows", &e.MoETileRows}, {"moe_copy_bytes", &e.MoECopyBytes},
+		{"mixed_kv", &e.MixedKV},
 		{"layer_s", &e.LayerS}, {"moe_layer_s", &e.MoELayerS},
 		{"quantized_layer_s", &e.QuantizedLayerS}, {"mixer_layer_s", &e.MixerLayerS}, {"eager_layer_s", &e.EagerLayerS},
 		{"step_s", &e.StepS}, {"sequence_s", &e.SequenceS}, {"collective_s", &e.CollectiveS},
@@ -122,6 +132,9 @@ func (e *Efficiency) Validate() error {
 			return &RangeError{span.key, fmt.Sprintf("%g is out of range; expected seconds in [0, 3600]", span.value)}
 		}
 	}
+	if e.LatentCompute != 0 && !(e.LatentCompute > 0 && e.LatentCompute <= 1) {
+		return &RangeError{"latent_compute", fmt.Sprintf("%g is out of range; expected a share in (0, 1]", e.LatentCompute)}
+	}
 	if e.QuantizedCompute != 0 && !(e.QuantizedCompute > 0 && e.QuantizedCompute <= 1) {
 		return &RangeError{"quantized_compute", fmt.Sprintf("%g is out of range; expected a share in (0, 1]",
 			e.QuantizedCompute)}
@@ -131,6 +144,9 @@ func (e *Efficiency) Validate() error {
 	}
 	if !(e.MoETileRows >= 0 && e.MoETileRows <= 1e6) {
 		return &RangeError{"moe_tile_rows", fmt.Sprintf("%g is out of range; expected rows in [0, 1e6]", e.MoETileRows)}
+	}
+	if !(e.MoECopyBytes >= 0 && e.MoECopyBytes <= 1e4) {
+		return &RangeError{"moe_copy_bytes", fmt.Sprintf("%g is out of range; expected bytes in [0, 1e4]", e.MoECopyBytes)}
 	}
 	if !(e.CollectiveScale >= 0 && e.CollectiveScale <= 100) {
 		return &RangeError{"collective_scale", fmt.Sprintf("%g is out of range; expected a factor in [0, 100]",

@@ -58,12 +58,31 @@ func (d *Deployment) expertShare() float64 {
 	return 1 / n
 }
 
+// copies returns the time in which a GPU moves the activations of a token's copies, one for each of its k experts:
+//
+//	L_moe · k · s · h · c_m / (e_b·BW)
+//
+// where s is the part of the copies that the GPU computes: all where experts are sliced, and where they are whole its
+// share of them. Slices shorten the products of a copy and not its activations, so that experts sliced over 8 GPUs
+// achieve a third of what whole ones do: with this term the tables of kernels (NVIDIA aiconfigurator, commit 095f58a5,
+// systems/*/moe) are within 8.3 % in the median and 24 % nine times in ten (58 kernels on six GPUs, 10,849 shapes),
+// without it within 14.2 and 42 %, with tiles of its own for each kernel; with it most kernels need no tiles.
+func (d *Deployment) copies() float64 {
+	share := 1.0
+	if d.Parallel.Expert {
+		share = d.expertShare()
+	}
+	bytes := float64(d.Model.MoELayers()*d.Model.TopK()*d.Model.ExpertHidden()) * share * d.Efficiency.MoECopyBytes
+	return bytes / (d.Efficiency.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * d.stretch()
+}
+
 // expertProducts returns the time of the expert products of a step: reading the experts that the tokens of all ranks
-// touch, and that overlapped with the arithmetic, padded to tiles.
-func (r *Roofline) expertProducts(l *load) (weights, products float64) {
+// touch, that overlapped with the arithmetic, padded to tiles, and of it moving activations.
+func (r *Roofline) expertProducts(l *load) (weights, products, moved float64) {
 	active := r.d.active(l.tokens)
-	weights = float64(r.experts.memoryPS * active)
-	return weights, r.both(weights, float64(l.tokens*r.experts.rowPS)*r.d.padding(l.tokens, active))
+	weights, moved = float64(r.experts.memoryPS*active), float64(l.tokens*r.experts.copyPS)
+	products = r.both(weights, float64(l.tokens*r.experts.rowPS)*r.d.padding(l.tokens, active))
+	return weights, products + moved, moved
 }
 
 // reads returns the time of reading all weights that so many tokens over all ranks touch.

@@ -42,6 +42,23 @@ func TestExpertsWithFewRowsMultiplyThemSlower(t *testing.T) {
 	assert.Equal(t, before, step(dense, alike(8, 100)), "there are no experts")
 }
 
+// Each of the k experts of a token moves its activations: all of the copies on every GPU that holds slices, an eighth
+// of them on each of eight that hold whole experts.
+func TestExpertsMoveTheirCopies(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "h200-sxm", 8)
+	moves := func(d hardware.Deployment) float64 {
+		before := step(d, alike(64, 100))
+		d.Efficiency.MoECopyBytes = 10
+		return step(d, alike(64, 100)) - before
+	}
+	sliced := 58 * 64 * 8 * 7168 * 10 / d.GPU.BandwidthBps.Value
+	assert.InDelta(t, sliced, moves(d), 1e-9)
+	d.Parallel.Expert = true
+	assert.InDelta(t, sliced/8, moves(d), 1e-9)
+	d = deployment(t, "llama-3.1-8b", "h100-sxm", 1)
+	assert.Zero(t, moves(d), "there are no experts")
+}
+
 // A row more costs an expert time, and a row of more rows costs it less: between once and twice what it costs of many.
 func TestRowsOfExpertsAreCheaperTogether(t *testing.T) {
 	mixtral, fine := deployment(t, "mixtral-8x7b", "h200-sxm", 2), deployment(t, "gpt-oss-120b", "h100-sxm", 1)

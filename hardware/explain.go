@@ -36,6 +36,7 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 			Name: "KV cache, " + a.name, Kind: sim.KV, Bytes: sees * (a.bytes + a.scores), FLOPs: sees * a.flops,
 			MemoryS: sees * (a.ctxPS + a.scorePS) / psPerS, ComputeS: sees * a.flopsPS / psPerS,
 			ComputePeakS: sees * a.flopsPeakPS / psPerS,
+			TimeS:        r.decoding(&a, sees*(a.ctxPS+a.scorePS), sees*a.flopsPS) / psPerS,
 		})
 	}
 	if state := l.sequences * 2 * d.Model.RecurrentBytes() / float64(d.Parallel.Tensor); state > 0 {
@@ -45,7 +46,12 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 	for i := range out {
 		c := &out[i]
 		c.MemoryPeakS = c.Bytes / d.GPU.BandwidthBps.Value
-		c.TimeS = smax(c.MemoryS, c.ComputeS, d.Efficiency.Overlap)
+		if c.TimeS == 0 {
+			c.TimeS = smax(c.MemoryS, c.ComputeS, d.Efficiency.Overlap)
+		}
+	}
+	if moved := float64(l.tokens * r.experts.copyPS); moved > 0 {
+		out = append(out, PartCost{Name: "expert activations", Kind: sim.Overhead, TimeS: moved / psPerS})
 	}
 	if bytes := l.asked * d.Model.ResidualRowBytes(); bytes > 0 {
 		s := l.rows * r.residualPS / psPerS // no part of the bound, for few rows may stay on chip
@@ -73,7 +79,7 @@ func (r *Roofline) explainComm(l *load) (comm, more float64) {
 	if exchange == 0 || r.d.Parallel.Overlap == NoOverlap {
 		return rest + exchange, 0
 	}
-	weights, products := r.linear(l)
+	weights, products, _ := r.linear(l)
 	fixed, before := r.fixedPS, products
 	r.hide(l, &hiding{&weights, &products, &fixed, &exchange})
 	return rest + exchange, products - before + fixed - r.fixedPS

@@ -14,6 +14,7 @@ type product struct {
 	memoryPS  float64 // reading the weights, at the efficiency
 	rowPS     float64 // per row, at the efficiency; both in the slowest stage, see stretch
 	peakPS    float64 // per row, at peak
+	copyPS    float64 // per row, moving the activations that its experts compute, see copies
 	experts   bool    // only the experts that the rows are routed to are read
 	lastToken bool    // rows are the outputs of the step, not all its tokens
 }
@@ -41,6 +42,9 @@ func (d *Deployment) products() []product {
 		}
 		p.memoryPS = p.bytes / (d.Efficiency.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * d.stretch()
 		p.rowPS *= d.stretch()
+		if p.experts {
+			p.copyPS = d.copies()
+		}
 		if p.bytes > 0 {
 			out = append(out, p)
 		}

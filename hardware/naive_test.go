@@ -125,7 +125,11 @@ func naiveParts(d *hardware.Deployment, b batch, m mine) (products, others float
 		if p.kind == "decode" && len(b.chunks) > 0 {
 			memoryS *= max(1, d.Efficiency.MixedKV)
 		}
-		others += powers(memoryS/d.Efficiency.KVBandwidth, p.computeS/d.Efficiency.AttentionCompute, d.Efficiency.Overlap)
+		achieved, overlap := d.Efficiency.AttentionCompute, d.Efficiency.Overlap
+		if p.kind == "decode" && p.latent && d.Efficiency.LatentCompute > 0 {
+			achieved, overlap = d.Efficiency.LatentCompute, math.Inf(1)
+		}
+		others += powers(memoryS/d.Efficiency.KVBandwidth, p.computeS/achieved, overlap)
 	}
 	return products + m.rows*streamBytes(d)/(d.GPU.BandwidthBps.Value*d.Efficiency.Bandwidth), others
 }
@@ -157,7 +161,26 @@ func productS(d *hardware.Deployment, p part, m mine) float64 {
 	if p.kind == "experts" {
 		computeS *= unfilled(d, m.tokens) / e.MoECompute
 	}
-	return powers(p.memoryS/e.Bandwidth, computeS/e.Compute, e.Overlap)
+	moved := 0.0
+	if p.kind == "experts" {
+		moved = carried(d) * m.tokens / (e.Bandwidth * d.GPU.BandwidthBps.Value)
+	}
+	return powers(p.memoryS/e.Bandwidth, computeS/e.Compute, e.Overlap) + moved
+}
+
+// carried is how many bytes a GPU moves of the copies of a token's activations that its experts compute.
+func carried(d *hardware.Deployment) float64 {
+	copies, gpus := float64(d.Model.TopK()), float64(d.Parallel.Tensor*d.Parallel.Ranks())
+	if experts := float64(d.Model.Experts()); d.Parallel.Expert {
+		copies *= math.Ceil(experts/gpus) / experts
+	}
+	bytes := 0.0
+	for _, r := range d.Model.Layers {
+		if r.FFN.Experts > 0 {
+			bytes += float64(r.Count) * copies * float64(d.Model.ExpertHidden()) * d.Efficiency.MoECopyBytes
+		}
+	}
+	return bytes
 }
 
 // shadow is what one batch computes while its tokens travel: the part of the weights outside the routed experts that is
@@ -202,6 +225,8 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 			"far":       far(&d), "sent": d.Parallel.AllToAll == hardware.LowLatency || d.Parallel.AllToAll == hardware.Normal,
 			"single batch": d.Parallel.Overlap == hardware.SingleBatch, "two batches": d.Parallel.Overlap == hardware.TwoBatch,
 			"tiles":  d.Efficiency.MoETileRows > 0 && d.Model.Experts() > 0,
+			"latent": d.Efficiency.LatentCompute > 0 && hasLatents(&d),
+			"copies": d.Efficiency.MoECopyBytes > 0 && d.Model.Experts() > 0,
 			"tables": d.Efficiency.CollectiveScale > 0, "host-bound": g.Part[4].B < 0,
 			"mixed": d.Efficiency.MixedKV > 1 && len(b.decodes) > 0 && len(b.chunks) > 0,
 		} {
@@ -211,5 +236,5 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 16, "every feature was met: %v", features)
+	assert.Len(t, features, 18, "every feature was met: %v", features)
 }

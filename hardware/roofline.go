@@ -14,7 +14,8 @@ import (
 //	                         experts: W·A(M_e), A the expected share touched, and products padded to tiles,
 //	                         see experts.go;
 //	                         LM head: the rows that yield a token
-//	cache      K · smax(k_mix · k / (e_kv·BW), f / (e_at·F16))     k bytes and f FLOPs per context token; by window
+//	cache      K · smax(k_mix · k / (e_kv·BW), f / (e_at·F16))     k bytes and f FLOPs per context token; by window;
+//	                         the longer of the two on latents, see attention.go
 //	state      2·s·(n + chunks) / (e_kv·BW)                        recurrent state s, read and written
 //	residual   q·M / (e_b·BW)                            q bytes a row of streams moves, see llm.ResidualRowBytes
 //	prefill    Σ over kinds  smax(ctx·k / (e_kv·BW), pairs·2·a·(d_k+d_v) / (e_at·F16))
@@ -136,7 +137,7 @@ func (r *Roofline) growths(slower float64) []growths {
 		x := &exact[a.window+1]
 		m := a.ctxPS + a.scorePS
 		slow := float64(m * slower)
-		x.price += r.both(slow, a.flopsPS)
+		x.price += r.decoding(a, slow, a.flopsPS)
 		x.memory += slow
 		x.boundMemory += float64(m * r.peakKV)
 		x.boundFLOPs += a.flopsPeakPS

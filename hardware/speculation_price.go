@@ -160,7 +160,7 @@ func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 		leastPairs := max(0, least*rows-triangle)
 		m := share * slower * (float64(reads*a.ctxPS) + float64(pairs*a.scorePS))
 		kv += m
-		attention += r.both(m, float64(share*pairs*a.flopsPS))
+		attention += r.decoding(a, m, float64(share*pairs*a.flopsPS))
 		boundMemory += share * r.peakKV * (float64(least*a.ctxPS) + float64(leastPairs*a.scorePS))
 		boundFLOPs += share * float64(leastPairs*a.flopsPeakPS)
 	}

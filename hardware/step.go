@@ -19,7 +19,7 @@ type base struct {
 func (at *base) fill(r *Roofline, b *sim.Shape) {
 	var l load
 	r.load(&l, b)
-	weights, products := r.linear(&l) // reading them, and with the arithmetic it overlaps
+	weights, products, moved := r.linear(&l) // reading them, and with the arithmetic it overlaps
 	comm, exchange := r.comm.ps(&l)
 	fixed := r.fixedPS
 	if exchange > 0 && r.d.Parallel.Overlap != NoOverlap {
@@ -43,7 +43,7 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 	at.price = sim.Duration(products+attention+comm+fixed+float64(l.outputs*r.samplePS)) + 1 +
 		r.perSeq*sim.Duration(l.decodes)
 	at.weights, at.kv, at.comm = sim.Duration(weights), sim.Duration(kv), sim.Duration(comm)
-	at.compute = sim.Duration(products + attention - weights - kv)
+	at.compute = sim.Duration(products + attention - weights - kv - moved)
 	at.overhead = at.price - at.weights - at.kv - at.compute - at.comm
 	if l.routed != l.tokens || r.d.Parallel.Overlap == TwoBatch {
 		weights = r.reads(l.routed) // the bound needs no weights for padding, nor twice
@@ -53,9 +53,10 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 	at.floor = r.floor(l.eager)
 }
 
-// linear returns the time of the linear layers: reading their weights, and that overlapped with the arithmetic, and of
-// residual streams between them. The smooth maximum with p = 2 is worth a loop of its own.
-func (r *Roofline) linear(l *load) (weights, products float64) {
+// linear returns the time of the linear layers: reading their weights, that overlapped with the arithmetic and with
+// residual streams between them, and of it moving the activations of experts. The smooth maximum with p = 2 is worth a
+// loop of its own.
+func (r *Roofline) linear(l *load) (weights, products, moved float64) {
 	if r.quadratic {
 		for i := range r.dense {
 			m, c := r.dense[i].memoryPS, float64(l.rows*r.dense[i].rowPS)
@@ -68,10 +69,10 @@ func (r *Roofline) linear(l *load) (weights, products float64) {
 	}
 	products += r.both(r.head.memoryPS, float64(l.outputs*r.head.rowPS)) + float64(l.rows*r.residualPS)
 	if r.experts.bytes == 0 {
-		return r.readPS, products
+		return r.readPS, products, 0
 	}
-	weights, routed := r.expertProducts(l)
-	return r.readPS + weights, products + routed
+	weights, routed, moved := r.expertProducts(l)
+	return r.readPS + weights, products + routed, moved
 }
 
 // both is the time of memory and compute time together.

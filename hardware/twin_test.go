@@ -98,6 +98,7 @@ func (b batch) shape(d *hardware.Deployment) sim.Shape {
 type part struct {
 	bytes, memoryS, computeS float64
 	quantizedS               float64 // of computeS, where the rows are quantised as the weights are
+	latent                   bool    // attends to latents
 	kind                     string  // weights, experts, decode or cache, for the efficiency that it has
 }
 
@@ -157,6 +158,10 @@ func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 				share := m.prompt
 				if p.kind == "decode" {
 					share = m.context
+				}
+				if p.latent && p.kind == "decode" && d.Efficiency.LatentCompute > 0 && d.KVDtype == "fp8" &&
+					d.GPU.Architecture == "blackwell" {
+					p.computeS *= d.GPU.FLOPS.BF16.Value / d.GPU.FLOPS.FP8.Value
 				}
 				p.bytes, p.computeS = p.bytes*share, p.computeS*share
 				parts = append(parts, p)
@@ -226,6 +231,7 @@ func attention(d *hardware.Deployment, a llm.SelfAttention, layers float64, b ba
 	default:
 		out = visit(d, w, layers, k, b)
 	}
+	out = latents(a, out)
 	if a.Index.Heads > 0 {
 		out = append(out, visit(d, sim.Window{}, layers, index(d, a), b)...)
 	}
@@ -279,6 +285,23 @@ func index(d *hardware.Deployment, a llm.SelfAttention) costs {
 		k.bytes = dim * elementBytes(d)
 	}
 	return k.times(1 / float64(max(1, a.Compression.Ratio, a.Index.Pool)))
+}
+
+// latents marks parts that attend to latents.
+func latents(a llm.SelfAttention, parts []part) []part {
+	for i := range parts {
+		parts[i].latent = a.Latent.Rank > 0
+	}
+	return parts
+}
+
+func hasLatents(d *hardware.Deployment) bool {
+	for _, r := range d.Model.Layers {
+		if r.Mixer.Attention.Latent.Rank > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // visit adds up what each decode and what each chunk reads and multiplies: engines run the two in kernels of their own.

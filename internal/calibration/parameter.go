@@ -27,6 +27,8 @@ func Parameters() []Parameter {
 			"TTFT of prompts of a few thousand tokens", func(e *e) *float64 { return &e.Compute }},
 		{"moe_compute", .5, .03, 1,
 			"a model with experts: TTFT of prompts of a few thousand tokens", func(e *e) *float64 { return &e.MoECompute }},
+		{"moe_copy_bytes", .5, .5, 100,
+			"a model with experts: TTFT of prompts of a few thousand tokens", func(e *e) *float64 { return &e.MoECopyBytes }},
 		{"quantized_compute", .25, .2, 1,
 			"weights of fp8 or less: TTFT of prompts of a few thousand tokens",
 			func(e *e) *float64 { return &e.QuantizedCompute }},

@@ -25,10 +25,12 @@ func constants(e *hardware.Efficiency) []constant {
 		{"moe_compute", e.MoECompute, "of compute, expert products"},
 		{"moe_rows", e.MoERows, "rows per expert at which half of the loss of few is left"},
 		{"moe_tile_rows", e.MoETileRows, "rows that an expert costs beside its own, where activations have 16 bits"},
+		{"moe_copy_bytes", e.MoECopyBytes, "bytes moved per element of a copy for an expert"},
 		{"quantized_compute", e.QuantizedCompute, "of compute, where activations are quantised"},
 		{"kv_bandwidth", e.KVBandwidth, "of HBM bandwidth, reading the cache"},
 		{"mixed_kv", e.MixedKV, "times that reading in steps with prompts"},
 		{"attention_compute", e.AttentionCompute, "of peak FLOP/s, attention"},
+		{"latent_compute", e.LatentCompute, "of peak FLOP/s, decodes on latents"},
 		{"link", e.Link, "of link bandwidth, where no table says it"},
 		{"collective_scale", e.CollectiveScale, "times what tables of collectives say"},
 		{"layer_s", e.LayerS, "s per layer"},
@@ -113,14 +115,20 @@ func comment(text string) string {
 func block(e *hardware.Efficiency, indent string) string {
 	var b strings.Builder
 	for _, c := range constants(e) {
-		optional := c.key == "mixed_kv" || c.key == "moe_rows" || c.key == "moe_tile_rows" ||
-			c.key == "collective_scale" || c.key == "eager_layer_s" ||
-			strings.HasPrefix(c.key, "quantized_")
-		if optional && c.value == 0 {
+		if optionalKey(c.key) && c.value == 0 {
 			continue
 		}
 		fmt.Fprintf(&b, "%s%-32s # %s\n", indent, c.key+": "+number(c.value), c.about)
 	}
 	fmt.Fprintf(&b, "%ssource: %s\n", indent, strconv.Quote(e.Source))
 	return b.String()
+}
+
+// optionalKey reports whether a constant of 0 stands for one that has no effect, and is left out.
+func optionalKey(key string) bool {
+	switch key {
+	case "mixed_kv", "moe_rows", "moe_tile_rows", "moe_copy_bytes", "latent_compute", "collective_scale", "eager_layer_s":
+		return true
+	}
+	return strings.HasPrefix(key, "quantized_")
 }
