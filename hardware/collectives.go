@@ -14,8 +14,8 @@ import "math"
 // T_table is what the collective takes alone, as tables of it say (see collectives_table.go), and a_l, which is fitted,
 // what it takes more within a model: waiting for the slowest GPU, and the kernels that it is fused with.
 //
-// With s_c = 0 nothing is known of collectives inside a domain but their links, unless a way to run them is asked for
-// by name, of which the table then says all, as it does of what reaches beyond a domain:
+// With s_c = 0 nothing is known of collectives inside a host but their links, unless a way to run them is asked for by
+// name, of which the table then says all, as it does of what reaches beyond a host:
 //
 //	T = n_c · (a_l · (1 + 0.15 log2 g) + bytes / (e_n · link))
 //
@@ -131,10 +131,10 @@ func (d *Deployment) allReduce() []linearPS {
 }
 
 // tabled reports whether the tables say what collectives over g GPUs take: where efficiencies state their scale, and
-// beyond a domain, for what is fitted of links is fitted inside domains. Efficiencies that achieve all of their links
-// are ideal, and know no table.
+// over more GPUs than a host has, for what is fitted of links is fitted inside hosts. Efficiencies that achieve all of
+// their links are ideal, and know no table.
 func (d *Deployment) tabled(g int) bool {
-	return d.Efficiency.CollectiveScale > 0 || d.Efficiency.Link < 1 && g > max(1, d.domain())
+	return d.Efficiency.CollectiveScale > 0 || d.Efficiency.Link < 1 && g > min(nodeGPUs, max(1, d.domain()))
 }
 
 // measured is a collective that takes t alone, within a model. Efficiencies without a scale have in a_l the latency

@@ -63,6 +63,13 @@ func ideal(d *hardware.Deployment) bool {
 	return d.Efficiency.Link == 1 && d.Efficiency.CollectiveScale == 0
 }
 
+// looked reports whether what n GPUs talk is looked up in tables: always where efficiencies say so, and beyond 8 GPUs
+// or a host.
+func looked(d *hardware.Deployment, n int) bool {
+	_, hosts := inHost(d, n)
+	return d.Efficiency.CollectiveScale > 0 || !ideal(d) && (hosts > 1 || n > 8)
+}
+
 // takes is the time of a kernel on n GPUs that moves bytes over a link.
 func takes(k hardware.Kernel, n int, bytes, rate float64) float64 {
 	if n == 1 {
@@ -82,9 +89,9 @@ func inModel(d *hardware.Deployment, kernelS float64) float64 {
 
 // reduceOnce is one all-reduce of rows: the best kernel within hosts, and one more between them.
 func reduceOnce(d *hardware.Deployment, rows float64) float64 {
-	e, t, bytes := &d.Efficiency, d.Parallel.Tensor, rows*float64(d.Model.Hidden)*2
+	t, bytes := d.Parallel.Tensor, rows*float64(d.Model.Hidden)*2
 	each, hosts := inHost(d, t)
-	if e.CollectiveScale == 0 && (hosts == 1 || ideal(d)) && !d.Parallel.NCCL {
+	if !looked(d, t) && !d.Parallel.NCCL {
 		return unmeasured(d, t, bytes*2*float64(t-1)/float64(t))
 	}
 	between := 0.0
@@ -108,10 +115,10 @@ func reduceOnce(d *hardware.Deployment, rows float64) float64 {
 
 // exchangeOnce is a dispatch and a combine by the best of the ways that the deployment may take.
 func exchangeOnce(d *hardware.Deployment, m mine, prompts bool) float64 {
-	e, p, k := &d.Efficiency, &d.Parallel, float64(d.Model.TopK())
+	p, k := &d.Parallel, float64(d.Model.TopK())
 	g := p.Tensor * p.Ranks()
 	each, hosts := inHost(d, g)
-	if e.CollectiveScale == 0 && (hosts == 1 || ideal(d)) && p.AllToAll == "" {
+	if !looked(d, g) && p.AllToAll == "" {
 		part := float64(g-1) / float64(g)
 		if p.Expert {
 			part = min(part, k/float64(g))
