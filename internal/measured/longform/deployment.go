@@ -184,6 +184,9 @@ func (r *row) layout(d *replica) string {
 	if d.pipeline > 1 {
 		d.Arguments = append(d.Arguments, fmt.Sprintf("pipeline_parallel: %d", d.pipeline))
 	}
+	if overlap := overlapOf(r.Text("notes")); overlap != "" && d.DataParallel > 1 {
+		d.Arguments = append(d.Arguments, "batch_overlap: "+overlap)
+	}
 	if d.replicas > 1 {
 		d.Arguments = append(d.Arguments, fmt.Sprintf("replicas: %d", d.replicas))
 	}
@@ -192,6 +195,21 @@ func (r *row) layout(d *replica) string {
 
 // eachTensor is a layout among the notes: "(TP1 x n)", of replicas that fill the system.
 var eachTensor = regexp.MustCompile(`\(TP(\d+) x n\)`)
+
+// overlaps are the words for what hides an all-to-all, as "with TBO" or "no MTP, no TBO".
+var overlaps = regexp.MustCompile(`(?i)\b(no |without )?(TBO|two-batch overlap|SBO|single-batch overlap)\b`)
+
+// overlapOf returns what notes say hides sending tokens to experts; empty: nothing.
+func overlapOf(notes string) string {
+	m := overlaps.FindStringSubmatch(notes)
+	switch {
+	case m == nil || m[1] != "":
+		return ""
+	case strings.ContainsAny(m[2][:1], "Tt"):
+		return string(hardware.TwoBatch)
+	}
+	return string(hardware.SingleBatch)
+}
 
 func wholeNumber(text string) bool {
 	_, err := strconv.ParseFloat(text, 64)

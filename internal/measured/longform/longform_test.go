@@ -216,6 +216,22 @@ func TestALayoutMayStandAmongTheNotes(t *testing.T) {
 	assert.Contains(t, run.Scenario, "replicas: 8\n")
 }
 
+func TestNotesSayWhatOverlaps(t *testing.T) {
+	for notes, want := range map[string]string{
+		"TBO": "batch_overlap: two-batch", "72 ranks; two-batch overlap; redundant experts": "batch_overlap: two-batch",
+		"FP8 MLA; swapAB; SBO; NVLink 900 GB/s": "batch_overlap: single-batch", "no MTP; no TBO": "", "SBOM": "",
+	} {
+		run := oneRun(t, "model", "deepseek-r1", "gpu", "h200-sxm", "gpus", "16", "dp", "16", "ep", "16", "notes", notes)
+		require.Empty(t, run.Skip, notes)
+		if want == "" {
+			assert.NotContains(t, run.Scenario, "batch_overlap", notes)
+		} else {
+			assert.Contains(t, run.Scenario, want, notes)
+		}
+	}
+	assert.NotContains(t, oneRun(t, "notes", "TBO").Scenario, "batch_overlap", "one rank has nothing to overlap")
+}
+
 func TestARepositorysNameSaysThePrecision(t *testing.T) {
 	run := oneRun(t, "model", "nvidia/Llama-3.1-8B-Instruct-FP8", "weights", "")
 	require.Empty(t, run.Skip)
