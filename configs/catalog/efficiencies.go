@@ -93,8 +93,8 @@ func readEfficiencies(name string) (Efficiencies, error) {
 }
 
 // For returns what is achieved on a GPU by a model with weights of a precision, and whether that is stated of the GPU.
-// One of which nothing is stated achieves what is stated of the same chip on another board, of its family, or else what
-// is to be expected of any.
+// One of which nothing is stated achieves what is stated of the GPU nearest to it, of its family, or else what is to be
+// expected of any.
 func (e *Efficiencies) For(gpu, model, weights string) (achieved hardware.Efficiency, stated bool) {
 	achieved, stated = e.on(gpu)
 	for i := range e.Models {
@@ -112,8 +112,10 @@ func (e *Efficiencies) on(gpu string) (achieved hardware.Efficiency, stated bool
 	if own, ok := e.of(gpu); ok {
 		return own, true
 	}
-	if same, ok := e.of(sameChip(gpu)); ok {
-		return same, false
+	for _, kin := range nearest(gpu) {
+		if same, ok := e.of(kin); ok {
+			return same, false
+		}
 	}
 	if family := Family(gpu); family != "" {
 		for _, f := range e.Families {
@@ -145,6 +147,22 @@ func sameChip(gpu string) string {
 		return "b300-sxm"
 	}
 	return ""
+}
+
+// nearest names the GPUs whose kernels one runs, the nearest first: of the same chip on another board, or else of the
+// same generation.
+func nearest(gpu string) []string {
+	switch gpu {
+	case "gb200", "b300-sxm":
+		return []string{"b200-sxm"}
+	case "gb300":
+		return []string{"b300-sxm", "b200-sxm"}
+	case "h200-sxm", "h100-nvl", "h100-pcie":
+		return []string{"h100-sxm"}
+	case "a100-sxm-40gb":
+		return []string{"a100-sxm-80gb"}
+	}
+	return nil
 }
 
 func (e *Efficiencies) validate(name string) error {

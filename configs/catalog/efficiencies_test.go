@@ -11,16 +11,16 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 )
 
-// The GPU of a rack that nobody measured achieves what its chip does in a host of eight, and is still reported to be
-// unmeasured.
-func TestTheSameChipAchievesTheSame(t *testing.T) {
+// A GPU that nobody measured achieves what the one nearest to it does, of the same chip or generation, and is still
+// reported to be unmeasured.
+func TestTheNearestGPUAchievesTheSame(t *testing.T) {
 	e, err := EfficienciesOf("prior")
 	require.NoError(t, err)
 	host, rack := e.Default, e.Default
 	host.LayerS, rack.LayerS = 1e-6, 2e-6
 	e.GPUs = []GPUEfficiency{{GPU: "b200-sxm", Efficiency: host}}
-	for gpu, want := range map[string]float64{"b200-sxm": host.LayerS, "gb200": host.LayerS, "gb300": e.Default.LayerS,
-		"b300-sxm": e.Default.LayerS} {
+	for gpu, want := range map[string]float64{"b200-sxm": host.LayerS, "gb200": host.LayerS, "gb300": host.LayerS,
+		"b300-sxm": host.LayerS, "h200-sxm": e.Default.LayerS, "rtx-pro-6000-ws": e.Default.LayerS} {
 		achieved, stated := e.For(gpu, "", "")
 		assert.Equal(t, want, achieved.LayerS, gpu)
 		assert.Equal(t, gpu == "b200-sxm", stated, gpu)
@@ -50,6 +50,7 @@ func TestAnUnmeasuredGPUAchievesWhatItsFamilyDoes(t *testing.T) {
 	require.NoError(t, err)
 	kin := e.Default
 	kin.LayerS = 1e-6
+	e.GPUs = nil
 	e.Families = []FamilyEfficiency{{Family: "blackwell", Efficiency: kin}}
 	require.NoError(t, e.validate("prior"))
 	for gpu, want := range map[string]float64{"gb300": kin.LayerS, "b200-sxm": kin.LayerS, "h100-sxm": e.Default.LayerS,

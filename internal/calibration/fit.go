@@ -14,12 +14,12 @@ import (
 	"github.com/decodesim/decodesim/internal/run"
 )
 
-// Fit is efficiencies fitted to frozen runs. That of a run is its prior, scaled by what all runs have in common, then
-// by what those of each of its groups have in common, such as its engine, or its GPU under that engine. A penalty holds
-// each scaling to one: a group of few or uninformative runs stays close to the groups above it.
+// Fit is efficiencies fitted to frozen runs. That of a run is its prior, scaled by what the runs of each of its groups
+// have in common, such as all of them, those of its engine, or those of its GPU under that engine. A penalty holds each
+// scaling to one: a group of few or uninformative runs stays close to the groups above it.
 type Fit struct {
 	Parameters []Parameter
-	Groups     []string // the first is of all runs
+	Groups     []string // those of all levels
 	Runs       []*Run
 	Stiffness  float64 // what a scaling one sigma from one costs, in residuals of a run
 
@@ -65,12 +65,14 @@ func (f *Fit) Efficiency(r *Run) hardware.Efficiency {
 	return f.efficiency(r.Prior, r.groups, f.steps)
 }
 
-// EfficiencyOf returns what the fit makes of a prior for the runs of these groups, from those of an engine to those of
-// a GPU under it; without groups, for all runs.
+// EfficiencyOf returns what the fit makes of a prior for the runs of groups, one of each level from the first on. One
+// that has no runs changes nothing.
 func (f *Fit) EfficiencyOf(prior hardware.Efficiency, groups ...string) hardware.Efficiency {
-	at := []int{0}
-	for i, name := range groups {
-		at = append(at, slices.Index(f.Groups, groupName(i+1, name)))
+	var at []int
+	for level, name := range groups {
+		if g := slices.Index(f.Groups, groupName(level, name)); g >= 0 {
+			at = append(at, g)
+		}
 	}
 	return f.efficiency(prior, at, f.steps)
 }

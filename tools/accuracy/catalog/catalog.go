@@ -15,8 +15,8 @@ import (
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
-// Catalog is one fit for all engines and GPUs: what all have in common, what an engine adds to it, and what a GPU adds
-// under that engine.
+// Catalog is one fit for all engines and GPUs: what all of an era have in common, what an engine adds to it, and what a
+// GPU adds under that engine.
 type Catalog struct {
 	*calibration.Fit
 	Skipped []string // of each run given, why it was not fitted to; empty: it was
@@ -62,23 +62,36 @@ func Unfittable(l *measured.Labels) string {
 	return ""
 }
 
-func levels(l *measured.Labels) []string { return []string{"all", l.Engine, l.Engine + " " + l.GPU} }
+// levels names the groups of a run, from all runs of its era to those of its GPU under its engine.
+func levels(l *measured.Labels) []string { return groups(l.Engine, l.GPU) }
+
+// groups names those of a GPU under an engine. The stacks of 2023 are an era of their own: their host decides every
+// step, which says nothing of the host of any other.
+func groups(engine, gpu string) []string {
+	era := today
+	if engine == measured.EagerStack {
+		era = engine
+	}
+	return []string{era, engine, engine + " " + gpu}
+}
+
+// today is the era of engines that launch steps as graphs.
+const today = "today"
 
 // Efficiencies returns what is to be built in: a set for each engine, with an entry for each GPU, and one for engines
 // that nobody measured.
 func (c *Catalog) Efficiencies() []catalog.Efficiencies {
 	global := catalog.Efficiencies{Name: "global",
 		Describes: "an engine that was not measured: what the measured ones have in common"}
-	global.Default = c.entry(nil, func(*measured.Labels) bool { return true })
+	global.Default = c.entry([]string{today}, func(l *measured.Labels) bool { return l.Engine != measured.EagerStack })
 	sets := []catalog.Efficiencies{global}
 	for _, engine := range c.among(func(l *measured.Labels) string { return l.Engine }) {
 		of := func(l *measured.Labels) bool { return l.Engine == engine }
 		set := catalog.Efficiencies{Name: engine, Describes: describe(engine, c.versions(of))}
-		set.Default = c.entry([]string{engine}, of)
+		set.Default = c.entry(groups(engine, "")[:2], of)
 		for _, gpu := range c.among(func(l *measured.Labels) string { return gpuOf(l, engine) }) {
 			on := func(l *measured.Labels) bool { return of(l) && l.GPU == gpu }
-			set.GPUs = append(set.GPUs, catalog.GPUEfficiency{GPU: gpu, Efficiency: c.entry([]string{engine, engine + " " + gpu},
-				on)})
+			set.GPUs = append(set.GPUs, catalog.GPUEfficiency{GPU: gpu, Efficiency: c.entry(groups(engine, gpu), on)})
 		}
 		sets = append(sets, set)
 	}
@@ -120,7 +133,7 @@ func describe(engine string, versions int) string {
 	return fmt.Sprintf("%s, %d versions of 2025 and 2026", engine, versions)
 }
 
-// entry is the efficiency of groups below that of all runs, with the fit it came from.
+// entry is the efficiency of groups, from those of an era on, with the fit it came from.
 func (c *Catalog) entry(groups []string, of func(*measured.Labels) bool) hardware.Efficiency {
 	e := calibration.Rounded(c.EfficiencyOf(c.prior, groups...))
 	e.Source = c.source(of)

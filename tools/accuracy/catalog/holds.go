@@ -127,7 +127,7 @@ func (c *Catalog) points(ctx context.Context, prior calibration.Efficiencies) (c
 			return nil, err
 		}
 		for _, r := range runs[CalibrationPoints:] {
-			with[r.Run] = f.EfficiencyOf(prior[r.Run])
+			with[r.Run] = f.EfficiencyOf(prior[r.Run], "all")
 		}
 	}
 	return with, nil

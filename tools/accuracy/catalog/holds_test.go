@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/calibration/fittest"
 	"github.com/decodesim/decodesim/internal/freeze"
@@ -115,6 +116,28 @@ func TestHoldsAreWhatTheySay(t *testing.T) {
 	}
 	prior := fittest.Predict(t, runs, fittest.PriorOf(t))
 	assert.InDelta(t, median(prior), median(heldOut[3].Predictions), 0.5)
+}
+
+// TestTheStacksOf2023SayNothingOfToday: however slow they are, what the engines of today have in common is the same.
+func TestTheStacksOf2023SayNothingOfToday(t *testing.T) {
+	fit := func(layerS float64) (global, eager hardware.Efficiency) {
+		runs, old := fittest.Dense().Grid(1, 8), fittest.Dense().Grid(1, 8)
+		fittest.Measure(t, runs, fittest.Truth(t))
+		slow := fittest.Truth(t)
+		slow.LayerS = layerS
+		fittest.Measure(t, old, slow)
+		for i := range runs {
+			runs[i].Labels.Engine, old[i].Labels.Engine = "vllm", measured.EagerStack
+		}
+		c, err := FitCatalog(context.Background(), []*measured.File{{Runs: runs}, {Runs: old}}, nil)
+		require.NoError(t, err)
+		sets := Sets(c.Efficiencies())
+		return sets.For("another", "l4"), sets.For(measured.EagerStack, "l4")
+	}
+	global, eager := fit(50e-6)
+	same, slower := fit(500e-6)
+	assert.Equal(t, global, same)
+	assert.Greater(t, slower.LayerS, 1.1*eager.LayerS)
 }
 
 // TestPredictionsAfterACalibrationAreNearer: a run whose machine is not what the program expects.

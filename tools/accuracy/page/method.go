@@ -18,8 +18,10 @@ func (a *Accuracy) how(m *markdown) {
 		"data sheet's; what is fitted is the share of them that software achieves and the times it spends outside kernels, " +
 		"which are the constants below. With all shares 1 and all times 0 a step is the textbook bound.")
 	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of its " +
-		"engine have, then by what those of its GPU under that engine have. A group of few runs stays near the group above " +
-		"it; a GPU that was not measured gets its engine's scaling, an engine that was not measured that of all.")
+		"engine have, then by what those of its GPU under that engine have. The stacks of 2023 share nothing with the " +
+		"engines of today: the host decides their steps. A group of few runs stays near the group above it; a GPU that was " +
+		"not measured gets what the measured one nearest to it has (a B300 that of a B200), or else its engine's scaling; " +
+		"an engine that was not measured gets that of all.")
 	m.para("**Loss.** Pseudo-Huber of ln(predicted / measured), with scale %s for TPOT (E2E and throughput where there "+
 		"is no TPOT) and scale %s, weight %s for TTFT, which scheduling and clients decide more than steps do. A "+
 		"deployment of n runs weighs √n, for its runs err together. A penalty of the squared logarithm of each scaling, "+
