@@ -176,10 +176,11 @@ func achievedBy(run *measured.Run, d *hardware.Deployment, above configs.Options
 	return e, nil
 }
 
-// latentSeconds prices a layer of attention as a step without what a step has beside it.
+// latentSeconds prices a layer of attention as a step without what a step has beside it: of the time per layer half,
+// for the other is of the feed-forward network, and what latents add to it.
 func latentSeconds(k *measured.Kernel, d hardware.Deployment) float64 {
 	e := &d.Efficiency
-	e.LayerS, e.MoELayerS, e.MixerLayerS = 0, 0, 0
+	e.LayerS, e.MoELayerS = e.LayerS/2, 0
 	e.QuantizedLayerS, e.StepS, e.SequenceS = 0, 0, 0
 	r := hardware.NewRoofline(d, 0)
 	b := r.Shape(k.Rows, k.Context)
