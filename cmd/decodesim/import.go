@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/vllmargs"
 )
 
@@ -177,7 +178,7 @@ const namedMax = 4 << 20
 
 // readNamed reads a file that a command line names.
 func readNamed(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := inputs.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/configs/strict"
 )
 
@@ -55,7 +56,7 @@ func File(name string) ([]byte, error) {
 
 // ReadFile reads a file that a user named, for errors that say what it was for.
 func ReadFile(kind, file string) ([]byte, error) {
-	f, err := os.Open(file)
+	f, err := inputs.Open(file)
 	switch {
 	case os.IsNotExist(err):
 		return nil, fmt.Errorf("%s file %q does not exist", kind, file)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/huggingface"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
@@ -21,7 +22,7 @@ func Checkpoint(model string) (llm.Model, error) {
 		}
 		return m, err
 	}
-	f, err := os.Open(model)
+	f, err := inputs.Open(model)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return llm.Model{}, fmt.Errorf("file %q does not exist", model)
@@ -46,7 +47,7 @@ func aDirectory(path string) error {
 // quantizedBeside applies the quantisation that some checkpoints state in a file of its own beside a config.json that
 // is silent about it. Without it, their weights would count as bf16.
 func quantizedBeside(m llm.Model, dir string) (llm.Model, error) {
-	f, err := os.Open(filepath.Join(dir, "hf_quant_config.json"))
+	f, err := inputs.Open(filepath.Join(dir, "hf_quant_config.json"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return m, nil

@@ -1,0 +1,61 @@
+package inputs
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func zipped(t *testing.T, data []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(data)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+func TestAFileIsReadUpToItsLimit(t *testing.T) {
+	const limit = 1 << 20
+	path := filepath.Join(t.TempDir(), "data")
+	whole := bytes.Repeat([]byte("x"), limit)
+	for _, c := range []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"plain", whole, ""},
+		{"zipped", zipped(t, whole), ""},
+		{"long", append(whole, 'x'), "more than 1 MiB"},
+		{"bomb", zipped(t, make([]byte, 1<<23)), "more than 1 MiB, unzipped"},
+		{"cut", zipped(t, whole)[:40], "its gzip data cannot be unpacked"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.NoError(t, os.WriteFile(path, c.content, 0o600))
+			data, err := Read(path, limit)
+			if c.want != "" {
+				require.ErrorContains(t, err, c.want)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, whole, data)
+		})
+	}
+	_, err := Read("/dev/zero", limit)
+	require.ErrorContains(t, err, "more than 1 MiB", "a device without an end")
+}
+
+func TestAPipeIsRefusedWithoutWaiting(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	_, err := Open(pipe)
+	require.ErrorContains(t, err, "is a pipe; expected a regular file")
+	_, err = Open(filepath.Join(pipe, "nowhere"))
+	require.Error(t, err)
+}
