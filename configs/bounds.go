@@ -67,6 +67,8 @@ func namesOf(f strict.Field) []string {
 		return llm.Sparsities()
 	case "kv-caches":
 		return hardware.KVDtypes()
+	case "balancers":
+		return routers.BalancerNames()
 	case "all-to-alls":
 		return hardware.AllToAlls()
 	case "batch-overlaps":

@@ -50,21 +50,25 @@ type Scenario struct {
 
 // Pool is a set of equal replicas. What its engine has no argument for stays zero, or at what the engine has fixed.
 type Pool struct {
-	Name                    string `yaml:"name" doc:"as in --set pools.NAME.replicas=3"`
-	Role                    string `yaml:"role" oneof:"roles" doc:"serve: prefill and decode alike; prefill: prompts, whose KV cache goes to a pool of role decode; encode: inputs, in front of them"`
-	Model                   string `yaml:"model,omitempty" doc:"of an encode pool: catalog name, or a path to a config.json; null: the scenario's"`
-	GPU                     string `yaml:"gpu" names:"gpus" doc:"catalog name"`
-	Replicas                int    `yaml:"replicas" bound:"[1,1048576]" unit:"replicas" doc:"instances of the model, each on GPUs of its own"`
-	ReplicasMax             int    `yaml:"replicas_max,omitempty" bound:"[1,1048576]" unit:"replicas" doc:"as many there may ever be, by autoscale and role_switch; null: replicas"`
-	Router                  string `yaml:"router,omitempty" oneof:"routers" doc:"which replica serves a request; null: the scenario's"`
-	TensorParallel          int    `yaml:"tensor_parallel" bound:"[1,1024]" unit:"GPUs" doc:"GPUs that share every layer"`
-	PipelineParallel        int    `yaml:"pipeline_parallel" bound:"[1,1024]" doc:"stages of layers; priced, not scheduled"`
-	DataParallel            int    `yaml:"data_parallel" bound:"[1,1024]" doc:"ranks of an MoE model in lock step, each with its own batch and cache; priced as if they shared evenly"`
-	ExpertParallel          bool   `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
-	AllToAll                string `yaml:"all_to_all,omitempty" oneof:"all-to-alls" doc:"how tokens reach the experts of other ranks: low-latency or normal kernels, or all-gather, each as measured; null: as fitted by the efficiencies in one host, as measured between hosts"`
-	DisableCustomAllReduce  bool   `yaml:"disable_custom_all_reduce,omitempty" doc:"all-reduces are NCCL's alone, as measured; false: as fitted by the efficiencies"`
-	BatchOverlap            string `yaml:"batch_overlap,omitempty" oneof:"batch-overlaps" doc:"what hides that: single-batch, the shared experts and the down projection, or two-batch, the other half of the batch; null: nothing"`
-	Engine                  string `yaml:"engine" names:"engines" doc:"the defaults of what follows, and how steps are scheduled"`
+	Name                    string  `yaml:"name" doc:"as in --set pools.NAME.replicas=3"`
+	Role                    string  `yaml:"role" oneof:"roles" doc:"serve: prefill and decode alike; prefill: prompts, whose KV cache goes to a pool of role decode; encode: inputs, in front of them"`
+	Model                   string  `yaml:"model,omitempty" doc:"of an encode pool: catalog name, or a path to a config.json; null: the scenario's"`
+	GPU                     string  `yaml:"gpu" names:"gpus" doc:"catalog name"`
+	Replicas                int     `yaml:"replicas" bound:"[1,1048576]" unit:"replicas" doc:"instances of the model, each on GPUs of its own"`
+	ReplicasMax             int     `yaml:"replicas_max,omitempty" bound:"[1,1048576]" unit:"replicas" doc:"as many there may ever be, by autoscale and role_switch; null: replicas"`
+	Router                  string  `yaml:"router,omitempty" oneof:"routers" doc:"which replica serves a request; null: the scenario's"`
+	TensorParallel          int     `yaml:"tensor_parallel" bound:"[1,1024]" unit:"GPUs" doc:"GPUs that share every layer"`
+	PipelineParallel        int     `yaml:"pipeline_parallel" bound:"[1,1024]" doc:"stages of layers; priced, not scheduled"`
+	DataParallel            int     `yaml:"data_parallel" bound:"[1,1024]" doc:"ranks of an MoE model in lock step, each with its own queue, batch and cache"`
+	LoadBalanceMethod       string  `yaml:"load_balance_method,omitempty" oneof:"balancers" doc:"which rank serves a request: as vLLM's client picks it, or as SGLang does by this argument; null: as the engine does"`
+	ExpertParallel          bool    `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`
+	ExpertSkew              float64 `yaml:"expert_skew,omitempty" bound:"[0,10]" doc:"coefficient of variation of the experts' popularity in a layer; null: each is as likely as any other"`
+	EnableEPLB              bool    `yaml:"enable_eplb,omitempty" doc:"experts are placed by their load, so that GPUs have equally popular ones; null: they are not"`
+	NumRedundantExperts     int     `yaml:"num_redundant_experts,omitempty" bound:"[0,4096]" doc:"experts of a layer that enable_eplb has more than once; null: none"`
+	AllToAll                string  `yaml:"all_to_all,omitempty" oneof:"all-to-alls" doc:"how tokens reach the experts of other ranks: low-latency or normal kernels, or all-gather, each as measured; null: as fitted by the efficiencies in one host, as measured between hosts"`
+	DisableCustomAllReduce  bool    `yaml:"disable_custom_all_reduce,omitempty" doc:"all-reduces are NCCL's alone, as measured; false: as fitted by the efficiencies"`
+	BatchOverlap            string  `yaml:"batch_overlap,omitempty" oneof:"batch-overlaps" doc:"what hides that: single-batch, the shared experts and the down projection, or two-batch, the other half of the batch; null: nothing"`
+	Engine                  string  `yaml:"engine" names:"engines" doc:"the defaults of what follows, and how steps are scheduled"`
 	catalog.EngineArguments `yaml:",inline"`
 
 	Efficiency     string  `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`

@@ -55,8 +55,8 @@ func randomEfficiency(r *rand.Rand) hardware.Efficiency {
 			1 + 2*r.Float64()}[r.IntN(3)], EagerLayerS: []float64{0, span()}[r.IntN(2)],
 		QuantizedLayerS: []float64{0, span()}[r.IntN(2)], MoERows: []float64{0, 200 * r.Float64()}[r.IntN(2)],
 		MoETileRows: []float64{0, 100 * r.Float64()}[r.IntN(2)], MoECopyBytes: []float64{0, 30 * r.Float64()}[r.IntN(2)],
-		LatentCompute: []float64{0, share()}[r.IntN(2)],
-		Overlap:       []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
+		LatentCompute: []float64{0, share()}[r.IntN(2)], ExpertImbalance: []float64{0, 0.5, 1}[r.IntN(3)],
+		Overlap: []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
 	}
 }
 
@@ -73,6 +73,12 @@ func decorate(r *rand.Rand, d *hardware.Deployment) {
 		}
 		if d.Parallel.Data > 1 && sometimes() {
 			d.Parallel.Overlap = []hardware.BatchOverlap{hardware.SingleBatch, hardware.TwoBatch}[r.IntN(2)]
+		}
+	}
+	if d.Model.Experts() > 0 && sometimes() {
+		d.Routing.Skew, d.Routing.Balanced = []float64{0, 0.3, 2}[r.IntN(3)], d.Parallel.Expert && r.IntN(2) == 0
+		if gpus := d.Parallel.Tensor * d.Parallel.Ranks(); d.Routing.Balanced && d.Model.Experts()%gpus == 0 {
+			d.Routing.Redundant = gpus * r.IntN(4)
 		}
 	}
 	d.Parallel.NCCL = sometimes()

@@ -12,6 +12,7 @@ type Deployment struct {
 	Model      llm.Model
 	KVDtype    string // of cache elements, one of KVDtypes
 	Parallel   Parallel
+	Routing    Routing
 	Efficiency Efficiency
 	Launch     Launch
 	Swap       Swap
@@ -96,7 +97,10 @@ func (d *Deployment) validateSplit() error {
 			return err
 		}
 	}
-	return d.validateExchange()
+	if err := d.validateExchange(); err != nil {
+		return err
+	}
+	return d.validateRouting()
 }
 
 func divisors(n int) string {

@@ -25,6 +25,10 @@ type Efficiency struct {
 	// computes (c_m): to gather and quantise it, and to sum up what experts yield; see experts.go.
 	MoECopyBytes float64 `yaml:"moe_copy_bytes,omitempty"`
 
+	// ExpertImbalance is how much of what the busiest GPU has of whole experts, beyond the mean of all, layers wait for;
+	// see imbalance.go. 1: all of it; 0: experts count as evenly shared, unless a scenario says how tokens choose them.
+	ExpertImbalance float64 `yaml:"expert_imbalance,omitempty"`
+
 	// QuantizedCompute is the share of Compute that products of fp8, int8 or nvfp4 weights achieve on a GPU with such
 	// units, where activations are quantised too (e_cq); 0 and 1: all of it.
 	QuantizedCompute float64 `yaml:"quantized_compute,omitempty"`
@@ -147,6 +151,10 @@ func (e *Efficiency) Validate() error {
 	}
 	if !(e.MoECopyBytes >= 0 && e.MoECopyBytes <= 1e4) {
 		return &RangeError{"moe_copy_bytes", fmt.Sprintf("%g is out of range; expected bytes in [0, 1e4]", e.MoECopyBytes)}
+	}
+	if !(e.ExpertImbalance >= 0 && e.ExpertImbalance <= 1) {
+		return &RangeError{"expert_imbalance", fmt.Sprintf("%g is out of range; expected a share in [0, 1]",
+			e.ExpertImbalance)}
 	}
 	if !(e.CollectiveScale >= 0 && e.CollectiveScale <= 100) {
 		return &RangeError{"collective_scale", fmt.Sprintf("%g is out of range; expected a factor in [0, 100]",

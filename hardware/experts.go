@@ -39,7 +39,7 @@ func (d *Deployment) padding(tokens, active float64) float64 {
 	if tokens == 0 {
 		return 1
 	}
-	perExpert := tokens * float64(d.Model.TopK()) / (float64(d.Model.Experts()) * active)
+	perExpert := tokens * float64(d.Model.TopK()) / (float64(d.Model.Experts()+d.Routing.Redundant) * active)
 	switch {
 	case e.MoETileRows > 0 && !d.GPU.quantizesActivations(d.Model.ComputeDtype(llm.RoutedExperts)):
 		return 1 + e.MoETileRows/perExpert
@@ -49,11 +49,12 @@ func (d *Deployment) padding(tokens, active float64) float64 {
 	return 1 + e.MoERows/(perExpert+e.MoERows)
 }
 
-// expertShare returns the part of the routed experts that the fullest GPU holds: an even slice of all, or whole ones.
+// expertShare returns the part of the routed experts that the fullest GPU holds: an even slice of all, or whole ones,
+// redundant ones among them.
 func (d *Deployment) expertShare() float64 {
 	n, e := float64(d.Parallel.expertGPUs()), float64(d.Model.Experts())
 	if d.Parallel.Expert && e > 0 {
-		return math.Ceil(e/n) / e
+		return math.Ceil((e+float64(d.Routing.Redundant))/n) / e
 	}
 	return 1 / n
 }
@@ -70,22 +71,24 @@ func (d *Deployment) expertShare() float64 {
 func (d *Deployment) copies() float64 {
 	share := 1.0
 	if d.Parallel.Expert {
-		share = d.expertShare()
+		share = d.expertShare() * float64(d.Model.Experts()) / float64(d.Model.Experts()+d.Routing.Redundant)
 	}
 	bytes := float64(d.Model.MoELayers()*d.Model.TopK()*d.Model.ExpertHidden()) * share * d.Efficiency.MoECopyBytes
 	return bytes / (d.Efficiency.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * d.stretch()
 }
 
-// expertProducts returns the time of the expert products of a step: reading the experts that the tokens of all ranks
-// touch, that overlapped with the arithmetic, padded to tiles, and of it moving activations.
+// expertProducts returns the time of the expert products of a step on the busiest GPU: reading those of its experts
+// that the tokens of all ranks touch, that overlapped with the arithmetic, padded to tiles, and of it moving
+// activations.
 func (r *Roofline) expertProducts(l *load) (weights, products, moved float64) {
-	active := r.d.active(l.tokens)
-	weights, moved = float64(r.experts.memoryPS*active), float64(l.tokens*r.experts.copyPS)
-	products = r.both(weights, float64(l.tokens*r.experts.rowPS)*r.d.padding(l.tokens, active))
+	active := r.touched(l.tokens)
+	read, rows := r.busiest(l.tokens, active)
+	weights, moved = float64(r.experts.memoryPS*read), float64(rows*l.tokens*r.experts.copyPS)
+	products = r.both(weights, float64(rows*l.tokens*r.experts.rowPS)*r.d.padding(l.tokens, active))
 	return weights, products + moved, moved
 }
 
-// reads returns the time of reading all weights that so many tokens over all ranks touch.
+// reads returns the time of reading all weights that so many tokens over all ranks touch, were they touched evenly.
 func (r *Roofline) reads(tokens float64) float64 {
-	return r.readPS + float64(r.experts.memoryPS*r.d.active(tokens))
+	return r.readPS + float64(r.experts.memoryPS*r.touched(tokens))
 }

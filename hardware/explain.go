@@ -50,7 +50,8 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 			c.TimeS = smax(c.MemoryS, c.ComputeS, d.Efficiency.Overlap)
 		}
 	}
-	if moved := float64(l.tokens * r.experts.copyPS); moved > 0 {
+	_, rows := r.busiest(l.tokens, r.touched(l.tokens))
+	if moved := float64(rows * l.tokens * r.experts.copyPS); moved > 0 {
 		out = append(out, PartCost{Name: "expert activations", Kind: sim.Overhead, TimeS: moved / psPerS})
 	}
 	if bytes := l.asked * d.Model.ResidualRowBytes(); bytes > 0 {
@@ -88,18 +89,20 @@ func (r *Roofline) explainComm(l *load) (comm, more float64) {
 // explainProduct takes a group of matrix products apart.
 func (r *Roofline) explainProduct(p *product, l *load) PartCost {
 	rows, asked := l.rows, l.asked
-	read, touched, padding := 1.0, 1.0, 1.0
+	read, touched := 1.0, 1.0
+	padding, more := 1.0, 1.0
 	switch {
 	case p.lastToken:
 		rows, asked = l.outputs, l.outputs
 	case p.experts:
 		rows, asked = l.tokens, l.routed
-		read, touched = r.d.active(rows), r.d.active(asked)
+		read, touched = r.touched(rows), r.touched(asked)
 		padding = r.d.padding(rows, read)
+		read, more = r.busiest(rows, read)
 	}
 	return PartCost{
 		Name: p.name, Kind: sim.Weights, Bytes: p.bytes * touched, FLOPs: asked * p.flops,
-		MemoryS: p.memoryPS * read / psPerS, ComputeS: float64(rows*p.rowPS) * padding / psPerS,
+		MemoryS: p.memoryPS * read / psPerS, ComputeS: float64(more*rows*p.rowPS) * padding / psPerS,
 		ComputePeakS: asked * p.peakPS / psPerS,
 	}
 }
@@ -122,7 +125,16 @@ func (r *Roofline) Share(batch int) Share {
 
 // ExpertsRead returns how many of the routed experts of a layer a decode step of batch sequences is expected to read.
 func (r *Roofline) ExpertsRead(batch int) float64 {
-	return float64(r.d.Model.Experts()) * r.d.active(float64(r.Share(batch).Tokens))
+	return float64(r.d.Model.Experts()+r.d.Routing.Redundant) * r.touched(float64(r.Share(batch).Tokens))
+}
+
+// BusiestExperts returns how many times the mean over GPUs the busiest one reads of a layer's experts in a decode step
+// of batch sequences, and multiplies of their rows.
+func (r *Roofline) BusiestExperts(batch int) (read, rows float64) {
+	tokens := float64(r.Share(batch).Tokens)
+	touched := r.touched(tokens)
+	read, rows = r.busiest(tokens, touched)
+	return read / touched, rows
 }
 
 func seen(w sim.Window, context int) int {

@@ -1,5 +1,7 @@
 package hardware
 
+import "slices"
+
 // What follows is read by the twin of collectives: what was measured. What comes of it the twin works out by itself.
 
 // Kernel is a way to run a collective, as tables say.
@@ -47,3 +49,21 @@ func reduces(d *Deployment, n int) []Kernel {
 
 // Reached is how many of n places hold experts of a token.
 func Reached(d *Deployment, n int) float64 { return d.reached(float64(n)) }
+
+// Popularity returns how popular each expert is; one by one, whatever the skew.
+func Popularity(d *Deployment) []float64 {
+	loads := d.popularity()
+	if len(loads) == 1 {
+		loads = slices.Repeat(loads, d.Model.Experts())
+	}
+	return loads
+}
+
+// Touched returns what the tables of routing say of so many tokens: the share of experts that are touched, that on the
+// busiest GPU, and how many times the mean of rows that one has. They are compared with simulated routing.
+func Touched(d *Deployment, tokens float64) (touched, busiest, rows float64) {
+	r := Roofline{d: *d, routing: newRouting(d)}
+	touched = r.touched(tokens)
+	busiest, rows = r.busiest(tokens, touched)
+	return touched, busiest, rows
+}

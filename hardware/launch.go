@@ -2,7 +2,6 @@ package hardware
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/decodesim/decodesim/sim"
 )
@@ -74,7 +73,7 @@ func (r *Roofline) floor(eager bool) sim.Duration {
 // pad rounds the rows of the linear layers up to those of a graph; attention reads what there is, and the LM head sees
 // the rows asked for. Ranks in lock step run the same graph. Above the largest graph a step is eager.
 func (r *Roofline) pad(l *load) {
-	n := int(math.Ceil(l.rows))
+	n := r.lockStep.graphRows(l.rows)
 	if n >= len(r.padded) {
 		l.eager = true
 		return

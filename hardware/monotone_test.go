@@ -128,7 +128,9 @@ func TestMoreWorkIsNeverFaster(t *testing.T) {
 		more = b
 		more.chunks = append(append([]chunk{}, b.chunks...), extra)
 		more.ends += min(1, b.ends)
-		assert.GreaterOrEqual(t, price(r, more).First, first, "a chunk: %s on %s, %+v", d.Model.Name, d.GPU.Name, b)
+		if d.Parallel.Ranks() == 1 || d.Launch.Graphs == nil { // beyond the largest graph other ranks are padded no more
+			assert.GreaterOrEqual(t, price(r, more).First, first, "a chunk: %s on %s, %+v", d.Model.Name, d.GPU.Name, b)
+		}
 		if len(b.decodes) > 0 && len(b.chunks) == 0 && !chunked(&d) {
 			assert.GreaterOrEqual(t, price(r, b.after(1)).First, first, "a token: %s on %s, %+v", d.Model.Name, d.GPU.Name, b)
 		}

@@ -90,10 +90,9 @@ func pad(d *hardware.Deployment, m *mine) bool {
 
 // unfilled is by how much longer experts multiply that have few rows: as much again as with many where they have none,
 // half as much where they have moe_rows; or moe_tile_rows more, where activations have 16 bits.
-func unfilled(d *hardware.Deployment, tokens float64) float64 {
+func unfilled(d *hardware.Deployment, tokens, touched float64) float64 {
 	half, tile := d.Efficiency.MoERows, d.Efficiency.MoETileRows
-	share := float64(d.Model.TopK()) / float64(d.Model.Experts())
-	rows := tokens * share / (1 - math.Pow(1-share, tokens))
+	rows := tokens * float64(d.Model.TopK()) / float64(d.Model.Experts()+d.Routing.Redundant) / touched
 	dtype := d.Model.ComputeDtype(llm.RoutedExperts)
 	_, unit := d.GPU.ComputeFLOPS(dtype)
 	if quantised := unit == "fp8" || unit == "int8" || unit == "fp4" && dtype == "nvfp4"; tile > 0 && !quantised {
@@ -154,16 +153,15 @@ func streamBytes(d *hardware.Deployment) float64 {
 
 // productS is the time of a product with weights.
 func productS(d *hardware.Deployment, p part, m mine) float64 {
-	e, computeS := &d.Efficiency, p.computeS
+	e, computeS, moved := &d.Efficiency, p.computeS, 0.0
 	if e.QuantizedCompute > 0 {
 		computeS += p.quantizedS/e.QuantizedCompute - p.quantizedS
 	}
 	if p.kind == "experts" {
-		computeS *= unfilled(d, m.tokens) / e.MoECompute
-	}
-	moved := 0.0
-	if p.kind == "experts" {
-		moved = carried(d) * m.tokens / (e.Bandwidth * d.GPU.BandwidthBps.Value)
+		touched, read, rows := hardware.Touched(d, m.tokens)
+		computeS *= unfilled(d, m.tokens, touched) * rows / e.MoECompute
+		p.memoryS *= read / touched
+		moved = carried(d) * m.tokens * rows / (e.Bandwidth * d.GPU.BandwidthBps.Value)
 	}
 	return powers(p.memoryS/e.Bandwidth, computeS/e.Compute, e.Overlap) + moved
 }
@@ -172,7 +170,8 @@ func productS(d *hardware.Deployment, p part, m mine) float64 {
 func carried(d *hardware.Deployment) float64 {
 	copies, gpus := float64(d.Model.TopK()), float64(d.Parallel.Tensor*d.Parallel.Ranks())
 	if experts := float64(d.Model.Experts()); d.Parallel.Expert {
-		copies *= math.Ceil(experts/gpus) / experts
+		slots := experts + float64(d.Routing.Redundant)
+		copies *= math.Ceil(slots/gpus) / slots
 	}
 	bytes := 0.0
 	for _, r := range d.Model.Layers {
@@ -224,6 +223,8 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 			"quantized": d.Efficiency.QuantizedCompute > 0 && linear(&d, 1, 1, llm.Attention).quantizedS > 0,
 			"far":       far(&d), "sent": d.Parallel.AllToAll == hardware.LowLatency || d.Parallel.AllToAll == hardware.Normal,
 			"single batch": d.Parallel.Overlap == hardware.SingleBatch, "two batches": d.Parallel.Overlap == hardware.TwoBatch,
+			"skewed": d.Routing.Skew > 0, "redundant": d.Routing.Redundant > 0,
+			"spread": d.Parallel.Expert && d.Parallel.GPUs() > 1 && d.Efficiency.ExpertImbalance > 0,
 			"tiles":  d.Efficiency.MoETileRows > 0 && d.Model.Experts() > 0,
 			"latent": d.Efficiency.LatentCompute > 0 && hasLatents(&d),
 			"copies": d.Efficiency.MoECopyBytes > 0 && d.Model.Experts() > 0,
@@ -236,5 +237,5 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 18, "every feature was met: %v", features)
+	assert.Len(t, features, 21, "every feature was met: %v", features)
 }

@@ -27,10 +27,11 @@ func (p Parallel) expertGPUs() int { return p.Tensor * p.Ranks() }
 
 // load is the work of a step as the busiest GPU meets it, while it computes one microbatch of its rank.
 //
-// Data-parallel ranks and microbatches are priced, not scheduled: they share the batch evenly. Of n decodes the busiest
-// of s shares, ranks times microbatches, has ⌈n/s⌉, with 1/min(n, s) of all context. Of c prompt chunks the busiest of
-// r ranks has 1/min(c, r) of the tokens, for a chunk is on one rank; one microbatch carries all of a step's prompts, as
-// one batch of the engine would. There are as many microbatches as pipeline stages.
+// Data-parallel ranks that are scheduled each have a batch, see ranks.go; of a batch that stands for all of them, and
+// of the microbatches of a pipeline, each has an even share. Of n decodes the busiest of s shares, ranks times
+// microbatches, has ⌈n/s⌉, with 1/min(n, s) of all context. Of c prompt chunks the busiest of r ranks has 1/min(c, r)
+// of the tokens, for a chunk is on one rank; one microbatch carries all of a step's prompts, as one batch of the engine
+// would. There are as many microbatches as pipeline stages.
 type load struct {
 	rows    float64 // tokens, those that pad a CUDA graph included
 	tokens  float64 // the same over all ranks: experts see them together
@@ -56,6 +57,7 @@ func (r *Roofline) load(l *load, b *sim.Shape) {
 		r.divide(l, b)
 	}
 	l.eager, l.prompts = r.d.Launch.Eager, b.Prefills > 0
+	r.lockStep.together(l)
 	if r.padded != nil {
 		r.pad(l)
 	}

@@ -47,6 +47,8 @@ type Roofline struct {
 	sharedPart             float64 // of the feed-forward networks that every token passes: shared experts
 	quadratic              bool    // the overlap is p = 2
 	windows                int
+	routing                *routing     // of tokens to experts
+	lockStep               lockStep     // with other ranks
 	shares                 int          // data-parallel ranks × microbatches
 	padded                 []int32      // rows of the graph by rows to run; nil: none is padded
 	graphFloor, eagerFloor sim.Duration // the least time of a step, launched as a CUDA graph or kernel by kernel
@@ -96,7 +98,7 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	r.fixedPS = r.layersPS + float64(psPerS*d.Decoding.StructuredS)
 	r.samplePS, r.draft = d.samplePS(), newDrafting(&d)
 	r.residualPS = d.Model.ResidualRowBytes() / (e.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
-	r.sharedPart = d.sharedShare()
+	r.sharedPart, r.routing = d.sharedShare(), newRouting(&d)
 	if !d.Launch.Async {
 		r.fixedPS += float64(psPerS * e.StepS)
 	}
@@ -154,15 +156,23 @@ func (r *Roofline) growths(slower float64) []growths {
 	return out
 }
 
-// Price implements sim.StepModel.
+// Price implements sim.StepModel. A single batch is shared evenly by the data-parallel ranks.
 func (r *Roofline) Price(ranks []sim.Shape, g *sim.Segment) {
-	b := &ranks[0]
+	if len(ranks) > 1 {
+		r.priceRanks(ranks, g)
+		return
+	}
+	r.priceOne(&ranks[0], g)
+}
+
+// priceOne prices one batch.
+func (r *Roofline) priceOne(b *sim.Shape, g *sim.Segment) {
 	if r.speculates(b) {
 		r.speculate(b, g)
 		return
 	}
 	share := min(b.Decodes, r.shares)
-	if b.Prefills == 0 && b.Decodes < len(r.decode) && b.DecodeTokens == int64(b.Decodes) {
+	if b.Prefills == 0 && b.Decodes < len(r.decode) && b.DecodeTokens == int64(b.Decodes) && r.lockStep.tokens == 0 {
 		r.grow(b, &r.decode[b.Decodes], &r.pure[share], g)
 		return
 	}

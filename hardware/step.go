@@ -45,8 +45,8 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 	at.weights, at.kv, at.comm = sim.Duration(weights), sim.Duration(kv), sim.Duration(comm)
 	at.compute = sim.Duration(products + attention - weights - kv - moved)
 	at.overhead = at.price - at.weights - at.kv - at.compute - at.comm
-	if l.routed != l.tokens || r.d.Parallel.Overlap == TwoBatch {
-		weights = r.reads(l.routed) // the bound needs no weights for padding, nor twice
+	if l.routed != l.tokens || r.d.Parallel.Overlap == TwoBatch || r.routing.busiest != nil {
+		weights = r.reads(l.routed) // the bound needs no weights for padding, nor twice, and shares them evenly
 	}
 	at.boundMemory = sim.Duration(float64(weights*r.peakWeights) + float64(kv*r.peakKV))
 	at.boundFLOPs = sim.Duration(flops)

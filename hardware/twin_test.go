@@ -145,9 +145,13 @@ func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 	}
 	if e := float64(d.Model.Experts()); e > 0 {
 		k := float64(d.Model.TopK())
-		p := linear(d, m.tokens, 1-math.Pow(1-k/e, m.tokens), llm.RoutedExperts)
-		p.computeS *= k / e
-		p.quantizedS *= k / e
+		touched, _, _ := hardware.Touched(d, m.tokens)
+		if d.Routing.Skew == 0 && d.Routing.Redundant == 0 {
+			touched = 1 - math.Pow(1-k/e, m.tokens)
+		}
+		p := linear(d, m.tokens, touched, llm.RoutedExperts)
+		p.computeS *= k / (e + float64(d.Routing.Redundant))
+		p.quantizedS *= k / (e + float64(d.Routing.Redundant))
 		p.kind = "experts"
 		parts = append(parts, p)
 	}
@@ -192,7 +196,7 @@ func linear(d *hardware.Deployment, rows, share float64, classes ...llm.WeightCl
 			gpus, e := float64(d.Parallel.Tensor*d.Parallel.Ranks()), float64(d.Model.Experts())
 			n /= gpus
 			if d.Parallel.Expert {
-				n *= gpus / e * math.Ceil(e/gpus)
+				n *= gpus / e * math.Ceil((e+float64(d.Routing.Redundant))/gpus)
 			}
 		default:
 			n /= float64(d.Parallel.Tensor)

@@ -154,15 +154,19 @@ func (s *setup) complete() {
 
 // build builds the pools and their instances.
 func (c *Cluster) build(specs []*PoolSpec) {
-	n := 0
+	n, ends := 0, 0
 	for _, spec := range specs {
 		n += max(spec.Size, spec.SizeMax)
+		ends += max(spec.Size, spec.SizeMax) * (1 + spec.Ranks)
 	}
-	c.ends, c.links = clock.NewTournament(0, n), transfer.NewLinks(n)
+	c.ends, c.links = clock.NewTournament(0, n), transfer.NewLinks(ends)
 	for _, spec := range specs {
 		p := &Pool{PoolSpec: *spec}
 		c.pools = append(c.pools, p)
 		p.addInstances(c)
+	}
+	for _, p := range c.pools {
+		p.addRanks(c)
 	}
 	for _, route := range c.routes {
 		for i := range route[:len(route)-1] {

@@ -8,13 +8,24 @@ func (in *Instance) commit() {
 		in.cold = false
 		return
 	}
+	if in.group != nil {
+		in.commitRanks()
+		return
+	}
+	in.commitSteps()
+}
+
+// commitSteps ends the steps under way of an instance, or of a rank.
+func (in *Instance) commitSteps() {
 	s, b := &in.step, &in.batch
 	now, n := s.end, s.n
 	in.tally.busy += now.Sub(s.start)
 	in.tally.add(n, in.emitting(), len(b.finished))
-	if len(b.cancelled) == 0 && !b.overdue && b.byClass == nil && len(b.traced) == 0 { // nearly always
+	switch {
+	case !in.computes(): // a rank, while others do
+	case len(b.cancelled) == 0 && !b.overdue && b.byClass == nil && len(b.traced) == 0: // nearly always
 		in.cluster.sink.Run(in, s.start, &s.price, n, in.emitting())
-	} else {
+	default:
 		in.reportSteps(n)
 	}
 	if s.decodes > 0 {

@@ -93,7 +93,7 @@ func (in *Instance) cancel(slot int32, now Time) {
 		in.batch.cancelled = append(in.batch.cancelled, slot)
 		in.cluster.done(r, now, Failed)
 		in.dismiss(r)
-		if in.step.end == Forever { // no step will end that it could leave with: it waited for room
+		if in.replica.step.end == Forever { // no step will end that it could leave with: it waited for room
 			in.dropCancelled(now)
 			if len(in.freed) > 0 {
 				in.freeBlocks()

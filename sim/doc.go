@@ -19,6 +19,7 @@
 //	speculate.go   drafts, and how many of them are accepted
 //	transfer.go    KV transfers from one pool to the next
 //	deadlines.go   clients that cancel requests
+//	ranks.go       data-parallel ranks of an instance, in lock step
 //	fleet.go       instances that start, drain, fail and change pools
 //	report.go      what a sink hears of steps, and what gaps between tokens consist of
 //	observe.go     what policies and observers may ask

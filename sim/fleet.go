@@ -20,7 +20,8 @@ const (
 type lifecycle struct {
 	life    life
 	cold    bool  // it is not up yet; its step ends when it is
-	place   int32 // among the instances of the pool that take requests; −1: it does not
+	listed  *Pool // among whose instances it is: its pool, or the ranks of its replica
+	place   int32 // among the instances there that take requests; −1: it does not
 	load    int32 // requests routed to it that have not ended or moved on
 	prompts int64 // Σ tokens of their prompts
 	since   Time  // when it was started; GPUs are paid for from then on
@@ -33,7 +34,10 @@ func (in *Instance) charge(r *Request, n int32) {
 	in.load += n
 	in.prompts += int64(n) * int64(r.Prompt)
 	if in.place >= 0 {
-		in.pool.outstanding[in.place] = in.load
+		in.listed.outstanding[in.place] = in.load
+	}
+	if in.replica != in {
+		in.replica.charge(r, n)
 	}
 }
 
@@ -86,11 +90,22 @@ func (c *Cluster) Switch(in *Instance, to *Pool, after Duration) {
 func (c *Cluster) down(in *Instance) {
 	in.life = down
 	in.pool.up += c.now.Sub(in.since)
-	in.retireCache()
-	in.reset()
+	in.clear()
 	if to := in.next; to != nil {
 		in.next = nil
 		c.Start(to, in.after)
+	}
+}
+
+// clear makes in, which has no request left, and its ranks engines that have just started.
+func (in *Instance) clear() {
+	for _, rank := range in.parts {
+		rank.retireCache()
+		rank.reset()
+	}
+	if in.group != nil {
+		in.group.ranks.list()
+		in.reset()
 	}
 }
 
@@ -113,15 +128,17 @@ func (c *Cluster) Fail(in *Instance, retry bool) {
 		return
 	}
 	c.totals.InstancesFailed++
-	lost := c.takeRequests(in, in.interrupt(c.now))
+	lost := c.takeRequests(in)
 	in.life = down
 	in.pool.list()
 	in.pool.up += c.now.Sub(in.since)
-	in.retireCache()
-	in.requests.clear()
-	in.queue.clear()
+	for _, rank := range in.parts {
+		rank.requests.clear()
+		rank.queue.clear()
+		rank.load, rank.prompts = 0, 0
+	}
 	in.load, in.prompts = 0, 0
-	in.reset()
+	in.clear()
 	if to := in.next; to != nil {
 		in.next = nil
 		c.Start(to, in.after)
@@ -143,7 +160,9 @@ func (in *Instance) interrupt(now Time) (n int) {
 		n = in.interruptSteps(now)
 	}
 	s.end, in.cold = Forever, false
-	in.cluster.ends.Set(in.ID, Forever)
+	if in.replica == in {
+		in.cluster.ends.Set(in.ID, Forever)
+	}
 	return n
 }
 
@@ -155,6 +174,9 @@ func (in *Instance) interruptSteps(now Time) int {
 		return 0
 	}
 	in.tally.busy += now.Sub(s.start)
+	if in.group != nil {
+		in.countRanks(n)
+	}
 	if s.decodes == 0 {
 		return 0
 	}
@@ -167,9 +189,27 @@ func (in *Instance) interruptSteps(now Time) int {
 	return n
 }
 
-// takeRequests returns every request that in has something of, in order of ID and as it is after n steps of the segment
-// under way, and cancels its KV transfers.
-func (c *Cluster) takeRequests(in *Instance, n int) (lost []Request) {
+// takeRequests ends the steps under way and returns every request that in or a rank of it has something of, in order of
+// ID and as it is then, and cancels its KV transfers.
+func (c *Cluster) takeRequests(in *Instance) (lost []Request) {
+	if in.group != nil {
+		in.interrupt(c.now)
+	}
+	for _, rank := range in.parts {
+		lost = append(lost, c.takeRequestsOf(rank, rank.interrupt(c.now))...)
+	}
+	slices.SortFunc(lost, func(a, b Request) int { return int(a.ID) - int(b.ID) })
+	for i := range lost { // in order, because what is freed first elsewhere is evicted first
+		if t := lost[i].transfer; t != 0 {
+			c.cancelTransfer(t)
+		}
+	}
+	return lost
+}
+
+// takeRequestsOf returns those requests of an instance without ranks, or of a rank, as they are after n steps of the
+// segment under way.
+func (c *Cluster) takeRequestsOf(in *Instance, n int) (lost []Request) {
 	keep := func(r *Request) { lost = append(lost, in.afterSteps(r, n)) }
 	for slot := in.batch.first; slot != noSlot; slot = in.requests.at[slot].next {
 		if r := &in.requests.at[slot]; r.state == prefilling || r.state == decoding {
@@ -183,14 +223,7 @@ func (c *Cluster) takeRequests(in *Instance, n int) (lost []Request) {
 	}
 	in.queue.eachListed(keep)
 	in.queue.eachPacked(keep)
-	lost = append(lost, c.takeTransfers(in)...)
-	slices.SortFunc(lost, func(a, b Request) int { return int(a.ID) - int(b.ID) })
-	for i := range lost { // in order, because what is freed first elsewhere is evicted first
-		if t := lost[i].transfer; t != 0 {
-			c.cancelTransfer(t)
-		}
-	}
-	return lost
+	return append(lost, c.takeTransfers(in)...)
 }
 
 // afterSteps returns r as it is after n steps of the segment under way.

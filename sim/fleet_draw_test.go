@@ -56,6 +56,9 @@ func drawPool(t *rapid.T, sc scenario) scenario {
 	p.blocks = int64(float64((p.maxLen+p.blockSize-1)/p.blockSize+p.fixed) * tight)
 	p.blocks = min(p.blocks, 5000+int64(p.maxLen))
 	p.model = drawModel(t, 0)
+	if p.blocks%3 == 0 { // as good as a draw
+		p.drawRanks(int32(p.blocks / 3 % 6))
+	}
 	redrawPolicy(t, &p)
 	for !hands(p.policy) {
 		redrawPolicy(t, &p)

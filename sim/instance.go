@@ -15,6 +15,9 @@ type Instance struct {
 	ID      int32 // in the cluster
 	cluster *Cluster
 	pool    *Pool
+	replica *Instance   // that it is a rank of; itself, if it has no other ranks
+	parts   []*Instance // its ranks; itself alone, if it has none
+	group   *group      // what it has as a replica of several ranks; nil: it has no ranks but itself
 	lifecycle
 
 	requests  slab
@@ -39,7 +42,7 @@ type Instance struct {
 
 // step is the steps under way: a single one, or a segment of decode steps.
 type step struct {
-	ranks   [1]Shape // what each rank in lock step computes: there is one
+	ranks   []Shape // what each rank in lock step computes: there is one, unless they are of a group
 	price   Segment
 	start   Time     // when they began
 	end     Time     // when they end; Forever: the instance is idle
@@ -74,6 +77,8 @@ func (t *tally) add(n, decodes, finished int) {
 
 func newInstance(c *Cluster, p *Pool, id int32) *Instance {
 	in := &Instance{ID: id, cluster: c, pool: p, step: step{end: Forever}}
+	in.replica, in.parts = in, []*Instance{in}
+	in.step.ranks, in.report.ranks = make([]Shape, 1), make([]Shape, 1)
 	in.queue.requests, in.queue.order = &in.requests, p.Order
 	in.batch.requests = &in.requests
 	if p.Classes > 1 {
@@ -122,6 +127,7 @@ func (in *Instance) forget(slot int32) {
 
 // cut shortens the segment under way to the first step boundary at or after now, or so many steps more.
 func (in *Instance) cut(now Time, more int) {
+	in = in.replica
 	s := &in.step
 	if s.n <= 1 || s.end == now {
 		return
@@ -130,13 +136,16 @@ func (in *Instance) cut(now Time, more int) {
 		s.n = n
 		s.end = s.start.Add(s.price.Span(n))
 		in.cluster.ends.Set(in.ID, s.end)
+		if in.group != nil {
+			in.share()
+		}
 	}
 }
 
 // wake has in planned at the next step boundary from now on.
 func (in *Instance) wake(now Time) {
-	if in.step.end == Forever {
-		in.cluster.wake(in)
+	if in.replica.step.end == Forever {
+		in.cluster.wake(in.replica)
 		return
 	}
 	in.cut(in.nextBoundary(now), 0)
@@ -145,6 +154,7 @@ func (in *Instance) wake(now Time) {
 // nextBoundary returns now or, if the step of in that begins now has been composed already, the instant after: what
 // comes must wait for the boundary after this one. In a segment a step may begin now, too.
 func (in *Instance) nextBoundary(now Time) Time {
+	in = in.replica
 	c, s := in.cluster, &in.step
 	if s.end != Forever && !in.cold && (s.start == now || c.planned == now && in.ID < c.turn) {
 		return now + 1
@@ -154,9 +164,28 @@ func (in *Instance) nextBoundary(now Time) Time {
 
 // plan starts the next step, or segment of steps, at now.
 func (in *Instance) plan(now Time) {
+	if in.group != nil {
+		in.planRanks(now)
+		return
+	}
+	limit, s := in.fill(now), &in.step
+	if !in.computes() {
+		in.idle()
+		return
+	}
+	in.price(now)
+	if in.steady() {
+		s.n = in.stepsAlike(min(s.price.Steps, in.cluster.maxRun), limit)
+		if s.n > 1 {
+			s.end = s.start.Add(s.price.Span(s.n))
+		}
+	}
+}
+
+// fill composes the step that begins at now, and returns for how many the composition holds.
+func (in *Instance) fill(now Time) (limit int) {
 	w, s, b := &in.work, &in.step, &in.batch
-	shape := &s.ranks[0]
-	limit := in.compose(w, now)
+	limit = in.compose(w, now)
 	w.settle()
 	if in.pool.pushes {
 		in.startPushes(now)
@@ -166,20 +195,25 @@ func (in *Instance) plan(now Time) {
 		b.overdue = b.overdue || s.decodes > 0
 		s.decodes = 0
 	}
-	if s.decodes+shape.Prefills == 0 {
-		in.idle()
-		return
-	}
 	switch {
 	case w.paused:
-		shape.ClearDecodes()
+		w.shape.ClearDecodes()
 	case in.drafting.speculation != nil:
-		in.draft(shape)
+		in.draft(w.shape)
 	default:
-		b.set.Shape(shape)
+		b.set.Shape(w.shape)
 	}
-	shape.Outputs += int(shape.DecodeTokens)
-	in.pool.Model.Price(s.ranks[:], &s.price)
+	w.shape.Outputs += int(w.shape.DecodeTokens)
+	return limit
+}
+
+// computes reports whether the step that has been composed has anything to compute.
+func (in *Instance) computes() bool { return in.step.decodes+in.work.shape.Prefills > 0 }
+
+// price prices the step that begins at now.
+func (in *Instance) price(now Time) {
+	s := &in.step
+	in.pool.Model.Price(s.ranks, &s.price)
 	if s.price.First < 1 {
 		panic("sim: a step takes time")
 	}
@@ -188,26 +222,34 @@ func (in *Instance) plan(now Time) {
 	}
 	s.start, s.n = now, 1
 	s.end = now.Add(s.price.First)
-	if shape.Prefills == 0 && shape.SwapBlocks == 0 && in.drafting.speculation == nil && in.pool.Noise == nil {
-		in.lengthen(limit)
-	}
 }
 
-// lengthen makes the step that has been planned, of decodes alone, a segment: as many steps as nothing can change in,
-// and no more than limit, if that is not 0.
-func (in *Instance) lengthen(limit int) {
-	s, set := &in.step, &in.batch.set
-	n := min(s.price.Steps, set.StepsToChange(), in.cluster.maxRun)
+// steady reports whether the step that has been planned may be one of a segment: it is of decodes alone, one token
+// each.
+func (in *Instance) steady() bool {
+	if in.drafting.speculation != nil || in.pool.Noise != nil {
+		return false
+	}
+	for i := range in.step.ranks {
+		if b := &in.step.ranks[i]; b.Prefills > 0 || b.SwapBlocks > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// stepsAlike returns in how many of n steps, of decodes alone, nothing can change for in; no more than limit, if that
+// is not 0.
+func (in *Instance) stepsAlike(n, limit int) int {
+	set := &in.batch.set
+	n = min(n, set.StepsToChange())
 	if limit > 0 {
 		n = min(n, limit)
 	}
 	if in.pool.AsyncScheduling && in.anyAdmissible() {
 		n = 1 // the scheduler sees them at the end of it
 	}
-	s.n = set.StepsWithin(n, in.cache.Free())
-	if s.n > 1 {
-		s.end = s.start.Add(s.price.Span(s.n))
-	}
+	return set.StepsWithin(n, in.cache.Free())
 }
 
 // compose has the scheduler compose the step that begins at now, and returns for how many it holds.
@@ -246,15 +288,20 @@ func (in *Instance) updateVisible() {
 // idle leaves in without a step until something comes.
 func (in *Instance) idle() {
 	in.step.end, in.step.n = Forever, 0
+	if in.empty() && in.life == draining {
+		in.cluster.down(in)
+	}
+}
+
+// empty reports whether in, which computes nothing, has no request either.
+func (in *Instance) empty() bool {
 	if in.transfers.outside() > 0 {
-		return // what is missing comes with them, or goes
+		return false // what is missing comes with them, or goes
 	}
 	if in.Queued() > 0 || in.batch.n > 0 {
 		panic("sim: the scheduler left an instance idle with work to do")
 	}
-	if in.life == draining && len(in.transfers.awaiting) == 0 {
-		in.cluster.down(in)
-	}
+	return len(in.transfers.awaiting) == 0
 }
 
 // addNoise makes the step that begins at now longer; what it adds is overhead.

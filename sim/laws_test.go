@@ -47,7 +47,8 @@ var covered = map[string]int{
 	"gaps burst": 50_000, "bursts cut": 50, "verified in vain": 30, "swapped in with drafts": 20,
 	"mixed steps with drafts": 50, "prompts without a chunk": 100,
 	"loaded blocks": 50, "blocks lost from host memory": 500, "sorted by weight": 3,
-	"completed": 3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
+	"ranks without work": 10_000,
+	"completed":          3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
 }
 
 // TestRunsEqualTheNaiveTwin: advancing many steps in one event, with batches kept as sums, gives every token of every
@@ -204,9 +205,11 @@ func naiveChunks(twin *naiveFleet) (chunks, tokens metrics.Hist) {
 // comparePools compares what is reported of a pool.
 func comparePools(t require.TestingT, variant string, n *naive, pool sim.PoolTotals) {
 	evictions := n.evicted
-	for _, in := range n.members {
-		if in.pool != nil {
-			evictions += in.pool.evicted
+	for _, lead := range n.members {
+		for _, in := range lead.team {
+			if in.pool != nil {
+				evictions += in.pool.evicted
+			}
 		}
 	}
 	require.Equal(t, int64(evictions), pool.Evictions, "%s: evictions", variant)
@@ -221,6 +224,9 @@ func comparePools(t require.TestingT, variant string, n *naive, pool sim.PoolTot
 	require.Equal(t, int64(n.gaps["burst"]), pool.Accepted, "%s: drafts that were emitted", variant)
 	require.Equal(t, n.loaded, pool.Loaded, "%s: tokens loaded from host memory", variant)
 	require.Equal(t, n.peak, pool.KVPeak, "%s: the most blocks in use", variant)
+	if n.ranks > 1 {
+		require.Equal(t, int64(n.empty), pool.Ranks.Empty, "%s: ranks without work, over steps", variant)
+	}
 }
 
 // compareClasses compares the histograms of each class.

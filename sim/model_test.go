@@ -12,6 +12,7 @@ type prices struct {
 	weights, token   sim.Duration // per step, per token computed
 	ctx, pair        sim.Duration // per context token: memory, compute
 	capped           [2]sim.Duration
+	shared           sim.Duration // per token of all ranks
 	draft, row       sim.Duration // per drafted token, per row through the LM head
 	swap             sim.Duration // per block copied
 	overhead, perSeq sim.Duration
@@ -38,9 +39,35 @@ func drawModel(t *rapid.T, windows int) prices {
 	return p
 }
 
-// Price implements sim.StepModel.
+// Price implements sim.StepModel: of several ranks the slowest decides, and all wait for what they share.
 func (p prices) Price(ranks []sim.Shape, g *sim.Segment) {
-	b := ranks[0]
+	if len(ranks) == 1 {
+		p.price(&ranks[0], 0, g)
+		return
+	}
+	var tokens int64
+	for i := range ranks {
+		tokens += ranks[i].DecodeTokens + ranks[i].PrefillTokens
+	}
+	all := make([]sim.Segment, len(ranks))
+	most := 0
+	for i := range ranks {
+		p.price(&ranks[i], p.shared*sim.Duration(tokens), &all[i])
+		if x, y := &all[i], &all[most]; x.First > y.First || x.First == y.First && x.Growth > y.Growth {
+			most = i
+		}
+	}
+	*g = all[most]
+	for i := range all {
+		g.Steps = min(g.Steps, all[i].Steps)
+		if faster := all[i].Growth - g.Growth; faster > 0 { // it is the slowest after so many steps
+			g.Steps = min(g.Steps, max(1, int((g.First-all[i].First+faster-1)/faster)))
+		}
+	}
+}
+
+// price prices the step of one rank, if what it shares with others takes so long.
+func (p prices) price(b *sim.Shape, shared sim.Duration, g *sim.Segment) {
 	n := sim.Duration(b.Decodes)
 	memory := sim.Affine{A: p.weights + p.ctx*sim.Duration(b.DecodeCtx+b.PrefillCtx), B: p.ctx * n}
 	for i, c := range b.Capped {
@@ -59,7 +86,7 @@ func (p prices) Price(ranks []sim.Shape, g *sim.Segment) {
 	if low.B > high.B { // the other one overtakes after this many steps
 		g.Steps = int((high.A-low.A)/(low.B-high.B)) + 1
 	}
-	fixed := p.overhead + p.perSeq*(n+sim.Duration(b.Prefills)) + p.swap*sim.Duration(b.SwapBlocks) +
+	fixed := shared + p.overhead + p.perSeq*(n+sim.Duration(b.Prefills)) + p.swap*sim.Duration(b.SwapBlocks) +
 		p.draft*sim.Duration(b.Drafts) + p.row*sim.Duration(b.Outputs)
 	g.First, g.Growth, g.Bound = high.A+fixed, high.B, high
 	g.Part[sim.Weights], g.Part[sim.Overhead] = high, sim.Affine{A: fixed}

@@ -15,7 +15,8 @@ type naiveFleet struct {
 	contents *sim.Contents // of this run; nil: no prefix caching
 	next     *sim.Request  // the source's next request, unless it is a Follower
 	pools    []*naive
-	insts    []*naiveInstance
+	insts    []*naiveInstance // rank by rank
+	leads    []*naiveInstance // of them, the first of each replica
 	all      []*naiveRequest
 	patient  []*naiveRequest // those with a deadline
 	moves    []*naiveMove    // under way
@@ -32,13 +33,11 @@ func runNaive(sc scenario) *naiveFleet {
 	for _, p := range append([]scenario{sc}, sc.pools...) {
 		n := &naive{scenario: p, naiveFleet: f, after: -1, gaps: map[string]int{}, cover: map[string]int{}}
 		for i := range max(p.size, p.sizeMax) {
-			in := &naiveInstance{of: n, id: len(f.insts), life: "down", end: sim.Forever}
-			n.members, f.insts = append(n.members, in), append(f.insts, in)
-			n.fresh(in)
+			lead := n.replica()
 			if i < p.size {
-				in.life = "live"
+				lead.become("live")
 				if p.startsCold && p.coldStart > 0 {
-					in.cold, in.end = true, sim.Time(0).Add(p.coldStart)
+					lead.comesUp(sim.Time(0).Add(p.coldStart))
 				}
 			}
 		}
@@ -48,6 +47,34 @@ func runNaive(sc scenario) *naiveFleet {
 	}
 	f.sum()
 	return f
+}
+
+// replica adds an instance of as many ranks as the pool's have.
+func (n *naive) replica() *naiveInstance {
+	f := n.naiveFleet
+	team := make([]*naiveInstance, max(1, n.ranks))
+	for i := range team {
+		team[i] = &naiveInstance{of: n, id: len(f.leads), team: team, turn: -1, end: sim.Forever}
+		f.insts = append(f.insts, team[i])
+		n.fresh(team[i])
+	}
+	team[0].become("down")
+	n.members, f.leads = append(n.members, team[0]), append(f.leads, team[0])
+	return team[0]
+}
+
+// become changes the life of a replica.
+func (in *naiveInstance) become(life string) {
+	for _, rank := range in.team {
+		rank.life = life
+	}
+}
+
+// comesUp has a replica be cold until then; Forever: it is no longer.
+func (in *naiveInstance) comesUp(at sim.Time) {
+	for _, rank := range in.team {
+		rank.cold, rank.end = at != sim.Forever, at
+	}
 }
 
 // sum adds up the pools, and ends the requests that are still under way.
@@ -129,13 +156,16 @@ func (f *naiveFleet) event() bool {
 func (f *naiveFleet) round() (planned bool) {
 	for {
 		var woken []*naiveInstance
-		for _, in := range f.insts {
-			if in.woken {
+		for _, in := range f.leads {
+			if slices.ContainsFunc(in.team, func(rank *naiveInstance) bool { return rank.woken }) {
 				woken = append(woken, in)
 			}
 		}
 		for _, in := range woken {
-			in.of.plan(in)
+			for _, rank := range in.team {
+				in.of.plan(rank)
+			}
+			in.of.begin(in.team)
 		}
 		if len(woken) == 0 {
 			return planned
@@ -242,6 +272,7 @@ func (n *naive) offer(g gated) {
 		}
 		return
 	}
+	in = n.rankOf(in)
 	in.load++
 	if g.move {
 		n.expect(in, g.r.move)
@@ -269,7 +300,7 @@ func (n *naive) pick() (best *naiveInstance) {
 		return nil
 	}
 	if !n.roundRobin {
-		return slices.MinFunc(live, func(a, b *naiveInstance) int { return a.load - b.load })
+		return slices.MinFunc(live, func(a, b *naiveInstance) int { return a.loads() - b.loads() })
 	}
 	best = live[0]
 	if i := slices.IndexFunc(live, func(in *naiveInstance) bool { return in.id > n.after }); i >= 0 {
@@ -280,6 +311,23 @@ func (n *naive) pick() (best *naiveInstance) {
 		n.after = -1
 	}
 	return best
+}
+
+// loads returns how many requests a replica has.
+func (in *naiveInstance) loads() (sum int) {
+	for _, rank := range in.team {
+		sum += rank.load
+	}
+	return sum
+}
+
+// rankOf returns the rank of a replica that serves the next request: one after the other, or that with the fewest.
+func (n *naive) rankOf(in *naiveInstance) *naiveInstance {
+	if n.ranksInTurn {
+		in.turn = (in.turn + 1) % len(in.team)
+		return in.team[in.turn]
+	}
+	return slices.MinFunc(in.team, func(a, b *naiveInstance) int { return a.load - b.load })
 }
 
 func (f *naiveFleet) done(r *naiveRequest, outcome string) {

@@ -25,7 +25,7 @@ func (f *naiveFleet) act() {
 	for len(f.script) > 0 && f.script[0].at == f.now {
 		a := f.script[0]
 		f.script = f.script[1:]
-		in := f.insts[a.instance]
+		in := f.leads[a.instance]
 		switch {
 		case a.what == "start":
 			f.pools[a.pool].begins(a.after)
@@ -56,8 +56,11 @@ func (n *naive) begins(after sim.Duration) {
 	for _, in := range n.members {
 		if in.life == "down" {
 			n.cover["starts"]++
-			n.fresh(in)
-			in.life, in.cold, in.end = "starting", true, n.now.Add(after).Add(n.coldStart)
+			for _, rank := range in.team {
+				n.fresh(rank)
+			}
+			in.become("starting")
+			in.comesUp(n.now.Add(after).Add(n.coldStart))
 			return
 		}
 	}
@@ -76,9 +79,9 @@ func (n *naive) activate() {
 
 // up ends the start of an instance.
 func (n *naive) up(in *naiveInstance) {
-	in.cold, in.end = false, sim.Forever
+	in.comesUp(sim.Forever)
 	if in.life == "starting" {
-		in.life = "live"
+		in.become("live")
 		n.cover["came up"]++
 		gate := n.gate
 		n.gate = nil
@@ -94,34 +97,46 @@ func (n *naive) drain(in *naiveInstance) {
 		n.down(in)
 		return
 	}
-	in.life = "draining"
+	in.become("draining")
 	in.wake()
 }
 
 // served reports whether a drained instance has nothing left.
 func (in *naiveInstance) served() bool {
-	return len(in.running)+len(in.waiting)+len(in.swapped)+len(in.inbound)+len(in.transferring)+len(in.arrived)+
-		len(in.pending) == 0
+	left := 0
+	for _, rank := range in.team {
+		left += len(rank.running) + len(rank.waiting) + len(rank.swapped) + len(rank.inbound) + len(rank.transferring) +
+			len(rank.arrived) + len(rank.pending)
+	}
+	return left == 0
 }
 
 // down ends the life of an instance.
 func (n *naive) down(in *naiveInstance) {
+	in.become("down")
+	in.comesUp(sim.Forever)
+	for _, rank := range in.team {
+		n.empties(rank)
+	}
+	if then := in.switches; then != nil {
+		in.switches = nil
+		then()
+	}
+}
+
+// empties drops whatever a rank still has.
+func (n *naive) empties(in *naiveInstance) {
 	if in.pool != nil {
 		n.evicted += in.pool.evicted
 	}
 	if in.store != nil {
 		n.lost += in.store.lost
 	}
-	in.life, in.cold, in.end = "down", false, sim.Forever
 	in.woken, in.load = false, 0
 	in.running, in.waiting, in.swapped = nil, nil, nil
 	in.inbound, in.transferring = nil, nil
 	in.arrived, in.pending = nil, nil
 	n.fresh(in)
-	if then := in.switches; then != nil {
-		in.switches = nil
-		then()
-	}
 }
 
 // fail takes an instance down, with everything that is there.
@@ -131,16 +146,22 @@ func (n *naive) fail(in *naiveInstance, retry bool) {
 		n.cover["failures on a step boundary"]++
 	}
 	if in.end != sim.Forever && !in.cold {
-		n.undo(in)
+		in.step--
+		n.steps--
+		for _, rank := range in.team {
+			n.undo(rank)
+		}
+		n.cover["steps lost"]++
 	}
 	var lost []*naiveRequest
+	here := func(at *naiveInstance) bool { return slices.Contains(in.team, at) }
 	for _, r := range n.all {
 		m := r.move
 		switch {
 		case r.outcome != "":
-		case r.at == in, m != nil && m.read && m.from == in, m != nil && m.to == in && (m.read || !m.reserved):
+		case here(r.at), m != nil && m.read && here(m.from), m != nil && here(m.to) && (m.read || !m.reserved):
 			lost = append(lost, r)
-		case m != nil && m.to == in:
+		case m != nil && here(m.to):
 			n.drop(r)
 			n.cover["reservations lost"]++
 		}
@@ -157,8 +178,9 @@ func (n *naive) fail(in *naiveInstance, retry bool) {
 
 // undo takes the step under way, which will not end, out of what is counted.
 func (n *naive) undo(in *naiveInstance) {
-	in.step--
-	n.steps--
+	if !in.computes() {
+		n.empty--
+	}
 	for _, r := range in.running {
 		switch {
 		case r.decoding && r.want > 0 && !r.removed:
@@ -167,7 +189,6 @@ func (n *naive) undo(in *naiveInstance) {
 			n.cover["rows that have ended"]--
 		}
 	}
-	n.cover["steps lost"]++
 }
 
 // sever takes a request from an instance that has failed, and from others that have something of it.
@@ -175,15 +196,15 @@ func (n *naive) sever(in *naiveInstance, r *naiveRequest) {
 	n.ungate(r)
 	if m := r.move; m != nil {
 		n.stop(m)
-		if m.to == in {
+		if slices.Contains(in.team, m.to) {
 			m.to, m.reserved = nil, false
 		}
-		if m.from == in {
+		if slices.Contains(in.team, m.from) {
 			m.from = nil
 		}
 		n.drop(r)
 	}
-	if r.at != nil && r.at != in {
+	if r.at != nil && !slices.Contains(in.team, r.at) {
 		panic("it was elsewhere")
 	}
 	r.at, r.blocks, r.pages = nil, 0, nil

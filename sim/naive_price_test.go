@@ -2,8 +2,15 @@ package sim_test
 
 import "github.com/decodesim/decodesim/sim"
 
-// price adds up what every member of the batch brings to the step.
-func (n *naive) price(in *naiveInstance) sim.Duration {
+// price is how long the step of such ranks lasts.
+func (n *naive) price(ranks []sim.Shape) sim.Duration {
+	var g sim.Segment
+	n.model.Price(ranks, &g)
+	return g.First
+}
+
+// shape adds up what every member of the batch brings to the step.
+func (n *naive) shape(in *naiveInstance) sim.Shape {
 	b := sim.Shape{SwapBlocks: in.copied}
 	for _, r := range in.running {
 		switch {
@@ -14,12 +21,7 @@ func (n *naive) price(in *naiveInstance) sim.Duration {
 			n.prefill(&b, int64(r.Computed), int64(r.want+r.pad), r.want == r.Pending())
 		}
 	}
-	if b.Decodes+b.Prefills == 0 {
-		panic("a step of nothing")
-	}
-	var g sim.Segment
-	n.model.Price([]sim.Shape{b}, &g)
-	return g.First
+	return b
 }
 
 // decode adds a sequence of c tokens that computes one more and some drafts.

@@ -13,7 +13,7 @@ import (
 type naive struct {
 	scenario
 	*naiveFleet
-	members  []*naiveInstance
+	members  []*naiveInstance // the first rank of each replica
 	gate     []gated
 	after    int // the ID behind which turns go on
 	steps    int
@@ -24,6 +24,7 @@ type naive struct {
 	cached   int64          // of them, cached
 	peak     int64          // the most blocks in use at once
 	evicted  int            // blocks of content, in instances that are down
+	empty    int            // Σ over steps of the ranks without work
 	lost     int            // blocks of host memory that were lost
 	gaps     map[string]int // between two tokens of a request, by what came between
 	cover    map[string]int // how often what is worth testing came up
@@ -55,6 +56,8 @@ type naiveRequest struct {
 
 type naiveInstance struct {
 	of           *naive
+	team         []*naiveInstance // the ranks of its replica, itself among them
+	turn         int              // of the first: the rank that a request went to last
 	life         string
 	switches     func() // what to do when it has been drained
 	cold         bool   // it is not up before end
@@ -81,7 +84,7 @@ type naiveInstance struct {
 	sglang       sglangState
 }
 
-// plan composes the next step of an instance as its policy does, and begins it.
+// plan composes the next step of an instance as its policy does.
 func (n *naive) plan(in *naiveInstance) {
 	in.woken, in.copied = false, 0
 	in.everybody = !n.ahead || len(in.running) == 0 || in.idle
@@ -93,10 +96,6 @@ func (n *naive) plan(in *naiveInstance) {
 		}
 		n.compose(in)
 		n.admitInbound(in)
-	}
-	n.begin(in)
-	if in.life == "draining" && in.served() {
-		n.down(in)
 	}
 }
 
@@ -121,21 +120,49 @@ func (n *naive) compose(in *naiveInstance) {
 	}
 }
 
-// begin starts the step that was composed; the next one may have every request that waits by now.
-func (n *naive) begin(in *naiveInstance) {
-	in.end, in.idle = sim.Forever, !in.computes()
-	if !in.idle {
-		price := n.price(in)
-		if n.noise != nil {
-			price += n.noise.Stretch(int32(in.id), in.step, n.now, price)
+// begin starts the step that the ranks of a replica have composed, which lasts as long as that of the slowest; the next
+// one may have every request that waits by now.
+func (n *naive) begin(team []*naiveInstance) {
+	lead, empty := team[0], 0
+	var shapes []sim.Shape
+	for _, in := range team {
+		shapes = append(shapes, n.shape(in))
+		if !in.computes() {
+			empty++
+			n.mayIdle(in)
 		}
-		in.end = n.now.Add(price)
-		in.step++
+	}
+	end, idle := sim.Forever, empty == len(team)
+	if !idle {
+		price := n.price(shapes)
+		if n.noise != nil {
+			price += n.noise.Stretch(int32(lead.id), lead.step, n.now, price)
+		}
+		end = n.now.Add(price)
+		lead.step++
 		n.steps++
-	} else if left := len(in.running) + len(in.waiting) + len(in.swapped) + len(in.inbound); left > 0 &&
+		n.cover["ranks without work"] += empty
+		n.empty += empty
+	}
+	for _, in := range team {
+		in.end, in.idle = end, idle
+		n.beginsOn(in)
+	}
+	if lead.life == "draining" && lead.served() {
+		n.down(lead)
+	}
+}
+
+// mayIdle checks that an instance which computes nothing has nothing to do.
+func (n *naive) mayIdle(in *naiveInstance) {
+	if left := len(in.running) + len(in.waiting) + len(in.swapped) + len(in.inbound); left > 0 &&
 		len(in.pending)+len(in.transferring)+len(in.arrived) == 0 {
 		panic(fmt.Sprintf("at %v instance %d has nothing to do and %d requests", n.now, in.id, left))
 	}
+}
+
+// beginsOn notes what begins with a step of an instance.
+func (n *naive) beginsOn(in *naiveInstance) {
 	n.peak = max(n.peak, n.blocks-in.free)
 	for _, r := range in.waiting {
 		r.noticed = true
@@ -155,12 +182,18 @@ func (n *naive) begin(in *naiveInstance) {
 	}
 }
 
-// commit emits the tokens of the step that ends.
-func (n *naive) commit(in *naiveInstance) {
-	if in.cold {
-		n.up(in)
+// commit emits the tokens of the step that ends, rank by rank.
+func (n *naive) commit(lead *naiveInstance) {
+	if lead.cold {
+		n.up(lead)
 		return
 	}
+	for _, in := range lead.team {
+		n.commitRank(in)
+	}
+}
+
+func (n *naive) commitRank(in *naiveInstance) {
 	for _, r := range slices.Clone(in.running) {
 		tokens, hands := int32(1), false
 		if r.decoding {

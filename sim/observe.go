@@ -8,8 +8,13 @@ import "slices"
 // Pool returns the pool that in belongs to.
 func (in *Instance) Pool() *Pool { return in.pool }
 
-// Running returns the number of requests in the batch.
-func (in *Instance) Running() int { return in.batch.n }
+// Running returns the number of requests in the batch, or in those of all ranks.
+func (in *Instance) Running() (n int) {
+	for _, rank := range in.parts {
+		n += rank.batch.n
+	}
+	return n
+}
 
 // Decoding returns the number of rows that decode, finished ones included.
 func (in *Instance) Decoding() int { return in.batch.set.Len() }
@@ -20,8 +25,14 @@ func (in *Instance) Prefilling() int { return len(in.batch.prefill) }
 // Prefill returns the i-th request that prefills, in order of admission. The pointer is good until Head is called.
 func (in *Instance) Prefill(i int) *Request { return &in.requests.at[in.batch.prefill[i]] }
 
-// Queued returns the number of requests that wait, whether the scheduler sees them yet or not, in host memory too.
-func (in *Instance) Queued() int { return in.queue.len() + len(in.swap.slots) }
+// Queued returns the number of requests that wait, whether the scheduler sees them yet or not, in host memory too;
+// those of all ranks.
+func (in *Instance) Queued() (n int) {
+	for _, rank := range in.parts {
+		n += rank.queue.len() + len(rank.swap.slots)
+	}
+	return n
+}
 
 // SwappedOut returns how many requests have their cache in host memory.
 func (in *Instance) SwappedOut() int { return len(in.swap.slots) }
@@ -76,12 +87,14 @@ func (in *Instance) Load() int { return int(in.load) }
 func (in *Instance) PromptTokens() int64 { return in.prompts }
 
 // CachedTokens returns how many of r's prompt tokens the GPUs' cache has now, as far as steps under way have been
-// composed.
-func (in *Instance) CachedTokens(r *Request) int32 {
-	if !in.cache.Matchable(noSlot, r.prompt()) {
-		return 0
+// composed; of several ranks, that of the one which has most.
+func (in *Instance) CachedTokens(r *Request) (most int32) {
+	for _, rank := range in.parts {
+		if cache := &rank.cache; cache.Matchable(noSlot, r.prompt()) {
+			most = max(most, cache.Match(noSlot, r.prompt(), r.Prompt+r.Emitted).Cached*cache.BlockSize())
+		}
 	}
-	return in.cache.Match(noSlot, r.prompt(), r.Prompt+r.Emitted).Cached * in.cache.BlockSize()
+	return most
 }
 
 // Departures returns how many requests have left the batch so far, because they ended, were dropped, transferred or
@@ -132,11 +145,13 @@ func (in *Instance) Draining() bool { return in.life == draining }
 // Starting reports whether in is on its way up.
 func (in *Instance) Starting() bool { return in.life == starting }
 
-// BlocksUsedAt returns the blocks in use at now.
-func (in *Instance) BlocksUsedAt(now Time) int64 {
-	used := in.cache.Allocated()
-	if ended := in.ended(now); ended > 0 && in.step.decodes > 0 {
-		used += in.batch.set.BlocksFor(1, int64(min(ended+1, in.step.n)))
+// BlocksUsedAt returns the blocks in use at now, over all ranks.
+func (in *Instance) BlocksUsedAt(now Time) (used int64) {
+	for _, rank := range in.parts {
+		used += rank.cache.Allocated()
+		if ended := rank.ended(now); ended > 0 && rank.step.decodes > 0 {
+			used += rank.batch.set.BlocksFor(1, int64(min(ended+1, rank.step.n)))
+		}
 	}
 	return used
 }
@@ -184,6 +199,9 @@ func (in *Instance) settle(now Time) {
 	n, s := in.ended(now), &in.step
 	if s.end != Forever && !in.cold {
 		in.tally.busy += now.Sub(s.start)
+		if in.group != nil {
+			in.countRanks(n)
+		}
 		in.cluster.totals.OutputTokens += int64(n) * int64(in.reaching())
 	}
 	in.cluster.totals.OutputTokens += in.underway()
@@ -284,12 +302,14 @@ func (c *Cluster) PoolState(i int, now Time) Observation {
 		case draining:
 			o.Draining++
 		}
-		o.Running += int64(in.batch.n - len(in.batch.finished))
-		o.Waiting += int64(in.Queued() + in.Incoming())
-		o.Transferring += int64(in.transfers.transferring)
-		o.KVTotal += in.cache.Total()
-		o.KVUsed += in.BlocksUsedAt(now)
-		o.OutputTokens += in.underway() + int64(in.ended(now))*(int64(in.reaching())+in.bursting())
+		for _, rank := range in.parts {
+			o.Running += int64(rank.batch.n - len(rank.batch.finished))
+			o.Waiting += int64(rank.Queued() + rank.Incoming())
+			o.Transferring += int64(rank.transfers.transferring)
+			o.KVTotal += rank.cache.Total()
+			o.KVUsed += rank.BlocksUsedAt(now)
+			o.OutputTokens += rank.underway() + int64(rank.ended(now))*(int64(rank.reaching())+rank.bursting())
+		}
 	}
 	return o
 }
@@ -301,8 +321,8 @@ type PoolTotals struct {
 	BusyS          float64 // Σ length of steps over instances
 	Steps          int64
 	DecodeSum      int64 // Σ over steps of the decoding sequences
-	KVBlocks       int64 // of one instance
-	KVPeak         int64 // the most blocks one instance used at once
+	KVBlocks       int64 // of one instance, or rank
+	KVPeak         int64 // the most blocks one instance, or rank, used at once
 	FinishedRowSum int64 // Σ over steps of the finished rows
 	Drafted        int64 // tokens
 	Accepted       int64 // drafted tokens that were emitted to clients
@@ -312,6 +332,7 @@ type PoolTotals struct {
 	Cached         int64 // prompt tokens that were cached
 	Loaded         int64 // cached tokens that came from host memory
 	Evictions      int64 // cached blocks of content that made room for others
+	Ranks          RankTotals
 }
 
 // PoolTotals returns the load of the i-th pool so far.
@@ -324,20 +345,30 @@ func (c *Cluster) PoolTotals(i int) PoolTotals {
 	for _, in := range p.all {
 		t.BusyS += in.tally.busy.Seconds()
 		t.Steps += in.tally.steps
-		t.DecodeSum += in.tally.decodeSum
-		t.FinishedRowSum += in.tally.finishedSum
-		t.Drafted += in.tally.drafted
-		t.Accepted += in.tally.accepted
-		t.Preemptions += in.tally.preemptions
-		t.Swaps += in.tally.swaps
-		t.Prompted += in.tally.prompted
-		t.Cached += in.tally.cached
-		t.Evictions += in.cache.Evicted()
-		t.Loaded += in.cache.Loaded() * int64(p.BlockSize)
-		t.KVPeak = max(t.KVPeak, in.cache.AllocatedMax())
+		if in.group != nil {
+			t.Ranks.add(&in.group.totals)
+		}
+		for _, rank := range in.parts {
+			t.add(rank)
+		}
 		if in.life != down {
 			t.UpS += c.now.Sub(in.since).Seconds()
 		}
 	}
 	return t
+}
+
+// add counts what an instance without ranks, or a rank, has done.
+func (t *PoolTotals) add(in *Instance) {
+	t.DecodeSum += in.tally.decodeSum
+	t.FinishedRowSum += in.tally.finishedSum
+	t.Drafted += in.tally.drafted
+	t.Accepted += in.tally.accepted
+	t.Preemptions += in.tally.preemptions
+	t.Swaps += in.tally.swaps
+	t.Prompted += in.tally.prompted
+	t.Cached += in.tally.cached
+	t.Evictions += in.cache.Evicted()
+	t.Loaded += in.cache.Loaded() * int64(in.pool.BlockSize)
+	t.KVPeak = max(t.KVPeak, in.cache.AllocatedMax())
 }

@@ -13,6 +13,10 @@ type PoolSpec struct {
 	Name    string
 	Size    int // instances that take requests from the beginning
 	SizeMax int // instances that there may ever be; 0: Size
+	// data-parallel ranks of an instance in lock step, each with a queue, a batch and a cache of its own, of which the
+	// following says how large they are; 0: as 1
+	Ranks    int
+	Balancer func() Router // makes what picks the rank of a request, one for each instance; with Ranks above 1
 	// sequences that may run at once in an instance that receives caches; 0: it receives none
 	MaxNumSeqs int
 	// computes the last token of a prompt again if its cache arrives before a token was emitted
@@ -68,6 +72,8 @@ func (p *PoolSpec) validate() error {
 			"sim: pool %q needs at least 1 instance, 1 token per block, 0 blocks per sequence and 2 tokens of context; got "+
 				"%d, %d, %d and %d",
 			p.Name, p.Size, p.BlockSize, p.SequenceBlocks, p.MaxModelLen)
+	case p.Ranks < 0 || p.Ranks > 1 && p.Balancer == nil:
+		return fmt.Errorf("sim: pool %q: Ranks is %d, must not be negative and, above 1, needs a Balancer", p.Name, p.Ranks)
 	case p.SizeMax != 0 && p.SizeMax < p.Size || p.MaxNumSeqs < 0:
 		return fmt.Errorf("sim: pool %q: SizeMax is %d and MaxNumSeqs %d, must be 0 or at least Size, %d, and not negative",
 			p.Name, p.SizeMax, p.MaxNumSeqs, p.Size)
@@ -110,6 +116,7 @@ func (p *PoolSpec) validate() error {
 func (p *Pool) addInstances(c *Cluster) {
 	for i := range max(p.Size, p.SizeMax) {
 		in := newInstance(c, p, int32(len(c.instances)))
+		in.listed = p
 		c.instances, p.all = append(c.instances, in), append(p.all, in)
 		if i >= p.Size {
 			continue

@@ -90,7 +90,7 @@ type swapSpace struct {
 func (in *Instance) swapOut(r *Request, slot int32, blocks int64) {
 	in.swap.free -= blocks
 	in.release(r, blocks, 0)
-	in.step.ranks[0].SwapBlocks += blocks
+	in.work.shape.SwapBlocks += blocks
 	in.tally.swaps++
 	r.state, r.delay = swappedOut, Swapped
 	in.swap.slots = append(in.swap.slots, slot)

@@ -9,7 +9,7 @@ type report struct {
 	byClass []int32 // tokens of a step by class; nil: there is one class
 	request Request // as the sink sees it
 	steps   Segment // the part of the steps under way that is reported
-	ranks   [1]Shape
+	ranks   []Shape // the ranks of the step without a part of their batches
 	reduced Segment // price of the step without a part of its batch
 }
 
@@ -153,8 +153,13 @@ func (in *Instance) countClasses(leaveOut func(*Request) bool) {
 // there is one class.
 func (in *Instance) TokensByClass() []int32 { return in.report.byClass }
 
-// PromptChunks returns, while a step is reported to a Sink, how many chunks of prompts were in it.
-func (in *Instance) PromptChunks() int { return in.step.ranks[0].Prefills }
+// PromptChunks returns, while a step is reported to a Sink, how many chunks of prompts were in it, over all ranks.
+func (in *Instance) PromptChunks() (n int) {
+	for i := range in.step.ranks {
+		n += in.step.ranks[i].Prefills
+	}
+	return n
+}
 
 // trace reports the tokens of the traced requests in n steps to the tracer.
 func (in *Instance) trace(n, leaving int) {
@@ -211,35 +216,45 @@ func (w Wait) String() string { return waitNames[w] }
 type Breakdown [NumWaits]Duration
 
 // StepBreakdown returns what the first step under way, which is being reported to a sink, consists of. What prompts,
-// drafts and copies add is by how much the step would be shorter without them: copies are taken out first, then
-// prompts, then drafts, and the parts are those of the step that remains.
+// drafts and copies add, on whichever rank, is by how much the step would be shorter without them: copies are taken out
+// first, then prompts, then drafts, and the parts are those of the step that remains.
 func (in *Instance) StepBreakdown() (parts Breakdown) {
-	b := &in.report.ranks[0]
-	*b = in.step.ranks[0]
+	copy(in.report.ranks, in.step.ranks)
 	left := in.step.price.First
 	in.step.price.FirstParts((*Parts)(parts[:NumParts]))
-	if b.SwapBlocks > 0 {
-		b.SwapBlocks = 0
-		left = in.without(Copying, left, &parts)
-	}
-	if b.Prefills > 0 {
-		b.ClearPrefill()
-		b.Outputs = int(b.DecodeTokens)
-		left = in.without(Prefill, left, &parts)
-	}
-	if b.Drafts > 0 {
-		b.DecodeTokens, b.DecodeCtx = int64(b.Decodes), b.DecodeCtx-b.Drafts
-		b.Outputs, b.Drafts = b.Decodes, 0
-		in.without(Drafting, left, &parts)
+	for _, w := range [...]Wait{Copying, Prefill, Drafting} {
+		if in.reduce(w) {
+			left = in.without(w, left, &parts)
+		}
 	}
 	return parts
+}
+
+// reduce takes what w stands for out of report.ranks, and reports whether there was any.
+func (in *Instance) reduce(w Wait) (any bool) {
+	for i := range in.report.ranks {
+		switch b := &in.report.ranks[i]; {
+		case w == Copying && b.SwapBlocks > 0:
+			b.SwapBlocks = 0
+			any = true
+		case w == Prefill && b.Prefills > 0:
+			b.ClearPrefill()
+			b.Outputs = int(b.DecodeTokens)
+			any = true
+		case w == Drafting && b.Drafts > 0:
+			b.DecodeTokens, b.DecodeCtx = int64(b.Decodes), b.DecodeCtx-b.Drafts
+			b.Outputs, b.Drafts = b.Decodes, 0
+			any = true
+		}
+	}
+	return any
 }
 
 // without prices the step under way without the part of its batch that w stands for, which report.ranks lacks: parts
 // become those of that step, and w is by how much it is shorter than left. It returns how long it is.
 func (in *Instance) without(w Wait, left Duration, parts *Breakdown) Duration {
 	g, noise := &in.report.reduced, in.step.noise
-	in.pool.Model.Price(in.report.ranks[:], g)
+	in.pool.Model.Price(in.report.ranks, g)
 	d := left - noise - g.First
 	if d <= 0 { // padding may make the smaller batch the longer step
 		return left
@@ -253,8 +268,12 @@ func (in *Instance) without(w Wait, left Duration, parts *Breakdown) Duration {
 // DecodeOnly reports whether the steps under way are of decodes alone, without drafts and copies: they consist of the
 // parts of their segment.
 func (in *Instance) DecodeOnly() bool {
-	b := &in.step.ranks[0]
-	return b.Prefills == 0 && b.Drafts == 0 && b.SwapBlocks == 0
+	for i := range in.step.ranks {
+		if b := &in.step.ranks[i]; b.Prefills > 0 || b.Drafts > 0 || b.SwapBlocks > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // GapBreakdown returns what the gap before the token of r that came at t consists of, while it is being reported to a
@@ -297,5 +316,5 @@ func (r *Request) transferTime() Duration {
 	return max(0, r.Transferred.Sub(max(r.PendingTransfer, r.Allocated, r.Last)))
 }
 
-// Shape returns what the first step under way, which is being reported to a sink, computes.
-func (in *Instance) Shape() Shape { return in.step.ranks[0] }
+// Shape returns what in computes in the first step under way, which is being reported to a sink.
+func (in *Instance) Shape() Shape { return *in.work.shape }

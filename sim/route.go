@@ -146,6 +146,7 @@ func (c *Cluster) route(p *Pool, r *Request) {
 		c.routed[in.ID].push(r)
 		return
 	}
+	in = in.rankFor(c.now, r)
 	in.charge(r, 1)
 	in.enqueue(c.now, r)
 }
@@ -167,11 +168,11 @@ func (in *Instance) enqueue(now Time, r *Request) {
 	}
 	in.queue.push(r, slot)
 	switch {
-	case in.step.end == Forever:
-		in.cluster.wake(in)
+	case in.replica.step.end == Forever:
+		in.cluster.wake(in.replica)
 	case in.step.n > 1 && !in.closed():
 		more := 0
-		if in.pool.AsyncScheduling {
+		if in.pool.AsyncScheduling && in.batch.n > 0 {
 			more = 1
 		}
 		in.cut(seen, more)

@@ -19,6 +19,8 @@ import (
 // scenario is a random configuration for the laws.
 type scenario struct {
 	size        int
+	ranks       int  // of an instance; 0: 1
+	ranksInTurn bool // requests go to one after the other
 	blocks      int64
 	blockSize   int32
 	fixed       int32
@@ -108,8 +110,20 @@ func drawScenario(t *rapid.T) scenario {
 		require.NoError(t, err)
 		sc.noise = noise
 	}
+	if last := sc.requests[len(sc.requests)-1]; last.Prompt%3 == 0 { // and for a third
+		sc.drawRanks(last.Output)
+	}
 	drawSpeculation(t, &sc)
 	return sc
+}
+
+// drawRanks gives the instances of a pool two to eight ranks, which wait for what they share, by a number.
+func (sc *scenario) drawRanks(n int32) {
+	sc.ranks, sc.ranksInTurn = []int{2, 3, 8}[n%3], n%2 == 0
+	if m, ok := sc.model.(prices); ok {
+		m.shared = sim.Duration(n%2) * 7_000_001
+		sc.model = m
+	}
 }
 
 func (sc *scenario) drawRequests(t *rapid.T, prompt, output int32) {
@@ -275,6 +289,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 		router = new(routers.RoundRobin)
 	}
 	p := &sim.PoolSpec{
+		Ranks: sc.ranks, Balancer: sc.balancer,
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.maxNumSeqs, RecomputeLastToken: sc.recomputes,
 		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,
@@ -286,6 +301,14 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 		p.PrefixCaching, p.OffloadBlocks = true, sc.offload
 	}
 	return p
+}
+
+// balancer returns what picks the rank of a request.
+func (sc *scenario) balancer() sim.Router {
+	if sc.ranksInTurn {
+		return new(routers.RoundRobin)
+	}
+	return routers.LeastLoaded{}
 }
 
 func run(t require.TestingT, c sim.Config) *sim.Cluster {

@@ -48,7 +48,7 @@ func (c *Cluster) separable() bool {
 	}
 	p := c.pools[0]
 	_, blind := p.Router.(Blind)
-	return blind && p.Size > 1 && len(p.all) == p.Size
+	return blind && p.Size > 1 && len(p.all) == p.Size && p.Ranks <= 1
 }
 
 // separate makes a part of each instance, and has as many cores as there are work on them at the same time.

@@ -147,7 +147,7 @@ func (in *Instance) commitDrafts(now Time) {
 	in.scratch = ended
 	in.batch.set.Move(all)
 	in.batch.countEmitted(all)
-	in.tally.drafted += in.step.ranks[0].Drafts
+	in.tally.drafted += in.work.shape.Drafts
 	in.tally.accepted += int64(more)
 	if more > 0 {
 		in.cluster.sink.Burst(in, now, more)

@@ -33,8 +33,14 @@ func (t *transfers) admissible() int {
 	return t.preallocated + t.transferring - t.cacheless + len(t.transferred)
 }
 
-// Incoming returns how many requests are transferred to in and wait for allocation or admission.
-func (in *Instance) Incoming() int { return len(in.transfers.awaiting) + len(in.transfers.transferred) }
+// Incoming returns how many requests are transferred to in, or to one of its ranks, and wait for allocation or
+// admission.
+func (in *Instance) Incoming() (n int) {
+	for _, rank := range in.parts {
+		n += len(rank.transfers.awaiting) + len(rank.transfers.transferred)
+	}
+	return n
+}
 
 // send takes the request in slot, whose prompt is complete, out of the batch, and has it transferred.
 func (in *Instance) send(slot int32, s *Stage) {
@@ -75,7 +81,7 @@ func (c *Cluster) sendTo(p *Pool, r *Request) {
 		c.waitAtGate(p, r)
 		return
 	}
-	in, t := p.Router.Route(c.now, r, p), c.links.Transfer(r.transfer)
+	in, t := p.Router.Route(c.now, r, p).rankFor(c.now, r), c.links.Transfer(r.transfer)
 	in.charge(r, 1)
 	slot := in.requests.put(r)
 	t.To = transfer.End{Instance: in.ID, Slot: slot}

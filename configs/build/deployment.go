@@ -31,6 +31,7 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel,
 		Expert: p.ExpertParallel, AllToAll: hardware.AllToAll(p.AllToAll), NCCL: p.DisableCustomAllReduce,
 		Overlap: hardware.BatchOverlap(p.BatchOverlap)}
+	d.Routing = hardware.Routing{Skew: p.ExpertSkew, Balanced: p.EnableEPLB, Redundant: p.NumRedundantExperts}
 	d.Materialized = p.Attention == "materialized"
 	d.Decoding = decodingOf(s)
 	if p.Decodes() {
@@ -72,7 +73,7 @@ func undeployable(s *configs.Scenario, p *configs.Pool, err error) error {
 	}
 	message := strict.Message(err)
 	for _, key := range []string{"tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel",
-		"all_to_all", "batch_overlap"} {
+		"expert_skew", "enable_eplb", "num_redundant_experts", "all_to_all", "batch_overlap"} {
 		if rest, ok := strings.CutPrefix(message, key+" "); ok {
 			return s.Errorf(s.PoolPath(p, key), "%s", rest)
 		}

@@ -54,7 +54,7 @@ func TestAPrefillPoolTransfersToADecodePool(t *testing.T) {
 	assert.Equal(t, sim.SecondsUp(81920/1e9), own.Routes[0][0].Link.Token)
 	ranks := build(t, "model=deepseek-v3", "pools.decode.data_parallel=2", "pools.decode.tensor_parallel=8",
 		"pools.prefill.tensor_parallel=16")
-	assert.Equal(t, 200, ranks.Config.Pools[1].MaxNumSeqs)
+	assert.Equal(t, 100, ranks.Config.Pools[1].MaxNumSeqs)
 }
 
 // TestEachPoolIsOfItsOwn: GPUs, engines, memory and prices of one pool leave the other alone, and results are of both.

@@ -97,16 +97,13 @@ func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error
 	if err != nil {
 		return s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
 	}
-	pool.MaxNumSeqs = p.SequencesMax()
+	pool.MaxNumSeqs = p.MaxNumSeqs
 	pool.RecomputeLastToken = engine.Scheduler == catalog.SchedulerContinuous && s.FirstTokenAtDecode()
 	return nil
 }
 
 // noteTransfers says what is assumed of the transfers of the pool.
 func noteTransfers(s *configs.Scenario, p *configs.Pool) (notes []string) {
-	if p.Role != configs.RoleServe && p.DataParallel > 1 {
-		notes = append(notes, "data_parallel: the KV transfers of all ranks share the links of one, which a single one takes")
-	}
 	if gpu, err := catalog.GPU(p.GPU); err == nil {
 		for _, f := range gpu.Fields() {
 			if f.Unverified && f.Path == hardware.LinkFigure(p.KVLink) {

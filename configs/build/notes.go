@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/workloads/requests"
 	"github.com/decodesim/decodesim/workloads/traces"
 )
@@ -28,12 +29,14 @@ func (r *Replica) noteHardware(p *configs.Pool) {
 			"pipeline_parallel is priced, not scheduled: decodes pass through the stages in equal microbatches, and prompts "+
 				"in one")
 	}
-	if p.DataParallel > 1 {
-		r.notes = append(r.notes, "data_parallel is priced, not scheduled: its ranks share sequences and context evenly")
-	}
-	if p.ExpertParallel {
+	switch d := &r.Deployment; {
+	case !p.ExpertParallel || p.ExpertSkew > 0 || d.Parallel.Tensor*d.Parallel.Ranks() == 1:
+	case d.Routing == (hardware.Routing{}) && d.Efficiency.ExpertImbalance == 0:
 		r.notes = append(r.notes,
 			"expert_parallel is priced with experts in balance: no GPU has more tokens than another")
+	default:
+		r.notes = append(r.notes, "expert_parallel: tokens choose experts at random, and GPUs wait for the busiest; experts "+
+			"that some texts prefer are expert_skew")
 	}
 	r.noteHost(p)
 }

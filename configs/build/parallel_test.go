@@ -13,11 +13,12 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 )
 
-// The limits of an engine are those of each data-parallel rank: a replica runs the sequences of all, keeps a null block
-// per rank, and takes no longer a chunk or sequence than one of them.
+// The limits of an engine are those of each data-parallel rank, which has a scheduler and a cache of its own, without
+// the null block that each keeps back.
 func TestLimitsAreThoseOfARank(t *testing.T) {
 	inDir(t, `model: deepseek-v3
 pools: [{gpu: h200-sxm, data_parallel: 8, expert_parallel: true, max_num_seqs: 64, max_num_batched_tokens: 1024, num_gpu_blocks: 101}]
@@ -31,20 +32,32 @@ workload: {closed_loop: {concurrency: 300}, prompt_tokens: {distribution: fixed,
 	assert.EqualValues(t, 800, b.KVBlocks)
 	assert.EqualValues(t, 1600, b.MaxModelLen, "the 100 blocks of one rank")
 	v := b.Config.Pools[0].Scheduler.(*schedulers.Continuous)
-	assert.Equal(t, []int{512, 8192, 1024},
+	assert.Equal(t, []int{64, 1024, 0},
 		[]int{v.MaxNumSeqs, int(v.MaxNumBatchedTokens), int(v.LongPrefillTokenThreshold)})
+	assert.Equal(t, 8, b.Config.Pools[0].Ranks)
+	assert.EqualValues(t, 100, b.Config.Pools[0].KVBlocks)
+	assert.IsType(t, new(routers.VLLMRanks), b.Config.Pools[0].Balancer())
 	assert.Equal(t, 128, b.Deployment.Launch.Graphs[len(b.Deployment.Launch.Graphs)-1], "twice the sequences of a rank")
 	assert.Greater(t, b.turnS(), build(t, "workload.closed_loop.concurrency=64").turnS(), "all 300 are in one batch")
 	_, summary := simulate(t, s)
 	assert.EqualValues(t, 400, summary.Requests.Completed)
-	assert.Contains(t, summary.Warnings,
-		"data_parallel is priced, not scheduled: its ranks share sequences and context evenly")
+	ranks := summary.Pools[0].Ranks
+	require.NotNil(t, ranks)
+	assert.Equal(t, 8, ranks.N)
+	assert.InDelta(t, 1, ranks.BusiestTokens, 1e-9, "equal requests, 50 for each rank")
+	assert.Zero(t, ranks.EmptyShare)
+	assert.EqualValues(t, 800, summary.Pools[0].KVBlocks)
 
-	s, err = configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.long_prefill_token_threshold=100"}})
+	s, err = configs.Load("chat.yaml", configs.Options{Set: []string{"workload.requests=13",
+		"pools.serve.long_prefill_token_threshold=100"}})
 	require.NoError(t, err)
 	b, err = New(s)
 	require.NoError(t, err)
 	assert.EqualValues(t, 100, b.Config.Pools[0].Scheduler.(*schedulers.Continuous).LongPrefillTokenThreshold)
+	_, summary = simulate(t, s)
+	ranks = summary.Pools[0].Ranks
+	assert.InDelta(t, 2*8.0/13, ranks.BusiestTokens, 1e-9, "five of eight ranks have two requests")
+	assert.Greater(t, ranks.EmptyShare, 0.0, "the other three have done before")
 }
 
 // What a scenario says of kernels and host reaches the deployment; capture sizes may come in any order.
@@ -146,4 +159,51 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 		configs.Options{Set: []string{"pools.serve.data_parallel=1024", "pools.serve.max_num_batched_tokens=2000000"}})
 	require.ErrorContains(t, err,
 		"1024 ranks of max_num_batched_tokens, 2000000, are 2048000000 tokens in a step; expected at most 1073741824")
+}
+
+// Each engine has its own way to pick a rank; another can be asked for by SGLang's names, and only where there are
+// ranks.
+func TestRequestsAreBalancedOverRanks(t *testing.T) {
+	inDir(t, `model: deepseek-v3
+pools: [{gpu: h200-sxm, data_parallel: 8, expert_parallel: true}]
+workload: {closed_loop: {concurrency: 8}, prompt_tokens: {distribution: fixed, mean: 99}, output_tokens: {distribution: fixed, mean: 9}, requests: 9}
+`)
+	for set, want := range map[string]any{
+		"engine=vllm-v1": new(routers.VLLMRanks), "engine=sglang": new(routers.RoundRobin),
+		"engine=tensorrt-llm": routers.LeastLoaded{}, "load_balance_method=total_tokens": new(routers.Least),
+	} {
+		assert.IsType(t, want, build(t, "pools.serve."+set).Config.Pools[0].Balancer(), set)
+	}
+	_, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.load_balance_method=fair"}})
+	require.ErrorContains(t, err, `"fair" is unknown; valid values: "vllm", "round_robin", "total_requests", "total_tokens"`)
+	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.data_parallel=1",
+		"pools.serve.tensor_parallel=8", "pools.serve.load_balance_method=vllm"}})
+	require.NoError(t, err)
+	_, err = New(s)
+	require.ErrorContains(t, err, `"vllm" has no ranks to choose from; accepted: null, or data_parallel above 1`)
+}
+
+// Uneven experts are a choice of the scenario, and what no engine could do is refused where it stands.
+func TestUnevenExpertsAreChosen(t *testing.T) {
+	inDir(t, `model: deepseek-v3
+pools: [{gpu: h200-sxm, tensor_parallel: 8, expert_parallel: true}]
+workload: {closed_loop: {concurrency: 8}, prompt_tokens: {distribution: fixed, mean: 99}, output_tokens: {distribution: fixed, mean: 9}, requests: 9}
+`)
+	b := build(t, "pools.serve.expert_skew=0.5", "pools.serve.enable_eplb=true", "pools.serve.num_redundant_experts=32")
+	assert.Equal(t, hardware.Routing{Skew: 0.5, Balanced: true, Redundant: 32}, b.Deployment.Routing)
+	assert.Greater(t, b.Memory.Weights, build(t, "pools.serve.expert_skew=0.5").Memory.Weights)
+	for _, c := range []struct{ set, want string }{
+		{"num_redundant_experts=32", "num_redundant_experts=32: 32 without enable_eplb; accepted: 0"},
+		{"enable_eplb=true,expert_parallel=false", "accepted: false, or expert_parallel true on more than one GPU"},
+		{"enable_eplb=true,num_redundant_experts=3", "are not a multiple of 8 GPUs; accepted: 8"},
+	} {
+		var set []string
+		for _, key := range strings.Split(c.set, ",") {
+			set = append(set, "pools.serve."+key)
+		}
+		s, err := configs.Load("chat.yaml", configs.Options{Set: set})
+		require.NoError(t, err)
+		_, err = New(s)
+		require.ErrorContains(t, err, c.want)
+	}
 }

@@ -17,19 +17,21 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 	}
 	b.Replicas = append(b.Replicas, r)
 	p.MaxModelLen, p.MaxNumBatchedTokens = int(r.MaxModelLen), r.MaxNumBatchedTokens
+	ranks := int64(p.DataParallel)
 	pool := &sim.PoolSpec{
-		Name: p.Name, Size: p.Replicas, SizeMax: p.ReplicasMax, KVBlocks: r.KVBlocks, BlockSize: int32(p.BlockSize),
+		Name: p.Name, Size: p.Replicas, SizeMax: p.ReplicasMax, Ranks: p.DataParallel,
+		KVBlocks: r.KVBlocks / ranks, BlockSize: int32(p.BlockSize),
 		MaxModelLen:    r.MaxModelLen,
 		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
 		ColdStart: r.coldStart(p), StartsCold: p.StartsCold, AsyncScheduling: p.AsyncScheduling, PromptMax: r.PromptMax,
-		SwapBlocks: r.SwapBlocks,
+		SwapBlocks: r.SwapBlocks / ranks,
 		Classes:    len(s.Workload.Classes),
 	}
 	pool.PrefixCaching, err = prefixCaching(s, r, p)
 	if err != nil {
 		return nil, err
 	}
-	p.EnablePrefixCaching, pool.OffloadBlocks = pool.PrefixCaching, r.offloadBlocks(p, pool.PrefixCaching)
+	p.EnablePrefixCaching, pool.OffloadBlocks = pool.PrefixCaching, r.offloadBlocks(p, pool.PrefixCaching)/ranks
 	pool.Noise, err = b.noisy(i)
 	if err != nil {
 		return nil, err
@@ -40,6 +42,10 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 // decide gives a pool the policies that run it; its router comes later, see fleet.
 func decide(s *configs.Scenario, p *configs.Pool, r *Replica, pool *sim.PoolSpec) (err error) {
 	pool.Scheduler, err = newScheduler(s, p, r)
+	if err != nil {
+		return err
+	}
+	pool.Balancer, err = newBalancer(s, p)
 	if err != nil {
 		return err
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
-// newScheduler returns what the pool's engine runs its steps by on a replica. The limits of an engine are those of each
-// data-parallel rank, and a replica is scheduled as one with all their sequences and tokens.
+// newScheduler returns what the pool's engine runs its steps by on a replica, or on each of its data-parallel ranks.
 func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Scheduler, error) {
 	engine, err := catalog.Engine(p.Engine)
 	if err != nil {
@@ -22,11 +22,11 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 		sim.Scheduler
 		Validate() error
 	}
-	switch tokens := int32(r.MaxNumBatchedTokens * p.DataParallel); engine.Scheduler {
+	switch tokens := int32(r.MaxNumBatchedTokens); engine.Scheduler {
 	case catalog.SchedulerContinuous:
 		made = &schedulers.Continuous{
-			MaxNumSeqs: p.SequencesMax(), MaxNumBatchedTokens: tokens,
-			LongPrefillTokenThreshold: int32(chunkMax(p, r.MaxNumBatchedTokens)),
+			MaxNumSeqs: p.MaxNumSeqs, MaxNumBatchedTokens: tokens,
+			LongPrefillTokenThreshold: int32(chunkMax(p)),
 			SchedulerReserveFullISL:   p.SchedulerReserveFullISL, Unchunked: !p.EnableChunkedPrefill, Reserve: reserveOf(p),
 			MaxModelLen: r.MaxModelLen,
 			NoEvict:     p.CapacitySchedulerPolicy == catalog.NoEvict, WatermarkBlocks: watermarkBlocks(p, r),
@@ -34,14 +34,14 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 		}
 	case catalog.SchedulerPrefillFirst:
 		made = &schedulers.PrefillFirst{
-			MaxNumSeqs: p.SequencesMax(), MaxNumBatchedTokens: tokens, WatermarkBlocks: watermarkBlocks(p, r),
-			PrefillBelow: p.PrefillBelow * p.DataParallel,
+			MaxNumSeqs: p.MaxNumSeqs, MaxNumBatchedTokens: tokens, WatermarkBlocks: watermarkBlocks(p, r),
+			PrefillBelow: p.PrefillBelow,
 			Preempt:      preemptionOf(p), Victim: victimOf(p),
 		}
 	case catalog.SchedulerSGLang:
 		made = newSGLang(p, &engine.NewTokens, max(0, tokens))
 	case catalog.SchedulerStatic:
-		made = &schedulers.Static{MaxBatchSize: p.SequencesMax(), MaxNumBatchedTokens: tokens}
+		made = &schedulers.Static{MaxBatchSize: p.MaxNumSeqs, MaxNumBatchedTokens: tokens}
 	default:
 		return nil, s.Errorf(s.PoolPath(p, "engine"), "its scheduler %q is unknown; valid values: %s", engine.Scheduler,
 			strict.Quoted(schedulers.Names()))
@@ -52,18 +52,40 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 	return made, nil
 }
 
-// chunkMax returns the longest chunk of one prompt in a step of so many tokens on a rank; 0: no limit. With several
-// ranks a chunk is still no longer than one takes.
-func chunkMax(p *configs.Pool, tokens int) int {
-	switch {
-	case !p.EnableChunkedPrefill:
+// chunkMax returns the longest chunk of one prompt in a step; 0: no limit.
+func chunkMax(p *configs.Pool) int {
+	if !p.EnableChunkedPrefill {
 		return 0
-	case p.DataParallel == 1:
-		return p.LongPrefillTokenThreshold
-	case p.LongPrefillTokenThreshold == 0:
-		return tokens
 	}
-	return min(p.LongPrefillTokenThreshold, tokens)
+	return p.LongPrefillTokenThreshold
+}
+
+// newBalancer returns what makes the balancers of a pool's replicas, which pick the rank of a request; nil: replicas
+// have one rank. SGLang's default is round_robin (0.5.23, sglang/srt/arg_groups/serving_hook.py,
+// handle_load_balance_method); TensorRT-LLM gives a request to the rank with the fewest (unverified).
+func newBalancer(s *configs.Scenario, p *configs.Pool) (func() sim.Router, error) {
+	if p.DataParallel == 1 {
+		if p.LoadBalanceMethod != "" {
+			return nil, s.Errorf(s.PoolPath(p, "load_balance_method"), "%q has no ranks to choose from; "+
+				"accepted: null, or data_parallel above 1", p.LoadBalanceMethod)
+		}
+		return nil, nil
+	}
+	name := p.LoadBalanceMethod
+	switch {
+	case name != "":
+	case p.Engine == "sglang":
+		name = "round_robin"
+	case p.Engine == "tensorrt-llm":
+		name = "total_requests"
+	default:
+		name = "vllm"
+	}
+	balancer, err := routers.NewBalancer(name)
+	if err != nil {
+		return nil, s.Errorf(s.PoolPath(p, "load_balance_method"), "%s", strict.Message(err))
+	}
+	return balancer, nil
 }
 
 func reserveOf(p *configs.Pool) schedulers.Reserve {
@@ -93,9 +115,9 @@ func preemptionOf(p *configs.Pool) sim.Preemption {
 	return sim.Recompute
 }
 
-// watermarkBlocks returns how many blocks of a replica admission leaves free.
+// watermarkBlocks returns how many blocks of a replica's rank admission leaves free.
 func watermarkBlocks(p *configs.Pool, r *Replica) int64 {
-	return int64(p.Watermark * float64(r.KVBlocks))
+	return int64(p.Watermark * float64(r.KVBlocks/int64(p.DataParallel)))
 }
 
 // newSGLang returns SGLang's scheduler. Its ratio of new tokens counts billionths: what accumulates must not depend on
@@ -107,7 +129,7 @@ func newSGLang(p *configs.Pool, n *catalog.NewTokens, chunk int32) *schedulers.S
 	init := int64(math.Round(unit * min(1, n.Init*p.ScheduleConservativeness)))
 	least := int64(math.Round(n.MinFactor * float64(init)))
 	return &schedulers.SGLang{
-		MaxRunningRequests: p.SequencesMax(), MaxPrefillTokens: int32(p.MaxPrefillTokens * p.DataParallel),
+		MaxRunningRequests: p.MaxNumSeqs, MaxPrefillTokens: int32(p.MaxPrefillTokens),
 		ChunkedPrefillSize: chunk,
 		EnableMixedChunk:   p.EnableMixedChunk, InitNewTokenRatio: init, MinNewTokenRatio: least,
 		NewTokenRatioDecay: (init - least) / n.DecaySteps,

@@ -26,6 +26,7 @@ func constants(e *hardware.Efficiency) []constant {
 		{"moe_rows", e.MoERows, "rows per expert at which half of the loss of few is left"},
 		{"moe_tile_rows", e.MoETileRows, "rows that an expert costs beside its own, where activations have 16 bits"},
 		{"moe_copy_bytes", e.MoECopyBytes, "bytes moved per element of a copy for an expert"},
+		{"expert_imbalance", e.ExpertImbalance, "of what the busiest GPU has of experts beyond the mean"},
 		{"quantized_compute", e.QuantizedCompute, "of compute, where activations are quantised"},
 		{"kv_bandwidth", e.KVBandwidth, "of HBM bandwidth, reading the cache"},
 		{"mixed_kv", e.MixedKV, "times that reading in steps with prompts"},
@@ -127,7 +128,8 @@ func block(e *hardware.Efficiency, indent string) string {
 // optionalKey reports whether a constant of 0 stands for one that has no effect, and is left out.
 func optionalKey(key string) bool {
 	switch key {
-	case "mixed_kv", "moe_rows", "moe_tile_rows", "moe_copy_bytes", "latent_compute", "collective_scale", "eager_layer_s":
+	case "mixed_kv", "moe_rows", "moe_tile_rows", "moe_copy_bytes", "expert_imbalance", "latent_compute",
+		"collective_scale", "eager_layer_s":
 		return true
 	}
 	return strings.HasPrefix(key, "quantized_")

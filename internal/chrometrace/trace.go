@@ -1,6 +1,7 @@
 package chrometrace
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/decodesim/decodesim/sim"
@@ -65,6 +66,11 @@ func (t *Trace) Begin(c *sim.Cluster) {
 		for j := range p.Replicas() {
 			t.out.name("thread_name", i+1, track(p.Replica(j)), replica(p, j))
 			t.lives = append(t.lives, life(p.Replica(j)))
+			for k := range p.Replica(j).Ranks() {
+				if rank := p.Replica(j).Rank(k); rank != p.Replica(j) {
+					t.out.name("thread_name", i+1, track(rank), fmt.Sprintf("%s rank %d", replica(p, j), k))
+				}
+			}
 		}
 	}
 }

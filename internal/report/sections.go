@@ -102,6 +102,9 @@ func sections(t *text.Page, s *metrics.Summary) {
 			q.GPU, q.Replicas, text.Plural("replica", q.Replicas), onAverage(q), text.Percent(q.Utilization), batch(q),
 			text.Percent(q.KVPeakFraction),
 			caches(q, k.PromptCached > 0)))
+		if q.Ranks != nil {
+			t.Item("ranks of "+q.Name, ranks(q.Ranks))
+		}
 	}
 	if x := s.Transfers; x != nil {
 		t.Item(
@@ -129,6 +132,13 @@ func onAverage(q *metrics.PoolResult) string {
 		return ""
 	}
 	return fmt.Sprintf(" at the end, %s in the mean", text.Significant(q.ReplicasMean))
+}
+
+// ranks says how evenly the data-parallel ranks of replicas were busy.
+func ranks(r *metrics.Ranks) string {
+	return fmt.Sprintf("%d a replica, in lock step: the busiest computes %s times the mean of tokens in a step and "+
+		"decodes %s sequences, %s of ranks have nothing to compute", r.N, text.Significant(r.BusiestTokens),
+		text.Significant(r.BatchMax), text.Percent(r.EmptyShare))
 }
 
 // batch says how many sequences a step makes tokens for; empty: the pool only reads prompts.

@@ -31,12 +31,13 @@ func newPacking(m *hardware.Roofline, p *configs.Pool, pool *sim.PoolSpec, draft
 	d := m.Deployment()
 	shares := d.Parallel.Ranks() * d.Parallel.Pipeline
 	sequences := max(1, p.SequencesMax())
-	if limit := pool.KVBlocks * int64(pool.BlockSize); int64(sequences) > limit {
+	cacheTokens := pool.KVBlocks * int64(max(1, pool.Ranks)) * int64(pool.BlockSize)
+	if limit := cacheTokens; int64(sequences) > limit {
 		sequences = int(limit)
 	}
 	sequences = (sequences + shares - 1) / shares * shares
 	k := packing{
-		cacheTokens: float64(pool.KVBlocks) * float64(pool.BlockSize), steps: 1 + float64(drafts),
+		cacheTokens: float64(cacheTokens), steps: 1 + float64(drafts),
 	}
 	// Contexts at which every window holds one token: those of chunks start over, those that slide are full at both.
 	near, far := 1, 1

@@ -9,4 +9,5 @@
 //	session.go      the instance that had the session before
 //	prefix.go       the instance that was sent the same prefix before
 //	weighted.go     cache hits weighed against load
+//	ranks.go        the data-parallel rank of an instance
 package routers

@@ -120,7 +120,7 @@ func (p *Weighted) Route(now sim.Time, r *sim.Request, pool *sim.Pool) *sim.Inst
 		in := pool.Instance(i)
 		score := p.weight.queue*share(requests[i], requestsMax) + p.weight.tokens*share(prompts[i], promptsMax)
 		if p.weight.kv > 0 {
-			score += p.weight.kv * share(in.BlocksUsedAt(now), in.Cache().Total())
+			score += p.weight.kv * share(in.BlocksUsedAt(now), in.Cache().Total()*int64(in.Ranks()))
 		}
 		if p.weight.prefix > 0 {
 			score += p.weight.prefix * share(int64(r.Prompt-cachedPrompt(in, r)), int64(r.Prompt))

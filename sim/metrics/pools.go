@@ -72,7 +72,8 @@ func (f *Full) pool(d PoolDescription, i int) PoolResult {
 	r := PoolResult{
 		Name: pool.Name, Role: d.Role, GPU: d.GPU, GPUs: d.GPUs * p.Instances, Replicas: p.Instances,
 		Utilization: ratio(p.BusyS, spanS*float64(p.Instances)), BatchMean: ratio(float64(p.DecodeSum), float64(p.Steps)),
-		KVPeakFraction: ratio(float64(p.KVPeak), float64(p.KVBlocks)), KVBlocks: p.KVBlocks, Preemptions: p.Preemptions,
+		KVPeakFraction: ratio(float64(p.KVPeak), float64(p.KVBlocks)),
+		KVBlocks:       p.KVBlocks * int64(max(1, pool.Ranks)), Preemptions: p.Preemptions,
 		FinishedRows: ratio(float64(p.FinishedRowSum), float64(p.FinishedRowSum+p.DecodeSum)), Swaps: p.Swaps,
 	}
 	if f.changed(i) {
@@ -91,6 +92,11 @@ func (f *Full) pool(d PoolDescription, i int) PoolResult {
 		hits := ratio(float64(p.Cached), float64(p.Prompted))
 		r.PrefixHitRate = &hits
 		r.HostHitRate = ratio(float64(p.Loaded), float64(p.Prompted))
+	}
+	if k := &p.Ranks; k.Steps > 0 {
+		steps, n := float64(k.Steps), float64(pool.Ranks)
+		r.Ranks = &Ranks{N: pool.Ranks, BusiestTokens: ratio(n*float64(k.TokenMax), float64(k.TokenSum)),
+			EmptyShare: ratio(float64(k.Empty), n*steps), BatchMax: ratio(float64(k.DecodeMax), steps)}
 	}
 	return r
 }

@@ -168,6 +168,16 @@ type PoolResult struct {
 	// prefix caching.
 	PrefixHitRate *float64 `json:"prefix_hit_rate,omitempty"`
 	HostHitRate   float64  `json:"host_hit_rate,omitempty"` // the part of it that host memory had
+
+	Ranks *Ranks `json:"ranks,omitempty"` // of each replica; absent where it has one
+}
+
+// Ranks is how evenly the data-parallel ranks of replicas were busy, which wait for each other in every step.
+type Ranks struct {
+	N             int     `json:"n"`
+	BusiestTokens float64 `json:"busiest_tokens"` // of a step, on the rank that computed most, as a multiple of the mean of all
+	EmptyShare    float64 `json:"empty_share"`    // of ranks in steps: those that had nothing to compute
+	BatchMax      float64 `json:"batch_max_mean"` // decoding sequences of the rank that had most, mean over steps
 }
 
 // Speculation counts drafts. AcceptLength is the tokens that a sequence emits per step, the model's own token included,

@@ -1,0 +1,112 @@
+package hardware_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/decodesim/decodesim/hardware"
+)
+
+// spread is expert-parallel GPUs of a model.
+func spread(t *testing.T, name string, gpus int, r hardware.Routing) hardware.Deployment {
+	d := deployment(t, name, "h200-sxm", gpus)
+	d.Parallel.Expert, d.Routing, d.Efficiency.ExpertImbalance = true, r, 1
+	return d
+}
+
+// simulated routes tokens to experts of so many popularities, in many layers, whose experts lie on GPUs at random. It
+// returns how many times the mean the busiest GPU has of touched experts and of rows.
+func simulated(random *rand.Rand, loads []float64, k, gpus, tokens, layers int) (read, rows float64) {
+	e := len(loads)
+	for range layers {
+		place := random.Perm(e)
+		touched, picked := make([]bool, e), make([]int, gpus)
+		for range tokens {
+			weights, sum := append([]float64{}, loads...), 0.0
+			for _, p := range weights {
+				sum += p
+			}
+			for range k {
+				u, i := random.Float64()*sum, 0
+				for ; i < e-1 && u >= weights[i]; i++ {
+					u -= weights[i]
+				}
+				sum -= weights[i]
+				weights[i], touched[i] = 0, true
+				picked[place[i]*gpus/e]++
+			}
+		}
+		all, most, mostRows := 0, 0, 0
+		on := make([]int, gpus)
+		for i, is := range touched {
+			if is {
+				on[place[i]*gpus/e]++
+				all++
+			}
+		}
+		for g := range on {
+			most, mostRows = max(most, on[g]), max(mostRows, picked[g])
+		}
+		read += float64(most*gpus) / float64(all) / float64(layers)
+		rows += float64(mostRows*gpus) / float64(tokens*k) / float64(layers)
+	}
+	return read, rows
+}
+
+// The busiest of eight GPUs reads of DeepSeek-R1's experts 2.57 times the mean for one token, which picks 8 of 256, and
+// gets nearer to it with more.
+func TestTheBusiestGPUHasMoreExpertsThanTheMean(t *testing.T) {
+	random := rand.New(rand.NewPCG(31, 32))
+	for _, c := range []struct {
+		model   string
+		gpus, k int
+		skew    float64
+		tokens  []int
+	}{
+		{"deepseek-r1", 8, 8, 0, []int{1, 2, 4, 8, 16, 64, 256}},
+		{"deepseek-r1", 32, 8, 0, []int{1, 4, 16, 64, 256}},
+		{"gpt-oss-120b", 4, 4, 0, []int{1, 4, 16, 64}},
+		{"gpt-oss-120b", 2, 4, 0, []int{1, 4, 16, 64}},
+		{"deepseek-r1", 8, 8, 1, []int{1, 4, 16, 64, 256}},
+		{"gpt-oss-120b", 4, 4, 0.5, []int{1, 4, 16, 64}},
+	} {
+		d := spread(t, c.model, c.gpus, hardware.Routing{Skew: c.skew})
+		r := hardware.NewRoofline(d, 0)
+		loads := hardware.Popularity(&d)
+		for _, tokens := range c.tokens {
+			read, rows := r.BusiestExperts(tokens)
+			wantRead, wantRows := simulated(random, loads, c.k, c.gpus, tokens, 4000/(8+tokens))
+			assert.InEpsilon(t, wantRead, read, 0.04, "%s on %d GPUs, skew %g, %d tokens", c.model, c.gpus, c.skew, tokens)
+			assert.InEpsilon(t, wantRows, rows, 0.08, "%s on %d GPUs, skew %g, %d tokens", c.model, c.gpus, c.skew, tokens)
+		}
+	}
+}
+
+// Sharing every expert and holding whole ones cost the same when all are touched; few tokens make whole ones slower, by
+// as much as the efficiency says. Experts that are placed by their load, and twice, even out what a skew unevens.
+func TestWholeExpertsAreSlowerForFewTokens(t *testing.T) {
+	sliced, whole := deployment(t, "deepseek-r1", "h200-sxm", 8), spread(t, "deepseek-r1", 8, hardware.Routing{})
+	even := whole
+	even.Efficiency.ExpertImbalance = 0
+	assert.Equal(t, step(sliced, alike(1, 1000)), step(even, alike(1, 1000)))
+	read := func(d hardware.Deployment, rows int) float64 { return experts(t, d, rows).MemoryS }
+	assert.InEpsilon(t, 2.55, read(whole, 1)/read(sliced, 1), 0.01)
+	assert.InEpsilon(t, 1.31, read(whole, 16)/read(sliced, 16), 0.01)
+	assert.InEpsilon(t, 1, read(whole, 512)/read(sliced, 512), 1e-4)
+	skewed, placed := whole, whole
+	skewed.Routing.Skew, placed.Routing = 2, hardware.Routing{Skew: 2, Balanced: true, Redundant: 32}
+	of := func(d hardware.Deployment) (read, rows float64) {
+		return hardware.NewRoofline(d, 0).BusiestExperts(256)
+	}
+	readSkewed, rowsSkewed := of(skewed)
+	readPlaced, rowsPlaced := of(placed)
+	assert.Greater(t, readSkewed, readPlaced)
+	assert.Greater(t, rowsSkewed, rowsPlaced)
+	memory, err := placed.Memory(0.9, 2048, 256, 16)
+	assert.NoError(t, err)
+	plain, err := whole.Memory(0.9, 2048, 256, 16)
+	assert.NoError(t, err)
+	assert.Greater(t, memory.Weights, plain.Weights)
+}

@@ -1,0 +1,111 @@
+package hardware_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// ranked draws a deployment of several data-parallel ranks and a batch for each of them, some of which may be empty.
+func ranked(t *testing.T, random *rand.Rand, decodeOnly bool) (d hardware.Deployment, batches []batch) {
+	for d.Parallel.Data < 2 {
+		d = randomDeployment(t, random, someGPUs, []string{"gpt-oss-120b", "deepseek-v3.2", "qwen3.5-35b-a3b"})
+	}
+	for range d.Parallel.Data {
+		b := randomBatch(random, min(d.Model.ContextMax, 1<<16))
+		if decodeOnly {
+			b.chunks, b.ends = nil, 0
+		}
+		if random.IntN(4) == 0 {
+			b = batch{}
+		}
+		batches = append(batches, b)
+	}
+	batches[0] = alike(1+random.IntN(9), 1+random.IntN(1000))
+	return d, batches
+}
+
+func priceRanks(r *hardware.Roofline, d *hardware.Deployment, batches []batch) (g sim.Segment) {
+	var shapes []sim.Shape
+	for _, b := range batches {
+		shapes = append(shapes, b.shape(d))
+	}
+	r.Price(shapes, &g)
+	return g
+}
+
+// Ranks with equal batches step as long as one batch of which each has an even share, within what rounding up takes.
+func TestEqualRanksShareEvenly(t *testing.T) {
+	random := rand.New(rand.NewPCG(41, 42))
+	for range 200 {
+		d, batches := ranked(t, random, false)
+		var all batch
+		for i := range batches {
+			batches[i] = batches[0]
+			all.decodes = append(all.decodes, batches[0].decodes...)
+		}
+		r := hardware.NewRoofline(d, 0)
+		together, each := price(r, all), priceRanks(r, &d, batches)
+		require.Equal(t, together.First, each.First, "%+v, %+v", d.Parallel, batches[0])
+		require.Equal(t, together.Growth, each.Growth)
+	}
+}
+
+// The slowest rank decides: a sequence more on any rank never shortens the step, and no rank alone with as many empty
+// ones takes longer than all.
+func TestTheSlowestRankDecides(t *testing.T) {
+	random := rand.New(rand.NewPCG(43, 44))
+	for range 200 {
+		d, batches := ranked(t, random, false)
+		if chunked(&d) || d.Parallel.Pipeline > 1 {
+			continue
+		}
+		r := hardware.NewRoofline(d, 0)
+		first := priceRanks(r, &d, batches).First
+		for i, b := range batches {
+			single := make([]batch, len(batches))
+			single[i] = b
+			if b.rows() > 0 && len(b.chunks) == 0 {
+				assert.LessOrEqual(t, priceRanks(r, &d, single).First, first, "rank %d: %+v %+v", i, d.Parallel, batches)
+			}
+		}
+		more := append([]batch{}, batches...)
+		i := random.IntN(len(more))
+		more[i].decodes = append(append([]int{}, more[i].decodes...), 1+random.IntN(1000))
+		assert.GreaterOrEqual(t, priceRanks(r, &d, more).First, first, "a sequence on rank %d: %+v", i, d.Parallel)
+	}
+}
+
+// A segment of ranks is the prices of its steps one by one, and ends where another rank becomes the slowest.
+func TestSegmentsOfRanksAreTheirSteps(t *testing.T) {
+	random := rand.New(rand.NewPCG(45, 46))
+	ended := 0
+	for range 300 {
+		d, batches := ranked(t, random, true)
+		r := hardware.NewRoofline(d, 0)
+		g := priceRanks(r, &d, batches)
+		n := min(g.Steps, d.Model.ContextMax/4)
+		for _, b := range batches {
+			n = min(n, crossing(&d, b))
+		}
+		if g.Steps < 1<<20 {
+			ended++
+		}
+		for _, i := range []int{1, n / 3, n - 1} {
+			if i < 1 || i >= n {
+				continue
+			}
+			var later []batch
+			for _, b := range batches {
+				later = append(later, b.after(i))
+			}
+			require.Equal(t, g.Step(i), priceRanks(r, &d, later).First, "step %d: %s, %+v", i, d.Model.Name, d.Parallel)
+		}
+	}
+	require.Greater(t, ended, 20, "segments that end")
+}

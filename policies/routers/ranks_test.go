@@ -1,0 +1,52 @@
+package routers_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies/internal/testcluster"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// ranksOf returns to which of three ranks requests with such arrivals go, each with so many tokens to emit.
+func ranksOf(t *testing.T, name string, output int32, arrivals ...sim.Duration) []int32 {
+	pool := testcluster.NewPool(1, routers.LeastLoaded{})
+	balancer, err := routers.NewBalancer(name)
+	require.NoError(t, err)
+	watched := testcluster.Watch(balancer())
+	pool.Ranks, pool.Balancer = 3, func() sim.Router { return watched }
+	var requests []sim.Request
+	for _, at := range arrivals {
+		requests = append(requests, sim.Request{Prompt: 4, Output: output, Arrival: sim.Time(0).Add(at)})
+	}
+	c, log := testcluster.New(nil, requests, pool)
+	c.Run()
+	assert.Equal(t, len(arrivals), log.Count(sim.Completed))
+	var to []int32
+	for i := range arrivals {
+		to = append(to, watched.To[int32(i)]-1) // the replica is 0
+	}
+	return to
+}
+
+// A burst goes to one rank after the other, whatever was known of them. Of equal ranks, the first one that is tried
+// goes on by one with every request, so a single client does not always meet the same rank.
+func TestVLLMSpreadsABurst(t *testing.T) {
+	at := make([]sim.Duration, 7)
+	assert.Equal(t, []int32{0, 1, 2, 0, 1, 2, 0}, ranksOf(t, "vllm", 3, at...))
+	assert.Equal(t, []int32{0, 1, 2, 0}, ranksOf(t, "vllm", 1, 0, 10*sim.Second, 20*sim.Second, 30*sim.Second))
+}
+
+// TestBalancersOfSGLang: one after the other, or the fewest requests, the first of equals.
+func TestBalancersOfSGLang(t *testing.T) {
+	at := []sim.Duration{0, 10 * sim.Second, 20 * sim.Second, 30 * sim.Second}
+	assert.Equal(t, []int32{0, 1, 2, 0}, ranksOf(t, "round_robin", 1, at...))
+	assert.Equal(t, []int32{0, 0, 0, 0}, ranksOf(t, "total_requests", 1, at...))
+	assert.Equal(t, []int32{0, 1, 2, 0}, ranksOf(t, "total_tokens", 9, make([]sim.Duration, 4)...))
+	for _, name := range routers.BalancerNames() {
+		assert.NotEmpty(t, routers.BalancerDoes(name))
+	}
+}

@@ -1,0 +1,152 @@
+package sim
+
+// Data-parallel ranks share the experts of a model: each has requests, a batch and a cache of its own, and no layer
+// ends on one before it ends on all. So the ranks of a replica step together. Each composes its own batch, a step lasts
+// as long as that of the slowest, and a rank with nothing to compute takes part with an empty batch, because the others
+// need its experts (vLLM 0.33.0, vllm/v1/engine/core.py, DPEngineCoreProc.run_busy_loop and execute_dummy_batch).
+//
+// A replica of several ranks is an instance without requests. It has the events and the life of all its ranks, which
+// are instances with neither. Routers, controllers and observers see the replica; a balancer then picks the rank.
+//
+// vLLM's ranks learn only every 32 steps (dp_sync_interval) that all are done, and compute empty batches until then. A
+// request that comes meanwhile is a step late at most, which is not modelled.
+
+// group is what a replica of several ranks has.
+type group struct {
+	ranks    Pool   // as routers see them
+	balancer Router // picks one for a request
+	totals   RankTotals
+}
+
+// RankTotals is how evenly the ranks of a pool's instances were busy.
+type RankTotals struct {
+	Steps     int64 // of instances with ranks
+	DecodeMax int64 // Σ over these steps of the decoding sequences of the rank that had most
+	TokenMax  int64 // Σ of the tokens computed by the rank that computed most
+	TokenSum  int64 // Σ of the tokens computed by all ranks
+	Empty     int64 // Σ of the ranks that computed nothing
+}
+
+func (t *RankTotals) add(other *RankTotals) {
+	t.Steps += other.Steps
+	t.DecodeMax += other.DecodeMax
+	t.TokenMax += other.TokenMax
+	t.TokenSum += other.TokenSum
+	t.Empty += other.Empty
+}
+
+// addRanks makes the instances of p replicas of several ranks, if they have any. Their IDs follow those of all
+// instances.
+func (p *Pool) addRanks(c *Cluster) {
+	if p.Ranks <= 1 {
+		return
+	}
+	for _, in := range p.all {
+		g := &group{balancer: p.Balancer()}
+		g.ranks = Pool{PoolSpec: p.PoolSpec}
+		in.group, in.parts = g, nil
+		in.step.ranks = make([]Shape, p.Ranks)
+		for i := range p.Ranks {
+			rank := newInstance(c, p, int32(len(c.instances)))
+			c.instances, in.parts = append(c.instances, rank), append(in.parts, rank)
+			rank.life, rank.replica, rank.listed = live, in, &g.ranks
+			rank.step.ranks, rank.work.shape = in.step.ranks, &in.step.ranks[i]
+			rank.report.ranks = make([]Shape, p.Ranks)
+		}
+		g.ranks.all = in.parts
+		g.ranks.list()
+	}
+}
+
+// rankFor returns the rank of in that serves r; in itself, if it has no ranks.
+func (in *Instance) rankFor(now Time, r *Request) *Instance {
+	if in.group == nil {
+		return in
+	}
+	return in.group.balancer.Route(now, r, &in.group.ranks)
+}
+
+// planRanks composes the batch of each rank and starts the step, or segment of steps, of all.
+func (in *Instance) planRanks(now Time) {
+	s, n, computes := &in.step, in.cluster.maxRun, false
+	limits := in.scratch[:0]
+	for _, rank := range in.parts {
+		limits = append(limits, int32(rank.fill(now)))
+		computes = computes || rank.computes()
+	}
+	in.scratch = limits
+	if !computes {
+		in.idleRanks()
+		return
+	}
+	in.price(now)
+	if in.steady() {
+		n = min(n, s.price.Steps)
+		for i, rank := range in.parts {
+			n = rank.stepsAlike(n, int(limits[i]))
+		}
+		s.n, s.end = n, s.start.Add(s.price.Span(n))
+	}
+	for _, rank := range in.parts {
+		if !rank.computes() {
+			rank.empty()
+		}
+		rank.step.price, rank.step.noise, rank.step.start = s.price, s.noise, s.start
+	}
+	in.share()
+}
+
+// share lets the ranks of in know how many steps are under way.
+func (in *Instance) share() {
+	for _, rank := range in.parts {
+		rank.step.n, rank.step.end = in.step.n, in.step.end
+	}
+}
+
+// idleRanks leaves in and its ranks without a step until something comes.
+func (in *Instance) idleRanks() {
+	in.step.end, in.step.n = Forever, 0
+	in.share()
+	empty := true
+	for _, rank := range in.parts {
+		empty = rank.empty() && empty
+	}
+	if empty && in.life == draining {
+		in.cluster.down(in)
+	}
+}
+
+// commitRanks ends the steps under way on each rank.
+func (in *Instance) commitRanks() {
+	s := &in.step
+	in.tally.busy += s.end.Sub(s.start)
+	in.countRanks(s.n)
+	for _, rank := range in.parts {
+		rank.commitSteps()
+		rank.step.end = Forever
+	}
+}
+
+// countRanks counts n steps of in, and how evenly its ranks had work.
+func (in *Instance) countRanks(n int) {
+	if n == 0 {
+		return
+	}
+	var decodes, most, sum, empty int64
+	for i := range in.step.ranks {
+		b := &in.step.ranks[i]
+		tokens := b.DecodeTokens + b.PrefillTokens
+		decodes, most, sum = max(decodes, int64(b.Decodes)), max(most, tokens), sum+tokens
+		if tokens == 0 {
+			empty++
+		}
+	}
+	in.tally.steps += int64(n)
+	in.group.totals.add(&RankTotals{int64(n), int64(n) * decodes, int64(n) * most, int64(n) * sum, int64(n) * empty})
+}
+
+// Ranks returns how many data-parallel ranks in has, and Rank the i-th; it is one of its own.
+func (in *Instance) Ranks() int { return len(in.parts) }
+
+// Rank returns the i-th data-parallel rank of in.
+func (in *Instance) Rank(i int) *Instance { return in.parts[i] }
