@@ -54,6 +54,10 @@ func (w *Work) CachedTokens(r *Request) int32 {
 // matched returns the tokens of the latest match.
 func (w *Work) matched() int32 { return (w.match.Cached + w.match.Offloaded) * w.in.cache.BlockSize() }
 
+// CachedFree returns how many tokens of the cache the request that CachedTokens was asked of last takes from what is
+// free before it computes any: cached blocks that no sequence has.
+func (w *Work) CachedFree() int64 { return int64(w.match.Free) * int64(w.in.cache.BlockSize()) }
+
 // CachedPath appends to path the nodes of Contents, from the root on, of whose blocks the cache has some for r, the
 // request that CachedTokens was asked of last.
 func (w *Work) CachedPath(r *Request, path []int32) []int32 {
@@ -102,6 +106,9 @@ func (w *Work) ResumeDecodes() {
 		w.demand += w.decodeDemand()
 	}
 }
+
+// Paused reports whether decodes get no token in the step.
+func (w *Work) Paused() bool { return w.paused }
 
 // decodeDemand returns the blocks that the decodes need for the step.
 func (w *Work) decodeDemand() int64 {

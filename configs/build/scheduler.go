@@ -120,13 +120,12 @@ func watermarkBlocks(p *configs.Pool, r *Replica) int64 {
 	return int64(p.Watermark * float64(r.KVBlocks/int64(p.DataParallel)))
 }
 
-// newSGLang returns SGLang's scheduler. Its ratio of new tokens counts billionths: what accumulates must not depend on
-// the order of additions.
+// newSGLang returns SGLang's scheduler. Its ratio of new tokens is an integer: what accumulates must not depend on the
+// order of additions.
 //
 //	init = min(1, 0.7 · schedule_conservativeness), min = min_factor · init, decay = (init − min) / decay_steps per step
 func newSGLang(p *configs.Pool, n *catalog.NewTokens, chunk int32) *schedulers.SGLang {
-	const unit = 1e9
-	init := int64(math.Round(unit * min(1, n.Init*p.ScheduleConservativeness)))
+	init := schedulers.Ratio(min(1, n.Init*p.ScheduleConservativeness))
 	least := int64(math.Round(n.MinFactor * float64(init)))
 	return &schedulers.SGLang{
 		MaxRunningRequests: p.MaxNumSeqs, MaxPrefillTokens: int32(p.MaxPrefillTokens),
