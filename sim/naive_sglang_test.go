@@ -13,6 +13,8 @@ type sglangState struct {
 	ratio   int64         // share of the tokens that running requests may still emit for which room is kept, in 1e-15
 	full    bool          // no prompts are tried until a request leaves
 	chunked *naiveRequest // of whose prompt the rest is to come
+
+	refreshes int // attempts to admit
 }
 
 // forget tells that r has left the batch.
@@ -108,6 +110,7 @@ func (n *naive) prefillSGLang(in *naiveInstance, p *schedulers.SGLang) bool {
 	if b.prompts == 0 {
 		return false
 	}
+	n.setAside(in, 0)
 	if p.EnableMixedChunk && n.rideSGLang(in, batch) || len(batch) == 0 {
 		s.full = false // that was noted of a batch which this one replaces
 	}
@@ -126,6 +129,7 @@ func (n *naive) rideSGLang(in *naiveInstance, batch []*naiveRequest) bool {
 		n.cover["mixed steps without room for decodes"]++
 		return false
 	}
+	n.setAside(in, len(batch))
 	n.grow(in)
 	if len(batch) > 0 {
 		n.cover["mixed steps"]++
@@ -176,7 +180,7 @@ func (n *naive) admitSGLang(in *naiveInstance, p *schedulers.SGLang, b *prefillB
 	r := n.head(in)
 	f := n.lookup(in, r)
 	tokens, limit := int64(r.Prompt+r.Emitted-f.tokens), int64(min(r.Limit(), b.ClipMaxNewTokens))
-	shares := idle(f.hits) * b.page
+	shares := f.idle() * b.page
 	need := tokens + min(int64(r.Limit()-r.Emitted), int64(b.ClipMaxNewTokens)) + b.page
 	if len(in.running) > 0 && need >= b.rest()-shares {
 		s.full = true
@@ -221,14 +225,18 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 		r.want = n.decodeOf(in, r)
 	}
 	if n.demand(batch) <= in.free {
+		n.setAside(in, len(batch))
 		n.grow(in)
 		s.ratio = max(s.ratio-p.NewTokenRatioDecay, p.MinNewTokenRatio)
 		return
 	}
 	for first := true; len(batch) > 1 && (first || n.demand(batch) > in.free); first = false {
+		n.evictFor(in, n.demand(batch))
 		v := slices.MinFunc(batch, n.retractedFirst(in))
 		batch = slices.DeleteFunc(batch, func(r *naiveRequest) bool { return r == v })
 		n.recompute(in, v)
+		perPage := int64(n.blockSize)
+		n.evictFor(in, (int64(len(batch))*int64(p.RetractDecodeSteps)+perPage-1)/perPage)
 		n.cover["retractions"]++
 	}
 	if n.demand(batch) > in.free && s.chunked != nil {
@@ -240,6 +248,7 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 		batch = nil
 		n.cover["retracted alone"]++
 	}
+	n.setAside(in, len(batch))
 	n.grow(in)
 	emitted, limit := new(big.Int), int64(1)
 	for _, r := range batch {

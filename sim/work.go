@@ -45,7 +45,9 @@ func (w *Work) FreeBlocks() int64 { return w.in.cache.Free() - w.demand }
 func (w *Work) CachedTokens(r *Request) int32 {
 	w.match = kv.Match{}
 	if cache := &w.in.cache; cache.Matchable(r.slot, r.prompt()) {
-		w.settle()
+		if !cache.Radix() {
+			w.settle()
+		}
 		w.match = cache.Match(r.slot, r.prompt(), r.Prompt+r.Emitted)
 	}
 	return w.matched()
@@ -61,11 +63,41 @@ func (w *Work) CachedFree() int64 { return int64(w.match.Free) * int64(w.in.cach
 // CachedPath appends to path the nodes of Contents, from the root on, of whose blocks the cache has some for r, the
 // request that CachedTokens was asked of last.
 func (w *Work) CachedPath(r *Request, path []int32) []int32 {
-	if n := w.match.Cached + w.match.Offloaded; n > 0 {
-		return w.in.cache.Nodes(r.prompt(), n, path)
+	if w.match.Cached+w.match.Offloaded > 0 {
+		return w.in.cache.Nodes(r.prompt(), w.match, path)
 	}
 	return path
 }
+
+// Touch is CachedTokens for whoever sorts a queue. With a radix tree the last token of a prompt may be among them.
+func (w *Work) Touch(r *Request) int32 {
+	cache := &w.in.cache
+	if !cache.Radix() {
+		return w.CachedTokens(r)
+	}
+	w.match = kv.Match{}
+	if !cache.Matchable(r.slot, r.prompt()) {
+		return 0
+	}
+	w.match = cache.Match(r.slot, r.prompt(), r.Prompt+r.Emitted+1)
+	return w.matched()
+}
+
+// Begins returns the node of Contents in which the n-th token of r lies, or 0 if it is r's own: requests with the same
+// node begin with the same n tokens.
+func (w *Work) Begins(r *Request, n int32) int32 {
+	tree, node := w.in.cluster.contents, r.Content
+	if n > min(r.Prompt, tree.Tokens(node)) {
+		return 0
+	}
+	for n <= tree.Tokens(tree.Parent(node)) {
+		node = tree.Parent(node)
+	}
+	return node
+}
+
+// EvictFor has a radix tree evict what it can until n blocks are free that hold nothing.
+func (w *Work) EvictFor(n int64) { w.in.cache.EvictFor(n) }
 
 // Empty reports whether the step, as composed so far, computes nothing.
 func (w *Work) Empty() bool { return w.shape.Prefills == 0 && (w.paused || w.in.batch.set.Len() == 0) }
@@ -77,7 +109,7 @@ func (w *Work) settle() {
 		in.cache.Allocate(w.demand)
 		w.demand, w.allocated = 0, true
 	}
-	if !in.cache.Caches() {
+	if !in.cache.Caches() || in.cache.Radix() {
 		return
 	}
 	prefill := in.batch.prefill

@@ -83,12 +83,22 @@ func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 	}
 	if w.FreeBlocks() < 0 {
 		p.retract(in, w)
+		setAside(in, w, int64(in.Decoding()), 0)
 		return 1
 	}
+	setAside(in, w, int64(in.Decoding()), 0)
 	if full(in) || in.Running() >= p.MaxRunningRequests {
 		w.BatchFull()
 	}
 	return steps
+}
+
+// setAside has the cache evict what it can until there are free pages, and more for so many tokens: an allocator of pages
+// of several tokens wants one more than it may need for each prompt and each decode.
+func setAside(in *sim.Instance, w *sim.Work, pages, tokens int64) {
+	if page := int64(in.Cache().BlockSize()); page > 1 {
+		w.EvictFor((tokens+page-1)/page + pages)
+	}
 }
 
 // full reports whether an attempt to admit a request has failed since the last departure.
@@ -107,6 +117,8 @@ type budget struct {
 	input int64 // of MaxPrefillTokens
 	chunk int64 // of ChunkedPrefillSize
 	page  int64 // by which each request may exceed what it computes
+
+	prompts, tokens int64 // taken so far
 }
 
 // unlimited is more tokens than any step has.
@@ -119,6 +131,8 @@ func (b *budget) charge(n, expected int32) {
 	b.now -= paged + b.page
 	b.input -= paged
 	b.chunk -= paged
+	b.prompts++
+	b.tokens += int64(n)
 }
 
 // budget returns what an empty prefill batch may take. The tokens of decodes that ride along count in all of it.
@@ -140,8 +154,8 @@ func (p *SGLang) budget(in *sim.Instance) (b budget, fraction bool) {
 
 // prefill composes a batch of prompts, with decodes if they ride along and fit, or reports that there is none.
 func (p *SGLang) prefill(in *sim.Instance, w *sim.Work) bool {
-	b, fraction := p.budget(in)
 	w.PauseDecodes()
+	b, fraction := p.budget(in)
 	composed := false
 	if in.Prefilling() > 0 {
 		clearFull(in) // SGLang takes a prompt that is not complete for a departure from the step before
@@ -150,6 +164,10 @@ func (p *SGLang) prefill(in *sim.Instance, w *sim.Work) bool {
 	if composed || in.Prefilling() == 0 {
 		composed = p.admit(in, w, &b, composed)
 	}
+	if composed {
+		setAside(in, w, b.prompts, b.tokens)
+	}
+	chunks := demand(in, w)
 	if !composed || p.EnableMixedChunk && in.Decoding() > 0 {
 		w.ResumeDecodes()
 	}
@@ -159,6 +177,7 @@ func (p *SGLang) prefill(in *sim.Instance, w *sim.Work) bool {
 	rides := composed && !w.Paused()
 	if rides {
 		in.PolicyState[ratioStep]++ // only decode-only steps decay the ratio
+		setAside(in, w, chunks+int64(in.Decoding()), 0)
 	}
 	if composed && (rides || in.Decoding() == 0) {
 		clearFull(in) // the step's batch takes the place of the running one, in which that was noted
@@ -192,8 +211,8 @@ func (p *SGLang) resume(in *sim.Instance, w *sim.Work, b *budget, fraction bool)
 
 // admit adds waiting requests to a batch, which may have a chunk already, and reports whether the batch has any then.
 func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, composed bool) bool {
-	if p.Order != FCFS {
-		p.sorter.sort(p.Order, in, w)
+	if !p.sorter.sort(p.Order, in, w) {
+		refresh(in, w)
 	}
 	for {
 		r := in.Head()

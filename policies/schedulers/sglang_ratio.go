@@ -31,6 +31,7 @@ const (
 	ratioSet  = iota // the new-token ratio as it was last set, plus 1; 0: never
 	ratioStep        // the decode step in which it was set
 	fullSince        // departures, plus 1, when an attempt to admit a request failed for want of room
+	refreshes        // attempts to admit requests so far, in an order that the prefix cache has no part in
 )
 
 // ratio returns the new-token ratio of an instance, which falls by NewTokenRatioDecay with every decode step.
@@ -57,8 +58,12 @@ func (p *SGLang) setRatio(in *sim.Instance, r int64) {
 //
 //	ratio = (Σ emitted + decodes · RetractDecodeSteps) / (Σ limits + 1)
 func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {
+	perDecode := int64(p.RetractDecodeSteps)
 	for first := true; in.Decoding() > 1 && (first || w.FreeBlocks() < 0); first = false {
+		w.EvictFor(demand(in, w))
 		w.Preempt(p.victim(in), sim.Retract)
+		page := int64(in.Cache().BlockSize())
+		w.EvictFor((int64(in.Decoding())*perDecode + page - 1) / page)
 	}
 	if w.FreeBlocks() < 0 && in.Prefilling() > 0 {
 		w.Preempt(in.Prefill(0), sim.Retract)
@@ -66,7 +71,7 @@ func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {
 	if w.FreeBlocks() < 0 { // the other blocks are those of pending transfers
 		w.Preempt(p.victim(in), sim.Retract)
 	}
-	n, limits := int64(in.Decoding())*int64(p.RetractDecodeSteps), int64(1)
+	n, limits := int64(in.Decoding())*perDecode, int64(1)
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		if in.Decodes(r) {
 			n += int64(in.Emitted(r))
@@ -76,6 +81,9 @@ func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {
 	p.setRatio(in, ratioOf(n, limits))
 	in.PolicyState[ratioStep]++ // the step at hand does not decay the ratio
 }
+
+// demand returns the blocks that the step takes.
+func demand(in *sim.Instance, w *sim.Work) int64 { return in.Cache().Free() - w.FreeBlocks() }
 
 // ratioOf returns n/limits in 1/RatioOne, rounded down, and RatioOne for more than 1.
 func ratioOf(n, limits int64) int64 {

@@ -93,7 +93,7 @@ func (c *testCase) run(t *testing.T, stepwise bool) *sink {
 	policy := c.scheduler()
 	require.NoError(t, policy.Validate())
 	pool := &sim.PoolSpec{
-		Name: "p", Size: 1, KVBlocks: c.NumPages, BlockSize: c.PageSize, MaxModelLen: c.Context, PrefixCaching: c.Radix,
+		Name: "p", Size: 1, KVBlocks: c.NumPages, BlockSize: c.PageSize, MaxModelLen: c.Context, PrefixCaching: c.Radix, RadixCache: c.Radix,
 		AsyncScheduling: c.Overlap, Scheduler: policy, Router: &routers.RoundRobin{},
 		Model: linear{sim.Duration(c.StepNS * 1000), sim.Duration(c.TokenNS * 1000)},
 	}
