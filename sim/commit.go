@@ -56,8 +56,8 @@ func (in *Instance) commitSteps() {
 	}
 }
 
-// allocateSteps allocates what the steps under way but the first have taken. An allocator of pages of several tokens has
-// a radix tree evict a page for each sequence before each step, whether or not that takes one.
+// allocateSteps allocates what the steps under way but the first have taken. An allocator of pages of several tokens
+// has a radix tree evict a page for each sequence before each step, whether or not that takes one.
 func (in *Instance) allocateSteps(n int) {
 	set := &in.batch.set
 	if in.cache.Radix() && in.cache.BlockSize() > 1 {

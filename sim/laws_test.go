@@ -43,7 +43,7 @@ var covered = map[string]int{
 	"prompts that wait for a whole budget": 50,
 	"retractions":                          50, "ratio changes": 50, "prompts cut": 100,
 	"mixed steps":            100,
-	"stopped by the reserve": 20, "stopped by blocks": 3, "rows that have ended": 1000, "padding": 200,
+	"stopped by the reserve": 20, "rows that have ended": 1000, "padding": 200,
 	"gaps burst": 50_000, "bursts cut": 50, "verified in vain": 30, "swapped in with drafts": 20,
 	"mixed steps with drafts": 50, "prompts without a chunk": 100,
 	"loaded blocks": 50, "blocks lost from host memory": 500, "sorted by weight": 3,
@@ -210,9 +210,9 @@ func comparePools(t require.TestingT, variant string, n *naive, pool sim.PoolTot
 			if in.pool != nil {
 				evictions += in.pool.evicted
 			}
-		}
-		if in.tree != nil {
-			evictions += in.tree.evicted
+			if in.tree != nil {
+				evictions += in.tree.evicted
+			}
 		}
 	}
 	require.Equal(t, int64(evictions), pool.Evictions, "%s: evictions", variant)

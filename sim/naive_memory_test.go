@@ -78,10 +78,10 @@ type found struct {
 	more   int64 // blocks to be deducted from its need: those of the hits, unless they are free and so to be taken
 
 	node     *naiveNode // of a radix tree, in place of hits
-	unlocked int64      // blocks up to there that nobody has
+	unlocked int64      // blocks up to there that no request has
 }
 
-// idle returns the blocks that are free as long as nobody has found them.
+// idle returns the blocks that are free as long as no request has found them.
 func (f *found) idle() int64 { return idle(f.hits) + f.unlocked }
 
 func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {

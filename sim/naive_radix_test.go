@@ -7,7 +7,7 @@ type naiveTree struct {
 	root    *naiveNode
 	clock   int   // of accesses
 	private int64 // blocks of sequences that are not in the tree
-	taken   int64 // of them, those that the step being composed has taken
+	taken   int64 // of them, what the step being composed has taken
 	evicted int   // blocks of content
 }
 
@@ -97,7 +97,7 @@ func (t *naiveTree) lock(x *naiveNode, by int) {
 	}
 }
 
-// sum returns the blocks of nodes that are locked, or of those that are not.
+// sum returns the blocks of nodes that are locked, or of the others.
 func (t *naiveTree) sum(x *naiveNode, locked bool) (blocks int64) {
 	if x != t.root && (x.locks > 0) == locked {
 		blocks = int64(len(x.keys))

@@ -143,15 +143,15 @@ func (n *naive) rideSGLang(in *naiveInstance, batch []*naiveRequest) bool {
 // continueChunk gives the prompt that was cut its next chunk, and reports whether there is one.
 func (n *naive) continueChunk(in *naiveInstance, b *prefillBudget) bool {
 	r := in.sglang.chunked
-	spare := b.rest()
+	room := b.rest()
 	if b.fraction {
-		spare--
+		room--
 	}
-	if spare <= 0 {
-		spare = b.chunk
+	if room <= 0 {
+		room = b.chunk
 		n.cover["chunks without a reserve"]++
 	}
-	tokens, expected := min(int64(r.Pending()), b.chunk, spare), int64(0)
+	tokens, expected := min(int64(r.Pending()), b.chunk, room), int64(0)
 	if tokens < 1 || n.needs(r.Computed+int32(tokens))-r.blocks > in.free {
 		n.cover["chunks that wait"]++
 		return false

@@ -69,7 +69,8 @@ func (w *Work) CachedPath(r *Request, path []int32) []int32 {
 	return path
 }
 
-// Touch is CachedTokens for whoever sorts a queue. With a radix tree the last token of a prompt may be among them.
+// Touch is CachedTokens for a policy that sorts a queue. With a radix tree the last token of a prompt may be among
+// them.
 func (w *Work) Touch(r *Request) int32 {
 	cache := &w.in.cache
 	if !cache.Radix() {

@@ -93,8 +93,8 @@ func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 	return steps
 }
 
-// setAside has the cache evict what it can until there are free pages, and more for so many tokens: an allocator of pages
-// of several tokens wants one more than it may need for each prompt and each decode.
+// setAside has the cache evict what it can until so many pages hold nothing, and more for so many tokens: an allocator
+// of pages of several tokens wants one more than it may need for each prompt and each decode.
 func setAside(in *sim.Instance, w *sim.Work, pages, tokens int64) {
 	if page := int64(in.Cache().BlockSize()); page > 1 {
 		w.EvictFor((tokens+page-1)/page + pages)
@@ -186,14 +186,14 @@ func (p *SGLang) prefill(in *sim.Instance, w *sim.Work) bool {
 }
 
 // resume gives the prompt under way its next chunk, or reports that there is no room for one. With less than a token of
-// the cache to spare it takes a whole chunk, so that it goes on.
+// the cache to room it takes a whole chunk, so that it goes on.
 func (p *SGLang) resume(in *sim.Instance, w *sim.Work, b *budget, fraction bool) bool {
 	r := in.Prefill(0)
-	spare := b.total
+	room := b.total
 	if fraction {
-		spare--
+		room--
 	}
-	limit := min(spare, b.chunk)
+	limit := min(room, b.chunk)
 	if limit <= 0 {
 		limit = b.chunk
 	}

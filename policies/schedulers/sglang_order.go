@@ -58,8 +58,8 @@ type sorter struct {
 	order   []int32
 }
 
-// match is what the prefix cache has of the i-th waiting request: tokens, and the path to them in sorter.path. A request
-// that waits for another has −1.
+// match is what the prefix cache has of the i-th waiting request: tokens, and the path to them in sorter.path. A
+// request that waits for another has −1.
 type match struct{ i, tokens, from, to int32 }
 
 // sort gives the queue of an instance another order. It reports false if it is too long for that.
@@ -114,7 +114,7 @@ func (c *sorter) waitsFor(begins int32) bool {
 	return false
 }
 
-// refresh has the prefixes of those that wait evicted last, those at the head of the queue latest, now and then.
+// refresh has the prefixes of waiting requests evicted last, and the head's after all others, now and then.
 func refresh(in *sim.Instance, w *sim.Work) {
 	n := in.PolicyState[refreshes]
 	in.PolicyState[refreshes]++

@@ -7,15 +7,15 @@ import (
 	"github.com/decodesim/decodesim/sim"
 )
 
-// RatioOne is a new-token ratio of 1. A fraction of a token decides who is admitted, and the ratio falls hundreds of
-// times: with 1e-15 no error of rounding reaches a token.
+// RatioOne is a new-token ratio of 1. A fraction of a token decides which request is admitted, and the ratio falls
+// hundreds of times: with 1e-15 no error of rounding reaches a token.
 const RatioOne = 1_000_000_000_000_000
 
 // Ratio returns x, from 0 to 1, in 1/RatioOne.
 func Ratio(x float64) int64 { return int64(math.Round(x * RatioOne)) }
 
-// reserved returns the tokens of the cache that are kept for what running requests are expected to emit: the whole ones,
-// and whether there is a fraction of one more.
+// reserved returns the tokens of the cache that are kept for what running requests are expected to emit: the whole
+// ones, and whether there is a fraction of one more.
 func (p *SGLang) reserved(in *sim.Instance) (whole int64, fraction bool) {
 	remaining := in.RemainingTokens(p.ClipMaxNewTokens)
 	if p.IgnoreEOS || remaining <= 0 {

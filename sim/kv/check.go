@@ -45,7 +45,8 @@ func (p *radix) check(k *Cache) error {
 	}
 	switch {
 	case p.locked != 0 || free != p.evictable || free > k.free || k.free != k.total:
-		return fmt.Errorf("%d blocks in the order of eviction, %d locked, %d free, %d in all", free, p.locked, k.free, k.total)
+		return fmt.Errorf("%d blocks in the order of eviction, %d locked, %d free, %d in all", free, p.locked, k.free,
+			k.total)
 	case linked != len(p.at)-1-len(p.unused):
 		return fmt.Errorf("%d nodes in the order of eviction, %d in use", linked, len(p.at)-1-len(p.unused))
 	}

@@ -7,7 +7,7 @@ import "slices"
 // release 0.5.23):
 //
 //   - A node is what one sequence added at once, and is evicted whole. Where another sequence leaves it, it is split.
-//   - A prompt joins the tree when the step that computes it has ended, a chunk likewise, an output when it has ended.
+//   - A prompt joins the tree when the step that computes it has ended, a chunk too, an output when it has ended.
 //     Blocks that the tree has by then are freed.
 //   - Whatever walks over a node, a request that is only tried included, puts it at the end of the order of eviction.
 //   - A retracted request leaves what the tree has of it, and can reuse that.
@@ -18,7 +18,7 @@ type radix struct {
 	size, shift int32       // of a block: tokens, and their log2 or −1
 	at          []radixNode // 0 is the root, and closes the order of eviction to a ring
 	unused      []int32
-	first       []int32  // by node of Contents: the list of radix nodes whose first block ends in it
+	first       []int32  // by node of Contents: a list of the radix nodes whose first block ends in it
 	tables      []branch // by slot
 	locked      int64    // blocks of nodes that sequences have
 	evictable   int64    // and of the others
@@ -38,7 +38,7 @@ type radixNode struct {
 	owner, slot     int32 // the sequence, and where it was
 	refs            int32 // sequences that have the node
 	starts          int32 // node of Contents in which its first block ends; 0: it is the owner's
-	next            int32 // of the list of those that start there; of the owner's nodes: the one behind it
+	next            int32 // another node that starts there; 0: none
 	birth           int32 // order among the children of a node
 	older, newer    int32 // neighbours in the order of eviction
 	walk            int64 // the latest
@@ -207,7 +207,7 @@ func (p *radix) match(slot int32, q Prompt, limit int32) Match {
 	return Match{Cached: n, Free: p.unlocked(last), node: last}
 }
 
-// peek is match for whoever only wants to know.
+// peek is match for what only observes: it changes nothing.
 func (p *radix) peek(slot int32, q Prompt, limit int32) Match {
 	x := p.query(slot, q)
 	if x.owner == 0 {
@@ -299,7 +299,7 @@ func (p *radix) release(slot int32, q Prompt, blocks int64, computed int32, reta
 	return freed + before - p.locked
 }
 
-// forget has nobody find what the sequence in slot, which has ended, owns. If it still has blocks, release does.
+// forget has no request find what the sequence in slot, which has ended, owns. If it still has blocks, release does.
 func (p *radix) forget(slot int32) {
 	if t := p.table(slot); t.node == 0 {
 		*t = branch{}

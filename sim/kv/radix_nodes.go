@@ -48,7 +48,7 @@ func (p *radix) split(i, at int32, q *query) int32 {
 	return j
 }
 
-// list makes node i one of those that can be found.
+// list lets requests find node i.
 func (p *radix) list(i int32) {
 	x := &p.at[i]
 	if x.starts != 0 {
@@ -63,7 +63,7 @@ func (p *radix) list(i int32) {
 	}
 }
 
-// unlist takes node i out of those.
+// unlist lets no request find node i.
 func (p *radix) unlist(i int32) {
 	x := &p.at[i]
 	head := &p.tables[x.slot].own

@@ -93,7 +93,8 @@ func (c *testCase) run(t *testing.T, stepwise bool) *sink {
 	policy := c.scheduler()
 	require.NoError(t, policy.Validate())
 	pool := &sim.PoolSpec{
-		Name: "p", Size: 1, KVBlocks: c.NumPages, BlockSize: c.PageSize, MaxModelLen: c.Context, PrefixCaching: c.Radix, RadixCache: c.Radix,
+		Name: "p", Size: 1, KVBlocks: c.NumPages, BlockSize: c.PageSize, MaxModelLen: c.Context,
+		PrefixCaching: c.Radix, RadixCache: c.Radix,
 		AsyncScheduling: c.Overlap, Scheduler: policy, Router: &routers.RoundRobin{},
 		Model: linear{sim.Duration(c.StepNS * 1000), sim.Duration(c.TokenNS * 1000)},
 	}
@@ -102,7 +103,8 @@ func (c *testCase) run(t *testing.T, stepwise bool) *sink {
 		tree.Add(n[0], n[1])
 	}
 	s := newSink()
-	cfg := sim.Config{Source: &requests{c.Requests}, Sink: s, Pools: []*sim.PoolSpec{pool}, Contents: tree, TraceEvery: 1}
+	cfg := sim.Config{Source: &requests{c.Requests}, Sink: s, Pools: []*sim.PoolSpec{pool}, Contents: tree,
+		TraceEvery: 1}
 	if stepwise {
 		s.watched = &watched{SGLang: policy}
 		pool.Scheduler, cfg.MaxRun = s.watched, 1
