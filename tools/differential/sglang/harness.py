@@ -2,6 +2,7 @@
 """Compares decodesim's sglang engine with SGLang's own scheduler, step by step, on random cases. See ../README.md."""
 import argparse
 import collections
+import gzip
 import json
 import os
 import random
@@ -115,7 +116,9 @@ def main():
     p.add_argument("--normal", action="store_true", help="only without the overlap scheduler")
     p.add_argument("--overlap", action="store_true", help="only with it")
     p.add_argument("--show", type=int, default=0, help="print the first differences of so many cases")
-    p.add_argument("--record", help="write the cases and what SGLang did to this file")
+    p.add_argument("--record", help="write short cases that are equal, and what SGLang did, to this file")
+    p.add_argument("--record-cases", type=int, default=3, help="so many of each scenario")
+    p.add_argument("--record-steps", type=int, default=150, help="with at most so many steps")
     a = p.parse_args()
     sglang_side.load(os.path.abspath(a.sglang))
     modes = [False] * (not a.overlap) + [True] * (not a.normal)
@@ -137,14 +140,17 @@ def main():
                         import traceback
                         traceback.print_exc()
                     continue
-                shown -= score.add(c, mine, theirs, shown)
-                if a.record:
-                    recorded.append(dict(case=c, steps=theirs.compact(), times=theirs.times))
+                different = score.add(c, mine, theirs, shown)
+                shown -= different
+                short = 20 < len(theirs.steps) <= a.record_steps and sum(r["case"]["kind"] == kind for r in recorded) < a.record_cases
+                if a.record and short and not different:
+                    steps = [dict(t=s["start"], batch=sorted(s["batch"]), preempted=s["preempted"], free=s["free"]) for s in theirs.steps]
+                    recorded.append(dict(case=c, steps=steps, ends=theirs.times))
             equal = equal and score.same == score.cases
             print(score, f"{time.time() - start:.0f} s", flush=True)
     if a.record:
-        with open(a.record, "w") as f:
-            f.writelines(json.dumps(r, separators=(",", ":")) + "\n" for r in recorded)
+        with open(a.record, "wb") as f, gzip.GzipFile("", "wb", fileobj=f, mtime=0) as z:
+            z.writelines((json.dumps(r, separators=(",", ":")) + "\n").encode() for r in recorded)
     sys.exit(0 if equal else 1)
 
 
