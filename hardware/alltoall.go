@@ -263,10 +263,14 @@ func (r *Roofline) hide(l *load, h *hiding) {
 	half.rows, half.tokens, half.outputs = l.rows/2, l.tokens/2, l.outputs/2
 	weights, products, _ := r.linear(&half)
 	_, exchange := r.comm.ps(&half)
-	rest := max(0, 2*exchange-2*(products+r.layersPS))
-	if 2*products+r.layersPS+rest < *h.products+*h.exchange {
+	layers := r.layersPS
+	if l.prompts {
+		layers += r.promptPS
+	}
+	rest := max(0, 2*exchange-2*(products+layers))
+	if 2*products+layers+rest < *h.products+*h.exchange {
 		*h.weights, *h.products = 2*weights, 2*products
-		*h.fixed, *h.exchange = *h.fixed+r.layersPS, rest
+		*h.fixed, *h.exchange = *h.fixed+layers, rest
 	}
 }
 

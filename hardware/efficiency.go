@@ -57,6 +57,10 @@ type Efficiency struct {
 	QuantizedLayerS float64 `yaml:"quantized_layer_s,omitempty"`
 	MixerLayerS     float64 `yaml:"mixer_layer_s"`
 
+	// PromptLayerS is what any layer takes more in a step with prompts (t_P), whose attention is launched kernel by kernel
+	// beside the graphs, if the step is in a graph at all.
+	PromptLayerS float64 `yaml:"prompt_layer_s,omitempty"`
+
 	// Times of the host: to launch a layer without a CUDA graph (t_eager), to prepare a step (T_e, see Launch.Async), and
 	// per decoding sequence of a step (t_r).
 	EagerLayerS float64 `yaml:"eager_layer_s,omitempty"`
@@ -93,6 +97,7 @@ func (e *Efficiency) Scale(key string, times float64) bool {
 		{"mixed_kv", &e.MixedKV},
 		{"layer_s", &e.LayerS}, {"moe_layer_s", &e.MoELayerS},
 		{"quantized_layer_s", &e.QuantizedLayerS}, {"mixer_layer_s", &e.MixerLayerS}, {"eager_layer_s", &e.EagerLayerS},
+		{"prompt_layer_s", &e.PromptLayerS},
 		{"step_s", &e.StepS}, {"sequence_s", &e.SequenceS}, {"collective_s", &e.CollectiveS},
 		{"collective_scale", &e.CollectiveScale}, {"first_token_s", &e.FirstTokenS},
 	} {
@@ -129,7 +134,7 @@ func (e *Efficiency) Validate() error {
 	}{
 		{"layer_s", e.LayerS}, {"moe_layer_s", e.MoELayerS}, {"mixer_layer_s", e.MixerLayerS}, {"eager_layer_s",
 			e.EagerLayerS},
-		{"quantized_layer_s", e.QuantizedLayerS},
+		{"quantized_layer_s", e.QuantizedLayerS}, {"prompt_layer_s", e.PromptLayerS},
 		{"step_s", e.StepS}, {"sequence_s", e.SequenceS}, {"collective_s", e.CollectiveS}, {"first_token_s", e.FirstTokenS},
 	} {
 		if !(span.value >= 0 && span.value <= 3600) {

@@ -327,3 +327,13 @@ func TestEfficiencyRanges(t *testing.T) {
 		require.EqualError(t, spoilt.Validate(), c.want)
 	}
 }
+
+// A step with prompts takes more of each layer, and one of decodes alone what it took.
+func TestPromptsAreLaunchedBesideGraphs(t *testing.T) {
+	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
+	prompt := batch{chunks: []chunk{{0, 100}}}
+	decodes, prompts := step(d, alike(8, 100)), step(d, prompt)
+	d.Efficiency.PromptLayerS = 40e-6
+	assert.Equal(t, decodes, step(d, alike(8, 100)))
+	assert.InDelta(t, prompts+32*40e-6, step(d, prompt), 1e-11)
+}

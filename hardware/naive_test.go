@@ -38,7 +38,11 @@ func naive(d *hardware.Deployment, b batch) float64 {
 			}
 		}
 	}
-	fixed := layers*e.LayerS + moe*e.MoELayerS + mixers*e.MixerLayerS + quantized*e.QuantizedLayerS
+	beside := 0.0
+	if len(b.chunks) > 0 {
+		beside = layers * e.PromptLayerS
+	}
+	fixed := layers*e.LayerS + beside + moe*e.MoELayerS + mixers*e.MixerLayerS + quantized*e.QuantizedLayerS
 	reduceS, exchangeS, transferS := talk(d, b, m)
 	if exchangeS > 0 {
 		computed := products + fixed
@@ -224,11 +228,12 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 			"far":       far(&d), "sent": d.Parallel.AllToAll == hardware.LowLatency || d.Parallel.AllToAll == hardware.Normal,
 			"single batch": d.Parallel.Overlap == hardware.SingleBatch, "two batches": d.Parallel.Overlap == hardware.TwoBatch,
 			"skewed": d.Routing.Skew > 0, "redundant": d.Routing.Redundant > 0,
-			"spread": d.Parallel.Expert && d.Parallel.GPUs() > 1 && d.Efficiency.ExpertImbalance > 0,
-			"tiles":  d.Efficiency.MoETileRows > 0 && d.Model.Experts() > 0,
-			"latent": d.Efficiency.LatentCompute > 0 && hasLatents(&d),
-			"copies": d.Efficiency.MoECopyBytes > 0 && d.Model.Experts() > 0,
-			"tables": d.Efficiency.CollectiveScale > 0, "host-bound": g.Part[4].B < 0,
+			"spread":  d.Parallel.Expert && d.Parallel.GPUs() > 1 && d.Efficiency.ExpertImbalance > 0,
+			"tiles":   d.Efficiency.MoETileRows > 0 && d.Model.Experts() > 0,
+			"latent":  d.Efficiency.LatentCompute > 0 && hasLatents(&d),
+			"prompts": d.Efficiency.PromptLayerS > 0 && len(b.chunks) > 0,
+			"copies":  d.Efficiency.MoECopyBytes > 0 && d.Model.Experts() > 0,
+			"tables":  d.Efficiency.CollectiveScale > 0, "host-bound": g.Part[4].B < 0,
 			"mixed": d.Efficiency.MixedKV > 1 && len(b.decodes) > 0 && len(b.chunks) > 0,
 		} {
 			if on {
@@ -237,5 +242,5 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 21, "every feature was met: %v", features)
+	assert.Len(t, features, 22, "every feature was met: %v", features)
 }

@@ -20,7 +20,7 @@ import (
 //	residual   q·M / (e_b·BW)                            q bytes a row of streams moves, see llm.ResidualRowBytes
 //	prefill    Σ over kinds  smax(ctx·k / (e_kv·BW), pairs·2·a·(d_k+d_v) / (e_at·F16))
 //	comm       collectives and transfers between stages, see collectives.go
-//	fixed      L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X + T_e + n·t_r
+//	fixed      L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X + T_e + n·t_r;  + L·t_P with prompts
 //
 // M_e are the tokens of all data-parallel ranks; k_mix is 1 unless prompts share the step; e_c is that of the part, see
 // Efficiency; a kernel that materialises scores moves more, see attention.go. parallel.go says what the busiest GPU has
@@ -53,6 +53,7 @@ type Roofline struct {
 	padded                 []int32      // rows of the graph by rows to run; nil: none is padded
 	graphFloor, eagerFloor sim.Duration // the least time of a step, launched as a CUDA graph or kernel by kernel
 	statePS                float64      // per sequence, at the efficiency
+	promptPS               float64      // more of a step with prompts
 	fixedPS, layersPS      float64      // per step, and of it the layers
 
 	readPS     float64 // weights that every step reads, at the efficiency
@@ -95,6 +96,7 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	layers, moe, mixers := float64(d.Model.LayerCount()), float64(d.Model.MoELayers()), float64(d.Model.MixerLayers())
 	r.layersPS = psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) +
 		float64(mixers*e.MixerLayerS) + float64(d.quantizedLayers()*e.QuantizedLayerS))
+	r.promptPS = psPerS * stretch * float64(layers*e.PromptLayerS)
 	r.fixedPS = r.layersPS + float64(psPerS*d.Decoding.StructuredS)
 	r.samplePS, r.draft = d.samplePS(), newDrafting(&d)
 	r.residualPS = d.Model.ResidualRowBytes() / (e.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch

@@ -22,6 +22,9 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 	weights, products, moved := r.linear(&l) // reading them, and with the arithmetic it overlaps
 	comm, exchange := r.comm.ps(&l)
 	fixed := r.fixedPS
+	if l.prompts {
+		fixed += r.promptPS
+	}
 	if exchange > 0 && r.d.Parallel.Overlap != NoOverlap {
 		r.hide(&l, &hiding{&weights, &products, &fixed, &exchange})
 	}

@@ -38,6 +38,7 @@ func constants(e *hardware.Efficiency) []constant {
 		{"moe_layer_s", e.MoELayerS, "s more per MoE layer"},
 		{"quantized_layer_s", e.QuantizedLayerS, "s more per layer that quantises activations"},
 		{"mixer_layer_s", e.MixerLayerS, "s more per MLA or linear layer"},
+		{"prompt_layer_s", e.PromptLayerS, "s more per layer of a step with prompts"},
 		{"eager_layer_s", e.EagerLayerS, "s per layer to launch it without a graph"},
 		{"step_s", e.StepS, "s per step on the host"},
 		{"sequence_s", e.SequenceS, "s per decoding sequence"},
@@ -129,7 +130,8 @@ func block(e *hardware.Efficiency, indent string) string {
 func optionalKey(key string) bool {
 	switch key {
 	case "mixed_kv", "moe_rows", "moe_tile_rows", "moe_copy_bytes", "expert_imbalance", "latent_compute",
-		"collective_scale", "eager_layer_s":
+		"collective_scale", "eager_layer_s",
+		"prompt_layer_s":
 		return true
 	}
 	return strings.HasPrefix(key, "quantized_")

@@ -51,7 +51,7 @@ func TestAFileGivesBackWhatWasWritten(t *testing.T) {
 			CollectiveScale: rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1e-3, 9)).Draw(t, "collective_scale"),
 			LayerS:          span.Draw(t, "layer_s"),
 			MoELayerS:       span.Draw(t, "moe_layer_s"), MixerLayerS: span.Draw(t, "mixer_layer_s"),
-			EagerLayerS:     span.Draw(t, "eager_layer_s"),
+			EagerLayerS: span.Draw(t, "eager_layer_s"), PromptLayerS: span.Draw(t, "prompt_layer_s"),
 			QuantizedLayerS: span.Draw(t, "quantized_layer_s"), StepS: span.Draw(t, "step_s"),
 			SequenceS: span.Draw(t, "sequence_s"), CollectiveS: span.Draw(t, "collective_s"),
 			FirstTokenS: span.Draw(t, "first_token_s"),
