@@ -134,7 +134,12 @@ func (d *Deployment) allReduce() []linearPS {
 // over more GPUs than a host has, for what is fitted of links is fitted inside hosts. Efficiencies that achieve all of
 // their links are ideal, and know no table.
 func (d *Deployment) tabled(g int) bool {
-	return d.Efficiency.CollectiveScale > 0 || d.Efficiency.Link < 1 && g > min(nodeGPUs, max(1, d.domain()))
+	return d.Efficiency.CollectiveScale > 0 || d.beyondHost(g)
+}
+
+// beyondHost reports whether g GPUs are more than a host has, and efficiencies not ideal.
+func (d *Deployment) beyondHost(g int) bool {
+	return d.Efficiency.Link < 1 && g > min(nodeGPUs, max(1, d.domain()))
 }
 
 // measured is a collective that takes t alone, within a model. Efficiencies without a scale have in a_l the latency

@@ -36,7 +36,7 @@ func (d *Deployment) active(rows float64) float64 {
 // either. T = 8 is what drafts of gpt-oss-120b, to which nothing is fitted, cost least wrongly by of 16 and 8.
 func (d *Deployment) padding(tokens, active float64) float64 {
 	e := &d.Efficiency
-	if tokens == 0 {
+	if tokens == 0 || d.grouped() {
 		return 1
 	}
 	perExpert := tokens * float64(d.Model.TopK()) / (float64(d.Model.Experts()+d.Routing.Redundant) * active)
@@ -59,6 +59,21 @@ func (d *Deployment) expertShare() float64 {
 	return 1 / n
 }
 
+// grouped reports whether tables say what experts achieve: where whole ones lie on more GPUs than a host has, and the
+// efficiencies know nothing of copies. What is fitted of experts is fitted inside hosts, to kernels that pick the rows
+// of an expert from all; beyond, engines sort what an all-to-all brings by expert, for grouped products.
+func (d *Deployment) grouped() bool {
+	return d.Parallel.Expert && d.Efficiency.MoECopyBytes == 0 && d.beyondHost(d.Parallel.expertGPUs())
+}
+
+// What grouped products achieve of the peak, 1,099 to 1,297 of 1,979 TFLOP/s of an H800 (DeepGEMM, README, first
+// release: 8 groups of 4,096 rows, DeepSeek-V3's shapes), and what they move of each element of a copy (DeepGEMM in
+// TensorRT-LLM 1.3.0rc20 on B300 and GB200, with 0.74 to 0.79 of the peak: NVIDIA aiconfigurator, commit 095f58a5).
+const (
+	groupedShare     = 0.62
+	groupedCopyBytes = 17
+)
+
 // copies returns the time in which a GPU moves the activations of a token's copies, one for each of its k experts:
 //
 //	L_moe · k · s · h · c_m / (e_b·BW)
@@ -73,7 +88,11 @@ func (d *Deployment) copies() float64 {
 	if d.Parallel.Expert {
 		share = d.expertShare() * float64(d.Model.Experts()) / float64(d.Model.Experts()+d.Routing.Redundant)
 	}
-	bytes := float64(d.Model.MoELayers()*d.Model.TopK()*d.Model.ExpertHidden()) * share * d.Efficiency.MoECopyBytes
+	each := d.Efficiency.MoECopyBytes
+	if d.grouped() {
+		each = groupedCopyBytes
+	}
+	bytes := float64(d.Model.MoELayers()*d.Model.TopK()*d.Model.ExpertHidden()) * share * each
 	return bytes / (d.Efficiency.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * d.stretch()
 }
 

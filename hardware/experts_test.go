@@ -59,6 +59,24 @@ func TestExpertsMoveTheirCopies(t *testing.T) {
 	assert.Zero(t, moves(d), "there are no experts")
 }
 
+// Over more GPUs than a host has, whole experts multiply by grouped products, of which tables say the share of the peak
+// and what they move, and not what was fitted inside hosts; unless the efficiencies say what is moved themselves.
+func TestExpertsBeyondAHostAreGroupedProducts(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "h100-sxm", 1)
+	d.Efficiency = efficiency(t, "vllm-v1")
+	d.Efficiency.MoECopyBytes, d.Efficiency.MoECompute = 0, 0.1
+	d.Parallel.Data, d.Parallel.Expert = 8, true
+	share := func() float64 {
+		p := experts(t, d, 256*d.Parallel.Data)
+		return p.ComputePeakS / p.ComputeS
+	}
+	assert.Less(t, share(), 0.1)
+	d.Parallel.Data = 64
+	assert.InEpsilon(t, 0.62, share(), 1e-9)
+	d.Efficiency.MoECopyBytes = 10
+	assert.Less(t, share(), 0.1)
+}
+
 // A row more costs an expert time, and a row of more rows costs it less: between once and twice what it costs of many.
 func TestRowsOfExpertsAreCheaperTogether(t *testing.T) {
 	mixtral, fine := deployment(t, "mixtral-8x7b", "h200-sxm", 2), deployment(t, "gpt-oss-120b", "h100-sxm", 1)

@@ -79,6 +79,9 @@ func (d *Deployment) addClass(p *product, c llm.WeightClass, n float64) {
 	used := n
 	if c == llm.RoutedExperts {
 		efficiency *= d.Efficiency.MoECompute
+		if d.grouped() {
+			efficiency = groupedShare
+		}
 		used *= float64(d.Model.TopK()) / float64(d.Model.Experts()+d.Routing.Redundant)
 	}
 	peak, err := d.GPU.rate(d.Model.Precision.Weights[c])

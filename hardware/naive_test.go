@@ -164,10 +164,21 @@ func productS(d *hardware.Deployment, p part, m mine) float64 {
 	if p.kind == "experts" {
 		touched, read, rows := hardware.Touched(d, m.tokens)
 		computeS *= unfilled(d, m.tokens, touched) * rows / e.MoECompute
+		if sorted(d) {
+			computeS = p.computeS * rows * e.Compute / 0.62
+		}
 		p.memoryS *= read / touched
 		moved = carried(d) * m.tokens * rows / (e.Bandwidth * d.GPU.BandwidthBps.Value)
 	}
 	return powers(p.memoryS/e.Bandwidth, computeS/e.Compute, e.Overlap) + moved
+}
+
+// sorted reports whether an all-to-all brings the GPUs of several hosts, or of more than 8, their experts' rows sorted,
+// and nothing is known of what the efficiencies' own kernels move.
+func sorted(d *hardware.Deployment) bool {
+	gpus := d.Parallel.Tensor * d.Parallel.Ranks()
+	_, hosts := inHost(d, gpus)
+	return d.Parallel.Expert && d.Efficiency.MoECopyBytes == 0 && d.Efficiency.Link < 1 && (gpus > 8 || hosts > 1)
 }
 
 // carried is how many bytes a GPU moves of the copies of a token's activations that its experts compute.
@@ -177,10 +188,13 @@ func carried(d *hardware.Deployment) float64 {
 		slots := experts + float64(d.Routing.Redundant)
 		copies *= math.Ceil(slots/gpus) / slots
 	}
-	bytes := 0.0
+	bytes, each := 0.0, d.Efficiency.MoECopyBytes
+	if sorted(d) {
+		each = 17
+	}
 	for _, r := range d.Model.Layers {
 		if r.FFN.Experts > 0 {
-			bytes += float64(r.Count) * copies * float64(d.Model.ExpertHidden()) * d.Efficiency.MoECopyBytes
+			bytes += float64(r.Count) * copies * float64(d.Model.ExpertHidden()) * each
 		}
 	}
 	return bytes
@@ -232,6 +246,7 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 			"tiles":   d.Efficiency.MoETileRows > 0 && d.Model.Experts() > 0,
 			"latent":  d.Efficiency.LatentCompute > 0 && hasLatents(&d),
 			"prompts": d.Efficiency.PromptLayerS > 0 && len(b.chunks) > 0,
+			"sorted":  sorted(&d),
 			"copies":  d.Efficiency.MoECopyBytes > 0 && d.Model.Experts() > 0,
 			"tables":  d.Efficiency.CollectiveScale > 0, "host-bound": g.Part[4].B < 0,
 			"mixed": d.Efficiency.MixedKV > 1 && len(b.decodes) > 0 && len(b.chunks) > 0,
@@ -242,5 +257,5 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 22, "every feature was met: %v", features)
+	assert.Len(t, features, 23, "every feature was met: %v", features)
 }

@@ -57,12 +57,13 @@ func TestEqualRanksShareEvenly(t *testing.T) {
 }
 
 // The slowest rank decides: a sequence more on any rank never shortens the step, and no rank alone with as many empty
-// ones takes longer than all.
+// ones takes longer than all. Graphs are left out: they pad ranks that decode alone, and none beside a prompt that fits
+// no graph.
 func TestTheSlowestRankDecides(t *testing.T) {
 	random := rand.New(rand.NewPCG(43, 44))
 	for range 200 {
 		d, batches := ranked(t, random, false)
-		if chunked(&d) || d.Parallel.Pipeline > 1 {
+		if chunked(&d) || d.Parallel.Pipeline > 1 || len(d.Launch.Graphs) > 0 {
 			continue
 		}
 		r := hardware.NewRoofline(d, 0)
