@@ -42,7 +42,8 @@ type Instance struct {
 
 // step is the steps under way: a single one, or a segment of decode steps.
 type step struct {
-	ranks   []Shape // what each rank in lock step computes: there is one, unless they are of a group
+	ranks   []Shape  // what each rank in lock step computes: own, unless they are of a group
+	own     [1]Shape // what an instance without ranks computes
 	price   Segment
 	start   Time     // when they began
 	end     Time     // when they end; Forever: the instance is idle
@@ -78,7 +79,7 @@ func (t *tally) add(n, decodes, finished int) {
 func newInstance(c *Cluster, p *Pool, id int32) *Instance {
 	in := &Instance{ID: id, cluster: c, pool: p, step: step{end: Forever}}
 	in.replica, in.parts = in, []*Instance{in}
-	in.step.ranks, in.report.ranks = make([]Shape, 1), make([]Shape, 1)
+	in.step.ranks, in.report.ranks = in.step.own[:], in.report.own[:]
 	in.queue.requests, in.queue.order = &in.requests, p.Order
 	in.batch.requests = &in.requests
 	if p.Classes > 1 {

@@ -9,11 +9,11 @@ import "slices"
 func (in *Instance) Pool() *Pool { return in.pool }
 
 // Running returns the number of requests in the batch, or in those of all ranks.
-func (in *Instance) Running() (n int) {
-	for _, rank := range in.parts {
-		n += rank.batch.n
+func (in *Instance) Running() int {
+	if in.group != nil {
+		return in.sum(func(rank *Instance) int { return rank.batch.n })
 	}
-	return n
+	return in.batch.n
 }
 
 // Decoding returns the number of rows that decode, finished ones included.
@@ -25,13 +25,13 @@ func (in *Instance) Prefilling() int { return len(in.batch.prefill) }
 // Prefill returns the i-th request that prefills, in order of admission. The pointer is good until Head is called.
 func (in *Instance) Prefill(i int) *Request { return &in.requests.at[in.batch.prefill[i]] }
 
-// Queued returns the number of requests that wait, whether the scheduler sees them yet or not, in host memory too;
+// Queued returns the number of requests that wait, whether the scheduler sees them yet or not, in host memory too; or
 // those of all ranks.
-func (in *Instance) Queued() (n int) {
-	for _, rank := range in.parts {
-		n += rank.queue.len() + len(rank.swap.slots)
+func (in *Instance) Queued() int {
+	if in.group != nil {
+		return in.sum((*Instance).Queued)
 	}
-	return n
+	return in.queue.len() + len(in.swap.slots)
 }
 
 // SwappedOut returns how many requests have their cache in host memory.

@@ -145,6 +145,14 @@ func (in *Instance) countRanks(n int) {
 	in.group.totals.add(&RankTotals{int64(n), int64(n) * decodes, int64(n) * most, int64(n) * sum, int64(n) * empty})
 }
 
+// sum adds up a number of each rank.
+func (in *Instance) sum(of func(rank *Instance) int) (n int) {
+	for _, rank := range in.parts {
+		n += of(rank)
+	}
+	return n
+}
+
 // Ranks returns how many data-parallel ranks in has, and Rank the i-th; it is one of its own.
 func (in *Instance) Ranks() int { return len(in.parts) }
 

@@ -10,6 +10,7 @@ type report struct {
 	request Request // as the sink sees it
 	steps   Segment // the part of the steps under way that is reported
 	ranks   []Shape // the ranks of the step without a part of their batches
+	own     [1]Shape
 	reduced Segment // price of the step without a part of its batch
 }
 

@@ -214,6 +214,12 @@ func TestExplainTellsWhatAGPUHasOfABatch(t *testing.T) {
 	x := explained(t, ranks...)
 	assert.Equal(t, []int{8, 8, 13, 16, 3}, []int{x.Data, x.GPUs, x.RankBatch, x.Rows, x.RowsPadding})
 	assert.Zero(t, x.Memory.Sequences%8, "as many on each rank")
+	assert.NotContains(t, text, "the busiest GPU")
+	whole := []string{"--model", "deepseek-v3", "--gpu", "h200-sxm", "--tensor-parallel", "8", "--set",
+		"pools.serve.expert_parallel=true", "--set", "pools.serve.expert_skew=0.01", "--batch", "4"}
+	assert.Contains(t, explainedText(t, whole...),
+		"expert parallel: the busiest GPU reads 1.72 times the mean of experts\n")
+	assert.InDelta(t, 1.72, explained(t, whole...).ExpertsUneven, 0.005)
 
 	dense := []string{"--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--batch", "32"}
 	text = explainedText(t, dense...)

@@ -34,7 +34,8 @@ type Explanation struct {
 	RowsPadding   int     `json:"rows_padding"` // of them, up to the next CUDA graph
 	Eager         bool    `json:"eager"`        // launched kernel by kernel
 	Experts       int     `json:"experts,omitempty"`
-	ExpertsRead   float64 `json:"experts_read,omitempty"` // of each layer, expected
+	ExpertsRead   float64 `json:"experts_read,omitempty"`    // of each layer, expected
+	ExpertsUneven float64 `json:"experts_busiest,omitempty"` // what the busiest GPU reads of them, as a multiple of the mean
 	Parts         []partX `json:"parts"`
 	BytesTotal    float64 `json:"bytes"`
 	FLOPsTotal    float64 `json:"flops"`
@@ -159,6 +160,9 @@ func (s *Step) Explain() (*Explanation, error) {
 		Data: d.Parallel.Ranks(), Sparsity: s.scenario.Sparsity, Batch: s.batch, Context: s.Context,
 		Experts: d.Model.Experts(), ExpertsRead: s.Model.ExpertsRead(s.batch),
 		WeightsBytes: d.Model.WeightBytes(), Fits: s.fitting(s.Context) >= s.batch,
+	}
+	if read, _ := s.Model.BusiestExperts(s.batch); d.Model.Experts() > 0 && read > 1 {
+		x.ExpertsUneven = read
 	}
 	share := s.Model.Share(s.batch)
 	x.RankBatch, x.Eager = share.Sequences, share.Eager

@@ -70,6 +70,9 @@ func explainShare(line func(string, ...any), s *Step, x *Explanation) {
 			text.Count(x.RankBatch),
 			text.Count(s.Model.Share(s.batch).Tokens))
 	}
+	if x.ExpertsUneven > 0 {
+		line("expert parallel: the busiest GPU reads %s times the mean of experts", text.Significant(x.ExpertsUneven))
+	}
 	if x.Pipeline > 1 {
 		line("pipeline: %d stages, each with %s rows at a time", x.Pipeline, text.Count(x.Rows))
 	}
