@@ -320,7 +320,7 @@ func (in *Instance) freeBlocks() {
 	}
 	for _, slot := range in.freed {
 		r := &in.requests.at[slot]
-		if r.OutputContent != 0 && !in.cache.Radix() {
+		if r.OutputContent != 0 {
 			in.cache.Publish(slot, r.prompt(), r.Computed)
 		}
 		in.cache.ReleaseSequence(slot, r.prompt(), in.allocated(r), r.Computed, false)

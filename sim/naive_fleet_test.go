@@ -381,9 +381,7 @@ func (f *naiveFleet) ungate(r *naiveRequest) {
 // fresh gives an instance an empty engine.
 func (n *naive) fresh(in *naiveInstance) {
 	in.free, in.host, in.sglang = n.blocks, n.swapBlocks, sglangState{}
-	if n.radix {
-		in.tree = &naiveTree{root: &naiveNode{}}
-	} else if n.contents != nil && !n.uncached {
+	if n.contents != nil && !n.uncached {
 		in.pool = newBlockPool(n.blocks, n.blockSize, n.contents)
 		if n.offload > 0 {
 			in.store = &hostStore{tree: n.contents, size: n.blockSize, limit: n.offload}

@@ -68,9 +68,6 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	if retracted {
 		computed = r.prefill
 	}
-	if in.tree != nil {
-		computed = -1
-	}
 	n.leave(in, r)
 	n.release(in, r, computed)
 	r.blocks, r.Computed, r.prefill = 0, 0, 0

@@ -52,8 +52,6 @@ type naiveRequest struct {
 	noticed  bool       // it waited when a step began: the batch of the next may have it
 	move     *naiveMove // nil: its KV is not transferred
 	known    bool       // its next token is, and not released
-	leaf     leaf       // with a radix tree: what that has of it
-	added    bool       // some of it is or was in a radix tree
 }
 
 type naiveInstance struct {
@@ -76,8 +74,7 @@ type naiveInstance struct {
 	free         int64
 	host         int64      // free blocks of host memory
 	copied       int64      // blocks that the step copies from or to it
-	pool         *blockPool // nil: no prefix caching of blocks
-	tree         *naiveTree // nil: nor of sequences
+	pool         *blockPool // nil: no prefix caching
 	store        *hostStore // nil: no host memory for what the cache has no room for
 	drafting     int32      // tokens that every sequence may draft in the step
 	end          sim.Time
@@ -91,9 +88,6 @@ type naiveInstance struct {
 func (n *naive) plan(in *naiveInstance) {
 	in.woken, in.copied = false, 0
 	in.everybody = !n.ahead || len(in.running) == 0 || in.idle
-	if in.tree != nil {
-		in.tree.taken = 0
-	}
 	for again := true; again; again = !in.computes() && len(in.arrived) > 0 && len(in.running) < n.maxNumSeqs {
 		n.admitTransferred(in)
 		in.drafting = n.drafts(len(decodes(in.running)))
@@ -102,9 +96,6 @@ func (n *naive) plan(in *naiveInstance) {
 		}
 		n.compose(in)
 		n.admitInbound(in)
-	}
-	if in.tree != nil {
-		in.tree.evictTo(in.free)
 	}
 }
 
@@ -203,7 +194,6 @@ func (n *naive) commit(lead *naiveInstance) {
 }
 
 func (n *naive) commitRank(in *naiveInstance) {
-	var prompts []*naiveRequest
 	for _, r := range slices.Clone(in.running) {
 		tokens, hands := int32(1), false
 		if r.decoding {
@@ -212,7 +202,6 @@ func (n *naive) commitRank(in *naiveInstance) {
 		} else if r.Pending() <= r.want {
 			r.Computed += r.want
 			r.prefill, r.decoding = r.Computed, true
-			prompts = append(prompts, r)
 			hands = n.hands(r)
 			r.known = hands && n.stage(r).Tokens == 0
 		} else {
@@ -227,27 +216,8 @@ func (n *naive) commitRank(in *naiveInstance) {
 			n.beginTransfer(in, r)
 		}
 	}
-	if in.tree == nil {
-		n.leaves(in)
-	} else {
-		n.leavesTree(in, prompts)
-	}
-	in.end, in.woken = sim.Forever, true
-}
-
-// leavesTree is leaves, with prompts that are complete before it, and the chunks of others behind it.
-func (n *naive) leavesTree(in *naiveInstance, complete []*naiveRequest) {
-	for _, r := range complete {
-		if r.outcome == "" {
-			n.publish(in, r)
-		}
-	}
 	n.leaves(in)
-	for _, r := range in.running {
-		if !r.decoding {
-			n.publish(in, r)
-		}
-	}
+	in.end, in.woken = sim.Forever, true
 }
 
 // leaves takes finished requests out of the batch.

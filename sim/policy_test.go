@@ -71,9 +71,8 @@ func drawSGLang(t *rapid.T, sc *scenario, maxNumSeqs int) {
 	p := &schedulers.SGLang{
 		MaxRunningRequests: maxNumSeqs, MaxPrefillTokens: one("max_prefill_tokens", 8, 64, 256, 2048, 16384),
 		ChunkedPrefillSize: one("chunked_prefill_size", 0, 4, 16, 64, 256, 2048),
-		EnableMixedChunk:   rapid.IntRange(0, 2).Draw(t, "mixed") > 0,
-		InitNewTokenRatio:  schedulers.Ratio(rapid.SampledFrom([]float64{0, .1, .7, 1}).Draw(t, "init_ratio")),
-		IgnoreEOS:          rapid.IntRange(0, 3).Draw(t, "ignore_eos") == 0,
+		EnableMixedChunk:   rapid.Bool().Draw(t, "mixed"),
+		InitNewTokenRatio:  int64(rapid.SampledFrom([]float64{0, .1, .7, 1}).Draw(t, "init_ratio") * 1e9),
 		ClipMaxNewTokens:   one("clip", 1, 30, 4096),
 		RetractDecodeSteps: one("retract_steps", 1, 5, 20),
 		Order: rapid.SampledFrom([]schedulers.CacheOrder{schedulers.FCFS, schedulers.LPM,

@@ -41,7 +41,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		if how == Retract && decodes {
 			cached = r.computedAtJoin
 		}
-		if r.OutputContent != 0 && !in.cache.Radix() {
+		if r.OutputContent != 0 {
 			in.cache.Publish(slot, r.prompt(), cached)
 		}
 		in.cache.ReleaseSequence(slot, r.prompt(), blocks, cached, true)

@@ -32,7 +32,6 @@ type scenario struct {
 	anonymous   bool      // the policy knows no prefix caching
 	order       sim.Order // nil: first come, first served
 	swapBlocks  int64
-	radix       bool  // the cache is a radix tree of sequences
 	offload     int64 // host memory for what the cache has no room for
 	classes     int
 	model       sim.StepModel
@@ -115,7 +114,6 @@ func drawScenario(t *rapid.T) scenario {
 		sc.drawRanks(last.Output)
 	}
 	drawSpeculation(t, &sc)
-	sc.drawRadix(t)
 	return sc
 }
 
@@ -125,13 +123,6 @@ func (sc *scenario) drawRanks(n int32) {
 	if m, ok := sc.model.(prices); ok {
 		m.shared = sim.Duration(n%2) * 7_000_001
 		sc.model = m
-	}
-}
-
-// drawRadix lets the cache of SGLang be a radix tree, mostly.
-func (sc *scenario) drawRadix(t *rapid.T) {
-	if _, ok := sc.policy.(*schedulers.SGLang); ok && sc.tree != nil && sc.offload == 0 {
-		sc.radix = rapid.IntRange(0, 3).Draw(t, "radix") > 0
 	}
 }
 
@@ -307,7 +298,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 		Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 	}
 	if contents && !sc.uncached {
-		p.PrefixCaching, p.OffloadBlocks, p.RadixCache = true, sc.offload, sc.radix
+		p.PrefixCaching, p.OffloadBlocks = true, sc.offload
 	}
 	return p
 }

@@ -13,6 +13,11 @@ func (w *writer) sglang() {
 	if p.ExpertParallel {
 		w.say("--ep-size", decimal(gpus))
 	}
+	w.switched(p.EnableEPLB, "--enable-eplb")
+	number(w, "--ep-num-redundant-experts", p.NumRedundantExperts, 0)
+	if p.LoadBalanceMethod != "" && p.LoadBalanceMethod != "vllm" {
+		w.say("--load-balance-method", p.LoadBalanceMethod)
+	}
 	w.text("--quantization", w.weights(true))
 	w.text("--kv-cache-dtype", w.cache(map[string]string{"fp8": "fp8_e4m3", "bf16": "bf16", "nvfp4": "nvfp4"}))
 	number(w, "--context-length", p.MaxModelLen, 0)

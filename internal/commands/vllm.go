@@ -2,6 +2,7 @@ package commands
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/decodesim/decodesim/configs/catalog"
 )
@@ -18,6 +19,10 @@ func (w *writer) vllm(v0 bool) {
 	number(w, "--pipeline-parallel-size", p.PipelineParallel, 1)
 	number(w, "--data-parallel-size", p.DataParallel, 1)
 	w.switched(p.ExpertParallel, "--enable-expert-parallel")
+	w.switched(p.EnableEPLB, "--enable-eplb")
+	if p.NumRedundantExperts > 0 {
+		w.say("--eplb-config", fmt.Sprintf(`{"num_redundant_experts": %d}`, p.NumRedundantExperts))
+	}
 	w.text("--quantization", w.weights(true))
 	w.text("--kv-cache-dtype", w.cache(map[string]string{"fp8": "fp8", "bf16": "bfloat16", "nvfp4": "nvfp4",
 		"int8": "int8_per_token_head", "int4": "int4_per_token_head"}))

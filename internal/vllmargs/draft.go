@@ -3,6 +3,7 @@ package vllmargs
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/decodesim/decodesim/configs/catalog"
 )
@@ -22,6 +23,8 @@ type draft struct {
 	tensor, pipeline              size
 	data, attention, experts      size
 	rankSwitch, expertSwitchGiven *given // attention data parallelism; whole experts on each GPU
+	eplb                          *given // experts are placed by their load
+	redundant                     size   // experts that are placed more than once
 	tokenBudget                   *given // of the KV cache, in tokens
 	role, stream                  setting
 	drafts                        drafts
@@ -116,6 +119,42 @@ func (d *draft) expertSwitch(g *given) error {
 
 func (d *draft) wholeExperts(g *given) error {
 	d.expertSwitchGiven = g
+	return nil
+}
+
+// placedByLoad has experts placed by their load.
+func (d *draft) placedByLoad(g *given) error {
+	on, err := g.truth()
+	if err == nil && on {
+		d.eplb = g
+	}
+	return err
+}
+
+// redundantExperts is how many experts of a layer are placed more than once.
+func (d *draft) redundantExperts(g *given) error {
+	n, err := g.whole(0, 4096)
+	d.redundant = size{int(n), g}
+	return err
+}
+
+// placement reads what --eplb-config says of redundant experts; how often and by which loads experts are placed anew is
+// not modelled.
+func (d *draft) placement(g *given) error {
+	parts, err := g.parts()
+	if err != nil {
+		return err
+	}
+	switch n := parts["num_redundant_experts"].(type) {
+	case nil:
+		d.differ(g, "when experts are placed anew; they are taken to be where their load asks for them")
+	default:
+		d.redundant.by = g
+		d.redundant.n, err = strconv.Atoi(fmt.Sprint(n))
+	}
+	if d.redundant.n < 0 || err != nil {
+		return g.bad("num_redundant_experts from 0")
+	}
 	return nil
 }
 

@@ -115,6 +115,24 @@ func TestFlagsBecomeKeys(t *testing.T) {
 
 func bar(r rune) bool { return r == '|' }
 
+// TestPlacedExpertsAreImported, with copies of them, by vLLM's flags and SGLang's.
+func TestPlacedExpertsAreImported(t *testing.T) {
+	for _, c := range []struct{ text, says string }{
+		{"vllm serve openai/gpt-oss-120b -tp 8 -ep --enable-eplb --eplb-config.num_redundant_experts 8", "8"},
+		{`vllm serve openai/gpt-oss-120b -tp 8 -ep --enable-eplb --eplb-config '{"num_redundant_experts": 16}'`, "16"},
+		{"sglang serve --model-path openai/gpt-oss-120b --tp 8 --ep 8 --enable-eplb --ep-num-redundant-experts 24", "24"},
+	} {
+		i, err := read(c.text, "h200", folder{})
+		require.NoError(t, err, c.text)
+		got := keys(i.Text)
+		for _, key := range []string{"expert_parallel: true", "enable_eplb: true", "num_redundant_experts: " + c.says} {
+			assert.Contains(t, got, key, c.text)
+		}
+	}
+	_, err := read(`vllm serve openai/gpt-oss-120b -tp 8 --eplb-config '{"num_redundant_experts": 1.5}'`, "h200", folder{})
+	require.ErrorContains(t, err, "expected num_redundant_experts from 0")
+}
+
 // TestImportedScenariosLoad: what is written is what configs reads, whatever the flags.
 func TestImportedScenariosLoad(t *testing.T) {
 	i, err := Read("vllm serve Qwen/Qwen3-235B-A22B-Instruct-2507-FP8 -tp 4 -dp 2 --enable-expert-parallel "+

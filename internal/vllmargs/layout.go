@@ -59,6 +59,16 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 	if experts != "" {
 		all = append(all, setting{key: "expert_parallel", value: "true", by: experts})
 	}
+	switch n := d.redundant.n; {
+	case d.eplb == nil && n > 0:
+		d.differ(d.redundant.by, "redundant experts without --enable-eplb, which are not taken")
+	case d.eplb == nil:
+	case n > 0:
+		all = append(all, setting{key: "enable_eplb", value: "true", by: by(d.eplb)},
+			setting{key: "num_redundant_experts", value: strconv.Itoa(n), by: by(d.redundant.by)})
+	default:
+		all = append(all, setting{key: "enable_eplb", value: "true", by: by(d.eplb)})
+	}
 	return all, nil
 }
 

@@ -63,7 +63,7 @@ func sglangFlags() table {
 func sglangUnmodelled() table {
 	lora, tiers := differs("LoRA adapters"), differs("a KV cache in host memory or "+
 		"beyond")
-	links, experts := idle(links), differs("experts are taken to be in balance, each on one GPU")
+	links, experts := idle(links), differs("where experts are placed and copies of them asked")
 	return slices.Concat(table{
 		row("--hicache-size", one, hostCacheSize),
 		row("--enable-hierarchical-cache", nothing, hostCache),
@@ -95,8 +95,9 @@ func sglangUnmodelled() table {
 		rows(nothing, tiers, "--enable-lmcache"),
 		rows(one, tiers, "--hicache-write-policy --hicache-io-backend --hicache-mem-layout --hicache-storage-backend"),
 		rows(one, links, "--disaggregation-transfer-backend --disaggregation-bootstrap-port --disaggregation-ib-device"),
-		rows(nothing, experts, "--enable-eplb"),
-		rows(one, experts, "--ep-num-redundant-experts --ep-dispatch-algorithm --init-expert-location"),
+		rows(nothing, (*draft).placedByLoad, "--enable-eplb"),
+		rows(one, (*draft).redundantExperts, "--ep-num-redundant-experts"),
+		rows(one, experts, "--ep-dispatch-algorithm --init-expert-location"),
 		rows(nothing, differs("batches that overlap"), "--enable-two-batch-overlap --enable-single-batch-overlap"),
 		rows(nothing, differs("other kernels than those that were measured"),
 			"--enable-torch-compile --enable-deterministic-inference"),

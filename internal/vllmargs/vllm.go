@@ -89,14 +89,15 @@ func vllmGraphs() table {
 }
 
 func vllmUnmodelled() table {
-	lora, experts := differs("LoRA adapters"), differs("experts are taken to be in "+
-		"balance, each on one GPU")
+	lora := differs("LoRA adapters")
 	return slices.Concat(table{
 		row("--speculative-config -sc", one, draftedPart),
 		row("--speculative-model", one, drafted("model")),
 		row("--num-speculative-tokens", one, drafted("tokens")),
 		row("--kv-transfer-config", one, (*draft).transferred),
-		row("--eplb-config", one, differsJSON("experts are taken to be in balance, each on one GPU")),
+		row("--eplb-config", one, (*draft).placement),
+		row("--enable-eplb", nothing, (*draft).placedByLoad),
+		row("--num-redundant-experts", one, (*draft).redundantExperts),
 		row("--ec-transfer-config", one, differsJSON("separate encoders")),
 		row("--additional-config --hf-overrides", one, differsJSON("changes to the model or the platform")),
 		row("--cpu-offload-gb", one, differsAbove(0, "weights in host memory")),
@@ -128,6 +129,5 @@ func vllmUnmodelled() table {
 		rows(nothing, lora, "--enable-lora --enable-lora-bias"), rows(several, lora, "--lora-modules"),
 		rows(one, lora, "--max-loras --max-lora-rank --max-cpu-loras --lora-dtype"),
 		rows(one, differs("how drafts are made"), "--speculative-draft-tensor-parallel-size --ngram-prompt-lookup-max "+
-			"--ngram-prompt-lookup-min"),
-		rows(nothing, experts, "--enable-eplb"), rows(one, experts, "--num-redundant-experts"))
+			"--ngram-prompt-lookup-min"))
 }

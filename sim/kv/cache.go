@@ -1,6 +1,9 @@
 package kv
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // Cache accounts for the paged key–value cache of one instance, in blocks.
 type Cache struct {
@@ -11,8 +14,7 @@ type Cache struct {
 	free     int64
 	freeMin  int64     // the fewest blocks ever free
 	repeated int64     // Σ blocks over sequences less the blocks allocated: a block of several sequences is there once
-	prefix   *prefixes // what free and allocated blocks hold, if blocks are what is kept
-	radix    *radix    // or sequences, in a tree; neither: prefix caching is off
+	prefix   *prefixes // what free and allocated blocks hold; nil: prefix caching is off
 }
 
 // Config describes a cache.
@@ -22,7 +24,6 @@ type Config struct {
 	SequenceBlocks int32     // blocks that a sequence needs whatever its length
 	Contents       *Contents // what prompts have in common; nil: no prefix caching
 	OffloadBlocks  int64     // host memory for what the prefix cache evicts; 0: none
-	Radix          bool      // keep sequences in a radix tree, as SGLang does, and not blocks, as vLLM does
 }
 
 // New returns an empty cache.
@@ -31,11 +32,7 @@ func New(c Config) Cache {
 	if c.BlockSize&(c.BlockSize-1) == 0 {
 		k.shift = int8(bits.TrailingZeros32(uint32(c.BlockSize)))
 	}
-	switch {
-	case c.Contents == nil:
-	case c.Radix:
-		k.radix = newRadix(&k, c)
-	default:
+	if c.Contents != nil {
 		k.prefix = newPrefixes(&k, c)
 	}
 	return k
@@ -63,10 +60,7 @@ func (k *Cache) Repeated() int64 { return k.repeated }
 func (k *Cache) BlockSize() int32 { return k.size }
 
 // Caches reports whether prefix caching is on.
-func (k *Cache) Caches() bool { return k.prefix != nil || k.radix != nil }
-
-// Radix reports whether prefix caching keeps sequences in a radix tree. They join it when they have been computed.
-func (k *Cache) Radix() bool { return k.radix != nil }
+func (k *Cache) Caches() bool { return k.prefix != nil }
 
 // paged returns ⌈n / block size⌉.
 func (k *Cache) paged(n int32) int32 {
@@ -81,15 +75,6 @@ func (k *Cache) Allocate(n int64) {
 	k.take(n)
 	if k.prefix != nil {
 		k.prefix.evict(n)
-	} else if k.radix != nil {
-		k.radix.evict(k.free)
-	}
-}
-
-// EvictFor has a radix tree evict what it can until n blocks are free that hold nothing.
-func (k *Cache) EvictFor(n int64) {
-	if k.radix != nil {
-		k.radix.evict(k.free - n)
 	}
 }
 
@@ -125,27 +110,16 @@ type Match struct {
 	Cached    int32 // in GPU memory
 	Free      int32 // of the cached ones, those that no sequence has
 	Offloaded int32 // those after the cached ones, in host memory
-
-	node int32 // of the radix tree, if that is what is kept: the end of the cached ones
 }
 
 // Match returns what the cache has of the request in slot, which has so many tokens to compute: the last one is
 // computed in any case. A slot below 0 is a request that is on no instance yet.
 func (k *Cache) Match(slot int32, p Prompt, tokens int32) Match {
-	switch {
-	case k.radix == nil:
-		return k.prefix.match(slot, p, tokens)
-	case slot < 0:
-		return k.radix.peek(slot, p, k.radix.full(tokens-1))
-	}
-	return k.radix.match(slot, p, k.radix.full(tokens-1))
+	return k.prefix.match(slot, p, tokens)
 }
 
 // Matchable reports whether the cache may have anything of the request in slot.
 func (k *Cache) Matchable(slot int32, p Prompt) bool {
-	if k.radix != nil {
-		return p.Content != 0 || p.Output != 0 || slot >= 0 && k.radix.table(slot).owner != 0
-	}
 	return k.prefix != nil && (p.Content != 0 || p.Output != 0 || slot >= 0 && k.prefix.table(slot).retained != 0)
 }
 
@@ -155,10 +129,6 @@ func (k *Cache) Reuse(slot int32, p Prompt, m Match) {
 	if m.Cached > 0 {
 		k.repeated += int64(m.Cached - m.Free)
 		k.take(int64(m.Free))
-		if k.radix != nil {
-			k.radix.reuse(slot, m)
-			return
-		}
 		k.prefix.reuse(slot, p, m.Cached)
 	}
 	if m.Offloaded > 0 {
@@ -167,15 +137,8 @@ func (k *Cache) Reuse(slot int32, p Prompt, m Match) {
 }
 
 // Publish lets others reuse the full blocks among the first computed tokens of the sequence in slot, as far as its
-// content says that they may. Without prefix caching it does nothing. A radix tree may have some of them already; those
-// of the sequence are freed then.
+// content says that they may. Without prefix caching it does nothing.
 func (k *Cache) Publish(slot int32, p Prompt, computed int32) {
-	if k.radix != nil {
-		freed := k.radix.publish(slot, p, computed)
-		k.repeated += freed
-		k.take(-freed)
-		return
-	}
 	if k.prefix != nil && (p.Content != 0 || p.Output != 0) {
 		k.prefix.publish(slot, p, computed)
 	}
@@ -184,41 +147,23 @@ func (k *Cache) Publish(slot int32, p Prompt, computed int32) {
 // ReleaseSequence frees the blocks of the sequence in slot, with prefix caching: the content of computed tokens stays
 // until it is evicted. A sequence that is retained is preempted, and can reuse its own blocks as well.
 func (k *Cache) ReleaseSequence(slot int32, p Prompt, blocks int64, computed int32, retain bool) {
-	freed := int64(0)
-	if k.radix != nil {
-		freed = k.radix.release(slot, p, blocks, computed, retain)
-	} else {
-		freed = k.prefix.release(slot, p, blocks, computed, retain)
-	}
+	freed := k.prefix.release(slot, p, blocks, computed, retain)
 	k.Release(freed)
 	k.repeated -= blocks - freed
 }
 
 // Forget leaves what a preempted request in slot could have reused to eviction: it does not come back.
 func (k *Cache) Forget(slot int32) {
-	if k.radix != nil {
-		k.radix.forget(slot)
-		return
-	}
 	if k.prefix != nil && k.prefix.table(slot).retained != 0 {
 		k.prefix.forget(slot)
 	}
 }
 
-// Nodes appends to path the nodes, from the root on, in which the blocks of a match of a prompt end: nodes of Contents
-// or, with a radix tree, of that.
-func (k *Cache) Nodes(p Prompt, m Match, path []int32) []int32 {
-	if k.radix != nil {
-		return k.radix.walk(m.node, path)
-	}
-	return k.prefix.walk(p, m.Cached+m.Offloaded, path)
-}
+// Nodes appends to path the nodes of Contents, from the root on, in which the first n cached blocks of a prompt end.
+func (k *Cache) Nodes(p Prompt, n int32, path []int32) []int32 { return k.prefix.walk(p, n, path) }
 
 // Evicted returns how many blocks of content have been evicted so far.
 func (k *Cache) Evicted() int64 {
-	if k.radix != nil {
-		return k.radix.evicted
-	}
 	if k.prefix == nil {
 		return 0
 	}
@@ -231,4 +176,31 @@ func (k *Cache) Loaded() int64 {
 		return 0
 	}
 	return k.prefix.offload.loaded
+}
+
+// Check reports what prefix caching has kept or lost of a cache that no sequence uses: every block must be free, in one
+// extent that is in the order of eviction.
+func (k *Cache) Check() error {
+	p := k.prefix
+	if p == nil {
+		return nil
+	}
+	linked, free := 0, int64(0)
+	for i := p.at[0].newer; i != 0; i = p.at[i].newer {
+		x := &p.at[i]
+		if x.refs != 0 || x.len() < 1 || x.node < 0 || p.at[x.newer].older != i {
+			return fmt.Errorf("extent %d is %+v", i, *x)
+		}
+		free += int64(x.len())
+		linked++
+	}
+	switch {
+	case free != k.free || free != k.total:
+		return fmt.Errorf("%d blocks in the order of eviction, %d free, %d in all", free, k.free, k.total)
+	case linked != len(p.at)-1-len(p.extents.unused):
+		return fmt.Errorf("%d extents in the order of eviction, %d in use", linked, len(p.at)-1-len(p.extents.unused))
+	case len(p.unused) != len(p.references)-1:
+		return fmt.Errorf("%d of %d references are in use", len(p.references)-1-len(p.unused), len(p.references)-1)
+	}
+	return nil
 }
