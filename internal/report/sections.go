@@ -103,7 +103,7 @@ func sections(t *text.Page, s *metrics.Summary) {
 			text.Percent(q.KVPeakFraction),
 			caches(q, k.PromptCached > 0)))
 		if q.Ranks != nil {
-			t.Item("ranks of "+q.Name, ranks(q.Ranks))
+			t.Item("ranks", ranks(s, q))
 		}
 	}
 	if x := s.Transfers; x != nil {
@@ -135,9 +135,13 @@ func onAverage(q *metrics.PoolResult) string {
 }
 
 // ranks says how evenly the data-parallel ranks of replicas were busy.
-func ranks(r *metrics.Ranks) string {
-	return fmt.Sprintf("%d a replica, in lock step: the busiest computes %s times the mean of tokens in a step and "+
-		"decodes %s sequences, %s of ranks have nothing to compute", r.N, text.Significant(r.BusiestTokens),
+func ranks(s *metrics.Summary, q *metrics.PoolResult) string {
+	r, pool := q.Ranks, ""
+	if len(s.Pools) > 1 {
+		pool = q.Name + ": "
+	}
+	return pool + fmt.Sprintf("%d a replica, in lock step: the busiest computes %s times the mean of tokens in a step "+
+		"and decodes %s sequences, %s of ranks have nothing to compute", r.N, text.Significant(r.BusiestTokens),
 		text.Significant(r.BatchMax), text.Percent(r.EmptyShare))
 }
 
