@@ -6,6 +6,9 @@ BINARY  := bin/decodesim
 PROFILE := cmd/decodesim/default.pgo
 DEMO    := demo-out
 VENV    := notebooks/.venv
+VLLM    := $(CURDIR)/bin/vllm
+DIFFERENTIAL := tools/differential
+CASES   ?= 100
 MODEL   := ./sim/... ./hardware/... ./policies/... ./workloads/...
 
 # Both can be given on the command line: make bench BENCHTIME=1x COUNT=10
@@ -26,10 +29,10 @@ FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED
 build test lint: export GOGC = 400
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test soak bench profile calibrate accuracy truth lint notebooks clean
+.PHONY: help build demo test soak differential differential-latest bench profile calibrate accuracy truth lint notebooks clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/decodesim
 	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BINARY) ./cmd/decodesim
@@ -44,6 +47,17 @@ test: ## vet and run every test
 
 soak: ## the laws of the simulator over many more random scenarios
 	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... | grep -vE '^=== |\[rapid\]'
+
+differential: ## compare vllm-v1 step by step with the schedulers of the pinned releases of vLLM, where the package index can be reached
+	@$(DIFFERENTIAL)/setup.sh $(VLLM) 0.22.1 0.33.0 || { [ $$? = 3 ] && echo "left out" && exit 0; exit 1; }; \
+	go build -o $(VLLM)/differential ./tools/differential && \
+	for release in 0.22.1 0.33.0; do DIFFERENTIAL=$(VLLM)/differential $(VLLM)/venv/bin/python $(DIFFERENTIAL)/harness.py \
+		--vllm $(VLLM)/vllm-$$release --cases $(CASES) || exit 1; done
+
+differential-latest: ## what the newest release of vLLM does otherwise
+	@$(DIFFERENTIAL)/setup.sh $(VLLM) latest
+	@go build -o $(VLLM)/differential ./tools/differential
+	@DIFFERENTIAL=$(VLLM)/differential $(VLLM)/venv/bin/python $(DIFFERENTIAL)/harness.py --vllm $(VLLM)/latest --cases $(CASES) --drift
 
 # The benchmarks are built as the command is: go build takes the profile beside a command's main package by itself.
 bench: ## benchmarks of the simulator; BENCHTIME and COUNT set how long and how often

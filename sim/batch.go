@@ -17,7 +17,8 @@ type runningBatch struct {
 	departures  int64   // so far
 	prefill     []int32 // members of the list that prefill, in its order
 	padded      int32   // tokens to which the prompts of a static batch are padded; 0: none
-	finished    []int32 // members of the decode set that have ended, in a static batch
+	finished    []int32 // members of the decode set that have ended, in a static batch or as the engine does not know yet
+	ended       []int32 // other members of the list that have ended, as the engine does not know yet
 	cancelled   []int32 // members of the list whose clients have cancelled them during the step under way
 	traced      []int32 // members of the decode set that are reported step by step
 	byClass     []int32 // members of the decode set by class; nil: there is one class
@@ -30,7 +31,7 @@ type runningBatch struct {
 func (b *runningBatch) clear() {
 	b.first, b.last, b.n = noSlot, noSlot, 0
 	b.prefill, b.traced = b.prefill[:0], b.traced[:0]
-	b.cancelled, b.finished = b.cancelled[:0], b.finished[:0]
+	b.cancelled, b.finished, b.ended = b.cancelled[:0], b.finished[:0], b.ended[:0]
 	b.padded, b.overdue = 0, false
 	clear(b.byClass)
 	b.counts = counts{asked: b.asked, joined: b.joined[:0], long: b.long[:0]}
@@ -228,6 +229,7 @@ func (in *Instance) exit(slot int32) {
 func (in *Instance) join(slot int32) {
 	r, b := &in.requests.at[slot], &in.batch
 	r.state, r.joinStep, r.computedAtJoin = decoding, b.set.Step(), r.Computed
+	r.burst, r.rejected = 0, 0
 	if !b.set.Counted() {
 		r.blocks = 0
 	}

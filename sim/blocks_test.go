@@ -20,6 +20,8 @@ type blockPool struct {
 	evicted int // blocks with content of the tree
 	doubles int // blocks computed although another one had the same content
 	doubled int // blocks found of which there were two
+
+	unnamedFirst bool // blocks without a hash are the next to be evicted
 }
 
 // hashed are the hashes of a request's blocks, as far as they were asked for.
@@ -181,7 +183,11 @@ func (p *blockPool) cache(r *naiveRequest, n int32) {
 func (p *blockPool) release(blocks []*block) {
 	for _, b := range slices.Backward(blocks) {
 		b.refs--
-		if b.refs == 0 {
+		switch {
+		case b.refs > 0:
+		case p.unnamedFirst && b.hash == 0:
+			b.place = p.free.PushFront(b)
+		default:
 			b.place = p.free.PushBack(b)
 		}
 	}

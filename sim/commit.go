@@ -45,7 +45,7 @@ func (in *Instance) commitSteps() {
 	if len(b.cancelled) > 0 {
 		in.dropCancelled(now)
 	}
-	if b.n > 0 && len(b.finished) == b.n {
+	if b.padded > 0 && len(b.finished) == b.n {
 		in.disband()
 	}
 	if len(in.freed) > 0 {
@@ -76,6 +76,10 @@ func (in *Instance) retire(now Time, ended []int32) {
 		in.batch.untrace(r, slot)
 		if in.batch.padded > 0 {
 			in.finishRow(slot, now)
+			continue
+		}
+		if in.pool.BatchQueue > 1 && r.state == decoding {
+			in.finishUnseen(slot, now)
 			continue
 		}
 		in.leave(slot)
@@ -127,6 +131,8 @@ func (in *Instance) completePrompt(slot int32, r *Request, now Time) {
 		in.batch.set.DropEnd(slot)
 		in.batch.untrace(r, slot)
 		in.finishRow(slot, now)
+	case in.pool.BatchQueue > 1:
+		in.endPromptUnseen(slot, now)
 	default:
 		in.vacate(slot)
 		in.finish(slot, r, now)

@@ -46,7 +46,8 @@ func (c *Cluster) applies(at place, id int32) bool {
 	if r.ID != id {
 		return false
 	}
-	return r.state != unused && r.state != finishedRow && r.state != pendingTransfer && r.state != preallocated
+	return r.state != unused && r.state != finishedRow && r.state != ended &&
+		r.state != pendingTransfer && r.state != preallocated
 }
 
 // cancel handles the earliest deadline: it ends the request for its client.

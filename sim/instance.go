@@ -107,7 +107,7 @@ func (in *Instance) reset() {
 		in.batch.set = batch.NewCounted(p.BlockSize)
 	}
 	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
-		OffloadBlocks: p.OffloadBlocks}
+		UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks}
 	if p.PrefixCaching {
 		c.Contents = in.cluster.contents
 	}
@@ -205,11 +205,14 @@ func (in *Instance) fill(now Time) (limit int) {
 		b.set.Shape(w.shape)
 	}
 	w.shape.Outputs += int(w.shape.DecodeTokens)
+	if in.unseen() && in.endUnseen() {
+		limit = 1
+	}
 	return limit
 }
 
 // computes reports whether the step that has been composed has anything to compute.
-func (in *Instance) computes() bool { return in.step.decodes+in.work.shape.Prefills > 0 }
+func (in *Instance) computes() bool { return in.work.shape.Decodes+in.work.shape.Prefills > 0 }
 
 // price prices the step that begins at now.
 func (in *Instance) price(now Time) {
@@ -271,7 +274,13 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 		if len(t.awaiting) > 0 {
 			in.allocateAwaiting(w)
 		}
-		if len(t.transferred) == 0 || !w.Empty() || in.batch.n == in.pool.MaxNumSeqs {
+		switch {
+		case w.Empty() && in.unseen(): // so was the step that the engine composed; then it knows
+			in.releaseEnded()
+			in.queue.visible = Forever
+		case w.Empty() && in.pool.BatchQueue > 1 && in.queue.visible != Forever:
+			in.queue.visible = Forever
+		case len(t.transferred) == 0 || !w.Empty() || in.batch.n == in.pool.MaxNumSeqs:
 			return limit
 		}
 	}
@@ -281,7 +290,7 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 // ended began.
 func (in *Instance) updateVisible() {
 	in.queue.visible = Forever
-	if s := &in.step; in.batch.n > 0 && s.n > 0 {
+	if s := &in.step; s.n > 0 && (in.batch.n > 0 || in.pool.BatchQueue > 1) {
 		in.queue.visible = s.start.Add(s.price.Span(s.n-1) - in.cluster.ingress)
 	}
 }

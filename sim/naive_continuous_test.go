@@ -8,8 +8,14 @@ import (
 
 // planContinuous shares a budget of tokens between decodes, chunks under way and new requests, in this order.
 func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
+	if n.single(in) && p.SingleExempt && p.LongPrefillTokenThreshold > 0 {
+		free := *p
+		free.LongPrefillTokenThreshold = 0
+		p = &free
+		n.cover["plans for a single request"]++
+	}
 	budget := p.MaxNumBatchedTokens
-	for _, r := range decodes(in.running) {
+	for _, r := range n.emitters(in) {
 		r.want = n.decodeOf(in, r)
 		budget -= r.want
 	}
@@ -50,8 +56,10 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 func (n *naive) chunkSingly(in *naiveInstance, p *schedulers.Continuous) {
 	budget := p.MaxNumBatchedTokens
 	for _, r := range in.running {
-		r.want = n.chunkOf(p, r.Pending(), budget)
-		budget -= r.want
+		if !r.decoding {
+			r.want = n.chunkOf(p, r.Pending(), budget)
+			budget -= r.want
+		}
 	}
 	n.cover["prompts alone after all"]++
 }

@@ -383,6 +383,7 @@ func (n *naive) fresh(in *naiveInstance) {
 	in.free, in.host, in.sglang = n.blocks, n.swapBlocks, sglangState{}
 	if n.contents != nil && !n.uncached {
 		in.pool = newBlockPool(n.blocks, n.blockSize, n.contents)
+		in.pool.unnamedFirst = n.unnamedFirst()
 		if n.offload > 0 {
 			in.store = &hostStore{tree: n.contents, size: n.blockSize, limit: n.offload}
 		}

@@ -12,7 +12,11 @@ func (n *naive) grows(r *naiveRequest) int64 {
 	if r.want == 0 {
 		return 0
 	}
-	return max(0, n.needs(r.Computed+r.want)-r.blocks)
+	tokens := r.Computed + r.want
+	if r.decoding {
+		tokens = min(tokens+r.hoped, n.maxLen)
+	}
+	return max(0, n.needs(tokens)-r.blocks)
 }
 
 // demand returns the blocks that the step takes.

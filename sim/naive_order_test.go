@@ -68,8 +68,15 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	if retracted {
 		computed = r.prefill
 	}
+	if n.queues() && r.decoding {
+		computed -= r.latest
+	}
 	n.leave(in, r)
 	n.release(in, r, computed)
+	if r.removed {
+		n.cover["victims that had ended"]++
+		return
+	}
 	r.blocks, r.Computed, r.prefill = 0, 0, 0
 	r.decoding, r.noticed = false, true
 	if r.cause != "restarted" {

@@ -21,8 +21,15 @@ func (n *naive) drafts(decodes int) int32 {
 
 // decodeOf returns how many tokens r computes in a step of the decode set: one, and drafts as far as it may emit more.
 func (n *naive) decodeOf(in *naiveInstance, r *naiveRequest) int32 {
-	return 1 + min(in.drafting, r.Limit()-r.Emitted-1)
+	most := r.Limit() - r.Emitted - 1
+	if n.uncapped() {
+		most = n.maxLen - 2 - r.Computed - r.hoped
+	}
+	return 1 + max(0, min(in.drafting, most))
 }
+
+// uncapped reports whether drafts go beyond what clients may get, which follows from what was drawn.
+func (n *naive) uncapped() bool { return n.speculation != nil && n.speculation.Uncapped }
 
 // verify returns how many of the tokens that r computes in a step of the decode set are its next ones.
 func (n *naive) verify(r *naiveRequest) int32 {

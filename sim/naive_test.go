@@ -36,6 +36,8 @@ type naiveRequest struct {
 	outcome  string
 	decoding bool
 	want     int32 // tokens in the step under way
+	latest   int32 // tokens that it decoded in the step before
+	hoped    int32 // tokens by which they were fewer than an engine had taken them to be that did not know them yet
 	prefill  int32 // of the tokens computed, those that were not decoded
 	pad      int32 // tokens by which a static batch makes its prompt longer
 	blocks   int64
@@ -87,16 +89,29 @@ type naiveInstance struct {
 // plan composes the next step of an instance as its policy does.
 func (n *naive) plan(in *naiveInstance) {
 	in.woken, in.copied = false, 0
-	in.everybody = !n.ahead || len(in.running) == 0 || in.idle
-	for again := true; again; again = !in.computes() && len(in.arrived) > 0 && len(in.running) < n.maxNumSeqs {
+	in.everybody = !n.ahead || len(in.running) == 0 && !n.queues() || in.idle
+	for again := true; again; again = n.again(in) {
 		n.admitTransferred(in)
-		in.drafting = n.drafts(len(decodes(in.running)))
+		in.drafting = n.drafts(len(n.emitters(in)))
 		for _, r := range in.running {
 			r.want = 0
 		}
 		n.compose(in)
 		n.admitInbound(in)
 	}
+}
+
+// again reports whether a step that computes nothing is composed once more, because more is known or has come.
+func (n *naive) again(in *naiveInstance) bool {
+	if in.computes() {
+		return false
+	}
+	if n.queues() && (n.learn(in) || !in.everybody) {
+		in.everybody = true
+		n.cover["steps composed twice"]++
+		return true
+	}
+	return len(in.arrived) > 0 && len(in.running) < n.maxNumSeqs
 }
 
 // computes reports whether the step, as composed so far, computes anything.
@@ -147,6 +162,7 @@ func (n *naive) begin(team []*naiveInstance) {
 	for _, in := range team {
 		in.end, in.idle = end, idle
 		n.beginsOn(in)
+		n.learn(in)
 	}
 	if lead.life == "draining" && lead.served() {
 		n.down(lead)
@@ -199,9 +215,14 @@ func (n *naive) commitRank(in *naiveInstance) {
 		if r.decoding {
 			tokens = n.verify(r)
 			r.Computed += tokens
+			r.latest = tokens
+			if n.queues() {
+				r.hoped = r.want - tokens
+			}
 		} else if r.Pending() <= r.want {
 			r.Computed += r.want
 			r.prefill, r.decoding = r.Computed, true
+			r.latest, r.hoped = 0, 0
 			hands = n.hands(r)
 			r.known = hands && n.stage(r).Tokens == 0
 		} else {
@@ -232,6 +253,9 @@ func (n *naive) leaves(in *naiveInstance) {
 		return
 	}
 	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
+		if r.removed && n.queues() && r.outcome == "completed" {
+			return false // the engine has composed the next step before it learns of it
+		}
 		if r.removed {
 			n.release(in, r, r.Computed)
 			in.sglang.forget(r)

@@ -243,7 +243,14 @@ func (n *naive) admitTransferred(in *naiveInstance) {
 		if in.pool != nil {
 			in.pool.cache(r, r.Computed)
 		}
-		n.leaves(in)
+		r.latest, r.hoped = 0, 0
+		if r.outcome != "" { // with the token that came along
+			r.removed = true
+			in.load--
+			in.running = remove(in.running, r)
+			n.release(in, r, r.Computed)
+			in.sglang.forget(r)
+		}
 	}
 	if len(in.arrived) > 0 {
 		n.cover["transferred without a free sequence"]++

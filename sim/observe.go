@@ -43,8 +43,7 @@ func (in *Instance) SwappedOut() int { return len(in.swap.slots) }
 // engine that schedules asynchronously (vLLM, vllm/v1/core/sched/async_scheduler.py) composes a step when the one
 // before begins, so an arrival waits for the remainder of the step under way and for a whole step that was fixed
 // without it. An engine with nothing in its batch takes every request at once. What a step frees, blocks and a place in
-// the batch, can be had at its end: a simplification, because such an engine composes the next step before it knows
-// which requests have ended.
+// the batch, can be had at its end, unless the engine queues batches: see Pool.BatchQueue.
 func (in *Instance) Head() *Request {
 	r := in.queue.head()
 	if r == nil || r.queuedAt > in.queue.visible {
@@ -61,6 +60,9 @@ func (in *Instance) Waiting(i int) *Request {
 	}
 	return in.queue.waiting(i)
 }
+
+// Visible returns how many requests wait that the scheduler sees, up to a number.
+func (in *Instance) Visible(most int) int { return in.queue.countVisible(most) }
 
 // Arrange gives the first requests of a queue without an Order another order, for good: the i-th is then the one that
 // Waiting(order[i]) returned.
@@ -114,6 +116,22 @@ func (in *Instance) AdmittedBefore(r *Request) *Request { return in.requests.req
 // Decodes reports whether r, which runs, emits a token per step.
 func (in *Instance) Decodes(r *Request) bool {
 	return r.state == decoding || r.state == cancelledDecode
+}
+
+// decodesOrEnded reports whether the decode set has r, which runs: it computes a token in every step, be it in vain.
+func (in *Instance) decodesOrEnded(r *Request) bool { return in.Decodes(r) || r.state == finishedRow }
+
+// Composed returns how many tokens the step that is being composed computes of r, which runs, and after how many
+// computed ones, as the engine counts them, which may take drafts for accepted. It is for observers of a scheduler.
+func (in *Instance) Composed(r *Request) (tokens, computed int32) {
+	if !in.decodesOrEnded(r) {
+		return r.chunk, r.Computed
+	}
+	computed, _ = in.batch.progress(r)
+	if in.drafting.speculation != nil {
+		return 1 + in.draftsOf(r), computed + r.rejected
+	}
+	return 1, computed
 }
 
 // Emitted returns the tokens that r, which runs, has emitted.
@@ -231,7 +249,7 @@ func (in *Instance) settleBatch(now Time, n int) {
 			if in.step.decodes > 0 {
 				r.Computed, r.Emitted = r.Computed+int32(n), r.Emitted+int32(n)
 			}
-		case cancelledDecode, cancelledPrefill, finishedRow:
+		case cancelledDecode, cancelledPrefill, finishedRow, ended:
 			continue // they have been reported
 		}
 		in.cluster.sink.Done(&r, now, Unfinished)
@@ -303,7 +321,7 @@ func (c *Cluster) PoolState(i int, now Time) Observation {
 			o.Draining++
 		}
 		for _, rank := range in.parts {
-			o.Running += int64(rank.batch.n - len(rank.batch.finished))
+			o.Running += int64(rank.batch.n - len(rank.batch.finished) - len(rank.batch.ended))
 			o.Waiting += int64(rank.Queued() + rank.Incoming())
 			o.Transferring += int64(rank.transfers.transferring)
 			o.KVTotal += rank.cache.Total()

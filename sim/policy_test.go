@@ -24,6 +24,7 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 				one("max_num_batched_tokens", 4, 8, 16, 64, 256, 2048, 8192)),
 			LongPrefillTokenThreshold: one("threshold", 0, 0, 3, 32, 100),
 			SchedulerReserveFullISL:   rapid.Bool().Draw(t, "full_isl"),
+			SingleExempt:              sc.maxLen%2 == 0,
 			WatermarkBlocks:           drawWatermark(t, sc), Victim: drawVictim(t),
 		}
 	case "reserving":
@@ -93,7 +94,7 @@ func drawSpeculation(t *rapid.T, sc *scenario) {
 		return
 	}
 	drafts := rapid.Int32Range(0, 7)
-	s := &sim.Speculation{Tokens: drafts.Draw(t, "num_speculative_tokens")}
+	s := &sim.Speculation{Tokens: drafts.Draw(t, "num_speculative_tokens"), Uncapped: sc.blocks%3 == 0 && !noEvict(sc)}
 	if rapid.IntRange(0, 2).Draw(t, "adaptive") == 0 {
 		upTo := 0
 		for range rapid.IntRange(1, 3).Draw(t, "rows") {
@@ -104,6 +105,11 @@ func drawSpeculation(t *rapid.T, sc *scenario) {
 	rate := rapid.SampledFrom([]float64{0, .3, .6, .9, 1})
 	s.Acceptance = random{rapid.Uint64().Draw(t, "acceptance seed"), rapid.SliceOfN(rate, 1, 3).Draw(t, "rates")}
 	sc.speculation = s
+}
+
+func noEvict(sc *scenario) bool {
+	p, ok := sc.policy.(*schedulers.Continuous)
+	return ok && p.NoEvict
 }
 
 func drawWatermark(t *rapid.T, sc *scenario) int64 {

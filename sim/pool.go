@@ -28,9 +28,11 @@ type PoolSpec struct {
 	PromptMax          int32        // prompt tokens; longer requests are rejected; 0: no such limit
 	Windows            []Window     // limits on attention that Model prices; at most two
 	PrefixCaching      bool         // reuse the cache of equal prompt beginnings
+	UnnamedFirst       bool         // evict blocks that no request can ask for before all others
 	ColdStart          Duration     // that an instance which is started takes to load and compile, while requests wait
 	StartsCold         bool         // so do the instances of the beginning; otherwise they are up at time 0
 	AsyncScheduling    bool         // a batch is fixed one step before it runs; see Instance.Head
+	BatchQueue         int          // steps composed before the result of the first is known, see batch_queue.go; 0: one
 	SwapBlocks         int64        // host memory for swapped sequences, in blocks
 	OffloadBlocks      int64        // host memory for what the prefix cache evicts, in blocks
 	FirstTokenDue      Duration     // after arrival: later first tokens are counted, for controllers; 0: none is
@@ -83,6 +85,8 @@ func (p *PoolSpec) validate() error {
 	case p.SwapBlocks > 0 && p.PrefixCaching:
 		return fmt.Errorf("sim: pool %q: swapping and prefix caching exclude each other: SwapBlocks is %d", p.Name,
 			p.SwapBlocks)
+	case p.BatchQueue < 0 || p.BatchQueue > 2 || p.BatchQueue == 2 && !p.AsyncScheduling:
+		return fmt.Errorf("sim: pool %q: BatchQueue is %d, must be 0, 1 or, with AsyncScheduling, 2", p.Name, p.BatchQueue)
 	case p.ColdStart < 0:
 		return fmt.Errorf("sim: pool %q: ColdStart is %v, must not be negative", p.Name, p.ColdStart)
 	case p.PromptMax < 0 || p.SwapBlocks < 0 || p.Classes < 0 || p.Classes > 256:

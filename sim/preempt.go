@@ -17,7 +17,12 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 	if w.allocated {
 		panic("sim: preempted after blocks of the step had been allocated")
 	}
+	if r.state == finishedRow || r.state == ended {
+		w.preemptEnded(r, slot)
+		return
+	}
 	decodes := r.state == decoding
+	findable := in.findable(r)
 	if decodes {
 		w.interrupt(r, slot)
 	} else {
@@ -37,7 +42,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 	if !in.cache.Caches() {
 		in.cache.Release(blocks)
 	} else {
-		cached := r.Computed
+		cached := findable
 		if how == Retract && decodes {
 			cached = r.computedAtJoin
 		}
@@ -61,6 +66,13 @@ func (w *Work) interrupt(r *Request, slot int32) {
 	}
 	in.batch.set.DropEnd(slot)
 	in.leave(slot)
+	w.excuse(r)
+	in.batch.untrace(r, slot)
+}
+
+// excuse takes what r, which has left the decode set, needs for the step out of what the step needs.
+func (w *Work) excuse(r *Request) {
+	in := w.in
 	switch {
 	case w.paused:
 	case in.drafting.speculation != nil:
@@ -69,7 +81,6 @@ func (w *Work) interrupt(r *Request, slot int32) {
 	case in.paged(r) && r.Computed%in.cache.BlockSize() == 0:
 		w.demand--
 	}
-	in.batch.untrace(r, slot)
 }
 
 // withdraw takes r, which prefills, out of the step.

@@ -65,6 +65,18 @@ func (q *queue) waiting(i int) *Request {
 	return r
 }
 
+// countVisible returns how many requests wait that the scheduler sees, up to a number.
+func (q *queue) countVisible(most int) (n int) {
+	if q.order != nil {
+		q.sort()
+		return min(most, len(q.heap))
+	}
+	for n < most && q.waiting(n) != nil {
+		n++
+	}
+	return n
+}
+
 // arrange permutes the first requests: the i-th is then the one that was the order[i]-th.
 func (q *queue) arrange(order []int32) {
 	last := len(q.front) - 1

@@ -58,6 +58,8 @@ type engineState struct {
 	chunk          int32 // prompt tokens in the step under way
 	blocks         int32 // KV blocks, except in the decode set, where they follow from the computed tokens
 	blocksMin      int32 // KV blocks that it has at least, from its admission on
+	burst          int32 // drafts accepted in the latest step that decoded it
+	rejected       int32 // drafts rejected in it, where the next step was composed without knowing
 	computedAtJoin int32 // tokens computed when it joined the decode set
 	prev           int32 // the request admitted before it, by slot; noSlot: none
 	next           int32 // the request admitted after it, by slot; in an ordered queue, its place in the heap
@@ -85,7 +87,8 @@ const (
 	preallocated                    // it has blocks here, and its prompt is computed elsewhere
 	transferring                    // its cache is on its way here
 	transferred                     // its cache has arrived, and it waits to be admitted
-	finishedRow                     // it has ended, and its row and its blocks stay until its static batch has
+	finishedRow                     // it has ended, and its row and its blocks stay: in the decode set
+	ended                           // it has ended, and its place in the batch and its blocks stay: out of the decode set
 	cancelledPrefill                // its client cancelled it during the step under way, while it prefilled
 	cancelledDecode                 // its client cancelled it during the step under way, while it decoded
 )

@@ -261,6 +261,15 @@ func (s *closedLoop) Next(r *sim.Request) bool {
 
 func (s *closedLoop) Done(at sim.Time, r *sim.Request) { s.ready[s.client[r.ID]] = at.Add(s.think) }
 
+// queues reports whether batches are queued, which follows from what was drawn. No engine without eviction does so.
+func (sc *scenario) queues() bool {
+	p, ok := sc.policy.(*schedulers.Continuous)
+	return ok && !p.NoEvict && sc.ahead && (sc.maxLen+sc.blockSize)%3 > 0
+}
+
+// unnamedFirst reports whether blocks that no request can ask for are evicted first.
+func (sc *scenario) unnamedFirst() bool { return sc.blocks%2 == 0 }
+
 // config returns the scenario for the simulator.
 func (sc *scenario) config(sink sim.Sink) sim.Config {
 	source, tree := sc.source()
@@ -297,6 +306,10 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 		SwapBlocks: sc.swapBlocks, Speculation: sc.speculation,
 		Classes: sc.classes, Order: sc.order, Model: sc.model, Scheduler: sc.freshPolicy(), Router: router,
 	}
+	if sc.queues() {
+		p.BatchQueue = 2
+	}
+	p.UnnamedFirst = sc.unnamedFirst()
 	if contents && !sc.uncached {
 		p.PrefixCaching, p.OffloadBlocks = true, sc.offload
 	}

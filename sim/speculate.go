@@ -7,12 +7,16 @@ import "errors"
 // has one step, and a step visits every sequence.
 //
 // The blocks of the drafts are allocated before the step, as vLLM's look-ahead slots are. Those of rejected drafts stay
-// with the sequence, because the next step needs them again. No draft goes beyond what a client may get.
+// with the sequence, because the next step needs them again. No draft goes beyond what a client may get, unless they
+// are Uncapped. An engine that queues batches takes it that the drafts of the step under way are accepted, and so has
+// blocks for those and for the next ones.
 type Speculation struct {
 	Tokens int32 // drafts of a sequence and step: num_speculative_tokens
 	// drafts by batch size instead, in ascending order; larger batches draft none; nil: always Tokens
 	Adaptive   []DraftRow
 	Acceptance Acceptance
+	// drafts go beyond what a client may get, up to the longest sequence, as those of vLLM's drafters do
+	Uncapped bool
 }
 
 // DraftRow is how much is drafted while up to so many sequences decode.
@@ -72,7 +76,7 @@ func (in *Instance) planDrafts() (blocks int64) {
 	d := &in.drafting
 	d.tokens, d.sum = d.speculation.drafts(in.batch.set.Len()), 0
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
-		if in.Decodes(r) {
+		if in.decodesOrEnded(r) {
 			d.sum += int64(in.draftsOf(r))
 			blocks += in.blocksToDraft(r)
 		}
@@ -81,12 +85,22 @@ func (in *Instance) planDrafts() (blocks int64) {
 }
 
 // draftsOf returns how many tokens r drafts in the step to come.
-func (in *Instance) draftsOf(r *Request) int32 { return min(in.drafting.tokens, r.Limit()-r.Emitted-1) }
+func (in *Instance) draftsOf(r *Request) int32 {
+	most := r.Limit() - r.Emitted - 1
+	if in.drafting.speculation.Uncapped {
+		most = in.pool.MaxModelLen - 2 - r.Computed - r.rejected
+	}
+	return max(0, min(in.drafting.tokens, most))
+}
+
+// drafted returns the blocks that r has when the step to come drafts.
+func (in *Instance) drafted(r *Request) int64 {
+	tokens := r.Computed + r.rejected + 1 + in.draftsOf(r)
+	return max(int64(r.blocks), in.cache.Blocks(min(tokens, in.pool.MaxModelLen)))
+}
 
 // blocksToDraft returns the blocks that r needs for the step to come, beyond those it has.
-func (in *Instance) blocksToDraft(r *Request) int64 {
-	return max(0, in.cache.Blocks(r.Computed+1+in.draftsOf(r))-int64(r.blocks))
-}
+func (in *Instance) blocksToDraft(r *Request) int64 { return in.drafted(r) - int64(r.blocks) }
 
 // DraftTokens returns how many tokens the decodes draft in the step being composed.
 func (in *Instance) DraftTokens() int64 { return in.drafting.sum }
@@ -98,13 +112,16 @@ func (in *Instance) draft(b *Shape) {
 	b.ClearDecodes()
 	for slot := in.batch.last; slot != noSlot; slot = in.requests.at[slot].prev {
 		r := &in.requests.at[slot]
-		if !in.Decodes(r) {
+		if !in.decodesOrEnded(r) {
 			continue
 		}
 		k := in.draftsOf(r)
 		x := r.Computed + 1 + k
-		r.blocks = max(r.blocks, int32(in.cache.Blocks(x)))
+		r.blocks = int32(in.drafted(r))
 		b.AddDrafting(in.pool.Windows, k, x)
+		if r.state == finishedRow {
+			continue
+		}
 		drafts = append(drafts, Draft{Request: r.ID, Position: r.Emitted, Drafts: k, slot: slot})
 	}
 	in.drafting.drafts = drafts
@@ -124,15 +141,21 @@ func (in *Instance) draft(b *Shape) {
 // commitDrafts moves the sequences on by what the step that ends has verified, and reports the tokens beyond the first.
 func (in *Instance) commitDrafts(now Time) {
 	more, all, step := 0, int64(0), in.batch.set.Step()+1
+	drafted := int64(0)
 	clear(in.report.byClass)
 	ended := in.scratch[:0]
 	for i := range in.drafting.drafts {
 		d := &in.drafting.drafts[i]
 		r := &in.requests.at[d.slot]
 		n := 1 + d.Accepted
+		r.burst = d.Accepted
+		if in.pool.BatchQueue > 1 {
+			r.rejected = d.Drafts - d.Accepted
+		}
 		r.Computed += n
 		r.Emitted += n
 		all += int64(n)
+		drafted += int64(d.Drafts)
 		if r.state == decoding && d.Accepted > 0 {
 			more += int(d.Accepted)
 			if in.report.byClass != nil || r.Traced {
@@ -147,7 +170,7 @@ func (in *Instance) commitDrafts(now Time) {
 	in.scratch = ended
 	in.batch.set.Move(all)
 	in.batch.countEmitted(all)
-	in.tally.drafted += in.work.shape.Drafts
+	in.tally.drafted += drafted
 	in.tally.accepted += int64(more)
 	if more > 0 {
 		in.cluster.sink.Burst(in, now, more)

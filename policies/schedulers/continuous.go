@@ -25,6 +25,7 @@ type Continuous struct {
 	MaxNumSeqs                int     // requests in the batch
 	MaxNumBatchedTokens       int32   // tokens per step, at least MaxNumSeqs
 	LongPrefillTokenThreshold int32   // longest chunk of a prompt; 0: no limit
+	SingleExempt              bool    // that limit does not bind a request that is alone, running or waiting: vLLM 0.33
 	SchedulerReserveFullISL   bool    // admit a request only if its prompt fits whole, although only a chunk is allocated
 	Unchunked                 bool    // a prompt runs whole in one step, or waits
 	Reserve                   Reserve // what a request takes from the KV cache at admission
@@ -63,12 +64,17 @@ func (p *Continuous) Counts() sim.Counts {
 
 // Schedule implements sim.Scheduler.
 func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
+	if p.SingleExempt && p.LongPrefillTokenThreshold > 0 && in.Running()+in.Visible(2-in.Running()) <= 1 {
+		free := *p
+		free.LongPrefillTokenThreshold = 0
+		return free.Schedule(in, w)
+	}
 	budget := p.resume(in, w)
 	if w.FreeBlocks() >= 0 {
 		p.admit(in, w, budget)
 		return 0
 	}
-	for p.preempt(in, w); w.Empty() && in.Running() > 0; p.preempt(in, w) {
+	for p.preempt(in, w); w.Empty() && in.Prefilling() > 0; p.preempt(in, w) {
 		p.resume(in, w) // prompts for which drafts left no budget are the whole batch now
 	}
 	return 1 // vLLM admits no request in a step that preempts, but may in the next

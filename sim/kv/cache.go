@@ -23,6 +23,7 @@ type Config struct {
 	BlockSize      int32     // tokens per block
 	SequenceBlocks int32     // blocks that a sequence needs whatever its length
 	Contents       *Contents // what prompts have in common; nil: no prefix caching
+	UnnamedFirst   bool      // blocks that no sequence can ask for are evicted before all others
 	OffloadBlocks  int64     // host memory for what the prefix cache evicts; 0: none
 }
 

@@ -124,17 +124,20 @@ func (p *extents) free(i int32) {
 	p.link(i, p.at[0].older)
 }
 
-// freeUnnamed makes n blocks, which no request can reuse, the last to be evicted.
-func (p *extents) freeUnnamed(n int32) {
+// freeUnnamed makes n blocks, which no request can reuse, the last to be evicted, or the first.
+func (p *extents) freeUnnamed(n int32, first bool) {
 	if n == 0 {
 		return
 	}
-	last := p.at[0].older
-	if last != 0 && p.at[last].node == 0 {
-		p.at[last].to += n
+	neighbour, older := p.at[0].older, p.at[0].older
+	if first {
+		neighbour, older = p.at[0].newer, 0
+	}
+	if neighbour != 0 && p.at[neighbour].node == 0 {
+		p.at[neighbour].to += n
 		return
 	}
-	p.link(p.add(extent{to: n}), last)
+	p.link(p.add(extent{to: n}), older)
 }
 
 // resident returns how many of the first limit blocks of the path to node are cached, if one of the node's own is; else

@@ -27,6 +27,7 @@ type prefixes struct {
 	references  []reference // of all tables, as lists from the end of a prompt to its beginning; 0 ends a list
 	unused      []int32     // references
 	nodes       []int32     // scratch
+	first       bool        // blocks that no request can ask for are evicted before all others
 	offload     *offload    // beyond the GPUs' memory; nil: none
 }
 
@@ -42,9 +43,10 @@ type table struct {
 type reference struct{ extent, to, next int32 }
 
 func newPrefixes(k *Cache, c Config) *prefixes {
-	p := &prefixes{size: k.size, shift: int32(k.shift), tree: c.Contents, references: make([]reference, 1)}
+	p := &prefixes{size: k.size, shift: int32(k.shift), tree: c.Contents, references: make([]reference, 1),
+		first: c.UnnamedFirst}
 	p.at = make([]extent, 1)
-	p.freeUnnamed(int32(c.Blocks))
+	p.freeUnnamed(int32(c.Blocks), false)
 	if c.OffloadBlocks > 0 {
 		p.offload = newOffload(c.OffloadBlocks)
 	}
@@ -233,12 +235,13 @@ func (p *prefixes) release(slot int32, q Prompt, blocks int64, computed int32, r
 	}
 	private := int32(blocks) - t.shared
 	full := p.full(computed)
-	if retain && full > t.shared {
-		p.freeUnnamed(private - (full - t.shared))
+	named := max(0, min(private, full-t.shared))
+	p.freeUnnamed(private-named, p.first)
+	if retain && named > 0 {
 		t.retained = p.add(extent{node: -1 - slot, from: t.shared, to: full})
 		p.link(t.retained, p.at[0].older)
 	} else {
-		p.freeUnnamed(private)
+		p.freeUnnamed(named, false)
 	}
 	freed = int64(private)
 	for i := t.list; i != 0; i = p.references[i].next {

@@ -1,0 +1,119 @@
+package sim
+
+// An engine that queues batches composes a step while the one before runs: vLLM's EngineCore.step_with_batch_queue
+// (vllm/v1/engine/core.py, 0.33) with asynchronous scheduling. Of the step under way it knows what it has scheduled and
+// not what came out. So a request that ends in that step still has its place in the batch and its blocks while the next
+// step is composed, and what it frees can be had by the step after the next. If it ends at its limit, which the engine
+// can tell, no other token of it is computed; if it ends before, by a stop token, one more is computed in vain.
+//
+// Here a step is composed when the one before ends, so this is the same: a request that has ended stays in the batch
+// until the next step has been composed, at the same instant. Its client knows at once.
+
+// finishUnseen ends the request in slot, a member of the decode set that has left the finish order, for its client.
+func (in *Instance) finishUnseen(slot int32, now Time) {
+	r := &in.requests.at[slot]
+	if _, emitted := in.batch.progress(r); emitted-r.burst < r.Limit() {
+		in.finishRow(slot, now)
+		return
+	}
+	in.leave(slot)
+	r.state, r.Last = ended, now
+	in.batch.ended = append(in.batch.ended, slot)
+	in.charge(r, -1)
+	in.cluster.done(r, now, Completed)
+}
+
+// endPromptUnseen ends the request in slot, whose last token came with its prompt.
+func (in *Instance) endPromptUnseen(slot int32, now Time) {
+	r := &in.requests.at[slot]
+	if r.transfer != 0 {
+		in.cluster.cancelTransfer(r.transfer)
+		r.transfer = 0
+	}
+	in.join(slot)
+	in.batch.set.DropEnd(slot)
+	in.batch.untrace(r, slot)
+	in.finishUnseen(slot, now)
+}
+
+// unseen reports whether requests have ended without the engine's knowledge.
+func (in *Instance) unseen() bool {
+	return in.pool.BatchQueue > 1 && len(in.batch.finished)+len(in.batch.ended) > 0
+}
+
+// releaseEnded takes the requests that had ended before the step was composed out of the batch, once it has been.
+func (in *Instance) releaseEnded() {
+	b := &in.batch
+	for _, slot := range b.finished {
+		r := &in.requests.at[slot]
+		in.leave(slot)
+		r.blocks = int32(in.allocatedUnseen(r))
+		r.blocksMin = r.blocks // the block of the token in vain among them
+		in.dropEnded(slot)
+	}
+	for _, slot := range b.ended {
+		in.dropEnded(slot)
+	}
+	b.finished, b.ended = b.finished[:0], b.ended[:0]
+	if len(in.freed) > 0 {
+		in.freeBlocks()
+	}
+	in.work.full, in.work.headBlocked = false, false
+}
+
+// endUnseen releases what has ended, now that the step under way has been composed, and reports whether the next step
+// may differ from it: a token is computed in vain in this one, or others may have what was freed.
+func (in *Instance) endUnseen() bool {
+	vain := len(in.batch.finished) > 0
+	in.releaseEnded()
+	in.step.decodes = in.batch.set.Len()
+	return vain || in.Queued()+in.Incoming() > 0
+}
+
+// allocatedUnseen returns the blocks of r, for which another token has been composed since it ended.
+func (in *Instance) allocatedUnseen(r *Request) int64 {
+	if in.batch.set.Counted() || !in.paged(r) {
+		return in.allocated(r)
+	}
+	return max(int64(r.blocksMin), in.cache.Blocks(r.Computed+1))
+}
+
+// dropEnded takes the request in slot, which has ended and is not in the decode set, out of the batch.
+func (in *Instance) dropEnded(slot int32) {
+	in.vacate(slot)
+	in.exit(slot)
+	in.forget(slot)
+}
+
+// preemptEnded takes r, which has ended without the engine's knowledge, out of the batch to make room.
+func (w *Work) preemptEnded(r *Request, slot int32) {
+	in, b := w.in, &w.in.batch
+	in.tally.preemptions++
+	findable := in.findable(r)
+	if r.state == finishedRow {
+		in.leave(slot)
+		w.excuse(r)
+		b.finished = without(b.finished, slot)
+	} else {
+		b.ended = without(b.ended, slot)
+	}
+	in.exit(slot)
+	if r.OutputContent != 0 {
+		in.cache.Publish(slot, r.prompt(), findable)
+	}
+	in.release(r, in.allocated(r), findable)
+	in.forget(slot)
+}
+
+// findable returns how many computed tokens of r, which is preempted, are in blocks that can be found again. An engine
+// that queues batches does not know the tokens of the step under way, so it has not named the block that they fill.
+func (in *Instance) findable(r *Request) int32 {
+	computed := r.Computed
+	if in.Decodes(r) || r.state == finishedRow {
+		computed, _ = in.batch.progress(r)
+	}
+	if in.pool.BatchQueue < 2 || r.state == prefilling || in.batch.isNew(r) {
+		return computed
+	}
+	return computed - 1 - r.burst
+}

@@ -1,0 +1,46 @@
+package sim_test
+
+import "slices"
+
+// An engine that queues batches learns what has ended in a step when it has composed the next.
+
+// learn tells the engine which requests had ended before the step was composed, and reports whether there were any.
+func (n *naive) learn(in *naiveInstance) bool {
+	before := len(in.running)
+	if !n.queues() {
+		return false
+	}
+	n.peak = max(n.peak, n.blocks-in.free)
+	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
+		if r.removed {
+			n.release(in, r, r.Computed)
+			n.cover["tokens in vain"] += int(r.want)
+		}
+		return r.removed
+	})
+	return len(in.running) < before
+}
+
+// emitters returns the members of the batch that decode in the next step, as far as the engine knows.
+func (n *naive) emitters(in *naiveInstance) []*naiveRequest {
+	return slices.DeleteFunc(decodes(in.running), func(r *naiveRequest) bool {
+		return n.queues() && r.removed && n.atLimit(r)
+	})
+}
+
+// atLimit reports whether the engine can tell, before it knows the tokens of the latest step, that r has ended: with
+// the one token that each step yields, r has all that it may have.
+func (n *naive) atLimit(r *naiveRequest) bool {
+	return r.Emitted-max(1, r.latest)+1 >= r.Limit()
+}
+
+// single reports whether the engine knows of one request at most.
+func (n *naive) single(in *naiveInstance) bool {
+	known := len(in.running)
+	for _, r := range in.waiting {
+		if in.everybody || r.noticed {
+			known++
+		}
+	}
+	return known <= 1
+}

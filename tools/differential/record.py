@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Writes what vLLM's scheduler did in a few small cases, for the test that replays them without Python. See README.md."""
+import argparse
+import gzip
+import json
+import os
+import random
+
+import harness
+import vllm_side
+
+KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "eos", "spec",
+         "spec-preemption", "spec-prefix"]
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--vllm", required=True, help="an unpacked source distribution of vLLM")
+    p.add_argument("--kinds", default=",".join(KINDS))
+    p.add_argument("--each", type=int, default=2, help="cases per scenario and mode")
+    p.add_argument("--steps", type=int, default=120, help="the most steps of a case")
+    a = p.parse_args()
+    vllm_side.load(os.path.abspath(a.vllm))
+    version = ".".join(vllm_side.version.split(".")[:2])
+    out = os.path.join(harness.HERE, "testdata", f"vllm-{version}.jsonl.gz")
+    n = steps = 0
+    with gzip.GzipFile(out, "wb", 9, mtime=0) as f:
+        for kind in a.kinds.split(","):
+            for asyn in (False, True):
+                rnd, left = random.Random(f"record {kind} {asyn}"), a.each
+                for _ in range(400):
+                    c = harness.case(rnd, kind, asyn)
+                    c["requests"] = c["requests"][:12]
+                    c["version"] = version
+                    if version == "0.22":
+                        c["watermark"] = 0.0
+                    v = vllm_side.Run(c).run()
+                    if left == 0 or not 30 <= len(v.steps) <= a.steps:
+                        continue
+                    seen = [dict(t=s.get("start", s["t"]), batch=s["batch"], preempted=s["preempted"], free=s["free"]) for s in v.steps]
+                    line = json.dumps(dict(case=c, steps=seen, ends=v.times), separators=(",", ":"))
+                    f.write(line.encode() + b"\n")
+                    left, n, steps = left - 1, n + 1, steps + len(seen)
+                    if left == 0:
+                        break
+    print(f"{out}: {n} cases, {steps} steps")
+
+
+if __name__ == "__main__":
+    main()

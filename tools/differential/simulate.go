@@ -1,0 +1,163 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// Simulate runs a case on decodesim: step by step, to observe what is composed, and then with runs of steps.
+func Simulate(c *Case) (*Result, error) {
+	single, steps, err := c.run(true)
+	if err != nil {
+		return nil, err
+	}
+	runs, _, err := c.run(false)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Steps: steps, Tokens: single.tokens, Runs: runs.tokens, Cached: single.cached}, nil
+}
+
+func (c *Case) run(stepwise bool) (*diary, []Step, error) {
+	inner := c.scheduler()
+	w := &watched{Scheduler: inner}
+	pool := c.pool()
+	pool.Scheduler = inner
+	tree := &sim.Contents{}
+	for _, n := range c.Contents {
+		tree.Add(n[0], n[1])
+	}
+	d := &diary{tokens: map[int32][]int64{}, cached: map[int32]int32{}}
+	cfg := sim.Config{Source: &queries{list: c.Requests}, Sink: d, Pools: []*sim.PoolSpec{pool}, Contents: tree,
+		TraceEvery: 1}
+	if stepwise {
+		pool.Scheduler, d.watched, cfg.MaxRun = w, w, 1
+	}
+	cl, err := sim.New(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	cl.Run()
+	return d, w.steps, nil
+}
+
+// scheduler returns vLLM's scheduler with the arguments of the case.
+func (c *Case) scheduler() *schedulers.Continuous {
+	yes := func(b *bool) bool { return b == nil || *b }
+	p := &schedulers.Continuous{
+		MaxNumSeqs: c.MaxNumSeqs, MaxNumBatchedTokens: c.MaxNumBatchedTokens, LongPrefillTokenThreshold: c.Threshold,
+		SchedulerReserveFullISL: yes(c.FullISL), Unchunked: !yes(c.Chunked), MaxModelLen: c.MaxModelLen,
+		WatermarkBlocks: int64(c.Watermark * float64(c.NumGPUBlocks)),
+	}
+	if c.Priority {
+		p.Victim = schedulers.LastInOrder
+	}
+	if c.Version != "0.22" {
+		p.SingleExempt = true
+	}
+	return p
+}
+
+func (c *Case) pool() *sim.PoolSpec {
+	p := &sim.PoolSpec{
+		Name: "vllm", Size: 1, KVBlocks: c.NumGPUBlocks - 1, BlockSize: c.BlockSize, MaxModelLen: c.MaxModelLen,
+		PrefixCaching: c.PrefixCaching, AsyncScheduling: c.Async, Router: &routers.RoundRobin{},
+		Model: linear{sim.Duration(c.StepNS) * sim.Nanosecond, sim.Duration(c.TokenNS) * sim.Nanosecond},
+	}
+	if c.Async {
+		p.BatchQueue = 2
+	}
+	if c.Priority {
+		p.Order = schedulers.Priority{}
+	}
+	p.UnnamedFirst = c.Version != "0.22"
+	if c.Spec > 0 {
+		p.Speculation = &sim.Speculation{Tokens: c.Spec, Acceptance: alike{c.Spec}, Uncapped: true}
+	}
+	return p
+}
+
+// linear prices a step by its tokens.
+type linear struct{ step, token sim.Duration }
+
+// Price implements sim.StepModel.
+func (l linear) Price(ranks []sim.Shape, g *sim.Segment) {
+	b := &ranks[0]
+	*g = sim.Segment{First: l.step + l.token*sim.Duration(b.DecodeTokens+b.PrefillTokens), Steps: 1 << 30}
+	g.Part[sim.Overhead] = sim.Affine{A: g.First}
+}
+
+// queries yields the requests of a case.
+type queries struct {
+	list []Query
+	n    int
+}
+
+// Next implements sim.Source.
+func (s *queries) Next(r *sim.Request) bool {
+	if s.n == len(s.list) {
+		return false
+	}
+	q := &s.list[s.n]
+	s.n++
+	*r = sim.Request{ID: q.ID, Arrival: sim.Time(q.Arrival) * sim.Time(sim.Nanosecond), Prompt: q.Prompt,
+		Output: q.Output, MaxOutput: q.MaxOutput, Content: q.Content, Priority: q.Priority}
+	return true
+}
+
+// watched records what its scheduler composes, step by step.
+type watched struct {
+	sim.Scheduler
+	steps     []Step
+	preempted []int32 // since the latest step
+}
+
+// Schedule implements sim.Scheduler.
+func (s *watched) Schedule(in *sim.Instance, w *sim.Work) int {
+	before := running(in)
+	s.Scheduler.Schedule(in, w)
+	var step Step
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
+		if n, computed := in.Composed(r); n > 0 {
+			step.Batch = append(step.Batch, [3]int32{r.ID, n, computed})
+		}
+	}
+	slices.Reverse(step.Batch)
+	now := running(in)
+	for _, id := range before {
+		if !slices.Contains(now, id) {
+			s.preempted = append(s.preempted, id)
+		}
+	}
+	step.Free = w.FreeBlocks()
+	if len(step.Batch) > 0 {
+		step.Preempted, s.preempted = s.preempted, nil
+		s.steps = append(s.steps, step)
+	}
+	return 1
+}
+
+func running(in *sim.Instance) (ids []int32) {
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// alike accepts as many drafts as the other side does: by a hash that both can compute.
+type alike struct{ drafts int32 }
+
+// Verify implements sim.Acceptance.
+func (a alike) Verify(batch []sim.Draft) {
+	for i := range batch {
+		d := &batch[i]
+		x := uint32(uint64(d.Request)*2654435761 + uint64(d.Position)*40503 + 12345)
+		x ^= x >> 15
+		x *= 2246822519
+		x ^= x >> 13
+		d.Accepted = min(int32(x%uint32(a.drafts+1)), d.Drafts)
+	}
+}

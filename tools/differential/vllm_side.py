@@ -1,0 +1,292 @@
+"""Runs a case on the real vLLM scheduler: the loop of EngineCore with a GPU that takes as long as the case says."""
+import hashlib
+import pickle
+import types
+
+import stubs
+
+Scheduler = AsyncScheduler = None
+
+
+def load(source):
+    """Imports the scheduler of the vLLM source distribution unpacked at source."""
+    global Scheduler, AsyncScheduler, Request, SamplingParams, ku, iface, ModelRunnerOutput, sched_mod, DraftTokenIds
+    global version
+    version = source.rstrip("/").rpartition("vllm-")[2]
+    stubs.install(source)
+    from vllm.v1.core.sched import scheduler as sched_mod
+    from vllm.v1.core.sched.async_scheduler import AsyncScheduler
+    from vllm.v1.core.sched.scheduler import Scheduler
+    from vllm.v1.request import Request
+    from vllm.sampling_params import SamplingParams
+    from vllm.v1.core import kv_cache_utils as ku
+    from vllm.v1 import kv_cache_interface as iface
+    from vllm.v1.outputs import ModelRunnerOutput
+    try:
+        from vllm.v1.outputs import DraftTokenIds
+    except ImportError:
+        DraftTokenIds = None
+    import contextlib
+    sched_mod.record_function_or_nullcontext = lambda *_a, **_k: contextlib.nullcontext()
+    sched_mod.EventPublisherFactory = types.SimpleNamespace(create=lambda *a, **k: Nothing("publisher", publish=lambda *a: None, shutdown=lambda: None))
+    from vllm.v1 import request as request_mod
+    request_mod.StructuredOutputRequest = types.SimpleNamespace(from_sampling_params=lambda p: None)
+    from vllm.v1.core.sched import output as output_mod
+    output_mod.strip_covered_mm_data = lambda mm_features, *a, **k: mm_features
+    ku.init_none_hash(fast_hash)
+    try:  # where the registry of managers is filled by the engine core
+        from vllm.v1.core.single_type_kv_cache_manager import register_all_kvcache_specs
+        register_all_kvcache_specs(None)
+    except ImportError:
+        pass
+    except Exception as e:
+        print("register_all_kvcache_specs:", e)
+    stubs.seal()
+
+
+def fast_hash(x):
+    return hashlib.blake2b(pickle.dumps(x), digest_size=16).digest()
+
+
+class Nothing:
+    """A configuration of which the case sets some fields. Another one is an error: the harness must say what it is."""
+
+    def __init__(self, name, **fields):
+        self.__dict__.update(fields)
+        self.__dict__["_name"] = name
+
+    def __getattr__(self, field):
+        raise AttributeError(f"the harness does not set {self._name}.{field}, which vLLM reads")
+
+
+def config(c):
+    k = c.get("spec", 0)
+    method = c.get("spec_method", "ngram")
+    lookahead = k if k and method in ("eagle", "draft_model") else 0
+    eagle = method == "eagle"
+    speculative = None
+    if k:
+        speculative = Nothing(
+            "speculative_config", num_speculative_tokens=k, num_speculative_tokens_per_batch_size=None, use_eagle=lambda: eagle,
+            uses_draft_model=lambda: method == "draft_model", use_eagle_block_drop=lambda: eagle, needs_eagle_block_drop=lambda: eagle,
+            disable_eagle_block_drop=False, max_num_new_slots_for_drafting=1 if method == "draft_model" else 0,
+            use_dflash=lambda: False, use_dspark=lambda: False, parallel_drafting=False, method=method,
+            use_multi_module_mtp=lambda: False, disable_lookahead_block_hashes=False, is_extract_hidden_states=lambda: False,
+            uses_extract_hidden_states=lambda: False,
+        )
+    prefill_lookahead = 1 if k and eagle else 0
+    hash_lookahead = prefill_lookahead if c["prefix_caching"] else 0
+    s = Nothing(
+        "scheduler_config", max_num_seqs=c["max_num_seqs"], max_num_active_seqs=None, max_num_scheduled_tokens=None,
+        max_num_batched_tokens=c["max_num_batched_tokens"], long_prefill_token_threshold=c.get("threshold", 0),
+        long_prefill_token_threshold_adaptive=False, policy="priority" if c.get("priority") else "fcfs",
+        watermark=c.get("watermark", 0.0), prefill_schedule_interval=1, scheduler_reserve_full_isl=c.get("full_isl", True),
+        enable_chunked_prefill=c.get("chunked", True), async_scheduling=c["async"], disable_hybrid_kv_cache_manager=False,
+        max_num_partial_prefills=1, max_long_partial_prefills=1,
+    )
+    model = Nothing(
+        "model_config", uses_mrope=False, is_encoder_decoder=False, max_model_len=c["max_model_len"], runner_type="generate",
+        is_diffusion=False, supports_multimodal_inputs=False, return_sampling_mask=False, is_hybrid=False,
+        enable_return_routed_experts=False,
+    )
+    return Nothing(
+        "vllm_config", scheduler_config=s, model_config=model, lora_config=None, kv_events_config=None, kv_transfer_config=None,
+        ec_transfer_config=None, speculative_config=speculative, is_mm_encoder_only=False, num_speculative_tokens=k,
+        num_lookahead_tokens=lookahead, num_prefill_lookahead_tokens=prefill_lookahead, num_hash_lookahead_tokens=hash_lookahead,
+        use_v2_model_runner=c.get("v2", False), max_concurrent_batches=2 if c["async"] else 1,
+        max_in_flight_tokens=(2 if c["async"] else 1) * c["max_num_batched_tokens"],
+        cache_config=Nothing(
+            "cache_config", num_gpu_blocks=c["num_gpu_blocks"], enable_prefix_caching=c["prefix_caching"], block_size=c["block_size"],
+            enable_mamba_shared_prefix_checkpoint=False, mamba_cache_mode="none", prefix_caching_hash_algo="sha256",
+            cache_dtype="auto", kv_cache_dtype_skip_layers=[], kv_offloading_size=None,
+        ),
+        parallel_config=Nothing(
+            "parallel_config", data_parallel_index=0, data_parallel_size=1, decode_context_parallel_size=1,
+            prefill_context_parallel_size=1, pipeline_parallel_size=1, data_parallel_rank=0,
+        ),
+        observability_config=Nothing(
+            "observability_config", per_request_spec_decode_metrics="none", kv_cache_metrics=False, enable_mfu_metrics=False,
+            enable_logging_iteration_details=False, kv_cache_metrics_sample=0.01,
+        ),
+        ec_manager_config=Nothing("ec_manager_config", get_encoder_cache_manager_obj=lambda: None),
+        aux_output_config=Nothing("aux_output_config", enabled=False), diffusion_config=None,
+    )
+
+
+class Out:
+    """What the structured output manager would be."""
+    should_advance = staticmethod(lambda r: False)
+    accept_tokens = staticmethod(lambda r, t: True)
+    should_fill_bitmask = staticmethod(lambda r: False)
+    validate_tokens = staticmethod(lambda r, t: t)
+
+
+def scheduler(c):
+    import inspect
+    spec = iface.FullAttentionSpec(block_size=c["block_size"], num_kv_heads=1, head_size=1, dtype=__import__("torch").float32)
+    group = iface.KVCacheGroupSpec(["layer"], spec)
+    kv = iface.KVCacheConfig(num_blocks=c["num_gpu_blocks"], kv_cache_tensors=[], kv_cache_groups=[group])
+    cls = AsyncScheduler if c["async"] and not c.get("ahead") else Scheduler
+    kw = dict(vllm_config=config(c), kv_cache_config=kv, structured_output_manager=Out(), block_size=c["block_size"], log_stats=False,
+              mm_registry=types.SimpleNamespace(supports_multimodal_inputs=lambda m: False))
+    return cls(**kw)
+
+
+def tokens_of(c, r):
+    """The prompt's tokens: those of its path in the tree of contents, then its own."""
+    ids, node = [], r.get("content", 0)
+    path = []
+    while node:
+        parent, n = c["contents"][node - 1]
+        path.append((node, n))
+        node = parent
+    for node, n in reversed(path):
+        ids += range(1_000_000_000 + node * 1_000_000, 1_000_000_000 + node * 1_000_000 + n)
+    ids = ids[: r["prompt"]]
+    return ids + list(range(2_000_000_000 + r["id"] * 1_000_000, 2_000_000_000 + r["id"] * 1_000_000 + r["prompt"] - len(ids)))
+
+
+EOS = 7
+
+
+class Run:
+    def __init__(self, c):
+        self.c, self.s, self.steps, self.t, self.times = c, scheduler(c), [], 0, {}
+        self.hasher = ku.get_request_block_hasher(c["block_size"], fast_hash, *([config(c).num_hash_lookahead_tokens] if config(c).num_hash_lookahead_tokens else [])) if c["prefix_caching"] else None
+        self.todo = sorted(c["requests"], key=lambda r: (r["arrival"], r["id"]))
+        self.by = {str(r["id"]): r for r in c["requests"]}
+        self.preempted = []
+        inner = self.s._preempt_request
+
+        def preempt(request, *a, **k):
+            self.preempted.append(int(request.request_id))
+            return inner(request, *a, **k)
+        self.s._preempt_request = preempt
+
+    def admit(self, seen=None):
+        seen = self.t if seen is None else seen
+        while self.todo and self.todo[0]["arrival"] <= seen:
+            r = self.todo.pop(0)
+            p = SamplingParams(max_tokens=r.get("max_output") or r["output"], ignore_eos=False)
+            if hasattr(p, "_eos_token_id"):
+                p._eos_token_id = EOS
+            p._all_stop_token_ids = {EOS}
+            q = Request(str(r["id"]), tokens_of(self.c, r), p, None, arrival_time=r["arrival"] + r["id"] * 1e-3, priority=r.get("priority", 0), block_hasher=self.hasher)
+            if getattr(q, "eos_token_id", 0) is None:
+                q.eos_token_id = EOS
+            self.s.add_request(q)
+
+    def schedule(self):
+        so = self.s.schedule()
+        batch, self_sampled = [], set()
+        for rid, n in so.num_scheduled_tokens.items():
+            q = self.s.requests[rid]
+            batch.append((int(rid), n, q.num_computed_tokens - n))
+            if not q.is_prefill_chunk:
+                self_sampled.add(rid)
+        so._sampled = self_sampled
+        so._batch = batch
+        so._admitted = {x.req_id for x in so.scheduled_new_reqs} | set(getattr(so.scheduled_cached_reqs, "resumed_req_ids", ()))
+        if batch:
+            self.steps.append(dict(t=self.t, batch=batch, preempted=list(self.preempted), free=self.s.kv_cache_manager.block_pool.get_num_free_blocks(),
+                                   waiting=len(self.s.waiting)))
+            self.preempted = []
+        return so
+
+    def duration(self, so):
+        c = self.c
+        return c["step_ns"] + c["token_ns"] * so.total_num_scheduled_tokens
+
+    def update(self, so):
+        ids = list(so.num_scheduled_tokens)
+        out = []
+        for rid in ids:
+            q = self.s.requests.get(rid)
+            if q is None or rid not in so._sampled:
+                out.append([])
+                continue
+            r = self.by[rid]
+            have = q.num_output_tokens
+            drafts = so.scheduled_spec_decode_tokens.get(rid)
+            if drafts and rid in so._admitted:
+                drafts = None  # placeholders that pad an admission of one token to a decode: all are rejected
+            n = 1 + (min(len(drafts), accept(self.c, r, have)) if drafts else 0)
+            out.append([EOS if have + i + 1 == r["output"] else 3_000_000_000 + int(rid) * 1_000_000 + have + i for i in range(n)])
+        mro = ModelRunnerOutput(req_ids=ids, req_id_to_index={r: i for i, r in enumerate(ids)}, sampled_token_ids=out, logprobs=None, prompt_logprobs_dict={}, pooler_output=[])
+        result = self.s.update_from_output(so, mro)
+        for e in result.values():
+            for o in e.outputs:
+                self.times.setdefault(int(o.request_id), []).extend([self.t] * len(o.new_token_ids))
+        if self.c.get("spec") and (not self.c["async"] or self.c.get("ahead")):
+            drafts = [i for i in ids if i in self.s.requests and i in so._sampled]
+            self.s.update_draft_token_ids(DraftTokenIds(drafts, [[9] * self.drafts(i) for i in drafts]))
+
+    def drafts(self, rid):
+        """Drafts proposed: vLLM's drafters do not stop at max_tokens. With cap_drafts they do, as decodesim's."""
+        r, k = self.by[rid], self.c["spec"]
+        if self.c.get("cap_drafts"):
+            k = min(k, (r.get("max_output") or r["output"]) - self.s.requests[rid].num_output_tokens - 1)
+        return k
+
+    def run(self):
+        return self.run_async() if self.c["async"] and not self.c.get("ahead") else self.run_sync()
+
+    def run_sync(self):
+        """EngineCore.step. With `ahead` it sees who came a step later and ends at once: what decodesim's asynchronous scheduling is."""
+        began = 0
+        while True:
+            if self.c.get("ahead") and self.s.running:
+                self.admit(began)
+            else:
+                self.admit()
+            if not self.s.has_unfinished_requests():
+                if not self.todo:
+                    return self
+                self.t = self.todo[0]["arrival"]
+                continue
+            so = self.schedule()
+            if so.total_num_scheduled_tokens == 0 and self.steps and not self.todo and self.stuck():
+                return self
+            if so.total_num_scheduled_tokens > 0:
+                began = self.t
+                self.t += self.duration(so)
+            self.update(so)
+
+    def stuck(self):
+        self.idle = getattr(self, "idle", 0) + 1
+        return self.idle > 10_000
+
+    def run_async(self):
+        """EngineCore.step_with_batch_queue with a queue of two."""
+        queue, gpu = [], 0
+        while True:
+            self.admit()
+            if self.s.has_unfinished_requests():
+                so = self.schedule()
+                ran = so.total_num_scheduled_tokens > 0
+                if ran:
+                    gpu = max(gpu, self.t)
+                    self.steps[-1]["start"] = gpu
+                    gpu += self.duration(so)
+                queue.append((so, max(gpu, self.t) if ran or queue else self.t))
+                if len(queue) < 2 and (ran or self.s.has_unfinished_requests()):
+                    if not ran and self.stuck():
+                        return self
+                    continue
+            elif not queue:
+                if not self.todo:
+                    return self
+                self.t = max(self.t, self.todo[0]["arrival"])
+                continue
+            so, end = queue.pop(0)
+            self.t = max(self.t, end)
+            self.update(so)
+
+
+def accept(c, r, position):
+    """Drafts accepted of any number: a hash that both sides can compute."""
+    x = (r["id"] * 2654435761 + position * 40503 + 12345) & 0xFFFFFFFF
+    x ^= x >> 15
+    x = (x * 2246822519) & 0xFFFFFFFF
+    x ^= x >> 13
+    return x % (c["spec"] + 1)
