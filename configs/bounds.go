@@ -149,6 +149,12 @@ func (c *checker) checkTags(v reflect.Value, skip func(path string) bool) {
 
 // inside requires a number within its range.
 func (c *checker) inside(path string, v reflect.Value, b bound) {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return
+		}
+		v = v.Elem()
+	}
 	switch {
 	case v.CanInt():
 		c.whole(path, v.Int(), int64(b.low), int64(b.high))

@@ -74,6 +74,9 @@ func (l *layers) scenario() (*Scenario, error) {
 	if err := l.applySplit(s); err != nil {
 		return nil, err
 	}
+	if err := s.resolveNames(); err != nil {
+		return nil, err
+	}
 	return s, s.fillLimits()
 }
 
@@ -135,15 +138,12 @@ func setDefaults(v *viper.Viper, s *Scenario) {
 func (s *Scenario) fillLimits() error {
 	for i := range s.Pools {
 		p, path := &s.Pools[i], fmt.Sprintf("pools[%d].", i)
-		if p.GPU == "" {
-			return s.origins.errorf(path+"gpu", "missing; expected one of %s", strict.Quoted(catalog.GPUNames()))
+		if p.GPU.From == "" {
+			return s.origins.errorf(path+"gpu", "missing; expected one of %s, or a path", strict.Quoted(catalog.GPUNames()))
 		}
-		if err := s.origins.known(path+"gpu", "gpu", p.GPU, catalog.GPUNames()); err != nil {
-			return err
-		}
-		gpu, err := catalog.GPU(p.GPU)
+		gpu, _, err := p.GPU.Hardware()
 		if err != nil {
-			return err
+			return s.origins.errorf(path+"gpu", "%s", strict.Message(err))
 		}
 		engine, err := catalog.Engine(p.Engine)
 		if err != nil {

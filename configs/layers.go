@@ -37,7 +37,7 @@ type origins struct {
 // errorf reports an error about the value at path.
 func (o *origins) errorf(path, format string, args ...any) error {
 	list, _, _ := strings.Cut(path, "[") // an element of a list that was assigned as a whole
-	for _, at := range []string{path, list} {
+	for _, at := range append(shortOf(path), list) {
 		if by, ok := o.assigned[at]; ok {
 			return strict.Errorf(by, format, args...)
 		}
@@ -47,9 +47,18 @@ func (o *origins) errorf(path, format string, args ...any) error {
 
 // given reports whether any layer above the defaults set the value at path.
 func (o *origins) given(path string) bool {
-	_, assigned := o.assigned[path]
+	for _, at := range shortOf(path) {
+		if _, assigned := o.assigned[at]; assigned {
+			return true
+		}
+	}
 	_, inFile := o.where.At[path]
-	return assigned || inFile
+	return inFile
+}
+
+// shortOf returns the paths under which a value stands that is given as a section's shorthand.
+func shortOf(path string) []string {
+	return []string{path, path + ".config", path + ".from", path + ".base"}
 }
 
 func newLayers(file, skeleton *Scenario, where *strict.Positions) *layers {
@@ -115,6 +124,7 @@ func (l *layers) environment(env []string) error {
 			return
 		}
 		add(path, f.Key)
+		l.addShorthand(path, f.Key, add)
 		for _, own := range l.ownNames(path, f.Key) {
 			add(path, own)
 		}
@@ -137,6 +147,19 @@ func (l *layers) environment(env []string) error {
 		}
 	}
 	return nil
+}
+
+// addShorthand adds the section at whose place the value of a key may stand.
+func (l *layers) addShorthand(path, key string, add func(path, key string)) {
+	section := strict.Parent(path)
+	if section == "" {
+		return
+	}
+	if _, v := l.at(section); v.Kind() == reflect.Struct {
+		if short, ok := shorthand(v); ok && short == key && undocumented(v.Type()) {
+			add(section, strings.TrimPrefix(section[len(strict.Parent(section)):], "."))
+		}
+	}
 }
 
 // variable is what a variable of the environment sets: the value at a path, whose last key is called so.
@@ -247,8 +270,9 @@ func parseValue(text string, t reflect.Type) (*yaml.Node, error) {
 // directory, not to the scenario file.
 func (l *layers) fromHere(path string, v reflect.Value) (reflect.Value, error) {
 	file := path == "workload.trace.file" || path == "workload.lengths.file" ||
-		strings.HasSuffix(path, ".efficiency") && catalog.IsEfficiencyPath(v.String()) ||
-		(path == "model" || strings.HasPrefix(path, "pools[") && strings.HasSuffix(path, "].model") ||
+		strings.HasSuffix(path, ".efficiency.base") && catalog.IsEfficiencyPath(v.String()) ||
+		strings.HasSuffix(path, ".gpu.from") && catalog.IsGPUPath(v.String()) ||
+		(path == "model.config" || strings.HasPrefix(path, "pools[") && strings.HasSuffix(path, "].model") ||
 			path == "speculation.draft_model") && catalog.IsModelPath(v.String())
 	if !file {
 		return v, nil

@@ -36,7 +36,9 @@ func walk(v reflect.Value, path string, visit func(path string, f strict.Field, 
 }
 
 // isSection: a part of a scenario that may be absent as a whole.
-func isSection(v reflect.Value) bool { return v.Kind() == reflect.Pointer }
+func isSection(v reflect.Value) bool {
+	return v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.Struct
+}
 
 // isRows: a list of parts with keys of their own.
 func isRows(v reflect.Value) bool {

@@ -97,8 +97,8 @@ func TestPathsStartWhereTheyAreNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile("sub/s.yaml", []byte(text), 0o600))
 	s, err := Load("sub/s.yaml", Options{})
 	require.NoError(t, err)
-	require.Equal(t, filepath.Join(here, "sub/m/config.json"), s.Model)
-	require.Equal(t, filepath.Join(here, "sub/e.yaml"), s.Pools[0].Efficiency)
+	require.Equal(t, filepath.Join(here, "sub/m/config.json"), s.Model.Config)
+	require.Equal(t, filepath.Join(here, "sub/e.yaml"), s.Pools[0].Efficiency.Base)
 	require.Equal(t, filepath.Join(here, "t.csv"), s.Workload.Trace.File)
 	require.Equal(t, "s", s.Name)
 
@@ -106,7 +106,7 @@ func TestPathsStartWhereTheyAreNamed(t *testing.T) {
 		Options{Set: []string{"workload.trace.file=u.csv"}, Env: []string{"DECODESIM_MODEL=./c.json"}})
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(here, "u.csv"), s.Workload.Trace.File)
-	require.Equal(t, filepath.Join(here, "c.json"), s.Model)
+	require.Equal(t, filepath.Join(here, "c.json"), s.Model.Config)
 }
 
 func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
@@ -145,7 +145,7 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 		{env("DECODESIM_POOLS_SERV_REPLICAS=1"),
 			`DECODESIM_POOLS_SERV_REPLICAS=1: no such key; did you mean "DECODESIM_POOLS_SERVE_REPLICAS"?`},
 		{env("DECODESIM_X=1"), `DECODESIM_X=1: no such key; valid keys: DECODESIM_SEED and so on`},
-		{env("DECODESIM_POOLS_OTHER_GPU=h1000"), `DECODESIM_POOLS_OTHER_GPU=h1000: gpu "h1000" not found; valid names: `},
+		{env("DECODESIM_POOLS_OTHER_GPU=h1000"), `DECODESIM_POOLS_OTHER_GPU=h1000: gpu "h1000" not found; did you mean "h100"?`},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			_, err := Load("chat.yaml", c.opts)

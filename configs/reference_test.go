@@ -82,7 +82,7 @@ func (w *referenceWriter) reference(path string, f strict.Field, v reflect.Value
 	r := reference{path: path, kind: kindOf(v), fallback: fallback(path, f, v), unit: unitOf(f), meaning: meaningOf(f)}
 	require.NotEmpty(w.t, r.meaning, "%s has neither doc nor about", path)
 	r.section = isSection(v) || isRows(v) || v.Kind() == reflect.Struct
-	if names := namesOf(f); f.Key == "gpu" {
+	if names := namesOf(f); f.Key == "gpu" || strings.HasSuffix(path, "gpu.from") {
 		r.accepts = "what `decodesim list gpus` lists"
 	} else if names != nil {
 		r.accepts = "`" + strings.Join(names, "` `") + "`"
@@ -117,7 +117,8 @@ func unitOf(f strict.Field) string {
 	for _, of := range []struct{ suffix, unit string }{
 		{"_per_s", "1/s"}, {"_bps", "bytes/s"}, {"_ms", "ms"}, {"_s", "s"}, {"_tokens", "tokens"}, {"_len", "tokens"},
 	} {
-		if strings.HasSuffix(f.Key, of.suffix) && f.Type.Kind() != reflect.Bool && f.Type.Kind() != reflect.Pointer {
+		section := f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct
+		if strings.HasSuffix(f.Key, of.suffix) && f.Type.Kind() != reflect.Bool && !section {
 			return of.unit
 		}
 	}
@@ -137,8 +138,12 @@ func kindOf(v reflect.Value) string {
 		return "all, or a list of splits"
 	case v.Type() == reflect.TypeFor[Layouts]():
 		return "auto, or a list of layouts"
+	case v.Kind() == reflect.Struct && hasShorthand(v) && undocumented(v.Type()):
+		return "text, or a section"
 	case hasShorthand(v):
 		return "section, or its rules"
+	case v.Kind() == reflect.Pointer && !isSection(v):
+		return kindOf(reflect.New(v.Type().Elem()).Elem())
 	case isSection(v) || v.Kind() == reflect.Struct:
 		return "section"
 	case isRows(v):
@@ -164,8 +169,10 @@ func fallback(path string, f strict.Field, v reflect.Value) string {
 	switch {
 	case path == "name":
 		return "the file's"
-	case required || path == "pools" || path == "workload":
+	case required || slices.Contains([]string{"pools", "workload", "model", "pools[].gpu"}, path):
 		return "required"
+	case f.Optional && v.IsZero():
+		return "null"
 	case v.Kind() == reflect.Struct:
 		return ""
 	case isSection(v) || isRows(v) || f.Optional && v.IsZero():

@@ -16,15 +16,15 @@ import (
 // may stay absent, as null, when the zero value says so; doc is the comment in the resolved file. A key with omitempty
 // and no doc is left out of the resolved file when absent: another law's parameter.
 type Scenario struct {
-	Name     string  `yaml:"name" doc:"of the results"`
-	Model    string  `yaml:"model" doc:"catalog name, or a path to a HuggingFace config.json"`
-	Weights  string  `yaml:"weights,omitempty" oneof:"weights" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as in the checkpoint"`
-	Sparsity string  `yaml:"weight_sparsity,omitempty" oneof:"sparsities" doc:"2:4, two of every four weights kept; null: none"`
-	KVCache  string  `yaml:"kv_cache,omitempty" oneof:"kv-caches" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as the model computes"`
-	Pools    []Pool  `yaml:"pools" about:"sets of equal replicas"`
-	Split    string  `yaml:"split,omitempty" doc:"prefill and decode replicas, such as 1P3D, in place of the pools' own; null: theirs"`
-	Router   string  `yaml:"router" oneof:"routers" doc:"which replica serves a request"`
-	Routing  Routing `yaml:"routing" about:"what routers go by"`
+	Name     string   `yaml:"name" doc:"of the results"`
+	Model    ModelRef `yaml:"model" doc:"catalog name, or a path to a HuggingFace config.json"`
+	Weights  string   `yaml:"weights,omitempty" oneof:"weights" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as in the checkpoint"`
+	Sparsity string   `yaml:"weight_sparsity,omitempty" oneof:"sparsities" doc:"2:4, two of every four weights kept; null: none"`
+	KVCache  string   `yaml:"kv_cache,omitempty" oneof:"kv-caches" doc:"bf16 fp8 int8 int4 mxfp4 nvfp4; null: as the model computes"`
+	Pools    []Pool   `yaml:"pools" about:"sets of equal replicas"`
+	Split    string   `yaml:"split,omitempty" doc:"prefill and decode replicas, such as 1P3D, in place of the pools' own; null: theirs"`
+	Router   string   `yaml:"router" oneof:"routers" doc:"which replica serves a request"`
+	Routing  Routing  `yaml:"routing" about:"what routers go by"`
 
 	Disaggregation *Disaggregation  `yaml:"disaggregation" doc:"which requests take which route, where pools are disaggregated; null: all the same, or by load"`
 	Admission      *Admission       `yaml:"admission" doc:"who may enter; null: everybody"`
@@ -53,7 +53,7 @@ type Pool struct {
 	Name                    string  `yaml:"name" doc:"as in --set pools.NAME.replicas=3"`
 	Role                    string  `yaml:"role" oneof:"roles" doc:"serve: prefill and decode alike; prefill: prompts, whose KV cache goes to a pool of role decode; encode: inputs, in front of them"`
 	Model                   string  `yaml:"model,omitempty" doc:"of an encode pool: catalog name, or a path to a config.json; null: the scenario's"`
-	GPU                     string  `yaml:"gpu" names:"gpus" doc:"catalog name"`
+	GPU                     GPURef  `yaml:"gpu" doc:"catalog name, or a path to a file like those of the catalog"`
 	Replicas                int     `yaml:"replicas" bound:"[1,1048576]" unit:"replicas" doc:"instances of the model, each on GPUs of its own"`
 	ReplicasMax             int     `yaml:"replicas_max,omitempty" bound:"[1,1048576]" unit:"replicas" doc:"as many there may ever be, by autoscale and role_switch; null: replicas"`
 	Router                  string  `yaml:"router,omitempty" oneof:"routers" doc:"which replica serves a request; null: the scenario's"`
@@ -71,10 +71,10 @@ type Pool struct {
 	Engine                  string  `yaml:"engine" names:"engines" doc:"the defaults of what follows, and how steps are scheduled"`
 	catalog.EngineArguments `yaml:",inline"`
 
-	Efficiency     string  `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
-	ColdStartS     float64 `yaml:"cold_start_s,omitempty" bound:"(0,1e6]" doc:"seconds until a replica that is started is up, beside loading: compiling, warming caches; null: at once"`
-	StartsCold     bool    `yaml:"starts_cold,omitempty" doc:"the replicas of the beginning start cold too, and requests wait; null: they are up when the run begins"`
-	WeightsLoadBps float64 `yaml:"weights_load_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s from storage into each GPU before a replica that is started is up; null: at once"`
+	Efficiency     EfficiencyRef `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
+	ColdStartS     float64       `yaml:"cold_start_s,omitempty" bound:"(0,1e6]" doc:"seconds until a replica that is started is up, beside loading: compiling, warming caches; null: at once"`
+	StartsCold     bool          `yaml:"starts_cold,omitempty" doc:"the replicas of the beginning start cold too, and requests wait; null: they are up when the run begins"`
+	WeightsLoadBps float64       `yaml:"weights_load_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s from storage into each GPU before a replica that is started is up; null: at once"`
 
 	StragglerReplicas int     `yaml:"straggler_replicas,omitempty" unit:"replicas" doc:"replicas, the first ones, that run slower than the others; null: none"`
 	StragglerSlowdown float64 `yaml:"straggler_slowdown,omitempty" bound:"[1,100]" unit:"times" doc:"times as long a step of theirs lasts; null: none does"`

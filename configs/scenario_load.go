@@ -128,8 +128,8 @@ func (src scenarioSource) layers() (*layers, error) {
 // paths returns where s names files. A model is one if it looks like a path.
 func (s *Scenario) paths() []*string {
 	var paths []*string
-	if catalog.IsModelPath(s.Model) {
-		paths = append(paths, &s.Model)
+	if catalog.IsModelPath(s.Model.Config) {
+		paths = append(paths, &s.Model.Config)
 	}
 	if catalog.IsModelPath(s.Speculation.DraftModel) {
 		paths = append(paths, &s.Speculation.DraftModel)
@@ -138,8 +138,11 @@ func (s *Scenario) paths() []*string {
 		if catalog.IsModelPath(s.Pools[i].Model) {
 			paths = append(paths, &s.Pools[i].Model)
 		}
-		if catalog.IsEfficiencyPath(s.Pools[i].Efficiency) {
-			paths = append(paths, &s.Pools[i].Efficiency)
+		if catalog.IsGPUPath(s.Pools[i].GPU.From) {
+			paths = append(paths, &s.Pools[i].GPU.From)
+		}
+		if catalog.IsEfficiencyPath(s.Pools[i].Efficiency.Base) {
+			paths = append(paths, &s.Pools[i].Efficiency.Base)
 		}
 	}
 	if s.Workload.Trace != nil {

@@ -51,7 +51,8 @@ workload:
 	s, err := Load("chat.yaml", Options{})
 	require.NoError(t, err)
 	pool := Pool{
-		Name: "serve", Role: "serve", GPU: "h100-sxm", Replicas: 1, TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
+		Name: "serve", Role: "serve", GPU: GPURef{From: "h100-sxm"}, Replicas: 1,
+		TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
 		Engine: "vllm-v1",
 		EngineArguments: catalog.EngineArguments{
 			Version:    "0.33",
@@ -63,13 +64,13 @@ workload:
 		},
 	}
 	b, c := pool, pool
-	b.Name, b.GPU = "b", "a100-sxm-80gb"
+	b.Name, b.GPU = "b", GPURef{From: "a100-sxm-80gb"}
 	b.MaxNumSeqs, b.MaxNumBatchedTokens = 256, 2048
-	c.Name, c.GPU = "c", "l4"
+	c.Name, c.GPU = "c", GPURef{From: "l4"}
 	c.MaxNumSeqs, c.MaxNumBatchedTokens = 64, 64
 	one := &lengths.Spec{Distribution: "fixed", Mean: 1}
 	require.Equal(t, Scenario{
-		Name: "chat", Model: "m", Pools: []Pool{pool, b, c}, Router: "least-loaded",
+		Name: "chat", Model: ModelRef{Config: "m"}, Pools: []Pool{pool, b, c}, Router: "least-loaded",
 		Routing:     Routing{Weights: RoutingWeights{Queue: 1, Tokens: 1, KV: 1, Prefix: 1}},
 		Speculation: Speculation{Method: "none"}, Decoding: Decoding{Sampling: "greedy"},
 		Workload: Workload{ClosedLoop: &ClosedLoop{Concurrency: 3}, PromptTokens: one, OutputTokens: one, Requests: 4},
@@ -166,7 +167,7 @@ func TestScenariosThatAreNotThereAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	have := "valid names: " + strict.Quoted(ScenarioNames())
 	for name, want := range map[string]string{
-		"chat-80b":  `scenario "chat-80b" not found; did you mean "chat-70b"? ` + have,
+		"chat-80b":  `scenario "chat-80b" not found; did you mean "chat-8b"?`,
 		"nonsense":  `scenario "nonsense" not found; ` + have,
 		"":          `scenario "" not found; ` + have,
 		"a.yaml":    `scenario file "a.yaml" does not exist`,

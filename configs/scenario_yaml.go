@@ -3,6 +3,7 @@ package configs
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -90,6 +91,10 @@ func (w *scenarioWriter) keys(v reflect.Value, first, indent string) {
 		case isSection(value):
 			fmt.Fprintf(w, "%s%s:\n", first, f.Key)
 			w.keys(value.Elem(), indent+"  ", indent+"  ")
+		case isPlain(value):
+			w.line(first+f.Key+": "+literal(plain(value)), doc)
+		case value.Kind() == reflect.Struct && value.IsZero() && doc == "" && undocumented(value.Type()):
+			continue
 		case value.Kind() == reflect.Struct:
 			fmt.Fprintf(w, "%s%s:\n", first, f.Key)
 			w.keys(value, indent+"  ", indent+"  ")
@@ -103,6 +108,38 @@ func (w *scenarioWriter) keys(v reflect.Value, first, indent string) {
 		}
 		first = indent
 	}
+}
+
+// isPlain reports whether a section can be written as the value of its shorthand: it has that alone, and none of its
+// other keys is documented in files.
+func isPlain(v reflect.Value) bool {
+	short, ok := shorthand(v)
+	if !ok || v.Kind() != reflect.Struct || !undocumented(v.Type()) {
+		return false
+	}
+	for _, f := range strict.FieldsOf(v.Type()) {
+		if f.Key != short && !v.FieldByIndex(f.Index).IsZero() {
+			return false
+		}
+	}
+	return true
+}
+
+// plain returns the value of a section's shorthand.
+func plain(v reflect.Value) reflect.Value {
+	short, _ := shorthand(v)
+	f, _ := strict.FieldNamed(strict.FieldsOf(v.Type()), short)
+	return v.FieldByIndex(f.Index)
+}
+
+// undocumented reports whether no key of a struct is documented in files: those that are absent are left out.
+func undocumented(t reflect.Type) bool {
+	for _, f := range strict.FieldsOf(t) {
+		if f.Tag.Get("doc") != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // engineOf returns v as a pool, and the engine whose words that is written in; nil: v is no pool.
@@ -134,7 +171,12 @@ func literal(v reflect.Value) string {
 			elements[i] = literal(v.Index(i))
 		}
 		return "[" + strings.Join(elements, ", ") + "]"
+	case reflect.Pointer:
+		return literal(v.Elem())
 	case reflect.Float64:
+		if math.IsInf(v.Float(), 1) {
+			return ".inf"
+		}
 		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
 	case reflect.String:
 		return quote(v)

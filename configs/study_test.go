@@ -160,7 +160,7 @@ func TestAStudyWithoutAScenarioSearchesAllThereIsToChoose(t *testing.T) {
 	base, err := s.Base(nil, nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"llama-3.1-8b", "fp8", "fp8", "h100-sxm", "vllm-v1"},
-		[]string{base.Model, base.Weights, base.KVCache, base.Pools[0].GPU, base.Pools[0].Engine})
+		[]string{base.Model.Config, base.Weights, base.KVCache, base.Pools[0].GPU.From, base.Pools[0].Engine})
 	require.NoError(t, os.WriteFile(path, s.YAML(), 0o600))
 	again, err := LoadStudy(path, nil)
 	require.NoError(t, err)

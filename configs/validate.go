@@ -19,7 +19,7 @@ import (
 func (s *Scenario) validate() error {
 	c := checker{origins: &s.origins}
 	c.text("name", s.Name, "a name")
-	c.text("model", s.Model, "a catalog name, or a path to a HuggingFace config.json")
+	c.text("model", s.Model.Config, "a catalog name, or a path to a HuggingFace config.json")
 	if len(s.Pools) > 0 {
 		s.Workload.checkKind(&c)
 	}
@@ -80,11 +80,11 @@ func (p *Pool) check(c *checker, path string) {
 	}
 	p.checkArguments(c, path, &engine)
 	p.checkRanks(c, path)
-	if p.Efficiency == "" && c.origins.given(path+".efficiency") {
+	if p.Efficiency.Base == "" && c.origins.given(path+".efficiency") {
 		c.fail(path+".efficiency", "is empty; expected a name, a path to a file of efficiencies, or null for the engine's")
 	}
-	if p.Efficiency != "" && !catalog.IsEfficiencyPath(p.Efficiency) {
-		c.oneOf(path+".efficiency", p.Efficiency, catalog.EfficiencyNames())
+	if p.Efficiency.Base != "" && !catalog.IsEfficiencyPath(p.Efficiency.Base) {
+		c.oneOf(path+".efficiency", p.Efficiency.Base, catalog.EfficiencyNames())
 	}
 	p.checkTransfer(c, path, &engine)
 }

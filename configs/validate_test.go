@@ -59,17 +59,16 @@ func TestImpossibleScenariosAreRefused(t *testing.T) {
 		{with("replicas: 2", "num_gpu_blocks: -4"),
 			`chat.yaml:5:5: pools[0].num_gpu_blocks: -4 is out of range; expected a whole number from 1 to 2147483647`},
 		{with("replicas: 2", "engine: vllm"),
-			`chat.yaml:5:5: pools[0].engine: engine "vllm" not found; valid names: "decode-priority", "orca", ` +
-				`"sarathi", "sglang", "static", "tensorrt-llm", "textbook", "vllm-v0", "vllm-v1"`},
+			`chat.yaml:5:5: pools[0].engine: engine "vllm" not found; did you mean "vllm-v1"?`},
 		{with("replicas: 2", "engine: vllm-v2"),
-			`chat.yaml:5:5: pools[0].engine: engine "vllm-v2" not found; did you mean "vllm-v0"? valid names: "decode-priority", `},
+			`chat.yaml:5:5: pools[0].engine: engine "vllm-v2" not found; did you mean "vllm-v1"?`},
 		{with("name: other", "name: serve"),
 			`chat.yaml:6:5: pools[1].name: "serve" is the name of pools[0] already; expected one of its own`},
 		{with("name: other", "name: 1.5x"),
 			`chat.yaml:6:5: pools[1].name: "1.5x" is not a name of a pool; expected a letter, then letters, digits, - and _`},
 		{with("gpu: a100-sxm-80gb", "replicas: 1"), `chat.yaml:6:5: pools[1].gpu: missing; expected one of `},
 		{with("gpu: a100-sxm-80gb", "gpu: h100-sxn"),
-			`chat.yaml:7:5: pools[1].gpu: gpu "h100-sxn" not found; did you mean "h100-sxm"? valid names: `},
+			`chat.yaml:7:5: pools[1].gpu: gpu "h100-sxn" not found; did you mean "h100-sxm"?`},
 	} {
 		t.Run(c.want, func(t *testing.T) { refuses(t, c.yaml, c.want) })
 	}

@@ -227,7 +227,7 @@ func TestBadComparisonsAreRefused(t *testing.T) {
 		"": "compare: missing scenarios: two or more names or paths to YAML " +
 			"files; see decodesim compare --help",
 		"chat.yaml":          `compare: only "chat.yaml"; expected a second scenario, or --engines or --with and what to vary`,
-		"chat.yaml chat-80b": `scenario "chat-80b" not found; did you mean "chat-70b"?`,
+		"chat.yaml chat-80b": `scenario "chat-80b" not found; did you mean "chat-8b"?`,
 		"chat.yaml big.yaml": "big.yaml:3:9: pools[0]: llama-3.1-70b does not fit on 1 × h100-sxm",
 		"chat.yaml --with model=llama-3.1-70b": "--with model=llama-3.1-70b: chat.yaml:3:9: pools[0]: " +
 			"llama-3.1-70b does not fit",
@@ -245,10 +245,10 @@ func TestBadComparisonsAreRefused(t *testing.T) {
 		"chat.yaml chat.yaml --seeds many":   `--seeds "many": expected a whole number of at most`,
 		"trace.yaml trace.yaml --seeds 2": "--seeds 2: the requests of trace.yaml come from a trace, and " +
 			"are the same under every seed; expected 1",
-		"chat.yaml chat.yaml --out chat.yaml":            `output "chat.yaml" is a file, want a directory`,
-		"chat.yaml chat.yaml --out=":                     "--out is empty; expected a directory",
-		strings.Repeat("chat.yaml ", 13):                 "compare: 13 scenarios; expected at most 12",
-		"chat.yaml --set pools.serve.gpu=h100 chat.yaml": `chat.yaml: --set pools.serve.gpu=h100: gpu "h100" not found`,
+		"chat.yaml chat.yaml --out chat.yaml":           `output "chat.yaml" is a file, want a directory`,
+		"chat.yaml chat.yaml --out=":                    "--out is empty; expected a directory",
+		strings.Repeat("chat.yaml ", 13):                "compare: 13 scenarios; expected at most 12",
+		"chat.yaml --set pools.serve.gpu=abc chat.yaml": `chat.yaml: --set pools.serve.gpu=abc: gpu "abc" not found`,
 	} {
 		status, out, errOut := try(append([]string{"compare"}, strings.Fields(line)...)...)
 		assert.Equal(t, exitBadInput, status, line)

@@ -173,7 +173,7 @@ func TestExplainRefusesBadInput(t *testing.T) {
 		{[]string{"--model", "llama-3.1-8b", "--gpu", "h100-smx"},
 			`--gpu h100-smx: gpu "h100-smx" not found; did you mean "h100-sxm"?`},
 		{append(h100, "--model", "llama-3.1-8b", "--engine", "vllm-v2"),
-			`--engine vllm-v2: engine "vllm-v2" not found; did you mean "vllm-v0"?`},
+			`--engine vllm-v2: engine "vllm-v2" not found; did you mean "vllm-v1"?`},
 		{append(h100, "--model", "llama-3.1-8b", "--weights", "fp9"), `--weights fp9: "fp9" is unknown; did you mean "fp8"?`},
 		{append(h100, "--model", "llama-3.1-8b", "--kv-cache", "int5"),
 			`--kv-cache int5: "int5" is unknown; did you mean "int8"?`},

@@ -71,7 +71,7 @@ func TestAModelOfOnesOwnIsImported(t *testing.T) {
 		assert.NotContains(t, errOut, "does not run")
 		s, err := configs.Read("x", []byte(out), configs.Options{})
 		require.NoError(t, err)
-		assert.True(t, strings.HasSuffix(s.Model, "ours/config.json"), s.Model)
+		assert.True(t, strings.HasSuffix(s.Model.Config, "ours/config.json"), s.Model)
 		assert.Equal(t, "ours", s.Name)
 	}
 }

@@ -116,7 +116,7 @@ func TestBadSearchesAreRefused(t *testing.T) {
 		"study.yaml --set budget.gpsu=4":      `--set budget.gpsu=4: no key "gpsu" in budget; did you mean "gpus"?`,
 		"study.yaml --set weigths=fp8":        `--set weigths=fp8: no key "weigths"; did you mean "weights"?`,
 		"study.yaml --set search.split=1P":    `--set search.split=1P: "1P" is not a split`,
-		"study.yaml --set scenario=chat-80b":  `--set scenario=chat-80b: scenario "chat-80b" not found; did you mean "chat-70b"?`,
+		"study.yaml --set scenario=chat-80b":  `--set scenario=chat-80b: scenario "chat-80b" not found; did you mean "chat-8b"?`,
 		"study.yaml --set model=llama-3.1-9b": "--set model=llama-3.1-9b: ",
 		"study.yaml --set slo=1":              `--set slo=1: "1": expected a latency, <= and a limit, such as "ttft p95 <= 1s"`,
 		"study.yaml --seed -1":                `--seed "-1": expected a whole number from 0 to`,

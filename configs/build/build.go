@@ -112,7 +112,7 @@ func (b *Built) Describe(version string, sent int64) metrics.Description {
 		p := &b.Scenario.Pools[i]
 		n := p.GPUs() * p.Replicas
 		d.Pools = append(d.Pools, metrics.PoolDescription{
-			Role: p.Role, GPU: p.GPU, GPUs: p.GPUs(), USDPerHour: r.Deployment.GPU.Price.USDPerHour * float64(p.GPUs()),
+			Role: p.Role, GPU: p.GPU.Name(), GPUs: p.GPUs(), USDPerHour: r.Deployment.GPU.Price.USDPerHour * float64(p.GPUs()),
 		})
 		d.GPUs += n
 		d.USDPerHour += r.Deployment.GPU.Price.USDPerHour * float64(n)

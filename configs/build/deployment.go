@@ -17,7 +17,7 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 	if err != nil {
 		return d, err
 	}
-	d.GPU, err = catalog.GPU(p.GPU)
+	d.GPU, _, err = p.GPU.Hardware()
 	if err != nil {
 		return d, s.Errorf(s.PoolPath(p, "gpu"), "%s", strict.Message(err))
 	}
@@ -40,7 +40,7 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 			return d, err
 		}
 	}
-	d.Launch, err = launchOf(s, p)
+	d.Launch, err = launchOf(s, p, &d.GPU)
 	if err != nil {
 		return d, err
 	}
@@ -48,7 +48,7 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 }
 
 // launchOf says how the engine drives its GPUs. Capture sizes may be given in any order.
-func launchOf(s *configs.Scenario, p *configs.Pool) (hardware.Launch, error) {
+func launchOf(s *configs.Scenario, p *configs.Pool, gpu *hardware.GPU) (hardware.Launch, error) {
 	l := hardware.Launch{Eager: p.EnforceEager, Async: p.AsyncScheduling}
 	if len(p.CUDAGraphCaptureSizes) > 0 {
 		l.Graphs = slices.Compact(slices.Sorted(slices.Values(p.CUDAGraphCaptureSizes)))
@@ -62,7 +62,7 @@ func launchOf(s *configs.Scenario, p *configs.Pool) (hardware.Launch, error) {
 	if p.Decodes() {
 		rows *= 1 + s.Speculation.DraftsMax()
 	}
-	l.Graphs = engine.CUDAGraphs.Sizes(p.GPU, rows)
+	l.Graphs = engine.CUDAGraphs.Sizes(gpu.Name, rows)
 	return l, nil
 }
 
@@ -100,7 +100,7 @@ func modelOfPool(s *configs.Scenario, p *configs.Pool) (llm.Model, error) {
 
 // ModelOf returns the model of s, in the weights that the scenario asks for.
 func ModelOf(s *configs.Scenario) (llm.Model, error) {
-	m, err := catalog.Checkpoint(s.Model)
+	m, err := catalog.Checkpoint(s.Model.Config)
 	if err != nil {
 		return m, s.Errorf("model", "%s", strict.Message(err))
 	}

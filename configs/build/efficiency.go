@@ -1,6 +1,7 @@
 package build
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -8,40 +9,51 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/hardware/llm"
 )
 
-// efficiencyOf returns what the pool's file or name says, or else the engine's; and why to doubt it, if there is a
-// reason. A file is the user's own, who knows best.
-func efficiencyOf(s *configs.Scenario, p *configs.Pool, m *llm.Model) (e hardware.Efficiency, doubt string, err error) {
-	name, of := p.Efficiency, "efficiencies "+p.Efficiency
-	if catalog.IsEfficiencyPath(name) {
-		e, err = catalog.LoadEfficiency(name)
-		if err != nil {
-			err = s.Errorf(s.PoolPath(p, "efficiency"), "%s", strict.Message(err))
-		}
-		return e, "", err
-	}
-	if name == "" {
-		engine, err := catalog.Engine(p.Engine)
-		if err != nil {
-			return e, "", s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
-		}
-		name, of = engine.Efficiency, "efficiencies of engine "+p.Engine
-	}
-	all, err := catalog.EfficienciesOf(name)
+// efficiencyOf returns what the pool's file or name says, or else the engine's, with the scenario's own constants in
+// place of theirs; and why to doubt it, if there is a reason. A file is the user's own, who knows best.
+func efficiencyOf(s *configs.Scenario, p *configs.Pool, d *hardware.Deployment) (e hardware.Efficiency, notes []string,
+	err error) {
+	name, of, err := efficiencyName(s, p)
 	if err != nil {
-		return e, "", s.Errorf(s.PoolPath(p, "efficiency"), "%s, or a path to a file of efficiencies", strict.Message(err))
+		return e, nil, err
 	}
-	e, measured := all.For(p.GPU, m.Name, m.FFNDtype())
+	path := s.PoolPath(p, "efficiency")
+	all, err := catalog.EfficienciesAt(name)
+	if err != nil {
+		return e, nil, s.Errorf(path, "%s", strict.Message(err))
+	}
+	e, measured := all.On(&d.GPU, d.Model.Name, d.Model.FFNDtype())
 	switch {
-	case measured:
+	case measured || catalog.IsEfficiencyPath(name):
 	case len(all.GPUs) > 0:
-		doubt = fmt.Sprintf("no measurement of %s went into the %s: they are those of other GPUs", p.GPU, of)
+		notes = append(notes, fmt.Sprintf("no measurement of %s went into the %s: they are those of other GPUs", d.GPU.Name,
+			of))
 	case strings.HasPrefix(e.Source, "prior"):
-		doubt = fmt.Sprintf("the %s are priors, not calibrated on %s", of, p.GPU)
+		notes = append(notes, fmt.Sprintf("the %s are priors, not calibrated on %s", of, d.GPU.Name))
 	}
-	return e, doubt, nil
+	if changes := p.Efficiency.Apply(&e); len(changes) > 0 {
+		notes = append(notes, fmt.Sprintf("efficiency as the scenario says: %s", strings.Join(changes, ", ")))
+	}
+	var wrong *hardware.RangeError
+	if err := e.Validate(); errors.As(err, &wrong) {
+		return e, nil, s.Errorf(path+"."+wrong.Key, "%s", wrong.Message)
+	}
+	return e, notes, nil
+}
+
+// efficiencyName returns the name of the efficiencies that price the pool, or a path to them, and what messages call
+// them.
+func efficiencyName(s *configs.Scenario, p *configs.Pool) (name, of string, err error) {
+	if name := p.Efficiency.Base; name != "" {
+		return name, "efficiencies " + name, nil
+	}
+	engine, err := catalog.Engine(p.Engine)
+	if err != nil {
+		return "", "", s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
+	}
+	return engine.Efficiency, "efficiencies of engine " + p.Engine, nil
 }
 
 // SetEfficiency prices every pool of the run with e instead of what the scenario says, as a fit does over and over.

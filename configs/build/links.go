@@ -69,7 +69,7 @@ func checkJoined(s *configs.Scenario, from, to *configs.Pool) error {
 		return s.Errorf(path, "nvlink joins GPUs of one kind, and pool %q has %s, pool %q %s; expected another, such as %s",
 			from.Name, from.GPU, to.Name, to.GPU, another)
 	}
-	gpu, err := catalog.GPU(from.GPU)
+	gpu, _, err := from.GPU.Hardware()
 	if err != nil {
 		return s.Errorf(s.PoolPath(from, "gpu"), "%s", strict.Message(err))
 	}
@@ -104,7 +104,7 @@ func setReceived(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error
 
 // noteTransfers says what is assumed of the transfers of the pool.
 func noteTransfers(s *configs.Scenario, p *configs.Pool) (notes []string) {
-	if gpu, err := catalog.GPU(p.GPU); err == nil {
+	if gpu, _, err := p.GPU.Hardware(); err == nil {
 		for _, f := range gpu.Fields() {
 			if f.Unverified && f.Path == hardware.LinkFigure(p.KVLink) {
 				notes = append(notes, fmt.Sprintf("kv_link: %s of gpu %s stands in no document that was read", f.Path, p.GPU))

@@ -11,8 +11,11 @@ import (
 	"github.com/decodesim/decodesim/workloads/traces"
 )
 
-// noteHardware warns of figures that nobody has checked.
+// noteHardware warns of figures that nobody has checked, and of figures that are the user's own.
 func (r *Replica) noteHardware(p *configs.Pool) {
+	if _, changes, err := p.GPU.Hardware(); err == nil && len(changes) > 0 {
+		r.notes = append(r.notes, fmt.Sprintf("gpu %s as the scenario says: %s", p.GPU, strings.Join(changes, ", ")))
+	}
 	var unread []string
 	used := r.Deployment.Figures()
 	for _, f := range r.Deployment.GPU.Fields() {

@@ -91,7 +91,7 @@ func (b *Built) longest() (tokens int32, rejected string) {
 func (b *Built) gpuNames() string {
 	var names []string
 	for i := range b.Scenario.Pools {
-		if name := b.Scenario.Pools[i].GPU; !slices.Contains(names, name) {
+		if name := b.Scenario.Pools[i].GPU.Name(); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -42,7 +42,7 @@ func ReplicaOf(s *configs.Scenario, i int) (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	efficiency, doubt, err := efficiencyOf(s, p, &d.Model)
+	efficiency, doubts, err := efficiencyOf(s, p, &d)
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +64,7 @@ func ReplicaOf(s *configs.Scenario, i int) (*Replica, error) {
 	r.noteHardware(p)
 	r.notes = append(r.notes, noteDrafts(s, p)...)
 	r.notes = append(r.notes, noteTransfers(s, p)...)
-	if doubt != "" {
-		r.notes = append(r.notes, doubt)
-	}
+	r.notes = append(r.notes, doubts...)
 	return r, nil
 }
 

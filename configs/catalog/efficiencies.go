@@ -53,7 +53,14 @@ type Scale struct {
 // links between them. Cards without are on their own. Empty: none.
 func Family(gpu string) string {
 	g, err := GPU(gpu)
-	if err != nil || g.ScaleUpBps.Value == 0 {
+	if err != nil {
+		return ""
+	}
+	return familyOf(&g)
+}
+
+func familyOf(g *hardware.GPU) string {
+	if g.ScaleUpBps.Value == 0 {
 		return ""
 	}
 	return g.Architecture
@@ -96,6 +103,15 @@ func readEfficiencies(name string) (Efficiencies, error) {
 // One of which nothing is stated achieves what is stated of the GPU nearest to it, of its family, or else what is to be
 // expected of any.
 func (e *Efficiencies) For(gpu, model, weights string) (achieved hardware.Efficiency, stated bool) {
+	g, err := GPU(gpu)
+	if err != nil {
+		g.Name = gpu
+	}
+	return e.On(&g, model, weights)
+}
+
+// On is For of a GPU that need not be in the catalog.
+func (e *Efficiencies) On(gpu *hardware.GPU, model, weights string) (achieved hardware.Efficiency, stated bool) {
 	achieved, stated = e.on(gpu)
 	for i := range e.Models {
 		if m := &e.Models[i]; m.Model == model && m.Weights == weights {
@@ -108,16 +124,16 @@ func (e *Efficiencies) For(gpu, model, weights string) (achieved hardware.Effici
 }
 
 // on is For of any model.
-func (e *Efficiencies) on(gpu string) (achieved hardware.Efficiency, stated bool) {
-	if own, ok := e.of(gpu); ok {
+func (e *Efficiencies) on(gpu *hardware.GPU) (achieved hardware.Efficiency, stated bool) {
+	if own, ok := e.of(gpu.Name); ok {
 		return own, true
 	}
-	for _, kin := range nearest(gpu) {
+	for _, kin := range nearest(gpu.Name) {
 		if same, ok := e.of(kin); ok {
 			return same, false
 		}
 	}
-	if family := Family(gpu); family != "" {
+	if family := familyOf(gpu); family != "" {
 		for _, f := range e.Families {
 			if f.Family == family {
 				return f.Efficiency, false
@@ -234,6 +250,30 @@ func LoadEfficiency(file string) (hardware.Efficiency, error) {
 		return e, where.Errorf(wrong.Key, "%s", wrong.Message)
 	} else if err != nil {
 		return e, err
+	}
+	return e, nil
+}
+
+// EfficienciesAt returns the efficiencies built in under a name, or those of a file: of several GPUs, as the built-in
+// ones are, or the constants of one.
+func EfficienciesAt(nameOrPath string) (Efficiencies, error) {
+	if !IsEfficiencyPath(nameOrPath) {
+		return EfficienciesOf(nameOrPath)
+	}
+	data, err := ReadFile("efficiency", nameOrPath)
+	if err != nil {
+		return Efficiencies{}, err
+	}
+	if !isEfficiencies(nameOrPath, data) {
+		one, err := LoadEfficiency(nameOrPath)
+		return Efficiencies{Default: one}, err
+	}
+	var e Efficiencies
+	if _, err := strict.Decode(nameOrPath, data, &e); err != nil {
+		return e, err
+	}
+	if err := e.validate(e.Name); err != nil {
+		return e, fmt.Errorf("%s: %w", nameOrPath, err)
 	}
 	return e, nil
 }

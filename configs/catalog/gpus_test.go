@@ -30,7 +30,8 @@ func TestAnUnknownGPUIsAnErrorWithASuggestion(t *testing.T) {
 	_, err := GPU("h100-smx")
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), `gpu "h100-smx" not found; did you mean "h100-sxm"?`)
-	assert.Contains(t, err.Error(), `"tpu-v5e"`)
+	_, err = GPU("abacus")
+	assert.ErrorContains(t, err, `"tpu-v5e"`)
 	_, err = GPU("../gpus/h100-sxm")
 	assert.ErrorContains(t, err, "not found")
 }

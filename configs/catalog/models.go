@@ -24,7 +24,7 @@ var modelNamed = onEach("models", builtIn)
 func builtIn(name string) (llm.Model, error) {
 	file, text, ok := Lookup("models", name)
 	if !ok {
-		return llm.Model{}, strict.NotFound("model", name, ModelNames())
+		return llm.Model{}, unknownModel(name)
 	}
 	spec, err := readModel(file, text)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/huggingface"
@@ -71,7 +72,19 @@ func modelName(path string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// IsModelPath tells a path to a config.json from a catalog name.
+// repository is a HuggingFace id: an owner and a name, of which no file is called so.
+var repository = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
+
+// IsModelPath tells a path to a model's file from a catalog name and from a HuggingFace id.
 func IsModelPath(model string) bool {
-	return strings.ContainsAny(model, `/\`) || strings.HasSuffix(model, ".json")
+	return isModelFile(model) || strings.ContainsAny(model, `/\`) && !repository.MatchString(model)
+}
+
+// isModelFile reports whether a name ends as the files of models do.
+func isModelFile(name string) bool {
+	switch filepath.Ext(name) {
+	case ".json", ".yaml", ".yml":
+		return true
+	}
+	return false
 }

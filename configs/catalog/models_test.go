@@ -233,5 +233,6 @@ func layerByLayer(m llm.Model) []llm.LayerRun {
 func TestUnknownModelNamesTheNearest(t *testing.T) {
 	_, err := Model("llama-3.1-8")
 	require.ErrorContains(t, err, `did you mean "llama-3.1-8b"?`)
+	_, err = Model("zephyr")
 	require.ErrorContains(t, err, `"deepseek-r1"`)
 }

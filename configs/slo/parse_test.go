@@ -87,7 +87,7 @@ func TestRulesAreWrittenAsTheyAreRead(t *testing.T) {
 func TestWhatIsNoRuleSaysWhatWouldBe(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    `has no rule; expected one such as "ttft p95 <= 1s"`,
-		"ttfb p95 <= 1s":                      `"ttfb p95 <= 1s": latency "ttfb" not found; did you mean "ttft"? valid names: "ttft", "itl", `,
+		"ttfb p95 <= 1s":                      `"ttfb p95 <= 1s": latency "ttfb" not found; did you mean "ttft"?`,
 		"p95 <= 1s":                           `names no latency; valid latencies: "ttft", `,
 		"ttft p95 <= 1":                       "1 has no unit; expected s, ms or µs, such as 1ms",
 		"ttft p95 <= 1,000ms":                 "1 has no unit",

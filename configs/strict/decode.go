@@ -42,11 +42,16 @@ func (p *Positions) value(n *yaml.Node, path string, v reflect.Value) error {
 		v.Set(reflect.New(v.Type().Elem()))
 		return p.value(n, path, v.Elem())
 	case reflect.Struct:
-		if short, ok := v.Addr().Interface().(Shorthand); ok && n.Kind != yaml.MappingNode && !isNull(n) {
+		if short, ok := v.Addr().Interface().(Shorthand); ok && n.Kind != yaml.MappingNode {
 			f, _ := FieldNamed(FieldsOf(v.Type()), short.ShorthandKey())
-			at := Join(path, f.Key)
-			p.mark(at, n)
-			return p.value(n, at, v.FieldByIndex(f.Index))
+			at, text := Join(path, f.Key), f.Type.Kind() == reflect.String
+			if text || !isNull(n) {
+				p.mark(at, n)
+				if text {
+					p.At[at], p.short[at] = p.At[path], true
+				}
+				return p.value(n, at, v.FieldByIndex(f.Index))
+			}
 		}
 		return p.mapping(n, path, v)
 	case reflect.Map:

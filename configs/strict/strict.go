@@ -20,11 +20,12 @@ type Positions struct {
 	lineless bool
 	At       map[string]Position // of "pools[0].gpu", say; "" is the document
 	Names    map[string]string   // path → the name that its key goes by, where that is another
+	short    map[string]bool     // paths of values that stand in the place of their section
 }
 
 // NewPositions returns the positions of a file before anything of it is read.
 func NewPositions(file string) *Positions {
-	return &Positions{file: file, At: map[string]Position{}, Names: map[string]string{}}
+	return &Positions{file: file, At: map[string]Position{}, Names: map[string]string{}, short: map[string]bool{}}
 }
 
 // Lineless leaves lines out of errors: what was read is in no file of the user's.
@@ -38,6 +39,9 @@ func (p *Positions) Errorf(path, format string, args ...any) error {
 // Written returns the path as its reader knows it: each key by the name that it goes by.
 func (p *Positions) Written(path string) string {
 	for near := path; near != ""; near = Parent(near) {
+		if p.short[near] {
+			return p.Written(Parent(near)) + path[len(near):]
+		}
 		if name, ok := p.Names[near]; ok {
 			return Join(Parent(near), name) + path[len(near):]
 		}

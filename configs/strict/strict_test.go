@@ -128,7 +128,7 @@ func TestTheNearestNameIsSuggested(t *testing.T) {
 	} {
 		require.Equal(t, want, Suggest(got, have), "%q", got)
 	}
-	require.Equal(t, `gpu "h1000-sxm" not found; did you mean "h100-sxm"? valid names: "h100-sxm", "l4"`,
+	require.Equal(t, `gpu "h1000-sxm" not found; did you mean "h100-sxm"?`,
 		UnknownName("gpu", "h1000-sxm", []string{"h100-sxm", "l4"}))
 	require.Equal(t, `gpu "abacus" not found; valid names: "l4"`, UnknownName("gpu", "abacus", []string{"l4"}))
 }

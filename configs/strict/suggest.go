@@ -26,13 +26,40 @@ func DidYouMean(what, got string, have []string) string {
 	return "valid " + what + ": " + Quoted(have)
 }
 
-// UnknownName says that a catalog has no such name: the nearest name if one is near, and all there are.
-func UnknownName(kind, name string, have []string) string {
-	hint := ""
-	if near := Suggest(name, have); near != "" {
-		hint = fmt.Sprintf("did you mean %q? ", near)
+// Nearest returns the name of a catalog that was perhaps meant: the one that begins most alike, by at least a third of
+// what was written and three letters, of several the nearest, and of equals the last, which is the newest version;
+// else what Suggest says.
+func Nearest(got string, have []string) string {
+	got = strings.ToLower(got)
+	best, bestShared, bestDistance := "", max(3, (len(got)+2)/3)-1, 0
+	for _, name := range have {
+		low := strings.ToLower(name)
+		shared, distance := sharedPrefix(got, low), editDistance(got, low)
+		if shared > bestShared || shared == bestShared && best != "" && distance <= bestDistance {
+			best, bestShared, bestDistance = name, shared, distance
+		}
 	}
-	return fmt.Sprintf("%s %q not found; %svalid names: %s", kind, name, hint, Quoted(have))
+	if best == "" {
+		return Suggest(got, have)
+	}
+	return best
+}
+
+// sharedPrefix is how many bytes a and b begin with alike.
+func sharedPrefix(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// UnknownName says that a catalog has no such name: the nearest name if one is near, or else all there are.
+func UnknownName(kind, name string, have []string) string {
+	if near := Nearest(name, have); near != "" {
+		return fmt.Sprintf("%s %q not found; did you mean %q?", kind, name, near)
+	}
+	return fmt.Sprintf("%s %q not found; valid names: %s", kind, name, Quoted(have))
 }
 
 // NotFound is unknownName for a name that stands in no file.

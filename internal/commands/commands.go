@@ -92,13 +92,13 @@ func quote(word string) string {
 
 // ofPool writes the command of a pool in the words of its engine.
 func ofPool(s *configs.Scenario, p *configs.Pool) (Command, error) {
-	w := &writer{s: s, p: p, command: Command{Pool: p.Name, GPU: p.GPU, GPUs: p.GPUs(), Replicas: p.Replicas}}
+	w := &writer{s: s, p: p, command: Command{Pool: p.Name, GPU: p.GPU.Name(), GPUs: p.GPUs(), Replicas: p.Replicas}}
 	engine, err := catalog.Engine(p.Engine)
 	if err != nil {
 		return w.command, err
 	}
 	w.engine = &engine
-	name := s.Model
+	name := s.Model.Config
 	if p.Model != "" {
 		name = p.Model
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
-	"github.com/decodesim/decodesim/internal/measured/names"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/vllmargs"
 )
 
@@ -125,7 +125,7 @@ func unread(string) ([]byte, error) { return nil, errors.New("no such file") }
 func imported(t *testing.T, s *configs.Scenario) *vllmargs.Import {
 	lines, err := Lines(s)
 	require.NoError(t, err)
-	i, err := vllmargs.Read(strings.Join(lines, "\n"), vllmargs.Options{GPU: s.Pools[0].GPU, ReadFile: unread})
+	i, err := vllmargs.Read(strings.Join(lines, "\n"), vllmargs.Options{GPU: s.Pools[0].GPU.From, ReadFile: unread})
 	require.NoError(t, err, strings.Join(lines, "\n"))
 	return i
 }
@@ -148,7 +148,7 @@ func TestWhatIsExportedIsImported(t *testing.T) {
 		require.NoError(t, err, "%s\n%s", text, i.Text)
 		require.Equal(t, want.Pools, got.Pools, "seed %d\n%s\n%s", seed, text, i.Text)
 		for _, pair := range [][2]any{{want.Model, got.Model}, {want.KVCache, got.KVCache}, {want.Stream, got.Stream},
-			{names.WeightsOf(want.Model, want.Weights), got.Weights}} {
+			{catalog.WeightsOf(want.Model.Config, want.Weights), got.Weights}} {
 			require.Equal(t, pair[0], pair[1], "seed %d\n%s\n%s", seed, text, i.Text)
 		}
 	}

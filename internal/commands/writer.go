@@ -7,7 +7,6 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware/llm"
-	"github.com/decodesim/decodesim/internal/measured/names"
 )
 
 // writer writes the command of one pool.
@@ -102,7 +101,7 @@ func (w *writer) order(known ...string) string {
 // weights returns the number format to convert the weights to; empty: they stay as they are. Engines convert to fp8 by
 // themselves; every other format is that of a checkpoint, whose flag follows from it.
 func (w *writer) weights(convertible bool) string {
-	own := names.PublishedPrecision(w.model.Name)
+	own := catalog.PublishedPrecision(w.model.Name)
 	switch format := w.s.Weights; {
 	case format == "" || format == own:
 	case format == "fp8" && convertible:

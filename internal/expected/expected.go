@@ -37,26 +37,28 @@ func OfPool(s *configs.Scenario, p *configs.Pool) []metrics.ExpectedError {
 // of returns the errors to expect of a pool.
 func (t *Table) of(s *configs.Scenario, p *configs.Pool) (metrics.ExpectedError, bool) {
 	engine := engineOf(p)
-	if !slices.Contains(names.EnginesModelled, engine) || p.Role == "encode" {
+	if !slices.Contains(names.EnginesModelled, engine) || p.Role == "encode" || p.GPU.Own() ||
+		p.Efficiency.Constants != (configs.Constants{}) {
 		return metrics.ExpectedError{}, false
 	}
-	e, ok := t.entry(engine, s.Model, p.GPU)
+	e, ok := t.entry(engine, s.Model.Config, p.GPU.From)
 	if p.Role != "serve" {
 		e, ok = t.unmeasured(engine, Disaggregated)
 	}
 	return metrics.ExpectedError{
-		Model: s.Model, GPU: p.GPU, Engine: engine, LeftOut: string(e.LeftOut), Runs: e.Runs, Deployments: e.Deployments,
-		TPOT: metrics.ErrorSpread(e.TPOT), TTFT: metrics.ErrorSpread(e.TTFT), Measured: e.Engine,
+		Model: s.Model.Config, GPU: p.GPU.From, Engine: engine, LeftOut: string(e.LeftOut), Runs: e.Runs,
+		Deployments: e.Deployments,
+		TPOT:        metrics.ErrorSpread(e.TPOT), TTFT: metrics.ErrorSpread(e.TTFT), Measured: e.Engine,
 	}, ok
 }
 
 // engineOf names the measured engine whose efficiencies price a pool; empty: a file does.
 func engineOf(p *configs.Pool) string {
 	switch {
-	case catalog.IsEfficiencyPath(p.Efficiency):
+	case catalog.IsEfficiencyPath(p.Efficiency.Base):
 		return ""
-	case p.Efficiency != "":
-		return p.Efficiency
+	case p.Efficiency.Base != "":
+		return p.Efficiency.Base
 	}
 	e, err := catalog.Engine(p.Engine)
 	if err != nil {

@@ -57,29 +57,29 @@ func (f *File) Takes() bool {
 func (r *Run) Label(s *configs.Scenario) error {
 	l := &r.Labels
 	known := func(model string) bool { return slices.Contains(catalog.ModelNames(), model) }
-	if l.Model != s.Model && known(l.Model) && known(s.Model) {
+	if l.Model != s.Model.Config && known(l.Model) && known(s.Model.Config) {
 		return fmt.Errorf("run %s was measured with model %s; got a scenario with model %s; expected one with the model "+
-			"that was measured", r.ID, l.Model, s.Model)
+			"that was measured", r.ID, l.Model, s.Model.Config)
 	}
 	p := &s.Pools[0]
 	class := ""
-	if known(s.Model) {
-		class = names.ClassOf(s.Model)
+	if known(s.Model.Config) {
+		class = names.ClassOf(s.Model.Config)
 	}
-	l.Model = cmp.Or(l.Model, s.Model)
+	l.Model = cmp.Or(l.Model, s.Model.Config)
 	l.Class = cmp.Or(l.Class, class)
-	l.GPU = cmp.Or(l.GPU, p.GPU)
+	l.GPU = cmp.Or(l.GPU, p.GPU.Name())
 	l.Engine = cmp.Or(l.Engine, engineLabel(p))
 	l.Mode = cmp.Or(l.Mode, modeOf(s))
-	l.Precision = cmp.Or(l.Precision, s.Weights, ownOf(s.Model))
+	l.Precision = cmp.Or(l.Precision, s.Weights, ownOf(s.Model.Config))
 	l.Parallel = cmp.Or(l.Parallel, names.LayoutOf(p.TensorParallel, p.DataParallel, p.ExpertParallel))
 	return nil
 }
 
 // engineLabel names the engine of a pool: one that stands in for another has its efficiencies.
 func engineLabel(p *configs.Pool) string {
-	if slices.Contains(names.EnginesModelled, p.Efficiency) {
-		return p.Efficiency
+	if slices.Contains(names.EnginesModelled, p.Efficiency.Base) {
+		return p.Efficiency.Base
 	}
 	return strings.TrimSuffix(p.Engine, "-v1")
 }
@@ -95,7 +95,7 @@ func ownOf(model string) string {
 	if !slices.Contains(catalog.ModelNames(), model) {
 		return ""
 	}
-	return names.PublishedPrecision(model)
+	return catalog.PublishedPrecision(model)
 }
 
 // readBase reads the text of a scenario. Its relative paths become absolute, for the merged text stands nowhere.
@@ -144,6 +144,7 @@ func absolutePaths(name string, text []byte, dir string) ([]byte, error) {
 	if at := indexOf(root, "pools"); at >= 0 {
 		for _, pool := range root.Content[at+1].Content {
 			move(pool, "efficiency")
+			move(pool, "gpu")
 		}
 	}
 	return bytes.Join(lines, []byte("\n")), nil
@@ -151,7 +152,7 @@ func absolutePaths(name string, text []byte, dir string) ([]byte, error) {
 
 // isPath tells a path from a name of a catalog.
 func isPath(dir, value string) bool {
-	if strings.ContainsAny(value, `/\`) || slices.Contains([]string{".json", ".yaml", ".yml"}, filepath.Ext(value)) {
+	if catalog.IsModelPath(value) || slices.Contains([]string{".json", ".yaml", ".yml"}, filepath.Ext(value)) {
 		return true
 	}
 	at, err := os.Stat(filepath.Join(dir, value))

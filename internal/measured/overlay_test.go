@@ -66,16 +66,17 @@ func TestARowGoesOverThePoolOfAScenario(t *testing.T) {
 	require.NoError(t, err)
 	s, err := configs.Read("mine.yaml", []byte(text), configs.Options{})
 	require.NoError(t, err, text)
-	assert.Equal(t, "qwen3-32b", s.Model)
+	assert.Equal(t, "qwen3-32b", s.Model.Config)
 	p := s.Pools[0]
-	assert.Equal(t, []any{"h200-sxm", 2, 64}, []any{p.GPU, p.TensorParallel, p.MaxNumSeqs})
+	assert.Equal(t, []any{"h200-sxm", 2, 64}, []any{p.GPU.From, p.TensorParallel, p.MaxNumSeqs})
 	two := base + "  - name: other\n    gpu: h100-sxm\n"
 	_, err = overlay("mine.yaml", []byte(two), "pools:\n  - tensor_parallel: 2\n")
 	assert.ErrorContains(t, err, "mine.yaml: pools: 2 of them; expected 1")
 }
 
 func TestAnEngineThatStandsInHasItsOwnLabel(t *testing.T) {
-	assert.Equal(t, "sglang", engineLabel(&configs.Pool{Engine: "vllm-v1", Efficiency: "sglang"}))
+	of := configs.EfficiencyRef{Base: "sglang"}
+	assert.Equal(t, "sglang", engineLabel(&configs.Pool{Engine: "vllm-v1", Efficiency: of}))
 	assert.Equal(t, "sglang", engineLabel(&configs.Pool{Engine: "sglang"}))
 	assert.Equal(t, "vllm", engineLabel(&configs.Pool{Engine: "vllm-v1"}))
 }

@@ -157,7 +157,7 @@ func (s *shape) gpusOf(replicas []int) int {
 }
 
 // unpriced returns the first GPU of s without a price.
-func (s *shape) unpriced() string { return s.scenario.Pools[slices.Index(s.pricesUSD, 0)].GPU }
+func (s *shape) unpriced() string { return s.scenario.Pools[slices.Index(s.pricesUSD, 0)].GPU.Name() }
 
 // smallest returns the GPUs of one replica of each pool of the smallest shape.
 func (z *sizer) smallest() int {

@@ -30,7 +30,7 @@ type attempt struct {
 func familyOf(s *shape) *family {
 	f := &family{topology: s.topology, series: s.series()}
 	for i := range s.scenario.Pools {
-		if gpu := s.scenario.Pools[i].GPU; !slices.Contains(f.gpus, gpu) {
+		if gpu := s.scenario.Pools[i].GPU.Name(); !slices.Contains(f.gpus, gpu) {
 			f.gpus = append(f.gpus, gpu)
 		}
 	}

@@ -115,7 +115,7 @@ func (z *sizer) route() error {
 func (z *sizer) describe() {
 	s := z.study
 	z.out = &Sizing{
-		Schema: Schema, Study: s.Name, Scenario: z.base.Name, Version: z.options.Version, Model: z.base.Model,
+		Schema: Schema, Study: s.Name, Scenario: z.base.Name, Version: z.options.Version, Model: z.base.Model.Config,
 		GPU:    z.gpuNames(),
 		AtPerS: s.Rate.At, RateMinPerS: z.grid.low, RateMaxPerS: z.grid.high, Resolution: z.grid.resolution(),
 		Confidence: stats.Confidence,
@@ -154,12 +154,12 @@ func severalGPUs(q *configs.StudySearch) bool {
 func (z *sizer) gpuNames() string {
 	q := &z.study.Search
 	if q.GPU == nil && q.PrefillGPU == nil {
-		return z.base.Pools[0].GPU
+		return z.base.Pools[0].GPU.Name()
 	}
 	var names []string
 	for _, name := range slices.Concat(orOne(q.GPU), q.PrefillGPU) {
 		if name == "" {
-			name = z.base.Pools[0].GPU
+			name = z.base.Pools[0].GPU.Name()
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 // settings returns every choice that the study names for a topology, in its order.
@@ -98,11 +97,12 @@ const tightShare = 0.6
 // domain of fast links, stages of it, and for experts ranks of attention-DP that share them. What does not fit the
 // memory is left out later, as every other layout is.
 func (z *sizer) autoLayouts(gpu string) (all []configs.Layout) {
+	ref := configs.GPURef{From: gpu}
 	if gpu == "" {
-		gpu = z.base.Pools[0].GPU
+		ref = z.base.Pools[0].GPU
 	}
 	domain, tight := 8, false
-	if g, err := catalog.GPU(gpu); err == nil && g.Domain.Value > 0 {
+	if g, _, err := ref.Hardware(); err == nil && g.Domain.Value > 0 {
 		domain = min(domain, int(g.Domain.Value))
 		tight = z.model.WeightBytes() > tightShare*float64(domain)*g.MemoryBytes.Value
 	}

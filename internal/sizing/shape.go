@@ -211,7 +211,7 @@ func (s *shape) deploy(replicas ...int) *deployment {
 	for i, n := range replicas {
 		p := &s.scenario.Pools[i]
 		is.Pools = append(is.Pools, Pool{
-			Role: p.Role, Replicas: n, GPUs: n * s.gpus[i], GPU: p.GPU, TensorParallel: p.TensorParallel,
+			Role: p.Role, Replicas: n, GPUs: n * s.gpus[i], GPU: p.GPU.Name(), TensorParallel: p.TensorParallel,
 			PipelineParallel: p.PipelineParallel, DataParallel: p.DataParallel, ExpertParallel: p.ExpertParallel,
 			MaxNumSeqs: p.MaxNumSeqs, MaxNumBatchedTokens: p.MaxNumBatchedTokens,
 		})
@@ -253,7 +253,7 @@ func (s *shape) poolName(i int) string {
 	p := &s.scenario.Pools[i]
 	name := configs.LayoutOf(p).String()
 	if s.several {
-		name += " " + p.GPU
+		name += " " + p.GPU.Name()
 	}
 	return name
 }

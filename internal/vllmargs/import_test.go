@@ -147,7 +147,8 @@ func TestImportedScenariosLoad(t *testing.T) {
 	require.NoError(t, err)
 	p := s.Pools[0]
 	assert.Equal(t, []any{"qwen3-235b-a22b", "fp8", "h200-sxm", 4, 2, true, 128, 8000, 2.5, 700.0, 128.0}, []any{
-		s.Model, s.Weights, p.GPU, p.TensorParallel, p.DataParallel, p.ExpertParallel, p.MaxNumSeqs, p.MaxModelLen,
+		s.Model.Config, s.Weights, p.GPU.From, p.TensorParallel, p.DataParallel, p.ExpertParallel,
+		p.MaxNumSeqs, p.MaxModelLen,
 		s.Workload.Arrivals.Rate, s.Workload.PromptTokens.Mean, s.Workload.OutputTokens.Mean,
 	})
 	assert.Equal(t, []string{"-tp 4", "-dp 2", "--enable-expert-parallel", "--max-num-seqs 128", "--max-model-len 8k"},

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/decodesim/decodesim/internal/measured/names"
+	"github.com/decodesim/decodesim/configs/catalog"
 )
 
 // otherFormat stands for formats that scenarios have no name for.
@@ -67,7 +67,7 @@ func (d *draft) weights(model, inName string) setting {
 	default:
 		precision := q.value()
 		if model != "" {
-			precision = names.WeightsOf(model, precision)
+			precision = catalog.WeightsOf(model, precision)
 		}
 		return setting{key: "weights", value: precision, by: q.written + " " + q.values[0]}
 	}

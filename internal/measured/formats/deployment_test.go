@@ -34,7 +34,7 @@ func TestAScenarioOfAnotherModelIsRefused(t *testing.T) {
 	s, err := configs.Read("chat-70b", []byte(f.Runs[0].Scenario), configs.Options{})
 	require.NoError(t, err)
 	assert.EqualError(t, f.Runs[0].Label(s),
-		"run data was measured with model llama-3.1-8b; got a scenario with model "+s.Model+
+		"run data was measured with model llama-3.1-8b; got a scenario with model "+s.Model.Config+
 			"; expected one with the model that was measured")
 	f.Runs[0].Labels.Model = "our-own-8b"
 	assert.NoError(t, f.Runs[0].Label(s), "a name that no catalog has may be any model")

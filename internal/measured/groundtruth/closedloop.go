@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
@@ -23,9 +24,9 @@ func deployed(l *measured.Labels, p *setup.Scenario, model, gpu, precision strin
 	var noModel, noGPU, noWeights string
 	p.Model, noModel = names.CatalogModel(model)
 	p.GPU, noGPU = names.CatalogGPU(gpu)
-	p.Weights = names.WeightsOf(p.Model, precision)
+	p.Weights = catalog.WeightsOf(p.Model, precision)
 	p.Engine = l.Engine
-	l.Model, l.GPU, l.Precision = p.Model, p.GPU, names.PrecisionOf(p.Model, precision)
+	l.Model, l.GPU, l.Precision = p.Model, p.GPU, catalog.PrecisionOf(p.Model, precision)
 	if noModel != "" {
 		l.Model = model
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/internal/measured/names"
@@ -64,7 +65,7 @@ func (t *timingReader) run(o datafile.Object, requests []datafile.Object) (measu
 		Parallel: names.LayoutOf(tensor, ranks, o.Flag("expert_parallel")),
 	}}
 	p := setup.Scenario{TensorParallel: tensor, DataParallel: ranks, ExpertParallel: o.Flag("expert_parallel")}
-	unknown := deployed(&run.Labels, &p, o.Text("model"), timingGPU(o), names.PrecisionInName(o.Text("model")))
+	unknown := deployed(&run.Labels, &p, o.Text("model"), timingGPU(o), catalog.PrecisionInName(o.Text("model")))
 	trace, missing, err := traceOf(t.source, o, requests)
 	if err != nil {
 		return run, err

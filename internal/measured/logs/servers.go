@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/internal/measured/names"
@@ -71,8 +72,8 @@ func server(r *datafile.Record, l *measured.Labels) (p setup.Scenario, skip stri
 		return p, "a cache beyond the GPU, or a router of unknown kind"
 	}
 	l.Model, l.GPU, l.Class = p.Model, p.GPU, names.ClassOf(p.Model)
-	p.Weights = names.WeightsOf(p.Model, r.Text("weights"))
-	l.Precision = names.PrecisionOf(p.Model, r.Text("weights"))
+	p.Weights = catalog.WeightsOf(p.Model, r.Text("weights"))
+	l.Precision = catalog.PrecisionOf(p.Model, r.Text("weights"))
 	p.TensorParallel, _ = strconv.Atoi(m[2])
 	l.Parallel = names.LayoutOf(p.TensorParallel, 1, false)
 	if m[1] != "" {

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/internal/measured/names"
@@ -79,9 +80,9 @@ func stepRun(r *datafile.Record) measured.Run {
 	}
 	p.GPU, run.Skip = names.CatalogGPU(r.Text("gpu"))
 	l.Model, l.GPU, l.Class = p.Model, p.GPU, names.ClassOf(p.Model)
-	l.Precision = names.PrecisionOf(p.Model, r.Text("weights"))
+	l.Precision = catalog.PrecisionOf(p.Model, r.Text("weights"))
 	l.Parallel = names.LayoutOf(p.TensorParallel, ranks, p.ExpertParallel)
-	p.Weights = names.WeightsOf(p.Model, r.Text("weights"))
+	p.Weights = catalog.WeightsOf(p.Model, r.Text("weights"))
 	p.KVCache = r.Text("kv_cache")
 	p.Argument("max_num_batched_tokens", 8192) // the log says 2048, and its steps have up to 8192
 	p.ClosedLoop(1, 1)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/measured"
@@ -61,7 +62,7 @@ func (r *row) deployment(l *measured.Labels) (d replica, skip string) {
 			return d, skip
 		}
 	}
-	l.Precision = names.PrecisionOf(d.Model, r.weights())
+	l.Precision = catalog.PrecisionOf(d.Model, r.weights())
 	l.Parallel = names.LayoutOf(d.TensorParallel, d.DataParallel, d.ExpertParallel)
 	if d.pipeline > 1 {
 		l.Parallel += fmt.Sprintf("-pp%d", d.pipeline)
@@ -91,7 +92,7 @@ func (r *row) gpu() (name, skip string) {
 
 // weights returns what they are stored in, as the row or the name of its repository says; empty: neither does.
 func (r *row) weights() string {
-	return cmp.Or(certain(r.Text("weights")), names.PrecisionInName(r.Text("model")))
+	return cmp.Or(certain(r.Text("weights")), catalog.PrecisionInName(r.Text("model")))
 }
 
 // engineOf returns the label of an engine, which may have an addition in parentheses, a version or what runs around it:
@@ -121,7 +122,7 @@ func (r *row) precision(d *replica) string {
 		// Llama-2-70B in 16 bits on one B200 would beat its memory bandwidth, and DeepSeek-R1 would not fit on eight.
 		return "weights: the type they started from, and not the one they ran in"
 	}
-	d.Weights = names.WeightsOf(d.Model, weights)
+	d.Weights = catalog.WeightsOf(d.Model, weights)
 	if strings.HasSuffix(d.Model, ".json") {
 		d.Weights = weights
 	}

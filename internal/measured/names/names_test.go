@@ -3,6 +3,7 @@ package names
 import (
 	"testing"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -18,8 +19,8 @@ func TestEqualPrecisionsHaveOneName(t *testing.T) {
 		{"llama-2-70b", "fp8", "fp8", "fp8"},
 		{"", "fp8", "fp8", "fp8"},
 	} {
-		assert.Equal(t, c.name, PrecisionOf(c.model, c.precision), "%v", c)
-		assert.Equal(t, c.weights, WeightsOf(c.model, c.precision), "%v", c)
+		assert.Equal(t, c.name, catalog.PrecisionOf(c.model, c.precision), "%v", c)
+		assert.Equal(t, c.weights, catalog.WeightsOf(c.model, c.precision), "%v", c)
 	}
 }
 

@@ -2,8 +2,6 @@ package names
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
@@ -11,32 +9,28 @@ import (
 
 // DidYouMean ends a reason with the name that was perhaps meant.
 func DidYouMean(reason, got string, have []string) string {
-	if near := strict.Suggest(got, have); near != "" {
-		return fmt.Sprintf("%s; did you mean %q?", reason, near)
+	return didYouMean(reason, strict.Suggest(got, have))
+}
+
+func didYouMean(reason, near string) string {
+	if reason == "" || near == "" {
+		return reason
 	}
-	return reason
+	return fmt.Sprintf("%s; did you mean %q?", reason, near)
 }
 
 // PublishedName and PublishedGPU are names of the catalogs, or what is unknown about them and which ones a user perhaps
 // meant.
 func PublishedName(written string) (name, unknown string) {
 	name, unknown = CatalogModel(written)
-	if unknown != "" {
-		short, _ := shortModel(written)
-		unknown = DidYouMean(unknown, short, slices.Concat(catalog.ModelNames(), slices.Sorted(maps.Keys(modelAliases))))
-	}
-	return name, unknown
+	return name, didYouMean(unknown, catalog.NearestModel(written))
 }
 
 // PublishedGPU returns the catalog's name of an accelerator however drivers and tables spell it, or says what is
 // unknown and which name was perhaps meant.
 func PublishedGPU(written string) (name, unknown string) {
 	name, unknown = CatalogGPU(written)
-	if unknown != "" {
-		unknown = DidYouMean(unknown, shortGPU(written), slices.Concat(catalog.GPUNames(),
-			slices.Sorted(maps.Keys(gpuAliases))))
-	}
-	return name, unknown
+	return name, didYouMean(unknown, catalog.NearestGPU(written))
 }
 
 // PublishedModel returns the catalog's name of a checkpoint as its repository spells it, and the precision that the
@@ -46,5 +40,5 @@ func PublishedModel(repository string) (model, weights, unknown string) {
 	if unknown != "" {
 		return "", "", unknown
 	}
-	return model, WeightsOf(model, PrecisionInName(repository)), ""
+	return model, catalog.WeightsOf(model, catalog.PrecisionInName(repository)), ""
 }

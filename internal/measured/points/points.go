@@ -14,6 +14,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/internal/measured/names"
@@ -61,7 +62,11 @@ func poolColumns() []string {
 	var keys []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[configs.Pool]()) {
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		switch f.Type.Kind() {
+		kind := f.Type.Kind()
+		if _, short := reflect.New(f.Type).Interface().(strict.Shorthand); short {
+			kind = reflect.String
+		}
+		switch kind {
 		case reflect.Int, reflect.Int64, reflect.Float64, reflect.Bool, reflect.String:
 			if !slices.Contains([]string{"", "name", "role", "gpu", "engine", "model"}, key) {
 				keys = append(keys, key)
@@ -223,7 +228,7 @@ func pointDeployment(r *datafile.Record, l *measured.Labels) (over, skip string)
 	}
 	weights := r.Text("weights")
 	if _, listed := names.Models()[l.Model]; listed && weights == "" { // the catalog's name no longer says it
-		weights = names.WeightsOf(l.Model, names.PrecisionInName(r.Text("model")))
+		weights = catalog.WeightsOf(l.Model, catalog.PrecisionInName(r.Text("model")))
 	}
 	add(&top, "weights", weights)
 	add(&top, "kv_cache", r.Text("kv_cache"))

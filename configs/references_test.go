@@ -1,0 +1,127 @@
+package configs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+)
+
+// TestNamesAreReadAsPeopleWriteThem: repositories, drivers and tables spell names in their own ways.
+func TestNamesAreReadAsPeopleWriteThem(t *testing.T) {
+	for _, c := range []struct{ model, gpu, name, weights, device string }{
+		{"meta-llama/Llama-3.3-70B-Instruct", "H100", "llama-3.1-70b", "", "h100-sxm"},
+		{"Qwen/Qwen3-235B-A22B-FP8", "h200", "qwen3-235b-a22b", "fp8", "h200-sxm"},
+		{"nvidia/DeepSeek-R1-0528-FP4", "NVIDIA B200", "deepseek-r1", "nvfp4", "b200-sxm"},
+		{"Llama-3.1-8B", "AMD Instinct MI300X", "llama-3.1-8b", "", "mi300x"},
+	} {
+		inDir(t, base)
+		s, err := Load("chat.yaml", Options{Set: []string{"model=" + c.model, "pools.serve.gpu=" + c.gpu}})
+		require.NoError(t, err)
+		assert.Equal(t, c.name, s.Model.Config)
+		assert.Equal(t, c.weights, s.Weights)
+		assert.Equal(t, c.device, s.Pools[0].GPU.From)
+	}
+	s, err := Load("chat.yaml", Options{Set: []string{"model=Qwen/Qwen3-32B-FP8", "weights=bf16"}})
+	require.NoError(t, err)
+	assert.Equal(t, "bf16", s.Weights, "what is said stands above what a name says")
+}
+
+func TestANumberBeforeAGPUIsHowManyThePoolHas(t *testing.T) {
+	const text = "model: llama-3.1-8b\npools: [{gpu: 8xH100}]\nworkload: {trace: {file: t.csv}}\n"
+	inDir(t, text)
+	for _, c := range []struct {
+		set              []string
+		tensor, replicas int
+		err              string
+	}{
+		{nil, 8, 1, ""},
+		{[]string{"pools.0.tensor_parallel=2"}, 2, 4, ""},
+		{[]string{"pools.0.replicas=8"}, 1, 8, ""},
+		{[]string{"pools.0.gpu=4 x H200"}, 4, 1, ""},
+		{[]string{"pools.0.tensor_parallel=4", "pools.0.replicas=4"}, 0, 0, `"8xH100" says 8 GPUs, but 4 replicas of 4 have 16`},
+		{[]string{"pools.0.tensor_parallel=3"}, 0, 0, `"8xH100" says 8 GPUs, but 1 replicas of 3 have 3`},
+	} {
+		s, err := Load("chat.yaml", Options{Set: c.set})
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err)
+			continue
+		}
+		require.NoError(t, err)
+		p := &s.Pools[0]
+		assert.Equal(t, []int{c.tensor, c.replicas}, []int{p.TensorParallel, p.Replicas}, "%v", c.set)
+	}
+}
+
+// TestGPUsTakeFiguresOfTheUsersOwn: inline, by --set and in the environment, and the resolved scenario says them.
+func TestGPUsTakeFiguresOfTheUsersOwn(t *testing.T) {
+	inDir(t, with("gpu: h100-sxm", "gpu: {from: H100, bandwidth_bps: 5e12, flops: {fp8: 3e15}, price_per_hour: 2.1}"))
+	s, err := Load("chat.yaml", Options{Set: []string{"pools.serve.gpu.memory_bytes=1e11"},
+		Env: []string{"DECODESIM_POOLS_OTHER_GPU=H200", "DECODESIM_POOLS_OTHER_GPU_TDP_W=600"}})
+	require.NoError(t, err)
+	gpu, changes, err := s.Pools[0].GPU.Hardware()
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"memory_bytes 1e+11 in place of 8.5520809984e+10", "bandwidth_bps 5e+12 in place of 3.35e+12",
+		"flops.fp8 3e+15 in place of 1.9789e+15", "price_per_hour 2.1 in place of 3.99",
+	}, changes)
+	assert.Equal(t, []float64{1e11, 5e12, 3e15, 9.894e14, 2.1},
+		[]float64{gpu.MemoryBytes.Value, gpu.BandwidthBps.Value, gpu.FLOPS.FP8.Value, gpu.FLOPS.BF16.Value,
+			gpu.Price.USDPerHour})
+	assert.Equal(t, "h200-sxm", s.Pools[1].GPU.From)
+	assert.Equal(t, 600.0, *s.Pools[1].GPU.TDPW)
+	require.NoError(t, os.WriteFile("again.yaml", s.YAML(), 0o600))
+	again, err := Load("again.yaml", Options{})
+	require.NoError(t, err)
+	assert.Equal(t, plainly(s).Pools, plainly(again).Pools)
+}
+
+// TestFilesThatAreBuiltInWorkWhenCopied: as a GPU and as efficiencies.
+func TestFilesThatAreBuiltInWorkWhenCopied(t *testing.T) {
+	inDir(t, with("gpu: h100-sxm", "gpu: mine.yaml"))
+	for file, name := range map[string]string{"mine.yaml": "gpus/h100-sxm", "vllm.yaml": "efficiencies/vllm"} {
+		text, err := catalog.File(name)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+	}
+	s, err := Load("chat.yaml", Options{Set: []string{"pools.serve.efficiency=./vllm.yaml"}})
+	require.NoError(t, err)
+	gpu, changes, err := s.Pools[0].GPU.Hardware()
+	require.NoError(t, err)
+	assert.Empty(t, changes)
+	want, err := catalog.GPU("h100-sxm")
+	require.NoError(t, err)
+	assert.Equal(t, want, gpu)
+	assert.True(t, filepath.IsAbs(s.Pools[0].GPU.From))
+	assert.Equal(t, "mine", s.Pools[0].GPU.Name())
+	mine, err := catalog.EfficienciesAt(s.Pools[0].Efficiency.Base)
+	require.NoError(t, err)
+	built, err := catalog.EfficienciesOf("vllm")
+	require.NoError(t, err)
+	assert.Equal(t, built, mine)
+}
+
+func TestWrongReferencesSayWhatWouldDo(t *testing.T) {
+	for _, c := range []struct{ change, err string }{
+		{"gpu: {from: h100-sxm, bandwith_bps: 5e12}", `pools[0].gpu.bandwith_bps: unknown key; did you mean "bandwidth_bps"?`},
+		{"gpu: {from: h100-sxm, bandwidth_bps: 0}", "bandwidth_bps is 0, want a positive number"},
+		{"gpu: {from: h100-sxm, bandwidth_bps: 5 TB/s}", `pools[0].gpu.bandwidth_bps: expected a number, got "5 TB/s"`},
+		{"gpu: {from: h100-sxm, domain: 2.5}", "domain is 2.5, want a whole number"},
+		{"gpu: {bandwidth_bps: 5e12}", "pools[0].gpu: missing; expected one of"},
+		{"gpu: {from: none.yaml}", "does not exist"},
+		{"gpu: 5", "pools[0].gpu: expected text, got the number 5"},
+		{"gpu: [h100-sxm]", "pools[0].gpu: expected text, got a list"},
+		{"gpu: H800X", `gpu "H800X" not found`},
+		{"gpu: 0xH100", `gpu "0xH100" not found`},
+		{"gpu: h100-sxm\n    efficiency: {base: vllm, lnk: 0.85}", `pools[0].efficiency.lnk: unknown key; did you mean "link"?`},
+		{"gpu: h100-sxm\n    efficiency: {base: vlm}", `pools[0].efficiency: "vlm" is unknown; did you mean "vllm"?`},
+	} {
+		inDir(t, with("gpu: h100-sxm", c.change))
+		_, err := Load("chat.yaml", Options{})
+		require.ErrorContains(t, err, c.err, c.change)
+	}
+}
