@@ -24,7 +24,7 @@ func TestAStepHasTheBatchThatWasLogged(t *testing.T) {
 		"s,Qwen3-32B,B300,vllm,0.20,2,1,1,bf16,bf16,1,0,0,4,8000,0,9\n"+
 		"s,Qwen3-32B,B300,vllm,0.20,2,1,1,bf16,bf16,2,3000,2,5,5000,1000,90\n"+
 		"d,Qwen3.6-35B-A3B,B300,vllm,0.20,1,4,4,bf16,bf16,3,0,0,4,8000,0,9\n"+
-		"v,DeepSeek-V4-Flash,B300,vllm,0.20,1,4,4,fp8,fp8,3,0,0,4,8000,0,9\n")
+		"v,No-Such-Model,B300,vllm,0.20,1,4,4,fp8,fp8,3,0,0,4,8000,0,9\n")
 	assert.Equal(t, &measured.Step{Decodes: 4, DecodeContext: 2000}, f.Runs[0].Priced.Step)
 	assert.Equal(t, &measured.Step{Decodes: 5, DecodeContext: 1000, Prefills: 2, ChunkTokens: 1500, ChunkContext: 500},
 		f.Runs[1].Priced.Step)
