@@ -6,6 +6,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/hardware"
 	"github.com/spf13/viper"
 )
 
@@ -153,7 +154,12 @@ func (s *Scenario) fillLimits() error {
 		if !s.origins.given(path + "gpu_memory_utilization") {
 			p.GPUMemoryUtilization = limit.GPUMemoryUtilization
 		}
+		if gpu.Kind == hardware.LPU { // whose SRAM holds the activations of short steps alone
+			limit.MaxNumSeqs, limit.MaxNumBatchedTokens = min(limit.MaxNumSeqs, lpuSeqs), min(limit.MaxNumBatchedTokens, lpuTokens)
+			p.MaxNumSeqs = min(p.MaxNumSeqs, lpuSeqs)
+		}
 		p.fillBatch(&engine, limit, s.origins.given(path+"max_num_seqs"), s.origins.given(path+"max_num_batched_tokens"))
+		s.spread(i, &gpu, &engine)
 	}
 	return nil
 }

@@ -154,7 +154,7 @@ func (e *Efficiency) measured(t linearPS) linearPS {
 // hop is passing the rows of a microbatch on to the next stage, over the link that joins all stages: a stage stays
 // within a host that is large enough for it. Of the network it achieves what kernels that send tokens do.
 func (d *Deployment) hop() linearPS {
-	e, all := &d.Efficiency, d.Parallel.GPUs()
+	e, all := &d.Efficiency, d.stagesJoined()
 	share := e.Link
 	if d.tabled(all) && all > max(1, d.domain()) {
 		share = d.span(all).table.dispatch[0].far.share

@@ -42,6 +42,9 @@ func (d *Deployment) Validate() error {
 	if err := d.validateRanks(); err != nil {
 		return err
 	}
+	if err := d.multiplies(); err != nil {
+		return err
+	}
 	for _, f := range d.Model.Precision.Weights {
 		if _, err := d.GPU.rate(f); err != nil {
 			return err

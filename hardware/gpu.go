@@ -2,8 +2,10 @@ package hardware
 
 import (
 	"fmt"
-	"github.com/decodesim/decodesim/hardware/llm"
 	"math"
+	"slices"
+
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // GPU is an accelerator as its data sheet describes it: peaks, not what software achieves of them (see Efficiency).
@@ -11,11 +13,13 @@ import (
 type GPU struct {
 	Name         string   `yaml:"name"`
 	Vendor       string   `yaml:"vendor"`
-	Architecture string   `yaml:"architecture,omitempty"` // hopper, blackwell …: what is measured of one holds for its kin
-	Year         Quantity `yaml:"year"`                   // of launch
-	MemoryBytes  Quantity `yaml:"memory_bytes"`           // as the driver reports it, where a source prints that
-	BandwidthBps Quantity `yaml:"bandwidth_bps"`          // of that memory
-	OnChipBytes  Quantity `yaml:"on_chip_bytes"`          // last-level cache or scratchpad
+	Architecture string   `yaml:"architecture,omitempty"`  // hopper, blackwell …: what is measured of one holds for its kin
+	Kind         Kind     `yaml:"kind,omitempty"`          // what else than a GPU it is; empty: a GPU
+	SharedMemory bool     `yaml:"shared_memory,omitempty"` // with the CPU, which takes part of it and of its bandwidth
+	Year         Quantity `yaml:"year"`                    // of launch
+	MemoryBytes  Quantity `yaml:"memory_bytes"`            // as the driver reports it, where a source prints that
+	BandwidthBps Quantity `yaml:"bandwidth_bps"`           // of that memory
+	OnChipBytes  Quantity `yaml:"on_chip_bytes"`           // last-level cache or scratchpad
 	FLOPS        Peaks    `yaml:"flops"`
 	// peak with 2:4 structured sparsity over the dense one, in 16 and 8 bits
 	SparseRatio    Quantity `yaml:"sparse_ratio"`
@@ -47,6 +51,8 @@ type Quantity struct {
 	Source     string  `yaml:"source"`
 	Unverified bool    `yaml:"unverified"` // general knowledge, or derived from it: read in no document
 	Conflict   string  `yaml:"conflict"`   // what other sources say
+	// A: the vendor's text, read or quoted by two files; B: one secondary source; C: reported or derived; empty: not graded
+	Grade string `yaml:"grade"`
 }
 
 // Known reports whether q is present.
@@ -152,8 +158,8 @@ func (g GPU) ComputeFLOPS(weightDtype string) (flops float64, dtype string) {
 	return g.peak(dtype).Value, dtype
 }
 
-// Validate reports the first thing wrong with g. Memory, its bandwidth and the bf16 peak must be present: nothing can
-// be simulated without them.
+// Validate reports the first thing wrong with g. Memory and its bandwidth must be present: nothing can be said without
+// them. What a deployment multiplies in is a question of its own, see Deployment.Validate.
 func (g GPU) Validate() error {
 	if g.Name == "" {
 		return fmt.Errorf("hardware: a gpu has no name")
@@ -166,7 +172,10 @@ func (g GPU) Validate() error {
 			return err
 		}
 	}
-	for _, path := range []string{"memory_bytes", "bandwidth_bps", "flops.bf16"} {
+	if !slices.Contains(kinds(), g.Kind) {
+		return fmt.Errorf("hardware: gpu %q: kind is %q, want one of %q, or none for a GPU", g.Name, g.Kind, kinds()[1:])
+	}
+	for _, path := range []string{"memory_bytes", "bandwidth_bps"} {
 		if _, err := g.Need(path); err != nil {
 			return err
 		}
@@ -185,6 +194,9 @@ func (g GPU) check(f Field) error {
 	}
 	if f.Source == "" {
 		return fmt.Errorf("hardware: gpu %q: %s is %g without a source", g.Name, f.Path, f.Value)
+	}
+	if !slices.Contains([]string{"", "A", "B", "C"}, f.Grade) {
+		return fmt.Errorf("hardware: gpu %q: grade of %s is %q, want A, B or C", g.Name, f.Path, f.Grade)
 	}
 	finite := f.Value >= 0 && !math.IsInf(f.Value, 0)
 	if !finite || f.Value == 0 && f.Path != "scale_up_bps" {

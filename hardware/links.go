@@ -29,11 +29,20 @@ func (d *Deployment) Figures() []string {
 // linked returns how many GPUs each kind of link joins: those of a tensor-parallel group, those that share experts,
 // those of all stages, and of each of these the ones in one domain.
 func (d *Deployment) linked() []int {
-	all := []int{d.Parallel.Tensor, d.Parallel.expertGPUs(), d.Parallel.GPUs()}
+	all := []int{d.Parallel.Tensor, d.Parallel.expertGPUs(), d.stagesJoined()}
 	for _, n := range all {
 		all = append(all, min(n, d.domain()))
 	}
 	return all
+}
+
+// stagesJoined is how many GPUs the link between pipeline stages joins: all of a replica; but of LPUs the chips of a
+// stage are beside those of the next, however many there are.
+func (d *Deployment) stagesJoined() int {
+	if d.GPU.Kind == LPU {
+		return min(d.Parallel.GPUs(), max(1, d.domain()))
+	}
+	return d.Parallel.GPUs()
 }
 
 // linkField returns the YAML path of the bandwidth between n GPUs, those of a stage or those of all stages: the

@@ -46,10 +46,10 @@ const (
 	OfFree ShareOf = "free"
 )
 
-// contextBytes is what a process takes beside weights, activations and cache. It is the mean over six logged
+// cudaContextBytes is what a process takes beside weights, activations and cache. It is the mean over six logged
 // num_gpu_blocks of vLLM 0.15–0.19 on H100 and RTX 4090, tensor parallel 1 to 4, after subtracting the other terms of
 // this file; they range from 0.7e9 to 1.7e9.
-const contextBytes = 1.3e9
+const cudaContextBytes = 1.3e9
 
 // Memory is MemoryOf for a share of the whole memory.
 func (d *Deployment) Memory(utilization float64, tokens, sequences, blockSize int) (Memory, error) {
@@ -71,7 +71,7 @@ func (d *Deployment) MemoryOf(share MemoryShare, tokens, sequences, blockSize in
 
 // budget divides the memory, and leaves in KV what remains, less than nothing if the rest does not fit.
 func (d *Deployment) budget(share MemoryShare, tokens, sequences, blockSize int) Memory {
-	m := Memory{Total: d.GPU.MemoryBytes.Value, Context: contextBytes}
+	m := Memory{Total: d.GPU.MemoryBytes.Value, Context: d.GPU.contextBytes()}
 	m.Weights = d.weightBytesPerGPU() + d.DrafterBytes()
 	m.Activations = d.activationBytes(tokens, sequences*d.rowsPerSequence())
 	m.TokenBytes, m.FixedBytes = d.cacheBytes()
@@ -106,12 +106,12 @@ func (s MemoryShare) totalFor(m *Memory) float64 {
 }
 
 // weightBytesPerGPU returns the weights of the fullest GPU: its share of the largest pipeline stage, and the embedding
-// rows, which are split like the head.
+// rows, which are split like the head. Chips with SRAM alone spread these over all stages too.
 func (d *Deployment) weightBytesPerGPU() float64 {
 	stage, sum := d.stageShare(), 0.0
 	for c, n := range d.Model.Params() {
 		part := stage
-		if llm.WeightClass(c) == llm.Embedding || llm.WeightClass(c) == llm.Head {
+		if (llm.WeightClass(c) == llm.Embedding || llm.WeightClass(c) == llm.Head) && !d.GPU.Kind.SRAM() {
 			part = 1
 		}
 		sum += float64(n) * d.Model.WeightBits(llm.WeightClass(c)) / 8 * d.share(llm.WeightClass(c)) * part

@@ -50,6 +50,9 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 // launchOf says how the engine drives its GPUs. Capture sizes may be given in any order.
 func launchOf(s *configs.Scenario, p *configs.Pool, gpu *hardware.GPU) (hardware.Launch, error) {
 	l := hardware.Launch{Eager: p.EnforceEager, Async: p.AsyncScheduling}
+	if gpu.Kind != "" {
+		return l, unlaunched(s, p, gpu)
+	}
 	if len(p.CUDAGraphCaptureSizes) > 0 {
 		l.Graphs = slices.Compact(slices.Sorted(slices.Values(p.CUDAGraphCaptureSizes)))
 		return l, nil
@@ -64,6 +67,20 @@ func launchOf(s *configs.Scenario, p *configs.Pool, gpu *hardware.GPU) (hardware
 	}
 	l.Graphs = engine.CUDAGraphs.Sizes(gpu.Name, rows)
 	return l, nil
+}
+
+// unlaunched refuses arguments about CUDA graphs where there are none.
+func unlaunched(s *configs.Scenario, p *configs.Pool, gpu *hardware.GPU) error {
+	for _, x := range []struct {
+		key   string
+		given bool
+	}{{"enforce_eager", p.EnforceEager}, {"cudagraph_capture_sizes", len(p.CUDAGraphCaptureSizes) > 0}} {
+		if x.given {
+			return s.Errorf(s.PoolPath(p, x.key), "gpu %s is of kind %s, on which no CUDA graph is launched; expected none",
+				gpu.Name, gpu.Kind)
+		}
+	}
+	return nil
 }
 
 // undeployable points hardware's refusal at the key it is about.

@@ -3,6 +3,7 @@ package build
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
@@ -15,7 +16,7 @@ import (
 // place of theirs; and why to doubt it, if there is a reason. A file is the user's own, who knows best.
 func efficiencyOf(s *configs.Scenario, p *configs.Pool, d *hardware.Deployment) (e hardware.Efficiency, notes []string,
 	err error) {
-	name, of, err := efficiencyName(s, p)
+	name, of, err := efficiencyName(s, p, &d.GPU)
 	if err != nil {
 		return e, nil, err
 	}
@@ -45,15 +46,27 @@ func efficiencyOf(s *configs.Scenario, p *configs.Pool, d *hardware.Deployment) 
 
 // efficiencyName returns the name of the efficiencies that price the pool, or a path to them, and what messages call
 // them.
-func efficiencyName(s *configs.Scenario, p *configs.Pool) (name, of string, err error) {
+func efficiencyName(s *configs.Scenario, p *configs.Pool, gpu *hardware.GPU) (name, of string, err error) {
 	if name := p.Efficiency.Base; name != "" {
 		return name, "efficiencies " + name, nil
+	}
+	if gpu.Kind != "" {
+		return efficiencyOfKind(gpu.Kind), "efficiencies of kind " + string(gpu.Kind), nil
 	}
 	engine, err := catalog.Engine(p.Engine)
 	if err != nil {
 		return "", "", s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
 	}
 	return engine.Efficiency, "efficiencies of engine " + p.Engine, nil
+}
+
+// efficiencyOfKind names what machines of a kind achieve with the software of their maker, whatever engine's rules
+// schedule their requests; priors where nothing is known of it.
+func efficiencyOfKind(kind hardware.Kind) string {
+	if slices.Contains(catalog.EfficiencyNames(), string(kind)) {
+		return string(kind)
+	}
+	return "prior"
 }
 
 // SetEfficiency prices every pool of the run with e instead of what the scenario says, as a fit does over and over.

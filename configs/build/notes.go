@@ -16,6 +16,14 @@ func (r *Replica) noteHardware(p *configs.Pool) {
 	if _, changes, err := p.GPU.Hardware(); err == nil && len(changes) > 0 {
 		r.notes = append(r.notes, fmt.Sprintf("gpu %s as the scenario says: %s", p.GPU, strings.Join(changes, ", ")))
 	}
+	if kind := r.Deployment.GPU.Kind; kind != "" {
+		r.notes = append(r.notes, fmt.Sprintf("gpu %s is of kind %s: the rules of engine %s stand for its maker's "+
+			"scheduler, and its steps are those of %s", r.Deployment.GPU.Name, kind, p.Engine, r.Deployment.Efficiency.Source))
+	}
+	if r.Deployment.GPU.SharedMemory {
+		r.notes = append(r.notes, fmt.Sprintf("gpu %s shares its memory with the CPU: the operating system takes part of "+
+			"it, and %s of %g leaves it little", p.GPU, p.Own("gpu_memory_utilization"), p.GPUMemoryUtilization))
+	}
 	var unread []string
 	used := r.Deployment.Figures()
 	for _, f := range r.Deployment.GPU.Fields() {

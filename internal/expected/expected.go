@@ -37,7 +37,7 @@ func OfPool(s *configs.Scenario, p *configs.Pool) []metrics.ExpectedError {
 // of returns the errors to expect of a pool.
 func (t *Table) of(s *configs.Scenario, p *configs.Pool) (metrics.ExpectedError, bool) {
 	engine := engineOf(p)
-	if !slices.Contains(names.EnginesModelled, engine) || p.Role == "encode" || p.GPU.Own() ||
+	if !slices.Contains(names.EnginesModelled, engine) || p.Role == "encode" || p.GPU.Own() || notGPU(&p.GPU) ||
 		p.Efficiency.Constants != (configs.Constants{}) {
 		return metrics.ExpectedError{}, false
 	}
@@ -50,6 +50,12 @@ func (t *Table) of(s *configs.Scenario, p *configs.Pool) (metrics.ExpectedError,
 		Deployments: e.Deployments,
 		TPOT:        metrics.ErrorSpread(e.TPOT), TTFT: metrics.ErrorSpread(e.TTFT), Measured: e.Engine,
 	}, ok
+}
+
+// notGPU reports whether no measured engine runs on an accelerator: it is no GPU.
+func notGPU(ref *configs.GPURef) bool {
+	gpu, _, err := ref.Hardware()
+	return err == nil && gpu.Kind != ""
 }
 
 // engineOf names the measured engine whose efficiencies price a pool; empty: a file does.
