@@ -155,7 +155,8 @@ func (s *Scenario) fillLimits() error {
 			p.GPUMemoryUtilization = limit.GPUMemoryUtilization
 		}
 		if gpu.Kind == hardware.LPU { // whose SRAM holds the activations of short steps alone
-			limit.MaxNumSeqs, limit.MaxNumBatchedTokens = min(limit.MaxNumSeqs, lpuSeqs), min(limit.MaxNumBatchedTokens, lpuTokens)
+			limit.MaxNumSeqs = min(limit.MaxNumSeqs, lpuSeqs)
+			limit.MaxNumBatchedTokens = min(limit.MaxNumBatchedTokens, lpuTokens)
 			p.MaxNumSeqs = min(p.MaxNumSeqs, lpuSeqs)
 		}
 		p.fillBatch(&engine, limit, s.origins.given(path+"max_num_seqs"), s.origins.given(path+"max_num_batched_tokens"))

@@ -133,7 +133,10 @@ type Constants struct {
 	KVBandwidth      *float64 `yaml:"kv_bandwidth" about:"share of the memory bandwidth that reading the cache achieves"`
 	MixedKV          *float64 `yaml:"mixed_kv" unit:"times" about:"as long as decodes read the cache in a step with prompts"`
 	AttentionCompute *float64 `yaml:"attention_compute" about:"share of peak FLOP/s of attention"`
+	LatentCompute    *float64 `yaml:"latent_compute" about:"share of peak FLOP/s of attention on latents"`
 	Link             *float64 `yaml:"link" about:"share of link bandwidth, where no table says it"`
+	MoECopyBytes     *float64 `yaml:"moe_copy_bytes" unit:"bytes" about:"that experts copy for each element of a row"`
+	ExpertImbalance  *float64 `yaml:"expert_imbalance" about:"share of what the busiest GPU has of experts that layers wait for"`
 	CollectiveScale  *float64 `yaml:"collective_scale" unit:"times" about:"as long as tables of collectives say; 0: no table counts"`
 	LayerS           *float64 `yaml:"layer_s" about:"of a layer in each step"`
 	MoELayerS        *float64 `yaml:"moe_layer_s" about:"that an MoE layer adds"`

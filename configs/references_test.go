@@ -3,12 +3,15 @@ package configs
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/hardware"
 )
 
 // TestNamesAreReadAsPeopleWriteThem: repositories, drivers and tables spell names in their own ways.
@@ -124,4 +127,11 @@ func TestWrongReferencesSayWhatWouldDo(t *testing.T) {
 		_, err := Load("chat.yaml", Options{})
 		require.ErrorContains(t, err, c.err, c.change)
 	}
+}
+
+// TestEveryConstantOfAnEfficiencyCanBeTheUsersOwn: under the key that it has in files of efficiencies.
+func TestEveryConstantOfAnEfficiencyCanBeTheUsersOwn(t *testing.T) {
+	want := strict.KeysOf(strict.FieldsOf(reflect.TypeFor[hardware.Efficiency]()))
+	have := strict.KeysOf(strict.FieldsOf(reflect.TypeFor[Constants]()))
+	assert.ElementsMatch(t, want, append(have, "source"))
 }

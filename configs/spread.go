@@ -16,8 +16,8 @@ const (
 // spreadContext is the tokens of cache that a model is spread with room for: one sequence of 8,192.
 const spreadContext = 8192
 
-// spread writes in over how many chips a model is spread whose machine has SRAM alone, where nobody says: as many as it
-// takes. A model that cannot be read, or that no number of chips holds, is left for the error of who builds it.
+// spread writes in over how many chips a model is spread whose machine has SRAM alone, where nobody says: the fewest
+// that hold it. A model that cannot be read, or that no number of chips holds, is left for the error of who builds it.
 func (s *Scenario) spread(i int, gpu *hardware.GPU, engine *catalog.EngineSpec) {
 	p, path := &s.Pools[i], fmt.Sprintf("pools[%d].", i)
 	for _, key := range []string{"tensor_parallel", "pipeline_parallel", "data_parallel"} {

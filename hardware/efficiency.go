@@ -83,6 +83,7 @@ func (e *Efficiency) Scale(key string, times float64) bool {
 		{"bandwidth", &e.Bandwidth}, {"compute", &e.Compute}, {"moe_compute", &e.MoECompute},
 		{"quantized_compute", &e.QuantizedCompute}, {"kv_bandwidth", &e.KVBandwidth},
 		{"attention_compute", &e.AttentionCompute}, {"latent_compute", &e.LatentCompute}, {"link", &e.Link},
+		{"expert_imbalance", &e.ExpertImbalance},
 	} {
 		if share.key == key {
 			*share.at = min(1, *share.at*times)

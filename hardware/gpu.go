@@ -51,7 +51,7 @@ type Quantity struct {
 	Source     string  `yaml:"source"`
 	Unverified bool    `yaml:"unverified"` // general knowledge, or derived from it: read in no document
 	Conflict   string  `yaml:"conflict"`   // what other sources say
-	// A: the vendor's text, read or quoted by two files; B: one secondary source; C: reported or derived; empty: not graded
+	// A: the vendor's text, read or quoted twice; B: one secondary source; C: reported or derived; empty: not graded
 	Grade string `yaml:"grade"`
 }
 

@@ -18,11 +18,11 @@ const (
 
 func kinds() []Kind { return []Kind{"", LPU, Wafer, TPU, Trainium, Gaudi, Maia, Apple} }
 
-// SRAM reports whether the only memory is on the chip, so that a model is spread over as many as hold it.
+// SRAM reports whether the only memory is on the chip, so that a model is spread over the chips that it takes.
 func (k Kind) SRAM() bool { return k == LPU || k == Wafer }
 
-// contextBytes is what a process takes of the memory beside weights, activations and cache: what CUDA's takes, or nothing
-// that is known of other software.
+// contextBytes is what a process takes of the memory beside weights, activations and cache: what CUDA's takes, or
+// nothing that is known of other software.
 func (g *GPU) contextBytes() float64 {
 	if g.Kind != "" {
 		return 0
