@@ -131,7 +131,7 @@ func TestRowsThatCannotBeModelledSayWhy(t *testing.T) {
 		{"isl: a dataset whose prompts are not known", []string{"isl", "dataset"}},
 		{"osl is not stated", []string{"osl", "?"}},
 		{"the model is not stated", []string{"model", ""}}, {"the GPU is not stated", []string{"gpu", ""}},
-		{"GPU h20 is not in the catalog", []string{"gpu", "h20"}},
+		{"GPU h21z is not in the catalog", []string{"gpu", "h21z"}},
 		{"engine hosted API is not modelled", []string{"engine", "hosted API"}},
 		{"weights in fp32 are not modelled", []string{"weights", "fp32"}},
 		{"unknown whether it speculates", []string{"spec", "unknown"}},

@@ -43,6 +43,6 @@ func TestGPUsAreKnownAsDriversAndTablesSpellThem(t *testing.T) {
 		assert.Equal(t, want, name)
 		assert.Empty(t, unknown)
 	}
-	_, unknown := CatalogGPU("NVIDIA H20")
-	assert.Equal(t, "GPU NVIDIA H20 is not in the catalog", unknown)
+	_, unknown := CatalogGPU("NVIDIA Z20")
+	assert.Equal(t, "GPU NVIDIA Z20 is not in the catalog", unknown)
 }
