@@ -142,6 +142,7 @@ type Constants struct {
 	MoELayerS        *float64 `yaml:"moe_layer_s" about:"that an MoE layer adds"`
 	QuantizedLayerS  *float64 `yaml:"quantized_layer_s" about:"that a layer with quantised activations adds"`
 	MixerLayerS      *float64 `yaml:"mixer_layer_s" about:"that a layer of latent, sparse or linear attention adds"`
+	PromptLayerS     *float64 `yaml:"prompt_layer_s" about:"that a layer adds to a step with prompts"`
 	EagerLayerS      *float64 `yaml:"eager_layer_s" about:"that the host takes to launch a layer without a graph"`
 	StepS            *float64 `yaml:"step_s" about:"that the host takes to prepare a step"`
 	SequenceS        *float64 `yaml:"sequence_s" about:"of each decoding sequence of a step"`
