@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
@@ -71,6 +72,7 @@ deployment is that of a scenario or of flags; given both, the flags stand above 
 	flags.BoolVar(&f.json, "json", false, "print JSON (SI units) instead of tables")
 	flags.BoolVar(&f.metrics, "metrics", false,
 		"explain instead what benchmark tools say of one request: an example, or one of the scenario's run")
+	flags.SetNormalizeFunc(engineNames)
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	completeNames(c, map[string][]string{
 		"gpu": catalog.GPUNames(), "engine": catalog.EngineNames(), "weights": llm.Dtypes(), "kv-cache": hardware.KVDtypes(),
@@ -80,6 +82,17 @@ deployment is that of a scenario or of flags; given both, the flags stand above 
 	completeNames(c, map[string][]string{"model": catalog.ModelNames(), "draft-model": catalog.ModelNames()},
 		cobra.ShellCompDirectiveDefault)
 	return c
+}
+
+// engineNames lets flags of layouts go by the names that engines have for them.
+func engineNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch strings.ReplaceAll(name, "_", "-") {
+	case "tp", "tp-size", "tensor-parallel-size":
+		name = "tensor-parallel"
+	case "pp", "pp-size", "pipeline-parallel-size":
+		name = "pipeline-parallel"
+	}
+	return pflag.NormalizedName(name)
 }
 
 // completeNames makes the shell offer names for flags.

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -67,7 +68,7 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 // execute runs a command line, prints its error and returns the exit status.
 func execute(ctx context.Context, out, errOut io.Writer, args []string) int {
 	root := newRoot(out, errOut)
-	root.SetArgs(args)
+	root.SetArgs(spelt(args))
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
@@ -88,6 +89,21 @@ func execute(ctx context.Context, out, errOut io.Writer, args []string) int {
 	return status
 }
 
+// spelt writes -tp and -pp, as engines have them, with the two dashes of a flag of several letters.
+func spelt(args []string) []string {
+	if len(args) == 0 || args[0] != "explain" {
+		return args
+	}
+	words := slices.Clone(args)
+	for i, word := range words {
+		name, _, _ := strings.Cut(word, "=")
+		if name == "-tp" || name == "-pp" {
+			words[i] = "-" + word
+		}
+	}
+	return words
+}
+
 func newRoot(out, errOut io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "decodesim",
@@ -105,6 +121,8 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.SuggestionsMinimumDistance = 2
+	root.Version = programVersion()
+	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(newRun(out, errOut), newCompare(out, errOut), newExplain(out, errOut), newValidate(out, errOut),
 		newCalibrate(out, errOut), newImport(out, errOut), newExport(out),

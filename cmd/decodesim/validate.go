@@ -46,7 +46,12 @@ the load and not the deployment: that is --scenario, a name or a file, whose wor
 			"  decodesim validate --data vllm_bench.json --scenario my-scenario.yaml\n" +
 			"  decodesim validate --data measured.csv --set pools.serve.max_num_seqs=256 --json\n" +
 			"  decodesim validate --data measured.csv --show run-17 > run-17.yaml && decodesim run run-17.yaml",
-		Args: onlyData,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && !c.Flags().Changed("data") {
+				return c.Flags().Set("data", args[0])
+			}
+			return onlyData(c, args)
+		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.check(c); err != nil {
 				return err

@@ -61,7 +61,7 @@ func TestMistakesOfAValidationAreNamed(t *testing.T) {
 		args []string
 	}{
 		{`validate: missing --data: a file of measurements; see decodesim validate --help`, nil},
-		{`validate: "data.csv" is one argument too many; expected only flags, such as --data data.csv`, []string{"data.csv"}},
+		{`validate: "data.csv" is one argument too many; expected only flags`, []string{"data.csv", "b.csv"}},
 		{`data file "absent.csv" does not exist`, []string{"--data", "absent.csv"}},
 		{`--data is empty; expected a file of measurements`, []string{"--data", ""}},
 		{`--out is empty; expected a directory`, append(data, "--out", "")},

@@ -39,14 +39,18 @@ func programVersion() string {
 	return "unknown"
 }
 
+// versionLine says which program this is, of which machine and compiler.
+func versionLine() string {
+	return fmt.Sprintf("decodesim %s %s/%s %s\n", programVersion(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
+
 func newVersion(out io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print which decodesim this is",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(out, "decodesim %s %s/%s %s\n", programVersion(), runtime.GOOS, runtime.GOARCH,
-				runtime.Version())
+			_, err := io.WriteString(out, versionLine())
 			return err
 		},
 	}

@@ -42,6 +42,18 @@ func Tables(kind string) ([][]string, error) {
 	return nil, fmt.Errorf("list: unknown kind %q; valid kinds: %s", kind, strings.Join(Kinds(), ", "))
 }
 
+// Count returns how many there are of a kind.
+func Count(kind string) (n int, err error) {
+	rows, err := Tables(kind)
+	for _, row := range rows[min(1, len(rows)):] {
+		if len(row) == 0 { // notes follow
+			break
+		}
+		n++
+	}
+	return n, err
+}
+
 func listModels() ([][]string, error) {
 	rows := [][]string{{"model", "parameters", "active", "layers", "experts", "context", "KV B/token", "attention",
 		"weights"}}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestCommandsDoWhatOneMeansByThem: in the singular, alone, with one dash, and in the words of engines.
+func TestCommandsDoWhatOneMeansByThem(t *testing.T) {
+	const two = "explain --model llama-3.1-8b --gpu h100-sxm --tensor-parallel 2"
+	for line, same := range map[string]string{
+		"list gpu": "list gpus", "list policy": "list policies", "list model": "list models", "--version": "version",
+		"explain --model llama-3.1-8b --gpu H100 -tp 2":                      two,
+		"explain --model meta-llama/Llama-3.1-8B-Instruct --gpu H100 --tp=2": two,
+	} {
+		status, out, errOut := try(strings.Fields(line)...)
+		require.Equal(t, exitOK, status, errOut)
+		_, want, _ := try(strings.Fields(same)...)
+		assert.Equal(t, want, out, line)
+	}
+	status, out, _ := try("list")
+	assert.Equal(t, exitOK, status)
+	assert.Contains(t, out, "gpus ")
+	status, _, errOut := try("validate", "missing.csv")
+	assert.Equal(t, exitBadInput, status)
+	assert.Contains(t, errOut, "missing.csv")
+}
