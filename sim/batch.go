@@ -322,7 +322,7 @@ func (in *Instance) freeBlocks() {
 	}
 	for _, slot := range in.freed {
 		r := &in.requests.at[slot]
-		if r.OutputContent != 0 {
+		if r.OutputContent != 0 && !in.cache.Radix() {
 			in.cache.Publish(slot, r.prompt(), r.Computed)
 		}
 		in.cache.ReleaseSequence(slot, r.prompt(), in.allocated(r), r.Computed, false)

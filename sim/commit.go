@@ -31,7 +31,7 @@ func (in *Instance) commitSteps() {
 	if s.decodes > 0 {
 		b.emittedAt = now
 		if n > 1 {
-			in.cache.Allocate(b.set.BlocksFor(1, int64(n)))
+			in.allocateSteps(n)
 		}
 		if in.drafting.speculation != nil {
 			in.commitDrafts(now)
@@ -50,6 +50,27 @@ func (in *Instance) commitSteps() {
 	}
 	if len(in.freed) > 0 {
 		in.freeBlocks()
+	}
+	if in.cache.Radix() {
+		in.publishChunks()
+	}
+}
+
+// allocateSteps allocates what the steps under way but the first have taken. An allocator of pages of several tokens
+// has a radix tree evict a page for each sequence before each step, whether or not that takes one.
+func (in *Instance) allocateSteps(n int) {
+	set := &in.batch.set
+	if in.cache.Radix() && in.cache.BlockSize() > 1 {
+		in.cache.EvictFor(set.BlocksFor(1, int64(n-1)) + int64(set.Len()))
+	}
+	in.cache.Allocate(set.BlocksFor(1, int64(n)))
+}
+
+// publishChunks adds prompts that are not complete to a radix tree, as far as they have been computed.
+func (in *Instance) publishChunks() {
+	for _, slot := range in.batch.prefill {
+		r := &in.requests.at[slot]
+		in.cache.Publish(slot, r.prompt(), r.Computed)
 	}
 }
 
@@ -120,6 +141,10 @@ func (in *Instance) completePrompt(slot int32, r *Request, now Time) {
 	}
 	if next == nil || next.Tokens > 0 {
 		in.emit(r, now)
+	}
+	ends := next == nil && r.Emitted == r.Output
+	if in.cache.Radix() && !ends {
+		in.cache.Publish(slot, r.prompt(), r.Computed)
 	}
 	switch {
 	case next != nil && r.Emitted < r.Output:

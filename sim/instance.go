@@ -35,7 +35,7 @@ type Instance struct {
 	tally  tally
 
 	// PolicyState is for a scheduler's own use: what its policy remembers of an instance, if anything.
-	PolicyState [3]int64
+	PolicyState [4]int64
 
 	scratch []int32
 }
@@ -109,7 +109,7 @@ func (in *Instance) reset() {
 	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
 		UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks}
 	if p.PrefixCaching {
-		c.Contents = in.cluster.contents
+		c.Contents, c.Radix = in.cluster.contents, p.RadixCache
 	}
 	in.cache = kv.New(c)
 	in.freed = in.freed[:0]
@@ -117,7 +117,7 @@ func (in *Instance) reset() {
 	in.swap = swapSpace{free: p.SwapBlocks}
 	in.transfers = transfers{}
 	in.step.n, in.step.decodes = 0, 0
-	in.PolicyState = [3]int64{}
+	in.PolicyState = [4]int64{}
 }
 
 // forget frees the record in slot.

@@ -13,15 +13,15 @@ func (n *naive) sortByCache(in *naiveInstance, order schedulers.CacheOrder) {
 	for seen < len(in.waiting) && (in.everybody || in.waiting[seen].noticed) {
 		seen++
 	}
-	if seen > 128 || order == schedulers.FCFS {
-		return
-	}
 	before, visible := slices.Clone(in.waiting), in.waiting[:seen]
-	if order == schedulers.LPM {
-		slices.SortStableFunc(visible, func(a, b *naiveRequest) int {
-			return cmp.Compare(n.lookup(in, b).tokens, n.lookup(in, a).tokens)
-		})
-	} else {
+	switch {
+	case order == schedulers.FCFS, order == schedulers.LPM && seen > 128:
+		n.refresh(in, visible)
+	case order == schedulers.LPM:
+		n.longestPrefixFirst(in, visible)
+	case in.tree != nil:
+		copy(visible, n.byTree(in, visible))
+	default:
 		copy(visible, n.prefixByPrefix(in, visible))
 	}
 	if !slices.Equal(before, in.waiting) {
@@ -30,6 +30,34 @@ func (n *naive) sortByCache(in *naiveInstance, order schedulers.CacheOrder) {
 			n.cover["sorted by weight"]++
 		}
 	}
+}
+
+// longestPrefixFirst sorts a list. A request of which little is cached comes last, if one before it in the queue, of
+// which little is cached either, begins with the same 32 tokens.
+func (n *naive) longestPrefixFirst(in *naiveInstance, list []*naiveRequest) {
+	cached, begun := map[*naiveRequest]int32{}, map[int32]bool{}
+	for _, r := range list {
+		tokens := int32(0)
+		if in.tree != nil {
+			tokens = n.lookupTree(in, r, r.Prompt+r.Emitted).tokens
+		} else {
+			tokens = n.lookup(in, r).tokens
+		}
+		cached[r] = min(tokens, r.Prompt+r.Emitted-1)
+		if tokens > 32 || min(r.Prompt, n.contents.Tokens(r.Content)) < 32 {
+			continue
+		}
+		node := r.Content
+		for n.contents.Tokens(n.contents.Parent(node)) >= 32 {
+			node = n.contents.Parent(node)
+		}
+		if begun[node] {
+			cached[r] = -1
+			n.cover["waits for another with its prefix"]++
+		}
+		begun[node] = true
+	}
+	slices.SortStableFunc(list, func(a, b *naiveRequest) int { return cmp.Compare(cached[b], cached[a]) })
 }
 
 // cachedPath is a request and the nodes in which blocks end that the cache has of it, from the root.

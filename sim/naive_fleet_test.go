@@ -381,7 +381,9 @@ func (f *naiveFleet) ungate(r *naiveRequest) {
 // fresh gives an instance an empty engine.
 func (n *naive) fresh(in *naiveInstance) {
 	in.free, in.host, in.sglang = n.blocks, n.swapBlocks, sglangState{}
-	if n.contents != nil && !n.uncached {
+	if n.radix {
+		in.tree = &naiveTree{root: &naiveNode{}}
+	} else if n.contents != nil && !n.uncached {
 		in.pool = newBlockPool(n.blocks, n.blockSize, n.contents)
 		in.pool.unnamedFirst = n.unnamedFirst()
 		if n.offload > 0 {

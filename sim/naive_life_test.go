@@ -129,6 +129,9 @@ func (n *naive) empties(in *naiveInstance) {
 	if in.pool != nil {
 		n.evicted += in.pool.evicted
 	}
+	if in.tree != nil {
+		n.evicted += in.tree.evicted
+	}
 	if in.store != nil {
 		n.lost += in.store.lost
 	}

@@ -44,6 +44,9 @@ func (n *naive) allocate(in *naiveInstance, r *naiveRequest, blocks int64) {
 	if in.free < 0 {
 		panic("the cache is overdrawn")
 	}
+	if in.tree != nil {
+		in.tree.private, in.tree.taken = in.tree.private+more, in.tree.taken+more
+	}
 	if in.pool == nil {
 		return
 	}
@@ -55,7 +58,9 @@ func (n *naive) allocate(in *naiveInstance, r *naiveRequest, blocks int64) {
 
 // release frees the blocks of r, of which others may find those of the first tokens.
 func (n *naive) release(in *naiveInstance, r *naiveRequest, tokens int32) {
-	if in.pool == nil {
+	if in.tree != nil {
+		n.releaseTree(in, r, tokens)
+	} else if in.pool == nil {
 		in.free += r.blocks
 	} else {
 		in.pool.cache(r, tokens)
@@ -75,9 +80,18 @@ type found struct {
 	loads  int32 // blocks that host memory has beyond them
 	tokens int32 // of both
 	more   int64 // blocks to be deducted from its need: those of the hits, unless they are free and so to be taken
+
+	node     *naiveNode // of a radix tree, in place of hits
+	unlocked int64      // blocks up to there that no request has
 }
 
+// idle returns the blocks that are free as long as no request has found them.
+func (f *found) idle() int64 { return idle(f.hits) + f.unlocked }
+
 func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
+	if in.tree != nil {
+		return n.lookupTree(in, r, r.Prompt+r.Emitted-1)
+	}
 	if in.pool == nil {
 		return found{}
 	}
@@ -105,6 +119,9 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	}
 	r.Computed, r.want = f.tokens, want
 	r.pages, r.blocks = slices.Clone(f.hits), int64(len(f.hits))
+	if in.tree != nil {
+		n.adopt(in, r, f)
+	}
 	n.allocate(in, r, blocks)
 	in.copied += int64(f.loads)
 	n.loaded += int64(f.loads * n.blockSize)

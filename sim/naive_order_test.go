@@ -71,6 +71,9 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	if n.queues() && r.decoding {
 		computed -= r.latest
 	}
+	if in.tree != nil {
+		computed = -1
+	}
 	n.leave(in, r)
 	n.release(in, r, computed)
 	if r.removed {

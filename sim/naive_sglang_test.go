@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"cmp"
+	"math/big"
 	"slices"
 
 	"github.com/decodesim/decodesim/policies/schedulers"
@@ -9,9 +10,11 @@ import (
 
 // sglangState is what an instance remembers from step to step.
 type sglangState struct {
-	ratio   int64         // share of the tokens that running requests may still emit for which room is kept, in 1e-9
+	ratio   int64         // share of the tokens that running requests may still emit for which room is kept, in 1e-15
 	full    bool          // no prompts are tried until a request leaves
 	chunked *naiveRequest // of whose prompt the rest is to come
+
+	refreshes int // attempts to admit
 }
 
 // forget tells that r has left the batch.
@@ -34,93 +37,131 @@ func (n *naive) planSGLang(in *naiveInstance, p *schedulers.SGLang) {
 
 // prefillBudget is what a batch of prompts may still take.
 type prefillBudget struct {
-	available  int64 // tokens that the cache has room for, from the start
-	offset     int64 // of them, taken or expected to be
-	curOffset  int64 // of them, taken
-	remInput   int64
-	remChunk   int64 // counts only if prompts are cut
-	cuts       bool
-	prompts    int // in the batch
-	clip, page int64
+	*schedulers.SGLang
+	page     int64
+	free     int64 // tokens of the cache, but for those that admitted requests share
+	reserved int64 // of them, for what decodes may emit yet, rounded down
+	fraction bool  // by which more is reserved
+	ride     int64 // of them, of decodes in the same step
+	taken    int64 // of them, by prompts and what those may emit
+	takenNow int64 // of them, by prompts
+	input    int64
+	chunk    int64 // counts only if prompts are cut
+	prompts  int   // in the batch
 }
 
+func (b *prefillBudget) paged(tokens int64) int64 { return (tokens + b.page - 1) / b.page * b.page }
+
+func (b *prefillBudget) cuts() bool { return b.ChunkedPrefillSize > 0 }
+
 func (b *prefillBudget) charge(tokens, expected int64) {
-	b.offset += tokens + expected
-	b.curOffset += tokens
-	b.remInput -= tokens
-	b.remChunk -= tokens
+	b.takenNow += b.paged(tokens) + b.page
+	b.taken += b.paged(tokens) + b.page + expected
+	b.input -= b.paged(tokens)
+	b.chunk -= b.paged(tokens)
 	b.prompts++
 }
 
-// expects returns the tokens that r is taken to emit yet.
-func (b *prefillBudget) expects(r *naiveRequest) int64 {
-	return min(int64(r.Limit()-r.Emitted), b.clip)
+// rest returns the tokens of the cache that are neither taken nor reserved; less a fraction, if there is one.
+func (b *prefillBudget) rest() int64 { return b.free - b.ride - b.reserved - b.taken }
+
+func (b *prefillBudget) hasMemory() bool { return b.rest() > 0 && b.free-b.ride-b.takenNow > 0 }
+
+func (b *prefillBudget) hasInput() bool { return b.input > 0 && (!b.cuts() || b.chunk > 0) }
+
+// reserve keeps room for what a batch of decodes may emit yet: a share of it, or all if none stops early.
+func (b *prefillBudget) reserve(batch []*naiveRequest, ratio int64) {
+	sum := int64(0)
+	for _, r := range batch {
+		sum += min(int64(r.Limit()-r.Emitted), int64(b.ClipMaxNewTokens))
+	}
+	if b.IgnoreEOS {
+		ratio = schedulers.RatioOne
+	}
+	whole, rest := new(big.Int).QuoRem(new(big.Int).Mul(big.NewInt(ratio), big.NewInt(sum)),
+		big.NewInt(schedulers.RatioOne), new(big.Int))
+	b.reserved, b.fraction = whole.Int64(), rest.Sign() > 0
 }
 
 // prefillSGLang composes a step with prompts, if there is one.
 func (n *naive) prefillSGLang(in *naiveInstance, p *schedulers.SGLang) bool {
 	s := &in.sglang
-	if s.chunked == nil && (n.head(in) == nil || s.full || len(in.running) >= p.MaxRunningRequests) {
+	if s.chunked != nil {
+		s.full = false
+	} else if n.head(in) == nil || s.full || len(in.running) >= p.MaxRunningRequests {
 		return false
 	}
-	b := prefillBudget{
-		available: in.free * int64(n.blockSize), cuts: p.ChunkedPrefillSize > 0, clip: int64(p.ClipMaxNewTokens),
-		page:     int64(n.blockSize),
-		remInput: int64(p.MaxPrefillTokens), remChunk: int64(p.ChunkedPrefillSize),
-	}
 	batch := decodes(in.running)
+	b := prefillBudget{SGLang: p, page: int64(n.blockSize), free: in.free * int64(n.blockSize),
+		input: int64(p.MaxPrefillTokens), chunk: int64(p.ChunkedPrefillSize)}
 	if p.EnableMixedChunk {
-		mixed := int64(0)
 		for _, r := range batch {
-			r.want = n.decodeOf(in, r)
-			mixed += int64(r.want)
+			b.ride += int64(n.decodeOf(in, r))
 		}
-		if n.demand(batch) > in.free {
-			return false
-		}
-		n.grow(in)
-		b.remInput, b.remChunk = b.remInput-mixed, b.remChunk-mixed
-		b.offset, b.curOffset = mixed, mixed
 	}
-	expected := int64(0)
-	for _, r := range batch {
-		expected += b.expects(r)
-	}
-	b.offset += (s.ratio*expected + 1e9 - 1) / 1e9
-	if (s.chunked == nil || n.continueChunk(in, &b)) && !s.full {
+	b.input, b.chunk = b.input-b.ride, b.chunk-b.ride
+	b.reserve(batch, s.ratio)
+	if s.chunked == nil || n.continueChunk(in, &b) {
 		n.sortByCache(in, p.Order)
 		for n.admitSGLang(in, p, &b) {
 			n.cover["sglang admissions"]++
 		}
 	}
-	if b.prompts > 0 && p.EnableMixedChunk && len(batch) > 0 {
+	if b.prompts == 0 {
+		return false
+	}
+	n.setAside(in, 0)
+	if p.EnableMixedChunk && n.rideSGLang(in, batch) || len(batch) == 0 {
+		s.full = false // that was noted of a batch which this one replaces
+	}
+	return true
+}
+
+// rideSGLang adds decodes to a step with prompts if they all fit, and reports whether there are any.
+func (n *naive) rideSGLang(in *naiveInstance, batch []*naiveRequest) bool {
+	for _, r := range batch {
+		r.want = n.decodeOf(in, r)
+	}
+	if n.demand(batch) > in.free {
+		for _, r := range batch {
+			r.want = 0
+		}
+		n.cover["mixed steps without room for decodes"]++
+		return false
+	}
+	n.setAside(in, len(batch))
+	n.grow(in)
+	if len(batch) > 0 {
 		n.cover["mixed steps"]++
 		if in.drafting > 0 {
 			n.cover["mixed steps with drafts"]++
 		}
 	}
-	return b.prompts > 0
+	return len(batch) > 0
 }
 
 // continueChunk gives the prompt that was cut its next chunk, and reports whether there is one.
 func (n *naive) continueChunk(in *naiveInstance, b *prefillBudget) bool {
 	r := in.sglang.chunked
-	pending := int64(r.Pending())
-	tokens := min(pending, b.remChunk, b.available-b.offset)
-	if tokens < pending {
-		tokens -= tokens % b.page
+	room := b.rest()
+	if b.fraction {
+		room--
 	}
+	if room <= 0 {
+		room = b.chunk
+		n.cover["chunks without a reserve"]++
+	}
+	tokens, expected := min(int64(r.Pending()), b.chunk, room), int64(0)
 	if tokens < 1 || n.needs(r.Computed+int32(tokens))-r.blocks > in.free {
 		n.cover["chunks that wait"]++
 		return false
 	}
+	if tokens == int64(r.Pending()) {
+		in.sglang.chunked = nil
+		expected = int64(min(r.Limit(), b.ClipMaxNewTokens))
+	}
 	r.want = int32(tokens)
 	n.allocate(in, r, r.blocks+n.grows(r))
-	expected := int64(0)
-	if tokens == pending {
-		in.sglang.chunked = nil
-		expected = b.expects(r)
-	}
 	b.charge(tokens, expected)
 	return true
 }
@@ -129,36 +170,32 @@ func (n *naive) continueChunk(in *naiveInstance, b *prefillBudget) bool {
 // tried.
 func (n *naive) admitSGLang(in *naiveInstance, p *schedulers.SGLang, b *prefillBudget) bool {
 	s := &in.sglang
-	if n.head(in) == nil {
+	if n.head(in) == nil || b.hasMemory() && !b.hasInput() {
 		return false
 	}
-	switch {
-	case b.available <= b.offset || b.available <= b.curOffset:
-		s.full = true
-		return false
-	case b.remInput <= 0 || b.cuts && b.remChunk <= 0:
-		return false
-	case len(in.running) >= p.MaxRunningRequests:
+	if len(in.running) >= p.MaxRunningRequests {
 		s.full = true
 		return false
 	}
 	r := n.head(in)
 	f := n.lookup(in, r)
-	tokens, expected := int64(r.Prompt+r.Emitted-f.tokens), b.expects(r)
-	idle := len(in.running) == 0
-	switch {
-	case !idle && tokens+expected >= b.available-b.offset:
+	tokens, limit := int64(r.Prompt+r.Emitted-f.tokens), int64(min(r.Limit(), b.ClipMaxNewTokens))
+	shares := f.idle() * b.page
+	need := tokens + min(int64(r.Limit()-r.Emitted), int64(b.ClipMaxNewTokens)) + b.page
+	if len(in.running) > 0 && need >= b.rest()-shares {
 		s.full = true
 		n.cover["stopped by the reserve"]++
 		return false
-	case b.prompts > 0 && tokens > b.remInput:
+	}
+	if !b.cuts() && b.prompts > 0 && b.paged(tokens) >= b.input {
+		n.cover["stopped by other prompts"]++
 		return false
 	}
-	whole := true
-	if b.cuts && tokens > b.remChunk {
-		tokens, expected, whole = b.remChunk-b.remChunk%b.page, 0, false
+	cut := b.cuts() && b.paged(tokens) > b.chunk
+	if cut {
+		tokens, limit = b.chunk-b.chunk%b.page, 0
 	}
-	if tokens == 0 {
+	if tokens <= 0 {
 		return false
 	}
 	takes := n.needs(f.tokens + int32(tokens))
@@ -168,12 +205,16 @@ func (n *naive) admitSGLang(in *naiveInstance, p *schedulers.SGLang, b *prefillB
 		return false
 	}
 	n.admit(in, r, f, int32(tokens), takes)
-	b.charge(tokens, expected)
-	if !whole {
+	b.free -= shares
+	b.charge(tokens, limit)
+	if cut {
 		s.chunked = r
 		n.cover["prompts cut"]++
 	}
-	return whole
+	if !b.hasMemory() {
+		s.full = true
+	}
+	return b.hasMemory() && b.hasInput()
 }
 
 // decodeSGLang composes a step of decodes, and retracts some of them if they do not fit.
@@ -184,14 +225,18 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 		r.want = n.decodeOf(in, r)
 	}
 	if n.demand(batch) <= in.free {
+		n.setAside(in, len(batch))
 		n.grow(in)
 		s.ratio = max(s.ratio-p.NewTokenRatioDecay, p.MinNewTokenRatio)
 		return
 	}
-	for first := true; len(batch) > 1 && (first || n.lacks(in, p, batch)); first = false {
+	for first := true; len(batch) > 1 && (first || n.demand(batch) > in.free); first = false {
+		n.evictFor(in, n.demand(batch))
 		v := slices.MinFunc(batch, n.retractedFirst(in))
 		batch = slices.DeleteFunc(batch, func(r *naiveRequest) bool { return r == v })
 		n.recompute(in, v)
+		perPage := int64(n.blockSize)
+		n.evictFor(in, (int64(len(batch))*int64(p.RetractDecodeSteps)+perPage-1)/perPage)
 		n.cover["retractions"]++
 	}
 	if n.demand(batch) > in.free && s.chunked != nil {
@@ -203,25 +248,22 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 		batch = nil
 		n.cover["retracted alone"]++
 	}
+	n.setAside(in, len(batch))
 	n.grow(in)
-	var emitted, limit int64
+	emitted, limit := new(big.Int), int64(1)
 	for _, r := range batch {
-		emitted += int64(r.Emitted)
+		emitted.Add(emitted, big.NewInt(int64(r.Emitted)+int64(p.RetractDecodeSteps)))
 		limit += int64(r.Limit())
 	}
-	if limit == 0 {
-		return
-	}
 	before := s.ratio
-	s.ratio = max(p.MinNewTokenRatio, min(1e9, (emitted+int64(len(batch))*int64(p.RetractDecodeSteps))*1e9/limit))
+	emitted.Mul(emitted, big.NewInt(schedulers.RatioOne)).Quo(emitted, big.NewInt(limit))
+	s.ratio = schedulers.RatioOne
+	if emitted.IsInt64() {
+		s.ratio = min(s.ratio, emitted.Int64())
+	}
 	if s.ratio != before {
 		n.cover["ratio changes"]++
 	}
-}
-
-// lacks reports whether there is too little room for some steps of all that decode.
-func (n *naive) lacks(in *naiveInstance, p *schedulers.SGLang, batch []*naiveRequest) bool {
-	return (in.free-n.demand(batch))*int64(n.blockSize) < int64(len(batch))*int64(p.RetractDecodeSteps)
 }
 
 // retractedFirst compares by which is retracted first: the fewest tokens emitted, then the longest prompt, then the

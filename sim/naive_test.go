@@ -54,6 +54,8 @@ type naiveRequest struct {
 	noticed  bool       // it waited when a step began: the batch of the next may have it
 	move     *naiveMove // nil: its KV is not transferred
 	known    bool       // its next token is, and not released
+	leaf     leaf       // with a radix tree: what that has of it
+	added    bool       // some of it is or was in a radix tree
 }
 
 type naiveInstance struct {
@@ -76,7 +78,8 @@ type naiveInstance struct {
 	free         int64
 	host         int64      // free blocks of host memory
 	copied       int64      // blocks that the step copies from or to it
-	pool         *blockPool // nil: no prefix caching
+	pool         *blockPool // nil: no prefix caching of blocks
+	tree         *naiveTree // nil: nor of sequences
 	store        *hostStore // nil: no host memory for what the cache has no room for
 	drafting     int32      // tokens that every sequence may draft in the step
 	end          sim.Time
@@ -90,6 +93,9 @@ type naiveInstance struct {
 func (n *naive) plan(in *naiveInstance) {
 	in.woken, in.copied = false, 0
 	in.everybody = !n.ahead || len(in.running) == 0 && !n.queues() || in.idle
+	if in.tree != nil {
+		in.tree.taken = 0
+	}
 	for again := true; again; again = n.again(in) {
 		n.admitTransferred(in)
 		in.drafting = n.drafts(len(n.emitters(in)))
@@ -98,6 +104,9 @@ func (n *naive) plan(in *naiveInstance) {
 		}
 		n.compose(in)
 		n.admitInbound(in)
+	}
+	if in.tree != nil {
+		in.tree.evictTo(in.free)
 	}
 }
 
@@ -210,6 +219,7 @@ func (n *naive) commit(lead *naiveInstance) {
 }
 
 func (n *naive) commitRank(in *naiveInstance) {
+	var prompts []*naiveRequest
 	for _, r := range slices.Clone(in.running) {
 		tokens, hands := int32(1), false
 		if r.decoding {
@@ -223,6 +233,7 @@ func (n *naive) commitRank(in *naiveInstance) {
 			r.Computed += r.want
 			r.prefill, r.decoding = r.Computed, true
 			r.latest, r.hoped = 0, 0
+			prompts = append(prompts, r)
 			hands = n.hands(r)
 			r.known = hands && n.stage(r).Tokens == 0
 		} else {
@@ -237,8 +248,27 @@ func (n *naive) commitRank(in *naiveInstance) {
 			n.beginTransfer(in, r)
 		}
 	}
-	n.leaves(in)
+	if in.tree == nil {
+		n.leaves(in)
+	} else {
+		n.leavesTree(in, prompts)
+	}
 	in.end, in.woken = sim.Forever, true
+}
+
+// leavesTree is leaves, with prompts that are complete before it, and the chunks of others behind it.
+func (n *naive) leavesTree(in *naiveInstance, complete []*naiveRequest) {
+	for _, r := range complete {
+		if r.outcome == "" {
+			n.publish(in, r)
+		}
+	}
+	n.leaves(in)
+	for _, r := range in.running {
+		if !r.decoding {
+			n.publish(in, r)
+		}
+	}
 }
 
 // leaves takes finished requests out of the batch.

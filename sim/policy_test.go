@@ -73,7 +73,7 @@ func drawSGLang(t *rapid.T, sc *scenario, maxNumSeqs int) {
 		MaxRunningRequests: maxNumSeqs, MaxPrefillTokens: one("max_prefill_tokens", 8, 64, 256, 2048, 16384),
 		ChunkedPrefillSize: one("chunked_prefill_size", 0, 4, 16, 64, 256, 2048),
 		EnableMixedChunk:   rapid.Bool().Draw(t, "mixed"),
-		InitNewTokenRatio:  int64(rapid.SampledFrom([]float64{0, .1, .7, 1}).Draw(t, "init_ratio") * 1e9),
+		InitNewTokenRatio:  schedulers.Ratio(rapid.SampledFrom([]float64{0, .1, .7, 1}).Draw(t, "init_ratio")),
 		ClipMaxNewTokens:   one("clip", 1, 30, 4096),
 		RetractDecodeSteps: one("retract_steps", 1, 5, 20),
 		Order: rapid.SampledFrom([]schedulers.CacheOrder{schedulers.FCFS, schedulers.LPM,
@@ -81,6 +81,7 @@ func drawSGLang(t *rapid.T, sc *scenario, maxNumSeqs int) {
 	}
 	p.MinNewTokenRatio = p.InitNewTokenRatio / int64(one("min_ratio", 1, 5, 1000))
 	p.NewTokenRatioDecay = (p.InitNewTokenRatio - p.MinNewTokenRatio) / int64(one("decay_steps", 1, 7, 600))
+	p.IgnoreEOS = p.RetractDecodeSteps == 5 // as good as a draw
 	if p.ChunkedPrefillSize > 0 {
 		p.ChunkedPrefillSize = max(p.ChunkedPrefillSize, sc.blockSize)
 	}

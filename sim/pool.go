@@ -29,6 +29,7 @@ type PoolSpec struct {
 	Windows            []Window     // limits on attention that Model prices; at most two
 	PrefixCaching      bool         // reuse the cache of equal prompt beginnings
 	UnnamedFirst       bool         // evict blocks that no request can ask for before all others
+	RadixCache         bool         // of sequences in a radix tree, as SGLang has it, and not of blocks
 	ColdStart          Duration     // that an instance which is started takes to load and compile, while requests wait
 	StartsCold         bool         // so do the instances of the beginning; otherwise they are up at time 0
 	AsyncScheduling    bool         // a batch is fixed one step before it runs; see Instance.Head
@@ -82,6 +83,8 @@ func (p *PoolSpec) validate() error {
 	case p.OffloadBlocks < 0 || p.OffloadBlocks > 0 && !p.PrefixCaching:
 		return fmt.Errorf("sim: pool %q: OffloadBlocks is %d, must be 0 or, with prefix caching, more", p.Name,
 			p.OffloadBlocks)
+	case p.RadixCache && (!p.PrefixCaching || p.OffloadBlocks > 0):
+		return fmt.Errorf("sim: pool %q: RadixCache is a way of prefix caching without OffloadBlocks", p.Name)
 	case p.SwapBlocks > 0 && p.PrefixCaching:
 		return fmt.Errorf("sim: pool %q: swapping and prefix caching exclude each other: SwapBlocks is %d", p.Name,
 			p.SwapBlocks)

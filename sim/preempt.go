@@ -46,7 +46,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		if how == Retract && decodes {
 			cached = r.computedAtJoin
 		}
-		if r.OutputContent != 0 {
+		if r.OutputContent != 0 && !in.cache.Radix() {
 			in.cache.Publish(slot, r.prompt(), cached)
 		}
 		in.cache.ReleaseSequence(slot, r.prompt(), blocks, cached, true)

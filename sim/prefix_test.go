@@ -50,6 +50,7 @@ func drawSharing(t *rapid.T) scenario {
 	sc.drawContents(t)
 	sc.ahead = rapid.Bool().Draw(t, "ahead")
 	drawSpeculation(t, &sc)
+	sc.drawRadix(t)
 	return sc
 }
 
@@ -70,15 +71,20 @@ func TestExtentsAreBlocks(t *testing.T) {
 			require.NoError(t, sim.CheckCaches(cl))
 			cover["evictions"] += int(cl.PoolTotals(0).Evictions)
 		}
-		for _, what := range []string{"preemptions", "loaded blocks", "loads after a preemption", "sorted by weight"} {
+		for _, what := range []string{"preemptions", "loaded blocks", "loads after a preemption", "sorted by weight",
+			"waits for another with its prefix"} {
 			cover[what] += twin.cover[what]
 		}
 		for _, in := range twin.insts {
 			if in.store != nil {
 				cover["blocks lost from host memory"] += in.store.lost
 			}
-			cover["blocks computed twice"] += in.pool.doubles
-			cover["found where computed twice"] += in.pool.doubled
+			if in.pool != nil {
+				cover["blocks computed twice"] += in.pool.doubles
+				cover["found where computed twice"] += in.pool.doubled
+			} else {
+				cover["blocks of a radix tree that are evicted"] += in.tree.evicted
+			}
 		}
 		for _, r := range twin.all {
 			cover["requests"]++
@@ -93,6 +99,7 @@ func TestExtentsAreBlocks(t *testing.T) {
 	for _, what := range []string{
 		"evictions", "preemptions", "hits", "blocks computed twice", "found where computed twice",
 		"blocks a resumed request finds", "of them, for this request only",
+		"blocks of a radix tree that are evicted", "waits for another with its prefix",
 		"loaded blocks", "loads after a preemption", "blocks lost from host memory", "sorted by weight",
 	} {
 		require.Positive(t, cover[what], what)

@@ -108,6 +108,9 @@ func (r *Request) Limit() int32 {
 // preemption, the tokens it had emitted.
 func (r *Request) Pending() int32 { return r.Prompt + r.Emitted - r.Computed }
 
+// Chunk returns the prompt tokens of r in the step that is being composed or under way.
+func (r *Request) Chunk() int32 { return r.chunk }
+
 // prompt returns what r reads, as the KV cache goes by it.
 func (r *Request) prompt() kv.Prompt {
 	return kv.Prompt{Content: r.Content, Output: r.OutputContent, Tokens: r.Prompt}

@@ -32,6 +32,7 @@ type scenario struct {
 	anonymous   bool      // the policy knows no prefix caching
 	order       sim.Order // nil: first come, first served
 	swapBlocks  int64
+	radix       bool  // the cache is a radix tree of sequences
 	offload     int64 // host memory for what the cache has no room for
 	classes     int
 	model       sim.StepModel
@@ -114,6 +115,7 @@ func drawScenario(t *rapid.T) scenario {
 		sc.drawRanks(last.Output)
 	}
 	drawSpeculation(t, &sc)
+	sc.drawRadix(t)
 	return sc
 }
 
@@ -123,6 +125,13 @@ func (sc *scenario) drawRanks(n int32) {
 	if m, ok := sc.model.(prices); ok {
 		m.shared = sim.Duration(n%2) * 7_000_001
 		sc.model = m
+	}
+}
+
+// drawRadix lets the cache of SGLang be a radix tree, mostly.
+func (sc *scenario) drawRadix(t *rapid.T) {
+	if _, ok := sc.policy.(*schedulers.SGLang); ok && sc.tree != nil && sc.offload == 0 {
+		sc.radix = rapid.IntRange(0, 3).Draw(t, "radix") > 0
 	}
 }
 
@@ -311,7 +320,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 	}
 	p.UnnamedFirst = sc.unnamedFirst()
 	if contents && !sc.uncached {
-		p.PrefixCaching, p.OffloadBlocks = true, sc.offload
+		p.PrefixCaching, p.OffloadBlocks, p.RadixCache = true, sc.offload, sc.radix
 	}
 	return p
 }

@@ -45,7 +45,9 @@ func (w *Work) FreeBlocks() int64 { return w.in.cache.Free() - w.demand }
 func (w *Work) CachedTokens(r *Request) int32 {
 	w.match = kv.Match{}
 	if cache := &w.in.cache; cache.Matchable(r.slot, r.prompt()) {
-		w.settle()
+		if !cache.Radix() {
+			w.settle()
+		}
 		w.match = cache.Match(r.slot, r.prompt(), r.Prompt+r.Emitted)
 	}
 	return w.matched()
@@ -54,14 +56,49 @@ func (w *Work) CachedTokens(r *Request) int32 {
 // matched returns the tokens of the latest match.
 func (w *Work) matched() int32 { return (w.match.Cached + w.match.Offloaded) * w.in.cache.BlockSize() }
 
+// CachedFree returns how many tokens of the cache the request that CachedTokens was asked of last takes from what is
+// free before it computes any: cached blocks that no sequence has.
+func (w *Work) CachedFree() int64 { return int64(w.match.Free) * int64(w.in.cache.BlockSize()) }
+
 // CachedPath appends to path the nodes of Contents, from the root on, of whose blocks the cache has some for r, the
 // request that CachedTokens was asked of last.
 func (w *Work) CachedPath(r *Request, path []int32) []int32 {
-	if n := w.match.Cached + w.match.Offloaded; n > 0 {
-		return w.in.cache.Nodes(r.prompt(), n, path)
+	if w.match.Cached+w.match.Offloaded > 0 {
+		return w.in.cache.Nodes(r.prompt(), w.match, path)
 	}
 	return path
 }
+
+// Touch is CachedTokens for a policy that sorts a queue. With a radix tree the last token of a prompt may be among
+// them.
+func (w *Work) Touch(r *Request) int32 {
+	cache := &w.in.cache
+	if !cache.Radix() {
+		return w.CachedTokens(r)
+	}
+	w.match = kv.Match{}
+	if !cache.Matchable(r.slot, r.prompt()) {
+		return 0
+	}
+	w.match = cache.Match(r.slot, r.prompt(), r.Prompt+r.Emitted+1)
+	return w.matched()
+}
+
+// Begins returns the node of Contents in which the n-th token of r lies, or 0 if it is r's own: requests with the same
+// node begin with the same n tokens.
+func (w *Work) Begins(r *Request, n int32) int32 {
+	tree, node := w.in.cluster.contents, r.Content
+	if n > min(r.Prompt, tree.Tokens(node)) {
+		return 0
+	}
+	for n <= tree.Tokens(tree.Parent(node)) {
+		node = tree.Parent(node)
+	}
+	return node
+}
+
+// EvictFor has a radix tree evict what it can until n blocks are free that hold nothing.
+func (w *Work) EvictFor(n int64) { w.in.cache.EvictFor(n) }
 
 // Empty reports whether the step, as composed so far, computes nothing.
 func (w *Work) Empty() bool { return w.shape.Prefills == 0 && (w.paused || w.in.batch.set.Len() == 0) }
@@ -73,7 +110,7 @@ func (w *Work) settle() {
 		in.cache.Allocate(w.demand)
 		w.demand, w.allocated = 0, true
 	}
-	if !in.cache.Caches() {
+	if !in.cache.Caches() || in.cache.Radix() {
 		return
 	}
 	prefill := in.batch.prefill
@@ -102,6 +139,9 @@ func (w *Work) ResumeDecodes() {
 		w.demand += w.decodeDemand()
 	}
 }
+
+// Paused reports whether decodes get no token in the step.
+func (w *Work) Paused() bool { return w.paused }
 
 // decodeDemand returns the blocks that the decodes need for the step.
 func (w *Work) decodeDemand() int64 {

@@ -224,13 +224,14 @@ func TestSchedulersHaveTheEnginesArguments(t *testing.T) {
 		scheduler("decode-priority", "pools.serve.num_gpu_blocks=1000", "pools.serve.max_model_len=4096"))
 	assert.Equal(t, &schedulers.Static{MaxBatchSize: 128, MaxNumBatchedTokens: 131072}, scheduler("static"))
 	assert.Equal(t, &schedulers.SGLang{
-		MaxRunningRequests: 2048, MaxPrefillTokens: 16384, ChunkedPrefillSize: 8192, InitNewTokenRatio: 700_000_000,
-		MinNewTokenRatio:   98_000_000,
-		NewTokenRatioDecay: 602_000_000 / 600, ClipMaxNewTokens: 4096, RetractDecodeSteps: 20,
+		MaxRunningRequests: 2048, MaxPrefillTokens: 16384, ChunkedPrefillSize: 8192, InitNewTokenRatio: 7e14,
+		MinNewTokenRatio:   98e12,
+		NewTokenRatioDecay: 602_000_000_000_000 / 600, ClipMaxNewTokens: 4096, RetractDecodeSteps: 20,
+		IgnoreEOS: true,
 	}, scheduler("sglang"))
 	eager := scheduler("sglang", "pools.serve.chunked_prefill_size=-1", "pools.serve.schedule_conservativeness=3",
 		"pools.serve.schedule_policy=lpm").(*schedulers.SGLang)
-	assert.Equal(t, []any{int32(0), int64(1e9), int64(14e7), schedulers.LPM},
+	assert.Equal(t, []any{int32(0), int64(1e15), int64(14e13), schedulers.LPM},
 		[]any{eager.ChunkedPrefillSize, eager.InitNewTokenRatio, eager.MinNewTokenRatio, eager.Order})
 }
 

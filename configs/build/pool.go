@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -49,6 +50,8 @@ func decide(s *configs.Scenario, p *configs.Pool, r *Replica, pool *sim.PoolSpec
 	if err != nil {
 		return err
 	}
+	_, sglang := pool.Scheduler.(*schedulers.SGLang)
+	pool.RadixCache = sglang && pool.PrefixCaching && pool.OffloadBlocks == 0 && p.Role == configs.RoleServe
 	pool.Order, err = newOrder(s, p, r)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 			Preempt:      preemptionOf(p), Victim: victimOf(p),
 		}
 	case catalog.SchedulerSGLang:
-		made = newSGLang(p, &engine.NewTokens, max(0, tokens))
+		made = newSGLang(s, p, &engine.NewTokens, max(0, tokens))
 	case catalog.SchedulerStatic:
 		made = &schedulers.Static{MaxBatchSize: p.MaxNumSeqs, MaxNumBatchedTokens: tokens}
 	default:
@@ -120,13 +120,12 @@ func watermarkBlocks(p *configs.Pool, r *Replica) int64 {
 	return int64(p.Watermark * float64(r.KVBlocks/int64(p.DataParallel)))
 }
 
-// newSGLang returns SGLang's scheduler. Its ratio of new tokens counts billionths: what accumulates must not depend on
-// the order of additions.
+// newSGLang returns SGLang's scheduler. Its ratio of new tokens is an integer: what accumulates must not depend on the
+// order of additions.
 //
 //	init = min(1, 0.7 · schedule_conservativeness), min = min_factor · init, decay = (init − min) / decay_steps per step
-func newSGLang(p *configs.Pool, n *catalog.NewTokens, chunk int32) *schedulers.SGLang {
-	const unit = 1e9
-	init := int64(math.Round(unit * min(1, n.Init*p.ScheduleConservativeness)))
+func newSGLang(s *configs.Scenario, p *configs.Pool, n *catalog.NewTokens, chunk int32) *schedulers.SGLang {
+	init := schedulers.Ratio(min(1, n.Init*p.ScheduleConservativeness))
 	least := int64(math.Round(n.MinFactor * float64(init)))
 	return &schedulers.SGLang{
 		MaxRunningRequests: p.MaxNumSeqs, MaxPrefillTokens: int32(p.MaxPrefillTokens),
@@ -134,8 +133,13 @@ func newSGLang(p *configs.Pool, n *catalog.NewTokens, chunk int32) *schedulers.S
 		EnableMixedChunk:   p.EnableMixedChunk, InitNewTokenRatio: init, MinNewTokenRatio: least,
 		NewTokenRatioDecay: (init - least) / n.DecaySteps,
 		ClipMaxNewTokens:   n.ClipMax, RetractDecodeSteps: n.RetractDecodeSteps,
-		Order: schedulers.CacheOrderNamed(p.QueueOrder),
+		IgnoreEOS: exact(&s.Workload), Order: schedulers.CacheOrderNamed(p.QueueOrder),
 	}
+}
+
+// exact reports whether clients ask for exactly the tokens that they get, as benchmarks do with ignore_eos.
+func exact(w *configs.Workload) bool {
+	return w.MaxTokens == 0 && !slices.ContainsFunc(w.Classes, func(c configs.Class) bool { return c.MaxTokens > 0 })
 }
 
 // newOrder returns the order of the pool's queue; nil: first come, first served. An order by the prefix cache is the

@@ -23,6 +23,7 @@ type SGLang struct {
 	MaxPrefillTokens   int32 // prompt tokens in a step, unless it has only one prompt
 	ChunkedPrefillSize int32 // prompt tokens in a step, to which longer prompts are chunked; 0: no limit
 	EnableMixedChunk   bool
+	IgnoreEOS          bool  // requests emit as many tokens as they may: none of their room is given to others
 	InitNewTokenRatio  int64 // in 1/RatioOne, as are the next two
 	MinNewTokenRatio   int64
 	NewTokenRatioDecay int64 // per decode step
@@ -66,21 +67,14 @@ func (p *SGLang) Schedule(in *sim.Instance, w *sim.Work) int {
 	return steps
 }
 
-// compose composes a step, and returns for how many steps it is valid.
+// compose composes a step, and returns for how many it is valid.
 func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 	if in.Running() == 0 && in.Head() == nil {
 		return 0
 	}
 	steps := 0
 	if in.Prefilling() > 0 || !full(in) && in.Running() < p.MaxRunningRequests && in.Head() != nil {
-		if p.EnableMixedChunk && w.FreeBlocks() < 0 {
-			p.retract(in, w)
-			return 1
-		}
 		if p.prefill(in, w) {
-			if p.EnableMixedChunk && in.Decoding() > 0 {
-				in.PolicyState[ratioStep]++ // only decode-only steps decay SGLang's ratio
-			}
 			return 1
 		}
 		if !full(in) || in.Prefilling() > 0 {
@@ -89,16 +83,29 @@ func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 	}
 	if w.FreeBlocks() < 0 {
 		p.retract(in, w)
+		setAside(in, w, int64(in.Decoding()), 0)
 		return 1
 	}
+	setAside(in, w, int64(in.Decoding()), 0)
 	if full(in) || in.Running() >= p.MaxRunningRequests {
 		w.BatchFull()
 	}
 	return steps
 }
 
+// setAside has the cache evict what it can until so many pages hold nothing, and more for so many tokens: an allocator
+// of pages of several tokens wants one more than it may need for each prompt and each decode.
+func setAside(in *sim.Instance, w *sim.Work, pages, tokens int64) {
+	if page := int64(in.Cache().BlockSize()); page > 1 {
+		w.EvictFor((tokens+page-1)/page + pages)
+	}
+}
+
 // full reports whether an attempt to admit a request has failed since the last departure.
 func full(in *sim.Instance) bool { return in.PolicyState[fullSince] == in.Departures()+1 }
+
+// clearFull has the next attempt made whether or not a request has left.
+func clearFull(in *sim.Instance) { in.PolicyState[fullSince] = 0 }
 
 // setFull records that no request can be admitted before the next departure.
 func setFull(in *sim.Instance) { in.PolicyState[fullSince] = in.Departures() + 1 }
@@ -109,61 +116,93 @@ type budget struct {
 	now   int64 // of the KV cache
 	input int64 // of MaxPrefillTokens
 	chunk int64 // of ChunkedPrefillSize
+	page  int64 // by which each request may exceed what it computes
+
+	prompts, tokens int64 // taken so far
 }
 
+// unlimited is more tokens than any step has.
+const unlimited = 1 << 40
+
+// charge deducts n tokens that are computed, in whole pages, one page more, and the tokens expected after them.
 func (b *budget) charge(n, expected int32) {
-	b.total -= int64(n) + int64(expected)
-	b.now -= int64(n)
-	b.input -= int64(n)
-	b.chunk -= int64(n)
+	paged := (int64(n) + b.page - 1) / b.page * b.page
+	b.total -= paged + b.page + int64(expected)
+	b.now -= paged + b.page
+	b.input -= paged
+	b.chunk -= paged
+	b.prompts++
+	b.tokens += int64(n)
 }
 
 // budget returns what an empty prefill batch may take. The tokens of decodes that ride along count in all of it.
-func (p *SGLang) budget(in *sim.Instance) budget {
+func (p *SGLang) budget(in *sim.Instance) (b budget, fraction bool) {
 	cache := in.Cache()
-	free, ride := cache.Free()*int64(cache.BlockSize()), int64(0)
-	if p.EnableMixedChunk {
-		ride = int64(in.Decoding()) + in.DraftTokens()
-	}
-	b := budget{total: free - ride, now: free - ride, input: int64(p.MaxPrefillTokens) - ride, chunk: 1 << 40}
-	if expected := in.RemainingTokens(p.ClipMaxNewTokens); expected > 0 {
-		b.total -= (p.ratio(in)*expected + RatioOne - 1) / RatioOne
-	}
+	b.page = int64(cache.BlockSize())
+	b.now, b.input, b.chunk = cache.Free()*b.page, int64(p.MaxPrefillTokens), unlimited
 	if p.ChunkedPrefillSize > 0 {
-		b.chunk = int64(p.ChunkedPrefillSize) - ride
+		b.chunk = int64(p.ChunkedPrefillSize)
 	}
-	return b
+	if p.EnableMixedChunk {
+		ride := int64(in.Decoding()) + in.DraftTokens()
+		b.now, b.input, b.chunk = b.now-ride, b.input-ride, b.chunk-ride
+	}
+	whole, part := p.reserved(in)
+	b.total = b.now - whole
+	return b, part
 }
 
-// prefill composes a batch of prompts, or reports that there is none.
+// prefill composes a batch of prompts, with decodes if they ride along and fit, or reports that there is none.
 func (p *SGLang) prefill(in *sim.Instance, w *sim.Work) bool {
-	b := p.budget(in)
-	if !p.EnableMixedChunk {
-		w.PauseDecodes()
-	}
+	w.PauseDecodes()
+	b, fraction := p.budget(in)
 	composed := false
 	if in.Prefilling() > 0 {
-		composed = p.resume(in, w, &b)
+		clearFull(in) // SGLang takes a prompt that is not complete for a departure from the step before
+		composed = p.resume(in, w, &b, fraction)
 	}
-	if (composed || in.Prefilling() == 0) && !full(in) {
+	if composed || in.Prefilling() == 0 {
 		composed = p.admit(in, w, &b, composed)
 	}
-	if !composed {
+	if composed {
+		setAside(in, w, b.prompts, b.tokens)
+	}
+	chunks := demand(in, w)
+	if !composed || p.EnableMixedChunk && in.Decoding() > 0 {
 		w.ResumeDecodes()
+	}
+	if composed && w.FreeBlocks() < 0 {
+		w.PauseDecodes()
+	}
+	rides := composed && !w.Paused()
+	if rides {
+		in.PolicyState[ratioStep]++ // only decode-only steps decay the ratio
+		setAside(in, w, chunks+int64(in.Decoding()), 0)
+	}
+	if composed && (rides || in.Decoding() == 0) {
+		clearFull(in) // the step's batch takes the place of the running one, in which that was noted
 	}
 	return composed
 }
 
-// resume gives the prompt under way its next chunk, or reports that there is no room for one.
-func (p *SGLang) resume(in *sim.Instance, w *sim.Work, b *budget) bool {
+// resume gives the prompt under way its next chunk, or reports that there is no room for one. With less than a token of
+// the cache to room it takes a whole chunk, so that it goes on.
+func (p *SGLang) resume(in *sim.Instance, w *sim.Work, b *budget, fraction bool) bool {
 	r := in.Prefill(0)
-	n := int32(max(0, min(int64(r.Pending()), b.chunk, b.total)))
-	expected := p.expected(r)
-	if n < r.Pending() {
-		n, expected = n-n%in.Cache().BlockSize(), 0
+	room := b.total
+	if fraction {
+		room--
 	}
+	limit := min(room, b.chunk)
+	if limit <= 0 {
+		limit = b.chunk
+	}
+	n, expected := int32(min(int64(r.Pending()), limit)), int32(0)
 	if n < 1 || w.BlocksToExtend(r, n) > w.FreeBlocks() {
 		return false
+	}
+	if n == r.Pending() {
+		expected = min(r.Limit(), p.ClipMaxNewTokens)
 	}
 	w.Chunk(r, n)
 	b.charge(n, expected)
@@ -172,32 +211,33 @@ func (p *SGLang) resume(in *sim.Instance, w *sim.Work, b *budget) bool {
 
 // admit adds waiting requests to a batch, which may have a chunk already, and reports whether the batch has any then.
 func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, composed bool) bool {
-	if p.Order != FCFS {
-		p.sorter.sort(p.Order, in, w)
+	if !p.sorter.sort(p.Order, in, w) {
+		refresh(in, w)
 	}
 	for {
 		r := in.Head()
-		if r == nil {
+		switch {
+		case r == nil, b.now > 0 && b.total > 0 && (b.input <= 0 || b.chunk <= 0):
+			return composed
+		case in.Running() >= p.MaxRunningRequests:
+			setFull(in)
 			return composed
 		}
 		first := in.Running() == 0
-		n, expected := r.Pending()-w.CachedTokens(r), p.expected(r)
-		switch {
-		case !first && (b.total <= 0 || b.now <= 0):
+		n := r.Pending() - w.CachedTokens(r)
+		paged := (int64(n) + b.page - 1) / b.page * b.page
+		more := int64(min(r.Limit()-r.Emitted, p.ClipMaxNewTokens))
+		if !first && int64(n)+more+b.page >= b.total-w.CachedFree() {
 			setFull(in)
-			return composed
-		case b.input <= 0, b.chunk <= 0:
-			return composed
-		case in.Running() >= p.MaxRunningRequests, !first && int64(n)+int64(expected) >= b.total:
-			setFull(in)
-			return composed
-		case int64(n) > b.input && composed:
 			return composed
 		}
-		whole := int64(n) <= b.chunk
+		if p.ChunkedPrefillSize == 0 && composed && paged >= b.input {
+			return composed
+		}
+		whole, expected := paged <= b.chunk, min(r.Limit(), p.ClipMaxNewTokens)
 		if !whole {
-			n, expected = max(0, int32(b.chunk)-int32(b.chunk)%in.Cache().BlockSize()), 0
-			if n == 0 {
+			n, expected = int32(b.chunk-b.chunk%b.page), 0
+			if n <= 0 {
 				return composed
 			}
 		}
@@ -205,15 +245,18 @@ func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, composed bool) 
 			setFull(in)
 			return composed
 		}
+		taken := w.CachedFree()
 		w.Admit(r, 0)
 		w.Chunk(r, n)
+		b.now, b.total = b.now-taken, b.total-taken
 		b.charge(n, expected)
 		composed = true
-		if !whole {
+		if b.now <= 0 || b.total <= 0 {
+			setFull(in)
+			return true
+		}
+		if b.input <= 0 || b.chunk <= 0 {
 			return true
 		}
 	}
 }
-
-// expected returns the most tokens that r is expected to emit.
-func (p *SGLang) expected(r *sim.Request) int32 { return min(r.Limit()-r.Emitted, p.ClipMaxNewTokens) }

@@ -38,34 +38,50 @@ func CacheOrderNamed(name string) CacheOrder {
 	return FCFS
 }
 
-// sortedMax is the longest queue that SGLang sorts by the prefix cache; it has this limit for LPM.
-const sortedMax = 128
+const (
+	// sortedMax is the longest queue that SGLang sorts by the longest prefix, and of how many waiting requests it keeps
+	// the prefixes fresh.
+	sortedMax = 128
+	// refreshInterval is after how many attempts to admit it does so.
+	refreshInterval = 32
+	// sharedTokens is how many tokens of a prefix count: a request with no more in the cache waits for another one that
+	// shares as many with it.
+	sharedTokens = 32
+)
 
 // sorter sorts queues by the prefix cache. Between two calls it keeps its memory and nothing else.
 type sorter struct {
 	matches []match
 	path    []int32 // the paths of all matches, one after the other, each from the root
 	visits  []int32 // the same nodes, sorted
+	begins  []int32 // the beginnings of the requests that wait for no other
 	order   []int32
 }
 
-// match is what the prefix cache has of the i-th waiting request: tokens, and the path to them in sorter.path.
+// match is what the prefix cache has of the i-th waiting request: tokens, and the path to them in sorter.path. A
+// request that waits for another has −1.
 type match struct{ i, tokens, from, to int32 }
 
-// sort gives the queue of an instance another order, unless it is too long.
-func (c *sorter) sort(by CacheOrder, in *sim.Instance, w *sim.Work) {
-	if in.Waiting(sortedMax) != nil {
-		return
+// sort gives the queue of an instance another order. It reports false if it is too long for that.
+func (c *sorter) sort(by CacheOrder, in *sim.Instance, w *sim.Work) bool {
+	if by == FCFS || by == LPM && in.Waiting(sortedMax) != nil {
+		return false
 	}
-	c.matches, c.path = c.matches[:0], c.path[:0]
+	c.matches, c.path, c.begins = c.matches[:0], c.path[:0], c.begins[:0]
+	for i := 0; by == DFSWeight && in.Cache().Radix() && in.Waiting(i) != nil; i++ {
+		w.Touch(in.Waiting(i)) // a later request may split the nodes of an earlier one
+	}
 	for i := int32(0); ; i++ {
 		r := in.Waiting(int(i))
 		if r == nil {
 			break
 		}
-		m := match{i: i, tokens: w.CachedTokens(r), from: int32(len(c.path))}
+		cached := w.Touch(r)
+		m := match{i: i, tokens: min(cached, r.Pending()-1), from: int32(len(c.path))}
 		if by == DFSWeight {
 			c.path = w.CachedPath(r, c.path)
+		} else if cached <= sharedTokens && c.waitsFor(w.Begins(r, sharedTokens)) {
+			m.tokens = -1
 		}
 		m.to = int32(len(c.path))
 		c.matches = append(c.matches, m)
@@ -82,6 +98,36 @@ func (c *sorter) sort(by CacheOrder, in *sim.Instance, w *sim.Work) {
 		c.order = append(c.order, m.i)
 	}
 	in.Arrange(c.order)
+	return true
+}
+
+// waitsFor reports whether a request that begins like this waits for another one, which the cache has nothing of
+// either; if not, those that begin alike wait for it.
+func (c *sorter) waitsFor(begins int32) bool {
+	if begins == 0 {
+		return false
+	}
+	if slices.Contains(c.begins, begins) {
+		return true
+	}
+	c.begins = append(c.begins, begins)
+	return false
+}
+
+// refresh has the prefixes of waiting requests evicted last, and the head's after all others, now and then.
+func refresh(in *sim.Instance, w *sim.Work) {
+	n := in.PolicyState[refreshes]
+	in.PolicyState[refreshes]++
+	if n%refreshInterval != 0 || !in.Cache().Radix() {
+		return
+	}
+	waiting := 0
+	for waiting < sortedMax && in.Waiting(waiting) != nil {
+		waiting++
+	}
+	for i := waiting - 1; i >= 0; i-- {
+		w.Touch(in.Waiting(i))
+	}
 }
 
 // depthFirst compares two requests by when a walk of the prefix tree meets them. The walk takes the heavier child first

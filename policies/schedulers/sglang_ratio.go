@@ -1,19 +1,37 @@
 package schedulers
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/decodesim/decodesim/sim"
 )
 
-// RatioOne is a new-token ratio of 1.
-const RatioOne = 1_000_000_000
+// RatioOne is a new-token ratio of 1. A fraction of a token decides which request is admitted, and the ratio falls
+// hundreds of times: with 1e-15 no error of rounding reaches a token.
+const RatioOne = 1_000_000_000_000_000
+
+// Ratio returns x, from 0 to 1, in 1/RatioOne.
+func Ratio(x float64) int64 { return int64(math.Round(x * RatioOne)) }
+
+// reserved returns the tokens of the cache that are kept for what running requests are expected to emit: the whole
+// ones, and whether there is a fraction of one more.
+func (p *SGLang) reserved(in *sim.Instance) (whole int64, fraction bool) {
+	remaining := in.RemainingTokens(p.ClipMaxNewTokens)
+	if p.IgnoreEOS || remaining <= 0 {
+		return max(0, remaining), false
+	}
+	high, low := bits.Mul64(uint64(p.ratio(in)), uint64(remaining))
+	tokens, rest := bits.Div64(high, low, RatioOne)
+	return int64(tokens), rest > 0
+}
 
 // What SGLang keeps in an instance's PolicyState.
 const (
 	ratioSet  = iota // the new-token ratio as it was last set, plus 1; 0: never
 	ratioStep        // the decode step in which it was set
 	fullSince        // departures, plus 1, when an attempt to admit a request failed for want of room
+	refreshes        // attempts to admit requests so far, in an order that the prefix cache has no part in
 )
 
 // ratio returns the new-token ratio of an instance, which falls by NewTokenRatioDecay with every decode step.
@@ -23,6 +41,9 @@ func (p *SGLang) ratio(in *sim.Instance) int64 {
 		r = set - 1
 	}
 	steps := in.DecodeSteps() - in.PolicyState[ratioStep]
+	if steps <= 0 {
+		return r // after a retraction it may be below the minimum
+	}
 	if p.NewTokenRatioDecay > 0 && steps > RatioOne/p.NewTokenRatioDecay {
 		return p.MinNewTokenRatio
 	}
@@ -33,15 +54,16 @@ func (p *SGLang) setRatio(in *sim.Instance, r int64) {
 	in.PolicyState[ratioSet], in.PolicyState[ratioStep] = r+1, in.DecodeSteps()
 }
 
-// retract frees blocks for the sequences that decode, and raises the new-token ratio to what they need now:
+// retract frees blocks for the sequences that decode, and sets the new-token ratio to what they need now:
 //
-//	ratio = (Σ emitted + decodes · RetractDecodeSteps) / Σ limits
+//	ratio = (Σ emitted + decodes · RetractDecodeSteps) / (Σ limits + 1)
 func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {
-	if in.Decoding() > 1 {
+	perDecode := int64(p.RetractDecodeSteps)
+	for first := true; in.Decoding() > 1 && (first || w.FreeBlocks() < 0); first = false {
+		w.EvictFor(demand(in, w))
 		w.Preempt(p.victim(in), sim.Retract)
-	}
-	for in.Decoding() > 1 && p.short(in, w) {
-		w.Preempt(p.victim(in), sim.Retract)
+		page := int64(in.Cache().BlockSize())
+		w.EvictFor((int64(in.Decoding())*perDecode + page - 1) / page)
 	}
 	if w.FreeBlocks() < 0 && in.Prefilling() > 0 {
 		w.Preempt(in.Prefill(0), sim.Retract)
@@ -49,24 +71,19 @@ func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {
 	if w.FreeBlocks() < 0 { // the other blocks are those of pending transfers
 		w.Preempt(p.victim(in), sim.Retract)
 	}
-	var emitted, limits int64
+	n, limits := int64(in.Decoding())*perDecode, int64(1)
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		if in.Decodes(r) {
-			emitted += int64(in.Emitted(r))
+			n += int64(in.Emitted(r))
 			limits += int64(r.Limit())
 		}
 	}
-	if limits > 0 {
-		n := emitted + int64(in.Decoding())*int64(p.RetractDecodeSteps)
-		p.setRatio(in, min(RatioOne, ratioOf(n, limits)))
-		in.PolicyState[ratioStep]++ // the step at hand does not decay the ratio
-	}
+	p.setRatio(in, ratioOf(n, limits))
+	in.PolicyState[ratioStep]++ // the step at hand does not decay the ratio
 }
 
-// short reports whether the free blocks do not last RetractDecodeSteps steps of all decodes.
-func (p *SGLang) short(in *sim.Instance, w *sim.Work) bool {
-	return w.FreeBlocks()*int64(in.Cache().BlockSize()) < int64(in.Decoding())*int64(p.RetractDecodeSteps)
-}
+// demand returns the blocks that the step takes.
+func demand(in *sim.Instance, w *sim.Work) int64 { return in.Cache().Free() - w.FreeBlocks() }
 
 // ratioOf returns n/limits in 1/RatioOne, rounded down, and RatioOne for more than 1.
 func ratioOf(n, limits int64) int64 {

@@ -1,9 +1,6 @@
 package kv
 
-import (
-	"fmt"
-	"math/bits"
-)
+import "math/bits"
 
 // Cache accounts for the paged key–value cache of one instance, in blocks.
 type Cache struct {
@@ -14,7 +11,8 @@ type Cache struct {
 	free     int64
 	freeMin  int64     // the fewest blocks ever free
 	repeated int64     // Σ blocks over sequences less the blocks allocated: a block of several sequences is there once
-	prefix   *prefixes // what free and allocated blocks hold; nil: prefix caching is off
+	prefix   *prefixes // what free and allocated blocks hold, if blocks are what is kept
+	radix    *radix    // or sequences, in a tree; neither: prefix caching is off
 }
 
 // Config describes a cache.
@@ -25,6 +23,7 @@ type Config struct {
 	Contents       *Contents // what prompts have in common; nil: no prefix caching
 	UnnamedFirst   bool      // blocks that no sequence can ask for are evicted before all others
 	OffloadBlocks  int64     // host memory for what the prefix cache evicts; 0: none
+	Radix          bool      // keep sequences in a radix tree, as SGLang does, and not blocks, as vLLM does
 }
 
 // New returns an empty cache.
@@ -33,7 +32,11 @@ func New(c Config) Cache {
 	if c.BlockSize&(c.BlockSize-1) == 0 {
 		k.shift = int8(bits.TrailingZeros32(uint32(c.BlockSize)))
 	}
-	if c.Contents != nil {
+	switch {
+	case c.Contents == nil:
+	case c.Radix:
+		k.radix = newRadix(&k, c)
+	default:
 		k.prefix = newPrefixes(&k, c)
 	}
 	return k
@@ -61,7 +64,10 @@ func (k *Cache) Repeated() int64 { return k.repeated }
 func (k *Cache) BlockSize() int32 { return k.size }
 
 // Caches reports whether prefix caching is on.
-func (k *Cache) Caches() bool { return k.prefix != nil }
+func (k *Cache) Caches() bool { return k.prefix != nil || k.radix != nil }
+
+// Radix reports whether prefix caching keeps sequences in a radix tree. They join it when they have been computed.
+func (k *Cache) Radix() bool { return k.radix != nil }
 
 // paged returns ⌈n / block size⌉.
 func (k *Cache) paged(n int32) int32 {
@@ -76,6 +82,15 @@ func (k *Cache) Allocate(n int64) {
 	k.take(n)
 	if k.prefix != nil {
 		k.prefix.evict(n)
+	} else if k.radix != nil {
+		k.radix.evict(k.free)
+	}
+}
+
+// EvictFor has a radix tree evict what it can until n blocks are free that hold nothing.
+func (k *Cache) EvictFor(n int64) {
+	if k.radix != nil {
+		k.radix.evict(k.free - n)
 	}
 }
 
@@ -111,16 +126,27 @@ type Match struct {
 	Cached    int32 // in GPU memory
 	Free      int32 // of the cached ones, those that no sequence has
 	Offloaded int32 // those after the cached ones, in host memory
+
+	node int32 // of the radix tree, if that is what is kept: the end of the cached ones
 }
 
 // Match returns what the cache has of the request in slot, which has so many tokens to compute: the last one is
 // computed in any case. A slot below 0 is a request that is on no instance yet.
 func (k *Cache) Match(slot int32, p Prompt, tokens int32) Match {
-	return k.prefix.match(slot, p, tokens)
+	switch {
+	case k.radix == nil:
+		return k.prefix.match(slot, p, tokens)
+	case slot < 0:
+		return k.radix.peek(slot, p, k.radix.full(tokens-1))
+	}
+	return k.radix.match(slot, p, k.radix.full(tokens-1))
 }
 
 // Matchable reports whether the cache may have anything of the request in slot.
 func (k *Cache) Matchable(slot int32, p Prompt) bool {
+	if k.radix != nil {
+		return p.Content != 0 || p.Output != 0 || slot >= 0 && k.radix.table(slot).owner != 0
+	}
 	return k.prefix != nil && (p.Content != 0 || p.Output != 0 || slot >= 0 && k.prefix.table(slot).retained != 0)
 }
 
@@ -130,6 +156,10 @@ func (k *Cache) Reuse(slot int32, p Prompt, m Match) {
 	if m.Cached > 0 {
 		k.repeated += int64(m.Cached - m.Free)
 		k.take(int64(m.Free))
+		if k.radix != nil {
+			k.radix.reuse(slot, m)
+			return
+		}
 		k.prefix.reuse(slot, p, m.Cached)
 	}
 	if m.Offloaded > 0 {
@@ -138,8 +168,15 @@ func (k *Cache) Reuse(slot int32, p Prompt, m Match) {
 }
 
 // Publish lets others reuse the full blocks among the first computed tokens of the sequence in slot, as far as its
-// content says that they may. Without prefix caching it does nothing.
+// content says that they may. Without prefix caching it does nothing. A radix tree may have some of them already; those
+// of the sequence are freed then.
 func (k *Cache) Publish(slot int32, p Prompt, computed int32) {
+	if k.radix != nil {
+		freed := k.radix.publish(slot, p, computed)
+		k.repeated += freed
+		k.take(-freed)
+		return
+	}
 	if k.prefix != nil && (p.Content != 0 || p.Output != 0) {
 		k.prefix.publish(slot, p, computed)
 	}
@@ -148,23 +185,41 @@ func (k *Cache) Publish(slot int32, p Prompt, computed int32) {
 // ReleaseSequence frees the blocks of the sequence in slot, with prefix caching: the content of computed tokens stays
 // until it is evicted. A sequence that is retained is preempted, and can reuse its own blocks as well.
 func (k *Cache) ReleaseSequence(slot int32, p Prompt, blocks int64, computed int32, retain bool) {
-	freed := k.prefix.release(slot, p, blocks, computed, retain)
+	freed := int64(0)
+	if k.radix != nil {
+		freed = k.radix.release(slot, p, blocks, computed, retain)
+	} else {
+		freed = k.prefix.release(slot, p, blocks, computed, retain)
+	}
 	k.Release(freed)
 	k.repeated -= blocks - freed
 }
 
 // Forget leaves what a preempted request in slot could have reused to eviction: it does not come back.
 func (k *Cache) Forget(slot int32) {
+	if k.radix != nil {
+		k.radix.forget(slot)
+		return
+	}
 	if k.prefix != nil && k.prefix.table(slot).retained != 0 {
 		k.prefix.forget(slot)
 	}
 }
 
-// Nodes appends to path the nodes of Contents, from the root on, in which the first n cached blocks of a prompt end.
-func (k *Cache) Nodes(p Prompt, n int32, path []int32) []int32 { return k.prefix.walk(p, n, path) }
+// Nodes appends to path the nodes, from the root on, in which the blocks of a match of a prompt end: nodes of Contents
+// or, with a radix tree, of that.
+func (k *Cache) Nodes(p Prompt, m Match, path []int32) []int32 {
+	if k.radix != nil {
+		return k.radix.walk(m.node, path)
+	}
+	return k.prefix.walk(p, m.Cached+m.Offloaded, path)
+}
 
 // Evicted returns how many blocks of content have been evicted so far.
 func (k *Cache) Evicted() int64 {
+	if k.radix != nil {
+		return k.radix.evicted
+	}
 	if k.prefix == nil {
 		return 0
 	}
@@ -177,31 +232,4 @@ func (k *Cache) Loaded() int64 {
 		return 0
 	}
 	return k.prefix.offload.loaded
-}
-
-// Check reports what prefix caching has kept or lost of a cache that no sequence uses: every block must be free, in one
-// extent that is in the order of eviction.
-func (k *Cache) Check() error {
-	p := k.prefix
-	if p == nil {
-		return nil
-	}
-	linked, free := 0, int64(0)
-	for i := p.at[0].newer; i != 0; i = p.at[i].newer {
-		x := &p.at[i]
-		if x.refs != 0 || x.len() < 1 || x.node < 0 || p.at[x.newer].older != i {
-			return fmt.Errorf("extent %d is %+v", i, *x)
-		}
-		free += int64(x.len())
-		linked++
-	}
-	switch {
-	case free != k.free || free != k.total:
-		return fmt.Errorf("%d blocks in the order of eviction, %d free, %d in all", free, k.free, k.total)
-	case linked != len(p.at)-1-len(p.extents.unused):
-		return fmt.Errorf("%d extents in the order of eviction, %d in use", linked, len(p.at)-1-len(p.extents.unused))
-	case len(p.unused) != len(p.references)-1:
-		return fmt.Errorf("%d of %d references are in use", len(p.references)-1-len(p.unused), len(p.references)-1)
-	}
-	return nil
 }

@@ -100,7 +100,7 @@ func (p *prefixes) match(slot int32, q Prompt, computes int32) Match {
 	for ; node != 0; node = p.tree.Parent(node) {
 		if start := p.start(node); start < limit {
 			if n := p.resident(node, limit); n > start {
-				return Match{n, p.countFree(q, n), max(0, offloaded-n)}
+				return Match{Cached: n, Free: p.countFree(q, n), Offloaded: max(0, offloaded-n)}
 			}
 		}
 	}

@@ -1,0 +1,65 @@
+"""Random cases for both sides. Sizes are small: what goes wrong goes wrong with few requests, and can be read."""
+
+KINDS = ["plain", "chunks", "whole", "mixed", "retraction", "mixed-retraction", "ignore-eos", "eos", "prefix-ample", "prefix",
+         "lpm", "dfs-weight", "everything"]
+
+
+def ceil(a, b):
+    return -(-a // b)
+
+
+def draw(rnd, kind, overlap):
+    one = rnd.choice
+    c = dict(kind=kind, overlap=overlap, radix=kind in ("ignore-eos", "prefix-ample", "prefix", "lpm", "dfs-weight", "everything"), mixed=False,
+             policy="fcfs", conservativeness=1.0, ignore_eos=False, contents=[], step_ns=10_000_000,
+             token_ns=one([0, 10_000, 100_000]), page_size=one([1, 1, 4, 16]))
+    n, prompt, output = rnd.randint(2, 60), one([20, 60, 300]), one([5, 30, 100])
+    c["max_running_requests"] = one([2, 4, 16, 64])
+    if "retraction" in kind:
+        prompt, output, c["max_running_requests"] = one([5, 20, 60]), one([100, 200]), one([16, 64])
+    c["max_prefill_tokens"] = one([64, 512, 2048])
+    c["chunked_prefill_size"] = max(c["page_size"], one([16, 64, 512, 2048]))
+    longest = 2 * prompt + output
+    if kind in ("eos", "everything"):
+        longest += 48
+    c["context"] = longest + 8
+    need = ceil(c["context"], c["page_size"]) + 2
+    c["num_pages"] = need * 64
+    if kind == "chunks":
+        c["chunked_prefill_size"] = max(c["page_size"], one([8, 16, 32]))
+    if kind == "whole":
+        c["chunked_prefill_size"] = None
+    if kind in ("mixed", "mixed-retraction"):
+        c["mixed"], c["chunked_prefill_size"] = True, c["chunked_prefill_size"] + c["max_running_requests"]
+    if kind in ("retraction", "mixed-retraction", "prefix", "lpm", "dfs-weight", "everything"):
+        c["num_pages"] = int(need * one([1, 1.2, 1.5, 2, 3]))
+        c["conservativeness"] = one([0.02, 0.1, 0.3, 1.0])
+    if kind == "ignore-eos":
+        c["ignore_eos"], c["num_pages"] = True, int(need * one([1, 1.5, 2, 4]))
+    if kind in ("lpm", "dfs-weight"):
+        c["policy"] = kind
+    if kind == "everything":
+        c["policy"], c["mixed"] = one(["fcfs", "lpm"]), one([False, True])
+        c["chunked_prefill_size"] = one([None, c["chunked_prefill_size"]])
+        c["mixed"] = c["mixed"] and c["chunked_prefill_size"] is not None
+    if c["radix"] and kind != "ignore-eos":
+        for _ in range(rnd.randint(1, 6)):
+            parent = rnd.randint(0, len(c["contents"])) if rnd.random() < 0.6 else 0
+            c["contents"].append([parent, rnd.randint(1, prompt)])
+    c["requests"] = requests(rnd, c, kind, n, prompt, output)
+    return c
+
+
+def requests(rnd, c, kind, n, prompt, output):
+    rate = rnd.choice([0.2, 1, 5]) / (output * 0.010)
+    t, burst, list = 0.0, rnd.random() < 0.2, []
+    for i in range(n):
+        t += 0 if burst else rnd.expovariate(rate * min(c["max_running_requests"], 8))
+        r = dict(id=i, arrival=0 if burst else int(t * 1e9) // 1000 * 1000 + i + 1, prompt=rnd.randint(1, 2 * prompt),
+                 output=rnd.randint(1, output))
+        if c["contents"] and rnd.random() < 0.8:
+            r["content"] = rnd.randint(1, len(c["contents"]))
+        if kind == "eos" or kind == "everything" and rnd.random() < 0.5:
+            r["max_output"] = r["output"] + rnd.choice([1, 5, 40] if kind == "eos" else [1, 2, 3])
+        list.append(r)
+    return list

@@ -1,0 +1,54 @@
+package sglang
+
+import (
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// record is a case, and what SGLang's own scheduler did with it.
+type record struct {
+	Case  testCase          `json:"case"`
+	Steps []step            `json:"steps"`
+	Ends  map[int32][]int64 `json:"ends"`
+}
+
+// TestStepsAreSGLangsOwn replays recorded cases: every step has the members, tokens, cached tokens, retractions and
+// free tokens that SGLang's own scheduler gave it, and every token comes when it did. harness.py --record writes them.
+func TestStepsAreSGLangsOwn(t *testing.T) {
+	file, err := os.Open("testdata/sglang-0.5.23.jsonl.gz")
+	require.NoError(t, err)
+	defer file.Close()
+	z, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	cases, steps := 0, 0
+	for dec := json.NewDecoder(z); dec.More(); cases++ {
+		var r record
+		require.NoError(t, dec.Decode(&r))
+		got := r.Case.run(t, true)
+		steps += len(r.Steps)
+		require.Len(t, got.watched.steps, len(r.Steps), "case %d, %s: steps", cases, r.Case.Kind)
+		for i, want := range r.Steps {
+			require.Equal(t, sorted(want), sorted(got.watched.steps[i]), "case %d, %s: step %d", cases, r.Case.Kind, i)
+		}
+		require.Equal(t, r.Ends, got.tokens, "case %d, %s: times of tokens", cases, r.Case.Kind)
+		require.Equal(t, r.Ends, r.Case.run(t, false).tokens, "case %d, %s: in runs of steps", cases, r.Case.Kind)
+	}
+	t.Logf("%d cases, %d steps", cases, steps)
+	require.GreaterOrEqual(t, cases, 35)
+}
+
+// sorted returns a step with its members in order of ID: retraction alone goes by their order, and the victims tell.
+func sorted(s step) step {
+	slices.SortFunc(s.Batch, func(a, b [3]int32) int { return cmp.Compare(a[0], b[0]) })
+	slices.Sort(s.Preempted)
+	if len(s.Preempted) == 0 {
+		s.Preempted = nil
+	}
+	return s
+}

@@ -1,0 +1,101 @@
+package sglang
+
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// watched records what its scheduler composes.
+type watched struct {
+	*schedulers.SGLang
+	steps []step
+}
+
+// Schedule implements sim.Scheduler. Each answer holds for one step.
+func (w *watched) Schedule(in *sim.Instance, work *sim.Work) int {
+	before := running(in)
+	w.SGLang.Schedule(in, work)
+	var s step
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
+		switch {
+		case in.Decodes(r) && !work.Paused():
+			s.Batch = append(s.Batch, [3]int32{r.ID, 1, r.Prompt + in.Emitted(r) - 1})
+		case !in.Decodes(r) && r.Chunk() > 0:
+			s.Batch = append(s.Batch, [3]int32{r.ID, r.Chunk(), r.Computed})
+		}
+	}
+	slices.Reverse(s.Batch)
+	now := running(in)
+	for _, id := range before {
+		if !slices.Contains(now, id) {
+			s.Preempted = append(s.Preempted, id)
+		}
+	}
+	s.Free = work.FreeBlocks() * int64(in.Cache().BlockSize())
+	if len(s.Batch) > 0 {
+		w.steps = append(w.steps, s)
+	}
+	return 1
+}
+
+func running(in *sim.Instance) (ids []int32) {
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// sink records when each request emitted its tokens, and when steps began.
+type sink struct {
+	metrics.Recorder
+	watched *watched // nil: nobody watches
+	runs    int
+	tokens  map[int32][]int64 // in ns
+}
+
+func newSink() *sink { return &sink{tokens: map[int32][]int64{}} }
+
+func (s *sink) emit(id int32, t sim.Time) { s.tokens[id] = append(s.tokens[id], int64(t)/1000) }
+
+// Run implements sim.Sink.
+func (s *sink) Run(_ *sim.Instance, start sim.Time, _ *sim.Segment, _, _ int) {
+	if s.watched != nil {
+		s.watched.steps[s.runs].T = int64(start) / 1000
+		s.runs++
+	}
+}
+
+// Paused implements sim.Sink.
+func (s *sink) Paused(*sim.Instance, sim.Time, sim.Time, *sim.Segment, int) {}
+
+// Burst implements sim.Sink.
+func (s *sink) Burst(*sim.Instance, sim.Time, int) {}
+
+// First implements sim.Sink.
+func (s *sink) First(r *sim.Request) { s.emit(r.ID, r.First) }
+
+// Gap implements sim.Sink.
+func (s *sink) Gap(_ *sim.Instance, r *sim.Request, t sim.Time, _ sim.Cause) { s.emit(r.ID, t) }
+
+// Done implements sim.Sink.
+func (s *sink) Done(*sim.Request, sim.Time, sim.Outcome) {}
+
+// Tokens implements sim.Tracer.
+func (s *sink) Tokens(r *sim.Request, _ int32, start sim.Time, g *sim.Segment, n int) {
+	for i := range n {
+		s.emit(r.ID, start.Add(g.Span(i+1)))
+	}
+}
+
+// Accepted implements sim.Tracer.
+func (s *sink) Accepted(r *sim.Request, _ int32, t sim.Time, n int) {
+	for range n {
+		s.emit(r.ID, t)
+	}
+}
+
+// Delayed implements sim.Tracer.
+func (s *sink) Delayed(r *sim.Request, _ int32, _, t sim.Time) { s.emit(r.ID, t) }
