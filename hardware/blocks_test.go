@@ -12,6 +12,7 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/sim"
 )
 
 // The cache that vLLM 0.15 to 0.19 found room for, num_gpu_blocks of 16 tokens at gpu_memory_utilization 0.9, as its
@@ -183,4 +184,61 @@ func TestWindowsInTheCache(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 36_864.0/2, m.TokenBytes, 1, "the 18 layers that see everything")
 	assert.EqualValues(t, 8, m.SequenceBlocks, "18 windows of 128 tokens are as many bytes as 8 blocks of the others")
+}
+
+// A cache with groups for sliding windows keeps their tokens alone: of gemma-3-27b, whose 52 sliding layers are as six
+// of the ten others, 3.2 GB of 32k tokens and not 16.6. Chunked windows and models of nothing but windows stay as they
+// are.
+func TestSlidingWindowsInGroupsOfTheirOwn(t *testing.T) {
+	gemma := deployment(t, "gemma-3-27b", "h200-sxm", 1)
+	whole, err := gemma.Memory(0.92, 8192, 256, 16)
+	require.NoError(t, err)
+	gemma.HybridKV = true
+	m, err := gemma.Memory(0.92, 8192, 256, 16)
+	require.NoError(t, err)
+	assert.InDelta(t, 81_920, m.TokenBytes, 1, "the ten layers that see everything")
+	assert.Equal(t, sim.Windowed{Blocks: 6, BlocksMax: 1024/16 + 1}, m.Windowed)
+	const context = 32768
+	blocks := m.BlocksOf(context, 16)
+	assert.EqualValues(t, context/16+6*65, blocks)
+	assert.InDelta(t, 3.2e9, float64(blocks)*m.BlockBytes, 0.05e9)
+	assert.InDelta(t, 16.6e9, float64(whole.BlocksOf(context, 16))*whole.BlockBytes, 0.05e9)
+	assert.EqualValues(t, 7*20, m.BlocksOf(320, 16), "a sequence within the window takes as much in every group")
+	for tokens := int64(1); tokens < 4000; tokens += 7 {
+		n := m.BlocksOf(tokens, 16)
+		assert.GreaterOrEqual(t, m.TokensIn(n, 16), tokens)
+		assert.Less(t, m.TokensIn(n-1, 16), tokens)
+	}
+	for _, name := range []string{"llama-4-scout", "mistral-7b-v0.1", "gpt-oss-120b", "llama-3.1-8b"} {
+		d := deployment(t, name, "h200-sxm", 2)
+		want, err := d.Memory(0.92, 2048, 256, 16)
+		require.NoError(t, err)
+		d.HybridKV = true
+		got, err := d.Memory(0.92, 2048, 256, 16)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, name)
+	}
+	gemma4 := deployment(t, "gemma-4-26b-a4b", "h200-sxm", 1)
+	gemma4.HybridKV = true
+	m, err = gemma4.Memory(0.92, 8192, 256, 16)
+	require.NoError(t, err)
+	assert.EqualValues(t, 10, m.Windowed.Blocks, "a token takes ten times as much in sliding layers")
+}
+
+// DeepSeek-V4 pays its windows and compressors once per sequence, and reads what the reference page says.
+func TestCompressedCaches(t *testing.T) {
+	d := deployment(t, "deepseek-v4-pro", "b200-sxm", 8)
+	d.KVDtype = "fp8"
+	m, err := d.Memory(0.92, 8192, 64, 256)
+	require.NoError(t, err)
+	assert.InDelta(t, 5511, m.TokenBytes, 1, "on every GPU: one vector is not divided")
+	assert.InDelta(t, 4.6e6+18.7e6, m.FixedBytes, 0.1e6)
+	parts := hardware.NewRoofline(d, 4).Parts(1, 1<<20)
+	read := 0.0
+	for _, p := range parts {
+		if p.Kind == sim.KV {
+			read += p.Bytes
+		}
+	}
+	assert.InDelta(t, 1208.9e6, read, 0.1e6, "of a sequence of 1M tokens")
 }

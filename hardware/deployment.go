@@ -11,6 +11,7 @@ type Deployment struct {
 	GPU        GPU
 	Model      llm.Model
 	KVDtype    string // of cache elements, one of KVDtypes
+	HybridKV   bool   // the cache has groups for layers with a sliding window, which keep no more than the window
 	Parallel   Parallel
 	Routing    Routing
 	Efficiency Efficiency

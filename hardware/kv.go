@@ -58,9 +58,9 @@ func (d *Deployment) kvShare(g *llm.AttentionGroup) float64 {
 const wholeWindowMax = 512
 
 // cacheBytes returns what a token adds to the cache of one GPU of the largest stage, and what a sequence takes whatever
-// its length. Layers with a short window are given all of it; layers with a longer one, or all of them if no layer sees
-// the whole context, count by token like any other, as an engine allocates them whose cache has no group for windowed
-// layers. So a context longer than such a window is charged for more than the layers keep.
+// its length. Layers with a short window are given all of it. Those with a longer one are left to windowedCache or,
+// where it counts none, are counted by token like any other. That is so for all layers with a window if no layer sees
+// the whole context.
 func (d *Deployment) cacheBytes() (token, fixed float64) {
 	stage := d.stageShare()
 	windowed := 0.0
@@ -73,6 +73,7 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 		case g.Window > 0 && g.Window <= wholeWindowMax:
 			windowed += entry + index
 			fixed += (entry + index) * float64(g.Window)
+		case d.slides(&g):
 		default:
 			token += entry + index
 		}
@@ -82,6 +83,33 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 	}
 	fixed += d.Model.RecurrentBytes()/float64(d.Parallel.Tensor) + d.Model.CompressorBytes()
 	return token * stage, fixed * stage
+}
+
+// slides reports whether the layers of g have a group of their own in the cache, which keeps no more than their window:
+// those that slide, beside layers that see the whole context. Where attention is chunked, vLLM takes its cache for one
+// without such groups unless it is asked (vLLM 0.33.0, config/vllm.py).
+func (d *Deployment) slides(g *llm.AttentionGroup) bool {
+	if !d.HybridKV || g.Window <= wholeWindowMax || g.Chunked || g.Ratio > 0 {
+		return false
+	}
+	for _, other := range d.Model.Attention() {
+		if other.Window == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// windowedCache returns what a token adds to the groups of sliding windows in the cache of one GPU of the largest
+// stage, up to how many tokens; 0: there are none. Of two windows the longer counts for both.
+func (d *Deployment) windowedCache() (token float64, window int) {
+	for _, g := range d.Model.Attention() {
+		if d.slides(&g) {
+			token += d.entryBytes(&g) * d.kvShare(&g)
+			window = max(window, g.Window)
+		}
+	}
+	return token * d.stageShare(), window
 }
 
 // KVBytesPerToken returns what a token adds to the cache of the model while no window is full, and what it adds on all

@@ -2,8 +2,10 @@ package hardware
 
 import (
 	"fmt"
-	"github.com/decodesim/decodesim/hardware/llm"
 	"math"
+
+	"github.com/decodesim/decodesim/hardware/llm"
+	"github.com/decodesim/decodesim/sim"
 )
 
 // Memory is the budget of one GPU of a replica, in bytes, and the KV cache that it leaves.
@@ -22,6 +24,24 @@ type Memory struct {
 	// null block.
 	Blocks         int64
 	SequenceBlocks int32 // blocks for FixedBytes
+
+	// Windowed is the blocks that groups of sliding windows take with each block of tokens, up to the length of a window.
+	// Like vLLM, which pads all groups to the size of the smallest (v1/core/kv_cache_planning.py), it counts whole blocks.
+	Windowed sim.Windowed
+}
+
+// BlocksOf returns the blocks of a sequence of so many tokens, in blocks of blockSize.
+func (m *Memory) BlocksOf(tokens, blockSize int64) int64 {
+	n := (tokens + blockSize - 1) / blockSize
+	return n + int64(m.SequenceBlocks) + int64(m.Windowed.Blocks)*min(n, int64(m.Windowed.BlocksMax))
+}
+
+// TokensIn returns the longest sequence in so many blocks of blockSize tokens.
+func (m *Memory) TokensIn(blocks, blockSize int64) int64 {
+	blocks = max(0, blocks-int64(m.SequenceBlocks))
+	w := &m.Windowed
+	n := max(blocks/(1+int64(w.Blocks)), blocks-int64(w.Blocks)*int64(w.BlocksMax))
+	return n * blockSize
 }
 
 // MemoryShare is how much memory of a GPU an engine may take: a share, and of what.
@@ -65,6 +85,10 @@ func (d *Deployment) MemoryOf(share MemoryShare, tokens, sequences, blockSize in
 		return m, d.tooLarge(m, share, tokens, shorter, d.fittingTensor(share, tokens, sequences, blockSize))
 	}
 	m.SequenceBlocks = int32(math.Ceil(m.FixedBytes / m.BlockBytes))
+	if token, window := d.windowedCache(); token > 0 {
+		m.Windowed = sim.Windowed{Blocks: int32(math.Ceil(token / m.TokenBytes)),
+			BlocksMax: int32(ceilDiv(window, blockSize) + 1)}
+	}
 	m.Blocks = int64(m.KV/m.BlockBytes) * int64(d.Parallel.Ranks())
 	return m, nil
 }

@@ -33,7 +33,9 @@ type TransferBytes struct {
 // KV returns what the busiest GPU at each end sends and receives of a sequence's KV cache. The cache of a drafter at
 // the destination is part of it, since its layers are transferred like all others.
 func (t *Transfer) KV() (sent, received TransferBytes) {
-	token, fixed := t.To.cacheBytes()
+	whole := *t.To
+	whole.HybridKV = false // of a sliding window more tokens are counted than are sent, if there are more
+	token, fixed := whole.cacheBytes()
 	drafterToken, drafterFixed := t.To.drafterOwnCacheBytes()
 	received = TransferBytes{token + drafterToken, fixed + drafterFixed}
 	return t.sent(received), received

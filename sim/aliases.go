@@ -57,6 +57,7 @@ const (
 type (
 	Cache    = kv.Cache
 	Contents = kv.Contents
+	Windowed = kv.Windowed
 )
 
 // Link is what a KV transfer between two instances takes, see package transfer.

@@ -103,11 +103,12 @@ func (in *Instance) reset() {
 	in.queue.visible = Forever
 	in.batch.clear()
 	in.batch.set = batch.NewDecodeSet(p.BlockSize, p.Windows, in.cluster.logWheel)
+	in.batch.set.PageWindows(p.Windowed.Blocks, p.Windowed.BlocksMax, in.cluster.logWheel)
 	if p.Speculation != nil {
 		in.batch.set = batch.NewCounted(p.BlockSize)
 	}
 	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
-		UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks}
+		Windowed: p.Windowed, UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks}
 	if p.PrefixCaching {
 		c.Contents, c.Radix = in.cluster.contents, p.RadixCache
 	}

@@ -4,7 +4,14 @@ import "slices"
 
 // needs returns the blocks of a sequence of so many tokens.
 func (n *naive) needs(tokens int32) int64 {
-	return int64(n.fixed) + int64((tokens+n.blockSize-1)/n.blockSize)
+	blocks := int64(0)
+	for at := int32(0); at < tokens; at += n.blockSize {
+		blocks++
+		if at/n.blockSize < n.windowed.BlocksMax {
+			blocks += int64(n.windowed.Blocks)
+		}
+	}
+	return int64(n.fixed) + blocks
 }
 
 // grows returns the blocks that r must take for the tokens it has in the step.

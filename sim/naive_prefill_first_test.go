@@ -38,7 +38,7 @@ func (n *naive) planPrefillFirst(in *naiveInstance, p *schedulers.PrefillFirst) 
 		if len(in.running) > 0 {
 			room -= p.WatermarkBlocks
 		}
-		need := n.swapNeed(in, in.swapped[0]) + 1
+		need := n.swapNeed(in, in.swapped[0]) + 1 + int64(n.windowed.Blocks)
 		if len(in.running) == 0 { // alone, it takes what it needs and no more
 			need = max(in.swapped[0].blocks, n.needs(in.swapped[0].Computed+n.decodeOf(in, in.swapped[0])))
 		}

@@ -24,6 +24,7 @@ type PoolSpec struct {
 	KVBlocks           int64        // cache blocks of one instance that sequences can use
 	BlockSize          int32        // tokens per block
 	SequenceBlocks     int32        // blocks that a sequence needs whatever its length
+	Windowed           Windowed     // blocks that it needs up to the length of a window
 	MaxModelLen        int32        // prompt plus output tokens; longer requests are rejected
 	PromptMax          int32        // prompt tokens; longer requests are rejected; 0: no such limit
 	Windows            []Window     // limits on attention that Model prices; at most two
@@ -70,6 +71,10 @@ type poolState struct {
 
 func (p *PoolSpec) validate() error {
 	switch {
+	case p.Windowed.Blocks < 0 || p.Windowed.BlocksMax < 0 ||
+		int64(p.Windowed.Blocks)*int64(p.Windowed.BlocksMax) > math.MaxInt32/2:
+		return fmt.Errorf("sim: pool %q: windows take %d blocks with each of %d; want neither below 0, and at most 2^30 "+
+			"in all", p.Name, p.Windowed.Blocks, p.Windowed.BlocksMax)
 	case p.Size < 0 || max(p.Size, p.SizeMax) < 1 || p.BlockSize < 1 || p.SequenceBlocks < 0 || p.MaxModelLen < 2:
 		return fmt.Errorf(
 			"sim: pool %q needs at least 1 instance, 1 token per block, 0 blocks per sequence and 2 tokens of context; got "+
@@ -111,7 +116,8 @@ func (p *PoolSpec) validate() error {
 			return fmt.Errorf("sim: pool %q has an attention window of %d tokens, must be at least 1", p.Name, w.Tokens)
 		}
 	}
-	k := kv.New(kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks})
+	k := kv.New(kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
+		Windowed: p.Windowed})
 	if need := k.Blocks(p.MaxModelLen); need > p.KVBlocks {
 		return fmt.Errorf("sim: pool %q: one request of %d tokens needs %d KV blocks, the cache has %d", p.Name,
 			p.MaxModelLen, need, p.KVBlocks)

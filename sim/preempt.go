@@ -79,7 +79,7 @@ func (w *Work) excuse(r *Request) {
 		w.demand -= in.blocksToDraft(r)
 		in.drafting.sum -= int64(in.draftsOf(r))
 	case in.paged(r) && r.Computed%in.cache.BlockSize() == 0:
-		w.demand--
+		w.demand -= in.cache.Blocks(r.Computed+1) - in.cache.Blocks(r.Computed)
 	}
 }
 
@@ -117,16 +117,16 @@ func (in *Instance) release(r *Request, blocks int64, computed int32) {
 }
 
 // Swapped returns the request that has been in host memory for longest, or nil, and the blocks that it takes to bring
-// it back, but for one that its next token may need. It is as it left.
+// it back, with those of windows that its next token may need, but for the one of all other layers. It is as it left.
 func (in *Instance) Swapped() (r *Request, blocks int64) {
 	if len(in.swap.slots) == 0 {
 		return nil, 0
 	}
-	r = &in.requests.at[in.swap.slots[0]]
+	r, blocks = &in.requests.at[in.swap.slots[0]], int64(in.pool.Windowed.Blocks)
 	if in.drafting.speculation != nil {
-		return r, max(int64(r.blocks), in.cache.Blocks(r.Computed+in.draftsOf(r)))
+		return r, blocks + max(int64(r.blocks), in.cache.Blocks(r.Computed+in.draftsOf(r)))
 	}
-	return r, in.allocated(r)
+	return r, blocks + in.allocated(r)
 }
 
 // SwapIn brings the request that Swapped returns back into the batch; it decodes in this step. It takes CountPauses.

@@ -49,6 +49,7 @@ func drawSharing(t *rapid.T) scenario {
 	sc.drawRequests(t, prompt, output)
 	sc.drawContents(t)
 	sc.ahead = rapid.Bool().Draw(t, "ahead")
+	sc.windowCache(len(sc.requests))
 	drawSpeculation(t, &sc)
 	sc.drawRadix(t)
 	return sc

@@ -24,6 +24,7 @@ type scenario struct {
 	blocks      int64
 	blockSize   int32
 	fixed       int32
+	windowed    sim.Windowed
 	maxLen      int32
 	crowded     bool // much comes at once
 	promptMax   int32
@@ -58,6 +59,17 @@ func cases(usual, long int) int {
 		return long
 	}
 	return usual
+}
+
+// windowCache gives every third scenario layers whose windows take blocks up to a length, by a number that is as good
+// as a draw, and as many more blocks as the longest sequence then needs.
+func (sc *scenario) windowCache(n int) {
+	if n%3 != 0 {
+		return
+	}
+	sc.windowed = sim.Windowed{Blocks: []int32{1, 6}[n/3%2], BlocksMax: []int32{1, 2, 5, 40}[n/6%4]}
+	blocks := (sc.maxLen + sc.blockSize - 1) / sc.blockSize
+	sc.blocks += int64(sc.windowed.Blocks * min(blocks, sc.windowed.BlocksMax))
 }
 
 // drawScenario draws sizes that are often tight: full caches, single sequences, budgets of a few tokens, prices that
@@ -114,6 +126,7 @@ func drawScenario(t *rapid.T) scenario {
 	if last := sc.requests[len(sc.requests)-1]; last.Prompt%3 == 0 { // and for a third
 		sc.drawRanks(last.Output)
 	}
+	sc.windowCache(len(sc.requests))
 	drawSpeculation(t, &sc)
 	sc.drawRadix(t)
 	return sc
@@ -309,7 +322,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 	p := &sim.PoolSpec{
 		Ranks: sc.ranks, Balancer: sc.balancer,
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.maxNumSeqs, RecomputeLastToken: sc.recomputes,
-		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, MaxModelLen: sc.maxLen,
+		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, Windowed: sc.windowed, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,
 		AsyncScheduling: sc.ahead, ColdStart: sc.coldStart, StartsCold: sc.startsCold, Noise: sc.noise,
 		SwapBlocks: sc.swapBlocks, Speculation: sc.speculation,

@@ -22,7 +22,7 @@ func sizeCache(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog.Engi
 		blocks = p.NumGPUBlocks
 	}
 	r.CacheBlocks, r.KVBlocks = blocks*ranks, (blocks-e.BlocksReserved)*ranks
-	fits := min(max(0, blocks-e.BlocksReserved-int64(r.Memory.SequenceBlocks))*int64(p.BlockSize), 1<<30)
+	fits := min(r.Memory.TokensIn(blocks-e.BlocksReserved, int64(p.BlockSize)), 1<<30)
 	if fits < 2 {
 		path, remedy := s.PoolPath(p, ""), "more memory or GPUs per replica"
 		if p.NumGPUBlocks > 0 {

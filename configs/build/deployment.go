@@ -28,6 +28,7 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 	if d.KVDtype == "" {
 		d.KVDtype = "bf16"
 	}
+	d.HybridKV = p.HybridKV
 	d.Parallel = hardware.Parallel{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel,
 		Expert: p.ExpertParallel, AllToAll: hardware.AllToAll(p.AllToAll), NCCL: p.DisableCustomAllReduce,
 		Overlap: hardware.BatchOverlap(p.BatchOverlap)}

@@ -23,7 +23,7 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 		Name: p.Name, Size: p.Replicas, SizeMax: p.ReplicasMax, Ranks: p.DataParallel,
 		KVBlocks: r.KVBlocks / ranks, BlockSize: int32(p.BlockSize),
 		MaxModelLen:    r.MaxModelLen,
-		SequenceBlocks: r.Memory.SequenceBlocks, Windows: r.Deployment.Windows(), Model: r.Model,
+		SequenceBlocks: r.Memory.SequenceBlocks, Windowed: r.Memory.Windowed, Windows: r.Deployment.Windows(), Model: r.Model,
 		ColdStart: r.coldStart(p), StartsCold: p.StartsCold, AsyncScheduling: p.AsyncScheduling, PromptMax: r.PromptMax,
 		SwapBlocks: r.SwapBlocks / ranks,
 		Classes:    len(s.Workload.Classes),

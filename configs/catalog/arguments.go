@@ -35,6 +35,7 @@ type EngineArguments struct {
 	Watermark                 float64 `yaml:"watermark" bound:"[0,1]" doc:"share of the KV blocks that admission leaves free"`
 	MaxModelLen               int     `yaml:"max_model_len,omitempty" bound:"[1,1073741824]" doc:"tokens of prompt and output; null: the model's own limit"`
 	EnablePrefixCaching       bool    `yaml:"enable_prefix_caching" doc:"reuse the KV cache of equal prompt beginnings"`
+	HybridKV                  bool    `yaml:"hybrid_kv" doc:"layers with a sliding window longer than 512 tokens keep no more than it; false: they keep the whole context"`
 	NumGPUBlocks              int64   `yaml:"num_gpu_blocks,omitempty" bound:"[1,2147483647]" unit:"blocks" doc:"KV blocks of a rank; null: what fits into memory"`
 	KVOffloadingSize          float64 `yaml:"kv_offloading_size,omitempty" bound:"(0,1048576]" unit:"GiB" doc:"GiB of host memory of a replica for cached prefixes; null: none"`
 	Attention                 string  `yaml:"attention" oneof:"attentions" doc:"flash, or materialized: scores pass through memory"`

@@ -107,7 +107,7 @@ func ofPool(s *configs.Scenario, p *configs.Pool) (Command, error) {
 		return w.command, err
 	}
 	w.checkpoint = w.checkpointOf(name, &w.model)
-	if w.model.StateBytes() > 0 && !s.Given(s.PoolPath(p, "enable_prefix_caching")) { // as engines do
+	if w.model.RecurrentBytes() > 0 && !s.Given(s.PoolPath(p, "enable_prefix_caching")) { // as engines do
 		stateful := *p
 		stateful.EnablePrefixCaching = false
 		w.p = &stateful

@@ -31,6 +31,7 @@ func (w *writer) sglang() {
 	number(w, "--schedule-conservativeness", p.ScheduleConservativeness, a.ScheduleConservativeness)
 	w.switched(p.EnableMixedChunk, "--enable-mixed-chunk")
 	w.switched(!p.EnablePrefixCaching, "--disable-radix-cache")
+	w.switched(!p.HybridKV, "--disable-hybrid-swa-memory")
 	w.switched(!p.AsyncScheduling, "--disable-overlap-schedule")
 	if p.EnforceEager {
 		w.say("--cuda-graph-backend-decode", "disabled", "--cuda-graph-backend-prefill", "disabled")

@@ -57,6 +57,7 @@ func (w *writer) vllmV1(a *catalog.EngineArguments) {
 		w.negatable("--scheduler-reserve-full-isl", p.SchedulerReserveFullISL)
 	}
 	number(w, "--watermark", p.Watermark, a.Watermark)
+	w.switched(!p.HybridKV, "--disable-hybrid-kv-cache-manager")
 	number(w, "--kv-offloading-size", p.KVOffloadingSize, 0)
 	if p.AsyncScheduling != a.AsyncScheduling {
 		w.negatable("--async-scheduling", p.AsyncScheduling)

@@ -212,7 +212,7 @@ func cacheLine(p *configs.Pool, r *build.Replica, lengthMean float64) string {
 		said = fmt.Sprintf("%s tokens a replica", thousands(r.KVBlocks))
 	}
 	if lengthMean > 0 {
-		each := int64(math.Ceil(lengthMean/float64(size))) + int64(r.Memory.SequenceBlocks)
+		each := r.Memory.BlocksOf(int64(math.Ceil(lengthMean)), size)
 		said += fmt.Sprintf(", %s requests of mean length", text.Count(r.KVBlocks/each))
 	}
 	return said

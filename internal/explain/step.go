@@ -145,8 +145,8 @@ func (s *Step) seconds(n int) float64 {
 
 // fitting returns how many sequences of so much context the caches hold at once.
 func (s *Step) fitting(context int) int {
-	block, ranks := int64(s.Pool.BlockSize), int64(s.Deployment.Parallel.Ranks())
-	return int(s.KVBlocks / ranks / ((int64(context)+block-1)/block + int64(s.Memory.SequenceBlocks)) * ranks)
+	ranks := int64(s.Deployment.Parallel.Ranks())
+	return int(s.KVBlocks / ranks / s.Memory.BlocksOf(int64(context), int64(s.Pool.BlockSize)) * ranks)
 }
 
 // sequencesMax returns how many sequences of the step's context the engine runs at once: what fits, up to its own
@@ -157,8 +157,7 @@ func (s *Step) sequencesMax() int { return min(s.fitting(s.Context), s.Pool.Sequ
 func (s *Step) roomiest() int {
 	ranks := int64(s.Deployment.Parallel.Ranks())
 	each := (int64(s.batch) + ranks - 1) / ranks
-	blocks := s.KVBlocks/ranks/each - int64(s.Memory.SequenceBlocks)
-	return int(min(max(0, blocks)*int64(s.Pool.BlockSize), int64(s.MaxModelLen)))
+	return int(min(s.Memory.TokensIn(s.KVBlocks/ranks/each, int64(s.Pool.BlockSize)), int64(s.MaxModelLen)))
 }
 
 // Price returns the price of n decodes at the step's context.

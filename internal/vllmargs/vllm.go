@@ -45,6 +45,7 @@ func vllmLimits() table {
 		row("--block-size", one, count("block_size", 1<<16)),
 		row("--num-gpu-blocks-override", one, count("num_gpu_blocks", 1<<31-1)),
 		row("--enable-prefix-caching", nothing, truth("enable_prefix_caching", false)),
+		row("--disable-hybrid-kv-cache-manager", nothing, truth("hybrid_kv", true)),
 		row("--enable-chunked-prefill", nothing, truth("enable_chunked_prefill", false)),
 		row("--long-prefill-token-threshold", one, func(d *draft, g *given) error {
 			if g.value() == "0" {
@@ -123,7 +124,6 @@ func vllmUnmodelled() table {
 			}
 			return nil
 		}),
-		row("--disable-hybrid-kv-cache-manager", nothing, differs("windowed layers that keep all tokens in the cache")),
 		row("--disable-sliding-window", nothing, differs("windowed layers without windows")),
 	},
 		rows(nothing, lora, "--enable-lora --enable-lora-bias"), rows(several, lora, "--lora-modules"),

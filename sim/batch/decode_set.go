@@ -21,6 +21,7 @@ type DecodeSet struct {
 	due     []int32
 	ends    wheel // by the step with which a member emits its last token
 	windows []windowSum
+	growth  *windowGrowth // nil: no layers stop taking blocks
 }
 
 // NewDecodeSet returns an empty set over blocks of so many tokens, whose wheels have 2^logWheel buckets.
@@ -75,7 +76,11 @@ func (s *DecodeSet) Join(slot, computed, remaining int32, paged bool) (finish in
 	}
 	if paged {
 		s.paged++
-		s.due[s.residue(int64(computed)-s.step)]++
+		r := s.residue(int64(computed) - s.step)
+		s.due[r]++
+		if s.growth != nil {
+			s.growth.join(slot, computed, r, s.step)
+		}
 	}
 	s.ends.add(slot, finish)
 	for i := range s.windows {
@@ -93,7 +98,11 @@ func (s *DecodeSet) Leave(slot, computed int32, paged bool) {
 	}
 	if paged {
 		s.paged--
-		s.due[s.residue(int64(computed)-s.step)]--
+		r := s.residue(int64(computed) - s.step)
+		s.due[r]--
+		if s.growth != nil {
+			s.growth.leave(slot, computed, r)
+		}
 	}
 	for i := range s.windows {
 		s.windows[i].leave(slot, computed+1)
@@ -113,6 +122,9 @@ func (s *DecodeSet) Advance(n int, scratch []int32) []int32 {
 	s.ctx += int64(n) * int64(s.n)
 	if s.windows != nil {
 		scratch = s.advanceWindows(n, scratch)
+	}
+	if s.growth != nil {
+		scratch = s.growth.turn(s, scratch)
 	}
 	return scratch
 }
@@ -147,21 +159,40 @@ func (s *DecodeSet) StepsToChange() int {
 			n = min(n, w.turns.until(s.step))
 		}
 	}
+	if s.growth != nil && s.growth.growing > 0 {
+		n = min(n, s.growth.turns.until(s.step))
+	}
 	return n
 }
 
-// BlocksDue returns how many members need a new KV block in the step to come.
+// BlocksDue returns the new KV blocks that the members need in the step to come.
 func (s *DecodeSet) BlocksDue() int64 { return s.blocksDue(0) }
 
-// blocksDue returns how many members need a new KV block in the step that is i steps ahead.
-func (s *DecodeSet) blocksDue(i int64) int64 { return int64(s.due[s.residue(-s.step-i)]) }
+// blocksDue returns the new KV blocks that the members need in the step that is i steps ahead.
+func (s *DecodeSet) blocksDue(i int64) int64 {
+	r := s.residue(-s.step - i)
+	n := int64(s.due[r])
+	if s.growth != nil {
+		n += s.growth.blocks * int64(s.growth.due[r])
+	}
+	return n
+}
+
+// blocksPerCycle returns the new KV blocks that the members need in as many steps as a block has tokens.
+func (s *DecodeSet) blocksPerCycle() int64 {
+	n := int64(s.paged)
+	if s.growth != nil {
+		n += s.growth.blocks * s.growth.growing
+	}
+	return n
+}
 
 // BlocksFor returns the new blocks that steps [from, to) ahead need: whole cycles by division, the others by count.
 func (s *DecodeSet) BlocksFor(from, to int64) int64 {
 	n := int64(0)
 	if size := int64(len(s.due)); to-from >= size {
 		cycles := (to - from) / size
-		n, from = cycles*int64(s.paged), from+cycles*size
+		n, from = cycles*s.blocksPerCycle(), from+cycles*size
 	}
 	for i := from; i < to; i++ {
 		n += s.blocksDue(i)
@@ -172,12 +203,12 @@ func (s *DecodeSet) BlocksFor(from, to int64) int64 {
 // StepsWithin returns the greatest n ≤ limit such that steps [1, n) ahead need no more than so many free blocks. The
 // step at hand has its blocks already.
 func (s *DecodeSet) StepsWithin(limit int, free int64) int {
-	size, more := int64(len(s.due)), int64(limit-1)
-	if (more+size)*int64(s.paged) <= free*size { // at most ⌈more/size⌉ blocks each
+	size, more, each := int64(len(s.due)), int64(limit-1), s.blocksPerCycle()
+	if (more+size)*each <= free*size { // at most ⌈more/size⌉ times what a cycle needs
 		return limit
 	}
-	cycles := free / int64(s.paged)
-	left := free - cycles*int64(s.paged)
+	cycles := free / each
+	left := free - cycles*each
 	i := cycles * size
 	for i < more {
 		b := s.blocksDue(i + 1)
@@ -209,5 +240,5 @@ func (s *DecodeSet) Empty() bool {
 		w := &s.windows[i]
 		empty = empty && w.ctx == 0 && w.growing == 0 && w.turns.sum == 0
 	}
-	return empty
+	return empty && s.growth.empty()
 }

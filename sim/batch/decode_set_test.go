@@ -57,6 +57,8 @@ type twin struct {
 	blockSize int32
 	windows   []Window
 	members   map[int32]*member
+
+	windowed, windowedMax int32 // blocks more with each of the first so many
 }
 
 // shape returns the decode half of the shape of the step to come.
@@ -79,11 +81,15 @@ func (s *twin) shape() (b Shape) {
 	return b
 }
 
-// blocksDue returns how many members need a new block in the step to come.
+// blocksDue returns the new blocks that the members need in the step to come.
 func (s *twin) blocksDue() (n int64) {
 	for _, m := range s.members {
-		if m.paged && m.computed%s.blockSize == 0 {
-			n++
+		if !m.paged || m.computed%s.blockSize != 0 {
+			continue
+		}
+		n++
+		if m.computed/s.blockSize < s.windowedMax {
+			n += int64(s.windowed)
 		}
 	}
 	return n
@@ -108,7 +114,9 @@ func TestDecodeSetAgainstItsMembers(t *testing.T) {
 	for range 200 {
 		size := []int32{1, 7, 16, 32}[rnd.IntN(4)]
 		windows := []Window{{Tokens: 1 + rnd.Int32N(20)}, {Tokens: 1 + rnd.Int32N(20), Chunked: true}}[:rnd.IntN(3)]
-		set, plain := NewDecodeSet(size, windows, 6), &twin{size, windows, map[int32]*member{}}
+		plain := &twin{size, windows, map[int32]*member{}, rnd.Int32N(3), 1 + rnd.Int32N(8)}
+		set := NewDecodeSet(size, windows, 6)
+		set.PageWindows(plain.windowed, plain.windowedMax, 6)
 		var scratch []int32
 		for round := range 60 {
 			for slot := range int32(8) {

@@ -4,6 +4,7 @@
 //	shape.go       what a cost model may know of a batch: sums
 //	segment.go     consecutive steps, priced and advanced together
 //	decode_set.go  the running decodes, as sums and a counter of steps
+//	growth.go      the blocks that layers with a limited window take, up to its length
 //	window.go      what layers with a limited attention window see of them
 //	wheel.go       which of them ends next
 //

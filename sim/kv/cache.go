@@ -7,6 +7,7 @@ type Cache struct {
 	size     int32 // tokens per block
 	shift    int8  // log2 of size, or −1 if it is no power of two
 	fixed    int32 // blocks that a sequence needs whatever its length (recurrent state, short windows)
+	windowed Windowed
 	total    int64
 	free     int64
 	freeMin  int64     // the fewest blocks ever free
@@ -20,15 +21,25 @@ type Config struct {
 	Blocks         int64
 	BlockSize      int32     // tokens per block
 	SequenceBlocks int32     // blocks that a sequence needs whatever its length
+	Windowed       Windowed  // blocks that a sequence needs up to the length of a window
 	Contents       *Contents // what prompts have in common; nil: no prefix caching
 	UnnamedFirst   bool      // blocks that no sequence can ask for are evicted before all others
 	OffloadBlocks  int64     // host memory for what the prefix cache evicts; 0: none
 	Radix          bool      // keep sequences in a radix tree, as SGLang does, and not blocks, as vLLM does
 }
 
+// Windowed is what layers with a sliding window take in a cache that has groups for them: Blocks more for each block of
+// tokens, but for no more than BlocksMax of these. The zero value is a cache without such groups.
+//
+// A window of W tokens is within ⌈W / block size⌉ + 1 blocks, wherever it begins (vLLM 0.33.0,
+// v1/kv_cache_interface.py, SlidingWindowSpec). The tokens of a chunk are in those blocks too while it is computed;
+// that a chunk which is longer than a window takes more for as long as its step lasts is left out.
+type Windowed struct{ Blocks, BlocksMax int32 }
+
 // New returns an empty cache.
 func New(c Config) Cache {
-	k := Cache{size: c.BlockSize, shift: -1, fixed: c.SequenceBlocks, total: c.Blocks, free: c.Blocks, freeMin: c.Blocks}
+	k := Cache{size: c.BlockSize, shift: -1, fixed: c.SequenceBlocks, windowed: c.Windowed, total: c.Blocks,
+		free: c.Blocks, freeMin: c.Blocks}
 	if c.BlockSize&(c.BlockSize-1) == 0 {
 		k.shift = int8(bits.TrailingZeros32(uint32(c.BlockSize)))
 	}
@@ -43,7 +54,10 @@ func New(c Config) Cache {
 }
 
 // Blocks returns the blocks that a sequence of n tokens needs.
-func (k *Cache) Blocks(n int32) int64 { return int64(k.fixed) + int64(k.paged(n)) }
+func (k *Cache) Blocks(n int32) int64 {
+	paged, w := k.paged(n), &k.windowed
+	return int64(k.fixed) + int64(paged) + int64(w.Blocks)*int64(min(paged, w.BlocksMax))
+}
 
 // Total returns the blocks of the cache.
 func (k *Cache) Total() int64 { return k.total }
