@@ -214,7 +214,8 @@ func (r *row) closed(l *load, clients string) string {
 var stepTokensStated = regexp.MustCompile(`\bmax_num_(?:batched_)?tokens (\d+)`)
 
 // limitStep sets the tokens of a step. An engine that ran prompts longer than its limit ran them in chunks. One whose
-// limit is not stated had one that its prompts fit: the tools that publish throughputs choose it by the prompts.
+// limit is not stated had one that its prompts fit beside a batch of decodes: the tools that publish throughputs choose
+// it by the prompts.
 func (r *row) limitStep(l *load, d *replica) {
 	prompt := int(math.Round(l.prompt))
 	if m := stepTokensStated.FindStringSubmatch(r.Text("notes")); m != nil {
@@ -225,7 +226,7 @@ func (r *row) limitStep(l *load, d *replica) {
 		}
 		return
 	}
-	if d.Engine == "tensorrt-llm" && prompt > trtStepTokens {
+	if d.Engine == "tensorrt-llm" && prompt+trtBatch > trtStepTokens {
 		d.Argument("max_num_batched_tokens", prompt+trtBatch)
 	}
 }
