@@ -29,7 +29,7 @@ FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED
 build test lint: export GOGC = 400
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test soak differential differential-latest bench profile calibrate accuracy truth lint notebooks clean
+.PHONY: help build demo test soak differential differential-latest bench profile calibrate accuracy truth defaults lint notebooks clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ calibrate: truth ## fit efficiencies to measurements: configs/catalog/engines/ef
 
 accuracy: truth ## docs/accuracy.md anew: how accurate that fit is
 	$(FIT)
+
+defaults: ## the defaults of engines against the source of their releases, from the Python package index
+	go run -trimpath ./tools/defaults
 
 lint: ## formatting, staticcheck, and whether the model still builds for a web page; make test vets
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \

@@ -120,6 +120,7 @@ func fixedNames() map[string][]string {
 		"preemption-modes":   {catalog.PreemptRecompute, catalog.PreemptSwap},
 		"preemption-victims": {catalog.VictimTail, catalog.VictimLastInOrder},
 		"attentions":         {"flash", "materialized"},
+		"performance-modes":  {catalog.ModeBalanced, catalog.ModeThroughput, catalog.ModeInteractivity},
 	}
 }
 

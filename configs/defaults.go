@@ -6,7 +6,6 @@ import (
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
-	"github.com/decodesim/decodesim/hardware"
 	"github.com/spf13/viper"
 )
 
@@ -78,7 +77,7 @@ func (l *layers) scenario() (*Scenario, error) {
 	if err := s.resolveNames(); err != nil {
 		return nil, err
 	}
-	return s, s.fillLimits()
+	return s, s.fillEngines()
 }
 
 // stack puts the layers above the defaults into viper. The environment is merged over the file, which viper keeps
@@ -133,62 +132,6 @@ func setDefaults(v *viper.Viper, s *Scenario) {
 			v.SetDefault(path, value.Interface())
 		}
 	})
-}
-
-// fillLimits writes what the engine takes on the pool's GPU where no layer says it.
-func (s *Scenario) fillLimits() error {
-	for i := range s.Pools {
-		p, path := &s.Pools[i], fmt.Sprintf("pools[%d].", i)
-		if p.GPU.From == "" {
-			return s.origins.errorf(path+"gpu", "missing; expected one of %s, or a path", strict.Quoted(catalog.GPUNames()))
-		}
-		gpu, _, err := p.GPU.Hardware()
-		if err != nil {
-			return s.origins.errorf(path+"gpu", "%s", strict.Message(err))
-		}
-		engine, err := catalog.Engine(p.Engine)
-		if err != nil {
-			return err
-		}
-		limit := engine.Limit(gpu.Name, gpu.MemoryBytes.Value)
-		if !s.origins.given(path + "gpu_memory_utilization") {
-			p.GPUMemoryUtilization = limit.GPUMemoryUtilization
-		}
-		if gpu.Kind == hardware.LPU { // whose SRAM holds the activations of short steps alone
-			limit.MaxNumSeqs = min(limit.MaxNumSeqs, lpuSeqs)
-			limit.MaxNumBatchedTokens = min(limit.MaxNumBatchedTokens, lpuTokens)
-			p.MaxNumSeqs = min(p.MaxNumSeqs, lpuSeqs)
-		}
-		p.fillBatch(&engine, limit, s.origins.given(path+"max_num_seqs"), s.origins.given(path+"max_num_batched_tokens"))
-		s.spread(i, &gpu, &engine)
-	}
-	return nil
-}
-
-// fillBatch writes the limits of a batch that nobody gave. A default of max_num_seqs is never above the tokens of a
-// step, which most engines would refuse. Tokens that follow the longest sequence stay absent until the model is known.
-func (p *Pool) fillBatch(e *catalog.EngineSpec, limit catalog.EngineLimit, seqsGiven, tokensGiven bool) {
-	switch {
-	case tokensGiven:
-	case followsLength(e, p):
-		p.MaxNumBatchedTokens = 0
-	case e.Scheduler == catalog.SchedulerSGLang:
-		p.MaxNumBatchedTokens = limit.MaxNumBatchedTokens // of prompts alone
-	default:
-		p.MaxNumBatchedTokens = max(limit.MaxNumBatchedTokens, p.MaxNumSeqs)
-	}
-	switch {
-	case seqsGiven:
-	case e.Scheduler == catalog.SchedulerSGLang || p.MaxNumBatchedTokens == 0 && !tokensGiven:
-		p.MaxNumSeqs = limit.MaxNumSeqs
-	default:
-		p.MaxNumSeqs = min(limit.MaxNumSeqs, max(1, p.MaxNumBatchedTokens))
-	}
-}
-
-// followsLength reports whether the tokens of a step are by default the length of the longest sequence.
-func followsLength(e *catalog.EngineSpec, p *Pool) bool {
-	return e.WholePrompts > 0 && !p.EnableChunkedPrefill
 }
 
 // known refuses a name that a catalog does not have.

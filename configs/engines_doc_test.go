@@ -37,7 +37,7 @@ func enginePage(t *testing.T) []byte {
 			"a policy, arguments under its own names with its own defaults, and the efficiencies that price its steps. "+
 			"`decodesim show NAME` prints its file. A scenario may name an argument as the engine does or as the column "+
 			"*key* does, which is the same for every engine. What is marked unverified is from memory: no document or "+
-			"source was read for it."))
+			"source was read for it. [defaults.md](defaults.md) says in which lines of which release each default stands."))
 	b.WriteString("\n| engine | describes | policy | efficiencies |\n|---|---|---|---|\n")
 	for _, name := range catalog.EngineNames() {
 		e, err := catalog.Engine(name)

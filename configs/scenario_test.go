@@ -55,7 +55,7 @@ workload:
 		TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
 		Engine: "vllm-v1",
 		EngineArguments: catalog.EngineArguments{
-			Version:    "0.33",
+			Version: "0.33", PerformanceMode: "balanced",
 			MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, EnableChunkedPrefill: true, SchedulerReserveFullISL: true,
 			Reserve:    "as-computed",
 			QueueOrder: "fcfs", PreemptionMode: "recompute", PreemptionVictim: "last-in-order", GPUMemoryUtilization: 0.92,

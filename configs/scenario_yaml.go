@@ -57,14 +57,17 @@ func (s *Scenario) Clone() *Scenario {
 }
 
 func (s *Scenario) write() []byte {
-	w := scenarioWriter{}
+	w := scenarioWriter{scenario: s}
 	w.WriteString("# A scenario with every default written out; it runs as it stands.\n")
 	w.keys(reflect.ValueOf(s).Elem(), "", "")
 	return w.Bytes()
 }
 
 // scenarioWriter writes YAML in the order of the schema, with the doc of each key behind it.
-type scenarioWriter struct{ bytes.Buffer }
+type scenarioWriter struct {
+	bytes.Buffer
+	scenario *Scenario
+}
 
 // docColumn is where comments start, if the line is not longer.
 const docColumn = 44
@@ -81,7 +84,7 @@ func (w *scenarioWriter) keys(v reflect.Value, first, indent string) {
 			if !engine.Has(f.Key) {
 				continue
 			}
-			f.Key, doc = engine.Own(f.Key), engine.Doc(f.Key)
+			f.Key, doc = engine.Own(f.Key), w.argumentDoc(pool, engine, f.Key)
 		}
 		switch {
 		case f.Optional && value.IsZero() && doc == "":
@@ -140,6 +143,22 @@ func undocumented(t reflect.Type) bool {
 		}
 	}
 	return true
+}
+
+// argumentDoc says what an argument means to the engine, and whether its value is what the engine takes by itself.
+func (w *scenarioWriter) argumentDoc(p *Pool, e *catalog.EngineSpec, key string) string {
+	doc := e.Doc(key)
+	if w.scenario == nil { // a study, whose pools are written as they are
+		return doc
+	}
+	d, err := w.scenario.engineDefaults(p)
+	if err != nil {
+		return doc
+	}
+	if why := d.why(key); why != "" {
+		return doc + "; " + why
+	}
+	return doc
 }
 
 // engineOf returns v as a pool, and the engine whose words that is written in; nil: v is no pool.

@@ -62,11 +62,16 @@ func launchOf(s *configs.Scenario, p *configs.Pool, gpu *hardware.GPU) (hardware
 	if err != nil {
 		return l, s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
 	}
-	rows := p.MaxNumSeqs
+	q := catalog.Decoding{GPU: gpu.Name, Sequences: p.MaxNumSeqs, Rows: 1, Tokens: max(0, p.MaxNumBatchedTokens),
+		Interactive: p.PerformanceMode == catalog.ModeInteractivity}
 	if p.Decodes() {
-		rows *= 1 + s.Speculation.DraftsMax()
+		q.Rows += s.Speculation.DraftsMax()
 	}
-	l.Graphs = engine.CUDAGraphs.Sizes(gpu.Name, rows)
+	q.Largest, err = s.LargestGraph(p)
+	if err != nil {
+		return l, err
+	}
+	l.Graphs = engine.Graphs(p.Version, &q)
 	return l, nil
 }
 

@@ -9,21 +9,21 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
-	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // stepTokens returns the tokens of a step on a rank: those of the pool, or the length of the longest sequence where
-// the engine runs prompts whole and nobody says. That is asked for or the model's: what the cache holds of one sequence
-// depends on the memory that a step takes.
-func stepTokens(p *configs.Pool, e *catalog.EngineSpec, m *llm.Model) int {
+// the engine runs prompts whole and nobody says, but not fewer than it takes for chunks. That length is asked for or
+// the model's: what the cache holds of one sequence depends on the memory that a step takes.
+func stepTokens(p *configs.Pool, e *catalog.EngineSpec, d *hardware.Deployment) int {
 	if p.MaxNumBatchedTokens != 0 {
 		return p.MaxNumBatchedTokens
 	}
 	longest := p.MaxModelLen
 	if longest == 0 {
-		longest = m.ContextMax
+		longest = d.Model.ContextMax
 	}
-	return max(e.WholePrompts, longest, p.MaxNumSeqs)
+	chunks := e.Limit(p.Version, d.GPU.Name, d.GPU.MemoryBytes.Value).MaxNumBatchedTokens
+	return max(e.WholePrompts, chunks, longest, p.MaxNumSeqs)
 }
 
 // tokensMax returns the rows of the largest step, which takes the most memory: prompts that are not divided have a

@@ -47,7 +47,7 @@ func ReplicaOf(s *configs.Scenario, i int) (*Replica, error) {
 		return nil, err
 	}
 	d.Efficiency = efficiency
-	r := &Replica{Deployment: d, MaxNumBatchedTokens: stepTokens(p, &engine, &d.Model)}
+	r := &Replica{Deployment: d, MaxNumBatchedTokens: stepTokens(p, &engine, &d)}
 	r.Memory, err = d.MemoryOf(p.MemoryShare(&engine), tokensMax(p, r.MaxNumBatchedTokens), p.MaxNumSeqs, p.BlockSize)
 	if err != nil {
 		return nil, because{s.Errorf(s.PoolPath(p, ""), "%s%s", strict.Message(err), shorterSteps(p, &engine, err)), err}

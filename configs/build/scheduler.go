@@ -39,7 +39,7 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 			Preempt:      preemptionOf(p), Victim: victimOf(p),
 		}
 	case catalog.SchedulerSGLang:
-		made = newSGLang(s, p, &engine.NewTokens, max(0, tokens))
+		made = newSGLang(s, p, &engine, max(0, tokens))
 	case catalog.SchedulerStatic:
 		made = &schedulers.Static{MaxBatchSize: p.MaxNumSeqs, MaxNumBatchedTokens: tokens}
 	default:
@@ -124,8 +124,14 @@ func watermarkBlocks(p *configs.Pool, r *Replica) int64 {
 // order of additions.
 //
 //	init = min(1, 0.7 · schedule_conservativeness), min = min_factor · init, decay = (init − min) / decay_steps per step
-func newSGLang(s *configs.Scenario, p *configs.Pool, n *catalog.NewTokens, chunk int32) *schedulers.SGLang {
-	init := schedulers.Ratio(min(1, n.Init*p.ScheduleConservativeness))
+//
+// With several ranks schedule_conservativeness counts less.
+func newSGLang(s *configs.Scenario, p *configs.Pool, e *catalog.EngineSpec, chunk int32) *schedulers.SGLang {
+	n, conservativeness := &e.NewTokens, p.ScheduleConservativeness
+	if less := e.Special.RanksConservativeness; p.DataParallel > 1 && less > 0 {
+		conservativeness *= less
+	}
+	init := schedulers.Ratio(min(1, n.Init*conservativeness))
 	least := int64(math.Round(n.MinFactor * float64(init)))
 	return &schedulers.SGLang{
 		MaxRunningRequests: p.MaxNumSeqs, MaxPrefillTokens: int32(p.MaxPrefillTokens),

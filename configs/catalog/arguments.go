@@ -12,6 +12,7 @@ import (
 type EngineArguments struct {
 	Version strict.Release `yaml:"version,omitempty" doc:"release of the engine whose rules and defaults hold"`
 
+	PerformanceMode           string  `yaml:"performance_mode" oneof:"performance-modes" doc:"what defaults favour: balanced throughput interactivity"`
 	MaxNumSeqs                int     `yaml:"max_num_seqs,omitempty" bound:"[1,1048576]" unit:"sequences" doc:"sequences in a batch of a rank"`
 	MaxNumBatchedTokens       int     `yaml:"max_num_batched_tokens,omitempty" doc:"tokens in a step of a rank; null: the length of a sequence"`
 	MaxPrefillTokens          int     `yaml:"max_prefill_tokens" bound:"[1,1073741824]" doc:"prompt tokens in a batch; a single prompt may have more"`
@@ -66,6 +67,10 @@ const (
 
 	NoEvict        = "GUARANTEED_NO_EVICT"
 	MaxUtilization = "MAX_UTILIZATION"
+
+	ModeBalanced      = "balanced"
+	ModeThroughput    = "throughput"
+	ModeInteractivity = "interactivity"
 
 	OrderFCFS      = "fcfs"
 	OrderAging     = "aging"

@@ -3,7 +3,6 @@ package catalog
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/decodesim/decodesim/configs/strict"
@@ -23,6 +22,8 @@ type EngineSpec struct {
 	Arguments  EngineArguments   `yaml:"arguments"` // defaults; in its file under its own names
 	Means      map[string]string `yaml:"means"`     // its own name → what it means, where that is not what the key says
 	Limits     []EngineLimit     `yaml:"limits"`    // defaults by GPU, the first row that fits; empty: those of Arguments
+	Special    SpecialDefaults   `yaml:"special"`
+	Reserve    StaticReserve     `yaml:"static_reserve"`
 	NewTokens  NewTokens         `yaml:"new_tokens"`
 	CUDAGraphs CUDAGraphs        `yaml:"cuda_graphs"` // absent: no step is padded
 	Efficiency string            `yaml:"efficiency"`  // name of the efficiencies that price its steps
@@ -38,15 +39,6 @@ type EngineSpec struct {
 	keys []string // the arguments that it has, in the order of its file, by the keys of every engine
 }
 
-// EngineLimit is what an engine takes on some GPUs. 0: the same as on any.
-type EngineLimit struct {
-	MemoryBytesMin       float64 `yaml:"memory_bytes_min"`
-	Except               string  `yaml:"except"` // not for GPUs whose name starts so; empty: for all
-	MaxNumSeqs           int     `yaml:"max_num_seqs"`
-	MaxNumBatchedTokens  int     `yaml:"max_num_batched_tokens"`
-	GPUMemoryUtilization float64 `yaml:"gpu_memory_utilization"`
-}
-
 // NewTokens is what SGLang expects running requests to emit yet: a ratio of their maximum. The zero value is another
 // engine's, which expects nothing.
 type NewTokens struct {
@@ -55,29 +47,6 @@ type NewTokens struct {
 	DecaySteps         int64   `yaml:"decay_steps"`
 	ClipMax            int32   `yaml:"clip_max"` // tokens; no request counts more
 	RetractDecodeSteps int32   `yaml:"retract_decode_steps"`
-}
-
-// CUDAGraphs says how large the CUDA graphs are that an engine captures: up to RowsPerSequence times max_num_seqs, but
-// not above RowsMax. The zero value is none.
-type CUDAGraphs struct {
-	RowsPerSequence int            `yaml:"rows_per_sequence"`
-	RowsMax         []CUDAGraphMax `yaml:"rows_max"` // the first row that fits a GPU; the last fits all
-}
-
-// CUDAGraphMax is the limit on GPUs whose name starts so; empty: on all.
-type CUDAGraphMax struct {
-	GPU  string `yaml:"gpu"`
-	Rows int    `yaml:"rows"`
-}
-
-// Sizes returns the rows that are captured for so many sequences on a GPU; nil: none.
-func (c *CUDAGraphs) Sizes(gpu string, sequences int) []int {
-	for _, l := range c.RowsMax {
-		if strings.HasPrefix(gpu, l.GPU) {
-			return hardware.CaptureSizes(min(c.RowsPerSequence*sequences, l.Rows))
-		}
-	}
-	return nil
 }
 
 // EngineNames returns the engines built in.
@@ -114,29 +83,6 @@ var engines = sync.OnceValue(func() []EngineSpec {
 	}
 	return all
 })
-
-// Limit returns the engine's defaults on a GPU.
-func (e *EngineSpec) Limit(gpu string, memoryBytes float64) EngineLimit {
-	usual := EngineLimit{
-		MaxNumSeqs: e.Arguments.MaxNumSeqs, MaxNumBatchedTokens: e.Arguments.MaxNumBatchedTokens,
-		GPUMemoryUtilization: e.Arguments.GPUMemoryUtilization,
-	}
-	for _, l := range e.Limits {
-		if memoryBytes >= l.MemoryBytesMin && (l.Except == "" || !strings.HasPrefix(gpu, l.Except)) {
-			if l.MaxNumSeqs == 0 {
-				l.MaxNumSeqs = usual.MaxNumSeqs
-			}
-			if l.MaxNumBatchedTokens == 0 {
-				l.MaxNumBatchedTokens = usual.MaxNumBatchedTokens
-			}
-			if l.GPUMemoryUtilization == 0 {
-				l.GPUMemoryUtilization = usual.GPUMemoryUtilization
-			}
-			return l
-		}
-	}
-	return usual
-}
 
 // VersionNames returns the releases whose rules e knows, the oldest first.
 func (e *EngineSpec) VersionNames() []string {

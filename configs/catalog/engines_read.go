@@ -112,54 +112,14 @@ func (e *EngineSpec) validate(name string) error {
 			return fmt.Errorf("means.%s: the engine has no such argument", own)
 		}
 	}
-	if err := e.validateDefaults(); err != nil {
+	if err := e.validateLimits(); err != nil {
 		return err
 	}
-	if err := e.CUDAGraphs.validate(); err != nil {
+	if err := e.CUDAGraphs.validate(e.Versions); err != nil {
 		return err
 	}
 	if !slices.Contains(EfficiencyNames(), e.Efficiency) {
 		return fmt.Errorf("efficiency: %w", strict.NotFound("efficiency", e.Efficiency, EfficiencyNames()))
-	}
-	return nil
-}
-
-// validateDefaults refuses limits that leave some GPU without one. That the values themselves are possible, every load
-// of a scenario checks.
-func (e *EngineSpec) validateDefaults() error {
-	n := len(e.Limits)
-	if n > 0 && (e.Limits[n-1].MemoryBytesMin != 0 || e.Limits[n-1].Except != "") {
-		return errors.New("limits: the last row must fit every GPU: memory_bytes_min: 0, without except")
-	}
-	for i := range max(1, n) {
-		row := EngineLimit{}
-		if n > 0 {
-			row = e.Limits[i]
-		}
-		l := e.Limit("", row.MemoryBytesMin)
-		if l.MaxNumSeqs < 1 || l.MaxNumBatchedTokens < 1 && e.WholePrompts < 1 ||
-			!(l.GPUMemoryUtilization > 0 && l.GPUMemoryUtilization <= 1) {
-			return fmt.Errorf(
-				"limits[%d]: %+v; expected max_num_seqs ≥ 1, max_num_batched_tokens ≥ 1 and gpu_memory_utilization in (0, 1], "+
-					"here or among the arguments", i, l)
-		}
-	}
-	return nil
-}
-
-func (c *CUDAGraphs) validate() error {
-	n := len(c.RowsMax)
-	if n == 0 && c.RowsPerSequence == 0 {
-		return nil
-	}
-	if n == 0 || c.RowsMax[n-1].GPU != "" || c.RowsPerSequence < 1 {
-		return errors.New(
-			"cuda_graphs: expected rows_per_sequence ≥ 1 and a last row of rows_max that fits every GPU: without gpu")
-	}
-	for i, l := range c.RowsMax {
-		if l.Rows < 1 || l.Rows > 1<<16 {
-			return fmt.Errorf("cuda_graphs.rows_max[%d].rows: %d is out of range; expected 1 to %d", i, l.Rows, 1<<16)
-		}
 	}
 	return nil
 }

@@ -75,13 +75,27 @@ func TestEnginesTakeTheirLimitsFromTheGPU(t *testing.T) {
 	}{
 		{"h100-sxm", 80 << 30, 1024, 8192}, {"h100-sxm", 70 << 30, 1024, 8192}, {"h100-sxm", 70<<30 - 1, 256, 2048},
 		{"a100-sxm-80gb", 80 << 30, 256, 2048}, {"l4", 24e9, 256, 2048},
+		{"b200-sxm", 180 << 30, 1024, 16384},
+		{"gb10", 120 << 30, 256, 2048}, {"h200-sxm", 141 << 30, 1024, 8192},
+		{"tpu-v6e", 32 << 30, 256, 1024}, {"tpu-v5e", 16 << 30, 256, 512},
 	} {
-		l := e.Limit(c.gpu, c.memory)
-		require.Equal(t, EngineLimit{l.MemoryBytesMin, l.Except, c.seqs, c.tokens, 0.92}, l, c.gpu)
+		l := e.Limit("0.33", c.gpu, c.memory)
+		require.Equal(t, []any{c.seqs, c.tokens, 0.92}, []any{l.MaxNumSeqs, l.MaxNumBatchedTokens, l.GPUMemoryUtilization},
+			c.gpu)
 	}
 	e, err = Engine("sglang")
 	require.NoError(t, err)
-	require.Equal(t, EngineLimit{60 << 30, "", 2048, 8192, 0.835}, e.Limit("h100-sxm", 85520809984))
+	for _, c := range []struct {
+		memory                   float64
+		chunk, largest, largest4 int
+	}{
+		{180 << 30, 16384, 512, 512}, {141 << 30, 8192, 256, 512}, {80 << 30, 8192, 256, 512}, {40 << 30, 4096, 32, 160},
+		{24 << 30, 4096, 48, 160}, {16 << 30, 2048, 8, 8},
+	} {
+		l := e.Limit("", "", c.memory)
+		require.Equal(t, []int{c.chunk, c.largest, c.largest4},
+			[]int{l.MaxNumBatchedTokens, l.LargestGraph(3), l.LargestGraph(4)})
+	}
 }
 
 func TestTextbookIsIdeal(t *testing.T) {
@@ -143,19 +157,67 @@ func TestGraphsOfAnEngine(t *testing.T) {
 	e, err := Engine("vllm-v1")
 	require.NoError(t, err)
 	largest := func(gpu string, sequences int) int {
-		sizes := e.CUDAGraphs.Sizes(gpu, sequences)
-		return sizes[len(sizes)-1]
+		return slices.Max(e.Graphs("0.33", &Decoding{GPU: gpu, Sequences: sequences, Rows: 1}))
 	}
 	assert.Equal(t, 512, largest("h100-sxm", 1024))
 	assert.Equal(t, 1024, largest("b200-sxm", 1024))
 	assert.Equal(t, 1024, largest("gb300", 1024))
 	assert.Equal(t, 512, largest("rtx-pro-6000-ws", 1024))
 	assert.Equal(t, 32, largest("b200-sxm", 16))
+	assert.Equal(t, 512, slices.Max(e.Graphs("0.22", &Decoding{GPU: "b200-sxm", Sequences: 1024, Rows: 1})))
 	e, err = Engine("textbook")
 	require.NoError(t, err)
-	assert.Nil(t, e.CUDAGraphs.Sizes("h100-sxm", 1024))
-	require.ErrorContains(t, (&CUDAGraphs{RowsPerSequence: 2}).validate(),
+	assert.Nil(t, e.Graphs("0.33", &Decoding{GPU: "h100-sxm", Sequences: 1024, Rows: 1}))
+	require.ErrorContains(t, (&CUDAGraphs{RowsPerSequence: 2}).validate(nil),
 		"expected rows_per_sequence ≥ 1 and a last row of rows_max that fits every GPU")
-	require.EqualError(t, (&CUDAGraphs{2, []CUDAGraphMax{{Rows: 0}}}).validate(),
+	require.EqualError(t, (&CUDAGraphs{RowsPerSequence: 2, RowsMax: []CUDAGraphMax{{Rows: 0}}}).validate(nil),
 		"cuda_graphs.rows_max[0].rows: 0 is out of range; expected 1 to 65536")
+}
+
+// With few tokens in a step none is larger, and that of all of them is captured too.
+func TestGraphsEndAtTheTokensOfAStep(t *testing.T) {
+	e, err := Engine("vllm-v1")
+	require.NoError(t, err)
+	sizes := e.Graphs("0.22", &Decoding{GPU: "h100-sxm", Sequences: 64, Rows: 1, Tokens: 20})
+	assert.Equal(t, []int{1, 2, 4, 8, 16, 20}, sizes)
+}
+
+// From 0.33 on batches that decode have graphs of their own: with two drafts those of 3, 6, 12, 24, … rows.
+func TestGraphsOfWholeBatches(t *testing.T) {
+	e, err := Engine("vllm-v1")
+	require.NoError(t, err)
+	decoding := Decoding{GPU: "h100-sxm", Sequences: 10, Rows: 3, Tokens: 8192}
+	assert.Equal(t, []int{1, 2, 4, 8, 16, 24, 32, 40, 48, 56}, e.Graphs("0.22", &decoding))
+	assert.Equal(t, []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 30, 32, 40, 48, 56}, e.Graphs("0.33", &decoding))
+	assert.Contains(t, e.Graphs("0.33", &Decoding{GPU: "h100-sxm", Sequences: 100, Rows: 1, Tokens: 8192}), 100)
+	few := Decoding{GPU: "h100-sxm", Sequences: 6, Rows: 1, Tokens: 8192, Interactive: true}
+	assert.Equal(t, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, e.Graphs("0.22", &few))
+}
+
+// The lists that SGLang 0.5.23 prints for its largest graphs.
+func TestGraphsOfSGLangAreOfSequences(t *testing.T) {
+	e, err := Engine("sglang")
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 2, 4, 8, 12, 16, 24, 32},
+		e.Graphs("0.33", &Decoding{Sequences: 2048, Rows: 1, Largest: 32}))
+	assert.Equal(t, []int{1, 2, 4, 8, 10}, e.Graphs("0.33", &Decoding{Sequences: 10, Rows: 1, Largest: 256}))
+	sizes := e.Graphs("0.33", &Decoding{Sequences: 2048, Rows: 1, Largest: 512})
+	assert.Equal(t, 52, len(sizes))
+	assert.Equal(t, []int{480, 496, 512}, sizes[49:])
+	assert.Equal(t, []int{4, 8, 12, 16, 20, 24, 28, 32, 40, 48},
+		e.Graphs("0.33", &Decoding{Sequences: 48, Rows: 4, Largest: 256})[:10])
+}
+
+// The shares that SGLang 0.5.23 computes: (81559 − 512 − 12288 − 128 − 512 − 58 · 8) / 81559 MiB on an H100, and so on.
+func TestTheStaticShareOfSGLang(t *testing.T) {
+	e, err := Engine("sglang")
+	require.NoError(t, err)
+	h100, h200 := Static{MemoryBytes: 81559 << 20, Chunk: 8192, GPUs: 1, Ranks: 1, Largest: 256, Prompts: true},
+		Static{MemoryBytes: 143771 << 20, Chunk: 8192, GPUs: 8, Ranks: 8, Largest: 512, Prompts: true, Latent: true}
+	assert.Equal(t, 0.83, e.Reserve.Share(&h100))
+	assert.Equal(t, 0.758, e.Reserve.Share(&h200))
+	h100.Chunk, h100.Prompts = 2048, false // 10 GiB at least
+	assert.Equal(t, 0.874, e.Reserve.Share(&h100))
+	l4 := Static{MemoryBytes: 23034 << 20, Chunk: 4096, GPUs: 1, Ranks: 1, Largest: 48}
+	assert.Equal(t, 0.701, e.Reserve.Share(&l4))
 }

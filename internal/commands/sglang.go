@@ -21,8 +21,9 @@ func (w *writer) sglang() {
 	w.text("--quantization", w.weights(true))
 	w.text("--kv-cache-dtype", w.cache(map[string]string{"fp8": "fp8_e4m3", "bf16": "bf16", "nvfp4": "nvfp4"}))
 	number(w, "--context-length", p.MaxModelLen, 0)
-	number(w, "--max-running-requests", p.SequencesMax(), 0) // of all attention ranks together
-	number(w, "--chunked-prefill-size", p.MaxNumBatchedTokens, 0)
+	// of all attention ranks together
+	number(w, "--max-running-requests", p.SequencesMax(), 0)
+	number(w, "--chunked-prefill-size", max(-1, p.MaxNumBatchedTokens*p.DataParallel), 0)
 	number(w, "--mem-fraction-static", p.GPUMemoryUtilization, 0)
 	number(w, "--max-prefill-tokens", p.MaxPrefillTokens, a.MaxPrefillTokens)
 	number(w, "--page-size", p.BlockSize, a.BlockSize)

@@ -52,6 +52,9 @@ func (w *writer) vllm(v0 bool) {
 // vllmV1 writes what V0 has not.
 func (w *writer) vllmV1(a *catalog.EngineArguments) {
 	p := w.p
+	if p.PerformanceMode != a.PerformanceMode {
+		w.say("--performance-mode", p.PerformanceMode)
+	}
 	number(w, "--long-prefill-token-threshold", p.LongPrefillTokenThreshold, a.LongPrefillTokenThreshold)
 	if p.SchedulerReserveFullISL != a.SchedulerReserveFullISL {
 		w.negatable("--scheduler-reserve-full-isl", p.SchedulerReserveFullISL)

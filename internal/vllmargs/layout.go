@@ -3,7 +3,6 @@ package vllmargs
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 
 	"github.com/decodesim/decodesim/configs/catalog"
@@ -72,20 +71,21 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 	return all, nil
 }
 
-// perRank divides the sequences of SGLang's attention ranks, which it counts together
-// (sglang/srt/mem_cache/kv_cache_configurator.py, 0.5.23).
+// perRank divides what SGLang counts of all attention ranks together: their sequences and the tokens of a chunk
+// (sglang/srt/mem_cache/kv_cache_configurator.py and arg_groups/parallel_hook.py, 0.5.23).
 func (d *draft) perRank(ranks int) {
-	const key = "max_running_requests"
-	i := slices.IndexFunc(d.pool, func(s setting) bool { return s.key == key })
-	if d.engine != sglang || ranks == 1 || i < 0 {
+	if d.engine != sglang || ranks == 1 {
 		return
 	}
-	n, err := strconv.Atoi(d.pool[i].value)
-	if err != nil {
-		return
+	for i := range d.pool {
+		s := &d.pool[i]
+		n, err := strconv.Atoi(s.value)
+		if err != nil || n < 1 || s.key != "max_running_requests" && s.key != "chunked_prefill_size" {
+			continue
+		}
+		s.value = strconv.Itoa(max(1, n/ranks))
+		d.note("%s is of all %d attention ranks together, its key of each: %s", s.by, ranks, s.value)
 	}
-	d.pool[i].value = strconv.Itoa(max(1, n/ranks))
-	d.note("%s is of all %d attention ranks together, its key of each: %s", d.pool[i].by, ranks, d.pool[i].value)
 }
 
 // wholeOrSliced returns the flag that puts whole experts on each GPU; empty: every GPU has slices of all.

@@ -73,31 +73,13 @@ func (d *draft) released(by string) error {
 	if err != nil {
 		return err
 	}
-	is, known := m[1]+"."+m[2], string(e.Versions[0])
-	for _, v := range e.Versions {
-		if !newer(string(v), is) {
-			known = string(v)
-		}
-	}
+	is := m[1] + "." + m[2]
+	known := string(e.Known(is))
 	d.pool = append(d.pool, setting{key: "version", value: known, by: by})
 	if known != is {
 		d.note("%s is vLLM %s; the rules of %s stand for it", clip(by), is, known)
 	}
 	return nil
-}
-
-// newer reports whether release a, such as 0.33, is newer than b.
-func newer(a, b string) bool {
-	return slices.Compare(numbers(a), numbers(b)) > 0
-}
-
-// numbers returns the numbers of a release.
-func numbers(release string) (all []int) {
-	for part := range strings.SplitSeq(release, ".") {
-		n, _ := strconv.Atoi(part)
-		all = append(all, n)
-	}
-	return all
 }
 
 // choose settles the engine: what --engine says, then the variable, then the version of the image.

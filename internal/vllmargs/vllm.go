@@ -33,6 +33,8 @@ func vllmLimits() table {
 		row("--model", one, (*draft).modelled),
 		row("--config", maybe, (*draft).unread),
 		row("--max-num-seqs", one, count("max_num_seqs", 1<<20)),
+		row("--performance-mode", one, choice("performance_mode", "this mode", [2]string{"balanced", "balanced"},
+			[2]string{"throughput", "throughput"}, [2]string{"interactivity", "interactivity"})),
 		row("--max-num-batched-tokens", one, tokens("max_num_batched_tokens")),
 		row("--max-model-len", one, func(d *draft, g *given) error {
 			if v := g.value(); v == "-1" || strings.EqualFold(v, "auto") {

@@ -54,6 +54,7 @@ func positionRun(r *datafile.Record) measured.Run {
 	}
 	p.ClosedLoop(clients, requests)
 	p.Lengths(prompt, output, lengthShare(r, "length_dist"))
+	p.Version = run.Labels.Version
 	run.Scenario = p.Text()
 	return run
 }

@@ -39,6 +39,7 @@ pools:
     tensor_parallel: 1
     data_parallel: 8
     expert_parallel: true
+    version: 0.22
 workload:
   closed_loop: {concurrency: 4}
   requests: 40

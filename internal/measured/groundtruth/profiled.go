@@ -73,6 +73,7 @@ func profiledRun(r *datafile.Record) measured.Run {
 	p.Argument("enable_prefix_caching", false)
 	p.ClosedLoop(clients, r.Count("num_prompts", 1))
 	p.Lengths(prompt, output, lengthShare(r, "length_dist"))
+	p.Version = run.Labels.Version
 	run.Scenario = p.Text()
 	return run
 }

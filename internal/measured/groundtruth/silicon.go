@@ -76,6 +76,7 @@ func siliconRun(r *datafile.Record, args map[string]engineArgs) measured.Run {
 	} else {
 		transferKV(&p, r, prompt)
 	}
+	p.Version = run.Labels.Version
 	run.Scenario = p.Text()
 	return run
 }

@@ -47,6 +47,7 @@ pools:
     tensor_parallel: 1
     data_parallel: 4
     expert_parallel: true
+    version: 0.22
     max_num_batched_tokens: 2000
     max_num_seqs: 4
     gpu_memory_utilization: 0.90
@@ -72,6 +73,7 @@ const withoutScript = `model: gpt-oss-120b
 pools:
   - gpu: h200-sxm
     tensor_parallel: 4
+    version: 0.22
 workload:
   closed_loop: {concurrency: 4}
   requests: 40
@@ -95,7 +97,7 @@ func TestTheUndocumentedSourceRanWithASmallBudget(t *testing.T) {
 	gap := []string{"source", "nvidia_gap", "engine_args_id", "", "num_prompts", "", "length_dist", "fixed_nominal",
 		"attn_tp", "4", "attn_dp", "1", "ep", "1"}
 	f, err := measuredtest.ReadText(t, siliconTable(gap...))
-	budget := strings.Replace(withoutScript, "parallel: 4\n", "parallel: 4\n    max_num_batched_tokens: 2048\n", 1)
+	budget := strings.Replace(withoutScript, "workload:\n", "    max_num_batched_tokens: 2048\nworkload:\n", 1)
 	assert.Equal(t, budget, measuredtest.OneRun(t, f, err).Scenario)
 	f, err = measuredtest.ReadText(t, siliconTable(append(gap, "backend", "sglang")...))
 	assert.NotContains(t, measuredtest.OneRun(t, f, err).Scenario, "chunked_prefill_size", "an argument of vLLM")

@@ -38,6 +38,7 @@ pools:
   - gpu: h100-sxm
     tensor_parallel: 4
     efficiency: eager-2023
+    version: 0.22
     max_num_seqs: 16
     max_num_batched_tokens: 8192
     block_size: 16

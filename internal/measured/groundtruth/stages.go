@@ -117,6 +117,7 @@ func stagesRun(rows []*datafile.Record) measured.Run {
 	if on, stated := r.Flag("prefix_caching"); stated {
 		p.CachePrefixes(on)
 	}
+	p.Version = run.Labels.Version
 	run.Scenario = p.Text()
 	return run
 }

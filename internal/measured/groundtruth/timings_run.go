@@ -74,6 +74,7 @@ func (t *timingReader) run(o datafile.Object, requests []datafile.Object) (measu
 	if run.Skip == "" {
 		t.pool(&p, o)
 		p.AddWorkload("trace: {file: %q, limit: %d}", trace.path, o.Count("num_requests", 1, trace.requests))
+		p.Version = run.Labels.Version
 		run.Scenario = p.Text()
 	}
 	return run, o.Origin.Err

@@ -43,6 +43,7 @@ func serverRun(r *datafile.Record) measured.Run {
 	p, skip := server(r, &run.Labels)
 	run.Skip = skip
 	if skip == "" {
+		p.Version = run.Labels.Version
 		run.Scenario = p.Text()
 	}
 	return run

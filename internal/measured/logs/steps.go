@@ -87,6 +87,7 @@ func stepRun(r *datafile.Record) measured.Run {
 	p.Argument("max_num_batched_tokens", 8192) // the log says 2048, and its steps have up to 8192
 	p.ClosedLoop(1, 1)
 	p.Lengths(1, 1, 1)
+	p.Version = run.Labels.Version
 	run.Scenario = p.Text()
 	step := &measured.Step{Prefills: prefills}
 	if decodes > 0 {

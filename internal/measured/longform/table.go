@@ -173,6 +173,7 @@ func (r *row) describe(run *measured.Run, v *measured.Value) (skip string) {
 	}
 	r.limitStep(&l, &d)
 	l.write(&d)
+	d.Version = run.Labels.Version
 	run.Scenario = d.Text()
 	return r.perWhat(v, &d, l.batch)
 }

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ type Scenario struct {
 	TensorParallel int
 	DataParallel   int // attention data-parallel ranks; 0: 1
 	ExpertParallel bool
+	Version        string   // of the engine, as the measurement says it; empty: unknown
 	Arguments      []string // of the pool, as "max_num_seqs: 256"
 	Workload       []string // lines, without indent
 
@@ -62,7 +64,7 @@ func (s *Scenario) Text() string {
 	}
 	line("pools:")
 	for _, p := range s.everyPool() {
-		p.writePool(line)
+		p.writePool(line, s.Version)
 	}
 	if s.Router != "" {
 		line("router: %s", s.Router)
@@ -85,8 +87,8 @@ func (s *Scenario) everyPool() []*Scenario {
 	return []*Scenario{s}
 }
 
-// writePool writes one pool.
-func (s *Scenario) writePool(line func(format string, args ...any)) {
+// writePool writes one pool, under the release that ran it.
+func (s *Scenario) writePool(line func(format string, args ...any), version string) {
 	if s.Role == "" {
 		line("  - gpu: %s", s.GPU)
 	} else {
@@ -104,9 +106,22 @@ func (s *Scenario) writePool(line func(format string, args ...any)) {
 	} else if s.Engine == measured.EagerStack {
 		line("    efficiency: %s", measured.EagerStack)
 	}
+	if release := s.release(version); release != "" {
+		line("    version: %s", release)
+	}
 	for _, a := range s.Arguments {
 		line("    %s", a)
 	}
+}
+
+// release returns the release whose rules stand for a measured version, the oldest where nobody states it; empty: the
+// engine has only one.
+func (s *Scenario) release(version string) string {
+	engine, err := catalog.Engine(cmp.Or(s.SchedulingEngine(), "vllm-v1"))
+	if err != nil {
+		return ""
+	}
+	return string(engine.Known(version))
 }
 
 // SchedulingEngine names the engine that forms the batches, as scenarios do; empty: that of a pool which does not say,
