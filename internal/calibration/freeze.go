@@ -14,12 +14,16 @@ import (
 	"github.com/decodesim/decodesim/internal/run"
 )
 
+// chooser returns a prior with what is chosen by the engine.
+type chooser = func(prior hardware.Efficiency, engine string) hardware.Efficiency
+
 // Plan says what is fitted to what.
 type Plan struct {
 	Above      configs.Options // above the scenario of every run
 	Parameters []Parameter
 	Groups     func(*measured.Labels) []string // of a run, from all runs to its own; nil: all runs are one
 	Prior      *hardware.Efficiency            // nil: what the scenario of a run says
+	Choose     chooser                         // sets what is chosen by the engine and not fitted; nil: nothing
 	Stiffness  float64                         // see Fit
 	Even       bool                            // a deployment of n runs weighs √n, not n
 	Possible   bool                            // runs that beat the bound are not fitted to
@@ -90,6 +94,9 @@ func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with Efficienci
 		r.Prior = d.Efficiency
 		if p.Prior != nil {
 			r.Prior = *p.Prior
+		}
+		if p.Choose != nil {
+			r.Prior = p.Choose(r.Prior, run.Labels.Engine)
 		}
 		if e, ok := with[run]; ok {
 			return e
