@@ -64,7 +64,7 @@ func TestExpertsMoveTheirCopies(t *testing.T) {
 func TestExpertsBeyondAHostAreGroupedProducts(t *testing.T) {
 	d := deployment(t, "deepseek-r1", "h100-sxm", 1)
 	d.Efficiency = efficiency(t, "vllm-v1")
-	d.Efficiency.MoECopyBytes, d.Efficiency.MoECompute = 0, 0.1
+	d.Efficiency.MoECopyBytes, d.Efficiency.MoECompute, d.Efficiency.ExpertImbalance = 0, 0.1, 0
 	d.Parallel.Data, d.Parallel.Expert = 8, true
 	share := func() float64 {
 		p := experts(t, d, 256*d.Parallel.Data)

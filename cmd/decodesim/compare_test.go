@@ -104,7 +104,7 @@ func TestTheSameScenarioTwiceIsTheSame(t *testing.T) {
 	status, out, _ := try("compare", "chat.yaml", "chat.yaml")
 	require.Equal(t, exitOK, status)
 	assert.Contains(t, out, "\nthe scenarios do not differ\n")
-	assert.Contains(t, out, "\nTTFT mean, ms            34.0   34.0  =\n")
+	assert.Contains(t, out, "\nTTFT mean, ms            34.1   34.1  =\n")
 }
 
 func TestSeedsArePaired(t *testing.T) {
@@ -278,6 +278,6 @@ func TestAFailedWriteTakesBackTheComparison(t *testing.T) {
 	status, out, errOut := try("compare", "chat.yaml", "chat.yaml", "--out", "out")
 	assert.Equal(t, exitFailure, status)
 	assert.Empty(t, out)
-	assert.Contains(t, errOut, `decodesim: output "cdfs.svg": `)
+	assert.Contains(t, errOut, `decodesim: output "out": cdfs.svg is there already; nothing was written over it`)
 	assert.Equal(t, []string{"cdfs.svg"}, entries(t, "out"), "what was there before")
 }

@@ -159,7 +159,7 @@ func TestAFailedWriteTakesBackTheRest(t *testing.T) {
 	status, out, errOut := try("run", "chat.yaml", "--out", "out")
 	assert.Equal(t, exitFailure, status)
 	assert.Empty(t, out)
-	assert.Contains(t, errOut, `decodesim: output "timeline.svg": `)
+	assert.Contains(t, errOut, `decodesim: output "out": timeline.svg is there already; nothing was written over it`)
 	assert.Equal(t, []string{"timeline.svg"}, entries(t, "out"), "what was there before")
 }
 

@@ -210,7 +210,7 @@ func TestWhatCannotBeFrozenSaysWhy(t *testing.T) {
 	assert.Equal(t, "two pools", frozen(func(r *measured.Run) { r.Skip = "two pools" }))
 	assert.Equal(t, "2 replicas: only runs of one can be fitted to",
 		frozen(replace("gpu: h100-sxm", "gpu: h100-sxm, replicas: 2")))
-	assert.Contains(t, frozen(replace("llama-3.1-8b", "llama-3.1-8B")), `model "llama-3.1-8B" not found`)
+	assert.Contains(t, frozen(replace("llama-3.1-8b", "no-such-model")), `model "no-such-model" not found`)
 	assert.Equal(t, "96 of 96 simulated requests do not complete",
 		frozen(replace("gpu: h100-sxm", "gpu: h100-sxm, max_model_len: 400")))
 }

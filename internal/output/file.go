@@ -33,7 +33,7 @@ func OpenFile(ctx context.Context, path string, ours Recogniser) (*File, error) 
 	case errors.Is(err, fs.ErrNotExist):
 		return newFile(path, nil)
 	case err != nil:
-		return nil, err
+		return nil, withoutName(err)
 	case at.IsDir():
 		return nil, errors.New("it is a directory; expected a file")
 	case !at.Mode().IsRegular():

@@ -40,6 +40,9 @@ func (b *build) putFiles() error {
 		if err == nil {
 			err = putNew(filepath.Join(b.staging.path, name), to)
 		}
+		if errors.Is(err, fs.ErrExist) {
+			err = fmt.Errorf("%s is there already; nothing was written over it", name)
+		}
 		if err != nil {
 			return errors.Join(err, b.takeBack(b.staging.path))
 		}

@@ -53,8 +53,8 @@ func FitCatalog(ctx context.Context, files []*measured.File, progress func(round
 	return &Catalog{f, skipped, prior.Default}, nil
 }
 
-// choose sets how much of the busiest GPU's experts layers wait for, by errors of deployments left out of the fit: all of
-// it under vLLM and SGLang, none under TensorRT-LLM, whose TPOT is 8.8 % off in the median without and 10.3 with.
+// choose sets how much of the busiest GPU's experts layers wait for, by errors of deployments left out of the fit: all
+// of it under vLLM and SGLang, none under TensorRT-LLM, whose TPOT is 8.8 % off in the median without and 10.3 with.
 func choose(prior hardware.Efficiency, engine string) hardware.Efficiency {
 	if engine == "tensorrt-llm" {
 		prior.ExpertImbalance = 0
