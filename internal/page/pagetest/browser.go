@@ -1,0 +1,94 @@
+package pagetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Seen is what a browser made of a page.
+type Seen struct {
+	Errors []string // of the console
+	DOM    string   // when the scripts had run
+	Beyond int      // pixels that the page is wider than the frame
+	Canvas int      // plots that were drawn
+	Harm   string   // the value of window.harm, which a page that was tricked sets
+}
+
+// browsers are the names of the one browser in the distributions.
+var browsers = []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless-shell"}
+
+// Phone is how many pixels of a narrow phone are wide.
+const Phone = 390
+
+// Open opens a page in a frame of so many pixels. Without a browser the test is skipped.
+func Open(t *testing.T, page []byte, width int) Seen {
+	t.Helper()
+	browser := find()
+	if browser == "" {
+		t.Skip("no chromium on this machine: the page is not opened")
+	}
+	dir := t.TempDir()
+	frame := fmt.Sprintf(`<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
+<iframe src="page.html" style="width:%dpx;height:900px;border:0"></iframe><script>
+onload = () => setTimeout(() => {
+  const f = document.querySelector("iframe"), d = f.contentDocument;
+  const beyond = d.documentElement.scrollWidth - d.documentElement.clientWidth;
+  document.title = "seen " + beyond + " " + d.querySelectorAll(".uplot canvas").length + " " +
+    (f.contentWindow.harm || "none");
+}, 300);
+</script>`, width)
+	for name, content := range map[string][]byte{"page.html": page, "frame.html": []byte(frame)} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return run(t, browser, dir)
+}
+
+// find returns the path of a browser; empty: there is none.
+func find() string {
+	for _, name := range browsers {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+var (
+	seen    = regexp.MustCompile(`<title>seen (-?\d+) (\d+) (\w+)</title>`)
+	console = regexp.MustCompile(`(?m)^.*CONSOLE.*$`)
+)
+
+func run(t *testing.T, browser, dir string) (s Seen) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--allow-file-access-from-files", "--enable-logging=stderr", "--virtual-time-budget=3000",
+		"--user-data-dir="+filepath.Join(dir, "profile"), "--dump-dom", filepath.Join(dir, "frame.html"))
+	var out, errOut bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errOut
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, errOut.String())
+	}
+	s.DOM = out.String()
+	s.Errors = console.FindAllString(errOut.String(), -1)
+	m := seen.FindStringSubmatch(s.DOM)
+	if m == nil {
+		t.Fatalf("the page was not read to its end:\n%s\n%s", s.DOM, errOut.String())
+	}
+	_, err := fmt.Sscan(strings.Join(m[1:], " "), &s.Beyond, &s.Canvas, &s.Harm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
