@@ -75,8 +75,8 @@ func TestGapsAreTakenApartOnlyIfAsked(t *testing.T) {
 			require.Contains(t, string(without), "  attribution: false ")
 			require.Equal(t, string(with), strings.Replace(string(without), "attribution: false", "attribution: true ", 1))
 		case "report.html":
-			require.Contains(t, string(with), "ITL made of")
-			require.NotContains(t, string(without), "ITL made of")
+			require.Contains(t, string(with), "What a late token is made of")
+			require.NotContains(t, string(without), "What a late token is made of")
 		default:
 			require.Equal(t, string(with), string(without), name)
 		}

@@ -76,12 +76,12 @@ func engineOf(p *configs.Pool) string {
 // Sentence says an error to expect in a line.
 func Sentence(x *metrics.ExpectedError) string {
 	return fmt.Sprintf("TPOT within %s (nine in ten %s), TTFT %s (%s): %s; %s of %s", percent(x.TPOT.MedianPct),
-		percent(x.TPOT.P90Pct), percent(x.TTFT.MedianPct), percent(x.TTFT.P90Pct), because(x), text.Counted(x.Runs, "run"),
+		percent(x.TPOT.P90Pct), percent(x.TTFT.MedianPct), percent(x.TTFT.P90Pct), Because(x), text.Counted(x.Runs, "run"),
 		text.Counted(x.Deployments, "deployment"))
 }
 
-// because says what was measured that the errors are of.
-func because(x *metrics.ExpectedError) string {
+// Because says what was measured that the errors are of.
+func Because(x *metrics.ExpectedError) string {
 	model := x.Model
 	if strings.ContainsAny(model, `/\`) {
 		model = "the model" // of a file

@@ -34,6 +34,12 @@
   // Labels of ticks are round: they need no trailing zeros.
   const tick = (axis) => (u, splits) => splits.map((x) => x == null ? null : format(axis)(x).replace(/(\.\d*?)0+(?= |$)/, "$1").replace(/\.(?= |$)/, ""));
 
+  // The next number of one digit below or above.
+  function round(x, to) {
+    const power = Math.pow(10, Math.floor(Math.log10(x)));
+    return to(x / power) * power;
+  }
+
   // The range of an axis that nobody has zoomed: of the values and the limits.
   function range(axis, limits, log, fromZero) {
     let full = null;
@@ -44,7 +50,7 @@
         if (low !== full[0] || high !== full[1]) return [low, high];
       }
       for (const at of limits) { low = Math.min(low, at); high = Math.max(high, at); }
-      if (log) return uPlot.rangeLog(axis.min || low, axis.max || high, 10, false);
+      if (log) return [axis.min || round(low / 1.05, Math.floor), axis.max || round(high * 1.05, Math.ceil)];
       if (fromZero) [low, high] = uPlot.rangeNum(Math.min(0, low), high, 0.08, true);
       if (low === high) high = low + 1;
       return [axis.min ?? low, axis.max ?? high];
@@ -159,6 +165,7 @@
     if (plot.sync) cursor.sync = { key: plot.sync, scales: ["x", null] };
     return new uPlot({
       width: mount.clientWidth, height: plot.low ? 150 : 260, padding: [8, 12, 0, 0], focus: { alpha: 0.35 }, cursor, series,
+      legend: { markers: { width: 0, fill: (u, i) => colour("c" + ((i - 1) % 8 + 1)) } },
       scales: {
         x: { time: false, distr: logX ? 3 : 1, range: range(plot.x, limitsOn("x"), logX, false) },
         y: { distr: logY ? 3 : 1, range: range(plot.y, limitsOn("y"), logY, true) },

@@ -57,7 +57,7 @@ func classLimits(of []metrics.ClassResult) string {
 	var parts []string
 	for i := range of {
 		if o := of[i].SLO; o != nil {
-			parts = append(parts, of[i].Name+" "+limits(o))
+			parts = append(parts, of[i].Name+" "+Limits(o))
 		}
 	}
 	if len(parts) == 0 {

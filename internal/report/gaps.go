@@ -212,3 +212,23 @@ func lever(s *metrics.Summary, part, chunks string) string {
 	}
 	return ""
 }
+
+// GapNoun names what was taken apart.
+func GapNoun(s *metrics.Summary) string { return gapNoun(s) }
+
+// GapTable returns the names of the parts that some gap has a notable share of and, for each of all gaps, their
+// seconds.
+func GapTable(gaps []metrics.Gap) (names []string, seconds [][]float64) {
+	columns := notable(gaps)
+	for _, i := range columns {
+		names = append(names, partsOf(&metrics.Parts{})[i].name)
+	}
+	for _, g := range gaps {
+		var row []float64
+		for _, i := range columns {
+			row = append(row, partsOf(&g.Parts)[i].seconds)
+		}
+		seconds = append(seconds, row)
+	}
+	return names, seconds
+}

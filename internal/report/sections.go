@@ -174,12 +174,12 @@ func caches(q *metrics.PoolResult, cached bool) string {
 }
 
 func objective(o *metrics.SLO, x *metrics.Steady) string {
-	return fmt.Sprintf("%s: met by %s of the requests%s, goodput %s requests/s", limits(o), text.Percent(o.Attainment),
+	return fmt.Sprintf("%s: met by %s of the requests%s, goodput %s requests/s", Limits(o), text.Percent(o.Attainment),
 		attainment(x), text.Significant(o.GoodputPerS))
 }
 
-// limits says what a request must keep to count.
-func limits(o *metrics.SLO) string {
+// Limits says what a request must keep to count.
+func Limits(o *metrics.SLO) string {
 	var all []string
 	for _, l := range []struct {
 		name    string

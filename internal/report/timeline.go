@@ -41,7 +41,7 @@ func Timeline(c text.Caption, samples []metrics.Sample, o *metrics.OverTime) (pl
 			s.Empty("fewer than two samples: nothing to show")
 			return
 		}
-		intervals := merge(samples)
+		intervals := Merge(samples)
 		mean := samples[len(samples)-1].At.Sub(samples[0].At).Seconds() / float64(len(intervals)-1)
 		top := s.Header("Timeline", c, append([]string{
 			fmt.Sprintf("intervals of %s: mean rates, highest levels", text.Duration(mean))}, windowNotes(o)...)...)
@@ -88,10 +88,10 @@ func (r *row) draw(s *plot.Sheet, x plot.Axis, place vg.Rectangle, ground gonum.
 	chart.Draw(s, place)
 }
 
-// merge keeps at most intervalsMax+1 samples. A kept one has the highest level since the one before. A run ends when it
+// Merge keeps at most intervalsMax+1 samples. A kept one has the highest level since the one before. A run ends when it
 // does: an end that is no more than half an interval long joins the interval before, or one token would look like a
 // burst.
-func merge(samples []metrics.Sample) []metrics.Sample {
+func Merge(samples []metrics.Sample) []metrics.Sample {
 	every := (len(samples) - 1 + intervalsMax - 1) / intervalsMax
 	out := []metrics.Sample{samples[0]}
 	for i := 1; i < len(samples); i += every {

@@ -1,13 +1,13 @@
 package results
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"slices"
 
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/output"
+	"github.com/decodesim/decodesim/internal/pages"
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/report/tools"
@@ -35,6 +35,7 @@ func WriteFiles(ctx context.Context, dir *output.Dir, b *build.Built, r *Result)
 		})
 	}
 	steps = append(steps, figureFiles(dir, b, r)...)
+	steps = append(steps, pageFile(dir, b, r, scenario))
 	steps = append(steps, viewFiles(dir, b, r)...)
 	steps = append(steps, func() error { return dir.WriteJSON("summary.json", r.Summary) })
 	if err := output.InOrder(ctx, steps); err != nil {
@@ -49,34 +50,26 @@ type figure struct {
 	draw func() (plot.Figure, error)
 }
 
-// figureFiles are the plots and, with the table, the page of all of them.
+// figureFiles are the plots.
 func figureFiles(dir *output.Dir, b *build.Built, r *Result) []func() error {
 	var steps []func() error
-	var drawings [][]byte
 	for _, f := range figures(b, r) {
-		steps = append(steps, func() error {
-			drawn, err := f.draw()
-			if err != nil {
-				return err
-			}
-			drawings = append(drawings, drawn.SVG)
-			return drawn.Write(dir, f.name)
-		})
+		steps = append(steps, dir.Draw(f.name, f.draw))
 	}
-	return append(steps, func() error {
-		var said bytes.Buffer
-		if err := table(&said, b, r, report.Options{Chunks: chunkLimit(b)}); err != nil {
-			return err
-		}
-		caption := report.CaptionOf(r.Summary, b.Deployment.Model.Name)
-		return dir.WriteFile("report.html", func(w io.Writer) error {
-			return report.WriteHTML(w, caption.String(), said.String(), drawings...)
-		})
-	})
+	return steps
 }
 
-func figures(b *build.Built, r *Result) []figure {
-	caption := report.CaptionOf(r.Summary, b.Deployment.Model.Name)
+// pageFile is the page of the run.
+func pageFile(dir *output.Dir, b *build.Built, r *Result, scenario []byte) func() error {
+	return func() error {
+		p := pages.Run{Built: b, Summary: r.Summary, Timeline: r.Timeline, Curves: distributions(r), Chunks: chunkLimit(b),
+			Scenario: scenario}
+		return dir.WriteFile("report.html", p.Page().Write)
+	}
+}
+
+// distributions are those of the gaps between tokens and of the time to the first one.
+func distributions(r *Result) []plot.Distribution {
 	l := &r.Summary.Latency
 	itl := plot.Distribution{Title: "Inter-token latency", Noun: "token gaps"}
 	itl.Curves = []plot.Curve{plot.CurveOf("ITL", r.Recorder.ChunkGaps(), l.ITLChunk)}
@@ -92,9 +85,15 @@ func figures(b *build.Built, r *Result) []figure {
 		ttft.SLOS = r.Summary.SLO.TTFTS
 		itl.SLOS, itl.SLOOf = r.Summary.SLO.TPOTS, "TPOT" // a limit on the mean gap of a request
 	}
+	return []plot.Distribution{itl, ttft}
+}
+
+func figures(b *build.Built, r *Result) []figure {
+	caption := report.CaptionOf(r.Summary, b.Deployment.Model.Name)
+	all := distributions(r)
 	list := []figure{
-		{"itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, itl) }},
-		{"ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, ttft) }},
+		{"itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, all[0]) }},
+		{"ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, all[1]) }},
 		{"timeline", func() (plot.Figure, error) {
 			return report.Timeline(caption, r.Timeline, r.Summary.OverTime)
 		}},

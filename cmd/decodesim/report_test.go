@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/page/pagetest"
+)
+
+// reportOf returns the page that a command leaves and checks what is true of every page: it is small, needs nothing
+// else, and each of its numbers is that of the JSON beside it.
+func reportOf(t *testing.T, json string, numbers int, args ...string) []byte {
+	t.Helper()
+	status, _, errOut := try(append(args, "--out", "out")...)
+	require.Equal(t, exitOK, status, errOut)
+	page, err := os.ReadFile("out/report.html")
+	require.NoError(t, err)
+	results, err := os.ReadFile(filepath.Join("out", json))
+	require.NoError(t, err)
+	require.Less(t, len(page), 500_000)
+	require.NotContains(t, string(page), "<script src")
+	require.GreaterOrEqual(t, pagetest.Same(t, page, results), numbers)
+	return page
+}
+
+// opens opens a page on a desk and on a phone.
+func opens(t *testing.T, page []byte, plots int) {
+	t.Helper()
+	for _, width := range []int{1200, pagetest.Phone} {
+		seen := pagetest.Open(t, page, width)
+		require.Empty(t, seen.Errors)
+		require.Zero(t, seen.Beyond, "pixels beyond a screen of %d", width)
+		require.Equal(t, plots, seen.Canvas)
+		require.Equal(t, "none", seen.Harm)
+	}
+}
+
+func TestTheReportOfARunHasTheNumbersOfItsSummary(t *testing.T) {
+	inDir(t, small)
+	page := reportOf(t, "summary.json", 40, "run", "chat.yaml", "--set", "slo.ttft_ms=300", "--set",
+		`name=<script>window.harm="done"</script>`)
+	require.NotContains(t, string(page), "<script>window")
+	opens(t, page, 8)
+}
+
+func TestTheReportOfAFleetHasItsReplicasOverTime(t *testing.T) {
+	inDir(t, small+"failures: [{pool: serve, replica: 0, at_s: 1, down_s: 1}]\n")
+	require.Contains(t, string(reportOf(t, "summary.json", 40, "run", "chat.yaml")), `"title":"Replicas"`)
+}

@@ -1,0 +1,162 @@
+package pages
+
+import (
+	"github.com/decodesim/decodesim/internal/page"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// overTime is a section of the run over time, in plots with one cursor; false: there is too little of it.
+func overTime(samples []metrics.Sample, o *metrics.OverTime) (page.Section, bool) {
+	if len(samples) < 2 || samples[len(samples)-1].At == samples[0].At {
+		return page.Section{}, false
+	}
+	s := report.Merge(samples)
+	plots := []page.Plot{
+		low("Arrivals per second", "", page.Count,
+			rate("arrivals/s", s, func(m *metrics.Sample) int64 { return m.Arrived })),
+		low("Output tokens per second", "", page.Count,
+			rate("tokens/s", s, func(m *metrics.Sample) int64 { return m.Tokens })),
+		low("Requests", "", page.Count,
+			level("running", s, func(m *metrics.Sample) float64 { return float64(m.Running) }),
+			level("waiting", s, func(m *metrics.Sample) float64 { return float64(m.Waiting) })),
+		low("KV cache in use", "", page.Share, caches(s)...),
+	}
+	if comeAndGo(s) {
+		plots = append(plots, low("Replicas", "", page.Count, replicas(s)...))
+	}
+	section := page.Section{Title: "Over time", Lead: "One cursor for all; drag to zoom, double-click to see all again. " +
+		"Rates are means of an interval, levels its highest."}
+	if o != nil {
+		plots = append(plots, windows(o)...)
+		if sentence := report.OverTimeSentence(o); sentence != "" {
+			section.Lead = sentence + ". " + section.Lead
+		}
+		for i := range plots {
+			for _, b := range o.Broken {
+				plots[i].Bands = append(plots[i].Bands, page.Band{From: b.FromS, To: b.ToS})
+			}
+		}
+		if len(o.Broken) > 0 {
+			section.Lead += " The ground is tinted where the SLO was broken."
+		}
+	}
+	section.Blocks = []page.Block{{Plots: plots}}
+	return section, true
+}
+
+// low is a plot over time.
+func low(title, note string, kind page.Kind, curves ...page.Curve) page.Plot {
+	curves[0].Tint = true
+	p := page.Plot{Title: title, Note: note, Low: true, Sync: "time", Curves: curves,
+		X: page.Axis{Name: "time", Kind: page.Clock}, Y: page.Axis{Kind: kind}}
+	if kind == page.Share {
+		p.Y.Max = page.At(1)
+	}
+	return p
+}
+
+// rate is a count that grows, as what it grows by per second.
+func rate(name string, s []metrics.Sample, count func(*metrics.Sample) int64) page.Curve {
+	c := page.Curve{Name: name, Step: true}
+	for i := 1; i < len(s); i++ {
+		if spanS := s[i].At.Sub(s[i-1].At).Seconds(); spanS > 0 {
+			c.X, c.Y = append(c.X, s[i-1].At.Seconds()), append(c.Y, float64(count(&s[i])-count(&s[i-1]))/spanS)
+		}
+	}
+	return ended(c, s)
+}
+
+// level is the level of each interval.
+func level(name string, s []metrics.Sample, of func(*metrics.Sample) float64) page.Curve {
+	c := page.Curve{Name: name, Step: true}
+	for i := 1; i < len(s); i++ {
+		if s[i].At > s[i-1].At {
+			c.X, c.Y = append(c.X, s[i-1].At.Seconds()), append(c.Y, of(&s[i]))
+		}
+	}
+	return ended(c, s)
+}
+
+// ended lasts the last value of a curve to the end.
+func ended(c page.Curve, s []metrics.Sample) page.Curve {
+	if n := len(c.Y); n > 0 {
+		c.X, c.Y = append(c.X, s[len(s)-1].At.Seconds()), append(c.Y, c.Y[n-1])
+	}
+	return c
+}
+
+// caches are the shares of the KV caches of all pools that are in use.
+func caches(s []metrics.Sample) (curves []page.Curve) {
+	for i := range s[0].Pools {
+		curves = append(curves, level(s[0].Pools[i].Name, s, func(m *metrics.Sample) float64 {
+			return float64(m.Pools[i].KVUsed) / float64(max(1, m.Pools[i].KVTotal))
+		}))
+	}
+	if len(curves) == 0 {
+		curves = append(curves, level("in use", s, func(m *metrics.Sample) float64 {
+			return float64(m.KVUsed) / float64(max(1, m.KVTotal))
+		}))
+	}
+	return curves
+}
+
+// replicas are those of all pools that take requests.
+func replicas(s []metrics.Sample) (curves []page.Curve) {
+	for i := range s[0].Pools {
+		curves = append(curves, level(s[0].Pools[i].Name, s, func(m *metrics.Sample) float64 {
+			return float64(m.Pools[i].Live)
+		}))
+	}
+	return curves
+}
+
+// comeAndGo reports whether replicas of some pool do.
+func comeAndGo(s []metrics.Sample) bool {
+	for i := range s {
+		for k := range s[i].Pools {
+			if s[i].Pools[k].Live != s[0].Pools[k].Live {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// windows are latencies by window of time.
+func windows(o *metrics.OverTime) []page.Plot {
+	if len(o.Windows) < 2 {
+		return nil
+	}
+	of := func(name string, latency func(*metrics.WindowResult) *metrics.WindowLatency) page.Plot {
+		p := low(name+" by window", "", page.Seconds,
+			window("p50", o, func(w *metrics.WindowResult) (float64, bool) { return latency(w).P50, latency(w).N > 0 }),
+			window("p99", o, func(w *metrics.WindowResult) (float64, bool) { return latency(w).P99, latency(w).N > 0 }))
+		p.Curves[0].Tint = false
+		return p
+	}
+	return []page.Plot{
+		of("TTFT", func(w *metrics.WindowResult) *metrics.WindowLatency { return &w.TTFT }),
+		of("ITL", func(w *metrics.WindowResult) *metrics.WindowLatency {
+			if w.ITLChunk != nil {
+				return w.ITLChunk
+			}
+			return &w.ITL
+		}),
+	}
+}
+
+// window is a value by window, where it has one.
+func window(name string, o *metrics.OverTime, value func(*metrics.WindowResult) (float64, bool)) page.Curve {
+	c := page.Curve{Name: name, Step: true}
+	for i := range o.Windows {
+		w := &o.Windows[i]
+		if y, ok := value(w); ok {
+			c.X, c.Y = append(c.X, w.FromS), append(c.Y, y)
+		}
+	}
+	if n := len(c.Y); n > 0 {
+		c.X, c.Y = append(c.X, o.Windows[len(o.Windows)-1].ToS), append(c.Y, c.Y[n-1])
+	}
+	return c
+}

@@ -1,0 +1,75 @@
+package pages
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/decodesim/decodesim/internal/page"
+	"github.com/decodesim/decodesim/internal/report"
+	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// deployment is the section of the replicas and what became of the requests.
+func (r *Run) deployment() page.Section {
+	s := r.Summary
+	section := page.Section{Title: "The deployment", Blocks: []page.Block{{Table: pools(s.Pools)}, {Table: requests(s)}}}
+	if s.Headroom != nil {
+		section.Lead = "It " + report.HeadroomSentence(s.Headroom) + "."
+	}
+	return section
+}
+
+// busyKey is what the JSON, whose fields keep their names, has for the busy share of a pool.
+var busyKey = strings.Trim("`utilization`", "`")
+
+// pools is a row for each pool.
+func pools(all []metrics.PoolResult) *page.Table {
+	t := &page.Table{Head: []string{"pool", "GPUs", "replicas", "busy", "mean batch", "peak KV"}}
+	for i := range all {
+		p, at := &all[i], fmt.Sprintf("pools[%d].", i)
+		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{
+			page.Words(p.Name + " on " + p.GPU),
+			page.Number(text.Count(p.GPUs), at+"gpus", float64(p.GPUs)),
+			page.Number(text.Count(p.Replicas), at+"replicas", float64(p.Replicas)),
+			field(text.Percent(p.Utilization), at+busyKey, p.Utilization),
+			field(text.Significant(p.BatchMean), at+"batch_mean", p.BatchMean),
+			field(text.Percent(p.KVPeakFraction), at+"kv_peak_fraction", p.KVPeakFraction),
+		}})
+	}
+	return t
+}
+
+// requests is how the requests ended.
+func requests(s *metrics.Summary) *page.Table {
+	t := &page.Table{Head: []string{"requests", "arrived", "completed", "rejected", "failed", "unfinished", "preemptions"}}
+	row := page.Row{Cells: []page.Cell{page.Words("all")}}
+	n := &s.Requests
+	for _, of := range []struct {
+		key string
+		n   int64
+	}{{"arrived", n.Arrived}, {"completed", n.Completed}, {"rejected", n.Rejected}, {"failed", n.Failed},
+		{"unfinished", n.Unfinished}, {"preemptions", n.Preemptions}} {
+		row.Cells = append(row.Cells, page.Number(text.Count(of.n), "requests."+of.key, float64(of.n)))
+	}
+	t.Rows = []page.Row{row}
+	return t
+}
+
+// classes is a row for each service class.
+func classes(all []metrics.ClassResult) *page.Table {
+	t := &page.Table{Head: []string{"class", "requests", "TTFT p50", "p99", "ITL p50", "p99", "TPOT p50", "p99"}}
+	for i := range all {
+		c, at := &all[i], fmt.Sprintf("classes[%d].", i)
+		row := page.Row{Cells: []page.Cell{page.Words(c.Name),
+			page.Number(text.Count(c.Requests.Arrived), at+"requests.arrived", float64(c.Requests.Arrived))}}
+		for _, q := range []struct {
+			key string
+			*metrics.Quantiles
+		}{{"ttft_s", &c.Latency.TTFT}, {"itl_s", &c.Latency.ITL}, {"tpot_s", &c.Latency.TPOT}} {
+			row.Cells = append(row.Cells, seconds(at+"latency."+q.key+".p50", q.P50), seconds(at+"latency."+q.key+".p99", q.P99))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
