@@ -17,7 +17,7 @@ import (
 // TestNamesAreReadAsPeopleWriteThem: repositories, drivers and tables spell names in their own ways.
 func TestNamesAreReadAsPeopleWriteThem(t *testing.T) {
 	for _, c := range []struct{ model, gpu, name, weights, device string }{
-		{"meta-llama/Llama-3.3-70B-Instruct", "H100", "llama-3.1-70b", "", "h100-sxm"},
+		{"meta-llama/Llama-3.3-70B-Instruct", "H100", "llama-3.3-70b", "", "h100-sxm"},
 		{"Qwen/Qwen3-235B-A22B-FP8", "h200", "qwen3-235b-a22b", "fp8", "h200-sxm"},
 		{"nvidia/DeepSeek-R1-0528-FP4", "NVIDIA B200", "deepseek-r1", "nvfp4", "b200-sxm"},
 		{"Llama-3.1-8B", "AMD Instinct MI300X", "llama-3.1-8b", "", "mi300x"},

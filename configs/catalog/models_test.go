@@ -4,6 +4,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -237,6 +239,59 @@ func layerByLayer(m llm.Model) []llm.LayerRun {
 		}
 	}
 	return out
+}
+
+// A repository goes by the model of the catalog that has the shape and the weights of its file.
+func TestRepositoriesGoByTheModelOfTheirFile(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(os.Getenv("DECODESIM_SHARED"), "hf_configs", "*--*.json"))
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skip("no reference data: set DECODESIM_SHARED to its folder")
+	}
+	absent := []string{"Qwen/Qwen3-VL-8B-Instruct", "XiaomiMiMo/MiMo-7B-Base"} // loaded by file; the catalog has neither
+	for _, file := range files {
+		repository := strings.Replace(strings.TrimSuffix(filepath.Base(file), ".json"), "--", "/", 1)
+		name, ok := ModelNamed(repository)
+		if slices.Contains(absent, repository) {
+			assert.False(t, ok, repository)
+			continue
+		}
+		require.True(t, ok, repository)
+		f, err := os.Open(file)
+		require.NoError(t, err)
+		want, err := huggingface.Read(repository, f)
+		require.NoError(t, f.Close())
+		require.NoError(t, err)
+		m, err := Model(name)
+		require.NoError(t, err)
+		if name != "step-3.7-flash" { // the file is a simplification: of one number of heads
+			assert.Equal(t, want.Params(), m.Params(), repository)
+		}
+		own := PrecisionInName(repository) // of a release in other weights, which the name says
+		if own == "" {
+			assert.Equal(t, want.ComputeDtype(llm.RoutedExperts), m.ComputeDtype(llm.RoutedExperts), repository)
+		}
+	}
+}
+
+// What names add is left out one by one, and a name of the catalog stands above what names are of one shape with.
+func TestRepositoriesAreReadAsPeopleWriteThem(t *testing.T) {
+	for written, want := range map[string]string{
+		"meta-llama/Llama-3.3-70B-Instruct": "llama-3.3-70b", "nvidia/Llama-3.3-70B-Instruct-FP4": "llama-3.3-70b",
+		"meta-llama/Meta-Llama-3-8B-Instruct": "llama-3-8b", "moonshotai/Kimi-K2-Instruct-0905": "kimi-k2",
+		"moonshotai/Kimi-K2-Thinking": "kimi-k2.5", "mistralai/Mistral-7B-Instruct-v0.1": "mistral-7b-v0.1",
+		"deepseek-ai/DeepSeek-V4-Pro-0813": "deepseek-v4-pro", "zai-org/GLM-5.3": "glm-5.2",
+		"meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8": "llama-4-maverick",
+	} {
+		name, ok := ModelNamed(written)
+		assert.True(t, ok, written)
+		assert.Equal(t, want, name, written)
+	}
+	for _, name := range ModelNames() {
+		itself, ok := ModelNamed(name)
+		assert.True(t, ok)
+		assert.Equal(t, name, itself)
+	}
 }
 
 func TestUnknownModelNamesTheNearest(t *testing.T) {

@@ -17,18 +17,21 @@ func ModelNamed(repository string) (name string, ok bool) {
 	name = strings.ToLower(repository[strings.LastIndex(repository, "/")+1:])
 	have := ModelNames()
 	for {
-		if known, ok := modelAliases[name]; ok {
-			name = known
-		}
 		if slices.Contains(have, name) {
 			return name, true
 		}
+		if known, ok := modelAliases[name]; ok {
+			return known, true
+		}
 		shorter := name
+		for _, maker := range modelMakers {
+			shorter = strings.TrimPrefix(shorter, maker)
+		}
 		for _, suffix := range modelSuffixes { // one at a time: the rest may be a name already
-			shorter = strings.TrimSuffix(name, suffix)
 			if shorter != name {
 				break
 			}
+			shorter = strings.TrimSuffix(name, suffix)
 		}
 		if shorter == name {
 			return name, false
@@ -42,37 +45,37 @@ var modelSuffixes = []string{
 	"-hf", "-instruct", "-chat", "-it", "-fp8", "-nvfp4", "-fp4", "-bf16", "-awq", "-int4", "-dynamic", "-v0.1", "-0528",
 	"-0324", "-2407", "-2507",
 	"-gptq", "-quantized.w8a8", "-quantized.w4a16", "-preview", "-thinking", "-nvfp4-v2", "-base", "-mxfp4",
-	"-fp8-kv", "-fp4-v2", "-terminus", "-0905",
+	"-fp8-kv", "-fp4-v2", "-terminus", "-0905", "-0731", "-0813", "-mxfp8", "-base-8k",
 }
+
+// modelMakers are what some repositories put before a name.
+var modelMakers = []string{"meta-", "nvidia-"}
 
 // modelAliases are names that differ by more than what is added.
 var modelAliases = map[string]string{
-	"mistral-nemo":                   "mistral-nemo-12b",
-	"mistral-nemo-base":              "mistral-nemo-12b",
-	"llama-4-scout-17b-16e":          "llama-4-scout",
-	"mistral-large":                  "mistral-large-2",
-	"mistral-7b":                     "mistral-7b-v0.1",
-	"mistral-7b-instruct":            "mistral-7b-v0.1",
-	"deepseek-v3.1":                  "deepseek-v3",
-	"deepseek-v3.2-exp":              "deepseek-v3.2",
-	"mistral-7b-instruct-v0.3":       "mistral-7b-v0.3",
-	"nvidia-nemotron-3-nano-30b-a3b": "nemotron-3-nano-30b-a3b",
-	"bloom":                          "bloom-176b",
-	"meta-llama-3.1-8b":              "llama-3.1-8b",
-	"meta-llama-3.1-70b":             "llama-3.1-70b",
-	"meta-llama-3.1-405b":            "llama-3.1-405b",
-	"meta-llama-3-8b":                "llama-3-8b",
-	"meta-llama-3-70b":               "llama-3-70b",
-	"llama-3.3-70b":                  "llama-3.1-70b",
-	"kimi-k2":                        "kimi-k2.5",
-	"llama2-70b":                     "llama-2-70b",
-	"qwen3-235b-a22b-2507":           "qwen3-235b-a22b",
-	"qwen3-30b-a3b-2507":             "qwen3-30b-a3b",
-	"kimi-k2-thinking":               "kimi-k2.5",
-	"deepseek-r1-0528-fp4":           "deepseek-r1",
-	"deepseek-r1-0528-nvfp4":         "deepseek-r1",
-	"qwen3.6-35b-a3b":                "qwen3.5-35b-a3b", // of one shape, as is 27B
-	"qwen3.6-27b":                    "qwen3.5-27b",
+	"mistral-nemo":                    "mistral-nemo-12b",
+	"mistral-nemo-base":               "mistral-nemo-12b",
+	"llama-4-scout-17b-16e":           "llama-4-scout",
+	"mistral-large":                   "mistral-large-2",
+	"mistral-7b":                      "mistral-7b-v0.1",
+	"mistral-7b-instruct":             "mistral-7b-v0.1",
+	"llama-4-maverick-17b-128e":       "llama-4-maverick",
+	"llama-3_3-nemotron-super-49b-v1": "llama-3.3-nemotron-super-49b",
+	"deepseek-v3.1":                   "deepseek-v3",
+	"deepseek-v3.2-exp":               "deepseek-v3.2",
+	"mistral-7b-instruct-v0.3":        "mistral-7b-v0.3",
+	"bloom":                           "bloom-176b",
+	"llama2-70b":                      "llama-2-70b",
+	"qwen3-235b-a22b-2507":            "qwen3-235b-a22b",
+	"qwen3-30b-a3b-2507":              "qwen3-30b-a3b",
+	"kimi-k2-thinking":                "kimi-k2.5",
+	"kimi-k2.6":                       "kimi-k2.5", // of one shape, as is K2.7
+	"kimi-k2.7-code":                  "kimi-k2.5",
+	"glm-5.3":                         "glm-5.2",
+	"deepseek-r1-0528-fp4":            "deepseek-r1",
+	"deepseek-r1-0528-nvfp4":          "deepseek-r1",
+	"qwen3.6-35b-a3b":                 "qwen3.5-35b-a3b", // of one shape, as is 27B
+	"qwen3.6-27b":                     "qwen3.5-27b",
 }
 
 // GPUNamed returns the catalog's name of an accelerator however drivers and tables spell it; ok: it is one. An A100

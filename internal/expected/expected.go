@@ -41,7 +41,7 @@ func (t *Table) of(s *configs.Scenario, p *configs.Pool) (metrics.ExpectedError,
 		p.Efficiency.Constants != (configs.Constants{}) {
 		return metrics.ExpectedError{}, false
 	}
-	e, ok := t.entry(engine, s.Model.Config, p.GPU.From)
+	e, ok := t.entry(engine, names.ShapeOf(s.Model.Config), p.GPU.From)
 	if p.Role != "serve" {
 		e, ok = t.unmeasured(engine, Disaggregated)
 	}

@@ -3,6 +3,8 @@ package measured
 import (
 	"math"
 	"strings"
+
+	"github.com/decodesim/decodesim/internal/measured/names"
 )
 
 // File is a file of measurements as simulations to be run and values to be compared with them.
@@ -58,7 +60,7 @@ func (l *Labels) Deployment() string {
 	if l.Own != "" {
 		return l.Own
 	}
-	return strings.Join([]string{l.Model, l.GPU, l.Engine, l.Precision, l.Parallel}, " ")
+	return strings.Join([]string{names.ShapeOf(l.Model), l.GPU, l.Engine, l.Precision, l.Parallel}, " ")
 }
 
 // Row is what was measured of some requests of a run.

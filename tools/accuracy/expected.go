@@ -9,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/names"
 	"github.com/decodesim/decodesim/internal/validation"
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 	"github.com/decodesim/decodesim/tools/accuracy/page"
@@ -35,7 +36,7 @@ func expectedOf(a *page.Accuracy) *expected.Table {
 		case !ok:
 		case out == expected.Deployment:
 			t.Measured = entriesBy(h.Predictions, func(l *measured.Labels) expected.Entry {
-				return expected.Entry{Engine: l.Engine, Model: l.Model, GPU: l.GPU}
+				return expected.Entry{Engine: l.Engine, Model: names.ShapeOf(l.Model), GPU: l.GPU}
 			})
 		default:
 			t.Unmeasured = append(t.Unmeasured, unmeasured(h.Predictions, out)...)

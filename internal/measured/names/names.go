@@ -28,6 +28,18 @@ func CatalogModel(repository string) (name, unknown string) {
 	return "", "model " + repository + " is not in the catalog"
 }
 
+// ShapeOf returns the model under which runs of one shape are counted together: a fit that leaves out one of them knows
+// the others, and what was measured of one is to be expected of all.
+func ShapeOf(model string) string {
+	if first, ok := sameShape[model]; ok {
+		return first
+	}
+	return model
+}
+
+// sameShape are models of the catalog that differ from another in what they learnt alone.
+var sameShape = map[string]string{"llama-3.3-70b": "llama-3.1-70b"}
+
 // CatalogGPU returns the catalog's name of an accelerator, or what is unknown about it.
 func CatalogGPU(system string) (name, unknown string) {
 	if name, ok := catalog.GPUNamed(system); ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/measured/names"
 	"github.com/decodesim/decodesim/internal/validation"
 )
 
@@ -38,7 +39,7 @@ const (
 func (c *Catalog) HeldOut(ctx context.Context) ([]HeldOut, error) {
 	deployment := func(r *calibration.Run) string { return r.Run.Labels.Deployment() }
 	gpu := func(r *calibration.Run) string { return r.Run.Labels.GPU }
-	model := func(r *calibration.Run) string { return r.Run.Labels.Model }
+	model := func(r *calibration.Run) string { return names.ShapeOf(r.Run.Labels.Model) }
 	byDeployment := c.Without(deployment)
 	points, err := c.points(ctx, byDeployment)
 	if err != nil {
