@@ -159,14 +159,15 @@ func (d *engineDefaults) asynchronous() (on bool, why string) {
 
 // latent reports whether the attention of the pool's model is latent. A model that cannot be read is refused later.
 func (d *engineDefaults) latent() bool {
-	name := d.s.Model.Config
+	ref := d.s.Model
 	if d.p.Model != "" {
-		name = d.p.Model
+		ref = ModelRef{Config: d.p.Model}
 	}
-	m, err := catalog.Checkpoint(name)
+	r, err := ref.Read()
 	if err != nil {
 		return false
 	}
+	m := r.Model
 	for _, g := range m.Attention() {
 		if g.Latent > 0 {
 			return true

@@ -128,6 +128,8 @@ func unitOf(f strict.Field) string {
 // kindOf names the type of a value.
 func kindOf(v reflect.Value) string {
 	switch {
+	case v.Type() == reflect.TypeFor[catalog.Override]():
+		return "mapping"
 	case v.Type() == reflect.TypeFor[AutoBool]():
 		return "auto, true or false"
 	case v.Type() == reflect.TypeFor[strict.Release]():

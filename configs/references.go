@@ -11,9 +11,35 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 )
 
-// ModelRef names the model. A name or a path may stand in its place.
+// ModelRef names the model, and says what of its file is not believed. A name or a path may stand in its place.
 type ModelRef struct {
-	Config string `yaml:"config" about:"catalog name, HuggingFace id of one, or a path to a HuggingFace config.json"`
+	Config    string           `yaml:"config" about:"catalog name, HuggingFace id of one, or a path to a HuggingFace config.json or to a file like those of the catalog"`
+	Ignore    []string         `yaml:"ignore,omitempty" about:"fields of a config.json that are left out, which results say; needs published; null: none"`
+	Override  catalog.Override `yaml:"override,omitempty" about:"keys of a catalog model, such as {context: 32768}, in place of what the file says; null: none"`
+	Published PublishedSize    `yaml:"published" about:"parameters that the publisher states; a count more than 2 % away is refused"`
+}
+
+// PublishedSize is how many parameters a publisher says that a model has.
+type PublishedSize struct {
+	Total  float64 `yaml:"total,omitempty" bound:"(0,1e15]" unit:"parameters" about:"in all; null: not checked"`
+	Active float64 `yaml:"active,omitempty" bound:"(0,1e15]" unit:"parameters" about:"that a token uses, with or without embedding and head; null: not checked"`
+}
+
+// Read returns the model, and what of its file was not read.
+func (m *ModelRef) Read() (catalog.ModelReading, error) { return m.source().Read() }
+
+// Changes says what of the model is not what its file says.
+func (m *ModelRef) Changes() []string { return m.source().Changes() }
+
+func (m *ModelRef) source() catalog.ModelSource {
+	return catalog.ModelSource{
+		Config: m.Config, Ignore: m.Ignore, Override: m.Override, Total: m.Published.Total, Active: m.Published.Active,
+	}
+}
+
+// Own reports whether the model is the user's: of a file, or changed.
+func (m *ModelRef) Own() bool {
+	return catalog.IsModelPath(m.Config) || len(m.Ignore) > 0 || m.Override != ""
 }
 
 // ShorthandKey implements strict.Shorthand.

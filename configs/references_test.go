@@ -83,6 +83,41 @@ func TestGPUsTakeFiguresOfTheUsersOwn(t *testing.T) {
 	assert.Equal(t, plainly(s).Pools, plainly(again).Pools)
 }
 
+// TestModelsTakeFiguresOfTheUsersOwn: in the file, by --set and in the environment, and the resolved
+// scenario says them.
+func TestModelsTakeFiguresOfTheUsersOwn(t *testing.T) {
+	inDir(t, with("model: llama-3.1-8b", "model: {config: own.json, ignore: [mystery, text_config.x], "+
+		"override: {context: 4096, # as served\n    weights: {dtype: fp8, classes: [dense_ffn]}}}"))
+	s, err := Load("chat.yaml", Options{Set: []string{"model.published.total=7e9", "model.ignore=[mystery]"},
+		Env: []string{"DECODESIM_MODEL_PUBLISHED_ACTIVE=3e9"}})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"mystery"}, s.Model.Ignore)
+	assert.Equal(t, PublishedSize{7e9, 3e9}, s.Model.Published)
+	assert.Equal(t, catalog.Override("{context: 4096, weights: {dtype: fp8, classes: [dense_ffn]}}"), s.Model.Override)
+	assert.Equal(t, []string{"left out of its config.json, as the scenario says: mystery",
+		"the scenario's own in place of what its file says: context, weights"}, s.Model.Changes())
+	require.NoError(t, os.WriteFile("again.yaml", s.YAML(), 0o600))
+	again, err := Load("again.yaml", Options{})
+	require.NoError(t, err)
+	assert.Equal(t, s.Model, again.Model)
+
+	plain, err := Load("chat.yaml", Options{Set: []string{"model.override=null", "model.ignore=null", "model=m.yaml"}})
+	require.NoError(t, err)
+	assert.Empty(t, plain.Model.Changes())
+	assert.True(t, filepath.IsAbs(plain.Model.Config))
+	for change, says := range map[string]string{
+		"model: {config: a.json, override: {contxt: 1}}": `model.override: contxt: unknown key; did you mean "context"?`,
+		"model: {config: a.json, override: 4096}":        "model.override: expected a mapping",
+		"model: {config: a.json, ignor: [x]}":            `model.ignor: unknown key; did you mean "ignore"?`,
+		"model: {config: a.json, published: {total: 0}}": "model.published.total",
+		"model: {ignore: [x]}":                           "model: missing",
+	} {
+		inDir(t, with("model: llama-3.1-8b", change))
+		_, err := Load("chat.yaml", Options{})
+		require.ErrorContains(t, err, says, change)
+	}
+}
+
 // TestFilesThatAreBuiltInWorkWhenCopied: as a GPU and as efficiencies.
 func TestFilesThatAreBuiltInWorkWhenCopied(t *testing.T) {
 	inDir(t, with("gpu: h100-sxm", "gpu: mine.yaml"))

@@ -206,7 +206,8 @@ func literal(v reflect.Value) string {
 // quote writes text, in quotes where it would read as something else.
 func quote(v reflect.Value) string {
 	text := v.String()
-	if v.Type() == reflect.TypeFor[AutoBool]() || v.Type() == reflect.TypeFor[strict.Release]() {
+	switch v.Type() {
+	case reflect.TypeFor[AutoBool](), reflect.TypeFor[strict.Release](), reflect.TypeFor[catalog.Override]():
 		return text
 	}
 	var n yaml.Node

@@ -154,6 +154,8 @@ func typeOf(t reflect.Type) map[string]any {
 		return map[string]any{"enum": []any{"auto", true, false}}
 	case reflect.TypeFor[strict.Release]():
 		return map[string]any{"type": []any{"string", "number"}}
+	case reflect.TypeFor[catalog.Override]():
+		return map[string]any{"type": "object"}
 	case reflect.TypeFor[slo.Lines]():
 		return map[string]any{"anyOf": []any{map[string]any{"type": "string"},
 			map[string]any{"type": "array", "items": map[string]any{"type": "string"}}}}

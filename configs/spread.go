@@ -25,7 +25,8 @@ func (s *Scenario) spread(i int, gpu *hardware.GPU, engine *catalog.EngineSpec) 
 			return
 		}
 	}
-	m, err := catalog.Checkpoint(s.Model.Config)
+	r, err := s.Model.Read()
+	m := r.Model
 	if err == nil && s.Weights != "" {
 		m, err = m.WithWeights(s.Weights)
 	}

@@ -123,7 +123,8 @@ func modelOfPool(s *configs.Scenario, p *configs.Pool) (llm.Model, error) {
 
 // ModelOf returns the model of s, in the weights that the scenario asks for.
 func ModelOf(s *configs.Scenario) (llm.Model, error) {
-	m, err := catalog.Checkpoint(s.Model.Config)
+	r, err := s.Model.Read()
+	m := r.Model
 	if err != nil {
 		return m, s.Errorf("model", "%s", strict.Message(err))
 	}

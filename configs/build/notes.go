@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/workloads/requests"
 	"github.com/decodesim/decodesim/workloads/traces"
 )
@@ -50,6 +52,22 @@ func (r *Replica) noteHardware(p *configs.Pool) {
 			"that some texts prefer are expert_skew")
 	}
 	r.noteHost(p)
+}
+
+// noteModel says what of the model is not what its file says.
+func (r *Replica) noteModel(s *configs.Scenario, p *configs.Pool) {
+	if p.Model != "" {
+		return
+	}
+	m := &r.Deployment.Model
+	for _, change := range s.Model.Changes() {
+		r.notes = append(r.notes, fmt.Sprintf("model %s: %s", m.Name, change))
+	}
+	own := catalog.PrecisionInName(m.Name)
+	if s.Model.Own() && own != "" && s.Weights == "" && m.Precision == llm.UniformPrecision() {
+		r.notes = append(r.notes, fmt.Sprintf("model %s: its name says %s and its config.json no quantisation, so that its "+
+			"weights count as bf16; expected weights: %s, or its hf_quant_config.json beside a config.json", m.Name, own, own))
+	}
 }
 
 // noteHost warns of choices that cost time on a real host and none here, where the efficiencies do not tell its time

@@ -61,6 +61,7 @@ func ReplicaOf(s *configs.Scenario, i int) (*Replica, error) {
 	r.limitPrompts(p, &engine)
 	r.noteEngine(p, &engine)
 	r.price(p)
+	r.noteModel(s, p)
 	r.noteHardware(p)
 	r.notes = append(r.notes, noteDrafts(s, p)...)
 	r.notes = append(r.notes, noteTransfers(s, p)...)

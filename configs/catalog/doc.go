@@ -4,7 +4,10 @@
 //	embed.go embedded_file.go    the files, by folder and name
 //	gpus.go                      gpus/
 //	models.go models_yaml.go     models/
-//	models_path.go               a model by its name, or by the path of a HuggingFace config.json
+//	models_path.go               a model by its name, or by the path of its file
+//	models_guard.go              what of that file is not believed, and what its count is held against
+//	models_override.go           keys of models/ in place of what another file says
+//	spelling.go                  names as people write them
 //	arguments.go                 the arguments of engines
 //	engines.go engines_read.go   engines/, with what each engine calls its arguments
 //	efficiencies.go              engines/efficiencies/

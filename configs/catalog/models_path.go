@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,31 +13,10 @@ import (
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
-// Checkpoint returns the model of a catalog name or of a config.json.
+// Checkpoint returns the model of a catalog name, of a config.json or of a file like those of the catalog.
 func Checkpoint(model string) (llm.Model, error) {
-	if !IsModelPath(model) {
-		m, err := Model(model)
-		if at, statErr := os.Stat(model); err != nil && statErr == nil && at.IsDir() {
-			err = aDirectory(model)
-		}
-		return m, err
-	}
-	f, err := inputs.Open(model)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return llm.Model{}, fmt.Errorf("file %q does not exist", model)
-	case err != nil:
-		return llm.Model{}, fmt.Errorf("file cannot be read: %w", err)
-	}
-	defer f.Close()
-	if isDirectory(f) {
-		return llm.Model{}, aDirectory(model)
-	}
-	m, err := huggingface.Read(modelName(model), f)
-	if err != nil || filepath.Base(model) != "config.json" || m.Precision != llm.UniformPrecision() {
-		return m, err
-	}
-	return quantizedBeside(m, filepath.Dir(model))
+	r, err := ModelSource{Config: model}.Read()
+	return r.Model, err
 }
 
 func aDirectory(path string) error {
@@ -82,9 +60,10 @@ func IsModelPath(model string) bool {
 
 // isModelFile reports whether a name ends as the files of models do.
 func isModelFile(name string) bool {
-	switch filepath.Ext(name) {
-	case ".json", ".yaml", ".yml":
-		return true
-	}
-	return false
+	return filepath.Ext(name) == ".json" || isYAML(name)
+}
+
+// isYAML tells a file like those of the catalog from a config.json.
+func isYAML(name string) bool {
+	return filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"
 }

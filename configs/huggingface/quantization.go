@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
@@ -31,6 +32,9 @@ func Quantize(m llm.Model, r io.Reader) (llm.Model, error) {
 		return llm.Model{}, fmt.Errorf("huggingface: %s: %w", m.Name, err)
 	}
 	outer, err := newFields("", data)
+	if err == nil {
+		err = inputs.DuplicateKey(data)
+	}
 	if err == nil {
 		q := outer
 		if outer.has("quantization") {

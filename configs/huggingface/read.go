@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
@@ -16,17 +17,37 @@ const sizeMax = 4 << 20
 // layersMax bounds lists that are made per layer, before the shape is validated.
 const layersMax = 1000
 
+// Options are what the reader of a config is asked beside reading it.
+type Options struct {
+	Ignore   []string               // fields that are left out, by the paths that errors name; each must be there
+	Layers   bool                   // Override has the layers: what the config says of them is not read
+	Weights  bool                   // Override has the types of weights: the config's are not read
+	Override func(*llm.Model) error // changes the shape; nil: nothing does
+}
+
+// Reading is a model, and what was not read of its config.
+type Reading struct {
+	Model  llm.Model
+	Unread []Unread
+}
+
 // Read reads a config.json. The name is the model's, for messages and reports.
 func Read(name string, r io.Reader) (llm.Model, error) {
+	x, err := ReadWith(name, r, Options{})
+	return x.Model, err
+}
+
+// ReadWith is Read with options.
+func ReadWith(name string, r io.Reader, options Options) (Reading, error) {
 	data, err := readAll(r)
 	if err != nil {
-		return llm.Model{}, fmt.Errorf("huggingface: %s: %w", name, err)
+		return Reading{}, fmt.Errorf("huggingface: %s: %w", name, err)
 	}
-	m, err := read(name, data)
+	x, err := read(name, data, options)
 	if err != nil {
-		return llm.Model{}, fmt.Errorf("huggingface: %s: %w", name, err)
+		return Reading{}, fmt.Errorf("huggingface: %s: %w", name, err)
 	}
-	return m, nil
+	return x, nil
 }
 
 // readAll reads a file of at most sizeMax bytes.
@@ -38,34 +59,59 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-func read(name string, data []byte) (llm.Model, error) {
-	outer, err := newFields("", quoted(data))
+func read(name string, data []byte, options Options) (Reading, error) {
+	data = quoted(data)
+	outer, err := newFields("", data)
+	if err == nil {
+		err = inputs.DuplicateKey(data)
+	}
 	if err != nil {
-		return llm.Model{}, err
+		return Reading{}, err
+	}
+	ignored, err := ignore(outer, options.Ignore)
+	if err != nil {
+		return Reading{}, err
 	}
 	c, err := decoder(outer)
 	if err != nil {
-		return llm.Model{}, err
+		return Reading{}, err
 	}
+	c.layersElsewhere = options.Layers
 	m := c.model()
 	m.Name = name
 	m.Source = "HuggingFace config.json of " + name
-	if c.err == nil {
-		c.refuseUnread()
+	unread := c.unread()
+	if c.err == nil && !options.Layers {
+		c.err = refuseUnread(unread)
 	}
 	if c.err != nil {
-		return llm.Model{}, c.err
+		return Reading{}, c.err
 	}
-	if c.quantization != nil {
-		m, err = quantize(m, c.quantization)
+	if options.Override != nil {
+		err = options.Override(&m)
 		if err != nil {
-			return llm.Model{}, err
+			return Reading{}, err
 		}
 	}
-	if c.expertType != "" {
+	if !options.Weights {
+		m, err = c.stored(m)
+		if err != nil {
+			return Reading{}, err
+		}
+	}
+	return Reading{m, append(ignored, unread...)}, m.Validate()
+}
+
+// stored returns the model in the types that its weights are stored in.
+func (c *config) stored(m llm.Model) (llm.Model, error) {
+	var err error
+	if c.quantization != nil {
+		m, err = quantize(m, c.quantization)
+	}
+	if err == nil && c.expertType != "" {
 		m.Precision.Weights[llm.RoutedExperts], err = llm.FormatOf(c.expertType)
 	}
-	return m, firstError(err, m.Validate())
+	return m, err
 }
 
 // config is a decoder's fields, beside what stands outside of them and what its family's code adds.
@@ -79,26 +125,24 @@ type config struct {
 	hidden, layers, heads, context int
 	expertType                     string // of the weights of routed experts where the config says it by itself
 	blocks                         string // a letter per block, of models whose layers are one half each
+	layersElsewhere                bool
 }
 
 // model reads the shape, from the outside in.
 func (c *config) model() llm.Model {
 	m := llm.Model{Precision: llm.UniformPrecision()}
 	c.hidden = c.required("hidden_size", "n_embd", "d_model")
-	c.blocks = c.blockLetters()
-	c.layers = c.requiredOr(len(c.blocks), "num_hidden_layers", "n_layer", "n_layers", "num_layers")
-	c.heads = c.requiredOr(c.family.heads, "num_attention_heads", "n_head", "n_heads", "num_heads")
-	c.context = c.contextMax()
-	if c.err == nil && c.layers > layersMax {
-		c.fail("num_hidden_layers", "want 1 to %d", layersMax)
+	if !c.layersElsewhere {
+		c.countLayers()
 	}
+	c.context = c.contextMax()
 	m.Hidden, m.ContextMax = c.hidden, c.context
 	m.Vocab = c.requiredOr(c.family.vocab, "vocab_size", "padded_vocab_size")
 	m.TiedEmbeddings = c.flag(c.tied, "tie_word_embeddings", "tie_embeddings")
 	m.HeadBias = c.flag(c.family.headBias, "lm_head_bias")
 	m.NormVectors, m.EmbeddingNorm = c.family.normVectors, c.family.embeddingNorm
 	m.Positions = c.positions()
-	if c.err != nil {
+	if c.err != nil || c.layersElsewhere {
 		return m
 	}
 	layers := c.layerRuns()
@@ -110,6 +154,16 @@ func (c *config) model() llm.Model {
 	c.only("norm_type", "layer_norm", "rms_norm", "layernorm", "rmsnorm")
 	c.only("order_of_interleaved_layers", "local_attn_first")
 	return m
+}
+
+// countLayers reads how many layers there are, and their heads.
+func (c *config) countLayers() {
+	c.blocks = c.blockLetters()
+	c.layers = c.requiredOr(len(c.blocks), "num_hidden_layers", "n_layer", "n_layers", "num_layers")
+	c.heads = c.requiredOr(c.family.heads, "num_attention_heads", "n_head", "n_heads", "num_heads")
+	if c.err == nil && c.layers > layersMax {
+		c.fail("num_hidden_layers", "want 1 to %d", layersMax)
+	}
 }
 
 // contextMax is the longest sequence; several keys may say it differently, and the first is the one libraries use.

@@ -71,24 +71,18 @@ var harmlessSuffixes = [...]string{"_token_id", "_token_ids", "_token_index", "_
 	"_pdrop", "_prob",
 	"_scale", "_loss", "_jitter", "_noise", "_act", "_jitter_noise", "_fusion", "_in_fp32", "_init_std", "_bias_init"}
 
-// refuseUnread fails on the first key in order that has a value, speaks of the shape, and that nothing read.
-func (c *config) refuseUnread() {
-	for _, key := range c.keys() {
-		if !c.used[key] && !c.trivial(key) && speaksOfShape(key) {
-			c.fail(key, "this field is not understood and could change the cost; false, 0, null or its absence is accepted")
-			return
-		}
-	}
+// knownHarmless reports whether a field is known to change no cost.
+func knownHarmless(key string) bool {
+	key = strings.ToLower(key)
+	return slices.Contains(harmlessKeys[:], key) ||
+		slices.ContainsFunc(harmlessPrefixes[:], func(p string) bool { return strings.HasPrefix(key, p) }) ||
+		slices.ContainsFunc(harmlessSuffixes[:], func(s string) bool { return strings.HasSuffix(key, s) })
 }
 
+// speaksOfShape reports whether a field has a word that speaks of the shape.
 func speaksOfShape(key string) bool {
 	key = strings.ToLower(key)
-	switch {
-	case slices.Contains(harmlessKeys[:], key):
-		return false
-	case slices.ContainsFunc(harmlessPrefixes[:], func(p string) bool { return strings.HasPrefix(key, p) }):
-		return false
-	case slices.ContainsFunc(harmlessSuffixes[:], func(s string) bool { return strings.HasSuffix(key, s) }):
+	if knownHarmless(key) {
 		return false
 	}
 	return strings.HasPrefix(key, "n_") ||

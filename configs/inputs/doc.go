@@ -1,2 +1,5 @@
 // Package inputs reads the files that users name. Each is opened without waiting and read up to a bound.
+//
+//	inputs.go  files, plain or gzip
+//	json.go    what is refused of any JSON
 package inputs

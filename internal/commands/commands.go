@@ -98,15 +98,16 @@ func ofPool(s *configs.Scenario, p *configs.Pool) (Command, error) {
 		return w.command, err
 	}
 	w.engine = &engine
-	name := s.Model.Config
+	ref := s.Model
 	if p.Model != "" {
-		name = p.Model
+		ref = configs.ModelRef{Config: p.Model}
 	}
-	w.model, err = catalog.Checkpoint(name)
+	r, err := ref.Read()
+	w.model = r.Model
 	if err != nil {
 		return w.command, err
 	}
-	w.checkpoint = w.checkpointOf(name, &w.model)
+	w.checkpoint = w.checkpointOf(ref.Config, &w.model)
 	if w.model.RecurrentBytes() > 0 && !s.Given(s.PoolPath(p, "enable_prefix_caching")) { // as engines do
 		stateful := *p
 		stateful.EnablePrefixCaching = false

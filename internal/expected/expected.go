@@ -41,12 +41,16 @@ func (t *Table) of(s *configs.Scenario, p *configs.Pool) (metrics.ExpectedError,
 		p.Efficiency.Constants != (configs.Constants{}) {
 		return metrics.ExpectedError{}, false
 	}
-	e, ok := t.entry(engine, names.ShapeOf(s.Model.Config), p.GPU.From)
+	model := s.Model.Config
+	if s.Model.Override != "" {
+		model += " (changed)" // which nobody measured
+	}
+	e, ok := t.entry(engine, names.ShapeOf(model), p.GPU.From)
 	if p.Role != "serve" {
 		e, ok = t.unmeasured(engine, Disaggregated)
 	}
 	return metrics.ExpectedError{
-		Model: s.Model.Config, GPU: p.GPU.From, Engine: engine, LeftOut: string(e.LeftOut), Runs: e.Runs,
+		Model: model, GPU: p.GPU.From, Engine: engine, LeftOut: string(e.LeftOut), Runs: e.Runs,
 		Deployments: e.Deployments,
 		TPOT:        metrics.ErrorSpread(e.TPOT), TTFT: metrics.ErrorSpread(e.TTFT), Measured: e.Engine,
 	}, ok

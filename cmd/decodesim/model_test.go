@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/describe"
+)
+
+func TestModelCheckCountsAModel(t *testing.T) {
+	var x describe.ModelCheck
+	require.NoError(t, json.Unmarshal([]byte(outputOf(t, []string{"model", "check", "deepseek-ai/DeepSeek-V4-Pro",
+		"--json"})), &x))
+	assert.EqualValues(t, 1_572_997_201_763, x.Parameters.Total)
+	assert.Equal(t, 1048576, x.Caches[3].Context)
+	assert.InDelta(t, 9.6246, x.Caches[3].Bytes/(1<<30), 0.00005, "GiB, as vLLM publishes them")
+	sum := int64(0)
+	for _, p := range x.Parts {
+		sum += p.Parameters
+	}
+	assert.Equal(t, x.Parameters.Total, sum)
+}
+
+// TestModelCheckRefusesWhatAScenarioWould: with the file's name, and what would do.
+func TestModelCheckRefusesWhatAScenarioWould(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const config = `{"model_type":"llama","hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,` +
+		`"intermediate_size":128,"vocab_size":1000,"max_position_embeddings":2048,"mystery_dim":3}`
+	require.NoError(t, os.WriteFile("new.json", []byte(config), 0o600))
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"new.json"}, "new.json: new: mystery_dim is 3 (unknown): this field is not understood"},
+		{[]string{"new.json", "--ignore", "mystery_dim"}, "expected published: {total: …} beside it"},
+		{[]string{"new.json", "--ignore", "mystery_dim", "--published", "1e9"}, "from the published 1e+09"},
+		{[]string{"new.json", "--published", "1"}, "mystery_dim"},
+		{[]string{"new.json", "--published", "1e9/2e9"}, `--published is "1e9/2e9"; expected numbers`},
+		{[]string{"none.json"}, "does not exist"},
+		{[]string{"llama-9"}, "did you mean"},
+		{nil, "missing a model"},
+	} {
+		var out, errOut bytes.Buffer
+		status := execute(context.Background(), &out, &errOut, append([]string{"model", "check"}, c.args...))
+		assert.Equal(t, exitBadInput, status)
+		assert.Contains(t, errOut.String(), c.says)
+		assert.Empty(t, out.String())
+	}
+}

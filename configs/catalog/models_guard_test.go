@@ -1,0 +1,105 @@
+package catalog
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// ownConfig is a dense model of 2 layers with a field that nothing reads.
+const ownConfig = `{"model_type":"llama","hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,
+"num_key_value_heads":2,"intermediate_size":128,"vocab_size":1000,"max_position_embeddings":2048,"mystery_dim":3}`
+
+func writeOwn(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// A field is left out only beside a published count that the rest comes to.
+func TestWhatIsLeftOutIsHeldAgainstWhatIsPublished(t *testing.T) {
+	path := writeOwn(t, "own.json", ownConfig)
+	const total = 2*1000*64 + 2*(64*(64+2*32)+64*64+3*64*128+2*64) + 64
+	for _, c := range []struct {
+		source ModelSource
+		says   string
+	}{
+		{ModelSource{}, "mystery_dim is 3 (unknown)"},
+		{ModelSource{Ignore: []string{"mystery_dim"}}, "expected published: {total: …} beside it"},
+		{ModelSource{Ignore: []string{"mystery_dim"}, Total: total * 1.03}, "-2.9 % from the published"},
+		{ModelSource{Ignore: []string{"mystery_dim"}, Total: total, Active: total * 2}, "active parameters, -50.0 %"},
+		{ModelSource{Ignore: []string{"mystery_dim"}, Total: total * 1.01}, ""},
+		{ModelSource{Ignore: []string{"mystery_dim"}, Total: total, Active: total - 2*64000}, ""},
+		{ModelSource{Override: "{layers: [{count: 1, mixer: x}]}"}, `mixer "x" not found`},
+	} {
+		c.source.Config = path
+		r, err := c.source.Read()
+		if c.says != "" {
+			require.ErrorContains(t, err, c.says)
+			continue
+		}
+		require.NoError(t, err)
+		assert.EqualValues(t, total, r.Model.ParamsTotal())
+		assert.Equal(t, []string{"left out of its config.json, as the scenario says: mystery_dim"}, c.source.Changes())
+	}
+	_, err := ModelSource{Config: "llama-3.1-8b", Ignore: []string{"x"}}.Read()
+	require.ErrorContains(t, err, `ignore is for fields of a config.json, and "llama-3.1-8b" is none`)
+	_, err = ModelSource{Config: "mixtral-8x7b", Total: 46.7e9, Active: 12.9e9}.Read()
+	require.NoError(t, err)
+}
+
+// An override says what the catalog's files say, in the same words.
+func TestAnOverrideStandsInPlaceOfTheFile(t *testing.T) {
+	own, err := Model("llama-3.1-8b")
+	require.NoError(t, err)
+	r, err := ModelSource{Config: "llama-3.1-8b", Override: "{context: 4096, tied_embeddings: true, " +
+		"weights: {dtype: fp8, classes: [dense_ffn]}}"}.Read()
+	require.NoError(t, err)
+	assert.Equal(t, 4096, r.Model.ContextMax)
+	assert.Equal(t, own.ParamsTotal()-int64(own.Vocab*own.Hidden), r.Model.ParamsTotal())
+	assert.Less(t, r.Model.WeightBytes(), own.WeightBytes())
+
+	path := writeOwn(t, "config.json", ownConfig)
+	r, err = ModelSource{Config: path, Override: "{mixers: [{name: a, attention: {heads: 4, kv_heads: 1, key_dim: 16, " +
+		"value_dim: 16}}], ffns: [{name: f, width: 256}], layers: [{count: 3, mixer: a, ffn: f}]}"}.Read()
+	require.NoError(t, err)
+	assert.Equal(t, 3, r.Model.LayerCount())
+	assert.EqualValues(t, 2*1000*64+3*(64*(64+2*16)+64*64+3*64*256+2*64)+64, r.Model.ParamsTotal())
+
+	for override, says := range map[Override]string{
+		"{contex: 1}":              `contex: unknown key; did you mean "context"?`,
+		"{name: x}":                "name is no part of the shape",
+		"{mixers: []}":             "mixers needs layers",
+		"{hidden: many}":           "hidden: expected an integer",
+		"{hidden: 0}":              "hidden",
+		"{weights: {dtype: fp7}}":  `"fp7" not known`,
+		"{context: 1, context: 2}": "duplicate key",
+	} {
+		_, err := ModelSource{Config: "llama-3.1-8b", Override: override}.Read()
+		require.ErrorContains(t, err, says, string(override))
+	}
+}
+
+// A file like those of the catalog is a model, and is held to what it says is published.
+func TestAModelOfTheUsersOwnIsAFileLikeThoseOfTheCatalog(t *testing.T) {
+	_, text, _ := Lookup("models", "mixtral-8x7b")
+	want, err := Model("mixtral-8x7b")
+	require.NoError(t, err)
+	got, err := Checkpoint(writeOwn(t, "mine.yaml", string(text)))
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+
+	const small = "hidden: 64\nvocab: 1000\ncontext: 2048\nmixers: [{name: a, attention: {heads: 4, kv_heads: 1, " +
+		"key_dim: 16, value_dim: 16}}]\nffns: [{name: f, width: 256}]\nlayers: [{count: 3, mixer: a, ffn: f}]\n"
+	got, err = Checkpoint(writeOwn(t, "small.yml", small))
+	require.NoError(t, err)
+	assert.Equal(t, "small", got.Name)
+	_, err = Checkpoint(writeOwn(t, "wrong.yaml", small+"published: {total: 1e6}\n"))
+	require.ErrorContains(t, err, "from the published 1e+06")
+	_, err = Checkpoint(writeOwn(t, "broken.yaml", small+"hiden: 3\n"))
+	require.ErrorContains(t, err, `broken.yaml:7:1: hiden: unknown key; did you mean "hidden"?`)
+}

@@ -1,0 +1,46 @@
+package inputs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAKeyThatStandsTwiceIsRefused(t *testing.T) {
+	for text, says := range map[string]string{
+		`{"a":1,"a":2}`:                         `line 1: key "a" stands twice`,
+		"{\"a\":{\"b\":1,\n\"c\":2,\n\"b\":3}}": `line 3: key "b"`,
+		`[{"a":1},{"a":1,"b":[{"a":1}],"a":2}]`: `key "a"`,
+		`{"a":1,"\u0061":2}`:                    `key "\u0061"`,
+		`{"a":1} {"b":1,"b":2}`:                 `key "b"`,
+	} {
+		require.ErrorContains(t, DuplicateKey([]byte(text)), says, text)
+	}
+	for _, text := range []string{
+		`{}`, ``, `[1,2,1,2]`, `["a","a"]`, `{"a":"a","b":"a"}`, `{"a":{"a":1},"b":{"a":1}}`, `{"a":1} {"a":1}`,
+		`{"a":["b","b",{"b":1}],"b":"\"b\":"}`, `{"a\"":1,"a":2}`, `"a","a"`, `}}}{`, `{"a":1,"a`, `"\`, "\xff{\"\xff\":1",
+	} {
+		assert.NoError(t, DuplicateKey([]byte(text)), text)
+	}
+}
+
+// FuzzDuplicateKey: whatever the bytes, the scan ends.
+func FuzzDuplicateKey(f *testing.F) {
+	f.Add([]byte(`{"a":[1,{"b":"\"c"}],"a":2}`))
+	f.Fuzz(func(_ *testing.T, data []byte) { _ = DuplicateKey(data) })
+}
+
+func BenchmarkDuplicateKey(b *testing.B) {
+	data := []byte(`[`)
+	for range 10_000 {
+		data = append(data, `{"prompt_len":512,"output_len":128,"itls":[0.01,0.02,0.03],"error":"none"},`...)
+	}
+	data[len(data)-1] = ']'
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if DuplicateKey(data) != nil {
+			b.Fatal("no key stands twice")
+		}
+	}
+}
