@@ -16,6 +16,8 @@ type Options struct {
 	Env  []string // NAME=value, as of os.Environ; only the names DECODESIM_* matter
 	Seed *uint64  // stands above all; nil: not given
 
+	Stdin []byte // the scenario that - names; nil: none does
+
 	// Engine puts every pool under this engine; empty: each under its own. Arguments of the scenario and of the layers
 	// above it are carried over by what they mean, whatever the two engines call them: max_num_seqs: 64 becomes
 	// max_running_requests: 64. Those that the engine has no argument for, or that would mean something else to it, are
@@ -27,6 +29,13 @@ type Options struct {
 // Load returns the scenario of an embedded name or of a YAML file, complete and checked: every key has its value, from
 // Options.Seed, then Options.Set, the environment, the file and the defaults, in this order. Its paths are absolute.
 func Load(nameOrPath string, opts Options) (*Scenario, error) {
+	if nameOrPath == "-" && opts.Stdin != nil {
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		return scenarioSource{"stdin", dir, opts.Stdin}.load(opts)
+	}
 	src, err := openScenario(nameOrPath)
 	if err != nil {
 		return nil, err

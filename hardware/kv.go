@@ -112,6 +112,16 @@ func (d *Deployment) windowedCache() (token float64, window int) {
 	return token * d.stageShare(), window
 }
 
+// SequenceBytes returns the cache of one sequence of so many tokens over the whole model, each head once and windows at
+// their latest tokens, and what a sequence has beside it whatever its length.
+func (d *Deployment) SequenceBytes(tokens int) (cache, state float64) {
+	for _, g := range d.Model.Attention() {
+		entries, keys := g.Cached(tokens)
+		cache += float64(entries)*d.entryBytes(&g) + float64(keys)*g.IndexKeyBytes(d.elementBytes())
+	}
+	return cache, d.Model.StateBytes()
+}
+
 // KVBytesPerToken returns what a token adds to the cache of the model while no window is full, and what it adds on all
 // GPUs of a replica together: more where a tensor-parallel group has copies, as all its GPUs have of a latent. A
 // sequence is on one data-parallel rank.

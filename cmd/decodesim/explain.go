@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,11 +28,12 @@ import (
 
 // explainFlags are the flags of explain that are no key of a scenario.
 type explainFlags struct {
-	batch, context int
+	batch, context string
 	set            []string
 	out            string
 	json           bool
 	metrics        bool
+	stdin          []byte // the scenario that - names
 }
 
 func newExplain(out, errOut io.Writer) *cobra.Command {
@@ -42,9 +44,12 @@ func newExplain(out, errOut io.Writer) *cobra.Command {
 		Long: `Take one decode step apart: what each part of the model moves and computes, how long that takes, how far the
 step is above the bound max(bytes / bandwidth, FLOPs / peak), what limits it, and at which batch and context that
 changes. With speculation it says what drafting does to the step, and at which batch and acceptance it pays. The
-deployment is that of a scenario or of flags; given both, the flags stand above the scenario.`,
+deployment is that of a scenario or of flags; given both, the flags stand above the scenario. Batch, context, weights,
+KV cache, GPU and tensor parallel take several values with commas between them: then the step of every combination is a
+row of a table.`,
 		Example: `  decodesim explain chat-70b
   decodesim explain --model llama-3.1-8b --gpu h100-sxm --batch 64 --context 4096
+  decodesim explain --model llama-3.1-8b --gpu h100-sxm --batch 1,8,64 --context 4k,32k --weights bf16,fp8
   decodesim explain --model path/to/config.json --gpu h200-sxm --tensor-parallel 8 --weights fp8 --json
   decodesim explain --model llama-3.1-70b --gpu h100-sxm --tensor-parallel 4 --speculation eagle --num-speculative-tokens 3 --acceptance 0.8`,
 		Args:              atMostOneScenario,
@@ -56,19 +61,19 @@ deployment is that of a scenario or of flags; given both, the flags stand above 
 	flags.String("gpu", "", "catalog name")
 	flags.String("weights", "", "bf16 fp8 int8 int4 mxfp4 nvfp4; default: as in the checkpoint")
 	flags.String("kv-cache", "", "bf16 fp8 int8 int4 mxfp4 nvfp4; default: as in the checkpoint")
-	flags.Int("tensor-parallel", 1, "GPUs that share every layer")
+	flags.String("tensor-parallel", "1", "GPUs that share every layer")
 	flags.Int("pipeline-parallel", 1, "stages of layers")
 	flags.String("engine", "", strings.Join(catalog.EngineNames(), " ")+"; default: vllm-v1, or the scenario's")
 	flags.String("speculation", "none", strings.Join(configs.SpeculationMethods(), " ")+": what drafts tokens")
 	flags.Int("num-speculative-tokens", 0, "drafts of a sequence in a step")
 	flags.String("draft-model", "", "what drafts: catalog name, or a path to a HuggingFace config.json")
 	flags.Float64("acceptance", 0, "rate at which each draft is accepted after accepted ones")
-	flags.IntVar(&f.batch, "batch", 1, "sequences that decode; for a scenario, by default all that fit")
-	flags.IntVar(&f.context, "context", explain.ContextDefault,
-		"tokens each attends to, the new one included; for a scenario, by default the workload's mean")
+	flags.StringVar(&f.batch, "batch", "1", "sequences that decode; for a scenario, by default all that fit")
+	flags.StringVar(&f.context, "context", strconv.Itoa(explain.ContextDefault),
+		"tokens each attends to, the new one included, 4k for 4,096; for a scenario, by default the workload's mean")
 	flags.StringArrayVar(&f.set, "set", nil,
 		"`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.block_size=32")
-	flags.StringVar(&f.out, "out", "", "write explain.json and the plots roofline and itl_vs_batch to `DIR`")
+	flags.StringVar(&f.out, "out", "", "write explain.json and the plots roofline and itl_vs_batch, or steps, to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON (SI units) instead of tables")
 	flags.BoolVar(&f.metrics, "metrics", false,
 		"explain instead what benchmark tools say of one request: an example, or one of the scenario's run")
@@ -110,11 +115,22 @@ func atMostOneScenario(c *cobra.Command, args []string) error {
 }
 
 func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io.Writer) (err error) {
+	f.stdin, err = stdinFor(c, args)
+	if err != nil {
+		return err
+	}
 	if f.metrics {
 		return explainMetrics(c, args, f, out, errOut)
 	}
 	if err := outNamed(c); err != nil {
 		return err
+	}
+	axes, err := axesOf(c)
+	if err != nil {
+		return err
+	}
+	if len(axes) > 0 {
+		return explainSeveral(c, args, f, axes, out, errOut)
 	}
 	s, err := f.step(c, args)
 	if err != nil {
@@ -173,28 +189,50 @@ func inFlags(err error) error {
 	return err
 }
 
-// step builds the step that the command line asks for. The flags of a deployment are the first pool's.
-func (f *explainFlags) step(c *cobra.Command, args []string) (*explain.Step, error) {
+// question is what the command line asks for; one has the values of flags that were given several. The flags of a
+// deployment are the first pool's.
+func (f *explainFlags) question(c *cobra.Command, args []string, one map[string]string) (q explain.Question,
+	err error) {
 	flags := c.Flags()
-	q := explain.Question{Options: configs.Options{Env: os.Environ()}}
+	value := func(flag string) string {
+		if v, ok := one[flag]; ok {
+			return v
+		}
+		return flags.Lookup(flag).Value.String()
+	}
+	q.Options = configs.Options{Env: os.Environ(), Stdin: f.stdin}
 	switch {
 	case len(args) == 1:
 		q.Scenario = args[0]
 	case !flags.Changed("model") || !flags.Changed("gpu"):
-		return nil, errors.New("explain: missing what to explain; expected a SCENARIO, or both --model and --gpu; " +
+		return q, errors.New("explain: missing what to explain; expected a SCENARIO, or both --model and --gpu; " +
 			"see decodesim explain --help")
 	}
 	for _, k := range flagKeys {
 		if flags.Changed(k.flag) {
-			q.Set = append(q.Set, k.key+"="+flags.Lookup(k.flag).Value.String())
+			q.Set = append(q.Set, k.key+"="+value(k.flag))
 		}
 	}
 	q.Set = append(q.Set, f.set...)
-	if flags.Changed("batch") {
-		q.Batch = &f.batch
+	for flag, to := range map[string]**int{"batch": &q.Batch, "context": &q.Context} {
+		if !flags.Changed(flag) {
+			continue
+		}
+		n, err := countOf(flag, value(flag))
+		if err != nil {
+			return q, err
+		}
+		*to = &n
 	}
-	if flags.Changed("context") {
-		q.Context = &f.context
+	return q, nil
+}
+
+// step builds the step that the command line asks for.
+func (f *explainFlags) step(c *cobra.Command, args []string) (*explain.Step, error) {
+	flags := c.Flags()
+	q, err := f.question(c, args, nil)
+	if err != nil {
+		return nil, err
 	}
 	s, err := explain.New(q)
 	if err != nil {
@@ -249,7 +287,7 @@ func explainMetrics(c *cobra.Command, args []string, f *explainFlags, out, errOu
 // tracedRequest simulates a scenario and returns the traced request of median latency among those with several tokens.
 func tracedRequest(c *cobra.Command, scenario string, f *explainFlags, errOut io.Writer) (r views.Record,
 	heading string, err error) {
-	s, err := configs.Load(scenario, configs.Options{Set: f.set, Env: os.Environ()})
+	s, err := configs.Load(scenario, configs.Options{Set: f.set, Env: os.Environ(), Stdin: f.stdin})
 	if err != nil {
 		return r, "", err
 	}

@@ -27,8 +27,12 @@ says. Limits that people tune are written out even where they are the default, w
 			"  decodesim export chat-70b --set pools.serve.engine=sglang",
 		Args:              oneArgument("a scenario: a name or a path to a YAML file"),
 		ValidArgsFunction: completeScenario,
-		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := configs.Load(args[0], configs.Options{Set: set, Env: os.Environ()})
+		RunE: func(c *cobra.Command, args []string) error {
+			stdin, err := stdinFor(c, args)
+			if err != nil {
+				return err
+			}
+			s, err := configs.Load(args[0], configs.Options{Set: set, Env: os.Environ(), Stdin: stdin})
 			if err != nil {
 				return err
 			}

@@ -45,7 +45,8 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 		Use:   "run SCENARIO",
 		Short: "Simulate a scenario once",
 		Long: "Simulate a scenario once and print what its users feel and what it costs.\n\n" +
-			"SCENARIO is the name of a built-in scenario (decodesim list scenarios) or a path to a YAML file.",
+			"SCENARIO is the name of a built-in scenario (decodesim list scenarios), a path to a YAML file, or - for what " +
+			"comes on stdin: decodesim import … | decodesim run -.",
 		Example: "  decodesim run chat-70b\n" +
 			"  decodesim run chat-70b --set workload.arrivals.rate=12 --set pools.serve.replicas=3 --out busy\n" +
 			"  decodesim run my-scenario.yaml --seed 2 --json\n" +
@@ -73,6 +74,11 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 			}
 			if c.Flags().Changed("seed") {
 				options.Seed = &f.seed
+			}
+			var err error
+			options.Stdin, err = stdinFor(c, args)
+			if err != nil {
+				return err
 			}
 			return f.run(c.Context(), out, errOut, args[0], options)
 		},

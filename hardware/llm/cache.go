@@ -5,20 +5,25 @@ package llm
 func (m Model) CacheBytes(tokens int, bytesPerElement float64) float64 {
 	sum := 0.0
 	for _, g := range m.Attention() {
-		uncompressed := tokens
-		if g.Window > 0 {
-			uncompressed = min(tokens, g.Window)
-		}
-		entries := uncompressed
-		if g.Ratio > 0 {
-			entries += tokens / g.Ratio
-		}
-		sum += float64(entries) * g.EntryBytes(bytesPerElement)
-		if g.IndexHeads > 0 {
-			sum += float64(tokens/g.IndexPool) * g.IndexKeyBytes(bytesPerElement)
-		}
+		entries, keys := g.Cached(tokens)
+		sum += float64(entries)*g.EntryBytes(bytesPerElement) + float64(keys)*g.IndexKeyBytes(bytesPerElement)
 	}
 	return sum
+}
+
+// Cached returns the entries that a layer of the group has in its cache for so many tokens, and the keys in its index.
+func (g *AttentionGroup) Cached(tokens int) (entries, keys int) {
+	entries = tokens
+	if g.Window > 0 {
+		entries = min(tokens, g.Window)
+	}
+	if g.Ratio > 0 {
+		entries += tokens / g.Ratio
+	}
+	if g.IndexHeads > 0 {
+		keys = tokens / g.IndexPool
+	}
+	return entries, keys
 }
 
 // CacheReadBytes is what a decode step reads of the cache and the index of one sequence, whose context is so many

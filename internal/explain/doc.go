@@ -5,6 +5,7 @@
 //	explanation.go  what is said of it; switch.go at which batch or context another resource takes over
 //	speculation.go  what drafting does to it
 //	text.go         the explanation for people, speculation_text.go that of drafts
+//	grid.go         steps of several values, as a table; grid_plot.go as a plot
 //	files.go        what is written to a directory
 //	request.go      what benchmark tools say of one request
 //	roofline.go batch.go speedup.go   the plots: the roofline, the latency against the batch, where drafting pays

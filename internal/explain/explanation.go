@@ -47,9 +47,11 @@ type Explanation struct {
 	Limit         string  `json:"limit"`             // of the bound: memory or compute
 	Share         shareX  `json:"time_share"`
 	TokensPerS    float64 `json:"tokens_per_s"`
-	WeightsBytes  float64 `json:"weights_bytes"`           // of the checkpoint
-	KVBytes       float64 `json:"kv_bytes_per_token"`      // over all layers and GPUs, no window full, each head once
-	KVBytesStored float64 `json:"kv_bytes_held_per_token"` // the same, with the copies that ranks hold of a head or latent
+	Parameters    sizesX  `json:"parameters"`
+	WeightsBytes  float64 `json:"weights_bytes"`            // of the checkpoint
+	KVBytes       float64 `json:"kv_bytes_per_token"`       // of the cache of one sequence at this context, each head once
+	KVBytesStored float64 `json:"kv_bytes_held_per_token"`  // while no window is full, with copies on ranks
+	StateBytes    float64 `json:"state_bytes_per_sequence"` // beside that cache, whatever its length
 	Memory        memoryX `json:"memory"`
 	Fits          bool    `json:"fits"` // batch and context, into the cache
 	Curve         []Curve `json:"curve"`
@@ -68,6 +70,12 @@ type Explanation struct {
 	computeFrom, cacheFrom, linearFrom int // the same, fit or not; 0: never
 
 	memoryShare string // what the share of the memory is one of, in the words of the engine
+}
+
+// sizesX are the parameters of the decoder, and those that a token uses, embedding and head included.
+type sizesX struct {
+	Total  int64 `json:"total"`
+	Active int64 `json:"active"`
 }
 
 // partX is one part of the step: times are at what the engine achieves.
@@ -167,7 +175,10 @@ func (s *Step) Explain() (*Explanation, error) {
 	share := s.Model.Share(s.batch)
 	x.RankBatch, x.Eager = share.Sequences, share.Eager
 	x.Rows, x.RowsPadding = share.Rows, share.Padding
-	x.KVBytes, x.KVBytesStored = d.KVBytesPerToken()
+	x.Parameters = sizesX{d.Model.ParamsTotal(), d.Model.ActiveAll()}
+	_, x.KVBytesStored = d.KVBytesPerToken()
+	cache, state := d.SequenceBytes(s.Context)
+	x.KVBytes, x.StateBytes = cache/float64(s.Context), state
 	at := s.point(s.batch)
 	x.BytesTotal, x.MemoryS = at.bytes, at.MemoryS
 	x.FLOPsTotal, x.ComputeS = at.flops, at.ComputeS

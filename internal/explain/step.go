@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -58,7 +57,7 @@ func New(q Question) (s *Step, err error) {
 	}
 	if err != nil {
 		if s.name == "" {
-			err = errors.New(basePosition.ReplaceAllString(err.Error(), ""))
+			err = unplaced{basePosition.ReplaceAllString(err.Error(), ""), err}
 		}
 		return nil, err
 	}
@@ -67,6 +66,17 @@ func New(q Question) (s *Step, err error) {
 	}
 	return s, s.check()
 }
+
+// unplaced is an error of a deployment without a scenario, without where it stands in the one that lends its pool.
+type unplaced struct {
+	message string
+	cause   error
+}
+
+func (u unplaced) Error() string { return u.message }
+
+// Unwrap returns the error with its place.
+func (u unplaced) Unwrap() error { return u.cause }
 
 // choose sets batch and context: without a scenario one sequence, else a full batch in the middle of its outputs.
 func (s *Step) choose(q Question) error {
