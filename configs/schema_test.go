@@ -41,6 +41,31 @@ func TestSchemasAcceptWhatLoads(t *testing.T) {
 	}
 }
 
+// TestTheSchemaOfSweepsAcceptsWhatLoads, and refuses what does not.
+func TestTheSchemaOfSweepsAcceptsWhatLoads(t *testing.T) {
+	schema := compiled(t, "sweep", schemaOf("What decodesim sweep varies", reflect.TypeFor[SweepStudy](), "scenario"))
+	load := func(text string) error {
+		inDir(t, text)
+		_, err := LoadSweep("chat.yaml")
+		return err
+	}
+	for _, text := range []string{
+		"scenario: chat-8b\nover: ['rate=1:9:1']\n", "scenario: chat-8b\nladder: true\nseeds: 3\n",
+	} {
+		require.NoError(t, load(text))
+		require.NoError(t, schema.Validate(document(t, []byte(text))))
+	}
+	for text, want := range map[string]string{
+		"scenario: chat-8b\nover: ['rate=1:9:1']\nseed: 3\n": `unknown key; did you mean "seeds"?`,
+		"over: ['rate=1:9:1']\n":                             "scenario: is missing",
+		"scenario: chat-8b\nladder: true\nseeds: 0\n":        "0 is out of range; expected 1 to 1000",
+	} {
+		require.ErrorContains(t, load(text), want)
+		require.Error(t, schema.Validate(document(t, []byte(text))), text)
+	}
+	require.ErrorContains(t, load("scenario: chat-8b\n"), "over: is missing")
+}
+
 // TestTheSchemaRefusesWhatLoadRefuses: names, ranges, types and unknown keys.
 func TestTheSchemaRefusesWhatLoadRefuses(t *testing.T) {
 	scenario := compiled(t, "scenario",

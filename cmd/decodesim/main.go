@@ -1,7 +1,8 @@
 // Command decodesim simulates LLM decode serving.
 //
 //	main.go      the commands, errors and exit statuses
-//	run.go compare.go explain.go size.go validate.go calibrate.go import.go export.go list.go show.go model.go version.go
+//	run.go compare.go explain.go size.go sweep.go validate.go calibrate.go import.go export.go list.go
+//	show.go model.go version.go
 //	             a command each: its flags, what it refuses and what it calls
 //	print.go     results go to stdout, and the names of files with them
 //	progress.go  the line of a terminal that says how far a command is
@@ -126,7 +127,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(newRun(out, errOut), newCompare(out, errOut), newExplain(out, errOut), newValidate(out, errOut),
 		newCalibrate(out, errOut), newImport(out, errOut), newExport(out),
-		newSize(out, errOut), newList(out), newShow(out), newModel(out), newVersion(out))
+		newSize(out, errOut), newSweep(out, errOut), newList(out), newShow(out), newModel(out), newVersion(out))
 	return root
 }
 

@@ -37,8 +37,8 @@ func Worthwhile(b *build.Built) bool {
 	return err == nil && (b.Requests <= shapeMax || l.Kind == load.Steady)
 }
 
-// judged reports whether a scenario has an SLO, for all requests or for those of a class.
-func judged(s *configs.Scenario) bool {
+// Judged reports whether a scenario has an SLO, for all requests or for those of a class.
+func Judged(s *configs.Scenario) bool {
 	has := func(o *configs.SLO) bool { return len(o.Rules) > 0 || o.TTFTMS+o.TPOTMS+o.E2EMS > 0 }
 	return has(&s.SLO) || slices.ContainsFunc(s.Workload.Classes, func(c configs.Class) bool {
 		return c.SLO != nil && (len(c.SLO.Rules) > 0 || c.SLO.TTFTMS+c.SLO.TPOTMS+c.SLO.E2EMS > 0)
@@ -47,7 +47,7 @@ func judged(s *configs.Scenario) bool {
 
 // Check says why a scenario has no headroom; nil: it has one.
 func Check(b *build.Built) error {
-	if !judged(b.Scenario) {
+	if !Judged(b.Scenario) {
 		return errors.New("headroom needs an SLO; expected slo in the scenario")
 	}
 	_, err := load.Of(b)
@@ -176,7 +176,15 @@ func (x *searcher) run(times float64) (string, error) {
 
 // verdict returns which rules a run broke; empty: it sustained its load.
 func (x *searcher) verdict(b *build.Built, s *metrics.Summary, f *metrics.Full) string {
-	var broken []string
+	broken := Broken(b, s)
+	if len(broken) == 0 && f.Growing() {
+		return "the queue grows"
+	}
+	return strings.Join(broken, ", ")
+}
+
+// Broken returns the rules of the SLO that a run of b broke, of all requests or else of each class.
+func Broken(b *build.Built, s *metrics.Summary) (broken []string) {
 	share := b.AttainmentMin()
 	judge := func(of string, limits metrics.Limits, o *metrics.SLO, rules []metrics.Verdict) {
 		if limits != (metrics.Limits{}) && o != nil && !(o.Attainment >= share-1e-12) {
@@ -196,8 +204,5 @@ func (x *searcher) verdict(b *build.Built, s *metrics.Summary, f *metrics.Full) 
 		c := &s.Classes[i]
 		judge(c.Name+": ", b.OwnLimits(i), c.SLO, c.Rules)
 	}
-	if len(broken) == 0 && f.Growing() {
-		return "the queue grows"
-	}
-	return strings.Join(broken, ", ")
+	return broken
 }

@@ -1,0 +1,302 @@
+package sweep
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/internal/load"
+	"github.com/decodesim/decodesim/internal/run"
+)
+
+// Plan is what to sweep.
+type Plan struct {
+	Source  string   // name of a scenario, or path to one
+	Set     []string // over the scenario's
+	Env     []string // as of os.Environ
+	Seed    *uint64  // nil: the scenario's
+	Over    []string // an axis each
+	Ladder  bool     // an axis of loads, from a tenth of the scenario's to four times it
+	Seeds   int      // under how many, from the first on
+	Plots   []string // see ParsePlot
+	Version string   // of the program
+}
+
+// runsMax is the most runs of a sweep.
+const runsMax = 10_000_000
+
+// Sweep is the points of a plan, every scenario of which has been read.
+type Sweep struct {
+	Head
+	plan Plan
+	base *configs.Scenario
+}
+
+// Head is what is known of a sweep before its first run. Shards of one sweep have the same.
+type Head struct {
+	Scenario string   `json:"scenario"`
+	Is       string   `json:"deployment"` // of the scenario itself, before anything of it is varied
+	Version  string   `json:"version"`
+	Axes     []Axis   `json:"axes"`
+	Seeds    []uint64 `json:"seeds"`
+	Points   int      `json:"points"`
+	Load     *Load    `json:"load,omitempty"` // absent unless an axis is one
+	SLO      *SLO     `json:"slo,omitempty"`  // absent where the scenario has none, or an axis varies it
+	Plots    []Plot   `json:"plots,omitempty"`
+}
+
+// Load is the axis that says how much load there is.
+type Load struct {
+	Axis     int     `json:"axis"`
+	Unit     string  `json:"unit"`
+	Expected float64 `json:"expected"` // as the scenario has it
+}
+
+// SLO is the limits that figures show; 0: none.
+type SLO struct {
+	TTFTS float64 `json:"ttft_s,omitempty"`
+	TPOTS float64 `json:"tpot_s,omitempty"`
+}
+
+// Runs returns how many runs the sweep has.
+func (h *Head) Runs() int { return h.Points * len(h.Seeds) }
+
+// New reads the scenario of every point, so that no run starts if one is wrong. Whether what a scenario says can be
+// built, such as a model that fits the memory, its run says. The notes are for people.
+func New(p Plan) (s *Sweep, notes []string, err error) {
+	base, err := configs.Load(p.Source, configs.Options{Set: p.Set, Env: p.Env, Seed: p.Seed})
+	if err != nil {
+		return nil, nil, err
+	}
+	s = &Sweep{plan: p, base: base}
+	s.Scenario, s.Version = base.Name, p.Version
+	for i := range p.Seeds {
+		s.Seeds = append(s.Seeds, base.Seed+uint64(i))
+	}
+	if p.Seeds > 1 && base.Workload.Trace != nil {
+		return nil, nil, fmt.Errorf("--seeds %d: the requests of %s come from a trace, and are the same under every seed; "+
+			"expected 1", p.Seeds, p.Source)
+	}
+	if err := s.axes(); err != nil {
+		return nil, nil, err
+	}
+	for _, text := range p.Plots {
+		plot, err := s.ParsePlot(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.Plots = append(s.Plots, plot)
+	}
+	s.describe()
+	return s, base.Notes(), s.validate()
+}
+
+// axes reads what is varied.
+func (s *Sweep) axes() error {
+	if s.plan.Ladder {
+		ladder, err := s.ladder()
+		if err != nil {
+			return err
+		}
+		s.Axes = append(s.Axes, ladder)
+	}
+	for _, text := range s.plan.Over {
+		a, err := ParseAxis(text)
+		if err != nil {
+			return err
+		}
+		a.Key, err = keyOf(s.base, a.Name)
+		if err != nil {
+			return refused(text, "%s", err.Error())
+		}
+		if i := slices.IndexFunc(s.Axes, func(o Axis) bool { return o.Key == a.Key }); i >= 0 {
+			other := "--over " + s.Axes[i].Name
+			if i == 0 && s.plan.Ladder {
+				other = "--ladder"
+			}
+			return refused(text, "%s varies it too; expected only one of them", other)
+		}
+		if slices.ContainsFunc(columns(), func(c Column) bool { return c.Name == a.Name }) ||
+			slices.Contains(leading(), a.Name) {
+			a.Name = a.Key
+		}
+		s.Axes = append(s.Axes, a)
+	}
+	if len(s.Axes) == 0 {
+		return errors.New("sweep: nothing to vary; expected --over KEY=VALUES, such as --over rate=10:80:10, or --ladder")
+	}
+	s.Points = 1
+	for i := range s.Axes {
+		s.Points *= len(s.Axes[i].Values)
+		if s.Points*len(s.Seeds) > runsMax {
+			return fmt.Errorf("sweep: more than %d runs; expected fewer values or seeds", runsMax)
+		}
+	}
+	return nil
+}
+
+// steps are the loads of a ladder, as multiples of the scenario's: closer together about where most deployments of a
+// plan saturate, and up to four times of what is expected.
+func steps() []float64 {
+	return []float64{0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.45, 1.6, 1.8, 2, 2.5, 3, 4}
+}
+
+// ladder returns the axis of loads.
+func (s *Sweep) ladder() (Axis, error) {
+	if w := &s.base.Workload; w.ClosedLoop != nil {
+		a := Axis{Name: nameClients, Key: keyConcurrency, Numbers: true}
+		for n := 1; n < 4*w.ClosedLoop.Concurrency; n *= 2 {
+			a.Values = append(a.Values, written(float64(n)))
+		}
+		a.Values = append(a.Values, written(float64(4*w.ClosedLoop.Concurrency)))
+		return a, nil
+	}
+	expected, _, err := s.expected()
+	if err != nil {
+		return Axis{}, fmt.Errorf("--ladder: %w", err)
+	}
+	a := Axis{Name: nameRate, Key: keyRate, Numbers: true}
+	if s.base.Workload.Trace != nil {
+		a.Key = keyTraceRate
+	}
+	for _, times := range steps() {
+		a.Values = append(a.Values, written(times*expected))
+	}
+	return a, nil
+}
+
+// expected returns the load of the scenario itself, and its unit.
+func (s *Sweep) expected() (float64, string, error) {
+	if c := s.base.Workload.ClosedLoop; c != nil {
+		return float64(c.Concurrency), "clients", nil
+	}
+	b, err := build.New(s.base)
+	if err != nil {
+		return 0, "", err
+	}
+	defer b.Close()
+	l, err := load.Of(b)
+	if err != nil {
+		return 0, "", err
+	}
+	return l.RatePerS, l.Unit(), nil
+}
+
+// describe notes what the scenario deploys, if it can be built as it is, and which axis is a load.
+func (s *Sweep) describe() {
+	s.Is = deployed(s.base)
+	if o := &s.base.SLO; o.TTFTMS+o.TPOTMS > 0 {
+		s.SLO = &SLO{o.TTFTMS / 1e3, o.TPOTMS / 1e3}
+	}
+	for i := range s.Axes {
+		if key, _, _ := strings.Cut(s.Axes[i].Key, "."); key == "slo" {
+			s.SLO = nil
+		}
+		if !isLoad(s.Axes[i].Key) || !s.Axes[i].Numbers {
+			continue
+		}
+		s.Load = &Load{Axis: i, Unit: "requests/s"}
+		if expected, unit, err := s.expected(); err == nil {
+			s.Load.Expected, s.Load.Unit = expected, unit
+		}
+	}
+}
+
+// validate reads the scenario of every point.
+func (s *Sweep) validate() error {
+	var mu sync.Mutex
+	first, wrong := s.Points, error(nil)
+	run.Each(s.Points, func(point int) {
+		if _, err := s.load(point, s.Seeds[0]); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			if point < first {
+				first, wrong = point, err
+			}
+		}
+	})
+	return wrong
+}
+
+// load reads the scenario of a point under a seed.
+func (s *Sweep) load(point int, seed uint64) (*configs.Scenario, error) {
+	set := slices.Clone(s.plan.Set)
+	for i, which := range at(s.Axes, point) {
+		set = append(set, s.Axes[i].Key+"="+s.Axes[i].Values[which])
+	}
+	sc, err := configs.Load(s.plan.Source, configs.Options{Set: set, Env: s.plan.Env, Seed: &seed})
+	if err != nil {
+		return nil, s.named(err)
+	}
+	if sc.Workload.Precision > 0 {
+		return nil, sc.Errorf("workload.precision", "%g lengthens each run by itself, and the points of a sweep send the "+
+			"same requests; expected null", sc.Workload.Precision)
+	}
+	return sc, nil
+}
+
+// named says in an error which --over it is about, for the user wrote no --set.
+func (s *Sweep) named(err error) error {
+	var of *strict.Error
+	if !errors.As(err, &of) {
+		return err
+	}
+	for _, a := range s.Axes {
+		if value, ok := strings.CutPrefix(of.Where, "--set "+a.Key+"="); ok && slices.Contains(a.Values, value) {
+			return strict.Errorf("--over "+a.Name+"="+value, "%s", of.Message)
+		}
+	}
+	return err
+}
+
+// print is what tells sweeps apart: a journal and a shard belong to one. It covers the program, the scenario, what is
+// varied and the files that are read.
+func (s *Sweep) print() (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, s.Version, s.Axes, s.Seeds, s.Plots)
+	h.Write(s.base.YAML())
+	names := []string{s.base.Model.Config, s.base.Speculation.DraftModel}
+	for i := range s.base.Pools {
+		p := &s.base.Pools[i]
+		names = append(names, p.Model, p.GPU.From, p.Efficiency.Base)
+	}
+	if t := s.base.Workload.Trace; t != nil {
+		names = append(names, t.File)
+	}
+	if l := s.base.Workload.Lengths; l != nil {
+		names = append(names, l.File)
+	}
+	for i := range s.Axes {
+		if !s.Axes[i].Numbers {
+			names = append(names, s.Axes[i].Values...)
+		}
+	}
+	for _, name := range names {
+		if err := hashFile(h, name); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12]), nil
+}
+
+// hashFile adds what a file holds, if there is one of that name.
+func hashFile(h io.Writer, name string) error {
+	if at, err := os.Stat(name); err != nil || !at.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(h, f)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,151 @@
+package sweep
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/plot"
+	"github.com/decodesim/decodesim/internal/plot/plottest"
+)
+
+// invented is a result whose points have the columns that of says.
+func invented(h Head, of func(point int) map[string]float64) *Result {
+	h.Points = 1
+	for i := range h.Axes {
+		h.Points *= len(h.Axes[i].Values)
+	}
+	c := newCollector(&h)
+	for point := range h.Points {
+		r := Row{Run: point, Values: make([]float64, len(columns()))}
+		for i := range r.Values {
+			r.Values[i] = math.NaN()
+		}
+		for name, x := range of(point) {
+			r.Values[index(name)] = x
+		}
+		_ = c.add(&r)
+	}
+	_ = c.close()
+	return c.Result
+}
+
+func loads(values ...string) Head {
+	return Head{Scenario: "invented", Is: "a queue", Seeds: []uint64{1}, Load: &Load{Unit: "requests/s"},
+		Axes: []Axis{{Name: "rate", Key: keyRate, Values: values, Numbers: true}}}
+}
+
+// TestTheKneeOfAnMM1QueueIsAtHalfItsCapacity, where ρ/(1/(1−ρ)) = ρ(1−ρ) is most.
+func TestTheKneeOfAnMM1QueueIsAtHalfItsCapacity(t *testing.T) {
+	const capacity = 10
+	head := loads("1", "2", "3", "4", "5", "6", "7", "8", "9", "9.5", "11", "15")
+	r := invented(head, func(point int) map[string]float64 {
+		load := head.Axes[0].number(point)
+		if load > capacity {
+			return map[string]float64{"offered_per_s": load, "requests_per_s": capacity, "e2e_mean_s": 100 * load,
+				"saturated": one(load > 12), "slo_met": 0}
+		}
+		return map[string]float64{"offered_per_s": load, "requests_per_s": load, "e2e_mean_s": 1 / (capacity - load),
+			"saturated": 0, "slo_met": one(load < 8.5)}
+	})
+	require.Len(t, r.Curves, 1)
+	c := r.Curves[0]
+	assert.Equal(t, 5.0, *c.Knee)
+	assert.Equal(t, 9.5, *c.SustainedTo)
+	assert.Equal(t, 11.0, *c.SaturatedFrom, "it drifts too little to show, but more is offered than is ever completed")
+	assert.Equal(t, 10.0, *c.CapacityPerS)
+	assert.Equal(t, 8.0, *c.SLOTo)
+	assert.Contains(t, c.Sentences[0], "Saturates between 9.5 and 11 requests/s")
+	assert.Contains(t, c.Sentences[2], "Meets the SLO up to 8 requests/s.")
+}
+
+func TestCurvesSayWhatTheyDoNotShow(t *testing.T) {
+	say := func(saturated, met float64) string {
+		r := invented(loads("1", "2", "3"), func(point int) map[string]float64 {
+			return map[string]float64{"offered_per_s": 1, "requests_per_s": 1, "e2e_mean_s": 1, "saturated": saturated,
+				"slo_met": met}
+		})
+		return strings.Join(r.Curves[0].Sentences, " ")
+	}
+	assert.Contains(t, say(0, 1), "No load tried saturates it: up to 3 requests/s")
+	assert.Contains(t, say(1, 0), "Every load saturates it: at 1 requests/s")
+	assert.Contains(t, say(1, 0), "Misses the SLO at 1 requests/s already")
+	r := invented(loads("1", "2"), func(int) map[string]float64 { return nil })
+	assert.NotContains(t, strings.Join(r.Curves[0].Sentences, " "), "SLO", "there is none")
+}
+
+// TestSaturationIsWhereADeploymentCompletesNoMore: a real one, from well below to well above what it completes.
+func TestSaturationIsWhereADeploymentCompletesNoMore(t *testing.T) {
+	inDir(t)
+	r := swept(t, Plan{Source: "chat.yaml", Over: []string{"rate=5:60:5"}, Set: []string{"workload.requests=2000"},
+		Seeds: 1, Version: "test"}, "out", Shard{})
+	c := r.Curves[0]
+	require.NotNil(t, c.SaturatedFrom)
+	require.NotNil(t, c.SustainedTo)
+	assert.Less(t, *c.SustainedTo, 1.1**c.CapacityPerS, "short runs complete a little less than long ones")
+	assert.Greater(t, *c.SaturatedFrom, 0.95**c.CapacityPerS)
+	assert.Less(t, *c.Knee, *c.SaturatedFrom)
+}
+
+// TestTheFrontierHasWhatNothingBeats, against every pair of points.
+func TestTheFrontierHasWhatNothingBeats(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	values := make([]string, 60)
+	user, gpu, saturated := make([]float64, 60), make([]float64, 60), make([]float64, 60)
+	for i := range values {
+		values[i] = written(float64(i + 1))
+		user[i], gpu[i], saturated[i] = float64(random.IntN(20)), float64(random.IntN(20)), one(random.IntN(5) == 0)
+	}
+	r := invented(loads(values...), func(point int) map[string]float64 {
+		return map[string]float64{"output_tokens_per_s_per_user": user[point], "output_tokens_per_s_per_gpu": gpu[point],
+			"saturated": saturated[point]}
+	})
+	on := map[[2]float64]bool{}
+	for _, p := range r.Frontier {
+		on[[2]float64{p.PerUser, p.PerGPU}] = true
+	}
+	for i := range values {
+		beaten := saturated[i] > 0
+		for j := range values {
+			better := user[j] >= user[i] && gpu[j] >= gpu[i] && (user[j] > user[i] || gpu[j] > gpu[i])
+			beaten = beaten || saturated[j] == 0 && better
+		}
+		if !beaten {
+			assert.True(t, on[[2]float64{user[i], gpu[i]}], "nothing beats %g, %g", user[i], gpu[i])
+		} else if saturated[i] == 0 {
+			assert.False(t, on[[2]float64{user[i], gpu[i]}], "%g, %g is beaten", user[i], gpu[i])
+		}
+	}
+}
+
+func TestFiguresOfASweep(t *testing.T) {
+	inDir(t)
+	one := swept(t, Plan{Source: "chat.yaml", Ladder: true, Seeds: 1, Version: "test"}, "one", Shard{})
+	closed := swept(t, Plan{Source: "chat.yaml", Ladder: true, Seeds: 1, Version: "test",
+		Set: []string{"workload.arrivals=null", "workload.closed_loop.concurrency=16"}}, "closed", Shard{})
+	two := swept(t, Plan{Source: "chat.yaml", Over: []string{"rate=4:40:4", "engine=vllm-v1,sglang,textbook"}, Seeds: 1,
+		Version: "test"}, "two", Shard{})
+	nothing := swept(t, Plan{Source: "chat.yaml", Over: []string{"rate=4"}, Set: []string{"model=llama-3.1-70b"}, Seeds: 1,
+		Version: "test"}, "nothing", Shard{})
+	drawn := func(r *Result, x, y, heat string) func() (plot.Figure, error) {
+		return func() (plot.Figure, error) { return r.draw(Plot{x, y, heat}) }
+	}
+	const caption = "chat · llama-3.1-8b"
+	plottest.Check(t, []plottest.Drawing{
+		{Name: "curve", Caption: caption, Draw: func() (plot.Figure, error) { return LoadCurve(one) }},
+		{Name: "curve-closed", Caption: caption, Draw: func() (plot.Figure, error) { return LoadCurve(closed) }},
+		{Name: "curves", Caption: caption, Draw: func() (plot.Figure, error) { return LoadCurve(two) }},
+		{Name: "curve-none", Caption: "chat", Draw: func() (plot.Figure, error) { return LoadCurve(nothing) }},
+		{Name: "frontier", Caption: caption, Draw: func() (plot.Figure, error) { return FrontierFigure(two) }},
+		{Name: "frontier-none", Caption: "chat", Draw: func() (plot.Figure, error) { return FrontierFigure(nothing) }},
+		{Name: "lines", Caption: caption, Draw: drawn(two, "rate", "ttft_p95_s", "")},
+		{Name: "words", Caption: caption, Draw: drawn(two, "engine", "output_tokens_per_s", "")},
+		{Name: "scatter", Caption: caption, Draw: drawn(two, "busy", "itl_p99_s", "")},
+		{Name: "lines-none", Caption: "chat", Draw: drawn(nothing, "rate", "itl_p99_s", "")},
+		{Name: "heat", Caption: caption, Draw: drawn(two, "rate", "engine", "goodput_per_s")},
+	})
+}

@@ -1,0 +1,128 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/describe"
+	"github.com/decodesim/decodesim/internal/headroom"
+	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/internal/steady"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// Row is one run: its place in the sweep and its numbers, or why it has none.
+type Row struct {
+	Run    int       // point × seeds + which seed
+	Error  string    // empty: it ran
+	Values []float64 // by column; NaN: there is none
+}
+
+// writtenRow is a row as journals have it.
+type writtenRow struct {
+	Run    int            `json:"run"`
+	Error  string         `json:"error,omitempty"`
+	Values []stats.Number `json:"values,omitempty"`
+}
+
+// MarshalJSON writes NaN as null. Every other number reads back as it was.
+func (r Row) MarshalJSON() ([]byte, error) {
+	w := writtenRow{Run: r.Run, Error: r.Error}
+	for _, x := range r.Values {
+		w.Values = append(w.Values, stats.Number(x))
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (r *Row) UnmarshalJSON(text []byte) error {
+	var w struct {
+		Run    int        `json:"run"`
+		Error  string     `json:"error"`
+		Values []*float64 `json:"values"`
+	}
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	*r = Row{Run: w.Run, Error: w.Error}
+	for _, x := range w.Values {
+		if x == nil {
+			r.Values = append(r.Values, math.NaN())
+			continue
+		}
+		r.Values = append(r.Values, *x)
+	}
+	return nil
+}
+
+// row makes a run of the sweep. An error is one of ctx: whatever else a run ends with is in its row.
+func (s *Sweep) row(ctx context.Context, k int) (Row, error) {
+	o, err := s.simulate(ctx, k/len(s.Seeds), s.Seeds[k%len(s.Seeds)])
+	if ended := ctx.Err(); ended != nil {
+		return Row{}, ended
+	}
+	if err != nil {
+		return Row{Run: k, Error: s.named(err).Error()}, nil
+	}
+	r := Row{Run: k}
+	for _, c := range columns() {
+		r.Values = append(r.Values, c.of(o))
+	}
+	return r, nil
+}
+
+// simulate runs a point under a seed.
+func (s *Sweep) simulate(ctx context.Context, point int, seed uint64) (*outcome, error) {
+	sc, err := s.load(point, seed)
+	if err != nil {
+		return nil, err
+	}
+	sc.Output.Attribution, sc.Output.OverTime = false, false // no column is of them
+	b, err := build.New(sc)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	return outcomeOf(ctx, b, s.Version)
+}
+
+// outcomeOf runs b, and judges whether it saturates and whether it meets its SLO.
+func outcomeOf(ctx context.Context, b *build.Built, version string) (*outcome, error) {
+	b.Scenario.Output.Intervals = true // for its series of arrivals
+	ran, err := run.Simulate(ctx, b, run.Options{Version: version})
+	if err != nil {
+		return nil, err
+	}
+	o := &outcome{summary: ran.Summary, judged: headroom.Judged(b.Scenario)}
+	o.met = o.judged && len(headroom.Broken(b, ran.Summary)) == 0
+	if b.Scenario.Workload.ClosedLoop != nil {
+		return o, nil // as many requests are under way as there are clients
+	}
+	o.drift = driftOf(ran.Recorder, b)
+	if o.drift == nil {
+		o.saturated = ran.Recorder.Growing()
+		return o, nil
+	}
+	o.saturated = o.drift.Drifts()
+	return o, nil
+}
+
+// driftOf returns what the requests under way grew by; nil: the shape of the load decides that.
+func driftOf(m *metrics.Full, b *build.Built) *steady.Drift {
+	if m.Series == nil {
+		return nil
+	}
+	slots := m.Series.Arrivals()
+	if b.Scenario.Workload.Sessions != nil && b.SpanS > 0 { // what comes later is of the last sessions
+		slots = slots[:min(len(slots), int(b.SpanS/m.Series.WidthS()))]
+	}
+	d := steady.DriftOf(slots)
+	return &d
+}
+
+// deployed says in words what a scenario deploys.
+func deployed(s *configs.Scenario) string { return s.Model.Config + " · " + describe.Pools(s) }
