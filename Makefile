@@ -46,7 +46,7 @@ test: ## vet and run every test
 	go test -pgo=off -vet=all ./...
 
 soak: ## the laws of the simulator over many more random scenarios
-	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... | grep -vE '^=== |\[rapid\]'
+	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation | grep -vE '^=== |\[rapid\]'
 
 differential: ## compare vllm-v1 step by step with the schedulers of the pinned releases of vLLM, where the package index can be reached
 	@$(DIFFERENTIAL)/setup.sh $(VLLM) 0.22.1 0.33.0 || { [ $$? = 3 ] && echo "left out" && exit 0; exit 1; }; \

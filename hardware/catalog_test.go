@@ -120,9 +120,9 @@ func fitting(d *hardware.Deployment) bool {
 	return false
 }
 
-// everyDeployment visits each accelerator × model × weights of the catalogs that fits, with three cache dtypes, and
-// returns how many there are and how many do not fit.
-func everyDeployment(t *testing.T, visit func(d hardware.Deployment)) (visited, unfit int) {
+// everyDeployment visits each accelerator × model × weights of the catalogs that fits, or one in so many of them, with
+// three cache dtypes, and returns how many there are and how many do not fit.
+func everyDeployment(t *testing.T, every int, visit func(d hardware.Deployment)) (visited, unfit int) {
 	var models []llm.Model
 	for _, name := range catalog.ModelNames() {
 		models = append(models, model(t, name))
@@ -132,13 +132,16 @@ func everyDeployment(t *testing.T, visit func(d hardware.Deployment)) (visited, 
 		d := hardware.Deployment{GPU: gpu(t, gpuName), Efficiency: efficiency(t, "vllm-v1")}
 		for _, m := range models {
 			for _, weights := range append([]string{""}, llm.Dtypes()...) {
+				others++
+				if others%every != 0 {
+					continue
+				}
 				d.Model = m
 				if weights != "" {
 					var err error
 					d.Model, err = m.WithWeights(weights)
 					require.NoError(t, err)
 				}
-				others++
 				for _, d.KVDtype = range []string{"bf16", "fp8", hardware.KVDtypes()[2+others%4]} {
 					if !fitting(&d) {
 						unfit++

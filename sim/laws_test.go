@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
@@ -22,9 +23,9 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	set("rapid.checks", strconv.Itoa(cases(400, 6000)))
+	set("rapid.checks", strconv.Itoa(soak.Cases(400, 6000)))
 	set("rapid.nofailfile", "true")
-	if !soak() { // the soak looks for new cases, the tests for regressions
+	if !soak.Asked() { // the soak looks for new cases, the tests for regressions
 		set("rapid.seed", "1")
 	}
 	os.Exit(m.Run())

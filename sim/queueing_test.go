@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
@@ -53,7 +54,7 @@ func queueTime(t *testing.T, servers int, rate float64, step sim.Duration, servi
 		run(t, sim.Config{
 			Sink: &m,
 			Source: &markovian{rnd: rand.New(rand.NewPCG(seed, 3)), rate: rate, service: service,
-				n: int32(cases(30_000, 60_000))},
+				n: int32(soak.Cases(15_000, 60_000))},
 			Pools: []*sim.PoolSpec{{
 				Name: "queue", Size: 1, KVBlocks: 1 << 30, BlockSize: 16, MaxModelLen: 1 << 20, Model: ticks(step),
 				Scheduler: &schedulers.Continuous{MaxNumSeqs: servers, MaxNumBatchedTokens: 1 << 20}, Router: routers.LeastLoaded{},

@@ -3,7 +3,6 @@ package sim_test
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,16 +48,6 @@ type scenario struct {
 	sessions    int           // > 0: the requests are turns of conversations
 	think       sim.Duration  // of a client
 	fleetScenario
-}
-
-// soak reports whether the long version of the laws was asked for.
-func soak() bool { return os.Getenv("DECODESIM_SOAK") != "" }
-
-func cases(usual, long int) int {
-	if soak() {
-		return long
-	}
-	return usual
 }
 
 // windowCache gives every third scenario layers whose windows take blocks up to a length, by a number that is as good

@@ -155,7 +155,7 @@ func TestTheBuiltInRatesAreTwoThirdsOfWhatIsServed(t *testing.T) {
 
 // summaryOf runs a scenario.
 func summaryOf(t *testing.T, args ...string) *metrics.Summary {
-	status, out, errOut := try(append([]string{"run", "--json"}, args...)...)
+	status, out, errOut := try(append([]string{"run", "--json", "--headroom", "off"}, args...)...)
 	require.Equal(t, exitOK, status, errOut)
 	var s metrics.Summary
 	require.NoError(t, json.Unmarshal([]byte(out), &s))

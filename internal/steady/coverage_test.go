@@ -1,20 +1,18 @@
 package steady
 
 import (
-	"flag"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/soak"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
-
-var long = flag.Bool("long", false, "run five times as many seeds")
 
 // ticks is a model whose every step takes the same time, so that a request of n tokens is a service of n steps.
 type ticks sim.Duration
@@ -73,7 +71,7 @@ func queue(t *testing.T, seed uint64, servers int, rate float64, n int32,
 	return m
 }
 
-// TestIntervalsCoverWhatQueueingTheorySays: over some hundred runs that begin empty, 95 % of the intervals contain what
+// TestIntervalsCoverWhatQueueingTheorySays: over many runs that begin empty, 95 % of the intervals contain what
 // theory says of the steady state, within the bounds of a binomial count (4.2 standard errors below: one test in 70,000
 // fails by chance). Waiting times at 80 and 90 % load are correlated over hundreds of requests, so intervals that take
 // them for independent would cover a fifth of the time.
@@ -105,10 +103,7 @@ func TestIntervalsCoverWhatQueueingTheorySays(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			seeds := 200
-			if *long {
-				seeds = 1000
-			}
+			seeds := soak.Cases(60, 1000)
 			var waits, means, tails, doubted int
 			width := 0.0
 			for seed := range uint64(seeds) {
