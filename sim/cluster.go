@@ -71,6 +71,7 @@ type control struct {
 	cancelled  func() bool
 	halted     bool // it has said yes
 	pause      Time // past it there is more than events: the horizon, an observer or a controller
+	present    Time // of a live run, which is advanced no further; Forever: the run goes on to its end
 }
 
 // arrivalObserver is called before some of the arrivals.
@@ -111,7 +112,7 @@ func New(c Config) (*Cluster, error) {
 		events: events{arrival: Forever},
 		control: control{
 			observe: c.Observe, observeAt: Forever, controller: c.Controller, controlAt: Forever, cancelled: c.Cancelled,
-			arrivals: arrivalObserver{at: Forever},
+			arrivals: arrivalObserver{at: Forever}, present: Forever,
 		},
 	}
 	cl.complete()
@@ -226,7 +227,10 @@ func (c *Cluster) intervene(t Time) bool {
 		return false
 	}
 	at := min(c.arrivals.at, c.observeAt, c.controlAt)
-	if t == Forever && !c.waitsForControl() || min(t, at) > c.until {
+	if min(t, at) > c.present {
+		return false
+	}
+	if t == Forever && c.present == Forever && !c.waitsForControl() || min(t, at) > c.until {
 		c.stop()
 		return false
 	}
@@ -246,11 +250,6 @@ func (c *Cluster) intervene(t Time) bool {
 	}
 	c.findPause()
 	return true
-}
-
-// settled reports whether every request has ended, and no other is known: what a controller does then affects nothing.
-func (c *Cluster) settled() bool {
-	return c.arrival == Forever && c.totals.Arrived > 0 && c.totals.Ended == c.totals.Arrived
 }
 
 // ObserveArrivals has observe called when a number of requests have arrived and another is about to, before anything
@@ -275,15 +274,9 @@ func (c *Cluster) scheduleArrivalObserver() {
 	c.findPause()
 }
 
-// waitsForControl reports whether requests wait, at a gate or for room that never comes, and a controller will act
-// again.
-func (c *Cluster) waitsForControl() bool {
-	return c.controlAt < Forever && c.totals.Ended < c.totals.Arrived
-}
-
 // findPause computes until when there is nothing but events.
 func (c *Cluster) findPause() {
-	c.pause = min(c.until, c.observeAt-1, c.controlAt-1, c.arrivals.at-1)
+	c.pause = min(c.until, c.observeAt-1, c.controlAt-1, c.arrivals.at-1, c.present)
 	if c.halted {
 		c.pause = -1
 	}

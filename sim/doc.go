@@ -22,6 +22,7 @@
 //	ranks.go       data-parallel ranks of an instance, in lock step
 //	fleet.go       instances that start, drain, fail and change pools
 //	report.go      what a sink hears of steps, and what gaps between tokens consist of
+//	live.go        a run that is advanced to the present, while requests are added
 //	observe.go     what policies and observers may ask
 //	separate.go    instances that have nothing to do with each other, simulated one by one
 //	feed.go        the requests on their way to them

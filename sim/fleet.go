@@ -41,6 +41,18 @@ func (in *Instance) charge(r *Request, n int32) {
 	}
 }
 
+// settled reports whether every request has ended, and no other is to come: what a controller does then affects
+// nothing.
+func (c *Cluster) settled() bool {
+	return c.present == Forever && c.arrival == Forever && c.totals.Arrived > 0 && c.totals.Ended == c.totals.Arrived
+}
+
+// waitsForControl reports whether requests wait, at a gate or for room that never comes, and a controller will act
+// again.
+func (c *Cluster) waitsForControl() bool {
+	return c.controlAt < Forever && c.totals.Ended < c.totals.Arrived
+}
+
 // Start starts the first instance of p that is down: after a while, to provision GPUs, and the pool's cold start it
 // takes requests. It returns nil if none is down.
 func (c *Cluster) Start(p *Pool, after Duration) *Instance {
