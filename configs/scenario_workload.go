@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"slices"
+
 	"github.com/decodesim/decodesim/configs/slo"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
@@ -81,6 +83,24 @@ func (w *Workload) laws(pairs *lengths.Pairs) requests.Mix {
 		l.MaxOutput = lengths.Spec{Distribution: "fixed", Mean: float64(w.MaxTokens)}
 	}
 	return l
+}
+
+// Answers returns what requests that come from elsewhere are, beside their prompts: their classes, and the tokens that
+// the model would emit without a limit. Recorded lengths are used over and over.
+func (w *Workload) Answers(pairs *lengths.Pairs) requests.Mix {
+	l := w.laws(pairs)
+	l.Sharing, l.MaxOutput, l.Repeat = requests.Sharing{}, lengths.Spec{}, true
+	return l
+}
+
+// SetReplay makes w the replay of a trace of requests whose classes are drawn as those of w.
+func (w *Workload) SetReplay(file string) {
+	classes := slices.Clone(w.Classes)
+	for i := range classes {
+		c := &classes[i]
+		c.PromptTokens, c.OutputTokens, c.MaxTokens = nil, nil, 0
+	}
+	*w = Workload{Trace: &Trace{File: file, Speed: 1}, Classes: classes}
 }
 
 func (w *Workload) patience() requests.Patience {

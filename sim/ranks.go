@@ -58,6 +58,9 @@ func (p *Pool) addRanks(c *Cluster) {
 	}
 }
 
+// Replica returns the instance that in is a rank of; in itself, if it has no ranks or is none.
+func (in *Instance) Replica() *Instance { return in.replica }
+
 // rankFor returns the rank of in that serves r; in itself, if it has no ranks.
 func (in *Instance) rankFor(now Time, r *Request) *Instance {
 	if in.group == nil {

@@ -49,7 +49,19 @@ var (
 )
 
 // New makes the parts of a run of s, or says which value of s has none. The run still lacks its Sink.
-func New(s *configs.Scenario) (*Built, error) {
+func New(s *configs.Scenario) (*Built, error) { return newBuilt(s, (*Built).contents) }
+
+// NewLive is New of a deployment that is sent its requests from elsewhere: what they share is a tree that is empty yet,
+// and nothing ends the run.
+func NewLive(s *configs.Scenario) (*Built, error) {
+	b, err := newBuilt(s, func(*Built) *sim.Contents { return new(sim.Contents) })
+	if err == nil {
+		b.Config.Until = 0
+	}
+	return b, err
+}
+
+func newBuilt(s *configs.Scenario, contents func(*Built) *sim.Contents) (*Built, error) {
 	b := &Built{Scenario: s.Clone(), Warmup: sim.Time(0).Add(sim.Seconds(s.Workload.WarmupS))}
 	b.SLO, b.Rules = classLimits(s, nil), classRules(s, nil)
 	for i := range s.Pools {
@@ -68,7 +80,7 @@ func New(s *configs.Scenario) (*Built, error) {
 	if err := b.load(); err != nil {
 		return nil, err
 	}
-	b.Config.Source, b.Config.Contents, b.Config.TraceEvery = b.requests, b.contents(), b.traceEvery()
+	b.Config.Source, b.Config.Contents, b.Config.TraceEvery = b.requests, contents(b), b.traceEvery()
 	if err := b.fleet(); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}

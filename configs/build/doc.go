@@ -10,6 +10,7 @@
 //	noise.go speculation.go          what lengthens its steps, and what drafts its tokens
 //	routes.go links.go               pools that share the work on a request, and the links between them
 //	load.go classes.go choices.go    the requests
+//	live.go                          requests that come from elsewhere
 //	fleet.go controllers.go          routers, admission, autoscaling and failures
 //	stream.go                        what lies between the engine and its clients, for views
 //	notes.go                         what a reader of the results should know

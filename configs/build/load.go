@@ -165,11 +165,19 @@ func recordedLengths(s *configs.Scenario) (*lengths.Pairs, error) {
 	if l.File == "" {
 		return lengths.NewPairs(l.Values)
 	}
-	pairs, err := traces.ReadPairs(l.File)
-	const path = "workload.lengths.file"
+	return readLengths(s, "workload.lengths.file", l.File)
+}
+
+// traceLengths reads the lengths of the workload's trace.
+func traceLengths(s *configs.Scenario) (*lengths.Pairs, error) {
+	return readLengths(s, "workload.trace.file", s.Workload.Trace.File)
+}
+
+func readLengths(s *configs.Scenario, path, file string) (*lengths.Pairs, error) {
+	pairs, err := traces.ReadPairs(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, s.Errorf(path, "%q does not exist; expected a CSV or JSON-lines file", l.File)
+		return nil, s.Errorf(path, "%q does not exist; expected a CSV or JSON-lines file", file)
 	case err != nil:
 		return nil, s.Errorf(path, "%s", strict.Message(err))
 	}

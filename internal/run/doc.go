@@ -4,6 +4,7 @@
 //	precise.go   runs that are lengthened to a precision
 //	steady.go    which runs have a steady state
 //	rows.go      a row for each request; csv.go writes them
+//	live.go      a run that is advanced to the present, while requests are added to it
 //	progress.go  how far a run is
 //	each.go      many runs over all cores
 package run

@@ -60,34 +60,58 @@ func (f Failure) Unwrap() error { return f.Err }
 // Simulate runs b to its end, which can be done once. It stops between two events when ctx is cancelled, and returns
 // the error of ctx.
 func Simulate(ctx context.Context, b *build.Built, o Options) (*Result, error) {
-	r := &Result{Recorder: &metrics.Full{}}
-	config := b.Config
-	r.record(&config, b, o)
-	rows := newRows(&config, b.Scenario.Workload.Classes, o.Rows)
-	var line *metrics.Timeline
-	if o.Timeline {
-		line = metrics.NewTimeline(b.SpanS)
-		config.Observe = line.Observe
-	}
-	for _, x := range o.Observers {
-		x.Observe(&config)
-	}
-	r.Recorder.Rows = following(rows, o.Progress, b.Requests)
-	config.Unordered = rows == nil && r.Sample == nil && len(o.Observers) == 0 // nobody sees in which order requests end
-	config.Cores, config.Each = o.Cores, Each
-	c, err := Drive(ctx, config, func(c *sim.Cluster) {
-		for _, x := range o.Observers {
-			x.Begin(c)
-		}
-		r.Recorder.Watch(c)
-	})
+	x := prepare(b, o)
+	// Nobody sees in which order requests end.
+	x.config.Unordered = x.rows == nil && x.Sample == nil && len(o.Observers) == 0
+	x.config.Cores, x.config.Each = o.Cores, Each
+	c, err := Drive(ctx, x.config, x.begin)
 	if err != nil {
 		return nil, err
 	}
+	return x.finish(c)
+}
+
+// prepared is a run before its first event: its configuration, and what is kept of it.
+type prepared struct {
+	*Result
+	built   *build.Built
+	options Options
+	config  sim.Config
+	rows    *rows
+	line    *metrics.Timeline
+}
+
+// prepare puts what records a run of b in front of it.
+func prepare(b *build.Built, o Options) *prepared {
+	x := &prepared{Result: &Result{Recorder: &metrics.Full{}}, built: b, options: o, config: b.Config}
+	x.record(&x.config, b, o)
+	x.rows = newRows(&x.config, b.Scenario.Workload.Classes, o.Rows)
+	if o.Timeline {
+		x.line = metrics.NewTimeline(b.SpanS)
+		x.config.Observe = x.line.Observe
+	}
+	for _, observer := range o.Observers {
+		observer.Observe(&x.config)
+	}
+	x.Recorder.Rows = following(x.rows, o.Progress, b.Requests)
+	return x
+}
+
+// begin shows the cluster to what follows the run.
+func (x *prepared) begin(c *sim.Cluster) {
+	for _, observer := range x.options.Observers {
+		observer.Begin(c)
+	}
+	x.Recorder.Watch(c)
+}
+
+// finish returns the results of the run, which has ended.
+func (x *prepared) finish(c *sim.Cluster) (*Result, error) {
+	b, r := x.built, x.Result
 	if err := broken(b, c); err != nil {
 		return nil, err
 	}
-	r.Summary = r.Recorder.Summary(b.Describe(o.Version, c.Totals().Arrived))
+	r.Summary = r.Recorder.Summary(b.Describe(x.options.Version, c.Totals().Arrived))
 	if b.Scenario.Output.Intervals {
 		r.Summary.Steady = steady.Of(&r.Recorder.Recorder, steadyOf(b))
 	}
@@ -95,9 +119,9 @@ func Simulate(ctx context.Context, b *build.Built, o Options) (*Result, error) {
 	if r.Sample != nil {
 		r.Summary.Stream = r.Sample.Streamed()
 	}
-	r.Rows = rows.sorted()
-	if line != nil {
-		r.Timeline = line.Samples(c)
+	r.Rows = x.rows.sorted()
+	if x.line != nil {
+		r.Timeline = x.line.Samples(c)
 	}
 	return r, nil
 }

@@ -8,6 +8,7 @@ import (
 
 // format is a layout of traces: the names of its columns (CSV) or keys (JSON lines). Others are ignored, among them
 // Azure's NumImages. Block ids have a key of their own choice, and only where a trace is asked for what prompts share.
+// Columns of optional roles may be absent.
 type format struct {
 	name   string
 	column [numRoles]string // by role; empty: it has none, or nobody asks for it
@@ -16,12 +17,14 @@ type format struct {
 	failures bool
 }
 
-// The roles of columns, in the order in which a row is checked.
+// The roles of columns, in the order in which a row is checked; those from limitRole on are optional.
 const (
 	timeRole = iota
 	promptRole
 	outputRole
 	idsRole
+	limitRole  // the client's max_tokens
+	cancelRole // when the client cancelled it, after its arrival
 	numRoles
 )
 
@@ -45,7 +48,8 @@ const (
 //	lengths     no arrivals
 func formats() []format {
 	return []format{
-		{"decodesim", [numRoles]string{"arrival_s", "input_tokens", "output_tokens"}, seconds, false},
+		{"decodesim", [numRoles]string{timeRole: "arrival_s", promptRole: "input_tokens", outputRole: "output_tokens",
+			limitRole: "max_output_tokens", cancelRole: "cancelled_after_s"}, seconds, false},
 		{"decodesim", [numRoles]string{"arrival_ms", "input_tokens", "output_tokens"}, milliseconds, false},
 		{"decodesim", [numRoles]string{"arrival_s", "prompt_tokens", "output_tokens"}, seconds, false},
 		{"azure", [numRoles]string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, date, false},
@@ -72,6 +76,7 @@ func lengthFormats() []format {
 	for _, f := range append(formats(), format{name: "openai",
 		column: [numRoles]string{"", "prompt_tokens", "completion_tokens"}}) {
 		f.column[timeRole], f.time = "", noTime
+		f.column[limitRole], f.column[cancelRole] = "", ""
 		if !slices.ContainsFunc(list, func(g format) bool { return g.column == f.column }) {
 			list = append(list, f)
 		}
@@ -93,7 +98,9 @@ func match(names []string, formats []format) (layout, error) {
 				}
 			}
 		}
-		if found[promptRole] == 1 && found[outputRole] == 1 && (found[timeRole] == 1 || f.time == noTime) {
+		if found[promptRole] == 1 && found[outputRole] == 1 && (found[timeRole] == 1 || f.time == noTime) &&
+			max(found[limitRole], found[cancelRole]) <= 1 {
+			l.format.leave(found)
 			return l, nil
 		}
 	}
@@ -101,11 +108,23 @@ func match(names []string, formats []format) (layout, error) {
 		clip([]byte(strings.Join(names, ","))), known(formats))
 }
 
+// leave takes the optional columns out of f that a file does not have.
+func (f *format) leave(found [numRoles]int) {
+	for role := limitRole; role < numRoles; role++ {
+		if found[role] == 0 {
+			f.column[role] = ""
+		}
+	}
+}
+
+// required lists the columns that a file must have.
+func (f *format) required() string { return strings.Trim(strings.Join(f.column[:limitRole], ","), ",") }
+
 // known lists the columns of formats.
 func known(formats []format) string {
 	var list []string
 	for _, f := range formats {
-		list = append(list, fmt.Sprintf("%s (%s)", strings.Trim(strings.Join(f.column[:], ","), ","), f.name))
+		list = append(list, fmt.Sprintf("%s (%s)", f.required(), f.name))
 	}
 	return strings.Join(list, "; ") + "; as CSV with a header or as JSON lines"
 }

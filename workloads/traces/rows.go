@@ -2,15 +2,21 @@ package traces
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/decodesim/decodesim/sim"
 )
 
 // row is a request as a trace has it.
 type row struct {
 	at             instant
 	prompt, output int32
+	limit          int32        // on the output; 0: none
+	cancelled      sim.Duration // after its arrival; 0: it was not
 	line           int
 }
 
@@ -132,7 +138,8 @@ func (t *rows) splitJSON(line []byte, f *fields) error {
 	for role, column := range t.layout.format.column {
 		if f[role] == nil && column != "" {
 			return t.lines.fail("%s is missing; accepted: the keys %s in every line", column,
-				strings.Trim(strings.Join(t.layout.format.column[:], ","), ","))
+				strings.Join(slices.DeleteFunc(slices.Clone(t.layout.format.column[:]),
+					func(name string) bool { return name == "" }), ","))
 		}
 	}
 	return nil
@@ -170,9 +177,33 @@ func (t *rows) convert(f *fields, r *row) (bool, error) {
 		}
 		return false, t.refuse(role, f, acceptedTokens)
 	}
-	*r = row{at, int32(prompt), int32(output), t.lines.number}
-	return true, t.readIDs(f, prompt)
+	*r = row{at: at, prompt: int32(prompt), output: int32(output), line: t.lines.number}
+	return true, cmp.Or(t.readOptional(f, r), t.readIDs(f, prompt))
 }
+
+// readOptional reads what a row may say beside its lengths. An empty cell, null or 0 stands for none.
+func (t *rows) readOptional(f *fields, r *row) error {
+	if text := f[limitRole]; !absent(text) {
+		limit, ok := parseCount(text)
+		if !ok || limit != 0 && limit < int64(r.output) {
+			return t.refuse(limitRole, f, "a whole number of tokens, at least the output's, or 0")
+		}
+		r.limit = int32(limit)
+	}
+	if text := f[cancelRole]; !absent(text) {
+		after, ok := parseSeconds(text)
+		if ok {
+			r.cancelled, ok = after.since(instant{})
+		}
+		if !ok {
+			return t.refuse(cancelRole, f, timeUnit(seconds).accepted())
+		}
+	}
+	return nil
+}
+
+// absent reports whether an optional cell says nothing.
+func absent(text []byte) bool { return len(text) == 0 || string(text) == "null" }
 
 // readIDs reads the block ids of a prompt, if they are asked for. The last block may be a beginning.
 func (t *rows) readIDs(f *fields, prompt int64) (err error) {

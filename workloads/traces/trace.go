@@ -167,7 +167,7 @@ func (t *Trace) Next(r *sim.Request) bool {
 		return false
 	}
 	r.ID, r.Arrival = int32(t.sent-1), at
-	r.Prompt, r.Output = w.prompt, w.output
+	r.Prompt, r.Output, r.MaxOutput = w.prompt, w.output, w.limit
 	if t.blocks != nil {
 		r.Content = t.blocks.content(t.rows.ids)
 	}
@@ -175,6 +175,9 @@ func (t *Trace) Next(r *sim.Request) bool {
 		t.classes.Mark(r)
 	}
 	t.deadlines.Mark(r)
+	if cancelled := at.Add(w.cancelled); w.cancelled > 0 && (r.Deadline == 0 || cancelled < r.Deadline) {
+		r.Deadline = cancelled
+	}
 	return true
 }
 

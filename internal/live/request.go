@@ -1,0 +1,66 @@
+package live
+
+import (
+	"sync/atomic"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// Ask is what a client asks for.
+type Ask struct {
+	Prompt  Prompt
+	Limit   int32 // max_tokens: the output has no more
+	Least   int32 // min_tokens: and no fewer
+	Exact   bool  // ignore_eos: the output has exactly Limit tokens
+	Session int32 // for routers; 0: none
+	Replica int   // of the first pool, that it is pinned to; negative: the router picks one
+	Answer  *Answer
+}
+
+// Answer is how far the output to a request is. One goroutine reads it while the owner of the fleet writes it: it is a
+// few numbers, so a client that reads slowly keeps nothing waiting and costs no memory.
+type Answer struct {
+	Wake chan struct{} // has an element when something has changed; several answers may share it
+
+	id       int32
+	replica  int32
+	output   int32 // tokens that the model will emit
+	begun    bool  // its first token is emitted
+	pending  int32 // tokens emitted that wait for a chunk to be full
+	released atomic.Int32
+	cached   atomic.Int32
+	due      atomic.Int64 // sim.Time of the latest token released
+	outcome  atomic.Int32 // sim.Outcome; -1: under way
+}
+
+// NewAnswer returns an answer of which nothing is there yet.
+func NewAnswer(wake chan struct{}) *Answer {
+	a := &Answer{Wake: wake, id: -1}
+	a.outcome.Store(underway)
+	return a
+}
+
+const underway = -1
+
+// Released returns how many tokens the client may have, and when the latest of them was due.
+func (a *Answer) Released() (tokens int32, due sim.Time) {
+	tokens = a.released.Load()
+	return tokens, sim.Time(a.due.Load())
+}
+
+// Ended returns the outcome; false: the request is under way. When it has ended, Released is final.
+func (a *Answer) Ended() (sim.Outcome, bool) {
+	o := a.outcome.Load()
+	return sim.Outcome(max(0, o)), o != underway
+}
+
+// Cached returns how many tokens of the prompt were cached, once the first token has been released.
+func (a *Answer) Cached() int32 { return a.cached.Load() }
+
+// wake has the reader of the answer look again.
+func (a *Answer) wake() {
+	select {
+	case a.Wake <- struct{}{}:
+	default:
+	}
+}

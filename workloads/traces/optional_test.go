@@ -1,0 +1,35 @@
+package traces
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/sourcetest"
+)
+
+// A trace may say what the client's limit was, and when it cancelled: in both forms, exactly, and with none of either.
+func TestATraceMayHaveLimitsAndCancellations(t *testing.T) {
+	for _, text := range []string{
+		"arrival_s,input_tokens,output_tokens,max_output_tokens,cancelled_after_s\n0,10,5,8,\n1,10,5,0,0.000000000001\n" +
+			"1,10,5,,3\n",
+		`{"arrival_s":0,"input_tokens":10,"output_tokens":5,"max_output_tokens":8,"cancelled_after_s":null}` + "\n" +
+			`{"arrival_s":1,"input_tokens":10,"output_tokens":5,"max_output_tokens":0,"cancelled_after_s":1e-12}` + "\n" +
+			`{"arrival_s":1,"input_tokens":10,"output_tokens":5,"max_output_tokens":null,"cancelled_after_s":3}` + "\n",
+	} {
+		trace, err := New("t", strings.NewReader(text), Options{Patience: requests.Patience{TimeoutS: 2}})
+		require.NoError(t, err)
+		all := sourcetest.Drain(trace)
+		require.Len(t, all, 3)
+		require.Equal(t, []int32{8, 0, 0}, []int32{all[0].MaxOutput, all[1].MaxOutput, all[2].MaxOutput})
+		const second = sim.Time(sim.Second)
+		require.Equal(t, []sim.Time{2 * second, second + 1, 3 * second},
+			[]sim.Time{all[0].Deadline, all[1].Deadline, all[2].Deadline}, "the earlier of the time-out and the cancellation")
+	}
+	const head = "arrival_s,input_tokens,output_tokens,max_output_tokens,cancelled_after_s\n"
+	requireRefused(t, head+"0,10,5,4,\n", `t.csv:2: max_output_tokens is "4"`)
+	requireRefused(t, head+"0,10,5,5,-1\n", `t.csv:2: cancelled_after_s is "-1"`)
+}
