@@ -58,6 +58,14 @@ func (p *Pool) addRanks(c *Cluster) {
 	}
 }
 
+// Preemptions returns how often requests have been preempted on in, or on its ranks.
+func (in *Instance) Preemptions() (n int64) {
+	for _, rank := range in.parts {
+		n += rank.tally.preemptions
+	}
+	return n
+}
+
 // Replica returns the instance that in is a rank of; in itself, if it has no ranks or is none.
 func (in *Instance) Replica() *Instance { return in.replica }
 

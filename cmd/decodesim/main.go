@@ -4,6 +4,7 @@
 //	run.go compare.go explain.go size.go sweep.go validate.go calibrate.go import.go export.go list.go
 //	show.go model.go version.go
 //	             a command each: its flags, what it refuses and what it calls
+//	serve.go     the command that answers real clients
 //	print.go     results go to stdout, and the names of files with them
 //	progress.go  the line of a terminal that says how far a command is
 package main
@@ -128,6 +129,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.AddCommand(newRun(out, errOut), newCompare(out, errOut), newExplain(out, errOut), newValidate(out, errOut),
 		newCalibrate(out, errOut), newImport(out, errOut), newExport(out),
 		newSize(out, errOut), newSweep(out, errOut), newList(out), newShow(out), newModel(out), newVersion(out))
+	root.AddCommand(newServe(out, errOut))
 	return root
 }
 

@@ -98,6 +98,15 @@ func (f *Fleet) next(at sim.Time) sim.Time {
 	return max(at, f.Now()+1)
 }
 
+// describe has the load be what came, and not what the scenario expected.
+func (f *Fleet) describe(s *metrics.Summary) {
+	b, n := f.built, float64(s.Requests.Arrived)
+	b.Requests, b.RatePerS, b.SpanS = n, s.Load.OfferedPerS, s.DurationS
+	if n > 0 {
+		b.PromptMean, b.OutputMean = float64(s.Tokens.Prompt)/n, float64(s.Tokens.Output)/n
+	}
+}
+
 // RequestsMax is how many requests a fleet serves.
 const RequestsMax = 1<<31 - 2
 
@@ -207,6 +216,7 @@ func (f *Fleet) Finish(trace string) (*run.Result, error) {
 			return nil, fmt.Errorf("the trace of what was served: %w", err)
 		}
 	}
+	f.describe(r.Summary)
 	f.built.Scenario.Workload.SetReplay(trace)
 	f.built.Scenario.Decoding.N = 1
 	return r, nil

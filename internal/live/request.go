@@ -20,7 +20,8 @@ type Ask struct {
 // Answer is how far the output to a request is. One goroutine reads it while the owner of the fleet writes it: it is a
 // few numbers, so a client that reads slowly keeps nothing waiting and costs no memory.
 type Answer struct {
-	Wake chan struct{} // has an element when something has changed; several answers may share it
+	Wake  chan struct{} // has an element when something has changed; several answers may share it
+	Final bool          // only its end is of interest
 
 	id       int32
 	replica  int32
@@ -59,6 +60,9 @@ func (a *Answer) Cached() int32 { return a.cached.Load() }
 
 // wake has the reader of the answer look again.
 func (a *Answer) wake() {
+	if a.Final && a.outcome.Load() == underway {
+		return
+	}
 	select {
 	case a.Wake <- struct{}{}:
 	default:

@@ -13,13 +13,14 @@ type State struct {
 
 // ReplicaState is what an observer sees of a replica.
 type ReplicaState struct {
-	Pool    string
-	Replica int // of the pool, from 0
-	Life    string
-	Running int
-	Waiting int
-	KVUsed  int64 // blocks
-	KVTotal int64
+	Pool      string
+	Replica   int // of the pool, from 0
+	Life      string
+	Running   int
+	Waiting   int
+	KVUsed    int64 // blocks
+	KVTotal   int64
+	Preempted int64
 	Counters
 }
 
@@ -35,6 +36,7 @@ func (f *Fleet) State(now sim.Time) State {
 			in := p.Replica(j)
 			x := ReplicaState{Pool: p.Name, Replica: j, Life: lifeOf(in), Counters: f.counters[in.ID].clone()}
 			s.Tokens += x.Generated
+			x.Preempted = in.Preemptions()
 			if x.Life != "down" {
 				x.Running, x.Waiting = in.Running(), in.Queued()+in.Incoming()
 				x.KVUsed, x.KVTotal = in.BlocksUsedAt(now), p.KVBlocks*int64(max(1, p.Ranks))

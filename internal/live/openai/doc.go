@@ -1,0 +1,17 @@
+// Package openai is a live fleet as a server with the API of OpenAI, as vLLM's has it (vLLM 0.33.0,
+// vllm/entrypoints/openai).
+//
+//	server.go   routes, and what they share: limits, the token, the fleet
+//	guard.go    who may ask, how much and how fast
+//	asks.go     what a request asks of the fleet
+//	body.go     the bodies of requests, and what of them is not simulated
+//	chat.go     the messages of a chat as one prompt
+//	stream.go   the answer as server-sent events
+//	collect.go  the answer in one piece
+//	wire.go     JSON of answers
+//	words.go    text of a length
+//	failure.go  errors in the API's form
+//	metrics.go  what vLLM's server counts, by its names
+//	admin.go    the summary, the state and commands
+//	page.go     the page that shows the fleet
+package openai

@@ -1,0 +1,322 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestACompletionIsAsLongAsTheLawOrTheClientSays(t *testing.T) {
+	x := serve(t, nil)
+	for _, c := range []struct {
+		asks, reason string
+		tokens       int
+	}{
+		{`"max_tokens":50`, "stop", 20},
+		{`"max_tokens":7`, "length", 7},
+		{`"max_tokens":50,"ignore_eos":true`, "length", 50},
+		{`"max_tokens":50,"min_tokens":33`, "stop", 33},
+		{`"n":1`, "length", 16},
+	} {
+		status, text := x.post("/v1/completions", `{"model":"m","prompt":"one two three four",`+c.asks+`}`)
+		require.Equal(t, 200, status, text)
+		a := parse(t, text)
+		require.Equal(t, "text_completion", a.Object)
+		require.Equal(t, c.reason, *a.Choices[0].FinishReason, c.asks)
+		require.Equal(t, []int{5, c.tokens, 5 + c.tokens}, []int{a.Usage.Prompt, a.Usage.Completion, a.Usage.Total}, c.asks)
+		require.Len(t, a.Choices[0].Text, 4*c.tokens)
+	}
+}
+
+func TestAStreamHasTheTextOfTheWholeAnswer(t *testing.T) {
+	x := serve(t, nil)
+	_, text := x.post("/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],
+		"max_completion_tokens":9,"ignore_eos":true,"n":3,"stream":true,"stream_options":{"include_usage":true}}`)
+	all := events(t, text)
+	said, ended, roles := [3]string{}, [3]string{}, 0
+	for _, e := range all[:len(all)-1] {
+		require.Equal(t, "chat.completion.chunk", e.Object)
+		c := e.Choices[0]
+		said[c.Index] += c.Delta.Content
+		if c.Delta.Role != "" {
+			roles++
+		}
+		if c.FinishReason != nil {
+			ended[c.Index] = *c.FinishReason
+		}
+	}
+	require.Equal(t, [3]string{"length", "length", "length"}, ended)
+	require.Equal(t, 3, roles)
+	for _, s := range said {
+		require.Len(t, s, 9*4)
+	}
+	require.NotEqual(t, said[0], said[1])
+	last := all[len(all)-1]
+	require.Empty(t, last.Choices)
+	require.Equal(t, 27, last.Usage.Completion)
+}
+
+// TestPromptsThatBeginAlikeAreCached: by their text, whole blocks of it, and in a chat as far as the messages are the
+// same.
+func TestPromptsThatBeginAlikeAreCached(t *testing.T) {
+	x := serve(t, nil, "pools.serve.replicas=1")
+	system := strings.Repeat("You answer at once. ", 20) // 100 tokens, 6 full blocks
+	for i, want := range []int{0, 96} {
+		_, text := x.post("/v1/completions", fmt.Sprintf(`{"prompt":%q,"max_tokens":1}`, system+fmt.Sprint("question ", i)))
+		require.Equal(t, want, parse(t, text).Usage.Details.Cached)
+	}
+	chat := func(messages string) answer {
+		_, text := x.post("/v1/chat/completions", `{"max_tokens":1,"messages":[`+messages+`]}`)
+		return parse(t, text)
+	}
+	first := fmt.Sprintf(`{"role":"system","content":%q},{"role":"user","content":"one"}`, system)
+	a := chat(first)
+	require.Zero(t, a.Usage.Details.Cached)
+	b := chat(first + `,{"role":"assistant","content":"yes"},{"role":"user","content":"two"}`)
+	require.Equal(t, a.Usage.Prompt/16*16, b.Usage.Details.Cached)
+}
+
+func TestBadRequestsGetTheErrorsOfTheAPI(t *testing.T) {
+	x := serve(t, func(c *Config) { c.Limits.BodyBytes = 4096 })
+	for _, c := range []struct {
+		path, body, param, says string
+		status                  int
+	}{
+		{"/v1/completions", `{`, "", "no JSON object", 400},
+		{"/v1/completions", `{} {}`, "", "goes on", 400},
+		{"/v1/completions", `{}`, "prompt", "missing", 400},
+		{"/v1/completions", `{"prompt":{}}`, "prompt", "neither", 400},
+		{"/v1/completions", `{"prompt":""}`, "prompt", "empty", 400},
+		{"/v1/completions", `{"prompt":[]}`, "prompt", "0 prompts", 400},
+		{"/v1/completions", `{"prompt":"a","max_tokens":"b"}`, "max_tokens", "expected int64", 400},
+		{"/v1/completions", `{"prompt":"a","max_tokens":0}`, "max_tokens", "expected 1 to", 400},
+		{"/v1/completions", `{"prompt":"a","max_tokens":2048}`, "max_tokens", "maximum context length is 2048", 400},
+		{"/v1/completions", `{"prompt":"a","n":0}`, "n", "expected 1 to 128", 400},
+		{"/v1/completions", `{"prompt":["a","b","c","d","e","f","g","h","i"],"n":128}`, "n", "at most 1024", 400},
+		{"/v1/completions", `{"prompt":"a","min_tokens":99}`, "min_tokens", "expected 0 to", 400},
+		{"/v1/completions", `{"prompt":"a","echo":true}`, "echo", "not simulated", 400},
+		{"/v1/completions", `{"prompt":"a","logprobs":3}`, "logprobs", "not simulated", 400},
+		{"/v1/completions", `{"prompt":"a","stream_options":{}}`, "stream_options", "stream=True", 400},
+		{"/v1/completions", `{"prompt":"a","model":"gpt"}`, "model", "does not exist", 404},
+		{"/v1/completions", `{"prompt":"` + strings.Repeat("a", 5000) + `"}`, "", "more than 4096 bytes", 413},
+		{"/v1/chat/completions", `{}`, "messages", "empty", 400},
+		{"/v1/chat/completions", `{"messages":[{}]}`, "messages", "no role", 400},
+		{"/v1/chat/completions", `{"messages":[{"role":"user","content":7}]}`, "messages", "neither", 400},
+		{"/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "messages",
+			"image_url", 400},
+		{"/v1/embeddings", `{}`, "", "not served", 404},
+	} {
+		status, text := x.post(c.path, c.body)
+		require.Equal(t, c.status, status, "%s: %s", c.body, text)
+		e := parse(t, text).Error
+		require.NotNil(t, e, text)
+		require.Contains(t, e.Message, c.says)
+		require.Equal(t, c.status, e.Code)
+		require.Equal(t, c.param != "", e.Param != nil, text)
+		if c.param != "" {
+			require.Equal(t, c.param, *e.Param)
+		}
+	}
+}
+
+func TestATokenIsDemanded(t *testing.T) {
+	x := serve(t, func(c *Config) { c.Key = "secret" })
+	const ask = `{"prompt":"a","max_tokens":1}`
+	for _, headers := range [][]string{nil, {"Authorization", "Bearer wrong"}, {"Authorization", "secret"}} {
+		status, text := x.post("/v1/completions", ask, headers...)
+		require.Equal(t, 401, status, text)
+	}
+	status, _ := x.post("/v1/completions", ask, "Authorization", "Bearer secret")
+	require.Equal(t, 200, status)
+	status, _ = x.get("/health")
+	require.Equal(t, 200, status)
+	status, _ = x.get("/metrics")
+	require.Equal(t, 401, status)
+}
+
+// A page that a browser was lured to can neither name this machine by another name nor ask across origins.
+func TestPagesFromElsewhereAreRefused(t *testing.T) {
+	x := serve(t, nil)
+	status, _ := x.post("/fleet", `{"do":"fail"}`, "Host", "evil.example")
+	require.Equal(t, 403, status)
+	status, _ = x.post("/fleet", `{"do":"fail"}`, "Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site")
+	require.Equal(t, 403, status)
+}
+
+func TestLimitsOnRateAndStreams(t *testing.T) {
+	x := serve(t, func(c *Config) { c.Limits.RatePerS = 2 })
+	var seen []int
+	for range 4 {
+		status, _ := x.post("/v1/completions", `{"prompt":"a","max_tokens":1}`)
+		seen = append(seen, status)
+	}
+	require.Contains(t, seen, 429)
+	require.Equal(t, 200, seen[0])
+	y := serve(t, func(c *Config) { c.Limits.Streams = 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	under(t, ctx, y, 1)
+	status, _ := y.post("/v1/completions", `{"prompt":"a","max_tokens":1}`)
+	require.Equal(t, 503, status)
+	cancel()
+	require.Eventually(t, func() bool { return y.server.guard.streams.Load() == 0 && y.loop.Open() == 0 }, 5*time.Second,
+		10*time.Millisecond, "a client that has gone frees its place, and its request is cancelled")
+}
+
+// under begins n streams that last longer than a test and reads nothing of them.
+func under(t testing.TB, ctx context.Context, x *service, n int) {
+	for range n {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, x.url+"/v1/completions",
+			strings.NewReader(`{"prompt":"a","max_tokens":2000,"ignore_eos":true,"stream":true}`))
+		require.NoError(t, err)
+		a, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.Equal(t, 200, a.StatusCode)
+		t.Cleanup(func() { a.Body.Close() })
+	}
+}
+
+// TestClientsThatDoNotReadKeepNobodyWaiting: connections that send half a request, or read nothing of an answer, change
+// nothing for others.
+func TestClientsThatDoNotReadKeepNobodyWaiting(t *testing.T) {
+	x := serve(t, nil)
+	address := strings.TrimPrefix(x.url, "http://")
+	for i := range 20 {
+		c, err := net.Dial("tcp", address)
+		require.NoError(t, err)
+		t.Cleanup(func() { c.Close() })
+		body := `{"prompt":"a","max_tokens":2000,"ignore_eos":true,"stream":true}`
+		head := fmt.Sprintf("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", len(body))
+		switch i % 3 {
+		case 0:
+			_, err = io.WriteString(c, head[:20])
+		case 1:
+			_, err = io.WriteString(c, head+body[:10])
+		case 2:
+			_, err = io.WriteString(c, head+body)
+		}
+		require.NoError(t, err)
+	}
+	began := time.Now()
+	status, _ := x.post("/v1/completions", `{"prompt":"a","max_tokens":20,"ignore_eos":true}`)
+	require.Equal(t, 200, status)
+	require.Less(t, time.Since(began), 3*time.Second)
+}
+
+func TestTheFleetIsChangedByCommand(t *testing.T) {
+	x := serve(t, nil, "pools.serve.replicas_max=3")
+	state := func() (lives []string) {
+		_, text := x.get("/fleet")
+		var s struct{ Replicas []struct{ State string } }
+		require.NoError(t, json.Unmarshal([]byte(text), &s))
+		for _, r := range s.Replicas {
+			lives = append(lives, r.State)
+		}
+		return lives
+	}
+	require.Equal(t, []string{"live", "live", "down"}, state())
+	_, _ = x.post("/v1/completions", `{"prompt":"a","max_tokens":1}`)
+	status, text := x.post("/fleet", `{"do":"scale","replicas":3}`)
+	require.Equal(t, 200, status, text)
+	status, text = x.post("/fleet", `{"do":"fail","replica":0}`)
+	require.Equal(t, 200, status, text)
+	require.Eventually(t, func() bool { return fmt.Sprint(state()) == "[down live live]" }, 5*time.Second,
+		5*time.Millisecond)
+	for body, says := range map[string]string{
+		`{"do":"burn"}`: "expected fail, drain or scale", `{"do":"scale","replicas":9}`: "expected 1 to 3",
+		`{"do":"fail","replica":7}`: "replica is 7", `{"do":"fail","pool":"x"}`: "valid names: serve",
+		`{"do":"fail","down_s":-1}`: "down_s is -1", `{"fail":1}`: "unknown field",
+	} {
+		status, text := x.post("/fleet", body)
+		require.Equal(t, 400, status, text)
+		require.Contains(t, text, says)
+	}
+}
+
+// TestAReplicaHasAnEndpointOfItsOwn: it serves what is sent there, counts it alone, and says when it is down.
+func TestAReplicaHasAnEndpointOfItsOwn(t *testing.T) {
+	x := serve(t, nil)
+	second := httptest.NewServer(x.server.Handler(1))
+	t.Cleanup(second.Close)
+	y := *x
+	y.url = second.URL
+	for range 3 {
+		status, _ := y.post("/v1/completions", `{"prompt":"a","max_tokens":1}`)
+		require.Equal(t, 200, status)
+	}
+	_, own := y.get("/metrics")
+	require.Contains(t, own, `vllm:generation_tokens_total{engine="0",model_name="m"} 3`)
+	_, all := x.get("/metrics")
+	require.Contains(t, all, `vllm:generation_tokens_total{engine="0",model_name="m"} 0`)
+	require.Contains(t, all, `vllm:generation_tokens_total{engine="1",model_name="m"} 3`)
+	status, _ := x.post("/fleet", `{"do":"fail","replica":1}`)
+	require.Equal(t, 200, status)
+	require.Eventually(t, func() bool { s, _ := y.get("/health"); return s == 503 }, 5*time.Second, 5*time.Millisecond)
+}
+
+func TestADrainEndsWhatIsUnderWay(t *testing.T) {
+	x := serve(t, nil)
+	done := make(chan string)
+	go func() {
+		_, text := x.post("/v1/completions", `{"prompt":"a","max_tokens":100,"ignore_eos":true,"stream":true}`)
+		done <- text
+	}()
+	require.Eventually(t, func() bool { return x.loop.Open() == 1 }, 5*time.Second, time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	go x.server.Drain(ctx)
+	require.NotEmpty(t, events(t, <-done))
+	status, _ := x.post("/v1/completions", `{"prompt":"a"}`)
+	require.Equal(t, 503, status)
+	status, _ = x.get("/health")
+	require.Equal(t, 503, status)
+}
+
+// TestManyStreamsLeaveNothing is a short soak: goroutines and memory are afterwards what they were before.
+func TestManyStreamsLeaveNothing(t *testing.T) {
+	x := serve(t, nil, "pools.serve.replicas=1")
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	round := func(streams int) {
+		var wg sync.WaitGroup
+		for i := range streams {
+			wg.Go(func() {
+				body := fmt.Sprintf(`{"prompt":"question %d","max_tokens":40,"ignore_eos":true,"stream":%t}`, i%7, i%2 == 0)
+				a, err := client.Post(x.url+"/v1/completions", "application/json", strings.NewReader(body))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, a.Body)
+				a.Body.Close()
+			})
+		}
+		wg.Wait()
+	}
+	measure := func() (goroutines int, bytes uint64) {
+		client.CloseIdleConnections()
+		time.Sleep(50 * time.Millisecond)
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return runtime.NumGoroutine(), m.HeapAlloc
+	}
+	round(64)
+	g0, b0 := measure()
+	for range 6 {
+		round(64)
+	}
+	g1, b1 := measure()
+	require.LessOrEqual(t, g1, g0+10)
+	require.Less(t, b1, b0+4<<20, "bytes before: %d", b0)
+}
