@@ -319,6 +319,12 @@ func TestExplainSaysWhatIsAchievedOfThePeaks(t *testing.T) {
 		assert.LessOrEqual(t, max(p.BandwidthOfPeak, p.FLOPSOfPeak), 1.0, p.Name)
 	}
 	assert.Contains(t, strings.Join(x.Warnings, "\n"), experts)
+	for _, p := range x.Parts {
+		assert.Equal(t, p.Name == "experts", p.Limit == "kernels", p.Name)
+	}
+	assert.Greater(t, x.KernelShare, 0.3)
+	assert.LessOrEqual(t, x.KernelShare, x.Share.Compute)
+	assert.Contains(t, explainedText(t, append(args, "300")...), " % kernels far below the peak FLOP/s, ")
 	assert.NotContains(t, strings.Join(explained(t, append(args, "64")...).Warnings, "\n"), experts)
 	assert.Empty(t, x.Expected, "of constants of one's own nobody knows the error")
 }

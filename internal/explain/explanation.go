@@ -8,6 +8,7 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/expected"
+	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -46,6 +47,7 @@ type Explanation struct {
 	Fraction      float64 `json:"fraction_of_bound"` // bound / step
 	Limit         string  `json:"limit"`             // of the bound: memory or compute
 	Share         shareX  `json:"time_share"`
+	KernelShare   float64 `json:"kernel_time_share"` // of the compute in it: arithmetic far below the peak, see partX.Limit
 	TokensPerS    float64 `json:"tokens_per_s"`
 	Parameters    sizesX  `json:"parameters"`
 	WeightsBytes  float64 `json:"weights_bytes"`            // of the checkpoint
@@ -91,7 +93,10 @@ type partX struct {
 	BandwidthOfPeak float64 `json:"bandwidth_of_peak"`
 	FLOPSOfPeak     float64 `json:"flops_of_peak"`
 
+	Limit string `json:"limit"` // memory, compute, or kernels: arithmetic far below the peak at many rows; empty: neither
+
 	weights bool // it multiplies by weights
+	rows    int  // that it multiplies
 }
 
 // part is one of a step that takes so long.
@@ -102,6 +107,29 @@ func part(p *hardware.PartCost, stepS float64) partX {
 		x.BandwidthOfPeak, x.FLOPSOfPeak = p.MemoryPeakS/p.TimeS, p.ComputePeakS/p.TimeS
 	}
 	return x
+}
+
+// expertsPart is the part of the step that multiplies the tokens of all ranks.
+const expertsPart = "experts"
+
+// The limits of a part: reading, arithmetic, or arithmetic that kernels keep far below the peak.
+const (
+	memoryLimit  = "memory"
+	computeLimit = "compute"
+	kernelLimit  = "kernels"
+)
+
+// limit says what a part that multiplies so many rows waits for.
+func (p *partX) limit(rows int) string {
+	switch {
+	case p.Bytes == 0:
+		return ""
+	case !p.computes():
+		return memoryLimit
+	case p.weights && rows > manyRows && p.FLOPSOfPeak < littlePeak:
+		return kernelLimit
+	}
+	return computeLimit
 }
 
 // computes reports whether the arithmetic takes longer than the reading.
@@ -188,7 +216,16 @@ func (s *Step) Explain() (*Explanation, error) {
 	g := s.Price(s.batch)
 	x.Share = shareOf(&g)
 	for _, p := range s.Model.Parts(s.batch, s.Context) {
-		x.Parts = append(x.Parts, part(&p, x.StepS))
+		own := part(&p, x.StepS)
+		own.rows = x.Rows
+		if p.Name == expertsPart {
+			own.rows = share.Tokens
+		}
+		own.Limit = own.limit(own.rows)
+		if own.Limit == kernelLimit {
+			x.KernelShare += (own.TimeS - own.MemoryS) / x.StepS
+		}
+		x.Parts = append(x.Parts, own)
 	}
 	m := &s.Memory
 	x.Memory = memoryX{
@@ -238,9 +275,10 @@ const (
 func (x *Explanation) slowParts() (notes []string) {
 	for i := range x.Parts {
 		p := &x.Parts[i]
-		if p.weights && p.computes() && x.Rows > manyRows && p.FLOPSOfPeak < littlePeak {
-			notes = append(notes, fmt.Sprintf("%s achieve %.1f %% of the peak FLOP/s at %d rows: a fitted constant says so, "+
-				"and a GPU with more FLOP/s may gain less than this step promises", p.Name, 100*p.FLOPSOfPeak, x.Rows))
+		if p.Limit == kernelLimit {
+			notes = append(notes, fmt.Sprintf("%s achieve %.1f %% of the peak FLOP/s at %s rows: a fitted constant says so, "+
+				"and a GPU with more FLOP/s may gain less than this step promises", p.Name, 100*p.FLOPSOfPeak,
+				text.Count(p.rows)))
 		}
 	}
 	return notes

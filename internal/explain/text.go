@@ -95,8 +95,8 @@ func explainParts(b *bytes.Buffer, x *Explanation) {
 	rows := [][]string{{head, "bytes", "FLOPs", "FLOP/byte", "memory ms", "compute ms", "time ms", "of peak", "share",
 		"limit"}}
 	for _, p := range x.Parts {
-		name, limit := p.Name, "memory"
-		if name == "experts" {
+		name := p.Name
+		if name == expertsPart {
 			name = fmt.Sprintf("experts (%s of %d)", text.Short(x.ExpertsRead), x.Experts)
 		}
 		switch {
@@ -105,13 +105,11 @@ func explainParts(b *bytes.Buffer, x *Explanation) {
 		case p.Bytes == 0:
 			rows = append(rows, []string{name, "", "", "", "", "", milli(p.TimeS), "", percentOf(p.Share), ""})
 			continue
-		case p.computes():
-			limit = "compute"
 		}
 		rows = append(rows, []string{
 			name, text.Scaled(p.Bytes, "B"), text.Scaled(p.FLOPs, ""), text.Short(p.FLOPs / p.Bytes), milli(p.MemoryS),
 			milli(p.ComputeS),
-			milli(p.TimeS), percentOf(p.ofPeak()), percentOf(p.Share), limit,
+			milli(p.TimeS), percentOf(p.ofPeak()), percentOf(p.Share), p.Limit,
 		})
 	}
 	intensity := text.Short(x.FLOPsTotal / x.BytesTotal)
@@ -127,7 +125,7 @@ func explainParts(b *bytes.Buffer, x *Explanation) {
 func explainLimits(line func(string, ...any), s *Step, x *Explanation) {
 	line("The step takes %s ms, %s × its bound of %s ms, for %s tokens/s: %s.", milli(x.StepS),
 		text.Significant(x.StepS/x.BoundS), milli(x.BoundS),
-		text.Significant(x.TokensPerS), sharesOf(&x.Share))
+		text.Significant(x.TokensPerS), sharesOf(x))
 	bandwidth := text.Scaled(s.Deployment.GPU.BandwidthBps.Value, "B/s")
 	if x.Limit == "memory" {
 		line("Memory sets the bound: %s at %s take %s ms, the arithmetic %s ms.", text.Scaled(x.BytesTotal, "B"), bandwidth,
@@ -141,13 +139,15 @@ func explainLimits(line func(string, ...any), s *Step, x *Explanation) {
 }
 
 // sharesOf lists what the time goes to, the least of it left out.
-func sharesOf(share *shareX) string {
+func sharesOf(x *Explanation) string {
+	share := &x.Share
 	var parts []string
 	for _, p := range []struct {
 		name  string
 		share float64
 	}{
-		{"weights", share.Weights}, {"KV", share.KV}, {"compute", share.Compute}, {"communication", share.Communication},
+		{"weights", share.Weights}, {"KV", share.KV}, {"compute", max(0, share.Compute-x.KernelShare)},
+		{"kernels far below the peak FLOP/s", x.KernelShare}, {"communication", share.Communication},
 		{"overhead", share.Overhead},
 	} {
 		if p.share >= 0.005 {
