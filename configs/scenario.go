@@ -39,6 +39,7 @@ type Scenario struct {
 	Noise       *Noise      `yaml:"noise" about:"what lengthens steps at random"`
 	Workload    Workload    `yaml:"workload" about:"the requests: exactly one of arrivals, closed_loop and trace says when they come"`
 	Stream      Stream      `yaml:"stream" about:"what lies between the engine and its clients"`
+	Energy      *Energy     `yaml:"energy" doc:"power, carbon and electricity of the run; null: they are not said"`
 	SLO         SLO         `yaml:"slo" about:"limits that a request must keep to count as goodput"`
 	Seed        uint64      `yaml:"seed" doc:"of every random stream"`
 	Alerts      []slo.Alert `yaml:"alerts,omitempty" doc:"rules that fire when they have been broken for a while; null: the rules of the SLO in each window"`
@@ -78,6 +79,11 @@ type Pool struct {
 
 	StragglerReplicas int     `yaml:"straggler_replicas,omitempty" unit:"replicas" doc:"replicas, the first ones, that run slower than the others; null: none"`
 	StragglerSlowdown float64 `yaml:"straggler_slowdown,omitempty" bound:"[1,100]" unit:"times" doc:"times as long a step of theirs lasts; null: none does"`
+
+	ReservedReplicas     int     `yaml:"reserved_replicas,omitempty" bound:"[1,1048576]" unit:"replicas" doc:"replicas paid at reserved_price_per_hour, up or not; null: none"`
+	ReservedPricePerHour float64 `yaml:"reserved_price_per_hour,omitempty" bound:"(0,1e9]" unit:"USD/h" doc:"of one device of theirs; null: none is reserved"`
+	SpotReplicas         int     `yaml:"spot_replicas,omitempty" bound:"[1,1048576]" unit:"replicas" doc:"replicas, the last ones, paid at spot_price_per_hour while they are up; null: none"`
+	SpotPricePerHour     float64 `yaml:"spot_price_per_hour,omitempty" bound:"(0,1e9]" unit:"USD/h" doc:"of one device of theirs; null: none is spot"`
 
 	// What follows is of pools that transfer KV to others.
 	KVTransfer       string  `yaml:"kv_transfer,omitempty" oneof:"transfers" doc:"pull: reserved and sent when the prompt is read; push: reserved before, and sent layer by layer"`

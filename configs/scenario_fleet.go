@@ -74,6 +74,7 @@ type RandomFailures struct {
 	MTBFS    float64 `yaml:"mtbf_s" required:"seconds" bound:"[1e-3,horizon]" doc:"seconds of a replica between failures, the mean of an exponential law"`
 	MTTRS    float64 `yaml:"mttr_s" required:"seconds" bound:"[1e-3,horizon]" doc:"seconds until the cold start of another, the mean of an exponential law"`
 	InFlight string  `yaml:"in_flight" oneof:"in-flight" doc:"what becomes of its requests: retry, or fail"`
+	Spot     bool    `yaml:"spot,omitempty" doc:"only spot_replicas of the pool fail: the provider takes them back; null: any"`
 }
 
 // Drain has a replica take no more requests.
@@ -98,6 +99,7 @@ func (s *Scenario) defaultFleet(skeleton *Scenario) {
 	for range skeleton.Autoscale {
 		s.Autoscale = append(s.Autoscale, Autoscale{MinReplicas: 1, Low: 0.8, IntervalS: 15, StabilisationS: 300})
 	}
+	s.Energy = defaultEnergy()
 	s.RoleSwitch = &RoleSwitch{IntervalS: 15, Queue: 1, High: 0.9, Low: 0.7}
 	for range skeleton.Failures {
 		s.Failures = append(s.Failures, Failure{InFlight: InFlightRetry})

@@ -13,6 +13,8 @@ func (s *Scenario) checkFleet(c *checker) {
 	s.checkAutoscale(c)
 	s.checkRoleSwitch(c)
 	s.checkOutages(c)
+	s.checkEnergy(c)
+	s.checkPurchases(c)
 }
 
 // checkWays refuses ways that cannot be chosen between.

@@ -19,7 +19,7 @@ func (in *Instance) commit() {
 func (in *Instance) commitSteps() {
 	s, b := &in.step, &in.batch
 	now, n := s.end, s.n
-	in.tally.busy += now.Sub(s.start)
+	in.countTime(n, now.Sub(s.start))
 	in.tally.add(n, in.emitting(), len(b.finished))
 	switch {
 	case !in.computes(): // a rank, while others do

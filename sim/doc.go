@@ -23,6 +23,7 @@
 //	fleet.go       instances that start, drain, fail and change pools
 //	report.go      what a sink hears of steps, and what gaps between tokens consist of
 //	live.go        a run that is advanced to the present, while requests are added
+//	phases.go      what steps were for, from which power follows
 //	observe.go     what policies and observers may ask
 //	separate.go    instances that have nothing to do with each other, simulated one by one
 //	feed.go        the requests on their way to them

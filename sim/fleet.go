@@ -185,7 +185,7 @@ func (in *Instance) interruptSteps(now Time) int {
 		in.commit()
 		return 0
 	}
-	in.tally.busy += now.Sub(s.start)
+	in.countTime(n, now.Sub(s.start))
 	if in.group != nil {
 		in.countRanks(n)
 	}

@@ -67,6 +67,7 @@ type tally struct {
 	swaps       int64 // preemptions to host memory
 	prompted    int64 // prompt tokens of the requests admitted
 	cached      int64 // prompt tokens that were cached
+	phases      phases
 }
 
 // add counts n steps, with so many decoding sequences and finished rows in each.

@@ -216,7 +216,7 @@ func (in *Instance) reaching() int {
 func (in *Instance) settle(now Time) {
 	n, s := in.ended(now), &in.step
 	if s.end != Forever && !in.cold {
-		in.tally.busy += now.Sub(s.start)
+		in.countTime(n, now.Sub(s.start))
 		if in.group != nil {
 			in.countRanks(n)
 		}
@@ -351,6 +351,7 @@ type PoolTotals struct {
 	Loaded         int64 // cached tokens that came from host memory
 	Evictions      int64 // cached blocks of content that made room for others
 	Ranks          RankTotals
+	Phases         PhaseTotals
 }
 
 // PoolTotals returns the load of the i-th pool so far.
@@ -362,6 +363,7 @@ func (c *Cluster) PoolTotals(i int) PoolTotals {
 	}
 	for _, in := range p.all {
 		t.BusyS += in.tally.busy.Seconds()
+		t.Phases.add(&in.tally.phases)
 		t.Steps += in.tally.steps
 		if in.group != nil {
 			t.Ranks.add(&in.group.totals)

@@ -130,7 +130,7 @@ func (in *Instance) idleRanks() {
 // commitRanks ends the steps under way on each rank.
 func (in *Instance) commitRanks() {
 	s := &in.step
-	in.tally.busy += s.end.Sub(s.start)
+	in.countTime(s.n, s.end.Sub(s.start))
 	in.countRanks(s.n)
 	for _, rank := range in.parts {
 		rank.commitSteps()

@@ -121,14 +121,12 @@ func (b *Built) Describe(version string, sent int64) metrics.Description {
 	}
 	d.MaxModelLen, d.RejectedFor = b.longest()
 	for i, r := range b.Replicas {
-		p := &b.Scenario.Pools[i]
-		n := p.GPUs() * p.Replicas
-		d.Pools = append(d.Pools, metrics.PoolDescription{
-			Role: p.Role, GPU: p.GPU.Name(), GPUs: p.GPUs(), USDPerHour: r.Deployment.GPU.Price.USDPerHour * float64(p.GPUs()),
-		})
-		d.GPUs += n
-		d.USDPerHour += r.Deployment.GPU.Price.USDPerHour * float64(n)
+		of := describePool(&b.Scenario.Pools[i], r, b.Scenario.Energy)
+		d.Pools = append(d.Pools, of)
+		d.GPUs += of.GPUs * of.Replicas
+		d.USDPerHour += of.USDPerHourAt(float64(of.Replicas))
 	}
+	d.Grid = gridOf(b.Scenario.Energy)
 	if len(unpriced(b.Replicas)) > 0 {
 		d.USDPerHour = 0
 	}

@@ -73,9 +73,13 @@ func after(seconds float64) sim.Duration {
 func (b *Built) randomFailures() (list []sim.Controller, err error) {
 	s := b.Scenario
 	for i, f := range s.RandomFailures {
+		first := 0
+		if p := &s.Pools[poolNamed(s, f.Pool)]; f.Spot {
+			first = p.Replicas - p.SpotReplicas
+		}
 		made, err := fleet.NewRandomFailures(fleet.RandomFailureArguments{
 			Pool: poolNamed(s, f.Pool), MTBF: sim.Seconds(f.MTBFS), MTTR: sim.Seconds(f.MTTRS),
-			Retry: f.InFlight == configs.InFlightRetry, Seed: s.Seed,
+			Retry: f.InFlight == configs.InFlightRetry, Seed: s.Seed, First: first,
 		})
 		if err != nil {
 			return nil, s.Errorf(fmt.Sprintf("random_failures[%d]", i), "%s", strict.Message(err))

@@ -40,6 +40,9 @@ func drawPool(t *rapid.T, name, role string) string {
 	if rapid.IntRange(0, 4).Draw(t, name+" cold") == 0 {
 		b += fmt.Sprintf("    cold_start_s: 2\n    starts_cold: %t\n", rapid.Bool().Draw(t, name+" begins"))
 	}
+	if rapid.IntRange(0, 3).Draw(t, name+" reserved") == 0 {
+		b += "    reserved_replicas: 1\n    reserved_price_per_hour: 1.5\n"
+	}
 	if role == configs.RolePrefill {
 		b += fmt.Sprintf("    kv_transfer: %s\n    first_token: %s\n",
 			rapid.SampledFrom([]string{"pull", "push"}).Draw(t, "transfer"),
@@ -86,7 +89,7 @@ func drawFleet(t *rapid.T) string {
 	if slices.Contains(names, "encode") {
 		b = strings.Replace(b, "kv_transfer: push", "kv_transfer: pull", 1)
 	}
-	return b + drawEvents(t, names) + drawLoad(t)
+	return b + "energy: {grid_gco2_per_kwh: 400, pue: 1.2, host_w: 50}\n" + drawEvents(t, names) + drawLoad(t)
 }
 
 // drawEvents draws what happens to the pools.
@@ -153,6 +156,7 @@ func TestEveryRequestOfAFleetEndsOnce(t *testing.T) {
 		require.Equal(t, summary.Tokens.Output, f.Output(), text)
 		require.Equal(t, f.Output(), f.TTFT.N()+f.ITL.N(), text)
 		require.LessOrEqual(t, summary.Bound.FractionOfBound, 1.0, text)
+		drawsWhatItMay(t, summary, text)
 
 		b, err := New(s)
 		require.NoError(t, err)

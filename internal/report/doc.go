@@ -5,10 +5,10 @@
 //	caption.go        the run's name on everything that shows it
 //	table.go          the table of a run; sections.go what stands below its latencies, classes.go its service classes
 //	gaps.go           what gaps between tokens are made of: a table and sentences; gaps_figure.go stacked bars
+//	money.go          rent and energy
 //	timeline.go       the run over time; timeline_pools.go the rows of several pools,
 //	                  timeline_latency.go latencies, the SLO and alerts by window; timeline_csv.go those for programs
 //	overtime.go       sentences on when the SLO was broken and which alerts fired
 //	views.go          a run in the words of benchmark tools; definitions.go what each means; tools/ their files
 //	html.go           a table and figures as one page
-//	dir.go            the output directory, whose files are whole or absent
 package report

@@ -120,10 +120,7 @@ func sections(t *text.Page, s *metrics.Summary) {
 		t.Item("headroom", HeadroomSentence(s.Headroom))
 	}
 	overTime(t, s.OverTime)
-	if s.Cost != nil {
-		t.Item("cost", fmt.Sprintf("%s per hour, %s per million output tokens", text.USD(s.Cost.USDPerHour),
-			text.USD(s.Cost.USDPerMillionOutputTokens)))
-	}
+	money(t, s)
 }
 
 // onAverage says how many replicas a pool had in the mean, where they come and go.

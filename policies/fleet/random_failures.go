@@ -28,6 +28,7 @@ type RandomFailureArguments struct {
 	MTBF  sim.Duration // mean time of an instance between the end of one failure and the next
 	MTTR  sim.Duration // mean time until the cold start of its replacement
 	Retry bool         // requests begin again elsewhere; else they fail
+	First int          // place from which on instances fail; 0: all do
 	Seed  uint64
 }
 
@@ -62,7 +63,7 @@ func (p *RandomFailures) Control(now sim.Time, c *sim.Cluster) sim.Time {
 		}
 	}
 	next := sim.Forever
-	for i := range p.clocks {
+	for i := p.a.First; i < len(p.clocks); i++ {
 		for k := &p.clocks[i]; k.at <= now; p.wind(i, k.at.Add(k.down)) {
 			if strike(c, p.a.Pool, p.instances[i], p.a.Retry) {
 				p.repairs = schedule(p.repairs, repair{at: k.at.Add(k.down), place: i})

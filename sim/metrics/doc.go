@@ -15,6 +15,7 @@
 //	timeline.go     the state of a run over time
 //	windows.go      the same definitions by window of time; spread.go its small histograms
 //	overtime.go     whether windows met the SLO, its backlog, and alerts
+//	cost.go         rent, what it is paid for and how it divides; energy.go what the run draws
 //	pools.go        the load of each pool, KV transfers, and pools that change
 //	latency.go      the latencies of a summary
 //	summary.go      the other results in summary.json

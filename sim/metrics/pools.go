@@ -11,7 +11,11 @@ type PoolDescription struct {
 	Role       string
 	GPU        string
 	GPUs       int     // of a replica
-	USDPerHour float64 // of a replica; 0: unknown
+	USDPerHour float64 // of a replica on demand; 0: unknown
+	Replicas   int     // when the run begins
+	Reserved   Purchase
+	Spot       Purchase
+	Power      Power // of a replica
 }
 
 // transfers describes the KV transfers of a run.
@@ -117,7 +121,7 @@ func (f *Full) fleet(d *Description) (gpus, usdPerHour float64) {
 		changed = changed || f.changed(i)
 		up := ratio(c.PoolTotals(i).UpS, nowS)
 		gpus += float64(d.Pools[i].GPUs) * up
-		usdPerHour += d.Pools[i].USDPerHour * up
+		usdPerHour += d.Pools[i].USDPerHourAt(up)
 	}
 	if !changed || d.USDPerHour == 0 {
 		usdPerHour = d.USDPerHour

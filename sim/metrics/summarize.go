@@ -14,6 +14,7 @@ type Description struct {
 	GPUs        int // of all pools, when the run begins
 	USDPerHour  float64
 	Pools       []PoolDescription // nil: a single pool, described by the other fields
+	Grid        Grid
 	MaxModelLen int32
 	RejectedFor string   // how a request was too long for the engine; empty: max_model_len
 	Closed      bool     // closed loop: the offered rate is a result
@@ -56,9 +57,7 @@ func (f *Full) Summary(d Description) *Summary {
 	if f.Windows != nil {
 		s.OverTime = f.Windows.Results(c.Now())
 	}
-	if usdPerHour > 0 && f.Output() > 0 {
-		s.Cost = &Cost{usdPerHour, ratio(usdPerHour/3600*1e6, s.Throughput.OutputTokensPerS)}
-	}
+	s.Cost, s.Energy = f.cost(&d, s, usdPerHour), f.energy(&d, s.Requests.Completed)
 	if !d.Closed {
 		s.Load.OfferedPerS, s.Load.ServedPerS = f.load.rates()
 	}

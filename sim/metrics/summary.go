@@ -27,6 +27,7 @@ type Summary struct {
 	Pools      []PoolResult  `json:"pools"`
 	Transfers  *Transfers    `json:"transfers,omitempty"` // absent without KV transfers
 	Cost       *Cost         `json:"cost,omitempty"`      // absent if a GPU of the scenario has no price
+	Energy     *Energy       `json:"energy,omitempty"`    // absent unless asked for, and where a power is unknown
 	Load       Load          `json:"load"`
 	Steady     *Steady       `json:"stationarity,omitempty"` // absent where output.intervals is false
 	Classes    []ClassResult `json:"classes,omitempty"`      // absent without service classes
@@ -191,7 +192,12 @@ type Speculation struct {
 // Cost is the rent of the GPUs, per hour and per token.
 type Cost struct {
 	USDPerHour                float64 `json:"usd_per_hour"`
-	USDPerMillionOutputTokens float64 `json:"usd_per_million_output_tokens"`
+	USDPerMillionOutputTokens float64 `json:"usd_per_million_output_tokens"` // all of the rent over them
+	IdleUSDPerHour            float64 `json:"idle_usd_per_hour"`             // of the time in which no step runs
+	PeakUSDPerHour            float64 `json:"peak_usd_per_hour,omitempty"`   // of what only the busiest window needs
+	ReservedUSDPerHour        float64 `json:"reserved_usd_per_hour,omitempty"`
+	SpotUSDPerHour            float64 `json:"spot_usd_per_hour,omitempty"`
+	Split                     *Split  `json:"split,omitempty"` // absent where steps do not tell it
 }
 
 // Load compares what was offered with what was served, while requests arrived.

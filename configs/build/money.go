@@ -1,0 +1,52 @@
+package build
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// describePool returns what a summary says of a pool beside its measurements: prices and power of a replica.
+func describePool(p *configs.Pool, r *Replica, e *configs.Energy) metrics.PoolDescription {
+	gpus := float64(p.GPUs())
+	return metrics.PoolDescription{
+		Role: p.Role, GPU: p.GPU.Name(), GPUs: p.GPUs(), Replicas: p.Replicas,
+		USDPerHour: r.Deployment.GPU.Price.USDPerHour * gpus,
+		Reserved:   metrics.Purchase{Replicas: p.ReservedReplicas, USDPerHour: gpus * p.ReservedPricePerHour},
+		Spot:       metrics.Purchase{Replicas: p.SpotReplicas, USDPerHour: gpus * p.SpotPricePerHour},
+		Power:      powerOf(e, r.Deployment.GPU.TDPW.Value*gpus, gpus),
+	}
+}
+
+// powerOf returns what a replica with accelerators of tdpW in all draws; the zero Power: nobody asked, or states it.
+func powerOf(e *configs.Energy, tdpW, gpus float64) metrics.Power {
+	if e == nil || tdpW == 0 {
+		return metrics.Power{}
+	}
+	return metrics.Power{IdleW: e.Idle * tdpW, PrefillW: e.Prefill * tdpW, DecodeW: e.Decode * tdpW, PeakW: tdpW,
+		HostW: e.HostW * gpus}
+}
+
+func gridOf(e *configs.Energy) metrics.Grid {
+	if e == nil {
+		return metrics.Grid{}
+	}
+	return metrics.Grid{Reported: true, PUE: e.PUE, GCO2: e.GridGCO2, USD: e.USDKWh}
+}
+
+// noteEnergy says whose power nobody states, where it is asked for.
+func noteEnergy(e *configs.Energy, replicas []*Replica) (notes []string) {
+	if e == nil {
+		return nil
+	}
+	for _, r := range replicas {
+		note := fmt.Sprintf("no energy: no source states the power of gpu %s; expected gpu: {from: %s, tdp_w: …}",
+			r.Deployment.GPU.Name, r.Deployment.GPU.Name)
+		if !r.Deployment.GPU.TDPW.Known() && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
