@@ -88,8 +88,8 @@ func cacheBytes(m llm.Model) string {
 }
 
 func listGPUs() ([][]string, error) {
-	rows := [][]string{{"gpu", "vendor", "memory GB", "TB/s", "bf16 TFLOP/s", "fp8 TFLOP/s", "link GB/s", "USD/h",
-		"provider"}}
+	rows := [][]string{{"gpu", "vendor", "memory GB", "TB/s", "bf16 TFLOP/s", "fp8 TFLOP/s", "link GB/s", "grade",
+		"USD/h", "provider"}}
 	for _, name := range catalog.GPUNames() {
 		g, err := catalog.GPU(name)
 		if err != nil {
@@ -102,11 +102,28 @@ func listGPUs() ([][]string, error) {
 		rows = append(rows, []string{
 			name, g.Vendor, figure(g.MemoryBytes, 1e9), figure(g.BandwidthBps, 1e12), figure(g.FLOPS.BF16, 1e12),
 			figure(g.FLOPS.FP8, 1e12),
-			figure(g.ScaleUpBps, 1e9), price, provider,
+			figure(g.ScaleUpBps, 1e9), gradeOf(&g), price, provider,
 		})
 	}
 	return append(rows, []string{},
-		[]string{"peaks are dense; ? stands in no document that was read; – nobody states it"}), nil
+		[]string{"peaks are dense; ? stands in no document that was read; – nobody states it; ≠ sources disagree, and show " +
+			"NAME says how"},
+		[]string{"grade: the lowest of its numbers: A the maker's text, or quoted by several; B one secondary source; C " +
+			"reported or derived"}), nil
+}
+
+// gradeOf is the lowest grade of evidence of an accelerator's figures: a figure without one was read in the maker's
+// data sheet, or in no document.
+func gradeOf(g *hardware.GPU) string {
+	lowest := "A"
+	for _, f := range g.Fields() {
+		grade := f.Grade
+		if grade == "" && f.Unverified {
+			grade = "C"
+		}
+		lowest = max(lowest, grade)
+	}
+	return lowest
 }
 
 func figure(q hardware.Quantity, unit float64) string {
@@ -114,9 +131,17 @@ func figure(q hardware.Quantity, unit float64) string {
 	case !q.Known():
 		return "–"
 	case q.Unverified:
-		return text.Short(q.Value/unit) + "?"
+		return text.Short(q.Value/unit) + "?" + disagreement(q)
 	}
-	return text.Short(q.Value / unit)
+	return text.Short(q.Value/unit) + disagreement(q)
+}
+
+// disagreement marks a figure of which other sources say something else.
+func disagreement(q hardware.Quantity) string {
+	if q.Conflict != "" {
+		return "≠"
+	}
+	return ""
 }
 
 func listEngines() ([][]string, error) {
