@@ -7,10 +7,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/configs/strict"
 )
 
@@ -139,7 +138,7 @@ func (c *checker) text(path, text, want string) {
 	switch {
 	case text == "":
 		c.fail(path, "missing; expected %s", want)
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+	case !inputs.PrintableName(text):
 		c.fail(path, "%q has characters that do not print; expected %s", text, want)
 	}
 }

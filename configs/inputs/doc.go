@@ -1,5 +1,6 @@
 // Package inputs reads the files that users name. Each is opened without waiting and read up to a bound.
 //
-//	inputs.go  files, plain or gzip
-//	json.go    what is refused of any JSON
+//	inputs.go     files, plain or gzip
+//	json.go       what is refused of any JSON
+//	printable.go  text that reads as it is written
 package inputs

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/decodesim/decodesim/configs/inputs"
 )
 
 // scalar fills v, a string, boolean or number, from n. The error says what was expected and what was there.
@@ -45,6 +47,9 @@ func text(n *yaml.Node, v reflect.Value) error {
 		return fmt.Errorf("expected text, got %s", Describe(n))
 	case n.Tag != "!!str" && n.Tag != "!!timestamp":
 		return fmt.Errorf("expected text, got %s; quote it if it is meant", Describe(n))
+	case !inputs.Printable(n.Value):
+		return fmt.Errorf("%q has characters that do not print or that turn its direction; expected text without them",
+			n.Value)
 	}
 	v.SetString(n.Value)
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/internal/text"
@@ -19,7 +20,7 @@ func WriteCSV(w io.Writer, c *Comparison) error {
 		"significant"}}
 	for _, item := range c.Metrics {
 		for i, v := range item.Values {
-			row := []string{item.Metric, item.Unit, c.Scenarios[i].Name, v.Cell(), "", "", "", "", "", ""}
+			row := []string{item.Metric, item.Unit, output.Cell(c.Scenarios[i].Name), v.Cell(), "", "", "", "", "", ""}
 			if d := item.Differences[i]; d != nil {
 				row[4], row[5] = d.Mean.Cell(), d.Relative.Cell()
 				if t := d.Interval; t != nil {

@@ -103,13 +103,13 @@ func readBase(scenario string) ([]byte, error) {
 	if slices.Contains(configs.ScenarioNames(), scenario) {
 		return catalog.File(scenario)
 	}
-	text, err := os.ReadFile(scenario)
-	switch {
-	case os.IsNotExist(err):
+	if _, err := os.Stat(scenario); os.IsNotExist(err) {
 		return nil, fmt.Errorf("--scenario %q: no such file, and none of the scenarios that are built in (%s)", scenario,
 			strings.Join(configs.ScenarioNames(), ", "))
-	case err != nil:
-		return nil, fmt.Errorf("--scenario %q cannot be read: %w", scenario, err)
+	}
+	text, err := catalog.ReadFile("--scenario", scenario)
+	if err != nil {
+		return nil, err
 	}
 	dir, err := filepath.Abs(filepath.Dir(scenario))
 	if err != nil {

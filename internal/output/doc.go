@@ -4,4 +4,5 @@
 //	place.go    how what was built aside gets to its place
 //	staging.go  where it is built: the lock on it, and what an interrupted command has left there
 //	file.go     one file, a pipe or a device
+//	cell.go     text as a cell of a CSV file
 package output

@@ -11,6 +11,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/expected"
+	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/internal/text"
@@ -333,12 +334,12 @@ func WriteCandidates(w io.Writer, s *Sizing) error {
 	for i := range s.Candidates {
 		c := &s.Candidates[i]
 		first, last := &c.Pools[0], &c.Pools[len(c.Pools)-1]
-		rows = append(rows, []string{c.Name, c.Topology, c.Split, strconv.Itoa(c.GPUs), number(c.USDPerHour),
+		rows = append(rows, []string{output.Cell(c.Name), c.Topology, c.Split, strconv.Itoa(c.GPUs), number(c.USDPerHour),
 			number(c.PrefillShare()),
 			strconv.Itoa(last.TensorParallel), strconv.Itoa(last.MaxNumSeqs), strconv.Itoa(first.TensorParallel),
 			strconv.Itoa(first.MaxNumBatchedTokens),
 			stats.Number(c.RooflineLimitPerS).Cell(), c.CapacityPerS.Cell(), strconv.Itoa(c.Round), c.Why,
-			last.GPU, last.layout(), first.GPU, first.layout()})
+			output.Cell(last.GPU), last.layout(), output.Cell(first.GPU), first.layout()})
 	}
 	return out.WriteAll(rows)
 }

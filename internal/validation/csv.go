@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+
+	"github.com/decodesim/decodesim/internal/output"
 )
 
 // WriteCSV writes a line per measured value: milliseconds or per second, as measured. A value without a prediction has
@@ -15,10 +17,11 @@ func WriteCSV(w io.Writer, rows []Row) error {
 		r := &rows[i]
 		for j := range r.Values {
 			x := &r.Values[j]
-			lines = append(lines, []string{r.ID, x.Metric, cell(&x.Measured), cell(x.Predicted), cell(x.ErrorPct), x.Skipped})
+			lines = append(lines, []string{output.Cell(r.ID), x.Metric, cell(&x.Measured), cell(x.Predicted), cell(x.ErrorPct),
+				output.Cell(x.Skipped)})
 		}
 		if len(r.Values) == 0 {
-			lines = append(lines, []string{r.ID, "", "", "", "", r.Skipped})
+			lines = append(lines, []string{output.Cell(r.ID), "", "", "", "", output.Cell(r.Skipped)})
 		}
 	}
 	return out.WriteAll(lines)

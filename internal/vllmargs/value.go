@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/decodesim/decodesim/configs/inputs"
 )
 
 // bad says what is wrong with the value of a flag.
@@ -73,6 +75,9 @@ func (g *given) object() (map[string]any, error) {
 	var o map[string]any
 	if err := json.Unmarshal([]byte(g.value()), &o); err != nil || o == nil {
 		return nil, g.bad(`a JSON object such as '{"key": "value"}'`)
+	}
+	if err := inputs.DuplicateKey([]byte(g.value())); err != nil {
+		return nil, g.bad("a JSON object with each key once")
 	}
 	return o, nil
 }

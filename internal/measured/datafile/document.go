@@ -6,12 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/decodesim/decodesim/configs/inputs"
 )
 
 // ReadDocuments parses one or several JSON values, on lines of their own or in a list, of which each is a mapping. It
 // takes the NaN and Infinity that Python writes: no number, and the text "inf".
 func ReadDocuments(file string, data []byte) ([]Object, error) {
 	plain := withoutNaN(data)
+	if err := inputs.DuplicateKey(plain); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	d := json.NewDecoder(bytes.NewReader(plain))
 	d.UseNumber()
 	var all []Object

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/decodesim/decodesim/configs/inputs"
 )
 
 // Object is a JSON mapping. What it lacks reads as absent; the first error of its fields is kept for the whole value
@@ -74,6 +76,9 @@ func (o Object) Text(key string) string {
 		value = list[0]
 	}
 	text, _ := value.(string)
+	if !inputs.Printable(text) {
+		o.Fail(key, value, "text without characters that do not print")
+	}
 	return text
 }
 

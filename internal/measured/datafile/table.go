@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/measured"
 )
 
@@ -132,7 +133,11 @@ func (r *Record) Text(name string) string {
 	if !ok {
 		return ""
 	}
-	return strings.TrimSpace(r.fields[i])
+	text := strings.TrimSpace(r.fields[i])
+	if r.Err == nil && !inputs.Printable(text) {
+		r.Err = fmt.Errorf("%s:%d: %s: %q; expected text without characters that do not print", r.Path, r.Line, name, text)
+	}
+	return text
 }
 
 // Number returns a finite number that it takes to simulate the row.

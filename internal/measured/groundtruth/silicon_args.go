@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/measured/datafile"
 	"github.com/decodesim/decodesim/internal/measured/setup"
 )
@@ -43,7 +44,11 @@ func readEngineArgs(s *datafile.Source) (map[string]engineArgs, error) {
 		ID    string     `json:"engine_args_id"`
 		Flags engineArgs `json:"flags"`
 	}
-	if err := json.Unmarshal(data, &scripts); err != nil {
+	err = inputs.DuplicateKey(data)
+	if err == nil {
+		err = json.Unmarshal(data, &scripts)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	args := map[string]engineArgs{}
