@@ -29,7 +29,7 @@ FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED
 build test lint: export GOGC = 400
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test soak differential differential-latest bench profile calibrate accuracy truth defaults lint notebooks clean
+.PHONY: help build demo test soak fuzz differential differential-latest bench profile calibrate accuracy truth defaults lint notebooks clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,12 @@ test: ## vet and run every test
 
 soak: ## the laws of the simulator over many more random scenarios
 	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation | grep -vE '^=== |\[rapid\]'
+
+FUZZTIME ?= 30s
+fuzz: ## every reader on bytes that nobody meant, FUZZTIME each; a failure leaves its input in testdata/fuzz
+	@set -o pipefail; for target in $$(grep -rhoE '^func Fuzz[A-Za-z]+' --include=*_test.go . | cut -c6- | sort); do \
+		dir=$$(dirname $$(grep -rlE "^func $$target\(" --include=*_test.go .)); echo "$$target in $$dir"; \
+		go test $$dir -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) | tail -1 || exit 1; done
 
 differential: ## compare vllm-v1 step by step with the schedulers of the pinned releases of vLLM, where the package index can be reached
 	@$(DIFFERENTIAL)/setup.sh $(VLLM) 0.22.1 0.33.0 || { [ $$? = 3 ] && echo "left out" && exit 0; exit 1; }; \

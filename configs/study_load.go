@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/configs/strict"
 	"go.yaml.in/yaml/v3"
 )
@@ -159,6 +161,9 @@ func (s *Study) assign(set, by string) error {
 	key, text, ok := strings.Cut(set, "=")
 	if !ok || key == "" {
 		return strict.Errorf(by, "%s", "expected key=value, such as --set budget.gpus=32")
+	}
+	if !inputs.Printable(set) {
+		return strict.Errorf(strconv.Quote(by), "%s", "has characters that do not print; expected text without them")
 	}
 	f, v, ok := locateField(reflect.ValueOf(s).Elem(), key)
 	if s.Scenario != "" && slices.Contains(ownOfModels, key) {

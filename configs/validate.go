@@ -79,7 +79,7 @@ func (p *Pool) check(c *checker, path string) {
 	}
 	p.checkArguments(c, path, &engine)
 	p.checkRanks(c, path)
-	if p.Efficiency.Base == "" && c.origins.given(path+".efficiency") {
+	if p.Efficiency == (EfficiencyRef{}) && c.origins.given(path+".efficiency") {
 		c.fail(path+".efficiency", "is empty; expected a name, a path to a file of efficiencies, or null for the engine's")
 	}
 	if p.Efficiency.Base != "" && !catalog.IsEfficiencyPath(p.Efficiency.Base) {
