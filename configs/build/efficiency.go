@@ -25,7 +25,7 @@ func efficiencyOf(s *configs.Scenario, p *configs.Pool, d *hardware.Deployment) 
 	if err != nil {
 		return e, nil, s.Errorf(path, "%s", strict.Message(err))
 	}
-	e, measured := all.On(&d.GPU, d.Model.Name, d.Model.FFNDtype())
+	e, measured := all.On(&d.GPU, &d.Model)
 	switch {
 	case measured || catalog.IsEfficiencyPath(name):
 	case len(all.GPUs) > 0:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // Efficiencies are what serving software achieves, by GPU: measured on some of them, and what is to be expected of
@@ -107,20 +108,36 @@ func (e *Efficiencies) For(gpu, model, weights string) (achieved hardware.Effici
 	if err != nil {
 		g.Name = gpu
 	}
-	return e.On(&g, model, weights)
-}
-
-// On is For of a GPU that need not be in the catalog.
-func (e *Efficiencies) On(gpu *hardware.GPU, model, weights string) (achieved hardware.Efficiency, stated bool) {
-	achieved, stated = e.on(gpu)
+	achieved, stated = e.on(&g)
 	for i := range e.Models {
 		if m := &e.Models[i]; m.Model == model && m.Weights == weights {
-			for _, s := range m.Scales {
-				achieved.Scale(s.Constant, s.Times)
-			}
+			m.scale(&achieved)
 		}
 	}
 	return achieved, stated
+}
+
+// On is For of a GPU and a model that need not be in the catalog: a model runs the kernels of any model of its shape.
+func (e *Efficiencies) On(gpu *hardware.GPU, model *llm.Model) (achieved hardware.Efficiency, stated bool) {
+	achieved, stated = e.on(gpu)
+	for i := range e.Models {
+		m := &e.Models[i]
+		if m.Weights != model.FFNDtype() {
+			continue
+		}
+		if known, err := modelNamed(m.Model); err == nil && known.SameShape(model) {
+			m.scale(&achieved)
+			break
+		}
+	}
+	return achieved, stated
+}
+
+// scale makes what any model achieves what this one does.
+func (m *ModelEfficiency) scale(achieved *hardware.Efficiency) {
+	for _, s := range m.Scales {
+		achieved.Scale(s.Constant, s.Times)
+	}
 }
 
 // on is For of any model.
@@ -209,6 +226,9 @@ func (e *Efficiencies) validate(name string) error {
 		}
 	}
 	for i := range e.Models {
+		if _, _, ok := Lookup("models", e.Models[i].Model); !ok {
+			return fmt.Errorf("models[%d].model: %w", i, strict.NotFound("model", e.Models[i].Model, ModelNames()))
+		}
 		for j, s := range e.Models[i].Scales {
 			if probe := e.Default; !(s.Times > 0) || !probe.Scale(s.Constant, s.Times) {
 				return fmt.Errorf("models[%d].scales[%d]: %g times %q; expected a positive factor on a constant of efficiencies",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // A GPU that nobody measured achieves what the one nearest to it does, of the same chip or generation, and is still
@@ -80,6 +81,33 @@ func TestAModelScalesWhatItsGPUAchieves(t *testing.T) {
 	e.Models[0].Scales[0].Constant = "layers"
 	require.EqualError(t, e.validate("prior"),
 		`models[0].scales[0]: 2 times "layers"; expected a positive factor on a constant of efficiencies`)
+}
+
+// A model runs the kernels of one of its shape, whatever its name and however long its context; another precision and
+// another shape do not.
+func TestAModelOfTheShapeOfAnotherAchievesAsMuch(t *testing.T) {
+	e, err := EfficienciesOf("prior")
+	require.NoError(t, err)
+	gpu, err := GPU("h100-sxm")
+	require.NoError(t, err)
+	e.Models = []ModelEfficiency{{Model: "llama-3.1-70b", Weights: "fp8",
+		Scales: []Scale{{Constant: "layer_s", Times: 2}}}}
+	require.NoError(t, e.validate("prior"))
+	for _, c := range []struct {
+		model, weights string
+		times          float64
+	}{{"llama-3.1-70b", "fp8", 2}, {"llama-3-70b", "fp8", 2}, {"llama-3.1-70b", "bf16", 1}, {"llama-3.1-8b", "fp8", 1}} {
+		m, err := Model(c.model)
+		require.NoError(t, err)
+		m.Name, m.ContextMax = "of the user's own", 1234
+		format, err := llm.FormatOf(c.weights)
+		require.NoError(t, err)
+		m.Precision.Weights[llm.DenseFFN] = format
+		achieved, _ := e.On(&gpu, &m)
+		assert.InEpsilon(t, c.times*e.Default.LayerS, achieved.LayerS, 1e-9, "%s in %s", c.model, c.weights)
+	}
+	e.Models[0].Model = "llama-3.1-70"
+	require.ErrorContains(t, e.validate("prior"), `models[0].model: model "llama-3.1-70" not found`)
 }
 
 // Every constant of an efficiency file can be scaled, but the form of the overlap and the source.

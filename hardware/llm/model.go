@@ -1,5 +1,7 @@
 package llm
 
+import "slices"
+
 // Model is a decoder-only transformer as far as cost goes: what a step reads, multiplies and caches. It leaves out
 // vision and audio towers. All counts are computed from the shape, never stored.
 type Model struct {
@@ -29,6 +31,11 @@ type LayerRun struct {
 	Mixer Mixer
 	FFN   FFN
 	Norms int // norms over Hidden in each layer
+}
+
+// SameShape reports whether layers of m and of other cost the same: whatever their names, contexts and vocabularies.
+func (m *Model) SameShape(other *Model) bool {
+	return m.Hidden == other.Hidden && m.Residual == other.Residual && slices.Equal(m.Layers, other.Layers)
 }
 
 // LayerCount is the number of layers, MTP modules not included.

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/optimize"
 
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/freeze"
 	"github.com/decodesim/decodesim/internal/measured"
@@ -21,8 +23,10 @@ type Fit struct {
 	Parameters []Parameter
 	Groups     []string // those of all levels
 	Runs       []*Run
-	Stiffness  float64 // what a scaling one sigma from one costs, in residuals of a run
+	Stiffness  float64   // what a scaling one sigma from one costs, in residuals of a run
+	Stiffer    []float64 // by how much, level by level; those that are not in it by nothing
 
+	level  []int      // of each group
 	steps  []float64  // logarithms of the scalings, group by group
 	before []Residual // of the first simulation, under the priors
 
@@ -75,6 +79,22 @@ func (f *Fit) EfficiencyOf(prior hardware.Efficiency, groups ...string) hardware
 		}
 	}
 	return f.efficiency(prior, at, f.steps)
+}
+
+// Scales returns by what the constants of a group's runs differ from those of the groups before its level, but for what
+// rounds to nothing.
+func (f *Fit) Scales(level int, name string) (out []catalog.Scale) {
+	g := slices.Index(f.Groups, groupName(level, name))
+	for p := range f.Parameters {
+		if g < 0 {
+			break
+		}
+		times, _ := strconv.ParseFloat(digits(math.Exp(f.steps[g*len(f.Parameters)+p])), 64)
+		if times != 1 {
+			out = append(out, catalog.Scale{Constant: f.Parameters[p].Name, Times: times})
+		}
+	}
+	return out
 }
 
 func (f *Fit) efficiency(prior hardware.Efficiency, groups []int, x []float64) hardware.Efficiency {
@@ -139,8 +159,12 @@ func (f *Fit) loss(x []float64) float64 {
 
 // penalty is the cost of a squared step.
 func (f *Fit) penalty(i int) float64 {
-	s := f.Parameters[i%len(f.Parameters)].Sigma
-	return f.Stiffness / (s * s)
+	s, group := f.Parameters[i%len(f.Parameters)].Sigma, i/len(f.Parameters)
+	stiff := f.Stiffness
+	if group < len(f.level) && f.level[group] < len(f.Stiffer) {
+		stiff *= f.Stiffer[f.level[group]]
+	}
+	return stiff / (s * s)
 }
 
 // solve minimises the loss from the present steps by Newton's method, with the curvature that residuals linear in the
@@ -172,6 +196,7 @@ type Method struct {
 	Parameters              []Parameter
 	Prior                   hardware.Efficiency
 	Stiffness, OwnStiffness float64
+	Stiffer                 []float64
 	StepScale, TTFTScale    float64
 	TTFTWeight              float64
 	Rounds                  int
@@ -180,8 +205,9 @@ type Method struct {
 // Method returns how a fit from a prior was made.
 func (f *Fit) Method(prior hardware.Efficiency) Method {
 	return Method{
-		Parameters: f.Parameters, Prior: prior, Stiffness: f.Stiffness, OwnStiffness: ownStiffness,
-		StepScale: stepScale, TTFTScale: ttftScale, TTFTWeight: ttftWeight, Rounds: rounds,
+		Parameters: f.Parameters, Prior: prior, Stiffness: f.Stiffness, Stiffer: f.Stiffer,
+		OwnStiffness: ownStiffness,
+		StepScale:    stepScale, TTFTScale: ttftScale, TTFTWeight: ttftWeight, Rounds: rounds,
 	}
 }
 

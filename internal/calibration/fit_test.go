@@ -208,3 +208,32 @@ func TestE2EIsNotFittedToBesideTPOT(t *testing.T) {
 	c := own(t, runs)
 	assert.Less(t, errorsOf(t, c, measured.E2E).InSample.MedianPct, 3.0, "alone it is")
 }
+
+// TestALevelThatIsStifferSaysLess: of what two levels could say of the same runs, the softer one says most, and the
+// efficiency is the prior times what both say.
+func TestALevelThatIsStifferSaysLess(t *testing.T) {
+	runs := dense.Grid(1, 8)
+	fittest.Measure(t, runs, fittest.Truth(t))
+	prior := fittest.PriorOf(t)
+	moved := func(stiffer ...float64) (above, model float64) {
+		p := Plan{Parameters: Parameters(), Prior: &prior, Stiffness: 0.1, Stiffer: stiffer,
+			Groups: func(*measured.Labels) []string { return []string{"all", "model"} }}
+		f, _, err := p.To(context.Background(), runs)
+		require.NoError(t, err)
+		e := f.EfficiencyOf(prior, "all")
+		for _, s := range f.Scales(1, "model") {
+			require.True(t, e.Scale(s.Constant, s.Times))
+			if s.Constant == "layer_s" {
+				model = math.Abs(math.Log(s.Times))
+			}
+		}
+		assert.InEpsilon(t, f.Efficiency(f.Runs[0]).LayerS, e.LayerS, 0.006, "the digits of a scale are three")
+		assert.Empty(t, f.Scales(1, "another"))
+		return math.Abs(math.Log(f.EfficiencyOf(prior, "all").LayerS / prior.LayerS)), model
+	}
+	above, model := moved()
+	assert.InEpsilon(t, above, model, 0.05, "levels of one stiffness share alike")
+	above, model = moved(1, 10)
+	assert.Less(t, model, above/5)
+	assert.Positive(t, model)
+}

@@ -25,6 +25,7 @@ type Plan struct {
 	Prior      *hardware.Efficiency            // nil: what the scenario of a run says
 	Choose     chooser                         // sets what is chosen by the engine and not fitted; nil: nothing
 	Stiffness  float64                         // see Fit
+	Stiffer    []float64                       // see Fit
 	Even       bool                            // a deployment of n runs weighs √n, not n
 	Possible   bool                            // runs that beat the bound are not fitted to
 	Progress   func(round, done int)           // progress; nil: nobody
@@ -76,7 +77,7 @@ func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with Efficiencie
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	f := &Fit{Parameters: p.Parameters, Stiffness: p.Stiffness}
+	f := &Fit{Parameters: p.Parameters, Stiffness: p.Stiffness, Stiffer: p.Stiffer}
 	for i, r := range frozen {
 		if skipped[i] == "" {
 			f.add(r, p.groups(&r.Run.Labels))
@@ -135,7 +136,7 @@ func (f *Fit) add(r *Run, groups []string) {
 		g := slices.Index(f.Groups, name)
 		if g < 0 {
 			g = len(f.Groups)
-			f.Groups = append(f.Groups, name)
+			f.Groups, f.level = append(f.Groups, name), append(f.level, i)
 		}
 		r.groups = append(r.groups, g)
 	}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // ownStiffness weighs the prior against runs of one deployment, which err together: what is left between them is much
@@ -26,7 +29,8 @@ func Own(ctx context.Context, files []*measured.File, above configs.Options,
 	if err := alike(runs); err != nil {
 		return nil, err
 	}
-	p := Plan{Above: above, Parameters: Parameters(), Stiffness: ownStiffness, Possible: true, Progress: progress}
+	p := Plan{Above: above, Parameters: Parameters(), Stiffness: ownStiffness, Possible: true, Progress: progress,
+		Prior: amongModels(runs, above)}
 	f, skipped, err := p.To(ctx, runs)
 	if err != nil {
 		return nil, err
@@ -35,6 +39,40 @@ func Own(ctx context.Context, files []*measured.File, above configs.Options,
 		return nil, err
 	}
 	return p.judge(ctx, runs, f)
+}
+
+// amongModels returns what runs of several models start from, of whose constants each has its own: the geometric mean
+// over models, for a user's file has one of each. Nil: all start from the same, or from what has different sources.
+func amongModels(runs []measured.Run, above configs.Options) *hardware.Efficiency {
+	var all []hardware.Efficiency
+	seen := map[string]bool{}
+	for i := range runs {
+		r := &runs[i]
+		of := r.Labels.Model + " " + r.Labels.Precision
+		if r.Skip != "" || seen[of] {
+			continue
+		}
+		seen[of] = true
+		if b, skip := validation.Build(r, above, nil); skip == "" {
+			all = append(all, b.Deployment.Efficiency)
+			b.Close()
+		}
+	}
+	if len(all) < 2 || slices.ContainsFunc(all, func(e hardware.Efficiency) bool { return e.Source != all[0].Source }) {
+		return nil
+	}
+	mean := all[0]
+	parameters := Parameters()
+	for i := range parameters {
+		p, sum := &parameters[i], 0.0
+		for _, e := range all {
+			sum += math.Log(p.value(e))
+		}
+		if p.value(mean) > 0 {
+			*p.at(&mean) = math.Exp(sum / float64(len(all)))
+		}
+	}
+	return &mean
 }
 
 // OwnRun returns the efficiency fitted to a single run from what was known, as Own would. Not ok: it cannot be fitted

@@ -1,9 +1,12 @@
 package calibration
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -213,6 +216,26 @@ func TestOneGPUAndOneEngineAtATime(t *testing.T) {
 	b.Skip = "two pools"
 	c := own(t, []measured.Run{a, b})
 	assert.Equal(t, []Skip{{"two pools", 1}}, c.Skips)
+}
+
+// Runs of two models that start from constants of their own are fitted to from what is between them.
+func TestRunsOfSeveralModelsStartFromWhatIsBetween(t *testing.T) {
+	a, b := dense.Run(1, 200, 40), dense.Run(2, 200, 40)
+	fittest.Measure(t, []measured.Run{a, b}, fittest.Truth(t))
+	b.Labels.Model = "another"
+	slow, fast := fittest.PriorOf(t), fittest.PriorOf(t)
+	slow.LayerS, fast.LayerS = 4*slow.LayerS, slow.LayerS
+	dir := t.TempDir()
+	for r, e := range map[*measured.Run]hardware.Efficiency{&a: slow, &b: fast} {
+		var text bytes.Buffer
+		require.NoError(t, WriteEfficiency(&text, &e, "of one model"))
+		path := filepath.Join(dir, r.Labels.Model+".yaml")
+		require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
+		r.Scenario = strings.Replace(r.Scenario, "efficiency: prior", "efficiency: "+path, 1)
+	}
+	c := own(t, []measured.Run{a, b})
+	assert.InEpsilon(t, math.Sqrt(slow.LayerS*fast.LayerS), c.Prior.LayerS, 1e-9)
+	assert.InEpsilon(t, slow.Bandwidth, c.Prior.Bandwidth, 1e-9)
 }
 
 func TestNothingToFitToIsAnError(t *testing.T) {

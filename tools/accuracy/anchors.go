@@ -32,7 +32,7 @@ func (a *anchor) replica(sets catalog.Sets) (*build.Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Deployment.Efficiency = sets.For(a.engine, a.gpu)
+	r.Deployment.Efficiency = sets.On(a.engine, &r.Deployment)
 	r.Model = hardware.NewRoofline(r.Deployment, 0)
 	return r, nil
 }

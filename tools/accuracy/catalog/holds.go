@@ -70,9 +70,9 @@ func (c *Catalog) HeldOut(ctx context.Context) ([]HeldOut, error) {
 
 // inSample is what is built in, with the digits that its files keep.
 func (c *Catalog) inSample() calibration.Efficiencies {
-	with := calibration.Efficiencies{}
+	with, sets := calibration.Efficiencies{}, Sets(c.Efficiencies())
 	for _, r := range c.Runs {
-		with[r.Run] = calibration.Rounded(c.Efficiency(r))
+		with[r.Run] = sets.On(r.Run.Labels.Engine, &r.Deployment)
 	}
 	return with
 }
@@ -170,15 +170,26 @@ func spread(runs []*calibration.Run) []*calibration.Run {
 	return append(chosen, rest...)
 }
 
-// Sets is what is built in: efficiencies by engine, and in them by GPU.
+// Sets is what is built in: efficiencies by engine, and in them by GPU and by model.
 type Sets []catalog.Efficiencies
 
-// For returns what is built in for a GPU under an engine.
-func (s Sets) For(engine, gpu string) hardware.Efficiency {
+// For returns what is built in for a model in a precision on a GPU under an engine.
+func (s Sets) For(engine, gpu, model, precision string) hardware.Efficiency {
+	e, _ := s.under(engine).For(gpu, model, precision)
+	return e
+}
+
+// On returns what is built in for a deployment under an engine.
+func (s Sets) On(engine string, d *hardware.Deployment) hardware.Efficiency {
+	e, _ := s.under(engine).On(&d.GPU, &d.Model)
+	return e
+}
+
+// under returns the set of an engine, or that for unknown ones.
+func (s Sets) under(engine string) *catalog.Efficiencies {
 	for _, name := range []string{engine, unknownEngine} {
 		if i := slices.IndexFunc(s, func(e catalog.Efficiencies) bool { return e.Name == name }); i >= 0 {
-			e, _ := s[i].For(gpu, "", "")
-			return e
+			return &s[i]
 		}
 	}
 	panic(fmt.Sprintf("calibrate: no efficiencies for engine %q, and none for an unknown one", engine))
@@ -189,15 +200,16 @@ const unknownEngine = "global"
 
 // Predict simulates runs under what is built in, whatever they were fitted to.
 func (s Sets) Predict(ctx context.Context, runs []measured.Run) ([]validation.Prediction, error) {
-	return validation.Predict(ctx, runs, func(run *measured.Run, _ *hardware.Deployment) hardware.Efficiency {
-		return s.For(run.Labels.Engine, run.Labels.GPU)
+	return validation.Predict(ctx, runs, func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
+		return s.On(run.Labels.Engine, d)
 	}, nil)
 }
 
 // PredictAfter simulates a run under efficiencies fitted to that very run, from what is built in, as Own
 // does. Nil: it cannot be fitted to.
 func (s Sets) PredictAfter(ctx context.Context, run measured.Run) ([]validation.Prediction, error) {
-	e, ok, err := calibration.OwnRun(ctx, run, s.For(run.Labels.Engine, run.Labels.GPU))
+	l := &run.Labels
+	e, ok, err := calibration.OwnRun(ctx, run, s.For(l.Engine, l.GPU, l.Model, l.Precision))
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/text"
@@ -18,16 +19,18 @@ func (a *Accuracy) how(m *markdown) {
 		"data sheet's; what is fitted is the share of them that software achieves and the times it spends outside kernels, " +
 		"which are the constants below. With all shares 1 and all times 0 a step is the textbook bound.")
 	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of its " +
-		"engine have, then by what those of its GPU under that engine have. The stacks of 2023 share nothing with the " +
-		"engines of today: the host decides their steps. A group of few runs stays near the group above it; a GPU that was " +
-		"not measured gets what the measured one nearest to it has (a B300 that of a B200), or else its engine's scaling; " +
-		"an engine that was not measured gets that of all.")
+		"engine have, then by what those of its GPU under that engine have, and by what those of its model in its " +
+		"precision have under that engine, on whichever GPU: which kernels an engine has for its shapes. The stacks of " +
+		"2023 share nothing with the engines of today: the host decides their steps. A group of few runs stays near the " +
+		"group above it; a GPU that was not measured gets what the measured one nearest to it has (a B300 that of a B200), " +
+		"or else its engine's scaling; an engine that was not measured gets that of all.")
 	m.para("**Loss.** Pseudo-Huber of ln(predicted / measured), with scale %s for TPOT (E2E and throughput where there "+
 		"is no TPOT) and scale %s, weight %s for TTFT, which scheduling and clients decide more than steps do. A "+
 		"deployment of n runs weighs √n, for its runs err together. A penalty of the squared logarithm of each scaling, "+
-		"over the squared σ of the table, times %s, holds it to one; for a user's own deployment times %s.",
+		"over the squared σ of the table, times %s, holds it to one, that of a model %s times as much; for a user's own "+
+		"deployment times %s.",
 		text.Short(k.StepScale), text.Short(k.TTFTScale), text.Short(k.TTFTWeight), text.Short(k.Stiffness),
-		text.Short(k.OwnStiffness))
+		text.Short(slices.Max(append([]float64{1}, k.Stiffer...))), text.Short(k.OwnStiffness))
 	m.para("**What was chosen by looking.** Those two stiffnesses, on a coarse grid (factors of about three) of errors " +
 		"on deployments left out; a tenth or three tenths of the first change none by more than a point. So was the form, " +
 		"by the fits to public data that the priors come from; and `moe_rows`, the rows of an expert below which tiles are " +
