@@ -75,7 +75,7 @@ send when their answer has come. If the workloads differ so do the requests, and
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the first scenario's")
 	flags.IntVar(&f.seeds, "seeds", 1, "`N` seeds to run every scenario under, from the first on")
 	flags.StringVar(&f.out, "out", "",
-		"write compare.json, compare.csv and plots to `DIR`, and scenario and summary of each to a folder of its own")
+		"write compare.json and .csv, plots and a report to `DIR`, and scenario and summary of each to a folder of its own")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))

@@ -166,7 +166,7 @@ func TestAComparisonIsTheSameToTheByte(t *testing.T) {
 			"3", "--out", fmt.Sprint("out-", procs))
 		require.Equal(t, exitOK, status, errOut)
 	}
-	names := []string{"cdfs.png", "cdfs.svg", "compare.csv", "compare.json", "itl_cdf.png", "itl_cdf.svg",
+	names := []string{"cdfs.png", "cdfs.svg", "compare.csv", "compare.json", "itl_cdf.png", "itl_cdf.svg", "report.html",
 		"router=round-robin", "small",
 		"ttft_cdf.png", "ttft_cdf.svg", "weights=fp8"}
 	require.Equal(t, names, entries(t, "out-1"))

@@ -50,3 +50,33 @@ func TestTheReportOfAFleetHasItsReplicasOverTime(t *testing.T) {
 	inDir(t, small+"failures: [{pool: serve, replica: 0, at_s: 1, down_s: 1}]\n")
 	require.Contains(t, string(reportOf(t, "summary.json", 40, "run", "chat.yaml")), `"title":"Replicas"`)
 }
+
+func TestTheReportOfAComparisonHasItsNumbers(t *testing.T) {
+	inDir(t, small)
+	page := reportOf(t, "compare.json", 50, "compare", "chat.yaml", "--with", "weights=fp8")
+	require.Contains(t, string(page), "What differs in the scenarios")
+	if !testing.Short() {
+		opens(t, page, 2)
+	}
+}
+
+func TestTheReportOfASearchHasItsNumbers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a search is longer")
+	}
+	inDir(t, small)
+	page := reportOf(t, "size.json", 10, "size", "size-70b-64gpu", "--set", "budget.gpus=8", "--set", "requests=400",
+		"--set", "seeds=2")
+	opens(t, page, 2)
+}
+
+func TestTheReportOfAValidationHasItsNumbers(t *testing.T) {
+	inDir(t, small)
+	rows := "model,gpu,rate,prompt_tokens,output_tokens,ttft_ms,tpot_ms\n" +
+		"llama-3.1-8b,h100-sxm,2,100,50,30,8\nllama-3.1-8b,h100-sxm,8,100,50,40,9\n"
+	require.NoError(t, os.WriteFile("points.csv", []byte(rows), 0o600))
+	page := reportOf(t, "validation.json", 3, "validate", "--data", "points.csv")
+	if !testing.Short() {
+		opens(t, page, 2)
+	}
+}

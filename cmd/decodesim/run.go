@@ -84,7 +84,7 @@ func newRun(out, errOut io.Writer) *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.out, "out", "", "write scenario, summary, requests and plots to `DIR`")
+	flags.StringVar(&f.out, "out", "", "write scenario, summary, requests, plots and a report to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON instead of the table")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` over the scenario's; repeatable, such as pools.serve.replicas=3")
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")

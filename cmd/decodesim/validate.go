@@ -68,7 +68,7 @@ the load and not the deployment: that is --scenario, a name or a file, whose wor
 	flags.StringVar(&f.efficiency, "efficiency", "", "what the steps of every run achieve: a name or a YAML `FILE`")
 	flags.StringVar(&f.show, "show", "",
 		"print the scenario of the run with this `ID`, which decodesim run takes, and simulate nothing")
-	flags.StringVar(&f.out, "out", "", "write predictions.csv, validation.json and plots to `DIR`")
+	flags.StringVar(&f.out, "out", "", "write predictions.csv, validation.json, plots and a report to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.MarkFlagFilename("data", "csv", "json", "jsonl", "gz"))

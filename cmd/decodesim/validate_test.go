@@ -157,7 +157,7 @@ func TestValidationIsTheSameToTheByte(t *testing.T) {
 	assert.Equal(t, []string{
 		"error_by_concurrency.png", "error_by_concurrency.svg", "parity_tpot.png", "parity_tpot.svg", "parity_ttft.png",
 		"parity_ttft.svg",
-		"predictions.csv", "validation.json",
+		"predictions.csv", "report.html", "validation.json",
 	}, names)
 	for _, name := range names {
 		one, err := os.ReadFile(filepath.Join("one", name))

@@ -7,5 +7,6 @@
 //	pairs.go       the requests of two runs, paired, and the interval of their difference
 //	table.go       the comparison for people; pools.go the keys on which pools agree, legend.go how differences are meant
 //	why.go         why each tail looks as it does; csv.go the comparison for programs
+//	page.go        the comparison as a page
 //	files.go       what --out leaves
 package compare

@@ -3,8 +3,10 @@ package compare
 import (
 	"context"
 	"io"
+	"path/filepath"
 
 	"github.com/decodesim/decodesim/internal/output"
+	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -36,12 +38,14 @@ func OpenFiles(path string, names []string) (*Files, error) {
 // Write writes everything. compare.json comes last: where it is, the others are whole.
 func (b *Files) Write(ctx context.Context, r *Race) error {
 	var steps []func() error
+	var files []page.Code
 	for i, d := range b.folders {
 		scenario, err := r.Scenarios[i].YAMLFor(d.Path())
 		if err != nil {
 			return err
 		}
 		summary := r.Comparison.Scenarios[i].Summary
+		files = append(files, page.Code{Name: filepath.Base(d.Path()) + "/scenario.yaml", Text: string(scenario)})
 		steps = append(steps,
 			func() error { return d.WriteBytes("scenario.yaml", scenario) },
 			func() error { return d.WriteJSON("summary.json", summary) })
@@ -50,6 +54,9 @@ func (b *Files) Write(ctx context.Context, r *Race) error {
 	steps = append(steps,
 		func() error {
 			return b.WriteFile("compare.csv", func(w io.Writer) error { return WriteCSV(w, r.Comparison) })
+		},
+		func() error {
+			return b.WriteFile("report.html", r.Comparison.Page(r.Models, r.distributions(), files).Write)
 		},
 		func() error { return b.WriteJSON("compare.json", r.Comparison) })
 	if err := output.InOrder(ctx, steps); err != nil {
@@ -61,6 +68,18 @@ func (b *Files) Write(ctx context.Context, r *Race) error {
 // figures draws the distributions of all scenarios over each other: each by itself, and both side by side.
 func (b *Files) figures(r *Race) []func() error {
 	caption := r.Comparison.Caption(r.Models)
+	all := r.distributions()
+	return []func() error{
+		b.Draw("itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, all[0]) }),
+		b.Draw("ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, all[1]) }),
+		b.Draw("cdfs", func() (plot.Figure, error) {
+			return plot.CDFPair(caption, "Inter-token latency and time to first token", all[0], all[1])
+		}),
+	}
+}
+
+// distributions are those of the gaps between tokens and of the time to the first one.
+func (r *Race) distributions() []plot.Distribution {
 	itl := plot.Distribution{Title: "Inter-token latency", Noun: "token gaps", Curves: curvesOf(r, r.Itl), Short: "ITL"}
 	ttft := plot.Distribution{Title: "Time to first token", Noun: "requests", Curves: curvesOf(r, r.Ttft), Short: "TTFT"}
 	if r.SameSLO() {
@@ -71,13 +90,7 @@ func (b *Files) figures(r *Race) []func() error {
 		ttft.SLOS = slo.TTFTS
 		itl.SLOS, itl.SLOOf = slo.TPOTS, "TPOT"
 	}
-	return []func() error{
-		b.Draw("itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, itl) }),
-		b.Draw("ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, ttft) }),
-		b.Draw("cdfs", func() (plot.Figure, error) {
-			return plot.CDFPair(caption, "Inter-token latency and time to first token", itl, ttft)
-		}),
-	}
+	return []plot.Distribution{itl, ttft}
 }
 
 func curvesOf(r *Race, hists []metrics.Hist) []plot.Curve {

@@ -1,7 +1,9 @@
 package page
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -51,6 +53,22 @@ type Curve struct {
 	Dash   bool     `json:"dash,omitempty"`
 	Tint   bool     `json:"tint,omitempty"` // the ground under it
 	Mark   int      `json:"mark,omitempty"` // the point that stands out, from 1; 0: none
+}
+
+// Point is a dot with what it is.
+type Point struct {
+	X, Y  float64
+	Label string
+}
+
+// Dots returns a curve of points alone, in order of X.
+func Dots(name string, points []Point) Curve {
+	c := Curve{Name: name, Dots: true}
+	ascending := func(a, b Point) int { return cmp.Compare(a.X, b.X) }
+	for _, p := range slices.SortedStableFunc(slices.Values(points), ascending) {
+		c.X, c.Y, c.Labels = append(c.X, p.X), append(c.Y, p.Y), append(c.Labels, p.Label)
+	}
+	return c
 }
 
 // Limit is a line across a plot, such as that of an SLO.

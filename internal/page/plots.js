@@ -127,7 +127,11 @@
   function table(plot, logX, logY) {
     const tables = plot.curves.map((curve) => {
       const x = [], y = [], keep = curve.x.map((v, i) => i).filter((i) => (!logX || curve.x[i] > 0) && (!logY || curve.y[i] > 0));
-      for (const i of keep) { x.push(curve.x[i]); y.push(curve.y[i]); }
+      for (const i of keep) { // the library has one point for each x
+        const last = x[x.length - 1];
+        x.push(x.length && curve.x[i] <= last ? last + Math.max(1e-12, Math.abs(last) * 1e-9) : curve.x[i]);
+        y.push(curve.y[i]);
+      }
       return { rows: [x, y], keep };
     });
     const data = tables.length ? uPlot.join(tables.map((t) => t.rows)) : [[]];
@@ -148,7 +152,7 @@
         label: curve.name, stroke: shade, width: curve.dots ? 0 : 1.6, spanGaps: true,
         dash: curve.dash || i >= 8 ? [6, 3] : undefined, fill: curve.tint ? shade + "22" : undefined,
         paths: curve.dots ? () => null : curve.step ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear(),
-        points: { show: curve.dots || curve.labels != null || curve.x.length < 24 && !curve.step, size: curve.dots ? 7 : 5, fill: curve.dots ? shade : ground, stroke: shade },
+        points: { show: curve.dots || curve.labels != null || curve.x.length > 2 && curve.x.length < 24 && !curve.step, size: curve.dots ? 7 : 5, fill: curve.dots ? shade : ground, stroke: shade },
         value: (u, y, s, j) => {
           if (y == null) return "";
           const label = curve.labels && curve.labels[at.get(u.data[0][j])];

@@ -10,5 +10,4 @@
 //	                  timeline_latency.go latencies, the SLO and alerts by window; timeline_csv.go those for programs
 //	overtime.go       sentences on when the SLO was broken and which alerts fired
 //	views.go          a run in the words of benchmark tools; definitions.go what each means; tools/ their files
-//	html.go           a table and figures as one page
 package report

@@ -1,7 +1,6 @@
 package sizing
 
 import (
-	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -348,13 +347,4 @@ func WriteCandidates(w io.Writer, s *Sizing) error {
 func (p *Pool) layout() string {
 	return configs.Layout{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel, Data: p.DataParallel,
 		Expert: p.ExpertParallel}.String()
-}
-
-// WriteHTML writes the text and the figures as one page that needs nothing else.
-func WriteHTML(w io.Writer, s *Sizing, drawings ...[]byte) error {
-	var plain bytes.Buffer
-	if err := WriteText(&plain, s); err != nil {
-		return err
-	}
-	return report.WriteHTML(w, s.Caption().String(), plain.String(), drawings...)
 }

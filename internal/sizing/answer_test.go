@@ -3,11 +3,14 @@ package sizing
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/page/pagetest"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/plot"
@@ -109,13 +112,13 @@ func TestEveryCandidateHasALine(t *testing.T) {
 	assert.Equal(t, "left out, as it would", rows[2][13])
 }
 
-func TestThePageOfASearchNeedsNothingElse(t *testing.T) {
-	f, err := SplitsFigure(toySizing())
+func TestThePageOfASearchHasItsNumbers(t *testing.T) {
+	s := toySizing()
+	var written bytes.Buffer
+	require.NoError(t, s.Page([]byte("name: toy")).Write(&written))
+	results, err := json.Marshal(s)
 	require.NoError(t, err)
-	var page bytes.Buffer
-	require.NoError(t, WriteHTML(&page, toySizing(), f.SVG))
-	assert.Contains(t, page.String(), "TTFT ≤ 500 ms")
-	assert.Equal(t, 1, strings.Count(page.String(), "<svg"))
-	assert.NotContains(t, page.String(), "<?xml")
-	assert.NotContains(t, page.String(), "src=")
+	assert.Greater(t, pagetest.Same(t, written.Bytes(), results), 10)
+	assert.Contains(t, written.String(), "TTFT ≤ 500 ms")
+	assert.Contains(t, written.String(), "name: toy")
 }

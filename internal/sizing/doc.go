@@ -12,7 +12,7 @@
 //	              judge.go whether that meets the SLO, and
 //	              growth.go whether the requests under way grow, so that no rate is sustained
 //	conclude.go   the last round under every seed; frontier.go what the plots show
-//	answer.go     the answer for people, as CSV and as a page; table.go its rows,
+//	answer.go     the answer for people and as CSV; page.go as a page; table.go its rows,
 //	              figure.go goodput by split, and the frontier
 //	files.go      what --out leaves
 package sizing

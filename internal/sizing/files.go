@@ -25,10 +25,7 @@ func WriteFiles(ctx context.Context, dir *output.Dir, s *configs.Study, answer *
 		},
 		func() error { return splits.Write(dir, "goodput_by_split") },
 		func() error { return frontier.Write(dir, "frontier") },
-		func() error {
-			return dir.WriteFile("report.html",
-				func(w io.Writer) error { return WriteHTML(w, answer, splits.SVG, frontier.SVG) })
-		},
+		func() error { return dir.WriteFile("report.html", answer.Page(s.YAML()).Write) },
 		func() error { return dir.WriteJSON("size.json", answer) },
 	}
 	if best != nil {

@@ -9,6 +9,7 @@
 //	occupancy.go  how full the simulated server is
 //	kinds.go      errors by kind, of tables that hold several
 //	table.go      the scores for people; words.go sentences and names of metrics, lists.go what was left out
+//	page.go       the scores as a page
 //	csv.go        predictions.csv; files.go all that --out leaves
 //	parity.go     predicted against measured, drawn; clouds.go what shares a colour, spread.go errors by concurrency
 package validation

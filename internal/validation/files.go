@@ -29,7 +29,8 @@ func WriteFiles(ctx context.Context, dir *output.Dir, v *Validation) error {
 		}
 	}
 	draw("error_by_concurrency", func() (plot.Figure, error) { return ErrorByConcurrency(caption, v) })
-	steps = append(steps, func() error { return dir.WriteJSON("validation.json", v) })
+	steps = append(steps, func() error { return dir.WriteFile("report.html", v.Page().Write) },
+		func() error { return dir.WriteJSON("validation.json", v) })
 	if err := output.InOrder(ctx, steps); err != nil {
 		return err
 	}
