@@ -26,18 +26,23 @@ type Transfer struct {
 
 // TransferBytes is what a transfer moves over the link of one GPU.
 type TransferBytes struct {
-	Token float64 // by token
-	Fixed float64 // by sequence: recurrent state, short windows
+	Token    float64 // by token
+	Fixed    float64 // by sequence: recurrent state, short windows
+	Windowed float64 // by token that the layers of sliding windows still see
+	Window   int     // tokens that they see
 }
 
 // KV returns what the busiest GPU at each end sends and receives of a sequence's KV cache. The cache of a drafter at
-// the destination is part of it, since its layers are transferred like all others.
+// the destination is part of it, since its layers are transferred like all others. Of layers that slide, no more than
+// the window is sent where both ends have groups for them in their caches (vLLM 0.33.0,
+// distributed/kv_transfer/kv_connector/v1/nixl/base_scheduler.py, blocks_per_sw, which sends up to one block more).
 func (t *Transfer) KV() (sent, received TransferBytes) {
-	whole := *t.To
-	whole.HybridKV = false // of a sliding window more tokens are counted than are sent, if there are more
-	token, fixed := whole.cacheBytes()
+	to := *t.To
+	to.HybridKV = t.To.HybridKV && t.From.HybridKV
+	token, fixed := to.cacheBytes()
 	drafterToken, drafterFixed := t.To.drafterOwnCacheBytes()
-	received = TransferBytes{token + drafterToken, fixed + drafterFixed}
+	windowed, window := to.windowedCache()
+	received = TransferBytes{token + drafterToken, fixed + drafterFixed, windowed, window}
 	return t.sent(received), received
 }
 
@@ -46,7 +51,7 @@ func (t *Transfer) KV() (sent, received TransferBytes) {
 //	s = d / stage share of the destination · ranks of the destination / ranks of the source · stage share of the source
 func (t *Transfer) sent(received TransferBytes) TransferBytes {
 	share := float64(t.To.Parallel.Tensor) / float64(t.From.Parallel.Tensor) * t.From.stageShare() / t.To.stageShare()
-	return TransferBytes{received.Token * share, received.Fixed * share}
+	return TransferBytes{received.Token * share, received.Fixed * share, received.Windowed * share, received.Window}
 }
 
 // Embeddings returns what the input that an encoder has computed is to the busiest GPU at each end: a row of the
@@ -71,6 +76,8 @@ func (t *Transfer) link(sent, received TransferBytes) sim.Link {
 		Latency: sim.SecondsUp(t.LatencyS),
 		Fixed:   sim.SecondsUp(max(sent.Fixed/t.FromBps, received.Fixed/t.ToBps)),
 		Token:   sim.SecondsUp(max(sent.Token/t.FromBps, received.Token/t.ToBps)),
+
+		Windowed: sim.SecondsUp(max(sent.Windowed/t.FromBps, received.Windowed/t.ToBps)), Window: int32(received.Window),
 	}
 }
 
@@ -80,9 +87,9 @@ func (t *Transfer) Validate() error {
 	case !(t.FromBps > 0) || !(t.ToBps > 0) || !(t.LatencyS >= 0):
 		return fmt.Errorf("hardware: a link of %g and %g bytes/s and a latency of %g s; "+
 			"expected rates above 0 and a latency of at least 0", t.FromBps, t.ToBps, t.LatencyS)
-	case t.KVLink().Token > sim.Second:
-		return fmt.Errorf("hardware: a token takes %v from %s to %s; expected a second at most", t.KVLink().Token,
-			t.From.GPU.Name, t.To.GPU.Name)
+	case max(t.KVLink().Token, t.KVLink().Windowed) > sim.Second:
+		return fmt.Errorf("hardware: a token takes %v from %s to %s; expected a second at most",
+			max(t.KVLink().Token, t.KVLink().Windowed), t.From.GPU.Name, t.To.GPU.Name)
 	}
 	return nil
 }

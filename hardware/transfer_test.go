@@ -12,7 +12,7 @@ import (
 )
 
 // unshared is how long a transfer of n tokens takes that shares no link.
-func unshared(l sim.Link, n int) sim.Duration { return l.Latency + l.Fixed + sim.Duration(n)*l.Token }
+func unshared(l sim.Link, n int) sim.Duration { return l.Latency + l.Work(int32(n)) }
 
 // TestACacheIsTransferredByTheBusiestLink: times worked out by hand. Llama 3.1 70B in fp8 keeps 80 layers · 2 · 8 heads
 // · 128 = 163,840 bytes of a token; DeepSeek V3 in bf16 61 layers · (512 + 64) · 2 bytes = 70,272, and every rank all
@@ -44,6 +44,27 @@ func TestACacheIsTransferredByTheBusiestLink(t *testing.T) {
 	}
 }
 
+// TestWindowsAreTransferredNoLongerThanTheyAre: gemma-3-27b keeps 52 layers of a window of 1,024 tokens and 10 of the
+// whole context, each 2 · 16 heads · 128 in bf16. Where a cache has no groups for windows, all of it is transferred.
+func TestWindowsAreTransferredNoLongerThanTheyAre(t *testing.T) {
+	const layer = 2 * 16 * 128 * 2
+	from, to := deployment(t, "gemma-3-27b", "h100-sxm", 2), deployment(t, "gemma-3-27b", "h100-sxm", 2)
+	h := hardware.Transfer{From: &from, To: &to, FromBps: 1e9, ToBps: 1e9}
+	from.KVDtype, to.KVDtype = "bf16", "bf16"
+	for _, hybrid := range []bool{false, true} {
+		from.HybridKV, to.HybridKV = hybrid, hybrid
+		for _, n := range []int{1, 1000, 1024, 1025, 32768} {
+			bytes := 62 * n * layer
+			if hybrid {
+				bytes = 10*n*layer + 52*min(n, 1024)*layer
+			}
+			assert.InEpsilon(t, float64(bytes)/2/1e9, unshared(h.KVLink(), n).Seconds(), 1e-6, "%d tokens", n)
+		}
+	}
+	from.HybridKV = false
+	assert.InEpsilon(t, 62*32768*layer/2/1e9, unshared(h.KVLink(), 32768).Seconds(), 1e-6, "the source has all of it")
+}
+
 // TestStagesSendAtOnce: each pipeline stage has links of its own, and the largest of unequal stages the most layers.
 func TestStagesSendAtOnce(t *testing.T) {
 	from, to := deployment(t, "llama-3.1-70b", "h100-sxm", 2), deployment(t, "llama-3.1-70b", "h100-sxm", 2)
@@ -63,7 +84,7 @@ func TestNoTransferBeatsItsLinks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 400 {
 		d := randomDeployment(t, r, someGPUs, someModels)
-		d.KVDtype, d.Speculation = "bf16", nil
+		d.KVDtype, d.Speculation, d.HybridKV = "bf16", nil, r.IntN(2) == 0
 		from, to := d, d
 		from.Parallel, to.Parallel = hardware.Parallel{Tensor: d.Parallel.Tensor,
 			Pipeline: 1 + r.IntN(3)}, hardware.Parallel{Tensor: d.Parallel.Tensor, Pipeline: 1 + r.IntN(3)}

@@ -109,6 +109,10 @@ func (sc *scenario) drawRoutes(rnd *rand.Rand, shape string) {
 		if rnd.IntN(3) == 0 {
 			l.Token += sim.Duration(rnd.IntN(1000))
 		}
+		own := rand.New(rand.NewPCG(uint64(l.Token), uint64(l.Fixed))) // which leaves the other draws as they are
+		if own.IntN(3) == 0 {
+			l.Windowed, l.Window = sim.Duration(own.Int64N(1e9)), []int32{1, 16, 100, 100_000}[own.IntN(4)]
+		}
 		return l
 	}
 	hop := func(pool int) sim.Stage {

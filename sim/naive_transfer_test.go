@@ -98,8 +98,20 @@ func (n *naive) expect(in *naiveInstance, m *naiveMove) {
 
 func (n *naive) pull(m *naiveMove) {
 	m.r.Allocated = n.now
-	m.left = m.stage.Link.Fixed + sim.Duration(m.computed-m.found)*m.stage.Link.Token
+	m.left = wholeWork(m.stage.Link, m.computed-m.found)
 	m.begin, m.last = n.now.Add(m.stage.Link.Latency), true
+}
+
+// wholeWork is what a transfer takes, token by token: the last ones of a window have more to send.
+func wholeWork(l sim.Link, tokens int32) sim.Duration {
+	work := l.Fixed
+	for i := range tokens {
+		work += l.Token
+		if i >= tokens-l.Window {
+			work += l.Windowed
+		}
+	}
+	return work
 }
 
 // admitInbound reserves room for incoming transfers, the first ones first.
@@ -119,7 +131,7 @@ func (n *naive) admitInbound(in *naiveInstance) {
 		}
 		m.r.Allocated = n.now
 		link := m.stage.Link
-		m.whole = link.Fixed + sim.Duration(m.r.Prompt+m.r.Emitted)*link.Token
+		m.whole = wholeWork(link, m.r.Prompt+m.r.Emitted)
 		m.first = m.whole / sim.Duration(link.Layers) * sim.Duration(link.Layers-1)
 		n.naiveFleet.pools[m.stage.Pool].offer(gated{m.r, false})
 	}

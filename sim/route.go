@@ -33,7 +33,8 @@ func (route Route) validate(i int, pools []*PoolSpec) error {
 				j, i, s.Tokens)
 		case s.Push && j > 0:
 			return fmt.Errorf("sim: stage %d of route %d pushes, which only the first can", j, i)
-		case l.Latency < 0 || l.Fixed < 0 || l.Token < 0 || l.Token > Second || s.Push && (l.Layers < 1 || !s.Cache):
+		case l.Latency < 0 || l.Fixed < 0 || l.Token < 0 || l.Token > Second ||
+			l.Windowed < 0 || l.Windowed > Second || l.Window < 0 || s.Push && (l.Layers < 1 || !s.Cache):
 			return fmt.Errorf("sim: stage %d of route %d: a link needs no negative times, Token up to a second and, "+
 				"to push a cache, layers: %+v", j, i, l)
 		case s.Cache && pools[route[j+1].Pool].MaxNumSeqs < 1:

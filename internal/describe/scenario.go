@@ -234,7 +234,9 @@ func transferLine(b *build.Built, i int) string {
 			if link == "" {
 				link = text.Scaled(p.KVLinkBps, "B/s")
 			}
-			unshared := stage.Link.Latency.Seconds() + stage.Link.Fixed.Seconds() + stage.Link.Token.Seconds()*b.PromptMean
+			l := &stage.Link
+			unshared := l.Latency.Seconds() + l.Fixed.Seconds() + l.Token.Seconds()*b.PromptMean +
+				l.Windowed.Seconds()*min(b.PromptMean, float64(l.Window))
 			return fmt.Sprintf("%s over %s, %s ms for a prompt of mean length", how, link, text.Short(1e3*unshared))
 		}
 	}

@@ -10,16 +10,20 @@ import (
 const None int32 = -1
 
 // Link is what a transfer between two instances takes. A transfer of n tokens that shares neither of its ports takes
-// Latency + Fixed + n·Token.
+// Latency + Fixed + n·Token + min(n, Window)·Windowed.
 type Link struct {
-	Latency clock.Duration // before the first byte
-	Fixed   clock.Duration // what does not grow with the tokens
-	Token   clock.Duration // of each
-	Layers  int32          // that a push sends one by one: all but the last overlap with the prefill
+	Latency  clock.Duration // before the first byte
+	Fixed    clock.Duration // what does not grow with the tokens
+	Token    clock.Duration // of each
+	Windowed clock.Duration // of each that layers with a sliding window still see
+	Window   int32          // tokens that they see
+	Layers   int32          // that a push sends one by one: all but the last overlap with the prefill
 }
 
 // Work returns what a transfer of so many tokens takes on ports of its own, after the latency.
-func (l *Link) Work(tokens int32) clock.Duration { return l.Fixed + clock.Duration(tokens)*l.Token }
+func (l *Link) Work(tokens int32) clock.Duration {
+	return l.Fixed + clock.Duration(tokens)*l.Token + clock.Duration(min(tokens, l.Window))*l.Windowed
+}
 
 // End is a request at one end of a transfer: a slot of an instance.
 type End struct{ Instance, Slot int32 }
