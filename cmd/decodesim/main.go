@@ -20,7 +20,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +55,8 @@ func (i interrupted) Error() string { return "interrupted" }
 // untilSignal returns a context that ends with the first signal to stop, which is its cause. A second one ends the
 // process at once.
 func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(parent)
+	drains := new(atomic.Bool)
+	ctx, cancel := context.WithCancelCause(context.WithValue(parent, drainsKey{}, drains))
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
@@ -61,10 +64,34 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 		case s := <-signals:
 			signal.Stop(signals)
 			cancel(interrupted{s.(syscall.Signal)})
+			time.AfterFunc(grace, func() { end(s.(syscall.Signal), drains) })
 		case <-ctx.Done():
 		}
 	}()
 	return ctx, func() { signal.Stop(signals); cancel(nil) }
+}
+
+// grace is how long a command has to end by itself after a signal.
+const grace = 700 * time.Millisecond
+
+// drainsKey is where a context has whether its command ends by itself after a signal, though it takes longer.
+type drainsKey struct{}
+
+// waitForDrain has the command of ctx end by itself after a signal.
+func waitForDrain(ctx context.Context) {
+	if drains, ok := ctx.Value(drainsKey{}).(*atomic.Bool); ok {
+		drains.Store(true)
+	}
+}
+
+// end ends a command that is still busy, perhaps in a loop that asks nobody. What it was building is not in place, and
+// the next command with that --out removes it.
+func end(by syscall.Signal, drains *atomic.Bool) {
+	if drains.Load() {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "decodesim: interrupted")
+	os.Exit(exitSignal + int(by))
 }
 
 // execute runs a command line, prints its error and returns the exit status.

@@ -125,6 +125,7 @@ func (f *serveFlags) check() error {
 // serve serves a scenario until ctx is done.
 func (f *serveFlags) serve(ctx context.Context, out, errOut io.Writer, scenario string,
 	options configs.Options) (err error) {
+	waitForDrain(ctx)
 	s, err := configs.Load(scenario, options)
 	if err != nil {
 		return err

@@ -54,6 +54,23 @@ func TestASignalEndsACommandAndLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestASignalEndsWhatAsksNobody: building a million replicas takes seconds, in which nobody asks whether to go on.
+func TestASignalEndsWhatAsksNobody(t *testing.T) {
+	inDir(t, long)
+	c := program(t, "run", "chat.yaml", "--out", "new/out", "--set", "pools.serve.replicas=600000", "--headroom", "off")
+	require.NoError(t, c.Start())
+	require.Eventually(t, func() bool { return exists("new/.out.decodesim-unfinished") }, time.Minute, time.Millisecond)
+	time.Sleep(50 * time.Millisecond)
+	require.NoError(t, c.Process.Signal(syscall.SIGINT))
+	sent := time.Now()
+	var ended *exec.ExitError
+	require.ErrorAs(t, c.Wait(), &ended)
+	assert.Equal(t, 128+int(syscall.SIGINT), ended.ExitCode())
+	assert.Less(t, time.Since(sent), 3*time.Second, "a second on a machine of one's own")
+	assert.False(t, exists("new/out"))
+	require.NoError(t, program(t, "run", "chat.yaml", "--set", "workload.requests=10", "--out", "new/out").Run())
+}
+
 // TestAKillLeavesAllOrNothing kills runs at instants from their start to after their end.
 func TestAKillLeavesAllOrNothing(t *testing.T) {
 	inDir(t, handed)

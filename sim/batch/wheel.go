@@ -1,6 +1,9 @@
 package batch
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // noSlot marks the absence of a slot.
 const noSlot int32 = -1
@@ -27,18 +30,29 @@ type entry struct {
 // tokens rarely take more than one revolution.
 const LogWheelMax = 12
 
+// emptyBuckets and emptyWords are what wheels read to which nothing was added yet, so that an instance that never
+// decodes takes no memory for them. They are never written.
+var (
+	emptyBuckets = func() (head [1 << LogWheelMax]int32) {
+		for i := range head {
+			head[i] = noSlot
+		}
+		return head
+	}()
+	emptyWords [1 << LogWheelMax / 64]uint64
+)
+
 // newWheel returns an empty wheel with 2^logSize buckets, at least 64 and at most 4096.
 func newWheel(logSize uint) wheel {
 	size := 1 << max(6, min(logSize, LogWheelMax))
-	w := wheel{mask: uint64(size - 1), head: make([]int32, size), words: make([]uint64, size/64)}
-	for i := range w.head {
-		w.head[i] = noSlot
-	}
-	return w
+	return wheel{mask: uint64(size - 1), head: emptyBuckets[:size], words: emptyWords[:size/64]}
 }
 
 func (w *wheel) add(slot int32, due int64) {
 	for int(slot) >= len(w.entry) {
+		if len(w.entry) == 0 {
+			w.head, w.words = slices.Clone(w.head), slices.Clone(w.words)
+		}
 		w.entry = append(w.entry, entry{})
 	}
 	b := uint64(due) & w.mask
@@ -76,6 +90,9 @@ func (w *wheel) none(now int64) bool { return w.head[uint64(now)&w.mask] == noSl
 func (w *wheel) take(now int64, out []int32) []int32 {
 	b := uint64(now) & w.mask
 	p := &w.head[b]
+	if *p == noSlot {
+		return out
+	}
 	for *p != noSlot {
 		s := *p
 		e := &w.entry[s]
