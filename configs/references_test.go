@@ -170,3 +170,15 @@ func TestEveryConstantOfAnEfficiencyCanBeTheUsersOwn(t *testing.T) {
 	have := strict.KeysOf(strict.FieldsOf(reflect.TypeFor[Constants]()))
 	assert.ElementsMatch(t, want, append(have, "source"))
 }
+
+// TestConstantsOfTheUsersOwnNeedNoName: in a file they stand without the name of the efficiencies that they change,
+// which are the engine's.
+func TestConstantsOfTheUsersOwnNeedNoName(t *testing.T) {
+	inDir(t, with("replicas: 2", "efficiency: {link: 0.3}"))
+	s, err := Load("chat.yaml", Options{})
+	require.NoError(t, err)
+	require.NotNil(t, s.Pools[0].Efficiency.Link)
+	again, err := Read("again", s.YAML(), Options{})
+	require.NoError(t, err)
+	assert.Equal(t, s.Pools[0].Efficiency, again.Pools[0].Efficiency)
+}

@@ -1,7 +1,7 @@
 // Command decodesim simulates LLM decode serving.
 //
 //	main.go      the commands, errors and exit statuses
-//	run.go compare.go explain.go size.go sweep.go validate.go calibrate.go import.go export.go list.go
+//	run.go compare.go explain.go size.go sweep.go sensitivity.go validate.go calibrate.go import.go export.go list.go
 //	show.go model.go version.go
 //	             a command each: its flags, what it refuses and what it calls
 //	serve.go     the command that answers real clients
@@ -155,7 +155,8 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(newRun(out, errOut), newCompare(out, errOut), newExplain(out, errOut), newValidate(out, errOut),
 		newCalibrate(out, errOut), newImport(out, errOut), newExport(out),
-		newSize(out, errOut), newSweep(out, errOut), newList(out), newShow(out), newModel(out), newVersion(out))
+		newSize(out, errOut), newSweep(out, errOut), newSensitivity(out, errOut),
+		newList(out), newShow(out), newModel(out), newVersion(out))
 	root.AddCommand(newServe(out, errOut))
 	return root
 }

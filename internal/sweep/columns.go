@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"fmt"
 	"math"
 	"sync"
 
@@ -14,17 +15,32 @@ type Column struct {
 	Unit  string `json:"unit,omitempty"` // empty: a count or a share
 	About string `json:"about"`
 
-	of func(*outcome) float64 // NaN: there is none
+	of func(*Outcome) float64 // NaN: there is none
 }
 
-// outcome is what a run gave.
-type outcome struct {
-	summary   *metrics.Summary
-	drift     *steady.Drift // nil: the shape of the load decides what is under way
-	saturated bool
-	met       bool // the SLO
-	judged    bool // there is an SLO
+// Outcome is what a run gave.
+type Outcome struct {
+	Summary   *metrics.Summary
+	Saturated bool // no such load is sustained
+	Met       bool // the SLO
+	Judged    bool // there is an SLO
+
+	drift *steady.Drift // nil: the shape of the load decides what is under way
 }
+
+// Value returns the number of a column; NaN: there is none. It panics if there is no such column.
+func (o *Outcome) Value(column string) float64 { return columns()[index(column)].of(o) }
+
+// HasColumn says what is wrong with the name of a column; nil: there is one.
+func HasColumn(name string) error {
+	if index(name) < 0 {
+		return fmt.Errorf("no column %q; %s", name, suggest(name))
+	}
+	return nil
+}
+
+// Format prints a number of a column with its unit.
+func Format(column string, x float64) string { return cell(column, x) }
 
 // columns are the numbers of a run, in the order of the table.
 var columns = sync.OnceValue(allColumns)
@@ -50,7 +66,7 @@ func allColumns() []Column {
 // counts are the requests and tokens of a run.
 func counts() []Column {
 	count := func(name, about string, of func(*metrics.Summary) int64) Column {
-		return Column{name, "", about, func(o *outcome) float64 { return float64(of(o.summary)) }}
+		return Column{name, "", about, func(o *Outcome) float64 { return float64(of(o.Summary)) }}
 	}
 	return []Column{
 		count("arrived", "requests", func(s *metrics.Summary) int64 { return s.Requests.Arrived }),
@@ -63,7 +79,7 @@ func counts() []Column {
 		count("prompt_cached_tokens", "of these, in a prefix cache",
 			func(s *metrics.Summary) int64 { return s.Tokens.PromptCached }),
 		count("output_tokens", "emitted", func(s *metrics.Summary) int64 { return s.Tokens.Output }),
-		{"duration_s", "s", "first send to last token", func(o *outcome) float64 { return o.summary.DurationS }},
+		{"duration_s", "s", "first send to last token", func(o *Outcome) float64 { return o.Summary.DurationS }},
 	}
 }
 
@@ -81,8 +97,8 @@ func quantiles(key, name string, of func(*metrics.Latency) *metrics.Quantiles) [
 		{"p99", func(q *metrics.Quantiles) float64 { return q.P99 }},
 		{"max", func(q *metrics.Quantiles) float64 { return q.Max }},
 	} {
-		all = append(all, Column{key + "_" + q.key + "_s", "s", name, func(o *outcome) float64 {
-			l := of(&o.summary.Latency)
+		all = append(all, Column{key + "_" + q.key + "_s", "s", name, func(o *Outcome) float64 {
+			l := of(&o.Summary.Latency)
 			if l.N == 0 {
 				return math.NaN()
 			}
@@ -94,12 +110,12 @@ func quantiles(key, name string, of func(*metrics.Latency) *metrics.Quantiles) [
 
 // rates are what was offered and served, and what of it was in time.
 func rates() []Column {
-	ofSLO := func(of func(*metrics.SLO) float64) func(*outcome) float64 {
-		return func(o *outcome) float64 {
-			if o.summary.SLO == nil {
+	ofSLO := func(of func(*metrics.SLO) float64) func(*Outcome) float64 {
+		return func(o *Outcome) float64 {
+			if o.Summary.SLO == nil {
 				return math.NaN()
 			}
-			return of(o.summary.SLO)
+			return of(o.Summary.SLO)
 		}
 	}
 	goodput := ofSLO(func(s *metrics.SLO) float64 { return s.GoodputPerS })
@@ -108,12 +124,12 @@ func rates() []Column {
 			openOnly(func(l *metrics.Load) float64 { return l.OfferedPerS })},
 		{"served_per_s", "1/s", "requests, while they arrived",
 			openOnly(func(l *metrics.Load) float64 { return l.ServedPerS })},
-		{"requests_per_s", "1/s", "completed", func(o *outcome) float64 { return o.summary.Throughput.RequestsPerS }},
-		{"output_tokens_per_s", "1/s", "emitted", func(o *outcome) float64 { return o.summary.Throughput.OutputTokensPerS }},
+		{"requests_per_s", "1/s", "completed", func(o *Outcome) float64 { return o.Summary.Throughput.RequestsPerS }},
+		{"output_tokens_per_s", "1/s", "emitted", func(o *Outcome) float64 { return o.Summary.Throughput.OutputTokensPerS }},
 		{"output_tokens_per_s_per_gpu", "1/s", "emitted",
-			func(o *outcome) float64 { return o.summary.Throughput.OutputTokensPerSPerGPU }},
-		{"output_tokens_per_s_per_user", "1/s", "of the median user: 1 / TPOT p50", func(o *outcome) float64 {
-			if q := &o.summary.Latency.TPOT; q.N > 0 && q.P50 > 0 {
+			func(o *Outcome) float64 { return o.Summary.Throughput.OutputTokensPerSPerGPU }},
+		{"output_tokens_per_s_per_user", "1/s", "of the median user: 1 / TPOT p50", func(o *Outcome) float64 {
+			if q := &o.Summary.Latency.TPOT; q.N > 0 && q.P50 > 0 {
 				return 1 / q.P50
 			}
 			return math.NaN()
@@ -122,32 +138,32 @@ func rates() []Column {
 			ofSLO(func(s *metrics.SLO) float64 { return s.Attainment })},
 		{"goodput_per_s", "1/s", "requests that met every limit", goodput},
 		{"goodput_per_s_per_gpu", "1/s", "requests that met every limit",
-			func(o *outcome) float64 { return goodput(o) / gpus(o.summary) }},
-		{"slo_met", "", "1: the SLO was met", func(o *outcome) float64 {
-			if !o.judged {
+			func(o *Outcome) float64 { return goodput(o) / gpus(o.Summary) }},
+		{"slo_met", "", "1: the SLO was met", func(o *Outcome) float64 {
+			if !o.Judged {
 				return math.NaN()
 			}
-			return one(o.met)
+			return one(o.Met)
 		}},
 		{"in_flight_growth", "", "of the requests under way over the later half of the arrivals, as a share of these",
-			func(o *outcome) float64 {
+			func(o *Outcome) float64 {
 				if o.drift == nil || o.drift.Arrived == 0 {
 					return math.NaN()
 				}
 				return float64(o.drift.Growth) / float64(o.drift.Arrived)
 			}},
 		{"saturated", "", "1: the requests under way grow, so that no such load is sustained",
-			func(o *outcome) float64 { return one(o.saturated) }},
+			func(o *Outcome) float64 { return one(o.Saturated) }},
 	}
 }
 
 // openOnly returns a rate of the load, which a closed loop does not have.
-func openOnly(of func(*metrics.Load) float64) func(*outcome) float64 {
-	return func(o *outcome) float64 {
-		if o.summary.Load == (metrics.Load{}) {
+func openOnly(of func(*metrics.Load) float64) func(*Outcome) float64 {
+	return func(o *Outcome) float64 {
+		if o.Summary.Load == (metrics.Load{}) {
 			return math.NaN()
 		}
-		return of(&o.summary.Load)
+		return of(&o.Summary.Load)
 	}
 }
 
@@ -155,13 +171,13 @@ func openOnly(of func(*metrics.Load) float64) func(*outcome) float64 {
 func bounds() []Column {
 	share := func(part string, of func(*metrics.Share) float64) Column {
 		return Column{"share_" + part, "", "of the mean step",
-			func(o *outcome) float64 { return of(&o.summary.Bound.Share) }}
+			func(o *Outcome) float64 { return of(&o.Summary.Bound.Share) }}
 	}
 	return []Column{
 		{"itl_floor_s", "s", "the least step by the data sheet",
-			func(o *outcome) float64 { return o.summary.Bound.ITLFloorS }},
-		{"step_s", "s", "the mean step that a token waits for", func(o *outcome) float64 { return o.summary.Bound.StepS }},
-		{"fraction_of_bound", "", "floor / step", func(o *outcome) float64 { return o.summary.Bound.FractionOfBound }},
+			func(o *Outcome) float64 { return o.Summary.Bound.ITLFloorS }},
+		{"step_s", "s", "the mean step that a token waits for", func(o *Outcome) float64 { return o.Summary.Bound.StepS }},
+		{"fraction_of_bound", "", "floor / step", func(o *Outcome) float64 { return o.Summary.Bound.FractionOfBound }},
 		share("weights", func(s *metrics.Share) float64 { return s.Weights }),
 		share("kv", func(s *metrics.Share) float64 { return s.KV }),
 		share("compute", func(s *metrics.Share) float64 { return s.Compute }),
@@ -172,19 +188,19 @@ func bounds() []Column {
 
 // fleet is what the run took.
 func fleet() []Column {
-	pools := func(of func(all []metrics.PoolResult) float64) func(*outcome) float64 {
-		return func(o *outcome) float64 { return of(o.summary.Pools) }
+	pools := func(of func(all []metrics.PoolResult) float64) func(*Outcome) float64 {
+		return func(o *Outcome) float64 { return of(o.Summary.Pools) }
 	}
-	ofCost := func(of func(*metrics.Cost) float64) func(*outcome) float64 {
-		return func(o *outcome) float64 {
-			if o.summary.Cost == nil {
+	ofCost := func(of func(*metrics.Cost) float64) func(*Outcome) float64 {
+		return func(o *Outcome) float64 {
+			if o.Summary.Cost == nil {
 				return math.NaN()
 			}
-			return of(o.summary.Cost)
+			return of(o.Summary.Cost)
 		}
 	}
 	return []Column{
-		{"gpus", "", "of all pools, in the mean", func(o *outcome) float64 { return gpus(o.summary) }},
+		{"gpus", "", "of all pools, in the mean", func(o *Outcome) float64 { return gpus(o.Summary) }},
 		{"busy", "", "share of the time of the GPUs", pools(busyShare)},
 		{"batch_mean", "", "decoding sequences of a step, of the pool with most",
 			pools(func(all []metrics.PoolResult) float64 {

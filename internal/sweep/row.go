@@ -76,7 +76,7 @@ func (s *Sweep) row(ctx context.Context, k int) (Row, error) {
 }
 
 // simulate runs a point under a seed.
-func (s *Sweep) simulate(ctx context.Context, point int, seed uint64) (*outcome, error) {
+func (s *Sweep) simulate(ctx context.Context, point int, seed uint64) (*Outcome, error) {
 	sc, err := s.load(point, seed)
 	if err != nil {
 		return nil, err
@@ -87,27 +87,28 @@ func (s *Sweep) simulate(ctx context.Context, point int, seed uint64) (*outcome,
 		return nil, err
 	}
 	defer b.Close()
-	return outcomeOf(ctx, b, s.Version)
+	return Measure(ctx, b, s.Version)
 }
 
-// outcomeOf runs b, and judges whether it saturates and whether it meets its SLO.
-func outcomeOf(ctx context.Context, b *build.Built, version string) (*outcome, error) {
+// Measure runs b, and judges whether it saturates and whether it meets its SLO.
+func Measure(ctx context.Context, b *build.Built, version string) (*Outcome, error) {
 	b.Scenario.Output.Intervals = true // for its series of arrivals
+	b.Config.TraceEvery = 0            // no column is of single tokens, and half of the time would go to them
 	ran, err := run.Simulate(ctx, b, run.Options{Version: version})
 	if err != nil {
 		return nil, err
 	}
-	o := &outcome{summary: ran.Summary, judged: headroom.Judged(b.Scenario)}
-	o.met = o.judged && len(headroom.Broken(b, ran.Summary)) == 0
+	o := &Outcome{Summary: ran.Summary, Judged: headroom.Judged(b.Scenario)}
+	o.Met = o.Judged && len(headroom.Broken(b, ran.Summary)) == 0
 	if b.Scenario.Workload.ClosedLoop != nil {
 		return o, nil // as many requests are under way as there are clients
 	}
 	o.drift = driftOf(ran.Recorder, b)
 	if o.drift == nil {
-		o.saturated = ran.Recorder.Growing()
+		o.Saturated = ran.Recorder.Growing()
 		return o, nil
 	}
-	o.saturated = o.drift.Drifts()
+	o.Saturated = o.drift.Drifts()
 	return o, nil
 }
 
