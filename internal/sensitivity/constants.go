@@ -66,7 +66,7 @@ func fitOf(b *build.Built) (catalog.Efficiencies, bool) {
 // own is what the fit has of a constant on the GPU itself, before what is particular to a model: the constants of other
 // GPUs are compared with that.
 func own(fit catalog.Efficiencies, b *build.Built, key string) float64 {
-	e, _ := fit.On(&b.Replicas[0].Deployment.GPU, "", "")
+	e, _ := fit.For(b.Replicas[0].Deployment.GPU.Name, "", "")
 	x, _ := constantOf(&e, key)
 	if x > 0 {
 		return x
