@@ -48,6 +48,23 @@ func TestTheMeanNumberInTheSystemIsRateTimesStay(t *testing.T) {
 	}
 }
 
+// own draws parts of the user's own: a model, a GPU and constants that are not the catalog's.
+func own(t *rapid.T) (set []string) {
+	for _, key := range []string{
+		"model.override={context: 2048, tied_embeddings: true, weights: {dtype: fp8, classes: [attention, dense_ffn]}}",
+		"model.override={layers: [{count: 3, mixer: a, ffn: f}, {count: 1, mixer: w, ffn: f}], ffns: [{name: f, " +
+			"width: 512}], mixers: [{name: a, attention: {heads: 8, kv_heads: 2, key_dim: 64, value_dim: 64}}, " +
+			"{name: w, attention: {heads: 8, kv_heads: 2, key_dim: 64, value_dim: 64, window: 1024}}]}",
+		"pools.serve.gpu.bandwidth_bps=1e12", "pools.serve.gpu.memory_bytes=4e10", "pools.serve.gpu.flops.bf16=1e14",
+		"pools.serve.gpu.price_per_hour=0.5", "pools.serve.efficiency.kv_bandwidth=0.3", "pools.serve.efficiency.step_s=0.001",
+	} {
+		if rapid.IntRange(0, 3).Draw(t, key) == 0 {
+			set = append(set, key)
+		}
+	}
+	return set
+}
+
 // TestEveryRequestEndsOnce draws scenarios with every way to end: completion, rejection, cancellation, the horizon.
 func TestEveryRequestEndsOnce(t *testing.T) {
 	inDir(t, `model: llama-3.1-8b
@@ -75,6 +92,7 @@ workload:
 		if rapid.Bool().Draw(t, "closed") {
 			set = append(set, "workload.arrivals=null", "workload.closed_loop.concurrency=20")
 		}
+		set = append(set, own(t)...)
 		seed := rapid.Uint64().Draw(t, "seed")
 		s, err := configs.Load("chat.yaml", configs.Options{Set: set, Seed: &seed})
 		if err != nil {
