@@ -52,7 +52,7 @@ FUZZTIME ?= 30s
 fuzz: ## every reader on bytes that nobody meant, FUZZTIME each; a failure leaves its input in testdata/fuzz
 	@set -o pipefail; for target in $$(grep -rhoE '^func Fuzz[A-Za-z]+' --include=*_test.go . | cut -c6- | sort); do \
 		dir=$$(dirname $$(grep -rlE "^func $$target\(" --include=*_test.go .)); echo "$$target in $$dir"; \
-		go test $$dir -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) | tail -1 || exit 1; done
+		go test $$dir -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x | tail -1 || exit 1; done
 
 differential: ## compare vllm-v1 step by step with the schedulers of the pinned releases of vLLM, where the package index can be reached
 	@$(DIFFERENTIAL)/setup.sh $(VLLM) 0.22.1 0.33.0 || { [ $$? = 3 ] && echo "left out" && exit 0; exit 1; }; \

@@ -96,6 +96,7 @@ func TestCommandsSayWhatTheyLack(t *testing.T) {
 		"run chat-8b more":            `run: "more" is one argument too many; expected only a scenario: a name or a path to a YAML file`,
 		"run chat-80b":                `scenario "chat-80b" not found; did you mean "chat-8b"?`,
 		"run absent.yaml":             `scenario file "absent.yaml" does not exist`,
+		"list gpux":                   `list: unknown kind "gpux"; did you mean "gpus"?`,
 		"list cars":                   `list: unknown kind "cars"; valid kinds: models, gpus, engines, efficiencies, acceptance, policies, scenarios, studies`,
 		"run /dev/zero":               `scenario file "/dev/zero" is longer than 4194304 bytes (4 MiB); expected a shorter YAML file`,
 		"run ./":                      `scenario file "./" is a directory; expected a YAML file`,

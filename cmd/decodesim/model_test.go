@@ -53,3 +53,25 @@ func TestModelCheckRefusesWhatAScenarioWould(t *testing.T) {
 		assert.Empty(t, out.String())
 	}
 }
+
+// TestWhatIsLeftOutIsNamedInEveryOutput: of a model's file, by every command that goes by it.
+func TestWhatIsLeftOutIsNamedInEveryOutput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const config = `{"model_type":"llama","hidden_size":1024,"num_hidden_layers":4,"num_attention_heads":8,` +
+		`"intermediate_size":2048,"vocab_size":1000,"max_position_embeddings":2048,"mystery_dim":3}`
+	const scenario = `model: {config: new.json, ignore: [mystery_dim], published: {total: 44e6}}
+pools: [{gpu: h100-sxm}]
+workload: {arrivals: {process: poisson, rate: 1}, prompt_tokens: {distribution: fixed, mean: 64},
+  output_tokens: {distribution: fixed, mean: 16}, requests: 20}
+slo: {ttft_ms: 1000}
+`
+	const study = "scenario: own.yaml\nbudget: {gpus: 1}\nrate: {min: 1, max: 2}\n"
+	for name, text := range map[string]string{"new.json": config, "own.yaml": scenario, "study.yaml": study} {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	for _, args := range [][]string{{"run", "own.yaml"}, {"run", "own.yaml", "--json"}, {"explain", "own.yaml"},
+		{"explain", "own.yaml", "--batch", "1,2"}, {"export", "own.yaml"}, {"compare", "own.yaml", "chat-8b"},
+		{"size", "study.yaml"}} {
+		assert.Contains(t, outputOf(t, args), "left out of its config.json, as the scenario says: mystery_dim", args)
+	}
+}

@@ -56,7 +56,8 @@ func own(t *rapid.T) (set []string) {
 			"width: 512}], mixers: [{name: a, attention: {heads: 8, kv_heads: 2, key_dim: 64, value_dim: 64}}, " +
 			"{name: w, attention: {heads: 8, kv_heads: 2, key_dim: 64, value_dim: 64, window: 1024}}]}",
 		"pools.serve.gpu.bandwidth_bps=1e12", "pools.serve.gpu.memory_bytes=4e10", "pools.serve.gpu.flops.bf16=1e14",
-		"pools.serve.gpu.price_per_hour=0.5", "pools.serve.efficiency.kv_bandwidth=0.3", "pools.serve.efficiency.step_s=0.001",
+		"pools.serve.gpu.price_per_hour=0.5", "pools.serve.efficiency.kv_bandwidth=0.3",
+		"pools.serve.efficiency.step_s=0.001",
 	} {
 		if rapid.IntRange(0, 3).Draw(t, key) == 0 {
 			set = append(set, key)

@@ -108,6 +108,9 @@ func ofPool(s *configs.Scenario, p *configs.Pool) (Command, error) {
 		return w.command, err
 	}
 	w.checkpoint = w.checkpointOf(ref.Config, &w.model)
+	for _, change := range ref.Changes() {
+		w.cannot("the model was simulated with changes: %s", change)
+	}
 	if w.model.RecurrentBytes() > 0 && !s.Given(s.PoolPath(p, "enable_prefix_caching")) { // as engines do
 		stateful := *p
 		stateful.EnablePrefixCaching = false
@@ -136,6 +139,10 @@ func (w *writer) checkpointOf(name string, m *llm.Model) string {
 	case strings.HasSuffix(name, "/config.json"):
 		return strings.TrimSuffix(name, "/config.json")
 	}
-	w.cannot("%s is the catalogue's name: put the repository or the path of your checkpoint in its place", name)
+	whose := "the catalogue's name"
+	if catalog.IsModelPath(name) {
+		whose = "the file of the shape"
+	}
+	w.cannot("%s is %s: put the repository or the path of your checkpoint in its place", name, whose)
 	return name
 }

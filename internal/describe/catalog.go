@@ -7,6 +7,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/text"
@@ -38,6 +39,9 @@ func Tables(kind string) ([][]string, error) {
 		return listQuestions("scenario", "scenarios", configs.ScenarioNames())
 	case "studies":
 		return listQuestions("study", "studies", configs.StudyNames())
+	}
+	if near := strict.Suggest(kind, Kinds()); near != "" {
+		return nil, fmt.Errorf("list: unknown kind %q; did you mean %q?", kind, near)
 	}
 	return nil, fmt.Errorf("list: unknown kind %q; valid kinds: %s", kind, strings.Join(Kinds(), ", "))
 }

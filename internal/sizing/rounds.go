@@ -131,6 +131,9 @@ func (z *sizer) describe() {
 		z.out.Requests = append(z.out.Requests, r.requests)
 	}
 	z.out.Rounds = make([]int, len(z.out.Requests))
+	for _, change := range z.base.Model.Changes() {
+		z.out.Notes = append(z.out.Notes, "model: "+change)
+	}
 	if z.routed != "" {
 		z.out.Notes = append(z.out.Notes, z.routed)
 	}
