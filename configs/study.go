@@ -18,7 +18,7 @@ type Study struct {
 	Engine     string      `yaml:"engine,omitempty" names:"engines" doc:"that serves it; null: the scenario's, or vllm-v1"`
 	Trace      string      `yaml:"trace,omitempty" doc:"its requests: a file of recorded ones, as workload.trace.file; null: set says the workload"`
 	Set        []string    `yaml:"set,omitempty" doc:"key=value over the scenario's, as --set has them; null: none"`
-	Budget     StudyBudget `yaml:"budget" about:"what a deployment may take; a search for the most needs one of the two"`
+	Budget     StudyBudget `yaml:"budget" about:"what a deployment may take; a search for the most needs one of them"`
 	Rate       StudyRate   `yaml:"rate" about:"the load: a range to search, or one rate to sustain"`
 	SLO        StudySLO    `yaml:"slo" about:"limits that a request must keep"`
 	Attainment float64     `yaml:"attainment,omitempty" bound:"[0.01,1]" doc:"share of the requests that must keep every limit; null: 0.9, or what rules say where slo has nothing else"`
@@ -29,12 +29,16 @@ type Study struct {
 	origins origins
 }
 
-// StudyBudget is what a deployment may take. A search for the most needs one of the two; one for the cheapest may go
+// StudyBudget is what a deployment may take. A search for the most needs some limit; one for the cheapest may go
 // without.
 type StudyBudget struct {
 	GPUs       int     `yaml:"gpus,omitempty" bound:"[1,4096]" unit:"GPUs" doc:"that a deployment may have; null: what usd_per_hour buys"`
 	USDPerHour float64 `yaml:"usd_per_hour,omitempty" bound:"(0,1e9]" unit:"USD/h" doc:"that it may cost, at the catalog's price of the GPU; null: no such limit"`
+	PowerW     float64 `yaml:"power_w,omitempty" bound:"(0,1e9]" unit:"W" doc:"watts that its accelerators may draw, by tdp_w; null: no such limit"`
 }
+
+// Limited reports whether there is any budget.
+func (b *StudyBudget) Limited() bool { return b.GPUs > 0 || b.USDPerHour > 0 || b.PowerW > 0 }
 
 // StudyRate is the load: either the range in which to look for the most that is carried, or one that must be carried.
 type StudyRate struct {

@@ -25,9 +25,9 @@ func (s *Study) validate() error {
 	c := checker{origins: &s.origins}
 	c.text("name", s.Name, "a name")
 	s.checkSubject(&c)
-	if s.Budget.GPUs == 0 && s.Budget.USDPerHour == 0 && !c.given("budget.gpus") && !c.given("budget.usd_per_hour") &&
-		s.Rate.At == 0 {
-		c.fail("budget", "missing; expected gpus: 64, say, or usd_per_hour, or both")
+	given := c.given("budget.gpus") || c.given("budget.usd_per_hour") || c.given("budget.power_w")
+	if !s.Budget.Limited() && !given && s.Rate.At == 0 {
+		c.fail("budget", "missing; expected gpus: 64, say, or usd_per_hour, or power_w")
 	}
 	c.checkTags(reflect.ValueOf(s).Elem(), func(string) bool { return false })
 	if len(s.SLO.Rules) > 0 && !s.SLO.OfRequests() && c.given("attainment") {

@@ -41,6 +41,7 @@ func opens(t *testing.T, page []byte, plots int) {
 func TestTheReportOfARunHasTheNumbersOfItsSummary(t *testing.T) {
 	inDir(t, small)
 	page := reportOf(t, "summary.json", 40, "run", "chat.yaml", "--set", "slo.ttft_ms=300", "--set",
+		"energy.grid_gco2_per_kwh=400", "--set", "energy.host_w=80", "--set",
 		`name=<script>window.harm="done"</script>`)
 	require.NotContains(t, string(page), "<script>window")
 	opens(t, page, 8)

@@ -140,7 +140,7 @@ type subject struct {
 	model, weights, kvCache, engine, trace string
 	gpus, topology, parallel, slo          []string
 	rate, budgetUSD                        string
-	budgetGPUs                             string
+	budgetGPUs, budgetPower                string
 }
 
 // add declares the flags.
@@ -158,6 +158,7 @@ func (s *subject) add(c *cobra.Command) {
 	flags.StringSliceVar(&s.parallel, "parallel", nil,
 		"`LAYOUTS` of a replica, such as tp4,tp8-pp2,dp16-ep; without a study all that fit the memory")
 	flags.StringVar(&s.budgetGPUs, "budget-gpus", "", "`GPUS` that a deployment may have")
+	flags.StringVar(&s.budgetPower, "budget-power-w", "", "`WATTS` that its accelerators may draw, by their data sheets")
 	flags.StringVar(&s.budgetUSD, "budget-usd-per-hour", "", "`DOLLARS` per hour that it may cost")
 	cobra.CheckErr(c.MarkFlagFilename("trace"))
 }
@@ -219,6 +220,7 @@ func (s *subject) settings(c *cobra.Command) (all []configs.Setting, err error) 
 	add("parallel", "search.parallel", list(s.parallel))
 	add("budget-gpus", "budget.gpus", s.budgetGPUs)
 	add("budget-usd-per-hour", "budget.usd_per_hour", s.budgetUSD)
+	add("budget-power-w", "budget.power_w", s.budgetPower)
 	return all, nil
 }
 

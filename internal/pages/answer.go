@@ -131,6 +131,10 @@ func (r *Run) facts() []page.Fact {
 			"cost.usd_per_million_output_tokens", s.Cost.USDPerMillionOutputTokens),
 			text.USD(s.Cost.USDPerHour)+" per hour", page.Plain)
 	}
+	if e := s.Energy; e != nil {
+		add("per output token", field(text.Scaled(e.JPerOutputToken, "J"), "energy.j_per_output_token", e.JPerOutputToken),
+			text.Scaled(e.MeanW, "W")+" in the mean", page.Plain)
+	}
 	if h := s.Headroom; h != nil {
 		most := text.Short(h.Factor) + " ×"
 		if h.AtLeast {

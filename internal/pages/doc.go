@@ -6,7 +6,7 @@
 //	latency.go    latencies: a table and distributions
 //	parts.go      what gaps between tokens are made of
 //	overtime.go   the run over time
-//	pools.go      the replicas
+//	pools.go      the replicas; money.go their rent and energy
 //	assumed.go    the figures of the hardware with their sources, the constants, and every default
 //	evidence.go   how far off predictions for this deployment have been, and warnings
 //	again.go      how to get the result again

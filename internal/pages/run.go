@@ -34,6 +34,7 @@ func (r *Run) Page() *page.Page {
 	add(parts(s, r.Chunks))
 	add(overTime(r.Timeline, s.OverTime))
 	add(r.deployment(), true)
+	add(money(s))
 	add(Accuracy(s.Expected), true)
 	add(Warnings(nil), len(s.Warnings) == 0)
 	add(Assumed(r.Built), true)

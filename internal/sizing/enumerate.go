@@ -124,27 +124,39 @@ func (s *shape) one() []int {
 func (z *sizer) budget(c *shape) (fits func(replicas ...int) bool, gpus int, err error) {
 	b := &z.study.Budget
 	gpus = b.GPUs
-	if b.GPUs == 0 && b.USDPerHour == 0 {
+	if !b.Limited() {
 		return func(replicas ...int) bool { return c.gpusOf(replicas) <= gpusMax }, 0, nil
 	}
-	if b.USDPerHour > 0 {
-		least := slices.Min(c.pricesUSD)
-		if least == 0 {
-			return nil, 0, z.study.Errorf("budget.usd_per_hour", "the catalog has no price of %s; expected gpus instead",
-				c.unpriced())
+	for _, of := range []struct {
+		key, unknown string
+		most         float64
+		each         []float64 // of a GPU, by pool
+	}{{"usd_per_hour", "the catalog has no price of", b.USDPerHour, c.pricesUSD},
+		{"power_w", "no source states the power of", b.PowerW, c.tdpW}} {
+		if of.most == 0 {
+			continue
 		}
-		most := int(math.Floor(b.USDPerHour/least + 1e-9))
-		if gpus == 0 || most < gpus {
+		least := slices.Min(of.each)
+		if least == 0 {
+			gpu := c.scenario.Pools[slices.Index(of.each, 0)].GPU.Name()
+			return nil, 0, z.study.Errorf("budget."+of.key, "%s %s; expected gpus instead", of.unknown, gpu)
+		}
+		if most := int(math.Floor(of.most/least + 1e-9)); gpus == 0 || most < gpus {
 			gpus = most
 		}
 	}
 	return func(replicas ...int) bool {
-		usd := 0.0
-		for i, k := range replicas {
-			usd += float64(float64(k*c.gpus[i]) * c.pricesUSD[i])
-		}
-		return c.gpusOf(replicas) <= gpus && (b.USDPerHour == 0 || usd <= b.USDPerHour+1e-9)
+		return c.gpusOf(replicas) <= gpus && (b.USDPerHour == 0 || c.sum(replicas, c.pricesUSD) <= b.USDPerHour+1e-9) &&
+			(b.PowerW == 0 || c.sum(replicas, c.tdpW) <= b.PowerW+1e-9)
 	}, gpus, nil
+}
+
+// sum adds up a number of every GPU, which is known by pool.
+func (s *shape) sum(replicas []int, each []float64) (sum float64) {
+	for i, k := range replicas {
+		sum += float64(float64(k*s.gpus[i]) * each[i])
+	}
+	return sum
 }
 
 // gpusOf returns the GPUs of numbers of replicas.
@@ -155,9 +167,6 @@ func (s *shape) gpusOf(replicas []int) int {
 	}
 	return n
 }
-
-// unpriced returns the first GPU of s without a price.
-func (s *shape) unpriced() string { return s.scenario.Pools[slices.Index(s.pricesUSD, 0)].GPU.Name() }
 
 // smallest returns the GPUs of one replica of each pool of the smallest shape.
 func (z *sizer) smallest() int {

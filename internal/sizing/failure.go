@@ -103,7 +103,7 @@ func (z *sizer) notTried() (all []string) {
 			all = append(all, topology+" deployments")
 		}
 	}
-	if b := &z.study.Budget; b.GPUs > 0 || b.USDPerHour > 0 {
+	if z.study.Budget.Limited() {
 		all = append(all, "a larger budget")
 	}
 	all = append(all, "GPUs other than "+z.out.GPU)

@@ -89,7 +89,7 @@ func (z *sizer) note(d *deployment, round int, x *outcome) {
 // replicasMax returns the largest number of replicas of a colocated shape that is worth a try: what the budget takes,
 // or where there is none so many that each is nearly idle.
 func (z *sizer) replicasMax(s *shape, least int) (int, error) {
-	if b := &z.study.Budget; b.GPUs == 0 && b.USDPerHour == 0 {
+	if !z.study.Budget.Limited() {
 		return max(1, min(gpusMax/s.gpus[0], idleTimes*least)), nil
 	}
 	fits, _, err := z.budget(s)

@@ -377,7 +377,7 @@ func (p *pairing) splitAsked(prefill, decode int) bool {
 
 // fitsBudget reports whether d is within the budget.
 func (z *sizer) fitsBudget(d *deployment) (bool, error) {
-	if b := &z.study.Budget; b.GPUs == 0 && b.USDPerHour == 0 {
+	if !z.study.Budget.Limited() {
 		return d.is.GPUs <= gpusMax, nil
 	}
 	fits, _, err := z.budget(d.shape)

@@ -29,6 +29,7 @@ type shape struct {
 	packing   []packing // by pool
 	gpus      []int     // of a replica, by pool
 	pricesUSD []float64 // of a GPU-hour, by pool; 0: unknown
+	tdpW      []float64 // of a GPU, by pool; 0: unknown
 	warnings  []string  // what a run of it would warn of
 }
 
@@ -118,6 +119,7 @@ func (z *sizer) found(s *shape) error {
 			price = p.USDPerHour
 		}
 		s.pricesUSD = append(s.pricesUSD, price)
+		s.tdpW = append(s.tdpW, model.Deployment().GPU.TDPW.Value)
 	}
 	s.warnings = b.Describe("", 0).Warnings
 	return nil
@@ -216,11 +218,13 @@ func (s *shape) deploy(replicas ...int) *deployment {
 			MaxNumSeqs: p.MaxNumSeqs, MaxNumBatchedTokens: p.MaxNumBatchedTokens,
 		})
 		is.GPUs += n * s.gpus[i]
-		is.USDPerHour += float64(float64(n*s.gpus[i]) * s.pricesUSD[i])
 		priced = priced && s.pricesUSD[i] > 0
 	}
-	if !priced {
-		is.USDPerHour = 0
+	if priced {
+		is.USDPerHour = s.sum(replicas, s.pricesUSD)
+	}
+	if !slices.Contains(s.tdpW, 0) {
+		is.TDPW = s.sum(replicas, s.tdpW)
 	}
 	is.Name = fmt.Sprintf("%d × %s", replicas[0], s.series())
 	if s.topology == configs.Disaggregated {

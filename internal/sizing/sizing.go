@@ -92,6 +92,7 @@ type Deployment struct {
 	Split      string  `json:"split,omitempty"` // such as 1P3D; absent: colocated
 	GPUs       int     `json:"gpus"`
 	USDPerHour float64 `json:"usd_per_hour,omitempty"` // absent where the GPU has no price
+	TDPW       float64 `json:"tdp_w,omitempty"`        // that the accelerators may draw; absent where it is unknown
 	Pools      []Pool  `json:"pools"`
 }
 
