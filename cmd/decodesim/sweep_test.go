@@ -80,14 +80,7 @@ func TestASweepThatIsKilledGoesOn(t *testing.T) {
 		assert.FileExists(t, "out/sweep.journal")
 	}
 	require.NoError(t, program(t, sweepArgs("out")...).Run())
-	assert.Equal(t, namesIn(t, "whole"), namesIn(t, "out"))
-	for _, name := range namesIn(t, "whole") {
-		want, err := os.ReadFile(filepath.Join("whole", name))
-		require.NoError(t, err)
-		got, err := os.ReadFile(filepath.Join("out", name))
-		require.NoError(t, err)
-		assert.True(t, bytes.Equal(want, got), name)
-	}
+	sameFiles(t, "whole", "out")
 	status, _, errOut := try(sweepArgs("out")...)
 	assert.Equal(t, exitBadInput, status)
 	assert.Contains(t, errOut, `output "out" already holds a run (`)
