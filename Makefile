@@ -29,7 +29,7 @@ FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED
 build test lint: export GOGC = 400
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test soak fuzz differential differential-latest bench profile calibrate accuracy truth defaults lint notebooks clean
+.PHONY: help build demo test soak fuzz differential differential-latest bench profile calibrate accuracy truth defaults lint live soak-live notebooks clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,17 @@ accuracy: truth ## docs/accuracy.md anew: how accurate that fit is
 
 defaults: ## the defaults of engines against the source of their releases, from the Python package index
 	go run -trimpath ./tools/defaults
+
+CLIENTS ?= bin/clients
+STREAMS ?= 200 1000
+live: build ## real clients against decodesim serve: what each reports, beside what the simulator says of the same requests
+	tools/live/setup.sh $(CLIENTS)
+	@rm -rf bin/live
+	VLLM_SOURCE=$(CURDIR)/$(CLIENTS)/vllm python3 tools/live/live.py $(BINARY) $(CLIENTS) bin/live $(STREAMS)
+
+SOAK_S ?= 3600
+soak-live: ## SOAK_S seconds of 1,000 streams: goroutines and memory stay flat
+	DECODESIM_SOAK_S=$(SOAK_S) go test ./internal/live/openai -run TestManyStreamsLeaveNothing -timeout 0 -v
 
 lint: ## formatting, staticcheck, and whether the model still builds for a web page; make test vets
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \

@@ -227,7 +227,7 @@ func (c *Cluster) intervene(t Time) bool {
 		return false
 	}
 	at := min(c.arrivals.at, c.observeAt, c.controlAt)
-	if min(t, at) > c.present {
+	if min(t, c.controlAt) > c.present { // observers wait for what changes something: a run ends with its last event
 		return false
 	}
 	if t == Forever && c.present == Forever && !c.waitsForControl() || min(t, at) > c.until {

@@ -272,9 +272,12 @@ func (x *recorded) abandon() {
 
 // finish prints and writes what was served.
 func (f *serveFlags) finish(out, errOut io.Writer, b *build.Built, loop *live.Loop, x *recorded) error {
-	trace := "trace.jsonl"
-	if x.dir != nil {
-		trace = filepath.Join(x.dir.Path(), trace)
+	trace, err := filepath.Abs("trace.jsonl")
+	if x.dir != nil && err == nil {
+		trace, err = filepath.Abs(filepath.Join(x.dir.Path(), "trace.jsonl"))
+	}
+	if err != nil {
+		return failed(err)
 	}
 	r, err := loop.Finish(trace)
 	if err != nil {

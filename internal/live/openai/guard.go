@@ -16,7 +16,7 @@ type Limits struct {
 	BodyBytes    int64         // of a request
 	Streams      int           // requests under way
 	RatePerS     float64       // requests/s that are taken; 0: any
-	Header       time.Duration // for the head of a request
+	Header       time.Duration // from a connection, or the first byte of a later request, to the end of its head
 	Body         time.Duration // for its body
 	Write        time.Duration // for a client to take what has been written
 	Idle         time.Duration // between two requests of a connection
@@ -25,10 +25,11 @@ type Limits struct {
 	ChoicesTotal int // answers that one request may ask for
 }
 
-// DefaultLimits are wide enough for load tests and narrow enough for a machine with a few GiB.
+// DefaultLimits are wide enough for load tests and narrow enough for a machine with a few GiB. A client of Python that
+// opens hundreds of connections at once may take ten seconds until it uses the last of them.
 func DefaultLimits() Limits {
 	return Limits{
-		BodyBytes: 8 << 20, Streams: 4096, Header: 5 * time.Second, Body: 30 * time.Second, Write: 30 * time.Second,
+		BodyBytes: 8 << 20, Streams: 4096, Header: 30 * time.Second, Body: 30 * time.Second, Write: 30 * time.Second,
 		Idle: 2 * time.Minute, HeaderBytes: 64 << 10, Connections: 8192, ChoicesTotal: 1024,
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -284,6 +286,7 @@ func TestADrainEndsWhatIsUnderWay(t *testing.T) {
 }
 
 // TestManyStreamsLeaveNothing is a short soak: goroutines and memory are afterwards what they were before.
+// DECODESIM_SOAK_S makes it one of so many seconds, with 1,000 streams at once.
 func TestManyStreamsLeaveNothing(t *testing.T) {
 	x := serve(t, nil, "pools.serve.replicas=1")
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
@@ -311,10 +314,18 @@ func TestManyStreamsLeaveNothing(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return runtime.NumGoroutine(), m.HeapAlloc
 	}
-	round(64)
+	streams, until := 64, time.Now()
+	if seconds, err := strconv.Atoi(os.Getenv("DECODESIM_SOAK_S")); err == nil {
+		streams, until = 1000, until.Add(time.Duration(seconds)*time.Second)
+	}
+	round(streams)
 	g0, b0 := measure()
-	for range 6 {
-		round(64)
+	for i := 0; i < 6 || time.Now().Before(until); i++ {
+		round(streams)
+		if i%20 == 19 {
+			g, b := measure()
+			t.Logf("%d answers: %d goroutines, %.1f MB", (i+2)*streams, g, float64(b)/1e6)
+		}
 	}
 	g1, b1 := measure()
 	require.LessOrEqual(t, g1, g0+10)
