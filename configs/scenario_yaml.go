@@ -188,6 +188,9 @@ func literal(v reflect.Value) string {
 		elements := make([]string, v.Len())
 		for i := range elements {
 			elements[i] = literal(v.Index(i))
+			if e := v.Index(i); e.Kind() == reflect.String && !readsInList(elements[i]) {
+				elements[i] = strconv.Quote(e.String())
+			}
 		}
 		return "[" + strings.Join(elements, ", ") + "]"
 	case reflect.Pointer:
@@ -201,6 +204,13 @@ func literal(v reflect.Value) string {
 		return quote(v)
 	}
 	return fmt.Sprint(v.Interface())
+}
+
+// readsInList reports whether text between brackets is one element: a comma, a bracket or a brace may end it there.
+func readsInList(text string) bool {
+	var elements []yaml.Node
+	return yaml.Unmarshal([]byte("["+text+"]"), &elements) == nil && len(elements) == 1 &&
+		elements[0].Kind == yaml.ScalarNode && !strings.ContainsAny(elements[0].Value, "{}[],")
 }
 
 // quote writes text, in quotes where it would read as something else.

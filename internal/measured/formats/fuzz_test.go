@@ -34,6 +34,10 @@ func FuzzMeasurements(f *testing.F) {
 	}
 	f.Add([]byte("rate,prompt_tokens,output_tokens,tpot_ms\n8,1000,200,11\n"))
 	f.Add([]byte("request_id,arrival_s,input_tokens,output_tokens,ttft_ms,tpot_ms,e2e_ms\n1,0,5,6,1,2,3\n"))
+	const experts = "deployment_id,gpu,engine,version,model_shape,hidden,inter,topk,experts,moe_dtype,moe_tp,moe_ep," +
+		"num_tokens,rows_per_expert,routing,latency_us,kernel,flag\n"
+	f.Add([]byte(experts + "d,H100,vllm,1,m,64,32,2,8,fp8_block,0,1,4,1,bal,10,k,\n"))
+	f.Add([]byte(experts + "d,H100,vllm,1,m,64,32,2,8,fp8_block,x,1,4,1,bal,10,k,\n"))
 	path := filepath.Join(f.TempDir(), "data")
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {

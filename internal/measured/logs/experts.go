@@ -18,8 +18,8 @@ func readExperts(s *datafile.Source, f *measured.File) error {
 		l.Own, l.Engine = r.Text("deployment_id"), engineOf(r)
 		l.Quality, l.Precision = "A", r.Text("moe_dtype")
 		k := &measured.Kernel{Op: measured.Experts, Engine: l.Engine, GPUs: 1, Dtype: dtypeOf(r.Text("moe_dtype")),
-			Rows: r.Count("num_tokens", 1), Width: r.Count("inter", 1) / r.Count("moe_tp", 1), Hidden: r.Count("hidden", 1),
-			TopK: r.Count("topk", 1), Experts: r.Count("experts", 1)}
+			Rows: r.Count("num_tokens", 1), Width: r.Count("inter", 1) / max(1, r.Count("moe_tp", 1)),
+			Hidden: r.Count("hidden", 1), TopK: r.Count("topk", 1), Experts: r.Count("experts", 1)}
 		k.GPU, run.Skip = names.CatalogGPU(r.Text("gpu"))
 		l.GPU = k.GPU
 		switch {

@@ -17,7 +17,7 @@ func readLatent(s *datafile.Source, f *measured.File) error {
 		l.Own, l.Engine = r.Text("deployment_id"), engineOf(r)
 		l.Quality, l.Precision = "A", r.Text("gemm_dtype")
 		k := &measured.Kernel{Op: measured.Latent, Engine: l.Engine, GPUs: 1, Dtype: dtypeOf(r.Text("gemm_dtype")),
-			Heads: r.Count("heads", 1) / r.Count("tp", 1), Rows: r.Count("batch", 1), Hidden: 7168}
+			Heads: r.Count("heads", 1) / max(1, r.Count("tp", 1)), Rows: r.Count("batch", 1), Hidden: 7168}
 		k.KVDtype = dtypeOf(r.Text("kv_dtype"))
 		k.Context = r.Count("isl", 1)
 		if past, ok := r.Optional("past"); ok {
