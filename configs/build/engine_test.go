@@ -202,7 +202,7 @@ func TestSchedulersHaveTheEnginesArguments(t *testing.T) {
 		return build(t, set...).Config.Pools[0].Scheduler
 	}
 	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 1024, MaxNumBatchedTokens: 8192, SchedulerReserveFullISL: true,
-		MaxModelLen: 131072},
+		MaxModelLen: 131072, SingleExempt: true},
 		scheduler("vllm-v1"))
 	assert.Equal(t, &schedulers.Continuous{MaxNumSeqs: 128, MaxNumBatchedTokens: 512, MaxModelLen: 4096,
 		Reserve: schedulers.WholePrompt, WatermarkBlocks: 10,
@@ -233,6 +233,40 @@ func TestSchedulersHaveTheEnginesArguments(t *testing.T) {
 		"pools.serve.schedule_policy=lpm").(*schedulers.SGLang)
 	assert.Equal(t, []any{int32(0), int64(1e15), int64(14e13), schedulers.LPM},
 		[]any{eager.ChunkedPrefillSize, eager.InitNewTokenRatio, eager.MinNewTokenRatio, eager.Order})
+}
+
+// TestPoolsHaveTheRulesOfTheRelease, which its version names and no argument.
+func TestPoolsHaveTheRulesOfTheRelease(t *testing.T) {
+	inDir(t, running("vllm-v1"))
+	drafts := []string{"speculation.method=ngram", "speculation.num_speculative_tokens=2",
+		"speculation.acceptance.process=iid", "speculation.acceptance.rate=0.5"}
+	for _, c := range []struct {
+		set     []string
+		queue   int
+		unnamed bool
+	}{
+		{nil, 2, true},
+		{[]string{"pools.serve.version=0.33"}, 2, true},
+		{[]string{"pools.serve.version=0.22"}, 2, false},
+		{[]string{"pools.serve.async_scheduling=false"}, 0, true},
+		{append(drafts, "pools.serve.version=0.22"), 0, false},
+		{drafts, 2, true},
+	} {
+		b := build(t, c.set...)
+		p := b.Config.Pools[0]
+		assert.Equal(t, []any{c.queue, c.unnamed, c.unnamed},
+			[]any{p.BatchQueue, p.UnnamedFirst, p.Scheduler.(*schedulers.Continuous).SingleExempt}, c.set)
+		assert.True(t, p.Speculation == nil || p.Speculation.Uncapped)
+	}
+	inDir(t, running("sglang"))
+	assert.Zero(t, build(t).Config.Pools[0].BatchQueue)
+}
+
+// TestTheWatermarkIsAShareOfAllBlocks, the null block among them.
+func TestTheWatermarkIsAShareOfAllBlocks(t *testing.T) {
+	inDir(t, running("vllm-v1"))
+	b := build(t, "pools.serve.num_gpu_blocks=1000", "pools.serve.max_model_len=4096", "pools.serve.watermark=0.01")
+	assert.EqualValues(t, 10, b.Config.Pools[0].Scheduler.(*schedulers.Continuous).WatermarkBlocks)
 }
 
 func TestSGLangOrdersByTheCache(t *testing.T) {

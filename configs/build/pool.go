@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -60,7 +62,27 @@ func decide(s *configs.Scenario, p *configs.Pool, r *Replica, pool *sim.PoolSpec
 	if err != nil {
 		return err
 	}
+	if err := setRules(s, p, pool); err != nil {
+		return err
+	}
 	return setReceived(s, p, pool)
+}
+
+// setRules gives a pool the rules of the release of its engine.
+func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
+	engine, err := catalog.Engine(p.Engine)
+	if err != nil {
+		return s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
+	}
+	rules := engine.RulesOf(p.Version)
+	if p.AsyncScheduling {
+		pool.BatchQueue = rules.BatchQueue
+	}
+	pool.UnnamedFirst = rules.UnnamedFirst
+	if pool.Speculation != nil {
+		pool.Speculation.Uncapped = rules.DraftsUncapped
+	}
+	return nil
 }
 
 // ingress returns how long requests take to the queue of an engine: of the pools that they may come to, the longest.

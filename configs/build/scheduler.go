@@ -30,7 +30,7 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 			SchedulerReserveFullISL:   p.SchedulerReserveFullISL, Unchunked: !p.EnableChunkedPrefill, Reserve: reserveOf(p),
 			MaxModelLen: r.MaxModelLen,
 			NoEvict:     p.CapacitySchedulerPolicy == catalog.NoEvict, WatermarkBlocks: watermarkBlocks(p, r),
-			Victim: victimOf(p),
+			Victim: victimOf(p), SingleExempt: engine.RulesOf(p.Version).SingleExempt,
 		}
 	case catalog.SchedulerPrefillFirst:
 		made = &schedulers.PrefillFirst{
@@ -115,9 +115,10 @@ func preemptionOf(p *configs.Pool) sim.Preemption {
 	return sim.Recompute
 }
 
-// watermarkBlocks returns how many blocks of a replica's rank admission leaves free.
+// watermarkBlocks returns how many blocks of a replica's rank admission leaves free: a share of all, those that the
+// engine keeps back among them.
 func watermarkBlocks(p *configs.Pool, r *Replica) int64 {
-	return int64(p.Watermark * float64(r.KVBlocks/int64(p.DataParallel)))
+	return int64(p.Watermark * float64(r.CacheBlocks/int64(p.DataParallel)))
 }
 
 // newSGLang returns SGLang's scheduler. Its ratio of new tokens is an integer: what accumulates must not depend on the

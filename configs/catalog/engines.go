@@ -23,6 +23,7 @@ type EngineSpec struct {
 	Means      map[string]string `yaml:"means"`     // its own name → what it means, where that is not what the key says
 	Limits     []EngineLimit     `yaml:"limits"`    // defaults by GPU, the first row that fits; empty: those of Arguments
 	Special    SpecialDefaults   `yaml:"special"`
+	Rules      []Rules           `yaml:"rules"` // by release, in the order of Versions; empty: none
 	Reserve    StaticReserve     `yaml:"static_reserve"`
 	NewTokens  NewTokens         `yaml:"new_tokens"`
 	CUDAGraphs CUDAGraphs        `yaml:"cuda_graphs"` // absent: no step is padded

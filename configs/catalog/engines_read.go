@@ -115,6 +115,9 @@ func (e *EngineSpec) validate(name string) error {
 	if err := e.validateLimits(); err != nil {
 		return err
 	}
+	if err := e.validateRules(); err != nil {
+		return err
+	}
 	if err := e.CUDAGraphs.validate(e.Versions); err != nil {
 		return err
 	}

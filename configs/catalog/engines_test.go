@@ -57,6 +57,26 @@ func TestWrongEngineFilesAreRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestWrongRulesAreRefused(t *testing.T) {
+	_, text, _ := Lookup("engines", "vllm-v1")
+	for _, c := range []struct{ old, new, want string }{
+		{"  - {version: 0.22, batch_queue", "  - {version: 0.33, batch_queue",
+			`rules[0].version: "0.33"; expected "0.22", as in versions`},
+		{"{version: 0.22, batch_queue: 2", "{version: 0.22, batch_queue: 3", "rules[0].batch_queue: 3; expected 0, 1 or 2"},
+		{"  - {version: 0.22, batch_queue", "  #", "rules: 1 rows; expected one for each of versions"},
+		{"single_exempt: true", "single: true", "single: unknown key"},
+	} {
+		require.Contains(t, string(text), c.old)
+		_, err := readEngine("e.yaml", "vllm-v1", []byte(strings.Replace(string(text), c.old, c.new, 1)))
+		require.ErrorContains(t, err, c.want)
+	}
+	e, err := Engine("vllm-v1")
+	require.NoError(t, err)
+	require.True(t, e.RulesOf("0.33").SingleExempt)
+	require.False(t, e.RulesOf("0.22").SingleExempt)
+	require.Equal(t, Rules{}, e.RulesOf("1.0"))
+}
+
 func TestNoNameMeansTwoThings(t *testing.T) {
 	spec := func(own, key string) EngineSpec { return EngineSpec{Name: own, Names: map[string]string{own: key}} }
 	require.NoError(t, uniqueNames([]EngineSpec{spec("a", "block_size"), spec("a", "block_size")}))

@@ -1,0 +1,49 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/configs/strict"
+)
+
+// Rules are by what a release of an engine schedules, where its arguments leave no choice. The zero value is none.
+type Rules struct {
+	Version strict.Release `yaml:"version"` // that they are of
+	// steps composed before the result of the first is known, with async_scheduling; 0: one
+	BatchQueue int `yaml:"batch_queue"`
+	// long_prefill_token_threshold does not bind a request that is alone
+	SingleExempt bool `yaml:"single_exempt"`
+	// blocks that no request can ask for are evicted before all others
+	UnnamedFirst bool `yaml:"unnamed_first"`
+	// drafts go beyond what a client may get
+	DraftsUncapped bool `yaml:"drafts_uncapped"`
+}
+
+// RulesOf returns the rules of a release of e.
+func (e *EngineSpec) RulesOf(v strict.Release) Rules {
+	for _, r := range e.Rules {
+		if r.Version == v {
+			return r
+		}
+	}
+	return Rules{}
+}
+
+// validateRules refuses rules of releases that e does not know, and releases without any.
+func (e *EngineSpec) validateRules() error {
+	if len(e.Rules) == 0 {
+		return nil
+	}
+	if len(e.Rules) != max(1, len(e.Versions)) {
+		return fmt.Errorf("rules: %d rows; expected one for each of versions", len(e.Rules))
+	}
+	for i, r := range e.Rules {
+		if len(e.Versions) > 0 && r.Version != e.Versions[i] {
+			return fmt.Errorf("rules[%d].version: %q; expected %q, as in versions", i, r.Version, e.Versions[i])
+		}
+		if r.BatchQueue < 0 || r.BatchQueue > 2 {
+			return fmt.Errorf("rules[%d].batch_queue: %d; expected 0, 1 or 2", i, r.BatchQueue)
+		}
+	}
+	return nil
+}
