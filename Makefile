@@ -8,7 +8,7 @@ DEMO    := demo-out
 VENV    := notebooks/.venv
 VLLM    := $(CURDIR)/bin/vllm
 DIFFERENTIAL := tools/differential
-CASES   ?= 100
+CASES   ?= 30
 MODEL   := ./sim/... ./hardware/... ./policies/... ./workloads/...
 
 # Both can be given on the command line: make bench BENCHTIME=1x COUNT=10
@@ -54,7 +54,7 @@ fuzz: ## every reader on bytes that nobody meant, FUZZTIME each; a failure leave
 		dir=$$(dirname $$(grep -rlE "^func $$target\(" --include=*_test.go .)); echo "$$target in $$dir"; \
 		go test $$dir -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x | tail -1 || exit 1; done
 
-differential: ## compare vllm-v1 step by step with the schedulers of the pinned releases of vLLM, where the package index can be reached
+differential: ## compare vllm-v1 step by step with the schedulers of the pinned releases of vLLM, CASES per scenario, where the package index can be reached
 	@$(DIFFERENTIAL)/setup.sh $(VLLM) 0.22.1 0.33.0 || { [ $$? = 3 ] && echo "left out" && exit 0; exit 1; }; \
 	go build -o $(VLLM)/differential ./tools/differential && \
 	for release in 0.22.1 0.33.0; do DIFFERENTIAL=$(VLLM)/differential $(VLLM)/venv/bin/python $(DIFFERENTIAL)/harness.py \

@@ -230,6 +230,10 @@ func (in *Instance) join(slot int32) {
 	r, b := &in.requests.at[slot], &in.batch
 	r.state, r.joinStep, r.computedAtJoin = decoding, b.set.Step(), r.Computed
 	r.burst, r.rejected = 0, 0
+	if in.pool.BatchQueue > 1 {
+		r.rejected = r.filler
+	}
+	r.filler = 0
 	if !b.set.Counted() {
 		r.blocks = 0
 	}

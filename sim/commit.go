@@ -119,9 +119,9 @@ func (in *Instance) commitPrefill(now Time) {
 	remaining := b.prefill[:0]
 	for _, slot := range b.prefill {
 		r := &in.requests.at[slot]
-		r.Computed = max(r.Computed+r.chunk, b.padded)
 		// A request whose cache was transferred may have the block of a token that is yet to be computed.
-		r.blocks = max(r.blocks, int32(in.cache.Blocks(r.Computed)))
+		r.blocks = max(r.blocks, int32(in.chunked(r, in.step.start)), int32(in.cache.Blocks(b.padded)))
+		r.Computed = max(r.Computed+r.chunk, b.padded)
 		r.chunk = 0
 		if r.Pending() > 0 || r.state == cancelledPrefill {
 			remaining = append(remaining, slot)

@@ -19,12 +19,13 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 		r.want = n.decodeOf(in, r)
 		budget -= r.want
 	}
-	chunks := 0
+	chunks, resumed := 0, 0
 	for _, r := range in.running {
 		if !r.decoding {
 			r.want = n.chunkOf(p, r.Pending(), budget)
 			budget -= r.want
 			chunks++
+			resumed++
 			if r.want == 0 {
 				n.cover["prompts without a chunk"]++
 			}
@@ -40,7 +41,7 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 	}
 	n.grow(in)
 	for !preempted && budget > 0 && len(in.running) < p.MaxNumSeqs {
-		want := n.admitContinuous(in, p, budget, chunks)
+		want := n.admitContinuous(in, p, budget, chunks, resumed == 0)
 		if want == 0 {
 			break
 		}
@@ -74,7 +75,8 @@ func (n *naive) chunkOf(p *schedulers.Continuous, pending, budget int32) int32 {
 
 // admitContinuous admits the head of the queue if it may join a step, and returns the tokens of its chunk; 0: it may
 // not.
-func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, budget int32, chunks int) int32 {
+func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, budget int32, chunks int,
+	alike bool) int32 {
 	r := n.head(in)
 	if r == nil {
 		return 0
@@ -89,10 +91,19 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 			return 0
 		}
 	}
+	filler := n.fillerOf(in, p, f.tokens, whole, alike)
+	if filler > 0 && want+filler > budget {
+		n.cover["prompts that wait for a whole row"]++
+		return 0
+	}
 	var takes int64
+	computed := f.tokens + want
+	if n.speculation != nil {
+		computed = min(computed+filler+n.lookAhead(true), n.maxLen)
+	}
 	switch p.Reserve {
 	case schedulers.AsComputed:
-		takes = n.needs(f.tokens + want)
+		takes = n.needs(computed)
 	case schedulers.WholePrompt:
 		takes = n.needs(whole)
 	case schedulers.MaxOutput:
@@ -100,6 +111,7 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 	case schedulers.MaxModelLen:
 		takes = n.needs(p.MaxModelLen)
 	}
+	takes = max(takes, n.needs(computed))
 	asks := takes
 	if p.SchedulerReserveFullISL {
 		asks = max(asks, n.needs(whole))
@@ -119,10 +131,14 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 		return 0
 	}
 	n.admit(in, r, f, want, takes)
-	if p.Reserve != schedulers.AsComputed {
-		n.cover["reserved blocks"] += int(takes - n.needs(f.tokens+want))
+	r.filler = filler
+	if filler > 0 {
+		n.cover["rows filled"]++
 	}
-	return want
+	if p.Reserve != schedulers.AsComputed {
+		n.cover["reserved blocks"] += int(takes - n.needs(computed))
+	}
+	return want + filler
 }
 
 // completes reports whether r and the whole batch can emit all they may without a preemption.

@@ -19,9 +19,12 @@ func (n *naive) grows(r *naiveRequest) int64 {
 	if r.want == 0 {
 		return 0
 	}
-	tokens := r.Computed + r.want
+	tokens := r.Computed + r.want + n.lookAhead(false)
 	if r.decoding {
-		tokens = min(tokens+r.hoped, n.maxLen)
+		tokens += r.hoped
+	}
+	if n.speculation != nil {
+		tokens = min(tokens, n.maxLen)
 	}
 	return max(0, n.needs(tokens)-r.blocks)
 }

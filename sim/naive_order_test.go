@@ -70,6 +70,8 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	}
 	if n.queues() && r.decoding {
 		computed -= r.latest
+	} else if r.decoding && !retracted && n.speculation != nil && n.speculation.LateNames {
+		computed -= max(0, r.latest-1)
 	}
 	if in.tree != nil {
 		computed = -1
@@ -80,7 +82,7 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 		n.cover["victims that had ended"]++
 		return
 	}
-	r.blocks, r.Computed, r.prefill = 0, 0, 0
+	r.blocks, r.Computed, r.prefill, r.filler = 0, 0, 0, 0
 	r.decoding, r.noticed = false, true
 	if r.cause != "restarted" {
 		r.cause = "preempted"

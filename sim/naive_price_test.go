@@ -18,7 +18,8 @@ func (n *naive) shape(in *naiveInstance) sim.Shape {
 		case r.decoding:
 			n.decode(&b, int64(r.Computed+r.pad), int64(r.want-1))
 		default:
-			n.prefill(&b, int64(r.Computed), int64(r.want+r.pad), r.want == r.Pending())
+			n.prefill(&b, int64(r.Computed), int64(r.want+r.pad+r.filler), r.want == r.Pending())
+			b.Outputs += int(r.filler)
 		}
 	}
 	return b

@@ -44,3 +44,11 @@ func (n *naive) single(in *naiveInstance) bool {
 	}
 	return known <= 1
 }
+
+// hopes returns by how many tokens the engine takes a step for more than it was.
+func (n *naive) hopes(rejected int32) int32 {
+	if n.queues() {
+		return rejected
+	}
+	return 0
+}

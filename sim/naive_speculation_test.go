@@ -1,6 +1,9 @@
 package sim_test
 
-import "github.com/decodesim/decodesim/sim"
+import (
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
 
 // drafts returns how many tokens a sequence drafts while so many decode.
 func (n *naive) drafts(decodes int) int32 {
@@ -82,4 +85,24 @@ func (a random) draw(request, position int32) float64 {
 		x ^= x >> 31
 	}
 	return float64(x>>11) / (1 << 53)
+}
+
+// lookAhead returns the tokens beyond those that it computes in a step for which a sequence has blocks.
+func (n *naive) lookAhead(first bool) int32 {
+	if s := n.speculation; s != nil && !(first && s.LateLookAhead) {
+		return s.LookAhead
+	}
+	return 0
+}
+
+// fillerOf returns the wrong drafts beside the only token of a request that is admitted to a step of decodes.
+func (n *naive) fillerOf(in *naiveInstance, p *schedulers.Continuous, cached, whole int32, alike bool) int32 {
+	s := n.speculation
+	if s == nil || !s.Fills || whole-cached != 1 || !alike {
+		return 0
+	}
+	if cached == 0 && len(n.emitters(in)) == 0 || cached+1+s.Tokens+1 > p.MaxModelLen {
+		return 0
+	}
+	return s.Tokens
 }

@@ -37,6 +37,7 @@ type naiveRequest struct {
 	decoding bool
 	want     int32 // tokens in the step under way
 	latest   int32 // tokens that it decoded in the step before
+	filler   int32 // wrong drafts beside its last chunk
 	hoped    int32 // tokens by which they were fewer than an engine had taken them to be that did not know them yet
 	prefill  int32 // of the tokens computed, those that were not decoded
 	pad      int32 // tokens by which a static batch makes its prompt longer
@@ -226,13 +227,11 @@ func (n *naive) commitRank(in *naiveInstance) {
 			tokens = n.verify(r)
 			r.Computed += tokens
 			r.latest = tokens
-			if n.queues() {
-				r.hoped = r.want - tokens
-			}
+			r.hoped = n.hopes(r.want - tokens)
 		} else if r.Pending() <= r.want {
 			r.Computed += r.want
 			r.prefill, r.decoding = r.Computed, true
-			r.latest, r.hoped = 0, 0
+			r.latest, r.hoped, r.filler = 0, n.hopes(r.filler), 0
 			prompts = append(prompts, r)
 			hands = n.hands(r)
 			r.known = hands && n.stage(r).Tokens == 0

@@ -125,7 +125,7 @@ func (in *Instance) decodesOrEnded(r *Request) bool { return in.Decodes(r) || r.
 // computed ones, as the engine counts them, which may take drafts for accepted. It is for observers of a scheduler.
 func (in *Instance) Composed(r *Request) (tokens, computed int32) {
 	if !in.decodesOrEnded(r) {
-		return r.chunk, r.Computed
+		return r.chunk + r.filler, r.Computed
 	}
 	computed, _ = in.batch.progress(r)
 	if in.drafting.speculation != nil {

@@ -24,8 +24,8 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 				one("max_num_batched_tokens", 4, 8, 16, 64, 256, 2048, 8192)),
 			LongPrefillTokenThreshold: one("threshold", 0, 0, 3, 32, 100),
 			SchedulerReserveFullISL:   rapid.Bool().Draw(t, "full_isl"),
-			SingleExempt:              sc.maxLen%2 == 0,
-			WatermarkBlocks:           drawWatermark(t, sc), Victim: drawVictim(t),
+			SingleExempt:              sc.maxLen%2 == 0, MaxModelLen: sc.maxLen,
+			WatermarkBlocks: drawWatermark(t, sc), Victim: drawVictim(t),
 		}
 	case "reserving":
 		p := &schedulers.Continuous{
@@ -104,6 +104,12 @@ func drawSpeculation(t *rapid.T, sc *scenario) {
 		}
 	}
 	rate := rapid.SampledFrom([]float64{0, .3, .6, .9, 1})
+	if p, ok := sc.policy.(*schedulers.Continuous); ok && !p.NoEvict {
+		s.LookAhead = rapid.SampledFrom([]int32{0, 0, s.Tokens, 9}).Draw(t, "look-ahead")
+		s.LateLookAhead = rapid.Bool().Draw(t, "late look-ahead")
+		s.LateNames = s.LateLookAhead
+		s.Fills = s.Adaptive == nil && rapid.Bool().Draw(t, "fills")
+	}
 	s.Acceptance = random{rapid.Uint64().Draw(t, "acceptance seed"), rapid.SliceOfN(rate, 1, 3).Draw(t, "rates")}
 	sc.speculation = s
 }

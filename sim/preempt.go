@@ -52,7 +52,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		in.cache.ReleaseSequence(slot, r.prompt(), blocks, cached, true)
 	}
 	r.blocks, r.Computed = 0, 0
-	r.chunk, r.blocksMin = 0, 0
+	r.chunk, r.filler, r.blocksMin = 0, 0, 0
 	r.state = waiting
 	in.queue.pushBack(slot, how == Retract && in.Queued() > 0)
 }

@@ -58,6 +58,7 @@ type engineState struct {
 	chunk          int32 // prompt tokens in the step under way
 	blocks         int32 // KV blocks, except in the decode set, where they follow from the computed tokens
 	blocksMin      int32 // KV blocks that it has at least, from its admission on
+	filler         int32 // drafts beside its last chunk, of which none is right
 	burst          int32 // drafts accepted in the latest step that decoded it
 	rejected       int32 // drafts rejected in it, where the next step was composed without knowing
 	computedAtJoin int32 // tokens computed when it joined the decode set
@@ -122,7 +123,8 @@ func (r *Request) resumes() bool { return r.Emitted > 0 || r.Preemptions > 0 }
 // atNextStage returns r as the next instance on its route receives it.
 func (r *Request) atNextStage() Request {
 	q := *r
-	q.blocks, q.blocksMin, q.chunk = 0, 0, 0
+	q.blocks, q.blocksMin = 0, 0
+	q.chunk, q.filler = 0, 0
 	return q
 }
 

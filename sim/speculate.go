@@ -17,6 +17,16 @@ type Speculation struct {
 	Acceptance Acceptance
 	// drafts go beyond what a client may get, up to the longest sequence, as those of vLLM's drafters do
 	Uncapped bool
+	// a sequence has blocks for so many more tokens than a step computes of it, of a prompt too: a drafter with a cache of
+	// its own writes there
+	LookAhead int32
+	// the first chunk after an admission has none of these yet
+	LateLookAhead bool
+	// a block that accepted drafts have filled can be found again only from the next step on
+	LateNames bool
+	// a request that is admitted with one token to compute has drafts beside it, all of them wrong, so that all rows of a
+	// step of decodes are alike: see Work.Fill
+	Fills bool
 }
 
 // DraftRow is how much is drafted while up to so many sequences decode.
@@ -39,7 +49,7 @@ type Draft struct {
 const DraftsMax = 1 << 10
 
 func (s *Speculation) validate() error {
-	if s.Tokens < 0 || s.Tokens > DraftsMax {
+	if s.Tokens < 0 || s.Tokens > DraftsMax || s.LookAhead < 0 || s.LookAhead > DraftsMax {
 		return errors.New("drafts out of range")
 	}
 	for i, row := range s.Adaptive {
@@ -95,8 +105,50 @@ func (in *Instance) draftsOf(r *Request) int32 {
 
 // drafted returns the blocks that r has when the step to come drafts.
 func (in *Instance) drafted(r *Request) int64 {
-	tokens := r.Computed + r.rejected + 1 + in.draftsOf(r)
+	tokens := r.Computed + r.rejected + 1 + in.draftsOf(r) + in.drafting.speculation.LookAhead
 	return max(int64(r.blocks), in.cache.Blocks(min(tokens, in.pool.MaxModelLen)))
+}
+
+// chunked returns the blocks of r when the step that begins at now has computed its chunk.
+func (in *Instance) chunked(r *Request, now Time) int64 {
+	tokens := r.Computed + r.chunk
+	if s := in.drafting.speculation; s != nil {
+		tokens = min(tokens+r.filler+s.ahead(r.readmitted == now), in.pool.MaxModelLen)
+	}
+	return in.cache.Blocks(tokens)
+}
+
+// ahead returns the tokens beyond a chunk that a request has blocks for.
+func (s *Speculation) ahead(first bool) int32 {
+	if first && s.LateLookAhead {
+		return 0
+	}
+	return s.LookAhead
+}
+
+// Slots returns for how many tokens beyond the cached ones there must be blocks to admit the request that CachedTokens
+// was asked of last, and to compute the next n of its tokens.
+func (w *Work) Slots(n int32) int32 {
+	s := w.in.drafting.speculation
+	if s == nil {
+		return n
+	}
+	return max(n, min(n+s.ahead(true), w.in.pool.MaxModelLen-w.matched()))
+}
+
+// Filler returns how many drafts Fill takes; 0: no request is filled.
+func (w *Work) Filler() int32 {
+	if s := w.in.drafting.speculation; s != nil && s.Fills {
+		return s.Tokens
+	}
+	return 0
+}
+
+// Fill has r, which has got its last chunk, compute drafts beside it, of which the model accepts none.
+func (w *Work) Fill(r *Request, drafts int32) {
+	w.count(r, -1)
+	r.filler = drafts
+	w.count(r, 1)
 }
 
 // blocksToDraft returns the blocks that r needs for the step to come, beyond those it has.

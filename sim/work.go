@@ -237,10 +237,10 @@ func (w *Work) Chunk(r *Request, n int32) {
 // count adds r's chunk to the step, or takes it out again.
 func (w *Work) count(r *Request, sign int64) {
 	in := w.in
-	w.demand += sign * max(0, in.cache.Blocks(r.Computed+r.chunk)-int64(r.blocks))
-	w.shape.AddChunk(in.pool.Windows, int64(r.Computed), int64(max(r.chunk, in.batch.padded)), sign)
+	w.demand += sign * max(0, in.chunked(r, w.now)-int64(r.blocks))
+	w.shape.AddChunk(in.pool.Windows, int64(r.Computed), int64(max(r.chunk+r.filler, in.batch.padded)), sign)
 	if r.chunk == r.Pending() {
-		w.shape.Outputs += int(sign)
+		w.shape.Outputs += int(sign) * int(1+r.filler)
 	}
 }
 

@@ -79,8 +79,12 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 		pool.BatchQueue = rules.BatchQueue
 	}
 	pool.UnnamedFirst = rules.UnnamedFirst
-	if pool.Speculation != nil {
-		pool.Speculation.Uncapped = rules.DraftsUncapped
+	if v := pool.Speculation; v != nil {
+		v.Uncapped, v.LateLookAhead, v.LateNames = rules.DraftsUncapped, rules.LateLookAhead, rules.LateNames
+		v.Fills = rules.Fills && v.Adaptive == nil
+		if slices.Contains(rules.LookAhead, s.Speculation.Method) {
+			v.LookAhead = int32(s.Speculation.DraftsMax())
+		}
 	}
 	return nil
 }

@@ -60,10 +60,9 @@ func TestWrongEngineFilesAreRefused(t *testing.T) {
 func TestWrongRulesAreRefused(t *testing.T) {
 	_, text, _ := Lookup("engines", "vllm-v1")
 	for _, c := range []struct{ old, new, want string }{
-		{"  - {version: 0.22, batch_queue", "  - {version: 0.33, batch_queue",
-			`rules[0].version: "0.33"; expected "0.22", as in versions`},
-		{"{version: 0.22, batch_queue: 2", "{version: 0.22, batch_queue: 3", "rules[0].batch_queue: 3; expected 0, 1 or 2"},
-		{"  - {version: 0.22, batch_queue", "  #", "rules: 1 rows; expected one for each of versions"},
+		{"  - version: 0.22\n", "  - version: 0.33\n", `rules[0].version: "0.33"; expected "0.22", as in versions`},
+		{"batch_queue: 2", "batch_queue: 3", "rules[0].batch_queue: 3; expected 0, 1 or 2"},
+		{"versions: [0.22, 0.33]", "versions: [0.33]", "rules: 2 rows; expected one for each of versions"},
 		{"single_exempt: true", "single: true", "single: unknown key"},
 	} {
 		require.Contains(t, string(text), c.old)

@@ -17,6 +17,14 @@ type Rules struct {
 	UnnamedFirst bool `yaml:"unnamed_first"`
 	// drafts go beyond what a client may get
 	DraftsUncapped bool `yaml:"drafts_uncapped"`
+	// methods of speculation for whose drafts sequences have blocks beyond those of a step
+	LookAhead []string `yaml:"look_ahead"`
+	// but not for the first chunk after an admission
+	LateLookAhead bool `yaml:"late_look_ahead"`
+	// a block that accepted drafts have filled can be found again only from the next step on
+	LateNames bool `yaml:"late_names"`
+	// a request that is admitted with one token to compute gets wrong drafts beside it
+	Fills bool `yaml:"fills"`
 }
 
 // RulesOf returns the rules of a release of e.

@@ -102,6 +102,7 @@ func (p *Continuous) preempt(in *sim.Instance, w *sim.Work) {
 
 // admit spends the remaining budget of the step on waiting requests.
 func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
+	alike := in.Prefilling() == 0 // all rows of the step are of decodes so far
 	for prompts := in.Prefilling(); budget > 0 && in.Running() < p.MaxNumSeqs; prompts++ {
 		r := in.Head()
 		if r == nil {
@@ -116,22 +117,42 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 				break
 			}
 		}
+		fill := int32(0)
+		if pending == 1 && alike && (in.Decoding() > 0 || cached > 0) {
+			fill = p.filler(w, cached)
+		}
+		if n+fill > budget && fill > 0 {
+			break // vLLM: rather not admitted than of another width
+		}
 		need, reserve := n, int32(0)
 		if p.Reserve != AsComputed || p.SchedulerReserveFullISL {
 			need, reserve = p.need(r, pending)
 		}
+		need = max(need, w.Slots(n+fill))
 		if blocks := w.BlocksToAdmit(need); blocks > w.FreeBlocks() || p.withholds(in, w, r, blocks, cached) {
 			break
 		}
 		w.Admit(r, reserve)
 		w.Chunk(r, n)
-		budget -= n
+		if fill > 0 {
+			w.Fill(r, fill)
+		}
+		budget -= n + fill
 	}
 	if in.Running() >= p.MaxNumSeqs {
 		w.BatchFull()
 	} else {
 		w.HeadBlocked()
 	}
+}
+
+// filler returns how many drafts stand beside the only token of a request that is admitted, as far as the longest
+// sequence has room for them and for a token more.
+func (p *Continuous) filler(w *sim.Work, cached int32) int32 {
+	if k := w.Filler(); cached+1+k+1 <= p.MaxModelLen {
+		return k
+	}
+	return 0
 }
 
 // need returns the tokens beyond the cached ones for which there must be free blocks to admit r, where that is more
