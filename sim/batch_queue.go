@@ -107,7 +107,7 @@ func (w *Work) preemptEnded(r *Request, slot int32) {
 
 // findable returns how many computed tokens of r, which is preempted, are in blocks that can be found again. An engine
 // that queues batches does not know the tokens of the step under way, so it has not named the block that they fill; nor
-// has one with LateNames, where accepted drafts fill it.
+// has one with DelayedNames, where accepted drafts fill it.
 func (in *Instance) findable(r *Request) int32 {
 	computed := r.Computed
 	if in.Decodes(r) || r.state == finishedRow {
@@ -116,7 +116,7 @@ func (in *Instance) findable(r *Request) int32 {
 	switch {
 	case r.state == prefilling || in.batch.isNew(r):
 		return computed
-	case in.pool.BatchQueue < 2 && (in.drafting.speculation == nil || !in.drafting.speculation.LateNames):
+	case in.pool.BatchQueue < 2 && (in.drafting.speculation == nil || !in.drafting.speculation.DelayedNames):
 		return computed
 	case in.pool.BatchQueue < 2:
 		return computed - r.burst

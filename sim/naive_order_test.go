@@ -70,7 +70,7 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	}
 	if n.queues() && r.decoding {
 		computed -= r.latest
-	} else if r.decoding && !retracted && n.speculation != nil && n.speculation.LateNames {
+	} else if r.decoding && !retracted && n.speculation != nil && n.speculation.DelayedNames {
 		computed -= max(0, r.latest-1)
 	}
 	if in.tree != nil {
@@ -82,7 +82,8 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 		n.cover["victims that had ended"]++
 		return
 	}
-	r.blocks, r.Computed, r.prefill, r.filler = 0, 0, 0, 0
+	r.blocks, r.Computed = 0, 0
+	r.prefill, r.filler = 0, 0
 	r.decoding, r.noticed = false, true
 	if r.cause != "restarted" {
 		r.cause = "preempted"

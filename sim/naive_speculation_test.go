@@ -89,7 +89,7 @@ func (a random) draw(request, position int32) float64 {
 
 // lookAhead returns the tokens beyond those that it computes in a step for which a sequence has blocks.
 func (n *naive) lookAhead(first bool) int32 {
-	if s := n.speculation; s != nil && !(first && s.LateLookAhead) {
+	if s := n.speculation; s != nil && !(first && s.DelayedLookAhead) {
 		return s.LookAhead
 	}
 	return 0
@@ -101,7 +101,8 @@ func (n *naive) fillerOf(in *naiveInstance, p *schedulers.Continuous, cached, wh
 	if s == nil || !s.Fills || whole-cached != 1 || !alike {
 		return 0
 	}
-	if cached == 0 && len(n.emitters(in)) == 0 || cached+1+s.Tokens+1 > p.MaxModelLen {
+	if cached == 0 && len(n.emitters(in)) == 0 || cached+1+s.Tokens+1 > p.MaxModelLen ||
+		1+s.Tokens > p.MaxNumBatchedTokens {
 		return 0
 	}
 	return s.Tokens

@@ -105,10 +105,10 @@ func drawSpeculation(t *rapid.T, sc *scenario) {
 	}
 	rate := rapid.SampledFrom([]float64{0, .3, .6, .9, 1})
 	if p, ok := sc.policy.(*schedulers.Continuous); ok && !p.NoEvict {
-		s.LookAhead = rapid.SampledFrom([]int32{0, 0, s.Tokens, 9}).Draw(t, "look-ahead")
-		s.LateLookAhead = rapid.Bool().Draw(t, "late look-ahead")
-		s.LateNames = s.LateLookAhead
-		s.Fills = s.Adaptive == nil && rapid.Bool().Draw(t, "fills")
+		even := sc.maxLen%2 == 0 // as good as a draw, like the others
+		s.LookAhead = []int32{0, s.Tokens, 9}[sc.blocks%3]
+		s.DelayedLookAhead, s.DelayedNames = even, even
+		s.Fills = s.Adaptive == nil && (sc.maxLen+sc.blockSize)%5 > 1
 	}
 	s.Acceptance = random{rapid.Uint64().Draw(t, "acceptance seed"), rapid.SliceOfN(rate, 1, 3).Draw(t, "rates")}
 	sc.speculation = s

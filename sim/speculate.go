@@ -21,9 +21,9 @@ type Speculation struct {
 	// its own writes there
 	LookAhead int32
 	// the first chunk after an admission has none of these yet
-	LateLookAhead bool
+	DelayedLookAhead bool
 	// a block that accepted drafts have filled can be found again only from the next step on
-	LateNames bool
+	DelayedNames bool
 	// a request that is admitted with one token to compute has drafts beside it, all of them wrong, so that all rows of a
 	// step of decodes are alike: see Work.Fill
 	Fills bool
@@ -109,10 +109,10 @@ func (in *Instance) drafted(r *Request) int64 {
 	return max(int64(r.blocks), in.cache.Blocks(min(tokens, in.pool.MaxModelLen)))
 }
 
-// chunked returns the blocks of r when the step that begins at now has computed its chunk.
+// chunked returns the blocks of r when the step that begins at now has computed its chunk, if it has one.
 func (in *Instance) chunked(r *Request, now Time) int64 {
 	tokens := r.Computed + r.chunk
-	if s := in.drafting.speculation; s != nil {
+	if s := in.drafting.speculation; s != nil && r.chunk > 0 {
 		tokens = min(tokens+r.filler+s.ahead(r.readmitted == now), in.pool.MaxModelLen)
 	}
 	return in.cache.Blocks(tokens)
@@ -120,7 +120,7 @@ func (in *Instance) chunked(r *Request, now Time) int64 {
 
 // ahead returns the tokens beyond a chunk that a request has blocks for.
 func (s *Speculation) ahead(first bool) int32 {
-	if first && s.LateLookAhead {
+	if first && s.DelayedLookAhead {
 		return 0
 	}
 	return s.LookAhead

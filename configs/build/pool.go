@@ -80,7 +80,7 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	}
 	pool.UnnamedFirst = rules.UnnamedFirst
 	if v := pool.Speculation; v != nil {
-		v.Uncapped, v.LateLookAhead, v.LateNames = rules.DraftsUncapped, rules.LateLookAhead, rules.LateNames
+		v.Uncapped, v.DelayedLookAhead, v.DelayedNames = rules.DraftsUncapped, rules.DelayedLookAhead, rules.DelayedNames
 		v.Fills = rules.Fills && v.Adaptive == nil
 		if slices.Contains(rules.LookAhead, s.Speculation.Method) {
 			v.LookAhead = int32(s.Speculation.DraftsMax())

@@ -20,9 +20,9 @@ type Rules struct {
 	// methods of speculation for whose drafts sequences have blocks beyond those of a step
 	LookAhead []string `yaml:"look_ahead"`
 	// but not for the first chunk after an admission
-	LateLookAhead bool `yaml:"late_look_ahead"`
+	DelayedLookAhead bool `yaml:"delayed_look_ahead"`
 	// a block that accepted drafts have filled can be found again only from the next step on
-	LateNames bool `yaml:"late_names"`
+	DelayedNames bool `yaml:"delayed_names"`
 	// a request that is admitted with one token to compute gets wrong drafts beside it
 	Fills bool `yaml:"fills"`
 }

@@ -147,9 +147,9 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 }
 
 // filler returns how many drafts stand beside the only token of a request that is admitted, as far as the longest
-// sequence has room for them and for a token more.
+// sequence has room for them and for a token more. vLLM would wait for ever for a row that no step is wide enough for.
 func (p *Continuous) filler(w *sim.Work, cached int32) int32 {
-	if k := w.Filler(); cached+1+k+1 <= p.MaxModelLen {
+	if k := w.Filler(); cached+1+k+1 <= p.MaxModelLen && 1+k <= p.MaxNumBatchedTokens {
 		return k
 	}
 	return 0

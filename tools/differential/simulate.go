@@ -76,7 +76,7 @@ func (c *Case) pool() *sim.PoolSpec {
 	p.UnnamedFirst = c.Version != "0.22"
 	if c.Spec > 0 {
 		p.Speculation = &sim.Speculation{Tokens: c.Spec, Acceptance: alike{c.Spec}, Uncapped: true,
-			LateLookAhead: c.Version == "0.22", LateNames: c.Version == "0.22", Fills: c.Version != "0.22"}
+			DelayedLookAhead: c.Version == "0.22", DelayedNames: c.Version == "0.22", Fills: c.Version != "0.22"}
 		if c.SpecMethod != "ngram" {
 			p.Speculation.LookAhead = c.Spec
 		}
