@@ -110,7 +110,7 @@ def first_difference(c, a, b):
 
 
 # Scenarios with known differences, by release: they do not make the comparison fail.
-OPEN = {"0.22": {"everything", "priority", "spec-eagle", "spec-prefix"}, "0.33": {"everything", "priority", "spec", "spec-preemption", "spec-prefix", "spec-eagle"}}
+OPEN = {"0.22": {"everything", "priority"}, "0.33": {"everything", "priority", "spec-prefix"}}
 
 
 def main():
