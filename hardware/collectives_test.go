@@ -63,6 +63,20 @@ func TestCollectivesTakeWhatWasMeasured(t *testing.T) {
 	}
 }
 
+// An all-reduce of 134 MB over 8 H100 takes 0.5 to 0.6 ms, and of 16 KiB some microseconds, where tables count: one
+// share of the link for both, as it is fitted in steps inside a host, has the large one take more than twice as long.
+func TestALargeAllReduceTakesHalfAMillisecond(t *testing.T) {
+	d := deployment(t, "llama-3.1-70b", "h100-sxm", 8)
+	d.Efficiency = efficiency(t, "vllm-v1")
+	reduceUS := func(rows int) float64 {
+		return hardware.NewRoofline(d, 1).Step(rows, 1).Part[sim.Communication].A.Seconds() * 1e6 / 160
+	}
+	assert.Greater(t, reduceUS(8192), 1000.0)
+	d.Efficiency.CollectiveScale, d.Efficiency.CollectiveS = 1, 0
+	assert.InDelta(t, 550, reduceUS(8192), 50)
+	assert.InDelta(t, 5.5, reduceUS(1), 2.5)
+}
+
 // A way to run collectives that is asked for by name takes what was measured of it, whatever the efficiencies say of
 // links.
 func TestAWayThatIsAskedForTakesWhatWasMeasured(t *testing.T) {
