@@ -20,9 +20,9 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// TestWhatCommandsPrintHasASchema: the schemas of --json in docs/ are those of the Go types that are printed (-update
-// writes them), and what the commands print passes them.
-func TestWhatCommandsPrintHasASchema(t *testing.T) {
+// TestTheDocumentationHasSchemasOfWhatIsPrinted: the schemas of --json in docs/ are those of the Go types that are
+// printed (-update writes them), and what the commands print passes them.
+func TestTheDocumentationHasSchemasOfWhatIsPrinted(t *testing.T) {
 	const measured = "workload.requests=400"
 	for name, c := range map[string]struct {
 		of   reflect.Type

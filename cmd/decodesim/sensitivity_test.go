@@ -33,8 +33,8 @@ func TestSensitivityMistakes(t *testing.T) {
 	}
 }
 
-// TestFigureOfTheSensitivity: the figure is the one that its command draws.
-func TestFigureOfTheSensitivity(t *testing.T) {
+// TestFigureOfTheDocumentationOfSensitivity: the figure is the one that its command draws.
+func TestFigureOfTheDocumentationOfSensitivity(t *testing.T) {
 	figure := filepath.Join(root, "docs", "tornado.svg")
 	t.Chdir(t.TempDir())
 	outputOf(t, strings.Fields("sensitivity chat-70b --set workload.requests=2000 --out tornado"))

@@ -97,8 +97,8 @@ func TestAStudyOfASweepSaysWhatTheFlagsDo(t *testing.T) {
 	assert.Equal(t, byFlags, byStudy)
 }
 
-// TestFigureOfTheSweeps: the figure is the one that its command draws.
-func TestFigureOfTheSweeps(t *testing.T) {
+// TestFigureOfTheDocumentationOfSweeps: the figure is the one that its command draws.
+func TestFigureOfTheDocumentationOfSweeps(t *testing.T) {
 	figure := filepath.Join(root, "docs", "load_curve.svg")
 	t.Chdir(t.TempDir())
 	outputOf(t, []string{"sweep", "chat-70b", "--ladder", "--out", "curve"})
