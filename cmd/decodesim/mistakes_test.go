@@ -102,7 +102,7 @@ func TestCommandsSayWhatTheyLack(t *testing.T) {
 		"run ./":                      `scenario file "./" is a directory; expected a YAML file`,
 		"run chat-8b --seed -1":       `--seed "-1": expected a whole number from 0 to 18446744073709551615; see decodesim run --help`,
 		"run chat-8b --json=maybe":    `--json "maybe": expected true or false; see decodesim run --help`,
-		"explain chat-8b --batch ten": `--batch "ten": expected a whole number of at most 9223372036854775807; see decodesim explain --help`,
+		"explain chat-8b --batch ten": "--batch ten: expected a whole number of at most 2147483647, such as 64, or 4k for 4,096",
 		"show chat-7b":                `nothing built in is called "chat-7b"; did you mean "chat-70b"?`,
 	} {
 		status, out, errOut := try(strings.Fields(line)...)
