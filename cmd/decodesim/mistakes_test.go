@@ -91,19 +91,20 @@ func TestMistakesAreNamed(t *testing.T) {
 func TestCommandsSayWhatTheyLack(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for line, want := range map[string]string{
-		"rn chat-70b":                 `unknown command "rn"; did you mean "run"?`,
-		"run":                         `run: missing a scenario: a name or a path to a YAML file; see decodesim run --help`,
-		"run chat-8b more":            `run: "more" is one argument too many; expected only a scenario: a name or a path to a YAML file`,
-		"run chat-80b":                `scenario "chat-80b" not found; did you mean "chat-8b"?`,
-		"run absent.yaml":             `scenario file "absent.yaml" does not exist`,
-		"list gpux":                   `list: unknown kind "gpux"; did you mean "gpus"?`,
-		"list cars":                   `list: unknown kind "cars"; valid kinds: models, gpus, engines, efficiencies, acceptance, policies, scenarios, studies`,
-		"run /dev/zero":               `scenario file "/dev/zero" is longer than 4194304 bytes (4 MiB); expected a shorter YAML file`,
-		"run ./":                      `scenario file "./" is a directory; expected a YAML file`,
-		"run chat-8b --seed -1":       `--seed "-1": expected a whole number from 0 to 18446744073709551615; see decodesim run --help`,
-		"run chat-8b --json=maybe":    `--json "maybe": expected true or false; see decodesim run --help`,
-		"explain chat-8b --batch ten": "--batch ten: expected a whole number of at most 2147483647, such as 64, or 4k for 4,096",
-		"show chat-7b":                `nothing built in is called "chat-7b"; did you mean "chat-70b"?`,
+		"rn chat-70b":              `unknown command "rn"; did you mean "run"?`,
+		"run":                      `run: missing a scenario: a name or a path to a YAML file; see decodesim run --help`,
+		"run chat-8b more":         `run: "more" is one argument too many; expected only a scenario: a name or a path to a YAML file`,
+		"run chat-80b":             `scenario "chat-80b" not found; did you mean "chat-8b"?`,
+		"run absent.yaml":          `scenario file "absent.yaml" does not exist`,
+		"list gpux":                `list: unknown kind "gpux"; did you mean "gpus"?`,
+		"list cars":                `list: unknown kind "cars"; valid kinds: models, gpus, engines, efficiencies, acceptance, policies, scenarios, studies`,
+		"run /dev/zero":            `scenario file "/dev/zero" is longer than 4194304 bytes (4 MiB); expected a shorter YAML file`,
+		"run ./":                   `scenario file "./" is a directory; expected a YAML file`,
+		"run chat-8b --seed -1":    `--seed "-1": expected a whole number from 0 to 18446744073709551615; see decodesim run --help`,
+		"run chat-8b --json=maybe": `--json "maybe": expected true or false; see decodesim run --help`,
+		"explain chat-8b --batch ten": "--batch ten: expected a whole number of at most 2147483647, " +
+			"such as 64, or 4k for 4,096",
+		"show chat-7b": `nothing built in is called "chat-7b"; did you mean "chat-70b"?`,
 	} {
 		status, out, errOut := try(strings.Fields(line)...)
 		assert.Equal(t, exitBadInput, status, line)
