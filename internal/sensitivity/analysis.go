@@ -179,10 +179,10 @@ func end(base, at *Answer) End {
 // end of the range, nearest to which the decision is another.
 func (a *analysis) thresholds(r *Result) error {
 	type search struct {
-		effect     *Effect
-		same, end  float64
-		downwards  bool
-		other, why string
+		effect    *Effect
+		same, end float64
+		downwards bool
+		other     string
 	}
 	var all []*search
 	for i := range r.Effects {

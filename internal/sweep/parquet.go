@@ -15,13 +15,13 @@ const groupRows = 4096
 // parquetTable is the table of csvTable as Parquet, in columns of the same names and order. What is not known is null.
 type parquetTable struct {
 	of  *Head
-	w   *parquet.Writer
+	w   *parquet.GenericWriter[any]
 	row parquet.Row
 }
 
 func newParquet(w io.Writer, of *Head) *parquetTable {
 	schema := parquet.NewSchema("sweep", parquet.SchemaOf(reflect.New(rowType(of)).Interface()))
-	return &parquetTable{of: of, w: parquet.NewWriter(w, schema, parquet.MaxRowsPerRowGroup(groupRows),
+	return &parquetTable{of: of, w: parquet.NewGenericWriter[any](w, schema, parquet.MaxRowsPerRowGroup(groupRows),
 		parquet.CreatedBy("decodesim", "", ""), parquet.KeyValueMetadata("scenario", of.Scenario))}
 }
 

@@ -39,7 +39,6 @@ const failuresMax = 20
 type collector struct {
 	*Result
 	known []int // by column, seeds of the current point
-	seeds int   // of the current point, that ran
 }
 
 func newCollector(h *Head) *collector {
