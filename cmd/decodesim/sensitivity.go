@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/sensitivity"
@@ -44,13 +43,8 @@ from the errors of runs that were left out of the fit. What the user forecasts, 
 			"  decodesim sensitivity chat-70b --metric ttft_p95_s --vary rate=10:18 --out tornado\n" +
 			"  decodesim sensitivity chat-70b --vary speculation.acceptance.rate=0.6:0.8 --seeds 5 --json\n" +
 			"  decodesim sensitivity my-study.yaml --of size --out sized",
-		Args: oneArgument("scenario: a name or a path to a YAML file"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return configs.ScenarioNames(), cobra.ShellCompDirectiveDefault // and files
-		},
+		Args:              oneArgument("scenario: a name or a path to a YAML file"),
+		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := f.plan(c, args[0])
 			if err != nil {

@@ -54,13 +54,8 @@ have written.`,
 			"  decodesim sweep chat-70b --over gpu=h100-sxm,h200-sxm --over rate=2:64:x2 --plot rate,ttft_p95_s --out gpus\n" +
 			"  decodesim sweep --study grid.yaml --out grid\n" +
 			"  decodesim sweep chat-70b --ladder --shard 1/4 --out part-1",
-		Args: cobra.ArbitraryArgs, // see plan
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return configs.ScenarioNames(), cobra.ShellCompDirectiveDefault // and files
-		},
+		Args:              cobra.ArbitraryArgs, // see plan
+		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := f.plan(c, args)
 			if err != nil {

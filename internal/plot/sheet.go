@@ -53,13 +53,17 @@ func rimmed(c *draw.Canvas, at vg.Point, k Shade, radius vg.Length, mark draw.Gl
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: k, Radius: radius, Shape: mark}, at)
 }
 
-// Header writes the title, the caption and further lines below it, and returns where the space below begins.
+// Header writes the title, the caption and further lines below it, broken where the sheet ends, and returns where
+// the space below begins.
 func (s *Sheet) Header(title string, c text.Caption, lines ...string) vg.Length {
 	y := s.height - 28
 	s.Text(MarginLeft, y, 0, Ink{Size: 14, Shade: InkDark, Bold: true}, title)
+	ink := Body(InkSoft)
 	for _, line := range append([]string{c.String()}, lines...) {
-		y -= 14
-		s.Text(MarginLeft, y, 0, Body(InkSoft), line)
+		for _, part := range ink.Lines(line, Width-MarginLeft-MarginRight) {
+			y -= 14
+			s.Text(MarginLeft, y, 0, ink, part)
+		}
 	}
 	return y - 12
 }

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"math"
+	"strings"
 
 	xfont "golang.org/x/image/font"
 	gonum "gonum.org/v1/plot"
@@ -124,6 +125,21 @@ func (k Ink) Fit(label string, room vg.Length) string {
 		}
 	}
 	return label
+}
+
+// Lines breaks a text between words into lines for which there is room.
+func (k Ink) Lines(label string, room vg.Length) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(label) {
+		longer := strings.TrimPrefix(line+" "+word, " ")
+		if line != "" && k.Width(longer) > room {
+			lines = append(lines, line)
+			longer = word
+		}
+		line = longer
+	}
+	return append(lines, line)
 }
 
 // Width returns how wide a text is.

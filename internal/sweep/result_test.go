@@ -134,9 +134,14 @@ func TestFiguresOfASweep(t *testing.T) {
 	drawn := func(r *Result, x, y, heat string) func() (plot.Figure, error) {
 		return func() (plot.Figure, error) { return r.draw(Plot{x, y, heat}) }
 	}
+	wide := *one
+	wide.Curves = []Curve{one.Curves[0]}
+	wide.Curves[0].Sentences = []string{"Saturates between 1,023.5 and 1,234.5 requests/s: above, the requests under " +
+		"way grow as long as requests arrive; it completes at most 1,129.4 requests/s."}
 	const caption = "chat · llama-3.1-8b"
 	plottest.Check(t, []plottest.Drawing{
 		{Name: "curve", Caption: caption, Draw: func() (plot.Figure, error) { return LoadCurve(one) }},
+		{Name: "curve-wide", Caption: caption, Draw: func() (plot.Figure, error) { return LoadCurve(&wide) }},
 		{Name: "curve-closed", Caption: caption, Draw: func() (plot.Figure, error) { return LoadCurve(closed) }},
 		{Name: "curves", Caption: caption, Draw: func() (plot.Figure, error) { return LoadCurve(two) }},
 		{Name: "curve-none", Caption: "chat", Draw: func() (plot.Figure, error) { return LoadCurve(nothing) }},
