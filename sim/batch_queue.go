@@ -85,10 +85,10 @@ func (in *Instance) dropEnded(slot int32) {
 	in.forget(slot)
 }
 
-// preemptEnded takes r, which has ended without the engine's knowledge, out of the batch to make room.
+// preemptEnded takes r, which has ended without the engine's knowledge, out of the batch to make room. No client waits
+// for r, so it is not counted as a preemption.
 func (w *Work) preemptEnded(r *Request, slot int32) {
 	in, b := w.in, &w.in.batch
-	in.tally.preemptions++
 	findable := in.findable(r)
 	if r.state == finishedRow {
 		in.leave(slot)

@@ -102,6 +102,9 @@ func (n *naive) leave(in *naiveInstance, r *naiveRequest) {
 	in.running = slices.Delete(in.running, i, i+1)
 	in.sglang.forget(r)
 	r.want = 0
+	if r.removed {
+		return
+	}
 	r.Preemptions++
 	n.cover["any preemptions"]++
 }

@@ -80,28 +80,42 @@ func TestClassesSumToTheRun(t *testing.T) {
 		if rapid.Bool().Draw(t, "tight") { // some 4000 tokens of cache: preemptions
 			set = append(set, "pools.serve.block_size=16", "pools.serve.num_gpu_blocks=260", "pools.serve.max_model_len=1024")
 		}
-		_, s := simulated(t, fmt.Sprintf(twoClasses,
-			", slo: {e2e_ms: 1500}, output_tokens: {distribution: fixed, mean: 150}"), set...)
-		var sum metrics.ClassResult
-		var gaps, first int64
-		for _, c := range s.Classes {
-			sum.Requests.Arrived += c.Requests.Arrived
-			sum.Requests.Completed += c.Requests.Completed
-			sum.Requests.Rejected += c.Requests.Rejected
-			sum.Requests.Failed += c.Requests.Failed
-			sum.Requests.Unfinished += c.Requests.Unfinished
-			sum.Requests.Preemptions += c.Requests.Preemptions
-			sum.Tokens.Prompt += c.Tokens.Prompt
-			sum.Tokens.PromptCached += c.Tokens.PromptCached
-			sum.Tokens.Output += c.Tokens.Output
-			gaps, first = gaps+c.Latency.ITL.N, first+c.Latency.TTFT.N
-		}
-		require.Len(t, s.Classes, 2)
-		require.Equal(t, s.Requests, sum.Requests)
-		require.Equal(t, s.Tokens, sum.Tokens)
-		require.Equal(t, s.Latency.ITL.N, gaps)
-		require.Equal(t, s.Latency.TTFT.N, first)
+		requireClassesSum(t, set)
 	})
+}
+
+// TestAVictimThatHadEndedIsNoPreemption: with batches queued, a request that has ended can make room, and nobody waits
+// for it.
+func TestAVictimThatHadEndedIsNoPreemption(t *testing.T) {
+	requireClassesSum(t, []string{
+		"workload.classes.0.share=0.5", "workload.classes.1.share=0.5", "workload.arrivals.rate=200", "seed=0",
+		"pools.serve.block_size=16", "pools.serve.num_gpu_blocks=260", "pools.serve.max_model_len=1024",
+	})
+}
+
+// requireClassesSum simulates two classes with values set and compares their sum with the run.
+func requireClassesSum(t require.TestingT, set []string) {
+	_, s := simulated(t, fmt.Sprintf(twoClasses,
+		", slo: {e2e_ms: 1500}, output_tokens: {distribution: fixed, mean: 150}"), set...)
+	var sum metrics.ClassResult
+	var gaps, first int64
+	for _, c := range s.Classes {
+		sum.Requests.Arrived += c.Requests.Arrived
+		sum.Requests.Completed += c.Requests.Completed
+		sum.Requests.Rejected += c.Requests.Rejected
+		sum.Requests.Failed += c.Requests.Failed
+		sum.Requests.Unfinished += c.Requests.Unfinished
+		sum.Requests.Preemptions += c.Requests.Preemptions
+		sum.Tokens.Prompt += c.Tokens.Prompt
+		sum.Tokens.PromptCached += c.Tokens.PromptCached
+		sum.Tokens.Output += c.Tokens.Output
+		gaps, first = gaps+c.Latency.ITL.N, first+c.Latency.TTFT.N
+	}
+	require.Len(t, s.Classes, 2)
+	require.Equal(t, s.Requests, sum.Requests)
+	require.Equal(t, s.Tokens, sum.Tokens)
+	require.Equal(t, s.Latency.ITL.N, gaps)
+	require.Equal(t, s.Latency.TTFT.N, first)
 }
 
 // TestOneClassIsTheRun: its distributions are those of the whole, and so are its SLO's.
