@@ -27,12 +27,27 @@ func (l *Load) Until(requests int64, rate float64) sim.Time {
 	return sim.Time(0).Add(sim.Seconds(min(sim.HorizonS, float64(requests)/(rate*l.Turns))))
 }
 
-// LongRun returns the requests/s that a rate of sessions comes to in the long run; 0 of other loads.
-func (l *Load) LongRun(rate float64) float64 {
-	if l.Kind != Sessions {
+// Unhindered returns how long the requests after the first so many, up to the last of so many, take to be sent where
+// every answer comes at once: no deployment has them sent sooner. 0: they do not wait for answers, or are fewer.
+func Unhindered(source sim.Source, first, last int64) sim.Duration {
+	asks, ok := source.(sim.Follower)
+	if !ok {
 		return 0
 	}
-	return rate * l.Turns
+	var from sim.Time
+	var r sim.Request
+	for n := int64(1); n <= last; n++ {
+		r = sim.Request{}
+		if !source.Next(&r) {
+			return 0
+		}
+		if n == first {
+			from = r.Arrival
+		}
+		r.Emitted = r.Output
+		asks.Done(r.Arrival, &r)
+	}
+	return r.Arrival.Sub(from)
 }
 
 // Last says how long the answers of a session take, e2eS each, so that runs at a higher load last long enough: there

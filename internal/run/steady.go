@@ -24,7 +24,10 @@ func notStationary(s *configs.Scenario) string {
 func steadyOf(b *build.Built) steady.Run {
 	r := steady.Run{NotStationary: notStationary(b.Scenario)}
 	if w := &b.Scenario.Workload; w.Sessions != nil && w.Arrivals != nil {
-		r.Sessions = steady.Sessions{LongRunPerS: b.RatePerS * float64(b.Scenario.Decoding.Choices().N), BeginS: b.SpanS}
+		choices := float64(b.Scenario.Decoding.Choices().N)
+		r.Sessions = steady.Sessions{
+			LongRunPerS: b.RatePerS * choices, Turns: b.TurnsMean() * choices, BeginS: b.SpanS,
+		}
 	}
 	return r
 }

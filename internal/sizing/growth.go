@@ -51,13 +51,13 @@ func (k *growth) watch(c *sim.Cluster) {
 	})
 }
 
-// filledShare is the share of their long-run rate that sessions must send for a run to say anything of that rate.
-const filledShare = 0.9
+// hinderedMax is how many times as long sessions may take to send what they would send if every answer came at once.
+const hinderedMax = 1 / 0.9
 
-// sustained reports whether the requests under way do not grow, and whether sessions send as much as they do in the
-// long run, in requests/s: they send less where a deployment is too slow for them, or where a run ends before they are
-// all there.
-func (k *growth) sustained(longRunPerS float64) bool {
+// sustained reports whether the requests under way do not grow, and whether sessions send about what they would send
+// if every answer came at once, which takes them so long: they send less where a deployment is too slow for them, or
+// where a run ends before they are all there. Sessions of the same seed are compared: by chance a run has many or few.
+func (k *growth) sustained(unhindered sim.Duration) bool {
 	if k == nil || k.seen < len(k.at) {
 		return true
 	}
@@ -65,5 +65,5 @@ func (k *growth) sustained(longRunPerS float64) bool {
 	if d.Drifts() {
 		return false
 	}
-	return float64(d.Arrived) >= filledShare*longRunPerS*k.at[1].Sub(k.at[0]).Seconds()
+	return unhindered == 0 || k.at[1].Sub(k.at[0]).Seconds() <= hinderedMax*unhindered.Seconds()
 }

@@ -122,8 +122,28 @@ func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpos
 	x.each = b.Requests / b.SpanS / x.rate
 	x.perfect, _ = d.perfect(&x.work, d.replicas, true)
 	x.carried = x.carried && x.rate*x.each <= x.perfect // more than can be done was done only as long as the run was short
-	x.carried = x.carried && k.sustained(z.load.LongRun(x.rate))
+	if x.carried {
+		unhindered, err := z.unhindered(d, k, x.rate, requests, seed)
+		if err != nil {
+			return x, err
+		}
+		x.carried = k.sustained(unhindered)
+	}
 	return x, nil
+}
+
+// unhindered returns how long the sessions of a run take between the marks of k if every answer comes at once; 0: the
+// load is not of sessions, or has no marks.
+func (z *sizer) unhindered(d *deployment, k *growth, rate float64, requests int64, seed uint64) (sim.Duration, error) {
+	if z.load.Kind != load.Sessions || k == nil {
+		return 0, nil
+	}
+	b, err := build.New(d.scenario(z.load, rate, requests, seed))
+	if err != nil {
+		return 0, err
+	}
+	defer b.Close()
+	return load.Unhindered(b.Config.Source, k.marks[0], k.marks[1]), nil
 }
 
 // fill takes the results of a run that has ended.

@@ -101,6 +101,9 @@ func TestIntervalsCoverWhatQueueingTheorySays(t *testing.T) {
 		{"M/D/1 at 90 %", 1, .9, 40_000, constant, .9 / (2 * .1), 0},
 		{"M/M/4 at 85 %", 4, .85, 40_000, exponential, erlang(4, 3.4) / (4 - 3.4), 0},
 	} {
+		if c.rho >= .9 && !soak.Asked() {
+			continue // these take longest
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			seeds := soak.Cases(60, 1000)
@@ -166,6 +169,8 @@ func TestSessionsThatOutlastTheRunAreDoubted(t *testing.T) {
 	t.Parallel()
 	m := queue(t, 1, 400, 300, 30_000, exponential) // lasts 100 s
 	require.Empty(t, Of(m, Run{Sessions: Sessions{LongRunPerS: 300, BeginS: 100}}).DependsOnLength)
+	few := Run{Sessions: Sessions{LongRunPerS: 340, Turns: 20, BeginS: 100}}
+	require.Empty(t, Of(m, few).DependsOnLength, "400 sessions may be a tenth fewer by chance")
 	s := Of(m, Run{Sessions: Sessions{LongRunPerS: 400, BeginS: 100}})
 	require.Contains(t, s.DependsOnLength, "of 400 in the long run")
 	require.Nil(t, s.TTFT)

@@ -2,6 +2,7 @@ package steady
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/internal/text"
@@ -17,6 +18,7 @@ type Run struct {
 // Sessions is what is known of sessions that arrive; zero: there are none, or their rate is a result.
 type Sessions struct {
 	LongRunPerS float64 // requests/s that they come to in the long run
+	Turns       float64 // of a session, in the mean
 	BeginS      float64 // seconds in which they begin; what comes later is of the last ones
 }
 
@@ -83,14 +85,16 @@ func Of(m *metrics.Recorder, r Run) *metrics.Steady {
 const filled = 0.9
 
 // unfilled says that sessions last too long for a run: while they begin, fewer are under way than in the long run. It
-// observes the later half of that time; empty: they have come to what they will ever be, or there are none.
+// observes the later half of that time, and allows for chance: two standard deviations of what sessions send that begin
+// as a Poisson process and whose turns vary as much as an exponential law's. Empty: they have come to what they will
+// ever be, or there are none.
 func unfilled(slots []metrics.Slot, widthS float64, of Sessions) string {
 	if of.LongRunPerS == 0 {
 		return ""
 	}
 	d := DriftOf(slots)
 	expected := of.LongRunPerS * widthS * float64(len(slots)-len(slots)/2)
-	if float64(d.Arrived) >= filled*expected {
+	if chance := 2 * math.Sqrt(2*of.Turns*expected); float64(d.Arrived) >= filled*expected-chance {
 		return ""
 	}
 	return fmt.Sprintf("it ends before its sessions are all there, or cannot keep up with them: after half of the %s in "+
