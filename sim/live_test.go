@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -127,6 +128,6 @@ func TestWhatIsServedLiveIsTheRunThatKnewOfItAll(t *testing.T) {
 	}
 	t.Logf("covered: %v", cover)
 	for what, least := range map[string]int{"failed": 100, "completed": 1000, "failures": 50, "drains": 20} {
-		require.GreaterOrEqual(t, cover[what], least, "cases drawn for: %s", what)
+		assert.GreaterOrEqual(t, cover[what], least, "cases drawn for: %s", what)
 	}
 }

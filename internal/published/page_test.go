@@ -8,9 +8,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 var update = flag.Bool("update", false, "write the pages of docs/")
+
+// whole reports whether pages are compared or written: that takes a minute.
+func whole() bool { return soak.Asked() || *update }
 
 // checkPage requires that a page of docs/ says what the simulations give today.
 func checkPage(t *testing.T, name, text string) {

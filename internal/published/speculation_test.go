@@ -187,9 +187,23 @@ func (c *gain) priced(t *testing.T, batch int) (p priced) {
 	return p
 }
 
-// TestDraftsGainAsIsSaidAndNoFurther asserts the directions: with one client a claim holds, with the most of them it
-// does not, and a higher rate gains more. docs/speculation.md is what it prints.
+// TestDraftsGainAsIsSaidAndNoFurther asserts the directions: with one client a claim holds, and with the most of them
+// it does not.
 func TestDraftsGainAsIsSaidAndNoFurther(t *testing.T) {
+	for i := range gains {
+		c := &gains[i]
+		assert.GreaterOrEqual(t, c.asAccepted(t, clients[0]).tpot(), c.least, "%s: holds with one client", c.said)
+		most := clients[len(clients)-1]
+		assert.Less(t, c.asAccepted(t, most).tpot(), c.least, "%s: no longer with %d", c.said, most)
+	}
+}
+
+// TestWhereDraftsPay asserts more of each claim: where it ends, why, and that a higher rate gains more.
+// docs/speculation.md is what it prints.
+func TestWhereDraftsPay(t *testing.T) {
+	if !whole() {
+		t.Skip("make published asks for it")
+	}
 	var page bytes.Buffer
 	page.WriteString(speculationHead)
 	for i := range gains {
