@@ -24,20 +24,22 @@ func TestDocumentationShowsRealOutput(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	require.NoError(t, err)
 	printed := map[string]string{}
+	require.Greater(t, len(pages), 10, "the documentation has few pages")
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
-		text, err := os.ReadFile(page)
-		require.NoError(t, err)
-		parts := strings.Split(string(text), "```")
-		for i, part := range parts {
-			if body, ok := strings.CutPrefix(part, "console\n"); ok {
-				parts[i] = "console\n" + rerun(t, filepath.Base(page), body, printed)
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			text, err := os.ReadFile(page)
+			require.NoError(t, err)
+			parts := strings.Split(string(text), "```")
+			for i, part := range parts {
+				if body, ok := strings.CutPrefix(part, "console\n"); ok {
+					parts[i] = "console\n" + rerun(t, filepath.Base(page), body, printed)
+				}
 			}
-		}
-		if updated := strings.Join(parts, "```"); *update && updated != string(text) {
-			require.NoError(t, os.WriteFile(page, []byte(updated), 0o644))
-		}
+			if updated := strings.Join(parts, "```"); *update && updated != string(text) {
+				require.NoError(t, os.WriteFile(page, []byte(updated), 0o644))
+			}
+		})
 	}
-	require.Greater(t, len(printed), 10, "the documentation runs few commands")
 }
 
 // TestFigureOfTheReadme: the figure is the one that its command draws.

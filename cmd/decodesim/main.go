@@ -2,7 +2,7 @@
 //
 //	main.go      the commands, errors and exit statuses
 //	run.go compare.go explain.go size.go sweep.go sensitivity.go validate.go calibrate.go import.go export.go list.go
-//	show.go model.go version.go
+//	show.go model.go workload.go version.go
 //	             a command each: its flags, what it refuses and what it calls
 //	serve.go     the command that answers real clients
 //	print.go     results go to stdout, and the names of files with them
@@ -156,7 +156,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.AddCommand(newRun(out, errOut), newCompare(out, errOut), newExplain(out, errOut), newValidate(out, errOut),
 		newCalibrate(out, errOut), newImport(out, errOut), newExport(out),
 		newSize(out, errOut), newSweep(out, errOut), newSensitivity(out, errOut),
-		newList(out), newShow(out), newModel(out), newVersion(out))
+		newList(out), newShow(out), newModel(out), newWorkload(out, errOut), newVersion(out))
 	root.AddCommand(newServe(out, errOut))
 	return root
 }

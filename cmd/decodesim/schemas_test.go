@@ -17,6 +17,7 @@ import (
 	"github.com/decodesim/decodesim/internal/sensitivity"
 	"github.com/decodesim/decodesim/internal/sizing"
 	"github.com/decodesim/decodesim/internal/sweep"
+	"github.com/decodesim/decodesim/internal/traffic"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -34,14 +35,21 @@ func TestTheDocumentationHasSchemasOfWhatIsPrinted(t *testing.T) {
 		"size":    {reflect.TypeFor[sizing.Sizing](), []string{"size", "study.yaml"}},
 		"sweep-result": {reflect.TypeFor[sweep.Result](),
 			[]string{"sweep", "chat-8b", "--ladder", "--set", measured, "--out", "o"}},
-		"sensitivity": {reflect.TypeFor[sensitivity.Result](), []string{"sensitivity", "chat-8b", "--set", measured}},
+		"workload":     {reflect.TypeFor[traffic.Summary](), []string{"workload", "describe", "conv.csv.gz"}},
+		"workload-fit": {reflect.TypeFor[traffic.Fit](), []string{"workload", "fit", "conv.csv.gz"}},
+		"sensitivity":  {reflect.TypeFor[sensitivity.Result](), []string{"sensitivity", "chat-8b", "--set", measured}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := schemaOf(c.of)
 			s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-			s["title"] = "What decodesim " + c.args[0] + " --json prints"
+			command := c.args[0]
+			if command == "workload" {
+				command += " " + c.args[1]
+			}
+			s["title"] = "What decodesim " + command + " --json prints"
 			schema := compiledSchema(t, name+".schema.json", s)
 			t.Chdir(t.TempDir())
+			writeInvented(t)
 			require.NoError(t, os.WriteFile("study.yaml", []byte("scenario: chat-8b\nbudget: {gpus: 2}\nrate: {at: 20}\n"+
 				"slo: {ttft_ms: 500, tpot_ms: 40}\nrequests: 400\nseeds: 1\n"), 0o600))
 			status, out, errOut := try(append(c.args, "--json")...)

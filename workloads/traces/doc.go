@@ -5,6 +5,7 @@
 //	scan.go    the whole trace, before it is replayed
 //	pairs.go   the lengths of a trace without its arrivals
 //	blocks.go  what prompts share, by the ids of their blocks
+//	write.go   Writer: requests as a trace in one of the public formats
 //	rows.go    rows of a file, checked
 //	format.go  the formats that a file may have
 //	csv.go jsonl.go number.go lines.go input.go

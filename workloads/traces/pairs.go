@@ -46,3 +46,17 @@ func readPairs(in *input) (*lengths.Pairs, error) {
 	}
 	return p, nil
 }
+
+// Untimed reports whether the file at path has lengths without arrivals.
+func Untimed(path string) bool {
+	in, err := openInput(path)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	if t, err := openRows(in, formats(), false); err == nil {
+		return t.layout.format.time == noTime
+	}
+	_, err = openRows(in, lengthFormats(), false)
+	return err == nil
+}

@@ -40,7 +40,7 @@ func (t *Trace) scan() error {
 	if t.blocks != nil {
 		t.blocks.build()
 	}
-	s.Skipped = t.rows.skipped
+	s.Skipped, t.base = t.rows.skipped, t.rows.base
 	if s.Requests == 0 {
 		return t.nothing()
 	}

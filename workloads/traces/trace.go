@@ -56,6 +56,7 @@ type Trace struct {
 	rows      *rows
 	blocks    *blocks           // nil: nothing is shared
 	classes   *requests.Classes // nil: none
+	base      instant           // of the first row; unknown where the trace is unchecked
 	start     sim.Duration
 	end       sim.Duration // 0: none
 	most      int64        // requests sent; 0: no limit
@@ -268,6 +269,17 @@ func (t *Trace) Rate() float64 {
 		return 0
 	}
 	return float64(t.stats.Requests) / span
+}
+
+// Began returns the instant at which the replay begins, in seconds since 1970 UTC, where the trace has dates.
+func (t *Trace) Began() (s int64, dated bool) {
+	return t.base.s + int64(t.options.StartS), t.rows.layout.format.time == date
+}
+
+// Columns says what the requests have beside their arrival and their lengths.
+func (t *Trace) Columns() Columns {
+	column := &t.rows.layout.format.column
+	return Columns{Limits: column[limitRole] != "" || column[cancelRole] != "", Contents: t.Contents()}
 }
 
 // Requests returns how many requests the trace replays; 0: unknown.

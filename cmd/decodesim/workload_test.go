@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWorkloadCommands: each prints its result to stdout, says on stderr what a format cannot hold, and never replaces
+// a file.
+func TestWorkloadCommands(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeInvented(t)
+	status, out, errOut := try("workload", "describe", "conv.csv.gz", "--out", "described")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Contains(t, out, "conv.csv.gz · 1,000 requests · decodesim")
+	assert.FileExists(t, "described/workload.svg")
+	status, _, errOut = try("workload", "convert", "conv.csv.gz", "--format", "mooncake", "--to", "m.jsonl.gz")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Equal(t, "note: arrivals are rounded to milliseconds, in which mooncake counts\nm.jsonl.gz: 1,000 requests\n",
+		errOut)
+	status, out, errOut = try("workload", "describe", "m.jsonl.gz")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Contains(t, out, "0 % of the prompt tokens were in an earlier prompt", "ids of blocks that nobody shares")
+	status, _, errOut = try("workload", "convert", "conv.csv.gz", "--to", "m.jsonl.gz")
+	assert.Equal(t, exitBadInput, status)
+	assert.Contains(t, errOut, "--to m.jsonl.gz: it exists")
+	status, out, errOut = try("workload", "generate", "chat-8b", "--set", "workload.requests=2", "--format", "lengths")
+	require.Equal(t, exitOK, status, errOut)
+	assert.Equal(t, "input_tokens,output_tokens\n488,451\n603,78\n", out)
+	assert.Contains(t, errOut, "note: arrivals are left out")
+}
+
+// TestWorkloadMistakesAreNamed: one line each, and nothing on stdout or in files.
+func TestWorkloadMistakesAreNamed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeInvented(t)
+	require.NoError(t, os.WriteFile("bad.csv", []byte("arrival_s,input_tokens,output_tokens\n0,1,1\n0,-1,1\n"), 0o600))
+	require.NoError(t, os.WriteFile("once.csv", []byte("arrival_s,input_tokens,output_tokens\n0,1,1\n"), 0o600))
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"workload: expected describe, fit, generate or convert", nil},
+		{`workload: unknown command "fitt"`, []string{"fitt", "conv.csv.gz"}},
+		{"describe: missing a trace", []string{"describe"}},
+		{"no.csv does not exist; expected a CSV or JSON-lines file", []string{"describe", "no.csv"}},
+		{`bad.csv:3: input_tokens is "-1"`, []string{"describe", "bad.csv"}},
+		{`bad.csv:3: input_tokens is "-1"`, []string{"convert", "bad.csv", "--to", "out.csv"}},
+		{"--start-s is -1; accepted:", []string{"describe", "conv.csv.gz", "--start-s", "-1"}},
+		{"--limit is -1; accepted:", []string{"convert", "conv.csv.gz", "--limit", "-1"}},
+		{"--format csv: expected one of decodesim, azure", []string{"convert", "conv.csv.gz", "--format", "csv"}},
+		{"once.csv has 1 request; expected at least 50", []string{"fit", "once.csv"}},
+		{`scenario "chat-9b" not found`, []string{"fit", "conv.csv.gz", "--on", "chat-9b"}},
+		{`scenario "chat-9b" not found`, []string{"generate", "chat-9b"}},
+	} {
+		status, out, errOut := try(append([]string{"workload"}, c.args...)...)
+		assert.Equal(t, exitBadInput, status, c.args)
+		assert.Empty(t, out, c.args)
+		assert.Contains(t, errOut, c.want)
+	}
+	assert.NoFileExists(t, "out.csv")
+}

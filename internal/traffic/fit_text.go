@@ -1,0 +1,122 @@
+package traffic
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/internal/text"
+)
+
+// Text is the block with what it was fitted to and how well it stands for that, in comments: a file to keep.
+func (f *Fit) Text() string {
+	p := text.NewPage(false)
+	p.Line(fmt.Sprintf("Fitted to %s: %s, %s requests/s.", f.Trace.Source, text.Counted(f.Trace.Requests, "request"),
+		number(f.Trace.RatePerS)))
+	p.Blank()
+	p.Table(f.likeness())
+	p.Blank()
+	v := f.Verdict
+	p.Line(fmt.Sprintf("Simulated on %s with %s, the fit under %d seeds:", v.Scenario,
+		text.Counted(v.Replicas, "replica"), v.Seeds))
+	p.Blank()
+	p.Table(v.table())
+	p.Blank()
+	for _, note := range f.notes() {
+		p.Line(note)
+	}
+	var out strings.Builder
+	for line := range strings.Lines(p.String()) {
+		out.WriteString(strings.TrimRight("# "+line, " \n") + "\n")
+	}
+	return out.String() + f.Workload
+}
+
+// likeness sets the statistics of the trace beside those of requests of the fit.
+func (f *Fit) likeness() [][]string {
+	rows := [][]string{{"", "trace", "fit"}}
+	add := func(name string, of func(*Summary) string) {
+		rows = append(rows, []string{name, of(f.Trace), of(f.Fitted)})
+	}
+	add("requests/s", func(s *Summary) string { return number(s.RatePerS) })
+	add("CV of gaps", func(s *Summary) string { return number(s.GapCV) })
+	for i, w := range windowsS() {
+		add(fmt.Sprintf("dispersion, %d s", w), func(s *Summary) string { return number(s.Dispersion[i].Index) })
+	}
+	for _, of := range []struct {
+		name string
+		of   func(*Summary) *Lengths
+	}{
+		{"prompt", func(s *Summary) *Lengths { return &s.Prompt }},
+		{"output", func(s *Summary) *Lengths { return &s.Output }},
+	} {
+		add(of.name+" mean", func(s *Summary) string { return text.Significant(of.of(s).Mean) })
+		add(of.name+" p50", func(s *Summary) string { return text.Count(of.of(s).P50) })
+		add(of.name+" p99", func(s *Summary) string { return text.Count(of.of(s).P99) })
+	}
+	add("log correlation", func(s *Summary) string { return signed(s.Correlation) })
+	add("shared, %", func(s *Summary) string { return text.Significant(100 * float64(s.SharedShare)) })
+	return rows
+}
+
+func signed(n stats.Number) string {
+	if math.IsNaN(float64(n)) {
+		return text.Dash
+	}
+	return fmt.Sprintf("%+.2f", float64(n))
+}
+
+// table is the verdict to read; times are in milliseconds.
+func (v *Verdict) table() [][]string {
+	rows := [][]string{{"", "trace", "fit", "difference", "fit, lowest to highest"}}
+	for _, r := range v.Rows {
+		name, scale := r.Metric, 1.0
+		switch r.Unit {
+		case "s":
+			name, scale = name+", ms", 1000
+		case "share":
+			name, scale = name+", %", 100
+		}
+		show := func(n stats.Number) string { return text.Significant(float64(n) * scale) }
+		difference := text.Dash
+		if r.Trace != 0 {
+			difference = text.SignedPercent(100 * float64(r.Fit/r.Trace-1))
+		}
+		rows = append(rows, []string{name, show(r.Trace), show(r.Fit), difference, show(r.Low) + " to " + show(r.High)})
+	}
+	return rows
+}
+
+// correlated and shared are from where on what no law keeps is worth a word.
+const correlated, shared = 0.15, 0.02
+
+// notes say which laws were chosen, and what of the trace they do not keep.
+func (f *Fit) notes() []string {
+	notes := []string{fmt.Sprintf("Arrivals: %s, the nearest in burstiness of %d that were tried (%s apart in the mean).",
+		f.Arrivals[0].Process, len(f.Arrivals), text.WholePercent(math.Expm1(f.Arrivals[0].Distance)))}
+	for _, of := range []struct {
+		name string
+		laws []LengthLaw
+	}{{"Prompts", f.Prompt}, {"Outputs", f.Output}} {
+		var tried []string
+		law := ""
+		for _, l := range of.laws {
+			tried = append(tried, fmt.Sprintf("%s %s", l.Law, text.Percent(l.Distance)))
+			if l.Chosen {
+				law = l.Law
+			}
+		}
+		notes = append(notes, fmt.Sprintf("%s: %s; largest difference of shares: %s.", of.name, law,
+			strings.Join(tried, ", ")))
+	}
+	if c := float64(f.Trace.Correlation); math.Abs(c) > correlated {
+		notes = append(notes, fmt.Sprintf("Not kept: prompts and outputs of the trace go together (%+.2f); those of the fit "+
+			"are drawn apart.", c))
+	}
+	if s := float64(f.Trace.SharedShare); s > shared {
+		notes = append(notes, fmt.Sprintf("Not kept: %s of the prompt tokens were in an earlier prompt; no prompt of the "+
+			"fit repeats another.", text.Percent(s)), "Replay the trace where the cache matters.")
+	}
+	return notes
+}

@@ -1,0 +1,46 @@
+package traffic
+
+import (
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/traces"
+)
+
+// Describe reads the trace at path, of any format that a run reads: recorded lengths without arrivals too.
+func Describe(path string, o traces.Options) (*Summary, error) {
+	o.Contents = true
+	t, err := traces.Open(path, o)
+	if err != nil {
+		return describeLengths(path, err)
+	}
+	defer t.Close()
+	r := NewRecord(true, t.Contents())
+	r.Read(t, 0)
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	s := r.Summary(path)
+	s.Format, s.Skipped = t.Stats().Format, t.Stats().Skipped
+	if began, dated := t.Began(); dated {
+		s.setHours(began)
+	}
+	return s, nil
+}
+
+// describeLengths describes a file of recorded lengths. What is none either is refused for the reason that it is no
+// trace.
+func describeLengths(path string, refused error) (*Summary, error) {
+	if !traces.Untimed(path) {
+		return nil, refused
+	}
+	pairs, err := traces.ReadPairs(path)
+	if err != nil {
+		return nil, err
+	}
+	r := NewRecord(false, nil)
+	for i := range pairs.Prompts {
+		r.Add(&sim.Request{Prompt: pairs.Prompts[i], Output: pairs.Outputs[i]})
+	}
+	s := r.Summary(path)
+	s.Format, s.Skipped = "lengths", pairs.Skipped
+	return s, nil
+}

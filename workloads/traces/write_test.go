@@ -1,0 +1,98 @@
+package traces
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/requests"
+	"github.com/decodesim/decodesim/workloads/sourcetest"
+)
+
+// rewritten reads a trace, writes it in a format and reads that.
+func rewritten(t *testing.T, text, format string) (before, after []sim.Request, written string) {
+	in, err := New("in", strings.NewReader(text), Options{Contents: true})
+	require.NoError(t, err)
+	var out bytes.Buffer
+	w, err := NewWriter(&out, format, in.Columns())
+	require.NoError(t, err)
+	before = sourcetest.Drain(in)
+	for i := range before {
+		require.NoError(t, w.Write(&before[i]))
+	}
+	require.NoError(t, w.Close())
+	again, err := New("out", bytes.NewReader(out.Bytes()), Options{Contents: true})
+	require.NoError(t, err)
+	return before, sourcetest.Drain(again), out.String()
+}
+
+// TestEveryFormatIsReadBack: arrivals and lengths are the same behind every format with arrivals, within its clock.
+func TestEveryFormatIsReadBack(t *testing.T) {
+	const text = "arrival_s,input_tokens,output_tokens,max_output_tokens,cancelled_after_s\n" +
+		"0,10,5,8,\n0.000000000001,700,5,0,0.25\n86401.25,513,90,,\n"
+	for format, clock := range map[string]sim.Duration{"decodesim": 1, "azure": 100 * sim.Nanosecond, "vidur": 1,
+		"burstgpt": 1, "mooncake": sim.Second / 1000} {
+		before, after, _ := rewritten(t, text, format)
+		require.Len(t, after, len(before), format)
+		for i, was := range before {
+			is := after[i]
+			require.Equal(t, []int32{was.Prompt, was.Output}, []int32{is.Prompt, is.Output}, format)
+			require.InDelta(t, int64(was.Arrival), int64(is.Arrival), float64(clock), format)
+			if format == "decodesim" {
+				require.Equal(t, was.MaxOutput, is.MaxOutput)
+				require.Equal(t, was.Deadline, is.Deadline)
+			}
+		}
+	}
+}
+
+// TestBlocksAreWrittenAsTheyWereShared: what prompts of a trace have in common, they have in what is written of it.
+func TestBlocksAreWrittenAsTheyWereShared(t *testing.T) {
+	const text = `{"timestamp": 0, "input_length": 1100, "output_length": 5, "hash_ids": [70, 71, 72]}
+{"timestamp": 5, "input_length": 1536, "output_length": 5, "hash_ids": [70, 71, 73]}
+{"timestamp": 9, "input_length": 600, "output_length": 5, "hash_ids": [74, 75]}
+{"timestamp": 9, "input_length": 1100, "output_length": 5, "hash_ids": [70, 71, 72]}
+`
+	_, _, written := rewritten(t, text, "mooncake")
+	lines := strings.Split(strings.TrimSpace(written), "\n")
+	require.Equal(t, ids(lines[0]), ids(lines[3]))
+	require.Equal(t, ids(lines[0])[:2], ids(lines[1])[:2])
+	require.NotEqual(t, ids(lines[0])[2], ids(lines[1])[2])
+	require.NotContains(t, ids(lines[0]), ids(lines[2])[0])
+}
+
+func ids(line string) []string {
+	_, list, _ := strings.Cut(line, `"hash_ids": [`)
+	return strings.Split(strings.TrimSuffix(list, "]}"), ", ")
+}
+
+// TestLengthsAreWrittenAlone: they are read as recorded lengths, and as no trace.
+func TestLengthsAreWrittenAlone(t *testing.T) {
+	var out bytes.Buffer
+	w, err := NewWriter(&out, "lengths", Columns{})
+	require.NoError(t, err)
+	require.NoError(t, w.Write(&sim.Request{Arrival: 7, Prompt: 3, Output: 4}))
+	require.NoError(t, w.Close())
+	require.Equal(t, "input_tokens,output_tokens\n3,4\n", out.String())
+	path := filepath.Join(t.TempDir(), "l.csv")
+	require.NoError(t, os.WriteFile(path, out.Bytes(), 0o600))
+	require.True(t, Untimed(path))
+	_, err = NewWriter(&out, "parquet", Columns{})
+	require.ErrorContains(t, err, "parquet")
+}
+
+// TestATraceWithDatesSaysWhenItBegan: the window's start counts.
+func TestATraceWithDatesSaysWhenItBegan(t *testing.T) {
+	const text = "TIMESTAMP,ContextTokens,GeneratedTokens\n1970-01-02 01:00:00.5,5,5\n1970-01-02 01:00:09,5,5\n"
+	trace, err := New("t", strings.NewReader(text), Options{StartS: 3, Patience: requests.Patience{}})
+	require.NoError(t, err)
+	began, dated := trace.Began()
+	require.True(t, dated)
+	require.Equal(t, int64(90003), began)
+	sourcetest.Drain(trace)
+}
