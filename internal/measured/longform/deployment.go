@@ -21,6 +21,7 @@ import (
 type replica struct {
 	setup.Scenario
 	pipeline, replicas int
+	simulated          int     // of the replicas, which stand for all
 	drafts             float64 // tokens that a step yields per sequence; 0: no speculation
 	pools              bool    // prefill and decode on separate ones
 }
@@ -113,14 +114,12 @@ func engineOf(written string) (label, skip string) {
 
 // precision reads weights and cache. What is not stated is the checkpoint's own.
 func (r *row) precision(d *replica) string {
-	weights := r.weights()
-	switch {
-	case weights == "uint4", weights == "awq-int4":
+	weights, skip := r.ranIn(d, r.weights())
+	if skip != "" {
+		return skip
+	}
+	if weights == "uint4" || weights == "awq-int4" {
 		weights = "int4"
-	case strings.HasPrefix(r.Text("source"), "MLPerf") && r.Text("kv_cache") == "fp8" &&
-		(weights == "fp16" || weights == "fp32"):
-		// Llama-2-70B in 16 bits on one B200 would beat its memory bandwidth, and DeepSeek-R1 would not fit on eight.
-		return "weights: the type they started from, and not the one they ran in"
 	}
 	d.Weights = catalog.WeightsOf(d.Model, weights)
 	if strings.HasSuffix(d.Model, ".json") {
@@ -130,6 +129,8 @@ func (r *row) precision(d *replica) string {
 		return "weights in " + r.Text("weights") + " are not modelled"
 	}
 	switch cache := certain(r.Text("kv_cache")); {
+	case cache == "" && r.mlperf() && d.Engine == "tensorrt-llm":
+		d.KVCache = "fp8"
 	case cache == "", cache == "auto":
 	case cache == "fp16", cache == "bfloat16", cache == "float16":
 		d.KVCache = "bf16"
@@ -156,11 +157,21 @@ func (r *row) layout(d *replica) string {
 	if m := eachTensor.FindStringSubmatch(r.Text("notes")); m != nil && tensor == 0 {
 		tensor = number(m[1])
 	}
-	if tensor == 0 {
+	if tensor == 0 && strings.Contains(r.Text("notes"), "disaggregated") {
+		return separatePools
+	}
+	if n := 1; tensor == 0 {
 		if all != 1 {
-			return "tp is not stated"
+			n = r.fewest(d, all)
 		}
-		tensor = 1
+		switch {
+		case n == 0:
+			return "tp is not stated"
+		case n > 1 && d.Model == "deepseek-r1":
+			tensor, data, experts = 1, n, n
+		default:
+			tensor = n
+		}
 	}
 	d.TensorParallel = tensor
 	if names.Models()[d.Model].Experts() > 0 {
@@ -188,9 +199,7 @@ func (r *row) layout(d *replica) string {
 	if overlap := overlapOf(r.Text("notes")); overlap != "" && d.DataParallel > 1 {
 		d.Arguments = append(d.Arguments, "batch_overlap: "+overlap)
 	}
-	if d.replicas > 1 {
-		d.Arguments = append(d.Arguments, fmt.Sprintf("replicas: %d", d.replicas))
-	}
+	d.simulated = d.replicas
 	return ""
 }
 

@@ -4,7 +4,8 @@
 //
 //	table.go       the columns; rows that describe one run are one run
 //	deployment.go  model, GPU, engine and layout as a scenario
-//	load.go        lengths and arrivals as a workload; datasets.go: datasets that stand for lengths
+//	load.go        lengths and arrivals as a workload
+//	mlperf.go      what the results of MLPerf leave to its rules
 //	metric.go      metric, unit and per as a value
 //	priced.go      what is priced without requests: steps, collectives, kernels
 package longform

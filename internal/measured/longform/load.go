@@ -23,18 +23,25 @@ const (
 const arrivalsAccepted = `"poisson", "closed loop N", "all at t=0", "one static batch" or "one request", with ` +
 	`"; N requests" behind it where they were counted`
 
-// Requests of a server that does not say how many it got: those of the ten minutes that MLPerf runs at least, and no
-// more than are enough for its percentiles.
+const separatePools = "prefill and decode on separate pools, which these columns do not describe"
+
+// Requests of a server that does not say how many it got: those of the ten minutes that MLPerf runs at least, as far as
+// a simulation of seconds has them.
 const (
 	windowS     = 600
-	requestsMax = 30_000
+	requestsMax = 250_000
 )
+
+// replicasMax is how many replicas of one system are simulated: those of a larger one are alike, each with its share of
+// the requests.
+const replicasMax = 8
 
 // load is what a row says of its requests.
 type load struct {
 	prompt, output float64
 	dataset        bool // the prompts are of one
 	batch          int  // sequences that run together; 0: not stated
+	sequences      int  // that the engine may run together in an attention rank; 0: its default
 	clients        int  // of a closed loop; 0: an open one
 	requests       int
 	rate           float64
@@ -53,7 +60,7 @@ func (l *load) name() string {
 func (r *row) load(d *replica) (l load, skip string) {
 	l.prompt, skip = r.tokens("isl")
 	if r.Text("isl") == "dataset" {
-		l.prompt, l.dataset = float64(dataset(r.Text("source"), d.Model)), true
+		l.prompt, l.dataset = float64(r.benchmark(d.Model).prompt), true
 		skip = ""
 		if l.prompt == 0 {
 			skip = "isl: a dataset whose prompts are not known"
@@ -75,7 +82,7 @@ func (r *row) load(d *replica) (l load, skip string) {
 		return l, skip
 	}
 	if d.pools && !l.steps {
-		return l, "prefill and decode on separate pools, which these columns do not describe"
+		return l, separatePools
 	}
 	return l, ""
 }
@@ -114,7 +121,7 @@ func (r *row) arrivals(l *load, d *replica) (skip string) {
 	case head == "" && r.Text("offered_rps") == "":
 		return r.unsaid(l)
 	case head == poisson, head == "":
-		return r.poisson(l)
+		return r.poisson(l, d)
 	case head == staticBatch, head == oneRequest, strings.HasPrefix(head, atOnce+" (batch"):
 		return r.together(l, head)
 	case head == atOnce:
@@ -140,7 +147,7 @@ func (r *row) unsaid(l *load) string {
 	return "arrivals are not stated; they are " + arrivalsAccepted
 }
 
-func (r *row) poisson(l *load) string {
+func (r *row) poisson(l *load, d *replica) string {
 	rate, ok := r.Optional("offered_rps")
 	switch {
 	case !ok:
@@ -148,10 +155,14 @@ func (r *row) poisson(l *load) string {
 	case !(rate > 0 && rate <= 1e9):
 		r.Fail("offered_rps", "requests/s above 0, up to 1e9")
 	}
-	l.rate = rate
+	l.rate, l.sequences = rate, l.batch
+	if d.replicas > replicasMax && l.requests == 0 {
+		d.simulated, r.took.replicas = replicasMax, true
+		l.rate *= replicasMax / float64(d.replicas)
+	}
 	if l.requests == 0 {
 		r.took.requests = true
-		l.requests = int(min(requestsMax, max(1, math.Round(windowS*rate))))
+		l.requests = int(min(requestsMax, max(1, math.Round(windowS*l.rate))))
 	}
 	return ""
 }
@@ -181,14 +192,14 @@ func (r *row) atOnce(l *load, d *replica) string {
 		l.requests = r.counts[r.countKey()]
 		r.took.counts = r.took.counts || l.requests > 0
 	}
+	if samples := r.benchmark(d.Model).samples; l.requests == 0 && samples > 0 {
+		l.requests, d.simulated = samples, 1 // each replica has as many
+	}
 	if l.requests == 0 {
 		return "how many requests there were is not stated, as in \"all at t=0; 1000 requests\""
 	}
 	l.clients = l.requests
-	if l.batch > 0 { // what the engine was let run together, of each attention rank
-		d.Argument("max_num_seqs", l.batch)
-	}
-	l.batch = 0
+	l.sequences, l.batch = l.batch, 0
 	return ""
 }
 
@@ -224,6 +235,7 @@ func (r *row) limitStep(l *load, d *replica) {
 		if prompt > limit {
 			d.Argument("enable_chunked_prefill", true)
 		}
+		l.sequences = min(l.sequences, limit) // of a token each fill the step
 		return
 	}
 	if d.Engine == "tensorrt-llm" && prompt+trtBatch > trtStepTokens {
@@ -239,12 +251,13 @@ const (
 
 // write adds the load to a scenario.
 func (l *load) write(d *replica) {
+	if d.simulated > 1 {
+		d.Arguments = append(d.Arguments, fmt.Sprintf("replicas: %d", d.simulated))
+	}
+	d.Argument("max_num_seqs", l.sequences)
 	if l.rate > 0 {
 		d.AddWorkload("arrivals: {process: poisson, rate: %s}", setup.Number(l.rate))
 		d.AddWorkload("requests: %d", l.requests)
-		if l.batch > 0 {
-			d.Argument("max_num_seqs", l.batch)
-		}
 	} else {
 		d.ClosedLoop(l.clients, l.requests)
 	}

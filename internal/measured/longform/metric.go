@@ -145,18 +145,18 @@ func (r *row) perWhat(v *measured.Value, d *replica, batch int) (skip string) {
 	return r.metric.name + " is not a metric of requests"
 }
 
-// share returns which part of the whole system a rate is per.
+// share returns how many times what is simulated a rate is per.
 func (r *row) share(d *replica) (share float64, skip string) {
-	all := float64(d.gpus())
+	all := float64(d.simulated * d.perReplica())
 	switch per := r.Text("per"); per {
 	case "system", "":
-		return 1, ""
+		return float64(d.replicas) / float64(d.simulated), ""
 	case "gpu", "rank": // a rank is a GPU where attention is data-parallel
 		return 1 / all, ""
 	case "node of 8":
 		return 8 / all, ""
 	case "replica":
-		return 1 / float64(d.replicas), ""
+		return 1 / float64(d.simulated), ""
 	default:
 		return 0, fmt.Sprintf("per %q is not predicted; it is system, gpu, node of 8, replica, rank or user", per)
 	}

@@ -44,7 +44,10 @@ type row struct {
 }
 
 // assumptions are what was taken for something that rows leave open.
-type assumptions struct{ requests, counts, dataset, operations, launches bool }
+type assumptions struct {
+	requests, counts, dataset, operations, launches bool
+	ranIn, fewest, replicas                         bool
+}
 
 func read(s *datafile.Source, f *measured.File) error {
 	if err := s.Table.OneRowPerID(); err != nil {
@@ -184,7 +187,8 @@ func (a *assumptions) notes() (said []string) {
 		taken bool
 		note  string
 	}{
-		{a.requests, "a server whose requests are not counted gets those of 600 s, at most 30,000"},
+		{a.requests, "a server whose requests are not counted gets those of 600 s, at most 250,000"},
+		{a.replicas, "of a server of more than 8 replicas 8 are simulated, with their share of the rate"},
 		{a.counts, "a list whose requests are not counted has the number of another row of its source with the same " +
 			"lengths"},
 		{a.operations, "a kernel is priced as the part of a step that it is, with what the row's engine achieves, or what " +
@@ -192,6 +196,8 @@ func (a *assumptions) notes() (said []string) {
 			"not count in steps"},
 		{a.launches, "all-reduces of nccl-tests are called and in no graph, which adds 18 µs to each"},
 		{a.dataset, datasetNote},
+		{a.ranIn, ranInNote},
+		{a.fewest, fewestNote},
 	} {
 		if x.taken {
 			said = append(said, x.note)

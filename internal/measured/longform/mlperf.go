@@ -1,0 +1,103 @@
+package longform
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/internal/measured/names"
+)
+
+// The rows of MLPerf Inference are of systems that may hold several servers, in a summary that often leaves out how
+// they were divided and what weights were turned into. What is missing is taken from the rows of the same source that
+// state it, by the rules of this file; each rule that counted is a note of the file.
+
+// benchmark is what MLPerf prescribes for a model: the mean prompt of its dataset, which the results do not state, and
+// how many samples it has, all of which an Offline run sends at least once.
+type benchmark struct{ prompt, samples int }
+
+// benchmarks are as we remember them, which their note says.
+var benchmarks = map[string]benchmark{
+	"llama-2-70b":    {290, 24_576}, // OpenOrca, GPT-4 part, at most 1024 tokens
+	"llama-3.1-8b":   {778, 13_368}, // CNN/DailyMail
+	"llama-3.1-405b": {9428, 8_313}, // LongBench, RULER and GovReport
+	"deepseek-r1":    {800, 4_388},  // AIME, MATH-500, GPQA, MMLU-Pro, LiveCodeBench
+	"mixtral-8x7b":   {230, 15_000}, // OpenOrca, GSM8K and MBXP, a third each
+}
+
+const datasetNote = "prompts of MLPerf's datasets are taken as their mean as we remember it (unverified): 290 tokens " +
+	"(llama-2-70b), 778 (llama-3.1-8b), 9,428 (llama-3.1-405b), 800 (deepseek-r1), 230 (mixtral-8x7b); an Offline run " +
+	"sends each replica a whole dataset"
+
+func (r *row) mlperf() bool { return strings.HasPrefix(r.Text("source"), "MLPerf") }
+
+// benchmark returns what is prescribed for a model; zero values: nothing that is known.
+func (r *row) benchmark(model string) benchmark {
+	if !r.mlperf() {
+		return benchmark{}
+	}
+	return benchmarks[model]
+}
+
+// ranIn returns the type that weights ran in, where a summary has the one they started from or none. Rows of
+// TensorRT-LLM that state it have the narrowest floating-point type of the GPU: NVFP4 on Blackwell, FP8 before.
+// Llama-2-70B in 16 bits on one B200 would beat its memory bandwidth, and DeepSeek-R1 would not fit on eight.
+func (r *row) ranIn(d *replica, written string) (weights, skip string) {
+	start := []string{"", "fp16", "fp32", "bf16"}
+	if !r.mlperf() || !slices.Contains(start, written) && !strings.HasPrefix(written, "{") {
+		return written, ""
+	}
+	if d.Engine != "tensorrt-llm" {
+		return "", "weights: the type they ran in is not stated"
+	}
+	gpu, err := catalog.GPU(d.GPU)
+	switch {
+	case err != nil:
+		return "", err.Error()
+	case gpu.FLOPS.FP4.Value > 0:
+		weights = "nvfp4"
+	case gpu.FLOPS.FP8.Value > 0:
+		weights = "fp8"
+	default:
+		return "", "weights: the type they ran in is not stated"
+	}
+	r.took.ranIn = true
+	return weights, ""
+}
+
+const ranInNote = "weights of MLPerf's TensorRT-LLM rows that are given as fp16, fp32 or not at all are those they " +
+	"started from; they ran, as in the rows that say so, in NVFP4 where the GPU has it and in FP8 before, with a cache " +
+	"in FP8"
+
+// weightsShareMax is the most of their memory that weights fill on the GPUs of a replica.
+const weightsShareMax = 0.5
+
+const fewestNote = "replicas of MLPerf's systems that do not state theirs have the fewest GPUs, a power of two, whose " +
+	"memory their weights fill at most by half, and those of DeepSeek-R1 8, attention ranks that share the experts, " +
+	"as all rows that do state it have"
+
+// ranksOfR1 are the GPUs of a replica of DeepSeek-R1 in all rows that state them; 72 of them are nine replicas.
+const ranksOfR1 = 8
+
+// fewest returns the GPUs of a replica of a system that does not state them; 0: no rule says.
+func (r *row) fewest(d *replica, all int) int {
+	model, known := names.Models()[d.Model]
+	gpu, err := catalog.GPU(d.GPU)
+	if !r.mlperf() || !known || err != nil || all == 0 {
+		return 0
+	}
+	if d.Weights != "" {
+		model, err = model.WithWeights(d.Weights)
+	}
+	if d.Model == "deepseek-r1" && all%ranksOfR1 == 0 {
+		r.took.fewest = true
+		return ranksOfR1
+	}
+	for n := 1; err == nil && n <= min(8, all); n *= 2 {
+		if model.WeightBytes() <= weightsShareMax*float64(n)*gpu.MemoryBytes.Value && all%n == 0 {
+			r.took.fewest = true
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,72 @@
+package longform_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// mlperf is a row of a system of 8 GPUs whose division its summary leaves out.
+func mlperf(edits ...string) []string {
+	return append([]string{"source", "MLPerf Inference v5.1", "engine", "tensorrt-llm", "model", "llama-2-70b", "gpus",
+		"8", "tp", "", "kv_cache", "", "isl", "dataset", "osl", "290", "offered_rps", "80"}, edits...)
+}
+
+func TestASystemThatDoesNotSayItsReplicasHasTheFewestGPUsEach(t *testing.T) {
+	for _, c := range []struct {
+		gpu, model, weights string
+		want                []string
+	}{
+		// What rows state that do: TP2 on H100 and H100 NVL, one GPU on H200 and GB200, TP4 of 405B, 8 ranks of R1.
+		{"h100-sxm", "llama-2-70b", "fp8", []string{"tensor_parallel: 2\n", "replicas: 4\n"}},
+		{"h100-nvl", "llama-2-70b", "fp8", []string{"tensor_parallel: 2\n", "replicas: 4\n"}},
+		{"h200-sxm", "llama-2-70b", "fp8", []string{"tensor_parallel: 1\n", "replicas: 8\n"}},
+		{"gb200", "llama-2-70b", "nvfp4", []string{"tensor_parallel: 1\n", "replicas: 8\n"}},
+		{"gb200", "llama-3.1-405b", "nvfp4", []string{"tensor_parallel: 4\n", "replicas: 2\n"}},
+		{"h200-sxm", "llama-3.1-405b", "fp8", []string{"tensor_parallel: 8\n"}},
+		{"gb200", "deepseek-r1", "nvfp4", []string{"tensor_parallel: 1\n", "data_parallel: 8\n", "expert_parallel: true\n"}},
+	} {
+		run := oneRun(t, mlperf("gpu", c.gpu, "model", c.model, "weights", c.weights)...)
+		require.Empty(t, run.Skip, "%s on %s", c.model, c.gpu)
+		for _, want := range c.want {
+			assert.Contains(t, run.Scenario, want, "%s on %s", c.model, c.gpu)
+		}
+	}
+	assert.Equal(t, "tp is not stated", oneRun(t, mlperf("source", "me", "isl", "300")...).Skip)
+	assert.Equal(t, "tp is not stated", oneRun(t, mlperf("gpu", "l4", "gpus", "2")...).Skip, "70 GB do not fit")
+}
+
+func TestWeightsThatRunsStartedFromAreNotThoseTheyRanIn(t *testing.T) {
+	for _, c := range []struct{ gpu, weights, want string }{
+		{"b200-sxm", "fp16", "nvfp4"}, {"b300-sxm", "fp32", "nvfp4"}, {"l40s", "", "fp8"}, {"h100-sxm", "fp16", "fp8"},
+		{"rtx-pro-6000-server", "{'unet': 'fp8'; 'vae': 'fp32'}", "nvfp4"}, {"b200-sxm", "fp8", "fp8"},
+	} {
+		run := oneRun(t, mlperf("gpu", c.gpu, "weights", c.weights)...)
+		require.Empty(t, run.Skip, c.gpu)
+		assert.Contains(t, run.Scenario, "weights: "+c.want+"\nkv_cache: fp8\n", c.gpu)
+	}
+	assert.Contains(t, oneRun(t, mlperf("engine", "vllm", "weights", "")...).Skip, "weights: the type they ran in")
+}
+
+func TestALargeSystemIsSimulatedInPart(t *testing.T) {
+	run := oneRun(t, mlperf("gpu", "gb200", "gpus", "72", "tp", "1", "offered_rps", "3600", "weights", "nvfp4", "metric",
+		"output_tokens_per_s", "unit", "tok/s", "per", "system")...)
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, "replicas: 8\n")
+	assert.Contains(t, run.Scenario, "rate: 400}\n  requests: 240000\n")
+	assert.InEpsilon(t, 9000.0, run.Rows[0].Values[0].Unit.Of(1000), 1e-12, "8 of 72 replicas yield a ninth")
+	run = oneRun(t, mlperf("gpu", "gb200", "gpus", "72", "tp", "1", "kind", "offline_throughput", "arrivals", "all at t=0",
+		"offered_rps", "", "weights", "nvfp4", "metric", "output_tokens_per_s", "unit", "tok/s", "per", "gpu")...)
+	require.Empty(t, run.Skip)
+	assert.NotContains(t, run.Scenario, "replicas")
+	assert.Contains(t, run.Scenario, "requests: 24576\n", "a dataset for each")
+	assert.InEpsilon(t, 1000.0, run.Rows[0].Values[0].Unit.Of(1000), 1e-12)
+}
+
+func TestNoMoreSequencesRunThanAStepHasTokens(t *testing.T) {
+	run := oneRun(t, mlperf("gpu", "gb200", "tp", "4", "concurrency_or_batch", "2048", "notes", "max_num_tokens 1024",
+		"weights", "nvfp4")...)
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, "max_batch_size: 1024\n")
+}
