@@ -72,9 +72,9 @@ const ranInNote = "weights of MLPerf's TensorRT-LLM rows that are given as fp16,
 // weightsShareMax is the most of their memory that weights fill on the GPUs of a replica.
 const weightsShareMax = 0.5
 
-const fewestNote = "replicas of MLPerf's systems that do not state theirs have the fewest GPUs, a power of two, whose " +
-	"memory their weights fill at most by half, and those of DeepSeek-R1 8, attention ranks that share the experts, " +
-	"as all rows that do state it have"
+const fewestNote = "replicas of MLPerf's systems that do not state theirs have the fewest GPUs, a power of two, " +
+	"whose memory their weights fill at most by half, and those of DeepSeek-R1 8, attention ranks that share the " +
+	"experts, as all rows that do state it have"
 
 // ranksOfR1 are the GPUs of a replica of DeepSeek-R1 in all rows that state them; 72 of them are nine replicas.
 const ranksOfR1 = 8
