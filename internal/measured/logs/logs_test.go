@@ -69,18 +69,47 @@ func TestTrapsOfKernelTablesAreLeftOut(t *testing.T) {
 	assert.Equal(t, "normal dispatch, several nodes", f.Runs[2].Labels.Source)
 }
 
+const serversHead = "deployment_id,model,gpu,engine,version,layout,weights,isl,osl,load_kind,load,requests,spec," +
+	"prefix,quality,ttft_mean_ms,tpot_mean_ms,notes\n"
+
 func TestServersOfKnownLoadAreSimulated(t *testing.T) {
-	const head = "deployment_id,model,gpu,engine,version,layout,weights,isl,osl,load_kind,load,requests,spec,prefix," +
-		"quality,ttft_mean_ms,tpot_mean_ms\n"
-	f := readText(t, head+
-		"a,Llama-3.1-8B,H100-80G,vllm,,3 replicas tp1,bf16,9999,100,qps,5.5,250,none,random prompts,B,300,11\n"+
-		"b,Llama-3.1-8B,H100-80G,vllm(llm-d),,tp1,bf16,9999,100,qps,5.5,250,none,LMCache CPU offload,B,300,11\n"+
-		"c,Llama-3.1-8B,H100-80G,vllm,,1P+1D tp1 (NIXL),bf16,9999,100,qps,5.5,250,none,default,B,300,11\n")
-	assert.Contains(t, f.Runs[0].Scenario, "replicas: 3\n")
+	f := readText(t, serversHead+
+		"a,Llama-3.1-8B,H100-80G,vllm,,3 replicas tp1,bf16,9999,100,qps,5.5,250,none,random prompts,B,300,11,\n"+
+		"b,Llama-3.1-8B,H100-80G,vllm(llm-d),,tp1,bf16,9999,100,qps,5.5,250,none,LMCache?; router,B,300,11,\n"+
+		"c,Llama-3.1-8B,H100-80G,vllm,,1P+1D tp1 (NIXL),bf16,9999,100,qps,5.5,250,none,random prompts,B,300,11,\n"+
+		"d,Llama-3.1-8B,H100-80G,vllm,,TP8/EP1,bf16,9999,100,qps,5.5,250,none,default,B,300,11,\n"+
+		"e,Llama-3.1-8B,unknown,vllm,,tp1,bf16,9999,100,qps,5.5,250,none,default,B,300,11,\n"+
+		"f,Llama-3.1-8B,H100-80G,vllm,,tp1,bf16,99,100,concurrency,5,250,none,default,B,300,11,\n")
+	assert.Contains(t, f.Runs[0].Scenario, "replicas: 3\nrouter: random\n")
 	assert.Contains(t, f.Runs[0].Scenario, "arrivals: {process: constant, rate: 5.5}\n  requests: 250\n")
 	assert.Len(t, f.Runs[0].Rows[0].Values, 2)
-	assert.Contains(t, f.Runs[1].Skip, "a cache beyond the GPU")
-	assert.Contains(t, f.Runs[2].Skip, "layout 1P+1D tp1 (NIXL) is not modelled")
+	assert.Contains(t, f.Runs[1].Skip, "prompts of which an unknown part was cached (LMCache?; router)")
+	assert.Contains(t, f.Runs[2].Scenario, "role: prefill\n    gpu: h100-sxm\n    replicas: 1\n")
+	assert.Contains(t, f.Runs[2].Scenario, "role: decode\n")
+	assert.Contains(t, f.Runs[3].Skip, `layout "TP8/EP1" does not say the GPUs of each replica`)
+	assert.Equal(t, "the GPU is not known", f.Runs[4].Skip)
+	assert.Contains(t, f.Runs[5].Skip, `a load of the kind "concurrency"`)
+	measuredtest.BuildAll(t, f)
+}
+
+// TestPromptsThatComeAroundAgainAreCachedWhereTheyFit: 252 of 1,365 tokens take 45 GB of an 8B model, which one H100
+// has beside its weights, and 113 GB of a 70B one, which two A100 have not.
+func TestPromptsThatComeAroundAgainAreCachedWhereTheyFit(t *testing.T) {
+	const lengths = "sharegpt; isl p90 1751 osl p90 386"
+	f := readText(t, serversHead+
+		"a,Llama-3.1-8B,H100-80G,vllm,,tp1,fp8,1147.7,217.4,qps,5,252,none,default,B,300,11,"+lengths+"\n"+
+		"b,Llama-3.1-8B,H100-80G,vllm(llm-d),,tp1,fp8,1147.7,217.4,qps,5,252,none,LMCache,B,300,11,"+lengths+"\n"+
+		"c,Llama-3.1-70B,A100-80G,vllm,,tp2,bf16,1147.7,217.4,qps,5,252,none,default,B,300,11,"+lengths+"\n"+
+		"d,Llama-3.1-70B,A100-80G,vllm,,tp2,bf16,1147.7,217.4,qps,5,252,none,default,B,300,11,isl p90 9 osl p90 9\n")
+	for _, run := range f.Runs[:2] {
+		assert.Contains(t, run.Scenario, "prefix: {groups: 1, tokens: 1132}\n"+
+			"  prompt_tokens: {distribution: fixed, mean: 16}\n")
+	}
+	assert.NotContains(t, f.Runs[2].Scenario, "prefix:")
+	assert.Contains(t, f.Runs[2].Scenario, "prompt_tokens: {distribution: lognormal, mean: 1147.7, cv: 0.404}\n")
+	assert.Contains(t, f.Runs[2].Scenario, "output_tokens: {distribution: lognormal, mean: 217.4, cv: 0.63}\n")
+	assert.Contains(t, f.Runs[3].Scenario, "output_tokens: {distribution: fixed, mean: 217}\n")
+	measuredtest.BuildAll(t, f)
 }
 
 // TestTheTablesAreReadWhole: each row is a prediction or says why not, and no message offers these tables to users.
