@@ -41,8 +41,10 @@ type Kernel struct {
 
 	// LaunchS is what calling it by itself takes, beside what it takes in a graph.
 	LaunchS float64
-	NCCL    bool   // an all-reduce of NCCL, and of no kernel of an engine
-	Way     string // of a dispatch or a combine: low-latency or normal kernels; empty: the quicker ones
+	NCCL    bool    // an all-reduce of NCCL, and of no kernel of an engine
+	Part    float64 // of an all-reduce that the operation is; 0: all of it
+	Way     string  // of a dispatch or a combine: low-latency or normal kernels; empty: the quicker ones
+	SMs     int     // that a normal dispatch or combine runs on; 0: the default
 
 	Bytes   float64 // of a message, of an all-reduce; of what memory moves
 	Rows    int     // m of a product, or tokens of a GPU

@@ -102,10 +102,22 @@ func stepShape(r *build.Replica, step *measured.Step) sim.Shape {
 	return b
 }
 
-// kernelSeconds prices an operation as the part that it is of a step of a model of one layer: no formula of its own
-// stands beside those of a step.
+// kernelSeconds prices an operation, by what its cores move where it does not run on as many as it does by default.
 func kernelSeconds(run *measured.Run, above configs.Options, with Efficiencies) (float64, error) {
 	k := run.Priced.Kernel
+	seconds, err := partSeconds(run, k, above, with)
+	if k.SMs == 0 || err != nil {
+		return seconds, err
+	}
+	one := *k
+	one.Rows = 1
+	floor, err := partSeconds(run, &one, above, with)
+	return floor + (seconds-floor)*slower(k), err
+}
+
+// partSeconds prices an operation as the part that it is of a step of a model of one layer: no formula of its own
+// stands beside those of a step.
+func partSeconds(run *measured.Run, k *measured.Kernel, above configs.Options, with Efficiencies) (float64, error) {
 	gpu, err := catalog.GPU(k.GPU)
 	if err != nil {
 		return 0, err
@@ -135,10 +147,38 @@ func kernelSeconds(run *measured.Run, above configs.Options, with Efficiencies) 
 	part, share := partOf(k, &d)
 	for _, p := range hardware.NewRoofline(d, 0).Parts(batch, 1) {
 		if p.Name == part {
-			return p.TimeS*share + k.LaunchS, nil
+			return p.TimeS*share*cmp.Or(k.Part, 1) + k.LaunchS, nil
 		}
 	}
 	return 0, errors.New("no part of a step is such an operation")
+}
+
+// defaultSMs is how many cores DeepEP's normal kernels take by default, which their tables are of.
+const defaultSMs = 20
+
+// withinHost is the part of a normal kernel's time that its cores need to move tokens over NVLink, by the hosts that it
+// spans, while what goes over the network takes the rest: what 8 cores take against 20 of 4,096 tokens and more (DeepEP
+// on H100 and H200, NVIDIA aiconfigurator, commit 095f58a5: 2.2 and 2.4 times as long on one host and two, 1.4 to 1.7 on
+// four and 1.0 to 1.1 on eight; 24 cores take 0.85 and, from four hosts on, as long).
+func withinHost(hosts int) float64 {
+	switch {
+	case hosts <= 2:
+		return 1
+	case hosts <= 4:
+		return 0.6
+	}
+	return 0.42
+}
+
+// slower returns by what the bytes of a normal kernel take longer on its cores than on the default number of them.
+func slower(k *measured.Kernel) float64 {
+	const host = 8
+	within := withinHost((k.GPUs + host - 1) / host)
+	moved := within * defaultSMs / float64(k.SMs)
+	if within == 1 {
+		return moved
+	}
+	return max(1, moved)
 }
 
 // tabled lets tables of collectives count where the efficiencies do not say: a collective by itself is what they are

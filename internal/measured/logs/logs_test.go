@@ -62,10 +62,14 @@ func TestTrapsOfKernelTablesAreLeftOut(t *testing.T) {
 		"c,H100,vllm,all_reduce,vllm_eager,8,1,1048576,,,,,,40\n"+
 		"c,H100,deepep,normal_dispatch,deepep-normal,32,4,,4096,7168,8,256,20,900\n"+
 		"c,H100,deepep,normal_dispatch,deepep-normal,32,4,,4096,7168,8,256,24,900\n"+
-		"c,H100,nccl,all_gather,NCCL,8,1,1048576,,,,,,20\n")
-	assert.Equal(t, []string{"", "an all-reduce outside a graph, with the time of its launch", "",
-		"kernels with other than their default of 20 SMs", "all_gather of NCCL, which no step has by itself"},
-		[]string{f.Runs[0].Skip, f.Runs[1].Skip, f.Runs[2].Skip, f.Runs[3].Skip, f.Runs[4].Skip})
+		"c,H100,nccl,all_gather,NCCL,8,1,1048576,,,,,,20\n"+
+		"c,H100,nccl,alltoall,NCCL,8,1,1048576,,,,,,20\n")
+	assert.Equal(t, []string{"", "an all-reduce outside a graph, with the time of its launch", "", "", "",
+		"alltoall of NCCL, which no engine sends tokens to experts by"},
+		[]string{f.Runs[0].Skip, f.Runs[1].Skip, f.Runs[2].Skip, f.Runs[3].Skip, f.Runs[4].Skip, f.Runs[5].Skip})
+	assert.Equal(t, 24, f.Runs[3].Priced.Kernel.SMs)
+	assert.InEpsilon(t, 0.5, f.Runs[4].Priced.Kernel.Part, 1e-12)
+	assert.True(t, f.Runs[4].Priced.Kernel.NCCL)
 	assert.Equal(t, "normal dispatch, several nodes", f.Runs[2].Labels.Source)
 }
 
