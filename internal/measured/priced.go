@@ -56,4 +56,5 @@ type Kernel struct {
 	// Of latent attention: heads, tokens that each of Rows sequences attends to, and of a prefill those of its chunk.
 	Heads, Context, Chunk int
 	KVDtype               string // of the cache; empty: bf16
+	AttentionOnly         bool   // without the projections around it
 }

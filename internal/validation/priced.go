@@ -102,7 +102,7 @@ func stepShape(r *build.Replica, step *measured.Step) sim.Shape {
 	return b
 }
 
-// kernelSeconds prices an operation, by what its cores move where it does not run on as many as it does by default.
+// kernelSeconds prices an operation, by what its cores move where it does not run on the default number of them.
 func kernelSeconds(run *measured.Run, above configs.Options, with Efficiencies) (float64, error) {
 	k := run.Priced.Kernel
 	seconds, err := partSeconds(run, k, above, with)
@@ -158,8 +158,8 @@ const defaultSMs = 20
 
 // withinHost is the part of a normal kernel's time that its cores need to move tokens over NVLink, by the hosts that it
 // spans, while what goes over the network takes the rest: what 8 cores take against 20 of 4,096 tokens and more (DeepEP
-// on H100 and H200, NVIDIA aiconfigurator, commit 095f58a5: 2.2 and 2.4 times as long on one host and two, 1.4 to 1.7 on
-// four and 1.0 to 1.1 on eight; 24 cores take 0.85 and, from four hosts on, as long).
+// on H100 and H200, NVIDIA aiconfigurator, commit 095f58a5: 2.2 and 2.4 times as long on one host and two, 1.4 to 1.7
+// on four and 1.0 to 1.1 on eight; 24 cores take 0.85 and, from four hosts on, as long).
 func withinHost(hosts int) float64 {
 	switch {
 	case hosts <= 2:
@@ -217,19 +217,38 @@ func achievedBy(run *measured.Run, d *hardware.Deployment, above configs.Options
 }
 
 // latentSeconds prices a layer of attention as a step without what a step has beside it: of the time per layer half,
-// for the other is of the feed-forward network, and what latents add to it.
+// for the other is of the feed-forward network, and what latents add to it. The attention without its projections is
+// what the layer takes longer for the tokens that it attends to.
 func latentSeconds(k *measured.Kernel, d hardware.Deployment) float64 {
 	e := &d.Efficiency
 	e.LayerS, e.MoELayerS = e.LayerS/2, 0
 	e.QuantizedLayerS, e.StepS, e.SequenceS = 0, 0, 0
 	r := hardware.NewRoofline(d, 0)
-	b := r.Shape(k.Rows, k.Context)
-	if k.Chunk > 0 {
-		b = sim.Shape{}
-		for range k.Rows {
-			b.AddChunk(d.Windows(), int64(k.Context-k.Chunk), int64(k.Chunk), 1)
-		}
+	whole := stepSeconds(r, latentShape(r, k, d.Windows()))
+	if !k.AttentionOnly {
+		return whole
 	}
+	none := *k
+	none.Context = 1
+	if k.Chunk > 0 { // as many tokens, each a prompt of its own
+		none.Rows, none.Chunk = k.Rows*k.Chunk, 1
+	}
+	return whole - stepSeconds(r, latentShape(r, &none, d.Windows())) + k.LaunchS
+}
+
+// latentShape returns the batch of a layer's attention.
+func latentShape(r *hardware.Roofline, k *measured.Kernel, windows []sim.Window) sim.Shape {
+	if k.Chunk == 0 {
+		return r.Shape(k.Rows, k.Context)
+	}
+	var b sim.Shape
+	for range k.Rows {
+		b.AddChunk(windows, int64(k.Context-k.Chunk), int64(k.Chunk), 1)
+	}
+	return b
+}
+
+func stepSeconds(r *hardware.Roofline, b sim.Shape) float64 {
 	var g sim.Segment
 	r.Price([]sim.Shape{b}, &g)
 	return g.First.Seconds()

@@ -98,3 +98,44 @@ func TestEfficienciesAboveArePricedToo(t *testing.T) {
 	require.NoError(t, err)
 	assert.InEpsilon(t, 1e9/gpu.BandwidthBps.Value, took, 1e-12)
 }
+
+// TestNormalKernelsTakeTheirCores: what grows with the tokens takes as much longer on one host as there are fewer cores
+// than the 20 that their tables are of, and no kernel over a network gets faster by more.
+func TestNormalKernelsTakeTheirCores(t *testing.T) {
+	k := measured.Kernel{Op: measured.Dispatch, GPU: "h100-sxm", GPUs: 8, Hidden: 7168, TopK: 8, Experts: 256, Width: 1,
+		Dtype: "fp8", Way: "normal"}
+	at := func(gpus, sms, rows int) float64 {
+		k.GPUs, k.SMs, k.Rows = gpus, sms, rows
+		return seconds(t, k)
+	}
+	assert.InEpsilon(t, at(8, 0, 4096), at(8, 20, 4096), 1e-12, "20 are the default")
+	grows := at(8, 20, 4096) - at(8, 20, 1)
+	assert.InEpsilon(t, 2.5*grows, at(8, 8, 4096)-at(8, 8, 1), 1e-9)
+	assert.InEpsilon(t, grows/1.2, at(8, 24, 4096)-at(8, 24, 1), 1e-9)
+	assert.InEpsilon(t, at(32, 20, 4096), at(32, 24, 4096), 1e-12)
+	assert.Greater(t, at(32, 8, 4096), at(32, 20, 4096))
+}
+
+// TestAttentionWithoutItsProjectionsIsWhatTheContextAdds: with one token of context it takes what launching does.
+func TestAttentionWithoutItsProjectionsIsWhatTheContextAdds(t *testing.T) {
+	k := measured.Kernel{Op: measured.Latent, GPU: "h200-sxm", GPUs: 1, Heads: 128, Rows: 32, Hidden: 7168, Context: 1,
+		LaunchS: 11e-6, AttentionOnly: true}
+	assert.InDelta(t, 11e-6, seconds(t, k), 1e-9)
+	gpu, err := catalog.GPU(k.GPU)
+	require.NoError(t, err)
+	k.Context = 65_536
+	const latentBytes = 2 * (512 + 64)
+	assert.Greater(t, seconds(t, k), float64(32*65_536*latentBytes)/gpu.BandwidthBps.Value, "it reads all latents")
+	whole := k
+	whole.AttentionOnly, whole.LaunchS = false, 0
+	assert.Less(t, seconds(t, k), seconds(t, whole)+k.LaunchS)
+	k.Rows, k.Chunk, k.Context = 2, 2048, 2048
+	assert.Greater(t, seconds(t, k), 2*2048*1024*2*128*320/gpu.FLOPS.BF16.Value, "half of all pairs at peak")
+}
+
+func TestHalfAnAllReduceTakesHalfItsTime(t *testing.T) {
+	k := measured.Kernel{Op: measured.AllReduce, GPU: "h100-sxm", GPUs: 8, Bytes: 1 << 24, NCCL: true}
+	whole := seconds(t, k)
+	k.Part, k.LaunchS = 0.5, 4e-6
+	assert.InEpsilon(t, whole/2+4e-6, seconds(t, k), 1e-9)
+}

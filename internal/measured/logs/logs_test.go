@@ -116,6 +116,17 @@ func TestPromptsThatComeAroundAgainAreCachedWhereTheyFit(t *testing.T) {
 	measuredtest.BuildAll(t, f)
 }
 
+func TestAttentionMayStandWithoutItsProjections(t *testing.T) {
+	f := readText(t, "deployment_id,gpu,engine,op,mla_dtype,kv_dtype,gemm_dtype,heads,tp,batch,isl,past,latency_us\n"+
+		"a,H200,sglang,generation_mla,bfloat16,fp8,,16,4,8,1,4095,20\n"+
+		"b,H200,vllm,mla_context_module,bfloat16,bfloat16,bfloat16,128,1,2,512,,90\n")
+	assert.Equal(t, &measured.Kernel{Op: measured.Latent, GPU: "h200-sxm", Engine: "sglang", GPUs: 1, Heads: 16, Rows: 8,
+		Hidden: 7168, Context: 4096, KVDtype: "fp8", AttentionOnly: true, LaunchS: 11e-6}, f.Runs[0].Priced.Kernel)
+	assert.Equal(t, "latent attention without projections, decode", f.Runs[0].Labels.Source)
+	assert.Equal(t, 512, f.Runs[1].Priced.Kernel.Chunk)
+	assert.False(t, f.Runs[1].Priced.Kernel.AttentionOnly)
+}
+
 // TestTheTablesAreReadWhole: each row is a prediction or says why not, and no message offers these tables to users.
 func TestTheTablesAreReadWhole(t *testing.T) {
 	for name, rows := range map[string]int{"H_steps.csv": 29003, "H_comm.csv": 5618, "H_moe.csv": 37315, "H_mla.csv": 9257,
