@@ -143,6 +143,9 @@ func partSeconds(run *measured.Run, k *measured.Kernel, above configs.Options, w
 	if k.Op == measured.Latent {
 		return latentSeconds(k, d), nil
 	}
+	if k.Op == measured.Product {
+		d.Efficiency.Compute /= waves(k, gpu.Architecture)
+	}
 	tabled(&d.Efficiency)
 	part, share := partOf(k, &d)
 	for _, p := range hardware.NewRoofline(d, 0).Parts(batch, 1) {
@@ -151,6 +154,26 @@ func partSeconds(run *measured.Run, k *measured.Kernel, above configs.Options, w
 		}
 	}
 	return 0, errors.New("no part of a step is such an operation")
+}
+
+// productTile is the side of the square of results that one core computes at a time, whatever of it is wanted.
+const productTile = 128
+
+// productSMs are the cores of a GPU that computes products by tiles, by its architecture: A100, H100 and H200, B200
+// (NVIDIA's papers on the architectures, from memory: unverified).
+var productSMs = map[string]int{"ampere": 108, "hopper": 132, "blackwell": 148}
+
+// waves returns by what a product takes longer than one that fills all cores all the time, ⌈T/C⌉·C·t² / (m·n) of T
+// tiles of side t on C cores: those at the edges are not full, and of the last wave some cores have none. A step's
+// products have it in what is fitted.
+func waves(k *measured.Kernel, architecture string) float64 {
+	cores, known := productSMs[architecture]
+	if !known {
+		return 1
+	}
+	tiles := func(n int) int { return (n + productTile - 1) / productTile }
+	all := tiles(k.Rows) * tiles(k.Width)
+	return float64((all+cores-1)/cores*cores) * productTile * productTile / (float64(k.Rows) * float64(k.Width))
 }
 
 // defaultSMs is how many cores DeepEP's normal kernels take by default, which their tables are of.

@@ -58,6 +58,9 @@ func (r *row) deployment(l *measured.Labels) (d replica, skip string) {
 		return d, skip
 	}
 	d.Engine = l.Engine
+	if d.Engine == "vllm" && beforeV1.MatchString(l.Version) {
+		d.Scheduling = "vllm-v0"
+	}
 	for _, part := range []func(*replica) string{r.precision, r.layout, r.speculation} {
 		if skip := part(&d); skip != "" {
 			return d, skip
@@ -70,6 +73,9 @@ func (r *row) deployment(l *measured.Labels) (d replica, skip string) {
 	}
 	return d, ""
 }
+
+// beforeV1 is a release of vLLM whose engine was V0: that of V1 is the default since 0.8.
+var beforeV1 = regexp.MustCompile(`^(?:vLLM )?v?0\.[1-7]\b`)
 
 // model returns a name of the catalog, or the path of a config.json.
 func (r *row) model() (name, skip string) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/measured/datafile"
+	"github.com/decodesim/decodesim/internal/measured/names"
 	"github.com/decodesim/decodesim/internal/measured/setup"
 )
 
@@ -262,6 +263,16 @@ func (l *load) write(d *replica) {
 		d.ClosedLoop(l.clients, l.requests)
 	}
 	d.Lengths(int(math.Round(l.prompt)), int(math.Round(l.output)), 1)
+}
+
+// lengthen raises the context of a model that was run with longer sequences than it was made for, as models with
+// rotary positions can be.
+func (r *row) lengthen(l *load, d *replica) {
+	longest := int(math.Round(l.prompt) + math.Round(l.output))
+	if model, known := names.Models()[d.Model]; known && longest > model.ContextMax {
+		d.Model = fmt.Sprintf("{config: %s, override: {context: %d}}", d.Model, longest)
+		r.took.longer = true
+	}
 }
 
 // countKey names the rows of a source that have the same lengths.

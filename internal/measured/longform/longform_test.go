@@ -19,6 +19,7 @@ func table(edits ...string) string {
 		"pp", "", "dp", "", "ep", "", "weights", "fp8", "kv_cache", "fp8", "isl", "1000", "osl", "100",
 		"concurrency_or_batch", "", "arrivals", "poisson", "offered_rps", "4", "spec", "", "metric", "tpot_mean",
 		"value", "9", "unit", "ms", "per", "request", "quality", "A", "source", "me", "deployment", "", "notes", "",
+		"version", "",
 	}, edits)
 }
 

@@ -70,3 +70,20 @@ func TestNoMoreSequencesRunThanAStepHasTokens(t *testing.T) {
 	require.Empty(t, run.Skip)
 	assert.Contains(t, run.Scenario, "max_batch_size: 1024\n")
 }
+
+func TestAModelThatWasRunBeyondItsContextHasThatOfTheRun(t *testing.T) {
+	run := oneRun(t, "model", "gptj-6b", "isl", "2048", "osl", "128")
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, "model: {config: gptj-6b, override: {context: 2176}}\n")
+	assert.Equal(t, "gptj-6b", run.Labels.Model)
+	assert.Contains(t, oneRun(t, "model", "gptj-6b", "isl", "1920", "osl", "128").Scenario, "model: gptj-6b\n")
+}
+
+func TestReleasesOfVLLMBeforeV1AreScheduledAsV0(t *testing.T) {
+	for version, want := range map[string]string{"0.6.x": "engine: vllm-v0\n", "vLLM 0.5.2": "engine: vllm-v0\n",
+		"0.7.3 (Apr)": "engine: vllm-v0\n", "0.10.0": "version: 0.22\n", "": "version: 0.22\n"} {
+		run := oneRun(t, "version", version)
+		require.Empty(t, run.Skip, version)
+		assert.Contains(t, run.Scenario, want, version)
+	}
+}

@@ -46,7 +46,7 @@ type row struct {
 // assumptions are what was taken for something that rows leave open.
 type assumptions struct {
 	requests, counts, dataset, operations, launches bool
-	ranIn, fewest, replicas                         bool
+	ranIn, fewest, replicas, longer                 bool
 }
 
 func read(s *datafile.Source, f *measured.File) error {
@@ -176,6 +176,7 @@ func (r *row) describe(run *measured.Run, v *measured.Value) (skip string) {
 	}
 	r.limitStep(&l, &d)
 	l.write(&d)
+	r.lengthen(&l, &d)
 	d.Version = run.Labels.Version
 	run.Scenario = d.Text()
 	return r.perWhat(v, &d, l.batch)
@@ -196,6 +197,7 @@ func (a *assumptions) notes() (said []string) {
 			"not count in steps"},
 		{a.launches, "all-reduces of nccl-tests are called and in no graph, which adds 18 µs to each"},
 		{a.dataset, datasetNote},
+		{a.longer, "a model that was run with longer sequences than its context has the context of the run"},
 		{a.ranIn, ranInNote},
 		{a.fewest, fewestNote},
 	} {

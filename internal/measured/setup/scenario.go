@@ -22,6 +22,7 @@ type Scenario struct {
 	DataParallel   int // attention data-parallel ranks; 0: 1
 	ExpertParallel bool
 	Version        string   // of the engine, as the measurement says it; empty: unknown
+	Scheduling     string   // engine that forms the batches, as scenarios name it; empty: as Engine says
 	Arguments      []string // of the pool, as "max_num_seqs: 256"
 	Workload       []string // lines, without indent
 
@@ -127,6 +128,9 @@ func (s *Scenario) release(version string) string {
 // SchedulingEngine names the engine that forms the batches, as scenarios do; empty: that of a pool which does not say,
 // vLLM. It stands in for stacks from before CUDA graphs, which have efficiencies of their own.
 func (s *Scenario) SchedulingEngine() string {
+	if s.Scheduling != "" {
+		return s.Scheduling
+	}
 	if s.Engine != "vllm" && slices.Contains(names.EnginesModelled, s.Engine) {
 		return s.Engine
 	}
