@@ -14,6 +14,7 @@ type Step struct {
 	Prefills      int  // prompt chunks
 	ChunkTokens   int  // of each
 	ChunkContext  int  // tokens of its prompt that each chunk comes after
+	Drafts        int  // that each decode verifies
 	Unfinished    bool // no chunk ends its prompt, so that none yields a token
 }
 

@@ -92,6 +92,10 @@ func stepShape(r *build.Replica, step *measured.Step) sim.Shape {
 	if step.Decodes > 0 {
 		b = r.Model.Shape(step.Decodes, step.DecodeContext)
 	}
+	if n := int64(step.Decodes) * int64(step.Drafts); n > 0 {
+		b.Drafts, b.DecodeTokens = n, b.DecodeTokens+n
+		b.DecodeCtx, b.Outputs = b.DecodeCtx+n, b.Outputs+int(n)
+	}
 	windows := r.Deployment.Windows()
 	for range step.Prefills {
 		b.AddChunk(windows, int64(step.ChunkContext), int64(step.ChunkTokens), 1)
@@ -156,25 +160,35 @@ func partSeconds(run *measured.Run, k *measured.Kernel, above configs.Options, w
 	return 0, errors.New("no part of a step is such an operation")
 }
 
-// productTile is the side of the square of results that one core computes at a time, whatever of it is wanted.
-const productTile = 128
+// Sides of the rectangle of results that one core computes at a time, whatever of it is wanted: less high where there
+// are few rows.
+const (
+	productTile    = 128
+	productTileMin = 16
+)
 
 // productSMs are the cores of a GPU that computes products by tiles, by its architecture: A100, H100 and H200, B200
 // (NVIDIA's papers on the architectures, from memory: unverified).
 var productSMs = map[string]int{"ampere": 108, "hopper": 132, "blackwell": 148}
 
-// waves returns by what a product takes longer than one that fills all cores all the time, ⌈T/C⌉·C·t² / (m·n) of T
-// tiles of side t on C cores: those at the edges are not full, and of the last wave some cores have none. A step's
+// waves returns by what a product takes longer than one that fills all cores all the time, ⌈T/C⌉·C·a / (m·n) of T
+// tiles of a results on C cores: those at the edges are not full, and of the last wave some cores have none. A step's
 // products have it in what is fitted.
 func waves(k *measured.Kernel, architecture string) float64 {
 	cores, known := productSMs[architecture]
 	if !known {
 		return 1
 	}
-	tiles := func(n int) int { return (n + productTile - 1) / productTile }
-	all := tiles(k.Rows) * tiles(k.Width)
-	return float64((all+cores-1)/cores*cores) * productTile * productTile / (float64(k.Rows) * float64(k.Width))
+	height := productTile
+	for height > productTileMin && height/2 >= k.Rows {
+		height /= 2
+	}
+	tiles := ceilDiv(k.Rows, height) * ceilDiv(k.Width, productTile)
+	return float64(ceilDiv(tiles, cores)*cores*height*productTile) / (float64(k.Rows) * float64(k.Width))
 }
+
+// ceilDiv returns a / b, rounded up.
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // defaultSMs is how many cores DeepEP's normal kernels take by default, which their tables are of.
 const defaultSMs = 20
@@ -196,7 +210,7 @@ func withinHost(hosts int) float64 {
 // slower returns by what the bytes of a normal kernel take longer on its cores than on the default number of them.
 func slower(k *measured.Kernel) float64 {
 	const host = 8
-	within := withinHost((k.GPUs + host - 1) / host)
+	within := withinHost(ceilDiv(k.GPUs, host))
 	moved := within * defaultSMs / float64(k.SMs)
 	if within == 1 {
 		return moved

@@ -139,3 +139,29 @@ func TestHalfAnAllReduceTakesHalfItsTime(t *testing.T) {
 	k.Part, k.LaunchS = 0.5, 4e-6
 	assert.InEpsilon(t, whole/2+4e-6, seconds(t, k), 1e-9)
 }
+
+// TestAStepThatVerifiesDraftsCostsMoreThanOneWithout: and less than a step for each token that it may yield.
+func TestAStepThatVerifiesDraftsCostsMoreThanOneWithout(t *testing.T) {
+	const scenario = "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nspeculation: {method: ngram, " +
+		"num_speculative_tokens: 3, acceptance: {process: iid, rate: 0.6}}\nworkload: {closed_loop: {concurrency: 1}, " +
+		"requests: 1, prompt_tokens: {distribution: fixed, mean: 100}, output_tokens: {distribution: fixed, mean: 1}}\n"
+	step := measured.Step{Decodes: 8, DecodeContext: 900}
+	run := measured.Run{ID: "drafts", Scenario: scenario, Priced: &measured.Priced{Step: &step}}
+	one, skip := (&replicas{}).price(&run, configs.Options{}, nil)
+	require.Empty(t, skip)
+	step.Drafts = 3
+	four, skip := (&replicas{}).price(&run, configs.Options{}, nil)
+	require.Empty(t, skip)
+	assert.Greater(t, four, one)
+	assert.Less(t, four, 4*one)
+}
+
+// TestProductsFillTilesAndWaves: 64 tiles take 132 cores as long as 132 tiles do, of 192 columns a quarter is computed
+// in vain, and a product of many full waves has next to nothing to lose.
+func TestProductsFillTilesAndWaves(t *testing.T) {
+	assert.InEpsilon(t, 132.0/64, waves(&measured.Kernel{Rows: 1024, Width: 1024}, "hopper"), 1e-12)
+	assert.InDelta(t, 4.0/3, waves(&measured.Kernel{Rows: 802_816, Width: 192}, "hopper"), 0.02)
+	assert.InDelta(t, 1, waves(&measured.Kernel{Rows: 32_768, Width: 32_768}, "hopper"), 0.01)
+	assert.InEpsilon(t, 16.0*1.03125, waves(&measured.Kernel{Rows: 1, Width: 128 * 128}, "hopper"), 1e-12)
+	assert.InDelta(t, 1, waves(&measured.Kernel{Rows: 1, Width: 1}, "cdna3"), 0, "cores that are not known")
+}

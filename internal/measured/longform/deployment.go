@@ -21,8 +21,9 @@ import (
 type replica struct {
 	setup.Scenario
 	pipeline, replicas int
-	simulated          int     // of the replicas, which stand for all
-	drafts             float64 // tokens that a step yields per sequence; 0: no speculation
+	simulated          int // of the replicas, which stand for all
+	drafts             int
+	yield              float64 // tokens that a step yields per sequence; 0: no speculation
 	pools              bool    // prefill and decode on separate ones
 }
 
@@ -272,7 +273,7 @@ func (r *row) speculation(d *replica) string {
 		r.Fail("spec", fmt.Sprintf("tokens per step from 1 to %d, one more than the drafts", n+1))
 		return ""
 	}
-	d.drafts = yield
+	d.drafts, d.yield = n, yield
 	d.Speculation = fmt.Sprintf("{method: %s, num_speculative_tokens: %d, acceptance: {process: iid, rate: %s}}", m[1], n,
 		setup.Number(math.Round(1e6*acceptance(yield, n))/1e6))
 	return ""

@@ -72,6 +72,26 @@ func TestUnitsAndWhatAValueIsPer(t *testing.T) {
 	}
 }
 
+func TestPromptsOfRequestsCountAsInputTokens(t *testing.T) {
+	run := oneRun(t, "kind", "prefill", "arrivals", "all at t=0; 512 prompts", "offered_rps", "", "osl", "1", "metric",
+		"input_tokens_per_s", "unit", "tok/s", "per", "gpu", "gpus", "2", "tp", "2")
+	require.Empty(t, run.Skip)
+	v := run.Rows[0].Values[0]
+	assert.Equal(t, measured.RequestsPerS, v.Metric)
+	assert.InEpsilon(t, 3*1000/2.0, v.Unit.Of(3), 1e-12, "3 requests/s of 1,000 tokens on 2 GPUs")
+}
+
+func TestAStepWithDraftsYieldsWhatTheRowSays(t *testing.T) {
+	edits := []string{"kind", "decode_step", "model", "deepseek-v3", "gpu", "b200-sxm", "gpus", "8", "tp", "8", "arrivals",
+		"", "offered_rps", "", "concurrency_or_batch", "4", "isl", "4000", "osl", "100", "spec", "mtp3 (accept 2.5)"}
+	run := oneRun(t, append(edits, "metric", "output_tokens_per_s", "unit", "tok/s", "per", "system")...)
+	require.Empty(t, run.Skip)
+	assert.Equal(t, &measured.Step{Decodes: 4, DecodeContext: 4050, Drafts: 3}, run.Priced.Step)
+	assert.InEpsilon(t, 4*2.5/0.02, run.Rows[0].Values[0].Unit.Of(0.02), 1e-12)
+	run = oneRun(t, append(edits, "metric", "tpot_mean", "unit", "ms", "per", "request")...)
+	assert.InEpsilon(t, 20/2.5, run.Rows[0].Values[0].Unit.Of(0.02), 1e-12)
+}
+
 func TestRowsOfOneRunAreOneSimulation(t *testing.T) {
 	head, row, _ := strings.Cut(table(), "\n")
 	other := strings.NewReplacer("r1,", "r2,", "tpot_mean", "ttft_p99").Replace(row)

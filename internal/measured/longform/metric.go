@@ -121,7 +121,7 @@ func metricNamed(name string) metric {
 
 // perWhat sets the unit of a value that requests are simulated for, by what it is per: rates of a system, of each of
 // its GPUs, of a node of 8 of them, of a replica or rank, or of one user.
-func (r *row) perWhat(v *measured.Value, d *replica, batch int) (skip string) {
+func (r *row) perWhat(v *measured.Value, d *replica, batch int, prompt float64) (skip string) {
 	unit := r.metric.unit
 	switch r.metric.of {
 	case measured.TTFT, measured.TPOT, measured.ITL, measured.E2E:
@@ -139,8 +139,10 @@ func (r *row) perWhat(v *measured.Value, d *replica, batch int) (skip string) {
 		v.Unit.Factor = share / unit
 		return skip
 	}
-	if r.metric.name == "input_tokens_per_s" {
-		return "input_tokens_per_s is predicted of prefill steps, which have no arrivals"
+	if r.metric.name == "input_tokens_per_s" { // the prompts of the requests that complete
+		share, skip := r.share(d)
+		v.Metric, v.Unit.Factor = measured.RequestsPerS, share*prompt/unit
+		return skip
 	}
 	return r.metric.name + " is not a metric of requests"
 }

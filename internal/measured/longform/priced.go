@@ -1,6 +1,7 @@
 package longform
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -26,8 +27,8 @@ func (r *row) step(run *measured.Run, v *measured.Value, d *replica, l *load) (s
 		s.Decodes = l.batch * ranks
 		s.DecodeContext = int(math.Round(l.prompt + l.output/2))
 		tokens = float64(s.Decodes)
-		if d.drafts > 0 {
-			return "single steps with drafts are not priced"
+		if d.yield > 0 { // of which a step yields so many of each sequence
+			s.Drafts, tokens = d.drafts, tokens*d.yield
 		}
 	} else {
 		s.ChunkTokens = int(math.Round(l.prompt))
@@ -57,7 +58,9 @@ func (r *row) stepUnit(v *measured.Value, d *replica, tokens float64) (skip stri
 		v.Unit.Factor, v.Unit.Inverse = float64(d.replicas)*tokens*share/r.metric.unit, true
 		return skip
 	case r.metric.name == "tokens_per_s_user" && r.kind == decodeStep:
-		v.Unit.Factor, v.Unit.Inverse = 1/r.metric.unit, true
+		v.Unit.Factor, v.Unit.Inverse = cmp.Or(d.yield, 1)/r.metric.unit, true
+	case r.metric.of == latency && r.kind == decodeStep:
+		v.Unit.Factor = 1 / (cmp.Or(d.yield, 1) * r.metric.unit)
 	case r.metric.name == "step_time", r.metric.of == latency:
 		v.Unit.Factor = 1 / r.metric.unit
 	default:

@@ -179,7 +179,7 @@ func (r *row) describe(run *measured.Run, v *measured.Value) (skip string) {
 	r.lengthen(&l, &d)
 	d.Version = run.Labels.Version
 	run.Scenario = d.Text()
-	return r.perWhat(v, &d, l.batch)
+	return r.perWhat(v, &d, l.batch, l.prompt)
 }
 
 // notes say what was assumed for rows that are modelled.
