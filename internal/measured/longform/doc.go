@@ -2,7 +2,8 @@
 // how it was loaded, and a metric with its value, its unit and what it is per. A person can write it, and what vendors
 // and benchmark bodies publish fits into it.
 //
-//	table.go       the columns; rows that describe one run are one run
+//	table.go       the table; rows that describe one run are one run
+//	columns.go     its columns, and those that nothing reads
 //	deployment.go  model, GPU, engine and layout as a scenario
 //	load.go        lengths and arrivals as a workload
 //	mlperf.go      what the results of MLPerf leave to its rules

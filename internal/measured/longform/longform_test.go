@@ -161,6 +161,7 @@ func TestRowsThatCannotBeModelledSayWhy(t *testing.T) {
 			"offered_rps", ""}},
 		{"arrivals \"multi-turn trace\" are not modelled", []string{"arrivals", "multi-turn trace"}},
 		{"metric ttft_men is not predicted; did you mean \"ttft_mean\"?", []string{"metric", "ttft_men"}},
+		{`per "gpu" is not what a latency is of; it is request, user, batch, step`, []string{"per", "gpu"}},
 		{`per "card" is not predicted`, []string{"metric", "output_tokens_per_s", "unit", "tok/s", "per", "card"}},
 		{"prefill and decode on separate pools", []string{"per", "gpu (prefill+decode)"}},
 		{"prefill and decode on separate pools", []string{"deployment", "llama-8b|h100|pd-tp4-tp4"}},
@@ -187,6 +188,20 @@ func TestBadValuesNameLineAndColumn(t *testing.T) {
 	} {
 		_, err := measuredtest.ReadText(t, table(c.column, c.value))
 		assert.EqualError(t, err, fmt.Sprintf("data:2: %s: %q; expected %s", c.column, c.value, c.want), c.column)
+	}
+}
+
+// TestAMisspeltColumnIsNamed: what it states would else be left out in silence.
+func TestAMisspeltColumnIsNamed(t *testing.T) {
+	head, row, _ := strings.Cut(table(), "\n")
+	f, err := measuredtest.ReadText(t, strings.Replace(head, "concurrency_or_batch", "concurrency", 1)+",headline,mood\n"+
+		strings.TrimSpace(row)+",1,good\n")
+	require.NoError(t, err)
+	assert.Contains(t, f.Notes, `columns that are not read: "concurrency" (did you mean "concurrency_or_batch"?), "mood"`)
+	f, err = measuredtest.ReadText(t, table())
+	require.NoError(t, err)
+	for _, note := range f.Notes {
+		assert.NotContains(t, note, "not read")
 	}
 }
 

@@ -119,12 +119,18 @@ func metricNamed(name string) metric {
 	return metric{of: measured.Rate, name: name}
 }
 
+// latenciesPer is what latencies may be per; each is that of one request, or of a batch of them.
+var latenciesPer = []string{"", "request", "user", "batch", "step"}
+
 // perWhat sets the unit of a value that requests are simulated for, by what it is per: rates of a system, of each of
 // its GPUs, of a node of 8 of them, of a replica or rank, or of one user.
 func (r *row) perWhat(v *measured.Value, d *replica, batch int, prompt float64) (skip string) {
 	unit := r.metric.unit
 	switch r.metric.of {
 	case measured.TTFT, measured.TPOT, measured.ITL, measured.E2E:
+		if per := r.Text("per"); !slices.Contains(latenciesPer, per) {
+			return fmt.Sprintf("per %q is not what a latency is of; it is %s", per, strings.Join(latenciesPer[1:], ", "))
+		}
 		if r.metric.name == "tokens_per_s_user" {
 			v.Unit.Factor, v.Unit.Inverse = 1e3/unit, true
 			return ""

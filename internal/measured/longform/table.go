@@ -68,6 +68,9 @@ func read(s *datafile.Source, f *measured.File) error {
 		}
 		add(f, seen, run)
 	}
+	if note := unreadNote(s.Table); note != "" {
+		f.Notes = append(f.Notes, note)
+	}
 	f.Notes = append(f.Notes, took.notes()...)
 	return nil
 }
