@@ -21,9 +21,11 @@ func (a *Accuracy) published(m *markdown) {
 	m.para("Data G: tables and pages beyond those of A, a value a row. Nothing is fitted to any of them. %s of %s rows "+
 		"are predicted. Rows of quality C (secondary, read off a figure, or flagged) are left out of the table. A list is "+
 		"simulated with its finite number of requests, for filling and draining the batch is in what was measured; a "+
-		"system of several replicas with all of them; what counts per GPU is divided by the GPUs. Servers of MLPerf run "+
-		"close to what they bear, so that their TTFT says little; their prompts are taken as the mean of the dataset as we "+
-		"remember it, which the results do not state.", count(a.Published.Counts.Simulated), count(a.Published.Counts.Rows))
+		"system of more than eight replicas with eight of them; what counts per GPU is divided by the GPUs. What summaries "+
+		"of MLPerf leave out (how GPUs are divided, the type that weights ran in) is taken from those that state it, and "+
+		"prompts as the mean of the dataset as we remember it. Its servers run close to what they bear: of a system asked "+
+		"for 90 %% of its capacity TPOT grows by half where the capacity is 4 %% less, and TTFT is whether a queue grows.",
+		count(a.Published.Counts.Simulated), count(a.Published.Counts.Rows))
 	kindTable(m, a.Published, "source")
 	m.para("Left out, by reason:")
 	reasons(m, a.Published)
