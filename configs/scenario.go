@@ -59,7 +59,7 @@ type Pool struct {
 	ReplicasMax             int     `yaml:"replicas_max,omitempty" bound:"[1,1048576]" unit:"replicas" doc:"as many there may ever be, by autoscale and role_switch; null: replicas"`
 	Router                  string  `yaml:"router,omitempty" oneof:"routers" doc:"which replica serves a request; null: the scenario's"`
 	TensorParallel          int     `yaml:"tensor_parallel" bound:"[1,1024]" unit:"GPUs" doc:"GPUs that share every layer"`
-	PipelineParallel        int     `yaml:"pipeline_parallel" bound:"[1,1024]" doc:"stages of layers; priced, not scheduled"`
+	PipelineParallel        int     `yaml:"pipeline_parallel" bound:"[1,1024]" doc:"stages of layers, each with a batch of its own under way"`
 	DataParallel            int     `yaml:"data_parallel" bound:"[1,1024]" doc:"ranks of an MoE model in lock step, each with its own queue, batch and cache"`
 	LoadBalanceMethod       string  `yaml:"load_balance_method,omitempty" oneof:"balancers" doc:"which rank serves a request: as vLLM's client picks it, or as SGLang does by this argument; null: as the engine does"`
 	ExpertParallel          bool    `yaml:"expert_parallel" doc:"whole experts on each GPU instead of slices of all"`

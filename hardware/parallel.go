@@ -14,6 +14,9 @@ type Parallel struct {
 	AllToAll AllToAll     // how tokens reach the experts of other ranks
 	Overlap  BatchOverlap // what hides that
 	NCCL     bool         // all-reduces are NCCL's alone, not the engine's own where those are quicker
+
+	// a batch passes through the stages as it is; false: it stands for as many microbatches as there are stages
+	Microbatch bool
 }
 
 // GPUs returns how many GPUs a replica takes.
@@ -22,16 +25,24 @@ func (p Parallel) GPUs() int { return p.Tensor * p.Pipeline * p.Ranks() }
 // Ranks returns the number of attention data-parallel ranks.
 func (p Parallel) Ranks() int { return max(1, p.Data) }
 
+// microbatches returns among how many microbatches the decodes of a batch are divided.
+func (p Parallel) microbatches() int {
+	if p.Microbatch {
+		return 1
+	}
+	return p.Pipeline
+}
+
 // expertGPUs returns how many GPUs of a stage share its experts: those of all ranks.
 func (p Parallel) expertGPUs() int { return p.Tensor * p.Ranks() }
 
 // load is the work of a step as the busiest GPU meets it, while it computes one microbatch of its rank.
 //
-// Data-parallel ranks that are scheduled each have a batch, see ranks.go; of a batch that stands for all of them, and
-// of the microbatches of a pipeline, each has an even share. Of n decodes the busiest of s shares, ranks times
-// microbatches, has ⌈n/s⌉, with 1/min(n, s) of all context. Of c prompt chunks the busiest of r ranks has 1/min(c, r)
-// of the tokens, for a chunk is on one rank; one microbatch carries all of a step's prompts, as one batch of the engine
-// would. There are as many microbatches as pipeline stages.
+// Data-parallel ranks that are scheduled each have a batch, see ranks.go; of a batch that stands for all of them,
+// and of the microbatches of a pipeline that are not scheduled either, each has an even share. Of n decodes the
+// busiest of s shares, ranks times microbatches, has ⌈n/s⌉, with 1/min(n, s) of all context. Of c prompt chunks the
+// busiest of r ranks has 1/min(c, r) of the tokens, for a chunk is on one rank; one microbatch carries all of a
+// step's prompts, as one batch of the engine would. There are as many microbatches as pipeline stages.
 type load struct {
 	rows    float64 // tokens, those that pad a CUDA graph included
 	tokens  float64 // the same over all ranks: experts see them together
@@ -71,7 +82,7 @@ func (r *Roofline) divide(l *load, b *sim.Shape) {
 		each := float64(b.DecodeTokens) / float64(b.Decodes)
 		l.sequences = float64(ceilDiv(b.Decodes, r.shares))
 		l.rows = float64(l.sequences * each)
-		l.tokens = float64(float64(ceilDiv(b.Decodes, r.d.Parallel.Pipeline)) * each)
+		l.tokens = float64(float64(ceilDiv(b.Decodes, r.d.Parallel.microbatches())) * each)
 		l.outputs = float64(l.sequences * float64(min(int64(b.Outputs), b.DecodeTokens)) / float64(b.Decodes))
 	}
 	if b.Prefills > 0 {
@@ -89,7 +100,28 @@ func (r *Roofline) divide(l *load, b *sim.Shape) {
 // With embedding and head spread like layers, as engines leave the last stage fewer of them, that is the price of one
 // microbatch through all layers, stretched. Fewer sequences than stages leave bubbles: the step gets no shorter.
 // Prompts gain nothing from stages, which is too slow where several batches of prompts are under way at once.
-func (d *Deployment) stretch() float64 { return float64(d.Parallel.Pipeline) * d.stageShare() }
+//
+// A batch that is a microbatch lasts as long as its stages together: which of them waits for which is simulated.
+func (d *Deployment) stretch() float64 {
+	if d.Parallel.Microbatch {
+		return 1
+	}
+	return float64(d.Parallel.Pipeline) * d.stageShare()
+}
+
+// Stages returns the layers of each pipeline stage: as many each, and of the rest one each from the last stage but one
+// on backwards, as vLLM divides them (0.33.0, vllm/distributed/utils.py, get_pp_indices).
+func (d *Deployment) Stages() []int32 {
+	n, p := d.Model.LayerCount(), d.Parallel.Pipeline
+	stages := make([]int32, p)
+	for i := range stages {
+		stages[i] = int32(n / p)
+	}
+	for i := range n % p {
+		stages[p-2-i]++
+	}
+	return stages
+}
 
 // ceilDiv returns a / b, rounded up.
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -87,7 +87,7 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	e, stretch := d.Efficiency, d.stretch()
 	r := &Roofline{
 		d: d, products: d.products(), attend: d.attentions(), comm: newComm(&d), windows: len(d.Windows()),
-		quadratic: e.Overlap == 2, shares: d.Parallel.Ranks() * d.Parallel.Pipeline, padded: d.Launch.table(),
+		quadratic: e.Overlap == 2, shares: d.Parallel.Ranks() * d.Parallel.microbatches(), padded: d.Launch.table(),
 		graphFloor: d.stepFloor(false), eagerFloor: d.stepFloor(true), perSeq: sim.SecondsUp(e.SequenceS), swap: d.swapTime(),
 		peakWeights: e.Bandwidth / stretch, peakKV: e.KVBandwidth / stretch,
 	}

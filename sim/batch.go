@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/decodesim/decodesim/sim/batch"
@@ -13,7 +14,6 @@ type runningBatch struct {
 	set         batch.DecodeSet
 	first, last int32 // of the list, in order of admission
 	n           int
-	admissions  int64   // so far
 	departures  int64   // so far
 	prefill     []int32 // members of the list that prefill, in its order
 	padded      int32   // tokens to which the prompts of a static batch are padded; 0: none
@@ -37,18 +37,23 @@ func (b *runningBatch) clear() {
 	b.counts = counts{asked: b.asked, joined: b.joined[:0], long: b.long[:0]}
 }
 
-// append makes the request in slot the latest of the list.
-func (b *runningBatch) append(slot int32) {
-	r := &b.requests.at[slot]
-	r.prev, r.next = b.last, noSlot
-	r.admission = b.admissions
-	b.admissions++
-	if b.last != noSlot {
-		b.requests.at[b.last].next = slot
+// insert puts the request in slot behind those of the list that were admitted before it.
+func (b *runningBatch) insert(slot int32) {
+	r, prev, next := &b.requests.at[slot], b.last, noSlot
+	for prev != noSlot && b.requests.at[prev].admission > r.admission {
+		prev, next = b.requests.at[prev].prev, prev
+	}
+	r.prev, r.next = prev, next
+	if prev != noSlot {
+		b.requests.at[prev].next = slot
 	} else {
 		b.first = slot
 	}
-	b.last = slot
+	if next != noSlot {
+		b.requests.at[next].prev = slot
+	} else {
+		b.last = slot
+	}
 	b.n++
 }
 
@@ -67,6 +72,14 @@ func (b *runningBatch) remove(slot int32) {
 	}
 	b.n--
 	b.departures++
+}
+
+// insertPrefill puts the request in slot among the prefills, in order of admission.
+func (b *runningBatch) insertPrefill(slot int32) {
+	at, _ := slices.BinarySearchFunc(b.prefill, b.requests.at[slot].admission, func(slot int32, admission int64) int {
+		return cmp.Compare(b.requests.at[slot].admission, admission)
+	})
+	b.prefill = slices.Insert(b.prefill, at, slot)
 }
 
 // removePrefill takes the request in slot out of the prefills.
@@ -131,7 +144,6 @@ type counts struct {
 	joined    []int32 // slots that have joined the decode set since it last emitted
 	remaining int64   // Σ tokens that the members of the decode set may still emit, by their limits
 	long      []int32 // slots of the members that had more than longRemaining of them when they joined
-	committed int64   // Σ blocks of the running requests at their limits
 }
 
 // must panics if the scheduler has not asked for k.
@@ -209,14 +221,17 @@ func (in *Instance) RemainingTokens(clip int32) int64 {
 // commitBlocks counts what r may take of the cache, with the sign of coming or going, if the scheduler asks for it.
 func (in *Instance) commitBlocks(r *Request, sign int64) {
 	if in.batch.asked&CountCommitted != 0 {
-		in.batch.committed += sign * in.cache.Blocks(r.Prompt+r.Limit())
+		in.committed += sign * in.cache.Blocks(r.Prompt+r.Limit())
 	}
 }
 
 // enter makes the request in slot the latest to be admitted.
 func (in *Instance) enter(slot int32) {
-	in.batch.append(slot)
-	in.commitBlocks(&in.requests.at[slot], 1)
+	r := &in.requests.at[slot]
+	r.admission, r.lane = in.admissions, in.lane
+	in.admissions++
+	in.batch.insert(slot)
+	in.commitBlocks(r, 1)
 }
 
 // exit takes the request in slot out of the list of running requests.

@@ -89,7 +89,7 @@ func (in *Instance) dropEnded(slot int32) {
 // for r, so it is not counted as a preemption.
 func (w *Work) preemptEnded(r *Request, slot int32) {
 	in, b := w.in, &w.in.batch
-	findable := in.findable(r)
+	findable := in.findable(r) + w.named(r)
 	if r.state == finishedRow {
 		in.leave(slot)
 		w.excuse(r)
@@ -101,7 +101,7 @@ func (w *Work) preemptEnded(r *Request, slot int32) {
 	if r.OutputContent != 0 {
 		in.cache.Publish(slot, r.prompt(), findable)
 	}
-	in.release(r, in.allocated(r), findable)
+	in.release(r, w.taken(r), findable)
 	in.forget(slot)
 }
 

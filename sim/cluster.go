@@ -168,6 +168,7 @@ func (c *Cluster) build(specs []*PoolSpec) {
 	}
 	for _, p := range c.pools {
 		p.addRanks(c)
+		p.addStages(c)
 	}
 	for _, route := range c.routes {
 		for i := range route[:len(route)-1] {

@@ -8,11 +8,14 @@ func (in *Instance) commit() {
 		in.cold = false
 		return
 	}
-	if in.group != nil {
+	switch {
+	case in.group != nil:
 		in.commitRanks()
-		return
+	case in.line != nil:
+		in.commitLane()
+	default:
+		in.commitSteps()
 	}
-	in.commitSteps()
 }
 
 // commitSteps ends the steps under way of an instance, or of a rank.
@@ -170,13 +173,14 @@ func (in *Instance) emit(r *Request, now Time) {
 	switch {
 	case r.Emitted == 1:
 		r.First, r.Last = now, now
-		in.tally.firstTokens++
+		t := &in.replica.tally
+		t.firstTokens++
 		if in.pool.FirstTokenDue > 0 && now.Sub(r.Arrival) > in.pool.FirstTokenDue {
-			in.tally.overdue++
+			t.overdue++
 		}
 		in.cluster.sink.First(r)
-	case r.delay == Restarted:
-		in.cluster.sink.Gap(in, r, now, Restarted)
+	case r.delay == Restarted || r.delay == Paused:
+		in.cluster.sink.Gap(in, r, now, r.delay)
 	default:
 		in.cluster.sink.Gap(in, r, now, Preempted)
 	}

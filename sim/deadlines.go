@@ -67,6 +67,9 @@ func (c *Cluster) cancel() {
 // cancel ends the request in slot for its client at now.
 func (in *Instance) cancel(slot int32, now Time) {
 	r := &in.requests.at[slot]
+	if in.line != nil && (r.state == prefilling || r.state == decoding) {
+		in = in.line.lanes[r.lane]
+	}
 	switch r.state {
 	case waiting, swappedOut:
 		in.cluster.done(r, now, Failed)
@@ -94,7 +97,7 @@ func (in *Instance) cancel(slot int32, now Time) {
 		in.batch.cancelled = append(in.batch.cancelled, slot)
 		in.cluster.done(r, now, Failed)
 		in.dismiss(r)
-		if in.replica.step.end == Forever { // no step will end that it could leave with: it waited for room
+		if !in.underWay() { // no step will end that it could leave with: it waited for room
 			in.dropCancelled(now)
 			if len(in.freed) > 0 {
 				in.freeBlocks()

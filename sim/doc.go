@@ -14,12 +14,14 @@
 //	pages.go       their packed form: most of them have no record yet
 //	work.go        what a scheduler may do to a batch: admit, chunk, reserve, pause decodes
 //	preempt.go     and take out of it: recompute, retract, swap
+//	in_turn.go     a step whose blocks do not suffice: requests take them one after the other
 //	batch.go       the requests that run
 //	commit.go      the end of a step: tokens
 //	speculate.go   drafts, and how many of them are accepted
 //	transfer.go    KV transfers from one pool to the next
 //	deadlines.go   clients that cancel requests
 //	ranks.go       data-parallel ranks of an instance, in lock step
+//	pipeline.go    its pipeline stages, and the microbatches under way in them
 //	fleet.go       instances that start, drain, fail and change pools
 //	report.go      what a sink hears of steps, and what gaps between tokens consist of
 //	live.go        a run that is advanced to the present, while requests are added

@@ -76,6 +76,7 @@ func drawPool(t *rapid.T, sc scenario) scenario {
 		p.coldStart = sim.Duration(one("cold_start_ms", 1, 500)) * sim.Millisecond
 		p.startsCold = rapid.Bool().Draw(t, "starts cold")
 	}
+	p.drawStages(int32(p.blocks))
 	p.windowCache(len(sc.requests) + int(p.blockSize))
 	drawSpeculation(t, &p)
 	if p.speculation != nil && sc.speculation != nil {
@@ -88,6 +89,9 @@ func redrawPolicy(t *rapid.T, sc *scenario) {
 	sc.anonymous, sc.order = false, nil
 	sc.promptMax, sc.swapBlocks = 0, 0
 	drawPolicy(t, sc, sc.maxLen)
+	if _, ok := sc.policy.(*schedulers.Continuous); !ok {
+		sc.stages = nil
+	}
 }
 
 // hands reports whether a policy can work where caches come from or go to elsewhere.

@@ -15,19 +15,17 @@ type Instance struct {
 	ID      int32 // in the cluster
 	cluster *Cluster
 	pool    *Pool
-	replica *Instance   // that it is a rank of; itself, if it has no other ranks
+	replica *Instance   // that it is a rank or a microbatch of; itself, if it has no other ranks and is none
 	parts   []*Instance // its ranks; itself alone, if it has none
 	group   *group      // what it has as a replica of several ranks; nil: it has no ranks but itself
+	line    *pipeline   // its stages, and as many microbatches, which have it too; nil: it has one stage
+	lane    uint8       // which of the microbatches it is
 	lifecycle
 
-	requests  slab
-	queue     queue
-	batch     runningBatch
-	cache     kv.Cache
-	freed     []int32 // slots whose blocks are to be freed when the step has been committed
-	drafting  drafting
-	swap      swapSpace
-	transfers transfers
+	*shared
+	batch    runningBatch
+	freed    []int32 // slots whose blocks are to be freed when the step has been committed
+	drafting drafting
 
 	step   step
 	work   Work
@@ -40,6 +38,17 @@ type Instance struct {
 	scratch []int32
 }
 
+// shared is what the microbatches of an instance have in common with it.
+type shared struct {
+	requests   slab
+	queue      queue
+	cache      kv.Cache
+	swap       swapSpace
+	transfers  transfers
+	admissions int64 // so far
+	committed  int64 // Σ blocks of the running requests at their limits, if the scheduler asks for it
+}
+
 // step is the steps under way: a single one, or a segment of decode steps.
 type step struct {
 	ranks   []Shape  // what each rank in lock step computes: own, unless they are of a group
@@ -50,6 +59,7 @@ type step struct {
 	n       int      // steps
 	decodes int      // members of the decode set that emit in them
 	noise   Duration // by which they last longer at random
+	wait    Duration // by which they last longer because pipeline stages worked on other batches
 	woken   bool     // the instance is to be planned at this instant
 }
 
@@ -78,10 +88,18 @@ func (t *tally) add(n, decodes, finished int) {
 }
 
 func newInstance(c *Cluster, p *Pool, id int32) *Instance {
-	in := &Instance{ID: id, cluster: c, pool: p, step: step{end: Forever}}
+	in := &Instance{ID: id, cluster: c, pool: p, step: step{end: Forever}, shared: new(shared)}
 	in.replica, in.parts = in, []*Instance{in}
 	in.step.ranks, in.report.ranks = in.step.own[:], in.report.own[:]
 	in.queue.requests, in.queue.order = &in.requests, p.Order
+	in.prepare()
+	in.reset()
+	return in
+}
+
+// prepare gives in what an instance composes and reports steps with.
+func (in *Instance) prepare() {
+	p := in.pool
 	in.batch.requests = &in.requests
 	if p.Classes > 1 {
 		in.batch.byClass, in.report.byClass = make([]int32, p.Classes), make([]int32, p.Classes)
@@ -94,30 +112,37 @@ func newInstance(c *Cluster, p *Pool, id int32) *Instance {
 		in.batch.asked |= CountPauses // for requests that join without a prompt
 	}
 	in.drafting.speculation = p.Speculation
-	in.reset()
-	return in
 }
 
 // reset makes in, which has no request left, an engine that has just started.
 func (in *Instance) reset() {
 	p := in.pool
 	in.queue.visible = Forever
-	in.batch.clear()
-	in.batch.set = batch.NewDecodeSet(p.BlockSize, p.Windows, in.cluster.logWheel)
-	in.batch.set.PageWindows(p.Windowed.Blocks, p.Windowed.BlocksMax, in.cluster.logWheel)
-	if p.Speculation != nil {
-		in.batch.set = batch.NewCounted(p.BlockSize)
-	}
+	in.resetBatch()
 	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
 		Windowed: p.Windowed, UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks}
 	if p.PrefixCaching {
 		c.Contents, c.Radix = in.cluster.contents, p.RadixCache
 	}
 	in.cache = kv.New(c)
+	in.swap = swapSpace{free: p.SwapBlocks}
+	in.transfers, in.committed = transfers{}, 0
+	if in.line != nil {
+		in.line.reset()
+	}
+}
+
+// resetBatch makes the batch of in that of an engine that has just started.
+func (in *Instance) resetBatch() {
+	p := in.pool
+	in.batch.clear()
+	in.batch.set = batch.NewDecodeSet(p.BlockSize, p.Windows, in.cluster.logWheel)
+	in.batch.set.PageWindows(p.Windowed.Blocks, p.Windowed.BlocksMax, in.cluster.logWheel)
+	if p.Speculation != nil {
+		in.batch.set = batch.NewCounted(p.BlockSize)
+	}
 	in.freed = in.freed[:0]
 	in.drafting.sum = 0
-	in.swap = swapSpace{free: p.SwapBlocks}
-	in.transfers = transfers{}
 	in.step.n, in.step.decodes = 0, 0
 	in.PolicyState = [4]int64{}
 }
@@ -167,8 +192,12 @@ func (in *Instance) nextBoundary(now Time) Time {
 
 // plan starts the next step, or segment of steps, at now.
 func (in *Instance) plan(now Time) {
-	if in.group != nil {
+	switch {
+	case in.group != nil:
 		in.planRanks(now)
+		return
+	case in.line != nil:
+		in.planLanes(now)
 		return
 	}
 	limit, s := in.fill(now), &in.step
@@ -282,7 +311,8 @@ func (in *Instance) compose(w *Work, now Time) (limit int) {
 			in.queue.visible = Forever
 		case w.Empty() && in.pool.BatchQueue > 1 && in.queue.visible != Forever:
 			in.queue.visible = Forever
-		case len(t.transferred) == 0 || !w.Empty() || in.batch.n == in.pool.MaxNumSeqs:
+		case w.Empty() && w.tookTurns: // vLLM composes the next step at once
+		case len(t.transferred) == 0 || !w.Empty() || in.Running() == in.pool.MaxNumSeqs:
 			return limit
 		}
 	}
@@ -310,7 +340,7 @@ func (in *Instance) empty() bool {
 	if in.transfers.outside() > 0 {
 		return false // what is missing comes with them, or goes
 	}
-	if in.Queued() > 0 || in.batch.n > 0 {
+	if in.Queued() > 0 || in.Running() > 0 {
 		panic("sim: the scheduler left an instance idle with work to do")
 	}
 	return len(in.transfers.awaiting) == 0
@@ -319,7 +349,11 @@ func (in *Instance) empty() bool {
 // addNoise makes the step that begins at now longer; what it adds is overhead.
 func (in *Instance) addNoise(now Time) {
 	s := &in.step
-	s.noise = in.pool.Noise.Stretch(in.ID, in.tally.steps, now, s.price.First)
+	number := in.tally.steps
+	if in.line != nil {
+		number = in.replica.tally.steps + int64(len(in.line.queue))
+	}
+	s.noise = in.pool.Noise.Stretch(in.ID, number, now, s.price.First)
 	if s.noise < 0 {
 		panic("sim: noise made a step shorter")
 	}

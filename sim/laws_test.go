@@ -50,8 +50,9 @@ var covered = map[string]int{
 	"gaps burst": 50_000, "bursts cut": 50, "verified in vain": 15, "swapped in with drafts": 20,
 	"mixed steps with drafts": 20, "prompts without a chunk": 100,
 	"loaded blocks": 25, "blocks lost from host memory": 500, "sorted by weight": 3,
-	"ranks without work": 10_000,
-	"completed":          3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
+	"ranks without work": 10_000, "batches under way at once": 1000, "chunks under way at once": 300,
+	"waits for a stage": 500, "steps that preempt": 500,
+	"completed": 3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
 }
 
 // TestRunsEqualTheNaiveTwin: advancing many steps in one event, with batches kept as sums, gives every token of every

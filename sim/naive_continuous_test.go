@@ -31,16 +31,14 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 			}
 		}
 	}
-	preempted := false
-	for n.demand(in.running) > in.free {
-		n.recompute(in, n.victim(in, p.Victim))
-		preempted = true
-		if !slices.ContainsFunc(in.running, func(r *naiveRequest) bool { return r.want > 0 }) {
-			n.chunkSingly(in, p)
-		}
+	preempted := n.demand(in.running) > in.free
+	if preempted {
+		n.turns(in, p)
+		in.again = !in.computes()
+	} else {
+		n.grow(in)
 	}
-	n.grow(in)
-	for !preempted && budget > 0 && len(in.running) < p.MaxNumSeqs {
+	for !preempted && budget > 0 && in.runs() < p.MaxNumSeqs {
 		want := n.admitContinuous(in, p, budget, chunks, resumed == 0)
 		if want == 0 {
 			break
@@ -51,18 +49,6 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 	if budget <= 0 {
 		n.cover["steps that spend the budget"]++
 	}
-}
-
-// chunkSingly gives prompts a whole budget, of which drafts had left them nothing before the decodes were preempted.
-func (n *naive) chunkSingly(in *naiveInstance, p *schedulers.Continuous) {
-	budget := p.MaxNumBatchedTokens
-	for _, r := range in.running {
-		if !r.decoding {
-			r.want = n.chunkOf(p, r.Pending(), budget)
-			budget -= r.want
-		}
-	}
-	n.cover["prompts alone after all"]++
 }
 
 func (n *naive) chunkOf(p *schedulers.Continuous, pending, budget int32) int32 {
@@ -117,7 +103,7 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 		asks = max(asks, n.needs(whole))
 	}
 	room := in.free
-	if len(in.running) > 0 {
+	if in.runs() > 0 {
 		room -= p.WatermarkBlocks
 	}
 	if asks-f.more > room {
@@ -144,7 +130,7 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 // completes reports whether r and the whole batch can emit all they may without a preemption.
 func (n *naive) completes(in *naiveInstance, r *naiveRequest, f found) bool {
 	room := in.free
-	for _, other := range in.running {
+	for _, other := range slices.Concat(in.running, in.away) {
 		room -= n.needs(other.Prompt+other.Limit()) - other.blocks
 	}
 	for _, m := range in.reserved() {

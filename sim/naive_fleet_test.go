@@ -162,6 +162,10 @@ func (f *naiveFleet) round() (planned bool) {
 			}
 		}
 		for _, in := range woken {
+			if len(in.of.stages) > 1 {
+				in.of.planStages(in)
+				continue
+			}
 			for _, rank := range in.team {
 				in.of.plan(rank)
 			}
@@ -349,7 +353,7 @@ func (f *naiveFleet) cancel(r *naiveRequest) {
 	if in == nil {
 		return
 	}
-	if in.end == sim.Forever { // no step will end
+	if in.end == sim.Forever || len(in.of.stages) > 1 && r.batch == nil { // no step of it will end
 		in.of.leaves(in)
 		in.wake()
 	}

@@ -137,6 +137,7 @@ func (n *naive) empties(in *naiveInstance) {
 	}
 	in.woken, in.load = false, 0
 	in.running, in.waiting, in.swapped = nil, nil, nil
+	in.queue, in.stageFree = nil, nil
 	in.inbound, in.transferring = nil, nil
 	in.arrived, in.pending = nil, nil
 	n.fresh(in)
@@ -149,8 +150,9 @@ func (n *naive) fail(in *naiveInstance, retry bool) {
 		n.cover["failures on a step boundary"]++
 	}
 	if in.end != sim.Forever && !in.cold {
-		in.step--
-		n.steps--
+		under := int64(max(1, len(in.queue)))
+		in.step -= under
+		n.steps -= int(under)
 		for _, rank := range in.team {
 			n.undo(rank)
 		}
@@ -181,7 +183,7 @@ func (n *naive) fail(in *naiveInstance, retry bool) {
 
 // undo takes the step under way, which will not end, out of what is counted.
 func (n *naive) undo(in *naiveInstance) {
-	if !in.computes() {
+	if !in.computes() && len(n.stages) == 0 {
 		n.empty--
 	}
 	for _, r := range in.running {
@@ -213,6 +215,7 @@ func (n *naive) sever(in *naiveInstance, r *naiveRequest) {
 	r.at, r.blocks, r.pages = nil, 0, nil
 	r.Computed, r.prefill, r.want = 0, 0, 0
 	r.decoding, r.known, r.noticed = false, false, false
+	r.batch = nil
 }
 
 // lose ends or restarts a request whose instance has failed.

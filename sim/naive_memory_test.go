@@ -117,7 +117,7 @@ func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
 // admit moves r from the queue to the batch with a chunk of so many tokens, and gives it so many blocks in all.
 func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, blocks int64) {
 	n.dequeue(in, r)
-	in.running = append(in.running, r)
+	in.enlist(r)
 	n.enter(r, f.tokens)
 	if r.Preemptions > 0 {
 		r.resumed += len(f.hits)
@@ -170,7 +170,7 @@ func (n *naive) swapOut(in *naiveInstance, r *naiveRequest) bool {
 func (n *naive) swapIn(in *naiveInstance) {
 	r := in.swapped[0]
 	in.swapped = in.swapped[1:]
-	in.running = append(in.running, r)
+	in.enlist(r)
 	in.free -= r.blocks
 	in.host += r.blocks
 	in.copied += r.blocks

@@ -73,6 +73,9 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	} else if r.decoding && !retracted && n.speculation != nil && n.speculation.DelayedNames {
 		computed -= max(0, r.latest-1)
 	}
+	if in.inTurns && r.want > 0 { // it had taken blocks, which were named then
+		computed += n.named(r)
+	}
 	if in.tree != nil {
 		computed = -1
 	}

@@ -24,7 +24,7 @@ func (n *naive) learn(in *naiveInstance) bool {
 // emitters returns the members of the batch that decode in the next step, as far as the engine knows.
 func (n *naive) emitters(in *naiveInstance) []*naiveRequest {
 	return slices.DeleteFunc(decodes(in.running), func(r *naiveRequest) bool {
-		return n.queues() && r.removed && n.atLimit(r)
+		return !n.emits(in, r)
 	})
 }
 
@@ -36,7 +36,7 @@ func (n *naive) atLimit(r *naiveRequest) bool {
 
 // single reports whether the engine knows of one request at most.
 func (n *naive) single(in *naiveInstance) bool {
-	known := len(in.running)
+	known := in.runs()
 	for _, r := range in.waiting {
 		if in.everybody || r.noticed {
 			known++

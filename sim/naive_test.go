@@ -46,11 +46,14 @@ type naiveRequest struct {
 	resumed  int      // blocks found after a preemption
 	regained int      // blocks among them that only this request has
 	admitted sim.Time
-	entered  bool       // a batch, once
-	tokens   []sim.Time // when each was emitted
-	cause    string     // what has held it up since the latest one
-	left     bool       // the client cancelled
-	removed  bool       // the engine knows
+	entered  bool        // a batch, once
+	number   int         // of its admission
+	batch    *naiveBatch // with pipeline stages: the one under way that it is in
+	tokens   []sim.Time  // when each was emitted
+	cause    string      // what has held it up since the latest one
+	left     bool        // the client cancelled
+	removed  bool        // the engine knows
+	stopped  bool        // it computes no more, although the engine does not know
 	at       *naiveInstance
 	noticed  bool       // it waited when a step began: the batch of the next may have it
 	move     *naiveMove // nil: its KV is not transferred
@@ -70,6 +73,10 @@ type naiveInstance struct {
 	id           int
 	load         int             // requests routed here
 	running      []*naiveRequest // in order of admission
+	away         []*naiveRequest // while a batch is composed: those that are in another one
+	queue        []*naiveBatch   // with pipeline stages: the batches under way
+	stageFree    []sim.Time      // when each of them has ended on the latest one
+	admitted     int             // so far
 	waiting      []*naiveRequest
 	swapped      []*naiveRequest // in order of swapping out
 	inbound      []*naiveMove    // without room
@@ -85,6 +92,8 @@ type naiveInstance struct {
 	drafting     int32      // tokens that every sequence may draft in the step
 	end          sim.Time
 	woken        bool
+	again        bool // the step that has been composed computes nothing, and others have been preempted for it
+	inTurns      bool // requests take their blocks one after the other
 	idle         bool // no step was under way before
 	everybody    bool // the step that is composed may have the requests that came since the last one began
 	sglang       sglangState
@@ -116,12 +125,14 @@ func (n *naive) again(in *naiveInstance) bool {
 	if in.computes() {
 		return false
 	}
+	again := in.again
+	in.again = false
 	if n.queues() && (n.learn(in) || !in.everybody) {
 		in.everybody = true
 		n.cover["steps composed twice"]++
 		return true
 	}
-	return len(in.arrived) > 0 && len(in.running) < n.maxNumSeqs
+	return again || len(in.arrived) > 0 && in.runs() < n.maxNumSeqs
 }
 
 // computes reports whether the step, as composed so far, computes anything.
@@ -217,11 +228,12 @@ func (n *naive) commit(lead *naiveInstance) {
 	for _, in := range lead.team {
 		n.commitRank(in)
 	}
+	n.endBatch(lead)
 }
 
 func (n *naive) commitRank(in *naiveInstance) {
 	var prompts []*naiveRequest
-	for _, r := range slices.Clone(in.running) {
+	for _, r := range in.members() {
 		tokens, hands := int32(1), false
 		if r.decoding {
 			tokens = n.verify(r)
@@ -273,7 +285,7 @@ func (n *naive) leavesTree(in *naiveInstance, complete []*naiveRequest) {
 // leaves takes finished requests out of the batch.
 func (n *naive) leaves(in *naiveInstance) {
 	for _, r := range in.running {
-		if r.outcome != "" && !r.removed {
+		if r.outcome != "" && !r.removed && in.here(r) {
 			r.removed = true
 			in.load--
 		}

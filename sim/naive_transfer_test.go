@@ -146,7 +146,7 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 			return false
 		}
 	}
-	if len(in.running)+len(in.reserved()) >= n.maxNumSeqs {
+	if in.runs()+len(in.reserved()) >= n.maxNumSeqs {
 		n.cover["KV transfers without a free sequence"]++
 		return false
 	}
@@ -226,7 +226,7 @@ func (f *naiveFleet) releaseSource(m *naiveMove) {
 
 // admitTransferred admits the requests whose KV has arrived.
 func (n *naive) admitTransferred(in *naiveInstance) {
-	for len(in.arrived) > 0 && len(in.running) < n.maxNumSeqs {
+	for len(in.arrived) > 0 && in.runs() < n.maxNumSeqs {
 		m := in.arrived[0]
 		in.arrived = in.arrived[1:]
 		r := m.r
@@ -237,7 +237,7 @@ func (n *naive) admitTransferred(in *naiveInstance) {
 		if n.order != nil {
 			r.key = n.order.Key(&r.Request)
 		}
-		in.running = append(in.running, r)
+		in.enlist(r)
 		r.decoding = true
 		switch {
 		case r.known && n.recomputes:

@@ -8,12 +8,19 @@ import "slices"
 // Pool returns the pool that in belongs to.
 func (in *Instance) Pool() *Pool { return in.pool }
 
-// Running returns the number of requests in the batch, or in those of all ranks.
+// Running returns the number of requests in the batch, or in those of all ranks or microbatches.
 func (in *Instance) Running() int {
 	if in.group != nil {
 		return in.sum(func(rank *Instance) int { return rank.batch.n })
 	}
-	return in.batch.n
+	if in.line == nil {
+		return in.batch.n
+	}
+	n := 0
+	for _, lane := range in.line.lanes {
+		n += lane.batch.n
+	}
+	return n
 }
 
 // Decoding returns the number of rows that decode, finished ones included.
@@ -188,7 +195,10 @@ func (in *Instance) ended(now Time) int {
 
 // underway returns the tokens emitted so far, up to the steps under way, by requests that have not ended.
 func (in *Instance) underway() int64 {
-	n := in.batch.emitted() + in.queue.emitted()
+	n := in.queue.emitted()
+	for _, lane := range in.batches() {
+		n += lane.batch.emitted()
+	}
 	for _, list := range [][]int32{in.swap.slots, in.transfers.awaiting, in.transfers.transferred} {
 		for _, slot := range list {
 			n += int64(in.requests.at[slot].Emitted)
@@ -226,7 +236,9 @@ func (in *Instance) settle(now Time) {
 	if n > 0 && s.decodes > 0 {
 		in.reportEnded(n)
 	}
-	in.settleBatch(now, n)
+	for _, lane := range in.batches() {
+		lane.settleBatch(now, n)
+	}
 	unfinished := func(r *Request) { in.cluster.sink.Done(r, now, Unfinished) }
 	for _, slot := range in.swap.slots {
 		unfinished(&in.requests.at[slot])
@@ -321,7 +333,9 @@ func (c *Cluster) PoolState(i int, now Time) Observation {
 			o.Draining++
 		}
 		for _, rank := range in.parts {
-			o.Running += int64(rank.batch.n - len(rank.batch.finished) - len(rank.batch.ended))
+			for _, lane := range rank.batches() {
+				o.Running += int64(lane.batch.n - len(lane.batch.finished) - len(lane.batch.ended))
+			}
 			o.Waiting += int64(rank.Queued() + rank.Incoming())
 			o.Transferring += int64(rank.transfers.transferring)
 			o.KVTotal += rank.cache.Total()
@@ -330,65 +344,4 @@ func (c *Cluster) PoolState(i int, now Time) Observation {
 		}
 	}
 	return o
-}
-
-// PoolTotals is the load of a pool over a run.
-type PoolTotals struct {
-	Instances      int     // that take requests
-	UpS            float64 // Σ time over instances from their start on: what is paid for
-	BusyS          float64 // Σ length of steps over instances
-	Steps          int64
-	DecodeSum      int64 // Σ over steps of the decoding sequences
-	KVBlocks       int64 // of one instance, or rank
-	KVPeak         int64 // the most blocks one instance, or rank, used at once
-	FinishedRowSum int64 // Σ over steps of the finished rows
-	Drafted        int64 // tokens
-	Accepted       int64 // drafted tokens that were emitted to clients
-	Preemptions    int64
-	Swaps          int64 // preemptions to host memory
-	Prompted       int64 // prompt tokens of the requests admitted, each counted once
-	Cached         int64 // prompt tokens that were cached
-	Loaded         int64 // cached tokens that came from host memory
-	Evictions      int64 // cached blocks of content that made room for others
-	Ranks          RankTotals
-	Phases         PhaseTotals
-}
-
-// PoolTotals returns the load of the i-th pool so far.
-func (c *Cluster) PoolTotals(i int) PoolTotals {
-	p := c.pools[i]
-	t := PoolTotals{
-		Instances: len(p.instances), KVBlocks: p.KVBlocks, Loaded: p.loaded * int64(p.BlockSize),
-		Evictions: p.evicted, KVPeak: p.peak, UpS: p.up.Seconds(),
-	}
-	for _, in := range p.all {
-		t.BusyS += in.tally.busy.Seconds()
-		t.Phases.add(&in.tally.phases)
-		t.Steps += in.tally.steps
-		if in.group != nil {
-			t.Ranks.add(&in.group.totals)
-		}
-		for _, rank := range in.parts {
-			t.add(rank)
-		}
-		if in.life != down {
-			t.UpS += c.now.Sub(in.since).Seconds()
-		}
-	}
-	return t
-}
-
-// add counts what an instance without ranks, or a rank, has done.
-func (t *PoolTotals) add(in *Instance) {
-	t.DecodeSum += in.tally.decodeSum
-	t.FinishedRowSum += in.tally.finishedSum
-	t.Drafted += in.tally.drafted
-	t.Accepted += in.tally.accepted
-	t.Preemptions += in.tally.preemptions
-	t.Swaps += in.tally.swaps
-	t.Prompted += in.tally.prompted
-	t.Cached += in.tally.cached
-	t.Evictions += in.cache.Evicted()
-	t.Loaded += in.cache.Loaded() * int64(in.pool.BlockSize)
-	t.KVPeak = max(t.KVPeak, in.cache.AllocatedMax())
 }

@@ -26,15 +26,19 @@ func (t *PhaseTotals) add(p *phases) {
 // countTime counts d of the steps under way, n of which have ended in it.
 func (in *Instance) countTime(n int, d Duration) {
 	in.tally.busy += d
-	s, decodes := &in.step, 0
-	prompts := false
+	in.tally.phases.count(&in.step, n, d, 1)
+}
+
+// count counts d of the steps s, n of which have ended in it. Each of so many stages works on s in turn.
+func (p *phases) count(s *step, n int, d Duration, stages int) {
+	prompts, decodes := false, 0
 	for i := range s.ranks {
 		prompts = prompts || s.ranks[i].Prefills > 0
 		decodes += s.ranks[i].Decodes
 	}
-	p, k := &in.tally.phases, Duration(n)
+	k := Duration(n)
 	if !prompts {
-		p.bound += k*s.price.Bound.A + k*(k-1)/2*s.price.Bound.B
+		p.bound += (k*s.price.Bound.A + k*(k-1)/2*s.price.Bound.B) / Duration(stages)
 		return
 	}
 	p.prefill += d

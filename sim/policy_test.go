@@ -25,7 +25,7 @@ func drawPolicy(t *rapid.T, sc *scenario, prompt int32) {
 			LongPrefillTokenThreshold: one("threshold", 0, 0, 3, 32, 100),
 			SchedulerReserveFullISL:   rapid.Bool().Draw(t, "full_isl"),
 			SingleExempt:              sc.maxLen%2 == 0, MaxModelLen: sc.maxLen,
-			WatermarkBlocks: drawWatermark(t, sc), Victim: drawVictim(t),
+			WatermarkBlocks: drawWatermark(t, sc), Victim: drawVictim(t), StopsAtSelf: sc.blocks%2 == 0,
 		}
 	case "reserving":
 		p := &schedulers.Continuous{

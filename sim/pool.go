@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/decodesim/decodesim/sim/kv"
 )
@@ -15,7 +16,10 @@ type PoolSpec struct {
 	SizeMax int // instances that there may ever be; 0: Size
 	// data-parallel ranks of an instance in lock step, each with a queue, a batch and a cache of its own, of which the
 	// following says how large they are; 0: as 1
-	Ranks    int
+	Ranks int
+	// layers of each pipeline stage, of an instance without ranks; the microbatches that they work on share its queue and
+	// its cache, see pipeline.go, and Model prices one of them; nil: one stage
+	Stages   []int32
 	Balancer func() Router // makes what picks the rank of a request, one for each instance; with Ranks above 1
 	// sequences that may run at once in an instance that receives caches; 0: it receives none
 	MaxNumSeqs int
@@ -82,6 +86,10 @@ func (p *PoolSpec) validate() error {
 			p.Name, p.Size, p.BlockSize, p.SequenceBlocks, p.MaxModelLen)
 	case p.Ranks < 0 || p.Ranks > 1 && p.Balancer == nil:
 		return fmt.Errorf("sim: pool %q: Ranks is %d, must not be negative and, above 1, needs a Balancer", p.Name, p.Ranks)
+	case len(p.Stages) > 256 || slices.ContainsFunc(p.Stages, func(n int32) bool { return n < 1 }) ||
+		len(p.Stages) > 1 && (p.Ranks > 1 || p.AsyncScheduling):
+		return fmt.Errorf("sim: pool %q: Stages are %d, must be at most 256 of a layer or more, and one with Ranks above 1 "+
+			"or AsyncScheduling", p.Name, p.Stages)
 	case p.SizeMax != 0 && p.SizeMax < p.Size || p.MaxNumSeqs < 0:
 		return fmt.Errorf("sim: pool %q: SizeMax is %d and MaxNumSeqs %d, must be 0 or at least Size, %d, and not negative",
 			p.Name, p.SizeMax, p.MaxNumSeqs, p.Size)
@@ -181,3 +189,71 @@ func (p *Pool) AtGate() int { return p.atGate }
 // Outstanding returns, by instance that takes requests, the requests routed to it that have not ended. It must not be
 // modified.
 func (p *Pool) Outstanding() []int32 { return p.outstanding }
+
+// PoolTotals is the load of a pool over a run.
+type PoolTotals struct {
+	Instances      int     // that take requests
+	UpS            float64 // Σ time over instances from their start on: what is paid for
+	BusyS          float64 // Σ length of steps over instances
+	Steps          int64
+	DecodeSum      int64 // Σ over steps of the decoding sequences
+	KVBlocks       int64 // of one instance, or rank
+	KVPeak         int64 // the most blocks one instance, or rank, used at once
+	FinishedRowSum int64 // Σ over steps of the finished rows
+	Drafted        int64 // tokens
+	Accepted       int64 // drafted tokens that were emitted to clients
+	Preemptions    int64
+	Swaps          int64 // preemptions to host memory
+	Prompted       int64 // prompt tokens of the requests admitted, each counted once
+	Cached         int64 // prompt tokens that were cached
+	Loaded         int64 // cached tokens that came from host memory
+	Evictions      int64 // cached blocks of content that made room for others
+	Ranks          RankTotals
+	Phases         PhaseTotals
+}
+
+// PoolTotals returns the load of the i-th pool so far.
+func (c *Cluster) PoolTotals(i int) PoolTotals {
+	p := c.pools[i]
+	t := PoolTotals{
+		Instances: len(p.instances), KVBlocks: p.KVBlocks, Loaded: p.loaded * int64(p.BlockSize),
+		Evictions: p.evicted, KVPeak: p.peak, UpS: p.up.Seconds(),
+	}
+	for _, in := range p.all {
+		t.BusyS += in.tally.busy.Seconds()
+		t.Phases.add(&in.tally.phases)
+		t.Steps += in.tally.steps
+		if in.group != nil {
+			t.Ranks.add(&in.group.totals)
+		}
+		for _, rank := range in.parts {
+			for _, lane := range rank.batches() {
+				t.add(lane)
+			}
+			t.addCache(rank)
+		}
+		if in.life != down {
+			t.UpS += c.now.Sub(in.since).Seconds()
+		}
+	}
+	return t
+}
+
+// add counts what an instance without ranks, a rank or a microbatch has done.
+func (t *PoolTotals) add(in *Instance) {
+	t.DecodeSum += in.tally.decodeSum
+	t.FinishedRowSum += in.tally.finishedSum
+	t.Drafted += in.tally.drafted
+	t.Accepted += in.tally.accepted
+	t.Preemptions += in.tally.preemptions
+	t.Swaps += in.tally.swaps
+	t.Prompted += in.tally.prompted
+	t.Cached += in.tally.cached
+}
+
+// addCache counts what the cache of an instance without ranks, or of a rank, has done.
+func (t *PoolTotals) addCache(in *Instance) {
+	t.Evictions += in.cache.Evicted()
+	t.Loaded += in.cache.Loaded() * int64(in.pool.BlockSize)
+	t.KVPeak = max(t.KVPeak, in.cache.AllocatedMax())
+}

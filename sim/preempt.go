@@ -14,7 +14,7 @@ const (
 // Preempt takes r, which runs, out of the batch. A single request always fits.
 func (w *Work) Preempt(r *Request, how Preemption) {
 	in, slot := w.in, r.slot
-	if w.allocated {
+	if w.allocated && !w.inTurn {
 		panic("sim: preempted after blocks of the step had been allocated")
 	}
 	if r.state == finishedRow || r.state == ended {
@@ -22,7 +22,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		return
 	}
 	decodes := r.state == decoding
-	findable := in.findable(r)
+	findable := in.findable(r) + w.named(r)
 	if decodes {
 		w.interrupt(r, slot)
 	} else {
@@ -30,7 +30,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 	}
 	blocks := max(int64(r.blocks), int64(r.blocksMin))
 	if decodes {
-		blocks = in.allocated(r)
+		blocks = w.taken(r)
 	}
 	r.Preemptions++
 	in.tally.preemptions++
@@ -76,8 +76,11 @@ func (w *Work) excuse(r *Request) {
 	switch {
 	case w.paused:
 	case in.drafting.speculation != nil:
-		w.demand -= in.blocksToDraft(r)
 		in.drafting.sum -= int64(in.draftsOf(r))
+		if !w.inTurn {
+			w.demand -= in.blocksToDraft(r)
+		}
+	case w.inTurn:
 	case in.paged(r) && r.Computed%in.cache.BlockSize() == 0:
 		w.demand -= in.cache.Blocks(r.Computed+1) - in.cache.Blocks(r.Computed)
 	}

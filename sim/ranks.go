@@ -58,10 +58,12 @@ func (p *Pool) addRanks(c *Cluster) {
 	}
 }
 
-// Preemptions returns how often requests have been preempted on in, or on its ranks.
+// Preemptions returns how often requests have been preempted on in, or on its ranks or microbatches.
 func (in *Instance) Preemptions() (n int64) {
 	for _, rank := range in.parts {
-		n += rank.tally.preemptions
+		for _, lane := range rank.batches() {
+			n += lane.tally.preemptions
+		}
 	}
 	return n
 }

@@ -199,6 +199,8 @@ const (
 	Prefill  Wait = Wait(NumParts) + iota // prompts in the same step, or in prefill-only steps before it
 	Drafting                              // drafting tokens, and verifying them
 	Copying                               // between host memory and the GPU's
+	// for pipeline stages that work on other batches
+	Staging
 	// for max_num_seqs or for blocks: after a preemption, a failure, or a KV transfer
 	Queueing
 	Recomputing  // what was dropped, from the next admission on
@@ -208,7 +210,7 @@ const (
 
 var waitNames = [NumWaits]string{
 	"weights", "kv", "compute", "communication", "overhead",
-	"prefill", "speculation", "copying", "queueing", "recomputing", "kv_transfer",
+	"prefill", "speculation", "copying", "pipeline", "queueing", "recomputing", "kv_transfer",
 }
 
 func (w Wait) String() string { return waitNames[w] }
@@ -228,6 +230,8 @@ func (in *Instance) StepBreakdown() (parts Breakdown) {
 			left = in.without(w, left, &parts)
 		}
 	}
+	parts[Overhead] -= in.step.wait
+	parts[Staging] += in.step.wait
 	return parts
 }
 
@@ -254,7 +258,7 @@ func (in *Instance) reduce(w Wait) (any bool) {
 // without prices the step under way without the part of its batch that w stands for, which report.ranks lacks: parts
 // become those of that step, and w is by how much it is shorter than left. It returns how long it is.
 func (in *Instance) without(w Wait, left Duration, parts *Breakdown) Duration {
-	g, noise := &in.report.reduced, in.step.noise
+	g, noise := &in.report.reduced, in.step.noise+in.step.wait
 	in.pool.Model.Price(in.report.ranks, g)
 	d := left - noise - g.First
 	if d <= 0 { // padding may make the smaller batch the longer step
@@ -266,9 +270,12 @@ func (in *Instance) without(w Wait, left Duration, parts *Breakdown) Duration {
 	return g.First + noise
 }
 
-// DecodeOnly reports whether the steps under way are of decodes alone, without drafts and copies: they consist of the
-// parts of their segment.
+// DecodeOnly reports whether the steps under way are of decodes alone, without drafts, copies and waits for a pipeline:
+// they consist of the parts of their segment.
 func (in *Instance) DecodeOnly() bool {
+	if in.step.wait > 0 {
+		return false
+	}
 	for i := range in.step.ranks {
 		if b := &in.step.ranks[i]; b.Prefills > 0 || b.Drafts > 0 || b.SwapBlocks > 0 {
 			return false

@@ -54,6 +54,7 @@ type engineState struct {
 	state          state
 	delay          Cause // why its next token is delayed; Preempted: for no other reason than waiting
 	admitted       bool  // to a batch, at least once
+	lane           uint8 // the microbatch that it runs in
 	slot           int32 // in the records of its instance
 	chunk          int32 // prompt tokens in the step under way
 	blocks         int32 // KV blocks, except in the decode set, where they follow from the computed tokens

@@ -18,8 +18,9 @@ import (
 // scenario is a random configuration for the laws.
 type scenario struct {
 	size        int
-	ranks       int  // of an instance; 0: 1
-	ranksInTurn bool // requests go to one after the other
+	ranks       int     // of an instance; 0: 1
+	ranksInTurn bool    // requests go to one after the other
+	stages      []int32 // layers of each pipeline stage; nil: there is one
 	blocks      int64
 	blockSize   int32
 	fixed       int32
@@ -115,6 +116,7 @@ func drawScenario(t *rapid.T) scenario {
 	if last := sc.requests[len(sc.requests)-1]; last.Prompt%3 == 0 { // and for a third
 		sc.drawRanks(last.Output)
 	}
+	sc.drawStages(int32(len(sc.requests)) + sc.maxLen)
 	sc.windowCache(len(sc.requests))
 	drawSpeculation(t, &sc)
 	sc.drawRadix(t)
@@ -127,6 +129,15 @@ func (sc *scenario) drawRanks(n int32) {
 	if m, ok := sc.model.(prices); ok {
 		m.shared = sim.Duration(n%2) * 7_000_001
 		sc.model = m
+	}
+}
+
+// drawStages gives the instances of every third pool of continuous batching without ranks pipeline stages, equal or
+// not, by a number.
+func (sc *scenario) drawStages(n int32) {
+	if _, ok := sc.policy.(*schedulers.Continuous); ok && sc.ranks <= 1 && n%3 == 0 {
+		sc.stages = [][]int32{{1, 1}, {3, 1}, {5, 6, 5}, {1, 1, 1, 1, 1, 1, 1, 1}}[n/3%4]
+		sc.ahead = false
 	}
 }
 
@@ -309,7 +320,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 		router = new(routers.RoundRobin)
 	}
 	p := &sim.PoolSpec{
-		Ranks: sc.ranks, Balancer: sc.balancer,
+		Ranks: sc.ranks, Balancer: sc.balancer, Stages: sc.stages,
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.maxNumSeqs, RecomputeLastToken: sc.recomputes,
 		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, Windowed: sc.windowed, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,

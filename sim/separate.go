@@ -61,6 +61,9 @@ func (c *Cluster) separate(cores int, each func(n int, do func(i int))) {
 		part.ends.Set(in.ID, in.step.end)
 		part.contents = &c.named
 		in.cluster, in.place = &part, -1 // the router asks no instance how many requests it has
+		for _, lane := range in.batches() {
+			lane.cluster = &part
+		}
 		in.reset()
 		c.parts = append(c.parts, &part)
 	}

@@ -173,8 +173,7 @@ func TestABatchOfManyDraftsLess(t *testing.T) {
 }
 
 // TestAPromptThatDraftsHeldUpRunsWhenTheyMakeRoom: a decode and its drafts spend the budget, so a prompt that came
-// first waits; when the decode does not fit any more and is preempted, the step is the prompt's, and not one of
-// nothing.
+// first waits; when the decode does not fit any more, the prompt has its turn first and the decode is preempted.
 func TestAPromptThatDraftsHeldUpRunsWhenTheyMakeRoom(t *testing.T) {
 	sc := scenario{
 		size: 1, blocks: 31, blockSize: 1, maxLen: 31, model: ticks(sim.Second),
@@ -185,6 +184,6 @@ func TestAPromptThatDraftsHeldUpRunsWhenTheyMakeRoom(t *testing.T) {
 		{ID: 1, Prompt: 1, Output: 30, Arrival: sim.Time(5 * sim.Second), Traced: true}}
 	twin, j := runNaive(sc), newJournal()
 	compare(t, "two", twin, j, run(t, sc.config(j)))
-	require.Positive(t, twin.cover["prompts alone after all"])
+	require.Positive(t, twin.cover["steps that preempt"])
 	require.Positive(t, twin.cover["prompts without a chunk"])
 }

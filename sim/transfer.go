@@ -49,7 +49,7 @@ func (in *Instance) send(slot int32, s *Stage) {
 	in.charge(r, -1)
 	r.state, r.PendingTransfer = pendingTransfer, c.now
 	in.transfers.pending++
-	in.batch.committed += int64(r.blocks) // its blocks are no longer committed to a running request
+	in.committed += int64(r.blocks) // its blocks are no longer committed to a running request
 	if r.transfer == 0 {
 		r.transfer = c.links.Add(s.Link, s.Cache, false)
 		c.links.Transfer(r.transfer).From = transfer.End{Instance: in.ID, Slot: slot}
@@ -110,7 +110,7 @@ func (c *Cluster) startTransfer(i int32, tokens int32) {
 // overtakes one of this instance that waits to be computed again.
 func (in *Instance) allocateAwaiting(w *Work) {
 	t := &in.transfers
-	for len(t.awaiting) > 0 && in.queue.resuming == 0 && in.batch.n+t.admissible() < in.pool.MaxNumSeqs {
+	for len(t.awaiting) > 0 && in.queue.resuming == 0 && in.Running()+t.admissible() < in.pool.MaxNumSeqs {
 		slot := t.awaiting[0]
 		r := &in.requests.at[slot]
 		push, tokens := in.cluster.links.Transfer(r.transfer).Push, r.Computed
@@ -237,7 +237,7 @@ func (c *Cluster) completeTransfer(i int32) {
 // admitTransferred admits the requests that have arrived to the batch, up to max_num_seqs.
 func (in *Instance) admitTransferred(now Time) {
 	t := &in.transfers
-	for len(t.transferred) > 0 && in.batch.n < in.pool.MaxNumSeqs {
+	for len(t.transferred) > 0 && in.Running() < in.pool.MaxNumSeqs {
 		slot := t.transferred[0]
 		t.transferred = append(t.transferred[:0], t.transferred[1:]...)
 		r := &in.requests.at[slot]
@@ -286,7 +286,7 @@ func (in *Instance) resume(slot int32, now Time) {
 // releaseSource frees what the request in slot, which has arrived elsewhere or ended, has here.
 func (in *Instance) releaseSource(slot int32) {
 	in.transfers.pending--
-	in.batch.committed -= int64(in.requests.at[slot].blocks)
+	in.committed -= int64(in.requests.at[slot].blocks)
 	in.discard(slot)
 	in.wake(in.cluster.now)
 }

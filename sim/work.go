@@ -13,6 +13,8 @@ type Work struct {
 	headBlocked bool   // the head of the queue cannot be admitted before that
 	paused      bool   // decodes get no token
 
+	inTurn    bool     // requests take their blocks one after the other, see TakeInTurn
+	tookTurns bool     // they have
 	allocated bool     // some of the blocks that the step needs have been allocated
 	settled   int      // members of the prefill list whose chunks others may reuse
 	match     kv.Match // what the cache has of the request that CachedTokens was asked of last
@@ -22,7 +24,8 @@ type Work struct {
 func (w *Work) reset(now Time) {
 	s := w.shape
 	w.now, w.full, w.headBlocked = now, false, false
-	w.paused, w.allocated, w.settled = false, false, 0
+	w.paused, w.inTurn, w.tookTurns = false, false, false
+	w.allocated, w.settled = false, 0
 	w.match = kv.Match{}
 	if in := w.in; in.drafting.speculation == nil {
 		w.demand = in.batch.set.BlocksDue()
@@ -156,7 +159,7 @@ func (w *Work) decodeDemand() int64 {
 func (w *Work) CommittedBlocks() int64 {
 	in := w.in
 	in.batch.must(CountCommitted)
-	return in.batch.committed - in.cache.Allocated() - in.cache.Repeated() - w.demand
+	return in.committed - in.cache.Allocated() - in.cache.Repeated() - w.demand
 }
 
 // BlocksToAdmit returns the free blocks that it takes to admit the request that CachedTokens was asked of last, and to

@@ -96,7 +96,7 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 // What a figure that is missing, or a mode that is half modelled, does to a result is said with it.
 func TestWhatIsNotKnownIsReported(t *testing.T) {
 	inDir(t, `model: llama-3.1-8b
-pools: [{gpu: gaudi-3, pipeline_parallel: 2}]
+pools: [{gpu: gaudi-3, pipeline_parallel: 2, engine: sglang}]
 workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, mean: 9}, output_tokens: {distribution: fixed, mean: 9}, requests: 1}
 `)
 	s, err := configs.Load("chat.yaml", configs.Options{})

@@ -37,7 +37,7 @@ func (r *Replica) noteHardware(p *configs.Pool) {
 		r.notes = append(r.notes,
 			fmt.Sprintf("%s of gpu %s stand in no document that was read", strings.Join(unread, ", "), p.GPU))
 	}
-	if p.PipelineParallel > 1 {
+	if p.PipelineParallel > 1 && !schedulesStages(p) {
 		r.notes = append(r.notes,
 			"pipeline_parallel is priced, not scheduled: decodes pass through the stages in equal microbatches, and prompts "+
 				"in one")

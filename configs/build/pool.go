@@ -7,6 +7,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -30,6 +31,12 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 		SwapBlocks: r.SwapBlocks / ranks,
 		Classes:    len(s.Workload.Classes),
 	}
+	if schedulesStages(p) {
+		d := r.Deployment
+		d.Parallel.Microbatch = true
+		pool.Stages, pool.AsyncScheduling = d.Stages(), false
+		pool.Model = hardware.NewRoofline(d, min(p.SequencesMax(), tableMax))
+	}
 	pool.PrefixCaching, err = prefixCaching(s, r, p)
 	if err != nil {
 		return nil, err
@@ -40,6 +47,13 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 		return nil, err
 	}
 	return pool, decide(s, p, r, pool)
+}
+
+// schedulesStages reports whether the microbatches of p's pipeline are scheduled: those of an engine that batches
+// continuously are. Other engines, and ranks that are pipelines each, divide every batch evenly.
+func schedulesStages(p *configs.Pool) bool {
+	engine, err := catalog.Engine(p.Engine)
+	return err == nil && engine.Scheduler == catalog.SchedulerContinuous && p.PipelineParallel > 1 && p.DataParallel == 1
 }
 
 // decide gives a pool the policies that run it; its router comes later, see fleet.
@@ -75,7 +89,7 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 		return s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
 	}
 	rules := engine.RulesOf(p.Version)
-	if p.AsyncScheduling {
+	if pool.AsyncScheduling {
 		pool.BatchQueue = rules.BatchQueue
 	}
 	pool.UnnamedFirst = rules.UnnamedFirst

@@ -18,6 +18,7 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 	if err != nil {
 		return nil, s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
 	}
+	rules := engine.RulesOf(p.Version)
 	var made interface {
 		sim.Scheduler
 		Validate() error
@@ -30,7 +31,7 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 			SchedulerReserveFullISL:   p.SchedulerReserveFullISL, Unchunked: !p.EnableChunkedPrefill, Reserve: reserveOf(p),
 			MaxModelLen: r.MaxModelLen,
 			NoEvict:     p.CapacitySchedulerPolicy == catalog.NoEvict, WatermarkBlocks: watermarkBlocks(p, r),
-			Victim: victimOf(p), SingleExempt: engine.RulesOf(p.Version).SingleExempt,
+			Victim: victimOf(p), SingleExempt: rules.SingleExempt, StopsAtSelf: rules.StopsAtSelf,
 		}
 	case catalog.SchedulerPrefillFirst:
 		made = &schedulers.PrefillFirst{

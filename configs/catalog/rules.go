@@ -13,6 +13,8 @@ type Rules struct {
 	BatchQueue int `yaml:"batch_queue"`
 	// long_prefill_token_threshold does not bind a request that is alone
 	SingleExempt bool `yaml:"single_exempt"`
+	// a running request that preempts itself ends the step for those behind it, under an order of the queue
+	StopsAtSelf bool `yaml:"stops_at_self"`
 	// blocks that no request can ask for are evicted before all others
 	UnnamedFirst bool `yaml:"unnamed_first"`
 	// drafts go beyond what a client may get

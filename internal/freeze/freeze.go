@@ -56,6 +56,9 @@ func Freeze(
 	if b.Config.Pools[0].Size != 1 {
 		return nil, fmt.Sprintf("%d replicas: only runs of one can be fitted to", b.Config.Pools[0].Size)
 	}
+	if len(b.Config.Pools[0].Stages) > 1 {
+		return nil, "pipeline stages: the steps of microbatches overlap, so that they cannot be priced one by one"
+	}
 	t, skip := record(ctx, b)
 	if skip != "" {
 		return nil, skip

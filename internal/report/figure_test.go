@@ -42,7 +42,7 @@ func TestFiguresKeepTheHouseRules(t *testing.T) {
 // everyPart is a run in whose gaps there is something of everything.
 func everyPart() *metrics.Summary {
 	all := metrics.Parts{Weights: 1, KV: 1, Compute: 1, Communication: 1, Overhead: 1, Prefill: 1, Speculation: 1,
-		Copying: 1, Queueing: 1,
+		Copying: 1, Pipeline: 1, Queueing: 1,
 		Recomputing: 1, KVTransfer: 1}
 	return withTail(all, metrics.TailShare{Preempted: 1})
 }

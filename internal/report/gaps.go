@@ -32,6 +32,7 @@ func partsOf(p *metrics.Parts) []gapPart {
 		{"prefill", "prefill", 0xcc6677, p.Prefill},
 		{"speculation", "drafting and verifying", 0xddcc77, p.Speculation},
 		{"copying", "copies between host memory and the GPU", 0x999933, p.Copying},
+		{"pipeline", "waiting for stages that work on other batches", 0xbbbbbb, p.Pipeline},
 		{"queueing", "queueing", 0x882255, p.Queueing},
 		{"recomputing", "recomputing", 0xaa4499, p.Recomputing},
 		{"KV transfer", "the KV cache on its way to another instance", 0xee7733, p.KVTransfer},

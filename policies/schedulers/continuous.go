@@ -19,8 +19,7 @@ var _ sim.Scheduler = (*Continuous)(nil)
 //
 // vLLM walks the list of running requests; here decodes are a sum. The two agree because the budget can run out only
 // at the end of that list: the demand of a running request never grows, and a request is admitted only with budget
-// left. For the same reason no more requests are preempted than it takes to fit the whole step. With a LastInOrder
-// victim vLLM also leaves out of the step the requests behind one that preempts itself; here they run.
+// left. A step whose blocks do not suffice is composed by a walk here, too.
 type Continuous struct {
 	MaxNumSeqs                int     // requests in the batch
 	MaxNumBatchedTokens       int32   // tokens per step, at least MaxNumSeqs
@@ -33,6 +32,9 @@ type Continuous struct {
 	NoEvict                   bool    // admit a request only if it fits with all others at their limit: no preemption
 	WatermarkBlocks           int64   // blocks that admission leaves free while any request runs
 	Victim                    Victim  // which request is preempted
+	// a request that preempts itself ends the step for those behind it, and one that preempts another before it, which
+	// had no tokens in the step, has the next miss it: vLLM 0.22
+	StopsAtSelf bool
 }
 
 // Validate reports arguments that vLLM refuses too.
@@ -74,9 +76,7 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 		p.admit(in, w, budget)
 		return 0
 	}
-	for p.preempt(in, w); w.Empty() && in.Prefilling() > 0; p.preempt(in, w) {
-		p.resume(in, w) // prompts for which drafts left no budget are the whole batch now
-	}
+	p.takeInTurn(in, w)
 	return 1 // vLLM admits no request in a step that preempts, but may in the next
 }
 
@@ -93,11 +93,58 @@ func (p *Continuous) resume(in *sim.Instance, w *sim.Work) int32 {
 	return budget
 }
 
-// preempt frees blocks until the step fits.
-func (p *Continuous) preempt(in *sim.Instance, w *sim.Work) {
-	for w.FreeBlocks() < 0 {
-		w.Preempt(p.Victim.of(in), sim.Recompute)
+// turns is what is left of a step in which requests take their blocks one after the other.
+type turns struct {
+	budget int32
+	miss   int // requests that come next and miss the step
+}
+
+// takeInTurn gives the running requests their tokens and blocks one after the other.
+func (p *Continuous) takeInTurn(in *sim.Instance, w *sim.Work) {
+	w.TakeInTurn()
+	t := turns{budget: p.MaxNumBatchedTokens}
+	for r := in.FirstAdmitted(); r != nil; {
+		if t.miss > 0 {
+			t.miss--
+			next := in.AdmittedAfter(r)
+			w.LeaveOut(r)
+			r = next
+			continue
+		}
+		n := in.Wants(r)
+		if in.Prefills(r) {
+			n = p.chunk(n, max(0, t.budget))
+		}
+		if n == 0 {
+			r = in.AdmittedAfter(r)
+		} else {
+			r = p.take(in, w, r, n, &t)
+		}
 	}
+	w.EndTurns()
+}
+
+// take has r take blocks for n tokens and, while there are not enough, preempts; it returns the request whose turn is
+// next. What a victim had taken before is free for those that come now.
+func (p *Continuous) take(in *sim.Instance, w *sim.Work, r *sim.Request, n int32, t *turns) *sim.Request {
+	for !w.Take(r, n) {
+		victim := p.Victim.of(in)
+		if victim == r {
+			next := in.AdmittedAfter(r)
+			w.Preempt(r, sim.Recompute)
+			if p.StopsAtSelf {
+				t.miss = in.Running()
+			}
+			return next
+		}
+		if p.StopsAtSelf && w.Taken(victim) == 0 && in.AdmittedEarlier(victim, r) {
+			t.miss++
+		}
+		t.budget += w.Taken(victim)
+		w.Preempt(victim, sim.Recompute)
+	}
+	t.budget -= n
+	return in.AdmittedAfter(r)
 }
 
 // admit spends the remaining budget of the step on waiting requests.

@@ -100,12 +100,13 @@ type Parts struct {
 	Compute       float64 `json:"compute"`
 	Communication float64 `json:"communication"`
 	Overhead      float64 `json:"overhead"`
-	Prefill       float64 `json:"prefill"`     // prompts in the same step, or in steps of their own before it
-	Speculation   float64 `json:"speculation"` // drafting and verifying
-	Copying       float64 `json:"copying"`     // between host memory and the GPU's
-	Queueing      float64 `json:"queueing"`    // for admission, after a preemption, a failure or a KV transfer
-	Recomputing   float64 `json:"recomputing"` // the KV cache that was dropped, from the next admission on
-	KVTransfer    float64 `json:"kv_transfer"` // to another instance
+	Prefill       float64 `json:"prefill"`            // prompts in the same step, or in steps of their own before it
+	Speculation   float64 `json:"speculation"`        // drafting and verifying
+	Copying       float64 `json:"copying"`            // between host memory and the GPU's
+	Pipeline      float64 `json:"pipeline,omitempty"` // waiting for stages that work on other batches
+	Queueing      float64 `json:"queueing"`           // for admission, after a preemption, a failure or a KV transfer
+	Recomputing   float64 `json:"recomputing"`        // the KV cache that was dropped, from the next admission on
+	KVTransfer    float64 `json:"kv_transfer"`        // to another instance
 }
 
 // Gaps returns what the mean gap and the gaps at some quantiles are made of, without the tokens that came together.
@@ -202,6 +203,6 @@ func (p *Parts) fields() [sim.NumWaits]*float64 {
 	return [...]*float64{
 		sim.Weights: &p.Weights, sim.KV: &p.KV, sim.Compute: &p.Compute, sim.Communication: &p.Communication,
 		sim.Overhead: &p.Overhead, sim.Prefill: &p.Prefill, sim.Drafting: &p.Speculation, sim.Copying: &p.Copying,
-		sim.Queueing: &p.Queueing, sim.Recomputing: &p.Recomputing, sim.Transferring: &p.KVTransfer,
+		sim.Staging: &p.Pipeline, sim.Queueing: &p.Queueing, sim.Recomputing: &p.Recomputing, sim.Transferring: &p.KVTransfer,
 	}
 }

@@ -55,9 +55,7 @@ func (c *Case) scheduler() *schedulers.Continuous {
 	if c.Priority {
 		p.Victim = schedulers.LastInOrder
 	}
-	if c.Version != "0.22" {
-		p.SingleExempt = true
-	}
+	p.SingleExempt, p.StopsAtSelf = c.Version != "0.22", c.Version == "0.22"
 	return p
 }
 

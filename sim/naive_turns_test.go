@@ -1,0 +1,99 @@
+package sim_test
+
+import (
+	"slices"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+)
+
+// turns composes a step whose blocks do not suffice, as vLLM does every step: one request after the other computes what
+// it can, and takes blocks for it. While there are too few, others are preempted, or itself is.
+func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) {
+	budget, misses := p.MaxNumBatchedTokens, 0
+	wants := map[*naiveRequest]int32{}
+	in.inTurns = true
+	for _, r := range in.running {
+		wants[r], r.want = r.want, 0
+		if r.decoding && n.emits(in, r) {
+			wants[r] = n.decodeOf(in, r)
+		}
+	}
+	for i := 0; i < len(in.running); i++ {
+		r := in.running[i]
+		want := wants[r]
+		if !r.decoding {
+			want = n.chunkOf(p, r.Pending(), budget)
+		}
+		if misses > 0 {
+			misses--
+			n.leaveOut(r, want)
+			continue
+		}
+		if want == 0 {
+			continue
+		}
+		for r.want = want; n.grows(r) > in.free; r.want = want {
+			r.want = 0
+			v := n.victim(in, p.Victim)
+			at := slices.Index(in.running, v)
+			budget += v.want
+			if p.StopsAtSelf && at < i && v.want == 0 {
+				misses++
+			}
+			if v.want > 0 {
+				n.cover["victims that had taken blocks"]++
+			}
+			n.recompute(in, v)
+			if at <= i {
+				i--
+			}
+			if v == r {
+				if p.StopsAtSelf {
+					misses = len(in.running)
+				}
+				break
+			}
+		}
+		if r.want > 0 {
+			n.allocate(in, r, r.blocks+n.grows(r))
+			n.peak = max(n.peak, n.blocks-in.free)
+			budget -= r.want
+		}
+	}
+	in.inTurns = false
+	n.cover["steps that preempt"]++
+}
+
+// emits reports whether r decodes in the next step, as far as the engine knows.
+func (n *naive) emits(in *naiveInstance, r *naiveRequest) bool {
+	return !(n.queues() && r.removed && (r.stopped || n.atLimit(r)))
+}
+
+// leaveOut has r miss the step. If it decodes, it takes its next token as it would the last of a prompt.
+func (n *naive) leaveOut(r *naiveRequest, want int32) {
+	if !r.decoding || want == 0 {
+		return
+	}
+	n.cover["tokens left out"]++
+	if r.removed {
+		r.stopped = true
+		return
+	}
+	r.decoding, r.hoped = false, 0
+	if r.cause == "" {
+		r.cause = "held"
+	}
+}
+
+// named returns how many tokens of r more are in blocks with names, because it has taken blocks for the step: those of
+// a chunk, and of drafts and a token the one that was known. With a queue of batches it is not known right after a
+// prompt.
+func (n *naive) named(r *naiveRequest) int32 {
+	switch {
+	case !r.decoding:
+		return r.want
+	case n.queues() && r.latest == 0:
+		return 0
+	}
+	return 1
+}

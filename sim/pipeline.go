@@ -1,0 +1,168 @@
+package sim
+
+import "slices"
+
+// Pipeline stages have some of the layers each, and a batch passes through them one after the other. So that no stage
+// waits, an engine has a batch under way for each stage, its microbatches: vLLM's batch queue is as deep as its
+// pipeline (vLLM 0.33.0, vllm/config/vllm.py, max_concurrent_batches; vllm/v1/engine/core.py, step_with_batch_queue).
+// Whenever the oldest batch has left the last stage, the engine composes others until the queue is full, of the
+// requests that are in no batch. A sequence that decodes is in one batch at a time, so the batch that a request is
+// admitted to is the one it decodes in. A prompt is not: its next chunk follows while the one before it is still under
+// way, because every stage computes them in this order.
+//
+// An instance with stages has queue and cache and no batch; each of its microbatches is an instance with a batch of its
+// own and the same queue and cache. A stage takes its share of the price of a batch by its layers, and begins when the
+// stage before it has ended on that batch and it has itself ended on the batch before. What a batch waits for that is
+// part of its step.
+//
+// Where a batch finds no block, one of its own members makes room for it; vLLM also preempts requests of other batches
+// under way. vLLM 0.33 queues one batch more where it schedules asynchronously, which hides the host's time and is not
+// modelled.
+type pipeline struct {
+	lanes []*Instance // the microbatches
+	upTo  []int64     // by stage: the layers up to its end
+	free  []Time      // by stage: when it has ended on the latest batch
+	queue []*Instance // the microbatches under way, the oldest first
+	turn  int         // the microbatch that was under way last
+}
+
+// addStages gives the instances of p microbatches, if they have several stages.
+func (p *Pool) addStages(c *Cluster) {
+	if len(p.Stages) <= 1 {
+		return
+	}
+	for _, in := range p.all {
+		line := &pipeline{free: make([]Time, len(p.Stages))}
+		layers := int64(0)
+		for i, n := range p.Stages {
+			layers += int64(n)
+			line.upTo = append(line.upTo, layers)
+			lane := &Instance{ID: in.ID, cluster: c, pool: p, replica: in, step: step{end: Forever}, shared: in.shared,
+				lifecycle: lifecycle{place: -1}, line: line, lane: uint8(i)}
+			lane.parts = []*Instance{lane}
+			lane.step.ranks, lane.report.ranks = lane.step.own[:], lane.report.own[:]
+			lane.prepare()
+			line.lanes = append(line.lanes, lane)
+		}
+		in.line = line
+		line.reset()
+	}
+}
+
+// reset makes the stages and microbatches those of an engine that has just started.
+func (l *pipeline) reset() {
+	clear(l.free)
+	l.queue, l.turn = l.queue[:0], 0
+	for _, lane := range l.lanes {
+		lane.resetBatch()
+		lane.step.end = Forever
+	}
+}
+
+// batches returns the instances that have the batches of in: itself, if it has one stage. Batches of ranks are theirs.
+func (in *Instance) batches() []*Instance {
+	switch {
+	case in.group != nil:
+		return nil
+	case in.line != nil:
+		return in.line.lanes
+	}
+	return in.parts
+}
+
+// batchOf returns the instance that has the batch which r, of in, runs in.
+func (in *Instance) batchOf(r *Request) *Instance {
+	if in.line != nil {
+		return in.line.lanes[r.lane]
+	}
+	return in
+}
+
+// planLanes composes what has a place in the queue of batches, and starts it.
+func (in *Instance) planLanes(now Time) {
+	line := in.line
+	for i := range line.lanes {
+		lane := line.lanes[(line.turn+i)%len(line.lanes)]
+		if lane.step.end != Forever {
+			continue
+		}
+		if len(lane.batch.cancelled) > 0 {
+			lane.dropCancelled(now)
+			lane.freeBlocks()
+		}
+		lane.adopt()
+		lane.fill(now)
+		if lane.computes() {
+			lane.price(now)
+			lane.enterStages(now)
+			line.queue = append(line.queue, lane)
+		}
+	}
+	if len(line.queue) == 0 {
+		in.idle()
+		return
+	}
+	s := &in.step
+	s.start, s.end, s.n = now, line.queue[0].step.end, 1
+	s.price = Segment{First: s.end.Sub(now), Steps: 1}
+}
+
+// adopt takes the prompts of which other microbatches have a chunk, and not the last, into the batch of in: the next
+// chunk is the business of the next step.
+func (in *Instance) adopt() {
+	for _, other := range in.line.lanes {
+		for i := 0; other != in && i < len(other.batch.prefill); {
+			slot := other.batch.prefill[i]
+			r := &in.requests.at[slot]
+			if r.state != prefilling || r.chunk == r.Pending() {
+				i++
+				continue
+			}
+			r.blocks = max(r.blocks, int32(in.chunked(r, other.step.start)))
+			r.Computed += r.chunk
+			r.chunk = 0
+			other.batch.remove(slot)
+			other.batch.prefill = slices.Delete(other.batch.prefill, i, i+1)
+			in.batch.insert(slot)
+			r.lane = in.lane
+			in.batch.insertPrefill(slot)
+		}
+	}
+}
+
+// enterStages has the step of in, which begins at now and has been priced, pass through the stages.
+func (in *Instance) enterStages(now Time) {
+	s, line := &in.step, in.line
+	layers, t, done := line.upTo[len(line.upTo)-1], now, int64(0)
+	for i, n := range line.upTo {
+		at := int64(s.price.First) / layers * n
+		at += int64(s.price.First) % layers * n / layers
+		t = max(t, line.free[i]).Add(max(1, Duration(at-done)))
+		line.free[i], done = t, at
+	}
+	s.wait = t.Sub(now) - s.price.First
+	s.price.First += s.wait
+	s.price.Part[Overhead].A += s.wait
+	s.end = t
+}
+
+// commitLane ends the step of the oldest microbatch under way.
+func (in *Instance) commitLane() {
+	line, s := in.line, &in.step
+	lane := line.queue[0]
+	in.tally.busy += lane.step.end.Sub(s.start)
+	in.tally.phases.count(&lane.step, 1, lane.step.end.Sub(s.start), len(line.lanes))
+	in.tally.steps++
+	lane.commitSteps()
+	lane.step.end, lane.step.n = Forever, 0
+	line.turn = int(lane.lane)
+	line.queue = append(line.queue[:0], line.queue[1:]...)
+}
+
+// underWay reports whether a step of in is under way, or of the ranks that it steps together with.
+func (in *Instance) underWay() bool {
+	if in.line != nil {
+		return in.step.end != Forever
+	}
+	return in.replica.step.end != Forever
+}

@@ -1,0 +1,83 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// staged returns requests on an instance whose steps take a second each, over the stages of a pipeline.
+func staged(stages []int32, tokens int32, requests ...sim.Request) scenario {
+	sc := scenario{size: 1, blocks: 10_000, blockSize: 16, maxLen: 10_000, model: ticks(sim.Second), stages: stages,
+		policy: &schedulers.Continuous{MaxNumSeqs: 64, MaxNumBatchedTokens: max(64, tokens)}}
+	for i := range requests {
+		requests[i].ID, requests[i].Traced = int32(i), true
+		sc.requests = append(sc.requests, requests[i])
+	}
+	return sc
+}
+
+// TestChunksOfAPromptFollowEachOtherThroughThePipeline: k chunks of a prompt pass s equal stages in k + s − 1 times
+// what a stage takes; a token of a sequence that is alone takes all stages.
+func TestChunksOfAPromptFollowEachOtherThroughThePipeline(t *testing.T) {
+	t.Parallel()
+	for _, s := range []int32{2, 4, 8} {
+		stages := make([]int32, s)
+		for i := range stages {
+			stages[i] = 10
+		}
+		for _, k := range []int32{1, 2, 5, 20} {
+			j := newJournal()
+			sc := staged(stages, 100, sim.Request{Prompt: 100 * k, Output: 3})
+			run(t, sc.config(j))
+			stage := sim.Second / sim.Duration(s)
+			first := sim.Time(0).Add(stage * sim.Duration(k+s-1))
+			require.Equal(t, []sim.Time{first, first.Add(sim.Second), first.Add(2 * sim.Second)}, j.tokens[0],
+				"%d stages, %d chunks", s, k)
+		}
+	}
+}
+
+// TestThePipelineIsAsFastAsItsSlowestStage: prompts that each fill a step leave it one after the other, as far apart as
+// the slowest stage takes, and not as all stages do.
+func TestThePipelineIsAsFastAsItsSlowestStage(t *testing.T) {
+	t.Parallel()
+	var requests []sim.Request
+	for range 30 {
+		requests = append(requests, sim.Request{Prompt: 100, Output: 1})
+	}
+	for _, stages := range [][]int32{{5, 5}, {3, 7}, {7, 3}, {2, 3, 4, 1}} {
+		j := newJournal()
+		sc := staged(stages, 100, requests...)
+		run(t, sc.config(j))
+		slowest := int32(0)
+		for _, layers := range stages {
+			slowest = max(slowest, layers)
+		}
+		gap := sim.Second / 10 * sim.Duration(slowest)
+		for i := int32(1); i < 30; i++ {
+			require.Equal(t, gap, j.tokens[i][0].Sub(j.tokens[i-1][0]), "%v: prompt %d", stages, i)
+		}
+	}
+}
+
+// TestASequenceDecodesInOneMicrobatch: requests that are admitted together decode together, at one token per passage of
+// the pipeline. One that comes meanwhile joins them when they have come back, although other places of the queue are
+// empty: vLLM composes a batch of whatever waits.
+func TestASequenceDecodesInOneMicrobatch(t *testing.T) {
+	t.Parallel()
+	j := newJournal()
+	arrival := sim.Time(250 * sim.Millisecond)
+	sc := staged([]int32{1, 1, 1, 1}, 1000, sim.Request{Prompt: 10, Output: 9}, sim.Request{Prompt: 10, Output: 9},
+		sim.Request{Prompt: 10, Output: 9, Arrival: arrival})
+	run(t, sc.config(j))
+	for i := range 9 {
+		end := sim.Time(0).Add(sim.Second * sim.Duration(i+1))
+		require.Equal(t, end, j.tokens[0][i])
+		require.Equal(t, end, j.tokens[1][i])
+		require.Equal(t, end.Add(sim.Second), j.tokens[2][i])
+	}
+}
