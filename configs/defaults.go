@@ -119,8 +119,13 @@ func (l *layers) defaultPools() ([]Pool, error) {
 		}
 		pools[i].fillRole()
 		pools[i].KVLinkBps = 0
-		if l.topmost(path+".kv_link_bps") != nil {
+		if link, named := l.topmost(path + ".kv_link").(string); named && pools[i].sends() {
+			pools[i].KVLink = link
+			pools[i].fillLink()
+		}
+		if l.topmost(path+".kv_link_bps") != nil && pools[i].sends() {
 			pools[i].KVLink = ""
+			pools[i].fillLink()
 		}
 	}
 	return pools, nil

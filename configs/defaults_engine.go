@@ -57,6 +57,10 @@ func (s *Scenario) fillEngines() error {
 			return err
 		}
 		d.fill(func(key string) bool { return s.origins.given(path + key) })
+		if key := path + "gpu_memory_utilization"; p.GPUMemoryUtilization <= 0 && !s.origins.given(key) {
+			return s.origins.errorf(key, "missing: what %s reserves by itself, for graphs of %d data-parallel ranks among the "+
+				"rest, is more than the memory of %s; expected a share, such as 0.85", p.Engine, p.DataParallel, p.GPU)
+		}
 		s.spread(i, &d.gpu, &d.engine)
 	}
 	return nil

@@ -62,10 +62,16 @@ func (p *Pool) fillRole() {
 	if !p.sends() {
 		return
 	}
-	p.KVLink, p.KVLinkEfficiency = "nic", 1
+	p.KVLink = "nic"
+	p.fillLink()
 	if p.Role == RolePrefill {
 		p.KVTransfer, p.FirstToken = transferPull, FirstAtPrefill
 	}
+}
+
+// fillLink writes what transfers achieve of the link: of a network's what was measured, of another all.
+func (p *Pool) fillLink() {
+	p.KVLinkEfficiency, p.KVLinkLatencyS = hardware.TransferAchieves(p.KVLink)
 }
 
 // checkRoles refuses pools that transfer to no other pool, or wait for transfers from none.

@@ -66,7 +66,7 @@ type Pool struct {
 	ExpertSkew              float64 `yaml:"expert_skew,omitempty" bound:"[0,10]" doc:"coefficient of variation of the experts' popularity in a layer; null: each is as likely as any other"`
 	EnableEPLB              bool    `yaml:"enable_eplb,omitempty" doc:"experts are placed by their load, so that GPUs have equally popular ones; null: they are not"`
 	NumRedundantExperts     int     `yaml:"num_redundant_experts,omitempty" bound:"[0,4096]" doc:"experts of a layer that enable_eplb has more than once; null: none"`
-	AllToAll                string  `yaml:"all_to_all,omitempty" oneof:"all-to-alls" doc:"how tokens reach the experts of other ranks: low-latency or normal kernels, or all-gather, each as measured; null: as fitted by the efficiencies in one host, as measured between hosts"`
+	AllToAll                string  `yaml:"all_to_all,omitempty" oneof:"all-to-alls" doc:"how tokens reach the experts of other ranks: low-latency or normal kernels, one-sided ones in a scale-up domain, or all-gather, each as measured; null: as fitted by the efficiencies in one host, as measured between hosts"`
 	DisableCustomAllReduce  bool    `yaml:"disable_custom_all_reduce,omitempty" doc:"all-reduces are NCCL's alone, as measured; false: as fitted by the efficiencies"`
 	BatchOverlap            string  `yaml:"batch_overlap,omitempty" oneof:"batch-overlaps" doc:"what hides that: single-batch, the shared experts and the down projection, or two-batch, the other half of the batch; null: nothing"`
 	Engine                  string  `yaml:"engine" names:"engines" doc:"the defaults of what follows, and how steps are scheduled"`
@@ -90,8 +90,8 @@ type Pool struct {
 	FirstToken       string  `yaml:"first_token,omitempty" oneof:"first-tokens" doc:"which pool emits the first token: prefill, or decode when it has the cache"`
 	KVLink           string  `yaml:"kv_link,omitempty" oneof:"links" doc:"of each GPU to the next pool: nvlink pcie nic (those of the catalog) nic-100g nic-200g nic-400g nic-800g; null: kv_link_bps"`
 	KVLinkBps        float64 `yaml:"kv_link_bps,omitempty" bound:"(0,1e15]" doc:"bytes/s of a GPU each way, in place of kv_link; null: kv_link's"`
-	KVLinkLatencyS   float64 `yaml:"kv_link_latency_s" bound:"[0,3600]" doc:"seconds before the first byte of a transfer"`
-	KVLinkEfficiency float64 `yaml:"kv_link_efficiency" bound:"(0,1]" doc:"share of the link's bandwidth that transfers achieve"`
+	KVLinkLatencyS   float64 `yaml:"kv_link_latency_s" bound:"[0,3600]" doc:"seconds before the first byte of a transfer; of a network by default what was measured"`
+	KVLinkEfficiency float64 `yaml:"kv_link_efficiency" bound:"(0,1]" doc:"share of the link's bandwidth that transfers achieve; of a network by default what was measured, of another link all"`
 }
 
 // GPUs returns how many GPUs one replica takes.

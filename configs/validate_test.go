@@ -34,6 +34,9 @@ func TestImpossibleScenariosAreRefused(t *testing.T) {
 			`chat.yaml:13:11: alerts[0].rule: has 2 rules; expected one, such as 'ttft p95 <= 1s'`},
 		{with("seed: 5", "slo: {window_s: 30}\nalerts: [{rule: ttft p95 <= 1s, over_s: 45}]"),
 			`chat.yaml:14:33: alerts[0].over_s: 45 is no multiple of slo.window_s, 30; expected one`},
+		{with("replicas: 2", "engine: sglang\n    data_parallel: 72"),
+			`chat.yaml:3:5: pools[0].mem_fraction_static: missing: what sglang reserves by itself, for graphs of 72 ` +
+				`data-parallel ranks among the rest, is more than the memory of h100-sxm; expected a share, such as 0.85`},
 		{with("replicas: 2", "starts_cold: true"),
 			`chat.yaml:5:5: pools[0].starts_cold: true has no effect without cold_start_s or weights_load_bps; ` +
 				`expected one of them, or null`},

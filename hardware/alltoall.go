@@ -3,6 +3,7 @@ package hardware
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/hardware/llm"
@@ -12,17 +13,24 @@ import (
 type AllToAll string
 
 // The ways: what engines take by the number of GPUs; kernels that send each copy of a token by itself at once; kernels
-// that send a token once to each GPU and once to each domain, from where it is passed on; and an all-gather with a
-// reduce-scatter, which bring every token everywhere.
+// that send a token once to each GPU and once to each domain, from where it is passed on; kernels that write a token
+// once into the memory of each GPU of a domain of several hosts; and an all-gather with a reduce-scatter, which bring
+// every token everywhere.
 const (
 	AutoAllToAll AllToAll = ""
 	LowLatency   AllToAll = "low-latency"
 	Normal       AllToAll = "normal"
+	OneSided     AllToAll = "one-sided"
 	AllGather    AllToAll = "all-gather"
 )
 
 // AllToAlls returns the ways that can be asked for by name.
-func AllToAlls() []string { return []string{string(LowLatency), string(Normal), string(AllGather)} }
+func AllToAlls() []string {
+	return append(sendingKernels(), string(AllGather))
+}
+
+// sendingKernels are the ways that send tokens to experts, in the order of their tables.
+func sendingKernels() []string { return []string{string(LowLatency), string(Normal), string(OneSided)} }
 
 // BatchOverlap is what a GPU computes while tokens are under way to experts and back.
 type BatchOverlap string
@@ -47,9 +55,12 @@ func (d *Deployment) validateExchange() error {
 		return fmt.Errorf("hardware: all_to_all %q; accepted: %s", p.AllToAll, strings.Join(AllToAlls(), ", "))
 	case !known(string(p.Overlap), BatchOverlaps()):
 		return fmt.Errorf("hardware: batch_overlap %q; accepted: %s", p.Overlap, strings.Join(BatchOverlaps(), ", "))
-	case (p.AllToAll == LowLatency || p.AllToAll == Normal) && !(p.Expert && exchanges > 0):
+	case p.AllToAll != AutoAllToAll && p.AllToAll != AllGather && !(p.Expert && exchanges > 0):
 		return fmt.Errorf("hardware: all_to_all %q sends tokens to whole experts of other data-parallel ranks; "+
 			"accepted: null, or expert_parallel true with data_parallel above 1", p.AllToAll)
+	case p.AllToAll == OneSided && p.expertGPUs() > max(1, d.domain()):
+		return fmt.Errorf("hardware: all_to_all %q writes into the memory of GPUs of one scale-up domain, which has %d of "+
+			"the %d; accepted: low-latency, normal or all-gather", p.AllToAll, max(1, d.domain()), p.expertGPUs())
 	case p.Overlap != NoOverlap && exchanges == 0:
 		return fmt.Errorf("hardware: batch_overlap %q hides what data-parallel ranks send each other's experts; "+
 			"accepted: null, or data_parallel above 1", p.Overlap)
@@ -69,39 +80,44 @@ func known(name string, names []string) bool {
 	return false
 }
 
-// exchange returns the algorithms of one dispatch and one combine, in steps of decodes alone and in those with prompts:
-// the buffers of the low-latency kernels are too small for prompts, and between domains the normal ones fit into no
-// CUDA graph, for the host waits for what they count (SGLang 0.5, deepep_mode auto; DeepEP, README).
+// exchange returns the ways of one dispatch and one combine, in steps of decodes alone and in those with prompts: the
+// buffers of the low-latency kernels are too small for prompts, and between domains the normal ones fit into no CUDA
+// graph, for the host waits for what they count (SGLang 0.5, deepep_mode auto; DeepEP, README). In a domain of several
+// hosts the one-sided kernels are one more way.
 //
 // What a GPU sends of r rows, of b bytes each, over the links of its domain and over the network:
 //
 //	low-latency   r · k · b · (g_l − 1)/g_l in one domain;  r · k · b · (D − 1)/D over the network of D domains
 //	normal        r · u(g) · b · (g − 1)/g in one domain;  r · u(D) · b · (D − 1)/D over the network
+//	one-sided     r · u(g) · b · (g − 1)/g in one domain
 //	all-gather    (g − 1)/g of the tokens of all ranks
 //
 // where u(n) is how many of n places a token's k experts are expected in, see reached. To dispatch, activations have
 // the format that experts compute in, with scales; to combine, 16 bits. Each is a kernel with a floor and shares of
 // both links of its own; the slower link decides.
-func (d *Deployment) exchange() (decode, mixed []linearPS) {
+func (d *Deployment) exchange() (decode, mixed []exchange) {
 	e, g := &d.Efficiency, d.Parallel.expertGPUs()
 	if !d.tabled(g) && d.Parallel.AllToAll == AutoAllToAll {
-		t := linearPS{fixed: 2 * e.latencyPS(float64(g)),
-			token: float64(2 * psPerS * d.expertRowBytes() * d.exchanged() / (e.Link * d.link(g)))}
-		return []linearPS{t}, []linearPS{t}
+		peak := float64(psPerS * d.expertRowBytes() * d.exchanged() / d.link(g))
+		half := linearPS{fixed: e.latencyPS(float64(g)), token: peak / e.Link, peakToken: peak, name: fitted}
+		x := exchange{dispatch: half, combine: half}
+		return []exchange{x}, []exchange{x}
 	}
-	switch d.allToAll() {
+	switch way := d.allToAll(); way {
 	case AllGather:
 		return d.gathered(), d.gathered()
-	case LowLatency:
-		return []linearPS{d.sent(0)}, []linearPS{d.sent(0)}
-	case Normal:
-		return []linearPS{d.sent(1)}, []linearPS{d.sent(1)}
+	case LowLatency, Normal, OneSided:
+		return []exchange{d.sent(way)}, []exchange{d.sent(way)}
 	}
-	decode = []linearPS{d.sent(0)}
-	if g <= max(1, d.domain()) {
-		decode = append(decode, d.sent(1))
+	inside := g <= max(1, d.domain())
+	decode, mixed = []exchange{d.sent(LowLatency)}, []exchange{d.sent(Normal)}
+	if inside {
+		decode = append(decode, d.sent(Normal))
 	}
-	return decode, []linearPS{d.sent(1)}
+	if inside && d.domain() > nodeGPUs {
+		decode, mixed = append(decode, d.sent(OneSided)), append(mixed, d.sent(OneSided))
+	}
+	return decode, mixed
 }
 
 // allToAll returns the way that engines take: where GPUs hold whole experts and are more than k + 1, or in several
@@ -118,42 +134,16 @@ func (d *Deployment) allToAll() AllToAll {
 	return AutoAllToAll
 }
 
-// sent prices dispatch and combine by a kernel: 0 low-latency, 1 normal.
-func (d *Deployment) sent(kernel int) linearPS {
-	dispatch, combine := d.eachSent(kernel)
-	return dispatch.plus(combine)
-}
-
-// DispatchShare returns which part of a dispatch and a combine of so many tokens of each rank the dispatch is, by the
-// kernels that send tokens; half of it where nothing is known of collectives but links.
-func (d *Deployment) DispatchShare(tokens int) float64 {
-	if !d.tabled(d.Parallel.expertGPUs()) {
-		return 0.5
-	}
-	l := load{rows: float64(tokens), tokens: float64(tokens * d.Parallel.Ranks())}
-	best, share := 0.0, 0.5
-	for kernel, way := range []AllToAll{LowLatency, Normal} {
-		if own := d.Parallel.AllToAll; own != AutoAllToAll && own != way {
-			continue
-		}
-		dispatch, combine := d.eachSent(kernel)
-		a, b := dispatch.ps(&l), combine.ps(&l)
-		if best == 0 || a+b < best {
-			best, share = a+b, a/(a+b)
-		}
-	}
-	return share
-}
-
-// eachSent is sent, dispatch and combine apart. The GPUs of a rank share its rows.
-func (d *Deployment) eachSent(kernel int) (dispatch, combine linearPS) {
+// sent prices dispatch and combine by kernels that send tokens. The GPUs of a rank share its rows.
+func (d *Deployment) sent(way AllToAll) exchange {
+	kernel := slices.Index(sendingKernels(), string(way))
 	s, k := d.span(d.Parallel.expertGPUs()), float64(d.Model.TopK())
 	near, far := k, k
-	if kernel == 1 {
+	if way != LowLatency {
 		near, far = d.reached(s.local), d.reached(s.domains)
 	}
 	near *= (s.local - 1) / s.local
-	if s.domains > 1 && kernel == 0 {
+	if s.domains > 1 && way == LowLatency {
 		near /= s.domains
 	}
 	far *= (s.domains - 1) / s.domains
@@ -163,34 +153,34 @@ func (d *Deployment) eachSent(kernel int) (dispatch, combine linearPS) {
 		if i == 0 {
 			bytes = d.dispatchBytes() / float64(d.Parallel.Tensor)
 		}
-		t := linearPS{fixed: psPerS * x.floorS}
+		t := linearPS{fixed: psPerS * x.floorS, least: psPerS * x.leastS, name: string(way)}
 		if s.local > 1 {
-			t.row = psPerS * bytes * near / (x.share * s.link)
+			t.peakRow = psPerS * bytes * near / s.link
+			t.row = t.peakRow / x.share
 		}
 		if s.domains > 1 {
-			t.fixed = psPerS * x.far.latency(s.domains)
-			t.row = max(t.row, psPerS*bytes*far/(x.far.share*s.network))
+			peak := psPerS * bytes * far / s.network
+			t.fixed, t.row = psPerS*x.far.latency(s.domains), max(t.row, peak/x.far.share)
+			t.peakRow = max(t.peakRow, peak)
 		}
 		both[i] = d.Efficiency.measured(t)
 	}
-	return both[0], both[1]
+	x := exchange{dispatch: both[0], combine: both[1]}
+	if way == Normal {
+		x.cores = normalCores
+	}
+	return x
 }
 
+// normalCores is the share of a GPU's cores that the normal kernels take: 20 of 132 (DeepEP, README, whose measurements
+// of H100 are with as many; DeepSeek-V3, arXiv 2412.19437, §3.2.2).
+const normalCores = 20.0 / 132
+
 // gathered prices an all-gather and a reduce-scatter of the tokens of all ranks.
-func (d *Deployment) gathered() []linearPS {
-	s := d.span(d.Parallel.expertGPUs())
-	far := s.crossing()
-	var out []linearPS
-	for _, a := range s.table.gather {
-		t := linearPS{fixed: psPerS * a.latency(s.local)}
-		if s.local > 1 {
-			t.token = psPerS * d.expertRowBytes() * (s.local - 1) / s.local / (a.achieved(s.local) * s.link)
-		}
-		if s.domains > 1 {
-			moved := d.expertRowBytes() * (s.domains - 1) / s.domains / s.local
-			t = t.plus(linearPS{fixed: psPerS * far.latency(s.domains) / 2, token: psPerS * moved / (far.share * s.network)})
-		}
-		out = append(out, d.Efficiency.measured(t).times(2))
+func (d *Deployment) gathered() []exchange {
+	var out []exchange
+	for _, t := range d.gathers(d.Parallel.expertGPUs(), linearPS{peakToken: d.expertRowBytes()}) {
+		out = append(out, exchange{dispatch: t, combine: t})
 	}
 	return out
 }
@@ -221,6 +211,10 @@ func (d *Deployment) reached(n float64) float64 {
 	return -n * math.Expm1(logFactorial(g-s)-logFactorial(g-s-used)-logFactorial(g)+logFactorial(g-used))
 }
 
+// Reached returns on how many of n equal places, GPUs or hosts, a token has some of its experts, expected of choices at
+// random.
+func (d *Deployment) Reached(n int) float64 { return d.reached(float64(n)) }
+
 // logFactorial is the logarithm of x!, for x that is no whole number too.
 func logFactorial(x float64) float64 {
 	y, _ := math.Lgamma(x + 1)
@@ -248,11 +242,10 @@ type hiding struct{ weights, products, fixed, exchange *float64 }
 // hide lets dispatch and combine pass while the GPU computes.
 //
 //	single-batch   as much of them as the shared experts take, and a third of the routed ones: the down projection
-//	two-batch      the two halves of a batch take turns, so that of 2·(dispatch + combine) and 2·(products + layers),
-//	               each for half the rows, the longer counts; every half reads the weights. Attention is not counted
+//	two-batch      the two halves of a batch take turns, so that with x = 2·(dispatch + combine) and
+//	               c = 2·(products + layers), each for half the rows, the longer of x and c + s·x counts, where s is the
+//	               share of the GPU's cores that sending takes; every half reads the weights. Attention is not counted
 //	               as hiding anything, and a step for which one batch is quicker runs as one: engines have a threshold
-//
-// That kernels which send tokens take some of the GPU's cores is left out.
 func (r *Roofline) hide(l *load, h *hiding) {
 	if r.d.Parallel.Overlap == SingleBatch {
 		_, routed, _ := r.expertProducts(l)
@@ -262,12 +255,13 @@ func (r *Roofline) hide(l *load, h *hiding) {
 	half := *l
 	half.rows, half.tokens, half.outputs = l.rows/2, l.tokens/2, l.outputs/2
 	weights, products, _ := r.linear(&half)
-	_, exchange := r.comm.ps(&half)
+	x := r.comm.exchange(&half)
+	exchange := 2 * x.ps(&half)
 	layers := r.layersPS
 	if l.prompts {
 		layers += r.promptPS
 	}
-	rest := max(0, 2*exchange-2*(products+layers))
+	rest := max(float64(x.cores*exchange), exchange-2*(products+layers))
 	if 2*products+layers+rest < *h.products+*h.exchange {
 		*h.weights, *h.products = 2*weights, 2*products
 		*h.fixed, *h.exchange = *h.fixed+layers, rest

@@ -52,7 +52,7 @@ func TestTokensReachTheirExpertsHosts(t *testing.T) {
 			for range tokens {
 				sum += visited(random, m.Experts(), m.TopK(), c.groups, c.top, places)
 			}
-			assert.InEpsilon(t, float64(sum)/tokens, hardware.Reached(&d, places), 0.03, "%s, %d places", c.model, places)
+			assert.InEpsilon(t, float64(sum)/tokens, d.Reached(places), 0.03, "%s, %d places", c.model, places)
 		}
 	}
 }

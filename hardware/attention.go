@@ -24,6 +24,14 @@ import (
 // 095f58a5, systems/*/mla: vLLM 0.24, SGLang 0.5.14, TensorRT-LLM 1.3.0rc20) have shares of 0.58 to 0.66 of the bf16
 // peak on Hopper and 0.51 to 0.59 on Blackwell, there 1.0 to 1.2 of it with fp8; 0.72 on Hopper with fp8 is left out.
 //
+// What a chunk attends to of earlier chunks, or of a cached prefix, has to be expanded again from the latent: keys and
+// values of all heads are multiplied out, written and read (vLLM, v1/attention/backends/mla/common.py,
+// _compute_prefill_context; SGLang, MHA_CHUNKED_KV). Sparse attention stays on latents, and so do chunks of so few
+// tokens that absorbed products are quicker. Per context token before a chunk
+//
+//	2 · r · a/t · (d_n + d_v) · layers  FLOPs, as linear layers achieve     d_n: the key without its rotary part
+//	2 · a/t · (d_k + d_v) · 2 B · layers  bytes
+//
 // A kernel that materialises its scores writes and reads S = Q·Kᵀ and P = softmax(S), all a/t · layers of them at 2
 // bytes: 8 · a/t · layers bytes per pair of query and key, which an IO-aware kernel keeps on chip (Dao et al.,
 // FlashAttention, arXiv 2205.14135, §2.2).
@@ -41,6 +49,10 @@ type attention struct {
 	ctxPS, scorePS       float64 // memory, per context token and per pair
 	flopsPS, flopsPeakPS float64 // per context token of a decode
 	pairPS, pairPeakPS   float64 // per pair of a prompt
+
+	// Expanding a latent again, per context token before a chunk; no part of the bound, for it could be left out.
+	expandBytes, expandFLOPs float64
+	expandPS                 float64
 }
 
 // windows returns the limits on attention that the model's layers have: sliding and chunked windows, and the top-k of
@@ -132,6 +144,10 @@ func (d *Deployment) attend(a *attention, g *llm.AttentionGroup, v llm.View) {
 	a.pairFLOPs, a.latent = a.flops, g.Latent > 0
 	if g.Latent > 0 && !g.Direct {
 		a.flops = 2 * heads * float64(2*g.LatentRank+g.RopeDim) / each
+		if !v.Chosen {
+			a.expandFLOPs = 2 * heads * float64(g.LatentRank*(g.KeyDim-g.RopeDim+g.ValueDim))
+			a.expandBytes = 2 * heads * float64(g.KeyDim+g.ValueDim) * 2
+		}
 	}
 	if d.Materialized {
 		a.scores = 4 * 2 * heads / each
@@ -155,6 +171,10 @@ func (a *attention) price(d *Deployment) {
 	}
 	a.flopsPeakPS = a.flops / peak * psPerS
 	a.flopsPS = a.flopsPeakPS / achieved * stretch
+	if a.expandFLOPs > 0 {
+		rate, share := d.achieved(llm.Attention)
+		a.expandPS = smax(a.expandBytes/bandwidth, a.expandFLOPs/(rate*share), e.Overlap) * psPerS * stretch
+	}
 }
 
 // decoding returns the time of decodes that read and multiply so long.

@@ -70,7 +70,8 @@ func decorate(r *rand.Rand, d *hardware.Deployment) {
 			d.Parallel.AllToAll = hardware.AllGather
 		}
 		if d.Parallel.Data > 1 && d.Parallel.Expert && sometimes() {
-			d.Parallel.AllToAll = []hardware.AllToAll{hardware.LowLatency, hardware.Normal}[r.IntN(2)]
+			d.Parallel.AllToAll = []hardware.AllToAll{hardware.LowLatency, hardware.Normal,
+				hardware.OneSided}[r.IntN(3)]
 		}
 		if d.Parallel.Data > 1 && sometimes() {
 			d.Parallel.Overlap = []hardware.BatchOverlap{hardware.SingleBatch, hardware.TwoBatch}[r.IntN(2)]

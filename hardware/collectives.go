@@ -9,7 +9,11 @@ import "math"
 // data-parallel ranks an MoE layer dispatches tokens to the experts and combines what they yield, in place of its
 // all-reduce: n_x pairs, see alltoall.go. A hop passes the rows of a microbatch on to the next pipeline stage.
 //
+// The logits of every output, of which a GPU of the group has its part of the vocabulary, are gathered once by all
+// (vLLM, model_executor/layers/logits_processor.py; SGLang, srt/layers/logits_processor.py).
+//
 //	T = n_r · min over algorithms (s_c·T_table(bytes, g) + a_l)  +  n_x · (dispatch + combine)  +  (stages − 1) · hop
+//	    + all-gather(outputs · 2 B · V · (t − 1)/t)
 //
 // T_table is what the collective takes alone, as tables of it say (see collectives_table.go), and a_l, which is fitted,
 // what it takes more within a model: waiting for the slowest GPU, and the kernels that it is fused with.
@@ -22,25 +26,52 @@ import "math"
 // where an all-reduce moves 2(g−1)/g of its message as a ring does, and dispatch and combine what exchanged says.
 type comm struct {
 	reduce []linearPS // all-reduces of a step
-	decode []linearPS // dispatches and combines of a step of decodes alone
-	mixed  []linearPS // and of one with prompts
+	decode []exchange // dispatches and combines of a step of decodes alone
+	mixed  []exchange // and of one with prompts
 	hop    linearPS   // between pipeline stages
-
+	logits []linearPS // all-gathers of the logits, whose rows are the outputs
 }
 
-// linearPS is a time that grows with the rows of a rank and the tokens of all ranks.
-type linearPS struct{ fixed, row, token float64 }
+// linearPS is a time that grows with the rows of a rank and the tokens of all ranks, and is never below the least of
+// its kernel. The same bytes at the peak of the link take peakRow a row and peakToken a token.
+type linearPS struct {
+	fixed, row, token  float64
+	least              float64
+	peakRow, peakToken float64
+	name               string // of the algorithm
+}
 
 func (c *linearPS) ps(l *load) float64 {
-	return c.fixed + float64(l.rows*c.row) + float64(l.tokens*c.token)
+	return max(c.least, c.fixed+float64(l.rows*c.row)+float64(l.tokens*c.token))
+}
+
+// peak is what the bytes take at the peak of the link.
+func (c *linearPS) peak(l *load) float64 {
+	return float64(l.rows*c.peakRow) + float64(l.tokens*c.peakToken)
 }
 
 // times returns n of c.
-func (c linearPS) times(n float64) linearPS { return linearPS{n * c.fixed, n * c.row, n * c.token} }
-
-func (c linearPS) plus(other linearPS) linearPS {
-	return linearPS{c.fixed + other.fixed, c.row + other.row, c.token + other.token}
+func (c linearPS) times(n float64) linearPS {
+	return linearPS{n * c.fixed, n * c.row, n * c.token, n * c.least, n * c.peakRow, n * c.peakToken, c.name}
 }
+
+// plus returns c and then other, which has no least time.
+func (c linearPS) plus(other linearPS) linearPS {
+	if c.least > 0 {
+		c.least += other.fixed
+	}
+	c.fixed, c.row, c.token = c.fixed+other.fixed, c.row+other.row, c.token+other.token
+	c.peakRow, c.peakToken = c.peakRow+other.peakRow, c.peakToken+other.peakToken
+	return c
+}
+
+// exchange is a dispatch and a combine by one way, whose kernels take a share of the GPU's cores.
+type exchange struct {
+	dispatch, combine linearPS
+	cores             float64
+}
+
+func (x *exchange) ps(l *load) float64 { return x.dispatch.ps(l) + x.combine.ps(l) }
 
 // newComm prices the collectives of d.
 func newComm(d *Deployment) comm {
@@ -51,12 +82,17 @@ func newComm(d *Deployment) comm {
 	}
 	if exchanges > 0 {
 		n := float64(exchanges) / 2 * d.stretch()
-		decode, mixed := d.exchange()
-		c.decode, c.mixed = scaled(decode, n), scaled(mixed, n)
+		c.decode, c.mixed = d.exchange()
+		for _, all := range [][]exchange{c.decode, c.mixed} {
+			for i := range all {
+				all[i].dispatch, all[i].combine = all[i].dispatch.times(n), all[i].combine.times(n)
+			}
+		}
 	}
 	if hops := float64(d.Parallel.Pipeline - 1); hops > 0 {
 		c.hop = d.hop().times(hops)
 	}
+	c.logits = d.logits()
 	return c
 }
 
@@ -69,23 +105,58 @@ func scaled(all []linearPS, n float64) []linearPS {
 
 // ps returns the time of a load, and that of its dispatches and combines apart.
 func (c *comm) ps(l *load) (rest, exchange float64) {
+	rest = c.hop.ps(l)
+	if a := quickest(c.reduce, l); a != nil {
+		rest += a.ps(l)
+	}
+	if out, a := c.outputs(l); a != nil {
+		rest += a.ps(&out)
+	}
+	if x := c.exchange(l); x != nil {
+		exchange = x.ps(l)
+	}
+	return rest, exchange
+}
+
+// outputs is the quickest all-gather of logits, and the load that it is of; nil: there is none.
+func (c *comm) outputs(l *load) (load, *linearPS) {
+	if l.outputs == 0 {
+		return load{}, nil
+	}
+	out := load{rows: l.outputs}
+	return out, quickest(c.logits, &out)
+}
+
+// quickest is that of the algorithms; nil: there is no such collective.
+func quickest(all []linearPS, l *load) *linearPS {
+	if len(all) == 0 {
+		return nil
+	}
+	best, least := 0, all[0].ps(l)
+	for i := 1; i < len(all); i++ {
+		if t := all[i].ps(l); t < least {
+			best, least = i, t
+		}
+	}
+	return &all[best]
+}
+
+// exchange is the quickest of the ways to dispatch and to combine; nil: there is none.
+func (c *comm) exchange(l *load) *exchange {
 	all := c.decode
 	if l.prompts {
 		all = c.mixed
 	}
-	return least(c.reduce, l) + c.hop.ps(l), least(all, l)
-}
-
-// least is the quickest of the algorithms; 0: there is no such collective.
-func least(all []linearPS, l *load) float64 {
 	if len(all) == 0 {
-		return 0
+		return nil
 	}
-	t := all[0].ps(l)
+	best, least := 0, all[0].ps(l)
 	for i := 1; i < len(all); i++ {
-		t = min(t, all[i].ps(l))
+		if t := all[i].ps(l); t < least {
+			best, least = i, t
+		}
 	}
-	return t
+	return &all[best]
 }
 
 // rowBytes is what a token's activations take.
@@ -96,6 +167,9 @@ func (e *Efficiency) latencyPS(g float64) float64 {
 	return psPerS * e.CollectiveS * (1 + float64(0.15*math.Log2(g)))
 }
 
+// fitted names what no table says of a collective, but a share of its link.
+const fitted = "fitted"
+
 // expertRowBytes is what a token sends to an expert, in 16 bits.
 func (d *Deployment) expertRowBytes() float64 { return float64(d.Model.ExpertHidden()) * 2 }
 
@@ -105,7 +179,9 @@ func (d *Deployment) allReduce() []linearPS {
 	g := float64(gpus)
 	ring := d.rowBytes() * 2 * (g - 1) / g
 	if !d.tabled(gpus) && !d.Parallel.NCCL {
-		return []linearPS{{fixed: e.latencyPS(g), row: float64(psPerS * ring / (e.Link * d.link(gpus)))}}
+		link := d.link(gpus)
+		return []linearPS{{fixed: e.latencyPS(g), row: float64(psPerS * ring / (e.Link * link)),
+			peakRow: psPerS * ring / link, name: fitted}}
 	}
 	s := d.span(gpus)
 	far := s.crossing()
@@ -113,19 +189,56 @@ func (d *Deployment) allReduce() []linearPS {
 	network := linearPS{}
 	if s.domains > 1 {
 		moved := d.rowBytes() * 2 * (s.domains - 1) / s.domains / s.local
-		network = linearPS{fixed: psPerS * far.latency(s.domains), row: psPerS * moved / (far.share * s.network)}
+		network = linearPS{fixed: psPerS * far.latency(s.domains), row: psPerS * moved / (far.share * s.network),
+			peakRow: psPerS * moved / s.network}
 	}
 	var out []linearPS
 	for _, a := range s.table.reduces(d.Parallel.NCCL) {
-		moved := ring
-		if a.whole {
-			moved = d.rowBytes() * (s.local - 1)
-		}
+		moved := d.rowBytes() * a.moved(s.local)
 		t := network
+		t.name = a.name
 		if s.local > 1 {
-			t = t.plus(linearPS{fixed: psPerS * a.latency(s.local), row: psPerS * moved / (a.achieved(s.local) * s.link)})
+			t = t.plus(linearPS{fixed: psPerS * a.latency(s.local), row: psPerS * moved / (a.achieved(s.local) * s.link),
+				peakRow: psPerS * min(ring, moved) / s.link})
 		}
 		out = append(out, e.measured(t))
+	}
+	return out
+}
+
+// logits returns the algorithms of an all-gather of logits in 16 bits over the tensor-parallel group.
+func (d *Deployment) logits() []linearPS {
+	e, gpus := &d.Efficiency, d.Parallel.Tensor
+	if gpus < 2 {
+		return nil
+	}
+	bytes := 2 * float64(d.Model.Vocab)
+	if !d.tabled(gpus) {
+		peak := psPerS * bytes * float64(gpus-1) / float64(gpus) / d.link(gpus)
+		return []linearPS{{fixed: e.latencyPS(float64(gpus)), row: peak / e.Link, peakRow: peak, name: fitted}}
+	}
+	return d.gathers(gpus, linearPS{peakRow: bytes})
+}
+
+// gathers returns the algorithms of an all-gather over g GPUs, of so many bytes a row and a token.
+func (d *Deployment) gathers(g int, bytes linearPS) []linearPS {
+	s := d.span(g)
+	far := s.crossing()
+	var out []linearPS
+	for _, a := range s.table.gather {
+		t := linearPS{fixed: psPerS * a.latency(s.local), name: string(AllGather)}
+		if s.local > 1 {
+			peak := psPerS * (s.local - 1) / s.local / s.link
+			t.peakRow, t.peakToken = bytes.peakRow*peak, bytes.peakToken*peak
+			t.row, t.token = t.peakRow/a.achieved(s.local), t.peakToken/a.achieved(s.local)
+		}
+		if s.domains > 1 {
+			peak := psPerS * (s.domains - 1) / s.domains / s.local / s.network
+			t = t.plus(linearPS{fixed: psPerS * far.latency(s.domains) / 2,
+				row: bytes.peakRow * peak / far.share, token: bytes.peakToken * peak / far.share,
+				peakRow: bytes.peakRow * peak, peakToken: bytes.peakToken * peak})
+		}
+		out = append(out, d.Efficiency.measured(t))
 	}
 	return out
 }

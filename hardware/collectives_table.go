@@ -7,6 +7,29 @@ type algorithm struct {
 	latencyS, doublingS float64 // α and β
 	share, growth       float64
 	whole               bool // every GPU reads the whole message of each other, instead of its part of it
+	once                bool // a switch adds up: every GPU sends the message once and receives it once
+	name                string
+}
+
+// The algorithms of an all-reduce: every GPU reads the message of each other; parts of it are added up and gathered;
+// NCCL, which takes over what is large for an engine's own; a ring over PCIe; and a switch that adds up.
+const (
+	oneShot  = "one-shot"
+	twoShot  = "two-shot"
+	large    = "NCCL"
+	ring     = "ring"
+	inSwitch = "NCCL in the switch"
+)
+
+// moved returns the part of a message that each of g GPUs sends.
+func (a *algorithm) moved(g float64) float64 {
+	switch {
+	case a.whole:
+		return g - 1
+	case a.once:
+		return 1
+	}
+	return 2 * (g - 1) / g
 }
 
 // scaledMax is the largest group whose bandwidth was measured: beyond it the share stays.
@@ -22,6 +45,7 @@ func (a *algorithm) achieved(g float64) float64 {
 // shares of the link within a domain and of the network between domains that it achieves.
 type sending struct {
 	floorS, share float64
+	leastS        float64   // the kernel never takes less; 0: its floor adds to what moving takes
 	far           algorithm // between domains: floor, what doubling the domains adds to it, and the share
 }
 
@@ -29,7 +53,7 @@ type sending struct {
 type linkTable struct {
 	reduce, nccl      []algorithm // all-reduce, by engines and by NCCL alone
 	gather            []algorithm // all-gather, and reduce-scatter alike
-	dispatch, combine [2]sending  // by kernel: low-latency, normal
+	dispatch, combine [3]sending  // by kernel: low-latency, normal, one-sided
 }
 
 // reduces returns the all-reduces that can be had.
@@ -47,6 +71,10 @@ func (t *linkTable) reduces(ncclOnly bool) []algorithm {
 // NCCL's alone within 6 % and an all-gather within 7 %; dispatch and combine within 4 % by the low-latency kernels of
 // H100 and 11 % of Blackwell, and 6 to 9 % by the normal ones.
 //
+// The one-sided kernels are those of TensorRT-LLM on 8 and 16 GPUs of an NVL72 (its tech blog 18, 1 to 2,048 tokens a
+// GPU in 16 bits, to dispatch also in 8 and 4): dispatches within 2 % in the median and 6 % nine times in ten, combines
+// within 2 and 9 %. In the switch NCCL 2.18 adds up messages from 256 MiB on within 2 % (Azure benchmarking guide).
+//
 // On an A100 NCCL's all-reduce is that of the Azure benchmarking guide, and the one of engines that of NVIDIA
 // aiconfigurator, as are those over PCIe: cards without peer-to-peer access (Ada) measured 0.12 of it, others 0.42. Of
 // links that were not measured, those of Hopper are assumed.
@@ -59,48 +87,53 @@ func tableOf(architecture, path string) linkTable {
 	case architecture == "blackwell":
 		return linkTable{
 			reduce: []algorithm{
-				{latencyS: 3.5e-6, doublingS: 0.81e-6, share: 0.478, whole: true},
-				{latencyS: 11.6e-6, share: 0.527},
-				{latencyS: 15.9e-6, doublingS: 16.7e-6, share: 0.541, growth: 0.195},
+				{latencyS: 3.5e-6, doublingS: 0.81e-6, share: 0.478, whole: true, name: oneShot},
+				{latencyS: 11.6e-6, share: 0.527, name: twoShot},
+				{latencyS: 15.9e-6, doublingS: 16.7e-6, share: 0.541, growth: 0.195, name: large},
 			},
 			nccl: []algorithm{
-				{latencyS: 4.0e-6, doublingS: 6.4e-6, share: 0.297},
-				{latencyS: 0.4e-6, doublingS: 24.9e-6, share: 0.544, growth: 0.205},
+				{latencyS: 4.0e-6, doublingS: 6.4e-6, share: 0.297, name: large},
+				{latencyS: 0.4e-6, doublingS: 24.9e-6, share: 0.544, growth: 0.205, name: large},
 			},
 			gather: []algorithm{{latencyS: 6e-6, doublingS: 3.2e-6, share: 0.237}, {latencyS: 31e-6, share: 0.634}},
-			dispatch: [2]sending{
+			dispatch: [3]sending{
 				{floorS: 18.4e-6, share: 0.494, far: lowLatencyDispatch()}, {floorS: 35.8e-6, share: 0.281, far: normalDispatch()},
+				{floorS: 15e-6, leastS: 18.3e-6, share: 0.755, far: normalDispatch()},
 			},
-			combine: [2]sending{
+			combine: [3]sending{
 				{floorS: 17.3e-6, share: 0.638, far: lowLatencyCombine()}, {floorS: 51.2e-6, share: 0.342, far: normalCombine()},
+				{floorS: 15e-6, leastS: 31.7e-6, share: 0.735, far: normalCombine()},
 			},
 		}
 	}
 	t := linkTable{
 		reduce: []algorithm{
-			{latencyS: 3.1e-6, doublingS: 0.24e-6, share: 0.54, whole: true},
-			{latencyS: 2.0e-6, doublingS: 2.3e-6, share: 0.544},
-			{latencyS: 48.8e-6, share: 0.589, growth: 0.237},
+			{latencyS: 3.1e-6, doublingS: 0.24e-6, share: 0.54, whole: true, name: oneShot},
+			{latencyS: 2.0e-6, doublingS: 2.3e-6, share: 0.544, name: twoShot},
+			{latencyS: 48.8e-6, share: 0.589, growth: 0.237, name: large},
 		},
 		nccl: []algorithm{
-			{latencyS: 2.2e-6, doublingS: 4.4e-6, share: 0.353},
-			{latencyS: 11.3e-6, doublingS: 8.6e-6, share: 0.555, growth: 0.246},
+			{latencyS: 2.2e-6, doublingS: 4.4e-6, share: 0.353, name: large},
+			{latencyS: 11.3e-6, doublingS: 8.6e-6, share: 0.555, growth: 0.246, name: large},
+			{latencyS: 100e-6, share: 0.608, once: true, name: inSwitch},
 		},
 		gather: []algorithm{{latencyS: 3.4e-6, doublingS: 2.3e-6, share: 0.275}, {latencyS: 22.1e-6, share: 0.664}},
-		dispatch: [2]sending{
+		dispatch: [3]sending{
 			{floorS: 11.9e-6, share: 0.541, far: lowLatencyDispatch()}, {floorS: 27.9e-6, share: 0.612, far: normalDispatch()},
+			{floorS: 15e-6, leastS: 18.3e-6, share: 0.755, far: normalDispatch()},
 		},
-		combine: [2]sending{
+		combine: [3]sending{
 			{floorS: 11.4e-6, share: 0.478, far: lowLatencyCombine()}, {floorS: 47.0e-6, share: 0.647, far: normalCombine()},
+			{floorS: 15e-6, leastS: 31.7e-6, share: 0.735, far: normalCombine()},
 		},
 	}
 	if architecture == "ampere" {
 		t.reduce = []algorithm{
-			{latencyS: 4.2e-6, doublingS: 0.75e-6, share: 0.52, whole: true},
-			{latencyS: 5e-6, doublingS: 2.3e-6, share: 0.52},
-			{latencyS: 45e-6, share: 0.65},
+			{latencyS: 4.2e-6, doublingS: 0.75e-6, share: 0.52, whole: true, name: oneShot},
+			{latencyS: 5e-6, doublingS: 2.3e-6, share: 0.52, name: twoShot},
+			{latencyS: 45e-6, share: 0.65, name: large},
 		}
-		t.nccl = t.reduce[2:]
+		t.nccl = []algorithm{{latencyS: 43e-6, share: 0.48, name: large}, {latencyS: 160e-6, share: 0.775, name: large}}
 	}
 	return t
 }
@@ -124,9 +157,9 @@ func normalCombine() algorithm {
 func pcieTable(share float64) linkTable {
 	dispatch := sending{floorS: 27.9e-6, share: share, far: normalDispatch()}
 	combine := sending{floorS: 47.0e-6, share: share, far: normalCombine()}
-	around := []algorithm{{latencyS: 0.1e-6, doublingS: 6.8e-6, share: share}}
-	return linkTable{reduce: around, nccl: around, gather: around, dispatch: [2]sending{dispatch, dispatch},
-		combine: [2]sending{combine, combine}}
+	around := []algorithm{{latencyS: 0.1e-6, doublingS: 6.8e-6, share: share, name: ring}}
+	return linkTable{reduce: around, nccl: around, gather: around, dispatch: [3]sending{dispatch, dispatch, dispatch},
+		combine: [3]sending{combine, combine, combine}}
 }
 
 // span is where the GPUs of a group sit: so many in each domain of a link, and domains that the network joins.

@@ -1,12 +1,14 @@
 package hardware_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -69,7 +71,7 @@ func TestALargeAllReduceTakesHalfAMillisecond(t *testing.T) {
 	d := deployment(t, "llama-3.1-70b", "h100-sxm", 8)
 	d.Efficiency = efficiency(t, "vllm-v1")
 	reduceUS := func(rows int) float64 {
-		return hardware.NewRoofline(d, 1).Step(rows, 1).Part[sim.Communication].A.Seconds() * 1e6 / 160
+		return partOf(d, rows, hardware.AllReducePart).TimeS * 1e6 / 160
 	}
 	assert.Greater(t, reduceUS(8192), 1000.0)
 	d.Efficiency.CollectiveScale, d.Efficiency.CollectiveS = 1, 0
@@ -77,12 +79,74 @@ func TestALargeAllReduceTakesHalfAMillisecond(t *testing.T) {
 	assert.InDelta(t, 5.5, reduceUS(1), 2.5)
 }
 
+// partOf is that of a decode step by its name.
+func partOf(d hardware.Deployment, batch int, name string) hardware.PartCost {
+	for _, p := range hardware.NewRoofline(d, 1).Parts(batch, 1) {
+		if p.Name == name {
+			return p
+		}
+	}
+	return hardware.PartCost{}
+}
+
+// Parts tell collectives apart, by which algorithm and how near to the peak of the link; they sum up to what a step
+// communicates, and what hides behind computing is beside it.
+func TestPartsTellCollectivesApart(t *testing.T) {
+	d := deployment(t, "llama-3.1-70b", "h100-sxm", 8)
+	d.Efficiency = efficiency(t, "vllm-v1")
+	d.Efficiency.CollectiveScale, d.Efficiency.CollectiveS = 1, 0
+	for rows, algorithm := range map[int]string{1: "one-shot", 64: "two-shot", 8192: "NCCL"} {
+		p := partOf(d, rows, hardware.AllReducePart)
+		assert.Equal(t, algorithm, p.Algorithm, rows)
+		assert.InEpsilon(t, 160*float64(rows)*8192*2*1.75/450e9, p.LinkPeakS, 1e-9)
+		logits := partOf(d, rows, hardware.LogitsPart)
+		assert.InEpsilon(t, float64(rows)*128256*2*0.875/450e9, logits.LinkPeakS, 1e-9)
+		assert.Greater(t, logits.TimeS, logits.LinkPeakS)
+		all := hardware.NewRoofline(d, 1).Step(rows, 1).Part[sim.Communication].A.Seconds()
+		assert.InDelta(t, all, p.TimeS+logits.TimeS, 2e-12)
+	}
+	d = deployment(t, "deepseek-r1", "h100-sxm", 1)
+	d.Efficiency = efficiency(t, "vllm-v1")
+	d.Parallel.Expert, d.Parallel.Data = true, 32
+	plain, dispatch := d, partOf(d, 128*32, hardware.DispatchPart)
+	assert.Equal(t, "low-latency", dispatch.Algorithm)
+	assert.Zero(t, dispatch.HiddenS)
+	d.Parallel.Overlap = hardware.TwoBatch
+	hidden := partOf(d, 128*32, hardware.DispatchPart)
+	assert.Greater(t, hidden.HiddenS, 0.0)
+	assert.InEpsilon(t, dispatch.TimeS, hidden.TimeS+hidden.HiddenS, 1e-12)
+	assert.Greater(t, communicationS(t, plain, 128*32), communicationS(t, d, 128*32))
+}
+
+// Over 16 GPUs of an NVL72 that each send 2,048 tokens in 16 bits to 8 of them, a one-sided dispatch was measured to
+// take 343 µs and a combine 348, and of 4 tokens 18.5 and 31.6; over 8 GPUs, 312 and 323 (TensorRT-LLM, tech blog 18).
+// There every token went to as many GPUs as it could; drawn at random it goes to fewer.
+func TestOneSidedKernelsTakeWhatWasMeasured(t *testing.T) {
+	for gpus, measuredUS := range map[int][2]float64{8: {311.8, 322.6}, 16: {343.3, 348.4}} {
+		d := deployment(t, "deepseek-r1", "gb200", 1)
+		d.Efficiency.Link, d.Efficiency.CollectiveScale = 0.5, 1
+		d.Model.Precision = llm.UniformPrecision()
+		d.Parallel.Expert, d.Parallel.AllToAll, d.Parallel.Data = true, hardware.OneSided, gpus
+		require.NoError(t, d.Validate())
+		tokens := int(math.Round(2048 * 8 / d.Reached(gpus)))
+		for i, name := range []string{hardware.DispatchPart, hardware.CombinePart} {
+			assert.InEpsilon(t, measuredUS[i], partOf(d, tokens*gpus, name).TimeS/58*1e6, 0.03, "%d GPUs, %s", gpus, name)
+			assert.InEpsilon(t, []float64{18.5, 31.6}[i], partOf(d, 4*gpus, name).TimeS/58*1e6, 0.03, "%d GPUs, %s", gpus, name)
+		}
+	}
+	d := deployment(t, "deepseek-r1", "h100-sxm", 1)
+	d.Parallel.Expert, d.Parallel.AllToAll, d.Parallel.Data = true, hardware.OneSided, 16
+	assert.ErrorContains(t, d.Validate(), `all_to_all "one-sided" writes into the memory of GPUs of one scale-up domain, `+
+		"which has 8 of the 16; accepted: low-latency, normal or all-gather")
+}
+
 // A way to run collectives that is asked for by name takes what was measured of it, whatever the efficiencies say of
 // links.
 func TestAWayThatIsAskedForTakesWhatWasMeasured(t *testing.T) {
 	communication := func(d hardware.Deployment, batch int) float64 {
 		require.NoError(t, d.Validate())
-		return hardware.NewRoofline(d, 1).Step(batch, 1).Part[sim.Communication].A.Seconds() * 1e6
+		return 1e6 * (partOf(d, batch, hardware.AllReducePart).TimeS + partOf(d, batch, hardware.DispatchPart).TimeS +
+			partOf(d, batch, hardware.CombinePart).TimeS)
 	}
 	d := deployment(t, "deepseek-r1", "h100-sxm", 1)
 	d.Efficiency = efficiency(t, "vllm-v1")

@@ -13,6 +13,12 @@ type PartCost struct {
 	TimeS        float64 // the two overlapped, as the step counts them
 	MemoryPeakS  float64 // bytes at peak bandwidth
 	ComputePeakS float64 // FLOPs at the peak rate of their number format
+
+	// Of a collective: by which algorithm, what its bytes take at the peak of the slower link, and how much of it passes
+	// while the GPU computes, beside TimeS.
+	Algorithm string
+	LinkPeakS float64
+	HiddenS   float64
 }
 
 // Parts takes one decode step apart: batch sequences with the given context tokens each, the new one included.
@@ -59,8 +65,7 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 		out = append(out, PartCost{Name: "residual streams", Kind: sim.Compute, Bytes: bytes, MemoryS: s, TimeS: s})
 	}
 	comm, more := r.explainComm(&l)
-	out = append(out,
-		PartCost{Name: "communication", Kind: sim.Communication, TimeS: comm / psPerS},
+	out = append(append(out, comm...),
 		PartCost{Name: "overhead", Kind: sim.Overhead,
 			TimeS: (r.fixedPS+more)/psPerS + float64(float64(l.decodes)*d.Efficiency.SequenceS)})
 	sum := 0.0
@@ -71,19 +76,6 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 		out = append(out, PartCost{Name: "waiting for the host", Kind: sim.Overhead, TimeS: floor - sum})
 	}
 	return out
-}
-
-// explainComm returns the time of collectives that nothing hides, and by how much a step is longer otherwise for hiding
-// the others: two halves of a batch read all weights twice.
-func (r *Roofline) explainComm(l *load) (comm, more float64) {
-	rest, exchange := r.comm.ps(l)
-	if exchange == 0 || r.d.Parallel.Overlap == NoOverlap {
-		return rest + exchange, 0
-	}
-	weights, products, _ := r.linear(l)
-	fixed, before := r.fixedPS, products
-	r.hide(l, &hiding{&weights, &products, &fixed, &exchange})
-	return rest + exchange, products - before + fixed - r.fixedPS
 }
 
 // explainProduct takes a group of matrix products apart.

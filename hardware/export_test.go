@@ -7,11 +7,13 @@ import "slices"
 // Kernel is a way to run a collective, as tables say.
 type Kernel struct {
 	LatencyS, DoublingS, Share, Growth float64
-	Whole                              bool
+	LeastS                             float64
+	Whole, Once                        bool
 }
 
 func kernel(a algorithm) Kernel {
-	return Kernel{a.latencyS, a.doublingS, a.share, a.growth, a.whole}
+	return Kernel{LatencyS: a.latencyS, DoublingS: a.doublingS, Share: a.share, Growth: a.growth, Whole: a.whole,
+		Once: a.once}
 }
 
 // Reduces and Gathers are those of n GPUs in one domain.
@@ -34,7 +36,7 @@ func kernels(all []algorithm) []Kernel {
 func Sends(d *Deployment, n, mode int) (near, far [2]Kernel) {
 	t := tableOf(d.GPU.Architecture, d.linkField(n))
 	for i, x := range []sending{t.dispatch[mode], t.combine[mode]} {
-		near[i], far[i] = Kernel{LatencyS: x.floorS, Share: x.share}, kernel(x.far)
+		near[i], far[i] = Kernel{LatencyS: x.floorS, Share: x.share, LeastS: x.leastS}, kernel(x.far)
 	}
 	return near, far
 }
@@ -46,9 +48,6 @@ func reduces(d *Deployment, n int) []Kernel {
 	t := tableOf(d.GPU.Architecture, d.linkField(n))
 	return kernels(t.reduces(d.Parallel.NCCL))
 }
-
-// Reached is how many of n places hold experts of a token.
-func Reached(d *Deployment, n int) float64 { return d.reached(float64(n)) }
 
 // Popularity returns how popular each expert is; one by one, whatever the skew.
 func Popularity(d *Deployment) []float64 {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/decodesim/decodesim/hardware"
+	"github.com/decodesim/decodesim/hardware/llm"
 )
 
 // cache returns what a decode step says of reading the cache and attending to it.
@@ -39,4 +40,66 @@ func TestLatentsTakeWhatWasMeasured(t *testing.T) {
 	before := cache(d, 64, 1000)
 	d.Efficiency.LatentCompute = 0.5
 	assert.Equal(t, before, cache(d, 64, 1000), "there are no latents")
+}
+
+// A prompt that is read in two chunks of 2,048 tokens expands the latents of the first one again: DeepSeek-R1 on 8
+// H100, by 2 · 512 · 16 · 256 FLOPs in fp8 a token and layer, where arithmetic binds, beside what the second half of
+// the prompt multiplies more than the first. GLM-5, whose attention is sparse, stays on its latents.
+func TestEarlierChunksAreExpandedAgain(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "h100-sxm", 8)
+	d.Efficiency.KVBandwidth = 0.8
+	d.Efficiency.Compute = 0.5
+	again := step(d, batch{chunks: []chunk{{2048, 2048}}})
+	first := step(d, batch{chunks: []chunk{{0, 2048}}})
+	more := 61 * 2048 * 2048 * 2 * 16 * 320 / 989.4e12 // pairs with the first chunk
+	assert.InEpsilon(t, 61*2048*max(2*512*16*256/(0.5*1978.9e12), 16*320*4/(0.8*3.35e12))+more, again-first, 0.03)
+	last := step(d, batch{chunks: []chunk{{8191, 1}}}) - step(d, batch{chunks: []chunk{{0, 1}}})
+	assert.Less(t, last, (again-first)/10, "a single token attends to the latents themselves")
+	d = deployment(t, "glm-5", "h200-sxm", 8)
+	b := batch{chunks: []chunk{{2048, 2048}}}
+	assert.Zero(t, expandedS(&d, b, busiest(&d, b)))
+}
+
+// expandedS is expanding the latents of all context before each chunk, layer by layer, where attention is not sparse;
+// or what absorbed products of all chunks take longer, if that is less.
+func expandedS(d *hardware.Deployment, b batch, m mine) float64 {
+	before, sum := 0.0, 0.0
+	for _, c := range b.chunks {
+		before += float64(c.computed) * m.prompt
+	}
+	one := linear(d, 1, 1, llm.Attention)
+	if one.computeS == 0 {
+		return 0
+	}
+	e, losses := &d.Efficiency, 1.0
+	if e.QuantizedCompute > 0 && one.quantizedS > 0 {
+		losses = e.QuantizedCompute
+	}
+	parameters := float64(d.Model.Params()[llm.Attention]) / float64(d.Parallel.Tensor)
+	each := one.computeS / parameters // 2 FLOPs
+	pairs := 0.0
+	for _, c := range b.chunks {
+		pairs += float64(c.tokens) * (float64(c.computed) + float64(c.tokens+1)/2) * m.prompt
+	}
+	for _, r := range d.Model.Layers {
+		a := r.Mixer.Attention
+		if a.Latent.Rank == 0 || a.Latent.Direct || a.Index.TopK > 0 {
+			continue
+		}
+		heads := float64(r.Count) * float64(a.Heads) / float64(d.Parallel.Tensor) * before
+		bytes := heads * float64(a.KeyDim+a.Latent.RopeDim+a.ValueDim) * 2 * 2
+		multiplied := heads * float64(a.Latent.Rank*(a.KeyDim+a.ValueDim))
+		expanding := powers(bytes/(e.KVBandwidth*d.GPU.BandwidthBps.Value), multiplied*each/(e.Compute*losses), e.Overlap)
+		k, achieved, peak := cost(d, a), e.AttentionCompute, d.GPU.FLOPS.BF16.Value
+		absorbed, peakLatent := achieved, peak
+		if e.LatentCompute > 0 {
+			absorbed = e.LatentCompute
+			if d.KVDtype == "fp8" && d.GPU.Architecture == "blackwell" {
+				peakLatent = d.GPU.FLOPS.FP8.Value
+			}
+		}
+		longer := k.decode/(absorbed*peakLatent) - k.pair/(achieved*peak)
+		sum += min(expanding, float64(r.Count)*pairs*max(0, longer))
+	}
+	return sum
 }

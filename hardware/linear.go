@@ -72,10 +72,7 @@ func (d *Deployment) addClass(p *product, c llm.WeightClass, n float64) {
 	if c == llm.Norms {
 		return // read, but no matrix
 	}
-	efficiency := d.Efficiency.Compute
-	if q := d.Efficiency.QuantizedCompute; q > 0 && d.GPU.quantizesActivations(d.Model.ComputeDtype(c)) {
-		efficiency *= q
-	}
+	peak, efficiency := d.achieved(c)
 	used := n
 	if c == llm.RoutedExperts {
 		efficiency *= d.Efficiency.MoECompute
@@ -84,13 +81,22 @@ func (d *Deployment) addClass(p *product, c llm.WeightClass, n float64) {
 		}
 		used *= float64(d.Model.TopK()) / float64(d.Model.Experts()+d.Routing.Redundant)
 	}
+	p.flops += 2 * used
+	p.peakPS += float64(2 * used / peak * psPerS)
+	p.rowPS += float64(2 * used / (peak * efficiency) * psPerS)
+}
+
+// achieved returns the peak FLOP/s of the format of a class, and the share of it that dense products achieve.
+func (d *Deployment) achieved(c llm.WeightClass) (peak, share float64) {
 	peak, err := d.GPU.rate(d.Model.Precision.Weights[c])
 	if err != nil {
 		panic(err) // Validate refuses it
 	}
-	p.flops += 2 * used
-	p.peakPS += float64(2 * used / peak * psPerS)
-	p.rowPS += float64(2 * used / (peak * efficiency) * psPerS)
+	share = d.Efficiency.Compute
+	if q := d.Efficiency.QuantizedCompute; q > 0 && d.GPU.quantizesActivations(d.Model.ComputeDtype(c)) {
+		share *= q
+	}
+	return peak, share
 }
 
 // quantizedLayers counts the layers whose feed-forward network quantises its activations, and so launches kernels for

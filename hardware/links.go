@@ -1,6 +1,9 @@
 package hardware
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Figures lists the fields of the GPU that the price of a step rests on, by their YAML paths, in no order and perhaps
 // twice.
@@ -123,6 +126,17 @@ func Links() []string {
 		names = append(names, nic.name)
 	}
 	return names
+}
+
+// TransferAchieves returns what transfers of KV caches achieve of a link between replicas, and the time until their
+// first byte: over a network 0.7 of its line rate after 0.4 ms, as vLLM with Mooncake between two hosts of 8 H800 with
+// 8 adapters of 200 Gb/s, for 9 prompts of 128 to 32,768 tokens within 3.4 % in the median and 9 % at worst (Mooncake,
+// "vLLM PD disaggregation" of its docs, version 0.11.2.dev358). Other links were not measured and count whole.
+func TransferAchieves(link string) (share, latencyS float64) {
+	if strings.HasPrefix(link, "nic") {
+		return 0.7, 0.4e-3
+	}
+	return 1, 0
 }
 
 // nic is a network adapter at the line rate that its name says. What its protocols leave to the payload is for an

@@ -14,7 +14,7 @@ func talk(d *hardware.Deployment, b batch, m mine) (reduceS, exchangeS, transfer
 		oneReduceS = reduceOnce(d, m.rows)
 	}
 	if d.Parallel.Ranks() > 1 {
-		oneExchangeS = exchangeOnce(d, m, len(b.chunks) > 0)
+		oneExchangeS, _ = exchangeOnce(d, m, len(b.chunks) > 0)
 	}
 	for _, r := range d.Model.Layers {
 		n := float64(r.Count)
@@ -101,8 +101,11 @@ func reduceOnce(d *hardware.Deployment, rows float64) float64 {
 	best := math.Inf(1)
 	for _, k := range hardware.Reduces(d, each) {
 		moved := bytes * 2 * float64(each-1) / float64(each)
-		if k.Whole {
+		switch {
+		case k.Whole:
 			moved = bytes * float64(each-1)
+		case k.Once:
+			moved = bytes
 		}
 		within := 0.0
 		if each > 1 {
@@ -113,8 +116,9 @@ func reduceOnce(d *hardware.Deployment, rows float64) float64 {
 	return best
 }
 
-// exchangeOnce is a dispatch and a combine by the best of the ways that the deployment may take.
-func exchangeOnce(d *hardware.Deployment, m mine, prompts bool) float64 {
+// exchangeOnce is a dispatch and a combine by the best of the ways that the deployment may take, and whether it is by
+// the normal kernels.
+func exchangeOnce(d *hardware.Deployment, m mine, prompts bool) (seconds float64, normal bool) {
 	p, k := &d.Parallel, float64(d.Model.TopK())
 	g := p.Tensor * p.Ranks()
 	each, hosts := inHost(d, g)
@@ -123,25 +127,44 @@ func exchangeOnce(d *hardware.Deployment, m mine, prompts bool) float64 {
 		if p.Expert {
 			part = min(part, k/float64(g))
 		}
-		return 2 * unmeasured(d, g, m.tokens*float64(d.Model.ExpertHidden())*2*part)
+		return 2 * unmeasured(d, g, m.tokens*float64(d.Model.ExpertHidden())*2*part), false
 	}
 	way := p.AllToAll
 	if way == "" && (!p.Expert || float64(g) <= k+1 && hosts == 1) {
 		way = hardware.AllGather
 	}
-	switch {
-	case way == hardware.AllGather:
-		return gatherOnce(d, m.tokens, each, hosts)
-	case way == hardware.LowLatency, way == "" && hosts > 1 && !prompts:
-		return sendOnce(d, m.rows, each, hosts, 0)
-	case way == hardware.Normal || prompts:
-		return sendOnce(d, m.rows, each, hosts, 1)
+	seconds = math.Inf(1)
+	try := func(mode int) {
+		if s := sendOnce(d, m.rows, each, hosts, mode); s < seconds {
+			seconds, normal = s, mode == 1
+		}
 	}
-	return min(sendOnce(d, m.rows, each, hosts, 0), sendOnce(d, m.rows, each, hosts, 1))
+	switch way {
+	case hardware.AllGather:
+		return 2 * gatherOnce(d, m.tokens*float64(d.Model.ExpertHidden())*2, each, hosts), false
+	case "":
+		if !prompts {
+			try(0)
+		}
+		if prompts || hosts == 1 {
+			try(1)
+		}
+		if hosts == 1 && d.GPU.Domain.Value > 8 && d.GPU.ScaleUpBps.Value > 0 {
+			try(2)
+		}
+	case hardware.LowLatency:
+		try(0)
+	case hardware.Normal:
+		try(1)
+	case hardware.OneSided:
+		try(2)
+	}
+	return seconds, normal
 }
 
-func gatherOnce(d *hardware.Deployment, tokens float64, each, hosts int) float64 {
-	best, bytes := math.Inf(1), tokens*float64(d.Model.ExpertHidden())*2
+// gatherOnce is an all-gather of so many bytes, over all GPUs together.
+func gatherOnce(d *hardware.Deployment, bytes float64, each, hosts int) float64 {
+	best := math.Inf(1)
 	for _, k := range hardware.Gathers(d, each) {
 		t := 0.0
 		if each > 1 {
@@ -151,9 +174,23 @@ func gatherOnce(d *hardware.Deployment, tokens float64, each, hosts int) float64
 			far.LatencyS, far.DoublingS = far.LatencyS/2, far.DoublingS/2
 			t += takes(far, hosts, bytes*float64(hosts-1)/float64(hosts)/float64(each), d.GPU.NICBps.Value)
 		}
-		best = min(best, 2*inModel(d, t))
+		best = min(best, inModel(d, t))
 	}
 	return best
+}
+
+// logitsS is gathering the logits of all outputs of a tensor-parallel group.
+func logitsS(d *hardware.Deployment, m mine) float64 {
+	t := d.Parallel.Tensor
+	if t == 1 || m.outputs == 0 {
+		return 0
+	}
+	bytes := m.outputs * float64(d.Model.Vocab) * 2
+	if !looked(d, t) {
+		return unmeasured(d, t, bytes*float64(t-1)/float64(t))
+	}
+	each, hosts := inHost(d, t)
+	return gatherOnce(d, bytes, each, hosts)
 }
 
 // sendOnce sends the rows of a rank, which its GPUs share: each copy by itself (0), or once to each GPU and host (1).
@@ -172,7 +209,7 @@ func sendOnce(d *hardware.Deployment, rows float64, each, hosts, mode int) float
 	sum := 0.0
 	for i, bytes := range []float64{mine * toExperts, mine * 2 * hidden} {
 		copies, beyond := k*float64(each-1)/float64(each*hosts), k*float64(hosts-1)/float64(hosts)
-		if mode == 1 {
+		if mode > 0 {
 			others := func(n int) float64 { return hit(d, n) * float64(n-1) / float64(n) }
 			copies, beyond = others(each), others(hosts)
 		}
@@ -184,7 +221,7 @@ func sendOnce(d *hardware.Deployment, rows float64, each, hosts, mode int) float
 			floorS = far[i].LatencyS + far[i].DoublingS*math.Log2(float64(hosts))
 			movingS = max(movingS, bytes*beyond/(far[i].Share*d.GPU.NICBps.Value))
 		}
-		sum += inModel(d, floorS+movingS)
+		sum += inModel(d, max(near[i].LeastS, floorS+movingS))
 	}
 	return sum
 }

@@ -54,13 +54,17 @@ func naive(d *hardware.Deployment, b batch) float64 {
 			half.rows, half.tokens, half.outputs = m.rows/2, m.tokens/2, m.outputs/2
 			halfProducts, _ := naiveParts(d, b, half)
 			_, halfExchangeS, _ := talk(d, b, half)
-			inTurns := max(2*(halfProducts+fixed), 2*halfExchangeS)
+			slowed := 0.0
+			if _, normal := exchangeOnce(d, half, len(b.chunks) > 0); normal {
+				slowed = 20.0 / 132
+			}
+			inTurns := max(2*(halfProducts+fixed)+slowed*2*halfExchangeS, 2*halfExchangeS)
 			exchangeS = min(exchangeS, inTurns-computed)
 		}
 	}
-	sum += reduceS + exchangeS + fixed
+	sum += reduceS + exchangeS + fixed + expandedS(d, b, m)
 	stages := float64(d.Parallel.Pipeline)
-	gpuS := sum*stages*math.Ceil(layers/stages)/layers + transferS + float64(m.decodes)*e.SequenceS
+	gpuS := sum*stages*math.Ceil(layers/stages)/layers + transferS + logitsS(d, m) + float64(m.decodes)*e.SequenceS
 	launchS := 0.0
 	if eager {
 		launchS = layers * e.EagerLayerS
@@ -242,13 +246,15 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 			"far":       far(&d), "sent": d.Parallel.AllToAll == hardware.LowLatency || d.Parallel.AllToAll == hardware.Normal,
 			"single batch": d.Parallel.Overlap == hardware.SingleBatch, "two batches": d.Parallel.Overlap == hardware.TwoBatch,
 			"skewed": d.Routing.Skew > 0, "redundant": d.Routing.Redundant > 0,
-			"spread":  d.Parallel.Expert && d.Parallel.GPUs() > 1 && d.Efficiency.ExpertImbalance > 0,
-			"tiles":   d.Efficiency.MoETileRows > 0 && d.Model.Experts() > 0,
-			"latent":  d.Efficiency.LatentCompute > 0 && hasLatents(&d),
-			"prompts": d.Efficiency.PromptLayerS > 0 && len(b.chunks) > 0,
-			"sorted":  sorted(&d),
-			"copies":  d.Efficiency.MoECopyBytes > 0 && d.Model.Experts() > 0,
-			"tables":  d.Efficiency.CollectiveScale > 0, "host-bound": g.Part[4].B < 0,
+			"spread":    d.Parallel.Expert && d.Parallel.GPUs() > 1 && d.Efficiency.ExpertImbalance > 0,
+			"tiles":     d.Efficiency.MoETileRows > 0 && d.Model.Experts() > 0,
+			"latent":    d.Efficiency.LatentCompute > 0 && hasLatents(&d),
+			"prompts":   d.Efficiency.PromptLayerS > 0 && len(b.chunks) > 0,
+			"sorted":    sorted(&d),
+			"copies":    d.Efficiency.MoECopyBytes > 0 && d.Model.Experts() > 0,
+			"expanded":  expandedS(&d, b, busiest(&d, b)) > 0,
+			"one-sided": d.Parallel.Expert && d.Parallel.Ranks() > 1 && d.Parallel.AllToAll == hardware.OneSided,
+			"tables":    d.Efficiency.CollectiveScale > 0, "host-bound": g.Part[4].B < 0,
 			"mixed": d.Efficiency.MixedKV > 1 && len(b.decodes) > 0 && len(b.chunks) > 0,
 		} {
 			if on {
@@ -257,5 +263,5 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 23, "every feature was met: %v", features)
+	assert.Len(t, features, 25, "every feature was met: %v", features)
 }

@@ -40,6 +40,9 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 			m := float64(ctx*a.ctxPS) + float64(pairs*a.scorePS)
 			kv += m
 			attention += r.both(m, float64(pairs*a.pairPS))
+			if a.expandPS > 0 {
+				attention += a.again(float64(max(0, b.PrefillCtx-b.PrefillTokens))*l.prefill, pairs)
+			}
 			flops += float64(pairs * a.pairPeakPS)
 		}
 	}
@@ -84,6 +87,12 @@ func (r *Roofline) both(memory, compute float64) float64 {
 		return math.Sqrt(float64(memory*memory) + float64(compute*compute))
 	}
 	return smax(memory, compute, r.d.Efficiency.Overlap)
+}
+
+// again returns what chunks take more for tokens that come before them, whose latents they expand again, or, where that
+// is quicker, for attending to the latents themselves, as a decode does.
+func (a *attention) again(before, pairs float64) float64 {
+	return min(float64(before*a.expandPS), float64(pairs*max(0, a.flopsPS-a.pairPS)))
 }
 
 // prefill returns what the chunks of a step see: each reads the context it attends to once, and multiplies pairs.

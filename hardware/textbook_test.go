@@ -34,8 +34,10 @@ func textbook(d *hardware.Deployment, b batch) float64 {
 		}
 		bytes := float64(b.rows()*d.Model.Hidden) * 2 * 2 * (g - 1) / g
 		sum += float64(reduces) * bytes / d.GPU.ScaleUpBps.Value
+		logits := float64(len(b.decodes)+b.ends) * float64(d.Model.Vocab) * 2 * (g - 1) / g
+		sum += logits / d.GPU.ScaleUpBps.Value
 	}
-	return sum
+	return sum + expandedS(d, b, mine{prompt: 1})
 }
 
 // roundingPS is how far integers may raise a step above its formula: a picosecond per context token and window, and

@@ -34,8 +34,9 @@ func TestAPrefillPoolTransfersToADecodePool(t *testing.T) {
 	c := build(t).Config
 	require.Len(t, c.Pools, 2)
 	assert.Equal(t, []string{"prefill", "decode"}, []string{c.Pools[0].Name, c.Pools[1].Name})
-	// 163,840 bytes of a token leave over two adapters of 50 GB/s and arrive at four.
-	link := sim.Link{Token: sim.SecondsUp(81920 / 50e9), Layers: 80}
+	// 163,840 bytes of a token leave over two adapters of 50 GB/s, of which 0.7 is achieved after 0.4 ms, and arrive at
+	// four.
+	link := sim.Link{Token: sim.SecondsUp(81920 / (0.7 * 50e9)), Layers: 80, Latency: sim.SecondsUp(0.4e-3)}
 	assert.Equal(t, []sim.Route{{{Pool: 0, Tokens: 1, Cache: true, Link: link}, {Pool: 1}}}, c.Routes)
 	assert.Equal(t, 100, c.Pools[1].MaxNumSeqs)
 	assert.Zero(t, c.Pools[0].MaxNumSeqs)

@@ -93,6 +93,12 @@ type partX struct {
 	BandwidthOfPeak float64 `json:"bandwidth_of_peak"`
 	FLOPSOfPeak     float64 `json:"flops_of_peak"`
 
+	// of collectives: by which algorithm, what their time makes of the peak of the link, and what of them passes while the
+	// GPU computes, beside time_s
+	Algorithm  string  `json:"algorithm,omitempty"`
+	LinkOfPeak float64 `json:"link_of_peak,omitempty"`
+	HiddenS    float64 `json:"hidden_s,omitempty"`
+
 	Limit string `json:"limit"` // memory, compute, or kernels: arithmetic far below the peak at many rows; empty: neither
 
 	weights bool // it multiplies by weights
@@ -102,9 +108,12 @@ type partX struct {
 // part is one of a step that takes so long.
 func part(p *hardware.PartCost, stepS float64) partX {
 	x := partX{Name: p.Name, Bytes: p.Bytes, FLOPs: p.FLOPs, MemoryS: p.MemoryS, ComputeS: p.ComputeS, TimeS: p.TimeS,
-		Share: p.TimeS / stepS, weights: p.Kind == sim.Weights}
+		Share: p.TimeS / stepS, weights: p.Kind == sim.Weights, Algorithm: p.Algorithm, HiddenS: p.HiddenS}
 	if p.TimeS > 0 {
 		x.BandwidthOfPeak, x.FLOPSOfPeak = p.MemoryPeakS/p.TimeS, p.ComputePeakS/p.TimeS
+	}
+	if p.LinkPeakS > 0 {
+		x.LinkOfPeak = p.LinkPeakS / (p.TimeS + p.HiddenS)
 	}
 	return x
 }

@@ -100,6 +100,10 @@ func explainParts(b *bytes.Buffer, x *Explanation) {
 			name = fmt.Sprintf("experts (%s of %d)", text.Short(x.ExpertsRead), x.Experts)
 		}
 		switch {
+		case p.Algorithm != "":
+			rows = append(rows, []string{name + ", " + p.Algorithm, "", "", "", "", "", milli(p.TimeS), percentOf(p.LinkOfPeak),
+				percentOf(p.Share), ""})
+			continue
 		case p.Bytes == 0 && p.TimeS == 0:
 			continue
 		case p.Bytes == 0:
@@ -134,8 +138,20 @@ func explainLimits(line func(string, ...any), s *Step, x *Explanation) {
 		line("Compute sets the bound: the arithmetic takes %s ms, %s at %s %s ms.", milli(x.ComputeS),
 			text.Scaled(x.BytesTotal, "B"), bandwidth, milli(x.MemoryS))
 	}
+	if hidden := x.hiddenS(); hidden > 0 {
+		line("Dispatch and combine take %s ms more, which pass while the GPU computes (batch_overlap %s).", milli(hidden),
+			s.Deployment.Parallel.Overlap)
+	}
 	line("Batch: %s", batchSentence(s, x))
 	line("Context: %s", contextSentence(s, x))
+}
+
+// hiddenS is how much of collectives passes while the GPU computes.
+func (x *Explanation) hiddenS() (sum float64) {
+	for _, p := range x.Parts {
+		sum += p.HiddenS
+	}
+	return sum
 }
 
 // sharesOf lists what the time goes to, the least of it left out.

@@ -40,12 +40,13 @@ type Kernel struct {
 	GPUs   int
 	Dtype  string // of weights; empty: bf16
 
-	// LaunchS is what calling it by itself takes, beside what it takes in a graph.
-	LaunchS float64
-	NCCL    bool    // an all-reduce of NCCL, and of no kernel of an engine
-	Part    float64 // of an all-reduce that the operation is; 0: all of it
-	Way     string  // of a dispatch or a combine: low-latency or normal kernels; empty: the quicker ones
-	SMs     int     // that a normal dispatch or combine runs on; 0: the default
+	LaunchS    float64 // what it takes beside what tables of it say
+	NetworkBps float64 // of a GPU, one way, where it is not the data sheet's; 0: it is
+	NCCL       bool    // an all-reduce of NCCL, and of no kernel of an engine
+	Part       float64 // of an all-reduce that the operation is; 0: all of it
+	Way        string  // of a dispatch or a combine, one of hardware.AllToAlls; empty: the quickest
+	SMs        int     // that a normal dispatch or combine runs on; 0: the default
+	Balanced   bool    // of these: every token has experts on as many GPUs as it can
 
 	Bytes   float64 // of a message, of an all-reduce; of what memory moves
 	Rows    int     // m of a product, or tokens of a GPU

@@ -145,7 +145,8 @@ func patterned(s *configs.Scenario, role, other string) configs.Pool {
 	p.Replicas, p.ReplicasMax = 1, 0
 	if role == "prefill" && s.Pools[at].Role != role {
 		p.KVTransfer, p.FirstToken = "pull", "prefill"
-		p.KVLink, p.KVLinkEfficiency = "nic", 1
+		p.KVLink = "nic"
+		p.KVLinkEfficiency, p.KVLinkLatencyS = hardware.TransferAchieves(p.KVLink)
 	}
 	return p
 }

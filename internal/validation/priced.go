@@ -3,6 +3,7 @@ package validation
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -131,6 +132,9 @@ func partSeconds(run *measured.Run, k *measured.Kernel, above configs.Options, w
 		return 0, err
 	}
 	d.GPU = gpu
+	if k.NetworkBps > 0 {
+		d.GPU.NICBps.Value = k.NetworkBps
+	}
 	d.Efficiency, err = achievedBy(run, &d, above, with)
 	if err != nil {
 		return 0, err
@@ -151,7 +155,10 @@ func partSeconds(run *measured.Run, k *measured.Kernel, above configs.Options, w
 		d.Efficiency.Compute /= waves(k, gpu.Architecture)
 	}
 	tabled(&d.Efficiency)
-	part, share := partOf(k, &d)
+	if k.Balanced {
+		batch = balanced(k, &d)
+	}
+	part, share := partOf(k)
 	for _, p := range hardware.NewRoofline(d, 0).Parts(batch, 1) {
 		if p.Name == part {
 			return p.TimeS*share*cmp.Or(k.Part, 1) + k.LaunchS, nil
@@ -216,6 +223,12 @@ func slower(k *measured.Kernel) float64 {
 		return moved
 	}
 	return max(1, moved)
+}
+
+// balanced returns the batch whose tokens, drawn at random, go to as many GPUs as those of k do, that avoid each other.
+func balanced(k *measured.Kernel, d *hardware.Deployment) int {
+	reached := float64(min(k.TopK, k.GPUs))
+	return max(1, int(math.Round(float64(k.Rows)*reached/d.Reached(k.GPUs)))) * k.GPUs
 }
 
 // tabled lets tables of collectives count where the efficiencies do not say: a collective by itself is what they are
@@ -293,14 +306,14 @@ func stepSeconds(r *hardware.Roofline, b sim.Shape) float64 {
 
 // partOf names the part of a step of that layer which an operation is, and its share of the part. The layer has an
 // all-reduce after its attention and one after its feed-forward network, or a dispatch and a combine.
-func partOf(k *measured.Kernel, d *hardware.Deployment) (part string, share float64) {
+func partOf(k *measured.Kernel) (part string, share float64) {
 	switch k.Op {
 	case measured.AllReduce:
-		return "communication", 0.5
+		return hardware.AllReducePart, 0.5
 	case measured.Dispatch:
-		return "communication", d.DispatchShare(k.Rows)
+		return hardware.DispatchPart, 1
 	case measured.Combine:
-		return "communication", 1 - d.DispatchShare(k.Rows)
+		return hardware.CombinePart, 1
 	case measured.Product:
 		return "LM head", 1
 	}

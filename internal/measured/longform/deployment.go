@@ -203,12 +203,20 @@ func (r *row) layout(d *replica) string {
 	if d.pipeline > 1 {
 		d.Arguments = append(d.Arguments, fmt.Sprintf("pipeline_parallel: %d", d.pipeline))
 	}
+	if d.Engine == "sglang" && d.DataParallel > wideRanks {
+		d.Arguments = append(d.Arguments, "mem_fraction_static: 0.85")
+	}
 	if overlap := overlapOf(r.Text("notes")); overlap != "" && d.DataParallel > 1 {
 		d.Arguments = append(d.Arguments, "batch_overlap: "+overlap)
 	}
 	d.simulated = d.replicas
 	return ""
 }
+
+// wideRanks is up to how many data-parallel ranks SGLang's own mem_fraction_static is assumed: it reserves graphs of as
+// many sequences as all ranks have, which from 16 ranks leaves no room for large models, so that runs which
+// are published had it given.
+const wideRanks = 8
 
 // eachTensor is a layout among the notes: "(TP1 x n)", of replicas that fill the system.
 var eachTensor = regexp.MustCompile(`\(TP(\d+) x n\)`)

@@ -120,15 +120,38 @@ func TestAStepCountsTheSequencesOfEveryRank(t *testing.T) {
 	assert.InEpsilon(t, 8192/0.5, run.Rows[0].Values[0].Unit.Of(0.5), 1e-12)
 }
 
+// SGLang over 16 data-parallel ranks or more is given the memory that its own reserve would not leave.
+func TestWideRanksOfSGLangHaveRoom(t *testing.T) {
+	const given = "mem_fraction_static: 0.85"
+	edits := []string{"kind", "decode_step", "model", "deepseek-r1", "engine", "sglang", "metric", "output_tokens_per_s",
+		"unit", "tok/s", "per", "node of 8", "arrivals", "", "offered_rps", "", "concurrency_or_batch", "256", "tp", "1",
+		"dp", "72", "ep", "72", "gpus", "72"}
+	run := oneRun(t, edits...)
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, given)
+	assert.Equal(t, 256*72, run.Priced.Step.Decodes)
+	run = oneRun(t, append(edits, "dp", "8", "ep", "8", "gpus", "8")...)
+	require.Empty(t, run.Skip)
+	assert.NotContains(t, run.Scenario, given)
+}
+
 func TestCollectivesAndKernelsKeepTheirShape(t *testing.T) {
 	run := oneRun(t, "kind", "collective", "engine", "nccl-tests", "gpus", "8", "concurrency_or_batch", "1048576",
 		"metric",
 		"allreduce_busbw", "unit", "GB/s", "per", "gpu")
 	require.Empty(t, run.Skip)
-	assert.Equal(t, &measured.Kernel{Op: measured.AllReduce, GPU: "h100-sxm", GPUs: 8, Bytes: 1 << 20,
-		LaunchS: 18e-6, NCCL: true},
-		run.Priced.Kernel)
+	reduce := measured.Kernel{Op: measured.AllReduce, GPU: "h100-sxm", GPUs: 8, Bytes: 1 << 20, NCCL: true}
+	assert.Equal(t, &reduce, run.Priced.Kernel)
 	assert.InEpsilon(t, 1048576*1.75/1e-5/1e9, run.Rows[0].Values[0].Unit.Of(1e-5), 1e-12)
+	run = oneRun(t, "kind", "collective", "engine", "nccl-tests all_reduce_perf", "gpus", "16", "concurrency_or_batch",
+		"1048576", "metric", "allreduce_busbw", "unit", "GB/s", "per", "gpu", "version", "2.18.5", "notes", "EFA 4x100G")
+	reduce.GPUs, reduce.LaunchS, reduce.NetworkBps = 16, 10e-6, 6.25e9
+	assert.Equal(t, &reduce, run.Priced.Kernel, "an older release, and four adapters of a host")
+	run = oneRun(t, "kind", "collective", "model", `"deepseek-v3 shape (hidden 7168, top-8, 256 experts)"`, "metric",
+		"alltoall_combine_time", "unit", "us", "gpus", "16", "engine", "tensorrt-llm NVLinkOneSided", "weights", "bf16",
+		"concurrency_or_batch", "64", "notes", "tokens per rank; perfectly balanced router")
+	assert.Equal(t, &measured.Kernel{Op: measured.Combine, GPU: "h100-sxm", GPUs: 16, Rows: 64,
+		Dtype: "bf16", Way: "one-sided", Balanced: true, Width: 1, Hidden: 7168, TopK: 8, Experts: 256}, run.Priced.Kernel)
 	run = oneRun(t, "kind", "collective", "model", "deepseek-v3 shape (hidden 7168; top-8; 256 experts)", "metric",
 		"alltoall_dispatch_time", "unit", "us", "gpus", "16")
 	assert.Contains(t, run.Skip, `model: expected the layer as "hidden 7168, top-8, 256 experts"`)

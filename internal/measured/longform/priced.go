@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/measured"
 )
@@ -94,9 +96,18 @@ func (r *row) operation(run *measured.Run, v *measured.Value) (skip string) {
 	return r.metric.name + " is not a metric of a " + r.kind
 }
 
-// launchS is what an all-reduce of 8 KiB over 8 H100 takes longer when it is called than in a graph: 23.3 and 5.1 µs
-// (NVIDIA aiconfigurator 095f58a5, vLLM 0.24.0, custom_allreduce_perf).
-const launchS = 18e-6
+// olderS is what NCCL before 2.20 takes longer in its kernels that add up in the switch: 25.6 µs for the least message
+// over 8 H100, where 2.29 takes 15.4 (Azure benchmarking guide, NCCL 2.18.5; NVIDIA aiconfigurator 095f58a5, nccl).
+const olderS = 10e-6
+
+// older reads a release before 2.20.
+var older = regexp.MustCompile(`^2\.1?\d(\.|$)`)
+
+// gpusPerHost share its adapters.
+const gpusPerHost = 8
+
+// adapters are those of a host of 8 GPUs, as in "EFA 4x100G".
+var adapters = regexp.MustCompile(`\b(\d+)x(\d+)G\b`)
 
 // allReduce reads a message. Bus bandwidth is bytes/time · 2(n−1)/n (nccl-tests), so that switches which reduce by
 // themselves exceed the link.
@@ -108,8 +119,15 @@ func (r *row) allReduce(k *measured.Kernel, v *measured.Value) string {
 	case k.GPUs < 2:
 		return "gpus is not stated, or one"
 	}
-	if strings.HasPrefix(r.Text("engine"), "nccl") { // which calls each, while engines have them in graphs
-		k.NCCL, k.LaunchS, r.took.launches = true, launchS, true
+	if strings.HasPrefix(r.Text("engine"), "nccl") {
+		k.NCCL = true
+		g, err := catalog.GPU(k.GPU)
+		if err == nil && g.Architecture == "hopper" && older.MatchString(r.Text("version")) {
+			k.LaunchS, r.took.older = olderS, true
+		}
+	}
+	if m := adapters.FindStringSubmatch(r.Text("notes")); m != nil {
+		k.NetworkBps = float64(number(m[1])*number(m[2])) * 1e9 / 8 / gpusPerHost
 	}
 	if r.metric.name == "allreduce_time" {
 		v.Unit.Factor = 1 / r.metric.unit
@@ -131,10 +149,14 @@ func (r *row) allToAll(k *measured.Kernel, v *measured.Value) string {
 	if r.metric.name == "alltoall_combine_time" {
 		k.Op = measured.Combine
 	}
-	for _, way := range []string{"low-latency", "normal"} { // "deepep-v1 low-latency"
-		if strings.HasSuffix(r.Text("engine"), " "+way) {
+	engine := r.Text("engine")
+	for _, way := range hardware.AllToAlls() { // "deepep-v1 low-latency"
+		if strings.HasSuffix(engine, " "+way) {
 			k.Way = way
 		}
+	}
+	if strings.HasSuffix(engine, "NVLinkOneSided") { // "tensorrt-llm NVLinkOneSided"
+		k.Way = string(hardware.OneSided)
 	}
 	if n := r.optionalCount("ep"); n > 0 {
 		k.GPUs = n
@@ -149,6 +171,10 @@ func (r *row) allToAll(k *measured.Kernel, v *measured.Value) string {
 	}
 	k.Hidden, k.TopK, k.Experts = number(m[1]), number(m[2]), number(m[3])
 	k.Width, k.Dtype = 1, "fp8"
+	if sent := certain(r.Text("weights")); slices.Contains(llm.Dtypes(), sent) { // mxfp8 has the bytes of fp8
+		k.Dtype = sent
+	}
+	k.Balanced = strings.Contains(r.Text("notes"), "perfectly balanced router")
 	v.Unit.Factor = 1 / r.metric.unit
 	return ""
 }
