@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"bytes"
-	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -40,7 +39,8 @@ with its sources, and ` + "`decodesim explain --model NAME --gpu GPU`" + ` what 
 
 *Total* counts the text decoder: embedding, head, layers and norms, without vision and without modules that draft.
 *Active* is what a token uses, without the routed experts that it does not use; publishers leave out the embedding, the
-head as well, or neither, and the column counts as they do, or else without the embedding.
+head as well, or neither, and the column counts as they do, or else as ` + "`explain`" + `: all of a dense model, and one
+with experts without an embedding that is only looked up.
 
 | model | layers | total | published | | active | published | | drafting modules | checkpoint |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|---|
@@ -87,8 +87,8 @@ func sizeRow(b *bytes.Buffer, spec *modelSpec, m *llm.Model) {
 	p := spec.Published
 	fmt.Fprintf(b, "| %s | %d | %s | %s | %s |", m.Name, m.LayerCount(), billions(float64(m.ParamsTotal())),
 		billions(p.Total), off(float64(m.ParamsTotal()), p.Total))
-	active := map[string]int64{"nothing": m.ActiveAll(), "embedding": m.ActiveNoEmbedding(),
-		"embedding-and-head": m.ActiveNoEmbeddingNoHead()}[cmp.Or(p.Without, "embedding")]
+	active := map[string]int64{"nothing": m.ActiveAll(), "": m.Active(), "embedding": m.ActiveNoEmbedding(),
+		"embedding-and-head": m.ActiveNoEmbeddingNoHead()}[p.Without]
 	switch {
 	case p.Active > 0:
 		fmt.Fprintf(b, " %s | %s | %s |", billions(float64(active)), billions(p.Active), off(float64(active), p.Active))

@@ -93,6 +93,15 @@ func (m Model) ActiveAll() int64 {
 	return total
 }
 
+// Active counts what one token uses as most publishers do: all of a dense model, and of one with experts what a step
+// multiplies, ActiveNoEmbedding.
+func (m Model) Active() int64 {
+	if m.Experts() == 0 {
+		return m.ParamsTotal()
+	}
+	return m.ActiveNoEmbedding()
+}
+
 // ActiveNoEmbedding is ActiveAll without an input embedding that is only looked up; a tied table stays, since the head
 // reads it.
 func (m Model) ActiveNoEmbedding() int64 {

@@ -71,7 +71,7 @@ func listModels() ([][]string, error) {
 			experts = fmt.Sprintf("%d of %d", m.TopK(), m.Experts())
 		}
 		rows = append(rows, []string{
-			name, billions(m.ParamsTotal()), billions(m.ActiveAll()), fmt.Sprint(m.LayerCount()), experts,
+			name, billions(m.ParamsTotal()), billions(m.Active()), fmt.Sprint(m.LayerCount()), experts,
 			text.Count(m.ContextMax),
 			cacheBytes(m), m.AttentionKind(), WeightsOf(&m),
 		})

@@ -29,10 +29,12 @@ type ModelCheck struct {
 	Changes     []string        `json:"changes"`
 }
 
-// ParameterCounts are those of a decoder: all, and what a token uses, as publishers count it.
+// ParameterCounts are those of a decoder: all, and what a token uses. Active is as most publishers count it, without an
+// embedding that is only looked up where there are experts; the others are for those who count in another way.
 type ParameterCounts struct {
 	Total                         int64 `json:"total"`
 	Active                        int64 `json:"active"`
+	ActiveWithEmbedding           int64 `json:"active_with_embedding"`
 	ActiveWithoutEmbedding        int64 `json:"active_without_embedding"`
 	ActiveWithoutEmbeddingAndHead int64 `json:"active_without_embedding_and_head"`
 	Drafting                      int64 `json:"drafting_modules"`
@@ -79,6 +81,9 @@ func Check(source catalog.ModelSource) (*ModelCheck, error) {
 		CacheDtype: cmp.Or(m.Precision.KVCache, "bf16"), Unread: unreadOf(r.Unread),
 		Changes: append([]string{}, source.Changes()...),
 	}
+	if r.Assumed != "" {
+		c.Changes = append(c.Changes, r.Assumed)
+	}
 	element := 2.0
 	if c.CacheDtype == "fp8" {
 		element = 1
@@ -96,7 +101,8 @@ func Check(source catalog.ModelSource) (*ModelCheck, error) {
 // CountsOf counts a model as publishers do.
 func CountsOf(m *llm.Model) ParameterCounts {
 	return ParameterCounts{
-		Total: m.ParamsTotal(), Active: m.ActiveAll(), ActiveWithoutEmbedding: m.ActiveNoEmbedding(),
+		Total: m.ParamsTotal(), Active: m.Active(), ActiveWithEmbedding: m.ActiveAll(),
+		ActiveWithoutEmbedding:        m.ActiveNoEmbedding(),
 		ActiveWithoutEmbeddingAndHead: m.ActiveNoEmbeddingNoHead(), Drafting: m.MTPParams(),
 	}
 }
@@ -152,8 +158,8 @@ func (c *ModelCheck) Text(colour bool) []byte {
 func (c *ModelCheck) counts(p *text.Page) {
 	x := &c.Parameters
 	if x.Active != x.Total {
-		p.Line(fmt.Sprintf("A token uses %s; %s without the embedding, %s without the head as well.", billions(x.Active),
-			billions(x.ActiveWithoutEmbedding), billions(x.ActiveWithoutEmbeddingAndHead)))
+		p.Line(fmt.Sprintf("A token uses %s; %s with the embedding, %s without the head as well.", billions(x.Active),
+			billions(x.ActiveWithEmbedding), billions(x.ActiveWithoutEmbeddingAndHead)))
 	}
 	if x.Drafting > 0 {
 		p.Line(fmt.Sprintf("Modules that draft have %s more, which the total leaves out.", billions(x.Drafting)))

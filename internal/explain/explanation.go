@@ -74,7 +74,8 @@ type Explanation struct {
 	memoryShare string // what the share of the memory is one of, in the words of the engine
 }
 
-// sizesX are the parameters of the decoder, and those that a token uses, embedding and head included.
+// sizesX are the parameters of the decoder, and those that a token uses: without an embedding that is only looked up
+// where there are experts.
 type sizesX struct {
 	Total  int64 `json:"total"`
 	Active int64 `json:"active"`
@@ -212,7 +213,7 @@ func (s *Step) Explain() (*Explanation, error) {
 	share := s.Model.Share(s.batch)
 	x.RankBatch, x.Eager = share.Sequences, share.Eager
 	x.Rows, x.RowsPadding = share.Rows, share.Padding
-	x.Parameters = sizesX{d.Model.ParamsTotal(), d.Model.ActiveAll()}
+	x.Parameters = sizesX{d.Model.ParamsTotal(), d.Model.Active()}
 	_, x.KVBytesStored = d.KVBytesPerToken()
 	cache, state := d.SequenceBytes(s.Context)
 	x.KVBytes, x.StateBytes = cache/float64(s.Context), state
