@@ -63,6 +63,11 @@ func (r *Replica) noteModel(s *configs.Scenario, p *configs.Pool) {
 	for _, change := range s.Model.Changes() {
 		r.notes = append(r.notes, fmt.Sprintf("model %s: %s", m.Name, change))
 	}
+	if catalog.IsModelPath(s.Model.Config) {
+		if x, err := s.Model.Read(); err == nil && x.Assumed != "" {
+			r.notes = append(r.notes, fmt.Sprintf("model %s: %s", m.Name, x.Assumed))
+		}
+	}
 	own := catalog.PrecisionInName(m.Name)
 	if s.Model.Own() && own != "" && s.Weights == "" && m.Precision == llm.UniformPrecision() {
 		r.notes = append(r.notes, fmt.Sprintf("model %s: its name says %s and its config.json no quantisation, so that its "+

@@ -27,6 +27,8 @@ type ModelSource struct {
 type ModelReading struct {
 	Model  llm.Model
 	Unread []huggingface.Unread // of a config.json
+
+	Assumed string // what is not known of its family; empty: it is known
 }
 
 // publishedOff is how far a count may be from a published one: publishers round.
@@ -121,7 +123,7 @@ func (s ModelSource) readConfig(over overrideSpec) (ModelReading, error) {
 	x, err := huggingface.ReadWith(modelName(s.Config), f, huggingface.Options{
 		Ignore: s.Ignore, Layers: over.has("layers"), Weights: over.has("weights"), Override: over.apply,
 	})
-	r := ModelReading{Model: x.Model, Unread: x.Unread}
+	r := ModelReading{Model: x.Model, Unread: x.Unread, Assumed: x.Assumed}
 	if err != nil || filepath.Base(s.Config) != "config.json" || r.Model.Precision != llm.UniformPrecision() ||
 		over.has("weights") {
 		return r, err

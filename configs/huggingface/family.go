@@ -14,9 +14,10 @@ import (
 type family struct {
 	name             string
 	known            bool
-	refused          string // why it cannot be read
-	tied             bool   // default of tie_word_embeddings
-	plain            bool   // feed-forward networks of two matrices
+	refused          string   // why it cannot be read
+	needs            []string // fields that each of its configs has
+	tied             bool     // default of tie_word_embeddings
+	plain            bool     // feed-forward networks of two matrices
 	normVectors      int
 	norms            int // per layer
 	embeddingNorm    bool
@@ -172,8 +173,10 @@ func familyMoE(name string, f *family) bool {
 		if strings.HasPrefix(name, "hunyuan") {
 			f.qkNorm = llm.QKNormPerHead // unverified
 		}
-	case "deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa", "glm4_moe_lite":
+	case "deepseek_v3", "kimi_k2", "glm4_moe_lite":
 		f.routerBias = true
+	case "deepseek_v32", "glm_moe_dsa":
+		f.routerBias, f.needs = true, []string{"index_topk"}
 	case "dots1":
 		f.routerBias, f.qkNorm = true, llm.QKNormPerHead // unverified
 	case "qwen2_moe":
@@ -187,16 +190,19 @@ func familyMoE(name string, f *family) bool {
 	case "minimax_m2":
 		f.routerBias = true
 	case "mimo_v2_flash":
-		f.routerBias = true
-	case "deepseek_v4", "kimi_linear":
-		f.routerBias = true
+		f.routerBias, f.needs = true, []string{"hybrid_layer_pattern"}
+	case "deepseek_v4":
+		f.routerBias, f.needs = true, []string{"compress_ratios", "hc_mult", "index_topk"}
+	case "kimi_linear":
+		f.routerBias, f.needs = true, []string{"linear_attn_config"}
 	case "minimax_m3", "minimax_m3_vl":
-		f.routerBias, f.qkNorm = true, llm.QKNormPerHead
+		f.routerBias, f.qkNorm, f.needs = true, llm.QKNormPerHead, []string{"sparse_attention_config"}
 	case "step3p5", "step3p7":
 		f.routerBias, f.headGate, f.qkNorm = true, true, llm.QKNormPerHead
 	case "gemma4":
 		f.tied, f.norms, f.slideEvery = true, 4, 6
 		f.qkNorm, f.globalHeads, f.routerBias = llm.QKNormPerHead, true, true
+		f.needs = []string{"global_head_dim", "attention_k_eq_v"}
 	case "gpt_oss":
 		f.routerBias, f.expertBias, f.sinks = true, true, true
 	case "llama4":

@@ -27,8 +27,9 @@ type Options struct {
 
 // Reading is a model, and what was not read of its config.
 type Reading struct {
-	Model  llm.Model
-	Unread []Unread
+	Model   llm.Model
+	Unread  []Unread
+	Assumed string // what is not known of its family, and what it was taken for; empty: it is known
 }
 
 // Read reads a config.json. The name is the model's, for messages and reports.
@@ -80,26 +81,45 @@ func read(name string, data []byte, options Options) (Reading, error) {
 	m := c.model()
 	m.Name = name
 	m.Source = "HuggingFace config.json of " + name
+	if c.err == nil {
+		m, err = c.changed(m, options)
+	}
 	unread := c.unread()
+	if err == nil && !options.Weights && c.quantization != nil {
+		unread = append(unread, c.quantization.unreadFormat()...)
+	}
 	if c.err == nil && !options.Layers {
-		c.err = refuseUnread(unread)
+		c.err = alsoMissing(refuseUnread(unread), c.missing())
 	}
-	if c.err != nil {
-		return Reading{}, c.err
+	if err := firstError(c.err, err); err != nil {
+		return Reading{}, err
 	}
+	return Reading{m, append(ignored, unread...), c.assumed()}, m.Validate()
+}
+
+// changed returns the model as the caller would have it, in the types that its weights are stored in.
+func (c *config) changed(m llm.Model, options Options) (llm.Model, error) {
 	if options.Override != nil {
-		err = options.Override(&m)
-		if err != nil {
-			return Reading{}, err
+		if err := options.Override(&m); err != nil {
+			return m, err
 		}
 	}
-	if !options.Weights {
-		m, err = c.stored(m)
-		if err != nil {
-			return Reading{}, err
-		}
+	if options.Weights {
+		return m, nil
 	}
-	return Reading{m, append(ignored, unread...)}, m.Validate()
+	return c.stored(m)
+}
+
+// assumed says that the code of a family is unknown: norms, biases and defaults are those of Llama.
+func (c *config) assumed() string {
+	switch {
+	case c.family.known:
+		return ""
+	case c.modelType == "":
+		return "its config.json has no model_type: what it does not say is taken from Llama"
+	}
+	return fmt.Sprintf("its model_type, %.40q, is not known: what its config.json does not say is taken from Llama",
+		c.modelType)
 }
 
 // stored returns the model in the types that its weights are stored in.
@@ -117,6 +137,7 @@ func (c *config) stored(m llm.Model) (llm.Model, error) {
 // config is a decoder's fields, beside what stands outside of them and what its family's code adds.
 type config struct {
 	*fields
+	around       []*fields // objects in which the decoder is nested
 	family       family
 	modelType    string
 	tied         bool // by the outer object or the library's default
@@ -154,6 +175,26 @@ func (c *config) model() llm.Model {
 	c.only("norm_type", "layer_norm", "rms_norm", "layernorm", "rmsnorm")
 	c.only("order_of_interleaved_layers", "local_attn_first")
 	return m
+}
+
+// missing refuses a config without a field in which its family differs from others: somebody took it out, and what is
+// left would be priced as another model.
+func (c *config) missing() error {
+	for _, key := range c.family.needs {
+		if !c.has(key) {
+			return fmt.Errorf("%s%s is missing; every model of type %s has it, and without it this would be priced as another "+
+				"model", c.path, key, c.family.name)
+		}
+	}
+	return nil
+}
+
+// alsoMissing joins what is not understood and what is not there: one may be the other under a new name.
+func alsoMissing(unread, missing error) error {
+	if unread == nil || missing == nil {
+		return firstError(unread, missing)
+	}
+	return fmt.Errorf("%w; %w", missing, unread)
 }
 
 // countLayers reads how many layers there are, and their heads.

@@ -18,6 +18,7 @@ func decoder(outer *fields) (*config, error) {
 	modelType := outer.text("", "model_type")
 	quantization := outer.object("quantization_config")
 	tied, tiedSaid := outer.flag(false, "tie_word_embeddings"), outer.has("tie_word_embeddings")
+	var around []*fields
 	for depth := 0; ; depth++ {
 		key, ok := text.first(nests[:])
 		if !ok {
@@ -30,7 +31,7 @@ func decoder(outer *fields) (*config, error) {
 		if depth > 3 {
 			return nil, fmt.Errorf("%s%s: decoders nested more than four deep are not understood", text.path, key)
 		}
-		text = inner
+		around, text = append(around, text), inner
 		if err := refuseEncoders(text); err != nil {
 			return nil, err
 		}
@@ -48,12 +49,34 @@ func decoder(outer *fields) (*config, error) {
 	if err := firstError(outer.err, text.err); err != nil {
 		return nil, err
 	}
-	c := &config{fields: text, modelType: modelType, family: familyOf(modelType), quantization: quantization}
+	if key := text.decoderInside(); key != "" {
+		return nil, fmt.Errorf("%shidden_size is missing, but %s has one: a decoder of that name is not understood; want it "+
+			"under %s, or in a file of its own", text.path, key, strings.Join(nests[:], ", "))
+	}
+	c := &config{fields: text, around: around, modelType: modelType, family: familyOf(modelType),
+		quantization: quantization}
 	c.tied = tied || !tiedSaid && c.family.tied
 	if why := c.family.refused; why != "" {
 		return nil, fmt.Errorf("%smodel_type is %q: %s", text.path, modelType, why)
 	}
 	return c, nil
+}
+
+// decoderInside returns the field of an object without a hidden size that has one; empty: none is a decoder.
+func (f *fields) decoderInside() string {
+	for _, key := range []string{"hidden_size", "n_embd", "d_model"} {
+		if _, ok := f.raw[key]; ok {
+			return ""
+		}
+	}
+	for _, key := range f.keys() {
+		inner, err := newFields(f.path+key+".", f.raw[key])
+		other := func(word string) bool { return strings.Contains(strings.ToLower(key), word) }
+		if err == nil && inner.has("hidden_size") && !slices.ContainsFunc(otherModalities[:], other) {
+			return key
+		}
+	}
+	return ""
 }
 
 func firstError(errs ...error) error {

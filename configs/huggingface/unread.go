@@ -1,6 +1,7 @@
 package huggingface
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,8 @@ var capabilities = []struct {
 }{
 	{"layers that share a KV cache", []string{"kv_shared", "share_kv", "shared_kv", "cla_", "yoco", "cross_layer"}},
 	{"cross-attention", []string{"cross_"}},
-	{"embeddings per layer", []string{"per_layer", "altup", "laurel"}},
+	{"embeddings per layer", []string{"per_layer_input", "per_layer_embed", "per_layer_proj", "altup", "laurel"}},
+	{"layers that differ in it", []string{"per_layer", "layerwise"}},
 	{"embeddings of several tokens", []string{"ngram", "engram", "hash"}},
 	{"layers that run several times", []string{"loop", "recursion"}},
 	{"recurrent layers of another kind",
@@ -48,21 +50,99 @@ var capabilities = []struct {
 	{"residual streams of another kind", []string{"hyper", "hc_", "residual"}},
 }
 
-// unread returns every field of the decoder that nothing read, in order.
+// unread returns every field that nothing read, in order: of the decoder, and of what stands around it.
 func (c *config) unread() []Unread {
+	all := c.fields.unread()
+	for _, around := range c.around {
+		all = append(all, around.unreadAround(c.fields)...)
+	}
+	return all
+}
+
+// unread returns the fields of an object that nothing read, and those inside of objects that have no word of the shape
+// in their names.
+func (f *fields) unread() []Unread {
 	var all []Unread
-	for _, key := range c.keys() {
-		if !c.used[key] {
-			all = append(all, c.classified(key))
+	for _, key := range f.keys() {
+		if f.used[key] {
+			continue
+		}
+		u := f.classified(key)
+		all = append(all, u)
+		if u.Class == Unnamed {
+			all = append(all, f.unreadInside(key)...)
 		}
 	}
 	return all
 }
 
-func (c *config) classified(key string) Unread {
-	u := Unread{Key: c.path + key, Value: c.show(key), Class: Unknown}
+// unreadInside returns what speaks of the shape in an object, or in a list of them.
+func (f *fields) unreadInside(key string) (all []Unread) {
+	var list []json.RawMessage
+	if json.Unmarshal(f.raw[key], &list) != nil {
+		list = []json.RawMessage{f.raw[key]}
+	}
+	for _, data := range list {
+		inner, err := newFields(f.path+key+".", data)
+		if err != nil {
+			continue // a value
+		}
+		for _, u := range inner.unread() {
+			if u.Class == NeedsCapability || u.Class == Unknown {
+				all = append(all, u)
+			}
+		}
+	}
+	return all
+}
+
+// otherModalities are words of fields around a decoder that speak of what is no text.
+var otherModalities = [...]string{"vision", "visual", "image", "video", "audio", "speech", "patch", "projector",
+	"merge", "tower", "mm_", "media", "pixel", "talker", "vocoder", "code2wav", "tts", "mlp", "lora"}
+
+// unreadAround returns the fields beside a nested decoder that nothing read. Those of other modalities, and those that
+// repeat the decoder's own, are harmless.
+func (f *fields) unreadAround(decoder *fields) []Unread {
+	var all []Unread
+	for _, u := range f.unread() {
+		key := strings.TrimPrefix(u.Key, f.path)
+		other := func(word string) bool { return strings.Contains(strings.ToLower(key), word) }
+		own, ok := decoder.raw[key]
+		if slices.ContainsFunc(otherModalities[:], other) || ok && string(own) == string(f.raw[key]) {
+			u.Class, u.Needs = Harmless, ""
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+// formats are words of fields that say how weights are stored.
+var formats = [...]string{"bit", "dtype", "sparsity", "codebook", "rank", "group", "block", "scheme", "format"}
+
+// unreadFormat returns the fields of a quantisation that nothing read.
+func (f *fields) unreadFormat() []Unread {
+	var all []Unread
+	for _, key := range f.keys() {
+		if f.used[key] {
+			continue
+		}
+		u := Unread{Key: f.path + key, Value: f.show(key), Class: Unnamed}
+		word := func(w string) bool { return strings.Contains(strings.ToLower(key), w) }
+		switch {
+		case f.trivial(key), slices.Contains(harmlessFormats[:], key):
+			u.Class = Harmless
+		case slices.ContainsFunc(formats[:], word):
+			u.Class = Unknown
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+func (f *fields) classified(key string) Unread {
+	u := Unread{Key: f.path + key, Value: f.show(key), Class: Unknown}
 	switch {
-	case c.trivial(key), knownHarmless(key):
+	case f.trivial(key), knownHarmless(key):
 		u.Class = Harmless
 	case !speaksOfShape(key):
 		u.Class = Unnamed

@@ -57,8 +57,20 @@ var harmlessKeys = [...]string{
 	"compress_rope_theta", "hc_sinkhorn_iters", "latent_moe_use_norm", "use_bidirectional_attention", "use_grouped_topk",
 	"moe_renormalize", "moe_router_dtype", "moe_shared_expert_overlap",
 	"nope_layer_interval", "need_fp32_gate",
+	"expert_capacity_factor", "moe_expert_capacity_factor", "mlp_multipliers", "lm_head_multiplier",
 	"use_memory_efficient_attention", "use_logn_attn", "use_dynamic_ntk",
 }
+
+// harmlessFormats are fields of quantisations that change no bytes: how weights were calibrated, which kernel reads
+// them.
+var harmlessFormats = [...]string{"activation_scheme", "scale_fmt", "quantization_status", "version", "format",
+	"producer", "desc_act", "damp_percent", "true_sequential", "static_groups", "backend", "zero_point",
+	"checkpoint_format", "meta", "bnb_4bit_compute_dtype", "bnb_4bit_quant_storage", "bnb_4bit_quant_type",
+	"packing_format", "iters", "seqlen", "batch_size", "nsamples", "has_zero_point", "global_compression_ratio",
+	"dataset", "model_seqlen", "fmt", "sym", "block_name_to_quantize", "modules_in_block_to_quantize", "act_bits",
+	"act_group_size", "act_dtype", "act_dynamic", "scale_dtype", "super_bits", "super_group_size",
+	"to_quant_block_names", "llm_int8_threshold", "llm_int8_has_fp16_weight", "llm_int8_enable_fp32_cpu_offload",
+	"activation_scale_ub"}
 
 // harmlessPrefixes and harmlessSuffixes cover positions, special tokens, other modalities and numeric details.
 var harmlessPrefixes = [...]string{"rope_", "rotary_", "vision_", "image_", "video_", "audio_", "mm_", "time_step_",
@@ -71,12 +83,26 @@ var harmlessSuffixes = [...]string{"_token_id", "_token_ids", "_token_index", "_
 	"_pdrop", "_prob",
 	"_scale", "_loss", "_jitter", "_noise", "_act", "_jitter_noise", "_fusion", "_in_fp32", "_init_std", "_bias_init"}
 
+// scales are the harmless suffixes of numbers by which activations are multiplied, and scaledSizes what such a number
+// may multiply instead: ffn_dim_multiplier and kv_reduction_factor are sizes.
+var scales = [...]string{"_factor", "_multiplier", "_multipliers", "_scale", "_alpha", "_beta", "_init"}
+var scaledSizes = [...]string{"kv_", "_kv", "ffn", "feed_forward", "mlp", "expert", "window", "layer", "width", "_dim",
+	"dim_", "hidden", "intermediate", "compress", "latent", "sparse", "repeat", "depth", "reduc", "expan", "shar", "head",
+	"pool", "chunk"}
+
 // knownHarmless reports whether a field is known to change no cost.
 func knownHarmless(key string) bool {
 	key = strings.ToLower(key)
-	return slices.Contains(harmlessKeys[:], key) ||
-		slices.ContainsFunc(harmlessPrefixes[:], func(p string) bool { return strings.HasPrefix(key, p) }) ||
-		slices.ContainsFunc(harmlessSuffixes[:], func(s string) bool { return strings.HasSuffix(key, s) })
+	begins := func(p string) bool { return strings.HasPrefix(key, p) }
+	ends := func(s string) bool { return strings.HasSuffix(key, s) }
+	contains := func(s string) bool { return strings.Contains(key, s) }
+	switch {
+	case slices.Contains(harmlessKeys[:], key), slices.ContainsFunc(harmlessPrefixes[:], begins):
+		return true
+	case slices.ContainsFunc(scales[:], ends) && slices.ContainsFunc(scaledSizes[:], contains):
+		return false
+	}
+	return slices.ContainsFunc(harmlessSuffixes[:], ends)
 }
 
 // speaksOfShape reports whether a field has a word that speaks of the shape.
@@ -85,7 +111,9 @@ func speaksOfShape(key string) bool {
 	if knownHarmless(key) {
 		return false
 	}
-	return strings.HasPrefix(key, "n_") ||
+	return strings.HasPrefix(key, "n_") || slices.ContainsFunc(scales[:], func(s string) bool {
+		return strings.HasSuffix(key, s)
+	}) ||
 		slices.ContainsFunc(suspicious[:], func(p string) bool { return strings.Contains(key, p) })
 }
 
