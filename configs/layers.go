@@ -212,6 +212,9 @@ func (l *layers) flag(set string) error {
 // parse reads a value as its type demands and assigns it.
 func (l *layers) parse(layer map[string]any, path, text, by string) error {
 	f, target := l.at(path)
+	if isKeyed(target) && strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return l.parseKeys(layer, path, text, by)
+	}
 	if short, ok := shorthand(target); ok && text != "null" && text != "~" {
 		return l.parse(layer, strict.Join(path, short), text, by)
 	}

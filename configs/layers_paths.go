@@ -10,6 +10,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
+	"go.yaml.in/yaml/v3"
 )
 
 // walk visits every value and every optional section of a scenario under its path, in the order of the schema. It
@@ -197,4 +198,60 @@ func under(path string) string {
 		return ""
 	}
 	return " in " + path
+}
+
+// isKeyed: a part of a scenario with keys of its own.
+func isKeyed(v reflect.Value) bool { return v.Kind() == reflect.Struct || isSection(v) }
+
+// parseKeys reads several keys of one part at once: {from: h200-sxm, bandwidth_bps: 5e12}. Those that it does not name
+// keep their values.
+func (l *layers) parseKeys(layer map[string]any, path, text, by string) error {
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) == 0 ||
+		document.Content[0].Kind != yaml.MappingNode {
+		return strict.Errorf(by, "%q is not a value; expected keys and values such as {%s: …}", text, l.firstKeyAt(path))
+	}
+	pairs := document.Content[0].Content
+	source, seen := "environment", map[string]bool{}
+	if strings.HasPrefix(by, "--set") {
+		source = "--set"
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		key, value := pairs[i].Value, pairs[i+1]
+		if strings.ContainsAny(key, ".[]") || seen[key] {
+			return strict.Errorf(by, "key %q twice or not of one word; expected each key once", key)
+		}
+		seen[key] = true
+		at, name, err := l.locate(path + "." + key)
+		if err != nil {
+			return strict.Errorf(by, "%s", err.Error())
+		}
+		if err := l.keyed(source, at, name, by); err != nil {
+			return err
+		}
+		inner, err := written(value)
+		if err != nil {
+			return strict.Errorf(by, "%q is not a value", text)
+		}
+		if err := l.parse(layer, at, inner, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firstKeyAt names a key inside the part at path, as an example.
+func (l *layers) firstKeyAt(path string) string {
+	_, v := l.at(path)
+	return firstKey(v)
+}
+
+// written is a value as it was written: in one line, and a text without quotes.
+func written(n *yaml.Node) (string, error) {
+	if n.Kind == yaml.ScalarNode {
+		return n.Value, nil
+	}
+	n.Style = yaml.FlowStyle
+	text, err := yaml.Marshal(n)
+	return strings.TrimSpace(strings.ReplaceAll(string(text), "\n", " ")), err
 }

@@ -158,3 +158,27 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 		})
 	}
 }
+
+// Several keys of one part can be set at once, and its others stay as they are.
+func TestKeysOfAPartAreSetAtOnce(t *testing.T) {
+	const text = "model: llama-3.1-8b\npools: [{gpu: {from: h100-sxm, tdp_w: 500}}]\nworkload: {trace: {file: t.csv}}\n"
+	inDir(t, text)
+	s, err := Load("chat.yaml", Options{Set: []string{
+		"pools.0.gpu={from: 8xH200, bandwidth_bps: 5e12, flops: {bf16: 2e15}}",
+		"pools.0.efficiency={base: vllm, link: 0.85}"}})
+	require.NoError(t, err)
+	p := &s.Pools[0]
+	require.Equal(t, "h200-sxm", p.GPU.From)
+	require.Equal(t, []float64{5e12, 2e15, 500}, []float64{*p.GPU.BandwidthBps, *p.GPU.FLOPS.BF16, *p.GPU.TDPW})
+	require.Equal(t, []float64{8, 0.85}, []float64{float64(p.TensorParallel), *p.Efficiency.Link})
+	for set, says := range map[string]string{
+		"pools.0.gpu={from: h200-sxm, bandwith_bps: 5e12}": `no key "bandwith_bps" in pools[0].gpu; did you mean "bandwidth_bps"?`,
+		"pools.0.gpu={from: h200-sxm":                      `is not a value; expected keys and values such as {from: …}`,
+		"pools.0.gpu={from: h200-sxm, from: h100-sxm}":     `key "from" twice`,
+		"pools.0.gpu={bandwidth_bps: fast}":                `expected a number, got "fast"`,
+		"pools.0.gpu.bandwidth=5e12":                       `no key "bandwidth" in pools[0].gpu; did you mean "bandwidth_bps"?`,
+	} {
+		_, err := Load("chat.yaml", Options{Set: []string{set}})
+		require.ErrorContains(t, err, says)
+	}
+}

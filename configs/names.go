@@ -28,6 +28,27 @@ func (s *Scenario) resolveNames() error {
 	return nil
 }
 
+// resolveGPUs replaces the names of GPUs as people write them. How many there are is for the search to say.
+func (s *Study) resolveGPUs() error {
+	for _, of := range []struct {
+		path string
+		list []string
+	}{{"search.gpu", s.Search.GPU}, {"search.prefill_gpu", s.Search.PrefillGPU}} {
+		for i, given := range of.list {
+			written, count := catalog.CountedGPU(given)
+			name, ok := catalog.GPUNamed(written)
+			if ok && count > 0 {
+				return s.origins.errorf(fmt.Sprintf("%s[%d]", of.path, i), "%q: how many GPUs is for the search to say; expected "+
+					"%q, and budget.gpus: %d for no more than so many", given, name, count)
+			}
+			if ok {
+				of.list[i] = name
+			}
+		}
+	}
+	return nil
+}
+
 func resolveModel(model *string) {
 	if *model == "" || catalog.IsModelPath(*model) {
 		return
@@ -65,8 +86,8 @@ func (s *Scenario) resolveGPU(i int) error {
 		p.Replicas = count / p.GPUs()
 	}
 	if p.GPUs()*p.Replicas != count {
-		return s.origins.errorf(path+"gpu", "%q says %d GPUs, but %d replicas of %d have %d; expected %q, or layouts and "+
-			"replicas of as many", counted, count, p.Replicas, p.GPUs(), p.GPUs()*p.Replicas, name)
+		return s.origins.errorf(path+"gpu", "%q says %d GPUs, but replicas × GPUs of a replica are %d × %d; expected %q, "+
+			"or layouts and replicas of as many", counted, count, p.Replicas, p.GPUs(), name)
 	}
 	return nil
 }

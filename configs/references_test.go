@@ -46,8 +46,8 @@ func TestANumberBeforeAGPUIsHowManyThePoolHas(t *testing.T) {
 		{[]string{"pools.0.tensor_parallel=2"}, 2, 4, ""},
 		{[]string{"pools.0.replicas=8"}, 1, 8, ""},
 		{[]string{"pools.0.gpu=4 x H200"}, 4, 1, ""},
-		{[]string{"pools.0.tensor_parallel=4", "pools.0.replicas=4"}, 0, 0, `"8xH100" says 8 GPUs, but 4 replicas of 4 have 16`},
-		{[]string{"pools.0.tensor_parallel=3"}, 0, 0, `"8xH100" says 8 GPUs, but 1 replicas of 3 have 3`},
+		{[]string{"pools.0.tensor_parallel=4", "pools.0.replicas=4"}, 0, 0, `"8xH100" says 8 GPUs, but replicas × GPUs of a replica are 4 × 4`},
+		{[]string{"pools.0.tensor_parallel=3"}, 0, 0, `"8xH100" says 8 GPUs, but replicas × GPUs of a replica are 1 × 3`},
 	} {
 		s, err := Load("chat.yaml", Options{Set: c.set})
 		if c.err != "" {
@@ -181,4 +181,21 @@ func TestConstantsOfTheUsersOwnNeedNoName(t *testing.T) {
 	again, err := Read("again", s.YAML(), Options{})
 	require.NoError(t, err)
 	assert.Equal(t, s.Pools[0].Efficiency, again.Pools[0].Efficiency)
+}
+
+// A study finds GPUs as people write them, and says itself how many of them there are.
+func TestStudiesFindGPUsAsPeopleWriteThem(t *testing.T) {
+	t.Chdir(t.TempDir())
+	study := func(gpu string) error {
+		text := "scenario: chat-8b\nbudget: {gpus: 8}\nrate: {min: 1, max: 9}\nsearch: {gpu: [" + gpu + "]}\n"
+		require.NoError(t, os.WriteFile("s.yaml", []byte(text), 0o600))
+		s, err := LoadStudy("s.yaml", nil)
+		if err == nil {
+			assert.Equal(t, []string{"h200-sxm", "b200-sxm"}, s.Search.GPU)
+		}
+		return err
+	}
+	require.NoError(t, study("H200, NVIDIA B200"))
+	require.ErrorContains(t, study("8xH100"), `search.gpu[0]: "8xH100": how many GPUs is for the search to say`)
+	require.ErrorContains(t, study("h200, H200"), "twice; expected each once")
 }

@@ -70,6 +70,9 @@ func LoadStudyUnder(given []Setting, nameOrPath string, set []string) (*Study, e
 			return nil, err
 		}
 	}
+	if err := s.resolveGPUs(); err != nil {
+		return nil, err
+	}
 	s.complete()
 	s.defaultAttainment()
 	return s, s.validate()

@@ -187,7 +187,7 @@ func TestBadStudiesWithoutAScenarioAreRefused(t *testing.T) {
 		"model: llama-3.1-8b\nrate: {at: 1}\n":             "s.yaml:1:1: search.gpu: missing; expected catalog names of GPUs",
 		"model: llama-3.1-8b\nsearch: {gpu: [l4]}\nrate: {at: 1}\n": "s.yaml:1:1: trace: missing; expected a file of " +
 			"recorded requests",
-		good + "search: {gpu: [h800]}\n":             `s.yaml:4:16: search.gpu[0]: "h800" is unknown`,
+		good + "search: {gpu: [h9000]}\n":            `s.yaml:4:16: search.gpu[0]: gpu "h9000" not found`,
 		good + "search: {parallel: [tp]}\n":          `s.yaml:4:10: search.parallel[0]: "tp" is not a layout; expected auto`,
 		good + "search: {parallel: [ep]}\n":          `s.yaml:4:10: search.parallel[0]: "ep" is not a layout`,
 		good + "search: {prefill_parallel: [tp8]}\n": `s.yaml:4:1: search.topology: has no disaggregated`,

@@ -143,7 +143,9 @@ func (s *StudySearch) checkGPUs(c *checker) {
 		}
 		for i, name := range of.list {
 			path := fmt.Sprintf("%s[%d]", of.path, i)
-			c.oneOf(path, name, catalog.GPUNames())
+			if !slices.Contains(catalog.GPUNames(), name) {
+				c.fail(path, "%s", catalog.UnknownGPU(name).Error())
+			}
 			if slices.Contains(of.list[:i], name) {
 				c.fail(path, "%q twice; expected each once", name)
 			}

@@ -50,6 +50,13 @@ func TestAnEngineAndItsEfficienciesMayShareAName(t *testing.T) {
 		assert.Contains(t, engine, "\nscheduler: ")
 		assert.Contains(t, efficiencies, "\n  bandwidth: ")
 	}
+	for written, name := range map[string]string{"H200": "h200-sxm", "8xH100": "h100-sxm",
+		"Qwen/Qwen3-32B-FP8": "qwen3-32b"} {
+		_, want, _ := try("show", name)
+		status, have, _ := try("show", written)
+		assert.Equal(t, exitOK, status)
+		assert.Equal(t, want, have, "as people write it: %s", written)
+	}
 	status, _, errOut := try("show", "gpus/sglang")
 	assert.Equal(t, exitBadInput, status)
 	assert.Contains(t, errOut, `nothing built in is called "gpus/sglang"`)

@@ -72,7 +72,7 @@ A key of --set is one of the study, such as budget.gpus, or else one of its scen
 				return err
 			}
 			err = f.run(c.Context(), out, errOut, s)
-			if name, _ := f.named(); err == nil && !strings.Contains(strings.ToLower(f.model), name) {
+			if name, ok := catalog.ModelNamed(f.model); ok && err == nil && !strings.Contains(strings.ToLower(f.model), name) {
 				fmt.Fprintf(errOut, "note: --model %s is sized as %s, the catalog's model of its shape\n", f.model, name)
 			}
 			return err
@@ -168,11 +168,10 @@ func (s *subject) named() (string, error) {
 	if _, err := os.Stat(s.model); s.model == "" || err == nil && catalog.IsModelPath(s.model) {
 		return s.model, nil
 	}
-	name, unknown := names.PublishedName(s.model)
-	if unknown != "" {
+	if _, unknown := names.PublishedName(s.model); unknown != "" {
 		return "", fmt.Errorf("--model %s: %s (decodesim list models)", s.model, unknown)
 	}
-	return name, nil
+	return s.model, nil // a repository's name may speak of a precision
 }
 
 // settings returns what the flags say, as values of a study.
@@ -188,9 +187,14 @@ func (s *subject) settings(c *cobra.Command) (all []configs.Setting, err error) 
 	}
 	var gpus []string
 	for _, written := range s.gpus {
-		gpu, unknown := names.PublishedGPU(strings.TrimSpace(written))
-		if unknown != "" {
+		name, count := catalog.CountedGPU(strings.TrimSpace(written))
+		gpu, unknown := names.PublishedGPU(name)
+		switch {
+		case unknown != "":
 			return nil, fmt.Errorf("--gpu %s: %s (decodesim list gpus)", written, unknown)
+		case count > 0:
+			return nil, fmt.Errorf("--gpu %s: how many GPUs is for the search to say; expected --gpu %s, and --budget-gpus %d "+
+				"for no more than so many", written, gpu, count)
 		}
 		gpus = append(gpus, gpu)
 	}

@@ -33,7 +33,8 @@ func FileNames() []string {
 }
 
 // File returns the YAML that is built in under a name: of a scenario, a study, a GPU, a model, an engine, efficiencies
-// or acceptance curves. A catalog may stand before the name: efficiencies/sglang.
+// or acceptance curves. A catalog may stand before the name: efficiencies/sglang. GPUs and models are found as people
+// write them too.
 func File(name string) ([]byte, error) {
 	catalog, rest, given := strings.Cut(name, "/")
 	if !given {
@@ -47,11 +48,36 @@ func File(name string) ([]byte, error) {
 			return data, nil
 		}
 	}
+	if kind, own := asWritten(name); own != "" {
+		_, data, _ := Lookup(kind, own)
+		return data, nil
+	}
 	hint := "see decodesim list"
-	if near := strict.Suggest(name, FileNames()); near != "" {
+	if near := firstName(strict.Suggest(name, FileNames()), NearestModel(name), NearestGPU(name)); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return nil, fmt.Errorf("nothing built in is called %q; %s", name, hint)
+}
+
+// asWritten returns the GPU or the model of the catalog that is meant by H200 or Qwen/Qwen3-32B; empty: none is.
+func asWritten(name string) (kind, own string) {
+	gpu, _ := CountedGPU(name)
+	if own, ok := GPUNamed(gpu); ok {
+		return "gpus", own
+	}
+	if own, ok := ModelNamed(name); ok {
+		return "models", own
+	}
+	return "", ""
+}
+
+func firstName(names ...string) string {
+	for _, name := range names {
+		if name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // ReadFile reads a file that a user named, for errors that say what it was for.

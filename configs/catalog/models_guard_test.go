@@ -103,3 +103,59 @@ func TestAModelOfTheUsersOwnIsAFileLikeThoseOfTheCatalog(t *testing.T) {
 	_, err = Checkpoint(writeOwn(t, "broken.yaml", small+"hiden: 3\n"))
 	require.ErrorContains(t, err, `broken.yaml:7:1: hiden: unknown key; did you mean "hidden"?`)
 }
+
+// Active parameters are those of the reference page of 2026, in billions: of what has experts without an embedding that
+// is only looked up, and of dense models all.
+func TestActiveParametersAreThoseOfTheReference(t *testing.T) {
+	for name, want := range map[string]float64{"deepseek-v4-flash": 13.270, "deepseek-v4-pro": 48.852, "glm-5.2": 40.299,
+		"kimi-k3": 104.190, "minimax-m3": 24.733, "gemma-4-26b-a4b": 3.823, "nemotron-3-super-120b-a12b": 12.233,
+		"nemotron-h-56b": 56.324, "llama-3.3-nemotron-super-49b": 49.867, "step-3.7-flash": 11.459} {
+		m, err := Model(name)
+		require.NoError(t, err)
+		assert.InEpsilon(t, want, float64(m.Active())/1e9, 0.005, name)
+	}
+}
+
+// Names are found as people write them, and an unknown one is answered with one of the catalog that begins alike.
+func TestModelsAreFoundAsPeopleWriteThem(t *testing.T) {
+	for written, want := range map[string]string{"llama3.3-70b": "llama-3.3-70b", "Llama3-70B": "llama-3-70b",
+		"Meta-Llama-3.1-8B": "llama-3.1-8b", "zai-org/GLM-5.1": "glm-5", "gemma3-27b": "gemma-3-27b",
+		"deepseek-ai/DeepSeek-R1-Distill-Llama-70B":      "llama-3.3-70b",
+		"nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-NVFP4": "nemotron-3-ultra-550b-a55b"} {
+		name, ok := ModelNamed(written)
+		assert.True(t, ok, written)
+		assert.Equal(t, want, name)
+	}
+	for written, want := range map[string]string{"meta-llama/Llama-3.3-71B": "llama-3.3-70b",
+		"zai-org/GLM-5.3-Flash": "glm-5.2", "deepseek-ai/DeepSeek-V5": "deepseek-v3", "zzz": ""} {
+		assert.Equal(t, want, NearestModel(written), written)
+	}
+}
+
+// The kinds of layers of GLM-5.3-Flash, of which the sizes are not all published: a pooled index over latents without a
+// rotary part, Kimi delta attention and several residual streams, in a file of one's own.
+func TestAPooledIndexBesideKimiDeltaAttention(t *testing.T) {
+	path := writeOwn(t, "flash.yaml", `hidden: 4096
+vocab: 1024
+context: 1048576
+tied_embeddings: false
+residual: {streams: 4}
+mixers:
+  - name: delta
+    recurrence: {kda: true, key_heads: 64, key_dim: 128, value_heads: 64, value_dim: 128, kernel: 4, state_bytes: 4}
+  - name: latent
+    attention: {heads: 64, key_dim: 256, value_dim: 256, latent: {rank: 512, query_rank: 1536, rope_dim: 0}, index: {heads: 32, dim: 128, top_k: 2048, pool: 4}}
+ffns: [{name: moe, experts: 288, expert_width: 2048, top_k: 8, shared_width: 2048, router_bias: true}]
+layers:
+  - repeat: 11
+    run: [{count: 3, mixer: delta, ffn: moe}, {count: 1, mixer: latent, ffn: moe}]
+  - {count: 1, mixer: delta, ffn: moe}
+`)
+	r, err := ModelSource{Config: path}.Read()
+	require.NoError(t, err)
+	m := &r.Model
+	assert.Equal(t, 45, m.LayerCount())
+	assert.Equal(t, float64(11*512*2)+11*132.0/4, m.CacheBytes(4096, 2)/4096)
+	assert.Equal(t, float64(11*2048*512*2+11*1024*132), m.CacheReadBytes(4096, 2))
+	assert.Equal(t, float64(34*(64*128*128*4+3*64*128*3*2)), m.StateBytes())
+}

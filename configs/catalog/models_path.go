@@ -41,6 +41,14 @@ func quantizedBeside(m llm.Model, dir string) (llm.Model, error) {
 	return m, err
 }
 
+// NameOf is what results call the model of a catalog name or of a file.
+func NameOf(model string) string {
+	if IsModelPath(model) {
+		return modelName(model)
+	}
+	return model
+}
+
 // modelName names a model by its file, or by the directory of a file that is called like all others.
 func modelName(path string) string {
 	name := filepath.Base(path)

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 // the fine-tuning that change neither size nor shape; ok: it is the catalog's.
 func ModelNamed(repository string) (name string, ok bool) {
 	name = strings.ToLower(repository[strings.LastIndex(repository, "/")+1:])
+	name = undashed.ReplaceAllString(name, "$1-$2")
 	have := ModelNames()
 	for {
 		if slices.Contains(have, name) {
@@ -39,6 +41,9 @@ func ModelNamed(repository string) (name string, ok bool) {
 		name = shorter
 	}
 }
+
+// undashed is a maker's word with its version behind it, as some write it: llama3.3-70b.
+var undashed = regexp.MustCompile(`^((?:meta-)?(?:code)?(?:llama|gemma|mixtral|deepseek|glm))(\d)`)
 
 // modelSuffixes are what repositories add to a name without changing what a step costs; precision is a column.
 var modelSuffixes = []string{
@@ -74,10 +79,16 @@ var modelAliases = map[string]string{
 	"kimi-k2.6":                       "kimi-k2.5", // of one shape, as is K2.7
 	"kimi-k2.7-code":                  "kimi-k2.5",
 	"glm-5.3":                         "glm-5.2",
-	"deepseek-r1-0528-fp4":            "deepseek-r1",
-	"deepseek-r1-0528-nvfp4":          "deepseek-r1",
-	"qwen3.6-35b-a3b":                 "qwen3.5-35b-a3b", // of one shape, as is 27B
-	"qwen3.6-27b":                     "qwen3.5-27b",
+	"glm-5.1":                         "glm-5", // an index in every layer
+	"mistral-large-instruct-2411":     "mistral-large-2",
+	"deepseek-r1-distill-llama-70b":   "llama-3.3-70b",
+	"deepseek-r1-distill-llama-8b":    "llama-3.1-8b",
+
+	"llama-3_3-nemotron-super-49b-v1_5": "llama-3.3-nemotron-super-49b",
+	"deepseek-r1-0528-fp4":              "deepseek-r1",
+	"deepseek-r1-0528-nvfp4":            "deepseek-r1",
+	"qwen3.6-35b-a3b":                   "qwen3.5-35b-a3b", // of one shape, as is 27B
+	"qwen3.6-27b":                       "qwen3.5-27b",
 }
 
 // GPUNamed returns the catalog's name of an accelerator however drivers and tables spell it; ok: it is one. An A100
@@ -179,11 +190,12 @@ func PublishedPrecision(model string) string {
 	return m.FFNDtype()
 }
 
-// NearestModel returns the name of the catalog, or one that it goes by, that comes closest to what was written: by its
-// beginning before its letters; empty: none does.
+// NearestModel returns the name of the catalog that comes closest to what was written, itself or by another name of the
+// same model: by its beginning before its letters; empty: none does.
 func NearestModel(written string) string {
 	short, _ := ModelNamed(written)
-	return strict.Nearest(short, slices.Concat(ModelNames(), slices.Sorted(maps.Keys(modelAliases))))
+	near := strict.Nearest(short, slices.Concat(ModelNames(), slices.Sorted(maps.Keys(modelAliases))))
+	return cmp.Or(modelAliases[near], near)
 }
 
 // NearestGPU is NearestModel of an accelerator.

@@ -18,12 +18,31 @@ func Suggest(got string, have []string) string {
 	return best
 }
 
-// DidYouMean returns the end of a message about an unknown name: the nearest one, or else all.
+// DidYouMean returns the end of a message about an unknown name: the nearest one, the only one that begins with it, or
+// else all.
 func DidYouMean(what, got string, have []string) string {
-	if near := Suggest(got, have); near != "" {
+	near := Suggest(got, have)
+	if near == "" {
+		near = completed(got, have)
+	}
+	if near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "valid " + what + ": " + Quoted(have)
+}
+
+// completed returns the only name that begins with got, of three letters or more; empty: none or several do.
+func completed(got string, have []string) (name string) {
+	for _, n := range have {
+		if len(got) < 3 || !strings.HasPrefix(strings.ToLower(n), strings.ToLower(got)) {
+			continue
+		}
+		if name != "" {
+			return ""
+		}
+		name = n
+	}
+	return name
 }
 
 // Nearest returns the name of a catalog that was perhaps meant: the one that begins most alike, by at least a third of

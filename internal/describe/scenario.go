@@ -9,6 +9,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/expected"
@@ -138,7 +139,7 @@ func modelLine(d *hardware.Deployment) string {
 func ShapeOf(m *llm.Model) string {
 	size := billions(m.ParamsTotal()) + " parameters"
 	if m.Experts() > 0 {
-		size += fmt.Sprintf(" (%s active)", billions(m.ActiveAll()))
+		size += fmt.Sprintf(" (%s active)", billions(m.Active()))
 	}
 	attention := m.AttentionKind()
 	if attention != strings.ToUpper(attention) {
@@ -201,6 +202,18 @@ func Pools(s *configs.Scenario) string {
 		each = append(each, s.Pools[i].Name+": "+Replicas(&s.Pools[i]))
 	}
 	return strings.Join(each, "; ")
+}
+
+// Deployment says in words what a scenario deploys.
+func Deployment(s *configs.Scenario) string { return ModelOf(s) + " · " + Pools(s) }
+
+// ModelOf names the model of a scenario, and what of its file is not believed.
+func ModelOf(s *configs.Scenario) string {
+	name := catalog.NameOf(s.Model.Config)
+	if changes := s.Model.Changes(); len(changes) > 0 {
+		name += " (" + strings.Join(changes, "; ") + ")"
+	}
+	return name
 }
 
 // cacheLine says how much a replica holds, in tokens and in requests of mean length.

@@ -71,7 +71,7 @@ func prepare(p Plan) (Subject, *Result, error) {
 			return nil, nil, err
 		}
 		r.Of, r.Scenario = "size", z.study.Name
-		r.Is, r.Seed = z.base.Model.Config, z.base.Seed
+		r.Is, r.Seed = describe.ModelOf(z.base), z.base.Seed
 		r.Metric = "goodput_per_s_per_gpu"
 		if z.study.Rate.At > 0 {
 			r.Metric = "usd_per_hour"
@@ -93,7 +93,7 @@ func prepare(p Plan) (Subject, *Result, error) {
 		return nil, nil, fmt.Errorf("--metric %s: %w", r.Metric, err)
 	}
 	r.Scenario, r.Seed, r.Seeds = s.Name, s.Seed, len(x.seeds)
-	r.Is = s.Model.Config + " · " + describe.Pools(s)
+	r.Is = describe.Deployment(s)
 	return x, r, nil
 }
 

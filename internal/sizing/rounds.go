@@ -10,6 +10,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/run"
@@ -115,7 +116,8 @@ func (z *sizer) route() error {
 func (z *sizer) describe() {
 	s := z.study
 	z.out = &Sizing{
-		Schema: Schema, Study: s.Name, Scenario: z.base.Name, Version: z.options.Version, Model: z.base.Model.Config,
+		Schema: Schema, Study: s.Name, Scenario: z.base.Name, Version: z.options.Version,
+		Model:  catalog.NameOf(z.base.Model.Config),
 		GPU:    z.gpuNames(),
 		AtPerS: s.Rate.At, RateMinPerS: z.grid.low, RateMaxPerS: z.grid.high, Resolution: z.grid.resolution(),
 		Confidence: stats.Confidence,

@@ -14,6 +14,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/load"
 	"github.com/decodesim/decodesim/internal/run"
 )
@@ -193,7 +194,7 @@ func (s *Sweep) expected() (float64, string, error) {
 
 // describe notes what the scenario deploys, if it can be built as it is, and which axis is a load.
 func (s *Sweep) describe() {
-	s.Is = deployed(s.base)
+	s.Is = describe.Deployment(s.base)
 	if o := &s.base.SLO; o.TTFTMS+o.TPOTMS > 0 {
 		s.SLO = &SLO{o.TTFTMS / 1e3, o.TPOTMS / 1e3}
 	}

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"math"
 
-	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
-	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/headroom"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
@@ -124,6 +122,3 @@ func driftOf(m *metrics.Full, b *build.Built) *steady.Drift {
 	d := steady.DriftOf(slots)
 	return &d
 }
-
-// deployed says in words what a scenario deploys.
-func deployed(s *configs.Scenario) string { return s.Model.Config + " · " + describe.Pools(s) }

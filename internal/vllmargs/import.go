@@ -137,11 +137,15 @@ func (d *draft) accelerator() (string, error) {
 		return "", fmt.Errorf("a command line does not say on which GPU it runs; expected --gpu with one of %s",
 			strings.Join(catalog.GPUNames(), ", "))
 	}
-	gpu, unknown := names.PublishedGPU(d.options.GPU)
-	if unknown != "" {
-		return "", fmt.Errorf("--gpu %s: %s; valid names: %s", d.options.GPU, unknown, strings.Join(catalog.GPUNames(), ", "))
+	written, _ := catalog.CountedGPU(d.options.GPU)
+	gpu, unknown := names.PublishedGPU(written)
+	switch {
+	case unknown == "":
+		return gpu, nil
+	case strings.HasSuffix(unknown, "?"): // it names the one that was perhaps meant
+		return "", fmt.Errorf("--gpu %s: %s", d.options.GPU, unknown)
 	}
-	return gpu, nil
+	return "", fmt.Errorf("--gpu %s: %s; valid names: %s", d.options.GPU, unknown, strings.Join(catalog.GPUNames(), ", "))
 }
 
 // served is the model: what scenarios call it, and how it was written.

@@ -351,3 +351,19 @@ func TestWhatConfigsRefusesIsTheFlags(t *testing.T) {
 	assert.False(t, wrong, "no flag is to blame for a model that does not fit")
 	assert.ErrorContains(t, err, "llama-3.1-70b does not fit on 1 × h100-sxm")
 }
+
+// A number before the GPU is how many there are: replicas share them.
+func TestANumberBeforeTheGPUIsHowManyThereAre(t *testing.T) {
+	for gpu, says := range map[string]string{"8xH100": "", "4 x H100": "", "6xH100": "--gpu 6xH100 says 6 GPUs",
+		"h10": `did you mean "h100"?`} {
+		out, err := read("vllm serve Qwen/Qwen3-32B -tp 4", gpu, nil)
+		if says != "" {
+			require.ErrorContains(t, err, says)
+			require.NotContains(t, err.Error(), "valid names")
+			continue
+		}
+		require.NoError(t, err)
+		assert.Contains(t, string(out.Text), "gpu: h100-sxm")
+		assert.Equal(t, gpu == "8xH100", strings.Contains(string(out.Text), "replicas: 2 "), gpu)
+	}
+}

@@ -40,6 +40,15 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 	default:
 		ranks = n
 	}
+	replicasBy := by(d.data.by)
+	if _, n := catalog.CountedGPU(d.options.GPU); n > 0 {
+		each := tensor * ranks * d.pipeline.orOne()
+		if n%each != 0 || replicas > 1 && n != replicas*each {
+			return nil, fmt.Errorf("--gpu %s says %d GPUs, but the command line takes %d for each of %d replicas; expected as "+
+				"many, or the GPU alone", d.options.GPU, n, each, replicas)
+		}
+		replicas, replicasBy = n/each, "--gpu "+d.options.GPU
+	}
 	d.perRank(ranks)
 	var all []setting
 	add := func(key string, n int, by string) {
@@ -47,7 +56,7 @@ func (d *draft) layout(sparse bool) ([]setting, error) {
 			all = append(all, setting{key: key, value: strconv.Itoa(n), by: by})
 		}
 	}
-	add("replicas", replicas, by(d.data.by))
+	add("replicas", replicas, replicasBy)
 	add("tensor_parallel", tensor, tensorBy)
 	add("pipeline_parallel", d.pipeline.orOne(), by(d.pipeline.by))
 	add("data_parallel", ranks, dataBy)
