@@ -39,6 +39,9 @@ func (d *Deployment) multiplies() error {
 		"{from: %s, flops: {bf16: …}} with a figure of your own", d.GPU.Name, d.GPU.Name)
 }
 
+// spreadMax is the most chips of SRAM over which a layer is spread: those of a few racks.
+const spreadMax = 256
+
 // Spread returns the least split that holds the model on chips whose SRAM is their only memory, with room for so many
 // tokens of cache in each: stages of layers first, and where a layer is larger than the chips of a stage, more of them.
 // False: no split does.
@@ -48,7 +51,7 @@ func (d *Deployment) Spread(share MemoryShare, tokens, sequences, blockSize int,
 	if d.GPU.Kind == LPU {
 		wide.Parallel.Tensor = nodeGPUs
 	}
-	for ; wide.Parallel.Tensor <= 64; wide.Parallel.Tensor *= 2 {
+	for ; wide.Parallel.Tensor <= spreadMax; wide.Parallel.Tensor *= 2 {
 		if wide.validateSplit() != nil {
 			continue
 		}

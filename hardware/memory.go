@@ -184,6 +184,9 @@ func (d *Deployment) tooLarge(m Memory, share MemoryShare, tokens int, shorter b
 		hint = fmt.Sprintf("tensor_parallel %d would do%s", t, d.beyond(t))
 	case shorter:
 		hint = steps + " would do"
+	case d.GPU.Kind.SRAM() && d.Parallel.GPUs() == 1:
+		hint = fmt.Sprintf("no stages of layers, each over up to %d chips, hold it either; lower weights precision would do",
+			spreadMax)
 	}
 	need, gives := m.Weights+m.Activations+m.Context+m.BlockBytes, m.Usable
 	parts := fmt.Sprintf("weights %.1f, activations %.1f, context %.1f", m.Weights/1e9, m.Activations/1e9, m.Context/1e9)

@@ -140,3 +140,12 @@ func TestAFileOfWhichNothingCanBeSimulatedSaysSoFirst(t *testing.T) {
 	_, out, _ := try("validate", "--data", "data.csv")
 	assert.NotContains(t, out, "Nothing could be simulated")
 }
+
+// TestAScenarioIsNoMeasurement: what was meant is said.
+func TestAScenarioIsNoMeasurement(t *testing.T) {
+	for _, name := range []string{"chat-8b", "mine.yaml"} {
+		status, _, errOut := try("validate", name)
+		assert.Equal(t, exitBadInput, status)
+		assert.Contains(t, errOut, "decodesim run "+name+" checks a scenario")
+	}
+}

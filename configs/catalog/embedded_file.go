@@ -52,6 +52,9 @@ func File(name string) ([]byte, error) {
 		_, data, _ := Lookup(kind, own)
 		return data, nil
 	}
+	if gpu, _ := CountedGPU(name); unpriced[shortGPU(gpu)] != "" {
+		return nil, UnknownGPU(name)
+	}
 	hint := "see decodesim list"
 	if near := firstName(strict.Suggest(name, FileNames()), NearestModel(name), NearestGPU(name)); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)

@@ -117,7 +117,8 @@ func CountedGPU(written string) (gpu string, count int) {
 // shortGPU returns an accelerator's name without its maker, spelt like those of the catalog.
 func shortGPU(system string) string {
 	name := strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(strings.TrimSpace(system)))
-	for _, maker := range []string{"nvidia-", "geforce-", "amd-", "instinct-"} {
+	for _, maker := range []string{"nvidia-", "geforce-", "amd-", "instinct-", "google-", "aws-", "intel-",
+		"microsoft-", "azure-", "apple-", "mac-studio-"} {
 		name = strings.TrimPrefix(name, maker)
 	}
 	return name
@@ -134,6 +135,24 @@ var gpuAliases = map[string]string{
 	"rtx4090": "rtx-4090", "rtxpro6000": "rtx-pro-6000-server", "rtx-pro-6000": "rtx-pro-6000-server",
 	"rtx-pro-6000-blackwell-server-edition":      "rtx-pro-6000-server",
 	"rtx-pro-6000-blackwell-workstation-edition": "rtx-pro-6000-ws",
+
+	"rubin": "vr200", "vera-rubin": "vr200", "vr200-nvl72": "vr200", "dgx-spark": "gb10", "gh200": "gh200-96gb",
+	"trn2": "trainium2", "trn3": "trainium3", "ironwood": "tpu-v7", "tpu-v7x": "tpu-v7", "trillium": "tpu-v6e",
+	"wse-3": "cerebras-wse-3", "wse3": "cerebras-wse-3", "cs-3": "cerebras-wse-3", "cerebras": "cerebras-wse-3",
+	"groq": "groq-lpu", "lpu": "groq-lpu", "groq-3": "groq-3-lpu", "lp30": "groq-3-lpu", "jetson-agx-thor": "jetson-thor",
+	"maia": "maia-200", "4090": "rtx-4090", "5090": "rtx-5090", "spark": "gb10",
+}
+
+// unpriced are accelerators that planners ask for and that no entry can be made of, and why.
+var unpriced = map[string]string{
+	"jalapeno":        "no source that was read states its memory (OpenAI, 15.4 TB/s, not for sale)",
+	"jalapeño":        "no source that was read states its memory (OpenAI, 15.4 TB/s, not for sale)",
+	"cs-4":            "neither its memory nor its bandwidth is published (Cerebras, Aug 2026)",
+	"crescent-island": "its bandwidth and its peaks are not published (Intel, 160 GB)",
+	"mi440x":          "its figures are not disclosed (AMD)",
+	"mi430x":          "its figures for inference are not published (AMD)",
+	"rubin-cpx":       "it was taken off NVIDIA's roadmap in Mar 2026",
+	"rubin-ultra":     "its figures are not published (NVIDIA, 2027)",
 }
 
 // WeightsOf returns the precision of a model's weights as scenarios spell it; empty: the checkpoint's own, as for a
@@ -217,8 +236,13 @@ func unknownModel(written string) error {
 	return fmt.Errorf("model %q %s; valid names: %s", written, why, strict.Quoted(ModelNames()))
 }
 
-// UnknownGPU says that the catalog has no accelerator of that name, and which one was perhaps meant.
+// UnknownGPU says that the catalog has no accelerator of that name, and why or which one was perhaps meant.
 func UnknownGPU(written string) error {
+	gpu, _ := CountedGPU(written)
+	if why, ok := unpriced[shortGPU(gpu)]; ok {
+		return fmt.Errorf("gpu %q cannot be priced: %s; accepted: a file like those of the catalog with figures of your own",
+			written, why)
+	}
 	if near := NearestGPU(written); near != "" {
 		return fmt.Errorf("gpu %q not found; did you mean %q?", written, near)
 	}
