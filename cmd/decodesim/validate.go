@@ -85,7 +85,8 @@ func (f *validateFlags) check(c *cobra.Command) error {
 	if !c.Flags().Changed("data") {
 		return fmt.Errorf("validate: missing --data: a file of measurements; see %s --help", c.CommandPath())
 	}
-	if name := filepath.Ext(f.data); name == ".yaml" || name == ".yml" || slices.Contains(configs.ScenarioNames(), f.data) {
+	end := filepath.Ext(f.data)
+	if end == ".yaml" || end == ".yml" || slices.Contains(configs.ScenarioNames(), f.data) {
 		return fmt.Errorf("validate %s: a scenario has no measurements; expected a CSV, JSON or JSONL file of them, with "+
 			"--scenario %s if that is how they were made; %s %s checks a scenario and simulates it", f.data, f.data,
 			c.Root().Name()+" run", f.data)
