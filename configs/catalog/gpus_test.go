@@ -195,7 +195,8 @@ func compareRow(t *testing.T, head, cells []string) {
 func TestAcceleratorsAreFoundAsPeopleWriteThem(t *testing.T) {
 	for written, want := range map[string]string{"Rubin": "vr200", "DGX Spark": "gb10", "GH200": "gh200-96gb",
 		"Mac Studio M5 Ultra": "m5-ultra", "AWS Trainium3": "trainium3", "Google TPU v6e": "tpu-v6e",
-		"CS-3": "cerebras-wse-3", "Groq": "groq-lpu", "Jetson AGX Thor": "jetson-thor", "Microsoft Maia 200": "maia-200", "Intel Gaudi 3": "gaudi-3",
+		"CS-3": "cerebras-wse-3", "Groq": "groq-lpu",
+		"Jetson AGX Thor": "jetson-thor", "Microsoft Maia 200": "maia-200", "Intel Gaudi 3": "gaudi-3",
 		"NVIDIA GB200 NVL72": "gb200", "AMD Instinct MI350X": "mi350x"} {
 		name, ok := GPUNamed(written)
 		assert.True(t, ok, written)
