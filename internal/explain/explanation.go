@@ -8,7 +8,6 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/expected"
-	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -136,7 +135,7 @@ func (p *partX) limit(rows int) string {
 		return ""
 	case !p.computes():
 		return memoryLimit
-	case p.weights && rows > manyRows && p.FLOPSOfPeak < littlePeak:
+	case p.weights && rows > hardware.ManyRows && p.FLOPSOfPeak < hardware.LittlePeak:
 		return kernelLimit
 	}
 	return computeLimit
@@ -274,21 +273,12 @@ func (s *Step) warnings() []string {
 	return append([]string{}, notes...)
 }
 
-// At so many rows, less of the peak than this is a property of no GPU but of a kernel, or of a constant that stands for
-// what nobody modelled.
-const (
-	manyRows   = 256
-	littlePeak = 0.10
-)
-
 // slowParts warns of arithmetic that a fitted constant keeps far below the peak.
 func (x *Explanation) slowParts() (notes []string) {
 	for i := range x.Parts {
 		p := &x.Parts[i]
 		if p.Limit == kernelLimit {
-			notes = append(notes, fmt.Sprintf("%s achieve %.1f %% of the peak FLOP/s at %s rows: a fitted constant says so, "+
-				"and a GPU with more FLOP/s may gain less than this step promises", p.Name, 100*p.FLOPSOfPeak,
-				text.Count(p.rows)))
+			notes = append(notes, expected.SlowPart(p.Name, p.FLOPSOfPeak, p.rows))
 		}
 	}
 	return notes

@@ -45,6 +45,35 @@ func BoundSentence(s *metrics.Summary) string {
 		text.Duration(b.ITLFloorS), paused)
 }
 
+// OfPeakSentences say what the parts of each pool's usual decode step achieve of the data sheet's peak of what they wait
+// for.
+func OfPeakSentences(pools []metrics.OfPeak) (said []string) {
+	for i := range pools {
+		x := &pools[i]
+		shares := map[string][]string{}
+		for _, p := range x.Parts {
+			share := text.WholePercent(p.OfPeak)
+			if p.OfPeak < 0.095 {
+				share = fmt.Sprintf("%.1f %%", 100*p.OfPeak)
+			}
+			shares[p.Limit] = append(shares[p.Limit], share+" by "+strings.ReplaceAll(p.Part, ", ", " and "))
+		}
+		var limits []string
+		for _, limit := range [][2]string{{"memory", "bandwidth"}, {"compute", "FLOP/s"}} {
+			if parts := shares[limit[0]]; len(parts) > 0 {
+				limits = append(limits, limit[1]+" "+strings.Join(parts, ", "))
+			}
+		}
+		of := "a step"
+		if len(pools) > 1 {
+			of = x.Pool
+		}
+		said = append(said, fmt.Sprintf("Of the peak, in %s of %s with %s: %s.", of, text.Counted(x.Batch, "sequence"),
+			text.Counted(x.Context, "token"), strings.Join(limits, "; ")))
+	}
+	return said
+}
+
 // positions prints the inter-token latency by output position, for the requests that were followed token by token.
 func positions(t *text.Page, s *metrics.Summary) {
 	if len(s.ByPosition) == 0 {

@@ -30,6 +30,9 @@ func Table(w io.Writer, s *metrics.Summary, c text.Caption, o Options) error {
 		if withTail := TailSentence(s, o.Chunks); withTail != "" {
 			t.Line(withTail)
 		}
+		for _, sentence := range OfPeakSentences(s.OfPeak) {
+			t.Line(sentence)
+		}
 		t.Blank()
 	}
 	gaps(t, s)

@@ -116,6 +116,7 @@ func (x *prepared) finish(c *sim.Cluster) (*Result, error) {
 		r.Summary.Steady = steady.Of(&r.Recorder.Recorder, steadyOf(b))
 	}
 	r.Summary.Expected = expected.Of(b.Scenario)
+	ofPeak(r.Summary, b)
 	if r.Sample != nil {
 		r.Summary.Stream = r.Sample.Streamed()
 	}

@@ -64,6 +64,14 @@ func WriteText(w io.Writer, s *Sizing) error {
 	for i := range s.Expected {
 		t.Line("accuracy: " + expected.Sentence(&s.Expected[i]))
 	}
+	if s.Best != nil {
+		for _, sentence := range report.OfPeakSentences(s.Best.OfPeak) {
+			t.Line(sentence)
+		}
+		for _, slow := range s.Best.SlowParts {
+			t.Warning("warning: " + slow)
+		}
+	}
 	if len(s.Commands) > 0 {
 		t.Blank()
 		t.Line("how its servers are started")

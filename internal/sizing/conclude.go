@@ -9,6 +9,7 @@ import (
 	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
+	"github.com/decodesim/decodesim/sim/metrics"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -145,12 +146,29 @@ func (z *sizer) finalist(f *final) Finalist {
 		a.USDPerMillion = f.is.USDPerHour / 3600 / a.GoodputPerS * 1e6
 	}
 	a.Limit = Limiting{Utilization: x.busy, Share: x.bound.Share, Of: x.bound.Limit}
+	a.OfPeak, a.SlowParts = f.ofPeak()
 	if n := &f.next; n.rate > 0 {
 		a.Limit.RatePerS, a.Limit.Attainment, a.Limit.Refused = n.rate, n.attainment, n.refused
 		a.Limit.Rules = n.rules
 		a.Limit.TTFTMissed, a.Limit.TPOTMissed, a.Limit.E2EMissed = n.missed[0], n.missed[1], n.missed[2]
 	}
 	return a
+}
+
+// ofPeak returns what the parts of the usual step of each pool that decodes achieve of the peaks, and warnings of those
+// that a fitted constant keeps far below it.
+func (f *final) ofPeak() (all []metrics.OfPeak, slow []string) {
+	for i := range f.at.batch {
+		p := &f.shape.scenario.Pools[i]
+		if !p.Decodes() {
+			continue
+		}
+		x, warnings := run.OfPeak(f.shape.models[i], p.Name, f.at.batch[i], f.shape.context)
+		if len(x.Parts) > 0 {
+			all, slow = append(all, x), append(slow, warnings...)
+		}
+	}
+	return all, slow
 }
 
 // leadOf compares the first with the second, seed by seed: both saw the same requests.

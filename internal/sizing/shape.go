@@ -27,10 +27,12 @@ type shape struct {
 	refused   string            // why there can be no such deployment; empty: there can
 	tooLarge  *hardware.MemoryError
 	packing   []packing // by pool
+	models    []*hardware.Roofline
 	gpus      []int     // of a replica, by pool
 	pricesUSD []float64 // of a GPU-hour, by pool; 0: unknown
 	tdpW      []float64 // of a GPU, by pool; 0: unknown
 	warnings  []string  // what a run of it would warn of
+	context   float64   // tokens, of the mean request half-way through its output
 }
 
 // setting is one choice of what a study varies; zero: the scenario's. What has no prefill pool has its own of both.
@@ -112,7 +114,7 @@ func (z *sizer) found(s *shape) error {
 		}
 		k := newPacking(model, &scenario.Pools[i], p, scenario.Speculation.DraftsMax())
 		k.shares = p.PrefixCaching && b.Config.Contents != nil
-		s.packing = append(s.packing, k)
+		s.packing, s.models = append(s.packing, k), append(s.models, model)
 		s.gpus = append(s.gpus, scenario.Pools[i].GPUs())
 		price := 0.0
 		if p := model.Deployment().GPU.Price; p.Known() {
@@ -122,6 +124,7 @@ func (z *sizer) found(s *shape) error {
 		s.tdpW = append(s.tdpW, model.Deployment().GPU.TDPW.Value)
 	}
 	s.warnings = b.Describe("", 0).Warnings
+	s.context = b.PromptMean + b.OutputMean/2
 	return nil
 }
 

@@ -33,6 +33,7 @@ type outcome struct {
 	missed     [3]float64        // shares of requests over each limit: TTFT, TPOT, E2E
 	refused    float64
 	busy       []float64 // busy share by pool
+	batch      []float64 // mean decoding sequences of a step by pool
 	work       work
 	bound      metrics.Bound
 }
@@ -180,6 +181,7 @@ func (x *outcome) fill(j *judge, c *sim.Cluster, o *objective) {
 	for i := range c.Pools() {
 		t := c.PoolTotals(i)
 		x.busy = append(x.busy, t.BusyS/max(t.UpS, 1e-12))
+		x.batch = append(x.batch, float64(t.DecodeSum)/max(1, float64(t.Steps)))
 	}
 	x.bound = j.Bound()
 }

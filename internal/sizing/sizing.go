@@ -136,6 +136,8 @@ type Finalist struct {
 	TPOTS             Percentile        `json:"tpot_s"`
 	Rules             []metrics.Verdict `json:"slo_rules,omitempty"`
 	Limit             Limiting          `json:"limit"`
+	OfPeak            []metrics.OfPeak  `json:"of_peak,omitempty"` // what parts of its usual step achieve, by pool
+	SlowParts         []string          `json:"slow_parts,omitempty"`
 }
 
 // Percentile is a latency at the median and at the share of requests that must keep the SLO.

@@ -34,6 +34,7 @@ type Summary struct {
 	Warnings   []string      `json:"warnings"`
 
 	Expected []ExpectedError `json:"expected_error,omitempty"` // absent where nothing like it was measured
+	OfPeak   []OfPeak        `json:"of_peak,omitempty"`        // absent where nothing decoded
 }
 
 // ExpectedError is how far a prediction is to be expected off, from errors on measured runs that were left out of the
