@@ -3,7 +3,7 @@ package hardware
 import "github.com/decodesim/decodesim/sim"
 
 // At so many rows, less of the peak than this is a property of no GPU but of a kernel, or of a constant that stands for
-// what nobody modelled.
+// what is not modelled.
 const (
 	ManyRows   = 256
 	LittlePeak = 0.10

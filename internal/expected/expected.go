@@ -118,8 +118,8 @@ func percent(x float64) string {
 	return strings.TrimSpace(text.UnsignedPercent(x))
 }
 
-// SlowPart warns of a part whose arithmetic is far below the peak at many rows: what fitted constants stand for there
-// nobody modelled.
+// SlowPart warns of a part whose arithmetic is far below the peak at many rows: fitted constants stand there for
+// what is not modelled.
 func SlowPart(part string, ofPeak float64, rows int) string {
 	return fmt.Sprintf("%s achieve %.1f %% of the peak FLOP/s at %s rows: a fitted constant says so, and a GPU with more "+
 		"FLOP/s may gain less than this step promises", part, 100*ofPeak, text.Count(rows))

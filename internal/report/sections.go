@@ -45,8 +45,8 @@ func BoundSentence(s *metrics.Summary) string {
 		text.Duration(b.ITLFloorS), paused)
 }
 
-// OfPeakSentences say what the parts of each pool's usual decode step achieve of the data sheet's peak of what they wait
-// for.
+// OfPeakSentences say what the parts of each pool's usual decode step achieve of the data sheet's peak of what they
+// wait for.
 func OfPeakSentences(pools []metrics.OfPeak) (said []string) {
 	for i := range pools {
 		x := &pools[i]

@@ -155,7 +155,7 @@ func (z *sizer) finalist(f *final) Finalist {
 	return a
 }
 
-// ofPeak returns what the parts of the usual step of each pool that decodes achieve of the peaks, and warnings of those
+// ofPeak returns what the parts of the usual step of each pool that decodes achieve of the peaks, and warnings of parts
 // that a fitted constant keeps far below it.
 func (f *final) ofPeak() (all []metrics.OfPeak, slow []string) {
 	for i := range f.at.batch {
