@@ -351,7 +351,7 @@ func (in *Instance) addNoise(now Time) {
 	s := &in.step
 	number := in.tally.steps
 	if in.line != nil {
-		number = in.replica.tally.steps + int64(len(in.line.queue))
+		number = in.replica.tally.steps + int64(in.line.busy)
 	}
 	s.noise = in.pool.Noise.Stretch(in.ID, number, now, s.price.First)
 	if s.noise < 0 {

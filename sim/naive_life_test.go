@@ -150,7 +150,7 @@ func (n *naive) fail(in *naiveInstance, retry bool) {
 		n.cover["failures on a step boundary"]++
 	}
 	if in.end != sim.Forever && !in.cold {
-		under := int64(max(1, len(in.queue)))
+		under := int64(max(1, in.underWay()))
 		in.step -= under
 		n.steps -= int(under)
 		for _, rank := range in.team {

@@ -9,7 +9,9 @@ import (
 
 // naiveBatch is one of the batches that an engine with pipeline stages has under way. A request in one is in no other,
 // until its tokens have come; but a prompt's next chunk is composed while the one before it is under way.
-type naiveBatch struct{ end sim.Time }
+type naiveBatch struct {
+	end sim.Time // 0: it is of nothing
+}
 
 // enlist makes r the latest of the batch.
 func (in *naiveInstance) enlist(r *naiveRequest) {
@@ -21,19 +23,32 @@ func (in *naiveInstance) enlist(r *naiveRequest) {
 // runs returns how many requests run, whatever batch they are in.
 func (in *naiveInstance) runs() int { return len(in.running) + len(in.away) }
 
-// planStages composes as many batches as there is room for in a queue that is as long as there are stages.
+// planStages is a turn of an engine's loop: it composes a batch, even if that is of nothing, and appends it to a queue
+// that is as long as there are stages; then it waits for the oldest of the queue, unless there is room for more.
 func (n *naive) planStages(in *naiveInstance) {
 	in.woken = false
-	for range len(n.stages) - len(in.queue) {
-		n.releaseChunks(in)
-		in.away = slices.DeleteFunc(slices.Clone(in.running), func(r *naiveRequest) bool { return r.batch == nil })
-		in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool { return r.batch != nil })
-		n.plan(in)
-		if in.computes() {
-			n.beginBatch(in)
+	busy := func(b *naiveBatch) bool { return b.end != 0 }
+	for in.load > 0 || len(in.running) > 0 {
+		n.composeBatch(in)
+		if !slices.ContainsFunc(in.queue, busy) {
+			break
 		}
-		in.running, in.away = append(in.running, in.away...), nil
-		slices.SortFunc(in.running, func(a, b *naiveRequest) int { return cmp.Compare(a.number, b.number) })
+		latest := in.queue[len(in.queue)-1]
+		switch room := len(in.queue) < len(n.stages); {
+		case room && n.fillsQueue():
+			continue
+		case room && busy(latest) && busy(in.queue[0]):
+			continue
+		case busy(in.queue[0]):
+		default:
+			n.cover["places of nothing"]++
+			in.queue = in.queue[1:]
+			continue
+		}
+		break
+	}
+	for len(in.queue) > 0 && !busy(in.queue[0]) {
+		in.queue = in.queue[1:]
 	}
 	in.end = sim.Forever
 	if len(in.queue) > 0 {
@@ -44,6 +59,31 @@ func (n *naive) planStages(in *naiveInstance) {
 	if in.life == "draining" && in.served() {
 		n.down(in)
 	}
+}
+
+// composeBatch composes a batch of the requests that are in none.
+func (n *naive) composeBatch(in *naiveInstance) {
+	n.releaseChunks(in)
+	in.away = slices.DeleteFunc(slices.Clone(in.running), func(r *naiveRequest) bool { return r.batch == nil })
+	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool { return r.batch != nil })
+	n.plan(in)
+	if in.computes() {
+		n.beginBatch(in)
+	} else {
+		in.queue = append(in.queue, &naiveBatch{})
+	}
+	in.running, in.away = append(in.running, in.away...), nil
+	slices.SortFunc(in.running, func(a, b *naiveRequest) int { return cmp.Compare(a.number, b.number) })
+}
+
+// underWay returns how many batches of something are in the queue.
+func (in *naiveInstance) underWay() (busy int) {
+	for _, b := range in.queue {
+		if b.end != 0 {
+			busy++
+		}
+	}
+	return busy
 }
 
 // releaseChunks lets prompts of which a chunk is under way, and not the last, be in another batch too.
@@ -87,7 +127,7 @@ func (n *naive) beginBatch(in *naiveInstance) {
 	}
 	b := &naiveBatch{end: at}
 	in.queue = append(in.queue, b)
-	if len(in.queue) > 1 {
+	if in.underWay() > 1 {
 		n.cover["batches under way at once"]++
 	}
 	in.step++
@@ -121,7 +161,9 @@ func (n *naive) endBatch(in *naiveInstance) {
 		}
 	}
 	in.queue = in.queue[1:]
-	if len(in.queue) > 0 {
-		in.end = in.queue[0].end
+	for _, b := range in.queue {
+		if b.end != 0 {
+			in.end = min(in.end, b.end)
+		}
 	}
 }

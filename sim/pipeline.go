@@ -22,7 +22,8 @@ type pipeline struct {
 	lanes []*Instance // the microbatches
 	upTo  []int64     // by stage: the layers up to its end
 	free  []Time      // by stage: when it has ended on the latest batch
-	queue []*Instance // the microbatches under way, the oldest first
+	queue []*Instance // the microbatches under way, the oldest first; nil: one of nothing
+	busy  int         // those of something
 	turn  int         // the microbatch that was under way last
 }
 
@@ -52,7 +53,7 @@ func (p *Pool) addStages(c *Cluster) {
 // reset makes the stages and microbatches those of an engine that has just started.
 func (l *pipeline) reset() {
 	clear(l.free)
-	l.queue, l.turn = l.queue[:0], 0
+	l.queue, l.busy, l.turn = l.queue[:0], 0, 0
 	for _, lane := range l.lanes {
 		lane.resetBatch()
 		lane.step.end = Forever
@@ -78,8 +79,41 @@ func (in *Instance) batchOf(r *Request) *Instance {
 	return in
 }
 
-// planLanes composes what has a place in the queue of batches, and starts it.
+// planLanes composes what has a place in the queue of batches, and starts it. As in vLLM's loop, a batch of nothing has
+// a place too, until those before it have ended.
 func (in *Instance) planLanes(now Time) {
+	line := in.line
+	for in.Queued()+in.Running()+in.Incoming() > 0 {
+		lane := in.composeLane(now)
+		line.queue = append(line.queue, lane)
+		if line.busy == 0 {
+			break
+		}
+		room := len(line.queue) < len(line.lanes)
+		if room && (in.pool.FillsQueue || lane != nil && line.queue[0] != nil) {
+			continue
+		}
+		if line.queue[0] != nil {
+			break
+		}
+		line.queue = append(line.queue[:0], line.queue[1:]...)
+	}
+	if line.busy == 0 {
+		line.queue = line.queue[:0]
+		in.idle()
+		return
+	}
+	for line.queue[0] == nil {
+		line.queue = append(line.queue[:0], line.queue[1:]...)
+	}
+	s := &in.step
+	s.start, s.end, s.n = now, line.queue[0].step.end, 1
+	s.price = Segment{First: s.end.Sub(now), Steps: 1}
+}
+
+// composeLane composes a batch of the requests that are in none, and starts it; or returns nil, if it computes nothing.
+// Those that have just come back are in the microbatch of the latest turn.
+func (in *Instance) composeLane(now Time) *Instance {
 	line := in.line
 	for i := range line.lanes {
 		lane := line.lanes[(line.turn+i)%len(line.lanes)]
@@ -92,19 +126,15 @@ func (in *Instance) planLanes(now Time) {
 		}
 		lane.adopt()
 		lane.fill(now)
-		if lane.computes() {
-			lane.price(now)
-			lane.enterStages(now)
-			line.queue = append(line.queue, lane)
+		if !lane.computes() {
+			return nil
 		}
+		lane.price(now)
+		lane.enterStages(now)
+		line.busy++
+		return lane
 	}
-	if len(line.queue) == 0 {
-		in.idle()
-		return
-	}
-	s := &in.step
-	s.start, s.end, s.n = now, line.queue[0].step.end, 1
-	s.price = Segment{First: s.end.Sub(now), Steps: 1}
+	panic("sim: a pipeline has more batches under way than stages")
 }
 
 // adopt takes the prompts of which other microbatches have a chunk, and not the last, into the batch of in: the next
@@ -155,6 +185,7 @@ func (in *Instance) commitLane() {
 	in.tally.steps++
 	lane.commitSteps()
 	lane.step.end, lane.step.n = Forever, 0
+	line.busy--
 	line.turn = int(lane.lane)
 	line.queue = append(line.queue[:0], line.queue[1:]...)
 }

@@ -19,8 +19,10 @@ type PoolSpec struct {
 	Ranks int
 	// layers of each pipeline stage, of an instance without ranks; the microbatches that they work on share its queue and
 	// its cache, see pipeline.go, and Model prices one of them; nil: one stage
-	Stages   []int32
-	Balancer func() Router // makes what picks the rank of a request, one for each instance; with Ranks above 1
+	Stages []int32
+	// the queue of their microbatches is filled up with some of nothing, as vLLM 0.33 does
+	FillsQueue bool
+	Balancer   func() Router // makes what picks the rank of a request, one for each instance; with Ranks above 1
 	// sequences that may run at once in an instance that receives caches; 0: it receives none
 	MaxNumSeqs int
 	// computes the last token of a prompt again if its cache arrives before a token was emitted

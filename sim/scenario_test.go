@@ -141,6 +141,9 @@ func (sc *scenario) drawStages(n int32) {
 	}
 }
 
+// fillsQueue reports whether the queue of microbatches is filled up; it follows from what was drawn.
+func (sc *scenario) fillsQueue() bool { return sc.blocks%2 == 0 }
+
 // drawRadix lets the cache of SGLang be a radix tree, mostly.
 func (sc *scenario) drawRadix(t *rapid.T) {
 	if _, ok := sc.policy.(*schedulers.SGLang); ok && sc.tree != nil && sc.offload == 0 {
@@ -320,7 +323,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 		router = new(routers.RoundRobin)
 	}
 	p := &sim.PoolSpec{
-		Ranks: sc.ranks, Balancer: sc.balancer, Stages: sc.stages,
+		Ranks: sc.ranks, Balancer: sc.balancer, Stages: sc.stages, FillsQueue: sc.fillsQueue(),
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.maxNumSeqs, RecomputeLastToken: sc.recomputes,
 		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, Windowed: sc.windowed, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,

@@ -92,7 +92,7 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	if pool.AsyncScheduling {
 		pool.BatchQueue = rules.BatchQueue
 	}
-	pool.UnnamedFirst = rules.UnnamedFirst
+	pool.UnnamedFirst, pool.FillsQueue = rules.UnnamedFirst, rules.FillsQueue
 	if v := pool.Speculation; v != nil {
 		v.Uncapped, v.DelayedLookAhead, v.DelayedNames = rules.DraftsUncapped, rules.DelayedLookAhead, rules.DelayedNames
 		v.Fills = rules.Fills && v.Adaptive == nil

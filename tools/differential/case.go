@@ -16,6 +16,7 @@ type Case struct {
 	Watermark           float64    `json:"watermark"`
 	Priority            bool       `json:"priority"`
 	Async               bool       `json:"async"`
+	Stages              []int32    `json:"stages"` // layers of each pipeline stage; absent: there is one
 	Spec                int32      `json:"spec"`
 	SpecMethod          string     `json:"spec_method"`
 	StepNS              int64      `json:"step_ns"`

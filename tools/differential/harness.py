@@ -43,13 +43,15 @@ def case(rnd, kind, asyn):
         if kind == "spec-eagle":
             c["spec_method"] = "eagle"
         c["max_num_batched_tokens"] = max(c["max_num_batched_tokens"], c["max_num_seqs"] * (1 + c["spec"]) if rnd.random() < 0.7 else c["max_num_seqs"])
+    if kind.startswith("stages"):
+        c["stages"] = one([[1, 1], [1, 1, 1, 1], [3, 1], [2, 2, 1]])
     if kind == "watermark":
         c["num_gpu_blocks"] = 1 + int(need * one([2, 3, 5]))
         c["watermark"] = one([0.01, 0.05, 0.2])
     if kind == "unchunked":
         c["chunked"] = False
         c["max_num_batched_tokens"] = max(c["max_model_len"], c["max_num_batched_tokens"])
-    if kind in ("prefix", "everything", "spec-prefix", "prefix-ample"):
+    if kind in ("prefix", "everything", "spec-prefix", "prefix-ample", "stages-prefix"):
         c["prefix_caching"] = True
         for _ in range(rnd.randint(1, 6)):
             parent = rnd.randint(0, len(c["contents"])) if rnd.random() < 0.6 else 0
@@ -130,13 +132,13 @@ def main():
     a = p.parse_args()
     vllm_side.load(os.path.realpath(a.vllm))
     release = ".".join(vllm_side.version.split(".")[:2])
-    kinds = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec", "spec-preemption", "spec-prefix", "spec-eagle"]
+    kinds = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec", "spec-preemption", "spec-prefix", "spec-eagle", "stages", "stages-prefix"]
     if a.only:
         kinds = a.only.split(",")
     modes = [False] * (not a.asynchronous) + [True] * (not a.sync)
     print(f"{'scenario':16} async  cases   same   steps  preempt  cached-tok  first differences")
     for kind in kinds:
-        for asyn in modes:
+        for asyn in [m for m in modes if not (m and kind.startswith("stages"))]:
             rnd = random.Random(f"{a.seed} {kind} {asyn}")
             cases = [case(rnd, kind, asyn) for _ in range(a.cases)]
             for c in cases:

@@ -62,7 +62,7 @@ func (c *Case) scheduler() *schedulers.Continuous {
 func (c *Case) pool() *sim.PoolSpec {
 	p := &sim.PoolSpec{
 		Name: "vllm", Size: 1, KVBlocks: c.NumGPUBlocks - 1, BlockSize: c.BlockSize, MaxModelLen: c.MaxModelLen,
-		PrefixCaching: c.PrefixCaching, AsyncScheduling: c.Async, Router: &routers.RoundRobin{},
+		PrefixCaching: c.PrefixCaching, AsyncScheduling: c.Async, Stages: c.Stages, Router: &routers.RoundRobin{},
 		Model: linear{sim.Duration(c.StepNS) * sim.Nanosecond, sim.Duration(c.TokenNS) * sim.Nanosecond},
 	}
 	if c.Async {
@@ -71,6 +71,7 @@ func (c *Case) pool() *sim.PoolSpec {
 	if c.Priority {
 		p.Order = schedulers.Priority{}
 	}
+	p.FillsQueue = c.Version != "0.22"
 	p.UnnamedFirst = c.Version != "0.22"
 	if c.Spec > 0 {
 		p.Speculation = &sim.Speculation{Tokens: c.Spec, Acceptance: alike{c.Spec}, Uncapped: true,

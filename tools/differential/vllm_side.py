@@ -93,8 +93,8 @@ def config(c):
         "vllm_config", scheduler_config=s, model_config=model, lora_config=None, kv_events_config=None, kv_transfer_config=None,
         ec_transfer_config=None, speculative_config=speculative, is_mm_encoder_only=False, num_speculative_tokens=k,
         num_lookahead_tokens=lookahead, num_prefill_lookahead_tokens=prefill_lookahead, num_hash_lookahead_tokens=hash_lookahead,
-        use_v2_model_runner=c.get("v2", False), max_concurrent_batches=2 if c["async"] else 1,
-        max_in_flight_tokens=(2 if c["async"] else 1) * c["max_num_batched_tokens"],
+        use_v2_model_runner=c.get("v2", False), max_concurrent_batches=batches(c),
+        max_in_flight_tokens=batches(c) * c["max_num_batched_tokens"],
         cache_config=Nothing(
             "cache_config", num_gpu_blocks=c["num_gpu_blocks"], enable_prefix_caching=c["prefix_caching"], block_size=c["block_size"],
             enable_mamba_shared_prefix_checkpoint=False, mamba_cache_mode="none", prefix_caching_hash_algo="sha256",
@@ -102,7 +102,7 @@ def config(c):
         ),
         parallel_config=Nothing(
             "parallel_config", data_parallel_index=0, data_parallel_size=1, decode_context_parallel_size=1,
-            prefill_context_parallel_size=1, pipeline_parallel_size=1, data_parallel_rank=0,
+            prefill_context_parallel_size=1, pipeline_parallel_size=max(1, len(c.get("stages", ()))), data_parallel_rank=0,
         ),
         observability_config=Nothing(
             "observability_config", per_request_spec_decode_metrics="none", kv_cache_metrics=False, enable_mfu_metrics=False,
@@ -111,6 +111,11 @@ def config(c):
         ec_manager_config=Nothing("ec_manager_config", get_encoder_cache_manager_obj=lambda: None),
         aux_output_config=Nothing("aux_output_config", enabled=False), diffusion_config=None,
     )
+
+
+def batches(c):
+    """VllmConfig.max_concurrent_batches."""
+    return 2 if c["async"] else max(1, len(c.get("stages", ())))
 
 
 class Out:
@@ -229,6 +234,8 @@ class Run:
         return k
 
     def run(self):
+        if self.c.get("stages"):
+            return self.run_stages()
         return self.run_async() if self.c["async"] and not self.c.get("ahead") else self.run_sync()
 
     def run_sync(self):
@@ -245,7 +252,7 @@ class Run:
                 self.t = self.todo[0]["arrival"]
                 continue
             so = self.schedule()
-            if so.total_num_scheduled_tokens == 0 and self.steps and not self.todo and self.stuck():
+            if so.total_num_scheduled_tokens == 0 and self.stuck():
                 return self
             if so.total_num_scheduled_tokens > 0:
                 began = self.t
@@ -253,8 +260,14 @@ class Run:
             self.update(so)
 
     def stuck(self):
-        self.idle = getattr(self, "idle", 0) + 1
-        return self.idle > 10_000
+        """Reports whether the scheduler composes nothing for ever: it has composed an empty step in this very state before,
+        with nothing under way and at the same instant, and depends on nothing else."""
+        s = self.s
+        state = repr((self.t, len(self.todo), [(r.request_id, r.num_computed_tokens, r.num_output_tokens, str(r.status)) for r in s.running],
+                      [(r.request_id, r.num_computed_tokens, str(r.status)) for r in s.waiting], s.kv_cache_manager.block_pool.get_num_free_blocks()))
+        again, self.state = state == getattr(self, "state", None), state
+        self.idle = again and (not self.todo or self.todo[0]["arrival"] > self.t)
+        return self.idle
 
     def run_async(self):
         """EngineCore.step_with_batch_queue with a queue of two."""
@@ -268,10 +281,10 @@ class Run:
                     gpu = max(gpu, self.t)
                     self.steps[-1]["start"] = gpu
                     gpu += self.duration(so)
-                queue.append((so, max(gpu, self.t) if ran or queue else self.t))
+                if not ran and not any(x[2] for x in queue) and self.stuck():
+                    return self
+                queue.append((so, max(gpu, self.t) if ran or queue else self.t, ran))
                 if len(queue) < 2 and (ran or self.s.has_unfinished_requests()):
-                    if not ran and self.stuck():
-                        return self
                     continue
             elif not queue:
                 if not self.todo:
@@ -279,6 +292,34 @@ class Run:
                 self.t = max(self.t, self.todo[0]["arrival"])
                 continue
             so, end = queue.pop(0)
+            self.t = max(self.t, end)
+            self.update(so)
+
+
+    def run_stages(self):
+        """EngineCore.step_with_batch_queue with a queue as deep as the pipeline, whose stages each take their share."""
+        stages, queue, fills = self.c["stages"], [], not version.startswith("0.22")
+        free = [0] * len(stages)
+        while True:
+            self.admit()
+            if self.s.has_unfinished_requests():
+                so, end = self.schedule(), self.t
+                ran = so.total_num_scheduled_tokens > 0
+                if ran:
+                    for i, layers in enumerate(stages):
+                        end = free[i] = max(end, free[i]) + self.duration(so) * layers // sum(stages)
+                queue.append((so, end, ran))
+                done = not queue[0][2] or queue[0][1] <= self.t
+                if len(queue) < len(stages) and (fills or ran and not done):
+                    continue
+                if not any(x[2] for x in queue) and self.stuck():
+                    return self
+            elif not queue:
+                if not self.todo:
+                    return self
+                self.t = max(self.t, self.todo[0]["arrival"])
+                continue
+            so, end, _ = queue.pop(0)
             self.t = max(self.t, end)
             self.update(so)
 
