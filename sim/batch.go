@@ -20,7 +20,7 @@ type runningBatch struct {
 	finished    []int32 // members of the decode set that have ended, in a static batch or as the engine does not know yet
 	ended       []int32 // other members of the list that have ended, as the engine does not know yet
 	cancelled   []int32 // members of the list whose clients have cancelled them during the step under way
-	traced      []int32 // members of the decode set that are reported step by step
+	traced      []int32 // members of the decode set that are reported step by step, or have emitted reasoning alone
 	byClass     []int32 // members of the decode set by class; nil: there is one class
 	emittedAt   Time    // end of the latest step in which the decode set emitted
 	overdue     bool    // some members of the decode set emitted their latest token before that
@@ -112,7 +112,7 @@ func (b *runningBatch) cancelledDecodes() (n int) {
 
 // untrace takes the request in slot out of the requests that are reported step by step.
 func (b *runningBatch) untrace(r *Request, slot int32) {
-	if !r.Traced {
+	if !r.Traced && r.Reasoning == 0 {
 		return
 	}
 	if i := slices.Index(b.traced, slot); i >= 0 {
@@ -259,7 +259,7 @@ func (in *Instance) join(slot int32) {
 	if b.byClass != nil {
 		b.byClass[r.Class]++
 	}
-	if r.Traced && in.cluster.tracer != nil {
+	if r.Traced && in.cluster.tracer != nil || r.Emitted <= r.Reasoning && r.Reasoning > 0 {
 		b.traced = append(b.traced, slot)
 	}
 }

@@ -170,6 +170,9 @@ func (in *Instance) completePrompt(slot int32, r *Request, now Time) {
 // emit lets the client of r have a token that no decode step computed: the first, or the first since an interruption.
 func (in *Instance) emit(r *Request, now Time) {
 	r.Emitted++
+	if r.Reasoning > 0 && r.Emitted == r.Reasoning+1 {
+		r.Visible = now
+	}
 	switch {
 	case r.Emitted == 1:
 		r.First, r.Last = now, now

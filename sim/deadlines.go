@@ -118,7 +118,9 @@ func (in *Instance) seenAt(r *Request, now Time) *Request {
 	*seen = *r
 	_, seen.Emitted = in.batch.progress(r)
 	if in.step.decodes > 0 {
-		seen.Emitted += int32(in.step.price.Ended(now.Sub(in.step.start) - 1))
+		n := in.step.price.Ended(now.Sub(in.step.start) - 1)
+		seen.show(seen.Emitted, n, in.step.start, &in.step.price)
+		seen.Emitted += int32(n)
 	}
 	return seen
 }

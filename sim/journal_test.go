@@ -17,6 +17,7 @@ type journal struct {
 	admit  map[int32]sim.Time
 	cached map[int32]int32
 	moved  map[int32][2]sim.Time // when room was reserved and when it arrived
+	seen   map[int32]sim.Time    // first token after the reasoning
 	runs   int
 	chunks *metrics.Chunks // that clients receive; nil: single tokens, or it has had shards
 	shard  bool            // it hears of some of the time, and so has holes among the tokens
@@ -32,6 +33,7 @@ func newJournal() *journal {
 	return &journal{
 		tokens: map[int32][]sim.Time{}, ended: map[int32]string{}, end: map[int32]sim.Time{}, admit: map[int32]sim.Time{},
 		cached: map[int32]int32{}, moved: map[int32][2]sim.Time{}, gaps: map[string]int{},
+		seen: map[int32]sim.Time{},
 	}
 }
 
@@ -57,6 +59,7 @@ func (j *journal) Merge(shard sim.Sink) {
 	}
 	maps.Copy(j.ended, s.ended)
 	maps.Copy(j.end, s.end)
+	maps.Copy(j.seen, s.seen)
 	maps.Copy(j.admit, s.admit)
 	maps.Copy(j.cached, s.cached)
 	maps.Copy(j.moved, s.moved)
@@ -200,7 +203,7 @@ func (j *journal) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	if j.chunks != nil {
 		j.chunks.Done(r, at, o)
 	}
-	j.ended[r.ID], j.end[r.ID] = o.String(), at
+	j.ended[r.ID], j.end[r.ID], j.seen[r.ID] = o.String(), at, r.Visible
 	j.admit[r.ID], j.cached[r.ID] = r.Admitted, r.Cached
 	j.moved[r.ID] = [2]sim.Time{r.Allocated, r.Transferred}
 }

@@ -51,7 +51,7 @@ var covered = map[string]int{
 	"mixed steps with drafts": 20, "prompts without a chunk": 100,
 	"loaded blocks": 25, "blocks lost from host memory": 500, "sorted by weight": 3,
 	"ranks without work": 10_000, "batches under way at once": 1000, "chunks under way at once": 300,
-	"waits for a stage": 500, "steps that preempt": 500,
+	"waits for a stage": 500, "steps that preempt": 500, "reasoning": 1000,
 	"completed": 3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
 }
 
@@ -82,6 +82,13 @@ func TestRunsEqualTheNaiveTwin(t *testing.T) {
 				cover["evictions"] += int(cl.PoolTotals(0).Evictions)
 				cover["runs"] += j.runs
 				cover["regime switches"] += j.switches
+			}
+		}
+		if sc.reasons { // it does not take a sink that hears of every token
+			j := newJournal()
+			run(t, sc.config(struct{ sim.Sink }{j}))
+			for _, r := range twin.all {
+				require.Equal(t, twin.visible(r), j.seen[r.ID], "untraced: first visible token of request %d", r.ID)
 			}
 		}
 		cover["cases"]++
@@ -148,6 +155,7 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 			require.Equal(t, [2]sim.Time{r.Allocated, r.Transferred}, j.moved[r.ID], "%s: allocation and arrival of request %d",
 				variant, r.ID)
 		}
+		require.Equal(t, twin.visible(r), j.seen[r.ID], "%s: first visible token of request %d", variant, r.ID)
 		for i, at := range r.tokens {
 			if i == 0 {
 				ttft.Add(at.Sub(r.Arrival), 1)
@@ -178,6 +186,16 @@ func compare(t require.TestingT, variant string, twin *naiveFleet, j *journal, c
 	}
 	compareClasses(t, variant, twin, j)
 	conserved(t, variant, twin, j, cl)
+}
+
+// visible returns when the first token after the reasoning of r came; 0: it has none, or did not come so far.
+func (f *naiveFleet) visible(r *naiveRequest) sim.Time {
+	n := int(r.Reasoning)
+	if n == 0 || n >= len(r.tokens) {
+		return 0
+	}
+	f.cover["reasoning"]++
+	return r.tokens[n]
 }
 
 // naiveChunks sends the tokens of each request as vLLM's output processor does, a step at a time, and returns the gaps

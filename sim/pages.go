@@ -13,7 +13,7 @@ type packed struct {
 // plain reports whether r, not yet on an instance, is only what a packed request can say.
 func (r *Request) plain() bool {
 	return r.Deadline == 0 && r.Content == 0 && r.OutputContent == 0 && r.Session == 0 && r.Class == 0 &&
-		r.Priority == 0 && !r.Traced && r.Route == 0 && r.Stage == 0 && r.transfer == 0 && !r.admitted &&
+		r.Priority == 0 && r.Reasoning == 0 && !r.Traced && r.Route == 0 && r.Stage == 0 && r.transfer == 0 && !r.admitted &&
 		r.delay == Preempted && !r.resumes()
 }
 

@@ -162,32 +162,55 @@ func (in *Instance) PromptChunks() (n int) {
 	return n
 }
 
-// trace reports the tokens of the traced requests in n steps to the tracer.
+// trace reports the tokens of the traced requests in n steps to the tracer, and notes which of them ended reasoning.
 func (in *Instance) trace(n, leaving int) {
-	tracer, s, b := in.cluster.tracer, &in.step, &in.batch
-	if s.decodes == 0 {
+	b := &in.batch
+	if in.step.decodes == 0 {
 		return
 	}
+	remaining := b.traced[:0]
 	for _, slot := range b.traced {
 		r := &in.requests.at[slot]
 		if r.state == finishedRow {
+			remaining = append(remaining, slot)
 			continue
 		}
 		_, emitted := b.progress(r)
-		k, from := n, 0
+		k := n
 		if leaving > 0 && r.state == cancelledDecode {
 			k--
 		}
-		if k > 0 && b.overdue && !in.inTime(r) {
-			if !b.isNew(r) { // otherwise Gap has reported it
-				tracer.Delayed(r, emitted, b.emittedAt, s.start.Add(s.price.First))
-			}
-			from = 1
+		r.show(emitted, k, in.step.start, &in.step.price)
+		traced := r.Traced && in.cluster.tracer != nil
+		if traced {
+			in.traceTokens(r, emitted, k)
 		}
-		if from < k {
-			steps := s.price.Tail(from)
-			tracer.Tokens(r, emitted+int32(from), s.start.Add(s.price.Span(from)), &steps, k-from)
+		if traced || r.Visible == 0 {
+			remaining = append(remaining, slot)
 		}
+	}
+	b.traced = remaining
+}
+
+// show notes when the first token after the reasoning of r came, if it is among the next k, one with each step of g.
+func (r *Request) show(emitted int32, k int, start Time, g *Segment) {
+	if i := int(r.Reasoning+1) - int(emitted); r.Reasoning > 0 && r.Visible == 0 && i <= k {
+		r.Visible = start.Add(g.Span(i))
+	}
+}
+
+// traceTokens reports the tokens of one traced request, which had emitted so many, in the first k steps.
+func (in *Instance) traceTokens(r *Request, emitted int32, k int) {
+	tracer, s, b, from := in.cluster.tracer, &in.step, &in.batch, 0
+	if k > 0 && b.overdue && !in.inTime(r) {
+		if !b.isNew(r) { // otherwise Gap has reported it
+			tracer.Delayed(r, emitted, b.emittedAt, s.start.Add(s.price.First))
+		}
+		from = 1
+	}
+	if from < k {
+		steps := s.price.Tail(from)
+		tracer.Tokens(r, emitted+int32(from), s.start.Add(s.price.Span(from)), &steps, k-from)
 	}
 }
 

@@ -13,6 +13,7 @@ type Request struct {
 	Arrival   Time  // when the client sends it
 	Deadline  Time  // when the client cancels it; 0: never
 	Content   int32 // node of Contents, for prefix reuse; 0: nothing shared
+	Reasoning int32 // tokens at the beginning of the output that its user does not see, ≤ Output
 
 	// OutputContent is the node of Contents that ends with the output: Content's path, the prompt and Output tokens;
 	// 0: no later request continues it.
@@ -39,6 +40,7 @@ type Record struct {
 	Admitted    Time // when it was first admitted to a batch
 	First       Time // when the client has the first token
 	Last        Time // when the client has the latest token
+	Visible     Time // when the client has the first token after the Reasoning; 0: not yet, or there is no Reasoning
 }
 
 // TransferTimes is when the latest KV transfer of a request went through its states.

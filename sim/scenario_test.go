@@ -36,6 +36,7 @@ type scenario struct {
 	radix       bool  // the cache is a radix tree of sequences
 	offload     int64 // host memory for what the cache has no room for
 	classes     int
+	reasons     bool // outputs begin with tokens that nobody sees
 	model       sim.StepModel
 	ahead       bool
 	roundRobin  bool
@@ -152,7 +153,9 @@ func (sc *scenario) drawRadix(t *rapid.T) {
 }
 
 func (sc *scenario) drawRequests(t *rapid.T, prompt, output int32) {
-	rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	seed := rapid.Uint64().Draw(t, "seed")
+	rnd, hidden := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 3))
+	sc.reasons = hidden.IntN(4) == 0
 	n := rapid.IntRange(1, 150).Draw(t, "requests")
 	rate := math.Pow(10, rapid.Float64Range(-0.5, 3.5).Draw(t, "log10 rate"))
 	if sc.crowded {
@@ -169,6 +172,9 @@ func (sc *scenario) drawRequests(t *rapid.T, prompt, output int32) {
 		}
 		r.Arrival = sim.Time(at*1e12) / grid * grid
 		r.Class, r.Priority = uint8(rnd.IntN(max(1, sc.classes))), int8(rnd.IntN(3)-1)
+		if sc.reasons {
+			r.Reasoning = hidden.Int32N(r.Output + 1)
+		}
 		if patience > 0 && rnd.IntN(2) == 0 {
 			r.Deadline = r.Arrival.Add(1 + sim.Seconds(rnd.ExpFloat64()*patience))
 			if d := r.Deadline / grid * grid; d > r.Arrival {

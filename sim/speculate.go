@@ -208,6 +208,9 @@ func (in *Instance) commitDrafts(now Time) {
 		r.Emitted += n
 		all += int64(n)
 		drafted += int64(d.Drafts)
+		if r.Reasoning > 0 && r.Visible == 0 && r.state == decoding && r.Emitted > r.Reasoning {
+			r.Visible = now
+		}
 		if r.state == decoding && d.Accepted > 0 {
 			more += int(d.Accepted)
 			if in.report.byClass != nil || r.Traced {

@@ -24,7 +24,7 @@ func (f *Full) SeparateClasses(classes []Class) {
 	for _, c := range classes {
 		f.classes = append(f.classes, byClass{
 			Recorder: Recorder{
-				SLO: c.SLO, Rules: c.Rules, Warmup: f.Warmup, Ingress: f.Ingress, Egress: f.Egress,
+				SLO: c.SLO, Rules: c.Rules, Warmup: f.Warmup, Ingress: f.Ingress, Egress: f.Egress, Thinks: f.Thinks,
 			}, name: c.Name,
 		})
 		if f.Stream != nil {
@@ -51,7 +51,7 @@ func (f *Full) classResults(durationS float64) []ClassResult {
 		k := &f.classes[i]
 		results = append(results, ClassResult{
 			Name: k.name, Requests: k.requests(k.preemptions), Tokens: k.tokens, Latency: k.latency(),
-			SLO: k.slo(durationS), Rules: k.Verdicts(),
+			SLO: k.slo(durationS), Rules: k.Verdicts(), Tasks: k.tasks(),
 		})
 	}
 	return results

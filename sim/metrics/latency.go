@@ -14,14 +14,26 @@ type Latency struct {
 	TPOT     Quantiles `json:"tpot_s"`
 	E2E      Quantiles `json:"e2e_s"`
 	Queue    Quantiles `json:"queue_s"`
+
+	TTFO *Quantiles `json:"ttfo_s,omitempty"` // absent where no output has reasoning
+	Task *Quantiles `json:"task_s,omitempty"` // absent without agents
 }
 
 // latency returns the distributions.
 func (m *Recorder) latency() Latency {
-	return Latency{
+	l := Latency{
 		TTFT: m.TTFT.Quantiles(), ITL: m.TokenGaps().Quantiles(), ITLChunk: m.ChunkGaps().Quantiles(),
 		TPOT: m.TPOT.Quantiles(), E2E: m.E2E.Quantiles(), Queue: m.Queue.Quantiles(),
 	}
+	if m.Thinks {
+		ttfo := m.TTFO.Quantiles()
+		l.TTFO = &ttfo
+	}
+	if m.Tasks != nil {
+		task := m.Tasks.Time.Quantiles()
+		l.Task = &task
+	}
+	return l
 }
 
 // NamedQuantiles is a latency with its name in tables.
@@ -34,12 +46,19 @@ type NamedQuantiles struct {
 // before those between tokens, of which most are 0.
 func (l *Latency) Named() []NamedQuantiles {
 	all := []NamedQuantiles{{"TTFT", l.TTFT}}
+	if l.TTFO != nil {
+		all = append(all, NamedQuantiles{"TTFO", *l.TTFO})
+	}
 	if l.Bursts() {
 		all = append(all, NamedQuantiles{"ITL, chunks", l.ITLChunk}, NamedQuantiles{"ITL, tokens", l.ITL})
 	} else {
 		all = append(all, NamedQuantiles{"ITL", l.ITL})
 	}
-	return append(all, []NamedQuantiles{{"TPOT", l.TPOT}, {"E2E", l.E2E}, {"queue", l.Queue}}...)
+	all = append(all, NamedQuantiles{"TPOT", l.TPOT}, NamedQuantiles{"E2E", l.E2E}, NamedQuantiles{"queue", l.Queue})
+	if l.Task != nil {
+		all = append(all, NamedQuantiles{"task", *l.Task})
+	}
+	return all
 }
 
 // Bursts reports whether clients receive some tokens together, so that a chunk is not a token.

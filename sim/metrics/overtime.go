@@ -177,6 +177,10 @@ func (w *Windows) judge(scratch *Hist, k, i, j int) (Verdict, bool) {
 			zeros += x.burst
 		case RuleTTFT, RuleQueue:
 			missing += x.unanswered
+		case RuleTTFO:
+			missing += x.hidden
+		case RuleTask:
+			missing += x.taskless
 		default:
 			missing += x.unserved
 		}

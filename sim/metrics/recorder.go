@@ -7,10 +7,12 @@ var _ sim.Sink = (*Recorder)(nil)
 // Recorder is the sim.Sink that defines the metrics. Each is computed here and nowhere else, as the client sees it:
 //
 //	TTFT   first token + egress − arrival
+//	TTFO   first token that is no reasoning + egress − arrival, where a workload has reasoning
 //	ITL    token − token before, of one request; see itl.go
 //	TPOT   (last token − first token) / (tokens − 1), of completed requests with more than one token
 //	E2E    last token + egress − arrival, of completed requests
 //	queue  first admission to a batch − arrival at the engine, of requests with a first token
+//	task   of agents; see tasks.go
 //
 // Tokens before the end of the warm-up, and requests that arrived before it, are simulated but not recorded.
 type Recorder struct {
@@ -22,6 +24,13 @@ type Recorder struct {
 	Rows    func(r *sim.Request, at sim.Time, o sim.Outcome) // called for every request that ends, unless it is nil
 
 	TTFT, ITL, TPOT, E2E, Queue Hist
+
+	// Thinks has TTFO recorded; without, every output is visible from its first token on.
+	Thinks bool
+	TTFO   Hist
+
+	// Tasks records the tasks of agents, which Task reports; nil: there are none.
+	Tasks *Tasks
 
 	// Stream follows the chunks that clients receive; nil: they are what steps emit. A sink with one traces every request
 	// and has no shards.
@@ -48,6 +57,7 @@ type Recorder struct {
 
 	good       []int64 // by rule about requests: completed requests that keep it
 	unanswered int64   // unserved requests without a first token
+	hidden     int64   // measured requests that have ended with nothing but reasoning, or nothing at all
 
 	account account
 	first   int64 // first tokens after the warm-up
@@ -55,12 +65,12 @@ type Recorder struct {
 }
 
 // Limits is an SLO on the latencies of a request, or these latencies; 0: none.
-type Limits struct{ TTFT, TPOT, E2E, Queue sim.Duration }
+type Limits struct{ TTFT, TPOT, E2E, Queue, TTFO sim.Duration }
 
 // met reports whether a request is good. A request with a single token has no TPOT to miss, as in vllm bench serve.
-func (l Limits) met(ttft, tpot, e2e, queue sim.Duration) bool {
-	return (l.TTFT == 0 || ttft <= l.TTFT) && (l.TPOT == 0 || tpot <= l.TPOT) && (l.E2E == 0 || e2e <= l.E2E) &&
-		(l.Queue == 0 || queue <= l.Queue)
+func (l Limits) met(of Limits) bool {
+	return (l.TTFT == 0 || of.TTFT <= l.TTFT) && (l.TPOT == 0 || of.TPOT <= l.TPOT) &&
+		(l.E2E == 0 || of.E2E <= l.E2E) && (l.Queue == 0 || of.Queue <= l.Queue) && (l.TTFO == 0 || of.TTFO <= l.TTFO)
 }
 
 // First implements sim.Sink: it records TTFT and queue time.
@@ -105,6 +115,9 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	if m.Windows != nil {
 		m.Windows.waited(r, at, o)
 	}
+	if m.Thinks && r.Arrival >= m.Warmup {
+		m.visible(r, at, o)
+	}
 	if o != sim.Completed {
 		m.unserved(r, at, o)
 		return
@@ -119,14 +132,35 @@ func (m *Recorder) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	if r.Emitted > 1 {
 		m.TPOT.One(l.TPOT)
 	}
-	if m.SLO.met(l.TTFT, l.TPOT, l.E2E, l.Queue) {
+	if m.SLO.met(l) {
 		m.Attained++
 	}
 	if m.Rules != nil {
-		m.countGood(l.TTFT, l.TPOT, l.E2E, l.Queue)
+		m.countGood(l)
 	}
 	if m.Windows != nil {
 		m.Windows.done(at, r.Emitted > 1, l)
+	}
+}
+
+// visible records when the client of a request that has ended had something to read, if it ever had.
+func (m *Recorder) visible(r *sim.Request, at sim.Time, o sim.Outcome) {
+	seen := r.Visible
+	if r.Reasoning == 0 {
+		seen = r.First
+	}
+	switch {
+	case r.Emitted > r.Reasoning && r.Emitted > 0:
+		ttfo := seen.Sub(r.Arrival) + m.Egress
+		m.TTFO.One(ttfo)
+		if m.Windows != nil {
+			m.Windows.visible(seen, ttfo)
+		}
+	case o != sim.Unfinished:
+		m.hidden++
+		if m.Windows != nil {
+			m.Windows.at(at).hidden++
+		}
 	}
 }
 
@@ -150,6 +184,13 @@ func (m *Recorder) latenciesOf(r *sim.Request, at sim.Time) (l Limits) {
 		l.TPOT = at.Sub(r.First) / sim.Duration(r.Emitted-1)
 	}
 	l.TTFT, l.E2E = r.First.Sub(r.Arrival)+m.Egress, at.Sub(r.Arrival)+m.Egress
+	l.TTFO = l.TTFT
+	if r.Reasoning > 0 {
+		l.TTFO = sim.Duration(sim.Forever)
+		if r.Visible > 0 {
+			l.TTFO = r.Visible.Sub(r.Arrival) + m.Egress
+		}
+	}
 	l.Queue = r.Admitted.Sub(r.Arrival) - m.Ingress
 	return l
 }
@@ -163,7 +204,7 @@ func (m *Recorder) follow(r *sim.Request, at sim.Time, o sim.Outcome) {
 		if r.Emitted > 1 {
 			m.Series.request(OfTPOT, r, l.TPOT)
 		}
-		good = m.SLO.met(l.TTFT, l.TPOT, l.E2E, l.Queue)
+		good = m.SLO.met(l)
 	}
 	m.Series.ended(r, at, o, good)
 }

@@ -37,11 +37,14 @@ const (
 	RuleTPOT
 	RuleE2E
 	RuleQueue
+	RuleTTFO
+	RuleTask
 	NumRuleMetrics
 )
 
 var ruleMetrics = [...]string{
 	RuleTTFT: "ttft", RuleITL: "itl", RuleTPOT: "tpot", RuleE2E: "e2e", RuleQueue: "queue",
+	RuleTTFO: "ttfo", RuleTask: "task",
 }
 
 // String returns the name of m in rules.
@@ -110,10 +113,12 @@ func (r *Rule) String() string {
 	return text
 }
 
-// MetBy reports whether a request that was completed keeps every term of a rule about requests. Without a TPOT, tpot
-// being negative, it has none to miss.
-func (r *Rule) MetBy(ttft, tpot, e2e, queue sim.Duration) bool {
-	of := [NumRuleMetrics]sim.Duration{RuleTTFT: ttft, RuleTPOT: tpot, RuleE2E: e2e, RuleQueue: queue}
+// MetBy reports whether a request that was completed, with these latencies, keeps every term of a rule about requests.
+// Without a second token its TPOT is 0, and so is kept.
+func (r *Rule) MetBy(l Limits) bool {
+	of := [NumRuleMetrics]sim.Duration{
+		RuleTTFT: l.TTFT, RuleTPOT: l.TPOT, RuleE2E: l.E2E, RuleQueue: l.Queue, RuleTTFO: l.TTFO,
+	}
 	for _, t := range r.Terms {
 		if d := of[t.Metric]; d > t.Limit || t.Below && d == t.Limit {
 			return false
@@ -126,7 +131,7 @@ func (r *Rule) MetBy(ttft, tpot, e2e, queue sim.Duration) bool {
 func (r *Rule) Limits() (l Limits) {
 	for _, t := range r.Terms {
 		of := [NumRuleMetrics]*sim.Duration{
-			RuleTTFT: &l.TTFT, RuleTPOT: &l.TPOT, RuleE2E: &l.E2E, RuleQueue: &l.Queue,
+			RuleTTFT: &l.TTFT, RuleTPOT: &l.TPOT, RuleE2E: &l.E2E, RuleQueue: &l.Queue, RuleTTFO: &l.TTFO,
 		}[t.Metric]
 		most := t.Limit
 		if t.Below {
@@ -235,6 +240,13 @@ func (m *Recorder) of(metric Metric) (h *Hist, missing int64) {
 		return &m.E2E, m.Unserved
 	case RuleQueue:
 		return &m.Queue, m.unanswered
+	case RuleTTFO:
+		return &m.TTFO, m.hidden
+	case RuleTask:
+		if m.Tasks == nil {
+			return new(Hist), 0
+		}
+		return &m.Tasks.Time, m.Tasks.missing
 	}
 	return m.ChunkGaps(), 0
 }
@@ -248,12 +260,12 @@ func (m *Recorder) Missed(rule int) int64 {
 }
 
 // countGood counts the rules about requests that a completed request keeps.
-func (m *Recorder) countGood(ttft, tpot, e2e, queue sim.Duration) {
+func (m *Recorder) countGood(l Limits) {
 	if m.good == nil {
 		m.good = make([]int64, len(m.Rules))
 	}
 	for i := range m.Rules {
-		if r := &m.Rules[i]; r.Share > 0 && r.MetBy(ttft, tpot, e2e, queue) {
+		if r := &m.Rules[i]; r.Share > 0 && r.MetBy(l) {
 			m.good[i]++
 		}
 	}

@@ -53,7 +53,7 @@ func (m *Recorder) empty() Recorder {
 		panic("metrics: a shard cannot follow the chunks of a request that another one follows too")
 	}
 	s := Recorder{Warmup: m.Warmup, Ingress: m.Ingress, Egress: m.Egress, SLO: m.SLO, Rules: m.Rules,
-		Rows: m.Rows}
+		Rows: m.Rows, Thinks: m.Thinks}
 	if m.Attribution != nil {
 		s.Attribution = new(Attribution)
 	}
@@ -73,6 +73,7 @@ func (m *Recorder) merge(o *Recorder) {
 	m.TPOT.Merge(&o.TPOT)
 	m.E2E.Merge(&o.E2E)
 	m.Queue.Merge(&o.Queue)
+	m.TTFO.Merge(&o.TTFO)
 	for i := range m.Stalls {
 		m.Stalls[i].Merge(&o.Stalls[i])
 	}
@@ -99,6 +100,7 @@ func (m *Recorder) merge(o *Recorder) {
 		m.good[i] += n
 	}
 	m.unanswered += o.unanswered
+	m.hidden += o.hidden
 	m.account.merge(&o.account)
 	m.first += o.first
 	m.burst += o.burst

@@ -35,6 +35,7 @@ func (f *Full) Summary(d Description) *Summary {
 		Bound:      f.Bound(),
 		Tail:       f.tail(),
 		Latency:    f.latency(),
+		Tasks:      f.tasks(),
 		Pools:      f.pools(d),
 	}
 	if f.Stream != nil {

@@ -29,6 +29,7 @@ type Summary struct {
 	Cost       *Cost         `json:"cost,omitempty"`      // absent if a GPU of the scenario has no price
 	Energy     *Energy       `json:"energy,omitempty"`    // absent unless asked for, and where a power is unknown
 	Load       Load          `json:"load"`
+	Tasks      *TaskResult   `json:"tasks,omitempty"`        // absent without agents
 	Steady     *Steady       `json:"stationarity,omitempty"` // absent where output.intervals is false
 	Classes    []ClassResult `json:"classes,omitempty"`      // absent without service classes
 	Warnings   []string      `json:"warnings"`
@@ -126,6 +127,8 @@ type ClassResult struct {
 	Latency  Latency   `json:"latency"`
 	SLO      *SLO      `json:"slo,omitempty"` // of the class, or else of the scenario; absent without either
 	Rules    []Verdict `json:"slo_rules,omitempty"`
+
+	Tasks *TaskResult `json:"tasks,omitempty"` // absent without agents
 }
 
 // Bound compares the steps with the least time the data sheet allows, both weighted by tokens.

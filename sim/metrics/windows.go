@@ -37,6 +37,8 @@ type window struct {
 	completed  int64 // recorded
 	unserved   int64 // recorded requests that were rejected or failed
 	unanswered int64 // those of them without a first token
+	hidden     int64 // recorded requests that have ended without a visible token
+	taskless   int64 // recorded tasks that ended without a result
 	good       []int64
 }
 
@@ -87,7 +89,7 @@ func NewWindows(a WindowArguments) *Windows {
 func (l Limits) Rule(share float64) Rule {
 	r := Rule{Share: share}
 	for _, t := range []Term{{Metric: RuleTTFT, Limit: l.TTFT}, {Metric: RuleTPOT, Limit: l.TPOT},
-		{Metric: RuleE2E, Limit: l.E2E}, {Metric: RuleQueue, Limit: l.Queue}} {
+		{Metric: RuleE2E, Limit: l.E2E}, {Metric: RuleQueue, Limit: l.Queue}, {Metric: RuleTTFO, Limit: l.TTFO}} {
 		if t.Limit > 0 {
 			r.Terms = append(r.Terms, t)
 		}
@@ -160,6 +162,7 @@ func (x *window) merge(o *window) {
 	x.arrived, x.answered = x.arrived+o.arrived, x.answered+o.answered
 	x.completed, x.unserved = x.completed+o.completed, x.unserved+o.unserved
 	x.unanswered += o.unanswered
+	x.hidden, x.taskless = x.hidden+o.hidden, x.taskless+o.taskless
 	if x.good == nil {
 		x.good = o.good
 		return
@@ -195,6 +198,13 @@ func (w *Windows) first(t sim.Time, ttft, queue sim.Duration) {
 	}
 }
 
+// visible records a first token that is no reasoning.
+func (w *Windows) visible(t sim.Time, ttfo sim.Duration) {
+	if w.needs[RuleTTFO] {
+		w.at(t).of[RuleTTFO].add(ttfo, 1)
+	}
+}
+
 // lost records the end of a request that was rejected or has failed.
 func (w *Windows) lost(at sim.Time, answered bool) {
 	x := w.at(at)
@@ -215,7 +225,7 @@ func (w *Windows) done(at sim.Time, several bool, l Limits) {
 		x.of[RuleE2E].add(l.E2E, 1)
 	}
 	for i := range w.rules {
-		if r := &w.rules[i]; r.Share > 0 && r.MetBy(l.TTFT, l.TPOT, l.E2E, l.Queue) {
+		if r := &w.rules[i]; r.Share > 0 && r.MetBy(l) {
 			if x.good == nil {
 				x.good = make([]int64, len(w.rules))
 			}

@@ -1,5 +1,5 @@
 // Package sessions generates load that waits for answers: clients who send their next request when the last has ended,
-// and users who ask on in conversations.
+// users who ask on in conversations, and agents that run a tool after each answer.
 //
 //	closed.go    Closed: a fixed number of clients with independent requests
 //	sessions.go  Sessions: conversations of several turns
@@ -7,4 +7,7 @@
 //	turns.go     what a session asks
 //	think.go     how long its user thinks
 //	slots.go     which session a request belongs to
+//	agents.go    Agents: tasks of agents, with tools and sub-agents
+//	plans.go     how a task would go
+//	tasks.go     Task: how long one took, and what its time was spent on
 package sessions

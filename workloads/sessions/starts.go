@@ -75,6 +75,7 @@ type words struct{ all, sent, next string }
 var (
 	requestWords = words{"requests", "they were sent", "a request would be sent"}
 	sessionWords = words{"sessions", "they began", "a session would begin"}
+	taskWords    = words{"tasks", "they began", "a task would begin"}
 )
 
 // clients is a fixed number of clients, each of which sends again some time after what it sent has ended.

@@ -103,7 +103,10 @@ func (v *conversations) tree() *sim.Contents {
 }
 
 // expectation is what sessions are on average.
-type expectation struct{ turns, prompt, output float64 }
+type expectation struct {
+	turns, prompt, output float64
+	tools                 float64 // seconds that the tools of a task take
+}
 
 // sampled is how many sessions an expectation rests on: the first ones.
 const sampled = 512
@@ -125,5 +128,5 @@ func (v *conversations) expect() (e expectation) {
 		}
 	}
 	v.sampler.ForgetTruncated()
-	return expectation{e.turns / sampled, e.prompt / e.turns, e.output / e.turns}
+	return expectation{turns: e.turns / sampled, prompt: e.prompt / e.turns, output: e.output / e.turns}
 }
