@@ -110,10 +110,11 @@ func namesOf(f strict.Field) []string {
 // fixedNames returns the lists of names that no other package has.
 func fixedNames() map[string][]string {
 	return map[string][]string{
-		"roles":        roles(),
-		"transfers":    {transferPull, TransferPush},
-		"first-tokens": {FirstAtPrefill, firstAtDecode},
-		"in-flight":    {InFlightRetry, inFlightFail},
+		"roles":             roles(),
+		"subagent-contexts": {contextFresh, contextFork},
+		"transfers":         {transferPull, TransferPush},
+		"first-tokens":      {FirstAtPrefill, firstAtDecode},
+		"in-flight":         {InFlightRetry, inFlightFail},
 		"reserves": {catalog.ReserveAsComputed, catalog.ReservePrompt, catalog.ReserveMaxTokens,
 			catalog.ReserveMaxModelLen},
 		"capacity-policies":  {catalog.NoEvict, catalog.MaxUtilization},

@@ -27,7 +27,7 @@ func defaultScenario(name string, pools []Pool) *Scenario {
 		Speculation: Speculation{Method: NoSpeculation, Acceptance: &Acceptance{Process: "iid"}},
 		Decoding:    Decoding{Sampling: "greedy"},
 		Noise:       defaultNoise(),
-		Workload:    Workload{Trace: &Trace{Speed: 1}},
+		Workload:    Workload{Trace: &Trace{Speed: 1}, Agents: &Agents{SubAgents: &SubAgents{Context: contextFresh}}},
 		Stream:      defaultStream(),
 		Seed:        1,
 		Output:      Output{RequestsCSV: Auto, Attribution: true, Intervals: true, OverTime: true},

@@ -23,11 +23,13 @@ type Workload struct {
 	OutputTokens *lengths.Spec  `yaml:"output_tokens" about:"law of output lengths"`
 	Prefix       *Prefix        `yaml:"prefix" about:"text that the prompts of many requests begin with"`
 	Sessions     *Sessions      `yaml:"sessions" about:"conversations: a prompt is all that was said before and what prompt_tokens says"`
+	Agents       *Agents        `yaml:"agents" about:"tasks of agents, which generate, run a tool and generate again: a prompt is all that came before and what the tool has returned"`
+	Reasoning    *Reasoning     `yaml:"reasoning" about:"tokens at the beginning of an output that its user does not see"`
 	Classes      []Class        `yaml:"classes,omitempty" about:"service classes, by share of the requests"`
 	Distinct     int64          `yaml:"distinct_prompts,omitempty" bound:"[1,16777216]" unit:"prompts" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
 	Order        string         `yaml:"order,omitempty" oneof:"prompt-orders" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
 	MaxTokens    int64          `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: exactly the output it gets"`
-	Requests     int64          `yaml:"requests,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"sent in all, turns of sessions included; null: the number of recorded lengths, or no limit"`
+	Requests     int64          `yaml:"requests,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"sent in all, turns of sessions included, or with agents those after which no task begins; null: the number of recorded lengths, or no limit"`
 	DurationS    float64        `yaml:"duration_s,omitempty" bound:"(0,horizon]" doc:"seconds after which the run ends, whatever is under way (a trace: none is sent); null: no limit"`
 	WarmupS      float64        `yaml:"warmup_s" bound:"[0,horizon]" doc:"seconds whose requests are served but not measured"`
 	Precision    float64        `yaml:"precision,omitempty" bound:"[0.001,0.5]" doc:"share of every headline number that half of its 95 % interval is to be at most, for which a run is lengthened; null: it has the given length"`
@@ -82,6 +84,12 @@ func (w *Workload) laws(pairs *lengths.Pairs) requests.Mix {
 	if w.MaxTokens > 0 {
 		l.MaxOutput = lengths.Spec{Distribution: "fixed", Mean: float64(w.MaxTokens)}
 	}
+	if r := w.Reasoning; r != nil {
+		l.Reasoning = requests.Reasoning{Share: r.Share, InContext: r.InContext}
+		if r.Tokens != nil {
+			l.Reasoning.Tokens = *r.Tokens
+		}
+	}
 	return l
 }
 
@@ -99,6 +107,7 @@ func (w *Workload) SetReplay(file string) {
 	for i := range classes {
 		c := &classes[i]
 		c.PromptTokens, c.OutputTokens, c.MaxTokens = nil, nil, 0
+		c.ReasoningTokens = nil
 	}
 	*w = Workload{Trace: &Trace{File: file, Speed: 1}, Classes: classes}
 }
@@ -129,6 +138,9 @@ func (w *Workload) Replay(seed uint64) traces.Options {
 		Speed: t.Speed, Limit: t.Limit, StartS: t.StartS, EndS: t.EndS, SkipEmpty: t.SkipEmpty,
 		Patience: w.patience(), Seed: seed, Classes: w.classes(),
 	}
+	if w.Reasoning != nil {
+		o.Reasoning = w.Reasoning.Share
+	}
 	if t.Rate > 0 { // the factor is that of all that is selected, however much of it is sent
 		o.Rate, o.Requests, o.DurationS = t.Rate, w.Requests, w.DurationS
 		return o
@@ -143,33 +155,6 @@ func (w *Workload) Replay(seed uint64) traces.Options {
 	return o
 }
 
-// Sessions makes the workload one of conversations: arrivals are those of sessions, the clients of a closed loop lead
-// one after the other, and a prompt is all that was said before and what prompt_tokens says.
-type Sessions struct {
-	Turns      *lengths.Spec  `yaml:"turns" unit:"turns" about:"law of the number of turns"`
-	ThinkTimeS *sessions.Span `yaml:"think_time_s" about:"law of the time between an answer and the next turn; null: none"`
-}
-
-// SessionSource returns the loop of a workload that has sessions; a prompt and its limit have context tokens at most.
-func (w *Workload) SessionSource(context int64) sessions.SessionLoop {
-	l := sessions.SessionLoop{
-		Mix: w.laws(nil), ContextMax: context, Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
-	}
-	if w.Sessions.Turns != nil {
-		l.Turns = *w.Sessions.Turns
-	}
-	if think := w.Sessions.ThinkTimeS; think != nil {
-		l.Think = *think
-	}
-	if w.Arrivals != nil {
-		l.Arrivals = *w.Arrivals
-	}
-	if c := w.ClosedLoop; c != nil {
-		l.Concurrency, l.PauseS, l.RampS = int64(c.Concurrency), c.ThinkTimeS, c.RampS
-	}
-	return l
-}
-
 // Class is a service class: a share of the requests, drawn for each one (for each session, where there are sessions).
 type Class struct {
 	Name         string        `yaml:"name" doc:"of the class"`
@@ -179,6 +164,8 @@ type Class struct {
 	PromptTokens *lengths.Spec `yaml:"prompt_tokens" about:"law of prompt lengths; null: the workload's"`
 	OutputTokens *lengths.Spec `yaml:"output_tokens" about:"law of output lengths; null: the workload's"`
 	MaxTokens    int64         `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: the workload's"`
+
+	ReasoningTokens *lengths.Spec `yaml:"reasoning_tokens" about:"law of hidden tokens in front of the output; null: the workload's"`
 }
 
 // ClassSLO is the limits and the rules of a class, in place of all the scenario's. 0: no such limit. A list of rules
@@ -204,6 +191,9 @@ func (w *Workload) classes() []requests.Class {
 		}
 		if c.OutputTokens != nil {
 			k.Output = *c.OutputTokens
+		}
+		if c.ReasoningTokens != nil {
+			k.Reasoning = *c.ReasoningTokens
 		}
 		if c.MaxTokens > 0 {
 			k.MaxOutput = lengths.Spec{Distribution: "fixed", Mean: float64(c.MaxTokens)}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/inputs"
+	"github.com/decodesim/decodesim/configs/slo"
 	"github.com/decodesim/decodesim/configs/strict"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // validate reports the first value that no model or deployment could have. What depends on the model (attention heads,
@@ -26,6 +28,7 @@ func (s *Scenario) validate() error {
 	s.checkPools(&c)
 	s.checkFleet(&c)
 	s.checkAlerts(&c)
+	s.checkTaskRules(&c)
 	s.Speculation.check(&c)
 	s.checkDecoding(&c)
 	s.Noise.check(&c)
@@ -97,6 +100,29 @@ func (s *Scenario) checkAlerts(c *checker) {
 		}
 		if w := s.SLO.WindowS; w > 0 && a.OverS > 0 && !multiple(a.OverS, w) {
 			c.fail(path+"over_s", "%g is no multiple of slo.window_s, %g; expected one", a.OverS, w)
+		}
+	}
+}
+
+// checkTaskRules refuses rules about the time of tasks where there are none.
+func (s *Scenario) checkTaskRules(c *checker) {
+	if s.Workload.Agents != nil {
+		return
+	}
+	about := func(path string, lines slo.Lines) {
+		for _, r := range lines.Rules() {
+			if r.Terms[0].Metric == metrics.RuleTask {
+				c.fail(path, "%q is about tasks of agents; expected workload.agents, or a rule on e2e", r.String())
+			}
+		}
+	}
+	about("slo.rules", s.SLO.Rules)
+	for i := range s.Alerts {
+		about(fmt.Sprintf("alerts[%d].rule", i), s.Alerts[i].Rule)
+	}
+	for i := range s.Workload.Classes {
+		if k := s.Workload.Classes[i].SLO; k != nil {
+			about(fmt.Sprintf("workload.classes[%d].slo.rules", i), k.Rules)
 		}
 	}
 }

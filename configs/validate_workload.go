@@ -41,6 +41,8 @@ func (w *Workload) check(c *checker) {
 	w.checkPatience(c)
 	w.checkClasses(c)
 	w.checkSessions(c)
+	w.checkAgents(c)
+	w.checkReasoning(c)
 	switch {
 	case w.Trace != nil:
 		w.checkTrace(c)
@@ -57,7 +59,8 @@ func (w *Workload) check(c *checker) {
 
 // checkExtent requires an end, which a trace and recorded lengths have of their own.
 func (w *Workload) checkExtent(c *checker) {
-	if w.Requests == 0 && w.DurationS == 0 && w.Trace == nil && !w.Bounded() {
+	tasks := w.Agents != nil && w.Agents.Tasks > 0
+	if w.Requests == 0 && w.DurationS == 0 && w.Trace == nil && !w.Bounded() && !tasks {
 		c.fail("workload", "has no end; expected requests, duration_s or both")
 	}
 	if w.DurationS > 0 && w.WarmupS >= w.DurationS {
@@ -146,6 +149,10 @@ func (w *Workload) probe() error {
 		_, err := sessions.NewSessionLoop(w.SessionSource(0), 1)
 		return err
 	}
+	if w.Agents != nil {
+		_, err := sessions.NewAgentLoop(w.AgentSource(0), 1)
+		return err
+	}
 	if w.Lengths == nil {
 		_, err := workloads.NewOpenLoop(probe.OpenSource(nil), 1)
 		return err
@@ -226,30 +233,12 @@ func (w *Workload) checkClasses(c *checker) {
 		}
 		c.law(path+"prompt_tokens", k.PromptTokens)
 		c.law(path+"output_tokens", k.OutputTokens)
+		c.law(path+"reasoning_tokens", k.ReasoningTokens)
+		if w.Trace != nil && k.ReasoningTokens != nil {
+			c.fail(path+"reasoning_tokens",
+				"stands beside trace, which has lengths of its own; expected workload.reasoning.share")
+		}
 	}
-}
-
-// checkSessions requires the turns, and refuses what has no sessions.
-func (w *Workload) checkSessions(c *checker) {
-	const path = "workload.sessions"
-	s := w.Sessions
-	switch {
-	case s == nil:
-		return
-	case w.Trace != nil:
-		c.fail(path, "stands beside trace, whose requests are recorded; expected only one of them")
-	case w.Lengths != nil:
-		c.fail(path, "stands beside lengths, which are of single requests; expected only one of them")
-	case w.Distinct != 0:
-		c.fail(path, "stands beside distinct_prompts, which are sent again and again; expected only one of them")
-	case s.Turns == nil:
-		c.fail(path+".turns", "missing; expected a law, such as {distribution: fixed, mean: 5}")
-	}
-	c.law(path+".turns", s.Turns)
-	if s.ThinkTimeS == nil {
-		return
-	}
-	c.named(path+".think_time_s.distribution", s.ThinkTimeS.Distribution, sessions.SpanNames())
 }
 
 // law requires the name of a law, with a suggestion, and both coordinates of its points.

@@ -201,7 +201,8 @@ func (r *Request) show(emitted int32, k int, start Time, g *Segment) {
 
 // traceTokens reports the tokens of one traced request, which had emitted so many, in the first k steps.
 func (in *Instance) traceTokens(r *Request, emitted int32, k int) {
-	tracer, s, b, from := in.cluster.tracer, &in.step, &in.batch, 0
+	tracer, s, b := in.cluster.tracer, &in.step, &in.batch
+	from := 0
 	if k > 0 && b.overdue && !in.inTime(r) {
 		if !b.isNew(r) { // otherwise Gap has reported it
 			tracer.Delayed(r, emitted, b.emittedAt, s.start.Add(s.price.First))

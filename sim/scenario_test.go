@@ -36,7 +36,7 @@ type scenario struct {
 	radix       bool  // the cache is a radix tree of sequences
 	offload     int64 // host memory for what the cache has no room for
 	classes     int
-	reasons     bool // outputs begin with tokens that nobody sees
+	reasons     bool // outputs begin with tokens that are hidden
 	model       sim.StepModel
 	ahead       bool
 	roundRobin  bool

@@ -107,7 +107,7 @@ func (f *Fan) Next(r *sim.Request) bool {
 	*r = f.current
 	r.ID = (f.prompts-1)*f.n + f.next
 	if f.next > 0 && f.sampler != nil && !f.beam {
-		r.Output = f.output()
+		r.Reasoning, r.Output = f.output()
 	}
 	f.next++
 	return true
@@ -138,13 +138,16 @@ func (f *Fan) share(r *sim.Request) {
 }
 
 // output draws what a choice after the first emits.
-func (f *Fan) output() int32 {
+func (f *Fan) output() (hidden, output int32) {
 	r := &f.current
-	output := f.sampler.Laws(r.Class).Output.Draw(f.outputs.At(uint64(r.ID), uint64(f.next)))
+	output = f.sampler.Laws(r.Class).Output.Draw(f.outputs.At(uint64(r.ID), uint64(f.next)))
+	if f.sampler.Reasons() {
+		hidden, output = f.sampler.Reason(r.Class, output, uint64(r.ID), uint64(f.next))
+	}
 	if r.MaxOutput > 0 {
 		output = min(output, r.MaxOutput)
 	}
-	return output
+	return min(hidden, output), output
 }
 
 // Contents returns the tree that the requests' Content is in.

@@ -34,6 +34,8 @@ func (b *Built) load() error {
 		b.source = t
 	case w.Sessions != nil:
 		b.source, err = sessions.NewSessionLoop(w.SessionSource(int64(b.Replicas[b.tightest()].MaxModelLen)), s.Seed)
+	case w.Agents != nil:
+		b.source, err = sessions.NewAgentLoop(w.AgentSource(int64(b.Replicas[b.tightest()].MaxModelLen)), s.Seed)
 	case w.ClosedLoop != nil:
 		b.source, err = sessions.NewClosedLoop(w.ClosedSource(pairs), s.Seed)
 	default:
@@ -119,7 +121,7 @@ func (b *Built) turnS() float64 {
 		Outputs: int(n),
 	}}, &prefill)
 	outsideS := b.Scenario.Workload.ClosedLoop.ThinkTimeS
-	if s, ok := b.source.(*sessions.Sessions); ok {
+	if s, ok := b.source.(turns); ok {
 		outsideS = s.PauseS()
 	}
 	outsideS += (b.Config.Ingress + b.Config.Egress).Seconds()

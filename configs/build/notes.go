@@ -124,6 +124,7 @@ func (b *Built) warnings(sent int64) []string {
 	notes = append(notes, noteColdStarts(b.Scenario)...)
 	notes = append(notes, noteChoices(b.Scenario)...)
 	notes = append(notes, b.noteSessions()...)
+	notes = append(notes, b.noteTasks()...)
 	notes = append(notes, noteStream(b.Scenario)...)
 	notes = append(notes, noteEnergy(b.Scenario.Energy, b.Replicas)...)
 	return append(notes, notePrices(b.Replicas)...)

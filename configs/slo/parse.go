@@ -16,12 +16,13 @@ import (
 // Parse reads rules that commas, semicolons, line ends or the word and separate:
 //
 //	rule      = latency statistic "<=" limit | share "% of requests:" latency "<=" limit { "and" latency "<=" limit }
-//	latency   = "ttft" | "itl" | "tpot" | "e2e" | "queue"
+//	latency   = "ttft" | "ttfo" | "itl" | "tpot" | "e2e" | "queue" | "task"
 //	statistic = "p1" … "p99.9" | "mean" | "max"
 //	limit     = number ("s" | "ms" | "µs")
 //
 // Case does not matter, ≤ and < do for <=, us for µs, and the statistic may come first. A request itl is the mean gap
-// of one request, which is its TPOT. The error quotes the rule and says what it could have been.
+// of one request, which is its TPOT; task is the time of a task of agents, and so of no request. The error quotes the
+// rule and says what it could have been.
 func Parse(text string) (metrics.Rules, error) {
 	var rules metrics.Rules
 	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == '\n' }) {
@@ -91,6 +92,9 @@ func parseShare(percent, terms string) (r metrics.Rule, err error) {
 		case t.At != metrics.Each:
 			return r, fmt.Errorf("%s %s is of all requests; expected %s of a single one, without %s", t.Metric, t.At,
 				t.Metric, t.At)
+		case t.Metric == metrics.RuleTask:
+			return r, fmt.Errorf("task is of several requests; expected a rule of its own, such as \"task p%s <= %s\"",
+				percent, strings.TrimSpace(part[strings.LastIndexAny(part, "<=≤")+1:]))
 		case t.Metric == metrics.RuleITL:
 			return r, errors.New("itl is pooled over the gaps of all requests; expected tpot, the mean gap of a single one")
 		}
@@ -114,7 +118,7 @@ func parseTerm(text string) (t metrics.Term, err error) {
 }
 
 // names are the latencies by what they are called in rules.
-func names() []string { return []string{"ttft", "itl", "tpot", "e2e", "queue"} }
+func names() []string { return []string{"ttft", "ttfo", "itl", "tpot", "e2e", "queue", "task"} }
 
 // parseLatency reads the name of a latency, with a statistic before or behind it.
 func parseLatency(text string) (metric metrics.Metric, at metrics.Statistic, err error) {

@@ -68,7 +68,7 @@ func TestRulesAreWrittenAsTheyAreRead(t *testing.T) {
 			r.Share = float64(rapid.IntRange(10, 1000).Draw(t, "share")) / 1000
 			for range rapid.IntRange(1, 3).Draw(t, "terms") {
 				one := term()
-				if one.Metric == metrics.RuleITL {
+				if one.Metric == metrics.RuleITL || one.Metric == metrics.RuleTask {
 					one.Metric = metrics.RuleTPOT
 				}
 				r.Terms = append(r.Terms, one)
@@ -87,7 +87,9 @@ func TestRulesAreWrittenAsTheyAreRead(t *testing.T) {
 func TestWhatIsNoRuleSaysWhatWouldBe(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    `has no rule; expected one such as "ttft p95 <= 1s"`,
-		"ttfb p95 <= 1s":                      `"ttfb p95 <= 1s": latency "ttfb" not found; did you mean "ttft"?`,
+		"ttfb p95 <= 1s":                      `"ttfb p95 <= 1s": latency "ttfb" not found; did you mean "ttfo"?`,
+		"tpott p95 <= 1s":                     `"tpott p95 <= 1s": latency "tpott" not found; did you mean "tpot"?`,
+		"90% of requests: task <= 90s":        `task is of several requests; expected a rule of its own, such as "task p90 <= 90s"`,
 		"p95 <= 1s":                           `names no latency; valid latencies: "ttft", `,
 		"ttft p95 <= 1":                       "1 has no unit; expected s, ms or µs, such as 1ms",
 		"ttft p95 <= 1,000ms":                 "1 has no unit",

@@ -264,22 +264,28 @@ func workloadLine(b *build.Built) string {
 		parts = append(parts, filepath.Base(w.Trace.File)+rescaled(b)+perSecond(b.RatePerS))
 	case w.ClosedLoop != nil:
 		parts = append(parts, fmt.Sprintf("%s clients that wait for their answers", text.Count(w.ClosedLoop.Concurrency)))
-	case w.Sessions != nil:
-		parts = append(parts, fmt.Sprintf("%s, %s sessions/s (%s requests/s)", w.Arrivals.Process,
-			text.Short(b.RatePerS/b.TurnsMean()), text.Short(b.RatePerS)))
+	case w.Waits():
+		parts = append(parts, fmt.Sprintf("%s, %s %ss/s (%s requests/s)", w.Arrivals.Process,
+			text.Short(b.RatePerS/b.TurnsMean()), series(w), text.Short(b.RatePerS)))
 	default:
 		parts = append(parts, w.Arrivals.Process+perSecond(b.RatePerS))
 	}
 	promptLaw, outputLaw := w.PromptTokens, w.OutputTokens
 	if turns := b.TurnsMean(); turns > 0 {
-		parts = append(parts, fmt.Sprintf("in sessions of %s turns on average", text.Short(turns)))
+		parts = append(parts, fmt.Sprintf("in %ss of %s turns on average", series(w), text.Short(turns)))
 		promptLaw = nil // it is what a turn adds
 	}
 	if len(w.Classes) > 0 {
 		parts = append(parts, shares(w.Classes))
 		promptLaw, outputLaw = nil, nil
 	}
+	if w.Reasons() {
+		outputLaw = nil
+	}
 	outputs := lengthsLine("outputs", outputLaw, b.OutputMean)
+	if w.Reasons() {
+		outputs += ", reasoning included"
+	}
 	if w.MaxTokens > 0 {
 		outputs += fmt.Sprintf(", cut at %s", text.Count(w.MaxTokens))
 	}
@@ -300,6 +306,14 @@ func workloadLine(b *build.Built) string {
 		parts = append(parts, fmt.Sprintf("the first %s s not measured", text.Short(w.WarmupS)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// series is what turns make up.
+func series(w *configs.Workload) string {
+	if w.Agents != nil {
+		return "task"
+	}
+	return "session"
 }
 
 // rescaled says by what the times of a trace were divided, where a rate was asked for.

@@ -154,12 +154,13 @@ func (x *searcher) run(times float64) (string, error) {
 	defer b.Close()
 	f := new(metrics.Full)
 	f.SLO, f.Rules = b.SLO, b.Rules
-	f.Ingress, f.Egress = b.Config.Ingress, b.Config.Egress
+	f.Ingress, f.Egress, f.Thinks = b.Config.Ingress, b.Config.Egress, b.Thinks()
 	f.Warmup = b.Warmup
 	if n := float64(x.load.Unmeasured(int64(b.Requests))); b.Warmup == 0 && b.RatePerS > 0 {
 		f.Warmup = sim.Time(0).Add(sim.Seconds(n / b.RatePerS))
 	}
 	f.SeparateClasses(b.Classes())
+	b.FollowTasks(f, nil)
 	config := b.Config
 	config.Sink, config.TraceEvery, config.Unordered = f, 0, true
 	c, err := run.Drive(x.ctx, config, f.Watch)

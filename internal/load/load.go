@@ -16,7 +16,7 @@ type Kind uint8
 // The kinds.
 const (
 	Steady   Kind = iota // a process whose rate is the same all the time: by that rate
-	Sessions             // by the rate of sessions
+	Sessions             // by the rate of sessions, or of tasks of agents
 	Day                  // a rate that rises and falls, as piecewise and sinusoid: by a factor on all rates
 	Trace                // by rescaling its time
 )
@@ -32,6 +32,7 @@ type Load struct {
 	SessionS float64 // of a session, answers included, at most about; 0: unknown, or there are none
 
 	process string
+	agents  bool // sessions are tasks of agents
 }
 
 // Of returns the load of a scenario that has been built. A closed loop has none: its rate is a result.
@@ -44,8 +45,8 @@ func Of(b *build.Built) (*Load, error) {
 	case w.ClosedLoop != nil:
 		return nil, fmt.Errorf("scenario %q has a closed loop, whose rate is a result; expected workload.arrivals or "+
 			"workload.trace", b.Scenario.Name)
-	case w.Sessions != nil:
-		l.Kind = Sessions
+	case w.Waits():
+		l.Kind, l.agents = Sessions, w.Agents != nil
 		l.RatePerS /= l.Turns
 		l.PauseS = b.PauseS()
 	case w.Arrivals.Process == "piecewise" || w.Arrivals.Process == "sinusoid":
@@ -93,7 +94,10 @@ func (l *Load) day(w *configs.Workload) error {
 
 // Unit is what rates of the load are of.
 func (l *Load) Unit() string {
-	if l.Kind == Sessions {
+	switch {
+	case l.agents:
+		return "tasks/s"
+	case l.Kind == Sessions:
 		return "sessions/s"
 	}
 	return "requests/s"
@@ -120,8 +124,12 @@ func (l *Load) Covers() string {
 	case Day:
 		return "intervals over seeds cover chance within this day, not days of another shape"
 	case Sessions:
-		return "rates are of sessions, and the SLO is judged by request; intervals over seeds cover " + l.process +
-			" sessions of these laws, not burstier traffic"
+		of := "sessions"
+		if l.agents {
+			of = "tasks"
+		}
+		return "rates are of " + of + ", and the SLO is judged by request; intervals over seeds cover " + l.process +
+			" " + of + " of these laws, not burstier traffic"
 	}
 	return "intervals over seeds cover " + l.process + " arrivals of these lengths, not burstier traffic"
 }

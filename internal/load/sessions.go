@@ -65,8 +65,8 @@ func (l *Load) Lasts(rate float64) string {
 	}
 	n := l.least(rate)
 	said := fmt.Sprintf("a session takes up to %s, so a run lasts at least %d times as long, %s requests at %s "+
-		"sessions/s, and is measured until its last session begins", text.Duration(l.SessionS), sessionsLong, text.Count(n),
-		text.Significant(rate))
+		"%s, and is measured until its last session begins", text.Duration(l.SessionS), sessionsLong, text.Count(n),
+		text.Significant(rate), l.Unit())
 	if n == sessionRequestsMax {
 		said += "; that is the most requests a run may have, and fewer than it takes: the answer depends on its length"
 	}

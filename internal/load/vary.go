@@ -27,6 +27,11 @@ func (l *Load) At(s *configs.Scenario, rate float64, requests int64) {
 		w.Lengths = &recorded
 	}
 	w.Requests, w.DurationS = max(requests, l.least(rate)), 0
+	if w.Agents != nil && w.Agents.Tasks > 0 {
+		agents := *w.Agents
+		agents.Tasks = 0
+		w.Agents = &agents
+	}
 	if l.Kind == Day {
 		w.Requests, w.DurationS = 0, l.SpanS
 		if period := process.PeriodS; period > 0 { // whole periods, at least so many requests

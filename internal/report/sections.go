@@ -122,6 +122,7 @@ func sections(t *text.Page, s *metrics.Summary) {
 	t.Item("requests", fmt.Sprintf("%s arrived: %s completed, %s rejected%s, %s failed, %s unfinished; %s%s%s",
 		text.Count(r.Arrived), text.Count(r.Completed), text.Count(r.Rejected), refused, text.Count(r.Failed),
 		text.Count(r.Unfinished), text.Counted(r.Preemptions, "preemption"), swaps, restarted))
+	tasks(t, s)
 	k := &s.Tokens
 	t.Item("tokens", fmt.Sprintf("%s prompt (%s cached), %s output", text.Count(k.Prompt), text.Count(k.PromptCached),
 		text.Count(k.Output)))
@@ -210,7 +211,7 @@ func Limits(o *metrics.SLO) string {
 	for _, l := range []struct {
 		name    string
 		seconds float64
-	}{{"TTFT", o.TTFTS}, {"TPOT", o.TPOTS}, {"E2E", o.E2ES}, {"queue", o.QueueS}} {
+	}{{"TTFT", o.TTFTS}, {"TPOT", o.TPOTS}, {"E2E", o.E2ES}, {"queue", o.QueueS}, {"TTFO", o.TTFOS}} {
 		if l.seconds > 0 {
 			all = append(all, l.name+" ≤ "+text.Limit(l.seconds))
 		}

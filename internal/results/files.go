@@ -27,6 +27,13 @@ func WriteFiles(ctx context.Context, dir *output.Dir, b *build.Built, r *Result)
 			return dir.WriteFile("requests.csv", func(w io.Writer) error { return run.WriteRows(w, slices.Values(r.Rows)) })
 		})
 	}
+	if r.Tasks != nil {
+		steps = append(steps, func() error {
+			return dir.WriteFile("tasks.csv", func(w io.Writer) error {
+				return run.WriteTasks(w, r.SortedTasks(), b.Scenario.Workload.Classes)
+			})
+		})
+	}
 	if r.Summary.OverTime != nil {
 		steps = append(steps, func() error {
 			return dir.WriteFile("timeline.csv", func(w io.Writer) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -26,6 +27,11 @@ type Row struct {
 	Outcome      string
 	Way          string // pool/instance of each stage; empty in every row: there is one pool, and no column
 	Class        string // empty in every row: there are no classes, and no column
+
+	Session int32 // that it is a turn of, or task, from 1; 0 in every row: there are none, and no column
+	Thinks  bool  // there are columns for what follows
+	Hidden  int32 // tokens emitted that are reasoning
+	TTFO    sim.Duration
 }
 
 // Unknown stands for a time that never came, such as the first token of a rejected request. Its cell stays empty.
@@ -53,6 +59,7 @@ type rows struct {
 	config    *sim.Config
 	routes    []sim.Route
 	classes   []configs.Class
+	thinks    bool
 	limit     int  // negative: none
 	full      bool // there were more requests than the limit: no row is kept
 }
@@ -61,11 +68,12 @@ type rows struct {
 const notRouted = -1
 
 // newRows puts rows in front of the routers of c; nil: none are to be kept.
-func newRows(c *sim.Config, classes []configs.Class, limit int) *rows {
+func newRows(c *sim.Config, b *build.Built, limit int) *rows {
 	if limit == 0 {
 		return nil
 	}
-	x := &rows{config: c, routes: c.Routes, classes: classes, limit: limit, instances: make([][]int32, len(c.Pools))}
+	x := &rows{config: c, routes: c.Routes, classes: b.Scenario.Workload.Classes, thinks: b.Thinks(), limit: limit,
+		instances: make([][]int32, len(c.Pools))}
 	for i, p := range c.Pools {
 		p.Router = &routing{x, i, p.Router}
 	}
@@ -133,6 +141,11 @@ func (x *rows) row(r *sim.Request, at sim.Time, o sim.Outcome) Row {
 	}
 	if len(x.classes) > 0 {
 		row.Class = x.classes[r.Class].Name
+	}
+	row.Session, row.Thinks = r.Session, x.thinks
+	row.Hidden, row.TTFO = min(r.Reasoning, r.Emitted), Unknown
+	if r.Emitted > r.Reasoning {
+		row.TTFO = max(r.First, r.Visible).Sub(r.Arrival) + x.config.Egress
 	}
 	if r.Emitted > 0 {
 		row.TTFT = r.First.Sub(r.Arrival) + x.config.Egress

@@ -1,8 +1,10 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/decodesim/decodesim/configs/build"
@@ -11,6 +13,7 @@ import (
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 	"github.com/decodesim/decodesim/sim/metrics/views"
+	"github.com/decodesim/decodesim/workloads/sessions"
 )
 
 // Options say what to keep of a run beside its summary, and who follows it. The summary is the same whatever they say.
@@ -46,6 +49,7 @@ type Result struct {
 	Rows     []Row            // by ID; nil: none were asked for, or there were more requests
 	Timeline []metrics.Sample // nil: not asked for
 	Sample   *views.Sample    // nil: not asked for
+	Tasks    []sessions.Task  // of agents, as they ended; nil: there are none, or no rows
 }
 
 // Failure is an error of a run under way; every other error is one of its input.
@@ -85,7 +89,7 @@ type prepared struct {
 func prepare(b *build.Built, o Options) *prepared {
 	x := &prepared{Result: &Result{Recorder: &metrics.Full{}}, built: b, options: o, config: b.Config}
 	x.record(&x.config, b, o)
-	x.rows = newRows(&x.config, b.Scenario.Workload.Classes, o.Rows)
+	x.rows = newRows(&x.config, b, o.Rows)
 	if o.Timeline {
 		x.line = metrics.NewTimeline(b.SpanS)
 		x.config.Observe = x.line.Observe
@@ -111,6 +115,9 @@ func (x *prepared) finish(c *sim.Cluster) (*Result, error) {
 	if err := broken(b, c); err != nil {
 		return nil, err
 	}
+	if n, ok := b.TasksBegun(); ok {
+		r.Recorder.TasksBegun(n)
+	}
 	r.Summary = r.Recorder.Summary(b.Describe(x.options.Version, c.Totals().Arrived))
 	if b.Scenario.Output.Intervals {
 		r.Summary.Steady = steady.Of(&r.Recorder.Recorder, steadyOf(b))
@@ -131,7 +138,7 @@ func (x *prepared) finish(c *sim.Cluster) (*Result, error) {
 func (r *Result) record(config *sim.Config, b *build.Built, o Options) {
 	m := r.Recorder
 	m.Warmup, m.SLO, m.Rules = b.Warmup, b.SLO, b.Rules
-	m.Ingress, m.Egress = b.Config.Ingress, b.Config.Egress
+	m.Ingress, m.Egress, m.Thinks = b.Config.Ingress, b.Config.Egress, b.Thinks()
 	if stream := b.Wire().Stream(); !stream.Whole() {
 		m.Stream, m.SampleEvery, config.TraceEvery = metrics.NewChunks(stream.Interval), b.Config.TraceEvery, 1
 		m.Stream.Warmup = b.Warmup
@@ -149,11 +156,30 @@ func (r *Result) record(config *sim.Config, b *build.Built, o Options) {
 	if m.Stream != nil {
 		m.Stream.Series, m.Stream.Windows = m.Series, m.Windows
 	}
+	r.followTasks(b, o)
 	config.Sink = m
 	if stream := b.Wire().Stream(); o.Sample || !stream.Plain() {
 		r.Sample = views.NewSample(m, b.Config.TraceEvery, b.Wire())
 		config.Sink = r.Sample
 	}
+}
+
+// followTasks has the recorder hear of tasks of agents. As many are kept as requests are asked for, if not more end.
+func (r *Result) followTasks(b *build.Built, o Options) {
+	all := o.Rows != 0
+	b.FollowTasks(r.Recorder, func(t *sessions.Task) {
+		if all && (o.Rows < 0 || len(r.Tasks) < o.Rows) {
+			r.Tasks = append(r.Tasks, *t)
+		} else {
+			r.Tasks, all = nil, false
+		}
+	})
+}
+
+// SortedTasks returns the tasks in the order in which they began.
+func (r *Result) SortedTasks() []sessions.Task {
+	byNumber := func(a, b sessions.Task) int { return cmp.Compare(a.Number, b.Number) }
+	return slices.SortedFunc(slices.Values(r.Tasks), byNumber)
 }
 
 // broken is why a run that has ended is no result; nil: it is one.

@@ -23,7 +23,7 @@ func notStationary(s *configs.Scenario) string {
 // steadyOf returns what is known of the load of a run beside what is recorded.
 func steadyOf(b *build.Built) steady.Run {
 	r := steady.Run{NotStationary: notStationary(b.Scenario)}
-	if w := &b.Scenario.Workload; w.Sessions != nil && w.Arrivals != nil {
+	if w := &b.Scenario.Workload; w.Waits() && w.Arrivals != nil {
 		choices := float64(b.Scenario.Decoding.Choices().N)
 		r.Sessions = steady.Sessions{
 			LongRunPerS: b.RatePerS * choices, Turns: b.TurnsMean() * choices, BeginS: b.SpanS,

@@ -42,9 +42,14 @@ func (z *sizer) limit() error {
 			}
 		}
 	}
+	if z.slo.asks(metrics.RuleTask) && z.base.Workload.Agents == nil {
+		return z.study.Errorf("slo", "a rule is about task, and the workload has no agents; expected workload.agents, or a "+
+			"rule on e2e")
+	}
 	waits := func(r metrics.Rule) bool {
 		return slices.ContainsFunc(r.Terms, func(t metrics.Term) bool {
-			return t.Metric == metrics.RuleTTFT || t.Metric == metrics.RuleE2E || t.Metric == metrics.RuleQueue
+			return t.Metric == metrics.RuleTTFT || t.Metric == metrics.RuleE2E || t.Metric == metrics.RuleQueue ||
+				t.Metric == metrics.RuleTTFO || t.Metric == metrics.RuleTask
 		})
 	}
 	if l.TTFTMS == 0 && l.E2EMS == 0 && !slices.ContainsFunc(z.slo.rules, waits) {
@@ -53,6 +58,13 @@ func (z *sizer) limit() error {
 				"them: without, a queue that grows for ever would pass")
 	}
 	return nil
+}
+
+// asks reports whether some rule is about a metric.
+func (o *objective) asks(m metrics.Metric) bool {
+	return slices.ContainsFunc(o.rules, func(r metrics.Rule) bool {
+		return slices.ContainsFunc(r.Terms, func(t metrics.Term) bool { return t.Metric == m })
+	})
 }
 
 // judge is the sink of a run. The definitions of what it measures are the Recorder's; it records the measured requests
@@ -94,7 +106,7 @@ func (j *judge) demand(o *objective, requests int64, early bool) {
 		switch t := r.Terms[0]; {
 		case r.Share > 0:
 			most = misses(r.Share)
-		case t.Metric != metrics.RuleITL && t.At > 0:
+		case t.Metric != metrics.RuleITL && t.Metric != metrics.RuleTask && t.At > 0:
 			t.At, t.Limit = metrics.Each, sim.Duration(roundingShare*float64(t.Limit))
 			r = metrics.Rule{Share: float64(o.rules[len(j.stops)].Terms[0].At) / 100, Terms: []metrics.Term{t}}
 			most = misses(r.Share)
@@ -201,6 +213,13 @@ func (j *judge) Done(r *sim.Request, at sim.Time, o sim.Outcome) {
 	j.began = min(j.began, r.Arrival)
 	j.Recorder.Done(r, at, o)
 	j.work.add(r)
+}
+
+// Task records a task that began among the measured requests, or later.
+func (j *judge) Task(t *metrics.Task) {
+	if t.Begun >= j.began && t.Begun <= j.until {
+		j.Recorder.Task(t)
+	}
 }
 
 // broken reports whether so many requests have missed the SLO that the load is not sustained, whatever becomes of the

@@ -90,7 +90,7 @@ func (z *sizer) route() error {
 		return nil
 	}
 	w := &z.base.Workload
-	shares := w.Sessions != nil || w.Prefix != nil
+	shares := w.Waits() || w.Prefix != nil
 	if w.Trace != nil {
 		t, err := traces.Open(w.Trace.File, traces.Options{Contents: true, SkipEmpty: w.Trace.SkipEmpty})
 		if errors.Is(err, fs.ErrNotExist) {

@@ -95,7 +95,8 @@ func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpos
 	all := int64(b.Requests)
 	from := z.load.Unmeasured(all)
 	j := &judge{portrait: purpose == portrait, from: int32(from), until: z.load.Until(all, x.rate), began: sim.Forever}
-	j.Ingress, j.Egress = b.Config.Ingress, b.Config.Egress
+	j.Ingress, j.Egress, j.Thinks = b.Config.Ingress, b.Config.Egress, z.slo.asks(metrics.RuleTTFO)
+	b.FollowTasks(j, nil)
 	j.demand(&z.slo, all-from, purpose == verdict)
 	config := b.Config
 	config.Sink, config.TraceEvery = j, 0
@@ -211,7 +212,13 @@ func (x *outcome) judged(j *judge, o *objective) {
 
 // hist returns the distribution of a latency.
 func (j *judge) hist(m metrics.Metric) *metrics.Hist {
-	return [...]*metrics.Hist{&j.TTFT, &j.ITL, &j.TPOT, &j.E2E, &j.Queue}[m]
+	if m == metrics.RuleTask {
+		if j.Tasks == nil {
+			return new(metrics.Hist)
+		}
+		return &j.Tasks.Time
+	}
+	return [...]*metrics.Hist{&j.TTFT, &j.ITL, &j.TPOT, &j.E2E, &j.Queue, &j.TTFO}[m]
 }
 
 func shareWithin(h *metrics.Hist, limitS float64) float64 {

@@ -116,7 +116,7 @@ func driftOf(m *metrics.Full, b *build.Built) *steady.Drift {
 		return nil
 	}
 	slots := m.Series.Arrivals()
-	if b.Scenario.Workload.Sessions != nil && b.SpanS > 0 { // what comes later is of the last sessions
+	if b.Scenario.Workload.Waits() && b.SpanS > 0 { // what comes later is of the last sessions or tasks
 		slots = slots[:min(len(slots), int(b.SpanS/m.Series.WidthS()))]
 	}
 	d := steady.DriftOf(slots)

@@ -75,6 +75,7 @@ func (m *Recorder) slo(durationS float64) *SLO {
 	return &SLO{
 		TTFTS: float64(m.SLO.TTFT) / 1e12, TPOTS: float64(m.SLO.TPOT) / 1e12, E2ES: float64(m.SLO.E2E) / 1e12,
 		QueueS:      float64(m.SLO.Queue) / 1e12,
+		TTFOS:       float64(m.SLO.TTFO) / 1e12,
 		Attainment:  ratio(float64(m.Attained), float64(m.Recorded+m.Unserved)),
 		GoodputPerS: ratio(float64(m.Attained), durationS),
 	}

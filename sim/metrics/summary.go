@@ -105,6 +105,7 @@ type SLO struct {
 	TPOTS       float64 `json:"tpot_s,omitempty"`
 	E2ES        float64 `json:"e2e_s,omitempty"`
 	QueueS      float64 `json:"queue_s,omitempty"`
+	TTFOS       float64 `json:"ttfo_s,omitempty"`
 	Attainment  float64 `json:"attainment"`
 	GoodputPerS float64 `json:"goodput_per_s"`
 }

@@ -20,6 +20,7 @@ type Class struct {
 	Prompt    lengths.Spec
 	Output    lengths.Spec
 	MaxOutput lengths.Spec
+	Reasoning lengths.Spec
 }
 
 // ClassesMax bounds the classes of a workload: each has distributions of its own.
@@ -52,8 +53,11 @@ func NewTraceClasses(c []Class, seed uint64) (*Classes, error) {
 		return nil, err
 	}
 	for i := range c {
-		limit := &c[i].MaxOutput
-		err := check.Absent(fmt.Sprintf("classes[%d].max_output", i), owner, limit.Given(), limit.Distribution)
+		limit, reasoning := &c[i].MaxOutput, &c[i].Reasoning
+		err := cmp.Or(
+			check.Absent(fmt.Sprintf("classes[%d].max_output", i), owner, limit.Given(), limit.Distribution),
+			check.Absent(fmt.Sprintf("classes[%d].reasoning_tokens", i), owner, reasoning.Given(), reasoning.Distribution),
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +127,7 @@ func (c *Class) laws(field string) (l Laws, err error) {
 		key  string
 		spec *lengths.Spec
 	}{{&l.Prompt, "prompt_tokens", &c.Prompt}, {&l.Output, "output_tokens", &c.Output}, {&l.Limit, "max_output",
-		&c.MaxOutput}} {
+		&c.MaxOutput}, {&l.Reasoning, "reasoning_tokens", &c.Reasoning}} {
 		if !of.spec.Given() {
 			continue
 		}

@@ -21,6 +21,7 @@ type Mix struct {
 	MaxOutput lengths.Spec
 	Pairs     *lengths.Pairs // the k-th request has the k-th of them; nil: the laws
 	Repeat    bool           // start over after the last of the Pairs; false: no more requests than there are pairs
+	Reasoning Reasoning
 	Sharing   Sharing
 	Classes   []Class // nil: all requests are alike
 }
@@ -53,12 +54,13 @@ func (m *Mix) Limit(requests int64) (int64, error) {
 	return requests, nil
 }
 
-// Laws are those of prompts, outputs and the client's limit. A law that is nil does not exist.
-type Laws struct{ Prompt, Output, Limit *lengths.Law }
+// Laws are those of prompts, outputs, the client's limit and reasoning. A law that is nil does not exist.
+type Laws struct{ Prompt, Output, Limit, Reasoning *lengths.Law }
 
 // or returns the laws of a class: its own, and for those that it does not have the workload's.
 func (l Laws) or(workload Laws) Laws {
-	return Laws{cmp.Or(l.Prompt, workload.Prompt), cmp.Or(l.Output, workload.Output), cmp.Or(l.Limit, workload.Limit)}
+	return Laws{cmp.Or(l.Prompt, workload.Prompt), cmp.Or(l.Output, workload.Output), cmp.Or(l.Limit, workload.Limit),
+		cmp.Or(l.Reasoning, workload.Reasoning)}
 }
 
 // Sampler draws what requests are. Each law has a stream of its own, so that a change of one leaves the others as they
@@ -70,6 +72,7 @@ type Sampler struct {
 	next                     int            // index of the next pair
 	classes                  *Classes       // nil: none
 	sharing                  *sharing       // nil: nothing is shared
+	reasoning                reasoning
 }
 
 // NewSampler returns what draws the requests of m in the run with the given seed.
@@ -88,6 +91,9 @@ func NewSampler(m Mix, seed uint64) (*Sampler, error) {
 		return nil, err
 	}
 	s.sharing, err = newSharing(m.Sharing, s, seed)
+	if err == nil {
+		s.reasoning, s.laws.Reasoning, err = newReasoning(&m, seed)
+	}
 	return s, err
 }
 
@@ -172,7 +178,9 @@ func (s *Sampler) Fill(prompts, outputs []int32) {
 }
 
 // LengthsOnly reports whether Finish has nothing to do.
-func (s *Sampler) LengthsOnly() bool { return s.limits == nil && s.sharing == nil && s.classes == nil }
+func (s *Sampler) LengthsOnly() bool {
+	return s.limits == nil && s.sharing == nil && s.classes == nil && !s.Reasons()
+}
 
 // Finish sets the class of r, what it shares, and the client's limit. The ID and the lengths of r are set.
 func (s *Sampler) Finish(r *sim.Request) {
@@ -188,8 +196,12 @@ func (s *Sampler) Finish(r *sim.Request) {
 	if s.sharing != nil {
 		s.sharing.mark(r)
 	}
+	if s.Reasons() {
+		s.reason(r)
+	}
 	if limit > 0 {
 		r.MaxOutput, r.Output = limit, min(r.Output, limit)
+		r.Reasoning = min(r.Reasoning, r.Output)
 	}
 }
 
@@ -220,20 +232,21 @@ func (s *Sampler) Means() (prompt, output float64) {
 	} else {
 		prompt, output = s.laws.Prompt.Mean, s.laws.Output.Mean
 	}
-	return s.sharing.mean(s.classes.mean(prompt, promptLaw)), s.classes.mean(output, outputLaw)
+	return s.sharing.mean(s.classes.mean(prompt, promptLaw)), s.classes.mean(output, outputLaw) + s.hiddenMean()
 }
 
 // Truncated returns how many draws were truncated, without draws that the law of a class replaces.
 func (s *Sampler) Truncated() Truncated {
 	k, l := s.classes, s.laws
-	return Truncated{k.truncated(l, promptLaw), k.truncated(l, outputLaw), k.truncated(l, limitLaw)}
+	return Truncated{k.truncated(l, promptLaw), k.truncated(l, outputLaw) + k.truncated(l, reasoningLaw),
+		k.truncated(l, limitLaw)}
 }
 
 // TruncatedDraws returns how many draws of any law were truncated.
 func (s *Sampler) TruncatedDraws() (t Truncated) {
 	for _, l := range s.all() {
 		t.Prompt += truncated(l.Prompt)
-		t.Output += truncated(l.Output)
+		t.Output += truncated(l.Output) + truncated(l.Reasoning)
 		t.MaxOutput += truncated(l.Limit)
 	}
 	return t
@@ -242,7 +255,7 @@ func (s *Sampler) TruncatedDraws() (t Truncated) {
 // ForgetTruncated sets the counts of truncated draws to zero.
 func (s *Sampler) ForgetTruncated() {
 	for _, l := range s.all() {
-		for _, law := range []*lengths.Law{l.Prompt, l.Output, l.Limit} {
+		for _, law := range []*lengths.Law{l.Prompt, l.Output, l.Limit, l.Reasoning} {
 			if law != nil {
 				law.Truncated = 0
 			}

@@ -75,6 +75,7 @@ type Agents struct {
 	rate     float64
 	requests float64
 	expected expectation
+	early    Ended
 }
 
 // place is an agent of a task under way.
@@ -240,11 +241,9 @@ func (s *Agents) ask(r *sim.Request, at sim.Time, of place) {
 	r.Class, r.Priority = t.class, t.priority
 	r.Session = int32(t.number) + 1 // fewer than 2³¹ tasks, for each has a turn
 	r.Prompt, r.Content = a.history+v.prompt, a.node
-	r.Output, r.MaxOutput = v.output, v.limit
+	r.Output, r.MaxOutput, r.Reasoning = v.output, v.limit, v.hidden
 	if a.next+1 < a.to {
-		r.Content = s.contents.Add(a.node, v.prompt)
-		r.OutputContent = s.contents.Add(r.Content, v.output)
-		a.node, a.history = r.OutputContent, r.Prompt+r.Output
+		a.node, a.history = follow(s.contents, r, v.prompt, v.remains(s.plans.recalls))
 	}
 	s.deadlines.Mark(r, t.number, uint64(a.next))
 	t.Requests++
@@ -298,7 +297,7 @@ func (s *Agents) goOn(at sim.Time, of place) {
 }
 
 // ended ends an agent: the task, or a sub-agent. With the last sub-agent the one that started them goes on, having
-// spent its time as the last one to end did; of those that end together, the first.
+// spent its time as the last one to end did; where several end together, as the first of these did.
 func (s *Agents) ended(at sim.Time, of place) {
 	t := &s.live[of.slot]
 	if of.agent == 0 {
@@ -328,6 +327,12 @@ func (s *Agents) leave(at sim.Time, slot int32) {
 		t.Outcome = max(t.Outcome, TaskFull)
 	}
 	t.Ended, t.Spent = at, t.agents[0].spent
+	switch t.Outcome {
+	case TaskFull:
+		s.early.Full++
+	case TaskFailed:
+		s.early.Lost++
+	}
 	if s.Report != nil {
 		s.Report(&t.Task)
 	}
@@ -366,6 +371,9 @@ func (s *Agents) Truncated() requests.Truncated { return s.plans.sampler.Truncat
 
 // Begun returns how many tasks have begun.
 func (s *Agents) Begun() int64 { return int64(s.begun) }
+
+// Early returns the tasks so far that ended without a result.
+func (s *Agents) Early() Ended { return s.early }
 
 // Err says why the source ended before its limits, or nil.
 func (s *Agents) Err() error {

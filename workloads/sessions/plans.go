@@ -39,7 +39,7 @@ type plans struct {
 	tool                           span
 	probability                    float64 // of sub-agents
 	agentsLaw, subTurns, subPrompt *lengths.Law
-	fork                           bool
+	fork, recalls                  bool // recalls: reasoning is part of the history
 	sampler                        *requests.Sampler
 	groups                         []int32 // nodes of the prefixes
 	prefix                         int32   // tokens of each
@@ -52,7 +52,7 @@ type plans struct {
 }
 
 func newPlans(c *AgentLoop, seed uint64) (*plans, error) {
-	p := &plans{context: check.TokensMax}
+	p := &plans{context: check.TokensMax, recalls: c.Mix.Reasoning.InContext}
 	if c.ContextMax > 0 {
 		p.context = min(p.context, c.ContextMax)
 	}
@@ -132,7 +132,7 @@ func (p *plans) main(n uint64, q *plan, laws requests.Laws, history int64) {
 	turns := p.turnsLaw.Draw(p.turns.At(n, 0))
 	first := int32(1) // the number of the next sub-agent
 	for i := range turns {
-		v := agentTurn{turn: p.turn(n, uint64(i), laws)}
+		v := agentTurn{turn: p.turn(n, uint64(i), q.class, laws)}
 		if i == 0 {
 			v.prompt = laws.Prompt.Draw(p.prompts.At(n, 0))
 		} else {
@@ -160,7 +160,7 @@ func (p *plans) children(n uint64, q *plan, laws requests.Laws, prefix int64) {
 			q.cutMain(i)
 			return
 		}
-		history += int64(v.output)
+		history += int64(v.remains(p.recalls))
 		if v.starts == 0 {
 			continue
 		}
@@ -172,7 +172,7 @@ func (p *plans) children(n uint64, q *plan, laws requests.Laws, prefix int64) {
 		for range v.starts {
 			answers += int64(p.child(n, q, laws, begin))
 		}
-		q.turns[i+1].prompt = int32(min(answers, check.TokensMax))
+		q.turns[i+1].prompt = int32(max(1, min(answers, check.TokensMax)))
 	}
 }
 
@@ -192,7 +192,7 @@ func (p *plans) child(n uint64, q *plan, laws requests.Laws, history int64) (ans
 	turns := p.subTurns.Draw(p.subs.At(n, key))
 	for i := range turns {
 		at := key + uint64(i)
-		v := agentTurn{turn: p.turn(n, at, laws)}
+		v := agentTurn{turn: p.turn(n, at, q.class, laws)}
 		if i == 0 {
 			v.prompt = p.subPrompt.Draw(p.asked.At(n, at))
 		} else {
@@ -203,23 +203,25 @@ func (p *plans) child(n uint64, q *plan, laws requests.Laws, history int64) (ans
 			q.cut = true
 			break
 		}
-		history += int64(v.output)
+		history += int64(v.remains(p.recalls))
 		if i+1 < turns {
 			v.tool = p.tool.draw(p.tools.At(n, at))
 		}
 		q.turns = append(q.turns, v)
-		answer = v.output
+		answer = v.output - v.hidden
 	}
 	q.ends = append(q.ends, int32(len(q.turns)))
 	return answer
 }
 
 // turn draws what a turn generates.
-func (p *plans) turn(n, key uint64, laws requests.Laws) (t turn) {
+func (p *plans) turn(n, key uint64, class uint8, laws requests.Laws) (t turn) {
 	t.output = laws.Output.Draw(p.outputs.At(n, key))
+	if p.sampler.Reasons() {
+		t.hidden, t.output = p.sampler.Reason(class, t.output, n, key)
+	}
 	if laws.Limit != nil {
-		t.limit = laws.Limit.Draw(p.limits.At(n, key))
-		t.output = min(t.output, t.limit)
+		t.cut(laws.Limit.Draw(p.limits.At(n, key)))
 	}
 	return t
 }
@@ -238,7 +240,7 @@ func (p *plans) expect() (e expectation) {
 			for _, v := range q.turns[from:to] {
 				history += float64(v.prompt)
 				e.turns, e.prompt, e.output = e.turns+1, e.prompt+history, e.output+float64(v.output)
-				history += float64(v.output)
+				history += float64(v.remains(p.recalls))
 				if i == 0 && v.starts == 0 {
 					e.tools += v.tool.Seconds()
 				}

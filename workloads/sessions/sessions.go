@@ -229,16 +229,29 @@ func (s *Sessions) ask(r *sim.Request, at sim.Time, slot int32) {
 	r.Class, r.Priority = v.class, v.priority
 	r.Session = int32(v.number) + 1 // a session has a turn, and there are fewer than 2³¹ turns
 	r.Prompt, r.Content = v.history+t.prompt, v.node
-	r.Output, r.MaxOutput = t.output, t.limit
+	r.Output, r.MaxOutput, r.Reasoning = t.output, t.limit, t.hidden
 	if int(v.next)+1 < len(v.turns) {
-		r.Content = s.contents.Add(v.node, t.prompt)
-		r.OutputContent = s.contents.Add(r.Content, t.output)
-		v.node, v.history = r.OutputContent, r.Prompt+r.Output
+		v.node, v.history = follow(s.contents, r, t.prompt, t.remains(s.talk.recalls))
 	}
 	s.deadlines.Mark(r, v.number, uint64(v.next))
 	v.next++
 	s.sent++
 	s.slots.add(slot)
+}
+
+// follow makes the prompt and the output of r, a turn whose prompt has so many tokens beside the history, contents that
+// the next prompt begins with: node and tokens. Of an output whose reasoning it leaves out only so many tokens remain,
+// at other positions than those at which they were computed.
+func follow(tree *sim.Contents, r *sim.Request, prompt, remains int32) (node, history int32) {
+	r.Content = tree.Add(r.Content, prompt)
+	switch remains {
+	case r.Output:
+		r.OutputContent = tree.Add(r.Content, r.Output)
+		return r.OutputContent, r.Prompt + r.Output
+	case 0:
+		return r.Content, r.Prompt
+	}
+	return tree.Add(r.Content, remains), r.Prompt + remains
 }
 
 // Done lets the user of r think and ask on, or leave. Turns that end at one instant may be reported in any order.

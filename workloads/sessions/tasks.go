@@ -13,6 +13,11 @@ const (
 	TaskFailed                 // one of its turns was rejected, was cancelled or failed
 )
 
+// String returns the name of the outcome.
+func (o TaskOutcome) String() string {
+	return [...]string{TaskCompleted: "completed", TaskFull: "full", TaskUnfinished: "unfinished", TaskFailed: "failed"}[o]
+}
+
 // Task is a task that has ended.
 type Task struct {
 	Number       int64 // in the order in which tasks began, from 0

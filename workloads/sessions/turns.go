@@ -13,8 +13,17 @@ import (
 // turnsMax bounds the turns of a session, whose lengths are in memory while it lasts.
 const turnsMax = 1 << 16
 
-// turn is what a user asks in one turn of a session: tokens beside the history, and what comes back.
-type turn struct{ prompt, output, limit int32 }
+// turn is what a user asks in one turn of a session: tokens beside the history, and what comes back, of which the first
+// ones may be hidden.
+type turn struct{ prompt, output, limit, hidden int32 }
+
+// remains returns how many tokens of the output later prompts begin with, after those of this one.
+func (t *turn) remains(inContext bool) int32 {
+	if inContext {
+		return t.output
+	}
+	return t.output - t.hidden
+}
 
 // conversation is a session as its user means to lead it. It is a function of the seed and its number, whatever the
 // server does, so that runs of different deployments see the same.
@@ -33,6 +42,7 @@ type conversations struct {
 	groups  []int32 // nodes of the prefixes
 	prefix  int32   // tokens of each
 	context int64   // tokens of prompt and limit that a model takes
+	recalls bool    // reasoning is part of the history
 
 	lengths, classes, grouped, prompts, outputs, limits *rng.Keyed
 }
@@ -46,7 +56,7 @@ func newConversations(c SessionLoop, seed uint64) (*conversations, error) {
 		return nil, check.Refuse("sessions.turns.mean", c.Turns.Mean, fmt.Sprintf("at most %d turns", turnsMax))
 	}
 	length.Max = min(length.Max, turnsMax)
-	v := &conversations{length: length, context: check.TokensMax}
+	v := &conversations{length: length, context: check.TokensMax, recalls: c.Mix.Reasoning.InContext}
 	if c.ContextMax > 0 {
 		v.context = min(v.context, c.ContextMax)
 	}
@@ -73,25 +83,33 @@ func (v *conversations) plan(n uint64, most int64, c *conversation) {
 	}
 	laws := v.sampler.Laws(c.class)
 	for i := range turns {
-		t := v.turn(n, uint64(i), laws)
+		t := v.turn(n, uint64(i), c.class, laws)
 		history += int64(t.prompt)
 		if i > 0 && history+int64(max(t.output, t.limit)) > v.context {
 			c.cut = turns - i
 			break
 		}
-		history += int64(t.output)
+		history += int64(t.remains(v.recalls))
 		c.turns = append(c.turns, t)
 	}
 }
 
 // turn draws turn i of session n.
-func (v *conversations) turn(n, i uint64, laws requests.Laws) (t turn) {
+func (v *conversations) turn(n, i uint64, class uint8, laws requests.Laws) (t turn) {
 	t.prompt, t.output = laws.Prompt.Draw(v.prompts.At(n, i)), laws.Output.Draw(v.outputs.At(n, i))
+	if v.sampler.Reasons() {
+		t.hidden, t.output = v.sampler.Reason(class, t.output, n, i)
+	}
 	if laws.Limit != nil {
-		t.limit = laws.Limit.Draw(v.limits.At(n, i))
-		t.output = min(t.output, t.limit)
+		t.cut(laws.Limit.Draw(v.limits.At(n, i)))
 	}
 	return t
+}
+
+// cut cuts the output at a limit of the client.
+func (t *turn) cut(limit int32) {
+	t.limit, t.output = limit, min(t.output, limit)
+	t.hidden = min(t.hidden, t.output)
 }
 
 // tree returns the contents that the sessions are to grow in.
@@ -124,7 +142,7 @@ func (v *conversations) expect() (e expectation) {
 		for _, t := range c.turns {
 			history += float64(t.prompt)
 			e.turns, e.prompt, e.output = e.turns+1, e.prompt+history, e.output+float64(t.output)
-			history += float64(t.output)
+			history += float64(t.remains(v.recalls))
 		}
 	}
 	v.sampler.ForgetTruncated()

@@ -30,6 +30,7 @@ type Options struct {
 	Patience  requests.Patience
 	Seed      uint64           // of cancellations and classes
 	Classes   []requests.Class // drawn for each request; their lengths are recorded
+	Reasoning float64          // share of each output that is reasoning, rounded down
 	Contents  bool             // let requests share what equal block ids stand for, in a trace that has them
 	Unchecked bool             // replay without reading the file through first; Stats stay zero, and nothing is shared
 }
@@ -121,6 +122,7 @@ func (t *Trace) configure() (err error) {
 		check.Within("trace.speed", o.Speed, speedMin, speedMax),
 		check.Within("trace.start_s", o.StartS, 0, sim.HorizonS),
 		check.Within("trace.end_s", o.EndS, 0, sim.HorizonS),
+		check.Within("reasoning.share", o.Reasoning, 0, 1),
 	)
 	if err == nil && o.Rate != 0 {
 		err = o.checkRate()
@@ -175,6 +177,7 @@ func (t *Trace) Next(r *sim.Request) bool {
 	if t.classes != nil {
 		t.classes.Mark(r)
 	}
+	r.Reasoning = requests.Hidden(r.Output, t.options.Reasoning)
 	t.deadlines.Mark(r)
 	if cancelled := at.Add(w.cancelled); w.cancelled > 0 && (r.Deadline == 0 || cancelled < r.Deadline) {
 		r.Deadline = cancelled
