@@ -73,6 +73,8 @@ func latencyRows() []latencyRow {
 	tpot := func(l *metrics.Latency) *metrics.Quantiles { return &l.TPOT }
 	e2e := func(l *metrics.Latency) *metrics.Quantiles { return &l.E2E }
 	queue := func(l *metrics.Latency) *metrics.Quantiles { return &l.Queue }
+	ttfo := func(l *metrics.Latency) *metrics.Quantiles { return given(l.TTFO) }
+	task := func(l *metrics.Latency) *metrics.Quantiles { return given(l.Task) }
 	ttftS := func(s *Served) float64 { return s.TTFT.Seconds() }
 	e2eS := func(s *Served) float64 { return s.E2E.Seconds() }
 	queueS := func(s *Served) float64 { return s.Queue.Seconds() }
@@ -80,7 +82,8 @@ func latencyRows() []latencyRow {
 	for _, r := range []latencyRow{
 		{key: "ttft_s", name: "TTFT", of: ttft, sample: ttftS}, {key: "itl_s", name: "ITL", of: itl},
 		{key: "tpot_s", name: "TPOT", of: tpot, sample: (*Served).tpotS}, {key: "e2e_s", name: "E2E", of: e2e, sample: e2eS},
-		{key: "queue_s", name: "queue", of: queue, sample: queueS},
+		{key: "queue_s", name: "queue", of: queue, sample: queueS}, {key: "ttfo_s", name: "TTFO", of: ttfo},
+		{key: "task_s", name: "task", of: task},
 	} {
 		all := []statistic{meanOf(), p50Of(), p90Of(), p95Of(), p99Of()}
 		switch r.key {
@@ -94,6 +97,15 @@ func latencyRows() []latencyRow {
 		}
 	}
 	return rows
+}
+
+// given returns a distribution that not every run has, or one of nothing.
+func given(q *metrics.Quantiles) *metrics.Quantiles {
+	if q != nil {
+		return q
+	}
+	none := math.NaN()
+	return &metrics.Quantiles{Mean: none, P50: none, P90: none, P95: none, P99: none, P999: none, Max: none}
 }
 
 // metric is the row for all requests of a run.
