@@ -45,6 +45,20 @@ func TestTheNetworkIsOnlyBeyondTheHost(t *testing.T) {
 	}
 }
 
+// An all-reduce over two hosts of 8 H100 is the one in each and one between them, of an eighth of the message over the
+// adapter of every GPU; over four cards without links it goes around their PCIe.
+func TestAllReducesBeyondAHostAddTheNetwork(t *testing.T) {
+	const bytes = 64 * 8192 * 2.0
+	of := func(name string, tensor int) float64 {
+		d := deployment(t, "llama-3.1-70b", name, tensor)
+		d.Efficiency.CollectiveScale, d.Efficiency.CollectiveS = 1, 0
+		return partOf(d, 64, hardware.AllReducePart).TimeS / 160
+	}
+	within, network := of("h100-sxm", 8), 33.8e-6+7.6e-6+bytes/8/(0.6*50e9)
+	assert.InEpsilon(t, within+network, of("h100-sxm", 16), 1e-9)
+	assert.InEpsilon(t, 0.1e-6+2*6.8e-6+1.5*bytes/(0.42*64e9), of("h100-pcie", 4), 0.02)
+}
+
 // What was measured of single collectives over NVLink and between hosts of 8 H100 (NVIDIA aiconfigurator, commit
 // 095f58a5, H100 tables): all-reduces by bytes, which differ between engines by 15 to 20 %, and dispatch with combine
 // of 128 tokens a GPU by the low-latency kernels, which the model is within 5 % of.

@@ -53,6 +53,21 @@ func TestDataParallelRanksShareExpertsAndBatch(t *testing.T) {
 	assert.Greater(t, step(ranks, one), 2*step(ranks, all), "a chunk is on one rank")
 }
 
+// Ranks that gather their tokens hold those of the others in every step, and what experts yield for them; ranks that
+// send them to their experts do not.
+func TestGatheredTokensTakeMemory(t *testing.T) {
+	d := deployment(t, "deepseek-v3", "h200-sxm", 1)
+	d.Parallel.Expert, d.Parallel.Data = true, 8
+	activations := func(way hardware.AllToAll) float64 {
+		d.Parallel.AllToAll = way
+		m, err := d.Memory(0.92, 4096, 256, 16)
+		require.NoError(t, err)
+		return m.Activations
+	}
+	assert.InDelta(t, 4096*7*2*7168*2, activations(hardware.AllGather)-activations(hardware.Normal), 1)
+	assert.Equal(t, activations(hardware.AllGather), activations(hardware.AutoAllToAll), "eight GPUs and eight experts")
+}
+
 // Each rank has a cache of its own beside its share of the experts, and the replica counts the blocks of all.
 func TestDataParallelRanksHaveACacheEach(t *testing.T) {
 	d := deployment(t, "deepseek-v3", "h200-sxm", 8)

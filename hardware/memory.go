@@ -148,13 +148,18 @@ func (d *Deployment) weightBytesPerGPU() float64 {
 //
 //	tokens · ((1 + s)·H + 3·I/t + k·H) · 2 B + sequences · V/t · 4 B
 //
-// with I the intermediate width that a token meets (routed and shared experts together) and the logits in fp32.
+// with I the intermediate width that a token meets (routed and shared experts together) and the logits in fp32. Where
+// data-parallel ranks gather their tokens, each has those of the others and what experts yield for them before it is
+// scattered, 2·H·2 B more for every token of another rank.
 func (d *Deployment) activationBytes(tokens, sequences int) float64 {
 	t, widest, streams := float64(d.Parallel.Tensor), 0, max(1, d.Model.Residual.Streams)
 	for _, r := range d.Model.Layers {
 		widest = max(widest, r.FFN.Width+r.FFN.TopK*r.FFN.ExpertWidth+r.FFN.SharedWidth)
 	}
 	rows := float64(tokens) * (float64((1+streams+d.Model.TopK())*d.Model.Hidden) + 3*float64(widest)/t) * 2
+	if d.Parallel.Ranks() > 1 && d.allToAll() == AllGather {
+		rows += float64(tokens*(d.Parallel.Ranks()-1)) * 2 * d.expertRowBytes()
+	}
 	return rows + float64(sequences)*float64(d.Model.Vocab)/t*4
 }
 
