@@ -120,7 +120,7 @@ func fixedNames() map[string][]string {
 		"capacity-policies":  {catalog.NoEvict, catalog.MaxUtilization},
 		"preemption-modes":   {catalog.PreemptRecompute, catalog.PreemptSwap},
 		"preemption-victims": {catalog.VictimTail, catalog.VictimLastInOrder},
-		"attentions":         {"flash", "materialized"},
+		"attentions":         {"flash", "flash-fp8", "materialized"},
 		"performance-modes":  {catalog.ModeBalanced, catalog.ModeThroughput, catalog.ModeInteractivity},
 	}
 }

@@ -156,7 +156,7 @@ func (d *Deployment) attend(a *attention, g *llm.AttentionGroup, v llm.View) {
 
 // price derives the times of a.
 func (a *attention) price(d *Deployment) {
-	e, peak, stretch := &d.Efficiency, d.GPU.FLOPS.BF16.Value, d.stretch()
+	e, peak, stretch := &d.Efficiency, d.attentionPeak(), d.stretch()
 	bandwidth := e.KVBandwidth * d.GPU.BandwidthBps.Value
 	a.ctxPS, a.scorePS = a.bytes/bandwidth*psPerS*stretch, a.scores/bandwidth*psPerS*stretch
 	a.pairPeakPS = a.pairFLOPs / peak * psPerS
@@ -175,6 +175,15 @@ func (a *attention) price(d *Deployment) {
 		rate, share := d.achieved(llm.Attention)
 		a.expandPS = smax(a.expandBytes/bandwidth, a.expandFLOPs/(rate*share), e.Overlap) * psPerS * stretch
 	}
+}
+
+// attentionPeak returns the FLOP/s of the format that attention multiplies in: 16 bits, whatever the cache is stored
+// in, unless its kernels are for fp8.
+func (d *Deployment) attentionPeak() float64 {
+	if d.AttentionFP8 {
+		return d.GPU.FLOPS.FP8.Value
+	}
+	return d.GPU.FLOPS.BF16.Value
 }
 
 // decoding returns the time of decodes that read and multiply so long.

@@ -22,6 +22,7 @@ type Deployment struct {
 	Decoding    Decoding
 
 	Materialized bool // attention writes its scores to memory and reads them back
+	AttentionFP8 bool // attention multiplies queries, keys and values in fp8
 }
 
 // Validate reports why d cannot run, whatever its batch.
@@ -35,6 +36,10 @@ func (d *Deployment) Validate() error {
 	}
 	if n := d.Model.LayerCount(); d.Parallel.Pipeline > n {
 		return fmt.Errorf("hardware: pipeline_parallel %d, but %s has only %d layers", d.Parallel.Pipeline, d.Model.Name, n)
+	}
+	if d.AttentionFP8 && (d.KVDtype != "fp8" || !d.GPU.FLOPS.FP8.Known()) {
+		return fmt.Errorf("hardware: attention flash-fp8 multiplies a cache in fp8 on units for it, and has one in %s on "+
+			"%s; accepted: flash, or kv_cache fp8 on a GPU with flops.fp8", d.KVDtype, d.GPU.Name)
 	}
 	if len(d.Model.Attention()) == 0 {
 		return fmt.Errorf("hardware: no layer of %s has attention; a cache of recurrent states alone is not modelled",

@@ -36,7 +36,17 @@ func TestLatentsTakeWhatWasMeasured(t *testing.T) {
 		assert.Equal(t, max(p.MemoryS, p.ComputeS), p.TimeS)
 		assert.InEpsilon(t, p.TimeS, step(d, alike(256, 16384))-step(d, alike(256, 0)), 1e-4)
 	}
-	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
+	d := deployment(t, "deepseek-r1", "h20", 1)
+	d.KVDtype = "fp8"
+	plain := cache(d, 96, 4864)
+	d.AttentionFP8 = true
+	assert.NoError(t, d.Validate())
+	assert.InEpsilon(t, plain.ComputeS/2, cache(d, 96, 4864).ComputeS, 1e-12, "kernels for fp8 multiply twice as fast")
+	assert.Equal(t, plain.Bytes, cache(d, 96, 4864).Bytes)
+	d.KVDtype = "bf16"
+	assert.ErrorContains(t, d.Validate(), "attention flash-fp8 multiplies a cache in fp8 on units for it, and has one in "+
+		"bf16 on h20; accepted: flash, or kv_cache fp8 on a GPU with flops.fp8")
+	d = deployment(t, "llama-3.1-8b", "h100-sxm", 1)
 	before := cache(d, 64, 1000)
 	d.Efficiency.LatentCompute = 0.5
 	assert.Equal(t, before, cache(d, 64, 1000), "there are no latents")
@@ -90,7 +100,7 @@ func expandedS(d *hardware.Deployment, b batch, m mine) float64 {
 		bytes := heads * float64(a.KeyDim+a.Latent.RopeDim+a.ValueDim) * 2 * 2
 		multiplied := heads * float64(a.Latent.Rank*(a.KeyDim+a.ValueDim))
 		expanding := powers(bytes/(e.KVBandwidth*d.GPU.BandwidthBps.Value), multiplied*each/(e.Compute*losses), e.Overlap)
-		k, achieved, peak := cost(d, a), e.AttentionCompute, d.GPU.FLOPS.BF16.Value
+		k, achieved, peak := cost(d, a), e.AttentionCompute, attentionPeak(d)
 		absorbed, peakLatent := achieved, peak
 		if e.LatentCompute > 0 {
 			absorbed = e.LatentCompute

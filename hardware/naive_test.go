@@ -241,7 +241,8 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		for name, on := range map[string]bool{
 			"data parallel": d.Parallel.Data > 1, "stages": d.Parallel.Pipeline > 1,
 			"graphs": d.Launch.Graphs != nil, "eager": d.Launch.Eager,
-			"async": d.Launch.Async, "materialized": d.Materialized, "sparse": d.Model.Precision.Weights[llm.Attention].Sparse,
+			"async": d.Launch.Async, "materialized": d.Materialized, "attention in fp8": d.AttentionFP8,
+			"sparse":    d.Model.Precision.Weights[llm.Attention].Sparse,
 			"quantized": d.Efficiency.QuantizedCompute > 0 && linear(&d, 1, 1, llm.Attention).quantizedS > 0,
 			"far":       far(&d), "sent": d.Parallel.AllToAll == hardware.LowLatency || d.Parallel.AllToAll == hardware.Normal,
 			"single batch": d.Parallel.Overlap == hardware.SingleBatch, "two batches": d.Parallel.Overlap == hardware.TwoBatch,
@@ -263,5 +264,5 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 25, "every feature was met: %v", features)
+	assert.Len(t, features, 26, "every feature was met: %v", features)
 }

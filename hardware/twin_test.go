@@ -164,7 +164,7 @@ func twinOf(d *hardware.Deployment, b batch, m mine) []part {
 					share = m.context
 				}
 				if p.latent && p.kind == "decode" && d.Efficiency.LatentCompute > 0 && d.KVDtype == "fp8" &&
-					d.GPU.Architecture == "blackwell" {
+					d.GPU.Architecture == "blackwell" && !d.AttentionFP8 {
 					p.computeS *= d.GPU.FLOPS.BF16.Value / d.GPU.FLOPS.FP8.Value
 				}
 				p.bytes, p.computeS = p.bytes*share, p.computeS*share
@@ -308,16 +308,24 @@ func hasLatents(d *hardware.Deployment) bool {
 	return false
 }
 
+// attentionPeak is that of the format that attention multiplies in.
+func attentionPeak(d *hardware.Deployment) float64 {
+	if d.AttentionFP8 {
+		return d.GPU.FLOPS.FP8.Value
+	}
+	return d.GPU.FLOPS.BF16.Value
+}
+
 // visit adds up what each decode and what each chunk reads and multiplies: engines run the two in kernels of their own.
 func visit(d *hardware.Deployment, w sim.Window, layers float64, k costs, b batch) []part {
 	decodes, chunks := part{kind: "decode"}, part{kind: "cache"}
 	for _, context := range b.decodes {
 		decodes.bytes += layers * float64(seen(w, context)) * (k.bytes + k.scores)
-		decodes.computeS += layers * float64(seen(w, context)) * k.decode / d.GPU.FLOPS.BF16.Value
+		decodes.computeS += layers * float64(seen(w, context)) * k.decode / attentionPeak(d)
 	}
 	for _, c := range b.chunks {
 		chunks.bytes += layers * (float64(distinct(w, c))*k.bytes + pairs(w, c)*k.scores)
-		chunks.computeS += layers * pairs(w, c) * k.pair / d.GPU.FLOPS.BF16.Value
+		chunks.computeS += layers * pairs(w, c) * k.pair / attentionPeak(d)
 	}
 	return []part{decodes, chunks}
 }

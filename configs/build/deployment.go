@@ -34,6 +34,7 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 		Overlap: hardware.BatchOverlap(p.BatchOverlap)}
 	d.Routing = hardware.Routing{Skew: p.ExpertSkew, Balanced: p.EnableEPLB, Redundant: p.NumRedundantExperts}
 	d.Materialized = p.Attention == "materialized"
+	d.AttentionFP8 = p.Attention == "flash-fp8"
 	d.Decoding = decodingOf(s)
 	if p.Decodes() {
 		d.Speculation, err = drafterOf(s, d.Model)

@@ -206,6 +206,9 @@ func (r *row) layout(d *replica) string {
 	if d.Engine == "sglang" && d.DataParallel > wideRanks {
 		d.Arguments = append(d.Arguments, "mem_fraction_static: 0.85")
 	}
+	if d.KVCache == "fp8" && strings.Contains(r.Text("notes"), "FP8 MLA") {
+		d.Arguments = append(d.Arguments, "attention: flash-fp8")
+	}
 	if overlap := overlapOf(r.Text("notes")); overlap != "" && d.DataParallel > 1 {
 		d.Arguments = append(d.Arguments, "batch_overlap: "+overlap)
 	}
