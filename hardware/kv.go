@@ -113,13 +113,31 @@ func (d *Deployment) windowedCache() (token float64, window int) {
 }
 
 // SequenceBytes returns the cache of one sequence of so many tokens over the whole model, each head once and windows at
-// their latest tokens, and what a sequence has beside it whatever its length.
+// their latest tokens unless the cache has no groups for them, and what a sequence has beside it whatever its length.
 func (d *Deployment) SequenceBytes(tokens int) (cache, state float64) {
 	for _, g := range d.Model.Attention() {
 		entries, keys := g.Cached(tokens)
+		if !d.HybridKV && g.Window > wholeWindowMax && g.Ratio == 0 {
+			entries = tokens
+		}
 		cache += float64(entries)*d.entryBytes(&g) + float64(keys)*g.IndexKeyBytes(d.elementBytes())
 	}
 	return cache, d.Model.StateBytes()
+}
+
+// KVBytesGrown returns what a token adds to the cache of the model, each head once, when all windows are full that keep
+// no more than their latest tokens.
+func (d *Deployment) KVBytesGrown() (bytes float64) {
+	for _, g := range d.Model.Attention() {
+		switch entry, index := d.entryBytes(&g), d.indexBytes(&g); {
+		case g.Ratio > 0:
+			bytes += entry/float64(g.Ratio) + index
+		case g.Window > 0 && (g.Window <= wholeWindowMax || d.slides(&g)):
+		default:
+			bytes += entry + index
+		}
+	}
+	return bytes
 }
 
 // KVBytesPerToken returns what a token adds to the cache of the model while no window is full, and what it adds on all

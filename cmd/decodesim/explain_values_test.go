@@ -97,3 +97,15 @@ func TestExplainCountsParametersAndTheCacheOfASequence(t *testing.T) {
 	x = explained(t, "--model", "gemma-4-26b-a4b", "--gpu", "h200-sxm", "--context", "32k")
 	assert.InDelta(t, 26_880, x.KVBytes, 0.5)
 }
+
+// Of windows the cache keeps the latest tokens, unless it has no groups for them: then it keeps all.
+func TestExplainSaysWhatWindowsKeep(t *testing.T) {
+	args := []string{"--model", "gemma-3-27b", "--gpu", "h200-sxm", "--context", "32k"}
+	x := explained(t, args...)
+	assert.InDelta(t, 3.12e9, x.KVBytes*32768, 1e7)
+	whole := append(args, "--set", "pools.serve.hybrid_kv=false")
+	assert.EqualValues(t, 507_904, explained(t, whole...).KVBytes)
+	assert.Contains(t, outputOf(t, append([]string{"explain"}, args...)),
+		"KV cache of 508 kB per token until its windows are full, 81.9 kB after\n")
+	assert.Contains(t, outputOf(t, append([]string{"explain"}, whole...)), "KV cache of 508 kB per token\n")
+}

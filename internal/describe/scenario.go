@@ -156,6 +156,9 @@ func ShapeOf(m *llm.Model) string {
 func CachePerToken(d *hardware.Deployment) string {
 	once, stored := d.KVBytesPerToken()
 	said := text.Scaled(once, "B") + " per token"
+	if grown := d.KVBytesGrown(); grown < once {
+		said += fmt.Sprintf(" until its windows are full, %s after", text.Scaled(grown, "B"))
+	}
 	if stored > once {
 		said += fmt.Sprintf(", held %s times", text.Short(stored/once))
 	}
