@@ -149,7 +149,8 @@ func (w *Workload) Replay(seed uint64) traces.Options {
 		o.Limit = w.Requests
 	}
 	// An end beyond the clock is none: a trace that reaches it is refused anyway.
-	if endS := t.StartS + w.DurationS*t.Speed; w.DurationS > 0 && endS <= sim.HorizonS && (o.EndS == 0 || endS < o.EndS) {
+	endS := t.StartS + float64(w.DurationS*t.Speed)
+	if w.DurationS > 0 && endS <= sim.HorizonS && (o.EndS == 0 || endS < o.EndS) {
 		o.EndS = endS
 	}
 	return o

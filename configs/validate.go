@@ -130,7 +130,7 @@ func (s *Scenario) checkTaskRules(c *checker) {
 // multiple reports whether x is a whole number of times as much as unit, to the nanosecond.
 func multiple(x, unit float64) bool {
 	n := int64(x/unit + 0.5)
-	return n > 0 && abs(x-float64(n)*unit) < 1e-9
+	return n > 0 && abs(x-float64(float64(n)*unit)) < 1e-9
 }
 
 func abs(x float64) float64 { return max(x, -x) }

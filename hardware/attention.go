@@ -138,7 +138,7 @@ func (d *Deployment) attend(a *attention, g *llm.AttentionGroup, v llm.View) {
 		a.pairFLOPs = a.flops
 		return
 	}
-	heads := float64(g.Heads) / float64(d.Parallel.Tensor) * float64(g.Layers)
+	heads := float64(float64(g.Heads) / float64(d.Parallel.Tensor) * float64(g.Layers))
 	a.bytes = d.entryBytes(g) * d.kvShare(g) / each
 	a.flops = 2 * heads * float64(g.KeyDim+g.ValueDim) / each
 	a.pairFLOPs, a.latent = a.flops, g.Latent > 0

@@ -179,9 +179,9 @@ func (d *Deployment) touches(loads []float64, tokens float64) (all, busiest floa
 	}
 	m := math.Ceil(float64(d.Model.Experts()+d.Routing.Redundant) / float64(gpus))
 	q, neither := 1-all, math.Pow((e-k)*(e-k-1)/(e*(e-1)), tokens)/math.Pow(1-k/e, 2*tokens)
-	v := m * (float64(all*q) + float64(q*q*(1-neither)))
+	v := float64(m * (float64(all*q) + float64(q*q*(1-neither))))
 	if d.Routing.Balanced {
-		v -= m * max(0, squares/n-float64(all*all))
+		v -= float64(m * max(0, squares/n-float64(all*all)))
 	}
 	return all, min(1, all+greatestBinomial(int(m), all, gpus)*math.Sqrt(max(0, v))/m)
 }
@@ -233,6 +233,6 @@ func (r *Roofline) busiest(tokens, touched float64) (read, rows float64) {
 	}
 	x := r.routing
 	read = at(x.busiest, tokens)
-	rows = max(read/touched, 1+x.greatest*math.Sqrt(x.skewed+x.picked/tokens))
+	rows = max(read/touched, 1+float64(x.greatest*math.Sqrt(x.skewed+x.picked/tokens)))
 	return touched + float64(x.waits*(read-touched)), 1 + float64(x.waits*(rows-1))
 }

@@ -65,14 +65,14 @@ func (d *Deployment) cacheBytes() (token, fixed float64) {
 	stage := d.stageShare()
 	windowed := 0.0
 	for _, g := range d.Model.Attention() {
-		entry, index := d.entryBytes(&g)*d.kvShare(&g), d.indexBytes(&g)
+		entry, index := float64(d.entryBytes(&g)*d.kvShare(&g)), d.indexBytes(&g)
 		switch {
 		case g.Ratio > 0:
 			token += entry/float64(g.Ratio) + index
-			fixed += entry * float64(g.Window)
+			fixed += float64(entry * float64(g.Window))
 		case g.Window > 0 && g.Window <= wholeWindowMax:
 			windowed += entry + index
-			fixed += (entry + index) * float64(g.Window)
+			fixed += float64((entry + index) * float64(g.Window))
 		case d.slides(&g):
 		default:
 			token += entry + index
@@ -105,7 +105,7 @@ func (d *Deployment) slides(g *llm.AttentionGroup) bool {
 func (d *Deployment) windowedCache() (token float64, window int) {
 	for _, g := range d.Model.Attention() {
 		if d.slides(&g) {
-			token += d.entryBytes(&g) * d.kvShare(&g)
+			token += float64(d.entryBytes(&g) * d.kvShare(&g))
 			window = max(window, g.Window)
 		}
 	}
@@ -150,7 +150,7 @@ func (d *Deployment) KVBytesPerToken() (once, replica float64) {
 			bytes += bytes / float64(g.Ratio)
 		}
 		once += bytes + index
-		replica += float64(d.Parallel.Tensor) * (bytes*d.kvShare(&g) + index)
+		replica += float64(float64(d.Parallel.Tensor) * (float64(bytes*d.kvShare(&g)) + index))
 	}
 	return once, replica
 }

@@ -94,8 +94,8 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	r.statePS = 2 * d.Model.RecurrentBytes() / float64(d.Parallel.Tensor) /
 		(e.KVBandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
 	layers, moe, mixers := float64(d.Model.LayerCount()), float64(d.Model.MoELayers()), float64(d.Model.MixerLayers())
-	r.layersPS = psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) +
-		float64(mixers*e.MixerLayerS) + float64(d.quantizedLayers()*e.QuantizedLayerS))
+	r.layersPS = float64(psPerS * stretch * (float64(layers*e.LayerS) + float64(moe*e.MoELayerS) +
+		float64(mixers*e.MixerLayerS) + float64(d.quantizedLayers()*e.QuantizedLayerS)))
 	r.promptPS = psPerS * stretch * float64(layers*e.PromptLayerS)
 	r.fixedPS = r.layersPS + float64(psPerS*d.Decoding.StructuredS)
 	r.samplePS, r.draft = d.samplePS(), newDrafting(&d)

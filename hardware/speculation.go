@@ -109,7 +109,8 @@ func (d *Deployment) DrafterBytes() float64 {
 		case class == llm.Embedding, class == llm.Head:
 			copies = 1
 		}
-		sum += float64(copies) * float64(n) * sub.Model.WeightBits(llm.WeightClass(c)) / 8 * sub.share(llm.WeightClass(c))
+		bytes := float64(n) * sub.Model.WeightBits(llm.WeightClass(c)) / 8 * sub.share(llm.WeightClass(c))
+		sum += float64(float64(copies) * bytes)
 	}
 	return sum
 }
@@ -121,7 +122,8 @@ func (d *Deployment) drafterCacheBytes() (token, fixed float64) {
 		return 0, 0
 	}
 	token, fixed = d.drafterOwnCacheBytes()
-	return token, fixed + float64(d.Speculation.Tokens)*d.Model.RecurrentBytes()/float64(d.Parallel.Tensor)*d.stageShare()
+	states := float64(d.Speculation.Tokens) * d.Model.RecurrentBytes() / float64(d.Parallel.Tensor) * d.stageShare()
+	return token, fixed + float64(states)
 }
 
 // drafterOwnCacheBytes returns what the drafter's own cache adds to that of a GPU, by token and by sequence.

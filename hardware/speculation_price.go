@@ -83,7 +83,7 @@ func (s *drafting) add(at *base, b *sim.Shape) {
 		first.DecodeTokens, first.Outputs = n, b.Decodes
 		first.Prefills, first.PrefillTokens = 0, 0
 		first.PrefillPairs, first.PrefillCtx = 0, 0
-		drafted := float64(n*(more+1)) / 2
+		drafted := float64(float64(n*(more+1)) / 2)
 		one := s.pass.once(&first, known+drafted, drafted)
 		at.add(&one, more)
 	}
@@ -140,7 +140,7 @@ func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 		slower = max(1, r.d.Efficiency.MixedKV)
 	}
 	rows := float64(b.DecodeTokens) / n
-	triangle := n * rows * (rows - 1) / 2
+	triangle := float64(n * rows * (rows - 1) / 2)
 	state := float64(n * share * (rows - 1) * r.statePS / 2)
 	attention, kv := state, state
 	boundMemory, boundFLOPs := 0.0, 0.0
@@ -151,18 +151,18 @@ func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 			c := &b.Capped[a.window]
 			sees = float64(c.Ctx)
 			least = max(0, sees-later)
-			reads = sees + float64(b.Decodes-c.Growing)*(rows-1)
+			reads = sees + float64(float64(b.Decodes-c.Growing)*(rows-1))
 		}
 		if a.sparse {
-			reads = sees * rows
+			reads = float64(sees * rows)
 		}
-		pairs := sees * rows
-		leastPairs := max(0, least*rows-triangle)
-		m := share * slower * (float64(reads*a.ctxPS) + float64(pairs*a.scorePS))
+		pairs := float64(sees * rows)
+		leastPairs := max(0, float64(least*rows)-triangle)
+		m := float64(share * slower * (float64(reads*a.ctxPS) + float64(pairs*a.scorePS)))
 		kv += m
 		attention += r.decoding(a, m, float64(share*pairs*a.flopsPS))
-		boundMemory += share * r.peakKV * (float64(least*a.ctxPS) + float64(leastPairs*a.scorePS))
-		boundFLOPs += share * float64(leastPairs*a.flopsPeakPS)
+		boundMemory += float64(share * r.peakKV * (float64(least*a.ctxPS) + float64(leastPairs*a.scorePS)))
+		boundFLOPs += float64(share * float64(leastPairs*a.flopsPeakPS))
 	}
 	choosing := float64(float64(r.perSeq) * (rows - 1) * float64(ceilDiv(b.Decodes, r.d.Parallel.Ranks())))
 	at.price += sim.Duration(math.Ceil(attention + choosing))

@@ -51,6 +51,9 @@ func TestGapsAreTheSumOfTheirParts(t *testing.T) {
 	t.Parallel()
 	parts := 0
 	rapid.Check(t, func(t *rapid.T) {
+		if onOther(t) {
+			return
+		}
 		sc := drawScenario(t)
 		plain := newJournal()
 		run(t, sc.config(plain))

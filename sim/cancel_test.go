@@ -13,6 +13,9 @@ func TestACancelledRunIsTheBeginningOfTheWhole(t *testing.T) {
 	t.Parallel()
 	halted := 0
 	rapid.Check(t, func(t *rapid.T) {
+		if onOther(t) {
+			return
+		}
 		sc := drawScenario(t)
 		asked := rapid.IntRange(1, 40).Draw(t, "asked")
 		whole, part := newJournal(), newJournal()

@@ -16,6 +16,9 @@ import (
 func TestAHorizonCutsNothingElse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
+		if onOther(t) {
+			return
+		}
 		sc := drawScenario(t)
 		whole := newJournal()
 		end := run(t, sc.config(whole)).Now()
@@ -54,6 +57,9 @@ func TestObserversSeeEndedSteps(t *testing.T) {
 	t.Parallel()
 	observations := 0
 	rapid.Check(t, func(t *rapid.T) {
+		if onOther(t) {
+			return
+		}
 		sc := drawScenario(t)
 		plain := newJournal()
 		end := run(t, sc.config(plain)).Now()
@@ -99,6 +105,9 @@ func (j *journal) emittedBy(at sim.Time) (n int64, boundary bool) {
 func TestRoundRobinPartitions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
+		if onOther(t) {
+			return
+		}
 		sc := drawScenario(t)
 		sc.clients, sc.sessions = 0, 0
 		sc.roundRobin, sc.noise = true, nil // noise is of each by itself

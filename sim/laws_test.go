@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// onOther draws whether a scenario is left to the soak, as every other one is of the laws that the naive twins imply.
+func onOther(t *rapid.T) bool { return !soak.Asked() && rapid.Bool().Draw(t, "left to the soak") }
+
 // covered are the least numbers of what makes the comparison worth something that the usual cases must draw.
 var covered = map[string]int{
 	"preemptions": 500, "victims that were not the last admitted": 10, "steps that spend the budget": 1000,

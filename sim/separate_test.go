@@ -31,6 +31,9 @@ func TestInstancesApartAreInstancesTogether(t *testing.T) {
 	t.Parallel()
 	tokens, cut, observed := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
+		if onOther(t) {
+			return
+		}
 		sc := drawScenario(t)
 		sc.clients, sc.sessions, sc.size = 0, 0, max(2, sc.size)
 		until := rapid.SampledFrom([]sim.Time{0, 0, sim.Time(sim.Second)}).Draw(t, "until")

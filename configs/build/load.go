@@ -99,8 +99,8 @@ func (b *Built) expect() {
 func (b *Built) expectClosed() {
 	w := &b.Scenario.Workload
 	turn := b.turnS()
-	wait := w.ClosedLoop.RampS / 2 // of the mean client, before its first request
-	if timed := (w.DurationS - wait) / turn * float64(w.ClosedLoop.Concurrency); timed > 0 &&
+	wait := float64(w.ClosedLoop.RampS / 2) // of the mean client, before its first request
+	if timed := float64((w.DurationS - wait) / turn * float64(w.ClosedLoop.Concurrency)); timed > 0 &&
 		(b.Requests == 0 || timed < b.Requests) {
 		b.Requests = timed
 	}
@@ -112,7 +112,7 @@ func (b *Built) expectClosed() {
 func (b *Built) turnS() float64 {
 	prompts, outputs := b.typical((*configs.Pool).Prefills), b.typical((*configs.Pool).Decodes)
 	batch := b.clientsPer(outputs)
-	context := max(1, int(min(b.PromptMean+b.OutputMean/2, float64(b.Replicas[outputs].MaxModelLen))))
+	context := max(1, int(min(b.PromptMean+float64(b.OutputMean/2), float64(b.Replicas[outputs].MaxModelLen))))
 	decode := b.Replicas[outputs].Model.Step(batch, context)
 	n, prompt := int64(b.clientsPer(prompts)), int64(max(1, b.PromptMean))
 	var prefill sim.Segment

@@ -38,20 +38,21 @@ type Static struct {
 //	prompts = prompt_graph · graphs of prompts, or latent_graphs
 func (r *StaticReserve) Share(s *Static) float64 {
 	const mib = 1 << 20
-	memory, largest := s.MemoryBytes/mib, float64(s.Largest)
-	reserve := r.Base + r.Token*float64(max(s.Chunk, r.TokensMin)) + r.GPU*float64(s.GPUs) + r.Graph*largest
+	memory, largest := float64(s.MemoryBytes/mib), float64(s.Largest)
+	reserve := r.Base + float64(r.Token*float64(max(s.Chunk, r.TokensMin))) + float64(r.GPU*float64(s.GPUs)) +
+		float64(r.Graph*largest)
 	if s.Ranks > 1 {
 		each := r.RankGraph
 		if s.Largest > r.RanksAbove {
 			each += r.RanksMore
 		}
-		reserve += each * largest * float64(s.Ranks)
+		reserve += float64(each * largest * float64(s.Ranks))
 	}
 	switch {
 	case s.Prompts && s.Latent:
 		reserve += r.LatentGraph
 	case s.Prompts:
-		reserve += r.PromptGraph * float64(promptGraphs(s.Chunk))
+		reserve += float64(r.PromptGraph * float64(promptGraphs(s.Chunk)))
 	}
 	if memory > r.LeastAbove {
 		reserve = max(reserve, r.Least)

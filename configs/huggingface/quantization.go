@@ -61,7 +61,7 @@ func quantize(m llm.Model, q *fields) (llm.Model, error) {
 	var weights [llm.NumClasses]int64
 	var widest [llm.NumClasses]map[string]int64 // weights by dtype
 	count := func(class llm.WeightClass, f llm.Format, n int64) {
-		bits[class] += f.Bits * float64(n)
+		bits[class] += float64(f.Bits * float64(n))
 		weights[class] += n
 		if widest[class] == nil {
 			widest[class] = map[string]int64{}
@@ -74,7 +74,7 @@ func quantize(m llm.Model, q *fields) (llm.Model, error) {
 			continue
 		}
 		rest := total - weights[c]
-		m.Precision.Weights[c].Bits = (bits[c] + 16*float64(rest)) / float64(total)
+		m.Precision.Weights[c].Bits = (bits[c] + float64(16*float64(rest))) / float64(total)
 		widest[c]["bf16"] += rest
 		for _, dtype := range llm.Dtypes() {
 			if widest[c][dtype] > widest[c][m.Precision.Weights[c].Dtype] {

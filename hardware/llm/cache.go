@@ -6,7 +6,8 @@ func (m Model) CacheBytes(tokens int, bytesPerElement float64) float64 {
 	sum := 0.0
 	for _, g := range m.Attention() {
 		entries, keys := g.Cached(tokens)
-		sum += float64(entries)*g.EntryBytes(bytesPerElement) + float64(keys)*g.IndexKeyBytes(bytesPerElement)
+		sum += float64(float64(entries)*g.EntryBytes(bytesPerElement)) +
+			float64(float64(keys)*g.IndexKeyBytes(bytesPerElement))
 	}
 	return sum
 }
@@ -36,7 +37,7 @@ func (m Model) CacheReadBytes(context int, bytesPerElement float64) float64 {
 			if v.Index {
 				bytes = g.IndexKeyBytes(bytesPerElement)
 			}
-			sum += float64(v.Entries(context)) * bytes
+			sum += float64(float64(v.Entries(context)) * bytes)
 		}
 	}
 	return sum
@@ -50,7 +51,7 @@ func (m Model) StateBytes() float64 { return m.RecurrentBytes() + m.CompressorBy
 func (m Model) RecurrentBytes() float64 {
 	sum := 0.0
 	for _, r := range m.Layers {
-		sum += float64(r.Count) * r.Mixer.Recurrence.bytes()
+		sum += float64(float64(r.Count) * r.Mixer.Recurrence.bytes())
 	}
 	return sum
 }

@@ -100,7 +100,7 @@ func (m Model) FFNDtype() string {
 func (m Model) WeightBytes() float64 {
 	sum := 0.0
 	for c, n := range m.Params() {
-		sum += float64(n) * m.Precision.Weights[c].Bits / 8
+		sum += float64(float64(n) * m.Precision.Weights[c].Bits / 8)
 	}
 	return sum
 }
@@ -121,7 +121,7 @@ func (m Model) WithSparsity(pattern string) (Model, error) {
 	}
 	for c := range NumClasses {
 		if f := &m.Precision.Weights[c]; c.Quantizable() && !f.Sparse {
-			f.Bits, f.Sparse = f.Bits/2+1, true
+			f.Bits, f.Sparse = float64(f.Bits/2)+1, true
 		}
 	}
 	return m, nil

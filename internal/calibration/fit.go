@@ -144,7 +144,7 @@ func (f *Fit) loss(x []float64) float64 {
 		}
 		for j, d := range r.residuals(f.efficiency(r.Prior, r.groups, x)) {
 			w, c := r.term(j)
-			losses[i] += w * 2 * c * c * (math.Sqrt(1+d*d/(c*c)) - 1)
+			losses[i] += float64(w * 2 * c * c * (math.Sqrt(1+d*d/(c*c)) - 1))
 		}
 	})
 	sum := 0.0
@@ -152,7 +152,7 @@ func (f *Fit) loss(x []float64) float64 {
 		sum += l
 	}
 	for i, s := range x {
-		sum += f.penalty(i) * s * s
+		sum += float64(f.penalty(i) * s * s)
 	}
 	return sum
 }

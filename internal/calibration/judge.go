@@ -21,7 +21,7 @@ func (f *Fit) Known() []float64 {
 		return known
 	}
 	for p := range known {
-		known[p] = max(0, 1-2*f.penalty(p)*inverse.At(p, p))
+		known[p] = max(0, 1-float64(2*f.penalty(p)*inverse.At(p, p)))
 	}
 	return known
 }

@@ -94,7 +94,7 @@ func addSquare(h []float64, stride int, groups []int, s []float64, k float64) {
 				row := h[(g*n+a)*stride:]
 				for b := range n {
 					if q*n+b >= g*n+a {
-						row[q*n+b] += k * sa * s[b]
+						row[q*n+b] += float64(k * sa * s[b])
 					}
 				}
 			}

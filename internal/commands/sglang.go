@@ -59,7 +59,7 @@ func (w *writer) hiCache() {
 		return
 	}
 	gigabytes := math.Round(size * gib / gb)
-	if math.Abs(gigabytes*gb-size*gib) > 1e-3*gib {
+	if math.Abs(float64(gigabytes*gb)-float64(size*gib)) > 1e-3*gib {
 		w.cannot("hicache_size %s GiB is rounded to whole gigabytes", decimal(size))
 	}
 	w.say("--enable-hierarchical-cache", "--hicache-size", decimal(max(1, gigabytes)))

@@ -251,8 +251,8 @@ func transferLine(b *build.Built, i int) string {
 				link = text.Scaled(p.KVLinkBps, "B/s")
 			}
 			l := &stage.Link
-			unshared := l.Latency.Seconds() + l.Fixed.Seconds() + l.Token.Seconds()*b.PromptMean +
-				l.Windowed.Seconds()*min(b.PromptMean, float64(l.Window))
+			unshared := l.Latency.Seconds() + l.Fixed.Seconds() + float64(l.Token.Seconds()*b.PromptMean) +
+				float64(l.Windowed.Seconds()*min(b.PromptMean, float64(l.Window)))
 			return fmt.Sprintf("%s over %s, %s ms for a prompt of mean length", how, link, text.Short(1e3*unshared))
 		}
 	}

@@ -128,9 +128,9 @@ func legendOf(s *plot.Sheet, top vg.Length, lines []gridLine) vg.Length {
 	const pitch, column = vg.Length(14), vg.Length(250)
 	ink := plot.Small(plot.InkDark)
 	for i, l := range lines {
-		x, y := plot.MarginLeft+column*vg.Length(i%2), top-pitch*vg.Length(i/2)
+		x, y := plot.MarginLeft+vg.Length(column*vg.Length(i%2)), top-vg.Length(pitch*vg.Length(i/2))
 		s.Key(x, y, plot.StyleOf(len(lines), i))
 		s.Text(x+29, y, 0, ink, ink.Fit(l.name, column-36))
 	}
-	return top - pitch*vg.Length((len(lines)+1)/2)
+	return top - vg.Length(pitch*vg.Length((len(lines)+1)/2))
 }

@@ -61,7 +61,7 @@ func (h *SpeedUps) Draw(c text.Caption) (plot.Figure, error) {
 }
 
 // half is half of the height of a cell.
-func (h *SpeedUps) half() float64 { return (h.Rates[1] - h.Rates[0]) / 2 }
+func (h *SpeedUps) half() float64 { return float64((h.Rates[1] - h.Rates[0]) / 2) }
 
 // axes have a label for each column and row of cells.
 func (h *SpeedUps) axes() (x, y plot.Axis) {

@@ -122,7 +122,7 @@ func (s *Step) meanContext() (int, error) {
 		return ContextDefault, nil
 	}
 	prompt, output := lengths.Means()
-	return max(1, min(int(prompt+output/2), int(s.MaxModelLen))), nil
+	return max(1, min(int(prompt+float64(output/2)), int(s.MaxModelLen))), nil
 }
 
 // stepSMax is the longest step explained, in seconds: whatever fits into a memory is read in less.

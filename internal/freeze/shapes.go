@@ -50,7 +50,7 @@ type shapeSum struct {
 func (s *shapeSum) add(b *sim.Shape, weight float64) {
 	s.weight += weight
 	for i, v := range fieldsOf(b) {
-		s.x[i] += weight * v
+		s.x[i] += float64(weight * v)
 	}
 }
 

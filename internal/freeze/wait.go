@@ -16,9 +16,9 @@ type waited struct {
 
 // lasts returns the seconds that it takes, with so many seconds for a step of each shape and for an ingress delay.
 func (w *waited) lasts(seconds []float64, ingress float64) float64 {
-	sum := w.rest + w.entries*ingress
+	sum := w.rest + float64(w.entries*ingress)
 	for i, share := range w.share {
-		sum += share * seconds[i]
+		sum += float64(share * seconds[i])
 	}
 	return sum
 }
@@ -91,7 +91,7 @@ func (w *waiting) span(in []validation.Request) {
 	}
 	gaps := w.steps(w.entered(first), last.SentS+last.E2eS, 1)
 	w.entries += float64(gaps)
-	w.rest -= float64(gaps) * w.Ingress.Seconds()
+	w.rest -= float64(float64(gaps) * w.Ingress.Seconds())
 }
 
 // instantS is less than any step takes: what rounding makes of an instant in seconds.
@@ -110,8 +110,8 @@ func (w *waiting) steps(fromS, toS, times float64) (gaps int) {
 		}
 		part := min(toS, end) - max(fromS, start)
 		idle, at = idle-part, end
-		w.share[w.of[i]] += times * part / s.span.Seconds() * float64(s.n)
+		w.share[w.of[i]] += float64(times * part / s.span.Seconds() * float64(s.n))
 	}
-	w.rest += times * idle
+	w.rest += float64(times * idle)
 	return gaps
 }

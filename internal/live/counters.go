@@ -36,7 +36,7 @@ func (h *Histogram) Observe(v float64, n int) {
 		i++
 	}
 	h.Counts[i] += uint64(n)
-	h.Sum += v * float64(n)
+	h.Sum += float64(v * float64(n))
 }
 
 // clone returns a copy that does not grow with h.

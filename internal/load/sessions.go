@@ -54,7 +54,7 @@ func Unhindered(source sim.Source, first, last int64) sim.Duration {
 // they may take twice as long.
 func (l *Load) Last(e2eS float64) {
 	if l.Kind == Sessions {
-		l.SessionS = l.PauseS + 2*l.Turns*e2eS
+		l.SessionS = l.PauseS + float64(2*l.Turns*e2eS)
 	}
 }
 

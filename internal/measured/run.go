@@ -192,10 +192,10 @@ func Other(m Metric, s Stat, measured float64) Value {
 // Quantile returns the p-quantile of sorted numbers, linear between them, as numpy and so the benchmark tools define
 // it.
 func Quantile(sorted []float64, p float64) float64 {
-	at := p * float64(len(sorted)-1)
+	at := float64(p * float64(len(sorted)-1))
 	i := int(math.Floor(at))
 	if i+1 >= len(sorted) {
 		return sorted[len(sorted)-1]
 	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+	return sorted[i] + float64((at-float64(i))*(sorted[i+1]-sorted[i]))
 }

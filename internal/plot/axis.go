@@ -29,7 +29,7 @@ func (a Axis) Named(name string) Axis {
 func Linear(low, high float64, n int, label func(float64) string) Axis {
 	step := RoundStep(high-low, n)
 	a := Axis{Min: low, Max: high, Scale: gonum.LinearScale{}}
-	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high+1e-9*step; i++ {
+	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high+float64(1e-9*step); i++ {
 		v := float64(i) * step
 		a.Ticks = append(a.Ticks, gonum.Tick{Value: v, Label: label(v)})
 	}

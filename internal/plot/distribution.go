@@ -55,7 +55,7 @@ func (d *Distribution) short() string {
 func CDF(c text.Caption, d Distribution) (Figure, error) {
 	height := Height
 	if len(d.Curves) > 1 {
-		height += 14 * vg.Length(max(0, len(d.Curves)-2))
+		height += vg.Length(14 * vg.Length(max(0, len(d.Curves)-2)))
 	}
 	return Render(height, func(s *Sheet) {
 		top := s.Header(d.Title, c, countLine(d)...)
@@ -191,7 +191,7 @@ func (c *Chart) limit(d *Distribution, from vg.Length) {
 		x, _ := p.Transforms(&canvas)
 		at := x(d.SLOS)
 		canvas.StrokeLine2(Stroke(Brick, 1.1, 4, 3), at, canvas.Min.Y, at, canvas.Max.Y+7)
-		half := SmallBold(Brick).Width(name) / 2
+		half := vg.Length(SmallBold(Brick).Width(name) / 2)
 		middle := max(from+half, min(canvas.Max.X-half, at))
 		Write(&canvas, vg.Point{X: middle, Y: canvas.Max.Y + NameRise}, 0.5, SmallBold(Brick), name)
 	}))
@@ -205,7 +205,7 @@ func (s *Sheet) legend(top vg.Length, curves []Curve) vg.Length {
 	top -= 2
 	start := MarginLeft + 44 + widestName(curves)
 	for i, curve := range curves {
-		y := top - legendPitch*vg.Length(i)
+		y := top - vg.Length(legendPitch*vg.Length(i))
 		s.Key(MarginLeft, y, StyleOf(len(curves), i))
 		s.Text(MarginLeft+30, y, 0, BodyBold(InkDark), legendName(curve))
 		q, cells := curve.Quantiles, []string{"no samples"}
@@ -216,10 +216,10 @@ func (s *Sheet) legend(top vg.Length, curves []Curve) vg.Length {
 			}
 		}
 		for j, cell := range cells {
-			s.Text(start+74*vg.Length(j), y, 0, Body(InkSoft), cell)
+			s.Text(start+vg.Length(74*vg.Length(j)), y, 0, Body(InkSoft), cell)
 		}
 	}
-	return top - legendPitch*vg.Length(len(curves))
+	return top - vg.Length(legendPitch*vg.Length(len(curves)))
 }
 
 // legendPitch is the room of a line of a legend.

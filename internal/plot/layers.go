@@ -57,14 +57,14 @@ func (n Note) Plot(c draw.Canvas, p *gonum.Plot) {
 	x, y := p.Transforms(&c)
 	at := vg.Point{X: x(n.At.X), Y: y(n.At.Y)}.Add(n.Offset)
 	w := n.Ink.Width(n.Text)
-	if left := at.X - vg.Length(n.Align)*w; n.Inside {
+	if left := at.X - vg.Length(vg.Length(n.Align)*w); n.Inside {
 		at.X += max(c.Min.X+2, min(c.Max.X-w-2, left)) - left
 	}
 	if n.Ground {
-		left := at.X - vg.Length(n.Align)*w
+		left := at.X - vg.Length(vg.Length(n.Align)*w)
 		c.FillPolygon(White, []vg.Point{
 			{X: left - 1.5, Y: at.Y - 2}, {X: left + w + 1.5, Y: at.Y - 2},
-			{X: left + w + 1.5, Y: at.Y + 0.8*n.Ink.Size}, {X: left - 1.5, Y: at.Y + 0.8*n.Ink.Size},
+			{X: left + w + 1.5, Y: at.Y + vg.Length(0.8*n.Ink.Size)}, {X: left - 1.5, Y: at.Y + vg.Length(0.8*n.Ink.Size)},
 		})
 	}
 	Write(&c, at, n.Align, n.Ink, n.Text)

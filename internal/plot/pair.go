@@ -17,7 +17,7 @@ const (
 // CDFPair draws two distributions of the same curves side by side, under one legend. The scale of the shares has as
 // much room from 90 % to 99 % as below 90 %: curves that differ do so in their tails.
 func CDFPair(c text.Caption, title string, left, right Distribution) (Figure, error) {
-	height := Height + legendPitch*vg.Length(max(0, len(left.Curves)-2))
+	height := Height + vg.Length(legendPitch*vg.Length(max(0, len(left.Curves)-2)))
 	return Render(height, func(s *Sheet) {
 		top := s.pairLegend(s.Header(title, c), left, right)
 		place := Place(top - NameRise - 20)
@@ -109,8 +109,8 @@ func sparse(x Axis, place vg.Rectangle) Axis {
 		if t.Label == "" {
 			continue
 		}
-		half := Small(InkSoft).Width(t.Label) / 2
-		if at := place.Min.X + place.Size().X*vg.Length(x.at(t.Value)); at-half < end+4 && end > 0 {
+		half := vg.Length(Small(InkSoft).Width(t.Label) / 2)
+		if at := place.Min.X + vg.Length(place.Size().X*vg.Length(x.at(t.Value))); at-half < end+4 && end > 0 {
 			x.Ticks[i].Label = ""
 		} else {
 			end = at + half
@@ -122,13 +122,13 @@ func sparse(x Axis, place vg.Rectangle) Axis {
 // pairLegend lists the curves with their quantiles in both distributions, and returns where the space below begins.
 func (s *Sheet) pairLegend(top vg.Length, left, right Distribution) vg.Length {
 	wide := widestName(left.Curves)
-	at := func(column int) vg.Length { return MarginLeft + 44 + wide + 82*vg.Length(column+1) }
+	at := func(column int) vg.Length { return MarginLeft + 44 + wide + vg.Length(82*vg.Length(column+1)) }
 	top -= 6
 	for j, head := range []string{left.short() + " p50", "p99", right.short() + " p50", "p99"} {
 		s.Text(at(j), top, 1, Body(InkSoft), head)
 	}
 	for i, curve := range left.Curves {
-		y := top - legendPitch*vg.Length(i+1)
+		y := top - vg.Length(legendPitch*vg.Length(i+1))
 		s.Key(MarginLeft, y, StyleOf(len(left.Curves), i))
 		s.Text(MarginLeft+30, y, 0, BodyBold(InkDark), legendName(curve))
 		for j, q := range []Curve{curve, right.Curves[i]} {
@@ -140,5 +140,5 @@ func (s *Sheet) pairLegend(top vg.Length, left, right Distribution) vg.Length {
 			s.Text(at(2*j+1), y, 1, Body(InkSoft), text.Duration(q.Quantiles.P99))
 		}
 	}
-	return top - legendPitch*vg.Length(len(left.Curves)+1)
+	return top - vg.Length(legendPitch*vg.Length(len(left.Curves)+1))
 }

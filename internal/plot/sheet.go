@@ -25,7 +25,7 @@ func Write(c *draw.Canvas, at vg.Point, align float64, k Ink, label string) {
 	face := k.style().Font
 	c.SetColor(k.Shade)
 	c.FillString(k.style().Handler.Cache().Lookup(face, k.Size),
-		vg.Point{X: at.X - vg.Length(align)*k.Width(label), Y: at.Y}, label)
+		vg.Point{X: at.X - vg.Length(vg.Length(align)*k.Width(label)), Y: at.Y}, label)
 }
 
 // Rectangle fills a rectangle.

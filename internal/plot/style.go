@@ -167,5 +167,5 @@ func (s Shade) Mix(to Shade, w float64) Shade {
 
 // Dark reports whether white is easier to read on it.
 func (s Shade) Dark() bool {
-	return 0.299*float64(s>>16&0xff)+0.587*float64(s>>8&0xff)+0.114*float64(s&0xff) < 140
+	return float64(0.299*float64(s>>16&0xff))+float64(0.587*float64(s>>8&0xff))+float64(0.114*float64(s&0xff)) < 140
 }

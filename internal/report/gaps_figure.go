@@ -42,7 +42,7 @@ func GapParts(c text.Caption, s *metrics.Summary) (plot.Figure, error) {
 		lower.Min.Y -= 14 // no axis has a name below
 		lower.Max.X -= legendWide
 		upper := lower
-		lower.Max.Y = (upper.Min.Y + upper.Max.Y - betweenBars) / 2
+		lower.Max.Y = vg.Length((upper.Min.Y + upper.Max.Y - betweenBars) / 2)
 		upper.Min.Y = lower.Max.Y + betweenBars
 
 		longest := 0.0
@@ -101,7 +101,8 @@ func separators(bars *plotter.BarChart) plot.Layer {
 		for i, height := range bars.Values {
 			top := y(bars.BarHeight(i))
 			if top-y(bars.BarHeight(i)-height) > partSeen {
-				c.StrokeLine2(plot.Stroke(plot.White, 0.6), x(float64(i))-bars.Width/2, top, x(float64(i))+bars.Width/2, top)
+				at, half := x(float64(i)), vg.Length(bars.Width/2)
+				c.StrokeLine2(plot.Stroke(plot.White, 0.6), at-half, top, at+half, top)
 			}
 		}
 	}

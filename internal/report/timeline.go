@@ -35,7 +35,8 @@ type rowLine struct {
 // broken the ground is tinted. Rates are means over an interval between samples; levels are the highest of the
 // interval. o may be nil: nothing was recorded by window.
 func Timeline(c text.Caption, samples []metrics.Sample, o *metrics.OverTime) (plot.Figure, error) {
-	return plot.Render((6.2+1.25*vg.Length(extraRows(samples)+len(windowRows(o, 1))))*vg.Inch, func(s *plot.Sheet) {
+	height := (6.2 + vg.Length(1.25*vg.Length(extraRows(samples)+len(windowRows(o, 1))))) * vg.Inch
+	return plot.Render(height, func(s *plot.Sheet) {
 		if len(samples) < 2 || samples[len(samples)-1].At == samples[0].At {
 			s.Header("Timeline", c)
 			s.Empty("fewer than two samples: nothing to show")
@@ -58,7 +59,7 @@ func Timeline(c text.Caption, samples []metrics.Sample, o *metrics.OverTime) (pl
 			if !x.Unlabelled {
 				x.Name = "time since the start of the run, " + u.Name
 			}
-			place.Min.Y = top - pitch*vg.Length(i+1)
+			place.Min.Y = top - vg.Length(pitch*vg.Length(i+1))
 			place.Max.Y = place.Min.Y + pitch - 26
 			r.draw(s, x, place, brokenGround(o, u.Size))
 		}

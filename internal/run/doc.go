@@ -1,6 +1,7 @@
 // Package run is the one way from a built scenario to its results.
 //
 //	run.go       one run: what is kept of it, who follows it, and how it is cancelled
+//	memory.go    the memory that a run needs, and whether it is there
 //	precise.go   runs that are lengthened to a precision
 //	steady.go    which runs have a steady state
 //	rows.go      a row for each request; csv.go writes them

@@ -61,9 +61,12 @@ func (f Failure) Error() string { return f.Err.Error() }
 // Unwrap returns the error behind f.
 func (f Failure) Unwrap() error { return f.Err }
 
-// Simulate runs b to its end, which can be done once. It stops between two events when ctx is cancelled, and returns
-// the error of ctx.
+// Simulate runs b to its end, which can be done once, unless there is too little memory for it. It stops between two
+// events when ctx is cancelled, and returns the error of ctx.
 func Simulate(ctx context.Context, b *build.Built, o Options) (*Result, error) {
+	if err := fits(b, o); err != nil {
+		return nil, err
+	}
 	x := prepare(b, o)
 	// Nobody sees in which order requests end.
 	x.config.Unordered = x.rows == nil && x.Sample == nil && len(o.Observers) == 0

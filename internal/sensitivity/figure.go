@@ -20,7 +20,7 @@ const barsMax = 20
 func Tornado(r *Result) (plot.Figure, error) {
 	const pitch = vg.Length(17)
 	inputs := r.Effects[:min(len(r.Effects), barsMax)]
-	return plot.Render(140+pitch*vg.Length(max(5, len(inputs))), func(s *plot.Sheet) {
+	return plot.Render(140+vg.Length(pitch*vg.Length(max(5, len(inputs)))), func(s *plot.Sheet) {
 		caption := text.Caption{Scenario: r.Scenario, Model: r.Is, Seed: &r.Seed}
 		notes := []string{fmt.Sprintf("each input at the low (amber) and the high end (blue) of its range; as it is: %s",
 			r.format(r.Base))}
@@ -38,7 +38,7 @@ func Tornado(r *Result) (plot.Figure, error) {
 			}
 		}
 		room := max(high-low, 1e-9*math.Abs(r.Base), 1e-12)
-		x := plot.Linear(low-0.04*room, high+0.04*room, 7, r.format).Named(r.Metric)
+		x := plot.Linear(low-float64(0.04*room), high+float64(0.04*room), 7, r.format).Named(r.Metric)
 		y := plot.Axis{Min: 0.4, Max: float64(len(inputs)) + 0.6, Scale: gonum.LinearScale{}}
 		chart := plot.NewChart(x, y)
 		chart.AddGrid()
@@ -51,7 +51,7 @@ func Tornado(r *Result) (plot.Figure, error) {
 			if inputs[i].Changes {
 				ink = plot.SmallBold(plot.Brick)
 			}
-			at := place.Max.Y - (place.Max.Y-place.Min.Y)*vg.Length((float64(i)+0.6)/(float64(len(inputs))+0.2)) - 3
+			at := place.Max.Y - vg.Length((place.Max.Y-place.Min.Y)*vg.Length((float64(i)+0.6)/(float64(len(inputs))+0.2))) - 3
 			s.Text(place.Min.X-8, at, 1, ink, ink.Fit(inputs[i].Name, 168))
 		}
 	})

@@ -55,7 +55,7 @@ func (g *grid) step(rate float64) int {
 	if !(rate >= g.low) {
 		return -1
 	}
-	return min(g.last, int(math.Floor(math.Log(rate/g.low)/math.Log(g.high/g.low)*float64(g.last)+1e-9)))
+	return min(g.last, int(math.Floor(float64(math.Log(rate/g.low)/math.Log(g.high/g.low)*float64(g.last))+1e-9)))
 }
 
 // resolution is the ratio of neighbours, less 1.

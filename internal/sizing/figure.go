@@ -87,7 +87,7 @@ type sizeCurve struct {
 // sizeFigure draws curves of goodput per GPU, of which the highest is most.
 func sizeFigure(s *Sizing, title string, curves []sizeCurve, x plot.Axis, most float64) (plot.Figure, error) {
 	const pitch = vg.Length(14)
-	return plot.Render(plot.Height+pitch*vg.Length(max(0, len(curves)-1)), func(sheet *plot.Sheet) {
+	return plot.Render(plot.Height+vg.Length(pitch*vg.Length(max(0, len(curves)-1))), func(sheet *plot.Sheet) {
 		top := sheet.Header(title, s.Caption(), sloWords(&s.SLO)) - 2
 		if len(curves) == 0 {
 			sheet.Empty("no load is sustained: nothing to show")

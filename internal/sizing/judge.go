@@ -99,7 +99,7 @@ func (j *judge) demand(o *objective, requests int64, early bool) {
 	if !early {
 		return
 	}
-	misses := func(share float64) int64 { return int64((1-share)*float64(requests) + 1e-9) }
+	misses := func(share float64) int64 { return int64(float64((1-share)*float64(requests)) + 1e-9) }
 	j.missMax = misses(o.share)
 	for _, r := range o.rules {
 		most := int64(-1)

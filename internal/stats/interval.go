@@ -29,10 +29,10 @@ func IntervalAround(centre float64, parts []float64) *Interval {
 		if math.IsNaN(x) {
 			return nil
 		}
-		sum += (x - centre) * (x - centre)
+		sum += float64((x - centre) * (x - centre))
 	}
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1 + Confidence) / 2)
-	half := t * math.Sqrt(sum/(n-1)/n)
+	half := float64(t * math.Sqrt(sum/(n-1)/n))
 	i := &Interval{Low: centre - half, High: centre + half, N: len(parts)}
 	i.Significant = i.Low > 0 || i.High < 0
 	return i

@@ -48,9 +48,9 @@ func HalfWidth(z []float64) float64 {
 	right.MulVec(powers.T(), logs)
 	fit.MulVec(&inverse, &right)
 	s := trigamma2 * inverse.At(0, 0)
-	zero := math.Exp(fit.AtVec(0) - s/2)
+	zero := math.Exp(fit.AtVec(0) - float64(s/2))
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: 2 / math.Expm1(s)}.Quantile((1 + Confidence) / 2)
-	return t * math.Sqrt(float64(n)*zero)
+	return float64(t * math.Sqrt(float64(n)*zero))
 }
 
 // ψ(2) = 1 − γ and ψ'(2) = π²/6 − 1: mean and variance of the logarithm of an average of two exponential variates, but
@@ -67,7 +67,7 @@ func ordinate(z []float64, j int) float64 {
 	twice := 2 * math.Cos(angle)
 	last, before := 0.0, 0.0
 	for _, x := range z {
-		last, before = x+twice*last-before, last
+		last, before = x+float64(twice*last)-before, last
 	}
-	return (last*last + before*before - twice*last*before) / n
+	return (float64(last*last) + float64(before*before) - float64(twice*last*before)) / n
 }

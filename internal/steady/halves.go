@@ -66,7 +66,7 @@ func meanOf(from, to int, of func(i int) (sum, n float64)) (mean, half float64) 
 	z := make([]float64, to-from)
 	for i := range z {
 		sum, n := of(from + i)
-		z[i] = sum - mean*n
+		z[i] = sum - float64(mean*n)
 	}
 	half = stats.HalfWidth(detrended(z)) / all
 	if math.IsNaN(half) {
@@ -78,17 +78,17 @@ func meanOf(from, to int, of func(i int) (sum, n float64)) (mean, half float64) 
 // detrended takes the line of least squares out of z.
 func detrended(z []float64) []float64 {
 	n := float64(len(z))
-	centre, mean := (n-1)/2, 0.0
+	centre, mean := float64((n-1)/2), 0.0
 	for _, x := range z {
 		mean += x / n
 	}
 	up, along := 0.0, 0.0
 	for i, x := range z {
 		d := float64(i) - centre
-		up, along = up+d*(x-mean), along+d*d
+		up, along = up+float64(d*(x-mean)), along+float64(d*d)
 	}
 	for i := range z {
-		z[i] -= mean + up/along*(float64(i)-centre)
+		z[i] -= mean + float64(up/along*(float64(i)-centre))
 	}
 	return z
 }

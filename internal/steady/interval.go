@@ -57,7 +57,7 @@ func (w *window) quantile(of metrics.Of, measured *metrics.Hist, p float64) metr
 		for k := range metrics.GroupSlots {
 			n += float64(w.slots[i*metrics.GroupSlots+k].Sum[of].N)
 		}
-		z[i] -= below / all * n
+		z[i] -= float64(below / all * n)
 	}
 	half := stats.HalfWidth(z) / all
 	r := metrics.Range{Low: 0, High: math.Inf(1)}
@@ -83,7 +83,7 @@ func (w *window) residuals(of func(*metrics.Slot) (sum, n float64)) (z []float64
 	}
 	for i := range w.slots {
 		sum, n := of(&w.slots[i])
-		z[i] = sum - total/all*n
+		z[i] = sum - float64(total/all*n)
 	}
 	return z, all
 }

@@ -94,7 +94,7 @@ func unfilled(slots []metrics.Slot, widthS float64, of Sessions) string {
 	}
 	d := DriftOf(slots)
 	expected := of.LongRunPerS * widthS * float64(len(slots)-len(slots)/2)
-	if chance := 2 * math.Sqrt(2*of.Turns*expected); float64(d.Arrived) >= filled*expected-chance {
+	if chance := 2 * math.Sqrt(2*of.Turns*expected); float64(d.Arrived) >= float64(filled*expected)-chance {
 		return ""
 	}
 	return fmt.Sprintf("it ends before its sessions are all there, or cannot keep up with them: after half of the %s in "+

@@ -79,7 +79,7 @@ func truncation(x []float64, most int) (d int) {
 	least := math.Inf(1)
 	sum, squares := 0.0, 0.0
 	for i := len(x) - 1; i >= 0; i-- {
-		sum, squares = sum+x[i], squares+x[i]*x[i]
+		sum, squares = sum+x[i], squares+float64(x[i]*x[i])
 		n := float64(len(x) - i)
 		score := max(0, squares-sum*sum/n) / (n * n)
 		if i <= most && score <= least {

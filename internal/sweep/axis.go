@@ -105,7 +105,7 @@ func expand(item string) ([]string, error) {
 	}
 	values := make([]string, int(n))
 	for i := range values {
-		values[i] = written(low + float64(i)*by)
+		values[i] = written(low + float64(float64(i)*by))
 	}
 	return values, nil
 }

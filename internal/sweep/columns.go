@@ -235,7 +235,7 @@ func busyShare(pools []metrics.PoolResult) float64 {
 	busy, all := 0.0, 0.0
 	for i := range pools {
 		n := poolGPUs(&pools[i])
-		busy, all = busy+n*pools[i].Utilization, all+n
+		busy, all = busy+float64(n*pools[i].Utilization), all+n
 	}
 	return busy / all
 }

@@ -40,7 +40,8 @@ func LoadCurve(r *Result) (plot.Figure, error) {
 	if len(curves) > 1 {
 		legend = 14 * vg.Length(len(curves))
 	}
-	return plot.Render((1.2+1.75*vg.Length(max(1, len(panels))))*vg.Inch+legend, func(s *plot.Sheet) {
+	height := vg.Length((1.2 + vg.Length(1.75*vg.Length(max(1, len(panels))))) * vg.Inch)
+	return plot.Render(height+legend, func(s *plot.Sheet) {
 		var notes []string
 		if len(curves) == 1 {
 			notes = curves[0].Sentences
@@ -61,8 +62,8 @@ func LoadCurve(r *Result) (plot.Figure, error) {
 			if !x.Unlabelled {
 				x.Name = r.Axes[r.Load.Axis].Name + ", " + r.Load.Unit
 			}
-			place.Max.Y = bottom + pitch*vg.Length(len(panels)-i) - 26
-			place.Min.Y = bottom + pitch*vg.Length(len(panels)-i-1)
+			place.Max.Y = bottom + vg.Length(pitch*vg.Length(len(panels)-i)) - 26
+			place.Min.Y = bottom + vg.Length(pitch*vg.Length(len(panels)-i-1))
 			panels[i].draw(s, x, place, r.marks(curves))
 		}
 	})

@@ -129,7 +129,7 @@ func (r *Result) lines(p Plot) (plot.Figure, error) {
 		groups[i] = append(groups[i], q)
 	}
 	drawn := min(len(names), drawnMax)
-	return plot.Render(plot.Height+14*vg.Length(drawn), func(s *plot.Sheet) {
+	return plot.Render(plot.Height+vg.Length(14*vg.Length(drawn)), func(s *plot.Sheet) {
 		var notes []string
 		if drawn < len(names) {
 			notes = []string{fmt.Sprintf("the first %d of %d lines", drawn, len(names))}

@@ -31,7 +31,7 @@ func (r *Result) heatMap(p Plot) (plot.Figure, error) {
 	}
 	height := plot.Height
 	if rows > 10 {
-		height += 14 * vg.Length(rows-10)
+		height += vg.Length(14 * vg.Length(rows-10))
 	}
 	return plot.Render(height, func(s *plot.Sheet) {
 		var notes []string
@@ -105,7 +105,7 @@ func (h cells) layer() plot.Layer {
 			c.FillPolygon(fill, []vg.Point{from, {X: to.X, Y: from.Y}, to, {X: from.X, Y: to.Y}})
 			k := plot.Small(ink)
 			if k.Width(label) < to.X-from.X-3 && to.Y-from.Y > 11 {
-				plot.Write(&c, vg.Point{X: (from.X + to.X) / 2, Y: (from.Y+to.Y)/2 - 3}, 0.5, k, label)
+				plot.Write(&c, vg.Point{X: (from.X + to.X) / 2, Y: vg.Length((from.Y+to.Y)/2) - 3}, 0.5, k, label)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func Figure(s *Summary) (plot.Figure, error) {
 		place := plot.Place(top - plot.NameRise - 8)
 		if s.OverTime != nil {
 			upper := place
-			upper.Min.Y = place.Max.Y - place.Size().Y*0.36
+			upper.Min.Y = place.Max.Y - vg.Length(place.Size().Y*0.36)
 			s.rates(sheet, upper)
 			place.Max.Y = upper.Min.Y - between - 4
 		}

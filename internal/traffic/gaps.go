@@ -110,7 +110,7 @@ func (s *Summary) bursts() []arrivals.Spec {
 		}
 		for i := range t {
 			d := math.Log(excess[i]/rise(c, t[i])) - logs
-			squares += d * d
+			squares += float64(d * d)
 		}
 		if squares < least {
 			bestC, bestA, least = c, math.Exp(logs), squares
@@ -120,7 +120,7 @@ func (s *Summary) bursts() []arrivals.Spec {
 	v := bestA * bestC * m / 2
 	var specs []arrivals.Spec
 	for _, share := range []float64{0, 0.1, 0.25, 0.5, 0.75} {
-		low := share * m
+		low := float64(share * m)
 		swing := v/(m-low) + (m - low)
 		on := (m - low) / swing
 		specs = append(specs, arrivals.Spec{Process: "on-off", Rate: round(m), OnRate: round(low + swing),
@@ -142,7 +142,7 @@ func (s *Summary) course() arrivals.Spec {
 	}
 	each := partS(windows)
 	for i, w := range windows {
-		at := w.StartS + each/2
+		at := w.StartS + float64(each/2)
 		if i == 0 {
 			at = 0
 		}

@@ -69,7 +69,7 @@ func lengthCandidates(t *tally) []lengths.Spec {
 	// A lognormal law whose logarithms have the mean µ and the variance σ²: mean = e^(µ + σ²/2), cv² = e^(σ²) − 1.
 	variance := logs.sums / float64(logs.n)
 	if cv := math.Sqrt(math.Expm1(variance)); cv < 50 {
-		specs = append(specs, lengths.Spec{Distribution: "lognormal", Mean: round(math.Exp(logs.mean + variance/2)),
+		specs = append(specs, lengths.Spec{Distribution: "lognormal", Mean: round(math.Exp(logs.mean + float64(variance/2))),
 			CV: round(cv), Max: longest})
 	}
 	return append(specs, t.points(steps))

@@ -94,7 +94,7 @@ func (m *moments) add(x float64, counts bool) {
 	m.n++
 	d := x - m.mean
 	m.mean += d / float64(m.n)
-	m.sums += d * (x - m.mean)
+	m.sums += float64(d * (x - m.mean))
 }
 
 func (m *moments) cv() float64 {
@@ -109,9 +109,9 @@ type product struct{ n, x, y, xx, yy, xy float64 }
 
 func (p *product) add(x, y float64) {
 	p.n, p.x, p.y = p.n+1, p.x+x, p.y+y
-	p.xx += x * x
-	p.yy += y * y
-	p.xy += x * y
+	p.xx += float64(x * x)
+	p.yy += float64(y * y)
+	p.xy += float64(x * y)
 }
 
 // correlation is Pearson's.
@@ -138,7 +138,7 @@ func (r *Record) dispersion(seconds int) float64 {
 		mean += c / float64(len(counts))
 	}
 	for _, c := range counts {
-		sum += (c - mean) * (c - mean)
+		sum += float64((c - mean) * (c - mean))
 	}
 	return sum / float64(len(counts)-1) / mean
 }

@@ -22,7 +22,7 @@ func (t *tally) add(tokens int32) {
 	t.by[tokens]++
 	t.n++
 	t.sum += int64(tokens)
-	t.squares += float64(tokens) * float64(tokens)
+	t.squares += float64(float64(tokens) * float64(tokens))
 }
 
 func (t *tally) mean() float64 { return float64(t.sum) / float64(t.n) }
@@ -30,7 +30,7 @@ func (t *tally) mean() float64 { return float64(t.sum) / float64(t.n) }
 // cv is the standard deviation over the mean.
 func (t *tally) cv() float64 {
 	mean := t.mean()
-	return math.Sqrt(max(0, t.squares/float64(t.n)-mean*mean)) / mean
+	return math.Sqrt(max(0, t.squares/float64(t.n)-float64(mean*mean))) / mean
 }
 
 // step is a point of a distribution: so many requests have at most so many tokens.
@@ -52,7 +52,7 @@ func (t *tally) steps() []step {
 
 // quantile returns the number of tokens that a share p of n requests has at most, by nearest rank.
 func quantile(steps []step, p float64, n int64) int32 {
-	rank := max(1, int64(math.Ceil(p*float64(n)-1e-9)))
+	rank := max(1, int64(math.Ceil(float64(p*float64(n))-1e-9)))
 	i, _ := slices.BinarySearchFunc(steps, rank, func(s step, rank int64) int { return int(s.upTo - rank) })
 	return steps[min(i, len(steps)-1)].tokens
 }

@@ -161,7 +161,7 @@ func partSeconds(run *measured.Run, k *measured.Kernel, above configs.Options, w
 	part, share := partOf(k)
 	for _, p := range hardware.NewRoofline(d, 0).Parts(batch, 1) {
 		if p.Name == part {
-			return p.TimeS*share*cmp.Or(k.Part, 1) + k.LaunchS, nil
+			return float64(p.TimeS*share*cmp.Or(k.Part, 1)) + k.LaunchS, nil
 		}
 	}
 	return 0, errors.New("no part of a step is such an operation")
@@ -342,7 +342,7 @@ func around(k *measured.Kernel) (d hardware.Deployment, batch int, err error) {
 		// A message is the activations of a batch, whose hidden size only matters as a factor of its bytes.
 		layer.FFN.Width, d.Parallel.Tensor = k.GPUs, k.GPUs
 		d.Parallel.NCCL = k.NCCL
-		m.Hidden, batch = 64, max(1, int(k.Bytes/(64*bf16Bytes)+0.5))
+		m.Hidden, batch = 64, max(1, int(float64(k.Bytes/(64*bf16Bytes))+0.5))
 		if k.Bytes < 64*bf16Bytes {
 			m.Hidden, batch = max(1, int(k.Bytes/bf16Bytes)), 1
 		}

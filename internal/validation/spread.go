@@ -24,7 +24,7 @@ func ErrorByConcurrency(c text.Caption, v *Validation) (plot.Figure, error) {
 	}
 	height := plot.Height
 	if len(all) > 1 {
-		height += 1.6 * vg.Inch * vg.Length(len(all)-1)
+		height += vg.Length(1.6 * vg.Inch * vg.Length(len(all)-1))
 	}
 	return plot.Render(height, func(s *plot.Sheet) {
 		const title = "Error by concurrency"
@@ -44,7 +44,7 @@ func ErrorByConcurrency(c text.Caption, v *Validation) (plot.Figure, error) {
 		x := octaves(all)
 		for i, b := range all {
 			x.Unlabelled = i < len(all)-1
-			place.Min.Y = top - pitch*vg.Length(i+1)
+			place.Min.Y = top - vg.Length(pitch*vg.Length(i+1))
 			place.Max.Y = place.Min.Y + pitch - 42
 			axis := x
 			if x.Unlabelled {

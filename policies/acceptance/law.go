@@ -195,7 +195,7 @@ func betaLevels(m, concentration float64) []float64 {
 		}
 		return x
 	}
-	a, b := m*concentration, (1-m)*concentration
+	a, b := float64(m*concentration), float64((1-m)*concentration)
 	below, t := 0.0, -logitMax
 	for i := range x {
 		up := 1.0

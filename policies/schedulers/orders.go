@@ -95,7 +95,7 @@ func NewShortestPredictedJob(seed uint64, cv float64) (ShortestPredictedJob, err
 func (p ShortestPredictedJob) Key(r *sim.Request) int64 {
 	sigma2 := math.Log1p(p.cv * p.cv)
 	z := p.draws.At(uint64(r.ID), 0).NormFloat64()
-	output := math.Round(float64(r.Output) * math.Exp(math.Sqrt(sigma2)*z-sigma2/2))
+	output := math.Round(float64(r.Output) * math.Exp(float64(math.Sqrt(sigma2)*z)-float64(sigma2/2)))
 	return int64(r.Prompt) + int64(min(math.MaxInt32, output))
 }
 

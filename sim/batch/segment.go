@@ -115,8 +115,8 @@ func (g *Segment) root(d clock.Duration) int {
 	if g.Growth == 0 {
 		return int(d / g.First)
 	}
-	a, b := float64(g.First)-float64(g.Growth)/2, float64(g.Growth)
-	return int(2 * float64(d) / (a + math.Sqrt(float64(a*a)+2*b*float64(d))))
+	a, b := float64(g.First)-float64(float64(g.Growth)/2), float64(g.Growth)
+	return int(2 * float64(d) / (a + math.Sqrt(float64(a*a)+float64(2*b*float64(d)))))
 }
 
 // Tail returns the segment that remains after i steps.

@@ -51,7 +51,7 @@ func SecondsUp(s float64) Duration {
 }
 
 // Seconds returns d in seconds.
-func (d Duration) Seconds() float64 { return float64(d) * 1e-12 }
+func (d Duration) Seconds() float64 { return float64(float64(d) * 1e-12) }
 
 // Std returns d truncated to nanoseconds, for printing.
 func (d Duration) Std() time.Duration { return time.Duration(d / Nanosecond) }
@@ -65,6 +65,6 @@ func (t Time) Add(d Duration) Time { return t + Time(d) }
 func (t Time) Sub(u Time) Duration { return Duration(t - u) }
 
 // Seconds returns the time since the start of the run in seconds.
-func (t Time) Seconds() float64 { return float64(t) * 1e-12 }
+func (t Time) Seconds() float64 { return float64(float64(t) * 1e-12) }
 
 func (t Time) String() string { return Duration(t).String() }

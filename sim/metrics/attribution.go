@@ -192,7 +192,7 @@ func (b *bin) add(o *bin) {
 func (b *bin) gap(at string) Gap {
 	g := Gap{At: at}
 	for p, part := range g.Parts.fields() {
-		*part = b.parts[p].Float() / float64(b.n) * 1e-12
+		*part = float64(b.parts[p].Float() / float64(b.n) * 1e-12)
 		g.GapS += *part
 	}
 	return g

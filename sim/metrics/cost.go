@@ -47,9 +47,9 @@ func (f *Full) split(d *Description, usdPerHour float64) *Split {
 				return nil
 			}
 			each := (t.BusyS - t.Phases.PrefillS) / float64(pure)
-			prompts = max(0, prompts-each*float64(t.Phases.MixedSteps))
+			prompts = max(0, prompts-float64(each*float64(t.Phases.MixedSteps)))
 		}
-		input, busy = input+weight*prompts, busy+weight*t.BusyS
+		input, busy = input+float64(weight*prompts), busy+float64(weight*t.BusyS)
 	}
 	all, nowS := c.Totals(), c.Now().Seconds()
 	if busy == 0 || all.PromptTokens == 0 || all.OutputTokens == 0 {
@@ -73,7 +73,7 @@ func (f *Full) cost(d *Description, s *Summary, usdPerHour float64) *Cost {
 		up := ratio(f.load.cluster.PoolTotals(i).UpS, f.load.cluster.Now().Seconds())
 		reserved, onDemand, spot := p.rents(up)
 		x.ReservedUSDPerHour, x.SpotUSDPerHour = x.ReservedUSDPerHour+reserved, x.SpotUSDPerHour+spot
-		x.IdleUSDPerHour += (reserved + onDemand + spot) * (1 - min(1, s.Pools[i].Utilization))
+		x.IdleUSDPerHour += float64((reserved + onDemand + spot) * (1 - min(1, s.Pools[i].Utilization)))
 	}
 	x.PeakUSDPerHour = usdPerHour * peakShare(s.OverTime)
 	return x

@@ -52,10 +52,10 @@ type Energy struct {
 func (p *Power) Joules(t *sim.PoolTotals) Phases {
 	pure := max(0, t.BusyS-t.Phases.PrefillS)
 	return Phases{
-		Idle:    p.IdleW * max(0, t.UpS-t.BusyS),
-		Prefill: p.PrefillW * t.Phases.PrefillS,
-		Decode:  p.DecodeW*pure + (p.PeakW-p.DecodeW)*min(pure, t.Phases.DecodeBoundS),
-		Host:    p.HostW * t.UpS,
+		Idle:    float64(p.IdleW * max(0, t.UpS-t.BusyS)),
+		Prefill: float64(p.PrefillW * t.Phases.PrefillS),
+		Decode:  float64(p.DecodeW*pure) + float64((p.PeakW-p.DecodeW)*min(pure, t.Phases.DecodeBoundS)),
+		Host:    float64(p.HostW * t.UpS),
 	}
 }
 
@@ -78,7 +78,7 @@ func (f *Full) energy(d *Description, completed int64) *Energy {
 		j := p.Power.Joules(&t)
 		all.Idle, all.Prefill = all.Idle+j.Idle, all.Prefill+j.Prefill
 		all.Decode, all.Host = all.Decode+j.Decode, all.Host+j.Host
-		e.TDPW += p.Power.PeakW * ratio(t.UpS, c.Now().Seconds())
+		e.TDPW += float64(p.Power.PeakW * ratio(t.UpS, c.Now().Seconds()))
 	}
 	pue := max(1, d.Grid.PUE)
 	sum := pue * (all.Idle + all.Prefill + all.Decode + all.Host)

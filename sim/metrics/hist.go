@@ -133,7 +133,7 @@ func (h *Hist) MeanS() float64 {
 	if h.n == 0 {
 		return math.NaN()
 	}
-	return h.sum.Float() / float64(h.n) * 1e-12
+	return float64(h.sum.Float() / float64(h.n) * 1e-12)
 }
 
 // MaxS returns the greatest value in seconds, NaN if there is none.

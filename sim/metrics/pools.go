@@ -109,7 +109,7 @@ func (f *Full) pool(d PoolDescription, i int) PoolResult {
 func (f *Full) changed(i int) bool {
 	c := f.load.cluster
 	p, all := c.PoolTotals(i), c.Pool(i).Size
-	fixed := float64(all) * c.Now().Seconds()
+	fixed := float64(float64(all) * c.Now().Seconds())
 	return p.Instances != all || math.Abs(p.UpS-fixed) > 1e-9*fixed
 }
 
@@ -120,7 +120,7 @@ func (f *Full) fleet(d *Description) (gpus, usdPerHour float64) {
 	for i := range d.Pools {
 		changed = changed || f.changed(i)
 		up := ratio(c.PoolTotals(i).UpS, nowS)
-		gpus += float64(d.Pools[i].GPUs) * up
+		gpus += float64(float64(d.Pools[i].GPUs) * up)
 		usdPerHour += d.Pools[i].USDPerHourAt(up)
 	}
 	if !changed || d.USDPerHour == 0 {

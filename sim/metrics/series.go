@@ -254,7 +254,7 @@ func (s *Series) Below(m Of, group int, d sim.Duration) float64 {
 		sum += float64(counts[i])
 	}
 	if at < len(counts) {
-		sum += share * float64(counts[at])
+		sum += float64(share * float64(counts[at]))
 	}
 	return sum
 }

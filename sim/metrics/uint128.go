@@ -28,4 +28,4 @@ func (s *Uint128) Add(o Uint128) {
 }
 
 // Float returns the sum, rounded.
-func (s Uint128) Float() float64 { return float64(s.hi)*(1<<64) + float64(s.lo) }
+func (s Uint128) Float() float64 { return float64(float64(s.hi)*(1<<64)) + float64(s.lo) }

@@ -35,7 +35,7 @@ func newBursts(s *Spec, seed uint64) (gaps, pace, error) {
 	b := &bursts{states: rng.Stream(seed, "workloads.bursts")}
 	b.rate, b.mean = [2]float64{s.OffRate, s.OnRate}, [2]float64{s.OffS, s.OnS}
 	cycle := s.OnS + s.OffS
-	mean := (s.OnRate*s.OnS + s.OffRate*s.OffS) / cycle
+	mean := (float64(s.OnRate*s.OnS) + float64(s.OffRate*s.OffS)) / cycle
 	if s.Rate > 0 {
 		b.rate[0] *= s.Rate / mean
 		b.rate[1] *= s.Rate / mean
@@ -73,7 +73,7 @@ func (b *bursts) at(requests float64) float64 {
 }
 
 // duration draws how long the present state lasts.
-func (b *bursts) duration() float64 { return b.states.ExpFloat64() * b.mean[b.state()] }
+func (b *bursts) duration() float64 { return float64(b.states.ExpFloat64() * b.mean[b.state()]) }
 
 // state returns the index of the present state.
 func (b *bursts) state() int {

@@ -107,7 +107,7 @@ func (c *rateCurve) close() {
 func (c *rateCurve) accumulate() {
 	c.sum = make([]float64, len(c.t))
 	for i := 1; i < len(c.t); i++ {
-		c.sum[i] = c.sum[i-1] + float64((c.t[i]-c.t[i-1])*(c.rate[i]+c.rate[i-1]))/2
+		c.sum[i] = c.sum[i-1] + float64(float64((c.t[i]-c.t[i-1])*(c.rate[i]+c.rate[i-1]))/2)
 	}
 }
 
@@ -174,15 +174,15 @@ func (c *rateCurve) expected(t float64) float64 {
 	base, last := 0.0, len(c.t)-1
 	if t >= c.t[last] {
 		if c.period == 0 {
-			return c.sum[last] + (t-c.t[last])*c.rate[last]
+			return c.sum[last] + float64((t-c.t[last])*c.rate[last])
 		}
 		k := math.Floor(t / c.period)
-		base, t = k*c.sum[last], max(0, t-k*c.period)
+		base, t = k*c.sum[last], max(0, t-float64(k*c.period))
 	}
 	i := sort.SearchFloat64s(c.t, t)
 	if i == 0 || i > last {
 		return base
 	}
 	x, width := t-c.t[i-1], c.t[i]-c.t[i-1]
-	return base + c.sum[i-1] + x*(c.rate[i-1]+(c.rate[i]-c.rate[i-1])*x/width/2)
+	return base + c.sum[i-1] + float64(x*(c.rate[i-1]+float64((c.rate[i]-c.rate[i-1])*x/width/2)))
 }

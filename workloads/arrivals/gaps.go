@@ -71,8 +71,8 @@ func (g *weibullGaps) fill(out []float64, r *rand.Rand) {
 func weibullPower(cv float64) float64 {
 	lo, hi := 0.0, 64.0
 	for range 100 {
-		a := (lo + hi) / 2
-		twice, _ := math.Lgamma(1 + 2*a)
+		a := float64((lo + hi) / 2)
+		twice, _ := math.Lgamma(1 + float64(2*a))
 		once, _ := math.Lgamma(1 + a)
 		if twice-2*once < math.Log1p(cv*cv) {
 			lo = a

@@ -70,7 +70,7 @@ func New(s Spec, seed uint64) (*Process, error) {
 func (p *Process) Fill(out []float64) {
 	p.gaps.fill(out, p.draws)
 	for i, gap := range out {
-		p.sum += uint64(gap*(1<<32) + 0.5)
+		p.sum += uint64(float64(gap*(1<<32)) + 0.5)
 		out[i] = float64(p.sum) * (1.0 / (1 << 32))
 	}
 	p.pace.instants(out)

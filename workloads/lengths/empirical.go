@@ -93,7 +93,7 @@ func (s *Spec) fillQuantiles(field string, l *Law) error {
 func (l *Law) fillCurve(field string, f *variates.InverseCurve) error {
 	l.kind, l.curve = inverse, f
 	for i := 1; i < len(f.P); i++ {
-		l.Mean += (f.P[i] - f.P[i-1]) * (f.V[i] + f.V[i-1]) / 2
+		l.Mean += float64((f.P[i] - f.P[i-1]) * (f.V[i] + f.V[i-1]) / 2)
 	}
 	if l.Mean <= 0 {
 		return check.Refuse(field, f.V, "token counts with a mean above 0")

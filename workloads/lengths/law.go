@@ -49,9 +49,9 @@ func (l *Law) Draw(r *rand.Rand) int32 {
 	case lognormal:
 		return l.tokens(l.exp.At(l.a + float64(l.b*r.NormFloat64())))
 	case gamma:
-		return l.tokens(l.b * l.gamma.Draw(r))
+		return l.tokens(float64(l.b * l.gamma.Draw(r)))
 	case pareto:
-		return l.tokens(l.b * math.Exp(l.a*r.ExpFloat64()))
+		return l.tokens(float64(l.b * math.Exp(l.a*r.ExpFloat64())))
 	case zipf:
 		return l.tokens(l.zipf.Draw(r))
 	case discrete:

@@ -159,7 +159,7 @@ func (s *Spec) fill(field string, l *Law) error {
 		// σ² = ln(1 + cv²), µ = ln(mean) − σ²/2.
 		s2 := math.Log1p(s.CV * s.CV)
 		l.kind, l.exp = lognormal, variates.NewExpTable()
-		l.a, l.b = math.Log(s.Mean)-s2/2, math.Sqrt(s2)
+		l.a, l.b = math.Log(s.Mean)-float64(s2/2), math.Sqrt(s2)
 	case "gamma":
 		// Shape 1/cv², scale mean·cv².
 		l.kind, l.gamma, l.b = gamma, variates.NewGamma(1/(s.CV*s.CV)), s.Mean*s.CV*s.CV
@@ -181,7 +181,7 @@ func (s *Spec) fillUniform(l *Law) {
 		l.a, l.b = float64(s.Min)-0.5, float64(s.Max-s.Min+1)
 		return
 	}
-	h := s.Mean * s.CV * math.Sqrt(3)
+	h := float64(s.Mean * s.CV * math.Sqrt(3))
 	l.a, l.b = s.Mean-h, 2*h
 }
 

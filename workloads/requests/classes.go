@@ -202,7 +202,7 @@ func (k *Classes) mean(workload float64, pick func(*Laws) *lengths.Law) float64 
 		if l := pick(&k.of[i].laws); l != nil {
 			mean = l.Mean
 		}
-		sum += k.share[i] * mean
+		sum += float64(k.share[i] * mean)
 	}
 	return sum
 }

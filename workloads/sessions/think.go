@@ -66,7 +66,7 @@ func newSpan(field string, c Span) (span, error) {
 		// σ² = ln(1 + cv²), µ = ln(mean) − σ²/2.
 		s2 := math.Log1p(c.CV * c.CV)
 		l.kind, l.exp = lognormalSpan, variates.NewExpTable()
-		l.a, l.b = math.Log(c.MeanS*1e6)-s2/2, math.Sqrt(s2)
+		l.a, l.b = math.Log(c.MeanS*1e6)-float64(s2/2), math.Sqrt(s2)
 	case "gamma":
 		// Shape 1/cv², scale mean·cv².
 		l.kind, l.gamma, l.b = gammaSpan, variates.NewGamma(1/(c.CV*c.CV)), c.MeanS*c.CV*c.CV

@@ -100,7 +100,7 @@ func parseFloat(b []byte, unit float64) (instant, bool) {
 		}
 	}
 	f, err := strconv.ParseFloat(string(b), 64)
-	f *= unit
+	f = float64(f * unit)
 	if err != nil || !(f >= 0 && f <= secondsMax) {
 		return instant{}, false
 	}

@@ -45,7 +45,7 @@ func NewAliasTable(values, weights []float64, total float64) *AliasTable {
 
 // Draw returns one of the values.
 func (t *AliasTable) Draw(r *rand.Rand) float64 {
-	u := r.Float64() * float64(len(t.values))
+	u := float64(r.Float64() * float64(len(t.values)))
 	i := min(int(u), len(t.values)-1)
 	if u-math.Floor(u) < t.share[i] {
 		return t.values[i]

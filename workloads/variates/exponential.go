@@ -27,7 +27,7 @@ func (t *ExpTable) At(x float64) float64 {
 	if x > 32 {
 		return math.Inf(1)
 	}
-	n := int64(x*(64/math.Ln2)+128.5) - 128 // nearest: the offset keeps the truncated value positive
+	n := int64(float64(x*(64/math.Ln2))+128.5) - 128 // nearest: the offset keeps the truncated value positive
 	r := x - float64(float64(n)*(math.Ln2/64))
 	r2 := r * r
 	series := 1 + r + float64(r2*(0.5+float64(r*(1.0/6))+float64(r2*(1.0/24))))

@@ -44,7 +44,7 @@ func (g *Gamma) body(r *rand.Rand) float64 {
 			continue
 		}
 		v = v * v * v
-		if -r.ExpFloat64() < float64(x*x)/2+g.d-float64(g.d*v)+float64(g.d*math.Log(v)) {
+		if -r.ExpFloat64() < float64(float64(x*x)/2)+g.d-float64(g.d*v)+float64(g.d*math.Log(v)) {
 			return g.d * v
 		}
 	}

@@ -58,7 +58,7 @@ func (z *Zipf) point(u float64) float64 {
 func ZipfExponent(mean, n float64) float64 {
 	lo, hi := 0.0, 64.0
 	for range 100 {
-		s := (lo + hi) / 2
+		s := float64((lo + hi) / 2)
 		if powerSum(n, 1-s) > mean*powerSum(n, -s) {
 			lo = s
 		} else {
@@ -81,9 +81,9 @@ func powerSum(n, p float64) float64 {
 	}
 	integral := math.Log(n / m)
 	if q := p + 1; math.Abs(q) > 1e-12 {
-		integral = math.Pow(m, q) * math.Expm1(q*math.Log(n/m)) / q
+		integral = float64(math.Pow(m, q) * math.Expm1(q*math.Log(n/m)) / q)
 	}
-	ends := (math.Pow(n, p) - math.Pow(m, p)) / 2
-	slopes := p * (math.Pow(n, p-1) - math.Pow(m, p-1)) / 12
+	ends := float64((math.Pow(n, p) - math.Pow(m, p)) / 2)
+	slopes := float64(p * (math.Pow(n, p-1) - math.Pow(m, p-1)) / 12)
 	return sum + integral + ends + slopes
 }

@@ -98,7 +98,7 @@ func vllmUnderWay(o datafile.Object, completed float64) float64 {
 	if seconds == 0 {
 		return 0
 	}
-	return (completed*ttft + max(0, tokens-completed)*tpot) / 1000 / seconds
+	return (float64(completed*ttft) + float64(max(0, tokens-completed)*tpot)) / 1000 / seconds
 }
 
 // skipChunks keeps gaps between chunks of several tokens from being compared with gaps between tokens. Pooled over

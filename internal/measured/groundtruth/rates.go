@@ -86,7 +86,7 @@ func arriveInStages(s *setup.Scenario, load []stage) {
 	requests := 0.0
 	var points []string
 	for i, l := range load {
-		requests += l.rate * l.durationS
+		requests += float64(l.rate * l.durationS)
 		points = append(points, fmt.Sprintf("{at_s: %g, rate: %g}", l.fromS, l.rate))
 		if i < len(load)-1 {
 			points = append(points, fmt.Sprintf("{at_s: %g, rate: %g}", load[i+1].fromS, l.rate))

@@ -27,7 +27,7 @@ func (r *row) step(run *measured.Run, v *measured.Value, d *replica, l *load) (s
 	tokens := 0.0 // that the step yields, or reads
 	if r.kind == decodeStep {
 		s.Decodes = l.batch * ranks
-		s.DecodeContext = int(math.Round(l.prompt + l.output/2))
+		s.DecodeContext = int(math.Round(l.prompt + float64(l.output/2)))
 		tokens = float64(s.Decodes)
 		if d.yield > 0 { // of which a step yields so many of each sequence
 			s.Drafts, tokens = d.drafts, tokens*d.yield

@@ -47,7 +47,7 @@ func (c *Counts) few() bool {
 	}
 	area := 0.0
 	for i := 1; i < n; i++ {
-		area += (c.Points[i].P - c.Points[i-1].P) * (c.Points[i].Tokens + c.Points[i-1].Tokens) / 2
+		area += float64((c.Points[i].P - c.Points[i-1].P) * (c.Points[i].Tokens + c.Points[i-1].Tokens) / 2)
 	}
 	return math.Abs(area-c.Mean) > 0.1*c.Mean
 }

@@ -32,7 +32,7 @@ func distributionOf(all []weighted) Distribution {
 	total, sum := int64(0), 0.0
 	for _, v := range all {
 		total += v.w
-		sum += v.x * float64(v.w)
+		sum += float64(v.x * float64(v.w))
 		if n := len(d.values); n > 0 && d.values[n-1] == v.x {
 			d.upto[n-1] = total
 			continue
@@ -60,7 +60,7 @@ func distributionOfHist(h *metrics.Hist, shiftS float64) Distribution {
 func (d *Distribution) deviation() float64 {
 	sum, before := 0.0, int64(0)
 	for i, x := range d.values {
-		sum += (x - d.mean) * (x - d.mean) * float64(d.upto[i]-before)
+		sum += float64((x - d.mean) * (x - d.mean) * float64(d.upto[i]-before))
 		before = d.upto[i]
 	}
 	return math.Sqrt(sum / float64(before))
@@ -109,13 +109,13 @@ func (d *Distribution) Quantile(p float64) float64 {
 	if n == 0 {
 		return math.NaN()
 	}
-	h := p * float64(n-1)
+	h := float64(p * float64(n-1))
 	i := int64(math.Floor(h))
 	low := d.at(i)
 	if i+1 >= n {
 		return low
 	}
-	return low + (h-float64(i))*(d.at(i+1)-low)
+	return low + float64((h-float64(i))*(d.at(i+1)-low))
 }
 
 // NearestRank returns the least value that at least a share p of the weight does not exceed; NaN: there are no values.

@@ -93,7 +93,7 @@ func (t timing) read(pace float64) (readS, waitS float64) {
 		if at := c.At.Sub(t.send).Seconds(); at > next {
 			idle, next = idle+at-next, at
 		}
-		next += float64(c.Tokens) * each
+		next += float64(float64(c.Tokens) * each)
 	}
 	return next, idle
 }

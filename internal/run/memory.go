@@ -1,0 +1,40 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/text"
+)
+
+// What parts of a run take, in bytes, as TestTheEstimateOfMemory measures it. A slice that grows holds its old half
+// until the new one is filled, and garbage that has not been collected counts as well.
+const (
+	replicaBytes = 3000 // of an instance that has served nothing
+	rowBytes     = 400  // of a request whose row is kept
+	garbage      = 2
+)
+
+// Need estimates the memory that a run takes at its most, in bytes: what grows with its scenario and is known before
+// it. Requests that wait take 24 bytes each, and how many will wait is what a run finds out.
+func Need(b *build.Built, o Options) int64 {
+	need := int64(0)
+	for _, p := range b.Config.Pools {
+		need += int64(max(p.Size, p.SizeMax)) * int64(max(1, p.Ranks)) * replicaBytes
+	}
+	if o.Rows < 0 {
+		need += int64(b.Requests) * rowBytes
+	}
+	return garbage * need
+}
+
+// fits refuses a run that needs more memory than there is: the system would end it, or everything else.
+func fits(b *build.Built, o Options) error {
+	need, available := Need(b, o), available()
+	if need <= available || available == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s would take about %.1f GB of memory, and %.1f GB are available; expected fewer replicas, or "+
+		"fewer requests where a row of each is kept (output.requests_csv: auto keeps up to %s)", b.Scenario.Name,
+		float64(need)/1e9, float64(available)/1e9, text.Count(autoRows))
+}

@@ -1,0 +1,49 @@
+package run
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim"
+)
+
+// TestTheEstimateOfMemory is what is measured, with room for a growing slice and garbage.
+func TestTheEstimateOfMemory(t *testing.T) {
+	heap := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	b := built(t, "chat-8b", "pools.serve.replicas=20000", "workload.requests=30000", "workload.arrivals.rate=1000",
+		"workload.prompt_tokens.mean=20", "workload.output_tokens.mean=2")
+	before := heap()
+	c, err := sim.New(prepare(b, Options{}).config)
+	require.NoError(t, err)
+	took := heap() - before
+	runtime.KeepAlive(c)
+	need := float64(Need(b, Options{}))
+	assert.InDelta(t, 0.5, took/need, 0.25, "replicas")
+
+	b = built(t, "chat-8b", "workload.requests=30000", "workload.prompt_tokens.mean=20", "workload.output_tokens.mean=2")
+	need = float64(Need(b, Options{}))
+	before = heap()
+	r, err := Simulate(t.Context(), b, Options{Rows: -1})
+	require.NoError(t, err)
+	took = heap() - before
+	require.Len(t, r.Rows, 30_000)
+	assert.InDelta(t, 0.35, took/(float64(Need(b, Options{Rows: -1}))-need), 0.25, "rows")
+}
+
+func TestARunThatWouldNotFitIsRefused(t *testing.T) {
+	if available() == 0 {
+		t.Skip("how much memory there is is not known here")
+	}
+	b := built(t, "chat-8b", "workload.requests=2000000000", "workload.arrivals.rate=1e6")
+	_, err := Simulate(t.Context(), b, Options{Rows: -1})
+	require.ErrorContains(t, err, "chat-8b would take about 1600.0 GB of memory, and ")
+	require.NotErrorAs(t, err, new(Failure))
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// mistake is a change to the text of a file.
+type mistake struct {
+	room       *room
+	file       string
+	line       int
+	start, end int // of the lines that change, in bytes
+	old, new   string
+}
+
+// mistakesOf returns those that can be made in each room, in files whose path has only in it.
+func mistakesOf(rooms []room, only string) ([][]mistake, error) {
+	all := make([][]mistake, len(rooms))
+	for i := range rooms {
+		err := filepath.WalkDir(rooms[i].path, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || !isSource(path) || !strings.Contains(path, only) {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			found, err := mistakesIn(path, text)
+			for j := range found {
+				found[j].room = &rooms[i]
+			}
+			all[i] = append(all[i], found...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func isSource(path string) bool {
+	return strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && filepath.Base(path) != "doc.go"
+}
+
+// finder collects the mistakes of one file.
+type finder struct {
+	path  string
+	text  []byte
+	file  *token.File
+	found []mistake
+}
+
+// mistakesIn returns the mistakes that can be made in the functions of a file, in order. Some do not compile.
+func mistakesIn(path string, text []byte) ([]mistake, error) {
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, path, text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	f := &finder{path: path, text: text, file: set.File(tree.Pos())}
+	for _, d := range tree.Decls {
+		function, ok := d.(*ast.FuncDecl)
+		if !ok || function.Body == nil || function.Name.Name == "String" || function.Name.Name == "Error" {
+			continue
+		}
+		ast.Inspect(function.Body, f.visit)
+	}
+	return f.found, nil
+}
+
+// swapped are operators, and those that a mistake has in their place.
+var swapped = map[token.Token]token.Token{
+	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
+	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
+	token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL,
+	token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN, token.INC: token.DEC, token.DEC: token.INC,
+}
+
+func (f *finder) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		return f.call(n)
+	case *ast.BinaryExpr:
+		f.swap(n.Op, n.OpPos)
+	case *ast.IncDecStmt:
+		f.swap(n.Tok, n.TokPos)
+	case *ast.AssignStmt:
+		f.swap(n.Tok, n.TokPos)
+		if _, local := n.Lhs[0].(*ast.Ident); n.Tok == token.ASSIGN && len(n.Lhs) == 1 && !local {
+			f.replace(n.Lhs[0].Pos(), n.Lhs[0].End(), "_") // what was to be kept is forgotten
+		}
+	case *ast.ExprStmt:
+		if call, ok := n.X.(*ast.CallExpr); ok && !named(call, "panic") {
+			f.replace(n.Pos(), n.End(), "_ = 0") // what was to be done is not
+		}
+	case *ast.IfStmt:
+		f.replace(n.Cond.Pos(), n.Cond.End(), "!("+f.at(n.Cond.Pos(), n.Cond.End())+")")
+	case *ast.Ident:
+		if other, ok := map[string]string{"true": "false", "false": "true"}[n.Name]; ok {
+			f.replace(n.Pos(), n.End(), other)
+		}
+	case *ast.BasicLit:
+		if value, err := strconv.Atoi(n.Value); err == nil && n.Kind == token.INT {
+			f.replace(n.Pos(), n.End(), strconv.Itoa(value+1))
+		}
+	}
+	return true
+}
+
+// call swaps the smaller for the larger. What a panic or an error says is no behaviour, and how much a slice has room
+// for at first is none either.
+func (f *finder) call(n *ast.CallExpr) (inside bool) {
+	switch {
+	case named(n, "min"):
+		f.replace(n.Fun.Pos(), n.Fun.End(), "max")
+	case named(n, "max"):
+		f.replace(n.Fun.Pos(), n.Fun.End(), "min")
+	case named(n, "make"), named(n, "panic"):
+		return false
+	}
+	if s, ok := n.Fun.(*ast.SelectorExpr); ok {
+		of, _ := s.X.(*ast.Ident)
+		return of == nil || of.Name != "fmt" && of.Name != "errors" && of.Name != "check"
+	}
+	return true
+}
+
+func named(n *ast.CallExpr, name string) bool {
+	f, ok := n.Fun.(*ast.Ident)
+	return ok && f.Name == name
+}
+
+func (f *finder) swap(from token.Token, at token.Pos) {
+	if to, ok := swapped[from]; ok {
+		f.replace(at, at+token.Pos(len(from.String())), to.String())
+	}
+}
+
+func (f *finder) at(from, to token.Pos) string {
+	return string(f.text[f.file.Offset(from):f.file.Offset(to)])
+}
+
+// replace adds a mistake. It changes whole lines, which are what is shown of it.
+func (f *finder) replace(from, to token.Pos, by string) {
+	start, end := f.file.Offset(from), f.file.Offset(to)
+	first, last := start, end
+	for first > 0 && f.text[first-1] != '\n' {
+		first--
+	}
+	for last < len(f.text) && f.text[last] != '\n' {
+		last++
+	}
+	f.found = append(f.found, mistake{
+		file: f.path, line: f.file.Line(from), start: first, end: last, old: string(f.text[first:last]),
+		new: string(f.text[first:start]) + by + string(f.text[end:last]),
+	})
+}
