@@ -29,7 +29,7 @@ FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED
 build test published lint: export GOGC = 400
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test soak published fuzz differential differential-latest bench profile calibrate accuracy truth defaults lint live soak-live notebooks clean
+.PHONY: help build demo test soak published bytes recompute race mutate fuzz differential differential-latest bench profile calibrate accuracy truth defaults lint live soak-live notebooks clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,25 @@ soak: ## the laws of the simulator over many more random scenarios
 published: ## what was published, all of it, and the pages of docs/ whose commands take long: each is what is printed today
 	DECODESIM_SOAK=1 go test ./internal/published
 	DECODESIM_SOAK=1 go test -pgo=off -run 'Documentation' ./cmd/decodesim
+
+bytes: ## the same bytes of every output from programs for amd64 v1 and v3, and for arm64 where qemu-aarch64 is in the PATH
+	DECODESIM_SOAK=1 go test -pgo=off -v -count 1 -timeout 60m -run TheBytesAreTheSame ./cmd/decodesim
+
+SCENARIOS ?= 300
+SEED ?= 1
+recompute: build $(VENV)/installed ## the summaries of SCENARIOS random scenarios, recomputed in Python from requests and gaps
+	$(VENV)/bin/python tools/recompute/recompute.py $(BINARY) $(SCENARIOS) $(SEED)
+
+# The race detector needs cgo and a C compiler.
+race: ## the tests of what runs in several goroutines, under the race detector
+	CGO_ENABLED=1 go test -race -pgo=off -vet=off ./internal/run ./internal/live/... ./internal/output ./internal/progress \
+		./internal/sweep ./internal/compare ./internal/headroom
+	CGO_ENABLED=1 go test -race -pgo=off -vet=off -run 'Apart|Live|Cores' ./sim
+	CGO_ENABLED=1 go test -race -pgo=off -vet=off -run 'Signal|Killed|Serve|ByteForByte|SameToTheByte' ./cmd/decodesim
+
+MUTANTS ?= 40
+mutate: ## MUTANTS mistakes in sim, policies, hardware and workloads: the tests have to notice 95 % of them
+	go run -trimpath ./tools/mutate -n $(MUTANTS) -seed $(SEED)
 
 FUZZTIME ?= 30s
 fuzz: ## every reader on bytes that nobody meant, FUZZTIME each; a failure leaves its input in testdata/fuzz
@@ -101,12 +120,14 @@ SOAK_S ?= 3600
 soak-live: ## SOAK_S seconds of 1,000 streams: goroutines and memory stay flat
 	DECODESIM_SOAK_S=$(SOAK_S) go test ./internal/live/openai -run TestManyStreamsLeaveNothing -timeout 0 -v
 
-lint: ## formatting, vet, staticcheck, and whether the model still builds for a web page
+lint: ## formatting, vet, staticcheck, products that are added unrounded, and whether the model still builds for a web page
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \
 	if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go tool -modfile=tools/lint/go.mod staticcheck ./...
 	GOOS=js GOARCH=wasm go build $(MODEL)
+	GOARCH=arm64 go build -trimpath -pgo=off -o bin/decodesim-arm64 ./cmd/decodesim
+	go run -trimpath ./tools/fused bin/decodesim-arm64
 
 # Each notebook runs in its own directory with the environment's own kernel; an exception in a cell fails the target.
 # The executed copies are thrown away: those in the tree stay without outputs.

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim"
 )
@@ -142,7 +140,7 @@ func (p *pairing) interval(m *comparedMetric) *stats.Interval {
 }
 
 // mean is NaN of what holds NaN.
-func mean(x []float64) float64 { return stat.Mean(x, nil) }
+func mean(x []float64) float64 { return stats.Mean(x) }
 
 // quantile returns the function that takes a nearest-rank quantile, as metrics.Hist does.
 func quantile(q float64) func([]float64) float64 {

@@ -32,10 +32,26 @@ func IntervalAround(centre float64, parts []float64) *Interval {
 		sum += float64((x - centre) * (x - centre))
 	}
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1 + Confidence) / 2)
-	half := float64(t * math.Sqrt(sum/(n-1)/n))
+	half := settled(t * math.Sqrt(sum/(n-1)/n))
 	i := &Interval{Low: centre - half, High: centre + half, N: len(parts)}
 	i.Significant = i.Low > 0 || i.High < 0
 	return i
+}
+
+// Mean returns the mean, NaN of none. It adds one value after the other, as processors with wide registers would not.
+func Mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// settled keeps 30 binary digits of x, of the 53: the libraries that intervals are computed with do not round products
+// before they add them where a processor does both at once, and so differ between processors in their last digits.
+func settled(x float64) float64 {
+	fraction, exponent := math.Frexp(x)
+	return math.Ldexp(math.RoundToEven(math.Ldexp(fraction, 30)), exponent-30)
 }
 
 // Number is NaN, written as null, where nothing was measured.

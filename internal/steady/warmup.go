@@ -96,12 +96,12 @@ func differs(x []float64, d int) bool {
 	if d == 0 {
 		return false
 	}
-	mean := stat.Mean(x[d:], nil)
+	mean := stats.Mean(x[d:])
 	z := make([]float64, len(x)-d)
 	for i := range z {
 		z[i] = x[d+i] - mean
 	}
 	others := stats.HalfWidth(z) / float64(len(z))
 	first := min(others*math.Sqrt(float64(len(z))/float64(d)), 2*stat.StdDev(z, nil))
-	return math.Abs(stat.Mean(x[:d], nil)-mean) > math.Hypot(first, others)
+	return math.Abs(stats.Mean(x[:d])-mean) > math.Hypot(first, others)
 }

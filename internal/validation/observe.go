@@ -3,9 +3,8 @@ package validation
 import (
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/decodesim/decodesim/internal/measured"
+	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -109,7 +108,7 @@ func (o *Observation) Value(v *measured.Value, in []Request) (float64, bool) {
 // statistic reduces samples, which it sorts.
 func statistic(samples []float64, s measured.Stat) float64 {
 	if s == measured.Mean {
-		return stat.Mean(samples, nil)
+		return stats.Mean(samples)
 	}
 	slices.Sort(samples)
 	return measured.Quantile(samples, shares[s])
