@@ -13,6 +13,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/compare"
+	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
@@ -136,6 +137,9 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 		defer files.Abandon()
 	}
 	line := progressOn(errOut)
+	r.Comparison.Pairing = func(done, of int) {
+		line.Set(progress.Work{What: "pairing requests", Done: float64(done), Of: float64(of), Unit: "metric"})
+	}
 	err = r.Run(ctx, runsDone(line, r.Runs()))
 	line.Clear()
 	if err != nil {

@@ -26,7 +26,8 @@ type Comparison struct {
 	Metrics    []Item      `json:"metrics"`
 	Notes      []string    `json:"notes"`
 
-	Seedable bool `json:"-"` // other seeds would make other requests
+	Seedable bool               `json:"-"` // other seeds would make other requests
+	Pairing  func(done, of int) `json:"-"` // told how many metrics of how many are computed; nil: nobody is
 
 	trials [][]*metrics.Summary // by seed
 	pairs  []pairing            // by scenario, of the only seed
@@ -120,22 +121,44 @@ func (c *Comparison) Close() {
 	for i := range c.Scenarios {
 		c.Scenarios[i].Summary = c.trials[0][i]
 	}
-	c.list("", comparedMetrics(bursts(c.trials)))
-	c.list("", ruleMetrics(rules(c.trials)))
+	lists := []metricList{{"", comparedMetrics(bursts(c.trials))}, {"", ruleMetrics(rules(c.trials))}}
 	for _, class := range classNames(c.trials) {
-		c.list(class, classMetrics(class))
+		lists = append(lists, metricList{class, classMetrics(class)})
+	}
+	of := 0
+	for _, l := range lists {
+		of += len(l.metrics)
+	}
+	done := 0
+	for _, l := range lists {
+		for i := range l.metrics {
+			c.tell(done, of)
+			c.list(l.class, &l.metrics[i])
+			done++
+		}
 	}
 	c.note()
 	c.trials, c.pairs = nil, nil
 }
 
-// list computes the metrics of a class, or of all requests.
-func (c *Comparison) list(class string, all []comparedMetric) {
-	for _, m := range all {
-		if item, ok := c.item(&m); ok {
-			item.Class = class
-			c.Metrics = append(c.Metrics, item)
-		}
+// metricList is the metrics of a class, or of all requests.
+type metricList struct {
+	class   string
+	metrics []comparedMetric
+}
+
+// tell says how many metrics of how many are computed: those of a million requests take longer than their runs.
+func (c *Comparison) tell(done, of int) {
+	if c.Pairing != nil {
+		c.Pairing(done, of)
+	}
+}
+
+// list computes a metric of a class, or of all requests.
+func (c *Comparison) list(class string, m *comparedMetric) {
+	if item, ok := c.item(m); ok {
+		item.Class = class
+		c.Metrics = append(c.Metrics, item)
 	}
 }
 

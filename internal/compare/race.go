@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -152,7 +153,9 @@ func (r *Race) take(ctx context.Context, results []result) error {
 		return err
 	}
 	for k := range results {
-		if err := results[k].err; err != nil {
+		if err := results[k].err; errors.As(err, new(run.TooLarge)) {
+			return err
+		} else if err != nil {
 			return run.Failure{Err: fmt.Errorf("%s: %w", r.Variants[k%n].label, err)}
 		}
 	}

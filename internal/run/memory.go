@@ -28,13 +28,19 @@ func Need(b *build.Built, o Options) int64 {
 	return garbage * need
 }
 
+// TooLarge is the error of a run that would take more memory than there is.
+type TooLarge struct{ message string }
+
+// Error implements error.
+func (e TooLarge) Error() string { return e.message }
+
 // fits refuses a run that needs more memory than there is: the system would end it, or everything else.
 func fits(b *build.Built, o Options) error {
 	need, available := Need(b, o), available()
 	if need <= available || available == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s would take about %.1f GB of memory, and %.1f GB are available; expected fewer replicas, or "+
-		"fewer requests where a row of each is kept (output.requests_csv: auto keeps up to %s)", b.Scenario.Name,
-		float64(need)/1e9, float64(available)/1e9, text.Count(autoRows))
+	return TooLarge{fmt.Sprintf("%s would take about %.1f GB of memory, and %.1f GB are available; expected fewer "+
+		"replicas, or fewer requests where a row of each is kept (output.requests_csv: auto keeps up to %s; compare "+
+		"keeps all)", b.Scenario.Name, float64(need)/1e9, float64(available)/1e9, text.Count(autoRows))}
 }
