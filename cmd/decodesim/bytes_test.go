@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -99,7 +100,7 @@ func runEverything(t *testing.T, p *processor, path, dir string) {
 	var requests strings.Builder
 	requests.WriteString("arrival_s,input_tokens,output_tokens\n")
 	for i := range 300 {
-		requests.WriteString(strings.Join([]string{strconv.Itoa(i / 3), strconv.Itoa(20 + i*7%900), strconv.Itoa(20 + i*13%100)}, ",") + "\n")
+		fmt.Fprintf(&requests, "%d,%d,%d\n", i/3, 20+i*7%900, 20+i*13%100)
 	}
 	for name, text := range map[string]string{"chat.yaml": small, "handed.yaml": handed, "study.yaml": searched,
 		"data.csv": points, "trace.csv": requests.String()} {

@@ -27,7 +27,7 @@ type Comparison struct {
 	Notes      []string    `json:"notes"`
 
 	Seedable bool               `json:"-"` // other seeds would make other requests
-	Pairing  func(done, of int) `json:"-"` // told how many metrics of how many are computed; nil: nobody is
+	Pairing  func(done, of int) `json:"-"` // how many metrics of how many are computed; nil: nobody asks
 
 	trials [][]*metrics.Summary // by seed
 	pairs  []pairing            // by scenario, of the only seed
@@ -132,7 +132,7 @@ func (c *Comparison) Close() {
 	done := 0
 	for _, l := range lists {
 		for i := range l.metrics {
-			c.tell(done, of)
+			c.report(done, of)
 			c.list(l.class, &l.metrics[i])
 			done++
 		}
@@ -147,8 +147,8 @@ type metricList struct {
 	metrics []comparedMetric
 }
 
-// tell says how many metrics of how many are computed: those of a million requests take longer than their runs.
-func (c *Comparison) tell(done, of int) {
+// report says how many metrics of how many are computed: those of a million requests take longer than their runs.
+func (c *Comparison) report(done, of int) {
 	if c.Pairing != nil {
 		c.Pairing(done, of)
 	}
