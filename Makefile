@@ -8,7 +8,7 @@ DEMO    := demo-out
 VENV    := notebooks/.venv
 VLLM    := $(CURDIR)/bin/vllm
 DIFFERENTIAL := tools/differential
-CASES   ?= 30
+CASES   ?= 100
 MODEL   := ./sim/... ./hardware/... ./policies/... ./workloads/...
 
 # Both can be given on the command line: make bench BENCHTIME=1x COUNT=10

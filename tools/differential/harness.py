@@ -3,11 +3,11 @@
 import argparse
 import collections
 import json
+import multiprocessing
 import os
 import random
 import subprocess
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -40,8 +40,8 @@ def case(rnd, kind, asyn):
         c["priority"] = True
     if kind.startswith("spec"):
         c["spec"], c["spec_method"] = one([1, 2, 3, 5]), "ngram"
-        if kind == "spec-eagle":
-            c["spec_method"] = "eagle"
+        if kind in ("spec-eagle", "spec-draft"):
+            c["spec_method"] = "eagle" if kind == "spec-eagle" else "draft_model"
         c["max_num_batched_tokens"] = max(c["max_num_batched_tokens"], c["max_num_seqs"] * (1 + c["spec"]) if rnd.random() < 0.7 else c["max_num_seqs"])
     if kind.startswith("stages"):
         c["stages"] = one([[1, 1], [1, 1, 1, 1], [3, 1], [2, 2, 1]])
@@ -73,7 +73,6 @@ def case(rnd, kind, asyn):
         c["max_model_len"] += 48
         c["num_gpu_blocks"] = 1 + 64 * blocks(c["max_model_len"])
     c["requests"] = reqs
-    c["path"] = None
     return c
 
 
@@ -111,112 +110,135 @@ def first_difference(c, a, b):
     return None
 
 
-# Scenarios with known differences, by release: they do not make the comparison fail.
-OPEN = {"0.22": {"everything", "priority"}, "0.33": {"everything", "priority", "spec-prefix"}}
+KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
+         "spec-preemption", "spec-prefix", "spec-eagle", "stages", "stages-prefix"]
+
+
+class Tally:
+    """What came of the cases of a scenario."""
+
+    def __init__(self):
+        self.same = self.steps = self.preempt = self.cached = self.n = 0
+        self.what, self.shown = collections.Counter(), []
+        self.sums = [0.0] * 4
+
+    def add(self, other):
+        for name in ("same", "steps", "preempt", "cached", "n"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.what += other.what
+        self.shown += other.shown
+        self.sums = [a + b for a, b in zip(self.sums, other.sums)]
+
+
+def compare(job):
+    """Compares some cases of a scenario."""
+    cases, show_cases = job
+    tally = Tally()
+    for i, (c, r) in enumerate(zip(cases, ours(cases))):
+        difference = one(c, r, tally)
+        if difference:
+            tally.what[difference] += 1
+            if show_cases:
+                tally.shown.append(shown(c, i, difference, r))
+    return tally
+
+
+def one(c, r, tally):
+    """Runs a case on vLLM and returns what differs from ours, or None."""
+    try:
+        v = vllm_side.Run(c).run()
+    except Exception as e:  # noqa: BLE001
+        return f"vLLM fails: {type(e).__name__} {str(e)[:60]}"
+    c["_vllm"] = v.steps
+    tally.steps += len(v.steps)
+    tally.preempt += sum(len(s["preempted"]) for s in v.steps)
+    seen = set()
+    for s in v.steps:
+        for rid, _, computed in s["batch"]:
+            if rid not in seen:
+                seen.add(rid)
+                tally.cached += computed
+    mine = {int(k): x for k, x in r["ends"].items()}
+    for q in c["requests"]:
+        a, b = mine.get(q["id"]), v.times.get(q["id"])
+        if a and b:
+            tally.n += 1
+            for j, x in enumerate((a[0], b[0], a[-1], b[-1])):
+                tally.sums[j] += (x - q["arrival"]) / 1e6
+    d = first_difference(c, r["steps"], v.steps)
+    c["_at"] = d[0] if d else 0
+    if v.idle:
+        return "vLLM is stuck"
+    if d:
+        return d[1]
+    if mine != v.times:
+        return "same steps, other token times"
+    if r["ends"] != r["ends1"]:
+        return "runs of steps differ"
+    tally.same += 1
+    return None
+
+
+def shown(c, i, difference, r):
+    """Returns the first difference of a case in words."""
+    text = [f"--- case {i} ({c['kind']}): {difference} at step {c.get('_at')}; " + ", ".join(f"{k}={v}" for k, v in c.items() if k not in ("requests", "kind") and k[0] != "_")]
+    at, ids = c.get("_at", 0), set()
+    for j in range(max(0, at - 2), at + 2):
+        for name, s in (("ours", r["steps"]), ("vLLM", c.get("_vllm", []))):
+            if j < len(s):
+                text.append(f"  {j} {name} start={s[j].get('start', s[j]['t'])/1e6} free={s[j]['free']} preempted={s[j]['preempted']} {s[j]['batch']}")
+                ids |= {x[0] for x in s[j]["batch"]}
+    return "\n".join(text + [f"   {[q for q in c['requests'] if q['id'] in ids][:12]}"])
 
 
 def main():
-    failed = []
     p = argparse.ArgumentParser()
     p.add_argument("--vllm", required=True, help="an unpacked source distribution of vLLM")
-    p.add_argument("--cases", type=int, default=200, help="per scenario")
+    p.add_argument("--cases", type=int, default=100, help="per scenario")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--only")
+    p.add_argument("--only", help="scenarios, with commas between")
     p.add_argument("--sync", action="store_true", help="only without asynchronous scheduling")
     p.add_argument("--asynchronous", action="store_true", help="only with it")
-    p.add_argument("--cap-drafts", action="store_true", help="drafters stop at max_tokens, as decodesim's do")
-    p.add_argument("--ahead", action="store_true", help="asynchronous scheduling as decodesim has it: vLLM's synchronous scheduler, arrivals a step late")
     p.add_argument("--set", action="append", default=[], help="key=value over every case's")
     p.add_argument("--drift", action="store_true", help="print what differs, and do not fail")
     p.add_argument("--show", type=int, default=0, help="print the first differences of so many cases")
     a = p.parse_args()
     vllm_side.load(os.path.realpath(a.vllm))
     release = ".".join(vllm_side.version.split(".")[:2])
-    kinds = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec", "spec-preemption", "spec-prefix", "spec-eagle", "stages", "stages-prefix"]
-    if a.only:
-        kinds = a.only.split(",")
-    modes = [False] * (not a.asynchronous) + [True] * (not a.sync)
-    print(f"{'scenario':16} async  cases   same   steps  preempt  cached-tok  first differences")
-    for kind in kinds:
-        for asyn in [m for m in modes if not (m and kind.startswith("stages"))]:
-            rnd = random.Random(f"{a.seed} {kind} {asyn}")
-            cases = [case(rnd, kind, asyn) for _ in range(a.cases)]
-            for c in cases:
-                c["cap_drafts"], c["ahead"] = a.cap_drafts, a.ahead
-                c["version"] = release
-                if release == "0.22":
-                    c["watermark"] = 0.0  # it has none
-                for kv in a.set:
-                    k, v = kv.split("=")
-                    c[k] = json.loads(v)
-            start = time.time()
-            results = ours(cases)
-            ours_s = time.time() - start
-            same = steps = preempt = cached = shown = fast = 0
-            what = collections.Counter()
-            dt = []
-            for i, (c, r) in enumerate(zip(cases, results)):
-                try:
-                    v = vllm_side.Run(c).run()
-                except Exception as e:  # noqa: BLE001
-                    what[f"vLLM fails: {type(e).__name__} {str(e)[:60]}"] += 1
-                    if a.show > shown:
-                        shown += 1
-                        import traceback
-                        traceback.print_exc()
-                    continue
-                if getattr(v, "idle", 0):
-                    what["vLLM is stuck"] += 1
-                    continue
-                steps += len(v.steps)
-                preempt += sum(len(s["preempted"]) for s in v.steps)
-                cached += sum(r["cached"] for r in []) if False else 0
-                seen = set()
-                for s in v.steps:
-                    for rid, _, computed in s["batch"]:
-                        if rid not in seen:
-                            seen.add(rid)
-                            cached += computed
-                d = first_difference(c, r["steps"], v.steps)
-                mine = {int(k): x for k, x in r["ends"].items()}
-                if d is None:
-                    same += 1
-                    if mine != v.times:
-                        what["same steps, other token times"] += 1
-                        if a.show > shown:
-                            shown += 1
-                            for k in sorted(mine):
-                                if mine[k] != v.times.get(k):
-                                    print("TIMES", k, c["requests"][k], mine[k], v.times.get(k))
-                                    break
-                else:
-                    what[d[1]] += 1
-                    if a.show > shown:
-                        shown += 1
-                        show(c, i, d, r["steps"], v.steps)
-                if r["ends"] != r["ends1"]:
-                    fast += 1
-                for k in mine:
-                    if k in v.times and v.times[k]:
-                        q = c["requests"][k]
-                        dt.append((mine[k][0] - q["arrival"], v.times[k][0] - q["arrival"], mine[k][-1] - q["arrival"], v.times[k][-1] - q["arrival"]))
-            if (same < len(cases) or what or fast) and kind not in OPEN.get(release, ()):
-                failed.append(f"{kind} {'asynchronous' if asyn else 'synchronous'}")
-            mean = lambda j: sum(x[j] for x in dt) / max(1, len(dt)) / 1e6
-            print(f"{kind:16} {str(asyn):5} {len(cases):6} {same:6} {steps:7} {preempt:8} {cached:11}  {dict(what)}"
-                  f" TTFT {mean(0):.2f}/{mean(1):.2f} ms, E2E {mean(2):.1f}/{mean(3):.1f} ms, {time.time()-start:.0f}s (ours {ours_s:.1f}s)" + (f" RUNS DIFFER {fast}" if fast else ""), flush=True)
+    failed, total = [], Tally()
+    workers = multiprocessing.get_context("fork").Pool(os.cpu_count())
+    print(f"vLLM {vllm_side.version}\n{'scenario':16} {'scheduling':12} cases  equal    steps preempted  cached  first differences")
+    for kind in a.only.split(",") if a.only else KINDS:
+        for asyn in (False, True):
+            if asyn and a.sync or not asyn and a.asynchronous or asyn and kind.startswith("stages"):
+                continue
+            tally = scenario(a, kind, asyn, release, workers)
+            name = "asynchronous" if asyn else "synchronous"
+            mean = [x / max(1, tally.n) for x in tally.sums]
+            apart = "" if tally.same == a.cases else f" TTFT {mean[0]:.2f}/{mean[1]:.2f} ms, E2E {mean[2]:.1f}/{mean[3]:.1f} ms"
+            print(f"{kind:16} {name:12} {a.cases:5} {tally.same:6} {tally.steps:8} {tally.preempt:9} {tally.cached:7}  {dict(tally.what) or ''}{apart}", flush=True)
+            print(*tally.shown[: a.show], sep="\n", end="\n" if tally.shown and a.show else "")
+            if tally.same < a.cases:
+                failed.append(f"{kind} {name}")
+            total.add(tally)
+    print(f"{total.same} cases equal, {total.steps} steps")
     if failed and not a.drift:
         sys.exit(f"vLLM {vllm_side.version} differs: " + ", ".join(failed))
 
 
-def show(c, i, d, a, b):
-    print(f"--- case {i} ({c['kind']}): {d[1]} at step {d[0]}; " + ", ".join(f"{k}={v}" for k, v in c.items() if k not in ("requests", "kind", "path")))
-    for j in range(max(0, d[0] - 2), d[0] + 2):
-        for name, s in (("ours", a), ("vLLM", b)):
-            if j < len(s):
-                print(f"  {j} {name} start={s[j].get('start', s[j]['t'])/1e6} free={s[j]['free']} preempted={s[j]['preempted']} {s[j]['batch']}")
-    ids = {r[0] for s in (a, b) if d[0] < len(s) for r in s[d[0]]["batch"]}
-    print("  ", [r for r in c["requests"] if r["id"] in ids][:12])
+def scenario(a, kind, asyn, release, workers):
+    """Draws the cases of a scenario and compares them, a share on each core."""
+    rnd = random.Random(f"{a.seed} {kind} {asyn}")
+    cases = [case(rnd, kind, asyn) for _ in range(a.cases)]
+    for c in cases:
+        c["version"] = release
+        if release == "0.22":
+            c["watermark"] = 0.0  # it has none
+        c.update((k, json.loads(v)) for k, v in (kv.split("=") for kv in a.set))
+    tally = Tally()
+    for part in workers.imap(compare, [(cases[i : i + 10], a.show > 0) for i in range(0, len(cases), 10)]):
+        tally.add(part)
+    return tally
 
 
 if __name__ == "__main__":

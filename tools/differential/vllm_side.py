@@ -131,7 +131,7 @@ def scheduler(c):
     spec = iface.FullAttentionSpec(block_size=c["block_size"], num_kv_heads=1, head_size=1, dtype=__import__("torch").float32)
     group = iface.KVCacheGroupSpec(["layer"], spec)
     kv = iface.KVCacheConfig(num_blocks=c["num_gpu_blocks"], kv_cache_tensors=[], kv_cache_groups=[group])
-    cls = AsyncScheduler if c["async"] and not c.get("ahead") else Scheduler
+    cls = AsyncScheduler if c["async"] else Scheduler
     kw = dict(vllm_config=config(c), kv_cache_config=kv, structured_output_manager=Out(), block_size=c["block_size"], log_stats=False,
               mm_registry=types.SimpleNamespace(supports_multimodal_inputs=lambda m: False))
     return cls(**kw)
@@ -160,7 +160,7 @@ class Run:
         self.hasher = ku.get_request_block_hasher(c["block_size"], fast_hash, *([config(c).num_hash_lookahead_tokens] if config(c).num_hash_lookahead_tokens else [])) if c["prefix_caching"] else None
         self.todo = sorted(c["requests"], key=lambda r: (r["arrival"], r["id"]))
         self.by = {str(r["id"]): r for r in c["requests"]}
-        self.preempted = []
+        self.preempted, self.idle = [], False
         inner = self.s._preempt_request
 
         def preempt(request, *a, **k):
@@ -222,30 +222,19 @@ class Run:
         for e in result.values():
             for o in e.outputs:
                 self.times.setdefault(int(o.request_id), []).extend([self.t] * len(o.new_token_ids))
-        if self.c.get("spec") and (not self.c["async"] or self.c.get("ahead")):
+        if self.c.get("spec") and not self.c["async"]:
             drafts = [i for i in ids if i in self.s.requests and i in so._sampled]
-            self.s.update_draft_token_ids(DraftTokenIds(drafts, [[9] * self.drafts(i) for i in drafts]))
-
-    def drafts(self, rid):
-        """Drafts proposed: vLLM's drafters do not stop at max_tokens. With cap_drafts they do, as decodesim's."""
-        r, k = self.by[rid], self.c["spec"]
-        if self.c.get("cap_drafts"):
-            k = min(k, (r.get("max_output") or r["output"]) - self.s.requests[rid].num_output_tokens - 1)
-        return k
+            self.s.update_draft_token_ids(DraftTokenIds(drafts, [[9] * self.c["spec"]] * len(drafts)))
 
     def run(self):
         if self.c.get("stages"):
             return self.run_stages()
-        return self.run_async() if self.c["async"] and not self.c.get("ahead") else self.run_sync()
+        return self.run_async() if self.c["async"] else self.run_sync()
 
     def run_sync(self):
-        """EngineCore.step. With `ahead` it sees who came a step later and ends at once: what decodesim's asynchronous scheduling is."""
-        began = 0
+        """EngineCore.step."""
         while True:
-            if self.c.get("ahead") and self.s.running:
-                self.admit(began)
-            else:
-                self.admit()
+            self.admit()
             if not self.s.has_unfinished_requests():
                 if not self.todo:
                     return self
@@ -255,7 +244,6 @@ class Run:
             if so.total_num_scheduled_tokens == 0 and self.stuck():
                 return self
             if so.total_num_scheduled_tokens > 0:
-                began = self.t
                 self.t += self.duration(so)
             self.update(so)
 
@@ -291,7 +279,7 @@ class Run:
                     return self
                 self.t = max(self.t, self.todo[0]["arrival"])
                 continue
-            so, end = queue.pop(0)
+            so, end, _ = queue.pop(0)
             self.t = max(self.t, end)
             self.update(so)
 
