@@ -22,16 +22,27 @@ func readExperts(s *datafile.Source, f *measured.File) error {
 			Hidden: r.Count("hidden", 1), TopK: r.Count("topk", 1), Experts: r.Count("experts", 1)}
 		k.GPU, run.Skip = names.CatalogGPU(r.Text("gpu"))
 		l.GPU = k.GPU
+		ranks := r.Count("moe_ep", 1)
 		switch {
 		case run.Skip != "":
 		case r.Text("flag") == "s": // the routing cannot have been what the label says
 			run.Skip = "faster than the bytes of the weights allow"
-		case r.Count("moe_ep", 1) > 1: // the tables scale by much less than the GPUs
+		case ranks > 1 && l.Engine != "tensorrt-llm": // the tables scale by much less than the GPUs
 			run.Skip = "experts over several GPUs, where the tokens of one are not known"
+		case ranks > 1:
+			l.Source += ", one of several ranks"
+			ofRank(k, ranks)
 		}
 		run.Priced = &measured.Priced{Kernel: k}
 		return run
 	})
+}
+
+// ofRank leaves a kernel the experts of one of several ranks, and the tokens that choose them: each of its rows is one
+// choice.
+func ofRank(k *measured.Kernel, ranks int) {
+	k.Rows = max(1, (k.Rows*k.TopK+ranks/2)/ranks)
+	k.Experts, k.TopK = max(1, k.Experts/ranks), 1
 }
 
 func engineOf(r *datafile.Record) string { return names.EngineOf(r.Text("engine")) }

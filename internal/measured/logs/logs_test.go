@@ -51,11 +51,15 @@ func TestTrapsOfKernelTablesAreLeftOut(t *testing.T) {
 		"rows_per_expert,routing,latency_us,flag\n"+
 		"m,H100,vllm,4096,1536,8,128,fp8_block,4,1,64,4,bal,90,\n"+
 		"m,H100,vllm,4096,1536,8,128,fp8_block,1,1,64,4,bal,9,s\n"+
-		"m,H100,vllm,4096,1536,8,128,fp8_block,1,8,64,4,bal,90,\n")
+		"m,H100,vllm,4096,1536,8,128,fp8_block,1,8,64,4,bal,90,\n"+
+		"m,H100,trtllm,4096,1536,8,128,fp8_block,1,8,64,4,bal,90,\n")
 	assert.Equal(t, &measured.Kernel{Op: measured.Experts, GPU: "h100-sxm", Engine: "vllm", GPUs: 1, Dtype: "fp8",
 		Rows: 64, Width: 384, Hidden: 4096, TopK: 8, Experts: 128}, f.Runs[0].Priced.Kernel)
 	assert.Contains(t, f.Runs[1].Skip, "faster than the bytes of the weights allow")
 	assert.Contains(t, f.Runs[2].Skip, "experts over several GPUs")
+	assert.Equal(t, &measured.Kernel{Op: measured.Experts, GPU: "h100-sxm", Engine: "tensorrt-llm", GPUs: 1,
+		Dtype: "fp8", Rows: 64, Width: 1536, Hidden: 4096, TopK: 1, Experts: 16}, f.Runs[3].Priced.Kernel,
+		"a rank of eight has 16 experts, and an eighth of the 512 choices of 64 tokens")
 
 	f = readText(t, "deployment_id,gpu,engine,op,impl,gpus,nodes,bytes,tokens,hidden,topk,experts,sms,latency_us\n"+
 		"c,H100,vllm,all_reduce,vllm_graph,8,1,1048576,,,,,,20\n"+

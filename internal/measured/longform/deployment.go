@@ -103,6 +103,9 @@ func (r *row) weights() string {
 	return cmp.Or(certain(r.Text("weights")), catalog.PrecisionInName(r.Text("model")))
 }
 
+// hostedAPI stands in place of an engine where a service was measured from outside.
+const hostedAPI = "hosted API"
+
 // engineOf returns the label of an engine, which may have an addition in parentheses, a version or what runs around it:
 // "vllm (ROCm)", "sglang+dynamo".
 func engineOf(written string) (label, skip string) {
@@ -113,8 +116,11 @@ func engineOf(written string) (label, skip string) {
 			return part, ""
 		}
 	}
-	if written == "" {
+	switch written {
+	case "":
 		return "", "the engine is not stated"
+	case hostedAPI:
+		return "", "a hosted API, whose chips, batch and drafts are not stated"
 	}
 	return "", names.DidYouMean("engine "+written+" is not modelled", name, names.EnginesModelled)
 }

@@ -176,7 +176,7 @@ func TestRowsThatCannotBeModelledSayWhy(t *testing.T) {
 		{"osl is not stated", []string{"osl", "?"}},
 		{"the model is not stated", []string{"model", ""}}, {"the GPU is not stated", []string{"gpu", ""}},
 		{"GPU h21z is not in the catalog", []string{"gpu", "h21z"}},
-		{"engine hosted API is not modelled", []string{"engine", "hosted API"}},
+		{"a hosted API, whose chips, batch and drafts are not stated", []string{"engine", "hosted API"}},
 		{"weights in fp32 are not modelled", []string{"weights", "fp32"}},
 		{"unknown whether it speculates", []string{"spec", "unknown"}},
 		{"speculative decoding (mtp3) without its drafts and tokens per step", []string{"spec", "mtp3"}},
@@ -189,6 +189,7 @@ func TestRowsThatCannotBeModelledSayWhy(t *testing.T) {
 		{"prefill and decode on separate pools", []string{"per", "gpu (prefill+decode)"}},
 		{"prefill and decode on separate pools", []string{"deployment", "llama-8b|h100|pd-tp4-tp4"}},
 		{"a ratio of two systems", []string{"kind", "speedup"}},
+		{"a ratio of two systems", []string{"kind", "speedup", "metric", "speedup_vs_no_spec", "unit", "x"}},
 	} {
 		run := oneRun(t, c.edits...)
 		assert.Contains(t, run.Skip, c.why)

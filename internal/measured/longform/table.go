@@ -30,6 +30,7 @@ const (
 	prefill    = "prefill"
 	collective = "collective"
 	kernel     = "kernel"
+	speedup    = "speedup" // which is read and not predicted
 )
 
 var kinds = []string{offline, server, oneStream, decodeStep, prefill, collective, kernel}
@@ -109,7 +110,7 @@ func (r *row) run(id string) measured.Run {
 	if r.Err != nil {
 		return run
 	}
-	if skip == "" {
+	if skip == "" || r.kind == speedup {
 		skip = r.describe(&run, &value)
 	}
 	run.Skip = skip
@@ -135,7 +136,7 @@ func (r *row) readKind() {
 	r.kind = r.Text("kind")
 	metric, arrivals := r.Text("metric"), r.Text("arrivals")
 	switch {
-	case r.kind == "speedup": // of one system over another, which no simulation of one run has
+	case r.kind == speedup: // of one system over another, which no simulation of one run has
 	case r.kind != "" && !slices.Contains(kinds, r.kind):
 		r.Fail("kind", "one of "+strings.Join(kinds, ", ")+", or nothing")
 	case r.kind != "":
@@ -160,8 +161,8 @@ func (r *row) readKind() {
 // describe fills in what a run is set up with, or says why it cannot be modelled.
 func (r *row) describe(run *measured.Run, v *measured.Value) (skip string) {
 	switch r.kind {
-	case "speedup":
-		return "a ratio of two systems"
+	case speedup:
+		return "a ratio of two systems, of which a row describes one"
 	case collective, kernel:
 		return r.operation(run, v)
 	}
