@@ -80,11 +80,29 @@ func (c *replicas) of(run *measured.Run, above configs.Options) *replica {
 	if err == nil {
 		r.Replica, err = build.FirstReplica(s)
 	}
+	var tooLarge *hardware.MemoryError
+	if errors.As(err, &tooLarge) {
+		r.Replica, err = fitted(run, s.Pools[0].Own("gpu_memory_utilization"), above)
+	}
 	if err != nil {
 		r.skip = reason(run, err)
 	}
 	cached, _ := c.byScenario.LoadOrStore(run.Scenario, r)
 	return cached.(*replica)
+}
+
+// stepMemoryShare is the share of its memory that a replica has whose default leaves its weights no room. A step that was
+// measured was run, and its price does not depend on the room for the cache.
+const stepMemoryShare = "0.97"
+
+// fitted builds a replica that does not fit by the default of its engine's argument, with a larger share of its memory.
+func fitted(run *measured.Run, argument string, above configs.Options) (*build.Replica, error) {
+	above.Set = append(slices.Clone(above.Set), "pools.0."+argument+"="+stepMemoryShare)
+	s, err := configs.Read(run.ID, []byte(run.Scenario), above)
+	if err != nil {
+		return nil, err
+	}
+	return build.FirstReplica(s)
 }
 
 // stepShape returns the shape of a step of alike sequences.

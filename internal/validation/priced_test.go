@@ -165,3 +165,20 @@ func TestProductsFillTilesAndWaves(t *testing.T) {
 	assert.InEpsilon(t, 16.0*1.03125, waves(&measured.Kernel{Rows: 1, Width: 128 * 128}, "hopper"), 1e-12)
 	assert.InDelta(t, 1, waves(&measured.Kernel{Rows: 1, Width: 1}, "cdna3"), 0, "cores that are not known")
 }
+
+// TestAStepThatWasMeasuredFitted: 182.6 GB of weights on each of four GPUs that have 198.7 are more than SGLang takes by
+// itself, and ran; on two they did not.
+func TestAStepThatWasMeasuredFitted(t *testing.T) {
+	price := func(gpus string) (float64, string) {
+		run := measured.Run{ID: "step", Scenario: "model: deepseek-r1\nweights: fp8\npools:\n  - gpu: gb200\n" +
+			"    engine: sglang\n    data_parallel: " + gpus + "\n    expert_parallel: true\nworkload: {closed_loop: " +
+			"{concurrency: 1}, requests: 1, prompt_tokens: {distribution: fixed, mean: 1}, output_tokens: {distribution: " +
+			"fixed, mean: 1}}\n", Priced: &measured.Priced{Step: &measured.Step{Prefills: 8, ChunkTokens: 2000}}}
+		return (&replicas{}).price(&run, configs.Options{}, nil)
+	}
+	took, skip := price("4")
+	require.Empty(t, skip)
+	assert.Greater(t, took, 0.0)
+	_, skip = price("2")
+	assert.Contains(t, skip, "does not fit")
+}
