@@ -91,7 +91,7 @@ func (c *replicas) of(run *measured.Run, above configs.Options) *replica {
 	return cached.(*replica)
 }
 
-// stepMemoryShare is the share of its memory that a replica has whose default leaves its weights no room. A step that was
+// stepMemoryShare is the share of its memory that a replica has whose default leaves no room. A step that was
 // measured was run, and its price does not depend on the room for the cache.
 const stepMemoryShare = "0.97"
 

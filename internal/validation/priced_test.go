@@ -166,8 +166,8 @@ func TestProductsFillTilesAndWaves(t *testing.T) {
 	assert.InDelta(t, 1, waves(&measured.Kernel{Rows: 1, Width: 1}, "cdna3"), 0, "cores that are not known")
 }
 
-// TestAStepThatWasMeasuredFitted: 182.6 GB of weights on each of four GPUs that have 198.7 are more than SGLang takes by
-// itself, and ran; on two they did not.
+// TestAStepThatWasMeasuredFitted: 182.6 GB of weights on each of four GPUs that have 198.7 are more than SGLang takes
+// by itself, and ran; on two they did not.
 func TestAStepThatWasMeasuredFitted(t *testing.T) {
 	price := func(gpus string) (float64, string) {
 		run := measured.Run{ID: "step", Scenario: "model: deepseek-r1\nweights: fp8\npools:\n  - gpu: gb200\n" +

@@ -55,6 +55,9 @@ func (r *row) deployment(l *measured.Labels) (d replica, skip string) {
 	}
 	l.Model, l.GPU, l.Class = d.Model, d.GPU, names.ClassOf(d.Model)
 	l.Engine, skip = engineOf(r.Text("engine"))
+	if r.Text("engine") == inHouse {
+		l.Engine, skip, r.took.inHouse = "sglang", "", true
+	}
 	if skip != "" {
 		return d, skip
 	}
@@ -102,6 +105,9 @@ func (r *row) gpu() (name, skip string) {
 func (r *row) weights() string {
 	return cmp.Or(certain(r.Text("weights")), catalog.PrecisionInName(r.Text("model")))
 }
+
+// inHouse is DeepSeek's engine, whose kernels for experts and for sending tokens to them SGLang has too.
+const inHouse = "deepseek in-house"
 
 // hostedAPI stands in place of an engine where a service was measured from outside.
 const hostedAPI = "hosted API"

@@ -292,6 +292,17 @@ func TestNotesSayWhatOverlaps(t *testing.T) {
 	assert.NotContains(t, oneRun(t, "notes", "TBO").Scenario, "batch_overlap", "one rank has nothing to overlap")
 }
 
+func TestDeepSeeksOwnEngineIsPricedAsSGLang(t *testing.T) {
+	f, err := measuredtest.ReadText(t, table("kind", "decode_step", "model", "deepseek-v3", "gpu", "h800", "gpus", "128",
+		"engine", "deepseek in-house", "dp", "128", "ep", "128", "isl", "4096", "osl", "", "concurrency_or_batch", "128",
+		"arrivals", "", "offered_rps", "", "metric", "output_tokens_per_s", "unit", "tok/s", "per", "node of 8"))
+	run := measuredtest.OneRun(t, f, err)
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, "gpu: h800-sxm\n")
+	assert.Contains(t, run.Scenario, "engine: sglang\n")
+	assert.Contains(t, f.Notes, "DeepSeek's own engine is priced as SGLang, which runs its kernels")
+}
+
 func TestARepositorysNameSaysThePrecision(t *testing.T) {
 	run := oneRun(t, "model", "nvidia/Llama-3.1-8B-Instruct-FP8", "weights", "")
 	require.Empty(t, run.Skip)

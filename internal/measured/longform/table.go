@@ -47,7 +47,7 @@ type row struct {
 // assumptions are what was taken for something that rows leave open.
 type assumptions struct {
 	requests, counts, dataset, operations, older bool
-	ranIn, fewest, replicas, longer              bool
+	ranIn, fewest, replicas, longer, inHouse     bool
 }
 
 func read(s *datafile.Source, f *measured.File) error {
@@ -201,6 +201,7 @@ func (a *assumptions) notes() (said []string) {
 			"not count in steps"},
 		{a.older, "NCCL before 2.20 takes 10 µs longer on Hopper than the release that tables are of"},
 		{a.dataset, datasetNote},
+		{a.inHouse, "DeepSeek's own engine is priced as SGLang, which runs its kernels"},
 		{a.longer, "a model that was run with longer sequences than its context has the context of the run"},
 		{a.ranIn, ranInNote},
 		{a.fewest, fewestNote},
