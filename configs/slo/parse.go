@@ -120,6 +120,10 @@ func parseTerm(text string) (t metrics.Term, err error) {
 // names are the latencies by what they are called in rules.
 func names() []string { return []string{"ttft", "ttfo", "itl", "tpot", "e2e", "queue", "task"} }
 
+// nearest are the same names for who misspells one: of two that are as near the later one is meant, so that ttfb is
+// taken for ttft.
+func nearest() []string { return []string{"ttfo", "ttft", "itl", "tpot", "e2e", "queue", "task"} }
+
 // parseLatency reads the name of a latency, with a statistic before or behind it.
 func parseLatency(text string) (metric metrics.Metric, at metrics.Statistic, err error) {
 	var words []string
@@ -148,7 +152,7 @@ func parseLatency(text string) (metric metrics.Metric, at metrics.Statistic, err
 	if name == "" {
 		return 0, 0, fmt.Errorf("names no latency; valid latencies: %s", strict.Quoted(names()))
 	}
-	return 0, 0, errors.New(strict.UnknownName("latency", name, names()))
+	return 0, 0, errors.New(strict.UnknownName("latency", name, nearest()))
 }
 
 // parseStatistic reads a percentile, mean or max; false: the word is none of them.

@@ -87,7 +87,7 @@ func TestRulesAreWrittenAsTheyAreRead(t *testing.T) {
 func TestWhatIsNoRuleSaysWhatWouldBe(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    `has no rule; expected one such as "ttft p95 <= 1s"`,
-		"ttfb p95 <= 1s":                      `"ttfb p95 <= 1s": latency "ttfb" not found; did you mean "ttfo"?`,
+		"ttfb p95 <= 1s":                      `"ttfb p95 <= 1s": latency "ttfb" not found; did you mean "ttft"?`,
 		"tpott p95 <= 1s":                     `"tpott p95 <= 1s": latency "tpott" not found; did you mean "tpot"?`,
 		"90% of requests: task <= 90s":        `task is of several requests; expected a rule of its own, such as "task p90 <= 90s"`,
 		"p95 <= 1s":                           `names no latency; valid latencies: "ttft", `,
