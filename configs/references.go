@@ -169,8 +169,12 @@ type Constants struct {
 	QuantizedLayerS  *float64 `yaml:"quantized_layer_s" about:"that a layer with quantised activations adds"`
 	MixerLayerS      *float64 `yaml:"mixer_layer_s" about:"that a layer of latent, sparse or linear attention adds"`
 	PromptLayerS     *float64 `yaml:"prompt_layer_s" about:"that a layer adds to a step with prompts"`
+	PromptLaunch     *float64 `yaml:"prompt_launch" unit:"times" about:"as long as in a graph the host takes to launch layers of a step with prompts"`
+	EagerLaunch      *float64 `yaml:"eager_launch" unit:"times" about:"as long as in a graph the host takes to launch layers beyond the largest graph"`
+	RankS            *float64 `yaml:"rank_s" about:"that ranks wait for one another in each step"`
 	EagerLayerS      *float64 `yaml:"eager_layer_s" about:"that the host takes to launch a layer without a graph"`
 	StepS            *float64 `yaml:"step_s" about:"that the host takes to prepare a step"`
+	SequenceHostS    *float64 `yaml:"sequence_host_s" about:"that the host takes to prepare each decoding sequence of a step"`
 	SequenceS        *float64 `yaml:"sequence_s" about:"of each decoding sequence of a step"`
 	CollectiveS      *float64 `yaml:"collective_s" about:"of each collective"`
 	FirstTokenS      *float64 `yaml:"first_token_s" about:"added to each TTFT"`

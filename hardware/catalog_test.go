@@ -56,8 +56,10 @@ func randomEfficiency(r *rand.Rand) hardware.Efficiency {
 		QuantizedLayerS: []float64{0, span()}[r.IntN(2)], MoERows: []float64{0, 200 * r.Float64()}[r.IntN(2)],
 		MoETileRows: []float64{0, 100 * r.Float64()}[r.IntN(2)], MoECopyBytes: []float64{0, 30 * r.Float64()}[r.IntN(2)],
 		LatentCompute: []float64{0, share()}[r.IntN(2)], ExpertImbalance: []float64{0, 0.5, 1}[r.IntN(3)],
-		PromptLayerS: []float64{0, span()}[r.IntN(2)],
-		Overlap:      []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
+		PromptLayerS: []float64{0, span()}[r.IntN(2)], RankS: []float64{0, 10 * span()}[r.IntN(2)],
+		PromptLaunch: []float64{0, 10 * r.Float64()}[r.IntN(2)], EagerLaunch: []float64{0, 20 * r.Float64()}[r.IntN(2)],
+		SequenceHostS: []float64{0, 10 * span()}[r.IntN(2)],
+		Overlap:       []float64{1, 1.5, 2, 8, 400, math.Inf(1)}[r.IntN(6)],
 	}
 }
 

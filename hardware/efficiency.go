@@ -61,11 +61,22 @@ type Efficiency struct {
 	// beside the graphs, if the step is in a graph at all.
 	PromptLayerS float64 `yaml:"prompt_layer_s,omitempty"`
 
-	// Times of the host: to launch a layer without a CUDA graph (t_eager), to prepare a step (T_e, see Launch.Async), and
-	// per decoding sequence of a step (t_r).
-	EagerLayerS float64 `yaml:"eager_layer_s,omitempty"`
-	StepS       float64 `yaml:"step_s"`
-	SequenceS   float64 `yaml:"sequence_s"`
+	// RankS is what a step takes more where several data-parallel ranks wait for one another (t_D).
+	RankS float64 `yaml:"rank_s,omitempty"`
+
+	// Times of the host: to launch a layer without a CUDA graph (t_eager), and to prepare a step (T_e) and each decoding
+	// sequence of it (t_h), see launch.go. SequenceS is what a sequence, or each row that verifies a draft, takes beside
+	// that (t_r).
+	EagerLayerS   float64 `yaml:"eager_layer_s,omitempty"`
+	StepS         float64 `yaml:"step_s"`
+	SequenceHostS float64 `yaml:"sequence_host_s,omitempty"`
+	SequenceS     float64 `yaml:"sequence_s"`
+
+	// PromptLaunch and EagerLaunch are how many times as long as layers take in a CUDA graph, t_L and what is added to
+	// it, the host takes to launch them: in a step with prompts, whose attention is in no graph (m_P), and beyond the
+	// largest graph (m_E); see launch.go.
+	PromptLaunch float64 `yaml:"prompt_launch,omitempty"`
+	EagerLaunch  float64 `yaml:"eager_launch,omitempty"`
 
 	CollectiveS float64 `yaml:"collective_s"`  // of each collective, beside what a table says of it (a_l)
 	FirstTokenS float64 `yaml:"first_token_s"` // added to each TTFT: API server and tokenizer (ttft_0)
@@ -98,8 +109,9 @@ func (e *Efficiency) Scale(key string, times float64) bool {
 		{"mixed_kv", &e.MixedKV},
 		{"layer_s", &e.LayerS}, {"moe_layer_s", &e.MoELayerS},
 		{"quantized_layer_s", &e.QuantizedLayerS}, {"mixer_layer_s", &e.MixerLayerS}, {"eager_layer_s", &e.EagerLayerS},
-		{"prompt_layer_s", &e.PromptLayerS},
-		{"step_s", &e.StepS}, {"sequence_s", &e.SequenceS}, {"collective_s", &e.CollectiveS},
+		{"prompt_layer_s", &e.PromptLayerS}, {"rank_s", &e.RankS},
+		{"prompt_launch", &e.PromptLaunch}, {"eager_launch", &e.EagerLaunch},
+		{"step_s", &e.StepS}, {"sequence_host_s", &e.SequenceHostS}, {"sequence_s", &e.SequenceS}, {"collective_s", &e.CollectiveS},
 		{"collective_scale", &e.CollectiveScale}, {"first_token_s", &e.FirstTokenS},
 	} {
 		if span.key == key {
@@ -136,10 +148,19 @@ func (e *Efficiency) Validate() error {
 		{"layer_s", e.LayerS}, {"moe_layer_s", e.MoELayerS}, {"mixer_layer_s", e.MixerLayerS}, {"eager_layer_s",
 			e.EagerLayerS},
 		{"quantized_layer_s", e.QuantizedLayerS}, {"prompt_layer_s", e.PromptLayerS},
+		{"rank_s", e.RankS}, {"sequence_host_s", e.SequenceHostS},
 		{"step_s", e.StepS}, {"sequence_s", e.SequenceS}, {"collective_s", e.CollectiveS}, {"first_token_s", e.FirstTokenS},
 	} {
 		if !(span.value >= 0 && span.value <= 3600) {
 			return &RangeError{span.key, fmt.Sprintf("%g is out of range; expected seconds in [0, 3600]", span.value)}
+		}
+	}
+	for _, times := range []struct {
+		key   string
+		value float64
+	}{{"prompt_launch", e.PromptLaunch}, {"eager_launch", e.EagerLaunch}} {
+		if !(times.value >= 0 && times.value <= 1e4) {
+			return &RangeError{times.key, fmt.Sprintf("%g is out of range; expected a factor in [0, 1e4]", times.value)}
 		}
 	}
 	if e.LatentCompute != 0 && !(e.LatentCompute > 0 && e.LatentCompute <= 1) {

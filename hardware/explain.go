@@ -67,12 +67,12 @@ func (r *Roofline) Parts(batch, context int) []PartCost {
 	comm, more := r.explainComm(&l)
 	out = append(append(out, comm...),
 		PartCost{Name: "overhead", Kind: sim.Overhead,
-			TimeS: (r.fixedPS+more)/psPerS + float64(float64(l.decodes)*d.Efficiency.SequenceS)})
+			TimeS: (r.fixedPS+more)/psPerS + float64(float64(l.decodes)*r.perSeq.Seconds())})
 	sum := 0.0
 	for i := range out {
 		sum += out[i].TimeS
 	}
-	if floor := r.floor(l.eager).Seconds(); floor > sum {
+	if floor := r.floor(&l).Seconds(); floor > sum {
 		out = append(out, PartCost{Name: "waiting for the host", Kind: sim.Overhead, TimeS: floor - sum})
 	}
 	return out

@@ -62,13 +62,35 @@ func (l *Launch) table() []int32 {
 	return rows
 }
 
-// floor returns the least time of a step that is launched kernel by kernel, or else as a CUDA graph.
-func (r *Roofline) floor(eager bool) sim.Duration {
-	if eager {
-		return r.eagerFloor
+// floor returns the least time of a step, by how it is launched.
+func (r *Roofline) floor(l *load) sim.Duration {
+	kind := inGraph
+	switch {
+	case l.eager && l.prompts:
+		kind = eagerPrompts
+	case l.eager:
+		kind = eagerDecodes
+	case l.prompts:
+		kind = promptsInGraph
 	}
-	return r.graphFloor
+	preparing := r.hostSeq * sim.Duration(l.decodes)
+	switch {
+	case r.d.Launch.Async:
+		return max(r.floors[kind], r.floors[inGraph]+preparing)
+	case r.floors[kind] == 0:
+		return 0
+	}
+	return r.floors[kind] + preparing
 }
+
+// How a step is launched.
+const (
+	inGraph        = iota // decodes, as one CUDA graph
+	promptsInGraph        // with prompts: in graphs but for its attention
+	eagerDecodes          // kernel by kernel
+	eagerPrompts
+	launchKinds
+)
 
 // pad rounds the rows of the linear layers up to those of a graph; attention reads what there is, and the LM head sees
 // the rows asked for. Ranks in lock step run the same graph. Above the largest graph a step is eager.
@@ -86,20 +108,27 @@ func (r *Roofline) pad(l *load) {
 	}
 }
 
-// stepFloor returns the least time of a step: what the host takes to launch an eager one, and to prepare the next.
+// stepFloors returns the least times of steps: what the host takes to launch them, and to prepare the next.
 //
-//	synchronous   T_e + max(GPU, L·t_eager)       T_e is in the price already
-//	asynchronous  max(GPU, L·t_eager, T_e)
-func (d *Deployment) stepFloor(eager bool) sim.Duration {
-	launch := 0.0
-	if eager {
-		launch = float64(d.Model.LayerCount()) * d.Efficiency.EagerLayerS
+//	synchronous   T_e + n·t_h + max(GPU, launch)       T_e + n·t_h is in the price already
+//	asynchronous  max(GPU, launch, T_e + n·t_h)
+//
+//	launch        0 in a graph; m_P·layers with prompts; max(L·t_eager, m_E·layers) kernel by kernel, and with prompts
+//	              no less than in graphs
+//
+// where layers is what they take in a graph: L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X.
+func (r *Roofline) stepFloors() (floors [launchKinds]sim.Duration) {
+	e := &r.d.Efficiency
+	layers := r.layersPS / psPerS
+	eager := max(float64(r.d.Model.LayerCount())*e.EagerLayerS, float64(layers*e.EagerLaunch))
+	prompts := float64(layers * e.PromptLaunch)
+	for kind, launch := range [launchKinds]float64{0, prompts, eager, max(eager, prompts)} {
+		switch {
+		case r.d.Launch.Async:
+			floors[kind] = sim.SecondsUp(max(launch, e.StepS))
+		case launch > 0:
+			floors[kind] = sim.SecondsUp(launch + e.StepS)
+		}
 	}
-	switch {
-	case d.Launch.Async:
-		return sim.SecondsUp(max(launch, d.Efficiency.StepS))
-	case launch == 0:
-		return 0
-	}
-	return sim.SecondsUp(launch + d.Efficiency.StepS)
+	return floors
 }

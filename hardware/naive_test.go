@@ -42,7 +42,8 @@ func naive(d *hardware.Deployment, b batch) float64 {
 	if len(b.chunks) > 0 {
 		beside = layers * e.PromptLayerS
 	}
-	fixed := layers*e.LayerS + beside + moe*e.MoELayerS + mixers*e.MixerLayerS + quantized*e.QuantizedLayerS
+	inGraphS := layers*e.LayerS + moe*e.MoELayerS + mixers*e.MixerLayerS + quantized*e.QuantizedLayerS
+	fixed := inGraphS + beside
 	reduceS, exchangeS, transferS := talk(d, b, m)
 	if exchangeS > 0 {
 		computed := products + fixed
@@ -64,15 +65,23 @@ func naive(d *hardware.Deployment, b batch) float64 {
 	}
 	sum += reduceS + exchangeS + fixed + expandedS(d, b, m)
 	stages := float64(d.Parallel.Pipeline)
-	gpuS := sum*stages*math.Ceil(layers/stages)/layers + transferS + logitsS(d, m) + float64(m.decodes)*e.SequenceS
+	slowest := stages * math.Ceil(layers/stages) / layers
+	gpuS := sum*slowest + transferS + logitsS(d, m) + float64(m.decodes)*e.SequenceS
+	if d.Parallel.Data > 1 {
+		gpuS += e.RankS
+	}
 	launchS := 0.0
 	if eager {
-		launchS = layers * e.EagerLayerS
+		launchS = max(layers*e.EagerLayerS, e.EagerLaunch*slowest*inGraphS)
 	}
+	if len(b.chunks) > 0 {
+		launchS = max(launchS, e.PromptLaunch*slowest*inGraphS)
+	}
+	preparing := e.StepS + float64(m.decodes)*e.SequenceHostS
 	if d.Launch.Async {
-		return max(gpuS, launchS, e.StepS)
+		return max(gpuS, launchS, preparing)
 	}
-	return max(gpuS, launchS) + e.StepS
+	return max(gpuS, launchS) + preparing
 }
 
 // far reports whether data-parallel ranks are in several hosts, whose collectives are in tables.
@@ -251,6 +260,10 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 			"tiles":     d.Efficiency.MoETileRows > 0 && d.Model.Experts() > 0,
 			"latent":    d.Efficiency.LatentCompute > 0 && hasLatents(&d),
 			"prompts":   d.Efficiency.PromptLayerS > 0 && len(b.chunks) > 0,
+			"launched":  d.Efficiency.PromptLaunch > 0 && len(b.chunks) > 0,
+			"beyond":    d.Efficiency.EagerLaunch > 0 && d.Launch.Eager,
+			"waiting":   d.Efficiency.RankS > 0 && d.Parallel.Data > 1,
+			"prepared":  d.Efficiency.SequenceHostS > 0 && d.Launch.Async,
 			"sorted":    sorted(&d),
 			"copies":    d.Efficiency.MoECopyBytes > 0 && d.Model.Experts() > 0,
 			"expanded":  expandedS(&d, b, busiest(&d, b)) > 0,
@@ -264,5 +277,5 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 26, "every feature was met: %v", features)
+	assert.Len(t, features, 30, "every feature was met: %v", features)
 }

@@ -20,7 +20,7 @@ import (
 //	residual   q·M / (e_b·BW)                            q bytes a row of streams moves, see llm.ResidualRowBytes
 //	prefill    Σ over kinds  smax(ctx·k / (e_kv·BW), pairs·2·a·(d_k+d_v) / (e_at·F16))
 //	comm       collectives and transfers between stages, see collectives.go
-//	fixed      L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X + T_e + n·t_r;  + L·t_P with prompts
+//	fixed      L·t_L + L_moe·t_M + L_q·t_Q + L_x·t_X + T_e + n·(t_r + t_h);  + L·t_P with prompts;  + t_D between ranks
 //
 // M_e are the tokens of all data-parallel ranks; k_mix is 1 unless prompts share the step; e_c is that of the part, see
 // Efficiency; a kernel that materialises scores moves more, see attention.go. parallel.go says what the busiest GPU has
@@ -37,28 +37,29 @@ import (
 // Coefficients of what grows from step to step are integer picoseconds, rounded up once, so that the price of step i of
 // a run is exactly affine in i; see sim.Segment.
 type Roofline struct {
-	d                      Deployment
-	products               []product // all of them, in order; and by what their rows are:
-	dense                  []product // every token
-	head                   product   // tokens of the step that yield another
-	experts                product   // every token of all ranks, reading only the experts it is routed to
-	attend                 []attention
-	comm                   comm
-	sharedPart             float64 // of the feed-forward networks that every token passes: shared experts
-	quadratic              bool    // the overlap is p = 2
-	windows                int
-	routing                *routing     // of tokens to experts
-	lockStep               lockStep     // with other ranks
-	shares                 int          // data-parallel ranks × microbatches
-	padded                 []int32      // rows of the graph by rows to run; nil: none is padded
-	graphFloor, eagerFloor sim.Duration // the least time of a step, launched as a CUDA graph or kernel by kernel
-	statePS                float64      // per sequence, at the efficiency
-	promptPS               float64      // more of a step with prompts
-	fixedPS, layersPS      float64      // per step, and of it the layers
+	d                 Deployment
+	products          []product // all of them, in order; and by what their rows are:
+	dense             []product // every token
+	head              product   // tokens of the step that yield another
+	experts           product   // every token of all ranks, reading only the experts it is routed to
+	attend            []attention
+	comm              comm
+	sharedPart        float64 // of the feed-forward networks that every token passes: shared experts
+	quadratic         bool    // the overlap is p = 2
+	windows           int
+	routing           *routing                  // of tokens to experts
+	lockStep          lockStep                  // with other ranks
+	shares            int                       // data-parallel ranks × microbatches
+	padded            []int32                   // rows of the graph by rows to run; nil: none is padded
+	floors            [launchKinds]sim.Duration // the least time of a step, by how it is launched
+	statePS           float64                   // per sequence, at the efficiency
+	promptPS          float64                   // more of a step with prompts
+	fixedPS, layersPS float64                   // per step, and of it the layers
 
 	readPS     float64 // weights that every step reads, at the efficiency
 	rowPeakPS  float64 // arithmetic at peak per row, the head's and the experts' apart
 	perSeq     sim.Duration
+	hostSeq    sim.Duration // per sequence, in which the host prepares a step
 	swap       sim.Duration // of a block to or from host memory
 	residualPS float64      // per row, of what residual streams move beyond one vector
 	samplePS   float64      // of choosing a token, per row of the LM head
@@ -84,11 +85,29 @@ var _ sim.StepModel = (*Roofline)(nil)
 // NewRoofline derives the coefficients of d, which must be valid; batches up to decodesMax are tabulated, and others
 // are priced when they occur. A Roofline does not change, so several runs can use it at the same time.
 func NewRoofline(d Deployment, decodesMax int) *Roofline {
+	return newRoofline(d, decodesMax, newRouting(&d))
+}
+
+// With returns what prices the deployment of r under another efficiency. How tokens choose experts, which takes longest
+// to tabulate, does not depend on it.
+func (r *Roofline) With(e Efficiency) *Roofline {
+	d, routing := r.d, r.routing
+	if e.ExpertImbalance != d.Efficiency.ExpertImbalance {
+		routing = nil
+	}
+	d.Efficiency = e
+	if routing == nil {
+		routing = newRouting(&d)
+	}
+	return newRoofline(d, 0, routing)
+}
+
+func newRoofline(d Deployment, decodesMax int, routing *routing) *Roofline {
 	e, stretch := d.Efficiency, d.stretch()
 	r := &Roofline{
 		d: d, products: d.products(), attend: d.attentions(), comm: newComm(&d), windows: len(d.Windows()),
 		quadratic: e.Overlap == 2, shares: d.Parallel.Ranks() * d.Parallel.microbatches(), padded: d.Launch.table(),
-		graphFloor: d.stepFloor(false), eagerFloor: d.stepFloor(true), perSeq: sim.SecondsUp(e.SequenceS), swap: d.swapTime(),
+		perSeq: sim.SecondsUp(e.SequenceS), hostSeq: sim.SecondsUp(e.SequenceHostS), swap: d.swapTime(),
 		peakWeights: e.Bandwidth / stretch, peakKV: e.KVBandwidth / stretch,
 	}
 	r.statePS = 2 * d.Model.RecurrentBytes() / float64(d.Parallel.Tensor) /
@@ -100,10 +119,15 @@ func NewRoofline(d Deployment, decodesMax int) *Roofline {
 	r.fixedPS = r.layersPS + float64(psPerS*d.Decoding.StructuredS)
 	r.samplePS, r.draft = d.samplePS(), newDrafting(&d)
 	r.residualPS = d.Model.ResidualRowBytes() / (e.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * stretch
-	r.sharedPart, r.routing = d.sharedShare(), newRouting(&d)
+	r.sharedPart, r.routing = d.sharedShare(), routing
+	if d.Parallel.Ranks() > 1 {
+		r.fixedPS += float64(psPerS * e.RankS)
+	}
 	if !d.Launch.Async {
 		r.fixedPS += float64(psPerS * e.StepS)
+		r.perSeq += r.hostSeq
 	}
+	r.floors = r.stepFloors()
 	for _, p := range r.products {
 		switch {
 		case p.lastToken:

@@ -48,7 +48,7 @@ func DraftMethods() []string {
 func (d *Deployment) drafting() Deployment {
 	sub := *d
 	sub.Model, sub.Speculation, sub.Decoding = d.Speculation.Drafter.Model, nil, Decoding{}
-	sub.Efficiency.StepS, sub.Efficiency.SequenceS = 0, 0
+	sub.Efficiency.StepS, sub.Efficiency.SequenceS, sub.Efficiency.SequenceHostS = 0, 0, 0
 	return sub
 }
 

@@ -56,7 +56,7 @@ func (at *base) fill(r *Roofline, b *sim.Shape) {
 	}
 	at.boundMemory = sim.Duration(float64(weights*r.peakWeights) + float64(kv*r.peakKV))
 	at.boundFLOPs = sim.Duration(flops)
-	at.floor = r.floor(l.eager)
+	at.floor = r.floor(&l)
 }
 
 // linear returns the time of the linear layers: reading their weights, that overlapped with the arithmetic and with

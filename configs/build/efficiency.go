@@ -77,4 +77,5 @@ func (b *Built) SetEfficiency(e hardware.Efficiency) {
 		b.Config.Pools[i].Model = r.Model
 	}
 	b.Config.Ingress = b.ingress()
+	b.expect() // in how many seconds a closed loop is done follows from prices
 }

@@ -172,6 +172,9 @@ func WeightsOf(model, precision string) string {
 func PrecisionOf(model, precision string) string {
 	own := PublishedPrecision(model)
 	precision, _, _ = strings.Cut(strings.ToLower(precision), "(")
+	if experts, _, mixed := strings.Cut(precision, "-experts+"); mixed && experts == own {
+		return own // whose experts are stored otherwise than the rest
+	}
 	switch {
 	case precision == "", precision == "fp4" && own == "mxfp4":
 		return own

@@ -43,6 +43,7 @@ type Run struct {
 
 	groups  []int
 	hasTPOT bool
+	flat    []bool // by parameter, whether no value depends on it; nil: not known yet
 }
 
 // A residual is the logarithm of predicted over measured. Beyond its scale it counts less than by its square, for some

@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"github.com/decodesim/decodesim/internal/freeze"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // chooser returns a prior with what is chosen by the engine.
@@ -29,7 +31,40 @@ type Plan struct {
 	Even       bool                            // a deployment of n runs weighs √n, not n
 	Possible   bool                            // runs that beat the bound are not fitted to
 	Progress   func(round, done int)           // progress; nil: nobody
+
+	Weigh  func(*measured.Run) float64 // of a run, beside others of its deployment; nil: 1
+	Freeze Freezer                     // what simulates a run; nil: freeze.Freeze
+	Rounds int                         // of simulating and fitting; 0: as many as it takes
+	Start  Start                       // where the first fit starts
 }
+
+// Start is scalings of groups, by the name of the group and of the parameter; those of a fit end with it.
+type Start map[string]map[string]float64
+
+// Ended returns where the fit ended.
+func (f *Fit) Ended() Start {
+	start, n := Start{}, len(f.Parameters)
+	for g, name := range f.Groups {
+		start[name] = map[string]float64{}
+		for p := range f.Parameters {
+			start[name][f.Parameters[p].Name] = f.steps[g*n+p]
+		}
+	}
+	return start
+}
+
+func (f *Fit) startAt(start Start) {
+	n := len(f.Parameters)
+	for g, name := range f.Groups {
+		for p := range f.Parameters {
+			f.steps[g*n+p] = start[name][f.Parameters[p].Name]
+		}
+	}
+}
+
+// Freezer simulates a run and keeps its batches.
+type Freezer = func(context.Context, *measured.Run, configs.Options, validation.Efficiencies,
+	func(*measured.Row, *measured.Value) bool) (*freeze.Frozen, string)
 
 // rounds of simulating and fitting. What is priced anew after the first differs little; after the third, hardly.
 const rounds = 3
@@ -44,12 +79,15 @@ type Efficiencies map[*measured.Run]hardware.Efficiency
 // can be simulated there is no fit: nil.
 func (p *Plan) To(ctx context.Context, runs []measured.Run) (f *Fit, skipped []string, err error) {
 	var with Efficiencies
-	for round := range rounds {
+	for round := range cmp.Or(p.Rounds, rounds) {
 		next, why, err := p.freeze(ctx, runs, with, round)
 		if err != nil || len(next.Runs) == 0 {
 			return nil, why, err
 		}
 		next.follow(f)
+		if f == nil {
+			next.startAt(p.Start)
+		}
 		if err := next.solve(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -63,10 +101,11 @@ func (p *Plan) To(ctx context.Context, runs []measured.Run) (f *Fit, skipped []s
 // that can be fitted to, which is still to be solved.
 func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with Efficiencies, round int) (*Fit, []string, error) {
 	frozen, skipped := make([]*Run, len(runs)), make([]string, len(runs))
+	steps := &freeze.Steps{}
 	var mu sync.Mutex
 	done := 0
 	run.Each(len(runs), func(i int) {
-		frozen[i], skipped[i] = p.freezeOne(ctx, &runs[i], with)
+		frozen[i], skipped[i] = p.freezeOne(ctx, &runs[i], with, steps)
 		mu.Lock()
 		defer mu.Unlock()
 		done++
@@ -89,9 +128,13 @@ func (p *Plan) freeze(ctx context.Context, runs []measured.Run, with Efficiencie
 	return f, skipped, nil
 }
 
-func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with Efficiencies) (*Run, string) {
+func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with Efficiencies, steps *freeze.Steps) (*Run,
+	string) {
 	r := &Run{Weight: 1}
-	frozen, skip := freeze.Freeze(ctx, run, p.Above, func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
+	if p.Weigh != nil {
+		r.Weight = p.Weigh(run)
+	}
+	under := func(run *measured.Run, d *hardware.Deployment) hardware.Efficiency {
 		r.Prior = d.Efficiency
 		if p.Prior != nil {
 			r.Prior = *p.Prior
@@ -103,7 +146,17 @@ func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with Efficienci
 			return e
 		}
 		return r.Prior
-	}, leading)
+	}
+	var frozen *freeze.Frozen
+	var skip string
+	switch {
+	case run.Priced != nil && run.Priced.Step != nil:
+		frozen, skip = steps.Step(run, p.Above, under)
+	case p.Freeze != nil:
+		frozen, skip = p.Freeze(ctx, run, p.Above, under, Leading)
+	default:
+		frozen, skip = freeze.Freeze(ctx, run, p.Above, under, Leading)
+	}
 	switch {
 	case skip != "":
 		return nil, skip
@@ -111,7 +164,7 @@ func (p *Plan) freezeOne(ctx context.Context, run *measured.Run, with Efficienci
 		return nil, "no measured TTFT, TPOT, E2E or throughput of the whole run"
 	}
 	r.Frozen = frozen
-	if p.Possible && r.beatsBound() != nil {
+	if (p.Possible || run.Priced != nil) && r.beatsBound() != nil {
 		r.Weight = 0
 	}
 	return r, ""
@@ -124,8 +177,8 @@ func (p *Plan) groups(l *measured.Labels) []string {
 	return p.Groups(l)
 }
 
-// leading picks the values that the data lead with, of many requests together.
-func leading(row *measured.Row, v *measured.Value) bool {
+// Leading picks the values that the data lead with, of many requests together.
+func Leading(row *measured.Row, v *measured.Value) bool {
 	return row.Request < 0 && v.Name == v.Metric.String() && v.Metric != measured.RequestsPerS
 }
 
@@ -147,13 +200,16 @@ func (f *Fit) add(r *Run, groups []string) {
 // groupName tells groups of different levels apart.
 func groupName(level int, name string) string { return fmt.Sprintf("%d %s", level, name) }
 
-// even makes a deployment of n runs weigh √n: runs of one deployment err together.
+// even makes a deployment of runs that weigh n weigh √n: runs of one deployment err together.
 func (f *Fit) even() {
 	n := map[string]float64{}
 	for _, r := range f.Runs {
-		n[r.Run.Labels.Deployment()]++
+		n[r.Run.Labels.Deployment()] += r.Weight
 	}
 	for _, r := range f.Runs {
+		if r.Weight == 0 {
+			continue
+		}
 		r.Weight /= math.Sqrt(n[r.Run.Labels.Deployment()])
 	}
 }

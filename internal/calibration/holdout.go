@@ -90,6 +90,9 @@ func (f *Fit) LeaveOut(key func(*Run) string) []Residual {
 	return f.collect(func(r *Run) []float64 { return r.residuals(with[r.Run]) })
 }
 
+// InSampleResiduals returns the residuals of every run under the fit.
+func (f *Fit) InSampleResiduals() []Residual { return f.collect(f.Residuals) }
+
 // LeaveOneOut returns the residuals of every run under a fit to all others. Few runs are fitted to anew, for each of
 // them may be the only one to tell something; of many, none changes much, and the slopes will do.
 func (f *Fit) LeaveOneOut(ctx context.Context) ([]Residual, error) {

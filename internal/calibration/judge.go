@@ -37,11 +37,11 @@ func (f *Fit) Impossible() []*Run {
 	return out
 }
 
-// beatsBound returns a measured TPOT below the least mean step that the data sheet allows; nil: there is none. Such a
-// run speculates, or is not what it says it is.
+// beatsBound returns a measured TPOT or step below the least mean step that the data sheet allows; nil: there is none.
+// Such a run speculates, or is not what it says it is.
 func (r *Run) beatsBound() *measured.Value {
 	for i := range r.Values {
-		if v := r.Values[i].Value; v.Metric == measured.TPOT && v.Measured < r.FloorMS {
+		if v := r.Values[i].Value; (v.Metric == measured.TPOT || v.Metric == measured.Duration) && v.Measured < r.FloorMS {
 			return v
 		}
 	}

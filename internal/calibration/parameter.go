@@ -46,6 +46,14 @@ func Parameters() []Parameter {
 			func(e *e) *float64 { return &e.QuantizedLayerS }},
 		{"mixer_layer_s", .8, 1e-6, 1e-3,
 			"a model with MLA or linear attention: TPOT at concurrency 1", func(e *e) *float64 { return &e.MixerLayerS }},
+		{"prompt_launch", 1, .1, 100,
+			"TTFT of prompts of a few hundred tokens", func(e *e) *float64 { return &e.PromptLaunch }},
+		{"eager_launch", 1, .1, 100,
+			"TTFT of prompts of a thousand tokens", func(e *e) *float64 { return &e.EagerLaunch }},
+		{"rank_s", .8, 1e-5, 1e-1,
+			"data_parallel > 1: TPOT at concurrency 1", func(e *e) *float64 { return &e.RankS }},
+		{"sequence_host_s", .7, 1e-7, 1e-3,
+			"TPOT of a small model at hundreds of clients", func(e *e) *float64 { return &e.SequenceHostS }},
 		{"sequence_s", .7, 1e-7, 1e-3,
 			"TPOT of short prompts at high concurrency", func(e *e) *float64 { return &e.SequenceS }},
 		{"collective_s", .4, 1e-7, 1e-3,
@@ -54,6 +62,9 @@ func Parameters() []Parameter {
 			"TTFT of short prompts at concurrency 1", func(e *e) *float64 { return &e.FirstTokenS }},
 	}
 }
+
+// Of returns the constant of an efficiency.
+func (p *Parameter) Of(e *hardware.Efficiency) float64 { return *p.at(e) }
 
 // value returns the constant of an efficiency.
 func (p *Parameter) value(e hardware.Efficiency) float64 { return *p.at(&e) }

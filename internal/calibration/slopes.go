@@ -13,6 +13,10 @@ import (
 // slopeStep is how far a parameter is moved to either side for a derivative, in the logarithm.
 const slopeStep = 0.02
 
+// far is how far a parameter is moved to see whether a run depends on it at all: one of a model without experts does
+// not depend on theirs.
+const far = 4
+
 // linearize takes residuals and their slopes at x, unless that is where they were taken last.
 func (f *Fit) linearize(x []float64) {
 	if slices.Equal(f.at, x) && len(f.residual) == len(f.Runs) {
@@ -37,7 +41,16 @@ func (f *Fit) slopesOf(r *Run, x []float64) (residuals, slopes []float64) {
 	}
 	residuals = r.residuals(scale(f.Parameters, r.Prior, at))
 	slopes = make([]float64, len(residuals)*n)
+	if r.flat == nil {
+		r.flat = make([]bool, n)
+		for p := range n {
+			r.flat[p] = slices.Equal(beside(p, -far), residuals) && slices.Equal(beside(p, far), residuals)
+		}
+	}
 	for p := range n {
+		if r.flat[p] {
+			continue
+		}
 		up, down := beside(p, slopeStep), beside(p, -slopeStep)
 		for j := range residuals {
 			slopes[j*n+p] = (up[j] - down[j]) / (2 * slopeStep)

@@ -39,8 +39,12 @@ func constants(e *hardware.Efficiency) []constant {
 		{"quantized_layer_s", e.QuantizedLayerS, "s more per layer that quantises activations"},
 		{"mixer_layer_s", e.MixerLayerS, "s more per MLA or linear layer"},
 		{"prompt_layer_s", e.PromptLayerS, "s more per layer of a step with prompts"},
+		{"prompt_launch", e.PromptLaunch, "times those times the host launches layers in, with prompts"},
+		{"eager_launch", e.EagerLaunch, "times those times it launches them in beyond the largest graph"},
+		{"rank_s", e.RankS, "s per step that ranks wait for one another"},
 		{"eager_layer_s", e.EagerLayerS, "s per layer to launch it without a graph"},
 		{"step_s", e.StepS, "s per step on the host"},
+		{"sequence_host_s", e.SequenceHostS, "s per decoding sequence on the host"},
 		{"sequence_s", e.SequenceS, "s per decoding sequence"},
 		{"collective_s", e.CollectiveS, "s per collective, beside its table"},
 		{"first_token_s", e.FirstTokenS, "s before the first token, outside the engine"},
@@ -131,7 +135,7 @@ func optionalKey(key string) bool {
 	switch key {
 	case "mixed_kv", "moe_rows", "moe_tile_rows", "moe_copy_bytes", "expert_imbalance", "latent_compute",
 		"collective_scale", "eager_layer_s",
-		"prompt_layer_s":
+		"prompt_layer_s", "prompt_launch", "eager_launch", "rank_s", "sequence_host_s":
 		return true
 	}
 	return strings.HasPrefix(key, "quantized_")

@@ -24,6 +24,7 @@ type Frozen struct {
 	FloorMS    float64 // least mean step that the data sheet allows
 
 	shapes []sim.Shape
+	model  *repriced
 }
 
 // FrozenValue is one measured value of a frozen run.
@@ -63,7 +64,8 @@ func Freeze(
 	if skip != "" {
 		return nil, skip
 	}
-	f := &Frozen{Run: run, Deployment: b.Deployment, FloorMS: 1e3 * t.Bound().ITLFloorS}
+	f := &Frozen{Run: run, Deployment: b.Deployment, FloorMS: 1e3 * t.Bound().ITLFloorS,
+		model: &repriced{base: hardware.NewRoofline(b.Deployment, 0)}}
 	var of []int
 	f.shapes, of = merge(t.steps)
 	for i := range run.Rows {
@@ -126,9 +128,7 @@ func (f *Frozen) Predict(e hardware.Efficiency, out []float64) {
 
 // price returns the seconds that a step of each shape takes under an efficiency.
 func (f *Frozen) price(e hardware.Efficiency) []float64 {
-	d := f.Deployment
-	d.Efficiency = e
-	model := hardware.NewRoofline(d, 0)
+	model := f.model.with(e)
 	seconds := make([]float64, len(f.shapes))
 	var g sim.Segment
 	for i := range f.shapes {

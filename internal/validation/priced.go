@@ -20,6 +20,21 @@ import (
 // replicas are those whose steps are priced, by their scenario: a log has thousands of steps of each.
 type replicas struct{ byScenario sync.Map }
 
+// Steps gives measured steps the shapes by which they are priced.
+type Steps struct{ replicas }
+
+// Shape returns the shape of the step that a run is, and what prices steps of its deployment, or says why there is none.
+func (s *Steps) Shape(run *measured.Run, above configs.Options) (sim.Shape, *hardware.Roofline, string) {
+	if run.Skip != "" {
+		return sim.Shape{}, nil, run.Skip
+	}
+	r := s.of(run, above)
+	if r.skip != "" {
+		return sim.Shape{}, nil, r.skip
+	}
+	return stepShape(r.Replica, run.Priced.Step), r.Model, ""
+}
+
 // replica is one of them, or why there is none.
 type replica struct {
 	*build.Replica
@@ -62,8 +77,7 @@ func (c *replicas) price(run *measured.Run, above configs.Options, with Efficien
 	model := r.Model
 	if with != nil {
 		d := r.Deployment
-		d.Efficiency = with(run, &d)
-		model = hardware.NewRoofline(d, 0)
+		model = model.With(with(run, &d))
 	}
 	var g sim.Segment
 	model.Price([]sim.Shape{stepShape(r.Replica, run.Priced.Step)}, &g)

@@ -23,6 +23,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/decodesim/decodesim/internal/freeze"
+	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/tools/accuracy/catalog"
 	"github.com/decodesim/decodesim/tools/accuracy/page"
 )
@@ -48,6 +50,8 @@ type settings struct {
 	report   string   // the page; empty: none
 	figures  []string // published figures that the page compares with predictions, in one file
 	logs     []string // tables of steps, kernels, collectives and servers, the same
+	trial    string   // a file that keeps batches: only the errors of the form of prices are written; empty: none
+	prior    []string // constants of the prior that a trial changes
 	expected string   // the file of errors that the program says are to be expected; empty: none
 }
 
@@ -76,6 +80,12 @@ func (s *settings) parse(args []string) error {
 		})
 	flags.Func("logs", "compare the logs of this `FILE` with predictions on the page; repeatable", repeatable(&s.logs))
 	flags.StringVar(&s.expected, "expected", "", "write the errors to expect to this JSON `FILE`, beside the page")
+	flags.Func("prior", "with --trial, `KEY=VALUE` in place of a constant of the prior; repeatable", func(text string) error {
+		s.prior = append(s.prior, text)
+		return nil
+	})
+	flags.StringVar(&s.trial, "trial", "",
+		"print the errors of the form of prices, on batches that this `FILE` keeps, and write nothing else")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -94,6 +104,8 @@ func (s *settings) check(more []string) error {
 		return fmt.Errorf("%q is one argument too many; expected only flags", more[0])
 	case len(s.data) == 0:
 		return errors.New("missing --data: a file of measurements")
+	case s.trial != "":
+		return nil
 	case s.catalog == "" && s.report == "":
 		return errors.New("expected --catalog DIR, --report FILE, or both")
 	case len(s.unfitted) > 0 && s.report == "":
@@ -124,6 +136,9 @@ func run(ctx context.Context, out, progress io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
+	if s.trial != "" {
+		return tryForm(ctx, out, &s, files, unfitted)
+	}
 	scored, err := readScored(s.figures, s.logs)
 	if err != nil {
 		return err
@@ -141,6 +156,18 @@ func run(ctx context.Context, out, progress io.Writer, args []string) error {
 		}
 	}
 	return write(out, &s, sets, a)
+}
+
+// tryForm writes the errors of the form of prices that the program has.
+func tryForm(ctx context.Context, out io.Writer, s *settings, files, unfitted []*measured.File) error {
+	store, err := freeze.OpenStore(s.trial)
+	if err != nil {
+		return err
+	}
+	if err := catalog.Trial(ctx, out, files, notFittedTo(files, unfitted), store, s.prior); err != nil {
+		return err
+	}
+	return store.Close()
 }
 
 // write replaces the efficiency files and the page, once everything that goes into them is known.

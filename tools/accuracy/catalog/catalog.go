@@ -35,10 +35,16 @@ func stiffer() []float64 { return []float64{1, 1, 1, 3} }
 
 // FitCatalog fits to the runs of the files that Fittable lets in, from the prior that is built in.
 func FitCatalog(ctx context.Context, files []*measured.File, progress func(round, done int)) (*Catalog, error) {
+	return fitCatalog(ctx, files, func(p *calibration.Plan) { p.Progress = progress })
+}
+
+// fitCatalog is FitCatalog of a plan that is changed.
+func fitCatalog(ctx context.Context, files []*measured.File, change func(*calibration.Plan)) (*Catalog, error) {
 	var runs []measured.Run
 	for _, f := range files {
 		runs = append(runs, f.Runs...)
 	}
+	steps := sampleSteps(runs)
 	for i := range runs {
 		runs[i].Skip = cmp.Or(runs[i].Skip, Unfittable(&runs[i].Labels))
 	}
@@ -47,7 +53,9 @@ func FitCatalog(ctx context.Context, files []*measured.File, progress func(round
 		return nil, err
 	}
 	p := calibration.Plan{Parameters: calibration.Parameters(), Groups: levels, Prior: &prior.Default, Choose: choose,
-		Stiffness: catalogStiffness, Stiffer: stiffer(), Even: true, Progress: progress}
+		Stiffness: catalogStiffness, Stiffer: stiffer(), Even: true,
+		Weigh: steps.weigh}
+	change(&p)
 	f, skipped, err := p.To(ctx, runs)
 	if err != nil {
 		return nil, err
@@ -55,14 +63,17 @@ func FitCatalog(ctx context.Context, files []*measured.File, progress func(round
 	if f == nil {
 		return nil, fmt.Errorf("none of the %d runs can be fitted to, such as %q: %s", len(runs), runs[0].ID, skipped[0])
 	}
-	return &Catalog{f, skipped, prior.Default}, nil
+	return &Catalog{f, skipped, *p.Prior}, nil
 }
 
 // choose sets how much of the busiest GPU's experts layers wait for, by errors of deployments left out of the fit: all
 // of it under vLLM and SGLang, none under TensorRT-LLM, whose TPOT is 8.8 % off in the median without and 10.3 with.
 func choose(prior hardware.Efficiency, engine string) hardware.Efficiency {
-	if engine == "tensorrt-llm" {
+	switch engine {
+	case "tensorrt-llm":
 		prior.ExpertImbalance = 0
+	case measured.EagerStack:
+		prior.PromptLaunch, prior.EagerLaunch, prior.RankS = 0, 0, 0
 	}
 	return prior
 }

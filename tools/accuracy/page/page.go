@@ -84,6 +84,8 @@ func DataSet(l *measured.Labels) string {
 		return "E"
 	case "splitwise":
 		return "F"
+	case "steps, one rank", "steps, one of several ranks":
+		return "H"
 	}
 	return "other"
 }
