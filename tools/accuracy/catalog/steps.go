@@ -4,11 +4,11 @@ import (
 	"github.com/decodesim/decodesim/internal/measured"
 )
 
-// A log has thousands of steps of a deployment, nearly all of them decodes of few shapes. The fit sees stepsPerKind of
-// each kind, evenly spaced in the log, which weigh together what runsPerKind runs of a deployment do.
+// A log has thousands of steps of a deployment, nearly all of them decodes of few shapes. The fit sees StepsPerKind of
+// each kind, evenly spaced in the log, which weigh together what RunsPerKind runs of a deployment do.
 const (
-	stepsPerKind = 20
-	runsPerKind  = 8
+	StepsPerKind = 20
+	RunsPerKind  = 8
 )
 
 // notSampled is why the fit does not see a step.
@@ -29,15 +29,15 @@ func sampleSteps(runs []measured.Run) stepSample {
 	weights := stepSample{}
 	for k, of := range kinds {
 		chosen := map[int]bool{}
-		for i := range min(len(of), stepsPerKind) {
-			chosen[(2*i+1)*len(of)/(2*min(len(of), stepsPerKind))] = true
+		for i := range min(len(of), StepsPerKind) {
+			chosen[(2*i+1)*len(of)/(2*min(len(of), StepsPerKind))] = true
 		}
 		for i, r := range of {
 			if !chosen[i] {
 				r.Skip = notSampled
 			}
 		}
-		weights[k] = float64(runsPerKind) / float64(len(chosen))
+		weights[k] = float64(RunsPerKind) / float64(len(chosen))
 	}
 	return weights
 }

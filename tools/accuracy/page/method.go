@@ -17,25 +17,29 @@ func (a *Accuracy) how(m *markdown) {
 	m.para("**Form.** A step is a sum over its parts (weights, cache, collectives, and times per layer and sequence), " +
 		"each part the longer of memory and arithmetic, smoothly; `hardware/roofline.go` has the formula. Peaks are the " +
 		"data sheet's; what is fitted is the share of them that software achieves and the times it spends outside kernels, " +
-		"which are the constants below. With all shares 1 and all times 0 a step is the textbook bound.")
+		"which are the constants below. With all shares 1 and all times 0 a step is the textbook bound. A step lasts no " +
+		"less than the host takes to launch and to prepare it (`hardware/launch.go`).")
 	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of its " +
 		"engine have, then by what those of its GPU under that engine have, and by what those of its model in its " +
 		"precision have under that engine, on whichever GPU: which kernels an engine has for its shapes. The stacks of " +
 		"2023 share nothing with the engines of today: the host decides their steps. A group of few runs stays near the " +
-		"group above it; a GPU that was not measured gets what the measured one nearest to it has (a B300 that of a B200), " +
+		"group above it; a GPU that was not measured gets what the measured one nearest to it has (a GB200 that of a B200), " +
 		"or else its engine's scaling; an engine that was not measured gets that of all.")
 	m.para("**Loss.** Pseudo-Huber of ln(predicted / measured), with scale %s for TPOT (E2E and throughput where there "+
 		"is no TPOT) and scale %s, weight %s for TTFT, which scheduling and clients decide more than steps do. A "+
-		"deployment of n runs weighs √n, for its runs err together. A penalty of the squared logarithm of each scaling, "+
+		"deployment of n runs weighs √n, for its runs err together. Of a log of steps, which nearly all are decodes of a "+
+		"few shapes, the fit sees %d of each kind and deployment, evenly spaced, which together weigh as %d runs do; not "+
+		"those faster than the data sheet allows. A penalty of the squared logarithm of each scaling, "+
 		"over the squared σ of the table, times %s, holds it to one, that of a model %s times as much; for a user's own "+
 		"deployment times %s.",
-		text.Short(k.StepScale), text.Short(k.TTFTScale), text.Short(k.TTFTWeight), text.Short(k.Stiffness),
+		text.Short(k.StepScale), text.Short(k.TTFTScale), text.Short(k.TTFTWeight), catalog.StepsPerKind,
+		catalog.RunsPerKind, text.Short(k.Stiffness),
 		text.Short(slices.Max(append([]float64{1}, k.Stiffer...))), text.Short(k.OwnStiffness))
 	m.para("**What was chosen by looking.** Those two stiffnesses, on a coarse grid (factors of about three) of errors " +
 		"on deployments left out; a tenth or three tenths of the first change none by more than a point. So was the form, " +
-		"by the fits to public data that the priors come from; and `moe_rows`, the rows of an expert below which tiles are " +
-		"mostly padding, at the larger of the usual tiles, with the limit of that loss chosen from three by errors on " +
-		"aggregated deployments left out. Exclusions were listed before residuals were looked at.")
+		"by the fits to public data that the priors come from; that what experts lose is the moving of activations " +
+		"(`moe_copy_bytes`) and not the padding of tiles (`moe_rows`), that a sequence has a part of the host and one of " +
+		"the GPU, and the σ of the times of launching, by errors on deployments, GPUs and models left out. Exclusions were listed before residuals were looked at.")
 	m.para("**Minimum.** Each run is simulated and its batches are kept; prices under other constants need no new "+
 		"simulation. Newton's method (gonum/optimize) finds the minimum; the runs are simulated again under it, %d rounds "+
 		"in all. A fit without a deployment, GPU or model is taken from the slopes of the residuals at the whole fit, "+

@@ -117,6 +117,11 @@ func under(name string) cut {
 	return func(p *validation.Prediction) bool { return p.Run.Labels.Engine == name }
 }
 
+// ofKind picks what was measured.
+func ofKind(name string) cut {
+	return func(p *validation.Prediction) bool { return p.Run.Labels.Kind == name }
+}
+
 // wholeRuns leaves out rows about a stage of a run.
 func wholeRuns(p *validation.Prediction) bool { return p.Row.ToS == 0 }
 
