@@ -29,7 +29,7 @@ FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED
 build test published lint: export GOGC = 400
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test soak published bytes recompute race mutate fuzz differential differential-latest bench profile calibrate accuracy truth defaults lint live soak-live notebooks clean
+.PHONY: help build demo test soak published bytes recompute race mutate fuzz differential differential-latest bench profile calibrate accuracy trial truth defaults lint live soak-live notebooks clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +102,11 @@ truth: # the measurements are there
 calibrate: truth ## fit efficiencies to measurements: configs/catalog/engines/efficiencies/, docs/accuracy.md and the errors to expect anew
 	$(FIT) --catalog configs/catalog/engines/efficiencies
 	@$(MAKE) --no-print-directory build
+
+TRIAL ?= bin/trial.gob
+trial: truth ## errors of another form of step prices in a minute or two, on batches that TRIAL keeps; PRIOR="KEY=VALUE ..." changes what it starts from
+	go run -trimpath ./tools/accuracy --trial $(TRIAL) $(PRIOR:%=--prior %) $(FITTED:%=--data $(TRUTH)/%) \
+		$(UNFITTED:%=--unfitted $(TRUTH)/%) $(FIGURES:%=--unfitted $(TRUTH)/%)
 
 accuracy: truth ## docs/accuracy.md anew: how accurate that fit is
 	$(FIT)

@@ -111,7 +111,8 @@ func (e *Efficiency) Scale(key string, times float64) bool {
 		{"quantized_layer_s", &e.QuantizedLayerS}, {"mixer_layer_s", &e.MixerLayerS}, {"eager_layer_s", &e.EagerLayerS},
 		{"prompt_layer_s", &e.PromptLayerS}, {"rank_s", &e.RankS},
 		{"prompt_launch", &e.PromptLaunch}, {"eager_launch", &e.EagerLaunch},
-		{"step_s", &e.StepS}, {"sequence_host_s", &e.SequenceHostS}, {"sequence_s", &e.SequenceS}, {"collective_s", &e.CollectiveS},
+		{"step_s", &e.StepS}, {"sequence_host_s", &e.SequenceHostS}, {"sequence_s", &e.SequenceS},
+		{"collective_s", &e.CollectiveS},
 		{"collective_scale", &e.CollectiveScale}, {"first_token_s", &e.FirstTokenS},
 	} {
 		if span.key == key {

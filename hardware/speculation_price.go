@@ -164,7 +164,8 @@ func (r *Roofline) once(b *sim.Shape, ctx, later float64) base {
 		boundMemory += float64(share * r.peakKV * (float64(least*a.ctxPS) + float64(leastPairs*a.scorePS)))
 		boundFLOPs += float64(share * float64(leastPairs*a.flopsPeakPS))
 	}
-	choosing := float64(float64(sim.SecondsUp(r.d.Efficiency.SequenceS)) * (rows - 1) * float64(ceilDiv(b.Decodes, r.d.Parallel.Ranks())))
+	perRow := float64(sim.SecondsUp(r.d.Efficiency.SequenceS)) // of the GPU: the host prepares a sequence once
+	choosing := float64(perRow * (rows - 1) * float64(ceilDiv(b.Decodes, r.d.Parallel.Ranks())))
 	at.price += sim.Duration(math.Ceil(attention + choosing))
 	at.kv += sim.Duration(kv)
 	at.compute += sim.Duration(attention - kv)

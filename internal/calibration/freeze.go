@@ -34,7 +34,7 @@ type Plan struct {
 
 	Weigh  func(*measured.Run) float64 // of a run, beside others of its deployment; nil: 1
 	Freeze Freezer                     // what simulates a run; nil: freeze.Freeze
-	Rounds int                         // of simulating and fitting; 0: as many as it takes
+	Rounds int                         // of simulating and fitting; 0: those that a catalogue takes
 	Start  Start                       // where the first fit starts
 }
 

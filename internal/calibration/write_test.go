@@ -52,6 +52,8 @@ func TestAFileGivesBackWhatWasWritten(t *testing.T) {
 			LayerS:          span.Draw(t, "layer_s"),
 			MoELayerS:       span.Draw(t, "moe_layer_s"), MixerLayerS: span.Draw(t, "mixer_layer_s"),
 			EagerLayerS: span.Draw(t, "eager_layer_s"), PromptLayerS: span.Draw(t, "prompt_layer_s"),
+			PromptLaunch: span.Draw(t, "prompt_launch"), EagerLaunch: span.Draw(t, "eager_launch"),
+			RankS: span.Draw(t, "rank_s"), SequenceHostS: span.Draw(t, "sequence_host_s"),
 			QuantizedLayerS: span.Draw(t, "quantized_layer_s"), StepS: span.Draw(t, "step_s"),
 			SequenceS: span.Draw(t, "sequence_s"), CollectiveS: span.Draw(t, "collective_s"),
 			FirstTokenS: span.Draw(t, "first_token_s"),

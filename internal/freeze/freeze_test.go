@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -213,6 +214,56 @@ func TestWhatCannotBeFrozenSaysWhy(t *testing.T) {
 	assert.Contains(t, frozen(replace("llama-3.1-8b", "no-such-model")), `model "no-such-model" not found`)
 	assert.Equal(t, "96 of 96 simulated requests do not complete",
 		frozen(replace("gpu: h100-sxm", "gpu: h100-sxm, max_model_len: 400")))
+}
+
+// TestAStoreGivesBackWhatItKeeps: a run is simulated once, and what its file gives back is priced as it was.
+func TestAStoreGivesBackWhatItKeeps(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.gob")
+	run, from := frozenRuns()["in step"], priorOf(t)
+	under := func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return from }
+	all := func(*measured.Row, *measured.Value) bool { return true }
+	var first []float64
+	for range 2 {
+		s, err := OpenStore(path)
+		require.NoError(t, err)
+		f, skip := s.Freeze(context.Background(), run, configs.Options{}, under, all)
+		require.Empty(t, skip)
+		out := make([]float64, len(f.Values))
+		f.Predict(scaled(from, 1), out)
+		if first == nil {
+			first = out
+		}
+		assert.Equal(t, first, out)
+		s.Start = map[string]map[string]float64{"0 all": {"layer_s": 0.5}}
+		require.NoError(t, s.Close())
+	}
+	s, err := OpenStore(path)
+	require.NoError(t, err)
+	assert.Equal(t, 0.5, s.Start["0 all"]["layer_s"])
+	assert.Len(t, s.saved, 1)
+}
+
+// TestAStepIsFrozenAsItIsPriced: the value of a measured step is the price of its batch, and under another efficiency
+// that price.
+func TestAStepIsFrozenAsItIsPriced(t *testing.T) {
+	run := frozenRuns()["in step"]
+	run.Rows[0].Values = []measured.Value{{Metric: measured.Duration, Name: "step_time", Measured: 10,
+		Unit: measured.Unit{Name: "ms", Factor: 1e3}}}
+	run.Priced = &measured.Priced{Step: &measured.Step{Decodes: 8, DecodeContext: 1000, Prefills: 1, ChunkTokens: 100}}
+	from := priorOf(t)
+	to := scaled(from, 1)
+	for _, e := range []hardware.Efficiency{from, to} {
+		under := func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return from }
+		f, skip := new(Steps).Step(run, configs.Options{}, under)
+		require.Empty(t, skip)
+		out := make([]float64, 1)
+		f.Predict(e, out)
+		want, err := validation.Predict(context.Background(), []measured.Run{*run},
+			func(*measured.Run, *hardware.Deployment) hardware.Efficiency { return e }, nil)
+		require.NoError(t, err)
+		assert.InEpsilon(t, want[0].Predicted, out[0], 1e-12)
+		assert.Less(t, f.FloorMS, out[0])
+	}
 }
 
 func TestOnlyWhatIsWantedIsFrozen(t *testing.T) {

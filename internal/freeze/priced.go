@@ -54,8 +54,8 @@ func (s *Steps) Step(run *measured.Run, above configs.Options, with validation.E
 	}
 	f := &Frozen{Run: run, Deployment: r.Deployment(), shapes: []sim.Shape{shape}}
 	f.Deployment.Efficiency = with(run, &f.Deployment)
-	kept, _ := s.byReplica.LoadOrStore(r, &repriced{base: r, shared: true})
-	f.model = kept.(*repriced)
+	have, _ := s.byReplica.LoadOrStore(r, &repriced{base: r, shared: true})
+	f.model = have.(*repriced)
 	var g sim.Segment
 	f.model.with(f.Deployment.Efficiency).Price(f.shapes, &g)
 	f.FloorMS = 1e3 * g.Bound.A.Seconds()

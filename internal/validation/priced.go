@@ -23,7 +23,7 @@ type replicas struct{ byScenario sync.Map }
 // Steps gives measured steps the shapes by which they are priced.
 type Steps struct{ replicas }
 
-// Shape returns the shape of the step that a run is, and what prices steps of its deployment, or says why there is none.
+// Shape returns the shape of the step that a run is, and what prices steps of its deployment, or says why it cannot.
 func (s *Steps) Shape(run *measured.Run, above configs.Options) (sim.Shape, *hardware.Roofline, string) {
 	if run.Skip != "" {
 		return sim.Shape{}, nil, run.Skip

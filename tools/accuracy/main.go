@@ -6,7 +6,8 @@
 //	collect.go   everything that the page says of a fit; expected.go: what the program says of it
 //	score.go     published figures and logs, which are compared and not fitted to
 //	anchors.go   published speeds; prompts.go: single prompts on idle servers; occupied.go: how full servers are
-//	catalog/     one fit for all engines and GPUs, and its errors on data kept away from it
+//	catalog/     one fit for all engines and GPUs, and its errors on data kept away from it; trial.go: those of a form
+//	             of step prices that is tried, on batches that a file keeps
 //	page/        the page as Markdown, and its figures
 package main
 
@@ -80,10 +81,11 @@ func (s *settings) parse(args []string) error {
 		})
 	flags.Func("logs", "compare the logs of this `FILE` with predictions on the page; repeatable", repeatable(&s.logs))
 	flags.StringVar(&s.expected, "expected", "", "write the errors to expect to this JSON `FILE`, beside the page")
-	flags.Func("prior", "with --trial, `KEY=VALUE` in place of a constant of the prior; repeatable", func(text string) error {
-		s.prior = append(s.prior, text)
-		return nil
-	})
+	flags.Func("prior", "with --trial, `KEY=VALUE` in place of a constant of the prior; repeatable",
+		func(text string) error {
+			s.prior = append(s.prior, text)
+			return nil
+		})
 	flags.StringVar(&s.trial, "trial", "",
 		"print the errors of the form of prices, on batches that this `FILE` keeps, and write nothing else")
 	if err := flags.Parse(args); err != nil {

@@ -1,12 +1,11 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
 	"io"
-	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -20,7 +19,6 @@ import (
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/measured/names"
 	"github.com/decodesim/decodesim/internal/run"
-	"github.com/decodesim/decodesim/internal/validation"
 )
 
 // Trial fits once to batches that a store keeps, so that another form of step prices is judged in seconds, and writes
@@ -29,29 +27,21 @@ import (
 func Trial(ctx context.Context, w io.Writer, files []*measured.File, unfitted []measured.Run,
 	store *freeze.Store, prior []string) error {
 	start := time.Now()
+	var wrong error
 	c, err := fitCatalog(ctx, files, func(p *calibration.Plan) {
 		p.Rounds, p.Freeze, p.Start = 1, store.Freeze, store.Start
-		e := *p.Prior
-		p.Prior = &e
-		for _, assignment := range prior {
-			key, text, _ := strings.Cut(assignment, "=")
-			if value, err := strconv.ParseFloat(text, 64); err == nil {
-				set(p.Prior, key, value)
-			}
-		}
+		changed := *p.Prior
+		p.Prior = &changed
+		wrong = setAll(p.Prior, prior)
 	})
-	if err != nil {
+	if err := cmp.Or(wrong, err); err != nil {
 		return err
 	}
 	store.Start = c.Ended()
 	fmt.Fprintf(w, "%d runs fitted to in %.0f s\n", len(c.Runs), time.Since(start).Seconds())
 	gpu := func(r *calibration.Run) string { return r.Run.Labels.GPU }
 	model := func(r *calibration.Run) string { return names.ShapeOf(r.Run.Labels.Model) }
-	columns := [][]calibration.Residual{
-		c.LeaveOut(func(*calibration.Run) string { return "none" }), // replaced below: nothing is left out
-		c.LeaveOut(tenth), c.LeaveOut(gpu), c.LeaveOut(model),
-	}
-	columns[0] = c.InSampleResiduals()
+	columns := [][]calibration.Residual{c.InSampleResiduals(), c.LeaveOut(tenth), c.LeaveOut(gpu), c.LeaveOut(model)}
 	fmt.Fprintf(w, "folds after %.0f s\n", time.Since(start).Seconds())
 	table(w, columns)
 	sets := Sets(c.Efficiencies())
@@ -69,31 +59,7 @@ func Trial(ctx context.Context, w io.Writer, files []*measured.File, unfitted []
 	return nil
 }
 
-// pools writes the errors of disaggregated runs, which are simulated, for their batches depend on prices.
-func pools(ctx context.Context, w io.Writer, sets Sets, unfitted []measured.Run) error {
-	runs := slices.DeleteFunc(slices.Clone(unfitted), func(r measured.Run) bool {
-		return r.Labels.Mode != "disagg" || r.Labels.Quality != "B"
-	})
-	predictions, err := sets.Predict(ctx, runs)
-	if err != nil {
-		return err
-	}
-	errors := map[string][]float64{}
-	for _, p := range predictions {
-		if p.Skip == "" {
-			for _, of := range []string{"all", p.Run.Labels.Engine, p.Run.Labels.Engine + " " + p.Run.Labels.Model + " " + p.Run.Labels.GPU} {
-				k := "pools | " + of + " | " + p.Value.Name
-				errors[k] = append(errors[k], 100*p.Error())
-			}
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(errors)) {
-		e := validation.ErrorsOf(errors[k])
-		fmt.Fprintf(w, "%-62s %5d  %6.1f /%6.1f (%+6.1f)\n", k, len(errors[k]), e.MedianPct, e.P90Pct, median(errors[k]))
-	}
-	return nil
-}
-
+// constantsLine writes what is fitted.
 func constantsLine(e *hardware.Efficiency) string {
 	var s []string
 	for _, p := range calibration.Parameters() {
@@ -102,14 +68,29 @@ func constantsLine(e *hardware.Efficiency) string {
 	return strings.Join(s, ", ")
 }
 
-// set sets a constant by its key.
-func set(e *hardware.Efficiency, key string, value float64) {
-	to := reflect.ValueOf(e).Elem()
-	for i := range to.NumField() {
-		if name, _, _ := strings.Cut(to.Type().Field(i).Tag.Get("yaml"), ","); name == key {
-			to.Field(i).SetFloat(value)
+// setAll sets constants as KEY=VALUE says, by the keys of efficiency files.
+func setAll(e *hardware.Efficiency, assignments []string) error {
+	for _, assignment := range assignments {
+		key, text, _ := strings.Cut(assignment, "=")
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil || !set(e, key, value) {
+			return fmt.Errorf("--prior %q; expected KEY=VALUE of a constant, such as layer_s=4e-5", assignment)
 		}
 	}
+	return e.Validate()
+}
+
+// set sets a constant by its key; false: there is none.
+func set(e *hardware.Efficiency, key string, value float64) bool {
+	to := reflect.ValueOf(e).Elem()
+	for i := range to.NumField() {
+		name, _, _ := strings.Cut(to.Type().Field(i).Tag.Get("yaml"), ",")
+		if name == key && to.Field(i).CanFloat() {
+			to.Field(i).SetFloat(value)
+			return true
+		}
+	}
+	return false
 }
 
 // tenth deals deployments to ten folds.
@@ -142,71 +123,4 @@ func unseen(ctx context.Context, sets Sets, runs []measured.Run, store *freeze.S
 		}
 	})
 	return slices.Concat(parts...)
-}
-
-// table writes the errors of residuals by data, engine and metric.
-func table(w io.Writer, columns [][]calibration.Residual) {
-	keys := func(r *calibration.Residual) []string {
-		l := &r.Run.Run.Labels
-		source := l.Source
-		if l.Quality != "A" && l.Quality != "" {
-			source += " " + l.Quality
-		}
-		all := []string{source + " | " + l.Kind}
-		switch l.Source {
-		case "inferencex", "nvidia_gap":
-			all = []string{"A " + l.Quality, "A " + l.Quality + " | " + l.Engine, "A " + l.Quality + " | class " + l.Class,
-				"A " + l.Quality + " | " + l.GPU, "A " + l.Quality + " | clients " + clients(l.Concurrency)}
-		case "steps, one rank", "steps, one of several ranks":
-			all = []string{"H | " + l.Kind, "H | " + l.Kind + " | " + l.Source, "H | " + l.Kind + " | " + l.Own}
-		}
-		for i := range all {
-			all[i] += " | " + r.Value.Value.Name
-		}
-		return all
-	}
-	errors := map[string][][]float64{}
-	for i, column := range columns {
-		for j := range column {
-			for _, k := range keys(&column[j]) {
-				if errors[k] == nil {
-					errors[k] = make([][]float64, len(columns))
-				}
-				errors[k][i] = append(errors[k][i], 100*column[j].Error)
-			}
-		}
-	}
-	var order []string
-	for k := range errors {
-		order = append(order, k)
-	}
-	slices.Sort(order)
-	for _, k := range order {
-		fmt.Fprintf(w, "%-62s %5d", k, len(errors[k][0]))
-		for _, percents := range errors[k] {
-			e := validation.ErrorsOf(percents)
-			fmt.Fprintf(w, "  %6.1f /%6.1f (%+6.1f)", e.MedianPct, e.P90Pct, median(percents))
-		}
-		fmt.Fprintln(w)
-	}
-}
-
-func clients(n int) string {
-	switch {
-	case n <= 4:
-		return "1-4"
-	case n <= 16:
-		return "5-16"
-	case n <= 64:
-		return "17-64"
-	}
-	return "65+"
-}
-
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return math.NaN()
-	}
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
 }

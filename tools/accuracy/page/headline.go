@@ -134,7 +134,8 @@ func (a *Accuracy) headline(m *markdown) {
 		rows = append(rows, a.headlineRow("H, single steps", kind, allOf(ofData("H"), ofKind(kind))))
 	}
 	m.table(2, rows)
-	m.para("H is the steps of the sample that is fitted to; errors of all that are in the logs are below. C counts stages and whole runs as its rows do. F is single steps of stacks of 2023: its TTFT is a step that " +
+	m.para("H is the steps of the sample that is fitted to; errors of all that are in the logs are below. C counts " +
+		"stages and whole runs as its rows do. F is single steps of stacks of 2023: its TTFT is a step that " +
 		"prefills a batch, its TPOT a step that decodes one.")
 }
 

@@ -23,8 +23,8 @@ func (a *Accuracy) how(m *markdown) {
 		"engine have, then by what those of its GPU under that engine have, and by what those of its model in its " +
 		"precision have under that engine, on whichever GPU: which kernels an engine has for its shapes. The stacks of " +
 		"2023 share nothing with the engines of today: the host decides their steps. A group of few runs stays near the " +
-		"group above it; a GPU that was not measured gets what the measured one nearest to it has (a GB200 that of a B200), " +
-		"or else its engine's scaling; an engine that was not measured gets that of all.")
+		"group above it; a GPU that was not measured gets what the measured one nearest to it has (a GB200 that of a " +
+		"B200), or else its engine's scaling; an engine that was not measured gets that of all.")
 	m.para("**Loss.** Pseudo-Huber of ln(predicted / measured), with scale %s for TPOT (E2E and throughput where there "+
 		"is no TPOT) and scale %s, weight %s for TTFT, which scheduling and clients decide more than steps do. A "+
 		"deployment of n runs weighs √n, for its runs err together. Of a log of steps, which nearly all are decodes of a "+
@@ -39,7 +39,8 @@ func (a *Accuracy) how(m *markdown) {
 		"on deployments left out; a tenth or three tenths of the first change none by more than a point. So was the form, " +
 		"by the fits to public data that the priors come from; that what experts lose is the moving of activations " +
 		"(`moe_copy_bytes`) and not the padding of tiles (`moe_rows`), that a sequence has a part of the host and one of " +
-		"the GPU, and the σ of the times of launching, by errors on deployments, GPUs and models left out. Exclusions were listed before residuals were looked at.")
+		"the GPU, and the σ of the times of launching, by errors on deployments, GPUs and models left out. " +
+		"Exclusions were listed before residuals were looked at.")
 	m.para("**Minimum.** Each run is simulated and its batches are kept; prices under other constants need no new "+
 		"simulation. Newton's method (gonum/optimize) finds the minimum; the runs are simulated again under it, %d rounds "+
 		"in all. A fit without a deployment, GPU or model is taken from the slopes of the residuals at the whole fit, "+

@@ -41,7 +41,9 @@ func (a *Accuracy) logs(m *markdown) {
 		"A sample of the steps is fitted to, so that errors of steps are in sample here; with their deployment left out " +
 		"they are in the first table. Nothing else of them is fitted to, but collectives by themselves take what " +
 		"tables made of these very measurements say, here and among the published figures, and the fitted " +
-		"efficiencies do not count those tables in a step. A step is priced by the batch that the log states, its sequences taken alike; a kernel " +
+		"efficiencies do not count those tables in a step. A step is priced by the batch that the log states, its " +
+		"sequences taken " +
+		"alike; a kernel " +
 		"as the part that it is of a step. Of several attention ranks one is logged: the others are taken to " +
 		"decode just as much. Errors of kernels are of a shape each, few of which a server spends its time in.")
 	for _, v := range a.Logs {
