@@ -75,7 +75,7 @@ func TestHardlyHeldAFitFindsTheMachine(t *testing.T) {
 			assert.InEpsilon(t, p.value(fittest.Truth(t)), p.value(e), 0.04, p.Name)
 		}
 	}
-	assert.GreaterOrEqual(t, decided, 5)
+	assert.GreaterOrEqual(t, decided, 4)
 	for _, r := range append(f.collect(f.Residuals), f.LeaveOut(func(r *Run) string { return r.Run.ID })...) {
 		assert.InDelta(t, 0, r.Error, 0.01, "%s: %s", r.Run.Run.ID, r.Value.Value.Name)
 	}
@@ -128,11 +128,12 @@ func TestWhatTheDataDoNotTellStays(t *testing.T) {
 		}
 		assert.Equal(t, k.Known < Decided, k.Measure != "", k.Name)
 	}
-	assert.Equal(t, []string{"moe_compute", "quantized_compute", "link", "moe_layer_s", "quantized_layer_s",
-		"mixer_layer_s", "collective_s"}, unknown)
+	assert.Equal(t, []string{"moe_compute", "moe_copy_bytes", "quantized_compute", "link", "moe_layer_s",
+		"quantized_layer_s", "mixer_layer_s", "prompt_launch", "eager_launch", "rank_s", "sequence_host_s", "collective_s"},
+		unknown)
 	assert.Equal(t, 0.123456789, c.Efficiency.Link)
-	assert.Contains(t, c.Head(), "The data say nothing of moe_compute, quantized_compute, link, moe_layer_s, "+
-		"quantized_layer_s, mixer_layer_s, collective_s.")
+	assert.Contains(t, c.Head(), "The data say nothing of moe_compute, moe_copy_bytes, quantized_compute, link, "+
+		"moe_layer_s, quantized_layer_s, mixer_layer_s, prompt_launch, eager_launch, rank_s, sequence_host_s, collective_s.")
 }
 
 func TestWhatIsSwitchedOffStaysOff(t *testing.T) {

@@ -151,7 +151,7 @@ func TestReplaysQueueAsTheServersDid(t *testing.T) {
 	predictions, err := Predict(context.Background(), runs, nil, nil)
 	require.NoError(t, err)
 	within := map[string]float64{
-		"D-RTXPRO6000-Llama-3.1-8B": 5, "D-RTX4090-Llama-3.1-8B": 13, "D-RTX4090-Llama-3.1-8B-first": 13,
+		"D-RTXPRO6000-Llama-3.1-8B": 6, "D-RTX4090-Llama-3.1-8B": 14, "D-RTX4090-Llama-3.1-8B-first": 17,
 		"D-RTXPRO6000-Qwen3-30B-A3B-Instruct-2507": 25,
 	}
 	seen := 0

@@ -60,7 +60,7 @@ func PriorOf(t require.TestingT) hardware.Efficiency {
 func Truth(t require.TestingT) hardware.Efficiency {
 	e := PriorOf(t)
 	e.Bandwidth, e.Compute, e.KVBandwidth = .7, .5, .6
-	e.LayerS, e.SequenceS, e.FirstTokenS = 60e-6, 20e-6, 20e-3
+	e.LayerS, e.SequenceS, e.FirstTokenS = 60e-6, 7e-6, 20e-3
 	return e
 }
 
