@@ -228,55 +228,6 @@ func TestEagerStepsWaitForTheHost(t *testing.T) {
 	assert.InDelta(t, graph+2e-3, step(d, alike(1, 1)), 1e-9)
 }
 
-// Launching layers takes the host times what they take in a graph: with prompts, and more beyond the largest graph. The
-// longer of that and the GPU counts.
-func TestAStepWithPromptsWaitsForItsLaunch(t *testing.T) {
-	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
-	d.Launch.Graphs = []int{8, 64}
-	d.Efficiency.LayerS = 10e-6
-	prompt := func(tokens int) batch { return batch{chunks: []chunk{{0, tokens}}} }
-	short, beyond, long := prompt(20), prompt(100), prompt(8000)
-	free := []float64{step(d, short), step(d, beyond), step(d, long)}
-	require.Less(t, free[0], 32*50*10e-6)
-	d.Efficiency.PromptLaunch, d.Efficiency.EagerLaunch = 50, 100
-	assert.InDelta(t, 32*50*10e-6, step(d, short), 1e-12)
-	assert.InDelta(t, 32*100*10e-6, step(d, beyond), 1e-12)
-	assert.Equal(t, free[2], step(d, long), "the GPU takes longer")
-	decodes := alike(8, 100)
-	assert.Equal(t, step(d, decodes), step(with(d, func(e *hardware.Efficiency) { e.PromptLaunch = 0 }), decodes),
-		"decodes are in a graph")
-	d.Efficiency.PromptLaunch = 200
-	assert.InDelta(t, 32*200*10e-6, step(d, beyond), 1e-12, "more rows are never launched sooner")
-}
-
-func with(d hardware.Deployment, change func(*hardware.Efficiency)) hardware.Deployment {
-	change(&d.Efficiency)
-	return d
-}
-
-// What the host takes for each sequence hides behind the GPU of an asynchronous engine, and adds to that of another. It
-// is not taken again for each draft.
-func TestSequencesArePreparedBesideTheGPU(t *testing.T) {
-	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
-	b := alike(16, 100)
-	gpu := step(d, b)
-	d.Efficiency.SequenceHostS = 100e-6
-	assert.InDelta(t, gpu+16*100e-6, step(d, b), 1e-9)
-	d.Launch.Async = true
-	assert.InDelta(t, gpu, step(d, b), 1e-12)
-	d.Efficiency.SequenceHostS = 2e-3
-	assert.InDelta(t, 32e-3, step(d, b), 1e-12)
-}
-
-// Ranks wait for one another in every step.
-func TestRanksWaitForOneAnother(t *testing.T) {
-	d := deployment(t, "deepseek-r1", "h200-sxm", 1)
-	d.Parallel.Data, d.Parallel.Expert = 8, true
-	before := step(d, alike(8, 100))
-	d.Efficiency.RankS = 1e-3
-	assert.InDelta(t, before+1e-3, step(d, alike(8, 100)), 1e-9)
-}
-
 // A synchronous host adds its time to a step; an asynchronous one hides the shorter of the two, until contexts have
 // grown so far that the GPU is the longer.
 func TestTheHostIsHiddenOrNot(t *testing.T) {
