@@ -82,6 +82,21 @@ func TestAGateOpensWhenAnInstanceComes(t *testing.T) {
 	require.Equal(t, "failed", j.ended[2], "its client has cancelled")
 }
 
+// TestACrashDuringAColdStartEndsIt: nobody is served by what had not come up, and it can be started again, whether the
+// failure would have retried requests or not.
+func TestACrashDuringAColdStartEndsIt(t *testing.T) {
+	for _, retry := range []bool{true, false} {
+		sc := two(sim.Request{Prompt: 20, Output: 2})
+		sc.size, sc.sizeMax, sc.coldStart = 0, 1, 3*sim.Second
+		sc.script = []action{{at: sim.Time(sim.Second), what: "start"},
+			{at: sim.Time(3 * sim.Second), what: "fail", retry: retry}, {at: sim.Time(10 * sim.Second), what: "start"}}
+		j, cl := play(t, sc, "a crash")
+		require.Equal(t, sim.Time(13*sim.Second+promptTime), j.tokens[0][0])
+		require.Zero(t, cl.Totals().InstancesFailed, "it was none yet")
+		require.InDelta(t, 2+cl.Now().Seconds()-10, cl.PoolTotals(0).UpS, 1e-9, "both starts are paid for")
+	}
+}
+
 // TestARequestWakesAPoolOfNoInstance: it and those behind it wait for the cold start, from its arrival on.
 func TestARequestWakesAPoolOfNoInstance(t *testing.T) {
 	sc := two(sim.Request{Prompt: 20, Output: 2, Arrival: sim.Time(sim.Second)},

@@ -35,6 +35,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	seed := flags.Uint64("seed", 1, "of the sample")
 	least := flags.Float64("least", 0.95, "share of the mistakes that the tests have to notice")
 	only := flags.String("only", "", "mistakes in files whose path has this in it")
+	own := flags.Bool("own", false, "ask the tests of the package alone, and not the others of its room")
 	limit := flags.Duration("limit", 10*time.Minute, "of one mistake's tests; one that takes longer is noticed")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -47,7 +48,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 		return err
 	}
 	r := rand.New(rand.NewPCG(*seed, 0))
-	t := trials{limit: *limit}
+	t := trials{limit: *limit, own: *own}
 	noticed, tried := 0, 0
 	for room := 0; tried < *n; room = (room + 1) % len(all) {
 		if empty(all) {

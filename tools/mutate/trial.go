@@ -22,7 +22,10 @@ const (
 	noCode   verdict = "no code" // it does not compile
 )
 
-type trials struct{ limit time.Duration }
+type trials struct {
+	limit time.Duration // of one mistake
+	own   bool          // the tests of its package alone
+}
 
 // try runs the tests of a mistake's own package, and of the other packages of its room if those notice nothing.
 func (t trials) try(ctx context.Context, m *mistake) (verdict, error) {
@@ -38,7 +41,7 @@ func (t trials) try(ctx context.Context, m *mistake) (verdict, error) {
 	own := "./" + filepath.Dir(m.file)
 	for _, packages := range [][]string{{own}, slices.DeleteFunc(slices.Clone(m.room.other),
 		func(p string) bool { return p == own })} {
-		if len(packages) == 0 {
+		if len(packages) == 0 || t.own && packages[0] != own {
 			continue
 		}
 		if v, err := t.test(ctx, overlay, packages); err != nil || v != survived {
