@@ -153,14 +153,14 @@ func (d *Deployment) sent(way AllToAll) exchange {
 		if i == 0 {
 			bytes = d.dispatchBytes() / float64(d.Parallel.Tensor)
 		}
-		t := linearPS{fixed: psPerS * x.floorS, least: psPerS * x.leastS, name: string(way)}
+		t := linearPS{fixed: float64(psPerS * x.floorS), least: float64(psPerS * x.leastS), name: string(way)}
 		if s.local > 1 {
 			t.peakRow = psPerS * bytes * near / s.link
 			t.row = t.peakRow / x.share
 		}
 		if s.domains > 1 {
 			peak := psPerS * bytes * far / s.network
-			t.fixed, t.row = psPerS*x.far.latency(s.domains), max(t.row, peak/x.far.share)
+			t.fixed, t.row = float64(psPerS*x.far.latency(s.domains)), max(t.row, peak/x.far.share)
 			t.peakRow = max(t.peakRow, peak)
 		}
 		both[i] = d.Efficiency.measured(t)
@@ -227,7 +227,7 @@ func (d *Deployment) dispatchBytes() float64 {
 	h := float64(d.Model.ExpertHidden())
 	dtype := d.Model.ComputeDtype(llm.RoutedExperts)
 	if !d.GPU.quantizesActivations(dtype) {
-		return 2 * h
+		return float64(2 * h)
 	}
 	if _, unit := d.GPU.ComputeFLOPS(dtype); unit == "fp4" {
 		return h * (4.0/8 + 1.0/16)

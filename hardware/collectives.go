@@ -189,7 +189,7 @@ func (d *Deployment) allReduce() []linearPS {
 	network := linearPS{}
 	if s.domains > 1 {
 		moved := d.rowBytes() * 2 * (s.domains - 1) / s.domains / s.local
-		network = linearPS{fixed: psPerS * far.latency(s.domains), row: psPerS * moved / (far.share * s.network),
+		network = linearPS{fixed: float64(psPerS * far.latency(s.domains)), row: psPerS * moved / (far.share * s.network),
 			peakRow: psPerS * moved / s.network}
 	}
 	var out []linearPS
@@ -198,7 +198,8 @@ func (d *Deployment) allReduce() []linearPS {
 		t := network
 		t.name = a.name
 		if s.local > 1 {
-			t = t.plus(linearPS{fixed: psPerS * a.latency(s.local), row: psPerS * moved / (a.achieved(s.local) * s.link),
+			t = t.plus(linearPS{fixed: float64(psPerS * a.latency(s.local)),
+				row:     psPerS * moved / (a.achieved(s.local) * s.link),
 				peakRow: psPerS * min(ring, moved) / s.link})
 		}
 		out = append(out, e.measured(t))
@@ -226,7 +227,7 @@ func (d *Deployment) gathers(g int, bytes linearPS) []linearPS {
 	far := s.crossing()
 	var out []linearPS
 	for _, a := range s.table.gather {
-		t := linearPS{fixed: psPerS * a.latency(s.local), name: string(AllGather)}
+		t := linearPS{fixed: float64(psPerS * a.latency(s.local)), name: string(AllGather)}
 		if s.local > 1 {
 			peak := psPerS * (s.local - 1) / s.local / s.link
 			t.peakRow, t.peakToken = bytes.peakRow*peak, bytes.peakToken*peak
@@ -234,7 +235,7 @@ func (d *Deployment) gathers(g int, bytes linearPS) []linearPS {
 		}
 		if s.domains > 1 {
 			peak := psPerS * (s.domains - 1) / s.domains / s.local / s.network
-			t = t.plus(linearPS{fixed: psPerS * far.latency(s.domains) / 2,
+			t = t.plus(linearPS{fixed: float64(psPerS * far.latency(s.domains) / 2),
 				row: bytes.peakRow * peak / far.share, token: bytes.peakToken * peak / far.share,
 				peakRow: bytes.peakRow * peak, peakToken: bytes.peakToken * peak})
 		}
@@ -272,7 +273,7 @@ func (d *Deployment) hop() linearPS {
 	if d.tabled(all) && all > max(1, d.domain()) {
 		share = d.span(all).table.dispatch[0].far.share
 	}
-	return linearPS{fixed: psPerS * e.CollectiveS, row: psPerS * d.rowBytes() / (share * d.link(all))}
+	return linearPS{fixed: float64(psPerS * e.CollectiveS), row: psPerS * d.rowBytes() / (share * d.link(all))}
 }
 
 // collectives returns how many all-reduces a step takes: one per mixer and one per feed-forward network; and how many
