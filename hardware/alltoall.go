@@ -204,7 +204,7 @@ func (d *Deployment) reached(n float64) float64 {
 	case n >= g:
 		return -n * t / g * math.Expm1(k*math.Log1p(-g/(t*n)))
 	}
-	s, used := g/n, -t*math.Expm1(k*math.Log1p(-1/t))
+	s, used := g/n, float64(-t*math.Expm1(k*math.Log1p(-1/t)))
 	if g-s-used+1 <= 0 {
 		return n
 	}
@@ -274,7 +274,7 @@ func (d *Deployment) sharedShare() float64 {
 	all := 0.0
 	for _, c := range []llm.WeightClass{llm.Attention, llm.AttentionReplicated, llm.Indexer, llm.Compressor,
 		llm.Recurrent, llm.DenseFFN, llm.SharedExperts, llm.Router, llm.ExpertProjections, llm.Head} {
-		all += float64(params[c]) * d.share(c)
+		all += float64(float64(params[c]) * d.share(c))
 	}
 	return float64(params[llm.SharedExperts]) * d.share(llm.SharedExperts) / all
 }

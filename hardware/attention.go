@@ -146,7 +146,7 @@ func (d *Deployment) attend(a *attention, g *llm.AttentionGroup, v llm.View) {
 		a.flops = 2 * heads * float64(2*g.LatentRank+g.RopeDim) / each
 		if !v.Chosen {
 			a.expandFLOPs = 2 * heads * float64(g.LatentRank*(g.KeyDim-g.RopeDim+g.ValueDim))
-			a.expandBytes = 2 * heads * float64(g.KeyDim+g.ValueDim) * 2
+			a.expandBytes = 4 * heads * float64(g.KeyDim+g.ValueDim)
 		}
 	}
 	if d.Materialized {

@@ -52,7 +52,8 @@ func (c *linearPS) peak(l *load) float64 {
 
 // times returns n of c.
 func (c linearPS) times(n float64) linearPS {
-	return linearPS{n * c.fixed, n * c.row, n * c.token, n * c.least, n * c.peakRow, n * c.peakToken, c.name}
+	return linearPS{float64(n * c.fixed), float64(n * c.row), float64(n * c.token), float64(n * c.least),
+		float64(n * c.peakRow), float64(n * c.peakToken), c.name}
 }
 
 // plus returns c and then other, which has no least time.
@@ -262,7 +263,7 @@ func (e *Efficiency) measured(t linearPS) linearPS {
 	if e.CollectiveScale == 0 {
 		return t
 	}
-	return t.times(e.CollectiveScale).plus(linearPS{fixed: psPerS * e.CollectiveS})
+	return t.times(e.CollectiveScale).plus(linearPS{fixed: float64(psPerS * e.CollectiveS)})
 }
 
 // hop is passing the rows of a microbatch on to the next stage, over the link that joins all stages: a stage stays

@@ -120,7 +120,7 @@ func (d *Deployment) SequenceBytes(tokens int) (cache, state float64) {
 		if !d.HybridKV && g.Window > wholeWindowMax && g.Ratio == 0 {
 			entries = tokens
 		}
-		cache += float64(entries)*d.entryBytes(&g) + float64(keys)*g.IndexKeyBytes(d.elementBytes())
+		cache += float64(float64(entries)*d.entryBytes(&g)) + float64(float64(keys)*g.IndexKeyBytes(d.elementBytes()))
 	}
 	return cache, d.Model.StateBytes()
 }

@@ -104,7 +104,7 @@ func (d *Deployment) budget(share MemoryShare, tokens, sequences, blockSize int)
 	m.BlockBytes = m.TokenBytes * float64(blockSize)
 	switch share.Of {
 	case OfTotal:
-		m.Usable = m.Total * share.Share
+		m.Usable = float64(m.Total * share.Share)
 		m.KV = m.Usable - m.Weights - m.Activations - m.Context
 		return m
 	case OfStatic:
@@ -138,7 +138,7 @@ func (d *Deployment) weightBytesPerGPU() float64 {
 		if (llm.WeightClass(c) == llm.Embedding || llm.WeightClass(c) == llm.Head) && !d.GPU.Kind.SRAM() {
 			part = 1
 		}
-		sum += float64(n) * d.Model.WeightBits(llm.WeightClass(c)) / 8 * d.share(llm.WeightClass(c)) * part
+		sum += float64(float64(n) * d.Model.WeightBits(llm.WeightClass(c)) / 8 * d.share(llm.WeightClass(c)) * part)
 	}
 	return sum
 }
@@ -156,11 +156,11 @@ func (d *Deployment) activationBytes(tokens, sequences int) float64 {
 	for _, r := range d.Model.Layers {
 		widest = max(widest, r.FFN.Width+r.FFN.TopK*r.FFN.ExpertWidth+r.FFN.SharedWidth)
 	}
-	rows := float64(tokens) * (float64((1+streams+d.Model.TopK())*d.Model.Hidden) + 3*float64(widest)/t) * 2
+	rows := 2 * float64(float64(tokens)*(float64((1+streams+d.Model.TopK())*d.Model.Hidden)+3*float64(widest)/t))
 	if d.Parallel.Ranks() > 1 && d.allToAll() == AllGather {
-		rows += float64(tokens*(d.Parallel.Ranks()-1)) * 2 * d.expertRowBytes()
+		rows += float64(float64(tokens*(d.Parallel.Ranks()-1)) * 2 * d.expertRowBytes())
 	}
-	return rows + float64(sequences)*float64(d.Model.Vocab)/t*4
+	return rows + float64(float64(sequences)*float64(d.Model.Vocab)/t*4)
 }
 
 // MemoryError says that the model does not fit on its GPUs.

@@ -11,7 +11,7 @@ import (
 
 // ofPeak adds what the parts of the usual step of each pool that decodes achieve of the peaks.
 func ofPeak(s *metrics.Summary, b *build.Built) {
-	context := b.PromptMean + b.OutputMean/2
+	context := b.PromptMean + float64(b.OutputMean/2)
 	for i := range s.Pools {
 		if !b.Scenario.Pools[i].Decodes() {
 			continue

@@ -124,7 +124,7 @@ func (z *sizer) found(s *shape) error {
 		s.tdpW = append(s.tdpW, model.Deployment().GPU.TDPW.Value)
 	}
 	s.warnings = b.Describe("", 0).Warnings
-	s.context = b.PromptMean + b.OutputMean/2
+	s.context = b.PromptMean + float64(b.OutputMean/2)
 	return nil
 }
 

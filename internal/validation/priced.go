@@ -149,7 +149,7 @@ func kernelSeconds(run *measured.Run, above configs.Options, with Efficiencies) 
 	one := *k
 	one.Rows = 1
 	floor, err := partSeconds(run, &one, above, with)
-	return floor + (seconds-floor)*slower(k), err
+	return floor + float64((seconds-floor)*slower(k)), err
 }
 
 // partSeconds prices an operation as the part that it is of a step of a model of one layer: no formula of its own

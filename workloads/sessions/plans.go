@@ -105,7 +105,7 @@ func (p *plans) laws(c *AgentLoop) (err error) {
 		p.agentsLaw = law("agents.subagents.agents", s.Agents, subAgentsMax, "sub-agents")
 		p.subTurns = law("agents.subagents.turns", s.Turns, turnsMax, "turns")
 		p.subPrompt = law("agents.subagents.prompt_tokens", s.Prompt, 0, "")
-		each := p.probability * s.Agents.Mean * s.Turns.Mean
+		each := float64(p.probability * s.Agents.Mean * s.Turns.Mean)
 		if err == nil && c.Turns.Mean*(1+each) > taskMax {
 			err = check.Refuse("agents.turns.mean", c.Turns.Mean, fmt.Sprintf(
 				"at most %d turns of a task in the mean, where each turn has %.4g of sub-agents", taskMax, each))

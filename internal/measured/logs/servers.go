@@ -152,7 +152,7 @@ func (p *served) roomForAll(r *datafile.Record) bool {
 	if err != nil || len(p.Pools) > 0 {
 		return false
 	}
-	room := cacheShare * (memoryShare*float64(p.TensorParallel)*gpu.MemoryBytes.Value - model.WeightBytes())
+	room := cacheShare * (float64(memoryShare*float64(p.TensorParallel)*gpu.MemoryBytes.Value) - model.WeightBytes())
 	const bytesPerElement = 2
 	each := model.CacheBytes(int(r.Number("isl")+r.Number("osl")), bytesPerElement)
 	return float64(r.Count("requests", 1))*each <= room
