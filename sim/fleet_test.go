@@ -82,8 +82,8 @@ func TestAGateOpensWhenAnInstanceComes(t *testing.T) {
 	require.Equal(t, "failed", j.ended[2], "its client has cancelled")
 }
 
-// TestACrashDuringAColdStartEndsIt: what had not come up serves no request, and can be started again, whether the failure
-// would have retried requests or not.
+// TestACrashDuringAColdStartEndsIt: what had not come up serves no request, and can be started again, whether the
+// failure would have retried requests or not.
 func TestACrashDuringAColdStartEndsIt(t *testing.T) {
 	for _, retry := range []bool{true, false} {
 		sc := two(sim.Request{Prompt: 20, Output: 2})
