@@ -42,8 +42,8 @@ func (s *Scenario) checkChoices(c *checker, k workloads.Choices) {
 	}
 	const requestsMax = 1<<31 - 1
 	switch w := &s.Workload; {
-	case w.Agents != nil:
-		c.fail(path, "%d, but an agent goes on from one answer; expected 1, or a workload without agents", k.N)
+	case w.Tasks():
+		c.fail(path, "%d, but an agent goes on from one answer; expected 1, or a workload without tasks", k.N)
 	case w.Sessions != nil:
 		c.fail(path, "%d, but a session goes on from one answer; expected 1, or a workload without sessions", k.N)
 	case w.Requests > requestsMax/k.N:

@@ -74,6 +74,9 @@ func (w *Workload) Reasons() bool {
 	return w.Reasoning != nil
 }
 
+// Tasks reports whether requests are turns of tasks, whose time is measured.
+func (w *Workload) Tasks() bool { return w.Agents != nil || w.Trace != nil && w.Trace.Follow }
+
 // Waits reports whether requests follow answers: turns of sessions, or of agents.
 func (w *Workload) Waits() bool { return w.Sessions != nil || w.Agents != nil }
 

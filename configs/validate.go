@@ -106,13 +106,14 @@ func (s *Scenario) checkAlerts(c *checker) {
 
 // checkTaskRules refuses rules about the time of tasks where there are none.
 func (s *Scenario) checkTaskRules(c *checker) {
-	if s.Workload.Agents != nil {
+	if s.Workload.Tasks() {
 		return
 	}
 	about := func(path string, lines slo.Lines) {
 		for _, r := range lines.Rules() {
 			if r.Terms[0].Metric == metrics.RuleTask {
-				c.fail(path, "%q is about tasks of agents; expected workload.agents, or a rule on e2e", r.String())
+				c.fail(path, "%q is about tasks of agents; expected workload.agents, trace.follow_answers, or a rule "+
+					"on e2e", r.String())
 			}
 		}
 	}

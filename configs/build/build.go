@@ -29,8 +29,9 @@ type Built struct {
 	PromptMean, OutputMean float64 // tokens
 
 	source   source
-	requests sim.Source // source, or several answers to each of its prompts
-	skipped  int64      // rows of failed requests in the file of recorded lengths
+	recorded *traces.Trace // whose requests source sends when others are answered; nil: it is source, or there is none
+	requests sim.Source    // source, or several answers to each of its prompts
+	skipped  int64         // rows of failed requests in the file of recorded lengths
 }
 
 // source is what every workload can say of itself.
@@ -97,7 +98,7 @@ func horizon(s *configs.Scenario) sim.Time {
 
 // Close closes the file of a trace.
 func (b *Built) Close() error {
-	if t, ok := b.source.(*traces.Trace); ok {
+	if t := b.trace(); t != nil {
 		return t.Close()
 	}
 	return nil

@@ -19,6 +19,7 @@ type turns interface {
 var (
 	_ turns = (*sessions.Sessions)(nil)
 	_ turns = (*sessions.Agents)(nil)
+	_ turns = (*sessions.Recorded)(nil)
 )
 
 // Classes returns the service classes with their limits, in the order of sim.Request.Class; nil: there are none.
@@ -65,7 +66,7 @@ func (b *Built) PauseS() float64 {
 
 // noteTasks says which tasks of agents did not end as they were meant to.
 func (b *Built) noteTasks() (notes []string) {
-	s, ok := b.source.(*sessions.Agents)
+	s, ok := b.source.(tasked)
 	if !ok {
 		return nil
 	}

@@ -26,12 +26,15 @@ func (b *Built) load() error {
 	case w.Trace != nil:
 		var t *traces.Trace
 		o := w.Replay(s.Seed)
-		o.Contents = s.CachesPrefixes()
+		o.Contents = w.Trace.Follow || s.CachesPrefixes()
 		t, err = traces.Open(w.Trace.File, o)
 		if err != nil {
 			return badTrace(s, err)
 		}
 		b.source = t
+		if w.Trace.Follow {
+			err = b.follow(t)
+		}
 	case w.Sessions != nil:
 		b.source, err = sessions.NewSessionLoop(w.SessionSource(int64(b.Replicas[b.tightest()].MaxModelLen)), s.Seed)
 	case w.Agents != nil:
@@ -60,6 +63,27 @@ func (b *Built) load() error {
 	return nil
 }
 
+// follow makes the requests of a trace wait for the answers that they go on from.
+func (b *Built) follow(t *traces.Trace) (err error) {
+	b.recorded = t
+	if t.Contents() == nil {
+		return errors.Join(b.Scenario.Errorf("workload.trace.follow_answers", "true, but %s names no blocks of its prompts, "+
+			"so that nothing says which go on from which; expected block ids such as hash_ids, or false",
+			b.Scenario.Workload.Trace.File), t.Close())
+	}
+	b.source, err = sessions.NewRecorded(t, t.BlockTokens())
+	return err
+}
+
+// trace returns the trace that is replayed; nil: there is none.
+func (b *Built) trace() *traces.Trace {
+	if b.recorded != nil {
+		return b.recorded
+	}
+	t, _ := b.source.(*traces.Trace)
+	return t
+}
+
 // badTrace points an error about a trace at the scenario, unless it is about a row: then the trace's own line says
 // more.
 func badTrace(s *configs.Scenario, err error) error {
@@ -75,7 +99,7 @@ func badTrace(s *configs.Scenario, err error) error {
 
 // TraceSpeed returns how many times faster than recorded the trace of the workload is replayed; 0: it has none.
 func (b *Built) TraceSpeed() float64 {
-	if t, ok := b.source.(*traces.Trace); ok {
+	if t := b.trace(); t != nil {
 		return t.Speed()
 	}
 	return 0

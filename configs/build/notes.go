@@ -10,7 +10,6 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/workloads/requests"
-	"github.com/decodesim/decodesim/workloads/traces"
 )
 
 // noteHardware warns of figures that nobody has checked, and of figures that are the user's own.
@@ -103,12 +102,10 @@ func (b *Built) warnings(sent int64) []string {
 	if b.skipped > 0 {
 		notes = append(notes, fmt.Sprintf("%d rows of the recorded lengths were skipped: failed requests", b.skipped))
 	}
-	switch src := b.source.(type) {
-	case *traces.Trace:
-		if n := src.Skipped(); n > 0 {
-			notes = append(notes, fmt.Sprintf("%d rows of the trace were skipped: failed or without tokens", n))
-		}
-	case interface{ Truncated() requests.Truncated }:
+	if t := b.trace(); t != nil && t.Skipped() > 0 {
+		notes = append(notes, fmt.Sprintf("%d rows of the trace were skipped: failed or without tokens", t.Skipped()))
+	}
+	if src, ok := b.source.(interface{ Truncated() requests.Truncated }); ok {
 		cut := src.Truncated()
 		prompts, outputs := drawn(b.Scenario, sent)
 		for _, law := range []struct {

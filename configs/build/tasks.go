@@ -10,11 +10,7 @@ type TaskSink interface{ Task(t *metrics.Task) }
 
 // FollowTasks has m hear of the tasks of the run, and then each, unless it is nil. Without agents neither hears of any.
 func (b *Built) FollowTasks(m TaskSink, each func(t *sessions.Task)) {
-	s, ok := b.source.(*sessions.Agents)
-	if !ok {
-		return
-	}
-	s.Report = func(t *sessions.Task) {
+	report := func(t *sessions.Task) {
 		m.Task(&metrics.Task{
 			Class: t.Class, Ending: endingOf(t.Outcome), Begun: t.Begun, Ended: t.Ended, Agents: t.Agents,
 			Requests: t.Requests, Waiting: t.Spent.Waiting, Prompts: t.Spent.Prompts, Generation: t.Spent.Generation,
@@ -24,7 +20,24 @@ func (b *Built) FollowTasks(m TaskSink, each func(t *sessions.Task)) {
 			each(t)
 		}
 	}
+	switch s := b.source.(type) {
+	case *sessions.Agents:
+		s.Report = report
+	case *sessions.Recorded:
+		s.Report = report
+	}
 }
+
+// tasked is a source whose requests are turns of tasks.
+type tasked interface {
+	Begun() int64
+	Early() sessions.Ended
+}
+
+var (
+	_ tasked = (*sessions.Agents)(nil)
+	_ tasked = (*sessions.Recorded)(nil)
+)
 
 func endingOf(o sessions.TaskOutcome) metrics.Ending {
 	return [...]metrics.Ending{
@@ -35,7 +48,7 @@ func endingOf(o sessions.TaskOutcome) metrics.Ending {
 
 // TasksBegun returns how many tasks of agents have begun; false: there are no agents.
 func (b *Built) TasksBegun() (n int64, ok bool) {
-	s, ok := b.source.(*sessions.Agents)
+	s, ok := b.source.(tasked)
 	if !ok {
 		return 0, false
 	}

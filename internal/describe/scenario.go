@@ -313,7 +313,7 @@ func workloadLine(b *build.Built) string {
 
 // series is what turns make up.
 func series(w *configs.Workload) string {
-	if w.Agents != nil {
+	if w.Tasks() {
 		return "task"
 	}
 	return "session"

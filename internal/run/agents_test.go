@@ -3,6 +3,8 @@ package run
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -185,4 +187,33 @@ func TestScenariosOfAgentsRefuse(t *testing.T) {
 	}
 	_, err := configs.Load("chat-8b", configs.Options{Set: []string{"slo.rules=task p95 <= 90s"}})
 	require.ErrorContains(t, err, "is about tasks of agents; expected workload.agents")
+}
+
+// A trace without block ids does not say which prompts go on from which.
+func TestAnswersAreFollowedByBlockIDsAlone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "trace.csv")
+	require.NoError(t, os.WriteFile(file, []byte("arrival_s,input_tokens,output_tokens\n0,10,5\n1,20,5\n"), 0o644))
+	s, err := configs.Read("trace.yaml", []byte("model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload: {trace: {file: "+
+		file+", follow_answers: true}}\nslo: ['task p95 <= 90s']\n"), configs.Options{})
+	require.NoError(t, err)
+	_, err = build.New(s)
+	require.ErrorContains(t, err, "workload.trace.follow_answers: true, but")
+	require.ErrorContains(t, err, "names no blocks of its prompts")
+}
+
+// Turns of a recorded task wait for their answers, and its time is that of all of them.
+func TestRecordedTasksAreReplayed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "trace.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(`{"timestamp": 0, "input_length": 600, "output_length": 400, "hash_ids": [1, 2]}
+{"timestamp": 10, "input_length": 1200, "output_length": 10, "hash_ids": [1, 3, 4]}
+{"timestamp": 9000, "input_length": 1300, "output_length": 10, "hash_ids": [1, 3, 5]}
+`), 0o644))
+	s, err := configs.Read("trace.yaml", []byte("model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload: {trace: {file: "+
+		file+", follow_answers: true}}\n"), configs.Options{})
+	require.NoError(t, err)
+	_, r := simulated(t, s)
+	require.Len(t, r.Tasks, 1)
+	require.EqualValues(t, 3, r.Tasks[0].Requests)
+	require.Equal(t, r.Rows[0].Arrival.Add(r.Rows[0].E2E), r.Rows[1].Arrival, "the answer takes longer than the gap")
+	require.Equal(t, r.Rows[1].Arrival.Add(sim.Seconds(8.99)), r.Rows[2].Arrival, "the gap is longer than the answer")
 }

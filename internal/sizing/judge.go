@@ -42,7 +42,7 @@ func (z *sizer) limit() error {
 			}
 		}
 	}
-	if z.slo.asks(metrics.RuleTask) && z.base.Workload.Agents == nil {
+	if z.slo.asks(metrics.RuleTask) && !z.base.Workload.Tasks() {
 		return z.study.Errorf("slo", "a rule is about task, and the workload has no agents; expected workload.agents, or a "+
 			"rule on e2e")
 	}

@@ -8,6 +8,7 @@
 //	think.go     how long its user thinks
 //	slots.go     which session a request belongs to
 //	agents.go    Agents: tasks of agents, with tools and sub-agents
+//	recorded.go  Recorded: tasks of a recording, whose turns wait for answers
 //	plans.go     how a task would go
 //	tasks.go     Task: how long one took, and what its time was spent on
 package sessions

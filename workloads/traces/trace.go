@@ -193,6 +193,9 @@ func (t *Trace) Contents() *sim.Contents {
 	return &t.blocks.tree
 }
 
+// BlockTokens returns how many tokens a block has whose id the trace names; 0: it names none.
+func (t *Trace) BlockTokens() int32 { return t.rows.layout.block }
+
 // advance returns the next selected row and its arrival in the run.
 func (t *Trace) advance() (at sim.Time, w row, ok bool) {
 	for !t.done && t.err == nil && (t.most == 0 || t.sent < t.most) {

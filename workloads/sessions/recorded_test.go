@@ -1,0 +1,149 @@
+package sessions
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/sim"
+	"github.com/decodesim/decodesim/workloads/traces"
+)
+
+// recording is requests as they were.
+type recording struct {
+	requests []sim.Request
+	tree     *sim.Contents
+}
+
+func (r *recording) Next(q *sim.Request) bool {
+	if len(r.requests) == 0 {
+		return false
+	}
+	*q, r.requests = r.requests[0], r.requests[1:]
+	return true
+}
+
+func (r *recording) Contents() *sim.Contents { return r.tree }
+
+func (r *recording) Err() error { return nil }
+
+// replay serves a recording, each turn for the time that answer gives, and returns what was sent and the tasks.
+func replay(t *testing.T, s *Recorded, answer func(*sim.Request) sim.Duration) (all []answered, tasks []Task) {
+	t.Helper()
+	s.Report = func(t *Task) { tasks = append(tasks, *t) }
+	var under []answered
+	for {
+		first := slices.IndexFunc(under, func(p answered) bool {
+			return !slices.ContainsFunc(under, func(q answered) bool { return q.end < p.end })
+		})
+		when := s.When()
+		switch {
+		case first < 0 && when == sim.Forever:
+			return all, tasks
+		case first < 0 || when <= under[first].end:
+			a := answered{}
+			require.True(t, s.Next(&a.Request))
+			require.True(t, len(all) == 0 || a.ID == all[len(all)-1].ID+1)
+			a.end, a.Emitted = a.Arrival.Add(answer(&a.Request)), a.Output
+			a.Admitted, a.First, a.Last = a.Arrival, a.Arrival, a.end
+			all, under = append(all, a), append(under, a)
+		default:
+			p := under[first]
+			under = slices.Delete(under, first, first+1)
+			s.Done(p.end, &p.Request)
+		}
+	}
+}
+
+// threeTurns is three turns of a task, in blocks of 10 tokens, and a request that shares nothing but the first block.
+func threeTurns() *recording {
+	tree := new(sim.Contents)
+	system := tree.Add(0, 10)
+	first := tree.Add(system, 20) // whole blocks of the first prompt, whose last block is not whole
+	second := tree.Add(first, 20)
+	third := tree.Add(second, 30)
+	other := tree.Add(system, 20)
+	at := func(s float64) sim.Time { return sim.Time(sim.Seconds(s)) }
+	return &recording{tree: tree, requests: []sim.Request{
+		{Arrival: at(0), Prompt: 34, Output: 5, Content: first},
+		{Arrival: at(1), Prompt: 33, Output: 5, Content: other},
+		{Arrival: at(2), Prompt: 55, Output: 5, Content: second},
+		{Arrival: at(5), Prompt: 80, Output: 5, Content: third},
+	}}
+}
+
+// TestRecordedTurnsWaitForTheirAnswers: turns are found by the blocks of their prompts; with answers that take no time
+// they come when they were recorded, and with slow ones when these have come.
+func TestRecordedTurnsWaitForTheirAnswers(t *testing.T) {
+	for _, c := range []struct {
+		answerS float64
+		sent    []float64
+		tools   float64
+	}{{0, []float64{0, 1, 2, 5}, 5}, {2.5, []float64{0, 1, 2.5, 5.5}, 0.5}, {10, []float64{0, 1, 10, 20}, 0}} {
+		s, err := NewRecorded(threeTurns(), 10)
+		require.NoError(t, err)
+		require.InDelta(t, 2, s.Turns(), 0)
+		all, tasks := replay(t, s, func(*sim.Request) sim.Duration { return sim.Seconds(c.answerS) })
+		var sent []float64
+		for i := range all {
+			sent = append(sent, all[i].Arrival.Seconds())
+		}
+		require.Equal(t, c.sent, sent)
+		require.Len(t, tasks, 2)
+		long := tasks[slices.IndexFunc(tasks, func(t Task) bool { return t.Requests == 3 })]
+		require.Equal(t, sim.Seconds(c.tools), long.Spent.Tools)
+		require.EqualValues(t, 34+55+80, long.PromptTokens)
+		s3 := long.Spent
+		require.Equal(t, long.Ended.Sub(long.Begun), s3.Waiting+s3.Prompts+s3.Generation+s3.Tools)
+	}
+}
+
+// TestARecordedTaskEndsWithATurnThatFails: what goes on from it is never sent.
+func TestARecordedTaskEndsWithATurnThatFails(t *testing.T) {
+	s, err := NewRecorded(threeTurns(), 10)
+	require.NoError(t, err)
+	var r sim.Request
+	require.True(t, s.Next(&r))
+	s.Done(r.Arrival.Add(sim.Second), &r)
+	all, tasks := replay(t, s, func(*sim.Request) sim.Duration { return 0 })
+	require.Len(t, all, 1)
+	require.Len(t, tasks, 1)
+	require.Equal(t, Ended{Lost: 1, LostTurns: 2}, s.Early())
+}
+
+// TestAMooncakeTraceIsReplayedTurnByTurn: every request of the public trace once, and with answers at once each when it
+// was recorded.
+func TestAMooncakeTraceIsReplayedTurnByTurn(t *testing.T) {
+	path := filepath.Join(os.Getenv("DECODESIM_SHARED"), "workloads", "mooncake_fast25_conversation.jsonl.gz")
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("DECODESIM_SHARED names no folder with the trace")
+	}
+	open := func() *traces.Trace {
+		trace, err := traces.Open(path, traces.Options{Contents: true, Limit: 3000})
+		require.NoError(t, err)
+		t.Cleanup(func() { trace.Close() })
+		return trace
+	}
+	trace := open()
+	s, err := NewRecorded(trace, trace.BlockTokens())
+	require.NoError(t, err)
+	t.Logf("%.3g turns of a task in the mean", s.Turns())
+	require.Greater(t, s.Turns(), 1.2)
+	plain, n := open(), 0
+	for {
+		var want, got sim.Request
+		if !plain.Next(&want) {
+			break
+		}
+		n++
+		require.True(t, s.Next(&got))
+		require.Equal(t, want.Arrival, got.Arrival)
+		got.Emitted = got.Output
+		s.Done(got.Arrival, &got)
+	}
+	require.Equal(t, 3000, n)
+	require.Equal(t, sim.Forever, s.When())
+}
