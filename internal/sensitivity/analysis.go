@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/decodesim/decodesim/internal/describe"
+	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/internal/sweep"
+	"github.com/decodesim/decodesim/internal/text"
 )
 
 // Plan is what to analyse.
@@ -24,6 +27,25 @@ type Plan struct {
 	Seed    *uint64
 	Seeds   int // of a run
 	Version string
+}
+
+// command is the command line that makes the analysis again, where the file of its scenario is.
+func (p *Plan) command() string {
+	words := text.Command{"decodesim", "sensitivity", text.FileName(p.Source)}
+	if p.Size {
+		words = append(words, "--of", "size")
+	}
+	if p.Metric != "" {
+		words = append(words, "--metric", p.Metric)
+	}
+	words = words.Flag("--vary", p.Vary...).Flag("--set", p.Set...)
+	if p.Seed != nil {
+		words = words.Flag("--seed", strconv.FormatUint(*p.Seed, 10))
+	}
+	if !p.Size {
+		words = words.Flag("--seeds", strconv.Itoa(p.Seeds))
+	}
+	return words.String()
 }
 
 // halvings is how often the range is halved within which the decision changes: to less than a fiftieth.
@@ -64,7 +86,7 @@ func Analyse(ctx context.Context, p Plan, progress func(done, of int)) (*Result,
 
 // prepare reads what the answer is of.
 func prepare(p Plan) (Subject, *Result, error) {
-	r := &Result{Schema: Schema, Version: p.Version, Of: "run", Metric: p.Metric}
+	r := &Result{Schema: Schema, Version: p.Version, Of: "run", Metric: p.Metric, Command: p.command()}
 	if p.Size {
 		z, err := newSize(p)
 		if err != nil {
@@ -72,6 +94,7 @@ func prepare(p Plan) (Subject, *Result, error) {
 		}
 		r.Of, r.Scenario = "size", z.study.Name
 		r.Is, r.Seed = describe.ModelOf(z.base), z.base.Seed
+		r.base, r.Expected = z.base, expected.Of(z.base)
 		r.Metric = "goodput_per_s_per_gpu"
 		if z.study.Rate.At > 0 {
 			r.Metric = "usd_per_hour"
@@ -94,6 +117,7 @@ func prepare(p Plan) (Subject, *Result, error) {
 	}
 	r.Scenario, r.Seed, r.Seeds = s.Name, s.Seed, len(x.seeds)
 	r.Is = describe.Deployment(s)
+	r.base, r.Expected = s, expected.Of(s)
 	return x, r, nil
 }
 

@@ -7,5 +7,5 @@
 //	subject.go    the answer: of a run; size.go of a study
 //	analysis.go   every input at both ends of its range, and where the decision changes
 //	result.go     the ranking and its sentences; table.go for people, csv.go for programs, figure.go the tornado
-//	files.go      what --out leaves
+//	page.go       the result as a page; files.go what --out leaves
 package sensitivity

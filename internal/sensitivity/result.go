@@ -5,9 +5,11 @@ import (
 	"math"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/internal/sweep"
 	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // Schema names the format of sensitivity.json. Fields are added, never renamed.
@@ -27,6 +29,11 @@ type Result struct {
 	Decision  string   `json:"decision"`
 	Sentences []string `json:"sentences"`
 	Effects   []Effect `json:"effects"`
+	Command   string   `json:"command"` // that makes it again, where the scenario is
+
+	Expected []metrics.ExpectedError `json:"expected_error,omitempty"` // of the scenario as it is
+
+	base *configs.Scenario
 }
 
 // Effect is what one input does.

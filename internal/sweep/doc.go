@@ -8,5 +8,6 @@
 //	result.go   means of points, and what they show: curve.go knee and saturation, frontier.go the Pareto frontier
 //	table.go    the result for people, names.go what its numbers are called
 //	figures.go  what is drawn: curve_figure.go the load curve, heat.go heat maps
-//	files.go    what --out leaves; merge.go the same from shards
+//	page.go     the result as a page, page_plots.go its plots
+//	files.go    what --out leaves; merge.go the same from shards; elsewhere.go runs that other processes make
 package sweep

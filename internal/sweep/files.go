@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/output"
+	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/plot"
 )
 
@@ -20,7 +21,7 @@ func (w *Work) Finish(ctx context.Context) (*Result, error) {
 	if !w.Shard.whole() {
 		return nil, w.finishShard(ctx, scenario)
 	}
-	r, err := writeFiles(ctx, w.Dir, &w.Head, scenario, w.each)
+	r, err := writeFiles(ctx, w.Dir, &w.Head, scenario, w.assumed, w.each)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +29,7 @@ func (w *Work) Finish(ctx context.Context) (*Result, error) {
 }
 
 // writeFiles writes everything, or nothing. sweep.json comes last: where it is, the others are whole.
-func writeFiles(ctx context.Context, dir *output.Dir, h *Head, scenario []byte,
+func writeFiles(ctx context.Context, dir *output.Dir, h *Head, scenario []byte, assumed page.Section,
 	each func(func(*Row) error) error) (*Result, error) {
 	r := newCollector(h)
 	write := func(table func(io.Writer) (rowTable, error)) func(io.Writer) error {
@@ -58,6 +59,7 @@ func writeFiles(ctx context.Context, dir *output.Dir, h *Head, scenario []byte,
 		func() error { return dir.WriteFile("sweep.parquet", parquet) },
 		func() error { return collect(nil) },
 		func() error { return r.Result.figures(dir) },
+		func() error { return dir.WriteFile("report.html", r.Result.Page(scenario, assumed).Write) },
 		func() error { return dir.WriteJSON("sweep.json", r.Result) },
 	}
 	if err := output.InOrder(ctx, steps); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/decodesim/decodesim/internal/plot"
 )
 
-// heatMap draws a column over two axes, in cells of one size. Of what other axes there are it shows the mean.
-func (r *Result) heatMap(p Plot) (plot.Figure, error) {
+// heat returns a column over two axes. Of what other axes there are it has the mean.
+func (r *Result) heat(p Plot) cells {
 	x, y := r.axis(p.X), r.axis(p.Y)
 	columns, rows := len(r.Axes[x].Values), len(r.Axes[y].Values)
 	sums, n := make([]float64, columns*rows), make([]float64, columns*rows)
@@ -29,9 +29,15 @@ func (r *Result) heatMap(p Plot) (plot.Figure, error) {
 			low, high = min(low, sums[i]), max(high, sums[i])
 		}
 	}
+	return cells{sums, columns, rows, low, high, labelOf(p.Heat)}
+}
+
+// heatMap draws a column over two axes, in cells of one size.
+func (r *Result) heatMap(p Plot) (plot.Figure, error) {
+	x, y, h := r.axis(p.X), r.axis(p.Y), r.heat(p)
 	height := plot.Height
-	if rows > 10 {
-		height += vg.Length(14 * vg.Length(rows-10))
+	if h.rows > 10 {
+		height += vg.Length(14 * vg.Length(h.rows-10))
 	}
 	return plot.Render(height, func(s *plot.Sheet) {
 		var notes []string
@@ -39,12 +45,12 @@ func (r *Result) heatMap(p Plot) (plot.Figure, error) {
 			notes = []string{"the mean over the other axes"}
 		}
 		top := s.Header(p.Heat+" by "+short(p.X)+" and "+short(p.Y), r.caption(), notes...)
-		if low > high {
+		if h.low > h.high {
 			s.Empty("no point has a value: nothing to show")
 			return
 		}
 		chart := plot.NewChart(r.places(x), r.places(y))
-		chart.Add(cells{sums, columns, rows, low, high, labelOf(p.Heat)}.layer())
+		chart.Add(h.layer())
 		chart.Draw(s, plot.Place(top-plot.NameRise-6))
 	})
 }
@@ -72,15 +78,21 @@ type cells struct {
 	label         func(float64) string
 }
 
-// shade is the colour of a value: on a log scale where values span much, so that small ones differ too.
+// share is where a value is between the lowest and the highest: on a log scale where values span much, so that small
+// ones differ too.
+func (h cells) share(v float64) float64 {
+	switch {
+	case h.high == h.low:
+		return 0.5
+	case h.low > 0 && h.high > 20*h.low:
+		return math.Log(v/h.low) / math.Log(h.high/h.low)
+	}
+	return (v - h.low) / (h.high - h.low)
+}
+
+// shade is the colour of a value.
 func (h cells) shade(v float64) plot.Shade {
-	share := (v - h.low) / (h.high - h.low)
-	if h.low > 0 && h.high > 20*h.low {
-		share = math.Log(v/h.low) / math.Log(h.high/h.low)
-	}
-	if h.high == h.low {
-		share = 0.5
-	}
+	share := h.share(v)
 	if share < 0.5 {
 		return plot.BlueTint.Mix(plot.Blue, 2*share)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/output"
+	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
@@ -33,6 +34,8 @@ type shardFile struct {
 	Runs     int    `json:"runs"`
 	Head     Head   `json:"sweep"`
 	Scenario string `json:"scenario_yaml"`
+
+	Assumed page.Section `json:"assumed"` // for the page
 }
 
 // finishShard writes the rows of a shard in their order, and what they are of. shard.json comes last.
@@ -46,7 +49,7 @@ func (w *Work) finishShard(ctx context.Context, scenario []byte) error {
 			return err
 		})
 	}
-	is := shardFile{SchemaShard, w.print, w.Shard, w.Runs(), w.Head, string(scenario)}
+	is := shardFile{SchemaShard, w.print, w.Shard, w.Runs(), w.Head, string(scenario), w.assumed}
 	err := output.InOrder(ctx, []func() error{
 		func() error { return w.Dir.WriteFile(rowsName, rows) },
 		func() error { return w.Dir.WriteJSON(shardName, is) },
@@ -84,7 +87,7 @@ func Merge(ctx context.Context, dirs []string, out string) (r *Result, files []s
 	}
 	defer dir.Abandon()
 	first := parts[0]
-	r, err = writeFiles(ctx, dir, &first.Head, []byte(first.Scenario), func(do func(*Row) error) error {
+	r, err = writeFiles(ctx, dir, &first.Head, []byte(first.Scenario), first.Assumed, func(do func(*Row) error) error {
 		return inOrder(parts, do)
 	})
 	return r, dir.Files(), err

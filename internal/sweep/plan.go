@@ -15,8 +15,12 @@ import (
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/internal/describe"
+	"github.com/decodesim/decodesim/internal/expected"
 	"github.com/decodesim/decodesim/internal/load"
+	"github.com/decodesim/decodesim/internal/page"
+	"github.com/decodesim/decodesim/internal/pages"
 	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // Plan is what to sweep.
@@ -38,8 +42,9 @@ const runsMax = 10_000_000
 // Sweep is the points of a plan, every scenario of which has been read.
 type Sweep struct {
 	Head
-	plan Plan
-	base *configs.Scenario
+	plan    Plan
+	base    *configs.Scenario
+	assumed page.Section // what the results of the scenario rest on
 }
 
 // Head is what is known of a sweep before its first run. Shards of one sweep have the same.
@@ -53,6 +58,9 @@ type Head struct {
 	Load     *Load    `json:"load,omitempty"` // absent unless an axis is one
 	SLO      *SLO     `json:"slo,omitempty"`  // absent where the scenario has none, or an axis varies it
 	Plots    []Plot   `json:"plots,omitempty"`
+	Command  string   `json:"command"` // that makes it again, where the scenario is
+
+	Expected []metrics.ExpectedError `json:"expected_error,omitempty"` // of the scenario itself
 }
 
 // Load is the axis that says how much load there is.
@@ -195,6 +203,14 @@ func (s *Sweep) expected() (float64, string, error) {
 // describe notes what the scenario deploys, if it can be built as it is, and which axis is a load.
 func (s *Sweep) describe() {
 	s.Is = describe.Deployment(s.base)
+	s.Command = s.plan.command()
+	s.Expected = expected.Of(s.base)
+	s.assumed = page.Section{Title: "What this rests on",
+		Lead: "The scenario cannot be built before it is varied; each point rests on the figures of its own hardware."}
+	if b, err := build.New(s.base); err == nil {
+		s.assumed = pages.Assumed(b)
+		_ = b.Close()
+	}
 	if o := &s.base.SLO; o.TTFTMS+o.TPOTMS > 0 {
 		s.SLO = &SLO{o.TTFTMS / 1e3, o.TPOTMS / 1e3}
 	}
@@ -259,12 +275,26 @@ func (s *Sweep) named(err error) error {
 	return err
 }
 
-// print is what tells sweeps apart: a journal and a shard belong to one. It covers the program, the scenario, what is
-// varied and the files that are read.
-func (s *Sweep) print() (string, error) {
+// Print is what tells sweeps apart: a journal, a shard and a queue belong to one. It covers the program, the scenario,
+// what is varied and the files that are read.
+func (s *Sweep) Print() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, s.Version, s.Axes, s.Seeds, s.Plots)
-	h.Write(s.base.YAML())
+	text, err := s.base.YAMLFor(".") // wherever the working directory is
+	if err != nil {
+		return "", err
+	}
+	h.Write(text)
+	for _, name := range s.files() {
+		if err := hashFile(h, name); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12]), nil
+}
+
+// files returns the files that points read beside the scenario.
+func (s *Sweep) files() []string {
 	names := []string{s.base.Model.Config, s.base.Speculation.DraftModel}
 	for i := range s.base.Pools {
 		p := &s.base.Pools[i]
@@ -281,19 +311,14 @@ func (s *Sweep) print() (string, error) {
 			names = append(names, s.Axes[i].Values...)
 		}
 	}
-	for _, name := range names {
-		if err := hashFile(h, name); err != nil {
-			return "", err
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil)[:12]), nil
+	return slices.DeleteFunc(names, func(name string) bool {
+		at, err := os.Stat(name)
+		return err != nil || !at.Mode().IsRegular()
+	})
 }
 
-// hashFile adds what a file holds, if there is one of that name.
+// hashFile adds what a file holds.
 func hashFile(h io.Writer, name string) error {
-	if at, err := os.Stat(name); err != nil || !at.Mode().IsRegular() {
-		return nil
-	}
 	f, err := os.Open(name)
 	if err != nil {
 		return err

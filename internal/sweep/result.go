@@ -14,10 +14,12 @@ const SchemaResult = "decodesim/sweep/v1"
 type Result struct {
 	Schema string `json:"schema"`
 	Head
-	Runs     int             `json:"runs"`
-	Failed   int             `json:"failed"`             // runs that ended with an error
-	Failures []Failures      `json:"failures,omitempty"` // the errors there were, most frequent first
-	Columns  []Column        `json:"columns"`
+	Runs     int        `json:"runs"`
+	Failed   int        `json:"failed"`             // runs that ended with an error
+	Failures []Failures `json:"failures,omitempty"` // the errors there were, most frequent first
+	Columns  []Column   `json:"columns"`
+	// Runs over which workers ended, one after the other, until they were given to no more; absent: there are none.
+	GivenUp  []GivenUp       `json:"dead_letters,omitempty"`
 	Curves   []Curve         `json:"curves,omitempty"`   // absent without an axis of loads
 	Frontier []FrontierPoint `json:"frontier,omitempty"` // by tokens/s of a user
 
@@ -30,6 +32,14 @@ type Failures struct {
 	Error string `json:"error"`
 	Runs  int    `json:"runs"`
 	Point int    `json:"first_point"`
+}
+
+// GivenUp is a run that was given to workers and has no result.
+type GivenUp struct {
+	Run   int    `json:"run"`
+	Point int    `json:"point"`
+	Seed  uint64 `json:"seed"`
+	Given int    `json:"given"` // to so many workers
 }
 
 // failuresMax is how many errors a result lists.
@@ -49,6 +59,9 @@ func newCollector(h *Head) *collector {
 func (c *collector) add(r *Row) error {
 	point, _ := c.place(r)
 	c.Runs++
+	if r.Given > 0 {
+		c.GivenUp = append(c.GivenUp, GivenUp{r.Run, point, c.Seeds[r.Run%len(c.Seeds)], r.Given})
+	}
 	if r.Error != "" {
 		c.failed(r.Error, point)
 	} else {

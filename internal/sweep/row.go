@@ -17,6 +17,7 @@ import (
 type Row struct {
 	Run    int       // point × seeds + which seed
 	Error  string    // empty: it ran
+	Given  int       // to so many workers, none of which came to its end; 0: it is no dead letter
 	Values []float64 // by column; NaN: there is none
 }
 
@@ -24,12 +25,13 @@ type Row struct {
 type writtenRow struct {
 	Run    int            `json:"run"`
 	Error  string         `json:"error,omitempty"`
+	Given  int            `json:"given,omitempty"`
 	Values []stats.Number `json:"values,omitempty"`
 }
 
 // MarshalJSON writes NaN as null. Every other number reads back as it was.
 func (r Row) MarshalJSON() ([]byte, error) {
-	w := writtenRow{Run: r.Run, Error: r.Error}
+	w := writtenRow{Run: r.Run, Error: r.Error, Given: r.Given}
 	for _, x := range r.Values {
 		w.Values = append(w.Values, stats.Number(x))
 	}
@@ -41,12 +43,13 @@ func (r *Row) UnmarshalJSON(text []byte) error {
 	var w struct {
 		Run    int        `json:"run"`
 		Error  string     `json:"error"`
+		Given  int        `json:"given"`
 		Values []*float64 `json:"values"`
 	}
 	if err := json.Unmarshal(text, &w); err != nil {
 		return err
 	}
-	*r = Row{Run: w.Run, Error: w.Error}
+	*r = Row{Run: w.Run, Error: w.Error, Given: w.Given}
 	for _, x := range w.Values {
 		if x == nil {
 			r.Values = append(r.Values, math.NaN())

@@ -28,7 +28,7 @@ func Open(path string, s *Sweep, shard Shard) (*Work, error) {
 	if shard.N > s.Runs() {
 		return nil, fmt.Errorf("--shard %s: the sweep has %d runs; expected at most so many shards", shard, s.Runs())
 	}
-	print, err := s.print()
+	print, err := s.Print()
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,229 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/decodesim/decodesim/internal/page"
+	"github.com/decodesim/decodesim/internal/text"
+)
+
+// dotsMax bounds the points of a plot on a page.
+const dotsMax = 2000
+
+// drawnWords says what of the curves is drawn.
+func (r *Result) drawnWords() string {
+	words := "Where one deployment saturates the ground is tinted. "
+	if len(r.Curves) > 1 {
+		words = ""
+	}
+	if len(r.Curves) > drawnMax {
+		words += fmt.Sprintf("The first %d of %d curves. ", drawnMax, len(r.Curves))
+	}
+	return words + "Hovering shows the values."
+}
+
+// curvePlots are latencies, throughput and the SLO against load, with cursors that move together.
+func (r *Result) curvePlots() (plots []page.Plot) {
+	if len(r.Curves) == 0 {
+		return nil
+	}
+	type line struct {
+		name string
+		of   func(*LoadPoint) float64
+	}
+	latency := func(of func(*LoadPoint) *CurveLatency) []line {
+		return []line{{"p99", func(p *LoadPoint) float64 { return float64(of(p).P99) }},
+			{"p95", func(p *LoadPoint) float64 { return float64(of(p).P95) }},
+			{"p50", func(p *LoadPoint) float64 { return float64(of(p).P50) }}}
+	}
+	ttft := latency(func(p *LoadPoint) *CurveLatency { return &p.TTFT })
+	itl := latency(func(p *LoadPoint) *CurveLatency { return &p.ITL })
+	served := []line{{"completed", func(p *LoadPoint) float64 { return float64(p.PerS) }},
+		{"within the SLO", func(p *LoadPoint) float64 { return float64(p.GoodPerS) }}}
+	attained := []line{{"", func(p *LoadPoint) float64 { return float64(p.Attained) }}}
+	several := len(r.Curves) > 1
+	suffix := ""
+	if several {
+		ttft, itl, served = ttft[1:2], itl[1:2], served[:1]
+		suffix = " p95"
+	}
+	x := page.Axis{Name: r.Load.Unit}
+	for _, f := range []struct {
+		title string
+		y     page.Axis
+		lines []line
+		limit float64
+	}{
+		{"TTFT" + suffix, page.Axis{Name: "TTFT", Kind: page.Seconds, Log: true}, ttft, r.limits().TTFTS},
+		{"ITL" + suffix, page.Axis{Name: "ITL", Kind: page.Seconds, Log: true}, itl, r.limits().TPOTS},
+		{"Requests/s", page.Axis{Name: "requests/s"}, served, 0},
+		{"SLO met by", page.Axis{Name: "share", Kind: page.Share, Min: page.At(0), Max: page.At(1)}, attained, 0},
+	} {
+		plot := page.Plot{Title: f.title, X: x, Y: f.y, Sync: "load"}
+		for i := range r.Curves[:min(len(r.Curves), drawnMax)] {
+			for _, l := range f.lines {
+				name := l.name
+				if several {
+					name = named(r.Curves[i].Of)
+				}
+				if c, ok := curveOf(name, r.Curves[i].Loads, l.of); ok {
+					plot.Curves = append(plot.Curves, c)
+				}
+			}
+		}
+		if len(plot.Curves) == 0 {
+			continue
+		}
+		if f.limit > 0 {
+			plot.Limits = append(plot.Limits, page.Limit{On: "y", At: f.limit, Label: "SLO " + text.Limit(f.limit)})
+		}
+		plot.Limits = append(plot.Limits, r.upright()...)
+		if from := r.Curves[0].SaturatedFrom; from != nil && !several {
+			loads := r.Curves[0].Loads
+			plot.Bands = []page.Band{{From: *from, To: loads[len(loads)-1].Load}}
+		}
+		plots = append(plots, plot)
+	}
+	return plots
+}
+
+// limits are those of the SLO; zero: there is none.
+func (r *Result) limits() SLO {
+	if r.SLO == nil {
+		return SLO{}
+	}
+	return *r.SLO
+}
+
+// upright are the expected load and the knee of one curve.
+func (r *Result) upright() (all []page.Limit) {
+	if r.Load.Expected > 0 {
+		all = append(all, page.Limit{On: "x", At: r.Load.Expected, Label: "expected"})
+	}
+	if k := r.Curves[0].Knee; k != nil && len(r.Curves) == 1 && *k != r.Load.Expected {
+		all = append(all, page.Limit{On: "x", At: *k, Label: "knee"})
+	}
+	return all
+}
+
+// curveOf is a number of all loads; false: none has it.
+func curveOf(name string, loads []LoadPoint, of func(*LoadPoint) float64) (c page.Curve, ok bool) {
+	c.Name = name
+	for i := range loads {
+		y := of(&loads[i])
+		c.X, c.Y = append(c.X, loads[i].Load), append(c.Y, y)
+		ok = ok || y > 0
+	}
+	return c, ok
+}
+
+// frontierPlot is every point that does not saturate, and the frontier.
+func (r *Result) frontierPlot() page.Plot {
+	p := page.Plot{Title: "Pareto frontier", X: page.Axis{Name: "tokens/s of the median user"},
+		Y: page.Axis{Name: "tokens/s per GPU"}}
+	var dots []page.Point
+	for point := 0; point < r.Points && len(dots) < dotsMax; point++ {
+		if q, ok := r.frontierPoint(point); ok {
+			dots = append(dots, page.Point{X: q.PerUser, Y: q.PerGPU, Label: named(q.Of)})
+		}
+	}
+	line := page.Curve{Name: "frontier"}
+	for _, q := range r.Frontier {
+		line.X, line.Y = append(line.X, q.PerUser), append(line.Y, q.PerGPU)
+		line.Labels = append(line.Labels, named(q.Of))
+	}
+	p.Curves = []page.Curve{line, page.Dots("points", dots)}
+	return p
+}
+
+// askedBlocks are the figures of --plot, and the heat map that every sweep over two axes has.
+func (r *Result) askedBlocks() (blocks []page.Block) {
+	asked := r.Plots
+	if len(asked) == 0 && len(r.Axes) == 2 {
+		asked = []Plot{{X: r.Axes[0].Name, Y: r.Axes[1].Name, Heat: "output_tokens_per_s_per_gpu"}}
+	}
+	for _, p := range asked {
+		if p.Heat != "" {
+			blocks = append(blocks, page.Block{Table: r.heatTable(p)})
+			continue
+		}
+		if plot := r.asked(p); len(plot.Curves) > 0 {
+			blocks = append(blocks, page.Block{Plots: []page.Plot{plot}})
+		}
+	}
+	return blocks
+}
+
+// asked is a column against an axis or against a column.
+func (r *Result) asked(p Plot) page.Plot {
+	out := page.Plot{Title: short(p.Y) + " against " + short(p.X), X: r.pageAxis(p.X), Y: r.pageAxis(p.Y)}
+	axis, dots := r.axis(p.X), 0
+	var names []string
+	points := map[string][]page.Point{}
+	for point := range r.Points {
+		q := page.Point{X: r.value(point, p.X), Y: r.value(point, p.Y), Label: named(r.settings(point))}
+		if math.IsNaN(q.X) || math.IsNaN(q.Y) {
+			continue
+		}
+		name := ""
+		if axis >= 0 {
+			name = named(r.settings(point, axis))
+		}
+		if _, known := points[name]; !known {
+			names = append(names, name)
+		}
+		points[name] = append(points[name], q)
+	}
+	for i, name := range names {
+		if i == drawnMax || dots > dotsMax {
+			out.Note = fmt.Sprintf("the first %d of %d lines", i, len(names))
+			break
+		}
+		dots += len(points[name])
+		c := page.Dots(name, points[name])
+		c.Dots = axis < 0
+		out.Curves = append(out.Curves, c)
+	}
+	return out
+}
+
+// pageAxis is the axis of a plot for an axis of the sweep or a column. Values that are no numbers stand in their order.
+func (r *Result) pageAxis(name string) page.Axis {
+	a := page.Axis{Name: short(name)}
+	if i := r.axis(name); i >= 0 {
+		return a
+	}
+	switch {
+	case columns()[index(name)].Unit == "s":
+		a.Kind = page.Seconds
+	case isShare(name):
+		a.Kind = page.Share
+	}
+	return a
+}
+
+// heatTable is a heat map: the mean over what other axes there are.
+func (r *Result) heatTable(p Plot) *page.Table {
+	h := r.heat(p)
+	t := &page.Table{Head: []string{short(p.Y) + " \\ " + short(p.X)}, Note: p.Heat}
+	if len(r.Axes) > 2 {
+		t.Note += ", the mean over the other axes"
+	}
+	for _, v := range r.Axes[r.axis(p.X)].Values {
+		t.Head = append(t.Head, v)
+	}
+	for row, name := range r.Axes[r.axis(p.Y)].Values {
+		cells := []page.Cell{page.Words(name)}
+		for column := range h.columns {
+			v := h.values[row*h.columns+column]
+			c := page.Words(cell(p.Heat, v))
+			if !math.IsNaN(v) {
+				c.Heat = 1 + int(8*h.share(v)+0.5)
+			}
+			cells = append(cells, c)
+		}
+		t.Rows = append(t.Rows, page.Row{Cells: cells})
+	}
+	return t
+}
