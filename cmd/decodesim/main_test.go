@@ -11,11 +11,10 @@ import (
 var update = flag.Bool("update", false, "rewrite the goldens")
 
 // asProgram makes the test binary the program itself, so that a test can start it and send it signals.
-const asProgram = "DECODESIM_TEST_AS_PROGRAM"
+const asProgram = "TEST_AS_DECODESIM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Unsetenv(asProgram)
 		main()
 	}
 	version = "test" // results carry it

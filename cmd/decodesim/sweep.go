@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ type sweepFlags struct {
 	seed             uint64
 	seeds            int
 	shard            string
+	queue            queueFlags
 	out              string
 	json             bool
 }
@@ -47,12 +49,16 @@ as a model that does not fit the memory, becomes a row with its error. A sweep t
 rows in DIR, and the same command goes on with those that are missing; the files are the same to the byte as without the
 interruption, and whatever the number of cores.
 
+--workers N has N processes make the runs in place of this one, and --listen serves the queue for decodesim worker on
+other machines: workers may come, go, be killed or suspended, and the files are still the same to the byte.
+
 --shard i/n runs the i-th of n parts, on whichever machine; sweep merge makes of their directories what one sweep would
 have written.`,
 		Example: "  decodesim sweep chat-70b --ladder --out curve\n" +
 			"  decodesim sweep chat-70b --over rate=10:80:10 --over max_num_seqs=32,64,128 --seeds 3 --out grid\n" +
 			"  decodesim sweep chat-70b --over gpu=h100-sxm,h200-sxm --over rate=2:64:x2 --plot rate,ttft_p95_s --out gpus\n" +
 			"  decodesim sweep --study grid.yaml --out grid\n" +
+			"  decodesim sweep chat-70b --ladder --listen 0.0.0.0:4222 --out curve\n" +
 			"  decodesim sweep chat-70b --ladder --shard 1/4 --out part-1",
 		Args:              cobra.ArbitraryArgs, // see plan
 		ValidArgsFunction: completeScenario,
@@ -74,6 +80,7 @@ have written.`,
 	flags.StringArrayVar(&f.plots, "plot", nil,
 		"`X,Y` to draw a column against an axis or a column, X,Y,Z for a heat map of Z over two axes; repeatable")
 	flags.StringVar(&f.shard, "shard", "", "`I/N`: only the I-th of N parts, for sweep merge")
+	f.queue.add(c)
 	flags.StringVar(&f.out, "out", "",
 		"write tables, figures and sweep.json to `DIR`, and go on with what an interrupted sweep has left there")
 	flags.BoolVar(&f.json, "json", false, "print sweep.json instead of a table")
@@ -118,6 +125,12 @@ func (f *sweepFlags) plan(c *cobra.Command, args []string) (sweep.Plan, error) {
 	if p.Seeds < 1 || p.Seeds > seedsMax {
 		return p, fmt.Errorf("--seeds %d: expected 1 to %d", p.Seeds, seedsMax)
 	}
+	if err := f.queue.check(c); err != nil {
+		return p, err
+	}
+	if f.shard != "" && f.queue.used() {
+		return p, errors.New("sweep: --shard stands beside workers; expected one way to use several machines")
+	}
 	if f.out == "" {
 		return p, errors.New("sweep: missing --out DIR, in which rows are kept should the sweep be interrupted")
 	}
@@ -146,8 +159,19 @@ func (f *sweepFlags) run(ctx context.Context, out, errOut io.Writer, p sweep.Pla
 		return err
 	}
 	defer w.Close()
+	makes := w.Run
+	if f.queue.used() {
+		q, err := f.queue.open(errOut, filepath.Join(f.out, queueName))
+		if err != nil {
+			return err
+		}
+		defer q.leave(f.out, w)
+		makes = func(ctx context.Context, progress func(int)) error {
+			return q.collect(ctx, errOut, w, progress)
+		}
+	}
 	line := progressOn(errOut)
-	err = w.Run(ctx, pointsDone(line, w))
+	err = makes(ctx, pointsDone(line, w))
 	line.Clear()
 	if err != nil {
 		return f.interrupted(errOut, w, err)

@@ -33,6 +33,9 @@ func place(pkg string) string {
 	return pkg
 }
 
+// queue is the one package that may depend on NATS, and that nothing but commands may depend on.
+const queue = "internal/workers"
+
 func star(s *source) []string {
 	allowed, known := imports[place(s.pkg)]
 	if !known {
@@ -46,6 +49,11 @@ func star(s *source) []string {
 		rest, ours := strings.CutPrefix(target(im), module+"/")
 		if ours && place(rest) != place(s.pkg) && !slices.Contains(allowed, place(rest)) {
 			found = append(found, s.at(im.Pos(), "%s may not import %s", s.pkg, rest))
+		}
+		if ours && rest == queue && place(s.pkg) != "cmd" ||
+			strings.HasPrefix(target(im), "github.com/nats-io/") && s.pkg != queue {
+			found = append(found, s.at(im.Pos(), "%s may not import %s: only commands use a queue, by %s", s.pkg, target(im),
+				queue))
 		}
 	}
 	return found

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/decodesim/decodesim/internal/sweep"
+	"github.com/decodesim/decodesim/internal/workers"
+)
+
+// queueFlags say which processes make the runs of a command, instead of its own.
+type queueFlags struct {
+	workers            int
+	listen, url        string
+	cert, key          string
+	tokenFile, ca, pin string
+	replicas           int
+}
+
+// connection adds the flags with which a queue is reached that somebody else serves.
+func (f *queueFlags) connection(flags *pflag.FlagSet) {
+	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token of the queue, if its URL has none")
+	flags.StringVar(&f.ca, "tls-ca", "",
+		"`FILE` of the authorities that vouch for the queue's certificate; none: the system's")
+}
+
+func (f *queueFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.IntVar(&f.workers, "workers", 0, "have `N` processes of this machine make the runs, which share its cores")
+	flags.StringVar(&f.listen, "listen", "",
+		"serve a queue of runs at `HOST:PORT` for decodesim worker on other machines; beyond loopback by TLS")
+	flags.StringVar(&f.url, "queue", "", "the queue is in the NATS servers at `URL`, not in this process")
+	f.connection(flags)
+	flags.StringVar(&f.cert, "tls-cert", "", "`FILE` of the certificate of --listen; none: one is made")
+	flags.StringVar(&f.key, "tls-key", "", "`FILE` of its key")
+	flags.IntVar(&f.replicas, "queue-replicas", 1, "copies of the queue among the servers of --queue: 1, 3 or 5")
+	for _, name := range []string{"listen", "queue"} {
+		cobra.CheckErr(c.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
+	}
+}
+
+// used reports whether other processes are to make the runs.
+func (f *queueFlags) used() bool { return f.workers > 0 || f.listen != "" || f.url != "" }
+
+// workersMax is the most processes that one command starts.
+const workersMax = 1000
+
+// check refuses flags that cannot be meant.
+func (f *queueFlags) check(c *cobra.Command) error {
+	if f.workers < 0 || f.workers > workersMax || f.workers == 0 && c.Flags().Changed("workers") {
+		return fmt.Errorf("--workers %d: expected 1 to %d", f.workers, workersMax)
+	}
+	for _, of := range []struct {
+		other string
+		names []string
+		given bool
+	}{
+		{"--listen", []string{"tls-cert", "tls-key"}, f.listen != ""},
+		{"--queue", []string{"token-file", "tls-ca", "queue-replicas"}, f.url != ""},
+	} {
+		for _, name := range of.names {
+			if c.Flags().Changed(name) && !of.given {
+				return fmt.Errorf("--%s stands without %s, which it is about", name, of.other)
+			}
+		}
+	}
+	switch {
+	case f.url != "" && f.listen != "":
+		return errors.New("--queue stands beside --listen; expected one of them")
+	case f.replicas != 1 && f.replicas != 3 && f.replicas != 5:
+		return fmt.Errorf("--queue-replicas %d: expected 1, 3 or 5", f.replicas)
+	}
+	return nil
+}
+
+// address is the queue of --queue.
+func (f *queueFlags) address() (workers.Address, error) {
+	a := workers.Address{URL: f.url, CA: f.ca, Pin: f.pin}
+	if f.tokenFile == "" {
+		return a, nil
+	}
+	text, err := os.ReadFile(f.tokenFile)
+	if err != nil {
+		return a, fmt.Errorf("--token-file: %w", err)
+	}
+	a.Token = strings.TrimSpace(string(text))
+	if a.Token == "" {
+		return a, fmt.Errorf("--token-file %s is empty; expected a token", f.tokenFile)
+	}
+	return a, nil
+}
+
+// opened is a queue that a command has opened, and how its own workers reach it.
+type opened struct {
+	*workers.Queue
+	server *workers.Server // nil: somebody else serves the queue
+	join   []string        // arguments of decodesim worker
+	hired  int             // workers of its own
+}
+
+// open opens the queue. Its streams are in dir if it is one of ours.
+func (f *queueFlags) open(errOut io.Writer, dir string) (*opened, error) {
+	if f.url != "" {
+		a, err := f.address()
+		if err != nil {
+			return nil, err
+		}
+		q, err := a.Open(f.replicas)
+		if err != nil {
+			return nil, err
+		}
+		join := []string{f.url}
+		for flag, value := range map[string]string{"--token-file": f.tokenFile, "--tls-ca": f.ca} {
+			if value != "" {
+				join = append(join, flag, value)
+			}
+		}
+		return &opened{Queue: q, join: join, hired: f.workers}, nil
+	}
+	at := f.listen
+	if at == "" {
+		at = "127.0.0.1:0"
+	}
+	s, err := workers.Serve(workers.Listen{Address: at, Dir: dir, Cert: f.cert, Key: f.key})
+	if err != nil {
+		return nil, err
+	}
+	q, err := s.Own()
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	x := &opened{q, s, []string{s.URL(), "--token-file", s.TokenFile}, f.workers}
+	pin := ""
+	if s.Pin != "" {
+		x.join = append(x.join, "--pin", s.Pin)
+		pin = " --pin " + s.Pin
+	}
+	if f.listen != "" {
+		fmt.Fprintf(errOut, "decodesim: workers join by: decodesim worker %s%s\n",
+			strings.Replace(s.URL(), "://", "://"+s.Token+"@", 1), pin)
+	}
+	return x, nil
+}
+
+// leave closes the queue. What is in one of ours stays in the directory of results for the same command, unless there is
+// nothing to go on with.
+func (x *opened) leave(dir string, w *sweep.Work) {
+	x.Close()
+	if x.server == nil {
+		return
+	}
+	x.server.Close()
+	if n := w.Ended(); n == 0 || n == w.Runs() {
+		_ = os.RemoveAll(filepath.Join(dir, queueName))
+	}
+}
+
+// crew is worker processes of this machine. A process that ends over a run is replaced.
+type crew struct {
+	all  sync.WaitGroup
+	stop context.CancelFunc
+	fail context.CancelCauseFunc
+}
+
+// hire starts the workers, which end with this process too. One that refuses to work cancels ctx.
+func (x *opened) hire(ctx context.Context, errOut io.Writer, fail context.CancelCauseFunc) (*crew, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	w := &crew{stop: stop, fail: fail}
+	said := &lines{to: errOut}
+	for range x.hired {
+		w.all.Go(func() {
+			for ctx.Err() == nil {
+				w.one(ctx, self, x.join, max(1, runtime.GOMAXPROCS(0)/x.hired), said)
+			}
+		})
+	}
+	return w, nil
+}
+
+// one starts a worker and waits until it ends.
+func (w *crew) one(ctx context.Context, self string, join []string, cores int, said io.Writer) {
+	c := exec.CommandContext(ctx, self, append([]string{"worker", "--quiet", "--leashed"}, join...)...)
+	c.Env = append(os.Environ(), fmt.Sprint("GOMAXPROCS=", cores))
+	c.Stderr = said
+	leash, err := c.StdinPipe() // it ends when this process does
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	c.Cancel = leash.Close
+	c.WaitDelay = 5 * time.Second
+	err = c.Run()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+	case err != nil && !errors.As(err, &exit):
+		w.fail(fmt.Errorf("a worker cannot be started: %w", err))
+	case err == nil, exit.ExitCode() == exitBadInput, exit.ExitCode() == exitFailure:
+		w.fail(fmt.Errorf("a worker has refused to work: %v", err))
+	default:
+		fmt.Fprintf(said, "decodesim: a worker has ended: %s; another takes its place\n", exit)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Second):
+	}
+}
+
+func (w *crew) end() {
+	w.stop()
+	w.all.Wait()
+}
+
+// lines lets several processes write to one place.
+type lines struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (l *lines) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(text)
+}
+
+// queueName is where a queue of ours is in the directory of results.
+const queueName = "sweep.queue"
+
+// collector takes the rows of a sweep that workers make.
+type collector struct {
+	*sweep.Work
+	progress func(done int)
+	done     int
+}
+
+// Runs implements workers.Collector.
+func (c *collector) Runs() int { return c.Work.Runs() }
+
+// Take implements workers.Collector.
+func (c *collector) Take(r *workers.Result) error {
+	err := c.put(r)
+	c.done++
+	if err == nil && c.progress != nil {
+		c.progress(c.done)
+	}
+	return err
+}
+
+func (c *collector) put(r *workers.Result) error {
+	if r.GivenUp {
+		return c.GiveUp(r.Run, r.Deliveries)
+	}
+	return c.Work.Take(r.Run, r.Data)
+}
+
+// sweepJob is the kind of a job that is a sweep.
+const sweepJob = "sweep"
+
+// collect has workers make the runs of w that have no row yet.
+func (x *opened) collect(ctx context.Context, errOut io.Writer, w *sweep.Work, progress func(int)) error {
+	plan, files, err := w.Elsewhere()
+	if err != nil {
+		return err
+	}
+	id, err := w.Print()
+	if err != nil {
+		return err
+	}
+	job, err := workers.NewJob(id, sweepJob, w.Scenario, w.Version, plan, files)
+	if err != nil {
+		return err
+	}
+	given := ctx
+	ctx, cancel := context.WithCancelCause(given)
+	defer cancel(nil)
+	hired, err := x.hire(ctx, errOut, cancel)
+	if err != nil {
+		return err
+	}
+	defer hired.end()
+	err = x.Collect(ctx, &job, &collector{Work: w, progress: progress})
+	if cause := context.Cause(ctx); err != nil && cause != nil && given.Err() == nil {
+		return cause
+	}
+	return err
+}

@@ -1,0 +1,127 @@
+package workers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Job is what workers need to make any run of it.
+type Job struct {
+	ID      string          `json:"id"` // the same for the same runs; letters and digits
+	Kind    string          `json:"kind"`
+	Name    string          `json:"name"` // for people
+	Version string          `json:"version"`
+	Spec    json.RawMessage `json:"spec"`
+	Dir     string          `json:"dir"` // the coordinator's working directory
+	Files   []File          `json:"files,omitempty"`
+}
+
+// File is a file of the coordinator that the job reads.
+type File struct {
+	Path   string `json:"path"` // absolute
+	SHA256 string `json:"sha256"`
+}
+
+// NewJob returns a job of the files at these paths, seen from the working directory.
+func NewJob(id, kind, name, version string, spec any, paths []string) (Job, error) {
+	j := Job{ID: id, Kind: kind, Name: name, Version: version}
+	var err error
+	j.Spec, err = json.Marshal(spec)
+	if err != nil {
+		return j, err
+	}
+	j.Dir, err = os.Getwd()
+	if err != nil {
+		return j, err
+	}
+	for _, path := range paths {
+		path, err = filepath.Abs(path)
+		if err != nil {
+			return j, err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return j, err
+		}
+		j.Files = append(j.Files, File{path, sum(data)})
+	}
+	return j, nil
+}
+
+func sum(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}
+
+// upload puts the files of a job into a store.
+func (j *Job) upload(ctx context.Context, to jetstream.ObjectStore) error {
+	for _, f := range j.Files {
+		data, err := os.ReadFile(f.Path)
+		if err != nil {
+			return err
+		}
+		if sum(data) != f.SHA256 {
+			return fmt.Errorf("%s has changed since it was read", f.Path)
+		}
+		if _, err := to.PutBytes(ctx, f.SHA256, data); err != nil {
+			return fmt.Errorf("%s cannot be put into the queue: %w", f.Path, err)
+		}
+	}
+	return nil
+}
+
+// mirror is a copy of the coordinator's files at their paths below a root, so that relative paths lead to them.
+type mirror struct{ root string }
+
+// newMirror downloads the files of a job.
+func newMirror(ctx context.Context, j *Job, from jetstream.ObjectStore) (m mirror, err error) {
+	m.root, err = os.MkdirTemp("", "decodesim-worker-")
+	if err != nil {
+		return m, err
+	}
+	m.root, err = filepath.EvalSymlinks(m.root) // as the working directory will be named
+	if err != nil {
+		return m, err
+	}
+	if err := os.MkdirAll(m.at(j.Dir), 0o700); err != nil {
+		return m, err
+	}
+	for _, f := range j.Files {
+		data, err := from.GetBytes(ctx, f.SHA256)
+		if err != nil {
+			return m, fmt.Errorf("%s cannot be read from the queue: %w", f.Path, err)
+		}
+		if sum(data) != f.SHA256 {
+			return m, fmt.Errorf("%s is damaged in the queue", f.Path)
+		}
+		if err := os.MkdirAll(filepath.Dir(m.at(f.Path)), 0o700); err != nil {
+			return m, err
+		}
+		if err := os.WriteFile(m.at(f.Path), data, 0o600); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// at returns where a path of the coordinator is mirrored. Nothing leads out of the mirror.
+func (m mirror) at(path string) string { return filepath.Join(m.root, filepath.Join("/", path)) }
+
+// original puts the coordinator's paths into text in place of the mirror's.
+func (m mirror) original(text []byte) []byte {
+	return []byte(strings.ReplaceAll(string(text), m.root, ""))
+}
+
+func (m mirror) remove() {
+	if m.root != "" {
+		_ = os.RemoveAll(m.root)
+	}
+}
