@@ -48,6 +48,10 @@ test: ## run every test
 soak: ## the laws of the simulator over many more random scenarios
 	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation | grep -vE '^=== |\[rapid\]'
 
+.PHONY: soak-workers
+soak-workers: ## sweeps by 1, 2 and 4 worker processes, which are killed and suspended past their lease, as the coordinator is
+	DECODESIM_SOAK=1 go test ./cmd/decodesim -run TestWorkersOnRealMachines -v -count 1
+
 published: ## what was published, all of it, and the pages of docs/ whose commands take long: each is what is printed today
 	DECODESIM_SOAK=1 go test ./internal/published
 	DECODESIM_SOAK=1 go test -pgo=off -run 'Documentation' ./cmd/decodesim

@@ -13,11 +13,11 @@ type Energy struct {
 	USDKWh   float64 `yaml:"usd_per_kwh,omitempty" bound:"(0,1e3]" unit:"USD/kWh" doc:"price of electricity, where it is not part of the rent; null: it is"`
 }
 
-// defaultEnergy returns shares of the power of a data sheet. Decode and prefill are fitted to the mean power of 16 runs
+// DefaultEnergy returns shares of the power of a data sheet. Decode and prefill are fitted to the mean power of 16 runs
 // of Llama-2-70B on A100s (splitwise-sim, data/perf_model.csv at commit 8f99e7d) and of 5 loads of gpt-oss-120b on an
 // H200 (vLLM 0.22), each source counting as much: within 5.1 % and 7.3 % in the median, 17 % at most. Idle is the
 // lowest mean power among the former, of runs that ended with their first token; it is unverified.
-func defaultEnergy() *Energy { return &Energy{Idle: 0.17, Decode: 0.26, Prefill: 1, PUE: 1} }
+func DefaultEnergy() *Energy { return &Energy{Idle: 0.17, Decode: 0.26, Prefill: 1, PUE: 1} }
 
 // checkEnergy refuses shares that no accelerator has: idling draws least.
 func (s *Scenario) checkEnergy(c *checker) {

@@ -99,7 +99,7 @@ func (s *Scenario) defaultFleet(skeleton *Scenario) {
 	for range skeleton.Autoscale {
 		s.Autoscale = append(s.Autoscale, Autoscale{MinReplicas: 1, Low: 0.8, IntervalS: 15, StabilisationS: 300})
 	}
-	s.Energy = defaultEnergy()
+	s.Energy = DefaultEnergy()
 	s.RoleSwitch = &RoleSwitch{IntervalS: 15, Queue: 1, High: 0.9, Low: 0.7}
 	for range skeleton.Failures {
 		s.Failures = append(s.Failures, Failure{InFlight: InFlightRetry})

@@ -24,6 +24,7 @@ import (
 // block find; make targets and the like are not run. -update writes what the commands print. Pages whose commands
 // search or repeat for long are left to make published.
 func TestDocumentationShowsRealOutput(t *testing.T) {
+	t.Setenv(asProgram, version) // workers that a command starts
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	require.NoError(t, err)
 	printed := map[string]string{}

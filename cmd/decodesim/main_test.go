@@ -10,11 +10,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// asProgram makes the test binary the program itself, so that a test can start it and send it signals.
+// asProgram makes the test binary the program itself, so that a test can start it and send it signals. Its value is the
+// version of that program; 1: as it was built.
 const asProgram = "TEST_AS_DECODESIM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	if as := os.Getenv(asProgram); as != "" {
+		if as != "1" {
+			version = as
+		}
 		main()
 	}
 	version = "test" // results carry it

@@ -155,8 +155,8 @@ func (f *queueFlags) open(errOut io.Writer, dir string) (*opened, error) {
 	return x, nil
 }
 
-// leave closes the queue. What is in one of ours stays in the directory of results for the same command, unless there is
-// nothing to go on with.
+// leave closes the queue. What is in one of ours stays in the directory of results for the same command, unless there
+// is nothing to go on with.
 func (x *opened) leave(dir string, w *sweep.Work) {
 	x.Close()
 	if x.server == nil {

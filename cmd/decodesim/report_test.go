@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/internal/page/pagetest"
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // reportOf returns the page that a command leaves and checks what is true of every page: it is small, needs nothing
@@ -69,6 +70,33 @@ func TestTheReportOfASearchHasItsNumbers(t *testing.T) {
 	page := reportOf(t, "size.json", 10, "size", "size-70b-64gpu", "--set", "budget.gpus=8", "--set", "requests=400",
 		"--set", "seeds=2")
 	opens(t, page, 2)
+}
+
+func TestTheReportOfASweepHasItsNumbers(t *testing.T) {
+	inDir(t, small)
+	page := reportOf(t, "sweep.json", 60, "sweep", "chat.yaml", "--ladder")
+	require.Contains(t, string(page), "decodesim sweep chat.yaml --ladder --out again")
+	opens(t, page, 5)
+}
+
+func TestTheReportOfAGridHasItsNumbers(t *testing.T) {
+	inDir(t, small)
+	page := reportOf(t, "sweep.json", 20, "sweep", "chat.yaml", "--over", "rate=5:45:20", "--over", "max_num_seqs=4,16",
+		"--over", "model=llama-3.1-8b,llama-3.1-70b", "--plot", "rate,ttft_p95_s", "--plot", "max_num_seqs,rate,busy",
+		"--plot", "ttft_p95_s,busy")
+	require.Contains(t, string(page), "does not fit on 1 × h100-sxm", "errors of points are among the warnings")
+	if soak.Asked() {
+		opens(t, page, 7)
+	}
+}
+
+func TestTheReportOfASensitivityHasItsNumbers(t *testing.T) {
+	inDir(t, small)
+	page := reportOf(t, "sensitivity.json", 100, "sensitivity", "chat.yaml", "--seeds", "2")
+	require.Contains(t, string(page), "Where the ranges come from")
+	if soak.Asked() {
+		opens(t, page, 0)
+	}
 }
 
 func TestTheReportOfAValidationHasItsNumbers(t *testing.T) {

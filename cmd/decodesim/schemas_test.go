@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,14 +11,18 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/calibration"
 	"github.com/decodesim/decodesim/internal/compare"
+	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/explain"
 	"github.com/decodesim/decodesim/internal/sensitivity"
 	"github.com/decodesim/decodesim/internal/sizing"
 	"github.com/decodesim/decodesim/internal/sweep"
 	"github.com/decodesim/decodesim/internal/traffic"
+	"github.com/decodesim/decodesim/internal/validation"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -25,6 +30,7 @@ import (
 // printed (-update writes them), and what the commands print passes them.
 func TestTheDocumentationHasSchemasOfWhatIsPrinted(t *testing.T) {
 	const measured = "workload.requests=400"
+	documented := map[string]bool{"serve": true} // which prints what run does
 	for name, c := range map[string]struct {
 		of   reflect.Type
 		args []string
@@ -38,12 +44,20 @@ func TestTheDocumentationHasSchemasOfWhatIsPrinted(t *testing.T) {
 		"workload":     {reflect.TypeFor[traffic.Summary](), []string{"workload", "describe", "conv.csv.gz"}},
 		"workload-fit": {reflect.TypeFor[traffic.Fit](), []string{"workload", "fit", "conv.csv.gz"}},
 		"sensitivity":  {reflect.TypeFor[sensitivity.Result](), []string{"sensitivity", "chat-8b", "--set", measured}},
+		"fleet":        {reflect.TypeFor[sizing.Fleet](), []string{"size", "fleet.yaml"}},
+		"explain-grid": {reflect.TypeFor[explain.Grid](), []string{"explain", "chat-8b", "--batch", "1,8"}},
+		"sweep-shard": {reflect.TypeFor[sweep.Head](),
+			[]string{"sweep", "chat-8b", "--ladder", "--set", measured, "--shard", "1/9", "--out", "part"}},
+		"validate":    {reflect.TypeFor[validation.Validation](), []string{"validate", "--data", "data.csv"}},
+		"calibrate":   {reflect.TypeFor[calibration.Calibration](), []string{"calibrate", "--data", "data.csv"}},
+		"model-check": {reflect.TypeFor[describe.ModelCheck](), []string{"model", "check", "qwen3-8b"}},
 	} {
+		documented[c.args[0]], documented[c.args[0]+" "+c.args[1]] = true, true
 		t.Run(name, func(t *testing.T) {
 			s := schemaOf(c.of)
 			s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 			command := c.args[0]
-			if command == "workload" {
+			if command == "workload" || command == "model" {
 				command += " " + c.args[1]
 			}
 			s["title"] = "What decodesim " + command + " --json prints"
@@ -52,12 +66,28 @@ func TestTheDocumentationHasSchemasOfWhatIsPrinted(t *testing.T) {
 			writeInvented(t)
 			require.NoError(t, os.WriteFile("study.yaml", []byte("scenario: chat-8b\nbudget: {gpus: 2}\nrate: {at: 20}\n"+
 				"slo: {ttft_ms: 500, tpot_ms: 40}\nrequests: 400\nseeds: 1\n"), 0o600))
+			require.NoError(t, os.WriteFile("fleet.yaml", []byte("budget: {gpus: 8}\nfleet: [study.yaml]\n"), 0o600))
+			require.NoError(t, os.WriteFile("data.csv", []byte(own), 0o600))
 			status, out, errOut := try(append(c.args, "--json")...)
 			require.Equal(t, exitOK, status, errOut)
 			document, err := jsonschema.UnmarshalJSON(strings.NewReader(out))
 			require.NoError(t, err)
 			require.NoError(t, schema.Validate(document))
 		})
+	}
+	documented["sweep merge"] = documented["sweep"] // the same file
+	everyCommand(newRoot(io.Discard, io.Discard), func(c *cobra.Command, name string) {
+		if c.Flags().Lookup("json") != nil {
+			require.True(t, documented[name], "decodesim %s --json has no schema in docs/", name)
+		}
+	})
+}
+
+// everyCommand calls do with each command and its name.
+func everyCommand(of *cobra.Command, do func(c *cobra.Command, name string)) {
+	for _, c := range of.Commands() {
+		do(c, strings.TrimPrefix(c.CommandPath(), "decodesim "))
+		everyCommand(c, do)
 	}
 }
 

@@ -48,7 +48,8 @@ seeds: their capacities have 95 % intervals over the seeds, and the lead of the 
 Beside each stands its roofline limit, the rate at which every GPU would be at its roofline bound at all times and nothing
 would ever wait: no deployment sustains more, and those that could not win even so are not simulated.
 
-A key of --set is one of the study, such as budget.gpus, or else one of its scenario, such as workload.output_tokens.mean.`,
+A file with fleet: [STUDY, ...] and a budget is of several models that share it: the deployments that sustain the rate of
+each and cost least together. A key of --set is one of the study, such as budget.gpus, or else one of its scenario, such as workload.output_tokens.mean.`,
 		Example: "  decodesim size --model llama-3.3-70b --weights fp8 --gpu h200,b200,mi300x " +
 			"--trace conv.csv.gz --rate 40 --slo 'ttft p95<=1s, itl p95<=50ms'\n" +
 			"  decodesim size size-70b-64gpu\n" +
@@ -67,6 +68,9 @@ A key of --set is one of the study, such as budget.gpus, or else one of its scen
 				return err
 			}
 			f.seedGiven = c.Flags().Changed("seed")
+			if len(args) == 1 && configs.IsFleet(args[0]) {
+				return f.fleet(c, out, errOut, args[0])
+			}
 			s, err := f.study(c, args)
 			if err != nil {
 				return err
@@ -90,9 +94,51 @@ A key of --set is one of the study, such as budget.gpus, or else one of its scen
 	return c
 }
 
-// run searches. A directory that cannot take the results is refused before the first simulation.
-func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.Study) (err error) {
+// fleet searches deployments of several models that share a budget.
+func (f *sizeFlags) fleet(c *cobra.Command, out, errOut io.Writer, name string) (err error) {
+	given, err := f.subject.settings(c)
+	if err != nil {
+		return err
+	}
+	if len(given) > 0 {
+		return fmt.Errorf("size: %s beside %q, a fleet, whose studies say it; expected --set", given[0].By, name)
+	}
+	fleet, members, err := configs.LoadFleet(name, f.set)
+	if err != nil {
+		return err
+	}
 	line := progressOn(errOut)
+	options := f.options(line)
+	var dir *output.Dir
+	if f.out != "" {
+		dir, err = output.Open(f.out)
+		if err != nil {
+			return err
+		}
+		defer dir.Abandon()
+	}
+	answer, err := sizing.SearchFleet(c.Context(), fleet, members, options)
+	line.Clear()
+	if err != nil {
+		return err
+	}
+	var files []string
+	if dir != nil {
+		if err := sizing.WriteFleetFiles(c.Context(), dir, answer); err != nil {
+			return failed(err)
+		}
+		files = dir.Files()
+	}
+	return printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
+		if f.json {
+			return text.WriteJSON(w, answer)
+		}
+		return sizing.WriteFleet(w, answer)
+	})
+}
+
+// options are what surrounds a search, with its progress on a line.
+func (f *sizeFlags) options(line *progress.Line) sizing.Options {
 	options := sizing.Options{Env: os.Environ(), Version: programVersion(),
 		Progress: func(what string, done, of int) {
 			line.Set(progress.Work{What: what, Done: float64(done), Of: float64(of), Unit: "deployment"})
@@ -100,6 +146,13 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.S
 	if f.seedGiven {
 		options.Seed = &f.seed
 	}
+	return options
+}
+
+// run searches. A directory that cannot take the results is refused before the first simulation.
+func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.Study) (err error) {
+	line := progressOn(errOut)
+	options := f.options(line)
 	var dir *output.Dir
 	if f.out != "" {
 		dir, err = output.Open(f.out)

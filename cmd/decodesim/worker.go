@@ -38,7 +38,8 @@ A worker may end, be killed or be suspended at any instant: another one makes wh
 			if err != nil {
 				return err
 			}
-			w := &workers.Worker{Address: a, Version: programVersion(), Idle: idle, Open: openJob}
+			w := &workers.Worker{Address: a, Version: programVersion(), Strict: leashed, Idle: idle,
+				Open: openJob}
 			w.Say = func(format string, values ...any) {
 				if !quiet {
 					fmt.Fprintf(errOut, "decodesim: "+format+"\n", values...)

@@ -128,7 +128,7 @@ func TestWorkersOnRealMachines(t *testing.T) {
 	}
 	inDir(t, handed)
 	args := func(out string) []string {
-		return []string{"sweep", "chat.yaml", "--over", "rate=5:100:1", "--seeds", "2", "--set", "workload.requests=20000",
+		return []string{"sweep", "chat.yaml", "--over", "rate=5:100:1", "--seeds", "2", "--set", "workload.requests=5000",
 			"--out", out}
 	}
 	began := time.Now()
@@ -141,7 +141,7 @@ func TestWorkersOnRealMachines(t *testing.T) {
 		began, said := time.Now(), newLockedText()
 		c := process(t, said, append(args(out), "--workers", fmt.Sprint(n))...)
 		ends(t, c, said)
-		t.Logf("%d workers: %.1f s, %.1f s of CPU beside the workers", n, time.Since(began).Seconds(), cpu(c))
+		t.Logf("%d workers: %.1f s, %.1f s of CPU in all", n, time.Since(began).Seconds(), cpu(c))
 		sameFiles(t, "serial", out)
 	}
 	at, said := port(t), newLockedText()

@@ -105,7 +105,7 @@ func (b *build) stage() (err error) {
 // results are the names of files that commands leave, those that mark a directory as one of results first.
 var results = []string{
 	"summary.json", "scenario.yaml", "explain.json", "predictions.csv", "validation.json", "compare.json", "size.json",
-	"sweep.json", "sweep.csv", "shard.json", "sensitivity.json",
+	"fleet.json", "sweep.json", "sweep.csv", "shard.json", "sensitivity.json",
 	"requests.csv", "timeline.csv", "views.json", "compare.csv", "candidates.csv", "report.html",
 }
 

@@ -22,7 +22,8 @@ func (r *Result) Page(base []byte) *page.Page {
 	add("What "+r.Metric+" rests on",
 		"Each input at the ends of its range, the others as they are. Hovering shows the values.",
 		page.Block{Bars: r.tornado()})
-	add("The inputs", "The most on top; ~: within chance of the seeds.", page.Block{Table: r.table()})
+	add("The inputs", "The most on top; ~: within chance of the seeds.", page.Block{Table: r.table()},
+		page.Block{Fold: &page.Fold{Title: "Where the ranges come from", Blocks: []page.Block{{Table: r.sources()}}}})
 	p.Sections = append(p.Sections, pages.Accuracy(r.Expected), pages.Warnings(r.warnings()), r.assumed(),
 		pages.Again(r.Command+" --out again", r.Version, page.Code{Name: "scenario.yaml", Text: string(base)}))
 	return p
@@ -110,8 +111,7 @@ func (r *Result) span(inputs []Effect) (low, high float64) {
 
 // table is the decision table.
 func (r *Result) table() *page.Table {
-	t := &page.Table{Head: []string{"input", "value", "low", "high", "at low", "at high", "swing", "decision",
-		"range from"}}
+	t := &page.Table{Head: []string{"input", "value", "low", "high", "at low", "at high", "swing", "decision"}}
 	for i := range r.Effects {
 		e, at := &r.Effects[i], fmt.Sprintf("effects[%d].", i)
 		number := func(words, path string, x float64) page.Cell {
@@ -132,7 +132,17 @@ func (r *Result) table() *page.Table {
 			number(e.format(e.Value), "value", e.Value), number(e.format(e.Low), "low", e.Low),
 			number(e.format(e.High), "high", e.High),
 			number(r.format(float64(e.AtLow.Answer)), "at_low.answer", float64(e.AtLow.Answer)),
-			number(r.format(float64(e.AtHigh.Answer)), "at_high.answer", float64(e.AtHigh.Answer)), swing, decision,
+			number(r.format(float64(e.AtHigh.Answer)), "at_high.answer", float64(e.AtHigh.Answer)), swing, decision}})
+	}
+	return t
+}
+
+// sources are where the ranges come from.
+func (r *Result) sources() *page.Table {
+	t := &page.Table{Head: []string{"input", "kind", "source of the range"}, Left: 3}
+	for i := range r.Effects {
+		e := &r.Effects[i]
+		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{page.Words(e.Name), page.Words(string(e.Kind)),
 			page.Words(e.Source)}})
 	}
 	return t

@@ -36,6 +36,9 @@ func WriteText(w io.Writer, s *Sizing) error {
 		}
 		if s.Replay != nil {
 			t.Line(replayWords(s))
+			if words := spendingWords(s.Replay); words != "" {
+				t.Line(words)
+			}
 		}
 		t.Blank()
 		if s.AtPerS > 0 {
@@ -204,8 +207,8 @@ func spreadWords(i *stats.Interval, scale float64, unit string) string {
 
 // finalistsTable writes the deployments of the last round.
 func finalistsTable(t *text.Page, s *Sizing) {
-	rows := [][]string{{"", "GPUs", "per hour", "sustains/s", "±", "goodput/s/GPU", "of roofline", "tokens/s/user",
-		"TTFT p50", "TPOT p50"}}
+	rows := [][]string{{"", "GPUs", "per hour", "sustains/s", "±", "goodput/s/GPU", "of roofline", "J/token",
+		"tokens/s/user", "TTFT p50", "TPOT p50"}}
 	for i := range s.Finalists {
 		f := &s.Finalists[i]
 		half, usd := text.Dash, text.Dash
@@ -217,8 +220,8 @@ func finalistsTable(t *text.Page, s *Sizing) {
 		}
 		rows = append(rows, []string{
 			f.Name, text.Count(f.GPUs), usd, text.Significant(f.CapacityPerS), half, text.Significant(f.GoodputPerSPerGPU),
-			text.Percent(f.OfPerfect), text.Significant(f.UserTokensPerS), text.Duration(f.TTFTS.P50),
-			text.Duration(f.TPOTS.P50),
+			text.Percent(f.OfPerfect), f.Spending.joulesCell(), text.Significant(f.UserTokensPerS),
+			text.Duration(f.TTFTS.P50), text.Duration(f.TPOTS.P50),
 		})
 	}
 	t.Table(rows)
@@ -331,7 +334,8 @@ func WriteCandidates(w io.Writer, s *Sizing) error {
 	rows := [][]string{{"name", "topology", "split", "gpus", "usd_per_hour", "prefill_share", "tensor_parallel",
 		"max_num_seqs", "prefill_tensor_parallel",
 		"max_num_batched_tokens", "perfect_packing_per_s", "capacity_per_s", "round", "why", "gpu", "layout", "prefill_gpu",
-		"prefill_layout"}}
+		"prefill_layout", "j_per_output_token", "usd_per_million_input_tokens", "usd_per_million_output_tokens",
+		"idle_usd_per_hour"}}
 	number := func(x float64) string {
 		if x == 0 {
 			return ""
@@ -346,7 +350,9 @@ func WriteCandidates(w io.Writer, s *Sizing) error {
 			strconv.Itoa(last.TensorParallel), strconv.Itoa(last.MaxNumSeqs), strconv.Itoa(first.TensorParallel),
 			strconv.Itoa(first.MaxNumBatchedTokens),
 			stats.Number(c.RooflineLimitPerS).Cell(), c.CapacityPerS.Cell(), strconv.Itoa(c.Round), c.Why,
-			output.Cell(last.GPU), last.layout(), output.Cell(first.GPU), first.layout()})
+			output.Cell(last.GPU), last.layout(), output.Cell(first.GPU), first.layout(),
+			number(c.Spending.joules()), number(c.Spending.split().USDPerMillionInputTokens),
+			number(c.Spending.split().USDPerMillionOutputTokens), number(c.Spending.idle())})
 	}
 	return out.WriteAll(rows)
 }

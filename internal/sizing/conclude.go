@@ -133,7 +133,7 @@ func (z *sizer) finalist(f *final) Finalist {
 		Deployment: f.is, CapacityPerS: stat.Mean(f.rates, nil), BySeed: f.rates, AtLeast: f.noLimit,
 		Margin:            stats.Number(math.NaN()),
 		RooflineLimitPerS: x.perfect / x.each, GoodputPerS: x.goodput, GoodputPerSPerGPU: x.goodput / float64(f.is.GPUs),
-		UserTokensPerS: x.speed, TTFTS: x.ttft, TPOTS: x.tpot, Rules: x.rules,
+		UserTokensPerS: x.speed, TTFTS: x.ttft, TPOTS: x.tpot, Rules: x.rules, Spending: x.spending,
 	}
 	if len(f.rates) > 1 {
 		a.Interval = stats.IntervalAround(a.CapacityPerS, f.rates)
@@ -194,6 +194,9 @@ func (z *sizer) list() {
 			c.Why = d.skipped
 		case d.capacity >= 0:
 			c.CapacityPerS = stats.Number(z.grid.rate(d.capacity))
+			if x := d.atCapacity(); x != nil {
+				c.Spending = x.spending
+			}
 		default:
 			c.CapacityPerS, c.Why = 0, "does not sustain the lowest rate"
 		}

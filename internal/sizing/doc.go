@@ -4,6 +4,7 @@
 //	rounds.go     the search for the most, from many deployments to few
 //	cheapest.go   the search for a rate that must be sustained: families.go by topology, GPUs and layout,
 //	              pairs.go prefill and decode pools by halves; rows.go a row for each, and twice the load
+//	spending.go   what deployments take in energy and in money
 //	failure.go    why nothing sustains it
 //	enumerate.go  the deployments that the budget allows, settings.go what is varied,
 //	              shape.go the replicas they are made of
@@ -14,5 +15,6 @@
 //	conclude.go   the last round under every seed; frontier.go what the plots show
 //	answer.go     the answer for people and as CSV; page.go as a page; table.go its rows,
 //	              figure.go goodput by split, and the frontier
+//	fleet.go      several models that share a budget
 //	files.go      what --out leaves
 package sizing

@@ -10,6 +10,13 @@ import (
 
 // WriteFiles writes everything, or nothing; best may be nil. size.json comes last: where it is, the others are whole.
 func WriteFiles(ctx context.Context, dir *output.Dir, s *configs.Study, answer *Sizing, best *configs.Scenario) error {
+	if err := writeFiles(ctx, dir, s, answer, best); err != nil {
+		return err
+	}
+	return dir.Keep()
+}
+
+func writeFiles(ctx context.Context, dir *output.Dir, s *configs.Study, answer *Sizing, best *configs.Scenario) error {
 	splits, err := SplitsFigure(answer)
 	if err != nil {
 		return err
@@ -35,8 +42,5 @@ func WriteFiles(ctx context.Context, dir *output.Dir, s *configs.Study, answer *
 		}
 		steps = append([]func() error{func() error { return dir.WriteBytes("best.yaml", scenario) }}, steps...)
 	}
-	if err := output.InOrder(ctx, steps); err != nil {
-		return err
-	}
-	return dir.Keep()
+	return output.InOrder(ctx, steps)
 }

@@ -105,7 +105,8 @@ func (s *Sizing) facts() []page.Fact {
 // finalists is the decision table, and what limits each deployment of it.
 func (s *Sizing) finalists() page.Section {
 	t := &page.Table{Head: []string{"deployment", "GPUs", "per hour", s.unit(), "±", "goodput/s/GPU", "of roofline",
-		"tokens/s/user", "TTFT p50", "TPOT p50"}, Note: "Each at the most that it sustains; ± is half of the 95 % interval."}
+		"J/token", "tokens/s/user", "TTFT p50", "TPOT p50"},
+		Note: "Each at the most that it sustains; ± is half of the 95 % interval."}
 	limits := &page.Table{Head: []string{"deployment", "what limits it"}, Left: 2}
 	for i := range s.Finalists {
 		f, at := &s.Finalists[i], fmt.Sprintf("finalists[%d].", i)
@@ -120,7 +121,7 @@ func (s *Sizing) finalists() page.Section {
 			page.Number(text.Count(f.GPUs), at+"gpus", float64(f.GPUs)), usd,
 			page.Number(text.Significant(f.CapacityPerS), at+"capacity_per_s", f.CapacityPerS), half,
 			page.Number(text.Significant(f.GoodputPerSPerGPU), at+"goodput_per_s_per_gpu", f.GoodputPerSPerGPU),
-			page.Number(text.Percent(f.OfPerfect), at+"of_perfect", f.OfPerfect),
+			page.Number(text.Percent(f.OfPerfect), at+"of_perfect", f.OfPerfect), f.Spending.joulesNumber(at),
 			page.Number(text.Significant(f.UserTokensPerS), at+"user_tokens_per_s", f.UserTokensPerS),
 			page.Number(text.Duration(f.TTFTS.P50), at+"ttft_s.p50", f.TTFTS.P50),
 			page.Number(text.Duration(f.TPOTS.P50), at+"tpot_s.p50", f.TPOTS.P50)}})
@@ -129,7 +130,7 @@ func (s *Sizing) finalists() page.Section {
 	}
 	section := page.Section{Title: "The decision", Blocks: []page.Block{{Table: t}, {Table: limits}}}
 	if s.Replay != nil {
-		section.Lead = replayWords(s)
+		section.Lead = replayWords(s) + " " + spendingWords(s.Replay)
 	}
 	return section
 }

@@ -19,6 +19,7 @@ type Row struct {
 	Layout              string            `json:"layout"`          // tp4, or tp2/tp4 of prefill and decode pools
 	CheapestOfGPU       bool              `json:"cheapest_of_gpu"` // among all rows of its kinds of GPUs
 	USDPerMillionTokens float64           `json:"usd_per_million_output_tokens,omitempty"`
+	Spending            *Spending         `json:"spending,omitempty"`
 	CapacityPerS        stats.Number      `json:"capacity_per_s"` // null: not sought
 	Margin              stats.Number      `json:"margin"`         // capacity over the asked rate, less 1; null: not sought
 	TTFTS               Percentile        `json:"ttft_s"`
@@ -133,6 +134,7 @@ func (z *sizer) row(f *family, leads bool) (Row, error) {
 	}
 	r.Deployment, r.Warnings = d.is, d.warnings
 	r.TTFTS, r.TPOTS, r.SLO = x.ttft, x.tpot, x.verdicts
+	r.Spending = x.spending
 	if tokens := float64(x.work.decodes+x.work.prompts) / float64(x.work.requests); tokens > 0 {
 		r.USDPerMillionTokens = d.is.USDPerHour / 3600 / (x.rate * x.each * tokens) * 1e6
 	}

@@ -36,6 +36,7 @@ type outcome struct {
 	batch      []float64 // mean decoding sequences of a step by pool
 	work       work
 	bound      metrics.Bound
+	spending   *Spending // nil: neither power nor price is known, or nothing was emitted
 }
 
 // style says what a run is for.
@@ -117,6 +118,7 @@ func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpos
 		return x, nil // a load that takes longer than the clock is not sustained
 	}
 	x.fill(j, c, &z.slo)
+	x.spending = spendingOf(b, c, j.Recorded)
 	x.goodput *= z.load.Turns // it is of requests, whatever the rate is of
 	if x.verdicts != nil && d.disaggregates() {
 		x.transferred(j, &z.slo)

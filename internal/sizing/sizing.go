@@ -65,6 +65,8 @@ type Replay struct {
 	Requests int64             `json:"requests"` // completed
 	RatePerS float64           `json:"rate_per_s"`
 	SLO      []metrics.Verdict `json:"slo"`
+	Cost     *metrics.Cost     `json:"cost,omitempty"`   // what is paid, also for idling and for the busiest window
+	Energy   *metrics.Energy   `json:"energy,omitempty"` // what is drawn
 }
 
 // SLO is what must be kept: every limit, by a share of the requests. 0: no such limit.
@@ -80,9 +82,10 @@ type SLO struct {
 type Candidate struct {
 	Deployment
 	RooflineLimitPerS float64      `json:"perfect_packing_per_s"`
-	CapacityPerS      stats.Number `json:"capacity_per_s"` // as of its last round; null: not simulated
-	Round             int          `json:"round"`          // its last, from 1 on; 0: it was not simulated
-	Why               string       `json:"why,omitempty"`  // it was not
+	CapacityPerS      stats.Number `json:"capacity_per_s"`     // as of its last round; null: not simulated
+	Round             int          `json:"round"`              // its last, from 1 on; 0: it was not simulated
+	Why               string       `json:"why,omitempty"`      // it was not
+	Spending          *Spending    `json:"spending,omitempty"` // at that capacity; absent: not simulated to its end there
 }
 
 // Deployment is pools of equal replicas.
@@ -131,6 +134,7 @@ type Finalist struct {
 	GoodputPerS       float64           `json:"goodput_per_s"` // requests/s that keep the SLO
 	GoodputPerSPerGPU float64           `json:"goodput_per_s_per_gpu"`
 	USDPerMillion     float64           `json:"usd_per_million_requests,omitempty"`
+	Spending          *Spending         `json:"spending,omitempty"`
 	UserTokensPerS    float64           `json:"user_tokens_per_s"` // of the median request, after its first
 	TTFTS             Percentile        `json:"ttft_s"`
 	TPOTS             Percentile        `json:"tpot_s"`
@@ -268,11 +272,16 @@ func (z *sizer) check(best *configs.Scenario) error {
 		replayed = best.Clone()
 		z.load.At(replayed, own, z.study.Requests)
 	}
+	if replayed.Energy == nil { // what it draws is part of the answer
+		replayed = replayed.Clone()
+		replayed.Energy = configs.DefaultEnergy()
+	}
 	summary, err := load.Replay(z.ctx, replayed, z.options.Version)
 	if err != nil {
 		return err
 	}
-	r := &Replay{Requests: summary.Requests.Completed, RatePerS: summary.Load.OfferedPerS, SLO: summary.Rules}
+	r := &Replay{Requests: summary.Requests.Completed, RatePerS: summary.Load.OfferedPerS, SLO: summary.Rules,
+		Cost: summary.Cost, Energy: summary.Energy}
 	if rule := z.slo.shareRule(); rule != nil && summary.SLO != nil {
 		r.SLO = slices.Concat([]metrics.Verdict{rule.Judge(summary.SLO.Attainment)}, r.SLO)
 	}

@@ -87,7 +87,7 @@ func marks(warnings, notes []string) string {
 // leaderRows are a table of the cheapest deployments by kind of GPU.
 func leaderRows(leaders []*Row, notes []string) [][]string {
 	rules := rulesOf(leaders)
-	head := slices.Concat([]string{"", "seqs", "tokens", "GPUs", "per hour", "$/M tokens"}, rules)
+	head := slices.Concat([]string{"", "seqs", "tokens", "GPUs", "per hour", "$/M tokens", "J/token"}, rules)
 	rows := [][]string{append(head, "margin", "at 2 ×", "at 3 ×", "warnings")}
 	for _, r := range leaders {
 		cells := slices.Concat([]string{r.short()}, r.limits(), r.costs(), r.values(rules))
@@ -142,7 +142,7 @@ func (r *Row) costs() []string {
 	if r.USDPerHour > 0 {
 		perHour, perMillion = text.USD(r.USDPerHour), text.USD(r.USDPerMillionTokens)
 	}
-	return []string{text.Count(r.GPUs), perHour, perMillion}
+	return []string{text.Count(r.GPUs), perHour, perMillion, r.Spending.joulesCell()}
 }
 
 // rulesOf returns the rules that the rows are judged by, each once.
@@ -231,7 +231,8 @@ func layoutsPrinted(all []Row) (printed []*Row, left int) {
 // layoutRows are a table of the cheapest deployments by topology and layout.
 func layoutRows(printed []*Row, notes []string) [][]string {
 	rules := rulesOf(printed)
-	head := slices.Concat([]string{"GPU", "deployment", "seqs", "tokens", "GPUs", "per hour", "$/M tokens"}, rules)
+	head := slices.Concat([]string{"GPU", "deployment", "seqs", "tokens", "GPUs", "per hour", "$/M tokens", "J/token"},
+		rules)
 	rows := [][]string{append(head, "TTFT p50", "TPOT p50", "warnings")}
 	for _, r := range printed {
 		cells := slices.Concat([]string{r.GPU, strings.ReplaceAll(r.short(), " "+r.GPU, "")}, r.limits(), r.costs(),

@@ -56,7 +56,7 @@ func (r *Result) question() string {
 				names = append(names, short(r.Axes[i].Name))
 			}
 		}
-		return fmt.Sprintf("Which %s sustains most of %s on %s?", strings.Join(names, " and "), span, r.Is)
+		return fmt.Sprintf("With which %s does %s sustain most, of loads %s?", strings.Join(names, " and "), r.Is, span)
 	}
 	return fmt.Sprintf("How much load does %s sustain, %s?", r.Is, span)
 }
@@ -176,7 +176,7 @@ func (r *Result) curvesTable() *page.Table {
 // loadsTable has a row for each load of the one curve.
 func (r *Result) loadsTable() *page.Table {
 	t := &page.Table{Head: []string{r.Load.Unit, "TTFT p50", "p95", "p99", "ITL p50", "p95", "p99", "completed/s",
-		"tokens/s", "SLO met by", "goodput/s", ""}}
+		"SLO met by", "goodput/s", ""}}
 	c := &r.Curves[0]
 	for i := range c.Loads[:min(len(c.Loads), rowsMax)] {
 		p, at := &c.Loads[i], fmt.Sprintf("curves[0].loads[%d].", i)
@@ -191,7 +191,6 @@ func (r *Result) loadsTable() *page.Table {
 			{"ttft_s.p99", float64(p.TTFT.P99), text.Duration}, {"itl_s.p50", float64(p.ITL.P50), text.Duration},
 			{"itl_s.p95", float64(p.ITL.P95), text.Duration}, {"itl_s.p99", float64(p.ITL.P99), text.Duration},
 			{"requests_per_s", float64(p.PerS), text.Significant},
-			{"output_tokens_per_s", float64(p.TokensPS), text.Significant},
 			{"slo_attainment", float64(p.Attained), text.Percent}, {"goodput_per_s", float64(p.GoodPerS), text.Significant},
 		} {
 			if math.IsNaN(n.x) {

@@ -98,11 +98,16 @@ func (r *Result) limits() SLO {
 
 // upright are the expected load and the knee of one curve.
 func (r *Result) upright() (all []page.Limit) {
-	if r.Load.Expected > 0 {
-		all = append(all, page.Limit{On: "x", At: r.Load.Expected, Label: "expected"})
+	expected, knee := r.Load.Expected, r.Curves[0].Knee
+	switch {
+	case knee == nil || len(r.Curves) > 1:
+	case *knee == expected:
+		return []page.Limit{{On: "x", At: expected, Label: "expected, knee"}}
+	default:
+		all = append(all, page.Limit{On: "x", At: *knee, Label: "knee"})
 	}
-	if k := r.Curves[0].Knee; k != nil && len(r.Curves) == 1 && *k != r.Load.Expected {
-		all = append(all, page.Limit{On: "x", At: *k, Label: "knee"})
+	if expected > 0 {
+		all = append(all, page.Limit{On: "x", At: expected, Label: "expected"})
 	}
 	return all
 }

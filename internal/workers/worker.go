@@ -25,6 +25,7 @@ type Maker interface {
 type Worker struct {
 	Address
 	Version string        // of the program: jobs of another one are left alone
+	Strict  bool          // a job of another one is an error
 	Idle    time.Duration // it ends after so long without work; 0: never
 	Open    func(*Job) (Maker, error)
 	Say     func(format string, values ...any) // lines for people
@@ -97,6 +98,9 @@ func (w *Worker) find(ctx context.Context) (*Job, error) {
 		j := &Job{}
 		if err := json.Unmarshal(e.Value(), j); err != nil || j.ID != id {
 			return nil, fmt.Errorf("the queue has a job %q that is none", id)
+		}
+		if j.Version != w.Version && w.Strict {
+			return nil, fmt.Errorf("%s %s is of version %s, and this is %s", j.Kind, j.Name, j.Version, w.Version)
 		}
 		if j.Version != w.Version {
 			w.Say("%s %s is of version %s, and this is %s; it is left to others", j.Kind, j.Name, j.Version, w.Version)

@@ -309,8 +309,7 @@ func TestAWorkerHasTheFilesOfTheJob(t *testing.T) {
 	require.NoError(t, os.WriteFile("../far.txt", []byte("far"), 0o600))
 	j := job(t, "near.txt", "../far.txt")
 	s, q := serving(t, Listen{Dir: filepath.Join(home, "queue")})
-	original, err := os.Getwd()
-	require.NoError(t, err)
+	original, _ := os.Getwd()
 	working(t, Address{URL: s.URL(), Token: s.Token}, func(context.Context, int) (json.RawMessage, error) {
 		near, err := os.ReadFile("near.txt")
 		far, err2 := os.ReadFile("../far.txt")
@@ -322,8 +321,7 @@ func TestAWorkerHasTheFilesOfTheJob(t *testing.T) {
 	})
 	to := collecting(1)
 	require.NoError(t, q.Collect(t.Context(), j, to))
-	want, err := json.Marshal([]string{"near", "far", original})
-	require.NoError(t, err)
+	want, _ := json.Marshal([]string{"near", "far", original})
 	assert.JSONEq(t, string(want), to.all[0], "paths in a result are those of the coordinator")
 }
 
@@ -375,6 +373,8 @@ func TestAJobOfAnotherVersionIsLeftAlone(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
 	require.ErrorIs(t, <-ended, context.Canceled)
+	w.Strict, w.Idle = true, time.Minute
+	require.ErrorContains(t, w.Work(t.Context()), "test doubles is of version v, and this is other")
 }
 
 func TestAnAddressThatIsNoneIsRefused(t *testing.T) {

@@ -1,5 +1,7 @@
 package metrics
 
+import "github.com/decodesim/decodesim/sim"
+
 // Purchase is replicas of a pool that are paid at a price of their own.
 type Purchase struct {
 	Replicas   int
@@ -33,9 +35,12 @@ type Split struct {
 	USDPerMillionOutputTokens float64 `json:"usd_per_million_output_tokens"`
 }
 
-// split divides a rent; nil: nothing was computed, or no step of a pool shows what its decodes take alone.
-func (f *Full) split(d *Description, usdPerHour float64) *Split {
-	c := f.load.cluster
+// SplitOf divides the rent of a run that has ended; nil: there is none, nothing was computed, or no step of a pool
+// shows what its decodes take alone.
+func SplitOf(c *sim.Cluster, d *Description, usdPerHour float64) *Split {
+	if usdPerHour <= 0 {
+		return nil
+	}
 	input, busy := 0.0, 0.0 // time of GPUs
 	for i := range d.Pools {
 		t := c.PoolTotals(i)
@@ -67,7 +72,7 @@ func (f *Full) cost(d *Description, s *Summary, usdPerHour float64) *Cost {
 	}
 	x := &Cost{USDPerHour: usdPerHour,
 		USDPerMillionOutputTokens: ratio(usdPerHour/3600*1e6, s.Throughput.OutputTokensPerS),
-		Split:                     f.split(d, usdPerHour)}
+		Split:                     SplitOf(f.load.cluster, d, usdPerHour)}
 	for i := range d.Pools {
 		p := &d.Pools[i]
 		up := ratio(f.load.cluster.PoolTotals(i).UpS, f.load.cluster.Now().Seconds())

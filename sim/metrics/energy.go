@@ -62,12 +62,12 @@ func (p *Power) Joules(t *sim.PoolTotals) Phases {
 // jPerKWh is the joules of a kilowatt hour.
 const jPerKWh = 3.6e6
 
-// energy returns what the run drew; nil: it is not asked for, or the power of some accelerator is unknown.
-func (f *Full) energy(d *Description, completed int64) *Energy {
+// EnergyOf returns what a run that has ended drew; nil: it is not asked for, or the power of an accelerator is unknown.
+func EnergyOf(c *sim.Cluster, d *Description, completed int64) *Energy {
 	if !d.Grid.Reported {
 		return nil
 	}
-	c, e := f.load.cluster, &Energy{}
+	e := &Energy{}
 	var all Phases
 	for i := range d.Pools {
 		p := &d.Pools[i]

@@ -58,7 +58,7 @@ func (f *Full) Summary(d Description) *Summary {
 	if f.Windows != nil {
 		s.OverTime = f.Windows.Results(c.Now())
 	}
-	s.Cost, s.Energy = f.cost(&d, s, usdPerHour), f.energy(&d, s.Requests.Completed)
+	s.Cost, s.Energy = f.cost(&d, s, usdPerHour), EnergyOf(c, &d, s.Requests.Completed)
 	if !d.Closed {
 		s.Load.OfferedPerS, s.Load.ServedPerS = f.load.rates()
 	}
