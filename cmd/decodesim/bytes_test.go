@@ -59,8 +59,8 @@ var everyOutput = []string{
 }
 
 // TestTheBytesAreTheSameOnEveryProcessor builds the program for processors that multiply and add in one instruction
-// and for one that does not, and compares every byte of what they print and leave, but for PNG: the library that fills
-// shapes does not round its products. Emulated ones take minutes, and are tried where there is an emulator.
+// and for one that does not, and compares every byte of what they print and leave, but for figures: the libraries
+// that draw do not round their products. Emulated ones take minutes, and are tried where there is an emulator.
 func TestTheBytesAreTheSameOnEveryProcessor(t *testing.T) {
 	if !soak.Asked() {
 		t.Skip("make bytes builds the program three times")
@@ -117,11 +117,11 @@ func runEverything(t *testing.T, p *processor, path, dir string) {
 	}
 }
 
-// assertSameTree compares the files of two directories, but for PNG.
+// assertSameTree compares the files of two directories, but for figures.
 func assertSameTree(t *testing.T, a, b string) {
 	files := 0
 	require.NoError(t, filepath.WalkDir(a, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || filepath.Ext(path) == ".png" {
+		if err != nil || e.IsDir() || filepath.Ext(path) == ".png" || filepath.Ext(path) == ".svg" {
 			return err
 		}
 		name, err := filepath.Rel(a, path)
@@ -136,5 +136,5 @@ func assertSameTree(t *testing.T, a, b string) {
 		return nil
 	}))
 	t.Logf("%d files are the same", files)
-	assert.Greater(t, files, 60)
+	assert.Greater(t, files, 50)
 }
