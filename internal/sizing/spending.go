@@ -42,7 +42,7 @@ func spendingOf(b *build.Built, c *sim.Cluster, completed int64) *Spending {
 		for i := range d.Pools {
 			t := c.PoolTotals(i)
 			busy := min(1, t.BusyS/max(t.UpS, 1e-12))
-			s.IdleUSDPerHour += d.Pools[i].USDPerHourAt(float64(d.Pools[i].Replicas)) * (1 - busy)
+			s.IdleUSDPerHour += float64(d.Pools[i].USDPerHourAt(float64(d.Pools[i].Replicas)) * (1 - busy))
 		}
 	}
 	if *s == (Spending{}) {

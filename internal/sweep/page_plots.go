@@ -224,7 +224,7 @@ func (r *Result) heatTable(p Plot) *page.Table {
 			v := h.values[row*h.columns+column]
 			c := page.Words(cell(p.Heat, v))
 			if !math.IsNaN(v) {
-				c.Heat = 1 + int(8*h.share(v)+0.5)
+				c.Heat = 1 + int(float64(8*h.share(v))+0.5)
 			}
 			cells = append(cells, c)
 		}
