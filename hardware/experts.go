@@ -59,11 +59,11 @@ func (d *Deployment) expertShare() float64 {
 	return 1 / n
 }
 
-// grouped reports whether tables say what experts achieve: where whole ones lie on more GPUs than a host has, and the
-// efficiencies know nothing of copies. What is fitted of experts is fitted inside hosts, to kernels that pick the rows
-// of an expert from all; beyond, engines sort what an all-to-all brings by expert, for grouped products.
+// grouped reports whether tables say what experts achieve: where whole ones lie on more GPUs than a host has. What is
+// fitted of experts is fitted inside hosts, to kernels that pick the rows of an expert from all; beyond, engines sort
+// what an all-to-all brings by expert, for grouped products.
 func (d *Deployment) grouped() bool {
-	return d.Parallel.Expert && d.Efficiency.MoECopyBytes == 0 && d.beyondHost(d.Parallel.expertGPUs())
+	return d.Parallel.Expert && d.beyondHost(d.Parallel.expertGPUs())
 }
 
 // What grouped products achieve of the peak, 1,099 to 1,297 of 1,979 TFLOP/s of an H800 (DeepGEMM, README, first

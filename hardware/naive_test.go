@@ -191,7 +191,7 @@ func productS(d *hardware.Deployment, p part, m mine) float64 {
 func sorted(d *hardware.Deployment) bool {
 	gpus := d.Parallel.Tensor * d.Parallel.Ranks()
 	_, hosts := inHost(d, gpus)
-	return d.Parallel.Expert && d.Efficiency.MoECopyBytes == 0 && d.Efficiency.Link < 1 && (gpus > 8 || hosts > 1)
+	return d.Parallel.Expert && d.Efficiency.Link < 1 && (gpus > 8 || hosts > 1)
 }
 
 // carried is how many bytes a GPU moves of the copies of a token's activations that its experts compute.
