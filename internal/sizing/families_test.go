@@ -68,7 +68,7 @@ func TestTheCheapestPairOfPoolsIsTheOneThatBruteForceFinds(t *testing.T) {
 }
 
 const rowsStudy = "search: {topology: [colocated, disaggregated], tensor_parallel: [1, 2], max_num_seqs: [64, 256], " +
-	"gpu: [h100-sxm, l40s], prefill_gpu: [h100-sxm, l40s]}\nrate: {at: 30}\nrequests: 800\nseeds: 2\n"
+	"gpu: [h100-sxm, l40s], prefill_gpu: [h100-sxm, l40s]}\nrate: {at: 40}\nrequests: 800\nseeds: 2\n"
 
 // TestEveryKindHasARow: the cheapest of each GPU and layout, the best of all among them, with what twice and three
 // times the load needs.
@@ -89,7 +89,7 @@ func TestEveryKindHasARow(t *testing.T) {
 			assert.True(t, v.Met, "%s: %s", r.Name, v.Rule)
 		}
 		assert.GreaterOrEqual(t, r.USDPerHour, a.Best.USDPerHour, r.Name)
-		assert.InDelta(t, r.USDPerHour/3600/(30*60)*1e6, r.USDPerMillionTokens, 0.1*r.USDPerMillionTokens, "60 tokens each")
+		assert.InDelta(t, r.USDPerHour/3600/(40*60)*1e6, r.USDPerMillionTokens, 0.1*r.USDPerMillionTokens, "60 tokens each")
 		if r.CheapestOfGPU {
 			leaders++
 			assertMore(t, r)
@@ -130,7 +130,7 @@ func assertMore(t *testing.T, r *Row) {
 
 // TestMoreLoadNeedsNoReplicaMore than is said: with one less, colocated, it is not sustained.
 func TestMoreLoadNeedsNoReplicaMore(t *testing.T) {
-	z := preparedFor(t, chat, "rate: {at: 30}\nrequests: 800\nseeds: 1\n")
+	z := preparedFor(t, chat, "rate: {at: 40}\nrequests: 800\nseeds: 1\n")
 	_, err := z.cheapest()
 	require.NoError(t, err)
 	d := z.families[0].best

@@ -32,7 +32,7 @@ func bursts(t *testing.T) string {
 // itself, the answer is one that a replay of it confirms, and one GPU fewer is not.
 func TestTheAnswerForATraceIsThatOfItsReplay(t *testing.T) {
 	path := bursts(t)
-	const sixteen = "budget: {gpus: 16}\nrate: {at: 40}\nslo: {ttft_ms: 400}\nattainment: 0.95\nrequests: 1200\nseeds: 2\n"
+	const sixteen = "budget: {gpus: 16}\nrate: {at: 40}\nslo: {ttft_ms: 250}\nattainment: 0.95\nrequests: 1200\nseeds: 2\n"
 	const pools = "model: llama-3.1-8b\npools: [{gpu: h100-sxm}]\n"
 	smooth := size(t, studyOf(t, pools+"workload:\n  arrivals: {process: poisson, rate: 1}\n  lengths: {file: "+path+"}\n",
 		sixteen))
