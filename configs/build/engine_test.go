@@ -338,6 +338,10 @@ func TestEveryScenarioRunsUnderEveryEngine(t *testing.T) {
 				require.ErrorContains(t, err, "a pool of role prefill has only a part", "%s %s", scenario, engine)
 				continue
 			}
+			if engine == "sglang" && scenario == "lpu-70b" {
+				require.ErrorContains(t, err, "is more than the memory of groq-lpu", "its graphs need a GPU's memory")
+				continue
+			}
 			require.NoError(t, err, "%s %s", scenario, engine)
 			b, err := New(s)
 			require.NoError(t, err, "%s %s", scenario, engine)

@@ -28,7 +28,8 @@ var gallery = []struct {
 	about string
 	names []string
 }{
-	{"Chat and completion", []string{"chat-8b", "chat-70b", "mi300x-70b", "gpt-oss-120b", "code-completion", "textbook-8b"}},
+	{"Chat and completion", []string{"chat-8b", "chat-70b", "mi300x-70b", "gpt-oss-120b", "code-completion",
+		"textbook-8b"}},
 	{"Conversations, documents and reasoning", []string{"multi-turn-8b", "multi-turn-routed-8b", "rag-70b", "million-v4",
 		"reasoning-32b"}},
 	{"Agents", []string{"agent-diff", "agent-diff-fast", "coding-agents-480b"}},
@@ -97,7 +98,8 @@ func galleryOpening(t *testing.T, name string) string {
 	require.NoError(t, err)
 	question, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 	require.True(t, strings.HasSuffix(question, "?"), "%s opens with its question: %s", name, question)
-	return fmt.Sprintf("\n### [%s](../configs/catalog/scenarios/%s.yaml)\n\n%s\n\n", name, name, filled("*"+question+"*"))
+	return fmt.Sprintf("\n### [%s](../configs/catalog/scenarios/%s.yaml)\n\n%s\n\n", name, name,
+		filled("*"+question+"*"))
 }
 
 // galleryHeadline runs a scenario and takes from what is printed its latencies, what the ITL is made of, its SLO and its
