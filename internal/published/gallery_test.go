@@ -102,8 +102,8 @@ func galleryOpening(t *testing.T, name string) string {
 		filled("*"+question+"*"))
 }
 
-// galleryHeadline runs a scenario and takes from what is printed its latencies, what the ITL is made of, its SLO and its
-// cost.
+// galleryHeadline runs a scenario and takes from what is printed its latencies, what the ITL is made of, whether its
+// SLO is met, and its cost.
 func galleryHeadline(t *testing.T, name string) string {
 	t.Helper()
 	s, err := configs.Load(name, configs.Options{})
