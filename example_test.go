@@ -30,7 +30,7 @@ func ExampleSet() {
 	}
 	// Output:
 	// 1: p99 TTFT 35.03 s
-	// 2: p99 TTFT 0.31 s
+	// 2: p99 TTFT 0.32 s
 }
 
 // Mistakes say what would be accepted.

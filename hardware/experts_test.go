@@ -60,7 +60,7 @@ func TestExpertsMoveTheirCopies(t *testing.T) {
 }
 
 // Over more GPUs than a host has, whole experts multiply by grouped products, of which tables say the share of the peak
-// and what they move, and not what was fitted inside hosts; unless the efficiencies say what is moved themselves.
+// and what they move, and not what was fitted inside hosts, of copies either.
 func TestExpertsBeyondAHostAreGroupedProducts(t *testing.T) {
 	d := deployment(t, "deepseek-r1", "h100-sxm", 1)
 	d.Efficiency = efficiency(t, "vllm-v1")
@@ -74,7 +74,7 @@ func TestExpertsBeyondAHostAreGroupedProducts(t *testing.T) {
 	d.Parallel.Data = 64
 	assert.InEpsilon(t, 0.62, share(), 1e-9)
 	d.Efficiency.MoECopyBytes = 10
-	assert.Less(t, share(), 0.1)
+	assert.InEpsilon(t, 0.62, share(), 1e-9)
 }
 
 // A row more costs an expert time, and a row of more rows costs it less: between once and twice what it costs of many.

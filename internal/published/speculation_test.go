@@ -32,6 +32,7 @@ type gain struct {
 	setup          string    // what is simulated
 	ends           sim.Part  // what most of the verification's cost is with the most clients
 	why            string    // what ends it, in words; the numbers are in the tables
+	joined         bool      // with the most clients, prompts that join take its verifications beyond the largest graph
 }
 
 // clients are the closed loops in which gains are looked for.
@@ -77,7 +78,10 @@ var gains = []gain{
 			"mixture of experts has no simple limit: " +
 			"more rows touch more experts, so the verification of a few sequences already reads more weights than a plain " +
 			"step, long before arithmetic " +
-			"binds. Once most experts are read anyway this costs no more, and what is left is what each row costs.",
+			"binds. Once most experts are read anyway this costs no more, and what is left is what each row costs. With the " +
+			"most clients nearly every step has a prompt beside 1,024 rows of drafts, more than the largest CUDA graph has, " +
+			"and the host launches it kernel by kernel: the run gains less than the step of the second table says.",
+		joined: true,
 	},
 }
 
@@ -238,8 +242,12 @@ func (c *gain) assert(t *testing.T, own []gained, others [][]gained, steps []pri
 		assert.Greater(t, g.with.Latency.ITLChunk.Mean, g.plain.Latency.ITLChunk.Mean,
 			"per chunk, clients wait longer than without drafts")
 		assert.Zero(t, g.with.Latency.ITL.P50, "most tokens come with another")
-		assert.InEpsilon(t, steps[i].tokens/(steps[i].verifying+steps[i].drafting), g.tpot(), .1,
-			"%s: steps explain the run of %d", c.said, clients[i])
+		explained := steps[i].tokens / (steps[i].verifying + steps[i].drafting)
+		if c.joined && i == last {
+			assert.Less(t, g.tpot(), .9*explained, "%s: the host launches steps with prompts", c.said)
+		} else {
+			assert.InEpsilon(t, explained, g.tpot(), .1, "%s: steps explain the run of %d", c.said, clients[i])
+		}
 		for k := range others[i][1:] {
 			assert.Greater(t, others[i][k+1].tpot(), others[i][k].tpot(), "%s: rate %g", c.said, c.rates[k+1])
 		}

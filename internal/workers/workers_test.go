@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -194,7 +195,7 @@ func TestALeaseLastsAsLongAsItsRun(t *testing.T) {
 	assert.EqualValues(t, 1, made.Load())
 }
 
-// TestACoordinatorGoesOnWhereOneEnded: results that nobody took are in the queue, and no run is made again.
+// TestACoordinatorGoesOnWhereOneEnded: results that nobody took are in the queue; only runs under way are made again.
 func TestACoordinatorGoesOnWhereOneEnded(t *testing.T) {
 	dir := place(t)
 	var made atomic.Int32
@@ -203,26 +204,22 @@ func TestACoordinatorGoesOnWhereOneEnded(t *testing.T) {
 		return double(ctx, run)
 	}
 	s, q := serving(t, Listen{Dir: dir})
-	token, url := s.Token, s.URL()
-	stop := working(t, Address{URL: url, Token: token}, counted)
+	at := Address{URL: s.URL(), Token: s.Token}
+	stop := working(t, at, counted)
 	ctx, cancel := context.WithCancel(t.Context())
 	first := collecting(400)
-	first.then = func(n int) {
-		if n == 50 {
-			cancel()
-		}
-	}
+	first.then = func(int) { cancel() }
 	require.ErrorIs(t, q.Collect(ctx, job(t), first), context.Canceled)
 	require.ErrorIs(t, stop(), context.Canceled)
 	q.Close()
 	s.Close()
-	s, q = serving(t, Listen{Dir: dir, Address: strings.TrimPrefix(url, "nats://")})
-	require.Equal(t, token, s.Token)
-	working(t, Address{URL: url, Token: token}, counted)
-	second := collecting(400) // it has lost what the first one took
-	require.NoError(t, q.Collect(t.Context(), job(t), second))
-	second.doubled(t)
-	assert.EqualValues(t, 400, made.Load())
+	s, q = serving(t, Listen{Dir: dir, Address: strings.TrimPrefix(at.URL, "nats://")})
+	require.Equal(t, at.Token, s.Token)
+	working(t, at, counted)
+	first = collecting(400) // what it took is lost
+	require.NoError(t, q.Collect(t.Context(), job(t), first))
+	first.doubled(t)
+	assert.InDelta(t, 400, made.Load(), float64(runtime.GOMAXPROCS(0)))
 }
 
 // TestARunThatEndsItsWorkersIsGivenUp and is in the result, with how often it was tried.
