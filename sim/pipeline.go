@@ -71,14 +71,6 @@ func (in *Instance) batches() []*Instance {
 	return in.parts
 }
 
-// batchOf returns the instance that has the batch which r, of in, runs in.
-func (in *Instance) batchOf(r *Request) *Instance {
-	if in.line != nil {
-		return in.line.lanes[r.lane]
-	}
-	return in
-}
-
 // planLanes composes what has a place in the queue of batches, and starts it. As in vLLM's loop, a batch of nothing has
 // a place too, until those before it have ended.
 func (in *Instance) planLanes(now Time) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"math/big"
 	"strings"
 	"testing"
@@ -71,7 +72,7 @@ func TestAFullDiskIsAnError(t *testing.T) {
 
 type full struct{}
 
-var errFull = &json.InvalidUTF8Error{S: "full"} // any error
+var errFull = errors.New("full")
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 

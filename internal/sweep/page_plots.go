@@ -215,9 +215,7 @@ func (r *Result) heatTable(p Plot) *page.Table {
 	if len(r.Axes) > 2 {
 		t.Note += ", the mean over the other axes"
 	}
-	for _, v := range r.Axes[r.axis(p.X)].Values {
-		t.Head = append(t.Head, v)
-	}
+	t.Head = append(t.Head, r.Axes[r.axis(p.X)].Values...)
 	for row, name := range r.Axes[r.axis(p.Y)].Values {
 		cells := []page.Cell{page.Words(name)}
 		for column := range h.columns {

@@ -27,9 +27,6 @@ type replica struct {
 	pools              bool    // prefill and decode on separate ones
 }
 
-// gpus returns the GPUs of all replicas.
-func (d *replica) gpus() int { return d.replicas * d.perReplica() }
-
 func (d *replica) perReplica() int { return d.TensorParallel * d.pipeline * max(1, d.DataParallel) }
 
 // label fills in what a row says of itself, whether it is modelled or not.
