@@ -126,6 +126,7 @@ func TestWorkersOnRealMachines(t *testing.T) {
 	if !soak.Asked() {
 		t.Skip("set DECODESIM_SOAK=1: a lease of 30 s has to end")
 	}
+	unasked(t)
 	inDir(t, handed)
 	args := func(out string) []string {
 		return []string{"sweep", "chat.yaml", "--over", "rate=5:100:1", "--seeds", "2", "--set", "workload.requests=5000",
