@@ -81,7 +81,13 @@ func (r *Replica) noteHost(p *configs.Pool) {
 	if e.LayerS == 0 {
 		return
 	}
-	if p.EnforceEager && e.EagerLayerS == 0 {
+	switch {
+	case !p.EnforceEager || e.EagerLayerS > 0:
+	case e.EagerLaunch > 0:
+		r.notes = append(r.notes,
+			"enforce_eager may make decodes too slow: the efficiencies have no eager_layer_s, the host's time to launch a "+
+				"layer, and their eager_launch was fitted to steps with prompts beyond the largest CUDA graph")
+	default:
 		r.notes = append(r.notes,
 			"enforce_eager only saves the padding of CUDA graphs: the efficiencies have no eager_layer_s, the host's "+
 				"time to launch a layer")

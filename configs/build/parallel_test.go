@@ -115,6 +115,7 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 		notes := strings.Join(r.notes, "; ")
 		assert.Equal(t, c.eager, strings.Contains(notes, "the efficiencies have no eager_layer_s"), "%s: %s", c.set, notes)
 		assert.Equal(t, c.async, strings.Contains(notes, "the efficiencies have no step_s"), "%s: %s", c.set, notes)
+		assert.Equal(t, c.eager, strings.Contains(notes, "enforce_eager may make decodes too slow"), "%s: %s", c.set, notes)
 	}
 }
 
