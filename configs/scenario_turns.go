@@ -12,23 +12,23 @@ type Sessions struct {
 	ThinkTimeS *sessions.Span `yaml:"think_time_s" about:"law of the time between an answer and the next turn; null: none"`
 }
 
-// SessionSource returns the loop of a workload that has sessions; a prompt and its limit have context tokens at most.
-func (w *Workload) SessionSource(context int64) sessions.SessionLoop {
-	l := sessions.SessionLoop{
+// loop returns what sessions and agents have in common; a prompt and its limit have context tokens at most.
+func (w *Workload) loop(turns *lengths.Spec, context int64) sessions.Loop {
+	l := sessions.Loop{
 		Mix: w.laws(nil), ContextMax: context, Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
 	}
-	if w.Sessions.Turns != nil {
-		l.Turns = *w.Sessions.Turns
-	}
-	if think := w.Sessions.ThinkTimeS; think != nil {
-		l.Think = *think
-	}
-	if w.Arrivals != nil {
-		l.Arrivals = *w.Arrivals
-	}
+	give(&l.Turns, turns)
+	give(&l.Arrivals, w.Arrivals)
 	if c := w.ClosedLoop; c != nil {
 		l.Concurrency, l.PauseS, l.RampS = int64(c.Concurrency), c.ThinkTimeS, c.RampS
 	}
+	return l
+}
+
+// SessionSource returns the loop of a workload that has sessions; a prompt and its limit have context tokens at most.
+func (w *Workload) SessionSource(context int64) sessions.SessionLoop {
+	l := sessions.SessionLoop{Loop: w.loop(w.Sessions.Turns, context)}
+	give(&l.Think, w.Sessions.ThinkTimeS)
 	return l
 }
 
@@ -83,11 +83,7 @@ func (w *Workload) Waits() bool { return w.Sessions != nil || w.Agents != nil }
 // AgentSource returns the loop of a workload that has agents; a prompt and its limit have context tokens at most.
 func (w *Workload) AgentSource(context int64) sessions.AgentLoop {
 	a := w.Agents
-	l := sessions.AgentLoop{
-		Mix: w.laws(nil), ContextMax: context, Requests: w.Requests, DurationS: w.DurationS, Patience: w.patience(),
-		Tasks: a.Tasks,
-	}
-	give(&l.Turns, a.Turns)
+	l := sessions.AgentLoop{Loop: w.loop(a.Turns, context), Tasks: a.Tasks}
 	give(&l.Tool, a.ToolTimeS)
 	give(&l.Result, a.ToolTokens)
 	if s := a.SubAgents; s != nil {
@@ -95,10 +91,6 @@ func (w *Workload) AgentSource(context int64) sessions.AgentLoop {
 		give(&l.SubAgents.Agents, s.Agents)
 		give(&l.SubAgents.Turns, s.Turns)
 		give(&l.SubAgents.Prompt, s.PromptTokens)
-	}
-	give(&l.Arrivals, w.Arrivals)
-	if c := w.ClosedLoop; c != nil {
-		l.Concurrency, l.PauseS, l.RampS = int64(c.Concurrency), c.ThinkTimeS, c.RampS
 	}
 	return l
 }

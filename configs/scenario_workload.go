@@ -52,7 +52,7 @@ type Trace struct {
 	Limit     int64   `yaml:"limit,omitempty" bound:"[1,2147483647]" unit:"requests" doc:"requests taken; null: all"`
 	StartS    float64 `yaml:"start_s" bound:"[0,horizon]" doc:"seconds of the recording left out before the first request taken"`
 	EndS      float64 `yaml:"end_s,omitempty" doc:"seconds of the recording after which none is taken; null: its end"`
-	Follow    bool    `yaml:"follow_answers" doc:"a prompt that goes on from an earlier one, by its block ids, is sent when that is answered, and no sooner after it than recorded; false: as recorded"`
+	Follow    bool    `yaml:"follow_answers" doc:"a prompt that goes on from an earlier one, by its block ids or its session_id, is sent when that is answered, and no sooner after it than recorded; false: as recorded"`
 	SkipEmpty bool    `yaml:"skip_empty" doc:"leave out rows without tokens instead of refusing them"`
 }
 

@@ -47,7 +47,7 @@ type scenario struct {
 	requests    []sim.Request
 	tree        *sim.Contents // nil: no prefix caching
 	clients     int           // > 0: closed loop
-	sessions    int           // > 0: the requests are turns of conversations
+	sessions    int           // > 0: the requests are turns of conversations, or of agents
 	think       sim.Duration  // of a client
 	fleetScenario
 }
@@ -219,6 +219,13 @@ func (sc *scenario) drawContents(t *rapid.T) {
 
 // source returns a fresh source of the scenario's requests, and the tree of their contents.
 func (sc *scenario) source() (sim.Source, *sim.Contents) {
+	if sc.agentic() {
+		a := newAgents(sc)
+		if !a.cached {
+			return a, nil
+		}
+		return a, a.Contents()
+	}
 	if sc.sessions > 0 {
 		tree := sc.tree
 		if tree != nil {

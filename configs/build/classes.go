@@ -66,7 +66,7 @@ func (b *Built) PauseS() float64 {
 
 // noteTasks says which tasks of agents did not end as they were meant to.
 func (b *Built) noteTasks() (notes []string) {
-	s, ok := b.source.(tasked)
+	s, ok := b.tasks()
 	if !ok {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (b *Built) noteSessions() (notes []string) {
 	if !ok {
 		return nil
 	}
-	e := s.Ended()
+	e := s.Early()
 	if e.Full > 0 {
 		notes = append(
 			notes, fmt.Sprintf(

@@ -66,9 +66,10 @@ func (b *Built) load() error {
 // follow makes the requests of a trace wait for the answers that they go on from.
 func (b *Built) follow(t *traces.Trace) (err error) {
 	b.recorded = t
-	if t.Contents() == nil {
-		return errors.Join(b.Scenario.Errorf("workload.trace.follow_answers", "true, but %s names no blocks of its prompts, "+
-			"so that nothing says which go on from which; expected block ids such as hash_ids, or false",
+	if t.Contents() == nil && !t.Columns().Sessions {
+		return errors.Join(b.Scenario.Errorf("workload.trace.follow_answers", "true, but %s names neither sessions nor "+
+			"blocks of prompts, so that nothing says which go on from which; expected session_id, block ids such as "+
+			"hash_ids, or false",
 			b.Scenario.Workload.Trace.File), t.Close())
 	}
 	b.source, err = sessions.NewRecorded(t, t.BlockTokens())

@@ -39,6 +39,15 @@ var (
 	_ tasked = (*sessions.Recorded)(nil)
 )
 
+// tasks returns the tasks of the workload; false: it has none. Conversations are counted as tasks are, and are none.
+func (b *Built) tasks() (tasked, bool) {
+	if _, talks := b.source.(*sessions.Sessions); talks {
+		return nil, false
+	}
+	s, ok := b.source.(tasked)
+	return s, ok
+}
+
 func endingOf(o sessions.TaskOutcome) metrics.Ending {
 	return [...]metrics.Ending{
 		sessions.TaskCompleted: metrics.TaskCompleted, sessions.TaskFull: metrics.TaskFull,
@@ -48,7 +57,7 @@ func endingOf(o sessions.TaskOutcome) metrics.Ending {
 
 // TasksBegun returns how many tasks of agents have begun; false: there are no agents.
 func (b *Built) TasksBegun() (n int64, ok bool) {
-	s, ok := b.source.(tasked)
+	s, ok := b.tasks()
 	if !ok {
 		return 0, false
 	}

@@ -198,7 +198,7 @@ func TestAnswersAreFollowedByBlockIDsAlone(t *testing.T) {
 	require.NoError(t, err)
 	_, err = build.New(s)
 	require.ErrorContains(t, err, "workload.trace.follow_answers: true, but")
-	require.ErrorContains(t, err, "names no blocks of its prompts")
+	require.ErrorContains(t, err, "names neither sessions nor blocks of prompts")
 }
 
 // Turns of a recorded task wait for their answers, and its time is that of all of them.

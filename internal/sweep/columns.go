@@ -52,10 +52,12 @@ func allColumns() []Column {
 		of        func(*metrics.Latency) *metrics.Quantiles
 	}{
 		{"ttft", "time to first token", func(l *metrics.Latency) *metrics.Quantiles { return &l.TTFT }},
+		{"ttfo", "time to the first token after reasoning", func(l *metrics.Latency) *metrics.Quantiles { return l.TTFO }},
 		{"itl", "gaps between tokens", func(l *metrics.Latency) *metrics.Quantiles { return &l.ITL }},
 		{"tpot", "time per output token of a request", func(l *metrics.Latency) *metrics.Quantiles { return &l.TPOT }},
 		{"e2e", "time to the last token", func(l *metrics.Latency) *metrics.Quantiles { return &l.E2E }},
 		{"queue", "time in the queue", func(l *metrics.Latency) *metrics.Quantiles { return &l.Queue }},
+		{"task", "time of a task of agents, tools included", func(l *metrics.Latency) *metrics.Quantiles { return l.Task }},
 	} {
 		all = append(all, quantiles(l.key, l.name, l.of)...)
 	}
@@ -83,7 +85,7 @@ func counts() []Column {
 	}
 }
 
-// quantiles are the statistics of a latency; without a sample there are none.
+// quantiles are the statistics of a latency, which a workload may not have (nil); without a sample there are none.
 func quantiles(key, name string, of func(*metrics.Latency) *metrics.Quantiles) []Column {
 	var all []Column
 	for _, q := range []struct {
@@ -99,7 +101,7 @@ func quantiles(key, name string, of func(*metrics.Latency) *metrics.Quantiles) [
 	} {
 		all = append(all, Column{key + "_" + q.key + "_s", "s", name, func(o *Outcome) float64 {
 			l := of(&o.Summary.Latency)
-			if l.N == 0 {
+			if l == nil || l.N == 0 {
 				return math.NaN()
 			}
 			return q.of(l)

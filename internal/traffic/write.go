@@ -90,11 +90,12 @@ func Generate(ctx context.Context, out io.Writer, b *build.Built, format string)
 func columnsOf(b *build.Built) traces.Columns {
 	w := &b.Scenario.Workload
 	c := traces.Columns{Contents: b.Config.Contents, Limits: w.MaxTokens > 0 || w.TimeoutS > 0 || w.Cancel.Probability > 0}
+	c.Sessions = w.Waits() || w.Tasks()
 	for i := range w.Classes {
 		c.Limits = c.Limits || w.Classes[i].MaxTokens > 0
 	}
 	if t, ok := b.Config.Source.(interface{ Columns() traces.Columns }); ok {
-		c.Limits = c.Limits || t.Columns().Limits
+		c.Limits, c.Sessions = c.Limits || t.Columns().Limits, c.Sessions || t.Columns().Sessions
 	}
 	return c
 }

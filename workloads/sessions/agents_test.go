@@ -22,11 +22,11 @@ func drawAgents(t *rapid.T) AgentLoop {
 		return lengths.Spec{Distribution: "uniform", Min: 1, Max: rapid.Int64Range(1, most).Draw(t, name)}
 	}
 	c := AgentLoop{
-		Arrivals: arrivals.Spec{Process: "poisson", Rate: 2}, Tasks: rapid.Int64Range(1, 60).Draw(t, "tasks"),
-		Turns: few("turns", 8), Result: few("results", 50),
+		Tasks: rapid.Int64Range(1, 60).Draw(t, "tasks"),
+		Loop:  Loop{Arrivals: arrivals.Spec{Process: "poisson", Rate: 2}, Turns: few("turns", 8)}, Result: few("results", 50),
 		Tool: Span{Distribution: "exponential", MeanS: rapid.SampledFrom([]float64{0, 1}).Draw(t, "tool")},
-		Mix:  requests.Mix{Prompt: few("prompts", 60), Output: few("outputs", 90)},
 	}
+	c.Mix = requests.Mix{Prompt: few("prompts", 60), Output: few("outputs", 90)}
 	if rapid.Bool().Draw(t, "sub-agents") {
 		c.SubAgents = &SubAgents{Probability: rapid.SampledFrom([]float64{0.2, 1}).Draw(t, "probability"),
 			Agents: few("agents", 4), Turns: few("sub-turns", 4), Prompt: few("sub-prompts", 40),
@@ -245,10 +245,10 @@ func byTime(a, b sim.Request) int {
 func TestAgentsPromptsBeginWithTheirContext(t *testing.T) {
 	for _, fork := range []bool{false, true} {
 		c := AgentLoop{
-			Arrivals: arrivals.Spec{Process: "constant", Rate: 1}, Tasks: 1, Turns: lengths.Fixed(2),
-			Result: lengths.Fixed(10),
-			Mix: requests.Mix{Prompt: lengths.Fixed(100), Output: lengths.Fixed(30),
-				Sharing: requests.Sharing{Groups: 1, PrefixTokens: 1000}},
+			Loop: Loop{Arrivals: arrivals.Spec{Process: "constant", Rate: 1}, Turns: lengths.Fixed(2),
+				Mix: requests.Mix{Prompt: lengths.Fixed(100), Output: lengths.Fixed(30),
+					Sharing: requests.Sharing{Groups: 1, PrefixTokens: 1000}}},
+			Tasks: 1, Result: lengths.Fixed(10),
 			SubAgents: &SubAgents{Probability: 1, Agents: lengths.Fixed(2), Turns: lengths.Fixed(1), Prompt: lengths.Fixed(7),
 				Fork: fork},
 		}
@@ -300,8 +300,9 @@ func TestReasoningIsLeftOutOfLaterPrompts(t *testing.T) {
 // TestAgentsKeepTheirLimits: tasks end where tasks, requests and time say.
 func TestAgentsKeepTheirLimits(t *testing.T) {
 	c := AgentLoop{
-		Concurrency: 2, Turns: lengths.Fixed(5), Result: lengths.Fixed(10), Tool: Span{Distribution: "fixed", MeanS: 1},
-		Mix: requests.Mix{Prompt: lengths.Fixed(100), Output: lengths.Fixed(30)},
+		Loop: Loop{Concurrency: 2, Turns: lengths.Fixed(5),
+			Mix: requests.Mix{Prompt: lengths.Fixed(100), Output: lengths.Fixed(30)}},
+		Result: lengths.Fixed(10), Tool: Span{Distribution: "fixed", MeanS: 1},
 	}
 	sent := func(change func(*AgentLoop)) (n, tasks int) {
 		d := c
@@ -344,8 +345,9 @@ func TestAgentsRefuse(t *testing.T) {
 		},
 		"requests is 0; accepted": func(c *AgentLoop) { c.Tasks = 0 },
 	} {
-		c := AgentLoop{Concurrency: 1, Tasks: 1, Turns: lengths.Fixed(2), Result: lengths.Fixed(1),
-			Tool: Span{Distribution: "fixed", MeanS: 1}, Mix: requests.Mix{Prompt: lengths.Fixed(1), Output: lengths.Fixed(1)}}
+		c := AgentLoop{Loop: Loop{Concurrency: 1, Turns: lengths.Fixed(2),
+			Mix: requests.Mix{Prompt: lengths.Fixed(1), Output: lengths.Fixed(1)}}, Tasks: 1, Result: lengths.Fixed(1),
+			Tool: Span{Distribution: "fixed", MeanS: 1}}
 		change(&c)
 		_, err := NewAgentLoop(c, 1)
 		require.Error(t, err, want)

@@ -52,10 +52,7 @@ type plans struct {
 }
 
 func newPlans(c *AgentLoop, seed uint64) (*plans, error) {
-	p := &plans{context: check.TokensMax, recalls: c.Mix.Reasoning.InContext}
-	if c.ContextMax > 0 {
-		p.context = min(p.context, c.ContextMax)
-	}
+	p := &plans{context: c.contextMax(), recalls: c.Mix.Reasoning.InContext}
 	if err := p.laws(c); err != nil {
 		return nil, err
 	}
@@ -242,7 +239,7 @@ func (p *plans) expect() (e expectation) {
 				e.turns, e.prompt, e.output = e.turns+1, e.prompt+history, e.output+float64(v.output)
 				history += float64(v.remains(p.recalls))
 				if i == 0 && v.starts == 0 {
-					e.tools += v.tool.Seconds()
+					e.betweenS += v.tool.Seconds()
 				}
 			}
 			from = to
@@ -255,5 +252,5 @@ func (p *plans) expect() (e expectation) {
 		}
 	}
 	return expectation{turns: e.turns / sampled, prompt: e.prompt / e.turns, output: e.output / e.turns,
-		tools: e.tools / sampled}
+		betweenS: e.betweenS / sampled}
 }

@@ -18,7 +18,8 @@ type Recording interface {
 //
 // A prompt goes on from an earlier one if it begins with all of its whole blocks and has more, and is the first to do
 // so: what several prompts begin with is a system prompt, and of prompts that part the later ones are tasks of their
-// own. Requests that the contents do not join are tasks of one turn.
+// own. Requests with ids of sessions go on from the one before of their session. Requests that neither joins are tasks
+// of one turn.
 type Recorded struct {
 	// Report hears of every task that has ended, as it ends; nil: nobody does.
 	Report func(t *Task)
@@ -27,7 +28,7 @@ type Recorded struct {
 	contents *sim.Contents
 	next     int                        // of the requests, the first that may begin a task
 	due      heap.Heap[sim.Time, int32] // requests that go on from others, by instant and their place
-	slots    slotWindow                 // place of each request under way
+	places   window[int32]              // of each request under way, the place among all
 	sent     int32
 	begun    int64
 	lost     Ended
@@ -59,6 +60,7 @@ func NewRecorded(r Recording, blockTokens int32) (*Recorded, error) {
 		}
 		s.all = append(s.all, one)
 	}
+	s.chain()
 	if s.contents != nil {
 		s.join(blockTokens)
 	}
@@ -69,6 +71,27 @@ func NewRecorded(r Recording, blockTokens int32) (*Recorded, error) {
 	return s, r.Err()
 }
 
+// chain lets each request with a session go on from the one before of its session.
+func (s *Recorded) chain() {
+	latest := map[int32]int32{}
+	for i := range s.all {
+		r := &s.all[i]
+		if r.Session == 0 {
+			continue
+		}
+		if before, ok := latest[r.Session]; ok {
+			s.follow(before, int32(i))
+		}
+		latest[r.Session] = int32(i)
+	}
+}
+
+// follow lets a request go on from another.
+func (s *Recorded) follow(before, after int32) {
+	s.all[before].next, s.all[after].follows = after, true
+	s.all[before].gap = s.all[after].Arrival.Sub(s.all[before].Arrival)
+}
+
 // join finds which prompts go on from others. An extent ends where prompts part, so the whole blocks of a prompt from
 // which another goes on end with a node.
 func (s *Recorded) join(blockTokens int32) {
@@ -76,6 +99,9 @@ func (s *Recorded) join(blockTokens int32) {
 	begins := map[int32]int32{} // how many requests so far begin with a node
 	for i := range s.all {
 		r := &s.all[i]
+		if r.Session != 0 {
+			continue
+		}
 		whole := r.Content
 		for whole != 0 && s.contents.Tokens(whole) > r.Prompt/blockTokens*blockTokens {
 			whole = s.contents.Parent(whole)
@@ -83,8 +109,7 @@ func (s *Recorded) join(blockTokens int32) {
 		for node := r.Content; node != 0; node = s.contents.Parent(node) {
 			before, ok := ends[node]
 			if ok && begins[node] == 1 && s.all[before].Prompt < r.Prompt {
-				s.all[before].next, r.follows = int32(i), true
-				s.all[before].gap = r.Arrival.Sub(s.all[before].Arrival)
+				s.follow(before, int32(i))
 				break
 			}
 		}
@@ -140,13 +165,13 @@ func (s *Recorded) Next(r *sim.Request) bool {
 	v.task.PromptTokens += int64(v.Prompt)
 	*r = v.Request
 	s.sent++
-	s.slots.add(place)
+	s.places.add(place)
 	return true
 }
 
 // Done sends the request that goes on from r, or ends its task.
 func (s *Recorded) Done(at sim.Time, r *sim.Request) {
-	v := &s.all[s.slots.take(r.ID)]
+	v := &s.all[s.places.take(r.ID)]
 	t := &v.task
 	t.OutputTokens += int64(r.Emitted)
 	if r.Emitted < r.Output {

@@ -147,3 +147,20 @@ func TestAMooncakeTraceIsReplayedTurnByTurn(t *testing.T) {
 	require.Equal(t, 3000, n)
 	require.Equal(t, sim.Forever, s.When())
 }
+
+// TestRecordedSessionsWaitForTheirAnswers: without contents, what has the id of a session goes on from the one before
+// of it, however long its prompt is.
+func TestRecordedSessionsWaitForTheirAnswers(t *testing.T) {
+	second := sim.Time(sim.Second)
+	r := &recording{requests: []sim.Request{
+		{Arrival: 0, Prompt: 50, Output: 9, Session: 1}, {Arrival: second, Prompt: 70, Output: 9},
+		{Arrival: 2 * second, Prompt: 20, Output: 9, Session: 1}, {Arrival: 3 * second, Prompt: 70, Output: 9, Session: 2},
+	}}
+	s, err := NewRecorded(r, 0)
+	require.NoError(t, err)
+	all, tasks := replay(t, s, func(*sim.Request) sim.Duration { return 10 * sim.Second })
+	require.Len(t, tasks, 3)
+	require.EqualValues(t, 20, all[3].Prompt)
+	require.Equal(t, 10*second, all[3].Arrival, "its session's answer came then")
+	require.Equal(t, 4./3, s.Turns())
+}

@@ -18,10 +18,13 @@ import (
 // talk returns a loop of sessions.
 func talk(n int64) SessionLoop {
 	return SessionLoop{
-		Arrivals: arrivals.Spec{Process: "poisson", Rate: 2}, Requests: n,
-		Turns: lengths.Spec{Distribution: "uniform", Min: 1, Max: 6}, Think: Span{Distribution: "exponential", MeanS: 3},
-		Mix: requests.Mix{Prompt: lengths.Spec{Distribution: "lognormal", Mean: 60, CV: 1},
-			Output: lengths.Spec{Distribution: "lognormal", Mean: 90, CV: 1}},
+		Loop: Loop{
+			Arrivals: arrivals.Spec{Process: "poisson", Rate: 2}, Requests: n,
+			Turns: lengths.Spec{Distribution: "uniform", Min: 1, Max: 6},
+			Mix: requests.Mix{Prompt: lengths.Spec{Distribution: "lognormal", Mean: 60, CV: 1},
+				Output: lengths.Spec{Distribution: "lognormal", Mean: 90, CV: 1}},
+		},
+		Think: Span{Distribution: "exponential", MeanS: 3},
 	}
 }
 
@@ -52,7 +55,7 @@ func converse(t require.TestingT, s *Sessions, answer func(*sim.Request) sim.Dur
 			require.True(t, s.Next(&a.Request))
 			require.EqualValues(t, len(all), a.ID)
 			require.True(t, len(all) == 0 || a.Arrival >= all[len(all)-1].Arrival, "requests come in order")
-			v := &s.live[s.slots.slots[a.ID-s.slots.base]]
+			v := &s.live[s.places.entries[a.ID-s.places.base].value.slot]
 			a.session, a.turn = v.number, v.next-1
 			if took := answer(&a.Request); took < 0 {
 				a.end = a.Arrival.Add(-took)
@@ -108,7 +111,7 @@ func TestTurnsGrowByTheirHistory(t *testing.T) {
 		require.NoError(t, err)
 		all, tree := sessionsOf(converse(t, s, linear, nil)), s.Contents()
 		require.Len(t, all, 400, "every turn that was planned is asked")
-		require.Equal(t, Ended{}, s.Ended())
+		require.Equal(t, Ended{}, s.Early())
 		for i, r := range all {
 			require.EqualValues(t, r.session+1, r.Session, "0 is no session")
 			if r.turn == 0 {
@@ -243,7 +246,7 @@ func TestSessionsEndWhenTheirHistoryIsFull(t *testing.T) {
 			full, missing = full+1, missing+9-k
 		}
 	}
-	e := s.Ended()
+	e := s.Early()
 	require.Positive(t, full)
 	require.InDelta(t, full, e.Full, 1)
 	require.InDelta(t, missing, e.FullTurns, 9)
@@ -266,11 +269,11 @@ func TestAFailedTurnEndsItsSession(t *testing.T) {
 			require.Equal(t, all[i-1].Output, all[i-1].Emitted)
 		}
 	}
-	require.Positive(t, s.Ended().Lost)
-	require.EqualValues(t, 3000, int64(len(all))+s.Ended().LostTurns)
-	require.Empty(t, s.turns)
+	require.Positive(t, s.Early().Lost)
+	require.EqualValues(t, 3000, int64(len(all))+s.Early().LostTurns)
+	require.Empty(t, s.due)
 	require.Len(t, s.free, len(s.live), "no session is left over")
-	require.Empty(t, s.slots.slots)
+	require.Empty(t, s.places.entries)
 }
 
 // TestWhatIsExpectedComes: the number of turns, their rate and their mean lengths.

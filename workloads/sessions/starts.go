@@ -70,12 +70,12 @@ const (
 )
 
 // words are how errors name what clients do.
-type words struct{ all, sent, next string }
+type words struct{ all, sent, next, kind, owner, key string }
 
 var (
-	requestWords = words{"requests", "they were sent", "a request would be sent"}
-	sessionWords = words{"sessions", "they began", "a session would begin"}
-	taskWords    = words{"tasks", "they began", "a task would begin"}
+	requestWords = words{all: "requests", sent: "they were sent", next: "a request would be sent"}
+	sessionWords = words{"sessions", "they began", "a session would begin", "sessions", "a workload with sessions", ""}
+	taskWords    = words{"tasks", "they began", "a task would begin", "agents", "a workload of agents", "agents.tasks"}
 )
 
 // clients is a fixed number of clients, each of which sends again some time after what it sent has ended.

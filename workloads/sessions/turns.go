@@ -3,7 +3,6 @@ package sessions
 import (
 	"fmt"
 
-	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/rng"
 	"github.com/decodesim/decodesim/workloads/check"
 	"github.com/decodesim/decodesim/workloads/lengths"
@@ -56,10 +55,7 @@ func newConversations(c SessionLoop, seed uint64) (*conversations, error) {
 		return nil, check.Refuse("sessions.turns.mean", c.Turns.Mean, fmt.Sprintf("at most %d turns", turnsMax))
 	}
 	length.Max = min(length.Max, turnsMax)
-	v := &conversations{length: length, context: check.TokensMax, recalls: c.Mix.Reasoning.InContext}
-	if c.ContextMax > 0 {
-		v.context = min(v.context, c.ContextMax)
-	}
+	v := &conversations{length: length, context: c.contextMax(), recalls: c.Mix.Reasoning.InContext}
 	v.sampler, err = requests.NewSampler(c.Mix, seed)
 	if err != nil {
 		return nil, err
@@ -112,26 +108,18 @@ func (t *turn) cut(limit int32) {
 	t.hidden = min(t.hidden, t.output)
 }
 
-// tree returns the contents that the sessions are to grow in.
-func (v *conversations) tree() *sim.Contents {
-	if t := v.sampler.Contents(); t != nil {
-		return t
-	}
-	return new(sim.Contents)
-}
-
 // expectation is what sessions are on average.
 type expectation struct {
 	turns, prompt, output float64
-	tools                 float64 // seconds that the tools of a task take
+	betweenS              float64 // seconds that the user of a session thinks, or the tools of a task take
 }
 
 // sampled is how many sessions an expectation rests on: the first ones.
 const sampled = 512
 
-// expect takes the means over the sessions that come first. It changes no later draw, since sessions do not depend on
-// what was drawn before them.
-func (v *conversations) expect() (e expectation) {
+// expect takes the means over the sessions that come first, whose users think so many seconds in the mean. It changes
+// no later draw, since sessions do not depend on what was drawn before them.
+func (v *conversations) expect(thinkS float64) (e expectation) {
 	var c conversation
 	for n := range uint64(sampled) {
 		v.plan(n, turnsMax, &c)
@@ -146,5 +134,7 @@ func (v *conversations) expect() (e expectation) {
 		}
 	}
 	v.sampler.ForgetTruncated()
-	return expectation{turns: e.turns / sampled, prompt: e.prompt / e.turns, output: e.output / e.turns}
+	turns := e.turns / sampled
+	return expectation{turns: turns, prompt: e.prompt / e.turns, output: e.output / e.turns,
+		betweenS: float64(thinkS * (turns - 1))}
 }

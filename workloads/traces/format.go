@@ -23,8 +23,9 @@ const (
 	promptRole
 	outputRole
 	idsRole
-	limitRole  // the client's max_tokens
-	cancelRole // when the client cancelled it, after its arrival
+	limitRole   // the client's max_tokens
+	cancelRole  // when the client cancelled it, after its arrival
+	sessionRole // an id of the conversation or task that it is a turn of
 	numRoles
 )
 
@@ -49,13 +50,15 @@ const (
 func formats() []format {
 	return []format{
 		{"decodesim", [numRoles]string{timeRole: "arrival_s", promptRole: "input_tokens", outputRole: "output_tokens",
-			limitRole: "max_output_tokens", cancelRole: "cancelled_after_s"}, seconds, false},
+			limitRole: "max_output_tokens", cancelRole: "cancelled_after_s", sessionRole: "session_id"}, seconds, false},
 		{"decodesim", [numRoles]string{"arrival_ms", "input_tokens", "output_tokens"}, milliseconds, false},
 		{"decodesim", [numRoles]string{"arrival_s", "prompt_tokens", "output_tokens"}, seconds, false},
 		{"azure", [numRoles]string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, date, false},
 		{"mooncake", [numRoles]string{"timestamp", "input_length", "output_length"}, milliseconds, false},
-		{"burstgpt", [numRoles]string{"Timestamp", "Request tokens", "Response tokens"}, seconds, true},
-		{"burstgpt", [numRoles]string{"Timestamp(s)", "Request tokens", "Response tokens"}, seconds, true},
+		{"burstgpt", [numRoles]string{timeRole: "Timestamp", promptRole: "Request tokens", outputRole: "Response tokens",
+			sessionRole: "Session ID"}, seconds, true},
+		{"burstgpt", [numRoles]string{timeRole: "Timestamp(s)", promptRole: "Request tokens", outputRole: "Response tokens",
+			sessionRole: "Session ID"}, seconds, true},
 		{"vidur", [numRoles]string{"arrived_at", "num_prefill_tokens", "num_decode_tokens"}, seconds, false},
 		{"lengths", [numRoles]string{"", "input_tokens", "output_tokens"}, noTime, false},
 	}
@@ -76,7 +79,7 @@ func lengthFormats() []format {
 	for _, f := range append(formats(), format{name: "openai",
 		column: [numRoles]string{"", "prompt_tokens", "completion_tokens"}}) {
 		f.column[timeRole], f.time = "", noTime
-		f.column[limitRole], f.column[cancelRole] = "", ""
+		f.column[limitRole], f.column[cancelRole], f.column[sessionRole] = "", "", ""
 		if !slices.ContainsFunc(list, func(g format) bool { return g.column == f.column }) {
 			list = append(list, f)
 		}
@@ -99,7 +102,7 @@ func match(names []string, formats []format) (layout, error) {
 			}
 		}
 		if found[promptRole] == 1 && found[outputRole] == 1 && (found[timeRole] == 1 || f.time == noTime) &&
-			max(found[limitRole], found[cancelRole]) <= 1 {
+			max(found[limitRole], found[cancelRole], found[sessionRole]) <= 1 {
 			l.format.leave(found)
 			return l, nil
 		}

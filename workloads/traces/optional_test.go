@@ -33,3 +33,31 @@ func TestATraceMayHaveLimitsAndCancellations(t *testing.T) {
 	requireRefused(t, head+"0,10,5,4,\n", `t.csv:2: max_output_tokens is "4"`)
 	requireRefused(t, head+"0,10,5,5,-1\n", `t.csv:2: cancelled_after_s is "-1"`)
 }
+
+// A trace may say of which sessions its requests are turns, by numbers or by texts, and what is written reads back.
+func TestATraceMayHaveSessions(t *testing.T) {
+	for _, text := range []string{
+		"arrival_s,input_tokens,output_tokens,session_id\n0,10,5,b7\n1,20,5,\n2,30,5,a\n3,40,5,b7\n",
+		"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n" +
+			"0,7,1,GPT-4,10,5,15,API log\n1,,1,GPT-4,20,5,25,API log\n" +
+			"2,8,1,GPT-4,30,5,35,API log\n3,7,1,GPT-4,40,5,45,API log\n",
+	} {
+		trace, err := New("t", strings.NewReader(text), Options{})
+		require.NoError(t, err)
+		require.True(t, trace.Columns().Sessions)
+		all := sourcetest.Drain(trace)
+		var sessions []int32
+		var out strings.Builder
+		w, err := NewWriter(&out, "decodesim", trace.Columns())
+		require.NoError(t, err)
+		for i := range all {
+			sessions = append(sessions, all[i].Session)
+			require.NoError(t, w.Write(&all[i]))
+		}
+		require.NoError(t, w.Close())
+		require.Equal(t, []int32{1, 0, 2, 1}, sessions)
+		require.Equal(t, "arrival_s,input_tokens,output_tokens,session_id\n0,10,5,1\n1,20,5,\n2,30,5,2\n3,40,5,1\n",
+			out.String())
+		require.Len(t, Lost("azure", trace.Columns()), 1)
+	}
+}

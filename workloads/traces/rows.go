@@ -17,6 +17,7 @@ type row struct {
 	prompt, output int32
 	limit          int32        // on the output; 0: none
 	cancelled      sim.Duration // after its arrival; 0: it was not
+	session        int32        // in the order in which they first appear, from 1; 0: none
 	line           int
 }
 
@@ -30,9 +31,10 @@ type rows struct {
 	skipped   int64   // rows without a request
 	base      instant // of the first row, skipped or not
 	last      instant
-	lastLine  int     // 0: no row yet
-	ids       []int64 // of the blocks of the last row, if they are asked for
-	blank     int     // number of a blank line, after which nothing may follow
+	lastLine  int              // 0: no row yet
+	ids       []int64          // of the blocks of the last row, if they are asked for
+	sessions  map[string]int32 // by id
+	blank     int              // number of a blank line, after which nothing may follow
 }
 
 // openRows reads as much of in as tells which of formats it has.
@@ -178,6 +180,7 @@ func (t *rows) convert(f *fields, r *row) (bool, error) {
 		return false, t.refuse(role, f, acceptedTokens)
 	}
 	*r = row{at: at, prompt: int32(prompt), output: int32(output), line: t.lines.number}
+	r.session = t.session(f[sessionRole])
 	return true, cmp.Or(t.readOptional(f, r), t.readIDs(f, prompt))
 }
 
@@ -200,6 +203,22 @@ func (t *rows) readOptional(f *fields, r *row) error {
 		}
 	}
 	return nil
+}
+
+// session returns the number of the session of an id: a number or a text.
+func (t *rows) session(id []byte) int32 {
+	if absent(id) {
+		return 0
+	}
+	n, ok := t.sessions[string(id)]
+	if !ok {
+		if t.sessions == nil {
+			t.sessions = map[string]int32{}
+		}
+		n = int32(len(t.sessions)) + 1 // no trace has 2³¹ requests
+		t.sessions[string(id)] = n
+	}
+	return n
 }
 
 // absent reports whether an optional cell says nothing.

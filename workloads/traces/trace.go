@@ -171,6 +171,7 @@ func (t *Trace) Next(r *sim.Request) bool {
 	}
 	r.ID, r.Arrival = int32(t.sent-1), at
 	r.Prompt, r.Output, r.MaxOutput = w.prompt, w.output, w.limit
+	r.Session = w.session
 	if t.blocks != nil {
 		r.Content = t.blocks.content(t.rows.ids)
 	}
@@ -285,7 +286,8 @@ func (t *Trace) Began() (s int64, dated bool) {
 // Columns says what the requests have beside their arrival and their lengths.
 func (t *Trace) Columns() Columns {
 	column := &t.rows.layout.format.column
-	return Columns{Limits: column[limitRole] != "" || column[cancelRole] != "", Contents: t.Contents()}
+	return Columns{Limits: column[limitRole] != "" || column[cancelRole] != "", Contents: t.Contents(),
+		Sessions: column[sessionRole] != ""}
 }
 
 // Requests returns how many requests the trace replays; 0: unknown.

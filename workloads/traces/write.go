@@ -13,17 +13,19 @@ import (
 
 // Writer writes requests as a trace that Open reads, in the columns of one public format.
 type Writer struct {
-	out    *bufio.Writer
-	style  style
-	limits bool
-	names  *blockNames
-	line   []byte
+	out      *bufio.Writer
+	style    style
+	limits   bool
+	sessions bool
+	names    *blockNames
+	line     []byte
 }
 
 // Columns says what requests have beside their arrival and their lengths.
 type Columns struct {
 	Limits   bool          // limits on the output, or clients that cancel; only decodesim has columns for them
 	Contents *sim.Contents // what prompts share; nil: nothing
+	Sessions bool          // some are turns of sessions or tasks; only decodesim has a column for their ids
 }
 
 // style is how a format is written.
@@ -69,6 +71,10 @@ func NewWriter(out io.Writer, format string, c Columns) (*Writer, error) {
 	if w.limits {
 		header += ",max_output_tokens,cancelled_after_s"
 	}
+	w.sessions = c.Sessions && format == "decodesim"
+	if w.sessions {
+		header += ",session_id"
+	}
 	if header != "" {
 		header += "\n"
 	}
@@ -91,6 +97,10 @@ func Lost(format string, c Columns) (notes []string) {
 		notes = append(notes, fmt.Sprintf("limits on outputs and cancellations are left out: only decodesim has columns for "+
 			"them, not %s", format))
 	}
+	if c.Sessions && format != "decodesim" && format != "mooncake" {
+		notes = append(notes, fmt.Sprintf("which requests are turns of one session is left out: only decodesim has ids of "+
+			"sessions, not %s", format))
+	}
 	return notes
 }
 
@@ -109,16 +119,21 @@ func (w *Writer) Close() error { return w.out.Flush() }
 func (w *Writer) decodesim(r *sim.Request) {
 	w.seconds(r.Arrival.Sub(0))
 	w.counts(r.Prompt, r.Output)
-	if !w.limits {
-		return
+	if w.limits {
+		w.line = append(w.line, ',')
+		if r.MaxOutput > 0 {
+			w.line = strconv.AppendInt(w.line, int64(r.MaxOutput), 10)
+		}
+		w.line = append(w.line, ',')
+		if r.Deadline > r.Arrival {
+			w.seconds(r.Deadline.Sub(r.Arrival))
+		}
 	}
-	w.line = append(w.line, ',')
-	if r.MaxOutput > 0 {
-		w.line = strconv.AppendInt(w.line, int64(r.MaxOutput), 10)
-	}
-	w.line = append(w.line, ',')
-	if r.Deadline > r.Arrival {
-		w.seconds(r.Deadline.Sub(r.Arrival))
+	if w.sessions {
+		w.line = append(w.line, ',')
+		if r.Session > 0 {
+			w.line = strconv.AppendInt(w.line, int64(r.Session), 10)
+		}
 	}
 }
 
