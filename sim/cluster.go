@@ -156,9 +156,12 @@ func (s *setup) complete() {
 // build builds the pools and their instances.
 func (c *Cluster) build(specs []*PoolSpec) {
 	n, ends := 0, 0
+	transfers := slices.ContainsFunc(c.routes, func(r Route) bool { return len(r) > 1 })
 	for _, spec := range specs {
 		n += max(spec.Size, spec.SizeMax)
-		ends += max(spec.Size, spec.SizeMax) * (1 + spec.Ranks)
+		if transfers {
+			ends += max(spec.Size, spec.SizeMax) * (1 + spec.Ranks)
+		}
 	}
 	c.ends, c.links = clock.NewTournament(0, n), transfer.NewLinks(ends)
 	for _, spec := range specs {
@@ -377,7 +380,7 @@ func (c *Cluster) stop() {
 	} else { // nothing is to come, and the requests that are still here wait in vain
 		c.totals.Stranded = c.totals.Arrived - c.totals.Ended
 	}
-	for _, in := range c.instances {
+	for in := range built(c.instances) {
 		in.settle(c.now)
 	}
 	c.eachArriving(func(_ *Instance, r *Request) { c.sink.Done(r, c.now, Unfinished) })

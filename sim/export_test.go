@@ -7,7 +7,7 @@ func SetWindow(c *Cluster, requests int) { c.window = requests }
 
 // CheckCaches reports, after a run that served everything, what an instance's prefix cache has kept or lost.
 func CheckCaches(c *Cluster) error {
-	for _, in := range c.instances {
+	for in := range built(c.instances) {
 		if err := in.cache.Check(); err != nil {
 			return fmt.Errorf("instance %d: %w", in.ID, err)
 		}
@@ -17,7 +17,7 @@ func CheckCaches(c *Cluster) error {
 
 // CheckSets reports, after a run that served everything, what an instance's batch has kept of its members.
 func CheckSets(c *Cluster) error {
-	for _, in := range c.instances {
+	for in := range built(c.instances) {
 		b := &in.batch
 		if !b.set.Empty() || b.n != 0 || b.remaining != 0 || len(b.long)+len(b.traced) != 0 {
 			return fmt.Errorf("instance %d: %d sequences in the decode set, %d in the batch, %d remaining tokens",
@@ -26,3 +26,6 @@ func CheckSets(c *Cluster) error {
 	}
 	return nil
 }
+
+// Unasked returns how many instances that take requests were never asked for.
+func Unasked(p *Pool) int { return p.unasked }

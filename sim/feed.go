@@ -17,6 +17,9 @@ func (f *feed) push(r *Request) {
 	f.requests = append(f.requests, r.pack(slot))
 }
 
+// empty reports whether f has nothing that has not been taken.
+func (f *feed) empty() bool { return len(f.requests) == 0 }
+
 // at returns the i-th of the requests.
 func (f *feed) at(i int) Request {
 	if slot := f.requests[i].slot(); slot != noSlot {

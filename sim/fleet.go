@@ -56,8 +56,11 @@ func (c *Cluster) waitsForControl() bool {
 // Start starts the first instance of p that is down: after a while, to provision GPUs, and the pool's cold start it
 // takes requests. It returns nil if none is down.
 func (c *Cluster) Start(p *Pool, after Duration) *Instance {
-	for _, in := range p.all {
-		if in.life == down {
+	for i, in := range p.all {
+		if in == nil && i >= p.Size {
+			in = p.at(i)
+		}
+		if in != nil && in.life == down {
 			in.life, in.since, in.cold = starting, c.now, true
 			in.step.end = c.now.Add(after + p.ColdStart)
 			c.ends.Set(in.ID, in.step.end)
@@ -280,7 +283,7 @@ func (c *Cluster) takeTransfers(in *Instance) (lost []Request) {
 // disownTransfer has the source of transfer i, which has lost the blocks at its destination, begin another one when it
 // has finished.
 func (c *Cluster) disownTransfer(i int32) {
-	for _, in := range c.instances {
+	for in := range built(c.instances) {
 		for slot := range in.requests.at {
 			if r := &in.requests.at[slot]; r.transfer == i && (r.state == waiting || r.state == prefilling) {
 				r.transfer = 0

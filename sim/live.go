@@ -47,7 +47,7 @@ func (c *Cluster) Cancel(id int32, at Time) bool {
 	for i := range c.gate.waits {
 		note(place{noSlot, int32(i)})
 	}
-	for _, in := range c.instances {
+	for in := range built(c.instances) {
 		for slot := range in.requests.at {
 			if in.requests.at[slot].ID == id {
 				note(place{in.ID, int32(slot)})

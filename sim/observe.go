@@ -320,7 +320,8 @@ func (c *Cluster) PoolState(i int, now Time) Observation {
 	if p.atGate > 0 {
 		c.eachAtGate(p, func(r *Request) { o.OutputTokens += int64(r.Emitted) })
 	}
-	for _, in := range p.all {
+	o.Live, o.KVTotal = p.unasked, int64(p.unasked)*p.KVBlocks
+	for _, in := range p.built {
 		switch in.life {
 		case down:
 			continue

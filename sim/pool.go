@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -61,8 +62,12 @@ type Pool struct {
 
 // poolState is what changes in a run.
 type poolState struct {
-	all         []*Instance // all that there may ever be
-	instances   []*Instance // those that take requests, in order of ID
+	cluster     *Cluster
+	all         []*Instance // all that there may ever be, see at; nil: it has not been asked for
+	built       []*Instance // those that are not nil, in the order in which they were asked for
+	unasked     int         // those that take requests and are nil
+	first       int32       // ID of the first
+	places      []int32     // by index in all: those that take requests, in order
 	outstanding []int32     // by instance that takes requests: its requests, queued or running or on their way to it
 	gate        []int32     // places at the gate, some of which may be empty by now
 	atGate      int         // requests that wait there
@@ -135,51 +140,98 @@ func (p *PoolSpec) validate() error {
 	return nil
 }
 
-// addInstances adds the instances of p to the cluster.
+// addInstances adds the instances of p to the cluster. Most are built when they are first asked for; those with ranks
+// or stages, or with a start to end, are part of what happens from the beginning.
 func (p *Pool) addInstances(c *Cluster) {
-	for i := range max(p.Size, p.SizeMax) {
-		in := newInstance(c, p, int32(len(c.instances)))
-		in.listed = p
-		c.instances, p.all = append(c.instances, in), append(p.all, in)
-		if i >= p.Size {
-			continue
-		}
-		in.life = live
-		if p.StartsCold && p.ColdStart > 0 {
+	n := max(p.Size, p.SizeMax)
+	p.cluster, p.first = c, int32(len(c.instances))
+	p.all, p.unasked = make([]*Instance, n), p.Size
+	c.instances = append(c.instances, p.all...)
+	p.list()
+	cold := p.StartsCold && p.ColdStart > 0
+	if p.Ranks <= 1 && len(p.Stages) <= 1 && !cold {
+		return
+	}
+	for i := range n {
+		if in := p.at(i); cold && i < p.Size {
 			in.cold, in.step.end = true, Time(0).Add(p.ColdStart)
 			c.ends.Set(in.ID, in.step.end)
 		}
 	}
-	p.list()
 }
 
-// list lists the instances that take requests.
-func (p *Pool) list() {
-	p.instances, p.outstanding = p.instances[:0], p.outstanding[:0]
-	for _, in := range p.all {
-		in.place = -1
-		if in.life == live {
-			in.place = int32(len(p.instances))
-			p.instances, p.outstanding = append(p.instances, in), append(p.outstanding, in.load)
+// at returns the i-th instance that there may ever be. One that was never asked for has done nothing so far: it is
+// built now as it was at the beginning.
+func (p *Pool) at(i int) *Instance {
+	if in := p.all[i]; in != nil {
+		return in
+	}
+	in := newInstance(p.cluster, p, p.first+int32(i))
+	in.listed, in.place = p, -1
+	if i < p.Size {
+		in.life = live
+		p.unasked--
+		place, _ := slices.BinarySearch(p.places, int32(i))
+		in.place = int32(place)
+	}
+	p.all[i], p.cluster.instances[in.ID] = in, in
+	p.built = append(p.built, in)
+	return in
+}
+
+// built yields those of all that are not nil.
+func built[T any](all []*T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for _, one := range all {
+			if one != nil && !yield(one) {
+				return
+			}
 		}
 	}
 }
 
+// list lists the instances that take requests.
+func (p *Pool) list() {
+	p.places, p.outstanding = p.places[:0], p.outstanding[:0]
+	for i, in := range p.all {
+		load := int32(0)
+		if in != nil {
+			in.place, load = -1, in.load
+			if in.life != live {
+				continue
+			}
+			in.place = int32(len(p.places))
+		} else if i >= p.Size {
+			continue
+		}
+		p.places, p.outstanding = append(p.places, int32(i)), append(p.outstanding, load)
+	}
+}
+
 // Len returns the number of instances that take requests.
-func (p *Pool) Len() int { return len(p.instances) }
+func (p *Pool) Len() int { return len(p.places) }
 
 // Instance returns the i-th instance that takes requests.
-func (p *Pool) Instance(i int) *Instance { return p.instances[i] }
+func (p *Pool) Instance(i int) *Instance { return p.at(int(p.places[i])) }
 
 // Replicas returns how many instances there may ever be, and Replica the i-th of them.
 func (p *Pool) Replicas() int { return len(p.all) }
 
 // Replica returns the i-th instance, whether it takes requests or not.
-func (p *Pool) Replica(i int) *Instance { return p.all[i] }
+func (p *Pool) Replica(i int) *Instance { return p.at(i) }
+
+// Waiting returns how many requests wait: at the gate, in the queues of instances, and for a KV transfer to them.
+func (p *Pool) Waiting() int {
+	n := p.atGate
+	for _, in := range p.built {
+		n += in.Queued() + in.Incoming()
+	}
+	return n
+}
 
 // FirstTokens returns how many first tokens the pool has emitted, and how many of them after FirstTokenDue.
 func (p *Pool) FirstTokens() (n, overdue int64) {
-	for _, in := range p.all {
+	for _, in := range p.built {
 		n, overdue = n+in.tally.firstTokens, overdue+in.tally.overdue
 	}
 	return n, overdue
@@ -218,10 +270,16 @@ type PoolTotals struct {
 func (c *Cluster) PoolTotals(i int) PoolTotals {
 	p := c.pools[i]
 	t := PoolTotals{
-		Instances: len(p.instances), KVBlocks: p.KVBlocks, Loaded: p.loaded * int64(p.BlockSize),
+		Instances: len(p.places), KVBlocks: p.KVBlocks, Loaded: p.loaded * int64(p.BlockSize),
 		Evictions: p.evicted, KVPeak: p.peak, UpS: p.up.Seconds(),
 	}
-	for _, in := range p.all {
+	for i, in := range p.all {
+		if in == nil {
+			if i < p.Size {
+				t.UpS += c.now.Sub(0).Seconds()
+			}
+			continue
+		}
 		t.BusyS += in.tally.busy.Seconds()
 		t.Phases.add(&in.tally.phases)
 		t.Steps += in.tally.steps

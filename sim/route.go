@@ -138,12 +138,15 @@ func (c *Cluster) enter(r *Request) {
 
 // route has the router of p, the pool of r's stage, pick an instance for r, and queues r there.
 func (c *Cluster) route(p *Pool, r *Request) {
-	if len(p.instances) == 0 {
+	if p.Len() == 0 {
 		c.waitAtGate(p, r)
 		return
 	}
 	in := p.Router.Route(c.now, r, p)
 	if c.parts != nil {
+		if c.routed[in.ID].empty() {
+			c.fed = append(c.fed, in.ID)
+		}
 		c.routed[in.ID].push(r)
 		return
 	}

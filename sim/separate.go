@@ -13,9 +13,11 @@ import (
 
 // separation is the parts that a run is simulated in.
 type separation struct {
-	parts  []*Cluster // one for each instance, by its ID; nil: all instances share one clock
+	parts  []*Cluster // one for each instance with requests, by its ID; nil: all instances share one clock
 	window int        // requests of a window
+	part   *Cluster   // what each of them is at its beginning
 	routed []feed     // requests that have been routed to each of them in the window being read
+	fed    []int32    // those of them that have any
 	named  Contents   // those that requests of the parts name: the source may add others meanwhile
 	shards []Sink     // one for each of the parts that may be advanced at the same time; nil: one at a time
 	each   func(n int, do func(i int))
@@ -36,6 +38,7 @@ type window struct {
 const (
 	windowPart = 128     // for each instance
 	windowMin  = 1 << 13 // however few instances there are
+	windowMax  = 1 << 20 // however many
 )
 
 // separable reports whether the instances have nothing to do with each other.
@@ -53,19 +56,13 @@ func (c *Cluster) separable() bool {
 
 // separate makes a part of each instance, and has as many cores as there are work on them at the same time.
 func (c *Cluster) separate(cores int, each func(n int, do func(i int))) {
-	c.routed, c.window = make([]feed, len(c.instances)), max(windowMin, windowPart*len(c.instances))
-	for _, in := range c.instances {
-		part := *c
-		part.whole, part.parts = c, nil
-		part.ends, part.links = clock.NewTournament(in.ID, 1), transfer.NewLinks(0)
-		part.ends.Set(in.ID, in.step.end)
-		part.contents = &c.named
-		in.cluster, in.place = &part, -1 // the router asks no instance how many requests it has
-		for _, lane := range in.batches() {
-			lane.cluster = &part
-		}
-		in.reset()
-		c.parts = append(c.parts, &part)
+	part := *c
+	part.whole, part.links, part.contents = c, transfer.NewLinks(0), &c.named
+	c.part = &part
+	c.routed, c.parts = make([]feed, len(c.instances)), make([]*Cluster, len(c.instances))
+	c.window = min(max(windowMin, windowPart*len(c.instances)), windowMax)
+	for in := range built(c.instances) {
+		c.parts[in.ID] = c.newPart(in)
 	}
 	sharder, ok := c.sink.(Sharder)
 	if n := min(cores, len(c.parts)); n > 1 && each != nil && ok && c.pools[0].concurrent() {
@@ -74,6 +71,19 @@ func (c *Cluster) separate(cores int, each func(n int, do func(i int))) {
 			c.shards = append(c.shards, sharder.Shard())
 		}
 	}
+}
+
+// newPart makes a part of an instance that has done nothing yet.
+func (c *Cluster) newPart(in *Instance) *Cluster {
+	part := *c.part
+	part.ends = clock.NewTournament(in.ID, 1)
+	part.ends.Set(in.ID, in.step.end)
+	in.cluster, in.place = &part, -1 // the router asks no instance how many requests it has
+	for _, lane := range in.batches() {
+		lane.cluster = &part
+	}
+	in.reset()
+	return &part
 }
 
 // concurrent reports whether what the instances share can be asked about several of them at the same time: noise and
@@ -125,9 +135,13 @@ func (c *Cluster) readWindow() (w window) {
 // giveWindow gives the parts the requests of the window that has been read.
 func (c *Cluster) giveWindow() {
 	c.named = *c.contents
-	for i, part := range c.parts {
-		part.feed.take(&c.routed[i])
+	for _, id := range c.fed {
+		if c.parts[id] == nil {
+			c.parts[id] = c.newPart(c.instances[id])
+		}
+		c.parts[id].feed.take(&c.routed[id])
 	}
+	c.fed = c.fed[:0]
 }
 
 // advanceParts reads the next window and lets each part handle its events up to a time, both at the same time if there
@@ -140,6 +154,9 @@ func (c *Cluster) advanceParts(to Time, read func()) {
 		}
 		for i := taken.Add(1) - 1; i < int64(len(c.parts)); i = taken.Add(1) - 1 {
 			part := c.parts[i]
+			if part == nil {
+				continue
+			}
 			if c.shards != nil {
 				part.reportTo(c.shards[core])
 			}
@@ -154,7 +171,7 @@ func (c *Cluster) advanceParts(to Time, read func()) {
 	} else {
 		c.each(len(c.shards), work)
 	}
-	for _, part := range c.parts {
+	for part := range built(c.parts) {
 		c.halted = c.halted || part.halted
 	}
 }
@@ -173,7 +190,7 @@ func (c *Cluster) advanceTo(to Time) {
 // observeParts calls the observer of arrivals after those of w.
 func (c *Cluster) observeParts(w *window) {
 	if w.tied {
-		for _, part := range c.parts {
+		for part := range built(c.parts) {
 			part.reach(w.to + 1)
 		}
 	}
@@ -202,7 +219,7 @@ func (c *Cluster) reportTo(s Sink) {
 // countBefore counts the requests that have ended before the latest arrival; those that were cancelled at the same
 // instant have.
 func (c *Cluster) countBefore() {
-	for _, part := range c.parts {
+	for part := range built(c.parts) {
 		part.reach(c.now)
 		c.totals.EndedBefore += part.totals.Ended
 	}
@@ -211,7 +228,7 @@ func (c *Cluster) countBefore() {
 // endParts ends the run, and adds up what the parts have counted.
 func (c *Cluster) endParts() {
 	over := c.arrival == Forever
-	for _, part := range c.parts {
+	for part := range built(c.parts) {
 		t, _ := part.ends.Min()
 		over = over && t == Forever
 		c.now = max(c.now, part.now)
@@ -219,11 +236,11 @@ func (c *Cluster) endParts() {
 	if !over {
 		c.overran = c.until == ClockEnd
 		c.now = c.until
-		for _, in := range c.instances {
+		for in := range built(c.instances) {
 			in.settle(c.now)
 		}
 	}
-	for _, part := range c.parts {
+	for part := range built(c.parts) {
 		c.totals.Ended += part.totals.Ended
 		c.totals.CachedTokens += part.totals.CachedTokens
 		c.totals.OutputTokens += part.totals.OutputTokens

@@ -77,7 +77,7 @@ func (c *Cluster) startPush(r *Request) {
 
 // sendTo brings r, which is transferred, to an instance of p, the pool of its next stage.
 func (c *Cluster) sendTo(p *Pool, r *Request) {
-	if len(p.instances) == 0 {
+	if p.Len() == 0 {
 		c.waitAtGate(p, r)
 		return
 	}

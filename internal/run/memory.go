@@ -2,15 +2,19 @@ package run
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/policies/routers"
+	"github.com/decodesim/decodesim/sim"
 )
 
 // What parts of a run take, in bytes, as TestTheEstimateOfMemory measures it. A slice that grows holds its old half
 // until the new one is filled, and garbage that has not been collected counts as well.
 const (
-	replicaBytes = 3000 // of an instance that has served nothing
+	placeBytes   = 100  // of an instance that nobody has asked for
+	replicaBytes = 3000 // of one that has been asked for and has served nothing
 	rowBytes     = 400  // of a request whose row is kept
 	garbage      = 2
 )
@@ -20,12 +24,24 @@ const (
 func Need(b *build.Built, o Options) int64 {
 	need := int64(0)
 	for _, p := range b.Config.Pools {
-		need += int64(max(p.Size, p.SizeMax)) * int64(max(1, p.Ranks)) * replicaBytes
+		most := int64(max(p.Size, p.SizeMax)) * int64(max(1, p.Ranks))
+		need += most*placeBytes + min(most, asked(p, b.Requests))*replicaBytes
 	}
 	if o.Rows < 0 {
 		need += int64(b.Requests) * rowBytes
 	}
 	return garbage * need
+}
+
+// asked returns how many instances of a pool are asked for, if there are so many: a router that asks only for those
+// that it routes to needs none for itself.
+func asked(p *sim.PoolSpec, requests float64) int64 {
+	_, counts := p.Router.(routers.LeastLoaded)
+	_, blind := p.Router.(sim.Blind)
+	if p.Ranks > 1 || len(p.Stages) > 1 || p.StartsCold || !counts && !blind || requests == 0 || requests > 1<<40 {
+		return math.MaxInt64
+	}
+	return int64(requests)
 }
 
 // TooLarge is the error of a run that would take more memory than there is.

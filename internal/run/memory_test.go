@@ -18,22 +18,32 @@ func TestTheEstimateOfMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return float64(m.HeapAlloc)
 	}
-	b := built(t, "chat-8b", "pools.serve.replicas=20000", "workload.requests=30000", "workload.arrivals.rate=1000",
-		"workload.prompt_tokens.mean=20", "workload.output_tokens.mean=2")
-	before := heap()
-	c, err := sim.New(prepare(b, Options{}).config)
-	require.NoError(t, err)
-	took := heap() - before
-	runtime.KeepAlive(c)
-	need := float64(Need(b, Options{}))
-	assert.InDelta(t, 0.5, took/need, 0.25, "replicas")
+	for _, c := range []struct {
+		name, router string
+		all          bool
+	}{
+		{"replicas that nobody asks for", "least-loaded", false},
+		{"replicas whose router has no use for them", "round-robin", false},
+		{"replicas that a router asks about their loads", "least-tokens", true},
+	} {
+		b := built(t, "chat-8b", "pools.serve.replicas=20000", "workload.requests=100", "router="+c.router)
+		before := heap()
+		cluster, err := sim.New(prepare(b, Options{}).config)
+		require.NoError(t, err)
+		for i := 0; c.all && i < 20_000; i++ {
+			cluster.Pool(0).Replica(i)
+		}
+		took := heap() - before
+		runtime.KeepAlive(cluster)
+		assert.InDelta(t, 0.5, took/float64(Need(b, Options{})), 0.3, c.name)
+	}
 
-	b = built(t, "chat-8b", "workload.requests=30000", "workload.prompt_tokens.mean=20", "workload.output_tokens.mean=2")
-	need = float64(Need(b, Options{}))
-	before = heap()
+	b := built(t, "chat-8b", "workload.requests=30000", "workload.prompt_tokens.mean=20", "workload.output_tokens.mean=2")
+	need := float64(Need(b, Options{}))
+	before := heap()
 	r, err := Simulate(t.Context(), b, Options{Rows: -1})
 	require.NoError(t, err)
-	took = heap() - before
+	took := heap() - before
 	require.Len(t, r.Rows, 30_000)
 	assert.InDelta(t, 0.35, took/(float64(Need(b, Options{Rows: -1}))-need), 0.25, "rows")
 }

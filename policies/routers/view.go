@@ -28,8 +28,8 @@ func (m Measure) all(loads []int64, pool *sim.Pool, now sim.Time) []int64 {
 			loads = append(loads, pool.Instance(i).BlocksUsedAt(now))
 		}
 	default:
-		for i := range n {
-			loads = append(loads, int64(pool.Instance(i).Load()))
+		for _, load := range pool.Outstanding() {
+			loads = append(loads, int64(load))
 		}
 	}
 	return loads

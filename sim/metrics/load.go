@@ -61,11 +61,7 @@ func (l *load) record(arrived int64) {
 	}
 	waiting := 0
 	for i := range l.cluster.Pools() {
-		p := l.cluster.Pool(i)
-		waiting += p.AtGate()
-		for j := range p.Replicas() {
-			waiting += p.Replica(j).Queued() + p.Replica(j).Incoming()
-		}
+		waiting += l.cluster.Pool(i).Waiting()
 	}
 	l.depths[l.n] = depth{arrived, int64(waiting)}
 	l.n++
