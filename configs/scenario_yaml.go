@@ -185,14 +185,19 @@ func (w *scenarioWriter) line(text, doc string) {
 func literal(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Slice:
-		elements := make([]string, v.Len())
-		for i := range elements {
-			elements[i] = literal(v.Index(i))
-			if e := v.Index(i); e.Kind() == reflect.String && !readsInList(elements[i]) {
-				elements[i] = strconv.Quote(e.String())
+		var list strings.Builder
+		for i := range v.Len() {
+			if i > 0 {
+				list.WriteString(", ")
 			}
+			e := v.Index(i)
+			element := literal(e)
+			if e.Kind() == reflect.String && !readsInList(element) {
+				element = strconv.Quote(e.String())
+			}
+			list.WriteString(element)
 		}
-		return "[" + strings.Join(elements, ", ") + "]"
+		return "[" + list.String() + "]"
 	case reflect.Pointer:
 		return literal(v.Elem())
 	case reflect.Float64:

@@ -29,6 +29,12 @@ func (p *Positions) value(n *yaml.Node, path string, v reflect.Value) error {
 		return err
 	}
 	if own, ok := v.Addr().Interface().(ScalarDecoder); ok {
+		if l := p.numbersAt(n); l != nil {
+			for _, element := range l.nodes {
+				one := *element
+				n.Content = append(n.Content, &one)
+			}
+		}
 		if err := own.DecodeScalar(n); err != nil {
 			return p.Errorf(path, "%v", err)
 		}
@@ -174,6 +180,9 @@ func (p *Positions) mark(path string, n *yaml.Node) { p.At[path] = Position{n.Li
 func (p *Positions) list(n *yaml.Node, path string, v reflect.Value) error {
 	if n.Kind != yaml.SequenceNode {
 		return p.Errorf(path, "expected a list, got %s", Describe(n))
+	}
+	if l := p.numbersAt(n); l != nil {
+		return p.fill(l, path, v)
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 	for i, element := range n.Content {

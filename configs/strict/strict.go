@@ -21,6 +21,8 @@ type Positions struct {
 	At       map[string]Position // of "pools[0].gpu", say; "" is the document
 	Names    map[string]string   // path → the name that its key goes by, where that is another
 	short    map[string]bool     // paths of values that stand in the place of their section
+
+	numbers map[Position]*numbers // long lists that the library is not to read, see numbers.go
 }
 
 // NewPositions returns the positions of a file before anything of it is read.
@@ -91,12 +93,23 @@ func (e *Error) Error() string {
 // The YAML library's own decoder drops or bends much of what a typing error produces: a second document, 010 as 8, a
 // duplicate in another map. This one walks the nodes itself and refuses all that has two readings.
 func Decode(file string, data []byte, out any) (*Positions, error) {
+	blanked, lists := blankNumbers(data)
 	where := NewPositions(file)
-	root, err := Parse(where, data)
-	if err != nil {
-		return nil, err
+	where.numbers = lists
+	root, err := Parse(where, blanked)
+	if err == nil {
+		if err := where.Fill(root, out); err != nil {
+			return nil, err
+		}
 	}
-	if err := where.Fill(root, out); err != nil {
+	if err != nil && len(lists) > 0 || where.unused() { // what looks like a list is something else
+		where = NewPositions(file)
+		root, err = Parse(where, data)
+		if err == nil {
+			err = where.Fill(root, out)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	return where, nil
