@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,7 +41,9 @@ func (p *processor) start(path string, args ...string) *exec.Cmd {
 	if p.emulate != "" {
 		path, args = p.emulate, append([]string{path}, args...)
 	}
-	return exec.Command(path, args...)
+	c := exec.Command(path, args...)
+	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "DECODESIM_") })
+	return c // without the variable that asks for this test, which is no key of a scenario
 }
 
 // everyOutput is command lines that leave a file of each kind.
@@ -94,9 +97,13 @@ func TestTheBytesAreTheSameOnEveryProcessor(t *testing.T) {
 	}
 }
 
-// runEverything runs the command lines in a new directory, and keeps what they print there.
+// runEverything runs the command lines in a directory of the same path each time, since outputs name files by it, keeps
+// what they print there, and moves it to dir.
 func runEverything(t *testing.T, p *processor, path, dir string) {
+	to := dir
+	dir = filepath.Join(filepath.Dir(path), "here")
 	require.NoError(t, os.Mkdir(dir, 0o755))
+	defer func() { require.NoError(t, os.Rename(dir, to)) }()
 	var requests strings.Builder
 	requests.WriteString("arrival_s,input_tokens,output_tokens\n")
 	for i := range 300 {
