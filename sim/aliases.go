@@ -58,6 +58,7 @@ type (
 	Cache    = kv.Cache
 	Contents = kv.Contents
 	Windowed = kv.Windowed
+	Drafter  = kv.Drafter
 )
 
 // Link is what a KV transfer between two instances takes, see package transfer.

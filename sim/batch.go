@@ -344,7 +344,8 @@ func (in *Instance) freeBlocks() {
 		if r.OutputContent != 0 && !in.cache.Radix() {
 			in.cache.Publish(slot, r.prompt(), r.Computed)
 		}
-		in.cache.ReleaseSequence(slot, r.prompt(), in.allocated(r), r.Computed, false)
+		in.cache.ReleaseSequence(slot, r.prompt(), in.allocated(r), min(r.Computed, r.Prompt+r.Emitted-in.pool.Drafter.Ahead),
+			false)
 	}
 	in.freed = in.freed[:0]
 }

@@ -89,7 +89,7 @@ func (in *Instance) dropEnded(slot int32) {
 // for r, so it is not counted as a preemption.
 func (w *Work) preemptEnded(r *Request, slot int32) {
 	in, b := w.in, &w.in.batch
-	findable := in.findable(r) + w.named(r)
+	findable := in.withNext(r, in.findable(r)+w.named(r))
 	if r.state == finishedRow {
 		in.leave(slot)
 		w.excuse(r)
@@ -103,6 +103,20 @@ func (w *Work) preemptEnded(r *Request, slot int32) {
 	}
 	in.release(r, w.taken(r), findable)
 	in.forget(slot)
+}
+
+// withNext returns how many of n computed tokens of r, which is preempted, are in blocks whose next token the engine
+// knows too, if a block is found only with that.
+func (in *Instance) withNext(r *Request, n int32) int32 {
+	known := r.Prompt + r.Emitted
+	if in.Decodes(r) {
+		_, emitted := in.batch.progress(r)
+		known = r.Prompt + emitted
+	}
+	if in.pool.BatchQueue > 1 && r.state != prefilling {
+		known -= 1 + r.burst
+	}
+	return min(n, known-in.pool.Drafter.Ahead)
 }
 
 // findable returns how many computed tokens of r, which is preempted, are in blocks that can be found again. An engine

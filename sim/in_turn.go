@@ -74,6 +74,7 @@ func (w *Work) Take(r *Request, n int32) bool {
 		return true
 	}
 	if in.drafting.speculation != nil {
+		r.cut += in.Wants(r) - n
 		w.demand = in.blocksToDraft(r)
 	} else {
 		w.demand = in.blocksDue(r)
@@ -133,7 +134,7 @@ func (w *Work) named(r *Request) int32 {
 }
 
 // LeaveOut has r, whose turn it is, miss the step. If it decodes, it takes its next token as it would the last of a
-// prompt.
+// prompt, unless it drafts: then it joins those that decode again.
 func (w *Work) LeaveOut(r *Request) {
 	in, slot := w.in, r.slot
 	if r.state == finishedRow { // no token of it is computed in vain
@@ -148,4 +149,7 @@ func (w *Work) LeaveOut(r *Request) {
 	r.state, r.delay = prefilling, Paused
 	r.blocks = int32(in.allocated(r))
 	in.batch.insertPrefill(slot)
+	if in.drafting.speculation != nil {
+		r.leftOut, in.drafting.leftOut = true, true
+	}
 }

@@ -112,6 +112,9 @@ func (in *Instance) prepare() {
 		in.batch.asked |= CountPauses // for requests that join without a prompt
 	}
 	in.drafting.speculation = p.Speculation
+	if p.Speculation != nil {
+		in.batch.asked |= CountPauses // for requests that miss a step
+	}
 }
 
 // reset makes in, which has no request left, an engine that has just started.
@@ -120,7 +123,7 @@ func (in *Instance) reset() {
 	in.queue.visible = Forever
 	in.resetBatch()
 	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
-		Windowed: p.Windowed, UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks}
+		Windowed: p.Windowed, UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks, Drafter: p.Drafter}
 	if p.PrefixCaching {
 		c.Contents, c.Radix = in.cluster.contents, p.RadixCache
 	}
@@ -142,7 +145,7 @@ func (in *Instance) resetBatch() {
 		in.batch.set = batch.NewCounted(p.BlockSize)
 	}
 	in.freed = in.freed[:0]
-	in.drafting.sum = 0
+	in.drafting.sum, in.drafting.leftOut = 0, false
 	in.step.n, in.step.decodes = 0, 0
 	in.PolicyState = [4]int64{}
 }

@@ -37,6 +37,7 @@ type PoolSpec struct {
 	Windows            []Window     // limits on attention that Model prices; at most two
 	PrefixCaching      bool         // reuse the cache of equal prompt beginnings
 	UnnamedFirst       bool         // evict blocks that no request can ask for before all others
+	Drafter            Drafter      // whose cache is reused with that of the model, or not
 	RadixCache         bool         // of sequences in a radix tree, as SGLang has it, and not of blocks
 	ColdStart          Duration     // that an instance which is started takes to load and compile, while requests wait
 	StartsCold         bool         // so do the instances of the beginning; otherwise they are up at time 0

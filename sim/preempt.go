@@ -22,7 +22,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		return
 	}
 	decodes := r.state == decoding
-	findable := in.findable(r) + w.named(r)
+	findable := in.withNext(r, in.findable(r)+w.named(r))
 	if decodes {
 		w.interrupt(r, slot)
 	} else {

@@ -64,6 +64,8 @@ type engineState struct {
 	filler         int32 // drafts beside its last chunk, of which none is right
 	burst          int32 // drafts accepted in the latest step that decoded it
 	rejected       int32 // drafts rejected in it, where the next step was composed without knowing
+	cut            int32 // drafts that the step under way has no budget for
+	leftOut        bool  // it decodes, and misses the step under way
 	computedAtJoin int32 // tokens computed when it joined the decode set
 	prev           int32 // the request admitted before it, by slot; noSlot: none
 	next           int32 // the request admitted after it, by slot; in an ordered queue, its place in the heap

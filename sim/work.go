@@ -27,6 +27,9 @@ func (w *Work) reset(now Time) {
 	w.paused, w.inTurn, w.tookTurns = false, false, false
 	w.allocated, w.settled = false, 0
 	w.match = kv.Match{}
+	if w.in.drafting.leftOut {
+		w.in.rejoin()
+	}
 	if in := w.in; in.drafting.speculation == nil {
 		w.demand = in.batch.set.BlocksDue()
 	} else {
@@ -196,7 +199,7 @@ func (w *Work) Admit(r *Request, reserve int32) {
 	r.state, r.readmitted = prefilling, w.now
 	in.enter(slot)
 	in.batch.prefill = append(in.batch.prefill, slot)
-	r.blocksMin = 0
+	r.blocksMin, r.leftOut = 0, false
 	if reserve > 0 {
 		w.reserve(r, reserve)
 	}

@@ -99,6 +99,12 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 		if slices.Contains(rules.LookAhead, s.Speculation.Method) {
 			v.LookAhead = int32(s.Speculation.DraftsMax())
 		}
+		local := p.Role == configs.RoleServe && pool.OffloadBlocks == 0
+		if local && slices.Contains(rules.HashedAhead, s.Speculation.Method) {
+			pool.Drafter.Ahead = 1
+		} else {
+			pool.Drafter.DropsLast = slices.Contains(rules.DropsLast, s.Speculation.Method)
+		}
 	}
 	return nil
 }

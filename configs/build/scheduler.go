@@ -23,7 +23,14 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 		sim.Scheduler
 		Validate() error
 	}
-	switch tokens := int32(r.MaxNumBatchedTokens); engine.Scheduler {
+	tokens, slots := int32(r.MaxNumBatchedTokens), int32(0)
+	if slices.Contains(rules.DraftSlots, s.Speculation.Method) {
+		slots = 1
+	}
+	if rules.DraftSlotsReserved {
+		tokens, slots = tokens-slots*int32(p.MaxNumSeqs), 0
+	}
+	switch engine.Scheduler {
 	case catalog.SchedulerContinuous:
 		made = &schedulers.Continuous{
 			MaxNumSeqs: p.MaxNumSeqs, MaxNumBatchedTokens: tokens,
@@ -31,7 +38,7 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 			SchedulerReserveFullISL:   p.SchedulerReserveFullISL, Unchunked: !p.EnableChunkedPrefill, Reserve: reserveOf(p),
 			MaxModelLen: r.MaxModelLen,
 			NoEvict:     p.CapacitySchedulerPolicy == catalog.NoEvict, WatermarkBlocks: watermarkBlocks(p, r),
-			Victim: victimOf(p), SingleExempt: rules.SingleExempt, StopsAtSelf: rules.StopsAtSelf,
+			Victim: victimOf(p), SingleExempt: rules.SingleExempt, StopsAtSelf: rules.StopsAtSelf, DraftSlots: slots,
 		}
 	case catalog.SchedulerPrefillFirst:
 		made = &schedulers.PrefillFirst{

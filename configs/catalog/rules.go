@@ -25,6 +25,14 @@ type Rules struct {
 	LookAhead []string `yaml:"look_ahead"`
 	// but not for the first chunk after an admission
 	DelayedLookAhead bool `yaml:"delayed_look_ahead"`
+	// methods whose drafter takes a token of max_num_batched_tokens for each request of a step
+	DraftSlots []string `yaml:"draft_slots"`
+	// it takes them for max_num_seqs requests, however many there are
+	DraftSlotsReserved bool `yaml:"draft_slots_reserved"`
+	// methods whose drafter has a layer that reads the next token: of the blocks found in the cache it computes the last again
+	DropsLast []string `yaml:"drops_last"`
+	// or a block is found only if the token after it is the same, too; not where a cache is transferred or offloaded
+	HashedAhead []string `yaml:"hashed_ahead"`
 	// a block that accepted drafts have filled can be found again only from the next step on
 	DelayedNames bool `yaml:"delayed_names"`
 	// a request that is admitted with one token to compute gets wrong drafts beside it

@@ -19,7 +19,8 @@ var _ sim.Scheduler = (*Continuous)(nil)
 //
 // vLLM walks the list of running requests; here decodes are a sum. The two agree because the budget can run out only
 // at the end of that list: the demand of a running request never grows, and a request is admitted only with budget
-// left. A step whose blocks do not suffice is composed by a walk here, too.
+// left. Drafts grow it, so a step that leaves no budget for all of them is composed by a walk here, too, as is one whose
+// blocks do not suffice.
 type Continuous struct {
 	MaxNumSeqs                int     // requests in the batch
 	MaxNumBatchedTokens       int32   // tokens per step, at least MaxNumSeqs
@@ -35,6 +36,9 @@ type Continuous struct {
 	// a request that preempts itself ends the step for those behind it, and one that preempts another before it, which
 	// had no tokens in the step, has the next miss it: vLLM 0.22
 	StopsAtSelf bool
+	// each request in a step takes so many tokens of the budget beside those that it computes: a draft model's own, vLLM
+	// 0.33
+	DraftSlots int32
 }
 
 // Validate reports arguments that vLLM refuses too.
@@ -43,8 +47,10 @@ func (p *Continuous) Validate() error {
 	case p.MaxNumSeqs < 1:
 		return fmt.Errorf("policies: max_num_seqs is %d, must be at least 1", p.MaxNumSeqs)
 	case int(p.MaxNumBatchedTokens) < p.MaxNumSeqs:
-		return fmt.Errorf("policies: max_num_batched_tokens is %d, must be at least max_num_seqs (%d)",
-			p.MaxNumBatchedTokens, p.MaxNumSeqs)
+		return fmt.Errorf("policies: max_num_batched_tokens is %d, must be at least max_num_seqs (%d)", p.MaxNumBatchedTokens, p.MaxNumSeqs)
+	case p.DraftSlots < 0 || p.DraftSlots >= p.MaxNumBatchedTokens:
+		return fmt.Errorf("policies: a draft model takes %d tokens for each request of a step, must be less than "+
+			"max_num_batched_tokens (%d)", p.DraftSlots, p.MaxNumBatchedTokens)
 	case p.LongPrefillTokenThreshold < 0:
 		return fmt.Errorf("policies: long_prefill_token_threshold is %d, must be 0 (no limit) or more",
 			p.LongPrefillTokenThreshold)
@@ -71,41 +77,49 @@ func (p *Continuous) Schedule(in *sim.Instance, w *sim.Work) int {
 		free.LongPrefillTokenThreshold = 0
 		return free.Schedule(in, w)
 	}
-	budget := p.resume(in, w)
-	if w.FreeBlocks() >= 0 {
+	budget, enough := p.resume(in, w)
+	if enough && w.FreeBlocks() >= 0 {
 		p.admit(in, w, budget)
 		return 0
 	}
-	p.takeInTurn(in, w)
+	if t := p.takeInTurn(in, w); !t.preempted {
+		p.admit(in, w, t.budget)
+	}
 	return 1 // vLLM admits no request in a step that preempts, but may in the next
 }
 
-// resume gives running prefills their next chunks and returns the remaining budget.
-func (p *Continuous) resume(in *sim.Instance, w *sim.Work) int32 {
-	budget := p.MaxNumBatchedTokens - int32(in.Decoding()) - int32(in.DraftTokens())
+// resume gives running prefills their next chunks and returns the remaining budget, and whether it is enough for those
+// that take their tokens after a prompt.
+func (p *Continuous) resume(in *sim.Instance, w *sim.Work) (budget int32, enough bool) {
+	budget = p.MaxNumBatchedTokens - int32(in.Decoding())*(1+p.DraftSlots) - int32(in.DraftTokens())
+	enough = budget >= 0
 	for i := range in.Prefilling() {
 		r := in.Prefill(i)
-		if n := p.chunk(r.Pending(), budget); n > 0 { // drafts may leave no budget
+		if want := p.chunk(r.Pending(), p.MaxNumBatchedTokens); want > budget-p.DraftSlots && in.AdmittedAfter(r) != nil {
+			enough = false
+		}
+		if n := p.chunk(r.Pending(), budget-p.DraftSlots); n > 0 { // drafts may leave no budget
 			w.Chunk(r, n)
-			budget -= n
+			budget -= n + p.DraftSlots
 		}
 	}
-	return budget
+	return budget, enough || in.DraftTokens() == 0 && p.DraftSlots == 0
 }
 
 // turns is what is left of a step in which requests take their blocks one after the other.
 type turns struct {
-	budget int32
-	miss   int // requests that come next and miss the step
+	budget    int32
+	miss      int // requests that come next and miss the step
+	preempted bool
 }
 
 // takeInTurn gives the running requests their tokens and blocks one after the other.
-func (p *Continuous) takeInTurn(in *sim.Instance, w *sim.Work) {
+func (p *Continuous) takeInTurn(in *sim.Instance, w *sim.Work) turns {
 	w.TakeInTurn()
 	t := turns{budget: p.MaxNumBatchedTokens}
 	for r := in.FirstAdmitted(); r != nil; {
-		if t.miss > 0 {
-			t.miss--
+		if t.miss > 0 || t.budget <= p.DraftSlots {
+			t.miss = max(0, t.miss-1)
 			next := in.AdmittedAfter(r)
 			w.LeaveOut(r)
 			r = next
@@ -113,7 +127,9 @@ func (p *Continuous) takeInTurn(in *sim.Instance, w *sim.Work) {
 		}
 		n := in.Wants(r)
 		if in.Prefills(r) {
-			n = p.chunk(n, max(0, t.budget))
+			n = p.chunk(n, t.budget-p.DraftSlots)
+		} else {
+			n = min(n, t.budget-p.DraftSlots)
 		}
 		if n == 0 {
 			r = in.AdmittedAfter(r)
@@ -122,12 +138,14 @@ func (p *Continuous) takeInTurn(in *sim.Instance, w *sim.Work) {
 		}
 	}
 	w.EndTurns()
+	return t
 }
 
 // take has r take blocks for n tokens and, while there are not enough, preempts; it returns the request whose turn is
 // next. What a victim had taken before is free for those that come now.
 func (p *Continuous) take(in *sim.Instance, w *sim.Work, r *sim.Request, n int32, t *turns) *sim.Request {
 	for !w.Take(r, n) {
+		t.preempted = true
 		victim := p.Victim.of(in)
 		if victim == r {
 			next := in.AdmittedAfter(r)
@@ -140,27 +158,30 @@ func (p *Continuous) take(in *sim.Instance, w *sim.Work, r *sim.Request, n int32
 		if p.StopsAtSelf && w.Taken(victim) == 0 && in.AdmittedEarlier(victim, r) {
 			t.miss++
 		}
-		t.budget += w.Taken(victim)
+		if taken := w.Taken(victim); taken > 0 {
+			t.budget += taken + p.DraftSlots
+		}
 		w.Preempt(victim, sim.Recompute)
 	}
-	t.budget -= n
+	t.budget -= n + p.DraftSlots
 	return in.AdmittedAfter(r)
 }
 
 // admit spends the remaining budget of the step on waiting requests.
 func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 	alike := in.Prefilling() == 0 // all rows of the step are of decodes so far
-	for prompts := in.Prefilling(); budget > 0 && in.Running() < p.MaxNumSeqs; prompts++ {
+	for prompts := in.Prefilling(); budget > p.DraftSlots && in.Running() < p.MaxNumSeqs; prompts++ {
 		r := in.Head()
 		if r == nil {
 			return
 		}
 		cached := w.CachedTokens(r)
 		pending := r.Pending() - cached
-		n := p.chunk(pending, budget)
+		room := budget - p.DraftSlots
+		n := p.chunk(pending, room)
 		if p.Unchunked {
 			n = pending
-			if n > budget && (prompts > 0 || r.Preemptions == 0 && r.Emitted == 0) {
+			if n > room && (prompts > 0 || r.Preemptions == 0 && r.Emitted == 0) {
 				break
 			}
 		}
@@ -168,7 +189,7 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 		if pending == 1 && alike && (in.Decoding() > 0 || cached > 0) {
 			fill = p.filler(w, cached)
 		}
-		if n+fill > budget && fill > 0 {
+		if n+fill > room && fill > 0 {
 			break // vLLM: rather not admitted than of another width
 		}
 		need, reserve := n, int32(0)
@@ -184,7 +205,7 @@ func (p *Continuous) admit(in *sim.Instance, w *sim.Work, budget int32) {
 		if fill > 0 {
 			w.Fill(r, fill)
 		}
-		budget -= n + fill
+		budget -= n + fill + p.DraftSlots
 	}
 	if in.Running() >= p.MaxNumSeqs {
 		w.BatchFull()

@@ -26,6 +26,14 @@ type Config struct {
 	UnnamedFirst   bool      // blocks that no sequence can ask for are evicted before all others
 	OffloadBlocks  int64     // host memory for what the prefix cache evicts; 0: none
 	Radix          bool      // keep sequences in a radix tree, as SGLang does, and not blocks, as vLLM does
+	Drafter        Drafter   // whose cache is that of the model, too
+}
+
+// Drafter says what of a cached prompt a drafter like EAGLE or MTP lacks: its layer reads the token after the one that
+// it is at, which need not be the same in the next prompt. The zero value is no such drafter.
+type Drafter struct {
+	DropsLast bool  // the last of the blocks that are found is computed again: vLLM 0.22
+	Ahead     int32 // a block is found only together with so many tokens after it: vLLM 0.33
 }
 
 // Windowed is what layers with a sliding window take in a cache that has groups for them: Blocks more for each block of

@@ -25,7 +25,7 @@ func newOffload(blocks int64) *offload { return &offload{total: blocks, at: make
 func (h *offload) store(p *prefixes, node, n int32) {
 	for ; n > 0; node = p.tree.Parent(node) {
 		if start := p.start(node); n > start {
-			h.use(node, start, min(n, p.full(p.tree.Tokens(node))))
+			h.use(node, start, min(n, p.end(node)))
 			n = start
 		}
 	}

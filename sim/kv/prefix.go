@@ -28,6 +28,7 @@ type prefixes struct {
 	unused      []int32     // references
 	nodes       []int32     // scratch
 	first       bool        // blocks that no request can ask for are evicted before all others
+	drafter     Drafter
 	offload     *offload    // beyond the GPUs' memory; nil: none
 }
 
@@ -44,7 +45,7 @@ type reference struct{ extent, to, next int32 }
 
 func newPrefixes(k *Cache, c Config) *prefixes {
 	p := &prefixes{size: k.size, shift: int32(k.shift), tree: c.Contents, references: make([]reference, 1),
-		first: c.UnnamedFirst}
+		first: c.UnnamedFirst, drafter: c.Drafter}
 	p.at = make([]extent, 1)
 	p.freeUnnamed(int32(c.Blocks), false)
 	if c.OffloadBlocks > 0 {
@@ -69,6 +70,9 @@ func (p *prefixes) full(n int32) int32 {
 	return n / p.size
 }
 
+// named returns how many blocks of n tokens can be found by those who have the same n tokens.
+func (p *prefixes) named(n int32) int32 { return p.full(max(0, n-p.drafter.Ahead)) }
+
 // path returns the node to which the tokens of a sequence lead, and how many of the tokens on the way others may read
 // too. Its output is among them if a request is going to continue it.
 func (p *prefixes) path(q Prompt) (node, tokens int32) {
@@ -82,10 +86,34 @@ func (p *prefixes) path(q Prompt) (node, tokens int32) {
 }
 
 // start returns how many blocks of the path to node end before it.
-func (p *prefixes) start(node int32) int32 { return p.full(p.tree.Tokens(p.tree.Parent(node))) }
+func (p *prefixes) start(node int32) int32 { return p.end(p.tree.Parent(node)) }
+
+// end returns how many blocks of the path to node end in it or before.
+func (p *prefixes) end(node int32) int32 { return p.named(p.tree.Tokens(node)) }
 
 // match implements Cache.Match.
 func (p *prefixes) match(slot int32, q Prompt, computes int32) Match {
+	m := p.longest(slot, q, computes)
+	if p.drafter.DropsLast && m.Cached > 0 {
+		m.Free = p.countFreeFirst(slot, q, m.Cached-1)
+		m.Cached--
+	}
+	return m
+}
+
+// countFreeFirst returns how many of the first n blocks that were found for the request in slot no sequence has.
+func (p *prefixes) countFreeFirst(slot int32, q Prompt, n int32) (free int32) {
+	if slot >= 0 {
+		if i := p.table(slot).retained; i != 0 {
+			free = max(0, n-p.at[i].from)
+			n -= free
+		}
+	}
+	return free + p.countFree(q, n)
+}
+
+// longest returns the longest match.
+func (p *prefixes) longest(slot int32, q Prompt, computes int32) Match {
 	if slot >= 0 {
 		if i := p.table(slot).retained; i != 0 {
 			x := &p.at[i]
@@ -93,7 +121,7 @@ func (p *prefixes) match(slot int32, q Prompt, computes int32) Match {
 		}
 	}
 	node, tokens := p.path(q)
-	limit, offloaded := min(p.full(tokens), p.full(computes-1)), int32(0)
+	limit, offloaded := min(p.named(tokens), p.full(computes-1)), int32(0)
 	if p.offload != nil {
 		offloaded = p.offload.match(p, node, limit)
 	}
@@ -111,9 +139,9 @@ func (p *prefixes) match(slot int32, q Prompt, computes int32) Match {
 func (p *prefixes) walk(q Prompt, n int32, path []int32) []int32 {
 	from := len(path)
 	node, tokens := p.path(q)
-	n = min(n, p.full(tokens)) // a preempted request can reuse more
+	n = min(n, p.named(tokens)) // a preempted request can reuse more
 	for ; node != 0; node = p.tree.Parent(node) {
-		if p.start(node) < min(n, p.full(p.tree.Tokens(node))) {
+		if p.start(node) < min(n, p.end(node)) {
 			path = append(path, node)
 		}
 	}
@@ -140,8 +168,14 @@ func (p *prefixes) countFree(q Prompt, n int32) (free int32) {
 func (p *prefixes) reuse(slot int32, q Prompt, n int32) {
 	t := p.table(slot)
 	if t.retained != 0 {
-		n = p.at[t.retained].from
-		p.remove(t.retained)
+		x := &p.at[t.retained]
+		rest := x.to - n
+		n = x.from
+		if rest > 0 { // nobody can ask for it any more
+			x.node, x.from, x.to = 0, 0, rest
+		} else {
+			p.remove(t.retained)
+		}
 		t.retained = 0
 	}
 	t.shared = n
@@ -194,16 +228,16 @@ func (p *prefixes) reference(extent, to int32) int32 {
 func (p *prefixes) publish(slot int32, q Prompt, computed int32) {
 	node, tokens := p.path(q)
 	t := p.table(slot)
-	to := min(p.full(tokens), p.full(computed))
+	to := min(p.named(tokens), p.full(computed))
 	if to <= t.shared {
 		return
 	}
 	p.nodes = p.nodes[:0]
-	for ; p.full(p.tree.Tokens(node)) > t.shared; node = p.tree.Parent(node) {
+	for ; p.end(node) > t.shared; node = p.tree.Parent(node) {
 		p.nodes = append(p.nodes, node)
 	}
 	for i := len(p.nodes) - 1; i >= 0 && t.shared < to; i-- {
-		if end := min(to, p.full(p.tree.Tokens(p.nodes[i]))); end > t.shared {
+		if end := min(to, p.end(p.nodes[i])); end > t.shared {
 			p.extend(t, p.nodes[i], end)
 		}
 	}

@@ -30,7 +30,7 @@ def case(rnd, kind, asyn):
     c["num_gpu_blocks"] = 1 + need * 64  # plenty
     if kind in ("budget",):
         c["max_num_batched_tokens"] = max(c["max_num_seqs"], one([4, 8, 16, 32]))
-    if kind in ("preemption", "prefix", "spec-preemption", "priority", "everything", "spec-prefix"):
+    if kind in ("preemption", "prefix", "spec-preemption", "priority", "everything", "spec-prefix", "spec-eagle-prefix"):
         c["num_gpu_blocks"] = 1 + int(need * one([1, 1.2, 1.5, 2, 3]))
     if kind in ("preemption", "everything", "priority"):
         c["full_isl"] = one([True, True, False])
@@ -40,9 +40,11 @@ def case(rnd, kind, asyn):
         c["priority"] = True
     if kind.startswith("spec"):
         c["spec"], c["spec_method"] = one([1, 2, 3, 5]), "ngram"
-        if kind in ("spec-eagle", "spec-draft"):
-            c["spec_method"] = "eagle" if kind == "spec-eagle" else "draft_model"
+        if kind in ("spec-eagle", "spec-draft", "spec-eagle-prefix"):
+            c["spec_method"] = "draft_model" if kind == "spec-draft" else "eagle"
         c["max_num_batched_tokens"] = max(c["max_num_batched_tokens"], c["max_num_seqs"] * (1 + c["spec"]) if rnd.random() < 0.7 else c["max_num_seqs"])
+        if kind == "spec-draft":
+            c["max_num_batched_tokens"] += c["max_num_seqs"]
     if kind.startswith("stages"):
         c["stages"] = one([[1, 1], [1, 1, 1, 1], [3, 1], [2, 2, 1]])
     if kind == "watermark":
@@ -51,7 +53,7 @@ def case(rnd, kind, asyn):
     if kind == "unchunked":
         c["chunked"] = False
         c["max_num_batched_tokens"] = max(c["max_model_len"], c["max_num_batched_tokens"])
-    if kind in ("prefix", "everything", "spec-prefix", "prefix-ample", "stages-prefix"):
+    if kind in ("prefix", "everything", "spec-prefix", "spec-eagle-prefix", "prefix-ample", "stages-prefix"):
         c["prefix_caching"] = True
         for _ in range(rnd.randint(1, 6)):
             parent = rnd.randint(0, len(c["contents"])) if rnd.random() < 0.6 else 0
@@ -111,7 +113,8 @@ def first_difference(c, a, b):
 
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "priority", "eos", "everything", "spec",
-         "spec-preemption", "spec-prefix", "spec-eagle", "stages", "stages-prefix"]
+         "spec-preemption", "spec-prefix", "spec-eagle", "spec-eagle-prefix", "spec-draft", "stages",
+         "stages-prefix"]
 
 
 class Tally:

@@ -56,6 +56,13 @@ func (c *Case) scheduler() *schedulers.Continuous {
 		p.Victim = schedulers.LastInOrder
 	}
 	p.SingleExempt, p.StopsAtSelf = c.Version != "0.22", c.Version == "0.22"
+	switch {
+	case c.SpecMethod != "draft_model":
+	case c.Version == "0.22":
+		p.MaxNumBatchedTokens -= int32(c.MaxNumSeqs)
+	default:
+		p.DraftSlots = 1
+	}
 	return p
 }
 
@@ -78,6 +85,11 @@ func (c *Case) pool() *sim.PoolSpec {
 			DelayedLookAhead: c.Version == "0.22", DelayedNames: c.Version == "0.22", Fills: c.Version != "0.22"}
 		if c.SpecMethod != "ngram" {
 			p.Speculation.LookAhead = c.Spec
+		}
+		if c.SpecMethod == "eagle" && c.Version == "0.22" {
+			p.Drafter.DropsLast = true
+		} else if c.SpecMethod == "eagle" {
+			p.Drafter.Ahead = 1
 		}
 	}
 	return p

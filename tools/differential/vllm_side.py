@@ -76,8 +76,9 @@ def config(c):
         )
     prefill_lookahead = 1 if k and eagle else 0
     hash_lookahead = prefill_lookahead if c["prefix_caching"] else 0
+    scheduled = c["max_num_batched_tokens"] - (c["max_num_seqs"] if version.startswith("0.22") and method == "draft_model" else 0)
     s = Nothing(
-        "scheduler_config", max_num_seqs=c["max_num_seqs"], max_num_active_seqs=None, max_num_scheduled_tokens=None,
+        "scheduler_config", max_num_seqs=c["max_num_seqs"], max_num_active_seqs=None, max_num_scheduled_tokens=scheduled,
         max_num_batched_tokens=c["max_num_batched_tokens"], long_prefill_token_threshold=c.get("threshold", 0),
         long_prefill_token_threshold_adaptive=False, policy="priority" if c.get("priority") else "fcfs",
         watermark=c.get("watermark", 0.0), prefill_schedule_interval=1, scheduler_reserve_full_isl=c.get("full_isl", True),
@@ -157,7 +158,7 @@ EOS = 7
 class Run:
     def __init__(self, c):
         self.c, self.s, self.steps, self.t, self.times = c, scheduler(c), [], 0, {}
-        self.hasher = ku.get_request_block_hasher(c["block_size"], fast_hash, *([config(c).num_hash_lookahead_tokens] if config(c).num_hash_lookahead_tokens else [])) if c["prefix_caching"] else None
+        self.hasher = ku.get_request_block_hasher(c["block_size"], fast_hash, *([config(c).num_hash_lookahead_tokens] if config(c).num_hash_lookahead_tokens and not version.startswith("0.22") else [])) if c["prefix_caching"] else None
         self.todo = sorted(c["requests"], key=lambda r: (r["arrival"], r["id"]))
         self.by = {str(r["id"]): r for r in c["requests"]}
         self.preempted, self.idle = [], False
