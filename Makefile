@@ -81,11 +81,15 @@ fuzz: ## every reader on bytes that nobody meant, FUZZTIME each; a failure leave
 		dir=$$(dirname $$(grep -rlE "^func $$target\(" --include=*_test.go .)); echo "$$target in $$dir"; \
 		go test $$dir -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x | tail -1 || exit 1; done
 
-differential: ## compare vllm-v1 step by step with the schedulers of the pinned releases of vLLM, CASES per scenario, where the package index can be reached
+differential: ## compare vllm-v1 and sglang step by step with the schedulers of the pinned releases of vLLM and SGLang, CASES per scenario, where the package index can be reached
 	@$(DIFFERENTIAL)/setup.sh $(VLLM) 0.22.1 0.33.0 || { [ $$? = 3 ] && echo "left out" && exit 0; exit 1; }; \
 	go build -o $(VLLM)/differential ./tools/differential && \
 	for release in 0.22.1 0.33.0; do DIFFERENTIAL=$(VLLM)/differential $(VLLM)/venv/bin/python $(DIFFERENTIAL)/harness.py \
-		--vllm $(VLLM)/vllm-$$release --cases $(CASES) || exit 1; done
+		--vllm $(VLLM)/vllm-$$release --cases $(CASES) || exit 1; done; \
+	$(DIFFERENTIAL)/sglang/setup.sh $(VLLM) $(VLLM)/venv/bin/python || { [ $$? = 3 ] && echo "SGLang left out" && exit 0; exit 1; }; \
+	go test -pgo=off -vet=off -c -o $(VLLM)/sglang.test ./$(DIFFERENTIAL)/sglang && \
+	$(VLLM)/venv/bin/python $(DIFFERENTIAL)/sglang/harness.py --sglang $(VLLM)/sglang-0.5.23 --binary $(VLLM)/sglang.test \
+		--normal --cases $$(( ($(CASES) + 3) / 4 ))
 
 differential-latest: ## what the newest release of vLLM does otherwise
 	@$(DIFFERENTIAL)/setup.sh $(VLLM) latest

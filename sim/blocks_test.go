@@ -22,6 +22,7 @@ type blockPool struct {
 	doubled int // blocks found of which there were two
 
 	unnamedFirst bool // blocks without a hash are the next to be evicted
+	drafter      sim.Drafter
 }
 
 // hashed are the hashes of a request's blocks, as far as they were asked for.
@@ -71,7 +72,7 @@ func (p *blockPool) hash(r *naiveRequest, i int) (int, bool) {
 			text = binary.AppendVarint(text, int64(h.hashes[n-1]))
 		}
 		all := true
-		for at := int32(len(h.hashes)) * p.size; at < int32(len(h.hashes)+1)*p.size; at++ {
+		for at := int32(len(h.hashes)) * p.size; at < int32(len(h.hashes)+1)*p.size+p.drafter.Ahead; at++ {
 			owner, offset, content := p.token(r, at)
 			text = binary.AppendVarint(binary.AppendVarint(text, int64(owner)), int64(offset))
 			all = all && content
@@ -101,8 +102,17 @@ func (p *blockPool) disown(r *naiveRequest) {
 	}
 }
 
-// lookup returns the blocks that r finds: full ones, and not its last token.
-func (p *blockPool) lookup(r *naiveRequest) (hits []*block) {
+// lookup returns the blocks that r finds: full ones, and not its last token; and the one after them that it finds, and
+// computes again for its drafter.
+func (p *blockPool) lookup(r *naiveRequest) (hits []*block, dropped *block) {
+	hits = p.hits(r)
+	if n := len(hits); p.drafter.DropsLast && n > 0 {
+		return hits[:n-1], hits[n-1]
+	}
+	return hits, nil
+}
+
+func (p *blockPool) hits(r *naiveRequest) (hits []*block) {
 	for i := 0; int32(i+1)*p.size <= r.Prompt+r.Emitted-1; i++ {
 		h, _ := p.hash(r, i)
 		if len(p.cached[h]) == 0 {
@@ -166,8 +176,9 @@ func (p *blockPool) forget(blocks []*block) {
 	}
 }
 
-// cache lets others find the blocks of r that hold the first n tokens.
+// cache lets others find the blocks of r that hold the first n tokens, if r has a token after them where that counts.
 func (p *blockPool) cache(r *naiveRequest, n int32) {
+	n = min(n, r.Prompt+r.Emitted-p.drafter.Ahead)
 	for i := 0; int32(i+1)*p.size <= n; i++ {
 		if b := r.pages[i]; b.hash == 0 {
 			b.hash, b.content = p.hash(r, i)

@@ -14,41 +14,68 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 		p = &free
 		n.cover["plans for a single request"]++
 	}
-	budget := p.MaxNumBatchedTokens
-	for _, r := range n.emitters(in) {
-		r.want = n.decodeOf(in, r)
-		budget -= r.want
+	for _, r := range in.running { // what missed the latest step decodes again
+		r.decoding, r.missed = r.decoding || r.missed, false
 	}
-	chunks, resumed := 0, 0
+	in.drafting = n.drafts(len(n.emitters(in)))
+	budget, left := n.share(in, p)
+	chunks := 0
 	for _, r := range in.running {
 		if !r.decoding {
-			r.want = n.chunkOf(p, r.Pending(), budget)
-			budget -= r.want
 			chunks++
-			resumed++
 			if r.want == 0 {
 				n.cover["prompts without a chunk"]++
 			}
 		}
 	}
+	resumed := chunks
 	preempted := n.demand(in.running) > in.free
 	if preempted {
 		n.turns(in, p)
 		in.again = !in.computes()
 	} else {
 		n.grow(in)
+		for _, r := range left {
+			n.leaveOut(r)
+		}
 	}
-	for !preempted && budget > 0 && in.runs() < p.MaxNumSeqs {
-		want := n.admitContinuous(in, p, budget, chunks, resumed == 0)
+	for !preempted && budget > p.DraftSlots && in.runs() < p.MaxNumSeqs {
+		want := n.admitContinuous(in, p, budget-p.DraftSlots, chunks, resumed == 0)
 		if want == 0 {
 			break
 		}
-		budget -= want
+		budget -= want + p.DraftSlots
 		chunks++
 	}
-	if budget <= 0 {
+	if budget <= p.DraftSlots {
 		n.cover["steps that spend the budget"]++
 	}
+}
+
+// share gives the running requests, in their order, what they want of the budget and its drafter's slots, as far as that
+// goes. It returns what is left of the budget, and the decodes that get nothing of it.
+func (n *naive) share(in *naiveInstance, p *schedulers.Continuous) (budget int32, left []*naiveRequest) {
+	budget = p.MaxNumBatchedTokens
+	for _, r := range in.running {
+		decodes := r.decoding && n.emits(in, r)
+		switch room := budget - p.DraftSlots; {
+		case r.decoding && !decodes:
+			continue
+		case decodes && room <= 0:
+			left = append(left, r)
+		case decodes:
+			all := n.decodeOf(in, r)
+			if r.want = min(all, room); r.want < all {
+				n.cover["drafts cut by the budget"]++
+			}
+		default:
+			r.want = n.chunkOf(p, r.Pending(), room)
+		}
+		if r.want > 0 {
+			budget -= r.want + p.DraftSlots
+		}
+	}
+	return budget, left
 }
 
 func (n *naive) chunkOf(p *schedulers.Continuous, pending, budget int32) int32 {

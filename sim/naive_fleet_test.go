@@ -389,7 +389,7 @@ func (n *naive) fresh(in *naiveInstance) {
 		in.tree = &naiveTree{root: &naiveNode{}}
 	} else if n.contents != nil && !n.uncached {
 		in.pool = newBlockPool(n.blocks, n.blockSize, n.contents)
-		in.pool.unnamedFirst = n.unnamedFirst()
+		in.pool.unnamedFirst, in.pool.drafter = n.unnamedFirst(), n.drafter()
 		if n.offload > 0 {
 			in.store = &hostStore{tree: n.contents, size: n.blockSize, limit: n.offload}
 		}

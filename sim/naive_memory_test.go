@@ -87,9 +87,10 @@ func (n *naive) release(in *naiveInstance, r *naiveRequest, tokens int32) {
 // found is what the cache has of a request that waits.
 type found struct {
 	hits   []*block
-	loads  int32 // blocks that host memory has beyond them
-	tokens int32 // of both
-	more   int64 // blocks to be deducted from its need: those of the hits, unless they are free and so to be taken
+	drops  *block // found after them, and computed again
+	loads  int32  // blocks that host memory has beyond them
+	tokens int32  // of both
+	more   int64  // blocks to be deducted from its need: those of the hits, unless they are free and so to be taken
 
 	node     *naiveNode // of a radix tree, in place of hits
 	unlocked int64      // blocks up to there that no request has
@@ -105,8 +106,8 @@ func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
 	if in.pool == nil {
 		return found{}
 	}
-	hits := in.pool.lookup(r)
-	f := found{hits: hits, more: int64(len(hits)) - idle(hits)}
+	hits, dropped := in.pool.lookup(r)
+	f := found{hits: hits, drops: dropped, more: int64(len(hits)) - idle(hits)}
 	if in.store != nil {
 		f.loads = in.store.beyond(in.pool, r, len(hits))
 	}
@@ -126,6 +127,9 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	in.free -= idle(f.hits)
 	if in.pool != nil {
 		in.pool.touch(f.hits)
+		if f.drops != nil && !f.drops.content {
+			in.pool.forget([]*block{f.drops}) // nobody else can ask for it
+		}
 	}
 	r.Computed, r.want = f.tokens, want
 	r.pages, r.blocks = slices.Clone(f.hits), int64(len(f.hits))

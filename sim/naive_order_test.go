@@ -60,6 +60,15 @@ func (n *naive) victim(in *naiveInstance, which schedulers.Victim) *naiveRequest
 	return in.running[len(in.running)-1]
 }
 
+// known returns how many tokens of r its engine knows.
+func (n *naive) known(r *naiveRequest) int32 {
+	known := r.Prompt + r.Emitted
+	if n.queues() && (r.decoding || r.missed) {
+		known -= max(1, r.latest)
+	}
+	return known
+}
+
 // recompute preempts a member of the batch: its cache is dropped, and it waits before all others, or where the order
 // has it. SGLang lets it wait behind all others, and what it decoded is not found again.
 func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
@@ -76,6 +85,7 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	if in.inTurns && r.want > 0 { // it had taken blocks, which were named then
 		computed += n.named(r)
 	}
+	computed = min(computed, n.known(r)-n.drafter().Ahead)
 	if in.tree != nil {
 		computed = -1
 	}

@@ -38,6 +38,7 @@ type naiveRequest struct {
 	want     int32 // tokens in the step under way
 	latest   int32 // tokens that it decoded in the step before
 	filler   int32 // wrong drafts beside its last chunk
+	missed   bool  // it decodes, and missed the latest step
 	hoped    int32 // tokens by which they were fewer than an engine had taken them to be that did not know them yet
 	prefill  int32 // of the tokens computed, those that were not decoded
 	pad      int32 // tokens by which a static batch makes its prompt longer

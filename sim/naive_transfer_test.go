@@ -155,7 +155,7 @@ func (n *naive) reserve(in *naiveInstance, m *naiveMove) bool {
 	if !m.read {
 		tokens = r.Prompt + r.Emitted
 	} else if in.pool != nil {
-		hits := in.pool.lookup(r)
+		hits, _ := in.pool.lookup(r)
 		f = found{hits: hits, more: int64(len(hits)) - idle(hits)}
 	}
 	need := n.needs(tokens)

@@ -20,13 +20,16 @@ func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) {
 	}
 	for i := 0; i < len(in.running); i++ {
 		r := in.running[i]
-		want := wants[r]
+		room := budget - p.DraftSlots
+		want := min(wants[r], room)
 		if !r.decoding {
-			want = n.chunkOf(p, r.Pending(), budget)
+			want = n.chunkOf(p, r.Pending(), room)
 		}
-		if misses > 0 {
-			misses--
-			n.leaveOut(r, want)
+		if misses > 0 || room <= 0 {
+			misses = max(0, misses-1)
+			if wants[r] > 0 {
+				n.leaveOut(r)
+			}
 			continue
 		}
 		if want == 0 {
@@ -36,7 +39,9 @@ func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) {
 			r.want = 0
 			v := n.victim(in, p.Victim)
 			at := slices.Index(in.running, v)
-			budget += v.want
+			if v.want > 0 {
+				budget += v.want + p.DraftSlots
+			}
 			if p.StopsAtSelf && at < i && v.want == 0 {
 				misses++
 			}
@@ -57,7 +62,7 @@ func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) {
 		if r.want > 0 {
 			n.allocate(in, r, r.blocks+n.grows(r))
 			n.peak = max(n.peak, n.blocks-in.free)
-			budget -= r.want
+			budget -= r.want + p.DraftSlots
 		}
 	}
 	in.inTurns = false
@@ -69,9 +74,10 @@ func (n *naive) emits(in *naiveInstance, r *naiveRequest) bool {
 	return !(n.queues() && r.removed && (r.stopped || n.atLimit(r)))
 }
 
-// leaveOut has r miss the step. If it decodes, it takes its next token as it would the last of a prompt.
-func (n *naive) leaveOut(r *naiveRequest, want int32) {
-	if !r.decoding || want == 0 {
+// leaveOut has r, which has tokens to compute, miss the step. If it decodes, it takes its next token as it would the
+// last of a prompt, or drafts again.
+func (n *naive) leaveOut(r *naiveRequest) {
+	if !r.decoding {
 		return
 	}
 	n.cover["tokens left out"]++
@@ -80,6 +86,10 @@ func (n *naive) leaveOut(r *naiveRequest, want int32) {
 		return
 	}
 	r.decoding, r.hoped = false, 0
+	if n.speculation != nil {
+		r.missed, r.latest = true, 0
+		n.cover["drafts left out"]++
+	}
 	if r.cause == "" {
 		r.cause = "held"
 	}

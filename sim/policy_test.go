@@ -109,6 +109,7 @@ func drawSpeculation(t *rapid.T, sc *scenario) {
 		s.LookAhead = []int32{0, s.Tokens, 9}[sc.blocks%3]
 		s.DelayedLookAhead, s.DelayedNames = even, even
 		s.Fills = s.Adaptive == nil && (sc.maxLen+sc.blockSize)%5 > 1
+		p.DraftSlots = min(int32(sc.blocks/3%3), p.MaxNumBatchedTokens-1) / 2
 	}
 	s.Acceptance = random{rapid.Uint64().Draw(t, "acceptance seed"), rapid.SliceOfN(rate, 1, 3).Draw(t, "rates")}
 	sc.speculation = s

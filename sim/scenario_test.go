@@ -308,6 +308,15 @@ func (sc *scenario) queues() bool {
 // unnamedFirst reports whether blocks that no request can ask for are evicted first.
 func (sc *scenario) unnamedFirst() bool { return sc.blocks%2 == 0 }
 
+// drafter returns what a drafter needs of cached prompts.
+func (sc *scenario) drafter() (d sim.Drafter) {
+	if p, ok := sc.policy.(*schedulers.Continuous); !ok || p.NoEvict || sc.speculation == nil || sc.offload > 0 {
+		return d
+	}
+	d.DropsLast, d.Ahead = sc.maxLen%3 == 0, sc.maxLen%3%2
+	return d
+}
+
 // config returns the scenario for the simulator.
 func (sc *scenario) config(sink sim.Sink) sim.Config {
 	source, tree := sc.source()
@@ -347,7 +356,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 	if sc.queues() {
 		p.BatchQueue = 2
 	}
-	p.UnnamedFirst = sc.unnamedFirst()
+	p.UnnamedFirst, p.Drafter = sc.unnamedFirst(), sc.drafter()
 	if contents && !sc.uncached {
 		p.PrefixCaching, p.OffloadBlocks, p.RadixCache = true, sc.offload, sc.radix
 	}

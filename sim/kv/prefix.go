@@ -29,7 +29,7 @@ type prefixes struct {
 	nodes       []int32     // scratch
 	first       bool        // blocks that no request can ask for are evicted before all others
 	drafter     Drafter
-	offload     *offload    // beyond the GPUs' memory; nil: none
+	offload     *offload // beyond the GPUs' memory; nil: none
 }
 
 // table is what the sequence in a slot has of the tree: its block table.

@@ -4,12 +4,16 @@ import argparse
 import collections
 import gzip
 import json
+import logging
+import multiprocessing
 import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
+import types
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -106,6 +110,16 @@ class Score:
                 f"TTFT {mean(0):.2f}/{mean(1):.2f} ms, E2E {mean(2):.1f}/{mean(3):.1f} ms  {dict(self.what) or ''}")
 
 
+def outcome(c):
+    """What SGLang does with a case, or what it raised instead, with the trace."""
+    logging.disable()
+    try:
+        run = sglang_side.Run(c).run()
+    except Exception as e:  # noqa: BLE001
+        return None, f"SGLang fails: {type(e).__name__} {str(e)[:90]}", traceback.format_exc()
+    return types.SimpleNamespace(steps=run.steps, times=run.times), None, None
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--sglang", required=True, help="an unpacked wheel of SGLang")
@@ -121,26 +135,23 @@ def main():
     p.add_argument("--record-steps", type=int, default=150, help="with at most so many steps")
     a = p.parse_args()
     sglang_side.load(os.path.abspath(a.sglang))
+    workers = multiprocessing.get_context("fork").Pool(os.cpu_count())
     modes = [False] * (not a.overlap) + [True] * (not a.normal)
     print(f"{'scenario':16} overlap cases  same   steps  retract cached-tok  ours/SGLang")
-    shown, equal, recorded = a.show, True, []
+    shown, equal, recorded, total, steps = a.show, True, [], 0, 0
     for kind in a.only.split(",") if a.only else cases.KINDS:
         for overlap in modes:
             rnd, start = random.Random(f"{a.seed} {kind} {overlap}"), time.time()
             drawn = [cases.draw(rnd, kind, overlap) for _ in range(a.cases)]
             score = Score(kind, overlap)
-            for c, mine in zip(drawn, ours(a.binary, drawn)):
-                if a.record and not 20 < len(mine["steps"]) <= a.record_steps:
-                    continue
-                try:
-                    theirs = sglang_side.Run(c).run()
-                except Exception as e:  # noqa: BLE001
+            both = [(c, mine) for c, mine in zip(drawn, ours(a.binary, drawn)) if not a.record or 20 < len(mine["steps"]) <= a.record_steps]
+            for (c, mine), (theirs, error, trace) in zip(both, workers.imap(outcome, [c for c, _ in both], 4)):
+                if error:
                     score.cases += 1
-                    score.what[f"SGLang fails: {type(e).__name__} {str(e)[:90]}"] += 1
+                    score.what[error] += 1
                     if shown > 0:
                         shown -= 1
-                        import traceback
-                        traceback.print_exc()
+                        print(trace, file=sys.stderr)
                     continue
                 different = score.add(c, mine, theirs, shown)
                 shown -= different
@@ -149,7 +160,9 @@ def main():
                     steps = [dict(t=s["start"], batch=sorted(s["batch"]), preempted=s["preempted"], free=s["free"]) for s in theirs.steps]
                     recorded.append(dict(case=c, steps=steps, ends=theirs.times))
             equal = equal and score.same == score.cases
+            total, steps = total + score.same, steps + score.steps
             print(score, f"{time.time() - start:.0f} s", flush=True)
+    print(f"{total} cases equal, {steps} steps")
     if a.record:
         with open(a.record, "wb") as f, gzip.GzipFile("", "wb", fileobj=f, mtime=0) as z:
             z.writelines((json.dumps(r, separators=(",", ":")) + "\n").encode() for r in recorded)
