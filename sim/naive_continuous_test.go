@@ -52,20 +52,22 @@ func (n *naive) planContinuous(in *naiveInstance, p *schedulers.Continuous) {
 	}
 }
 
-// share gives the running requests, in their order, what they want of the budget and its drafter's slots, as far as that
-// goes. It returns what is left of the budget, and the decodes that get nothing of it.
+// share gives the running requests, in their order, what they want of the budget and its drafter's slots, as far as
+// that goes. It returns what is left of the budget, and the decodes that get nothing of it.
 func (n *naive) share(in *naiveInstance, p *schedulers.Continuous) (budget int32, left []*naiveRequest) {
 	budget = p.MaxNumBatchedTokens
 	for _, r := range in.running {
 		decodes := r.decoding && n.emits(in, r)
-		switch room := budget - p.DraftSlots; {
+		room := budget - p.DraftSlots
+		switch {
 		case r.decoding && !decodes:
 			continue
 		case decodes && room <= 0:
 			left = append(left, r)
 		case decodes:
 			all := n.decodeOf(in, r)
-			if r.want = min(all, room); r.want < all {
+			r.want = min(all, room)
+			if r.want < all {
 				n.cover["drafts cut by the budget"]++
 			}
 		default:

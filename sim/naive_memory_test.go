@@ -128,7 +128,7 @@ func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, b
 	if in.pool != nil {
 		in.pool.touch(f.hits)
 		if f.drops != nil && !f.drops.content {
-			in.pool.forget([]*block{f.drops}) // nobody else can ask for it
+			in.pool.forget([]*block{f.drops}) // no other request can ask for it
 		}
 	}
 	r.Computed, r.want = f.tokens, want

@@ -29,7 +29,7 @@ type Rules struct {
 	DraftSlots []string `yaml:"draft_slots"`
 	// it takes them for max_num_seqs requests, however many there are
 	DraftSlotsReserved bool `yaml:"draft_slots_reserved"`
-	// methods whose drafter has a layer that reads the next token: of the blocks found in the cache it computes the last again
+	// methods whose drafter has a layer that reads the next token: it computes the last of the blocks that are found again
 	DropsLast []string `yaml:"drops_last"`
 	// or a block is found only if the token after it is the same, too; not where a cache is transferred or offloaded
 	HashedAhead []string `yaml:"hashed_ahead"`

@@ -19,8 +19,8 @@ var _ sim.Scheduler = (*Continuous)(nil)
 //
 // vLLM walks the list of running requests; here decodes are a sum. The two agree because the budget can run out only
 // at the end of that list: the demand of a running request never grows, and a request is admitted only with budget
-// left. Drafts grow it, so a step that leaves no budget for all of them is composed by a walk here, too, as is one whose
-// blocks do not suffice.
+// left. Drafts grow it, so a step that leaves no budget for all of them is composed by a walk here, too, as is one
+// whose blocks do not suffice.
 type Continuous struct {
 	MaxNumSeqs                int     // requests in the batch
 	MaxNumBatchedTokens       int32   // tokens per step, at least MaxNumSeqs
@@ -47,7 +47,8 @@ func (p *Continuous) Validate() error {
 	case p.MaxNumSeqs < 1:
 		return fmt.Errorf("policies: max_num_seqs is %d, must be at least 1", p.MaxNumSeqs)
 	case int(p.MaxNumBatchedTokens) < p.MaxNumSeqs:
-		return fmt.Errorf("policies: max_num_batched_tokens is %d, must be at least max_num_seqs (%d)", p.MaxNumBatchedTokens, p.MaxNumSeqs)
+		return fmt.Errorf("policies: max_num_batched_tokens is %d, must be at least max_num_seqs (%d)",
+			p.MaxNumBatchedTokens, p.MaxNumSeqs)
 	case p.DraftSlots < 0 || p.DraftSlots >= p.MaxNumBatchedTokens:
 		return fmt.Errorf("policies: a draft model takes %d tokens for each request of a step, must be less than "+
 			"max_num_batched_tokens (%d)", p.DraftSlots, p.MaxNumBatchedTokens)

@@ -70,7 +70,7 @@ func (p *prefixes) full(n int32) int32 {
 	return n / p.size
 }
 
-// named returns how many blocks of n tokens can be found by those who have the same n tokens.
+// named returns how many blocks of n tokens a prompt with the same n tokens can find.
 func (p *prefixes) named(n int32) int32 { return p.full(max(0, n-p.drafter.Ahead)) }
 
 // path returns the node to which the tokens of a sequence lead, and how many of the tokens on the way others may read
@@ -171,7 +171,7 @@ func (p *prefixes) reuse(slot int32, q Prompt, n int32) {
 		x := &p.at[t.retained]
 		rest := x.to - n
 		n = x.from
-		if rest > 0 { // nobody can ask for it any more
+		if rest > 0 { // no request can ask for it any more
 			x.node, x.from, x.to = 0, 0, rest
 		} else {
 			p.remove(t.retained)
