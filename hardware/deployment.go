@@ -21,6 +21,7 @@ type Deployment struct {
 	Speculation *Speculation // nil: none
 	Decoding    Decoding
 
+	PromptsOnly  bool // decodes run elsewhere
 	Materialized bool // attention writes its scores to memory and reads them back
 	AttentionFP8 bool // attention multiplies queries, keys and values in fp8
 }

@@ -59,20 +59,49 @@ func (d *Deployment) expertShare() float64 {
 	return 1 / n
 }
 
-// grouped reports whether tables say what experts achieve: where whole ones lie on more GPUs than a host has. What is
-// fitted of experts is fitted inside hosts, to kernels that pick the rows of an expert from all; beyond, engines sort
-// what an all-to-all brings by expert, for grouped products.
+// grouped reports whether tables say what experts achieve, and not a fit to servers that mix prompts with decodes
+// inside a host. Three deployments differ from those:
+//
+//   - Whole experts lie on more GPUs than a host has: engines sort what an all-to-all brings by expert, for grouped
+//     products.
+//   - Data-parallel ranks share whole experts, to which an all-to-all sorts rows too.
+//   - Prompts are all that is run, so that batches are large and nothing waits for them. What the fit takes for slow
+//     experts is also what decodes cost the prompts beside them: with it prefill workers are half to a third as fast
+//     as measured ones.
+//
+// The latter two hold for activations in fp8 or fp4. A fit cannot tell what experts achieve that a table prices.
 func (d *Deployment) grouped() bool {
-	return d.Parallel.Expert && d.beyondHost(d.Parallel.expertGPUs())
+	p := &d.Parallel
+	switch {
+	case d.Efficiency.Link >= 1:
+		return false // ideal
+	case p.Expert && d.beyondHost(p.expertGPUs()):
+		return true
+	case !d.GPU.quantizesActivations(d.Model.ComputeDtype(llm.RoutedExperts)):
+		return false
+	}
+	return d.PromptsOnly || p.Expert && p.Ranks() > 1
 }
 
-// What grouped products achieve of the peak, 1,099 to 1,297 of 1,979 TFLOP/s of an H800 (DeepGEMM, README, first
-// release: 8 groups of 4,096 rows, DeepSeek-V3's shapes), and what they move of each element of a copy (DeepGEMM in
-// TensorRT-LLM 1.3.0rc20 on B300 and GB200, with 0.74 to 0.79 of the peak: NVIDIA aiconfigurator, commit 095f58a5).
-const (
-	groupedShare     = 0.62
-	groupedCopyBytes = 17
-)
+// groupedProducts is what grouped products achieve of the peak of their format, and how many bytes they move of each
+// element of a copy.
+type groupedProducts struct{ share, copyBytes float64 }
+
+// grouping returns those of the model's experts.
+//
+//	fp8   0.62 and 17: 1,099 to 1,297 of 1,979 TFLOP/s of an H800 (DeepGEMM, README, first release: 8 groups of 4,096
+//	      rows, DeepSeek-V3's shapes); bytes of DeepGEMM in TensorRT-LLM 1.3.0rc20 on B300 and GB200, with 0.54 to 0.79
+//	      of the peak
+//	fp4   0.77 and 36: CUTLASS in TensorRT-LLM 1.3.0rc20 on B300 and GB200 (0.69 and 37, 0.85 and 36), of 128 and more
+//	      rows to an expert
+//
+// Bytes and fp4 are of NVIDIA aiconfigurator, commit 095f58a5, systems/*/moe. Other formats take what fp8 does.
+func (d *Deployment) grouping() groupedProducts {
+	if _, unit := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(llm.RoutedExperts)); unit == "fp4" {
+		return groupedProducts{0.77, 36}
+	}
+	return groupedProducts{0.62, 17}
+}
 
 // copies returns the time in which a GPU moves the activations of a token's copies, one for each of its k experts:
 //
@@ -90,7 +119,7 @@ func (d *Deployment) copies() float64 {
 	}
 	each := d.Efficiency.MoECopyBytes
 	if d.grouped() {
-		each = groupedCopyBytes
+		each = d.grouping().copyBytes
 	}
 	bytes := float64(d.Model.MoELayers()*d.Model.TopK()*d.Model.ExpertHidden()) * share * each
 	return bytes / (d.Efficiency.Bandwidth * d.GPU.BandwidthBps.Value) * psPerS * d.stretch()

@@ -77,7 +77,7 @@ func (d *Deployment) addClass(p *product, c llm.WeightClass, n float64) {
 	if c == llm.RoutedExperts {
 		efficiency *= d.Efficiency.MoECompute
 		if d.grouped() {
-			efficiency = groupedShare
+			efficiency = d.grouping().share
 		}
 		used *= float64(d.Model.TopK()) / float64(d.Model.Experts()+d.Routing.Redundant)
 	}

@@ -178,7 +178,8 @@ func productS(d *hardware.Deployment, p part, m mine) float64 {
 		touched, read, rows := hardware.Touched(d, m.tokens)
 		computeS *= unfilled(d, m.tokens, touched) * rows / e.MoECompute
 		if sorted(d) {
-			computeS = p.computeS * rows * e.Compute / 0.62
+			share, _ := tabled(d)
+			computeS = p.computeS * rows * e.Compute / share
 		}
 		p.memoryS *= read / touched
 		moved = carried(d) * m.tokens * rows / (e.Bandwidth * d.GPU.BandwidthBps.Value)
@@ -186,12 +187,24 @@ func productS(d *hardware.Deployment, p part, m mine) float64 {
 	return powers(p.memoryS/e.Bandwidth, computeS/e.Compute, e.Overlap) + moved
 }
 
-// sorted reports whether an all-to-all brings the GPUs of several hosts, or of more than 8, their experts' rows sorted,
-// and nothing is known of what the efficiencies' own kernels move.
+// sorted reports whether tables say what experts achieve: where an all-to-all brings the GPUs of several hosts, or of
+// more than 8, their experts' rows sorted; and, in fp8 and fp4 activations, where it brings them to ranks of one host,
+// or where nothing but prompts is run.
 func sorted(d *hardware.Deployment) bool {
 	gpus := d.Parallel.Tensor * d.Parallel.Ranks()
 	_, hosts := inHost(d, gpus)
-	return d.Parallel.Expert && d.Efficiency.Link < 1 && (gpus > 8 || hosts > 1)
+	far := d.Parallel.Expert && (gpus > 8 || hosts > 1)
+	near := d.PromptsOnly || d.Parallel.Expert && d.Parallel.Data > 1
+	near = near && linear(d, 1, 1, llm.RoutedExperts).quantizedS > 0
+	return d.Efficiency.Link < 1 && (far || near)
+}
+
+// tabled is the share of the peak and the bytes of an element that tables have.
+func tabled(d *hardware.Deployment) (share, bytes float64) {
+	if _, unit := d.GPU.ComputeFLOPS(d.Model.ComputeDtype(llm.RoutedExperts)); unit == "fp4" {
+		return 0.77, 36
+	}
+	return 0.62, 17
 }
 
 // carried is how many bytes a GPU moves of the copies of a token's activations that its experts compute.
@@ -203,7 +216,7 @@ func carried(d *hardware.Deployment) float64 {
 	}
 	bytes, each := 0.0, d.Efficiency.MoECopyBytes
 	if sorted(d) {
-		each = 17
+		_, each = tabled(d)
 	}
 	for _, r := range d.Model.Layers {
 		if r.FFN.Experts > 0 {
@@ -256,15 +269,15 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 			"far":       far(&d), "sent": d.Parallel.AllToAll == hardware.LowLatency || d.Parallel.AllToAll == hardware.Normal,
 			"single batch": d.Parallel.Overlap == hardware.SingleBatch, "two batches": d.Parallel.Overlap == hardware.TwoBatch,
 			"skewed": d.Routing.Skew > 0, "redundant": d.Routing.Redundant > 0,
-			"spread":    d.Parallel.Expert && d.Parallel.GPUs() > 1 && d.Efficiency.ExpertImbalance > 0,
-			"tiles":     d.Efficiency.MoETileRows > 0 && d.Model.Experts() > 0,
-			"latent":    d.Efficiency.LatentCompute > 0 && hasLatents(&d),
-			"prompts":   d.Efficiency.PromptLayerS > 0 && len(b.chunks) > 0,
-			"launched":  d.Efficiency.PromptLaunch > 0 && len(b.chunks) > 0,
-			"beyond":    d.Efficiency.EagerLaunch > 0 && d.Launch.Eager,
-			"waiting":   d.Efficiency.RankS > 0 && d.Parallel.Data > 1,
-			"prepared":  d.Efficiency.SequenceHostS > 0 && d.Launch.Async,
-			"sorted":    sorted(&d),
+			"spread":   d.Parallel.Expert && d.Parallel.GPUs() > 1 && d.Efficiency.ExpertImbalance > 0,
+			"tiles":    d.Efficiency.MoETileRows > 0 && d.Model.Experts() > 0,
+			"latent":   d.Efficiency.LatentCompute > 0 && hasLatents(&d),
+			"prompts":  d.Efficiency.PromptLayerS > 0 && len(b.chunks) > 0,
+			"launched": d.Efficiency.PromptLaunch > 0 && len(b.chunks) > 0,
+			"beyond":   d.Efficiency.EagerLaunch > 0 && d.Launch.Eager,
+			"waiting":  d.Efficiency.RankS > 0 && d.Parallel.Data > 1,
+			"prepared": d.Efficiency.SequenceHostS > 0 && d.Launch.Async,
+			"sorted":   sorted(&d), "prompts only": d.PromptsOnly && sorted(&d),
 			"copies":    d.Efficiency.MoECopyBytes > 0 && d.Model.Experts() > 0,
 			"expanded":  expandedS(&d, b, busiest(&d, b)) > 0,
 			"one-sided": d.Parallel.Expert && d.Parallel.Ranks() > 1 && d.Parallel.AllToAll == hardware.OneSided,
@@ -277,5 +290,5 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 30, "every feature was met: %v", features)
+	assert.Len(t, features, 31, "every feature was met: %v", features)
 }

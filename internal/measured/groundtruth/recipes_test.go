@@ -27,3 +27,13 @@ func TestRecipesSayHowManySequencesARankTakes(t *testing.T) {
 		assert.Equal(t, maxNumSeqs, recipeMaxNumSeqs(recipe), recipe)
 	}
 }
+
+// A sweep whose recipe is not named has the greatest power of two on each rank that its most clients fill, or their
+// even share where that is a multiple of 16.
+func TestMostClientsSayWhatRecipesWithoutANameDo(t *testing.T) {
+	for _, c := range []struct{ most, ranks, maxNumSeqs int }{
+		{395, 5, 64}, {6, 4, 1}, {589, 16, 32}, {2048, 8, 256}, {1920, 40, 48}, {3, 8, 1},
+	} {
+		assert.Equal(t, c.maxNumSeqs, unnamedMaxNumSeqs(c.most, c.ranks), "%+v", c)
+	}
+}

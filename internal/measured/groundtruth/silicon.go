@@ -38,10 +38,11 @@ func readSilicon(s *datafile.Source, f *measured.File) error {
 			"engine",
 		"max_num_tokens of TensorRT-LLM, where it is not known, is enough for one prompt beside a token of "+
 			"every other client")
-	return datafile.EachID(f, s.Table, func(r *datafile.Record) measured.Run { return siliconRun(r, args) })
+	most := mostClients(s.Table)
+	return datafile.EachID(f, s.Table, func(r *datafile.Record) measured.Run { return siliconRun(r, args, most) })
 }
 
-func siliconRun(r *datafile.Record, args map[string]engineArgs) measured.Run {
+func siliconRun(r *datafile.Record, args map[string]engineArgs, most map[string]int) measured.Run {
 	run := measured.Run{ID: r.Text("id"), Labels: siliconLabels(r)}
 	row := measured.Row{ID: run.ID, Request: -1}
 	row.Values = stats(r, row.Values, measured.Mean, measured.TTFT, measured.TPOT)
@@ -74,7 +75,7 @@ func siliconRun(r *datafile.Record, args map[string]engineArgs) measured.Run {
 	if len(p.Pools) == 0 {
 		siliconArguments(r, &run.Labels, &p, args)
 	} else {
-		transferKV(&p, r, prompt)
+		transferKV(&p, r, prompt, most[r.Text("group_id")])
 	}
 	p.Version = run.Labels.Version
 	run.Scenario = p.Text()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/measured/measuredtest"
@@ -64,6 +65,19 @@ workload:
 `, run.Scenario)
 	_, err = configs.Read(run.ID, []byte(run.Scenario), configs.Options{})
 	assert.NoError(t, err)
+}
+
+func TestASweepSaysHowManySequencesADecodeWorkerTakes(t *testing.T) {
+	table := disaggregatedTable("recipe", "", "group_id", "g", "concurrency", "10")
+	last := strings.Split(disaggregatedTable("recipe", "", "group_id", "g", "concurrency", "60", "id", "b"), "\n")[1]
+	f, err := measuredtest.ReadText(t, table+last+"\n")
+	require.NoError(t, err)
+	require.Len(t, f.Runs, 2)
+	for i := range f.Runs {
+		assert.Contains(t, f.Runs[i].Scenario, "max_batch_size: 16\n", "of the three workers of a sweep of 60 clients")
+	}
+	f, err = measuredtest.ReadText(t, disaggregatedTable("recipe", "", "source", "nvidia_gap"))
+	assert.NotContains(t, measuredtest.OneRun(t, f, err).Scenario, "max_batch_size", "no recipes of InferenceX")
 }
 
 func TestEnginesAndRacksTransferKVInTheirOwnWay(t *testing.T) {
