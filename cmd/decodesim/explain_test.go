@@ -191,7 +191,7 @@ func TestExplainRefusesBadInput(t *testing.T) {
 		{append(h100, "--model", "."), `--model .: "." is a directory; name its config.json`},
 		{append(h100, "--model", "./"), `--model ./: "`},
 		{append(h100, "--model", "./"), `" is a directory; name its config.json`},
-		{append(h100, "--model", "/dev/zero"), "longer than 4194304 bytes (4 MiB); want a shorter JSON file"},
+		{append(h100, "--model", "/dev/zero"), "is a device; expected a regular file"},
 		{append(h100, "--model", "llama-3.1-8b", "--tokens", "3"), "unknown flag: --tokens"},
 	} {
 		var out, errOut bytes.Buffer

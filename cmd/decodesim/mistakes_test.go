@@ -98,7 +98,7 @@ func TestCommandsSayWhatTheyLack(t *testing.T) {
 		"run absent.yaml":          `scenario file "absent.yaml" does not exist`,
 		"list gpux":                `list: unknown kind "gpux"; did you mean "gpus"?`,
 		"list cars":                `list: unknown kind "cars"; valid kinds: models, gpus, engines, efficiencies, acceptance, policies, scenarios, studies`,
-		"run /dev/zero":            `scenario file "/dev/zero" is longer than 4194304 bytes (4 MiB); expected a shorter YAML file`,
+		"run /dev/zero":            `scenario file "/dev/zero" cannot be read: "/dev/zero" is a device; expected a regular file`,
 		"run ./":                   `scenario file "./" is a directory; expected a YAML file`,
 		"run chat-8b --seed -1":    `--seed "-1": expected a whole number from 0 to 18446744073709551615; see decodesim run --help`,
 		"run chat-8b --json=maybe": `--json "maybe": expected true or false; see decodesim run --help`,

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/sweep"
 	"github.com/decodesim/decodesim/internal/workers"
 )
@@ -91,7 +92,7 @@ func (f *queueFlags) address() (workers.Address, error) {
 	if f.tokenFile == "" {
 		return a, nil
 	}
-	text, err := os.ReadFile(f.tokenFile)
+	text, err := inputs.ReadShort(f.tokenFile)
 	if err != nil {
 		return a, fmt.Errorf("--token-file: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/live"
 	"github.com/decodesim/decodesim/internal/live/openai"
 	"github.com/decodesim/decodesim/internal/output"
@@ -111,7 +112,7 @@ func (f *serveFlags) check() error {
 	if f.keyFile == "" {
 		return nil
 	}
-	text, err := os.ReadFile(f.keyFile)
+	text, err := inputs.ReadShort(f.keyFile)
 	if err != nil {
 		return fmt.Errorf("--api-key-file: %w", err)
 	}

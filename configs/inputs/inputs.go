@@ -3,7 +3,6 @@ package inputs
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,46 +12,91 @@ import (
 // DataMax bounds a file of measurements, unzipped, in bytes: reading one takes about ten times as much memory.
 const DataMax = 256 << 20
 
-// Open opens a file. A pipe or a socket, which open only when somebody is at the other end, is refused by its kind.
+// ShortMax bounds what is one word or a few pages: a token, a certificate.
+const ShortMax = 1 << 20
+
+// Open opens a regular file. A pipe or a socket opens only when somebody is at the other end, and a device may have no
+// end: they are refused by their kind.
 func Open(path string) (*os.File, error) {
 	at, err := os.Stat(path)
-	if err == nil && at.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
-		return nil, fmt.Errorf("%q is a pipe; expected a regular file", path)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case at.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
+		return nil, fmt.Errorf("%q is a pipe; expected a regular file", path)
+	case at.Mode()&fs.ModeDevice != 0:
+		return nil, fmt.Errorf("%q is a device; expected a regular file", path)
 	}
 	return os.Open(path)
 }
 
+// ReadShort reads a file of at most ShortMax bytes. It may be a pipe, by which a shell passes on what is secret.
+func ReadShort(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return readAll(f, 0, ShortMax)
+}
+
 // Read reads a file of at most limit bytes, plain or gzip as its first bytes say; the limit holds for what is unzipped.
+// How long it is is known before it is read, so that what is too long takes no memory.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := readAll(f, limit)
-	if err != nil || !bytes.HasPrefix(data, []byte("\x1f\x8b")) {
-		return data, err
+	at, err := f.Stat()
+	if err != nil {
+		return nil, err
 	}
-	zip, err := gzip.NewReader(bytes.NewReader(data))
-	if err == nil {
-		data, err = readAll(zip, limit)
+	magic := make([]byte, 2)
+	if n, _ := f.ReadAt(magic, 0); n == len(magic) && string(magic) == "\x1f\x8b" {
+		return readZipped(f, limit)
 	}
-	if err != nil && !errors.Is(err, errLong) {
-		return nil, fmt.Errorf("its gzip data cannot be unpacked: %w; expected a whole file", err)
+	if at.Mode().IsRegular() && at.Size() > limit {
+		return nil, long(limit)
 	}
-	return data, err
+	return readAll(f, at.Size(), limit)
 }
 
-// errLong is that of a file above its limit.
-var errLong = errors.New("it is too long")
-
-func readAll(r io.Reader, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		return nil, fmt.Errorf("%w: more than %d MiB, unzipped; expected a shorter file", errLong, limit>>20)
+// readZipped reads a file once for its length and once for what it says.
+func readZipped(f *os.File, limit int64) (data []byte, err error) {
+	zip, err := gzip.NewReader(f)
+	size := int64(0)
+	if err == nil {
+		size, err = io.Copy(io.Discard, io.LimitReader(zip, limit+1))
 	}
-	return data, err
+	if err == nil && size > limit {
+		return nil, long(limit)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		err = zip.Reset(f)
+	}
+	if err == nil {
+		data, err = readAll(zip, size, limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("its gzip data cannot be unpacked: %w; expected a whole file", err)
+	}
+	return data, nil
+}
+
+func long(limit int64) error {
+	return fmt.Errorf("it is too long: more than %d MiB, unzipped; expected a shorter file", limit>>20)
+}
+
+// readAll reads what is probably so many bytes, and at most limit.
+func readAll(r io.Reader, size, limit int64) ([]byte, error) {
+	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	_, err := b.ReadFrom(io.LimitReader(r, limit+1))
+	if err == nil && int64(b.Len()) > limit {
+		return nil, long(limit)
+	}
+	return b.Bytes(), err
 }

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -48,7 +49,26 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 		})
 	}
 	_, err := Read("/dev/zero", limit)
-	require.ErrorContains(t, err, "more than 1 MiB", "a device without an end")
+	require.ErrorContains(t, err, "is a device; expected a regular file", "it has no end")
+	_, err = ReadShort("/dev/zero")
+	require.ErrorContains(t, err, "more than 1 MiB")
+}
+
+// TestWhatIsTooLongTakesNoMemory: a bomb is unpacked in vain, but kept nowhere.
+func TestWhatIsTooLongTakesNoMemory(t *testing.T) {
+	dir := t.TempDir()
+	bomb, plain := filepath.Join(dir, "bomb.gz"), filepath.Join(dir, "plain")
+	require.NoError(t, os.WriteFile(bomb, zipped(t, make([]byte, 1<<26)), 0o600))
+	require.NoError(t, os.WriteFile(plain, nil, 0o600))
+	require.NoError(t, os.Truncate(plain, 1<<26))
+	for _, path := range []string{bomb, plain} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Read(path, 1<<25)
+		runtime.ReadMemStats(&after)
+		require.ErrorContains(t, err, "more than 32 MiB, unzipped")
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+	}
 }
 
 func TestAPipeIsRefusedWithoutWaiting(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/text"
@@ -129,7 +130,7 @@ func openParts(dirs []string) (parts []*part, err error) {
 
 func openPart(dir string) (*part, error) {
 	p := &part{dir: dir}
-	head, err := os.ReadFile(filepath.Join(dir, shardName))
+	head, err := inputs.Read(filepath.Join(dir, shardName), inputs.DataMax)
 	if err != nil {
 		return nil, fmt.Errorf("merge: %q is no shard that has ended: it has no %s", dir, shardName)
 	}
@@ -137,7 +138,7 @@ func openPart(dir string) (*part, error) {
 		p.Shard.I > p.Shard.N || p.Head.Points < 1 || len(p.Head.Seeds) == 0 {
 		return nil, fmt.Errorf("merge: %s of %q is not of this program", shardName, dir)
 	}
-	p.file, err = os.Open(filepath.Join(dir, rowsName))
+	p.file, err = inputs.Open(filepath.Join(dir, rowsName))
 	if err != nil {
 		return nil, fmt.Errorf("merge: %w", err)
 	}

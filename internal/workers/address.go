@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,10 +10,10 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/nats-io/nats.go"
 )
 
@@ -118,9 +119,9 @@ func (a *Address) tls() (*tls.Config, error) {
 	if a.CA == "" {
 		return config, nil
 	}
-	pem, err := os.ReadFile(a.CA)
+	pem, err := inputs.ReadShort(a.CA)
 	if err != nil {
-		return nil, fmt.Errorf("--tls-ca %s: %w", a.CA, errors.Unwrap(err))
+		return nil, fmt.Errorf("--tls-ca %s: %w", a.CA, cmp.Or(errors.Unwrap(err), err))
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(pem) {

@@ -30,7 +30,7 @@ func openInput(path string) (*input, error) {
 	switch {
 	case info.IsDir():
 		return nil, fmt.Errorf("workloads: %s is a directory; accepted: a file", path)
-	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
+	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0:
 		return nil, unseekable(path)
 	}
 	f, err := os.Open(path)

@@ -19,7 +19,7 @@ func TestWhatIsReadOnceIsNoTrace(t *testing.T) {
 	require.EqualError(t, err,
 		"workloads: "+pipe+" is a pipe or device that can be read only once, and a trace is read twice; accepted: a file")
 	_, err = Open("/dev/zero", Options{})
-	require.ErrorContains(t, err, "/dev/zero is not text")
+	require.ErrorContains(t, err, "/dev/zero is a pipe or device")
 	link := filepath.Join(t.TempDir(), "link.csv")
 	file := filepath.Join(t.TempDir(), "file.csv")
 	require.NoError(t, os.WriteFile(file, []byte("arrival_s,input_tokens,output_tokens\n0,1,1\n"), 0o600))
