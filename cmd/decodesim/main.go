@@ -97,9 +97,13 @@ func end(by syscall.Signal, drains *atomic.Bool) {
 
 // execute runs a command line, prints its error and returns the exit status.
 func execute(ctx context.Context, out, errOut io.Writer, args []string) int {
-	root := newRoot(out, errOut)
+	results := &watched{Writer: out}
+	root := newRoot(results, errOut)
 	root.SetArgs(spelt(args))
 	err := root.ExecuteContext(ctx)
+	if err == nil && results.err != nil { // some help is printed by a library that does not say so
+		err = results.err
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -112,11 +116,35 @@ func execute(ctx context.Context, out, errOut io.Writer, args []string) int {
 		if errors.As(context.Cause(ctx), &by) {
 			status = exitSignal + int(by.by)
 		}
-	case errors.As(err, &failure):
+	case errors.As(err, &failure), results.err != nil, diskFailed(err):
 		status = exitFailure
 	}
 	fmt.Fprintf(errOut, "decodesim: %s\n", strings.TrimSpace(message))
 	return status
+}
+
+// watched is a writer that keeps the first error.
+type watched struct {
+	io.Writer
+	err error
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// diskFailed reports whether a disk is full or broken, which no other input would mend.
+func diskFailed(err error) bool {
+	for _, failure := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EFBIG} {
+		if errors.Is(err, failure) {
+			return true
+		}
+	}
+	return false
 }
 
 // spelt writes -tp and -pp, as engines have them, with the two dashes of a flag of several letters.

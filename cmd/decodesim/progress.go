@@ -46,6 +46,9 @@ func requestsDone(line *progress.Line, expected float64) func(run.Progress) {
 }
 
 func isTerminal(w io.Writer) bool {
+	if v, ok := w.(*watched); ok {
+		w = v.Writer
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
-	"encoding/json"
+	"bytes"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/soak"
 )
 
 // program is the command line as a process of its own.
@@ -54,10 +58,12 @@ func TestASignalEndsACommandAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestASignalEndsWhatAsksNobody: building a million replicas takes seconds, in which nobody asks whether to go on.
+// TestASignalEndsWhatAsksNobody: a router that asks each of many replicas for its load has them built, which takes
+// seconds in which nothing asks whether to go on.
 func TestASignalEndsWhatAsksNobody(t *testing.T) {
 	inDir(t, long)
-	c := program(t, "run", "chat.yaml", "--out", "new/out", "--set", "pools.serve.replicas=600000", "--headroom", "off")
+	c := program(t, "run", "chat.yaml", "--out", "new/out", "--set", "pools.serve.replicas=600000",
+		"--set", "router=least-tokens", "--headroom", "off")
 	require.NoError(t, c.Start())
 	require.Eventually(t, func() bool { return exists("new/.out.decodesim-unfinished") }, time.Minute, time.Millisecond)
 	time.Sleep(50 * time.Millisecond)
@@ -71,29 +77,96 @@ func TestASignalEndsWhatAsksNobody(t *testing.T) {
 	require.NoError(t, program(t, "run", "chat.yaml", "--set", "workload.requests=10", "--out", "new/out").Run())
 }
 
-// TestAKillLeavesAllOrNothing kills runs at instants from their start to after their end.
+// ended are what ends a command from outside.
+var ended = []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}
+
+// TestAKillLeavesAllOrNothing ends runs at random instants from their start to after their end, with outputs in a new
+// directory, in one that holds a file of the user's, and in a file of their own.
 func TestAKillLeavesAllOrNothing(t *testing.T) {
+	kills := 8
+	if soak.Asked() {
+		kills = 1000
+	}
 	inDir(t, handed)
+	args := []string{"run", "chat.yaml", "--headroom", "off", "--trace", "trace.json", "--out"}
 	began := time.Now()
-	require.NoError(t, program(t, "run", "chat.yaml", "--out", "whole").Run())
+	require.NoError(t, program(t, append(args, "whole")...).Run())
 	took := time.Since(began)
 	want := namesIn(t, "whole")
-	const kills = 12
+	trace, err := os.ReadFile("trace.json")
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir("mine", 0o755))
+	require.NoError(t, os.WriteFile("mine/notes.txt", []byte("mine"), 0o600))
+	seed := uint64(time.Now().UnixNano())
+	r, whole := rand.New(rand.NewPCG(seed, 0)), 0
 	for i := range kills {
-		c := program(t, "run", "chat.yaml", "--out", "out")
+		dir, names := "out", want
+		if i%2 == 1 {
+			dir, names = "mine", append([]string{"notes.txt"}, want...)
+			slices.Sort(names)
+		}
+		_ = os.Remove("trace.json")
+		c := program(t, append(args, dir)...)
 		require.NoError(t, c.Start())
-		time.Sleep(took * time.Duration(i) / (kills - 1))
-		_ = c.Process.Kill()
+		time.Sleep(time.Duration(r.Float64() * 1.2 * float64(took)))
+		by := ended[i/2%len(ended)]
+		_ = c.Process.Signal(by)
 		_ = c.Wait()
-		if exists("out") {
-			assert.Equal(t, want, namesIn(t, "out"))
-			assertWhole(t, "out/summary.json")
-			require.NoError(t, os.RemoveAll("out"))
+		if exists("trace.json") {
+			got, err := os.ReadFile("trace.json")
+			require.NoError(t, err)
+			assert.Equal(t, trace, got, "seed %d, %d: %v", seed, i, by)
+		}
+		got := finished(t, dir)
+		if len(got) == 0 || dir == "mine" && len(got) == 1 {
+			continue
+		}
+		if assert.Equal(t, names, got, "seed %d, %d: %v", seed, i, by) {
+			assertSameFiles(t, want, "whole", dir)
+			whole++
+		}
+		for _, name := range want {
+			require.NoError(t, os.Remove(filepath.Join(dir, name)))
+		}
+		if dir == "out" {
+			require.NoError(t, os.Remove(dir))
 		}
 	}
-	require.NoError(t, program(t, "run", "chat.yaml", "--out", "out").Run(), "over what killed runs left")
-	assert.Equal(t, want, namesIn(t, "out"))
-	assert.Equal(t, []string{"chat.yaml", "out", "whole"}, namesIn(t, "."))
+	t.Logf("%d of %d left the whole result", whole, kills)
+	_ = os.Remove("trace.json")
+	for _, dir := range []string{"out", "mine"} {
+		require.NoError(t, program(t, append(args, dir)...).Run(), "over what killed runs left")
+		assertSameFiles(t, want, "whole", dir)
+	}
+	assert.Equal(t, []string{"chat.yaml", "mine", "out", "trace.json", "whole"}, namesIn(t, "."), "and all of it is swept")
+	assert.Len(t, namesIn(t, "mine"), len(want)+1)
+	notes, err := os.ReadFile("mine/notes.txt")
+	require.NoError(t, err)
+	assert.Equal(t, "mine", string(notes))
+}
+
+// finished returns the files of a directory; none if there is a folder in it of a command that was killed, which shows
+// that what is beside it is not whole, and which the next command takes back.
+func finished(t *testing.T, dir string) []string {
+	if !exists(dir) {
+		return nil
+	}
+	names := namesIn(t, dir)
+	if slices.Contains(names, ".decodesim-unfinished") {
+		return nil
+	}
+	return names
+}
+
+// assertSameFiles compares the files of two directories byte for byte.
+func assertSameFiles(t *testing.T, names []string, a, b string) {
+	for _, name := range names {
+		want, err := os.ReadFile(filepath.Join(a, name))
+		require.NoError(t, err)
+		got, err := os.ReadFile(filepath.Join(b, name))
+		require.NoError(t, err)
+		assert.True(t, bytes.Equal(want, got), "%s of %s differs", name, b)
+	}
 }
 
 func exists(path string) bool {
@@ -108,10 +181,4 @@ func namesIn(t *testing.T, dir string) (names []string) {
 		names = append(names, e.Name())
 	}
 	return names
-}
-
-func assertWhole(t *testing.T, path string) {
-	text, err := os.ReadFile(filepath.Clean(path))
-	require.NoError(t, err)
-	assert.True(t, json.Valid(text), path)
 }

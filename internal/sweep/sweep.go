@@ -18,6 +18,7 @@ type Work struct {
 	Dir   *output.Dir
 
 	print   string
+	path    string
 	journal *journal
 	made    bool // the directory was not there
 	Resumed int  // runs that an interrupted command has left
@@ -32,7 +33,7 @@ func Open(path string, s *Sweep, shard Shard) (*Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Work{Sweep: s, Shard: shard, print: print}
+	w := &Work{Sweep: s, Shard: shard, print: print, path: path}
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		w.made = true
 		if err := os.MkdirAll(path, 0o777); err != nil {
@@ -59,12 +60,11 @@ func (w *Work) Close() {
 	} else if w.journal != nil {
 		w.journal.close()
 	}
-	if w.Dir == nil {
-		return
+	if w.Dir != nil {
+		w.Dir.Abandon()
 	}
-	w.Dir.Abandon()
 	if w.made && nothing {
-		_ = os.Remove(w.Dir.Path())
+		_ = os.Remove(w.path)
 	}
 }
 
