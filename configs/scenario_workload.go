@@ -1,8 +1,6 @@
 package configs
 
 import (
-	"slices"
-
 	"github.com/decodesim/decodesim/configs/slo"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/workloads"
@@ -13,7 +11,8 @@ import (
 	"github.com/decodesim/decodesim/workloads/traces"
 )
 
-// Workload is what is asked of the deployment: exactly one of arrivals, closed loop and trace says when.
+// Workload is what is asked of the deployment: exactly one of arrivals, those of classes, closed loop and trace says
+// when.
 type Workload struct {
 	Arrivals     *arrivals.Spec `yaml:"arrivals" about:"an open loop: requests come whatever becomes of the ones before"`
 	ClosedLoop   *ClosedLoop    `yaml:"closed_loop" about:"clients that wait for an answer before they send the next request"`
@@ -25,7 +24,8 @@ type Workload struct {
 	Sessions     *Sessions      `yaml:"sessions" about:"conversations: a prompt is all that was said before and what prompt_tokens says"`
 	Agents       *Agents        `yaml:"agents" about:"tasks of agents, which generate, run a tool and generate again: a prompt is all that came before and what the tool has returned"`
 	Reasoning    *Reasoning     `yaml:"reasoning" about:"tokens at the beginning of an output that its user does not see"`
-	Classes      []Class        `yaml:"classes,omitempty" about:"service classes, by share of the requests"`
+	Clients      *Clients       `yaml:"clients" about:"clients that differ in rate, bursts and lengths, which share what arrivals says; null: all requests are of one stream"`
+	Classes      []Class        `yaml:"classes,omitempty" about:"service classes, by share of the requests, or each with arrivals of its own"`
 	Distinct     int64          `yaml:"distinct_prompts,omitempty" bound:"[1,16777216]" unit:"prompts" doc:"prompts in all, drawn once with their outputs' lengths and sent again and again; null: every prompt is another"`
 	Order        string         `yaml:"order,omitempty" oneof:"prompt-orders" doc:"of distinct prompts: cycle, shuffled once and then in turn; random, drawn for each request; null: cycle"`
 	MaxTokens    int64          `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: exactly the output it gets"`
@@ -97,14 +97,16 @@ func (w *Workload) laws(pairs *lengths.Pairs) requests.Mix {
 // Answers returns what requests that come from elsewhere are, beside their prompts: their classes, and the tokens that
 // the model would emit without a limit. Recorded lengths are used over and over.
 func (w *Workload) Answers(pairs *lengths.Pairs) requests.Mix {
-	l := w.laws(pairs)
+	shared := *w
+	shared.Classes = w.byShare()
+	l := shared.laws(pairs)
 	l.Sharing, l.MaxOutput, l.Repeat = requests.Sharing{}, lengths.Spec{}, true
 	return l
 }
 
 // SetReplay makes w the replay of a trace of requests whose classes are drawn as those of w.
 func (w *Workload) SetReplay(file string) {
-	classes := slices.Clone(w.Classes)
+	classes := w.byShare()
 	for i := range classes {
 		c := &classes[i]
 		c.PromptTokens, c.OutputTokens, c.MaxTokens = nil, nil, 0
@@ -157,15 +159,17 @@ func (w *Workload) Replay(seed uint64) traces.Options {
 	return o
 }
 
-// Class is a service class: a share of the requests, drawn for each one (for each session, where there are sessions).
+// Class is a service class: a share of the requests, drawn for each one (for each session, where there are sessions),
+// or what arrives by a process of its own.
 type Class struct {
-	Name         string        `yaml:"name" doc:"of the class"`
-	Share        float64       `yaml:"share" required:"a number above 0 and at most 1" doc:"of the requests; all shares sum to 1"`
-	Priority     int64         `yaml:"priority" bound:"[-128,127]" doc:"lower first, where the queue order is priority"`
-	SLO          *ClassSLO     `yaml:"slo" about:"limits of the class, in place of all the scenario's"`
-	PromptTokens *lengths.Spec `yaml:"prompt_tokens" about:"law of prompt lengths; null: the workload's"`
-	OutputTokens *lengths.Spec `yaml:"output_tokens" about:"law of output lengths; null: the workload's"`
-	MaxTokens    int64         `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: the workload's"`
+	Name         string         `yaml:"name" doc:"of the class"`
+	Share        float64        `yaml:"share,omitempty" bound:"(0,1]" doc:"of the requests; all shares sum to 1; null: as the class's arrivals say"`
+	Priority     int64          `yaml:"priority" bound:"[-128,127]" doc:"lower first, where the queue order is priority"`
+	SLO          *ClassSLO      `yaml:"slo" about:"limits of the class, in place of all the scenario's"`
+	Arrivals     *arrivals.Spec `yaml:"arrivals" about:"of the class alone, in place of workload.arrivals and of shares; null: as share says"`
+	PromptTokens *lengths.Spec  `yaml:"prompt_tokens" about:"law of prompt lengths; null: the workload's"`
+	OutputTokens *lengths.Spec  `yaml:"output_tokens" about:"law of output lengths; null: the workload's"`
+	MaxTokens    int64          `yaml:"max_tokens,omitempty" bound:"[1,1073741823]" doc:"the client's limit on the output; null: the workload's"`
 
 	ReasoningTokens *lengths.Spec `yaml:"reasoning_tokens" about:"law of hidden tokens in front of the output; null: the workload's"`
 }

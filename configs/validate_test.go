@@ -84,7 +84,7 @@ const (
 
 var impossibleWorkloads = []struct{ yaml, want string }{
 	{with(poissonArrivals, "warmup_s: 0"),
-		`chat.yaml:8:1: workload: says not when requests come; expected one of arrivals, closed_loop, trace`},
+		`chat.yaml:8:1: workload: says not when requests come; expected one of arrivals, closed_loop, trace, or arrivals of every class`},
 	{with("rate: 2}", "rate: 2}\n  closed_loop: {concurrency: 1}"),
 		`chat.yaml:10:3: workload.closed_loop: stands beside arrivals; expected one of arrivals, closed_loop, trace`},
 	{with(poissonArrivals, "trace: {file: a.csv}"),

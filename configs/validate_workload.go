@@ -16,20 +16,13 @@ import (
 
 // checkKind requires exactly one of the sections that say when requests come.
 func (w *Workload) checkKind(c *checker) {
-	var ways []string
-	for _, way := range []struct {
-		key   string
-		there bool
-	}{{"arrivals", w.Arrivals != nil}, {"closed_loop", w.ClosedLoop != nil}, {"trace", w.Trace != nil}} {
-		if way.there {
-			ways = append(ways, way.key)
-		}
-	}
+	ways := w.ways()
 	switch {
 	case !c.origins.given("workload") && len(ways) == 0:
 		c.fail("workload", "missing; expected arrivals, closed_loop or trace in it")
 	case len(ways) == 0:
-		c.fail("workload", "says not when requests come; expected one of arrivals, closed_loop, trace")
+		c.fail("workload", "says not when requests come; expected one of arrivals, closed_loop, trace, or arrivals of "+
+			"every class")
 	case len(ways) > 1:
 		c.fail("workload."+ways[1], "stands beside %s; expected one of arrivals, closed_loop, trace", ways[0])
 	}
@@ -40,6 +33,7 @@ func (w *Workload) check(c *checker) {
 	w.checkExtent(c)
 	w.checkPatience(c)
 	w.checkClasses(c)
+	w.checkMix(c)
 	w.checkSessions(c)
 	w.checkAgents(c)
 	w.checkReasoning(c)
@@ -153,6 +147,10 @@ func (w *Workload) probe() error {
 		_, err := sessions.NewAgentLoop(w.AgentSource(0), 1)
 		return err
 	}
+	if w.Mixed() {
+		_, err := workloads.NewMix(w.MixSource(), 1)
+		return err
+	}
 	if w.Lengths == nil {
 		_, err := workloads.NewOpenLoop(probe.OpenSource(nil), 1)
 		return err
@@ -228,6 +226,7 @@ func (w *Workload) checkClasses(c *checker) {
 		if !poolName.MatchString(k.Name) {
 			c.fail(path+"name", "%q is not a name of a class; expected a letter, then letters, digits, - and _", k.Name)
 		}
+		w.checkShare(c, i)
 		if w.Trace != nil && k.MaxTokens > 0 {
 			c.fail(path+"max_tokens", "%d has no effect on a trace; accepted: null", k.MaxTokens)
 		}

@@ -6,6 +6,8 @@
 // or in the engine see the same requests.
 //
 //	open.go     Open: requests that do not wait for answers
+//	mixed.go    Mixed: several streams, each with arrivals of its own
+//	clients.go  streams of clients that differ in rate, bursts and lengths
 //	fan.go      Fan: several answers to each prompt of a source
 //	arrivals/   processes of arrivals
 //	requests/   what a request is: lengths, class, shared content, patience

@@ -65,7 +65,7 @@ type Fan struct {
 
 // NewFan returns the source that gives each prompt of an open loop or a trace its choices.
 func NewFan[S interface {
-	*Open | *traces.Trace
+	*Open | *Mixed | *traces.Trace
 	fannable
 }](source S, c Choices, seed uint64) (*Fan, error) {
 	return newFan(source, c, seed)

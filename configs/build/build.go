@@ -45,6 +45,7 @@ type source interface {
 
 var (
 	_ source = (*workloads.Open)(nil)
+	_ source = (*workloads.Mixed)(nil)
 	_ source = (*sessions.Closed)(nil)
 	_ source = (*traces.Trace)(nil)
 )

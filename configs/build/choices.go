@@ -25,6 +25,8 @@ func (b *Built) fan() (sim.Source, error) {
 	switch s := b.source.(type) {
 	case *workloads.Open:
 		return workloads.NewFan(s, k, b.Scenario.Seed)
+	case *workloads.Mixed:
+		return workloads.NewFan(s, k, b.Scenario.Seed)
 	case *traces.Trace:
 		return workloads.NewFan(s, k, b.Scenario.Seed)
 	case *sessions.Closed:

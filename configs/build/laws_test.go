@@ -66,6 +66,39 @@ func own(t *rapid.T) (set []string) {
 	return set
 }
 
+// byClass is a scenario of two classes, each with arrivals of its own.
+const byClass = `model: llama-3.1-8b
+pools: [{gpu: h100-sxm}]
+workload:
+  classes:
+    - {name: a, arrivals: {process: weibull, rate: %d, cv: 3}}
+    - {name: b, arrivals: {process: sinusoid, rate: 3, amplitude: 1, period_s: 9}, priority: 3,
+       prompt_tokens: {distribution: fixed, mean: 900}}
+  prompt_tokens: {distribution: lognormal, mean: 300, cv: 1}
+  output_tokens: {distribution: lognormal, mean: 100, cv: 1}
+  requests: 200
+`
+
+// streams draws how the requests come: as one stream, from clients that differ, or by class. It returns the scenario
+// and what is set of it.
+func streams(t *rapid.T) (file string, set []string) {
+	rate := rapid.IntRange(1, 200).Draw(t, "rate")
+	set = []string{fmt.Sprintf("workload.arrivals.rate=%d", rate)}
+	switch rapid.SampledFrom([]string{"one", "one", "clients", "classes", "closed"}).Draw(t, "streams") {
+	case "clients":
+		set = append(set, fmt.Sprintf("workload.clients={count: %d, rate_skew: 1.5, cv_spread: 1, prompt_spread: 2}",
+			rapid.IntRange(1, 30).Draw(t, "clients")))
+	case "classes":
+		if err := os.WriteFile("by-class.yaml", fmt.Appendf(nil, byClass, rate), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "by-class.yaml", nil
+	case "closed":
+		set = []string{"workload.arrivals=null", "workload.closed_loop.concurrency=20"}
+	}
+	return "chat.yaml", set
+}
+
 // TestEveryRequestEndsOnce draws scenarios with every way to end: completion, rejection, cancellation, the horizon.
 func TestEveryRequestEndsOnce(t *testing.T) {
 	inDir(t, `model: llama-3.1-8b
@@ -77,29 +110,23 @@ workload:
   requests: 200
 `)
 	rapid.Check(t, func(t *rapid.T) {
-		set := []string{
-			fmt.Sprintf("workload.arrivals.rate=%d", rapid.IntRange(1, 200).Draw(t, "rate")),
+		file, set := streams(t)
+		set = append(set,
 			fmt.Sprintf("pools.serve.replicas=%d", rapid.IntRange(1, 3).Draw(t, "replicas")),
 			fmt.Sprintf("pools.serve.num_gpu_blocks=%d", rapid.SampledFrom([]int{40, 100, 1000, 9000}).Draw(t, "blocks")),
 			fmt.Sprintf("pools.serve.max_num_seqs=%d", rapid.SampledFrom([]int{1, 4, 64, 256}).Draw(t, "sequences")),
 			rapid.SampledFrom([]string{"router=least-loaded", "router=round-robin"}).Draw(t, "router"),
-		}
+		)
 		if rapid.Bool().Draw(t, "patience") {
 			set = append(set, "workload.timeout_s=3", "workload.cancel.probability=0.2", "workload.cancel.after_s=1")
 		}
 		if rapid.Bool().Draw(t, "horizon") {
 			set = append(set, fmt.Sprintf("workload.duration_s=%d", rapid.IntRange(1, 20).Draw(t, "duration")))
 		}
-		if rapid.Bool().Draw(t, "closed") {
-			set = append(set, "workload.arrivals=null", "workload.closed_loop.concurrency=20")
-		}
 		set = append(set, own(t)...)
 		seed := rapid.Uint64().Draw(t, "seed")
-		s, err := configs.Load("chat.yaml", configs.Options{Set: set, Seed: &seed})
+		s, err := configs.Load(file, configs.Options{Set: set, Seed: &seed})
 		if err != nil {
-			if strings.Contains(err.Error(), "workload.arrivals") {
-				t.Skip()
-			}
 			t.Fatal(err)
 		}
 		f, summary := simulate(t, s)

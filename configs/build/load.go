@@ -39,6 +39,8 @@ func (b *Built) load() error {
 		b.source, err = sessions.NewSessionLoop(w.SessionSource(int64(b.Replicas[b.tightest()].MaxModelLen)), s.Seed)
 	case w.Agents != nil:
 		b.source, err = sessions.NewAgentLoop(w.AgentSource(int64(b.Replicas[b.tightest()].MaxModelLen)), s.Seed)
+	case w.Mixed():
+		b.source, err = workloads.NewMix(w.MixSource(), s.Seed)
 	case w.ClosedLoop != nil:
 		b.source, err = sessions.NewClosedLoop(w.ClosedSource(pairs), s.Seed)
 	default:
@@ -83,6 +85,12 @@ func (b *Built) trace() *traces.Trace {
 	}
 	t, _ := b.source.(*traces.Trace)
 	return t
+}
+
+// Mixed returns the streams of the workload; nil: there is one.
+func (b *Built) Mixed() *workloads.Mixed {
+	m, _ := b.source.(*workloads.Mixed)
+	return m
 }
 
 // badTrace points an error about a trace at the scenario, unless it is about a row: then the trace's own line says

@@ -270,6 +270,11 @@ func workloadLine(b *build.Built) string {
 	case w.Waits():
 		parts = append(parts, fmt.Sprintf("%s, %s %ss/s (%s requests/s)", w.Arrivals.Process,
 			text.Short(b.RatePerS/b.TurnsMean()), series(w), text.Short(b.RatePerS)))
+	case w.ByClass():
+		parts = append(parts, "classes with arrivals of their own"+perSecond(b.RatePerS))
+	case w.Clients != nil:
+		parts = append(parts, fmt.Sprintf("%s clients, %s%s", text.Count(w.Clients.Count), w.Arrivals.Process,
+			perSecond(b.RatePerS)))
 	default:
 		parts = append(parts, w.Arrivals.Process+perSecond(b.RatePerS))
 	}
@@ -279,7 +284,7 @@ func workloadLine(b *build.Built) string {
 		promptLaw = nil // it is what a turn adds
 	}
 	if len(w.Classes) > 0 {
-		parts = append(parts, shares(w.Classes))
+		parts = append(parts, shares(b))
 		promptLaw, outputLaw = nil, nil
 	}
 	if w.Reasons() {
@@ -328,10 +333,15 @@ func rescaled(b *build.Built) string {
 }
 
 // shares names the classes of a workload.
-func shares(classes []configs.Class) string {
+func shares(b *build.Built) string {
 	var parts []string
-	for i := range classes {
-		parts = append(parts, fmt.Sprintf("%s %% %s", text.Short(100*classes[i].Share), classes[i].Name))
+	for i := range b.Scenario.Workload.Classes {
+		k := &b.Scenario.Workload.Classes[i]
+		share := k.Share
+		if k.Arrivals != nil {
+			share = b.Mixed().Shares()[i]
+		}
+		parts = append(parts, fmt.Sprintf("%s %% %s", text.Short(100*share), k.Name))
 	}
 	return strings.Join(parts, " and ")
 }

@@ -49,13 +49,15 @@ func Of(b *build.Built) (*Load, error) {
 		l.Kind, l.agents = Sessions, w.Agents != nil
 		l.RatePerS /= l.Turns
 		l.PauseS = b.PauseS()
+	case w.Mixed():
+		l.mix(b)
 	case w.Arrivals.Process == "piecewise" || w.Arrivals.Process == "sinusoid":
 		l.Kind = Day
 		if err := l.day(w); err != nil {
 			return nil, err
 		}
 	}
-	if w.Arrivals != nil {
+	if w.Arrivals != nil && !w.Mixed() {
 		l.process = w.Arrivals.Process
 	}
 	if l.RatePerS == 0 {
@@ -63,6 +65,29 @@ func Of(b *build.Built) (*Load, error) {
 			b.Scenario.Name)
 	}
 	return l, nil
+}
+
+// mix takes the rates of several streams: those of a day, if the rate of one of them rises and falls.
+func (l *Load) mix(b *build.Built) {
+	w, m := &b.Scenario.Workload, b.Mixed()
+	l.process = "mixed"
+	if w.Clients != nil {
+		l.process = "clients' " + w.Arrivals.Process
+	}
+	if varies(w) {
+		l.Kind, l.PeakPerS = Day, m.PeakRate()
+		l.SpanS = cmp.Or(w.DurationS, m.SpanS())
+	}
+}
+
+// varies reports whether the rate of some stream rises and falls.
+func varies(w *configs.Workload) bool {
+	for _, a := range w.Processes() {
+		if a.Process == "piecewise" || a.Process == "sinusoid" {
+			return true
+		}
+	}
+	return false
 }
 
 // day takes the mean and the peak of a rate that rises and falls, and how long it lasts.

@@ -18,9 +18,10 @@ func (l *Load) At(s *configs.Scenario, rate float64, requests int64) {
 		w.Trace = &trace
 		return
 	}
-	process := *w.Arrivals
-	process.Rate = rate
-	w.Arrivals = &process
+	w.ScaleRates(rate / l.RatePerS)
+	if w.Arrivals != nil {
+		w.Arrivals.Rate = rate
+	}
 	if w.Lengths != nil && w.Distinct == 0 {
 		recorded := *w.Lengths
 		recorded.Repeat = true
@@ -34,10 +35,18 @@ func (l *Load) At(s *configs.Scenario, rate float64, requests int64) {
 	}
 	if l.Kind == Day {
 		w.Requests, w.DurationS = 0, l.SpanS
-		if period := process.PeriodS; period > 0 { // whole periods, at least so many requests
+		if period := period(w); period > 0 { // whole periods, at least so many requests
 			w.DurationS = period * math.Ceil(max(l.SpanS, float64(requests)/rate)/period-1e-9)
 		}
 	}
+}
+
+// period returns the longest period of the arrivals; 0: none repeats.
+func period(w *configs.Workload) (s float64) {
+	for _, a := range w.Processes() {
+		s = max(s, a.PeriodS)
+	}
+	return s
 }
 
 // written returns a rate as a file has it: nine digits, for what is behind them is the noise of computing it.

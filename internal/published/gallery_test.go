@@ -36,7 +36,8 @@ var gallery = []struct {
 	{"Speculation", []string{"drafter-8b-70b", "eagle3-70b", "mtp-coding-397b"}},
 	{"Prefill and decode in separate pools", []string{"pd-70b", "pd-r1", "agentic-1t-colocated", "agentic-1t-pd",
 		"wide-ep-r1"}},
-	{"Load, batches and failures", []string{"overload-8b", "day-8b", "two-classes-8b", "batch-70b", "failure-70b"}},
+	{"Load, batches and failures", []string{"overload-8b", "day-8b", "two-classes-8b", "batch-70b", "failure-70b",
+		"day-mix-8b", "clients-8b"}},
 	{"Other machines", []string{"consumer-8b", "consumer-gpt-oss-20b", "lpu-70b", "wafer-70b"}},
 }
 
@@ -169,11 +170,11 @@ func galleryClasses(lines []string) string {
 	}
 	var said []string
 	for _, line := range lines[head+1:] {
-		f := strings.Fields(line) // class requests completed met % goodput
-		if len(f) != 6 {
+		f := strings.Fields(line) // class requests completed [>] met % goodput
+		if len(f) < 6 || f[0][0] == '(' {
 			break
 		}
-		said = append(said, fmt.Sprintf("met by %s %s of %s", f[3], f[4], f[0]))
+		said = append(said, fmt.Sprintf("met by %s of %s", strings.Join(f[3:len(f)-1], " "), f[0]))
 	}
 	return strings.Join(said, ", ")
 }

@@ -1,9 +1,12 @@
 package run
 
 import (
+	"slices"
+
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/steady"
+	"github.com/decodesim/decodesim/workloads/arrivals"
 )
 
 // notStationary says why a run of s has no steady state; empty: it may have one.
@@ -12,7 +15,9 @@ func notStationary(s *configs.Scenario) string {
 	switch {
 	case w.Trace != nil:
 		return "a trace is one recording, whose load rises and falls as it did"
-	case w.Arrivals != nil && (w.Arrivals.Process == "piecewise" || w.Arrivals.Process == "sinusoid"):
+	case slices.ContainsFunc(w.Processes(), func(a arrivals.Spec) bool {
+		return a.Process == "piecewise" || a.Process == "sinusoid"
+	}):
 		return "the rate of arrivals rises and falls over the run"
 	case len(s.Failures) > 0 || len(s.Drain) > 0:
 		return "replicas fail or drain at instants of the run"

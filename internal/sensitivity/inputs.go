@@ -78,6 +78,12 @@ func forecasts(s *configs.Scenario) []Input {
 	case w.Arrivals != nil && w.Arrivals.Rate > 0:
 		add("rate", "workload.arrivals.rate", w.Arrivals.Rate, 0.2)
 		add("burstiness", "workload.arrivals.cv", w.Arrivals.CV, 0.2)
+	case w.ByClass():
+		for i := range w.Classes {
+			if k := &w.Classes[i]; k.Arrivals.Rate > 0 {
+				add("rate."+k.Name, fmt.Sprintf("workload.classes.%s.arrivals.rate", k.Name), k.Arrivals.Rate, 0.2)
+			}
+		}
 	}
 	law := func(name string, l *lengths.Spec) {
 		if l != nil {

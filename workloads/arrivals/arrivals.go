@@ -1,6 +1,8 @@
 package arrivals
 
 import (
+	"slices"
+
 	"github.com/decodesim/decodesim/workloads/check"
 )
 
@@ -23,6 +25,21 @@ type Spec struct {
 type Point struct {
 	AtS  float64 `yaml:"at_s" required:"at_s and rate" about:"instant after the start"`
 	Rate float64 `yaml:"rate" required:"at_s and rate" unit:"requests/s" about:"rate at that instant"`
+}
+
+// Scaled returns the process at so many times its rate.
+func (s *Spec) Scaled(factor float64) Spec {
+	t := *s
+	if s.Rate > 0 {
+		t.Rate *= factor
+		return t
+	}
+	t.OnRate, t.OffRate = s.OnRate*factor, s.OffRate*factor
+	t.Points = slices.Clone(s.Points)
+	for i := range t.Points {
+		t.Points[i].Rate *= factor
+	}
+	return t
 }
 
 // kind is a process by its name.

@@ -17,11 +17,15 @@ type Process struct {
 	pace  pace
 	draws *rand.Rand
 	sum   uint64 // of the gaps, in 2^−32
+	waits bool   // the first gap is what is left of one in which the clock starts
 }
 
 // gaps is a law of times between arrivals with mean 1. It draws several at once.
 type gaps interface {
 	fill(out []float64, r *rand.Rand)
+	// left draws what is left of a gap at an instant that has nothing to do with it. It has the density P(gap > x): it is
+	// a uniform share of a gap that is drawn with a weight in proportion to its length.
+	left(r *rand.Rand) float64
 }
 
 // pace turns numbers of requests into seconds.
@@ -69,12 +73,23 @@ func New(s Spec, seed uint64) (*Process, error) {
 // Fill sets out to the seconds of the next arrivals; +Inf where the rate has fallen to zero for good.
 func (p *Process) Fill(out []float64) {
 	p.gaps.fill(out, p.draws)
+	if p.waits && len(out) > 0 {
+		out[0], p.waits = p.gaps.left(p.draws), false
+	}
 	for i, gap := range out {
 		p.sum += uint64(float64(gap*(1<<32)) + 0.5)
 		out[i] = float64(p.sum) * (1.0 / (1 << 32))
 	}
 	p.pace.instants(out)
 }
+
+// Stationary lets the process have gone on for a long time when the clock starts, so that its rate is the same from the
+// beginning: without it every process begins with a whole gap, and bursty ones, whose gaps are mostly short, all with a
+// burst. It is called before the first Fill.
+func (p *Process) Stationary() { p.waits = true }
+
+// Expected returns how many arrivals are expected within s seconds.
+func (p *Process) Expected(s float64) float64 { return p.pace.expected(s) }
 
 // MeanRate returns the mean rate in requests/s: in the long run, or of points without a period, which have no long run,
 // over the time in which so many requests are expected.

@@ -37,6 +37,16 @@ func Refuse(field string, value any, accepted string) error {
 	return &Refusal{Field: field, Value: text, Accepted: accepted}
 }
 
+// Under puts the field of a refusal under a path; another error stays as it is.
+func Under(path string, err error) error {
+	if r, ok := err.(*Refusal); ok {
+		below := *r
+		below.Field = path + "." + r.Field
+		return &below
+	}
+	return err
+}
+
 // Within refuses a number outside [lo, hi]. NaN is outside every interval.
 func Within(field string, v, lo, hi float64) error {
 	if v >= lo && v <= hi {

@@ -60,6 +60,14 @@ func (l *Law) Draw(r *rand.Rand) int32 {
 	return l.tokens(l.curve.At(r.Float64()))
 }
 
+// Scaled returns a draw multiplied by a factor, truncated as a draw is.
+func (l *Law) Scaled(draw int32, factor float64) int32 {
+	if factor == 1 {
+		return draw
+	}
+	return l.tokens(float64(float64(draw) * factor))
+}
+
 // Fill draws every element of out.
 func (l *Law) Fill(out []int32, r *rand.Rand) {
 	if l.kind != lognormal {

@@ -218,11 +218,24 @@ func (s *Sampler) Recorded() bool { return s.pairs != nil }
 
 // PickClass returns the class that u, uniform in [0, 1), falls on, and its priority.
 func (s *Sampler) PickClass(u float64) (class uint8, priority int8) {
+	i := s.Pick(u)
+	return uint8(i), s.Priority(i)
+}
+
+// Pick returns the class that u, uniform in [0, 1), falls on; 0: there are none.
+func (s *Sampler) Pick(u float64) int {
 	if s.classes == nil {
-		return 0, 0
+		return 0
 	}
-	i := s.classes.pick(u)
-	return uint8(i), s.classes.of[i].priority
+	return s.classes.pick(u)
+}
+
+// Priority returns the priority of a class; 0: there are none.
+func (s *Sampler) Priority(class int) int8 {
+	if s.classes == nil {
+		return 0
+	}
+	return s.classes.of[class].priority
 }
 
 // Means returns the mean prompt and output in tokens, before truncation and before a limit cuts the output.
