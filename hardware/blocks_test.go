@@ -225,6 +225,38 @@ func TestSlidingWindowsInGroupsOfTheirOwn(t *testing.T) {
 	assert.EqualValues(t, 10, m.Windowed.Blocks, "a token takes ten times as much in sliding layers")
 }
 
+// While a chunk is computed, each of gemma-3-27b's six groups has blocks for the window before it and for its tokens,
+// as in vLLM's SlidingWindowSpec.max_admission_blocks_per_request: ⌈(1023 + 8192) / 16⌉ + 1 = 577 and not 65. The
+// 18 short windows of gpt-oss are one group. Without groups, and where attention is chunked, there is nothing to free.
+func TestChunksPassThroughWindows(t *testing.T) {
+	gemma := deployment(t, "gemma-3-27b", "h200-sxm", 1)
+	gemma.HybridKV = true
+	m, err := gemma.Memory(0.92, 8192, 256, 16)
+	require.NoError(t, err)
+	free, one := m.LongestIn(1<<16, 16), m.BlocksOf(32768, 16)
+	assert.Equal(t, m.TokensIn(1<<16, 16), free)
+	m.PassChunks(&gemma, 8192, false)
+	assert.Equal(t, sim.Passing{Blocks: 6, Window: 1024, TokensMax: 8192}, m.Passing)
+	assert.Equal(t, free-16*6*(577-65), m.LongestIn(1<<16, 16))
+	assert.Equal(t, one, m.BlocksOf(32768, 16), "a sequence that decodes has what it had")
+	assert.EqualValues(t, 7*16, m.LongestIn(7*7, 16), "a sequence within the window takes as much in every group")
+
+	oss := deployment(t, "gpt-oss-120b", "h100-sxm", 2)
+	oss.HybridKV = true
+	m, err = oss.Memory(0.9, 2048, 128, 16)
+	require.NoError(t, err)
+	m.PassChunks(&oss, 4096, true)
+	assert.Equal(t, sim.Passing{Blocks: 1, Window: 128, TokensMax: 4096, Lags: true}, m.Passing)
+	for _, name := range []string{"llama-4-scout", "mistral-7b-v0.1", "llama-3.1-8b", "deepseek-v4-pro"} {
+		d := deployment(t, name, "b200-sxm", 8)
+		d.HybridKV = true
+		m, err := d.Memory(0.92, 2048, 64, 16)
+		require.NoError(t, err)
+		m.PassChunks(&d, 2048, false)
+		assert.Zero(t, m.Passing, name)
+	}
+}
+
 // DeepSeek-V4 pays its windows and compressors once per sequence, and reads what the reference page says.
 func TestCompressedCaches(t *testing.T) {
 	d := deployment(t, "deepseek-v4-pro", "b200-sxm", 8)

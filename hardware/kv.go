@@ -112,6 +112,22 @@ func (d *Deployment) windowedCache() (token float64, window int) {
 	return token * d.stageShare(), window
 }
 
+// slidingCache is windowedCache with the windows that are so short that each sequence has them whole.
+func (d *Deployment) slidingCache() (token float64, window int) {
+	whole := false
+	for _, g := range d.Model.Attention() {
+		whole = whole || g.Window == 0
+		if d.HybridKV && g.Window > 0 && !g.Chunked && g.Ratio == 0 {
+			token += float64(d.entryBytes(&g) * d.kvShare(&g))
+			window = max(window, g.Window)
+		}
+	}
+	if !whole {
+		return 0, 0
+	}
+	return token * d.stageShare(), window
+}
+
 // SequenceBytes returns the cache of one sequence of so many tokens over the whole model, each head once and windows at
 // their latest tokens unless the cache has no groups for them, and what a sequence has beside it whatever its length.
 func (d *Deployment) SequenceBytes(tokens int) (cache, state float64) {

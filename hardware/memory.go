@@ -3,6 +3,7 @@ package hardware
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/sim"
@@ -28,6 +29,29 @@ type Memory struct {
 	// Windowed is the blocks that groups of sliding windows take with each block of tokens, up to the length of a window.
 	// Like vLLM, which pads all groups to the size of the smallest (v1/core/kv_cache_planning.py), it counts whole blocks.
 	Windowed sim.Windowed
+
+	// Passing is the blocks that the groups of all sliding windows take for a chunk while it is computed, if the engine
+	// frees what a window has passed: see PassChunks.
+	Passing sim.Passing
+}
+
+// PassChunks has the chunks of prompts take blocks of the groups of sliding windows for as long as they are computed:
+// those of up to so many tokens of a sequence at once.
+func (m *Memory) PassChunks(d *Deployment, tokensMax int, lags bool) {
+	if token, window := d.slidingCache(); token > 0 && m.TokenBytes > 0 {
+		m.Passing = sim.Passing{Blocks: int32(math.Ceil(token / m.TokenBytes)), Window: int32(window),
+			TokensMax: int32(tokensMax), Lags: lags}
+	}
+}
+
+// passing returns the most blocks that the chunks of a sequence of n blocks of tokens take for a time.
+func (m *Memory) passing(n, blockSize int64) int64 {
+	p := &m.Passing
+	if p.Blocks == 0 {
+		return 0
+	}
+	blocks := func(tokens int64) int64 { return (tokens+blockSize-1)/blockSize + 1 }
+	return int64(p.Blocks) * max(0, min(n, blocks(int64(p.Window-1+p.TokensMax)))-blocks(int64(p.Window)))
 }
 
 // BlocksOf returns the blocks of a sequence of so many tokens, in blocks of blockSize.
@@ -36,12 +60,22 @@ func (m *Memory) BlocksOf(tokens, blockSize int64) int64 {
 	return n + int64(m.SequenceBlocks) + int64(m.Windowed.Blocks)*min(n, int64(m.Windowed.BlocksMax))
 }
 
-// TokensIn returns the longest sequence in so many blocks of blockSize tokens.
+// TokensIn returns the longest sequence in so many blocks of blockSize tokens, once its prompt has been computed.
 func (m *Memory) TokensIn(blocks, blockSize int64) int64 {
 	blocks = max(0, blocks-int64(m.SequenceBlocks))
 	w := &m.Windowed
 	n := max(blocks/(1+int64(w.Blocks)), blocks-int64(w.Blocks)*int64(w.BlocksMax))
 	return n * blockSize
+}
+
+// LongestIn returns the longest sequence whose prompt can be computed in so many blocks of blockSize tokens.
+func (m *Memory) LongestIn(blocks, blockSize int64) int64 {
+	fits := func(n int64) bool { return m.BlocksOf(n*blockSize, blockSize)+m.passing(n, blockSize) <= blocks }
+	most := int(m.TokensIn(blocks, blockSize) / blockSize)
+	if fits(int64(most)) {
+		return int64(most) * blockSize
+	}
+	return int64(sort.Search(most, func(n int) bool { return !fits(int64(n + 1)) })) * blockSize
 }
 
 // MemoryShare is how much memory of a GPU an engine may take: a share, and of what.

@@ -59,6 +59,7 @@ type (
 	Contents = kv.Contents
 	Windowed = kv.Windowed
 	Drafter  = kv.Drafter
+	Passing  = kv.Passing
 )
 
 // Link is what a KV transfer between two instances takes, see package transfer.

@@ -326,6 +326,7 @@ func (in *Instance) disband() {
 // with the others of this step.
 func (in *Instance) vacate(slot int32) {
 	if !in.cache.Caches() {
+		in.dropPassing(&in.requests.at[slot])
 		in.cache.Release(in.allocated(&in.requests.at[slot]))
 	} else {
 		in.freed = append(in.freed, slot)
@@ -341,6 +342,7 @@ func (in *Instance) freeBlocks() {
 	}
 	for _, slot := range in.freed {
 		r := &in.requests.at[slot]
+		in.dropPassing(r)
 		if r.OutputContent != 0 && !in.cache.Radix() {
 			in.cache.Publish(slot, r.prompt(), r.Computed)
 		}

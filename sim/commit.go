@@ -124,6 +124,9 @@ func (in *Instance) commitPrefill(now Time) {
 		r := &in.requests.at[slot]
 		// A request whose cache was transferred may have the block of a token that is yet to be computed.
 		r.blocks = max(r.blocks, int32(in.chunked(r, in.step.start)), int32(in.cache.Blocks(b.padded)))
+		if in.cache.Passes() {
+			in.pass(r)
+		}
 		r.Computed = max(r.Computed+r.chunk, b.padded)
 		r.chunk = 0
 		if r.Pending() > 0 || r.state == cancelledPrefill {

@@ -13,6 +13,7 @@
 //	queue.go       the requests that wait, in order
 //	pages.go       their packed form: most of them have no record yet
 //	work.go        what a scheduler may do to a batch: admit, chunk, reserve, pause decodes
+//	passing.go     blocks of windows that a chunk takes for a time
 //	preempt.go     and take out of it: recompute, retract, swap
 //	in_turn.go     a step whose blocks do not suffice: requests take them one after the other
 //	batch.go       the requests that run

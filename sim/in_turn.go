@@ -68,7 +68,9 @@ func (w *Work) Take(r *Request, n int32) bool {
 			r.chunk = 0
 			return false
 		}
-		r.blocks += int32(w.demand)
+		passing := int32(in.passing(r))
+		r.blocks += int32(w.demand) - (passing - r.passing)
+		r.passing = passing
 		w.allocate()
 		in.cache.Publish(r.slot, r.prompt(), r.Computed+n)
 		return true

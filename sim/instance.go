@@ -123,7 +123,8 @@ func (in *Instance) reset() {
 	in.queue.visible = Forever
 	in.resetBatch()
 	c := kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
-		Windowed: p.Windowed, UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks, Drafter: p.Drafter}
+		Windowed: p.Windowed, Passing: p.Passing, UnnamedFirst: p.UnnamedFirst, OffloadBlocks: p.OffloadBlocks,
+		Drafter: p.Drafter}
 	if p.PrefixCaching {
 		c.Contents, c.Radix = in.cluster.contents, p.RadixCache
 	}

@@ -54,6 +54,7 @@ var covered = map[string]int{
 	"mixed steps with drafts": 20, "prompts without a chunk": 100,
 	"loaded blocks": 25, "blocks lost from host memory": 500, "sorted by weight": 3,
 	"ranks without work": 10_000, "batches under way at once": 1000, "chunks under way at once": 300,
+	"blocks of windows for a time": 10_000, "blocks of windows kept for steps under way": 500,
 	"waits for a stage": 500, "steps that preempt": 500, "reasoning": 1000,
 	"completed": 3000, "rejected": 300, "prompts over the engine's limit": 100, "failed": 200,
 }

@@ -127,9 +127,9 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 		takes = n.needs(p.MaxModelLen)
 	}
 	takes = max(takes, n.needs(computed))
-	asks := takes
+	asks := takes + n.asksFor(f.tokens, computed)
 	if p.SchedulerReserveFullISL {
-		asks = max(asks, n.needs(whole))
+		asks = max(asks, n.needs(whole)+n.asksFor(f.tokens, whole))
 	}
 	room := in.free
 	if in.runs() > 0 {
@@ -154,6 +154,16 @@ func (n *naive) admitContinuous(in *naiveInstance, p *schedulers.Continuous, bud
 		n.cover["reserved blocks"] += int(takes - n.needs(computed))
 	}
 	return want + filler
+}
+
+// asksFor returns the blocks that a request with cached tokens must find free to have, for a time, those of so many
+// tokens: all those that can be under way, and the window before them.
+func (n *naive) asksFor(cached, tokens int32) int64 {
+	p := n.passing
+	most := (p.Window-1+p.TokensMax+n.blockSize-1)/n.blockSize + 1
+	steady := (p.Window+n.blockSize-1)/n.blockSize + 1
+	blocks := (tokens+n.blockSize-1)/n.blockSize - max(0, cached-p.Window+1)/n.blockSize
+	return int64(p.Blocks) * int64(max(0, min(blocks, most)-steady))
 }
 
 // completes reports whether r and the whole batch can emit all they may without a preemption.

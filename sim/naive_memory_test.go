@@ -14,11 +14,80 @@ func (n *naive) needs(tokens int32) int64 {
 	return int64(n.fixed) + blocks
 }
 
-// grows returns the blocks that r must take for the tokens it has in the step.
+// passes returns the blocks that r has for a time, when it computes its next tokens: with each group of windows, those
+// of tokens that the window before them still sees, or that are computed, less those that it has in any case.
+func (n *naive) passes(r *naiveRequest) int64 {
+	p := n.passing
+	if r.decoding || r.want == 0 {
+		return r.passing
+	}
+	first, blocks := max(0, r.Computed-r.underWay-p.Window+1), int32(0)
+	for at := int32(0); at < r.Computed+r.want; at += n.blockSize {
+		if at+n.blockSize > first {
+			blocks++
+		}
+	}
+	inAnyCase := int32(1)
+	for at := int32(0); at < p.Window; at += n.blockSize {
+		inAnyCase++
+	}
+	return int64(p.Blocks) * int64(max(0, blocks-inAnyCase))
+}
+
+// passed frees what r, whose chunk is computed, had for a time. If chunks count when their steps have ended, it keeps
+// what the next one may read as if this one were not.
+func (n *naive) passed(in *naiveInstance, r *naiveRequest) {
+	remains, underWay := int64(0), int32(0)
+	if n.passing.Lags && r.outcome == "" && r.want > 0 && r.Pending() > r.want {
+		before := r.underWay
+		r.underWay = 0
+		remains, underWay = n.passes(r), r.want
+		r.underWay = before
+	}
+	if remains > 0 {
+		n.cover["blocks of windows kept for steps under way"]++
+	}
+	n.dropPassing(in, r, r.passing-remains)
+	r.passing, r.underWay = remains, underWay
+}
+
+// dropPassing frees so many blocks that r had for a time.
+func (n *naive) dropPassing(in *naiveInstance, r *naiveRequest, blocks int64) {
+	if in.pool != nil {
+		remaining := len(r.passed) - int(blocks)
+		in.pool.release(r.passed[remaining:])
+		r.passed = r.passed[:remaining]
+	}
+	in.free += blocks
+	r.passing -= blocks
+}
+
+// pass gives r the blocks that it has for a time.
+func (n *naive) pass(in *naiveInstance, r *naiveRequest) {
+	more := n.passes(r) - r.passing
+	n.cover["blocks of windows for a time"] += int(more)
+	in.free -= more
+	if in.free < 0 {
+		panic("the cache is overdrawn")
+	}
+	r.passing += more
+	if in.pool != nil {
+		for range more {
+			r.passed = append(r.passed, in.pool.allocate())
+		}
+	}
+}
+
+// grows returns the blocks that r must take for the tokens it has in the step, for a time or for good.
 func (n *naive) grows(r *naiveRequest) int64 {
 	if r.want == 0 {
 		return 0
 	}
+	return n.lasts(r) + n.passes(r) - r.passing
+}
+
+// lasts returns the blocks that r must take for good.
+func (n *naive) lasts(r *naiveRequest) int64 {
 	tokens := r.Computed + r.want + n.lookAhead(false)
 	if r.decoding {
 		tokens += r.hoped
@@ -41,7 +110,7 @@ func (n *naive) demand(batch []*naiveRequest) (blocks int64) {
 func (n *naive) grow(in *naiveInstance) {
 	for _, r := range in.running {
 		if r.want > 0 {
-			n.allocate(in, r, r.blocks+n.grows(r))
+			n.allocate(in, r, r.blocks+n.lasts(r))
 		}
 	}
 }
@@ -58,16 +127,20 @@ func (n *naive) allocate(in *naiveInstance, r *naiveRequest, blocks int64) {
 		in.tree.private, in.tree.taken = in.tree.private+more, in.tree.taken+more
 	}
 	if in.pool == nil {
+		n.pass(in, r)
 		return
 	}
 	for range more {
 		r.pages = append(r.pages, in.pool.allocate())
 	}
+	n.pass(in, r)
 	in.pool.cache(r, min(r.Computed+r.want, r.Prompt+r.Emitted)) // drafts are not known to be its tokens
 }
 
 // release frees the blocks of r, of which others may find those of the first tokens.
 func (n *naive) release(in *naiveInstance, r *naiveRequest, tokens int32) {
+	n.dropPassing(in, r, r.passing)
+	r.underWay = 0
 	if in.tree != nil {
 		n.releaseTree(in, r, tokens)
 	} else if in.pool == nil {
@@ -179,7 +252,7 @@ func (n *naive) swapIn(in *naiveInstance) {
 	in.host += r.blocks
 	in.copied += r.blocks
 	r.want = n.decodeOf(in, r)
-	n.allocate(in, r, r.blocks+n.grows(r))
+	n.allocate(in, r, r.blocks+n.lasts(r))
 	n.cover["swapped in"]++
 	if r.want > 1 {
 		n.cover["swapped in with drafts"]++

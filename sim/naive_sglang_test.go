@@ -161,7 +161,7 @@ func (n *naive) continueChunk(in *naiveInstance, b *prefillBudget) bool {
 		expected = int64(min(r.Limit(), b.ClipMaxNewTokens))
 	}
 	r.want = int32(tokens)
-	n.allocate(in, r, r.blocks+n.grows(r))
+	n.allocate(in, r, r.blocks+n.lasts(r))
 	b.charge(tokens, expected)
 	return true
 }

@@ -93,6 +93,7 @@ func (n *naive) releaseChunks(in *naiveInstance) {
 			if r.want > 0 {
 				n.cover["chunks under way at once"]++
 			}
+			n.passed(in, r)
 			r.Computed += r.want
 			r.prefill = r.Computed
 			r.want, r.batch = 0, nil

@@ -43,7 +43,10 @@ type naiveRequest struct {
 	prefill  int32 // of the tokens computed, those that were not decoded
 	pad      int32 // tokens by which a static batch makes its prompt longer
 	blocks   int64
+	passing  int64    // blocks that it has for a time, for a chunk
+	underWay int32    // tokens of the chunk before that do not count as computed for them
 	pages    []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
+	passed   []*block // pages of what it has for a time
 	resumed  int      // blocks found after a preemption
 	regained int      // blocks among them that only this request has
 	admitted sim.Time
@@ -236,6 +239,9 @@ func (n *naive) commitRank(in *naiveInstance) {
 	var prompts []*naiveRequest
 	for _, r := range in.members() {
 		tokens, hands := int32(1), false
+		if !r.decoding {
+			n.passed(in, r)
+		}
 		if r.decoding {
 			tokens = n.verify(r)
 			r.Computed += tokens

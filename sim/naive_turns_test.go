@@ -60,7 +60,7 @@ func (n *naive) turns(in *naiveInstance, p *schedulers.Continuous) {
 			}
 		}
 		if r.want > 0 {
-			n.allocate(in, r, r.blocks+n.grows(r))
+			n.allocate(in, r, r.blocks+n.lasts(r))
 			n.peak = max(n.peak, n.blocks-in.free)
 			budget -= r.want + p.DraftSlots
 		}

@@ -141,6 +141,9 @@ func (in *Instance) adopt() {
 				continue
 			}
 			r.blocks = max(r.blocks, int32(in.chunked(r, other.step.start)))
+			if in.cache.Passes() {
+				in.pass(r)
+			}
 			r.Computed += r.chunk
 			r.chunk = 0
 			other.batch.remove(slot)

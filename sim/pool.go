@@ -32,6 +32,7 @@ type PoolSpec struct {
 	BlockSize          int32        // tokens per block
 	SequenceBlocks     int32        // blocks that a sequence needs whatever its length
 	Windowed           Windowed     // blocks that it needs up to the length of a window
+	Passing            Passing      // blocks that the chunks of its prompt need; not with RadixCache
 	MaxModelLen        int32        // prompt plus output tokens; longer requests are rejected
 	PromptMax          int32        // prompt tokens; longer requests are rejected; 0: no such limit
 	Windows            []Window     // limits on attention that Model prices; at most two
@@ -87,6 +88,10 @@ func (p *PoolSpec) validate() error {
 		int64(p.Windowed.Blocks)*int64(p.Windowed.BlocksMax) > math.MaxInt32/2:
 		return fmt.Errorf("sim: pool %q: windows take %d blocks with each of %d; want neither below 0, and at most 2^30 "+
 			"in all", p.Name, p.Windowed.Blocks, p.Windowed.BlocksMax)
+	case p.Passing.Blocks < 0 || int64(p.Passing.Blocks)*int64(p.MaxModelLen) > math.MaxInt32/2 ||
+		p.Passing.Blocks > 0 && (p.Passing.Window < 1 || p.Passing.TokensMax < 1 || p.RadixCache):
+		return fmt.Errorf("sim: pool %q: chunks take %+v; want neither below 0, a window and its tokens, and no RadixCache",
+			p.Name, p.Passing)
 	case p.Size < 0 || max(p.Size, p.SizeMax) < 1 || p.BlockSize < 1 || p.SequenceBlocks < 0 || p.MaxModelLen < 2:
 		return fmt.Errorf(
 			"sim: pool %q needs at least 1 instance, 1 token per block, 0 blocks per sequence and 2 tokens of context; got "+
@@ -133,8 +138,8 @@ func (p *PoolSpec) validate() error {
 		}
 	}
 	k := kv.New(kv.Config{Blocks: p.KVBlocks, BlockSize: p.BlockSize, SequenceBlocks: p.SequenceBlocks,
-		Windowed: p.Windowed})
-	if need := k.Blocks(p.MaxModelLen); need > p.KVBlocks {
+		Windowed: p.Windowed, Passing: p.Passing})
+	if need := k.BlocksMax(p.MaxModelLen); need > p.KVBlocks {
 		return fmt.Errorf("sim: pool %q: one request of %d tokens needs %d KV blocks, the cache has %d", p.Name,
 			p.MaxModelLen, need, p.KVBlocks)
 	}

@@ -39,6 +39,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		in.swapOut(r, slot, blocks)
 		return
 	}
+	in.dropPassing(r)
 	if !in.cache.Caches() {
 		in.cache.Release(blocks)
 	} else {

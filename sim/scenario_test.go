@@ -25,6 +25,7 @@ type scenario struct {
 	blockSize   int32
 	fixed       int32
 	windowed    sim.Windowed
+	passing     sim.Passing
 	maxLen      int32
 	crowded     bool // much comes at once
 	promptMax   int32
@@ -121,6 +122,7 @@ func drawScenario(t *rapid.T) scenario {
 	sc.windowCache(len(sc.requests))
 	drawSpeculation(t, &sc)
 	sc.drawRadix(t)
+	sc.passChunks(len(sc.requests) + int(sc.blockSize))
 	return sc
 }
 
@@ -347,7 +349,8 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 	p := &sim.PoolSpec{
 		Ranks: sc.ranks, Balancer: sc.balancer, Stages: sc.stages, FillsQueue: sc.fillsQueue(),
 		Name: "test", Size: sc.size, SizeMax: sc.sizeMax, MaxNumSeqs: sc.maxNumSeqs, RecomputeLastToken: sc.recomputes,
-		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, Windowed: sc.windowed, MaxModelLen: sc.maxLen,
+		KVBlocks: sc.blocks, BlockSize: sc.blockSize, SequenceBlocks: sc.fixed, Windowed: sc.windowed,
+		Passing: sc.passing, MaxModelLen: sc.maxLen,
 		PromptMax: sc.promptMax, Windows: sc.windows,
 		AsyncScheduling: sc.ahead, ColdStart: sc.coldStart, StartsCold: sc.startsCold, Noise: sc.noise,
 		SwapBlocks: sc.swapBlocks, Speculation: sc.speculation,

@@ -168,7 +168,8 @@ func (w *Work) CommittedBlocks() int64 {
 // BlocksToAdmit returns the free blocks that it takes to admit the request that CachedTokens was asked of last, and to
 // compute the next n of its tokens.
 func (w *Work) BlocksToAdmit(n int32) int64 {
-	return w.in.cache.Blocks(w.matched()+n) - int64(w.match.Cached-w.match.Free)
+	k, cached := &w.in.cache, w.matched()
+	return k.Blocks(cached+n) + k.Passing(cached, cached+n) - int64(w.match.Cached-w.match.Free)
 }
 
 // BlocksToExtend returns the blocks that the next n tokens of r, which prefills, take.
@@ -244,6 +245,9 @@ func (w *Work) Chunk(r *Request, n int32) {
 func (w *Work) count(r *Request, sign int64) {
 	in := w.in
 	w.demand += sign * max(0, in.chunked(r, w.now)-int64(r.blocks))
+	if in.cache.Passes() {
+		w.demand += sign * (in.passing(r) - int64(r.passing))
+	}
 	w.shape.AddChunk(in.pool.Windows, int64(r.Computed), int64(max(r.chunk+r.filler, in.batch.padded)), sign)
 	if r.chunk == r.Pending() {
 		w.shape.Outputs += int(sign) * int(1+r.filler)

@@ -22,7 +22,10 @@ func sizeCache(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog.Engi
 		blocks = p.NumGPUBlocks
 	}
 	r.CacheBlocks, r.KVBlocks = blocks*ranks, (blocks-e.BlocksReserved)*ranks
-	fits := min(r.Memory.TokensIn(blocks-e.BlocksReserved, int64(p.BlockSize)), 1<<30)
+	if batches := e.WindowBatches(p.Version, p.AsyncScheduling, p.PipelineParallel); batches > 0 {
+		r.Memory.PassChunks(&r.Deployment, batches*r.MaxNumBatchedTokens, e.RulesOf(p.Version).WindowsLag)
+	}
+	fits := min(r.Memory.LongestIn(blocks-e.BlocksReserved, int64(p.BlockSize)), 1<<30)
 	if fits < 2 {
 		path, remedy := s.PoolPath(p, ""), "more memory or GPUs per replica"
 		if p.NumGPUBlocks > 0 {

@@ -19,6 +19,10 @@ type Rules struct {
 	FillsQueue bool `yaml:"fills_queue"`
 	// blocks that no request can ask for are evicted before all others
 	UnnamedFirst bool `yaml:"unnamed_first"`
+	// blocks of sliding windows that a chunk of a prompt reads or writes are allocated while it is computed
+	WindowsPass bool `yaml:"windows_pass"`
+	// and until its result is known, if batches are queued
+	WindowsLag bool `yaml:"windows_lag"`
 	// drafts go beyond what a client may get
 	DraftsUncapped bool `yaml:"drafts_uncapped"`
 	// methods of speculation for whose drafts sequences have blocks beyond those of a step
@@ -47,6 +51,22 @@ func (e *EngineSpec) RulesOf(v strict.Release) Rules {
 		}
 	}
 	return Rules{}
+}
+
+// WindowBatches returns how many steps of e may have tokens of one sequence under way, as far as blocks of sliding
+// windows are concerned; 0: chunks take none beyond those that a sequence has in any case.
+func (e *EngineSpec) WindowBatches(v strict.Release, async bool, stages int) int {
+	switch r := e.RulesOf(v); {
+	case !r.WindowsPass:
+		return 0
+	case !r.WindowsLag:
+		return 1
+	case stages > 1:
+		return stages
+	case async:
+		return max(1, r.BatchQueue)
+	}
+	return 1
 }
 
 // validateRules refuses rules of releases that e does not know, and releases without any.

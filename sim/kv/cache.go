@@ -8,6 +8,7 @@ type Cache struct {
 	shift    int8  // log2 of size, or −1 if it is no power of two
 	fixed    int32 // blocks that a sequence needs whatever its length (recurrent state, short windows)
 	windowed Windowed
+	passing  passing
 	total    int64
 	free     int64
 	freeMin  int64     // the fewest blocks ever free
@@ -22,6 +23,7 @@ type Config struct {
 	BlockSize      int32     // tokens per block
 	SequenceBlocks int32     // blocks that a sequence needs whatever its length
 	Windowed       Windowed  // blocks that a sequence needs up to the length of a window
+	Passing        Passing   // blocks that its chunks need beside them
 	Contents       *Contents // what prompts have in common; nil: no prefix caching
 	UnnamedFirst   bool      // blocks that no sequence can ask for are evicted before all others
 	OffloadBlocks  int64     // host memory for what the prefix cache evicts; 0: none
@@ -40,8 +42,7 @@ type Drafter struct {
 // tokens, but for no more than BlocksMax of these. The zero value is a cache without such groups.
 //
 // A window of W tokens is within ⌈W / block size⌉ + 1 blocks, wherever it begins (vLLM 0.33.0,
-// v1/kv_cache_interface.py, SlidingWindowSpec). The tokens of a chunk are in those blocks too while it is computed;
-// that a chunk which is longer than a window takes more for as long as its step lasts is left out.
+// v1/kv_cache_interface.py, SlidingWindowSpec). What a chunk of a prompt takes beside it is Passing.
 type Windowed struct{ Blocks, BlocksMax int32 }
 
 // New returns an empty cache.
@@ -51,6 +52,7 @@ func New(c Config) Cache {
 	if c.BlockSize&(c.BlockSize-1) == 0 {
 		k.shift = int8(bits.TrailingZeros32(uint32(c.BlockSize)))
 	}
+	k.passing = k.newPassing(c.Passing)
 	switch {
 	case c.Contents == nil:
 	case c.Radix:

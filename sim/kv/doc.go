@@ -2,6 +2,7 @@
 // blocks still hold of earlier contents.
 //
 //	cache.go     blocks: allocated, free, and how many a sequence needs
+//	passing.go   blocks that chunks of prompts need beside them, for as long as they are computed
 //	contents.go  what prompts have in common: a tree of extents of tokens
 //	prefix.go    prefix caching: which blocks a prompt can reuse
 //	extents.go   cached blocks as extents, in order of eviction

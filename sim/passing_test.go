@@ -1,0 +1,52 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// A prompt of 1000 tokens in chunks of 256, in blocks of 16, beside one group of windows of 64 tokens: with its last
+// chunk it has 63 blocks of all tokens, and of the window those of tokens 705 to 1000, ⌈1000/16⌉ − ⌊705/16⌋ = 19. If
+// the step before counts only when its result is known, the window begins at token 449, and there are 35.
+func TestAChunkHasTheWindowBeforeIt(t *testing.T) {
+	for _, c := range []struct {
+		lags bool
+		most int64
+	}{{false, 63 + 19}, {true, 63 + 35}} {
+		sc := scenario{
+			size: 1, blocks: 200, blockSize: 16, maxLen: 1100, model: prices{weights: sim.Millisecond}, ahead: c.lags,
+			requests: []sim.Request{{Prompt: 1000, Output: 3}},
+			policy:   &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 256},
+			windowed: sim.Windowed{Blocks: 1, BlocksMax: 5},
+			passing:  sim.Passing{Blocks: 1, Window: 64, TokensMax: 512, Lags: c.lags},
+		}
+		assert.Equal(t, c.most, run(t, sc.config(newJournal())).PoolTotals(0).KVPeak)
+		sc.blocks = 100
+		_, err := sim.New(sc.config(newJournal()))
+		require.ErrorContains(t, err, "one request of 1100 tokens needs", "windows and chunks of the longest prompt must fit")
+	}
+}
+
+// passChunks gives two in three scenarios, where requests are admitted chunk by chunk and preempted, blocks of windows
+// for the time in which a chunk is computed, and room for the longest sequence to do that.
+func (sc *scenario) passChunks(n int) {
+	p, ok := sc.policy.(*schedulers.Continuous)
+	if !ok || p.NoEvict || p.Reserve != schedulers.AsComputed || n%3 == 1 || sc.radix {
+		return
+	}
+	sc.passing = sim.Passing{Blocks: []int32{1, 6}[n/2%2], Window: []int32{1, 5, 33, 400}[n%4],
+		TokensMax: p.MaxNumBatchedTokens, Lags: n%5 < 2}
+	if p.Unchunked {
+		sc.passing.TokensMax = sc.maxLen
+	}
+	if sc.passing.Lags {
+		sc.passing.TokensMax *= 2
+	}
+	most := (sc.passing.Window-1+sc.passing.TokensMax+sc.blockSize-1)/sc.blockSize + 1
+	sc.blocks += int64(sc.passing.Blocks * min((sc.maxLen+sc.blockSize-1)/sc.blockSize, most))
+}
