@@ -96,7 +96,7 @@ func decorate(r *rand.Rand, d *hardware.Deployment) {
 		d.Efficiency.StepS = r.Float64() * 0.02
 	}
 	d.Launch.Eager, d.Launch.Async, d.Materialized = sometimes(), sometimes(), sometimes()
-	d.PromptsOnly = sometimes()
+	d.Phase = hardware.Phase(r.IntN(3))
 	d.AttentionFP8 = d.KVDtype == "fp8" && d.GPU.FLOPS.FP8.Known() && sometimes()
 	if d.Validate() != nil {
 		*d = plain

@@ -21,10 +21,20 @@ type Deployment struct {
 	Speculation *Speculation // nil: none
 	Decoding    Decoding
 
-	PromptsOnly  bool // decodes run elsewhere
+	Phase        Phase
 	Materialized bool // attention writes its scores to memory and reads them back
 	AttentionFP8 bool // attention multiplies queries, keys and values in fp8
 }
+
+// Phase is which part of requests a replica runs.
+type Phase uint8
+
+// The phases: prompts and decodes together, or either by itself, the other on replicas of its own.
+const (
+	BothPhases Phase = iota
+	PromptsOnly
+	DecodesOnly
+)
 
 // Validate reports why d cannot run, whatever its batch.
 func (d *Deployment) Validate() error {

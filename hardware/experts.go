@@ -64,12 +64,13 @@ func (d *Deployment) expertShare() float64 {
 //
 //   - Whole experts lie on more GPUs than a host has: engines sort what an all-to-all brings by expert, for grouped
 //     products.
-//   - Data-parallel ranks share whole experts, to which an all-to-all sorts rows too.
 //   - Prompts are all that is run, so that batches are large and nothing waits for them. What the fit takes for slow
 //     experts is also what decodes cost the prompts beside them: with it prefill workers are half to a third as fast
 //     as measured ones.
+//   - Decodes are all that is run, and data-parallel ranks share whole experts, to which an all-to-all sorts rows too.
 //
-// The latter two hold for activations in fp8 or fp4. A fit cannot tell what experts achieve that a table prices.
+// The latter two hold for activations in fp8 or fp4. Servers whose ranks run both keep the fit: of the published ones,
+// tables make those too fast. A fit cannot tell what experts achieve that a table prices.
 func (d *Deployment) grouped() bool {
 	p := &d.Parallel
 	switch {
@@ -80,7 +81,7 @@ func (d *Deployment) grouped() bool {
 	case !d.GPU.quantizesActivations(d.Model.ComputeDtype(llm.RoutedExperts)):
 		return false
 	}
-	return d.PromptsOnly || p.Expert && p.Ranks() > 1
+	return d.Phase == PromptsOnly || d.Phase == DecodesOnly && p.Expert && p.Ranks() > 1
 }
 
 // groupedProducts is what grouped products achieve of the peak of their format, and how many bytes they move of each

@@ -60,8 +60,8 @@ func TestExpertsMoveTheirCopies(t *testing.T) {
 }
 
 // Grouped products achieve what tables say, and not what was fitted to servers that mix prompts with decodes: of whole
-// experts beyond a host or on data-parallel ranks, and where all that is run is prompts. The first holds for every
-// format, the others for activations in fp8 or fp4.
+// experts beyond a host, where all that is run is prompts, and on data-parallel ranks that decode only. The first holds
+// for every format, the others for activations in fp8 or fp4.
 func TestGroupedProductsOfExperts(t *testing.T) {
 	share := func(gpu, weights string, change func(d *hardware.Deployment)) float64 {
 		d := deployment(t, "deepseek-r1", gpu, 1)
@@ -77,17 +77,19 @@ func TestGroupedProductsOfExperts(t *testing.T) {
 		assert.Equal(t, before, experts(t, d, 256*d.Parallel.Ranks()), "what is moved is a part of its own")
 		return before.ComputePeakS / before.ComputeS
 	}
-	ranks := func(n int) func(d *hardware.Deployment) {
-		return func(d *hardware.Deployment) { d.Parallel.Data, d.Parallel.Expert = n, true }
+	ranks := func(n int, phase hardware.Phase) func(d *hardware.Deployment) {
+		return func(d *hardware.Deployment) { d.Parallel.Data, d.Parallel.Expert, d.Phase = n, true, phase }
 	}
-	prompts := func(d *hardware.Deployment) { d.PromptsOnly, d.Parallel.Tensor = true, 8 }
+	prompts := func(d *hardware.Deployment) { d.Phase, d.Parallel.Tensor = hardware.PromptsOnly, 8 }
+	both, decodes := hardware.BothPhases, hardware.DecodesOnly
 	for _, c := range []struct {
 		gpu, weights string
 		change       func(d *hardware.Deployment)
 		share        float64
 	}{
-		{"h100-sxm", "fp8", ranks(64), 0.62}, {"h100-sxm", "bf16", ranks(64), 0.62},
-		{"h100-sxm", "fp8", ranks(8), 0.62}, {"h100-sxm", "bf16", ranks(8), 0.1},
+		{"h100-sxm", "fp8", ranks(64, both), 0.62}, {"h100-sxm", "bf16", ranks(64, both), 0.62},
+		{"h100-sxm", "fp8", ranks(8, decodes), 0.62}, {"h100-sxm", "bf16", ranks(8, decodes), 0.1},
+		{"h100-sxm", "fp8", ranks(8, both), 0.1},
 		{"h100-sxm", "fp8", prompts, 0.62}, {"h100-sxm", "bf16", prompts, 0.1},
 		{"b200-sxm", "nvfp4", prompts, 0.77}, {"b200-sxm", "mxfp4", prompts, 0.1},
 		{"h100-sxm", "fp8", func(d *hardware.Deployment) { d.Parallel.Tensor = 8 }, 0.1},

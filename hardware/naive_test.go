@@ -188,13 +188,14 @@ func productS(d *hardware.Deployment, p part, m mine) float64 {
 }
 
 // sorted reports whether tables say what experts achieve: where an all-to-all brings the GPUs of several hosts, or of
-// more than 8, their experts' rows sorted; and, in fp8 and fp4 activations, where it brings them to ranks of one host,
-// or where nothing but prompts is run.
+// more than 8, their experts' rows sorted; and, in fp8 and fp4 activations, where it brings them to ranks of one host
+// that run decodes alone, or where nothing but prompts is run.
 func sorted(d *hardware.Deployment) bool {
 	gpus := d.Parallel.Tensor * d.Parallel.Ranks()
 	_, hosts := inHost(d, gpus)
 	far := d.Parallel.Expert && (gpus > 8 || hosts > 1)
-	near := d.PromptsOnly || d.Parallel.Expert && d.Parallel.Data > 1
+	near := d.Phase == hardware.PromptsOnly ||
+		d.Phase == hardware.DecodesOnly && d.Parallel.Expert && d.Parallel.Data > 1
 	near = near && linear(d, 1, 1, llm.RoutedExperts).quantizedS > 0
 	return d.Efficiency.Link < 1 && (far || near)
 }
@@ -277,11 +278,12 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 			"beyond":   d.Efficiency.EagerLaunch > 0 && d.Launch.Eager,
 			"waiting":  d.Efficiency.RankS > 0 && d.Parallel.Data > 1,
 			"prepared": d.Efficiency.SequenceHostS > 0 && d.Launch.Async,
-			"sorted":   sorted(&d), "prompts only": d.PromptsOnly && sorted(&d),
-			"copies":    d.Efficiency.MoECopyBytes > 0 && d.Model.Experts() > 0,
-			"expanded":  expandedS(&d, b, busiest(&d, b)) > 0,
-			"one-sided": d.Parallel.Expert && d.Parallel.Ranks() > 1 && d.Parallel.AllToAll == hardware.OneSided,
-			"tables":    d.Efficiency.CollectiveScale > 0, "host-bound": g.Part[4].B < 0,
+			"sorted":   sorted(&d), "prompts only": d.Phase == hardware.PromptsOnly && sorted(&d),
+			"decodes only": d.Phase == hardware.DecodesOnly && sorted(&d),
+			"copies":       d.Efficiency.MoECopyBytes > 0 && d.Model.Experts() > 0,
+			"expanded":     expandedS(&d, b, busiest(&d, b)) > 0,
+			"one-sided":    d.Parallel.Expert && d.Parallel.Ranks() > 1 && d.Parallel.AllToAll == hardware.OneSided,
+			"tables":       d.Efficiency.CollectiveScale > 0, "host-bound": g.Part[4].B < 0,
 			"mixed": d.Efficiency.MixedKV > 1 && len(b.decodes) > 0 && len(b.chunks) > 0,
 		} {
 			if on {
@@ -290,5 +292,5 @@ func TestAStepIsTheNaiveSum(t *testing.T) {
 		}
 	}
 	t.Log(features)
-	assert.Len(t, features, 31, "every feature was met: %v", features)
+	assert.Len(t, features, 32, "every feature was met: %v", features)
 }

@@ -33,7 +33,12 @@ func deploymentOf(s *configs.Scenario, p *configs.Pool) (d hardware.Deployment, 
 		Expert: p.ExpertParallel, AllToAll: hardware.AllToAll(p.AllToAll), NCCL: p.DisableCustomAllReduce,
 		Overlap: hardware.BatchOverlap(p.BatchOverlap)}
 	d.Routing = hardware.Routing{Skew: p.ExpertSkew, Balanced: p.EnableEPLB, Redundant: p.NumRedundantExperts}
-	d.PromptsOnly = p.Role == configs.RolePrefill
+	switch p.Role {
+	case configs.RolePrefill:
+		d.Phase = hardware.PromptsOnly
+	case configs.RoleDecode:
+		d.Phase = hardware.DecodesOnly
+	}
 	d.Materialized = p.Attention == "materialized"
 	d.AttentionFP8 = p.Attention == "flash-fp8"
 	d.Decoding = decodingOf(s)
