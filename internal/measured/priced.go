@@ -16,6 +16,7 @@ type Step struct {
 	ChunkContext  int  // tokens of its prompt that each chunk comes after
 	Drafts        int  // that each decode verifies
 	Unfinished    bool // no chunk ends its prompt, so that none yields a token
+	Separate      bool // all steps of the server are of this kind: the other phase of its requests runs elsewhere
 }
 
 // Op is what a kernel computes or moves.

@@ -74,14 +74,7 @@ func (c *replicas) price(run *measured.Run, above configs.Options, with Efficien
 	if r.skip != "" {
 		return 0, r.skip
 	}
-	model := r.Model
-	if with != nil {
-		d := r.Deployment
-		model = model.With(with(run, &d))
-	}
-	var g sim.Segment
-	model.Price([]sim.Shape{stepShape(r.Replica, run.Priced.Step)}, &g)
-	return g.First.Seconds(), ""
+	return r.seconds(run, with), ""
 }
 
 // of builds the first pool of a run's scenario, once.
@@ -117,26 +110,6 @@ func fitted(run *measured.Run, argument string, above configs.Options) (*build.R
 		return nil, err
 	}
 	return build.FirstReplica(s)
-}
-
-// stepShape returns the shape of a step of alike sequences.
-func stepShape(r *build.Replica, step *measured.Step) sim.Shape {
-	var b sim.Shape
-	if step.Decodes > 0 {
-		b = r.Model.Shape(step.Decodes, step.DecodeContext)
-	}
-	if n := int64(step.Decodes) * int64(step.Drafts); n > 0 {
-		b.Drafts, b.DecodeTokens = n, b.DecodeTokens+n
-		b.DecodeCtx, b.Outputs = b.DecodeCtx+n, b.Outputs+int(n)
-	}
-	windows := r.Deployment.Windows()
-	for range step.Prefills {
-		b.AddChunk(windows, int64(step.ChunkContext), int64(step.ChunkTokens), 1)
-		if !step.Unfinished {
-			b.Outputs++
-		}
-	}
-	return b
 }
 
 // kernelSeconds prices an operation, by what its cores move where it does not run on the default number of them.

@@ -182,3 +182,21 @@ func TestAStepThatWasMeasuredFitted(t *testing.T) {
 	_, skip = price("2")
 	assert.Contains(t, skip, "does not fit")
 }
+
+// A server all of whose steps read prompts is that of a pool for them, whose experts take what tables say.
+func TestStepsOfOnePhaseAloneAreThoseOfItsPool(t *testing.T) {
+	price := func(separate bool) float64 {
+		run := measured.Run{ID: "a", Scenario: "model: deepseek-r1\nweights: fp8\npools:\n  - gpu: gb200\n" +
+			"    engine: sglang\n    tensor_parallel: 1\n    data_parallel: 4\n    expert_parallel: true\n" +
+			"workload: {closed_loop: {concurrency: 1}, requests: 1, prompt_tokens: {distribution: fixed, mean: 1}, " +
+			"output_tokens: {distribution: fixed, mean: 1}}\n",
+			Priced: &measured.Priced{Step: &measured.Step{Prefills: 16, ChunkTokens: 2000, Separate: separate}}}
+		var c replicas
+		seconds, skip := c.price(&run, configs.Options{}, nil)
+		require.Empty(t, skip)
+		return seconds
+	}
+	// LMSYS, GB200 part II: 18,471 tokens/s of each of four ranks, here of 8,000 tokens.
+	assert.InDelta(t, 8000/18471.0, price(true), 0.1*8000/18471)
+	assert.Greater(t, price(false), 2*price(true))
+}

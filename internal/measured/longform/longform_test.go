@@ -111,7 +111,7 @@ func TestAStepCountsTheSequencesOfEveryRank(t *testing.T) {
 		"arrivals", "", "offered_rps", "", "concurrency_or_batch", "2", "isl", "4000", "osl", "100", "metric",
 		"output_tokens_per_s", "unit", "tok/s", "per", "gpu")
 	require.Empty(t, run.Skip)
-	assert.Equal(t, &measured.Step{Decodes: 32, DecodeContext: 4050}, run.Priced.Step)
+	assert.Equal(t, &measured.Step{Decodes: 32, DecodeContext: 4050, Separate: true}, run.Priced.Step)
 	assert.InEpsilon(t, 2/0.020, run.Rows[0].Values[0].Unit.Of(0.020), 1e-12, "2 tokens of a GPU in a step of 20 ms")
 	run = oneRun(t, "kind", "prefill", "arrivals", "", "offered_rps", "", "isl", "2048", "osl", "", "metric",
 		"input_tokens_per_s", "unit", "tok/s", "per", "gpu", "concurrency_or_batch", "")

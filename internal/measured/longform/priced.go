@@ -23,7 +23,8 @@ const stepTokens = 8192
 // prompts are read. A batch counts the sequences of an attention rank.
 func (r *row) step(run *measured.Run, v *measured.Value, d *replica, l *load) (skip string) {
 	ranks := max(1, d.DataParallel)
-	s := &measured.Step{}
+	// Ranks of which one phase alone was measured, as tokens/s, had the other elsewhere.
+	s := &measured.Step{Separate: ranks > 1 && d.ExpertParallel && strings.HasSuffix(r.metric.name, "put_tokens_per_s")}
 	tokens := 0.0 // that the step yields, or reads
 	if r.kind == decodeStep {
 		s.Decodes = l.batch * ranks

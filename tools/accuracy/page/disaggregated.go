@@ -91,9 +91,9 @@ func disaggregatedAssumed() []string {
 			"taken, no request waits, and where some did TTFT is a fraction of what was measured.",
 		"**A prefill pool that is full makes a queue.** TTFT is then the clients over the throughput of that pool, less " +
 			"the time of a decode: some percent in the speed of prompts are many in TTFT. Experts of prefill workers, and of " +
-			"decode workers' ranks with attention of their own, take what tables of grouped products say and not the fitted share: with that, " +
-			"which servers got that read a prompt or two beside their decodes, prefill workers are half to a third as fast as " +
-			"measured, and TTFT of these rows was 66 / 547 % off in place of 35 / 74 %, TPOT 15 / 38 % in place of 12 / 35 %.",
+			"decode workers whose ranks share them, take what tables of grouped products say. With the fitted share, which " +
+			"is of servers that read a prompt or two beside their decodes, prefill workers are half to a third as fast as " +
+			"measured ones: TTFT of these rows was 66 / 547 % off in place of 35 / 74 %, TPOT 15 / 38 % in place of 12 / 35 %.",
 		"**Cold starts.** Some rows of a few clients have a mean TTFT of seconds, where the other rows of the sweep have a " +
 			"tenth of that; no label says why, and they are predicted as the others.",
 		"**Two levels of TPOT.** Four rows of one TensorRT-LLM deployment on GB200, measured twice, differ from themselves " +
