@@ -117,11 +117,12 @@ func fixedNames() map[string][]string {
 		"in-flight":         {InFlightRetry, inFlightFail},
 		"reserves": {catalog.ReserveAsComputed, catalog.ReservePrompt, catalog.ReserveMaxTokens,
 			catalog.ReserveMaxModelLen},
-		"capacity-policies":  {catalog.NoEvict, catalog.MaxUtilization},
-		"preemption-modes":   {catalog.PreemptRecompute, catalog.PreemptSwap},
-		"preemption-victims": {catalog.VictimTail, catalog.VictimLastInOrder},
-		"attentions":         {"flash", "flash-fp8", "materialized"},
-		"performance-modes":  {catalog.ModeBalanced, catalog.ModeThroughput, catalog.ModeInteractivity},
+		"capacity-policies":   {catalog.NoEvict, catalog.MaxUtilization},
+		"preemption-modes":    {catalog.PreemptRecompute, catalog.PreemptSwap},
+		"retraction-policies": {catalog.RetractLength, catalog.RetractPriority},
+		"preemption-victims":  {catalog.VictimTail, catalog.VictimLastInOrder},
+		"attentions":          {"flash", "flash-fp8", "materialized"},
+		"performance-modes":   {catalog.ModeBalanced, catalog.ModeThroughput, catalog.ModeInteractivity},
 	}
 }
 

@@ -52,6 +52,10 @@ func (p *Pool) checkOrder(c *checker, path string, e *catalog.EngineSpec) {
 		c.fail(order, "%q goes by the prefix cache; expected another order, or %s true", p.QueueOrder,
 			c.origins.name(path+".enable_prefix_caching"))
 	}
+	if p.RetractionPolicy == catalog.RetractPriority && p.QueueOrder != catalog.OrderPriority {
+		c.fail(path+".retraction_policy", "%q needs %s %s; it is %s", p.RetractionPolicy, c.origins.name(order),
+			catalog.OrderPriority, p.QueueOrder)
+	}
 	for _, of := range []struct {
 		key, order, example string
 		value               float64

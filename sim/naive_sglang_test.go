@@ -270,8 +270,12 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 // latest admitted.
 func (n *naive) retractedFirst(in *naiveInstance) func(a, b *naiveRequest) int {
 	return func(a, b *naiveRequest) int {
+		byPriority := 0
+		if n.policy.(*schedulers.SGLang).ByPriority {
+			byPriority = cmp.Compare(b.Priority, a.Priority)
+		}
 		return cmp.Or(
-			cmp.Compare(a.Emitted, b.Emitted), cmp.Compare(b.Prompt, a.Prompt),
+			byPriority, cmp.Compare(a.Emitted, b.Emitted), cmp.Compare(b.Prompt, a.Prompt),
 			cmp.Compare(slices.Index(in.running, b), slices.Index(in.running, a)),
 		)
 	}

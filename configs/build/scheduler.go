@@ -148,7 +148,8 @@ func newSGLang(s *configs.Scenario, p *configs.Pool, e *catalog.EngineSpec, chun
 		EnableMixedChunk:   p.EnableMixedChunk, InitNewTokenRatio: init, MinNewTokenRatio: least,
 		NewTokenRatioDecay: (init - least) / n.DecaySteps,
 		ClipMaxNewTokens:   n.ClipMax, RetractDecodeSteps: n.RetractDecodeSteps,
-		IgnoreEOS: exact(&s.Workload), Order: schedulers.CacheOrderNamed(p.QueueOrder),
+		ByPriority: p.RetractionPolicy == catalog.RetractPriority,
+		IgnoreEOS:  exact(&s.Workload), Order: schedulers.CacheOrderNamed(p.QueueOrder),
 	}
 }
 

@@ -23,6 +23,7 @@ type EngineArguments struct {
 	SchedulerReserveFullISL   bool    `yaml:"scheduler_reserve_full_isl" doc:"admit a prompt only if all of it fits"`
 	Reserve                   string  `yaml:"reserve" oneof:"reserves" doc:"cache taken at admission: as-computed prompt max-tokens max-model-len"`
 	CapacitySchedulerPolicy   string  `yaml:"capacity_scheduler_policy" oneof:"capacity-policies" doc:"GUARANTEED_NO_EVICT: admit what fits to its last token; MAX_UTILIZATION: what fits now"`
+	RetractionPolicy          string  `yaml:"retraction_policy" oneof:"retraction-policies" doc:"which request is retracted first. length: the one with the shortest output, then the longest prompt; priority: the one with the lowest priority"`
 	ScheduleConservativeness  float64 `yaml:"schedule_conservativeness" bound:"(0,1000]" doc:"factor on the output that a running request is expected to grow by"`
 	QueueOrder                string  `yaml:"queue_order" names:"queue-orders" doc:"who is served first: fcfs priority shortest-job shortest-predicted-job earliest-deadline least-laxity aging"`
 	AgingS                    float64 `yaml:"aging_s,omitempty" doc:"seconds of waiting worth a level of priority, for aging; null: another order"`
@@ -74,10 +75,14 @@ const (
 
 	OrderFCFS      = "fcfs"
 	OrderAging     = "aging"
+	OrderPriority  = "priority"
 	OrderPredicted = "shortest-predicted-job"
 
 	PreemptRecompute = "recompute"
 	PreemptSwap      = "swap"
+
+	RetractLength   = "length"
+	RetractPriority = "priority"
 
 	VictimTail        = "tail"
 	VictimLastInOrder = "last-in-order"

@@ -29,6 +29,9 @@ func (w *writer) sglang() {
 	number(w, "--page-size", p.BlockSize, a.BlockSize)
 	number(w, "--max-total-tokens", p.NumGPUBlocks*int64(p.BlockSize), 0)
 	w.text("--schedule-policy", w.order("lpm", "dfs-weight", "priority"))
+	if p.RetractionPolicy != a.RetractionPolicy {
+		w.say("--retraction-policy", p.RetractionPolicy)
+	}
 	number(w, "--schedule-conservativeness", p.ScheduleConservativeness, a.ScheduleConservativeness)
 	w.switched(p.EnableMixedChunk, "--enable-mixed-chunk")
 	w.switched(!p.EnablePrefixCaching, "--disable-radix-cache")

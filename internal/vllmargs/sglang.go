@@ -21,6 +21,8 @@ func sglangFlags() table {
 		row("--schedule-policy", one, choice("schedule_policy", "this order of the queue",
 			[2]string{"fcfs", "fcfs"}, [2]string{"lpm", "lpm"}, [2]string{"dfs-weight", "dfs-weight"}, [2]string{"lof", ""},
 			[2]string{"random", ""}, [2]string{"priority", "priority"}, [2]string{"hrrn", ""}, [2]string{"routing-key", ""})),
+		row("--retraction-policy", one, choice("retraction_policy", "", [2]string{"length", "length"},
+			[2]string{"priority", "priority"})),
 		row("--schedule-conservativeness", one, positive("schedule_conservativeness", 1e3)),
 		row("--enable-mixed-chunk", nothing, truth("enable_mixed_chunk", false)),
 		row("--disable-radix-cache", nothing, truth("radix_cache", true)),

@@ -29,6 +29,7 @@ type SGLang struct {
 	NewTokenRatioDecay int64 // per decode step
 	ClipMaxNewTokens   int32 // the most tokens that any request is expected to emit
 	RetractDecodeSteps int32 // decode steps for which a retraction makes room
+	ByPriority         bool  // those with the lowest priority are retracted first
 	Order              CacheOrder
 
 	sorter sorter

@@ -96,7 +96,7 @@ func ratioOf(n, limits int64) int64 {
 }
 
 // victim returns the decoding sequence that has emitted the fewest tokens; of equals the one with the longest prompt,
-// and of these the last admitted.
+// and of these the last admitted. By priority it is of those with the lowest.
 func (p *SGLang) victim(in *sim.Instance) (worst *sim.Request) {
 	fewest := int32(0)
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
@@ -104,9 +104,16 @@ func (p *SGLang) victim(in *sim.Instance) (worst *sim.Request) {
 			continue
 		}
 		n := in.Emitted(r)
-		if worst == nil || n < fewest || n == fewest && r.Prompt > worst.Prompt {
-			worst, fewest = r, n
+		switch {
+		case worst == nil:
+		case p.ByPriority && r.Priority != worst.Priority:
+			if r.Priority < worst.Priority {
+				continue // a higher one
+			}
+		case n > fewest || n == fewest && r.Prompt <= worst.Prompt:
+			continue
 		}
+		worst, fewest = r, n
 	}
 	return worst
 }
