@@ -17,6 +17,8 @@ type Case struct {
 	Priority            bool       `json:"priority"`
 	Async               bool       `json:"async"`
 	Stages              []int32    `json:"stages"` // layers of each pipeline stage; absent: there is one
+	Window              int32      `json:"window"` // of groups of layers that attend to so many tokens
+	WindowGroups        int32      `json:"window_groups"`
 	Spec                int32      `json:"spec"`
 	SpecMethod          string     `json:"spec_method"`
 	StepNS              int64      `json:"step_ns"`

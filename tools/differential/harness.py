@@ -47,6 +47,9 @@ def case(rnd, kind, asyn):
             c["max_num_batched_tokens"] += c["max_num_seqs"]
     if kind.startswith("stages"):
         c["stages"] = one([[1, 1], [1, 1, 1, 1], [3, 1], [2, 2, 1]])
+    if kind == "hybrid":
+        c["window"], c["window_groups"] = one([16, 50, 128]), one([1, 1, 3])
+        c["num_gpu_blocks"] *= 1 + c["window_groups"]
     if kind == "watermark":
         c["num_gpu_blocks"] = 1 + int(need * one([2, 3, 5]))
         c["watermark"] = one([0.01, 0.05, 0.2])

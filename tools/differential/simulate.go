@@ -75,6 +75,9 @@ func (c *Case) pool() *sim.PoolSpec {
 	if c.Async {
 		p.BatchQueue = 2
 	}
+	if c.WindowGroups > 0 {
+		p.Windowed = sim.Windowed{Blocks: c.WindowGroups, BlocksMax: (c.Window+c.BlockSize-1)/c.BlockSize + 1}
+	}
 	if c.Priority {
 		p.Order = schedulers.Priority{}
 	}

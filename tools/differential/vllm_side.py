@@ -130,8 +130,12 @@ class Out:
 def scheduler(c):
     import inspect
     spec = iface.FullAttentionSpec(block_size=c["block_size"], num_kv_heads=1, head_size=1, dtype=__import__("torch").float32)
-    group = iface.KVCacheGroupSpec(["layer"], spec)
-    kv = iface.KVCacheConfig(num_blocks=c["num_gpu_blocks"], kv_cache_tensors=[], kv_cache_groups=[group])
+    groups = [iface.KVCacheGroupSpec(["layer"], spec)]
+    for i in range(c.get("window_groups", 0)):
+        window = iface.SlidingWindowSpec(block_size=c["block_size"], num_kv_heads=1, head_size=1, dtype=__import__("torch").float32,
+                                         sliding_window=c["window"])
+        groups.append(iface.KVCacheGroupSpec([f"window {i}"], window))
+    kv = iface.KVCacheConfig(num_blocks=c["num_gpu_blocks"], kv_cache_tensors=[], kv_cache_groups=groups)
     cls = AsyncScheduler if c["async"] else Scheduler
     kw = dict(vllm_config=config(c), kv_cache_config=kv, structured_output_manager=Out(), block_size=c["block_size"], log_stats=False,
               mm_registry=types.SimpleNamespace(supports_multimodal_inputs=lambda m: False))
