@@ -82,7 +82,7 @@ func drawSGLang(t *rapid.T, sc *scenario, maxNumSeqs int) {
 	p.MinNewTokenRatio = p.InitNewTokenRatio / int64(one("min_ratio", 1, 5, 1000))
 	p.NewTokenRatioDecay = (p.InitNewTokenRatio - p.MinNewTokenRatio) / int64(one("decay_steps", 1, 7, 600))
 	p.IgnoreEOS = p.RetractDecodeSteps == 5 // as good as a draw
-	p.ByPriority = sc.blocks%2 == 0 // as good as a draw
+	p.ByPriority = sc.blocks%2 == 0         // as good as a draw
 	if p.ChunkedPrefillSize > 0 {
 		p.ChunkedPrefillSize = max(p.ChunkedPrefillSize, sc.blockSize)
 	}
