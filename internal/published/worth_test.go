@@ -46,7 +46,7 @@ func worthTable() []under {
 	noQueue := without{rule: "what a step frees is had two steps later", do: func(p *sim.PoolSpec) { p.BatchQueue = 1 }}
 	sync := without{rule: "asynchronous scheduling at all", set: []string{"pools.serve.async_scheduling=false"}}
 	old := without{rule: "0.33: the rules of 0.22", set: []string{"pools.serve.version=0.22"}}
-	seats := []string{"workload.arrivals.rate=5", "pools.serve.max_num_seqs=16"}
+	few := []string{"workload.arrivals.rate=5", "pools.serve.max_num_seqs=16"}
 	long := []string{"workload.arrivals.rate=1", "workload.prompt_tokens.mean=6000", "workload.requests=2000",
 		"pools.serve.long_prefill_token_threshold=512"}
 	drafts := []string{"speculation.method=eagle", "speculation.num_speculative_tokens=4",
@@ -58,9 +58,10 @@ func worthTable() []under {
 	return []under{
 		{"chat-8b, 14 requests/s", "chat-8b", nil, []without{sync, noQueue, old}},
 		{"chat-8b, 20 requests/s", "chat-8b", []string{"workload.arrivals.rate=20"}, []without{sync, noQueue, old}},
-		{"chat-8b, 5 requests/s, 16 sequences", "chat-8b", seats, []without{sync, noQueue, old}},
+		{"chat-8b, 5 requests/s, 16 sequences", "chat-8b", few, []without{sync, noQueue, old}},
 		{"chat-8b, prompts of 6,000 tokens, 1 request/s, long_prefill_token_threshold 512", "chat-8b", long, []without{
-			{rule: "a lone request is exempt from it", do: continuous(func(p *schedulers.Continuous) { p.SingleExempt = false })}}},
+			{rule: "a lone request is exempt from it",
+				do: continuous(func(p *schedulers.Continuous) { p.SingleExempt = false })}}},
 		{"chat-8b, 40 shared prefixes of 1,008 tokens, KV cache of 3,000 blocks", "chat-8b", append(shared,
 			"pools.serve.num_gpu_blocks=3000", "workload.arrivals.rate=5"), []without{
 			{rule: "blocks without a hash are evicted first", do: func(p *sim.PoolSpec) { p.UnnamedFirst = false }}}},

@@ -96,7 +96,7 @@ func ratioOf(n, limits int64) int64 {
 }
 
 // victim returns the decoding sequence that has emitted the fewest tokens; of equals the one with the longest prompt,
-// and of these the last admitted. By priority it is of those with the lowest.
+// and of these the last admitted. By priority only the sequences with the lowest one count.
 func (p *SGLang) victim(in *sim.Instance) (worst *sim.Request) {
 	fewest := int32(0)
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
