@@ -57,9 +57,11 @@ func TestBurstsKeepTheirMeanRate(t *testing.T) {
 	require.InEpsilon(t, 1.0/8, mean, 0.02)
 	require.Greater(t, cv, 1.3, "burstier than Poisson")
 
-	a.Rate = 16
-	mean, _ = moments(t, a, 400_000)
-	require.InEpsilon(t, 1.0/16, mean, 0.02)
+	for _, rate := range []float64{16, 0.5} {
+		a.Rate = rate
+		mean, _ = moments(t, a, 400_000)
+		require.InEpsilon(t, 1/rate, mean, 0.02)
+	}
 }
 
 // curve returns the rates of a process that has some.
