@@ -43,8 +43,10 @@ class Run:
         self.scenario, self.work = scenario, scenario["workload"]
         with open(os.path.join(path, "summary.json")) as f:
             self.summary = json.load(f)
-        with open(os.path.join(path, "requests.csv")) as f:
-            self.rows = [self.row(r) for r in csv.DictReader(f)]
+        self.rows = []
+        if self.summary["requests"]["arrived"]:  # a run without requests leaves no rows
+            with open(os.path.join(path, "requests.csv")) as f:
+                self.rows = [self.row(r) for r in csv.DictReader(f)]
         with open(os.path.join(path, "vllm_bench.json")) as f:
             self.bench = json.load(f)
         self.measured = [r for r in self.rows if r["arrival_s"] >= self.work.get("warmup_s", 0)]
@@ -212,7 +214,7 @@ def main(program, n="300", seed="1"):
         scenario = scenarios.draw(random.Random(f"{seed}/{i}"))
         try:
             ran += try_scenario(program, scenario, i % 4 == 0, tally)
-        except (Wrong, subprocess.TimeoutExpired) as e:
+        except (Wrong, OSError, subprocess.TimeoutExpired) as e:
             wrong += 1
             print(f"scenario {seed}/{i}: {e}\n{json.dumps(scenario)}", flush=True)
     refusals = tally.pop("refusals")
