@@ -169,8 +169,8 @@ type Constants struct {
 	QuantizedLayerS  *float64 `yaml:"quantized_layer_s" about:"that a layer with quantised activations adds"`
 	MixerLayerS      *float64 `yaml:"mixer_layer_s" about:"that a layer of latent, sparse or linear attention adds"`
 	PromptLayerS     *float64 `yaml:"prompt_layer_s" about:"that a layer adds to a step with prompts"`
-	PromptLaunch     *float64 `yaml:"prompt_launch" unit:"times" about:"as long as in a graph the host takes to launch layers of a step with prompts"`
-	EagerLaunch      *float64 `yaml:"eager_launch" unit:"times" about:"as long as in a graph the host takes to launch layers beyond the largest graph"`
+	PromptLaunch     *float64 `yaml:"prompt_launch" unit:"times" about:"as long as launching without a graph the host takes for a step with prompts"`
+	EagerLaunch      *float64 `yaml:"eager_launch" unit:"times" about:"as long as in a graph the host takes to launch what layers have beyond a plain one"`
 	RankS            *float64 `yaml:"rank_s" about:"that ranks wait for one another in each step"`
 	EagerLayerS      *float64 `yaml:"eager_layer_s" about:"that the host takes to launch a layer without a graph"`
 	StepS            *float64 `yaml:"step_s" about:"that the host takes to prepare a step"`

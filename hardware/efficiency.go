@@ -72,9 +72,9 @@ type Efficiency struct {
 	SequenceHostS float64 `yaml:"sequence_host_s,omitempty"`
 	SequenceS     float64 `yaml:"sequence_s"`
 
-	// PromptLaunch and EagerLaunch are how many times as long as layers take in a CUDA graph, t_L and what is added to
-	// it, the host takes to launch them: in a step with prompts, whose attention is in no graph (m_P), and beyond the
-	// largest graph (m_E); see launch.go.
+	// EagerLaunch is how many times as long the host takes to launch what layers have beside a plain one, experts and
+	// the like, as that takes in a CUDA graph (m_E). PromptLaunch is the share of launching a step without a graph that
+	// one with prompts takes, whose attention is in no graph (m_P); see launch.go.
 	PromptLaunch float64 `yaml:"prompt_launch,omitempty"`
 	EagerLaunch  float64 `yaml:"eager_launch,omitempty"`
 

@@ -101,18 +101,23 @@ func (r *Roofline) explainProduct(p *product, l *load) PartCost {
 
 // Share is what the busiest GPU has of a decode step.
 type Share struct {
-	Sequences int  // of its data-parallel rank
-	Rows      int  // that its linear layers multiply: those of a microbatch, padded to a CUDA graph
-	Padding   int  // of them
-	Tokens    int  // that its experts are shared by: those of all ranks
-	Eager     bool // launched kernel by kernel
+	Sequences int     // of its data-parallel rank
+	Rows      int     // that its linear layers multiply: those of a microbatch, padded to a CUDA graph
+	Padding   int     // of them
+	Tokens    int     // that its experts are shared by: those of all ranks
+	Eager     bool    // launched kernel by kernel
+	LaunchS   float64 // that the host takes for that at least, in seconds; 0: not eager, or not known
 }
 
 // Share returns that of a step of batch decodes.
 func (r *Roofline) Share(batch int) Share {
 	var l load
 	r.load(&l, &sim.Shape{Decodes: batch, DecodeTokens: int64(batch), Outputs: batch})
-	return Share{l.decodes, int(l.rows), int(l.rows - l.asked), int(l.tokens), l.eager}
+	share := Share{l.decodes, int(l.rows), int(l.rows - l.asked), int(l.tokens), l.eager, 0}
+	if l.eager {
+		share.LaunchS = r.launching()
+	}
+	return share
 }
 
 // ExpertsRead returns how many of the routed experts of a layer a decode step of batch sequences is expected to read.

@@ -9,7 +9,7 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 )
 
-// Launching layers takes the host times what they take in a graph: with prompts, and more beyond the largest graph. The
+// Launching layers without a graph takes the host a time of their own, and with prompts in graphs a share of it. The
 // longer of that and the GPU counts.
 func TestAStepWithPromptsWaitsForItsLaunch(t *testing.T) {
 	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
@@ -19,15 +19,33 @@ func TestAStepWithPromptsWaitsForItsLaunch(t *testing.T) {
 	short, beyond, long := prompt(20), prompt(100), prompt(8000)
 	free := []float64{step(d, short), step(d, beyond), step(d, long)}
 	require.Less(t, free[0], 32*50*10e-6)
-	d.Efficiency.PromptLaunch, d.Efficiency.EagerLaunch = 50, 100
-	assert.InDelta(t, 32*50*10e-6, step(d, short), 1e-12)
-	assert.InDelta(t, 32*100*10e-6, step(d, beyond), 1e-12)
+	d.Efficiency.PromptLaunch, d.Efficiency.EagerLayerS = .5, 1e-3
+	assert.InDelta(t, 32*.5e-3, step(d, short), 1e-12)
+	assert.InDelta(t, 32*1e-3, step(d, beyond), 1e-12)
 	assert.Equal(t, free[2], step(d, long), "the GPU takes longer")
 	decodes := alike(8, 100)
 	assert.Equal(t, step(d, decodes), step(with(d, func(e *hardware.Efficiency) { e.PromptLaunch = 0 }), decodes),
 		"decodes are in a graph")
-	d.Efficiency.PromptLaunch = 200
-	assert.InDelta(t, 32*200*10e-6, step(d, beyond), 1e-12, "more rows are never launched sooner")
+	d.Efficiency.PromptLaunch = 2
+	assert.InDelta(t, 32*2e-3, step(d, beyond), 1e-12, "more rows are never launched sooner")
+}
+
+// What experts and latents add to a layer in a graph, they add so many times to launching it without.
+func TestExpertsAreLaunchedLonger(t *testing.T) {
+	d := deployment(t, "deepseek-r1", "h200-sxm", 8)
+	d.Launch.Eager = true
+	d.Efficiency.EagerLayerS, d.Efficiency.EagerLaunch = 0, 0
+	decodes := alike(1, 100)
+	gpu := step(d, decodes)
+	d.Efficiency.LayerS, d.Efficiency.EagerLayerS = d.Efficiency.LayerS+1e-6, 2e-3
+	assert.InDelta(t, 61*2e-3, step(d, decodes), 1e-12)
+	d.Efficiency.EagerLaunch = 10
+	longer := step(d, decodes) - 61*2e-3
+	d.Efficiency.LayerS = 0
+	assert.InDelta(t, 61*2e-3+longer, step(d, decodes), 1e-12, "a plain layer is not in it")
+	d.Efficiency.MoELayerS += 5e-6
+	assert.InDelta(t, 61*2e-3+longer+10*58*5e-6, step(d, decodes), 1e-12)
+	assert.Less(t, gpu, 61*2e-3)
 }
 
 func with(d hardware.Deployment, change func(*hardware.Efficiency)) hardware.Deployment {

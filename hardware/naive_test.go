@@ -70,12 +70,12 @@ func naive(d *hardware.Deployment, b batch) float64 {
 	if d.Parallel.Data > 1 {
 		gpuS += e.RankS
 	}
-	launchS := 0.0
+	launchS, launchingS := 0.0, slowest*(layers*e.EagerLayerS+e.EagerLaunch*(inGraphS-layers*e.LayerS))
 	if eager {
-		launchS = max(layers*e.EagerLayerS, e.EagerLaunch*slowest*inGraphS)
+		launchS = launchingS
 	}
 	if len(b.chunks) > 0 {
-		launchS = max(launchS, e.PromptLaunch*slowest*inGraphS)
+		launchS = max(launchS, e.PromptLaunch*launchingS)
 	}
 	preparing := e.StepS + float64(m.decodes)*e.SequenceHostS
 	if d.Launch.Async {

@@ -82,11 +82,11 @@ func (r *Replica) noteHost(p *configs.Pool) {
 		return
 	}
 	switch {
-	case !p.EnforceEager || e.EagerLayerS > 0:
-	case e.EagerLaunch > 0:
+	case !p.EnforceEager || e.EagerLayerS > 0 && catalog.IsEfficiencyPath(p.Efficiency.Base):
+	case e.EagerLayerS > 0:
 		r.notes = append(r.notes,
-			"enforce_eager may make decodes too slow: the efficiencies have no eager_layer_s, the host's time to launch a "+
-				"layer, and their eager_launch was fitted to steps with prompts beyond the largest CUDA graph")
+			"enforce_eager: no decode without CUDA graphs was measured; what its launching takes the host is that of steps "+
+				"of vLLM with prompts beyond the largest graph, on B300 (eager_layer_s)")
 	default:
 		r.notes = append(r.notes,
 			"enforce_eager only saves the padding of CUDA graphs: the efficiencies have no eager_layer_s, the host's "+

@@ -90,37 +90,86 @@ func (f *Fit) curvature(h *mat.SymDense, x []float64) {
 	for i := range x {
 		h.SetSym(i, i, 2*f.penalty(i))
 	}
-	raw := h.RawSymmetric()
 	for i, r := range f.Runs {
 		for j, d := range f.residual[i] {
-			addSquare(raw.Data, raw.Stride, r.groups, f.slopes[i][j*n:(j+1)*n], r.pull(j, d))
+			addSquare(h, r.sloping(f.slopes[i][j*n:(j+1)*n], nil), r.pull(j, d))
 		}
 	}
 }
 
-// addSquare adds k·s·sᵀ at every pair of groups, in the upper triangle.
-func addSquare(h []float64, stride int, groups []int, s []float64, k float64) {
-	n := len(s)
-	for _, g := range groups {
-		for _, q := range groups {
-			for a, sa := range s {
-				row := h[(g*n+a)*stride:]
-				for b := range n {
-					if q*n+b >= g*n+a {
-						row[q*n+b] += float64(k * sa * s[b])
-					}
-				}
+// slope is by how much a residual grows with the step at a place.
+type slope struct {
+	at int
+	by float64
+}
+
+// sloping lists the slopes of a residual that are not 0, at the steps of all groups of the run; those have the places
+// that are given, nil: each its own.
+func (r *Run) sloping(s []float64, places []int) []slope {
+	var out []slope
+	for _, g := range r.groups {
+		for p, by := range s {
+			if by == 0 {
+				continue
+			}
+			at := g*len(s) + p
+			if places != nil {
+				at = places[at]
+			}
+			out = append(out, slope{at, by})
+		}
+	}
+	return out
+}
+
+// addSquare adds k·s·sᵀ.
+func addSquare(h *mat.SymDense, s []slope, k float64) {
+	raw := h.RawSymmetric()
+	for _, a := range s {
+		row := raw.Data[a.at*raw.Stride:]
+		for _, b := range s {
+			if b.at >= a.at { // the upper triangle
+				row[b.at] += float64(k * a.by * b.by)
 			}
 		}
 	}
 }
 
+// steep returns the steps that a residual depends on, and the place of each among them; those of the others are -1. A
+// model without experts depends on no constant of theirs.
+func (f *Fit) steep() (steps, places []int) {
+	n := len(f.Parameters)
+	places = make([]int, len(f.steps))
+	for i := range places {
+		places[i] = -1
+	}
+	for i, r := range f.Runs {
+		for j := range f.residual[i] {
+			for _, s := range r.sloping(f.slopes[i][j*n:(j+1)*n], nil) {
+				places[s.at] = 0
+			}
+		}
+	}
+	for i, p := range places {
+		if p == 0 {
+			places[i] = len(steps)
+			steps = append(steps, i)
+		}
+	}
+	return steps, places
+}
+
 // relax returns the steps that minimise the loss over the runs whose weight is not 0 in weights, with residuals taken
-// to be linear around where they were taken: a few rounds of least squares, each with the pulls of the one before.
+// to be linear around where they were taken: a few rounds of least squares, each with the pulls of the one before. Steps
+// that no residual depends on are held by the penalty alone, and stay.
 func (f *Fit) relax(weights []float64) []float64 {
 	x := slices.Clone(f.steps)
+	steps, places := f.steep()
+	if len(steps) == 0 {
+		return x
+	}
 	for range 5 {
-		h, b := f.normal(x, weights)
+		h, b := f.normal(x, weights, steps, places)
 		var chol mat.Cholesky
 		if !chol.Factorize(h) {
 			panic("calibrate: a penalised least squares has one minimum")
@@ -129,22 +178,21 @@ func (f *Fit) relax(weights []float64) []float64 {
 		if err := chol.SolveVecTo(&step, b); err != nil {
 			break // ill-conditioned: the steps so far are the best to be had
 		}
-		for i := range x {
-			x[i] += step.AtVec(i)
+		for i, at := range steps {
+			x[at] += step.AtVec(i)
 		}
 	}
 	return x
 }
 
-// normal returns the curvature of the linear loss at x, and its slope downwards.
-func (f *Fit) normal(x, weights []float64) (*mat.SymDense, *mat.VecDense) {
-	m, n := len(x), len(f.Parameters)
+// normal returns the curvature of the linear loss at x over some steps, and its slope downwards.
+func (f *Fit) normal(x, weights []float64, steps, places []int) (*mat.SymDense, *mat.VecDense) {
+	m, n := len(steps), len(f.Parameters)
 	h, b := mat.NewSymDense(m, nil), mat.NewVecDense(m, nil)
-	for i := range x {
-		h.SetSym(i, i, 2*f.penalty(i))
-		b.SetVec(i, -2*f.penalty(i)*x[i])
+	for i, at := range steps {
+		h.SetSym(i, i, 2*f.penalty(at))
+		b.SetVec(i, -2*f.penalty(at)*x[at])
 	}
-	raw := h.RawSymmetric()
 	for i, r := range f.Runs {
 		if weights[i] == 0 {
 			continue
@@ -157,9 +205,10 @@ func (f *Fit) normal(x, weights []float64) (*mat.SymDense, *mat.VecDense) {
 			s := f.slopes[i][j*n : (j+1)*n]
 			d += floats.Dot(s, moved)
 			k := r.pull(j, d)
-			addSquare(raw.Data, raw.Stride, r.groups, s, k)
-			for _, g := range r.groups {
-				floats.AddScaled(b.RawVector().Data[g*n:(g+1)*n], -k*d, s)
+			sloping := r.sloping(s, places)
+			addSquare(h, sloping, k)
+			for _, a := range sloping {
+				b.SetVec(a.at, b.AtVec(a.at)-float64(k*d*a.by))
 			}
 		}
 	}

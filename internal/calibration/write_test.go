@@ -68,8 +68,8 @@ func TestAFileGivesBackWhatWasWritten(t *testing.T) {
 
 func TestRoundedConstantsHaveThreeDigits(t *testing.T) {
 	e := fittest.PriorOf(t)
-	e.Bandwidth, e.SequenceS, e.StepS = 0.74868, 1.23456e-5, 1.23456e-5
+	e.Bandwidth, e.SequenceS, e.PromptLayerS = 0.74868, 1.23456e-5, 1.23456e-5
 	got := Rounded(e)
-	assert.Equal(t, []float64{0.749, 1.23e-5, 1.23456e-5}, []float64{got.Bandwidth, got.SequenceS, got.StepS},
-		"steps are not fitted")
+	assert.Equal(t, []float64{0.749, 1.23e-5, 1.23456e-5}, []float64{got.Bandwidth, got.SequenceS, got.PromptLayerS},
+		"what prompts add to a layer is not fitted")
 }

@@ -76,7 +76,7 @@ func explainShare(line func(string, ...any), s *Step, x *Explanation) {
 	if x.Pipeline > 1 {
 		line("pipeline: %d stages, each with %s rows at a time", x.Pipeline, text.Count(x.Rows))
 	}
-	switch floor := float64(s.Deployment.Model.LayerCount()) * s.Deployment.Efficiency.EagerLayerS; {
+	switch floor := s.Model.Share(s.batch).LaunchS; {
 	case x.Eager && floor > 0:
 		line("eager: no CUDA graph runs %s rows; launching takes the host at least %s ms", text.Count(x.Rows), milli(floor))
 	case x.Eager:

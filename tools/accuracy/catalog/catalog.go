@@ -16,7 +16,7 @@ import (
 )
 
 // Catalog is one fit for all engines, GPUs and models: what all of an era have in common, what an engine adds to it,
-// what a GPU adds under that engine, and what a model in a precision does.
+// what a family of GPUs and a GPU of it add under that engine, and what a model in a precision does.
 type Catalog struct {
 	*calibration.Fit
 	Skipped []string // of each run given, why it was not fitted to; empty: it was
@@ -31,7 +31,7 @@ const catalogStiffness = 0.1
 // stiffer is by what its levels are stiffer. Which kernels an engine has for the shapes of a model is in every constant
 // of a deployment of the model, and two or three deployments say little of which: at once, thrice and nine times the
 // stiffness of the others, thrice predicts best what was left out.
-func stiffer() []float64 { return []float64{1, 1, 1, 3} }
+func stiffer() []float64 { return []float64{1, 1, 1, 1, 3} }
 
 // FitCatalog fits to the runs of the files that Fittable lets in, from the prior that is built in.
 func FitCatalog(ctx context.Context, files []*measured.File, progress func(round, done int)) (*Catalog, error) {
@@ -73,7 +73,7 @@ func choose(prior hardware.Efficiency, engine string) hardware.Efficiency {
 	case "tensorrt-llm":
 		prior.ExpertImbalance = 0
 	case measured.EagerStack:
-		prior.PromptLaunch, prior.EagerLaunch, prior.RankS = 0, 0, 0
+		prior.EagerLayerS, prior.PromptLaunch, prior.EagerLaunch, prior.RankS, prior.StepS = 0, 0, 0, 0, 0
 	}
 	return prior
 }
@@ -108,14 +108,17 @@ func groups(engine, gpu string) []string {
 	if engine == measured.EagerStack {
 		era = engine
 	}
-	return []string{era, engine, engine + " " + gpu}
+	return []string{era, engine, kin(engine, cmp.Or(catalog.Family(gpu), gpu)), engine + " " + gpu}
 }
+
+// kin names the group of the GPUs of a family under an engine. A card without links has no kin but itself.
+func kin(engine, family string) string { return engine + " " + family }
 
 // today is the era of engines that launch steps as graphs.
 const today = "today"
 
-// Efficiencies returns what is to be built in: a set for each engine, with an entry for each GPU, and one for engines
-// that nobody measured.
+// Efficiencies returns what is to be built in: a set for each engine, with an entry for each GPU, one for each
+// family of them, and one for engines that nobody measured.
 func (c *Catalog) Efficiencies() []catalog.Efficiencies {
 	global := catalog.Efficiencies{Name: "global",
 		Describes: "an engine that was not measured: what the measured ones have in common"}
@@ -129,10 +132,22 @@ func (c *Catalog) Efficiencies() []catalog.Efficiencies {
 			on := func(l *measured.Labels) bool { return of(l) && l.GPU == gpu }
 			set.GPUs = append(set.GPUs, catalog.GPUEfficiency{GPU: gpu, Efficiency: c.entry(engine, groups(engine, gpu), on)})
 		}
+		set.Families = c.families(engine)
 		set.Models = c.models(engine)
 		sets = append(sets, set)
 	}
 	return sets
+}
+
+// families returns what the GPUs of each family have in common under an engine.
+func (c *Catalog) families(engine string) []catalog.FamilyEfficiency {
+	var out []catalog.FamilyEfficiency
+	for _, family := range c.among(func(l *measured.Labels) string { return catalog.Family(gpuOf(l, engine)) }) {
+		of := func(l *measured.Labels) bool { return l.Engine == engine && catalog.Family(l.GPU) == family }
+		out = append(out, catalog.FamilyEfficiency{Family: family,
+			Efficiency: c.entry(engine, append(groups(engine, "")[:familyLevel], kin(engine, family)), of)})
+	}
+	return out
 }
 
 // models returns by what models differ under an engine.
@@ -152,8 +167,11 @@ func (c *Catalog) models(engine string) []catalog.ModelEfficiency {
 	return out
 }
 
-// modelLevel is the place of the model among levels.
-const modelLevel = 3
+// The places of the family and of the model among levels.
+const (
+	familyLevel = 2
+	modelLevel  = 4
+)
 
 func gpuOf(l *measured.Labels, engine string) string {
 	if l.Engine == engine {

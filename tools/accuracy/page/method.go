@@ -20,11 +20,12 @@ func (a *Accuracy) how(m *markdown) {
 		"which are the constants below. With all shares 1 and all times 0 a step is the textbook bound. A step lasts no " +
 		"less than the host takes to launch and to prepare it (`hardware/launch.go`).")
 	m.para("**Groups.** An efficiency is the prior, scaled by what all runs have in common, then by what those of its " +
-		"engine have, then by what those of its GPU under that engine have, and by what those of its model in its " +
-		"precision have under that engine, on whichever GPU: which kernels an engine has for its shapes. The stacks of " +
-		"2023 share nothing with the engines of today: the host decides their steps. A group of few runs stays near the " +
-		"group above it; a GPU that was not measured gets what the measured one nearest to it has (a GB200 that of a " +
-		"B200), or else its engine's scaling; an engine that was not measured gets that of all.")
+		"engine have, then by what those of its family of GPUs under that engine have (Hopper, Blackwell), then its GPU " +
+		"of them, and by what those of its model in its precision have under that engine, on whichever GPU: which " +
+		"kernels an engine has for its shapes. The stacks of 2023 share nothing with the engines of today: the host " +
+		"decides their steps. A group of few runs stays near the group above it; a GPU that was not measured gets what " +
+		"the measured one nearest to it has (a GB200 that of a B200), or else its family (an H800), or else its " +
+		"engine; an engine that was not measured gets that of all.")
 	m.para("**Loss.** Pseudo-Huber of ln(predicted / measured), with scale %s for TPOT (E2E and throughput where there "+
 		"is no TPOT) and scale %s, weight %s for TTFT, which scheduling and clients decide more than steps do. A "+
 		"deployment of n runs weighs √n, for its runs err together. Of a log of steps, which nearly all are decodes of a "+
