@@ -118,8 +118,8 @@ func (r *Roofline) pad(l *load) {
 //
 // Layers of experts, of latents or linear attention have several times the kernels of a plain one, and as many times
 // what they add to it in a graph. Of the logs of vLLM 0.20 on B300 (H_steps), steps of 513 to 1,100 rows take no less
-// than 17.5 ms for the 64 plain layers of Qwen3-32B on 8 GPUs, 40 ms for the 40 hybrid ones of Qwen3.6-35B-A3B and 66 ms
-// for the 43 of DeepSeek-V4-Flash; with prompts in piecewise graphs 7.5, 16 and 20 ms.
+// than 17.5 ms for the 64 plain layers of Qwen3-32B on 8 GPUs, 40 ms for the 40 hybrid ones of Qwen3.6-35B-A3B and 66
+// ms for the 43 of DeepSeek-V4-Flash; with prompts in piecewise graphs 7.5, 16 and 20 ms.
 func (r *Roofline) stepFloors() (floors [launchKinds]sim.Duration) {
 	e := &r.d.Efficiency
 	eager := r.launching()

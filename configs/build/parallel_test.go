@@ -91,17 +91,17 @@ workload: {closed_loop: {concurrency: 1}, prompt_tokens: {distribution: fixed, m
 	e, err := catalog.EfficienciesOf("vllm")
 	require.NoError(t, err)
 	e.Default.EagerLayerS, e.Default.StepS = 0, 0
-	bare, err := yaml.Marshal(e.Default)
+	hostless, err := yaml.Marshal(e.Default)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile("bare.yaml", bare, 0o600))
+	require.NoError(t, os.WriteFile("hostless.yaml", hostless, 0o600))
 	for _, c := range []struct {
 		set          string
 		eager, async bool
 	}{
 		{"engine=vllm-v1", false, false},
 		{"enforce_eager=true,async_scheduling=false", false, false},
-		{"efficiency=bare.yaml,enforce_eager=true", true, false},
-		{"efficiency=bare.yaml,async_scheduling=false", false, true},
+		{"efficiency=hostless.yaml,enforce_eager=true", true, false},
+		{"efficiency=hostless.yaml,async_scheduling=false", false, true},
 		{"engine=textbook,enforce_eager=true", false, false},
 	} {
 		var set []string

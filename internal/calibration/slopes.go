@@ -160,8 +160,8 @@ func (f *Fit) steep() (steps, places []int) {
 }
 
 // relax returns the steps that minimise the loss over the runs whose weight is not 0 in weights, with residuals taken
-// to be linear around where they were taken: a few rounds of least squares, each with the pulls of the one before. Steps
-// that no residual depends on are held by the penalty alone, and stay.
+// to be linear around where they were taken: a few rounds of least squares, each with the pulls of the one before.
+// Steps that no residual depends on are held by the penalty alone, and stay.
 func (f *Fit) relax(weights []float64) []float64 {
 	x := slices.Clone(f.steps)
 	steps, places := f.steep()

@@ -278,7 +278,7 @@ func latentSeconds(k *measured.Kernel, d hardware.Deployment) float64 {
 	e := &d.Efficiency
 	e.LayerS, e.MoELayerS = e.LayerS/2, 0
 	e.QuantizedLayerS, e.StepS, e.SequenceS = 0, 0, 0
-	e.SequenceHostS, e.EagerLayerS, e.PromptLaunch, e.EagerLaunch = 0, 0, 0, 0 // a kernel by itself waits for no host
+	e.SequenceHostS, e.EagerLayerS, e.EagerLaunch = 0, 0, 0 // a kernel by itself waits for no host
 	r := hardware.NewRoofline(d, 0)
 	whole := stepSeconds(r, latentShape(r, k, d.Windows()))
 	if !k.AttentionOnly {

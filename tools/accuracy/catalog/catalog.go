@@ -73,7 +73,8 @@ func choose(prior hardware.Efficiency, engine string) hardware.Efficiency {
 	case "tensorrt-llm":
 		prior.ExpertImbalance = 0
 	case measured.EagerStack:
-		prior.EagerLayerS, prior.PromptLaunch, prior.EagerLaunch, prior.RankS, prior.StepS = 0, 0, 0, 0, 0
+		prior.EagerLayerS, prior.EagerLaunch, prior.PromptLaunch = 0, 0, 0
+		prior.RankS, prior.StepS = 0, 0
 	}
 	return prior
 }
