@@ -54,7 +54,7 @@ func TestUnitsAndWhatAValueIsPer(t *testing.T) {
 		metric, unit, per string
 		canonical, want   float64 // in milliseconds or per second of the system
 	}{
-		{"tpot_mean", "ms", "request", 9, 9}, {"ttft_p99", "s", "request", 250, 0.25},
+		{"tpot_mean", "ms", "request", 9, 9}, {"tpot", "ms", "request", 9, 9}, {"ttft_p99", "s", "request", 250, 0.25},
 		{"e2e_mean", "us", "request", 2, 2000},
 		{"output_tokens_per_s", "tok/s", "system", 800, 800}, {"output_tokens_per_s", "tok/s", "gpu", 800, 100},
 		{"output_tokens_per_s", "tok/s", "node of 8", 800, 800}, {"requests_per_s", "req/s", "replica", 8, 4},

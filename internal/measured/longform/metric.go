@@ -35,6 +35,7 @@ type family struct {
 func families() []family {
 	var latencies []string
 	for _, m := range []measured.Metric{measured.TTFT, measured.TPOT, measured.ITL, measured.E2E} {
+		latencies = append(latencies, m.String()) // its mean
 		for s := range measured.NumStats {
 			latencies = append(latencies, m.String()+"_"+s.String())
 		}
@@ -88,7 +89,8 @@ func sortedKeys(units map[string]float64) []string {
 	return keys
 }
 
-// metricNamed returns what a name measures. A mean leads and has the name of its metric alone, as everywhere.
+// metricNamed returns what a name measures. A mean leads and has the name of its metric alone, as everywhere, which is
+// accepted for it too.
 func metricNamed(name string) metric {
 	switch name {
 	case "first_token_latency":
@@ -103,6 +105,9 @@ func metricNamed(name string) metric {
 		return metric{of: measured.RequestsPerS, name: name}
 	}
 	for _, m := range []measured.Metric{measured.TTFT, measured.TPOT, measured.ITL, measured.E2E} {
+		if name == m.String() {
+			return metric{of: m, name: name}
+		}
 		for s := range measured.NumStats {
 			switch {
 			case name != m.String()+"_"+s.String():
