@@ -120,6 +120,17 @@ func TestAStepCountsTheSequencesOfEveryRank(t *testing.T) {
 	assert.InEpsilon(t, 8192/0.5, run.Rows[0].Values[0].Unit.Of(0.5), 1e-12)
 }
 
+// SGLang takes fewer sequences with drafts by itself than a batch that was measured has.
+func TestAServerOfAMeasuredStepTakesItsBatch(t *testing.T) {
+	edits := []string{"kind", "decode_step", "engine", "sglang", "arrivals", "", "offered_rps", "",
+		"concurrency_or_batch", "96", "isl", "4000", "osl", "100", "metric", "step_time", "unit", "ms", "per", "step"}
+	run := oneRun(t, append(edits, "model", "deepseek-v3", "gpu", "h200", "gpus", "8", "tp", "8",
+		"spec", "mtp1 (accept 1.8)")...)
+	require.Empty(t, run.Skip)
+	assert.Contains(t, run.Scenario, "max_running_requests: 96\n")
+	assert.NotContains(t, oneRun(t, edits...).Scenario, "max_running_requests", "nothing drafts")
+}
+
 // SGLang over 16 data-parallel ranks or more is given the memory that its own reserve would not leave.
 func TestWideRanksOfSGLangHaveRoom(t *testing.T) {
 	const given = "mem_fraction_static: 0.85"

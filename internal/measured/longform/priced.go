@@ -32,6 +32,8 @@ func (r *row) step(run *measured.Run, v *measured.Value, d *replica, l *load) (s
 		tokens = float64(s.Decodes)
 		if d.yield > 0 { // of which a step yields so many of each sequence
 			s.Drafts, tokens = d.drafts, tokens*d.yield
+			// SGLang's default with drafts is 48 sequences of all ranks, and so are its graphs: who ran more raised it.
+			d.Argument("max_num_seqs", l.batch)
 		}
 	} else {
 		s.ChunkTokens = int(math.Round(l.prompt))
