@@ -84,6 +84,16 @@ func TestTheBusiestGPUHasMoreExpertsThanTheMean(t *testing.T) {
 	}
 }
 
+// Uniform routing, each token to 8 of 256 experts on 8 GPUs: the expected maximum over the mean is met within 1 %.
+func TestTheBusiestOfEightGPUsOfDeepSeekR1(t *testing.T) {
+	d := spread(t, "deepseek-r1", 8, hardware.Routing{})
+	r := hardware.NewRoofline(d, 0)
+	for tokens, want := range map[int]float64{1: 2.57, 4: 1.72, 16: 1.31, 64: 1.09} {
+		read, _ := r.BusiestExperts(tokens)
+		assert.InEpsilon(t, want, read, 0.01, "%d tokens", tokens)
+	}
+}
+
 // Sharing every expert and holding whole ones cost the same when all are touched; few tokens make whole ones slower, by
 // as much as the efficiency says. Experts that are placed by their load, and twice, even out what a skew unevens.
 func TestWholeExpertsAreSlowerForFewTokens(t *testing.T) {

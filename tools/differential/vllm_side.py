@@ -199,7 +199,7 @@ class Run:
         so._admitted = {x.req_id for x in so.scheduled_new_reqs} | set(getattr(so.scheduled_cached_reqs, "resumed_req_ids", ()))
         if batch:
             self.steps.append(dict(t=self.t, batch=batch, preempted=list(self.preempted), free=self.s.kv_cache_manager.block_pool.get_num_free_blocks(),
-                                   waiting=len(self.s.waiting)))
+                                   waiting=len(self.s.waiting), waits=len(self.s.running) - len(batch)))
             self.preempted = []
         return so
 
