@@ -22,10 +22,10 @@ import (
 )
 
 func newWorkload(out, errOut io.Writer) *cobra.Command {
-	const verbs = "describe, fit, generate or convert"
+	const verbs = "describe, fit, preset, generate or convert"
 	c := &cobra.Command{
-		Use:   "workload describe|fit|generate|convert",
-		Short: "Describe a trace, fit laws to it, write traces in public formats",
+		Use:   "workload describe|fit|preset|generate|convert",
+		Short: "Describe a trace, fit laws to it, start from a preset, write traces in public formats",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("workload: unknown command %q; expected %s", args[0], verbs)
@@ -34,7 +34,8 @@ func newWorkload(out, errOut io.Writer) *cobra.Command {
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
-	c.AddCommand(newDescribe(out, errOut), newFit(out, errOut), newGenerate(out, errOut), newConvert(out, errOut))
+	c.AddCommand(newDescribe(out, errOut), newFit(out, errOut), newPreset(out), newGenerate(out, errOut),
+		newConvert(out, errOut))
 	return c
 }
 

@@ -9,7 +9,7 @@ import (
 
 // The catalogs travel in the binary, so that it runs from any directory, offline.
 //
-//go:embed gpus/*.yaml models/*.yaml engines/*.yaml engines/efficiencies/*.yaml scenarios/*.yaml studies/*.yaml acceptance/*.yaml
+//go:embed gpus/*.yaml models/*.yaml engines/*.yaml engines/efficiencies/*.yaml scenarios/*.yaml studies/*.yaml acceptance/*.yaml workloads/*.yaml
 var files embed.FS
 
 // Names returns the names in an embedded directory, in order: its YAML files without their extension.

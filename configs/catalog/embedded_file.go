@@ -14,7 +14,7 @@ import (
 
 // Kinds are the catalogs that are built in, in the order in which File looks for a name.
 func Kinds() []string {
-	return []string{"scenarios", "studies", "gpus", "models", "engines", EfficiencyDir, acceptanceDir}
+	return []string{"scenarios", "studies", "gpus", "models", "engines", EfficiencyDir, acceptanceDir, "workloads"}
 }
 
 // FileNames returns the names of every file that is built in, by catalog. Where an earlier catalog has the name

@@ -12,5 +12,6 @@
 //	fit.go fit_text.go
 //	            Fit: the block of a workload, and how far it is from the trace
 //	verdict.go  a simulation under the fit beside one under the trace
+//	preset.go   Preset: a workload that is built in, beside what was published of traffic like it
 //	write.go    a trace or a scenario's workload, in a public format
 package traffic

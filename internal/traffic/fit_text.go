@@ -34,15 +34,23 @@ func (f *Fit) Text() string {
 }
 
 // likeness sets the statistics of the trace beside those of requests of the fit.
-func (f *Fit) likeness() [][]string {
-	rows := [][]string{{"", "trace", "fit"}}
+func (f *Fit) likeness() [][]string { return likeness("trace", "fit", f.Trace, f.Fitted) }
+
+// likeness sets the statistics of two streams side by side. A stream without lengths has none that are known.
+func likeness(is, like string, a, b *Summary) [][]string {
+	rows := [][]string{{"", is, like}}
 	add := func(name string, of func(*Summary) string) {
-		rows = append(rows, []string{name, of(f.Trace), of(f.Fitted)})
+		rows = append(rows, []string{name, of(a), of(b)})
 	}
 	add("requests/s", func(s *Summary) string { return number(s.RatePerS) })
 	add("CV of gaps", func(s *Summary) string { return number(s.GapCV) })
 	for i, w := range windowsS() {
-		add(fmt.Sprintf("dispersion, %d s", w), func(s *Summary) string { return number(s.Dispersion[i].Index) })
+		add(fmt.Sprintf("dispersion, %d s", w), func(s *Summary) string {
+			if i >= len(s.Dispersion) {
+				return text.Dash
+			}
+			return number(s.Dispersion[i].Index)
+		})
 	}
 	for _, of := range []struct {
 		name string
@@ -51,9 +59,15 @@ func (f *Fit) likeness() [][]string {
 		{"prompt", func(s *Summary) *Lengths { return &s.Prompt }},
 		{"output", func(s *Summary) *Lengths { return &s.Output }},
 	} {
-		add(of.name+" mean", func(s *Summary) string { return text.Significant(of.of(s).Mean) })
-		add(of.name+" p50", func(s *Summary) string { return text.Count(of.of(s).P50) })
-		add(of.name+" p99", func(s *Summary) string { return text.Count(of.of(s).P99) })
+		known := func(s *Summary, said string) string {
+			if of.of(s).Mean == 0 {
+				return text.Dash
+			}
+			return said
+		}
+		add(of.name+" mean", func(s *Summary) string { return known(s, text.Significant(of.of(s).Mean)) })
+		add(of.name+" p50", func(s *Summary) string { return known(s, text.Count(of.of(s).P50)) })
+		add(of.name+" p99", func(s *Summary) string { return known(s, text.Count(of.of(s).P99)) })
 	}
 	add("log correlation", func(s *Summary) string { return signed(s.Correlation) })
 	add("shared, %", func(s *Summary) string { return text.Significant(100 * float64(s.SharedShare)) })
