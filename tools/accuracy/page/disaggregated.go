@@ -93,7 +93,8 @@ func disaggregatedAssumed() []string {
 			"the time of a decode: some percent in the speed of prompts are many in TTFT. Experts of prefill workers, and of " +
 			"decode workers whose ranks share them, take what tables of grouped products say. With the fitted share, which " +
 			"is of servers that read a prompt or two beside their decodes, prefill workers are half to a third as fast as " +
-			"measured ones: TTFT of these rows was 66 / 547 % off in place of 35 / 74 %, TPOT 15 / 38 % in place of 12 / 35 %.",
+			"measured ones. That was chosen by looking at these rows: it and the room of recipes without names took TTFT " +
+			"from 66 / 547 to 35 / 74 % and TPOT from 15 / 38 to 12 / 35 %, under the constants fitted then.",
 		"**Cold starts.** Some rows of a few clients have a mean TTFT of seconds, where the other rows of the sweep have a " +
 			"tenth of that; no label says why, and they are predicted as the others.",
 		"**Two levels of TPOT.** Four rows of one TensorRT-LLM deployment on GB200, measured twice, differ from themselves " +
