@@ -35,6 +35,13 @@ catalog, counted from its shape, beside what its publisher says. ` + "`decodesim
 with its sources, and ` + "`decodesim explain --model NAME --gpu GPU`" + ` what a step of it costs. The path of a HuggingFace
 ` + "`config.json`" + ` stands for a model in the same way.
 
+A config.json is refused if it has a field that is not understood and could change the cost, or lacks one that its
+family states: a file from which fields were taken until it loads is another model, by up to 23 times.
+` + "`decodesim model check PATH`" + ` says which. GLM-5.3-Flash (320 B, 18 B active) is not here: of its
+45 layers, 34 with KDA and 11 with MLA and a pooled index, vocabulary, heads and dense layers are not published where we
+could read them, and sources differ on how many tokens a pool has (4 or 16). Its config.json, if you have it, goes in by
+` + "`model: {config, ignore, override, published}`" + `, see [scenario.md](scenario.md).
+
 ## Sizes
 
 *Total* counts the text decoder: embedding, head, layers and norms, without vision and without modules that draft.

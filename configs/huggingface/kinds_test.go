@@ -35,7 +35,8 @@ func TestBlocksByName(t *testing.T) {
 	const shape = `{"model_type":"nemotron_h","hidden_size":64,"num_attention_heads":4,"num_key_value_heads":2,
 		"vocab_size":100,"max_position_embeddings":512,"intermediate_size":128,"mamba_num_heads":4,"mamba_head_dim":16,
 		"n_groups":2,"ssm_state_size":16,"conv_kernel":4,"mlp_hidden_act":"relu2","n_routed_experts":8,
-		"num_experts_per_tok":2,"moe_intermediate_size":32,"num_nextn_predict_layers":1,`
+		"num_experts_per_tok":2,"moe_intermediate_size":32,"attention_head_dim":16,
+		"moe_shared_expert_intermediate_size":0,"mamba_ssm_cache_dtype":"float32","num_nextn_predict_layers":1,`
 	m := readText(t, shape+`"layers_block_type":["mamba","moe","attention","mlp"],
 		"mtp_layers_block_type":["attention","moe"],"moe_latent_size":16,"time_step_limit":[0.0,Infinity]}`)
 	letters := readText(t, shape+`"hybrid_override_pattern":"ME*-","num_hidden_layers":4,

@@ -177,18 +177,6 @@ func (c *config) model() llm.Model {
 	return m
 }
 
-// missing refuses a config without a field in which its family differs from others: somebody took it out, and what is
-// left would be priced as another model.
-func (c *config) missing() error {
-	for _, key := range c.family.needs {
-		if !c.has(key) {
-			return fmt.Errorf("%s%s is missing; every model of type %s has it, and without it this would be priced as another "+
-				"model", c.path, key, c.family.name)
-		}
-	}
-	return nil
-}
-
 // alsoMissing joins what is not understood and what is not there: one may be the other under a new name.
 func alsoMissing(unread, missing error) error {
 	if unread == nil || missing == nil {

@@ -105,7 +105,7 @@ var unseen = []struct {
 		"max_position_embeddings":131072,"vocab_size":100352,"hidden_act":"silu"}`, 0, "hybrid linear"},
 	{"nemotron-h", `{"model_type":"nemotron_h",` + base + `,"intermediate_size":128,"hybrid_override_pattern":"M-",
 		"mamba_num_heads":4,"mamba_head_dim":16,"n_groups":2,"ssm_state_size":16,"conv_kernel":4,"expand":2,"use_bias":false,
-		"mlp_hidden_act":"relu2"}`, 0, "hybrid linear"},
+		"mlp_hidden_act":"relu2","num_key_value_heads":4}`, 0, "hybrid linear"},
 	{"llama-4-maverick", `{"architectures":["Llama4ForConditionalGeneration"],"model_type":"llama4","text_config":{
 		"model_type":"llama4_text","hidden_size":5120,"intermediate_size":8192,"intermediate_size_mlp":16384,"num_hidden_layers":48,
 		"num_attention_heads":40,"num_key_value_heads":8,"head_dim":128,"num_local_experts":128,"num_experts_per_tok":1,
@@ -125,7 +125,7 @@ var unseen = []struct {
 		"tie_word_embeddings":true}`, 0, "GQA"},
 	{"minimax-m2.7", `{"model_type":"minimax_m2",` +
 		llama + `,"num_local_experts":8,"num_experts_per_tok":2,"attn_type_list":[1,1],
-		"num_mtp_modules":3,"use_qk_norm":true,"qk_norm_type":"per_layer"}`, 0, "GQA"},
+		"num_mtp_modules":3,"head_dim":16,"use_qk_norm":true,"qk_norm_type":"per_layer"}`, 0, "GQA"},
 	{"stablelm", `{"model_type":"stablelm",` + llama + `,"use_qkv_bias":true,"qk_layernorm":false}`, 0, "GQA"},
 	{"seed-oss", `{"model_type":"seed_oss",` + llama + `,"attention_bias":true,"attention_out_bias":false}`, 0, "GQA"},
 	{"exaone4", `{"model_type":"exaone4",` + llama + `,"sliding_window":128,"sliding_window_pattern":"LG"}`, 0,
