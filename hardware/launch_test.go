@@ -48,6 +48,18 @@ func TestExpertsAreLaunchedLonger(t *testing.T) {
 	assert.Less(t, gpu, 61*2e-3)
 }
 
+// Quantising activations is launched longer with prompts, and not for decodes.
+func TestQuantisingIsLaunchedWithPrompts(t *testing.T) {
+	d := deployment(t, "llama-3.1-8b", "h100-sxm", 1)
+	var err error
+	d.Model, err = d.Model.WithWeights("fp8")
+	require.NoError(t, err)
+	d.Launch.Eager = true
+	d.Efficiency.EagerLayerS, d.Efficiency.EagerLaunch, d.Efficiency.QuantizedLayerS = 1e-3, 10, 20e-6
+	assert.InDelta(t, 32e-3, step(d, alike(1, 100)), 1e-12)
+	assert.InDelta(t, 32e-3+32*10*20e-6, step(d, batch{chunks: []chunk{{0, 20}}}), 1e-12)
+}
+
 func with(d hardware.Deployment, change func(*hardware.Efficiency)) hardware.Deployment {
 	change(&d.Efficiency)
 	return d

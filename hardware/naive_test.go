@@ -70,18 +70,29 @@ func naive(d *hardware.Deployment, b batch) float64 {
 	if d.Parallel.Data > 1 {
 		gpuS += e.RankS
 	}
-	launchS, launchingS := 0.0, slowest*(layers*e.EagerLayerS+e.EagerLaunch*(inGraphS-layers*e.LayerS))
-	if eager {
-		launchS = launchingS
-	}
+	launchS := slowest * (layers*e.EagerLayerS + e.EagerLaunch*(moe*e.MoELayerS+mixers*e.MixerLayerS))
 	if len(b.chunks) > 0 {
-		launchS = max(launchS, e.PromptLaunch*launchingS)
+		launchS += slowest * e.EagerLaunch * quantized * e.QuantizedLayerS
 	}
+	launchS *= launched(eager, len(b.chunks) > 0, e.PromptLaunch)
 	preparing := e.StepS + float64(m.decodes)*e.SequenceHostS
 	if d.Launch.Async {
 		return max(gpuS, launchS, preparing)
 	}
 	return max(gpuS, launchS) + preparing
+}
+
+// launched is how much of what launching takes kernel by kernel a step waits for.
+func launched(eager, prompts bool, inGraphs float64) float64 {
+	switch {
+	case eager && prompts:
+		return max(1, inGraphs)
+	case eager:
+		return 1
+	case prompts:
+		return inGraphs
+	}
+	return 0
 }
 
 // far reports whether data-parallel ranks are in several hosts, whose collectives are in tables.
