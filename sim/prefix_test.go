@@ -171,6 +171,34 @@ func TestASharedPromptIsComputedOnce(t *testing.T) {
 	}
 }
 
+// TestADrafterLacksTheEndOfACachedPrompt: of two cached blocks of 16 tokens, one that drops the last finds one, and one
+// that wants the next token finds the second only where the prompts have that in common too.
+func TestADrafterLacksTheEndOfACachedPrompt(t *testing.T) {
+	tree := new(sim.Contents)
+	system := tree.Add(0, 32)
+	question := tree.Add(system, 3)
+	for _, test := range []struct {
+		content, cached int32
+		drafter         sim.Drafter
+	}{
+		{system, 32, sim.Drafter{}},
+		{system, 16, sim.Drafter{DropsLast: true}},
+		{system, 16, sim.Drafter{Ahead: 1}},
+		{question, 32, sim.Drafter{Ahead: 1}},
+		{question, 16, sim.Drafter{DropsLast: true}},
+	} {
+		sc := scenario{size: 1, blocks: 100, blockSize: 16, maxLen: 200, tree: tree, model: ticks(sim.Second),
+			policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}}
+		sc.requests = []sim.Request{{Content: test.content, Prompt: 60, Output: 2},
+			{ID: 1, Content: test.content, Prompt: 90, Output: 2, Arrival: sim.Time(10 * sim.Second)}}
+		j := newJournal()
+		cfg := sc.config(j)
+		cfg.Pools[0].Drafter = test.drafter
+		run(t, cfg)
+		require.Equal(t, map[int32]int32{0: 0, 1: test.cached}, j.cached, "%+v", test)
+	}
+}
+
 // TestWhatEndsTogetherIsFreedInOrderOfAdmission: request 0, whose prompt takes as many steps as request 1 takes for
 // prompt and output, is freed first and evicted first.
 func TestWhatEndsTogetherIsFreedInOrderOfAdmission(t *testing.T) {
