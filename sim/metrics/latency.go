@@ -15,6 +15,8 @@ type Latency struct {
 	E2E      Quantiles `json:"e2e_s"`
 	Queue    Quantiles `json:"queue_s"`
 
+	Unanswered *Quantiles `json:"unanswered_s,omitempty"` // absent where every request that ended had a token
+
 	TTFO *Quantiles `json:"ttfo_s,omitempty"` // absent where no output has reasoning
 	Task *Quantiles `json:"task_s,omitempty"` // absent without agents
 }
@@ -24,6 +26,10 @@ func (m *Recorder) latency() Latency {
 	l := Latency{
 		TTFT: m.TTFT.Quantiles(), ITL: m.TokenGaps().Quantiles(), ITLChunk: m.ChunkGaps().Quantiles(),
 		TPOT: m.TPOT.Quantiles(), E2E: m.E2E.Quantiles(), Queue: m.Queue.Quantiles(),
+	}
+	if m.Waited.N() > 0 {
+		waited := m.Waited.Quantiles()
+		l.Unanswered = &waited
 	}
 	if m.Thinks {
 		ttfo := m.TTFO.Quantiles()

@@ -25,6 +25,10 @@ type Recorder struct {
 
 	TTFT, ITL, TPOT, E2E, Queue Hist
 
+	// Waited is how long clients waited for a first token in vain, from arrival until they cancelled or their instance
+	// failed: TTFT and Queue have only those that had one.
+	Waited Hist
+
 	// Thinks has TTFO recorded; without, every output is visible from its first token on.
 	Thinks bool
 	TTFO   Hist
@@ -172,6 +176,9 @@ func (m *Recorder) unserved(r *sim.Request, at sim.Time, o sim.Outcome) {
 	m.Unserved++
 	if r.Emitted == 0 {
 		m.unanswered++
+		if o == sim.Failed {
+			m.Waited.One(at.Sub(r.Arrival))
+		}
 	}
 	if m.Windows != nil {
 		m.Windows.lost(at, r.Emitted > 0)

@@ -74,6 +74,7 @@ func (m *Recorder) merge(o *Recorder) {
 	m.E2E.Merge(&o.E2E)
 	m.Queue.Merge(&o.Queue)
 	m.TTFO.Merge(&o.TTFO)
+	m.Waited.Merge(&o.Waited)
 	for i := range m.Stalls {
 		m.Stalls[i].Merge(&o.Stalls[i])
 	}

@@ -193,6 +193,21 @@ func TestEnergyIsPowerOverTime(t *testing.T) {
 	assert.Nil(t, metrics.EnergyOf(c, &metrics.Description{}, 400), "nor asked for")
 }
 
+// TestWhatIsWaitedForInVainIsCounted beside the queue, which has only requests with a token: clients that give up
+// after 0.4 s have waited that long.
+func TestWhatIsWaitedForInVainIsCounted(t *testing.T) {
+	_, s, _ := whole(t, crowded, nil, "workload.timeout_s=0.4", "pools.serve.max_num_seqs=4",
+		"workload.arrivals.rate=300")
+	require.NotNil(t, s.Latency.Unanswered)
+	assert.Positive(t, s.Latency.Unanswered.N)
+	assert.EqualValues(t, 400, s.Latency.Unanswered.N+s.Latency.TTFT.N)
+	assert.InEpsilon(t, 0.4, s.Latency.Unanswered.Mean, 1e-9)
+	assert.InEpsilon(t, 0.4, s.Latency.Unanswered.Max, 1e-9)
+	assert.Less(t, s.Latency.Queue.Max, 0.4)
+	_, s, _ = whole(t, crowded, nil)
+	assert.Nil(t, s.Latency.Unanswered, "all had a token")
+}
+
 // agents is a scenario of tasks.
 const agents = `model: llama-3.1-8b
 pools: [{gpu: h100-sxm}]
