@@ -233,8 +233,8 @@ func TestSGLangMakesRoomForWhatItExpects(t *testing.T) {
 		// 11 blocks. At 3 s the first has 22 tokens to emit and 3 blocks. Of these 10 % leave room for 8 + 4 + 4 tokens
 		{"little is expected", 11, func(p *schedulers.SGLang) { p.InitNewTokenRatio = p.MinNewTokenRatio }, later,
 			[]string{"p1:8", "2 × d1", "p1:8", "3 × d2", "18 × d1"}},
-		// with a token of the first, 16 are left of 44 when 16 are in use and 0.7 of 23 are expected; the second takes 20, and
-		// is not asked about again before the first has left, although less and less is expected
+		// of 44 tokens 12 are in use by the first, and 0.7 of 23 expected; the second takes 20, and is not asked about again
+		// before the first has left, although less and less is expected
 		{"a failed attempt is not repeated", 11, func(*schedulers.SGLang) {},
 			[]sim.Request{{Prompt: 8, Output: 24}, {Prompt: 8, Output: 8}}, []string{"p1:8", "23 × d1", "p1:8", "7 × d1"}},
 		{"all is expected", 11, func(p *schedulers.SGLang) { p.IgnoreEOS = true }, later,
