@@ -27,8 +27,12 @@ func newScheduler(s *configs.Scenario, p *configs.Pool, r *Replica) (sim.Schedul
 	if slices.Contains(rules.DraftSlots, s.Speculation.Method) {
 		slots = 1
 	}
-	if rules.DraftSlotsReserved {
-		tokens, slots = tokens-slots*int32(p.MaxNumSeqs), 0
+	if seqs := int32(p.MaxNumSeqs); rules.DraftSlotsReserved && slots > 0 {
+		if tokens < 2*seqs {
+			return nil, s.Errorf(s.PoolPath(p, "max_num_batched_tokens"), "%d; a draft model takes a token of it for each of "+
+				"max_num_seqs, and a step must hold one more; expected at least %d", tokens, 2*seqs)
+		}
+		tokens, slots = tokens-seqs, 0
 	}
 	switch engine.Scheduler {
 	case catalog.SchedulerContinuous:
