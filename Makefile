@@ -152,6 +152,11 @@ notebooks: build $(VENV)/installed ## run every notebook from its first cell to 
 			$(VENV)/bin/jupyter nbconvert --log-level WARN --to notebook --execute --output-dir "$$out" "$$notebook"; \
 	done
 
+.PHONY: lab
+lab: build $(VENV)/installed ## open the notebooks in a browser, by JupyterLab
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check jupyterlab
+	cd notebooks && DECODESIM="$(CURDIR)/$(BINARY)" .venv/bin/jupyter lab
+
 $(VENV)/installed: notebooks/requirements.txt
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
