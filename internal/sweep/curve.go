@@ -115,7 +115,7 @@ func (r *Result) mark(c *Curve) {
 	}
 	c.Knee = r.knee(c)
 	for i := range c.Loads {
-		if met := c.Loads[i].Met; met == nil || !*met {
+		if met := c.Loads[i].Met; met == nil || !*met || c.Loads[i].Saturated { // it would miss it in a longer run
 			break
 		}
 		c.SLOTo = &c.Loads[i].Load
@@ -194,10 +194,17 @@ func (r *Result) sentences(c *Curve) []string {
 	}
 	switch {
 	case c.Loads[0].Met == nil:
+	case c.SLOTo == nil && c.Loads[0].Saturated && *c.Loads[0].Met:
 	case c.SLOTo == nil:
 		all = append(all, fmt.Sprintf("Misses the SLO at %s already.", say(c.Loads[0].Load)))
 	default:
 		all = append(all, fmt.Sprintf("Meets the SLO up to %s.", say(*c.SLOTo)))
+	}
+	if i := slices.IndexFunc(c.Loads, func(p LoadPoint) bool {
+		return p.Saturated && p.Met != nil && *p.Met
+	}); i >= 0 {
+		all = append(all, fmt.Sprintf("At %s the runs end before the queue that grows breaks the SLO: with more requests "+
+			"they would miss it.", say(c.Loads[i].Load)))
 	}
 	return all
 }

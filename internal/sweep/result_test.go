@@ -73,6 +73,10 @@ func TestCurvesSayWhatTheyDoNotShow(t *testing.T) {
 	}
 	assert.Contains(t, say(0, 1), "No load tried saturates it: up to 3 requests/s")
 	assert.Contains(t, say(1, 0), "Every load saturates it: at 1 requests/s")
+	short := say(1, 1)
+	assert.NotContains(t, short, "Meets the SLO", "of a run that ends before its queue shows")
+	assert.NotContains(t, short, "Misses the SLO")
+	assert.Contains(t, short, "At 1 requests/s the runs end before the queue that grows breaks the SLO")
 	assert.Contains(t, say(1, 0), "Misses the SLO at 1 requests/s already")
 	r := invented(loads("1", "2"), func(int) map[string]float64 { return nil })
 	assert.NotContains(t, strings.Join(r.Curves[0].Sentences, " "), "SLO", "there is none")
