@@ -97,6 +97,7 @@ func TestAdmissionRefusesWhatMakesNoSense(t *testing.T) {
 	for want, a := range map[string]fleet.AdmissionArguments{
 		"queue_limit is -1":       {QueueLimit: -1},
 		"each route begins":       {QueueLimit: 1},
+		"that each route begins":  {ShedLimit: 1},
 		"rate is -1 per second":   {Rate: -1, Burst: 1},
 		"burst is 0, must be":     {Rate: 1},
 		"rate is 1e-07 per":       {TokenRate: 1e-7, TokenBurst: 1},
@@ -105,4 +106,6 @@ func TestAdmissionRefusesWhatMakesNoSense(t *testing.T) {
 		_, err := fleet.NewAdmission(a)
 		assert.ErrorContains(t, err, want)
 	}
+	_, err := fleet.NewAdmission(fleet.AdmissionArguments{Rate: 1, Burst: 1})
+	assert.NoError(t, err, "one request at a time")
 }
