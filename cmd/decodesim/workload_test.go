@@ -43,7 +43,7 @@ func TestWorkloadMistakesAreNamed(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"workload: expected describe, fit, generate or convert", nil},
+		{"workload: expected describe, fit, preset, generate or convert", nil},
 		{`workload: unknown command "fitt"`, []string{"fitt", "conv.csv.gz"}},
 		{"describe: missing a trace", []string{"describe"}},
 		{"no.csv does not exist; expected a CSV or JSON-lines file", []string{"describe", "no.csv"}},
@@ -55,6 +55,7 @@ func TestWorkloadMistakesAreNamed(t *testing.T) {
 		{"once.csv has 1 request; expected at least 50", []string{"fit", "once.csv"}},
 		{`scenario "chat-9b" not found`, []string{"fit", "conv.csv.gz", "--on", "chat-9b"}},
 		{`scenario "chat-9b" not found`, []string{"generate", "chat-9b"}},
+		{`preset "chta" not found`, []string{"preset", "chta"}},
 	} {
 		status, out, errOut := try(append([]string{"workload"}, c.args...)...)
 		assert.Equal(t, exitBadInput, status, c.args)
