@@ -33,6 +33,9 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		blocks = w.taken(r)
 	}
 	r.Preemptions++
+	if r.delay == Paused { // it has missed a step before, and that is not what it waits for now
+		r.delay = Preempted
+	}
 	in.tally.preemptions++
 	in.exit(slot)
 	if how == Swap && decodes && blocks <= in.swap.free {

@@ -312,7 +312,8 @@ func (sc *scenario) unnamedFirst() bool { return sc.blocks%2 == 0 }
 
 // drafter returns what a drafter needs of cached prompts.
 func (sc *scenario) drafter() (d sim.Drafter) {
-	if p, ok := sc.policy.(*schedulers.Continuous); !ok || p.NoEvict || sc.speculation == nil || sc.offload > 0 {
+	p, ok := sc.policy.(*schedulers.Continuous)
+	if !ok || p.NoEvict || sc.speculation == nil || sc.speculation.Tokens == 0 || sc.offload > 0 {
 		return d
 	}
 	d.DropsLast, d.Ahead = sc.maxLen%3 == 0, sc.maxLen%3%2

@@ -175,16 +175,15 @@ func TestABatchOfManyDraftsLess(t *testing.T) {
 	}
 }
 
-// TestAPromptThatDraftsHeldUpRunsWhenTheyMakeRoom: a decode and its drafts spend the budget, so a prompt that came
-// first waits; when the decode does not fit any more, the prompt has its turn first and the decode is preempted.
-func TestAPromptThatDraftsHeldUpRunsWhenTheyMakeRoom(t *testing.T) {
+// TestAPromptThatDraftsHoldUpIsPreempted: a decode and its drafts spend the budget, so a prompt that came after it
+// waits with what it has computed, and loses that when the decode needs the blocks.
+func TestAPromptThatDraftsHoldUpIsPreempted(t *testing.T) {
 	sc := scenario{
 		size: 1, blocks: 31, blockSize: 1, maxLen: 31, model: ticks(sim.Second),
 		speculation: speculate(3, random{rates: []float64{0}}),
 		policy:      &schedulers.Continuous{MaxNumSeqs: 2, MaxNumBatchedTokens: 4, LongPrefillTokenThreshold: 1},
 	}
-	sc.requests = []sim.Request{{ID: 0, Prompt: 20, Output: 2, Traced: true},
-		{ID: 1, Prompt: 1, Output: 30, Arrival: sim.Time(5 * sim.Second), Traced: true}}
+	sc.requests = []sim.Request{{ID: 0, Prompt: 1, Output: 30, Traced: true}, {ID: 1, Prompt: 20, Output: 2, Traced: true}}
 	twin, j := runNaive(sc), newJournal()
 	compare(t, "two", twin, j, run(t, sc.config(j)))
 	require.Positive(t, twin.cover["steps that preempt"])
