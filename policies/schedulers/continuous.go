@@ -19,8 +19,8 @@ var _ sim.Scheduler = (*Continuous)(nil)
 //
 // vLLM walks the list of running requests; here decodes are a sum. The two agree because the budget can run out only
 // at the end of that list: the demand of a running request never grows, and a request is admitted only with budget
-// left. Drafts grow it, so a step that leaves no budget for all of them is composed by a walk here, too, as is one
-// whose blocks do not suffice.
+// left. Drafts grow it, and a request whose cache has come from elsewhere takes no prompt's share of it, so a step that
+// leaves no budget for all of them is composed by a walk here, too, as is one whose blocks do not suffice.
 type Continuous struct {
 	MaxNumSeqs                int     // requests in the batch
 	MaxNumBatchedTokens       int32   // tokens per step, at least MaxNumSeqs
@@ -104,7 +104,7 @@ func (p *Continuous) resume(in *sim.Instance, w *sim.Work) (budget int32, enough
 			budget -= n + p.DraftSlots
 		}
 	}
-	return budget, enough || in.DraftTokens() == 0 && p.DraftSlots == 0
+	return budget, enough
 }
 
 // turns is what is left of a step in which requests take their blocks one after the other.
