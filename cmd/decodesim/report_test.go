@@ -1,8 +1,10 @@
 package main
 
 import (
+	"html"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,6 +48,41 @@ func TestTheReportOfARunHasTheNumbersOfItsSummary(t *testing.T) {
 		`name=<script>window.harm="done"</script>`)
 	require.NotContains(t, string(page), "<script>window")
 	opens(t, page, 8)
+}
+
+// TestAPageSaysHowToGetItsResultAgain by a command that runs where the page's own was given, in a folder of any name.
+func TestAPageSaysHowToGetItsResultAgain(t *testing.T) {
+	study := "scenario: chat.yaml\nbudget: {gpus: 1}\nslo: {ttft_ms: 2000, tpot_ms: 100}\nattainment: 0.9\n" +
+		"rate: {min: 1, max: 4}\nsearch: {topology: [colocated], tensor_parallel: [1]}\nrequests: 400\nseeds: 2\n"
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"run", "chat.yaml", "--set", "workload.requests=50", "--json"}, "decodesim run 'my results/a/scenario.yaml'"},
+		{[]string{"compare", "chat.yaml", "--with", "weights=fp8", "--set", "workload.requests=50", "--json"},
+			"decodesim compare 'my results/a/small/scenario.yaml' 'my results/a/weights=fp8/scenario.yaml'"},
+		{[]string{"size", "study.yaml", "--json"}, "decodesim size 'my results/a/study.yaml'"},
+	} {
+		t.Run(c.args[0], func(t *testing.T) {
+			inDir(t, small)
+			require.NoError(t, os.WriteFile("study.yaml", []byte(study), 0o600))
+			status, first, errOut := try(append(c.args, "--out", "my results/a")...)
+			require.Equal(t, exitOK, status, errOut)
+			page, err := os.ReadFile("my results/a/report.html")
+			require.NoError(t, err)
+			text := html.UnescapeString(string(page))
+			require.True(t, strings.Contains(text, "<pre>"+c.want+"</pre>"), c.want)
+			words := strings.Split(strings.TrimSuffix(strings.TrimPrefix(c.want, "decodesim "+c.args[0]+" '"), "'"), "' '")
+			status, again, errOut := try(append([]string{c.args[0], "--json"}, words...)...)
+			require.Equal(t, exitOK, status, errOut)
+			if c.args[0] == "run" {
+				require.Equal(t, first, again)
+				here, err := os.Getwd()
+				require.NoError(t, err)
+				require.False(t, strings.Contains(text, here), "the page names a folder of this machine")
+			}
+		})
+	}
 }
 
 func TestTheReportOfAFleetHasItsReplicasOverTime(t *testing.T) {
