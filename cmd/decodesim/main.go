@@ -27,6 +27,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/run"
 )
 
@@ -119,7 +120,7 @@ func execute(ctx context.Context, out, errOut io.Writer, args []string) int {
 	case errors.As(err, &failure), results.err != nil, diskFailed(err):
 		status = exitFailure
 	}
-	fmt.Fprintf(errOut, "decodesim: %s\n", strings.TrimSpace(message))
+	fmt.Fprintf(errOut, "decodesim: %s\n", inputs.Escaped(strings.TrimSpace(message)))
 	return status
 }
 

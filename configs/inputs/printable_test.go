@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
 )
 
 func TestTextReadsAsItIsWritten(t *testing.T) {
@@ -16,4 +17,19 @@ func TestTextReadsAsItIsWritten(t *testing.T) {
 	}
 	assert.False(t, PrintableName("a\nb"))
 	assert.True(t, PrintableName("a b"))
+}
+
+// TestWhatIsEscapedIsPrintable, and what was printable stays as it is.
+func TestWhatIsEscapedIsPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain, größer\n\tand \"quoted\"": "plain, größer\n\tand \"quoted\"",
+		"a\x1b[31mb":                      `a\x1b[31mb`, "a\u202eb": `a\u202eb`, "a\rb": `a\rb`, "a\xffb": `a\xffb`,
+		"a\u009bb": `a\u009bb`, "\ufffd": "\ufffd", "\x00": `\x00`, "a\r\nb": `a\r` + "\nb",
+	} {
+		assert.Equal(t, want, Escaped(text))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
+		assert.True(t, Printable(Escaped(text)), "%q", text)
+	})
 }

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs/inputs"
+)
+
+// TestAMessageMovesNoCursor: what a user typed, or has in a file, is named in one message, and none of it is obeyed by
+// the terminal.
+func TestAMessageMovesNoCursor(t *testing.T) {
+	inDir(t, small)
+	require.NoError(t, os.WriteFile("t.csv", []byte("arrival_s,input_tokens,out\x1b[31mput\n0,5,9\n"), 0o600))
+	trace := strings.Split(small, "  arrivals")[0] + "  trace: {file: t.csv}\n"
+	require.NoError(t, os.WriteFile("trace.yaml", []byte(trace), 0o600))
+	for _, hidden := range []string{"a\x1b[31mb", "a\u202eb", "a\x9bb", "a\rb"} {
+		for _, args := range [][]string{
+			{"run", "chat.yaml", "--set", "name=" + hidden}, {"run", "chat.yaml", "--set", hidden + "=1"},
+			{"run", "chat.yaml", "--set", "model=" + hidden}, {"run", "chat.yaml", "--" + hidden}, {"run", hidden},
+			{"run", "chat.yaml", "--out", hidden + "\x00"}, {"run", "trace.yaml"}, {hidden},
+		} {
+			status, out, errOut := try(args...)
+			assert.Equal(t, exitBadInput, status, "%q", args)
+			assert.Empty(t, out, "%q", args)
+			assert.True(t, inputs.Printable(errOut) && !strings.Contains(errOut, "\r"), "%q says %q", args, errOut)
+		}
+	}
+	_, _, errOut := try("run", "chat.yaml", "--set", "name=a\x1b[31mb")
+	assert.True(t, strings.HasPrefix(errOut, `decodesim: --set name=a\x1b[31mb: "a\x1b[31mb" has characters`), "%q", errOut)
+}
+
+// TestFilesOfEfficienciesThatNeverEndAreRefused at once, whatever they are.
+func TestFilesOfEfficienciesThatNeverEndAreRefused(t *testing.T) {
+	inDir(t, small)
+	require.NoError(t, syscall.Mkfifo("pipe.yaml", 0o600))
+	require.NoError(t, os.Symlink("/dev/zero", "device.yaml"))
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	_, err := w.Write(make([]byte, 64<<20))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.NoError(t, os.WriteFile("bomb.yaml", bomb.Bytes(), 0o600))
+	require.NoError(t, os.WriteFile("huge.yaml", nil, 0o600))
+	require.NoError(t, os.Truncate("huge.yaml", 8<<30))
+	before := entries(t, ".")
+	for file, want := range map[string]string{
+		"pipe.yaml": "is a pipe; expected a regular file", "device.yaml": "is a device; expected a regular file",
+		"bomb.yaml": "not YAML: control characters", // nothing unpacks it
+		"huge.yaml": "is longer than 4194304 bytes (4 MiB)",
+	} {
+		start := time.Now()
+		status, out, errOut := try("run", "chat.yaml", "--set", "pools.serve.efficiency=./"+file, "--out", "out")
+		assert.Less(t, time.Since(start), 10*time.Second, file)
+		assert.Equal(t, exitBadInput, status, file)
+		assert.Empty(t, out, file)
+		assert.Contains(t, errOut, want, file)
+		assert.Contains(t, errOut, file)
+		assert.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
+		assert.Equal(t, before, entries(t, "."), file)
+	}
+}
