@@ -58,7 +58,8 @@ func TestAPageSaysHowToGetItsResultAgain(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"run", "chat.yaml", "--set", "workload.requests=50", "--json"}, "decodesim run 'my results/a/scenario.yaml'"},
+		{[]string{"run", "chat.yaml", "--set", "workload.requests=50", "--json"},
+			"decodesim run 'my results/a/scenario.yaml'"},
 		{[]string{"compare", "chat.yaml", "--with", "weights=fp8", "--set", "workload.requests=50", "--json"},
 			"decodesim compare 'my results/a/small/scenario.yaml' 'my results/a/weights=fp8/scenario.yaml'"},
 		{[]string{"size", "study.yaml", "--json"}, "decodesim size 'my results/a/study.yaml'"},
