@@ -202,6 +202,10 @@ func (c *Comparison) difference(m *comparedMetric, item *Item, i int) *Differenc
 // note says what a reader must know of the intervals.
 func (c *Comparison) note() {
 	c.Notes = []string{}
+	if c.zeroGaps() {
+		c.Notes = append(c.Notes, "ITL, tokens: the tokens of one chunk come at once, 0 ms apart, and where the p50 "+
+			"is 0, most gaps are of this kind. Waiting is in ITL, chunks.")
+	}
 	if len(c.trials) > 1 {
 		return
 	}
@@ -211,4 +215,11 @@ func (c *Comparison) note() {
 				c.Scenarios[i+1].Name, n, p.sent, c.Scenarios[0].Name))
 		}
 	}
+}
+
+// zeroGaps reports whether the median gap between tokens is 0 in some scenario.
+func (c *Comparison) zeroGaps() bool {
+	return slices.ContainsFunc(c.Metrics, func(item Item) bool {
+		return item.Name == "ITL p50, tokens" && slices.Contains(item.Values, 0)
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -274,4 +276,19 @@ func TestBusyTimeCountsReplicasThatHaveStopped(t *testing.T) {
 	s := &metrics.Summary{Pools: []metrics.PoolResult{{Utilization: 0.5, Replicas: 2},
 		{Utilization: 0.9, ReplicasMean: 2}}}
 	assert.InEpsilon(t, 0.7, busy(s), 1e-12)
+}
+
+// TestAMedianGapOfZeroIsExplained, and no other is.
+func TestAMedianGapOfZeroIsExplained(t *testing.T) {
+	for _, p50 := range []float64{0, 0.004} {
+		c := &Comparison{Seeds: []uint64{1}, Scenarios: []Candidate{{Name: "without"}, {Name: "drafts"}}}
+		without, drafts := summary(), summary()
+		without.Latency.ITL.P50, drafts.Latency.ITL.P50, drafts.Latency.ITLChunk.P50 = 0.02, p50, 0.02
+		drafts.Latency.ITL.N, drafts.Latency.ITLChunk.N = 9, 4 // chunks of two tokens
+		c.Add([]Trial{{Summary: without}, {Summary: drafts}})
+		c.Close()
+		assert.Equal(t, p50 == 0, slices.ContainsFunc(c.Notes, func(note string) bool {
+			return strings.HasPrefix(note, "ITL, tokens: the tokens of one chunk come at once, 0 ms apart")
+		}), "%v: %q", p50, c.Notes)
+	}
 }
