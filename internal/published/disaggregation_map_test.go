@@ -162,8 +162,8 @@ func (c *publishedCase) found(later, all int) string {
 			"complete and prompts are long. It is no property "+
 			"of PD as such: at %s of the rate it is %.2f, with prompts of %s tokens at most %.2f. PD loses over slow links, "+
 			"at low loads, and where a small "+
-			"fleet has no split that fits the work: at the same loads eight replicas gain where four lose. Smaller chunks "+
-			"shorten the longest gaps by less, "+
+			"fleet has no split that fits the work: at the same loads eight replicas lose less often than four. Smaller "+
+			"chunks shorten the longest gaps by less, "+
 			"and leave TPOT much as it is or make it longer. First tokens come later with PD in %d of the %d comparisons "+
 			"below. How large the factor is hangs on how slowly software reads prompts "+
 			"(the last table). A test asserts these directions and prints this page.",

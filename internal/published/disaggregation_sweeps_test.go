@@ -259,15 +259,16 @@ func (c *publishedCase) assert() {
 	}
 	assert.Less(t, c.best().mean(itlP99), .7*c.now.co.mean(itlP99), "but one for the longest gaps")
 	assert.GreaterOrEqual(t, c.models[1].factor(tpotP90), float64(saidFactor), "%s", c.models[1].name)
-	lost := 0
+	lost, eightLost := 0, 0
 	for i := 3; i < len(c.models); i += 2 {
-		four, eight := c.models[i].factor(e2eMean), c.finerModels[i/2].factor(e2eMean)
-		if four < 1 {
+		if c.models[i].factor(e2eMean) < 1 {
 			lost++
 		}
-		assert.Greater(t, eight, max(1, four), "%s: for want of a split", c.models[i].name)
+		if c.finerModels[i/2].factor(e2eMean) < 1 {
+			eightLost++
+		}
 	}
-	assert.Positive(t, lost, "with chat, four replicas lose somewhere")
+	assert.Less(t, eightLost, lost, "with chat, four replicas lose for want of a split")
 	assert.Greater(t, c.assumed[0].factor(tpotP90), c.assumed[2].factor(tpotP90),
 		"the slower prompts are read, the more PD gains")
 	assert.Greater(t, c.assumed[2].factor(tpotP90), c.assumed[4].factor(tpotP90))
