@@ -6,11 +6,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/decodesim/decodesim/configs/inputs"
 )
 
 // Job is what workers need to make any run of it.
@@ -47,11 +50,11 @@ func NewJob(id, kind, name, version string, spec any, paths []string) (Job, erro
 		if err != nil {
 			return j, err
 		}
-		data, err := os.ReadFile(path)
+		sum, err := copied(io.Discard, path)
 		if err != nil {
 			return j, err
 		}
-		j.Files = append(j.Files, File{path, sum(data)})
+		j.Files = append(j.Files, File{path, sum})
 	}
 	return j, nil
 }
@@ -61,18 +64,40 @@ func sum(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// upload puts the files of a job into a store.
+// copied copies a file, which may be a trace longer than memory, and returns the SHA-256 of what was copied.
+func copied(to io.Writer, path string) (sum string, err error) {
+	file, err := inputs.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+	return summed(to, file)
+}
+
+// summed copies what from says, and returns its SHA-256.
+func summed(to io.Writer, from io.Reader) (sum string, err error) {
+	h := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(to, h), from); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// upload puts the files of a job into a store, a part of one at a time.
 func (j *Job) upload(ctx context.Context, to jetstream.ObjectStore) error {
 	for _, f := range j.Files {
-		data, err := os.ReadFile(f.Path)
+		file, err := inputs.Open(f.Path)
 		if err != nil {
 			return err
 		}
-		if sum(data) != f.SHA256 {
-			return fmt.Errorf("%s has changed since it was read", f.Path)
-		}
-		if _, err := to.PutBytes(ctx, f.SHA256, data); err != nil {
+		h := sha256.New()
+		_, err = to.Put(ctx, jetstream.ObjectMeta{Name: f.SHA256}, io.TeeReader(file, h))
+		_ = file.Close()
+		if err != nil {
 			return fmt.Errorf("%s cannot be put into the queue: %w", f.Path, err)
+		}
+		if hex.EncodeToString(h.Sum(nil)) != f.SHA256 {
+			return fmt.Errorf("%s has changed since it was read", f.Path)
 		}
 	}
 	return nil
@@ -95,21 +120,36 @@ func newMirror(ctx context.Context, j *Job, from jetstream.ObjectStore) (m mirro
 		return m, err
 	}
 	for _, f := range j.Files {
-		data, err := from.GetBytes(ctx, f.SHA256)
-		if err != nil {
-			return m, fmt.Errorf("%s cannot be read from the queue: %w", f.Path, err)
-		}
-		if sum(data) != f.SHA256 {
-			return m, fmt.Errorf("%s is damaged in the queue", f.Path)
-		}
-		if err := os.MkdirAll(filepath.Dir(m.at(f.Path)), 0o700); err != nil {
-			return m, err
-		}
-		if err := os.WriteFile(m.at(f.Path), data, 0o600); err != nil {
+		if err := m.download(ctx, f, from); err != nil {
 			return m, err
 		}
 	}
 	return m, nil
+}
+
+// download puts a file of the coordinator into the mirror, a part of it at a time.
+func (m mirror) download(ctx context.Context, f File, from jetstream.ObjectStore) error {
+	object, err := from.Get(ctx, f.SHA256)
+	if err != nil {
+		return fmt.Errorf("%s cannot be read from the queue: %w", f.Path, err)
+	}
+	defer func() { _ = object.Close() }()
+	if err := os.MkdirAll(filepath.Dir(m.at(f.Path)), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(m.at(f.Path), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	sum, err := summed(file, object)
+	switch closed := file.Close(); {
+	case err != nil:
+		return fmt.Errorf("%s cannot be read from the queue: %w", f.Path, err)
+	case sum != f.SHA256:
+		return fmt.Errorf("%s is damaged in the queue", f.Path)
+	default:
+		return closed
+	}
 }
 
 // at returns where a path of the coordinator is mirrored. Nothing leads out of the mirror.
