@@ -5,6 +5,7 @@
 //	show.go model.go workload.go version.go
 //	             a command each: its flags, what it refuses and what it calls
 //	serve.go     the command that answers real clients
+//	explore.go   the command that serves a page with controls
 //	worker.go    the command that makes runs for others; queue.go how they have it do so
 //	print.go     results go to stdout, and the names of files with them
 //	progress.go  the line of a terminal that says how far a command is
@@ -187,7 +188,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		newCalibrate(out, errOut), newImport(out, errOut), newExport(out),
 		newSize(out, errOut), newSweep(out, errOut), newSensitivity(out, errOut),
 		newList(out), newShow(out), newModel(out), newWorkload(out, errOut), newVersion(out), newWorker(errOut))
-	root.AddCommand(newServe(out, errOut))
+	root.AddCommand(newServe(out, errOut), newExplore(errOut))
 	return root
 }
 

@@ -23,7 +23,7 @@ func WriteFiles(dir *output.Dir, s *Step, x *Explanation) error {
 		draw func() (plot.Figure, error)
 	}
 	figures := []drawing{
-		{"roofline", func() (plot.Figure, error) { return rooflineOf(s, x).Draw(caption) }},
+		{"roofline", func() (plot.Figure, error) { return RooflineOf(s, x).Draw(caption) }},
 		{"itl_vs_batch", func() (plot.Figure, error) { return ITLVsBatch(caption, batchPoints(x)) }},
 	}
 	if v := x.Speculation; v != nil {
@@ -45,8 +45,8 @@ func WriteFiles(dir *output.Dir, s *Step, x *Explanation) error {
 	return dir.Keep()
 }
 
-// rooflineOf places the batches that fit, and the step itself, under the roof of one GPU.
-func rooflineOf(s *Step, x *Explanation) *Roofline {
+// RooflineOf places the batches that fit, and the step itself, under the roof of one GPU.
+func RooflineOf(s *Step, x *Explanation) *Roofline {
 	gpu := &s.Deployment.GPU
 	peak, dtype := gpu.ComputeFLOPS(x.Weights)
 	r := &Roofline{GPU: x.GPU, DType: dtype, BandwidthBps: gpu.BandwidthBps.Value, PeakFLOPS: peak}

@@ -180,6 +180,8 @@
     }, data, mount);
   }
 
+  window.drawPlot = draw; // for pages whose plots come later
+
   // A plot in its place, with switches for axes that begin as log axes.
   const drawn = plots.map((plot, i) => {
     const mount = document.querySelector('[data-plot="' + i + '"]');

@@ -20,7 +20,7 @@ type view struct {
 // Write writes the page.
 func (p *Page) Write(w io.Writer) error {
 	v := &view{Page: p, Style: template.CSS(uplotCSS + "\n" + pageCSS),
-		Library: template.JS("/* uPlot\n" + uplotLicence + "\n*/\n" + uplotJS), Script: template.JS(plotsJS)}
+		Library: template.JS(library()), Script: template.JS(plotsJS)}
 	v.Policy = "default-src 'none'; style-src " + sourceOf(string(v.Style)) + "; script-src " +
 		sourceOf(string(v.Library)) + " " + sourceOf(string(v.Script)) + "; base-uri 'none'; form-action 'none'"
 	for i := range p.Sections {

@@ -69,14 +69,14 @@ func figureFiles(dir *output.Dir, b *build.Built, r *Result) []func() error {
 // pageFile is the page of the run.
 func pageFile(dir *output.Dir, b *build.Built, r *Result, scenario []byte) func() error {
 	return func() error {
-		p := pages.Run{Built: b, Summary: r.Summary, Timeline: r.Timeline, Curves: distributions(r), Chunks: chunkLimit(b),
+		p := pages.Run{Built: b, Summary: r.Summary, Timeline: r.Timeline, Curves: Distributions(r), Chunks: chunkLimit(b),
 			Scenario: scenario, Folder: dir.Path()}
 		return dir.WriteFile("report.html", p.Page().Write)
 	}
 }
 
-// distributions are those of the gaps between tokens and of the time to the first one.
-func distributions(r *Result) []plot.Distribution {
+// Distributions are those of the gaps between tokens and of the time to the first one.
+func Distributions(r *Result) []plot.Distribution {
 	l := &r.Summary.Latency
 	itl := plot.Distribution{Title: "Inter-token latency", Noun: "token gaps"}
 	itl.Curves = []plot.Curve{plot.CurveOf("ITL", r.Recorder.ChunkGaps(), l.ITLChunk)}
@@ -97,7 +97,7 @@ func distributions(r *Result) []plot.Distribution {
 
 func figures(b *build.Built, r *Result) []figure {
 	caption := report.CaptionOf(r.Summary, b.Deployment.Model.Name)
-	all := distributions(r)
+	all := Distributions(r)
 	list := []figure{
 		{"itl_cdf", func() (plot.Figure, error) { return plot.CDF(caption, all[0]) }},
 		{"ttft_cdf", func() (plot.Figure, error) { return plot.CDF(caption, all[1]) }},

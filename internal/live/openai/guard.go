@@ -2,13 +2,14 @@ package openai
 
 import (
 	"crypto/subtle"
-	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/decodesim/decodesim/internal/loopback"
 )
 
 // Limits bound what clients can take of the server.
@@ -54,7 +55,7 @@ func newGuard(key string, local bool, l Limits) *guard {
 
 // check returns why a request is refused; nil: it is not.
 func (g *guard) check(r *http.Request, open bool) *failure {
-	if g.local && !localName(r.Host) {
+	if g.local && !loopback.Named(r.Host) {
 		return refused(http.StatusForbidden, "PermissionDeniedError", "host %q is not this machine", r.Host)
 	}
 	if err := g.cross.Check(r); err != nil {
@@ -83,14 +84,3 @@ func (g *guard) enter() *failure {
 }
 
 func (g *guard) leave() { g.streams.Add(-1) }
-
-// localName reports whether a Host header names this machine.
-func localName(host string) bool {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = host
-	}
-	name = strings.Trim(name, "[]")
-	ip := net.ParseIP(name)
-	return name == "localhost" || strings.HasSuffix(name, ".localhost") || ip != nil && ip.IsLoopback()
-}

@@ -70,25 +70,44 @@ var (
 
 func run(t *testing.T, browser, dir string) (s Seen) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--allow-file-access-from-files", "--enable-logging=stderr", "--virtual-time-budget=3000",
-		"--user-data-dir="+filepath.Join(dir, "profile"), "--dump-dom", filepath.Join(dir, "frame.html"))
-	var out, errOut bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errOut
-	if err := c.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, errOut.String())
-	}
-	s.DOM = out.String()
-	s.Errors = console.FindAllString(errOut.String(), -1)
+	var said string
+	s.DOM, said = visit(t, browser, dir, filepath.Join(dir, "frame.html"), "3000")
+	s.Errors = console.FindAllString(said, -1)
 	m := seen.FindStringSubmatch(s.DOM)
 	if m == nil {
-		t.Fatalf("the page was not read to its end:\n%s\n%s", s.DOM, errOut.String())
+		t.Fatalf("the page was not read to its end:\n%s\n%s", s.DOM, said)
 	}
 	_, err := fmt.Sscan(strings.Join(m[1:], " "), &s.Beyond, &s.Canvas, &s.Harm)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// Visit opens an address, and returns what its scripts made of it and what is on the console. Without a browser the
+// test is skipped.
+func Visit(t *testing.T, url string) (dom string, errors []string) {
+	t.Helper()
+	browser := find()
+	if browser == "" {
+		t.Skip("no chromium on this machine: the page is not opened")
+	}
+	dom, said := visit(t, browser, t.TempDir(), url, "20000")
+	return dom, console.FindAllString(said, -1)
+}
+
+// visit lets the scripts of a page run for so many milliseconds of the browser's clock.
+func visit(t *testing.T, browser, dir, url, budget string) (dom, said string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--allow-file-access-from-files", "--enable-logging=stderr", "--virtual-time-budget="+budget,
+		"--user-data-dir="+filepath.Join(dir, "profile"), "--dump-dom", url)
+	var out, errOut bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errOut
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, errOut.String())
+	}
+	return out.String(), errOut.String()
 }

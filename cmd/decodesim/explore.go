@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/internal/explore"
+)
+
+// exploreScenario is what is explored where nobody says what.
+const exploreScenario = "chat-8b"
+
+func newExplore(errOut io.Writer) *cobra.Command {
+	port := 0
+	c := &cobra.Command{
+		Use:   "explore [SCENARIO]",
+		Short: "Serve a page with controls for a scenario, on this machine alone",
+		Long: "Serve a page on this machine with controls for a scenario: model, GPU, bandwidth, precision, tensor\n" +
+			"parallelism, replicas, load, speculation, and the batch and context of a step.\n\n" +
+			"Each change says at once what binds a step of decoding, and is simulated. The address of the page is its\n" +
+			"state, and what it copies as YAML is a scenario that run takes and that has the same numbers. Relative paths\n" +
+			"in SCENARIO start from the working directory. A signal ends the service.",
+		Example: "  decodesim explore\n" +
+			"  decodesim explore pd-70b --port 9000",
+		Args:              atMostOneScenario,
+		ValidArgsFunction: completeScenario,
+		RunE: func(c *cobra.Command, args []string) error {
+			if port < 0 || port > 65535 {
+				return fmt.Errorf("--port %d: expected a port from 0 to 65535", port)
+			}
+			text, err := exploredText(c, args)
+			if err != nil {
+				return err
+			}
+			s, err := explore.New(text, os.Environ(), programVersion())
+			if err != nil {
+				return err
+			}
+			return serveExplorer(c.Context(), errOut, s, port)
+		},
+	}
+	c.Flags().IntVar(&port, "port", 8010, "to listen on; 0: one that is free")
+	return c
+}
+
+// exploredText is the text of the scenario of the command line.
+func exploredText(c *cobra.Command, args []string) ([]byte, error) {
+	if len(args) == 0 {
+		args = []string{exploreScenario}
+	}
+	if stdin, err := stdinFor(c, args); stdin != nil || err != nil {
+		return stdin, err
+	}
+	if text, ok := explore.BuiltIn(args[0]); ok {
+		return text, nil
+	}
+	if _, err := configs.Load(args[0], configs.Options{Env: os.Environ()}); err != nil {
+		return nil, err // with the place in the file
+	}
+	return catalog.ReadFile("scenario", args[0])
+}
+
+// serveExplorer answers on the loopback address until ctx is done.
+func serveExplorer(ctx context.Context, errOut io.Writer, s *explore.Server, port int) error {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(errOut, "exploring %s at http://%s/; a signal ends it\n", s.Name(), l.Addr())
+	if err := s.Serve(ctx, l); ctx.Err() != nil {
+		return context.Canceled
+	} else if err != nil {
+		return failed(err)
+	}
+	return nil
+}

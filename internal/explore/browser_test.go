@@ -1,0 +1,57 @@
+package explore
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/internal/page/pagetest"
+)
+
+// hand is a page that moves the controls of the explorer in a frame, and has what it saw as its title.
+const hand = `<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
+<iframe src="/?rate=6" style="width:%dpx;height:900px;border:0"></iframe><script>
+onload = async () => {
+  const f = document.querySelector("iframe"), d = f.contentDocument, $ = (id) => d.getElementById(id), said = [];
+  const wait = async (what) => { for (let i = 0; i < 150 && !what(); i++) await new Promise((r) => setTimeout(r, 50)); };
+  const beyond = () => d.documentElement.scrollWidth - d.documentElement.clientWidth;
+  await wait(() => /simulated/.test($("run-answer").textContent));
+  said.push("began " + $("control-rate").getAttribute("aria-valuetext"), "plots " + d.querySelectorAll(".uplot canvas").length);
+  const before = $("run-answer").textContent, slider = $("control-tp");
+  slider.value = 1;
+  slider.dispatchEvent(new f.contentWindow.Event("input", { bubbles: true }));
+  await wait(() => $("run-answer").textContent !== before && /simulated/.test($("run-answer").textContent));
+  said.push("then " + f.contentWindow.location.search, "yaml " + /tensor_parallel: 2/.test($("yaml").textContent), "beyond " + beyond());
+  const model = $("control-model");
+  model.value = "llama-3.1-405b";
+  model.dispatchEvent(new f.contentWindow.Event("change", { bubbles: true }));
+  await wait(() => $("error-tp").textContent !== "");
+  said.push("error " + /does not fit/.test($("error-tp").textContent) + " " + $("control-tp").getAttribute("aria-invalid"), "beyond " + beyond());
+  said.push("unlabelled " + [...d.querySelectorAll("input, select")].filter((e) => e.labels.length === 0).length);
+  document.title = "seen " + said.join("|");
+};
+</script>`
+
+// TestThePageInABrowser: the address is the state, a slider moves all plots, what is impossible is said at its control,
+// and nothing is wider than a phone.
+func TestThePageInABrowser(t *testing.T) {
+	s := explored(t, "chat-8b")
+	m := http.NewServeMux()
+	m.HandleFunc("/hand", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, hand, pagetest.Phone) })
+	m.Handle("/", s.Handler())
+	server := httptest.NewServer(m)
+	defer server.Close()
+	dom, errors := pagetest.Visit(t, server.URL+"/hand")
+	seen := regexp.MustCompile(`<title>seen (.*)</title>`).FindStringSubmatch(dom)
+	require.NotNil(t, seen, "%s\n%s", dom, errors)
+	assert.Equal(t, []string{"began 6 requests/s", "plots 4", "then ?rate=6&tp=2", "yaml true", "beyond 0",
+		"error true true", "beyond 0", "unlabelled 0"}, strings.Split(html.UnescapeString(seen[1]), "|"))
+	assert.Empty(t, errors)
+}

@@ -1,0 +1,273 @@
+package explore
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/explain"
+	"github.com/decodesim/decodesim/internal/run"
+)
+
+// explored returns a server of a built-in scenario.
+func explored(t *testing.T, name string) *Server {
+	t.Helper()
+	text, ok := BuiltIn(name)
+	require.True(t, ok)
+	s, err := New(text, nil, "test")
+	require.NoError(t, err)
+	return s
+}
+
+// get asks a server, and reads its answer into x.
+func get(t *testing.T, s *Server, target string, x any, headers ...string) int {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8010"+target, nil)
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	if x != nil && w.Code == http.StatusOK {
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), x), w.Body.String())
+	}
+	return w.Code
+}
+
+// TestTheScenarioOfAStateHasItsNumbers: the YAML that the page copies, run as any other, has the summary that the page
+// shows, and says what the controls say.
+func TestTheScenarioOfAStateHasItsNumbers(t *testing.T) {
+	for query, want := range map[string]func(s *configs.Scenario) any{
+		"requests=200": func(s *configs.Scenario) any { return s.Workload.Requests == 200 },
+		"requests=200&gpu=h200-sxm&bandwidth=2&tp=2&weights=fp8&rate=20": func(s *configs.Scenario) any {
+			p := s.Pools[0]
+			return p.GPU.From == "h200-sxm" && *p.GPU.BandwidthBps == 2*4.8e12 && p.TensorParallel == 2 && s.Weights == "fp8" &&
+				s.Workload.Arrivals.Rate == 20
+		},
+		"requests=200&prompt=512&output=64&drafts=3&acceptance=0.8": func(s *configs.Scenario) any {
+			return s.Workload.PromptTokens.Mean == 512 && s.Workload.OutputTokens.Mean == 64 && s.Speculation.Tokens == 3 &&
+				s.Speculation.Acceptance.Rate == .8
+		},
+		"requests=200&prefill=1&replicas=2&batch=8&context=100": func(s *configs.Scenario) any {
+			return len(s.Pools) == 2 && s.Pools[0].Role == "prefill" && s.Pools[0].Replicas == 1 && s.Pools[1].Replicas == 2
+		},
+		"requests=200&scenario=pd-70b&prefill=0&replicas=3": func(s *configs.Scenario) any {
+			return len(s.Pools) == 1 && s.Pools[0].Role == "serve" && s.Pools[0].Replicas == 3
+		},
+		"requests=200&scenario=pd-70b&prefill=3": func(s *configs.Scenario) any {
+			return len(s.Pools) == 2 && s.Pools[0].Replicas == 3 && s.Pools[1].Replicas == 2
+		},
+		"requests=200&scenario=eagle3-70b&drafts=off": func(s *configs.Scenario) any { return !s.Speculation.On() },
+	} {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			s := explored(t, "chat-8b")
+			var step stepX
+			require.Equal(t, 200, get(t, s, "/step?"+query, &step))
+			require.Nil(t, step.Error)
+			var ran struct{ Summary json.RawMessage }
+			require.Equal(t, 200, get(t, s, "/run?"+query, &ran))
+			loaded, err := configs.Load("-", configs.Options{Stdin: []byte(step.YAML)})
+			require.NoError(t, err, step.YAML)
+			assert.Equal(t, true, want(loaded), step.YAML)
+			b, err := build.New(loaded)
+			require.NoError(t, err)
+			defer b.Close()
+			again, err := run.Simulate(t.Context(), b, run.Options{Version: "test"})
+			require.NoError(t, err)
+			text, err := json.Marshal(again.Summary)
+			require.NoError(t, err)
+			assert.JSONEq(t, string(text), string(ran.Summary))
+		})
+	}
+}
+
+func TestAStepIsThatOfExplain(t *testing.T) {
+	var got struct {
+		YAML        string
+		Explanation json.RawMessage
+	}
+	require.Equal(t, 200, get(t, explored(t, "chat-8b"), "/step?batch=32&context=4096&weights=fp8", &got))
+	batch, context := 32, 4096
+	step, err := explain.New(explain.Question{Scenario: "-", Options: configs.Options{Stdin: []byte(got.YAML)},
+		Batch: &batch, Context: &context})
+	require.NoError(t, err)
+	x, err := step.Explain()
+	require.NoError(t, err)
+	want, err := json.Marshal(x)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(want), string(got.Explanation))
+}
+
+// TestEveryBuiltInScenarioCanBeExplored: without a change, and as it is.
+func TestEveryBuiltInScenarioCanBeExplored(t *testing.T) {
+	s := explored(t, "chat-8b")
+	for _, name := range configs.ScenarioNames() {
+		var x stepX
+		require.Equal(t, 200, get(t, s, "/step?scenario="+name, &x), name)
+		assert.Nil(t, x.Error, name)
+		original, err := configs.Load(name, configs.Options{})
+		require.NoError(t, err)
+		loaded, err := configs.Load("-", configs.Options{Stdin: []byte(x.YAML)})
+		require.NoError(t, err, name)
+		if original.Workload.Trace == nil {
+			assert.LessOrEqual(t, loaded.Workload.Requests, int64(requestsUsual), name)
+		}
+		loaded.Workload.Requests, loaded.Workload.Precision = original.Workload.Requests, original.Workload.Precision
+		assert.Equal(t, string(original.YAML()), string(loaded.YAML()), name)
+	}
+}
+
+func TestAnImpossibleStateIsSaidAtItsControl(t *testing.T) {
+	s := explored(t, "chat-8b")
+	for query, want := range map[string][2]string{
+		"model=llama-3.1-70b":        {"tp", "does not fit on 1 × h100-sxm"},
+		"tp=3":                       {"tp", "3 does not divide the 32 attention heads"},
+		"batch=100000":               {"batch", "do not fit"},
+		"context=900000":             {"context", "has a context of 131072 tokens"},
+		"model=/etc/passwd":          {"model", "expected a value that is offered"},
+		"gpu=../../x.yaml":           {"gpu", "expected a value that is offered"},
+		"scenario=/etc/passwd":       {"scenario", "is not built in"},
+		"rate=NaN":                   {"rate", "expected a number from"},
+		"rate=1e999":                 {"rate", "expected a number from"},
+		"requests=99999999":          {"requests", "expected a whole number from 100 to 10000"},
+		"requests=1e3":               {"requests", "expected digits alone"},
+		"rate=1&rate=2":              {"rate", "is given twice"},
+		"drafts=%3Cscript%3E":        {"drafts", "expected a value that is offered"},
+		"seed=1":                     {"", "has no control"},
+		"scenario=multi-turn-8b&x=1": {"", "has no control"},
+		"replicas=0":                 {"replicas", "expected a whole number from 1 to 1024"},
+	} {
+		var x stepX
+		require.Equal(t, 200, get(t, s, "/step?"+query, &x), query)
+		require.NotNil(t, x.Error, query)
+		assert.Equal(t, want[0], x.Error.Control, "%s: %s", query, x.Error.Message)
+		assert.Contains(t, x.Error.Message, want[1], query)
+		assert.NotContains(t, x.Error.Message, "stdin", query)
+		assert.Len(t, x.Controls, len(controls()), query)
+		if want[0] != "batch" && want[0] != "context" {
+			var ran runX
+			require.Equal(t, 200, get(t, s, "/run?"+query, &ran), query)
+			require.NotNil(t, ran.Error, query)
+		}
+	}
+}
+
+// TestWhatAControlHasNoPlaceForIsSaid: a scenario with sizes of its own keeps them.
+func TestWhatAControlHasNoPlaceForIsSaid(t *testing.T) {
+	s := explored(t, "two-classes-8b")
+	var x stepX
+	require.Equal(t, 200, get(t, s, "/step", &x))
+	nots := 0
+	for _, c := range x.Controls {
+		moved := s.own.scenario
+		for _, known := range controls() {
+			if known.key == c.Key && known.not != nil {
+				assert.Equal(t, known.not(moved), c.Not)
+			}
+		}
+		if c.Not != "" && c.Key != "acceptance" { // which drafts would turn on
+			nots++
+			var refused stepX
+			require.Equal(t, 200, get(t, s, "/step?"+c.Key+"="+c.Values[len(c.Values)-1], &refused))
+			require.NotNil(t, refused.Error)
+			assert.Equal(t, &refusal{c.Key, c.Not}, refused.Error)
+		}
+	}
+	assert.Positive(t, nots)
+}
+
+func TestOnlyThisMachineIsAnswered(t *testing.T) {
+	s := explored(t, "chat-8b")
+	for _, path := range []string{"/", "/step", "/run"} {
+		assert.Equal(t, http.StatusForbidden, get(t, s, path, nil, "Host", "evil.example"), path)
+		assert.Equal(t, http.StatusForbidden, get(t, s, path, nil, "Host", "127.0.0.1.evil.example:8010"), path)
+	}
+	for _, path := range []string{"/step", "/run"} {
+		assert.Equal(t, http.StatusForbidden, get(t, s, path, nil, "Sec-Fetch-Site", "cross-site"), path)
+	}
+	for _, host := range []string{"localhost:8010", "[::1]:8010", "127.0.0.1"} {
+		assert.Equal(t, 200, get(t, s, "/", nil, "Host", host), host)
+	}
+	assert.Equal(t, 404, get(t, s, "/etc/passwd", nil))
+	assert.Equal(t, http.StatusRequestURITooLong, get(t, s, "/step?x="+strings.Repeat("a", queryMost), nil))
+	assert.Equal(t, http.StatusBadRequest, get(t, s, "/step?x=%zz", nil))
+	assert.Equal(t, http.StatusBadRequest, get(t, s, "/run?tab="+strings.Repeat("a", tabMost+1), nil))
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://localhost/step", nil))
+	assert.Equal(t, http.StatusMethodNotAllowed, w.Code)
+}
+
+// TestANewerRunEndsTheOlder of the same page, and not that of another.
+func TestANewerRunEndsTheOlder(t *testing.T) {
+	s := explored(t, "chat-8b")
+	older, end := s.begin(t.Context(), "one")
+	defer end()
+	other, endOther := s.begin(t.Context(), "two")
+	defer endOther()
+	newer, endNewer := s.begin(t.Context(), "one")
+	require.Error(t, older.Err())
+	require.NoError(t, newer.Err())
+	require.NoError(t, other.Err())
+	_, err := simulate(older, url.Values{}, s.own, "test")
+	require.Error(t, err)
+	end() // the older one leaves the newer one its place
+	require.Len(t, s.under, 2)
+	endNewer()
+	require.Len(t, s.under, 1)
+}
+
+// TestARunThatWaitsForASlotGivesWay without one.
+func TestARunThatWaitsForASlotGivesWay(t *testing.T) {
+	s := explored(t, "chat-8b")
+	for range runsMost {
+		s.slots <- struct{}{}
+	}
+	status := make(chan int)
+	go func() {
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/run?tab=a", nil))
+		status <- w.Code
+	}()
+	require.Eventually(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.under["a"] != nil
+	}, 10e9, 1e6)
+	_, end := s.begin(t.Context(), "a")
+	defer end()
+	assert.Equal(t, http.StatusConflict, <-status)
+	assert.Len(t, s.slots, runsMost)
+}
+
+// TestValuesAreOfferedInOrder, that of the scenario among them.
+func TestValuesAreOfferedInOrder(t *testing.T) {
+	var x stepX
+	require.Equal(t, 200, get(t, explored(t, "chat-8b"), "/step?rate=5.5", &x))
+	for _, c := range x.Controls {
+		assert.Contains(t, c.Values, c.Value, c.Key)
+		assert.Contains(t, c.Values, c.Initial, c.Key)
+		if c.Choice {
+			continue
+		}
+		last := -1.0
+		for _, v := range c.Values {
+			n, err := strconv.ParseFloat(v, 64)
+			require.NoError(t, err)
+			assert.Greater(t, n, last, c.Key)
+			last = n
+		}
+	}
+}

@@ -1,0 +1,228 @@
+// The explorer: the query of the URL is the state. The server says what it means, and this draws it.
+"use strict";
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const tab = Array.from(crypto.getRandomValues(new Uint8Array(8)), (b) => b.toString(16).padStart(2, "0")).join("");
+  let query = new URLSearchParams(location.search), asking = null, running = null, waiting = 0, changed = "";
+  let shape = "", known = new Map();
+  const drawn = new Map();
+
+  const make = (name, attributes, ...inside) => {
+    const e = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes || {})) e.setAttribute(key, value);
+    e.append(...inside);
+    return e;
+  };
+
+  // Plots.
+  function plot(id, p) {
+    const mount = $(id), old = drawn.get(id);
+    if (old && old.chart) old.chart.destroy();
+    drawn.delete(id);
+    const caption = mount.parentElement.querySelector("figcaption");
+    caption.replaceChildren();
+    mount.parentElement.hidden = !p;
+    if (!p) return;
+    p.curves ||= [];
+    caption.append(p.title);
+    if (p.note) caption.append(make("small", {}, p.note));
+    drawn.set(id, { p, width: mount.clientWidth, chart: p.curves.length ? window.drawPlot(p, mount, !!p.x.log, !!p.y.log) : null });
+  }
+  const redraw = () => [...drawn].forEach(([id, d]) => plot(id, d.p));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  new ResizeObserver(() => {
+    if ([...drawn].some(([id, d]) => d.width !== $(id).clientWidth)) redraw();
+  }).observe($("results"));
+
+  function facts(id, list) {
+    $(id).replaceChildren(...(list || []).map((f) => {
+      const value = make("dd", {}, f.value);
+      if (f.note) value.append(make("small", {}, f.note));
+      return make("div", {}, make("dt", {}, f.name), value);
+    }));
+  }
+
+  // Controls. They are made once for a scenario, so that the focus stays where it is.
+  const pretty = (c, v) => c.choice || v === "" || isNaN(Number(v)) ? v : Number(v).toLocaleString("en-US", { maximumFractionDigits: 3 });
+
+  function move(key, value) {
+    const c = known.get(key);
+    changed = key;
+    if (value === c.initial) query.delete(key); else query.set(key, value);
+    address(false);
+    ask();
+  }
+
+  function address(push) {
+    const text = query.toString();
+    history[push ? "pushState" : "replaceState"](null, "", text ? "?" + text : location.pathname);
+  }
+
+  function control(c) {
+    const id = "control-" + c.key, said = make("output", { for: id, id: "value-" + c.key });
+    const input = c.choice ? make("select", { id }) : make("input", { id, type: "range", step: 1, min: 0 });
+    input.setAttribute("aria-describedby", "note-" + c.key + " error-" + c.key);
+    input.addEventListener(c.choice ? "change" : "input", () => {
+      const now = known.get(c.key), value = c.choice ? input.value : now.values[Number(input.value)];
+      said.textContent = c.choice ? "" : pretty(now, value);
+      if (!c.choice) input.setAttribute("aria-valuetext", pretty(now, value) + " " + now.unit);
+      move(c.key, value);
+    });
+    return make("div", { class: "control" }, make("label", { for: id }, make("span", {}, c.label), said), input,
+      make("small", { id: "note-" + c.key }), make("small", { id: "error-" + c.key, class: "error", role: "alert" }));
+  }
+
+  function build(x) {
+    const scenarios = make("select", { id: "control-scenario", "aria-describedby": "error-scenario" });
+    const names = x.scenarios.map((name) => make("option", { value: name }, name));
+    scenarios.append(make("option", { value: "" }, x.own + ", as the command has it"), ...names);
+    scenarios.addEventListener("change", () => {
+      query = new URLSearchParams(scenarios.value ? { scenario: scenarios.value } : {});
+      address(true);
+      ask();
+    });
+    const groups = new Map([["Scenario", [make("div", { class: "control" },
+      make("label", { for: "control-scenario" }, "Begin from"), scenarios,
+      make("small", { id: "error-scenario", class: "error", role: "alert" }))]]]);
+    for (const c of x.controls) {
+      if (!groups.has(c.group)) groups.set(c.group, []);
+      groups.get(c.group).push(control(c));
+    }
+    const reset = make("button", { type: "button" }, "Reset");
+    reset.addEventListener("click", () => {
+      query = new URLSearchParams(query.get("scenario") ? { scenario: query.get("scenario") } : {});
+      address(true);
+      ask();
+    });
+    $("controls").replaceChildren(...[...groups].map(([name, inside]) =>
+      make("fieldset", {}, make("legend", {}, name), ...inside)), make("div", {}, reset));
+  }
+
+  function show(x) {
+    known = new Map(x.controls.map((c) => [c.key, c]));
+    const now = x.controls.map((c) => c.key).join(" ");
+    if (now !== shape) build(x);
+    shape = now;
+    $("control-scenario").value = x.scenario;
+    $("name").textContent = x.scenario || x.own;
+    for (const c of x.controls) {
+      const input = $("control-" + c.key), options = c.values.join("\n");
+      if (c.choice) {
+        if (input.dataset.values !== options) input.replaceChildren(...c.values.map((v) => make("option", { value: v }, v)));
+        input.value = c.value;
+      } else {
+        input.max = Math.max(0, c.values.length - 1);
+        input.value = Math.max(0, c.values.indexOf(c.value));
+        $("value-" + c.key).textContent = c.not ? "" : pretty(c, c.value);
+        input.setAttribute("aria-valuetext", pretty(c, c.value) + " " + c.unit);
+      }
+      input.dataset.values = options;
+      input.disabled = c.not !== "" || c.values.length === 0;
+      $("note-" + c.key).textContent = c.not || c.unit;
+    }
+    complain("step", x.error);
+    if (!x.explanation) {
+      $("answer").textContent = "There is no such deployment.";
+      $("yaml").textContent = "";
+      facts("step-facts", []);
+      $("warnings").replaceChildren();
+      ["roofline", "batches"].forEach((id) => plot(id, null));
+      return false;
+    }
+    $("answer").textContent = x.answer;
+    facts("step-facts", x.facts);
+    $("warnings").replaceChildren(...(x.explanation.warnings || []).map((w) => make("li", {}, w)));
+    plot("roofline", x.roofline);
+    plot("batches", x.batches);
+    $("yaml").textContent = x.yaml;
+    return true;
+  }
+
+  // Errors stand at their controls; those of none, at the one that was moved last.
+  const complaints = { step: null, run: null };
+  function complain(of, error) {
+    complaints[of] = error || null;
+    for (const e of document.querySelectorAll("[id^=error-]")) e.textContent = "";
+    for (const e of document.querySelectorAll("[aria-invalid]")) e.removeAttribute("aria-invalid");
+    const one = complaints.step || complaints.run;
+    if (!one) return;
+    const key = $("error-" + one.control) && one.control || changed;
+    ($("error-" + key) || $("error-")).textContent = one.message;
+    const input = key && $("control-" + key);
+    if (input) input.setAttribute("aria-invalid", "true");
+  }
+
+  // Asking. A newer question ends the one before.
+  async function answer(path, more, signal) {
+    const sent = new URLSearchParams(query);
+    for (const [key, value] of Object.entries(more)) sent.set(key, value);
+    const response = await fetch(path + "?" + sent, { signal, cache: "no-store" });
+    if (!response.ok) throw new Error(await response.text());
+    return response.json();
+  }
+  const lost = (e) => {
+    if (e.name !== "AbortError") $("run-answer").textContent = "The server does not answer: " + e.message;
+  };
+
+  async function ask() {
+    if (asking) asking.abort();
+    if (running) running.abort();
+    clearTimeout(waiting);
+    const own = asking = new AbortController();
+    try {
+      const x = await answer("step", {}, own.signal);
+      if (own !== asking) return;
+      complaints.run = null;
+      const possible = show(x);
+      if (possible) {
+        waiting = setTimeout(run, 120);
+      } else {
+        drawRun({});
+        $("run-answer").textContent = "Nothing is simulated.";
+      }
+    } catch (e) {
+      lost(e);
+    }
+  }
+
+  function drawRun(x) {
+    facts("run-facts", x.facts);
+    plot("itl", x.itl);
+    plot("ttft", x.ttft);
+  }
+
+  async function run() {
+    const own = running = new AbortController(), section = $("run-facts").parentElement;
+    section.classList.add("busy");
+    try {
+      const x = await answer("run", { tab }, own.signal);
+      if (own !== running) return;
+      complain("run", x.error);
+      drawRun(x);
+      $("run-answer").textContent = x.answer || "Nothing was simulated.";
+    } catch (e) {
+      lost(e);
+    } finally {
+      if (own === running) section.classList.remove("busy");
+    }
+  }
+
+  $("controls").addEventListener("submit", (e) => e.preventDefault());
+  $("copy").addEventListener("click", async () => {
+    const text = $("yaml").textContent, say = (words) => { $("copied").textContent = words; };
+    if (!text) return say("There is nothing to copy.");
+    try {
+      await navigator.clipboard.writeText(text);
+      say("Copied.");
+    } catch {
+      $("yaml").closest("details").open = true;
+      getSelection().selectAllChildren($("yaml"));
+      say("The browser does not let a page copy: it is selected below.");
+    }
+  });
+  addEventListener("popstate", () => {
+    query = new URLSearchParams(location.search);
+    ask();
+  });
+  ask();
+})();

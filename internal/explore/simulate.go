@@ -1,0 +1,102 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/page"
+	"github.com/decodesim/decodesim/internal/pages"
+	"github.com/decodesim/decodesim/internal/results"
+	"github.com/decodesim/decodesim/internal/run"
+	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/sim/metrics"
+)
+
+// runX is what the page shows of a simulated state.
+type runX struct {
+	Error   *refusal         `json:"error,omitempty"`
+	Answer  string           `json:"answer,omitempty"`
+	Facts   []factX          `json:"facts,omitempty"`
+	ITL     *page.Plot       `json:"itl,omitempty"`
+	TTFT    *page.Plot       `json:"ttft,omitempty"`
+	Summary *metrics.Summary `json:"summary,omitempty"` // as run --json has it
+}
+
+// timeMost is how long a run may take.
+const timeMost = 10 * time.Second
+
+// simulate runs the scenario of a URL. An error is that of ctx; what the URL cannot mean is in the answer.
+func simulate(ctx context.Context, q url.Values, own *base, version string) (*runX, error) {
+	bounded, stop := context.WithTimeout(ctx, timeMost)
+	defer stop()
+	began := time.Now()
+	r, err := ran(bounded, q, own, version)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return &runX{Error: &refusal{"requests", fmt.Sprintf(
+			"the run took longer than %s; expected fewer or shorter requests", timeMost)}}, nil
+	case err != nil:
+		return &runX{Error: refused(err)}, nil
+	}
+	return answerOf(r, time.Since(began)), nil
+}
+
+// ran loads, builds and runs.
+func ran(ctx context.Context, q url.Values, own *base, version string) (*run.Result, error) {
+	s, err := stateOf(q, own)
+	if err != nil {
+		return nil, err
+	}
+	yaml, err := s.text()
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := configs.Load("-", s.options(yaml))
+	if err != nil {
+		return nil, err
+	}
+	b, err := build.New(loaded)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	return run.Simulate(ctx, b, run.Options{Version: version})
+}
+
+// answerOf draws what users feel.
+func answerOf(r *run.Result, took time.Duration) *runX {
+	s := r.Summary
+	x := &runX{Summary: s}
+	drawn := results.Distributions(&results.Result{Result: r})
+	itl, ttft := pages.Distribution(drawn[0]), pages.Distribution(drawn[1])
+	x.ITL, x.TTFT = &itl, &ttft
+	gaps := "ITL"
+	if s.Latency.Bursts() {
+		gaps = "ITL of chunks"
+	}
+	x.Facts = append(quantiles(gaps, &s.Latency.ITLChunk), quantiles("TTFT", &s.Latency.TTFT)...)
+	x.Facts = append(x.Facts, factX{"Output", text.Significant(s.Throughput.OutputTokensPerS) + " tokens/s",
+		"of all replicas"})
+	x.Answer = fmt.Sprintf("%s requests simulated in %s: %s p50 %s, p99 %s; TTFT p50 %s, p99 %s.",
+		text.Count(s.Requests.Arrived), text.Duration(took.Seconds()), gaps, x.Facts[0].Value, x.Facts[1].Value,
+		x.Facts[2].Value, x.Facts[3].Value)
+	return x
+}
+
+// quantiles are the median and the tail of a latency.
+func quantiles(name string, q *metrics.Quantiles) []factX {
+	value := func(s float64) string {
+		if q.N == 0 {
+			return "none"
+		}
+		return text.Duration(s)
+	}
+	return []factX{{name + " p50", value(q.P50), ""}, {name + " p99", value(q.P99), ""}}
+}
