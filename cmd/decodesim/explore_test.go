@@ -32,9 +32,11 @@ func TestAnExplorerIsThereUntilASignal(t *testing.T) {
 		answered(t, url+"step?rate=2", &step)
 		var ran struct{ Summary json.RawMessage }
 		answered(t, url+"run?rate=2", &ran)
-		status, out, errOut := piped(t.Context(), strings.NewReader(step.YAML), "run", "-", "--json", "--headroom", "off")
-		require.Equal(t, exitOK, status, errOut)
-		assert.JSONEq(t, out, string(ran.Summary))
+		again := program(t, "run", "-", "--json", "--headroom", "off")
+		again.Stdin = strings.NewReader(step.YAML)
+		out, err := again.Output()
+		require.NoError(t, err)
+		assert.JSONEq(t, string(out), string(ran.Summary))
 		require.NoError(t, c.Process.Signal(signal))
 		sent := time.Now()
 		var ended *exec.ExitError
