@@ -159,7 +159,7 @@ func (s *Mixed) expect(c *Mix) error {
 	}
 	c.Mix.Classes = append([]requests.Class(nil), c.Mix.Classes...)
 	for i := range c.Mix.Classes {
-		c.Mix.Classes[i].Share = s.streams[i].process.Expected(s.spanS) / s.expected
+		c.Mix.Classes[i].Share = min(1, s.streams[i].process.Expected(s.spanS)/s.expected) // which is a sum, and rounded
 		if !(c.Mix.Classes[i].Share > 0) {
 			return check.Refuse(fmt.Sprintf("classes[%d].arrivals.process", i), c.ByClass[i].Process,
 				fmt.Sprintf("arrivals within the %.6g s of the workload", s.spanS))

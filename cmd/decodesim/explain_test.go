@@ -227,14 +227,16 @@ func TestExplainTellsWhatAGPUHasOfABatch(t *testing.T) {
 		assert.NotContains(t, text, word, "off")
 	}
 	eager := append(dense, "--set", "pools.serve.enforce_eager=true")
-	assert.Contains(t, explainedText(t, eager...),
-		"eager: no CUDA graph runs 32 rows; what launching takes is not known (eager_layer_s is 0)\n")
 	file := filepath.Join(t.TempDir(), "slow.yaml")
-	require.NoError(t, os.WriteFile(file,
-		[]byte(`{bandwidth: 1, compute: 1, moe_compute: 1, kv_bandwidth: 1, attention_compute: 1, link: 1,
-		layer_s: 0, moe_layer_s: 0, mixer_layer_s: 0, eager_layer_s: 1e-3, step_s: 0, sequence_s: 0, collective_s: 0, first_token_s: 0,
-		overlap: 2, source: test}`), 0o600))
-	text = explainedText(t, append(eager, "--set", "pools.serve.efficiency="+file)...)
+	launching := func(seconds string) string {
+		require.NoError(t, os.WriteFile(file, []byte(`{bandwidth: 1, compute: 1, moe_compute: 1, kv_bandwidth: 1,
+			attention_compute: 1, link: 1, layer_s: 0, moe_layer_s: 0, mixer_layer_s: 0, eager_layer_s: `+seconds+`,
+			step_s: 0, sequence_s: 0, collective_s: 0, first_token_s: 0, overlap: 2, source: test}`), 0o600))
+		return explainedText(t, append(eager, "--set", "pools.serve.efficiency="+file)...)
+	}
+	assert.Contains(t, launching("0"),
+		"eager: no CUDA graph runs 32 rows; what launching takes is not known (eager_layer_s is 0)\n")
+	text = launching("1e-3")
 	assert.Contains(t, text, "launching takes the host at least 32.0 ms\n")
 	assert.Contains(t, text, "waiting for the host")
 	text = explainedText(t, append(dense, "--pipeline-parallel", "2", "--set", "weight_sparsity=2:4")...)

@@ -87,7 +87,6 @@ func TestARunIsTheSameToTheByte(t *testing.T) {
 			require.NoError(t, err)
 			got, err := os.ReadFile(filepath.Join(dir, name))
 			require.NoError(t, err)
-			want = bytes.ReplaceAll(want, []byte("out-1-0"), []byte(dir)) // the page names its folder
 			require.True(t, bytes.Equal(want, got), "%s of %s", name, dir)
 		}
 	}
@@ -145,12 +144,12 @@ func TestEveryBuiltInScenarioRuns(t *testing.T) {
 	}
 }
 
-// TestTheBuiltInRatesAreTwoThirdsOfWhatIsServed holds the scenarios to their comments.
-func TestTheBuiltInRatesAreTwoThirdsOfWhatIsServed(t *testing.T) {
-	for _, name := range []string{"chat-70b", "chat-8b", "code-completion"} {
+// TestTheBuiltInRatesAreWhatTheirCommentsSay: that share of what is served.
+func TestTheBuiltInRatesAreWhatTheirCommentsSay(t *testing.T) {
+	for name, share := range map[string]float64{"chat-70b": .6, "chat-8b": .66, "code-completion": .66} {
 		usual := summaryOf(t, name, "--set", "workload.requests=1000")
 		flooded := summaryOf(t, name, "--set", "workload.requests=8000", "--set", "workload.arrivals.rate=1000")
-		assert.InDelta(t, 0.66, usual.Load.OfferedPerS/flooded.Throughput.RequestsPerS, 0.06, name)
+		assert.InDelta(t, share, usual.Load.OfferedPerS/flooded.Throughput.RequestsPerS, 0.06, name)
 	}
 }
 

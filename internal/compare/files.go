@@ -45,7 +45,7 @@ func (b *Files) Write(ctx context.Context, r *Race) error {
 			return err
 		}
 		summary := r.Comparison.Scenarios[i].Summary
-		files = append(files, page.Code{Name: filepath.Join(d.Path(), "scenario.yaml"), Text: string(scenario)})
+		files = append(files, page.Code{Name: filepath.Base(d.Path()) + "/scenario.yaml", Text: string(scenario)})
 		steps = append(steps,
 			func() error { return d.WriteBytes("scenario.yaml", scenario) },
 			func() error { return d.WriteJSON("summary.json", summary) })

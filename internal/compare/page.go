@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/page"
@@ -36,14 +35,14 @@ func (c *Comparison) Page(models []string, distributions []plot.Distribution, fi
 		p.Sections = append(p.Sections, page.Section{Title: "Why each tail looks so", Blocks: []page.Block{{List: reasons}}})
 	}
 	p.Sections = append(p.Sections, c.accuracy(), pages.Warnings(c.warnings()))
-	command := text.Command{"decodesim", "compare"}
+	command := "decodesim compare"
 	for i := range files {
-		command = append(command, files[i].Name)
+		command += " " + files[i].Name
 	}
 	if n := len(c.Seeds); n > 1 {
-		command = command.Flag("--seeds", strconv.Itoa(n))
+		command += fmt.Sprintf(" --seeds %d", n)
 	}
-	p.Sections = append(p.Sections, pages.Again(command.String(), pages.WhereGiven, c.Version, files...))
+	p.Sections = append(p.Sections, pages.Again(command, c.Version, files...))
 	return p
 }
 

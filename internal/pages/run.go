@@ -1,13 +1,10 @@
 package pages
 
 import (
-	"path/filepath"
-
 	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/report"
-	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -19,7 +16,6 @@ type Run struct {
 	Curves   []plot.Distribution // of latencies
 	Chunks   string              // as report.Options has it
 	Scenario []byte              // the resolved file
-	Folder   string              // of the page and that file, as --out has it
 }
 
 // Page returns the page of a run.
@@ -42,13 +38,8 @@ func (r *Run) Page() *page.Page {
 	add(Accuracy(s.Expected), true)
 	add(Warnings(nil), len(s.Warnings) == 0)
 	add(Assumed(r.Built), true)
-	add(Again(r.again(), WhereGiven, s.Version, page.Code{Name: "scenario.yaml", Text: string(r.Scenario)}), true)
+	add(Again("decodesim run scenario.yaml", s.Version, page.Code{Name: "scenario.yaml", Text: string(r.Scenario)}), true)
 	return p
-}
-
-// again is the command line of the run, from the file that it left.
-func (r *Run) again() string {
-	return text.Command{"decodesim", "run", filepath.Join(r.Folder, "scenario.yaml")}.String()
 }
 
 // latencies is the section of what users feel.

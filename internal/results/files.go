@@ -70,7 +70,7 @@ func figureFiles(dir *output.Dir, b *build.Built, r *Result) []func() error {
 func pageFile(dir *output.Dir, b *build.Built, r *Result, scenario []byte) func() error {
 	return func() error {
 		p := pages.Run{Built: b, Summary: r.Summary, Timeline: r.Timeline, Curves: Distributions(r), Chunks: chunkLimit(b),
-			Scenario: scenario, Folder: dir.Path()}
+			Scenario: scenario}
 		return dir.WriteFile("report.html", p.Page().Write)
 	}
 }

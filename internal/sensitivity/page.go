@@ -25,8 +25,7 @@ func (r *Result) Page(base []byte) *page.Page {
 	add("The inputs", "The most on top; ~: within chance of the seeds.", page.Block{Table: r.table()},
 		page.Block{Fold: &page.Fold{Title: "Where the ranges come from", Blocks: []page.Block{{Table: r.sources()}}}})
 	p.Sections = append(p.Sections, pages.Accuracy(r.Expected), pages.Warnings(r.warnings()), r.assumed(),
-		pages.Again(r.Command+" --out again", pages.WhereRead, r.Version,
-			page.Code{Name: "scenario.yaml", Text: string(base)}))
+		pages.Again(r.Command+" --out again", r.Version, page.Code{Name: "scenario.yaml", Text: string(base)}))
 	return p
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/decodesim/decodesim/configs"
-	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/page/pagetest"
+
+	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/plot/plottest"
 	"github.com/decodesim/decodesim/internal/stats"
@@ -115,7 +115,7 @@ func TestEveryCandidateHasALine(t *testing.T) {
 func TestThePageOfASearchHasItsNumbers(t *testing.T) {
 	s := toySizing()
 	var written bytes.Buffer
-	require.NoError(t, s.Page(page.Code{Name: "study.yaml", Text: "name: toy"}).Write(&written))
+	require.NoError(t, s.Page([]byte("name: toy")).Write(&written))
 	results, err := json.Marshal(s)
 	require.NoError(t, err)
 	assert.Greater(t, pagetest.Same(t, written.Bytes(), results), 10)

@@ -3,11 +3,9 @@ package sizing
 import (
 	"context"
 	"io"
-	"path/filepath"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/output"
-	"github.com/decodesim/decodesim/internal/page"
 )
 
 // WriteFiles writes everything, or nothing; best may be nil. size.json comes last: where it is, the others are whole.
@@ -27,7 +25,6 @@ func writeFiles(ctx context.Context, dir *output.Dir, s *configs.Study, answer *
 	if err != nil {
 		return err
 	}
-	study := page.Code{Name: filepath.Join(dir.Path(), "study.yaml"), Text: string(s.YAML())}
 	steps := []func() error{
 		func() error { return dir.WriteBytes("study.yaml", s.YAML()) },
 		func() error {
@@ -35,7 +32,7 @@ func writeFiles(ctx context.Context, dir *output.Dir, s *configs.Study, answer *
 		},
 		func() error { return splits.Write(dir, "goodput_by_split") },
 		func() error { return frontier.Write(dir, "frontier") },
-		func() error { return dir.WriteFile("report.html", answer.Page(study).Write) },
+		func() error { return dir.WriteFile("report.html", answer.Page(s.YAML()).Write) },
 		func() error { return dir.WriteJSON("size.json", answer) },
 	}
 	if best != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Page returns the page of a search whose study reads so.
-func (s *Sizing) Page(study page.Code) *page.Page {
+func (s *Sizing) Page(study []byte) *page.Page {
 	p := &page.Page{Kind: "Sizing", Caption: s.Caption().String(), Question: s.question(), Facts: s.facts(),
 		Foot: pages.Foot(s.Version)}
 	p.Answer, p.Mood = s.answer()
@@ -37,7 +37,7 @@ func (s *Sizing) Page(study page.Code) *page.Page {
 	}
 	add(pages.Accuracy(s.Expected))
 	add(pages.Warnings(s.Notes))
-	again := pages.Again(text.Command{"decodesim", "size", study.Name}.String(), pages.WhereGiven, s.Version, study)
+	again := pages.Again("decodesim size study.yaml", s.Version, page.Code{Name: "study.yaml", Text: string(study)})
 	again.Blocks = append(again.Blocks, page.Block{Text: searchWords(s) + "."})
 	add(again)
 	return p

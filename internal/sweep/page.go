@@ -37,8 +37,7 @@ func (r *Result) Page(scenario []byte, assumed page.Section) *page.Page {
 		add("What was asked for", "", blocks...)
 	}
 	p.Sections = append(p.Sections, pages.Accuracy(r.Expected), pages.Warnings(r.warnings()), assumed,
-		pages.Again(r.Command+" --out again", pages.WhereRead, r.Version,
-			page.Code{Name: "scenario.yaml", Text: string(scenario)}))
+		pages.Again(r.Command+" --out again", r.Version, page.Code{Name: "scenario.yaml", Text: string(scenario)}))
 	return p
 }
 

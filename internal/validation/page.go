@@ -41,7 +41,7 @@ func (v *Validation) Page() *page.Page {
 	for _, set := range v.Set {
 		command += " --set " + set
 	}
-	add(pages.Again(command, pages.WhereRead, v.Version))
+	add(pages.Again(command, v.Version))
 	return p
 }
 
