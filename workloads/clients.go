@@ -98,7 +98,7 @@ func factors(r *rand.Rand, spread float64, share []float64, count int64) []float
 	all, mean := make([]float64, count), 0.0
 	variance := math.Log1p(spread * spread)
 	for k := range all {
-		all[k] = math.Exp(float64(math.Sqrt(variance)*r.NormFloat64()) - variance/2)
+		all[k] = math.Exp(float64(math.Sqrt(variance)*r.NormFloat64()) - float64(variance/2))
 		if share != nil {
 			mean += float64(share[k] * all[k])
 		}

@@ -134,7 +134,7 @@ func (v *conversations) expect(thinkS float64) (e expectation) {
 		}
 	}
 	v.sampler.ForgetTruncated()
-	turns := e.turns / sampled
+	turns := float64(e.turns / sampled)
 	return expectation{turns: turns, prompt: e.prompt / e.turns, output: e.output / e.turns,
 		betweenS: float64(thinkS * (turns - 1))}
 }
