@@ -110,7 +110,7 @@ func (x *stepX) answer(e *explain.Explanation) {
 
 // rooflineOf is the roofline of one GPU with the batches that fit, and the step's own marked.
 func rooflineOf(r *explain.Roofline, batch int) *page.Plot {
-	p := &page.Plot{Title: "Roofline of the " + r.GPU, Note: "attainable against achieved, of one GPU",
+	p := &page.Plot{Title: "Roofline of the " + r.GPU, Note: "TFLOP/s of one GPU, attainable against achieved",
 		X: page.Axis{Name: "FLOP per byte", Log: true}, Y: page.Axis{Name: "TFLOP/s", Log: true}}
 	if !(r.BandwidthBps > 0 && r.PeakFLOPS > 0) {
 		return p
