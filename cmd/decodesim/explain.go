@@ -19,7 +19,6 @@ import (
 	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/explain"
-	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/report"
 	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/text"
@@ -136,26 +135,21 @@ func runExplain(c *cobra.Command, args []string, f *explainFlags, out, errOut io
 	if err != nil {
 		return err
 	}
-	var dir *output.Dir
-	if f.out != "" {
-		dir, err = output.Open(f.out)
-		if err != nil {
-			return err
-		}
-		defer dir.Abandon()
+	dir, err := openOut(f.out)
+	if err != nil {
+		return err
 	}
+	defer dir.Abandon()
 	x, err := s.Explain()
 	if err != nil {
 		return err
 	}
-	var files []string
 	if dir != nil {
 		if err := explain.WriteFiles(dir, s, x); err != nil {
 			return failed(err)
 		}
-		files = dir.Files()
 	}
-	return printed{json: f.json, files: files, dense: true}.print(out, errOut, func(w io.Writer) error {
+	return printed{json: f.json, files: dir.Files(), dense: true}.print(out, errOut, func(w io.Writer) error {
 		if f.json {
 			return text.WriteJSON(w, x)
 		}

@@ -142,13 +142,12 @@ func (f *runFlags) run(ctx context.Context, out, errOut io.Writer, scenario stri
 		return errors.New("--trace shows one run, and a precision takes several; expected only one of them")
 	}
 	o := run.Options{Sample: chosen != nil, Cores: runtime.GOMAXPROCS(0)}
-	var dir *output.Dir
-	if f.out != "" {
-		dir, err = output.Open(f.out)
-		if err != nil {
-			return err
-		}
-		defer dir.Abandon()
+	dir, err := openOut(f.out)
+	if err != nil {
+		return err
+	}
+	defer dir.Abandon()
+	if dir != nil {
 		o.Rows, o.Timeline = run.RowsOf(b.Scenario), true
 	}
 	trace, err := chrometrace.OpenFile(ctx, f.trace, f.window)
@@ -216,13 +215,17 @@ func simulate(ctx context.Context, b *build.Built, errOut io.Writer, o run.Optio
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
 func (f *runFlags) print(out, errOut io.Writer, b *build.Built, r *results.Result, dir *output.Dir) error {
-	files := []string(nil)
-	if dir != nil {
-		files = dir.Files()
-	}
-	return printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
+	return printed{json: f.json, files: dir.Files()}.print(out, errOut, func(w io.Writer) error {
 		return results.Print(w, b, r, f.json, colour(out))
 	})
+}
+
+// openOut prepares the directory of --out before there is anything for it; nil, if none is asked for.
+func openOut(path string) (*output.Dir, error) {
+	if path == "" {
+		return nil, nil
+	}
+	return output.Open(path)
 }
 
 // outNamed refuses an --out that names nothing, as an unset shell variable leaves it: it would get no files.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/sensitivity"
 	"github.com/decodesim/decodesim/internal/text"
@@ -92,15 +91,12 @@ func (f *sensitivityFlags) plan(c *cobra.Command, source string) (sensitivity.Pl
 }
 
 // run analyses. A directory that cannot take the results is refused before the first run.
-func (f *sensitivityFlags) run(ctx context.Context, out, errOut io.Writer, p sensitivity.Plan) (err error) {
-	var dir *output.Dir
-	if f.out != "" {
-		dir, err = output.Open(f.out)
-		if err != nil {
-			return err
-		}
-		defer dir.Abandon()
+func (f *sensitivityFlags) run(ctx context.Context, out, errOut io.Writer, p sensitivity.Plan) error {
+	dir, err := openOut(f.out)
+	if err != nil {
+		return err
 	}
+	defer dir.Abandon()
 	line := progressOn(errOut)
 	r, err := sensitivity.Analyse(ctx, p, func(done, of int) {
 		line.Set(progress.Work{Done: float64(done), Of: float64(of), Unit: "answer"})
@@ -109,14 +105,12 @@ func (f *sensitivityFlags) run(ctx context.Context, out, errOut io.Writer, p sen
 	if err != nil {
 		return err
 	}
-	var files []string
 	if dir != nil {
 		if err := sensitivity.WriteFiles(ctx, dir, r); err != nil {
 			return failed(err)
 		}
-		files = dir.Files()
 	}
-	return printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
+	return printed{json: f.json, files: dir.Files()}.print(out, errOut, func(w io.Writer) error {
 		if f.json {
 			return text.WriteJSON(w, r)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/internal/measured/names"
-	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/progress"
 	"github.com/decodesim/decodesim/internal/sizing"
 	"github.com/decodesim/decodesim/internal/text"
@@ -95,7 +94,7 @@ each and cost least together. A key of --set is one of the study, such as budget
 }
 
 // fleet searches deployments of several models that share a budget.
-func (f *sizeFlags) fleet(c *cobra.Command, out, errOut io.Writer, name string) (err error) {
+func (f *sizeFlags) fleet(c *cobra.Command, out, errOut io.Writer, name string) error {
 	given, err := f.subject.settings(c)
 	if err != nil {
 		return err
@@ -109,27 +108,22 @@ func (f *sizeFlags) fleet(c *cobra.Command, out, errOut io.Writer, name string) 
 	}
 	line := progressOn(errOut)
 	options := f.options(line)
-	var dir *output.Dir
-	if f.out != "" {
-		dir, err = output.Open(f.out)
-		if err != nil {
-			return err
-		}
-		defer dir.Abandon()
+	dir, err := openOut(f.out)
+	if err != nil {
+		return err
 	}
+	defer dir.Abandon()
 	answer, err := sizing.SearchFleet(c.Context(), fleet, members, options)
 	line.Clear()
 	if err != nil {
 		return err
 	}
-	var files []string
 	if dir != nil {
 		if err := sizing.WriteFleetFiles(c.Context(), dir, answer); err != nil {
 			return failed(err)
 		}
-		files = dir.Files()
 	}
-	return printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
+	return printed{json: f.json, files: dir.Files()}.print(out, errOut, func(w io.Writer) error {
 		if f.json {
 			return text.WriteJSON(w, answer)
 		}
@@ -150,17 +144,14 @@ func (f *sizeFlags) options(line *progress.Line) sizing.Options {
 }
 
 // run searches. A directory that cannot take the results is refused before the first simulation.
-func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.Study) (err error) {
+func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.Study) error {
 	line := progressOn(errOut)
 	options := f.options(line)
-	var dir *output.Dir
-	if f.out != "" {
-		dir, err = output.Open(f.out)
-		if err != nil {
-			return err
-		}
-		defer dir.Abandon()
+	dir, err := openOut(f.out)
+	if err != nil {
+		return err
 	}
+	defer dir.Abandon()
 	began := time.Now()
 	answer, best, err := sizing.Search(ctx, s, options)
 	line.Clear()
@@ -168,14 +159,12 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.S
 		return err
 	}
 	tookS := time.Since(began).Seconds()
-	var files []string
 	if dir != nil {
 		if err := sizing.WriteFiles(ctx, dir, s, answer, best); err != nil {
 			return failed(err)
 		}
-		files = dir.Files()
 	}
-	err = printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
+	err = printed{json: f.json, files: dir.Files()}.print(out, errOut, func(w io.Writer) error {
 		if f.json {
 			return text.WriteJSON(w, answer)
 		}

@@ -115,14 +115,11 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if f.show != "" {
 		return showRun(out, file, f.show, above)
 	}
-	var dir *output.Dir
-	if f.out != "" {
-		dir, err = output.Open(f.out)
-		if err != nil {
-			return err
-		}
-		defer dir.Abandon()
+	dir, err := openOut(f.out)
+	if err != nil {
+		return err
 	}
+	defer dir.Abandon()
 	v, err := f.score(ctx, errOut, source, file, above)
 	if err != nil {
 		return err
@@ -159,11 +156,9 @@ func (f *validateFlags) score(ctx context.Context, errOut io.Writer, source *val
 
 // print writes the results to out, and where the files are: to errOut if out is for a program.
 func (f *validateFlags) print(out, errOut io.Writer, v *validation.Validation, dir *output.Dir) error {
-	var files []string
 	if dir != nil {
-		files = dir.Files()
 	}
-	return printed{json: f.json, files: files}.print(out, errOut, func(w io.Writer) error {
+	return printed{json: f.json, files: dir.Files()}.print(out, errOut, func(w io.Writer) error {
 		words := w
 		if f.json {
 			words = errOut

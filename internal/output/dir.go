@@ -49,7 +49,7 @@ func Open(path string) (*Dir, error) {
 	}
 	for _, step := range []func() error{b.makeParents, b.stage, b.refuseResults, b.probe} {
 		if err := step(); err != nil {
-			b.Abandon()
+			b.abandon()
 			return nil, err
 		}
 	}
@@ -215,18 +215,28 @@ func InOrder(ctx context.Context, steps []func() error) error {
 	return nil
 }
 
-// Files returns the paths at which the files are, or will be, in the order in which they were written.
-func (b *build) Files() []string {
-	paths := make([]string, len(b.files))
-	for i, name := range b.files {
-		paths[i] = filepath.Join(b.path, name)
+// Files returns the paths at which the files are, or will be, in the order in which they were written; none of a nil
+// directory.
+func (d *Dir) Files() []string {
+	if d == nil {
+		return nil
+	}
+	paths := make([]string, len(d.files))
+	for i, name := range d.files {
+		paths[i] = filepath.Join(d.path, name)
 	}
 	return paths
 }
 
 // Abandon removes what was built and the directories that Open made, unless Keep has put it in place. Deferred, it
-// leaves nothing of a command that failed.
-func (b *build) Abandon() {
+// leaves nothing of a command that failed. Of a nil directory there is nothing to remove.
+func (d *Dir) Abandon() {
+	if d != nil {
+		d.abandon()
+	}
+}
+
+func (b *build) abandon() {
 	if b.placed {
 		return
 	}

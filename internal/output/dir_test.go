@@ -179,3 +179,10 @@ func TestAnAbandonedDirectoryLeavesNothing(t *testing.T) {
 	assert.Empty(t, names(t, root))
 	require.NoError(t, InOrder(context.Background(), nil))
 }
+
+// Where no directory is asked for there is none, and nothing to remove or to name.
+func TestNoDirectoryHasNoFiles(t *testing.T) {
+	var none *Dir
+	none.Abandon()
+	require.Empty(t, none.Files())
+}
