@@ -2,6 +2,7 @@ package published
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -261,12 +262,18 @@ func (c *publishedCase) assert() {
 	assert.GreaterOrEqual(t, c.models[1].factor(tpotP90), float64(saidFactor), "%s", c.models[1].name)
 	lost, eightLost := 0, 0
 	for i := 3; i < len(c.models); i += 2 {
-		if c.models[i].factor(e2eMean) < 1 {
+		name, four, eight := c.models[i].name, c.models[i].factor(e2eMean), c.finerModels[i/2].factor(e2eMean)
+		if four < 1 {
 			lost++
 		}
-		if c.finerModels[i/2].factor(e2eMean) < 1 {
+		if eight < 1 {
 			eightLost++
 		}
+		if strings.HasPrefix(name, "Llama 3.1 8B, 4 H100") {
+			assert.InDelta(t, 1, eight, .03, "%s: a tie, and so it is with four", name)
+			continue
+		}
+		assert.Greater(t, eight, max(1, four), "%s: for want of a split", name)
 	}
 	assert.Less(t, eightLost, lost, "with chat, four replicas lose for want of a split")
 	assert.Greater(t, c.assumed[0].factor(tpotP90), c.assumed[2].factor(tpotP90),
