@@ -41,9 +41,12 @@ demo: build ## simulate a 70B model on H100s: a table here, plots and a report i
 	@rm -rf $(DEMO)
 	$(BINARY) run chat-70b --out $(DEMO)
 
-# make lint vets. The command's profile is left out: it would have everything compiled a second time.
+# What compiles fast and is compiled once: without the command's profile, which would have everything compiled a second
+# time, and without debug information, which the tests of a package are linked without. make lint vets.
+QUICK = -pgo=off -gcflags=all=-dwarf=false
+
 test: ## run every test
-	go test -pgo=off -vet=off ./...
+	go test $(QUICK) -vet=off ./...
 
 soak: ## the laws of the simulator over many more random scenarios
 	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation | grep -vE '^=== |\[rapid\]'
@@ -54,7 +57,7 @@ soak-workers: ## sweeps by 1, 2 and 4 worker processes, which are killed and sus
 
 published: ## what was published, all of it, and the pages of docs/ whose commands take long: each is what is printed today
 	DECODESIM_SOAK=1 go test ./internal/published
-	DECODESIM_SOAK=1 go test -pgo=off -run '^TestDocumentationShowsRealOutput$$' ./cmd/decodesim
+	DECODESIM_SOAK=1 go test $(QUICK) -run '^TestDocumentationShowsRealOutput$$' ./cmd/decodesim
 
 bytes: ## the same bytes of every output from programs for amd64 v1 and v3, and for arm64 where qemu-aarch64 is in the PATH
 	DECODESIM_SOAK=1 go test -pgo=off -v -count 1 -timeout 60m -run TheBytesAreTheSame ./cmd/decodesim
