@@ -130,7 +130,7 @@ STREAMS ?= 200 1000
 live: build ## real clients against decodesim serve: what each reports, beside what the simulator says of the same requests
 	tools/live/setup.sh $(CLIENTS)
 	@rm -rf bin/live
-	VLLM_SOURCE=$(CURDIR)/$(CLIENTS)/vllm python3 tools/live/live.py $(BINARY) $(CLIENTS) bin/live $(STREAMS)
+	VLLM_SOURCE=$(CURDIR)/$(CLIENTS)/source/vllm-0.33.0 python3 tools/live/live.py $(BINARY) $(CLIENTS) bin/live $(STREAMS)
 
 SOAK_S ?= 3600
 soak-live: ## SOAK_S seconds of 1,000 streams: goroutines and memory stay flat

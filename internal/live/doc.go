@@ -11,6 +11,7 @@
 //	state.go     what an observer sees of the fleet
 //	loop.go      the goroutine that owns a fleet: it follows the clock
 //	clock.go     the clock
+//	alarm_*.go   what wakes that goroutine in time
 //
 // A fleet knows nothing of goroutines, sockets or the wall clock: what it does is a function of what it is given at
 // which simulated instant. Whatever is served is therefore what run gives for the recorded trace.

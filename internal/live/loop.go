@@ -36,21 +36,24 @@ func NewLoop(f *Fleet, c *Clock) *Loop {
 }
 
 // Run keeps the fleet at the present until ctx is done.
-func (l *Loop) Run(ctx context.Context) {
-	timer := time.NewTimer(farAway)
-	defer timer.Stop()
+func (l *Loop) Run(ctx context.Context) error {
+	defer l.close()
+	alarm, err := newAlarm()
+	if err != nil {
+		return err
+	}
+	defer alarm.close()
 	for {
 		l.work()
 		now := time.Now()
 		next := l.fleet.Advance(l.clock.Simulated(now))
 		l.observeDelay()
-		timer.Reset(l.clock.Until(time.Now(), next))
+		alarm.set(l.clock.Until(time.Now(), next))
 		select {
 		case <-ctx.Done():
-			l.close()
-			return
+			return nil
 		case <-l.signal:
-		case <-timer.C:
+		case <-alarm.C:
 		}
 	}
 }

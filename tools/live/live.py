@@ -3,7 +3,10 @@
 python live.py BINARY CLIENTS OUT [STREAMS...]
 
 CLIENTS is where setup.sh has installed the tools. Each run is a service of its own; a tool that is not installed is
-said to be missing; TOOL names a single one. The clock is slowed down so far that the clients keep up, or by SPEED. The load of the machine stands beside the numbers: whatever else runs on it is in them.
+said to be missing; TOOL names a single one. Differences are in simulated milliseconds: the clock is slowed down so far
+that a client keeps up, or by SPEED. Beside them stands what the server and the host add. Where this machine allows it
+the server and the tools run with real-time priority, so that whatever else it does is not measured; PRIORITY=0 leaves
+that out.
 """
 
 import json
@@ -18,39 +21,54 @@ from pathlib import Path
 
 BINARY, CLIENTS, OUT = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
 STREAMS = [int(n) for n in sys.argv[4:]] or [200, 1000]
-TOKENS, WORDS, PORT = 32, 150, 8200
+TOKENS, WORDS, PORT, HERE = 64, 32, 8200, Path(__file__).resolve().parent
 URL = f"http://127.0.0.1:{PORT}"
-SPEEDS = {200: "0.1", 1000: "0.05"}  # a client of Python or JavaScript keeps up with a few thousand tokens/s
+PER_REPLICA, E2E_S = 250, .85  # streams of a replica, and how long one of their requests then takes in simulation
+# How fast a client can follow: chunks/s that its process handles with a fifth of a core.
+SPEEDS = {"go-openai": (.2, .1), "hey": (.2, .1), "vllm bench serve": (.05, .015), "AIPerf": (.05, .015),
+          "GuideLLM": (.04, .01), "openai, Python": (.03, .008), "openai, JavaScript": (.05, .015)}
 
 
-def commands(streams, out):
+def priority(level):
+    """Returns what a command begins with that is to run before whatever else the machine does."""
+    wanted = os.environ.get("PRIORITY", "1") != "0"
+    able = wanted and subprocess.run(["chrt", "-r", str(level), "true"], capture_output=True).returncode == 0
+    return ["chrt", "-r", str(level)] if able else []
+
+
+def commands(streams, speed, out):
     """What is run, by name: a command, and what reads its report."""
-    n, python, tok = str(5 * streams if streams < 1000 else 2 * streams), str(CLIENTS / "python/bin/python"), str(CLIENTS / "tokenizer")
-    here = Path(__file__).resolve().parent
+    n, rate = str(requests_of(streams)), f"{streams / E2E_S * speed:.2f}"
+    python, tok, limit = str(CLIENTS / "python/bin/python"), str(CLIENTS / "tokenizer"), str(streams)
+    numbers = [f"{URL}/v1", limit, n, str(TOKENS), str(WORDS), rate]
     return {
-        "openai, Python": ([python, here / "streams.py", f"{URL}/v1", str(streams), n, str(TOKENS), str(WORDS)], streamed),
-        "openai, JavaScript": (["node", CLIENTS / "streams.mjs", f"{URL}/v1", str(streams), n, str(TOKENS), str(WORDS)],
-                               streamed),
+        "go-openai": ([CLIENTS / "bin/compiled", *numbers], streamed),
+        "openai, Python": ([python, HERE / "streams.py", *numbers], streamed),
+        "openai, JavaScript": (["node", CLIENTS / "streams.mjs", *numbers], streamed),
         "AIPerf": ([CLIENTS / "python/bin/aiperf", "profile", "--model", "m", "--url", URL, "--endpoint-type", "chat",
-                    "--streaming", "--concurrency", str(streams), "--request-count", n, "--isl", str(WORDS), "--osl",
-                    str(TOKENS), "--extra-inputs", "ignore_eos:true", "--tokenizer", tok, "--use-server-token-count",
-                    "--ui-type", "none", "--artifact-dir", out / "aiperf"], aiperf),
+                    "--streaming", "--concurrency", limit, "--request-rate", rate, "--request-count", n, "--isl",
+                    str(WORDS), "--osl", str(TOKENS), "--extra-inputs", "ignore_eos:true", "--tokenizer", tok,
+                    "--use-server-token-count", "--ui-type", "none", "--artifact-dir", out / "aiperf"], aiperf),
         "GuideLLM": ([CLIENTS / "guidellm/bin/guidellm", "run", "--backend",
                       f"kind=openai_http,target={URL},model=m,request_format=/v1/chat/completions", "--profile",
-                      f"kind=concurrent,streams={streams}", "--constraint", f"kind=max_requests,count={n}",
-                      "--tokenizer", f"kind=huggingface_auto,model={tok}", "--data",
+                      f"kind=concurrent,streams={streams},rampup_duration={E2E_S / speed:.1f}", "--constraint",
+                      f"kind=max_requests,count={n}", "--tokenizer", f"kind=huggingface_auto,model={tok}", "--data",
                       f"kind=synthetic_text,prompt_tokens={WORDS},output_tokens={TOKENS}", "--output",
                       "kind=json,path=guidellm.json", "--disable-console-interactive"], guidellm),
-        "vllm bench serve": ([CLIENTS / "guidellm/bin/python", here / "vllm_bench.py", "--backend", "openai-chat",
-                              "--base-url", URL, "--endpoint", "/v1/chat/completions", "--model", "m", "--tokenizer", tok,
+        "vllm bench serve": ([python, HERE / "vllm_bench.py", "--backend", "openai-chat", "--base-url", URL,
+                              "--endpoint", "/v1/chat/completions", "--model", "m", "--tokenizer", tok,
                               "--dataset-name", "random", "--random-input-len", str(WORDS), "--random-output-len",
-                              str(TOKENS), "--ignore-eos", "--num-prompts", n, "--max-concurrency", str(streams),
-                              "--percentile-metrics", "ttft,tpot,itl,e2el", "--metric-percentiles", "50,99",
-                              "--save-result", "--result-dir", out, "--result-filename", "vllm.json"], vllm),
-        "hey": ([CLIENTS / "bin/hey", "-n", n, "-c", str(streams), "-m", "POST", "-t", "600", "-T", "application/json",
-                 "-d", json.dumps({"prompt": "word " * WORDS, "max_tokens": TOKENS, "ignore_eos": True}),
-                 f"{URL}/v1/completions"], hey),
+                              str(TOKENS), "--ignore-eos", "--num-prompts", n, "--max-concurrency", limit,
+                              "--request-rate", rate, "--percentile-metrics", "ttft,tpot,itl,e2el",
+                              "--metric-percentiles", "50,99", "--save-result", "--save-detailed", "--result-dir", out,
+                              "--result-filename", "vllm.json"], vllm),
+        "hey": ([CLIENTS / "bin/hey", "-n", n, "-c", limit, "-m", "POST", "-t", "600", "-T", "application/json",
+                 "-d", json.dumps({"prompt": "word " * WORDS, "max_tokens": TOKENS}), f"{URL}/v1/completions"], hey),
     }
+
+
+def requests_of(streams):
+    return 5 * streams if streams < 1000 else 2 * streams
 
 
 def streamed(out, text):
@@ -84,12 +102,8 @@ def hey(_, text):
             "requests_per_s": float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1])}
 
 
-def speed_of(streams):
-    return os.environ.get("SPEED", SPEEDS.get(streams, "1"))
-
-
 def wait():
-    for _ in range(200):
+    for _ in range(400):
         try:
             return urllib.request.urlopen(f"{URL}/health", timeout=1)
         except OSError:
@@ -98,46 +112,53 @@ def wait():
 
 
 def measure(name, streams):
+    speed = float(os.environ.get("SPEED", SPEEDS[name][streams >= 1000]))
     out = OUT / f"{streams}-{re.sub(r'[^a-z]+', '-', name.lower()).strip('-')}"
     out.mkdir(parents=True)
-    command, read = commands(streams, out)[name]
+    command, read = commands(streams, speed, out)[name]
     if not Path(str(command[0])).exists() and command[0] != "node":
         return print(f"{streams:5} {name:20} is not installed")
-    served = [BINARY, "serve", "chat-8b", "--port", str(PORT), "--served-model-name", "m", "--speed", speed_of(streams),
-              "--max-streams", "4096", "--out", str(out / "served")]
+    served = [BINARY, "serve", HERE / "fleet.yaml", "--set", f"pools.serve.replicas={-(-streams // PER_REPLICA)}",
+              "--port", str(PORT), "--served-model-name", "m", "--speed", str(speed), "--out", out / "served"]
     with open(out / "service.txt", "w") as log:
-        service = subprocess.Popen(served, stdout=log, stderr=log)
+        service = subprocess.Popen([str(c) for c in priority(2) + served], stdout=log, stderr=log)
     wait()
-    load = os.getloadavg()[0]
-    tool = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=out,
-                          timeout=900)
+    probe = subprocess.Popen(priority(3) + [sys.executable, str(HERE / "host.py")], stdout=subprocess.PIPE, text=True)
+    tool = subprocess.run([str(c) for c in priority(1) + command], capture_output=True, text=True, cwd=out, timeout=900,
+                          env=os.environ | {"GOGC": "400", "HF_HUB_OFFLINE": "1"})
+    probe.send_signal(signal.SIGTERM)
+    host = json.loads(probe.communicate()[0])
     (out / "tool.txt").write_text(tool.stdout + tool.stderr)
-    summary = json.loads(urllib.request.urlopen(f"{URL}/summary").read())
+    text = urllib.request.urlopen(f"{URL}/summary").read()
+    (out / "summary.json").write_bytes(text)
     service.send_signal(signal.SIGTERM)
     service.wait()
     try:
-        report(name, streams, read(out, tool.stdout), summary, (load, os.getloadavg()[0]))
+        report(name, streams, speed, read(out, tool.stdout), json.loads(text), host)
     except (OSError, KeyError, TypeError, ValueError, IndexError, json.JSONDecodeError) as e:
         print(f"{streams:5} {name:20} left no report ({type(e).__name__}: {e}); see {out / 'tool.txt'}")
 
 
-def report(name, streams, said, summary, load):
-    cells, speed = [], float(speed_of(streams))
+def report(name, streams, speed, said, summary, host):
+    cells = []
     for key in ("ttft", "itl", "tpot", "e2e"):
         if not said.get(f"{key}_ms"):
             continue
         for q in ("p50", "p99"):
-            ours, theirs = 1e3 * summary["latency"][f"{key}_s"][q] / speed, said[f"{key}_ms"][q]
-            cells.append(f"{key} {q} {theirs:.1f} ({theirs - ours:+.1f})")
-    rate = summary["throughput"]["requests_per_s"] * speed
+            ours, theirs = 1e3 * summary["latency"][f"{key}_s"][q], speed * said[f"{key}_ms"][q]
+            cells.append(f"{key} {q} {theirs:.2f} ({theirs - ours:+.2f})")
+    rate = summary["throughput"]["requests_per_s"]
     delay = summary["live"]["written_s" if summary["live"]["written_s"]["n"] else "released_s"]
-    print(f"{streams:5} {name:20} " + "  ".join(cells) + f"  {said['requests_per_s']:.1f} requests/s "
-          f"({100 * (said['requests_per_s'] / rate - 1):+.1f} %)  written late p50 {1e3 * delay['p50']:.1f} "
-          f"p99 {1e3 * delay['p99']:.1f}  n {summary['requests']['completed']}  load {load[0]:.0f} {load[1]:.0f}", flush=True)
+    print(f"{streams:5} {name:20} speed {speed:<5} n {summary['requests']['completed']}  " + "  ".join(cells) +
+          f"  {said['requests_per_s'] / speed:.1f} requests/s ({100 * (said['requests_per_s'] / speed / rate - 1):+.2f} %)"
+          f"  real ms: written late p50 {1e3 * delay['p50']:.2f} p99 {1e3 * delay['p99']:.1f}, host late p50 "
+          f"{host['p50']:.2f} p99 {host['p99']:.1f} max {host['max']:.0f}", flush=True)
 
 
-print("milliseconds as the tool reports them (less what the simulator says of the same requests)")
-for count in STREAMS:
-    for tool_name in commands(count, OUT):
-        if os.environ.get("TOOL", "") in tool_name:
-            measure(tool_name, count)
+if __name__ == "__main__":
+    print("simulated milliseconds as the tool reports them (less what the simulator says of the same requests)",
+          "" if priority(1) else "; without real-time priority", sep="", flush=True)
+    for count in STREAMS:
+        for tool_name in commands(count, 1, OUT):
+            if os.environ.get("TOOL", "") in tool_name:
+                measure(tool_name, count)

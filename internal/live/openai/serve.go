@@ -13,11 +13,13 @@ import (
 func (s *Server) Serve(ctx context.Context, listeners []net.Listener, grace time.Duration) error {
 	looping, stop := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
+	failed := make(chan error, 1+len(listeners))
 	go func() {
-		s.loop.Run(looping)
-		close(stopped)
+		defer close(stopped)
+		if err := s.loop.Run(looping); err != nil {
+			failed <- err
+		}
 	}()
-	failed := make(chan error, len(listeners))
 	servers := make([]*http.Server, len(listeners))
 	for i, l := range listeners {
 		servers[i] = s.HTTP(s.Handler(i - 1))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/decodesim/decodesim/configs"
@@ -53,7 +54,7 @@ func serve(t testing.TB, change func(*Config), set ...string) *service {
 	x := &service{t: t, server: New(loop, clock, c), loop: loop}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { loop.Run(ctx); close(done) }()
+	go func() { assert.NoError(t, loop.Run(ctx)); close(done) }()
 	h := httptest.NewUnstartedServer(nil)
 	h.Config = x.server.HTTP(x.server.Handler(-1))
 	h.Start()
