@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/configs/catalog"
@@ -161,6 +162,16 @@ func (s *Scenario) paths() []*string {
 		paths = append(paths, &s.Workload.Lengths.File)
 	}
 	return paths
+}
+
+// Files returns the files that s reads, each at its absolute path.
+func (s *Scenario) Files() (all []string) {
+	for _, p := range s.paths() {
+		if *p != "" && !slices.Contains(all, *p) {
+			all = append(all, *p)
+		}
+	}
+	return all
 }
 
 // absolute returns path as seen from dir; an absent one stays absent.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -17,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/decodesim/decodesim/configs/inputs"
-	"github.com/decodesim/decodesim/internal/sweep"
 	"github.com/decodesim/decodesim/internal/workers"
 )
 
@@ -156,16 +154,11 @@ func (f *queueFlags) open(errOut io.Writer, dir string) (*opened, error) {
 	return x, nil
 }
 
-// leave closes the queue. What is in one of ours stays in the directory of results for the same command, unless there
-// is nothing to go on with.
-func (x *opened) leave(dir string, w *sweep.Work) {
+// close closes the queue, and ends the server if it is ours.
+func (x *opened) close() {
 	x.Close()
-	if x.server == nil {
-		return
-	}
-	x.server.Close()
-	if n := w.Ended(); n == 0 || n == w.Runs() {
-		_ = os.RemoveAll(filepath.Join(dir, queueName))
+	if x.server != nil {
+		x.server.Close()
 	}
 }
 
@@ -239,66 +232,4 @@ func (l *lines) Write(text []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.to.Write(text)
-}
-
-// queueName is where a queue of ours is in the directory of results.
-const queueName = "sweep.queue"
-
-// collector takes the rows of a sweep that workers make.
-type collector struct {
-	*sweep.Work
-	progress func(done int)
-	done     int
-}
-
-// Runs implements workers.Collector.
-func (c *collector) Runs() int { return c.Work.Runs() }
-
-// Take implements workers.Collector.
-func (c *collector) Take(r *workers.Result) error {
-	err := c.put(r)
-	c.done++
-	if err == nil && c.progress != nil {
-		c.progress(c.done)
-	}
-	return err
-}
-
-func (c *collector) put(r *workers.Result) error {
-	if r.GivenUp {
-		return c.GiveUp(r.Run, r.Deliveries)
-	}
-	return c.Work.Take(r.Run, r.Data)
-}
-
-// sweepJob is the kind of a job that is a sweep.
-const sweepJob = "sweep"
-
-// collect has workers make the runs of w that have no row yet.
-func (x *opened) collect(ctx context.Context, errOut io.Writer, w *sweep.Work, progress func(int)) error {
-	plan, files, err := w.Elsewhere()
-	if err != nil {
-		return err
-	}
-	id, err := w.Print()
-	if err != nil {
-		return err
-	}
-	job, err := workers.NewJob(id, sweepJob, w.Scenario, w.Version, plan, files)
-	if err != nil {
-		return err
-	}
-	given := ctx
-	ctx, cancel := context.WithCancelCause(given)
-	defer cancel(nil)
-	hired, err := x.hire(ctx, errOut, cancel)
-	if err != nil {
-		return err
-	}
-	defer hired.end()
-	err = x.Collect(ctx, &job, &collector{Work: w, progress: progress})
-	if cause := context.Cause(ctx); err != nil && cause != nil && given.Err() == nil {
-		return cause
-	}
-	return err
 }

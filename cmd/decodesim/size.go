@@ -28,6 +28,8 @@ type sizeFlags struct {
 
 	subject
 	seedGiven bool
+	queue     queueFlags
+	shard     string // only to be refused
 }
 
 func newSize(out, errOut io.Writer) *cobra.Command {
@@ -47,6 +49,9 @@ seeds: their capacities have 95 % intervals over the seeds, and the lead of the 
 Beside each stands its roofline limit, the rate at which every GPU would be at its roofline bound at all times and nothing
 would ever wait: no deployment sustains more, and those that could not win even so are not simulated.
 
+--workers N has N processes make the runs in place of this one, and --listen serves the queue for decodesim worker on
+other machines, which may come, go, be killed or suspended: the answer is the same to the byte.
+
 A file with fleet: [STUDY, ...] and a budget is of several models that share it: the deployments that sustain the rate of
 each and cost least together. A key of --set is one of the study, such as budget.gpus, or else one of its scenario, such as workload.output_tokens.mean.`,
 		Example: "  decodesim size --model llama-3.3-70b --weights fp8 --gpu h200,b200,mi300x " +
@@ -64,6 +69,9 @@ each and cost least together. A key of --set is one of the study, such as budget
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := outNamed(c); err != nil {
+				return err
+			}
+			if err := f.checkQueue(func() error { return f.queue.check(c) }); err != nil {
 				return err
 			}
 			f.seedGiven = c.Flags().Changed("seed")
@@ -88,6 +96,9 @@ each and cost least together. A key of --set is one of the study, such as budget
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
 	flags.StringVar(&f.out, "out", "", "write study, results, candidates, plots, a report and the best scenario to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
+	f.queue.add(c)
+	flags.StringVar(&f.shard, "shard", "", "refused: a search has no parts")
+	cobra.CheckErr(flags.MarkHidden("shard"))
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	return c
@@ -113,8 +124,12 @@ func (f *sizeFlags) fleet(c *cobra.Command, out, errOut io.Writer, name string) 
 		return err
 	}
 	defer dir.Abandon()
-	answer, err := sizing.SearchFleet(c.Context(), fleet, members, options)
-	line.Clear()
+	var answer *sizing.Fleet
+	err = f.searching(c.Context(), errOut, &options, func(ctx context.Context) (err error) {
+		answer, err = sizing.SearchFleet(ctx, fleet, members, options)
+		line.Clear()
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -129,6 +144,24 @@ func (f *sizeFlags) fleet(c *cobra.Command, out, errOut io.Writer, name string) 
 		}
 		return sizing.WriteFleet(w, answer)
 	})
+}
+
+// searching searches, by other processes if that is asked for.
+func (f *sizeFlags) searching(ctx context.Context, errOut io.Writer, o *sizing.Options,
+	search func(context.Context) error) error {
+	others, err := f.others(ctx, errOut)
+	if err != nil {
+		return err
+	}
+	if others == nil {
+		return search(ctx)
+	}
+	o.Elsewhere = others.begin
+	err = others.leave(search(others.ctx))
+	if errors.Is(err, context.Canceled) {
+		others.kept(errOut)
+	}
+	return err
 }
 
 // options are what surrounds a search, with its progress on a line.
@@ -153,8 +186,13 @@ func (f *sizeFlags) run(ctx context.Context, out, errOut io.Writer, s *configs.S
 	}
 	defer dir.Abandon()
 	began := time.Now()
-	answer, best, err := sizing.Search(ctx, s, options)
-	line.Clear()
+	var answer *sizing.Sizing
+	var best *configs.Scenario
+	err = f.searching(ctx, errOut, &options, func(ctx context.Context) (err error) {
+		answer, best, err = sizing.Search(ctx, s, options)
+		line.Clear()
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/decodesim/decodesim/internal/sizing"
 	"github.com/decodesim/decodesim/internal/sweep"
 	"github.com/decodesim/decodesim/internal/workers"
 )
@@ -20,10 +21,10 @@ func newWorker(errOut io.Writer) *cobra.Command {
 	var quiet, leashed bool
 	c := &cobra.Command{
 		Use:   "worker URL",
-		Short: "Make runs for a sweep on another machine",
-		Long: `Take runs of sweeps from the queue at URL, as decodesim sweep --listen prints it, and make them over all cores until a
-signal comes. The queue has the scenario and the files that a sweep reads; a worker needs the same binary and nothing
-else. It waits for a queue that is not there yet or not there any more, and for the next sweep.
+		Short: "Make runs for a sweep or a search on another machine",
+		Long: `Take runs of sweeps and searches from the queue at URL, as decodesim sweep --listen or size --listen prints it, and make
+them over all cores until a signal comes. The queue has the scenario and the files that they read; a worker needs the
+same binary and nothing else. It waits for a queue that is not there yet or not there any more, and for the next job.
 
 A worker may end, be killed or be suspended at any instant: another one makes what it was working on.`,
 		Example: "  decodesim worker tls://TOKEN@planner.example.com:4222 --pin 5e9f…\n" +
@@ -82,8 +83,16 @@ func untilClosed(ctx context.Context, r io.Reader) context.Context {
 
 // openJob opens a job in the directory that has its files.
 func openJob(j *workers.Job) (workers.Maker, error) {
-	if j.Kind != sweepJob {
-		return nil, fmt.Errorf("expected a job of kind %q", sweepJob)
+	switch j.Kind {
+	case sweepJob:
+	case sizeJob:
+		var p sizing.Plan
+		if err := json.Unmarshal(j.Spec, &p); err != nil {
+			return nil, err
+		}
+		return p.Open()
+	default:
+		return nil, fmt.Errorf("expected a job of kind %q or %q", sweepJob, sizeJob)
 	}
 	var p sweep.Plan
 	if err := json.Unmarshal(j.Spec, &p); err != nil {

@@ -74,7 +74,7 @@ func (z *sizer) widest(d *deployment) (*deployment, error) {
 		return func(step int) (bool, error) {
 			x, err := z.simulate(d, step, r.requests, z.base.Seed, verdict)
 			z.note(d, 2, &x)
-			return x.carried, err
+			return x.Carried, err
 		}
 	}
 	capacity, err := z.grid.highest(z.grid.asked, r.stride, carries(d))
@@ -112,14 +112,14 @@ func (z *sizer) siblings(s *shape) (all []*shape) {
 	for _, seqs := range orOne(q.MaxNumSeqs) {
 		for _, tokens := range orOne(q.MaxNumBatchedTokens) {
 			c := s.setting
-			c.seqs, c.tokens = seqs, tokens
+			c.Seqs, c.Tokens = seqs, tokens
 			if c == s.setting {
 				continue
 			}
 			var other *shape
 			if s.topology == configs.Disaggregated {
-				other = z.pair(&half{replica: replica{c.prefillGPU, c.prefillLayout}, limit: tokens},
-					&half{replica: replica{c.gpu, c.layout}, limit: seqs})
+				other = z.pair(&half{replica: replica{c.PrefillGPU, c.PrefillLayout}, limit: tokens},
+					&half{replica: replica{c.GPU, c.Layout}, limit: seqs})
 			} else {
 				same := func(o *shape) bool { return o.topology == s.topology && o.setting == c }
 				other = z.shapes[slices.IndexFunc(z.shapes, same)]
@@ -132,10 +132,19 @@ func (z *sizer) siblings(s *shape) (all []*shape) {
 	return all
 }
 
+// each calls do(0) … do(n−1) over all cores, or as many at once as other processes may work on.
+func (z *sizer) each(n int, do func(i int), progress func(done int)) {
+	if z.asks != nil {
+		run.EachOf(askedAtOnce, n, do, progress)
+		return
+	}
+	run.EachReported(n, do, progress)
+}
+
 // over calls do(0) … do(n−1) over all cores and returns their errors.
 func (z *sizer) over(n int, what string, do func(i int) error) error {
 	errs := make([]error, n)
-	run.EachReported(n, func(i int) { errs[i] = do(i) }, func(done int) {
+	z.each(n, func(i int) { errs[i] = do(i) }, func(done int) {
 		if what != "" {
 			z.report(what, done, n)
 		}

@@ -91,11 +91,11 @@ func (z *sizer) lastRound(all []*final) error {
 	last := rounds(z.study.Requests)[2]
 	n := len(z.out.Seeds)
 	errs := make([]error, len(all)*n)
-	run.EachReported(len(errs), func(k int) {
+	z.each(len(errs), func(k int) {
 		f, seed := all[k/n], k%n
 		f.steps[seed], errs[k] = z.grid.highest(f.capacity, last.stride, func(step int) (bool, error) {
 			x, err := z.simulate(f.deployment, step, last.requests, z.out.Seeds[seed], verdict)
-			return x.carried, err
+			return x.Carried, err
 		})
 		if z.grid.at > 0 {
 			f.steps[seed] = max(f.steps[seed], z.grid.asked) // which is confirmed, under this seed too
@@ -108,7 +108,7 @@ func (z *sizer) lastRound(all []*final) error {
 		return err
 	}
 	errs = make([]error, 2*len(all))
-	run.Each(len(errs), func(k int) {
+	z.each(len(errs), func(k int) {
 		f := all[k/2]
 		switch step := max(0, f.steps[0]); {
 		case k%2 == 0:
@@ -116,7 +116,7 @@ func (z *sizer) lastRound(all []*final) error {
 		case step < z.grid.last:
 			f.next, errs[k] = z.simulate(f.deployment, step+1, last.requests, z.out.Seeds[0], whole)
 		}
-	})
+	}, nil)
 	for _, f := range all {
 		f.round, f.capacity = 3, f.steps[0]
 		f.carried = append(f.carried, f.at)
@@ -132,8 +132,8 @@ func (z *sizer) finalist(f *final) Finalist {
 	a := Finalist{
 		Deployment: f.is, CapacityPerS: stat.Mean(f.rates, nil), BySeed: f.rates, AtLeast: f.noLimit,
 		Margin:            stats.Number(math.NaN()),
-		RooflineLimitPerS: x.perfect / x.each, GoodputPerS: x.goodput, GoodputPerSPerGPU: x.goodput / float64(f.is.GPUs),
-		UserTokensPerS: x.speed, TTFTS: x.ttft, TPOTS: x.tpot, Rules: x.rules, Spending: x.spending,
+		RooflineLimitPerS: x.Perfect / x.Each, GoodputPerS: x.Goodput, GoodputPerSPerGPU: x.Goodput / float64(f.is.GPUs),
+		UserTokensPerS: x.Speed, TTFTS: x.TTFT, TPOTS: x.TPOT, Rules: x.Rules, Spending: x.Spending,
 	}
 	if len(f.rates) > 1 {
 		a.Interval = stats.IntervalAround(a.CapacityPerS, f.rates)
@@ -141,16 +141,16 @@ func (z *sizer) finalist(f *final) Finalist {
 	if z.study.Rate.At > 0 {
 		a.Margin = stats.Number(a.CapacityPerS/z.study.Rate.At - 1)
 	}
-	a.OfPerfect = x.rate * x.each / x.perfect
+	a.OfPerfect = x.Rate * x.Each / x.Perfect
 	if a.GoodputPerS > 0 {
 		a.USDPerMillion = f.is.USDPerHour / 3600 / a.GoodputPerS * 1e6
 	}
-	a.Limit = Limiting{Utilization: x.busy, Share: x.bound.Share, Of: x.bound.Limit}
+	a.Limit = Limiting{Utilization: x.Busy, Share: x.Bound.Share, Of: x.Bound.Limit}
 	a.OfPeak, a.SlowParts = f.ofPeak()
-	if n := &f.next; n.rate > 0 {
-		a.Limit.RatePerS, a.Limit.Attainment, a.Limit.Refused = n.rate, n.attainment, n.refused
-		a.Limit.Rules = n.rules
-		a.Limit.TTFTMissed, a.Limit.TPOTMissed, a.Limit.E2EMissed = n.missed[0], n.missed[1], n.missed[2]
+	if n := &f.next; n.Rate > 0 {
+		a.Limit.RatePerS, a.Limit.Attainment, a.Limit.Refused = n.Rate, n.Attainment, n.Refused
+		a.Limit.Rules = n.Rules
+		a.Limit.TTFTMissed, a.Limit.TPOTMissed, a.Limit.E2EMissed = n.Missed[0], n.Missed[1], n.Missed[2]
 	}
 	return a
 }
@@ -158,12 +158,12 @@ func (z *sizer) finalist(f *final) Finalist {
 // ofPeak returns what the parts of the usual step of each pool that decodes achieve of the peaks, and warnings of parts
 // that a fitted constant keeps far below it.
 func (f *final) ofPeak() (all []metrics.OfPeak, slow []string) {
-	for i := range f.at.batch {
+	for i := range f.at.Batch {
 		p := &f.shape.scenario.Pools[i]
 		if !p.Decodes() {
 			continue
 		}
-		x, warnings := run.OfPeak(f.shape.models[i], p.Name, f.at.batch[i], f.shape.context)
+		x, warnings := run.OfPeak(f.shape.models[i], p.Name, f.at.Batch[i], f.shape.context)
 		if len(x.Parts) > 0 {
 			all, slow = append(all, x), append(slow, warnings...)
 		}
@@ -195,7 +195,7 @@ func (z *sizer) list() {
 		case d.capacity >= 0:
 			c.CapacityPerS = stats.Number(z.grid.rate(d.capacity))
 			if x := d.atCapacity(); x != nil {
-				c.Spending = x.spending
+				c.Spending = x.Spending
 			}
 		default:
 			c.CapacityPerS, c.Why = 0, "does not sustain the lowest rate"

@@ -10,7 +10,7 @@
 //	              shape.go the replicas they are made of
 //	packing.go    the roofline limit of each, which bounds the search
 //	capacity.go   the highest rate that one sustains; simulate.go one run of it,
-//	              judge.go whether that meets the SLO, and
+//	              elsewhere.go has another process make it, judge.go whether that meets the SLO, and
 //	              growth.go whether the requests under way grow, so that no rate is sustained
 //	conclude.go   the last round under every seed; frontier.go what the plots show
 //	answer.go     the answer for people and as CSV; page.go as a page; table.go its rows,

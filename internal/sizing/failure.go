@@ -28,10 +28,10 @@ func (z *sizer) fail() error {
 	if err != nil || nearest == nil {
 		return err
 	}
-	f := &Failure{RatePerS: nearest.rate, Nearest: nearest.is, Attainment: nearest.within, SLO: nearest.verdicts,
+	f := &Failure{RatePerS: nearest.Rate, Nearest: nearest.is, Attainment: nearest.Within, SLO: nearest.Verdicts,
 		NotTried: z.notTried()}
-	if i := worst(nearest.verdicts); i >= 0 {
-		f.Broke = nearest.verdicts[i].Rule
+	if i := worst(nearest.Verdicts); i >= 0 {
+		f.Broke = nearest.Verdicts[i].Rule
 	}
 	z.out.Failure = f
 	return nil
@@ -65,7 +65,7 @@ func (z *sizer) nearest() (*attempt, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	return slices.MaxFunc(all, func(a, b *attempt) int { return cmp.Compare(a.within, b.within) }), nil
+	return slices.MaxFunc(all, func(a, b *attempt) int { return cmp.Compare(a.Within, b.Within) }), nil
 }
 
 // worst returns the index of the rule that is furthest outside its limit; −1: all hold.
@@ -87,8 +87,8 @@ func (z *sizer) whyNone(f *family) string {
 	case f.failed == nil:
 		return "no number of replicas within the budget"
 	}
-	if i := worst(f.failed.verdicts); i >= 0 {
-		v := &f.failed.verdicts[i]
+	if i := worst(f.failed.Verdicts); i >= 0 {
+		v := &f.failed.Verdicts[i]
 		return fmt.Sprintf("%s is %s on %s", v.Rule, report.RuleValue(v), text.Counted(f.failed.is.GPUs, "GPU"))
 	}
 	return fmt.Sprintf("short runs that it sustains are not confirmed by whole ones on %s",

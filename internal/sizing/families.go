@@ -57,14 +57,14 @@ func (z *sizer) sustains(d *deployment, step int) (bool, error) {
 	}
 	x, err := z.simulate(d, step, rounds(z.study.Requests)[0].requests, z.base.Seed, verdict)
 	z.note(d, 1, &x)
-	return x.carried, err
+	return x.Carried, err
 }
 
 // confirmed reports whether d sustains the asked rate in whole runs under every seed.
 func (z *sizer) confirmed(d *deployment) (bool, error) {
 	for _, seed := range z.out.Seeds {
 		x, err := z.simulate(d, z.grid.asked, z.study.Requests, seed, verdict)
-		if err != nil || !x.carried {
+		if err != nil || !x.Carried {
 			return false, err
 		}
 		if seed == z.out.Seeds[0] {
@@ -79,10 +79,10 @@ func (z *sizer) note(d *deployment, round int, x *outcome) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	d.round = max(d.round, round)
-	if !x.carried || x.step > z.grid.last {
+	if !x.Carried || x.Step > z.grid.last {
 		return
 	}
-	d.capacity = max(d.capacity, x.step)
+	d.capacity = max(d.capacity, x.Step)
 	d.carried = append(d.carried, *x)
 }
 
@@ -184,7 +184,7 @@ func (z *sizer) confirm(s *shape, n, most int) (*deployment, error) {
 // failure looks at what d breaks under the asked rate, and keeps it if it comes nearer than what failed before.
 func (z *sizer) failure(f *family, d *deployment) error {
 	x, err := z.simulate(d, z.grid.asked, rounds(z.study.Requests)[0].requests, z.base.Seed, whole)
-	if err == nil && (f.failed == nil || x.within > f.failed.within) {
+	if err == nil && (f.failed == nil || x.Within > f.failed.Within) {
 		f.failed = &attempt{d, x}
 	}
 	return err

@@ -141,7 +141,7 @@ func TestMoreLoadNeedsNoReplicaMore(t *testing.T) {
 		for replicas, want := range map[int]bool{n: true, n - 1: false} {
 			x, err := z.simulate(z.deployment(d.shape, replicas), z.grid.last+1+i, 800, 1, verdict)
 			require.NoError(t, err)
-			assert.Equal(t, want, x.carried, "%d replicas at %d ×", replicas, m.Times)
+			assert.Equal(t, want, x.Carried, "%d replicas at %d ×", replicas, m.Times)
 		}
 	}
 }
@@ -174,13 +174,13 @@ func TestWaitsAfterTheFirstTokenCount(t *testing.T) {
 	d := z.deployment(z.shapes[0], 2, 1)
 	x, err := z.simulate(d, z.grid.asked, 2000, 1, whole)
 	require.NoError(t, err)
-	for _, v := range x.rules[:2] {
+	for _, v := range x.Rules[:2] {
 		assert.True(t, v.Met, "%s is kept with %g s", v.Rule, v.Value)
 	}
-	last := x.verdicts[len(x.verdicts)-1]
+	last := x.Verdicts[len(x.Verdicts)-1]
 	assert.Equal(t, "gap at the KV transfer p95 <= 1 s", last.Rule)
 	assert.False(t, last.Met)
-	assert.False(t, x.carried)
+	assert.False(t, x.Carried)
 }
 
 // TestColocatedSearchesHaveNoPrefillShares in their plot.

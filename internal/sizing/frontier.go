@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/decodesim/decodesim/internal/run"
 )
 
 // draw fills what the plots show: the most that every split sustains, and what users feel for it.
@@ -31,7 +29,7 @@ func (z *sizer) draw(finalists []*deployment) error {
 	var all []point
 	add := func(d *deployment, xs []outcome) {
 		for i := range xs {
-			if x := &xs[i]; x.speed > 0 && x.step <= d.capacity {
+			if x := &xs[i]; x.Speed > 0 && x.Step <= d.capacity {
 				all = append(all, point{d, *x})
 			}
 		}
@@ -51,20 +49,20 @@ type point struct {
 	x outcome
 }
 
-func (p *point) perGPU() float64 { return p.x.goodput / float64(p.d.is.GPUs) }
+func (p *point) perGPU() float64 { return p.x.Goodput / float64(p.d.is.GPUs) }
 
 // frontier fills the frontier. What short runs put on it is run as long as the finalists, for short runs flatter.
 func (z *sizer) frontier(all []point) error {
 	some := undominated(all)
 	err := z.over(len(some), "frontier", func(i int) (err error) {
-		some[i].x, err = z.near(some[i].d, some[i].x.step)
+		some[i].x, err = z.near(some[i].d, some[i].x.Step)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	for _, p := range undominated(slices.DeleteFunc(some, func(p point) bool { return !p.x.carried })) {
-		z.out.Frontier = append(z.out.Frontier, FrontierPoint{p.d.is.Name, p.d.topology, p.x.rate, p.perGPU(), p.x.speed})
+	for _, p := range undominated(slices.DeleteFunc(some, func(p point) bool { return !p.x.Carried })) {
+		z.out.Frontier = append(z.out.Frontier, FrontierPoint{p.d.is.Name, p.d.topology, p.x.Rate, p.perGPU(), p.x.Speed})
 	}
 	return nil
 }
@@ -73,7 +71,7 @@ func (z *sizer) frontier(all []point) error {
 func (z *sizer) near(d *deployment, step int) (x outcome, err error) {
 	for _, less := range []int{0, 4, 12, 28} { // 2, 6 and 14 %
 		x, err = z.simulate(d, max(0, step-less), z.study.Requests, z.base.Seed, verdict)
-		if err != nil || x.carried {
+		if err != nil || x.Carried {
 			break
 		}
 	}
@@ -91,7 +89,7 @@ func (z *sizer) collect() {
 	})
 	for _, d := range z.all {
 		slices.SortStableFunc(d.carried, func(a, b outcome) int {
-			return cmp.Or(cmp.Compare(a.work.requests, b.work.requests), cmp.Compare(a.step, b.step))
+			return cmp.Or(cmp.Compare(a.Work.Requests, b.Work.Requests), cmp.Compare(a.Step, b.Step))
 		})
 	}
 }
@@ -124,7 +122,7 @@ func (z *sizer) splits(printed []*deployment) (leaders []*deployment) {
 		z.out.Splits = append(z.out.Splits, SplitPoint{
 			Name: d.is.Name, Topology: d.topology, Series: d.series(), Split: d.is.Split, PrefillShare: d.is.PrefillShare(),
 			GPUs:         d.is.GPUs,
-			CapacityPerS: x.rate, GoodputPerSPerGPU: x.goodput / float64(d.is.GPUs),
+			CapacityPerS: x.Rate, GoodputPerSPerGPU: x.Goodput / float64(d.is.GPUs),
 		})
 	}
 	slices.SortStableFunc(z.out.Splits, func(a, b SplitPoint) int {
@@ -141,16 +139,16 @@ func (z *sizer) lighter(some []*deployment) ([][]outcome, error) {
 	for i := range all {
 		all[i] = make([]outcome, loads)
 	}
-	run.Each(len(errs), func(k int) {
+	z.each(len(errs), func(k int) {
 		d := some[k/loads]
 		step := z.grid.step(z.grid.rate(d.capacity) * float64(k%loads+1) / (loads + 1))
 		if step < 0 {
 			return // below what the study looks at
 		}
 		all[k/loads][k%loads], errs[k] = z.simulate(d, step, rounds(z.study.Requests)[0].requests, z.base.Seed, verdict)
-	})
+	}, nil)
 	for i := range all {
-		all[i] = slices.DeleteFunc(all[i], func(x outcome) bool { return !x.carried })
+		all[i] = slices.DeleteFunc(all[i], func(x outcome) bool { return !x.Carried })
 	}
 	return all, errors.Join(errs...)
 }
@@ -158,7 +156,7 @@ func (z *sizer) lighter(some []*deployment) ([][]outcome, error) {
 // undominated returns the points that no other beats in goodput per GPU and in users' speed, the fastest first.
 func undominated(all []point) (frontier []point) {
 	slices.SortStableFunc(all, func(a, b point) int {
-		return cmp.Or(cmp.Compare(b.x.speed, a.x.speed), cmp.Compare(b.perGPU(), a.perGPU()))
+		return cmp.Or(cmp.Compare(b.x.Speed, a.x.Speed), cmp.Compare(b.perGPU(), a.perGPU()))
 	})
 	for _, p := range all {
 		if len(frontier) == 0 || p.perGPU() > frontier[len(frontier)-1].perGPU() {

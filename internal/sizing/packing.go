@@ -94,34 +94,34 @@ func costsOf(m *hardware.Roofline, batch, context int) costs {
 
 // work is what requests asked for, in sums.
 type work struct {
-	requests, prompts   int64 // that ended, and of the ones with a token
-	promptTokens, pairs int64 // without what a cache held
-	decodes, contexts   int64 // tokens after the first ones, and Σ of the tokens that they attended to
+	Requests, Prompts   int64 // that ended, and of the ones with a token
+	PromptTokens, Pairs int64 // without what a cache held
+	Decodes, Contexts   int64 // tokens after the first ones, and Σ of the tokens that they attended to
 }
 
 // add counts a request that has ended.
 func (w *work) add(r *sim.Request) {
-	w.requests++
+	w.Requests++
 	if r.Emitted == 0 {
 		return
 	}
 	t, c, n := int64(r.Prompt-r.Cached), int64(r.Cached), int64(r.Emitted-1)
-	w.prompts++
-	w.promptTokens += t
-	w.pairs += t*c + t*(t+1)/2
-	w.decodes += n
-	w.contexts += n*int64(r.Prompt) + n*(n+1)/2
+	w.Prompts++
+	w.PromptTokens += t
+	w.Pairs += t*c + t*(t+1)/2
+	w.Decodes += n
+	w.Contexts += n*int64(r.Prompt) + n*(n+1)/2
 }
 
 // prefillS is the least time for the prompts of w.
 func (k *packing) prefillS(w *work) float64 {
-	return float64(float64(w.promptTokens)*k.promptTokenS) + float64(float64(w.pairs)*k.pairS) +
-		float64(float64(w.prompts)*k.promptS)
+	return float64(float64(w.PromptTokens)*k.promptTokenS) + float64(float64(w.Pairs)*k.pairS) +
+		float64(float64(w.Prompts)*k.promptS)
 }
 
 // decodeBoundS returns the least times for the decodes of w.
 func (k *packing) decodeBoundS(w *work) (memoryS, computeS float64) {
-	n, contexts := float64(w.decodes), float64(w.contexts)
+	n, contexts := float64(w.Decodes), float64(w.Contexts)
 	memoryS = n * k.stepS
 	if !k.shares {
 		memoryS = max(memoryS, (contexts-n)/k.cacheTokens*k.stepOfOneS)
@@ -132,7 +132,7 @@ func (k *packing) decodeBoundS(w *work) (memoryS, computeS float64) {
 // perfect returns the requests/s that a deployment of s sustains under the roofline limit of requests like those of w,
 // its own or another's, whose cache may have had less; and which of its pools would be full then.
 func (s *shape) perfect(w *work, replicas []int, own bool) (perS float64, narrow string) {
-	n := float64(w.requests)
+	n := float64(w.Requests)
 	if n == 0 {
 		return 0, ""
 	}

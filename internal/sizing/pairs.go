@@ -125,7 +125,7 @@ func (p *pairing) refer() (ok bool, err error) {
 			} else {
 				p.decodes = append(p.decodes, h)
 			}
-			if limit := s.poolLimits(&p.sample.work, true)[pool] / p.sample.each; limit > best[pool] {
+			if limit := s.poolLimits(&p.sample.Work, true)[pool] / p.sample.Each; limit > best[pool] {
 				best[pool], p.reference[pool] = limit, r
 			}
 		}
@@ -146,7 +146,7 @@ func (p *pairing) withinReach() bool {
 	for pool, all := range [][]*half{p.prefills, p.decodes} {
 		for _, h := range all {
 			s := p.likePair(h.replica)
-			least[pool] = min(least[pool], s.gpus[pool]*p.replicasAt(s.poolLimits(&p.sample.work, false)[pool]))
+			least[pool] = min(least[pool], s.gpus[pool]*p.replicasAt(s.poolLimits(&p.sample.Work, false)[pool]))
 		}
 	}
 	return least[0]+least[1] <= most
@@ -209,8 +209,8 @@ func (p *pairing) least(h *half, pool int, limits []int) error {
 		if s.refused != "" {
 			continue
 		}
-		low := p.replicasAt(s.poolLimits(&p.sample.work, false)[pool])
-		usual := p.replicasAt(s.poolLimits(&p.sample.work, true)[pool])
+		low := p.replicasAt(s.poolLimits(&p.sample.Work, false)[pool])
+		usual := p.replicasAt(s.poolLimits(&p.sample.Work, true)[pool])
 		high, guess := min(gpusMax/s.gpus[pool], idleTimes*usual), int(float64(usual)/expectedShare)
 		if h.replicas > 0 {
 			high, guess = h.replicas-1, h.replicas-1
@@ -235,7 +235,7 @@ func (p *pairing) least(h *half, pool int, limits []int) error {
 
 // replicasAt returns how many replicas the asked rate takes, each of which sustains so many requests/s.
 func (z *sizer) replicasAt(limitPerS float64) int {
-	return max(1, int(math.Ceil(z.asked()*z.sample.each/limitPerS-1e-9)))
+	return max(1, int(math.Ceil(z.asked()*z.sample.Each/limitPerS-1e-9)))
 }
 
 // group is pairs of halves of which the cheapest is sought.

@@ -13,7 +13,6 @@ import (
 	"github.com/decodesim/decodesim/configs/catalog"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/internal/load"
-	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/workloads/traces"
 )
@@ -74,6 +73,9 @@ func (z *sizer) prepare() error {
 	z.shapeAll()
 	z.describe()
 	if err := z.enumerate(); err != nil {
+		return err
+	}
+	if err := z.open(); err != nil {
 		return err
 	}
 	return z.scout()
@@ -195,14 +197,14 @@ func (z *sizer) scout() error {
 	if err != nil {
 		return err
 	}
-	if x.work.prompts == 0 {
+	if x.Work.Prompts == 0 {
 		return fmt.Errorf("scenario %q: no request is served by %s; see decodesim run", z.base.Name, z.all[0].is.Name)
 	}
 	z.sample = x
-	z.load.Last(x.e2eS)
+	z.load.Last(x.E2ES)
 	if z.load.Kind == load.Trace { // it is replayed whole, whatever the study says
 		for i := range z.out.Requests {
-			z.out.Requests[i] = x.work.requests
+			z.out.Requests[i] = x.Work.Requests
 		}
 	}
 	clear(z.simulated) // runs may be longer now
@@ -218,8 +220,8 @@ func (z *sizer) scout() error {
 
 // pack bounds d by its roofline limit.
 func (z *sizer) pack(d *deployment) {
-	d.bound, d.narrow = d.perfect(&z.sample.work, d.replicas, false)
-	d.bound /= z.sample.each
+	d.bound, d.narrow = d.perfect(&z.sample.Work, d.replicas, false)
+	d.bound /= z.sample.Each
 	if fits, err := z.fitsBudget(d); fits && err == nil { // what stands in for plenty of a pool may be beyond it
 		z.out.RooflineLimitPerS = max(z.out.RooflineLimitPerS, d.bound)
 	}
@@ -278,7 +280,7 @@ func (z *sizer) again(some []*deployment, i int, r round) error {
 // find finds the capacity of deployments over all cores, each near where it was last.
 func (z *sizer) find(some []*deployment, i int, r round, what string, done, of int) error {
 	errs := make([]error, len(some))
-	run.EachReported(len(some), func(n int) {
+	z.each(len(some), func(n int) {
 		d := some[n]
 		guess := d.capacity
 		if d.round == 0 {
@@ -287,10 +289,10 @@ func (z *sizer) find(some []*deployment, i int, r round, what string, done, of i
 		d.round, d.carried = i+1, slices.Clip(d.carried)
 		d.capacity, errs[n] = z.grid.highest(guess, r.stride, func(step int) (bool, error) {
 			x, err := z.simulate(d, step, r.requests, z.base.Seed, verdict)
-			if x.carried {
+			if x.Carried {
 				d.carried = append(d.carried, x)
 			}
-			return x.carried, err
+			return x.Carried, err
 		})
 	}, func(n int) { z.report(what, done+n, of) })
 	z.out.Rounds[i] += len(some)

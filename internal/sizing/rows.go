@@ -124,7 +124,7 @@ func (z *sizer) row(f *family, leads bool) (Row, error) {
 	if d == nil {
 		r.Why = z.whyNone(f)
 		if f.failed != nil {
-			r.SLO, r.Warnings = f.failed.verdicts, f.failed.warnings
+			r.SLO, r.Warnings = f.failed.Verdicts, f.failed.warnings
 		}
 		return r, nil
 	}
@@ -133,10 +133,10 @@ func (z *sizer) row(f *family, leads bool) (Row, error) {
 		return r, err
 	}
 	r.Deployment, r.Warnings = d.is, d.warnings
-	r.TTFTS, r.TPOTS, r.SLO = x.ttft, x.tpot, x.verdicts
-	r.Spending = x.spending
-	if tokens := float64(x.work.decodes+x.work.prompts) / float64(x.work.requests); tokens > 0 {
-		r.USDPerMillionTokens = d.is.USDPerHour / 3600 / (x.rate * x.each * tokens) * 1e6
+	r.TTFTS, r.TPOTS, r.SLO = x.TTFT, x.TPOT, x.Verdicts
+	r.Spending = x.Spending
+	if tokens := float64(x.Work.Decodes+x.Work.Prompts) / float64(x.Work.Requests); tokens > 0 {
+		r.USDPerMillionTokens = d.is.USDPerHour / 3600 / (x.Rate * x.Each * tokens) * 1e6
 	}
 	if !leads {
 		return r, nil
@@ -170,7 +170,7 @@ func (z *sizer) more(d *deployment, i int) (More, error) {
 	if err != nil {
 		return m, err
 	}
-	m.SLO = x.verdicts
+	m.SLO = x.Verdicts
 	e, err := z.grown(d, step, m.Times)
 	if e != nil {
 		m.Needs = &e.is
@@ -187,7 +187,7 @@ func (z *sizer) grown(d *deployment, step, times int) (*deployment, error) {
 	}
 	sustains := func(replicas []int) (bool, error) {
 		x, err := z.simulate(z.deployment(d.shape, replicas...), step, z.study.Requests, z.base.Seed, verdict)
-		return x.carried, err
+		return x.Carried, err
 	}
 	const more = 12
 	for tries := 0; ; tries++ {

@@ -149,8 +149,8 @@ func (c setting) String() string {
 		}
 		return strings.Join(words, " ")
 	}
-	decode := name(c.gpu, c.layout)
-	if prefill := name(c.prefillGPU, c.prefillLayout); prefill != "" && prefill != decode {
+	decode := name(c.GPU, c.Layout)
+	if prefill := name(c.PrefillGPU, c.PrefillLayout); prefill != "" && prefill != decode {
 		return prefill + "/" + decode
 	}
 	return decode

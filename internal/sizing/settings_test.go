@@ -42,7 +42,7 @@ func TestLayoutsReachThePools(t *testing.T) {
 	var names []string
 	for _, d := range z.all {
 		p := d.is.Pools[0]
-		assert.Equal(t, d.shape.setting.layout, configs.Layout{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel,
+		assert.Equal(t, d.shape.setting.Layout, configs.Layout{Tensor: p.TensorParallel, Pipeline: p.PipelineParallel,
 			Data: p.DataParallel, Expert: p.ExpertParallel, Whole: true})
 		names = append(names, d.is.Name)
 	}

@@ -37,9 +37,9 @@ type shape struct {
 
 // setting is one choice of what a study varies; zero: the scenario's. What has no prefill pool has its own of both.
 type setting struct {
-	gpu, prefillGPU       string
-	layout, prefillLayout configs.Layout
-	seqs, tokens          int
+	GPU, PrefillGPU       string
+	Layout, PrefillLayout configs.Layout
+	Seqs, Tokens          int
 }
 
 // shapeAll builds one replica of every shape. One that cannot be is kept, with the reason.
@@ -165,11 +165,11 @@ func (s *shape) overrides(pools []configs.Pool) []string {
 				set = append(set, fmt.Sprintf("pools.%s.%s=%d", p.Name, key, n))
 			}
 		}
-		gpu, layout := s.setting.gpu, s.setting.layout
-		seqs, tokens := s.setting.seqs, s.setting.tokens
+		gpu, layout := s.setting.GPU, s.setting.Layout
+		seqs, tokens := s.setting.Seqs, s.setting.Tokens
 		switch p.Role {
 		case configs.RolePrefill:
-			gpu, layout, seqs = s.setting.prefillGPU, s.setting.prefillLayout, 0
+			gpu, layout, seqs = s.setting.PrefillGPU, s.setting.PrefillLayout, 0
 		case configs.RoleDecode:
 			tokens = 0
 		}
@@ -238,7 +238,7 @@ func (s *shape) deploy(replicas ...int) *deployment {
 	for _, limit := range []struct {
 		name string
 		n    int
-	}{{"seqs", s.setting.seqs}, {"tokens", s.setting.tokens}} {
+	}{{"seqs", s.setting.Seqs}, {"tokens", s.setting.Tokens}} {
 		if limit.n > 0 {
 			is.Name += ", " + limit.name + " " + strconv.Itoa(limit.n)
 		}
@@ -272,7 +272,7 @@ func (d *deployment) key() string { return d.topology + " " + d.series() + " " +
 // atCapacity returns the run of d at what it sustains, as of its last round; nil: there was none.
 func (d *deployment) atCapacity() *outcome {
 	for i := len(d.carried) - 1; i >= 0; i-- {
-		if x := &d.carried[i]; x.step == d.capacity {
+		if x := &d.carried[i]; x.Step == d.capacity {
 			return x
 		}
 	}

@@ -16,27 +16,27 @@ import (
 
 // outcome is what a run of a deployment under a load came to.
 type outcome struct {
-	step       int // of the grid
-	rate       float64
-	carried    bool
-	attainment float64
-	goodput    float64 // requests/s that keep the SLO: that share of the rate
-	throughput float64 // requests/s that end, from the first measured arrival to the last token
-	perfect    float64 // requests/s, of the same requests packed perfectly
-	each       float64 // requests for one of the rate, which may be of sessions
-	speed      float64 // tokens/s of the median request
-	e2eS       float64 // of the mean request
-	ttft, tpot Percentile
-	rules      []metrics.Verdict
-	verdicts   []metrics.Verdict // of the limits as a rule, of the rules, and of waits for a transfer
-	within     float64           // the least of the shares within the limits, as a share of what is asked for
-	missed     [3]float64        // shares of requests over each limit: TTFT, TPOT, E2E
-	refused    float64
-	busy       []float64 // busy share by pool
-	batch      []float64 // mean decoding sequences of a step by pool
-	work       work
-	bound      metrics.Bound
-	spending   *Spending // nil: neither power nor price is known, or nothing was emitted
+	Step       int // of the grid
+	Rate       float64
+	Carried    bool
+	Attainment float64
+	Goodput    float64 // requests/s that keep the SLO: that share of the rate
+	Throughput float64 // requests/s that end, from the first measured arrival to the last token
+	Perfect    float64 // requests/s, of the same requests packed perfectly
+	Each       float64 // requests for one of the rate, which may be of sessions
+	Speed      float64 // tokens/s of the median request
+	E2ES       float64 // of the mean request
+	TTFT, TPOT Percentile
+	Rules      []metrics.Verdict
+	Verdicts   []metrics.Verdict // of the limits as a rule, of the rules, and of waits for a transfer
+	Within     float64           // the least of the shares within the limits, as a share of what is asked for
+	Missed     [3]float64        // shares of requests over each limit: TTFT, TPOT, E2E
+	Refused    float64
+	Busy       []float64 // busy share by pool
+	Batch      []float64 // mean decoding sequences of a step by pool
+	Work       work
+	Bound      metrics.Bound
+	Spending   *Spending // nil: neither power nor price is known, or nothing was emitted
 }
 
 // style says what a run is for.
@@ -61,7 +61,17 @@ func (z *sizer) simulate(d *deployment, step int, requests int64, seed uint64, p
 		z.simulated[key] = s
 	}
 	z.mu.Unlock()
-	s.once.Do(func() { s.outcome, s.err = z.run(d, step, requests, seed, purpose) })
+	s.once.Do(func() {
+		z.runs.Add(1)
+		o := order{Topology: d.topology, Setting: d.setting, Replicas: d.replicas, RatePerS: z.grid.rate(step),
+			SessionS: z.load.SessionS, Requests: requests, Seed: seed, Purpose: purpose}
+		if z.asks == nil {
+			s.outcome, s.err = z.run(d, &o)
+		} else {
+			s.outcome, s.err = z.ask(&o)
+		}
+		s.Step = step
+	})
 	return s.outcome, s.err
 }
 
@@ -81,24 +91,23 @@ type (
 	}
 )
 
-// run runs d at a step of the grid.
-func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpose style) (outcome, error) {
-	x := outcome{step: step, rate: z.grid.rate(step)}
+// run runs d as it was ordered.
+func (z *sizer) run(d *deployment, r *order) (outcome, error) {
+	x := outcome{Rate: r.RatePerS}
 	if err := z.ctx.Err(); err != nil {
 		return x, err
 	}
-	z.runs.Add(1)
-	b, err := build.New(d.scenario(z.load, x.rate, requests, seed))
+	b, err := build.New(d.scenario(z.load, x.Rate, r.Requests, r.Seed))
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", d.is.Name, err)
 	}
 	defer b.Close()
 	all := int64(b.Requests)
 	from := z.load.Unmeasured(all)
-	j := &judge{portrait: purpose == portrait, from: int32(from), until: z.load.Until(all, x.rate), began: sim.Forever}
+	j := &judge{portrait: r.Purpose == portrait, from: int32(from), until: z.load.Until(all, x.Rate), began: sim.Forever}
 	j.Ingress, j.Egress, j.Thinks = b.Config.Ingress, b.Config.Egress, z.slo.asks(metrics.RuleTTFO)
 	b.FollowTasks(j, nil)
-	j.demand(&z.slo, all-from, purpose == verdict)
+	j.demand(&z.slo, all-from, r.Purpose == verdict)
 	config := b.Config
 	config.Sink, config.TraceEvery = j, 0
 	j.follow(b.Wire().Stream(), &config)
@@ -110,7 +119,7 @@ func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpos
 		return x, z.ctx.Err()
 	case err != nil:
 		return x, fmt.Errorf("%s: %w", d.is.Name, err)
-	case j.broken() && purpose == verdict:
+	case j.broken() && r.Purpose == verdict:
 		return x, nil
 	case b.SourceErr() != nil:
 		return x, b.SourceErr()
@@ -118,31 +127,31 @@ func (z *sizer) run(d *deployment, step int, requests int64, seed uint64, purpos
 		return x, nil // a load that takes longer than the clock is not sustained
 	}
 	x.fill(j, c, &z.slo)
-	x.spending = spendingOf(b, c, j.Recorded)
-	x.goodput *= z.load.Turns // it is of requests, whatever the rate is of
-	if x.verdicts != nil && d.disaggregates() {
+	x.Spending = spendingOf(b, c, j.Recorded)
+	x.Goodput *= z.load.Turns // it is of requests, whatever the rate is of
+	if x.Verdicts != nil && d.disaggregates() {
 		x.transferred(j, &z.slo)
 	}
-	x.each = b.Requests / b.SpanS / x.rate
-	x.perfect, _ = d.perfect(&x.work, d.replicas, true)
-	x.carried = x.carried && x.rate*x.each <= x.perfect // more than can be done was done only as long as the run was short
-	if x.carried {
-		unhindered, err := z.unhindered(d, k, x.rate, requests, seed)
+	x.Each = b.Requests / b.SpanS / x.Rate
+	x.Perfect, _ = d.perfect(&x.Work, d.replicas, true)
+	x.Carried = x.Carried && x.Rate*x.Each <= x.Perfect // more than can be done was done only as long as the run was short
+	if x.Carried {
+		unhindered, err := z.unhindered(d, k, r)
 		if err != nil {
 			return x, err
 		}
-		x.carried = k.sustained(unhindered)
+		x.Carried = k.sustained(unhindered)
 	}
 	return x, nil
 }
 
 // unhindered returns how long the sessions of a run take between the marks of k if every answer comes at once; 0: the
 // load is not of sessions, or has no marks.
-func (z *sizer) unhindered(d *deployment, k *growth, rate float64, requests int64, seed uint64) (sim.Duration, error) {
+func (z *sizer) unhindered(d *deployment, k *growth, r *order) (sim.Duration, error) {
 	if z.load.Kind != load.Sessions || k == nil {
 		return 0, nil
 	}
-	b, err := build.New(d.scenario(z.load, rate, requests, seed))
+	b, err := build.New(d.scenario(z.load, r.RatePerS, r.Requests, r.Seed))
 	if err != nil {
 		return 0, err
 	}
@@ -152,24 +161,24 @@ func (z *sizer) unhindered(d *deployment, k *growth, rate float64, requests int6
 
 // fill takes the results of a run that has ended.
 func (x *outcome) fill(j *judge, c *sim.Cluster, o *objective) {
-	x.work = j.work
+	x.Work = j.work
 	limits, share := o.limits, o.share
 	n := float64(j.Recorded + j.Unserved + j.Outcomes[sim.Unfinished])
 	span := j.LastToken.Sub(j.began).Seconds()
 	if n == 0 || !(span > 0) {
 		return
 	}
-	x.attainment = float64(j.Attained) / n
-	x.rules = j.Verdicts()[:len(o.rules)]
-	x.carried = x.attainment >= share-1e-12 && !slices.ContainsFunc(x.rules, broken)
+	x.Attainment = float64(j.Attained) / n
+	x.Rules = j.Verdicts()[:len(o.rules)]
+	x.Carried = x.Attainment >= share-1e-12 && !slices.ContainsFunc(x.Rules, broken)
 	x.judged(j, o)
-	x.e2eS = j.E2E.MeanS()
-	x.goodput, x.throughput = x.attainment*x.rate, float64(j.Recorded)/span
-	x.ttft = percentileOf(&j.TTFT, share)
+	x.E2ES = j.E2E.MeanS()
+	x.Goodput, x.Throughput = x.Attainment*x.Rate, float64(j.Recorded)/span
+	x.TTFT = percentileOf(&j.TTFT, share)
 	if j.TPOT.N() > 0 {
-		x.tpot = percentileOf(&j.TPOT, share)
-		if x.tpot.P50 > 0 {
-			x.speed = 1 / x.tpot.P50
+		x.TPOT = percentileOf(&j.TPOT, share)
+		if x.TPOT.P50 > 0 {
+			x.Speed = 1 / x.TPOT.P50
 		}
 	}
 	for i, of := range []struct {
@@ -177,28 +186,28 @@ func (x *outcome) fill(j *judge, c *sim.Cluster, o *objective) {
 		limit sim.Duration
 	}{{&j.TTFT, limits.TTFT}, {&j.TPOT, limits.TPOT}, {&j.E2E, limits.E2E}} {
 		if of.limit > 0 {
-			x.missed[i] = above(of.hist, of.limit.Seconds()) / n
+			x.Missed[i] = above(of.hist, of.limit.Seconds()) / n
 		}
 	}
-	x.refused = float64(j.Unserved) / n
+	x.Refused = float64(j.Unserved) / n
 	for i := range c.Pools() {
 		t := c.PoolTotals(i)
-		x.busy = append(x.busy, t.BusyS/max(t.UpS, 1e-12))
-		x.batch = append(x.batch, float64(t.DecodeSum)/max(1, float64(t.Steps)))
+		x.Busy = append(x.Busy, t.BusyS/max(t.UpS, 1e-12))
+		x.Batch = append(x.Batch, float64(t.DecodeSum)/max(1, float64(t.Steps)))
 	}
-	x.bound = j.Bound()
+	x.Bound = j.Bound()
 }
 
 // judged says what became of every rule, the limits among them, and how near the worst of them is.
 func (x *outcome) judged(j *judge, o *objective) {
-	x.within = 1
+	x.Within = 1
 	if r := o.shareRule(); r != nil {
-		x.verdicts = append(x.verdicts, r.Judge(x.attainment))
-		x.within = min(1, x.attainment/o.share)
+		x.Verdicts = append(x.Verdicts, r.Judge(x.Attainment))
+		x.Within = min(1, x.Attainment/o.share)
 	}
-	for i := range x.rules {
-		v, r := &x.rules[i], &o.rules[i]
-		x.verdicts = append(x.verdicts, *v)
+	for i := range x.Rules {
+		v, r := &x.Rules[i], &o.rules[i]
+		x.Verdicts = append(x.Verdicts, *v)
 		share := min(1, v.Value/v.Limit)
 		if !v.Share {
 			share = min(1, v.Limit/v.Value)
@@ -207,7 +216,7 @@ func (x *outcome) judged(j *judge, o *objective) {
 			}
 		}
 		if !v.Met {
-			x.within = min(x.within, share)
+			x.Within = min(x.Within, share)
 		}
 	}
 }
@@ -246,11 +255,11 @@ func (x *outcome) transferred(j *judge, o *objective) {
 		v.Met = v.Value <= v.Limit
 	}
 	v.Margin = (v.Limit - v.Value) / v.Limit
-	x.verdicts = append(x.verdicts, v)
-	x.carried = x.carried && v.Met
+	x.Verdicts = append(x.Verdicts, v)
+	x.Carried = x.Carried && v.Met
 	if !v.Met {
-		x.within = min(x.within, shareWithin(h, v.Limit)/(float64(at)/100))
-		x.rules = append(slices.Clip(x.rules), v) // what breaks names it too
+		x.Within = min(x.Within, shareWithin(h, v.Limit)/(float64(at)/100))
+		x.Rules = append(slices.Clip(x.Rules), v) // what breaks names it too
 	}
 }
 

@@ -3,6 +3,7 @@ package sizing
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -200,6 +201,8 @@ type Options struct {
 	Seed     *uint64  // over the scenario's
 	Version  string   // of the program
 	Progress func(what string, done, of int)
+
+	Elsewhere Elsewhere // nil: the runs are made here
 }
 
 // sizer is a search under way.
@@ -218,6 +221,7 @@ type sizer struct {
 	all     []*deployment
 	packed  map[string]float64 // by topology and narrowest pool: the share of the roofline limit that was sustained
 	runs    atomic.Int64
+	asks    Asks // that other processes answer; nil: there are none
 	out     *Sizing
 
 	sample   outcome   // of a first run: what requests ask for
@@ -231,13 +235,17 @@ type sizer struct {
 
 // Search searches what the study asks for, over all cores; the answer depends on the study alone. It also returns the
 // scenario of the best deployment, nil if there is none.
-func Search(ctx context.Context, s *configs.Study, o Options) (*Sizing, *configs.Scenario, error) {
+func Search(ctx context.Context, s *configs.Study, o Options) (out *Sizing, best *configs.Scenario, err error) {
 	z := &sizer{ctx: ctx, study: s, options: o}
+	defer func() {
+		if z.asks != nil {
+			err = errors.Join(err, z.asks.End(context.WithoutCancel(ctx), err == nil))
+		}
+	}()
 	if err := z.prepare(); err != nil {
 		return nil, nil, err
 	}
 	var finalists []*deployment
-	var err error
 	if s.Rate.At > 0 {
 		finalists, err = z.cheapest()
 	} else {
@@ -253,7 +261,7 @@ func Search(ctx context.Context, s *configs.Study, o Options) (*Sizing, *configs
 		return z.out, nil, nil
 	}
 	// The scenario has one seed, and under another one half of the deployments sustain less than in the mean.
-	best := finalists[0].scenario(z.load, cmp.Or(z.out.Best.BySeed[0], z.grid.low), s.Requests, z.base.Seed)
+	best = finalists[0].scenario(z.load, cmp.Or(z.out.Best.BySeed[0], z.grid.low), s.Requests, z.base.Seed)
 	best.Name = s.Name + "-best"
 	asked := &z.slo.asked
 	best.SLO = configs.SLO{Rules: asked.Rules, TTFTMS: asked.TTFTMS, TPOTMS: asked.TPOTMS, E2EMS: asked.E2EMS}

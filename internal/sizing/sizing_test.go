@@ -110,8 +110,8 @@ func TestATextbookDecodesNearlyAtTheBound(t *testing.T) {
 		require.NoError(t, z.prepare())
 		x, err := z.simulate(z.all[0], z.grid.last, s.Requests, 1, whole)
 		require.NoError(t, err)
-		assert.Less(t, x.throughput, x.perfect, sequences)
-		assert.Greater(t, x.throughput, 0.95*0.75*x.perfect, "%s: the quarter that is not measured is served first",
+		assert.Less(t, x.Throughput, x.Perfect, sequences)
+		assert.Greater(t, x.Throughput, 0.95*0.75*x.Perfect, "%s: the quarter that is not measured is served first",
 			sequences)
 	}
 }
@@ -211,9 +211,9 @@ func TestNoRunBeatsTheRooflineLimit(t *testing.T) {
 				for _, rate := range []float64{1, 30, 2000} {
 					x, err := z.simulate(d, z.grid.step(rate), s.Requests, z.base.Seed, whole)
 					require.NoError(t, err)
-					assert.Positive(t, x.throughput, d.is.Name)
-					assert.Less(t, x.throughput, x.perfect, "%s at %g/s", d.is.Name, rate)
-					assert.LessOrEqual(t, x.perfect, d.bound*x.each*1.1, "%s: bounded by the requests of another run", d.is.Name)
+					assert.Positive(t, x.Throughput, d.is.Name)
+					assert.Less(t, x.Throughput, x.Perfect, "%s at %g/s", d.is.Name, rate)
+					assert.LessOrEqual(t, x.Perfect, d.bound*x.Each*1.1, "%s: bounded by the requests of another run", d.is.Name)
 				}
 			}
 		})

@@ -11,6 +11,6 @@
 //	certificate.go  a certificate for a queue that has none, which workers know by its fingerprint
 //	server.go       the server that a coordinator embeds
 //	queue.go        streams and buckets of a job; result.go what is in the bucket of results
-//	coordinator.go  runs go into the queue, results come back
+//	coordinator.go  runs go into the queue, results come back; asks.go where what is run next depends on them
 //	worker.go       the other side: jobs are looked for, opened and worked on; lease.go one run
 package workers

@@ -120,7 +120,7 @@ func (t *task) lease(ctx context.Context, m jetstream.Msg, lasts time.Duration) 
 	case r.Deliveries > deliveriesMax:
 		r.GivenUp, r.Deliveries = true, r.Deliveries-1
 	default:
-		r.Data, err = t.maker.Make(ctx, run)
+		r.Data, err = t.maker.Make(ctx, run, m.Data())
 		if err != nil {
 			return err
 		}

@@ -17,8 +17,9 @@ import (
 
 // Maker makes runs of a job. It is safe for concurrent use.
 type Maker interface {
-	// Make returns the result of a run, as JSON. An error is one of ctx: whatever else becomes of a run is its result.
-	Make(ctx context.Context, run int) (json.RawMessage, error)
+	// Make returns the result of a run, as JSON; about is what was asked for, and nothing where the number says it. An
+	// error is one of ctx: whatever else becomes of a run is its result.
+	Make(ctx context.Context, run int, about json.RawMessage) (json.RawMessage, error)
 }
 
 // Worker works on the jobs of a queue.

@@ -60,7 +60,9 @@ func collecting(runs int) *taken {
 // makes is a Maker by a function.
 type makes func(ctx context.Context, run int) (json.RawMessage, error)
 
-func (m makes) Make(ctx context.Context, run int) (json.RawMessage, error) { return m(ctx, run) }
+func (m makes) Make(ctx context.Context, run int, _ json.RawMessage) (json.RawMessage, error) {
+	return m(ctx, run)
+}
 
 // double is a result that anybody can check.
 func double(_ context.Context, run int) (json.RawMessage, error) {

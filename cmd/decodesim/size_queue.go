@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/decodesim/decodesim/internal/sizing"
+	"github.com/decodesim/decodesim/internal/workers"
+)
+
+// sizeJob is the kind of a job that is a search.
+const sizeJob = "size"
+
+// noShards is why a search cannot be divided as a sweep can.
+const noShards = "size: --shard: a search decides by what it has simulated what it simulates next, so it has no parts to " +
+	"be run apart; expected --workers N, or --listen and decodesim worker on other machines"
+
+// checkQueue refuses flags about other processes that cannot be meant.
+func (f *sizeFlags) checkQueue(check func() error) error {
+	if f.shard != "" {
+		return errors.New(noShards)
+	}
+	if f.queue.listen != "" && f.out == "" {
+		return errors.New("size: --listen stands without --out DIR, beside which the queue is kept should the search be " +
+			"interrupted")
+	}
+	return check()
+}
+
+// searchers are the processes that make the runs of a command's searches.
+type searchers struct {
+	*opened
+	dir   string // of a queue of ours
+	keeps bool   // dir outlives a search that is interrupted
+	begun bool   // there may be something in it
+	hired *crew
+	ctx   context.Context // over when a worker refuses to work
+	given context.Context
+	over  context.CancelCauseFunc
+}
+
+// others opens the queue and hires workers; nil: nobody has asked for that.
+func (f *sizeFlags) others(ctx context.Context, errOut io.Writer) (*searchers, error) {
+	if !f.queue.used() {
+		return nil, nil
+	}
+	s := &searchers{given: ctx, keeps: f.out != ""}
+	var err error
+	switch {
+	case f.queue.url != "": // it is in servers of others
+	case s.keeps:
+		s.dir = f.out + ".queue"
+	default:
+		s.dir, err = os.MkdirTemp("", "decodesim-queue-")
+	}
+	if err != nil {
+		return nil, failed(err)
+	}
+	s.opened, err = f.queue.open(errOut, s.dir)
+	if err != nil {
+		s.forget(!s.keeps)
+		return nil, err
+	}
+	s.ctx, s.over = context.WithCancelCause(ctx)
+	s.hired, err = s.hire(s.ctx, errOut, s.over)
+	if err != nil {
+		s.leave(err)
+		return nil, failed(err)
+	}
+	return s, nil
+}
+
+// begin is how a search asks for its runs.
+func (s *searchers) begin(ctx context.Context, p *sizing.Plan) (sizing.Asks, error) {
+	job, err := workers.NewJob(p.Print, sizeJob, p.Name, p.Version, p, p.Files)
+	if err != nil {
+		return nil, err
+	}
+	s.begun = true
+	return s.Asks(ctx, &job)
+}
+
+// leave ends the workers and closes the queue after a search that came to err, and returns what to say of it. What was
+// made before an interruption is kept.
+func (s *searchers) leave(err error) error {
+	if s.hired != nil {
+		s.hired.end()
+	}
+	if cause := context.Cause(s.ctx); err != nil && cause != nil && s.given.Err() == nil {
+		err = failed(cause)
+	}
+	s.over(nil)
+	s.close()
+	s.forget(err == nil || !s.keeps || !s.begun)
+	return err
+}
+
+// forget removes the directory of a queue of ours.
+func (s *searchers) forget(really bool) {
+	if s.dir != "" && really {
+		_ = os.RemoveAll(s.dir)
+	}
+}
+
+// kept says where what was made before an interruption is.
+func (s *searchers) kept(errOut io.Writer) {
+	if s.dir != "" && s.keeps && s.begun {
+		fmt.Fprintf(errOut, "decodesim: runs that were made are kept in %s; the same command goes on with the others\n", s.dir)
+	}
+}
