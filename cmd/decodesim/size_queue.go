@@ -53,6 +53,8 @@ func (f *sizeFlags) others(ctx context.Context, errOut io.Writer) (*searchers, e
 	case f.queue.url != "": // it is in servers of others
 	case s.keeps:
 		s.dir = f.out + ".queue"
+		_, none := os.Stat(s.dir)
+		s.begun = none == nil // by a command that was interrupted
 	default:
 		s.dir, err = os.MkdirTemp("", "decodesim-queue-")
 	}
@@ -61,7 +63,7 @@ func (f *sizeFlags) others(ctx context.Context, errOut io.Writer) (*searchers, e
 	}
 	s.opened, err = f.queue.open(errOut, s.dir)
 	if err != nil {
-		s.forget(!s.keeps)
+		s.forget(!s.begun)
 		return nil, err
 	}
 	s.ctx, s.over = context.WithCancelCause(ctx)

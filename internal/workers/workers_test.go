@@ -101,6 +101,10 @@ func serving(t *testing.T, l Listen) (*Server, *Queue) {
 
 // working starts a worker, which the test ends.
 func working(t *testing.T, a Address, m makes) (stop func() error) {
+	return workingOn(t, a, m)
+}
+
+func workingOn(t *testing.T, a Address, m Maker) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

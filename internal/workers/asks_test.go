@@ -1,0 +1,120 @@
+package workers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// answers is a Maker that answers a number with its double, and counts how often it was asked.
+type answers struct {
+	made atomic.Int32
+	do   func(ctx context.Context, about json.RawMessage) (json.RawMessage, error)
+}
+
+func (m *answers) Make(ctx context.Context, _ int, about json.RawMessage) (json.RawMessage, error) {
+	m.made.Add(1)
+	if m.do != nil {
+		return m.do(ctx, about)
+	}
+	return twice(about)
+}
+
+func twice(about json.RawMessage) (json.RawMessage, error) {
+	var n int
+	if err := json.Unmarshal(about, &n); err != nil {
+		return nil, err
+	}
+	return json.RawMessage(fmt.Sprint(2 * n)), nil
+}
+
+// answering starts a worker that answers, which the test ends.
+func answering(t *testing.T, s *Server, m *answers) (stop func() error) {
+	return workingOn(t, Address{URL: s.URL(), Token: s.Token}, m)
+}
+
+// TestWhatIsAskedForIsMadeOnce: runs that follow from the results of others, and a coordinator that comes after one that
+// has ended, for which what was made before is not made again.
+func TestWhatIsAskedForIsMadeOnce(t *testing.T) {
+	dir := place(t)
+	s, q := serving(t, Listen{Dir: dir})
+	m := &answers{}
+	answering(t, s, m)
+	answering(t, s, m)
+	for again := range 2 {
+		a, err := q.Asks(t.Context(), job(t))
+		require.NoError(t, err)
+		errs := make(chan error, 20)
+		for i := range 20 {
+			go func() { // each asks for 1, 2, 4, … times a number of its own
+				about := json.RawMessage(fmt.Sprint(2*i + 1))
+				for want := 2 * (2*i + 1); want < 5000; want *= 2 {
+					got, err := a.Ask(t.Context(), about)
+					if err != nil || string(got) != fmt.Sprint(want) {
+						errs <- fmt.Errorf("asked %s, got %s, %v", about, got, err)
+						return
+					}
+					about = got
+				}
+				errs <- nil
+			}()
+		}
+		for range 20 {
+			require.NoError(t, <-errs)
+		}
+		if again == 0 {
+			m.made.Store(0)
+		}
+		require.NoError(t, a.End(t.Context(), again == 1))
+	}
+	assert.Zero(t, m.made.Load(), "the second coordinator finds all results")
+	_, err := q.find(t.Context(), "abc123")
+	require.Error(t, err, "nothing of the job is left")
+}
+
+// TestARunThatEndsItsWorkersIsNotWaitedFor: it is an error of whoever asked.
+func TestARunThatEndsItsWorkersIsNotWaitedFor(t *testing.T) {
+	dir := place(t)
+	s, q := serving(t, Listen{Dir: dir})
+	q.lease = shortLease / 6
+	a, err := q.Asks(t.Context(), job(t))
+	require.NoError(t, err)
+	c, err := a.runs.Consumer(t.Context(), consumer)
+	require.NoError(t, err)
+	go func() { // workers that take it and are not heard of any more
+		for taken := 0; taken < deliveriesMax && t.Context().Err() == nil; {
+			if m, err := c.Next(); err == nil && m != nil {
+				taken++
+			}
+		}
+		answering(t, s, &answers{})
+	}()
+	_, err = a.Ask(t.Context(), json.RawMessage("7"))
+	require.ErrorContains(t, err, "a run was given to 10 workers")
+	got, err := a.Ask(t.Context(), json.RawMessage("8"))
+	require.NoError(t, err)
+	assert.Equal(t, "16", string(got))
+	require.NoError(t, a.End(t.Context(), true))
+}
+
+// TestTwoAnswersToOneQuestionEndTheSearch.
+func TestTwoAnswersToOneQuestionEndTheSearch(t *testing.T) {
+	dir := place(t)
+	_, q := serving(t, Listen{Dir: dir})
+	a, err := q.Asks(t.Context(), job(t))
+	require.NoError(t, err)
+	about := json.RawMessage("7")
+	first := &Result{Run: numberOf(about), By: "a/1", Data: json.RawMessage("14")}
+	second := &Result{Run: numberOf(about), By: "b/2", Data: json.RawMessage("15")}
+	require.NoError(t, a.put(t.Context(), first))
+	var differ *Differs
+	require.ErrorAs(t, a.put(t.Context(), second), &differ)
+	_, err = a.Ask(t.Context(), json.RawMessage("8")) // nobody answers that
+	require.ErrorAs(t, err, &differ)
+	assert.Equal(t, "a/1", differ.By)
+}
