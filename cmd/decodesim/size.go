@@ -96,9 +96,7 @@ each and cost least together. A key of --set is one of the study, such as budget
 	flags.Uint64Var(&f.seed, "seed", 0, "of every random stream, over the scenario's")
 	flags.StringVar(&f.out, "out", "", "write study, results, candidates, plots, a report and the best scenario to `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
-	f.queue.add(c)
-	flags.StringVar(&f.shard, "shard", "", "refused: a search has no parts")
-	cobra.CheckErr(flags.MarkHidden("shard"))
+	f.addQueue(c)
 	cobra.CheckErr(c.MarkFlagDirname("out"))
 	cobra.CheckErr(c.RegisterFlagCompletionFunc("set", cobra.NoFileCompletions))
 	return c
@@ -159,7 +157,7 @@ func (f *sizeFlags) searching(ctx context.Context, errOut io.Writer, o *sizing.O
 	o.Elsewhere = others.begin
 	err = others.leave(search(others.ctx))
 	if errors.Is(err, context.Canceled) {
-		others.kept(errOut)
+		others.remains(errOut)
 	}
 	return err
 }

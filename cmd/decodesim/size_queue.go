@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"github.com/decodesim/decodesim/internal/sizing"
 	"github.com/decodesim/decodesim/internal/workers"
 )
@@ -15,8 +17,15 @@ import (
 const sizeJob = "size"
 
 // noShards is why a search cannot be divided as a sweep can.
-const noShards = "size: --shard: a search decides by what it has simulated what it simulates next, so it has no parts to " +
-	"be run apart; expected --workers N, or --listen and decodesim worker on other machines"
+const noShards = "size: --shard: a search decides by what it has simulated what it simulates next, and has no parts " +
+	"to be run apart; expected --workers N, or --listen and decodesim worker on other machines"
+
+// addQueue declares the flags of other processes.
+func (f *sizeFlags) addQueue(c *cobra.Command) {
+	f.queue.add(c)
+	c.Flags().StringVar(&f.shard, "shard", "", "refused: a search has no parts")
+	cobra.CheckErr(c.Flags().MarkHidden("shard"))
+}
 
 // checkQueue refuses flags about other processes that cannot be meant.
 func (f *sizeFlags) checkQueue(check func() error) error {
@@ -24,7 +33,7 @@ func (f *sizeFlags) checkQueue(check func() error) error {
 		return errors.New(noShards)
 	}
 	if f.queue.listen != "" && f.out == "" {
-		return errors.New("size: --listen stands without --out DIR, beside which the queue is kept should the search be " +
+		return errors.New("size: --listen stands without --out DIR, beside which the queue remains should the search be " +
 			"interrupted")
 	}
 	return check()
@@ -33,13 +42,13 @@ func (f *sizeFlags) checkQueue(check func() error) error {
 // searchers are the processes that make the runs of a command's searches.
 type searchers struct {
 	*opened
-	dir   string // of a queue of ours
-	keeps bool   // dir outlives a search that is interrupted
-	begun bool   // there may be something in it
-	hired *crew
-	ctx   context.Context // over when a worker refuses to work
-	given context.Context
-	over  context.CancelCauseFunc
+	dir     string // of a queue of ours
+	lasting bool   // dir outlives a search that is interrupted
+	begun   bool   // there may be something in it
+	hired   *crew
+	ctx     context.Context // over when a worker refuses to work
+	given   context.Context
+	over    context.CancelCauseFunc
 }
 
 // others opens the queue and hires workers; nil: nobody has asked for that.
@@ -47,11 +56,11 @@ func (f *sizeFlags) others(ctx context.Context, errOut io.Writer) (*searchers, e
 	if !f.queue.used() {
 		return nil, nil
 	}
-	s := &searchers{given: ctx, keeps: f.out != ""}
+	s := &searchers{given: ctx, lasting: f.out != ""}
 	var err error
 	switch {
 	case f.queue.url != "": // it is in servers of others
-	case s.keeps:
+	case s.lasting:
 		s.dir = f.out + ".queue"
 		_, none := os.Stat(s.dir)
 		s.begun = none == nil // by a command that was interrupted
@@ -86,7 +95,7 @@ func (s *searchers) begin(ctx context.Context, p *sizing.Plan) (sizing.Asks, err
 }
 
 // leave ends the workers and closes the queue after a search that came to err, and returns what to say of it. What was
-// made before an interruption is kept.
+// made before an interruption remains.
 func (s *searchers) leave(err error) error {
 	if s.hired != nil {
 		s.hired.end()
@@ -96,7 +105,7 @@ func (s *searchers) leave(err error) error {
 	}
 	s.over(nil)
 	s.close()
-	s.forget(err == nil || !s.keeps || !s.begun)
+	s.forget(err == nil || !s.lasting || !s.begun)
 	return err
 }
 
@@ -107,9 +116,10 @@ func (s *searchers) forget(really bool) {
 	}
 }
 
-// kept says where what was made before an interruption is.
-func (s *searchers) kept(errOut io.Writer) {
-	if s.dir != "" && s.keeps && s.begun {
-		fmt.Fprintf(errOut, "decodesim: runs that were made are kept in %s; the same command goes on with the others\n", s.dir)
+// remains says where what was made before an interruption is.
+func (s *searchers) remains(errOut io.Writer) {
+	if s.dir != "" && s.lasting && s.begun {
+		fmt.Fprintf(errOut, "decodesim: runs that were made remain in %s; the same command goes on with the others\n",
+			s.dir)
 	}
 }

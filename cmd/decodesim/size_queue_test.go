@@ -14,7 +14,8 @@ import (
 
 // distributed is a study of a few hundred short runs.
 const distributed = "scenario: chat.yaml\nbudget: {gpus: 8}\nrate: {at: 40}\nslo: {ttft_ms: 500, tpot_ms: 40}\n" +
-	"search: {topology: [colocated, disaggregated], tensor_parallel: [1, 2], max_num_seqs: [64, 256]}\nrequests: 1000\nseeds: 3\n"
+	"search: {topology: [colocated, disaggregated], tensor_parallel: [1, 2], max_num_seqs: [64, 256]}\n" +
+	"requests: 1000\nseeds: 3\n"
 
 func searchArgs(out string) []string { return []string{"size", "study.yaml", "--out", out} }
 

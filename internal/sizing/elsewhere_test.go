@@ -100,7 +100,8 @@ func TestAnOutcomeIsSentWhole(t *testing.T) {
 	for i := range reflect.TypeFor[work]().NumField() {
 		assert.True(t, reflect.TypeFor[work]().Field(i).IsExported())
 	}
-	sent := outcome{Rate: 0.1, E2ES: math.Inf(1), Busy: []float64{0, math.Copysign(0, -1), 1.0 / 3}, Missed: [3]float64{1, 0, 2}}
+	sent := outcome{Rate: 0.1, E2ES: math.Inf(1), Busy: []float64{0, math.Copysign(0, -1), 1.0 / 3},
+		Missed: [3]float64{1, 0, 2}}
 	var b bytes.Buffer
 	require.NoError(t, gob.NewEncoder(&b).Encode(&sent))
 	var got outcome
@@ -110,7 +111,8 @@ func TestAnOutcomeIsSentWhole(t *testing.T) {
 
 // TestARunThatIsRefusedElsewhereIsRefusedHere with the same words.
 func TestARunThatIsRefusedElsewhereIsRefusedHere(t *testing.T) {
-	z := &sizer{study: studyOf(t, chat, "budget: {gpus: 1}\nrate: {at: 1}\n"), options: Options{Version: "v"}, ctx: t.Context()}
+	z := &sizer{study: studyOf(t, chat, "budget: {gpus: 1}\nrate: {at: 1}\n"),
+		options: Options{Version: "v"}, ctx: t.Context()}
 	require.NoError(t, z.prepare())
 	o := &others{}
 	z.options.Elsewhere = o.open

@@ -198,8 +198,8 @@ func (a *Asks) failure() error {
 	return a.failed
 }
 
-// End closes the job. One that is done leaves nothing in the queue; what another has made stays there for who asks
-// again.
+// End closes the job. One that is done leaves nothing in the queue; of another one, what was made stays there for the
+// same questions.
 func (a *Asks) End(ctx context.Context, done bool) error {
 	a.cancel()
 	<-a.over

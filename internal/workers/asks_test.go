@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -33,13 +34,26 @@ func twice(about json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(fmt.Sprint(2 * n)), nil
 }
 
+// workingOn starts a worker, which the test ends.
+func workingOn(t *testing.T, a Address, m Maker) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	w := &Worker{Address: a, Version: "v", Open: func(*Job) (Maker, error) { return m, nil },
+		Say: func(string, ...any) {}}
+	go func() { done <- w.Work(ctx) }()
+	end := sync.OnceValue(func() error { cancel(); return <-done })
+	t.Cleanup(func() { _ = end() })
+	return end
+}
+
 // answering starts a worker that answers, which the test ends.
 func answering(t *testing.T, s *Server, m *answers) (stop func() error) {
 	return workingOn(t, Address{URL: s.URL(), Token: s.Token}, m)
 }
 
-// TestWhatIsAskedForIsMadeOnce: runs that follow from the results of others, and a coordinator that comes after one that
-// has ended, for which what was made before is not made again.
+// TestWhatIsAskedForIsMadeOnce: runs that follow from the results of others, and a coordinator that comes after one
+// that has ended, for which what was made before is not made again.
 func TestWhatIsAskedForIsMadeOnce(t *testing.T) {
 	dir := place(t)
 	s, q := serving(t, Listen{Dir: dir})
@@ -77,7 +91,7 @@ func TestWhatIsAskedForIsMadeOnce(t *testing.T) {
 	require.Error(t, err, "nothing of the job is left")
 }
 
-// TestARunThatEndsItsWorkersIsNotWaitedFor: it is an error of whoever asked.
+// TestARunThatEndsItsWorkersIsNotWaitedFor: it is an error of the one that asked.
 func TestARunThatEndsItsWorkersIsNotWaitedFor(t *testing.T) {
 	dir := place(t)
 	s, q := serving(t, Listen{Dir: dir})

@@ -100,21 +100,7 @@ func serving(t *testing.T, l Listen) (*Server, *Queue) {
 }
 
 // working starts a worker, which the test ends.
-func working(t *testing.T, a Address, m makes) (stop func() error) {
-	return workingOn(t, a, m)
-}
-
-func workingOn(t *testing.T, a Address, m Maker) (stop func() error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	w := &Worker{Address: a, Version: "v", Open: func(*Job) (Maker, error) { return m, nil },
-		Say: func(string, ...any) {}}
-	go func() { done <- w.Work(ctx) }()
-	end := sync.OnceValue(func() error { cancel(); return <-done })
-	t.Cleanup(func() { _ = end() })
-	return end
-}
+func working(t *testing.T, a Address, m makes) (stop func() error) { return workingOn(t, a, m) }
 
 func job(t *testing.T, files ...string) *Job {
 	t.Helper()
