@@ -42,6 +42,14 @@ type ModelEfficiency struct {
 	Model   string  `yaml:"model"`   // catalog name
 	Weights string  `yaml:"weights"` // of the experts, or of the dense network
 	Scales  []Scale `yaml:"scales"`
+
+	Architecture string `yaml:"architecture,omitempty"` // the GPUs that it is true of; empty: any
+	Source       string `yaml:"source,omitempty"`       // empty: fitted, as the constants are
+}
+
+// of reports whether it is true of a GPU.
+func (m *ModelEfficiency) of(gpu *hardware.GPU) bool {
+	return m.Architecture == "" || m.Architecture == gpu.Architecture
 }
 
 // Scale multiplies a constant, by its key; a share stays a share.
@@ -110,7 +118,7 @@ func (e *Efficiencies) For(gpu, model, weights string) (achieved hardware.Effici
 	}
 	achieved, stated = e.on(&g)
 	for i := range e.Models {
-		if m := &e.Models[i]; m.Model == model && m.Weights == weights {
+		if m := &e.Models[i]; m.Model == model && m.Weights == weights && m.of(&g) {
 			m.scale(&achieved)
 		}
 	}
@@ -122,7 +130,7 @@ func (e *Efficiencies) On(gpu *hardware.GPU, model *llm.Model) (achieved hardwar
 	achieved, stated = e.on(gpu)
 	for i := range e.Models {
 		m := &e.Models[i]
-		if m.Weights != model.FFNDtype() {
+		if m.Weights != model.FFNDtype() || !m.of(gpu) {
 			continue
 		}
 		if known, err := modelNamed(m.Model); err == nil && known.SameShape(model) {

@@ -78,6 +78,11 @@ func TestAModelScalesWhatItsGPUAchieves(t *testing.T) {
 	want.Compute = 1
 	own, _ := e.For("h100-sxm", "gpt-oss-120b", "mxfp4")
 	assert.Equal(t, want, own)
+	e.Models[0].Architecture = "blackwell"
+	own, _ = e.For("h100-sxm", "gpt-oss-120b", "mxfp4")
+	assert.Equal(t, e.Default, own, "kernels of another architecture")
+	own, _ = e.For("b200-sxm", "gpt-oss-120b", "mxfp4")
+	assert.Equal(t, want, own)
 	e.Models[0].Scales[0].Constant = "layers"
 	require.EqualError(t, e.validate("prior"),
 		`models[0].scales[0]: 2 times "layers"; expected a positive factor on a constant of efficiencies`)

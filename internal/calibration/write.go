@@ -100,7 +100,14 @@ func WriteEfficiencies(w io.Writer, e *catalog.Efficiencies, head string) error 
 			b.WriteString("models:\n")
 		}
 		m := &e.Models[i]
-		fmt.Fprintf(&b, "  - model: %s\n    weights: %s\n    scales:\n", m.Model, m.Weights)
+		fmt.Fprintf(&b, "  - model: %s\n    weights: %s\n", m.Model, m.Weights)
+		if m.Architecture != "" {
+			fmt.Fprintf(&b, "    architecture: %s\n", m.Architecture)
+		}
+		if m.Source != "" {
+			fmt.Fprintf(&b, "    source: %s\n", strconv.Quote(m.Source))
+		}
+		b.WriteString("    scales:\n")
 		for _, s := range m.Scales {
 			fmt.Fprintf(&b, "      - {constant: %s, times: %s}\n", s.Constant, number(s.Times))
 		}

@@ -151,7 +151,7 @@ func (c *Catalog) families(engine string) []catalog.FamilyEfficiency {
 	return out
 }
 
-// models returns by what models differ under an engine.
+// models returns by what models differ under an engine: those fitted to, and those that its kernels' tables say it of.
 func (c *Catalog) models(engine string) []catalog.ModelEfficiency {
 	var out []catalog.ModelEfficiency
 	for _, of := range c.among(func(l *measured.Labels) string {
@@ -165,7 +165,7 @@ func (c *Catalog) models(engine string) []catalog.ModelEfficiency {
 		m.Scales = c.Scales(modelLevel, modelGroup(engine, m.Model, m.Weights))
 		out = append(out, m)
 	}
-	return out
+	return append(out, fromKernels(engine, out)...)
 }
 
 // The places of the family and of the model among levels.
