@@ -46,6 +46,10 @@ func (s *Scenario) engineDefaults(p *Pool) (d engineDefaults, err error) {
 func (s *Scenario) fillEngines() error {
 	for i := range s.Pools {
 		p, path := &s.Pools[i], fmt.Sprintf("pools[%d].", i)
+		if p.GPU.From == "" && p.GPU.Own() {
+			return s.origins.errorf(path+"gpu.from", "missing beside figures of your own; expected what they change, such as "+
+				"{from: h100-sxm, bandwidth_bps: 5e12}, or a path")
+		}
 		if p.GPU.From == "" {
 			return s.origins.errorf(path+"gpu", "missing; expected one of %s, or a path", strict.Quoted(catalog.GPUNames()))
 		}

@@ -55,9 +55,13 @@ func (p *Pool) Hint(name string, n *yaml.Node) string {
 	return engineHint(&e, name)
 }
 
-// engineHint suggests what the engine calls a key whose name is near to any that some engine has for it.
+// engineHint suggests what the engine calls a key whose name is near to any that some engine has for it, and says where
+// one of the whole scenario stands.
 func engineHint(e *catalog.EngineSpec, name string) string {
 	have := poolKeys(e)
+	if _, ok := strict.FieldNamed(strict.FieldsOf(reflect.TypeFor[Scenario]()), name); ok {
+		return fmt.Sprintf("expected %s beside pools, for it is the same in all of them", name)
+	}
 	if strict.Suggest(name, have) == "" {
 		names := e.Keys()
 		all := catalog.Engines()

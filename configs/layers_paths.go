@@ -79,7 +79,7 @@ func (l *layers) locate(key string) (path, name string, err error) {
 			}
 			f, ok := strict.FieldNamed(known, key)
 			if !ok {
-				return "", "", fmt.Errorf("no key %q%s; %s", element, under(path), l.hint(path, element, strict.KeysOf(known)))
+				return "", "", fmt.Errorf("no key %q%s; %s", element, under(path), l.hint(path, element, v.Type()))
 			}
 			path, v = strict.Join(path, key), v.FieldByIndex(f.Index)
 		default:
@@ -90,16 +90,18 @@ func (l *layers) locate(key string) (path, name string, err error) {
 	return path, name, nil
 }
 
-// hint suggests a key at path; that of a pool in the words of its engine.
-func (l *layers) hint(path, name string, have []string) string {
-	if !poolPath.MatchString(path) {
-		return strict.DidYouMean("keys", name, have)
-	}
+// hint suggests a key at path, whose type is t; that of a pool in the words of its engine, and one that has its place in
+// a pool by the name of the first.
+func (l *layers) hint(path, name string, t reflect.Type) string {
 	engine, err := catalog.Engine(l.engineAt(path))
-	if err != nil {
-		return strict.DidYouMean("keys", name, have)
+	if poolPath.MatchString(path) && err == nil {
+		return engineHint(&engine, name)
 	}
-	return engineHint(&engine, name)
+	hint := strict.KeyHint(t, name)
+	if len(l.skeleton.Pools) > 0 {
+		hint = strings.ReplaceAll(hint, "pools[0].", "pools."+l.poolName(0)+".")
+	}
+	return hint
 }
 
 // poolPath is the path of a pool.

@@ -124,6 +124,11 @@ func TestWrongOverridesNameTheirFlagOrVariable(t *testing.T) {
 		{set("sede=1"), `--set sede=1: no key "sede"; did you mean "seed"?`},
 		{set("workload.arrivals.rat=1"),
 			`--set workload.arrivals.rat=1: no key "rat" in workload.arrivals; did you mean "rate"?`},
+		{set("hybrid_kv=false"), `--set hybrid_kv=false: no key "hybrid_kv"; expected it as pools.serve.hybrid_kv`},
+		{set("gpu.bandwidth_bps=5e12"), `--set gpu.bandwidth_bps=5e12: no key "gpu"; expected it as pools.serve.gpu`},
+		{set("file=x"), `--set file=x: no key "file"; expected it as workload.trace.file or workload.lengths.file`},
+		{set("pools.serve.kv_cache=fp8"), `--set pools.serve.kv_cache=fp8: no key "kv_cache" in pools[0]; ` +
+			`expected kv_cache beside pools, for it is the same in all of them`},
 		{set("seed.x=1"), `--set seed.x=1: seed is a value; it has no key "x"`},
 		{set("seed"), `--set seed: expected key=value, such as --set workload.arrivals.rate=4`},
 		{set("=1"), `--set =1: expected key=value, such as --set workload.arrivals.rate=4`},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/decodesim/decodesim/hardware/llm"
 )
@@ -202,11 +203,29 @@ func (g GPU) check(f Field) error {
 	if !finite || f.Value == 0 && f.Path != "scale_up_bps" {
 		return fmt.Errorf("hardware: gpu %q: %s is %g, want a positive number", g.Name, f.Path, f.Value)
 	}
+	if least, unit := leastOf(f.Path); f.Value < least && f.Value > 0 {
+		return fmt.Errorf("hardware: gpu %q: %s is %g, want %s, at least %g, such as 3.35e12 for 3.35 T", g.Name, f.Path,
+			f.Value, unit, least)
+	}
 	count := f.Path == "domain" || f.Path == "year" || f.Path == "memory_bytes"
 	if count && f.Value != math.Trunc(f.Value) {
 		return fmt.Errorf("hardware: gpu %q: %s is %g, want a whole number", g.Name, f.Path, f.Value)
 	}
 	return nil
+}
+
+// leastOf returns less than any accelerator has of a figure, and its unit; 0: there is no such bound. A figure below it
+// is one in TB/s or GB.
+func leastOf(path string) (least float64, unit string) {
+	switch {
+	case path == "memory_bytes", path == "on_chip_bytes":
+		return 1e6, "bytes"
+	case strings.HasPrefix(path, "flops."):
+		return 1e9, "FLOP/s"
+	case strings.HasSuffix(path, "_bps"):
+		return 1e6, "bytes/s"
+	}
+	return 0, ""
 }
 
 func (g GPU) checkPrice() error {

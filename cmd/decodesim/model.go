@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -38,8 +39,8 @@ func newModelCheck(out io.Writer) *cobra.Command {
 sequence by its length, and every field of its file that was not read: harmless, needing a capability that decodesim
 lacks, or unknown. MODEL is a catalog name, the path of a HuggingFace config.json, or that of a file like those of the
 catalog (decodesim show llama-3.1-8b > mine.yaml). Fields that are not understood and could change the cost refuse a
-file; --ignore leaves them out, and then --published says what the publisher counts, from which 2 % is as far as a
-count may be.`,
+file: the check then prints what it counts without them, beside the error, and exits with 2. --ignore leaves them out,
+and then --published says what the publisher counts, from which 2 % is as far as a count may be.`,
 		Example: "  decodesim model check path/to/config.json\n" +
 			"  decodesim model check new.json --ignore mystery_dim --published 284e9/13e9",
 		Args: oneArgument("a model: a catalog name, or the path of a config.json or of a YAML file"),
@@ -53,15 +54,18 @@ count may be.`,
 			if err != nil {
 				return err
 			}
-			x, err := describe.Check(source)
-			if err != nil {
-				return fmt.Errorf("%s: %s", args[0], strict.Message(err))
+			x, refused := describe.Check(source)
+			if refused != nil {
+				refused = fmt.Errorf("%s: %s", args[0], strict.Message(refused))
 			}
-			if asJSON {
-				return text.WriteJSON(out, x)
+			switch {
+			case x == nil:
+			case asJSON:
+				err = text.WriteJSON(out, x)
+			default:
+				_, err = out.Write(x.Text(colour(out)))
 			}
-			_, err = out.Write(x.Text(colour(out)))
-			return err
+			return cmp.Or(err, refused)
 		},
 	}
 	flags := c.Flags()

@@ -34,23 +34,27 @@ func TestModelCheckRefusesWhatAScenarioWould(t *testing.T) {
 		`"intermediate_size":128,"vocab_size":1000,"max_position_embeddings":2048,"mystery_dim":3}`
 	require.NoError(t, os.WriteFile("new.json", []byte(config), 0o600))
 	for _, c := range []struct {
-		args []string
-		says string
+		args    []string
+		says    string
+		counted string // on standard output
 	}{
-		{[]string{"new.json"}, "new.json: new: mystery_dim is 3 (unknown): this field is not understood"},
-		{[]string{"new.json", "--ignore", "mystery_dim"}, "expected published: {total: …} beside it"},
-		{[]string{"new.json", "--ignore", "mystery_dim", "--published", "1e9"}, "from the published 1e+09"},
-		{[]string{"new.json", "--published", "1"}, "mystery_dim"},
-		{[]string{"new.json", "--published", "1e9/2e9"}, `--published is "1e9/2e9"; expected numbers`},
-		{[]string{"none.json"}, "does not exist"},
-		{[]string{"llama-9"}, "did you mean"},
-		{nil, "missing a model"},
+		{[]string{"new.json"}, "new.json: new: mystery_dim is 3 (unknown): this field is not understood",
+			"Not read, unknown: mystery_dim 3."},
+		{[]string{"new.json", "--json"}, "mystery_dim", `"refused": "mystery_dim is 3 (unknown)`},
+		{[]string{"new.json", "--ignore", "mystery_dim"}, "expected published: {total: …} beside it", ""},
+		{[]string{"new.json", "--ignore", "mystery_dim", "--published", "1e9"}, "from the published 1e+09", ""},
+		{[]string{"new.json", "--published", "1"}, "mystery_dim", "refused: this counts the file without the fields"},
+		{[]string{"new.json", "--published", "1e9/2e9"}, `--published is "1e9/2e9"; expected numbers`, ""},
+		{[]string{"none.json"}, "does not exist", ""},
+		{[]string{"llama-9"}, "did you mean", ""},
+		{nil, "missing a model", ""},
 	} {
 		var out, errOut bytes.Buffer
 		status := execute(context.Background(), &out, &errOut, append([]string{"model", "check"}, c.args...))
 		assert.Equal(t, exitBadInput, status)
 		assert.Contains(t, errOut.String(), c.says)
-		assert.Empty(t, out.String())
+		assert.Contains(t, out.String(), c.counted)
+		assert.Equal(t, c.counted == "", out.Len() == 0)
 	}
 }
 

@@ -118,7 +118,7 @@ func CountedGPU(written string) (gpu string, count int) {
 func shortGPU(system string) string {
 	name := strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(strings.TrimSpace(system)))
 	for _, maker := range []string{"nvidia-", "geforce-", "amd-", "instinct-", "google-", "aws-", "intel-",
-		"microsoft-", "azure-", "apple-", "mac-studio-"} {
+		"microsoft-", "azure-", "apple-", "mac-studio-", "openai-", "huawei-"} {
 		name = strings.TrimPrefix(name, maker)
 	}
 	return name
@@ -154,6 +154,8 @@ var unpriced = map[string]string{
 	"mi430x":          "its figures for inference are not published (AMD)",
 	"rubin-cpx":       "it was taken off NVIDIA's roadmap in Mar 2026",
 	"rubin-ultra":     "its figures are not published (NVIDIA, 2027)",
+	"ascend-910c":     "no source that was read states its figures (Huawei)",
+	"ascend-950":      "no source that was read states its figures (Huawei)",
 }
 
 // WeightsOf returns the precision of a model's weights as scenarios spell it; empty: the checkpoint's own, as for a

@@ -1,6 +1,7 @@
 package huggingface
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -38,7 +39,8 @@ func Read(name string, r io.Reader) (llm.Model, error) {
 	return x.Model, err
 }
 
-// ReadWith is Read with options.
+// ReadWith is Read with options. A config that is refused for fields that are not understood alone is an error of type
+// *NotUnderstood.
 func ReadWith(name string, r io.Reader, options Options) (Reading, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -88,13 +90,27 @@ func read(name string, data []byte, options Options) (Reading, error) {
 	if err == nil && !options.Weights && c.quantization != nil {
 		unread = append(unread, c.quantization.unreadFormat()...)
 	}
+	x := Reading{m, append(ignored, unread...), c.assumed()}
 	if c.err == nil && !options.Layers {
-		c.err = alsoMissing(refuseUnread(unread), c.missing())
+		c.err = c.refused(unread, err, x)
 	}
 	if err := firstError(c.err, err); err != nil {
 		return Reading{}, err
 	}
-	return Reading{m, append(ignored, unread...), c.assumed()}, m.Validate()
+	return x, m.Validate()
+}
+
+// refused fails on fields that are not understood, and on ones that are missing. Where nothing else is wrong, its error
+// has what the config counts without the fields.
+func (c *config) refused(unread []Unread, err error, without Reading) error {
+	says, missing := refuseUnread(unread), c.missing()
+	switch {
+	case says == "" || missing != nil:
+		return alsoMissing(says, missing)
+	case err != nil || without.Model.Validate() != nil:
+		return errors.New(says)
+	}
+	return &NotUnderstood{without, says}
 }
 
 // changed returns the model as the caller would have it, in the types that its weights are stored in.
@@ -178,11 +194,11 @@ func (c *config) model() llm.Model {
 }
 
 // alsoMissing joins what is not understood and what is not there: one may be the other under a new name.
-func alsoMissing(unread, missing error) error {
-	if unread == nil || missing == nil {
-		return firstError(unread, missing)
+func alsoMissing(unread string, missing error) error {
+	if unread == "" || missing == nil {
+		return missing
 	}
-	return fmt.Errorf("%w; %w", missing, unread)
+	return fmt.Errorf("%w; %s", missing, unread)
 }
 
 // countLayers reads how many layers there are, and their heads.

@@ -157,32 +157,46 @@ func (f *fields) classified(key string) Unread {
 	return u
 }
 
-// refuseUnread fails on all fields at once that have a value, speak of the shape, and that nothing read.
-func refuseUnread(unread []Unread) error {
-	var all []string
-	harmless := 0
+// NotUnderstood is the error of a config with fields that have a value, speak of the shape, and that nothing read. It
+// carries what the config counts without them, for who wants to compare that with what is published; no plan is made of
+// such a model.
+type NotUnderstood struct {
+	Without Reading
+	says    string
+}
+
+func (e *NotUnderstood) Error() string { return e.says }
+
+// refuseUnread names every field that nothing read, by its class, if one of them is not understood; empty: none is.
+func refuseUnread(unread []Unread) string {
+	var all, harmless, unnamed []string
 	for _, u := range unread {
 		switch u.Class {
 		case NeedsCapability:
 			all = append(all, fmt.Sprintf("%s is %s (needs %s)", u.Key, u.Value, u.Needs))
 		case Unknown:
 			all = append(all, fmt.Sprintf("%s is %s (unknown)", u.Key, u.Value))
+		case Unnamed:
+			unnamed = append(unnamed, u.Key)
 		default:
-			harmless++
+			harmless = append(harmless, u.Key)
 		}
 	}
 	what := "this field is"
 	switch len(all) {
 	case 0:
-		return nil
+		return ""
 	case 1:
 	default:
 		what = fmt.Sprintf("these %d fields are", len(all))
 	}
-	others := ""
-	if harmless > 0 {
-		others = fmt.Sprintf("; %d more that were not read are harmless", harmless)
+	says := fmt.Sprintf("%s: %s not understood and could change the cost; false, 0, null or absence is accepted",
+		strings.Join(all, ", "), what)
+	if len(unnamed) > 0 {
+		says += "; not read, but " + string(Unnamed) + ": " + strings.Join(unnamed, ", ")
 	}
-	return fmt.Errorf("%s: %s not understood and could change the cost; false, 0, null or absence is accepted%s",
-		strings.Join(all, ", "), what, others)
+	if len(harmless) > 0 {
+		says += "; not read, but " + string(Harmless) + ": " + strings.Join(harmless, ", ")
+	}
+	return says
 }

@@ -18,9 +18,15 @@ func TestAllUnreadFieldsAreNamedAtOnce(t *testing.T) {
 	require.Error(t, err)
 	for _, says := range []string{"altup_rank is 7 (needs embeddings per layer)", "mystery_dim is 3 (unknown)",
 		"num_kv_shared_layers is 4 (needs layers that share a KV cache)", "these 3 fields are not understood",
-		"3 more that were not read are harmless"} {
+		"; not read, but taken for harmless: foo; not read, but harmless: conv_L, rope_bar"} {
 		assert.ErrorContains(t, err, says)
 	}
+	plain, plainErr := Read("m", strings.NewReader(`{`+llama+`}`))
+	require.NoError(t, plainErr)
+	var refused *NotUnderstood
+	require.ErrorAs(t, err, &refused)
+	assert.Equal(t, plain, refused.Without.Model, "what it counts without them")
+	assert.Len(t, refused.Without.Unread, 6)
 }
 
 // What is left out is as if it were not there, and is named.

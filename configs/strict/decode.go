@@ -95,7 +95,7 @@ type Renamer interface {
 // mapping fills the struct v, whose tags are all the keys there may be.
 func (p *Positions) mapping(n *yaml.Node, path string, v reflect.Value) error {
 	known, keyOf := FieldsOf(v.Type()), sameKey
-	hint := func(name string, _ *yaml.Node) string { return DidYouMean("keys", name, KeysOf(known)) }
+	hint := func(name string, _ *yaml.Node) string { return KeyHint(v.Type(), name) }
 	if r, ok := v.Addr().Interface().(Renamer); ok {
 		keyOf, hint = r.KeyOf, r.Hint
 	}

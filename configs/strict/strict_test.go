@@ -63,6 +63,8 @@ func TestStrictDecodingPointsAtWhatIsWrong(t *testing.T) {
 		{"pools:\n- values: []\n  tensor_paralel: 4\n",
 			`a.yaml:3:3: pools[0].tensor_paralel: unknown key; did you mean "tensor_parallel"?`},
 		{"pools:\n- bogus: 4\n", `a.yaml:2:3: pools[0].bogus: unknown key; valid keys: "tensor_parallel", "values"`},
+		{"tensor_parallel: 4\n", `a.yaml:1:1: tensor_parallel: unknown key; expected it as pools[0].tensor_parallel or ` +
+			`section.tensor_parallel`},
 		{"Name: x\n", `a.yaml:1:1: Name: unknown key; did you mean "name"?`},
 		{"name: x\ncount: 1\nname: y\n", `a.yaml:3:1: name: duplicate key; the first is on line 1`},
 		{"table: {a: 1, a: 2}\n", `a.yaml:1:15: table.a: duplicate key; the first is on line 1`},

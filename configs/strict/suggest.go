@@ -3,6 +3,7 @@ package strict
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,46 @@ func DidYouMean(what, got string, have []string) string {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "valid " + what + ": " + Quoted(have)
+}
+
+// KeyHint returns the end of a message about a key that a struct does not have: where inside it the key has its place,
+// if there are few, or else what DidYouMean says.
+func KeyHint(t reflect.Type, got string) string {
+	const few = 4
+	if at := inside(t, got); 0 < len(at) && len(at) <= few {
+		return "expected it as " + strings.Join(at, " or ")
+	}
+	return DidYouMean("keys", got, KeysOf(FieldsOf(t)))
+}
+
+// inside returns the paths of the keys of that name in the parts of a struct, those of a part after those of its
+// neighbours. The first element stands for a list.
+func inside(t reflect.Type, key string) (all []string) {
+	const depthMax = 4
+	type part struct {
+		path  string
+		t     reflect.Type
+		depth int
+	}
+	parts := []part{{t: t}}
+	for i := 0; i < len(parts); i++ {
+		for _, f := range FieldsOf(parts[i].t) {
+			at, inner := Join(parts[i].path, f.Key), f.Type
+			if i > 0 && f.Key == key {
+				all = append(all, at)
+			}
+			for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
+				if inner.Kind() == reflect.Slice {
+					at += "[0]"
+				}
+				inner = inner.Elem()
+			}
+			if inner.Kind() == reflect.Struct && parts[i].depth < depthMax {
+				parts = append(parts, part{at, inner, parts[i].depth + 1})
+			}
+		}
+	}
+	return all
 }
 
 // completed returns the only name that begins with got, of three letters or more; empty: none or several do.

@@ -2,6 +2,7 @@ package describe
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -27,6 +28,10 @@ type ModelCheck struct {
 	Caches      []ModelCache    `json:"caches"`
 	Unread      []UnreadField   `json:"unread"`
 	Changes     []string        `json:"changes"`
+
+	// Refused says which fields are not understood: a scenario with the file is refused, and the counts are those of the
+	// file without them. Empty: the file is understood.
+	Refused string `json:"refused,omitempty"`
 }
 
 // ParameterCounts are those of a decoder: all, and what a token uses. Active is as most publishers count it, without an
@@ -68,12 +73,23 @@ type UnreadField struct {
 // checkContexts are the contexts that a check speaks of, as far as the model has them.
 var checkContexts = []int{4096, 32768, 131072, 1048576}
 
-// Check counts a model.
+// Check counts a model. One that is refused for fields that are not understood alone is counted without them, beside
+// the error.
 func Check(source catalog.ModelSource) (*ModelCheck, error) {
 	r, err := source.Read()
+	var refused *huggingface.NotUnderstood
+	if errors.As(err, &refused) {
+		c := checkOf(source, catalog.ModelReading(refused.Without))
+		c.Refused = refused.Error()
+		return c, err
+	}
 	if err != nil {
 		return nil, err
 	}
+	return checkOf(source, r), nil
+}
+
+func checkOf(source catalog.ModelSource, r catalog.ModelReading) *ModelCheck {
 	m := &r.Model
 	c := &ModelCheck{
 		Model: m.Name, Source: m.Source, Layers: m.LayerCount(), Attention: m.AttentionKind(), ContextMax: m.ContextMax,
@@ -95,7 +111,7 @@ func Check(source catalog.ModelSource) (*ModelCheck, error) {
 		bytes := m.CacheBytes(n, element)
 		c.Caches = append(c.Caches, ModelCache{n, bytes, bytes / float64(n), m.CacheReadBytes(n, element)})
 	}
-	return c, nil
+	return c
 }
 
 // CountsOf counts a model as publishers do.
@@ -135,6 +151,9 @@ func (c *ModelCheck) Text(colour bool) []byte {
 	p := text.NewPage(colour)
 	p.Heading(fmt.Sprintf("%s · %s · %s, context %s", c.Model, text.Counted(c.Layers, "layer"), c.Attention,
 		text.Count(c.ContextMax)))
+	if c.Refused != "" {
+		p.Warning("refused: this counts the file without the fields that are not understood, which may be another model")
+	}
 	p.Blank()
 	rows := [][]string{{"part", "parameters", "share", "bits", "type", "bytes"}}
 	for _, x := range c.Parts {
@@ -191,7 +210,15 @@ func (c *ModelCheck) unread(p *text.Page) {
 		huggingface.Unnamed, huggingface.Harmless} {
 		var keys []string
 		for _, f := range c.Unread {
-			if f.Class == string(class) {
+			if f.Class != string(class) {
+				continue
+			}
+			switch class {
+			case huggingface.NeedsCapability:
+				keys = append(keys, fmt.Sprintf("%s %s (%s)", f.Key, f.Value, f.Needs))
+			case huggingface.Unknown:
+				keys = append(keys, f.Key+" "+f.Value)
+			default:
 				keys = append(keys, f.Key)
 			}
 		}
