@@ -90,8 +90,8 @@ func (l *layers) locate(key string) (path, name string, err error) {
 	return path, name, nil
 }
 
-// hint suggests a key at path, whose type is t; that of a pool in the words of its engine, and one that has its place in
-// a pool by the name of the first.
+// hint suggests a key at path, whose type is t; that of a pool in the words of its engine, and one that has its place
+// in a pool by the name of the first.
 func (l *layers) hint(path, name string, t reflect.Type) string {
 	engine, err := catalog.Engine(l.engineAt(path))
 	if poolPath.MatchString(path) && err == nil {

@@ -149,7 +149,7 @@ func TestWrongReferencesSayWhatWouldDo(t *testing.T) {
 		{"gpu: {from: h100-sxm, bandwidth_bps: 0}", "bandwidth_bps is 0, want a positive number"},
 		{"gpu: {from: h100-sxm, bandwidth_bps: 5 TB/s}", `pools[0].gpu.bandwidth_bps: expected a number, got "5 TB/s"`},
 		{"gpu: {from: h100-sxm, domain: 2.5}", "domain is 2.5, want a whole number"},
-		{"gpu: {bandwidth_bps: 5e12}", "missing beside figures of your own; expected what they change, such as {from: h100-sxm"},
+		{"gpu: {bandwidth_bps: 5e12}", "missing beside figures of your own; expected what they change, such as {from: h100"},
 		{"gpu: {from: h100-sxm, bandwidth_bps: 5}", "bandwidth_bps is 5, want bytes/s, at least 1e+06, such as 3.35e12 for"},
 		{"gpu: {from: h100-sxm, memory_bytes: 80}", "memory_bytes is 80, want bytes, at least 1e+06"},
 		{"gpu: {from: h100-sxm, flops: {bf16: 989}}", "flops.bf16 is 989, want FLOP/s, at least 1e+09"},

@@ -19,7 +19,8 @@ func (r *Replica) noteHardware(p *configs.Pool) {
 	}
 	if kind := r.Deployment.GPU.Kind; kind != "" {
 		r.notes = append(r.notes, fmt.Sprintf("gpu %s is of kind %s: the rules of engine %s stand for its maker's "+
-			"scheduler; the efficiencies of its steps: %s", r.Deployment.GPU.Name, kind, p.Engine, r.Deployment.Efficiency.Source))
+			"scheduler; the efficiencies of its steps: %s", r.Deployment.GPU.Name, kind, p.Engine,
+			r.Deployment.Efficiency.Source))
 	}
 	if r.Deployment.GPU.SharedMemory {
 		r.notes = append(r.notes, fmt.Sprintf("gpu %s shares its memory with the CPU: the operating system takes part of "+

@@ -19,8 +19,8 @@ type figure2026 struct {
 
 func (f figure2026) not() figure2026 { f.disputed = true; return f }
 
-// gpus2026 are the rows of the reference page: memory, bandwidth, bf16, fp8, fp4, scale-up links of one direction, their
-// domain, network and power.
+// gpus2026 are the rows of the reference page: memory, bandwidth, bf16, fp8, fp4, scale-up links of one direction,
+// their domain, network and power.
 func gpus2026() map[string][9]figure2026 {
 	a := func(value float64) figure2026 { return figure2026{value, "A", false} }
 	b := func(value float64) figure2026 { return figure2026{value, "B", false} }
