@@ -9,7 +9,6 @@ VENV    := notebooks/.venv
 VLLM    := $(CURDIR)/bin/vllm
 DIFFERENTIAL := tools/differential
 CASES   ?= 100
-MODEL   := ./sim/... ./hardware/... ./policies/... ./workloads/...
 
 # Both can be given on the command line: make bench BENCHTIME=1x COUNT=10
 BENCHTIME ?= 1s
@@ -26,7 +25,7 @@ FIT       = go run -trimpath -pgo=$(CURDIR)/$(PROFILE) ./tools/accuracy $(FITTED
 	$(FIGURES:%=--published $(TRUTH)/%) $(LOGS:%=--logs $(TRUTH)/%) --report docs/accuracy.md --expected internal/expected/errors.json
 
 # Fewer collections make compiling and testing a fifth faster; without cgo no C compiler is needed.
-build test published lint: export GOGC = 400
+build wasm test test-site published lint: export GOGC = 400
 export CGO_ENABLED = 0
 
 .PHONY: help build demo test soak published bytes recompute race mutate fuzz differential differential-latest bench profile calibrate accuracy trial truth defaults lint live soak-live notebooks clean
@@ -36,6 +35,21 @@ help: ## print this list
 
 build: ## build bin/decodesim
 	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BINARY) ./cmd/decodesim
+
+# The simulator for a page, and what of Go it needs there: bin/wasm is where explore --out looks for it.
+WASM := bin/wasm
+SITE ?= bin/site
+.PHONY: wasm site test-site
+wasm:
+	GOOS=js GOARCH=wasm go build -trimpath -pgo=off -ldflags "-s -w -X main.version=$(VERSION)" -o $(WASM)/decodesim.wasm ./cmd/explorer
+	@install -m 644 "$$(go env GOROOT)/lib/wasm/wasm_exec.js" "$$(go env GOROOT)/LICENSE" $(WASM)
+
+site: build wasm ## the explorer as static files, in SITE
+	@rm -rf $(SITE)
+	$(BINARY) explore --out $(SITE)
+
+test-site: site ## those files in a headless browser: the numbers of the program, by clicks and keys; SCREENSHOTS keeps what was seen
+	DECODESIM_SITE=$(abspath $(SITE)) DECODESIM_SCREENSHOTS=$(abspath $(SCREENSHOTS)) go test -pgo=off -vet=off -count 1 -v -run Site ./internal/explore
 
 demo: build ## simulate a 70B model on H100s: a table here, plots and a report in demo-out/
 	@rm -rf $(DEMO)
@@ -141,7 +155,7 @@ lint: ## formatting, vet, staticcheck, products that are added unrounded, and wh
 	if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go tool -modfile=tools/lint/go.mod staticcheck ./...
-	GOOS=js GOARCH=wasm go build $(MODEL)
+	@$(MAKE) --no-print-directory wasm
 	GOARCH=arm64 go build -trimpath -pgo=off -o bin/decodesim-arm64 ./cmd/decodesim
 	go run -trimpath ./tools/fused bin/decodesim-arm64
 

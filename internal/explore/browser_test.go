@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,4 +55,48 @@ func TestThePageInABrowser(t *testing.T) {
 	assert.Equal(t, []string{"began 6 requests/s", "plots 4", "then ?rate=6&tp=2", "yaml true", "beyond 0",
 		"error true true", "beyond 0", "unlabelled 0"}, strings.Split(html.UnescapeString(seen[1]), "|"))
 	assert.Empty(t, errors)
+}
+
+// TestWhatAScreenReaderHears: each control has a name and a value, each plot says what it shows, and the answers are
+// announced. What is heard of controls comes in the order in which the keyboard reaches them.
+func TestWhatAScreenReaderHears(t *testing.T) {
+	server := httptest.NewServer(explored(t, "chat-8b").Handler())
+	defer server.Close()
+	b := pagetest.Drive(t, server.URL+"/?rate=6&requests=300", 1280, 1000)
+	b.Wait(simulated)
+	var heard []string
+	roles := map[string]int{}
+	for _, s := range b.Heard() {
+		roles[s.Role]++
+		switch s.Role {
+		case "slider", "combobox":
+			assert.NotEmpty(t, s.Name)
+			assert.NotEmpty(t, s.Value, s.Name)
+			heard = append(heard, s.Name)
+		case "image":
+			assert.Regexp(t, `^(Roofline|Step by batch|ITL|Inter-token|TTFT|Time to first).* from .* to .*\.$`, s.Name)
+		}
+	}
+	assert.Equal(t, 4, roles["image"])
+	assert.Len(t, heard, len(controls())+1, "each control, and where to begin")
+	assert.Equal(t, 1, roles["main"])
+	for _, id := range []string{"answer", "run-answer", "copied"} {
+		assert.Equal(t, "polite", b.Evaluate(`document.getElementById("`+id+`").getAttribute("aria-live")`))
+	}
+
+	b.Evaluate(`document.body.focus()`)
+	b.Press("Tab")
+	assert.Equal(t, "To the results", b.Evaluate(`document.activeElement.textContent`))
+	var reached []string
+	for range len(heard) - 1 { // what is accepted of drafts cannot be moved while there are none
+		b.Press("Tab")
+		reached = append(reached, b.Evaluate(`document.activeElement.labels[0].innerText.split("\n")[0]`).(string))
+	}
+	assert.Equal(t, "Begin from", reached[0])
+	at := slices.IndexFunc(heard, func(name string) bool { return strings.HasPrefix(name, "Accepted") })
+	require.Positive(t, at)
+	for i, name := range slices.Delete(heard, at, at+1) {
+		assert.True(t, strings.HasPrefix(name, reached[i]), "%s is reached where %s is heard", reached[i], name)
+	}
+	assert.Empty(t, b.Errors)
 }

@@ -1,12 +1,14 @@
 package explore
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 )
 
@@ -34,6 +36,9 @@ const (
 
 // asCheckpoint is the value of weights that are as they were published.
 const asCheckpoint = "as published"
+
+// asComputed is the value of a KV cache in the numbers that the model computes with.
+const asComputed = "as computed"
 
 // noDrafts is the value of speculation that is off.
 const noDrafts = "off"
@@ -66,23 +71,28 @@ func machine() []control {
 			of: func(*configs.Scenario) string { return "1" }, edit: bandwidth},
 		{key: "weights", label: "Weights", group: groupMachine, choice: true,
 			values: append([]string{asCheckpoint}, llm.Dtypes()...), paths: []string{"weights"},
-			of: func(s *configs.Scenario) string {
-				if s.Weights == "" {
-					return asCheckpoint
-				}
-				return s.Weights
-			},
-			edit: func(t *tree, _ *base, v string) error {
-				if v == asCheckpoint {
-					unset(t.root(), "weights")
-					return nil
-				}
-				return set(t.root(), "weights", v)
-			}},
+			of:   func(s *configs.Scenario) string { return cmp.Or(s.Weights, asCheckpoint) },
+			edit: optional("weights", asCheckpoint)},
+		{key: "kv", label: "KV cache", group: groupMachine, choice: true,
+			values: append([]string{asComputed}, hardware.KVDtypes()...), paths: []string{"kv_cache"},
+			of:   func(s *configs.Scenario) string { return cmp.Or(s.KVCache, asComputed) },
+			edit: optional("kv_cache", asComputed)},
 		{key: "tp", label: "Tensor parallel", unit: "GPUs", group: groupMachine, low: 1, high: 1024, whole: true,
 			values: powers(1, 64), paths: []string{"does not fit on", "tensor_parallel"},
 			of:   func(s *configs.Scenario) string { return strconv.Itoa(s.Pools[0].TensorParallel) },
 			edit: onPools("tensor_parallel")},
+		engine(),
+	}
+}
+
+// optional sets a key of the scenario, which it does not have with one value.
+func optional(key, without string) func(*tree, *base, string) error {
+	return func(t *tree, _ *base, v string) error {
+		if v == without {
+			unset(t.root(), key)
+			return nil
+		}
+		return set(t.root(), key, v)
 	}
 }
 

@@ -63,6 +63,12 @@ func TestTheScenarioOfAStateHasItsNumbers(t *testing.T) {
 		"requests=200&prefill=1&replicas=2&batch=8&context=100": func(s *configs.Scenario) any {
 			return len(s.Pools) == 2 && s.Pools[0].Role == "prefill" && s.Pools[0].Replicas == 1 && s.Pools[1].Replicas == 2
 		},
+		"requests=200&kv=fp8&engine=sglang": func(s *configs.Scenario) any {
+			return s.KVCache == "fp8" && s.Pools[0].Engine == "sglang"
+		},
+		"requests=200&scenario=batch-70b&engine=vllm-v0": func(s *configs.Scenario) any {
+			return s.Pools[0].Engine == "vllm-v0"
+		},
 		"requests=200&scenario=pd-70b&prefill=0&replicas=3": func(s *configs.Scenario) any {
 			return len(s.Pools) == 1 && s.Pools[0].Role == "serve" && s.Pools[0].Replicas == 3
 		},

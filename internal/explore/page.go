@@ -16,8 +16,11 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-// newPage returns the page of a scenario.
-func newPage(scenario string) *page.Live {
+//go:embed ask-server.js
+var askServerJS string
+
+// newPage returns the page of a scenario, which asks by a script.
+func newPage(scenario, ask string) *page.Live {
 	return &page.Live{Title: scenario + " · decodesim explore", Body: template.HTML(pageHTML), Style: pageCSS,
-		Script: pageJS}
+		Script: ask + pageJS}
 }

@@ -1,8 +1,7 @@
-// The explorer: the query of the URL is the state. The server says what it means, and this draws it.
+// The explorer: the query of the URL is the state. ask() says what it means, and this draws it.
 "use strict";
 (() => {
   const $ = (id) => document.getElementById(id);
-  const tab = Array.from(crypto.getRandomValues(new Uint8Array(8)), (b) => b.toString(16).padStart(2, "0")).join("");
   let query = new URLSearchParams(location.search), asking = null, running = null, waiting = 0, changed = "";
   let shape = "", known = new Map();
   const drawn = new Map();
@@ -26,7 +25,18 @@
     p.curves ||= [];
     caption.append(p.title);
     if (p.note) caption.append(make("small", {}, p.note));
+    describe(mount.parentElement, p);
     drawn.set(id, { p, width: mount.clientWidth, chart: p.curves.length ? window.drawPlot(p, mount, !!p.x.log, !!p.y.log) : null });
+  }
+  // A picture says nothing to who does not see it: its name and its curves' ends do.
+  function describe(figure, p) {
+    const ends = p.curves.map((c) => {
+      const at = (i) => window.axisText(p.x, c.x[i]) + ", " + window.axisText(p.y, c.y[i]);
+      const marked = c.mark ? ", marked at " + at(c.mark - 1) : "";
+      return c.x.length ? c.name + " from " + at(0) + " to " + at(c.x.length - 1) + marked : c.name + ": nothing";
+    });
+    figure.setAttribute("role", "img");
+    figure.setAttribute("aria-label", [p.title, p.note, ...ends].filter(Boolean).join("; ") + ".");
   }
   const redraw = () => [...drawn].forEach(([id, d]) => plot(id, d.p));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
@@ -75,7 +85,7 @@
   function build(x) {
     const scenarios = make("select", { id: "control-scenario", "aria-describedby": "error-scenario" });
     const names = x.scenarios.map((name) => make("option", { value: name }, name));
-    scenarios.append(make("option", { value: "" }, x.own + ", as the command has it"), ...names);
+    scenarios.append(make("option", { value: "" }, x.own + ", as given"), ...names);
     scenarios.addEventListener("change", () => {
       query = new URLSearchParams(scenarios.value ? { scenario: scenarios.value } : {});
       address(true);
@@ -153,15 +163,8 @@
   }
 
   // Asking. A newer question ends the one before.
-  async function answer(path, more, signal) {
-    const sent = new URLSearchParams(query);
-    for (const [key, value] of Object.entries(more)) sent.set(key, value);
-    const response = await fetch(path + "?" + sent, { signal, cache: "no-store" });
-    if (!response.ok) throw new Error(await response.text());
-    return response.json();
-  }
   const lost = (e) => {
-    if (e.name !== "AbortError") $("run-answer").textContent = "The server does not answer: " + e.message;
+    if (e.name !== "AbortError") $("answer").textContent = "No answer: " + e.message;
   };
 
   async function ask() {
@@ -170,7 +173,7 @@
     clearTimeout(waiting);
     const own = asking = new AbortController();
     try {
-      const x = await answer("step", {}, own.signal);
+      const x = await window.ask("step", query, own.signal);
       if (own !== asking) return;
       complaints.run = null;
       const possible = show(x);
@@ -195,7 +198,7 @@
     const own = running = new AbortController(), section = $("run-facts").parentElement;
     section.classList.add("busy");
     try {
-      const x = await answer("run", { tab }, own.signal);
+      const x = await window.ask("run", query, own.signal);
       if (own !== running) return;
       complain("run", x.error);
       drawRun(x);

@@ -73,7 +73,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // Handler returns the endpoints: the page, and what its script asks.
 func (s *Server) Handler() http.Handler {
 	m := http.NewServeMux()
-	m.Handle("GET /{$}", newPage(s.Name()))
+	m.Handle("GET /{$}", newPage(s.Name(), askServerJS))
 	m.HandleFunc("GET /step", func(w http.ResponseWriter, r *http.Request) {
 		if q, ok := queryOf(w, r); ok {
 			writeJSON(w, http.StatusOK, stepOf(q, s.own))

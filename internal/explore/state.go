@@ -122,8 +122,7 @@ func (s *state) text() ([]byte, error) {
 		unset(w, "precision") // a longer run would have other numbers
 	}
 	text, err := t.text()
-	head := "# As decodesim explore has it, from " + s.base.scenario.Name + " with " + strings.Join(changed, " ") + "\n"
-	return append([]byte(head), text...), err
+	return append([]byte(t.head(s.base.scenario.Name, changed)), text...), err
 }
 
 // drafts reports whether anything drafts.

@@ -11,6 +11,7 @@ import (
 // tree is the text of a scenario as nodes.
 type tree struct {
 	document yaml.Node
+	notes    []string // what a change took away
 }
 
 // parse reads a text of which it is known that it is a scenario.

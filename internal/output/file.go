@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
-	"time"
 )
 
 // File is a file to be: whole, or not there. A pipe or a device is written to as it is.
@@ -91,21 +89,6 @@ func withoutName(err error) error {
 		return fmt.Errorf("cannot be written in %q: %w", filepath.Dir(of.Path), of.Err)
 	}
 	return err
-}
-
-// openStream opens a pipe or a device.
-func openStream(ctx context.Context, path string) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-		if !errors.Is(err, syscall.ENXIO) {
-			return f, err
-		}
-		select { // a pipe without a reader
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }
 
 // Keep puts the file in its place.

@@ -181,6 +181,7 @@
   }
 
   window.drawPlot = draw; // for pages whose plots come later
+  window.axisText = (axis, x) => format(axis)(x);
 
   // A plot in its place, with switches for axes that begin as log axes.
   const drawn = plots.map((plot, i) => {

@@ -1,0 +1,7 @@
+//go:build js && wasm
+
+// Command explorer is the simulator for a page without a server: compiled to WebAssembly, it answers in a worker what
+// the page of decodesim explore asks.
+//
+//	main.go  what the worker calls
+package main
