@@ -44,8 +44,8 @@ func NewLocal(text []byte, version string) (*Local, error) {
 	return &Local{b, version}, err
 }
 
-// Answer returns what a server would answer to a path and a query. Nothing else runs meanwhile, so that a run that takes
-// too long has to be ended by the page.
+// Answer returns what a server would answer to a path and a query. Nothing else runs meanwhile, so that the page has to
+// end a run that takes too long.
 func (l *Local) Answer(path, query string) ([]byte, error) {
 	q, err := url.ParseQuery(query)
 	if err != nil || len(query) > queryMost {
