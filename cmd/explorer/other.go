@@ -8,6 +8,6 @@ import (
 )
 
 func main() {
-	fmt.Fprintln(os.Stderr, "explorer: a program for a page in a browser; expected GOOS=js GOARCH=wasm, as make wasm has it")
+	fmt.Fprintln(os.Stderr, "explorer: a program for a page; expected GOOS=js GOARCH=wasm, as make wasm has it")
 	os.Exit(2)
 }
