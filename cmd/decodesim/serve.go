@@ -87,11 +87,14 @@ func newServe(out, errOut io.Writer) *cobra.Command {
 	return c
 }
 
+// How fast the clock may go, in simulated seconds a second.
+const speedMin, speedMax = 0.001, 10000.0
+
 // check refuses flags that cannot be meant.
 func (f *serveFlags) check() error {
 	switch {
-	case !(f.speed >= 1e-3 && f.speed <= 1e4):
-		return fmt.Errorf("--speed %g: expected a number from 0.001 to 10000", f.speed)
+	case !(f.speed >= speedMin && f.speed <= speedMax):
+		return fmt.Errorf("--speed %g: expected a number from %g to %g", f.speed, speedMin, speedMax)
 	case f.port < 0 || f.port > 65535:
 		return fmt.Errorf("--port %d: expected a port from 0 to 65535", f.port)
 	case f.replicas < 0 || f.replicas > 65535:

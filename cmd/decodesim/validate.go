@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +23,8 @@ import (
 type validateFlags struct {
 	data       string
 	scenario   string
+	replay     bool
+	speed      float64
 	set        []string
 	efficiency string
 	show       string
@@ -42,9 +45,11 @@ The file is recognised by its columns or keys: tables of closed-loop sweeps, sta
 results of vllm bench serve, AIPerf, GuideLLM and inference-perf, a table of your own, or one with a measured value a
 row (decodesim/measurements/v1; docs/validate.md has its columns): lists of requests, servers, single steps, collectives
 and kernels. Results of benchmark tools say
-the load and not the deployment: that is --scenario, a name or a file, whose workload the data replace.`,
+the load and not the deployment: that is --scenario, a name or a file, whose workload the data replace, or
+with --replay a scenario that decodesim serve has written: its trace is the requests that the tool sent.`,
 		Example: "  decodesim validate --data measured.csv --out accuracy\n" +
 			"  decodesim validate --data vllm_bench.json --scenario my-scenario.yaml\n" +
+			"  decodesim validate --data vllm_bench.json --scenario served/scenario.yaml --replay\n" +
 			"  decodesim validate --data measured.csv --set pools.serve.max_num_seqs=256 --json\n" +
 			"  decodesim validate --data measured.csv --show run-17 > run-17.yaml && decodesim run run-17.yaml",
 		Args: func(c *cobra.Command, args []string) error {
@@ -64,6 +69,9 @@ the load and not the deployment: that is --scenario, a name or a file, whose wor
 	flags.StringVar(&f.data, "data", "", "the measurements: a CSV, JSON or JSONL `FILE`, gzip or plain")
 	flags.StringVar(&f.scenario, "scenario", "",
 		"deployment of runs whose data do not say it: the name of a `SCENARIO` or a YAML file")
+	flags.BoolVar(&f.replay, "replay", false,
+		"the trace of the scenario is the requests that were measured, as decodesim serve has recorded them")
+	flags.Float64Var(&f.speed, "speed", 1, "with --replay: the --speed at which they were served")
 	flags.StringArrayVar(&f.set, "set", nil,
 		"`KEY=VALUE` over the scenario of every run; repeatable, such as pools.serve.max_num_seqs=64")
 	flags.StringVar(&f.efficiency, "efficiency", "", "what the steps of every run achieve: a name or a YAML `FILE`")
@@ -98,6 +106,15 @@ func (f *validateFlags) check(c *cobra.Command) error {
 		if x := c.Flags().Lookup(flag.name); x.Changed && x.Value.String() == "" {
 			return fmt.Errorf("--%s is empty; expected %s", flag.name, flag.want)
 		}
+	}
+	switch {
+	case f.replay && f.scenario == "":
+		return errors.New("--replay without --scenario: expected a scenario with a trace, such as that of decodesim serve " +
+			"--out")
+	case !f.replay && c.Flags().Changed("speed"):
+		return fmt.Errorf("--speed %g without --replay: expected both, or neither", f.speed)
+	case !(f.speed >= speedMin && f.speed <= speedMax):
+		return fmt.Errorf("--speed %g: expected a number from %g to %g", f.speed, speedMin, speedMax)
 	}
 	return outNamed(c)
 }
@@ -198,6 +215,7 @@ func (f *validateFlags) source() (*validation.Source, error) {
 	shared, err := sharedFolder()
 	return &validation.Source{
 		Data: f.data, Shared: shared, Scenario: f.scenario, Set: f.set, Env: decodesimVariables(), Efficiency: f.efficiency,
+		Replay: f.replay, Speed: f.speed,
 	}, err
 }
 

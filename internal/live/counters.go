@@ -12,7 +12,8 @@ type Counters struct {
 	Stopped   int64 // completed requests that ended before their limit
 
 	TTFT, ITL, TPOT, E2E, Queue, Prefill, Decode, Inference Histogram // seconds
-	PromptTokens, OutputTokens, IterationTokens             Histogram // tokens
+	PromptTokens, OutputTokens, LimitTokens, StepTokens     Histogram // tokens
+	Preemptions                                             Histogram // of a request
 
 	LastStepS float64 // the latest step
 	LastBatch int     // and how many tokens it emitted
@@ -58,7 +59,8 @@ func newCounters(longest int32) Counters {
 		Queue: newHistogram(latency), Prefill: newHistogram(latency), Decode: newHistogram(latency),
 		Inference:    newHistogram(latency),
 		PromptTokens: newHistogram(oneTwoFive(longest)), OutputTokens: newHistogram(oneTwoFive(longest)),
-		IterationTokens: newHistogram(step),
+		LimitTokens: newHistogram(oneTwoFive(longest)), StepTokens: newHistogram(step),
+		Preemptions: newHistogram([]float64{1, 2, 3, 4, 5, 10, 20}),
 	}
 }
 
@@ -90,7 +92,7 @@ func (c *Counters) step(in *sim.Instance, g *sim.Segment, n, tokens int) {
 	c.Generated += int64(n) * int64(tokens)
 	c.LastStepS, c.LastBatch = g.Step(n-1).Seconds(), tokens
 	shape := in.Shape()
-	c.IterationTokens.Observe(float64(shape.DecodeTokens+shape.PrefillTokens), n)
+	c.StepTokens.Observe(float64(shape.DecodeTokens+shape.PrefillTokens), n)
 }
 
 // gaps counts tokens that each came so long after the one before.
@@ -118,13 +120,15 @@ func (c *Counters) done(r *sim.Request, at sim.Time, o sim.Outcome, egress sim.D
 	}
 	c.PromptTokens.Observe(float64(r.Prompt), 1)
 	c.OutputTokens.Observe(float64(r.Emitted), 1)
+	c.LimitTokens.Observe(float64(r.MaxOutput), 1)
+	c.Preemptions.Observe(float64(r.Preemptions), 1)
 }
 
 // clone returns a copy that does not grow with c.
 func (c *Counters) clone() Counters {
 	x := *c
 	for _, h := range []*Histogram{&x.TTFT, &x.ITL, &x.TPOT, &x.E2E, &x.Queue, &x.Prefill, &x.Decode, &x.Inference,
-		&x.PromptTokens, &x.OutputTokens, &x.IterationTokens} {
+		&x.PromptTokens, &x.OutputTokens, &x.LimitTokens, &x.StepTokens, &x.Preemptions} {
 		*h = h.clone()
 	}
 	return x

@@ -122,6 +122,12 @@ func (l *Loop) State() (s State, ok bool) {
 	return s, ok
 }
 
+// Live reports whether a replica of the first pool takes requests.
+func (l *Loop) Live(replica int) (live bool) {
+	l.wait(func() { live = l.fleet.run.Cluster.Pool(0).Replica(replica).Live() })
+	return live
+}
+
 // Summary returns the results so far; false: the fleet no longer serves.
 func (l *Loop) Summary() (s *metrics.Summary, ok bool) {
 	ok = l.wait(func() { s = l.fleet.Summary() })

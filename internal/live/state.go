@@ -20,6 +20,7 @@ type ReplicaState struct {
 	Waiting   int
 	KVUsed    int64 // blocks
 	KVTotal   int64
+	BlockSize int32 // tokens
 	Preempted int64
 	Counters
 }
@@ -34,7 +35,8 @@ func (f *Fleet) State(now sim.Time) State {
 		p := c.Pool(i)
 		for j := range p.Replicas() {
 			in := p.Replica(j)
-			x := ReplicaState{Pool: p.Name, Replica: j, Life: lifeOf(in), Counters: f.counters[in.ID].clone()}
+			x := ReplicaState{Pool: p.Name, Replica: j, Life: lifeOf(in), BlockSize: p.BlockSize,
+				Counters: f.counters[in.ID].clone()}
 			s.Tokens += x.Generated
 			x.Preempted = in.Preemptions()
 			if x.Life != "down" {

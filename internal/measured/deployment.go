@@ -36,6 +36,36 @@ func (f *File) On(scenario string) error {
 	return nil
 }
 
+// Replayed puts the runs of a file that says only the load on a scenario as it is: its trace is taken to be the
+// requests that were measured, as decodesim serve records them. So runs with a load that no workload is like are
+// simulated too. A clock on which speed simulated seconds pass in one is that of the measurements.
+func (f *File) Replayed(scenario string, speed float64) error {
+	base, err := readBase(scenario)
+	if err != nil {
+		return err
+	}
+	for i := range f.Runs {
+		r := &f.Runs[i]
+		if r.Over == "" {
+			continue
+		}
+		r.Scenario = string(base)
+		if r.Unlike {
+			r.Skip, r.Unlike = "", false
+		}
+		for j := range r.Rows {
+			for k := range r.Rows[j].Values {
+				v := &r.Rows[j].Values[k]
+				v.Unit.Factor = 1 / speed
+				if v.Metric == OutputPerS || v.Metric == RequestsPerS {
+					v.Unit.Factor = speed
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // Whole reports, as an error, that a run lacks a deployment, which a scenario has to give.
 func (f *File) Whole() error {
 	for i := range f.Runs {
@@ -118,8 +148,8 @@ func readBase(scenario string) ([]byte, error) {
 	return absolutePaths(scenario, text, dir)
 }
 
-// absolutePaths rewrites what a scenario names relative to its folder, in place: a model's config.json and
-// efficiencies.
+// absolutePaths rewrites what a scenario names relative to its folder, in place: a model's config.json,
+// efficiencies and a trace.
 func absolutePaths(name string, text []byte, dir string) ([]byte, error) {
 	root, err := mapping(name, text)
 	if err != nil {
@@ -141,6 +171,11 @@ func absolutePaths(name string, text []byte, dir string) ([]byte, error) {
 		lines[line] = append(slices.Clone(head), moved...)
 	}
 	move(root, "model")
+	if at := indexOf(root, "workload"); at >= 0 {
+		if trace := indexOf(root.Content[at+1], "trace"); trace >= 0 {
+			move(root.Content[at+1].Content[trace+1], "file")
+		}
+	}
 	if at := indexOf(root, "pools"); at >= 0 {
 		for _, pool := range root.Content[at+1].Content {
 			move(pool, "efficiency")

@@ -1,6 +1,7 @@
 package measured
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -21,10 +22,16 @@ type Run struct {
 	Scenario string // as YAML; holds no measured latency
 	Over     string // YAML keys that go over a scenario given beside the data (File.On); empty: Scenario says all
 	Skip     string // why it is not simulated; empty: it is
+	Unlike   bool   // Skip is that no workload is like its load: it can be simulated where its requests are recorded
 	Labels   Labels
 	Rows     []Row
 	Occupied Occupancy
 	Priced   *Priced // what is priced in place of a simulation; nil: the scenario is simulated
+}
+
+// Refuse has a run not simulated whose requests failed, or whose load no workload is like, if one of these says why.
+func (r *Run) Refuse(failed, unlike string) {
+	r.Skip, r.Unlike = cmp.Or(failed, unlike), failed == ""
 }
 
 // Occupancy is how full a server was, as its own counters tell. Zero values: they are not known.

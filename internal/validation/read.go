@@ -20,6 +20,8 @@ type Source struct {
 	Scenario   string   // deployment of runs whose data do not say it; empty: they do
 	Set        []string // over the scenario of every run
 	Env        []string // as of os.Environ, over it too
+	Replay     bool     // the trace of Scenario is the requests that were measured, in place of the load that the data say
+	Speed      float64  // simulated seconds in one of the clock of the data; 0: 1
 	Efficiency string   // what the steps of every run achieve; empty: what its scenario says
 }
 
@@ -53,7 +55,7 @@ func (f *Source) Read() (*measured.File, configs.Options, error) {
 				"--scenario %q: the runs of %s say their own deployments; expected no scenario, but --set for "+
 					"what is to differ", f.Scenario, f.Data)
 		}
-		if err := file.On(f.Scenario); err != nil {
+		if err := f.deploy(file, above); err != nil {
 			return nil, above, err
 		}
 	}
@@ -61,6 +63,22 @@ func (f *Source) Read() (*measured.File, configs.Options, error) {
 		return nil, above, err
 	}
 	return file, above, f.label(file, above)
+}
+
+// deploy puts the runs of file on the scenario.
+func (f *Source) deploy(file *measured.File, above configs.Options) error {
+	if !f.Replay {
+		return file.On(f.Scenario)
+	}
+	s, err := configs.Load(f.Scenario, above)
+	if err != nil {
+		return err
+	}
+	if s.Workload.Trace == nil {
+		return s.Errorf("workload", "has no trace; expected one with --replay, such as that of decodesim serve --out")
+	}
+	file.Notes = append(file.Notes, "the requests are those of the trace of "+f.Scenario+", whatever load the data say")
+	return file.Replayed(f.Scenario, cmp.Or(f.Speed, 1))
 }
 
 // label fills in the labels of runs that were put on a scenario. What stands above the scenarios and suits none of them

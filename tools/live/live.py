@@ -24,9 +24,9 @@ STREAMS = [int(n) for n in sys.argv[4:]] or [200, 1000]
 TOKENS, WORDS, PORT, HERE = 64, 32, 8200, Path(__file__).resolve().parent
 URL = f"http://127.0.0.1:{PORT}"
 PER_REPLICA, E2E_S = 250, .85  # streams of a replica, and how long one of their requests then takes in simulation
-# How fast a client can follow: chunks/s that its process handles with a fifth of a core.
-SPEEDS = {"go-openai": (.2, .1), "hey": (.2, .1), "vllm bench serve": (.05, .015), "AIPerf": (.05, .015),
-          "GuideLLM": (.04, .01), "openai, Python": (.03, .008), "openai, JavaScript": (.05, .015)}
+# So slow that what a client takes for the chunks of a step is little of a step, with 200 streams and with 1,000.
+SPEEDS = {"go-openai": (.2, .1), "hey": (.05, .02), "vllm bench serve": (.05, .015), "AIPerf": (.05, .015),
+          "GuideLLM": (.04, .01), "openai, Python": (.012, .003), "openai, JavaScript": (.05, .015)}
 
 
 def priority(level):
@@ -38,7 +38,7 @@ def priority(level):
 
 def commands(streams, speed, out):
     """What is run, by name: a command, and what reads its report."""
-    n, rate = str(requests_of(streams)), f"{streams / E2E_S * speed:.2f}"
+    n, rate = str(requests_of(streams, speed)), f"{streams / E2E_S * speed:.2f}"
     python, tok, limit = str(CLIENTS / "python/bin/python"), str(CLIENTS / "tokenizer"), str(streams)
     numbers = [f"{URL}/v1", limit, n, str(TOKENS), str(WORDS), rate]
     return {
@@ -67,8 +67,9 @@ def commands(streams, speed, out):
     }
 
 
-def requests_of(streams):
-    return 5 * streams if streams < 1000 else 2 * streams
+def requests_of(streams, speed):
+    """Enough for a p99, and no more than begin in four minutes."""
+    return max(streams, min(5 * streams if streams < 1000 else 2 * streams, int(240 * speed * streams / E2E_S)))
 
 
 def streamed(out, text):
@@ -125,7 +126,7 @@ def measure(name, streams):
     wait()
     probe = subprocess.Popen(priority(3) + [sys.executable, str(HERE / "host.py")], stdout=subprocess.PIPE, text=True)
     tool = subprocess.run([str(c) for c in priority(1) + command], capture_output=True, text=True, cwd=out, timeout=900,
-                          env=os.environ | {"GOGC": "400", "HF_HUB_OFFLINE": "1"})
+                          env=os.environ | {"GOGC": "400"})
     probe.send_signal(signal.SIGTERM)
     host = json.loads(probe.communicate()[0])
     (out / "tool.txt").write_text(tool.stdout + tool.stderr)

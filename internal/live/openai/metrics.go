@@ -58,6 +58,8 @@ func (e engine) send(r *live.ReplicaState) {
 	e.value("num_requests_waiting_by_reason", "Number of waiting requests by reason.", gauge, float64(r.Waiting),
 		"reason", "capacity")
 	e.value("num_requests_waiting_by_reason", "Number of waiting requests by reason.", gauge, 0, "reason", "deferred")
+	e.value("cache_config_info", "Information of the LLMEngine CacheConfig", gauge, 1, "block_size",
+		strconv.Itoa(int(r.BlockSize)), "num_gpu_blocks", strconv.FormatInt(r.KVTotal, 10))
 	usage := 0.0
 	if r.KVTotal > 0 {
 		usage = float64(r.KVUsed) / float64(r.KVTotal)
@@ -99,7 +101,11 @@ func (e engine) histograms(r *live.ReplicaState) {
 		{"request_decode_time_seconds", "Histogram of time spent in DECODE phase for request.", &r.Decode},
 		{"request_prompt_tokens", "Number of prefill tokens processed.", &r.PromptTokens},
 		{"request_generation_tokens", "Number of generation tokens processed.", &r.OutputTokens},
-		{"iteration_tokens_total", "Histogram of number of tokens per engine_step.", &r.IterationTokens},
+		{"request_params_max_tokens", "Histogram of the max_tokens request parameter.", &r.LimitTokens},
+		{"request_max_num_generation_tokens", "Histogram of maximum number of requested generation tokens.",
+			&r.LimitTokens},
+		{"request_num_preemptions", "Histogram of the number of times a request was preempted.", &r.Preemptions},
+		{"iteration_tokens_total", "Histogram of number of tokens per engine_step.", &r.StepTokens},
 	} {
 		buckets, n := map[float64]uint64{}, uint64(0)
 		for i, bound := range x.h.Bounds {

@@ -77,6 +77,11 @@ func (s *Server) Handler(replica int) http.Handler {
 	if replica < 0 {
 		s.administer(m)
 	}
+	for _, path := range []string{"/v1/completions", "/v1/chat/completions", "/v1/models", "/metrics"} {
+		m.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			refused(http.StatusMethodNotAllowed, "MethodNotAllowedError", "%s is not for %s", r.URL.Path, r.Method).write(w)
+		})
+	}
 	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refused(http.StatusNotFound, "NotFoundError", "%s %s is not served", r.Method, r.URL.Path).write(w)
 	})
@@ -94,6 +99,10 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool, rep
 	came := time.Now()
 	if s.ending.Load() {
 		refused(http.StatusServiceUnavailable, "ServiceUnavailableError", "the server ends").write(w)
+		return
+	}
+	if replica >= 0 && !s.loop.Live(replica) {
+		refused(http.StatusServiceUnavailable, "ServiceUnavailableError", "the replica is not up").write(w)
 		return
 	}
 	if f := s.guard.enter(); f != nil {
@@ -156,9 +165,7 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 
 // health says whether a request would be served.
 func (s *Server) health(w http.ResponseWriter, replica int) {
-	state, ok := s.loop.State()
-	ok = ok && !s.ending.Load() && (replica < 0 || state.Replicas[replica].Life == "live")
-	if !ok {
+	if s.ending.Load() || replica >= 0 && !s.loop.Live(replica) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 }

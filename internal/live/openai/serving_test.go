@@ -118,6 +118,7 @@ func TestBadRequestsGetTheErrorsOfTheAPI(t *testing.T) {
 		{"/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "messages",
 			"image_url", 400},
 		{"/v1/embeddings", `{}`, "", "not served", 404},
+		{"/v1/models", `{}`, "", "not for POST", 405},
 	} {
 		status, text := x.post(c.path, c.body)
 		require.Equal(t, c.status, status, "%s: %s", c.body, text)
@@ -265,6 +266,10 @@ func TestAReplicaHasAnEndpointOfItsOwn(t *testing.T) {
 	status, _ := x.post("/fleet", `{"do":"fail","replica":1}`)
 	require.Equal(t, 200, status)
 	require.Eventually(t, func() bool { s, _ := y.get("/health"); return s == 503 }, 5*time.Second, 5*time.Millisecond)
+	status, text := y.post("/v1/completions", `{"prompt":"a","max_tokens":1}`)
+	require.Equal(t, 503, status, text)
+	status, _ = x.post("/v1/completions", `{"prompt":"a","max_tokens":1}`)
+	require.Equal(t, 200, status, "the other replica serves it")
 }
 
 func TestADrainEndsWhatIsUnderWay(t *testing.T) {
@@ -330,4 +335,29 @@ func TestManyStreamsLeaveNothing(t *testing.T) {
 	g1, b1 := measure()
 	require.LessOrEqual(t, g1, g0+10)
 	require.Less(t, b1, b0+4<<20, "bytes before: %d", b0)
+}
+
+// TestMetricsAreCalledAsInVLLM: by the names of its 0.33.0 (vllm/v1/metrics/loggers.py), so that dashboards and
+// autoscalers made for it read them.
+func TestMetricsAreCalledAsInVLLM(t *testing.T) {
+	x := serve(t, nil)
+	status, _ := x.post("/v1/completions", `{"prompt":"a","max_tokens":5,"ignore_eos":true}`)
+	require.Equal(t, 200, status)
+	status, text := x.get("/metrics")
+	require.Equal(t, 200, status)
+	var names []string
+	for line := range strings.Lines(text) {
+		if name, ok := strings.CutPrefix(line, "# TYPE vllm:"); ok {
+			names = append(names, strings.Fields(name)[0])
+		}
+	}
+	require.Equal(t, []string{"cache_config_info", "e2e_request_latency_seconds", "generation_tokens_total",
+		"inter_token_latency_seconds", "iteration_tokens_total", "kv_cache_usage_perc", "num_preemptions_total",
+		"num_requests_running", "num_requests_waiting", "num_requests_waiting_by_reason", "prefix_cache_hits_total",
+		"prefix_cache_queries_total", "prompt_tokens_cached_total", "prompt_tokens_total", "request_decode_time_seconds",
+		"request_generation_tokens", "request_inference_time_seconds", "request_max_num_generation_tokens",
+		"request_num_preemptions", "request_params_max_tokens", "request_prefill_time_seconds", "request_prompt_tokens",
+		"request_queue_time_seconds", "request_success_total", "request_time_per_output_token_seconds",
+		"time_to_first_token_seconds"}, names)
+	require.Contains(t, text, `vllm:request_params_max_tokens_bucket{engine="0",model_name="m",le="5"} 1`)
 }

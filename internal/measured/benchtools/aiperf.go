@@ -63,11 +63,20 @@ func aiperfRun(o datafile.Object, id string) measured.Run {
 	latency := o.Sub("request_latency")
 	ms, _ := latency.Optional("avg")
 	a := setup.Load{Requests: int(good + bad), InFlight: requestsPerS * ms * milliseconds(latency) / 1000}
-	aiperfArrivals(settings, &a)
+	phases := aiperfPhases(settings)
+	skip := ""
+	switch len(phases) {
+	case 0:
+		aiperfArrivals(settings, &a)
+	case 1:
+		skip = aiperfPhase(phases[0], &a)
+	default:
+		skip = "it has several phases, each with a load of its own"
+	}
 	if settings.Origin.Err != nil {
 		return run
 	}
-	run.Skip = cmp.Or(setup.TooManyFailed(bad, good+bad), replays(settings), a.Skip())
+	run.Refuse(setup.TooManyFailed(bad, good+bad), cmp.Or(skip, replays(settings), a.Skip()))
 	if run.Skip != "" &&
 		a.Clients == 0 && a.Rate == 0 {
 		return run
@@ -83,7 +92,51 @@ func aiperfRun(o datafile.Object, id string) measured.Run {
 	return run
 }
 
-// aiperfArrivals finds when requests were sent, wherever a version keeps it in its settings.
+// aiperfPhases returns the phases of a profile that were measured. AIPerf lists them from 0.13 on, as its
+// aiperf/config/phases.py has them.
+func aiperfPhases(settings datafile.Object) (measured []datafile.Object) {
+	for _, p := range settings.Elements("phases") {
+		if p.Text("kind") != "warmup" && p.Fields["exclude_from_results"] != true {
+			measured = append(measured, p)
+		}
+	}
+	return measured
+}
+
+// aiperfPhase reads when the requests of a phase were sent, and says why there is no such workload.
+func aiperfPhase(p datafile.Object, a *setup.Load) (skip string) {
+	if x, ok := p.Positive("concurrency"); ok {
+		a.Clients = int(x)
+	}
+	if x, ok := p.Positive("requests"); ok && a.Requests == 0 {
+		a.Requests = int(x)
+	}
+	for _, key := range []string{"rate_ramp", "rate_series", "concurrency_ramp"} {
+		if p.Fields[key] != nil {
+			return "the load ramps up, which no workload does"
+		}
+	}
+	kind := p.Text("type")
+	switch kind {
+	case "concurrency":
+		p.Required("concurrency", "requests under way above 0")
+	case "constant", "poisson", "gamma":
+		a.Rate = p.Required("rate", "requests/s above 0")
+		if kind == "constant" {
+			a.Process = kind
+		}
+		if shape, ok := p.Positive("smoothness"); ok && kind == "gamma" {
+			a.CV = setup.GammaCV(shape)
+		}
+	case "fixed_schedule":
+		return "it replays a trace, which the data do not hold"
+	default:
+		return "its phase is of type " + kind + ", which no workload is like"
+	}
+	return ""
+}
+
+// aiperfArrivals finds when requests were sent, wherever a version before 0.13 keeps it in its settings.
 func aiperfArrivals(settings datafile.Object, a *setup.Load) {
 	if x, ok := settings.Search("concurrency"); ok {
 		a.Clients = int(x)
@@ -119,6 +172,9 @@ func replays(settings datafile.Object) string {
 }
 
 func aiperfModel(settings datafile.Object) string {
+	for _, m := range settings.Sub("models").Elements("items") {
+		return m.Text("name")
+	}
 	at, key, _ := settings.Find("model_names", "model", "model_name")
 	return at.Text(key)
 }

@@ -88,14 +88,14 @@ func guideRun(report, b datafile.Object, id string) measured.Run {
 	if at, key, ok := settings.Find("strategy"); ok {
 		strategy = at.Sub(key)
 	}
-	run.Skip = guideArrivals(strategy, &a)
+	unlike := guideArrivals(strategy, &a)
 	if b.Origin.Err != nil {
 		return run
 	}
 	if a.Seconds > 0 {
 		a.Requests = 0
 	}
-	run.Skip = cmp.Or(run.Skip, setup.TooManyFailed(bad, good+bad+cut), a.Skip())
+	run.Refuse(setup.TooManyFailed(bad, good+bad+cut), cmp.Or(unlike, a.Skip()))
 	a.Label(&run.Labels)
 	run.Over = a.Overlay()
 	return run

@@ -1,7 +1,6 @@
 package benchtools
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 
@@ -86,7 +85,7 @@ func perfRun(o, settings datafile.Object, id string) measured.Run {
 	if o.Origin.Err != nil {
 		return run
 	}
-	run.Skip = cmp.Or(setup.TooManyFailed(failures, completed+failures), a.Skip())
+	run.Refuse(setup.TooManyFailed(failures, completed+failures), a.Skip())
 	a.Label(&run.Labels)
 	run.Over = a.Overlay()
 	return run

@@ -186,51 +186,6 @@ func TestRequestsThatFailedHaveNoLengths(t *testing.T) {
 	assert.InDelta(t, (30+40+70)/3.0, f.Runs[0].Rows[0].Values[9].Measured, 1e-9)
 }
 
-func TestAProfileHasAUnitPerMetric(t *testing.T) {
-	r := result(t, "aiperf.json")
-	assert.Equal(t, measuredtest.Workload(
-		"closed_loop: {concurrency: 8}", "requests: 80",
-		"prompt_tokens: {distribution: empirical, mean: 550, quantiles: [{p: 0, tokens: 400}, {p: 0.01, tokens: 402}, {p: "+
-			"0.25, tokens: 500}, {p: 0.5, tokens: 550}, {p: 0.75, tokens: 600}, {p: 0.99, tokens: 700}, {p: 1, tokens: 702}]}",
-		"output_tokens: {distribution: fixed, mean: 201}"), r.Over)
-	assert.Equal(t, measured.Labels{Source: "AIPerf", Model: "llama-3.1-8b", Load: "550/201", Concurrency: 8}, r.Labels)
-	assert.Equal(t, []measured.Value{
-		measured.Lead(measured.TTFT, measured.Mean, 150), measured.Other(measured.TTFT, measured.P50, 140),
-		measured.Other(measured.TTFT, measured.P90, 210), measured.Other(measured.TTFT, measured.P95, 230),
-		measured.Other(measured.TTFT, measured.P99, 260), measured.Other(measured.TTFT, measured.Max, 270),
-		measured.Lead(measured.TPOT, measured.Mean, 15), measured.Other(measured.TPOT, measured.P50, 15.1),
-		measured.Other(measured.TPOT, measured.P99, 15.9), measured.Other(measured.TPOT, measured.Max, 16),
-		measured.Lead(measured.E2E, measured.Mean, 3150), measured.Other(measured.E2E, measured.P50, 3140),
-		measured.Other(measured.E2E, measured.P90, 3300), measured.Other(measured.E2E, measured.P99, 3400),
-		measured.Other(measured.E2E, measured.Max, 3410),
-		measured.Lead(measured.OutputPerS, measured.Mean, 502), measured.Lead(measured.RequestsPerS, measured.Mean, 2.5),
-	}, r.Rows[0].Values)
-
-	r = result(t, "genai_perf.json")
-	assert.Equal(t, measuredtest.Workload(
-		"arrivals: {process: constant, rate: 2}", "requests: 60",
-		"prompt_tokens: {distribution: fixed, mean: 256}", "output_tokens: {distribution: fixed, mean: 101}"), r.Over)
-	assert.Equal(t, "gpt-of-ours", r.Labels.Model)
-	assert.Contains(t, r.Rows[0].Values, measured.Lead(measured.E2E, measured.Mean, 1600), "nanoseconds")
-}
-
-func TestAProfileThatDoesNotSayEnoughIsRefused(t *testing.T) {
-	for _, c := range []struct{ old, new, message string }{
-		{`"concurrency": 8, `, ``,
-			`data:1: input_config.concurrency: missing; expected concurrency or request_rate in the settings of the run`},
-		{`"unit": "ms", "avg": 150.0`, `"unit": "fortnights", "avg": 150.0`,
-			`data:1: time_to_first_token.unit: "fortnights"; expected ms, s, us or ns`},
-		{`"avg": 550.0, `, ``, `data:1: input_sequence_length.avg: missing; expected a mean number of tokens above 0`},
-		{`"avg": 150.0`, `"avg": -150`, `data:1: time_to_first_token.avg: -150; expected a number of at least 0, or null`},
-		{`"avg": 150.0`, `"avg": "slow"`, `data:1: time_to_first_token.avg: "slow"; expected a number, or null`},
-	} {
-		_, err := measuredtest.ReadResult(t, "aiperf.json", c.old, c.new)
-		assert.EqualError(t, err, c.message)
-	}
-	r := result(t, "aiperf.json", `"concurrency": 8, `, `"fixed_schedule": true, `)
-	assert.Equal(t, "it replays a trace, which the data do not hold", r.Skip)
-}
-
 func TestAReportHasARunPerBenchmark(t *testing.T) {
 	f, err := measuredtest.ReadResult(t, "guidellm.json")
 	require.NoError(t, err)
@@ -365,7 +320,7 @@ func TestSettingsBesideASummaryTellWhatItLacks(t *testing.T) {
 func TestEveryResultRunsOnAScenario(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json*"))
 	require.NoError(t, err)
-	require.Len(t, files, 6)
+	require.Len(t, files, 7)
 	for _, path := range files {
 		f, err := formats.Read(path, "")
 		require.NoError(t, err)

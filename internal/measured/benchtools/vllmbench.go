@@ -65,7 +65,7 @@ func vllmRun(o datafile.Object, id string) measured.Run {
 	if o.Text("ramp_up_strategy") != "" {
 		ramp = "the request rate ramps up, which no workload does"
 	}
-	run.Skip = cmp.Or(setup.TooManyFailed(all-completed, all), ramp, a.Skip())
+	run.Refuse(setup.TooManyFailed(all-completed, all), cmp.Or(ramp, a.Skip()))
 	return run
 }
 
