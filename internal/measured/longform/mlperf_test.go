@@ -41,6 +41,7 @@ func TestWeightsThatRunsStartedFromAreNotThoseTheyRanIn(t *testing.T) {
 	for _, c := range []struct{ gpu, weights, want string }{
 		{"b200-sxm", "fp16", "nvfp4"}, {"b300-sxm", "fp32", "nvfp4"}, {"l40s", "", "fp8"}, {"h100-sxm", "fp16", "fp8"},
 		{"rtx-pro-6000-server", "{'unet': 'fp8'; 'vae': 'fp32'}", "nvfp4"}, {"b200-sxm", "fp8", "fp8"},
+		{"rtx-pro-6000-server", "fp8", "nvfp4"},
 	} {
 		run := oneRun(t, mlperf("gpu", c.gpu, "weights", c.weights)...)
 		require.Empty(t, run.Skip, c.gpu)
