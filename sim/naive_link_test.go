@@ -1,6 +1,13 @@
 package sim_test
 
-import "github.com/decodesim/decodesim/sim"
+import (
+	"cmp"
+	"maps"
+	"math/big"
+	"slices"
+
+	"github.com/decodesim/decodesim/sim"
+)
 
 // pushLayers sends all layers but the last with the first chunk of a prompt whose cache is pushed.
 func (n *naive) pushLayers(r *naiveRequest) {
@@ -21,7 +28,7 @@ func (f *naiveFleet) flow() (at sim.Time, next *naiveMove) {
 	for _, m := range f.moves {
 		t := m.begin
 		if m.flowing {
-			t = m.since.Add(m.left * m.share)
+			t = m.ends
 		}
 		if t < at {
 			at, next = t, m
@@ -33,10 +40,9 @@ func (f *naiveFleet) flow() (at sim.Time, next *naiveMove) {
 // turn begins or ends the flow of a move.
 func (f *naiveFleet) turn(m *naiveMove) {
 	if !m.flowing {
-		f.settle(m)
-		m.flowing, m.since, m.begin = true, f.now, sim.Forever
-		f.share(m)
-		if m.share > 1 {
+		m.flowing, m.since, m.begin, m.rate = true, f.now, sim.Forever, 0
+		f.share()
+		if m.rate < whole {
 			f.cover["flows that share a port"]++
 		}
 		return
@@ -56,41 +62,101 @@ func (f *naiveFleet) turn(m *naiveMove) {
 func (f *naiveFleet) stop(m *naiveMove) {
 	m.begin = sim.Forever
 	if m.flowing {
-		f.settle(m)
 		m.flowing = false
-		f.share(m)
+		f.share()
 	}
 }
 
-// beside reports whether another flow shares a port with m.
-func (m *naiveMove) beside(other *naiveMove) bool {
-	return other.flowing && other != m && (other.from == m.from || other.to == m.to)
+// whole is the rate of a flow that shares nothing, and all that a port has to give.
+const whole = 1 << 30
+
+// naivePort is one direction of something that flows pass: out of an instance, say.
+type naivePort struct {
+	what string
+	of   int
 }
 
-// settle counts what the transfers have sent that share a port with m.
-func (f *naiveFleet) settle(m *naiveMove) {
-	for _, other := range f.moves {
-		if m.beside(other) {
-			other.left -= f.now.Sub(other.since) / other.share
-			other.since = f.now
+// passes returns which share of which ports a flow takes that is alone, of whole.
+func (m *naiveMove) passes() map[naivePort]uint64 {
+	return map[naivePort]uint64{{"out", m.from.number()}: whole, {"into", m.to.number()}: whole}
+}
+
+// number returns the number of an instance; ranks are numbered after all replicas.
+func (in *naiveInstance) number() int {
+	if len(in.team) == 1 {
+		return in.id
+	}
+	n := len(in.of.leads)
+	for _, other := range in.of.insts {
+		if other == in {
+			break
+		}
+		if len(other.team) > 1 {
+			n++
 		}
 	}
+	return n
 }
 
-// share gives m and the transfers that share a port with it their rates.
-func (f *naiveFleet) share(m *naiveMove) {
-	for _, other := range f.moves {
-		if other == m && m.flowing || m.beside(other) {
-			out, in := 0, 0
-			for _, x := range f.moves {
-				if x.flowing && x.from == other.from {
-					out++
-				}
-				if x.flowing && x.to == other.to {
-					in++
-				}
+// share gives all flows their max–min fair rates: as long as there are ports, that which the flows that pass it can
+// share least of fills up first, and gives each of them as much. What a flow has sent is counted when its rate changes.
+func (f *naiveFleet) share() {
+	rest, rates := map[naivePort]uint64{}, map[*naiveMove]uint64{}
+	for _, m := range f.moves {
+		if m.flowing {
+			rates[m] = whole
+			for port := range m.passes() {
+				rest[port] = whole
 			}
-			other.share = sim.Duration(max(out, in))
 		}
 	}
+	open := maps.Clone(rates)
+	for len(open) > 0 {
+		port, level := narrowest(open, rest)
+		for m := range maps.Clone(open) {
+			takes := m.passes()
+			if takes[port] == 0 && level < whole {
+				continue
+			}
+			rates[m] = level
+			delete(open, m)
+			for p, weight := range takes {
+				rest[p] -= min(rest[p], (weight*level+whole-1)/whole)
+			}
+		}
+	}
+	for _, m := range f.moves {
+		if m.flowing && rates[m] != m.rate {
+			m.left -= exactly(f.now.Sub(m.since), m.rate, whole, 0)
+			m.since, m.rate = f.now, rates[m]
+			m.ends = f.now.Add(exactly(m.left, whole, m.rate, m.rate-1))
+		}
+	}
+}
+
+// narrowest returns the port that is full first if the rates of the open flows grow alike, and their rate then.
+func narrowest(open map[*naiveMove]uint64, rest map[naivePort]uint64) (narrow naivePort, level uint64) {
+	weights := map[naivePort]uint64{}
+	for m := range open {
+		for port, weight := range m.passes() {
+			weights[port] += weight
+		}
+	}
+	level = whole
+	ports := slices.SortedFunc(maps.Keys(weights), func(a, b naivePort) int {
+		return cmp.Or(cmp.Compare(a.of, b.of), -cmp.Compare(a.what, b.what)) // as they are numbered
+	})
+	for _, port := range ports {
+		if x := max(1, rest[port]*whole/weights[port]); x < level {
+			narrow, level = port, x
+		}
+	}
+	return narrow, level
+}
+
+// exactly returns (d · by + plus) / per, rounded down.
+func exactly(d sim.Duration, by, per, plus uint64) sim.Duration {
+	x := new(big.Int).Mul(big.NewInt(int64(d)), big.NewInt(int64(by)))
+	x.Add(x, big.NewInt(int64(plus)))
+	return sim.Duration(x.Div(x, big.NewInt(int64(per))).Int64())
 }

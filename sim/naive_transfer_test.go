@@ -29,8 +29,9 @@ type naiveMove struct {
 	flowing bool
 	left    sim.Duration // work
 	since   sim.Time
-	share   sim.Duration // a link's rate is one by this
-	last    bool         // the flow is the last one
+	rate    uint64 // of whole
+	ends    sim.Time
+	last    bool // the flow is the last one
 }
 
 func remove[T comparable](list []T, x T) []T {

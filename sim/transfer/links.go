@@ -45,10 +45,16 @@ type Transfer struct {
 	Layers clock.Duration // push: work of all layers but the last
 	Last   clock.Duration // push: work of the last layer
 
+	// ports that it passes when it flows; the zero value: that with which From sends and that with which To receives
+	Through [2]Use
+
 	left  clock.Duration // work of the part under way, as of since
 	since clock.Time
-	share int32      // transfers at the busier of its ports, itself included; 0: it does not flow
+	flows bool
+	rate  uint64     // at which it progresses, of One
+	next  uint64     // that rate, while it is being found; 0: it has not been
 	at    clock.Time // its next event: it begins to flow, or has ended; Forever: none
+	round int64      // the latest one that found its rate
 }
 
 // Active reports whether t is under way at all, or a record without a transfer.
@@ -56,26 +62,34 @@ func (t *Transfer) Active() bool { return t.Number != 0 }
 
 // Links are the transfers under way and the ports that they share.
 //
-// Every instance has a port to send and one to receive. A transfer that is alone at both takes all of them; otherwise
-// it progresses at 1/k of that speed, k being the number of transfers at the busier of its two ports. The transfers at
-// a port never use more than it has, and may leave some of it idle where a max–min fair network would not.
+// Every instance has a port to send and one to receive; there may be more ports, see AddPort. The transfers share them
+// max–min fair, see shares.go.
 type Links struct {
 	transfers []Transfer // by index; the first is none
 	unused    []int32
 	active    []int32 // those that have an event
-	ports     []port  // by instance
 	number    int64
 	at        clock.Time // of the next event; Forever: none
 	next      int32
+	shares
 }
-
-// port counts the transfers that flow from and to an instance.
-type port struct{ sending, receiving int32 }
 
 // NewLinks returns the links of so many instances.
 func NewLinks(instances int) Links {
-	return Links{transfers: make([]Transfer, 1), ports: make([]port, instances), at: clock.Forever}
+	return Links{transfers: make([]Transfer, 1), at: clock.Forever, shares: shares{ports: make([]port, 2*instances)}}
 }
+
+// AddPort adds a port and returns its number.
+func (l *Links) AddPort() int32 {
+	l.ports = append(l.ports, port{})
+	return int32(len(l.ports) - 1)
+}
+
+// Sending returns the port with which an instance sends, and Receiving that with which it receives.
+func Sending(instance int32) int32 { return 2 * instance }
+
+// Receiving returns the port with which an instance receives.
+func Receiving(instance int32) int32 { return 2*instance + 1 }
 
 // At returns the time of the next event: Forever if there is none.
 func (l *Links) At() clock.Time { return l.at }
@@ -111,7 +125,7 @@ func (l *Links) Remove(i int32) Transfer {
 // Start lets transfer i flow from at on, with so much work.
 func (l *Links) Start(i int32, at clock.Time, work clock.Duration) {
 	t := &l.transfers[i]
-	t.left, t.at, t.share = work, at, 0
+	t.left, t.at = work, at
 	l.active = append(l.active, i)
 	l.findNext()
 }
@@ -130,7 +144,7 @@ func (l *Links) findNext() {
 // ended, and Advance returns which.
 func (l *Links) Advance(now clock.Time) (i int32, ended bool) {
 	i = l.next
-	if l.transfers[i].share == 0 {
+	if !l.transfers[i].flows {
 		l.flow(i, now)
 		return i, false
 	}
@@ -141,10 +155,11 @@ func (l *Links) Advance(now clock.Time) (i int32, ended bool) {
 // flow puts transfer i on its ports.
 func (l *Links) flow(i int32, now clock.Time) {
 	t := &l.transfers[i]
-	l.ports[t.From.Instance].sending++
-	l.ports[t.To.Instance].receiving++
-	t.share, t.since = 1, now
-	l.settle(t, now)
+	if t.Through == [2]Use{} {
+		t.Through = [2]Use{{Sending(t.From.Instance), One}, {Receiving(t.To.Instance), One}}
+	}
+	t.flows, t.rate, t.since = true, 0, now
+	l.share(t, now)
 }
 
 // Stop takes transfer i off its ports, if it flows, and out of the events.
@@ -154,26 +169,10 @@ func (l *Links) Stop(i int32, now clock.Time) {
 	}
 	t := &l.transfers[i]
 	t.at = clock.Forever
-	if t.share > 0 {
-		t.share = 0
-		l.ports[t.From.Instance].sending--
-		l.ports[t.To.Instance].receiving--
-		l.settle(t, now)
+	if t.flows {
+		t.flows = false
+		l.share(t, now)
 		return
-	}
-	l.findNext()
-}
-
-// settle brings the transfers that share a port with t up to date, after their number has changed.
-func (l *Links) settle(t *Transfer, now clock.Time) {
-	for _, i := range l.active {
-		u := &l.transfers[i]
-		if u.share == 0 || u.From.Instance != t.From.Instance && u.To.Instance != t.To.Instance {
-			continue
-		}
-		u.left -= now.Sub(u.since) / clock.Duration(u.share)
-		u.since, u.share = now, max(l.ports[u.From.Instance].sending, l.ports[u.To.Instance].receiving)
-		u.at = now.Add(u.left * clock.Duration(u.share))
 	}
 	l.findNext()
 }

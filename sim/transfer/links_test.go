@@ -58,5 +58,5 @@ func TestATransferThatStopsLeavesItsPorts(t *testing.T) {
 	i, ended := l.Advance(150)
 	require.Equal(t, int32(2), i)
 	require.True(t, ended)
-	require.Equal(t, port{}, l.ports[0])
+	require.Empty(t, l.active)
 }
