@@ -113,6 +113,8 @@ func fixedNames() map[string][]string {
 		"roles":             roles(),
 		"subagent-contexts": {contextFresh, contextFork},
 		"transfers":         {transferPull, TransferPush},
+		"kv-write-policies": {writeThrough, WriteBack},
+		"kv-load-policies":  {loadFetch, FetchOrRecompute},
 		"first-tokens":      {FirstAtPrefill, firstAtDecode},
 		"in-flight":         {InFlightRetry, inFlightFail},
 		"reserves": {catalog.ReserveAsComputed, catalog.ReservePrompt, catalog.ReserveMaxTokens,

@@ -14,7 +14,7 @@ func defaultPool() Pool {
 	return Pool{
 		Name: "serve", Role: "serve", Replicas: 1,
 		TensorParallel: 1, PipelineParallel: 1, DataParallel: 1,
-		Engine: "vllm-v1",
+		Engine: "vllm-v1", KVTiers: defaultTiers(),
 	}
 }
 

@@ -72,6 +72,8 @@ type Pool struct {
 	Engine                  string  `yaml:"engine" names:"engines" doc:"the defaults of what follows, and how steps are scheduled"`
 	catalog.EngineArguments `yaml:",inline"`
 
+	KVTiers *KVTiers `yaml:"kv_tiers,omitempty" doc:"stores of cached prefixes below host memory; null: none"`
+
 	Efficiency     EfficiencyRef `yaml:"efficiency,omitempty" doc:"name of built-in efficiencies or path to a file of them; null: the engine's"`
 	ColdStartS     float64       `yaml:"cold_start_s,omitempty" bound:"(0,1e6]" doc:"seconds until a replica that is started is up, beside loading: compiling, warming caches; null: at once"`
 	StartsCold     bool          `yaml:"starts_cold,omitempty" doc:"the replicas of the beginning start cold too, and requests wait; null: they are up when the run begins"`

@@ -1,6 +1,9 @@
 package configs
 
 import (
+	"strings"
+
+	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics/views"
 	"github.com/decodesim/decodesim/workloads"
@@ -115,5 +118,63 @@ func (s *Stream) View() views.Stream {
 	return views.Stream{
 		Interval: int32(s.StreamInterval), Detokenize: sim.Seconds(s.DetokenizeS), Frame: sim.Seconds(s.FrameS),
 		RTT: sim.Seconds(s.RTTMS / 1e3), Jitter: sim.Seconds(s.RTTJitterMS / 1e3),
+	}
+}
+
+// KVTiers is the stores of cached prefixes below host memory: SGLang's hierarchical cache (HiCache) with a storage
+// backend, or LMCache with a local disk and a remote one. Host memory itself is kv_offloading_size.
+type KVTiers struct {
+	WritePolicy string       `yaml:"write_policy" oneof:"kv-write-policies" doc:"write_through: whatever leaves a batch is written to all; write_back: to each goes what the one above has no room for"`
+	LoadPolicy  string       `yaml:"load_policy" oneof:"kv-load-policies" doc:"fetch: all that they have; fetch_or_recompute: what is there sooner than it is computed"`
+	NVMe        *NVMeTier    `yaml:"nvme,omitempty" doc:"drives of each replica; null: none"`
+	Cluster     *ClusterTier `yaml:"cluster,omitempty" doc:"one store for all replicas of the pool, such as Mooncake's; null: none"`
+}
+
+// NVMeTier is the drives of a replica.
+type NVMeTier struct {
+	SizeGiB  float64 `yaml:"size_gib" required:"size_gib and read_bps" bound:"(0,1e9]" unit:"GiB" doc:"GiB of each replica"`
+	ReadBps  float64 `yaml:"read_bps" required:"size_gib and read_bps" bound:"(0,1e15]" doc:"bytes/s that they read, all drives of a replica together"`
+	LatencyS float64 `yaml:"latency_s,omitempty" bound:"[0,3600]" doc:"seconds before the first byte; null: 0"`
+}
+
+// ClusterTier is a store that the replicas of a pool share.
+type ClusterTier struct {
+	SizeGiB        float64 `yaml:"size_gib" required:"size_gib and read_bps" bound:"(0,1e9]" unit:"GiB" doc:"GiB of the store, for all replicas"`
+	ReadBps        float64 `yaml:"read_bps" required:"size_gib and read_bps" bound:"(0,1e15]" doc:"bytes/s that it sends, to all replicas together"`
+	LatencyS       float64 `yaml:"latency_s" bound:"[0,3600]" doc:"seconds before the first byte; by default what was measured of KV transfers"`
+	Link           string  `yaml:"link" oneof:"links" doc:"of each GPU to it, shared with KV transfers: nic (that of the catalog) nic-100g nic-200g nic-400g nic-800g"`
+	LinkEfficiency float64 `yaml:"link_efficiency" bound:"(0,1]" doc:"share of the link's bandwidth that is achieved; by default what was measured of KV transfers"`
+}
+
+// How tiers are written, and what is fetched from them.
+const (
+	writeThrough     = "write_through"
+	WriteBack        = "write_back"
+	loadFetch        = "fetch"
+	FetchOrRecompute = "fetch_or_recompute"
+)
+
+// defaultTiers is what the sections of tiers say unless a layer says otherwise.
+func defaultTiers() *KVTiers {
+	cluster := &ClusterTier{Link: "nic"}
+	cluster.LinkEfficiency, cluster.LatencyS = hardware.TransferAchieves(cluster.Link)
+	return &KVTiers{WritePolicy: writeThrough, LoadPolicy: loadFetch, NVMe: &NVMeTier{}, Cluster: cluster}
+}
+
+// checkTiers refuses tiers below nothing, and where no prompt is read.
+func (p *Pool) checkTiers(c *checker, path string) {
+	t, at := p.KVTiers, path+".kv_tiers"
+	switch {
+	case t == nil:
+	case !p.Prefills():
+		c.fail(at, "has no effect on a pool of role %s, which reads no prompts; accepted: null, or role %s or %s", p.Role,
+			RoleServe, RolePrefill)
+	case t.NVMe == nil && t.Cluster == nil:
+		c.fail(at, "names no store; expected nvme: {size_gib, read_bps}, cluster: {size_gib, read_bps} or both")
+	case t.Cluster != nil && !strings.HasPrefix(t.Cluster.Link, "nic"):
+		c.fail(at+".cluster.link", "%q leads to no store; expected a network, such as nic or nic-400g", t.Cluster.Link)
+	case p.KVOffloadingSize == 0:
+		c.fail(at, "is below host memory, of which there is none; expected %s above 0 beside it",
+			c.origins.name(path+".kv_offloading_size"))
 	}
 }

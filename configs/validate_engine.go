@@ -101,6 +101,7 @@ func (p *Pool) checkMemory(c *checker, path string) {
 	if p.Watermark == 1 {
 		c.fail(path+".watermark", "1 leaves no block to admit anybody to; expected a share from 0 to below 1")
 	}
+	p.checkTiers(c, path)
 	if p.KVOffloadingSize > 0 && !p.EnablePrefixCaching {
 		c.fail(path+".kv_offloading_size", "%g keeps cached prefixes, of which there are none; accepted: null, or %s true",
 			p.KVOffloadingSize,

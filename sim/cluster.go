@@ -156,7 +156,8 @@ func (s *setup) complete() {
 // build builds the pools and their instances.
 func (c *Cluster) build(specs []*PoolSpec) {
 	n, ends := 0, 0
-	transfers := slices.ContainsFunc(c.routes, func(r Route) bool { return len(r) > 1 })
+	transfers := slices.ContainsFunc(c.routes, func(r Route) bool { return len(r) > 1 }) ||
+		slices.ContainsFunc(specs, func(p *PoolSpec) bool { return len(p.Tiers) > 0 })
 	for _, spec := range specs {
 		n += max(spec.Size, spec.SizeMax)
 		if transfers {
@@ -167,6 +168,7 @@ func (c *Cluster) build(specs []*PoolSpec) {
 	for _, spec := range specs {
 		p := &Pool{PoolSpec: *spec}
 		c.pools = append(c.pools, p)
+		p.addTiers(c)
 		p.addInstances(c)
 	}
 	for _, p := range c.pools {

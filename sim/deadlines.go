@@ -82,6 +82,8 @@ func (in *Instance) cancel(slot int32, now Time) {
 			in.queue.cancel(slot)
 		}
 		in.wake(now) // the requests behind it may fit
+	case fetching:
+		in.cancelFetch(slot, now)
 	case awaitingAllocation, transferring:
 		in.cluster.done(r, now, Failed)
 		in.cluster.cancelTransfer(r.transfer)

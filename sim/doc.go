@@ -20,6 +20,7 @@
 //	commit.go      the end of a step: tokens
 //	speculate.go   drafts, and how many of them are accepted
 //	transfer.go    KV transfers from one pool to the next
+//	tiers.go       what a prompt has in stores below host memory is fetched before the request is queued
 //	deadlines.go   clients that cancel requests
 //	ranks.go       data-parallel ranks of an instance, in lock step
 //	pipeline.go    its pipeline stages, and the microbatches under way in them
@@ -28,8 +29,7 @@
 //	live.go        a run that is advanced to the present, while requests are added
 //	phases.go      what steps were for, from which power follows
 //	observe.go     what policies and observers may ask
-//	separate.go    instances that have nothing to do with each other, simulated one by one
-//	feed.go        the requests on their way to them
+//	separate.go    instances that have nothing to do with each other, simulated one by one, on requests that are fed
 //	aliases.go     types of the packages below, as others know them
 //
 // Below it, and imported by it alone, are the packages clock (simulated time), batch (the arithmetic of a batch that

@@ -218,6 +218,9 @@ func (c *Cluster) takeRequests(in *Instance) (lost []Request) {
 		if t := lost[i].transfer; t != 0 {
 			c.cancelTransfer(t)
 		}
+		if lost[i].fetch != 0 {
+			c.stopFetch(&lost[i])
+		}
 	}
 	return lost
 }
@@ -285,7 +288,8 @@ func (c *Cluster) takeTransfers(in *Instance) (lost []Request) {
 func (c *Cluster) disownTransfer(i int32) {
 	for in := range built(c.instances) {
 		for slot := range in.requests.at {
-			if r := &in.requests.at[slot]; r.transfer == i && (r.state == waiting || r.state == prefilling) {
+			r := &in.requests.at[slot]
+			if r.transfer == i && (r.state == waiting || r.state == prefilling || r.state == fetching) {
 				r.transfer = 0
 			}
 		}

@@ -66,6 +66,7 @@ func drawPool(t *rapid.T, sc scenario) scenario {
 	p.uncached = p.anonymous || rapid.Bool().Draw(t, "uncached")
 	if !p.uncached && rapid.IntRange(0, 3).Draw(t, "offloading") == 0 {
 		p.offload = rapid.SampledFrom([]int64{1, 7, p.blocks}).Draw(t, "offload_blocks")
+		p.drawTiers(p.blocks)
 	}
 	p.maxNumSeqs = int(one("max_num_seqs", 1, 2, 4, 16, 64, 256))
 	if c, ok := p.policy.(*schedulers.Continuous); ok {

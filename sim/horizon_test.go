@@ -111,6 +111,9 @@ func TestRoundRobinPartitions(t *testing.T) {
 		sc := drawScenario(t)
 		sc.clients, sc.sessions = 0, 0
 		sc.roundRobin, sc.noise = true, nil // noise is of each by itself
+		for i := range sc.tiers {
+			sc.tiers[i].Shared = false
+		}
 		together := newJournal()
 		run(t, sc.config(together))
 		routed := 0

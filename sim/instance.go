@@ -45,6 +45,7 @@ type shared struct {
 	cache      kv.Cache
 	swap       swapSpace
 	transfers  transfers
+	tiers      tiers
 	admissions int64 // so far
 	committed  int64 // Σ blocks of the running requests at their limits, if the scheduler asks for it
 }
@@ -78,6 +79,7 @@ type tally struct {
 	prompted    int64 // prompt tokens of the requests admitted
 	cached      int64 // prompt tokens that were cached
 	phases      phases
+	tierTally
 }
 
 // add counts n steps, with so many decoding sequences and finished rows in each.
@@ -92,6 +94,7 @@ func newInstance(c *Cluster, p *Pool, id int32) *Instance {
 	in.replica, in.parts = in, []*Instance{in}
 	in.step.ranks, in.report.ranks = in.step.own[:], in.report.own[:]
 	in.queue.requests, in.queue.order = &in.requests, p.Order
+	in.connect()
 	in.prepare()
 	in.reset()
 	return in
@@ -127,10 +130,12 @@ func (in *Instance) reset() {
 		Drafter: p.Drafter}
 	if p.PrefixCaching {
 		c.Contents, c.Radix = in.cluster.contents, p.RadixCache
+		c.Below, c.WriteBack = in.newStores(), p.WriteBack
 	}
 	in.cache = kv.New(c)
 	in.swap = swapSpace{free: p.SwapBlocks}
 	in.transfers, in.committed = transfers{}, 0
+	in.tiers.fetching = 0
 	if in.line != nil {
 		in.line.reset()
 	}
@@ -341,7 +346,7 @@ func (in *Instance) idle() {
 
 // empty reports whether in, which computes nothing, has no request either.
 func (in *Instance) empty() bool {
-	if in.transfers.outside() > 0 {
+	if in.transfers.outside()+in.tiers.fetching > 0 {
 		return false // what is missing comes with them, or goes
 	}
 	if in.Queued() > 0 || in.Running() > 0 {

@@ -52,7 +52,7 @@ var covered = map[string]int{
 	"stopped by the reserve": 20, "rows that have ended": 1000, "padding": 200,
 	"gaps burst": 50_000, "bursts cut": 50, "verified in vain": 15, "swapped in with drafts": 20,
 	"mixed steps with drafts": 20, "prompts without a chunk": 100,
-	"loaded blocks": 25, "blocks lost from host memory": 500, "sorted by weight": 3,
+	"fetches": 25, "loaded blocks": 25, "blocks lost from host memory": 500, "sorted by weight": 3,
 	"ranks without work": 10_000, "batches under way at once": 1000, "chunks under way at once": 300,
 	"blocks of windows for a time": 10_000, "blocks of windows kept for steps under way": 500,
 	"waits for a stage": 500, "steps that preempt": 500, "reasoning": 1000,
@@ -252,6 +252,14 @@ func comparePools(t require.TestingT, variant string, n *naive, pool sim.PoolTot
 	require.Equal(t, n.drafted, pool.Drafted, "%s: drafts", variant)
 	require.Equal(t, int64(n.gaps["burst"]), pool.Accepted, "%s: drafts that were emitted", variant)
 	require.Equal(t, n.loaded, pool.Loaded, "%s: tokens loaded from host memory", variant)
+	if len(pool.Tiers) > 0 {
+		require.Equal(t, n.below, pool.CachedBelow, "%s: cached tokens that host memory had", variant)
+	}
+	for i := range pool.Tiers {
+		require.Equal(t, sim.TierTotals{Fetched: n.fetchedTokens[i], Cached: n.fromTier[i]}, pool.Tiers[i],
+			"%s: tokens from tier %d", variant, i)
+	}
+	require.Equal(t, int64(n.cover["tokens computed rather than fetched"]), pool.Recomputed, "%s: not fetched", variant)
 	require.Equal(t, n.peak, pool.KVPeak, "%s: the most blocks in use", variant)
 	if n.ranks > 1 {
 		require.Equal(t, int64(n.empty), pool.Ranks.Empty, "%s: ranks without work, over steps", variant)

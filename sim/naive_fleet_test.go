@@ -3,7 +3,6 @@ package sim_test
 import (
 	"slices"
 
-	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -288,6 +287,9 @@ func (n *naive) offer(g gated) {
 // join puts r in the queue of an instance.
 func (n *naive) join(in *naiveInstance, r *naiveRequest) {
 	r.at = in
+	if n.fetches(in, r) {
+		return
+	}
 	n.enqueue(in, r)
 	in.wake()
 }
@@ -357,6 +359,11 @@ func (f *naiveFleet) cancel(r *naiveRequest) {
 		in.of.leaves(in)
 		in.wake()
 	}
+	if r.fetch != nil {
+		f.unfetch(r)
+		in.load--
+		in.wake()
+	}
 	if i := slices.Index(in.waiting, r); i >= 0 {
 		in.waiting = slices.Delete(in.waiting, i, i+1)
 		in.load--
@@ -379,22 +386,5 @@ func (f *naiveFleet) ungate(r *naiveRequest) {
 		if len(n.gate) < before {
 			n.cover["cancellations and failures at a gate"]++
 		}
-	}
-}
-
-// fresh gives an instance an empty engine.
-func (n *naive) fresh(in *naiveInstance) {
-	in.free, in.host, in.sglang = n.blocks, n.swapBlocks, sglangState{}
-	if n.radix {
-		in.tree = &naiveTree{root: &naiveNode{}}
-	} else if n.contents != nil && !n.uncached {
-		in.pool = newBlockPool(n.blocks, n.blockSize, n.contents)
-		in.pool.unnamedFirst, in.pool.drafter = n.unnamedFirst(), n.drafter()
-		if n.offload > 0 {
-			in.store = &hostStore{tree: n.contents, size: n.blockSize, limit: n.offload}
-		}
-	}
-	if p, ok := n.policy.(*schedulers.SGLang); ok {
-		in.sglang.ratio = p.InitNewTokenRatio
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/decodesim/decodesim/policies/schedulers"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -106,7 +107,7 @@ func (in *naiveInstance) served() bool {
 	left := 0
 	for _, rank := range in.team {
 		left += len(rank.running) + len(rank.waiting) + len(rank.swapped) + len(rank.inbound) + len(rank.transferring) +
-			len(rank.arrived) + len(rank.pending)
+			len(rank.arrived) + len(rank.pending) + len(rank.fetching)
 	}
 	return left == 0
 }
@@ -139,7 +140,7 @@ func (n *naive) empties(in *naiveInstance) {
 	in.running, in.waiting, in.swapped = nil, nil, nil
 	in.queue, in.stageFree = nil, nil
 	in.inbound, in.transferring = nil, nil
-	in.arrived, in.pending = nil, nil
+	in.arrived, in.pending, in.fetching = nil, nil, nil
 	n.fresh(in)
 }
 
@@ -212,6 +213,10 @@ func (n *naive) sever(in *naiveInstance, r *naiveRequest) {
 	if r.at != nil && !slices.Contains(in.team, r.at) {
 		panic("it was elsewhere")
 	}
+	if r.fetch != nil {
+		n.unfetch(r)
+	}
+	r.fetchedBy = nil
 	r.at, r.blocks, r.pages = nil, 0, nil
 	r.passing, r.passed, r.underWay = 0, nil, 0
 	r.Computed, r.prefill, r.want = 0, 0, 0
@@ -233,4 +238,22 @@ func (n *naive) lose(r *naiveRequest, retry bool) {
 	}
 	r.Stage = 0
 	n.start(r)
+}
+
+// fresh gives an instance an empty engine.
+func (n *naive) fresh(in *naiveInstance) {
+	in.free, in.host, in.sglang = n.blocks, n.swapBlocks, sglangState{}
+	if n.radix {
+		in.tree = &naiveTree{root: &naiveNode{}}
+	} else if n.contents != nil && !n.uncached {
+		in.pool = newBlockPool(n.blocks, n.blockSize, n.contents)
+		in.pool.unnamedFirst, in.pool.drafter = n.unnamedFirst(), n.drafter()
+		if n.offload > 0 {
+			in.store = n.newStore(n.offload)
+			n.newTiers(in)
+		}
+	}
+	if p, ok := n.policy.(*schedulers.SGLang); ok {
+		in.sglang.ratio = p.InitNewTokenRatio
+	}
 }

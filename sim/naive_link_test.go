@@ -40,7 +40,8 @@ func (f *naiveFleet) flow() (at sim.Time, next *naiveMove) {
 // turn begins or ends the flow of a move.
 func (f *naiveFleet) turn(m *naiveMove) {
 	if !m.flowing {
-		m.flowing, m.since, m.begin, m.rate = true, f.now, sim.Forever, 0
+		m.flowing, m.rate = true, 0
+		m.since, m.begin = f.now, sim.Forever
 		f.share()
 		if m.rate < whole {
 			f.cover["flows that share a port"]++
@@ -49,6 +50,8 @@ func (f *naiveFleet) turn(m *naiveMove) {
 	}
 	f.stop(m)
 	switch {
+	case m.fetch:
+		f.fetched(m)
 	case m.last:
 		f.land(m)
 	case m.read:
@@ -70,6 +73,9 @@ func (f *naiveFleet) stop(m *naiveMove) {
 // whole is the rate of a flow that shares nothing, and all that a port has to give.
 const whole = 1 << 30
 
+// lastPort is behind the ports of instances.
+const lastPort = 1 << 20
+
 // naivePort is one direction of something that flows pass: out of an instance, say.
 type naivePort struct {
 	what string
@@ -78,6 +84,17 @@ type naivePort struct {
 
 // passes returns which share of which ports a flow takes that is alone, of whole.
 func (m *naiveMove) passes() map[naivePort]uint64 {
+	if m.fetch {
+		t, source := m.to.of.tiers[m.tier], naivePort{"drive", lastPort + m.to.number()}
+		if t.Shared {
+			source = naivePort{"store", lastPort + slices.Index(m.to.of.pools, m.to.of)}
+		}
+		takes := map[naivePort]uint64{source: t.Share}
+		if t.ReceivingShare > 0 {
+			takes[naivePort{"into", m.to.number()}] = t.ReceivingShare
+		}
+		return takes
+	}
 	return map[naivePort]uint64{{"out", m.from.number()}: whole, {"into", m.to.number()}: whole}
 }
 

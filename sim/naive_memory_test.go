@@ -149,7 +149,7 @@ func (n *naive) release(in *naiveInstance, r *naiveRequest, tokens int32) {
 		in.pool.cache(r, tokens)
 		in.pool.forget(r.pages[min(len(r.pages), int(tokens/n.blockSize)):])
 		if in.store != nil {
-			in.store.keep(r)
+			in.storeFrom(r)
 		}
 		in.pool.release(r.pages)
 		in.free = int64(in.pool.free.Len())
@@ -192,6 +192,7 @@ func (n *naive) lookup(in *naiveInstance, r *naiveRequest) found {
 func (n *naive) admit(in *naiveInstance, r *naiveRequest, f found, want int32, blocks int64) {
 	n.dequeue(in, r)
 	in.enlist(r)
+	n.countFetched(r, f)
 	n.enter(r, f.tokens)
 	if r.Preemptions > 0 {
 		r.resumed += len(f.hits)

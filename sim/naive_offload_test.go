@@ -13,6 +13,7 @@ type hostStore struct {
 	limit  int64        // blocks
 	cached []hostBlocks // the least recently used node first
 	lost   int          // blocks
+	spills *hostStore   // that gets what makes room here; nil: none does
 }
 
 // hostBlocks are the first of the blocks whose last token is of a node.
@@ -28,11 +29,11 @@ func (h *hostStore) place(node int32) int {
 
 // keep stores the blocks of content that r holds, the deepest node first, and gives up what is too much.
 func (h *hostStore) keep(r *naiveRequest) {
-	allocated := len(shared(r.pages))
-	node := r.Content
-	if r.OutputContent != 0 {
-		node = r.OutputContent
-	}
+	h.put(r.path(), len(shared(r.pages)))
+}
+
+// put stores the first blocks of the path to a node.
+func (h *hostStore) put(node int32, allocated int) {
 	for ; node != 0; node = h.tree.Parent(node) {
 		b := hostBlocks{node: node}
 		for i := range allocated {
@@ -51,8 +52,13 @@ func (h *hostStore) keep(r *naiveRequest) {
 		}
 		h.cached = append(h.cached, b)
 	}
+	spilled := int32(0)
 	for h.stored() > h.limit {
 		oldest := &h.cached[0]
+		if last := oldest.blocks[len(oldest.blocks)-1]; h.spills != nil && oldest.node != spilled {
+			h.spills.put(oldest.node, last+1)
+			spilled = oldest.node
+		}
 		oldest.blocks = oldest.blocks[:len(oldest.blocks)-1]
 		if len(oldest.blocks) == 0 {
 			h.cached = h.cached[1:]

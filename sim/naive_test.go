@@ -13,57 +13,62 @@ import (
 type naive struct {
 	scenario
 	*naiveFleet
-	members  []*naiveInstance // the first rank of each replica
-	gate     []gated
-	after    int // the ID behind which turns go on
-	steps    int
-	decodes  int64          // Σ over steps of the decoding sequences
-	drafted  int64          // tokens
-	loaded   int64          // tokens found in host memory
-	prompted int64          // tokens of prompts that entered a batch here first
-	cached   int64          // of them, cached
-	peak     int64          // the most blocks in use at once
-	evicted  int            // blocks of content, in instances that are down
-	empty    int            // Σ over steps of the ranks without work
-	lost     int            // blocks of host memory that were lost
-	gaps     map[string]int // between two tokens of a request, by what came between
-	cover    map[string]int // how often what is worth testing came up
+	members                 []*naiveInstance // the first rank of each replica
+	gate                    []gated
+	after                   int // the ID behind which turns go on
+	steps                   int
+	decodes                 int64          // Σ over steps of the decoding sequences
+	drafted                 int64          // tokens
+	loaded                  int64          // tokens found in host memory
+	prompted                int64          // tokens of prompts that entered a batch here first
+	cached                  int64          // of them, cached
+	fetchedTokens, fromTier [2]int64       // by tier: fetched, and of them found by an admission in host memory
+	below                   int64          // tokens that first admissions found in host memory
+	shared                  []*hostStore   // by tier: what instances share; nil: each has its own
+	peak                    int64          // the most blocks in use at once
+	evicted                 int            // blocks of content, in instances that are down
+	empty                   int            // Σ over steps of the ranks without work
+	lost                    int            // blocks of host memory that were lost
+	gaps                    map[string]int // between two tokens of a request, by what came between
+	cover                   map[string]int // how often what is worth testing came up
 }
 
 type naiveRequest struct {
 	sim.Request
-	key      int64 // of the queue's order
-	outcome  string
-	decoding bool
-	want     int32 // tokens in the step under way
-	latest   int32 // tokens that it decoded in the step before
-	filler   int32 // wrong drafts beside its last chunk
-	missed   bool  // it decodes, and missed the latest step
-	hoped    int32 // tokens by which they were fewer than an engine had taken them to be that did not know them yet
-	prefill  int32 // of the tokens computed, those that were not decoded
-	pad      int32 // tokens by which a static batch makes its prompt longer
-	blocks   int64
-	passing  int64    // blocks that it has for a time, for a chunk
-	underWay int32    // tokens of the chunk before that do not count as computed for them
-	pages    []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
-	passed   []*block // pages of what it has for a time
-	resumed  int      // blocks found after a preemption
-	regained int      // blocks among them that only this request has
-	admitted sim.Time
-	entered  bool        // a batch, once
-	number   int         // of its admission
-	batch    *naiveBatch // with pipeline stages: the one under way that it is in
-	tokens   []sim.Time  // when each was emitted
-	cause    string      // what has held it up since the latest one
-	left     bool        // the client cancelled
-	removed  bool        // the engine knows
-	stopped  bool        // it computes no more, although the engine does not know
-	at       *naiveInstance
-	noticed  bool       // it waited when a step began: the batch of the next may have it
-	move     *naiveMove // nil: its KV is not transferred
-	known    bool       // its next token is, and not released
-	leaf     leaf       // with a radix tree: what that has of it
-	added    bool       // some of it is or was in a radix tree
+	key       int64 // of the queue's order
+	outcome   string
+	decoding  bool
+	want      int32 // tokens in the step under way
+	latest    int32 // tokens that it decoded in the step before
+	filler    int32 // wrong drafts beside its last chunk
+	missed    bool  // it decodes, and missed the latest step
+	hoped     int32 // tokens by which they were fewer than an engine had taken them to be that did not know them yet
+	prefill   int32 // of the tokens computed, those that were not decoded
+	pad       int32 // tokens by which a static batch makes its prompt longer
+	blocks    int64
+	passing   int64    // blocks that it has for a time, for a chunk
+	underWay  int32    // tokens of the chunk before that do not count as computed for them
+	pages     []*block // with prefix caching: what it holds, the blocks it holds whatever its length last
+	passed    []*block // pages of what it has for a time
+	resumed   int      // blocks found after a preemption
+	regained  int      // blocks among them that only this request has
+	admitted  sim.Time
+	entered   bool        // a batch, once
+	number    int         // of its admission
+	batch     *naiveBatch // with pipeline stages: the one under way that it is in
+	tokens    []sim.Time  // when each was emitted
+	cause     string      // what has held it up since the latest one
+	left      bool        // the client cancelled
+	removed   bool        // the engine knows
+	stopped   bool        // it computes no more, although the engine does not know
+	at        *naiveInstance
+	noticed   bool        // it waited when a step began: the batch of the next may have it
+	move      *naiveMove  // nil: its KV is not transferred
+	fetch     *naiveFetch // that is under way; nil: none
+	fetchedBy *naiveFetch // that brought what its next admission finds in host memory
+	known     bool        // its next token is, and not released
+	leaf      leaf        // with a radix tree: what that has of it
+	added     bool        // some of it is or was in a radix tree
 }
 
 type naiveInstance struct {
@@ -88,10 +93,12 @@ type naiveInstance struct {
 	arrived      []*naiveMove    // not yet admitted
 	pending      []*naiveMove    // whose blocks are here until they have arrived
 	free         int64
-	host         int64      // free blocks of host memory
-	copied       int64      // blocks that the step copies from or to it
-	pool         *blockPool // nil: no prefix caching of blocks
-	tree         *naiveTree // nil: nor of sequences
+	host         int64        // free blocks of host memory
+	copied       int64        // blocks that the step copies from or to it
+	pool         *blockPool   // nil: no prefix caching of blocks
+	tree         *naiveTree   // nil: nor of sequences
+	below        []*hostStore // tiers below that
+	fetching     []*naiveRequest
 	store        *hostStore // nil: no host memory for what the cache has no room for
 	drafting     int32      // tokens that every sequence may draft in the step
 	end          sim.Time
@@ -197,7 +204,7 @@ func (n *naive) begin(team []*naiveInstance) {
 // mayIdle checks that an instance which computes nothing has nothing to do.
 func (n *naive) mayIdle(in *naiveInstance) {
 	if left := len(in.running) + len(in.waiting) + len(in.swapped) + len(in.inbound); left > 0 &&
-		len(in.pending)+len(in.transferring)+len(in.arrived) == 0 {
+		len(in.pending)+len(in.transferring)+len(in.arrived)+len(in.fetching) == 0 {
 		panic(fmt.Sprintf("at %v instance %d has nothing to do and %d requests", n.now, in.id, left))
 	}
 }

@@ -32,6 +32,8 @@ type naiveMove struct {
 	rate    uint64 // of whole
 	ends    sim.Time
 	last    bool // the flow is the last one
+	fetch   bool // from a tier of the destination
+	tier    int
 }
 
 func remove[T comparable](list []T, x T) []T {

@@ -204,9 +204,9 @@ func (in *Instance) underway() int64 {
 			n += int64(in.requests.at[slot].Emitted)
 		}
 	}
-	if in.transfers.transferring > 0 {
+	if in.transfers.transferring+in.tiers.fetching > 0 {
 		in.cluster.eachArriving(func(to *Instance, r *Request) {
-			if to == in && r.state == transferring {
+			if to == in && r.state != awaitingAllocation {
 				n += int64(r.Emitted)
 			}
 		})

@@ -46,6 +46,9 @@ type PoolSpec struct {
 	BatchQueue         int          // steps composed before the result of the first is known, see batch_queue.go; 0: one
 	SwapBlocks         int64        // host memory for swapped sequences, in blocks
 	OffloadBlocks      int64        // host memory for what the prefix cache evicts, in blocks
+	Tiers              []Tier       // below that, the nearest first, at most two
+	WriteBack          bool         // a tier gets what the one above has no room for; false: whatever leaves a batch
+	FetchOrRecompute   bool         // what takes longer to fetch from a tier is computed; false: it is fetched
 	FirstTokenDue      Duration     // after arrival: later first tokens are counted, for controllers; 0: none is
 	Classes            int          // of service, that sinks distinguish; 0: as 1
 	Order              Order        // of the queue; nil: first come, first served
@@ -75,6 +78,9 @@ type poolState struct {
 	atGate      int         // requests that wait there
 	sends       bool        // a route goes on from this pool, by a KV transfer
 	pushes      bool        // layer by layer
+
+	stores [kv.TiersMax]*kv.Store // that its instances share; nil: each has its own
+	ports  [kv.TiersMax]int32     // with which those send
 
 	loaded  int64    // blocks that came from host memory, in instances that are down
 	evicted int64    // blocks of content, in instances that are down
@@ -131,6 +137,9 @@ func (p *PoolSpec) validate() error {
 	}
 	if p.PrefixCaching && p.KVBlocks > math.MaxInt32 {
 		return fmt.Errorf("sim: pool %q has %d KV blocks, at most %d with prefix caching", p.Name, p.KVBlocks, math.MaxInt32)
+	}
+	if err := p.validateTiers(); err != nil {
+		return err
 	}
 	for _, w := range p.Windows {
 		if w.Tokens < 1 {
@@ -267,9 +276,18 @@ type PoolTotals struct {
 	Prompted       int64 // prompt tokens of the requests admitted, each counted once
 	Cached         int64 // prompt tokens that were cached
 	Loaded         int64 // cached tokens that came from host memory
+	CachedBelow    int64 // tokens of Cached that host memory had, where there are tiers below it
+	Recomputed     int64 // tokens that a tier had and it would have taken longer to fetch
+	Tiers          []TierTotals
 	Evictions      int64 // cached blocks of content that made room for others
 	Ranks          RankTotals
 	Phases         PhaseTotals
+}
+
+// TierTotals is what came from a tier over a run, in tokens.
+type TierTotals struct {
+	Fetched int64 // to host memory
+	Cached  int64 // of PoolTotals.CachedBelow
 }
 
 // PoolTotals returns the load of the i-th pool so far.
@@ -277,7 +295,7 @@ func (c *Cluster) PoolTotals(i int) PoolTotals {
 	p := c.pools[i]
 	t := PoolTotals{
 		Instances: len(p.places), KVBlocks: p.KVBlocks, Loaded: p.loaded * int64(p.BlockSize),
-		Evictions: p.evicted, KVPeak: p.peak, UpS: p.up.Seconds(),
+		Evictions: p.evicted, KVPeak: p.peak, UpS: p.up.Seconds(), Tiers: make([]TierTotals, len(p.Tiers)),
 	}
 	for i, in := range p.all {
 		if in == nil {
@@ -296,6 +314,7 @@ func (c *Cluster) PoolTotals(i int) PoolTotals {
 			for _, lane := range rank.batches() {
 				t.add(lane)
 			}
+			t.addTiers(rank)
 			t.addCache(rank)
 		}
 		if in.life != down {

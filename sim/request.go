@@ -78,6 +78,8 @@ type engineState struct {
 	queuedAt       Time  // when it reached the queue, less Config.Ingress: its arrival, unless it was elsewhere before
 	orderKey       int64 // its place in a queue that has an Order
 	transfer       int32 // its KV transfer; 0: none
+	fetch          int32 // the transfer that fetches what it needs from a tier; 0: none
+	below          kv.Below
 }
 
 // state says where a request is within an instance.
@@ -95,6 +97,7 @@ const (
 	preallocated                    // it has blocks here, and its prompt is computed elsewhere
 	transferring                    // its cache is on its way here
 	transferred                     // its cache has arrived, and it waits to be admitted
+	fetching                        // what a tier has of its prompt is on its way to host memory
 	finishedRow                     // it has ended, and its row and its blocks stay: in the decode set
 	ended                           // it has ended, and its place in the batch and its blocks stay: out of the decode set
 	cancelledPrefill                // its client cancelled it during the step under way, while it prefilled
@@ -133,6 +136,7 @@ func (r *Request) atNextStage() Request {
 	q.blocks, q.blocksMin = 0, 0
 	q.chunk, q.filler = 0, 0
 	q.passing, q.underWay = 0, 0
+	q.fetch, q.below = 0, kv.Below{}
 	return q
 }
 

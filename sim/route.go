@@ -155,9 +155,16 @@ func (c *Cluster) route(p *Pool, r *Request) {
 	in.enqueue(c.now, r)
 }
 
-// enqueue adds r to the queue at now. The first in the queue gets its record at once, and so does a request that is
-// more than a packed one can say.
+// enqueue adds r to the queue at now or, if it has to fetch some of its prompt first, when it has.
 func (in *Instance) enqueue(now Time, r *Request) {
+	if len(in.pool.Tiers) == 0 || !in.fetch(now, r) {
+		in.joinQueue(now, r)
+	}
+}
+
+// joinQueue adds r to the queue at now. The first in the queue gets its record at once, and so does a request that is
+// more than a packed one can say.
+func (in *Instance) joinQueue(now Time, r *Request) {
 	slot, order := noSlot, in.pool.Order
 	seen := in.nextBoundary(now)
 	queuedAt := seen.Add(-in.cluster.ingress)

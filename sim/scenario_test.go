@@ -17,39 +17,41 @@ import (
 
 // scenario is a random configuration for the laws.
 type scenario struct {
-	size        int
-	ranks       int     // of an instance; 0: 1
-	ranksInTurn bool    // requests go to one after the other
-	stages      []int32 // layers of each pipeline stage; nil: there is one
-	blocks      int64
-	blockSize   int32
-	fixed       int32
-	windowed    sim.Windowed
-	passing     sim.Passing
-	maxLen      int32
-	crowded     bool // much comes at once
-	promptMax   int32
-	windows     []sim.Window
-	policy      sim.Scheduler
-	anonymous   bool      // the policy knows no prefix caching
-	order       sim.Order // nil: first come, first served
-	swapBlocks  int64
-	radix       bool  // the cache is a radix tree of sequences
-	offload     int64 // host memory for what the cache has no room for
-	classes     int
-	reasons     bool // outputs begin with tokens that are hidden
-	model       sim.StepModel
-	ahead       bool
-	roundRobin  bool
-	speculation *sim.Speculation
-	ingress     sim.Duration
-	coldStart   sim.Duration
-	noise       sim.Noise
-	requests    []sim.Request
-	tree        *sim.Contents // nil: no prefix caching
-	clients     int           // > 0: closed loop
-	sessions    int           // > 0: the requests are turns of conversations, or of agents
-	think       sim.Duration  // of a client
+	size                        int
+	ranks                       int     // of an instance; 0: 1
+	ranksInTurn                 bool    // requests go to one after the other
+	stages                      []int32 // layers of each pipeline stage; nil: there is one
+	blocks                      int64
+	blockSize                   int32
+	fixed                       int32
+	windowed                    sim.Windowed
+	passing                     sim.Passing
+	maxLen                      int32
+	crowded                     bool // much comes at once
+	promptMax                   int32
+	windows                     []sim.Window
+	policy                      sim.Scheduler
+	anonymous                   bool      // the policy knows no prefix caching
+	order                       sim.Order // nil: first come, first served
+	swapBlocks                  int64
+	radix                       bool       // the cache is a radix tree of sequences
+	offload                     int64      // host memory for what the cache has no room for
+	tiers                       []sim.Tier // below that
+	writeBack, fetchOrRecompute bool
+	classes                     int
+	reasons                     bool // outputs begin with tokens that are hidden
+	model                       sim.StepModel
+	ahead                       bool
+	roundRobin                  bool
+	speculation                 *sim.Speculation
+	ingress                     sim.Duration
+	coldStart                   sim.Duration
+	noise                       sim.Noise
+	requests                    []sim.Request
+	tree                        *sim.Contents // nil: no prefix caching
+	clients                     int           // > 0: closed loop
+	sessions                    int           // > 0: the requests are turns of conversations, or of agents
+	think                       sim.Duration  // of a client
 	fleetScenario
 }
 
@@ -206,6 +208,7 @@ func (sc *scenario) drawContents(t *rapid.T) {
 	if rapid.Bool().Draw(t, "offloading") {
 		sc.offload = rapid.SampledFrom([]int64{1, 7, sc.blocks / 4, sc.blocks, 10 * sc.blocks}).Draw(t, "offload_blocks")
 	}
+	sc.drawTiers(int64(len(sc.requests))<<20 + 31*sc.offload + int64(sc.maxLen))
 	tail := rapid.SampledFrom([]int32{1, 20, 300}).Draw(t, "tail")
 	for i := range sc.requests {
 		r := &sc.requests[i]
@@ -363,6 +366,7 @@ func (sc *scenario) pool(contents bool) *sim.PoolSpec {
 	p.UnnamedFirst, p.Drafter = sc.unnamedFirst(), sc.drafter()
 	if contents && !sc.uncached {
 		p.PrefixCaching, p.OffloadBlocks, p.RadixCache = true, sc.offload, sc.radix
+		p.Tiers, p.WriteBack, p.FetchOrRecompute = sc.tiers, sc.writeBack, sc.fetchOrRecompute
 	}
 	return p
 }

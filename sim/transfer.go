@@ -34,10 +34,10 @@ func (t *transfers) admissible() int {
 }
 
 // Incoming returns how many requests are transferred to in, or to one of its ranks, and wait for allocation or
-// admission.
+// admission, or fetch some of their prompts from a tier.
 func (in *Instance) Incoming() (n int) {
 	for _, rank := range in.parts {
-		n += len(rank.transfers.awaiting) + len(rank.transfers.transferred)
+		n += len(rank.transfers.awaiting) + len(rank.transfers.transferred) + rank.tiers.fetching
 	}
 	return n
 }
@@ -197,6 +197,8 @@ func (c *Cluster) advanceTransfers() {
 		return
 	}
 	switch t := c.links.Transfer(i); {
+	case t.Fetch:
+		c.completeFetch(i)
 	case !t.Begun || t.Sent:
 		c.completeTransfer(i)
 	case t.From.Slot != noSlot: // the last layer has been computed
@@ -362,7 +364,8 @@ func (in *Instance) deallocate(slot int32) {
 	in.releaseBlocks(slot)
 }
 
-// eachArriving calls f with every request that awaits allocation at the destination of a transfer, or is transferring.
+// eachArriving calls f with every request that awaits allocation at the destination of a transfer, is transferring or
+// fetches.
 func (c *Cluster) eachArriving(f func(to *Instance, r *Request)) {
 	for i := int32(1); i < c.links.Len(); i++ {
 		t := c.links.Transfer(i)
@@ -370,7 +373,8 @@ func (c *Cluster) eachArriving(f func(to *Instance, r *Request)) {
 			continue
 		}
 		to := c.instances[t.To.Instance]
-		if r := &to.requests.at[t.To.Slot]; r.state == awaitingAllocation || r.state == transferring {
+		if r := &to.requests.at[t.To.Slot]; r.state == awaitingAllocation || r.state == transferring ||
+			r.state == fetching {
 			f(to, r)
 		}
 	}

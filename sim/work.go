@@ -190,6 +190,9 @@ func (w *Work) Admit(r *Request, reserve int32) {
 		in.cache.Reuse(slot, r.prompt(), w.match)
 		w.shape.SwapBlocks += int64(w.match.Offloaded)
 	}
+	if len(in.pool.Tiers) > 0 {
+		in.countLoaded(r, &w.match)
+	}
 	w.match = kv.Match{}
 	if !r.admitted {
 		r.admitted, r.Admitted, r.Cached = true, w.now, r.Computed

@@ -43,6 +43,9 @@ func (b *Built) pool(i int) (*sim.PoolSpec, error) {
 		return nil, err
 	}
 	p.EnablePrefixCaching, pool.OffloadBlocks = pool.PrefixCaching, r.offloadBlocks(p, pool.PrefixCaching)/ranks
+	if err := r.tiers(s, p, pool); err != nil {
+		return nil, err
+	}
 	pool.Noise, err = b.noisy(i)
 	if err != nil {
 		return nil, err

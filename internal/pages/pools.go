@@ -14,10 +14,36 @@ import (
 func (r *Run) deployment() page.Section {
 	s := r.Summary
 	section := page.Section{Title: "The deployment", Blocks: []page.Block{{Table: pools(s.Pools)}, {Table: requests(s)}}}
+	for i := range s.Pools {
+		if p := &s.Pools[i]; p.KVTiers != nil {
+			section.Blocks = append(section.Blocks, page.Block{Bars: tierBars(p, i)})
+		}
+	}
 	if s.Headroom != nil {
 		section.Lead = "It " + report.HeadroomSentence(s.Headroom) + "."
 	}
 	return section
+}
+
+// tierBars shows where the prompt tokens of a pool came from.
+func tierBars(p *metrics.PoolResult, pool int) *page.Bars {
+	b := &page.Bars{Title: "Where the prompt tokens of pool " + p.Name + " were",
+		Note: "Shares of the prompt tokens of admitted requests. What NVMe and the cluster store had was fetched to host " +
+			"memory before the request joined the queue."}
+	from := 0.
+	for i, tier := range p.KVTiers {
+		b.Parts = append(b.Parts, report.TierName(tier.Tier))
+		b.Rows = append(b.Rows, page.Bar{Label: report.TierName(tier.Tier),
+			Segments: []page.Segment{{From: from, To: from + tier.HitRate, Part: i,
+				Words: report.TierName(tier.Tier) + " " + text.Percent(tier.HitRate)}},
+			Value: field(text.Percent(tier.HitRate), fmt.Sprintf("pools[%d].kv_tiers[%d].hit_rate", pool, i), tier.HitRate)})
+		from += tier.HitRate
+	}
+	b.Parts = append(b.Parts, "computed")
+	b.Rows = append(b.Rows, page.Bar{Label: "computed",
+		Segments: []page.Segment{{From: from, To: 1, Part: len(b.Parts) - 1, Words: "computed " + text.Percent(1-from)}},
+		Value:    page.Words(text.Percent(1 - from))})
+	return b
 }
 
 // busyKey is what the JSON, whose fields keep their names, has for the busy share of a pool.

@@ -135,6 +135,9 @@ func sections(t *text.Page, s *metrics.Summary) {
 		if q.Ranks != nil {
 			t.Item("ranks", ranks(s, q))
 		}
+		if q.KVTiers != nil {
+			t.Item("KV tiers", tiers(s, q))
+		}
 	}
 	if x := s.Transfers; x != nil {
 		t.Item(
@@ -187,7 +190,7 @@ func caches(q *metrics.PoolResult, cached bool) string {
 	if q.PrefixHitRate != nil && cached {
 		said = fmt.Sprintf(", prefix hits %s", text.Percent(*q.PrefixHitRate))
 	}
-	if q.HostHitRate > 0 {
+	if q.HostHitRate > 0 && q.KVTiers == nil {
 		said += fmt.Sprintf(" (%s from host memory)", text.Percent(q.HostHitRate))
 	}
 	if d := q.Speculation; d != nil {
@@ -198,6 +201,35 @@ func caches(q *metrics.PoolResult, cached bool) string {
 		said += fmt.Sprintf(", %s of the rows had ended", text.Percent(q.FinishedRows))
 	}
 	return said
+}
+
+// tiers says where cached prompt tokens were.
+func tiers(s *metrics.Summary, q *metrics.PoolResult) string {
+	var of []string
+	for _, tier := range q.KVTiers {
+		of = append(of, fmt.Sprintf("%s %s", text.Percent(tier.HitRate), TierName(tier.Tier)))
+	}
+	said := "of the prompt tokens " + strings.Join(of, ", ")
+	if q.RecomputedShare > 0 {
+		said += fmt.Sprintf("; %s were in a tier and computed sooner than fetched", text.Percent(q.RecomputedShare))
+	}
+	if len(s.Pools) > 1 {
+		return q.Name + ": " + said
+	}
+	return said
+}
+
+// TierName returns what readers call a tier of the KV cache.
+func TierName(tier string) string {
+	switch tier {
+	case "gpu":
+		return "GPU memory"
+	case "host":
+		return "host memory"
+	case "nvme":
+		return "NVMe"
+	}
+	return tier + " store"
 }
 
 func objective(o *metrics.SLO, x *metrics.Steady) string {

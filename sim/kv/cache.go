@@ -27,6 +27,8 @@ type Config struct {
 	Contents       *Contents // what prompts have in common; nil: no prefix caching
 	UnnamedFirst   bool      // blocks that no sequence can ask for are evicted before all others
 	OffloadBlocks  int64     // host memory for what the prefix cache evicts; 0: none
+	Below          []*Store  // stores below host memory, the nearest first, at most TiersMax
+	WriteBack      bool      // each of them gets what makes room in the one above; false: what leaves a batch
 	Radix          bool      // keep sequences in a radix tree, as SGLang does, and not blocks, as vLLM does
 	Drafter        Drafter   // whose cache is that of the model, too
 }
@@ -187,7 +189,7 @@ func (k *Cache) Reuse(slot int32, p Prompt, m Match) {
 		k.prefix.reuse(slot, p, m.Cached)
 	}
 	if m.Offloaded > 0 {
-		k.prefix.offload.loaded += int64(m.Offloaded)
+		k.prefix.loaded += int64(m.Offloaded)
 	}
 }
 
@@ -252,8 +254,8 @@ func (k *Cache) Evicted() int64 {
 
 // Loaded returns how many blocks have been loaded from host memory so far.
 func (k *Cache) Loaded() int64 {
-	if k.prefix == nil || k.prefix.offload == nil {
+	if k.prefix == nil {
 		return 0
 	}
-	return k.prefix.offload.loaded
+	return k.prefix.loaded
 }

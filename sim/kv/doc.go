@@ -6,7 +6,7 @@
 //	contents.go  what prompts have in common: a tree of extents of tokens
 //	prefix.go    prefix caching: which blocks a prompt can reuse
 //	extents.go   cached blocks as extents, in order of eviction
-//	offload.go   what host memory holds beyond that
+//	store.go     what host memory holds beyond that, and the stores below it
 //
 // A block is never an object here. Prefix caching works on extents, runs of consecutive blocks that share their fate,
 // so that its cost grows with the number of prompts that share something, not with their length.

@@ -29,7 +29,9 @@ type prefixes struct {
 	nodes       []int32     // scratch
 	first       bool        // blocks that no request can ask for are evicted before all others
 	drafter     Drafter
-	offload     *offload // beyond the GPUs' memory; nil: none
+	offload     *Store   // beyond the GPUs' memory; nil: none
+	below       []*Store // and below that
+	loaded      int64    // blocks copied back from it
 }
 
 // table is what the sequence in a slot has of the tree: its block table.
@@ -49,7 +51,7 @@ func newPrefixes(k *Cache, c Config) *prefixes {
 	p.at = make([]extent, 1)
 	p.freeUnnamed(int32(c.Blocks), false)
 	if c.OffloadBlocks > 0 {
-		p.offload = newOffload(c.OffloadBlocks)
+		p.newStores(&c)
 	}
 	return p
 }
@@ -265,7 +267,7 @@ func (p *prefixes) release(slot int32, q Prompt, blocks int64, computed int32, r
 	t := p.table(slot)
 	if p.offload != nil && t.shared > 0 {
 		node, _ := p.path(q)
-		p.offload.store(p, node, t.shared)
+		p.keep(node, t.shared)
 	}
 	private := int32(blocks) - t.shared
 	full := p.full(computed)

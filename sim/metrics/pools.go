@@ -97,12 +97,31 @@ func (f *Full) pool(d PoolDescription, i int) PoolResult {
 		r.PrefixHitRate = &hits
 		r.HostHitRate = ratio(float64(p.Loaded), float64(p.Prompted))
 	}
+	r.countTiers(pool, &p)
 	if k := &p.Ranks; k.Steps > 0 {
 		steps, n := float64(k.Steps), float64(pool.Ranks)
 		r.Ranks = &Ranks{N: pool.Ranks, BusiestTokens: ratio(n*float64(k.TokenMax), float64(k.TokenSum)),
 			EmptyShare: ratio(float64(k.Empty), n*steps), BatchMax: ratio(float64(k.DecodeMax), steps)}
 	}
 	return r
+}
+
+// countTiers counts where cached prompt tokens were, if there are tiers below host memory.
+func (r *PoolResult) countTiers(pool *sim.Pool, p *sim.PoolTotals) {
+	if len(p.Tiers) == 0 {
+		return
+	}
+	all, below := float64(p.Prompted), int64(0)
+	for i := range p.Tiers {
+		below += p.Tiers[i].Cached
+	}
+	r.KVTiers = []TierHits{{Tier: "gpu", HitRate: ratio(float64(p.Cached-p.CachedBelow), all)},
+		{Tier: "host", HitRate: ratio(float64(p.CachedBelow-below), all)}}
+	for i := range p.Tiers {
+		r.KVTiers = append(r.KVTiers, TierHits{Tier: pool.Tiers[i].Name, HitRate: ratio(float64(p.Tiers[i].Cached), all),
+			FetchedTokens: p.Tiers[i].Fetched})
+	}
+	r.RecomputedShare = ratio(float64(p.Recomputed), all)
 }
 
 // changed reports whether the number of replicas of the i-th pool changed.

@@ -175,7 +175,20 @@ type PoolResult struct {
 	PrefixHitRate *float64 `json:"prefix_hit_rate,omitempty"`
 	HostHitRate   float64  `json:"host_hit_rate,omitempty"` // the part of it that host memory had
 
+	// KVTiers is where cached prompt tokens were, from the GPUs on: what is beyond host memory was fetched before the
+	// request joined the queue. Absent without tiers below host memory.
+	KVTiers []TierHits `json:"kv_tiers,omitempty"`
+	// RecomputedShare is the share of prompt tokens that a tier had and it would have taken longer to fetch.
+	RecomputedShare float64 `json:"recomputed_share,omitempty"`
+
 	Ranks *Ranks `json:"ranks,omitempty"` // of each replica; absent where it has one
+}
+
+// TierHits is what came from a tier of the KV cache: gpu, host or one below.
+type TierHits struct {
+	Tier          string  `json:"tier"`
+	HitRate       float64 `json:"hit_rate"`                 // share of prompt tokens; the tiers sum to prefix_hit_rate
+	FetchedTokens int64   `json:"fetched_tokens,omitempty"` // to host memory, found there at admission or not
 }
 
 // Ranks is how evenly the data-parallel ranks of replicas were busy, which wait for each other in every step.

@@ -38,6 +38,8 @@ type Transfer struct {
 	Link     Link
 	// the KV cache is transferred; false: something else is, and the destination needs no blocks for it
 	Cache  bool
+	Fetch  bool           // from a tier of the destination, not from an instance
+	Tier   int8           // fetch: which tier it is from
 	Push   bool           // layer by layer, while the source computes
 	Begun  bool           // push: all layers but the last are on their way
 	Sent   bool           // push: all layers but the last have come
@@ -59,6 +61,16 @@ type Transfer struct {
 
 // Active reports whether t is under way at all, or a record without a transfer.
 func (t *Transfer) Active() bool { return t.Number != 0 }
+
+// Passes reports whether t passes a port when it flows.
+func (t *Transfer) Passes(port int32) bool {
+	for _, use := range t.Through {
+		if use.Weight > 0 && use.Port == port {
+			return true
+		}
+	}
+	return false
+}
 
 // Links are the transfers under way and the ports that they share.
 //
@@ -99,6 +111,18 @@ func (l *Links) Len() int32 { return int32(len(l.transfers)) }
 
 // Transfer returns the transfer with index i. The pointer is good until the next call of Add.
 func (l *Links) Transfer(i int32) *Transfer { return &l.transfers[i] }
+
+// Beside returns how many transfers flow that share a port with one that passes through.
+func (l *Links) Beside(through [2]Use) (n int) {
+	for _, i := range l.active {
+		t := &l.transfers[i]
+		if t.flows && (through[0].Weight > 0 && t.Passes(through[0].Port) ||
+			through[1].Weight > 0 && t.Passes(through[1].Port)) {
+			n++
+		}
+	}
+	return n
+}
 
 // Add returns the index of a new transfer whose ends are not known yet.
 func (l *Links) Add(link Link, cache, push bool) int32 {

@@ -60,3 +60,42 @@ func TestATransferThatStopsLeavesItsPorts(t *testing.T) {
 	require.True(t, ended)
 	require.Empty(t, l.active)
 }
+
+// TestRatesAreMaxMinFair: of four transfers three leave instance 0, which has a third for each; the fourth shares a
+// receiver with one of them and has what that cannot use, two thirds.
+func TestRatesAreMaxMinFair(t *testing.T) {
+	l := NewLinks(6)
+	var transfers []int32
+	for _, ends := range [][2]int32{{0, 2}, {0, 3}, {0, 4}, {1, 4}} {
+		i := l.Add(Link{}, true, false)
+		l.Transfer(i).From, l.Transfer(i).To = End{ends[0], 0}, End{ends[1], 0}
+		l.Start(i, 0, 3000)
+		transfers = append(transfers, i)
+	}
+	for range transfers {
+		l.Advance(0)
+	}
+	for k, want := range []float64{1. / 3, 1. / 3, 1. / 3, 2. / 3} {
+		require.InDelta(t, want, float64(l.Transfer(transfers[k]).rate)/One, 1e-8)
+	}
+	i, ended := l.Advance(l.At())
+	require.True(t, ended)
+	require.Equal(t, transfers[3], i)
+	require.InDelta(t, 1./3, float64(l.Transfer(transfers[2]).rate)/One, 1e-8, "its sender has no more")
+}
+
+// TestPortsAreFilledByWeight: two transfers that take half of a port each when alone do not slow each other down; a
+// third that takes all of it leaves the three of them a half each.
+func TestPortsAreFilledByWeight(t *testing.T) {
+	l := NewLinks(0)
+	port := l.AddPort()
+	for _, weight := range []uint64{One / 2, One / 2, One} {
+		i := l.Add(Link{}, true, false)
+		l.Transfer(i).Through = [2]Use{{Port: port, Weight: weight}}
+		l.Start(i, 0, 1000)
+		l.Advance(0)
+		want := map[uint64]uint64{One / 2: One, One: One / 2}[weight]
+		require.Equal(t, want, l.Transfer(i).rate)
+	}
+	require.Equal(t, uint64(One/2), l.Transfer(1).rate)
+}

@@ -104,7 +104,7 @@ func (l *Links) fill() {
 		full, level := l.fullest()
 		for _, i := range l.joined {
 			u := &l.transfers[i]
-			if u.next == 0 && (level == One || u.passes(full)) {
+			if u.next == 0 && (level == One || u.Passes(full)) {
 				u.next = level
 				l.leave(u)
 				found++
@@ -128,16 +128,6 @@ func (l *Links) fullest() (full int32, level uint64) {
 		}
 	}
 	return full, level
-}
-
-// passes reports whether t passes a port.
-func (t *Transfer) passes(port int32) bool {
-	for _, use := range t.Through {
-		if use.Weight > 0 && use.Port == port {
-			return true
-		}
-	}
-	return false
 }
 
 // leave takes t, whose rate has been found, out of what its ports have left.

@@ -1,0 +1,235 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/decodesim/decodesim/sim/kv"
+	"github.com/decodesim/decodesim/sim/transfer"
+)
+
+// Tier is a store of KV blocks below host memory: an NVMe drive of an instance, or a store that a cluster shares. A
+// request that reaches an instance waits until what the tiers have of its prompt, beyond what the GPUs' cache and host
+// memory have, has been fetched to host memory, the nearest tier first, while the instance goes on with its steps. Then
+// it joins the queue, and is admitted like one whose prompt host memory has.
+//
+// SGLang's hierarchical cache prefetches like this when a request joins its queue, with the policy wait_complete
+// (python/sglang/srt/managers/cache_controller.py); there it keeps its place in the queue.
+type Tier struct {
+	Name   string
+	Blocks int64 // of each instance, or rank; if it is shared, of all
+	Shared bool  // by the instances of the pool, which find what any of them has stored
+	Link   Link  // what it takes to fetch from it alone: its Windowed tokens and Layers do not count
+	// of what it sends, and of what an instance receives from others, that a fetch takes alone, of FullPort
+	Share, ReceivingShare uint64
+}
+
+// FullPort is all that a port has to give.
+const FullPort = transfer.One
+
+// tiers is what an instance has below host memory.
+type tiers struct {
+	through  [kv.TiersMax][2]transfer.Use // ports that fetches pass
+	fetching int                          // requests
+	shapes   []Shape                      // scratch
+}
+
+// tierTally counts what came from tiers.
+type tierTally struct {
+	fetched    [kv.TiersMax]int64 // blocks
+	loaded     [kv.TiersMax]int64 // of them, those that the next admission found in host memory
+	copied     int64              // blocks that first admissions found there
+	recomputed int64              // blocks that would have taken longer to fetch than to compute
+}
+
+func (p *PoolSpec) validateTiers() error {
+	if len(p.Tiers) > 0 && (len(p.Tiers) > kv.TiersMax || p.OffloadBlocks == 0) {
+		return fmt.Errorf("sim: pool %q has %d tiers, must have at most %d, below OffloadBlocks of host memory", p.Name,
+			len(p.Tiers), kv.TiersMax)
+	}
+	for _, t := range p.Tiers {
+		if t.Blocks < 1 || t.Link.Latency < 0 || t.Link.Fixed < 0 || t.Link.Token < 0 || t.Link.Token > Second ||
+			t.Share < 1 || t.Share > FullPort || t.ReceivingShare > FullPort {
+			return fmt.Errorf("sim: pool %q: tier %q needs blocks, a link without negative times and shares of ports: %+v",
+				p.Name, t.Name, t)
+		}
+	}
+	return nil
+}
+
+// addTiers gives p the stores and the ports that its instances share.
+func (p *Pool) addTiers(c *Cluster) {
+	for i := range p.Tiers {
+		if t := &p.Tiers[i]; t.Shared {
+			p.stores[i], p.ports[i] = kv.NewStore(t.Blocks), c.links.AddPort()
+		}
+	}
+}
+
+// connect gives in the ports that its fetches pass.
+func (in *Instance) connect() {
+	p := in.pool
+	for i := range p.Tiers {
+		t := &p.Tiers[i]
+		port := p.ports[i]
+		if !t.Shared {
+			port = in.cluster.links.AddPort()
+		}
+		in.tiers.through[i] = [2]transfer.Use{{Port: port, Weight: t.Share},
+			{Port: transfer.Receiving(in.ID), Weight: t.ReceivingShare}}
+	}
+	if p.FetchOrRecompute {
+		in.tiers.shapes = make([]Shape, max(1, p.Ranks))
+	}
+}
+
+// newStores returns the stores of in below host memory, of which those of its own are empty.
+func (in *Instance) newStores() (stores []*kv.Store) {
+	for i := range in.pool.Tiers {
+		s := in.pool.stores[i]
+		if s == nil {
+			s = kv.NewStore(in.pool.Tiers[i].Blocks)
+		}
+		stores = append(stores, s)
+	}
+	return stores
+}
+
+// fetch begins to fetch what tiers have of the prompt of r, which has reached in, or reports that there is nothing to
+// fetch.
+func (in *Instance) fetch(now Time, r *Request) bool {
+	if !in.cache.Matchable(noSlot, r.prompt()) {
+		return false
+	}
+	r.below = in.cache.Below(r.prompt(), r.Prompt+r.Emitted)
+	if in.pool.FetchOrRecompute {
+		in.preferComputing(r)
+	}
+	if r.below.End() == r.below.Have {
+		r.below = kv.Below{}
+		return false
+	}
+	slot := in.requests.put(r)
+	in.requests.at[slot].state = fetching
+	in.watch(slot)
+	in.tiers.fetching++
+	in.fetchNext(now, slot, 0)
+	return true
+}
+
+// fetchNext has the request in slot fetch from the next tier, from the given one on, that has some of its prompt.
+func (in *Instance) fetchNext(now Time, slot int32, tier int) {
+	r, links := &in.requests.at[slot], &in.cluster.links
+	for r.below.Blocks(tier) == 0 {
+		tier++
+	}
+	link, tokens := in.pool.Tiers[tier].Link, r.below.Blocks(tier)*in.cache.BlockSize()
+	r.fetch = links.Add(link, false, false)
+	t := links.Transfer(r.fetch)
+	t.Fetch, t.Through, t.Tokens = true, in.tiers.through[tier], tokens
+	t.To = transfer.End{Instance: in.ID, Slot: slot}
+	t.Tier = int8(tier)
+	links.Start(r.fetch, now.Add(link.Latency), link.Work(tokens))
+}
+
+// completeFetch ends the transfer i of a request from a tier: host memory has what came, and the request fetches from
+// the next tier or joins the queue.
+func (c *Cluster) completeFetch(i int32) {
+	t := c.links.Remove(i)
+	in, slot, tier := c.instances[t.To.Instance], t.To.Slot, int(t.Tier)
+	r := &in.requests.at[slot]
+	r.fetch = 0
+	in.tally.fetched[tier] += int64(r.below.Blocks(tier))
+	in.cache.Fetched(r.prompt(), r.below.Ends[tier])
+	if r.below.End() > r.below.Ends[tier] {
+		in.fetchNext(c.now, slot, tier+1)
+		return
+	}
+	q := *r
+	in.tiers.fetching--
+	in.forget(slot)
+	in.joinQueue(c.now, &q)
+}
+
+// stopFetch ends the fetch of r, which is not to come any more.
+func (c *Cluster) stopFetch(r *Request) {
+	c.links.Stop(r.fetch, c.now)
+	c.links.Remove(r.fetch)
+	r.fetch = 0
+}
+
+// cancelFetch ends the request in slot, which fetches, for its client.
+func (in *Instance) cancelFetch(slot int32, now Time) {
+	r := &in.requests.at[slot]
+	in.cluster.done(r, now, Failed)
+	in.cluster.stopFetch(r)
+	in.charge(r, -1)
+	in.dismiss(r)
+	in.tiers.fetching--
+	in.forget(slot)
+	in.wake(now)
+}
+
+// countLoaded counts from which tier the blocks had been fetched that a request which is admitted for the first time
+// finds in host memory.
+func (in *Instance) countLoaded(r *Request, m *kv.Match) {
+	from, to := m.Cached, m.Cached+m.Offloaded
+	if r.admitted {
+		to = from
+	}
+	in.tally.copied += int64(to - from)
+	for i := range r.below.Ends {
+		before := r.below.Ends[i] - r.below.Blocks(i)
+		in.tally.loaded[i] += int64(max(0, min(to, r.below.Ends[i])-max(from, before)))
+	}
+	r.below = kv.Below{}
+}
+
+// preferComputing leaves to the prompt of r what it would take longer to fetch than to compute, from the furthest tier
+// on: fetches that go on at their share of the ports, as they are now, against one step of r alone.
+func (in *Instance) preferComputing(r *Request) {
+	b := &r.below
+	for i := len(in.pool.Tiers) - 1; i >= 0; i-- {
+		n := b.Blocks(i)
+		if n == 0 {
+			continue
+		}
+		t, through := &in.pool.Tiers[i], in.tiers.through[i]
+		beside := Duration(1 + in.cluster.links.Beside(through))
+		fetch := t.Link.Latency + t.Link.Work(n*in.cache.BlockSize())*beside
+		from := b.Ends[i] - n
+		if fetch+in.stepOf(r, b.Ends[i], n) < in.stepOf(r, from, 0) {
+			return
+		}
+		in.tally.recomputed += int64(n)
+		for j := i; j < len(b.Ends); j++ {
+			b.Ends[j] = from
+		}
+	}
+}
+
+// stepOf returns how long a step takes that computes the prompt of r alone, after its first blocks, some of which
+// are copied from host memory.
+func (in *Instance) stepOf(r *Request, blocks, copied int32) Duration {
+	computed := blocks * in.cache.BlockSize()
+	s := in.tiers.shapes
+	s[0] = Shape{SwapBlocks: int64(copied), Outputs: 1}
+	s[0].AddChunk(in.pool.Windows, int64(computed), int64(r.Prompt+r.Emitted-computed), 1)
+	var price Segment
+	in.pool.Model.Price(s, &price)
+	return price.First
+}
+
+// addTiers counts what came from the tiers of an instance without ranks, or of a rank.
+func (t *PoolTotals) addTiers(in *Instance) {
+	size := int64(in.pool.BlockSize)
+	t.Recomputed += in.tally.recomputed * size
+	for i := range t.Tiers {
+		t.Tiers[i].Fetched += in.tally.fetched[i] * size
+	}
+	for _, lane := range in.batches() {
+		t.CachedBelow += lane.tally.copied * size
+		for i := range t.Tiers {
+			t.Tiers[i].Cached += lane.tally.loaded[i] * size
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
+)
+
+// tiered is two replicas, taken in turn, whose GPUs keep three blocks of 16 tokens and their host memory two. Every
+// step takes a second. The first prompt, of two shared blocks and a tail, is pushed out of both by the second, on the
+// same replica.
+func tiered(tiers ...sim.Tier) scenario {
+	tree := new(sim.Contents)
+	first, second := tree.Add(0, 32), tree.Add(0, 32)
+	sc := scenario{size: 2, roundRobin: true, blocks: 3, blockSize: 16, maxLen: 48, tree: tree, model: ticks(sim.Second),
+		policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100}, offload: 2, tiers: tiers}
+	sc.requests = []sim.Request{{Content: first}, {}, {Content: second}, {}}
+	for i := range sc.requests {
+		r := &sc.requests[i]
+		r.ID, r.Prompt, r.Output = int32(i), 40, 2
+		r.Arrival = sim.Time(i) * sim.Time(10*sim.Second)
+	}
+	return sc
+}
+
+// ask adds a request for the first prompt at 100 s.
+func (sc *scenario) ask() {
+	r := sc.requests[0]
+	r.ID, r.Arrival = int32(len(sc.requests)), sim.Time(100*sim.Second)
+	sc.requests = append(sc.requests, r)
+}
+
+// nvme takes 2 s to the first byte and 0.1 s for a token.
+func nvme() sim.Tier {
+	return sim.Tier{Name: "nvme", Blocks: 100, Share: sim.FullPort,
+		Link: sim.Link{Latency: 2 * sim.Second, Token: sim.Second / 10}}
+}
+
+// ttft returns how long request id took to its first token.
+func ttft(j *journal, sc *scenario, id int32) sim.Duration {
+	return j.tokens[id][0].Sub(sc.requests[id].Arrival)
+}
+
+// TestAFetchTakesItsLinkAndThenAStep: 2 s, 32 tokens of 0.1 s each, and the step that computes the other eight; a
+// prompt that is computed instead takes the step alone, and so does one that the tier does not have.
+func TestAFetchTakesItsLinkAndThenAStep(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		blocks        int64
+		recompute     bool
+		want          sim.Duration
+		fetched, rest int64
+	}{
+		{"fetched", 100, false, 2*sim.Second + 32*sim.Second/10 + sim.Second, 32, 0},
+		{"no longer there", 2, false, sim.Second, 0, 0},
+		{"one block of two", 3, false, 2*sim.Second + 16*sim.Second/10 + sim.Second, 16, 0},
+		{"computed sooner", 100, true, sim.Second, 0, 32},
+	} {
+		tier := nvme()
+		tier.Blocks = test.blocks
+		sc := tiered(tier)
+		sc.fetchOrRecompute = test.recompute
+		sc.ask()
+		j := newJournal()
+		p := run(t, sc.config(j)).PoolTotals(0)
+		require.Equal(t, test.want, ttft(j, &sc, 4), test.name)
+		require.Equal(t, sim.TierTotals{Fetched: test.fetched, Cached: test.fetched}, p.Tiers[0], test.name)
+		require.Equal(t, []int64{test.fetched, test.fetched, test.rest}, []int64{p.Cached, p.CachedBelow, p.Recomputed},
+			test.name)
+	}
+}
+
+// TestStepsGoOnDuringAFetch: a request that decodes meanwhile has a token every second.
+func TestStepsGoOnDuringAFetch(t *testing.T) {
+	sc := tiered(nvme())
+	sc.blocks = 4 // which leaves the first block of the first prompt on the GPUs
+	sc.ask()
+	sc.requests = append(sc.requests, sim.Request{ID: 5, Prompt: 1, Output: 1, Arrival: sim.Time(101 * sim.Second)},
+		sim.Request{ID: 6, Prompt: 1, Output: 9, Arrival: sim.Time(101 * sim.Second)})
+	j := newJournal()
+	run(t, sc.config(j))
+	require.Equal(t, sim.Time(105*sim.Second), j.tokens[4][0], "it waits for the end of the step under way at 103.6 s")
+	for i, at := range j.tokens[6] {
+		require.Equal(t, sim.Time(102+sim.Duration(i))*sim.Time(sim.Second), at)
+	}
+}
+
+// TestATierThatIsSharedKnowsWhatOthersStored: the replica that did not compute a prompt finds it in a store of the
+// cluster, and not in the drives of the other one.
+func TestATierThatIsSharedKnowsWhatOthersStored(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		tier := nvme()
+		tier.Shared = shared
+		sc := tiered(tier)
+		sc.requests = append(sc.requests, sim.Request{ID: 4, Prompt: 1, Output: 1, Arrival: sim.Time(99 * sim.Second)})
+		sc.ask()
+		j := newJournal()
+		run(t, sc.config(j))
+		require.Equal(t, map[bool]int32{true: 32}[shared], j.cached[5])
+	}
+}
+
+// TestFetchesShareTheStore: two replicas that fetch at once take twice as long from a store that one of them takes all
+// of, and no longer from one that has enough for both.
+func TestFetchesShareTheStore(t *testing.T) {
+	for share, tokens := range map[uint64]sim.Duration{sim.FullPort: 64, sim.FullPort / 2: 32, sim.FullPort * 3 / 4: 48} {
+		tier := nvme()
+		tier.Shared, tier.Share, tier.ReceivingShare = true, share, sim.FullPort
+		sc := tiered(tier)
+		sc.ask()
+		sc.ask()
+		j := newJournal()
+		run(t, sc.config(j))
+		for id := range int32(2) {
+			require.InDelta(t, float64(3*sim.Second+tokens*sim.Second/10), float64(ttft(j, &sc, 4+id)),
+				float64(sim.Microsecond), "share %d", share)
+		}
+	}
+}
+
+// TestAFetchThatIsCancelledLeavesNothing: neither a transfer nor a request, and the replica computes what comes next.
+func TestAFetchThatIsCancelledLeavesNothing(t *testing.T) {
+	sc := tiered(nvme())
+	sc.ask()
+	sc.requests[4].Deadline = sc.requests[4].Arrival.Add(3 * sim.Second)
+	sc.requests = append(sc.requests, sim.Request{ID: 5, Prompt: 1, Output: 1, Arrival: sim.Time(200 * sim.Second)},
+		sim.Request{ID: 6, Prompt: 1, Output: 1, Arrival: sim.Time(200 * sim.Second)})
+	j := newJournal()
+	cl := run(t, sc.config(j))
+	require.Equal(t, "failed", j.ended[4])
+	require.Equal(t, int64(6), j.Outcomes[sim.Completed])
+	require.Zero(t, cl.PoolTotals(0).Tiers[0].Fetched)
+	require.NoError(t, sim.CheckCaches(cl))
+}
