@@ -66,8 +66,8 @@ soak: ## the laws of the simulator over many more random scenarios
 	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation | grep -vE '^=== |\[rapid\]'
 
 .PHONY: soak-workers
-soak-workers: ## sweeps by 1, 2 and 4 worker processes, which are killed and suspended past their lease, as the coordinator is
-	DECODESIM_SOAK=1 go test ./cmd/decodesim -run TestWorkersOnRealMachines -v -count 1
+soak-workers: ## sweeps by 1, 2 and 4 worker processes, which are killed and suspended past their lease, as are the coordinator and a server of three
+	DECODESIM_SOAK=1 go test ./cmd/decodesim -run 'TestWorkersOnRealMachines|TestAClusterLosesAServer' -v -count 1
 
 published: ## what was published, all of it, and the pages of docs/ whose commands take long: each is what is printed today
 	DECODESIM_SOAK=1 go test ./internal/published

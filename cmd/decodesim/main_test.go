@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
+	"log"
 	"os"
 	"testing"
 )
@@ -20,6 +23,13 @@ func TestMain(m *testing.M) {
 			version = as
 		}
 		main()
+	}
+	if text := os.Getenv(asServer); text != "" {
+		var n natsServer
+		if err := errors.Join(json.Unmarshal([]byte(text), &n), n.serve()); err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
 	version = "test" // results carry it
 	os.Exit(m.Run())

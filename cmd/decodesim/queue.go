@@ -44,7 +44,8 @@ func (f *queueFlags) add(c *cobra.Command) {
 	f.connection(flags)
 	flags.StringVar(&f.cert, "tls-cert", "", "`FILE` of the certificate of --listen; none: one is made")
 	flags.StringVar(&f.key, "tls-key", "", "`FILE` of its key")
-	flags.IntVar(&f.replicas, "queue-replicas", 1, "copies of the queue among the servers of --queue: 1, 3 or 5")
+	flags.IntVar(&f.replicas, "queue-replicas", 0,
+		"`COPIES` of the queue among the servers of --queue: 1, 3 or 5; without, 3 where there are as many servers")
 	for _, name := range []string{"listen", "queue"} {
 		cobra.CheckErr(c.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
@@ -78,7 +79,7 @@ func (f *queueFlags) check(c *cobra.Command) error {
 	switch {
 	case f.url != "" && f.listen != "":
 		return errors.New("--queue stands beside --listen; expected one of them")
-	case f.replicas != 1 && f.replicas != 3 && f.replicas != 5:
+	case c.Flags().Changed("queue-replicas") && f.replicas != 1 && f.replicas != 3 && f.replicas != 5:
 		return fmt.Errorf("--queue-replicas %d: expected 1, 3 or 5", f.replicas)
 	}
 	return nil

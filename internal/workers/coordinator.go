@@ -89,7 +89,11 @@ func (c *coordinator) entry(ctx context.Context, e jetstream.KeyValueEntry) erro
 	if e.Operation() != jetstream.KeyValuePut {
 		return nil
 	}
-	r, err := c.read(ctx, e)
+	var r *Result
+	err := patiently(ctx, func() (err error) {
+		r, err = c.read(ctx, e)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -124,7 +128,7 @@ func (c *coordinator) publish(ctx context.Context) error {
 			runs = append(runs, c.next)
 		}
 	}
-	return c.put(ctx, runs)
+	return patiently(ctx, func() error { return c.put(ctx, runs) })
 }
 
 // put puts runs into the queue. Those that are in it already, or that a worker has, stay as they are.

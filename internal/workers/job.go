@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -88,7 +89,7 @@ func (j *Job) upload(ctx context.Context, to jetstream.ObjectStore) error {
 	for _, f := range j.Files {
 		file, err := inputs.Open(f.Path)
 		if err != nil {
-			return err
+			return notTheQueue{err}
 		}
 		h := sha256.New()
 		_, err = to.Put(ctx, jetstream.ObjectMeta{Name: f.SHA256}, io.TeeReader(file, h))
@@ -97,7 +98,7 @@ func (j *Job) upload(ctx context.Context, to jetstream.ObjectStore) error {
 			return fmt.Errorf("%s cannot be put into the queue: %w", f.Path, err)
 		}
 		if hex.EncodeToString(h.Sum(nil)) != f.SHA256 {
-			return fmt.Errorf("%s has changed since it was read", f.Path)
+			return notTheQueue{fmt.Errorf("%s has changed since it was read", f.Path)}
 		}
 	}
 	return nil
@@ -120,7 +121,8 @@ func newMirror(ctx context.Context, j *Job, from jetstream.ObjectStore) (m mirro
 		return m, err
 	}
 	for _, f := range j.Files {
-		if err := m.download(ctx, f, from); err != nil {
+		err := patiently(ctx, func() error { return m.download(ctx, f, from) })
+		if err != nil {
 			return m, err
 		}
 	}
@@ -131,7 +133,11 @@ func newMirror(ctx context.Context, j *Job, from jetstream.ObjectStore) (m mirro
 func (m mirror) download(ctx context.Context, f File, from jetstream.ObjectStore) error {
 	object, err := from.Get(ctx, f.SHA256)
 	if err != nil {
-		return fmt.Errorf("%s cannot be read from the queue: %w", f.Path, err)
+		err = fmt.Errorf("%s cannot be read from the queue: %w", f.Path, err)
+		if errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+			return notTheQueue{err} // the job has ended
+		}
+		return err
 	}
 	defer func() { _ = object.Close() }()
 	if err := os.MkdirAll(filepath.Dir(m.at(f.Path)), 0o700); err != nil {

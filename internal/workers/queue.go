@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,12 +28,16 @@ const (
 	window = 1024
 )
 
+// acknowledgedWithin is how long a server may take to say that it has a run.
+const acknowledgedWithin = 10 * time.Second
+
 // Queue is a connection to the server of a queue.
 type Queue struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	lease    time.Duration
 	replicas int
+	chosen   bool // replicas, by how many servers there seem to be
 }
 
 // Own returns the queue of an embedded server.
@@ -44,17 +49,32 @@ func (s *Server) Own() (*Queue, error) {
 	return newQueue(c, 1)
 }
 
-// Open returns the queue of a cluster, in which each stream has so many copies.
+// copiesUsual is how many copies of a queue a cluster has that has as many servers: it may lose one of them.
+const copiesUsual = 3
+
+// Open returns the queue of a cluster, in which each stream has so many copies; 0: the usual number, if there are as
+// many servers.
 func (a *Address) Open(replicas int) (*Queue, error) {
 	c, err := a.connect("coordinator", false)
 	if err != nil {
 		return nil, err
 	}
-	return newQueue(c, replicas)
+	chosen := replicas == 0
+	if chosen {
+		replicas = 1
+		if len(c.Servers()) >= copiesUsual { // any of them knows the others
+			replicas = copiesUsual
+		}
+	}
+	q, err := newQueue(c, replicas)
+	if err == nil {
+		q.chosen = chosen
+	}
+	return q, err
 }
 
 func newQueue(c *nats.Conn, replicas int) (*Queue, error) {
-	js, err := jetstream.New(c)
+	js, err := jetstream.New(c, jetstream.WithPublishAsyncTimeout(acknowledgedWithin))
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +106,31 @@ type places struct {
 	runs    jetstream.Stream
 }
 
-// create makes the streams of a job, or finds those that a coordinator before has made.
+// create makes the streams of a job, or finds those that a coordinator before has made. Servers that do not have
+// JetStream, or that are one under two names, are found out here.
 func (q *Queue) create(ctx context.Context, j *Job) (p places, err error) {
+	err = patiently(ctx, func() (err error) {
+		p, err = q.made(ctx, j)
+		if q.chosen && q.replicas > 1 && lacksPeers(err) {
+			q.replicas = 1
+			p, err = q.made(ctx, j)
+		}
+		return err
+	})
+	return p, err
+}
+
+// Codes of a server that has too few others beside it.
+const notClustered, noPeers, insufficient = 10074, 10005, 10023
+
+// lacksPeers reports whether there are too few servers for the copies of a stream.
+func lacksPeers(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) &&
+		slices.Contains([]jetstream.ErrorCode{notClustered, noPeers, insufficient}, api.ErrorCode)
+}
+
+func (q *Queue) made(ctx context.Context, j *Job) (p places, err error) {
 	name := streamOf(j.ID)
 	p.jobs, err = q.bucket(ctx, jobsBucket)
 	if err != nil {
@@ -140,19 +183,35 @@ func (q *Queue) find(ctx context.Context, id string) (p places, err error) {
 // remove removes a job that has ended.
 func (q *Queue) remove(ctx context.Context, j *Job, p places) error {
 	name := streamOf(j.ID)
-	err := errors.Join(p.jobs.Delete(ctx, j.ID), q.js.DeleteStream(ctx, name), q.js.DeleteKeyValue(ctx, name),
-		q.js.DeleteObjectStore(ctx, name))
-	return err
+	for _, remove := range []func() error{
+		func() error { return p.jobs.Delete(ctx, j.ID) }, func() error { return q.js.DeleteStream(ctx, name) },
+		func() error { return q.js.DeleteKeyValue(ctx, name) }, func() error { return q.js.DeleteObjectStore(ctx, name) },
+	} {
+		err := patiently(ctx, func() error {
+			err := remove()
+			if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+				return nil // an attempt before was heard after all
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // announce lets workers find a job, whose files are in the queue by then.
 func (p *places) announce(ctx context.Context, j *Job) error {
-	if err := j.upload(ctx, p.objects); err != nil {
+	text, err := json.Marshal(j)
+	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(j)
-	if err == nil {
-		_, err = p.jobs.Put(ctx, j.ID, text)
-	}
-	return err
+	return patiently(ctx, func() error {
+		if err := j.upload(ctx, p.objects); err != nil {
+			return err
+		}
+		_, err := p.jobs.Put(ctx, j.ID, text)
+		return err
+	})
 }

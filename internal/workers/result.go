@@ -95,6 +95,32 @@ func (p *places) read(ctx context.Context, e jetstream.KeyValueEntry) (*Result, 
 	return r, err
 }
 
+// patience is how long a queue may take until it answers again: a cluster that has lost a server elects leaders anew.
+const patience = time.Minute
+
+// patiently calls do until it succeeds, as long as errors may be of a queue that cannot be reached for a while.
+func patiently(ctx context.Context, do func() error) error {
+	for began := time.Now(); ; {
+		err := do()
+		var api *jetstream.APIError
+		refused := errors.As(err, &api) && (api.Code < 500 || api.ErrorCode == notClustered)
+		var not notTheQueue
+		if err == nil || refused || errors.As(err, &not) || time.Since(began) > patience {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(reconnectWait):
+		}
+	}
+}
+
+// notTheQueue is an error for which it is no use to wait.
+type notTheQueue struct{ error }
+
+func (e notTheQueue) Unwrap() error { return e.error }
+
 // until calls do until it succeeds, while ctx lasts: a connection that is lost comes back.
 func until(ctx context.Context, do func(context.Context) error) error {
 	for {
