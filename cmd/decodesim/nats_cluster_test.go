@@ -135,7 +135,7 @@ func TestAClusterLosesAServer(t *testing.T) {
 		// A client that is given one server knows the others by it.
 		c := process(t, said, append(args(name), "--queue", urls[0], "--workers", "2")...)
 		led, copies := leader(t, strings.Join(urls, ","), said)
-		assert.Equal(t, 3, copies, "as many as the cluster has servers")
+		assert.Equal(t, 3, copies, "the cluster has three servers")
 		time.Sleep(500 * time.Millisecond)
 		kill(led)
 		t.Logf("%s: killed %s", name, led)
