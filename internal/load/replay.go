@@ -11,17 +11,24 @@ import (
 
 // Replay runs a deployment under all of its workload, from the first request to the last and with nothing left out, and
 // returns what its users felt.
-func Replay(ctx context.Context, s *configs.Scenario, version string) (*metrics.Summary, error) {
+func Replay(ctx context.Context, s *configs.Scenario, version string) (summary *metrics.Summary, err error) {
+	err = Replayed(ctx, s, version, func(_ *build.Built, r *run.Result) { summary = r.Summary })
+	return summary, err
+}
+
+// Replayed is Replay, and shows the run with its timeline to see.
+func Replayed(ctx context.Context, s *configs.Scenario, version string, see func(*build.Built, *run.Result)) error {
 	whole := s.Clone()
 	whole.Workload.WarmupS = 0
 	b, err := build.New(whole)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer b.Close()
-	r, err := run.Simulate(ctx, b, run.Options{Version: version})
+	r, err := run.Simulate(ctx, b, run.Options{Version: version, Timeline: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return r.Summary, nil
+	see(b, r)
+	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// overTime is a section of the run over time, in plots with one cursor; false: there is too little of it.
-func overTime(samples []metrics.Sample, o *metrics.OverTime) (page.Section, bool) {
+// OverTime is a section of the run over time, in plots with one cursor; false: there is too little of it.
+func OverTime(samples []metrics.Sample, o *metrics.OverTime) (page.Section, bool) {
 	if len(samples) < 2 || samples[len(samples)-1].At == samples[0].At {
 		return page.Section{}, false
 	}

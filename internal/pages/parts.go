@@ -9,9 +9,9 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// parts is a section on what gaps between tokens are made of, the median one and late ones; false: they were not taken
-// apart.
-func parts(s *metrics.Summary, chunks string) (page.Section, bool) {
+// Parts is a section on what gaps between tokens are made of, the median one and late ones; false: they were not taken
+// apart. The summary is at a path of the JSON, such as "replay."; empty: it is all of it.
+func Parts(s *metrics.Summary, at, chunks string) (page.Section, bool) {
 	if len(s.Gaps) == 0 {
 		return page.Section{}, false
 	}
@@ -19,7 +19,8 @@ func parts(s *metrics.Summary, chunks string) (page.Section, bool) {
 	relative := &page.Bars{Title: "Each " + report.GapNoun(s) + " as a whole", Parts: names,
 		Note: "Hovering says how long each part is."}
 	for i, g := range s.Gaps {
-		bar := page.Bar{Label: g.At, Value: page.Number(text.Duration(g.GapS), fmt.Sprintf("itl_parts[%d].gap_s", i), g.GapS)}
+		bar := page.Bar{Label: g.At,
+			Value: page.Number(text.Duration(g.GapS), fmt.Sprintf("%sitl_parts[%d].gap_s", at, i), g.GapS)}
 		from := 0.0
 		for k, part := range seconds[i] {
 			to := min(1, from+part/g.GapS)

@@ -31,8 +31,8 @@ func (r *Run) Page() *page.Page {
 	}
 	add(r.latencies(), true)
 	add(Warnings(s.Warnings), len(s.Warnings) > 0)
-	add(parts(s, r.Chunks))
-	add(overTime(r.Timeline, s.OverTime))
+	add(Parts(s, "", r.Chunks))
+	add(OverTime(r.Timeline, s.OverTime))
 	add(r.deployment(), true)
 	add(money(s))
 	add(Accuracy(s.Expected), true)

@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/pages"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
@@ -35,12 +37,45 @@ func (s *Sizing) Page(study []byte) *page.Page {
 		}
 		add(page.Section{Title: "How its servers are started", Blocks: []page.Block{{Code: &page.Code{Text: code}}}})
 	}
+	for i := range s.shown {
+		add(s.shown[i])
+	}
 	add(pages.Accuracy(s.Expected))
-	add(pages.Warnings(s.Notes))
+	add(pages.Warnings(s.warnings()))
 	again := pages.Again("decodesim size study.yaml", s.Version, page.Code{Name: "study.yaml", Text: string(study)})
 	again.Blocks = append(again.Blocks, page.Block{Text: searchWords(s) + "."})
 	add(again)
 	return p
+}
+
+// show prepares what the page says of the replay of the best deployment.
+func (s *Sizing) show(b *build.Built, r *run.Result) {
+	add := func(section page.Section, ok bool) {
+		if ok {
+			s.shown = append(s.shown, section)
+		}
+	}
+	add(pages.Parts(r.Summary, "replay.", ""))
+	add(pages.OverTime(r.Timeline, r.Summary.OverTime))
+	add(pages.Assumed(b), true)
+}
+
+// warnings are the notes of the search, and what runs of its best deployment warn of.
+func (s *Sizing) warnings() []string {
+	all := slices.Clone(s.Notes)
+	if s.Best == nil {
+		return all
+	}
+	for i := range s.Rows {
+		if r := &s.Rows[i]; r.Name == s.Best.Name {
+			for _, w := range r.Warnings {
+				if !slices.Contains(all, w) {
+					all = append(all, w)
+				}
+			}
+		}
+	}
+	return append(all, s.Best.SlowParts...)
 }
 
 // question is what the study asks.

@@ -9,9 +9,12 @@ import (
 	"sync/atomic"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/commands"
 	"github.com/decodesim/decodesim/internal/load"
+	"github.com/decodesim/decodesim/internal/page"
+	"github.com/decodesim/decodesim/internal/run"
 	"github.com/decodesim/decodesim/internal/stats"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -59,6 +62,8 @@ type Sizing struct {
 	Notes             []string        `json:"notes"`
 
 	Expected []metrics.ExpectedError `json:"expected_error,omitempty"` // of the finalists, the best one's first
+
+	shown []page.Section // of the best, for the page: a late token, the replay over time, and what all rests on
 }
 
 // Replay is what users of the best deployment feel under all of its workload, from the first request to the last.
@@ -66,8 +71,9 @@ type Replay struct {
 	Requests int64             `json:"requests"` // completed
 	RatePerS float64           `json:"rate_per_s"`
 	SLO      []metrics.Verdict `json:"slo"`
-	Cost     *metrics.Cost     `json:"cost,omitempty"`   // what is paid, also for idling and for the busiest window
-	Energy   *metrics.Energy   `json:"energy,omitempty"` // what is drawn
+	Cost     *metrics.Cost     `json:"cost,omitempty"`      // what is paid, also for idling and for the busiest window
+	Energy   *metrics.Energy   `json:"energy,omitempty"`    // what is drawn
+	Gaps     []metrics.Gap     `json:"itl_parts,omitempty"` // what gaps between tokens are made of
 }
 
 // SLO is what must be kept: every limit, by a share of the requests. 0: no such limit.
@@ -284,12 +290,16 @@ func (z *sizer) check(best *configs.Scenario) error {
 		replayed = replayed.Clone()
 		replayed.Energy = configs.DefaultEnergy()
 	}
-	summary, err := load.Replay(z.ctx, replayed, z.options.Version)
+	var summary *metrics.Summary
+	err := load.Replayed(z.ctx, replayed, z.options.Version, func(b *build.Built, r *run.Result) {
+		summary = r.Summary
+		z.out.show(b, r)
+	})
 	if err != nil {
 		return err
 	}
 	r := &Replay{Requests: summary.Requests.Completed, RatePerS: summary.Load.OfferedPerS, SLO: summary.Rules,
-		Cost: summary.Cost, Energy: summary.Energy}
+		Cost: summary.Cost, Energy: summary.Energy, Gaps: summary.Gaps}
 	if rule := z.slo.shareRule(); rule != nil && summary.SLO != nil {
 		r.SLO = slices.Concat([]metrics.Verdict{rule.Judge(summary.SLO.Attainment)}, r.SLO)
 	}

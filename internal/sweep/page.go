@@ -167,10 +167,16 @@ func (r *Result) curvesTable() *page.Table {
 		row.Cells = append(row.Cells, most)
 		t.Rows = append(t.Rows, row)
 	}
-	if len(r.Curves) > rowsMax {
-		t.Note = fmt.Sprintf("The first %d of %d; sweep.json has all.", rowsMax, len(r.Curves))
-	}
+	t.Note = firstOf(len(r.Curves), "combinations")
 	return t
+}
+
+// firstOf says that a table has not all; empty: it has.
+func firstOf(n int, what string) string {
+	if n <= rowsMax {
+		return ""
+	}
+	return fmt.Sprintf("The first %d of %d %s; sweep.json has all.", rowsMax, n, what)
 }
 
 // loadsTable has a row for each load of the one curve.
@@ -178,6 +184,7 @@ func (r *Result) loadsTable() *page.Table {
 	t := &page.Table{Head: []string{r.Load.Unit, "TTFT p50", "p95", "p99", "ITL p50", "p95", "p99", "completed/s",
 		"SLO met by", "goodput/s", ""}}
 	c := &r.Curves[0]
+	t.Note = firstOf(len(c.Loads), "loads")
 	for i := range c.Loads[:min(len(c.Loads), rowsMax)] {
 		p, at := &c.Loads[i], fmt.Sprintf("curves[0].loads[%d].", i)
 		row := page.Row{Strong: c.SLOTo != nil && *c.SLOTo == p.Load,
@@ -212,6 +219,7 @@ func (r *Result) loadsTable() *page.Table {
 // frontierTable is the Pareto frontier.
 func (r *Result) frontierTable() *page.Table {
 	t := &page.Table{Head: []string{"", "tokens/s per user", "tokens/s per GPU", "TTFT p95", "tokens per $"}}
+	t.Note = firstOf(len(r.Frontier), "points")
 	for i := range r.Frontier[:min(len(r.Frontier), rowsMax)] {
 		p, at := &r.Frontier[i], fmt.Sprintf("frontier[%d].", i)
 		row := page.Row{Cells: []page.Cell{page.Words(named(p.Of)),
@@ -231,7 +239,11 @@ func (r *Result) frontierTable() *page.Table {
 
 // warnings are runs that have no numbers, and loads whose numbers say nothing.
 func (r *Result) warnings() (all []string) {
-	for _, f := range r.Failures {
+	for i, f := range r.Failures {
+		if i == rowsMax {
+			all = append(all, firstOf(len(r.Failures), "errors"))
+			break
+		}
 		all = append(all, fmt.Sprintf("%s ended with an error, first of point %d: %s", text.Counted(f.Runs, "run"), f.Point,
 			f.Error))
 	}

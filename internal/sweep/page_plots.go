@@ -3,13 +3,33 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
-// dotsMax bounds the points of a plot on a page.
-const dotsMax = 2000
+// What bounds a page, whatever the sweep: the points of a plot of curves, the dots of all others together, which have
+// their names, and the rows and columns of a heat map.
+const (
+	curvePointsMax        = 1200
+	dotsMax               = 2400
+	heatRows, heatColumns = 50, 40
+)
+
+// every is how many of n points there are for each that is drawn, if at most so many are.
+func every(n, most int) int { return max(1, (n+most-1)/most) }
+
+// thinned says that not all points are drawn; empty: all are.
+func thinned(step int, what string) string {
+	if step == 1 {
+		return ""
+	}
+	return fmt.Sprintf("One of %d %s is drawn; sweep.csv has all.", step, what)
+}
+
+// dots is how many dots a plot of dots has, of which there are some.
+func (r *Result) dots() int { return dotsMax / (1 + len(r.Plots)) }
 
 // drawnWords says what of the curves is drawn.
 func (r *Result) drawnWords() string {
@@ -61,13 +81,16 @@ func (r *Result) curvePlots() (plots []page.Plot) {
 		{"SLO met by", page.Axis{Name: "share", Kind: page.Share, Min: page.At(0), Max: page.At(1)}, attained, 0},
 	} {
 		plot := page.Plot{Title: f.title, X: x, Y: f.y, Sync: "load"}
-		for i := range r.Curves[:min(len(r.Curves), drawnMax)] {
+		drawn := r.Curves[:min(len(r.Curves), drawnMax)]
+		step := every(len(drawn)*len(f.lines)*len(drawn[0].Loads), curvePointsMax)
+		plot.Note = thinned(step, "loads")
+		for i := range drawn {
 			for _, l := range f.lines {
 				name := l.name
 				if several {
-					name = named(r.Curves[i].Of)
+					name = named(drawn[i].Of)
 				}
-				if c, ok := curveOf(name, r.Curves[i].Loads, l.of); ok {
+				if c, ok := curveOf(name, drawn[i].Loads, step, l.of); ok {
 					plot.Curves = append(plot.Curves, c)
 				}
 			}
@@ -112,10 +135,13 @@ func (r *Result) upright() (all []page.Limit) {
 	return all
 }
 
-// curveOf is a number of all loads; false: none has it.
-func curveOf(name string, loads []LoadPoint, of func(*LoadPoint) float64) (c page.Curve, ok bool) {
+// curveOf is a number of one of so many loads and of the last; false: none has it.
+func curveOf(name string, loads []LoadPoint, step int, of func(*LoadPoint) float64) (c page.Curve, ok bool) {
 	c.Name = name
 	for i := range loads {
+		if i%step != 0 && i != len(loads)-1 {
+			continue
+		}
 		y := of(&loads[i])
 		c.X, c.Y = append(c.X, loads[i].Load), append(c.Y, y)
 		ok = ok || y > 0
@@ -128,7 +154,9 @@ func (r *Result) frontierPlot() page.Plot {
 	p := page.Plot{Title: "Pareto frontier", X: page.Axis{Name: "tokens/s of the median user"},
 		Y: page.Axis{Name: "tokens/s per GPU"}}
 	var dots []page.Point
-	for point := 0; point < r.Points && len(dots) < dotsMax; point++ {
+	step := every(r.Points, r.dots())
+	p.Note = thinned(step, "points")
+	for point := 0; point < r.Points; point += step {
 		if q, ok := r.frontierPoint(point); ok {
 			dots = append(dots, page.Point{X: q.PerUser, Y: q.PerGPU, Label: named(q.Of)})
 		}
@@ -163,10 +191,15 @@ func (r *Result) askedBlocks() (blocks []page.Block) {
 // asked is a column against an axis or against a column.
 func (r *Result) asked(p Plot) page.Plot {
 	out := page.Plot{Title: short(p.Y) + " against " + short(p.X), X: r.pageAxis(p.X), Y: r.pageAxis(p.Y)}
-	axis, dots := r.axis(p.X), 0
+	axis := r.axis(p.X)
+	step := 1
+	if axis < 0 { // dots; lines have all values of their axis
+		step = every(r.Points, r.dots())
+		out.Note = thinned(step, "points")
+	}
 	var names []string
 	points := map[string][]page.Point{}
-	for point := range r.Points {
+	for point := 0; point < r.Points; point += step {
 		q := page.Point{X: r.value(point, p.X), Y: r.value(point, p.Y), Label: named(r.settings(point))}
 		if math.IsNaN(q.X) || math.IsNaN(q.Y) {
 			continue
@@ -180,17 +213,34 @@ func (r *Result) asked(p Plot) page.Plot {
 		}
 		points[name] = append(points[name], q)
 	}
-	for i, name := range names {
-		if i == drawnMax || dots > dotsMax {
-			out.Note = fmt.Sprintf("the first %d of %d lines", i, len(names))
-			break
+	lines := min(len(names), drawnMax)
+	if lines < len(names) {
+		out.Note = fmt.Sprintf("The first %d of %d lines.", lines, len(names))
+	}
+	if axis >= 0 {
+		step = every(lines*len(r.Axes[axis].Values), r.dots())
+		out.Note = strings.TrimSpace(out.Note + " " + thinned(step, "values"))
+	}
+	for _, name := range names[:lines] {
+		of := points[name]
+		if axis >= 0 {
+			of = oneOf(of, step)
 		}
-		dots += len(points[name])
-		c := page.Dots(name, points[name])
+		c := page.Dots(name, of)
 		c.Dots = axis < 0
 		out.Curves = append(out.Curves, c)
 	}
 	return out
+}
+
+// oneOf returns one of so many points, and the last.
+func oneOf(all []page.Point, step int) (some []page.Point) {
+	for i := range all {
+		if i%step == 0 || i == len(all)-1 {
+			some = append(some, all[i])
+		}
+	}
+	return some
 }
 
 // pageAxis is the axis of a plot for an axis of the sweep or a column. Values that are no numbers stand in their order.
@@ -215,10 +265,15 @@ func (r *Result) heatTable(p Plot) *page.Table {
 	if len(r.Axes) > 2 {
 		t.Note += ", the mean over the other axes"
 	}
-	t.Head = append(t.Head, r.Axes[r.axis(p.X)].Values...)
-	for row, name := range r.Axes[r.axis(p.Y)].Values {
+	across, down := r.Axes[r.axis(p.X)].Values, r.Axes[r.axis(p.Y)].Values
+	columns, rows := min(len(across), heatColumns), min(len(down), heatRows)
+	if columns < len(across) || rows < len(down) {
+		t.Note += fmt.Sprintf("; the first %d of %d rows and %d of %d columns", rows, len(down), columns, len(across))
+	}
+	t.Head = append(t.Head, across[:columns]...)
+	for row, name := range down[:rows] {
 		cells := []page.Cell{page.Words(name)}
-		for column := range h.columns {
+		for column := range columns {
 			v := h.values[row*h.columns+column]
 			c := page.Words(cell(p.Heat, v))
 			if !math.IsNaN(v) {
