@@ -2,6 +2,7 @@ package configs
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -115,6 +116,14 @@ func LoadFleet(nameOrPath string, set []string) (*FleetStudy, []*Study, error) {
 		members = append(members, s)
 	}
 	return f, members, nil
+}
+
+// YAML returns the study as a file that LoadFleet reads back.
+func (f *FleetStudy) YAML() []byte {
+	w := scenarioWriter{}
+	w.WriteString("# Models that share a budget; it runs as it stands.\n")
+	w.keys(reflect.ValueOf(f).Elem(), "", "")
+	return w.Bytes()
 }
 
 // within bounds a budget by another.

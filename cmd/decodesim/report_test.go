@@ -107,7 +107,25 @@ func TestTheReportOfASearchHasItsNumbers(t *testing.T) {
 	inDir(t, small)
 	page := reportOf(t, "size.json", 10, "size", "size-70b-64gpu", "--set", "budget.gpus=8", "--set", "requests=400",
 		"--set", "seeds=2")
-	opens(t, page, 2)
+	opens(t, page, 8)
+}
+
+// TestTheReportOfAFleetOfModelsHasItsNumbers, and its command finds the same fleet in its folder.
+func TestTheReportOfAFleetOfModelsHasItsNumbers(t *testing.T) {
+	inDir(t, handed)
+	for name, text := range map[string]string{"a.yaml": member, "b.yaml": strings.Replace(member, "at: 20", "at: 30", 1),
+		"fleet.yaml": "budget: {gpus: 16, usd_per_hour: 100}\nfleet: [a.yaml, b.yaml]\n"} {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	page := reportOf(t, "fleet.json", 20, "size", "fleet.yaml")
+	require.Contains(t, string(page), "Who takes the budget")
+	opens(t, page, 1)
+	first, err := os.ReadFile("out/fleet.json")
+	require.NoError(t, err)
+	t.Chdir("out")
+	status, again, errOut := try("size", "fleet.yaml", "--json")
+	require.Equal(t, exitOK, status, errOut)
+	require.Equal(t, string(first), again)
 }
 
 func TestTheReportOfASweepHasItsNumbers(t *testing.T) {

@@ -15,6 +15,6 @@
 //	conclude.go   the last round under every seed; frontier.go what the plots show
 //	answer.go     the answer for people and as CSV; page.go as a page; table.go its rows,
 //	              figure.go goodput by split, and the frontier
-//	fleet.go      several models that share a budget
+//	fleet.go      several models that share a budget; fleet_page.go as a page
 //	files.go      what --out leaves
 package sizing

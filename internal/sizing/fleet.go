@@ -12,6 +12,7 @@ import (
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/text"
+	"github.com/decodesim/decodesim/sim/metrics"
 )
 
 // SchemaFleet names the format of fleet.json. Fields are added, never renamed.
@@ -30,6 +31,9 @@ type Fleet struct {
 	Choices   int      `json:"choices"` // of deployments that were compared
 	Sentences []string `json:"sentences"`
 	Minimised string   `json:"minimised"` // usd_per_hour, or gpus where some GPU has no price
+
+	Expected []metrics.ExpectedError `json:"expected_error,omitempty"` // of what is deployed
+	study    *configs.FleetStudy
 }
 
 // Takes is what deployments take.
@@ -55,7 +59,7 @@ type Member struct {
 
 // SearchFleet searches every member by itself and chooses among what sustains its rate.
 func SearchFleet(ctx context.Context, f *configs.FleetStudy, members []*configs.Study, o Options) (*Fleet, error) {
-	out := &Fleet{Schema: SchemaFleet, Fleet: f.Name, Version: o.Version, Minimised: "usd_per_hour",
+	out := &Fleet{Schema: SchemaFleet, Fleet: f.Name, Version: o.Version, Minimised: "usd_per_hour", study: f,
 		Budget: Takes{f.Budget.GPUs, f.Budget.USDPerHour, f.Budget.PowerW}}
 	for _, s := range members {
 		named := o
@@ -81,6 +85,11 @@ func SearchFleet(ctx context.Context, f *configs.FleetStudy, members []*configs.
 		slices.SortStableFunc(m.available, cheaperRow)
 		if len(m.available) > 0 {
 			m.ByItself = m.available[0]
+		}
+		for _, x := range answer.Expected {
+			if !slices.Contains(out.Expected, x) {
+				out.Expected = append(out.Expected, x)
+			}
 		}
 		out.Members = append(out.Members, m)
 	}
@@ -240,5 +249,19 @@ func WriteFleetFiles(ctx context.Context, dir *output.Dir, f *Fleet) error {
 			return err
 		}
 	}
-	return output.InOrder(ctx, []func() error{func() error { return dir.WriteJSON("fleet.json", f) }, dir.Keep})
+	study := f.again().YAML()
+	return output.InOrder(ctx, []func() error{
+		func() error { return dir.WriteBytes("fleet.yaml", study) },
+		func() error { return dir.WriteFile("report.html", f.Page(study).Write) },
+		func() error { return dir.WriteJSON("fleet.json", f) }, dir.Keep})
+}
+
+// again is the study of the fleet in the directory of its results, where each member has a folder.
+func (f *Fleet) again() *configs.FleetStudy {
+	s := *f.study
+	s.Fleet = nil
+	for i := range f.Members {
+		s.Fleet = append(s.Fleet, f.Members[i].Study+"/study.yaml")
+	}
+	return &s
 }

@@ -30,7 +30,8 @@ func TestAPageIsShortWhateverTheSweep(t *testing.T) {
 		return all
 	}
 	several := loads(counted(300)...)
-	several.Axes = append(several.Axes, Axis{Name: "max_num_seqs", Key: "max_num_seqs", Values: counted(60), Numbers: true})
+	several.Axes = append(several.Axes,
+		Axis{Name: "max_num_seqs", Key: "max_num_seqs", Values: counted(60), Numbers: true})
 	several.Plots = []Plot{{X: "rate", Y: "ttft_p95_s"}, {X: "ttft_p95_s", Y: "busy"},
 		{X: "rate", Y: "max_num_seqs", Heat: "busy"}}
 	for name, of := range map[string]struct {
