@@ -88,8 +88,8 @@ func (m *Member) deployed(i int) (r *Row, at string) {
 
 // table has a row for each model.
 func (f *Fleet) table() *page.Table {
-	t := &page.Table{Left: 4, Head: []string{"", "model", "rate", "deployment", "GPUs", "per hour", "$/M tokens", "J/token",
-		"TDP", "TTFT p95", "TPOT p95", "alone"}}
+	t := &page.Table{Left: 4, Head: []string{"", "model", "rate", "deployment", "GPUs", "per hour", "$/M tokens",
+		"J/token", "TDP", "TTFT p95", "TPOT p95", "by itself"}}
 	number := func(words, path string, x float64) page.Cell {
 		if x == 0 {
 			return page.Words(text.Dash)
@@ -116,11 +116,11 @@ func (f *Fleet) table() *page.Table {
 			r.Spending.joulesNumber(at), number(text.Scaled(r.TDPW, "W"), at+"tdp_w", r.TDPW),
 			page.Number(text.Duration(r.TTFTS.P95), at+"ttft_s.p95", r.TTFTS.P95),
 			page.Number(text.Duration(r.TPOTS.P95), at+"tpot_s.p95", r.TPOTS.P95))
-		alone := "the same"
+		single := "the same"
 		if m.ByItself != nil && r != m.ByItself {
-			alone = m.ByItself.Name
+			single = m.ByItself.Name
 		}
-		row.Cells = append(row.Cells, page.Words(alone))
+		row.Cells = append(row.Cells, page.Words(single))
 		t.Rows = append(t.Rows, row)
 	}
 	return t
@@ -203,12 +203,12 @@ func (f *Fleet) warnings() (all []string) {
 
 // assumed is what the answers of the models rest on.
 func (f *Fleet) assumed() page.Section {
-	s := page.Section{Title: "What this rests on", Lead: "Figures of the hardware with their sources, what engines achieve " +
-		"of them, and every default, of the cheapest deployment of each model."}
+	s := page.Section{Title: "What this rests on", Lead: "Figures of the hardware with their sources, what engines " +
+		"achieve of them, and every default, of the cheapest deployment of each model."}
 	for i := range f.Members {
 		m := &f.Members[i]
-		if n := len(m.Answer.shown); n > 0 {
-			s.Blocks = append(s.Blocks, page.Block{Fold: &page.Fold{Title: m.Study, Blocks: m.Answer.shown[n-1].Blocks}})
+		if n := len(m.Answer.reported); n > 0 {
+			s.Blocks = append(s.Blocks, page.Block{Fold: &page.Fold{Title: m.Study, Blocks: m.Answer.reported[n-1].Blocks}})
 		}
 	}
 	return s

@@ -37,8 +37,8 @@ func (s *Sizing) Page(study []byte) *page.Page {
 		}
 		add(page.Section{Title: "How its servers are started", Blocks: []page.Block{{Code: &page.Code{Text: code}}}})
 	}
-	for i := range s.shown {
-		add(s.shown[i])
+	for i := range s.reported {
+		add(s.reported[i])
 	}
 	add(pages.Accuracy(s.Expected))
 	add(pages.Warnings(s.warnings()))
@@ -52,7 +52,7 @@ func (s *Sizing) Page(study []byte) *page.Page {
 func (s *Sizing) show(b *build.Built, r *run.Result) {
 	add := func(section page.Section, ok bool) {
 		if ok {
-			s.shown = append(s.shown, section)
+			s.reported = append(s.reported, section)
 		}
 	}
 	add(pages.Parts(r.Summary, "replay.", ""))

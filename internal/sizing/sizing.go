@@ -63,7 +63,7 @@ type Sizing struct {
 
 	Expected []metrics.ExpectedError `json:"expected_error,omitempty"` // of the finalists, the best one's first
 
-	shown []page.Section // of the best, for the page: a late token, the replay over time, and what all rests on
+	reported []page.Section // of the best, for the page: a late token, the replay over time, and what all rests on
 }
 
 // Replay is what users of the best deployment feel under all of its workload, from the first request to the last.
