@@ -19,6 +19,7 @@ type runningBatch struct {
 	padded      int32   // tokens to which the prompts of a static batch are padded; 0: none
 	finished    []int32 // members of the decode set that have ended, in a static batch or as the engine does not know yet
 	ended       []int32 // other members of the list that have ended, as the engine does not know yet
+	read        []int32 // members of the decode set whose prompts a radix tree gets as soon as the engine knows
 	cancelled   []int32 // members of the list whose clients have cancelled them during the step under way
 	traced      []int32 // members of the decode set that are reported step by step, or have emitted reasoning alone
 	byClass     []int32 // members of the decode set by class; nil: there is one class
@@ -32,6 +33,7 @@ func (b *runningBatch) clear() {
 	b.first, b.last, b.n = noSlot, noSlot, 0
 	b.prefill, b.traced = b.prefill[:0], b.traced[:0]
 	b.cancelled, b.finished, b.ended = b.cancelled[:0], b.finished[:0], b.ended[:0]
+	b.read = b.read[:0]
 	b.padded, b.overdue = 0, false
 	clear(b.byClass)
 	b.counts = counts{asked: b.asked, joined: b.joined[:0], long: b.long[:0]}
@@ -197,25 +199,33 @@ func (b *runningBatch) countEmitted(tokens int64) {
 	b.overdue, b.joined = false, b.joined[:0]
 }
 
-// RemainingTokens returns Σ min(tokens that it may still emit, clip) over the sequences that decode. It takes
-// CountRemaining.
+// RemainingTokens returns Σ min(tokens that it may still emit, clip) over the sequences that decode, as far as the
+// engine knows what they have emitted. It takes CountRemaining.
 func (in *Instance) RemainingTokens(clip int32) int64 {
 	in.batch.must(CountRemaining)
 	if clip >= longRemaining {
-		sum := in.batch.remaining
+		sum := in.batch.remaining + in.unknown()
 		for _, slot := range in.batch.long {
-			r := &in.requests.at[slot]
-			sum -= int64(max(0, r.Limit()-in.Emitted(r)-clip))
+			sum -= int64(max(0, in.remaining(&in.requests.at[slot])-clip))
 		}
 		return sum
 	}
 	var sum int64
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
-		if in.Decodes(r) {
-			sum += int64(min(r.Limit()-in.Emitted(r), clip))
+		if in.decodesOrEnded(r) || r.state == ended {
+			sum += int64(min(in.remaining(r), clip))
 		}
 	}
 	return sum
+}
+
+// remaining returns how many tokens r, which decodes or has ended, may still emit, as far as the engine knows.
+func (in *Instance) remaining(r *Request) int32 {
+	emitted := r.Emitted
+	if in.decodesOrEnded(r) {
+		_, emitted = in.batch.progress(r)
+	}
+	return r.Limit() - emitted + in.Unknown(r)
 }
 
 // commitBlocks counts what r may take of the cache, with the sign of coming or going, if the scheduler asks for it.
@@ -237,6 +247,9 @@ func (in *Instance) enter(slot int32) {
 // exit takes the request in slot out of the list of running requests.
 func (in *Instance) exit(slot int32) {
 	in.batch.remove(slot)
+	if len(in.batch.read) > 0 {
+		in.batch.read = without(in.batch.read, slot)
+	}
 	in.commitBlocks(&in.requests.at[slot], -1)
 }
 

@@ -36,14 +36,59 @@ func (in *Instance) endPromptUnseen(slot int32, now Time) {
 	in.finishUnseen(slot, now)
 }
 
-// unseen reports whether requests have ended without the engine's knowledge.
+// unseen reports whether requests have ended, or prompts are complete, without the engine's knowledge.
 func (in *Instance) unseen() bool {
-	return in.pool.BatchQueue > 1 && len(in.batch.finished)+len(in.batch.ended) > 0
+	return in.pool.BatchQueue > 1 && len(in.batch.finished)+len(in.batch.ended)+len(in.batch.read) > 0
 }
 
-// releaseEnded takes the requests that had ended before the step was composed out of the batch, once it has been.
+// guesses reports whether in composes a step without knowing what came of the one before.
+func (in *Instance) guesses() bool { return in.pool.BatchQueue > 1 && in.queue.visible != Forever }
+
+// Ending returns how many requests of the batch have ended at their limits as the engine does not know yet: it leaves
+// them out of decode steps, and they have their blocks still.
+func (in *Instance) Ending() int { return len(in.batch.ended) }
+
+// Unknown returns how many tokens r, which runs, has emitted that the engine does not know of while it composes a step:
+// that of the step before, if it has not learned what came of it.
+func (in *Instance) Unknown(r *Request) int32 {
+	switch {
+	case !in.guesses() || r.state == prefilling:
+		return 0
+	case r.state == ended, in.batch.isNew(r):
+		if r.Last != in.work.now {
+			return 0
+		}
+	case in.batch.emittedAt != in.work.now:
+		return 0
+	}
+	return 1
+}
+
+// unknown returns Σ Unknown over the decode set and the requests that have ended.
+func (in *Instance) unknown() (n int64) {
+	b := &in.batch
+	if !in.guesses() {
+		return 0
+	}
+	n = int64(len(b.ended))
+	if b.emittedAt == in.work.now {
+		return n + int64(b.set.Len())
+	}
+	for _, slot := range b.joined {
+		n += int64(in.Unknown(&in.requests.at[slot]))
+	}
+	return n
+}
+
+// releaseEnded takes the requests that had ended before the step was composed out of the batch, once it has been. The
+// prompts that were complete by then join a radix tree.
 func (in *Instance) releaseEnded() {
 	b := &in.batch
+	for _, slot := range b.read {
+		r := &in.requests.at[slot]
+		in.cache.Publish(slot, r.prompt(), r.computedAtJoin)
+	}
+	b.read = b.read[:0]
 	for _, slot := range b.finished {
 		r := &in.requests.at[slot]
 		in.leave(slot)
@@ -66,13 +111,16 @@ func (in *Instance) releaseEnded() {
 func (in *Instance) endUnseen() bool {
 	vain := len(in.batch.finished) > 0
 	in.releaseEnded()
-	in.step.decodes = in.batch.set.Len()
+	if !in.work.paused {
+		in.step.decodes = in.batch.set.Len()
+	}
 	return vain || in.Queued()+in.Incoming() > 0
 }
 
-// allocatedUnseen returns the blocks of r, for which another token has been composed since it ended.
+// allocatedUnseen returns the blocks of r, for which another token has been composed since it ended, unless decodes are
+// paused.
 func (in *Instance) allocatedUnseen(r *Request) int64 {
-	if in.batch.set.Counted() || !in.paged(r) {
+	if in.batch.set.Counted() || !in.paged(r) || in.work.paused {
 		return in.allocated(r)
 	}
 	return max(int64(r.blocksMin), in.cache.Blocks(r.Computed+1))

@@ -149,7 +149,11 @@ func (in *Instance) completePrompt(slot int32, r *Request, now Time) {
 		in.emit(r, now)
 	}
 	ends := next == nil && r.Emitted == r.Output
-	if in.cache.Radix() && !ends {
+	switch {
+	case !in.cache.Radix() || ends:
+	case in.pool.BatchQueue > 1:
+		in.batch.read = append(in.batch.read, slot)
+	default:
 		in.cache.Publish(slot, r.prompt(), r.Computed)
 	}
 	switch {

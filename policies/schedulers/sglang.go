@@ -82,6 +82,11 @@ func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 			steps = 1 // the tokens that are expected shrink with every step
 		}
 	}
+	if w.FreeBlocks() < 0 && in.Ending() > 0 {
+		w.EvictFor(demand(in, w))
+		w.PauseDecodes() // what is about to end makes room
+		return 1
+	}
 	if w.FreeBlocks() < 0 {
 		p.retract(in, w)
 		setAside(in, w, int64(in.Decoding()), 0)
@@ -145,7 +150,7 @@ func (p *SGLang) budget(in *sim.Instance) (b budget, fraction bool) {
 		b.chunk = int64(p.ChunkedPrefillSize)
 	}
 	if p.EnableMixedChunk {
-		ride := int64(in.Decoding()) + in.DraftTokens()
+		ride := int64(in.Decoding()+in.Ending()) + in.DraftTokens()
 		b.now, b.input, b.chunk = b.now-ride, b.input-ride, b.chunk-ride
 	}
 	whole, part := p.reserved(in)

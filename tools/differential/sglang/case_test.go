@@ -98,6 +98,9 @@ func (c *testCase) run(t *testing.T, stepwise bool) *sink {
 		AsyncScheduling: c.Overlap, Scheduler: policy, Router: &routers.RoundRobin{},
 		Model: linear{sim.Duration(c.StepNS * 1000), sim.Duration(c.TokenNS * 1000)},
 	}
+	if c.Overlap {
+		pool.BatchQueue = 2
+	}
 	tree := &sim.Contents{}
 	for _, n := range c.Contents {
 		tree.Add(n[0], n[1])

@@ -28,7 +28,7 @@ def ours(binary, drawn):
         with open(src, "w") as f:
             f.writelines(json.dumps(c) + "\n" for c in drawn)
         env = dict(os.environ, DIFFERENTIAL_IN=src, DIFFERENTIAL_OUT=dst)
-        subprocess.run([binary, "-test.run", "^TestCasesOfAFile$"], check=True, env=env, stdout=subprocess.DEVNULL)
+        subprocess.run([binary, "-test.run", "^TestCasesOfAFile$"], check=True, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL if os.environ.get("QUIET") else None)
         return [json.loads(line) for line in open(dst)]
 
 

@@ -20,11 +20,9 @@ func (w *watched) Schedule(in *sim.Instance, work *sim.Work) int {
 	w.SGLang.Schedule(in, work)
 	var s step
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
-		switch {
-		case in.Decodes(r) && !work.Paused():
-			s.Batch = append(s.Batch, [3]int32{r.ID, 1, r.Prompt + in.Emitted(r) - 1})
-		case !in.Decodes(r) && r.Chunk() > 0:
-			s.Batch = append(s.Batch, [3]int32{r.ID, r.Chunk(), r.Computed})
+		n, computed := in.Composed(r)
+		if n > 0 && (in.Prefills(r) || !work.Paused()) {
+			s.Batch = append(s.Batch, [3]int32{r.ID, n, computed})
 		}
 	}
 	slices.Reverse(s.Batch)
