@@ -14,17 +14,18 @@ type runningBatch struct {
 	set         batch.DecodeSet
 	first, last int32 // of the list, in order of admission
 	n           int
-	departures  int64   // so far
-	prefill     []int32 // members of the list that prefill, in its order
-	padded      int32   // tokens to which the prompts of a static batch are padded; 0: none
-	finished    []int32 // members of the decode set that have ended, in a static batch or as the engine does not know yet
-	ended       []int32 // other members of the list that have ended, as the engine does not know yet
-	read        []int32 // members of the decode set whose prompts a radix tree gets as soon as the engine knows
-	cancelled   []int32 // members of the list whose clients have cancelled them during the step under way
-	traced      []int32 // members of the decode set that are reported step by step, or have emitted reasoning alone
-	byClass     []int32 // members of the decode set by class; nil: there is one class
-	emittedAt   Time    // end of the latest step in which the decode set emitted
-	overdue     bool    // some members of the decode set emitted their latest token before that
+	departures  int64    // so far
+	prefill     []int32  // members of the list that prefill, in its order
+	padded      int32    // tokens to which the prompts of a static batch are padded; 0: none
+	finished    []int32  // members of the decode set that have ended, in a static batch or as the engine does not know yet
+	ended       []int32  // other members of the list that have ended, as the engine does not know yet
+	read        []int32  // members of the decode set whose prompts a radix tree gets as soon as the engine knows
+	placed      [2]int64 // the first and the last place given so far
+	cancelled   []int32  // members of the list whose clients have cancelled them during the step under way
+	traced      []int32  // members of the decode set that are reported step by step, or have emitted reasoning alone
+	byClass     []int32  // members of the decode set by class; nil: there is one class
+	emittedAt   Time     // end of the latest step in which the decode set emitted
+	overdue     bool     // some members of the decode set emitted their latest token before that
 	counts
 }
 
@@ -35,6 +36,7 @@ func (b *runningBatch) clear() {
 	b.cancelled, b.finished, b.ended = b.cancelled[:0], b.finished[:0], b.ended[:0]
 	b.read = b.read[:0]
 	b.padded, b.overdue = 0, false
+	b.placed = [2]int64{}
 	clear(b.byClass)
 	b.counts = counts{asked: b.asked, joined: b.joined[:0], long: b.long[:0]}
 }
@@ -74,6 +76,17 @@ func (b *runningBatch) remove(slot int32) {
 	}
 	b.n--
 	b.departures++
+}
+
+// place gives r, the i-th prompt of a step, which is complete, a place in the batch of decodes as SGLang orders it:
+// behind the others or, if they decoded in the same step, before them (ScheduleBatch.mix_with_running of 0.5.23).
+func (b *runningBatch) place(r *Request, mixed bool, i int) {
+	if mixed {
+		r.place = b.placed[0] + int64(i)
+		return
+	}
+	b.placed[1]++
+	r.place = b.placed[1]
 }
 
 // insertPrefill puts the request in slot among the prefills, in order of admission.
@@ -346,21 +359,43 @@ func (in *Instance) vacate(slot int32) {
 	}
 }
 
-// freeBlocks frees the blocks of the requests in freed, in order of admission.
+// learnPrompts has the prompts that have been complete since it was called last join a radix tree with the next call of
+// freeBlocks.
+func (in *Instance) learnPrompts() {
+	in.freed = append(in.freed, in.batch.read...)
+	in.batch.read = in.batch.read[:0]
+}
+
+// freeBlocks frees the blocks of the requests in freed, in order of admission. With a radix tree the order is that of
+// SGLang's batch, and some of them run on: their prompts join the tree.
 func (in *Instance) freeBlocks() {
+	radix := in.cache.Radix()
 	for i := 1; i < len(in.freed); i++ { // most steps free few, in order
-		for j := i; j > 0 && in.requests.at[in.freed[j]].admission < in.requests.at[in.freed[j-1]].admission; j-- {
+		for j := i; j > 0 && in.freedBefore(in.freed[j], in.freed[j-1], radix); j-- {
 			in.freed[j], in.freed[j-1] = in.freed[j-1], in.freed[j]
 		}
 	}
 	for _, slot := range in.freed {
 		r := &in.requests.at[slot]
+		if radix && r.state == decoding {
+			in.cache.Publish(slot, r.prompt(), r.computedAtJoin)
+			continue
+		}
 		in.dropPassing(r)
-		if r.OutputContent != 0 && !in.cache.Radix() {
+		if r.OutputContent != 0 && !radix {
 			in.cache.Publish(slot, r.prompt(), r.Computed)
 		}
 		in.cache.ReleaseSequence(slot, r.prompt(), in.allocated(r), min(r.Computed, r.Prompt+r.Emitted-in.pool.Drafter.Ahead),
 			false)
 	}
 	in.freed = in.freed[:0]
+}
+
+// freedBefore reports whether the blocks of the request in slot a are freed before those of the one in b.
+func (in *Instance) freedBefore(a, b int32, radix bool) bool {
+	x, y := &in.requests.at[a], &in.requests.at[b]
+	if radix && x.place != y.place {
+		return x.place < y.place
+	}
+	return x.admission < y.admission
 }

@@ -84,11 +84,7 @@ func (in *Instance) unknown() (n int64) {
 // prompts that were complete by then join a radix tree.
 func (in *Instance) releaseEnded() {
 	b := &in.batch
-	for _, slot := range b.read {
-		r := &in.requests.at[slot]
-		in.cache.Publish(slot, r.prompt(), r.computedAtJoin)
-	}
-	b.read = b.read[:0]
+	in.learnPrompts()
 	for _, slot := range b.finished {
 		r := &in.requests.at[slot]
 		in.leave(slot)

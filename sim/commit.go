@@ -51,6 +51,9 @@ func (in *Instance) commitSteps() {
 	if b.padded > 0 && len(b.finished) == b.n {
 		in.disband()
 	}
+	if in.pool.BatchQueue < 2 {
+		in.learnPrompts()
+	}
 	if len(in.freed) > 0 {
 		in.freeBlocks()
 	}
@@ -119,8 +122,11 @@ func (in *Instance) retire(now Time, ended []int32) {
 // preemption, the next.
 func (in *Instance) commitPrefill(now Time) {
 	b := &in.batch
-	remaining := b.prefill[:0]
-	for _, slot := range b.prefill {
+	remaining, mixed := b.prefill[:0], in.step.decodes > 0
+	if mixed {
+		b.placed[0] -= int64(len(b.prefill))
+	}
+	for i, slot := range b.prefill {
 		r := &in.requests.at[slot]
 		// A request whose cache was transferred may have the block of a token that is yet to be computed.
 		r.blocks = max(r.blocks, int32(in.chunked(r, in.step.start)), int32(in.cache.Blocks(b.padded)))
@@ -133,6 +139,7 @@ func (in *Instance) commitPrefill(now Time) {
 			remaining = append(remaining, slot)
 			continue
 		}
+		b.place(r, mixed, i)
 		in.completePrompt(slot, r, now)
 	}
 	b.prefill = remaining
@@ -149,12 +156,8 @@ func (in *Instance) completePrompt(slot int32, r *Request, now Time) {
 		in.emit(r, now)
 	}
 	ends := next == nil && r.Emitted == r.Output
-	switch {
-	case !in.cache.Radix() || ends:
-	case in.pool.BatchQueue > 1:
+	if in.cache.Radix() && !ends {
 		in.batch.read = append(in.batch.read, slot)
-	default:
-		in.cache.Publish(slot, r.prompt(), r.Computed)
 	}
 	switch {
 	case next != nil && r.Emitted < r.Output:

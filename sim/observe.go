@@ -120,6 +120,9 @@ func (in *Instance) LastAdmitted() *Request { return in.requests.request(in.batc
 // AdmittedBefore returns the running request that was admitted before r, or nil.
 func (in *Instance) AdmittedBefore(r *Request) *Request { return in.requests.request(r.prev) }
 
+// PlacedBefore reports whether a is before b in SGLang's batch of decodes, in which both are.
+func (in *Instance) PlacedBefore(a, b *Request) bool { return a.place < b.place }
+
 // Decodes reports whether r, which runs, emits a token per step.
 func (in *Instance) Decodes(r *Request) bool {
 	return r.state == decoding || r.state == cancelledDecode

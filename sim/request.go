@@ -74,6 +74,7 @@ type engineState struct {
 	joinStep       int64 // step of the decode set at which it joined
 	finishStep     int64 // step of the decode set with which it ends
 	admission      int64 // number of its latest admission
+	place          int64 // in the batch of SGLang, see runningBatch.place
 	readmitted     Time  // of its latest admission
 	queuedAt       Time  // when it reached the queue, less Config.Ingress: its arrival, unless it was elsewhere before
 	orderKey       int64 // its place in a queue that has an Order

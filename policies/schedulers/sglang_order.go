@@ -114,8 +114,12 @@ func (c *sorter) waitsFor(begins int32) bool {
 	return false
 }
 
-// refresh has the prefixes of waiting requests evicted last, and the head's after all others, now and then.
+// refresh has the prefixes of waiting requests evicted last, and the head's after all others, now and then. Attempts
+// for which no request waits do not count.
 func refresh(in *sim.Instance, w *sim.Work) {
+	if in.Waiting(0) == nil {
+		return
+	}
 	n := in.PolicyState[refreshes]
 	in.PolicyState[refreshes]++
 	if n%refreshInterval != 0 || !in.Cache().Radix() {

@@ -96,7 +96,7 @@ func ratioOf(n, limits int64) int64 {
 }
 
 // victim returns the decoding sequence that has emitted the fewest tokens; of equals the one with the longest prompt,
-// and of these the last admitted. By priority only the sequences with the lowest one count.
+// and of these the last of the batch. By priority only the sequences with the lowest one count.
 func (p *SGLang) victim(in *sim.Instance) (worst *sim.Request) {
 	fewest := int32(0)
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
@@ -110,7 +110,8 @@ func (p *SGLang) victim(in *sim.Instance) (worst *sim.Request) {
 			if r.Priority < worst.Priority {
 				continue // a higher one
 			}
-		case n > fewest || n == fewest && r.Prompt <= worst.Prompt:
+		case n > fewest || n == fewest && r.Prompt < worst.Prompt,
+			n == fewest && r.Prompt == worst.Prompt && in.PlacedBefore(r, worst):
 			continue
 		}
 		worst, fewest = r, n
