@@ -145,7 +145,7 @@ func (w *Work) preemptEnded(r *Request, slot int32) {
 	if r.OutputContent != 0 {
 		in.cache.Publish(slot, r.prompt(), findable)
 	}
-	in.release(r, w.taken(r), findable)
+	in.release(r, w.taken(r), findable, false)
 	in.forget(slot)
 }
 
@@ -180,4 +180,85 @@ func (in *Instance) findable(r *Request) int32 {
 		return computed - r.burst
 	}
 	return computed - 1 - r.burst
+}
+
+// retracts reports whether the scheduler is asked which tokens of the step that ends are dropped: the next step may lack
+// blocks, at most one for each sequence and kind of layer. An engine that learns of a cancellation meanwhile, or knows
+// that blocks are named before they are computed, drops none here.
+func (in *Instance) retracts() bool {
+	b, p := &in.batch, in.pool
+	return p.retractor != nil && in.step.n == 1 && len(b.cancelled) == 0 && in.cache.Free() < in.nextBlocksMax()
+}
+
+// nextBlocksMax returns the most blocks that the step after the one under way may take for its decodes.
+func (in *Instance) nextBlocksMax() int64 {
+	return int64(in.batch.set.Len()+len(in.batch.prefill)) * int64(1+in.pool.Windowed.Blocks)
+}
+
+// retract asks the scheduler which tokens of the step that ends are dropped.
+func (in *Instance) retract() {
+	in.updateVisible()
+	in.work.now = in.step.end
+	in.pool.retractor.Retract(in, &in.work)
+}
+
+// Continues says what becomes of r, which runs, after the step under way, as far as its engine can tell: whether it
+// decodes then, or has ended at its limit.
+func (in *Instance) Continues(r *Request) (decodes, ends bool) {
+	switch {
+	case r.state == decoding:
+		_, emitted := in.batch.progress(r)
+		ends = in.step.decodes > 0 && emitted+1 >= r.Limit()
+	case r.state == prefilling && r.chunk > 0 && r.chunk == r.Pending():
+		ends = r.Emitted+1 >= r.Limit()
+	default:
+		return false, false
+	}
+	return !ends, ends
+}
+
+// BlocksNext returns the blocks that the step after the one under way takes if those decode in it that Continues names.
+func (w *Work) BlocksNext() (n int64) {
+	in := w.in
+	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
+		if decodes, _ := in.Continues(r); decodes {
+			computed := in.computedAfter(r)
+			n += in.cache.Blocks(computed+1) - in.cache.Blocks(computed)
+		}
+	}
+	return n
+}
+
+// computedAfter returns the tokens of r that have been computed when the step under way has ended.
+func (in *Instance) computedAfter(r *Request) int32 {
+	if r.state == prefilling {
+		return r.Computed + r.chunk
+	}
+	computed, _ := in.batch.progress(r)
+	if in.step.decodes > 0 {
+		computed++
+	}
+	return computed
+}
+
+// Drop retracts r, for which Continues has said that it decodes, from the step that ends: r gets no token of it.
+func (w *Work) Drop(r *Request) {
+	in, slot := w.in, r.slot
+	blocks := in.cache.Blocks(in.computedAfter(r))
+	if r.state == prefilling {
+		blocks = max(blocks, int64(r.blocks))
+		in.batch.removePrefill(slot)
+	} else {
+		if !in.batch.isNew(r) {
+			r.Last = in.batch.emittedAt
+		}
+		in.batch.set.DropEnd(slot)
+		in.leave(slot)
+		in.batch.untrace(r, slot)
+		in.step.decodes = max(0, in.step.decodes-1)
+	}
+	w.retreat(r)
+	in.dropPassing(r)
+	in.release(r, max(blocks, int64(r.blocksMin)), 0, true)
+	in.requeue(r, true)
 }

@@ -167,6 +167,7 @@ func (c *Cluster) build(specs []*PoolSpec) {
 	c.ends, c.links = clock.NewTournament(0, n), transfer.NewLinks(ends)
 	for _, spec := range specs {
 		p := &Pool{PoolSpec: *spec}
+		p.retractor = p.retracting()
 		c.pools = append(c.pools, p)
 		p.addTiers(c)
 		p.addInstances(c)

@@ -22,6 +22,9 @@ func (in *Instance) commit() {
 func (in *Instance) commitSteps() {
 	s, b := &in.step, &in.batch
 	now, n := s.end, s.n
+	if in.retracts() {
+		in.retract()
+	}
 	in.countTime(n, now.Sub(s.start))
 	in.tally.add(n, in.emitting(), len(b.finished))
 	switch {

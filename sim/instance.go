@@ -33,7 +33,7 @@ type Instance struct {
 	tally  tally
 
 	// PolicyState is for a scheduler's own use: what its policy remembers of an instance, if anything.
-	PolicyState [4]int64
+	PolicyState [5]int64
 
 	scratch []int32
 }
@@ -153,7 +153,7 @@ func (in *Instance) resetBatch() {
 	in.freed = in.freed[:0]
 	in.drafting.sum, in.drafting.leftOut = 0, false
 	in.step.n, in.step.decodes = 0, 0
-	in.PolicyState = [4]int64{}
+	in.PolicyState = [5]int64{}
 }
 
 // forget frees the record in slot.
@@ -293,7 +293,13 @@ func (in *Instance) stepsAlike(n, limit int) int {
 	if in.pool.AsyncScheduling && in.anyAdmissible() {
 		n = 1 // the scheduler sees them at the end of it
 	}
-	return set.StepsWithin(n, in.cache.Free())
+	free := in.cache.Free()
+	if in.pool.retractor != nil { // a step whose successor may lack blocks is one of its own
+		if free -= in.nextBlocksMax(); free < 0 {
+			return 1
+		}
+	}
+	return set.StepsWithin(n, free)
 }
 
 // compose has the scheduler compose the step that begins at now, and returns for how many it holds.

@@ -1,6 +1,9 @@
 package sim
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // What schedulers, routers, controllers and observers may ask for. An instance is observed between its events: the
 // steps of the segment under way that have ended by then count.
@@ -120,8 +123,23 @@ func (in *Instance) LastAdmitted() *Request { return in.requests.request(in.batc
 // AdmittedBefore returns the running request that was admitted before r, or nil.
 func (in *Instance) AdmittedBefore(r *Request) *Request { return in.requests.request(r.prev) }
 
-// PlacedBefore reports whether a is before b in SGLang's batch of decodes, in which both are.
-func (in *Instance) PlacedBefore(a, b *Request) bool { return a.place < b.place }
+// PlacedBefore reports whether a is before b in SGLang's batch of decodes, in which both are or will be when the step
+// under way has ended.
+func (in *Instance) PlacedBefore(a, b *Request) bool {
+	x, y := in.placeOf(a), in.placeOf(b)
+	return x < y || x == y && a.admission < b.admission
+}
+
+// placeOf returns the place of r in the batch of decodes; before or behind all places, if its prompt is under way.
+func (in *Instance) placeOf(r *Request) int64 {
+	switch {
+	case r.state != prefilling:
+		return r.place
+	case in.step.decodes > 0:
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}
 
 // Decodes reports whether r, which runs, emits a token per step.
 func (in *Instance) Decodes(r *Request) bool {

@@ -111,3 +111,15 @@ func (q *pages) each(f func(packed)) {
 		}
 	}
 }
+
+// at returns the i-th item. It is found at once if it is in the last page.
+func (q *pages) at(i int) *packed {
+	if behind := q.n - i; behind <= q.to && (q.head != q.tail || q.to-behind >= q.from) {
+		return &q.tail.item[q.to-behind]
+	}
+	p, i := q.head, i+q.from
+	for ; i >= len(p.item); i -= len(p.item) {
+		p = p.next
+	}
+	return &p.item[i]
+}

@@ -57,6 +57,13 @@ type Scheduler interface {
 	Schedule(in *Instance, w *Work) (steps int)
 }
 
+// Retractor is a Scheduler that drops what a step computes of requests which the next one has no blocks for: its engine
+// queues batches, and composes the next step while this one runs. Retract is asked as a step ends whose successor may
+// lack blocks, before its tokens are emitted; it acts through Work.Drop.
+type Retractor interface {
+	Retract(in *Instance, w *Work)
+}
+
 // Counter is a Scheduler that asks an instance to count more than most schedulers need.
 type Counter interface {
 	Counts() Counts

@@ -32,12 +32,7 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 	if decodes {
 		blocks = w.taken(r)
 	}
-	r.Preemptions++
-	if r.delay == Paused { // it has missed a step before, and that is not what it waits for now
-		r.delay = Preempted
-	}
-	in.tally.preemptions++
-	in.exit(slot)
+	w.retreat(r)
 	if how == Swap && decodes && blocks <= in.swap.free {
 		in.swapOut(r, slot, blocks)
 		return
@@ -55,10 +50,25 @@ func (w *Work) Preempt(r *Request, how Preemption) {
 		}
 		in.cache.ReleaseSequence(slot, r.prompt(), blocks, cached, true)
 	}
+	in.requeue(r, how == Retract && in.Queued() > 0)
+}
+
+// retreat takes r, which is preempted, out of the batch.
+func (w *Work) retreat(r *Request) {
+	r.Preemptions++
+	if r.delay == Paused { // it has missed a step before, and that is not what it waits for now
+		r.delay = Preempted
+	}
+	w.in.tally.preemptions++
+	w.in.exit(r.slot)
+}
+
+// requeue has r, which has no blocks any more, wait again.
+func (in *Instance) requeue(r *Request, last bool) {
 	r.blocks, r.Computed = 0, 0
 	r.chunk, r.filler, r.blocksMin = 0, 0, 0
 	r.state = waiting
-	in.queue.pushBack(slot, how == Retract && in.Queued() > 0)
+	in.queue.pushBack(r.slot, last)
 }
 
 // interrupt takes r, which decodes, out of the decode set. Its latest token came when the set last emitted, or when it
@@ -107,19 +117,20 @@ type swapSpace struct {
 // swapOut copies the cache of r to host memory. The copy precedes the step, which can have the blocks.
 func (in *Instance) swapOut(r *Request, slot int32, blocks int64) {
 	in.swap.free -= blocks
-	in.release(r, blocks, 0)
+	in.release(r, blocks, 0, false)
 	in.work.shape.SwapBlocks += blocks
 	in.tally.swaps++
 	r.state, r.delay = swappedOut, Swapped
 	in.swap.slots = append(in.swap.slots, slot)
 }
 
-// release frees the blocks of r, of which so many computed tokens may be reused.
-func (in *Instance) release(r *Request, blocks int64, computed int32) {
+// release frees the blocks of r, of which so many computed tokens may be reused; retain says that r may reuse what is
+// its own.
+func (in *Instance) release(r *Request, blocks int64, computed int32, retain bool) {
 	if !in.cache.Caches() {
 		in.cache.Release(blocks)
 	} else {
-		in.cache.ReleaseSequence(r.slot, r.prompt(), blocks, computed, false)
+		in.cache.ReleaseSequence(r.slot, r.prompt(), blocks, computed, retain)
 	}
 }
 

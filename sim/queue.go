@@ -166,20 +166,39 @@ func (q *queue) push(r *Request, slot int32) {
 	}
 }
 
-// pushBack puts the preempted request in slot to the head of the queue, to its end, or to its place in the order.
+// pushBack puts the preempted request in slot to the head of the queue, to its end, or to its place in the order. The
+// end is that of the requests which the scheduler sees: others came later.
 func (q *queue) pushBack(slot int32, last bool) {
 	q.resuming++
 	switch r := &q.requests.at[slot]; {
 	case q.order != nil:
 		q.heap.push(q.requests.at, slot)
-	case last:
+	case last && (q.visible == Forever || q.pages.n > 0 && q.seen(q.pages.peek())):
 		q.pages.push(r.pack(slot))
+		for i := q.pages.n - 1; i > 0 && !q.seen(q.pages.at(i-1)); i-- {
+			a, b := q.pages.at(i-1), q.pages.at(i)
+			*a, *b = *b, *a
+		}
 		if r.Emitted > 0 {
 			q.started++
 		}
+	case last:
+		i := 0
+		for i < len(q.front) && q.requests.at[q.front[i]].queuedAt > q.visible {
+			i++
+		}
+		q.front = slices.Insert(q.front, i, slot)
 	default:
 		q.front = append(q.front, slot)
 	}
+}
+
+// seen reports whether the scheduler sees the request of an entry of the pages.
+func (q *queue) seen(x *packed) bool {
+	if slot := x.slot(); slot != noSlot {
+		return q.requests.at[slot].queuedAt <= q.visible
+	}
+	return x.arrival <= q.visible
 }
 
 // cancel takes the request in slot, which waits and whose client has cancelled it, out of the queue. If its entry is

@@ -307,7 +307,7 @@ func (in *Instance) releaseBlocks(slot int32) {
 	r := &in.requests.at[slot]
 	in.batch.departures++
 	in.noteAllocated()
-	in.release(r, int64(r.blocks), r.Computed)
+	in.release(r, int64(r.blocks), r.Computed, false)
 	in.forget(slot)
 }
 

@@ -73,9 +73,13 @@ func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 	if in.Running() == 0 && in.Head() == nil {
 		return 0
 	}
-	steps := 0
-	if in.Prefilling() > 0 || !full(in) && in.Running() < p.MaxRunningRequests && in.Head() != nil {
-		if p.prefill(in, w) {
+	steps, ahead := 0, in.PolicyState[aheadState]
+	in.PolicyState[aheadState] = notAhead
+	if ahead == retractedAhead {
+		in.PolicyState[ratioStep] = in.DecodeSteps() + 1 // the step at hand does not decay the ratio
+	}
+	if in.Prefilling() > 0 || ahead != notAhead || p.mayAdmit(in) {
+		if ahead <= sortedAhead && p.prefill(in, w, ahead == sortedAhead) {
 			return 1
 		}
 		if !full(in) || in.Prefilling() > 0 {
@@ -97,6 +101,11 @@ func (p *SGLang) compose(in *sim.Instance, w *sim.Work) int {
 		w.BatchFull()
 	}
 	return steps
+}
+
+// mayAdmit reports whether an attempt to admit a request is worth making.
+func (p *SGLang) mayAdmit(in *sim.Instance) bool {
+	return !full(in) && in.Running() < p.MaxRunningRequests && in.Head() != nil
 }
 
 // setAside has the cache evict what it can until so many pages hold nothing, and more for so many tokens: an allocator
@@ -150,7 +159,7 @@ func (p *SGLang) budget(in *sim.Instance) (b budget, fraction bool) {
 		b.chunk = int64(p.ChunkedPrefillSize)
 	}
 	if p.EnableMixedChunk {
-		ride := int64(in.Decoding()+in.Ending()) + in.DraftTokens()
+		ride := int64(in.Decoding()+in.Ending()+completing(in)) + in.DraftTokens()
 		b.now, b.input, b.chunk = b.now-ride, b.input-ride, b.chunk-ride
 	}
 	whole, part := p.reserved(in)
@@ -158,8 +167,9 @@ func (p *SGLang) budget(in *sim.Instance) (b budget, fraction bool) {
 	return b, part
 }
 
-// prefill composes a batch of prompts, with decodes if they ride along and fit, or reports that there is none.
-func (p *SGLang) prefill(in *sim.Instance, w *sim.Work) bool {
+// prefill composes a batch of prompts, with decodes if they ride along and fit, or reports that there is none. sorted
+// says that the queue has its order already.
+func (p *SGLang) prefill(in *sim.Instance, w *sim.Work, sorted bool) bool {
 	w.PauseDecodes()
 	b, fraction := p.budget(in)
 	composed := false
@@ -168,6 +178,9 @@ func (p *SGLang) prefill(in *sim.Instance, w *sim.Work) bool {
 		composed = p.resume(in, w, &b, fraction)
 	}
 	if composed || in.Prefilling() == 0 {
+		if !sorted {
+			p.order(in, w)
+		}
 		composed = p.admit(in, w, &b, composed)
 	}
 	if composed {
@@ -215,40 +228,18 @@ func (p *SGLang) resume(in *sim.Instance, w *sim.Work, b *budget, fraction bool)
 	return true
 }
 
-// admit adds waiting requests to a batch, which may have a chunk already, and reports whether the batch has any then.
-func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, composed bool) bool {
+// order gives the queue the order in which its requests are tried.
+func (p *SGLang) order(in *sim.Instance, w *sim.Work) {
 	if !p.sorter.sort(p.Order, in, w) {
 		refresh(in, w)
 	}
+}
+
+// admit adds waiting requests to a batch, which may have a chunk already, and reports whether the batch has any then.
+func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, composed bool) bool {
 	for {
-		r := in.Head()
-		switch {
-		case r == nil, b.now > 0 && b.total > 0 && (b.input <= 0 || b.chunk <= 0):
-			return composed
-		case in.Running() >= p.MaxRunningRequests:
-			setFull(in)
-			return composed
-		}
-		first := in.Running() == 0
-		n := r.Pending() - w.CachedTokens(r)
-		paged := (int64(n) + b.page - 1) / b.page * b.page
-		more := int64(min(r.Limit()-r.Emitted, p.ClipMaxNewTokens))
-		if !first && int64(n)+more+b.page >= b.total-w.CachedFree() {
-			setFull(in)
-			return composed
-		}
-		if p.ChunkedPrefillSize == 0 && composed && paged >= b.input {
-			return composed
-		}
-		whole, expected := paged <= b.chunk, min(r.Limit(), p.ClipMaxNewTokens)
-		if !whole {
-			n, expected = int32(b.chunk-b.chunk%b.page), 0
-			if n <= 0 {
-				return composed
-			}
-		}
-		if w.BlocksToAdmit(n) > w.FreeBlocks() {
-			setFull(in)
+		r, n, expected := p.next(in, w, b, composed)
+		if r == nil {
 			return composed
 		}
 		taken := w.CachedFree()
@@ -265,4 +256,40 @@ func (p *SGLang) admit(in *sim.Instance, w *sim.Work, b *budget, composed bool) 
 			return true
 		}
 	}
+}
+
+// next returns the head of the queue if it may join a batch, how many of its tokens, and how many it is expected to
+// emit; or nil.
+func (p *SGLang) next(in *sim.Instance, w *sim.Work, b *budget, composed bool) (r *sim.Request, n, expected int32) {
+	r = in.Head()
+	switch {
+	case r == nil, b.now > 0 && b.total > 0 && (b.input <= 0 || b.chunk <= 0):
+		return nil, 0, 0
+	case in.Running() >= p.MaxRunningRequests:
+		setFull(in)
+		return nil, 0, 0
+	}
+	first := in.Running() == 0
+	n = r.Pending() - w.CachedTokens(r)
+	paged := (int64(n) + b.page - 1) / b.page * b.page
+	more := int64(min(r.Limit()-r.Emitted, p.ClipMaxNewTokens))
+	if !first && int64(n)+more+b.page >= b.total-w.CachedFree() {
+		setFull(in)
+		return nil, 0, 0
+	}
+	if p.ChunkedPrefillSize == 0 && composed && paged >= b.input {
+		return nil, 0, 0
+	}
+	expected = min(r.Limit(), p.ClipMaxNewTokens)
+	if paged > b.chunk {
+		n, expected = int32(b.chunk-b.chunk%b.page), 0
+		if n <= 0 {
+			return nil, 0, 0
+		}
+	}
+	if w.BlocksToAdmit(n) > w.FreeBlocks() {
+		setFull(in)
+		return nil, 0, 0
+	}
+	return r, n, expected
 }

@@ -18,6 +18,11 @@ func Ratio(x float64) int64 { return int64(math.Round(x * RatioOne)) }
 // ones, and whether there is a fraction of one more.
 func (p *SGLang) reserved(in *sim.Instance) (whole int64, fraction bool) {
 	remaining := in.RemainingTokens(p.ClipMaxNewTokens)
+	for i := range in.Prefilling() {
+		if r := in.Prefill(i); completes(in, r) {
+			remaining += int64(min(r.Limit()-r.Emitted, p.ClipMaxNewTokens))
+		}
+	}
 	if p.IgnoreEOS || remaining <= 0 {
 		return max(0, remaining), false
 	}
@@ -28,10 +33,11 @@ func (p *SGLang) reserved(in *sim.Instance) (whole int64, fraction bool) {
 
 // What SGLang keeps in an instance's PolicyState.
 const (
-	ratioSet  = iota // the new-token ratio as it was last set, plus 1; 0: never
-	ratioStep        // the decode step in which it was set
-	fullSince        // departures, plus 1, when an attempt to admit a request failed for want of room
-	refreshes        // attempts to admit requests so far, in an order that the prefix cache has no part in
+	ratioSet   = iota // the new-token ratio as it was last set, plus 1; 0: never
+	ratioStep         // the decode step in which it was set
+	fullSince         // departures, plus 1, when an attempt to admit a request failed for want of room
+	refreshes         // attempts to admit requests so far, in an order that the prefix cache has no part in
+	aheadState        // what Retract has done of the step that is composed next, see notAhead
 )
 
 // ratio returns the new-token ratio of an instance, which falls by NewTokenRatioDecay with every decode step.
@@ -61,7 +67,7 @@ func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {
 	perDecode := int64(p.RetractDecodeSteps)
 	for first := true; in.Decoding() > 1 && (first || w.FreeBlocks() < 0); first = false {
 		w.EvictFor(demand(in, w))
-		w.Preempt(p.victim(in), sim.Retract)
+		w.Preempt(p.victim(in, computes), sim.Retract)
 		page := int64(in.Cache().BlockSize())
 		w.EvictFor((int64(in.Decoding())*perDecode + page - 1) / page)
 	}
@@ -69,18 +75,26 @@ func (p *SGLang) retract(in *sim.Instance, w *sim.Work) {
 		w.Preempt(in.Prefill(0), sim.Retract)
 	}
 	if w.FreeBlocks() < 0 { // the other blocks are those of pending transfers
-		w.Preempt(p.victim(in), sim.Retract)
+		w.Preempt(p.victim(in, computes), sim.Retract)
 	}
-	n, limits := int64(in.Decoding())*perDecode, int64(1)
+	p.estimate(in, computes)
+	in.PolicyState[ratioStep]++ // the step at hand does not decay the ratio
+}
+
+// estimate sets the new-token ratio to what the requests of a batch need.
+func (p *SGLang) estimate(in *sim.Instance, member func(*sim.Instance, *sim.Request) bool) {
+	n, limits := int64(0), int64(1)
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
-		if in.Decodes(r) {
-			n += int64(in.Emitted(r))
+		if member(in, r) {
+			n += int64(p.RetractDecodeSteps) + int64(in.Emitted(r)-in.Unknown(r))
 			limits += int64(r.Limit())
 		}
 	}
 	p.setRatio(in, ratioOf(n, limits))
-	in.PolicyState[ratioStep]++ // the step at hand does not decay the ratio
 }
+
+// computes reports whether r, which runs, computes a token in a step of decodes.
+func computes(in *sim.Instance, r *sim.Request) bool { return !in.Prefills(r) && in.Wants(r) > 0 }
 
 // demand returns the blocks that the step takes.
 func demand(in *sim.Instance, w *sim.Work) int64 { return in.Cache().Free() - w.FreeBlocks() }
@@ -95,15 +109,15 @@ func ratioOf(n, limits int64) int64 {
 	return int64(min(ratio, RatioOne))
 }
 
-// victim returns the decoding sequence that has emitted the fewest tokens; of equals the one with the longest prompt,
+// victim returns the sequence of a batch that has emitted the fewest tokens; of equals the one with the longest prompt,
 // and of these the last of the batch. By priority only the sequences with the lowest one count.
-func (p *SGLang) victim(in *sim.Instance) (worst *sim.Request) {
+func (p *SGLang) victim(in *sim.Instance, member func(*sim.Instance, *sim.Request) bool) (worst *sim.Request) {
 	fewest := int32(0)
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
-		if !in.Decodes(r) {
+		if !member(in, r) {
 			continue
 		}
-		n := in.Emitted(r)
+		n := in.Emitted(r) - in.Unknown(r)
 		switch {
 		case worst == nil:
 		case p.ByPriority && r.Priority != worst.Priority:

@@ -11,14 +11,23 @@ import (
 // watched records what its scheduler composes.
 type watched struct {
 	*schedulers.SGLang
-	steps []step
+	steps     []step
+	retracted []int32 // as the step before ended
+}
+
+// Retract implements sim.Retractor.
+func (w *watched) Retract(in *sim.Instance, work *sim.Work) {
+	before := running(in)
+	w.SGLang.Retract(in, work)
+	w.retracted = missing(before, running(in))
 }
 
 // Schedule implements sim.Scheduler. Each answer holds for one step.
 func (w *watched) Schedule(in *sim.Instance, work *sim.Work) int {
 	before := running(in)
 	w.SGLang.Schedule(in, work)
-	var s step
+	s := step{Preempted: w.retracted}
+	w.retracted = nil
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
 		n, computed := in.Composed(r)
 		if n > 0 && (in.Prefills(r) || !work.Paused()) {
@@ -26,17 +35,22 @@ func (w *watched) Schedule(in *sim.Instance, work *sim.Work) int {
 		}
 	}
 	slices.Reverse(s.Batch)
-	now := running(in)
-	for _, id := range before {
-		if !slices.Contains(now, id) {
-			s.Preempted = append(s.Preempted, id)
-		}
-	}
+	s.Preempted = append(s.Preempted, missing(before, running(in))...)
 	s.Free = work.FreeBlocks() * int64(in.Cache().BlockSize())
 	if len(s.Batch) > 0 {
 		w.steps = append(w.steps, s)
 	}
 	return 1
+}
+
+// missing returns which of before are not in now.
+func missing(before, now []int32) (ids []int32) {
+	for _, id := range before {
+		if !slices.Contains(now, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func running(in *sim.Instance) (ids []int32) {
