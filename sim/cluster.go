@@ -177,8 +177,14 @@ func (c *Cluster) build(specs []*PoolSpec) {
 		p.addStages(c)
 	}
 	for _, route := range c.routes {
-		for i := range route[:len(route)-1] {
+		for i := range route {
 			p := c.pools[route[i].Pool]
+			if len(route) > 1 {
+				p.retractor = nil // what another instance has or gets of a request counts
+			}
+			if i == len(route)-1 {
+				break
+			}
 			p.sends, p.pushes = true, p.pushes || route[i].Push
 		}
 	}

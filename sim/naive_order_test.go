@@ -21,6 +21,16 @@ func (n *naive) enqueue(in *naiveInstance, r *naiveRequest) {
 	}
 }
 
+// requeue puts r, which is retracted, behind all requests that the engine knows of, or where the order has it.
+func (n *naive) requeue(in *naiveInstance, r *naiveRequest) {
+	unknown := slices.IndexFunc(in.waiting, func(o *naiveRequest) bool { return !in.everybody && !o.noticed })
+	if n.order != nil || unknown < 0 {
+		n.enqueue(in, r)
+		return
+	}
+	in.waiting = slices.Insert(in.waiting, unknown, r)
+}
+
 // head returns the request that the engine takes next; nil: it knows of none.
 func (n *naive) head(in *naiveInstance) *naiveRequest {
 	for _, r := range in.waiting {
@@ -103,7 +113,7 @@ func (n *naive) recompute(in *naiveInstance, r *naiveRequest) {
 	}
 	n.cover["preemptions"]++
 	if n.order != nil || retracted {
-		n.enqueue(in, r)
+		n.requeue(in, r)
 		return
 	}
 	in.waiting = slices.Insert(in.waiting, 0, r)

@@ -11,9 +11,22 @@ func (n *naive) learn(in *naiveInstance) bool {
 		return false
 	}
 	n.peak = max(n.peak, n.blocks-in.free)
+	if in.tree != nil {
+		list := slices.DeleteFunc(in.sglang.read, func(r *naiveRequest) bool { return !r.decoding })
+		for _, r := range in.running {
+			if r.removed {
+				list = append(list, r)
+				n.cover["tokens in vain"] += int(r.want)
+			}
+		}
+		in.sglang.read = nil
+		n.settleTree(in, list)
+		return len(in.running) < before
+	}
 	in.running = slices.DeleteFunc(in.running, func(r *naiveRequest) bool {
 		if r.removed {
 			n.release(in, r, r.Computed)
+			in.sglang.forget(r)
 			n.cover["tokens in vain"] += int(r.want)
 		}
 		return r.removed
@@ -49,6 +62,14 @@ func (n *naive) single(in *naiveInstance) bool {
 func (n *naive) hopes(rejected int32) int32 {
 	if n.queues() {
 		return rejected
+	}
+	return 0
+}
+
+// unknown returns how many tokens r has emitted that the engine does not know of while it composes a step.
+func (n *naive) unknown(in *naiveInstance, r *naiveRequest) int32 {
+	if n.queues() && !in.everybody && r.decoding && len(r.tokens) > 0 && r.tokens[len(r.tokens)-1] == n.now {
+		return 1
 	}
 	return 0
 }

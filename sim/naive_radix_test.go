@@ -197,6 +197,9 @@ func (n *naive) releaseTree(in *naiveInstance, r *naiveRequest, tokens int32) {
 
 // refresh accesses the prefixes of the waiting requests now and then, unless the order has.
 func (n *naive) refresh(in *naiveInstance, visible []*naiveRequest) {
+	if len(visible) == 0 {
+		return
+	}
 	in.sglang.refreshes++
 	if in.sglang.refreshes%32 != 1 || in.tree == nil || n.order != nil {
 		return

@@ -2,10 +2,12 @@ package sim_test
 
 import (
 	"cmp"
+	"math"
 	"math/big"
 	"slices"
 
 	"github.com/decodesim/decodesim/policies/schedulers"
+	"github.com/decodesim/decodesim/sim"
 )
 
 // sglangState is what an instance remembers from step to step.
@@ -14,7 +16,27 @@ type sglangState struct {
 	full    bool          // no prompts are tried until a request leaves
 	chunked *naiveRequest // of whose prompt the rest is to come
 
-	refreshes int // attempts to admit
+	refreshes int // attempts to admit a request
+
+	ahead string          // what has been decided of the next step as this one ended: the queue is "sorted", or "tried", or "retracted"
+	read  []*naiveRequest // whose prompts are complete, as the engine does not know yet
+	first int             // place that has been given
+	last  int
+}
+
+// place gives prompts that are complete a place in the batch: before the decodes of the same step, or behind all.
+func (s *sglangState) place(complete []*naiveRequest, mixed bool) {
+	if mixed {
+		s.first -= len(complete)
+	}
+	for i, r := range complete {
+		if mixed {
+			r.place = s.first + i
+		} else {
+			s.last++
+			r.place = s.last
+		}
+	}
 }
 
 // forget tells that r has left the batch.
@@ -70,10 +92,10 @@ func (b *prefillBudget) hasMemory() bool { return b.rest() > 0 && b.free-b.ride-
 func (b *prefillBudget) hasInput() bool { return b.input > 0 && (!b.cuts() || b.chunk > 0) }
 
 // reserve keeps room for what a batch of decodes may emit yet: a share of it, or all if none stops early.
-func (b *prefillBudget) reserve(batch []*naiveRequest, ratio int64) {
+func (b *prefillBudget) reserve(n *naive, in *naiveInstance, batch []*naiveRequest, ratio int64) {
 	sum := int64(0)
 	for _, r := range batch {
-		sum += min(int64(r.Limit()-r.Emitted), int64(b.ClipMaxNewTokens))
+		sum += min(int64(r.Limit()-r.Emitted+n.unknown(in, r)), int64(b.ClipMaxNewTokens))
 	}
 	if b.IgnoreEOS {
 		ratio = schedulers.RatioOne
@@ -83,16 +105,9 @@ func (b *prefillBudget) reserve(batch []*naiveRequest, ratio int64) {
 	b.reserved, b.fraction = whole.Int64(), rest.Sign() > 0
 }
 
-// prefillSGLang composes a step with prompts, if there is one.
-func (n *naive) prefillSGLang(in *naiveInstance, p *schedulers.SGLang) bool {
-	s := &in.sglang
-	if s.chunked != nil {
-		s.full = false
-	} else if n.head(in) == nil || s.full || len(in.running) >= p.MaxRunningRequests {
-		return false
-	}
-	batch := decodes(in.running)
-	b := prefillBudget{SGLang: p, page: int64(n.blockSize), free: in.free * int64(n.blockSize),
+// budget returns what a batch of prompts may take beside so many decodes.
+func (n *naive) budget(in *naiveInstance, p *schedulers.SGLang, batch []*naiveRequest) *prefillBudget {
+	b := &prefillBudget{SGLang: p, page: int64(n.blockSize), free: in.free * int64(n.blockSize),
 		input: int64(p.MaxPrefillTokens), chunk: int64(p.ChunkedPrefillSize)}
 	if p.EnableMixedChunk {
 		for _, r := range batch {
@@ -100,10 +115,30 @@ func (n *naive) prefillSGLang(in *naiveInstance, p *schedulers.SGLang) bool {
 		}
 	}
 	b.input, b.chunk = b.input-b.ride, b.chunk-b.ride
-	b.reserve(batch, s.ratio)
-	if s.chunked == nil || n.continueChunk(in, &b) {
-		n.sortByCache(in, p.Order)
-		for n.admitSGLang(in, p, &b) {
+	b.reserve(n, in, batch, in.sglang.ratio)
+	return b
+}
+
+// prefillSGLang composes a step with prompts, if there is one.
+func (n *naive) prefillSGLang(in *naiveInstance, p *schedulers.SGLang) bool {
+	s := &in.sglang
+	ahead := s.ahead
+	if ahead == "tried" || ahead == "retracted" {
+		return false
+	}
+	s.ahead = ""
+	if s.chunked != nil {
+		s.full = false
+	} else if !n.mayAdmit(in, p) {
+		return false
+	}
+	batch := decodes(in.running)
+	b := n.budget(in, p, batch)
+	if s.chunked == nil || n.continueChunk(in, b) {
+		if ahead == "" {
+			n.sortByCache(in, p.Order)
+		}
+		for n.admitSGLang(in, p, b) {
 			n.cover["sglang admissions"]++
 		}
 	}
@@ -111,10 +146,16 @@ func (n *naive) prefillSGLang(in *naiveInstance, p *schedulers.SGLang) bool {
 		return false
 	}
 	n.setAside(in, 0)
+	batch = n.emitters(in)
 	if p.EnableMixedChunk && n.rideSGLang(in, batch) || len(batch) == 0 {
 		s.full = false // that was noted of a batch which this one replaces
 	}
 	return true
+}
+
+// mayAdmit reports whether it is worth an attempt to admit a request.
+func (n *naive) mayAdmit(in *naiveInstance, p *schedulers.SGLang) bool {
+	return n.head(in) != nil && !in.sglang.full && len(in.running) < p.MaxRunningRequests
 }
 
 // rideSGLang adds decodes to a step with prompts if they all fit, and reports whether there are any.
@@ -166,49 +207,68 @@ func (n *naive) continueChunk(in *naiveInstance, b *prefillBudget) bool {
 	return true
 }
 
-// admitSGLang admits the next of the queue if it may join a step of prompts, and reports whether another one may be
-// tried.
-func (n *naive) admitSGLang(in *naiveInstance, p *schedulers.SGLang, b *prefillBudget) bool {
+// candidate is a request that may join a step of prompts.
+type candidate struct {
+	r      *naiveRequest // nil: none may
+	f      found
+	tokens int64 // to compute in the step
+	limit  int64 // expected after them
+	takes  int64 // blocks in all
+	cut    bool
+}
+
+// next returns the next of the queue, if it may join a step of prompts.
+func (n *naive) next(in *naiveInstance, p *schedulers.SGLang, b *prefillBudget) (c candidate) {
 	s := &in.sglang
 	if n.head(in) == nil || b.hasMemory() && !b.hasInput() {
-		return false
+		return c
 	}
 	if len(in.running) >= p.MaxRunningRequests {
 		s.full = true
-		return false
+		return c
 	}
 	r := n.head(in)
 	f := n.lookup(in, r)
 	tokens, limit := int64(r.Prompt+r.Emitted-f.tokens), int64(min(r.Limit(), b.ClipMaxNewTokens))
-	shares := f.idle() * b.page
 	need := tokens + min(int64(r.Limit()-r.Emitted), int64(b.ClipMaxNewTokens)) + b.page
-	if len(in.running) > 0 && need >= b.rest()-shares {
+	if len(in.running) > 0 && need >= b.rest()-f.idle()*b.page {
 		s.full = true
 		n.cover["stopped by the reserve"]++
-		return false
+		return c
 	}
 	if !b.cuts() && b.prompts > 0 && b.paged(tokens) >= b.input {
 		n.cover["stopped by other prompts"]++
-		return false
+		return c
 	}
 	cut := b.cuts() && b.paged(tokens) > b.chunk
 	if cut {
 		tokens, limit = b.chunk-b.chunk%b.page, 0
 	}
 	if tokens <= 0 {
-		return false
+		return c
 	}
 	takes := n.needs(f.tokens + int32(tokens))
 	if takes-f.more > in.free {
 		s.full = true
 		n.cover["stopped by blocks"]++
+		return c
+	}
+	return candidate{r, f, tokens, limit, takes, cut}
+}
+
+// admitSGLang admits the next of the queue if it may join a step of prompts, and reports whether another one may be
+// tried.
+func (n *naive) admitSGLang(in *naiveInstance, p *schedulers.SGLang, b *prefillBudget) bool {
+	s, c := &in.sglang, n.next(in, p, b)
+	if c.r == nil {
 		return false
 	}
-	n.admit(in, r, f, int32(tokens), takes)
+	shares := c.f.idle() * b.page
+	n.admit(in, c.r, c.f, int32(c.tokens), c.takes)
 	b.free -= shares
-	b.charge(tokens, limit)
-	if cut {
-		s.chunked = r
+	b.charge(c.tokens, c.limit)
+	if c.cut {
+		s.chunked = c.r
 		n.cover["prompts cut"]++
 	}
 	if !b.hasMemory() {
@@ -220,25 +280,29 @@ func (n *naive) admitSGLang(in *naiveInstance, p *schedulers.SGLang, b *prefillB
 // decodeSGLang composes a step of decodes, and retracts some of them if they do not fit.
 func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 	s := &in.sglang
-	batch := decodes(in.running)
+	ahead := s.ahead
+	s.ahead = ""
+	batch := n.emitters(in)
 	for _, r := range batch {
 		r.want = n.decodeOf(in, r)
 	}
 	if n.demand(batch) <= in.free {
 		n.setAside(in, len(batch))
 		n.grow(in)
-		s.ratio = max(s.ratio-p.NewTokenRatioDecay, p.MinNewTokenRatio)
+		if len(batch) > 0 && ahead != "retracted" {
+			s.ratio = max(s.ratio-p.NewTokenRatioDecay, p.MinNewTokenRatio)
+		}
 		return
 	}
-	for first := true; len(batch) > 1 && (first || n.demand(batch) > in.free); first = false {
+	if len(batch) < len(decodes(in.running)) {
 		n.evictFor(in, n.demand(batch))
-		v := slices.MinFunc(batch, n.retractedFirst(in))
-		batch = slices.DeleteFunc(batch, func(r *naiveRequest) bool { return r == v })
-		n.recompute(in, v)
-		perPage := int64(n.blockSize)
-		n.evictFor(in, (int64(len(batch))*int64(p.RetractDecodeSteps)+perPage-1)/perPage)
-		n.cover["retractions"]++
+		for _, r := range batch {
+			r.want = 0
+		}
+		n.cover["steps without decodes until one has ended"]++
+		return
 	}
+	batch = n.retractSGLang(in, p, batch, n.demand)
 	if n.demand(batch) > in.free && s.chunked != nil {
 		n.recompute(in, s.chunked)
 		n.cover["chunks retracted"]++
@@ -250,20 +314,106 @@ func (n *naive) decodeSGLang(in *naiveInstance, p *schedulers.SGLang) {
 	}
 	n.setAside(in, len(batch))
 	n.grow(in)
+	n.estimate(in, batch)
+}
+
+// retractSGLang retracts requests of a batch until it fits or is one request, and returns what is left of it.
+func (n *naive) retractSGLang(in *naiveInstance, p *schedulers.SGLang, batch []*naiveRequest,
+	demand func([]*naiveRequest) int64) []*naiveRequest {
+	for first := true; len(batch) > 1 && (first || demand(batch) > in.free); first = false {
+		n.evictFor(in, demand(batch))
+		v := slices.MinFunc(batch, n.retractedFirst(in))
+		batch = slices.DeleteFunc(batch, func(r *naiveRequest) bool { return r == v })
+		n.recompute(in, v)
+		perPage := int64(n.blockSize)
+		n.evictFor(in, (int64(len(batch))*int64(p.RetractDecodeSteps)+perPage-1)/perPage)
+		n.cover["retractions"]++
+	}
+	return batch
+}
+
+// estimate sets the share of room to what a batch needs.
+func (n *naive) estimate(in *naiveInstance, batch []*naiveRequest) {
+	p := n.policy.(*schedulers.SGLang)
 	emitted, limit := new(big.Int), int64(1)
 	for _, r := range batch {
-		emitted.Add(emitted, big.NewInt(int64(r.Emitted)+int64(p.RetractDecodeSteps)))
+		emitted.Add(emitted, big.NewInt(int64(r.Emitted-n.unknown(in, r))+int64(p.RetractDecodeSteps)))
 		limit += int64(r.Limit())
 	}
-	before := s.ratio
+	before := in.sglang.ratio
 	emitted.Mul(emitted, big.NewInt(schedulers.RatioOne)).Quo(emitted, big.NewInt(limit))
-	s.ratio = schedulers.RatioOne
+	in.sglang.ratio = schedulers.RatioOne
 	if emitted.IsInt64() {
-		s.ratio = min(s.ratio, emitted.Int64())
+		in.sglang.ratio = min(in.sglang.ratio, emitted.Int64())
 	}
-	if s.ratio != before {
+	if in.sglang.ratio != before {
 		n.cover["ratio changes"]++
 	}
+}
+
+// retractAhead decides, as a step ends, whether the next one has blocks for its decodes. Those that it has none for get
+// no token of this step.
+func (n *naive) retractAhead(in *naiveInstance, p *schedulers.SGLang) {
+	s := &in.sglang
+	s.ahead, in.everybody = "", false
+	if n.passing.Blocks > 0 || slices.ContainsFunc(n.sc.routes, func(route sim.Route) bool {
+		return len(route) > 1 && slices.ContainsFunc(route, func(s sim.Stage) bool { return n.pools[s.Pool] == n })
+	}) {
+		return
+	}
+	var batch, all []*naiveRequest
+	ends := false
+	for _, r := range in.members() {
+		if r.outcome != "" || !r.decoding && r.want < r.Pending() {
+			return
+		}
+		all = append(all, r)
+		if r.want > 0 && r.Emitted+1 >= r.Limit() {
+			ends = true
+		} else {
+			batch = append(batch, r)
+		}
+	}
+	for _, r := range in.running {
+		if !slices.Contains(all, r) && r.outcome == "" {
+			all, batch = append(all, r), append(batch, r)
+		}
+	}
+	next := func(batch []*naiveRequest) (blocks int64) {
+		for _, r := range batch {
+			blocks += n.needs(r.Computed+r.want+1) - n.needs(r.Computed+r.want)
+		}
+		return blocks
+	}
+	if in.tree != nil {
+		in.tree.taken = 0
+	}
+	if n.mayAdmit(in, p) {
+		n.sortByCache(in, p.Order)
+		s.ahead = "tried"
+		if n.next(in, p, n.budget(in, p, all)).r != nil {
+			s.ahead = "sorted"
+			return
+		}
+	}
+	if ends || len(batch) < 2 || next(batch) <= in.free {
+		return
+	}
+	for _, r := range batch {
+		if r.decoding && r.want > 0 {
+			n.decodes--
+		}
+	}
+	batch = n.retractSGLang(in, p, batch, next)
+	for _, r := range batch {
+		if r.decoding && r.want > 0 {
+			n.decodes++
+		}
+	}
+	n.evictFor(in, next(batch))
+	n.estimate(in, batch)
+	s.ahead = "retracted"
+	n.cover["tokens dropped"]++
 }
 
 // retractedFirst compares by which is retracted first: the fewest tokens emitted, then the longest prompt, then the
@@ -275,8 +425,19 @@ func (n *naive) retractedFirst(in *naiveInstance) func(a, b *naiveRequest) int {
 			byPriority = cmp.Compare(b.Priority, a.Priority)
 		}
 		return cmp.Or(
-			byPriority, cmp.Compare(a.Emitted, b.Emitted), cmp.Compare(b.Prompt, a.Prompt),
-			cmp.Compare(slices.Index(in.running, b), slices.Index(in.running, a)),
+			byPriority, cmp.Compare(a.Emitted-n.unknown(in, a), b.Emitted-n.unknown(in, b)), cmp.Compare(b.Prompt, a.Prompt),
+			cmp.Compare(n.placeOf(in, b), n.placeOf(in, a)), cmp.Compare(b.number, a.number),
 		)
 	}
+}
+
+// placeOf returns the place of r in the batch; if the step under way completes its prompt, before or behind all others.
+func (n *naive) placeOf(in *naiveInstance, r *naiveRequest) int {
+	switch {
+	case r.decoding:
+		return r.place
+	case slices.ContainsFunc(in.running, func(o *naiveRequest) bool { return o.decoding && o.want > 0 }):
+		return math.MinInt
+	}
+	return math.MaxInt
 }

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -69,6 +70,7 @@ type naiveRequest struct {
 	known     bool        // its next token is, and not released
 	leaf      leaf        // with a radix tree: what that has of it
 	added     bool        // some of it is or was in a radix tree
+	place     int         // in the batch as SGLang orders it; 0: none yet
 }
 
 type naiveInstance struct {
@@ -243,7 +245,11 @@ func (n *naive) commit(lead *naiveInstance) {
 }
 
 func (n *naive) commitRank(in *naiveInstance) {
+	if p, ok := n.policy.(*schedulers.SGLang); ok && n.queues() {
+		n.retractAhead(in, p)
+	}
 	var prompts []*naiveRequest
+	mixed := slices.ContainsFunc(in.running, func(r *naiveRequest) bool { return r.decoding && r.want > 0 && !r.removed })
 	for _, r := range in.members() {
 		tokens, hands := int32(1), false
 		if !r.decoding {
@@ -273,6 +279,7 @@ func (n *naive) commitRank(in *naiveInstance) {
 			n.beginTransfer(in, r)
 		}
 	}
+	in.sglang.place(prompts, mixed)
 	if in.tree == nil {
 		n.leaves(in)
 	} else {
@@ -281,14 +288,19 @@ func (n *naive) commitRank(in *naiveInstance) {
 	in.end, in.woken = sim.Forever, true
 }
 
-// leavesTree is leaves, with prompts that are complete before it, and the chunks of others behind it.
+// leavesTree is leaves, in the order of SGLang's batch and with prompts that are complete, and the chunks of others behind
+// it.
 func (n *naive) leavesTree(in *naiveInstance, complete []*naiveRequest) {
-	for _, r := range complete {
-		if r.outcome == "" {
-			n.publish(in, r)
+	list := slices.DeleteFunc(complete, func(r *naiveRequest) bool { return r.outcome != "" })
+	if n.queues() {
+		in.sglang.read, list = list, nil
+	}
+	for _, r := range in.running {
+		if n.ends(in, r) && !(n.queues() && r.outcome == "completed") {
+			list = append(list, r)
 		}
 	}
-	n.leaves(in)
+	n.settleTree(in, list)
 	for _, r := range in.running {
 		if !r.decoding {
 			n.publish(in, r)
@@ -296,13 +308,35 @@ func (n *naive) leavesTree(in *naiveInstance, complete []*naiveRequest) {
 	}
 }
 
+// settleTree releases those of a list that have ended, and adds the prompts of the others to the tree.
+func (n *naive) settleTree(in *naiveInstance, list []*naiveRequest) {
+	slices.SortFunc(list, func(a, b *naiveRequest) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.number, b.number))
+	})
+	for _, r := range list {
+		if !r.removed {
+			n.publish(in, r)
+			continue
+		}
+		n.release(in, r, r.Computed)
+		in.sglang.forget(r)
+		in.running = remove(in.running, r)
+	}
+}
+
+// ends notes that r, which is in the batch, has ended, if it has, and reports whether it has.
+func (n *naive) ends(in *naiveInstance, r *naiveRequest) bool {
+	if r.outcome != "" && !r.removed && in.here(r) {
+		r.removed = true
+		in.load--
+	}
+	return r.removed
+}
+
 // leaves takes finished requests out of the batch.
 func (n *naive) leaves(in *naiveInstance) {
 	for _, r := range in.running {
-		if r.outcome != "" && !r.removed && in.here(r) {
-			r.removed = true
-			in.load--
-		}
+		n.ends(in, r)
 	}
 	if _, ok := n.policy.(*schedulers.Static); ok && !ended(in.running) {
 		return

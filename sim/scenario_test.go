@@ -306,8 +306,13 @@ func (s *closedLoop) Done(at sim.Time, r *sim.Request) { s.ready[s.client[r.ID]]
 
 // queues reports whether batches are queued, which follows from what was drawn. No engine without eviction does so.
 func (sc *scenario) queues() bool {
-	p, ok := sc.policy.(*schedulers.Continuous)
-	return ok && !p.NoEvict && sc.ahead && (sc.maxLen+sc.blockSize)%3 > 0
+	switch p := sc.policy.(type) {
+	case *schedulers.Continuous:
+		return !p.NoEvict && sc.ahead && (sc.maxLen+sc.blockSize)%3 > 0
+	case *schedulers.SGLang:
+		return sc.ahead && sc.speculation == nil && (sc.radix || sc.uncached) && (sc.maxLen+sc.blockSize)%4 > 0
+	}
+	return false
 }
 
 // unnamedFirst reports whether blocks that no request can ask for are evicted first.
