@@ -106,7 +106,7 @@ differential: ## compare vllm-v1 and sglang step by step with the schedulers of 
 	$(DIFFERENTIAL)/sglang/setup.sh $(VLLM) $(VLLM)/venv/bin/python || { [ $$? = 3 ] && echo "SGLang left out" && exit 0; exit 1; }; \
 	go test -pgo=off -vet=off -c -o $(VLLM)/sglang.test ./$(DIFFERENTIAL)/sglang && \
 	$(VLLM)/venv/bin/python $(DIFFERENTIAL)/sglang/harness.py --sglang $(VLLM)/sglang-0.5.23 --binary $(VLLM)/sglang.test \
-		--normal --cases $$(( ($(CASES) + 3) / 4 ))
+		--cases $$(( ($(CASES) + 7) / 8 ))
 
 differential-latest: ## what the newest release of vLLM does otherwise
 	@$(DIFFERENTIAL)/setup.sh $(VLLM) latest

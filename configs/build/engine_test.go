@@ -259,7 +259,10 @@ func TestPoolsHaveTheRulesOfTheRelease(t *testing.T) {
 		assert.True(t, p.Speculation == nil || p.Speculation.Uncapped)
 	}
 	inDir(t, running("sglang"))
-	assert.Zero(t, build(t).Config.Pools[0].BatchQueue)
+	assert.Equal(t, 2, build(t).Config.Pools[0].BatchQueue)
+	for _, set := range [][]string{{"pools.serve.overlap_schedule=false"}, {"pools.serve.hicache_size=4"}, drafts} {
+		assert.Zero(t, build(t, set...).Config.Pools[0].BatchQueue, set)
+	}
 }
 
 // TestTheWatermarkIsAShareOfAllBlocks, the null block among them.

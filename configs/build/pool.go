@@ -86,6 +86,11 @@ func decide(s *configs.Scenario, p *configs.Pool, r *Replica, pool *sim.PoolSpec
 	return setReceived(s, p, pool)
 }
 
+// compared reports whether a pool of SGLang is of a kind whose overlap scheduler has been compared with SGLang's.
+func compared(p *configs.Pool, pool *sim.PoolSpec) bool {
+	return p.Role == configs.RoleServe && pool.Speculation == nil && pool.OffloadBlocks == 0
+}
+
 // setRules gives a pool the rules of the release of its engine.
 func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 	engine, err := catalog.Engine(p.Engine)
@@ -93,7 +98,7 @@ func setRules(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
 		return s.Errorf(s.PoolPath(p, "engine"), "%s", strict.Message(err))
 	}
 	rules := engine.RulesOf(p.Version)
-	if pool.AsyncScheduling {
+	if _, sglang := pool.Scheduler.(*schedulers.SGLang); pool.AsyncScheduling && (!sglang || compared(p, pool)) {
 		pool.BatchQueue = rules.BatchQueue
 	}
 	pool.UnnamedFirst, pool.FillsQueue = rules.UnnamedFirst, rules.FillsQueue

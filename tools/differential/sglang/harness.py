@@ -28,7 +28,7 @@ def ours(binary, drawn):
         with open(src, "w") as f:
             f.writelines(json.dumps(c) + "\n" for c in drawn)
         env = dict(os.environ, DIFFERENTIAL_IN=src, DIFFERENTIAL_OUT=dst)
-        subprocess.run([binary, "-test.run", "^TestCasesOfAFile$"], check=True, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL if os.environ.get("QUIET") else None)
+        subprocess.run([binary, "-test.run", "^TestCasesOfAFile$"], check=True, env=env, stdout=subprocess.DEVNULL)
         return [json.loads(line) for line in open(dst)]
 
 
@@ -155,7 +155,7 @@ def main():
                     continue
                 different = score.add(c, mine, theirs, shown)
                 shown -= different
-                few = sum(r["case"]["kind"] == kind for r in recorded) < a.record_cases
+                few = sum((r["case"]["kind"], r["case"]["overlap"]) == (kind, overlap) for r in recorded) < a.record_cases
                 if a.record and few and not different:
                     steps = [dict(t=s["start"], batch=sorted(s["batch"]), preempted=s["preempted"], free=s["free"]) for s in theirs.steps]
                     recorded.append(dict(case=c, steps=steps, ends=theirs.times))

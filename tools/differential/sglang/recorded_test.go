@@ -21,7 +21,14 @@ type record struct {
 // TestStepsAreSGLangsOwn replays recorded cases: every step has the members, tokens, cached tokens, retractions and
 // free tokens that SGLang's own scheduler gave it, and every token comes when it did. harness.py --record writes them.
 func TestStepsAreSGLangsOwn(t *testing.T) {
-	file, err := os.Open("testdata/sglang-0.5.23.jsonl.gz")
+	for _, name := range []string{"sglang-0.5.23", "sglang-0.5.23-overlap"} {
+		t.Run(name, func(t *testing.T) { replay(t, name) })
+	}
+}
+
+// replay replays the cases of a file.
+func replay(t *testing.T, name string) {
+	file, err := os.Open("testdata/" + name + ".jsonl.gz")
 	require.NoError(t, err)
 	defer file.Close()
 	z, err := gzip.NewReader(file)
@@ -30,6 +37,7 @@ func TestStepsAreSGLangsOwn(t *testing.T) {
 	for dec := json.NewDecoder(z); dec.More(); cases++ {
 		var r record
 		require.NoError(t, dec.Decode(&r))
+		require.Equal(t, name == "sglang-0.5.23-overlap", r.Case.Overlap)
 		got := r.Case.run(t, true)
 		steps += len(r.Steps)
 		require.Len(t, got.watched.steps, len(r.Steps), "case %d, %s: steps", cases, r.Case.Kind)
