@@ -182,9 +182,9 @@ func (in *Instance) findable(r *Request) int32 {
 	return computed - 1 - r.burst
 }
 
-// retracts reports whether the scheduler is asked which tokens of the step that ends are dropped: the next step may lack
-// blocks, at most one for each sequence and kind of layer. An engine that learns of a cancellation meanwhile, or knows
-// that blocks are named before they are computed, drops none here.
+// retracts reports whether the scheduler is asked which tokens of the step that ends are dropped: the next step may
+// lack blocks, at most one for each sequence and kind of layer. Where a client has cancelled a request during the step,
+// its blocks come first.
 func (in *Instance) retracts() bool {
 	b, p := &in.batch, in.pool
 	return p.retractor != nil && in.step.n == 1 && len(b.cancelled) == 0 && in.cache.Free() < in.nextBlocksMax()

@@ -177,15 +177,10 @@ func (c *Cluster) build(specs []*PoolSpec) {
 		p.addStages(c)
 	}
 	for _, route := range c.routes {
-		for i := range route {
+		for i := range route[:len(route)-1] {
 			p := c.pools[route[i].Pool]
-			if len(route) > 1 {
-				p.retractor = nil // what another instance has or gets of a request counts
-			}
-			if i == len(route)-1 {
-				break
-			}
 			p.sends, p.pushes = true, p.pushes || route[i].Push
+			p.retractor, c.pools[route[i+1].Pool].retractor = nil, nil // others have or get what they compute
 		}
 	}
 }

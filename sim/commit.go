@@ -213,3 +213,55 @@ func (in *Instance) finish(slot int32, r *Request, now Time) {
 	in.cluster.done(r, now, Completed)
 	in.forget(slot)
 }
+
+// vacate frees the blocks of the request in slot. With prefix caching the order counts, and they are freed together
+// with the others of this step.
+func (in *Instance) vacate(slot int32) {
+	if !in.cache.Caches() {
+		in.dropPassing(&in.requests.at[slot])
+		in.cache.Release(in.allocated(&in.requests.at[slot]))
+	} else {
+		in.freed = append(in.freed, slot)
+	}
+}
+
+// learnPrompts has the prompts that have been complete since it was called last join a radix tree with the next call of
+// freeBlocks.
+func (in *Instance) learnPrompts() {
+	in.freed = append(in.freed, in.batch.read...)
+	in.batch.read = in.batch.read[:0]
+}
+
+// freeBlocks frees the blocks of the requests in freed, in order of admission. With a radix tree the order is that of
+// SGLang's batch, and some of them run on: their prompts join the tree.
+func (in *Instance) freeBlocks() {
+	radix := in.cache.Radix()
+	for i := 1; i < len(in.freed); i++ { // most steps free few, in order
+		for j := i; j > 0 && in.freedBefore(in.freed[j], in.freed[j-1], radix); j-- {
+			in.freed[j], in.freed[j-1] = in.freed[j-1], in.freed[j]
+		}
+	}
+	for _, slot := range in.freed {
+		r := &in.requests.at[slot]
+		if radix && r.state == decoding {
+			in.cache.Publish(slot, r.prompt(), r.computedAtJoin)
+			continue
+		}
+		in.dropPassing(r)
+		if r.OutputContent != 0 && !radix {
+			in.cache.Publish(slot, r.prompt(), r.Computed)
+		}
+		in.cache.ReleaseSequence(slot, r.prompt(), in.allocated(r), min(r.Computed, r.Prompt+r.Emitted-in.pool.Drafter.Ahead),
+			false)
+	}
+	in.freed = in.freed[:0]
+}
+
+// freedBefore reports whether the blocks of the request in slot a are freed before those of the one in b.
+func (in *Instance) freedBefore(a, b int32, radix bool) bool {
+	x, y := &in.requests.at[a], &in.requests.at[b]
+	if radix && x.place != y.place {
+		return x.place < y.place
+	}
+	return x.admission < y.admission
+}

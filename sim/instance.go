@@ -295,7 +295,8 @@ func (in *Instance) stepsAlike(n, limit int) int {
 	}
 	free := in.cache.Free()
 	if in.pool.retractor != nil { // a step whose successor may lack blocks is one of its own
-		if free -= in.nextBlocksMax(); free < 0 {
+		free -= in.nextBlocksMax()
+		if free < 0 {
 			return 1
 		}
 	}

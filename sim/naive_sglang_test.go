@@ -2,12 +2,10 @@ package sim_test
 
 import (
 	"cmp"
-	"math"
 	"math/big"
 	"slices"
 
 	"github.com/decodesim/decodesim/policies/schedulers"
-	"github.com/decodesim/decodesim/sim"
 )
 
 // sglangState is what an instance remembers from step to step.
@@ -18,25 +16,12 @@ type sglangState struct {
 
 	refreshes int // attempts to admit a request
 
-	ahead string          // what has been decided of the next step as this one ended: the queue is "sorted", or "tried", or "retracted"
+	// what has been decided of the next step as this one ended: "sorted", the queue; "tried", and no request of it may be
+	// admitted; "retracted", and others have been
+	ahead string
 	read  []*naiveRequest // whose prompts are complete, as the engine does not know yet
 	first int             // place that has been given
 	last  int
-}
-
-// place gives prompts that are complete a place in the batch: before the decodes of the same step, or behind all.
-func (s *sglangState) place(complete []*naiveRequest, mixed bool) {
-	if mixed {
-		s.first -= len(complete)
-	}
-	for i, r := range complete {
-		if mixed {
-			r.place = s.first + i
-		} else {
-			s.last++
-			r.place = s.last
-		}
-	}
 }
 
 // forget tells that r has left the batch.
@@ -351,71 +336,6 @@ func (n *naive) estimate(in *naiveInstance, batch []*naiveRequest) {
 	}
 }
 
-// retractAhead decides, as a step ends, whether the next one has blocks for its decodes. Those that it has none for get
-// no token of this step.
-func (n *naive) retractAhead(in *naiveInstance, p *schedulers.SGLang) {
-	s := &in.sglang
-	s.ahead, in.everybody = "", false
-	if n.passing.Blocks > 0 || slices.ContainsFunc(n.sc.routes, func(route sim.Route) bool {
-		return len(route) > 1 && slices.ContainsFunc(route, func(s sim.Stage) bool { return n.pools[s.Pool] == n })
-	}) {
-		return
-	}
-	var batch, all []*naiveRequest
-	ends := false
-	for _, r := range in.members() {
-		if r.outcome != "" || !r.decoding && r.want < r.Pending() {
-			return
-		}
-		all = append(all, r)
-		if r.want > 0 && r.Emitted+1 >= r.Limit() {
-			ends = true
-		} else {
-			batch = append(batch, r)
-		}
-	}
-	for _, r := range in.running {
-		if !slices.Contains(all, r) && r.outcome == "" {
-			all, batch = append(all, r), append(batch, r)
-		}
-	}
-	next := func(batch []*naiveRequest) (blocks int64) {
-		for _, r := range batch {
-			blocks += n.needs(r.Computed+r.want+1) - n.needs(r.Computed+r.want)
-		}
-		return blocks
-	}
-	if in.tree != nil {
-		in.tree.taken = 0
-	}
-	if n.mayAdmit(in, p) {
-		n.sortByCache(in, p.Order)
-		s.ahead = "tried"
-		if n.next(in, p, n.budget(in, p, all)).r != nil {
-			s.ahead = "sorted"
-			return
-		}
-	}
-	if ends || len(batch) < 2 || next(batch) <= in.free {
-		return
-	}
-	for _, r := range batch {
-		if r.decoding && r.want > 0 {
-			n.decodes--
-		}
-	}
-	batch = n.retractSGLang(in, p, batch, next)
-	for _, r := range batch {
-		if r.decoding && r.want > 0 {
-			n.decodes++
-		}
-	}
-	n.evictFor(in, next(batch))
-	n.estimate(in, batch)
-	s.ahead = "retracted"
-	n.cover["tokens dropped"]++
-}
-
 // retractedFirst compares by which is retracted first: the fewest tokens emitted, then the longest prompt, then the
 // latest admitted.
 func (n *naive) retractedFirst(in *naiveInstance) func(a, b *naiveRequest) int {
@@ -429,15 +349,4 @@ func (n *naive) retractedFirst(in *naiveInstance) func(a, b *naiveRequest) int {
 			cmp.Compare(n.placeOf(in, b), n.placeOf(in, a)), cmp.Compare(b.number, a.number),
 		)
 	}
-}
-
-// placeOf returns the place of r in the batch; if the step under way completes its prompt, before or behind all others.
-func (n *naive) placeOf(in *naiveInstance, r *naiveRequest) int {
-	switch {
-	case r.decoding:
-		return r.place
-	case slices.ContainsFunc(in.running, func(o *naiveRequest) bool { return o.decoding && o.want > 0 }):
-		return math.MinInt
-	}
-	return math.MaxInt
 }

@@ -288,8 +288,8 @@ func (n *naive) commitRank(in *naiveInstance) {
 	in.end, in.woken = sim.Forever, true
 }
 
-// leavesTree is leaves, in the order of SGLang's batch and with prompts that are complete, and the chunks of others behind
-// it.
+// leavesTree is leaves, in the order of SGLang's batch and with prompts that are complete, and the chunks of others
+// behind it.
 func (n *naive) leavesTree(in *naiveInstance, complete []*naiveRequest) {
 	list := slices.DeleteFunc(complete, func(r *naiveRequest) bool { return r.outcome != "" })
 	if n.queues() {

@@ -107,8 +107,7 @@ func worthSection(t *testing.T) string {
 Written by `+"`go test ./internal/published -run Equality -update`"+`. Each row is vllm-v1 with a rule of vLLM's
 scheduler taken away, against itself with the rule: the same requests, %d seeds, mean of the changes and their standard
 deviation. The capacity is of the same requests, all at once. With ~ the mean is within two standard errors of nothing.
-Rules whose lack changes little here decide single requests, not means. Of the departures that remain (listed above),
-that of SGLang's overlap scheduler is measured against SGLang itself in tools/differential/sglang.
+Rules whose lack changes little here decide single requests, not means.
 
 `, worthSeeds)
 	b.WriteString("| load | taken away | TTFT mean | ITL mean | E2E mean | capacity |\n|---|---|--:|--:|--:|--:|\n")

@@ -3,8 +3,8 @@ package schedulers
 import "github.com/decodesim/decodesim/sim"
 
 // SGLang's overlap scheduler composes a step before it learns what came of the one under way. A request that the step
-// has no blocks for is retracted then, and what the one under way computes of it is dropped: the client does not get that
-// token before it has been computed again (Scheduler.event_loop_overlap, ScheduleBatch.retract_decode and
+// has no blocks for is retracted then, and what the one under way computes of it is dropped: the client does not get
+// that token before it has been computed again (Scheduler.event_loop_overlap, ScheduleBatch.retract_decode and
 // SchedulerBatchResultProcessor.process_batch_result_decode of 0.5.23). So whether there is room is decided here as the
 // step ends, before its tokens are emitted; everything else of the next step, when it is composed.
 
@@ -39,8 +39,8 @@ func (p *SGLang) Retract(in *sim.Instance, w *sim.Work) {
 	in.PolicyState[aheadState] = state
 }
 
-// retractAhead retracts requests until the others can decode in the next step, unless that is short of blocks only until
-// one ends with the step under way, and reports whether there were any.
+// retractAhead retracts requests until the others can decode in the next step, unless that is short of blocks only
+// until one ends with the step under way, and reports whether there were any.
 func (p *SGLang) retractAhead(in *sim.Instance, w *sim.Work) bool {
 	n := 0
 	for r := in.LastAdmitted(); r != nil; r = in.AdmittedBefore(r) {
