@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,4 +35,17 @@ func TestAPowerCapNeedsPowersThatAreKnown(t *testing.T) {
 	status, _, errOut := try(append(powerCapped, "--set", "budget.power_w=9000", "--set", "search.gpu=[tpu-v6e]")...)
 	assert.Equal(t, exitBadInput, status)
 	assert.Contains(t, errOut, "no source states the power of tpu-v6e; expected gpus instead")
+}
+
+// TestASearchHasNoMixOfPrices: how many replicas are reserved depends on how many there are, which is what it finds.
+func TestASearchHasNoMixOfPrices(t *testing.T) {
+	mixed := strings.Replace(small, "replicas: 2", "replicas: 2, spot_replicas: 1, spot_price_per_hour: 1", 1)
+	require.NotEqual(t, small, mixed)
+	inDir(t, mixed)
+	study := "scenario: chat.yaml\nrate: {at: 5}\nslo: {ttft_ms: 500}\n"
+	require.NoError(t, os.WriteFile("study.yaml", []byte(study), 0o600))
+	status, _, errOut := try("size", "study.yaml")
+	require.Equal(t, exitBadInput, status)
+	require.Contains(t, errOut, "has reserved or spot replicas in pool")
+	require.Contains(t, errOut, "expected reserved_replicas and spot_replicas null")
 }

@@ -33,7 +33,17 @@ func gridOf(e *configs.Energy) metrics.Grid {
 	if e == nil {
 		return metrics.Grid{}
 	}
-	return metrics.Grid{Reported: true, PUE: e.PUE, GCO2: e.GridGCO2, USD: e.USDKWh}
+	return metrics.Grid{Reported: true, PUE: e.PUE, GCO2: e.GridGCO2, USD: e.USDKWh, Model: powerModel(e)}
+}
+
+// powerModel says what accelerators are taken to draw, and by what evidence.
+func powerModel(e *configs.Energy) string {
+	usual, evidence := configs.DefaultEnergy(), configs.EnergyEvidence
+	if e.Idle != usual.Idle || e.Decode != usual.Decode || e.Prefill != usual.Prefill {
+		evidence = "as the scenario says"
+	}
+	return fmt.Sprintf("%.3g %% of tdp_w while idle, %.3g %% in steps with prompts, %.3g %% in decodes that wait to "+
+		"100 %% in decodes at their bound; %s", 100*e.Idle, 100*e.Prefill, 100*e.Decode, evidence)
 }
 
 // noteEnergy says whose power nobody states, where it is asked for.

@@ -81,6 +81,11 @@ func TestAnIdleReplicaDrawsItsIdlePower(t *testing.T) {
 	assert.InEpsilon(t, e.KWh*3.6e6/50, e.JPerRequest, 1e-9)
 	assert.InEpsilon(t, e.KWh*3.6e6/100, e.JPerOutputToken, 1e-9)
 	assert.Zero(t, e.GCO2, "no grid was named")
+	assert.Contains(t, e.Model, "10 % of tdp_w while idle", "the model of power is stated")
+	assert.Contains(t, e.Model, "as the scenario says")
+	usual := energyOf(t, sparse+"energy: {}\n")
+	assert.Contains(t, usual.Energy.Model, "17 % of tdp_w while idle, 100 % in steps with prompts, 26 % in decodes")
+	assert.Contains(t, usual.Energy.Model, "splitwise-sim")
 }
 
 // TestStepsAtTheirBoundDrawAll: the textbook's steps take what the data sheet allows, so that decodes draw all of the

@@ -92,8 +92,8 @@ func cacheBytes(m llm.Model) string {
 }
 
 func listGPUs() ([][]string, error) {
-	rows := [][]string{{"gpu", "vendor", "memory GB", "TB/s", "bf16 TFLOP/s", "fp8 TFLOP/s", "link GB/s", "grade",
-		"USD/h", "provider"}}
+	rows := [][]string{{"gpu", "vendor", "memory GB", "TB/s", "bf16 TFLOP/s", "fp8 TFLOP/s", "link GB/s", "TDP W",
+		"grade", "USD/h", "provider"}}
 	for _, name := range catalog.GPUNames() {
 		g, err := catalog.GPU(name)
 		if err != nil {
@@ -106,7 +106,7 @@ func listGPUs() ([][]string, error) {
 		rows = append(rows, []string{
 			name, g.Vendor, figure(g.MemoryBytes, 1e9), figure(g.BandwidthBps, 1e12), figure(g.FLOPS.BF16, 1e12),
 			figure(g.FLOPS.FP8, 1e12),
-			figure(g.ScaleUpBps, 1e9), gradeOf(&g), price, provider,
+			figure(g.ScaleUpBps, 1e9), figure(g.TDPW, 1), gradeOf(&g), price, provider,
 		})
 	}
 	return append(rows, []string{},

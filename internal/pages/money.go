@@ -20,7 +20,7 @@ func money(s *metrics.Summary) (page.Section, bool) {
 	if e := s.Energy; e != nil {
 		section.Title = "Money and energy"
 		section.Blocks = append(section.Blocks, page.Block{Table: drawn(e)}, page.Block{Text: "The run draws " +
-			report.EnergySentence(e) + "."})
+			report.EnergySentence(e) + "."}, page.Block{Text: "Power by phase: " + e.Model + "."})
 	}
 	return section, len(section.Blocks) > 0
 }

@@ -19,6 +19,8 @@ func money(t *text.Page, s *metrics.Summary) {
 	}
 	if s.Energy != nil {
 		t.Item("energy", EnergySentence(s.Energy))
+		t.Item("power", phases(s.Energy))
+		t.Item("", s.Energy.Model)
 	}
 }
 
@@ -40,6 +42,21 @@ func RentSentence(c *metrics.Cost) string {
 			text.Percent(x.InputShare), text.USD(x.USDPerMillionInputTokens), text.USD(x.USDPerMillionOutputTokens)))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// phases says for what a run drew its energy.
+func phases(e *metrics.Energy) string {
+	p := &e.ByPhase
+	var parts []string
+	for _, of := range []struct {
+		kWh  float64
+		what string
+	}{{p.Prefill, "steps with prompts"}, {p.Decode, "decodes"}, {p.Idle, "idling"}, {p.Host, "hosts"}} {
+		if of.kWh > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", text.Percent(of.kWh/e.KWh), of.what))
+		}
+	}
+	return fmt.Sprintf("%s kWh: %s", text.Significant(e.KWh), strings.Join(parts, ", "))
 }
 
 // EnergySentence says what a run drew.

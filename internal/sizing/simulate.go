@@ -318,6 +318,11 @@ func sendable(s *configs.Scenario) error {
 				"decode", s.Name, p.Name, p.Role, p.GPU)
 		}
 		known[s.Pools[i].Role] = true
+		if p := &s.Pools[i]; p.ReservedReplicas+p.SpotReplicas > 0 {
+			return fmt.Errorf("scenario %q has reserved or spot replicas in pool %q, and a study says how many replicas there "+
+				"are; expected reserved_replicas and spot_replicas null, and gpu: {from: %s, price_per_hour: …} for what one "+
+				"costs in the mean", s.Name, p.Name, p.GPU.Name())
+		}
 	}
 	switch {
 	case len(s.Autoscale) > 0 || s.RoleSwitch != nil:

@@ -18,6 +18,7 @@ type Grid struct {
 	GCO2     float64 // of a kilowatt hour; 0: not asked for
 	USD      float64 // of a kilowatt hour; 0: not asked for
 	Reported bool    // energy is asked for
+	Model    string  // what power is taken to be by phase, and by what evidence
 }
 
 // Phases is a number for each thing that a replica may be doing.
@@ -40,6 +41,7 @@ type Energy struct {
 	GCO2PerMillion  float64 `json:"gco2_per_million_output_tokens,omitempty"`
 	USDPerHour      float64 `json:"usd_per_hour,omitempty"` // of electricity; absent without usd_per_kwh
 	USDPerMillion   float64 `json:"usd_per_million_output_tokens,omitempty"`
+	Model           string  `json:"model"` // of power by phase, with its source
 }
 
 // Joules returns what a pool drew in its phases, without the building.
@@ -67,7 +69,7 @@ func EnergyOf(c *sim.Cluster, d *Description, completed int64) *Energy {
 	if !d.Grid.Reported {
 		return nil
 	}
-	e := &Energy{}
+	e := &Energy{Model: d.Grid.Model}
 	var all Phases
 	for i := range d.Pools {
 		p := &d.Pools[i]
