@@ -12,6 +12,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,8 +29,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/inputs"
+	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/internal/run"
 )
 
@@ -192,6 +197,23 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	return root
 }
 
+// asKey says how --set says what an unknown flag is meant to say, if it is a key of a scenario; empty: it is none.
+func asKey(c *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if c.Flags().Lookup("set") == nil || !errors.As(err, &unknown) {
+		return ""
+	}
+	name := cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())
+	key := strings.ReplaceAll(string(engineNames(nil, name)), "-", "_")
+	if _, ok := strict.FieldNamed(strict.FieldsOf(reflect.TypeFor[configs.Scenario]()), key); ok {
+		return fmt.Sprintf("--set %s=… says it; ", key)
+	}
+	if _, ok := strict.FieldNamed(strict.FieldsOf(reflect.TypeFor[configs.Pool]()), key); ok {
+		return fmt.Sprintf("--set pools.serve.%s=… says it of the pool called serve; ", key)
+	}
+	return ""
+}
+
 // badValue is how the flag library refuses a value: quoted, and the flag.
 var badValue = regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-z-]+)" flag: `)
 
@@ -199,7 +221,7 @@ var badValue = regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-
 func badFlag(c *cobra.Command, err error) error {
 	m := badValue.FindStringSubmatch(err.Error())
 	if m == nil {
-		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+		return fmt.Errorf("%w; %ssee %s --help", err, asKey(c, err), c.CommandPath())
 	}
 	want := "another value"
 	switch c.Flags().Lookup(m[2]).Value.Type() {

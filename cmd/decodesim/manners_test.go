@@ -27,4 +27,14 @@ func TestCommandsDoWhatOneMeansByThem(t *testing.T) {
 	status, _, errOut := try("validate", "missing.csv")
 	assert.Equal(t, exitBadInput, status)
 	assert.Contains(t, errOut, "missing.csv")
+	for line, says := range map[string]string{
+		"run chat-8b --tp 2":       "unknown flag: --tp; --set pools.serve.tensor_parallel=… says it of the pool called",
+		"run chat-8b -tp 2":        "--set pools.serve.tensor_parallel=…",
+		"run chat-8b --model x":    "--set model=… says it; see decodesim run --help",
+		"run chat-8b --nonsense 2": "unknown flag: --nonsense; see decodesim run --help",
+	} {
+		status, _, errOut := try(strings.Fields(line)...)
+		assert.Equal(t, exitBadInput, status)
+		assert.Contains(t, errOut, says)
+	}
 }

@@ -11,8 +11,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/text"
@@ -30,6 +33,7 @@ type validateFlags struct {
 	show       string
 	out        string
 	json       bool
+	deployment string // a scenario to check, in place of measurements
 }
 
 func newValidate(out, errOut io.Writer) *cobra.Command {
@@ -44,21 +48,28 @@ before it is predicted, and nothing is fitted. Rows that cannot be simulated are
 The file is recognised by its columns or keys: tables of closed-loop sweeps, stages of inference-perf, request timings,
 results of vllm bench serve, AIPerf, GuideLLM and inference-perf, a table of your own, or one with a measured value a
 row (decodesim/measurements/v1; docs/validate.md has its columns): lists of requests, servers, single steps, collectives
-and kernels. Results of benchmark tools say
-the load and not the deployment: that is --scenario, a name or a file, whose workload the data replace, or
-with --replay a scenario that decodesim serve has written: its trace is the requests that the tool sent.`,
+and kernels. Results of benchmark tools say the load and not the deployment: that is --scenario, a name or a file, whose
+workload the data replace, or with --replay a scenario that decodesim serve has written: its trace is the requests that
+the tool sent. Of a scenario alone, validate says whether it can be simulated.`,
 		Example: "  decodesim validate --data measured.csv --out accuracy\n" +
 			"  decodesim validate --data vllm_bench.json --scenario my-scenario.yaml\n" +
 			"  decodesim validate --data vllm_bench.json --scenario served/scenario.yaml --replay\n" +
 			"  decodesim validate --data measured.csv --set pools.serve.max_num_seqs=256 --json\n" +
 			"  decodesim validate --data measured.csv --show run-17 > run-17.yaml && decodesim run run-17.yaml",
 		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && isScenario(args[0]) && f.onlySet(c) {
+				f.deployment = args[0]
+				return nil
+			}
 			if len(args) == 1 && !c.Flags().Changed("data") {
 				return c.Flags().Set("data", args[0])
 			}
 			return onlyData(c, args)
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
+			if f.deployment != "" {
+				return f.checkScenario(out)
+			}
 			if err := f.check(c); err != nil {
 				return err
 			}
@@ -88,16 +99,44 @@ with --replay a scenario that decodesim serve has written: its trace is the requ
 	return c
 }
 
+// isScenario tells a scenario from a file of measurements.
+func isScenario(file string) bool {
+	end := filepath.Ext(file)
+	return end == ".yaml" || end == ".yml" || slices.Contains(configs.ScenarioNames(), file)
+}
+
+// onlySet reports whether no flag was given but --set, which a scenario takes too.
+func (f *validateFlags) onlySet(c *cobra.Command) bool {
+	only := true
+	c.Flags().Visit(func(x *pflag.Flag) { only = only && x.Name == "set" })
+	return only
+}
+
+// checkScenario says what a scenario deploys, if it is one that can be simulated: who validates a scenario means that.
+func (f *validateFlags) checkScenario(out io.Writer) error {
+	s, err := configs.Load(f.deployment, configs.Options{Set: f.set, Env: os.Environ()})
+	if err != nil {
+		return err
+	}
+	b, err := build.New(s)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	_, err = fmt.Fprintf(out, "%s can be simulated, and has no measurements to compare with\n\n%s", f.deployment,
+		describe.Head(b))
+	return err
+}
+
 // check refuses flags that are missing or empty, as an unset shell variable leaves them.
 func (f *validateFlags) check(c *cobra.Command) error {
 	if !c.Flags().Changed("data") {
 		return fmt.Errorf("validate: missing --data: a file of measurements; see %s --help", c.CommandPath())
 	}
-	end := filepath.Ext(f.data)
-	if end == ".yaml" || end == ".yml" || slices.Contains(configs.ScenarioNames(), f.data) {
+	if isScenario(f.data) {
 		return fmt.Errorf("validate %s: a scenario has no measurements; expected a CSV, JSON or JSONL file of them, with "+
-			"--scenario %s if that is how they were made; %s %s checks a scenario and simulates it", f.data, f.data,
-			c.Root().Name()+" run", f.data)
+			"--scenario %s if that is how they were made; %s %s without other flags checks the scenario", f.data, f.data,
+			c.CommandPath(), f.data)
 	}
 	for _, flag := range []struct{ name, want string }{
 		{"data", "a file of measurements"}, {"scenario", "a name or a YAML file"}, {"efficiency", "a name or a YAML file"},

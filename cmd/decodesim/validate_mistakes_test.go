@@ -144,11 +144,21 @@ func TestAFileOfWhichNothingCanBeSimulatedSaysSoFirst(t *testing.T) {
 	assert.NotContains(t, out, "Nothing could be simulated")
 }
 
-// TestAScenarioIsNoMeasurement: what was meant is said.
+// TestAScenarioIsNoMeasurement: what was meant is said, and a scenario alone is checked.
 func TestAScenarioIsNoMeasurement(t *testing.T) {
 	for _, name := range []string{"chat-8b", "mine.yaml"} {
-		status, _, errOut := try("validate", name)
+		status, _, errOut := try("validate", "--data", name)
 		assert.Equal(t, exitBadInput, status)
-		assert.Contains(t, errOut, "decodesim run "+name+" checks a scenario")
+		assert.Contains(t, errOut, "decodesim validate "+name+" without other flags checks the scenario")
+	}
+	status, out, errOut := try("validate", "chat-8b", "--set", "pools.serve.gpu=8xH200")
+	assert.Equal(t, exitOK, status, errOut)
+	assert.Contains(t, out, "chat-8b can be simulated, and has no measurements")
+	assert.Contains(t, out, "8 × h200-sxm")
+	for _, mistake := range []string{"pools.serve.gpu=h1000", "pools.serve.max_num_seqs=0", "hybrid_kv=false"} {
+		status, out, errOut = try("validate", "chat-8b", "--set", mistake)
+		assert.Equal(t, exitBadInput, status)
+		assert.Empty(t, out)
+		assert.Contains(t, errOut, "--set "+mistake)
 	}
 }

@@ -61,8 +61,11 @@ func modelName(path string) string {
 // repository is a HuggingFace id: an owner and a name, of which no file is called so.
 var repository = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
 
-// IsModelPath tells a path to a model's file from a catalog name and from a HuggingFace id.
+// IsModelPath tells a path to a model's file from a catalog name and from a HuggingFace id, be it a page's address.
 func IsModelPath(model string) bool {
+	for _, hub := range []string{"https://huggingface.co/", "huggingface.co/", "hf.co/", "hf:"} {
+		model = strings.TrimPrefix(model, hub)
+	}
 	return isModelFile(model) || strings.ContainsAny(model, `/\`) && !repository.MatchString(model)
 }
 

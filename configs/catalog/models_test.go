@@ -286,10 +286,12 @@ func TestRepositoriesAreReadAsPeopleWriteThem(t *testing.T) {
 		"meta-llama/Meta-Llama-3-8B-Instruct": "llama-3-8b", "moonshotai/Kimi-K2-Instruct-0905": "kimi-k2",
 		"moonshotai/Kimi-K2-Thinking": "kimi-k2.5", "mistralai/Mistral-7B-Instruct-v0.1": "mistral-7b-v0.1",
 		"deepseek-ai/DeepSeek-V4-Pro-0813": "deepseek-v4-pro", "zai-org/GLM-5.3": "glm-5.2",
-		"meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8": "llama-4-maverick",
+		"meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8": "llama-4-maverick", "Llama 3.1 8B": "llama-3.1-8b",
+		"https://huggingface.co/zai-org/GLM-5.2": "glm-5.2", "hf:qwen/QWEN3-235B-A22B-fp8": "qwen3-235b-a22b",
 	} {
 		name, ok := ModelNamed(written)
 		assert.True(t, ok, written)
+		assert.False(t, IsModelPath(written), written)
 		assert.Equal(t, want, name, written)
 	}
 	for _, name := range ModelNames() {

@@ -16,7 +16,7 @@ import (
 // the fine-tuning that change neither size nor shape; ok: it is the catalog's.
 func ModelNamed(repository string) (name string, ok bool) {
 	name = strings.ToLower(repository[strings.LastIndex(repository, "/")+1:])
-	name = undashed.ReplaceAllString(name, "$1-$2")
+	name = undashed.ReplaceAllString(strings.ReplaceAll(strings.TrimSpace(name), " ", "-"), "$1-$2")
 	have := ModelNames()
 	for {
 		if slices.Contains(have, name) {

@@ -81,13 +81,13 @@ func (c *config) configuredBlocks() []llm.LayerRun {
 		l := llm.LayerRun{Count: 1}
 		if a := b.object("attention"); a != nil && !a.flag(false, "no_op") {
 			l.Mixer.Attention, l.Norms = s, 1
+			a.absent("replace_with_linear", "window_length", "sparsify", "num_sink_tokens")
 			group := a.required("n_heads_in_group")
 			if group > 0 && c.heads%group == 0 {
 				l.Mixer.Attention.KVHeads = c.heads / group
 			} else {
 				a.fail("n_heads_in_group", "want a divisor of the %d attention heads", c.heads)
 			}
-			a.absent("replace_with_linear", "window_length", "sparsify", "num_sink_tokens")
 			b.err = firstError(b.err, a.err)
 		}
 		if f := b.object("ffn"); f != nil && !f.flag(false, "no_op") {

@@ -100,6 +100,11 @@ func checkOf(source catalog.ModelSource, r catalog.ModelReading) *ModelCheck {
 	if r.Assumed != "" {
 		c.Changes = append(c.Changes, r.Assumed)
 	}
+	if own := catalog.PrecisionInName(m.Name); own != "" && catalog.IsModelPath(source.Config) &&
+		m.Precision == llm.UniformPrecision() {
+		c.Changes = append(c.Changes, fmt.Sprintf("its name says %s and its config.json no quantisation, so that its "+
+			"weights count as bf16; its hf_quant_config.json beside a config.json says more", own))
+	}
 	element := 2.0
 	if c.CacheDtype == "fp8" {
 		element = 1
