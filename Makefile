@@ -62,8 +62,9 @@ QUICK = -pgo=off -gcflags=all=-dwarf=false
 test: ## run every test
 	go test $(QUICK) -vet=off ./...
 
-soak: ## the laws of the simulator over many more random scenarios
+soak: ## the laws of the simulator over many more random scenarios, and a thousand kills at random instants
 	@set -o pipefail; DECODESIM_SOAK=1 go test -v -count 1 -timeout 60m ./sim/... ./hardware ./internal/steady ./internal/validation | grep -vE '^=== |\[rapid\]'
+	DECODESIM_SOAK=1 go test -pgo=off -vet=off -v -count 1 -timeout 60m -run AKillLeavesAllOrNothing ./cmd/decodesim
 
 .PHONY: soak-workers
 soak-workers: ## sweeps by 1, 2 and 4 worker processes, which are killed and suspended past their lease, as are the coordinator and a server of three

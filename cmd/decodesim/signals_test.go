@@ -18,12 +18,14 @@ import (
 	"github.com/decodesim/decodesim/internal/soak"
 )
 
-// program is the command line as a process of its own.
+// program is the command line as a process of its own. It takes what the tests are asked by for a wrong key.
 func program(t *testing.T, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	c := exec.Command(self, args...)
-	c.Env = append(os.Environ(), asProgram+"=1")
+	c.Env = slices.DeleteFunc(append(os.Environ(), asProgram+"=1"), func(variable string) bool {
+		return strings.HasPrefix(variable, "DECODESIM_SOAK=")
+	})
 	return c
 }
 

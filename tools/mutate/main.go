@@ -1,9 +1,10 @@
 // Command mutate asks of the tests whether they can fail: it makes small mistakes in the sources, one at a time, and
 // runs the tests of the room that each is in. A mistake that no test notices survives, and is listed.
 //
-//	main.go     flags, the sample and what is printed
-//	mistakes.go the mistakes that can be made in a file
-//	trial.go    the tests of a mistake; the tree is not touched
+//	main.go       flags, the sample and what is printed
+//	mistakes.go   the mistakes that can be made in a file
+//	equivalent.go those that change nothing, as equivalent.yaml names them
+//	trial.go      the tests of a mistake; the tree is not touched
 package main
 
 import (
@@ -31,76 +32,79 @@ func main() {
 // run tries a sample of mistakes and fails if the tests notice too few of them.
 func run(ctx context.Context, w io.Writer, args []string) error {
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	n := flags.Int("n", 40, "mistakes to try, spread evenly over the rooms")
+	n := flags.Int("n", 30, "mistakes to try in each room")
 	seed := flags.Uint64("seed", 1, "of the sample")
 	least := flags.Float64("least", 0.95, "share of the mistakes that the tests have to notice")
 	only := flags.String("only", "", "mistakes in files whose path has this in it")
 	own := flags.Bool("own", false, "ask the tests of the package alone, and not the others of its room")
-	limit := flags.Duration("limit", 10*time.Minute, "of one mistake's tests; one that takes longer is noticed")
+	limit := flags.Duration("limit", 10*time.Minute, "of one package's tests; a mistake for which they take longer is noticed")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	all, err := mistakesOf(rooms(), *only)
+	of := rooms()
+	all, err := mistakesOf(of, *only)
 	if err != nil {
 		return err
 	}
+	known, err := equivalents()
+	if err != nil {
+		return err
+	}
+	if err := known.apply(all, *only); err != nil {
+		return err
+	}
 	r := rand.New(rand.NewPCG(*seed, 0))
-	t := trials{limit: *limit, own: *own}
-	noticed, tried := 0, 0
-	for room := 0; tried < *n; room = (room + 1) % len(all) {
-		if empty(all) {
-			break
-		}
-		m, ok := draw(r, &all[room])
-		if !ok {
-			continue
-		}
-		began := time.Now()
-		verdict, err := t.try(ctx, &m)
+	t := trials{limit: *limit, own: *own, runs: map[string][][]string{}}
+	var sum tally
+	for i := range all {
+		one, err := t.sample(ctx, w, r, all[i], *n)
 		if err != nil {
 			return err
 		}
-		if verdict == noCode {
-			continue
+		if one.tried > 0 {
+			_, _ = fmt.Fprintf(w, "%s: %d of %d mistakes noticed\n", of[i].path, one.noticed, one.tried)
 		}
-		tried++
-		if verdict != survived {
-			noticed++
-		}
-		_, _ = fmt.Fprintf(w, "%-9s %s (%.0f s)\n", verdict, m, time.Since(began).Seconds())
+		sum.tried, sum.noticed = sum.tried+one.tried, sum.noticed+one.noticed
 	}
-	if tried == 0 {
+	if sum.tried == 0 {
 		return errors.New("there is nothing to try")
 	}
-	_, _ = fmt.Fprintf(w, "%d of %d mistakes noticed\n", noticed, tried)
-	if share := float64(noticed) / float64(tried); share < *least {
+	_, _ = fmt.Fprintf(w, "%d of %d mistakes noticed\n", sum.noticed, sum.tried)
+	if share := float64(sum.noticed) / float64(sum.tried); share < *least {
 		return fmt.Errorf("the tests notice %.0f %% of the mistakes, want %.0f %%", 100*share, 100**least)
 	}
 	return nil
 }
 
-// draw takes one mistake from a room.
-func draw(r *rand.Rand, of *[]mistake) (mistake, bool) {
-	if len(*of) == 0 {
-		return mistake{}, false
-	}
-	i := r.IntN(len(*of))
-	m := (*of)[i]
-	(*of)[i] = (*of)[len(*of)-1]
-	*of = (*of)[:len(*of)-1]
-	return m, true
-}
+// tally counts mistakes that were tried, without those that do not compile.
+type tally struct{ noticed, tried int }
 
-func empty(all [][]mistake) bool {
-	for _, of := range all {
-		if len(of) > 0 {
-			return false
+// sample tries up to n mistakes of a room and prints what became of each.
+func (t *trials) sample(ctx context.Context, w io.Writer, r *rand.Rand, of []mistake, n int) (tally, error) {
+	var sum tally
+	r.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+	for i := range of {
+		if sum.tried == n {
+			break
 		}
+		began := time.Now()
+		verdict, err := t.try(ctx, &of[i])
+		if err != nil {
+			return sum, err
+		}
+		if verdict == noCode {
+			continue
+		}
+		sum.tried++
+		if verdict != survived {
+			sum.noticed++
+		}
+		_, _ = fmt.Fprintf(w, "%-9s %s (%.0f s)\n", verdict, of[i], time.Since(began).Seconds())
 	}
-	return true
+	return sum, nil
 }
 
 // room is a directory whose tests are asked, and the packages elsewhere that test it too.

@@ -24,6 +24,8 @@ func f(x, y int, s *state) bool {
 	panic(fmt.Sprint(x + 1))
 	return true
 }
+
+func g(x int) (int, error) { return 1, errors.New("no") }
 `
 	found, err := mistakesIn("p.go", []byte(source))
 	require.NoError(t, err)
@@ -55,4 +57,20 @@ func TestAMistakeIsMadeAside(t *testing.T) {
 	still, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, right, string(still))
+}
+
+// TestWhatChangesNothingIsLeftOut: a mistake that is known to be none is not tried, and one that cannot be made any more
+// is reported, as its reason is about other code.
+func TestWhatChangesNothingIsLeftOut(t *testing.T) {
+	known, err := equivalents()
+	require.NoError(t, err)
+	for _, e := range known {
+		assert.NotEmpty(t, e.Reason, e.Mistake)
+	}
+	all := [][]mistake{{{file: "p.go", old: "\ta < b", new: "\ta <= b"}, {file: "p.go", old: "\ta < b", new: "\ta > b"}}}
+	one := equivalentMistakes{{File: "p.go", Line: "a < b", Mistake: "a <= b", Reason: "a is never b"}}
+	require.NoError(t, one.apply(all, ""))
+	require.Len(t, all[0], 1)
+	assert.Equal(t, "\ta > b", all[0][0].new)
+	assert.ErrorContains(t, one.apply(all, ""), "p.go has no mistake")
 }

@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,12 +26,13 @@ const (
 )
 
 type trials struct {
-	limit time.Duration // of one mistake
-	own   bool          // the tests of its package alone
+	limit time.Duration         // of one package's tests
+	own   bool                  // the tests of a mistake's package alone
+	runs  map[string][][]string // the arguments of each run of a package's tests
 }
 
 // try runs the tests of a mistake's own package, and of the other packages of its room if those notice nothing.
-func (t trials) try(ctx context.Context, m *mistake) (verdict, error) {
+func (t *trials) try(ctx context.Context, m *mistake) (verdict, error) {
 	dir, err := os.MkdirTemp("", "mutate-")
 	if err != nil {
 		return "", err
@@ -39,12 +43,12 @@ func (t trials) try(ctx context.Context, m *mistake) (verdict, error) {
 		return "", err
 	}
 	own := "./" + filepath.Dir(m.file)
-	for _, packages := range [][]string{{own}, slices.DeleteFunc(slices.Clone(m.room.other),
-		func(p string) bool { return p == own })} {
-		if len(packages) == 0 || t.own && packages[0] != own {
-			continue
-		}
-		if v, err := t.test(ctx, overlay, packages); err != nil || v != survived {
+	packages := []string{own}
+	if !t.own {
+		packages = append(packages, slices.DeleteFunc(slices.Clone(m.room.other), func(p string) bool { return p == own })...)
+	}
+	for _, of := range packages {
+		if v, err := t.test(ctx, dir, overlay, of); err != nil || v != survived {
 			return v, err
 		}
 	}
@@ -73,25 +77,114 @@ func (m *mistake) overlay(dir string) (string, error) {
 	return path, os.WriteFile(path, list, 0o600)
 }
 
-func (t trials) test(ctx context.Context, overlay string, packages []string) (verdict, error) {
+// test builds the tests of a package and runs them.
+func (t *trials) test(ctx context.Context, dir, overlay, of string) (verdict, error) {
+	runs, err := t.runsOf(ctx, dir, of)
+	if err != nil || len(runs) == 0 {
+		return survived, err
+	}
+	binary := filepath.Join(dir, "package.test")
+	defer func() { _ = os.Remove(binary) }()
+	if _, v, err := t.command(ctx, ".", "go", buildArgs(binary, of, "-overlay", overlay)...); err != nil || v != survived {
+		return noCode, err
+	}
+	for _, args := range runs {
+		if _, v, err := t.command(ctx, of, binary, append(args, "-test.failfast")...); err != nil || v != survived {
+			return v, err
+		}
+	}
+	return survived, nil
+}
+
+func buildArgs(binary, of string, more ...string) []string {
+	return slices.Concat([]string{"test", "-c", "-o", binary, "-pgo=off", "-vet=off", "-ldflags=-s -w"}, more, []string{of})
+}
+
+// runsOf returns the arguments of each run of a package's tests: none if it has no tests. Random tests are first run for
+// a few draws, which are enough for most mistakes; those that want more to pass, as right code shows, are left out then.
+func (t *trials) runsOf(ctx context.Context, dir, of string) ([][]string, error) {
+	if runs, ok := t.runs[of]; ok {
+		return runs, nil
+	}
+	binary := filepath.Join(dir, "right.test")
+	defer func() { _ = os.Remove(binary) }()
+	if said, v, err := t.command(ctx, ".", "go", buildArgs(binary, of)...); err != nil || v != survived {
+		return nil, errors.Join(fmt.Errorf("%s does not build: %s", of, said), err)
+	}
+	var runs [][]string
+	if _, err := os.Stat(binary); err == nil {
+		random, err := drawsAtRandom(of)
+		if err != nil {
+			return nil, err
+		}
+		if random {
+			few, err := t.fewDraws(ctx, binary, of)
+			if err != nil {
+				return nil, err
+			}
+			runs = append(runs, few)
+		}
+		runs = append(runs, nil)
+		if said, v, err := t.command(ctx, of, binary); err != nil || v != survived {
+			return nil, errors.Join(fmt.Errorf("the tests of %s fail without a mistake: %s", of, said), err)
+		}
+	}
+	t.runs[of] = runs
+	return runs, nil
+}
+
+var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+
+// fewDraws returns the arguments that run random tests for a few draws, without those that then fail on right code.
+func (t *trials) fewDraws(ctx context.Context, binary, of string) ([]string, error) {
+	args := []string{"-rapid.checks=5"}
+	said, v, err := t.command(ctx, of, binary, args...)
+	if err != nil || v == survived {
+		return args, err
+	}
+	var names []string
+	for _, match := range failedTest.FindAllSubmatch(said, -1) {
+		names = append(names, string(match[1]))
+	}
+	return append(args, "-test.skip", "^("+strings.Join(names, "|")+")$"), nil
+}
+
+// drawsAtRandom says whether tests of a package use rapid, whose flag the others do not know.
+func drawsAtRandom(of string) (bool, error) {
+	files, err := filepath.Glob(filepath.Join(of, "*_test.go"))
+	if err != nil {
+		return false, err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return false, err
+		}
+		if bytes.Contains(text, []byte(`"pgregory.net/rapid"`)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// command runs a command in a directory, up to the limit, and returns what it said: one that fails has noticed the
+// mistake.
+func (t *trials) command(ctx context.Context, dir, name string, args ...string) ([]byte, verdict, error) {
 	limited, cancel := context.WithTimeout(ctx, t.limit)
 	defer cancel()
-	args := []string{"test", "-overlay", overlay, "-pgo=off", "-vet=off", "-failfast", "-timeout", t.limit.String()}
-	command := exec.CommandContext(limited, "go", append(args, packages...)...)
-	command.WaitDelay = 5 * time.Second
+	command := exec.CommandContext(limited, name, args...)
+	command.Dir, command.WaitDelay = dir, 5*time.Second
 	said, err := command.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case limited.Err() != nil, bytes.Contains(said, []byte("panic: test timed out")):
-		return overdue, nil
+		return nil, "", ctx.Err()
+	case limited.Err() != nil:
+		return said, overdue, nil
 	case err == nil:
-		return survived, nil
-	case !errors.As(err, &exit):
-		return "", err
-	case bytes.Contains(said, []byte("[build failed]")), bytes.Contains(said, []byte("[setup failed]")):
-		return noCode, nil
+		return said, survived, nil
+	case errors.As(err, &exit):
+		return said, noticed, nil
 	}
-	return noticed, nil
+	return nil, "", err
 }

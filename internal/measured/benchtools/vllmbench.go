@@ -107,11 +107,10 @@ func skipChunks(o datafile.Object, a *setup.Load, values []measured.Value) {
 	itl, _ := o.Optional("mean_itl_ms")
 	tpot, _ := o.Optional("mean_tpot_ms")
 	far := tpot > 0 && itl > 1.5*tpot
-	if lists, ok := o.Fields["itls"].([]any); ok && len(a.Output.Each) > 0 {
+	if lists := o.NumberLists("itls", "seconds"); len(lists) > 0 && len(a.Output.Each) > 0 {
 		gaps, tokens := 0, 0.0
 		for _, l := range lists {
-			one, _ := l.([]any)
-			gaps += len(one)
+			gaps += len(l)
 		}
 		for _, n := range a.Output.Each {
 			tokens += n - 1
@@ -168,24 +167,16 @@ func vllmValues(o datafile.Object) []measured.Value {
 // endToEnd adds up the latency of each request from the lists, where the file has them: TTFT and all gaps after it.
 func endToEnd(o datafile.Object) statistics {
 	var found statistics
-	ttfts, _ := o.Fields["ttfts"].([]any)
-	itls, _ := o.Fields["itls"].([]any)
-	if len(ttfts) == 0 || len(ttfts) != len(itls) {
+	ttfts, decodes := o.Numbers("ttfts"), gapSums(o, "itls")
+	if len(ttfts) == 0 || len(ttfts) != len(decodes) {
 		return found
 	}
 	outputs := o.Numbers("output_lens")
 	var all []float64
 	for i := range ttfts {
-		ms, ok := datafile.NumberOf(ttfts[i])
-		if !ok || i < len(outputs) && outputs[i] < 1 {
-			continue
+		if i >= len(outputs) || outputs[i] >= 1 {
+			all = append(all, 1000*(ttfts[i]+decodes[i]))
 		}
-		gaps, _ := itls[i].([]any)
-		for _, g := range gaps {
-			gap, _ := datafile.NumberOf(g)
-			ms += gap
-		}
-		all = append(all, 1000*ms)
 	}
 	if len(all) == 0 {
 		return found

@@ -82,16 +82,10 @@ func vllmRequests(o datafile.Object, id string, a *setup.Load, of []int) []measu
 
 // gapSums adds up each of the lists in a list.
 func gapSums(o datafile.Object, key string) []float64 {
-	lists, _ := o.Fields[key].([]any)
+	lists := o.NumberLists(key, "seconds")
 	sums := make([]float64, len(lists))
-	for i, l := range lists {
-		gaps, _ := l.([]any)
-		for j, value := range gaps {
-			gap, ok := datafile.NumberOf(value)
-			if !ok {
-				o.Fail(fmt.Sprintf("%s[%d][%d]", key, i, j), value, "seconds")
-				return nil
-			}
+	for i, gaps := range lists {
+		for _, gap := range gaps {
 			sums[i] += gap
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/decodesim/decodesim/configs/inputs"
 )
@@ -17,23 +16,21 @@ func ReadDocuments(file string, data []byte) ([]Object, error) {
 	if err := inputs.DuplicateKey(plain); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	d := json.NewDecoder(bytes.NewReader(plain))
-	d.UseNumber()
 	var all []Object
 	line, read := 1, 0
 	for {
-		var value any
-		err := d.Decode(&value)
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
 		begin := read + len(plain[read:]) - len(bytes.TrimLeft(plain[read:], " \t\r\n"))
 		line += bytes.Count(plain[read:begin], []byte("\n"))
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: not JSON: %w", file, line+bytes.Count(plain[begin:errorOffset(err, begin)],
-				[]byte("\n")), err)
+		if begin == len(plain) {
+			return all, nil
 		}
-		list, several := value.([]any)
+		read = begin + valueEnd(plain[begin:])
+		if !json.Valid(plain[begin:read]) {
+			at, err := syntaxError(plain[begin:])
+			return nil, fmt.Errorf("%s:%d: not JSON: %w", file, line+bytes.Count(plain[begin:begin+at], []byte("\n")), err)
+		}
+		value := (&parser{data: plain[begin:read]}).value()
+		list, several := asList(value)
 		if !several {
 			list = []any{value}
 		}
@@ -44,17 +41,18 @@ func ReadDocuments(file string, data []byte) ([]Object, error) {
 			}
 			all = append(all, Object{Origin: &Origin{File: file, Line: line}, Fields: fields})
 		}
-		read = int(d.InputOffset())
 		line += bytes.Count(plain[begin:read], []byte("\n"))
 	}
 }
 
-// errorOffset returns where in the file the decoder failed, if that is beyond the start of the value.
-func errorOffset(err error, begin int) int {
+// syntaxError returns what is wrong with the JSON that begins data, and where.
+func syntaxError(data []byte) (at int, err error) {
+	var value json.RawMessage
+	err = json.NewDecoder(bytes.NewReader(data)).Decode(&value)
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-		return max(begin, int(syntax.Offset)-1)
+		return max(0, int(syntax.Offset)-1), err
 	}
-	return begin
+	return 0, err
 }
 
 // withoutNaN writes NaN as null and Infinity as "inf" outside strings.
@@ -64,6 +62,7 @@ func withoutNaN(data []byte) []byte {
 		return data
 	}
 	var out bytes.Buffer
+	out.Grow(len(data))
 	quoted := false
 	for i := 0; i < len(data); i++ {
 		switch rest := data[i:]; {

@@ -57,7 +57,7 @@ func (o Object) Sub(key string) Object {
 
 // Elements returns the mappings in the list of a key.
 func (o Object) Elements(key string) []Object {
-	list, _ := o.Fields[key].([]any)
+	list, _ := asList(o.Fields[key])
 	var all []Object
 	for i, value := range list {
 		fields, ok := value.(map[string]any)
@@ -72,7 +72,7 @@ func (o Object) Elements(key string) []Object {
 // Text returns a text, or the first of a list of texts; empty: there is none.
 func (o Object) Text(key string) string {
 	value := o.Fields[key]
-	if list, ok := value.([]any); ok && len(list) > 0 {
+	if list, ok := asList(value); ok && len(list) > 0 {
 		value = list[0]
 	}
 	text, _ := value.(string)
@@ -123,18 +123,51 @@ func (o Object) Required(key, what string) float64 {
 }
 
 // Numbers returns a list of numbers; nil: there is none.
-func (o Object) Numbers(key string) []float64 {
-	list, _ := o.Fields[key].([]any)
+func (o Object) Numbers(key string) []float64 { return o.numbers(key, o.Fields[key], "a number") }
+
+// NumberLists returns the lists of numbers in a list, where want says what the numbers are; nil: there is none.
+func (o Object) NumberLists(key, want string) [][]float64 {
+	outer, _ := asList(o.Fields[key])
+	all := make([][]float64, len(outer))
+	for i, list := range outer {
+		all[i] = o.numbers(fmt.Sprintf("%s[%d]", key, i), list, want)
+	}
+	if o.Origin.Err != nil {
+		return nil
+	}
+	return all
+}
+
+// numbers returns the numbers of a list. What is no list has none.
+func (o Object) numbers(key string, value any, want string) []float64 {
+	if all, ok := value.([]float64); ok {
+		return all
+	}
+	list, _ := value.([]any)
 	var all []float64
 	for i, value := range list {
 		x, ok := NumberOf(value)
 		if !ok {
-			o.Fail(fmt.Sprintf("%s[%d]", key, i), value, "a number")
+			o.Fail(fmt.Sprintf("%s[%d]", key, i), value, want)
 			return nil
 		}
 		all = append(all, x)
 	}
 	return all
+}
+
+// asList returns a list as values of any kind.
+func asList(value any) ([]any, bool) {
+	numbers, ok := value.([]float64)
+	if !ok {
+		list, ok := value.([]any)
+		return list, ok
+	}
+	list := make([]any, len(numbers))
+	for i, x := range numbers {
+		list[i] = x
+	}
+	return list, true
 }
 
 // Count returns a whole number of at least least; absent or null: otherwise.
