@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// DataMax bounds a file of measurements, unzipped, in bytes: reading one takes about ten times as much memory.
+// DataMax bounds a file of measurements, unzipped, in bytes.
 const DataMax = 256 << 20
 
 // ShortMax bounds what is one word or a few pages: a token, a certificate.

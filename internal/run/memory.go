@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/internal/memory"
 	"github.com/decodesim/decodesim/internal/text"
 	"github.com/decodesim/decodesim/policies/routers"
 	"github.com/decodesim/decodesim/sim"
@@ -52,7 +53,7 @@ func (e TooLarge) Error() string { return e.message }
 
 // fits refuses a run that needs more memory than there is: the system would end it, or everything else.
 func fits(b *build.Built, o Options) error {
-	need, available := Need(b, o), available()
+	need, available := Need(b, o), memory.Available()
 	if need <= available || available == 0 {
 		return nil
 	}

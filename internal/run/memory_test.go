@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/internal/memory"
 	"github.com/decodesim/decodesim/sim"
 )
 
@@ -49,7 +50,7 @@ func TestTheEstimateOfMemory(t *testing.T) {
 }
 
 func TestARunThatWouldNotFitIsRefused(t *testing.T) {
-	if available() == 0 {
+	if memory.Available() == 0 {
 		t.Skip("how much memory there is is not known here")
 	}
 	b := built(t, "chat-8b", "workload.requests=2000000000", "workload.arrivals.rate=1e6")

@@ -67,7 +67,10 @@ func TestWhatChangesNothingIsLeftOut(t *testing.T) {
 	for _, e := range known {
 		assert.NotEmpty(t, e.Reason, e.Mistake)
 	}
-	all := [][]mistake{{{file: "p.go", old: "\ta < b", new: "\ta <= b"}, {file: "p.go", old: "\ta < b", new: "\ta > b"}}}
+	all := [][]mistake{{
+		{file: "p.go", old: "\ta < b", new: "\ta <= b"},
+		{file: "p.go", old: "\ta < b", new: "\ta > b"},
+	}}
 	one := equivalentMistakes{{File: "p.go", Line: "a < b", Mistake: "a <= b", Reason: "a is never b"}}
 	require.NoError(t, one.apply(all, ""))
 	require.Len(t, all[0], 1)

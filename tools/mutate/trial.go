@@ -26,9 +26,15 @@ const (
 )
 
 type trials struct {
-	limit time.Duration         // of one package's tests
-	own   bool                  // the tests of a mistake's package alone
-	runs  map[string][][]string // the arguments of each run of a package's tests
+	limit time.Duration        // of one package's tests
+	own   bool                 // the tests of a mistake's package alone
+	runs  map[string][]testRun // by package
+}
+
+// testRun is one way to run the tests of a package.
+type testRun struct {
+	args  []string
+	limit time.Duration // with a mistake
 }
 
 // try runs the tests of a mistake's own package, and of the other packages of its room if those notice nothing.
@@ -85,11 +91,13 @@ func (t *trials) test(ctx context.Context, dir, overlay, of string) (verdict, er
 	}
 	binary := filepath.Join(dir, "package.test")
 	defer func() { _ = os.Remove(binary) }()
-	if _, v, err := t.command(ctx, ".", "go", buildArgs(binary, of, "-overlay", overlay)...); err != nil || v != survived {
+	build := buildArgs(binary, of, "-overlay", overlay)
+	if _, v, err := command(ctx, t.limit, ".", "go", build...); err != nil || v != survived {
 		return noCode, err
 	}
-	for _, args := range runs {
-		if _, v, err := t.command(ctx, of, binary, append(args, "-test.failfast")...); err != nil || v != survived {
+	for _, run := range runs {
+		_, v, err := command(ctx, run.limit, of, binary, append(run.args, "-test.failfast")...)
+		if err != nil || v != survived {
 			return v, err
 		}
 	}
@@ -97,36 +105,43 @@ func (t *trials) test(ctx context.Context, dir, overlay, of string) (verdict, er
 }
 
 func buildArgs(binary, of string, more ...string) []string {
-	return slices.Concat([]string{"test", "-c", "-o", binary, "-pgo=off", "-vet=off", "-ldflags=-s -w"}, more, []string{of})
+	args := []string{"test", "-c", "-o", binary, "-pgo=off", "-vet=off", "-ldflags=-s -w"}
+	return slices.Concat(args, more, []string{of})
 }
 
-// runsOf returns the arguments of each run of a package's tests: none if it has no tests. Random tests are first run for
-// a few draws, which are enough for most mistakes; those that want more to pass, as right code shows, are left out then.
-func (t *trials) runsOf(ctx context.Context, dir, of string) ([][]string, error) {
+// runsOf returns the runs of a package's tests: none if it has no tests. Random tests are first run for a few draws,
+// which are enough for most mistakes; those that want more to pass, as right code shows, are left out then.
+func (t *trials) runsOf(ctx context.Context, dir, of string) ([]testRun, error) {
 	if runs, ok := t.runs[of]; ok {
 		return runs, nil
 	}
 	binary := filepath.Join(dir, "right.test")
 	defer func() { _ = os.Remove(binary) }()
-	if said, v, err := t.command(ctx, ".", "go", buildArgs(binary, of)...); err != nil || v != survived {
+	said, v, err := command(ctx, t.limit, ".", "go", buildArgs(binary, of)...)
+	if err != nil || v != survived {
 		return nil, errors.Join(fmt.Errorf("%s does not build: %s", of, said), err)
 	}
-	var runs [][]string
+	var runs []testRun
 	if _, err := os.Stat(binary); err == nil {
 		random, err := drawsAtRandom(of)
 		if err != nil {
 			return nil, err
 		}
+		ways := [][]string{nil}
 		if random {
 			few, err := t.fewDraws(ctx, binary, of)
 			if err != nil {
 				return nil, err
 			}
-			runs = append(runs, few)
+			ways = [][]string{few, nil}
 		}
-		runs = append(runs, nil)
-		if said, v, err := t.command(ctx, of, binary); err != nil || v != survived {
-			return nil, errors.Join(fmt.Errorf("the tests of %s fail without a mistake: %s", of, said), err)
+		for _, args := range ways {
+			began := time.Now()
+			said, v, err := command(ctx, t.limit, of, binary, args...)
+			if err != nil || v != survived {
+				return nil, errors.Join(fmt.Errorf("the tests of %s without a mistake: %s: %s", of, v, said), err)
+			}
+			runs = append(runs, testRun{args: args, limit: 20*time.Second + 10*time.Since(began)})
 		}
 	}
 	t.runs[of] = runs
@@ -138,7 +153,7 @@ var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 // fewDraws returns the arguments that run random tests for a few draws, without those that then fail on right code.
 func (t *trials) fewDraws(ctx context.Context, binary, of string) ([]string, error) {
 	args := []string{"-rapid.checks=5"}
-	said, v, err := t.command(ctx, of, binary, args...)
+	said, v, err := command(ctx, t.limit, of, binary, args...)
 	if err != nil || v == survived {
 		return args, err
 	}
@@ -167,14 +182,14 @@ func drawsAtRandom(of string) (bool, error) {
 	return false, nil
 }
 
-// command runs a command in a directory, up to the limit, and returns what it said: one that fails has noticed the
+// command runs a command in a directory, up to a limit, and returns what it said: one that fails has noticed the
 // mistake.
-func (t *trials) command(ctx context.Context, dir, name string, args ...string) ([]byte, verdict, error) {
-	limited, cancel := context.WithTimeout(ctx, t.limit)
+func command(ctx context.Context, limit time.Duration, dir, name string, args ...string) ([]byte, verdict, error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	command := exec.CommandContext(limited, name, args...)
-	command.Dir, command.WaitDelay = dir, 5*time.Second
-	said, err := command.CombinedOutput()
+	c := exec.CommandContext(limited, name, args...)
+	c.Dir, c.WaitDelay = dir, 5*time.Second
+	said, err := c.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

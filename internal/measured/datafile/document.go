@@ -7,17 +7,22 @@ import (
 	"fmt"
 
 	"github.com/decodesim/decodesim/configs/inputs"
+	"github.com/decodesim/decodesim/internal/memory"
 )
 
 // ReadDocuments parses one or several JSON values, on lines of their own or in a list, of which each is a mapping. It
 // takes the NaN and Infinity that Python writes: no number, and the text "inf".
 func ReadDocuments(file string, data []byte) ([]Object, error) {
+	if err := fits(data, memory.Available()); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	plain := withoutNaN(data)
 	if err := inputs.DuplicateKey(plain); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	var all []Object
 	line, read := 1, 0
+	p := parser{known: map[string]string{}}
 	for {
 		begin := read + len(plain[read:]) - len(bytes.TrimLeft(plain[read:], " \t\r\n"))
 		line += bytes.Count(plain[read:begin], []byte("\n"))
@@ -27,9 +32,13 @@ func ReadDocuments(file string, data []byte) ([]Object, error) {
 		read = begin + valueEnd(plain[begin:])
 		if !json.Valid(plain[begin:read]) {
 			at, err := syntaxError(plain[begin:])
-			return nil, fmt.Errorf("%s:%d: not JSON: %w", file, line+bytes.Count(plain[begin:begin+at], []byte("\n")), err)
+			if err != nil {
+				line += bytes.Count(plain[begin:begin+at], []byte("\n"))
+				return nil, fmt.Errorf("%s:%d: not JSON: %w", file, line, err)
+			}
+			read = begin + at
 		}
-		value := (&parser{data: plain[begin:read]}).value()
+		value := p.documentOf(plain[begin:read])
 		list, several := asList(value)
 		if !several {
 			list = []any{value}
@@ -45,14 +54,32 @@ func ReadDocuments(file string, data []byte) ([]Object, error) {
 	}
 }
 
-// syntaxError returns what is wrong with the JSON that begins data, and where.
+// What a file of JSON takes at its most, garbage and what is made of it included, by measurement: a byte of a long list,
+// and an object, of which a request's line is one.
+const (
+	perByte   = 4
+	perObject = 4000
+)
+
+// fits refuses a file that takes more memory than there is: the system would end the program, or everything else.
+func fits(data []byte, available int64) error {
+	need := int64(len(data))*perByte + int64(bytes.Count(data, []byte("{")))*perObject
+	if need <= available || available == 0 {
+		return nil
+	}
+	return fmt.Errorf("its %.0f MB would take about %.1f GB of memory, and %.1f GB are available; "+
+		"expected a shorter file", float64(len(data))/1e6, float64(need)/1e9, float64(available)/1e9)
+}
+
+// syntaxError returns what is wrong with the JSON that begins data, and where; nil: nothing is, and it ends there.
 func syntaxError(data []byte) (at int, err error) {
 	var value json.RawMessage
-	err = json.NewDecoder(bytes.NewReader(data)).Decode(&value)
+	d := json.NewDecoder(bytes.NewReader(data))
+	err = d.Decode(&value)
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		return max(0, int(syntax.Offset)-1), err
 	}
-	return 0, err
+	return int(d.InputOffset()), err
 }
 
 // withoutNaN writes NaN as null and Infinity as "inf" outside strings.

@@ -126,3 +126,13 @@ func TestWhereAFileIsNoJSON(t *testing.T) {
 		assert.ErrorContains(t, err, want, fmt.Sprintf("%q", text))
 	}
 }
+
+// TestAFileThatWouldNotFitIsRefused: before anything is made of it.
+func TestAFileThatWouldNotFitIsRefused(t *testing.T) {
+	data := bytes.Repeat([]byte("{}\n"), 1_000_000)
+	require.NoError(t, fits(data, 0), "where nobody knows how much there is")
+	require.NoError(t, fits(data, 8e9))
+	assert.EqualError(t, fits(data, 3e9),
+		"its 3 MB would take about 4.0 GB of memory, and 3.0 GB are available; expected a shorter file")
+	assert.NoError(t, fits([]byte("["+strings.Repeat("0.012345, ", 1_000_000)+"0]"), 1e8), "a list takes little")
+}

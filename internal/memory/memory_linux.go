@@ -1,4 +1,4 @@
-package run
+package memory
 
 import (
 	"math"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// available returns the bytes of memory that this process can still take: what the system has, a limit of its control
+// Available returns the bytes of memory that this process can still take: what the system has, a limit of its control
 // group and one on its addresses (ulimit -v), whichever is least; 0: unknown.
-func available() int64 {
+func Available() int64 {
 	least := int64(math.MaxInt64)
 	for _, of := range []func() (int64, bool){systemMemory, groupMemory, addressMemory} {
 		if n, ok := of(); ok {
