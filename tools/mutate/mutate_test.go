@@ -59,7 +59,7 @@ func TestAMistakeIsMadeAside(t *testing.T) {
 	assert.Equal(t, right, string(still))
 }
 
-// TestWhatChangesNothingIsLeftOut: a mistake that is known to be none is not tried, and one that cannot be made any more
+// TestWhatChangesNothingIsLeftOut: a mistake that is known to be none is not tried; one that cannot be made any more
 // is reported, as its reason is about other code.
 func TestWhatChangesNothingIsLeftOut(t *testing.T) {
 	known, err := equivalents()
