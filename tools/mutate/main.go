@@ -37,7 +37,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	least := flags.Float64("least", 0.95, "share of the mistakes that the tests have to notice")
 	only := flags.String("only", "", "mistakes in files whose path has this in it")
 	own := flags.Bool("own", false, "ask the tests of the package alone, and not the others of its room")
-	limit := flags.Duration("limit", 20*time.Minute, 
+	limit := flags.Duration("limit", 20*time.Minute,
 		"of the tests of a package; with a mistake, ten times what they take without")
 	if err := flags.Parse(args); err != nil {
 		return err
