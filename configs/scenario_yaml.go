@@ -26,19 +26,23 @@ func (s *Scenario) YAMLFor(dir string) ([]byte, error) {
 	}
 	moved := s.Clone()
 	for _, p := range moved.paths() {
-		if *p == "" {
-			continue
-		}
-		relative, err := filepath.Rel(from, *p)
-		if err != nil {
-			continue // another volume: only the absolute path leads there
-		}
-		*p = filepath.ToSlash(relative)
-		if !strings.Contains(*p, "/") {
-			*p = "./" + *p
-		}
+		*p = seenFrom(from, *p)
 	}
 	return moved.write(), nil
+}
+
+// seenFrom returns an absolute path as a relative one from a directory; an absent one stays absent, and one on another
+// volume absolute, since nothing else leads there.
+func seenFrom(dir, path string) string {
+	relative, err := filepath.Rel(dir, path)
+	if path == "" || err != nil {
+		return path
+	}
+	relative = filepath.ToSlash(relative)
+	if !strings.Contains(relative, "/") {
+		relative = "./" + relative
+	}
+	return relative
 }
 
 // Clone copies s as deeply as paths reach.

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -230,4 +231,21 @@ func (s *Study) YAML() []byte {
 	w.WriteString("# A study with every default written out; it runs as it stands.\n")
 	w.keys(reflect.ValueOf(s).Elem(), "", "")
 	return w.Bytes()
+}
+
+// YAMLFor is YAML with paths relative to the directory the file will stand in, so that both may move together.
+func (s *Study) YAMLFor(dir string) ([]byte, error) {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("configs: directory %q: %w", dir, err)
+	}
+	moved := *s
+	moved.Trace = seenFrom(from, s.Trace)
+	if isScenarioPath(s.Scenario) {
+		moved.Scenario = seenFrom(from, s.Scenario)
+	}
+	if catalog.IsModelPath(s.Model) {
+		moved.Model = seenFrom(from, s.Model)
+	}
+	return moved.YAML(), nil
 }

@@ -200,3 +200,26 @@ func TestBadStudiesWithoutAScenarioAreRefused(t *testing.T) {
 		t.Run(text, func(t *testing.T) { refusedStudy(t, text, want) })
 	}
 }
+
+// TestAStudyMovesWithWhatItNames: its paths are seen from the folder that it is written to, so that both may move
+// together, and it asks the same there.
+func TestAStudyMovesWithWhatItNames(t *testing.T) {
+	dir := t.TempDir()
+	scenario := "name: mine\nmodel: llama-3.1-8b\npools: [{gpu: h100-sxm}]\nworkload:\n" +
+		"  arrivals: {process: poisson, rate: 4}\n  prompt_tokens: 100\n  output_tokens: 50\n  requests: 400\n"
+	study := "scenario: mine.yaml\nbudget: {gpus: 2}\nrate: {at: 20}\nslo: {ttft_ms: 500}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(scenario), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "study.yaml"), []byte(study), 0o600))
+	s, err := LoadStudy(filepath.Join(dir, "study.yaml"), nil)
+	require.NoError(t, err)
+	out := filepath.Join(dir, "out")
+	text, err := s.YAMLFor(out)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), dir)
+	require.NoError(t, os.Mkdir(out, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(out, "study.yaml"), text, 0o600))
+	again, err := LoadStudy(filepath.Join(out, "study.yaml"), nil)
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(dir, "mine.yaml"), again.Scenario)
+	assert.Equal(t, s.YAML(), again.YAML())
+}

@@ -102,6 +102,10 @@ func TestAKillLeavesAllOrNothing(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	r, whole := rand.New(rand.NewPCG(seed, 0)), 0
 	for i := range kills {
+		if end, ok := t.Deadline(); ok && time.Until(end) < time.Minute {
+			kills = i // of a busy machine
+			break
+		}
 		dir, names := "out", want
 		if i%2 == 1 {
 			dir, names = "mine", append([]string{"notes.txt"}, want...)

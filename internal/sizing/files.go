@@ -25,14 +25,18 @@ func writeFiles(ctx context.Context, dir *output.Dir, s *configs.Study, answer *
 	if err != nil {
 		return err
 	}
+	study, err := s.YAMLFor(dir.Path())
+	if err != nil {
+		return err
+	}
 	steps := []func() error{
-		func() error { return dir.WriteBytes("study.yaml", s.YAML()) },
+		func() error { return dir.WriteBytes("study.yaml", study) },
 		func() error {
 			return dir.WriteFile("candidates.csv", func(w io.Writer) error { return WriteCandidates(w, answer) })
 		},
 		func() error { return splits.Write(dir, "goodput_by_split") },
 		func() error { return frontier.Write(dir, "frontier") },
-		func() error { return dir.WriteFile("report.html", answer.Page(s.YAML()).Write) },
+		func() error { return dir.WriteFile("report.html", answer.Page(study).Write) },
 		func() error { return dir.WriteJSON("size.json", answer) },
 	}
 	if best != nil {

@@ -37,6 +37,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	least := flags.Float64("least", 0.95, "share of the mistakes that the tests have to notice")
 	only := flags.String("only", "", "mistakes in files whose path has this in it")
 	own := flags.Bool("own", false, "ask the tests of the package alone, and not the others of its room")
+	few := flags.Bool("few", false, "run random tests for a few draws only: faster, and at most as many are noticed")
 	limit := flags.Duration("limit", 20*time.Minute,
 		"of the tests of a package; with a mistake, ten times what they take without")
 	if err := flags.Parse(args); err != nil {
@@ -58,7 +59,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 		return err
 	}
 	r := rand.New(rand.NewPCG(*seed, 0))
-	t := trials{limit: *limit, own: *own, runs: map[string][]testRun{}}
+	t := trials{limit: *limit, own: *own, few: *few, runs: map[string][]testRun{}}
 	var sum tally
 	for i := range all {
 		one, err := t.sample(ctx, w, r, all[i], *n)

@@ -28,6 +28,7 @@ const (
 type trials struct {
 	limit time.Duration        // of one package's tests
 	own   bool                 // the tests of a mistake's package alone
+	few   bool                 // draws of random tests, and no more
 	runs  map[string][]testRun // by package
 }
 
@@ -134,6 +135,9 @@ func (t *trials) runsOf(ctx context.Context, dir, of string) ([]testRun, error) 
 				return nil, err
 			}
 			ways = [][]string{few, nil}
+			if t.few {
+				ways = ways[:1]
+			}
 		}
 		for _, args := range ways {
 			began := time.Now()
