@@ -17,6 +17,14 @@ func progressOn(w io.Writer) *progress.Line {
 	return progress.On(f)
 }
 
+// busy says on a terminal what a command does whose end nobody knows, and for how long it has been at it. What it
+// returns ends that.
+func busy(w io.Writer, what string) (ended func()) {
+	line := progressOn(w)
+	line.Set(progress.Work{What: what})
+	return line.Clear
+}
+
 // runsDone returns what says on a line how many of some runs are simulated; nil: there is no line.
 func runsDone(line *progress.Line, of int) func(done float64) {
 	if line == nil {

@@ -98,6 +98,7 @@ func (f *sensitivityFlags) run(ctx context.Context, out, errOut io.Writer, p sen
 	}
 	defer dir.Abandon()
 	line := progressOn(errOut)
+	line.Set(progress.Work{What: "the answer that inputs are varied from"})
 	r, err := sensitivity.Analyse(ctx, p, func(done, of int) {
 		line.Set(progress.Work{Done: float64(done), Of: float64(of), Unit: "answer"})
 	})

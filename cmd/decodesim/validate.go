@@ -15,6 +15,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/measured"
 	"github.com/decodesim/decodesim/internal/output"
@@ -164,7 +165,9 @@ func (f *validateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
+	ended := busy(errOut, "reading "+inputs.Escaped(f.data))
 	file, above, err := source.Read()
+	ended()
 	if err != nil {
 		return err
 	}

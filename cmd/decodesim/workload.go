@@ -14,6 +14,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/text"
@@ -90,7 +91,9 @@ share, and how the rate goes over time.
 				return err
 			}
 			defer abandon(d)
+			ended := busy(errOut, "reading "+inputs.Escaped(args[0]))
 			s, err := traffic.Describe(args[0], f.o)
+			ended()
 			if err != nil {
 				return badTrace(err)
 			}
@@ -160,7 +163,9 @@ is that of --on; without it Llama 3.1 8B on H100s, doubled until they serve the 
 				return err
 			}
 			defer abandon(to)
+			ended := busy(errOut, "fitting "+inputs.Escaped(args[0]))
 			fit, err := traffic.FitTo(c.Context(), args[0], f.o, d)
+			ended()
 			if err != nil {
 				return badTrace(err)
 			}
@@ -250,7 +255,9 @@ func (w *written) write(ctx context.Context, out, errOut io.Writer,
 			to, keep = z, func() error { return errors.Join(z.Close(), f.Keep()) }
 		}
 	}
+	ended := busy(errOut, "writing requests")
 	done, err := by(to)
+	ended()
 	if err != nil {
 		return badTrace(err)
 	}

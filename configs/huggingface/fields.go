@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/decodesim/decodesim/configs/inputs"
 )
 
 // countMax bounds every integer of a config; the tighter bounds are those of the shape.
@@ -33,6 +36,12 @@ func newFields(path string, data []byte) (*fields, error) {
 	}
 	if f.raw == nil {
 		return nil, fmt.Errorf("%sis null; want a JSON object", label(path))
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.raw)) {
+		if !inputs.PrintableName(key) {
+			return nil, fmt.Errorf("%s%s has characters that do not print or that turn its direction; want a key without "+
+				"them", path, inputs.Escaped(key))
+		}
 	}
 	return f, nil
 }

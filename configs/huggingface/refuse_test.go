@@ -18,6 +18,7 @@ var refused = []struct{ name, config, says string }{
 	{"no JSON", `hello`, "not a JSON object"},
 	{"a list", `[1]`, "is a JSON array; want a JSON object"},
 	{"null", `null`, "want a JSON object"},
+	{"a key that moves the cursor", `{` + llama + `,"odd\u001b[2J":1}`, `odd\x1b[2J has characters that do not print`},
 	{"cut short", `{` + llama, "not a JSON object"},
 	{"two documents", `{` + llama + `}{}`, "not a JSON object"},
 	{"empty", `{}`, "hidden_size is missing"},

@@ -29,6 +29,9 @@ func OpenFile(ctx context.Context, path string, ours Recogniser) (*File, error) 
 	at, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(path); err == nil {
+			return nil, errors.New("it is a link to nothing; expected a file, or a name that nothing has")
+		}
 		return newFile(path, nil)
 	case err != nil:
 		return nil, withoutName(err)

@@ -98,3 +98,11 @@ func TestDevicesAndPipesAreWrittenTo(t *testing.T) {
 	_, err = OpenFile(ctx, pipe, ours)
 	require.ErrorIs(t, err, context.Canceled, "nobody reads")
 }
+
+// TestALinkToNothingIsRefused: at once, rather than after the run whose result would go there.
+func TestALinkToNothingIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.json")
+	require.NoError(t, os.Symlink("nowhere.json", path))
+	_, err := OpenFile(t.Context(), path, nil)
+	assert.ErrorContains(t, err, "it is a link to nothing")
+}

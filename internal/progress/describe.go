@@ -14,13 +14,16 @@ type Work struct {
 	What string  // is being done; empty: there is nothing else
 	Done float64 // units; what is under way may count in part
 	Of   float64 // units in all; 0: unknown
-	Unit string  // singular, such as run or request
+	Unit string  // singular, such as run or request; empty: nothing is counted
 	More string  // what else there is to say; empty: nothing
 }
 
 // describe says how far work is that began so long ago: done, of what, the rate, and the time that is left at that
 // rate. Without anything done there is no rate, and the line says how long it has been.
 func (w *Work) describe(since time.Duration) string {
+	if w.Unit == "" {
+		return w.What + ": " + clock(since) + " so far"
+	}
 	done := text.Count(int64(w.Done))
 	if w.Of > 0 {
 		done += " of " + text.Count(int64(w.Of))

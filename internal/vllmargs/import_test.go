@@ -367,3 +367,9 @@ func TestANumberBeforeTheGPUIsHowManyThereAre(t *testing.T) {
 		assert.Equal(t, gpu == "8xH100", strings.Contains(string(out.Text), "replicas: 2 "), gpu)
 	}
 }
+
+// TestARemarkMovesNoCursor: a flag is named as it can be printed, on the terminal and in the scenario.
+func TestARemarkMovesNoCursor(t *testing.T) {
+	lines := grouped([]Remark{{"--odd\x1b[2J", "no flag"}, {"--turned\u202e", "no flag"}})
+	assert.Equal(t, []string{`--odd\x1b[2J --turned\u202e: no flag`}, lines)
+}

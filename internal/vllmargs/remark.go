@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/decodesim/decodesim/configs/inputs"
 )
 
 // Remark is a flag that did not become a key, and why.
@@ -32,7 +34,7 @@ func (d *draft) remarkUnknown(name string) Remark {
 	return Remark{clip(name), why}
 }
 
-// grouped returns a line for each reason, with the flags that share it.
+// grouped returns a line for each reason, with the flags that share it, as far as they print.
 func grouped(all []Remark) []string {
 	var reasons []string
 	flags := map[string][]string{}
@@ -46,7 +48,7 @@ func grouped(all []Remark) []string {
 	}
 	lines := make([]string, len(reasons))
 	for i, why := range reasons {
-		lines[i] = strings.Join(flags[why], " ") + ": " + why
+		lines[i] = inputs.Escaped(strings.Join(flags[why], " ") + ": " + why)
 	}
 	return lines
 }

@@ -54,8 +54,8 @@ func ReadDocuments(file string, data []byte) ([]Object, error) {
 	}
 }
 
-// What a file of JSON takes at its most, garbage and what is made of it included, by measurement: a byte of a long list,
-// and an object, of which a request's line is one.
+// What a file of JSON takes at its most, garbage and what is made of it included, by measurement: a byte of a long
+// list, and an object, of which a request's line is one.
 const (
 	perByte   = 4
 	perObject = 4000
