@@ -61,6 +61,7 @@ type Roofline struct {
 	perSeq     sim.Duration
 	hostSeq    sim.Duration // per sequence, in which the host prepares a step
 	swap       sim.Duration // of a block to or from host memory
+	swapLayers sim.Duration // see Swap.Layers
 	residualPS float64      // per row, of what residual streams move beyond one vector
 	samplePS   float64      // of choosing a token, per row of the LM head
 	draft      *drafting    // nil: no speculation
@@ -108,6 +109,7 @@ func newRoofline(d Deployment, decodesMax int, routing *routing) *Roofline {
 		d: d, products: d.products(), attend: d.attentions(), comm: newComm(&d), windows: len(d.Windows()),
 		quadratic: e.Overlap == 2, shares: d.Parallel.Ranks() * d.Parallel.microbatches(), padded: d.Launch.table(),
 		perSeq: sim.SecondsUp(e.SequenceS), hostSeq: sim.SecondsUp(e.SequenceHostS), swap: d.swapTime(),
+		swapLayers:  sim.Duration(d.Swap.Layers),
 		peakWeights: e.Bandwidth / stretch, peakKV: e.KVBandwidth / stretch,
 	}
 	r.statePS = 2 * d.Model.RecurrentBytes() / float64(d.Parallel.Tensor) /

@@ -8,6 +8,9 @@ import (
 type Swap struct {
 	BlockBytes float64 // of a block on one GPU
 	LinkBps    float64 // between one GPU and host memory, one way
+	// Layers is how many layers a GPU computes one after the other, each of which waits for its own part of the blocks
+	// alone. 0: copies precede the step, as those of swapped sequences do.
+	Layers int
 }
 
 // swapTime returns how long a block takes. Every GPU copies its part of it over a link of its own, and data-parallel
@@ -21,13 +24,22 @@ func (d *Deployment) swapTime() sim.Duration {
 	return sim.SecondsUp(d.Swap.BlockBytes / (d.Swap.LinkBps * float64(d.Parallel.Ranks())))
 }
 
-// copy lengthens a step by the copies that precede it on the same stream. They are of this step alone, so it is the
-// only one of g. Copies over the host link move nothing that the bound is about: they are communication.
+// copy lengthens a step by the copies that precede it on the same stream or, if layers wait for their own part alone,
+// by what the layers before leave of them. With T the step, C the copies and L layers of equal length,
+//
+//	T' = max(T + C/L, C + T/L)
+//
+// for either all layers follow the first copy, or the last layer follows all copies (SGLang loads like this:
+// python/sglang/srt/managers/cache_controller.py, LayerDoneCounter). They are of this step alone, so it is the only one
+// of g. Copies over the host link move nothing that the bound is about: they are communication.
 func (r *Roofline) copy(blocks int64, g *sim.Segment) {
 	if r.swap == 0 {
 		panic("hardware: blocks are swapped over no link")
 	}
 	span := r.swap * sim.Duration(blocks)
+	if n := r.swapLayers; n > 1 {
+		span = max((span+n-1)/n, span-g.First+(g.First+n-1)/n)
+	}
 	g.First += span
 	g.Part[sim.Communication].A += span
 	g.Steps = 1

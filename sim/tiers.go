@@ -31,6 +31,7 @@ type tiers struct {
 	through  [kv.TiersMax][2]transfer.Use // ports that fetches pass
 	fetching int                          // requests
 	shapes   []Shape                      // scratch
+	price    Segment                      // scratch
 }
 
 // tierTally counts what came from tiers.
@@ -214,9 +215,8 @@ func (in *Instance) stepOf(r *Request, blocks, copied int32) Duration {
 	s := in.tiers.shapes
 	s[0] = Shape{SwapBlocks: int64(copied), Outputs: 1}
 	s[0].AddChunk(in.pool.Windows, int64(computed), int64(r.Prompt+r.Emitted-computed), 1)
-	var price Segment
-	in.pool.Model.Price(s, &price)
-	return price.First
+	in.pool.Model.Price(s, &in.tiers.price)
+	return in.tiers.price.First
 }
 
 // addTiers counts what came from the tiers of an instance without ranks, or of a rank.

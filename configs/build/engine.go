@@ -77,6 +77,9 @@ func sizeHostMemory(s *configs.Scenario, r *Replica, p *configs.Pool, e *catalog
 		}
 	}
 	r.Deployment.Swap = hardware.Swap{BlockBytes: block, LinkBps: bps}
+	if r.SwapBlocks == 0 {
+		r.Deployment.Swap.Layers = r.Deployment.Model.LayerCount() / parallel.Pipeline
+	}
 	return nil
 }
 

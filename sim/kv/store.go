@@ -6,8 +6,7 @@ package kv
 // the one above it has no room for, together with what comes before that on its path.
 //
 // vLLM (vllm/v1/kv_offload), LMCache and SGLang (hierarchical cache) store blocks while they are computed, at no cost
-// to the steps, as here. They load them from host memory while other steps run or, layer by layer, while the prompt's
-// own step does, which is faster than here.
+// to the steps, as here.
 type Store struct {
 	total, used int64
 	below       *Store // that gets what makes room here; nil: none does
