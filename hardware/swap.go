@@ -29,8 +29,8 @@ func (d *Deployment) swapTime() sim.Duration {
 //
 //	T' = max(T + C/L, C + T/L)
 //
-// for either all layers follow the first copy, or the last layer follows all copies (SGLang loads like this:
-// python/sglang/srt/managers/cache_controller.py, LayerDoneCounter). They are of this step alone, so it is the only one
+// for either all layers follow the first copy, or the last layer follows all copies (SGLang 0.5.5 loads like this:
+// srt/managers/cache_controller.py:502, start_loading). They are of this step alone, so it is the only one
 // of g. Copies over the host link move nothing that the bound is about: they are communication.
 func (r *Roofline) copy(blocks int64, g *sim.Segment) {
 	if r.swap == 0 {

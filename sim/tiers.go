@@ -12,8 +12,8 @@ import (
 // memory have, has been fetched to host memory, the nearest tier first, while the instance goes on with its steps. Then
 // it joins the queue, and is admitted like one whose prompt host memory has.
 //
-// SGLang's hierarchical cache prefetches like this when a request joins its queue, with the policy wait_complete
-// (python/sglang/srt/managers/cache_controller.py); there it keeps its place in the queue.
+// SGLang's hierarchical cache prefetches like this with the policy wait_complete when a request joins its queue, where
+// it keeps its place (SGLang 0.5.5, srt/managers/scheduler.py:1395 and 1793).
 type Tier struct {
 	Name   string
 	Blocks int64 // of each instance, or rank; if it is shared, of all

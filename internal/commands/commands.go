@@ -116,6 +116,9 @@ func ofPool(s *configs.Scenario, p *configs.Pool) (Command, error) {
 		stateful.EnablePrefixCaching = false
 		w.p = &stateful
 	}
+	if p.KVTiers != nil {
+		w.cannot("kv_tiers: how stores below host memory are set up is not written")
+	}
 	switch p.Engine {
 	case "vllm-v1", "vllm-v0":
 		w.vllm(p.Engine == "vllm-v0")
