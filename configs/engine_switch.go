@@ -46,6 +46,7 @@ func (l *layers) switchEngines(to string) error {
 				l.origins.where.Names[at] = own
 			}
 		})
+		l.dropTiers(i, &engine)
 		l.assign(l.set, path+".engine", engine.Name, by)
 		l.carryBlocks(i, block, &from, &engine)
 	}
@@ -53,6 +54,23 @@ func (l *layers) switchEngines(to string) error {
 		l.dropSpeculation(&engine)
 	}
 	return nil
+}
+
+// dropTiers takes stores below host memory away from a pool that has lost its host memory.
+func (l *layers) dropTiers(pool int, e *catalog.EngineSpec) {
+	path := fmt.Sprintf("pools[%d]", pool)
+	section := path + ".kv_tiers"
+	if !l.sections[section] || l.topmost(path+".kv_offloading_size") != nil {
+		return
+	}
+	l.notes = append(l.notes, fmt.Sprintf("pools.%s.kv_tiers: left out: there is no host memory above it under engine %s",
+		l.poolName(pool), e.Name))
+	l.forgetAll(section + ".")
+	for at := range l.sections {
+		if at == section || strings.HasPrefix(at, section+".") {
+			delete(l.sections, at)
+		}
+	}
 }
 
 // dropSpeculation takes drafts away from an engine whose rows stay in lock step.
@@ -64,13 +82,7 @@ func (l *layers) dropSpeculation(e *catalog.EngineSpec) {
 	l.notes = append(l.notes,
 		fmt.Sprintf("speculation.method: %s is left out: engine %s computes a static batch in lock step", literalOf(method),
 			e.Name))
-	for _, layer := range []map[string]any{l.set, l.env, l.file} {
-		for _, path := range slices.Sorted(maps.Keys(layer)) {
-			if strings.HasPrefix(path, "speculation.") {
-				l.forget(path)
-			}
-		}
-	}
+	l.forgetAll("speculation.")
 	delete(l.sections, "speculation.acceptance")
 }
 
@@ -146,6 +158,17 @@ func (l *layers) forget(path string) {
 	delete(l.origins.where.At, path)
 	delete(l.origins.where.Names, path)
 	delete(l.origins.assigned, path)
+}
+
+// forgetAll takes all values away whose paths begin so.
+func (l *layers) forgetAll(prefix string) {
+	for _, layer := range []map[string]any{l.set, l.env, l.file} {
+		for _, path := range slices.Sorted(maps.Keys(layer)) {
+			if strings.HasPrefix(path, prefix) {
+				l.forget(path)
+			}
+		}
+	}
 }
 
 func contains(names []string, value any) bool {
