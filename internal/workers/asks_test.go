@@ -7,7 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -131,4 +133,35 @@ func TestTwoAnswersToOneQuestionEndTheSearch(t *testing.T) {
 	_, err = a.Ask(t.Context(), json.RawMessage("8")) // nobody answers that
 	require.ErrorAs(t, err, &differ)
 	assert.Equal(t, "a/1", differ.By)
+}
+
+// TestAServerThatCannotHaveAQueueIsFoundOutAtOnce: it has no JetStream, or fewer servers beside it than are asked for.
+func TestAServerThatCannotHaveAQueueIsFoundOutAtOnce(t *testing.T) {
+	place(t)
+	plain, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true})
+	require.NoError(t, err)
+	plain.Start()
+	t.Cleanup(plain.Shutdown)
+	require.True(t, plain.ReadyForConnections(readyWithin))
+	alone, _ := serving(t, Listen{Dir: t.TempDir()})
+	for want, of := range map[string]struct {
+		at       Address
+		replicas int
+	}{
+		"jetstream not enabled":                            {Address{URL: plain.ClientURL()}, 0},
+		"replicas > 1 not supported in non-clustered mode": {Address{URL: alone.URL(), Token: alone.Token}, 3},
+		"": {Address{URL: alone.URL(), Token: alone.Token}, 0},
+	} {
+		q, err := of.at.Open(of.replicas)
+		require.NoError(t, err)
+		began := time.Now()
+		_, err = q.Asks(t.Context(), job(t))
+		if want == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, want)
+		}
+		assert.Less(t, time.Since(began), patience/2)
+		q.Close()
+	}
 }

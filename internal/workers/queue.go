@@ -115,6 +115,9 @@ func (q *Queue) create(ctx context.Context, j *Job) (p places, err error) {
 			q.replicas = 1
 			p, err = q.made(ctx, j)
 		}
+		if errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
+			return notTheQueue{err}
+		}
 		return err
 	})
 	return p, err

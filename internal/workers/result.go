@@ -86,7 +86,7 @@ func (p *places) read(ctx context.Context, e jetstream.KeyValueEntry) (*Result, 
 		err = json.Unmarshal(e.Value(), r)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the queue has a result %q that is none: %w", e.Key(), err)
+		return nil, notTheQueue{fmt.Errorf("the queue has a result %q that is none: %w", e.Key(), err)}
 	}
 	r.Run = run
 	if r.Object != "" {
