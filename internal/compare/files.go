@@ -5,8 +5,10 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/decodesim/decodesim/configs/build"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/page"
+	"github.com/decodesim/decodesim/internal/pages"
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
@@ -39,9 +41,18 @@ func OpenFiles(path string, names []string) (*Files, error) {
 func (b *Files) Write(ctx context.Context, r *Race) error {
 	var steps []func() error
 	var files []page.Code
+	var assumed []page.Section
 	for i, d := range b.folders {
 		scenario, err := r.Scenarios[i].YAMLFor(d.Path())
 		if err != nil {
+			return err
+		}
+		built, err := build.New(r.Scenarios[i])
+		if err != nil {
+			return err
+		}
+		assumed = append(assumed, pages.Assumed(built))
+		if err := built.Close(); err != nil {
 			return err
 		}
 		summary := r.Comparison.Scenarios[i].Summary
@@ -56,7 +67,7 @@ func (b *Files) Write(ctx context.Context, r *Race) error {
 			return b.WriteFile("compare.csv", func(w io.Writer) error { return WriteCSV(w, r.Comparison) })
 		},
 		func() error {
-			return b.WriteFile("report.html", r.Comparison.Page(r.Models, r.distributions(), files).Write)
+			return b.WriteFile("report.html", r.Comparison.Page(r.Models, r.distributions(), assumed, files).Write)
 		},
 		func() error { return b.WriteJSON("compare.json", r.Comparison) })
 	if err := output.InOrder(ctx, steps); err != nil {

@@ -2,17 +2,19 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/pages"
 	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/text"
-	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// Page returns the page of a comparison: of distributions, and of the resolved scenarios by name.
-func (c *Comparison) Page(models []string, distributions []plot.Distribution, files []page.Code) *page.Page {
+// Page returns the page of a comparison: of distributions, of what each scenario rests on, and of the resolved
+// scenarios by name.
+func (c *Comparison) Page(models []string, distributions []plot.Distribution, assumed []page.Section,
+	files []page.Code) *page.Page {
 	names := make([]string, len(c.Scenarios))
 	for i := range c.Scenarios {
 		names[i] = c.Scenarios[i].Name
@@ -34,7 +36,10 @@ func (c *Comparison) Page(models []string, distributions []plot.Distribution, fi
 	if len(reasons) > 0 {
 		p.Sections = append(p.Sections, page.Section{Title: "Why each tail looks so", Blocks: []page.Block{{List: reasons}}})
 	}
-	p.Sections = append(p.Sections, c.accuracy(), pages.Warnings(c.warnings()))
+	if section, ok := c.parts(); ok {
+		p.Sections = append(p.Sections, section)
+	}
+	p.Sections = append(p.Sections, c.accuracy(), pages.Warnings(c.warnings()), rests(names, assumed))
 	command := "decodesim compare"
 	for i := range files {
 		command += " " + files[i].Name
@@ -149,23 +154,71 @@ func (c *Comparison) keys() page.Section {
 	return s
 }
 
-// accuracy is how far off predictions for deployments like the first one have been.
+// accuracy is how wrong predictions for each scenario have been, each kind of evidence once.
 func (c *Comparison) accuracy() page.Section {
-	var errors []metrics.ExpectedError
-	if s := c.Scenarios[0].Summary; s != nil {
-		errors = s.Expected
-	}
-	section := pages.Accuracy(errors)
-	for _, b := range section.Blocks {
-		for _, row := range b.Table.Rows {
-			for i := range row.Cells {
-				if row.Cells[i].Field != "" {
-					row.Cells[i].Field = "scenarios[0].summary." + row.Cells[i].Field
+	var all page.Section
+	known := map[string]bool{}
+	for i := range c.Scenarios {
+		summary := c.Scenarios[i].Summary
+		if summary == nil || len(summary.Expected) == 0 {
+			continue
+		}
+		section := pages.Accuracy(summary.Expected)
+		table := section.Blocks[0].Table
+		table.Rows = slices.DeleteFunc(table.Rows, func(row page.Row) bool {
+			first := known[row.Cells[0].Text]
+			known[row.Cells[0].Text] = true
+			return first
+		})
+		for _, row := range table.Rows {
+			for k := range row.Cells {
+				if row.Cells[k].Field != "" {
+					row.Cells[k].Field = at(i) + row.Cells[k].Field
 				}
 			}
 		}
+		if all.Blocks == nil {
+			all = section
+			continue
+		}
+		all.Blocks[0].Table.Rows = append(all.Blocks[0].Table.Rows, table.Rows...)
 	}
-	return section
+	if all.Blocks == nil {
+		return pages.Accuracy(nil)
+	}
+	return all
+}
+
+// at is where the JSON has the summary of a scenario.
+func at(i int) string { return fmt.Sprintf("scenarios[%d].summary.", i) }
+
+// parts is what late tokens of each scenario are made of; false: they were not taken apart.
+func (c *Comparison) parts() (all page.Section, ok bool) {
+	for i := range c.Scenarios {
+		s := &c.Scenarios[i]
+		if s.Summary == nil {
+			continue
+		}
+		section, has := pages.Parts(s.Summary, at(i), "")
+		if !has {
+			continue
+		}
+		section.Blocks[0].Bars.Title = s.Name
+		all.Title, ok = section.Title, true
+		all.Lead = "Each token as a whole, under the first seed."
+		all.Blocks = append(all.Blocks, section.Blocks...)
+	}
+	return all, ok
+}
+
+// rests is a section of what each scenario rests on.
+func rests(names []string, assumed []page.Section) page.Section {
+	s := page.Section{Title: "What this rests on",
+		Lead: "Figures of the hardware with their sources, what engines achieve of them, and every default."}
+	for i := range assumed {
+		s.Blocks = append(s.Blocks, page.Block{Fold: &page.Fold{Title: names[i], Blocks: assumed[i].Blocks}})
+	}
+	return s
 }
 
 // warnings are the notes of the comparison and the warnings of each run.

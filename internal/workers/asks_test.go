@@ -143,14 +143,14 @@ func TestAServerThatCannotHaveAQueueIsFoundOutAtOnce(t *testing.T) {
 	plain.Start()
 	t.Cleanup(plain.Shutdown)
 	require.True(t, plain.ReadyForConnections(readyWithin))
-	alone, _ := serving(t, Listen{Dir: t.TempDir()})
+	single, _ := serving(t, Listen{Dir: t.TempDir()})
 	for want, of := range map[string]struct {
 		at       Address
 		replicas int
 	}{
 		"jetstream not enabled":                            {Address{URL: plain.ClientURL()}, 0},
-		"replicas > 1 not supported in non-clustered mode": {Address{URL: alone.URL(), Token: alone.Token}, 3},
-		"": {Address{URL: alone.URL(), Token: alone.Token}, 0},
+		"replicas > 1 not supported in non-clustered mode": {Address{URL: single.URL(), Token: single.Token}, 3},
+		"": {Address{URL: single.URL(), Token: single.Token}, 0},
 	} {
 		q, err := of.at.Open(of.replicas)
 		require.NoError(t, err)
