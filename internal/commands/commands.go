@@ -7,6 +7,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/catalog"
+	"github.com/decodesim/decodesim/hardware"
 	"github.com/decodesim/decodesim/hardware/llm"
 	"github.com/decodesim/decodesim/internal/text"
 )
@@ -111,6 +112,9 @@ func ofPool(s *configs.Scenario, p *configs.Pool) (Command, error) {
 	for _, change := range ref.Changes() {
 		w.cannot("the model was simulated with changes: %s", change)
 	}
+	if !w.served() {
+		return w.command, nil
+	}
 	if w.model.RecurrentBytes() > 0 && !s.Given(s.PoolPath(p, "enable_prefix_caching")) { // as engines do
 		stateful := *p
 		stateful.EnablePrefixCaching = false
@@ -132,6 +136,24 @@ func ofPool(s *configs.Scenario, p *configs.Pool) (Command, error) {
 	}
 	w.unsaid()
 	return w.command, nil
+}
+
+// served reports whether the pool's engine runs on its machine, and remarks what one that is no GPU needs.
+func (w *writer) served() bool {
+	gpu, _, err := w.p.GPU.Hardware()
+	if err != nil {
+		return true // the scenario need not be built
+	}
+	switch gpu.Kind {
+	case hardware.LPU, hardware.Wafer, hardware.Maia, hardware.Apple:
+		w.cannot("%s is of kind %s, on which no server of %s runs: its rules stand for those of its maker's", w.p.GPU,
+			gpu.Kind, w.p.Engine)
+		return false
+	case hardware.TPU, hardware.Trainium, hardware.Gaudi:
+		w.cannot("%s is of kind %s: the engine runs there by its maker's plugin or fork, whose arguments may differ", w.p.GPU,
+			gpu.Kind)
+	}
+	return true
 }
 
 // checkpointOf names a model as a server finds it: the repository, or the directory of its config.json.

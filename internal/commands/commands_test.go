@@ -229,7 +229,7 @@ func TestEachBuiltInScenarioIsStarted(t *testing.T) {
 		require.Len(t, all, len(s.Pools))
 		for _, c := range all {
 			script := strings.Join(c.Lines(), "\n")
-			require.True(t, len(c.Words) > 0 || strings.Contains(script, "no server has its rules"), script)
+			require.True(t, len(c.Words) > 0 || strings.Contains(script, "no server "), script)
 			if len(c.Words) > 0 {
 				_, err := vllmargs.Read(script, vllmargs.Options{GPU: c.GPU, ReadFile: unread})
 				require.NoError(t, err, script)
@@ -258,6 +258,22 @@ func TestWhatNoArgumentSaysIsRemarked(t *testing.T) {
 		all, err := Of(s)
 		require.NoError(t, err)
 		assert.Contains(t, all[0].Remarks, c.want)
+	}
+}
+
+// TestMachinesWithoutTheServerGetNoCommand: nobody starts vLLM on a wafer, and on a TPU it is a plugin's.
+func TestMachinesWithoutTheServerGetNoCommand(t *testing.T) {
+	for gpu, want := range map[string]string{
+		"cerebras-wse-3": "of kind wafer, on which no server of vllm-v1 runs", "groq-lpu": "of kind lpu, on which no server",
+		"tpu-v6e": "of kind tpu: the engine runs there by its maker's plugin", "trainium2": "of kind trainium: the engine",
+	} {
+		s, err := configs.Read("scenario", []byte("model: llama-3.1-8b\npools: [{gpu: "+gpu+"}]\n"+load), configs.Options{})
+		require.NoError(t, err)
+		all, err := Of(s)
+		require.NoError(t, err)
+		require.NotEmpty(t, all[0].Remarks)
+		assert.Contains(t, all[0].Remarks[0], want)
+		assert.Equal(t, strings.Contains(want, "no server"), len(all[0].Words) == 0, gpu)
 	}
 }
 
