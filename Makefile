@@ -161,14 +161,15 @@ lint: ## formatting, vet, staticcheck, products that are added unrounded, and wh
 	go run -trimpath ./tools/fused bin/decodesim-arm64
 
 # Each notebook runs in its own directory with the environment's own kernel; an exception in a cell fails the target.
-# The executed copies are thrown away: those in the tree stay without outputs.
-notebooks: build $(VENV)/installed ## run every notebook from its first cell to its last
-	@out=$$(mktemp -d); trap 'rm -rf "$$out"' EXIT; set -e; \
-	for notebook in notebooks/*.ipynb; do \
-		echo "$$notebook"; \
-		env -u MPLBACKEND PYDEVD_DISABLE_FILE_VALIDATION=1 JUPYTER_PREFER_ENV_PATH=1 DECODESIM="$(CURDIR)/$(BINARY)" \
-			$(VENV)/bin/jupyter nbconvert --log-level WARN --to notebook --execute --output-dir "$$out" "$$notebook"; \
-	done
+# Those in the tree stay without outputs: notebooks/pages has what they print.
+RENDER = env -u MPLBACKEND PYDEVD_DISABLE_FILE_VALIDATION=1 JUPYTER_PREFER_ENV_PATH=1 DECODESIM="$(CURDIR)/$(BINARY)" \
+	$(VENV)/bin/python notebooks/render.py
+notebooks: build $(VENV)/installed ## run every notebook from its first cell to its last: it prints what its page in notebooks/pages says
+	$(RENDER) --check
+
+.PHONY: notebook-pages
+notebook-pages: build $(VENV)/installed ## notebooks/pages anew
+	$(RENDER)
 
 .PHONY: lab
 lab: build $(VENV)/installed ## open the notebooks in a browser, by JupyterLab

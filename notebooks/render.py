@@ -1,0 +1,143 @@
+"""Runs notebooks from their first cell to their last, and renders them as pages that read without running.
+
+With --check the pages are compared with those that are there: whatever a notebook prints today has to be what its page
+says. Without it they are written. The same notebook has the same bytes each time.
+"""
+import argparse
+import html.parser
+import pathlib
+import re
+import resource
+import sys
+
+import nbformat
+from nbclient import NotebookClient
+
+HERE = pathlib.Path(__file__).resolve().parent
+PAGES = HERE / "pages"
+LONGEST_S = 30
+
+# Figures are text, which is small, can be compared, and has neither dates nor random names in it.
+PRELUDE = """%matplotlib inline
+%config InlineBackend.figure_formats = ["svg"]
+%config InlineBackend.print_figure_kwargs = {"bbox_inches": "tight", "metadata": {"Date": None, "Creator": None}}
+import matplotlib
+matplotlib.rcParams.update({"svg.hashsalt": "decodesim", "svg.fonttype": "none"})"""
+
+
+class Table(html.parser.HTMLParser):
+    """The cells of a table that pandas wrote as HTML."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.head, self.body, self.spans, self.rows, self.cell = [], [], False, None, None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        if tag in ("thead", "tbody"):
+            self.rows = self.head if tag == "thead" else self.body
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("th", "td"):
+            self.cell = ""
+            self.spans |= any(name in ("rowspan", "colspan") and value != "1" for name, value in attributes)
+
+    def handle_endtag(self, tag):
+        if tag in ("th", "td"):
+            self.rows[-1].append(self.cell.strip().replace("|", "\\|"))
+            self.cell = None
+
+    def handle_data(self, text):
+        if self.cell is not None:
+            self.cell += text
+
+    def markdown(self):
+        """The table in Markdown; its header is one row."""
+        header = [next((row[i] for row in reversed(self.head) if row[i]), "") for i in range(len(self.head[0]))]
+        rows = [header, ["---"] + ["--:"] * (len(header) - 1), *self.body]
+        return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def table(text):
+    """HTML of a table as Markdown, or without styles where cells span others."""
+    text = re.sub(r"(?s)<style.*?</style>", "", text)
+    parsed = Table(text)
+    if parsed.body and not parsed.spans and len({len(row) for row in parsed.head + parsed.body}) == 1:
+        return parsed.markdown()
+    text = re.sub(r' (?:id|class|border|style|scoped)="[^"]*"', "", re.sub(r"</?div[^>]*>", "", text))
+    text = re.sub(r"\s*\n\s*", "", text)
+    return re.sub(r"(<tr>|</t(?:able|head|body)>)", r"\n\1", text).strip()
+
+
+def output(out, name, files):
+    """One output of a cell as Markdown."""
+    if out.output_type == "stream":
+        return f"```text\n{out.text.rstrip()}\n```" if out.name == "stdout" else ""
+    if "image/svg+xml" in out.data:
+        figure = f"{name}-{1 + sum(f.endswith('.svg') for f in files)}.svg"
+        svg = re.sub(r"(?s)^.*?(?=<svg)", "", out.data["image/svg+xml"])
+        svg = re.sub(r"(?s) *<metadata>.*?</metadata>\n", "", svg)
+        svg = re.sub(r"(\d+\.\d\d)\d+", r"\1", svg)    # a hundredth of a point is as fine as a screen
+        files[figure] = re.sub(r"[ \t]+\n", "\n", svg).rstrip() + "\n"
+        title = re.search(r"plt\.title\(\"([^\"]*)|title=f?\"([^\"]*)|set_title\(\"([^\"]*)", out.get("source", ""))
+        return f"![{next(filter(None, title.groups())) if title else 'Figure'}]({figure})"
+    if "text/html" in out.data:
+        return table(out.data["text/html"])
+    return f"```text\n{out.data['text/plain'].rstrip()}\n```"
+
+
+def render(path):
+    """The page of a notebook, and its figures, by file name."""
+    book = nbformat.read(path, as_version=4)
+    book.cells.insert(0, nbformat.v4.new_code_cell(PRELUDE))
+    NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(HERE)}}).execute()
+    name, files, parts, code = path.stem, {}, [], 0
+    for cell in book.cells[1:]:
+        if cell.cell_type == "markdown":
+            parts.append(cell.source)
+            continue
+        code += 1
+        block = f"```python\n{cell.source}\n```"
+        parts.append(f"<details><summary>What the cells below begin with</summary>\n\n{block}\n\n</details>"
+                     if code == 1 else block)
+        for out in cell.outputs:
+            out["source"] = cell.source
+            parts.append(output(out, name, files))
+    parts[0] += f"\n\n*[{path.name}](../{path.name}) as `make notebooks` ran it; `make lab` opens it.*"
+    files[name + ".md"] = "\n\n".join(p for p in parts if p) + "\n"
+    return files
+
+
+def used():
+    """Seconds of CPU of kernels and programs that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--check", action="store_true", help="compare the pages with those that are there")
+    arguments.add_argument("notebooks", nargs="*", type=pathlib.Path, help="all by default")
+    a = arguments.parse_args()
+    files = {}
+    for path in a.notebooks or sorted(HERE.glob("*.ipynb")):
+        before = used()
+        files.update(render(path))
+        print(f"{path.name}: {used() - before:.0f} s of CPU", flush=True)
+        if used() - before > LONGEST_S:
+            sys.exit(f"{path.name} takes more than {LONGEST_S} s of CPU: nobody waits for it in a lesson")
+    differ = [n for n, text in files.items() if not (PAGES / n).is_file() or (PAGES / n).read_text("utf-8") != text]
+    if not a.notebooks:
+        differ += sorted(p.name for p in PAGES.glob("*") if p.name not in files)
+    if a.check and differ:
+        sys.exit(f"not what the notebooks print today: {', '.join(differ)}; make notebook-pages writes the pages anew")
+    if not a.check:
+        PAGES.mkdir(exist_ok=True)
+        for name in differ:
+            if name in files:
+                (PAGES / name).write_text(files[name], "utf-8")
+            else:
+                (PAGES / name).unlink()
+
+
+main()
