@@ -79,6 +79,8 @@ func namesOf(f strict.Field) []string {
 		return hardware.Samplings()
 	case "gpus":
 		return catalog.GPUNames()
+	case "presets":
+		return catalog.PresetNames()
 	case "engines":
 		return catalog.EngineNames()
 	case "queue-orders":

@@ -118,11 +118,11 @@ func openFile(kind, dir, nameOrPath string, names []string) (scenarioSource, err
 // layers decodes the file strictly and puts it at the bottom of the layers.
 func (src scenarioSource) layers() (*layers, error) {
 	var s, skeleton Scenario
-	where, err := strict.Decode(src.file, src.data, &s)
+	where, err := strict.DecodeChanged(src.file, src.data, &s, catalog.ExpandPreset)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := strict.Decode(src.file, src.data, &skeleton); err != nil {
+	if _, err := strict.DecodeChanged(src.file, src.data, &skeleton, catalog.ExpandPreset); err != nil {
 		return nil, err
 	}
 	for _, p := range s.paths() {

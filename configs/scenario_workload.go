@@ -17,6 +17,7 @@ type Workload struct {
 	Arrivals     *arrivals.Spec `yaml:"arrivals" about:"an open loop: requests come whatever becomes of the ones before"`
 	ClosedLoop   *ClosedLoop    `yaml:"closed_loop" about:"clients that wait for an answer before they send the next request"`
 	Trace        *Trace         `yaml:"trace" about:"recorded arrivals and lengths"`
+	Preset       string         `yaml:"preset,omitempty" names:"presets" doc:"a workload that is built in, in a file alone: what the file says stands over it, and the resolved scenario has its keys; null: none"`
 	Lengths      *Recorded      `yaml:"lengths" about:"recorded lengths, in place of prompt_tokens and output_tokens"`
 	PromptTokens *lengths.Spec  `yaml:"prompt_tokens" about:"law of prompt lengths"`
 	OutputTokens *lengths.Spec  `yaml:"output_tokens" about:"law of output lengths"`

@@ -17,6 +17,11 @@ import (
 // checkKind requires exactly one of the sections that say when requests come.
 func (w *Workload) checkKind(c *checker) {
 	ways := w.ways()
+	if w.Preset != "" {
+		c.fail("workload.preset", "%q can only stand in the file of a scenario, where the keys of the file stand over it",
+			w.Preset)
+		return
+	}
 	switch {
 	case !c.origins.given("workload") && len(ways) == 0:
 		c.fail("workload", "missing; expected arrivals, closed_loop or trace in it")

@@ -12,4 +12,5 @@
 //	engines.go engines_read.go   engines/, with what each engine calls its arguments
 //	efficiencies.go              engines/efficiencies/
 //	acceptance.go                acceptance/
+//	presets.go                   workloads/, which a scenario can begin from
 package catalog

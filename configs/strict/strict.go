@@ -38,6 +38,9 @@ func (p *Positions) Errorf(path, format string, args ...any) error {
 	return &Error{p.prefix(path), p.Written(path), fmt.Sprintf(format, args...)}
 }
 
+// Note notes where a value stands that nothing has read yet.
+func (p *Positions) Note(path string, n *yaml.Node) { p.At[path] = Position{n.Line, n.Column} }
+
 // Written returns the path as its reader knows it: each key by the name that it goes by.
 func (p *Positions) Written(path string) string {
 	for near := path; near != ""; near = Parent(near) {
@@ -93,11 +96,22 @@ func (e *Error) Error() string {
 // The YAML library's own decoder drops or bends much of what a typing error produces: a second document, 010 as 8, a
 // duplicate in another map. This one walks the nodes itself and refuses all that has two readings.
 func Decode(file string, data []byte, out any) (*Positions, error) {
+	return DecodeChanged(file, data, out, nil)
+}
+
+// DecodeChanged is Decode of a file that change completes, once it is parsed; nil: nothing does.
+func DecodeChanged(file string, data []byte, out any, change func(*Positions, *yaml.Node) error) (*Positions, error) {
+	if change == nil {
+		change = func(*Positions, *yaml.Node) error { return nil }
+	}
 	blanked, lists := blankNumbers(data)
 	where := NewPositions(file)
 	where.numbers = lists
 	root, err := Parse(where, blanked)
 	if err == nil {
+		if err := change(where, root); err != nil {
+			return nil, err
+		}
 		if err := where.Fill(root, out); err != nil {
 			return nil, err
 		}
@@ -105,6 +119,9 @@ func Decode(file string, data []byte, out any) (*Positions, error) {
 	if err != nil && len(lists) > 0 || where.unused() { // what looks like a list is something else
 		where = NewPositions(file)
 		root, err = Parse(where, data)
+		if err == nil {
+			err = change(where, root)
+		}
 		if err == nil {
 			err = where.Fill(root, out)
 		}

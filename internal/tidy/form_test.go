@@ -19,9 +19,12 @@ const (
 )
 
 // narrow finds long lines of Go and Markdown. Output in raw strings and code blocks is as wide as it is; tables and the
-// addresses of links cannot be broken.
+// addresses of links cannot be broken, and pages of notebooks are as wide as what they render.
 func narrow(f *file) []string {
 	text := f.text
+	if strings.HasPrefix(f.name, "notebooks/pages/") {
+		return nil
+	}
 	switch path.Ext(f.name) {
 	case ".go":
 		text = f.source.withoutRawStrings(text)

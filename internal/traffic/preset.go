@@ -49,7 +49,7 @@ type PublishedLengths struct {
 }
 
 // PresetNames returns the presets that are built in.
-func PresetNames() []string { return catalog.Names(presetDir) }
+func PresetNames() []string { return catalog.PresetNames() }
 
 // ReadPreset returns the preset of a name.
 func ReadPreset(name string) (*Preset, error) {
