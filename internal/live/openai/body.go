@@ -74,15 +74,17 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (*body, *failure) 
 	c := http.NewResponseController(w)
 	_ = c.SetReadDeadline(time.Now().Add(s.limits.Body)) // a test's recorder has none
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.limits.BodyBytes))
-	_ = c.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return nil, refused(http.StatusRequestEntityTooLarge, "BadRequestError", "the body has more than %d bytes",
 			s.limits.BodyBytes)
 	case err != nil:
+		// The deadline stays: the server reads what is left of a body before it answers.
+		w.Header().Set("Connection", "close")
 		return nil, bad("", "the body could not be read: %s", err)
 	}
+	_ = c.SetReadDeadline(time.Time{})
 	x := &body{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(x); err != nil {

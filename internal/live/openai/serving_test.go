@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -157,66 +156,6 @@ func TestPagesFromElsewhereAreRefused(t *testing.T) {
 	require.Equal(t, 403, status)
 }
 
-func TestLimitsOnRateAndStreams(t *testing.T) {
-	x := serve(t, func(c *Config) { c.Limits.RatePerS = 2 })
-	var seen []int
-	for range 4 {
-		status, _ := x.post("/v1/completions", `{"prompt":"a","max_tokens":1}`)
-		seen = append(seen, status)
-	}
-	require.Contains(t, seen, 429)
-	require.Equal(t, 200, seen[0])
-	y := serve(t, func(c *Config) { c.Limits.Streams = 1 })
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	under(t, ctx, y, 1)
-	status, _ := y.post("/v1/completions", `{"prompt":"a","max_tokens":1}`)
-	require.Equal(t, 503, status)
-	cancel()
-	require.Eventually(t, func() bool { return y.server.guard.streams.Load() == 0 && y.loop.Open() == 0 }, 5*time.Second,
-		10*time.Millisecond, "a client that has gone frees its place, and its request is cancelled")
-}
-
-// under begins n streams that last longer than a test and reads nothing of them.
-func under(t testing.TB, ctx context.Context, x *service, n int) {
-	for range n {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, x.url+"/v1/completions",
-			strings.NewReader(`{"prompt":"a","max_tokens":2000,"ignore_eos":true,"stream":true}`))
-		require.NoError(t, err)
-		a, err := http.DefaultClient.Do(r)
-		require.NoError(t, err)
-		require.Equal(t, 200, a.StatusCode)
-		t.Cleanup(func() { a.Body.Close() })
-	}
-}
-
-// TestClientsThatDoNotReadKeepNobodyWaiting: connections that send half a request, or read nothing of an answer, change
-// nothing for others.
-func TestClientsThatDoNotReadKeepNobodyWaiting(t *testing.T) {
-	x := serve(t, nil)
-	address := strings.TrimPrefix(x.url, "http://")
-	for i := range 20 {
-		c, err := net.Dial("tcp", address)
-		require.NoError(t, err)
-		t.Cleanup(func() { c.Close() })
-		body := `{"prompt":"a","max_tokens":2000,"ignore_eos":true,"stream":true}`
-		head := fmt.Sprintf("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", len(body))
-		switch i % 3 {
-		case 0:
-			_, err = io.WriteString(c, head[:20])
-		case 1:
-			_, err = io.WriteString(c, head+body[:10])
-		case 2:
-			_, err = io.WriteString(c, head+body)
-		}
-		require.NoError(t, err)
-	}
-	began := time.Now()
-	status, _ := x.post("/v1/completions", `{"prompt":"a","max_tokens":20,"ignore_eos":true}`)
-	require.Equal(t, 200, status)
-	require.Less(t, time.Since(began), 3*time.Second)
-}
-
 func TestTheFleetIsChangedByCommand(t *testing.T) {
 	x := serve(t, nil, "pools.serve.replicas_max=3")
 	state := func() (lives []string) {
@@ -293,7 +232,9 @@ func TestADrainEndsWhatIsUnderWay(t *testing.T) {
 // TestManyStreamsLeaveNothing is a short soak: goroutines and memory are afterwards what they were before.
 // DECODESIM_SOAK_S makes it one of so many seconds, with 1,000 streams at once.
 func TestManyStreamsLeaveNothing(t *testing.T) {
-	x := serve(t, nil, "pools.serve.replicas=1")
+	x := serve(t, func(c *Config) {
+		c.Limits.Header = 10 * time.Minute // a client in the same process may not get to use a connection for long
+	}, "pools.serve.replicas=1")
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	round := func(streams int) {
 		var wg sync.WaitGroup
