@@ -77,7 +77,8 @@ func (f *Source) deploy(file *measured.File, above configs.Options) error {
 	if s.Workload.Trace == nil {
 		return s.Errorf("workload", "has no trace; expected one with --replay, such as that of decodesim serve --out")
 	}
-	file.Notes = append(file.Notes, "the requests are those of the trace of "+f.Scenario+", whatever load the data say")
+	file.Notes = slices.Insert(file.Notes, 0, "the requests are those of the trace of "+f.Scenario+
+		", in place of the load and the lengths of which other notes speak")
 	return file.Replayed(f.Scenario, cmp.Or(f.Speed, 1))
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/decodesim/decodesim/internal/live"
+	"github.com/decodesim/decodesim/sim"
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
@@ -94,5 +95,5 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request) {
 		bad("", "%s", err).write(w)
 		return
 	}
-	writeJSON(w, map[string]any{"at_s": at.Seconds()})
+	writeJSON(w, map[string]any{"at_s": float64(at.Sub(0)/sim.Microsecond) / 1e6}) // an instant of whole microseconds
 }

@@ -112,7 +112,8 @@ func TestWhoReadsNothingIsCutOff(t *testing.T) {
 	defer c.Close()
 	require.NoError(t, c.(*net.TCPConn).SetReadBuffer(4096))
 	body := `{"prompt":"a","n":64,"max_tokens":100000,"ignore_eos":true,"stream":true}`
-	_, err = fmt.Fprintf(c, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	_, err = fmt.Fprintf(c, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s",
+		len(body), body)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return x.loop.Open() == 64 }, 10*time.Second, time.Millisecond)
 	require.Eventually(t, func() bool { return x.loop.Open() == 0 }, 20*time.Second, 10*time.Millisecond)
