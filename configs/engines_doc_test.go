@@ -58,7 +58,7 @@ func enginePage(t *testing.T) []byte {
 func worthSection(t *testing.T) string {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "engines.md"))
 	require.NoError(t, err)
-	const heading = "\n## What equality with vLLM is worth\n"
+	const heading = "\n## What equality with the engines is worth\n"
 	_, section, found := strings.Cut(string(page), heading)
 	require.True(t, found)
 	return heading + section

@@ -24,7 +24,7 @@ import (
 const worthSeeds = 5
 
 // worthHeading begins the last section of docs/engines.md, which TestWhatEqualityIsWorth writes.
-const worthHeading = "\n## What equality with vLLM is worth\n"
+const worthHeading = "\n## What equality with the engines is worth\n"
 
 // without is a rule of vLLM's, and a pool that does not have it.
 type without struct {
@@ -46,6 +46,8 @@ func worthTable() []under {
 	noQueue := without{rule: "what a step frees is had two steps later", do: func(p *sim.PoolSpec) { p.BatchQueue = 1 }}
 	sync := without{rule: "asynchronous scheduling at all", set: []string{"pools.serve.async_scheduling=false"}}
 	old := without{rule: "0.33: the rules of 0.22", set: []string{"pools.serve.version=0.22"}}
+	sglang := []string{"pools.serve.engine=sglang"}
+	plain := without{rule: sync.rule, set: []string{"pools.serve.overlap_schedule=false"}}
 	few := []string{"workload.arrivals.rate=5", "pools.serve.max_num_seqs=16"}
 	long := []string{"workload.arrivals.rate=1", "workload.prompt_tokens.mean=6000", "workload.requests=2000",
 		"pools.serve.long_prefill_token_threshold=512"}
@@ -71,6 +73,11 @@ func worthTable() []under {
 			{rule: "a block is found with its next token alone", do: func(p *sim.PoolSpec) { p.Drafter = sim.Drafter{} }}}},
 		{"chat-8b, 3 drafts of a model, 10 requests/s, 1,024 tokens a step", "chat-8b", slots, []without{
 			{rule: "the drafter's slots in the budget", do: continuous(func(p *schedulers.Continuous) { p.DraftSlots = 0 })}}},
+		{"chat-8b under sglang, 20 requests/s", "chat-8b", append(sglang, "workload.arrivals.rate=20"), []without{noQueue}},
+		{"chat-8b under sglang, 5 requests/s, 16 sequences", "chat-8b", append(sglang, "workload.arrivals.rate=5",
+			"pools.serve.max_running_requests=16"), []without{plain, noQueue}},
+		{"the same, KV cache of 16,000 tokens", "chat-8b", append(sglang, "workload.arrivals.rate=5",
+			"pools.serve.max_running_requests=16", "pools.serve.num_gpu_blocks=16000"), []without{noQueue}},
 	}
 }
 
@@ -104,8 +111,8 @@ func TestWhatEqualityIsWorth(t *testing.T) {
 func worthSection(t *testing.T) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
-Written by `+"`go test ./internal/published -run Equality -update`"+`. Each row is vllm-v1 with a rule of vLLM's
-scheduler taken away, against itself with the rule: the same requests, %d seeds, mean of the changes and their standard
+Written by `+"`go test ./internal/published -run Equality -update`"+`. Each row is vllm-v1, or sglang, with a rule of the
+engine's scheduler taken away, against itself with the rule: the same requests, %d seeds, mean of the changes and their standard
 deviation. The capacity is of the same requests, all at once. With ~ the mean is within two standard errors of nothing.
 Rules whose lack changes little here decide single requests, not means.
 
