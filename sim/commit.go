@@ -54,7 +54,7 @@ func (in *Instance) commitSteps() {
 	if b.padded > 0 && len(b.finished) == b.n {
 		in.disband()
 	}
-	if in.pool.BatchQueue < 2 {
+	if len(b.read) > 0 && in.pool.BatchQueue < 2 {
 		in.learnPrompts()
 	}
 	if len(in.freed) > 0 {
