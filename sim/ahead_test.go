@@ -100,3 +100,29 @@ func aheadScenario(ahead bool) scenario {
 		policy: &schedulers.Continuous{MaxNumSeqs: 4, MaxNumBatchedTokens: 100},
 	}
 }
+
+// TestARetractedRequestLosesTheTokenUnderWay: two requests of 4 tokens and a cache of 20 leave no room for a seventh
+// step of decodes. SGLang's overlap scheduler composes that while the sixth runs, so the request that it retracts gets
+// no token of the sixth; without it the request has that token, and waits then.
+func TestARetractedRequestLosesTheTokenUnderWay(t *testing.T) {
+	for _, ahead := range []bool{false, true} {
+		sc := aheadScenario(ahead)
+		sc.blocks, sc.blockSize, sc.maxLen, sc.uncached = 20, 1, 16, true
+		sc.policy = &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 100, ClipMaxNewTokens: 1,
+			RetractDecodeSteps: 1}
+		sc.requests = []sim.Request{
+			{ID: 0, Prompt: 4, Output: 12, Traced: true}, {ID: 1, Prompt: 4, Output: 12, Traced: true}}
+		j := newJournal()
+		run(t, sc.config(j))
+		kept := 7
+		if ahead {
+			require.True(t, sc.queues())
+			kept = 6
+		}
+		require.Len(t, j.tokens[1], 12)
+		for i, at := range j.tokens[1][:kept] {
+			require.Equal(t, sim.Time(0).Add(promptTime+sim.Duration(i)*stepTime), at, "ahead %v: token %d", ahead, i)
+		}
+		require.Greater(t, j.tokens[1][kept], j.tokens[0][11], "it returns when the other has ended")
+	}
+}
