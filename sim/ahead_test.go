@@ -107,22 +107,23 @@ func aheadScenario(ahead bool) scenario {
 func TestARetractedRequestLosesTheTokenUnderWay(t *testing.T) {
 	for _, ahead := range []bool{false, true} {
 		sc := aheadScenario(ahead)
-		sc.blocks, sc.blockSize, sc.maxLen, sc.uncached = 20, 1, 16, true
+		sc.blocks, sc.blockSize, sc.maxLen = 20, 1, 16
+		sc.uncached = true
 		sc.policy = &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 100, ClipMaxNewTokens: 1,
 			RetractDecodeSteps: 1}
 		sc.requests = []sim.Request{
 			{ID: 0, Prompt: 4, Output: 12, Traced: true}, {ID: 1, Prompt: 4, Output: 12, Traced: true}}
 		j := newJournal()
 		run(t, sc.config(j))
-		kept := 7
+		before := 7
 		if ahead {
 			require.True(t, sc.queues())
-			kept = 6
+			before = 6
 		}
 		require.Len(t, j.tokens[1], 12)
-		for i, at := range j.tokens[1][:kept] {
+		for i, at := range j.tokens[1][:before] {
 			require.Equal(t, sim.Time(0).Add(promptTime+sim.Duration(i)*stepTime), at, "ahead %v: token %d", ahead, i)
 		}
-		require.Greater(t, j.tokens[1][kept], j.tokens[0][11], "it returns when the other has ended")
+		require.Greater(t, j.tokens[1][before], j.tokens[0][11], "it returns when the other has ended")
 	}
 }

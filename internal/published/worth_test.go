@@ -112,9 +112,9 @@ func worthSection(t *testing.T) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
 Written by `+"`go test ./internal/published -run Equality -update`"+`. Each row is vllm-v1, or sglang, with a rule of the
-engine's scheduler taken away, against itself with the rule: the same requests, %d seeds, mean of the changes and their standard
-deviation. The capacity is of the same requests, all at once. With ~ the mean is within two standard errors of nothing.
-Rules whose lack changes little here decide single requests, not means.
+engine's scheduler taken away, against itself with the rule: the same requests, %d seeds, mean of the changes and
+their standard deviation. The capacity is of the same requests, all at once. With ~ the mean is within two standard
+errors of nothing. Rules whose lack changes little here decide single requests, not means.
 
 `, worthSeeds)
 	b.WriteString("| load | taken away | TTFT mean | ITL mean | E2E mean | capacity |\n|---|---|--:|--:|--:|--:|\n")
