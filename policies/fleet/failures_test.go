@@ -88,6 +88,24 @@ func TestRandomFailuresHaveTheirAvailability(t *testing.T) {
 	assert.InDelta(t, .8*all, c.PoolTotals(0).UpS, .02*all, "what is being replaced is not paid for")
 }
 
+// TestAPoolFailsBesideOthers: what fails and is replaced are instances of that pool, wherever it stands in the list, and
+// the other stays whole.
+func TestAPoolFailsBesideOthers(t *testing.T) {
+	live, n := 0, 0
+	c, _ := testcluster.New(func(c *sim.Config) {
+		a := fleet.RandomFailureArguments{Pool: 1, MTBF: 100 * sim.Second, MTTR: 25 * sim.Second, Retry: true, Seed: 3}
+		c.Controller, c.Until = testcluster.Must(fleet.NewRandomFailures(a)), testcluster.At(4000)
+		c.Observe = func(c *sim.Cluster, now sim.Time) sim.Time {
+			assert.Equal(t, 3, c.Pool(0).Len())
+			live, n = live+c.Pool(1).Len(), n+20
+			return now.Add(2 * sim.Second)
+		}
+	}, testcluster.Poisson(500, .1, 8, 8), testcluster.NewPool(3, routers.NewRandom(1)),
+		testcluster.NewPool(20, routers.NewRandom(1)))
+	c.Run()
+	assert.InDelta(t, .8, float64(live)/float64(n), .045, "five standard errors of 4,000 s")
+}
+
 // TestFailuresDependOnNothingElse: neither on the load nor on the outcome of requests, nor on how many instances come
 // after.
 func TestFailuresDependOnNothingElse(t *testing.T) {

@@ -79,6 +79,9 @@ func TestPrefixesGoWhereTheyWent(t *testing.T) {
 	assert.Equal(t, []int32{0, 0, 0, 1}, route(all, a, b, system, 0))
 	all.Imbalance, all.ImbalanceShare = 2, 0
 	assert.Equal(t, []int32{0, 0, 0, 1, 2, 2, 2, 2}, route(all, a, a, a, a, a, a, a, a), "spills over")
+	all.Imbalance, all.ImbalanceShare = 0, 100
+	assert.Equal(t, []int32{0, 1, 2, 2, 2, 0, 1, 1, 1, 1, 0}, route(all, a, a, a, a, a, a, a, a, a, a, a),
+		"with the prefix up to twice what the instance with the fewest has")
 	few := routers.DefaultPrefixLimits()
 	few.Nodes = 1
 	assert.Equal(t, []int32{0, 1, 2}, route(few, a, a, a), "it remembers one node, which is too short a prefix")
