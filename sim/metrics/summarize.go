@@ -128,7 +128,12 @@ func (f *Full) warnings(s *Summary, d Description) []string {
 		if f.load.cluster.Totals().InstancesFailed > 0 {
 			why += ", or their replica failed"
 		}
-		add("%d of %d requests failed, for %s; E2E and TPOT are of the other requests", r.Failed, r.Arrived, why)
+		beside := ""
+		if u := s.Latency.Unanswered; u != nil {
+			beside = fmt.Sprintf("; waits without a token are beside the queue's: %d, of %s s in the median (unanswered_s)",
+				u.N, rate(u.P50))
+		}
+		add("%d of %d requests failed, for %s; E2E and TPOT are of the other requests%s", r.Failed, r.Arrived, why, beside)
 	}
 	if share := ratio(float64(r.Preemptions), float64(r.Arrived)); share > preemptedMax {
 		add("%d preemptions of %d requests: the KV cache is too small for this load", r.Preemptions, r.Arrived)

@@ -82,6 +82,9 @@ func TestAFloodHasTwoWarnings(t *testing.T) {
 	require.Greater(t, s.Requests.Failed, int64(100))
 	assert.Contains(t, s.Warnings[0], "the queue is still growing: offered 100000/s, served 0/s")
 	assert.Contains(t, s.Warnings[1], " of 200 requests failed, for their clients disconnected; ")
+	assert.Contains(t, s.Warnings[1], "; waits without a token are beside the queue's: ")
+	assert.Equal(t, s.Requests.Failed+s.Requests.Completed, s.Latency.Queue.N+s.Latency.Unanswered.N,
+		"every wait is in one of the two")
 	_, s, _ = run(t, "workload.requests=1")
 	assert.Equal(t, "only 1 measured request: no more than 1 of them are at or above p99", s.Warnings[0])
 }
