@@ -88,8 +88,8 @@ func TestRandomFailuresHaveTheirAvailability(t *testing.T) {
 	assert.InDelta(t, .8*all, c.PoolTotals(0).UpS, .02*all, "what is being replaced is not paid for")
 }
 
-// TestAPoolFailsBesideOthers: what fails and is replaced are instances of that pool, wherever it stands in the list, and
-// the other stays whole.
+// TestAPoolFailsBesideOthers: what fails and is replaced are instances of that pool, wherever it stands in the list.
+// The other stays whole.
 func TestAPoolFailsBesideOthers(t *testing.T) {
 	live, n := 0, 0
 	c, _ := testcluster.New(func(c *sim.Config) {
