@@ -19,6 +19,7 @@ type Case struct {
 	Stages              []int32    `json:"stages"` // layers of each pipeline stage; absent: there is one
 	Window              int32      `json:"window"` // of groups of layers that attend to so many tokens
 	WindowGroups        int32      `json:"window_groups"`
+	Pull                *Pull      `json:"pull"` // absent: the engine computes the prompts itself
 	Spec                int32      `json:"spec"`
 	SpecMethod          string     `json:"spec_method"`
 	StepNS              int64      `json:"step_ns"`
@@ -48,8 +49,9 @@ type Step struct {
 
 // Result is what a side made of a case.
 type Result struct {
-	Steps  []Step            `json:"steps"`
-	Tokens map[int32][]int64 `json:"ends"`             // when each token came, ns, by request
-	Runs   map[int32][]int64 `json:"ends1,omitempty"`  // the same with runs of steps
-	Cached map[int32]int32   `json:"cached,omitempty"` // tokens found in the cache at admission
+	Steps     []Step             `json:"steps"`
+	Tokens    map[int32][]int64  `json:"ends"`                // when each token came, ns, by request
+	Runs      map[int32][]int64  `json:"ends1,omitempty"`     // the same with runs of steps
+	Cached    map[int32]int32    `json:"cached,omitempty"`    // tokens found in the cache at admission
+	Transfers map[int32]Transfer `json:"transfers,omitempty"` // KV transfers
 }

@@ -9,10 +9,11 @@ var (
 
 // diary notes when each token of each request came, and when the steps of a watched scheduler began.
 type diary struct {
-	watched *watched // nil: runs of steps
-	n       int      // steps of it so far
-	tokens  map[int32][]int64
-	cached  map[int32]int32
+	watched   *watched // nil: runs of steps
+	n         int      // steps of it so far
+	tokens    map[int32][]int64
+	cached    map[int32]int32
+	transfers map[int32]Transfer // nil: not of interest
 }
 
 func (d *diary) note(r *sim.Request, t sim.Time) {
@@ -23,8 +24,8 @@ func (d *diary) note(r *sim.Request, t sim.Time) {
 func (d *diary) First(r *sim.Request) { d.note(r, r.First) }
 
 // Run implements sim.Sink.
-func (d *diary) Run(_ *sim.Instance, start sim.Time, _ *sim.Segment, _, _ int) {
-	if d.watched != nil {
+func (d *diary) Run(in *sim.Instance, start sim.Time, _ *sim.Segment, _, _ int) {
+	if d.watched != nil && in.Pool().Name == "vllm" {
 		d.watched.steps[d.n].Start = int64(start) / int64(sim.Nanosecond)
 		d.n++
 	}
@@ -40,7 +41,12 @@ func (d *diary) Burst(*sim.Instance, sim.Time, int) {}
 func (d *diary) Gap(_ *sim.Instance, r *sim.Request, t sim.Time, _ sim.Cause) { d.note(r, t) }
 
 // Done implements sim.Sink.
-func (d *diary) Done(r *sim.Request, _ sim.Time, _ sim.Outcome) { d.cached[r.ID] = r.Cached }
+func (d *diary) Done(r *sim.Request, _ sim.Time, _ sim.Outcome) {
+	d.cached[r.ID] = r.Cached
+	if d.transfers != nil {
+		d.transfers[r.ID] = transferOf(r)
+	}
+}
 
 // Tokens implements sim.Tracer.
 func (d *diary) Tokens(r *sim.Request, _ int32, start sim.Time, g *sim.Segment, n int) {

@@ -10,7 +10,7 @@ import harness
 import vllm_side
 
 KINDS = ["plain", "budget", "unchunked", "preemption", "prefix-ample", "prefix", "threshold", "watermark", "eos", "spec",
-         "spec-preemption", "spec-prefix", "spec-draft", "spec-eagle-prefix", "priority", "everything", "stages", "stages-prefix"]
+         "spec-preemption", "spec-prefix", "spec-draft", "spec-eagle-prefix", "priority", "everything", "stages", "stages-prefix", "pd", "pd-prefix"]
 
 
 def main():
@@ -26,7 +26,7 @@ def main():
     n = steps = 0
     with gzip.GzipFile(out, "wb", 9, mtime=0) as f:
         for kind in a.kinds.split(","):
-            for asyn in (False, True)[: 1 if kind.startswith("stages") else 2]:
+            for asyn in (False, True)[: 1 if kind.startswith(("stages", "pd")) else 2]:
                 rnd, left = random.Random(f"record {kind} {asyn}"), a.each
                 for _ in range(400):
                     c = harness.case(rnd, kind, asyn)

@@ -18,7 +18,8 @@ func Simulate(c *Case) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Steps: steps, Tokens: single.tokens, Runs: runs.tokens, Cached: single.cached}, nil
+	return &Result{Steps: steps, Tokens: single.tokens, Runs: runs.tokens, Cached: single.cached,
+		Transfers: single.transfers}, nil
 }
 
 func (c *Case) run(stepwise bool) (*diary, []Step, error) {
@@ -33,6 +34,10 @@ func (c *Case) run(stepwise bool) (*diary, []Step, error) {
 	d := &diary{tokens: map[int32][]int64{}, cached: map[int32]int32{}}
 	cfg := sim.Config{Source: &queries{list: c.Requests}, Sink: d, Pools: []*sim.PoolSpec{pool}, Contents: tree,
 		TraceEvery: 1}
+	if c.Pull != nil {
+		c.Pull.behind(&cfg, c)
+		d.transfers = map[int32]Transfer{}
+	}
 	if stepwise {
 		pool.Scheduler, d.watched, cfg.MaxRun = w, w, 1
 	}

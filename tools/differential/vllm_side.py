@@ -3,6 +3,7 @@ import hashlib
 import pickle
 import types
 
+import connector
 import stubs
 
 Scheduler = AsyncScheduler = None
@@ -29,6 +30,8 @@ def load(source):
     import contextlib
     sched_mod.record_function_or_nullcontext = lambda *_a, **_k: contextlib.nullcontext()
     sched_mod.EventPublisherFactory = types.SimpleNamespace(create=lambda *a, **k: Nothing("publisher", publish=lambda *a: None, shutdown=lambda: None))
+    sched_mod.KVConnectorBlockState = types.SimpleNamespace
+    sched_mod.KVConnectorFactory = types.SimpleNamespace(create_connector=lambda config, **k: connector.Connector(config.kv_transfer_config.takes))
     from vllm.v1 import request as request_mod
     request_mod.StructuredOutputRequest = types.SimpleNamespace(from_sampling_params=lambda p: None)
     from vllm.v1.core.sched import output as output_mod
@@ -90,8 +93,11 @@ def config(c):
         is_diffusion=False, supports_multimodal_inputs=False, return_sampling_mask=False, is_hybrid=False,
         enable_return_routed_experts=False,
     )
+    pull = c.get("pull")
+    transfer = pull and Nothing("kv_transfer_config", kv_load_failure_policy="fail", is_kv_consumer=True, is_kv_producer=False,
+                                    takes=c.get("_takes") or (lambda request: pull["latency_ns"]))
     return Nothing(
-        "vllm_config", scheduler_config=s, model_config=model, lora_config=None, kv_events_config=None, kv_transfer_config=None,
+        "vllm_config", scheduler_config=s, model_config=model, lora_config=None, kv_events_config=None, kv_transfer_config=transfer,
         ec_transfer_config=None, speculative_config=speculative, is_mm_encoder_only=False, num_speculative_tokens=k,
         num_lookahead_tokens=lookahead, num_prefill_lookahead_tokens=prefill_lookahead, num_hash_lookahead_tokens=hash_lookahead,
         use_v2_model_runner=c.get("v2", False), max_concurrent_batches=batches(c),
@@ -166,6 +172,10 @@ class Run:
         self.todo = sorted(c["requests"], key=lambda r: (r["arrival"], r["id"]))
         self.by = {str(r["id"]): r for r in c["requests"]}
         self.preempted, self.idle = [], False
+        self.connector = self.s.connector
+        if self.connector:
+            self.watch_loads()
+            self.todo = [{**r, "arrival": r["arrival"] + c["pull"]["prefill_ns"]} for r in self.todo]
         inner = self.s._preempt_request
 
         def preempt(request, *a, **k):
@@ -187,6 +197,8 @@ class Run:
             self.s.add_request(q)
 
     def schedule(self):
+        if self.connector:
+            self.connector.now, self.loaded = self.t, 0
         so = self.s.schedule()
         batch, self_sampled = [], set()
         for rid, n in so.num_scheduled_tokens.items():
@@ -198,10 +210,26 @@ class Run:
         so._batch = batch
         so._admitted = {x.req_id for x in so.scheduled_new_reqs} | set(getattr(so.scheduled_cached_reqs, "resumed_req_ids", ()))
         if batch:
-            self.steps.append(dict(t=self.t, batch=batch, preempted=list(self.preempted), free=self.s.kv_cache_manager.block_pool.get_num_free_blocks(),
+            self.steps.append(dict(t=self.t, batch=batch, preempted=list(self.preempted), free=self.free(),
                                    waiting=len(self.s.waiting), waits=len(self.s.running) - len(batch)))
             self.preempted = []
         return so
+
+    def free(self):
+        """Blocks that a step leaves, before those that it allocates to loads."""
+        return self.s.kv_cache_manager.block_pool.get_num_free_blocks() + (self.loaded if self.connector and not self.c["async"] else 0)
+
+    def watch_loads(self):
+        """Counts the free blocks that loads take."""
+        manager = self.s.kv_cache_manager
+        inner, free = manager.allocate_slots, manager.block_pool.get_num_free_blocks
+
+        def allocate(*a, delay_cache_blocks=False, **k):
+            before = free()
+            blocks = inner(*a, delay_cache_blocks=delay_cache_blocks, **k)
+            self.loaded += before - free() if delay_cache_blocks else 0
+            return blocks
+        manager.allocate_slots = allocate
 
     def duration(self, so):
         c = self.c
@@ -223,6 +251,8 @@ class Run:
             n = 1 + (min(len(drafts), accept(self.c, r, have)) if drafts else 0)
             out.append([EOS if have + i + 1 == r["output"] else 3_000_000_000 + int(rid) * 1_000_000 + have + i for i in range(n)])
         mro = ModelRunnerOutput(req_ids=ids, req_id_to_index={r: i for i, r in enumerate(ids)}, sampled_token_ids=out, logprobs=None, prompt_logprobs_dict={}, pooler_output=[])
+        if self.connector:
+            mro.kv_connector_output = self.connector.arrived(self.t)
         result = self.s.update_from_output(so, mro)
         for e in result.values():
             for o in e.outputs:
@@ -246,11 +276,18 @@ class Run:
                 self.t = self.todo[0]["arrival"]
                 continue
             so = self.schedule()
-            if so.total_num_scheduled_tokens == 0 and self.stuck():
+            if so.total_num_scheduled_tokens == 0 and self.connector:
+                self.sleep()
+            elif so.total_num_scheduled_tokens == 0 and self.stuck():
                 return self
             if so.total_num_scheduled_tokens > 0:
                 self.t += self.duration(so)
             self.update(so)
+
+    def sleep(self):
+        """Nothing to compute: until a cache or a request arrives, the engine composes the same empty step every millisecond."""
+        nexts = [t for t in (self.connector.next(), self.todo[0]["arrival"] if self.todo else None) if t is not None]
+        self.t = max([self.t] + ([min(nexts)] if nexts else []))
 
     def stuck(self):
         """Reports whether the scheduler composes nothing for ever: it has composed an empty step in this very state before,
@@ -274,8 +311,11 @@ class Run:
                     gpu = max(gpu, self.t)
                     self.steps[-1]["start"] = gpu
                     gpu += self.duration(so)
-                if not ran and not any(x[2] for x in queue) and self.stuck():
-                    return self
+                if not ran and not any(x[2] for x in queue):
+                    if self.connector:
+                        self.sleep()
+                    elif self.stuck():
+                        return self
                 queue.append((so, max(gpu, self.t) if ran or queue else self.t, ran))
                 if len(queue) < 2 and (ran or self.s.has_unfinished_requests()):
                     continue
