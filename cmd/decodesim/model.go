@@ -20,6 +20,9 @@ func newModel(out io.Writer) *cobra.Command {
 		Use:   "model check MODEL",
 		Short: "Count a model by part, and say what of its file was not understood",
 		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("model: unknown command %q; expected check MODEL", args[0])
+			}
 			return fmt.Errorf("model: expected check MODEL; see %s --help", c.CommandPath())
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },

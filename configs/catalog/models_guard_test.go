@@ -159,3 +159,11 @@ layers:
 	assert.Equal(t, float64(11*2048*512*2+11*1024*132), m.CacheReadBytes(4096, 2))
 	assert.Equal(t, float64(34*(64*128*128*4+3*64*128*3*2)), m.StateBytes())
 }
+
+// TestAConfigBesideTheScenarioHasAName, though its path says no directory.
+func TestAConfigBesideTheScenarioHasAName(t *testing.T) {
+	for path, want := range map[string]string{"config.json": "config", "./config.json": "config",
+		"../config.json": "config", "own/config.json": "own", "own/new.json": "new"} {
+		assert.Equal(t, want, modelName(path), path)
+	}
+}

@@ -49,11 +49,12 @@ func NameOf(model string) string {
 	return model
 }
 
-// modelName names a model by its file, or by the directory of a file that is called like all others.
+// modelName names a model by its file, or by the directory of a file that is called like all others, where the path
+// says it.
 func modelName(path string) string {
 	name := filepath.Base(path)
-	if name == "config.json" {
-		return filepath.Base(filepath.Dir(path))
+	if dir := filepath.Base(filepath.Dir(path)); name == "config.json" && strings.Trim(dir, `./\`) != "" {
+		return dir
 	}
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }

@@ -57,7 +57,7 @@ func WriteText(w io.Writer, s *Sizing) error {
 		t.Line("what limits each")
 		for i := range s.Finalists {
 			f := &s.Finalists[i]
-			t.Line("  " + f.Name + ": " + limitWords(f, s.unit()))
+			t.Line("  " + f.Name + ": " + limitWords(f, s))
 		}
 	}
 	frontierTable(t, s.Frontier, s.unit())
@@ -248,8 +248,8 @@ func percentilesTable(t *text.Page, s *Sizing) {
 }
 
 // limitWords says what breaks at the next rate, and how busy the pools are.
-func limitWords(f *Finalist, unit string) string {
-	l := &f.Limit
+func limitWords(f *Finalist, s *Sizing) string {
+	l, unit := &f.Limit, s.unit()
 	var parts []string
 	switch {
 	case l.RatePerS == 0:
@@ -257,6 +257,9 @@ func limitWords(f *Finalist, unit string) string {
 	case slices.ContainsFunc(l.Rules, broken):
 		parts = append(parts,
 			fmt.Sprintf("at %s %s it breaks %s", text.Significant(l.RatePerS), unit, brokenWords(l.Rules)))
+	case l.Attainment >= s.SLO.Attainment-1e-12:
+		parts = append(parts, fmt.Sprintf("it does not keep up with %s %s: %s of this run keep the SLO, but fewer of a "+
+			"longer one would", text.Significant(l.RatePerS), unit, text.Percent(l.Attainment)))
 	default:
 		parts = append(parts, missedWords(l, unit))
 	}
@@ -298,6 +301,9 @@ func missedWords(l *Limiting, unit string) string {
 		if of.share > 0 {
 			missed = append(missed, text.WholePercent(of.share)+" miss "+of.name)
 		}
+	}
+	if len(missed) == 0 {
+		missed = append(missed, text.WholePercent(l.Refused)+" are refused or fail")
 	}
 	return fmt.Sprintf("%s first: at %s %s only %s keep the SLO, %s", first, text.Significant(l.RatePerS), unit,
 		text.Percent(l.Attainment), strings.Join(missed, ", "))

@@ -85,6 +85,22 @@ func TestASearchIsReportedInSentences(t *testing.T) {
 	assert.Contains(t, text.String(), "Margin: 25.0 % more rate (95 %: +18.8 % to +31.2 % over 5 seeds).\n")
 }
 
+// TestWhatLimitsIsSaidInWholeSentences, also of a run that keeps the SLO only because it ends, and of one that misses
+// no limit.
+func TestWhatLimitsIsSaidInWholeSentences(t *testing.T) {
+	s := toySizing()
+	for want, l := range map[string]Limiting{
+		"TTFT first: at 20.0 requests/s only 89.0 % keep the SLO, 10 % miss TTFT, 1 % miss TPOT": {
+			RatePerS: 20, Attainment: 0.89, TTFTMissed: 0.1, TPOTMissed: 0.01},
+		"refused first: at 20.0 requests/s only 80.0 % keep the SLO, 20 % are refused or fail": {
+			RatePerS: 20, Attainment: 0.8, Refused: 0.2},
+		"it does not keep up with 20.0 requests/s: 95.0 % of this run keep the SLO, but fewer of a longer one would": {
+			RatePerS: 20, Attainment: 0.95, TTFTMissed: 0.05},
+	} {
+		assert.Equal(t, want, limitWords(&Finalist{Limit: l}, s))
+	}
+}
+
 func TestFiguresOfASearchKeepTheHouseRules(t *testing.T) {
 	nothing := &Sizing{Study: "toy", Seeds: []uint64{1}, SLO: SLO{TTFTS: 1, Attainment: 1}}
 	for name, draw := range map[string]func(*Sizing) (plot.Figure, error){"splits": SplitsFigure,

@@ -47,7 +47,7 @@ func TestEveryRuleMustHold(t *testing.T) {
 	}
 	assert.True(t, gaps.Limit.Rules[0].Met)
 	assert.False(t, gaps.Limit.Rules[1].Met)
-	assert.Contains(t, limitWords(gaps, "requests/s"), `it breaks "itl p95 <= 15ms" (`)
+	assert.Contains(t, limitWords(gaps, new(Sizing)), `it breaks "itl p95 <= 15ms" (`)
 }
 
 // TestARunThatEndsEarlyBreaksARule: what broken says early, the verdict of the whole run says too.

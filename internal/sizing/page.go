@@ -161,7 +161,7 @@ func (s *Sizing) finalists() page.Section {
 			page.Number(text.Duration(f.TTFTS.P50), at+"ttft_s.p50", f.TTFTS.P50),
 			page.Number(text.Duration(f.TPOTS.P50), at+"tpot_s.p50", f.TPOTS.P50)}})
 		limits.Rows = append(limits.Rows,
-			page.Row{Cells: []page.Cell{page.Words(f.Name), page.Words(limitWords(f, s.unit()))}})
+			page.Row{Cells: []page.Cell{page.Words(f.Name), page.Words(limitWords(f, s))}})
 	}
 	section := page.Section{Title: "The decision", Blocks: []page.Block{{Table: t}, {Table: limits}}}
 	if s.Replay != nil {

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -56,6 +58,10 @@ func (w *Worker) Work(ctx context.Context) error {
 	host, _ := os.Hostname()
 	w.name = fmt.Sprintf("%s/%d", host, os.Getpid())
 	w.bad = map[string]bool{}
+	if !conn.IsConnected() {
+		why := cmp.Or(conn.LastError(), nats.ErrNoServers)
+		w.Say("queue %s does not answer yet (%v); it is tried until it does", hidden(w.URL), why)
+	}
 	w.worked()
 	for ctx.Err() == nil {
 		j, err := w.find(ctx)
