@@ -158,8 +158,7 @@ func (in *Instance) completePrompt(slot int32, r *Request, now Time) {
 	if next == nil || next.Tokens > 0 {
 		in.emit(r, now)
 	}
-	ends := next == nil && r.Emitted == r.Output
-	if in.cache.Radix() && !ends {
+	if in.cache.Radix() && r.Emitted < r.Output {
 		in.batch.read = append(in.batch.read, slot)
 	}
 	switch {

@@ -171,3 +171,20 @@ func TestAnAnswerOfOneToken(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerOfOneTokenLeavesItsPrefillPoolOnce: it has no token to be handed on for, and an engine that queues batches
+// with a radix tree learns of its prompt and of its end at the same time.
+func TestAnAnswerOfOneTokenLeavesItsPrefillPoolOnce(t *testing.T) {
+	tree := new(sim.Contents)
+	begin := tree.Add(0, 32)
+	sc := handing(sim.Stage{Tokens: 1}, sim.Request{Prompt: 40, Output: 1, Content: begin},
+		sim.Request{Prompt: 40, Output: 1, Content: begin, Arrival: sim.Time(sim.Second)})
+	sc.tree, sc.radix, sc.ahead, sc.maxLen = tree, true, true, 1001
+	sc.pools[0].uncached = true
+	sc.policy = &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 1000, ClipMaxNewTokens: 10,
+		RetractDecodeSteps: 1}
+	require.True(t, sc.queues())
+	j, cl := play(t, sc, "one token")
+	require.Equal(t, int64(2), j.Outcomes[sim.Completed])
+	require.Equal(t, int64(32), cl.PoolTotals(0).Cached)
+}

@@ -21,9 +21,6 @@ type storeNode struct{ from, to, older, newer int32 }
 // NewStore returns an empty store of so many blocks.
 func NewStore(blocks int64) *Store { return &Store{total: blocks, at: make([]storeNode, 1)} }
 
-// Blocks returns how many blocks are in the store.
-func (h *Store) Blocks() int64 { return h.used }
-
 // store puts the first n blocks of the path to node into the store.
 func (h *Store) store(p *prefixes, node, n int32) {
 	for ; n > 0; node = p.tree.Parent(node) {
