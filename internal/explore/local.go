@@ -76,7 +76,16 @@ func reads(s *configs.Scenario) string {
 	if _, _, ok := catalog.Lookup("models", s.Model.Config); !ok {
 		return "model"
 	}
+	if catalog.IsModelPath(s.Speculation.DraftModel) {
+		return "speculation.draft_model"
+	}
 	for i := range s.Pools {
+		if catalog.IsModelPath(s.Pools[i].Model) {
+			return fmt.Sprintf("pools[%d].model", i)
+		}
+		if catalog.IsEfficiencyPath(s.Pools[i].Efficiency.Base) {
+			return fmt.Sprintf("pools[%d].efficiency", i)
+		}
 		if _, _, ok := catalog.Lookup("gpus", s.Pools[i].GPU.From); !ok {
 			return fmt.Sprintf("pools[%d].gpu", i)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/internal/output"
 	"github.com/decodesim/decodesim/internal/page/pagetest"
 )
@@ -85,6 +86,27 @@ func TestAPageAsFilesHasAllThatItNeeds(t *testing.T) {
 	require.ErrorContains(t, err, "decodesim.wasm is no WebAssembly")
 	_, err = NewSite(text, nil, fstest.MapFS{"decodesim.wasm": {Data: []byte("\x00asm")}})
 	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// TestEveryFileOfAScenarioIsNamed, by the key that has its path.
+func TestEveryFileOfAScenarioIsNamed(t *testing.T) {
+	text, _ := BuiltIn("chat-8b")
+	b, err := newBase("", text, nil)
+	require.NoError(t, err)
+	assert.Empty(t, reads(b.scenario))
+	for key, change := range map[string]func(*configs.Scenario){
+		"workload.trace":          func(s *configs.Scenario) { s.Workload.Trace = &configs.Trace{File: "/t.csv"} },
+		"model":                   func(s *configs.Scenario) { s.Model.Config = "/m/config.json" },
+		"speculation.draft_model": func(s *configs.Scenario) { s.Speculation.DraftModel = "/d/config.json" },
+		"pools[0].model":          func(s *configs.Scenario) { s.Pools[0].Model = "/m/config.json" },
+		"pools[0].gpu":            func(s *configs.Scenario) { s.Pools[0].GPU.From = "/gpu.yaml" },
+		"pools[0].efficiency":     func(s *configs.Scenario) { s.Pools[0].Efficiency.Base = "/e.yaml" },
+	} {
+		s := b.scenario.Clone()
+		change(s)
+		assert.NotEmpty(t, s.Files())
+		assert.Equal(t, key, reads(s))
+	}
 }
 
 // opened opens the files of the site, as a server of files gives them.

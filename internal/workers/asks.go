@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -133,8 +134,12 @@ func (a *Asks) follow(ctx context.Context, watch jetstream.KeyWatcher) {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case e := <-watch.Updates():
-			if err := a.entry(ctx, e); err != nil {
+		case e, open := <-watch.Updates():
+			err := a.entry(ctx, e)
+			if !open && ctx.Err() == nil {
+				err = nats.ErrConnectionClosed // for good, since one that is lost comes back
+			}
+			if err != nil {
 				a.mu.Lock()
 				a.failed = err
 				a.mu.Unlock()
@@ -152,6 +157,9 @@ func (a *Asks) entry(ctx context.Context, e jetstream.KeyValueEntry) error {
 		return nil
 	}
 	r, err := a.read(ctx, e)
+	if not := (notTheQueue{}); errors.As(err, &not) {
+		return err
+	}
 	if err != nil {
 		return nil
 	}

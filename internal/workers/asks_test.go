@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -133,6 +135,31 @@ func TestTwoAnswersToOneQuestionEndTheSearch(t *testing.T) {
 	_, err = a.Ask(t.Context(), json.RawMessage("8")) // nobody answers that
 	require.ErrorAs(t, err, &differ)
 	assert.Equal(t, "a/1", differ.By)
+}
+
+// TestASearchDoesNotWaitForWhatCannotCome: its connection has been closed, or a result is none.
+func TestASearchDoesNotWaitForWhatCannotCome(t *testing.T) {
+	about := json.RawMessage("7")
+	for want, spoil := range map[string]func(a *Asks) error{
+		nats.ErrConnectionClosed.Error(): func(a *Asks) error { a.Close(); return nil },
+		"that is none": func(a *Asks) error {
+			_, err := a.results.Put(t.Context(), strconv.Itoa(numberOf(about)), []byte("torn"))
+			return err
+		},
+	} {
+		dir := place(t)
+		_, q := serving(t, Listen{Dir: dir})
+		a, err := q.Asks(t.Context(), job(t))
+		require.NoError(t, err)
+		asked := make(chan error, 1)
+		go func() { _, err := a.Ask(t.Context(), about); asked <- err }()
+		require.Eventually(t, func() bool {
+			state, err := a.runs.Info(t.Context())
+			return err == nil && state.State.Msgs == 1
+		}, time.Minute, time.Millisecond)
+		require.NoError(t, spoil(a))
+		require.ErrorContains(t, <-asked, want)
+	}
 }
 
 // TestAServerThatCannotHaveAQueueIsFoundOutAtOnce: it has no JetStream, or fewer servers beside it than are asked for.
