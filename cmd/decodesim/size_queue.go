@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +62,7 @@ func (f *sizeFlags) others(ctx context.Context, errOut io.Writer) (*searchers, e
 	switch {
 	case f.queue.url != "": // it is in servers of others
 	case s.lasting:
-		s.dir = f.out + ".queue"
+		s.dir = filepath.Clean(f.out) + ".queue"
 		_, none := os.Stat(s.dir)
 		s.begun = none == nil // by a command that was interrupted
 	default:

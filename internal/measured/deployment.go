@@ -57,7 +57,7 @@ func (f *File) Replayed(scenario string, speed float64) error {
 			for k := range r.Rows[j].Values {
 				v := &r.Rows[j].Values[k]
 				v.Unit.Factor = 1 / speed
-				if v.Metric == OutputPerS || v.Metric == RequestsPerS {
+				if v.Metric.perSecond() {
 					v.Unit.Factor = speed
 				}
 			}

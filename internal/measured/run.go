@@ -31,7 +31,7 @@ type Run struct {
 
 // Refuse has a run not simulated whose requests failed, or whose load no workload is like, if one of these says why.
 func (r *Run) Refuse(failed, unlike string) {
-	r.Skip, r.Unlike = cmp.Or(failed, unlike), failed == ""
+	r.Skip, r.Unlike = cmp.Or(failed, unlike), failed == "" && unlike != ""
 }
 
 // Occupancy is how full a server was, as its own counters tell. Zero values: they are not known.
