@@ -172,14 +172,15 @@ func TestAnAnswerOfOneToken(t *testing.T) {
 	}
 }
 
-// TestAnAnswerOfOneTokenLeavesItsPrefillPoolOnce: it has no token to be handed on for, and an engine that queues batches
-// with a radix tree learns of its prompt and of its end at the same time.
+// TestAnAnswerOfOneTokenLeavesItsPrefillPoolOnce: no decode pool gets it, and an engine that queues batches with a
+// radix tree learns of its prompt and of its end at the same time.
 func TestAnAnswerOfOneTokenLeavesItsPrefillPoolOnce(t *testing.T) {
 	tree := new(sim.Contents)
 	begin := tree.Add(0, 32)
 	sc := handing(sim.Stage{Tokens: 1}, sim.Request{Prompt: 40, Output: 1, Content: begin},
 		sim.Request{Prompt: 40, Output: 1, Content: begin, Arrival: sim.Time(sim.Second)})
-	sc.tree, sc.radix, sc.ahead, sc.maxLen = tree, true, true, 1001
+	sc.tree, sc.radix = tree, true
+	sc.ahead, sc.maxLen = true, 1001
 	sc.pools[0].uncached = true
 	sc.policy = &schedulers.SGLang{MaxRunningRequests: 4, MaxPrefillTokens: 1000, ClipMaxNewTokens: 10,
 		RetractDecodeSteps: 1}
