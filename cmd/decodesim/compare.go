@@ -135,6 +135,7 @@ func (f *compareFlags) run(ctx context.Context, out, errOut io.Writer, args []st
 			return err
 		}
 		defer files.Abandon()
+		r.Timed = true
 	}
 	line := progressOn(errOut)
 	r.Comparison.Pairing = func(done, of int) {

@@ -95,8 +95,10 @@ func TestTheReportOfAComparisonHasItsNumbers(t *testing.T) {
 	inDir(t, small)
 	page := reportOf(t, "compare.json", 50, "compare", "chat.yaml", "--with", "weights=fp8")
 	require.Contains(t, string(page), "What differs in the scenarios")
+	require.Contains(t, string(page), `"title":"Requests waiting"`)
+	require.Equal(t, 9, strings.Count(string(page), `{"name":"weights=fp8","x":`), "plots with a curve of its own")
 	if !testing.Short() {
-		opens(t, page, 2)
+		opens(t, page, 9)
 	}
 }
 

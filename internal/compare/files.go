@@ -67,7 +67,7 @@ func (b *Files) Write(ctx context.Context, r *Race) error {
 			return b.WriteFile("compare.csv", func(w io.Writer) error { return WriteCSV(w, r.Comparison) })
 		},
 		func() error {
-			return b.WriteFile("report.html", r.Comparison.Page(r.Models, r.distributions(), assumed, files).Write)
+			return b.WriteFile("report.html", r.Page(assumed, files).Write)
 		},
 		func() error { return b.WriteJSON("compare.json", r.Comparison) })
 	if err := output.InOrder(ctx, steps); err != nil {

@@ -2,29 +2,29 @@ package compare
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/decodesim/decodesim/internal/page"
 	"github.com/decodesim/decodesim/internal/pages"
-	"github.com/decodesim/decodesim/internal/plot"
 	"github.com/decodesim/decodesim/internal/text"
 )
 
-// Page returns the page of a comparison: of distributions, of what each scenario rests on, and of the resolved
-// scenarios by name.
-func (c *Comparison) Page(models []string, distributions []plot.Distribution, assumed []page.Section,
-	files []page.Code) *page.Page {
+// Page returns the page of a comparison that has been run: with what each scenario rests on, and the resolved scenarios
+// by name.
+func (r *Race) Page(assumed []page.Section, files []page.Code) *page.Page {
+	c := r.Comparison
 	names := make([]string, len(c.Scenarios))
 	for i := range c.Scenarios {
 		names[i] = c.Scenarios[i].Name
 	}
-	p := &page.Page{Kind: "Comparison", Caption: c.Caption(models).String(), Foot: pages.Foot(c.Version),
+	p := &page.Page{Kind: "Comparison", Caption: c.Caption(r.Models).String(), Foot: pages.Foot(c.Version),
 		Question: "How do " + listed(names) + " differ under the same load?", Answer: c.answer()}
 	p.Sections = []page.Section{c.items()}
 	var plots []page.Plot
-	for i := range distributions {
-		plots = append(plots, pages.Distribution(distributions[i]))
+	for _, d := range r.distributions() {
+		plots = append(plots, pages.Distribution(d))
 	}
 	p.Sections = append(p.Sections, page.Section{Title: "Latencies", Blocks: []page.Block{{Plots: plots}}}, c.keys())
 	var reasons []string
@@ -37,6 +37,9 @@ func (c *Comparison) Page(models []string, distributions []plot.Distribution, as
 		p.Sections = append(p.Sections, page.Section{Title: "Why each tail looks so", Blocks: []page.Block{{List: reasons}}})
 	}
 	if section, ok := c.parts(); ok {
+		p.Sections = append(p.Sections, section)
+	}
+	if section, ok := r.courses(); ok {
 		p.Sections = append(p.Sections, section)
 	}
 	p.Sections = append(p.Sections, c.accuracy(), pages.Warnings(c.warnings()), rests(names, assumed))
@@ -211,12 +214,32 @@ func (c *Comparison) parts() (all page.Section, ok bool) {
 	return all, ok
 }
 
-// rests is a section of what each scenario rests on.
+// courses is the scenarios over time; false: their timelines were not kept.
+func (r *Race) courses() (page.Section, bool) {
+	all := make([]pages.Course, len(r.Timelines))
+	for i := range all {
+		s := &r.Comparison.Scenarios[i]
+		all[i] = pages.Course{Name: s.Name, Samples: r.Timelines[i], OverTime: s.Summary.OverTime}
+	}
+	return pages.Courses("Each scenario under the first seed.", all)
+}
+
+// rests is a section of what each scenario rests on, once for those that rest on the same.
 func rests(names []string, assumed []page.Section) page.Section {
 	s := page.Section{Title: "What this rests on",
 		Lead: "Figures of the hardware with their sources, what engines achieve of them, and every default."}
+	taken := make([]bool, len(assumed))
 	for i := range assumed {
-		s.Blocks = append(s.Blocks, page.Block{Fold: &page.Fold{Title: names[i], Blocks: assumed[i].Blocks}})
+		if taken[i] {
+			continue
+		}
+		var alike []string
+		for k := i; k < len(assumed); k++ {
+			if reflect.DeepEqual(assumed[i].Blocks, assumed[k].Blocks) {
+				alike, taken[k] = append(alike, names[k]), true
+			}
+		}
+		s.Blocks = append(s.Blocks, page.Block{Fold: &page.Fold{Title: listed(alike), Blocks: assumed[i].Blocks}})
 	}
 	return s
 }

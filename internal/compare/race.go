@@ -23,13 +23,16 @@ type Race struct {
 	Models     []string
 	seeds      []uint64
 	Comparison *Comparison
-	Itl, Ttft  []metrics.Hist // by variant, over the seeds
+	Itl, Ttft  []metrics.Hist     // by variant, over the seeds
+	Timed      bool               // Run keeps the timelines
+	Timelines  [][]metrics.Sample // by variant, under the first seed; nil: not kept
 }
 
 // result is one run of one variant.
 type result struct {
 	trial     Trial
 	itl, ttft *metrics.Hist
+	timeline  []metrics.Sample // nil: not asked for
 	err       error
 }
 
@@ -159,6 +162,11 @@ func (r *Race) take(ctx context.Context, results []result) error {
 			return run.Failure{Err: fmt.Errorf("%s: %w", r.Variants[k%n].label, err)}
 		}
 	}
+	if r.Timed && r.Timelines == nil {
+		for i := range n {
+			r.Timelines = append(r.Timelines, results[i].timeline)
+		}
+	}
 	for k := 0; k < len(results); k += n {
 		trials := make([]Trial, n)
 		for i := range trials {
@@ -181,13 +189,14 @@ func (r *Race) result(ctx context.Context, i int, seed uint64, progress func(run
 		return result{err: err}
 	}
 	defer b.Close()
-	ran, err := run.Simulate(ctx, b, run.Options{Version: r.Comparison.Version, Rows: -1, Progress: progress})
+	ran, err := run.Simulate(ctx, b, run.Options{Version: r.Comparison.Version, Rows: -1, Progress: progress,
+		Timeline: r.Timed && seed == r.seeds[0]})
 	if err != nil {
 		return result{err: err}
 	}
 	return result{
 		trial: Trial{Summary: ran.Summary, Requests: served(ran.Rows), WarmupS: b.Warmup.Seconds()},
-		itl:   ran.Recorder.ChunkGaps(), ttft: &ran.Recorder.TTFT,
+		itl:   ran.Recorder.ChunkGaps(), ttft: &ran.Recorder.TTFT, timeline: ran.Timeline,
 	}
 }
 

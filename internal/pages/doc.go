@@ -5,7 +5,7 @@
 //	run.go        the page of a run; answer.go its question and answer
 //	latency.go    latencies: a table and distributions
 //	parts.go      what gaps between tokens are made of
-//	overtime.go   the run over time
+//	overtime.go   the run over time; courses.go several of them over each other
 //	pools.go      the replicas; money.go their rent and energy
 //	assumed.go    the figures of the hardware with their sources, the constants, and every default
 //	evidence.go   how far off predictions for this deployment have been, and warnings

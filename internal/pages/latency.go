@@ -59,15 +59,19 @@ func rulesTable(verdicts []metrics.Verdict) *page.Table {
 	return t
 }
 
-// pointsMax bounds the points of a curve: more would be finer than a screen.
-const pointsMax = 240
+// pointsMax bounds the points of a curve: more would be finer than a screen. pointsTotal bounds those of all curves of
+// a plot, so that the page of many stays small.
+const (
+	pointsMax   = 240
+	pointsTotal = 960
+)
 
 // Distribution is a plot of cumulative distributions with the limits of an SLO.
 func Distribution(d plot.Distribution) page.Plot {
 	p := page.Plot{Title: d.Title, X: page.Axis{Name: "time", Kind: page.Seconds, Log: true},
 		Y: page.Axis{Name: "share of " + d.Noun, Kind: page.Share, Max: page.At(1)}}
 	for _, c := range d.Curves {
-		p.Curves = append(p.Curves, cumulative(c))
+		p.Curves = append(p.Curves, cumulative(c, min(pointsMax, pointsTotal/len(d.Curves))))
 	}
 	if d.SLOS > 0 {
 		label := "SLO " + text.Limit(d.SLOS)
@@ -82,13 +86,14 @@ func Distribution(d plot.Distribution) page.Plot {
 	return p
 }
 
-// cumulative thins a distribution out, evenly in shares and, beyond the last ones, towards the tail.
-func cumulative(c plot.Curve) page.Curve {
+// cumulative thins a distribution out to about so many points, evenly in shares and, beyond the last ones, towards the
+// tail.
+func cumulative(c plot.Curve, points int) page.Curve {
 	out := page.Curve{Name: c.Name, Step: true}
 	last := -1.0
 	for i, at := range c.Points {
 		tail := at.Y > 0.98 && (1-at.Y) < 0.97*(1-last)
-		if i > 0 && i < len(c.Points)-1 && at.Y-last < 1.0/pointsMax && !tail {
+		if i > 0 && i < len(c.Points)-1 && at.Y-last < 1/float64(points) && !tail {
 			continue
 		}
 		out.X, out.Y, last = append(out.X, at.X), append(out.Y, at.Y), at.Y

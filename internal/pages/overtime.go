@@ -8,10 +8,10 @@ import (
 
 // OverTime is a section of the run over time, in plots with one cursor; false: there is too little of it.
 func OverTime(samples []metrics.Sample, o *metrics.OverTime) (page.Section, bool) {
-	if len(samples) < 2 || samples[len(samples)-1].At == samples[0].At {
+	if !timed(samples) {
 		return page.Section{}, false
 	}
-	s := report.Merge(samples)
+	s := report.Merge(samples, report.IntervalsMax)
 	plots := []page.Plot{
 		low("Arrivals per second", "", page.Count,
 			rate("arrivals/s", s, func(m *metrics.Sample) int64 { return m.Arrived })),
@@ -43,6 +43,11 @@ func OverTime(samples []metrics.Sample, o *metrics.OverTime) (page.Section, bool
 	}
 	section.Blocks = []page.Block{{Plots: plots}}
 	return section, true
+}
+
+// timed reports whether samples are enough of a run to be drawn over time.
+func timed(samples []metrics.Sample) bool {
+	return len(samples) >= 2 && samples[len(samples)-1].At > samples[0].At
 }
 
 // low is a plot over time.
@@ -128,22 +133,31 @@ func windows(o *metrics.OverTime) []page.Plot {
 	if len(o.Windows) < 2 {
 		return nil
 	}
-	of := func(name string, latency func(*metrics.WindowResult) *metrics.WindowLatency) page.Plot {
+	of := func(name string, latency windowLatency) page.Plot {
 		p := low(name+" by window", "", page.Seconds,
 			window("p50", o, func(w *metrics.WindowResult) (float64, bool) { return latency(w).P50, latency(w).N > 0 }),
-			window("p99", o, func(w *metrics.WindowResult) (float64, bool) { return latency(w).P99, latency(w).N > 0 }))
+			p99ByWindow("p99", o, latency))
 		p.Curves[0].Tint = false
 		return p
 	}
-	return []page.Plot{
-		of("TTFT", func(w *metrics.WindowResult) *metrics.WindowLatency { return &w.TTFT }),
-		of("ITL", func(w *metrics.WindowResult) *metrics.WindowLatency {
-			if w.ITLChunk != nil {
-				return w.ITLChunk
-			}
-			return &w.ITL
-		}),
+	return []page.Plot{of("TTFT", ttftOf), of("ITL", itlOf)}
+}
+
+// windowLatency is one of the latencies of a window.
+type windowLatency func(*metrics.WindowResult) *metrics.WindowLatency
+
+func ttftOf(w *metrics.WindowResult) *metrics.WindowLatency { return &w.TTFT }
+
+func itlOf(w *metrics.WindowResult) *metrics.WindowLatency {
+	if w.ITLChunk != nil {
+		return w.ITLChunk
 	}
+	return &w.ITL
+}
+
+// p99ByWindow is the p99 of a latency by window, where it has any.
+func p99ByWindow(name string, o *metrics.OverTime, latency windowLatency) page.Curve {
+	return window(name, o, func(w *metrics.WindowResult) (float64, bool) { return latency(w).P99, latency(w).N > 0 })
 }
 
 // window is a value by window, where it has one.

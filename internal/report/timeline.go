@@ -13,8 +13,8 @@ import (
 	"github.com/decodesim/decodesim/sim/metrics"
 )
 
-// intervalsMax bounds the points of a timeline row: more would be finer than the eye.
-const intervalsMax = 400
+// IntervalsMax bounds the points of a timeline row: more would be finer than the eye.
+const IntervalsMax = 400
 
 // row is one strip of the timeline.
 type row struct {
@@ -42,7 +42,7 @@ func Timeline(c text.Caption, samples []metrics.Sample, o *metrics.OverTime) (pl
 			s.Empty("fewer than two samples: nothing to show")
 			return
 		}
-		intervals := Merge(samples)
+		intervals := Merge(samples, IntervalsMax)
 		mean := samples[len(samples)-1].At.Sub(samples[0].At).Seconds() / float64(len(intervals)-1)
 		top := s.Header("Timeline", c, append([]string{
 			fmt.Sprintf("intervals of %s: mean rates, highest levels", text.Duration(mean))}, windowNotes(o)...)...)
@@ -89,11 +89,11 @@ func (r *row) draw(s *plot.Sheet, x plot.Axis, place vg.Rectangle, ground gonum.
 	chart.Draw(s, place)
 }
 
-// Merge keeps at most intervalsMax+1 samples. A kept one has the highest level since the one before. A run ends when it
-// does: an end that is no more than half an interval long joins the interval before, or one token would look like a
-// burst.
-func Merge(samples []metrics.Sample) []metrics.Sample {
-	every := (len(samples) - 1 + intervalsMax - 1) / intervalsMax
+// Merge keeps the samples of at most so many intervals, one more than there are. A kept one has the highest level since
+// the one before. A run ends when it does: an end that is no more than half an interval long joins the interval before,
+// or one token would look like a burst.
+func Merge(samples []metrics.Sample, most int) []metrics.Sample {
+	every := (len(samples) - 1 + most - 1) / most
 	out := []metrics.Sample{samples[0]}
 	for i := 1; i < len(samples); i += every {
 		group := samples[i:min(i+every, len(samples))]

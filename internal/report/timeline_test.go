@@ -15,9 +15,9 @@ func TestAShortEndJoinsTheIntervalBefore(t *testing.T) {
 		return metrics.Sample{At: sim.Time(sim.Seconds(ms / 1e3)), Tokens: tokens, Running: running}
 	}
 	long := []metrics.Sample{at(0, 0, 0), at(10, 10, 1), at(20, 20, 2), at(26, 26, 1)}
-	assert.Equal(t, long, Merge(long))
+	assert.Equal(t, long, Merge(long, IntervalsMax))
 	short := []metrics.Sample{at(0, 0, 0), at(10, 10, 1), at(20, 20, 2), at(20.1, 21, 1)}
-	assert.Equal(t, []metrics.Sample{at(0, 0, 0), at(10, 10, 1), at(20.1, 21, 2)}, Merge(short))
+	assert.Equal(t, []metrics.Sample{at(0, 0, 0), at(10, 10, 1), at(20.1, 21, 2)}, Merge(short, IntervalsMax))
 }
 
 func TestATimelineHasARowForEachPool(t *testing.T) {

@@ -149,6 +149,13 @@ func (b *Browser) note(m *message) {
 	}
 }
 
+// Emulate shows the page on a medium, screen or print, to a reader who prefers a scheme of colours, light or dark.
+func (b *Browser) Emulate(medium, scheme string) {
+	b.t.Helper()
+	b.call("Emulation.setEmulatedMedia", map[string]any{"media": medium,
+		"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+}
+
 // Evaluate returns the value of an expression of the page, which may be a promise.
 func (b *Browser) Evaluate(expression string) any {
 	b.t.Helper()
