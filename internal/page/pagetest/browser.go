@@ -71,7 +71,7 @@ var (
 func run(t *testing.T, browser, dir string) (s Seen) {
 	t.Helper()
 	var said string
-	s.DOM, said = visit(t, browser, dir, filepath.Join(dir, "frame.html"), "3000")
+	s.DOM, said = visit(t, browser, filepath.Join(dir, "frame.html"), "3000")
 	s.Errors = console.FindAllString(said, -1)
 	m := seen.FindStringSubmatch(s.DOM)
 	if m == nil {
@@ -92,18 +92,36 @@ func Visit(t *testing.T, url string) (dom string, errors []string) {
 	if browser == "" {
 		t.Skip("no chromium on this machine: the page is not opened")
 	}
-	dom, said := visit(t, browser, t.TempDir(), url, "20000")
+	dom, said := visit(t, browser, url, "20000")
 	return dom, console.FindAllString(said, -1)
 }
 
+// profile returns a directory for what the browser keeps. Its processes write there until the last of them has ended,
+// which is after the browser itself, so the directory is removed with patience.
+func profile(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "decodesim-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for began := time.Now(); os.RemoveAll(dir) != nil; time.Sleep(20 * time.Millisecond) {
+			if time.Since(began) > patience {
+				t.Fatalf("%s is still written to", dir)
+			}
+		}
+	})
+	return dir
+}
+
 // visit lets the scripts of a page run for so many milliseconds of the browser's clock.
-func visit(t *testing.T, browser, dir, url, budget string) (dom, said string) {
+func visit(t *testing.T, browser, url, budget string) (dom, said string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--allow-file-access-from-files", "--enable-logging=stderr", "--virtual-time-budget="+budget,
-		"--user-data-dir="+filepath.Join(dir, "profile"), "--dump-dom", url)
+		"--user-data-dir="+profile(t), "--dump-dom", url)
 	var out, errOut bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errOut
 	if err := c.Run(); err != nil {

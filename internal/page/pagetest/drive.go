@@ -72,7 +72,7 @@ func (b *Browser) start(path string) {
 	from, its, err := os.Pipe()
 	b.check(err)
 	c := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-		"--remote-debugging-pipe", "--user-data-dir="+filepath.Join(b.t.TempDir(), "profile"))
+		"--remote-debugging-pipe", "--user-data-dir="+profile(b.t))
 	c.ExtraFiles = []*os.File{theirs, its}
 	b.check(c.Start())
 	b.to = to
