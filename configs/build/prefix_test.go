@@ -137,3 +137,14 @@ func TestImpossibleSharingIsRefused(t *testing.T) {
 		t.Run(c.want, func(t *testing.T) { refuses(t, c.yaml, c.want) })
 	}
 }
+
+// TestTiersBelowNoBlockAreRefused: what leaves the GPUs would reach no store, and the run would be one without them.
+func TestTiersBelowNoBlockAreRefused(t *testing.T) {
+	inDir(t, repeats)
+	s, err := configs.Load("chat.yaml", configs.Options{Set: []string{"pools.serve.kv_offloading_size=0.0001",
+		"pools.serve.kv_tiers={nvme: {size_gib: 1, read_bps: 1e10}}"}})
+	require.NoError(t, err)
+	_, err = New(s)
+	require.ErrorContains(t, err,
+		"kv_tiers: lies below host memory that holds no block of 16 tokens, which takes 0.00195 GiB; expected more host memory")
+}

@@ -12,13 +12,17 @@ import (
 // latent which every GPU holds whole there are as many copies. Drives are divided evenly among data-parallel ranks;
 // GPUs fetch over links of their own, each its part of a block.
 func (r *Replica) tiers(s *configs.Scenario, p *configs.Pool, pool *sim.PoolSpec) error {
-	if p.KVTiers == nil || pool.OffloadBlocks == 0 {
+	if p.KVTiers == nil {
 		return nil
 	}
 	const gib = 1 << 30
 	ranks := float64(p.DataParallel)
 	gpus := float64(p.GPUs()) / ranks
 	block := r.Memory.BlockBytes * gpus // of a rank
+	if pool.OffloadBlocks == 0 {
+		return s.Errorf(s.PoolPath(p, "kv_tiers"), "lies below host memory that holds no block of %d tokens, which takes "+
+			"%.3g GiB; expected more host memory", p.BlockSize, block/gib)
+	}
 	pool.WriteBack = p.KVTiers.WritePolicy == configs.WriteBack
 	pool.FetchOrRecompute = p.KVTiers.LoadPolicy == configs.FetchOrRecompute
 	if t := p.KVTiers.NVMe; t != nil {
