@@ -3,6 +3,7 @@ package inputs
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -28,6 +29,16 @@ func Open(path string) (*os.File, error) {
 		return nil, fmt.Errorf("%q is a device; expected a regular file", path)
 	}
 	return os.Open(path)
+}
+
+// CopyTo writes what a regular file holds to w.
+func CopyTo(w io.Writer, path string) error {
+	f, err := Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, f)
+	return errors.Join(err, f.Close())
 }
 
 // ReadShort reads a file of at most ShortMax bytes. It may be a pipe, by which a shell passes on what is secret.

@@ -9,11 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"sync"
 
 	"github.com/decodesim/decodesim/configs"
+	"github.com/decodesim/decodesim/configs/inputs"
 )
 
 // Elsewhere opens a search to other processes, which make its runs.
@@ -90,21 +89,12 @@ func (z *sizer) plan() (*Plan, error) {
 	s := z.study
 	fmt.Fprintln(h, string(written), s.Budget, s.Rate, s.Search, s.Requests, s.Seeds)
 	for _, name := range p.Files {
-		if err := hashFile(h, name); err != nil {
+		if err := inputs.CopyTo(h, name); err != nil {
 			return nil, err
 		}
 	}
 	p.Print = hex.EncodeToString(h.Sum(nil)[:12])
 	return p, nil
-}
-
-func hashFile(h io.Writer, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(h, f)
-	return errors.Join(err, f.Close())
 }
 
 // ask has another process make a run.

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/decodesim/decodesim/configs"
 	"github.com/decodesim/decodesim/configs/build"
+	"github.com/decodesim/decodesim/configs/inputs"
 	"github.com/decodesim/decodesim/configs/strict"
 	"github.com/decodesim/decodesim/internal/describe"
 	"github.com/decodesim/decodesim/internal/expected"
@@ -286,7 +286,7 @@ func (s *Sweep) Print() (string, error) {
 	}
 	h.Write(text)
 	for _, name := range s.files() {
-		if err := hashFile(h, name); err != nil {
+		if err := inputs.CopyTo(h, name); err != nil {
 			return "", err
 		}
 	}
@@ -315,14 +315,4 @@ func (s *Sweep) files() []string {
 		at, err := os.Stat(name)
 		return err != nil || !at.Mode().IsRegular()
 	})
-}
-
-// hashFile adds what a file holds.
-func hashFile(h io.Writer, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(h, f)
-	return errors.Join(err, f.Close())
 }
