@@ -145,6 +145,6 @@ func TestTiersBelowNoBlockAreRefused(t *testing.T) {
 		"pools.serve.kv_tiers={nvme: {size_gib: 1, read_bps: 1e10}}"}})
 	require.NoError(t, err)
 	_, err = New(s)
-	require.ErrorContains(t, err,
-		"kv_tiers: lies below host memory that holds no block of 16 tokens, which takes 0.00195 GiB; expected more host memory")
+	require.ErrorContains(t, err, "kv_tiers: lies below host memory that holds no block of 16 tokens, which takes "+
+		"0.00195 GiB; expected more host memory")
 }
